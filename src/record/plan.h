@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0-only */
+/*
+ * The plan: what to copy for one call. Made by the description compiler, run by
+ * the BPF program, by the user-space runner (ptrace source, hanging calls) and
+ * read by the decoder, which asks for "the bytes of operation k, element i".
+ * Compiled in BPF and user space.
+ *
+ * Operations run in order; a source operation always precedes those that use it.
+ *
+ * How a length is found, in bytes:
+ *      neither a nor b:  elem
+ *      else              min(a, b) * elem      (a missing one counts as infinite)
+ * then cut to cap (status TRUNCATED). a is taken at exit, b at entry, where the
+ * two differ (a value in memory that the call overwrites). A negative value of a
+ * signed reference counts as 0.
+ */
+#ifndef ESPY_PLAN_H
+#define ESPY_PLAN_H
+
+#ifndef ESPY_BPF
+#include <linux/types.h>
+#endif
+
+#define ESPY_PLAN_MAX_OPS 16u
+
+enum espy_op_kind {
+	ESPY_OP_BYTES = 1,   /* a known number of bytes */
+	ESPY_OP_CSTR = 2,    /* up to and including a NUL, at most cap */
+	ESPY_OP_PTRVEC = 3,  /* pointers of the caller's width up to and including NULL, at most cap bytes */
+};
+
+/* espy_op.when */
+enum {
+	ESPY_OP_ENTER = 0x01, /* what the call reads. A source that runs only at exit reads it there */
+	ESPY_OP_EXIT = 0x02,  /* what the call writes. With ENTER: both, as two items */
+	ESPY_OP_ON_OK = 0x04, /* EXIT part: run if ret is not an error */
+	ESPY_OP_ON_ERR = 0x08, /* EXIT part: run if ret is an error */
+};
+
+/* espy_op.src: where the pointer is */
+#define ESPY_OP_SRC_SP 0x3fu /* the user's stack pointer at entry + src_off (the frame that rt_sigreturn restores) */
+#define ESPY_OP_SRC_OP 0x40u /* | k: inside the bytes of operation k, at src_off; else: argument number 0-5 */
+
+/* espy_op.flags */
+enum {
+	ESPY_OPF_EACH = 0x01,  /* source is an array: once for each element of each of its items, stride = source's elem */
+	ESPY_OPF_PTR32 = 0x02, /* the pointer inside the source is 4 bytes wide (32-bit ABI) */
+	ESPY_OPF_LEAST = 0x04, /* sized struct: decoder shows only what lies inside; nothing for the source to do */
+	ESPY_OPF_MSG_EACH = 0x08, /* EACH, and the source is itself an EACH operation: index counts over all of them */
+};
+
+/* espy_op.a_kind, b_kind */
+enum espy_len_kind {
+	ESPY_LEN_NONE = 0,
+	ESPY_LEN_ARG = 1,    /* ref = argument number, width, sign */
+	ESPY_LEN_RET = 2,    /* the return value; of a failed call 0 */
+	ESPY_LEN_FIELD = 3,  /* ref = offset in the element of the source that holds the pointer, width, sign */
+	ESPY_LEN_OPVAL = 4,  /* ref = operation whose first bytes are the number (a: its exit item, else enter; b: enter), width, sign */
+	ESPY_LEN_SPREAD = 5, /* ret bytes spread over the elements in order: what is left after the earlier ones */
+	ESPY_LEN_CONST = 6,  /* ref itself */
+};
+/* espy_op.a_ref, b_ref */
+#define ESPY_REF(val, width_log2, sgn) ((__u16)((val) | (width_log2) << 12 | (sgn) << 14))
+#define ESPY_REF_VAL(ref) ((ref) & 0x0fff)
+#define ESPY_REF_WIDTH(ref) (1u << (((ref) >> 12) & 3)) /* bytes: 1, 2, 4, 8 */
+#define ESPY_REF_SIGNED(ref) (((ref) >> 14) & 1)
+#define ESPY_REF_BITS 0x8000u /* the number counts bits: bytes = round_up(n, 64) / 8, elem is 1 (fd sets) */
+
+/*
+ * What the session makes the cap from (the image holds the hard maximum):
+ * the user's -s for STRING and DATA, the abbreviation limit for ELEMS, ...
+ */
+enum espy_limit {
+	ESPY_LIMIT_FIXED = 0,  /* cap as it is: a struct, an integer */
+	ESPY_LIMIT_STRING = 1, /* C string under -s: cap = s + 1 */
+	ESPY_LIMIT_DATA = 2,   /* bytes under -s: cap = s, and s * 8 bit-exact for nothing else */
+	ESPY_LIMIT_PATH = 3,   /* 4096 whatever -s is */
+	ESPY_LIMIT_ELEMS = 4,  /* array: cap = (s + 1) elements unless -v */
+	ESPY_LIMIT_ENV = 5,    /* strings of the environment: 0 unless -v, then as STRING */
+	ESPY_LIMIT_SECRET = 6, /* 0 unless asked for */
+	ESPY_LIMIT_VERBOSE = 7, /* shown under -v only: cap 0 without */
+};
+
+struct espy_op {
+	__u8 kind;    /* enum espy_op_kind */
+	__u8 when;
+	__u8 src;
+	__u8 flags;
+	__u16 src_off; /* offset of the pointer in an element of the source */
+	__u8 a_kind, b_kind;
+	__u16 a_ref, b_ref;
+	__u32 elem;   /* bytes of one element (BYTES: also the stride for EACH children); CSTR: 1 */
+	__u32 cap;    /* most bytes of one item */
+	__u16 limit;  /* enum espy_limit */
+	__u16 reserved;
+	__u32 type;   /* pointee in the image (image.h); of no use to a source */
+};
+_Static_assert(sizeof(struct espy_op) == 28, "an operation is 28 bytes");
+
+/* espy_plan.flags */
+enum {
+	ESPY_PLAN_NEEDS_ENTER = 0x01, /* memory is overwritten, or there may be no exit */
+	ESPY_PLAN_NEW_IMAGE = 0x02,   /* execve: on success all memory is gone at exit */
+	ESPY_PLAN_NO_RETURN = 0x04,   /* exit, exit_group */
+	ESPY_PLAN_TWICE = 0x08,       /* fork, clone: also returns in the child */
+	ESPY_PLAN_MAY_BLOCK = 0x10,   /* may sleep for long; a hint only */
+	ESPY_PLAN_DESCRIBED = 0x20,   /* clear: no description, raw arguments */
+};
+struct espy_plan {
+	__u16 first_op; /* in the table of operations */
+	__u8 op_cnt;    /* <= ESPY_PLAN_MAX_OPS */
+	__u8 nargs;     /* registers to store, <= 6 */
+	__u8 flags;
+	__u8 reserved[3];
+};
+_Static_assert(sizeof(struct espy_plan) == 8, "a plan is 8 bytes");
+
+/*
+ * One per call number. With variant_cnt == 0 the plan is `plan`. Else the key is
+ *      (u64)(arg[key_arg0] & key_mask0) << 32 | (u32)(arg[key_arg1])   with two selectors, or
+ *      (u32)arg[key_arg0] & key_mask0                                   with key_arg1 == 0xff
+ * and is looked up in variants[first_variant .. +variant_cnt), sorted by key; not found: `plan`.
+ */
+struct espy_call_plan {
+	__u16 plan;
+	__u16 first_variant;
+	__u16 variant_cnt;
+	__u8 key_arg0, key_arg1;
+	__u32 key_mask0;
+	__u32 reserved;
+};
+_Static_assert(sizeof(struct espy_call_plan) == 16, "");
+
+struct espy_variant {
+	__u64 key;
+	__u16 plan;
+	__u16 reserved;
+	__u32 call; /* index in the image's calls: the decoder's side of the same variant */
+};
+_Static_assert(sizeof(struct espy_variant) == 16, "");
+
+#endif

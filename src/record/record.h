@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0-only */
+/*
+ * The record: one event as bytes. Compiled in BPF programs and in user space,
+ * so it uses nothing but fixed-width integers (BPF includes vmlinux-like types
+ * before it, user space <linux/types.h>).
+ *
+ * A stream is a sequence of records, each a multiple of 8 bytes long, each
+ * beginning with struct espy_rec. A reader steps over a type it does not know
+ * by `size`.
+ *
+ *      0        4    5     6    8       12      16          24
+ *      +--------+----+-----+----+-------+-------+-----------+
+ *      | size   |type|flags| nr | tid   | tgid  | time_ns   |   struct espy_rec
+ *      +--------+----+-----+----+-------+-------+-----------+
+ *
+ * A call (ESPY_REC_ENTER, ESPY_REC_EXIT) goes on with
+ *
+ *      24      32                                             head_sz(call)
+ *      +-------+-----------+-------+--------------------------+--------
+ *      | ret   | enter_ns? | ip?   | args[nargs]              | items...
+ *      +-------+-----------+-------+--------------------------+--------
+ *
+ * where enter_ns is there if flags has ESPY_RF_ENTER_NS, ip if ESPY_RF_IP, and
+ * nargs is in ESPY_REC_NARGS(flags). Then items up to `size`:
+ *
+ *      0    1        2       4        8                8+len
+ *      +----+--------+-------+--------+----------------+---------+
+ *      | op | status | index | len    | bytes[len]     | pad to 8|   struct espy_item
+ *      +----+--------+-------+--------+----------------+---------+
+ *
+ * The length that was wanted is not stored: the decoder computes it from the
+ * registers and fields in the same record, with the description's expression.
+ * That keeps an item at 8 bytes in the hot path.
+ *
+ * Extension rule: types and flags are append-only, never renumbered; a record
+ * may grow at its end.
+ */
+#ifndef ESPY_RECORD_H
+#define ESPY_RECORD_H
+
+#ifndef ESPY_BPF
+#include <linux/types.h>
+#endif
+
+#define ESPY_MAX_ARGS 6u
+/* A record never is larger than this; sources cut items (TRUNCATED) to keep it. */
+#define ESPY_REC_MAX (256u * 1024u)
+
+/* Never renumber; retire by leaving a hole. */
+enum espy_rec_type {
+	ESPY_REC_PAD = 0,    /* nothing; step over */
+	ESPY_REC_ENTER = 1,  /* a call has begun (from a stopping source, or a hanging call) */
+	ESPY_REC_EXIT = 2,   /* a call has ended; alone it tells the whole call */
+	ESPY_REC_FORK = 3,   /* a task was born: struct espy_rec_fork */
+	ESPY_REC_EXEC = 4,   /* the image was replaced: struct espy_rec_exec */
+	ESPY_REC_TASK_EXIT = 5, /* a task has ended: struct espy_rec_task_exit */
+	ESPY_REC_SIGNAL = 6, /* a signal was delivered: struct espy_rec_signal */
+	ESPY_REC_STOPPED = 7, /* a group stop began; nr = the signal */
+	ESPY_REC_LOST = 8,   /* records were lost here: struct espy_rec_lost */
+	ESPY_REC_COMM = 9,   /* reserved: the name of a task has changed */
+	ESPY_REC_DETACHED = 10, /* the task goes on without us */
+	ESPY_REC_FDNAME = 11, /* what a descriptor is: struct espy_rec_fdname */
+};
+
+/* espy_rec.flags of ENTER and EXIT. Low three bits: number of arguments stored. */
+#define ESPY_REC_NARGS(flags) ((flags) & 7u)
+enum {
+	ESPY_RF_ENTER_NS = 0x08, /* u64 enter_ns follows ret */
+	ESPY_RF_IP = 0x10,       /* u64 instruction pointer follows */
+	ESPY_RF_ABI_I386 = 0x20, /* nr is a number of the i386 table */
+	ESPY_RF_ABI_X32 = 0x40,  /* nr (without bit 30) of the x32 table */
+	ESPY_RF_NO_RETURN = 0x80, /* EXIT of a call that does not return (exit, or the task died in it): `= ?` */
+};
+#define ESPY_RF_ABI (ESPY_RF_ABI_I386 | ESPY_RF_ABI_X32)
+
+/* Not a system call number: entry registers were not to be had. */
+#define ESPY_NR_UNKNOWN 0xffffu
+
+struct espy_rec {
+	__u32 size;    /* of the whole record in bytes, header and padding included; multiple of 8 */
+	__u8 type;     /* enum espy_rec_type */
+	__u8 flags;    /* per type */
+	__u16 nr;      /* calls: number in the table of the ABI in flags */
+	__u32 tid;     /* task, in the pid namespace of the observer */
+	__u32 tgid;    /* process; 0: unknown, same as the task was last seen in */
+	__u64 time_ns; /* CLOCK_MONOTONIC at the event; 0: not taken (nothing shows it) */
+};
+
+struct espy_rec_call {
+	struct espy_rec rec;
+	__s64 ret; /* EXIT: as the kernel left it in rax, negative errno on error; ENTER: 0 */
+	/* enter_ns?, ip?, args[], items[] */
+};
+
+enum espy_item_status {
+	ESPY_ITEM_OK = 0,        /* all that was wanted (strings: with the NUL, which is stored) */
+	ESPY_ITEM_FAULT = 1,     /* unreadable; bytes hold the readable prefix, maybe none */
+	ESPY_ITEM_TRUNCATED = 2, /* the cap was reached; there is more */
+	ESPY_ITEM_NOT_RUN = 3,   /* no room left in the record, or its source had failed */
+};
+#define ESPY_ITEM_STATUS(s) ((s) & 0x0f)
+#define ESPY_ITEM_AT_EXIT 0x10 /* read after the call; without it: before (or, for unchanged memory, whenever) */
+
+struct espy_item {
+	__u8 op;     /* index of the operation in the plan of the call (plan.h) */
+	__u8 status; /* enum espy_item_status | ESPY_ITEM_AT_EXIT */
+	__u16 index; /* element number for an EACH operation, else 0 */
+	__u32 len;   /* bytes that follow, before padding to 8 */
+};
+/* Items of one operation and phase are contiguous and in order of index; a child follows its source. */
+
+/* A task was born. tid/tgid: the parent that made the call. Always precedes the first record of the child. */
+struct espy_rec_fork {
+	struct espy_rec rec;
+	__u32 child_tid;
+	__u32 child_tgid; /* equal to child_tid: a new process; to rec.tgid: a thread */
+	__u64 clone_flags; /* 0 if not known */
+};
+
+/* rec.tid/tgid: after the exec. The EXIT record of execve follows it. */
+struct espy_rec_exec {
+	struct espy_rec rec;
+	__u32 old_tid; /* the thread that called, if it was not the leader: the leader was superseded by it */
+	__u32 filename_sz; /* bytes of file name that follow, with the NUL; padded to 8 */
+};
+
+struct espy_rec_task_exit {
+	struct espy_rec rec;
+	__u32 status; /* as wait(2) would report it: exit code << 8, or signal, | 0x80 if core dumped */
+	__u32 group_dead; /* 1: the last task of its process */
+};
+
+enum {
+	ESPY_SIG_IGNORED = 1, /* rec.flags: ignored by the program when it was sent; show after the task's next call */
+};
+/* rec.nr = signal number. siginfo: the first bytes of siginfo_t in user layout (x86-64), zero-filled. */
+struct espy_rec_signal {
+	struct espy_rec rec;
+	__u32 info_sz; /* valid bytes in info; 0: no siginfo */
+	__u32 reserved;
+	__u8 info[128];
+};
+
+/* Reasons are array indices in struct espy_source_stats: never renumber. */
+enum espy_lost_reason {
+	ESPY_LOST_RING_FULL = 0,  /* no room in the ring */
+	ESPY_LOST_TOO_BIG = 1,    /* record larger than the largest class */
+	ESPY_LOST_NO_SLOT = 2,    /* no memory for the entry part of a call: shown from its exit only */
+	ESPY_LOST_NESTED = 3,     /* the scratch record was in use (interrupt in the middle) */
+	ESPY_LOST_REASONS = 4,
+};
+struct espy_rec_lost {
+	struct espy_rec rec; /* nr = enum espy_lost_reason */
+	__u64 count; /* records lost since the previous LOST record of this reason */
+};
+
+/* rec.nr = unused; what file a descriptor of rec.tgid is, as /proc/PID/fd would show it. */
+struct espy_rec_fdname {
+	struct espy_rec rec;
+	__s32 fd;
+	__u32 name_sz; /* bytes of name that follow, with the NUL; padded to 8 */
+};
+
+_Static_assert(sizeof(struct espy_rec) == 24, "the record header is 24 bytes");
+_Static_assert(sizeof(struct espy_rec_call) == 32, "a call begins with 32 bytes");
+_Static_assert(sizeof(struct espy_item) == 8, "an item header is 8 bytes");
+_Static_assert(sizeof(struct espy_rec_fork) == 40, "");
+_Static_assert(sizeof(struct espy_rec_exec) == 32, "");
+_Static_assert(sizeof(struct espy_rec_task_exit) == 32, "");
+_Static_assert(sizeof(struct espy_rec_signal) == 160, "");
+_Static_assert(sizeof(struct espy_rec_lost) == 32, "");
+_Static_assert(sizeof(struct espy_rec_fdname) == 32, "");
+
+#endif
