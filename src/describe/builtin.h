@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The descriptions that come with the command: compiled, and as texts for compiling anew with a user's files. */
+#ifndef ESPY_DESCRIBE_BUILTIN_H
+#define ESPY_DESCRIBE_BUILTIN_H
+
+#include <stddef.h>
+#include "describe/describe.h"
+
+/* The built-in image of an ABI, aligned to 8, for espy_image__open; lives as long as the program. */
+const void *espy_builtin_image(enum espy_abi abi, size_t *size);
+
+/* The texts that it was made from. */
+extern const struct espy_text_source espy_builtin_sources[];
+extern const size_t espy_builtin_source_cnt;
+extern const struct espy_text_source espy_builtin_constants[ESPY_ABI_CNT]; /* beyond x86-64: what differs */
+extern const struct espy_text_source espy_builtin_syscalls[ESPY_ABI_CNT];
+
+/*
+ * Compile the built-in descriptions together with n files. 0 and a malloc'ed *blob of *size bytes; -EINVAL:
+ * the files are wrong or one cannot be read, and diag has said how; -ENOMEM.
+ */
+int espy_describe_with_files(enum espy_abi abi, const char *const *files, size_t n, espy_diag_fn diag, void *ctx,
+			     void **blob, size_t *size);
+
+/* Read a file whole, as a source of that name; text is malloc'ed. 0 or -errno. */
+int espy_text_source__read(struct espy_text_source *s, const char *name);
+
+#endif

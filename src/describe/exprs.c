@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Expressions: names become parameters, fields or constants; constant parts are folded. Equal
+ * expressions are one record.
+ */
+#include "describe/compiler.h"
+
+uint32_t dc_add_expr(struct dc *dc, uint32_t op, uint32_t a, uint32_t b, uint64_t value)
+{
+	struct espy_expr x = { .op = op, .a = a, .b = b, .value = value };
+
+	return dc_intern_record(dc, DC_EXPRS, &x, 1);
+}
+
+/* The type of the scalar that a name stands for: an integer, or a union of integers. NULL: neither. *deref: a pointer. */
+static const struct ast_type *integer_type(struct dc *dc, const struct ast_type *t, bool *deref)
+{
+	*deref = false;
+	if (!t)
+		return NULL;
+	t = dc_resolve_alias(dc, t);
+	*deref = t->in || t->out;
+	if (t->len.kind != LEN_NONE)
+		return NULL;
+	if (t->base == BASE_WORD && dc_is_int_word(t->name->word))
+		return t;
+	if (t->base == BASE_NAME && t->name->table && t->name->table->kind == ESPY_TABLE_PACK)
+		return t;
+	if (t->base == BASE_NAME && t->name->type && t->name->type->kind == NAMED_UNION && !*deref) {
+		const struct ast_named *u = t->name->type;
+		bool ignored;
+
+		for (uint32_t i = 0; i < u->ncases; i++)
+			if (u->cases[i].type->base == BASE_NAME && u->cases[i].type->name->type == u)
+				return NULL;
+			else if (!integer_type(dc, u->cases[i].type, &ignored) || ignored)
+				return NULL;
+		return u->ncases ? t : NULL;
+	}
+	return NULL;
+}
+
+const struct ast_type *dc_ctx_type(struct dc *dc, const struct dc_ctx *ctx, struct dc_sym *name)
+{
+	if (!ctx)
+		return NULL;
+	if (ctx->record) {
+		for (uint32_t i = 0; i < ctx->record->nfields; i++)
+			if (ctx->record->fields[i].name == name)
+				return dc_resolve_alias(dc, ctx->record->fields[i].type);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < ctx->call->nparams; i++) {
+		if (ctx->call->params[i].name == name && !ctx->call->params[i].slot && dc_param_type(ctx->call, i))
+			return dc_resolve_alias(dc, dc_param_type(ctx->call, i));
+	}
+	return NULL;
+}
+
+/* A name of the context: true if it is one (then *x is its expression, or ESPY_NONE after an error). */
+static bool lower_name(struct dc *dc, const struct ast_expr *e, const struct dc_ctx *ctx, bool outer, uint32_t *x)
+{
+	bool deref;
+
+	*x = ESPY_NONE;
+	if (ctx->record) {
+		for (uint32_t i = 0; i < ctx->record->nfields; i++) {
+			const struct ast_field *f = &ctx->record->fields[i];
+
+			if (f->name != e->sym)
+				continue;
+			if (!integer_type(dc, f->type, &deref) && !deref)
+				dc_error(dc, e->pos, "field `%s` is not an integer, expected one", e->sym->s);
+			else
+				*x = dc_add_expr(dc, outer ? ESPY_X_OUTER : ESPY_X_FIELD, i, 0, 0);
+			return true;
+		}
+		return false;
+	}
+	for (uint32_t i = 0; i < ctx->call->nparams; i++) {
+		const struct ast_field *p = &ctx->call->params[i];
+
+		if (p->name != e->sym || p->slot)
+			continue;
+		const struct ast_type *t = integer_type(dc, dc_param_type(ctx->call, i), &deref);
+
+		/* A pointer to an integer stands for the integer, any other pointer for itself. */
+		if (!t && !deref)
+			dc_error(dc, e->pos, "parameter `%s` is not an integer or a pointer, expected one", e->sym->s);
+		else
+			*x = dc_add_expr(dc, t && deref ? ESPY_X_DEREF : ESPY_X_ARG, ctx->order[i], 0, 0);
+		return true;
+	}
+	return false;
+}
+
+static uint32_t lower_leaf(struct dc *dc, const struct ast_expr *e, const struct dc_ctx *ctx)
+{
+	uint64_t v;
+	uint32_t x;
+
+	if (e->op == AX_OUTER) {
+		if (!ctx || !ctx->outer)
+			dc_error(dc, e->pos, "`outer.%s`: there is nothing around here, expected a struct inside another", e->sym->s);
+		else if (lower_name(dc, e, ctx->outer, true, &x))
+			return x;
+		else
+			dc_error(dc, e->pos, "`outer.%s`: what is around has no field of that name", e->sym->s);
+		return ESPY_NONE;
+	}
+	if (ctx && lower_name(dc, e, ctx, false, &x))
+		return x;
+	if (e->sym->word == W_RET)
+		return dc_add_expr(dc, ESPY_X_RET, 0, 0, 0);
+	if (e->sym->word == W_SIZE && ctx && ctx->record)
+		return dc_add_expr(dc, ESPY_X_SIZE, 0, 0, 0);
+	if (!e->sym->consts) {
+		dc_error(dc, e->pos, "unknown name `%s`, expected %s or a constant", e->sym->s,
+			 ctx && ctx->record ? "a field of this struct" : "a parameter of this call");
+		return ESPY_NONE;
+	}
+	/* A constant that this ABI does not have is 0: a guard on such a flag never holds. */
+	if (dc_const_value(dc, e->sym, ctx && ctx->record ? ctx->record->as_header : NULL, e->pos, &v, false) < 0)
+		return ESPY_NONE;
+	return dc_add_expr(dc, ESPY_X_CONST, 0, 0, v);
+}
+
+uint32_t dc_lower_expr(struct dc *dc, const struct ast_expr *e, const struct dc_ctx *ctx)
+{
+	if (e->op == ESPY_X_CONST)
+		return dc_add_expr(dc, ESPY_X_CONST, 0, 0, e->value);
+	if (e->op == AX_NAME || e->op == AX_OUTER)
+		return lower_leaf(dc, e, ctx);
+	uint32_t a = dc_lower_expr(dc, e->a, ctx), b = e->b ? dc_lower_expr(dc, e->b, ctx) : 0;
+
+	if (a == ESPY_NONE || b == ESPY_NONE)
+		return ESPY_NONE;
+	const struct espy_expr *xa = dc_vec_at(&dc->exprs, a), *xb = dc_vec_at(&dc->exprs, b);
+	uint64_t v;
+
+	if (xa->op == ESPY_X_CONST && (!e->b || xb->op == ESPY_X_CONST) && !dc_fold(e->op, xa->value, xb->value, &v))
+		return dc_add_expr(dc, ESPY_X_CONST, 0, 0, v);
+	return dc_add_expr(dc, e->op, a, b, 0);
+}
+
+bool dc_expr_has(struct dc *dc, uint32_t i, uint32_t op)
+{
+	if (i == ESPY_NONE)
+		return false;
+	const struct espy_expr *x = dc_vec_at(&dc->exprs, i);
+
+	if (x->op == op)
+		return true;
+	if (x->op < ESPY_X_OR || x->op == ESPY_X_SIZE || x->op == ESPY_X_OUTER)
+		return false;
+	return dc_expr_has(dc, x->a, op) ||
+	       (x->op != ESPY_X_NOT && x->op != ESPY_X_INV && x->op != ESPY_X_ROUND_BITS && dc_expr_has(dc, x->b, op));
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The image: descriptions, compiled for one ABI. Flat arrays that refer to each
+ * other by index, so that it can be embedded in the command, stored in a trace
+ * file and checked as foreign bytes (espy_image__open checks every index once;
+ * after that no reader needs to).
+ *
+ * "Index" below is always into the array named; ESPY_NONE means there is none.
+ * Names are offsets in the string pool, NUL-terminated; offset 0 is "".
+ */
+#ifndef ESPY_DESCRIBE_IMAGE_H
+#define ESPY_DESCRIBE_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "record/plan.h"
+
+#define ESPY_NONE 0xffffffffu
+
+enum espy_abi { ESPY_ABI_X86_64 = 0, ESPY_ABI_I386 = 1, ESPY_ABI_X32 = 2, ESPY_ABI_CNT };
+
+enum espy_type_kind {
+	ESPY_T_INT = 1, /* size 1, 2, 4, 8; fmt and table tell how it is shown */
+	ESPY_T_PTR,     /* pointer that is followed: elem = pointee; size 4 or 8 */
+	ESPY_T_STR,     /* NUL-terminated; pointee only */
+	ESPY_T_CHARS,   /* char[n] inside a struct: shown as a string up to NUL */
+	ESPY_T_BYTES,   /* counted bytes, shown as a string; size 0 unless fixed */
+	ESPY_T_ARRAY,   /* of elem; its count from len_a/len_b, or size (fixed), or all that is left */
+	ESPY_T_STRUCT,  /* fields[first .. +count) */
+	ESPY_T_UNION,   /* cases[first .. +count), chosen by expressions len_a (and len_b: second key) */
+	ESPY_T_BITS,    /* bit set; fmt = ESPY_FMT_SIGNAL, _FD, _DEC (cpu numbers) */
+	ESPY_T_TLV,     /* elem (a struct with a length field first) repeated by its own length: cmsg, nlattr */
+	ESPY_T_REST,    /* the bytes that are left */
+	ESPY_T_VOID,    /* a slot that is not shown */
+};
+
+enum espy_type_flags {
+	ESPY_TF_SIGNED = 1u << 0,
+	ESPY_TF_BE = 1u << 1,       /* big-endian in memory */
+	ESPY_TF_IN = 1u << 2,       /* PTR: read before the call */
+	ESPY_TF_OUT = 1u << 3,      /* PTR: read after it; both: inout */
+	ESPY_TF_ON_ERR = 1u << 4,   /* OUT is also valid after an error */
+	ESPY_TF_PATH = 1u << 5,     /* STR, CHARS: a path, never cut by -s */
+	ESPY_TF_NULLTERM = 1u << 6, /* ARRAY of pointers up to NULL */
+	ESPY_TF_LEN_BYTES = 1u << 7, /* ARRAY: length expressions count bytes */
+	ESPY_TF_SIZED = 1u << 8,    /* STRUCT pointee whose size is len_a (of len_b) */
+	ESPY_TF_ENV = 1u << 9, ESPY_TF_SECRET = 1u << 10, /* class of the content */
+	ESPY_TF_SPREAD = 1u << 11,  /* elements share the bytes counted by len_a */
+	ESPY_TF_HEX = 1u << 12,     /* BYTES: shown in hexadecimal throughout */
+	ESPY_TF_VERBOSE = 1u << 13, /* PTR: followed under -v only, else an address */
+	ESPY_TF_TAIL = 1u << 14,    /* STRUCT: bytes after the known fields are shown if not zero */
+	ESPY_TF_ERR_ONLY = 1u << 15, /* with ON_ERR: OUT is not valid after success */
+	ESPY_TF_ON_POS = 1u << 17,  /* OUT is valid only if the result is above 0 */
+	ESPY_TF_BRACES = 1u << 16,  /* UNION: a value of its own, not joined to the struct around */
+};
+
+/*
+ * How an integer (or a scalar in memory) is shown, beyond its table. Each is a
+ * presentation that several calls share; see docs/descriptions.md for examples.
+ * Append only.
+ */
+enum espy_fmt {
+	ESPY_FMT_DEC = 0, ESPY_FMT_HEX, ESPY_FMT_OCT,
+	ESPY_FMT_ADDR,     /* NULL or 0x... */
+	ESPY_FMT_FLAGS,    /* table: names joined by | */
+	ESPY_FMT_ENUM,     /* table: one name */
+	ESPY_FMT_PACK,     /* table: bit fields joined by | */
+	ESPY_FMT_FD,       /* -y */
+	ESPY_FMT_DIRFD,    /* AT_FDCWD, or as FD */
+	ESPY_FMT_PID, ESPY_FMT_TID, ESPY_FMT_PGID, ESPY_FMT_SID, /* -Y */
+	ESPY_FMT_UID, ESPY_FMT_GID, /* -1 shown as -1 */
+	ESPY_FMT_PERM,     /* octal, at least three digits: 0644, 000 */
+	ESPY_FMT_MODE,     /* S_IFREG|0644 */
+	ESPY_FMT_DEV,      /* makedev(0x8, 0x1) */
+	ESPY_FMT_SIGNAL,   /* SIGINT, SIGRT_2, 77 */
+	ESPY_FMT_ERRNO,    /* EINVAL, or decimal */
+	ESPY_FMT_HTONS, ESPY_FMT_HTONL, /* htons(80), of a big-endian field */
+	ESPY_FMT_INET4,    /* inet_addr("127.0.0.1") */
+	ESPY_FMT_INET6,    /* inet_pton(AF_INET6, "::1", &NAME): replaces NAME= */
+	ESPY_FMT_IFINDEX,  /* if_nametoindex("lo") */
+	ESPY_FMT_WSTATUS,  /* {WIFEXITED(s) && WEXITSTATUS(s) == 3} */
+	ESPY_FMT_TIME,     /* 1600000000 / * 2020-09-13T... * / */
+	ESPY_FMT_RLIM,     /* 8192*1024, RLIM64_INFINITY */
+	ESPY_FMT_CLOCKT,   /* decimal clock ticks */
+	ESPY_FMT_HEX0,     /* hexadecimal, zero as 0 (ESPY_FMT_HEX shows 0 as 0 too), fixed width of the type with leading zeros */
+	ESPY_FMT_MAC,      /* bytes aa:bb:cc:dd:ee:ff */
+	ESPY_FMT_SUNPATH,  /* sun_path: abstract names with @ */
+	ESPY_FMT_SIGVAL,
+	ESPY_FMT_SYSCALL,  /* __NR_getppid, or decimal */
+	ESPY_FMT_CNT,
+};
+
+/* espy_type.note of a STRUCT: the comment behind it. */
+enum espy_note { ESPY_NOTE_NONE = 0, ESPY_NOTE_WALLTIME, ESPY_NOTE_UTIME };
+/* espy_ret.note: low 16 bits; of HOOK the high 16 bits are the hook (hooks.h). */
+enum espy_note_ret {
+	ESPY_NOTE_RET_NONE = 0,
+	ESPY_NOTE_RET_TYPE, /* (note_text and the value shown as note_type) */
+	ESPY_NOTE_RET_HOOK, /* C code writes it */
+};
+
+struct espy_type {
+	uint8_t kind;   /* enum espy_type_kind */
+	uint8_t fmt;    /* enum espy_fmt */
+	uint16_t hook;  /* ESPY_HOOK_*: rendered by C code; 0: none */
+	uint32_t flags;
+	uint32_t size;  /* bytes in memory for this ABI; 0: varies */
+	uint32_t align;
+	uint32_t name;  /* of a struct, union or named type */
+	uint32_t table; /* tables */
+	uint32_t elem;  /* types */
+	/*
+	 * exprs: count (or bytes, LEN_BYTES) at exit, at entry; UNION: keys. The smaller counts; a single length
+	 * stands in len_b unless it is known at exit only. Both ESPY_NONE, and no fixed count: all that is left.
+	 */
+	uint32_t len_a, len_b;
+	uint32_t max;   /* hard cap on the count; 0: none */
+	uint32_t first, count; /* STRUCT: fields; UNION: cases; ARRAY/CHARS/BYTES: count is the fixed number of elements */
+	uint32_t show, show_cnt;   /* STRUCT: display order, in index_list (field numbers from 0); show_cnt 0: as laid out */
+	uint32_t brief, brief_cnt; /* STRUCT: what is shown without -v, in index_list; brief_cnt 0: all */
+	uint32_t note;  /* STRUCT: ESPY_NOTE_*: comment behind it */
+	uint32_t aux;   /* TLV: bytes of the length field | alignment << 8 | (1 << 16 if the length counts the header).
+	                 * Bits 24-31: offset of the length field.
+	                 * ARRAY with SPREAD (the vector): expr of the bytes that its elements share (the BYTES inside have SPREAD
+	                 * as well, and their own capacity in len_b).
+	                 * STRUCT: bits 0-7: number + 1 of the field that says how many bytes of the struct count (`extent`), or 0.
+	                 * STRUCT: headed N << 24: the first N fields in braces, the rest as values: [{nla_len=8, ...}, 1500] */
+};
+
+enum espy_field_flags {
+	ESPY_FF_NONZERO = 1u << 0, /* shown only if not 0 */
+	ESPY_FF_HIDDEN = 1u << 1,  /* never shown */
+	ESPY_FF_NONAME = 1u << 2,  /* value without name= */
+	ESPY_FF_VERBOSE = 1u << 3, /* shown under -v only; without it `...` stands at the end */
+	ESPY_FF_ON_OK = 1u << 4,   /* shown after success only (an out field of an inout struct) */
+	ESPY_FF_ENTER = 1u << 5,   /* of an inout struct: shown from what was read before the call only */
+	ESPY_FF_EXIT = 1u << 6,    /* of an inout struct: shown from what was read after the call only */
+	ESPY_FF_BOTH = 1u << 7,    /* of an inout struct: `before => after` if it changed, else once. In a struct that has such a field
+	                            * the unmarked ones are those after the call, and after a failure are left out */
+	ESPY_FF_NAMED = 1u << 8,   /* parameter: with name= even without -N */
+};
+
+/* espy_field.off of a parameter that is in no register: its pointer is the caller's stack pointer (rt_sigreturn). */
+#define ESPY_PARAM_SP 0x3fu
+
+struct espy_field { /* of a struct, or a parameter of a call */
+	uint32_t name;  /* strings */
+	uint32_t type;  /* types */
+	uint32_t off;   /* bytes from the start of the struct; parameters: register number (64-bit ones on i386: the low
+		       half's, the high half is in the next), or ESPY_PARAM_SP */
+	uint32_t when;  /* exprs, or ESPY_NONE */
+	uint32_t flags; /* enum espy_field_flags */
+};
+
+struct espy_case {
+	uint64_t key, key2; /* sorted by (key, key2); with a single key key2 is 0 */
+	uint32_t type;
+	uint32_t is_else; /* 1: the last case, taken when no key matches */
+};
+
+/* Expressions: a tree; a and b are indices of exprs. All arithmetic is 64 bits unsigned. */
+enum espy_expr_op {
+	ESPY_X_CONST = 1, /* value */
+	ESPY_X_ARG,   /* a = parameter index (its register, cut to the parameter's width) */
+	ESPY_X_FIELD, /* a = field index relative to the struct the expression stands in (type .first + a) */
+	ESPY_X_RET,
+	ESPY_X_DEREF, /* a = parameter index: the integer its pointer points to (exit item before enter item) */
+	ESPY_X_OR, ESPY_X_AND, ESPY_X_ADD, ESPY_X_SUB, ESPY_X_MUL, ESPY_X_DIV, ESPY_X_SHL, ESPY_X_SHR,
+	ESPY_X_EQ, ESPY_X_NE, ESPY_X_LT, ESPY_X_LE, ESPY_X_GT, ESPY_X_GE,
+	ESPY_X_LAND, ESPY_X_LOR, ESPY_X_NOT, ESPY_X_INV, ESPY_X_ROUND_BITS, /* bits a -> bytes of whole words */
+	ESPY_X_SIZE, /* bytes of the sized struct that the expression stands in */
+	/*
+	 * a = field index in the struct around the one the expression stands in; parameter index if that is the call (the
+	 * struct is what a parameter points to). Not checked by espy_image__open: readers check a against the count there.
+	 */
+	ESPY_X_OUTER,
+};
+struct espy_expr {
+	uint32_t op;
+	uint32_t a, b;
+	uint32_t reserved;
+	uint64_t value;
+};
+
+/*
+ * A table of constants. Entries stand in match order. A flags table may hold groups: an
+ * entry with group_cnt > 0 is a mask whose masked value is one of the group_cnt entries that
+ * follow it (not among the flags themselves).
+ */
+enum espy_table_kind { ESPY_TABLE_ENUM = 1, ESPY_TABLE_FLAGS, ESPY_TABLE_PACK };
+struct espy_table {
+	uint32_t kind;
+	uint32_t name;    /* strings: as in the description */
+	uint32_t unknown; /* strings: "O_???", or "" for none */
+	uint32_t first, count; /* entries; enums are sorted by value unless flags has 1 (then: first match) */
+	uint32_t flags;   /* 2: an unknown enum value is shown in decimal, without comment; 4: same, in hex;
+			     bits 8-15: bytes of the table's width; bit 16: it is signed (values are sign-extended from it) */
+};
+struct espy_entry {
+	uint64_t value;   /* ENUM: value; FLAGS: bits, or mask of a group; PACK: mask of the field, not shifted */
+	uint32_t name;    /* strings; PACK and shifts: what follows << ("MAP_HUGE_SHIFT"), or "" for a number */
+	uint16_t group_cnt; /* FLAGS: size of the group that follows */
+	uint8_t shift;    /* PACK, and FLAGS entries with is_shift: position of the field */
+	uint8_t is_shift; /* FLAGS: shown as value<<NAME */
+	uint32_t table;   /* PACK: table of the field, or ESPY_NONE; group: table for the text of an unknown member */
+	uint32_t reserved; /* PACK: strings: the field's own name */
+};
+
+/* The return value. */
+struct espy_ret {
+	uint32_t type;      /* types: INT; ESPY_NONE: signed decimal */
+	uint32_t note;      /* ESPY_NOTE_RET_*; text in parentheses behind the value */
+	uint32_t note_text; /* strings: "flags " */
+	uint32_t note_type; /* types: the integer that stands there, or ESPY_NONE */
+};
+
+/* A call, or a variant of one (same name, own parameters). */
+struct espy_call {
+	uint32_t name;   /* strings */
+	uint32_t first_param, nparam; /* fields; off = register */
+	struct espy_ret ret;
+	uint32_t plan;   /* plans */
+	uint32_t reserved;
+};
+
+/* One per call number of the ABI. */
+struct espy_syscall {
+	uint32_t name;    /* strings; "" = no such number */
+	uint32_t call;    /* calls: base form; ESPY_NONE: not described */
+	uint64_t classes; /* bits: ESPY_CLASS_* */
+	uint32_t nargs;   /* as the kernel takes them */
+	uint32_t reserved;
+};
+
+/* Filter classes, the %names of -e trace=. From the call tables (descriptions/ *.syscalls). */
+enum espy_class {
+	ESPY_CLASS_DESC, ESPY_CLASS_FILE, ESPY_CLASS_IPC, ESPY_CLASS_NETWORK, ESPY_CLASS_PROCESS, ESPY_CLASS_SIGNAL,
+	ESPY_CLASS_MEMORY, ESPY_CLASS_STAT, ESPY_CLASS_LSTAT, ESPY_CLASS_FSTAT, ESPY_CLASS_STATX_LIKE /* %%stat */,
+	ESPY_CLASS_STATFS, ESPY_CLASS_FSTATFS, ESPY_CLASS_STATFS_LIKE /* %%statfs */, ESPY_CLASS_PURE, ESPY_CLASS_CREDS,
+	ESPY_CLASS_CLOCK, ESPY_CLASS_CNT
+};
+
+/* An opened image: pointers into its bytes. Read-only, may be shared by threads. */
+struct espy_image {
+	uint32_t abi; /* enum espy_abi */
+	const char *strings;              size_t strings_sz;
+	const struct espy_syscall *syscalls; uint32_t syscall_cnt; /* index = number */
+	const struct espy_call_plan *call_plans; /* syscall_cnt of them */
+	const struct espy_variant *variants; uint32_t variant_cnt;
+	const struct espy_call *calls;    uint32_t call_cnt;
+	const struct espy_field *fields;  uint32_t field_cnt;
+	const struct espy_type *types;    uint32_t type_cnt;
+	const struct espy_case *cases;    uint32_t case_cnt;
+	const struct espy_expr *exprs;    uint32_t expr_cnt;
+	const struct espy_table *tables;  uint32_t table_cnt;
+	const struct espy_entry *entries; uint32_t entry_cnt;
+	const uint32_t *index_list;       uint32_t index_cnt;
+	const struct espy_plan *plans;    uint32_t plan_cnt;
+	const struct espy_op *ops;        uint32_t op_cnt;
+};
+
+/*
+ * Open an image that lies in data[0..size), which must stay as it is while the image is used
+ * and be aligned to 8. Every index, count and offset is checked; -EBADMSG (and *bad_off, if not
+ * NULL: the offset of the first fault) if one is wrong.
+ */
+int espy_image__open(struct espy_image *img, const void *data, size_t size, size_t *bad_off);
+
+static inline const char *espy_image__str(const struct espy_image *img, uint32_t off)
+{
+	return img->strings + off;
+}
+
+/* Named struct types (for records that are not calls: "siginfo"); ESPY_NONE if there is none. */
+uint32_t espy_image__find_type(const struct espy_image *img, const char *name);
+/* Table by name; ESPY_NONE if there is none. */
+uint32_t espy_image__find_table(const struct espy_image *img, const char *name);
+/* Call number by name; -ENOENT. */
+int espy_image__find_syscall(const struct espy_image *img, const char *name);
+
+/*
+ * The variant of call number nr that these arguments select. Returns the index of the call (its
+ * decoder's side) and in *plan_idx its plan; ESPY_NONE if the number is not described.
+ */
+uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *plan_idx);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The parser: flags, enum and pack tables. */
+#include "describe/compiler.h"
+
+#define MAX_ITEMS 4096u
+
+static const char *parse_text(struct dc *dc)
+{
+	struct dc_tok *t = dc_peek(dc, 0);
+
+	if (t->kind != T_STR && t->kind != T_NAME)
+		dc_syntax(dc, "a name or a string after `as`");
+	dc->tok++;
+	return t->kind == T_STR ? t->str : t->sym->s;
+}
+
+static void parse_range(struct dc *dc, struct ast_item *it)
+{
+	struct dc_tok *hi = dc_next(dc);
+	struct dc_pos pos = dc_tok_pos(dc, hi);
+
+	if (hi->kind != T_NUM || dc_peek(dc, 0)->kind != T_DOTDOT) {
+		dc->tok--;
+		dc_syntax(dc, "a range of bits `hi..lo`");
+	}
+	dc->tok++;
+	struct dc_tok *lo = dc_peek(dc, 0);
+
+	if (lo->kind != T_NUM)
+		dc_syntax(dc, "the lowest bit after `..`");
+	dc->tok++;
+	if (hi->num > 63 || lo->num > hi->num)
+		dc_error(dc, pos, "bits %llu..%llu are no range, expected hi..lo with 63 >= hi >= lo",
+			 (unsigned long long)hi->num, (unsigned long long)lo->num);
+	it->hi = hi->num > 63 ? 63 : (uint8_t)hi->num;
+	it->lo = lo->num > it->hi ? it->hi : (uint8_t)lo->num;
+}
+
+static struct ast_item *parse_items(struct dc *dc, uint32_t *count, int kind, bool in_group);
+
+static void parse_item(struct dc *dc, struct ast_item *it, int kind, bool in_group)
+{
+	struct dc_tok *t = dc_peek(dc, 0);
+
+	*it = (struct ast_item){ .kind = ITEM_NAME, .pos = dc_tok_pos(dc, t) };
+	if (kind == ESPY_TABLE_PACK) {
+		it->kind = ITEM_PACK;
+		it->name = dc_expect_name(dc, "the name of a bit field or `}`", NULL);
+		parse_range(dc, it);
+		if (dc_accept(dc, ':'))
+			it->table = dc_expect_name(dc, "the name of a table after `:`", &it->table_pos);
+		return;
+	}
+	if (t->kind == T_NAME && t->word == W_INCLUDE && dc_peek(dc, 1)->kind == T_NAME) {
+		it->kind = ITEM_INCLUDE;
+		dc->tok++;
+		it->name = dc_expect_name(dc, "the name of a table", &it->pos);
+		return;
+	}
+	if (t->kind == T_NAME) {
+		it->name = t->sym;
+		dc->tok++;
+	} else if (t->kind == T_NUM || dc_is_punct(dc, 0, '(')) {
+		it->value = dc_parse_primary(dc); /* the mask of a group */
+		if (!dc_is_punct(dc, 0, '='))
+			dc_syntax(dc, "`= {` after the mask of a group");
+	} else {
+		dc_syntax(dc, "a constant, `include`, or `}`");
+	}
+	if (dc_peek(dc, 0)->kind == T_SHL) {
+		dc->tok++;
+		it->kind = ITEM_SHIFT;
+		parse_range(dc, it);
+		if (kind != ESPY_TABLE_FLAGS || in_group)
+			dc_error(dc, it->pos, "a shifted field can stand in a flags table only");
+		return;
+	}
+	if (dc_accept(dc, '=')) {
+		if (dc_accept(dc, '{')) {
+			if (kind != ESPY_TABLE_FLAGS || in_group)
+				dc_error(dc, it->pos, "a group `MASK = { ... }` can stand in a flags table only, and not in a group");
+			it->kind = ITEM_GROUP;
+			it->group = parse_items(dc, &it->ngroup, ESPY_TABLE_ENUM, true);
+			if (dc_peek(dc, 0)->kind == T_STR)
+				it->unknown = dc_next(dc)->str;
+			return;
+		}
+		it->value = dc_parse_primary(dc);
+	}
+	if (dc_accept_word(dc, W_AS))
+		it->text = parse_text(dc);
+}
+
+static struct ast_item *parse_items(struct dc *dc, uint32_t *count, int kind, bool in_group)
+{
+	struct ast_item *v = NULL;
+	uint32_t n = 0, cap = 0;
+
+	dc_enter(dc);
+	while (!dc_accept(dc, '}')) {
+		if (n == MAX_ITEMS)
+			dc_syntax(dc, "at most 4096 items in a table");
+		if (n == cap) {
+			struct ast_item *old = v;
+
+			cap = cap ? cap * 2 : 32;
+			v = dc_alloc(dc, cap * sizeof(*v));
+			if (n)
+				memcpy(v, old, n * sizeof(*v));
+		}
+		parse_item(dc, &v[n++], kind, in_group);
+		dc_accept(dc, ',');
+	}
+	dc_leave(dc);
+	*count = n;
+	return v;
+}
+
+void dc_parse_table(struct dc *dc, int kind)
+{
+	struct ast_table *t = dc_alloc(dc, sizeof(*t));
+
+	dc->tok++;
+	t->kind = kind;
+	t->name = dc_expect_name(dc, "the name of the table", &t->pos);
+	t->width = dc_expect_name(dc, "the width of the table: u8 to u64, s8 to s64, ulong", &t->width_pos);
+	if (dc_peek(dc, 0)->kind == T_STR)
+		t->unknown = dc_next(dc)->str;
+	if (dc_accept_word(dc, W_FROM)) {
+		if (dc_peek(dc, 0)->kind != T_HEADER)
+			dc_syntax(dc, "a header in angle brackets after `from`");
+		t->header = dc_next(dc)->str;
+	}
+	dc_expect(dc, '{', "before the items");
+	t->items = parse_items(dc, &t->nitems, kind, false);
+	if (t->name->table || (kind == ESPY_TABLE_PACK && t->name->type))
+		dc_error(dc, t->pos, "table `%s` is defined twice", t->name->s);
+	else
+		t->name->table = t;
+	*dc->tables_tail = t;
+	dc->tables_tail = &t->next;
+}

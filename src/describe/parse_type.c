@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The parser: types: direction, base, format, length, clauses. */
+#include "describe/compiler.h"
+
+static void parse_length(struct dc *dc, struct ast_type *t)
+{
+	struct ast_len *l = &t->len;
+	struct dc_pos pos = dc_tok_pos(dc, dc_peek(dc, 0));
+
+	if (l->kind != LEN_NONE)
+		dc_syntax(dc, "one length only");
+	l->pos = pos;
+	if (dc_accept_word(dc, W_SIZED)) {
+		l->kind = LEN_SIZED;
+		l->b = dc_parse_expr(dc);
+		if (dc_accept_word(dc, W_OF)) {
+			l->a = l->b;
+			l->b = dc_parse_expr(dc);
+		}
+		return;
+	}
+	dc_expect(dc, '[', "before the length");
+	if (dc_is_word(dc, 0, W_NULL) && (dc_is_punct(dc, 1, ']') || dc_is_word(dc, 1, W_MAX))) {
+		dc->tok++;
+		l->kind = LEN_NULL;
+	} else if (dc_is_word(dc, 0, W_REST) && (dc_is_punct(dc, 1, ']') || dc_is_word(dc, 1, W_MAX))) {
+		dc->tok++;
+		l->kind = LEN_REST;
+	} else {
+		l->kind = LEN_COUNT;
+		if (dc_is_word(dc, 0, W_SPREAD) && dc_is_word(dc, 1, W_OF)) {
+			dc->tok += 2;
+			l->spread = true;
+			l->b = dc_parse_expr(dc);
+		} else {
+			l->b = dc_parse_expr(dc);
+			if (dc_accept_word(dc, W_OF)) {
+				l->a = l->b;
+				l->b = dc_parse_expr(dc);
+			}
+		}
+		l->bytes = dc_accept_word(dc, W_BYTES);
+	}
+	if (dc_accept_word(dc, W_MAX))
+		t->max = dc_parse_primary(dc);
+	dc_expect(dc, ']', "after the length");
+}
+
+static void parse_format(struct dc *dc, struct ast_type *t)
+{
+	dc->tok++;
+	if (t->fmt)
+		dc_syntax(dc, "one format only");
+	t->fmt = dc_expect_name(dc, "a format, or the name of a flags, enum or pack table after `:`", &t->fmt_pos);
+}
+
+static bool starts_type(const struct dc_tok *t)
+{
+	return t->kind == T_NAME && ((t->word >= W_BASE_FIRST && t->word <= W_BASE_LAST) ||
+				     (t->word >= W_IN && t->word <= W_INOUT64));
+}
+
+/*
+ * Is the clause word here in truth the name of the next field (`max u32`)? A field is followed by its
+ * type; so it is, if a type of the language stands behind it and what comes then is not a type as well
+ * (`hidden fd fd`: a clause, then the field fd).
+ */
+static bool is_field_name(struct dc *dc)
+{
+	struct dc_tok *t = dc_peek(dc, 1);
+
+	switch (dc_peek(dc, 0)->word) {
+	case W_WHEN: /* an expression may begin with any name */
+	case W_SPREAD:
+		return false;
+	case W_ON: /* `on ok`; anything else cannot be the clause */
+		return !(dc_is_word(dc, 1, W_OK) || dc_is_word(dc, 1, W_ERR) || dc_is_word(dc, 1, W_ANY) || dc_is_word(dc, 1, W_POS));
+	case W_CLASS:
+		return !(dc_is_word(dc, 1, W_DATA) || dc_is_word(dc, 1, W_ENV) || dc_is_word(dc, 1, W_SECRET));
+	case W_AT: /* a parameter's clause; its name may be that of a type (`at dirfd`) */
+		return starts_type(t) && !dc_is_punct(dc, 2, ',') && !dc_is_punct(dc, 2, ')') &&
+		       !(dc_peek(dc, 2)->word >= W_CLAUSE_FIRST && dc_peek(dc, 2)->word <= W_CLAUSE_LAST);
+	default:
+		return starts_type(t) && !starts_type(dc_peek(dc, 2));
+	}
+}
+
+static bool parse_clause(struct dc *dc, struct ast_type *t)
+{
+	struct dc_tok *w = dc_peek(dc, 0);
+	struct dc_pos pos = dc_tok_pos(dc, w);
+
+	if (w->kind != T_NAME || w->word < W_CLAUSE_FIRST || w->word > W_CLAUSE_LAST || is_field_name(dc))
+		return false;
+	dc->tok++;
+	switch ((enum dc_word)w->word) {
+	case W_WHEN:
+		t->when = dc_parse_expr(dc);
+		break;
+	case W_ON:
+		t->on = dc_is_word(dc, 0, W_OK) ? ON_OK : dc_is_word(dc, 0, W_ERR) ? ON_ERR : dc_is_word(dc, 0, W_ANY) ? ON_ANY : ON_POS;
+		t->on_pos = pos;
+		dc->tok++;
+		break;
+	case W_AT:
+		t->at = dc_expect_name(dc, "the name of a descriptor parameter after `at`", &t->at_pos);
+		break;
+	case W_SPREAD:
+		t->spread = dc_parse_expr(dc);
+		break;
+	case W_CLASS:
+		t->class_pos = pos;
+		if (dc_is_word(dc, 0, W_DATA))
+			t->class_data = true;
+		else
+			t->class_flags |= dc_is_word(dc, 0, W_ENV) ? ESPY_TF_ENV : ESPY_TF_SECRET;
+		dc->tok++;
+		break;
+	case W_MAX:
+		t->max = dc_parse_primary(dc);
+		break;
+	case W_VERBOSE:
+		t->verbose = true;
+		break;
+	case W_NONZERO:
+		t->field_flags |= ESPY_FF_NONZERO;
+		break;
+	case W_HIDDEN:
+		t->field_flags |= ESPY_FF_HIDDEN;
+		break;
+	case W_NONAME:
+		t->field_flags |= ESPY_FF_NONAME;
+		break;
+	case W_ON_OK:
+		t->field_flags |= ESPY_FF_ON_OK;
+		break;
+	case W_BEFORE:
+		t->field_flags |= ESPY_FF_ENTER;
+		break;
+	case W_AFTER:
+		t->field_flags |= ESPY_FF_EXIT;
+		break;
+	case W_BOTH:
+		t->field_flags |= ESPY_FF_BOTH;
+		break;
+	case W_NAMED:
+		t->field_flags |= ESPY_FF_NAMED;
+		break;
+	case W_HEX:
+		t->hex = true;
+		break;
+	case W_HOOK:
+		t->hook = dc_expect_name(dc, "the name of a hook", &t->hook_pos);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+struct ast_type *dc_parse_type(struct dc *dc)
+{
+	struct ast_type *t = dc_alloc(dc, sizeof(*t));
+	struct dc_tok *w = dc_peek(dc, 0);
+
+	dc_enter(dc);
+	t->pos = dc_tok_pos(dc, w);
+	if (w->kind == T_NAME && w->word >= W_IN && w->word <= W_INOUT64) {
+		static const struct {
+			uint8_t in, out, ptr64;
+		} DIRS[] = {
+			[W_IN - W_IN] = { 1, 0, 0 },   [W_OUT - W_IN] = { 0, 1, 0 },   [W_INOUT - W_IN] = { 1, 1, 0 },
+			[W_IN64 - W_IN] = { 1, 0, 1 }, [W_OUT64 - W_IN] = { 0, 1, 1 }, [W_INOUT64 - W_IN] = { 1, 1, 1 },
+		};
+		t->in = DIRS[w->word - W_IN].in;
+		t->out = DIRS[w->word - W_IN].out;
+		t->ptr64 = DIRS[w->word - W_IN].ptr64;
+		dc->tok++;
+		w = dc_peek(dc, 0);
+	}
+	t->base_pos = dc_tok_pos(dc, w);
+	if (dc_accept(dc, '(')) {
+		t->base = BASE_PAREN;
+		t->inner = dc_parse_type(dc);
+		dc_expect(dc, ')', "after the type");
+	} else if (w->kind != T_NAME) {
+		dc_syntax(dc, "a type");
+	} else if (w->word == W_BITS) {
+		dc->tok++;
+		t->base = BASE_BITS;
+		t->name = dc_expect_name(dc, "`signal`, `fd` or `cpu` after `bits`", &t->base_pos);
+	} else {
+		dc->tok++;
+		t->base = w->word >= W_BASE_FIRST && w->word <= W_BASE_LAST ? BASE_WORD : BASE_NAME;
+		t->name = w->sym;
+	}
+	for (;;) {
+		if (dc_is_punct(dc, 0, ':'))
+			parse_format(dc, t);
+		else if (dc_is_punct(dc, 0, '[') || dc_is_word(dc, 0, W_SIZED))
+			parse_length(dc, t);
+		else if (dc_is_word(dc, 0, W_FROM) && dc_is_word(dc, 1, W_SP)) {
+			dc->tok += 2;
+			t->from_sp = true;
+			if (dc_accept(dc, '+')) {
+				if (dc_peek(dc, 0)->kind != T_NUM || dc_peek(dc, 0)->num > 0xffff)
+					dc_syntax(dc, "an offset up to 65535");
+				t->sp_off = (uint32_t)dc_next(dc)->num;
+			}
+		} else if (!parse_clause(dc, t))
+			break;
+	}
+	dc_leave(dc);
+	return t;
+}

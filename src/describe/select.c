@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Finding things in an opened image: types, tables and calls by name, the variant by the arguments. */
+#include <errno.h>
+#include <string.h>
+#include "describe/image.h"
+
+uint32_t espy_image__find_type(const struct espy_image *img, const char *name)
+{
+	for (uint32_t i = 0; i < img->type_cnt; i++) {
+		const struct espy_type *t = &img->types[i];
+
+		/* Not the copies that a use with a length or a hook made. */
+		if (t->kind == ESPY_T_STRUCT && !(t->flags & ESPY_TF_SIZED) && !t->hook && !strcmp(espy_image__str(img, t->name), name))
+			return i;
+	}
+	return ESPY_NONE;
+}
+
+uint32_t espy_image__find_table(const struct espy_image *img, const char *name)
+{
+	for (uint32_t i = 0; i < img->table_cnt; i++)
+		if (!strcmp(espy_image__str(img, img->tables[i].name), name))
+			return i;
+	return ESPY_NONE;
+}
+
+int espy_image__find_syscall(const struct espy_image *img, const char *name)
+{
+	if (!*name)
+		return -ENOENT;
+	for (uint32_t i = 0; i < img->syscall_cnt; i++)
+		if (!strcmp(espy_image__str(img, img->syscalls[i].name), name))
+			return (int)i;
+	return -ENOENT;
+}
+
+uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *plan_idx)
+{
+	if (nr >= img->syscall_cnt) {
+		*plan_idx = ESPY_NONE;
+		return ESPY_NONE;
+	}
+	const struct espy_call_plan *p = &img->call_plans[nr];
+
+	*plan_idx = p->plan;
+	if (!p->variant_cnt)
+		return img->syscalls[nr].call;
+	uint64_t key = (uint32_t)args[p->key_arg0] & p->key_mask0;
+
+	if (p->key_arg1 != 0xff)
+		key = key << 32 | (uint32_t)args[p->key_arg1];
+	const struct espy_variant *v = img->variants + p->first_variant;
+	uint32_t lo = 0, hi = p->variant_cnt;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (v[mid].key < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == p->variant_cnt || v[lo].key != key)
+		return img->syscalls[nr].call;
+	*plan_idx = v[lo].plan;
+	return v[lo].call;
+}

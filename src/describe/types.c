@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Types: aliases resolved, rules checked, type records made. Children are made before their parents, so
+ * that every reference in the image points to a lower index and no reader can run in circles.
+ * Unions and structs that look at what is around them are made anew for each place they stand in.
+ */
+#include "describe/compiler.h"
+#include "describe/hooks.h"
+
+struct espy_type *dc_type(struct dc *dc, uint32_t i)
+{
+	return dc_vec_at(&dc->types, i);
+}
+
+uint32_t dc_add_type(struct dc *dc, const struct espy_type *t)
+{
+	return dc_intern_record(dc, DC_TYPES, t, 1);
+}
+
+static const struct espy_type EMPTY = {
+	.align = 1, .table = ESPY_NONE, .elem = ESPY_NONE, .len_a = ESPY_NONE, .len_b = ESPY_NONE,
+};
+
+/* What the use of an alias adds is laid over a copy of what the alias says. */
+static struct ast_type *merge(struct dc *dc, const struct ast_type *alias, const struct ast_type *use)
+{
+	struct ast_type *m = dc_alloc(dc, sizeof(*m));
+
+	*m = *alias;
+	m->pos = use->pos;
+	m->base_pos = use->base_pos;
+	if (use->in || use->out) {
+		m->in = use->in;
+		m->out = use->out;
+		m->ptr64 = use->ptr64;
+	}
+	if (use->fmt) {
+		m->fmt = use->fmt;
+		m->fmt_pos = use->fmt_pos;
+	}
+	if (use->len.kind != LEN_NONE)
+		m->len = use->len;
+	m->when = use->when ? use->when : m->when;
+	m->spread = use->spread ? use->spread : m->spread;
+	m->max = use->max ? use->max : m->max;
+	if (use->at) {
+		m->at = use->at;
+		m->at_pos = use->at_pos;
+	}
+	if (use->hook) {
+		m->hook = use->hook;
+		m->hook_pos = use->hook_pos;
+	}
+	if (use->on != ON_DEFAULT) {
+		m->on = use->on;
+		m->on_pos = use->on_pos;
+	}
+	m->class_flags |= use->class_flags;
+	m->class_data |= use->class_data;
+	m->verbose |= use->verbose;
+	m->hex |= use->hex;
+	if (use->from_sp) {
+		m->from_sp = true;
+		m->sp_off = use->sp_off;
+	}
+	m->field_flags |= use->field_flags;
+	return m;
+}
+
+const struct ast_type *dc_resolve_alias(struct dc *dc, const struct ast_type *t)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		if (t->base != BASE_NAME || !t->name->type || t->name->type->kind != NAMED_ALIAS)
+			return t;
+		const struct ast_type *a = t->name->type->alias;
+		bool a_ptr = a->in || a->out, a_len = a->len.kind != LEN_NONE, t_len = t->len.kind != LEN_NONE;
+
+		/* Pointer to a pointer, array of pointers or of arrays: the alias is the element. */
+		if ((a_ptr && (t->in || t->out || t_len)) || (a_len && t_len)) {
+			struct ast_type *m = dc_alloc(dc, sizeof(*m)), *inner = dc_alloc(dc, sizeof(*inner));
+
+			*m = *t;
+			*inner = *a;
+			inner->class_flags |= t->class_flags;
+			m->base = BASE_PAREN;
+			m->inner = inner;
+			return m;
+		}
+		t = merge(dc, a, t);
+	}
+	return t;
+}
+
+static const struct {
+	const char *name;
+	uint8_t fmt;
+} FORMATS[] = {
+	{ "dec", ESPY_FMT_DEC },     { "hex", ESPY_FMT_HEX },         { "oct", ESPY_FMT_OCT },
+	{ "addr", ESPY_FMT_ADDR },   { "perm", ESPY_FMT_PERM },       { "mode", ESPY_FMT_MODE },
+	{ "dev", ESPY_FMT_DEV },     { "signal", ESPY_FMT_SIGNAL },   { "errno", ESPY_FMT_ERRNO },
+	{ "htons", ESPY_FMT_HTONS }, { "htonl", ESPY_FMT_HTONL },     { "inet_addr", ESPY_FMT_INET4 },
+	{ "inet6", ESPY_FMT_INET6 }, { "ifindex", ESPY_FMT_IFINDEX }, { "wstatus", ESPY_FMT_WSTATUS },
+	{ "time", ESPY_FMT_TIME },   { "rlim", ESPY_FMT_RLIM },       { "clockt", ESPY_FMT_CLOCKT },
+	{ "hex0", ESPY_FMT_HEX0 },   { "mac", ESPY_FMT_MAC },         { "sunpath", ESPY_FMT_SUNPATH },
+	{ "sigval", ESPY_FMT_SIGVAL }, { "fd", ESPY_FMT_FD },         { "dirfd", ESPY_FMT_DIRFD },
+	{ "pid", ESPY_FMT_PID },     { "tid", ESPY_FMT_TID },         { "pgid", ESPY_FMT_PGID },
+	{ "sid", ESPY_FMT_SID },     { "uid", ESPY_FMT_UID },         { "gid", ESPY_FMT_GID },
+	{ "syscall", ESPY_FMT_SYSCALL },
+};
+
+static const struct {
+	uint16_t nr;
+	const char *name;
+} HOOKS[] = {
+#define ESPY_HOOK(id, name) { ESPY_HOOK_##id, name },
+#include "describe/hooks.def"
+};
+
+static bool is_hook(const char *name)
+{
+	for (size_t i = 0; i < sizeof(HOOKS) / sizeof(HOOKS[0]); i++)
+		if (!strcmp(HOOKS[i].name, name))
+			return true;
+	return false;
+}
+
+static void apply_format(struct dc *dc, const struct ast_type *t, struct espy_type *ty)
+{
+	static const uint8_t BY_KIND[] = {
+		[ESPY_TABLE_ENUM] = ESPY_FMT_ENUM, [ESPY_TABLE_FLAGS] = ESPY_FMT_FLAGS, [ESPY_TABLE_PACK] = ESPY_FMT_PACK,
+	};
+
+	if (t->hex && ty->kind == ESPY_T_INT)
+		ty->fmt = ESPY_FMT_HEX;
+	else if (t->hex)
+		ty->flags |= ESPY_TF_HEX;
+	if (!t->fmt)
+		return;
+	if (t->fmt->word == W_PATH && (ty->kind == ESPY_T_CHARS || ty->kind == ESPY_T_STR)) {
+		ty->flags |= ESPY_TF_PATH;
+		return;
+	}
+	for (size_t i = 0; i < sizeof(FORMATS) / sizeof(FORMATS[0]); i++) {
+		if (!strcmp(FORMATS[i].name, t->fmt->s)) {
+			ty->fmt = FORMATS[i].fmt;
+			if (ty->kind != ESPY_T_INT && ty->fmt == ESPY_FMT_HEX)
+				ty->flags |= ESPY_TF_HEX;
+			return;
+		}
+	}
+	if (!t->fmt->table && is_hook(t->fmt->s)) {
+		ty->hook = dc_find_hook(dc, t->fmt, t->fmt_pos);
+		return;
+	}
+	if (!t->fmt->table) {
+		dc_error(dc, t->fmt_pos, "unknown format `%s`, expected a format or the name of a flags, enum or pack table",
+			 t->fmt->s);
+		return;
+	}
+	if (ty->kind != ESPY_T_INT) {
+		dc_error(dc, t->fmt_pos, "table `%s` behind something that is not an integer", t->fmt->s);
+		return;
+	}
+	ty->table = dc_lower_table(dc, t->fmt->table);
+	ty->fmt = BY_KIND[t->fmt->table->kind];
+}
+
+static void apply_hook(struct dc *dc, const struct ast_type *t, struct espy_type *ty)
+{
+	if (t->hook)
+		ty->hook = dc_find_hook(dc, t->hook, t->hook_pos);
+}
+
+uint16_t dc_find_hook(struct dc *dc, struct dc_sym *name, struct dc_pos pos)
+{
+	for (size_t i = 0; i < sizeof(HOOKS) / sizeof(HOOKS[0]); i++) {
+		if (!strcmp(HOOKS[i].name, name->s)) {
+			if (dc->listing && dc->listing->hook)
+				dc->listing->hook(dc->listing->ctx, name->s);
+			return HOOKS[i].nr;
+		}
+	}
+	dc_error(dc, pos, "unknown hook `%s`, expected one of src/describe/hooks.def", name->s);
+	return 0;
+}
+
+/* Lengths in front of a value that is not there for the taking: which phase must know them. */
+struct phase {
+	bool pointee, in, out;
+};
+
+/* The integer that a pointer parameter points to: is it there before the call? */
+static bool deref_at_entry(struct dc *dc, const struct ast_expr *e, const struct dc_ctx *ctx)
+{
+	if (e->op == AX_NAME && ctx) {
+		const struct ast_type *t = dc_ctx_type(dc, ctx, e->sym);
+
+		return !t || !(t->out && !t->in);
+	}
+	return (!e->a || deref_at_entry(dc, e->a, ctx)) && (!e->b || deref_at_entry(dc, e->b, ctx));
+}
+
+/* A source evaluates it: NAME, NAME * constant, ret, constant. */
+static bool plain(struct dc *dc, uint32_t i, bool top)
+{
+	if (i == ESPY_NONE)
+		return true;
+	const struct espy_expr *x = dc_vec_at(&dc->exprs, i), *b = dc_vec_at(&dc->exprs, x->b);
+
+	switch (x->op) {
+	case ESPY_X_CONST:
+	case ESPY_X_ARG:
+	case ESPY_X_FIELD:
+	case ESPY_X_RET:
+	case ESPY_X_DEREF:
+	case ESPY_X_OUTER:
+		return true;
+	case ESPY_X_ROUND_BITS:
+		return top && plain(dc, x->a, false);
+	case ESPY_X_MUL:
+		return top && b->op == ESPY_X_CONST && plain(dc, x->a, false);
+	default:
+		return false;
+	}
+}
+
+bool dc_is_plain(struct dc *dc, uint32_t x)
+{
+	return plain(dc, x, true);
+}
+
+/* The length of t into ty (len_a, len_b, count). Returns whether it is a constant. */
+static bool lower_length(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, struct phase ph,
+			 struct espy_type *ty)
+{
+	const struct ast_len *l = &t->len;
+	uint32_t a = ESPY_NONE, b;
+
+	if (l->kind != LEN_COUNT && l->kind != LEN_SIZED)
+		return false;
+	b = dc_lower_expr(dc, l->b, ctx);
+	if (l->a)
+		a = dc_lower_expr(dc, l->a, ctx);
+	if (b == ESPY_NONE || (l->a && a == ESPY_NONE))
+		return false;
+	const struct espy_expr *xb = dc_vec_at(&dc->exprs, b);
+
+	if (!l->a && xb->op == ESPY_X_CONST && l->kind == LEN_COUNT && !l->spread) {
+		if (xb->value > 1u << 20)
+			dc_error(dc, l->b->pos, "length %llu is out of range, expected at most 1048576", (unsigned long long)xb->value);
+		ty->count = xb->value > 1u << 20 ? 0 : (uint32_t)xb->value;
+		if (l->bytes)
+			ty->flags |= ESPY_TF_LEN_BYTES;
+		return true;
+	}
+	if (ph.pointee) {
+		bool ret_b = dc_expr_has(dc, b, ESPY_X_RET), late_b = !deref_at_entry(dc, l->b, ctx);
+
+		if (ph.in && (ret_b || (l->a && dc_expr_has(dc, a, ESPY_X_RET))) && !ph.out)
+			dc_error(dc, l->pos, "`ret` is not known before the call, expected a length for what the call reads");
+		else if (ph.in && !ph.out && late_b)
+			dc_error(dc, l->b->pos, "this length is written by the call, expected one that is known before it");
+		else if (l->a && (ret_b || late_b))
+			dc_error(dc, l->b->pos, "the second part of `A of B` must be known before the call");
+		else if (l->kind == LEN_COUNT || l->kind == LEN_SIZED) {
+			if (!t->max && (!dc_is_plain(dc, a) || !dc_is_plain(dc, b)))
+				dc_error(dc, l->pos,
+					 "a source cannot evaluate this length, expected NAME, NAME * constant, `ret` or a constant, or `max N`");
+		}
+		if (!l->a && (ret_b || late_b)) { /* known at exit only */
+			a = b;
+			b = ESPY_NONE;
+		}
+	}
+	ty->len_a = a;
+	ty->len_b = b;
+	if (l->bytes)
+		ty->flags |= ESPY_TF_LEN_BYTES;
+	if (l->spread) {
+		ty->flags |= ESPY_TF_SPREAD;
+		ty->len_a = dc_add_expr(dc, ESPY_X_RET, 0, 0, 0);
+	}
+	return false;
+}
+
+static uint32_t max_of(struct dc *dc, const struct ast_type *t)
+{
+	uint64_t v = 0;
+
+	if (t->max && !dc_const_expr(dc, t->max, NULL, NULL, &v) && (!v || v > 1u << 20))
+		dc_error(dc, t->max->pos, "`max %llu` is out of range, expected 1 to 1048576", (unsigned long long)v);
+	return v > 1u << 20 ? 0 : (uint32_t)v;
+}
+
+static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place,
+			    struct phase ph);
+
+static uint32_t array_of(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, uint32_t elem, struct phase ph)
+{
+	struct espy_type ty = EMPTY;
+
+	if (elem == ESPY_NONE)
+		return ESPY_NONE;
+	const struct espy_type *e = dc_type(dc, elem);
+
+	ty.kind = ESPY_T_ARRAY;
+	ty.elem = elem;
+	ty.align = e->align;
+	ty.max = max_of(dc, t);
+	ty.flags = t->class_flags;
+	if (!e->size) {
+		dc_error(dc, t->base_pos, "elements of an array must have a fixed size");
+		return ESPY_NONE;
+	}
+	uint32_t elem_sz = e->size;
+
+	if (t->len.kind == LEN_NULL) {
+		if (e->kind != ESPY_T_PTR && !(e->kind == ESPY_T_INT && e->fmt == ESPY_FMT_ADDR))
+			dc_error(dc, t->len.pos, "`[null]` ends an array of pointers, expected pointers");
+		else if (!ph.pointee)
+			dc_error(dc, t->len.pos, "`[null]` can stand behind a pointer only");
+		ty.flags |= ESPY_TF_NULLTERM;
+	} else if (lower_length(dc, t, ctx, ph, &ty)) {
+		if (ty.flags & ESPY_TF_LEN_BYTES)
+			ty.count /= elem_sz;
+		ty.flags &= ~(uint32_t)ESPY_TF_LEN_BYTES;
+		if ((uint64_t)ty.count * elem_sz > 1u << 20)
+			dc_error(dc, t->len.pos, "the array is larger than a megabyte");
+		else
+			ty.size = ty.count * elem_sz;
+	}
+	if (t->spread) {
+		ty.aux = dc_lower_expr(dc, t->spread, ctx);
+		if (ty.aux == ESPY_NONE)
+			return ESPY_NONE;
+		ty.flags |= ESPY_TF_SPREAD;
+	}
+	return dc_add_type(dc, &ty);
+}
+
+static uint32_t tlv_of(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, const struct ast_named *s,
+		       uint32_t elem, struct phase ph)
+{
+	struct espy_type ty = EMPTY, word = EMPTY;
+	uint64_t align = 1;
+
+	if (elem == ESPY_NONE)
+		return ESPY_NONE;
+	if (s->tlv_align_word) {
+		dc_scalar(dc, s->tlv_align_word->word, &word);
+		align = word.size;
+	} else if (dc_const_expr(dc, s->tlv_align, NULL, NULL, &align)) {
+		return ESPY_NONE;
+	}
+	if (!align || align > 64 || (align & (align - 1))) {
+		dc_error(dc, s->tlv_pos, "alignment %llu is out of range, expected a power of two up to 64", (unsigned long long)align);
+		align = 1;
+	}
+	const struct espy_type *e = dc_type(dc, elem);
+	const struct espy_field *f = dc_vec_at(&dc->fields, e->first);
+	uint32_t k = 0;
+
+	ty.kind = ESPY_T_TLV;
+	ty.elem = elem;
+	ty.align = e->align;
+	ty.max = max_of(dc, t);
+	ty.flags = t->class_flags | ESPY_TF_LEN_BYTES;
+	while (k + 1 < e->count && f[k].name != s->tlv_len->str)
+		k++;
+	if (e->count)
+		ty.aux = dc_type(dc, f[k].type)->size | (uint32_t)align << 8 | 1u << 16 | f[k].off << 24;
+	if (t->len.kind == LEN_COUNT && !t->len.bytes)
+		dc_error(dc, t->len.pos, "records that carry their own length are counted in bytes, expected `[n bytes]` or `[rest]`");
+	if (lower_length(dc, t, ctx, ph, &ty)) {
+		ty.size = ty.count;
+		ty.count = 0;
+	}
+	return dc_add_type(dc, &ty);
+}
+
+/* Integers, and what is made of them by a length. */
+static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place,
+			   struct phase ph)
+{
+	struct espy_type ty = EMPTY;
+	bool len = t->len.kind != LEN_NONE;
+	enum dc_word w = (enum dc_word)t->name->word;
+	bool byte_fmt = t->fmt && (!strcmp(t->fmt->s, "mac") || !strcmp(t->fmt->s, "inet6") || !strcmp(t->fmt->s, "sunpath"));
+
+	switch (w) {
+	case W_STR:
+	case W_PATH:
+		if (place != PLACE_POINTEE)
+			dc_error(dc, t->base_pos, "`%s` can stand behind a pointer only, expected `in %s` or `char[n]`", t->name->s, t->name->s);
+		ty.kind = ESPY_T_STR;
+		ty.flags = w == W_PATH ? ESPY_TF_PATH : 0;
+		if (lower_length(dc, t, ctx, ph, &ty) && !ty.max)
+			ty.max = ty.count;
+		ty.count = 0;
+		break;
+	case W_VOID:
+		ty.kind = ESPY_T_VOID;
+		break;
+	case W_REST:
+		ty.kind = ESPY_T_REST;
+		if (len)
+			dc_error(dc, t->len.pos, "`rest` has no length of its own");
+		break;
+	case W_BYTES:
+		ty.kind = ESPY_T_BYTES;
+		if (!len)
+			dc_error(dc, t->base_pos, "`bytes` without a length, expected `bytes[n]` or `rest`");
+		if (lower_length(dc, t, ctx, ph, &ty))
+			ty.size = ty.count;
+		break;
+	case W_U8:
+	case W_CHAR:
+		if (len && (w == W_CHAR || byte_fmt || (t->fmt && !strcmp(t->fmt->s, "hex")) || t->hex)) {
+			ty.kind = w == W_CHAR ? ESPY_T_CHARS : ESPY_T_BYTES;
+			if (lower_length(dc, t, ctx, ph, &ty))
+				ty.size = ty.count;
+			break;
+		}
+		/* fall through */
+	default:
+		dc_scalar(dc, w, &ty);
+		apply_format(dc, t, &ty);
+		if (!len) {
+			apply_hook(dc, t, &ty);
+			return dc_add_type(dc, &ty);
+		}
+		return array_of(dc, t, ctx, dc_add_type(dc, &ty), ph);
+	}
+	ty.flags |= t->class_flags;
+	if (t->max)
+		ty.max = max_of(dc, t);
+	apply_format(dc, t, &ty);
+	apply_hook(dc, t, &ty);
+	return dc_add_type(dc, &ty);
+}
+
+static uint32_t lower_bits(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, struct phase ph)
+{
+	struct espy_type ty = EMPTY;
+	bool fds = !strcmp(t->name->s, "fd");
+
+	ty.kind = ESPY_T_BITS;
+	if (!strcmp(t->name->s, "signal"))
+		ty.fmt = ESPY_FMT_SIGNAL;
+	else if (fds)
+		ty.fmt = ESPY_FMT_FD;
+	else if (strcmp(t->name->s, "cpu"))
+		dc_error(dc, t->base_pos, "unknown kind of bit set `%s`, expected `signal`, `fd` or `cpu`", t->name->s);
+	ty.align = dc->long_sz > dc->ptr_sz ? dc->ptr_sz : dc->long_sz;
+	ty.max = max_of(dc, t);
+	ty.flags = ESPY_TF_LEN_BYTES;
+	if (t->len.kind == LEN_NONE || t->len.kind == LEN_NULL)
+		dc_error(dc, t->base_pos, "`bits` without a length, expected `bits %s[n]`", t->name->s);
+	if (lower_length(dc, t, ctx, ph, &ty)) {
+		ty.size = ty.count = fds && !t->len.bytes ? (ty.count + 63) / 64 * 8 : ty.count;
+	} else if (fds && !t->len.bytes) {
+		if (ty.len_a != ESPY_NONE)
+			ty.len_a = dc_add_expr(dc, ESPY_X_ROUND_BITS, ty.len_a, 0, 0);
+		if (ty.len_b != ESPY_NONE)
+			ty.len_b = dc_add_expr(dc, ESPY_X_ROUND_BITS, ty.len_b, 0, 0);
+	}
+	apply_hook(dc, t, &ty);
+	return dc_add_type(dc, &ty);
+}
+
+static uint32_t lower_name_type(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, struct phase ph)
+{
+	struct ast_named *s = t->name->type;
+	struct espy_type ty = EMPTY;
+	uint32_t i;
+
+	if (!s && t->name->table && t->name->table->kind == ESPY_TABLE_PACK) {
+		if (!dc_scalar(dc, t->name->table->width->word, &ty))
+			return ESPY_NONE;
+		ty.table = dc_lower_table(dc, t->name->table);
+		ty.fmt = ESPY_FMT_PACK;
+		i = dc_add_type(dc, &ty);
+		return t->len.kind == LEN_NONE ? i : array_of(dc, t, ctx, i, ph);
+	}
+	if (!s) {
+		dc_error(dc, t->base_pos, "unknown type `%s`, expected a type of the language, a struct, a union, a pack or an alias%s",
+			 t->name->s, t->name->table ? " (tables stand behind an integer: `u32:NAME`)" : "");
+		return ESPY_NONE;
+	}
+	if (s->kind == NAMED_ALIAS) { /* more than 16 deep, or itself */
+		dc_error(dc, t->base_pos, "type `%s` refers to itself", t->name->s);
+		return ESPY_NONE;
+	}
+	struct dc_ctx named_ctx = ctx ? *ctx : (struct dc_ctx){ 0 };
+
+	i = dc_lower_named(dc, s, ctx ? &named_ctx : NULL);
+	if (i == ESPY_NONE)
+		return i;
+	if (t->fmt)
+		dc_error(dc, t->fmt_pos, "format `%s` behind a %s, expected one behind an integer or bytes", t->fmt->s,
+			 s->kind == NAMED_STRUCT ? "struct" : "union");
+	if (t->len.kind == LEN_SIZED) {
+		ty = *dc_type(dc, i);
+		ty.flags |= ESPY_TF_SIZED | t->class_flags;
+		ty.max = max_of(dc, t);
+		lower_length(dc, t, ctx, ph, &ty);
+		apply_hook(dc, t, &ty);
+		return dc_add_type(dc, &ty);
+	}
+	if ((t->hook || t->max) && t->len.kind == LEN_NONE) {
+		ty = *dc_type(dc, i);
+		ty.max = max_of(dc, t);
+		apply_hook(dc, t, &ty);
+		return dc_add_type(dc, &ty);
+	}
+	if (t->len.kind == LEN_NONE)
+		return i;
+	i = s->tlv_len ? tlv_of(dc, t, ctx, s, i, ph) : array_of(dc, t, ctx, i, ph);
+	if (t->hook && i != ESPY_NONE) {
+		ty = *dc_type(dc, i);
+		apply_hook(dc, t, &ty);
+		i = dc_add_type(dc, &ty);
+	}
+	return i;
+}
+
+static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place,
+			    struct phase ph)
+{
+	if (t->len.kind == LEN_SIZED && !(t->base == BASE_NAME && t->name->type && t->name->type->kind != NAMED_ALIAS))
+		dc_error(dc, t->len.pos, "`sized` belongs to a struct or union");
+	if (t->len.kind == LEN_SIZED && !ph.pointee)
+		dc_error(dc, t->len.pos, "`sized` can stand behind a pointer only");
+	if (t->spread && (t->len.kind != LEN_COUNT || !ph.pointee))
+		dc_error(dc, t->spread->pos, "`spread` belongs to an array behind a pointer");
+	switch ((enum ast_base)t->base) {
+	case BASE_BITS:
+		return lower_bits(dc, t, ctx, ph);
+	case BASE_NAME:
+		return lower_name_type(dc, t, ctx, ph);
+	case BASE_PAREN: {
+		struct ast_type *inner = dc_alloc(dc, sizeof(*inner));
+
+		*inner = *t->inner;
+		inner->class_flags |= t->class_flags;
+		uint32_t e = dc_lower_type(dc, inner, ctx, PLACE_ELEM);
+
+		if (t->len.kind == LEN_NONE)
+			return e;
+		return array_of(dc, t, ctx, e, ph);
+	}
+	default:
+		return lower_word(dc, t, ctx, place, ph);
+	}
+}
+
+uint32_t dc_lower_type(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place)
+{
+	struct espy_type ty = EMPTY;
+
+	if (dc->too_many)
+		return ESPY_NONE;
+	t = dc_resolve_alias(dc, t);
+	if (!t->in && !t->out) {
+		if (t->on != ON_DEFAULT)
+			dc_error(dc, t->on_pos, "`on` belongs to what the call writes, expected `out` or `inout`");
+		return lower_value(dc, t, ctx, place, (struct phase){ 0 });
+	}
+	if (place == PLACE_RESULT)
+		dc_error(dc, t->pos, "a result is no pointer that is followed, expected `addr`");
+	struct ast_type *v = dc_alloc(dc, sizeof(*v));
+
+	*v = *t;
+	v->in = v->out = v->ptr64 = 0;
+	v->on = ON_DEFAULT;
+	if (t->on != ON_DEFAULT && !t->out)
+		dc_error(dc, t->on_pos, "`on` belongs to what the call writes, expected `out` or `inout`");
+	/* `in (in str)`: what is behind a pointer is a pointer again */
+	ty.elem = lower_value(dc, v, ctx, PLACE_POINTEE, (struct phase){ true, t->in, t->out });
+	if (ty.elem == ESPY_NONE)
+		return ESPY_NONE;
+	const struct espy_type *e = dc_type(dc, ty.elem);
+
+	if (e->kind == ESPY_T_VOID || e->kind == ESPY_T_REST)
+		dc_error(dc, t->base_pos, "nothing says how long this is, expected a type with a length");
+	else if (!e->size && (e->kind == ESPY_T_STRUCT || e->kind == ESPY_T_UNION) && !(e->flags & ESPY_TF_SIZED) && !e->max)
+		dc_error(dc, t->base_pos, "`%s` varies in size, expected `sized n`, or `max N`: so many bytes are read", t->name->s);
+	else if (t->len.kind == LEN_REST)
+		dc_error(dc, t->len.pos, "nothing says how long this is, expected a length");
+	ty.kind = ESPY_T_PTR;
+	ty.size = t->ptr64 ? 8 : dc->ptr_sz;
+	ty.align = ty.size == 8 ? dc->u64_align : 4;
+	ty.flags = (t->in ? ESPY_TF_IN : 0) | (t->out ? ESPY_TF_OUT : 0) | (t->verbose ? ESPY_TF_VERBOSE : 0) |
+		   (t->on == ON_ANY || t->on == ON_ERR ? ESPY_TF_ON_ERR : 0) | (t->on == ON_ERR ? ESPY_TF_ERR_ONLY : 0) |
+		   (t->on == ON_POS ? ESPY_TF_ON_POS : 0) | t->class_flags;
+	return dc_add_type(dc, &ty);
+}
