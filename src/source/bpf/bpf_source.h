@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The BPF source, inside: its state and what its files offer each other. Nothing here is seen outside src/source/bpf.
+ */
+#ifndef ESPY_BPF_SOURCE_H
+#define ESPY_BPF_SOURCE_H
+
+#include <bpf/libbpf.h>
+#include "source/source.h"
+#include "shared.h"
+
+/* The reader's side of the kernel's ring. */
+struct bpf_ring {
+	void *head;            /* two mappings: the reader's page, then the writer's page and the data twice */
+	void *body;
+	size_t page, size;
+	unsigned long *consumer;
+	const unsigned long *producer;
+	const uint8_t *data;
+	int epoll;
+};
+
+struct bpf_tasks {
+	uint32_t *tids; /* known live tasks, in no order */
+	size_t cnt, cap;
+	uint32_t *place; /* by tid: index in tids + 1 */
+	uint32_t *heard_ms; /* by tid: when its last record was read */
+	uint8_t *shown;  /* by tid: its present call was shown as hanging */
+	size_t limit;
+	uint64_t last_scan_ms;
+	size_t next_scan;
+};
+
+/* plans.c: tables for the programs from the call sets. */
+struct bpf_tables {
+	struct espy_bpf_call *calls; /* ESPY_BPF_ABIS * ESPY_BPF_NRS */
+	struct espy_bpf_plan *plans;
+	struct espy_bpf_op *ops;
+	struct espy_bpf_variant *variants;
+	struct espy_fast *fast; /* ESPY_BPF_NRS */
+	size_t plan_cnt, op_cnt, variant_cnt;
+	uint32_t sigreturn_nr[ESPY_BPF_ABIS];
+	bool any_enter; /* some wanted call is to be read at entry */
+	bool any_exec;  /* some wanted call replaces the image */
+	bool narrow;    /* so few x86-64 calls, and nothing else, that single tracepoints may serve */
+};
+struct bpf_source;
+int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s);
+void bpf_tables__free(struct bpf_tables *t);
+
+struct bpf_source {
+	struct espy_source base;
+	struct espy_source_opts opts;
+	struct espy_call_set sets[ESPY_ABI_CNT];
+	bool set[ESPY_ABI_CNT];
+
+	struct bpf_object *obj;
+	struct bpf_link **links;
+	size_t link_cnt, link_cap;
+	struct bpf_link *raw_enter, *raw_exit; /* among links; replaced by single tracepoints when calls are many */
+	struct bpf_object *single; /* the object once more, for the programs of single tracepoints */
+	int *events; /* perf events of single calls */
+	size_t event_cnt;
+	struct bpf_tables tables;
+	bool exec_at_enter;
+	bool switched; /* to single tracepoints, or tried */
+	struct espy_bpf_shared *shared;
+	struct bpf_ring ring;
+	bool loaded;
+	uint32_t mode;
+	bool has_target, released;
+	uint64_t quiet_since_ns; /* the ring was last seen with data in it */
+
+	pid_t command;
+	bool reaped;
+	int status;
+
+	struct bpf_tasks tasks;
+	struct espy_source_stats stats;
+};
+
+/* load.c: the object, its tables and its places in the kernel. */
+int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level);
+void bpf_source_detach(struct bpf_source *s); /* from the kernel's events; what was recorded can still be read */
+void bpf_source_unload(struct bpf_source *s);
+int bpf_source_open_object(struct bpf_object **obj);
+int bpf_source_link_next(const struct bpf_object *obj, const char *map, const char *program);
+
+/* single.c: tracepoints of single calls, instead of those of all. */
+void bpf_source_use_single(struct bpf_source *s);
+void bpf_source_drop_events(struct bpf_source *s);
+
+/* ring.c */
+int bpf_ring__open(struct bpf_ring *r, int map_fd, size_t size);
+void bpf_ring__close(struct bpf_ring *r);
+bool bpf_ring__empty(const struct bpf_ring *r);
+typedef int (*bpf_ring_fn)(void *ctx, const void *data, size_t size);
+/* Everything that has come; stops when fn returns non-zero, which goes to *stop. Returns the number of records. */
+int bpf_ring__drain(struct bpf_ring *r, bpf_ring_fn fn, void *ctx, int *stop);
+
+/* tracefs.c: the tracepoints of single calls. */
+int bpf_tracefs_open(void); /* descriptor of the tracefs root, or -errno */
+int bpf_tracefs_event_id(int tracefs, const char *syscall, bool at_exit);
+
+/* target.c */
+int bpf_source_start_command(struct espy_source *src, const struct espy_command *cmd, pid_t *pid);
+int bpf_source_add_target(struct espy_source *src, const struct espy_target *t);
+int bpf_source_remove_target(struct espy_source *src, pid_t pid);
+int bpf_source_command_status(struct espy_source *src, int *status);
+
+/* hang.c: which tasks there are, and which of them have been silent in a call for long. */
+int bpf_tasks__init(struct bpf_tasks *t, size_t limit);
+void bpf_tasks__free(struct bpf_tasks *t);
+void bpf_tasks__add(struct bpf_tasks *t, uint32_t tid, uint32_t now_ms);
+void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid);
+
+void bpf_source_report(const struct bpf_source *s, enum espy_report_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static inline struct bpf_source *to_bpf(struct espy_source *src)
+{
+	return (struct bpf_source *)src;
+}
+
+#endif

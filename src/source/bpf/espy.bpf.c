@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The BPF object: entry points for system calls. Everything else is in the headers that it includes, one subject
+ * each. User space loads only the programs that a session needs.
+ *
+ * Two families do the same work under two program types: the raw tracepoints of all calls (tp_btf), and the
+ * tracepoints of single calls (tp), which cost the other calls less.
+ */
+#include "life.bpf.h"
+#include "fast.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} espy_raw_next SEC(".maps"), espy_one_next SEC(".maps");
+
+static __always_inline void note_enter(struct task_struct *task)
+{
+	u32 pid = task->pid;
+	struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
+
+	if (!enter)
+		return;
+	enter->ns = bpf_ktime_get_ns();
+	if (conf.count_only)
+		enter->cpu = task->se.sum_exec_runtime - task->se.exec_start;
+}
+
+/*
+ * The programs of single calls take over from those of all calls CPU by CPU: both are attached for a moment, the one for
+ * all calls runs first, and the other one changes hands after it, so each call is recorded by exactly one of them.
+ */
+static __always_inline bool taken_over(void)
+{
+	return conf.narrow && shared.taken_over[bpf_get_smp_processor_id() & 1023];
+}
+
+/* ---- all calls */
+
+SEC("tp_btf/sys_exit")
+int espy_raw_exit(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!watched_current(task) || taken_over())
+		return 0;
+	if (conf.count_only || fast_exit(task, (struct pt_regs *)ctx[0], ctx[1]))
+		bpf_tail_call_static(ctx, &espy_raw_next, 0);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int espy_raw_exit_general(u64 *ctx)
+{
+	return general_exit(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1], false);
+}
+
+/* For -T and counting. */
+SEC("tp_btf/sys_enter")
+int espy_raw_enter_time(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (watched_current(task) || (u32)task->pid == shared.start_pid)
+		note_enter(task);
+	return 0;
+}
+
+/* Entry parts. Most calls have none and are to pay as little as possible. */
+SEC("tp_btf/sys_enter")
+int espy_raw_enter(u64 *ctx)
+{
+	struct task_struct *task;
+	u32 nr = ctx[1], slot = nr & (ESPY_BPF_NRS - 1) & ~(u64)X32_BIT;
+
+	if (!((shared.enters[slot / 64] | shared.enters[slot / 64 + 16] | shared.enters[slot / 64 + 32]) >> (slot & 63) & 1))
+		return 0;
+	task = bpf_get_current_task_btf();
+	if (!watched_current(task) && (u32)task->pid != shared.start_pid)
+		return 0;
+	return general_enter(task, (struct pt_regs *)ctx[0]);
+}
+
+/* ---- single calls. struct { u64 common; s64 nr; s64 ret; } */
+
+SEC("tp")
+int espy_one_exit(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!shared.taken_over[bpf_get_smp_processor_id() & 1023]) {
+		shared.taken_over[bpf_get_smp_processor_id() & 1023] = shared.take_over;
+		return 0;
+	}
+	if (!watched_current(task))
+		return 0;
+	if (fast_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx[2]))
+		bpf_tail_call_static(ctx, &espy_one_next, 0);
+	return 0;
+}
+
+SEC("tp")
+int espy_one_exit_general(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx[2], false);
+}
+
+SEC("tp")
+int espy_one_enter(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!watched_current(task) && (u32)task->pid != shared.start_pid)
+		return 0;
+	return general_enter(task, (struct pt_regs *)bpf_task_pt_regs(task));
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The hot path: the whole of a common call in one switch, read straight into the ring. Rules that the measurements
+ * gave: one fixed reservation of about the right size, reads of up to 32 bytes through a small stack frame, anything
+ * unusual (a fault, a string that fills its class, an odd caller) is dropped here and left to the general path.
+ * Returns 0 when the call is dealt with, 1 when the general path is to take it.
+ */
+#ifndef ESPY_FAST_BPF_H
+#define ESPY_FAST_BPF_H
+
+#include "maps.bpf.h"
+
+#define TINY 32u /* bytes read through the stack */
+#define FAST_PATH 128u
+#define FAST_VEC 4u
+
+#define FAST_HEAD (32u + 8u * 8u)
+#define UP8(n) (((n) + 7) & ~7u)
+
+static __always_inline u64 reg_arg(const struct pt_regs *regs, u32 i)
+{
+	switch (i) {
+	case 0: return regs->di;
+	case 1: return regs->si;
+	case 2: return regs->dx;
+	case 3: return regs->r10;
+	case 4: return regs->r8;
+	default: return regs->r9;
+	}
+}
+
+struct fast_call {
+	struct task_struct *task;
+	const struct pt_regs *regs;
+	const struct espy_fast *fast;
+	s64 ret;
+	u32 nr;
+	u64 enter_ns;
+};
+
+/* Bytes of the head; its variable part is the number of arguments. */
+static __always_inline u32 fast_head_size(const struct fast_call *c)
+{
+	u32 n = c->fast->nargs & 7;
+
+	return 32 + (conf.need_enter_ns ? 8 : 0) + (conf.need_ip ? 8 : 0) + n * 8;
+}
+
+/* All six arguments are written; the items, which come later, cover those that are not wanted. */
+static __always_inline void fast_head(const struct fast_call *c, u8 *rec)
+{
+	struct espy_rec_call *call = (struct espy_rec_call *)rec;
+	u64 *at = (u64 *)(rec + 32);
+
+	*(u32 *)&call->rec.type = ESPY_REC_EXIT | (c->nr << 16) |
+		((c->fast->nargs & 7) | (conf.need_enter_ns ? ESPY_RF_ENTER_NS : 0) | (conf.need_ip ? ESPY_RF_IP : 0)) << 8;
+	call->rec.tid = c->task->pid;
+	call->rec.tgid = c->task->tgid;
+	call->rec.time_ns = now_if(conf.need_time);
+	call->ret = c->ret;
+	if (conf.need_enter_ns)
+		*at++ = c->enter_ns;
+	if (conf.need_ip)
+		*at++ = c->regs->ip;
+	at[0] = c->regs->di;
+	at[1] = c->regs->si;
+	at[2] = c->regs->dx;
+	at[3] = c->regs->r10;
+	at[4] = c->regs->r8;
+	at[5] = c->regs->r9;
+}
+
+static __always_inline void fast_size(u8 *rec, u32 size)
+{
+	((struct espy_rec *)rec)->size = size;
+}
+
+static __always_inline void fast_item(u8 *at, u32 op, u32 status, u32 len)
+{
+	*(u64 *)at = op | status << 8 | (u64)len << 32;
+}
+
+#define RESERVE(size) bpf_ringbuf_reserve(&espy_ring, (size), 0)
+
+/* The item area in a reserved record, after a head whose size the verifier knows to be at most FAST_HEAD. */
+#define FAST_ITEMS(items, rec, head_size)  \
+	do {                               \
+		u64 head_off = head_size;  \
+		CLAMP(head_off, FAST_HEAD); \
+		items = rec + head_off;    \
+	} while (0)
+
+static __always_inline int fast_full(void)
+{
+	lose(ESPY_LOST_RING_FULL);
+	return 0;
+}
+
+/* Registers alone. */
+static __always_inline int fast_regs(const struct fast_call *c)
+{
+	u8 *rec = RESERVE(FAST_HEAD);
+
+	if (!rec)
+		return fast_full();
+	fast_head(c, rec);
+	fast_size(rec, fast_head_size(c));
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/*
+ * A buffer of up to 32 bytes. The stack frame of the whole program must stay below 64 bytes: that is why there is
+ * one such buffer, and why all is inline.
+ */
+static __always_inline int fast_tiny(const struct fast_call *c, u64 ptr, u64 len, u32 status, u64 *tiny)
+{
+	u64 n = len;
+	u8 *rec, *at;
+
+	tiny[0] = tiny[1] = tiny[2] = tiny[3] = 0;
+	CLAMP(n, TINY);
+	if (bpf_probe_read_user(tiny, n, (void *)ptr))
+		return 1;
+	rec = RESERVE(FAST_HEAD + 8 + TINY);
+	if (!rec)
+		return fast_full();
+	fast_head(c, rec);
+	fast_size(rec, fast_head_size(c) + 8 + UP8((u32)len));
+	FAST_ITEMS(at, rec, fast_head_size(c));
+	fast_item(at, c->fast->op, status, len);
+	*(u64 *)(at + 8) = tiny[0];
+	*(u64 *)(at + 16) = tiny[1];
+	*(u64 *)(at + 24) = tiny[2];
+	*(u64 *)(at + 32) = tiny[3];
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* A larger one, straight into a record of the class. */
+#define FAST_BUF_CLASS(size)                                                     \
+	static __always_inline int fast_buf_##size(const struct fast_call *c, u64 ptr, u64 len, u32 status) \
+	{                                                                        \
+		u8 *rec = RESERVE(FAST_HEAD + 8 + size), *at;                    \
+		u64 n = len, last = (len - 1) & ~7ull;                           \
+		if (!rec)                                                        \
+			return fast_full();                                      \
+		fast_head(c, rec);                                               \
+		FAST_ITEMS(at, rec, fast_head_size(c));                          \
+		CLAMP(last, size - 8);                                           \
+		*(u64 *)(at + 8 + last) = 0;                                     \
+		CLAMP(n, size);                                                  \
+		if (bpf_probe_read_user(at + 8, n, (void *)ptr)) {               \
+			bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);              \
+			return 1;                                                \
+		}                                                                \
+		fast_size(rec, fast_head_size(c) + 8 + UP8((u32)len));           \
+		fast_item(at, c->fast->op, status, len);                         \
+		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);                       \
+		return 0;                                                        \
+	}
+FAST_BUF_CLASS(64)
+FAST_BUF_CLASS(144)
+FAST_BUF_CLASS(256)
+
+static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
+{
+	const struct espy_fast *f = c->fast;
+	u64 ptr = reg_arg(c->regs, f->arg), len = f->max_cnt;
+	u32 status = f->status;
+
+	if (!ptr)
+		return fast_regs(c);
+	if (f->flags & (ESPY_FAST_ON_OK | ESPY_FAST_ON_ERR) &&
+	    (c->ret < 0 ? !(f->flags & ESPY_FAST_ON_ERR) : !(f->flags & ESPY_FAST_ON_OK)))
+		return fast_regs(c);
+	if (f->flags & ESPY_FAST_LEN_RET) {
+		u64 ret = c->ret < 0 ? 0 : c->ret;
+
+		len = ret < len ? ret : len;
+	}
+	if (f->flags & ESPY_FAST_LEN_ARG) {
+		u64 arg = reg_arg(c->regs, f->len_arg);
+
+		if (f->flags & ESPY_FAST_ARG32)
+			arg = (u32)arg;
+		len = arg < len ? arg : len;
+	}
+	len *= f->elem;
+	if (len > f->cap) {
+		len = f->cap;
+		status |= ESPY_ITEM_TRUNCATED;
+	}
+	if (len <= TINY)
+		return fast_tiny(c, ptr, len, status, tiny);
+	if (len <= 64)
+		return fast_buf_64(c, ptr, len, status);
+	if (len <= 144)
+		return fast_buf_144(c, ptr, len, status);
+	if (len <= 256)
+		return fast_buf_256(c, ptr, len, status);
+	return 1;
+}
+
+/*
+ * A path, and with `struct_size` a fixed struct behind it. A path that fills its class may go on: left to the
+ * general path.
+ */
+#define FAST_PATH_CLASS(name, struct_size)                                                   \
+	static __always_inline int name(const struct fast_call *c, u64 ptr, u64 ptr2)        \
+	{                                                                                    \
+		const struct espy_fast *f = c->fast;                                         \
+		u64 n, last;                                                                 \
+		u32 size = fast_head_size(c);                                                \
+		u8 *at, *rec = RESERVE(FAST_HEAD + 8 + FAST_PATH + (struct_size ? 8 + struct_size : 0)); \
+		s64 got;                                                                     \
+		if (!rec)                                                                    \
+			return fast_full();                                                  \
+		fast_head(c, rec);                                                           \
+		FAST_ITEMS(at, rec, size);                                                   \
+		got = bpf_probe_read_user_str(at + 8, FAST_PATH, (void *)ptr);               \
+		if (got <= 0 || got >= FAST_PATH || got > f->cap) {                          \
+			bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);                          \
+			return 1;                                                            \
+		}                                                                            \
+		last = (u64)got & ~7ull;                                                     \
+		CLAMP(last, FAST_PATH - 8);                                                  \
+		if (got & 7)                                                                 \
+			*(u64 *)(at + 8 + last) &= (1ull << (got & 7) * 8) - 1;              \
+		size += 8 + UP8((u32)got);                                                   \
+		fast_item(at, f->op, f->status, got);                                        \
+		if (struct_size) {                                                           \
+			last = UP8((u32)got);                                                \
+			CLAMP(last, FAST_PATH);                                              \
+			at += 8 + last;                                                      \
+			n = f->cap2;                                                         \
+			last = (n - 1) & ~7ull;                                              \
+			CLAMP(last, (struct_size ? struct_size : 8) - 8);                    \
+			*(u64 *)(at + 8 + last) = 0;                                         \
+			CLAMP(n, struct_size);                                               \
+			if (bpf_probe_read_user(at + 8, n, (void *)ptr2)) {                  \
+				bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);                  \
+				return 1;                                                    \
+			}                                                                    \
+			fast_item(at, f->op2, f->status2, n);                                \
+			size += 8 + UP8((u32)n);                                             \
+		}                                                                            \
+		fast_size(rec, size);                                                        \
+		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);                                   \
+		return 0;                                                                    \
+	}
+FAST_PATH_CLASS(fast_path_only, 0)
+FAST_PATH_CLASS(fast_path_144, 144)
+FAST_PATH_CLASS(fast_path_256, 256)
+
+static __always_inline int fast_path(const struct fast_call *c, bool with_buf)
+{
+	const struct espy_fast *f = c->fast;
+	u64 ptr = reg_arg(c->regs, f->arg), ptr2;
+
+	if (!ptr)
+		return 1;
+	if (!with_buf || (f->flags & (ESPY_FAST_ON_OK | ESPY_FAST_ON_ERR) &&
+			  (c->ret < 0 ? !(f->flags & ESPY_FAST_ON_ERR) : !(f->flags & ESPY_FAST_ON_OK))))
+		return fast_path_only(c, ptr, 0);
+	ptr2 = reg_arg(c->regs, f->arg2);
+	if (!ptr2)
+		return fast_path_only(c, ptr, 0);
+	if (f->cap2 <= 144)
+		return fast_path_144(c, ptr, ptr2);
+	if (f->cap2 <= 256)
+		return fast_path_256(c, ptr, ptr2);
+	return 1;
+}
+
+/* Up to four buffers of up to 32 bytes each. */
+static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
+{
+	const struct espy_fast *f = c->fast;
+	u64 ptr = reg_arg(c->regs, f->arg), cnt = reg_arg(c->regs, f->len_arg), left = c->ret, n;
+	bool elems = !(f->flags & (ESPY_FAST_ON_OK | ESPY_FAST_ON_ERR)) ||
+		     (c->ret < 0 ? f->flags & ESPY_FAST_ON_ERR : f->flags & ESPY_FAST_ON_OK);
+	u64 item_off = 0;
+	u8 *rec, *at, *vec, *to;
+
+	if (f->flags & ESPY_FAST_ARG32)
+		cnt = (u32)cnt;
+	if (!ptr || !cnt || cnt > FAST_VEC || cnt * 16 > f->cap || f->cap2 > TINY)
+		return 1;
+	rec = RESERVE(FAST_HEAD + 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY) + 40);
+	if (!rec)
+		return fast_full();
+	fast_head(c, rec);
+	FAST_ITEMS(vec, rec, fast_head_size(c));
+	n = cnt * 16;
+	CLAMP(n, FAST_VEC * 16);
+	if (bpf_probe_read_user(vec + 8, n, (void *)ptr))
+		goto drop;
+	at = vec + 8 + n;
+	if (elems) {
+#pragma unroll
+		for (u32 i = 0; i < FAST_VEC; i++) {
+			u64 base, len;
+			u32 status = f->status2;
+
+			if (i >= cnt)
+				break;
+			base = *(u64 *)(vec + 8 + i * 16);
+			len = *(u64 *)(vec + 8 + i * 16 + 8);
+			if (f->flags & ESPY_FAST_SPREAD) {
+				if (len > left)
+					len = left;
+				left -= len;
+			}
+			if (!base)
+				continue;
+			if (len > f->cap2) {
+				len = f->cap2;
+				status |= ESPY_ITEM_TRUNCATED;
+			}
+			tiny[0] = tiny[1] = tiny[2] = tiny[3] = 0;
+			CLAMP(len, TINY);
+			if (bpf_probe_read_user(tiny, len, (void *)base))
+				goto drop;
+			CLAMP(item_off, FAST_VEC * (8 + TINY));
+			to = at + item_off;
+			fast_item(to, f->op2, status | i << 8, len);
+			*(u64 *)(to + 8) = tiny[0];
+			*(u64 *)(to + 16) = tiny[1];
+			*(u64 *)(to + 24) = tiny[2];
+			*(u64 *)(to + 32) = tiny[3];
+			item_off += 8 + UP8((u32)len);
+		}
+	}
+	fast_size(rec, fast_head_size(c) + 8 + n + item_off);
+	fast_item(vec, f->op, f->status, n);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+drop:
+	bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+	return 1;
+}
+
+static __always_inline int fast_exit(struct task_struct *task, const struct pt_regs *regs, s64 ret)
+{
+	u64 nr = regs->orig_ax, tiny[TINY / 8];
+	struct fast_call c;
+	int left = 1;
+
+	if (task->thread_info.status & TS_COMPAT)
+		return 1;
+	CLAMP(nr, ESPY_BPF_NRS - 1);
+	if (nr != regs->orig_ax)
+		return 1;
+	c.fast = &shared.fast[nr];
+	if (c.fast->shape == ESPY_SHAPE_SKIP)
+		return 0;
+	/* A task that is about to die never sees the result. */
+	if (shared.attention || task->pending.signal.sig[0] & 1ul << (SIG_KILL - 1))
+		return 1;
+	c.task = task;
+	c.regs = regs;
+	c.ret = ret;
+	c.nr = nr;
+	if (conf.need_enter_ns) {
+		u32 pid = task->pid;
+		struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
+
+		if (!enter || !enter->ns)
+			return 1;
+		c.enter_ns = enter->ns;
+	}
+	switch (c.fast->shape) {
+	case ESPY_SHAPE_REGS:
+		left = fast_regs(&c);
+		break;
+	case ESPY_SHAPE_BUF:
+		left = fast_buf(&c, tiny);
+		break;
+	case ESPY_SHAPE_PATH:
+		left = fast_path(&c, false);
+		break;
+	case ESPY_SHAPE_PATH_BUF:
+		left = fast_path(&c, true);
+		break;
+	case ESPY_SHAPE_VEC:
+		left = fast_vec(&c, tiny);
+		break;
+	}
+	if (!left)
+		wake_reader();
+	return left;
+}
+
+#endif

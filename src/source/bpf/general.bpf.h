@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The general path of a call: entry parts into the task's slot, and the exit record by the interpreter. Takes every
+ * call that the hot path leaves: variants, nested data, calls that are read at entry, 32-bit callers, faults,
+ * rt_sigreturn, tasks that die, and whatever comes first after a loss.
+ */
+#ifndef ESPY_GENERAL_BPF_H
+#define ESPY_GENERAL_BPF_H
+
+#include "interp.bpf.h"
+
+static __always_inline struct espy_bpf_scratch *scratch_take(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+
+	if (!s)
+		return NULL;
+	if (__sync_lock_test_and_set(&s->busy, 1)) {
+		lose(ESPY_LOST_NESTED);
+		return NULL;
+	}
+	return s;
+}
+
+static __always_inline void scratch_give(struct espy_bpf_scratch *s)
+{
+	s->busy = 0;
+}
+
+/* Number, ABI and arguments from the registers. */
+static __always_inline void take_regs(struct espy_bpf_scratch *s, struct task_struct *task,
+				      const struct pt_regs *regs)
+{
+	u64 nr = regs->orig_ax;
+
+	s->cap.ip = regs->ip;
+	s->cap.sp = regs->sp;
+	if (task->thread_info.status & TS_COMPAT) {
+		s->cap.abi = 1;
+		s->cap.nr = nr;
+		s->cap.args[0] = (u32)regs->bx;
+		s->cap.args[1] = (u32)regs->cx;
+		s->cap.args[2] = (u32)regs->dx;
+		s->cap.args[3] = (u32)regs->si;
+		s->cap.args[4] = (u32)regs->di;
+		s->cap.args[5] = (u32)regs->bp;
+		return;
+	}
+	s->cap.abi = (s64)nr >= 0 && nr & X32_BIT ? 2 : 0;
+	s->cap.nr = s->cap.abi ? nr & ~(u64)X32_BIT : nr;
+	s->cap.args[0] = regs->di;
+	s->cap.args[1] = regs->si;
+	s->cap.args[2] = regs->dx;
+	s->cap.args[3] = regs->r10;
+	s->cap.args[4] = regs->r8;
+	s->cap.args[5] = regs->r9;
+}
+
+/* Copies the finished entry part to the task's slot. */
+__noinline int fill_slot(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct espy_bpf_slot_small *small;
+	struct espy_bpf_slot_big *big;
+	u64 n;
+
+	if (!s)
+		return 0;
+	n = s->cap.used;
+	small = bpf_task_storage_get(&espy_slots, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!small) {
+		lose(ESPY_LOST_NO_SLOT);
+		return 0;
+	}
+	if (n <= ESPY_BPF_SLOT_SMALL) {
+		CLAMP(n, ESPY_BPF_SLOT_SMALL);
+		bpf_probe_read_kernel(small->items, n, ITEMS(s));
+		small->cap = s->cap;
+		small->cap.valid = 1;
+		return 0;
+	}
+	big = bpf_task_storage_get(&espy_big_slots, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!big) {
+		lose(ESPY_LOST_NO_SLOT);
+		return 0;
+	}
+	CLAMP(n, ESPY_BPF_SLOT_BIG);
+	bpf_probe_read_kernel(big->items, n, ITEMS(s));
+	small->cap = s->cap;
+	small->cap.valid = 2;
+	return 0;
+}
+
+/*
+ * Brings the entry part back, if the task has one of this very call. What was not readable at entry is to be read
+ * again, unless the call has overwritten it since. Returns 1 if the entry part stands in the scratch, 0 if it is to be run.
+ */
+__noinline int take_slot(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct espy_bpf_slot_small *small;
+	u64 n, faults;
+	u32 where;
+
+	if (!s)
+		return 0;
+	small = bpf_task_storage_get(&espy_slots, task, NULL, 0);
+	if (!small || !small->cap.valid)
+		return 0;
+	where = small->cap.valid;
+	small->cap.valid = 0;
+	if (small->cap.nr != s->cap.nr || small->cap.abi != s->cap.abi)
+		return 0;
+	n = small->cap.used;
+	faults = small->cap.faults;
+	if (where == 1) {
+		CLAMP(n, ESPY_BPF_SLOT_SMALL);
+		bpf_probe_read_kernel(ITEMS(s) + (faults ? ESPY_BPF_ITEMS_MAX : 0), n, small->items);
+	} else {
+		struct espy_bpf_slot_big *big = bpf_task_storage_get(&espy_big_slots, task, NULL, 0);
+
+		if (!big)
+			return 0;
+		CLAMP(n, ESPY_BPF_SLOT_BIG);
+		bpf_probe_read_kernel(ITEMS(s) + (faults ? ESPY_BPF_ITEMS_MAX : 0), n, big->items);
+		bpf_task_storage_delete(&espy_big_slots, task);
+	}
+	if (!faults) {
+		s->cap = small->cap;
+		return 1;
+	}
+	s->saved = small->cap;
+	for (u32 i = 0; i < ESPY_MAX_ARGS; i++)
+		s->cap.args[i] = s->saved.args[i];
+	s->cap.flags = s->saved.flags;
+	s->redo = 0;
+	for (u32 k = 0; k < ESPY_PLAN_MAX_OPS; k++) {
+		u32 id = s->first_op + k;
+		struct espy_bpf_op *op;
+
+		if (k >= s->op_cnt)
+			break;
+		op = bpf_map_lookup_elem(&espy_ops, &id);
+		if (!op)
+			break;
+		/* Children of an operation that is read again are read again with it. */
+		if (op->op.src & ESPY_OP_SRC_OP ? s->redo >> (op->op.src & 15) & 1 || faults >> k & 1 :
+						  faults >> k & 1) {
+			if (!(op->op.when & ESPY_OP_EXIT)) {
+				s->redo |= 1u << k;
+				__sync_fetch_and_add(&shared.reread, 1);
+			}
+		}
+	}
+	return 0;
+}
+
+/* Puts the head before the items and sends the record. */
+__noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct espy_rec_call *call;
+	u64 start, size, at;
+
+	if (!s)
+		return 0;
+	nargs &= 7;
+	start = ESPY_BPF_HEAD_MAX - 32 - nargs * 8;
+	if (conf.need_ip) {
+		start -= 8;
+		flags |= ESPY_RF_IP;
+	}
+	if (conf.need_enter_ns && enter_ns) {
+		start -= 8;
+		flags |= ESPY_RF_ENTER_NS;
+	}
+	CLAMP(start, 64);
+	size = ESPY_BPF_HEAD_MAX - start + s->cap.used;
+	call = (struct espy_rec_call *)(s->rec + start);
+	head(&call->rec, size, ESPY_REC_EXIT, task);
+	call->rec.flags = flags | nargs | (s->cap.abi == 1 ? ESPY_RF_ABI_I386 : s->cap.abi == 2 ? ESPY_RF_ABI_X32 : 0);
+	call->rec.nr = s->cap.nr;
+	call->ret = s->ret;
+	at = start + 32;
+	if (conf.need_enter_ns && enter_ns) {
+		CLAMP(at, 96);
+		*(u64 *)(s->rec + at) = enter_ns;
+		at += 8;
+	}
+	if (conf.need_ip) {
+		CLAMP(at, 104);
+		*(u64 *)(s->rec + at) = s->cap.ip;
+	}
+	for (u32 i = 0; i < ESPY_MAX_ARGS; i++) {
+		u64 to = ESPY_BPF_HEAD_MAX - 8 * (nargs - i);
+
+		if (i >= nargs)
+			break;
+		CLAMP(to, ESPY_BPF_HEAD_MAX - 8);
+		*(u64 *)(s->rec + to) = s->cap.args[i];
+	}
+	CLAMP(size, ESPY_BPF_ITEMS_MAX);
+	if (bpf_ringbuf_output(&espy_ring, s->rec + start, size, BPF_RB_NO_WAKEUP))
+		lose(ESPY_LOST_RING_FULL);
+	wake_reader();
+	return 0;
+}
+
+static __always_inline void count_call(struct task_struct *task, u32 abi, u32 nr, s64 ret)
+{
+	u32 id = abi * ESPY_BPF_NRS + nr, pid = task->pid;
+	struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
+	struct espy_bpf_count *count;
+	u64 wall, spent;
+
+	if (nr >= ESPY_BPF_NRS)
+		return;
+	count = bpf_map_lookup_elem(&espy_counts, &id);
+	if (!count)
+		return;
+	count->calls++;
+	if (IS_ERR_RET(ret))
+		count->errors++;
+	if (!enter || !enter->ns)
+		return;
+	wall = bpf_ktime_get_ns() - enter->ns;
+	spent = wall;
+	if (!conf.need_enter_ns) {
+		/*
+		 * CPU time: the run time charged so far, plus what has gone by since it was last charged. The scheduler's
+		 * clock and ours differ by an offset that cancels in the difference.
+		 */
+		spent = task->se.sum_exec_runtime - task->se.exec_start - enter->cpu + wall;
+		if (spent > wall)
+			spent = (s64)spent < 0 ? 0 : wall;
+	}
+	count->time_ns += spent;
+	if (spent < count->min_ns || count->calls == 1)
+		count->min_ns = spent;
+	if (spent > count->max_ns)
+		count->max_ns = spent;
+	enter->ns = 0;
+}
+
+static __always_inline u64 enter_time(u32 pid)
+{
+	struct espy_bpf_enter *enter;
+
+	if (!conf.need_enter_ns)
+		return 0;
+	enter = bpf_map_lookup_elem(&espy_enters, &pid);
+	return enter ? enter->ns : 0;
+}
+
+/* The exit of a call: of any, or with `dying` of one that does not return. */
+static __always_inline int general_exit(struct task_struct *task, const struct pt_regs *regs, s64 ret, bool dying)
+{
+	u32 cpu = bpf_get_smp_processor_id(), flags = 0, wanted;
+	struct espy_bpf_scratch *s;
+
+	if (!conf.count_only && shared.attention && !say_lost(task->pid, task->tgid)) {
+		lose(ESPY_LOST_RING_FULL);
+		return 0;
+	}
+	s = scratch_take(cpu);
+	if (!s)
+		return 0;
+	take_regs(s, task, regs);
+	s->ret = ret;
+	s->late = 1;
+	if (s->cap.abi == 1)
+		s->ret = (s32)ret < 0 && (s32)ret >= -MAX_ERRNO ? (s64)(s32)ret : (s64)(u32)ret;
+	if ((s32)s->cap.nr < 0 && !dying) {
+		/* Only a return from a signal handler leaves no number behind; user space has put its plan there. */
+		s->cap.nr = shared.sigreturn_nr[s->cap.abi & 3];
+	}
+	wanted = select_plan(cpu);
+	if (!wanted || (s->cap.nr >= ESPY_BPF_NRS && !conf.all_wanted[s->cap.abi < 3 ? s->cap.abi : 0]) ||
+	    (dying && !(s->cap.flags & ESPY_CALL_NO_RETURN)))
+		goto out;
+	if (conf.count_only) {
+		count_call(task, s->cap.abi, s->cap.nr, s->ret);
+		goto out;
+	}
+	if (s->cap.flags & ESPY_CALL_SIGRETURN) {
+		struct espy_item *item = (struct espy_item *)ITEMS(s);
+
+		item->op = 0;
+		item->status = ESPY_ITEM_OK;
+		item->index = 0;
+		item->len = 8;
+		*(u64 *)(item + 1) = task->blocked.sig[0];
+		s->cap.used = 16;
+		goto send;
+	}
+	if (!dying) { /* exit and exit_group point to no memory */
+		if (!(s->cap.flags & ESPY_CALL_ENTER) || !take_slot(cpu))
+			run_phase(cpu, 0);
+		run_phase(cpu, 1);
+	}
+	/* A task with SIGKILL pending (also: its process exits) sees nothing of what the call returns. */
+	if (dying || task->pending.signal.sig[0] >> (SIG_KILL - 1) & 1)
+		flags = ESPY_RF_NO_RETURN;
+send:
+	send_call(cpu, wanted, flags, enter_time(task->pid));
+out:
+	scratch_give(s);
+	return 0;
+}
+
+/* The entry of a call whose memory must be read before it runs. */
+static __always_inline int general_enter(struct task_struct *task, const struct pt_regs *regs)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct espy_bpf_scratch *s = scratch_take(cpu);
+
+	if (!s)
+		return 0;
+	take_regs(s, task, regs);
+	s->ret = 0;
+	s->late = 0;
+	if (select_plan(cpu) && s->cap.flags & ESPY_CALL_ENTER && !(s->cap.flags & ESPY_CALL_RAW && !(s->cap.flags & ESPY_CALL_NEW_IMAGE))) {
+		run_phase(cpu, 0);
+		fill_slot(cpu);
+	}
+	scratch_give(s);
+	return 0;
+}
+
+#endif

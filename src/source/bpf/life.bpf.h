@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Birth, exec, signals and death of tasks. These programs also keep the set of watched tasks: a child's bit is set
+ * before its first instruction, a task's bit is cleared after its last record.
+ */
+#ifndef ESPY_LIFE_BPF_H
+#define ESPY_LIFE_BPF_H
+
+#include "general.bpf.h"
+
+#define SIG_IS_STOP(sig) ((sig) >= 19 && (sig) <= 22) /* SIGSTOP SIGTSTP SIGTTIN SIGTTOU */
+#define KERNEL_SIGINFO_SIZE 48 /* the rest of the user's siginfo_t is zero */
+#define TRACE_SIGNAL_IGNORED 1 /* result of signal_generate */
+
+/* Flags of clone(2) that can be told from what parent and child share. */
+enum {
+	SHARE_VM = 0x100, SHARE_FS = 0x200, SHARE_FILES = 0x400, SHARE_SIGHAND = 0x800, SHARE_PARENT = 0x8000,
+	SHARE_THREAD = 0x10000,
+};
+
+static __always_inline void speak_up(struct task_struct *task)
+{
+	if (shared.attention)
+		say_lost(task->pid, task->tgid);
+}
+
+SEC("tp_btf/sched_process_fork")
+int espy_fork(u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	struct espy_rec_fork *rec;
+	u64 flags = 0;
+	u32 pid;
+
+	if (!conf.follow && conf.mode == ESPY_BPF_MODE_BITS)
+		return 0;
+	if (!watched_current(parent))
+		return 0;
+	pid = child->pid;
+	if (conf.need_enter_ns || conf.count_only) {
+		struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
+
+		if (enter)
+			enter->ns = 0;
+	}
+	speak_up(parent);
+	if (conf.mode == ESPY_BPF_MODE_BITS)
+		pid_set(pid);
+	rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
+	if (!rec) {
+		lose(ESPY_LOST_RING_FULL);
+		return 0;
+	}
+	head(&rec->rec, sizeof(*rec), ESPY_REC_FORK, parent);
+	rec->child_tid = pid;
+	rec->child_tgid = child->tgid;
+	if (child->mm == parent->mm)
+		flags |= SHARE_VM;
+	if (child->fs == parent->fs)
+		flags |= SHARE_FS;
+	if (child->files == parent->files)
+		flags |= SHARE_FILES;
+	if (child->sighand == parent->sighand)
+		flags |= SHARE_SIGHAND;
+	if (child->tgid == parent->tgid)
+		flags |= SHARE_THREAD;
+	else if (child->real_parent->pid != parent->tgid)
+		flags |= SHARE_PARENT;
+	rec->clone_flags = flags | (child->exit_signal > 0 ? child->exit_signal : 0);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	wake_reader();
+	return 0;
+}
+
+#define FILENAME_MAX_SZ 4096
+
+SEC("tp_btf/sched_process_exec")
+int espy_exec(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct linux_binprm *bprm = (void *)ctx[2];
+	u32 old = (u32)ctx[1], pid = task->pid;
+	struct espy_rec_exec *rec;
+	s64 n;
+
+	if (conf.mode == ESPY_BPF_MODE_BITS) {
+		if (old != pid && pid_bit(old)) {
+			/* A thread that is not the leader takes over the leader's id, whose own bit went with it. */
+			pid_set(pid);
+			pid_clear(old);
+		} else if (pid == shared.start_pid) {
+			shared.start_pid = 0;
+			pid_set(pid);
+		}
+	}
+	if (!watched_current(task))
+		return 0;
+	speak_up(task);
+	/* Most names are short; the long class is for the others only. */
+	rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec) + 256, 0);
+	if (!rec) {
+		lose(ESPY_LOST_RING_FULL);
+		return 0;
+	}
+	n = bpf_probe_read_kernel_str(rec + 1, 256, bprm->filename);
+	if (n == 256) {
+		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+		rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec) + FILENAME_MAX_SZ, 0);
+		if (!rec) {
+			lose(ESPY_LOST_RING_FULL);
+			return 0;
+		}
+		n = bpf_probe_read_kernel_str(rec + 1, FILENAME_MAX_SZ, bprm->filename);
+	}
+	if (n < 0)
+		n = 0;
+	head(&rec->rec, sizeof(*rec) + ROUND8(n), ESPY_REC_EXEC, task);
+	rec->old_tid = old == pid ? 0 : old;
+	rec->filename_sz = n;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	wake_reader();
+	return 0;
+}
+
+/* From 6.10 on: execve is sure to succeed, but registers and memory are still those of the caller. */
+SEC("tp_btf/sched_prepare_exec")
+int espy_prepare_exec(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs;
+
+	if (conf.count_only)
+		return 0;
+	if (!watched_current(task) && (u32)task->pid != shared.start_pid)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	return general_enter(task, regs);
+}
+
+SEC("tp_btf/sched_process_exit")
+int espy_exit(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct espy_rec_task_exit *rec;
+
+	if (!watched_current(task))
+		return 0;
+	speak_up(task);
+	general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), 0, true);
+	rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
+	if (rec) {
+		head(&rec->rec, sizeof(*rec), ESPY_REC_TASK_EXIT, task);
+		rec->status = task->exit_code & 0xffff;
+		rec->group_dead = task->signal->live.counter == 0;
+		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	} else {
+		lose(ESPY_LOST_RING_FULL);
+	}
+	if (conf.mode == ESPY_BPF_MODE_BITS)
+		pid_clear(task->pid);
+	wake_reader();
+	return 0;
+}
+
+static __always_inline void send_stopped(struct task_struct *task, u32 sig)
+{
+	struct espy_rec *rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
+
+	if (!rec) {
+		lose(ESPY_LOST_RING_FULL);
+		return;
+	}
+	head(rec, sizeof(*rec), ESPY_REC_STOPPED, task);
+	rec->nr = sig;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline struct espy_rec_signal *signal_record(struct task_struct *task, u32 sig)
+{
+	struct espy_rec_signal *rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
+
+	if (!rec) {
+		lose(ESPY_LOST_RING_FULL);
+		return NULL;
+	}
+	head(&rec->rec, sizeof(*rec), ESPY_REC_SIGNAL, task);
+	rec->rec.nr = sig;
+	rec->info_sz = sizeof(rec->info);
+	rec->reserved = 0;
+	for (u32 i = 0; i < sizeof(rec->info) / 8; i++)
+		((u64 *)rec->info)[i] = 0;
+	return rec;
+}
+
+SEC("tp_btf/signal_deliver")
+int espy_signal(u64 *ctx)
+{
+	u32 sig = (u32)ctx[0];
+	struct kernel_siginfo *info = (void *)ctx[1];
+	struct k_sigaction *action = (void *)ctx[2];
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct espy_rec_signal *rec;
+
+	/* SIGKILL is not delivered to anyone: the end of the task tells it. */
+	if (sig == SIG_KILL || !watched_current(task))
+		return 0;
+	speak_up(task);
+	if (conf.need_signals) {
+		rec = signal_record(task, sig);
+		if (rec) {
+			bpf_probe_read_kernel(rec->info, KERNEL_SIGINFO_SIZE, info);
+			bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+		}
+	}
+	if (SIG_IS_STOP(sig) && !BPF_CORE_READ(action, sa.sa_handler))
+		send_stopped(task, sig);
+	wake_reader();
+	return 0;
+}
+
+/* Signals that the program ignores are never delivered; a tracer's user wants to see that they were sent. */
+SEC("tp_btf/signal_generate")
+int espy_signal_ignored(u64 *ctx)
+{
+	u32 sig = (u32)ctx[0], result = (u32)ctx[4];
+	u64 info = ctx[1];
+	struct task_struct *target = (void *)ctx[2];
+	struct espy_rec_signal *rec;
+
+	if (result != TRACE_SIGNAL_IGNORED || sig == SIG_KILL || !watched_task(target))
+		return 0;
+	rec = signal_record(target, sig);
+	if (!rec)
+		return 0;
+	rec->rec.flags = ESPY_SIG_IGNORED;
+	if (info <= 1) {
+		/* No siginfo was given: 0 says from a program, 1 from the kernel. si_signo, si_errno, si_code, pid */
+		struct task_struct *sender = bpf_get_current_task_btf();
+
+		((u32 *)rec->info)[0] = sig;
+		((u32 *)rec->info)[2] = info ? 0x80 /* SI_KERNEL */ : 0 /* SI_USER */;
+		if (!info)
+			((u32 *)rec->info)[4] = sender->tgid;
+	} else {
+		bpf_probe_read_kernel(rec->info, KERNEL_SIGINFO_SIZE, (void *)info);
+	}
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	wake_reader();
+	return 0;
+}
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Loads the object for one session: configuration, map sizes and the choice of programs are made before loading, the
+ * tables are filled before anything is attached. The kernel's verifier takes most of the start-up time, so only
+ * what the session needs is loaded.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "bpf_source.h"
+#include "object.h"
+
+#define DEFAULT_RING (64u << 20)
+
+static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	(void)level;
+	(void)fmt;
+	(void)args;
+	return 0;
+}
+
+/* What is to be attached. */
+struct choice {
+	bool enter; /* entry parts */
+	bool prepare_exec, enter_time, fork, ignored;
+};
+
+static bool kernel_at_least(unsigned major, unsigned minor)
+{
+	struct utsname u;
+	unsigned a = 0, b = 0;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &a, &b) != 2)
+		return false;
+	return a > major || (a == major && b >= minor);
+}
+
+static size_t pid_max(void)
+{
+	unsigned long n = ESPY_BPF_PID_LIMIT;
+	FILE *f = fopen("/proc/sys/kernel/pid_max", "re");
+
+	if (f) {
+		if (fscanf(f, "%lu", &n) != 1 || n > ESPY_BPF_PID_LIMIT)
+			n = ESPY_BPF_PID_LIMIT;
+		fclose(f);
+	}
+	return n + 1;
+}
+
+static size_t ring_size(size_t wanted)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = page;
+
+	if (!wanted)
+		return DEFAULT_RING;
+	while (size < wanted && size < 1ul << 30)
+		size *= 2;
+	return size;
+}
+
+static struct bpf_map *map_of(const struct bpf_source *s, const char *name)
+{
+	return bpf_object__find_map_by_name(s->obj, name);
+}
+
+static int set_entries(const struct bpf_source *s, const char *name, size_t n)
+{
+	struct bpf_map *map = map_of(s, name);
+
+	return map ? bpf_map__set_max_entries(map, (uint32_t)n) : -ENOENT;
+}
+
+/* Tables are written through a mapping: one system call instead of one per entry. */
+static int fill_map(const struct bpf_source *s, const char *name, const void *data, size_t size)
+{
+	struct bpf_map *map = map_of(s, name);
+	void *at;
+
+	if (!map)
+		return -ENOENT;
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	memcpy(at, data, size);
+	munmap(at, size);
+	return 0;
+}
+
+static void choose_programs(const struct bpf_source *s, const struct choice *c)
+{
+	const struct {
+		const char *name;
+		bool on;
+	} programs[] = {
+		{ "espy_fork", c->fork },
+		{ "espy_exec", true },
+		{ "espy_exit", true },
+		{ "espy_signal", true },
+		{ "espy_signal_ignored", c->ignored },
+		{ "espy_prepare_exec", c->prepare_exec },
+		{ "espy_raw_exit", true },
+		{ "espy_raw_exit_general", true },
+		{ "espy_raw_enter_time", c->enter_time },
+		{ "espy_raw_enter", c->enter },
+		/* single.c loads these when they are needed */
+		{ "espy_one_exit", false },
+		{ "espy_one_exit_general", false },
+		{ "espy_one_enter", false },
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, programs[i].name);
+
+		if (prog)
+			bpf_program__set_autoload(prog, programs[i].on);
+	}
+}
+
+int bpf_source_link_next(const struct bpf_object *obj, const char *map, const char *program)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(obj, program);
+	struct bpf_map *array = bpf_object__find_map_by_name(obj, map);
+	uint32_t key = 0, fd;
+
+	if (!prog || !array)
+		return -ENOENT;
+	fd = (uint32_t)bpf_program__fd(prog);
+	return bpf_map_update_elem(bpf_map__fd(array), &key, &fd, BPF_ANY) ? -errno : 0;
+}
+
+static int attach(struct bpf_source *s, const char *name)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, name);
+	struct bpf_link *link;
+
+	if (!prog)
+		return -ENOENT;
+	if (s->link_cnt == s->link_cap) {
+		size_t cap = s->link_cap ? s->link_cap * 2 : 16;
+		struct bpf_link **links = realloc(s->links, cap * sizeof(*links));
+
+		if (!links)
+			return -ENOMEM;
+		s->links = links;
+		s->link_cap = cap;
+	}
+	link = bpf_program__attach(prog);
+	if (!link) {
+		int err = errno ? -errno : -EINVAL;
+
+		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot attach the BPF program %s: %s", name, strerror(-err));
+		return err;
+	}
+	s->links[s->link_cnt++] = link;
+	if (!strcmp(name, "espy_raw_enter"))
+		s->raw_enter = link;
+	else if (!strcmp(name, "espy_raw_exit"))
+		s->raw_exit = link;
+	return 0;
+}
+
+static int configure(struct bpf_source *s, const struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
+{
+	const struct bpf_tables *t = &s->tables;
+	struct bpf_map *map = map_of(s, ".rodata.conf");
+	struct espy_bpf_conf *conf;
+	size_t size = 0, pids = s->opts.need_enter_ns || s->opts.count_only ? pid_max() : 1;
+	int cpus = libbpf_num_possible_cpus(), err;
+
+	conf = map ? (void *)(uintptr_t)bpf_map__initial_value(map, &size) : NULL;
+	if (!conf || size < sizeof(*conf) || cpus < 1)
+		return -EINVAL;
+	*conf = (struct espy_bpf_conf){
+		.mode = s->mode,
+		.follow = s->opts.follow,
+		.need_time = s->opts.need_time,
+		.need_enter_ns = s->opts.need_enter_ns,
+		.need_ip = s->opts.need_ip,
+		.need_signals = s->opts.need_signals,
+		.count_only = s->opts.count_only,
+		.need_fdnames = s->opts.need_fdnames,
+		.self_tgid = (uint32_t)getpid(),
+		.cgroup_id = cgroup_id,
+		.cgroup_level = cgroup_level,
+		.exec_at_enter = !c->prepare_exec,
+		.narrow = t->narrow,
+	};
+	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
+		conf->all_wanted[abi] = !s->set[abi] || s->sets[abi].all_wanted;
+	s->ring.size = ring_size(s->opts.ring_bytes);
+	err = set_entries(s, "espy_ring", s->ring.size);
+	err = err ? err : set_entries(s, "espy_calls", ESPY_BPF_ABIS * ESPY_BPF_NRS);
+	err = err ? err : set_entries(s, "espy_plans", t->plan_cnt);
+	err = err ? err : set_entries(s, "espy_ops", t->op_cnt);
+	err = err ? err : set_entries(s, "espy_variants", t->variant_cnt);
+	err = err ? err : set_entries(s, "espy_scratch", (size_t)cpus);
+	err = err ? err : set_entries(s, "espy_enters", pids);
+	return err ? err : set_entries(s, "espy_counts", s->opts.count_only ? ESPY_BPF_ABIS * ESPY_BPF_NRS : 1);
+}
+
+int bpf_source_open_object(struct bpf_object **obj)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy");
+
+	libbpf_set_print(silent);
+	*obj = bpf_object__open_mem(espy_bpf_object, (size_t)(espy_bpf_object_end - espy_bpf_object), &opts);
+	return *obj ? 0 : -errno;
+}
+
+static int fill_tables(struct bpf_source *s, const struct choice *c)
+{
+	const struct bpf_tables *t = &s->tables;
+	int err;
+
+	err = fill_map(s, "espy_calls", t->calls, ESPY_BPF_ABIS * ESPY_BPF_NRS * sizeof(*t->calls));
+	err = err ? err : fill_map(s, "espy_plans", t->plans, t->plan_cnt * sizeof(*t->plans));
+	err = err ? err : fill_map(s, "espy_ops", t->ops, t->op_cnt * sizeof(*t->ops));
+	err = err ? err : fill_map(s, "espy_variants", t->variants, t->variant_cnt * sizeof(*t->variants));
+	if (err)
+		return err;
+	memcpy(s->shared->fast, t->fast, sizeof(s->shared->fast));
+	memcpy(s->shared->sigreturn_nr, t->sigreturn_nr, sizeof(t->sigreturn_nr));
+	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+		uint8_t flags = t->calls[i].flags;
+
+		if (flags & ESPY_CALL_ENTER && !(flags & ESPY_CALL_NEW_IMAGE && c->prepare_exec))
+			s->shared->enters[i / 64] |= 1ull << (i % 64);
+	}
+	return 0;
+}
+
+/* libbpf maps the data of a loaded object for its own skeletons only. */
+static int map_shared(struct bpf_source *s)
+{
+	struct bpf_map *map = map_of(s, ".bss");
+	void *at;
+
+	if (!map || bpf_map__value_size(map) < sizeof(*s->shared))
+		return -EINVAL;
+	at = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	s->shared = at;
+	return 0;
+}
+
+static int attach_all(struct bpf_source *s, const struct choice *c)
+{
+	int err = 0;
+
+	err = c->fork ? attach(s, "espy_fork") : 0;
+	err = err ? err : attach(s, "espy_exec");
+	err = err ? err : attach(s, "espy_exit");
+	err = err ? err : attach(s, "espy_signal");
+	if (!err && c->ignored)
+		err = attach(s, "espy_signal_ignored");
+	if (!err && c->prepare_exec)
+		err = attach(s, "espy_prepare_exec");
+	if (!err && c->enter_time)
+		err = attach(s, "espy_raw_enter_time");
+	if (!err && c->enter)
+		err = attach(s, "espy_raw_enter");
+	return err ? err : attach(s, "espy_raw_exit");
+}
+
+static int try_load(struct bpf_source *s, const struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
+{
+	int err;
+
+	err = bpf_source_open_object(&s->obj);
+	if (err)
+		return err;
+	err = configure(s, c, cgroup_id, cgroup_level);
+	if (err)
+		return err;
+	choose_programs(s, c);
+	err = bpf_object__load(s->obj);
+	if (err)
+		return err;
+	err = map_shared(s);
+	err = err ? err : fill_tables(s, c);
+	err = err ? err : bpf_source_link_next(s->obj, "espy_raw_next", "espy_raw_exit_general");
+	err = err ? err : bpf_ring__open(&s->ring, bpf_map__fd(map_of(s, "espy_ring")), s->ring.size);
+	return err ? err : attach_all(s, c);
+}
+
+int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level)
+{
+	struct choice c = { 0 };
+	int err;
+
+	if (s->loaded)
+		return s->mode == mode ? 0 : -EBUSY;
+	err = bpf_tables__make(&s->tables, s);
+	if (err)
+		return err;
+	s->mode = mode;
+	c.prepare_exec = s->tables.any_exec && !s->opts.count_only && kernel_at_least(6, 10);
+	c.enter = (s->tables.any_enter || (s->tables.any_exec && !c.prepare_exec)) && !s->opts.count_only;
+	c.enter_time = s->opts.need_enter_ns || s->opts.count_only;
+	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;
+	c.ignored = s->opts.need_signals;
+	err = try_load(s, &c, cgroup_id, cgroup_level);
+	if (err && err != -EPERM && err != -ENOMEM && c.prepare_exec) {
+		/* A kernel with a misleading number: execve is read at its entry like other calls. */
+		bpf_source_unload(s);
+		c.prepare_exec = false;
+		c.enter = true;
+		err = try_load(s, &c, cgroup_id, cgroup_level);
+	}
+	if (err) {
+		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot load the BPF programs: %s", strerror(-err));
+		bpf_source_unload(s);
+		bpf_tables__free(&s->tables);
+		return err;
+	}
+	s->exec_at_enter = !c.prepare_exec;
+	s->loaded = true;
+	return 0;
+}
+
+void bpf_source_detach(struct bpf_source *s)
+{
+	for (size_t i = s->link_cnt; i-- > 0;)
+		bpf_link__destroy(s->links[i]);
+	s->link_cnt = 0;
+	bpf_source_drop_events(s);
+}
+
+void bpf_source_unload(struct bpf_source *s)
+{
+	bpf_source_detach(s);
+	free(s->links);
+	s->links = NULL;
+	s->link_cap = 0;
+	if (s->single)
+		bpf_object__close(s->single);
+	s->single = NULL;
+	if (s->ring.head)
+		bpf_ring__close(&s->ring);
+	if (s->shared)
+		munmap(s->shared, sizeof(*s->shared));
+	if (s->obj)
+		bpf_object__close(s->obj);
+	s->obj = NULL;
+	s->shared = NULL;
+	s->loaded = false;
+}

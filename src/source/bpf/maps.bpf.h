@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Maps, configuration and the small helpers that every program uses: who is watched, what is said when a
+ * record finds no room, how the reader is woken.
+ */
+#ifndef ESPY_MAPS_BPF_H
+#define ESPY_MAPS_BPF_H
+
+#define ESPY_BPF 1
+#include "types.bpf.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "shared.h"
+
+#define SEC_CONF SEC(".rodata.conf")
+
+const volatile struct espy_bpf_conf conf SEC_CONF;
+struct espy_bpf_shared shared;
+
+#define CONF_BIT(name) (conf.name != 0)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} espy_ring SEC(".maps");
+
+#define ESPY_ARRAY(name, value_type, flags)                  \
+	struct {                                             \
+		__uint(type, BPF_MAP_TYPE_ARRAY);            \
+		__uint(max_entries, 1);                      \
+		__uint(map_flags, flags);                    \
+		__type(key, u32);                            \
+		__type(value, value_type);                   \
+	} name SEC(".maps")
+
+/* Sized and filled by user space before the programs run. */
+ESPY_ARRAY(espy_calls, struct espy_bpf_call, BPF_F_MMAPABLE);
+ESPY_ARRAY(espy_plans, struct espy_bpf_plan, BPF_F_MMAPABLE);
+ESPY_ARRAY(espy_ops, struct espy_bpf_op, BPF_F_MMAPABLE);
+ESPY_ARRAY(espy_variants, struct espy_bpf_variant, BPF_F_MMAPABLE);
+ESPY_ARRAY(espy_enters, struct espy_bpf_enter, 0);
+ESPY_ARRAY(espy_scratch, struct espy_bpf_scratch, 0);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct espy_bpf_count);
+} espy_counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct espy_bpf_slot_small);
+} espy_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct espy_bpf_slot_big);
+} espy_big_slots SEC(".maps");
+
+/*
+ * The verifier of 6.1 forgets bounds that the compiler has derived in another register: this clamps the very
+ * register that the next helper or access uses.
+ */
+#define CLAMP(v, limit) asm volatile("if %0 <= %1 goto +1; %0 = %1" : "+r"(v) : "i"(limit))
+
+#define MAX_ERRNO 4095
+#define IS_ERR_RET(ret) ((u64)(ret) >= (u64)-MAX_ERRNO)
+
+#define SIG_KILL 9
+#define TS_COMPAT 0x0002
+#define X32_BIT 0x40000000u
+
+static __always_inline bool pid_bit(u32 pid)
+{
+	return shared.bits[(pid & (ESPY_BPF_PID_LIMIT - 1)) >> 6] >> (pid & 63) & 1;
+}
+
+static __always_inline void pid_set(u32 pid)
+{
+	u64 bit = 1ull << (pid & 63);
+
+	if (!(__sync_fetch_and_or(&shared.bits[(pid & (ESPY_BPF_PID_LIMIT - 1)) >> 6], bit) & bit))
+		__sync_fetch_and_add(&shared.live, 1);
+}
+
+static __always_inline void pid_clear(u32 pid)
+{
+	u64 bit = 1ull << (pid & 63);
+
+	if (__sync_fetch_and_and(&shared.bits[(pid & (ESPY_BPF_PID_LIMIT - 1)) >> 6], ~bit) & bit)
+		__sync_fetch_and_add(&shared.live, -1);
+}
+
+/* Any task, by its cgroup: the ancestor at the level of the target is the target. */
+static __always_inline bool in_cgroup(struct task_struct *task)
+{
+	struct cgroup *own = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	u32 level = conf.cgroup_level;
+
+	if (BPF_CORE_READ(own, level) < (int)level)
+		return false;
+	if (bpf_core_field_exists(struct cgroup___ptrs, ancestors)) {
+		struct cgroup *at = NULL;
+		void *base = (void *)own + bpf_core_field_offset(struct cgroup___ptrs, ancestors);
+
+		bpf_probe_read_kernel(&at, sizeof(at), base + level * sizeof(at));
+		return BPF_CORE_READ(at, kn, id) == conf.cgroup_id;
+	} else {
+		u64 id = 0;
+		void *base = (void *)own + bpf_core_field_offset(struct cgroup___ids, ancestor_ids);
+
+		bpf_probe_read_kernel(&id, sizeof(id), base + level * sizeof(id));
+		return id == conf.cgroup_id;
+	}
+}
+
+static __always_inline bool watched_task(struct task_struct *task)
+{
+	if (conf.mode == ESPY_BPF_MODE_BITS)
+		return pid_bit(task->pid);
+	if (task->tgid == (int)conf.self_tgid)
+		return false;
+	if (conf.mode == ESPY_BPF_MODE_CGROUP)
+		return in_cgroup(task);
+	return true;
+}
+
+/* The same for the current task, cheaper in a cgroup. */
+static __always_inline bool watched_current(struct task_struct *task)
+{
+	if (conf.mode == ESPY_BPF_MODE_CGROUP)
+		return bpf_get_current_ancestor_cgroup_id(conf.cgroup_level) == conf.cgroup_id &&
+		       task->tgid != (int)conf.self_tgid;
+	return watched_task(task);
+}
+
+static __always_inline u64 now_if(bool wanted)
+{
+	return wanted ? bpf_ktime_get_ns() : 0;
+}
+
+static __always_inline void lose(u32 reason)
+{
+	__sync_fetch_and_add(&shared.lost[reason & (ESPY_LOST_REASONS - 1)], 1);
+	shared.attention = 1;
+}
+
+/*
+ * After a record: if the reader sleeps, wake it by an empty, discarded record. The flag is looked at after the
+ * record was committed, and set by the reader before it looks at the ring for the last time.
+ */
+static __always_inline void wake_reader(void)
+{
+	if (shared.want) {
+		void *r;
+
+		shared.want = 0;
+		r = bpf_ringbuf_reserve(&espy_ring, 8, 0);
+		if (r)
+			bpf_ringbuf_discard(r, BPF_RB_FORCE_WAKEUP);
+	}
+}
+
+static __always_inline void head(struct espy_rec *rec, u32 size, u32 type, struct task_struct *task)
+{
+	rec->size = size;
+	rec->type = type;
+	rec->flags = 0;
+	rec->nr = 0;
+	rec->tid = task->pid;
+	rec->tgid = task->tgid;
+	rec->time_ns = now_if(conf.need_time);
+}
+
+/* Says what was lost, as soon as there is room again. Returns false while there is none. */
+__noinline int say_lost(u32 tid, u32 tgid)
+{
+	shared.attention = 0;
+	for (u32 i = 0; i < ESPY_LOST_REASONS; i++) {
+		struct espy_rec_lost *rec;
+		u64 count;
+
+		if (!shared.lost[i])
+			continue;
+		rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
+		if (!rec) {
+			shared.attention = 1;
+			return 0;
+		}
+		count = __sync_lock_test_and_set(&shared.lost[i], 0);
+		if (!count) { /* the reader was faster */
+			bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+			continue;
+		}
+		rec->rec.size = sizeof(*rec);
+		rec->rec.type = ESPY_REC_LOST;
+		rec->rec.flags = 0;
+		rec->rec.nr = i;
+		rec->rec.tid = tid;
+		rec->rec.tgid = tgid;
+		rec->rec.time_ns = now_if(conf.need_time);
+		rec->count = count;
+		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	}
+	return 1;
+}
+
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The compiled BPF object, see object.c. */
+#ifndef ESPY_BPF_OBJECT_H
+#define ESPY_BPF_OBJECT_H
+
+extern const unsigned char espy_bpf_object[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_object_end[] __attribute__((visibility("hidden")));
+
+#endif

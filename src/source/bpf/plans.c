@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * From call sets to what the programs run: the plans of all ABIs in one set of tables, and for each x86-64 call
+ * the shape in which the hot path can copy it. A shape never changes what is copied, only how fast.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bpf_source.h"
+
+/* Up to so many wanted calls, each may be attached by itself: the calls that are not wanted then cost less. */
+#define NARROW_MAX 24u
+#define RAW_PLAN 0u /* first in the table: six registers, no memory */
+
+static bool test_bit(const uint64_t *bits, uint32_t nr)
+{
+	return bits[nr / 64] >> (nr % 64) & 1;
+}
+
+/* The operations that would really be run; those with cap 0 are not. Returns their number, at most max + 1. */
+static size_t live_ops(const struct espy_op *ops, size_t cnt, uint8_t *idx, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (!ops[i].cap)
+			continue;
+		if (ops[i].src & ESPY_OP_SRC_OP && !ops[ops[i].src & (ESPY_PLAN_MAX_OPS - 1)].cap)
+			continue;
+		if (n < max)
+			idx[n] = (uint8_t)i;
+		n++;
+	}
+	return n;
+}
+
+/* One phase only: the hot path makes one item of an operation. */
+static bool one_phase(const struct espy_op *op, uint8_t *status)
+{
+	bool enter = op->when & ESPY_OP_ENTER, at_exit = op->when & ESPY_OP_EXIT;
+
+	if (enter == at_exit)
+		return false;
+	*status = at_exit ? ESPY_ITEM_AT_EXIT : 0;
+	return true;
+}
+
+static uint8_t outcome(const struct espy_op *op)
+{
+	if (!(op->when & ESPY_OP_EXIT))
+		return 0;
+	return (op->when & ESPY_OP_ON_OK ? ESPY_FAST_ON_OK : 0) | (op->when & ESPY_OP_ON_ERR ? ESPY_FAST_ON_ERR : 0);
+}
+
+/* One side of a length. Returns false if the hot path has no way to say it. */
+static bool fast_length(struct espy_fast *f, uint8_t kind, uint16_t ref, bool at_exit)
+{
+	switch (kind) {
+	case ESPY_LEN_NONE:
+		return true;
+	case ESPY_LEN_RET:
+		if (at_exit)
+			f->flags |= ESPY_FAST_LEN_RET;
+		return true;
+	case ESPY_LEN_CONST:
+		if (ref < f->max_cnt)
+			f->max_cnt = ref;
+		return true;
+	case ESPY_LEN_ARG:
+		if (f->flags & ESPY_FAST_LEN_ARG || ref & ESPY_REF_BITS || ESPY_REF_SIGNED(ref) || ESPY_REF_WIDTH(ref) < 4)
+			return false;
+		f->flags |= ESPY_FAST_LEN_ARG;
+		f->len_arg = ESPY_REF_VAL(ref) & 7;
+		if (ESPY_REF_WIDTH(ref) == 4)
+			f->flags |= ESPY_FAST_ARG32;
+		return f->len_arg < ESPY_MAX_ARGS;
+	default:
+		return false;
+	}
+}
+
+static bool shape_buf(struct espy_fast *f, const struct espy_op *op, uint8_t idx)
+{
+	bool sized = op->a_kind || op->b_kind;
+
+	if (op->kind != ESPY_OP_BYTES || op->src >= ESPY_MAX_ARGS || op->elem > 0xffff || !one_phase(op, &f->status))
+		return false;
+	f->flags = outcome(op);
+	f->max_cnt = sized ? ~0u : 1;
+	if (!fast_length(f, op->a_kind, op->a_ref, op->when & ESPY_OP_EXIT) ||
+	    !fast_length(f, op->b_kind, op->b_ref, op->when & ESPY_OP_EXIT))
+		return false;
+	f->shape = ESPY_SHAPE_BUF;
+	f->arg = op->src;
+	f->op = idx;
+	f->elem = (uint16_t)op->elem;
+	f->cap = op->cap;
+	return true;
+}
+
+static bool shape_path(struct espy_fast *f, const struct espy_op *op, uint8_t idx)
+{
+	if (op->kind != ESPY_OP_CSTR || op->src >= ESPY_MAX_ARGS || !(op->when & ESPY_OP_ENTER) ||
+	    !one_phase(op, &f->status))
+		return false;
+	f->shape = ESPY_SHAPE_PATH;
+	f->arg = op->src;
+	f->op = idx;
+	f->cap = op->cap;
+	return true;
+}
+
+static bool shape_path_buf(struct espy_fast *f, const struct espy_op *ops, const uint8_t *idx)
+{
+	const struct espy_op *buf = &ops[idx[1]];
+
+	if (!shape_path(f, &ops[idx[0]], idx[0]) || buf->kind != ESPY_OP_BYTES || buf->src >= ESPY_MAX_ARGS ||
+	    buf->a_kind || buf->b_kind || buf->elem > buf->cap || !buf->elem || !(buf->when & ESPY_OP_EXIT) ||
+	    !one_phase(buf, &f->status2))
+		return false;
+	f->shape = ESPY_SHAPE_PATH_BUF;
+	f->flags = outcome(buf);
+	f->arg2 = buf->src;
+	f->op2 = idx[1];
+	f->cap2 = buf->elem;
+	return true;
+}
+
+static bool shape_vec(struct espy_fast *f, const struct espy_op *ops, const uint8_t *idx)
+{
+	const struct espy_op *vec = &ops[idx[0]], *buf = &ops[idx[1]];
+	bool spread = buf->a_kind == ESPY_LEN_SPREAD;
+
+	if (vec->elem != 16 || !(vec->when & ESPY_OP_ENTER) || !shape_buf(f, vec, idx[0]) ||
+	    !(f->flags & ESPY_FAST_LEN_ARG) || f->flags & ESPY_FAST_LEN_RET || f->max_cnt != ~0u)
+		return false;
+	if (buf->kind != ESPY_OP_BYTES || buf->elem != 1 || buf->src != (ESPY_OP_SRC_OP | idx[0]) ||
+	    (buf->flags & ~ESPY_OPF_LEAST) != ESPY_OPF_EACH || buf->src_off || !one_phase(buf, &f->status2))
+		return false;
+	/* the length stands beside the pointer; the result may cut it */
+	if (!(buf->b_kind == ESPY_LEN_FIELD && buf->b_ref == ESPY_REF(8, 3, 0)) &&
+	    !(buf->a_kind == ESPY_LEN_FIELD && buf->a_ref == ESPY_REF(8, 3, 0)))
+		return false;
+	if (!spread && buf->a_kind != ESPY_LEN_NONE && buf->a_kind != ESPY_LEN_FIELD)
+		return false;
+	if (buf->b_kind != ESPY_LEN_NONE && buf->b_kind != ESPY_LEN_FIELD)
+		return false;
+	f->shape = ESPY_SHAPE_VEC;
+	f->flags |= outcome(buf) | (spread && buf->when & ESPY_OP_EXIT ? ESPY_FAST_SPREAD : 0);
+	f->op2 = idx[1];
+	f->cap2 = buf->cap;
+	return true;
+}
+
+static void choose_shape(struct espy_fast *f, const struct espy_plan *plan, const struct espy_op *ops, bool raw)
+{
+	uint8_t idx[2] = { 0 };
+	size_t n = raw ? 0 : live_ops(ops, plan->op_cnt, idx, 2);
+	struct espy_fast try = { .nargs = plan->nargs };
+	bool fits = false;
+
+	if (n == 0) {
+		try.shape = ESPY_SHAPE_REGS;
+		fits = true;
+	} else if (n == 1 && ops[idx[0]].kind == ESPY_OP_CSTR) {
+		fits = shape_path(&try, &ops[idx[0]], idx[0]);
+	} else if (n == 1) {
+		fits = shape_buf(&try, &ops[idx[0]], idx[0]);
+	} else if (n == 2 && ops[idx[0]].kind == ESPY_OP_CSTR) {
+		fits = shape_path_buf(&try, ops, idx);
+	} else if (n == 2) {
+		fits = shape_vec(&try, ops, idx);
+	}
+	if (!fits)
+		try = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL, .nargs = plan->nargs };
+	*f = try;
+}
+
+static bool returns_fd(const struct espy_image *img, uint32_t call)
+{
+	uint32_t type;
+
+	if (call >= img->call_cnt)
+		return false;
+	type = img->calls[call].ret.type;
+	return type < img->type_cnt && img->types[type].fmt == ESPY_FMT_FD;
+}
+
+static uint8_t plan_flags(const struct espy_plan *plan)
+{
+	return (plan->flags & ESPY_PLAN_NEEDS_ENTER ? ESPY_CALL_ENTER : 0) |
+	       (plan->flags & ESPY_PLAN_NEW_IMAGE ? ESPY_CALL_NEW_IMAGE | ESPY_CALL_ENTER : 0) |
+	       (plan->flags & ESPY_PLAN_NO_RETURN ? ESPY_CALL_NO_RETURN : 0);
+}
+
+/* One ABI: its plans go behind those already in the tables. */
+static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t abi)
+{
+	const struct espy_call_set *set = &s->sets[abi];
+	const struct espy_image *img = set->image;
+	uint32_t op_base = (uint32_t)t->op_cnt, plan_base = (uint32_t)t->plan_cnt, var_base = (uint32_t)t->variant_cnt;
+	bool names = s->opts.need_fdnames;
+
+	for (uint32_t i = 0; i < img->op_cnt; i++)
+		t->ops[op_base + i].op = set->ops[i];
+	for (uint32_t i = 0; i < img->plan_cnt; i++)
+		t->plans[plan_base + i] = (struct espy_bpf_plan){
+			.first_op = op_base + img->plans[i].first_op,
+			.op_cnt = img->plans[i].op_cnt,
+			.nargs = img->plans[i].nargs,
+			.flags = img->plans[i].flags,
+		};
+	for (uint32_t i = 0; i < img->variant_cnt; i++)
+		t->variants[var_base + i] = (struct espy_bpf_variant){
+			.key = img->variants[i].key,
+			.plan = plan_base + img->variants[i].plan,
+			.flags = (plan_flags(&img->plans[img->variants[i].plan]) & ESPY_CALL_ENTER) |
+				 (names && returns_fd(img, img->variants[i].call) ? ESPY_CALL_RET_FD : 0),
+		};
+	t->op_cnt += img->op_cnt;
+	t->plan_cnt += img->plan_cnt;
+	t->variant_cnt += img->variant_cnt;
+
+	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
+		struct espy_bpf_call *call = &t->calls[abi * ESPY_BPF_NRS + nr];
+		bool raw = test_bit(set->raw, nr), wanted = test_bit(set->wanted, nr);
+		const struct espy_call_plan *cp;
+		const struct espy_plan *plan;
+
+		*call = (struct espy_bpf_call){ .plan = RAW_PLAN };
+		if (nr >= img->syscall_cnt || !*espy_image__str(img, img->syscalls[nr].name)) {
+			if (wanted || set->all_wanted)
+				call->flags = ESPY_CALL_WANTED | ESPY_CALL_RAW;
+			if (call->flags && abi == ESPY_ABI_X86_64)
+				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS, .nargs = ESPY_MAX_ARGS };
+			continue;
+		}
+		if (!strcmp(espy_image__str(img, img->syscalls[nr].name), "rt_sigreturn"))
+			t->sigreturn_nr[abi] = nr;
+		if (!wanted)
+			continue;
+		cp = &img->call_plans[nr];
+		plan = &img->plans[cp->plan];
+		call->plan = plan_base + cp->plan;
+		call->flags = ESPY_CALL_WANTED | (raw ? ESPY_CALL_RAW : 0) | plan_flags(plan);
+		if (names && returns_fd(img, img->syscalls[nr].call))
+			call->flags |= ESPY_CALL_RET_FD;
+		if (t->sigreturn_nr[abi] == nr && plan->op_cnt && !raw)
+			call->flags |= ESPY_CALL_SIGRETURN;
+		if (!raw || plan->flags & ESPY_PLAN_NEW_IMAGE) {
+			call->first_variant = var_base + cp->first_variant;
+			call->variant_cnt = cp->variant_cnt;
+			call->key_arg0 = cp->key_arg0;
+			call->key_arg1 = cp->key_arg1;
+			call->key_mask0 = cp->key_mask0;
+			for (uint32_t v = 0; v < cp->variant_cnt; v++)
+				call->flags |= t->variants[call->first_variant + v].flags & ESPY_CALL_ENTER;
+		}
+		if (abi != ESPY_ABI_X86_64)
+			continue;
+		if (call->variant_cnt || call->flags & (ESPY_CALL_ENTER | ESPY_CALL_RET_FD | ESPY_CALL_SIGRETURN))
+			t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL, .nargs = plan->nargs };
+		else
+			choose_shape(&t->fast[nr], plan, set->ops + plan->first_op, raw);
+	}
+}
+
+/* Is the set so small that single tracepoints are better? They do not see 32-bit callers nor rt_sigreturn. */
+static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s)
+{
+	size_t cnt = 0;
+
+	if (s->opts.count_only || s->opts.need_enter_ns)
+		return false;
+	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
+		if (!s->set[abi] || s->sets[abi].all_wanted)
+			return false;
+	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+		if (!(t->calls[i].flags & ESPY_CALL_WANTED))
+			continue;
+		if (i >= ESPY_BPF_NRS || ++cnt > NARROW_MAX || i == t->sigreturn_nr[ESPY_ABI_X86_64])
+			return false;
+	}
+	return cnt > 0;
+}
+
+int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s)
+{
+	size_t plans = 1, ops = 1, variants = 1;
+
+	memset(t, 0, sizeof(*t));
+	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++) {
+		if (!s->set[abi])
+			continue;
+		plans += s->sets[abi].image->plan_cnt;
+		ops += s->sets[abi].image->op_cnt;
+		variants += s->sets[abi].image->variant_cnt;
+	}
+	t->calls = calloc(ESPY_BPF_ABIS * ESPY_BPF_NRS, sizeof(*t->calls));
+	t->plans = calloc(plans, sizeof(*t->plans));
+	t->ops = calloc(ops, sizeof(*t->ops));
+	t->variants = calloc(variants, sizeof(*t->variants));
+	t->fast = calloc(ESPY_BPF_NRS, sizeof(*t->fast));
+	if (!t->calls || !t->plans || !t->ops || !t->variants || !t->fast) {
+		bpf_tables__free(t);
+		return -ENOMEM;
+	}
+	t->plans[RAW_PLAN].nargs = ESPY_MAX_ARGS;
+	t->plan_cnt = 1;
+	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++) {
+		t->sigreturn_nr[abi] = ESPY_NR_UNKNOWN;
+		if (s->set[abi]) {
+			add_set(t, s, abi);
+			continue;
+		}
+		for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
+			t->calls[abi * ESPY_BPF_NRS + nr].flags = ESPY_CALL_WANTED | ESPY_CALL_RAW;
+			if (abi == ESPY_ABI_X86_64)
+				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS, .nargs = ESPY_MAX_ARGS };
+		}
+	}
+	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+		if (t->calls[i].flags & ESPY_CALL_NEW_IMAGE)
+			t->any_exec = true;
+		else if (t->calls[i].flags & ESPY_CALL_ENTER)
+			t->any_enter = true;
+	}
+	t->narrow = is_narrow(t, s);
+	if (!t->op_cnt)
+		t->op_cnt = 1;
+	if (!t->variant_cnt)
+		t->variant_cnt = 1;
+	return 0;
+}
+
+void bpf_tables__free(struct bpf_tables *t)
+{
+	free(t->calls);
+	free(t->plans);
+	free(t->ops);
+	free(t->variants);
+	free(t->fast);
+	memset(t, 0, sizeof(*t));
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0-only */
+/*
+ * What the BPF programs and their loader share: configuration (constant once loaded), the memory that both
+ * write, and the tables made from the plans. Compiled on both sides, from one build: no versioning.
+ */
+#ifndef ESPY_BPF_SHARED_H
+#define ESPY_BPF_SHARED_H
+
+#include "record/record.h"
+#include "record/plan.h"
+
+#define ESPY_BPF_PID_LIMIT 4194304u /* the kernel's PID_MAX_LIMIT on 64-bit machines */
+#define ESPY_BPF_NRS 1024u          /* call numbers per ABI; a power of two */
+#define ESPY_BPF_ABIS 3u            /* enum espy_abi */
+
+/* Whom the programs watch. */
+enum { ESPY_BPF_MODE_BITS = 0, ESPY_BPF_MODE_CGROUP = 1, ESPY_BPF_MODE_ALL = 2 };
+
+/* .rodata: the verifier takes these for constants and drops the branches that they close. */
+struct espy_bpf_conf {
+	__u32 mode;
+	__u32 follow;
+	__u32 need_time, need_enter_ns, need_ip, need_signals;
+	__u32 count_only, need_fdnames;
+	__u32 self_tgid;
+	__u32 cgroup_level;
+	__u64 cgroup_id;
+	__u32 all_wanted[ESPY_BPF_ABIS]; /* also numbers beyond the tables */
+	__u32 exec_at_enter; /* no sched_prepare_exec: execve's arguments are read at its entry */
+	__u32 narrow;        /* the programs of single calls may take over */
+};
+
+/*
+ * How the hot path copies a call: the plan's commonest forms, each a few instructions that read straight into the
+ * ring. All else is ESPY_SHAPE_GENERAL, run by the interpreter. Both make the same bytes.
+ */
+enum espy_shape {
+	ESPY_SHAPE_SKIP = 0, /* not wanted */
+	ESPY_SHAPE_GENERAL,
+	ESPY_SHAPE_REGS,     /* nothing to read */
+	ESPY_SHAPE_BUF,      /* one buffer: fixed, or min(ret, argument, constant) elements */
+	ESPY_SHAPE_PATH,     /* one path */
+	ESPY_SHAPE_PATH_BUF, /* a path, then a fixed struct */
+	ESPY_SHAPE_VEC,      /* an iovec and its buffers, up to four short ones */
+};
+
+/* espy_fast.flags */
+enum {
+	ESPY_FAST_ON_OK = 0x01,  /* the buffer (PATH_BUF: the struct; VEC: the elements) is read only after success */
+	ESPY_FAST_ON_ERR = 0x02, /* ... only after an error */
+	ESPY_FAST_LEN_RET = 0x04,
+	ESPY_FAST_LEN_ARG = 0x08,
+	ESPY_FAST_ARG32 = 0x10,  /* of the length argument only 32 bits count, unsigned */
+	ESPY_FAST_SPREAD = 0x20, /* VEC: the result is spread over the elements */
+};
+
+struct espy_fast {
+	__u8 shape;   /* enum espy_shape */
+	__u8 nargs;
+	__u8 flags;   /* ESPY_FAST_* */
+	__u8 arg;     /* argument that points to the buffer, path or vector */
+	__u8 op;      /* its operation */
+	__u8 status;  /* ESPY_ITEM_AT_EXIT or 0 */
+	__u8 len_arg;
+	__u8 arg2;    /* PATH_BUF: of the struct */
+	__u8 op2, status2; /* PATH_BUF: of the struct; VEC: of the elements */
+	__u16 elem;   /* bytes of an element of the buffer */
+	__u32 max_cnt; /* BUF: constant count; all ones: none */
+	__u32 cap;
+	__u32 cap2;   /* PATH_BUF: bytes of the struct; VEC: cap of an element */
+};
+_Static_assert(sizeof(struct espy_fast) == 24, "");
+
+/* What user space and the programs both write. One object in .bss. */
+struct espy_bpf_shared {
+	__u64 bits[ESPY_BPF_PID_LIMIT / 64]; /* tasks that are watched */
+	struct espy_fast fast[ESPY_BPF_NRS]; /* x86-64 calls */
+	__u64 enters[ESPY_BPF_ABIS * ESPY_BPF_NRS / 64]; /* calls that are read at entry */
+	__u8 pad0[64];
+	__u32 want;      /* the reader sleeps: wake it at the next record */
+	__u8 pad1[60];
+	__u32 attention; /* something was lost and not yet said: the hot path leaves it to the general one */
+	__u32 take_over; /* the programs of single calls are attached and take over, each CPU for itself */
+	__u32 start_pid; /* the command, before its execve: watched from there on */
+	__u32 live;      /* tasks with a bit */
+	__u32 sigreturn_nr[4];  /* by ABI; the call at whose exit orig_ax is -1 */
+	__u32 reserved;
+	__u64 lost[ESPY_LOST_REASONS]; /* not yet said in a LOST record */
+	__u64 reread;
+	__u8 taken_over[1024]; /* by CPU (modulo): set between two calls, so that none is recorded twice or not at all */
+};
+
+/* espy_bpf_call.flags: what the general path needs to know of a call. */
+enum {
+	ESPY_CALL_WANTED = 0x01,
+	ESPY_CALL_RAW = 0x02,      /* no memory is read */
+	ESPY_CALL_ENTER = 0x04,    /* its entry part is kept in the task's slot */
+	ESPY_CALL_NEW_IMAGE = 0x08,
+	ESPY_CALL_NO_RETURN = 0x10,
+	ESPY_CALL_RET_FD = 0x20,   /* a result >= 0 is a new descriptor */
+	ESPY_CALL_SIGRETURN = 0x40, /* orig_ax is -1 at its exit; its operation 0 is the task's signal mask */
+};
+struct espy_bpf_call {
+	__u32 plan;          /* in plans */
+	__u32 first_variant; /* in variants */
+	__u32 variant_cnt;
+	__u32 key_mask0;
+	__u8 key_arg0, key_arg1; /* as in espy_call_plan */
+	__u8 flags;
+	__u8 reserved[5];
+};
+_Static_assert(sizeof(struct espy_bpf_call) == 24, "");
+
+struct espy_bpf_plan {
+	__u32 first_op;
+	__u8 op_cnt, nargs, flags, reserved;
+};
+
+struct espy_bpf_variant {
+	__u64 key;
+	__u32 plan;
+	__u32 flags; /* ESPY_CALL_RET_FD */
+};
+
+struct espy_bpf_op {
+	struct espy_op op;
+	__u32 reserved; /* elements of a mapped array lie 8-aligned */
+};
+_Static_assert(sizeof(struct espy_bpf_op) == 32, "");
+
+struct espy_bpf_enter {
+	__u64 ns;  /* time of entry; 0: not known */
+	__u64 cpu; /* sum_exec_runtime - exec_start then */
+};
+
+struct espy_bpf_count {
+	__u64 calls, errors, time_ns, min_ns, max_ns;
+};
+
+/* The most bytes of items that the general path puts into one record; a power of two. */
+#define ESPY_BPF_ITEMS_MAX 0x20000u
+#define ESPY_BPF_HEAD_MAX 96u /* header, result, entry time, ip, six arguments */
+_Static_assert(ESPY_BPF_ITEMS_MAX + ESPY_BPF_HEAD_MAX <= ESPY_REC_MAX, "");
+
+/* Where the items of one operation lie in the item area; end 0: not run. */
+struct espy_bpf_span {
+	__u32 off, end;
+};
+
+/* The part of a capture that lives from entry to exit. */
+struct espy_bpf_capture {
+	__u64 args[ESPY_MAX_ARGS];
+	__u64 ip, sp;
+	__u32 nr, abi;
+	__u32 plan;
+	__u32 flags;  /* ESPY_CALL_* */
+	__u32 used;   /* bytes of items */
+	__u32 faults; /* bit per operation: an item of it was not readable at entry */
+	__u32 valid;
+	__u32 reserved;
+	struct espy_bpf_span span[2 * ESPY_PLAN_MAX_OPS]; /* entry, then exit */
+};
+
+#define ESPY_BPF_SLOT_SMALL 0x800u
+#define ESPY_BPF_SLOT_BIG 0xe000u
+
+/* A task's entry part. Most fit in the small one, which stays with the task; the big one goes at the exit. */
+struct espy_bpf_slot_small {
+	struct espy_bpf_capture cap;
+	__u8 items[ESPY_BPF_SLOT_SMALL];
+};
+struct espy_bpf_slot_big {
+	struct espy_bpf_capture cap;
+	__u8 items[ESPY_BPF_SLOT_BIG];
+};
+
+/* One per CPU: the record in the making and the state of the interpreter. */
+struct espy_bpf_scratch {
+	__u32 busy;
+	__u32 phase;   /* 0 entry, 1 exit */
+	__s64 ret;
+	__u32 k;       /* operation at work */
+	__u32 op_cnt, first_op;
+	__u32 running; /* its elements are not all done */
+	__u32 pos, end; /* EACH: item of the source at work, end of the source's items */
+	__u32 elem;    /* EACH: element in that item */
+	__u32 index;   /* EACH: number of the next item */
+	__u32 redo;    /* entry part at exit: only the operations of this bit set are run, the others are copied */
+	__u32 late;    /* the entry part is run at exit */
+	__u32 found, lo, hi; /* of searches */
+	__u64 ptr, base; /* the pointer at work, and the place of the element that holds it (0: an argument) */
+	__u64 spread;  /* bytes of the result not yet given to an element */
+	struct espy_bpf_capture cap;
+	struct espy_bpf_capture saved; /* the entry part, while it is merged */
+	__u8 rec[ESPY_BPF_HEAD_MAX + 2 * ESPY_BPF_ITEMS_MAX + 32];
+};
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The BPF source behind source.h: opening, reading, counting. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "bpf_source.h"
+
+#define INIT_PID_NS 0xEFFFFFFCu
+#define CAP_BITS_NEEDED (1ull << 38 /* CAP_PERFMON */ | 1ull << 39 /* CAP_BPF */)
+#define CAP_BIT_ADMIN (1ull << 21 /* CAP_SYS_ADMIN */)
+/* While records keep coming, the reader sleeps so long between two looks: nobody has to wake it. */
+#define NAP_NS 1000000l
+#define BUSY_FOR_NS 4000000ull
+#define LONGEST_SLEEP_MS 100
+/* From here on the change to tracepoints of single calls pays. */
+#define MANY_RECORDS 20000u
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void bpf_source_report(const struct bpf_source *s, enum espy_report_level level, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!s->opts.report)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	s->opts.report(s->opts.report_ctx, level, text);
+}
+
+static uint64_t effective_caps(void)
+{
+	char line[128];
+	unsigned long long caps = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "CapEff: %llx", &caps) == 1)
+			break;
+	fclose(f);
+	return caps;
+}
+
+static int bpf_probe(char *why, size_t why_sz)
+{
+	struct stat st;
+	struct utsname u;
+	unsigned major = 0, minor = 0;
+	uint64_t caps;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2 || major < 5 || (major == 5 && minor < 15)) {
+		snprintf(why, why_sz, "the kernel is older than 5.15");
+		return -EOPNOTSUPP;
+	}
+	if (stat("/proc/self/ns/pid", &st)) {
+		int err = -errno;
+
+		snprintf(why, why_sz, "/proc/self/ns/pid: %s; mount /proc", strerror(-err));
+		return err;
+	}
+	if (st.st_ino != INIT_PID_NS) {
+		snprintf(why, why_sz, "espy runs in a pid namespace of its own (a container?), where the kernel's task "
+				      "numbers mean something else; run it outside");
+		return -EXDEV;
+	}
+	caps = effective_caps();
+	if (!(caps & CAP_BIT_ADMIN) && (caps & CAP_BITS_NEEDED) != CAP_BITS_NEEDED) {
+		snprintf(why, why_sz, "no privilege for BPF; run as root or give the command CAP_BPF and CAP_PERFMON");
+		return -EPERM;
+	}
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		int err = -errno;
+
+		snprintf(why, why_sz, "/sys/kernel/btf/vmlinux: %s; the kernel must be built with CONFIG_DEBUG_INFO_BTF",
+			 strerror(-err));
+		return err;
+	}
+	return 0;
+}
+
+static int bpf_open(struct espy_source **out, const struct espy_source_opts *opts)
+{
+	struct bpf_source *s = calloc(1, sizeof(*s));
+	size_t size = opts->size < sizeof(s->opts) ? opts->size : sizeof(s->opts);
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	memcpy(&s->opts, opts, size ? size : sizeof(s->opts));
+	s->base.ops = &espy_source_bpf;
+	err = bpf_tasks__init(&s->tasks, ESPY_BPF_PID_LIMIT);
+	if (err) {
+		free(s);
+		return err;
+	}
+	*out = &s->base;
+	return 0;
+}
+
+static int bpf_set_calls(struct espy_source *src, enum espy_abi abi, const struct espy_call_set *set)
+{
+	struct bpf_source *s = to_bpf(src);
+
+	if ((unsigned)abi >= ESPY_ABI_CNT)
+		return -EINVAL;
+	if (s->loaded)
+		return -EBUSY;
+	s->sets[abi] = *set;
+	s->set[abi] = true;
+	return 0;
+}
+
+struct delivery {
+	struct bpf_source *s;
+	espy_record_fn fn;
+	void *ctx;
+	uint32_t now_ms;
+};
+
+static int deliver(void *ctx, const void *data, size_t size)
+{
+	struct delivery *d = ctx;
+	struct bpf_source *s = d->s;
+	const struct espy_rec *rec = data;
+
+	if (size < sizeof(*rec) || rec->size > size)
+		return 0;
+	s->stats.records++;
+	s->stats.bytes += rec->size;
+	switch (rec->type) {
+	case ESPY_REC_EXIT:
+		s->tasks.heard_ms[rec->tid & (ESPY_BPF_PID_LIMIT - 1)] = d->now_ms;
+		s->tasks.shown[rec->tid & (ESPY_BPF_PID_LIMIT - 1)] = 0;
+		break;
+	case ESPY_REC_FORK:
+		s->stats.tasks++;
+		bpf_tasks__add(&s->tasks, ((const struct espy_rec_fork *)rec)->child_tid, d->now_ms);
+		break;
+	case ESPY_REC_EXEC:
+		if (((const struct espy_rec_exec *)rec)->old_tid)
+			bpf_tasks__remove(&s->tasks, ((const struct espy_rec_exec *)rec)->old_tid);
+		bpf_tasks__add(&s->tasks, rec->tid, d->now_ms);
+		break;
+	case ESPY_REC_TASK_EXIT:
+		bpf_tasks__remove(&s->tasks, rec->tid);
+		break;
+	case ESPY_REC_LOST:
+		if (rec->nr < ESPY_LOST_REASONS)
+			s->stats.lost[rec->nr] += ((const struct espy_rec_lost *)rec)->count;
+		break;
+	}
+	return d->fn(d->ctx, rec);
+}
+
+/* What was lost and found no later record to be said with: the ring is empty, so its place is here. */
+static int deliver_lost(struct delivery *d, int *stop)
+{
+	int cnt = 0;
+
+	for (uint16_t i = 0; i < ESPY_LOST_REASONS && !*stop; i++) {
+		struct espy_rec_lost lost = { .rec = { .size = sizeof(lost), .type = ESPY_REC_LOST, .nr = i } };
+
+		if (!__atomic_load_n(&d->s->shared->lost[i], __ATOMIC_RELAXED))
+			continue;
+		lost.count = __atomic_exchange_n(&d->s->shared->lost[i], 0, __ATOMIC_SEQ_CST);
+		if (!lost.count)
+			continue;
+		cnt++;
+		*stop = deliver(d, &lost, sizeof(lost));
+	}
+	return cnt;
+}
+
+static int sleep_for_data(struct bpf_source *s, int left_ms)
+{
+	struct epoll_event ev;
+	int n, ms = left_ms < 0 || left_ms > LONGEST_SLEEP_MS ? LONGEST_SLEEP_MS : left_ms;
+
+	if (now_ns() - s->quiet_since_ns < BUSY_FOR_NS) {
+		struct timespec nap = { .tv_nsec = s->ring.size >= 1u << 20 ? NAP_NS : NAP_NS / 10 };
+
+		return nanosleep(&nap, NULL) ? -errno : 0;
+	}
+	/* The exchange orders the flag before the last look at the ring. */
+	__atomic_exchange_n(&s->shared->want, 1, __ATOMIC_SEQ_CST);
+	if (!bpf_ring__empty(&s->ring)) {
+		__atomic_store_n(&s->shared->want, 0, __ATOMIC_RELAXED);
+		return 0;
+	}
+	n = epoll_wait(s->ring.epoll, &ev, 1, ms);
+	if (n < 0)
+		return -errno;
+	if (n)
+		s->stats.wakeups++;
+	__atomic_store_n(&s->shared->want, 0, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
+{
+	struct bpf_source *s = to_bpf(src);
+	struct delivery d = { .s = s, .fn = fn, .ctx = ctx };
+	uint64_t start = now_ns();
+
+	if (!s->loaded)
+		return -ESRCH;
+	for (;;) {
+		uint64_t now = now_ns(), gone_ms = (now - start) / 1000000;
+		bool over = s->mode == ESPY_BPF_MODE_BITS && !__atomic_load_n(&s->shared->live, __ATOMIC_ACQUIRE) &&
+			    !__atomic_load_n(&s->shared->start_pid, __ATOMIC_ACQUIRE);
+		int stop, cnt, err;
+
+		d.now_ms = (uint32_t)(now / 1000000);
+		cnt = bpf_ring__drain(&s->ring, deliver, &d, &stop);
+		if (!stop && bpf_ring__empty(&s->ring))
+			cnt += deliver_lost(&d, &stop);
+		if (stop)
+			return stop;
+		if (cnt) {
+			s->quiet_since_ns = now;
+			if (!s->switched && s->stats.records > MANY_RECORDS)
+				bpf_source_use_single(s);
+			return cnt;
+		}
+		if (over && bpf_ring__empty(&s->ring))
+			return -ESRCH;
+		if (timeout_ms >= 0 && gone_ms >= (uint64_t)timeout_ms)
+			return 0;
+		err = sleep_for_data(s, timeout_ms < 0 ? -1 : timeout_ms - (int)gone_ms);
+		if (err)
+			return err;
+	}
+}
+
+static void bpf_stats(struct espy_source *src, struct espy_source_stats *st)
+{
+	struct bpf_source *s = to_bpf(src);
+
+	*st = s->stats;
+	if (!s->shared)
+		return;
+	st->reread = __atomic_load_n(&s->shared->reread, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++)
+		st->lost[i] += __atomic_load_n(&s->shared->lost[i], __ATOMIC_RELAXED);
+}
+
+static int bpf_counts(struct espy_source *src, enum espy_abi abi, struct espy_count *counts, size_t n)
+{
+	struct bpf_source *s = to_bpf(src);
+	int cpus = libbpf_num_possible_cpus(), fd;
+	struct espy_bpf_count *each;
+
+	if (!s->loaded || !s->opts.count_only)
+		return -EOPNOTSUPP;
+	if (cpus < 1 || (unsigned)abi >= ESPY_BPF_ABIS)
+		return -EINVAL;
+	each = calloc((size_t)cpus, sizeof(*each));
+	if (!each)
+		return -ENOMEM;
+	fd = bpf_map__fd(bpf_object__find_map_by_name(s->obj, "espy_counts"));
+	memset(counts, 0, n * sizeof(*counts));
+	for (uint32_t nr = 0; nr < n && nr < ESPY_BPF_NRS; nr++) {
+		uint32_t key = (uint32_t)abi * ESPY_BPF_NRS + nr;
+
+		if (bpf_map_lookup_elem(fd, &key, each))
+			break;
+		for (int cpu = 0; cpu < cpus; cpu++) {
+			const struct espy_bpf_count *c = &each[cpu];
+
+			if (!c->calls)
+				continue;
+			if (!counts[nr].calls || c->min_ns < counts[nr].min_ns)
+				counts[nr].min_ns = c->min_ns;
+			if (c->max_ns > counts[nr].max_ns)
+				counts[nr].max_ns = c->max_ns;
+			counts[nr].calls += c->calls;
+			counts[nr].errors += c->errors;
+			counts[nr].time_ns += c->time_ns;
+		}
+	}
+	free(each);
+	return 0;
+}
+
+static void bpf_close(struct espy_source *src)
+{
+	struct bpf_source *s = to_bpf(src);
+
+	bpf_source_unload(s);
+	bpf_tables__free(&s->tables);
+	bpf_tasks__free(&s->tasks);
+	free(s);
+}
+
+const struct espy_source_ops espy_source_bpf = {
+	.name = "bpf",
+	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_SYSTEM_WIDE | ESPY_SRC_COUNT,
+	.probe = bpf_probe,
+	.open = bpf_open,
+	.set_calls = bpf_set_calls,
+	.start_command = bpf_source_start_command,
+	.add_target = bpf_source_add_target,
+	.remove_target = bpf_source_remove_target,
+	.poll = bpf_poll,
+	.stats = bpf_stats,
+	.counts = bpf_counts,
+	.command_status = bpf_source_command_status,
+	.close = bpf_close,
+};

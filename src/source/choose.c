@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The list of sources, and the choice among them. */
+#include "source/choose.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct espy_source_ops *const espy_sources[] = { &espy_source_bpf, &espy_source_ptrace, NULL };
+
+static const struct {
+	unsigned cap;
+	const char *text;
+} cap_text[] = {
+	{ ESPY_SRC_PASSIVE, "watch without stopping tasks" },
+	{ ESPY_SRC_SYSTEM_WIDE, "watch the whole system or a cgroup" },
+	{ ESPY_SRC_COUNT, "count without sending events" },
+	{ ESPY_SRC_ENTER, "tell of each call when it begins" },
+	{ ESPY_SRC_TAMPER, "change results" },
+};
+
+const struct espy_source_ops *espy_source__find(const char *name)
+{
+	unsigned i;
+
+	for (i = 0; espy_sources[i]; i++)
+		if (!strcmp(espy_sources[i]->name, name))
+			return espy_sources[i];
+	return NULL;
+}
+
+static const char *lacks(const struct espy_source_ops *ops, unsigned need)
+{
+	unsigned i;
+
+	for (i = 0; i < sizeof(cap_text) / sizeof(cap_text[0]); i++)
+		if (need & ~ops->caps & cap_text[i].cap)
+			return cap_text[i].text;
+	return NULL;
+}
+
+static int choose_named(const struct espy_source_ops **out, const char *name, unsigned need, char *why, size_t why_sz)
+{
+	const struct espy_source_ops *ops = espy_source__find(name);
+	const char *lack;
+
+	if (!ops) {
+		snprintf(why, why_sz, "there is no source '%s'; there are auto, bpf and ptrace", name);
+		return -ENOENT;
+	}
+	lack = lacks(ops, need);
+	if (lack) {
+		snprintf(why, why_sz, "the %s source cannot %s", name, lack);
+		return -EOPNOTSUPP;
+	}
+	*out = ops;
+	return ops->probe(why, why_sz);
+}
+
+int espy_source__choose(const struct espy_source_ops **out, const char *name, unsigned need, char *why, size_t why_sz)
+{
+	char reason[400];
+	size_t used = 0;
+	unsigned i;
+	int first_err = 0;
+
+	*out = NULL;
+	if (why_sz)
+		why[0] = 0;
+	if (name && strcmp(name, "auto"))
+		return choose_named(out, name, need, why, why_sz);
+	for (i = 0; espy_sources[i]; i++) {
+		const struct espy_source_ops *ops = espy_sources[i];
+		const char *lack = lacks(ops, need);
+		int err = -EOPNOTSUPP;
+
+		reason[0] = 0;
+		if (!lack)
+			err = ops->probe(reason, sizeof(reason));
+		if (!err) {
+			*out = ops;
+			return 0;
+		}
+		if (!first_err || first_err == -EOPNOTSUPP)
+			first_err = err;
+		if (used < why_sz) {
+			int n = lack ? snprintf(why + used, why_sz - used, "%s%s cannot %s", used ? "; " : "", ops->name, lack)
+				     : snprintf(why + used, why_sz - used, "%s%s: %s", used ? "; " : "", ops->name, reason);
+
+			used += n > 0 ? (size_t)n : 0;
+		}
+	}
+	return first_err;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Attaching to tasks that run, letting go of them, and the words for it when the kernel says no. */
+#include "ptrace_source.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_line(const char *path, char *buf, size_t sz)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buf, sz - 1);
+	close(fd);
+	if (n < 0)
+		return -EIO;
+	buf[n] = 0;
+	buf[strcspn(buf, "\n")] = 0;
+	return 0;
+}
+
+/* A name from outside goes into a message: nothing of it may reach the terminal raw. */
+static void comm_of(pid_t pid, char *buf, size_t sz)
+{
+	char path[40];
+	size_t i;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	if (read_line(path, buf, sz))
+		snprintf(buf, sz, "?");
+	for (i = 0; buf[i]; i++)
+		if (!isprint((unsigned char)buf[i]))
+			buf[i] = '?';
+}
+
+static int yama_scope(void)
+{
+	char line[16];
+
+	return read_line("/proc/sys/kernel/yama/ptrace_scope", line, sizeof(line)) ? 0 : atoi(line);
+}
+
+static char state_of(pid_t pid)
+{
+	char path[40], line[512], *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (read_line(path, line, sizeof(line)))
+		return 0;
+	end = strrchr(line, ')'); /* the name may hold anything */
+	return end && end[1] ? end[2] : 0;
+}
+
+static void user_name(long uid, char *buf, size_t sz)
+{
+	struct passwd pw, *res = NULL;
+	char mem[1024];
+
+	if (!getpwuid_r((uid_t)uid, &pw, mem, sizeof(mem), &res) && res)
+		snprintf(buf, sz, "%s", res->pw_name);
+	else
+		snprintf(buf, sz, "uid %ld", uid);
+}
+
+static void explain_eperm(pid_t pid, char *text, size_t text_sz)
+{
+	long tracer = espy_ptask__status_field(pid, "TracerPid"), uid = espy_ptask__status_field(pid, "Uid");
+	char path[40], comm[32], user[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (tracer > 0) {
+		comm_of((pid_t)tracer, comm, sizeof(comm));
+		snprintf(text, text_sz, "it is traced by process %ld (%s) already; end that first, or use --source bpf", tracer, comm);
+	} else if (pid == getpid() || espy_ptask__status_field(pid, "Tgid") == getpid()) {
+		snprintf(text, text_sz, "a process cannot trace itself");
+	} else if (state_of(pid) == 'Z') {
+		snprintf(text, text_sz, "it has ended and waits for its parent to take note (a zombie)");
+	} else if (espy_ptask__status_field(pid, "VmSize") < 0) {
+		snprintf(text, text_sz, "it is a kernel thread");
+	} else if (yama_scope() >= 3) {
+		snprintf(text, text_sz, "kernel.yama.ptrace_scope is 3: ptrace is off until the next boot; use --source bpf as root");
+	} else if (geteuid() && uid >= 0 && (uid_t)uid != geteuid()) {
+		user_name(uid, user, sizeof(user));
+		snprintf(text, text_sz, "it belongs to %s; run as that user or as root", user);
+	} else if (geteuid() && yama_scope() == 2) {
+		snprintf(text, text_sz, "kernel.yama.ptrace_scope is 2: only CAP_SYS_PTRACE may trace; run as root");
+	} else if (geteuid() && !stat(path, &st) && st.st_uid != geteuid()) {
+		snprintf(text, text_sz, "it has made itself not dumpable, or runs a program that may not be read; run as root");
+	} else if (geteuid() && yama_scope() == 1) {
+		snprintf(text, text_sz, "kernel.yama.ptrace_scope is 1: only own children may be traced; start the program under espy, "
+					"run as root, or set the scope to 0");
+	} else {
+		snprintf(text, text_sz, "not permitted: it has capabilities that we lack, or a security module or a sandbox forbids ptrace; "
+					"run as root outside of the container");
+	}
+}
+
+void espy_ptrace__explain(pid_t pid, int err, char *text, size_t text_sz)
+{
+	if (err == -EPERM)
+		explain_eperm(pid, text, text_sz);
+	else if (err == -ESRCH)
+		snprintf(text, text_sz, "there is no such process, or it has just ended");
+	else if (err == -EIO)
+		snprintf(text, text_sz, "the kernel does not know PTRACE_SEIZE (it is older than 3.4, or not Linux)");
+	else
+		snprintf(text, text_sz, "%s", strerror(-err));
+}
+
+/* 1: seized now; 0: was ours; -errno. */
+static int seize(struct espy_ptrace *p, pid_t tid, pid_t tgid)
+{
+	struct espy_ptask *t = espy_ptask__find(p, tid);
+
+	if (t && !t->embryo)
+		return 0;
+	if (t) { /* born to a thread that we had seized: its first stop is in hand */
+		t->tgid = tgid;
+		t->embryo = false;
+		p->embryo_cnt--;
+		espy_ptrace__resume(p, t, 0);
+		return 1;
+	}
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)espy_ptrace__options(p, false))) {
+		int err = -errno;
+
+		/* A thread that one of ours has made since is ours already and will show itself. */
+		if (err == -EPERM && espy_ptask__status_field(tid, "TracerPid") == getpid())
+			return 0;
+		return err;
+	}
+	t = espy_ptask__add(p, tid, tgid);
+	if (!t) {
+		ptrace(PTRACE_DETACH, tid, NULL, NULL); /* fails, as it is not stopped; goes with the process */
+		return -ENOMEM;
+	}
+	/* Its calls stop only after it has stopped once. */
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	return 1;
+}
+
+/* One walk over the threads. Number of new ones, or -errno if none could be seized at all. */
+static int seize_threads(struct espy_ptrace *p, pid_t tgid)
+{
+	char path[40];
+	struct dirent *d;
+	int n = 0, err = -ESRCH;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)tgid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((d = readdir(dir))) {
+		int r = atoi(d->d_name);
+
+		if (r <= 0)
+			continue;
+		r = seize(p, (pid_t)r, tgid);
+		if (r > 0)
+			n++;
+		if (r >= 0)
+			err = 0;
+		else if (err == -ESRCH)
+			err = r;
+	}
+	closedir(dir);
+	return err ? err : n;
+}
+
+int espy_ptrace__add_target(struct espy_source *s, const struct espy_target *target)
+{
+	struct espy_ptrace *p = (struct espy_ptrace *)s;
+	char text[400];
+	long tgid;
+	int r;
+
+	p->leaving = false;
+	if (target->kind != ESPY_TARGET_PID) {
+		espy_ptrace__report(p, ESPY_REPORT_ERROR, "the ptrace source watches processes, not the system or a cgroup; use --source bpf as root");
+		return -EOPNOTSUPP;
+	}
+	tgid = espy_ptask__status_field(target->pid, "Tgid");
+	if (tgid <= 0) {
+		r = -ESRCH;
+	} else if (target->single_task) {
+		r = seize(p, target->pid, (pid_t)tgid);
+	} else {
+		int again;
+
+		r = seize_threads(p, (pid_t)tgid);
+		/* Threads that were made meanwhile; with follow the kernel gives us those of threads we have. */
+		for (again = r; again > 0;)
+			again = seize_threads(p, (pid_t)tgid);
+	}
+	if (r < 0) {
+		espy_ptrace__explain(target->pid, r, text, sizeof(text));
+		espy_ptrace__report(p, ESPY_REPORT_ERROR, "cannot attach to %d: %s", (int)target->pid, text);
+		return r;
+	}
+	return 0;
+}
+
+struct selection {
+	pid_t pid;
+	size_t cnt;
+};
+
+static void mark_detaching(struct espy_ptrace *p, struct espy_ptask *t, void *ctx)
+{
+	struct selection *sel = ctx;
+
+	if (sel->pid && t->tid != sel->pid && t->tgid != sel->pid)
+		return;
+	sel->cnt++;
+	if (t->detaching)
+		return;
+	t->detaching = true;
+	if (t->embryo) {
+		/* Its stop is in hand. FORK was not sent, so nobody has heard of it. */
+		espy_ptrace__resume(p, t, 0);
+		return;
+	}
+	/* One whose stop is being handled goes when that is done (we are called from the receiver of a record). */
+	if (!t->stopped)
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+}
+
+int espy_ptrace__remove_target(struct espy_source *s, pid_t pid)
+{
+	struct espy_ptrace *p = (struct espy_ptrace *)s;
+	struct selection sel = { .pid = pid };
+
+	if (!pid)
+		p->leaving = true;
+	espy_ptask__each(p, mark_detaching, &sel);
+	return sel.cnt || !pid ? 0 : -ESRCH;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The ptrace source, inside. One source object belongs to one thread: the kernel lets only the thread that seized
+ * a task control it, so all calls through source.h come from the thread that called start_command or add_target.
+ *
+ *      source.c    life of a source, poll
+ *      stops.c     what each stop of a task means
+ *      records.c   records made and handed over
+ *      tasks.c     table of tasks
+ *      start.c     the command
+ *      attach.c    -p, detaching, and why it was refused
+ *      seccomp.c   filter with which only wanted calls stop
+ *      arch_x86.c  what depends on the architecture
+ *      probe.c     can it run here
+ */
+#ifndef ESPY_PTRACE_SOURCE_H
+#define ESPY_PTRACE_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <signal.h>
+#include <sys/types.h>
+#include <sys/ptrace.h>
+#include "source/plan_run.h"
+#include "source/source.h"
+
+#define ESPY_TASK_BUCKETS 1024u
+
+struct espy_ptask {
+	struct espy_ptask *next; /* of its bucket */
+	pid_t tid, tgid;
+	bool stopped;   /* in a stop that we have not answered yet */
+	bool listening; /* in a job-control stop, left there with PTRACE_LISTEN */
+	bool detaching; /* let go of at its next stop */
+	bool fresh;     /* its very first stop is still to come */
+	bool filtered;  /* our seccomp filter is in it */
+	bool plain;     /* filtered, but all its calls are to stop: a filter of its own might hide some */
+	bool in_call;   /* between entry and exit, as far as we were told */
+	bool wanted;    /* the call is recorded */
+	bool starting;  /* our command before its execve: nothing is shown */
+	/* A task whose stop came before its parent's event: it waits for that. */
+	bool embryo;
+	int embryo_status;
+	uint64_t embryo_ns;
+	struct espy_call_regs regs; /* of the call it is in */
+	bool has_enter;
+	unsigned char *enter; /* its ENTER record */
+	size_t enter_cap;
+	struct espy_task_mem mem;
+};
+
+struct espy_ptrace {
+	struct espy_source src; /* first */
+	struct espy_source_opts opts;
+	struct espy_call_set sets[ESPY_ABI_CNT];
+	bool has_set[ESPY_ABI_CNT];
+	struct espy_source_stats stats;
+
+	struct espy_ptask *buckets[ESPY_TASK_BUCKETS];
+	size_t task_cnt, embryo_cnt;
+	bool leaving; /* everything is let go of, also what shows up yet */
+
+	pid_t command; /* 0: none */
+	bool command_ended;
+	int command_status;
+
+	/* While poll runs; outside of it records wait in the queue. */
+	espy_record_fn fn;
+	void *fn_ctx;
+	int fn_result, delivered;
+	unsigned char *queue;
+	size_t queue_sz, queue_cap, queue_off;
+
+	uint64_t now_ns; /* of the stop in hand */
+	struct sigaction old_sigchld;
+	bool sigchld_changed;
+	bool warned_filter;
+	unsigned char *scratch; /* ESPY_REC_MAX, for the record in the making */
+};
+
+/* tasks.c */
+struct espy_ptask *espy_ptask__find(struct espy_ptrace *p, pid_t tid);
+struct espy_ptask *espy_ptask__add(struct espy_ptrace *p, pid_t tid, pid_t tgid); /* NULL: no memory */
+void espy_ptask__remove(struct espy_ptrace *p, struct espy_ptask *t);
+/* fn may remove the task that it is called with, and no other. */
+void espy_ptask__each(struct espy_ptrace *p, void (*fn)(struct espy_ptrace *p, struct espy_ptask *t, void *ctx), void *ctx);
+/* Number behind "Key:" in /proc/TID/status; -1. */
+long espy_ptask__status_field(pid_t tid, const char *key);
+
+/* records.c */
+void espy_ptrace__emit(struct espy_ptrace *p, const struct espy_rec *rec);
+void espy_ptrace__emit_enter(struct espy_ptrace *p, struct espy_ptask *t);
+/* The ENTER that was held back while the command started. */
+void espy_ptrace__emit_held_enter(struct espy_ptrace *p, struct espy_ptask *t);
+void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool alive);
+void espy_ptrace__emit_fork(struct espy_ptrace *p, const struct espy_ptask *parent, pid_t tid, pid_t tgid, uint64_t flags);
+void espy_ptrace__emit_exec(struct espy_ptrace *p, const struct espy_ptask *t, pid_t old_tid);
+void espy_ptrace__emit_task_exit(struct espy_ptrace *p, const struct espy_ptask *t, int status);
+void espy_ptrace__emit_signal(struct espy_ptrace *p, const struct espy_ptask *t, int sig);
+void espy_ptrace__emit_bare(struct espy_ptrace *p, const struct espy_ptask *t, enum espy_rec_type type, int nr);
+void espy_ptrace__drain_queue(struct espy_ptrace *p);
+const struct espy_call_set *espy_ptrace__set(const struct espy_ptrace *p, enum espy_abi abi);
+void espy_ptrace__report(const struct espy_ptrace *p, enum espy_report_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+uint64_t espy_ptrace__clock(void);
+
+/* stops.c */
+void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status);
+/* Let a stopped task go on, delivering sig (0: none); or let it go for good if that was asked for. */
+void espy_ptrace__resume(struct espy_ptrace *p, struct espy_ptask *t, int sig);
+void espy_ptrace__adopt_orphans(struct espy_ptrace *p);
+long espy_ptrace__options(const struct espy_ptrace *p, bool filtered);
+/* How long the first stop of a child may wait for the event of its parent. */
+#define ESPY_EMBRYO_NS 100000000ull
+
+/* source.c */
+/* Handle one stop or death if there is one: 1, else 0. */
+int espy_ptrace__step(struct espy_ptrace *p);
+
+/* start.c, attach.c */
+int espy_ptrace__start_command(struct espy_source *s, const struct espy_command *cmd, pid_t *pid);
+int espy_ptrace__add_target(struct espy_source *s, const struct espy_target *t);
+int espy_ptrace__remove_target(struct espy_source *s, pid_t pid);
+/* Why a task could not be seized, with a way forward, in one line. */
+void espy_ptrace__explain(pid_t pid, int err, char *text, size_t text_sz);
+int espy_ptrace__probe(char *why, size_t why_sz);
+
+/* seccomp.c */
+struct sock_filter;
+#define ESPY_FILTER_MAX 4096u /* BPF_MAXINSNS */
+/* The filter's mark in the event message: a filter of the program's own may also say TRACE. */
+#define ESPY_FILTER_MARK 0xe597u
+/* May a filter be installed without no_new_privs? */
+bool espy_ptrace__may_filter(void);
+bool espy_ptrace__filter_useful(const struct espy_ptrace *p);
+/* Instructions written to prog[0..max), or -E2BIG. */
+int espy_ptrace__filter_build(const struct espy_ptrace *p, struct sock_filter *prog, size_t max);
+
+/* arch_x86.c */
+/* ABI and table number from what PTRACE_GET_SYSCALL_INFO says. */
+enum espy_abi espy_arch__abi(uint32_t audit_arch, uint64_t *nr);
+/* The audit architecture of an ABI and the bit that marks its numbers. */
+uint32_t espy_arch__audit(enum espy_abi abi, uint32_t *nr_bit);
+/* The flags with which the task that stands in a fork, vfork or clone event made its child; 0: not known. */
+uint64_t espy_arch__clone_flags(struct espy_ptask *t, int event);
+/* Is this the call that could install a seccomp filter, and did its arguments say so? */
+bool espy_arch__installs_filter(const struct espy_call_regs *regs, bool *all_threads);
+/* The numbers of those calls, and the first argument that matters (UINT32_MAX: any); ends with nr UINT32_MAX. */
+struct espy_arch_call {
+	uint32_t nr, arg0;
+};
+const struct espy_arch_call *espy_arch__filter_calls(enum espy_abi abi);
+
+#endif

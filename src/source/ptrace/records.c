@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Records of the ptrace source: made here, handed to the caller of poll, or queued while no poll runs. */
+#include "ptrace_source.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ALIGN8(n) (((n) + 7u) & ~7u)
+
+uint64_t espy_ptrace__clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+void espy_ptrace__report(const struct espy_ptrace *p, enum espy_report_level level, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (!p->opts.report)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	p->opts.report(p->opts.report_ctx, level, text);
+}
+
+const struct espy_call_set *espy_ptrace__set(const struct espy_ptrace *p, enum espy_abi abi)
+{
+	return p->has_set[abi] ? &p->sets[abi] : NULL;
+}
+
+static int enqueue(struct espy_ptrace *p, const struct espy_rec *rec)
+{
+	if (p->queue_off == p->queue_sz)
+		p->queue_off = p->queue_sz = 0;
+	if (rec->size > p->queue_cap - p->queue_sz) {
+		size_t cap = p->queue_cap ? p->queue_cap * 2 : 4096;
+		unsigned char *mem;
+
+		while (cap - p->queue_sz < rec->size)
+			cap *= 2;
+		mem = realloc(p->queue, cap);
+		if (!mem)
+			return -ENOMEM;
+		p->queue = mem;
+		p->queue_cap = cap;
+	}
+	memcpy(p->queue + p->queue_sz, rec, rec->size);
+	p->queue_sz += rec->size;
+	return 0;
+}
+
+static void deliver(struct espy_ptrace *p, const struct espy_rec *rec)
+{
+	p->delivered++;
+	p->fn_result = p->fn(p->fn_ctx, rec);
+}
+
+void espy_ptrace__emit(struct espy_ptrace *p, const struct espy_rec *rec)
+{
+	p->stats.records++;
+	p->stats.bytes += rec->size;
+	/* What is queued was first. */
+	if (p->fn && !p->fn_result && p->queue_off == p->queue_sz)
+		deliver(p, rec);
+	else if (enqueue(p, rec))
+		p->stats.lost[ESPY_LOST_NO_SLOT]++;
+}
+
+void espy_ptrace__drain_queue(struct espy_ptrace *p)
+{
+	while (!p->fn_result && p->queue_off < p->queue_sz) {
+		const struct espy_rec *in_queue = (const void *)(p->queue + p->queue_off);
+
+		p->queue_off += in_queue->size;
+		/* The receiver may add to the queue (it lets go of a task, say), which may move it. */
+		memcpy(p->scratch, in_queue, in_queue->size);
+		deliver(p, (const void *)p->scratch);
+	}
+}
+
+static struct espy_rec head(const struct espy_ptrace *p, const struct espy_ptask *t, enum espy_rec_type type, size_t size)
+{
+	return (struct espy_rec){ .size = (uint32_t)size,
+				  .type = (uint8_t)type,
+				  .tid = (uint32_t)t->tid,
+				  .tgid = t->tgid > 0 ? (uint32_t)t->tgid : 0,
+				  .time_ns = p->now_ns };
+}
+
+static struct espy_rec_out scratch(struct espy_ptrace *p)
+{
+	return (struct espy_rec_out){ .data = p->scratch, .max = ESPY_REC_MAX };
+}
+
+static bool keep_enter(struct espy_ptask *t, const struct espy_rec *rec)
+{
+	/* Buffers grow to what the calls of the task need; a huge one is not kept for ever. */
+	if (t->enter_cap < rec->size || (t->enter_cap > 16384 && rec->size < 4096)) {
+		size_t cap = rec->size < 512 ? 512 : rec->size;
+		unsigned char *mem = realloc(t->enter, cap);
+
+		if (!mem)
+			return false;
+		t->enter = mem;
+		t->enter_cap = cap;
+	}
+	memcpy(t->enter, rec, rec->size);
+	return true;
+}
+
+/* At an entry stop, t->regs filled. */
+void espy_ptrace__emit_enter(struct espy_ptrace *p, struct espy_ptask *t)
+{
+	struct espy_rec_out out = scratch(p);
+	struct espy_mem mem = { .read = espy_task_mem__read, .ctx = &t->mem };
+	const struct espy_rec *rec = (const void *)p->scratch;
+
+	t->has_enter = false;
+	if (espy_plan_run__enter(&out, espy_ptrace__set(p, t->regs.abi), &t->regs, &mem))
+		return;
+	t->has_enter = keep_enter(t, rec);
+	if (p->opts.enter_records && !t->starting)
+		espy_ptrace__emit(p, rec);
+}
+
+void espy_ptrace__emit_held_enter(struct espy_ptrace *p, struct espy_ptask *t)
+{
+	if (t->has_enter && p->opts.enter_records)
+		espy_ptrace__emit(p, (const void *)t->enter);
+}
+
+static void emit_fdname(struct espy_ptrace *p, const struct espy_ptask *t, int fd)
+{
+	struct {
+		struct espy_rec_fdname f;
+		char name[PATH_MAX + 8];
+	} rec;
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)t->tid, fd);
+	n = readlink(path, rec.name, PATH_MAX);
+	if (n < 0)
+		return;
+	memset(rec.name + n, 0, 8);
+	rec.f = (struct espy_rec_fdname){ .fd = fd, .name_sz = (uint32_t)n + 1 };
+	rec.f.rec = head(p, t, ESPY_REC_FDNAME, sizeof(rec.f) + ALIGN8((uint32_t)n + 1));
+	espy_ptrace__emit(p, &rec.f.rec);
+}
+
+static bool is_fd_type(const struct espy_image *img, uint32_t type)
+{
+	return type < img->type_cnt && img->types[type].kind == ESPY_T_INT && img->types[type].fmt == ESPY_FMT_FD;
+}
+
+/*
+ * Names of the descriptors that a call has made: its result, and those that it wrote to memory (pipe,
+ * socketpair). The task stands still, so /proc tells the truth.
+ */
+static void emit_fdnames(struct espy_ptrace *p, const struct espy_ptask *t, const struct espy_rec *exit)
+{
+	const struct espy_call_set *set = espy_ptrace__set(p, t->regs.abi);
+	const struct espy_image *img = set ? set->image : NULL;
+	const struct espy_plan *plan;
+	const struct espy_item *items, *it;
+	int fds[16];
+	unsigned fd_cnt = 0, i;
+	uint32_t call, idx;
+	size_t sz;
+
+	if (!img || t->regs.nr >= img->syscall_cnt || espy_ret_is_error(t->regs.ret))
+		return;
+	call = espy_image__select(img, t->regs.nr, t->regs.args, &idx);
+	if (call == ESPY_NONE || call >= img->call_cnt || idx >= img->plan_cnt)
+		return;
+	plan = &img->plans[idx];
+	if (is_fd_type(img, img->calls[call].ret.type) && t->regs.ret <= INT_MAX)
+		fds[fd_cnt++] = (int)t->regs.ret;
+	items = espy_rec__items(exit, &sz);
+	for (it = espy_item__first(items, sz); it; it = espy_item__next(it, items, sz)) {
+		uint32_t type, off;
+
+		if (!(it->status & ESPY_ITEM_AT_EXIT) || it->op >= plan->op_cnt)
+			continue;
+		type = set->ops[plan->first_op + it->op].type;
+		if (type < img->type_cnt && img->types[type].kind == ESPY_T_ARRAY)
+			type = img->types[type].elem;
+		if (!is_fd_type(img, type) || img->types[type].size != sizeof(int))
+			continue;
+		for (off = 0; off + sizeof(int) <= it->len && fd_cnt < sizeof(fds) / sizeof(fds[0]); off += sizeof(int))
+			memcpy(&fds[fd_cnt++], (const unsigned char *)(it + 1) + off, sizeof(int));
+	}
+	for (i = 0; i < fd_cnt; i++)
+		emit_fdname(p, t, fds[i]);
+}
+
+/* alive: the task stands at the end of its call; else it will not return from it. */
+void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool alive)
+{
+	struct espy_rec_out out = scratch(p);
+	struct espy_mem mem = { .read = espy_task_mem__read, .ctx = &t->mem };
+	const struct espy_rec *enter = t->has_enter ? (const void *)t->enter : NULL;
+
+	t->regs.no_return = !alive;
+	t->regs.time_ns = p->now_ns;
+	if (espy_plan_run__exit(&out, espy_ptrace__set(p, t->regs.abi), &t->regs, enter, alive ? &mem : NULL))
+		return;
+	if (p->opts.need_fdnames && alive)
+		emit_fdnames(p, t, (const void *)p->scratch);
+	espy_ptrace__emit(p, (const void *)p->scratch);
+}
+
+void espy_ptrace__emit_fork(struct espy_ptrace *p, const struct espy_ptask *parent, pid_t tid, pid_t tgid, uint64_t flags)
+{
+	struct espy_rec_fork rec = { .rec = head(p, parent, ESPY_REC_FORK, sizeof(rec)),
+				     .child_tid = (uint32_t)tid,
+				     .child_tgid = (uint32_t)tgid,
+				     .clone_flags = flags };
+
+	espy_ptrace__emit(p, &rec.rec);
+}
+
+void espy_ptrace__emit_exec(struct espy_ptrace *p, const struct espy_ptask *t, pid_t old_tid)
+{
+	struct {
+		struct espy_rec_exec e;
+		char name[PATH_MAX + 8];
+	} rec;
+	char path[40];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)t->tid);
+	n = readlink(path, rec.name, PATH_MAX);
+	if (n < 0)
+		n = 0;
+	memset(rec.name + n, 0, 8);
+	rec.e = (struct espy_rec_exec){ .old_tid = old_tid != t->tid ? (uint32_t)old_tid : 0, .filename_sz = (uint32_t)n + 1 };
+	rec.e.rec = head(p, t, ESPY_REC_EXEC, sizeof(rec.e) + ALIGN8((uint32_t)n + 1));
+	espy_ptrace__emit(p, &rec.e.rec);
+}
+
+void espy_ptrace__emit_task_exit(struct espy_ptrace *p, const struct espy_ptask *t, int status)
+{
+	struct espy_rec_task_exit rec = { .rec = head(p, t, ESPY_REC_TASK_EXIT, sizeof(rec)),
+					  .status = (uint32_t)status,
+					  /* the kernel tells of a leader's end when all its threads have gone */
+					  .group_dead = t->tid == t->tgid };
+
+	espy_ptrace__emit(p, &rec.rec);
+}
+
+void espy_ptrace__emit_signal(struct espy_ptrace *p, const struct espy_ptask *t, int sig)
+{
+	struct espy_rec_signal rec = { .rec = head(p, t, ESPY_REC_SIGNAL, sizeof(rec)) };
+	siginfo_t info;
+
+	rec.rec.nr = (uint16_t)sig;
+	if (!ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info)) {
+		_Static_assert(sizeof(info) <= sizeof(rec.info), "siginfo fits");
+		memcpy(rec.info, &info, sizeof(info));
+		rec.info_sz = sizeof(info);
+	}
+	espy_ptrace__emit(p, &rec.rec);
+}
+
+void espy_ptrace__emit_bare(struct espy_ptrace *p, const struct espy_ptask *t, enum espy_rec_type type, int nr)
+{
+	struct espy_rec rec = head(p, t, type, sizeof(rec));
+
+	rec.nr = (uint16_t)nr;
+	espy_ptrace__emit(p, &rec);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Starting the command. The child waits at a pipe until it is seized, so that it needs no signal to stop itself and
+ * nothing of ours shows in its state later. Its calls before execve are not shown; the ENTER of the execve is
+ * held back until the kernel says that it succeeded. A second pipe, closed by the execve, brings errno if it did not.
+ */
+#include "ptrace_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct child {
+	const struct espy_command *cmd;
+	const struct espy_ptrace *p;
+	const struct sock_fprog *filter; /* NULL: none */
+	bool no_new_privs;
+	int gate, report; /* read end; write end */
+	sigset_t mask;
+};
+
+/* What the child tells: how far it came. */
+enum { STEP_FILTER = 1, STEP_SETUP, STEP_EXEC };
+struct failure {
+	int step, err;
+};
+
+static void __attribute__((noreturn)) fail(const struct child *c, int step, int err)
+{
+	struct failure f = { .step = step, .err = err };
+	ssize_t n = write(c->report, &f, sizeof(f));
+
+	(void)n; /* nobody else could be told */
+	_exit(127);
+}
+
+static void __attribute__((noreturn)) run_child(const struct child *c)
+{
+	char go;
+	ssize_t n;
+
+	do
+		n = read(c->gate, &go, 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(127); /* the tracer is gone */
+	if (c->filter) {
+		/* Before child_setup, which may give up the privilege that this takes. */
+		if (c->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+			fail(c, STEP_FILTER, errno);
+		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, c->filter))
+			fail(c, STEP_FILTER, errno);
+	}
+	if (c->p->sigchld_changed)
+		sigaction(SIGCHLD, &c->p->old_sigchld, NULL);
+	sigprocmask(SIG_SETMASK, &c->mask, NULL);
+	if (c->cmd->child_setup) {
+		int err = c->cmd->child_setup(c->cmd->child_ctx);
+
+		if (err)
+			fail(c, STEP_SETUP, err < 0 ? -err : err);
+	}
+	execve(c->cmd->path, c->cmd->argv, c->cmd->envp);
+	fail(c, STEP_EXEC, errno);
+}
+
+/* A descriptor that is not 0, 1 or 2: child_setup may rearrange those. */
+static int safe_pipe(int fd[2])
+{
+	unsigned i;
+
+	if (pipe2(fd, O_CLOEXEC))
+		return -errno;
+	for (i = 0; i < 2; i++)
+		if (fd[i] <= 2) {
+			int up = fcntl(fd[i], F_DUPFD_CLOEXEC, 3);
+
+			if (up < 0) {
+				int err = -errno;
+
+				close(fd[0]);
+				close(fd[1]);
+				return err;
+			}
+			close(fd[i]);
+			fd[i] = up;
+		}
+	return 0;
+}
+
+static pid_t wait_for(pid_t pid, int *status)
+{
+	pid_t got;
+
+	do
+		got = waitpid(pid, status, __WALL);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+/* Drive the child from its first stop to the execve. 0 when it stands in the exec event; -errno if it is dead. */
+static int run_to_exec(struct espy_ptrace *p, pid_t pid)
+{
+	int status;
+
+	for (;;) {
+		if (wait_for(pid, &status) != pid)
+			return -ECHILD;
+		if (!WIFSTOPPED(status))
+			return -ESRCH;
+		espy_ptrace__handle(p, pid, status);
+		if (status >> 16 == PTRACE_EVENT_EXEC)
+			return 0;
+	}
+}
+
+/* Seize the child, which sleeps at its gate, and stop it there. */
+static int seize_child(struct espy_ptrace *p, pid_t pid, bool filtered)
+{
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)espy_ptrace__options(p, filtered)))
+		return -errno;
+	if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL))
+		return -errno;
+	if (wait_for(pid, &status) != pid || !WIFSTOPPED(status))
+		return -ESRCH;
+	return 0;
+}
+
+static void kill_child(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	while (wait_for(pid, &status) == pid && WIFSTOPPED(status))
+		;
+}
+
+static const char *const step_text[] = {
+	[STEP_FILTER] = "the seccomp filter was refused",
+	[STEP_SETUP] = "the set-up before execve failed",
+	[STEP_EXEC] = NULL, /* the caller says it, from the error */
+};
+
+static int start(struct espy_ptrace *p, struct child *c, pid_t *out)
+{
+	int gate[2], report[2], err;
+	struct failure f = { 0 };
+	struct espy_ptask *t;
+	pid_t pid;
+
+	err = safe_pipe(gate);
+	if (err)
+		return err;
+	err = safe_pipe(report);
+	if (err)
+		goto close_gate;
+	c->gate = gate[0];
+	c->report = report[1];
+	pid = fork();
+	if (pid < 0) {
+		err = -errno;
+		goto close_report;
+	}
+	if (!pid) {
+		close(gate[1]);
+		close(report[0]);
+		run_child(c);
+	}
+	t = espy_ptask__add(p, pid, pid);
+	err = t ? seize_child(p, pid, c->filter) : -ENOMEM;
+	if (err) {
+		char text[256];
+
+		espy_ptrace__explain(pid, err, text, sizeof(text));
+		espy_ptrace__report(p, ESPY_REPORT_ERROR, "cannot trace the command: %s", text);
+		goto kill;
+	}
+	t->starting = true;
+	t->filtered = c->filter;
+	t->fresh = false;
+	t->stopped = true;
+	if (write(gate[1], "", 1) != 1) {
+		err = -errno;
+		goto kill;
+	}
+	close(report[1]);
+	report[1] = -1;
+	p->command = pid;
+	p->command_ended = false;
+	p->leaving = false;
+	espy_ptrace__resume(p, t, 0);
+	err = run_to_exec(p, pid);
+	if (!err) {
+		*out = pid;
+		goto close_report;
+	}
+	t = espy_ptask__find(p, pid);
+	if (read(report[0], &f, sizeof(f)) == sizeof(f))
+		err = -f.err;
+	p->command = 0;
+	p->command_ended = false;
+	if (f.step && step_text[f.step])
+		espy_ptrace__report(p, f.step == STEP_FILTER ? ESPY_REPORT_NOTE : ESPY_REPORT_ERROR, "%s: %s", step_text[f.step],
+				    strerror(f.err));
+	if (f.step == STEP_FILTER)
+		err = -EPROTO; /* told apart from a failure of execve: tried again without a filter */
+	if (t)
+		espy_ptask__remove(p, t);
+	goto close_report;
+kill:
+	kill_child(pid);
+	if (t)
+		espy_ptask__remove(p, t);
+close_report:
+	close(report[0]);
+	if (report[1] >= 0)
+		close(report[1]);
+close_gate:
+	close(gate[0]);
+	close(gate[1]);
+	return err;
+}
+
+int espy_ptrace__start_command(struct espy_source *s, const struct espy_command *cmd, pid_t *pid)
+{
+	struct espy_ptrace *p = (struct espy_ptrace *)s;
+	struct sock_filter *insns = NULL;
+	struct sock_fprog filter;
+	struct child c = { .cmd = cmd, .p = p };
+	sigset_t block;
+	int err, n;
+
+	if (espy_ptrace__filter_useful(p)) {
+		insns = calloc(ESPY_FILTER_MAX, sizeof(*insns));
+		n = insns ? espy_ptrace__filter_build(p, insns, ESPY_FILTER_MAX) : -ENOMEM;
+		if (n > 0) {
+			filter = (struct sock_fprog){ .len = (unsigned short)n, .filter = insns };
+			c.filter = &filter;
+			c.no_new_privs = !espy_ptrace__may_filter();
+		}
+	}
+	/* No handler of ours runs in the child; it gets back its mask before child_setup. */
+	sigfillset(&block);
+	pthread_sigmask(SIG_SETMASK, &block, &c.mask);
+	err = start(p, &c, pid);
+	if (err == -EPROTO && c.filter) {
+		c.filter = NULL;
+		err = start(p, &c, pid);
+	}
+	pthread_sigmask(SIG_SETMASK, &c.mask, NULL);
+	free(insns);
+	return err;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What each stop of a task means and how it goes on. The order in which the kernel tells of a child is not fixed: its
+ * first stop may come before the event of its parent. Such a child is an embryo, and stands still until FORK was sent.
+ */
+#include "ptrace_source.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define SYSCALL_STOP (SIGTRAP | 0x80)
+
+long espy_ptrace__options(const struct espy_ptrace *p, bool filtered)
+{
+	long o = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+
+	if (p->opts.follow)
+		o |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
+	if (filtered)
+		o |= PTRACE_O_TRACESECCOMP;
+	if (p->opts.kill_on_exit)
+		o |= PTRACE_O_EXITKILL;
+	return o;
+}
+
+static void let_go(struct espy_ptrace *p, struct espy_ptask *t, int sig)
+{
+	if (!t->starting && !t->embryo)
+		espy_ptrace__emit_bare(p, t, ESPY_REC_DETACHED, 0);
+	if (t->filtered && !p->warned_filter) {
+		p->warned_filter = true;
+		espy_ptrace__report(p, ESPY_REPORT_WARN,
+				    "task %d goes on with the seccomp filter it was started under: calls that were traced fail "
+				    "with ENOSYS in it and its children; do not use --seccomp-bpf for programs that outlive the trace",
+				    (int)t->tid);
+	}
+	/* ESRCH: it was killed just now; its end is still reported to its own parent. */
+	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)sig);
+	espy_ptask__remove(p, t);
+}
+
+void espy_ptrace__resume(struct espy_ptrace *p, struct espy_ptask *t, int sig)
+{
+	bool all = !t->filtered || t->plain || t->in_call;
+
+	if (t->detaching) {
+		let_go(p, t, sig);
+		return;
+	}
+	t->stopped = t->listening = false;
+	/* A failure is ESRCH: killed in its stop. Its end will be told. */
+	ptrace(all ? PTRACE_SYSCALL : PTRACE_CONT, t->tid, NULL, (void *)(long)sig);
+}
+
+static bool syscall_info(const struct espy_ptask *t, struct __ptrace_syscall_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	return ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, (void *)sizeof(*info), info) > 0;
+}
+
+static void call_entered(struct espy_ptrace *p, struct espy_ptask *t, const struct __ptrace_syscall_info *info)
+{
+	/* the first members of entry and seccomp are the same */
+	uint64_t nr = info->entry.nr;
+
+	t->regs = (struct espy_call_regs){ .abi = espy_arch__abi(info->arch, &nr),
+					   .sp = info->stack_pointer,
+					   .tid = (uint32_t)t->tid,
+					   .tgid = (uint32_t)t->tgid,
+					   .time_ns = p->now_ns,
+					   .enter_ns = p->opts.need_enter_ns ? p->now_ns : 0,
+					   .ip = p->opts.need_ip ? info->instruction_pointer : 0 };
+	t->regs.nr = (uint32_t)nr;
+	memcpy(t->regs.args, info->entry.args, sizeof(t->regs.args));
+	t->in_call = true;
+	t->has_enter = false;
+	t->wanted = espy_call_set__wants(espy_ptrace__set(p, t->regs.abi), t->regs.nr);
+	if (t->wanted)
+		espy_ptrace__emit_enter(p, t);
+}
+
+/* A program that installs a filter may hide calls from ours, whose TRACE is the weaker answer: stop at all from now on. */
+static void go_plain(struct espy_ptrace *p, struct espy_ptask *t, void *tgid)
+{
+	if (!t->filtered || t->plain || (tgid && t->tgid != *(pid_t *)tgid))
+		return;
+	t->plain = true;
+	if (!t->stopped)
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+}
+
+static void call_left(struct espy_ptrace *p, struct espy_ptask *t, const struct __ptrace_syscall_info *info)
+{
+	bool all_threads;
+
+	if (!t->in_call)
+		return; /* began before we came */
+	t->in_call = false;
+	t->regs.ret = info->exit.rval;
+	if (t->filtered && !info->exit.is_error && espy_arch__installs_filter(&t->regs, &all_threads)) {
+		pid_t tgid = t->tgid;
+
+		go_plain(p, t, NULL);
+		if (all_threads)
+			espy_ptask__each(p, go_plain, &tgid);
+	}
+	if (t->wanted && !t->starting)
+		espy_ptrace__emit_exit(p, t, true);
+	t->has_enter = false;
+}
+
+/* The call that the task is in does not come back. */
+static void call_cut(struct espy_ptrace *p, struct espy_ptask *t)
+{
+	if (t->in_call && t->wanted && !t->starting)
+		espy_ptrace__emit_exit(p, t, false);
+	t->in_call = t->has_enter = false;
+}
+
+static void died(struct espy_ptrace *p, struct espy_ptask *t, int status)
+{
+	if (t->embryo) {
+		t->embryo_status = status; /* FORK must come first */
+		return;
+	}
+	call_cut(p, t);
+	if (t->tid == p->command) {
+		p->command_ended = true;
+		p->command_status = status;
+	}
+	if (!t->starting)
+		espy_ptrace__emit_task_exit(p, t, status);
+	espy_ptask__remove(p, t);
+}
+
+static void first_stop_of_child(struct espy_ptrace *p, struct espy_ptask *t)
+{
+	int status = t->embryo_status;
+	pid_t tid = t->tid;
+
+	t->embryo = false;
+	p->embryo_cnt--;
+	espy_ptrace__handle(p, tid, status);
+}
+
+static void child_born(struct espy_ptrace *p, struct espy_ptask *parent, pid_t tid, uint64_t flags)
+{
+	struct espy_ptask *t = espy_ptask__find(p, tid);
+	pid_t tgid = flags & CLONE_THREAD ? parent->tgid : tid;
+
+	if (t && !t->embryo) { /* the number was used before, by a task whose end nobody told us */
+		espy_ptask__remove(p, t);
+		t = NULL;
+	}
+	if (!t)
+		t = espy_ptask__add(p, tid, tgid);
+	if (!t)
+		return; /* it will be adopted from /proc at its first stop */
+	t->tgid = tgid;
+	t->filtered = parent->filtered;
+	t->plain = parent->plain;
+	t->detaching = parent->detaching;
+	espy_ptrace__emit_fork(p, parent, tid, tgid, flags);
+	if (t->embryo)
+		first_stop_of_child(p, t);
+}
+
+static void forked(struct espy_ptrace *p, struct espy_ptask *t, int event)
+{
+	unsigned long child;
+	uint64_t flags;
+
+	/* Fails if the parent was killed in its stop: the child is adopted as an orphan then. */
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &child))
+		return;
+	flags = espy_arch__clone_flags(t, event);
+	if (!flags && event == PTRACE_EVENT_CLONE && espy_ptask__status_field((pid_t)child, "Tgid") == t->tgid)
+		flags = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND; /* what a thread cannot be without */
+	child_born(p, t, (pid_t)child, flags);
+}
+
+static void adopt_orphan(struct espy_ptrace *p, struct espy_ptask *t, void *ctx)
+{
+	struct espy_ptask *parent;
+	long tgid, ppid;
+	uint64_t flags = 0;
+
+	(void)ctx;
+	if (!t->embryo || espy_ptrace__clock() - t->embryo_ns < ESPY_EMBRYO_NS)
+		return;
+	tgid = espy_ptask__status_field(t->tid, "Tgid");
+	ppid = espy_ptask__status_field(t->tid, "PPid");
+	t->tgid = tgid > 0 ? (pid_t)tgid : t->tid;
+	if (t->tgid != t->tid) {
+		ppid = tgid;
+		flags = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND;
+	}
+	parent = espy_ptask__find(p, (pid_t)ppid);
+	if (parent) {
+		t->filtered = parent->filtered;
+		t->plain = parent->plain;
+	} else {
+		/* Its parent is dead: it may have our filter or not; at all calls it stops either way. */
+		t->filtered = espy_ptrace__filter_useful(p) && p->command;
+		t->plain = true;
+	}
+	t->detaching = p->leaving || (parent && parent->detaching);
+	espy_ptrace__emit_fork(p, parent ? parent : &(struct espy_ptask){ .tid = ppid > 0 ? (pid_t)ppid : 0 }, t->tid, t->tgid,
+			       flags);
+	first_stop_of_child(p, t);
+}
+
+void espy_ptrace__adopt_orphans(struct espy_ptrace *p)
+{
+	if (p->embryo_cnt)
+		espy_ptask__each(p, adopt_orphan, NULL);
+}
+
+static struct espy_ptask *image_replaced(struct espy_ptrace *p, struct espy_ptask *t)
+{
+	struct espy_ptask *caller = NULL;
+	unsigned long old = 0;
+
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &old))
+		old = (unsigned long)t->tid;
+	if ((pid_t)old != t->tid)
+		caller = espy_ptask__find(p, (pid_t)old);
+	if (caller) {
+		/* Another thread called: it has taken the leader's number, and its call goes on under that. */
+		unsigned char *enter = t->enter;
+		size_t cap = t->enter_cap;
+
+		t->regs = caller->regs;
+		t->regs.tid = (uint32_t)t->tid;
+		t->in_call = caller->in_call;
+		t->wanted = caller->wanted;
+		t->has_enter = caller->has_enter;
+		t->filtered = caller->filtered;
+		t->plain = caller->plain;
+		t->detaching |= caller->detaching;
+		t->enter = caller->enter;
+		t->enter_cap = caller->enter_cap;
+		caller->enter = enter;
+		caller->enter_cap = cap;
+		espy_ptask__remove(p, caller);
+	}
+	espy_task_mem__close(&t->mem); /* an open /proc/PID/mem shows the old image */
+	if (t->starting) {
+		t->starting = false;
+		if (t->in_call && t->wanted)
+			espy_ptrace__emit_held_enter(p, t);
+	}
+	espy_ptrace__emit_exec(p, t, (pid_t)old);
+	return t;
+}
+
+static bool is_stop_signal(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+static void job_control_stop(struct espy_ptrace *p, struct espy_ptask *t, int sig)
+{
+	if (t->detaching) {
+		let_go(p, t, 0); /* the kernel puts it back into its stop */
+		return;
+	}
+	if (!t->listening)
+		espy_ptrace__emit_bare(p, t, ESPY_REC_STOPPED, sig);
+	if (t->detaching) {
+		let_go(p, t, 0);
+		return;
+	}
+	t->stopped = false;
+	t->listening = true;
+	ptrace(PTRACE_LISTEN, t->tid, NULL, NULL);
+}
+
+static void syscall_stop(struct espy_ptrace *p, struct espy_ptask *t, bool by_filter)
+{
+	struct __ptrace_syscall_info info;
+
+	if (!syscall_info(t, &info))
+		return;
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT)
+		call_left(p, t, &info);
+	else if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
+		call_entered(p, t, &info);
+	else if (info.op == PTRACE_SYSCALL_INFO_SECCOMP && by_filter && !t->in_call)
+		call_entered(p, t, &info);
+}
+
+void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
+{
+	struct espy_ptask *t = espy_ptask__find(p, tid);
+	int sig = WSTOPSIG(status), event = status >> 16;
+
+	if (!t) {
+		if (!WIFSTOPPED(status))
+			return;
+		t = espy_ptask__add(p, tid, 0);
+		if (!t)
+			return;
+		/* A thread that is watched alone has called execve: now it has the number of its leader. */
+		if (event == PTRACE_EVENT_EXEC)
+			t->tgid = tid;
+	}
+	if (!t->tgid && !t->embryo) {
+		t->embryo = t->stopped = true;
+		t->embryo_status = status;
+		t->embryo_ns = espy_ptrace__clock();
+		p->embryo_cnt++;
+		return;
+	}
+	p->now_ns = p->opts.need_time || p->opts.need_enter_ns ? espy_ptrace__clock() : 0;
+	if (!WIFSTOPPED(status)) {
+		died(p, t, status);
+		return;
+	}
+	t->stopped = true;
+	t->fresh = false;
+	if (!event) {
+		if (sig == SYSCALL_STOP) {
+			syscall_stop(p, t, false);
+			sig = 0;
+		} else if (p->opts.need_signals && !t->starting) {
+			espy_ptrace__emit_signal(p, t, sig);
+		}
+		espy_ptrace__resume(p, t, sig);
+		return;
+	}
+	switch (event) {
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		forked(p, t, event);
+		break;
+	case PTRACE_EVENT_EXEC:
+		t = image_replaced(p, t);
+		break;
+	case PTRACE_EVENT_EXIT:
+		call_cut(p, t);
+		break;
+	case PTRACE_EVENT_SECCOMP:
+		syscall_stop(p, t, true);
+		break;
+	case PTRACE_EVENT_STOP:
+		if (is_stop_signal(sig)) {
+			job_control_stop(p, t, sig);
+			return;
+		}
+		break;
+	default:
+		break;
+	}
+	espy_ptrace__resume(p, t, 0);
+}

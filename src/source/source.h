@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A source: where events come from. The session knows sources by this interface only; a source
+ * knows records and plans, no decoder and no text.
+ *
+ * Life: probe -> open -> set_calls -> (start_command | add_target)* -> poll* -> close.
+ * All functions return 0 or a negative errno unless said otherwise; a reason in words goes to
+ * opts->report. None prints, none exits.
+ */
+#ifndef ESPY_SOURCE_H
+#define ESPY_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "record/record.h"
+#include "record/plan.h"
+#include "describe/image.h"
+
+#define ESPY_MAX_SYSCALLS 1024u /* numbers at and above it are recorded with raw arguments */
+
+struct espy_source; /* each source embeds its own state behind this */
+
+/* What a source can do; shown by `espy doctor`. */
+enum espy_source_caps {
+	ESPY_SRC_PASSIVE = 1u << 0,     /* never stops a task */
+	ESPY_SRC_SYSTEM_WIDE = 1u << 1, /* --all, --cgroup */
+	ESPY_SRC_COUNT = 1u << 2,       /* counts without events (-c) */
+	ESPY_SRC_ENTER = 1u << 3,       /* sends ENTER records as they happen */
+	ESPY_SRC_TAMPER = 1u << 4,      /* can change results */
+};
+
+enum espy_report_level { ESPY_REPORT_NOTE, ESPY_REPORT_WARN, ESPY_REPORT_ERROR };
+typedef void (*espy_report_fn)(void *ctx, enum espy_report_level level, const char *text);
+
+enum espy_target_kind { ESPY_TARGET_PID, ESPY_TARGET_CGROUP, ESPY_TARGET_ALL };
+struct espy_target {
+	enum espy_target_kind kind;
+	pid_t pid;          /* PID: a process (all its threads) or one task, see single_task */
+	bool single_task;   /* PID: only this task (strace's -p TID without -f) */
+	const char *path;   /* CGROUP: a cgroup v2 directory */
+};
+
+struct espy_source_opts {
+	size_t size; /* of this struct, for later growth */
+	espy_report_fn report;
+	void *report_ctx;
+	bool follow;        /* -f: children and threads are watched too */
+	bool need_time;     /* records carry time_ns */
+	bool need_enter_ns; /* EXIT records carry the time of entry (-T, -t, -r) */
+	bool need_ip;       /* -i */
+	bool need_signals;
+	bool count_only;    /* -c alone: count in the source, send no calls */
+	bool need_fdnames;  /* -y: send FDNAME records where descriptors are born */
+	bool use_seccomp;   /* --seccomp-bpf; the ptrace source uses it by itself where it is correct */
+	bool enter_records; /* ENTER records wanted where the source can give them */
+	size_t ring_bytes;  /* 0: the source's default */
+	unsigned hang_ms;   /* a task silent in a call for so long is shown by an ENTER record; 0: never */
+	unsigned interruptible; /* -I: 1-4 as strace */
+	bool kill_on_exit; /* --kill-on-exit: tasks die with us (sources that can) */
+};
+
+/*
+ * Which calls, and how they are read. Arrays stay valid until close. `ops` is the image's table
+ * with the caps already made from the user's limits (an op with cap 0 is not run).
+ */
+struct espy_call_set {
+	const struct espy_image *image; /* of the ABI in image->abi */
+	const struct espy_op *ops;      /* image->op_cnt of them */
+	uint64_t wanted[ESPY_MAX_SYSCALLS / 64]; /* calls to record */
+	uint64_t raw[ESPY_MAX_SYSCALLS / 64];    /* of these, the ones whose memory nobody will look at */
+	bool all_wanted; /* also numbers beyond the table */
+};
+
+struct espy_source_stats {
+	uint64_t records, bytes;
+	uint64_t lost[ESPY_LOST_REASONS];
+	uint64_t reread; /* items that faulted at entry and were read again at exit */
+	uint64_t tasks;  /* seen */
+	uint64_t hangs;  /* calls shown while they hung */
+	uint64_t wakeups;
+};
+
+struct espy_count { /* count_only: one per call number and ABI */
+	uint64_t calls, errors;
+	uint64_t time_ns, min_ns, max_ns; /* system time in calls (wall clock if need_enter_ns was set) */
+};
+
+typedef int (*espy_record_fn)(void *ctx, const struct espy_rec *rec); /* rec is valid until return; non-zero ends poll with that value */
+
+struct espy_command {
+	const char *path;       /* resolved file */
+	char *const *argv;
+	char *const *envp;
+	/* runs in the child just before execve, in a forked process: only async-signal-safe; non-zero: do not exec */
+	int (*child_setup)(void *ctx);
+	void *child_ctx;
+};
+
+struct espy_source_ops {
+	const char *name; /* "bpf", "ptrace" */
+	unsigned caps;    /* enum espy_source_caps */
+	/* Can it run here? 0, or -errno with the reason and a way forward in why[0..why_sz). Cheap, no side effects. */
+	int (*probe)(char *why, size_t why_sz);
+	int (*open)(struct espy_source **out, const struct espy_source_opts *opts);
+	/* Before targets. abi: each ABI has its own set; an ABI that was not set is recorded raw. */
+	int (*set_calls)(struct espy_source *s, enum espy_abi abi, const struct espy_call_set *set);
+	/* Start a command, watched from its execve on. Returns the pid in *pid. -errno of execve if that failed. */
+	int (*start_command)(struct espy_source *s, const struct espy_command *cmd, pid_t *pid);
+	int (*add_target)(struct espy_source *s, const struct espy_target *t);
+	/* Let go of a task; the pid of a process lets go of all its tasks; 0: of everything. */
+	int (*remove_target)(struct espy_source *s, pid_t pid);
+	/*
+	 * Deliver what has come; waits at most timeout_ms (-1: until something comes). Returns the number of
+	 * records delivered, 0 at a time-out, -EINTR after a signal, -ESRCH when no target is left and all
+	 * is delivered, or what fn returned.
+	 */
+	int (*poll)(struct espy_source *s, espy_record_fn fn, void *ctx, int timeout_ms);
+	void (*stats)(struct espy_source *s, struct espy_source_stats *st);
+	/* count_only: fills counts[0..n) by call number; NULL if the source cannot. */
+	int (*counts)(struct espy_source *s, enum espy_abi abi, struct espy_count *counts, size_t n);
+	/* The wait status of the command once it has ended: 0 and *status, else -EAGAIN. */
+	int (*command_status)(struct espy_source *s, int *status);
+	void (*close)(struct espy_source *s); /* lets everything go on; no task stays stopped */
+};
+
+struct espy_source {
+	const struct espy_source_ops *ops;
+};
+
+extern const struct espy_source_ops espy_source_bpf;
+extern const struct espy_source_ops espy_source_ptrace;
+
+#endif
