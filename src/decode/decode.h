@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The decoder: captured bytes to values. Walks the bytes of one call by its description and calls
+ * a visitor. Sees captured bytes only, never live memory, so that live and replayed output are
+ * equal by construction. Allocates nothing.
+ */
+#ifndef ESPY_DECODE_H
+#define ESPY_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "record/record.h"
+#include "describe/image.h"
+
+#define ESPY_VIEW_MAX_ITEMS 2048u
+
+/* One call, put together from an EXIT record, an ENTER record, or both. Points into the records. */
+struct espy_call_view {
+	const struct espy_image *image;
+	uint32_t nr;
+	uint32_t call;   /* index in image->calls; ESPY_NONE: not described */
+	uint32_t plan;   /* index in image->plans */
+	uint32_t tid, tgid;
+	uint64_t args[6];
+	unsigned nargs;
+	int64_t ret;
+	bool has_exit;   /* ret and exit items are there */
+	bool no_return;
+	uint64_t enter_ns, exit_ns; /* 0: not known */
+	uint64_t ip;
+	unsigned item_cnt;
+	unsigned item_dropped; /* items over ESPY_VIEW_MAX_ITEMS */
+	const struct espy_item *items[ESPY_VIEW_MAX_ITEMS]; /* bytes follow each header */
+	uint16_t op_first[2][ESPY_PLAN_MAX_OPS]; /* [at exit][op]: first item, or 0xffff */
+	uint16_t op_again[ESPY_PLAN_MAX_OPS]; /* entry items of the exit record where the enter record has some too */
+};
+
+/*
+ * Fill a view from records that come from a source or a file: every length is checked; -EBADMSG if
+ * a record lies. enter may be NULL (passive sources), exit may be NULL (a call that has not ended).
+ */
+int espy_call_view__init(struct espy_call_view *v, const struct espy_image *image, const struct espy_rec *enter,
+			 const struct espy_rec *exit);
+
+/* The bytes of operation op, element index, at exit or at entry; NULL if there is no such item. */
+const struct espy_item *espy_call_view__item(const struct espy_call_view *v, unsigned op, unsigned index, bool at_exit);
+
+#endif

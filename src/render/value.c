@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Leaves: integers by their format, strings, bit sets. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "render/impl.h"
+
+#define HEX_DIGITS(size) ((size) * 2u)
+
+static uint64_t cut(const struct espy_type *type, uint64_t num)
+{
+	return type->size && type->size < 8 ? num & ((1ull << type->size * 8) - 1) : num;
+}
+
+static void put_number(struct espy_text *t, const struct espy_value *v)
+{
+	if (v->type->flags & ESPY_TF_SIGNED)
+		espy_buf__sdec(t->b, (int64_t)v->num);
+	else
+		espy_buf__dec(t->b, v->num);
+}
+
+/* The bytes of a number as they lie in memory, low address first. */
+static unsigned memory_bytes(const struct espy_value *v, uint8_t out[8])
+{
+	unsigned n = v->type->size && v->type->size <= 8 ? v->type->size : 8;
+	uint64_t x = v->num;
+
+	if (v->bytes && v->len >= n) {
+		memcpy(out, v->bytes, n);
+		return n;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		unsigned at = v->type->flags & ESPY_TF_BE ? n - 1 - i : i;
+		out[at] = (uint8_t)(x >> 8 * i);
+	}
+	return n;
+}
+
+/* Host order of a number that is in network order in memory, whether the type says so or not. */
+static uint64_t from_network(const struct espy_value *v)
+{
+	uint8_t mem[8];
+	unsigned n = memory_bytes(v, mem);
+	return espy_load(mem, n, true, false);
+}
+
+/* Under -X raw the bytes, under verbose the bytes and the text as a comment. Returns false if the text is not wanted. */
+static bool begin_bytes_style(struct espy_text *t, const struct espy_value *v)
+{
+	uint8_t mem[8];
+
+	if (t->xlat == ESPY_XLAT_ABBREV)
+		return true;
+	unsigned n = memory_bytes(v, mem);
+	espy_text__quote(t->b, mem, n, ESPY_HEX_ALL, NULL, true);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return false;
+	espy_text_comment(t);
+	return true;
+}
+
+static void end_style(struct espy_text *t)
+{
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment_end(t);
+}
+
+void espy_text_ipv4(struct espy_text *t, const uint8_t ip[4])
+{
+	for (unsigned i = 0; i < 4; i++) {
+		if (i)
+			espy_buf__putc(t->b, '.');
+		espy_buf__dec(t->b, ip[i]);
+	}
+}
+
+static void put_network(struct espy_text *t, const struct espy_value *v, const char *func)
+{
+	if (!begin_bytes_style(t, v))
+		return;
+	espy_buf__puts(t->b, func);
+	espy_buf__dec(t->b, from_network(v));
+	espy_buf__putc(t->b, ')');
+	end_style(t);
+}
+
+static void put_inet4(struct espy_text *t, const struct espy_value *v)
+{
+	uint8_t mem[8] = { 0 };
+
+	if (!begin_bytes_style(t, v))
+		return;
+	memory_bytes(v, mem);
+	espy_buf__puts(t->b, "inet_addr(\"");
+	espy_text_ipv4(t, mem);
+	espy_buf__puts(t->b, "\")");
+	end_style(t);
+}
+
+static void put_fd(struct espy_text *t, int fd)
+{
+	const struct espy_resolver *r = t->o->resolver;
+
+	espy_buf__sdec(t->b, fd);
+	if (r && r->fd && t->v)
+		r->fd(r->ctx, t->v->tid, fd, t->b);
+}
+
+static void put_dirfd(struct espy_text *t, int fd)
+{
+	const struct espy_resolver *r = t->o->resolver;
+
+	if (fd != AT_FDCWD) {
+		put_fd(t, fd);
+		return;
+	}
+	if (t->xlat != ESPY_XLAT_ABBREV)
+		espy_buf__sdec(t->b, fd);
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	if (t->xlat != ESPY_XLAT_RAW)
+		espy_buf__puts(t->b, "AT_FDCWD");
+	end_style(t);
+	if (r && r->fd && t->v)
+		r->fd(r->ctx, t->v->tid, fd, t->b);
+}
+
+static void put_mode(struct espy_text *t, uint32_t mode)
+{
+	static const struct {
+		uint32_t value;
+		const char *name;
+	} kinds[] = { { S_IFREG, "S_IFREG" }, { S_IFDIR, "S_IFDIR" },	{ S_IFLNK, "S_IFLNK" },	  { S_IFCHR, "S_IFCHR" },
+		      { S_IFBLK, "S_IFBLK" }, { S_IFSOCK, "S_IFSOCK" }, { S_IFIFO, "S_IFIFO" } };
+	const char *kind = NULL;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i].value == (mode & S_IFMT))
+			kind = kinds[i].name;
+	if (!kind || t->xlat != ESPY_XLAT_ABBREV)
+		espy_buf__oct(t->b, mode, 3);
+	if (!kind || t->xlat == ESPY_XLAT_RAW)
+		return;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	espy_buf__puts(t->b, kind);
+	if (mode & S_ISUID)
+		espy_buf__puts(t->b, "|S_ISUID");
+	if (mode & S_ISGID)
+		espy_buf__puts(t->b, "|S_ISGID");
+	if (mode & S_ISVTX)
+		espy_buf__puts(t->b, "|S_ISVTX");
+	espy_buf__putc(t->b, '|');
+	espy_buf__oct(t->b, mode & ~(uint32_t)(S_IFMT | S_ISUID | S_ISGID | S_ISVTX), 3);
+	end_style(t);
+}
+
+static void put_dev(struct espy_text *t, uint64_t dev)
+{
+	if (t->xlat != ESPY_XLAT_ABBREV)
+		espy_buf__hex(t->b, dev);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	espy_buf__puts(t->b, "makedev(");
+	espy_buf__hex(t->b, gnu_dev_major(dev));
+	espy_buf__put(t->b, ", ", 2);
+	espy_buf__hex(t->b, gnu_dev_minor(dev));
+	espy_buf__putc(t->b, ')');
+	end_style(t);
+}
+
+static void put_rlim(struct espy_text *t, const struct espy_type *type, uint64_t x)
+{
+	bool infinite = x == (type->size == 4 ? UINT32_MAX : UINT64_MAX);
+
+	if (infinite) {
+		if (t->xlat != ESPY_XLAT_ABBREV)
+			espy_buf__dec(t->b, x);
+		if (t->xlat == ESPY_XLAT_RAW)
+			return;
+		if (t->xlat == ESPY_XLAT_VERBOSE)
+			espy_text_comment(t);
+		espy_buf__puts(t->b, type->size == 4 ? "RLIM_INFINITY" : "RLIM64_INFINITY");
+		end_style(t);
+	} else if (x > 1024 && x % 1024 == 0) {
+		espy_buf__dec(t->b, x / 1024);
+		espy_buf__puts(t->b, "*1024");
+	} else {
+		espy_buf__dec(t->b, x);
+	}
+}
+
+void espy_text_wstatus(struct espy_text *t, uint32_t status)
+{
+	uint32_t left = status;
+	struct espy_buf *b = t->b;
+
+	if (t->xlat == ESPY_XLAT_RAW) {
+		espy_buf__hex(b, status);
+		return;
+	}
+	if (WIFSTOPPED(status)) {
+		unsigned sig = WSTOPSIG(status);
+		espy_buf__puts(b, "{WIFSTOPPED(s) && WSTOPSIG(s) == ");
+		espy_text__signal(b, sig & 0x7f);
+		if (sig & 0x80)
+			espy_buf__puts(b, " | 0x80");
+		espy_buf__putc(b, '}');
+		left &= ~(uint32_t)W_STOPCODE(sig);
+	} else if (WIFSIGNALED(status)) {
+		espy_buf__puts(b, "{WIFSIGNALED(s) && WTERMSIG(s) == ");
+		espy_text__signal(b, WTERMSIG(status));
+		if (WCOREDUMP(status))
+			espy_buf__puts(b, " && WCOREDUMP(s)");
+		espy_buf__putc(b, '}');
+		left &= ~(uint32_t)(WTERMSIG(status) | WCOREDUMP(status));
+	} else if (WIFEXITED(status)) {
+		espy_buf__puts(b, "{WIFEXITED(s) && WEXITSTATUS(s) == ");
+		espy_buf__dec(b, WEXITSTATUS(status));
+		espy_buf__putc(b, '}');
+		left &= ~(uint32_t)W_EXITCODE(WEXITSTATUS(status), 0);
+	} else if (WIFCONTINUED(status)) {
+		espy_buf__puts(b, "{WIFCONTINUED(s)}");
+		left &= ~0xffffu;
+	} else {
+		espy_buf__putc(b, '{');
+		espy_buf__hex(b, status);
+		espy_buf__putc(b, '}');
+		return;
+	}
+	if (left) {
+		espy_buf__puts(b, " | ");
+		espy_buf__hex(b, left & ~0xffffu ? left >> 16 : left);
+		if (left & ~0xffffu)
+			espy_buf__puts(b, "<<16");
+	}
+}
+
+void espy_text_errno(struct espy_text *t, int64_t err)
+{
+	uint64_t abs = err < 0 ? 0 - (uint64_t)err : (uint64_t)err;
+	const char *name = abs < 4096 && abs ? espy_errno_name((unsigned)abs) : NULL;
+
+	if (!name || t->xlat != ESPY_XLAT_ABBREV) {
+		espy_buf__sdec(t->b, err);
+		if (!name || t->xlat == ESPY_XLAT_RAW)
+			return;
+		espy_text_comment(t);
+	}
+	if (err < 0)
+		espy_buf__putc(t->b, '-');
+	espy_buf__puts(t->b, name);
+	end_style(t);
+}
+
+static void put_sigval(struct espy_text *t, const struct espy_value *v)
+{
+	bool braces = *v->name;
+
+	if (braces)
+		espy_buf__putc(t->b, '{');
+	espy_buf__puts(t->b, braces ? "sival_int=" : "si_int=");
+	espy_buf__sdec(t->b, (int32_t)v->num);
+	espy_buf__puts(t->b, braces ? ", sival_ptr=" : ", si_ptr=");
+	espy_buf__addr(t->b, cut(v->type, v->num));
+	if (braces)
+		espy_buf__putc(t->b, '}');
+}
+
+/* Clock ticks: a hundred a second on every Linux that runs on these machines. */
+static void put_clock_ticks(struct espy_text *t, uint64_t x)
+{
+	espy_buf__dec(t->b, x);
+	if (!x || t->xlat == ESPY_XLAT_RAW)
+		return;
+	espy_text_comment(t);
+	espy_buf__dec(t->b, x / 100);
+	espy_buf__putc(t->b, '.');
+	espy_buf__pad(t->b, x % 100, 2);
+	espy_buf__puts(t->b, " s");
+	espy_text_comment_end(t);
+}
+
+static void put_syscall_nr(struct espy_text *t, const struct espy_value *v)
+{
+	uint64_t nr = cut(v->type, v->num);
+	const char *name = nr < t->img->syscall_cnt ? espy_image__str(t->img, t->img->syscalls[nr].name) : "";
+
+	if (!*name || t->xlat != ESPY_XLAT_ABBREV)
+		put_number(t, v);
+	if (!*name || t->xlat == ESPY_XLAT_RAW)
+		return;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	espy_buf__puts(t->b, "__NR_");
+	espy_buf__puts(t->b, name);
+	end_style(t);
+}
+
+static void put_ifindex(struct espy_text *t, const struct espy_value *v)
+{
+	const struct espy_resolver *r = t->o->resolver;
+
+	if (v->num && r && r->ifname && t->xlat == ESPY_XLAT_ABBREV) {
+		size_t before = t->b->len;
+		espy_buf__puts(t->b, "if_nametoindex(\"");
+		if (r->ifname(r->ctx, (uint32_t)v->num, t->b)) {
+			espy_buf__puts(t->b, "\")");
+			return;
+		}
+		t->b->len = before;
+	}
+	put_number(t, v);
+}
+
+/* A table name of a number in network order: htons(ETH_P_ALL). */
+static void put_network_table(struct espy_text *t, const struct espy_value *v)
+{
+	if (!begin_bytes_style(t, v))
+		return;
+	enum espy_xlat saved = t->xlat;
+	t->xlat = ESPY_XLAT_ABBREV;
+	espy_buf__puts(t->b, v->type->size == 2 ? "htons(" : v->type->size == 4 ? "htonl(" : "htobe64(");
+	espy_text_table(t, v->type, v->num);
+	espy_buf__putc(t->b, ')');
+	t->xlat = saved;
+	end_style(t);
+}
+
+/* Seconds, with the date; a field NAME has its nanoseconds in NAME_nsec beside it. */
+static void put_time(struct espy_text *t, const struct espy_value *v)
+{
+	char sibling[64];
+	uint64_t nsec = 0;
+	size_t n = strlen(v->name), before;
+	bool fraction = false;
+
+	espy_buf__sdec(t->b, (int64_t)v->num);
+	if (v->walk && n && n + sizeof("_nsec") <= sizeof(sibling)) {
+		memcpy(sibling, v->name, n);
+		memcpy(sibling + n, "_nsec", sizeof("_nsec"));
+		fraction = espy_walk__sibling(v->walk, sibling, &nsec) && nsec < 1000000000u;
+	}
+	if ((!v->num && !nsec) || t->xlat == ESPY_XLAT_RAW)
+		return;
+	before = t->b->len;
+	espy_text_comment(t);
+	if (espy_text_date(t->b, (int64_t)v->num, (int64_t)nsec, fraction && nsec ? 9 : 0))
+		espy_text_comment_end(t);
+	else
+		t->b->len = before;
+}
+
+void espy_text_integer(struct espy_text *t, const struct espy_value *v)
+{
+	const struct espy_type *type = v->type;
+	const struct espy_resolver *r = t->o->resolver;
+	struct espy_buf *b = t->b;
+
+	switch ((enum espy_fmt)type->fmt) {
+	case ESPY_FMT_HEX:
+		espy_buf__hex(b, cut(type, v->num));
+		return;
+	case ESPY_FMT_OCT:
+		espy_buf__oct(b, cut(type, v->num), 1);
+		return;
+	case ESPY_FMT_ADDR:
+		espy_buf__addr(b, cut(type, v->num));
+		return;
+	case ESPY_FMT_FLAGS:
+	case ESPY_FMT_ENUM:
+	case ESPY_FMT_PACK:
+		if (type->flags & ESPY_TF_BE)
+			put_network_table(t, v);
+		else
+			espy_text_table(t, type, v->num);
+		return;
+	case ESPY_FMT_FD:
+		put_fd(t, (int)v->num);
+		return;
+	case ESPY_FMT_DIRFD:
+		put_dirfd(t, (int)v->num);
+		return;
+	case ESPY_FMT_PID:
+	case ESPY_FMT_TID:
+	case ESPY_FMT_PGID:
+	case ESPY_FMT_SID:
+		espy_buf__sdec(b, (int32_t)v->num);
+		if (r && r->pid && (int32_t)v->num > 0)
+			r->pid(r->ctx, (uint32_t)v->num, b);
+		return;
+	case ESPY_FMT_UID:
+	case ESPY_FMT_GID:
+		if (cut(type, v->num) == cut(type, UINT64_MAX))
+			espy_buf__put(b, "-1", 2);
+		else
+			espy_buf__dec(b, cut(type, v->num));
+		return;
+	case ESPY_FMT_PERM:
+		espy_buf__oct(b, cut(type, v->num), 3);
+		return;
+	case ESPY_FMT_MODE:
+		put_mode(t, (uint32_t)cut(type, v->num));
+		return;
+	case ESPY_FMT_DEV:
+		put_dev(t, cut(type, v->num));
+		return;
+	case ESPY_FMT_SIGNAL:
+		espy_text_signum(t, type->size > 4 ? (int64_t)v->num : (int32_t)v->num);
+		return;
+	case ESPY_FMT_ERRNO:
+		espy_text_errno(t, (int64_t)v->num);
+		return;
+	case ESPY_FMT_HTONS:
+		put_network(t, v, "htons(");
+		return;
+	case ESPY_FMT_HTONL:
+		put_network(t, v, "htonl(");
+		return;
+	case ESPY_FMT_INET4:
+		put_inet4(t, v);
+		return;
+	case ESPY_FMT_IFINDEX:
+		put_ifindex(t, v);
+		return;
+	case ESPY_FMT_WSTATUS:
+		espy_text_wstatus(t, (uint32_t)v->num);
+		return;
+	case ESPY_FMT_TIME:
+		put_time(t, v);
+		return;
+	case ESPY_FMT_RLIM:
+		put_rlim(t, type, cut(type, v->num));
+		return;
+	case ESPY_FMT_CLOCKT:
+		put_clock_ticks(t, cut(type, v->num));
+		return;
+	case ESPY_FMT_HEX0: {
+		uint64_t x = cut(type, v->num);
+		unsigned digits = HEX_DIGITS(type->size ? type->size : 8);
+		if (x)
+			espy_buf__put(b, "0x", 2);
+		espy_buf__hexdigits(b, x, x ? digits - 2 : digits);
+		return;
+	}
+	case ESPY_FMT_SIGVAL:
+		put_sigval(t, v);
+		return;
+	case ESPY_FMT_SYSCALL:
+		put_syscall_nr(t, v);
+		return;
+	case ESPY_FMT_DEC:
+	case ESPY_FMT_INET6:
+	case ESPY_FMT_MAC:
+	case ESPY_FMT_SUNPATH:
+	case ESPY_FMT_CNT:
+		break;
+	}
+	put_number(t, v);
+}
+
+static void put_inet6(struct espy_text *t, const struct espy_value *v)
+{
+	char text[INET6_ADDRSTRLEN];
+	const char *name = v->name;
+
+	if (v->len < 16 || !inet_ntop(AF_INET6, v->bytes, text, sizeof(text))) {
+		espy_text__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
+		return;
+	}
+	/* with a name the text takes the place of `name=` (which the visitor has held back) */
+	if (t->xlat != ESPY_XLAT_ABBREV) {
+		if (*name) {
+			espy_buf__puts(t->b, name);
+			espy_buf__putc(t->b, '=');
+		}
+		espy_text__quote(t->b, v->bytes, 16, ESPY_HEX_ALL, NULL, true);
+		if (t->xlat == ESPY_XLAT_RAW)
+			return;
+		espy_text_comment(t);
+	}
+	espy_buf__puts(t->b, "inet_pton(AF_INET6, \"");
+	espy_buf__puts(t->b, text);
+	if (*name) {
+		espy_buf__puts(t->b, "\", &");
+		espy_buf__puts(t->b, name);
+		espy_buf__putc(t->b, ')');
+	} else {
+		espy_buf__puts(t->b, "\")");
+	}
+	end_style(t);
+}
+
+static void put_mac(struct espy_text *t, const struct espy_value *v)
+{
+	for (size_t i = 0; i < v->len; i++) {
+		if (i)
+			espy_buf__putc(t->b, ':');
+		espy_buf__hexdigits(t->b, v->bytes[i], 2);
+	}
+}
+
+void espy_text_string(struct espy_text *t, const struct espy_value *v)
+{
+	const struct espy_type *type = v->type;
+	size_t n = v->len;
+	bool dots = false;
+
+	if (type->fmt == ESPY_FMT_INET6) {
+		put_inet6(t, v);
+		return;
+	}
+	if (type->fmt == ESPY_FMT_MAC) {
+		put_mac(t, v);
+		return;
+	}
+	if (type->fmt == ESPY_FMT_SUNPATH) {
+		/* an abstract name is all bytes behind its leading NUL */
+		if (n && !v->bytes[0]) {
+			espy_buf__putc(t->b, '@');
+			espy_text__quote(t->b, v->bytes + 1, n - 1, t->o->hex, NULL, true);
+		} else {
+			espy_text__quote(t->b, v->bytes, strnlen((const char *)v->bytes, n), t->o->hex, NULL, true);
+		}
+		return;
+	}
+
+	if (v->tail_from) {
+		espy_buf__puts(t->b, "/* bytes ");
+		espy_buf__dec(t->b, v->tail_from);
+		espy_buf__puts(t->b, "..");
+		espy_buf__dec(t->b, v->tail_from + v->want - 1);
+		espy_buf__puts(t->b, " */ ");
+	}
+	size_t limit = type->flags & ESPY_TF_PATH ? 4095 : t->o->str_limit;
+	switch (type->kind) {
+	case ESPY_T_STR:
+		n = strnlen((const char *)v->bytes, n);
+		dots = v->cut && n == v->len;
+		break;
+	case ESPY_T_CHARS:
+		limit = SIZE_MAX;
+		n = strnlen((const char *)v->bytes, n);
+		dots = n == v->len && n;
+		break;
+	default:
+		if (type->flags & ESPY_TF_HEX && type->kind == ESPY_T_BYTES && type->len_a == ESPY_NONE && type->len_b == ESPY_NONE)
+			limit = SIZE_MAX;
+		dots = v->want > n && v->want != UINT64_MAX;
+	}
+	if (n > limit) {
+		n = limit;
+		dots = true;
+	}
+	espy_text__quote(t->b, v->bytes, n, type->flags & ESPY_TF_HEX ? ESPY_HEX_ALL : t->o->hex, NULL, true);
+	if (dots)
+		espy_buf__put(t->b, "...", 3);
+}
+
+void espy_text_bits(struct espy_text *t, const struct espy_value *v)
+{
+	bool first = true;
+
+	if (v->type->fmt == ESPY_FMT_SIGNAL) {
+		espy_text_sigset(t, v->bytes, v->len);
+		return;
+	}
+	espy_buf__putc(t->b, '[');
+	for (size_t i = 0; i < v->len; i++) {
+		if (!v->bytes[i])
+			continue;
+		for (unsigned k = 0; k < 8; k++) {
+			if (!(v->bytes[i] >> k & 1))
+				continue;
+			if (!first)
+				espy_buf__putc(t->b, ' ');
+			first = false;
+			if (v->type->fmt == ESPY_FMT_FD)
+				put_fd(t, (int)(i * 8 + k));
+			else
+				espy_buf__dec(t->b, i * 8 + k);
+		}
+	}
+	espy_buf__putc(t->b, ']');
+}

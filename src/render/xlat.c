@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names of constants: flags, enumerations, packed fields, in the three styles of -X. */
+#include "render/impl.h"
+
+enum {
+	TABLE_FIRST_MATCH = 1,
+	TABLE_UNKNOWN_DEC = 2,
+	TABLE_UNKNOWN_HEX = 4,
+	TABLE_COMMENT = 8, /* the number, with the name as a comment behind it in every style */
+};
+
+static uint64_t width_mask(unsigned size)
+{
+	return size == 0 || size >= 8 ? UINT64_MAX : (1ull << size * 8) - 1;
+}
+
+static const struct espy_entry *enum_find(const struct espy_image *img, const struct espy_table *tab, uint64_t num,
+					  unsigned size)
+{
+	const struct espy_entry *e = &img->entries[tab->first];
+	uint64_t mask = width_mask(size);
+
+	if (!(tab->flags & TABLE_FIRST_MATCH) && tab->count > 8) {
+		/* sorted; a negative constant may stand there in the width of the type or in 64 bits */
+		const uint64_t keys[2] = { num & mask, num };
+		for (unsigned k = 0; k < (keys[0] == keys[1] ? 1 : 2); k++) {
+			uint32_t lo = 0, hi = tab->count;
+			while (lo < hi) {
+				uint32_t mid = lo + (hi - lo) / 2;
+				if (e[mid].value < keys[k])
+					lo = mid + 1;
+				else
+					hi = mid;
+			}
+			if (lo < tab->count && e[lo].value == keys[k])
+				return &e[lo];
+		}
+		return NULL;
+	}
+	for (uint32_t i = 0; i < tab->count; i++)
+		if ((e[i].value & mask) == (num & mask))
+			return &e[i];
+	return NULL;
+}
+
+const char *espy_text_lookup(const struct espy_image *img, uint32_t table, uint64_t num, unsigned size)
+{
+	if (table >= img->table_cnt)
+		return NULL;
+	const struct espy_entry *e = enum_find(img, &img->tables[table], num, size);
+	return e ? espy_image__str(img, e->name) : NULL;
+}
+
+bool espy_text_has_name(const struct espy_image *img, uint32_t table, uint64_t num, unsigned size)
+{
+	if (table >= img->table_cnt)
+		return false;
+	const struct espy_table *tab = &img->tables[table];
+	num &= width_mask(size);
+	if (tab->kind != ESPY_TABLE_FLAGS)
+		return tab->kind == ESPY_TABLE_PACK || enum_find(img, tab, num, size);
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &img->entries[tab->first + i];
+		uint32_t group = e->group_cnt;
+		if (!group && (num ? e->value && (num & e->value) : !e->value))
+			return true;
+		for (uint32_t k = 1; k <= group && i + k < tab->count; k++)
+			if (img->entries[tab->first + i + k].value == (num & e->value))
+				return true;
+		i += group;
+	}
+	return false;
+}
+
+static void put_unknown(struct espy_text *t, uint64_t num, const char *unknown)
+{
+	espy_buf__hex(t->b, num);
+	if (*unknown && t->xlat != ESPY_XLAT_RAW) {
+		espy_text_comment(t);
+		espy_buf__puts(t->b, unknown);
+		espy_text_comment_end(t);
+	}
+}
+
+static void separate(struct espy_text *t, bool *any)
+{
+	if (*any)
+		espy_buf__putc(t->b, '|');
+	*any = true;
+}
+
+static const struct espy_entry *group_member(const struct espy_image *img, const struct espy_table *tab, uint32_t at,
+					     uint64_t masked)
+{
+	const struct espy_entry *g = &img->entries[tab->first + at];
+	for (uint32_t k = 1; k <= g->group_cnt && at + k < tab->count; k++)
+		if (g[k].value == masked)
+			return &g[k];
+	return NULL;
+}
+
+/* The text for an unknown member of a group; "" if the group is no table of its own. */
+static const char *group_unknown(const struct espy_image *img, const struct espy_entry *g)
+{
+	return g->table < img->table_cnt ? espy_image__str(img, img->tables[g->table].unknown) : "";
+}
+
+/*
+ * Names for the bits of left, in table order; returns what no name covers. skip_sub leaves out the
+ * groups that are tables of their own (their bits are not in left then). *grouped: the last thing
+ * written was a member of such a group.
+ */
+static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uint64_t left, bool skip_sub, bool *any,
+			  const char **zero, bool *grouped)
+{
+	const struct espy_image *img = t->img;
+
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &img->entries[tab->first + i];
+		if (e->group_cnt) {
+			const char *unknown = group_unknown(img, e);
+			if (!(skip_sub && *unknown)) {
+				uint64_t masked = left & e->value;
+				const struct espy_entry *m = group_member(img, tab, i, masked);
+				if (m) {
+					const char *name = espy_image__str(img, m->name);
+					if (*name) {
+						*grouped = *unknown;
+						separate(t, any);
+						espy_buf__puts(t->b, name);
+					}
+					left &= ~e->value;
+				} else if (masked && *unknown) {
+					separate(t, any);
+					put_unknown(t, masked, unknown);
+					left &= ~e->value;
+				}
+			}
+			i += e->group_cnt;
+		} else if (e->is_shift) {
+			uint64_t masked = left & e->value;
+			if (!masked)
+				continue;
+			*grouped = false;
+			separate(t, any);
+			espy_buf__dec(t->b, masked >> (e->shift & 63));
+			espy_buf__put(t->b, "<<", 2);
+			espy_buf__puts(t->b, espy_image__str(img, e->name));
+			left &= ~masked;
+		} else if (!e->value) {
+			if (!*zero)
+				*zero = espy_image__str(img, e->name);
+		} else if ((left & e->value) == e->value) {
+			*grouped = false;
+			separate(t, any);
+			espy_buf__puts(t->b, espy_image__str(img, e->name));
+			left &= ~e->value;
+		}
+	}
+	return left;
+}
+
+uint64_t espy_text_flag_names(struct espy_text *t, uint32_t table, uint64_t num, bool *any)
+{
+	const char *zero = NULL;
+	bool grouped = false;
+
+	if (table >= t->img->table_cnt || t->img->tables[table].kind != ESPY_TABLE_FLAGS)
+		return num;
+	return put_names(t, &t->img->tables[table], num, false, any, &zero, &grouped);
+}
+
+static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t num, bool skip_sub, bool alone)
+{
+	bool any = false, grouped = false;
+	const char *zero = NULL;
+	uint64_t left = put_names(t, tab, num, skip_sub, &any, &zero, &grouped);
+
+	if (left && any) {
+		espy_buf__putc(t->b, '|');
+		espy_buf__hex(t->b, left);
+	} else if (left) {
+		put_unknown(t, left, espy_image__str(t->img, tab->unknown));
+	} else if (!any && alone) {
+		espy_buf__puts(t->b, zero ? zero : "0");
+	} else if (grouped && zero && !*zero) {
+		/* the groups are tables of their own, and the flags behind them show nothing for 0 */
+		espy_buf__putc(t->b, '|');
+	}
+}
+
+/* raw and verbose: each group that is a table of its own stands for itself, then the rest. */
+static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	const struct espy_image *img = t->img;
+	uint64_t rest = num;
+	bool any = false;
+
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &img->entries[tab->first + i];
+		if (!e->group_cnt)
+			continue;
+		const char *unknown = group_unknown(img, e);
+		if (*unknown) {
+			uint64_t masked = num & e->value;
+			const struct espy_entry *m = group_member(img, tab, i, masked);
+			rest &= ~e->value;
+			if (m || masked) {
+				separate(t, &any);
+				espy_buf__hex(t->b, masked);
+				if (t->xlat == ESPY_XLAT_VERBOSE) {
+					espy_text_comment(t);
+					espy_buf__puts(t->b, m ? espy_image__str(img, m->name) : unknown);
+					espy_text_comment_end(t);
+				}
+			}
+		}
+		i += e->group_cnt;
+	}
+	if (any && !rest)
+		return;
+	separate(t, &any);
+	espy_buf__hex(t->b, rest);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return;
+
+	/* a comment that would repeat the number says nothing */
+	size_t before = t->b->len;
+	espy_text_comment(t);
+	size_t start = t->b->len;
+	bool named = false, grouped = false;
+	const char *zero = NULL;
+	uint64_t left = put_names(t, tab, rest, true, &named, &zero, &grouped);
+	if (left && named) {
+		espy_buf__putc(t->b, '|');
+		espy_buf__hex(t->b, left);
+	} else if (left) {
+		espy_buf__puts(t->b, espy_image__str(img, tab->unknown));
+	} else if (!named && zero) {
+		espy_buf__puts(t->b, zero);
+	}
+	if (t->b->len > start)
+		espy_text_comment_end(t);
+	else
+		t->b->len = before;
+}
+
+static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	if (tab->flags & TABLE_COMMENT) {
+		enum espy_xlat saved = t->xlat;
+		if (t->xlat == ESPY_XLAT_ABBREV)
+			t->xlat = ESPY_XLAT_VERBOSE;
+		put_flags_parts(t, tab, num);
+		t->xlat = saved;
+	} else if (t->xlat == ESPY_XLAT_ABBREV) {
+		put_flags_abbrev(t, tab, num, false, true);
+	} else {
+		put_flags_parts(t, tab, num);
+	}
+}
+
+static void put_enum(struct espy_text *t, const struct espy_table *tab, const struct espy_type *type, uint64_t num)
+{
+	const struct espy_entry *e = enum_find(t->img, tab, num, type->size);
+	uint64_t cut = num & width_mask(type->size);
+	const char *unknown = espy_image__str(t->img, tab->unknown);
+	bool comment = tab->flags & TABLE_COMMENT;
+
+	if (e && t->xlat == ESPY_XLAT_ABBREV && !comment) {
+		espy_buf__puts(t->b, espy_image__str(t->img, e->name));
+		return;
+	}
+	if (comment || (!e && (tab->flags & TABLE_UNKNOWN_DEC))) {
+		if (type->flags & ESPY_TF_SIGNED)
+			espy_buf__sdec(t->b, (int64_t)num);
+		else
+			espy_buf__dec(t->b, cut);
+	} else {
+		espy_buf__hex(t->b, cut);
+	}
+	if ((t->xlat == ESPY_XLAT_RAW && !comment) || (!e && (!*unknown || (tab->flags & (TABLE_UNKNOWN_DEC | TABLE_UNKNOWN_HEX)))))
+		return;
+	espy_text_comment(t);
+	espy_buf__puts(t->b, e ? espy_image__str(t->img, e->name) : unknown);
+	espy_text_comment_end(t);
+}
+
+static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	bool any = false;
+
+	if (t->xlat == ESPY_XLAT_RAW) {
+		espy_buf__hex(t->b, num);
+		return;
+	}
+	if (t->xlat == ESPY_XLAT_VERBOSE) {
+		espy_buf__hex(t->b, num);
+		espy_text_comment(t);
+	}
+	enum espy_xlat saved = t->xlat;
+	t->xlat = ESPY_XLAT_ABBREV;
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &t->img->entries[tab->first + i];
+		uint64_t x = (num & e->value) >> (e->shift & 63);
+		const struct espy_table *sub = e->table < t->img->table_cnt ? &t->img->tables[e->table] : NULL;
+		const char *unknown = "";
+
+		if (sub && sub->kind == ESPY_TABLE_FLAGS && !x)
+			continue;
+		separate(t, &any);
+		if (sub && sub->kind == ESPY_TABLE_ENUM) {
+			const struct espy_entry *m = enum_find(t->img, sub, x, 8);
+			if (m)
+				espy_buf__puts(t->b, espy_image__str(t->img, m->name));
+			else
+				espy_buf__hex(t->b, x);
+			if (!m)
+				unknown = espy_image__str(t->img, sub->unknown);
+		} else if (sub && sub->kind == ESPY_TABLE_FLAGS) {
+			put_flags_abbrev(t, sub, x, false, true);
+		} else {
+			espy_buf__hex(t->b, x);
+		}
+		const char *shift = espy_image__str(t->img, e->name);
+		if (e->shift) {
+			espy_buf__put(t->b, "<<", 2);
+			if (*shift)
+				espy_buf__puts(t->b, shift);
+			else
+				espy_buf__dec(t->b, e->shift);
+		}
+		if (*unknown) {
+			espy_text_comment(t);
+			espy_buf__puts(t->b, unknown);
+			espy_text_comment_end(t);
+		}
+	}
+	if (!any)
+		espy_buf__putc(t->b, '0');
+	t->xlat = saved;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment_end(t);
+}
+
+void espy_text_table(struct espy_text *t, const struct espy_type *type, uint64_t num)
+{
+	if (type->table >= t->img->table_cnt) {
+		espy_buf__hex(t->b, num & width_mask(type->size));
+		return;
+	}
+	const struct espy_table *tab = &t->img->tables[type->table];
+	switch (tab->kind) {
+	case ESPY_TABLE_FLAGS:
+		put_flags(t, tab, num & width_mask(type->size));
+		break;
+	case ESPY_TABLE_PACK:
+		put_pack(t, tab, num & width_mask(type->size));
+		break;
+	default:
+		put_enum(t, tab, type, num);
+	}
+}
