@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# bash completion of espy. The options come from espy itself (espy --list-options), so they cannot differ.
+
+# Complete one value by its kind: the fourth field of a row of --list-options.
+_espy_value() {
+	local espy=$1 kind=$2 cur=$3 head=
+
+	case $kind in
+	file) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+	dir) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+	user) mapfile -t COMPREPLY < <(compgen -u -- "$cur") ;;
+	signal) mapfile -t COMPREPLY < <(compgen -A signal -- "$cur") ;;
+	pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
+	expr)
+		case $cur in
+		trace=*|abbrev=*|verbose=*|raw=*) kind=syscall ;;
+		*=*) return ;;
+		*)
+			compopt -o nospace 2>/dev/null
+			mapfile -t COMPREPLY < <(compgen -W "trace= signal= status= trace-fds= abbrev= verbose= raw= read= write= quiet= decode-fds= decode-pids=" -- "$cur")
+			[[ $cur && ! ${COMPREPLY[*]} ]] || return
+			kind=syscall ;;
+		esac
+		[[ $cur == *=* ]] && head=${cur%%=*}= && cur=${cur#*=} ;;
+	esac
+	case $kind in
+	syscall)
+		[[ $cur == *,* ]] && head+=${cur%,*}, && cur=${cur##*,}
+		mapfile -t COMPREPLY < <(compgen -P "$head" -W "$("$espy" list syscalls 2>/dev/null | { while read -r _ name _; do echo "$name"; done; })
+			%file %desc %process %network %signal %ipc %memory %clock %creds %pure %stat %lstat %fstat %%stat %statfs %fstatfs %%statfs" -- "$cur") ;;
+	file|dir|user|signal|pid|-) ;;
+	*)
+		[[ $cur == *,* ]] && head=${cur%,*}, && cur=${cur##*,}
+		mapfile -t COMPREPLY < <(compgen -P "$head" -W "$kind" -- "$cur") ;;
+	esac
+}
+
+_espy() {
+	local espy=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} sub=${COMP_WORDS[1]} row i
+	local -A arg=() kind=()
+	local -a names=() words=()
+
+	COMPREPLY=()
+	if ((COMP_CWORD == 1)); then
+		mapfile -t COMPREPLY < <(compgen -W "$("$espy" --list-options 2>/dev/null) help --help --version" -- "$cur")
+		return
+	fi
+	while IFS=$'\t' read -ra row; do
+		for i in "${row[0]}" "${row[1]}"; do
+			[[ $i == - ]] && continue
+			arg[$i]=${row[2]} kind[$i]=${row[3]}
+			names+=("$i")
+		done
+	done < <("$espy" --list-options "$sub" 2>/dev/null)
+
+	# Readline cuts words at "=" and ":": put --name=value together again.
+	for ((i = 2; i <= COMP_CWORD; i++)); do
+		if [[ ${COMP_WORDS[i]} == = || (${#words[@]} -gt 0 && ${words[-1]} == *=) ]] && ((${#words[@]})); then
+			words[-1]+=${COMP_WORDS[i]}
+		else
+			words+=("${COMP_WORDS[i]}")
+		fi
+	done
+
+	# Where the command begins that is to be traced.
+	local n=${#words[@]} w
+	for ((i = 0; i < n - 1; i++)); do
+		w=${words[i]}
+		[[ $w == -- ]] && { i=$((i + 1)); break; }
+		[[ $w == -* ]] || break
+		[[ $w == *=* ]] && continue
+		[[ $w == -[!-]* && ${arg[${w:0:2}]} == required && ${#w} -gt 2 ]] && continue
+		if [[ ${arg[$w]} == required ]]; then
+			if ((i + 1 == n - 1)); then
+				w=${kind[$w]}
+				_espy_value "$espy" "$w" "${words[n-1]}"
+				# Readline replaces only what stands behind the last "=".
+				[[ $cur == = ]] && cur=
+				COMPREPLY=("${COMPREPLY[@]#"${words[n-1]%"$cur"}"}")
+				return
+			fi
+			i=$((i + 1))
+		fi
+	done
+	w=${words[n-1]}
+	if ((i < n - 1)) || [[ $w != -* ]]; then
+		case $sub in
+		trace)
+			if ((i < n - 1)) && declare -F _command_offset >/dev/null; then
+				_command_offset $((COMP_CWORD - (n - 1 - i)))
+			elif ((i < n - 1)); then
+				_espy_value "$espy" file "$cur"
+			else
+				mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+			fi ;;
+		list) mapfile -t COMPREPLY < <(compgen -W "syscalls hooks" -- "$cur") ;;
+		help) mapfile -t COMPREPLY < <(compgen -W "$("$espy" --list-options 2>/dev/null)" -- "$cur") ;;
+		esac
+		return
+	fi
+	if [[ $w == --*=* ]]; then
+		# Only what stands behind the "=" is replaced.
+		[[ $cur == = ]] && cur=
+		_espy_value "$espy" "${kind[${w%%=*}]:--}" "$cur"
+		return
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "${names[*]}" -- "$w")
+}
+complete -F _espy espy

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * -D: the command takes the place of this process, so that its parent, its number and its terminal are what they
+ * would be without a tracer; the tracer is a grandchild that attaches to it.
+ *
+ *      caller ---- waits ------------------------- execve(PROG)
+ *         \-- child (ends at once) -- grandchild: attaches, lets the caller go, traces
+ *
+ * The caller waits without any system call, since the first one that is seen shall be the execve.
+ */
+#include "cli/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { GO_WAIT, GO_READY, GO_RUN, GO_FAILED };
+
+/* A tracer that was killed before it could say a word must not hold the command for ever. */
+#define PATIENCE_S 10
+
+static time_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts); /* without entering the kernel */
+	return ts.tv_sec;
+}
+
+static void wait_for_word(int *go)
+{
+	const time_t end = now() + PATIENCE_S;
+
+	/* Until the grandchild is there to attach, no call of ours can be seen: no need to spin. */
+	while (__atomic_load_n(go, __ATOMIC_ACQUIRE) == GO_WAIT && now() < end)
+		usleep(1000);
+	while (__atomic_load_n(go, __ATOMIC_ACQUIRE) == GO_READY && now() < end)
+		for (int i = 0; i < 1000; i++)
+			__builtin_ia32_pause();
+}
+
+static void become_command(const struct espy_cli *cli, const struct espy_launch *l, int *go)
+{
+	const struct espy_command *c = &l->command;
+
+	wait_for_word(go);
+	if (__atomic_load_n(go, __ATOMIC_ACQUIRE) == GO_FAILED)
+		_exit(1);
+	execve(c->path, c->argv, c->envp);
+	espy_cli__say(cli, "exec: %s: %s", c->path, strerror(errno));
+	_exit(1);
+}
+
+int espy_daemonize(const struct espy_cli *cli, const struct espy_launch *l, unsigned how, pid_t *pid, int **go)
+{
+	pid_t self = getpid();
+	int *word = mmap(NULL, sizeof(*word), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (word == MAP_FAILED) {
+		int err = -errno;
+
+		espy_cli__say(cli, "-D: %s", strerror(-err));
+		return err;
+	}
+	pid_t child = fork();
+	if (child < 0) {
+		int err = -errno;
+
+		espy_cli__say(cli, "fork: %s", strerror(-err));
+		munmap(word, sizeof(*word));
+		return err;
+	}
+	if (child > 0) {
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+#ifdef PR_SET_PTRACER
+		/* With Yama a process may be attached to by its ancestors only, unless it agrees. */
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+#endif
+		if (l->command.child_setup(l->command.child_ctx))
+			_exit(1);
+		become_command(cli, l, word);
+	}
+	pid_t grandchild = fork();
+	if (grandchild) {
+		if (grandchild < 0)
+			__atomic_store_n(word, GO_FAILED, __ATOMIC_RELEASE);
+		_exit(0);
+	}
+	if (how == 2)
+		setpgid(0, 0);
+	else if (how == 3)
+		setsid();
+	*pid = self;
+	*go = word;
+	__atomic_store_n(word, GO_READY, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void espy_daemonize__go(int *go, bool ok)
+{
+	__atomic_store_n(go, ok ? GO_RUN : GO_FAILED, __ATOMIC_RELEASE);
+}

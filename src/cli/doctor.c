@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `espy doctor`: what this machine allows, what not, why, and what would allow it. Looks only; changes nothing. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/commands.h"
+#include "cli/doctor_checks.h"
+#include "source/choose.h"
+
+struct doctor_args {
+	bool help;
+};
+
+static int do_doctor(void *ctx, const struct espy_opt_use *use)
+{
+	(void)use;
+	((struct doctor_args *)ctx)->help = true;
+	return 0;
+}
+
+static const struct espy_opt doctor_opts[] = {
+	{ .letter = 'h', .name = "help", .handle = do_doctor, .help = "print this text and exit" },
+};
+const struct espy_opt_group espy_doctor_groups[] = { { "Options", doctor_opts, 1 } };
+
+static void help(void)
+{
+	fputs("Usage: espy doctor\n"
+	      "Say what of espy works on this machine for this user, what does not, why, and what would allow it.\n", stdout);
+	espy_opts__help(stdout, espy_doctor_groups, 1);
+	fputs("\nExit status: 0 if tracing is possible by any source, else 1.\n", stdout);
+}
+
+static void put(const char *name, enum espy_finding state, const char *detail, const char *way)
+{
+	static const char *const words[] = {
+		[ESPY_FINDING_YES] = "yes", [ESPY_FINDING_NO] = "no", [ESPY_FINDING_PARTLY] = "partly", [ESPY_FINDING_INFO] = "-",
+	};
+
+	printf("%-28s %-7s %s\n", name, words[state], detail);
+	if (way[0])
+		printf("%-36s -> %s\n", "", way);
+}
+
+static void put_caps(const struct espy_source_ops *ops)
+{
+	static const struct { unsigned cap; const char *text; } caps[] = {
+		{ ESPY_SRC_PASSIVE, "never stops a task" },
+		{ ESPY_SRC_SYSTEM_WIDE, "watches cgroups and the whole system (--cgroup, --all)" },
+		{ ESPY_SRC_COUNT, "counts in the kernel (-c)" },
+		{ ESPY_SRC_ENTER, "shows every call as it begins" },
+		{ ESPY_SRC_TAMPER, "can change results" },
+	};
+
+	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
+		printf("  %-26s %-7s %s\n", "", ops->caps & caps[i].cap ? "yes" : "no", caps[i].text);
+}
+
+static bool put_sources(void)
+{
+	bool any = false;
+
+	fputs("\nSources of events, best first:\n", stdout);
+	for (size_t i = 0; espy_sources[i]; i++) {
+		char why[512] = "", name[64];
+		int err = espy_sources[i]->probe(why, sizeof(why));
+
+		snprintf(name, sizeof(name), "  %s", espy_sources[i]->name);
+		put(name, err ? ESPY_FINDING_NO : ESPY_FINDING_YES, err && !why[0] ? strerror(-err) : why, "");
+		if (!err)
+			put_caps(espy_sources[i]);
+		any |= !err;
+	}
+	return any;
+}
+
+int espy_cmd_doctor(const struct espy_cli *cli, int argc, char **argv)
+{
+	struct doctor_args a = { 0 };
+	struct espy_check_result r;
+	int first;
+
+	if (espy_opts__parse(cli, espy_doctor_groups, 1, &a, argc, argv, &first))
+		return 1;
+	if (a.help) {
+		help();
+		return 0;
+	}
+	if (argv[first]) {
+		espy_cli__usage(cli, "'%s': the doctor takes no words", argv[first]);
+		return 1;
+	}
+	for (size_t i = 0; espy_checks[i].name; i++) {
+		r = (struct espy_check_result){ .state = ESPY_FINDING_NO };
+		espy_checks[i].run(&r);
+		put(espy_checks[i].name, r.state, r.detail, r.way);
+		/* A check may have forked: nothing that is buffered may be written twice. */
+		fflush(stdout);
+	}
+	bool any = put_sources();
+	printf("\n%s\n", any ? "Tracing is possible." : "Tracing is not possible here: see the lines that say no.");
+	return any ? 0 : 1;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/doctor_checks.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#define CAP_BPF 39
+#endif
+#define PTRACE_GET_SYSCALL_INFO_OP 0x420e
+/* Inode of the first pid namespace (include/linux/proc_ns.h of the kernel). */
+#define FIRST_PID_NS 0xeffffffcu
+
+static void say(struct espy_check_result *r, enum espy_finding state, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void say(struct espy_check_result *r, enum espy_finding state, const char *fmt, ...)
+{
+	va_list ap;
+
+	r->state = state;
+	va_start(ap, fmt);
+	vsnprintf(r->detail, sizeof(r->detail), fmt, ap);
+	va_end(ap);
+}
+
+static void way(struct espy_check_result *r, const char *text)
+{
+	snprintf(r->way, sizeof(r->way), "%s", text);
+}
+
+/* The first line of a small file, without its newline. 0 or -errno. */
+static int read_line(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	ssize_t n = read(fd, buf, size - 1);
+	int err = n < 0 ? -errno : 0;
+	close(fd);
+	buf[n > 0 ? n : 0] = 0;
+	buf[strcspn(buf, "\n")] = 0;
+	return err;
+}
+
+/* A line "Name:\tvalue" of /proc/self/status as a hexadecimal or decimal number. */
+static bool status_number(const char *name, int base, uint64_t *out)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+	size_t len = strlen(name);
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, len) && line[len] == ':') {
+			*out = strtoull(line + len + 1, NULL, base);
+			found = true;
+		}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool has_cap(unsigned cap)
+{
+	uint64_t caps;
+
+	return status_number("CapEff", 16, &caps) && caps >> cap & 1;
+}
+
+static bool may_bpf(void)
+{
+	return has_cap(CAP_SYS_ADMIN) || (has_cap(CAP_BPF) && has_cap(CAP_PERFMON));
+}
+
+static void check_kernel(struct espy_check_result *r)
+{
+	struct utsname u;
+	unsigned major = 0, minor = 0;
+
+	uname(&u);
+	sscanf(u.release, "%u.%u", &major, &minor);
+	if (major > 5 || (major == 5 && minor >= 15)) {
+		say(r, ESPY_FINDING_YES, "Linux %s (bpf: 5.15 or newer, ptrace: 5.3 or newer)", u.release);
+	} else if (major == 5 && minor >= 3) {
+		say(r, ESPY_FINDING_PARTLY, "Linux %s: ptrace only (bpf: 5.15 or newer)", u.release);
+		way(r, "a newer kernel");
+	} else {
+		say(r, ESPY_FINDING_NO, "Linux %s is too old (ptrace: 5.3 or newer)", u.release);
+		way(r, "a newer kernel");
+	}
+}
+
+static void check_arch(struct espy_check_result *r)
+{
+	struct utsname u;
+
+	uname(&u);
+	if (!strcmp(u.machine, "x86_64"))
+		say(r, ESPY_FINDING_YES, "%s", u.machine);
+	else
+		say(r, ESPY_FINDING_NO, "%s: this version knows the system calls of x86_64 (and its 32-bit ABIs)", u.machine);
+}
+
+static void check_user(struct espy_check_result *r)
+{
+	static const struct { unsigned cap; const char *name; } caps[] = {
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" }, { CAP_BPF, "CAP_BPF" }, { CAP_PERFMON, "CAP_PERFMON" },
+		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" }, { CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE" },
+	};
+	char list[160] = "";
+
+	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
+		if (has_cap(caps[i].cap)) {
+			strncat(list, " ", sizeof(list) - strlen(list) - 1);
+			strncat(list, caps[i].name, sizeof(list) - strlen(list) - 1);
+		}
+	say(r, may_bpf() ? ESPY_FINDING_YES : ESPY_FINDING_PARTLY, "uid %u;%s", (unsigned)geteuid(), list[0] ? list : " no capabilities");
+	if (!may_bpf())
+		way(r, "for bpf: run as root, or give espy CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon+ep)");
+}
+
+static void check_userns(struct espy_check_result *r)
+{
+	char line[128];
+	unsigned long inside, outside, count;
+
+	if (read_line("/proc/self/uid_map", line, sizeof(line)) || sscanf(line, "%lu %lu %lu", &inside, &outside, &count) != 3)
+		say(r, ESPY_FINDING_INFO, "cannot be told: no /proc/self/uid_map");
+	else if (!inside && !outside && count == 4294967295ul)
+		say(r, ESPY_FINDING_YES, "the first one: capabilities count everywhere");
+	else {
+		say(r, ESPY_FINDING_PARTLY, "not the first one: capabilities count inside it only, bpf is not possible");
+		way(r, "for bpf: run espy outside of the container");
+	}
+}
+
+static void check_pidns(struct espy_check_result *r)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st))
+		say(r, ESPY_FINDING_INFO, "cannot be told: %s", strerror(errno));
+	else if (st.st_ino == FIRST_PID_NS)
+		say(r, ESPY_FINDING_YES, "the first one");
+	else
+		say(r, ESPY_FINDING_YES, "not the first one: process numbers are those of this namespace");
+}
+
+static void check_btf(struct espy_check_result *r)
+{
+	if (!access("/sys/kernel/btf/vmlinux", R_OK)) {
+		say(r, ESPY_FINDING_YES, "/sys/kernel/btf/vmlinux");
+		return;
+	}
+	say(r, ESPY_FINDING_NO, "/sys/kernel/btf/vmlinux: %s", strerror(errno));
+	way(r, errno == ENOENT ? "a kernel built with CONFIG_DEBUG_INFO_BTF=y, and sysfs on /sys" : "read permission");
+}
+
+static void check_bpf_sysctl(struct espy_check_result *r)
+{
+	char v[32];
+
+	if (read_line("/proc/sys/kernel/unprivileged_bpf_disabled", v, sizeof(v)))
+		say(r, ESPY_FINDING_INFO, "not to be had");
+	else
+		say(r, ESPY_FINDING_INFO, "%s: bpf(2) without privilege is %s; espy needs CAP_BPF and CAP_PERFMON in any case", v,
+		    v[0] == '0' ? "allowed" : "refused");
+}
+
+static void check_lockdown(struct espy_check_result *r)
+{
+	char v[128];
+
+	if (read_line("/sys/kernel/security/lockdown", v, sizeof(v))) {
+		say(r, ESPY_FINDING_YES, "no lockdown");
+	} else if (strstr(v, "[confidentiality]")) {
+		say(r, ESPY_FINDING_NO, "confidentiality: BPF programs may not read memory");
+		way(r, "for bpf: boot with lockdown=integrity or none");
+	} else {
+		say(r, ESPY_FINDING_YES, "%s", v);
+	}
+}
+
+static void probed(struct espy_check_result *r, int probe, const char *since)
+{
+	if (!may_bpf()) {
+		say(r, ESPY_FINDING_INFO, "cannot be asked without CAP_BPF and CAP_PERFMON");
+	} else if (probe > 0) {
+		say(r, ESPY_FINDING_YES, "Linux %s or newer has it", since);
+	} else {
+		say(r, ESPY_FINDING_NO, "the kernel refuses it%s%s", probe < 0 ? ": " : "", probe < 0 ? strerror(-probe) : "");
+		way(r, "a kernel with CONFIG_BPF_SYSCALL=y and the feature");
+	}
+}
+
+static int silent(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	(void)level;
+	(void)fmt;
+	(void)ap;
+	return 0;
+}
+
+static void check_ringbuf(struct espy_check_result *r)
+{
+	libbpf_set_print(silent);
+	probed(r, may_bpf() ? libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) : 0, "5.8");
+}
+
+static void check_task_storage(struct espy_check_result *r)
+{
+	libbpf_set_print(silent);
+	probed(r, may_bpf() ? libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) : 0, "5.11");
+}
+
+static void check_raw_tp(struct espy_check_result *r)
+{
+	libbpf_set_print(silent);
+	probed(r, may_bpf() ? libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL) : 0, "4.17");
+}
+
+static void check_tracefs(struct espy_check_result *r)
+{
+	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	char path[96];
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, sizeof(path), "%s/events/raw_syscalls", places[i]);
+		if (!access(path, R_OK)) {
+			say(r, ESPY_FINDING_YES, "%s", places[i]);
+			return;
+		}
+	}
+	bool denied = errno == EACCES;
+	say(r, ESPY_FINDING_NO, denied ? "not readable for this user" : "not mounted, or a kernel without system call events");
+	way(r, denied ? "root" : "mount -t tracefs tracefs /sys/kernel/tracing; a kernel with CONFIG_FTRACE_SYSCALLS=y");
+}
+
+static void check_paranoid(struct espy_check_result *r)
+{
+	char v[32];
+
+	if (read_line("/proc/sys/kernel/perf_event_paranoid", v, sizeof(v)))
+		say(r, ESPY_FINDING_INFO, "not to be had: a kernel without perf events");
+	else
+		say(r, ESPY_FINDING_INFO, "%s: perf events of %s for users without CAP_PERFMON", v,
+		    atoi(v) >= 2 ? "user space only, or none," : atoi(v) == 1 ? "their own processes" : "the system");
+}
+
+static void check_yama(struct espy_check_result *r)
+{
+	char v[32];
+
+	if (read_line("/proc/sys/kernel/yama/ptrace_scope", v, sizeof(v))) {
+		say(r, ESPY_FINDING_YES, "no Yama: -p works on every process of the same user");
+		return;
+	}
+	int scope = atoi(v);
+	if (!scope || (scope < 3 && has_cap(CAP_SYS_PTRACE))) {
+		say(r, ESPY_FINDING_YES, "%d", scope);
+	} else if (scope == 1) {
+		say(r, ESPY_FINDING_PARTLY, "1: ptrace reaches commands that espy starts; -p needs CAP_SYS_PTRACE");
+		way(r, "for -p: root, or sysctl kernel.yama.ptrace_scope=0");
+	} else {
+		say(r, ESPY_FINDING_NO, "%d: %s", scope, scope == 2 ? "ptrace needs CAP_SYS_PTRACE" : "nobody may use ptrace until the next boot");
+		way(r, scope == 2 ? "root, or sysctl kernel.yama.ptrace_scope=1" : "remove the setting and boot again");
+	}
+}
+
+static void check_seccomp(struct espy_check_result *r)
+{
+	char v[256];
+	uint64_t mode = 0;
+
+	if (read_line("/proc/sys/kernel/seccomp/actions_avail", v, sizeof(v)) || !strstr(v, "trace")) {
+		say(r, ESPY_FINDING_NO, "no filter that asks a tracer: under ptrace every call stops, wanted or not");
+		way(r, "a kernel with CONFIG_SECCOMP_FILTER=y");
+		return;
+	}
+	status_number("Seccomp", 10, &mode);
+	say(r, ESPY_FINDING_YES, mode ? "usable; espy itself runs under a filter, which may refuse ptrace or bpf" :
+	    "usable: under ptrace only the calls that are wanted stop");
+}
+
+/* A child that lets itself be traced: asked for real, since a container's filter may refuse any part of it. */
+static void check_ptrace(struct espy_check_result *r)
+{
+	struct { uint64_t words[16]; } info;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(errno & 0xff);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+		say(r, ESPY_FINDING_NO, "fork: %s", strerror(errno));
+		return;
+	}
+	if (!WIFSTOPPED(status)) {
+		say(r, ESPY_FINDING_NO, "PTRACE_TRACEME: %s", strerror(WIFEXITED(status) ? WEXITSTATUS(status) : EPERM));
+		way(r, "in a container: --cap-add=SYS_PTRACE, or a seccomp profile that allows ptrace");
+		return;
+	}
+	long n = ptrace((enum __ptrace_request)PTRACE_GET_SYSCALL_INFO_OP, pid, sizeof(info), &info);
+	int err = errno;
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	if (n > 0) {
+		say(r, ESPY_FINDING_YES, "PTRACE_GET_SYSCALL_INFO works");
+	} else {
+		say(r, ESPY_FINDING_NO, "PTRACE_GET_SYSCALL_INFO: %s", strerror(err));
+		way(r, "Linux 5.3 or newer");
+	}
+}
+
+static void check_vm_readv(struct espy_check_result *r)
+{
+	char from = 'x', to = 0;
+	struct iovec local = { &to, 1 }, remote = { &from, 1 };
+
+	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1) {
+		say(r, ESPY_FINDING_YES, "memory of other processes can be read at once");
+	} else {
+		say(r, ESPY_FINDING_NO, "%s", strerror(errno));
+		way(r, "a kernel with CONFIG_CROSS_MEMORY_ATTACH=y, or a container profile that allows process_vm_readv");
+	}
+}
+
+const struct espy_check espy_checks[] = {
+	{ "kernel", check_kernel },
+	{ "architecture", check_arch },
+	{ "user and capabilities", check_user },
+	{ "user namespace", check_userns },
+	{ "pid namespace", check_pidns },
+	{ "BTF", check_btf },
+	{ "unprivileged_bpf_disabled", check_bpf_sysctl },
+	{ "lockdown", check_lockdown },
+	{ "BPF ring buffer", check_ringbuf },
+	{ "BPF task storage", check_task_storage },
+	{ "BPF raw tracepoints", check_raw_tp },
+	{ "tracefs", check_tracefs },
+	{ "perf_event_paranoid", check_paranoid },
+	{ "yama ptrace_scope", check_yama },
+	{ "seccomp filters", check_seccomp },
+	{ "ptrace", check_ptrace },
+	{ "process_vm_readv", check_vm_readv },
+	{ NULL, NULL },
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the doctor looks at, one function each. */
+#ifndef ESPY_CLI_DOCTOR_CHECKS_H
+#define ESPY_CLI_DOCTOR_CHECKS_H
+
+enum espy_finding { ESPY_FINDING_YES, ESPY_FINDING_NO, ESPY_FINDING_PARTLY, ESPY_FINDING_INFO };
+
+struct espy_check_result {
+	enum espy_finding state;
+	char detail[256];
+	char way[256]; /* what would allow it; "" if nothing is needed or possible */
+};
+
+struct espy_check {
+	const char *name; /* NULL ends the table */
+	void (*run)(struct espy_check_result *r);
+};
+
+extern const struct espy_check espy_checks[];
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `espy list syscalls [WHICH]`, `espy list hooks`. */
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/commands.h"
+#include "describe/builtin.h"
+#include "describe/hooks.h"
+#include "session/filter_calls.h"
+
+struct list_args {
+	const struct espy_cli *cli;
+	enum espy_abi abi;
+	bool help;
+};
+
+static int do_list(void *ctx, const struct espy_opt_use *use)
+{
+	static const char *const abis[ESPY_ABI_CNT] = {
+		[ESPY_ABI_X86_64] = "64", [ESPY_ABI_I386] = "32", [ESPY_ABI_X32] = "x32",
+	};
+	struct list_args *a = ctx;
+
+	if (use->opt->value == 'h') {
+		a->help = true;
+		return 0;
+	}
+	for (unsigned i = 0; i < ESPY_ABI_CNT; i++)
+		if (!strcmp(abis[i], use->arg)) {
+			a->abi = (enum espy_abi)i;
+			return 0;
+		}
+	return espy_cli__usage(a->cli, "invalid %s argument: '%s' (64, 32 or x32)", use->as, use->arg);
+}
+
+static const struct espy_opt list_opts[] = {
+	{ .name = "abi", .arg = ESPY_OPT_REQUIRED, .arg_name = "ABI", .handle = do_list, .value = 'a', .complete = "64 32 x32",
+	  .help = "system calls of 64 (default), 32 (i386) or x32 programs" },
+	{ .letter = 'h', .name = "help", .handle = do_list, .value = 'h', .help = "print this text and exit" },
+};
+const struct espy_opt_group espy_list_groups[] = { { "Options", list_opts, sizeof(list_opts) / sizeof(list_opts[0]) } };
+
+static void help(void)
+{
+	fputs("Usage: espy list [OPTIONS] syscalls [REGEX | %CLASS]\n"
+	      "       espy list hooks\n"
+	      "List what can be asked for: number, name, decoded or raw, and classes of each system call;\n"
+	      "hooks are the values of descriptions that are shown by code.\n", stdout);
+	espy_opts__help(stdout, espy_list_groups, 1);
+	fputs("\nClasses:", stdout);
+	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
+		printf(" %s", espy_filter_class_name(i));
+	fputc('\n', stdout);
+}
+
+static void put_call(const struct espy_image *img, uint32_t nr)
+{
+	const struct espy_syscall *c = &img->syscalls[nr];
+	const char *sep = "";
+
+	printf("%4u  %-28s %-9s ", nr, espy_image__str(img, c->name), c->call == ESPY_NONE ? "raw" : "described");
+	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
+		if (c->classes >> i & 1) {
+			printf("%s%s", sep, espy_filter_class_name(i));
+			sep = ",";
+		}
+	puts(sep[0] ? "" : "-");
+}
+
+static int list_syscalls(const struct list_args *a, const char *which)
+{
+	struct espy_image img;
+	uint64_t classes = 0;
+	regex_t re;
+	size_t size;
+	unsigned found = 0;
+	const void *data = espy_builtin_image(a->abi, &size);
+	int err = espy_image__open(&img, data, size, NULL);
+
+	if (err) {
+		espy_cli__say(a->cli, "the built-in descriptions are damaged (%s): install espy again", strerror(-err));
+		return 1;
+	}
+	if (which && which[0] == '%') {
+		classes = espy_filter_class(which + 1, strlen(which + 1));
+		if (!classes) {
+			espy_cli__usage(a->cli, "unknown class '%s'", which);
+			return 1;
+		}
+	} else if (which) {
+		/* -e trace=/REGEX is written so: the same word works here. */
+		int bad = regcomp(&re, which + (which[0] == '/'), REG_EXTENDED | REG_NOSUB);
+
+		if (bad) {
+			char why[128];
+
+			regerror(bad, &re, why, sizeof(why));
+			espy_cli__say(a->cli, "regcomp: %s: %s", which, why);
+			return 1;
+		}
+	}
+	for (uint32_t nr = 0; nr < img.syscall_cnt; nr++) {
+		const char *name = espy_image__str(&img, img.syscalls[nr].name);
+
+		if (!name[0] || (classes && !(img.syscalls[nr].classes & classes)) ||
+		    (which && !classes && regexec(&re, name, 0, NULL, 0)))
+			continue;
+		put_call(&img, nr);
+		found++;
+	}
+	if (which && !classes)
+		regfree(&re);
+	if (!found) {
+		espy_cli__say(a->cli, "no system call matches '%s'", which ? which : "");
+		return 1;
+	}
+	return 0;
+}
+
+static int list_hooks(void)
+{
+	static const struct { const char *kind, *name; } rows[] = {
+#define ESPY_HOOK(id, text) { "hook", text },
+#define ESPY_NOTE(id, text) { "note", text },
+#include "describe/hooks.def"
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		printf("%s  %s\n", rows[i].kind, rows[i].name);
+	return 0;
+}
+
+int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv)
+{
+	struct list_args a = { .cli = cli, .abi = ESPY_ABI_X86_64 };
+	int first;
+
+	if (espy_opts__parse(cli, espy_list_groups, 1, &a, argc, argv, &first))
+		return 1;
+	if (a.help) {
+		help();
+		return 0;
+	}
+	const char *what = argv[first];
+	if (!what) {
+		espy_cli__usage(cli, "what to list is missing: syscalls or hooks");
+		return 1;
+	}
+	const char *which = argv[first + 1];
+	bool syscalls = !strcmp(what, "syscalls");
+	if (argv[first + (which != NULL) + 1] || (which && !syscalls)) {
+		espy_cli__usage(cli, "too many words after '%s'", what);
+		return 1;
+	}
+	if (syscalls)
+		return list_syscalls(&a, which);
+	if (!strcmp(what, "hooks"))
+		return list_hooks();
+	espy_cli__usage(cli, "cannot list '%s': syscalls or hooks", what);
+	return 1;
+}

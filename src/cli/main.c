@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The command `espy`: finds the sub-command. A link named strace is `espy trace` with strace's command line. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/commands.h"
+#include "cli/trace.h"
+
+static const struct subcommand {
+	const char *name;
+	int (*run)(const struct espy_cli *cli, int argc, char **argv);
+	const struct espy_opt_group *groups;
+	const size_t *group_cnt;
+	const char *help;
+} subcommands[] = {
+	{ "trace", espy_cmd_trace, espy_trace_groups, &espy_trace_group_cnt, "show what a program does, decoded, as it happens" },
+	{ "list", espy_cmd_list, espy_list_groups, &(const size_t){ 1 }, "list system calls, or the hooks of descriptions" },
+	{ "doctor", espy_cmd_doctor, espy_doctor_groups, &(const size_t){ 1 }, "say what this machine allows, what not, and why" },
+};
+
+struct main_args {
+	bool help, version, list_options;
+};
+
+static int do_main(void *ctx, const struct espy_opt_use *use)
+{
+	struct main_args *a = ctx;
+
+	switch (use->opt->value) {
+	case 'h': a->help = true; break;
+	case 'V': a->version = true; break;
+	case 'l': a->list_options = true; break;
+	}
+	return 0;
+}
+
+static const struct espy_opt main_opts[] = {
+	{ .letter = 'h', .name = "help", .handle = do_main, .value = 'h', .help = "print this text and exit" },
+	{ .letter = 'V', .name = "version", .handle = do_main, .value = 'V', .help = "print the version and exit" },
+	{ .name = "list-options", .handle = do_main, .value = 'l' }, /* for shell completion */
+};
+const struct espy_opt_group espy_main_groups[] = { { "Options", main_opts, sizeof(main_opts) / sizeof(main_opts[0]) } };
+
+#define SUBCOMMAND_CNT (sizeof(subcommands) / sizeof(subcommands[0]))
+
+static const char *next_subcommand(void *ctx, size_t i)
+{
+	(void)ctx;
+	return i < SUBCOMMAND_CNT ? subcommands[i].name : NULL;
+}
+
+static const struct subcommand *find(const struct espy_cli *cli, const char *name)
+{
+	for (size_t i = 0; i < SUBCOMMAND_CNT; i++)
+		if (!strcmp(subcommands[i].name, name))
+			return &subcommands[i];
+	const char *near = espy_cli__nearest(name, next_subcommand, NULL);
+	if (near)
+		espy_cli__usage(cli, "unknown command '%s' (did you mean '%s'?)", name, near);
+	else
+		espy_cli__usage(cli, "unknown command '%s'", name);
+	return NULL;
+}
+
+int espy_cmd_version(const struct espy_cli *cli, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	/* Scripts read the version of strace in this form. */
+	printf("%s\nSystem calls of Linux 7.2, text as of strace 7.2.\n"
+	       "Free software, LGPL-2.1-or-later (BPF programs GPL-2.0-only); there is no warranty.\n",
+	       cli->strace_mode ? "strace -- version 7.2 (espy " ESPY_VERSION ")" : "espy " ESPY_VERSION);
+	return 0;
+}
+
+static void help(void)
+{
+	fputs("Usage: espy COMMAND [OPTIONS] [ARGUMENTS]\n"
+	      "See what a Linux program does, without stopping it.\n"
+	      "\nCommands:\n", stdout);
+	for (size_t i = 0; i < SUBCOMMAND_CNT; i++)
+		printf("  %-14s %s\n", subcommands[i].name, subcommands[i].help);
+	espy_opts__help(stdout, espy_main_groups, 1);
+	fputs("\nTry 'espy COMMAND --help', espy(1) and espy-trace(1). Called through a link named strace, espy takes\n"
+	      "strace's command line.\n", stdout);
+}
+
+static int run_subcommand(const struct subcommand *c, const char *name, int argc, char **argv)
+{
+	char opt_name[64], try_help[64];
+	const struct espy_cli cli = { .name = name, .opt_name = opt_name, .try_help = try_help };
+
+	snprintf(opt_name, sizeof(opt_name), "%s %s", name, c->name);
+	snprintf(try_help, sizeof(try_help), "%s %s --help", name, c->name);
+	return c->run(&cli, argc, argv);
+}
+
+static int list_options(const struct espy_cli *cli, char *const *argv)
+{
+	const struct subcommand *c;
+
+	if (!argv[0]) {
+		for (size_t i = 0; i < SUBCOMMAND_CNT; i++)
+			puts(subcommands[i].name);
+		return 0;
+	}
+	c = find(cli, argv[0]);
+	if (!c)
+		return 1;
+	espy_opts__list(stdout, c->groups, *c->group_cnt);
+	return 0;
+}
+
+/* Output that could not be written is an error, however well the rest went. */
+static int finish(const char *name, int status)
+{
+	if ((fflush(stdout) || ferror(stdout)) && !status) {
+		fprintf(stderr, "%s: writing to standard output: %s\n", name, strerror(errno));
+		return 1;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *called = argc && argv[0][0] ? argv[0] : "espy";
+	const char *base = strrchr(called, '/') ? strrchr(called, '/') + 1 : called;
+	struct main_args a = { 0 };
+	int first;
+
+	if (!strcmp(base, "strace")) {
+		char try_help[4200];
+
+		snprintf(try_help, sizeof(try_help), "%s -h", called);
+		const struct espy_cli cli = { .name = called, .opt_name = called, .try_help = try_help, .strace_mode = true };
+		return finish(called, espy_cmd_trace(&cli, argc, argv));
+	}
+	char try_help[300];
+	snprintf(try_help, sizeof(try_help), "%s --help", base);
+	const struct espy_cli cli = { .name = base, .opt_name = base, .try_help = try_help };
+	if (espy_opts__parse(&cli, espy_main_groups, 1, &a, argc, argv, &first))
+		return 1;
+	if (a.version)
+		return finish(base, espy_cmd_version(&cli, 0, NULL));
+	if (a.list_options)
+		return finish(base, list_options(&cli, argv + first));
+	/* `espy help [COMMAND]` is what many type first. */
+	if (a.help || (first < argc && !strcmp(argv[first], "help"))) {
+		const struct subcommand *c = NULL;
+
+		if (!a.help && first + 1 < argc) {
+			c = find(&cli, argv[first + 1]);
+			if (!c)
+				return 1;
+		}
+		if (!c) {
+			help();
+			return finish(base, 0);
+		}
+		char *words[] = { (char *)c->name, (char *)"--help", NULL };
+		return finish(base, run_subcommand(c, base, 2, words));
+	}
+	if (first == argc) {
+		espy_cli__usage(&cli, "a command is missing: trace, list or doctor");
+		return 1;
+	}
+	const struct subcommand *c = find(&cli, argv[first]);
+	if (!c)
+		return 1;
+	return finish(base, run_subcommand(c, base, argc - first, argv + first));
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct table {
+	const struct espy_opt_group *groups;
+	size_t group_cnt;
+};
+
+/* The i-th option over all groups, or NULL. */
+static const struct espy_opt *nth(const struct table *t, size_t i)
+{
+	for (size_t g = 0; g < t->group_cnt; g++) {
+		if (i < t->groups[g].opt_cnt)
+			return &t->groups[g].opts[i];
+		i -= t->groups[g].opt_cnt;
+	}
+	return NULL;
+}
+
+void espy_cli__say(const struct espy_cli *cli, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fflush(stdout);
+	fprintf(stderr, "%s: ", cli->name);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+static void try_help(const struct espy_cli *cli)
+{
+	fprintf(stderr, "Try '%s' for more information.\n", cli->try_help);
+}
+
+int espy_cli__usage(const struct espy_cli *cli, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fflush(stdout);
+	fprintf(stderr, "%s: ", cli->opt_name);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	try_help(cli);
+	return -EINVAL;
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) that make b of a; more than limit counts as limit + 1. */
+static unsigned distance(const char *a, const char *b, unsigned limit)
+{
+	enum { MAX = 40 };
+	unsigned rows[3][MAX + 1];
+	size_t la = strlen(a), lb = strlen(b);
+
+	if (la > MAX || lb > MAX || (la > lb ? la - lb : lb - la) > limit)
+		return limit + 1;
+	for (size_t j = 0; j <= lb; j++)
+		rows[0][j] = (unsigned)j;
+	for (size_t i = 1; i <= la; i++) {
+		unsigned *cur = rows[i % 3], *prev = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+
+		cur[0] = (unsigned)i;
+		for (size_t j = 1; j <= lb; j++) {
+			unsigned best = prev[j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (prev[j] + 1 < best)
+				best = prev[j] + 1;
+			if (cur[j - 1] + 1 < best)
+				best = cur[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+				best = before[j - 2] + 1;
+			cur[j] = best;
+		}
+	}
+	return rows[la % 3][lb];
+}
+
+const char *espy_cli__nearest(const char *typed, const char *(*next)(void *ctx, size_t i), void *ctx)
+{
+	/* A third of the word may be wrong: more is guessing. */
+	unsigned best = (unsigned)strlen(typed) / 3 + 1;
+	const char *word, *found = NULL;
+
+	for (size_t i = 0; (word = next(ctx, i)); i++) {
+		unsigned d = distance(typed, word, best);
+
+		if (d < best) {
+			best = d;
+			found = word;
+		}
+	}
+	return found;
+}
+
+static const char *next_name(void *ctx, size_t i)
+{
+	const struct espy_opt *o = nth(ctx, i);
+
+	return !o ? NULL : o->name ? o->name : "";
+}
+
+static int unknown_long(const struct espy_cli *cli, struct table *t, const char *word, size_t len)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)len, word);
+	const char *near = cli->strace_mode ? NULL : espy_cli__nearest(name, next_name, t);
+	if (!near || !near[0])
+		return espy_cli__usage(cli, "unrecognized option '--%s'", word);
+	fprintf(stderr, "%s: unrecognized option '--%s' (did you mean '--%s'?)\n", cli->opt_name, word, near);
+	try_help(cli);
+	return -EINVAL;
+}
+
+/* By full name or by a beginning that only one option has. NULL with the message said. */
+static const struct espy_opt *find_long(const struct espy_cli *cli, struct table *t, const char *word, size_t len)
+{
+	const struct espy_opt *o, *found = NULL;
+	bool several = false;
+
+	for (size_t i = 0; (o = nth(t, i)); i++) {
+		if (!o->name || strncmp(o->name, word, len))
+			continue;
+		if (!o->name[len])
+			return o;
+		/* Two names of one thing are no ambiguity. */
+		if (found && (found->handle != o->handle || found->value != o->value || found->arg != o->arg))
+			several = true;
+		else if (!found)
+			found = o;
+	}
+	if (several) {
+		fprintf(stderr, "%s: option '--%s' is ambiguous; possibilities:", cli->opt_name, word);
+		for (size_t i = 0; (o = nth(t, i)); i++)
+			if (o->name && !strncmp(o->name, word, len))
+				fprintf(stderr, " '--%s'", o->name);
+		fputc('\n', stderr);
+		try_help(cli);
+		return NULL;
+	}
+	if (!found)
+		unknown_long(cli, t, word, len);
+	return found;
+}
+
+/* Returns how many words of argv were used, or -EINVAL. */
+static int parse_long(const struct espy_cli *cli, struct table *t, void *ctx, char *const *argv)
+{
+	const char *word = argv[0] + 2;
+	size_t len = strcspn(word, "=");
+	const struct espy_opt *o = find_long(cli, t, word, len);
+	char as[80];
+	int used = 1;
+
+	if (!o)
+		return -EINVAL;
+	snprintf(as, sizeof(as), "--%s", o->name);
+	struct espy_opt_use use = { .opt = o, .as = as, .arg = word[len] ? word + len + 1 : NULL };
+	if (use.arg && o->arg == ESPY_OPT_NONE)
+		return espy_cli__usage(cli, "option '%s' doesn't allow an argument", as);
+	if (!use.arg && o->arg == ESPY_OPT_REQUIRED) {
+		if (!argv[1])
+			return espy_cli__usage(cli, "option '%s' requires an argument", as);
+		use.arg = argv[1];
+		used = 2;
+	}
+	int err = o->handle(ctx, &use);
+	return err ? err : used;
+}
+
+static int parse_letters(const struct espy_cli *cli, struct table *t, void *ctx, char *const *argv)
+{
+	for (const char *p = argv[0] + 1; *p; p++) {
+		const struct espy_opt *o;
+		char as[3] = { '-', *p, 0 };
+		size_t i = 0;
+
+		while ((o = nth(t, i)) && o->letter != *p)
+			i++;
+		if (!o)
+			return espy_cli__usage(cli, "invalid option -- '%c'", *p);
+		struct espy_opt_use use = { .opt = o, .as = as, .by_letter = true };
+		if (o->arg != ESPY_OPT_REQUIRED) {
+			int err = o->handle(ctx, &use);
+
+			if (err)
+				return err;
+			continue;
+		}
+		use.arg = p[1] ? p + 1 : argv[1];
+		if (!use.arg)
+			return espy_cli__usage(cli, "option requires an argument -- '%c'", *p);
+		int err = o->handle(ctx, &use);
+		return err ? err : p[1] ? 1 : 2;
+	}
+	return 1;
+}
+
+int espy_opts__parse(const struct espy_cli *cli, const struct espy_opt_group *groups, size_t group_cnt, void *ctx,
+		     int argc, char *const *argv, int *first)
+{
+	struct table t = { groups, group_cnt };
+	int i = 1;
+
+	while (i < argc) {
+		if (argv[i][0] != '-' || !argv[i][1])
+			break;
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		int n = argv[i][1] == '-' ? parse_long(cli, &t, ctx, argv + i) : parse_letters(cli, &t, ctx, argv + i);
+		if (n < 0)
+			return n;
+		i += n;
+	}
+	*first = i;
+	return 0;
+}
+
+/* Text from column `indent` on, broken at blanks before column 80. */
+static void put_wrapped(FILE *f, const char *text, int indent)
+{
+	int col = indent;
+
+	while (*text) {
+		int len = (int)strcspn(text, " \n");
+
+		if (col > indent && col + 1 + len > 79) {
+			fprintf(f, "\n%*s", indent, "");
+			col = indent;
+		} else if (col > indent) {
+			fputc(' ', f);
+			col++;
+		}
+		fwrite(text, 1, (size_t)len, f);
+		col += len;
+		text += len;
+		while (*text == ' ')
+			text++;
+		if (*text == '\n') {
+			text++;
+			fprintf(f, "\n%*s", indent, "");
+			col = indent;
+		}
+	}
+	fputc('\n', f);
+}
+
+void espy_opts__help(FILE *f, const struct espy_opt_group *groups, size_t group_cnt)
+{
+	enum { INDENT = 17 };
+
+	for (size_t g = 0; g < group_cnt; g++) {
+		bool any = false;
+
+		for (size_t i = 0; i < groups[g].opt_cnt; i++)
+			any |= groups[g].opts[i].help != NULL;
+		if (!any)
+			continue;
+		fprintf(f, "\n%s:\n", groups[g].title);
+		for (size_t i = 0; i < groups[g].opt_cnt; i++) {
+			const struct espy_opt *o = &groups[g].opts[i];
+			int col = 2;
+
+			if (!o->help)
+				continue;
+			fputs("  ", f);
+			if (o->letter)
+				col += fprintf(f, "-%c%s%s", o->letter, o->arg == ESPY_OPT_REQUIRED ? " " : "",
+					       o->arg == ESPY_OPT_REQUIRED ? o->arg_name : "");
+			if (o->name)
+				col += fprintf(f, "%s--%s", o->letter ? ", " : "", o->name);
+			if (o->name && o->arg == ESPY_OPT_REQUIRED)
+				col += fprintf(f, "=%s", o->arg_name);
+			if (o->name && o->arg == ESPY_OPT_OPTIONAL)
+				col += fprintf(f, "[=%s]", o->arg_name);
+			if (col >= INDENT - 1)
+				fprintf(f, "\n%*s", INDENT, "");
+			else
+				fprintf(f, "%*s", INDENT - col, "");
+			put_wrapped(f, o->help, INDENT);
+		}
+	}
+}
+
+void espy_opts__list(FILE *f, const struct espy_opt_group *groups, size_t group_cnt)
+{
+	static const char *const kinds[] = {
+		[ESPY_OPT_NONE] = "none", [ESPY_OPT_REQUIRED] = "required", [ESPY_OPT_OPTIONAL] = "optional",
+	};
+
+	for (size_t g = 0; g < group_cnt; g++)
+		for (size_t i = 0; i < groups[g].opt_cnt; i++) {
+			const struct espy_opt *o = &groups[g].opts[i];
+
+			if (!o->help)
+				continue;
+			if (o->letter)
+				fprintf(f, "-%c\t", o->letter);
+			else
+				fputs("-\t", f);
+			if (o->name)
+				fprintf(f, "--%s\t", o->name);
+			else
+				fputs("-\t", f);
+			fprintf(f, "%s\t%s\t", kinds[o->arg], o->complete ? o->complete : "-");
+			fprintf(f, "%.*s\n", (int)strcspn(o->help, "\n"), o->help);
+		}
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the command line of `espy trace` (and of strace) says, gathered before anything is started. */
+#ifndef ESPY_CLI_TRACE_H
+#define ESPY_CLI_TRACE_H
+
+#include "cli/options.h"
+#include "describe/image.h"
+#include "session/session.h"
+
+/* A list that grows; the strings are argv's own. */
+struct espy_words {
+	const char **v;
+	size_t cnt;
+};
+
+struct espy_trace_args {
+	const struct espy_cli *cli;
+	struct espy_session_opts o;
+	struct espy_filter filter;
+	struct espy_image images[ESPY_ABI_CNT];
+	const struct espy_image *image_ptrs[ESPY_ABI_CNT];
+	pid_t *pids;
+	size_t pid_cnt;
+	struct espy_words env_edits, describe, paths;
+	const char *user, *argv0;
+	/* How often a letter was given, and whether its long form was: the two exclude each other. */
+	unsigned t_cnt, x_cnt, y_cnt, q_cnt, D_cnt, f_cnt, T_cnt;
+	bool long_time, long_hex, long_fds, long_quiet, long_daemon, long_pids;
+	bool comm_letter;
+	bool output_separately;
+	unsigned daemonize;      /* 1-3 */
+	const char *status_word; /* -z or -Z, as typed last */
+	bool status_twice;
+	bool help, version;
+	char *const *command;    /* PROG [ARGS] */
+};
+
+extern const struct espy_opt_group espy_trace_groups[];
+extern const size_t espy_trace_group_cnt;
+
+/* Opens the built-in descriptions and sets the defaults. 0 or -errno, said. */
+int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli);
+/* Combinations: refused (-EINVAL, said), or warned about; derives what several options decide together. */
+int espy_trace_args__check(struct espy_trace_args *a);
+void espy_trace_args__free(struct espy_trace_args *a);
+
+/* One -e expression that selects nothing (status=, quiet=, decode-fds=, decode-pids=): 1 taken, 0 not one of these, -EINVAL said. */
+int espy_trace_qualifier(struct espy_trace_args *a, const char *expr);
+
+int espy_words__add(struct espy_words *w, const char *s);
+
+/* The command: its file found as the shell would find it, its environment, its user. */
+struct espy_launch {
+	struct espy_command command;
+	char *path;
+	char **argv, **envp;
+	const struct espy_cli *cli;
+	bool switch_user;
+	uid_t uid, euid;
+	gid_t gid, egid;
+	gid_t *groups;
+	int group_cnt;
+	pid_t *shared_pid; /* one page shared with the child: it writes its pid */
+};
+/* 0, or -errno with the reason said. */
+int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a);
+void espy_launch__free(struct espy_launch *l);
+
+/* Signals of the tracer itself. */
+struct espy_session;
+void espy_signals__install(unsigned interruptible);
+/* Async-signal-safe: what a command started by us shall find. */
+void espy_signals__restore(void);
+void espy_signals__session(struct espy_session *s);
+int espy_signals__caught(void);
+
+/*
+ * -D: this process becomes the command, a grandchild traces it. In the grandchild: 0 and *pid is the process
+ * to attach to. In the caller: never returns. -errno, said.
+ */
+int espy_daemonize(const struct espy_cli *cli, const struct espy_launch *l, unsigned how, pid_t *pid, int **go);
+/* Attached: let it run; or not: end it. */
+void espy_daemonize__go(int *go, bool ok);
+
+#endif

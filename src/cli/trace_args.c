@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What several options of `espy trace` decide together: defaults, combinations that make no sense, warnings. */
+#include "cli/trace.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include "describe/builtin.h"
+
+int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
+{
+	*a = (struct espy_trace_args){ .cli = cli };
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		size_t size;
+		const void *data = espy_builtin_image((enum espy_abi)abi, &size);
+		int err = espy_image__open(&a->images[abi], data, size, NULL);
+
+		if (err) {
+			espy_cli__say(cli, "the built-in descriptions are damaged (%s): install espy again", strerror(-err));
+			return err;
+		}
+		a->image_ptrs[abi] = &a->images[abi];
+	}
+	espy_filter__init(&a->filter, a->image_ptrs);
+	a->o = (struct espy_session_opts){
+		.progname = cli->name,
+		.strace_mode = cli->strace_mode,
+		.filter = &a->filter,
+		.hang_ms = 200,
+		.text = { .str_limit = 32, .column = 40 },
+		.status = ESPY_STATUS_ALL,
+		.sort_by = ESPY_COL_TOTAL_TIME,
+	};
+	return 0;
+}
+
+void espy_trace_args__free(struct espy_trace_args *a)
+{
+	espy_filter__free(&a->filter);
+	free(a->pids);
+	free(a->env_edits.v);
+	free(a->describe.v);
+	free(a->paths.v);
+}
+
+/* A letter that counts and its long form say the same thing in two ways. */
+static int both(const struct espy_trace_args *a, const char *letter, const char *name)
+{
+	espy_cli__say(a->cli, "%s and %s cannot be provided simultaneously", letter, name);
+	return -EINVAL;
+}
+
+static int check_letters(struct espy_trace_args *a)
+{
+	struct espy_session_opts *o = &a->o;
+
+	if (a->t_cnt && a->long_time)
+		return both(a, "-t", "--absolute-timestamps");
+	if (a->x_cnt && a->long_hex)
+		return both(a, "-x", "--strings-in-hex");
+	if (a->y_cnt && a->long_fds)
+		return both(a, "-y", "--decode-fds");
+	if (a->q_cnt && a->long_quiet)
+		return both(a, "-q", "--quiet");
+	if (a->comm_letter && a->long_pids)
+		return both(a, "-Y", "--decode-pids");
+	if (a->D_cnt && a->long_daemon)
+		return both(a, "-D", "--daemonize");
+	if (a->D_cnt > 3)
+		return espy_cli__usage(a->cli, "Too many -D's (%u), maximum supported -D count is 3", a->D_cnt);
+	if (a->t_cnt) {
+		o->time = a->t_cnt > 2 ? ESPY_TIME_UNIX : ESPY_TIME_OF_DAY;
+		o->time_precision = a->t_cnt > 1 ? 6 : 0;
+	}
+	if (a->x_cnt)
+		o->text.hex = a->x_cnt > 1 ? ESPY_HEX_ALL : ESPY_HEX_NON_ASCII;
+	if (a->y_cnt)
+		o->fds = a->y_cnt > 1 ? ESPY_FD_ALL : ESPY_FD_PATH;
+	if (a->q_cnt)
+		o->quiet |= a->q_cnt > 2 ? ESPY_QUIET_ALL :
+			    ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY | (a->q_cnt > 1 ? ESPY_QUIET_EXIT : 0);
+	if (a->D_cnt)
+		a->daemonize = a->D_cnt;
+	a->output_separately |= a->f_cnt > 1;
+	return 0;
+}
+
+static int check_targets(struct espy_trace_args *a)
+{
+	struct espy_session_opts *o = &a->o;
+	const char *wide = o->all ? "--all" : o->cgroup ? "--cgroup" : NULL;
+
+	if (!a->command[0] && !a->pid_cnt && !wide)
+		return espy_cli__usage(a->cli, a->daemonize ? "PROG [ARGS] must be specified with -D/--daemonize" :
+				       a->cli->strace_mode ? "must have PROG [ARGS] or -p PID" :
+				       "must have PROG [ARGS], -p PID, --cgroup PATH or --all");
+	if (!a->command[0] && a->daemonize)
+		return espy_cli__usage(a->cli, "PROG [ARGS] must be specified with -D/--daemonize");
+	if (wide && (a->command[0] || a->pid_cnt))
+		return espy_cli__usage(a->cli, "%s and %s are mutually exclusive", wide, a->command[0] ? "PROG [ARGS]" : "-p/--attach");
+	if (o->all && o->cgroup)
+		return espy_cli__usage(a->cli, "--all and --cgroup are mutually exclusive");
+	if (o->kill_on_exit && a->pid_cnt)
+		return espy_cli__usage(a->cli, "--kill-on-exit and -p/--attach are mutually exclusive options");
+	if (a->daemonize && a->pid_cnt)
+		return espy_cli__usage(a->cli, "-D/--daemonize and -p/--attach are mutually exclusive");
+	return 0;
+}
+
+/* Options that change lines only do nothing for a table. */
+static void warn_no_lines(const struct espy_trace_args *a)
+{
+	const struct espy_session_opts *o = &a->o;
+	const struct { bool given; const char *what; } rows[] = {
+		{ o->show_ip, "-i/--instruction-pointer" },
+		{ o->show_nr, "-n/--syscall-number" },
+		{ o->relative_time, "-r/--relative-timestamps" },
+		{ o->time != ESPY_TIME_NONE, "-t/--absolute-timestamps" },
+		{ o->call_time, "-T/--syscall-times" },
+		{ o->fds != ESPY_FD_NONE, "-y/--decode-fds" },
+		{ o->pid_comm, "-Y/--decode-pids" },
+		{ o->text.arg_names, "-N/--arg-names" },
+		{ o->always_pid, "--always-show-pid" },
+	};
+
+	for (size_t i = 0; o->summary == ESPY_SUMMARY_ONLY && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].given)
+			espy_cli__say(a->cli, "%s has no effect with -c/--summary-only", rows[i].what);
+}
+
+static int check_summary(struct espy_trace_args *a)
+{
+	static const char c[] = "(-c/--summary-only or -C/--summary)";
+	struct espy_session_opts *o = &a->o;
+
+	if (o->summary == ESPY_SUMMARY_NONE) {
+		if (o->wall_clock)
+			return espy_cli__usage(a->cli, "-w/--summary-wall-clock must be given with %s", c);
+		if (o->column_cnt)
+			return espy_cli__usage(a->cli, "-U/--summary-columns must be given with %s", c);
+		if (o->sort_given)
+			espy_cli__say(a->cli, "-S/--summary-sort-by has no effect without %s", c);
+		return 0;
+	}
+	if (a->output_separately)
+		return espy_cli__usage(a->cli, "%s and -ff/--output-separately are mutually exclusive", c);
+	warn_no_lines(a);
+	return 0;
+}
+
+static int check_output(struct espy_trace_args *a)
+{
+	struct espy_session_opts *o = &a->o;
+	bool piped = o->output && (o->output[0] == '|' || o->output[0] == '!');
+
+	if (o->output && !o->output[piped])
+		return espy_cli__usage(a->cli, piped ? "-o '%s': a command is missing" : "-o: '%s' names no file", o->output);
+	if (piped && a->output_separately)
+		return espy_cli__usage(a->cli, "piping the output and -ff/--output-separately are mutually exclusive");
+	if (!o->output && o->append)
+		espy_cli__say(a->cli, "-A/--output-append-mode has no effect without -o/--output");
+	if (!o->output && a->output_separately && a->f_cnt < 2)
+		espy_cli__say(a->cli, "--output-separately has no effect without -o/--output");
+	if (a->output_separately && o->follow)
+		o->follow = 2;
+	return 0;
+}
+
+static void check_seccomp(struct espy_trace_args *a)
+{
+	struct espy_session_opts *o = &a->o;
+
+	if (!o->seccomp)
+		return;
+	if (a->pid_cnt)
+		espy_cli__say(a->cli, "--seccomp-bpf is not enabled for processes attached with -p");
+	if (!o->follow)
+		espy_cli__say(a->cli, "--seccomp-bpf cannot be used without -f/--follow-forks, disabling");
+	else if (o->syscall_limit)
+		espy_cli__say(a->cli, "--seccomp-bpf is not compatible with --syscall-limit, disabling");
+	if (a->pid_cnt || !o->follow || o->syscall_limit)
+		o->seccomp = false;
+	/* A task whose filter asks for a tracer that is gone would see its calls fail: it must not outlive us. */
+	o->kill_on_exit |= o->seccomp;
+}
+
+/* -P: a name is compared with what the kernel says of open files, so links in it are resolved first. */
+static int add_paths(struct espy_trace_args *a)
+{
+	for (size_t i = 0; i < a->paths.cnt; i++) {
+		const char *path = a->paths.v[i];
+		char *real = realpath(path, NULL);
+
+		int err = espy_filter__add_path(&a->filter, path);
+		if (!err && real && strcmp(real, path)) {
+			if (!(a->o.quiet & ESPY_QUIET_PATH))
+				espy_cli__say(a->cli, "Requested path \"%s\" resolved into \"%s\"", path, real);
+			err = espy_filter__add_path(&a->filter, real);
+		}
+		free(real);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int espy_trace_args__check(struct espy_trace_args *a)
+{
+	struct espy_session_opts *o = &a->o;
+	int err = check_letters(a);
+
+	if (!err)
+		err = check_targets(a);
+	if (!err)
+		err = check_summary(a);
+	if (!err)
+		err = check_output(a);
+	if (err)
+		return err;
+	check_seccomp(a);
+	if (a->status_twice)
+		espy_cli__say(a->cli, "Only the last of -z/--successful-only/-Z/--failed-only options will take effect. "
+			      "See status qualifier for more complex filters.");
+	if (!o->interruptible)
+		o->interruptible = o->output && a->command[0] && !a->daemonize ? 3 : 2;
+	o->pids = a->pids;
+	o->pid_cnt = a->pid_cnt;
+	o->describe_files = a->describe.v;
+	o->describe_file_cnt = a->describe.cnt;
+	return add_paths(a);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The values of options that are words or sets of words: tables of what may be said, and one reader for all. */
+#include "cli/trace_values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+const struct espy_word espy_words_status[] = {
+	{ "successful", ESPY_STATUS_SUCCESSFUL }, { "failed", ESPY_STATUS_FAILED },
+	{ "unfinished", ESPY_STATUS_UNFINISHED }, { "unavailable", ESPY_STATUS_UNAVAILABLE },
+	{ "detached", ESPY_STATUS_DETACHED }, { NULL, 0 },
+};
+const struct espy_word espy_words_quiet[] = {
+	{ "attach", ESPY_QUIET_ATTACH }, { "exit", ESPY_QUIET_EXIT }, { "exits", ESPY_QUIET_EXIT },
+	{ "path-resolution", ESPY_QUIET_PATH }, { "path-resolve", ESPY_QUIET_PATH },
+	{ "personality", ESPY_QUIET_PERSONALITY }, { "thread-execve", ESPY_QUIET_SUPERSEDED },
+	{ "superseded", ESPY_QUIET_SUPERSEDED }, { NULL, 0 },
+};
+const struct espy_word espy_words_fds[] = {
+	{ "path", ESPY_FDS_PATH }, { "dev", ESPY_FDS_MORE }, { "socket", ESPY_FDS_MORE }, { "pidfd", ESPY_FDS_MORE },
+	{ "signalfd", ESPY_FDS_MORE }, { "eventfd", ESPY_FDS_MORE }, { NULL, 0 },
+};
+const struct espy_word espy_words_pids[] = {
+	{ "comm", ESPY_PIDS_COMM }, { "pidns", ESPY_PIDS_NS }, { NULL, 0 },
+};
+const struct espy_word espy_words_hex[] = {
+	{ "none", ESPY_HEX_NONE }, { "non-ascii-chars", ESPY_HEX_NON_ASCII_CHARS },
+	{ "non-ascii", ESPY_HEX_NON_ASCII }, { "all", ESPY_HEX_ALL }, { NULL, 0 },
+};
+const struct espy_word espy_words_xlat[] = {
+	{ "abbrev", ESPY_XLAT_ABBREV }, { "raw", ESPY_XLAT_RAW }, { "verbose", ESPY_XLAT_VERBOSE }, { NULL, 0 },
+};
+const struct espy_word espy_words_precision[] = {
+	{ "s", 0 }, { "ms", 3 }, { "us", 6 }, { "ns", 9 }, { NULL, 0 },
+};
+const struct espy_word espy_words_time[] = {
+	{ "none", ESPY_TIME_NONE }, { "time", ESPY_TIME_OF_DAY }, { "unix", ESPY_TIME_UNIX }, { NULL, 0 },
+};
+const struct espy_word espy_words_source[] = {
+	{ "auto", ESPY_SOURCE_AUTO }, { "bpf", ESPY_SOURCE_BPF }, { "ptrace", ESPY_SOURCE_PTRACE }, { NULL, 0 },
+};
+const struct espy_word espy_words_interruptible[] = {
+	{ "1", 1 }, { "2", 2 }, { "3", 3 }, { "4", 4 }, { "anywhere", 1 }, { "waiting", 2 }, { "never", 3 },
+	{ "never_tstp", 4 }, { NULL, 0 },
+};
+const struct espy_word espy_words_daemonize[] = {
+	{ "grandchild", 1 }, { "pgroup", 2 }, { "pgrp", 2 }, { "session", 3 }, { NULL, 0 },
+};
+const struct espy_word espy_words_color[] = { { "auto", 0 }, { "never", 0 }, { "always", 1 }, { NULL, 0 } };
+/* Read with - and _ alike. */
+const struct espy_word espy_words_column[] = {
+	{ "time-percent", ESPY_COL_TIME_PERCENT }, { "time", ESPY_COL_TIME_PERCENT },
+	{ "total-time", ESPY_COL_TOTAL_TIME }, { "time-total", ESPY_COL_TOTAL_TIME },
+	{ "min-time", ESPY_COL_MIN_TIME }, { "time-min", ESPY_COL_MIN_TIME }, { "shortest", ESPY_COL_MIN_TIME },
+	{ "max-time", ESPY_COL_MAX_TIME }, { "time-max", ESPY_COL_MAX_TIME }, { "longest", ESPY_COL_MAX_TIME },
+	{ "avg-time", ESPY_COL_AVG_TIME }, { "time-avg", ESPY_COL_AVG_TIME },
+	{ "calls", ESPY_COL_CALLS }, { "count", ESPY_COL_CALLS },
+	{ "errors", ESPY_COL_ERRORS }, { "error", ESPY_COL_ERRORS },
+	{ "name", ESPY_COL_NAME }, { "syscall", ESPY_COL_NAME }, { "syscall-name", ESPY_COL_NAME },
+	{ "wall-total", ESPY_COL_WALL_TOTAL }, { "total-wall", ESPY_COL_WALL_TOTAL },
+	{ "wall-min", ESPY_COL_WALL_MIN }, { "min-wall", ESPY_COL_WALL_MIN },
+	{ "wall-max", ESPY_COL_WALL_MAX }, { "max-wall", ESPY_COL_WALL_MAX },
+	{ "wall-avg", ESPY_COL_WALL_AVG }, { "avg-wall", ESPY_COL_WALL_AVG }, { NULL, 0 },
+};
+
+static bool same_word(const char *word, const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((s[i] == '_' ? '-' : s[i]) != (word[i] == '_' ? '-' : word[i]))
+			return false;
+	return !word[len];
+}
+
+bool espy_word__find(const struct espy_word *table, const char *s, size_t len, int *value)
+{
+	for (; table->word; table++)
+		if (same_word(table->word, s, len)) {
+			*value = table->value;
+			return true;
+		}
+	return false;
+}
+
+int espy_word__set(const struct espy_word *table, const char *s, unsigned *set, char *bad, size_t bad_sz)
+{
+	unsigned all = 0, got = 0;
+	bool negate = false;
+	int value;
+
+	for (const struct espy_word *w = table; w->word; w++)
+		all |= (unsigned)w->value;
+	while (*s == '!') {
+		negate = !negate;
+		s++;
+	}
+	if (!strcmp(s, "none")) {
+		*set = negate ? all : 0;
+		return 0;
+	}
+	for (bool any = false;;) {
+		size_t len = strcspn(s, ",");
+
+		if (len == 3 && !strncmp(s, "all", 3)) {
+			got = all;
+		} else if (len && espy_word__find(table, s, len, &value)) {
+			got |= (unsigned)value;
+		} else if (len || (!any && !s[len])) {
+			snprintf(bad, bad_sz, "%.*s", (int)len, s);
+			return -EINVAL;
+		}
+		any |= len > 0;
+		if (!s[len])
+			break;
+		s += len + 1;
+		if (!*s && any)
+			break;
+	}
+	*set = negate ? all & ~got : got;
+	return 0;
+}
+
+bool espy_value__number(const char *s, unsigned long max, unsigned long *out)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)s[0]))
+		return false;
+	errno = 0;
+	*out = strtoul(s, &end, 10);
+	return !errno && !*end && *out <= max;
+}
+
+bool espy_value__bytes(const char *s, size_t *out)
+{
+	static const char units[] = "kmg";
+	char *end;
+
+	if (!isdigit((unsigned char)s[0]))
+		return false;
+	errno = 0;
+	unsigned long long n = strtoull(s, &end, 10);
+	const char *u = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
+	if (errno || (*end && (!u || end[1])))
+		return false;
+	unsigned shift = u ? 10 * (unsigned)(u - units + 1) : 0;
+	if (n > (1ull << 40) >> shift)
+		return false;
+	*out = (size_t)n << shift;
+	return true;
+}
+
+bool espy_value__microseconds(const char *s, double *us)
+{
+	static const struct { const char *unit; double us; } units[] = {
+		{ "", 1 }, { "s", 1e6 }, { "ms", 1e3 }, { "us", 1 }, { "ns", 1e-3 },
+	};
+	char *end;
+
+	if (!isdigit((unsigned char)s[0]) && s[0] != '.')
+		return false;
+	double n = strtod(s, &end);
+	for (size_t i = 0; i < COUNT(units); i++)
+		if (!strcmp(end, units[i].unit)) {
+			*us = n * units[i].us;
+			return end != s && *us < 1e12;
+		}
+	return false;
+}
+
+int espy_value__pids(const char *s, pid_t **pids, size_t *cnt, char *bad, size_t bad_sz)
+{
+	static const char blanks[] = ", \t\n";
+
+	for (s += strspn(s, blanks); *s; s += strspn(s, blanks)) {
+		size_t len = strcspn(s, blanks);
+		unsigned long n;
+
+		snprintf(bad, bad_sz, "%.*s", (int)len, s);
+		if (len >= bad_sz || !espy_value__number(bad, 0x7fffffff, &n) || !n)
+			return -EINVAL;
+		pid_t *more = realloc(*pids, (*cnt + 1) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		*pids = more;
+		more[(*cnt)++] = (pid_t)n;
+		s += len;
+	}
+	return 0;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/call_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+	return (uint32_t)(a < b ? a : b);
+}
+
+/* How many bytes of one operation this call needs. abbrev: shown without -v. */
+static uint32_t wanted_cap(const struct espy_op *op, const struct espy_limits *lim, bool abbrev)
+{
+	switch (op->limit) {
+	case ESPY_LIMIT_STRING:
+		return least(op->cap, (uint64_t)lim->str_limit + 1);
+	case ESPY_LIMIT_DATA:
+		return lim->whole_data ? op->cap : least(op->cap, lim->str_limit);
+	case ESPY_LIMIT_ELEMS:
+		/* One element more than is shown tells whether "..." follows. */
+		return abbrev ? least(op->cap, ((uint64_t)lim->str_limit + 1) * op->elem) : op->cap;
+	case ESPY_LIMIT_ENV:
+		return abbrev ? 0 : least(op->cap, (uint64_t)lim->str_limit + 1);
+	case ESPY_LIMIT_SECRET:
+		return 0;
+	case ESPY_LIMIT_VERBOSE:
+		return abbrev ? 0 : op->cap;
+	default:
+		return op->cap;
+	}
+}
+
+/* Operations may be shared between plans: each gets the largest cap that a call wants. */
+static void raise_caps(struct espy_op *ops, const struct espy_image *img, uint32_t plan_idx,
+		       const struct espy_limits *lim, bool abbrev)
+{
+	const struct espy_plan *plan = &img->plans[plan_idx];
+
+	for (unsigned i = 0; i < plan->op_cnt; i++) {
+		uint32_t n = plan->first_op + i;
+		uint32_t cap = wanted_cap(&img->ops[n], lim, abbrev);
+
+		if (cap > ops[n].cap)
+			ops[n].cap = cap;
+	}
+}
+
+int espy_call_set__init(struct espy_call_set *set, const struct espy_image *img, const struct espy_filter *f,
+			const struct espy_limits *lim)
+{
+	struct espy_op *ops = calloc(img->op_cnt ? img->op_cnt : 1, sizeof(*ops));
+
+	if (!ops)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < img->op_cnt; i++) {
+		ops[i] = img->ops[i];
+		ops[i].cap = 0;
+	}
+	memset(set, 0, sizeof(*set));
+	set->image = img;
+	set->ops = ops;
+	set->all_wanted = f->trace_unknown;
+	for (uint32_t nr = 0; nr < img->syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
+		const struct espy_call_plan *cp = &img->call_plans[nr];
+		bool abbrev = espy_syscall_set__has(&f->abbrev, img->abi, nr);
+		uint64_t bit = 1ull << (nr % 64);
+
+		if (espy_syscall_set__has(&f->trace, img->abi, nr))
+			set->wanted[nr / 64] |= bit;
+		if (espy_syscall_set__has(&f->raw, img->abi, nr))
+			set->raw[nr / 64] |= bit;
+		if (img->syscalls[nr].call == ESPY_NONE)
+			continue;
+		raise_caps(ops, img, cp->plan, lim, abbrev);
+		for (uint32_t v = 0; v < cp->variant_cnt; v++)
+			raise_caps(ops, img, img->variants[cp->first_variant + v].plan, lim, abbrev);
+	}
+	return 0;
+}
+
+void espy_call_set__free(struct espy_call_set *set)
+{
+	free((void *)set->ops);
+	set->ops = NULL;
+}

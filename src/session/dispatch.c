@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Records, one after the other: what each changes in the tables, and which line it makes. */
+#include "session/impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static enum espy_abi abi_of(const struct espy_rec *rec)
+{
+	if (rec->flags & ESPY_RF_ABI_I386)
+		return ESPY_ABI_I386;
+	return rec->flags & ESPY_RF_ABI_X32 ? ESPY_ABI_X32 : ESPY_ABI_X86_64;
+}
+
+static struct espy_sink *sink_of(struct espy_session *s, struct espy_task *task)
+{
+	char *name;
+
+	if (!s->per_task_sinks)
+		return &s->sink;
+	if (task->sink)
+		return task->sink;
+	task->sink = calloc(1, sizeof(*task->sink));
+	if (!task->sink || asprintf(&name, "%s.%u", s->o.output, task->tid) < 0)
+		return NULL;
+	int err = espy_sink__open(task->sink, name, s->o.append);
+	if (err) {
+		/* The lines of this task have nowhere to go: as with a full disk, the session ends. */
+		if (!s->write_error)
+			espy_session__say(s, "Can't open '%s': %s", name, strerror(-err));
+		s->write_error = -err;
+		task->sink->error = -err;
+	}
+	free(name);
+	return task->sink;
+}
+
+static void close_sink(struct espy_session *s, struct espy_task *task)
+{
+	if (!task->sink)
+		return;
+	int err = espy_sink__close(task->sink);
+
+	if (err && !s->write_error)
+		s->write_error = -err;
+	free(task->sink);
+	task->sink = NULL;
+}
+
+static void show_deferred(struct espy_session *s, struct espy_sink *sink, struct espy_task *task)
+{
+	for (size_t i = 0; i < task->deferred_cnt; i++)
+		espy_lines__signal(&s->lines, sink, task, &task->deferred[i]);
+	task->deferred_cnt = 0;
+}
+
+static bool wants_status(const struct espy_session *s, const struct espy_call_view *v)
+{
+	if (s->o.status == ESPY_STATUS_ALL)
+		return true;
+	if (v->no_return)
+		return s->o.status & ESPY_STATUS_UNFINISHED;
+	bool failed = v->ret < 0 && v->ret >= -4095;
+
+	return s->o.status & (failed ? ESPY_STATUS_FAILED : ESPY_STATUS_SUCCESSFUL);
+}
+
+/* The union of -P and --trace-fds: a call that touches none of them is not shown. */
+static bool wants_object(struct espy_session *s, const struct espy_call_view *v)
+{
+	const struct espy_filter *f = s->o.filter;
+
+	if (!f->path_cnt && !f->fds.given)
+		return true;
+	return espy_touches__match(v, f, &s->resolve.resolver);
+}
+
+static void on_enter(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
+{
+	enum espy_abi abi = abi_of(rec);
+
+	task->last_nr = rec->nr;
+	if (espy_task__begin_call(task, rec) || s->o.summary == ESPY_SUMMARY_ONLY || s->o.status != ESPY_STATUS_ALL)
+		return;
+	if (!s->sets[abi].all_wanted && !espy_syscall_set__has(&s->o.filter->trace, abi, rec->nr))
+		return;
+	if (espy_call_view__init(&s->view, &s->images[abi], rec, NULL) || !wants_object(s, &s->view))
+		return;
+	struct espy_sink *sink = sink_of(s, task);
+	if (!sink)
+		return;
+	espy_lines__enter(&s->lines, sink, task, &s->view);
+	if (s->src_ops->caps & ESPY_SRC_PASSIVE) {
+		/* A passive source tells of an entry only when the call hangs: say so now. */
+		espy_lines__interrupt(sink);
+	} else {
+		struct timespec ts;
+
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+		s->open_since_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	}
+}
+
+static void on_exit_call(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
+{
+	enum espy_abi abi = abi_of(rec);
+	struct espy_call_view *v = &s->view;
+	const struct espy_rec *enter = NULL;
+
+	task->last_nr = rec->nr;
+	if (task->in_call && task->enter->nr == rec->nr)
+		enter = task->enter;
+	else
+		task->enter_shown = false; /* what was begun has another number: it was never ended */
+	task->in_call = false;
+	if (espy_call_view__init(v, &s->images[abi], enter, rec)) {
+		espy_session__say(s, "a record of task %u is damaged and was left out", task->tid);
+		return;
+	}
+	if (s->o.fds != ESPY_FD_NONE)
+		espy_resolve__call(&s->resolve, v);
+	if (!s->sets[abi].all_wanted && !espy_syscall_set__has(&s->o.filter->trace, abi, rec->nr))
+		return;
+	if (v->call == ESPY_NONE)
+		s->undescribed++;
+	bool shown = (wants_status(s, v) && wants_object(s, v)) || task->enter_shown;
+
+	if (shown && s->summary)
+		espy_summary__call(s->summary, v);
+	struct espy_sink *sink = s->o.summary == ESPY_SUMMARY_ONLY ? NULL : sink_of(s, task);
+	if (sink && shown) {
+		espy_lines__exit(&s->lines, sink, task, v);
+		if (s->o.filter->read.given || s->o.filter->write.given)
+			espy_dump__call(&sink->buf, s->o.filter, v);
+		if (s->o.syscall_limit && ++s->printed == s->o.syscall_limit) {
+			espy_session__say(s, "System call limit has been reached, detaching tracees");
+			s->stopping = 1;
+		}
+		if (sink->buf.len > 256 * 1024)
+			espy_sink__flush(sink);
+	}
+	if (sink && task->deferred_cnt)
+		show_deferred(s, sink, task);
+}
+
+static void on_fork(struct espy_session *s, const struct espy_rec_fork *f)
+{
+	struct espy_task *child = espy_tasks__get(&s->tasks, f->child_tid, f->child_tgid);
+
+	if (!child)
+		return;
+	if (f->child_tgid != f->rec.tgid && s->o.fds != ESPY_FD_NONE)
+		espy_resolve__fork(&s->resolve, f->rec.tgid, f->child_tgid);
+	if (!child->announced && !(s->o.quiet & ESPY_QUIET_ATTACH) && !s->o.all && !s->o.cgroup)
+		espy_session__say(s, "Process %u attached", child->tid);
+	child->announced = true;
+}
+
+static void on_exec(struct espy_session *s, struct espy_task *task, const struct espy_rec_exec *x)
+{
+	espy_resolve__forget(&s->resolve, x->rec.tgid);
+	if (!x->old_tid || x->old_tid == x->rec.tid)
+		return;
+	struct espy_task *caller = espy_tasks__find(&s->tasks, x->old_tid);
+	struct espy_sink *sink = sink_of(s, task);
+
+	if (sink && s->o.summary != ESPY_SUMMARY_ONLY && !(s->o.quiet & ESPY_QUIET_SUPERSEDED))
+		espy_lines__superseded(&s->lines, sink, task, x->old_tid, x->rec.time_ns);
+	if (!caller)
+		return;
+	if (sink && sink->open == task)
+		espy_lines__interrupt(sink);
+	/* From here on the caller is known by the number of its process; its unfinished execve goes with it. */
+	close_sink(s, caller);
+	caller->sink = task->sink;
+	task->sink = NULL;
+	espy_tasks__rename(&s->tasks, caller, x->rec.tid);
+}
+
+static void on_signal(struct espy_session *s, struct espy_task *task, const struct espy_rec_signal *sig)
+{
+	if (s->o.summary == ESPY_SUMMARY_ONLY || !sig->rec.nr || sig->rec.nr > 64 ||
+	    !(s->o.filter->signals >> (sig->rec.nr - 1) & 1))
+		return;
+	if (sig->rec.flags & ESPY_SIG_IGNORED) {
+		espy_task__defer_signal(task, sig);
+		return;
+	}
+	struct espy_sink *sink = sink_of(s, task);
+
+	if (!sink)
+		return;
+	show_deferred(s, sink, task);
+	espy_lines__signal(&s->lines, sink, task, sig);
+}
+
+static void on_task_exit(struct espy_session *s, struct espy_task *task, const struct espy_rec_task_exit *x)
+{
+	if (s->o.summary != ESPY_SUMMARY_ONLY) {
+		struct espy_sink *sink = sink_of(s, task);
+
+		if (sink) {
+			show_deferred(s, sink, task);
+			if (sink->open == task)
+				espy_lines__interrupt(sink);
+			if (!(s->o.quiet & ESPY_QUIET_EXIT))
+				espy_lines__task_exit(&s->lines, sink, task, x);
+		}
+	}
+	close_sink(s, task);
+	if (x->group_dead)
+		espy_resolve__forget(&s->resolve, x->rec.tgid);
+	espy_tasks__remove(&s->tasks, task);
+}
+
+int espy_session__record(void *session, const struct espy_rec *rec)
+{
+	struct espy_session *s = session;
+	struct espy_task *task = rec->tid ? espy_tasks__get(&s->tasks, rec->tid, rec->tgid) : NULL;
+
+	if (!task && rec->type != ESPY_REC_LOST)
+		return 0;
+	switch (rec->type) {
+	case ESPY_REC_ENTER:
+		on_enter(s, task, rec);
+		break;
+	case ESPY_REC_EXIT:
+		on_exit_call(s, task, rec);
+		break;
+	case ESPY_REC_FORK:
+		on_fork(s, (const struct espy_rec_fork *)rec);
+		break;
+	case ESPY_REC_EXEC:
+		on_exec(s, task, (const struct espy_rec_exec *)rec);
+		break;
+	case ESPY_REC_TASK_EXIT:
+		on_task_exit(s, task, (const struct espy_rec_task_exit *)rec);
+		break;
+	case ESPY_REC_SIGNAL:
+		on_signal(s, task, (const struct espy_rec_signal *)rec);
+		break;
+	case ESPY_REC_STOPPED:
+		if (s->o.summary != ESPY_SUMMARY_ONLY && sink_of(s, task) && rec->nr && rec->nr <= 64 &&
+		    (s->o.filter->signals >> (rec->nr - 1) & 1))
+			espy_lines__stopped(&s->lines, sink_of(s, task), task, rec);
+		break;
+	case ESPY_REC_LOST:
+		if (s->o.summary != ESPY_SUMMARY_ONLY && !s->per_task_sinks)
+			espy_lines__lost(&s->sink, (const struct espy_rec_lost *)rec);
+		break;
+	case ESPY_REC_FDNAME:
+		espy_resolve__fdname(&s->resolve, (const struct espy_rec_fdname *)rec);
+		break;
+	default: /* PAD, COMM and what later sources send: no line of its own */
+		break;
+	}
+	if (s->sink.error && !s->write_error)
+		s->write_error = s->sink.error;
+	return s->write_error || s->stopping;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What stands in angle brackets behind a descriptor with -y and -yy, from the name that /proc gives it. */
+#ifndef ESPY_SESSION_FD_TEXT_H
+#define ESPY_SESSION_FD_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "render/buf.h"
+
+/*
+ * Writes "</etc/passwd>", and with all (-yy) what the kernel can tell besides: "<TCP:[127.0.0.1:80->...]>",
+ * "</dev/null<char 1:3>>". name: target of the /proc/TID/fd link; path: the link itself (for stat).
+ */
+void espy_fd_text(struct espy_buf *b, const char *name, const char *path, uint32_t tid, bool all);
+
+/* The protocol of the netlink socket named "socket:[INODE]", from /proc/TID/net/netlink; false if it is none. */
+bool espy_netlink_proto(const char *name, uint32_t tid, unsigned *proto);
+
+#endif

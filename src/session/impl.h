@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the files of the session share: its state. Private to src/session/. */
+#ifndef ESPY_SESSION_IMPL_H
+#define ESPY_SESSION_IMPL_H
+
+#include <signal.h>
+#include "session/call_set.h"
+#include "session/dump.h"
+#include "session/lines.h"
+#include "session/resolve.h"
+#include "session/session.h"
+#include "session/sink.h"
+#include "session/summary.h"
+#include "session/tasks.h"
+#include "session/touches.h"
+
+struct espy_session {
+	struct espy_session_opts o;
+	struct espy_image images[ESPY_ABI_CNT];
+	void *own_images[ESPY_ABI_CNT]; /* made at run time (--describe); NULL: the built-in one */
+	struct espy_call_set sets[ESPY_ABI_CNT];
+	const struct espy_source_ops *src_ops;
+	struct espy_source *src;
+	struct espy_tasks tasks;
+	struct espy_resolve resolve;
+	struct espy_sink sink;     /* not used with -ff -o */
+	bool per_task_sinks;
+	struct espy_lines lines;
+	struct espy_summary_table *summary; /* NULL unless -c, -C */
+	bool counted_by_source;    /* -c: the source counts, no calls come as records */
+	struct espy_call_view view; /* large; one at a time */
+	pid_t command_pid;
+	uint64_t printed;          /* calls, for --syscall-limit */
+	uint64_t undescribed;      /* calls shown raw */
+	uint64_t open_since_ns;    /* when the open line was begun */
+	int write_error;           /* first one, positive errno */
+	volatile sig_atomic_t stop_signal; /* 0: go on */
+	volatile sig_atomic_t stopping;
+};
+
+/* One record from the source: state first, then lines. 0, or non-zero to end the poll early. */
+int espy_session__record(void *session, const struct espy_rec *rec);
+/* A message on stderr, prefixed by the name of the command. */
+void espy_session__say(struct espy_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Tasks of a process that runs already become known (and announced). Returns how many. */
+unsigned espy_session__seed(struct espy_session *s, pid_t pid, bool all_threads);
+
+#endif

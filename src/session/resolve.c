@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/resolve.h"
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+#include "session/fd_text.h"
+
+struct fd_key {
+	uint32_t tgid;
+	int32_t fd;
+};
+
+struct espy_fd_name {
+	struct fd_key key;
+	char *name; /* as /proc/PID/fd shows it */
+	UT_hash_handle hh;
+};
+
+/* What calls do to descriptors, beyond making one (for that the source sends FDNAME records). */
+enum fd_effect { FD_CLOSES_ONE, FD_CLOSES_RANGE };
+static const struct {
+	const char *call;
+	enum fd_effect effect;
+} fd_effects[] = {
+	{ "close", FD_CLOSES_ONE },
+	{ "close_range", FD_CLOSES_RANGE },
+};
+
+bool espy_resolve__needs_call(const char *name)
+{
+	for (size_t i = 0; i < sizeof(fd_effects) / sizeof(fd_effects[0]); i++)
+		if (!strcmp(name, fd_effects[i].call))
+			return true;
+	return false;
+}
+
+static struct espy_fd_name *find(struct espy_resolve *r, uint32_t tgid, int fd)
+{
+	struct fd_key key = { .tgid = tgid, .fd = fd };
+	struct espy_fd_name *n;
+
+	HASH_FIND(hh, r->names, &key, sizeof(key), n);
+	return n;
+}
+
+static void drop(struct espy_resolve *r, struct espy_fd_name *n)
+{
+	HASH_DEL(r->names, n);
+	free(n->name);
+	free(n);
+}
+
+static void set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name, size_t len)
+{
+	struct espy_fd_name *n = find(r, tgid, fd);
+	char *copy = strndup(name, len);
+
+	if (!copy)
+		return;
+	if (n) {
+		free(n->name);
+		n->name = copy;
+		return;
+	}
+	n = calloc(1, sizeof(*n));
+	if (!n) {
+		free(copy);
+		return;
+	}
+	n->key = (struct fd_key){ .tgid = tgid, .fd = fd };
+	n->name = copy;
+	HASH_ADD(hh, r->names, key, sizeof(n->key), n);
+}
+
+void espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec)
+{
+	size_t room = rec->rec.size - sizeof(*rec);
+	size_t len = rec->name_sz < room ? rec->name_sz : room;
+
+	set(r, rec->rec.tgid, rec->fd, (const char *)(rec + 1), strnlen((const char *)(rec + 1), len));
+}
+
+static void close_range_of(struct espy_resolve *r, uint32_t tgid, uint32_t first, uint32_t last)
+{
+	struct espy_fd_name *n, *next;
+
+	if (first == last) {
+		n = find(r, tgid, (int)first);
+		if (n)
+			drop(r, n);
+		return;
+	}
+	HASH_ITER(hh, r->names, n, next)
+		if (n->key.tgid == tgid && (uint32_t)n->key.fd >= first && (uint32_t)n->key.fd <= last)
+			drop(r, n);
+}
+
+void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
+{
+	if (!v->has_exit || v->ret < 0 || v->nr >= v->image->syscall_cnt)
+		return;
+	const char *name = espy_image__str(v->image, v->image->syscalls[v->nr].name);
+
+	if (name[0] != 'c') /* all in the table begin so: spares most calls the comparison */
+		return;
+	for (size_t i = 0; i < sizeof(fd_effects) / sizeof(fd_effects[0]); i++) {
+		if (strcmp(name, fd_effects[i].call))
+			continue;
+		uint32_t first = (uint32_t)v->args[0];
+
+		close_range_of(r, v->tgid, first, fd_effects[i].effect == FD_CLOSES_RANGE ? (uint32_t)v->args[1] : first);
+	}
+}
+
+void espy_resolve__fork(struct espy_resolve *r, uint32_t parent, uint32_t child)
+{
+	struct espy_fd_name *n, *next;
+
+	HASH_ITER(hh, r->names, n, next)
+		if (n->key.tgid == parent)
+			set(r, child, n->key.fd, n->name, strlen(n->name));
+}
+
+void espy_resolve__forget(struct espy_resolve *r, uint32_t tgid)
+{
+	struct espy_fd_name *n, *next;
+
+	HASH_ITER(hh, r->names, n, next)
+		if (n->key.tgid == tgid)
+			drop(r, n);
+}
+
+static bool put_fd(void *ctx, uint32_t tid, int fd, struct espy_buf *b)
+{
+	struct espy_resolve *r = ctx;
+	struct espy_task *task = espy_tasks__find(r->tasks, tid);
+	uint32_t tgid = task ? task->tgid : tid;
+	char path[64], link[4096];
+	const char *name = NULL;
+
+	if (fd == AT_FDCWD) {
+		snprintf(path, sizeof(path), "/proc/%u/cwd", tid);
+	} else {
+		struct espy_fd_name *n = fd < 0 ? NULL : find(r, tgid, fd);
+
+		if (fd < 0)
+			return false;
+		if (n)
+			name = n->name;
+		snprintf(path, sizeof(path), "/proc/%u/fd/%d", tid, fd);
+	}
+	if (!name) {
+		ssize_t len = readlink(path, link, sizeof(link) - 1);
+
+		if (len < 0)
+			return false;
+		link[len] = '\0';
+		name = link;
+		if (fd >= 0)
+			set(r, tgid, fd, link, (size_t)len);
+	}
+	espy_fd_text(b, name, path, tid, r->all);
+	return true;
+}
+
+static bool put_comm(void *ctx, uint32_t pid, struct espy_buf *b)
+{
+	char path[64], comm[64];
+
+	(void)ctx;
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, comm, sizeof(comm));
+	close(fd);
+	if (n <= 0)
+		return false;
+	if (comm[n - 1] == '\n')
+		n--;
+	espy_buf__putc(b, '<');
+	espy_text__quote(b, (const uint8_t *)comm, (size_t)n, ESPY_HEX_NONE, "<>", false);
+	espy_buf__putc(b, '>');
+	return true;
+}
+
+static bool put_ifname(void *ctx, uint32_t index, struct espy_buf *b)
+{
+	char name[IF_NAMESIZE];
+
+	(void)ctx;
+	if (!if_indextoname(index, name))
+		return false;
+	espy_text__quote(b, (const uint8_t *)name, strlen(name), ESPY_HEX_NONE, NULL, false);
+	return true;
+}
+
+static bool netlink_proto(void *ctx, uint32_t tid, int fd, unsigned *proto)
+{
+	struct espy_resolve *r = ctx;
+	struct espy_task *task = espy_tasks__find(r->tasks, tid);
+	struct espy_fd_name *n = find(r, task ? task->tgid : tid, fd);
+	char path[64], link[64];
+	const char *name = n ? n->name : NULL;
+
+	if (!name) {
+		snprintf(path, sizeof(path), "/proc/%u/fd/%d", tid, fd);
+		ssize_t len = readlink(path, link, sizeof(link) - 1);
+
+		if (len < 0)
+			return false;
+		link[len] = '\0';
+		name = link;
+	}
+	return espy_netlink_proto(name, tid, proto);
+}
+
+void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, bool fds, bool all, bool comm)
+{
+	*r = (struct espy_resolve){
+		.resolver = {
+			.ctx = r,
+			.fd = fds ? put_fd : NULL,
+			.pid = comm ? put_comm : NULL,
+			.ifname = put_ifname,
+			.netlink_proto = netlink_proto,
+		},
+		.tasks = tasks,
+		.all = all,
+	};
+}
+
+void espy_resolve__free(struct espy_resolve *r)
+{
+	struct espy_fd_name *n, *next;
+
+	HASH_ITER(hh, r->names, n, next)
+		drop(r, n);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the captured bytes of one call do not hold: the file behind a descriptor, the name of a
+ * process, of an interface. Descriptors come from the stream (FDNAME records, close, fork, exec);
+ * what the stream has not told is asked of /proc.
+ */
+#ifndef ESPY_SESSION_RESOLVE_H
+#define ESPY_SESSION_RESOLVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "decode/decode.h"
+#include "record/record.h"
+#include "render/text.h"
+#include "session/tasks.h"
+
+struct espy_fd_name;
+
+struct espy_resolve {
+	struct espy_resolver resolver; /* give this to the renderer */
+	struct espy_tasks *tasks;
+	struct espy_fd_name *names;    /* by (tgid, fd) */
+	bool all;                      /* -yy */
+};
+
+void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, bool fds, bool all, bool comm);
+void espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec);
+/* What a call that has ended did to the descriptors of its process (close, close_range). */
+void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v);
+/* Must a source send this call even if it is not shown? Else names of closed descriptors would live on. */
+bool espy_resolve__needs_call(const char *name);
+/* A new process has its parent's descriptors. */
+void espy_resolve__fork(struct espy_resolve *r, uint32_t parent, uint32_t child);
+/* All that is known of a process is out of date (exec, end). */
+void espy_resolve__forget(struct espy_resolve *r, uint32_t tgid);
+void espy_resolve__free(struct espy_resolve *r);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct espy_task *espy_tasks__find(struct espy_tasks *t, uint32_t tid)
+{
+	struct espy_task *task = t->last;
+
+	if (task && task->tid == tid)
+		return task;
+	HASH_FIND_INT(t->by_tid, &tid, task);
+	if (task)
+		t->last = task;
+	return task;
+}
+
+struct espy_task *espy_tasks__get(struct espy_tasks *t, uint32_t tid, uint32_t tgid)
+{
+	struct espy_task *task = espy_tasks__find(t, tid);
+
+	if (task)
+		return task;
+	task = calloc(1, sizeof(*task));
+	if (!task)
+		return NULL;
+	task->tid = tid;
+	task->tgid = tgid ? tgid : tid;
+	task->last_nr = ESPY_NR_UNKNOWN;
+	HASH_ADD_INT(t->by_tid, tid, task);
+	t->last = task;
+	t->live++;
+	return task;
+}
+
+void espy_tasks__remove(struct espy_tasks *t, struct espy_task *task)
+{
+	if (t->last == task)
+		t->last = NULL;
+	HASH_DEL(t->by_tid, task);
+	t->live--;
+	free(task->enter);
+	free(task->deferred);
+	free(task);
+}
+
+void espy_tasks__rename(struct espy_tasks *t, struct espy_task *task, uint32_t tid)
+{
+	struct espy_task *old;
+
+	HASH_FIND_INT(t->by_tid, &tid, old);
+	if (old == task)
+		return;
+	if (old)
+		espy_tasks__remove(t, old);
+	HASH_DEL(t->by_tid, task);
+	task->tid = tid;
+	HASH_ADD_INT(t->by_tid, tid, task);
+}
+
+int espy_task__begin_call(struct espy_task *task, const struct espy_rec *enter)
+{
+	if (task->enter_cap < enter->size) {
+		struct espy_rec *p = realloc(task->enter, enter->size);
+
+		if (!p)
+			return -ENOMEM;
+		task->enter = p;
+		task->enter_cap = enter->size;
+	}
+	memcpy(task->enter, enter, enter->size);
+	task->in_call = true;
+	task->enter_shown = task->line_open = false;
+	task->args_shown = 0;
+	return 0;
+}
+
+int espy_task__defer_signal(struct espy_task *task, const struct espy_rec_signal *sig)
+{
+	struct espy_rec_signal *p = reallocarray(task->deferred, task->deferred_cnt + 1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	task->deferred = p;
+	p[task->deferred_cnt++] = *sig;
+	return 0;
+}
+
+void espy_tasks__free(struct espy_tasks *t)
+{
+	struct espy_task *task, *next;
+
+	HASH_ITER(hh, t->by_tid, task, next)
+		espy_tasks__remove(t, task);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table of tasks, kept from the stream alone (FORK, EXEC, TASK_EXIT records) and seeded from /proc at attach. */
+#ifndef ESPY_SESSION_TASKS_H
+#define ESPY_SESSION_TASKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+#include "record/record.h"
+
+struct espy_sink;
+
+struct espy_task {
+	uint32_t tid, tgid;
+	struct espy_rec *enter;  /* copy of the ENTER record of a call that has not ended; NULL: none */
+	size_t enter_cap;        /* bytes allocated for it (kept between calls) */
+	bool in_call;            /* enter is valid */
+	bool enter_shown;        /* its first half has been written */
+	bool line_open;          /* ... and its line has not been ended yet */
+	bool announced;          /* "Process N attached" was said */
+	unsigned args_shown;     /* arguments that the first half wrote */
+	struct espy_rec_signal *deferred; /* ignored signals, shown after the task's next call */
+	size_t deferred_cnt;
+	uint32_t last_nr;        /* of the last call begun, for -n */
+	uint32_t last_abi_flags;
+	struct espy_sink *sink;  /* where its lines go */
+	UT_hash_handle hh;
+};
+
+struct espy_tasks {
+	struct espy_task *by_tid;
+	struct espy_task *last; /* the one looked up last: most records come in runs of one task */
+	size_t live;
+};
+
+/* The task, made if it is not known (tgid 0: its own leader); NULL without memory. */
+struct espy_task *espy_tasks__get(struct espy_tasks *t, uint32_t tid, uint32_t tgid);
+/* The task or NULL. */
+struct espy_task *espy_tasks__find(struct espy_tasks *t, uint32_t tid);
+void espy_tasks__remove(struct espy_tasks *t, struct espy_task *task);
+/* Give a task another tid (exec by a thread that was not the leader); what had that tid is removed before. */
+void espy_tasks__rename(struct espy_tasks *t, struct espy_task *task, uint32_t tid);
+/* Keep a copy of an ENTER record; -ENOMEM. */
+int espy_task__begin_call(struct espy_task *task, const struct espy_rec *enter);
+/* Keep an ignored signal for later; -ENOMEM. */
+int espy_task__defer_signal(struct espy_task *task, const struct espy_rec_signal *sig);
+void espy_tasks__free(struct espy_tasks *t);
+
+#endif
