@@ -75,7 +75,7 @@ static bool wants_object(struct espy_session *s, const struct espy_call_view *v)
 
 	if (!f->path_cnt && !f->fds.given)
 		return true;
-	return espy_touches__match(v, f, &s->resolve.resolver);
+	return espy_touches__match(v, f, &s->resolve.complete);
 }
 
 static void on_enter(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
@@ -120,7 +120,7 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 		espy_session__say(s, "a record of task %u is damaged and was left out", task->tid);
 		return;
 	}
-	if (s->o.fds != ESPY_FD_NONE)
+	if (s->follow_fds)
 		espy_resolve__call(&s->resolve, v);
 	if (!s->sets[abi].all_wanted && !espy_syscall_set__has(&s->o.filter->trace, abi, rec->nr))
 		return;
@@ -133,8 +133,10 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 	struct espy_sink *sink = s->o.summary == ESPY_SUMMARY_ONLY ? NULL : sink_of(s, task);
 	if (sink && shown) {
 		espy_lines__exit(&s->lines, sink, task, v);
-		if (s->o.filter->read.given || s->o.filter->write.given)
+		if (s->o.filter->read.given || s->o.filter->write.given) {
 			espy_dump__call(&sink->buf, s->o.filter, v);
+			espy_sink__whole_lines(sink);
+		}
 		if (s->o.syscall_limit && ++s->printed == s->o.syscall_limit) {
 			espy_session__say(s, "System call limit has been reached, detaching tracees");
 			s->stopping = 1;
@@ -152,7 +154,7 @@ static void on_fork(struct espy_session *s, const struct espy_rec_fork *f)
 
 	if (!child)
 		return;
-	if (f->child_tgid != f->rec.tgid && s->o.fds != ESPY_FD_NONE)
+	if (f->child_tgid != f->rec.tgid && s->follow_fds)
 		espy_resolve__fork(&s->resolve, f->rec.tgid, f->child_tgid);
 	if (!child->announced && !(s->o.quiet & ESPY_QUIET_ATTACH) && !s->o.all && !s->o.cgroup)
 		espy_session__say(s, "Process %u attached", child->tid);

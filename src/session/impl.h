@@ -24,6 +24,7 @@ struct espy_session {
 	struct espy_tasks tasks;
 	struct espy_resolve resolve;
 	struct espy_sink sink;     /* not used with -ff -o */
+	bool follow_fds;           /* -y, -P: what each descriptor is must be known */
 	bool per_task_sinks;
 	struct espy_lines lines;
 	struct espy_summary_table *summary; /* NULL unless -c, -C */

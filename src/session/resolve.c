@@ -233,6 +233,8 @@ void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, bool f
 		.tasks = tasks,
 		.all = all,
 	};
+	r->complete = r->resolver;
+	r->complete.fd = put_fd;
 }
 
 void espy_resolve__free(struct espy_resolve *r)

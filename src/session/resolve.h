@@ -17,7 +17,8 @@
 struct espy_fd_name;
 
 struct espy_resolve {
-	struct espy_resolver resolver; /* give this to the renderer */
+	struct espy_resolver resolver; /* for the renderer: what -y, -Y ask for */
+	struct espy_resolver complete; /* for -P: descriptors whatever the text shows */
 	struct espy_tasks *tasks;
 	struct espy_fd_name *names;    /* by (tgid, fd) */
 	bool all;                      /* -yy */

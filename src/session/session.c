@@ -95,7 +95,7 @@ static int open_call_sets(struct espy_session *s)
 
 		if (err)
 			return err;
-		for (uint32_t nr = 0; s->o.fds != ESPY_FD_NONE && nr < s->images[abi].syscall_cnt; nr++)
+		for (uint32_t nr = 0; s->follow_fds && nr < s->images[abi].syscall_cnt; nr++)
 			if (espy_resolve__needs_call(espy_image__str(&s->images[abi], s->images[abi].syscalls[nr].name)))
 				s->sets[abi].wanted[nr / 64] |= 1ull << (nr % 64);
 	}
@@ -148,7 +148,7 @@ static int open_source(struct espy_session *s)
 		.need_ip = o->show_ip,
 		.need_signals = true,
 		.count_only = counts,
-		.need_fdnames = o->fds != ESPY_FD_NONE,
+		.need_fdnames = s->follow_fds,
 		.use_seccomp = o->seccomp,
 		.enter_records = true,
 		.ring_bytes = o->ring_bytes,
@@ -265,6 +265,9 @@ int espy_session__open(struct espy_session **out, const struct espy_session_opts
 	if (!s)
 		return -ENOMEM;
 	s->o = *o;
+	if (o->output && o->command && !o->pid_cnt) /* as strace: who asked for a file wants no messages beside it */
+		s->o.quiet |= ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY;
+	s->follow_fds = o->fds != ESPY_FD_NONE || o->filter->path_cnt;
 	espy_sink__init_fd(&s->sink, STDERR_FILENO);
 	err = open_images(s);
 	if (!err)
@@ -386,7 +389,7 @@ static void show_end(struct espy_session *s)
 		for (unsigned abi = 0; abi < ESPY_ABI_CNT && s->counted_by_source; abi++)
 			espy_summary__source_counts(s->summary, &s->images[abi], s->src_ops, s->src);
 		espy_summary__print(s->summary, &s->sink.buf);
-		s->sink.line_start = s->sink.buf.len;
+		espy_sink__whole_lines(&s->sink);
 		flush(s);
 	}
 	s->src_ops->stats(s->src, &st);

@@ -93,6 +93,12 @@ void espy_sink__end_line(struct espy_sink *s)
 	s->flushed_cols = 0;
 }
 
+void espy_sink__whole_lines(struct espy_sink *s)
+{
+	s->line_start = s->buf.len;
+	s->flushed_cols = 0;
+}
+
 int espy_sink__close(struct espy_sink *s)
 {
 	int err = espy_sink__flush(s);

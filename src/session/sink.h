@@ -29,6 +29,8 @@ int espy_sink__flush(struct espy_sink *s);
 size_t espy_sink__column(const struct espy_sink *s);
 /* End the current line. */
 void espy_sink__end_line(struct espy_sink *s);
+/* Whole lines were put into buf directly: the current line begins behind them. */
+void espy_sink__whole_lines(struct espy_sink *s);
 /* Flush, close, wait for the command. 0 or -errno of a write. */
 int espy_sink__close(struct espy_sink *s);
 
