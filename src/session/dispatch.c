@@ -120,8 +120,9 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 		espy_session__say(s, "a record of task %u is damaged and was left out", task->tid);
 		return;
 	}
-	if (s->follow_fds)
-		espy_resolve__call(&s->resolve, v);
+	if (v->call != ESPY_NONE && !v->ret && (v->image->plans[v->plan].flags & ESPY_PLAN_TWICE))
+		return; /* fork and clone returning in the child: strace shows none, and the parent's line tells it */
+	espy_resolve__call(&s->resolve, v);
 	if (!s->sets[abi].all_wanted && !espy_syscall_set__has(&s->o.filter->trace, abi, rec->nr))
 		return;
 	if (v->call == ESPY_NONE)
@@ -154,7 +155,7 @@ static void on_fork(struct espy_session *s, const struct espy_rec_fork *f)
 
 	if (!child)
 		return;
-	if (f->child_tgid != f->rec.tgid && s->follow_fds)
+	if (f->child_tgid != f->rec.tgid)
 		espy_resolve__fork(&s->resolve, f->rec.tgid, f->child_tgid);
 	if (!child->announced && !(s->o.quiet & ESPY_QUIET_ATTACH) && !s->o.all && !s->o.cgroup)
 		espy_session__say(s, "Process %u attached", child->tid);

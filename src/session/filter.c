@@ -14,15 +14,16 @@
 
 enum what { WHAT_TRACE, WHAT_ABBREV, WHAT_VERBOSE, WHAT_RAW, WHAT_SIGNAL, WHAT_READ, WHAT_WRITE, WHAT_FDS };
 
-static const struct { const char *name; enum what what; } qualifiers[] = {
-	{ "trace", WHAT_TRACE }, { "t", WHAT_TRACE },
-	{ "abbrev", WHAT_ABBREV }, { "a", WHAT_ABBREV },
-	{ "verbose", WHAT_VERBOSE }, { "v", WHAT_VERBOSE },
-	{ "raw", WHAT_RAW }, { "x", WHAT_RAW },
-	{ "signal", WHAT_SIGNAL }, { "signals", WHAT_SIGNAL }, { "s", WHAT_SIGNAL },
-	{ "read", WHAT_READ }, { "reads", WHAT_READ }, { "r", WHAT_READ },
-	{ "write", WHAT_WRITE }, { "writes", WHAT_WRITE }, { "w", WHAT_WRITE },
-	{ "trace-fds", WHAT_FDS }, { "trace-fd", WHAT_FDS }, { "fds", WHAT_FDS }, { "fd", WHAT_FDS },
+static const struct {
+	const char *name;
+	enum what what;
+} qualifiers[] = {
+	{ "trace", WHAT_TRACE },     { "t", WHAT_TRACE },	 { "abbrev", WHAT_ABBREV }, { "a", WHAT_ABBREV },
+	{ "verbose", WHAT_VERBOSE }, { "v", WHAT_VERBOSE },	 { "raw", WHAT_RAW },	    { "x", WHAT_RAW },
+	{ "signal", WHAT_SIGNAL },   { "signals", WHAT_SIGNAL }, { "s", WHAT_SIGNAL },	    { "read", WHAT_READ },
+	{ "reads", WHAT_READ },	     { "r", WHAT_READ },	 { "write", WHAT_WRITE },   { "writes", WHAT_WRITE },
+	{ "w", WHAT_WRITE },	     { "trace-fds", WHAT_FDS },	 { "trace-fd", WHAT_FDS },  { "fds", WHAT_FDS },
+	{ "fd", WHAT_FDS },
 };
 
 void espy_filter__init(struct espy_filter *f, const struct espy_image *const images[ESPY_ABI_CNT])

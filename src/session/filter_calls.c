@@ -10,20 +10,25 @@
 #include <string.h>
 
 static const char *const class_names[ESPY_CLASS_CNT] = {
-	[ESPY_CLASS_DESC] = "%desc", [ESPY_CLASS_FILE] = "%file", [ESPY_CLASS_IPC] = "%ipc",
-	[ESPY_CLASS_NETWORK] = "%network", [ESPY_CLASS_PROCESS] = "%process", [ESPY_CLASS_SIGNAL] = "%signal",
-	[ESPY_CLASS_MEMORY] = "%memory", [ESPY_CLASS_STAT] = "%stat", [ESPY_CLASS_LSTAT] = "%lstat",
-	[ESPY_CLASS_FSTAT] = "%fstat", [ESPY_CLASS_STATX_LIKE] = "%%stat", [ESPY_CLASS_STATFS] = "%statfs",
+	[ESPY_CLASS_DESC] = "%desc",	   [ESPY_CLASS_FILE] = "%file",		  [ESPY_CLASS_IPC] = "%ipc",
+	[ESPY_CLASS_NETWORK] = "%network", [ESPY_CLASS_PROCESS] = "%process",	  [ESPY_CLASS_SIGNAL] = "%signal",
+	[ESPY_CLASS_MEMORY] = "%memory",   [ESPY_CLASS_STAT] = "%stat",		  [ESPY_CLASS_LSTAT] = "%lstat",
+	[ESPY_CLASS_FSTAT] = "%fstat",	   [ESPY_CLASS_STATX_LIKE] = "%%stat",	  [ESPY_CLASS_STATFS] = "%statfs",
 	[ESPY_CLASS_FSTATFS] = "%fstatfs", [ESPY_CLASS_STATFS_LIKE] = "%%statfs", [ESPY_CLASS_PURE] = "%pure",
-	[ESPY_CLASS_CREDS] = "%creds", [ESPY_CLASS_CLOCK] = "%clock",
+	[ESPY_CLASS_CREDS] = "%creds",	   [ESPY_CLASS_CLOCK] = "%clock",
 };
 /* Written without % before there were classes of the names of calls. */
 static const enum espy_class old_classes[] = {
-	ESPY_CLASS_DESC, ESPY_CLASS_FILE, ESPY_CLASS_IPC, ESPY_CLASS_MEMORY, ESPY_CLASS_NETWORK, ESPY_CLASS_PROCESS,
-	ESPY_CLASS_SIGNAL,
+	ESPY_CLASS_DESC,    ESPY_CLASS_FILE,	ESPY_CLASS_IPC,	   ESPY_CLASS_MEMORY,
+	ESPY_CLASS_NETWORK, ESPY_CLASS_PROCESS, ESPY_CLASS_SIGNAL,
 };
-static const struct { const char *word; enum espy_abi abi; } abi_words[] = {
-	{ "64", ESPY_ABI_X86_64 }, { "32", ESPY_ABI_I386 }, { "x32", ESPY_ABI_X32 },
+static const struct {
+	const char *word;
+	enum espy_abi abi;
+} abi_words[] = {
+	{ "64", ESPY_ABI_X86_64 },
+	{ "32", ESPY_ABI_I386 },
+	{ "x32", ESPY_ABI_X32 },
 };
 
 const char *espy_filter_class_name(unsigned class_nr)
@@ -181,8 +186,8 @@ static int add_word(struct espy_syscall_set *set, bool *unknown, const struct es
 			return bad;
 		sel.kind = BY_REGEX;
 	} else {
-		sel.classes = sel.len && sel.name[0] == '%' ? espy_filter_class(sel.name + 1, sel.len - 1) :
-			      old_class(sel.name, sel.len);
+		sel.classes = sel.len && sel.name[0] == '%' ? espy_filter_class(sel.name + 1, sel.len - 1)
+							    : old_class(sel.name, sel.len);
 		if (sel.classes)
 			sel.kind = BY_CLASS;
 	}
@@ -196,8 +201,9 @@ static int add_word(struct espy_syscall_set *set, bool *unknown, const struct es
 	return 0;
 }
 
-int espy_filter_calls__parse(struct espy_syscall_set *set, bool *unknown, const struct espy_image *const images[ESPY_ABI_CNT],
-			     const char *s, char *err, size_t err_sz)
+int espy_filter_calls__parse(struct espy_syscall_set *set, bool *unknown,
+			     const struct espy_image *const images[ESPY_ABI_CNT], const char *s, char *err,
+			     size_t err_sz)
 {
 	struct espy_syscall_set got = { 0 };
 	bool negate = false, any = false, all = false;

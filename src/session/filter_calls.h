@@ -9,8 +9,9 @@
  * Replaces *set by what s says; *unknown (may be NULL): numbers beyond the tables belong to it. 0; -EINVAL with
  * the message in err, then *set is as it was; -ENOMEM.
  */
-int espy_filter_calls__parse(struct espy_syscall_set *set, bool *unknown, const struct espy_image *const images[ESPY_ABI_CNT],
-			     const char *s, char *err, size_t err_sz);
+int espy_filter_calls__parse(struct espy_syscall_set *set, bool *unknown,
+			     const struct espy_image *const images[ESPY_ABI_CNT], const char *s, char *err,
+			     size_t err_sz);
 
 /* A class by its name as it stands behind the first % ("file", "%stat"): its bit, 0 if there is none. */
 uint64_t espy_filter_class(const char *name, size_t len);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <uthash.h>
 #include "session/fd_text.h"
@@ -17,26 +18,35 @@ struct fd_key {
 
 struct espy_fd_name {
 	struct fd_key key;
-	char *name; /* as /proc/PID/fd shows it */
+	char *name;  /* as /proc/PID/fd shows it; NULL: not told */
+	int netlink; /* protocol, if it is a netlink socket; else -1 */
 	UT_hash_handle hh;
 };
 
 /* What calls do to descriptors, beyond making one (for that the source sends FDNAME records). */
-enum fd_effect { FD_CLOSES_ONE, FD_CLOSES_RANGE };
+enum fd_effect { FD_NOTHING, FD_CLOSES_ONE, FD_CLOSES_RANGE, FD_MAKES_SOCKET };
 static const struct {
 	const char *call;
 	enum fd_effect effect;
 } fd_effects[] = {
 	{ "close", FD_CLOSES_ONE },
 	{ "close_range", FD_CLOSES_RANGE },
+	{ "socket", FD_MAKES_SOCKET },
 };
 
-bool espy_resolve__needs_call(const char *name)
+static enum fd_effect effect_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(fd_effects) / sizeof(fd_effects[0]); i++)
 		if (!strcmp(name, fd_effects[i].call))
-			return true;
-	return false;
+			return fd_effects[i].effect;
+	return FD_NOTHING;
+}
+
+bool espy_resolve__needs_call(const char *name)
+{
+	enum fd_effect e = effect_of(name);
+
+	return e == FD_CLOSES_ONE || e == FD_CLOSES_RANGE;
 }
 
 static struct espy_fd_name *find(struct espy_resolve *r, uint32_t tgid, int fd)
@@ -55,26 +65,30 @@ static void drop(struct espy_resolve *r, struct espy_fd_name *n)
 	free(n);
 }
 
-static void set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name, size_t len)
+/* The entry, made if there is none; NULL without memory: the name then is asked of /proc each time. */
+static struct espy_fd_name *entry(struct espy_resolve *r, uint32_t tgid, int fd)
 {
 	struct espy_fd_name *n = find(r, tgid, fd);
-	char *copy = strndup(name, len);
 
-	if (!copy)
-		return;
-	if (n) {
-		free(n->name);
-		n->name = copy;
-		return;
-	}
+	if (n)
+		return n;
 	n = calloc(1, sizeof(*n));
-	if (!n) {
-		free(copy);
-		return;
-	}
+	if (!n)
+		return NULL;
 	n->key = (struct fd_key){ .tgid = tgid, .fd = fd };
-	n->name = copy;
+	n->netlink = -1;
 	HASH_ADD(hh, r->names, key, sizeof(n->key), n);
+	return n;
+}
+
+static void set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name, size_t len)
+{
+	struct espy_fd_name *n = entry(r, tgid, fd);
+
+	if (!n)
+		return;
+	free(n->name);
+	n->name = strndup(name, len);
 }
 
 void espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec)
@@ -102,18 +116,24 @@ static void close_range_of(struct espy_resolve *r, uint32_t tgid, uint32_t first
 
 void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 {
-	if (!v->has_exit || v->ret < 0 || v->nr >= v->image->syscall_cnt)
-		return;
-	const char *name = espy_image__str(v->image, v->image->syscalls[v->nr].name);
+	struct espy_fd_name *n;
 
-	if (name[0] != 'c') /* all in the table begin so: spares most calls the comparison */
+	if (v->ret < 0 || v->nr >= ESPY_MAX_SYSCALLS)
 		return;
-	for (size_t i = 0; i < sizeof(fd_effects) / sizeof(fd_effects[0]); i++) {
-		if (strcmp(name, fd_effects[i].call))
-			continue;
-		uint32_t first = (uint32_t)v->args[0];
-
-		close_range_of(r, v->tgid, first, fd_effects[i].effect == FD_CLOSES_RANGE ? (uint32_t)v->args[1] : first);
+	switch (r->effects[v->image->abi][v->nr]) {
+	case FD_CLOSES_ONE:
+		close_range_of(r, v->tgid, (uint32_t)v->args[0], (uint32_t)v->args[0]);
+		break;
+	case FD_CLOSES_RANGE:
+		close_range_of(r, v->tgid, (uint32_t)v->args[0], (uint32_t)v->args[1]);
+		break;
+	case FD_MAKES_SOCKET:
+		n = (int)v->args[0] == AF_NETLINK ? entry(r, v->tgid, (int)v->ret) : NULL;
+		if (n)
+			n->netlink = (int)v->args[2];
+		break;
+	default:
+		break;
 	}
 }
 
@@ -121,9 +141,15 @@ void espy_resolve__fork(struct espy_resolve *r, uint32_t parent, uint32_t child)
 {
 	struct espy_fd_name *n, *next;
 
-	HASH_ITER(hh, r->names, n, next)
-		if (n->key.tgid == parent)
-			set(r, child, n->key.fd, n->name, strlen(n->name));
+	HASH_ITER(hh, r->names, n, next) {
+		struct espy_fd_name *copy = n->key.tgid == parent ? entry(r, child, n->key.fd) : NULL;
+
+		if (!copy)
+			continue;
+		free(copy->name);
+		copy->name = n->name ? strdup(n->name) : NULL;
+		copy->netlink = n->netlink;
+	}
 }
 
 void espy_resolve__forget(struct espy_resolve *r, uint32_t tgid)
@@ -208,6 +234,10 @@ static bool netlink_proto(void *ctx, uint32_t tid, int fd, unsigned *proto)
 	char path[64], link[64];
 	const char *name = n ? n->name : NULL;
 
+	if (n && n->netlink >= 0) {
+		*proto = (unsigned)n->netlink;
+		return true;
+	}
 	if (!name) {
 		snprintf(path, sizeof(path), "/proc/%u/fd/%d", tid, fd);
 		ssize_t len = readlink(path, link, sizeof(link) - 1);
@@ -220,7 +250,8 @@ static bool netlink_proto(void *ctx, uint32_t tid, int fd, unsigned *proto)
 	return espy_netlink_proto(name, tid, proto);
 }
 
-void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, bool fds, bool all, bool comm)
+void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, const struct espy_image *images, bool fds,
+			bool all, bool comm)
 {
 	*r = (struct espy_resolve){
 		.resolver = {
@@ -233,6 +264,9 @@ void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, bool f
 		.tasks = tasks,
 		.all = all,
 	};
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		for (uint32_t nr = 0; nr < images[abi].syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++)
+			r->effects[abi][nr] = (uint8_t)effect_of(espy_image__str(&images[abi], images[abi].syscalls[nr].name));
 	r->complete = r->resolver;
 	r->complete.fd = put_fd;
 }

@@ -13,6 +13,7 @@
 #include "record/record.h"
 #include "render/text.h"
 #include "session/tasks.h"
+#include "source/source.h"
 
 struct espy_fd_name;
 
@@ -22,11 +23,14 @@ struct espy_resolve {
 	struct espy_tasks *tasks;
 	struct espy_fd_name *names;    /* by (tgid, fd) */
 	bool all;                      /* -yy */
+	uint8_t effects[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS]; /* what a call does to descriptors */
 };
 
-void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, bool fds, bool all, bool comm);
+/* images: ESPY_ABI_CNT of them. fds, all, comm: -y, -yy, -Y. */
+void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, const struct espy_image *images, bool fds,
+			bool all, bool comm);
 void espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec);
-/* What a call that has ended did to the descriptors of its process (close, close_range). */
+/* What a call that has ended did to the descriptors of its process (close, close_range, socket). */
 void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v);
 /* Must a source send this call even if it is not shown? Else names of closed descriptors would live on. */
 bool espy_resolve__needs_call(const char *name);

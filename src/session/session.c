@@ -289,7 +289,7 @@ int espy_session__open(struct espy_session **out, const struct espy_session_opts
 			goto fail;
 		}
 	}
-	espy_resolve__init(&s->resolve, &s->tasks, o->fds != ESPY_FD_NONE, o->fds == ESPY_FD_ALL, o->pid_comm);
+	espy_resolve__init(&s->resolve, &s->tasks, s->images, o->fds != ESPY_FD_NONE, o->fds == ESPY_FD_ALL, o->pid_comm);
 	s->lines = (struct espy_lines){
 		.o = &s->o,
 		.image = &s->images[ESPY_ABI_X86_64],

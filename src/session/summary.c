@@ -8,7 +8,7 @@
 
 struct row {
 	uint32_t nr;
-	const char *name;   /* NULL: a number without a name */
+	const char *name; /* NULL: a number without a name */
 	struct espy_count c;
 };
 
@@ -30,18 +30,12 @@ static const struct column {
 	int width;
 	bool left;
 } columns[ESPY_COL_CNT] = {
-	[ESPY_COL_TIME_PERCENT] = { "% time", 6, false },
-	[ESPY_COL_TOTAL_TIME] = { "seconds", 11, false },
-	[ESPY_COL_MIN_TIME] = { "shortest", 8, false },
-	[ESPY_COL_MAX_TIME] = { "longest", 8, false },
-	[ESPY_COL_AVG_TIME] = { "usecs/call", 11, false },
-	[ESPY_COL_CALLS] = { "calls", 9, false },
-	[ESPY_COL_ERRORS] = { "errors", 9, false },
-	[ESPY_COL_NAME] = { "syscall", 16, true },
-	[ESPY_COL_WALL_TOTAL] = { "wall-total", 11, false },
-	[ESPY_COL_WALL_MIN] = { "wall-min", 8, false },
-	[ESPY_COL_WALL_MAX] = { "wall-max", 8, false },
-	[ESPY_COL_WALL_AVG] = { "wall-avg", 11, false },
+	[ESPY_COL_TIME_PERCENT] = { "% time", 6, false },    [ESPY_COL_TOTAL_TIME] = { "seconds", 11, false },
+	[ESPY_COL_MIN_TIME] = { "shortest", 8, false },	     [ESPY_COL_MAX_TIME] = { "longest", 8, false },
+	[ESPY_COL_AVG_TIME] = { "usecs/call", 11, false },   [ESPY_COL_CALLS] = { "calls", 9, false },
+	[ESPY_COL_ERRORS] = { "errors", 9, false },	     [ESPY_COL_NAME] = { "syscall", 16, true },
+	[ESPY_COL_WALL_TOTAL] = { "wall-total", 11, false }, [ESPY_COL_WALL_MIN] = { "wall-min", 8, false },
+	[ESPY_COL_WALL_MAX] = { "wall-max", 8, false },	     [ESPY_COL_WALL_AVG] = { "wall-avg", 11, false },
 };
 static const enum espy_summary_col default_columns[] = {
 	ESPY_COL_TIME_PERCENT, ESPY_COL_TOTAL_TIME, ESPY_COL_AVG_TIME, ESPY_COL_CALLS, ESPY_COL_ERRORS, ESPY_COL_NAME,
@@ -103,7 +97,11 @@ void espy_summary__call(struct espy_summary_table *t, const struct espy_call_vie
 		return;
 	uint64_t ns = v->enter_ns && v->exit_ns > v->enter_ns ? v->exit_ns - v->enter_ns : 0;
 	const struct espy_count c = {
-		.calls = 1, .errors = v->ret < 0 && v->ret >= -4095, .time_ns = ns, .min_ns = ns, .max_ns = ns,
+		.calls = 1,
+		.errors = v->ret < 0 && v->ret >= -4095,
+		.time_ns = ns,
+		.min_ns = ns,
+		.max_ns = ns,
 	};
 	merge(&r->c, &c);
 }
@@ -188,7 +186,8 @@ static int compare_rows(const void *pa, const void *pb, void *ctx)
 	return d ? d : a->nr < b->nr ? -1 : a->nr > b->nr;
 }
 
-static void cell(char *text, size_t size, enum espy_summary_col col, const struct row *r, const struct espy_count *total)
+static void cell(char *text, size_t size, enum espy_summary_col col, const struct row *r,
+		 const struct espy_count *total)
 {
 	const struct espy_count *c = &r->c;
 
@@ -196,7 +195,9 @@ static void cell(char *text, size_t size, enum espy_summary_col col, const struc
 	switch (col) {
 	case ESPY_COL_TIME_PERCENT: {
 		/* The last line is the whole, also if no time was measured. */
-		double share = c == total ? 100.0 : total->time_ns ? 100.0 * (double)c->time_ns / (double)total->time_ns : 0;
+		double share = c == total	? 100.0
+			       : total->time_ns ? 100.0 * (double)c->time_ns / (double)total->time_ns
+						: 0;
 
 		snprintf(text, size, "%.2f", share);
 		break;
@@ -312,7 +313,9 @@ static void print_rows(const struct espy_session_opts *o, struct abi_rows *a, st
 void espy_summary__print(struct espy_summary_table *t, struct espy_buf *b)
 {
 	static const char *const modes[ESPY_ABI_CNT] = {
-		[ESPY_ABI_X86_64] = "64 bit", [ESPY_ABI_I386] = "32 bit", [ESPY_ABI_X32] = "x32",
+		[ESPY_ABI_X86_64] = "64 bit",
+		[ESPY_ABI_I386] = "32 bit",
+		[ESPY_ABI_X32] = "x32",
 	};
 
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Exact counts: what was seen + what was lost = what happened.
+. "$(dirname "$0")/lib.sh"
+
+n=2000
+[ "$source" = bpf ] && n=100000
+lost_of() { # lines "+++ N events lost here"
+	sed -n 's/^+++ \([0-9]*\) events* lost here.*/\1/p' "$1" | awk '{ s += $1 } END { print s + 0 }'
+}
+
+trace -o "$dir/out" "$progs/make_calls" $n 2>"$dir/err"
+count() { # how often a line begins so
+	grep -c "^$1" "$dir/out"
+}
+expect "$n x getppid" $n "$(count 'getppid() ')"
+expect "$n x lseek" $n "$(count 'lseek([0-9]*, 4242, SEEK_SET) ')"
+expect "$n x write" $n "$(count 'write([0-9]*, "marker", 6) ')"
+expect "$n x fstat" $n "$(count 'fstat(4242, ')"
+expect "$n x openat" $n "$(count 'openat(AT_FDCWD, "/nonexistent/marker", O_RDONLY) ')"
+expect "$n x writev" $n "$(count 'writev([0-9]*, \[{iov_base="one", iov_len=3}, {iov_base="two", iov_len=3}, {iov_base="three", iov_len=5}\], 3) *= 11')"
+hasnt "nothing lost" "$dir/out" 'lost here'
+
+if [ "$source" = bpf ]; then
+	# All records of a run that loses none; those of the life of the task are among them.
+	records_of() {
+		sed -n 's/.*: source bpf: \([0-9]*\) records.*/\1/p' "$1"
+	}
+	trace --stats -e trace=getppid -o "$dir/all" "$progs/make_calls" $n 2>"$dir/err"
+	all=$(records_of "$dir/err")
+	# A ring far too small and a reader that is slow: the text goes through a pipe that is emptied slowly.
+	trace --stats --buffer 64K -e trace=getppid -o "|$progs/slow_reader $dir/slow" "$progs/make_calls" $n 2>"$dir/err"
+	notes=$(grep -c 'lost here' "$dir/slow")
+	lost=$(lost_of "$dir/slow")
+	expect "small ring, slow reader: records seen + lost" "$all" $(($(records_of "$dir/err") - notes + lost))
+	[ "$lost" -gt 0 ] && ok "some were lost ($lost), as was meant" || not_ok "none lost: the test tests nothing"
+	sum=$(sed -n 's/.*: \([0-9]*\) events* lost: .*/\1/p' "$dir/err" | awk '{ s += $1 } END { print s + 0 }')
+	expect "the sum at the end equals what stood in place" "$lost" "$sum"
+fi
+
+f=10000
+[ "$source" = bpf ] || f=1000
+trace -f -q -e trace=exit_group -o "$dir/forks" "$progs/make_forks" $f
+expect "$f children, none missed" $f "$(grep -c 'exit_group(3' "$dir/forks")"
+expect "$f ends" $f "$(grep -c '+++ exited with 3 +++' "$dir/forks")"
+
+trace -f -o "$dir/threads" "$progs/make_threads" 200 50
+expect "200 threads x 50 calls" 10000 "$(grep -c ' getppid(' "$dir/threads")"
+
+trace -c -o "$dir/c" "$progs/make_calls" $n
+expect "-c counts getppid exactly" $n "$(awk '$NF == "getppid" { print $4 }' "$dir/c")"
+finish

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# espy is stopped, killed, or its target dies: no traced program is harmed.
+. "$(dirname "$0")/lib.sh"
+
+for sig in INT TERM HUP; do
+	sleep 30 &
+	target=$!
+	trace_bg -o "$dir/out" -p $target 2>"$dir/err" &
+	espy_pid=$!
+	wait_for 5 grep -q attached "$dir/err" || not_ok "$sig: never attached: $(cat "$dir/err")"
+	kill -$sig $espy_pid
+	wait $espy_pid
+	expect "SIG$sig with -p: exit status" 0 $?
+	expect "SIG$sig: the target sleeps on" S "$(state $target)"
+	expect "SIG$sig: nobody traces it" 0 "$(tracer $target)"
+	has "SIG$sig: said" "$dir/err" "Process $target detached"
+	kill $target
+	wait $target 2>/dev/null
+done
+
+# kill -9 of espy while a command and an attached process make calls all the time
+sh -c 'while :; do : </dev/null; done' &
+target=$!
+trace_bg -o "$dir/out" -p $target 2>"$dir/err" &
+espy_pid=$!
+wait_for 5 test -s "$dir/out"
+kill -9 $espy_pid
+wait $espy_pid 2>/dev/null
+sleep 0.2
+case $(state $target) in
+R | S) ok "kill -9, attached: the target runs on" ;;
+*) not_ok "kill -9, attached: state $(state $target)" ;;
+esac
+expect "kill -9, attached: nobody traces it" 0 "$(tracer $target)"
+kill $target
+wait $target 2>/dev/null
+
+"$progs/spin_calls" "$dir/pid" 3 >"$dir/spin.out" &
+wait $! # natively it ends by itself
+trace_bg -o "$dir/out" "$progs/spin_calls" "$dir/pid2" 3 >"$dir/spin2.out" &
+espy_pid=$!
+wait_for 5 test -s "$dir/pid2"
+kill -9 $espy_pid
+wait $espy_pid 2>/dev/null
+target=$(cat "$dir/pid2")
+wait_for 10 grep -q 'all is well' "$dir/spin2.out"
+has "kill -9, command: it runs to its end" "$dir/spin2.out" 'all is well'
+
+# the target is killed in the middle
+trace -o "$dir/out" sh -c 'kill -9 $$'
+expect "target killed: its signal is passed on" 137 $?
+has "target killed: said" "$dir/out" '+++ killed by SIGKILL +++'
+
+sh -c 'exit 0' &
+gone=$!
+wait $gone
+trace -p $gone 2>"$dir/err"
+expect "a pid that is gone: exit status" 1 $?
+has "a pid that is gone: said" "$dir/err" 'No such process'
+finish

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* make_calls N: N calls of each kind, each recognisable by its arguments. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	long n = argc > 1 ? atol(argv[1]) : 1;
+	int null = open("/dev/null", O_RDWR);
+	struct iovec v[3] = { { "one", 3 }, { "two", 3 }, { "three", 5 } };
+	struct stat st;
+
+	for (long i = 0; i < n; i++) {
+		syscall(SYS_getppid);
+		syscall(SYS_lseek, null, 4242, SEEK_SET);
+		syscall(SYS_write, null, "marker", 6);
+		syscall(SYS_fstat, 4242, &st);
+		syscall(SYS_openat, AT_FDCWD, "/nonexistent/marker", O_RDONLY);
+		syscall(SYS_writev, null, v, 3);
+	}
+	return 0;
+}

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Programs that do odd things: exec from a thread that is not the leader, arguments changed by another thread.
+. "$(dirname "$0")/lib.sh"
+
+trace -f -o "$dir/exec" "$progs/thread_exec" >"$dir/prog.out"
+expect "exec from a thread: exit status" 0 $?
+has "exec from a thread: the new image ran" "$dir/prog.out" '^after exec$'
+has "exec from a thread: said" "$dir/exec" '+++ superseded by execve in pid [0-9]* +++'
+has "exec from a thread: its execve is shown with arguments" "$dir/exec" 'execve("/bin/echo", \["echo", "after exec"\], '
+has "exec from a thread: the calls of the new image" "$dir/exec" 'write(1, "after exec\\n", 11) *= 11'
+
+trace -f -o "$dir/race" "$progs/race_args" >"$dir/race.out"
+expect "arguments changed by another thread: the program is unharmed" "$(cat "$dir/race.out")" "20000 calls"
+expect "arguments changed by another thread: every call is shown" 20000 "$(grep -c 'openat(AT_FDCWD, "/nonexistent/[ab]*"' "$dir/race")"
+
+trace -o "$dir/hostile" "$progs/hostile" >"$dir/hostile.out"
+expect "bad pointers, huge vectors: the program is unharmed" "survived" "$(tail -n 1 "$dir/hostile.out")"
+has "a bad pointer is shown as an address" "$dir/hostile" 'openat(AT_FDCWD, 0x1, O_RDONLY) *= -1 EFAULT (Bad address)'
+has "a vector longer than the kernel takes" "$dir/hostile" 'writev(1, .*, 2000000000) *= -1 EINVAL'
+finish
