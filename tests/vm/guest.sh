@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Runs inside the guest (busybox sh): the bpf source on this kernel.
+echo "# kernel $(uname -r)"
+check() { # name, command...
+	name=$1
+	shift
+	if "$@" >/tmp/log 2>&1; then
+		echo "ok $name"
+	else
+		echo "not ok $name"
+		sed 's/^/# /' /tmp/log | tail -n 15
+	fi
+}
+has() { # file, pattern
+	grep -q -- "$2" "$1" || { echo "no line like: $2"; tail -n 12 "$1"; return 1; }
+}
+doctor() { espy doctor; }
+trace_ls() {
+	espy trace --source=bpf -f -o /tmp/ls.txt ls / >/dev/null || return 1
+	has /tmp/ls.txt 'execve("/bin/ls", \["ls", "/"\], 0x[0-9a-f]* /\* [0-9]* vars \*/) = 0' && has /tmp/ls.txt 'getdents64(3, 0x[0-9a-f]* /\* [0-9]* entries \*/' &&
+		has /tmp/ls.txt 'exit_group(0) *= ?' && has /tmp/ls.txt '+++ exited with 0 +++'
+}
+exact_count() {
+	espy trace --source=bpf -o /tmp/dd.txt dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/tmp/dd.err || return 1
+	seen=$(grep -c '^read(0, "\\0", 1) *= 1$' /tmp/dd.txt)
+	[ "$seen" = 20000 ] || { echo "seen $seen of 20000"; cat /tmp/dd.err; return 1; }
+}
+in_out() {
+	espy trace --source=bpf -f -T -o /tmp/sh.txt sh -c 'ls / | cat | wc -l; sleep 0.1' >/dev/null || return 1
+	has /tmp/sh.txt 'wait4(-1' && has /tmp/sh.txt 'SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED' && has /tmp/sh.txt '<0\.[0-9]*>$'
+}
+forks() {
+	espy trace --source=bpf -f -e trace=exit_group -o /tmp/fork.txt sh -c 'i=0; while [ $i -lt 200 ]; do (exit 3); i=$((i + 1)); done' || return 1
+	seen=$(grep -c 'exit_group(3) *= ?' /tmp/fork.txt)
+	[ "$seen" = 200 ] || { echo "seen $seen of 200 children"; return 1; }
+}
+counts() {
+	espy trace --source=bpf -c -o /tmp/c.txt dd if=/dev/zero of=/dev/null bs=1 count=5000 2>/dev/null || return 1
+	has /tmp/c.txt ' 500[0-9] .*read'
+}
+status() {
+	espy trace --source=bpf -o /dev/null sh -c 'exit 7'
+	[ $? = 7 ]
+}
+ptraced() {
+	espy trace --source=ptrace -o /tmp/pt.txt ls / >/dev/null || return 1
+	has /tmp/pt.txt 'exit_group(0)'
+}
+check doctor doctor
+check trace_ls trace_ls
+check exact_count exact_count
+check in_out in_out
+check forks forks
+check counts counts
+check status status
+check ptrace ptraced
+truth() {
+	# shellcheck disable=SC2046
+	espy trace --source=bpf -a 0 $("$1" --options 2>/dev/null) -o /tmp/got "$1" >/tmp/want
+	[ $? = 77 ] && return 0
+	sh /tests/compare /tmp/want /tmp/got
+}
+for t in /tests/truth_*; do
+	check "$(basename "$t")" truth "$t"
+done
