@@ -53,6 +53,7 @@ struct ast_len {
 	struct ast_expr *a, *b; /* [a of b]; b alone: [b] */
 	bool bytes;             /* counts bytes, not elements */
 	bool spread;            /* [spread of b] */
+	uint16_t min;           /* `sized b min N`: a smaller one is not taken; 0: any */
 };
 
 enum ast_base { BASE_WORD, BASE_NAME, BASE_BITS, BASE_PAREN };

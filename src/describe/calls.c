@@ -16,8 +16,9 @@ void dc_bind_variants(struct dc *dc)
 		next = v->next;
 		v->next = NULL;
 		if (!base) {
-			dc_error(dc, v->pos, "variant of `%s`, which is not described, expected a call `%s(...) switch ...`", v->name->s,
-				 v->name->s);
+			dc_error(dc, v->pos,
+				 "variant of `%s`, which is not described, expected a call `%s(...) switch ...`",
+				 v->name->s, v->name->s);
 			continue;
 		}
 		v->base = base;
@@ -87,7 +88,8 @@ static void display_order(struct dc *dc, const struct ast_call *c, const struct 
 		if (i == c->nparams) {
 			/* The order of a base form names parameters that a variant may lack. */
 			if (order == &c->order)
-				dc_error(dc, order->pos[k], "`order` names `%s`, which is no parameter", order->v[k]->s);
+				dc_error(dc, order->pos[k], "`order` names `%s`, which is no parameter",
+					 order->v[k]->s);
 			continue;
 		}
 		if (taken[i])
@@ -114,11 +116,13 @@ static void check_param(struct dc *dc, const struct ast_call *c, uint32_t i, con
 			dc_error(dc, t->at_pos, "`at %s`: the call has no parameter of that name", t->at->s);
 	}
 	if (ty->kind != ESPY_T_INT && ty->kind != ESPY_T_PTR && ty->kind != ESPY_T_VOID && ty->kind != ESPY_T_UNION)
-		dc_error(dc, t->base_pos, "`%s` does not fit into a register, expected an integer or a pointer", c->params[i].name->s);
+		dc_error(dc, t->base_pos, "`%s` does not fit into a register, expected an integer or a pointer",
+			 c->params[i].name->s);
 	if (t->out && ((c->plan_flags | (c->base ? c->base->plan_flags : 0)) & ESPY_PLAN_NEW_IMAGE))
 		dc_error(dc, t->pos, "`out` in a call that replaces the program: nothing of it is left to be read");
 	if (t->in && t->when && !t->out && dc_expr_has(dc, dc_lower_guard(dc, c, t->when), ESPY_X_RET))
-		dc_error(dc, t->when->pos, "`ret` is not known before the call, expected a guard for what the call reads");
+		dc_error(dc, t->when->pos,
+			 "`ret` is not known before the call, expected a guard for what the call reads");
 }
 
 /* Lower the guard alone, for the check above; the expression table keeps one copy anyway. */
@@ -140,7 +144,11 @@ uint32_t dc_lower_guard(struct dc *dc, const struct ast_call *c, const struct as
 
 static uint32_t void_type(struct dc *dc)
 {
-	struct espy_type ty = { .kind = ESPY_T_VOID, .align = 1, .table = ESPY_NONE, .elem = ESPY_NONE, .len_a = ESPY_NONE,
+	struct espy_type ty = { .kind = ESPY_T_VOID,
+				.align = 1,
+				.table = ESPY_NONE,
+				.elem = ESPY_NONE,
+				.len_a = ESPY_NONE,
 				.len_b = ESPY_NONE };
 
 	return dc_add_type(dc, &ty);
@@ -173,7 +181,9 @@ static uint32_t lower_params(struct dc *dc, const struct ast_call *c, struct esp
 		pf->name = dc_sym_str(dc, p->name);
 		if (!t) {
 			if (c->base)
-				dc_error(dc, p->pos, "`%s` alone means \"as in the call\", but `%s` has no parameter of that name, expected a type",
+				dc_error(dc, p->pos,
+					 "`%s` alone means \"as in the call\", but `%s` has no parameter of that name, "
+					 "expected a type",
 					 p->name->s, c->name->s);
 			else
 				dc_error(dc, p->pos, "parameter `%s` has no type", p->name->s);
@@ -191,7 +201,8 @@ static uint32_t lower_params(struct dc *dc, const struct ast_call *c, struct esp
 			check_param(dc, c, i, t, pf->type);
 	}
 	if (nregs > ESPY_MAX_PARAMS) {
-		dc_error(dc, c->pos, "the parameters of `%s` need %u registers, at most %u are there", c->name->s, nregs, ESPY_MAX_PARAMS);
+		dc_error(dc, c->pos, "the parameters of `%s` need %u registers, at most %u are there", c->name->s,
+			 nregs, ESPY_MAX_PARAMS);
 		bad = true;
 	}
 	return bad ? ESPY_NONE : nregs;
@@ -231,7 +242,8 @@ static struct espy_ret lower_result(struct dc *dc, const struct ast_call *c)
 	if (!c->ret)
 		return r;
 	r.type = dc_lower_type(dc, c->ret, NULL, PLACE_RESULT);
-	if (r.type != ESPY_NONE && dc_type(dc, r.type)->kind != ESPY_T_PTR && dc_type(dc, r.type)->kind != ESPY_T_INT && dc_type(dc, r.type)->kind != ESPY_T_VOID)
+	if (r.type != ESPY_NONE && dc_type(dc, r.type)->kind != ESPY_T_PTR && dc_type(dc, r.type)->kind != ESPY_T_INT &&
+	    dc_type(dc, r.type)->kind != ESPY_T_VOID)
 		dc_error(dc, c->ret->base_pos, "a result must be an integer");
 	if (c->has_note)
 		lower_note(dc, c, &r);
@@ -295,7 +307,8 @@ struct ranked_variant {
 
 static int by_key(const void *a, const void *b)
 {
-	const struct espy_variant *x = &((const struct ranked_variant *)a)->v, *y = &((const struct ranked_variant *)b)->v;
+	const struct espy_variant *x = &((const struct ranked_variant *)a)->v,
+				  *y = &((const struct ranked_variant *)b)->v;
 
 	return x->key < y->key ? -1 : x->key > y->key;
 }
@@ -318,8 +331,9 @@ static int lower_key(struct dc *dc, const struct ast_key *k, const struct select
 		first = *prev;
 	}
 	if (s->two != (second != NULL)) {
-		dc_error(dc, k->pos, s->two ? "one key where two parameters choose, expected KEY.KEY" :
-					      "two keys where one parameter chooses, expected KEY");
+		dc_error(dc, k->pos,
+			 s->two ? "one key where two parameters choose, expected KEY.KEY"
+				: "two keys where one parameter chooses, expected KEY");
 		return -1;
 	}
 	*prev = first;
@@ -366,7 +380,8 @@ static void lower_variants(struct dc *dc, struct ast_call *c, struct espy_call_p
 				continue;
 			const struct espy_call *ic = dc_vec_at(&dc->icalls, call);
 
-			r[n++] = (struct ranked_variant){ { .key = key, .plan = (uint16_t)ic->plan, .call = call }, v->keys[k].pos };
+			r[n++] = (struct ranked_variant){ { .key = key, .plan = (uint16_t)ic->plan, .call = call },
+							  v->keys[k].pos };
 		}
 	}
 	qsort(r, n, sizeof(*r), by_key);
@@ -377,7 +392,9 @@ static void lower_variants(struct dc *dc, struct ast_call *c, struct espy_call_p
 	cp->key_mask0 = s.mask;
 	for (uint32_t i = 0; i < n; i++) {
 		if (i && r[i].v.key == r[i - 1].v.key)
-			dc_error(dc, r[i].pos.src == r[i - 1].pos.src && r[i - 1].pos.off > r[i].pos.off ? r[i - 1].pos : r[i].pos,
+			dc_error(dc,
+				 r[i].pos.src == r[i - 1].pos.src && r[i - 1].pos.off > r[i].pos.off ? r[i - 1].pos
+												     : r[i].pos,
 				 "two variants of `%s` have the same key", c->name->s);
 		memcpy(dc_vec_add(dc, &dc->ivariants, 1), &r[i].v, sizeof(r[i].v));
 	}
@@ -406,7 +423,7 @@ void dc_lower_calls(struct dc *dc)
 	struct done {
 		uint32_t call;
 		struct espy_call_plan cp;
-	} *done;
+	} * done;
 	struct ast_call *c;
 	uint32_t ncalls = 0;
 
@@ -456,7 +473,8 @@ void dc_lower_calls(struct dc *dc)
 			*cp = done[of_nr[i]->index].cp;
 		} else {
 			s->call = ESPY_NONE;
-			*cp = (struct espy_call_plan){ .plan = (uint16_t)raw_plan(dc, s->name ? s->nargs : 6), .key_arg1 = 0xff };
+			*cp = (struct espy_call_plan){ .plan = (uint16_t)raw_plan(dc, s->name ? s->nargs : 6),
+						       .key_arg1 = 0xff };
 		}
 	}
 }

@@ -45,8 +45,9 @@ static void init(struct dc *dc)
 static void destroy(struct dc *dc)
 {
 	struct dc_vec *const v[] = {
-		&dc->toks,  &dc->strings, &dc->syscalls, &dc->call_plans, &dc->ivariants,  &dc->icalls, &dc->fields, &dc->types,
-		&dc->cases, &dc->exprs,   &dc->itables,  &dc->entries,    &dc->index_list, &dc->plans,  &dc->ops,
+		&dc->toks,    &dc->strings, &dc->syscalls,   &dc->call_plans, &dc->ivariants,
+		&dc->icalls,  &dc->fields,  &dc->types,	     &dc->cases,      &dc->exprs,
+		&dc->itables, &dc->entries, &dc->index_list, &dc->plans,      &dc->ops,
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
@@ -116,8 +117,8 @@ int espy_describe_compile(const struct espy_describe_input *in, espy_diag_fn dia
 	return run(in, NULL, diag, diag_ctx, blob, size);
 }
 
-int espy_describe_list(const struct espy_describe_input *in, const struct espy_describe_listing *l,
-		       espy_diag_fn diag, void *diag_ctx)
+int espy_describe_list(const struct espy_describe_input *in, const struct espy_describe_listing *l, espy_diag_fn diag,
+		       void *diag_ctx)
 {
 	return run(in, l, diag, diag_ctx, NULL, NULL);
 }

@@ -49,7 +49,7 @@ enum dc_word {
 	W_WHEN = W_CLAUSE_FIRST, W_ON, W_AT, W_SPREAD, W_CLASS, W_MAX, W_VERBOSE, W_NONZERO, W_HIDDEN, W_NONAME, W_ON_OK,
 	W_BEFORE, W_AFTER, W_HEX, W_BOTH, W_NAMED, W_HOOK,
 	W_CLAUSE_LAST = W_HOOK,
-	W_SIZED, W_OF, W_NULL, W_RET, W_OUTER, W_SIZE, W_ELSE, W_SLOT,
+	W_SIZED, W_OF, W_MIN, W_NULL, W_RET, W_OUTER, W_SIZE, W_ELSE, W_SLOT,
 	/* declarations */
 	W_FLAGS, W_ENUM, W_PACK, W_STRUCT, W_UNION, W_TYPE, W_FROM, W_AS, W_INCLUDE, W_SHOW, W_BRIEF, W_NOTE, W_TAIL,
 	W_PACKED, W_TLV, W_ALIGN, W_BY, W_BRACES, W_SWITCH, W_NEWIMAGE, W_NORETURN, W_TWICE, W_BLOCKS, W_ORDER,
@@ -225,6 +225,9 @@ uint32_t dc_add_type(struct dc *dc, const struct espy_type *t);
 struct espy_type *dc_type(struct dc *dc, uint32_t i);
 bool dc_is_plain(struct dc *dc, uint32_t x); /* a length that a source can evaluate */
 const struct ast_type *dc_resolve_alias(struct dc *dc, const struct ast_type *t);
+/* formats.c */
+void dc_apply_format(struct dc *dc, const struct ast_type *t, struct espy_type *ty); /* `:format`, `:TABLE`, `hex` */
+void dc_apply_hook(struct dc *dc, const struct ast_type *t, struct espy_type *ty);
 uint16_t dc_find_hook(struct dc *dc, struct dc_sym *name, struct dc_pos pos);
 bool dc_is_int_word(enum dc_word w);
 

@@ -41,8 +41,10 @@ static bool number(const char *s, size_t n, uint64_t *v)
 	*v = 0;
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)s[i];
-		unsigned d = c >= '0' && c <= '9' ? c - '0' + 0u : c >= 'a' && c <= 'f' ? c - 'a' + 10u :
-			     c >= 'A' && c <= 'F' ? c - 'A' + 10u : 99u;
+		unsigned d = c >= '0' && c <= '9'   ? c - '0' + 0u
+			     : c >= 'a' && c <= 'f' ? c - 'a' + 10u
+			     : c >= 'A' && c <= 'F' ? c - 'A' + 10u
+						    : 99u;
 
 		if (d >= base)
 			return false;
@@ -90,7 +92,8 @@ static void constant_line(struct dc *dc, struct line *l, const char *text, uint3
 	bool undefined = nv == 1 && *val == '?';
 
 	if (!undefined && !number(val, nv, &v)) {
-		dc_error(dc, (struct dc_pos){ l->pos.src, off }, "malformed value of a constant, expected a number or `?`");
+		dc_error(dc, (struct dc_pos){ l->pos.src, off },
+			 "malformed value of a constant, expected a number or `?`");
 		return;
 	}
 	const char *header = word(l, &nh, &off, text);
@@ -163,7 +166,8 @@ static void syscall_line(struct dc *dc, struct line *l, const char *text, uint32
 
 	if (!number(nr_text, n, &nr) || nr >= 4096 || !nname || !number(args_text, nargs, &args) || args > 6) {
 		dc_error(dc, (struct dc_pos){ l->pos.src, off },
-			 "malformed line of a call table, expected NUMBER (below 4096) NAME ARGUMENTS (at most 6) CLASSES");
+			 "malformed line of a call table, expected NUMBER (below 4096) NAME ARGUMENTS (at most 6) "
+			 "CLASSES");
 		return;
 	}
 	const char *classes = word(l, &nclass, &off, text);
@@ -211,7 +215,8 @@ static int pick(const struct dc_sym *name, uint32_t layer, const char *header, c
 	return n;
 }
 
-int dc_const_value(struct dc *dc, struct dc_sym *name, const char *header, struct dc_pos pos, uint64_t *value, bool quiet)
+int dc_const_value(struct dc *dc, struct dc_sym *name, const char *header, struct dc_pos pos, uint64_t *value,
+		   bool quiet)
 {
 	const struct dc_const *c = NULL;
 	uint32_t layer = 0;
@@ -238,9 +243,11 @@ int dc_const_value(struct dc *dc, struct dc_sym *name, const char *header, struc
 	if (quiet)
 		return -1;
 	if (!n)
-		dc_error(dc, pos, "unknown constant `%s`, expected a name of the .const files or `NAME = value`", name->s);
+		dc_error(dc, pos, "unknown constant `%s`, expected a name of the .const files or `NAME = value`",
+			 name->s);
 	else
-		dc_error(dc, pos, "constant `%s` has several values (0x%llx in %s), expected `from <header>` or `NAME = value`",
+		dc_error(dc, pos,
+			 "constant `%s` has several values (0x%llx in %s), expected `from <header>` or `NAME = value`",
 			 name->s, (unsigned long long)c->value, c->header ? c->header : "?");
 	return -1;
 }
@@ -248,25 +255,62 @@ int dc_const_value(struct dc *dc, struct dc_sym *name, const char *header, struc
 int dc_fold(uint32_t op, uint64_t a, uint64_t b, uint64_t *v)
 {
 	switch (op) {
-	case ESPY_X_OR: *v = a | b; return 0;
-	case ESPY_X_AND: *v = a & b; return 0;
-	case ESPY_X_ADD: *v = a + b; return 0;
-	case ESPY_X_SUB: *v = a - b; return 0;
-	case ESPY_X_MUL: *v = a * b; return 0;
-	case ESPY_X_DIV: *v = b ? a / b : 0; return 0;
-	case ESPY_X_SHL: *v = b < 64 ? a << b : 0; return 0;
-	case ESPY_X_SHR: *v = b < 64 ? a >> b : 0; return 0;
-	case ESPY_X_EQ: *v = a == b; return 0;
-	case ESPY_X_NE: *v = a != b; return 0;
-	case ESPY_X_LT: *v = a < b; return 0;
-	case ESPY_X_LE: *v = a <= b; return 0;
-	case ESPY_X_GT: *v = a > b; return 0;
-	case ESPY_X_GE: *v = a >= b; return 0;
-	case ESPY_X_LAND: *v = a && b; return 0;
-	case ESPY_X_LOR: *v = a || b; return 0;
-	case ESPY_X_NOT: *v = !a; return 0;
-	case ESPY_X_INV: *v = ~a; return 0;
-	default: return -1;
+	case ESPY_X_OR:
+		*v = a | b;
+		return 0;
+	case ESPY_X_AND:
+		*v = a & b;
+		return 0;
+	case ESPY_X_ADD:
+		*v = a + b;
+		return 0;
+	case ESPY_X_SUB:
+		*v = a - b;
+		return 0;
+	case ESPY_X_MUL:
+		*v = a * b;
+		return 0;
+	case ESPY_X_DIV:
+		*v = b ? a / b : 0;
+		return 0;
+	case ESPY_X_SHL:
+		*v = b < 64 ? a << b : 0;
+		return 0;
+	case ESPY_X_SHR:
+		*v = b < 64 ? a >> b : 0;
+		return 0;
+	case ESPY_X_EQ:
+		*v = a == b;
+		return 0;
+	case ESPY_X_NE:
+		*v = a != b;
+		return 0;
+	case ESPY_X_LT:
+		*v = a < b;
+		return 0;
+	case ESPY_X_LE:
+		*v = a <= b;
+		return 0;
+	case ESPY_X_GT:
+		*v = a > b;
+		return 0;
+	case ESPY_X_GE:
+		*v = a >= b;
+		return 0;
+	case ESPY_X_LAND:
+		*v = a && b;
+		return 0;
+	case ESPY_X_LOR:
+		*v = a || b;
+		return 0;
+	case ESPY_X_NOT:
+		*v = !a;
+		return 0;
+	case ESPY_X_INV:
+		*v = ~a;
+		return 0;
+	default:
+		return -1;
 	}
 }
 

@@ -31,7 +31,8 @@ struct espy_describe_input {
 	enum espy_abi abi;
 	const struct espy_text_source *sources;
 	size_t source_cnt;
-	/* "NAME VALUE [header]" lines; a later text replaces what an earlier one says of a name; the value `?`: not defined */
+	/* "NAME VALUE [header]" lines; a later text replaces what an earlier one says of a name; the value `?`: not
+	 * defined */
 	const struct espy_text_source *constants;
 	size_t constant_cnt;
 	/* "NUMBER NAME ARGUMENTS CLASS,CLASS" lines */
@@ -57,19 +58,19 @@ struct espy_layout {
 	const char *name;   /* in the description */
 	const char *c_name; /* "struct iovec" */
 	const char *header; /* "linux/uio.h" */
-	size_t size;        /* 0: varies */
+	size_t size;	    /* 0: varies */
 	const struct espy_layout_field *fields;
 	size_t field_cnt;
 };
 struct espy_describe_listing {
 	void *ctx;
-	void (*layout)(void *ctx, const struct espy_layout *l);    /* structs with `as "struct X" from <header>` */
-	void (*constant)(void *ctx, const char *name, const char *header); /* constants that were looked up */
-	void (*hook)(void *ctx, const char *name);                 /* hooks used; once for each use */
+	void (*layout)(void *ctx, const struct espy_layout *l); /* structs with `as "struct X" from <header>` */
+	void (*constant)(void *ctx, const char *name, const char *header);	  /* constants that were looked up */
+	void (*hook)(void *ctx, const char *name);				  /* hooks used; once for each use */
 	void (*call)(void *ctx, const char *name, size_t variants, int in_table); /* base forms */
 };
 /* As espy_describe_compile, and reports what was met. Members of l may be NULL. */
-int espy_describe_list(const struct espy_describe_input *in, const struct espy_describe_listing *l,
-		       espy_diag_fn diag, void *diag_ctx);
+int espy_describe_list(const struct espy_describe_input *in, const struct espy_describe_listing *l, espy_diag_fn diag,
+		       void *diag_ctx);
 
 #endif

@@ -41,7 +41,8 @@ void dc_error(struct dc *dc, struct dc_pos pos, const char *fmt, ...)
 	while (to < s->size && to - from < LINE_MAX_SHOWN && s->text[to] != '\n') {
 		unsigned char c = (unsigned char)s->text[to];
 
-		/* Control characters of a hostile file must not reach the terminal; tabs keep the caret in its column. */
+		/* Control characters of a hostile file must not reach the terminal; tabs keep the caret in its column.
+		 */
 		shown[to - from] = c == '\t' ? '\t' : c < 0x20 || c == 0x7f ? '?' : (char)c;
 		to++;
 	}
@@ -52,6 +53,7 @@ void dc_error(struct dc *dc, struct dc_pos pos, const char *fmt, ...)
 		caret[n] = shown[n] == '\t' ? '\t' : ' ';
 	caret[n] = '^';
 	caret[n + 1] = 0;
-	snprintf(text, sizeof(text), "%.200s:%u:%u: error: %s\n%s\n%s", s->name, line, off - bol + 1, what, shown, caret);
+	snprintf(text, sizeof(text), "%.200s:%u:%u: error: %s\n%s\n%s", s->name, line, off - bol + 1, what, shown,
+		 caret);
 	dc->diag(dc->diag_ctx, text);
 }

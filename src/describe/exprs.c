@@ -12,7 +12,8 @@ uint32_t dc_add_expr(struct dc *dc, uint32_t op, uint32_t a, uint32_t b, uint64_
 	return dc_intern_record(dc, DC_EXPRS, &x, 1);
 }
 
-/* The type of the scalar that a name stands for: an integer, or a union of integers. NULL: neither. *deref: a pointer. */
+/* The type of the scalar that a name stands for: an integer, or a union of integers. NULL: neither. *deref: a pointer.
+ */
 static const struct ast_type *integer_type(struct dc *dc, const struct ast_type *t, bool *deref)
 {
 	*deref = false;
@@ -101,7 +102,9 @@ static uint32_t lower_leaf(struct dc *dc, const struct ast_expr *e, const struct
 
 	if (e->op == AX_OUTER) {
 		if (!ctx || !ctx->outer)
-			dc_error(dc, e->pos, "`outer.%s`: there is nothing around here, expected a struct inside another", e->sym->s);
+			dc_error(dc, e->pos,
+				 "`outer.%s`: there is nothing around here, expected a struct inside another",
+				 e->sym->s);
 		else if (lower_name(dc, e, ctx->outer, true, &x))
 			return x;
 		else

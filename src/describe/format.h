@@ -19,14 +19,26 @@
 #define ESPY_IMAGE_VERSION 1u
 
 enum espy_section {
-	ESPY_SEC_STRINGS, ESPY_SEC_SYSCALLS, ESPY_SEC_CALL_PLANS, ESPY_SEC_VARIANTS, ESPY_SEC_CALLS, ESPY_SEC_FIELDS,
-	ESPY_SEC_TYPES, ESPY_SEC_CASES, ESPY_SEC_EXPRS, ESPY_SEC_TABLES, ESPY_SEC_ENTRIES, ESPY_SEC_INDICES, ESPY_SEC_PLANS,
-	ESPY_SEC_OPS, ESPY_SECTION_CNT
+	ESPY_SEC_STRINGS,
+	ESPY_SEC_SYSCALLS,
+	ESPY_SEC_CALL_PLANS,
+	ESPY_SEC_VARIANTS,
+	ESPY_SEC_CALLS,
+	ESPY_SEC_FIELDS,
+	ESPY_SEC_TYPES,
+	ESPY_SEC_CASES,
+	ESPY_SEC_EXPRS,
+	ESPY_SEC_TABLES,
+	ESPY_SEC_ENTRIES,
+	ESPY_SEC_INDICES,
+	ESPY_SEC_PLANS,
+	ESPY_SEC_OPS,
+	ESPY_SECTION_CNT
 };
 
 struct espy_image_section {
-	uint64_t off;     /* from the beginning of the image */
-	uint32_t n;       /* elements */
+	uint64_t off;	  /* from the beginning of the image */
+	uint32_t n;	  /* elements */
 	uint32_t elem_sz; /* bytes of one */
 };
 

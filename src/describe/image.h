@@ -123,6 +123,7 @@ struct espy_type {
 	                 * Bits 24-31: offset of the length field.
 	                 * ARRAY with SPREAD (the vector): expr of the bytes that its elements share (the BYTES inside have SPREAD
 	                 * as well, and their own capacity in len_b).
+	                 * STRUCT with SIZED: bits 8-23: the least size that the kernel takes, a smaller one shows the address; 0: any.
 	                 * STRUCT: bits 0-7: number + 1 of the field that says how many bytes of the struct count (`extent`), or 0.
 	                 * STRUCT: headed N << 24: the first N fields in braces, the rest as values: [{nla_len=8, ...}, 1500] */
 };

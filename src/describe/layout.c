@@ -26,20 +26,20 @@ enum { LONG = 100, PTR = 101 }; /* sizes that the ABI decides */
 static const struct {
 	uint8_t size, sgn, be, fmt;
 } SCALARS[W_BASE_LAST + 1] = {
-	[W_U8] = { 1, 0, 0, ESPY_FMT_DEC },      [W_U16] = { 2, 0, 0, ESPY_FMT_DEC },
-	[W_U32] = { 4, 0, 0, ESPY_FMT_DEC },     [W_U64] = { 8, 0, 0, ESPY_FMT_DEC },
-	[W_S8] = { 1, 1, 0, ESPY_FMT_DEC },      [W_S16] = { 2, 1, 0, ESPY_FMT_DEC },
-	[W_S32] = { 4, 1, 0, ESPY_FMT_DEC },     [W_S64] = { 8, 1, 0, ESPY_FMT_DEC },
-	[W_BE16] = { 2, 0, 1, ESPY_FMT_DEC },    [W_BE32] = { 4, 0, 1, ESPY_FMT_DEC },
-	[W_BE64] = { 8, 0, 1, ESPY_FMT_DEC },    [W_INT] = { 4, 1, 0, ESPY_FMT_DEC },
-	[W_UINT] = { 4, 0, 0, ESPY_FMT_DEC },    [W_LONG] = { LONG, 1, 0, ESPY_FMT_DEC },
+	[W_U8] = { 1, 0, 0, ESPY_FMT_DEC },	  [W_U16] = { 2, 0, 0, ESPY_FMT_DEC },
+	[W_U32] = { 4, 0, 0, ESPY_FMT_DEC },	  [W_U64] = { 8, 0, 0, ESPY_FMT_DEC },
+	[W_S8] = { 1, 1, 0, ESPY_FMT_DEC },	  [W_S16] = { 2, 1, 0, ESPY_FMT_DEC },
+	[W_S32] = { 4, 1, 0, ESPY_FMT_DEC },	  [W_S64] = { 8, 1, 0, ESPY_FMT_DEC },
+	[W_BE16] = { 2, 0, 1, ESPY_FMT_DEC },	  [W_BE32] = { 4, 0, 1, ESPY_FMT_DEC },
+	[W_BE64] = { 8, 0, 1, ESPY_FMT_DEC },	  [W_INT] = { 4, 1, 0, ESPY_FMT_DEC },
+	[W_UINT] = { 4, 0, 0, ESPY_FMT_DEC },	  [W_LONG] = { LONG, 1, 0, ESPY_FMT_DEC },
 	[W_ULONG] = { LONG, 0, 0, ESPY_FMT_DEC }, [W_USIZE] = { PTR, 0, 0, ESPY_FMT_DEC },
-	[W_CHAR] = { 1, 1, 0, ESPY_FMT_DEC },    [W_ADDR] = { PTR, 0, 0, ESPY_FMT_ADDR },
-	[W_ADDR64] = { 8, 0, 0, ESPY_FMT_ADDR }, [W_FD] = { 4, 1, 0, ESPY_FMT_FD },
-	[W_FD64] = { 8, 0, 0, ESPY_FMT_FD },     [W_DIRFD] = { 4, 1, 0, ESPY_FMT_DIRFD },
-	[W_PID] = { 4, 1, 0, ESPY_FMT_PID },     [W_TID] = { 4, 1, 0, ESPY_FMT_TID },
-	[W_PGID] = { 4, 1, 0, ESPY_FMT_PGID },   [W_SID] = { 4, 1, 0, ESPY_FMT_SID },
-	[W_UID] = { 4, 0, 0, ESPY_FMT_UID },     [W_GID] = { 4, 0, 0, ESPY_FMT_GID },
+	[W_CHAR] = { 1, 1, 0, ESPY_FMT_DEC },	  [W_ADDR] = { PTR, 0, 0, ESPY_FMT_ADDR },
+	[W_ADDR64] = { 8, 0, 0, ESPY_FMT_ADDR },  [W_FD] = { 4, 1, 0, ESPY_FMT_FD },
+	[W_FD64] = { 8, 0, 0, ESPY_FMT_FD },	  [W_DIRFD] = { 4, 1, 0, ESPY_FMT_DIRFD },
+	[W_PID] = { 4, 1, 0, ESPY_FMT_PID },	  [W_TID] = { 4, 1, 0, ESPY_FMT_TID },
+	[W_PGID] = { 4, 1, 0, ESPY_FMT_PGID },	  [W_SID] = { 4, 1, 0, ESPY_FMT_SID },
+	[W_UID] = { 4, 0, 0, ESPY_FMT_UID },	  [W_GID] = { 4, 0, 0, ESPY_FMT_GID },
 	[W_IPV4] = { 4, 0, 1, ESPY_FMT_INET4 },
 };
 
@@ -75,7 +75,8 @@ void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, s
 			continue;
 		if (varies) {
 			dc_error(dc, s->fields[i - 1].pos,
-				 "field `%s` varies in size, expected a fixed size: only the last field may vary", s->fields[i - 1].name->s);
+				 "field `%s` varies in size, expected a fixed size: only the last field may vary",
+				 s->fields[i - 1].name->s);
 			break;
 		}
 		off = (off + align - 1) / align * align;
@@ -97,7 +98,9 @@ void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, s
 void dc_report_layout(struct dc *dc, const struct ast_named *s, const struct espy_field *fields)
 {
 	struct espy_layout_field *f;
-	struct espy_layout l = { .name = s->name->s, .c_name = s->as_name, .header = s->as_header, .size = s->fixed_sz };
+	struct espy_layout l = {
+		.name = s->name->s, .c_name = s->as_name, .header = s->as_header, .size = s->fixed_sz
+	};
 
 	if (!s->as_name || !dc->listing || !dc->listing->layout)
 		return;

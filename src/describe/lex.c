@@ -59,11 +59,12 @@ static const struct {
 	char text[3];
 	uint8_t kind;
 } PAIRS[] = {
-	{ "..", T_DOTDOT }, { "->", T_ARROW }, { "<<", T_SHL }, { ">>", T_SHR }, { "<=", T_LE },
-	{ ">=", T_GE },     { "==", T_EQ },    { "!=", T_NE },  { "&&", T_LAND }, { "||", T_LOR },
+	{ "..", T_DOTDOT }, { "->", T_ARROW }, { "<<", T_SHL }, { ">>", T_SHR },  { "<=", T_LE },
+	{ ">=", T_GE },	    { "==", T_EQ },    { "!=", T_NE },	{ "&&", T_LAND }, { "||", T_LOR },
 };
 
-static size_t lex_quoted(struct dc *dc, struct dc_tok *t, const char *text, size_t i, size_t n, char end, struct dc_pos pos)
+static size_t lex_quoted(struct dc *dc, struct dc_tok *t, const char *text, size_t i, size_t n, char end,
+			 struct dc_pos pos)
 {
 	size_t from = ++i;
 
@@ -73,7 +74,8 @@ static size_t lex_quoted(struct dc *dc, struct dc_tok *t, const char *text, size
 	t->kind = end == '"' ? T_STR : T_HEADER;
 	if (i < n && text[i] == end)
 		return i + 1;
-	dc_error(dc, pos, "the %s has no end, expected `%c` on the same line", end == '"' ? "string" : "header name", end);
+	dc_error(dc, pos, "the %s has no end, expected `%c` on the same line", end == '"' ? "string" : "header name",
+		 end);
 	return i;
 }
 

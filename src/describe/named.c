@@ -7,7 +7,11 @@
 #define MAX_RECURSION 2
 
 static const struct espy_type EMPTY = {
-	.align = 1, .table = ESPY_NONE, .elem = ESPY_NONE, .len_a = ESPY_NONE, .len_b = ESPY_NONE,
+	.align = 1,
+	.table = ESPY_NONE,
+	.elem = ESPY_NONE,
+	.len_a = ESPY_NONE,
+	.len_b = ESPY_NONE,
 };
 
 static bool type_uses_outer(const struct ast_type *t, unsigned depth);
@@ -22,8 +26,8 @@ static bool type_uses_outer(const struct ast_type *t, unsigned depth)
 {
 	if (!t || depth > 16)
 		return false;
-	if (expr_uses_outer(t->len.a) || expr_uses_outer(t->len.b) || expr_uses_outer(t->when) || expr_uses_outer(t->spread) ||
-	    type_uses_outer(t->inner, depth + 1))
+	if (expr_uses_outer(t->len.a) || expr_uses_outer(t->len.b) || expr_uses_outer(t->when) ||
+	    expr_uses_outer(t->spread) || type_uses_outer(t->inner, depth + 1))
 		return true;
 	if (t->base != BASE_NAME || !t->name->type)
 		return false;
@@ -69,7 +73,8 @@ static uint32_t lower_list(struct dc *dc, const struct ast_named *s, const struc
 		uint32_t f = find_field(s, names->v[i]);
 
 		if (f == ESPY_NONE)
-			dc_error(dc, names->pos[i], "`%s` names `%s`, which is no field of struct `%s`", what, names->v[i]->s, s->name->s);
+			dc_error(dc, names->pos[i], "`%s` names `%s`, which is no field of struct `%s`", what,
+				 names->v[i]->s, s->name->s);
 		else
 			v[n++] = f;
 	}
@@ -119,7 +124,8 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 		uint32_t i = find_field(s, s->extent);
 
 		if (i == ESPY_NONE || i >= 255 || dc_type(dc, f[i].type)->kind != ESPY_T_INT)
-			dc_error(dc, s->extent_pos, "`extent %s`: expected an integer field of the struct", s->extent->s);
+			dc_error(dc, s->extent_pos, "`extent %s`: expected an integer field of the struct",
+				 s->extent->s);
 		else
 			ty.aux |= i + 1;
 	}
@@ -175,7 +181,9 @@ static bool lower_key(struct dc *dc, const struct ast_named *s, const struct ast
 	uint64_t v[2] = { 0, 0 };
 
 	if (!k->k[1] != !s->by[1]) {
-		dc_error(dc, k->pos, s->by[1] ? "one key where two choose, expected KEY.KEY" : "two keys where one chooses, expected KEY");
+		dc_error(dc, k->pos,
+			 s->by[1] ? "one key where two choose, expected KEY.KEY"
+				  : "two keys where one chooses, expected KEY");
 		return false;
 	}
 	for (unsigned i = 0; i < 2; i++) {
@@ -239,7 +247,8 @@ static uint32_t lower_union(struct dc *dc, struct ast_named *s, const struct dc_
 		cases[i] = r[i].c;
 		if (i && !by_key(&r[i - 1], &r[i]))
 			dc_error(dc, r[i - 1].pos.off > r[i].pos.off ? r[i - 1].pos : r[i].pos,
-				 r[i].c.is_else ? "`else` stands twice in this union" : "this key stands twice in the union");
+				 r[i].c.is_else ? "`else` stands twice in this union"
+						: "this key stands twice in the union");
 	}
 	if (bad)
 		return ESPY_NONE;
@@ -267,7 +276,8 @@ uint32_t dc_lower_named(struct dc *dc, struct ast_named *s, const struct dc_ctx 
 		dc->cut_off++;
 		return dc_add_type(dc, &rest);
 	} else if (s->busy) {
-		dc_error(dc, s->pos, "%s `%s` contains itself", s->kind == NAMED_STRUCT ? "struct" : "union", s->name->s);
+		dc_error(dc, s->pos, "%s `%s` contains itself", s->kind == NAMED_STRUCT ? "struct" : "union",
+			 s->name->s);
 		s->failed = true;
 		return ESPY_NONE;
 	}

@@ -42,7 +42,7 @@ struct checker {
 	struct espy_image *img;
 	const char *base;
 	const void *bad; /* first fault */
-	uint8_t *depth;  /* of types, then of expressions */
+	uint8_t *depth;	 /* of types, then of expressions */
 	uint16_t *nodes; /* of expressions, shared ones counted each time */
 	uint32_t budget; /* steps that checking scopes may take: a hostile image shares parts exponentially */
 };
@@ -102,7 +102,7 @@ static bool check_expr(struct checker *c, uint32_t i)
  * there. OUTER counts from what is around that, which only a reader knows: it checks that one itself.
  */
 struct scope {
-	uint32_t nfields;  /* of the struct, or parameters of the call */
+	uint32_t nfields; /* of the struct, or parameters of the call */
 	bool call;
 };
 
@@ -173,7 +173,8 @@ static bool check_fields(struct checker *c, const struct espy_type *t, uint32_t 
 	for (uint32_t k = 0; k < t->count; k++) {
 		const struct espy_field *f = &img->fields[t->first + k];
 
-		if (f->type >= i || f->off > MAX_ITEM || (t->size && (uint64_t)f->off + img->types[f->type].size > t->size))
+		if (f->type >= i || f->off > MAX_ITEM ||
+		    (t->size && (uint64_t)f->off + img->types[f->type].size > t->size))
 			return fault(c, f);
 		if (c->depth[f->type] > *depth)
 			*depth = c->depth[f->type];
@@ -236,8 +237,8 @@ static bool check_type(struct checker *c, uint32_t i)
 		if (t->kind == ESPY_T_TLV) {
 			uint32_t len = t->aux & 0xff, align = t->aux >> 8 & 0xff, off = t->aux >> 24;
 
-			if ((len != 1 && len != 2 && len != 4 && len != 8) || !align || (align & (align - 1)) || off > 248 ||
-			    img->types[t->elem].kind != ESPY_T_STRUCT)
+			if ((len != 1 && len != 2 && len != 4 && len != 8) || !align || (align & (align - 1)) ||
+			    off > 248 || img->types[t->elem].kind != ESPY_T_STRUCT)
 				return fault(c, t);
 		}
 		break;
@@ -278,8 +279,8 @@ static bool check_table(struct checker *c, const struct espy_table *t)
 {
 	const struct espy_image *img = c->img;
 
-	if (t->kind < ESPY_TABLE_ENUM || t->kind > ESPY_TABLE_PACK || !string_ok(c, t->name) || !string_ok(c, t->unknown) ||
-	    !in_range(t->first, t->count, img->entry_cnt))
+	if (t->kind < ESPY_TABLE_ENUM || t->kind > ESPY_TABLE_PACK || !string_ok(c, t->name) ||
+	    !string_ok(c, t->unknown) || !in_range(t->first, t->count, img->entry_cnt))
 		return fault(c, t);
 	for (uint32_t k = 0; k < t->count; k++) {
 		const struct espy_entry *e = &img->entries[t->first + k];
@@ -324,9 +325,9 @@ static bool check_plan(struct checker *c, const struct espy_plan *p)
 		unsigned src = op->src & (ESPY_OP_SRC_OP - 1);
 
 		if (op->kind < ESPY_OP_BYTES || op->kind > ESPY_OP_PTRVEC || (op->src & ~(ESPY_OP_SRC_OP | 0x3fu)) ||
-		    (op->src & ESPY_OP_SRC_OP ? src >= k : src >= 6 && op->src != ESPY_OP_SRC_SP) || !op->elem || op->elem > MAX_ITEM ||
-		    op->cap > MAX_ITEM || op->limit > ESPY_LIMIT_VERBOSE || op->type >= img->type_cnt ||
-		    !len_ok(k, op->a_kind, op->a_ref) || !len_ok(k, op->b_kind, op->b_ref))
+		    (op->src & ESPY_OP_SRC_OP ? src >= k : src >= 6 && op->src != ESPY_OP_SRC_SP) || !op->elem ||
+		    op->elem > MAX_ITEM || op->cap > MAX_ITEM || op->limit > ESPY_LIMIT_VERBOSE ||
+		    op->type >= img->type_cnt || !len_ok(k, op->a_kind, op->a_ref) || !len_ok(k, op->b_kind, op->b_ref))
 			return fault(c, op);
 		/* The pointer lies inside an element of its source. */
 		if ((op->src & ESPY_OP_SRC_OP) && op->src_off > img->ops[p->first_op + src].cap)
@@ -346,8 +347,9 @@ static bool check_call(struct checker *c, const struct espy_call *call)
 	const struct scope s = { call->nparam, true };
 	uint32_t note = call->ret.note & 0xffff;
 
-	if (!string_ok(c, call->name) || call->nparam > 6 || !in_range(call->first_param, call->nparam, img->field_cnt) ||
-	    call->plan >= img->plan_cnt || !optional(call->ret.type, img->type_cnt) || !optional(call->ret.note_type, img->type_cnt) ||
+	if (!string_ok(c, call->name) || call->nparam > 6 ||
+	    !in_range(call->first_param, call->nparam, img->field_cnt) || call->plan >= img->plan_cnt ||
+	    !optional(call->ret.type, img->type_cnt) || !optional(call->ret.note_type, img->type_cnt) ||
 	    !string_ok(c, call->ret.note_text) || note > ESPY_NOTE_RET_HOOK || call->ret.note >> 16 >= ESPY_HOOK_CNT ||
 	    (note == ESPY_NOTE_RET_TYPE && call->ret.note_type == ESPY_NONE) || !scalar_or_none(img, call->ret.type) ||
 	    !scalar_or_none(img, call->ret.note_type))
@@ -421,8 +423,8 @@ int espy_image__open(struct espy_image *img, const void *data, size_t size, size
 
 	if (bad_off)
 		*bad_off = 0;
-	if (((uintptr_t)data & 7) || size < sizeof(*h) || h->magic != ESPY_IMAGE_MAGIC || h->version != ESPY_IMAGE_VERSION ||
-	    h->size != size || h->abi >= ESPY_ABI_CNT)
+	if (((uintptr_t)data & 7) || size < sizeof(*h) || h->magic != ESPY_IMAGE_MAGIC ||
+	    h->version != ESPY_IMAGE_VERSION || h->size != size || h->abi >= ESPY_ABI_CNT)
 		return -EBADMSG;
 	for (unsigned i = 0; i < ESPY_SECTION_CNT; i++) {
 		const struct espy_image_section *s = &h->sections[i];
@@ -440,20 +442,33 @@ int espy_image__open(struct espy_image *img, const void *data, size_t size, size
 		return -EBADMSG;
 	*img = (struct espy_image){
 		.abi = h->abi,
-		.strings = sec[ESPY_SEC_STRINGS], .strings_sz = n[ESPY_SEC_STRINGS],
-		.syscalls = (const void *)sec[ESPY_SEC_SYSCALLS], .syscall_cnt = n[ESPY_SEC_SYSCALLS],
+		.strings = sec[ESPY_SEC_STRINGS],
+		.strings_sz = n[ESPY_SEC_STRINGS],
+		.syscalls = (const void *)sec[ESPY_SEC_SYSCALLS],
+		.syscall_cnt = n[ESPY_SEC_SYSCALLS],
 		.call_plans = (const void *)sec[ESPY_SEC_CALL_PLANS],
-		.variants = (const void *)sec[ESPY_SEC_VARIANTS], .variant_cnt = n[ESPY_SEC_VARIANTS],
-		.calls = (const void *)sec[ESPY_SEC_CALLS], .call_cnt = n[ESPY_SEC_CALLS],
-		.fields = (const void *)sec[ESPY_SEC_FIELDS], .field_cnt = n[ESPY_SEC_FIELDS],
-		.types = (const void *)sec[ESPY_SEC_TYPES], .type_cnt = n[ESPY_SEC_TYPES],
-		.cases = (const void *)sec[ESPY_SEC_CASES], .case_cnt = n[ESPY_SEC_CASES],
-		.exprs = (const void *)sec[ESPY_SEC_EXPRS], .expr_cnt = n[ESPY_SEC_EXPRS],
-		.tables = (const void *)sec[ESPY_SEC_TABLES], .table_cnt = n[ESPY_SEC_TABLES],
-		.entries = (const void *)sec[ESPY_SEC_ENTRIES], .entry_cnt = n[ESPY_SEC_ENTRIES],
-		.index_list = (const void *)sec[ESPY_SEC_INDICES], .index_cnt = n[ESPY_SEC_INDICES],
-		.plans = (const void *)sec[ESPY_SEC_PLANS], .plan_cnt = n[ESPY_SEC_PLANS],
-		.ops = (const void *)sec[ESPY_SEC_OPS], .op_cnt = n[ESPY_SEC_OPS],
+		.variants = (const void *)sec[ESPY_SEC_VARIANTS],
+		.variant_cnt = n[ESPY_SEC_VARIANTS],
+		.calls = (const void *)sec[ESPY_SEC_CALLS],
+		.call_cnt = n[ESPY_SEC_CALLS],
+		.fields = (const void *)sec[ESPY_SEC_FIELDS],
+		.field_cnt = n[ESPY_SEC_FIELDS],
+		.types = (const void *)sec[ESPY_SEC_TYPES],
+		.type_cnt = n[ESPY_SEC_TYPES],
+		.cases = (const void *)sec[ESPY_SEC_CASES],
+		.case_cnt = n[ESPY_SEC_CASES],
+		.exprs = (const void *)sec[ESPY_SEC_EXPRS],
+		.expr_cnt = n[ESPY_SEC_EXPRS],
+		.tables = (const void *)sec[ESPY_SEC_TABLES],
+		.table_cnt = n[ESPY_SEC_TABLES],
+		.entries = (const void *)sec[ESPY_SEC_ENTRIES],
+		.entry_cnt = n[ESPY_SEC_ENTRIES],
+		.index_list = (const void *)sec[ESPY_SEC_INDICES],
+		.index_cnt = n[ESPY_SEC_INDICES],
+		.plans = (const void *)sec[ESPY_SEC_PLANS],
+		.plan_cnt = n[ESPY_SEC_PLANS],
+		.ops = (const void *)sec[ESPY_SEC_OPS],
+		.op_cnt = n[ESPY_SEC_OPS],
 	};
 	c.depth = calloc(1, (size_t)img->type_cnt + img->expr_cnt + 1);
 	c.nodes = calloc((size_t)img->expr_cnt + 1, sizeof(*c.nodes));

@@ -67,7 +67,8 @@ _Noreturn void dc_syntax(struct dc *dc, const char *expected)
 	if (t->kind == T_EOF)
 		dc_error(dc, dc_tok_pos(dc, t), "found the end of the file, expected %s", expected);
 	else
-		dc_error(dc, dc_tok_pos(dc, t), "found `%.*s`, expected %s", t->len > 60 ? 60 : (int)t->len, text, expected);
+		dc_error(dc, dc_tok_pos(dc, t), "found `%.*s`, expected %s", t->len > 60 ? 60 : (int)t->len, text,
+			 expected);
 	longjmp(dc->sync, 1);
 }
 
@@ -198,7 +199,9 @@ static void parse_struct(struct dc *dc, struct ast_named *s)
 			break;
 		}
 	}
-	dc_expect(dc, '{', "or one of `as`, `tlv`, `packed`, `tail`, `headed`, `extent`, `show`, `brief`, `note` before the fields");
+	dc_expect(dc, '{',
+		  "or one of `as`, `tlv`, `packed`, `tail`, `headed`, `extent`, `show`, `brief`, `note` before the "
+		  "fields");
 	while (!dc_accept(dc, '}')) {
 		if (n == MAX_LIST)
 			dc_syntax(dc, "at most 1024 fields");

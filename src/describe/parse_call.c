@@ -82,12 +82,13 @@ void dc_parse_call(struct dc *dc)
 		} else if (t->word == W_ORDER) {
 			dc->tok++;
 			dc_parse_names(dc, &c->order, '(', ')');
-		} else if (t->word == W_NEWIMAGE || t->word == W_NORETURN || t->word == W_TWICE || t->word == W_BLOCKS) {
+		} else if (t->word == W_NEWIMAGE || t->word == W_NORETURN || t->word == W_TWICE ||
+			   t->word == W_BLOCKS) {
 			dc->tok++;
-			c->plan_flags |= t->word == W_NEWIMAGE ? ESPY_PLAN_NEW_IMAGE :
-					 t->word == W_NORETURN ? ESPY_PLAN_NO_RETURN :
-					 t->word == W_TWICE    ? ESPY_PLAN_TWICE :
-								 ESPY_PLAN_MAY_BLOCK;
+			c->plan_flags |= t->word == W_NEWIMAGE	 ? ESPY_PLAN_NEW_IMAGE
+					 : t->word == W_NORETURN ? ESPY_PLAN_NO_RETURN
+					 : t->word == W_TWICE	 ? ESPY_PLAN_TWICE
+								 : ESPY_PLAN_MAY_BLOCK;
 		} else {
 			break;
 		}

@@ -9,10 +9,10 @@ static const struct {
 	uint8_t prec;
 	uint8_t op; /* enum espy_expr_op */
 } BINARY[] = {
-	{ T_LOR, 0, 1, ESPY_X_LOR },    { T_LAND, 0, 2, ESPY_X_LAND },  { T_PUNCT, '|', 3, ESPY_X_OR },
-	{ T_PUNCT, '&', 4, ESPY_X_AND }, { T_EQ, 0, 5, ESPY_X_EQ },      { T_NE, 0, 5, ESPY_X_NE },
-	{ T_PUNCT, '<', 6, ESPY_X_LT },  { T_LE, 0, 6, ESPY_X_LE },      { T_PUNCT, '>', 6, ESPY_X_GT },
-	{ T_GE, 0, 6, ESPY_X_GE },      { T_SHL, 0, 7, ESPY_X_SHL },    { T_SHR, 0, 7, ESPY_X_SHR },
+	{ T_LOR, 0, 1, ESPY_X_LOR },	 { T_LAND, 0, 2, ESPY_X_LAND },	  { T_PUNCT, '|', 3, ESPY_X_OR },
+	{ T_PUNCT, '&', 4, ESPY_X_AND }, { T_EQ, 0, 5, ESPY_X_EQ },	  { T_NE, 0, 5, ESPY_X_NE },
+	{ T_PUNCT, '<', 6, ESPY_X_LT },	 { T_LE, 0, 6, ESPY_X_LE },	  { T_PUNCT, '>', 6, ESPY_X_GT },
+	{ T_GE, 0, 6, ESPY_X_GE },	 { T_SHL, 0, 7, ESPY_X_SHL },	  { T_SHR, 0, 7, ESPY_X_SHR },
 	{ T_PUNCT, '+', 8, ESPY_X_ADD }, { T_PUNCT, '-', 8, ESPY_X_SUB }, { T_PUNCT, '*', 9, ESPY_X_MUL },
 	{ T_PUNCT, '/', 9, ESPY_X_DIV },
 };

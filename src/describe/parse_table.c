@@ -78,13 +78,17 @@ static void parse_item(struct dc *dc, struct ast_item *it, int kind, bool in_gro
 	if (dc_accept(dc, '=')) {
 		if (dc_accept(dc, '{')) {
 			if (kind != ESPY_TABLE_FLAGS || in_group)
-				dc_error(dc, it->pos, "a group `MASK = { ... }` can stand in a flags table only, and not in a group");
+				dc_error(
+					dc, it->pos,
+					"a group `MASK = { ... }` can stand in a flags table only, and not in a group");
 			it->kind = ITEM_GROUP;
 			it->group = parse_items(dc, &it->ngroup, ESPY_TABLE_ENUM, true);
 			if (dc_peek(dc, 0)->kind == T_STR)
 				it->unknown = dc_next(dc)->str;
 			return;
 		}
+		if (!it->name)
+			dc_syntax(dc, "`{` after the mask of a group");
 		it->value = dc_parse_primary(dc);
 	}
 	if (dc_accept_word(dc, W_AS))

@@ -17,6 +17,12 @@ static void parse_length(struct dc *dc, struct ast_type *t)
 			l->a = l->b;
 			l->b = dc_parse_expr(dc);
 		}
+		if (dc_is_word(dc, 0, W_MIN) && dc_peek(dc, 1)->kind == T_NUM) {
+			dc->tok++;
+			if (dc_peek(dc, 0)->num > 0xffff)
+				dc_syntax(dc, "a size up to 65535 after `min`");
+			l->min = (uint16_t)dc_next(dc)->num;
+		}
 		return;
 	}
 	dc_expect(dc, '[', "before the length");
@@ -56,8 +62,8 @@ static void parse_format(struct dc *dc, struct ast_type *t)
 
 static bool starts_type(const struct dc_tok *t)
 {
-	return t->kind == T_NAME && ((t->word >= W_BASE_FIRST && t->word <= W_BASE_LAST) ||
-				     (t->word >= W_IN && t->word <= W_INOUT64));
+	return t->kind == T_NAME &&
+	       ((t->word >= W_BASE_FIRST && t->word <= W_BASE_LAST) || (t->word >= W_IN && t->word <= W_INOUT64));
 }
 
 /*
@@ -74,7 +80,8 @@ static bool is_field_name(struct dc *dc)
 	case W_SPREAD:
 		return false;
 	case W_ON: /* `on ok`; anything else cannot be the clause */
-		return !(dc_is_word(dc, 1, W_OK) || dc_is_word(dc, 1, W_ERR) || dc_is_word(dc, 1, W_ANY) || dc_is_word(dc, 1, W_POS));
+		return !(dc_is_word(dc, 1, W_OK) || dc_is_word(dc, 1, W_ERR) || dc_is_word(dc, 1, W_ANY) ||
+			 dc_is_word(dc, 1, W_POS));
 	case W_CLASS:
 		return !(dc_is_word(dc, 1, W_DATA) || dc_is_word(dc, 1, W_ENV) || dc_is_word(dc, 1, W_SECRET));
 	case W_AT: /* a parameter's clause; its name may be that of a type (`at dirfd`) */
@@ -98,7 +105,10 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 		t->when = dc_parse_expr(dc);
 		break;
 	case W_ON:
-		t->on = dc_is_word(dc, 0, W_OK) ? ON_OK : dc_is_word(dc, 0, W_ERR) ? ON_ERR : dc_is_word(dc, 0, W_ANY) ? ON_ANY : ON_POS;
+		t->on = dc_is_word(dc, 0, W_OK)	   ? ON_OK
+			: dc_is_word(dc, 0, W_ERR) ? ON_ERR
+			: dc_is_word(dc, 0, W_ANY) ? ON_ANY
+						   : ON_POS;
 		t->on_pos = pos;
 		dc->tok++;
 		break;

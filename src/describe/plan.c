@@ -7,19 +7,19 @@
 
 #define MAX_NESTING 4u
 #define CAP_PATH 4096u
-#define CAP_BYTES 65536u     /* hard maximum of strings, bytes and arrays; the session's limits are far lower */
-#define CAP_VARYING 4096u    /* structs whose size only the caller knows; the kernel takes at most a page */
+#define CAP_BYTES 65536u  /* hard maximum of strings, bytes and arrays; the session's limits are far lower */
+#define CAP_VARYING 4096u /* structs whose size only the caller knows; the kernel takes at most a page */
 #define CAP_BITS 8192u
-#define CAP_POINTERS 1024u   /* of a vector up to NULL */
+#define CAP_POINTERS 1024u     /* of a vector up to NULL */
 #define MAX_INLINE_POINTERS 4u /* in an array inside a struct: one operation each */
 
 /* What the names in an expression refer to: the struct or call that it stands in. */
 struct where {
 	const struct where *outer;
 	const struct espy_call *call; /* NULL: a struct */
-	uint32_t type;                /* struct */
-	uint32_t op;                  /* operation whose element holds it */
-	uint32_t base;                /* its offset in that element */
+	uint32_t type;		      /* struct */
+	uint32_t op;		      /* operation whose element holds it */
+	uint32_t base;		      /* its offset in that element */
 };
 
 struct planner {
@@ -29,7 +29,7 @@ struct planner {
 	struct espy_op ops[ESPY_PLAN_MAX_OPS];
 	uint32_t n;
 	int arg_op[ESPY_MAX_PARAMS]; /* operation of a parameter, -1: none yet */
-	struct dc_pos pos;           /* parameter at hand, for messages */
+	struct dc_pos pos;	     /* parameter at hand, for messages */
 	bool failed;
 };
 
@@ -240,8 +240,8 @@ static void describe_pointee(struct planner *p, const struct espy_type *t, struc
 		op->limit = ESPY_LIMIT_ENV;
 }
 
-static void set_length(struct planner *p, const struct espy_type *t, const struct where *w, int src_op, struct espy_op *op,
-		       bool children)
+static void set_length(struct planner *p, const struct espy_type *t, const struct where *w, int src_op,
+		       struct espy_op *op, bool children)
 {
 	struct ref a = { .mul = 1 }, b = { .mul = 1 };
 
@@ -318,7 +318,8 @@ static uint8_t when_of(const struct espy_type *ptr, const struct espy_op *src)
 static void walk(struct planner *p, uint32_t type, const struct where *w, uint32_t op, uint32_t off, unsigned depth);
 
 /* The operation for a pointer, and those for what it points to. */
-static int add_op(struct planner *p, uint32_t ptr_type, uint8_t src, uint32_t src_off, const struct where *w, unsigned depth)
+static int add_op(struct planner *p, uint32_t ptr_type, uint8_t src, uint32_t src_off, const struct where *w,
+		  unsigned depth)
 {
 	const struct espy_type *ptr = dc_type(p->dc, ptr_type), *t = dc_type(p->dc, ptr->elem);
 	int src_op = src & ESPY_OP_SRC_OP ? (int)(src & ~ESPY_OP_SRC_OP) : -1;
@@ -390,7 +391,8 @@ static void walk(struct planner *p, uint32_t type, const struct where *w, uint32
 	}
 	case ESPY_T_UNION:
 		for (uint32_t i = 0; i < t->count; i++)
-			walk(p, ((const struct espy_case *)dc_vec_at(&p->dc->cases, t->first + i))->type, w, op, off, depth);
+			walk(p, ((const struct espy_case *)dc_vec_at(&p->dc->cases, t->first + i))->type, w, op, off,
+			     depth);
 		break;
 	case ESPY_T_ARRAY:
 		if (!t->size || t->count > MAX_INLINE_POINTERS) {
@@ -434,7 +436,8 @@ static int op_of_param(struct planner *p, uint32_t i)
 		}
 	} else if (t->kind == ESPY_T_PTR) {
 		p->arg_op[i] = -2; /* meeting it again now is a circle of lengths */
-		p->arg_op[i] = add_op(p, f->type, (uint8_t)f->off, f->off == ESPY_PARAM_SP ? sp_offset(p, f->name) : 0, &w, 1);
+		p->arg_op[i] =
+			add_op(p, f->type, (uint8_t)f->off, f->off == ESPY_PARAM_SP ? sp_offset(p, f->name) : 0, &w, 1);
 	}
 	return p->arg_op[i];
 }
@@ -487,8 +490,10 @@ uint32_t dc_make_plan(struct dc *dc, struct ast_call *c, const struct espy_call 
 	} else {
 		first = 0;
 	}
-	struct espy_plan plan = { .first_op = (uint16_t)first, .op_cnt = (uint8_t)p.n,
-				  .nargs = (uint8_t)(nargs > 6 ? 6 : nargs), .flags = flags };
+	struct espy_plan plan = { .first_op = (uint16_t)first,
+				  .op_cnt = (uint8_t)p.n,
+				  .nargs = (uint8_t)(nargs > 6 ? 6 : nargs),
+				  .flags = flags };
 
 	if (needs_enter(&p, flags))
 		plan.flags |= ESPY_PLAN_NEEDS_ENTER;

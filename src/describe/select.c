@@ -10,7 +10,8 @@ uint32_t espy_image__find_type(const struct espy_image *img, const char *name)
 		const struct espy_type *t = &img->types[i];
 
 		/* Not the copies that a use with a length or a hook made. */
-		if (t->kind == ESPY_T_STRUCT && !(t->flags & ESPY_TF_SIZED) && !t->hook && !strcmp(espy_image__str(img, t->name), name))
+		if (t->kind == ESPY_T_STRUCT && !(t->flags & ESPY_TF_SIZED) && !t->hook &&
+		    !strcmp(espy_image__str(img, t->name), name))
 			return i;
 	}
 	return ESPY_NONE;

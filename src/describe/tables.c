@@ -70,8 +70,8 @@ static int item_value(struct dc *dc, const struct ast_table *t, const struct ast
 	return dc_const_value(dc, it->name, t->header, it->pos, v, false);
 }
 
-static int find_item(struct dc *dc, const struct ast_table *t, const struct ast_item *v, uint32_t n, struct dc_sym *name,
-		     uint64_t *value, unsigned depth)
+static int find_item(struct dc *dc, const struct ast_table *t, const struct ast_item *v, uint32_t n,
+		     struct dc_sym *name, uint64_t *value, unsigned depth)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		int r = -1;
@@ -81,8 +81,8 @@ static int find_item(struct dc *dc, const struct ast_table *t, const struct ast_
 		if (v[i].kind == ITEM_GROUP)
 			r = find_item(dc, t, v[i].group, v[i].ngroup, name, value, depth);
 		else if (v[i].kind == ITEM_INCLUDE && v[i].name->table && depth < 8)
-			r = find_item(dc, v[i].name->table, v[i].name->table->items, v[i].name->table->nitems, name, value,
-				      depth + 1);
+			r = find_item(dc, v[i].name->table, v[i].name->table->items, v[i].name->table->nitems, name,
+				      value, depth + 1);
 		if (r >= 0)
 			return r;
 	}
@@ -119,8 +119,10 @@ static void lower_include(struct dc *dc, struct build *b, const struct ast_item 
 
 	if (!inc) {
 		dc_error(dc, it->pos, "unknown table `%s`, expected a flags or enum table", it->name->s);
-	} else if (inc->kind == ESPY_TABLE_PACK || (inc->kind == ESPY_TABLE_FLAGS && (b->t->kind != ESPY_TABLE_FLAGS || in_group))) {
-		dc_error(dc, it->pos, "table `%s` cannot stand in this one, expected one of the same kind", it->name->s);
+	} else if (inc->kind == ESPY_TABLE_PACK ||
+		   (inc->kind == ESPY_TABLE_FLAGS && (b->t->kind != ESPY_TABLE_FLAGS || in_group))) {
+		dc_error(dc, it->pos, "table `%s` cannot stand in this one, expected one of the same kind",
+			 it->name->s);
 	} else if (inc->circular) {
 		; /* said before */
 	} else if (inc->busy) {
@@ -197,7 +199,8 @@ static void lower_items(struct dc *dc, struct build *b, const struct ast_table *
 			lower_group(dc, b, t, it);
 			break;
 		case ITEM_SHIFT:
-			e = add_entry(dc, (it->hi - it->lo == 63 ? ~0ull : (1ull << (it->hi - it->lo + 1)) - 1) << it->lo,
+			e = add_entry(dc,
+				      (it->hi - it->lo == 63 ? ~0ull : (1ull << (it->hi - it->lo + 1)) - 1) << it->lo,
 				      dc_sym_str(dc, it->name));
 			e->shift = it->lo;
 			e->is_shift = 1;
@@ -256,7 +259,8 @@ uint32_t dc_lower_table(struct dc *dc, struct ast_table *t)
 	}
 	b.size = table_width(dc, t, &b.sgn);
 	if (!b.size) {
-		dc_error(dc, t->width_pos, "`%s` is no width, expected u8 to u64, s8 to s64, int, long, ulong or usize", t->width->s);
+		dc_error(dc, t->width_pos, "`%s` is no width, expected u8 to u64, s8 to s64, int, long, ulong or usize",
+			 t->width->s);
 		b.size = 8;
 	}
 	t->busy = true;
@@ -278,8 +282,11 @@ uint32_t dc_lower_table(struct dc *dc, struct ast_table *t)
 	it->unknown = t->unknown && !hex ? dc_str(dc, t->unknown) : 0;
 	it->first = first;
 	it->count = dc->entries.n - first;
-	it->flags = (t->kind == ESPY_TABLE_ENUM ? (hex ? 4u : t->unknown ? 0u : 2u) : 0u) | b.size << 8 |
-		    (uint32_t)b.sgn << 16;
+	it->flags = (t->kind == ESPY_TABLE_ENUM ? (hex		? 4u
+						   : t->unknown ? 0u
+								: 2u)
+						: 0u) |
+		    b.size << 8 | (uint32_t)b.sgn << 16;
 	t->index = dc->itables.n;
 	return t->index - 1;
 }

@@ -52,13 +52,18 @@ static int load_tables(struct tool_input *t, const char *dir)
 	return 0;
 }
 
-struct espy_describe_input tool_input_for(const struct tool_input *t, enum espy_abi abi, struct espy_text_source consts[2])
+struct espy_describe_input tool_input_for(const struct tool_input *t, enum espy_abi abi,
+					  struct espy_text_source consts[2])
 {
 	consts[0] = t->constants[ESPY_ABI_X86_64];
 	consts[1] = t->constants[abi];
 	return (struct espy_describe_input){
-		.abi = abi, .sources = t->sources, .source_cnt = t->source_cnt, .constants = consts,
-		.constant_cnt = abi == ESPY_ABI_X86_64 ? 1 : 2, .syscalls = t->syscalls[abi],
+		.abi = abi,
+		.sources = t->sources,
+		.source_cnt = t->source_cnt,
+		.constants = consts,
+		.constant_cnt = abi == ESPY_ABI_X86_64 ? 1 : 2,
+		.syscalls = t->syscalls[abi],
 	};
 }
 
@@ -72,7 +77,8 @@ static int compile_all(const struct tool_input *t, struct tool_images *im)
 		int err = espy_describe_compile(&in, print_diag, NULL, &im->blob[abi], &im->size[abi]);
 
 		if (err == -EINVAL) {
-			fprintf(stderr, "espy-describe: the descriptions are wrong for %s, see above\n", ABI_NAMES[abi]);
+			fprintf(stderr, "espy-describe: the descriptions are wrong for %s, see above\n",
+				ABI_NAMES[abi]);
 			return err;
 		}
 		if (err) {
@@ -81,7 +87,9 @@ static int compile_all(const struct tool_input *t, struct tool_images *im)
 		}
 		err = espy_image__open(&img, im->blob[abi], im->size[abi], &bad);
 		if (err) {
-			fprintf(stderr, "espy-describe: the image for %s is not accepted at byte %zu: a mistake in the compiler\n",
+			fprintf(stderr,
+				"espy-describe: the image for %s is not accepted at byte %zu: a mistake in the "
+				"compiler\n",
 				ABI_NAMES[abi], bad);
 			return err;
 		}
@@ -89,22 +97,24 @@ static int compile_all(const struct tool_input *t, struct tool_images *im)
 	return 0;
 }
 
-static const char HELP[] =
-	"Usage: espy-describe [--tables DIR] MODE FILE.espy...\n"
-	"Compile descriptions of system calls (docs/descriptions.md).\n"
-	"\n"
-	"  --check            say what is wrong with the files, for every ABI\n"
-	"  --builtin OUT.c    write the images and the texts as a C file\n"
-	"  --list WHAT        calls, hooks, constants, layouts\n"
-	"  --dump NAME        the plan of a call and its variants, for x86-64\n"
-	"  --tables DIR       where *.const and *.syscalls are (default: where the first file is)\n";
+static const char HELP[] = "Usage: espy-describe [--tables DIR] MODE FILE.espy...\n"
+			   "Compile descriptions of system calls (docs/descriptions.md).\n"
+			   "\n"
+			   "  --check            say what is wrong with the files, for every ABI\n"
+			   "  --builtin OUT.c    write the images and the texts as a C file\n"
+			   "  --list WHAT        calls, hooks, constants, layouts\n"
+			   "  --dump NAME        the plan of a call and its variants, for x86-64\n"
+			   "  --tables DIR       where *.const and *.syscalls are (default: where the first file is)\n";
 
 int main(int argc, char **argv)
 {
 	static const struct option OPTIONS[] = {
-		{ "check", no_argument, NULL, 'c' },   { "builtin", required_argument, NULL, 'b' },
-		{ "list", required_argument, NULL, 'l' }, { "tables", required_argument, NULL, 't' },
-		{ "dump", required_argument, NULL, 'd' }, { "help", no_argument, NULL, 'h' },
+		{ "check", no_argument, NULL, 'c' },
+		{ "builtin", required_argument, NULL, 'b' },
+		{ "list", required_argument, NULL, 'l' },
+		{ "tables", required_argument, NULL, 't' },
+		{ "dump", required_argument, NULL, 'd' },
+		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct tool_input t = { 0 };

@@ -17,7 +17,8 @@ struct tool_images {
 };
 
 /* The compiler's input for one ABI; consts must live as long as it. */
-struct espy_describe_input tool_input_for(const struct tool_input *t, enum espy_abi abi, struct espy_text_source consts[2]);
+struct espy_describe_input tool_input_for(const struct tool_input *t, enum espy_abi abi,
+					  struct espy_text_source consts[2]);
 
 int tool_write_builtin(const struct tool_input *t, const struct tool_images *im, const char *path);
 int tool_list(const struct tool_input *t, const char *what);

@@ -30,7 +30,8 @@ static void put_sources(FILE *f, const char *decl, const char *kind, const struc
 		const char *slash = strrchr(s[i].name ? s[i].name : "", '/');
 		const char *name = slash ? slash + 1 : s[i].name ? s[i].name : "";
 
-		fprintf(f, "\t{ .name = \"%s\", .text = (const char *)%s_%zu, .size = %zu },\n", name, kind, i, s[i].size);
+		fprintf(f, "\t{ .name = \"%s\", .text = (const char *)%s_%zu, .size = %zu },\n", name, kind, i,
+			s[i].size);
 	}
 	fputs("};\n", f);
 }
@@ -45,7 +46,8 @@ int tool_write_builtin(const struct tool_input *t, const struct tool_images *im,
 		fprintf(stderr, "espy-describe: cannot write %s: %s\n", path, strerror(-err));
 		return err;
 	}
-	fputs("/* Made by espy-describe from descriptions/. */\n#include <stdint.h>\n#include \"describe/builtin.h\"\n", f);
+	fputs("/* Made by espy-describe from descriptions/. */\n#include <stdint.h>\n#include \"describe/builtin.h\"\n",
+	      f);
 	for (unsigned i = 0; i < ESPY_ABI_CNT; i++) {
 		fprintf(f, "static const uint64_t image_%u[] = {", i);
 		put_words(f, im->blob[i], im->size[i]);
@@ -62,7 +64,8 @@ int tool_write_builtin(const struct tool_input *t, const struct tool_images *im,
 	fputs("const void *espy_builtin_image(enum espy_abi abi, size_t *size)\n{\n"
 	      "\tstatic const void *const images[ESPY_ABI_CNT] = { image_0, image_1, image_2 };\n"
 	      "\tstatic const size_t sizes[ESPY_ABI_CNT] = { sizeof(image_0), sizeof(image_1), sizeof(image_2) };\n\n"
-	      "\t*size = sizes[abi];\n\treturn images[abi];\n}\n", f);
+	      "\t*size = sizes[abi];\n\treturn images[abi];\n}\n",
+	      f);
 	int err = ferror(f) ? -EIO : 0;
 
 	if (fclose(f) && !err)

@@ -30,7 +30,8 @@ static void print_constant(void *ctx, const char *name, const char *header)
 	printf("%s %s\n", name, header ? header : "-");
 }
 
-/* struct <c name> <header> <size>, then its fields: field <name> <offset> <size>; names without their "struct" stand last */
+/* struct <c name> <header> <size>, then its fields: field <name> <offset> <size>; names without their "struct" stand
+ * last */
 static void print_layout(void *ctx, const struct espy_layout *l)
 {
 	(void)ctx;
@@ -42,7 +43,6 @@ static void print_layout(void *ctx, const struct espy_layout *l)
 int tool_list(const struct tool_input *t, const char *what)
 {
 	struct espy_text_source consts[2];
-	struct espy_describe_input in = tool_input_for(t, ESPY_ABI_X86_64, consts);
 	struct espy_describe_listing l = { 0 };
 
 	if (!strcmp(what, "calls"))
@@ -57,13 +57,22 @@ int tool_list(const struct tool_input *t, const char *what)
 		fprintf(stderr, "espy-describe: --list %s is not known; calls, hooks, constants, layouts are\n", what);
 		return -EINVAL;
 	}
-	return espy_describe_list(&in, &l, print_diag, NULL);
+	/* Calls of the other ABIs name constants too; a name may then stand twice. */
+	unsigned abis = l.constant ? ESPY_ABI_CNT : 1;
+	int err = 0;
+
+	for (unsigned abi = 0; abi < abis && !err; abi++) {
+		struct espy_describe_input in = tool_input_for(t, abi, consts);
+
+		err = espy_describe_list(&in, &l, print_diag, NULL);
+	}
+	return err;
 }
 
 static void put_len(const char *what, uint8_t kind, uint16_t ref)
 {
 	static const char *const NAMES[] = {
-		[ESPY_LEN_ARG] = "arg", [ESPY_LEN_RET] = "ret",       [ESPY_LEN_FIELD] = "field",
+		[ESPY_LEN_ARG] = "arg",	 [ESPY_LEN_RET] = "ret",       [ESPY_LEN_FIELD] = "field",
 		[ESPY_LEN_OPVAL] = "op", [ESPY_LEN_SPREAD] = "spread", [ESPY_LEN_CONST] = "const",
 	};
 

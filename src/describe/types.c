@@ -5,7 +5,6 @@
  * Unions and structs that look at what is around them are made anew for each place they stand in.
  */
 #include "describe/compiler.h"
-#include "describe/hooks.h"
 
 struct espy_type *dc_type(struct dc *dc, uint32_t i)
 {
@@ -18,7 +17,11 @@ uint32_t dc_add_type(struct dc *dc, const struct espy_type *t)
 }
 
 static const struct espy_type EMPTY = {
-	.align = 1, .table = ESPY_NONE, .elem = ESPY_NONE, .len_a = ESPY_NONE, .len_b = ESPY_NONE,
+	.align = 1,
+	.table = ESPY_NONE,
+	.elem = ESPY_NONE,
+	.len_a = ESPY_NONE,
+	.len_b = ESPY_NONE,
 };
 
 /* What the use of an alias adds is laid over a copy of what the alias says. */
@@ -91,99 +94,6 @@ const struct ast_type *dc_resolve_alias(struct dc *dc, const struct ast_type *t)
 	return t;
 }
 
-static const struct {
-	const char *name;
-	uint8_t fmt;
-} FORMATS[] = {
-	{ "dec", ESPY_FMT_DEC },     { "hex", ESPY_FMT_HEX },         { "oct", ESPY_FMT_OCT },
-	{ "addr", ESPY_FMT_ADDR },   { "perm", ESPY_FMT_PERM },       { "mode", ESPY_FMT_MODE },
-	{ "dev", ESPY_FMT_DEV },     { "signal", ESPY_FMT_SIGNAL },   { "errno", ESPY_FMT_ERRNO },
-	{ "htons", ESPY_FMT_HTONS }, { "htonl", ESPY_FMT_HTONL },     { "inet_addr", ESPY_FMT_INET4 },
-	{ "inet6", ESPY_FMT_INET6 }, { "ifindex", ESPY_FMT_IFINDEX }, { "wstatus", ESPY_FMT_WSTATUS },
-	{ "time", ESPY_FMT_TIME },   { "rlim", ESPY_FMT_RLIM },       { "clockt", ESPY_FMT_CLOCKT },
-	{ "hex0", ESPY_FMT_HEX0 },   { "mac", ESPY_FMT_MAC },         { "sunpath", ESPY_FMT_SUNPATH },
-	{ "sigval", ESPY_FMT_SIGVAL }, { "fd", ESPY_FMT_FD },         { "dirfd", ESPY_FMT_DIRFD },
-	{ "pid", ESPY_FMT_PID },     { "tid", ESPY_FMT_TID },         { "pgid", ESPY_FMT_PGID },
-	{ "sid", ESPY_FMT_SID },     { "uid", ESPY_FMT_UID },         { "gid", ESPY_FMT_GID },
-	{ "syscall", ESPY_FMT_SYSCALL },
-};
-
-static const struct {
-	uint16_t nr;
-	const char *name;
-} HOOKS[] = {
-#define ESPY_HOOK(id, name) { ESPY_HOOK_##id, name },
-#include "describe/hooks.def"
-};
-
-static bool is_hook(const char *name)
-{
-	for (size_t i = 0; i < sizeof(HOOKS) / sizeof(HOOKS[0]); i++)
-		if (!strcmp(HOOKS[i].name, name))
-			return true;
-	return false;
-}
-
-static void apply_format(struct dc *dc, const struct ast_type *t, struct espy_type *ty)
-{
-	static const uint8_t BY_KIND[] = {
-		[ESPY_TABLE_ENUM] = ESPY_FMT_ENUM, [ESPY_TABLE_FLAGS] = ESPY_FMT_FLAGS, [ESPY_TABLE_PACK] = ESPY_FMT_PACK,
-	};
-
-	if (t->hex && ty->kind == ESPY_T_INT)
-		ty->fmt = ESPY_FMT_HEX;
-	else if (t->hex)
-		ty->flags |= ESPY_TF_HEX;
-	if (!t->fmt)
-		return;
-	if (t->fmt->word == W_PATH && (ty->kind == ESPY_T_CHARS || ty->kind == ESPY_T_STR)) {
-		ty->flags |= ESPY_TF_PATH;
-		return;
-	}
-	for (size_t i = 0; i < sizeof(FORMATS) / sizeof(FORMATS[0]); i++) {
-		if (!strcmp(FORMATS[i].name, t->fmt->s)) {
-			ty->fmt = FORMATS[i].fmt;
-			if (ty->kind != ESPY_T_INT && ty->fmt == ESPY_FMT_HEX)
-				ty->flags |= ESPY_TF_HEX;
-			return;
-		}
-	}
-	if (!t->fmt->table && is_hook(t->fmt->s)) {
-		ty->hook = dc_find_hook(dc, t->fmt, t->fmt_pos);
-		return;
-	}
-	if (!t->fmt->table) {
-		dc_error(dc, t->fmt_pos, "unknown format `%s`, expected a format or the name of a flags, enum or pack table",
-			 t->fmt->s);
-		return;
-	}
-	if (ty->kind != ESPY_T_INT) {
-		dc_error(dc, t->fmt_pos, "table `%s` behind something that is not an integer", t->fmt->s);
-		return;
-	}
-	ty->table = dc_lower_table(dc, t->fmt->table);
-	ty->fmt = BY_KIND[t->fmt->table->kind];
-}
-
-static void apply_hook(struct dc *dc, const struct ast_type *t, struct espy_type *ty)
-{
-	if (t->hook)
-		ty->hook = dc_find_hook(dc, t->hook, t->hook_pos);
-}
-
-uint16_t dc_find_hook(struct dc *dc, struct dc_sym *name, struct dc_pos pos)
-{
-	for (size_t i = 0; i < sizeof(HOOKS) / sizeof(HOOKS[0]); i++) {
-		if (!strcmp(HOOKS[i].name, name->s)) {
-			if (dc->listing && dc->listing->hook)
-				dc->listing->hook(dc->listing->ctx, name->s);
-			return HOOKS[i].nr;
-		}
-	}
-	dc_error(dc, pos, "unknown hook `%s`, expected one of src/describe/hooks.def", name->s);
-	return 0;
-}
-
 /* Lengths in front of a value that is not there for the taking: which phase must know them. */
 struct phase {
 	bool pointee, in, out;
@@ -247,7 +157,8 @@ static bool lower_length(struct dc *dc, const struct ast_type *t, const struct d
 
 	if (!l->a && xb->op == ESPY_X_CONST && l->kind == LEN_COUNT && !l->spread) {
 		if (xb->value > 1u << 20)
-			dc_error(dc, l->b->pos, "length %llu is out of range, expected at most 1048576", (unsigned long long)xb->value);
+			dc_error(dc, l->b->pos, "length %llu is out of range, expected at most 1048576",
+				 (unsigned long long)xb->value);
 		ty->count = xb->value > 1u << 20 ? 0 : (uint32_t)xb->value;
 		if (l->bytes)
 			ty->flags |= ESPY_TF_LEN_BYTES;
@@ -257,15 +168,18 @@ static bool lower_length(struct dc *dc, const struct ast_type *t, const struct d
 		bool ret_b = dc_expr_has(dc, b, ESPY_X_RET), late_b = !deref_at_entry(dc, l->b, ctx);
 
 		if (ph.in && (ret_b || (l->a && dc_expr_has(dc, a, ESPY_X_RET))) && !ph.out)
-			dc_error(dc, l->pos, "`ret` is not known before the call, expected a length for what the call reads");
+			dc_error(dc, l->pos,
+				 "`ret` is not known before the call, expected a length for what the call reads");
 		else if (ph.in && !ph.out && late_b)
-			dc_error(dc, l->b->pos, "this length is written by the call, expected one that is known before it");
+			dc_error(dc, l->b->pos,
+				 "this length is written by the call, expected one that is known before it");
 		else if (l->a && (ret_b || late_b))
 			dc_error(dc, l->b->pos, "the second part of `A of B` must be known before the call");
 		else if (l->kind == LEN_COUNT || l->kind == LEN_SIZED) {
 			if (!t->max && (!dc_is_plain(dc, a) || !dc_is_plain(dc, b)))
 				dc_error(dc, l->pos,
-					 "a source cannot evaluate this length, expected NAME, NAME * constant, `ret` or a constant, or `max N`");
+					 "a source cannot evaluate this length, expected NAME, NAME * constant, `ret` "
+					 "or a constant, or `max N`");
 		}
 		if (!l->a && (ret_b || late_b)) { /* known at exit only */
 			a = b;
@@ -295,7 +209,8 @@ static uint32_t max_of(struct dc *dc, const struct ast_type *t)
 static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place,
 			    struct phase ph);
 
-static uint32_t array_of(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, uint32_t elem, struct phase ph)
+static uint32_t array_of(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, uint32_t elem,
+			 struct phase ph)
 {
 	struct espy_type ty = EMPTY;
 
@@ -353,7 +268,8 @@ static uint32_t tlv_of(struct dc *dc, const struct ast_type *t, const struct dc_
 		return ESPY_NONE;
 	}
 	if (!align || align > 64 || (align & (align - 1))) {
-		dc_error(dc, s->tlv_pos, "alignment %llu is out of range, expected a power of two up to 64", (unsigned long long)align);
+		dc_error(dc, s->tlv_pos, "alignment %llu is out of range, expected a power of two up to 64",
+			 (unsigned long long)align);
 		align = 1;
 	}
 	const struct espy_type *e = dc_type(dc, elem);
@@ -370,7 +286,8 @@ static uint32_t tlv_of(struct dc *dc, const struct ast_type *t, const struct dc_
 	if (e->count)
 		ty.aux = dc_type(dc, f[k].type)->size | (uint32_t)align << 8 | 1u << 16 | f[k].off << 24;
 	if (t->len.kind == LEN_COUNT && !t->len.bytes)
-		dc_error(dc, t->len.pos, "records that carry their own length are counted in bytes, expected `[n bytes]` or `[rest]`");
+		dc_error(dc, t->len.pos,
+			 "records that carry their own length are counted in bytes, expected `[n bytes]` or `[rest]`");
 	if (lower_length(dc, t, ctx, ph, &ty)) {
 		ty.size = ty.count;
 		ty.count = 0;
@@ -385,13 +302,15 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 	struct espy_type ty = EMPTY;
 	bool len = t->len.kind != LEN_NONE;
 	enum dc_word w = (enum dc_word)t->name->word;
-	bool byte_fmt = t->fmt && (!strcmp(t->fmt->s, "mac") || !strcmp(t->fmt->s, "inet6") || !strcmp(t->fmt->s, "sunpath"));
+	bool byte_fmt =
+		t->fmt && (!strcmp(t->fmt->s, "mac") || !strcmp(t->fmt->s, "inet6") || !strcmp(t->fmt->s, "sunpath"));
 
 	switch (w) {
 	case W_STR:
 	case W_PATH:
 		if (place != PLACE_POINTEE)
-			dc_error(dc, t->base_pos, "`%s` can stand behind a pointer only, expected `in %s` or `char[n]`", t->name->s, t->name->s);
+			dc_error(dc, t->base_pos, "`%s` can stand behind a pointer only, expected `in %s` or `char[n]`",
+				 t->name->s, t->name->s);
 		ty.kind = ESPY_T_STR;
 		ty.flags = w == W_PATH ? ESPY_TF_PATH : 0;
 		if (lower_length(dc, t, ctx, ph, &ty) && !ty.max)
@@ -424,9 +343,9 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 		/* fall through */
 	default:
 		dc_scalar(dc, w, &ty);
-		apply_format(dc, t, &ty);
+		dc_apply_format(dc, t, &ty);
 		if (!len) {
-			apply_hook(dc, t, &ty);
+			dc_apply_hook(dc, t, &ty);
 			return dc_add_type(dc, &ty);
 		}
 		return array_of(dc, t, ctx, dc_add_type(dc, &ty), ph);
@@ -434,8 +353,8 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 	ty.flags |= t->class_flags;
 	if (t->max)
 		ty.max = max_of(dc, t);
-	apply_format(dc, t, &ty);
-	apply_hook(dc, t, &ty);
+	dc_apply_format(dc, t, &ty);
+	dc_apply_hook(dc, t, &ty);
 	return dc_add_type(dc, &ty);
 }
 
@@ -464,7 +383,7 @@ static uint32_t lower_bits(struct dc *dc, const struct ast_type *t, const struct
 		if (ty.len_b != ESPY_NONE)
 			ty.len_b = dc_add_expr(dc, ESPY_X_ROUND_BITS, ty.len_b, 0, 0);
 	}
-	apply_hook(dc, t, &ty);
+	dc_apply_hook(dc, t, &ty);
 	return dc_add_type(dc, &ty);
 }
 
@@ -483,7 +402,8 @@ static uint32_t lower_name_type(struct dc *dc, const struct ast_type *t, const s
 		return t->len.kind == LEN_NONE ? i : array_of(dc, t, ctx, i, ph);
 	}
 	if (!s) {
-		dc_error(dc, t->base_pos, "unknown type `%s`, expected a type of the language, a struct, a union, a pack or an alias%s",
+		dc_error(dc, t->base_pos,
+			 "unknown type `%s`, expected a type of the language, a struct, a union, a pack or an alias%s",
 			 t->name->s, t->name->table ? " (tables stand behind an integer: `u32:NAME`)" : "");
 		return ESPY_NONE;
 	}
@@ -502,15 +422,17 @@ static uint32_t lower_name_type(struct dc *dc, const struct ast_type *t, const s
 	if (t->len.kind == LEN_SIZED) {
 		ty = *dc_type(dc, i);
 		ty.flags |= ESPY_TF_SIZED | t->class_flags;
+		if (ty.kind == ESPY_T_STRUCT)
+			ty.aux |= (uint32_t)t->len.min << 8;
 		ty.max = max_of(dc, t);
 		lower_length(dc, t, ctx, ph, &ty);
-		apply_hook(dc, t, &ty);
+		dc_apply_hook(dc, t, &ty);
 		return dc_add_type(dc, &ty);
 	}
 	if ((t->hook || t->max) && t->len.kind == LEN_NONE) {
 		ty = *dc_type(dc, i);
 		ty.max = max_of(dc, t);
-		apply_hook(dc, t, &ty);
+		dc_apply_hook(dc, t, &ty);
 		return dc_add_type(dc, &ty);
 	}
 	if (t->len.kind == LEN_NONE)
@@ -518,7 +440,7 @@ static uint32_t lower_name_type(struct dc *dc, const struct ast_type *t, const s
 	i = s->tlv_len ? tlv_of(dc, t, ctx, s, i, ph) : array_of(dc, t, ctx, i, ph);
 	if (t->hook && i != ESPY_NONE) {
 		ty = *dc_type(dc, i);
-		apply_hook(dc, t, &ty);
+		dc_apply_hook(dc, t, &ty);
 		i = dc_add_type(dc, &ty);
 	}
 	return i;
@@ -583,15 +505,17 @@ uint32_t dc_lower_type(struct dc *dc, const struct ast_type *t, const struct dc_
 
 	if (e->kind == ESPY_T_VOID || e->kind == ESPY_T_REST)
 		dc_error(dc, t->base_pos, "nothing says how long this is, expected a type with a length");
-	else if (!e->size && (e->kind == ESPY_T_STRUCT || e->kind == ESPY_T_UNION) && !(e->flags & ESPY_TF_SIZED) && !e->max)
-		dc_error(dc, t->base_pos, "`%s` varies in size, expected `sized n`, or `max N`: so many bytes are read", t->name->s);
+	else if (!e->size && (e->kind == ESPY_T_STRUCT || e->kind == ESPY_T_UNION) && !(e->flags & ESPY_TF_SIZED) &&
+		 !e->max)
+		dc_error(dc, t->base_pos, "`%s` varies in size, expected `sized n`, or `max N`: so many bytes are read",
+			 t->name->s);
 	else if (t->len.kind == LEN_REST)
 		dc_error(dc, t->len.pos, "nothing says how long this is, expected a length");
 	ty.kind = ESPY_T_PTR;
 	ty.size = t->ptr64 ? 8 : dc->ptr_sz;
 	ty.align = ty.size == 8 ? dc->u64_align : 4;
 	ty.flags = (t->in ? ESPY_TF_IN : 0) | (t->out ? ESPY_TF_OUT : 0) | (t->verbose ? ESPY_TF_VERBOSE : 0) |
-		   (t->on == ON_ANY || t->on == ON_ERR ? ESPY_TF_ON_ERR : 0) | (t->on == ON_ERR ? ESPY_TF_ERR_ONLY : 0) |
-		   (t->on == ON_POS ? ESPY_TF_ON_POS : 0) | t->class_flags;
+		   (t->on == ON_ANY || t->on == ON_ERR ? ESPY_TF_ON_ERR : 0) |
+		   (t->on == ON_ERR ? ESPY_TF_ERR_ONLY : 0) | (t->on == ON_POS ? ESPY_TF_ON_POS : 0) | t->class_flags;
 	return dc_add_type(dc, &ty);
 }

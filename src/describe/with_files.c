@@ -9,7 +9,8 @@
 int espy_describe_with_files(enum espy_abi abi, const char *const *files, size_t n, espy_diag_fn diag, void *ctx,
 			     void **blob, size_t *size)
 {
-	const struct espy_text_source consts[2] = { espy_builtin_constants[ESPY_ABI_X86_64], espy_builtin_constants[abi] };
+	const struct espy_text_source consts[2] = { espy_builtin_constants[ESPY_ABI_X86_64],
+						    espy_builtin_constants[abi] };
 	struct espy_text_source *s = calloc(espy_builtin_source_cnt + n, sizeof(*s));
 	size_t read = 0;
 	int err = 0;
@@ -31,8 +32,12 @@ int espy_describe_with_files(enum espy_abi abi, const char *const *files, size_t
 	}
 	if (!err) {
 		const struct espy_describe_input in = {
-			.abi = abi, .sources = s, .source_cnt = espy_builtin_source_cnt + n, .constants = consts,
-			.constant_cnt = abi == ESPY_ABI_X86_64 ? 1 : 2, .syscalls = espy_builtin_syscalls[abi],
+			.abi = abi,
+			.sources = s,
+			.source_cnt = espy_builtin_source_cnt + n,
+			.constants = consts,
+			.constant_cnt = abi == ESPY_ABI_X86_64 ? 1 : 2,
+			.syscalls = espy_builtin_syscalls[abi],
 		};
 
 		err = espy_describe_compile(&in, diag, ctx, blob, size);

@@ -8,11 +8,13 @@
 int dc_write(struct dc *dc, void **blob, size_t *size)
 {
 	const struct dc_vec *const v[ESPY_SECTION_CNT] = {
-		[ESPY_SEC_STRINGS] = &dc->strings, [ESPY_SEC_SYSCALLS] = &dc->syscalls, [ESPY_SEC_CALL_PLANS] = &dc->call_plans,
-		[ESPY_SEC_VARIANTS] = &dc->ivariants, [ESPY_SEC_CALLS] = &dc->icalls, [ESPY_SEC_FIELDS] = &dc->fields,
-		[ESPY_SEC_TYPES] = &dc->types, [ESPY_SEC_CASES] = &dc->cases, [ESPY_SEC_EXPRS] = &dc->exprs,
-		[ESPY_SEC_TABLES] = &dc->itables, [ESPY_SEC_ENTRIES] = &dc->entries, [ESPY_SEC_INDICES] = &dc->index_list,
-		[ESPY_SEC_PLANS] = &dc->plans, [ESPY_SEC_OPS] = &dc->ops,
+		[ESPY_SEC_STRINGS] = &dc->strings,	 [ESPY_SEC_SYSCALLS] = &dc->syscalls,
+		[ESPY_SEC_CALL_PLANS] = &dc->call_plans, [ESPY_SEC_VARIANTS] = &dc->ivariants,
+		[ESPY_SEC_CALLS] = &dc->icalls,		 [ESPY_SEC_FIELDS] = &dc->fields,
+		[ESPY_SEC_TYPES] = &dc->types,		 [ESPY_SEC_CASES] = &dc->cases,
+		[ESPY_SEC_EXPRS] = &dc->exprs,		 [ESPY_SEC_TABLES] = &dc->itables,
+		[ESPY_SEC_ENTRIES] = &dc->entries,	 [ESPY_SEC_INDICES] = &dc->index_list,
+		[ESPY_SEC_PLANS] = &dc->plans,		 [ESPY_SEC_OPS] = &dc->ops,
 	};
 	struct espy_image_header h = { .magic = ESPY_IMAGE_MAGIC, .version = ESPY_IMAGE_VERSION, .abi = dc->in->abi };
 	uint64_t off = sizeof(h);
