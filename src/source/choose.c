@@ -59,7 +59,7 @@ static int choose_named(const struct espy_source_ops **out, const char *name, un
 
 int espy_source__choose(const struct espy_source_ops **out, const char *name, unsigned need, char *why, size_t why_sz)
 {
-	char reason[400];
+	char reason[400], reasons[900] = "";
 	size_t used = 0;
 	unsigned i;
 	int first_err = 0;
@@ -72,23 +72,28 @@ int espy_source__choose(const struct espy_source_ops **out, const char *name, un
 	for (i = 0; espy_sources[i]; i++) {
 		const struct espy_source_ops *ops = espy_sources[i];
 		const char *lack = lacks(ops, need);
-		int err = -EOPNOTSUPP;
+		int err = -EOPNOTSUPP, n;
 
 		reason[0] = 0;
 		if (!lack)
 			err = ops->probe(reason, sizeof(reason));
 		if (!err) {
 			*out = ops;
+			if (used)
+				snprintf(why, why_sz, "using the %s source%s (%s)", ops->name,
+					 ops->caps & ESPY_SRC_PASSIVE ? "" : ", which stops the program at each call",
+					 reasons);
 			return 0;
 		}
+		/* What a source that could do it says is worth more than that another cannot do it at all. */
 		if (!first_err || first_err == -EOPNOTSUPP)
 			first_err = err;
-		if (used < why_sz) {
-			int n = lack ? snprintf(why + used, why_sz - used, "%s%s cannot %s", used ? "; " : "", ops->name, lack)
-				     : snprintf(why + used, why_sz - used, "%s%s: %s", used ? "; " : "", ops->name, reason);
-
-			used += n > 0 ? (size_t)n : 0;
-		}
+		n = snprintf(reasons + used, sizeof(reasons) - used, "%s%s%s%s", used ? "; " : "", ops->name,
+			     lack ? " cannot " : ": ", lack ? lack : reason);
+		used += n > 0 ? (size_t)n : 0;
+		if (used >= sizeof(reasons))
+			used = sizeof(reasons) - 1;
 	}
+	snprintf(why, why_sz, "%s", reasons);
 	return first_err;
 }

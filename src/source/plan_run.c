@@ -25,13 +25,13 @@ struct runner {
 	struct espy_rec_out *out;
 	const struct espy_plan_run *run;
 	struct region enter; /* what was read before the call */
-	uint32_t base;       /* own items begin here in out */
+	uint32_t base;	     /* own items begin here in out */
 };
 
 /* The place of one pointer: an argument, or an element of a source item. */
 struct place {
 	const unsigned char *enter, *exit; /* bytes of the element at entry and at exit; either may be NULL */
-	size_t enter_sz, exit_sz;          /* bytes from there to the end of the item */
+	size_t enter_sz, exit_sz;	   /* bytes from there to the end of the item */
 };
 
 const struct espy_item *espy_item__first(const struct espy_item *items, size_t size)
@@ -503,7 +503,8 @@ static const struct espy_plan *plan_of(const struct espy_call_set *set, const st
 static int put_head(struct espy_rec_out *out, uint8_t type, const struct espy_call_regs *regs, unsigned nargs)
 {
 	bool has_enter_ns = type == ESPY_REC_EXIT && regs->enter_ns;
-	uint32_t size = (uint32_t)sizeof(struct espy_rec_call) + (has_enter_ns ? 8 : 0) + (regs->ip ? 8 : 0) + 8 * nargs;
+	uint32_t size =
+		(uint32_t)sizeof(struct espy_rec_call) + (has_enter_ns ? 8 : 0) + (regs->ip ? 8 : 0) + 8 * nargs;
 	struct espy_rec_call *call = (void *)out->data;
 	unsigned char *p = (unsigned char *)(call + 1);
 
@@ -513,10 +514,11 @@ static int put_head(struct espy_rec_out *out, uint8_t type, const struct espy_ca
 	*call = (struct espy_rec_call){
 		.rec = { .size = size,
 			 .type = type,
-			 .flags = (uint8_t)(nargs | (has_enter_ns ? ESPY_RF_ENTER_NS : 0) | (regs->ip ? ESPY_RF_IP : 0) |
-					    (regs->abi == ESPY_ABI_I386 ? ESPY_RF_ABI_I386 : 0) |
-					    (regs->abi == ESPY_ABI_X32 ? ESPY_RF_ABI_X32 : 0) |
-					    (regs->no_return ? ESPY_RF_NO_RETURN : 0)),
+			 .flags =
+				 (uint8_t)(nargs | (has_enter_ns ? ESPY_RF_ENTER_NS : 0) | (regs->ip ? ESPY_RF_IP : 0) |
+					   (regs->abi == ESPY_ABI_I386 ? ESPY_RF_ABI_I386 : 0) |
+					   (regs->abi == ESPY_ABI_X32 ? ESPY_RF_ABI_X32 : 0) |
+					   (regs->no_return ? ESPY_RF_NO_RETURN : 0)),
 			 .nr = (uint16_t)(regs->nr < ESPY_NR_UNKNOWN ? regs->nr : ESPY_NR_UNKNOWN),
 			 .tid = regs->tid,
 			 .tgid = regs->tgid,
@@ -537,7 +539,8 @@ static int put_head(struct espy_rec_out *out, uint8_t type, const struct espy_ca
 }
 
 static void run_plan(struct espy_rec_out *out, const struct espy_call_set *set, const struct espy_plan *plan,
-		     const struct espy_call_regs *regs, const struct region *enter, bool at_exit, const struct espy_mem *mem)
+		     const struct espy_call_regs *regs, const struct region *enter, bool at_exit,
+		     const struct espy_mem *mem)
 {
 	struct espy_plan_run run = { .op_cnt = plan->op_cnt,
 				     .plan_flags = plan->flags,
@@ -591,7 +594,8 @@ int espy_plan_run__exit(struct espy_rec_out *out, const struct espy_call_set *se
 	if (in.items) {
 		size_t room = out->max - out->size;
 
-		if (in.size > room) /* cannot be where both buffers have one size; then the exit tells less, not wrong */
+		if (in.size >
+		    room) /* cannot be where both buffers have one size; then the exit tells less, not wrong */
 			in.size = 0;
 		memcpy(out->data + out->size, in.items, in.size);
 		in.items = (const void *)(out->data + out->size);

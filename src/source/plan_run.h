@@ -7,6 +7,7 @@
  * What it does beyond what plan.h says:
  *   - An operation with cap 0 and an operation whose pointer is NULL make no item. A length of 0 makes an
  *     item of 0 bytes (OK). An element of an EACH source whose pointer is NULL counts in `index` all the same.
+ *   - `index` counts the elements that were captured whole, over all items of the source.
  *   - A source operation whose bytes do not reach to the pointer (a fault in front of it): one item NOT_RUN. A
  *     source without an item: no item.
  *   - Too little room in the record: the item is cut (TRUNCATED); not one byte fits: NOT_RUN; no room for the

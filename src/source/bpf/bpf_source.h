@@ -28,7 +28,8 @@ struct bpf_tasks {
 	uint8_t *shown;  /* by tid: its present call was shown as hanging */
 	size_t limit;
 	uint64_t last_scan_ms;
-	size_t next_scan;
+	size_t next_scan; /* round robin */
+	unsigned char *record; /* for the ENTER record of a hanging call */
 };
 
 /* plans.c: tables for the programs from the call sets. */
@@ -62,7 +63,6 @@ struct bpf_source {
 	int *events; /* perf events of single calls */
 	size_t event_cnt;
 	struct bpf_tables tables;
-	bool exec_at_enter;
 	bool switched; /* to single tracepoints, or tried */
 	struct espy_bpf_shared *shared;
 	struct bpf_ring ring;
@@ -84,7 +84,7 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 void bpf_source_detach(struct bpf_source *s); /* from the kernel's events; what was recorded can still be read */
 void bpf_source_unload(struct bpf_source *s);
 int bpf_source_open_object(struct bpf_object **obj);
-int bpf_source_link_next(const struct bpf_object *obj, const char *map, const char *program);
+int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program);
 
 /* single.c: tracepoints of single calls, instead of those of all. */
 void bpf_source_use_single(struct bpf_source *s);
@@ -113,6 +113,8 @@ int bpf_tasks__init(struct bpf_tasks *t, size_t limit);
 void bpf_tasks__free(struct bpf_tasks *t);
 void bpf_tasks__add(struct bpf_tasks *t, uint32_t tid, uint32_t now_ms);
 void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid);
+/* Delivers an ENTER record for each call that has lasted too long. Cheap; call it when the ring is empty. Returns their number. */
+int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, void *ctx, int *stop);
 
 void bpf_source_report(const struct bpf_source *s, enum espy_report_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

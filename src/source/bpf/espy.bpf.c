@@ -8,15 +8,18 @@
  */
 #include "life.bpf.h"
 #include "fast.bpf.h"
+#include "fdname.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2); /* NEXT_* */
 	__type(key, u32);
 	__type(value, u32);
 } espy_raw_next SEC(".maps"), espy_one_next SEC(".maps");
+
+enum { NEXT_GENERAL, NEXT_FDNAME };
 
 static __always_inline void note_enter(struct task_struct *task)
 {
@@ -48,13 +51,25 @@ int espy_raw_exit(u64 *ctx)
 
 	if (!watched_current(task) || taken_over())
 		return 0;
-	if (conf.count_only || fast_exit(task, (struct pt_regs *)ctx[0], ctx[1]))
-		bpf_tail_call_static(ctx, &espy_raw_next, 0);
+	if (conf.count_only || fast_exit(task, (struct pt_regs *)ctx[0], ctx[1])) {
+		if (conf.need_fdnames)
+			bpf_tail_call_static(ctx, &espy_raw_next, NEXT_FDNAME);
+		bpf_tail_call_static(ctx, &espy_raw_next, NEXT_GENERAL);
+	}
+	return 0;
+}
+
+/* Loaded for -y only. Every call of the general path comes here first; few of them have a descriptor to name. */
+SEC("tp_btf/sys_exit")
+int espy_raw_fdname(u64 *ctx)
+{
+	send_fdnames(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1]);
+	bpf_tail_call_static(ctx, &espy_raw_next, NEXT_GENERAL);
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
-int espy_raw_exit_general(u64 *ctx)
+int espy_raw_general(u64 *ctx)
 {
 	return general_exit(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1], false);
 }
@@ -70,19 +85,28 @@ int espy_raw_enter_time(u64 *ctx)
 	return 0;
 }
 
-/* Entry parts. Most calls have none and are to pay as little as possible. */
-SEC("tp_btf/sys_enter")
+/*
+ * Entry parts, at two tracepoints, so that the interpreter is verified once for both (which takes most of its time to load):
+ *	sys_enter(regs, number): most calls have no entry part and are to pay as little as possible;
+ *	sched_prepare_exec(task, bprm), from 6.10 on: execve is sure to succeed and has touched all its strings, and
+ *	registers and memory are still the caller's. Where there is none, execve is read at its entry.
+ */
+SEC("raw_tp")
 int espy_raw_enter(u64 *ctx)
 {
 	struct task_struct *task;
-	u32 nr = ctx[1], slot = nr & (ESPY_BPF_NRS - 1) & ~(u64)X32_BIT;
+	u64 nr = ctx[1];
 
-	if (!((shared.enters[slot / 64] | shared.enters[slot / 64 + 16] | shared.enters[slot / 64 + 32]) >> (slot & 63) & 1))
-		return 0;
+	if (nr <= ~0u) { /* a number, not a pointer */
+		u32 slot = nr & (ESPY_BPF_NRS - 1), word = slot / 64;
+
+		if (!((shared.enters[word] | shared.enters[word + 16] | shared.enters[word + 32]) >> (slot & 63) & 1))
+			return 0;
+	}
 	task = bpf_get_current_task_btf();
 	if (!watched_current(task) && (u32)task->pid != shared.start_pid)
 		return 0;
-	return general_enter(task, (struct pt_regs *)ctx[0]);
+	return general_enter(task, (struct pt_regs *)bpf_task_pt_regs(task));
 }
 
 /* ---- single calls. struct { u64 common; s64 nr; s64 ret; } */
@@ -99,7 +123,7 @@ int espy_one_exit(u64 *ctx)
 	if (!watched_current(task))
 		return 0;
 	if (fast_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx[2]))
-		bpf_tail_call_static(ctx, &espy_one_next, 0);
+		bpf_tail_call_static(ctx, &espy_one_next, NEXT_GENERAL);
 	return 0;
 }
 

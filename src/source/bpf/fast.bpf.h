@@ -171,8 +171,7 @@ static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
 
 	if (!ptr)
 		return fast_regs(c);
-	if (f->flags & (ESPY_FAST_ON_OK | ESPY_FAST_ON_ERR) &&
-	    (c->ret < 0 ? !(f->flags & ESPY_FAST_ON_ERR) : !(f->flags & ESPY_FAST_ON_OK)))
+	if (f->flags & ESPY_FAST_ON_OK && c->ret < 0)
 		return fast_regs(c);
 	if (f->flags & ESPY_FAST_LEN_RET) {
 		u64 ret = c->ret < 0 ? 0 : c->ret;
@@ -260,8 +259,7 @@ static __always_inline int fast_path(const struct fast_call *c, bool with_buf)
 
 	if (!ptr)
 		return 1;
-	if (!with_buf || (f->flags & (ESPY_FAST_ON_OK | ESPY_FAST_ON_ERR) &&
-			  (c->ret < 0 ? !(f->flags & ESPY_FAST_ON_ERR) : !(f->flags & ESPY_FAST_ON_OK))))
+	if (!with_buf || (f->flags & ESPY_FAST_ON_OK && c->ret < 0))
 		return fast_path_only(c, ptr, 0);
 	ptr2 = reg_arg(c->regs, f->arg2);
 	if (!ptr2)
@@ -278,14 +276,12 @@ static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 {
 	const struct espy_fast *f = c->fast;
 	u64 ptr = reg_arg(c->regs, f->arg), cnt = reg_arg(c->regs, f->len_arg), left = c->ret, n;
-	bool elems = !(f->flags & (ESPY_FAST_ON_OK | ESPY_FAST_ON_ERR)) ||
-		     (c->ret < 0 ? f->flags & ESPY_FAST_ON_ERR : f->flags & ESPY_FAST_ON_OK);
 	u64 item_off = 0;
 	u8 *rec, *at, *vec, *to;
 
 	if (f->flags & ESPY_FAST_ARG32)
 		cnt = (u32)cnt;
-	if (!ptr || !cnt || cnt > FAST_VEC || cnt * 16 > f->cap || f->cap2 > TINY)
+	if ((f->flags & ESPY_FAST_ON_OK && c->ret < 0) || !ptr || !cnt || cnt > FAST_VEC || cnt * 16 > f->cap || f->cap2 > TINY)
 		return 1;
 	rec = RESERVE(FAST_HEAD + 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY) + 40);
 	if (!rec)
@@ -297,40 +293,38 @@ static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 	if (bpf_probe_read_user(vec + 8, n, (void *)ptr))
 		goto drop;
 	at = vec + 8 + n;
-	if (elems) {
 #pragma unroll
-		for (u32 i = 0; i < FAST_VEC; i++) {
-			u64 base, len;
-			u32 status = f->status2;
+	for (u32 i = 0; i < FAST_VEC; i++) {
+		u64 base, len;
+		u32 status = f->status2;
 
-			if (i >= cnt)
-				break;
-			base = *(u64 *)(vec + 8 + i * 16);
-			len = *(u64 *)(vec + 8 + i * 16 + 8);
-			if (f->flags & ESPY_FAST_SPREAD) {
-				if (len > left)
-					len = left;
-				left -= len;
-			}
-			if (!base)
-				continue;
-			if (len > f->cap2) {
-				len = f->cap2;
-				status |= ESPY_ITEM_TRUNCATED;
-			}
-			tiny[0] = tiny[1] = tiny[2] = tiny[3] = 0;
-			CLAMP(len, TINY);
-			if (bpf_probe_read_user(tiny, len, (void *)base))
-				goto drop;
-			CLAMP(item_off, FAST_VEC * (8 + TINY));
-			to = at + item_off;
-			fast_item(to, f->op2, status | i << 8, len);
-			*(u64 *)(to + 8) = tiny[0];
-			*(u64 *)(to + 16) = tiny[1];
-			*(u64 *)(to + 24) = tiny[2];
-			*(u64 *)(to + 32) = tiny[3];
-			item_off += 8 + UP8((u32)len);
+		if (i >= cnt)
+			break;
+		base = *(u64 *)(vec + 8 + i * 16);
+		len = *(u64 *)(vec + 8 + i * 16 + 8);
+		if (f->flags & ESPY_FAST_SPREAD) {
+			if (len > left)
+				len = left;
+			left -= len;
 		}
+		if (!base)
+			continue;
+		if (len > f->cap2) {
+			len = f->cap2;
+			status |= ESPY_ITEM_TRUNCATED;
+		}
+		tiny[0] = tiny[1] = tiny[2] = tiny[3] = 0;
+		CLAMP(len, TINY);
+		if (bpf_probe_read_user(tiny, len, (void *)base))
+			goto drop;
+		CLAMP(item_off, FAST_VEC * (8 + TINY));
+		to = at + item_off;
+		fast_item(to, f->op2, status | i << 8, len);
+		*(u64 *)(to + 8) = tiny[0];
+		*(u64 *)(to + 16) = tiny[1];
+		*(u64 *)(to + 24) = tiny[2];
+		*(u64 *)(to + 32) = tiny[3];
+		item_off += 8 + UP8((u32)len);
 	}
 	fast_size(rec, fast_head_size(c) + 8 + n + item_off);
 	fast_item(vec, f->op, f->status, n);

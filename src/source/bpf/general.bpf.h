@@ -255,6 +255,19 @@ static __always_inline u64 enter_time(u32 pid)
 	return enter ? enter->ns : 0;
 }
 
+/*
+ * Is the task about to die, so that it sees nothing of what the call returns? A signal that ends the process is made into a
+ * pending SIGKILL when it is sent; for the task that got it the call has ended as for any signal.
+ */
+__noinline int never_returns(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!(task->pending.signal.sig[0] >> (SIG_KILL - 1) & 1))
+		return 0;
+	return !bpf_task_storage_get(&espy_fatals, task, NULL, 0);
+}
+
 /* The exit of a call: of any, or with `dying` of one that does not return. */
 static __always_inline int general_exit(struct task_struct *task, const struct pt_regs *regs, s64 ret, bool dying)
 {
@@ -301,8 +314,7 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 			run_phase(cpu, 0);
 		run_phase(cpu, 1);
 	}
-	/* A task with SIGKILL pending (also: its process exits) sees nothing of what the call returns. */
-	if (dying || task->pending.signal.sig[0] >> (SIG_KILL - 1) & 1)
+	if (dying || never_returns())
 		flags = ESPY_RF_NO_RETURN;
 send:
 	send_call(cpu, wanted, flags, enter_time(task->pid));

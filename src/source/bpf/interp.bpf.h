@@ -542,6 +542,7 @@ __noinline int select_plan(u32 cpu)
 	if (!call || !(call->flags & ESPY_CALL_WANTED))
 		return 0;
 	s->cap.flags = call->flags;
+	s->pair_arg = call->pair_arg;
 	id = call->plan;
 	if (call->variant_cnt) {
 		u64 key = load_arg(s, call->key_arg0) & call->key_mask0;

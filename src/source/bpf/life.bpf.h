@@ -9,8 +9,9 @@
 #include "general.bpf.h"
 
 #define SIG_IS_STOP(sig) ((sig) >= 19 && (sig) <= 22) /* SIGSTOP SIGTSTP SIGTTIN SIGTTOU */
-#define KERNEL_SIGINFO_SIZE 48 /* the rest of the user's siginfo_t is zero */
-#define TRACE_SIGNAL_IGNORED 1 /* result of signal_generate */
+#define TRACE_SIGNAL_DELIVERED 0 /* results of signal_generate */
+#define TRACE_SIGNAL_IGNORED 1
+#define SIGNAL_GROUP_EXIT 0x4 /* the process is being killed */
 
 /* Flags of clone(2) that can be told from what parent and child share. */
 enum {
@@ -122,46 +123,6 @@ int espy_exec(u64 *ctx)
 	return 0;
 }
 
-/* From 6.10 on: execve is sure to succeed, but registers and memory are still those of the caller. */
-SEC("tp_btf/sched_prepare_exec")
-int espy_prepare_exec(u64 *ctx)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs;
-
-	if (conf.count_only)
-		return 0;
-	if (!watched_current(task) && (u32)task->pid != shared.start_pid)
-		return 0;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	return general_enter(task, regs);
-}
-
-SEC("tp_btf/sched_process_exit")
-int espy_exit(u64 *ctx)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct espy_rec_task_exit *rec;
-
-	if (!watched_current(task))
-		return 0;
-	speak_up(task);
-	general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), 0, true);
-	rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
-	if (rec) {
-		head(&rec->rec, sizeof(*rec), ESPY_REC_TASK_EXIT, task);
-		rec->status = task->exit_code & 0xffff;
-		rec->group_dead = task->signal->live.counter == 0;
-		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
-	} else {
-		lose(ESPY_LOST_RING_FULL);
-	}
-	if (conf.mode == ESPY_BPF_MODE_BITS)
-		pid_clear(task->pid);
-	wake_reader();
-	return 0;
-}
-
 static __always_inline void send_stopped(struct task_struct *task, u32 sig)
 {
 	struct espy_rec *rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
@@ -208,7 +169,7 @@ int espy_signal(u64 *ctx)
 	if (conf.need_signals) {
 		rec = signal_record(task, sig);
 		if (rec) {
-			bpf_probe_read_kernel(rec->info, KERNEL_SIGINFO_SIZE, info);
+			bpf_probe_read_kernel(rec->info, ESPY_BPF_SIGINFO, info);
 			bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 		}
 	}
@@ -218,33 +179,91 @@ int espy_signal(u64 *ctx)
 	return 0;
 }
 
-/* Signals that the program ignores are never delivered; a tracer's user wants to see that they were sent. */
-SEC("tp_btf/signal_generate")
-int espy_signal_ignored(u64 *ctx)
+/* The first bytes of a siginfo_t. The kernel gives 0 or 1 in place of a pointer: sent by a program, or by itself. */
+static __always_inline void copy_siginfo(u8 *to, u32 sig, u64 info)
 {
-	u32 sig = (u32)ctx[0], result = (u32)ctx[4];
-	u64 info = ctx[1];
-	struct task_struct *target = (void *)ctx[2];
-	struct espy_rec_signal *rec;
+	u32 *to32 = (u32 *)to;
 
-	if (result != TRACE_SIGNAL_IGNORED || sig == SIG_KILL || !watched_task(target))
-		return 0;
-	rec = signal_record(target, sig);
-	if (!rec)
-		return 0;
-	rec->rec.flags = ESPY_SIG_IGNORED;
-	if (info <= 1) {
-		/* No siginfo was given: 0 says from a program, 1 from the kernel. si_signo, si_errno, si_code, pid */
+	if (info > 1) {
+		bpf_probe_read_kernel(to, ESPY_BPF_SIGINFO, (void *)info);
+		return;
+	}
+	to32[0] = sig; /* si_signo, si_errno, si_code, (padding,) si_pid */
+	to32[2] = info ? 0x80 /* SI_KERNEL */ : 0 /* SI_USER */;
+	if (!info) {
 		struct task_struct *sender = bpf_get_current_task_btf();
 
-		((u32 *)rec->info)[0] = sig;
-		((u32 *)rec->info)[2] = info ? 0x80 /* SI_KERNEL */ : 0 /* SI_USER */;
-		if (!info)
-			((u32 *)rec->info)[4] = sender->tgid;
-	} else {
-		bpf_probe_read_kernel(rec->info, KERNEL_SIGINFO_SIZE, (void *)info);
+		to32[4] = sender->tgid;
 	}
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+/*
+ * Two kinds of signals are sent and never delivered, and a tracer's user wants to see them: those that the program
+ * ignores, told at once, and those that end the process, kept until it ends. Runs with locks held, also in interrupts.
+ */
+SEC("tp_btf/signal_generate")
+int espy_signal_sent(u64 *ctx)
+{
+	u32 sig = (u32)ctx[0], result = (u32)ctx[4];
+	struct task_struct *target = (void *)ctx[2];
+	bool dying = target->signal->flags & SIGNAL_GROUP_EXIT;
+
+	if (sig == SIG_KILL || !watched_task(target))
+		return 0;
+	if (result == TRACE_SIGNAL_IGNORED && !dying && conf.need_signals) {
+		struct espy_rec_signal *rec = signal_record(target, sig);
+
+		if (!rec)
+			return 0;
+		rec->rec.flags = ESPY_SIG_IGNORED;
+		copy_siginfo(rec->info, sig, ctx[1]);
+		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+		wake_reader();
+	} else if (result == TRACE_SIGNAL_DELIVERED && dying && (target->signal->group_exit_code & 0x7f) == (int)sig) {
+		struct espy_bpf_fatal *fatal =
+			bpf_task_storage_get(&espy_fatals, target, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+		if (fatal) {
+			fatal->sig = sig;
+			copy_siginfo(fatal->info, sig, ctx[1]);
+		}
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int espy_exit(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct espy_rec_task_exit *rec;
+
+	if (!watched_current(task))
+		return 0;
+	speak_up(task);
+	general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), 0, true);
+	if (conf.need_signals && (task->exit_code & 0x7f) != SIG_KILL) {
+		struct espy_bpf_fatal *fatal = bpf_task_storage_get(&espy_fatals, task, NULL, 0);
+
+		if (fatal) {
+			struct espy_rec_signal *signal = signal_record(task, fatal->sig);
+
+			if (signal) {
+				__builtin_memcpy(signal->info, fatal->info, ESPY_BPF_SIGINFO);
+				bpf_ringbuf_submit(signal, BPF_RB_NO_WAKEUP);
+			}
+		}
+	}
+	rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
+	if (rec) {
+		head(&rec->rec, sizeof(*rec), ESPY_REC_TASK_EXIT, task);
+		rec->status = task->exit_code & 0xffff;
+		rec->group_dead = task->signal->live.counter == 0;
+		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	} else {
+		lose(ESPY_LOST_RING_FULL);
+	}
+	if (conf.mode == ESPY_BPF_MODE_BITS)
+		pid_clear(task->pid);
 	wake_reader();
 	return 0;
 }

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "bpf_source.h"
 #include "object.h"
 
-#define DEFAULT_RING (64u << 20)
+/* Room for about 350 000 small records; twice as much takes 15 ms longer to start. */
+#define DEFAULT_RING (32u << 20)
 
 static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -28,18 +28,8 @@ static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
 /* What is to be attached. */
 struct choice {
 	bool enter; /* entry parts */
-	bool prepare_exec, enter_time, fork, ignored;
+	bool enter_time, fork;
 };
-
-static bool kernel_at_least(unsigned major, unsigned minor)
-{
-	struct utsname u;
-	unsigned a = 0, b = 0;
-
-	if (uname(&u) || sscanf(u.release, "%u.%u", &a, &b) != 2)
-		return false;
-	return a > major || (a == major && b >= minor);
-}
 
 static size_t pid_max(void)
 {
@@ -103,10 +93,10 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 		{ "espy_exec", true },
 		{ "espy_exit", true },
 		{ "espy_signal", true },
-		{ "espy_signal_ignored", c->ignored },
-		{ "espy_prepare_exec", c->prepare_exec },
+		{ "espy_signal_sent", true },
 		{ "espy_raw_exit", true },
-		{ "espy_raw_exit_general", true },
+		{ "espy_raw_general", true },
+		{ "espy_raw_fdname", s->opts.need_fdnames && !s->opts.count_only },
 		{ "espy_raw_enter_time", c->enter_time },
 		{ "espy_raw_enter", c->enter },
 		/* single.c loads these when they are needed */
@@ -123,11 +113,11 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 	}
 }
 
-int bpf_source_link_next(const struct bpf_object *obj, const char *map, const char *program)
+int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(obj, program);
 	struct bpf_map *array = bpf_object__find_map_by_name(obj, map);
-	uint32_t key = 0, fd;
+	uint32_t fd;
 
 	if (!prog || !array)
 		return -ENOENT;
@@ -135,7 +125,8 @@ int bpf_source_link_next(const struct bpf_object *obj, const char *map, const ch
 	return bpf_map_update_elem(bpf_map__fd(array), &key, &fd, BPF_ANY) ? -errno : 0;
 }
 
-static int attach(struct bpf_source *s, const char *name)
+/* Attaches a program where it says itself, or to the raw tracepoint named. Quiet: -ENOENT if there is no such place. */
+static int try_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, name);
 	struct bpf_link *link;
@@ -151,22 +142,43 @@ static int attach(struct bpf_source *s, const char *name)
 		s->links = links;
 		s->link_cap = cap;
 	}
-	link = bpf_program__attach(prog);
-	if (!link) {
-		int err = errno ? -errno : -EINVAL;
-
-		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot attach the BPF program %s: %s", name, strerror(-err));
-		return err;
-	}
+	link = tracepoint ? bpf_program__attach_raw_tracepoint(prog, tracepoint) : bpf_program__attach(prog);
+	if (!link)
+		return errno ? -errno : -EINVAL;
 	s->links[s->link_cnt++] = link;
-	if (!strcmp(name, "espy_raw_enter"))
-		s->raw_enter = link;
-	else if (!strcmp(name, "espy_raw_exit"))
-		s->raw_exit = link;
+	if (out)
+		*out = link;
 	return 0;
 }
 
-static int configure(struct bpf_source *s, const struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
+static int attach(struct bpf_source *s, const char *name)
+{
+	int err = try_attach(s, name, NULL, NULL);
+
+	if (err)
+		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot attach the BPF program %s: %s", name, strerror(-err));
+	return err;
+}
+
+/* Entry parts: of execve at the moment when it can no longer fail, where the kernel has that, of others at the entry. */
+static int attach_enter(struct bpf_source *s)
+{
+	const struct bpf_tables *t = &s->tables;
+	bool prepare = t->any_exec && !try_attach(s, "espy_raw_enter", "sched_prepare_exec", NULL);
+	bool any = false;
+
+	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+		uint8_t flags = t->calls[i].flags;
+
+		if (!(flags & ESPY_CALL_ENTER) || (flags & ESPY_CALL_NEW_IMAGE && prepare))
+			continue;
+		s->shared->enters[i / 64] |= 1ull << (i % 64);
+		any = true;
+	}
+	return any ? try_attach(s, "espy_raw_enter", "sys_enter", &s->raw_enter) : 0;
+}
+
+static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_level)
 {
 	const struct bpf_tables *t = &s->tables;
 	struct bpf_map *map = map_of(s, ".rodata.conf");
@@ -185,11 +197,10 @@ static int configure(struct bpf_source *s, const struct choice *c, uint64_t cgro
 		.need_ip = s->opts.need_ip,
 		.need_signals = s->opts.need_signals,
 		.count_only = s->opts.count_only,
-		.need_fdnames = s->opts.need_fdnames,
+		.need_fdnames = s->opts.need_fdnames && !s->opts.count_only,
 		.self_tgid = (uint32_t)getpid(),
 		.cgroup_id = cgroup_id,
 		.cgroup_level = cgroup_level,
-		.exec_at_enter = !c->prepare_exec,
 		.narrow = t->narrow,
 	};
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
@@ -214,7 +225,7 @@ int bpf_source_open_object(struct bpf_object **obj)
 	return *obj ? 0 : -errno;
 }
 
-static int fill_tables(struct bpf_source *s, const struct choice *c)
+static int fill_tables(struct bpf_source *s)
 {
 	const struct bpf_tables *t = &s->tables;
 	int err;
@@ -227,12 +238,6 @@ static int fill_tables(struct bpf_source *s, const struct choice *c)
 		return err;
 	memcpy(s->shared->fast, t->fast, sizeof(s->shared->fast));
 	memcpy(s->shared->sigreturn_nr, t->sigreturn_nr, sizeof(t->sigreturn_nr));
-	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
-		uint8_t flags = t->calls[i].flags;
-
-		if (flags & ESPY_CALL_ENTER && !(flags & ESPY_CALL_NEW_IMAGE && c->prepare_exec))
-			s->shared->enters[i / 64] |= 1ull << (i % 64);
-	}
 	return 0;
 }
 
@@ -259,14 +264,11 @@ static int attach_all(struct bpf_source *s, const struct choice *c)
 	err = err ? err : attach(s, "espy_exec");
 	err = err ? err : attach(s, "espy_exit");
 	err = err ? err : attach(s, "espy_signal");
-	if (!err && c->ignored)
-		err = attach(s, "espy_signal_ignored");
-	if (!err && c->prepare_exec)
-		err = attach(s, "espy_prepare_exec");
+	err = err ? err : attach(s, "espy_signal_sent");
 	if (!err && c->enter_time)
 		err = attach(s, "espy_raw_enter_time");
 	if (!err && c->enter)
-		err = attach(s, "espy_raw_enter");
+		err = attach_enter(s);
 	return err ? err : attach(s, "espy_raw_exit");
 }
 
@@ -277,7 +279,7 @@ static int try_load(struct bpf_source *s, const struct choice *c, uint64_t cgrou
 	err = bpf_source_open_object(&s->obj);
 	if (err)
 		return err;
-	err = configure(s, c, cgroup_id, cgroup_level);
+	err = configure(s, cgroup_id, cgroup_level);
 	if (err)
 		return err;
 	choose_programs(s, c);
@@ -285,8 +287,10 @@ static int try_load(struct bpf_source *s, const struct choice *c, uint64_t cgrou
 	if (err)
 		return err;
 	err = map_shared(s);
-	err = err ? err : fill_tables(s, c);
-	err = err ? err : bpf_source_link_next(s->obj, "espy_raw_next", "espy_raw_exit_general");
+	err = err ? err : fill_tables(s);
+	err = err ? err : bpf_source_link_next(s->obj, "espy_raw_next", 0, "espy_raw_general");
+	if (!err && s->opts.need_fdnames && !s->opts.count_only)
+		err = bpf_source_link_next(s->obj, "espy_raw_next", 1, "espy_raw_fdname");
 	err = err ? err : bpf_ring__open(&s->ring, bpf_map__fd(map_of(s, "espy_ring")), s->ring.size);
 	return err ? err : attach_all(s, c);
 }
@@ -302,26 +306,16 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 	if (err)
 		return err;
 	s->mode = mode;
-	c.prepare_exec = s->tables.any_exec && !s->opts.count_only && kernel_at_least(6, 10);
-	c.enter = (s->tables.any_enter || (s->tables.any_exec && !c.prepare_exec)) && !s->opts.count_only;
+	c.enter = (s->tables.any_enter || s->tables.any_exec) && !s->opts.count_only;
 	c.enter_time = s->opts.need_enter_ns || s->opts.count_only;
 	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;
-	c.ignored = s->opts.need_signals;
 	err = try_load(s, &c, cgroup_id, cgroup_level);
-	if (err && err != -EPERM && err != -ENOMEM && c.prepare_exec) {
-		/* A kernel with a misleading number: execve is read at its entry like other calls. */
-		bpf_source_unload(s);
-		c.prepare_exec = false;
-		c.enter = true;
-		err = try_load(s, &c, cgroup_id, cgroup_level);
-	}
 	if (err) {
 		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot load the BPF programs: %s", strerror(-err));
 		bpf_source_unload(s);
 		bpf_tables__free(&s->tables);
 		return err;
 	}
-	s->exec_at_enter = !c.prepare_exec;
 	s->loaded = true;
 	return 0;
 }

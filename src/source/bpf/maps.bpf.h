@@ -63,6 +63,13 @@ struct {
 	__type(value, struct espy_bpf_slot_big);
 } espy_big_slots SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct espy_bpf_fatal);
+} espy_fatals SEC(".maps");
+
 /*
  * The verifier of 6.1 forgets bounds that the compiler has derived in another register: this clamps the very
  * register that the next helper or access uses.

@@ -34,12 +34,12 @@ static size_t live_ops(const struct espy_op *ops, size_t cnt, uint8_t *idx, size
 	return n;
 }
 
-/* One phase only: the hot path makes one item of an operation. */
+/* One phase only, and nothing that only an error leaves: the hot path makes one item of an operation. */
 static bool one_phase(const struct espy_op *op, uint8_t *status)
 {
 	bool enter = op->when & ESPY_OP_ENTER, at_exit = op->when & ESPY_OP_EXIT;
 
-	if (enter == at_exit)
+	if (enter == at_exit || (at_exit && op->when & ESPY_OP_ON_ERR))
 		return false;
 	*status = at_exit ? ESPY_ITEM_AT_EXIT : 0;
 	return true;
@@ -49,7 +49,7 @@ static uint8_t outcome(const struct espy_op *op)
 {
 	if (!(op->when & ESPY_OP_EXIT))
 		return 0;
-	return (op->when & ESPY_OP_ON_OK ? ESPY_FAST_ON_OK : 0) | (op->when & ESPY_OP_ON_ERR ? ESPY_FAST_ON_ERR : 0);
+	return op->when & ESPY_OP_ON_OK ? ESPY_FAST_ON_OK : 0;
 }
 
 /* One side of a length. Returns false if the hot path has no way to say it. */
@@ -186,6 +186,22 @@ static bool returns_fd(const struct espy_image *img, uint32_t call)
 	return type < img->type_cnt && img->types[type].fmt == ESPY_FMT_FD;
 }
 
+/* Does the plan read two descriptors that the call has made? Returns the argument that points to them, or -1. */
+static int fd_pair(const struct espy_image *img, const struct espy_plan *plan)
+{
+	for (uint32_t i = plan->first_op; i < plan->first_op + plan->op_cnt; i++) {
+		const struct espy_op *op = &img->ops[i];
+		const struct espy_type *type = op->type < img->type_cnt ? &img->types[op->type] : NULL;
+
+		if (!type || op->kind != ESPY_OP_BYTES || op->src >= ESPY_MAX_ARGS || !(op->when & ESPY_OP_EXIT))
+			continue;
+		if (type->kind == ESPY_T_ARRAY && type->count == 2 && type->elem < img->type_cnt &&
+		    img->types[type->elem].fmt == ESPY_FMT_FD && img->types[type->elem].size == 4)
+			return op->src;
+	}
+	return -1;
+}
+
 static uint8_t plan_flags(const struct espy_plan *plan)
 {
 	return (plan->flags & ESPY_PLAN_NEEDS_ENTER ? ESPY_CALL_ENTER : 0) |
@@ -245,6 +261,10 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		call->flags = ESPY_CALL_WANTED | (raw ? ESPY_CALL_RAW : 0) | plan_flags(plan);
 		if (names && returns_fd(img, img->syscalls[nr].call))
 			call->flags |= ESPY_CALL_RET_FD;
+		else if (names && fd_pair(img, plan) >= 0) {
+			call->flags |= ESPY_CALL_FD_PAIR;
+			call->pair_arg = (uint8_t)fd_pair(img, plan);
+		}
 		if (t->sigreturn_nr[abi] == nr && plan->op_cnt && !raw)
 			call->flags |= ESPY_CALL_SIGRETURN;
 		if (!raw || plan->flags & ESPY_PLAN_NEW_IMAGE) {
@@ -258,7 +278,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		}
 		if (abi != ESPY_ABI_X86_64)
 			continue;
-		if (call->variant_cnt || call->flags & (ESPY_CALL_ENTER | ESPY_CALL_RET_FD | ESPY_CALL_SIGRETURN))
+		if (call->variant_cnt || call->flags & (ESPY_CALL_ENTER | ESPY_CALL_RET_FD | ESPY_CALL_FD_PAIR | ESPY_CALL_SIGRETURN))
 			t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL, .nargs = plan->nargs };
 		else
 			choose_shape(&t->fast[nr], plan, set->ops + plan->first_op, raw);
@@ -270,7 +290,7 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s)
 {
 	size_t cnt = 0;
 
-	if (s->opts.count_only || s->opts.need_enter_ns)
+	if (s->opts.count_only || s->opts.need_enter_ns || s->opts.need_fdnames)
 		return false;
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		if (!s->set[abi] || s->sets[abi].all_wanted)

@@ -26,7 +26,6 @@ struct espy_bpf_conf {
 	__u32 cgroup_level;
 	__u64 cgroup_id;
 	__u32 all_wanted[ESPY_BPF_ABIS]; /* also numbers beyond the tables */
-	__u32 exec_at_enter; /* no sched_prepare_exec: execve's arguments are read at its entry */
 	__u32 narrow;        /* the programs of single calls may take over */
 };
 
@@ -47,7 +46,6 @@ enum espy_shape {
 /* espy_fast.flags */
 enum {
 	ESPY_FAST_ON_OK = 0x01,  /* the buffer (PATH_BUF: the struct; VEC: the elements) is read only after success */
-	ESPY_FAST_ON_ERR = 0x02, /* ... only after an error */
 	ESPY_FAST_LEN_RET = 0x04,
 	ESPY_FAST_LEN_ARG = 0x08,
 	ESPY_FAST_ARG32 = 0x10,  /* of the length argument only 32 bits count, unsigned */
@@ -98,6 +96,7 @@ enum {
 	ESPY_CALL_NEW_IMAGE = 0x08,
 	ESPY_CALL_NO_RETURN = 0x10,
 	ESPY_CALL_RET_FD = 0x20,   /* a result >= 0 is a new descriptor */
+	ESPY_CALL_FD_PAIR = 0x80,  /* leaves two new descriptors in memory: pipe, socketpair */
 	ESPY_CALL_SIGRETURN = 0x40, /* orig_ax is -1 at its exit; its operation 0 is the task's signal mask */
 };
 struct espy_bpf_call {
@@ -107,7 +106,8 @@ struct espy_bpf_call {
 	__u32 key_mask0;
 	__u8 key_arg0, key_arg1; /* as in espy_call_plan */
 	__u8 flags;
-	__u8 reserved[5];
+	__u8 pair_arg; /* ESPY_CALL_FD_PAIR: the argument that points to them */
+	__u8 reserved[4];
 };
 _Static_assert(sizeof(struct espy_bpf_call) == 24, "");
 
@@ -174,6 +174,15 @@ struct espy_bpf_slot_big {
 	__u8 items[ESPY_BPF_SLOT_BIG];
 };
 
+#define ESPY_BPF_SIGINFO 48u /* what the kernel keeps of a siginfo_t; the rest is zero */
+
+/* The signal that ends a task, which the kernel turns into SIGKILL when it is sent and so never delivers. */
+struct espy_bpf_fatal {
+	__u32 sig;
+	__u32 reserved;
+	__u8 info[ESPY_BPF_SIGINFO];
+};
+
 /* One per CPU: the record in the making and the state of the interpreter. */
 struct espy_bpf_scratch {
 	__u32 busy;
@@ -189,6 +198,9 @@ struct espy_bpf_scratch {
 	__u32 late;    /* the entry part is run at exit */
 	__u32 found, lo, hi; /* of searches */
 	__u64 ptr, base; /* the pointer at work, and the place of the element that holds it (0: an argument) */
+	__u64 dentry, mount; /* fdname: where the walk is */
+	__u32 pair_arg;
+	__u32 name_pos;      /* fdname: where the name begins, 0: none */
 	__u64 spread;  /* bytes of the result not yet given to an element */
 	struct espy_bpf_capture cap;
 	struct espy_bpf_capture saved; /* the entry part, while it is merged */

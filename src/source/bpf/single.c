@@ -66,7 +66,7 @@ static int load_programs(struct bpf_source *s, bool enters, bool exits)
 	}
 	err = bpf_object__load(s->single);
 	if (!err && exits)
-		err = bpf_source_link_next(s->single, "espy_one_next", "espy_one_exit_general");
+		err = bpf_source_link_next(s->single, "espy_one_next", 0, "espy_one_exit_general");
 	return err;
 }
 

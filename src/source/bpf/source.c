@@ -232,6 +232,8 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		cnt = bpf_ring__drain(&s->ring, deliver, &d, &stop);
 		if (!stop && bpf_ring__empty(&s->ring))
 			cnt += deliver_lost(&d, &stop);
+		if (!stop && bpf_ring__empty(&s->ring))
+			cnt += bpf_tasks__scan(s, now, deliver, &d, &stop);
 		if (stop)
 			return stop;
 		if (cnt) {

@@ -66,6 +66,8 @@ typedef struct {
 
 struct signal_struct {
 	atomic_t live;
+	u32 flags;
+	int group_exit_code;
 };
 
 struct sched_entity {

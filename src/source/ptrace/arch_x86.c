@@ -42,10 +42,10 @@ struct maker {
 	uint64_t flags;
 };
 static const struct maker makers_64[] = {
-	{ 56, FLAGS_IN_ARG0, 0 },                                   /* clone */
-	{ 57, FLAGS_CONST, SIGCHLD },                               /* fork */
-	{ 58, FLAGS_CONST, CLONE_VM | CLONE_VFORK | SIGCHLD },      /* vfork */
-	{ 435, FLAGS_IN_MEMORY, 0 },                                /* clone3 */
+	{ 56, FLAGS_IN_ARG0, 0 },			       /* clone */
+	{ 57, FLAGS_CONST, SIGCHLD },			       /* fork */
+	{ 58, FLAGS_CONST, CLONE_VM | CLONE_VFORK | SIGCHLD }, /* vfork */
+	{ 435, FLAGS_IN_MEMORY, 0 },			       /* clone3 */
 	{ UINT32_MAX, FLAGS_CONST, 0 },
 };
 static const struct maker makers_32[] = {
@@ -103,8 +103,12 @@ uint64_t espy_arch__clone_flags(struct espy_ptask *t, int event)
 }
 
 /* seccomp; prctl(PR_SET_SECCOMP) */
-static const struct espy_arch_call filter_calls_64[] = { { 317, UINT32_MAX }, { 157, PR_SET_SECCOMP }, { UINT32_MAX, 0 } };
-static const struct espy_arch_call filter_calls_32[] = { { 354, UINT32_MAX }, { 172, PR_SET_SECCOMP }, { UINT32_MAX, 0 } };
+static const struct espy_arch_call filter_calls_64[] = { { 317, UINT32_MAX },
+							 { 157, PR_SET_SECCOMP },
+							 { UINT32_MAX, 0 } };
+static const struct espy_arch_call filter_calls_32[] = { { 354, UINT32_MAX },
+							 { 172, PR_SET_SECCOMP },
+							 { UINT32_MAX, 0 } };
 
 const struct espy_arch_call *espy_arch__filter_calls(enum espy_abi abi)
 {
@@ -118,6 +122,7 @@ bool espy_arch__installs_filter(const struct espy_call_regs *regs, bool *all_thr
 
 	*all_threads = is_seccomp && (regs->args[1] & SECCOMP_FILTER_FLAG_TSYNC);
 	if (is_seccomp)
-		return (uint32_t)regs->args[0] == SECCOMP_SET_MODE_FILTER || (uint32_t)regs->args[0] == SECCOMP_SET_MODE_STRICT;
+		return (uint32_t)regs->args[0] == SECCOMP_SET_MODE_FILTER ||
+		       (uint32_t)regs->args[0] == SECCOMP_SET_MODE_STRICT;
 	return regs->nr == c[1].nr && (uint32_t)regs->args[0] == c[1].arg0;
 }

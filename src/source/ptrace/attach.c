@@ -81,7 +81,8 @@ static void explain_eperm(pid_t pid, char *text, size_t text_sz)
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (tracer > 0) {
 		comm_of((pid_t)tracer, comm, sizeof(comm));
-		snprintf(text, text_sz, "it is traced by process %ld (%s) already; end that first, or use --source bpf", tracer, comm);
+		snprintf(text, text_sz, "it is traced by process %ld (%s) already; end that first, or use --source bpf",
+			 tracer, comm);
 	} else if (pid == getpid() || espy_ptask__status_field(pid, "Tgid") == getpid()) {
 		snprintf(text, text_sz, "a process cannot trace itself");
 	} else if (state_of(pid) == 'Z') {
@@ -89,20 +90,26 @@ static void explain_eperm(pid_t pid, char *text, size_t text_sz)
 	} else if (espy_ptask__status_field(pid, "VmSize") < 0) {
 		snprintf(text, text_sz, "it is a kernel thread");
 	} else if (yama_scope() >= 3) {
-		snprintf(text, text_sz, "kernel.yama.ptrace_scope is 3: ptrace is off until the next boot; use --source bpf as root");
+		snprintf(text, text_sz,
+			 "kernel.yama.ptrace_scope is 3: ptrace is off until the next boot; use --source bpf as root");
 	} else if (geteuid() && uid >= 0 && (uid_t)uid != geteuid()) {
 		user_name(uid, user, sizeof(user));
 		snprintf(text, text_sz, "it belongs to %s; run as that user or as root", user);
 	} else if (geteuid() && yama_scope() == 2) {
 		snprintf(text, text_sz, "kernel.yama.ptrace_scope is 2: only CAP_SYS_PTRACE may trace; run as root");
 	} else if (geteuid() && !stat(path, &st) && st.st_uid != geteuid()) {
-		snprintf(text, text_sz, "it has made itself not dumpable, or runs a program that may not be read; run as root");
+		snprintf(text, text_sz,
+			 "it has made itself not dumpable, or runs a program that may not be read; run as root");
 	} else if (geteuid() && yama_scope() == 1) {
-		snprintf(text, text_sz, "kernel.yama.ptrace_scope is 1: only own children may be traced; start the program under espy, "
-					"run as root, or set the scope to 0");
+		snprintf(
+			text, text_sz,
+			"kernel.yama.ptrace_scope is 1: only own children may be traced; start the program under espy, "
+			"run as root, or set the scope to 0");
 	} else {
-		snprintf(text, text_sz, "not permitted: it has capabilities that we lack, or a security module or a sandbox forbids ptrace; "
-					"run as root outside of the container");
+		snprintf(text, text_sz,
+			 "not permitted: it has capabilities that we lack, or a security module or a sandbox forbids "
+			 "ptrace; "
+			 "run as root outside of the container");
 	}
 }
 
@@ -128,6 +135,7 @@ static int seize(struct espy_ptrace *p, pid_t tid, pid_t tgid)
 	if (t) { /* born to a thread that we had seized: its first stop is in hand */
 		t->tgid = tgid;
 		t->embryo = false;
+		t->adopted = true;
 		p->embryo_cnt--;
 		espy_ptrace__resume(p, t, 0);
 		return 1;
@@ -188,7 +196,9 @@ int espy_ptrace__add_target(struct espy_source *s, const struct espy_target *tar
 
 	p->leaving = false;
 	if (target->kind != ESPY_TARGET_PID) {
-		espy_ptrace__report(p, ESPY_REPORT_ERROR, "the ptrace source watches processes, not the system or a cgroup; use --source bpf as root");
+		espy_ptrace__report(
+			p, ESPY_REPORT_ERROR,
+			"the ptrace source watches processes, not the system or a cgroup; use --source bpf as root");
 		return -EOPNOTSUPP;
 	}
 	tgid = espy_ptask__status_field(target->pid, "Tgid");

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +25,8 @@ static enum step try_on(pid_t pid, int *err)
 
 	if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACESYSGOOD))
 		step = STEP_SEIZE;
-	else if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) || waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+	else if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) || waitpid(pid, &status, __WALL) != pid ||
+		 !WIFSTOPPED(status))
 		step = STEP_STOP;
 	else if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, (void *)sizeof(info), &info) <= 0)
 		step = STEP_INFO;
@@ -40,9 +42,11 @@ int espy_ptrace__probe(char *why, size_t why_sz)
 	enum step step;
 	int err = 0, status;
 
-	if (!pid)
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* if we are killed meanwhile, it is not left behind */
 		for (;;)
 			pause();
+	}
 	if (pid < 0) {
 		err = errno;
 		snprintf(why, why_sz, "no process can be made: %s", strerror(err));

@@ -29,19 +29,19 @@
 struct espy_ptask {
 	struct espy_ptask *next; /* of its bucket */
 	pid_t tid, tgid;
-	bool stopped;   /* in a stop that we have not answered yet */
+	bool stopped;	/* in a stop that we have not answered yet */
 	bool listening; /* in a job-control stop, left there with PTRACE_LISTEN */
 	bool detaching; /* let go of at its next stop */
-	bool fresh;     /* its very first stop is still to come */
-	bool filtered;  /* our seccomp filter is in it */
-	bool plain;     /* filtered, but all its calls are to stop: a filter of its own might hide some */
-	bool in_call;   /* between entry and exit, as far as we were told */
-	bool wanted;    /* the call is recorded */
-	bool starting;  /* our command before its execve: nothing is shown */
+	bool filtered;	/* our seccomp filter is in it */
+	bool plain;	/* filtered, but all its calls are to stop: a filter of its own might hide some */
+	bool in_call;	/* between entry and exit, as far as we were told */
+	bool wanted;	/* the call is recorded */
+	bool starting;	/* our command before its execve: nothing is shown */
 	/* A task whose stop came before its parent's event: it waits for that. */
 	bool embryo;
 	int embryo_status;
 	uint64_t embryo_ns;
+	bool adopted;		    /* that event did not come in time; FORK was sent all the same */
 	struct espy_call_regs regs; /* of the call it is in */
 	bool has_enter;
 	unsigned char *enter; /* its ENTER record */
@@ -83,7 +83,8 @@ struct espy_ptask *espy_ptask__find(struct espy_ptrace *p, pid_t tid);
 struct espy_ptask *espy_ptask__add(struct espy_ptrace *p, pid_t tid, pid_t tgid); /* NULL: no memory */
 void espy_ptask__remove(struct espy_ptrace *p, struct espy_ptask *t);
 /* fn may remove the task that it is called with, and no other. */
-void espy_ptask__each(struct espy_ptrace *p, void (*fn)(struct espy_ptrace *p, struct espy_ptask *t, void *ctx), void *ctx);
+void espy_ptask__each(struct espy_ptrace *p, void (*fn)(struct espy_ptrace *p, struct espy_ptask *t, void *ctx),
+		      void *ctx);
 /* Number behind "Key:" in /proc/TID/status; -1. */
 long espy_ptask__status_field(pid_t tid, const char *key);
 
@@ -93,7 +94,8 @@ void espy_ptrace__emit_enter(struct espy_ptrace *p, struct espy_ptask *t);
 /* The ENTER that was held back while the command started. */
 void espy_ptrace__emit_held_enter(struct espy_ptrace *p, struct espy_ptask *t);
 void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool alive);
-void espy_ptrace__emit_fork(struct espy_ptrace *p, const struct espy_ptask *parent, pid_t tid, pid_t tgid, uint64_t flags);
+void espy_ptrace__emit_fork(struct espy_ptrace *p, const struct espy_ptask *parent, pid_t tid, pid_t tgid,
+			    uint64_t flags);
 void espy_ptrace__emit_exec(struct espy_ptrace *p, const struct espy_ptask *t, pid_t old_tid);
 void espy_ptrace__emit_task_exit(struct espy_ptrace *p, const struct espy_ptask *t, int status);
 void espy_ptrace__emit_signal(struct espy_ptrace *p, const struct espy_ptask *t, int sig);
@@ -111,7 +113,7 @@ void espy_ptrace__resume(struct espy_ptrace *p, struct espy_ptask *t, int sig);
 void espy_ptrace__adopt_orphans(struct espy_ptrace *p);
 long espy_ptrace__options(const struct espy_ptrace *p, bool filtered);
 /* How long the first stop of a child may wait for the event of its parent. */
-#define ESPY_EMBRYO_NS 100000000ull
+#define ESPY_EMBRYO_NS 300000000ull
 
 /* source.c */
 /* Handle one stop or death if there is one: 1, else 0. */

@@ -89,7 +89,8 @@ void espy_ptrace__drain_queue(struct espy_ptrace *p)
 	}
 }
 
-static struct espy_rec head(const struct espy_ptrace *p, const struct espy_ptask *t, enum espy_rec_type type, size_t size)
+static struct espy_rec head(const struct espy_ptrace *p, const struct espy_ptask *t, enum espy_rec_type type,
+			    size_t size)
 {
 	return (struct espy_rec){ .size = (uint32_t)size,
 				  .type = (uint8_t)type,
@@ -221,7 +222,8 @@ void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool al
 	espy_ptrace__emit(p, (const void *)p->scratch);
 }
 
-void espy_ptrace__emit_fork(struct espy_ptrace *p, const struct espy_ptask *parent, pid_t tid, pid_t tgid, uint64_t flags)
+void espy_ptrace__emit_fork(struct espy_ptrace *p, const struct espy_ptask *parent, pid_t tid, pid_t tgid,
+			    uint64_t flags)
 {
 	struct espy_rec_fork rec = { .rec = head(p, parent, ESPY_REC_FORK, sizeof(rec)),
 				     .child_tid = (uint32_t)tid,
@@ -245,7 +247,8 @@ void espy_ptrace__emit_exec(struct espy_ptrace *p, const struct espy_ptask *t, p
 	if (n < 0)
 		n = 0;
 	memset(rec.name + n, 0, 8);
-	rec.e = (struct espy_rec_exec){ .old_tid = old_tid != t->tid ? (uint32_t)old_tid : 0, .filename_sz = (uint32_t)n + 1 };
+	rec.e = (struct espy_rec_exec){ .old_tid = old_tid != t->tid ? (uint32_t)old_tid : 0,
+					.filename_sz = (uint32_t)n + 1 };
 	rec.e.rec = head(p, t, ESPY_REC_EXEC, sizeof(rec.e) + ALIGN8((uint32_t)n + 1));
 	espy_ptrace__emit(p, &rec.e.rec);
 }

@@ -2,9 +2,10 @@
 /*
  * A seccomp filter that lets pass what nobody asked for, so that only the wanted calls stop.
  *
- * When it is used. A task cannot be rid of a filter, and where no tracer listens the kernel answers the filtered calls with
- * ENOSYS. So the filter harms a program that outlives the trace, were it only because the tracer was killed with -9. It is
- * used by itself only where tasks die with the tracer (kill_on_exit), and else when it was asked for (use_seccomp). Never:
+ * When it is used. A task cannot be rid of a filter, and where no tracer listens the kernel answers the filtered calls
+ * with ENOSYS. So the filter harms a program that outlives the trace, were it only because the tracer was killed with
+ * -9. It is used by itself only where tasks die with the tracer (kill_on_exit), and else when it was asked for
+ * (use_seccomp). Never:
  *   - on attach: a filter cannot be put into a running process from outside;
  *   - without follow: children would have the filter and no tracer;
  *   - if all calls are wanted: each would stop anyway;
@@ -12,8 +13,8 @@
  * Without CAP_SYS_ADMIN the kernel wants no_new_privs. That changes what set-user-ID programs can do, but not more than
  * an unprivileged tracer does: under one they gain no privilege either. It stays when the trace has ended.
  *
- * The program uses only what the kernel can evaluate ahead (load of arch and nr, compares, constant answers): since Linux
- * 5.11 calls that are let pass then cost a look in a bitmap. So it is a tree of compares over ranges of numbers.
+ * The program uses only what the kernel can evaluate ahead (load of arch and nr, compares, constant answers): since
+ * Linux 5.11 calls that are let pass then cost a look in a bitmap. So it is a tree of compares over ranges of numbers.
  */
 #include "ptrace_source.h"
 
@@ -117,7 +118,8 @@ static void put_answer(struct builder *b, const struct wish *w, uint32_t nr)
 }
 
 /* starts[lo..hi): first numbers of ranges with one answer each. The tree answers for them all. */
-static void put_tree(struct builder *b, const struct wish *w, const uint32_t *starts, size_t lo, size_t hi, uint32_t bit)
+static void put_tree(struct builder *b, const struct wish *w, const uint32_t *starts, size_t lo, size_t hi,
+		     uint32_t bit)
 {
 	size_t mid = lo + (hi - lo) / 2, jump;
 
@@ -159,7 +161,8 @@ int espy_ptrace__filter_build(const struct espy_ptrace *p, struct sock_filter *p
 	size_t jump, jump_x32;
 
 	put(&b, INSN(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
-	put(&b, (struct sock_filter){ .code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 1, .k = espy_arch__audit(ESPY_ABI_X86_64, &none) });
+	put(&b, (struct sock_filter){
+			.code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 1, .k = espy_arch__audit(ESPY_ABI_X86_64, &none) });
 	jump = put(&b, INSN(BPF_JMP | BPF_JA, 0));
 	put(&b, INSN(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
 	espy_arch__audit(ESPY_ABI_X32, &bit);
@@ -174,7 +177,8 @@ int espy_ptrace__filter_build(const struct espy_ptrace *p, struct sock_filter *p
 	put_abi(&b, &w, bit);
 	if (!b.full)
 		prog[jump].k = (uint32_t)(b.n - jump - 1);
-	put(&b, (struct sock_filter){ .code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 1, .k = espy_arch__audit(ESPY_ABI_I386, &none) });
+	put(&b, (struct sock_filter){
+			.code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 1, .k = espy_arch__audit(ESPY_ABI_I386, &none) });
 	put(&b, RET_TRACE); /* an architecture that we do not know: rather one stop too many */
 	put(&b, INSN(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
 	w = wish_of(p, ESPY_ABI_I386);

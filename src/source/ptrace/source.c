@@ -6,6 +6,10 @@
  * children only those whose end would not raise SIGCHLD. So the children that belong to somebody else in this process
  * (a pager, say) are never reaped here. Sleeping is done in sigtimedwait for SIGCHLD, which the kernel
  * raises at each stop; it is blocked while poll runs and so cannot be missed between the look and the sleep.
+ *
+ * What this source cannot help: attaching to a task and letting go of it interrupts the call that it sleeps in. The
+ * kernel starts nearly all calls again unseen; a few (epoll_wait, for one) return EINTR to the program, as after
+ * SIGSTOP.
  */
 #include "ptrace_source.h"
 
@@ -129,8 +133,8 @@ static int ptrace_open(struct espy_source **out, const struct espy_source_opts *
 		return -ENOMEM;
 	}
 	/* If SIGCHLD is ignored (inherited from who started us) the kernel tells us nothing and reaps by itself. */
-	if (!sigaction(SIGCHLD, NULL, &old) &&
-	    ((!(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_IGN) || (old.sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT)))) {
+	if (!sigaction(SIGCHLD, NULL, &old) && ((!(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_IGN) ||
+						(old.sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT)))) {
 		struct sigaction dfl = { .sa_handler = SIG_DFL };
 
 		sigemptyset(&dfl.sa_mask);
@@ -194,7 +198,8 @@ static void ptrace_close(struct espy_source *s)
 	}
 	/* What is left sleeps in the kernel; it is let go when this process ends, without ever having been stopped. */
 	if (p->task_cnt)
-		espy_ptrace__report(p, ESPY_REPORT_WARN, "%zu task(s) could not be let go of yet: they sleep uninterruptibly in the kernel",
+		espy_ptrace__report(p, ESPY_REPORT_WARN,
+				    "%zu task(s) could not be let go of yet: they sleep uninterruptibly in the kernel",
 				    p->task_cnt);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	espy_ptask__each(p, forget, NULL);

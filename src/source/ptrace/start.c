@@ -22,7 +22,8 @@ struct child {
 	const struct espy_ptrace *p;
 	const struct sock_fprog *filter; /* NULL: none */
 	bool no_new_privs;
-	int gate, report; /* read end; write end */
+	bool filter_refused; /* set if the child says so: it is worth another try without */
+	int gate, report;    /* read end; write end */
 	sigset_t mask;
 };
 
@@ -186,7 +187,6 @@ static int start(struct espy_ptrace *p, struct child *c, pid_t *out)
 	}
 	t->starting = true;
 	t->filtered = c->filter;
-	t->fresh = false;
 	t->stopped = true;
 	if (write(gate[1], "", 1) != 1) {
 		err = -errno;
@@ -209,10 +209,9 @@ static int start(struct espy_ptrace *p, struct child *c, pid_t *out)
 	p->command = 0;
 	p->command_ended = false;
 	if (f.step && step_text[f.step])
-		espy_ptrace__report(p, f.step == STEP_FILTER ? ESPY_REPORT_NOTE : ESPY_REPORT_ERROR, "%s: %s", step_text[f.step],
-				    strerror(f.err));
-	if (f.step == STEP_FILTER)
-		err = -EPROTO; /* told apart from a failure of execve: tried again without a filter */
+		espy_ptrace__report(p, f.step == STEP_FILTER ? ESPY_REPORT_NOTE : ESPY_REPORT_ERROR, "%s: %s",
+				    step_text[f.step], strerror(f.err));
+	c->filter_refused = f.step == STEP_FILTER;
 	if (t)
 		espy_ptask__remove(p, t);
 	goto close_report;
@@ -252,7 +251,7 @@ int espy_ptrace__start_command(struct espy_source *s, const struct espy_command 
 	sigfillset(&block);
 	pthread_sigmask(SIG_SETMASK, &block, &c.mask);
 	err = start(p, &c, pid);
-	if (err == -EPROTO && c.filter) {
+	if (err && c.filter_refused) {
 		c.filter = NULL;
 		err = start(p, &c, pid);
 	}

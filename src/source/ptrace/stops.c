@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What each stop of a task means and how it goes on. The order in which the kernel tells of a child is not fixed: its
- * first stop may come before the event of its parent. Such a child is an embryo, and stands still until FORK was sent.
+ * What each stop of a task means and how it goes on.
+ *
+ * The order in which the kernel tells of a child is not fixed: its first stop may come before the event of its
+ * parent. Such a child is an embryo, and stands still until FORK was sent. If its parent was killed before it could
+ * tell, the child is adopted after a while, with what /proc knows of it; if not even that names a task of ours, the
+ * FORK record names the child itself as the one that made it.
+ *
+ * A child begins with FORK: the 0 that fork, vfork or clone returns in it is no record of its own, as its
+ * call was made by the parent. A call that was begun before we attached is not shown either when it ends.
  */
 #include "ptrace_source.h"
 
@@ -32,10 +39,12 @@ static void let_go(struct espy_ptrace *p, struct espy_ptask *t, int sig)
 		espy_ptrace__emit_bare(p, t, ESPY_REC_DETACHED, 0);
 	if (t->filtered && !p->warned_filter) {
 		p->warned_filter = true;
-		espy_ptrace__report(p, ESPY_REPORT_WARN,
-				    "task %d goes on with the seccomp filter it was started under: calls that were traced fail "
-				    "with ENOSYS in it and its children; do not use --seccomp-bpf for programs that outlive the trace",
-				    (int)t->tid);
+		espy_ptrace__report(
+			p, ESPY_REPORT_WARN,
+			"task %d goes on with the seccomp filter it was started under: calls that were traced fail "
+			"with ENOSYS in it and its children; do not use --seccomp-bpf for programs that outlive the "
+			"trace",
+			(int)t->tid);
 	}
 	/* ESRCH: it was killed just now; its end is still reported to its own parent. */
 	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)sig);
@@ -82,7 +91,8 @@ static void call_entered(struct espy_ptrace *p, struct espy_ptask *t, const stru
 		espy_ptrace__emit_enter(p, t);
 }
 
-/* A program that installs a filter may hide calls from ours, whose TRACE is the weaker answer: stop at all from now on. */
+/* A program that installs a filter may hide calls from ours, whose TRACE is the weaker answer: stop at all from now on.
+ */
 static void go_plain(struct espy_ptrace *p, struct espy_ptask *t, void *tgid)
 {
 	if (!t->filtered || t->plain || (tgid && t->tgid != *(pid_t *)tgid))
@@ -136,14 +146,23 @@ static void died(struct espy_ptrace *p, struct espy_ptask *t, int status)
 	espy_ptask__remove(p, t);
 }
 
-static void first_stop_of_child(struct espy_ptrace *p, struct espy_ptask *t)
+/*
+ * FORK, and if the first stop of the child (or its end) came before: that, now. It ceases to be an embryo first, as
+ * the receiver of the record may let go of everything.
+ */
+static void announce(struct espy_ptrace *p, const struct espy_ptask *parent, struct espy_ptask *t, uint64_t flags)
 {
+	bool was_embryo = t->embryo;
 	int status = t->embryo_status;
 	pid_t tid = t->tid;
 
-	t->embryo = false;
-	p->embryo_cnt--;
-	espy_ptrace__handle(p, tid, status);
+	if (was_embryo) {
+		t->embryo = false;
+		p->embryo_cnt--;
+	}
+	espy_ptrace__emit_fork(p, parent, tid, t->tgid, flags);
+	if (was_embryo)
+		espy_ptrace__handle(p, tid, status);
 }
 
 static void child_born(struct espy_ptrace *p, struct espy_ptask *parent, pid_t tid, uint64_t flags)
@@ -151,10 +170,16 @@ static void child_born(struct espy_ptrace *p, struct espy_ptask *parent, pid_t t
 	struct espy_ptask *t = espy_ptask__find(p, tid);
 	pid_t tgid = flags & CLONE_THREAD ? parent->tgid : tid;
 
+	if (t && t->adopted) { /* the event is late, not lost */
+		t->adopted = false;
+		return;
+	}
 	if (t && !t->embryo) { /* the number was used before, by a task whose end nobody told us */
 		espy_ptask__remove(p, t);
 		t = NULL;
 	}
+	if (!t && kill(tid, 0) && errno == ESRCH)
+		return; /* adopted and dead by now; one that we have not heard of would at least be a zombie */
 	if (!t)
 		t = espy_ptask__add(p, tid, tgid);
 	if (!t)
@@ -163,9 +188,7 @@ static void child_born(struct espy_ptrace *p, struct espy_ptask *parent, pid_t t
 	t->filtered = parent->filtered;
 	t->plain = parent->plain;
 	t->detaching = parent->detaching;
-	espy_ptrace__emit_fork(p, parent, tid, tgid, flags);
-	if (t->embryo)
-		first_stop_of_child(p, t);
+	announce(p, parent, t, flags);
 }
 
 static void forked(struct espy_ptrace *p, struct espy_ptask *t, int event)
@@ -182,15 +205,12 @@ static void forked(struct espy_ptrace *p, struct espy_ptask *t, int event)
 	child_born(p, t, (pid_t)child, flags);
 }
 
-static void adopt_orphan(struct espy_ptrace *p, struct espy_ptask *t, void *ctx)
+static void adopt_orphan(struct espy_ptrace *p, struct espy_ptask *t)
 {
 	struct espy_ptask *parent;
 	long tgid, ppid;
 	uint64_t flags = 0;
 
-	(void)ctx;
-	if (!t->embryo || espy_ptrace__clock() - t->embryo_ns < ESPY_EMBRYO_NS)
-		return;
 	tgid = espy_ptask__status_field(t->tid, "Tgid");
 	ppid = espy_ptask__status_field(t->tid, "PPid");
 	t->tgid = tgid > 0 ? (pid_t)tgid : t->tid;
@@ -207,16 +227,30 @@ static void adopt_orphan(struct espy_ptrace *p, struct espy_ptask *t, void *ctx)
 		t->filtered = espy_ptrace__filter_useful(p) && p->command;
 		t->plain = true;
 	}
+	t->adopted = true;
 	t->detaching = p->leaving || (parent && parent->detaching);
-	espy_ptrace__emit_fork(p, parent ? parent : &(struct espy_ptask){ .tid = ppid > 0 ? (pid_t)ppid : 0 }, t->tid, t->tgid,
-			       flags);
-	first_stop_of_child(p, t);
+	announce(p, parent ? parent : t, t, flags);
+}
+
+static void find_overdue(struct espy_ptrace *p, struct espy_ptask *t, void *found)
+{
+	(void)p;
+	if (t->embryo && espy_ptrace__clock() - t->embryo_ns >= ESPY_EMBRYO_NS)
+		*(struct espy_ptask **)found = t;
 }
 
 void espy_ptrace__adopt_orphans(struct espy_ptrace *p)
 {
-	if (p->embryo_cnt)
-		espy_ptask__each(p, adopt_orphan, NULL);
+	struct espy_ptask *t;
+
+	/* One at a time: the receiver of its records may let go of others. */
+	while (p->embryo_cnt) {
+		t = NULL;
+		espy_ptask__each(p, find_overdue, &t);
+		if (!t)
+			break;
+		adopt_orphan(p, t);
+	}
 }
 
 static struct espy_ptask *image_replaced(struct espy_ptrace *p, struct espy_ptask *t)
@@ -321,7 +355,6 @@ void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
 		return;
 	}
 	t->stopped = true;
-	t->fresh = false;
 	if (!event) {
 		if (sig == SYSCALL_STOP) {
 			syscall_stop(p, t, false);

@@ -28,7 +28,6 @@ struct espy_ptask *espy_ptask__add(struct espy_ptrace *p, pid_t tid, pid_t tgid)
 		return NULL;
 	t->tid = tid;
 	t->tgid = tgid;
-	t->fresh = true;
 	espy_task_mem__init(&t->mem, tid);
 	t->next = *b;
 	*b = t;
@@ -52,7 +51,8 @@ void espy_ptask__remove(struct espy_ptrace *p, struct espy_ptask *t)
 	free(t);
 }
 
-void espy_ptask__each(struct espy_ptrace *p, void (*fn)(struct espy_ptrace *p, struct espy_ptask *t, void *ctx), void *ctx)
+void espy_ptask__each(struct espy_ptrace *p, void (*fn)(struct espy_ptrace *p, struct espy_ptask *t, void *ctx),
+		      void *ctx)
 {
 	unsigned i;
 
