@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Structures and unions: which of their fields are shown, from which of the two phases, and in what form. */
+#include <string.h>
+
 #include "decode/walk.h"
 
 struct members {
@@ -142,6 +144,12 @@ show:;
 					s.n[i] = (size_t)want;
 		}
 	}
+	for (unsigned i = 0; i < 2; i++) {
+		if (s.n[i] < need) { /* a phase that was captured in part */
+			s.p[i] = NULL;
+			s.n[i] = 0;
+		}
+	}
 	if ((f->flags & ESPY_FF_NONZERO)) {
 		unsigned ph = espy_span_best(&s);
 		if (!s.p[ph] || espy_all_zero(s.p[ph], s.n[ph]))
@@ -192,7 +200,9 @@ show:;
 	if (st->values && is_array_like(t) && !s.n[espy_span_best(&s)])
 		return;
 
-	field_name(w, st, f->flags & ESPY_FF_NONAME ? "" : name, t);
+	if (f->flags & ESPY_FF_NONAME)
+		name = "";
+	field_name(w, st, name, t);
 	if (only_address) {
 		unsigned ph = espy_span_best(&s);
 		w->vis->address(w->ctx, espy_load(s.p[ph], t->size, false, false));
@@ -277,7 +287,8 @@ static void show_headed(struct espy_walk *w, const struct espy_type *t, const st
 	}
 }
 
-static bool note_fields(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, int64_t num[2])
+static bool note_fields(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, int64_t num[2],
+			unsigned *usec)
 {
 	unsigned ph = espy_span_best(m);
 
@@ -289,6 +300,7 @@ static bool note_fields(const struct espy_walk *w, const struct espy_type *t, co
 		if (ft->kind != ESPY_T_INT || f->off > m->n[ph] || ft->size > m->n[ph] - f->off)
 			return false;
 		num[i] = (int64_t)espy_load(m->p[ph] + f->off, ft->size, ft->flags & ESPY_TF_BE, ft->flags & ESPY_TF_SIGNED);
+		*usec = strstr(espy_image__str(w->img, f->name), "usec") ? ESPY_NOTE_USEC : 0;
 	}
 	return true;
 }
@@ -353,13 +365,14 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 	const struct espy_scope *saved = w->scope;
 	struct members st = { 0 };
 	int64_t num[2];
-	bool noted = t->note && note_fields(w, t, m, num);
+	unsigned usec = 0;
+	bool noted = t->note && note_fields(w, t, m, num, &usec);
 
 	if (w->depth >= ESPY_WALK_MAX_DEPTH) {
 		w->vis->address(w->ctx, m->addr);
 		return;
 	}
-	if (noted && w->vis->note(w->ctx, t->note, num[0], num[1], true))
+	if (noted && w->vis->note(w->ctx, t->note | usec, num[0], num[1], true))
 		return;
 	w->scope = &sc;
 	w->depth++;
@@ -383,5 +396,5 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 	w->depth--;
 	w->scope = saved;
 	if (noted && (parts & ESPY_FIRST_PART))
-		w->vis->note(w->ctx, t->note, num[0], num[1], false);
+		w->vis->note(w->ctx, t->note | usec, num[0], num[1], false);
 }

@@ -49,14 +49,26 @@ struct espy_value espy_walk_make_value(const struct espy_walk *w, const struct e
 	};
 }
 
+/* Bits of a set that count: memory is read in whole words. */
+static uint64_t bit_count(const struct espy_walk *w, const struct espy_type *t, uint64_t captured)
+{
+	if (t->len_b >= w->img->expr_cnt || w->img->exprs[t->len_b].op != ESPY_X_ROUND_BITS)
+		return captured;
+	uint64_t n = espy_walk__eval(w, w->scope, w->img->exprs[t->len_b].a, false);
+	return n < captured ? n : captured;
+}
+
 /* Call a leaf of the visitor for what was read before the call, and again if it was something else after it. */
 static void leaf(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, const char *name,
 		 void (*show)(void *ctx, const struct espy_value *v))
 {
-	bool both = differs(m);
+	/* a phase that was captured in part has no number */
+	size_t least = t->kind == ESPY_T_INT ? t->size : 0;
+	const bool there[2] = { m->p[0] && m->n[0] >= least, m->p[1] && m->n[1] >= least };
+	bool both = there[0] && there[1] && differs(m);
 
 	for (unsigned i = 0; i < 2; i++) {
-		if (!m->p[i] || (i == 1 && m->p[0] && !both))
+		if (!there[i] || (i == 1 && there[0] && !both))
 			continue;
 		if (i == 1 && both)
 			w->vis->changed(w->ctx);
@@ -64,6 +76,8 @@ static void leaf(struct espy_walk *w, const struct espy_type *t, const struct es
 		if (t->kind == ESPY_T_INT)
 			v.num = espy_load(m->p[i], t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED);
 		v.cut = m->cut;
+		if (t->kind == ESPY_T_BITS)
+			v.num = bit_count(w, t, v.len * 8ull);
 		show(w->ctx, &v);
 	}
 }
@@ -200,12 +214,15 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 	case ESPY_T_BYTES:
 	case ESPY_T_CHARS:
 	case ESPY_T_REST:
-		/* a string whose end lies in memory that cannot be read is no string */
-		return !m->fault && (have || !m->want || m->cut);
+		/* a string whose end lies in memory that cannot be read is no string; a hook may do with less */
+		return t->hook ? have || !m->want : !m->fault && (have || !m->want || m->cut);
 	case ESPY_T_BITS:
 		return !m->fault && (have || !m->want);
 	case ESPY_T_STRUCT:
 		if (t->flags & ESPY_TF_SIZED) {
+			size_t least = t->aux >> 8 & 0xffff;
+			if (m->want < least || have < least)
+				return false;
 			const struct espy_type *first =
 				t->count ? &w->img->types[w->img->fields[t->first].type] : t;
 			return have && have >= first->size && (!m->fault || have >= t->size);
@@ -290,6 +307,8 @@ void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr
 			m.cut = true;
 	}
 	m.want = espy_walk_want(w, to);
+	if ((to->flags & ESPY_TF_SPREAD) && to->kind == ESPY_T_ARRAY)
+		w->spread_left = w->ok ? espy_walk__eval(w, w->scope, to->aux, true) : 0;
 	if ((to->flags & ESPY_TF_SPREAD) && to->kind == ESPY_T_BYTES) {
 		if (m.want > w->spread_left)
 			m.want = w->spread_left;
@@ -309,6 +328,9 @@ void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr
 		m.p[in ? 0 : 1] = none;
 		m.cut = m.want;
 	}
+	/* what is behind the bytes that count may be unreadable */
+	if ((!m.p[0] || m.n[0] == m.want) && (!m.p[1] || m.n[1] == m.want))
+		m.fault = false;
 	/* one of the two parts is too short to be shown: the other may do */
 	if (m.p[0] && m.p[1] && m.n[0] != m.n[1] && m.fault) {
 		unsigned drop = m.n[0] < m.n[1] ? 0 : 1;
@@ -321,7 +343,10 @@ void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr
 		bool terminated;
 		size_t width = w->img->types[to->elem].size ? w->img->types[to->elem].size : 8;
 		size_t n = count_ptrs(&m, width, &terminated);
-		w->vis->vars(w->ctx, addr, (unsigned)n, !terminated);
+		if (!n && !terminated)
+			w->vis->address(w->ctx, addr);
+		else
+			w->vis->vars(w->ctx, addr, (unsigned)n, !terminated);
 		return;
 	}
 	if (!espy_walk_enough(w, to, &m)) {
@@ -338,7 +363,7 @@ void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr
 /* A pointer that lies in captured memory. */
 static void show_mem_ptr(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, const char *name)
 {
-	unsigned ph = m->p[0] ? 0 : 1;
+	unsigned ph = m->p[0] && m->n[0] >= t->size ? 0 : 1;
 	uint64_t addr = espy_load(m->p[ph], t->size, false, false);
 	unsigned index = 0;
 	int op = addr ? find_op(w, m, t->elem, &index) : -1;
@@ -402,18 +427,21 @@ static void show_array(struct espy_walk *w, const struct espy_type *t, const str
 	}
 }
 
-/* One record of a TLV at p: how long it is, and where the next one begins. false: no whole record. */
-static bool tlv_next(const struct espy_type *t, const struct espy_type *e, const uint8_t *p, size_t room, size_t *len,
-		     size_t *step)
+/*
+ * One record of a TLV at p, of which `have` bytes were captured and which has `room` bytes: how long it
+ * is, and where the next one begins. false: no whole record.
+ */
+static bool tlv_next(const struct espy_type *t, const struct espy_type *e, const uint8_t *p, size_t have, size_t room,
+		     size_t *len, size_t *step)
 {
-	unsigned width = t->aux & 0xff, align = t->aux >> 8 & 0xff;
-	if (room < width || !width)
+	unsigned width = t->aux & 0xff, align = t->aux >> 8 & 0xff, off = t->aux >> 24;
+	if (have < off + width || room < off + width || !width)
 		return false;
-	uint64_t n = espy_load(p, width, t->flags & ESPY_TF_BE, false);
+	uint64_t n = espy_load(p + off, width, t->flags & ESPY_TF_BE, false);
 	size_t least = e->size ? e->size : width;
 	if (!(t->aux & 1u << 16))
 		n += least;
-	if (n < width || n > room)
+	if (n < off + width || n > room)
 		return false;
 	*len = (size_t)n;
 	if (align > 1)
@@ -431,7 +459,7 @@ static void show_tlv(struct espy_walk *w, const struct espy_type *t, const struc
 	static const struct espy_type rest = { .kind = ESPY_T_REST, .flags = ESPY_TF_HEX, .table = ESPY_NONE,
 					       .len_a = ESPY_NONE, .len_b = ESPY_NONE, .elem = ESPY_NONE };
 
-	bool alone = espy_walk_is_headed(e) && tlv_next(t, e, m->p[ph], end, &len, &step) && step >= end && m->want <= end;
+	bool alone = espy_walk_is_headed(e) && tlv_next(t, e, m->p[ph], end, end, &len, &step) && step >= end && m->want <= end;
 	if (!alone)
 		w->vis->open(w->ctx, ESPY_GROUP_ARRAY, t);
 	while (pos < end) {
@@ -439,7 +467,13 @@ static void show_tlv(struct espy_walk *w, const struct espy_type *t, const struc
 			w->vis->elided(w->ctx, ESPY_ELIDED_MORE, 0);
 			break;
 		}
-		bool whole = tlv_next(t, e, m->p[ph] + pos, end - pos, &len, &step);
+		bool whole = tlv_next(t, e, m->p[ph] + pos, end - pos, end - pos, &len, &step);
+		if (!whole && m->want > end && m->want != UINT64_MAX &&
+		    tlv_next(t, e, m->p[ph] + pos, end - pos, (size_t)(m->want - pos), &len, &step)) {
+			/* the last one that was captured, in part */
+			whole = true;
+			step = end - pos;
+		}
 		if (!whole)
 			len = step = end - pos;
 		struct espy_span s = espy_span_sub(m, pos, len);
@@ -473,7 +507,7 @@ void espy_walk_value(struct espy_walk *w, uint32_t type, const struct espy_span 
 	}
 	if (t->hook && run_hook(w, t, m, name))
 		return;
-	if (w->depth >= ESPY_WALK_MAX_DEPTH) {
+	if (w->depth >= ESPY_WALK_MAX_DEPTH || (t->hook && m->fault && is_string(t))) {
 		w->vis->address(w->ctx, m->addr);
 		return;
 	}
@@ -483,13 +517,13 @@ void espy_walk_value(struct espy_walk *w, uint32_t type, const struct espy_span 
 	}
 	switch (t->kind) {
 	case ESPY_T_INT:
-		if (m->n[espy_span_best(m)] >= t->size)
+		if (m->n[0] >= t->size || m->n[1] >= t->size)
 			leaf(w, t, m, name, w->vis->integer);
 		else
 			w->vis->address(w->ctx, m->addr);
 		return;
 	case ESPY_T_PTR:
-		if (m->n[m->p[0] ? 0 : 1] >= t->size)
+		if (m->n[0] >= t->size || m->n[1] >= t->size)
 			show_mem_ptr(w, t, m, name);
 		else
 			w->vis->address(w->ctx, m->addr);

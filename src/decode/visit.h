@@ -30,13 +30,16 @@ enum espy_elided {
 	ESPY_ELIDED_UNKNOWN, /* bytes behind the known struct that could not be read: `???` */
 };
 
+/* The fraction of a note counts microseconds, not nanoseconds. */
+#define ESPY_NOTE_USEC 0x100u
+
 struct espy_walk;
 
 /* A leaf. */
 struct espy_value {
 	const struct espy_type *type;
 	const char *name;     /* of the field or parameter; "" if it has none */
-	uint64_t num;         /* INT, PTR: the number, sign-extended if the type is signed */
+	uint64_t num;         /* INT, PTR: the number, sign-extended if the type is signed; BITS: how many bits count */
 	const uint8_t *bytes; /* STR, CHARS, BYTES, REST, BITS, hooks: what was captured; NULL: nothing in memory */
 	size_t len;           /* of bytes */
 	uint64_t want;        /* bytes that there are in all; more than len: cut */
@@ -63,10 +66,11 @@ struct espy_visitor {
 	void (*changed)(void *ctx);
 	void (*elided)(void *ctx, enum espy_elided why, uint64_t addr); /* inside a group, in place of field or elem */
 	/*
-	 * A struct with a note, after it was shown (a = first, b = second field); or, with `before` set,
-	 * before it: true then means that the note stands in its place.
+	 * A struct with a note (enum espy_note, | ESPY_NOTE_USEC), after it was shown (its first two fields:
+	 * seconds, and a fraction); or, with `before` set, before it: true then means that the note stands in
+	 * its place.
 	 */
-	bool (*note)(void *ctx, unsigned note, int64_t a, int64_t b, bool before);
+	bool (*note)(void *ctx, unsigned note, int64_t sec, int64_t frac, bool before);
 	/* A value with a hook; false: show it as if it had none. The walk may be asked for more (below). */
 	bool (*hook)(void *ctx, struct espy_walk *w, unsigned hook, const struct espy_value *v);
 };

@@ -20,6 +20,27 @@ static bool uses_ret(const struct espy_image *img, uint32_t expr, unsigned depth
 	return uses_ret(img, x->a, depth + 1) || (!unary && uses_ret(img, x->b, depth + 1));
 }
 
+/* A parameter that is a union is the case that the arguments choose. */
+static struct espy_field chosen_param(const struct espy_walk *w, const struct espy_field *p)
+{
+	struct espy_field f = *p;
+
+	for (unsigned i = 0; w->img->types[f.type].kind == ESPY_T_UNION && i < 4; i++) {
+		uint32_t c = espy_walk__case(w, NULL, &w->img->types[f.type]);
+		if (c == ESPY_NONE)
+			break;
+		f.type = c;
+	}
+	return f;
+}
+
+/* A union of which nobody knows the case before the call has ended. */
+static bool chosen_by_ret(const struct espy_walk *w, const struct espy_field *p)
+{
+	const struct espy_type *t = &w->img->types[p->type];
+	return t->kind == ESPY_T_UNION && (uses_ret(w->img, t->len_a, 0) || uses_ret(w->img, t->len_b, 0));
+}
+
 /* Is anything behind this argument read after the call? Then it is shown after the call. */
 static bool needs_exit(const struct espy_walk *w, const struct espy_field *p)
 {
@@ -80,21 +101,12 @@ static bool two_part_mem(struct espy_walk *w, const struct espy_field *p, const 
 
 static void show_arg(struct espy_walk *w, const struct espy_field *p)
 {
-	uint32_t type = p->type;
-	const struct espy_type *t = &w->img->types[type];
+	const struct espy_type *t = &w->img->types[p->type];
 	const char *name = espy_image__str(w->img, p->name);
 
-	for (unsigned i = 0; t->kind == ESPY_T_UNION && i < 4; i++) {
-		type = espy_walk__case(w, NULL, t);
-		if (type == ESPY_NONE)
-			break;
-		t = &w->img->types[type];
-	}
 	if (t->kind == ESPY_T_VOID)
 		return;
-	struct espy_field chosen = *p;
-	chosen.type = type == ESPY_NONE ? p->type : type;
-	uint64_t x = espy_walk__param(w, &chosen);
+	uint64_t x = espy_walk__param(w, p);
 	if (p->off == ESPY_PARAM_SP) {
 		/* what lies at the stack pointer has no register to show in its place */
 		int op = t->kind == ESPY_T_PTR ? espy_walk_arg_op(w, ESPY_PARAM_SP, t->elem) : -1;
@@ -177,7 +189,11 @@ void espy_walk__args(const struct espy_visitor *vis, void *ctx, const struct esp
 	const struct espy_call *c = &v->image->calls[v->call];
 	unsigned i;
 	for (i = from; i < c->nparam; i++) {
-		const struct espy_field *p = &v->image->fields[c->first_param + i];
+		const struct espy_field *declared = &v->image->fields[c->first_param + i];
+		if (part == ESPY_PART_ENTER && chosen_by_ret(&w, declared))
+			break;
+		const struct espy_field chosen = chosen_param(&w, declared);
+		const struct espy_field *p = &chosen;
 		if ((p->flags & ESPY_FF_HIDDEN) || v->image->types[p->type].kind == ESPY_T_VOID)
 			continue;
 		if (part == ESPY_PART_ENTER && needs_exit(&w, p)) {
@@ -233,8 +249,13 @@ void espy_walk__show(struct espy_walk *w, uint32_t type, const uint8_t *bytes, s
 {
 	if (type >= w->img->type_cnt || w->depth >= ESPY_WALK_MAX_DEPTH)
 		return;
-	const struct espy_span m = { .p = { NULL, bytes }, .n = { 0, len }, .want = len, .op = ESPY_NO_OP,
-				    .addr = w->mem ? w->mem->addr : 0 };
+	struct espy_span m = { .p = { NULL, bytes }, .n = { 0, len }, .want = len, .op = ESPY_NO_OP };
+	if (w->mem && bytes == w->mem->p[espy_span_best(w->mem)] && len == w->mem->n[espy_span_best(w->mem)]) {
+		/* the very bytes of the hooked value: what is known of them holds */
+		m.want = w->mem->want;
+		m.addr = w->mem->addr;
+		m.fault = w->mem->fault;
+	}
 	w->depth++;
 	espy_walk_value(w, type, &m, name);
 	w->depth--;

@@ -37,6 +37,10 @@ static bool put_left(struct espy_text *t, unsigned reg, const char *before)
 		return false;
 	espy_buf__puts(t->b, before);
 	espy_buf__puts(t->b, "left ");
+	if (!t->decode) {
+		espy_buf__addr(t->b, t->v->args[reg]);
+		return true;
+	}
 	espy_text_walk(t, p->elem, espy_item__bytes(it), it->len);
 	return true;
 }
@@ -53,7 +57,7 @@ static void note_poll(struct espy_text *t, bool has_time)
 		espy_buf__puts(t->b, " (Timeout)");
 		return;
 	}
-	if (t->v->ret < 0 || !it)
+	if (t->v->ret < 0 || !it || !t->decode)
 		return;
 	if (p && p->kind == ESPY_T_PTR && t->img->types[p->elem].kind == ESPY_T_ARRAY)
 		revents = field_type(t->img, &t->img->types[t->img->types[p->elem].elem], "revents");

@@ -8,39 +8,6 @@
 
 typedef bool (*value_hook)(struct espy_text *t, struct espy_walk *w, const struct espy_value *v);
 
-/* ---- ioctl ---- */
-
-static bool hook_ioctl_cmd(struct espy_text *t, struct espy_walk *w, const struct espy_value *v)
-{
-	static const char *const dirs[] = { "_IOC_NONE", "_IOC_WRITE", "_IOC_READ", "_IOC_READ|_IOC_WRITE" };
-	struct espy_buf *b = t->b;
-	uint32_t cmd = (uint32_t)v->num;
-	const char *name = espy_text_lookup(t->img, v->type->table, cmd, 4);
-
-	if (t->xlat != ESPY_XLAT_ABBREV)
-		espy_buf__hex(b, cmd);
-	if (t->xlat == ESPY_XLAT_RAW)
-		return true;
-	if (t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment(t);
-	if (name) {
-		espy_buf__puts(b, name);
-	} else {
-		espy_buf__puts(b, "_IOC(");
-		espy_buf__puts(b, dirs[cmd >> 30]);
-		espy_buf__put(b, ", ", 2);
-		espy_buf__hex(b, cmd >> 8 & 0xff);
-		espy_buf__put(b, ", ", 2);
-		espy_buf__hex(b, cmd & 0xff);
-		espy_buf__put(b, ", ", 2);
-		espy_buf__hex(b, cmd >> 16 & 0x3fff);
-		espy_buf__putc(b, ')');
-	}
-	if (t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment_end(t);
-	return true;
-}
-
 /* ---- directories ---- */
 
 static const char *const dirent_types[] = {
@@ -242,17 +209,23 @@ static void put_caps(struct espy_text *t, uint64_t caps)
 		espy_text_comment_end(t);
 }
 
+#define CAP_VERSION_1 0x19980330u /* one structure follows; later versions have two */
 #define CAP_DATA_SIZE 12u /* effective, permitted, inheritable: 32 bits of each */
 
 static bool hook_cap_data(struct espy_text *t, struct espy_walk *w, const struct espy_value *v)
 {
 	static const char *const names[] = { "{effective=", ", permitted=", ", inheritable=" };
 
-	if (!v->bytes || v->len < CAP_DATA_SIZE)
-		return false;
+	if (!v->bytes || v->len < CAP_DATA_SIZE) {
+		espy_buf__addr(t->b, v->addr);
+		return true;
+	}
+	/* the header, which the first parameter points to, says whether there is an upper half */
+	const struct espy_item *header = t->v ? espy_call_view__arg_item(t->v, 0, false) : NULL;
+	bool low_only = header && header->len >= 4 && espy_load(espy_item__bytes(header), 4, false, false) == CAP_VERSION_1;
 	for (unsigned i = 0; i < 3; i++) {
 		uint64_t caps = espy_load(v->bytes + 4 * i, 4, false, false);
-		if (v->len >= 2 * CAP_DATA_SIZE)
+		if (v->len >= 2 * CAP_DATA_SIZE && !low_only)
 			caps |= espy_load(v->bytes + CAP_DATA_SIZE + 4 * i, 4, false, false) << 32;
 		espy_buf__puts(t->b, names[i]);
 		put_caps(t, caps);
@@ -279,22 +252,6 @@ static bool hook_clone_flags(struct espy_text *t, struct espy_walk *w, const str
 		espy_buf__putc(t->b, '|');
 	espy_text_signum(t, (int64_t)sig);
 	return true;
-}
-
-/* A number by a table of its own name, as a part of something larger. */
-static void put_by_table(struct espy_text *t, const char *table, uint64_t num, const char *unknown)
-{
-	const char *name = espy_text_lookup(t->img, espy_image__find_table(t->img, table), num, 8);
-
-	if (!name || t->xlat != ESPY_XLAT_ABBREV)
-		espy_buf__hex(t->b, num);
-	if (t->xlat == ESPY_XLAT_RAW)
-		return;
-	if (!name || t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment(t);
-	espy_buf__puts(t->b, name ? name : unknown);
-	if (!name || t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment_end(t);
 }
 
 static bool hook_ioprio(struct espy_text *t, struct espy_walk *w, const struct espy_value *v)
@@ -333,11 +290,9 @@ static bool hook_perm_flags(struct espy_text *t, struct espy_walk *w, const stru
 	bool any = false;
 
 	if (t->xlat == ESPY_XLAT_ABBREV) {
-		uint64_t left = espy_text_flag_names(t, v->type->table, flags, &any);
-		if (left) {
-			if (any)
-				espy_buf__putc(t->b, '|');
-			espy_buf__hex(t->b, left);
+		espy_text_flag_names(t, v->type->table, flags, &any);
+		if (flags && !any) {
+			espy_buf__hex(t->b, flags);
 			any = true;
 		}
 	} else if (flags) {
@@ -377,15 +332,12 @@ static bool hook_xfeatures(struct espy_text *t, struct espy_walk *w, const struc
 		return true;
 	size_t before = t->b->len;
 	espy_text_comment(t);
-	uint64_t left = espy_text_flag_names(t, espy_image__find_table(t->img, "xfeature_masks"), v->num, &any);
-	if (!any) {
+	uint32_t table = espy_image__find_table(t->img, "xfeature_masks");
+	if (!espy_text_has_name(t->img, table, v->num, 8)) {
 		t->b->len = before;
 		return true;
 	}
-	if (left) {
-		espy_buf__putc(t->b, '|');
-		espy_buf__hex(t->b, left);
-	}
+	espy_text_flag_names(t, table, v->num, &any);
 	espy_text_comment_end(t);
 	return true;
 }
@@ -430,9 +382,9 @@ static bool hook_qcmd(struct espy_text *t, struct espy_walk *w, const struct esp
 		espy_text_comment(t);
 	t->xlat = ESPY_XLAT_ABBREV;
 	espy_buf__puts(t->b, "QCMD(");
-	put_by_table(t, "quota_ops", cmd >> 8, "Q_???");
+	espy_text_by_table(t, "quota_ops", cmd >> 8, "Q_???");
 	espy_buf__put(t->b, ", ", 2);
-	put_by_table(t, "quotatypes", cmd & 0xff, "???QUOTA");
+	espy_text_by_table(t, "quotatypes", cmd & 0xff, "???QUOTA");
 	espy_buf__putc(t->b, ')');
 	t->xlat = saved;
 	if (saved == ESPY_XLAT_VERBOSE)
@@ -546,7 +498,7 @@ static bool hook_ax25_call(struct espy_text *t, struct espy_walk *w, const struc
 }
 
 static const value_hook hooks[ESPY_HOOK_CNT] = {
-	[ESPY_HOOK_IOCTL_CMD] = hook_ioctl_cmd,
+	[ESPY_HOOK_IOCTL_CMD] = espy_text_ioctl_cmd,
 	[ESPY_HOOK_GETDENTS] = hook_getdents,
 	[ESPY_HOOK_GETDENTS64] = hook_getdents64,
 	[ESPY_HOOK_BPF_FILTER] = hook_bpf_filter,
@@ -573,5 +525,14 @@ static const value_hook hooks[ESPY_HOOK_CNT] = {
 
 bool espy_text_hook(struct espy_text *t, struct espy_walk *w, unsigned hook, const struct espy_value *v)
 {
-	return hook < ESPY_HOOK_CNT && hooks[hook] && hooks[hook](t, w, v);
+	if (hook >= ESPY_HOOK_CNT || !hooks[hook])
+		return false;
+	if (!t->decode && v->bytes && v->addr && v->type->kind != ESPY_T_INT) {
+		/* structures are not wanted: their address; a buffer that may hold messages stays a string */
+		if (hook == ESPY_HOOK_NETLINK)
+			return false;
+		espy_buf__addr(t->b, v->addr);
+		return true;
+	}
+	return hooks[hook](t, w, v);
 }

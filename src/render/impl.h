@@ -15,7 +15,8 @@ struct espy_text {
 	const struct espy_call_view *v; /* NULL: bytes that are no call's */
 	enum espy_xlat xlat;
 	bool first; /* nothing shown yet in the open group */
-	bool verbose;
+	bool verbose; /* what only -v shows */
+	bool decode;  /* -e verbose= has the call: structures are decoded */
 };
 
 /* value.c: leaves */
@@ -24,7 +25,6 @@ void espy_text_string(struct espy_text *t, const struct espy_value *v);
 void espy_text_bits(struct espy_text *t, const struct espy_value *v);
 /* -ENOENT, EINVAL, or a number */
 void espy_text_errno(struct espy_text *t, int64_t err);
-void espy_text_ipv4(struct espy_text *t, const uint8_t ip[4]);
 void espy_text_wstatus(struct espy_text *t, uint32_t status);
 
 /* xlat.c: tables. cut to `size` bytes. */
@@ -33,8 +33,11 @@ void espy_text_table(struct espy_text *t, const struct espy_type *type, uint64_t
 const char *espy_text_lookup(const struct espy_image *img, uint32_t table, uint64_t num, unsigned size);
 /* Would the value be shown by a name at all? */
 bool espy_text_has_name(const struct espy_image *img, uint32_t table, uint64_t num, unsigned size);
-/* Names of the bits of `num` that a flags table knows, joined by |; returns what is left. *any: something was written. */
-uint64_t espy_text_flag_names(struct espy_text *t, uint32_t table, uint64_t num, bool *any);
+/* Names of the bits of `num` by a flags table and what is left in hex, joined by |. *any: something was written. */
+void espy_text_flag_names(struct espy_text *t, uint32_t table, uint64_t num, bool *any);
+
+/* A number by the table of this name, as a part of something larger. */
+void espy_text_by_table(struct espy_text *t, const char *table, uint64_t num, const char *unknown);
 
 /* date.c: "2026-11-20T10:15:01+0000", with nsec >= 0 a fraction of `digits`; false (nothing written) if it has no date. */
 bool espy_text_date(struct espy_buf *b, int64_t sec, int64_t frac, unsigned digits);
@@ -50,6 +53,8 @@ void espy_text_walk(struct espy_text *t, uint32_t type, const uint8_t *bytes, si
 bool espy_text_hook(struct espy_text *t, struct espy_walk *w, unsigned hook, const struct espy_value *v);
 /* hook_notes.c: what stands behind a result: " (...)", or nothing. */
 void espy_text_ret_hook(struct espy_text *t, unsigned hook);
+/* hook_ioctl.c */
+bool espy_text_ioctl_cmd(struct espy_text *t, struct espy_walk *w, const struct espy_value *v);
 /* hook_bpf.c: classic BPF programs */
 void espy_text_bpf_filter(struct espy_text *t, const struct espy_value *v, bool seccomp);
 bool espy_text_bpf_insn(struct espy_text *t, const struct espy_value *v, bool seccomp);

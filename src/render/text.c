@@ -120,6 +120,8 @@ static void on_elided(void *ctx, enum espy_elided why, uint64_t addr)
 static bool on_note(void *ctx, unsigned note, int64_t sec, int64_t frac, bool before)
 {
 	struct espy_text *t = ctx;
+	unsigned digits = note & ESPY_NOTE_USEC ? 6 : 9;
+	int64_t most = note & ESPY_NOTE_USEC ? 999999 : 999999999;
 
 	if (note == ESPY_NOTE_UTIME && (frac == UTIME_NOW_NSEC || frac == UTIME_OMIT_NSEC)) {
 		const char *name = frac == UTIME_NOW_NSEC ? "UTIME_NOW" : "UTIME_OMIT";
@@ -132,11 +134,11 @@ static bool on_note(void *ctx, unsigned note, int64_t sec, int64_t frac, bool be
 		}
 		return t->xlat == ESPY_XLAT_ABBREV;
 	}
-	if (before || t->xlat == ESPY_XLAT_RAW || (!sec && !frac) || frac < 0 || frac > 999999999)
+	if (before || t->xlat == ESPY_XLAT_RAW || (!sec && !frac) || frac < 0 || frac > most)
 		return false;
 	size_t start = t->b->len;
 	espy_text_comment(t);
-	if (espy_text_date(t->b, sec, frac, 9))
+	if (espy_text_date(t->b, sec, frac, frac ? digits : 0))
 		espy_text_comment_end(t);
 	else
 		t->b->len = start;
@@ -180,8 +182,9 @@ void espy_text__args(struct espy_buf *b, const struct espy_text_opts *o, const s
 						[ESPY_TEXT_ENTER] = ESPY_PART_ENTER,
 						[ESPY_TEXT_EXIT] = ESPY_PART_EXIT };
 	bool abbrev = in_set(o->abbrev, v->nr, true);
-	struct espy_text t = { .b = b, .o = o, .img = v->image, .v = v, .xlat = o->xlat, .first = true, .verbose = !abbrev };
-	const struct espy_walk_opts wo = { .verbose = !abbrev, .decode = in_set(o->verbose, v->nr, true),
+	struct espy_text t = { .b = b, .o = o, .img = v->image, .v = v, .xlat = o->xlat, .first = true, .verbose = !abbrev,
+			       .decode = in_set(o->verbose, v->nr, true) };
+	const struct espy_walk_opts wo = { .verbose = !abbrev, .decode = t.decode,
 					   .elem_limit = o->str_limit };
 
 	/* Anything that the first part has written makes the next argument follow a comma. */
@@ -225,21 +228,30 @@ static void put_typed_note(struct espy_text *t, const struct espy_ret *ret, uint
 	if ((type->fmt == ESPY_FMT_FLAGS || type->fmt == ESPY_FMT_ENUM) &&
 	    !espy_text_has_name(t->img, type->table, x, type->size) && (!x || type->fmt == ESPY_FMT_ENUM))
 		return;
+	if (type->fmt == ESPY_FMT_SIGNAL && (x < 1 || x > 64))
+		return;
 	const struct espy_value v = { .type = type, .name = "", .num = x };
+	/* modes of opening are put together before -X is asked */
+	enum espy_xlat saved = t->xlat;
+	if (type->fmt == ESPY_FMT_FLAGS && type->table < t->img->table_cnt) {
+		const struct espy_table *tab = &t->img->tables[type->table];
+		if (tab->count && t->img->entries[tab->first].group_cnt)
+			t->xlat = ESPY_XLAT_ABBREV;
+	}
 	espy_buf__put(t->b, " (", 2);
 	espy_buf__puts(t->b, espy_image__str(t->img, ret->note_text));
-	if (type->hook && espy_text_hook(t, NULL, type->hook, &v))
-		;
-	else
+	if (!type->hook || !espy_text_hook(t, NULL, type->hook, &v))
 		espy_text_integer(t, &v);
 	espy_buf__putc(t->b, ')');
+	t->xlat = saved;
 }
 
 void espy_text__result(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_call_view *v)
 {
 	const struct espy_call *c = v->call == ESPY_NONE ? NULL : &v->image->calls[v->call];
 	bool abbrev = in_set(o->abbrev, v->nr, true);
-	struct espy_text t = { .b = b, .o = o, .img = v->image, .v = v, .xlat = o->xlat, .first = true, .verbose = !abbrev };
+	struct espy_text t = { .b = b, .o = o, .img = v->image, .v = v, .xlat = o->xlat, .first = true, .verbose = !abbrev,
+			       .decode = in_set(o->verbose, v->nr, true) };
 
 	espy_buf__put(b, "= ", 2);
 	if (!v->has_exit || v->no_return) {
@@ -248,14 +260,7 @@ void espy_text__result(struct espy_buf *b, const struct espy_text_opts *o, const
 	}
 	bool raw = in_set(o->raw, v->nr, false);
 	if (espy_call_view__failed(v)) {
-		unsigned err = (unsigned)-v->ret;
-		if (raw) {
-			espy_buf__puts(b, "-1 (errno ");
-			espy_buf__dec(b, err);
-			espy_buf__putc(b, ')');
-			return;
-		}
-		put_error(b, err);
+		put_error(b, (unsigned)-v->ret);
 		if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_HOOK)
 			espy_text_ret_hook(&t, c->ret.note >> 16);
 		return;
@@ -291,7 +296,7 @@ void espy_text__result(struct espy_buf *b, const struct espy_text_opts *o, const
 void espy_text__siginfo(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_image *img,
 			const uint8_t *info, size_t info_sz)
 {
-	struct espy_text t = { .b = b, .o = o, .img = img, .xlat = o->xlat, .first = true };
+	struct espy_text t = { .b = b, .o = o, .img = img, .xlat = o->xlat, .first = true, .decode = true };
 	const struct espy_walk_opts wo = { .decode = true, .elem_limit = o->str_limit };
 	uint32_t type = espy_image__find_type(img, "siginfo");
 

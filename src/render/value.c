@@ -69,15 +69,6 @@ static void end_style(struct espy_text *t)
 		espy_text_comment_end(t);
 }
 
-void espy_text_ipv4(struct espy_text *t, const uint8_t ip[4])
-{
-	for (unsigned i = 0; i < 4; i++) {
-		if (i)
-			espy_buf__putc(t->b, '.');
-		espy_buf__dec(t->b, ip[i]);
-	}
-}
-
 static void put_network(struct espy_text *t, const struct espy_value *v, const char *func)
 {
 	if (!begin_bytes_style(t, v))
@@ -95,9 +86,11 @@ static void put_inet4(struct espy_text *t, const struct espy_value *v)
 	if (!begin_bytes_style(t, v))
 		return;
 	memory_bytes(v, mem);
-	espy_buf__puts(t->b, "inet_addr(\"");
-	espy_text_ipv4(t, mem);
-	espy_buf__puts(t->b, "\")");
+	char ip[INET_ADDRSTRLEN];
+	inet_ntop(AF_INET, mem, ip, sizeof(ip));
+	espy_buf__puts(t->b, "inet_addr(");
+	espy_text__quote(t->b, (const uint8_t *)ip, strlen(ip), t->o->hex, NULL, true);
+	espy_buf__putc(t->b, ')');
 	end_style(t);
 }
 
@@ -189,8 +182,15 @@ static void put_rlim(struct espy_text *t, const struct espy_type *type, uint64_t
 		espy_buf__puts(t->b, type->size == 4 ? "RLIM_INFINITY" : "RLIM64_INFINITY");
 		end_style(t);
 	} else if (x > 1024 && x % 1024 == 0) {
+		if (t->xlat != ESPY_XLAT_ABBREV)
+			espy_buf__dec(t->b, x);
+		if (t->xlat == ESPY_XLAT_RAW)
+			return;
+		if (t->xlat == ESPY_XLAT_VERBOSE)
+			espy_text_comment(t);
 		espy_buf__dec(t->b, x / 1024);
 		espy_buf__puts(t->b, "*1024");
+		end_style(t);
 	} else {
 		espy_buf__dec(t->b, x);
 	}
@@ -201,10 +201,6 @@ void espy_text_wstatus(struct espy_text *t, uint32_t status)
 	uint32_t left = status;
 	struct espy_buf *b = t->b;
 
-	if (t->xlat == ESPY_XLAT_RAW) {
-		espy_buf__hex(b, status);
-		return;
-	}
 	if (WIFSTOPPED(status)) {
 		unsigned sig = WSTOPSIG(status);
 		espy_buf__puts(b, "{WIFSTOPPED(s) && WSTOPSIG(s) == ");
@@ -306,17 +302,32 @@ static void put_syscall_nr(struct espy_text *t, const struct espy_value *v)
 static void put_ifindex(struct espy_text *t, const struct espy_value *v)
 {
 	const struct espy_resolver *r = t->o->resolver;
+	struct espy_buf *b = t->b;
+	size_t start = b->len;
 
-	if (v->num && r && r->ifname && t->xlat == ESPY_XLAT_ABBREV) {
-		size_t before = t->b->len;
-		espy_buf__puts(t->b, "if_nametoindex(\"");
-		if (r->ifname(r->ctx, (uint32_t)v->num, t->b)) {
-			espy_buf__puts(t->b, "\")");
-			return;
-		}
-		t->b->len = before;
+	if (!v->num || !r || !r->ifname || t->xlat == ESPY_XLAT_RAW) {
+		put_number(t, v);
+		return;
 	}
-	put_number(t, v);
+	if (t->xlat == ESPY_XLAT_VERBOSE) {
+		put_number(t, v);
+		espy_text_comment(t);
+	}
+	espy_buf__puts(b, "if_nametoindex(");
+	size_t name = b->len;
+	if (!r->ifname(r->ctx, (uint32_t)v->num, b)) {
+		b->len = start;
+		put_number(t, v);
+		return;
+	}
+	/* the name is the world's: quoted like any other, in its own place */
+	char copy[64];
+	size_t n = b->len - name < sizeof(copy) ? b->len - name : sizeof(copy);
+	memcpy(copy, b->data + name, n);
+	b->len = name;
+	espy_text__quote(b, (const uint8_t *)copy, n, t->o->hex, NULL, true);
+	espy_buf__putc(b, ')');
+	end_style(t);
 }
 
 /* A table name of a number in network order: htons(ETH_P_ALL). */
@@ -485,15 +496,13 @@ static void put_inet6(struct espy_text *t, const struct espy_value *v)
 			return;
 		espy_text_comment(t);
 	}
-	espy_buf__puts(t->b, "inet_pton(AF_INET6, \"");
-	espy_buf__puts(t->b, text);
-	if (*name) {
-		espy_buf__puts(t->b, "\", &");
+	espy_buf__puts(t->b, "inet_pton(AF_INET6, ");
+	espy_text__quote(t->b, (const uint8_t *)text, strlen(text), t->o->hex, NULL, true);
+	if (*name && t->xlat == ESPY_XLAT_ABBREV) {
+		espy_buf__puts(t->b, ", &");
 		espy_buf__puts(t->b, name);
-		espy_buf__putc(t->b, ')');
-	} else {
-		espy_buf__puts(t->b, "\")");
 	}
+	espy_buf__putc(t->b, ')');
 	end_style(t);
 }
 
@@ -576,7 +585,7 @@ void espy_text_bits(struct espy_text *t, const struct espy_value *v)
 		if (!v->bytes[i])
 			continue;
 		for (unsigned k = 0; k < 8; k++) {
-			if (!(v->bytes[i] >> k & 1))
+			if (!(v->bytes[i] >> k & 1) || i * 8 + k >= v->num)
 				continue;
 			if (!first)
 				espy_buf__putc(t->b, ' ');

@@ -138,15 +138,7 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 			}
 			i += e->group_cnt;
 		} else if (e->is_shift) {
-			uint64_t masked = left & e->value;
-			if (!masked)
-				continue;
-			*grouped = false;
-			separate(t, any);
-			espy_buf__dec(t->b, masked >> (e->shift & 63));
-			espy_buf__put(t->b, "<<", 2);
-			espy_buf__puts(t->b, espy_image__str(img, e->name));
-			left &= ~masked;
+			continue;
 		} else if (!e->value) {
 			if (!*zero)
 				*zero = espy_image__str(img, e->name);
@@ -160,28 +152,75 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 	return left;
 }
 
-uint64_t espy_text_flag_names(struct espy_text *t, uint32_t table, uint64_t num, bool *any)
+/* Tables with such bits are one number throughout; their groups are no tables of their own. */
+static bool has_shifts(const struct espy_image *img, const struct espy_table *tab)
+{
+	for (uint32_t i = 0; i < tab->count; i++)
+		if (img->entries[tab->first + i].is_shift)
+			return true;
+	return false;
+}
+
+/* Bits that stand for a number: 21<<MAP_HUGE_SHIFT. They come last, behind what no name covers. */
+static uint64_t shifted_bits(const struct espy_image *img, const struct espy_table *tab, uint64_t num)
+{
+	uint64_t bits = 0;
+	for (uint32_t i = 0; i < tab->count; i++)
+		if (img->entries[tab->first + i].is_shift)
+			bits |= num & img->entries[tab->first + i].value;
+	return bits;
+}
+
+static void put_shifted(struct espy_text *t, const struct espy_table *tab, uint64_t num, bool *any)
+{
+	for (uint32_t i = 0; num && i < tab->count; i++) {
+		const struct espy_entry *e = &t->img->entries[tab->first + i];
+		if (!e->is_shift || !(num & e->value))
+			continue;
+		separate(t, any);
+		espy_buf__dec(t->b, (num & e->value) >> (e->shift & 63));
+		espy_buf__put(t->b, "<<", 2);
+		espy_buf__puts(t->b, espy_image__str(t->img, e->name));
+		num &= ~e->value;
+	}
+}
+
+void espy_text_flag_names(struct espy_text *t, uint32_t table, uint64_t num, bool *any)
 {
 	const char *zero = NULL;
 	bool grouped = false;
 
 	if (table >= t->img->table_cnt || t->img->tables[table].kind != ESPY_TABLE_FLAGS)
-		return num;
-	return put_names(t, &t->img->tables[table], num, false, any, &zero, &grouped);
+		return;
+	const struct espy_table *tab = &t->img->tables[table];
+	uint64_t shifted = shifted_bits(t->img, tab, num);
+	uint64_t left = put_names(t, tab, num & ~shifted, false, any, &zero, &grouped);
+	if (left) {
+		separate(t, any);
+		espy_buf__hex(t->b, left);
+	}
+	put_shifted(t, tab, shifted, any);
 }
 
 static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t num, bool skip_sub, bool alone)
 {
 	bool any = false, grouped = false;
 	const char *zero = NULL;
-	uint64_t left = put_names(t, tab, num, skip_sub, &any, &zero, &grouped);
+	uint64_t shifted = shifted_bits(t->img, tab, num);
+	uint64_t left = put_names(t, tab, num & ~shifted, skip_sub, &any, &zero, &grouped);
 
-	if (left && any) {
+	if (left && any && (!grouped || has_shifts(t->img, tab))) {
 		espy_buf__putc(t->b, '|');
 		espy_buf__hex(t->b, left);
 	} else if (left) {
+		/* behind members of tables of their own the flags stand alone */
+		separate(t, &any);
 		put_unknown(t, left, espy_image__str(t->img, tab->unknown));
-	} else if (!any && alone) {
+	}
+	put_shifted(t, tab, shifted, &any);
+	if (left || shifted)
+		return;
+	if (!any && alone) {
 		espy_buf__puts(t->b, zero ? zero : "0");
 	} else if (grouped && zero && !*zero) {
 		/* the groups are tables of their own, and the flags behind them show nothing for 0 */
@@ -230,15 +269,18 @@ static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, u
 	size_t start = t->b->len;
 	bool named = false, grouped = false;
 	const char *zero = NULL;
-	uint64_t left = put_names(t, tab, rest, true, &named, &zero, &grouped);
+	uint64_t shifted = shifted_bits(img, tab, rest);
+	uint64_t left = put_names(t, tab, rest & ~shifted, true, &named, &zero, &grouped);
 	if (left && named) {
 		espy_buf__putc(t->b, '|');
 		espy_buf__hex(t->b, left);
 	} else if (left) {
 		espy_buf__puts(t->b, espy_image__str(img, tab->unknown));
-	} else if (!named && zero) {
+	} else if (!named && zero && !shifted) {
 		espy_buf__puts(t->b, zero);
 	}
+	named |= t->b->len > start;
+	put_shifted(t, tab, shifted, &named);
 	if (t->b->len > start)
 		espy_text_comment_end(t);
 	else
@@ -255,6 +297,15 @@ static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_
 		t->xlat = saved;
 	} else if (t->xlat == ESPY_XLAT_ABBREV) {
 		put_flags_abbrev(t, tab, num, false, true);
+	} else if (has_shifts(t->img, tab)) {
+		espy_buf__hex(t->b, num);
+		if (t->xlat == ESPY_XLAT_RAW)
+			return;
+		t->xlat = ESPY_XLAT_ABBREV;
+		espy_text_comment(t);
+		put_flags_abbrev(t, tab, num, false, true);
+		espy_text_comment_end(t);
+		t->xlat = ESPY_XLAT_VERBOSE;
 	} else {
 		put_flags_parts(t, tab, num);
 	}
@@ -360,4 +411,19 @@ void espy_text_table(struct espy_text *t, const struct espy_type *type, uint64_t
 	default:
 		put_enum(t, tab, type, num);
 	}
+}
+
+void espy_text_by_table(struct espy_text *t, const char *table, uint64_t num, const char *unknown)
+{
+	const char *name = espy_text_lookup(t->img, espy_image__find_table(t->img, table), num, 8);
+
+	if (!name || t->xlat != ESPY_XLAT_ABBREV)
+		espy_buf__hex(t->b, num);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return;
+	if (!name || t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	espy_buf__puts(t->b, name ? name : unknown);
+	if (!name || t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment_end(t);
 }
