@@ -9,33 +9,52 @@
 #include "source/choose.h"
 
 struct doctor_args {
+	const struct espy_cli *cli;
+	const struct espy_source_ops *source; /* NULL: the whole machine */
 	bool help;
 };
 
 static int do_doctor(void *ctx, const struct espy_opt_use *use)
 {
-	(void)use;
-	((struct doctor_args *)ctx)->help = true;
-	return 0;
+	struct doctor_args *a = ctx;
+
+	if (use->opt->value == 'h') {
+		a->help = true;
+		return 0;
+	}
+	a->source = espy_source__find(use->arg);
+	return a->source ? 0 : espy_cli__usage(a->cli, "invalid %s argument: '%s' (bpf or ptrace)", use->as, use->arg);
 }
 
 static const struct espy_opt doctor_opts[] = {
-	{ .letter = 'h', .name = "help", .handle = do_doctor, .help = "print this text and exit" },
+	{ .name = "source",
+	  .arg = ESPY_OPT_REQUIRED,
+	  .arg_name = "NAME",
+	  .handle = do_doctor,
+	  .value = 's',
+	  .complete = "bpf ptrace",
+	  .help = "say of this source alone whether it works, and why not" },
+	{ .letter = 'h', .name = "help", .handle = do_doctor, .value = 'h', .help = "print this text and exit" },
 };
-const struct espy_opt_group espy_doctor_groups[] = { { "Options", doctor_opts, 1 } };
+const struct espy_opt_group espy_doctor_groups[] = { { "Options", doctor_opts,
+						       sizeof(doctor_opts) / sizeof(doctor_opts[0]) } };
 
 static void help(void)
 {
-	fputs("Usage: espy doctor\n"
-	      "Say what of espy works on this machine for this user, what does not, why, and what would allow it.\n", stdout);
+	fputs("Usage: espy doctor [OPTIONS]\n"
+	      "Say what of espy works on this machine for this user, what does not, why, and what would allow it.\n",
+	      stdout);
 	espy_opts__help(stdout, espy_doctor_groups, 1);
-	fputs("\nExit status: 0 if tracing is possible by any source, else 1.\n", stdout);
+	fputs("\nExit status: 0 if tracing is possible by any source (--source: by this one), else 1.\n", stdout);
 }
 
 static void put(const char *name, enum espy_finding state, const char *detail, const char *way)
 {
 	static const char *const words[] = {
-		[ESPY_FINDING_YES] = "yes", [ESPY_FINDING_NO] = "no", [ESPY_FINDING_PARTLY] = "partly", [ESPY_FINDING_INFO] = "-",
+		[ESPY_FINDING_YES] = "yes",
+		[ESPY_FINDING_NO] = "no",
+		[ESPY_FINDING_PARTLY] = "partly",
+		[ESPY_FINDING_INFO] = "-",
 	};
 
 	printf("%-28s %-7s %s\n", name, words[state], detail);
@@ -45,7 +64,10 @@ static void put(const char *name, enum espy_finding state, const char *detail, c
 
 static void put_caps(const struct espy_source_ops *ops)
 {
-	static const struct { unsigned cap; const char *text; } caps[] = {
+	static const struct {
+		unsigned cap;
+		const char *text;
+	} caps[] = {
 		{ ESPY_SRC_PASSIVE, "never stops a task" },
 		{ ESPY_SRC_SYSTEM_WIDE, "watches cgroups and the whole system (--cgroup, --all)" },
 		{ ESPY_SRC_COUNT, "counts in the kernel (-c)" },
@@ -57,27 +79,34 @@ static void put_caps(const struct espy_source_ops *ops)
 		printf("  %-26s %-7s %s\n", "", ops->caps & caps[i].cap ? "yes" : "no", caps[i].text);
 }
 
+static bool put_source(const struct espy_source_ops *ops, const char *indent)
+{
+	char why[512] = "", name[64];
+	int err = ops->probe(why, sizeof(why));
+
+	snprintf(name, sizeof(name), "%s%s", indent, ops->name);
+	put(name, err ? ESPY_FINDING_NO : ESPY_FINDING_YES, err && !why[0] ? strerror(-err) : why, "");
+	return !err;
+}
+
 static bool put_sources(void)
 {
 	bool any = false;
 
 	fputs("\nSources of events, best first:\n", stdout);
 	for (size_t i = 0; espy_sources[i]; i++) {
-		char why[512] = "", name[64];
-		int err = espy_sources[i]->probe(why, sizeof(why));
+		bool works = put_source(espy_sources[i], "  ");
 
-		snprintf(name, sizeof(name), "  %s", espy_sources[i]->name);
-		put(name, err ? ESPY_FINDING_NO : ESPY_FINDING_YES, err && !why[0] ? strerror(-err) : why, "");
-		if (!err)
+		if (works)
 			put_caps(espy_sources[i]);
-		any |= !err;
+		any |= works;
 	}
 	return any;
 }
 
 int espy_cmd_doctor(const struct espy_cli *cli, int argc, char **argv)
 {
-	struct doctor_args a = { 0 };
+	struct doctor_args a = { .cli = cli };
 	struct espy_check_result r;
 	int first;
 
@@ -91,6 +120,8 @@ int espy_cmd_doctor(const struct espy_cli *cli, int argc, char **argv)
 		espy_cli__usage(cli, "'%s': the doctor takes no words", argv[first]);
 		return 1;
 	}
+	if (a.source)
+		return put_source(a.source, "source ") ? 0 : 1;
 	for (size_t i = 0; espy_checks[i].name; i++) {
 		r = (struct espy_check_result){ .state = ESPY_FINDING_NO };
 		espy_checks[i].run(&r);

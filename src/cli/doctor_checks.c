@@ -117,14 +117,19 @@ static void check_arch(struct espy_check_result *r)
 	if (!strcmp(u.machine, "x86_64"))
 		say(r, ESPY_FINDING_YES, "%s", u.machine);
 	else
-		say(r, ESPY_FINDING_NO, "%s: this version knows the system calls of x86_64 (and its 32-bit ABIs)", u.machine);
+		say(r, ESPY_FINDING_NO, "%s: this version knows the system calls of x86_64 (and its 32-bit ABIs)",
+		    u.machine);
 }
 
 static void check_user(struct espy_check_result *r)
 {
-	static const struct { unsigned cap; const char *name; } caps[] = {
-		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" }, { CAP_BPF, "CAP_BPF" }, { CAP_PERFMON, "CAP_PERFMON" },
-		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" }, { CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE" },
+	static const struct {
+		unsigned cap;
+		const char *name;
+	} caps[] = {
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },	  { CAP_BPF, "CAP_BPF" },
+		{ CAP_PERFMON, "CAP_PERFMON" },		  { CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+		{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE" },
 	};
 	char list[160] = "";
 
@@ -133,7 +138,8 @@ static void check_user(struct espy_check_result *r)
 			strncat(list, " ", sizeof(list) - strlen(list) - 1);
 			strncat(list, caps[i].name, sizeof(list) - strlen(list) - 1);
 		}
-	say(r, may_bpf() ? ESPY_FINDING_YES : ESPY_FINDING_PARTLY, "uid %u;%s", (unsigned)geteuid(), list[0] ? list : " no capabilities");
+	say(r, may_bpf() ? ESPY_FINDING_YES : ESPY_FINDING_PARTLY, "uid %u;%s", (unsigned)geteuid(),
+	    list[0] ? list : " no capabilities");
 	if (!may_bpf())
 		way(r, "for bpf: run as root, or give espy CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon+ep)");
 }
@@ -143,12 +149,14 @@ static void check_userns(struct espy_check_result *r)
 	char line[128];
 	unsigned long inside, outside, count;
 
-	if (read_line("/proc/self/uid_map", line, sizeof(line)) || sscanf(line, "%lu %lu %lu", &inside, &outside, &count) != 3)
+	if (read_line("/proc/self/uid_map", line, sizeof(line)) ||
+	    sscanf(line, "%lu %lu %lu", &inside, &outside, &count) != 3)
 		say(r, ESPY_FINDING_INFO, "cannot be told: no /proc/self/uid_map");
 	else if (!inside && !outside && count == 4294967295ul)
 		say(r, ESPY_FINDING_YES, "the first one: capabilities count everywhere");
 	else {
-		say(r, ESPY_FINDING_PARTLY, "not the first one: capabilities count inside it only, bpf is not possible");
+		say(r, ESPY_FINDING_PARTLY,
+		    "not the first one: capabilities count inside it only, bpf is not possible");
 		way(r, "for bpf: run espy outside of the container");
 	}
 }
@@ -182,7 +190,8 @@ static void check_bpf_sysctl(struct espy_check_result *r)
 	if (read_line("/proc/sys/kernel/unprivileged_bpf_disabled", v, sizeof(v)))
 		say(r, ESPY_FINDING_INFO, "not to be had");
 	else
-		say(r, ESPY_FINDING_INFO, "%s: bpf(2) without privilege is %s; espy needs CAP_BPF and CAP_PERFMON in any case", v,
+		say(r, ESPY_FINDING_INFO,
+		    "%s: bpf(2) without privilege is %s; espy needs CAP_BPF and CAP_PERFMON in any case", v,
 		    v[0] == '0' ? "allowed" : "refused");
 }
 
@@ -207,7 +216,8 @@ static void probed(struct espy_check_result *r, int probe, const char *since)
 	} else if (probe > 0) {
 		say(r, ESPY_FINDING_YES, "Linux %s or newer has it", since);
 	} else {
-		say(r, ESPY_FINDING_NO, "the kernel refuses it%s%s", probe < 0 ? ": " : "", probe < 0 ? strerror(-probe) : "");
+		say(r, ESPY_FINDING_NO, "the kernel refuses it%s%s", probe < 0 ? ": " : "",
+		    probe < 0 ? strerror(-probe) : "");
 		way(r, "a kernel with CONFIG_BPF_SYSCALL=y and the feature");
 	}
 }
@@ -251,8 +261,10 @@ static void check_tracefs(struct espy_check_result *r)
 		}
 	}
 	bool denied = errno == EACCES;
-	say(r, ESPY_FINDING_NO, denied ? "not readable for this user" : "not mounted, or a kernel without system call events");
-	way(r, denied ? "root" : "mount -t tracefs tracefs /sys/kernel/tracing; a kernel with CONFIG_FTRACE_SYSCALLS=y");
+	say(r, ESPY_FINDING_NO,
+	    denied ? "not readable for this user" : "not mounted, or a kernel without system call events");
+	way(r,
+	    denied ? "root" : "mount -t tracefs tracefs /sys/kernel/tracing; a kernel with CONFIG_FTRACE_SYSCALLS=y");
 }
 
 static void check_paranoid(struct espy_check_result *r)
@@ -263,7 +275,9 @@ static void check_paranoid(struct espy_check_result *r)
 		say(r, ESPY_FINDING_INFO, "not to be had: a kernel without perf events");
 	else
 		say(r, ESPY_FINDING_INFO, "%s: perf events of %s for users without CAP_PERFMON", v,
-		    atoi(v) >= 2 ? "user space only, or none," : atoi(v) == 1 ? "their own processes" : "the system");
+		    atoi(v) >= 2   ? "user space only, or none,"
+		    : atoi(v) == 1 ? "their own processes"
+				   : "the system");
 }
 
 static void check_yama(struct espy_check_result *r)
@@ -281,7 +295,8 @@ static void check_yama(struct espy_check_result *r)
 		say(r, ESPY_FINDING_PARTLY, "1: ptrace reaches commands that espy starts; -p needs CAP_SYS_PTRACE");
 		way(r, "for -p: root, or sysctl kernel.yama.ptrace_scope=0");
 	} else {
-		say(r, ESPY_FINDING_NO, "%d: %s", scope, scope == 2 ? "ptrace needs CAP_SYS_PTRACE" : "nobody may use ptrace until the next boot");
+		say(r, ESPY_FINDING_NO, "%d: %s", scope,
+		    scope == 2 ? "ptrace needs CAP_SYS_PTRACE" : "nobody may use ptrace until the next boot");
 		way(r, scope == 2 ? "root, or sysctl kernel.yama.ptrace_scope=1" : "remove the setting and boot again");
 	}
 }
@@ -297,14 +312,17 @@ static void check_seccomp(struct espy_check_result *r)
 		return;
 	}
 	status_number("Seccomp", 10, &mode);
-	say(r, ESPY_FINDING_YES, mode ? "usable; espy itself runs under a filter, which may refuse ptrace or bpf" :
-	    "usable: under ptrace only the calls that are wanted stop");
+	say(r, ESPY_FINDING_YES,
+	    mode ? "usable; espy itself runs under a filter, which may refuse ptrace or bpf"
+		 : "usable: under ptrace only the calls that are wanted stop");
 }
 
 /* A child that lets itself be traced: asked for real, since a container's filter may refuse any part of it. */
 static void check_ptrace(struct espy_check_result *r)
 {
-	struct { uint64_t words[16]; } info;
+	struct {
+		uint64_t words[16];
+	} info;
 	int status;
 	pid_t pid = fork();
 
@@ -319,7 +337,8 @@ static void check_ptrace(struct espy_check_result *r)
 		return;
 	}
 	if (!WIFSTOPPED(status)) {
-		say(r, ESPY_FINDING_NO, "PTRACE_TRACEME: %s", strerror(WIFEXITED(status) ? WEXITSTATUS(status) : EPERM));
+		say(r, ESPY_FINDING_NO, "PTRACE_TRACEME: %s",
+		    strerror(WIFEXITED(status) ? WEXITSTATUS(status) : EPERM));
 		way(r, "in a container: --cap-add=SYS_PTRACE, or a seccomp profile that allows ptrace");
 		return;
 	}
@@ -344,7 +363,8 @@ static void check_vm_readv(struct espy_check_result *r)
 		say(r, ESPY_FINDING_YES, "memory of other processes can be read at once");
 	} else {
 		say(r, ESPY_FINDING_NO, "%s", strerror(errno));
-		way(r, "a kernel with CONFIG_CROSS_MEMORY_ATTACH=y, or a container profile that allows process_vm_readv");
+		way(r,
+		    "a kernel with CONFIG_CROSS_MEMORY_ATTACH=y, or a container profile that allows process_vm_readv");
 	}
 }
 

@@ -202,7 +202,11 @@ int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
 	if (a->argv0)
 		l->argv[0] = (char *)a->argv0;
 	l->command = (struct espy_command){
-		.path = l->path, .argv = l->argv, .envp = l->envp, .child_setup = child_setup, .child_ctx = l,
+		.path = l->path,
+		.argv = l->argv,
+		.envp = l->envp,
+		.child_setup = child_setup,
+		.child_ctx = l,
 	};
 	return 0;
 }

@@ -18,7 +18,9 @@ struct list_args {
 static int do_list(void *ctx, const struct espy_opt_use *use)
 {
 	static const char *const abis[ESPY_ABI_CNT] = {
-		[ESPY_ABI_X86_64] = "64", [ESPY_ABI_I386] = "32", [ESPY_ABI_X32] = "x32",
+		[ESPY_ABI_X86_64] = "64",
+		[ESPY_ABI_I386] = "32",
+		[ESPY_ABI_X32] = "x32",
 	};
 	struct list_args *a = ctx;
 
@@ -35,7 +37,12 @@ static int do_list(void *ctx, const struct espy_opt_use *use)
 }
 
 static const struct espy_opt list_opts[] = {
-	{ .name = "abi", .arg = ESPY_OPT_REQUIRED, .arg_name = "ABI", .handle = do_list, .value = 'a', .complete = "64 32 x32",
+	{ .name = "abi",
+	  .arg = ESPY_OPT_REQUIRED,
+	  .arg_name = "ABI",
+	  .handle = do_list,
+	  .value = 'a',
+	  .complete = "64 32 x32",
 	  .help = "system calls of 64 (default), 32 (i386) or x32 programs" },
 	{ .letter = 'h', .name = "help", .handle = do_list, .value = 'h', .help = "print this text and exit" },
 };
@@ -46,11 +53,12 @@ static void help(void)
 	fputs("Usage: espy list [OPTIONS] syscalls [REGEX | %CLASS]\n"
 	      "       espy list hooks\n"
 	      "List what can be asked for: number, name, decoded or raw, and classes of each system call;\n"
-	      "hooks are the values of descriptions that are shown by code.\n", stdout);
+	      "hooks are the values of descriptions that are shown by code.\n",
+	      stdout);
 	espy_opts__help(stdout, espy_list_groups, 1);
 	fputs("\nClasses:", stdout);
 	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
-		printf(" %s", espy_filter_class_name(i));
+		printf("%s%s", i % 9 ? " " : "\n  ", espy_filter_class_name(i));
 	fputc('\n', stdout);
 }
 
@@ -120,7 +128,9 @@ static int list_syscalls(const struct list_args *a, const char *which)
 
 static int list_hooks(void)
 {
-	static const struct { const char *kind, *name; } rows[] = {
+	static const struct {
+		const char *kind, *name;
+	} rows[] = {
 #define ESPY_HOOK(id, text) { "hook", text },
 #define ESPY_NOTE(id, text) { "note", text },
 #include "describe/hooks.def"

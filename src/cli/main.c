@@ -13,9 +13,12 @@ static const struct subcommand {
 	const size_t *group_cnt;
 	const char *help;
 } subcommands[] = {
-	{ "trace", espy_cmd_trace, espy_trace_groups, &espy_trace_group_cnt, "show what a program does, decoded, as it happens" },
-	{ "list", espy_cmd_list, espy_list_groups, &(const size_t){ 1 }, "list system calls, or the hooks of descriptions" },
-	{ "doctor", espy_cmd_doctor, espy_doctor_groups, &(const size_t){ 1 }, "say what this machine allows, what not, and why" },
+	{ "trace", espy_cmd_trace, espy_trace_groups, &espy_trace_group_cnt,
+	  "show what a program does, decoded, as it happens" },
+	{ "list", espy_cmd_list, espy_list_groups, &(const size_t){ 1 },
+	  "list system calls, or the hooks of descriptions" },
+	{ "doctor", espy_cmd_doctor, espy_doctor_groups, &(const size_t){ 1 },
+	  "say what this machine allows, what not, and why" },
 };
 
 struct main_args {
@@ -27,9 +30,15 @@ static int do_main(void *ctx, const struct espy_opt_use *use)
 	struct main_args *a = ctx;
 
 	switch (use->opt->value) {
-	case 'h': a->help = true; break;
-	case 'V': a->version = true; break;
-	case 'l': a->list_options = true; break;
+	case 'h':
+		a->help = true;
+		break;
+	case 'V':
+		a->version = true;
+		break;
+	case 'l':
+		a->list_options = true;
+		break;
 	}
 	return 0;
 }
@@ -77,12 +86,14 @@ static void help(void)
 {
 	fputs("Usage: espy COMMAND [OPTIONS] [ARGUMENTS]\n"
 	      "See what a Linux program does, without stopping it.\n"
-	      "\nCommands:\n", stdout);
+	      "\nCommands:\n",
+	      stdout);
 	for (size_t i = 0; i < SUBCOMMAND_CNT; i++)
 		printf("  %-14s %s\n", subcommands[i].name, subcommands[i].help);
 	espy_opts__help(stdout, espy_main_groups, 1);
 	fputs("\nTry 'espy COMMAND --help', espy(1) and espy-trace(1). Called through a link named strace, espy takes\n"
-	      "strace's command line.\n", stdout);
+	      "strace's command line.\n",
+	      stdout);
 }
 
 static int run_subcommand(const struct subcommand *c, const char *name, int argc, char **argv)
@@ -132,7 +143,9 @@ int main(int argc, char **argv)
 		char try_help[4200];
 
 		snprintf(try_help, sizeof(try_help), "%s -h", called);
-		const struct espy_cli cli = { .name = called, .opt_name = called, .try_help = try_help, .strace_mode = true };
+		const struct espy_cli cli = {
+			.name = called, .opt_name = called, .try_help = try_help, .strace_mode = true
+		};
 		return finish(called, espy_cmd_trace(&cli, argc, argv));
 	}
 	char try_help[300];

@@ -23,21 +23,33 @@ static const struct espy_opt *nth(const struct table *t, size_t i)
 	return NULL;
 }
 
+/* One message. What it quotes may be the name of a file, and that may hold anything: no control character gets through.
+ */
+static void say(const char *prefix, const char *fmt, va_list ap)
+{
+	char *text = NULL;
+
+	fflush(stdout);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	fprintf(stderr, "%s: ", prefix);
+	for (const unsigned char *p = (const unsigned char *)(text ? text : "out of memory"); *p; p++) {
+		if (*p < 0x20 || *p == 0x7f)
+			fprintf(stderr, "\\%03o", *p);
+		else
+			fputc(*p, stderr);
+	}
+	fputc('\n', stderr);
+	free(text);
+}
+
 void espy_cli__say(const struct espy_cli *cli, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	fflush(stdout);
-	fprintf(stderr, "%s: ", cli->name);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	say(cli->name, fmt, ap);
 	va_end(ap);
-}
-
-static void try_help(const struct espy_cli *cli)
-{
-	fprintf(stderr, "Try '%s' for more information.\n", cli->try_help);
 }
 
 int espy_cli__usage(const struct espy_cli *cli, const char *fmt, ...)
@@ -45,12 +57,9 @@ int espy_cli__usage(const struct espy_cli *cli, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	fflush(stdout);
-	fprintf(stderr, "%s: ", cli->opt_name);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	say(cli->opt_name, fmt, ap);
 	va_end(ap);
-	try_help(cli);
+	fprintf(stderr, "Try '%s' for more information.\n", cli->try_help);
 	return -EINVAL;
 }
 
@@ -116,9 +125,7 @@ static int unknown_long(const struct espy_cli *cli, struct table *t, const char 
 	const char *near = cli->strace_mode ? NULL : espy_cli__nearest(name, next_name, t);
 	if (!near || !near[0])
 		return espy_cli__usage(cli, "unrecognized option '--%s'", word);
-	fprintf(stderr, "%s: unrecognized option '--%s' (did you mean '--%s'?)\n", cli->opt_name, word, near);
-	try_help(cli);
-	return -EINVAL;
+	return espy_cli__usage(cli, "unrecognized option '--%s' (did you mean '--%s'?)", word, near);
 }
 
 /* By full name or by a beginning that only one option has. NULL with the message said. */
@@ -139,12 +146,13 @@ static const struct espy_opt *find_long(const struct espy_cli *cli, struct table
 			found = o;
 	}
 	if (several) {
-		fprintf(stderr, "%s: option '--%s' is ambiguous; possibilities:", cli->opt_name, word);
+		char list[1024] = "";
+		size_t used = 0;
+
 		for (size_t i = 0; (o = nth(t, i)); i++)
-			if (o->name && !strncmp(o->name, word, len))
-				fprintf(stderr, " '--%s'", o->name);
-		fputc('\n', stderr);
-		try_help(cli);
+			if (o->name && !strncmp(o->name, word, len) && used + strlen(o->name) + 6 < sizeof(list))
+				used += (size_t)sprintf(list + used, " '--%s'", o->name);
+		espy_cli__usage(cli, "option '--%s' is ambiguous; possibilities:%s", word, list);
 		return NULL;
 	}
 	if (!found)
@@ -296,7 +304,9 @@ void espy_opts__help(FILE *f, const struct espy_opt_group *groups, size_t group_
 void espy_opts__list(FILE *f, const struct espy_opt_group *groups, size_t group_cnt)
 {
 	static const char *const kinds[] = {
-		[ESPY_OPT_NONE] = "none", [ESPY_OPT_REQUIRED] = "required", [ESPY_OPT_OPTIONAL] = "optional",
+		[ESPY_OPT_NONE] = "none",
+		[ESPY_OPT_REQUIRED] = "required",
+		[ESPY_OPT_OPTIONAL] = "optional",
 	};
 
 	for (size_t g = 0; g < group_cnt; g++)

@@ -13,10 +13,10 @@
 
 /* How the command speaks: who says it, and where to read on. */
 struct espy_cli {
-	const char *name;      /* prefix of messages: the name under which the command was called */
-	const char *opt_name;  /* prefix of messages about options: "espy trace" */
-	const char *try_help;  /* "espy trace --help", "strace -h" */
-	bool strace_mode;      /* called through a link named strace */
+	const char *name;     /* prefix of messages: the name under which the command was called */
+	const char *opt_name; /* prefix of messages about options: "espy trace" */
+	const char *try_help; /* "espy trace --help", "strace -h" */
+	bool strace_mode;     /* called through a link named strace */
 };
 
 enum espy_opt_arg {
@@ -28,15 +28,16 @@ enum espy_opt_arg {
 struct espy_opt_use;
 
 struct espy_opt {
-	char letter;           /* 0: none */
-	const char *name;      /* without --; NULL: none */
+	char letter;	  /* 0: none */
+	const char *name; /* without --; NULL: none */
 	enum espy_opt_arg arg;
-	const char *arg_name;  /* in --help */
-	const char *help;      /* NULL: an alias, not listed */
+	const char *arg_name; /* in --help */
+	const char *help;     /* NULL: an alias, not listed */
 	/* 0, or -EINVAL with all said. */
 	int (*handle)(void *ctx, const struct espy_opt_use *use);
-	int value;             /* for the handler */
-	const char *complete;  /* how a shell completes the argument: "file", "dir", "pid", "user", "syscall", or the words themselves */
+	int value;	      /* for the handler */
+	const char *complete; /* how a shell completes the argument: "file", "dir", "pid", "user", "syscall", or the
+				 words themselves */
 };
 
 struct espy_opt_group {
@@ -47,8 +48,8 @@ struct espy_opt_group {
 
 struct espy_opt_use {
 	const struct espy_opt *opt;
-	const char *arg;  /* NULL: none */
-	const char *as;   /* "-s" or "--string-limit": for messages */
+	const char *arg; /* NULL: none */
+	const char *as;	 /* "-s" or "--string-limit": for messages */
 	bool by_letter;
 };
 
@@ -61,7 +62,8 @@ int espy_opts__parse(const struct espy_cli *cli, const struct espy_opt_group *gr
 
 /* The options part of --help. */
 void espy_opts__help(FILE *f, const struct espy_opt_group *groups, size_t group_cnt);
-/* One option a line, tab-separated: -s, --string-limit, none|required|optional, how to complete, help. "-" for an empty field. */
+/* One option a line, tab-separated: -s, --string-limit, none|required|optional, how to complete, help. "-" for an empty
+ * field. */
 void espy_opts__list(FILE *f, const struct espy_opt_group *groups, size_t group_cnt);
 
 /* "name: text" on stderr. */
@@ -69,7 +71,8 @@ void espy_cli__say(const struct espy_cli *cli, const char *fmt, ...) __attribute
 /* The same about the command line, and where to read on; returns -EINVAL. */
 int espy_cli__usage(const struct espy_cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The word of list nearest to what was typed, NULL if none is near. next() is called with 0, 1, ... until it returns NULL. */
+/* The word of list nearest to what was typed, NULL if none is near. next() is called with 0, 1, ... until it returns
+ * NULL. */
 const char *espy_cli__nearest(const char *typed, const char *(*next)(void *ctx, size_t i), void *ctx);
 
 #endif

@@ -21,8 +21,10 @@ static void help(const struct espy_cli *cli)
 	       "Show the system calls and signals of a program, decoded, without stopping it.\n",
 	       name, name, name);
 	espy_opts__help(stdout, espy_trace_groups, espy_trace_group_cnt);
-	fputs("\nExit status: that of PROG; if a signal killed PROG the same signal kills the tracer; 0 after -p, --cgroup and\n"
-	      "--all; 1 if tracing could not begin or the output could not be written.\n", stdout);
+	fputs("\nExit status: that of PROG; if a signal killed PROG the same signal kills the tracer; 0 after -p, "
+	      "--cgroup and\n"
+	      "--all; 1 if tracing could not begin or the output could not be written.\n",
+	      stdout);
 }
 
 /* As the command has ended, so does this process: a shell sees no difference. */
@@ -88,6 +90,9 @@ static int run(struct espy_trace_args *a)
 	espy_session__close(s);
 	if (launched && !go)
 		pass_on(&launch, espy_signals__caught());
+	/* strace dies of what ended it, also after -p; espy has then done what it was asked for. */
+	if (a->cli->strace_mode && !killed_by)
+		killed_by = espy_signals__caught();
 out:
 	if (launched)
 		espy_launch__free(&launch);

@@ -28,11 +28,11 @@ struct espy_trace_args {
 	bool long_time, long_hex, long_fds, long_quiet, long_daemon, long_pids;
 	bool comm_letter;
 	bool output_separately;
-	unsigned daemonize;      /* 1-3 */
+	unsigned daemonize;	 /* 1-3 */
 	const char *status_word; /* -z or -Z, as typed last */
 	bool status_twice;
 	bool help, version;
-	char *const *command;    /* PROG [ARGS] */
+	char *const *command; /* PROG [ARGS] */
 };
 
 extern const struct espy_opt_group espy_trace_groups[];
@@ -44,8 +44,16 @@ int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
 int espy_trace_args__check(struct espy_trace_args *a);
 void espy_trace_args__free(struct espy_trace_args *a);
 
-/* One -e expression that selects nothing (status=, quiet=, decode-fds=, decode-pids=): 1 taken, 0 not one of these, -EINVAL said. */
-int espy_trace_qualifier(struct espy_trace_args *a, const char *expr);
+/* One -e expression, or what a long option of the same name says. 0 or -EINVAL, said. */
+int espy_trace_expr(struct espy_trace_args *a, const char *expr);
+/* A set of words given as `name`; *out as the values of the table joined. 0 or -EINVAL, said. */
+struct espy_word;
+int espy_trace_set(struct espy_trace_args *a, const char *name, const struct espy_word *table, const char *arg,
+		   unsigned *out);
+int espy_trace_decode_fds(struct espy_trace_args *a, const char *arg);
+int espy_trace_decode_pids(struct espy_trace_args *a, const char *arg);
+/* An option of strace that is known and not served; -EINVAL. */
+int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char *hint);
 
 int espy_words__add(struct espy_words *w, const char *s);
 

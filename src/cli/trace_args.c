@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "describe/builtin.h"
 
 int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
@@ -17,7 +18,8 @@ int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
 		int err = espy_image__open(&a->images[abi], data, size, NULL);
 
 		if (err) {
-			espy_cli__say(cli, "the built-in descriptions are damaged (%s): install espy again", strerror(-err));
+			espy_cli__say(cli, "the built-in descriptions are damaged (%s): install espy again",
+				      strerror(-err));
 			return err;
 		}
 		a->image_ptrs[abi] = &a->images[abi];
@@ -78,8 +80,9 @@ static int check_letters(struct espy_trace_args *a)
 	if (a->y_cnt)
 		o->fds = a->y_cnt > 1 ? ESPY_FD_ALL : ESPY_FD_PATH;
 	if (a->q_cnt)
-		o->quiet |= a->q_cnt > 2 ? ESPY_QUIET_ALL :
-			    ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY | (a->q_cnt > 1 ? ESPY_QUIET_EXIT : 0);
+		o->quiet |= a->q_cnt > 2
+				    ? ESPY_QUIET_ALL
+				    : ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY | (a->q_cnt > 1 ? ESPY_QUIET_EXIT : 0);
 	if (a->D_cnt)
 		a->daemonize = a->D_cnt;
 	a->output_separately |= a->f_cnt > 1;
@@ -92,15 +95,23 @@ static int check_targets(struct espy_trace_args *a)
 	const char *wide = o->all ? "--all" : o->cgroup ? "--cgroup" : NULL;
 
 	if (!a->command[0] && !a->pid_cnt && !wide)
-		return espy_cli__usage(a->cli, a->daemonize ? "PROG [ARGS] must be specified with -D/--daemonize" :
-				       a->cli->strace_mode ? "must have PROG [ARGS] or -p PID" :
-				       "must have PROG [ARGS], -p PID, --cgroup PATH or --all");
+		return espy_cli__usage(a->cli, a->daemonize ? "PROG [ARGS] must be specified with -D/--daemonize"
+					       : a->cli->strace_mode
+						       ? "must have PROG [ARGS] or -p PID"
+						       : "must have PROG [ARGS], -p PID, --cgroup PATH or --all");
 	if (!a->command[0] && a->daemonize)
 		return espy_cli__usage(a->cli, "PROG [ARGS] must be specified with -D/--daemonize");
 	if (wide && (a->command[0] || a->pid_cnt))
-		return espy_cli__usage(a->cli, "%s and %s are mutually exclusive", wide, a->command[0] ? "PROG [ARGS]" : "-p/--attach");
+		return espy_cli__usage(a->cli, "%s and %s are mutually exclusive", wide,
+				       a->command[0] ? "PROG [ARGS]" : "-p/--attach");
 	if (o->all && o->cgroup)
 		return espy_cli__usage(a->cli, "--all and --cgroup are mutually exclusive");
+	for (size_t i = 0; i < a->pid_cnt; i++)
+		if (a->pids[i] == getpid()) {
+			espy_cli__say(a->cli, "-p %d: this is the tracer itself, which cannot watch itself",
+				      (int)a->pids[i]);
+			return -EINVAL;
+		}
 	if (o->kill_on_exit && a->pid_cnt)
 		return espy_cli__usage(a->cli, "--kill-on-exit and -p/--attach are mutually exclusive options");
 	if (a->daemonize && a->pid_cnt)
@@ -112,7 +123,10 @@ static int check_targets(struct espy_trace_args *a)
 static void warn_no_lines(const struct espy_trace_args *a)
 {
 	const struct espy_session_opts *o = &a->o;
-	const struct { bool given; const char *what; } rows[] = {
+	const struct {
+		bool given;
+		const char *what;
+	} rows[] = {
 		{ o->show_ip, "-i/--instruction-pointer" },
 		{ o->show_nr, "-n/--syscall-number" },
 		{ o->relative_time, "-r/--relative-timestamps" },
@@ -155,7 +169,8 @@ static int check_output(struct espy_trace_args *a)
 	bool piped = o->output && (o->output[0] == '|' || o->output[0] == '!');
 
 	if (o->output && !o->output[piped])
-		return espy_cli__usage(a->cli, piped ? "-o '%s': a command is missing" : "-o: '%s' names no file", o->output);
+		return espy_cli__usage(a->cli, piped ? "-o '%s': a command is missing" : "-o: '%s' names no file",
+				       o->output);
 	if (piped && a->output_separately)
 		return espy_cli__usage(a->cli, "piping the output and -ff/--output-separately are mutually exclusive");
 	if (!o->output && o->append)
@@ -220,7 +235,8 @@ int espy_trace_args__check(struct espy_trace_args *a)
 		return err;
 	check_seccomp(a);
 	if (a->status_twice)
-		espy_cli__say(a->cli, "Only the last of -z/--successful-only/-Z/--failed-only options will take effect. "
+		espy_cli__say(a->cli,
+			      "Only the last of -z/--successful-only/-Z/--failed-only options will take effect. "
 			      "See status qualifier for more complex filters.");
 	if (!o->interruptible)
 		o->interruptible = o->output && a->command[0] && !a->daemonize ? 3 : 2;

@@ -106,6 +106,12 @@ void espy_summary__call(struct espy_summary_table *t, const struct espy_call_vie
 	merge(&r->c, &c);
 }
 
+/* exit and exit_group: a source may count them, but they have no result and no duration. */
+static bool never_returns(const struct espy_image *img, uint32_t nr)
+{
+	return nr < img->syscall_cnt && img->plans[img->call_plans[nr].plan].flags & ESPY_PLAN_NO_RETURN;
+}
+
 void espy_summary__source_counts(struct espy_summary_table *t, const struct espy_image *img,
 				 const struct espy_source_ops *ops, struct espy_source *src)
 {
@@ -116,7 +122,7 @@ void espy_summary__source_counts(struct espy_summary_table *t, const struct espy
 	counts = calloc(ESPY_MAX_SYSCALLS, sizeof(*counts));
 	if (counts && !ops->counts(src, (enum espy_abi)img->abi, counts, ESPY_MAX_SYSCALLS)) {
 		for (uint32_t nr = 0; nr < ESPY_MAX_SYSCALLS; nr++) {
-			struct row *r = counts[nr].calls ? find_row(t, img, nr) : NULL;
+			struct row *r = counts[nr].calls && !never_returns(img, nr) ? find_row(t, img, nr) : NULL;
 
 			if (r)
 				merge(&r->c, &counts[nr]);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* -e EXPR and the long options that say the same: sets of words, and what is left to the filter. */
+#include "cli/trace.h"
+#include "cli/trace_values.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+int espy_trace_set(struct espy_trace_args *a, const char *name, const struct espy_word *table, const char *arg,
+		   unsigned *out)
+{
+	char bad[128];
+
+	if (espy_word__set(table, arg, out, bad, sizeof(bad))) {
+		espy_cli__say(a->cli, "invalid %s '%s'", name, bad);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char *hint)
+{
+	espy_cli__say(a->cli, "%s: this version of espy %s", what, hint);
+	return -EINVAL;
+}
+
+int espy_trace_decode_fds(struct espy_trace_args *a, const char *arg)
+{
+	unsigned bits;
+
+	if (espy_trace_set(a, "decode-fds", espy_words_fds, arg, &bits))
+		return -EINVAL;
+	a->o.fds = bits & ESPY_FDS_MORE ? ESPY_FD_ALL : bits ? ESPY_FD_PATH : ESPY_FD_NONE;
+	return 0;
+}
+
+int espy_trace_decode_pids(struct espy_trace_args *a, const char *arg)
+{
+	unsigned bits;
+
+	if (espy_trace_set(a, "decode-pids", espy_words_pids, arg, &bits))
+		return -EINVAL;
+	/* "all" means what there is; pidns by name is a wish that is not fulfilled. */
+	if (strstr(arg, "pidns") && arg[0] != '!')
+		return espy_trace_not_here(a, "decode-pids=pidns",
+					   "shows process numbers of its own pid namespace only");
+	a->o.pid_comm = bits & ESPY_PIDS_COMM;
+	return 0;
+}
+
+enum what { STATUS, QUIET, DECODE_FDS, DECODE_PIDS, REFUSED };
+
+static const struct {
+	const char *name;
+	enum what what;
+	const char *hint;
+} qualifiers[] = {
+	{ "status", STATUS },
+	{ "quiet", QUIET },
+	{ "silent", QUIET },
+	{ "silence", QUIET },
+	{ "q", QUIET },
+	{ "decode-fds", DECODE_FDS },
+	{ "decode-fd", DECODE_FDS },
+	{ "decode-pids", DECODE_PIDS },
+	{ "decode-pid", DECODE_PIDS },
+	{ "inject", REFUSED, "watches only; it cannot change system calls (inject, fault)" },
+	{ "fault", REFUSED, "watches only; it cannot change system calls (inject, fault)" },
+	{ "kvm", REFUSED, "does not decode struct kvm_run" },
+	{ "namespace", REFUSED, "does not show namespaces that were entered" },
+	{ "secontext", REFUSED, "does not show security contexts" },
+};
+
+/* Expressions that select no calls, signals or descriptors: 1 taken, 0 not one of these, -EINVAL said. */
+static int qualifier(struct espy_trace_args *a, const char *expr)
+{
+	size_t len = strcspn(expr, "="), i = 0;
+	const char *arg = expr + len + 1;
+	int err = 0;
+
+	while (i < COUNT(qualifiers) && (strlen(qualifiers[i].name) != len || strncmp(qualifiers[i].name, expr, len)))
+		i++;
+	if (i == COUNT(qualifiers) || !expr[len])
+		return 0;
+	switch (qualifiers[i].what) {
+	case STATUS:
+		err = espy_trace_set(a, "status", espy_words_status, arg, &a->o.status);
+		break;
+	case QUIET:
+		err = espy_trace_set(a, "quiet", espy_words_quiet, arg, &a->o.quiet);
+		break;
+	case DECODE_FDS:
+		err = espy_trace_decode_fds(a, arg);
+		break;
+	case DECODE_PIDS:
+		err = espy_trace_decode_pids(a, arg);
+		break;
+	case REFUSED:
+		err = espy_trace_not_here(a, expr, qualifiers[i].hint);
+		break;
+	}
+	return err ? err : 1;
+}
+
+int espy_trace_expr(struct espy_trace_args *a, const char *expr)
+{
+	char err[256];
+	int taken = qualifier(a, expr);
+
+	if (taken)
+		return taken < 0 ? taken : 0;
+	if (espy_filter__parse(&a->filter, a->image_ptrs, expr, err, sizeof(err))) {
+		espy_cli__say(a->cli, "%s", err);
+		return -EINVAL;
+	}
+	return 0;
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What each option of `espy trace` does to struct espy_trace_args. */
+#include "cli/trace_handlers.h"
+#include "cli/trace_values.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+int espy_words__add(struct espy_words *w, const char *s)
+{
+	const char **v = realloc(w->v, (w->cnt + 1) * sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	w->v = v;
+	v[w->cnt++] = s;
+	return 0;
+}
+
+static int bad_arg(const struct espy_trace_args *a, const struct espy_opt_use *use)
+{
+	return espy_cli__usage(a->cli, "invalid %s argument: '%s'", use->as, use->arg);
+}
+
+static int number(struct espy_trace_args *a, const struct espy_opt_use *use, unsigned long min, unsigned long max,
+		  unsigned *out)
+{
+	unsigned long n;
+
+	if (!espy_value__number(use->arg, max, &n) || n < min)
+		return bad_arg(a, use);
+	*out = (unsigned)n;
+	return 0;
+}
+
+static int word(struct espy_trace_args *a, const struct espy_opt_use *use, const struct espy_word *table, int *out)
+{
+	return espy_word__find(table, use->arg, strlen(use->arg), out) ? 0 : bad_arg(a, use);
+}
+
+int espy_do_expr(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_trace_expr(ctx, use->arg);
+}
+
+/* --trace=SET is -e trace=SET, and so on; a long name is the qualifier's name. */
+int espy_do_qualifier(void *ctx, const struct espy_opt_use *use)
+{
+	char *expr = malloc(strlen(use->opt->name) + strlen(use->arg) + 2);
+	int err;
+
+	if (!expr)
+		return -ENOMEM;
+	sprintf(expr, "%s=%s", use->opt->name, use->arg);
+	err = espy_trace_expr(ctx, expr);
+	free(expr);
+	return err;
+}
+
+int espy_do_successful(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	a->status_twice |= a->status_word != NULL;
+	a->status_word = use->as;
+	a->o.status = (unsigned)use->opt->value;
+	return 0;
+}
+
+int espy_do_flag(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	struct espy_session_opts *o = &a->o;
+
+	switch ((enum espy_trace_flag)use->opt->value) {
+	case F_OLD_FORK:
+		espy_cli__say(a->cli, "option -F is deprecated, please use -f/--follow-forks instead");
+		o->follow = 1;
+		break;
+	case F_FORK:
+		a->f_cnt += use->by_letter;
+		o->follow = 1;
+		break;
+	case F_SEPARATELY:
+		a->output_separately = true;
+		break;
+	case F_APPEND:
+		o->append = true;
+		break;
+	case F_VERBOSE:
+		return espy_trace_expr(a, "abbrev=none");
+	case F_IP:
+		o->show_ip = true;
+		break;
+	case F_NR:
+		o->show_nr = true;
+		break;
+	case F_COMM:
+		a->comm_letter = o->pid_comm = true;
+		break;
+	case F_ARG_NAMES:
+		o->text.arg_names = true;
+		break;
+	case F_ALWAYS_PID:
+		o->always_pid = true;
+		break;
+	case F_SECCOMP:
+		o->seccomp = true;
+		break;
+	case F_KILL:
+		o->kill_on_exit = true;
+		break;
+	case F_COUNT:
+	case F_COUNT_TOO: {
+		enum espy_summary want = use->opt->value == F_COUNT ? ESPY_SUMMARY_ONLY : ESPY_SUMMARY_TOO;
+
+		if (o->summary != ESPY_SUMMARY_NONE && o->summary != want)
+			return espy_cli__usage(a->cli, "-c/--summary-only and -C/--summary are mutually exclusive");
+		o->summary = want;
+		break;
+	}
+	case F_WALL:
+		o->wall_clock = true;
+		break;
+	case F_ALL:
+		o->all = true;
+		break;
+	case F_STATS:
+		o->stats = true;
+		break;
+	case F_HELP:
+		a->help = true;
+		break;
+	case F_VERSION:
+		a->version = true;
+		break;
+	}
+	return 0;
+}
+
+/* Letters that count. */
+static int do_letter(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	switch (use->opt->letter) {
+	case 't':
+		a->t_cnt++;
+		break;
+	case 'x':
+		a->x_cnt++;
+		break;
+	case 'y':
+		a->y_cnt++;
+		break;
+	case 'q':
+		a->q_cnt++;
+		break;
+	case 'D':
+		a->D_cnt++;
+		break;
+	}
+	return 0;
+}
+
+int espy_do_time(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	const char *s = use->arg ? use->arg : "time";
+
+	if (use->by_letter)
+		return do_letter(ctx, use);
+	a->long_time = true;
+	a->o.time = ESPY_TIME_OF_DAY;
+	while (*s) {
+		size_t len = strcspn(s, ",");
+		const char *w = s, *colon = memchr(s, ':', len);
+		size_t key = colon ? (size_t)(colon - s) + 1 : 0;
+		bool format = !key || !strncmp(s, "format:", key), precision = !key || !strncmp(s, "precision:", key);
+		int value;
+
+		w += key;
+		if (format && espy_word__find(espy_words_time, w, len - key, &value))
+			a->o.time = (enum espy_time_style)value;
+		else if (precision && espy_word__find(espy_words_precision, w, len - key, &value))
+			a->o.time_precision = (unsigned)value;
+		else
+			return bad_arg(a, use);
+		s += len + (s[len] == ',');
+	}
+	return 0;
+}
+
+int espy_do_relative(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int digits = 6;
+
+	if (use->arg && word(a, use, espy_words_precision, &digits))
+		return -EINVAL;
+	a->o.relative_time = true;
+	a->o.relative_precision = (unsigned)digits;
+	return 0;
+}
+
+int espy_do_call_time(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int digits = 6;
+
+	if (use->arg && word(a, use, espy_words_precision, &digits))
+		return -EINVAL;
+	a->o.call_time = true;
+	a->o.call_time_precision = (unsigned)digits;
+	return 0;
+}
+
+int espy_do_hex(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int value = ESPY_HEX_ALL;
+
+	if (use->by_letter)
+		return do_letter(ctx, use);
+	if (use->arg && word(a, use, espy_words_hex, &value))
+		return -EINVAL;
+	a->long_hex = true;
+	a->o.text.hex = (enum espy_hex)value;
+	return 0;
+}
+
+int espy_do_fds(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	if (use->by_letter)
+		return do_letter(ctx, use);
+	a->long_fds = true;
+	return espy_trace_decode_fds(a, use->arg ? use->arg : "path");
+}
+
+int espy_do_pids(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	a->long_pids = true;
+	return espy_trace_decode_pids(a, use->arg);
+}
+
+int espy_do_quiet(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	if (use->by_letter)
+		return do_letter(ctx, use);
+	a->long_quiet = true;
+	return espy_trace_set(a, "quiet", espy_words_quiet, use->arg ? use->arg : "attach,personality", &a->o.quiet);
+}
+
+int espy_do_daemonize(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int how = 1;
+
+	if (use->by_letter)
+		return do_letter(ctx, use);
+	if (use->arg && word(a, use, espy_words_daemonize, &how))
+		return -EINVAL;
+	a->long_daemon = true;
+	a->daemonize = (unsigned)how;
+	return 0;
+}
+
+int espy_do_xlat(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int value;
+
+	if (word(a, use, espy_words_xlat, &value))
+		return -EINVAL;
+	a->o.text.xlat = (enum espy_xlat)value;
+	return 0;
+}
+
+int espy_do_source(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int value;
+
+	if (word(a, use, espy_words_source, &value))
+		return -EINVAL;
+	a->o.source = (enum espy_source_choice)value;
+	return 0;
+}
+
+int espy_do_interruptible(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int value;
+
+	if (word(a, use, espy_words_interruptible, &value))
+		return -EINVAL;
+	a->o.interruptible = (unsigned)value;
+	return 0;
+}
+
+int espy_do_color(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int always = 1;
+
+	if (use->arg && word(a, use, espy_words_color, &always))
+		return -EINVAL;
+	return always && use->arg ? espy_trace_not_here(a, "--color=always", "writes no colours") : 0;
+}
+
+int espy_do_string_limit(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	return number(a, use, 0, INT_MAX, &a->o.text.str_limit);
+}
+
+int espy_do_columns(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	return number(a, use, 0, INT_MAX, &a->o.text.column);
+}
+
+int espy_do_limit(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	return number(a, use, 1, UINT_MAX, &a->o.syscall_limit);
+}
+
+int espy_do_hang(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	return number(a, use, 0, INT_MAX, &a->o.hang_ms);
+}
+
+int espy_do_buffer(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	if (!espy_value__bytes(use->arg, &a->o.ring_bytes) || !a->o.ring_bytes)
+		return bad_arg(a, use);
+	return 0;
+}
+
+int espy_do_overhead(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	if (!espy_value__microseconds(use->arg, &a->o.overhead_us))
+		return bad_arg(a, use);
+	a->o.have_overhead = true;
+	return 0;
+}
+
+int espy_do_sort(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int value;
+
+	a->o.sort_given = true;
+	a->o.sort_none = !strcmp(use->arg, "none") || !strcmp(use->arg, "nothing");
+	if (a->o.sort_none)
+		return 0;
+	if (!espy_word__find(espy_words_column, use->arg, strlen(use->arg), &value))
+		return espy_cli__usage(a->cli, "invalid sortby: '%s'", use->arg);
+	a->o.sort_by = value == ESPY_COL_TIME_PERCENT ? ESPY_COL_TOTAL_TIME : (enum espy_summary_col)value;
+	return 0;
+}
+
+int espy_do_summary_columns(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	unsigned seen = 0;
+
+	a->o.column_cnt = 0;
+	for (const char *s = use->arg;;) {
+		size_t len = strcspn(s, ",");
+		int value;
+
+		if (!espy_word__find(espy_words_column, s, len, &value))
+			return espy_cli__usage(a->cli, "unknown column name: '%.*s'", (int)len, s);
+		if (seen & 1u << value)
+			return espy_cli__usage(a->cli,
+					       "call summary column has been provided more than once: '%.*s'"
+					       " (-U option residual: '%s')",
+					       (int)len, s, s);
+		seen |= 1u << value;
+		a->o.columns[a->o.column_cnt++] = (enum espy_summary_col)value;
+		if (!s[len])
+			break;
+		s += len + 1;
+	}
+	/* Numbers without the call they belong to say nothing. */
+	if (!(seen & 1u << ESPY_COL_NAME))
+		a->o.columns[a->o.column_cnt++] = ESPY_COL_NAME;
+	return 0;
+}
+
+int espy_do_pid(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	char bad[64];
+	int err = espy_value__pids(use->arg, &a->pids, &a->pid_cnt, bad, sizeof(bad));
+
+	if (err == -EINVAL)
+		espy_cli__say(a->cli, "Invalid process id: '%s'", bad);
+	return err;
+}
+
+int espy_do_detach_on(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	if (strcmp(use->arg, "execve")) {
+		espy_cli__say(a->cli, "Syscall '%s' for -b isn't supported", use->arg);
+		return -EINVAL;
+	}
+	a->o.detach_on_execve = true;
+	return 0;
+}
+
+int espy_do_output(void *ctx, const struct espy_opt_use *use)
+{
+	((struct espy_trace_args *)ctx)->o.output = use->arg;
+	return 0;
+}
+
+int espy_do_cgroup(void *ctx, const struct espy_opt_use *use)
+{
+	((struct espy_trace_args *)ctx)->o.cgroup = use->arg;
+	return 0;
+}
+
+int espy_do_user(void *ctx, const struct espy_opt_use *use)
+{
+	((struct espy_trace_args *)ctx)->user = use->arg;
+	return 0;
+}
+
+int espy_do_argv0(void *ctx, const struct espy_opt_use *use)
+{
+	((struct espy_trace_args *)ctx)->argv0 = use->arg;
+	return 0;
+}
+
+int espy_do_env(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_words__add(&((struct espy_trace_args *)ctx)->env_edits, use->arg);
+}
+
+int espy_do_describe(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_words__add(&((struct espy_trace_args *)ctx)->describe, use->arg);
+}
+
+int espy_do_path(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_words__add(&((struct espy_trace_args *)ctx)->paths, use->arg);
+}
+
+int espy_do_stack(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_trace_not_here(ctx, use->as, "does not unwind stacks");
+}
+
+int espy_do_secontext(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_trace_not_here(ctx, use->as, "does not show security contexts");
+}
+
+int espy_do_pidns(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_trace_not_here(ctx, use->as, "shows process numbers of its own pid namespace only");
+}
+
+int espy_do_tips(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_trace_not_here(ctx, use->as, "has no tips to give; its manual page has examples");
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The handlers that the table of options names; ctx is struct espy_trace_args. 0, -ENOMEM, or -EINVAL with all said. */
+#ifndef ESPY_CLI_TRACE_HANDLERS_H
+#define ESPY_CLI_TRACE_HANDLERS_H
+
+#include "cli/trace.h"
+
+/* What espy_do_flag() sets. */
+enum espy_trace_flag {
+	F_FORK,
+	F_SEPARATELY,
+	F_APPEND,
+	F_VERBOSE,
+	F_IP,
+	F_NR,
+	F_COMM,
+	F_ARG_NAMES,
+	F_ALWAYS_PID,
+	F_SECCOMP,
+	F_KILL,
+	F_COUNT,
+	F_COUNT_TOO,
+	F_WALL,
+	F_ALL,
+	F_STATS,
+	F_HELP,
+	F_VERSION,
+	F_OLD_FORK,
+};
+
+int espy_do_expr(void *ctx, const struct espy_opt_use *use);
+int espy_do_qualifier(void *ctx, const struct espy_opt_use *use);
+int espy_do_successful(void *ctx, const struct espy_opt_use *use);
+int espy_do_flag(void *ctx, const struct espy_opt_use *use);
+int espy_do_time(void *ctx, const struct espy_opt_use *use);
+int espy_do_relative(void *ctx, const struct espy_opt_use *use);
+int espy_do_call_time(void *ctx, const struct espy_opt_use *use);
+int espy_do_hex(void *ctx, const struct espy_opt_use *use);
+int espy_do_fds(void *ctx, const struct espy_opt_use *use);
+int espy_do_pids(void *ctx, const struct espy_opt_use *use);
+int espy_do_quiet(void *ctx, const struct espy_opt_use *use);
+int espy_do_daemonize(void *ctx, const struct espy_opt_use *use);
+int espy_do_xlat(void *ctx, const struct espy_opt_use *use);
+int espy_do_source(void *ctx, const struct espy_opt_use *use);
+int espy_do_interruptible(void *ctx, const struct espy_opt_use *use);
+int espy_do_color(void *ctx, const struct espy_opt_use *use);
+int espy_do_string_limit(void *ctx, const struct espy_opt_use *use);
+int espy_do_columns(void *ctx, const struct espy_opt_use *use);
+int espy_do_limit(void *ctx, const struct espy_opt_use *use);
+int espy_do_hang(void *ctx, const struct espy_opt_use *use);
+int espy_do_buffer(void *ctx, const struct espy_opt_use *use);
+int espy_do_overhead(void *ctx, const struct espy_opt_use *use);
+int espy_do_sort(void *ctx, const struct espy_opt_use *use);
+int espy_do_summary_columns(void *ctx, const struct espy_opt_use *use);
+int espy_do_pid(void *ctx, const struct espy_opt_use *use);
+int espy_do_detach_on(void *ctx, const struct espy_opt_use *use);
+int espy_do_output(void *ctx, const struct espy_opt_use *use);
+int espy_do_cgroup(void *ctx, const struct espy_opt_use *use);
+int espy_do_user(void *ctx, const struct espy_opt_use *use);
+int espy_do_argv0(void *ctx, const struct espy_opt_use *use);
+int espy_do_env(void *ctx, const struct espy_opt_use *use);
+int espy_do_describe(void *ctx, const struct espy_opt_use *use);
+int espy_do_path(void *ctx, const struct espy_opt_use *use);
+int espy_do_stack(void *ctx, const struct espy_opt_use *use);
+int espy_do_secontext(void *ctx, const struct espy_opt_use *use);
+int espy_do_pidns(void *ctx, const struct espy_opt_use *use);
+int espy_do_tips(void *ctx, const struct espy_opt_use *use);
+
+#endif
