@@ -154,6 +154,7 @@ static int open_source(struct espy_session *s)
 		.ring_bytes = o->ring_bytes,
 		.hang_ms = o->hang_ms,
 		.interruptible = o->interruptible,
+		.kill_on_exit = o->kill_on_exit,
 	};
 	s->counted_by_source = counts;
 	err = s->src_ops->open(&s->src, &so);
