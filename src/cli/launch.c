@@ -178,7 +178,10 @@ int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
 	l->path = find_file(name, &st);
 	if (!l->path) {
 		err = -errno;
-		espy_cli__say(a->cli, "Can't stat '%s': %s", name, strerror(errno));
+		if (err == -ENOENT && !strchr(name, '/'))
+			espy_cli__say(a->cli, "Cannot find executable '%s'", name);
+		else
+			espy_cli__say(a->cli, "Can't stat '%s': %s", name, strerror(-err));
 		return err;
 	}
 	while (a->command[argc])

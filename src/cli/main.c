@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The command `espy`: finds the sub-command. A link named strace is `espy trace` with strace's command line. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cli/commands.h"
@@ -132,6 +133,17 @@ static int finish(const char *name, int status)
 	return status;
 }
 
+/*
+ * A descriptor 0, 1 or 2 that is closed would be given to the next file that is opened, and messages would go into
+ * it. The command finds it closed, as it was.
+ */
+static void hold_standard_fds(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	const char *called = argc && argv[0][0] ? argv[0] : "espy";
@@ -139,6 +151,7 @@ int main(int argc, char **argv)
 	struct main_args a = { 0 };
 	int first;
 
+	hold_standard_fds();
 	if (!strcmp(base, "strace")) {
 		char try_help[4200];
 

@@ -127,6 +127,8 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 		return;
 	if (v->call == ESPY_NONE)
 		s->undescribed++;
+	if (s->o.syscall_limit && s->printed >= s->o.syscall_limit)
+		return; /* what was on its way when the limit was reached */
 	bool shown = (wants_status(s, v) && wants_object(s, v)) || task->enter_shown;
 
 	if (shown && s->summary)
@@ -138,7 +140,7 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 			espy_dump__call(&sink->buf, s->o.filter, v);
 			espy_sink__whole_lines(sink);
 		}
-		if (s->o.syscall_limit && ++s->printed == s->o.syscall_limit) {
+		if (++s->printed == s->o.syscall_limit) {
 			espy_session__say(s, "System call limit has been reached, detaching tracees");
 			s->stopping = 1;
 		}
@@ -151,8 +153,11 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 
 static void on_fork(struct espy_session *s, const struct espy_rec_fork *f)
 {
-	struct espy_task *child = espy_tasks__get(&s->tasks, f->child_tid, f->child_tgid);
+	struct espy_task *child = espy_tasks__find(&s->tasks, f->child_tid);
 
+	if (child && child->detached)
+		espy_tasks__remove(&s->tasks, child); /* its number has come round again */
+	child = espy_tasks__get(&s->tasks, f->child_tid, f->child_tgid);
 	if (!child)
 		return;
 	if (f->child_tgid != f->rec.tgid)
@@ -162,8 +167,17 @@ static void on_fork(struct espy_session *s, const struct espy_rec_fork *f)
 	child->announced = true;
 }
 
+void espy_session__drop_task(struct espy_session *s, struct espy_task *task)
+{
+	close_sink(s, task);
+	espy_tasks__detach(&s->tasks, task);
+}
+
 static void on_exec(struct espy_session *s, struct espy_task *task, const struct espy_rec_exec *x)
 {
+	if (s->o.detach_on_execve && (s->command_execed || x->rec.tgid != (uint32_t)s->command_pid))
+		s->detach_tid = x->rec.tid;
+	s->command_execed = true;
 	espy_resolve__forget(&s->resolve, x->rec.tgid);
 	if (!x->old_tid || x->old_tid == x->rec.tid)
 		return;
@@ -213,9 +227,9 @@ static void on_task_exit(struct espy_session *s, struct espy_task *task, const s
 				espy_lines__task_exit(&s->lines, sink, task, x);
 		}
 	}
-	close_sink(s, task);
 	if (x->group_dead)
 		espy_resolve__forget(&s->resolve, x->rec.tgid);
+	close_sink(s, task);
 	espy_tasks__remove(&s->tasks, task);
 }
 
@@ -226,6 +240,11 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 
 	if (!task && rec->type != ESPY_REC_LOST)
 		return 0;
+	if (task && task->detached) {
+		if (rec->type == ESPY_REC_TASK_EXIT)
+			espy_tasks__remove(&s->tasks, task);
+		return 0;
+	}
 	switch (rec->type) {
 	case ESPY_REC_ENTER:
 		on_enter(s, task, rec);
@@ -262,5 +281,5 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 	}
 	if (s->sink.error && !s->write_error)
 		s->write_error = s->sink.error;
-	return s->write_error || s->stopping;
+	return s->write_error || s->stopping || s->detach_tid;
 }

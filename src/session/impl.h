@@ -32,6 +32,8 @@ struct espy_session {
 	struct espy_call_view view; /* large; one at a time */
 	pid_t command_pid;
 	uint64_t printed;          /* calls, for --syscall-limit */
+	uint32_t detach_tid;       /* to be let go of after this poll; 0: none */
+	bool command_execed;       /* the command's own first execve is behind us */
 	uint64_t undescribed;      /* calls shown raw */
 	uint64_t open_since_ns;    /* when the open line was begun */
 	int write_error;           /* first one, positive errno */
@@ -41,6 +43,8 @@ struct espy_session {
 
 /* One record from the source: state first, then lines. 0, or non-zero to end the poll early. */
 int espy_session__record(void *session, const struct espy_rec *rec);
+/* It is let go of: its file is closed, nothing of it is shown any more. */
+void espy_session__drop_task(struct espy_session *s, struct espy_task *task);
 /* A message on stderr, prefixed by the name of the command. */
 void espy_session__say(struct espy_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Tasks of a process that runs already become known (and announced). Returns how many. */

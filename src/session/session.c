@@ -114,6 +114,15 @@ static const char *needs_stopping_source(const struct espy_session_opts *o)
 	return NULL;
 }
 
+/* -w, or a column of wall clock time. Without them a source that counts gives the time on the CPU, as strace -c does. */
+static bool shows_wall_clock(const struct espy_session_opts *o)
+{
+	for (unsigned i = 0; i < o->column_cnt; i++)
+		if (o->columns[i] >= ESPY_COL_WALL_TOTAL)
+			return true;
+	return o->wall_clock;
+}
+
 static int open_source(struct espy_session *s)
 {
 	const struct espy_session_opts *o = &s->o;
@@ -144,7 +153,8 @@ static int open_source(struct espy_session *s)
 		.follow = o->follow > 0,
 		.need_time = o->time != ESPY_TIME_NONE || o->relative_time || o->call_time ||
 			     (o->summary != ESPY_SUMMARY_NONE && !counts),
-		.need_enter_ns = o->time != ESPY_TIME_NONE || o->relative_time || o->call_time || o->summary != ESPY_SUMMARY_NONE,
+		.need_enter_ns = o->time != ESPY_TIME_NONE || o->relative_time || o->call_time ||
+				 (o->summary != ESPY_SUMMARY_NONE && (!counts || shows_wall_clock(o))),
 		.need_ip = o->show_ip,
 		.need_signals = true,
 		.count_only = counts,
@@ -381,6 +391,23 @@ static void detach_all(struct espy_session *s)
 			espy_session__say(s, "Process %d detached", s->o.pids[i]);
 }
 
+/* --detach-on=execve: the task has a new image and goes on without us. */
+static void detach_one(struct espy_session *s)
+{
+	struct espy_task *task = espy_tasks__find(&s->tasks, s->detach_tid);
+
+	s->src_ops->remove_target(s->src, (pid_t)s->detach_tid);
+	s->detach_tid = 0;
+	if (!task)
+		return;
+	struct espy_sink *sink = s->per_task_sinks ? task->sink : &s->sink;
+	if (sink)
+		espy_lines__detached(sink, task);
+	if (!(s->o.quiet & ESPY_QUIET_ATTACH))
+		espy_session__say(s, "Process %u detached", task->tid);
+	espy_session__drop_task(s, task);
+}
+
 static void show_end(struct espy_session *s)
 {
 	struct espy_source_stats st = { 0 };
@@ -417,6 +444,8 @@ int espy_session__run(struct espy_session *s, int *killed_by)
 	*killed_by = 0;
 	for (int n = 0; !s->stopping && !s->write_error; ) {
 		n = s->src_ops->poll(s->src, espy_session__record, s, POLL_MS);
+		if (s->detach_tid)
+			detach_one(s);
 		mark_hanging(s);
 		flush(s);
 		if (n < 0 && n != -EINTR)

@@ -35,12 +35,20 @@ struct espy_task *espy_tasks__get(struct espy_tasks *t, uint32_t tid, uint32_t t
 	return task;
 }
 
+void espy_tasks__detach(struct espy_tasks *t, struct espy_task *task)
+{
+	if (!task->detached)
+		t->live--;
+	task->detached = true;
+}
+
 void espy_tasks__remove(struct espy_tasks *t, struct espy_task *task)
 {
 	if (t->last == task)
 		t->last = NULL;
 	HASH_DEL(t->by_tid, task);
-	t->live--;
+	if (!task->detached)
+		t->live--;
 	free(task->enter);
 	free(task->deferred);
 	free(task);

@@ -18,6 +18,7 @@ struct espy_task {
 	bool in_call;            /* enter is valid */
 	bool enter_shown;        /* its first half has been written */
 	bool line_open;          /* ... and its line has not been ended yet */
+	bool detached;           /* let go of: what still comes of it is not shown, and it does not count as live */
 	bool announced;          /* "Process N attached" was said */
 	unsigned args_shown;     /* arguments that the first half wrote */
 	struct espy_rec_signal *deferred; /* ignored signals, shown after the task's next call */
@@ -38,6 +39,8 @@ struct espy_tasks {
 struct espy_task *espy_tasks__get(struct espy_tasks *t, uint32_t tid, uint32_t tgid);
 /* The task or NULL. */
 struct espy_task *espy_tasks__find(struct espy_tasks *t, uint32_t tid);
+/* It is watched no longer; stays known, so that what was on its way can be told from news. */
+void espy_tasks__detach(struct espy_tasks *t, struct espy_task *task);
 void espy_tasks__remove(struct espy_tasks *t, struct espy_task *task);
 /* Give a task another tid (exec by a thread that was not the leader); what had that tid is removed before. */
 void espy_tasks__rename(struct espy_tasks *t, struct espy_task *task, uint32_t tid);
