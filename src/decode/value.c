@@ -201,6 +201,8 @@ static void show_pointee(struct espy_walk *w, uint32_t type, const struct espy_s
 	espy_walk_value(w, type, m, name);
 }
 
+static size_t tlv_header(const struct espy_walk *w, const struct espy_type *t);
+
 /* Bytes that must be there before anything of the pointee is shown; fewer: the address stays. */
 bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {
@@ -237,7 +239,7 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 	case ESPY_T_ARRAY:
 		return have || !m->want;
 	case ESPY_T_TLV:
-		return have || !m->want;
+		return have >= tlv_header(w, t) || !m->want;
 	}
 	return have;
 }
@@ -450,16 +452,41 @@ static bool tlv_next(const struct espy_type *t, const struct espy_type *e, const
 	return true;
 }
 
+/* Bytes of a record in front of what varies. */
+static size_t tlv_header(const struct espy_walk *w, const struct espy_type *t)
+{
+	const struct espy_type *e = &w->img->types[t->elem];
+	uint32_t heads = e->aux >> 24 ? e->aux >> 24 : e->count;
+	size_t end = (t->aux >> 24) + (t->aux & 0xff);
+
+	for (uint32_t i = 0; e->kind == ESPY_T_STRUCT && i < heads && i < e->count; i++) {
+		const struct espy_field *f = &w->img->fields[e->first + i];
+		const struct espy_type *ft = &w->img->types[f->type];
+		bool number = ft->kind == ESPY_T_INT;
+		size_t size = ft->size;
+		if (ft->kind == ESPY_T_UNION && ft->count) {
+			/* a number whose table another field chooses, alone or in front of what it decides */
+			const struct espy_type *first = &w->img->types[w->img->cases[ft->first].type];
+			if (first->kind == ESPY_T_STRUCT && first->count) {
+				first = &w->img->types[w->img->fields[first->first].type];
+				size = first->size;
+			}
+			number = first->kind == ESPY_T_INT;
+		}
+		if (number && f->off + size > end)
+			end = f->off + size;
+	}
+	return end;
+}
+
 static void show_tlv(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {
 	const struct espy_type *e = &w->img->types[t->elem];
-	unsigned ph = espy_span_best(m);
-	size_t pos = 0, len, step, end = m->n[ph];
-	unsigned shown = 0;
-	static const struct espy_type rest = { .kind = ESPY_T_REST, .flags = ESPY_TF_HEX, .table = ESPY_NONE,
-					       .len_a = ESPY_NONE, .len_b = ESPY_NONE, .elem = ESPY_NONE };
+	unsigned ph = espy_span_best(m), shown = 0;
+	size_t pos = 0, len, step, end = m->n[ph], header = tlv_header(w, t);
+	uint64_t total = m->want == UINT64_MAX || m->want < end ? end : m->want; /* more than end: cut */
 
-	bool alone = espy_walk_is_headed(e) && tlv_next(t, e, m->p[ph], end, end, &len, &step) && step >= end && m->want <= end;
+	bool alone = espy_walk_is_headed(e) && tlv_next(t, e, m->p[ph], end, end, &len, &step) && step >= total;
 	if (!alone)
 		w->vis->open(w->ctx, ESPY_GROUP_ARRAY, t);
 	while (pos < end) {
@@ -467,29 +494,31 @@ static void show_tlv(struct espy_walk *w, const struct espy_type *t, const struc
 			w->vis->elided(w->ctx, ESPY_ELIDED_MORE, 0);
 			break;
 		}
-		bool whole = tlv_next(t, e, m->p[ph] + pos, end - pos, end - pos, &len, &step);
-		if (!whole && m->want > end && m->want != UINT64_MAX &&
-		    tlv_next(t, e, m->p[ph] + pos, end - pos, (size_t)(m->want - pos), &len, &step)) {
-			/* the last one that was captured, in part */
-			whole = true;
-			step = end - pos;
+		if (end - pos < header) {
+			w->vis->elided(w->ctx, total > end && !m->fault ? ESPY_ELIDED_MORE : ESPY_ELIDED_FAULT,
+				       m->addr ? m->addr + pos : 0);
+			pos = end;
+			total = end;
+			break;
 		}
-		if (!whole)
-			len = step = end - pos;
+		bool whole = tlv_next(t, e, m->p[ph] + pos, end - pos, (size_t)(total - pos), &len, &step);
+		if (!whole) {
+			/* a length that lies: no more than there is, no less than the header that was read */
+			uint64_t n = espy_load(m->p[ph] + pos + (t->aux >> 24), t->aux & 0xff, t->flags & ESPY_TF_BE, false);
+			len = n > header ? (size_t)(total - pos) : header;
+			step = n > header || espy_walk_is_headed(e) ? (size_t)(total - pos) : header;
+		}
 		struct espy_span s = espy_span_sub(m, pos, len);
 		s.p[!ph] = NULL;
 		s.n[!ph] = 0;
 		if (!alone)
 			w->vis->elem(w->ctx);
-		if (whole)
-			espy_walk_value(w, t->elem, &s, "");
-		else
-			leaf(w, &rest, &s, "", w->vis->string);
+		espy_walk_value(w, t->elem, &s, "");
 		pos += step;
 		shown++;
 	}
 	if (!alone) {
-		if (pos >= end && m->want > end && m->want != UINT64_MAX)
+		if (pos >= end && pos < total)
 			w->vis->elided(w->ctx, m->fault ? ESPY_ELIDED_FAULT : ESPY_ELIDED_MORE, m->addr ? m->addr + end : 0);
 		w->vis->close(w->ctx, ESPY_GROUP_ARRAY);
 	}

@@ -116,6 +116,7 @@ static void show_arg(struct espy_walk *w, const struct espy_field *p)
 		x = UINT64_MAX;
 	}
 
+	w->wrote = true;
 	w->vis->arg(w->ctx, p->flags & ESPY_FF_NONAME ? "" : name, t, p->flags & ESPY_FF_NAMED);
 	if (t->kind == ESPY_T_PTR) {
 		struct espy_type limited;
@@ -192,8 +193,12 @@ void espy_walk__args(const struct espy_visitor *vis, void *ctx, const struct esp
 		const struct espy_field *declared = &v->image->fields[c->first_param + i];
 		if (part == ESPY_PART_ENTER && chosen_by_ret(&w, declared))
 			break;
-		const struct espy_field chosen = chosen_param(&w, declared);
-		const struct espy_field *p = &chosen;
+		const struct espy_field *p = declared;
+		struct espy_field chosen;
+		if (v->image->types[declared->type].kind == ESPY_T_UNION) {
+			chosen = chosen_param(&w, declared);
+			p = &chosen;
+		}
 		if ((p->flags & ESPY_FF_HIDDEN) || v->image->types[p->type].kind == ESPY_T_VOID)
 			continue;
 		if (part == ESPY_PART_ENTER && needs_exit(&w, p)) {
@@ -201,6 +206,7 @@ void espy_walk__args(const struct espy_visitor *vis, void *ctx, const struct esp
 			struct espy_span m;
 			if (to && (p->when == ESPY_NONE || espy_walk__eval(&w, NULL, p->when, false)) &&
 			    two_part_mem(&w, p, to, &m)) {
+				w.wrote = true;
 				vis->arg(ctx, espy_image__str(w.img, p->name), &w.img->types[p->type], p->flags & ESPY_FF_NAMED);
 				espy_walk_struct(&w, to, &m, ESPY_FIRST_PART);
 				i |= HALF_SHOWN;
@@ -218,8 +224,9 @@ void espy_walk__args(const struct espy_visitor *vis, void *ctx, const struct esp
 		}
 		show_arg(&w, p);
 	}
+	/* where nothing was written the second part begins anew, without a comma */
 	if (shown)
-		*shown = i;
+		*shown = part == ESPY_PART_ENTER && !w.wrote ? 0 : i;
 }
 
 /* ---- for hooks, and bytes that are no call's ---- */

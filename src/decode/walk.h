@@ -42,6 +42,7 @@ struct espy_walk {
 	const struct espy_span *mem;     /* of the value that a hook is asked for; NULL: a register */
 	unsigned depth;
 	bool ok, failed;     /* the call has returned, and how */
+	bool wrote;          /* some argument was shown */
 	uint64_t spread_left; /* bytes of the result not yet given to an element */
 };
 

@@ -23,6 +23,10 @@ void dc_error(struct dc *dc, struct dc_pos pos, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
+	/* Names and tokens come from the file: nothing of them may reach the terminal raw. */
+	for (char *p = what; *p; p++)
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
+			*p = '?';
 
 	const struct espy_text_source *s = dc->src[pos.src];
 	uint32_t off = pos.off < s->size ? pos.off : (uint32_t)s->size;
@@ -43,7 +47,7 @@ void dc_error(struct dc *dc, struct dc_pos pos, const char *fmt, ...)
 
 		/* Control characters of a hostile file must not reach the terminal; tabs keep the caret in its column.
 		 */
-		shown[to - from] = c == '\t' ? '\t' : c < 0x20 || c == 0x7f ? '?' : (char)c;
+		shown[to - from] = c == '\t' ? '\t' : c < 0x20 || c >= 0x7f ? '?' : (char)c;
 		to++;
 	}
 	shown[to - from] = 0;

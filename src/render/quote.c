@@ -6,16 +6,19 @@
 #include "render/num.h"
 #include "render/text.h"
 
-enum { PLAIN, SPACE, OTHER };
+enum { PLAIN, ESCAPED, SPACE, OTHER };
 
 /* '\t' to '\r' */
 static const char space_escapes[] = "tnvfr";
 
+static const uint8_t classes[256] = {
+	[0 ... 0x08] = OTHER, ['\t' ... '\r'] = SPACE, [0x0e ... 0x1f] = OTHER,
+	['"'] = ESCAPED, ['\\'] = ESCAPED, [0x7f ... 0xff] = OTHER,
+};
+
 static inline unsigned char_class(uint8_t c)
 {
-	if (c >= 0x20 && c < 0x7f)
-		return PLAIN;
-	return c >= '\t' && c <= '\r' ? SPACE : OTHER;
+	return classes[c];
 }
 
 static bool has_other(const uint8_t *s, size_t n)
@@ -60,8 +63,7 @@ void espy_text__quote(struct espy_buf *b, const uint8_t *s, size_t n, enum espy_
 			continue;
 		}
 		size_t run = i;
-		while (run < n && char_class(s[run]) == PLAIN && s[run] != '"' && s[run] != '\\' &&
-		       !(extra && strchr(extra, s[run])))
+		while (run < n && char_class(s[run]) == PLAIN && !(extra && strchr(extra, s[run])))
 			run++;
 		if (run > i) {
 			memcpy(b->data + b->len, s + i, run - i);
@@ -71,7 +73,7 @@ void espy_text__quote(struct espy_buf *b, const uint8_t *s, size_t n, enum espy_
 		}
 		uint8_t c = s[i++];
 		bool digit = i < n && s[i] >= '0' && s[i] <= '7';
-		if (c == '"' || c == '\\') {
+		if (char_class(c) == ESCAPED) {
 			b->data[b->len++] = '\\';
 			b->data[b->len++] = (char)c;
 		} else if (char_class(c) == SPACE) {

@@ -231,13 +231,12 @@ static void put_typed_note(struct espy_text *t, const struct espy_ret *ret, uint
 	if (type->fmt == ESPY_FMT_SIGNAL && (x < 1 || x > 64))
 		return;
 	const struct espy_value v = { .type = type, .name = "", .num = x };
-	/* modes of opening are put together before -X is asked */
+	/* a note is a name by itself, whatever -X says, except for plain flags */
 	enum espy_xlat saved = t->xlat;
-	if (type->fmt == ESPY_FMT_FLAGS && type->table < t->img->table_cnt) {
-		const struct espy_table *tab = &t->img->tables[type->table];
-		if (tab->count && t->img->entries[tab->first].group_cnt)
-			t->xlat = ESPY_XLAT_ABBREV;
-	}
+	const struct espy_table *tab =
+		type->fmt == ESPY_FMT_FLAGS && type->table < t->img->table_cnt ? &t->img->tables[type->table] : NULL;
+	if (!tab || (tab->count && t->img->entries[tab->first].group_cnt))
+		t->xlat = ESPY_XLAT_ABBREV;
 	espy_buf__put(t->b, " (", 2);
 	espy_buf__puts(t->b, espy_image__str(t->img, ret->note_text));
 	if (!type->hook || !espy_text_hook(t, NULL, type->hook, &v))

@@ -41,7 +41,7 @@ struct espy_text_opts {
 /*
  * Arguments. A call is written whole (`name(a, b`, `)`), or in two parts: the enter part stops before
  * the first argument that is known only at exit, the exit part goes on from there. `shown` carries
- * between the parts how many arguments the first one wrote.
+ * between the parts where the first one stopped (opaque; not 0 if it has written anything).
  */
 enum espy_text_part { ESPY_TEXT_WHOLE, ESPY_TEXT_ENTER, ESPY_TEXT_EXIT };
 void espy_text__args(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_call_view *v,

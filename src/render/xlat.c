@@ -228,6 +228,18 @@ static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, 
 	}
 }
 
+/* Does 0 show nothing at all? */
+static bool silent_zero(const struct espy_image *img, const struct espy_table *tab)
+{
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &img->entries[tab->first + i];
+		if (!e->group_cnt && !e->value && !e->is_shift)
+			return !*espy_image__str(img, e->name);
+		i += e->group_cnt;
+	}
+	return false;
+}
+
 /* raw and verbose: each group that is a table of its own stands for itself, then the rest. */
 static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
 {
@@ -256,9 +268,13 @@ static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, u
 		}
 		i += e->group_cnt;
 	}
-	if (any && !rest)
+	bool silent = silent_zero(img, tab);
+	if (any && !rest && !silent)
 		return;
-	separate(t, &any);
+	if (any || !silent || rest)
+		separate(t, &any);
+	if (!rest && silent)
+		return;
 	espy_buf__hex(t->b, rest);
 	if (t->xlat == ESPY_XLAT_RAW)
 		return;
