@@ -202,7 +202,8 @@ unsigned espy_session__seed(struct espy_session *s, pid_t pid, bool all_threads)
 
 static int add_pid(struct espy_session *s, pid_t pid)
 {
-	const bool all_threads = s->o.follow > 0;
+	/* A process is what a person means by its number; strace takes one thread unless -f is given. */
+	const bool all_threads = s->o.follow > 0 || !s->o.strace_mode;
 	const struct espy_target t = { .kind = ESPY_TARGET_PID, .pid = pid, .single_task = !all_threads };
 	int err = s->src_ops->add_target(s->src, &t);
 
