@@ -104,26 +104,10 @@ static void on_enter(struct espy_session *s, struct espy_task *task, const struc
 	}
 }
 
-static void on_exit_call(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
+/* The line of a call that has ended, if the filter wants it. */
+static void show_call(struct espy_session *s, struct espy_task *task, const struct espy_call_view *v)
 {
-	enum espy_abi abi = abi_of(rec);
-	struct espy_call_view *v = &s->view;
-	const struct espy_rec *enter = NULL;
-
-	task->last_nr = rec->nr;
-	if (task->in_call && task->enter->nr == rec->nr)
-		enter = task->enter;
-	else
-		task->enter_shown = false; /* what was begun has another number: it was never ended */
-	task->in_call = false;
-	if (espy_call_view__init(v, &s->images[abi], enter, rec)) {
-		espy_session__say(s, "a record of task %u is damaged and was left out", task->tid);
-		return;
-	}
-	if (v->call != ESPY_NONE && !v->ret && (v->image->plans[v->plan].flags & ESPY_PLAN_TWICE))
-		return; /* fork and clone returning in the child: strace shows none, and the parent's line tells it */
-	espy_resolve__call(&s->resolve, v);
-	if (!s->sets[abi].all_wanted && !espy_syscall_set__has(&s->o.filter->trace, abi, rec->nr))
+	if (!s->sets[v->image->abi].all_wanted && !espy_syscall_set__has(&s->o.filter->trace, v->image->abi, v->nr))
 		return;
 	if (v->call == ESPY_NONE)
 		s->undescribed++;
@@ -149,6 +133,30 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 	}
 	if (sink && task->deferred_cnt)
 		show_deferred(s, sink, task);
+}
+
+static void on_exit_call(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
+{
+	enum espy_abi abi = abi_of(rec);
+	struct espy_call_view *v = &s->view;
+	const struct espy_rec *enter = NULL;
+
+	task->last_nr = rec->nr;
+	if (task->in_call && task->enter->nr == rec->nr)
+		enter = task->enter;
+	else
+		task->enter_shown = false; /* what was begun has another number: it was never ended */
+	task->in_call = false;
+	if (espy_call_view__init(v, &s->images[abi], enter, rec)) {
+		espy_session__say(s, "a record of task %u is damaged and was left out", task->tid);
+		return;
+	}
+	if (v->call != ESPY_NONE && !v->ret && (v->image->plans[v->plan].flags & ESPY_PLAN_TWICE))
+		return; /* fork and clone returning in the child: strace shows none, and the parent's line tells it */
+	espy_resolve__before_args(&s->resolve, v);
+	show_call(s, task, v);
+	espy_resolve__before_result(&s->resolve);
+	espy_resolve__call(&s->resolve, v);
 }
 
 static void on_fork(struct espy_session *s, const struct espy_rec_fork *f)
@@ -178,7 +186,8 @@ static void on_exec(struct espy_session *s, struct espy_task *task, const struct
 	if (s->o.detach_on_execve && (s->command_execed || x->rec.tgid != (uint32_t)s->command_pid))
 		s->detach_tid = x->rec.tid;
 	s->command_execed = true;
-	espy_resolve__forget(&s->resolve, x->rec.tgid);
+	if (s->follow_fds)
+		espy_resolve__seed(&s->resolve, x->rec.tgid);
 	if (!x->old_tid || x->old_tid == x->rec.tid)
 		return;
 	struct espy_task *caller = espy_tasks__find(&s->tasks, x->old_tid);

@@ -176,6 +176,7 @@ void espy_lines__exit(struct espy_lines *l, struct espy_sink *s, struct espy_tas
 	s->open = NULL;
 	task->line_open = task->enter_shown = false;
 	pad_to_column(l, s);
+	l->before_result(l->resolve);
 	espy_text__result(&s->buf, &l->text[v->image->abi], v);
 	if (l->o->call_time) {
 		if (v->enter_ns && v->exit_ns && !v->no_return) {

@@ -12,6 +12,8 @@
 #include "session/sink.h"
 #include "session/tasks.h"
 
+struct espy_resolve;
+
 struct espy_lines {
 	const struct espy_session_opts *o;
 	struct espy_text_opts text[ESPY_ABI_CNT]; /* o->text with resolver and the sets of the ABI */
@@ -19,6 +21,8 @@ struct espy_lines {
 	bool pid_column;               /* `-f -o FILE`: every line begins with the pid, no brackets */
 	const size_t *live;            /* how many tasks live: more than one asks for [pid N] */
 	const struct espy_resolver *resolver;
+	void (*before_result)(struct espy_resolve *r); /* called between the arguments of a call and its result */
+	struct espy_resolve *resolve;
 	int64_t realtime_offset_ns;    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	uint64_t last_time_ns;         /* of the line before, for -r */
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/resolve.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -23,8 +25,15 @@ struct espy_fd_name {
 	UT_hash_handle hh;
 };
 
+/* A FDNAME record that waits for the call that it belongs to. */
+struct fd_news {
+	uint32_t tgid;
+	int32_t fd;
+	char *name;
+};
+
 /* What calls do to descriptors, beyond making one (for that the source sends FDNAME records). */
-enum fd_effect { FD_NOTHING, FD_CLOSES_ONE, FD_CLOSES_RANGE, FD_MAKES_SOCKET };
+enum fd_effect { FD_NOTHING, FD_CLOSES_ONE, FD_CLOSES_RANGE, FD_MAKES_SOCKET, FD_REPLACES, FD_CHANGES_CWD };
 static const struct {
 	const char *call;
 	enum fd_effect effect;
@@ -32,6 +41,10 @@ static const struct {
 	{ "close", FD_CLOSES_ONE },
 	{ "close_range", FD_CLOSES_RANGE },
 	{ "socket", FD_MAKES_SOCKET },
+	{ "dup2", FD_REPLACES },
+	{ "dup3", FD_REPLACES },
+	{ "chdir", FD_CHANGES_CWD },
+	{ "fchdir", FD_CHANGES_CWD },
 };
 
 static enum fd_effect effect_of(const char *name)
@@ -46,7 +59,7 @@ bool espy_resolve__needs_call(const char *name)
 {
 	enum fd_effect e = effect_of(name);
 
-	return e == FD_CLOSES_ONE || e == FD_CLOSES_RANGE;
+	return e == FD_CLOSES_ONE || e == FD_CLOSES_RANGE || e == FD_CHANGES_CWD;
 }
 
 static struct espy_fd_name *find(struct espy_resolve *r, uint32_t tgid, int fd)
@@ -91,12 +104,43 @@ static void set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name,
 	n->name = strndup(name, len);
 }
 
-void espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec)
+int espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec)
 {
 	size_t room = rec->rec.size - sizeof(*rec);
-	size_t len = rec->name_sz < room ? rec->name_sz : room;
+	size_t len = strnlen((const char *)(rec + 1), rec->name_sz < room ? rec->name_sz : room);
+	struct fd_news *p = reallocarray(r->news, r->news_cnt + 1, sizeof(*p));
 
-	set(r, rec->rec.tgid, rec->fd, (const char *)(rec + 1), strnlen((const char *)(rec + 1), len));
+	if (!p)
+		return -ENOMEM;
+	r->news = p;
+	p[r->news_cnt] = (struct fd_news){ .tgid = rec->rec.tgid, .fd = rec->fd, .name = strndup((const char *)(rec + 1), len) };
+	r->news_cnt++;
+	return 0;
+}
+
+static void apply_news(struct espy_resolve *r)
+{
+	for (size_t i = 0; i < r->news_cnt; i++) {
+		if (r->news[i].name)
+			set(r, r->news[i].tgid, r->news[i].fd, r->news[i].name, strlen(r->news[i].name));
+		free(r->news[i].name);
+	}
+	r->news_cnt = 0;
+	r->stream_only = false;
+}
+
+void espy_resolve__before_args(struct espy_resolve *r, const struct espy_call_view *v)
+{
+	/* dup3(3, 30): as an argument 30 is what it was before the call, as the result what it is now. */
+	if (v->nr < ESPY_MAX_SYSCALLS && r->effects[v->image->abi][v->nr] == FD_REPLACES)
+		r->stream_only = true;
+	else
+		apply_news(r);
+}
+
+void espy_resolve__before_result(struct espy_resolve *r)
+{
+	apply_news(r);
 }
 
 static void close_range_of(struct espy_resolve *r, uint32_t tgid, uint32_t first, uint32_t last)
@@ -132,6 +176,11 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 		if (n)
 			n->netlink = (int)v->args[2];
 		break;
+	case FD_CHANGES_CWD:
+		n = find(r, v->tgid, AT_FDCWD);
+		if (n)
+			drop(r, n);
+		break;
 	default:
 		break;
 	}
@@ -161,6 +210,31 @@ void espy_resolve__forget(struct espy_resolve *r, uint32_t tgid)
 			drop(r, n);
 }
 
+void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid)
+{
+	char path[96], link[4096];
+	struct espy_fd_name *n, *next;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", tgid);
+	DIR *d = opendir(path);
+	if (!d)
+		return; /* it has ended meanwhile: what was known before is the best there is */
+	HASH_ITER(hh, r->names, n, next)
+		if (n->key.tgid == tgid && n->key.fd >= 0)
+			drop(r, n);
+	for (struct dirent *e; (e = readdir(d));) {
+		ssize_t len = e->d_name[0] == '.' ? -1 : readlinkat(dirfd(d), e->d_name, link, sizeof(link));
+
+		if (len > 0)
+			set(r, tgid, atoi(e->d_name), link, (size_t)len);
+	}
+	closedir(d);
+	snprintf(path, sizeof(path), "/proc/%u/cwd", tgid);
+	ssize_t len = readlink(path, link, sizeof(link));
+	if (len > 0)
+		set(r, tgid, AT_FDCWD, link, (size_t)len);
+}
+
 static bool put_fd(void *ctx, uint32_t tid, int fd, struct espy_buf *b)
 {
 	struct espy_resolve *r = ctx;
@@ -169,17 +243,17 @@ static bool put_fd(void *ctx, uint32_t tid, int fd, struct espy_buf *b)
 	char path[64], link[4096];
 	const char *name = NULL;
 
-	if (fd == AT_FDCWD) {
+	if (fd < 0 && fd != AT_FDCWD)
+		return false;
+	if (fd == AT_FDCWD)
 		snprintf(path, sizeof(path), "/proc/%u/cwd", tid);
-	} else {
-		struct espy_fd_name *n = fd < 0 ? NULL : find(r, tgid, fd);
-
-		if (fd < 0)
-			return false;
-		if (n)
-			name = n->name;
+	else
 		snprintf(path, sizeof(path), "/proc/%u/fd/%d", tid, fd);
-	}
+	struct espy_fd_name *n = find(r, tgid, fd);
+	if (n)
+		name = n->name;
+	if (!name && r->stream_only)
+		return false;
 	if (!name) {
 		ssize_t len = readlink(path, link, sizeof(link) - 1);
 
@@ -187,8 +261,7 @@ static bool put_fd(void *ctx, uint32_t tid, int fd, struct espy_buf *b)
 			return false;
 		link[len] = '\0';
 		name = link;
-		if (fd >= 0)
-			set(r, tgid, fd, link, (size_t)len);
+		set(r, tgid, fd, link, (size_t)len);
 	}
 	espy_fd_text(b, name, path, tid, r->all);
 	return true;
@@ -275,6 +348,8 @@ void espy_resolve__free(struct espy_resolve *r)
 {
 	struct espy_fd_name *n, *next;
 
+	apply_news(r);
+	free(r->news);
 	HASH_ITER(hh, r->names, n, next)
 		drop(r, n);
 }

@@ -212,6 +212,8 @@ static int add_pid(struct espy_session *s, pid_t pid)
 		return err;
 	}
 	unsigned n = espy_session__seed(s, pid, all_threads);
+	if (s->follow_fds)
+		espy_resolve__seed(&s->resolve, (uint32_t)pid);
 	if (!(s->o.quiet & ESPY_QUIET_ATTACH)) {
 		if (n > 1)
 			espy_session__say(s, "Process %d attached with %u threads", pid, n);
@@ -266,6 +268,8 @@ static int add_targets(struct espy_session *s)
 	struct espy_task *task = espy_tasks__get(&s->tasks, (uint32_t)s->command_pid, (uint32_t)s->command_pid);
 	if (task)
 		task->announced = true;
+	if (s->follow_fds)
+		espy_resolve__seed(&s->resolve, (uint32_t)s->command_pid);
 	return 0;
 }
 
@@ -308,6 +312,8 @@ int espy_session__open(struct espy_session **out, const struct espy_session_opts
 		.pid_column = o->output && o->follow == 1,
 		.live = &s->tasks.live,
 		.resolver = &s->resolve.resolver,
+		.before_result = espy_resolve__before_result,
+		.resolve = &s->resolve,
 		.realtime_offset_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC)),
 	};
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
