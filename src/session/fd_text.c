@@ -3,10 +3,13 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,65 +36,98 @@ static bool socket_inode(const char *name, unsigned long *ino)
 	return sscanf(name, "socket:[%lu]", ino) == 1;
 }
 
-/* Address as /proc/net/{tcp,udp,raw}[6] writes it: 32-bit words in host order, then the port. */
-static bool parse_inet(const char *text, bool v6, char *out, size_t out_sz, bool *any)
+/* A question to the kernel's socket diagnosis; each answer goes to fn until it returns true. */
+static bool ask_diag(const void *req, size_t req_sz, bool (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx)
 {
-	uint32_t w[4] = { 0 };
-	unsigned port;
-	char addr[INET6_ADDRSTRLEN];
+	_Alignas(struct nlmsghdr) char buf[16384];
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	bool found = false, more = true;
 
-	if (v6 ? sscanf(text, "%8x%8x%8x%8x:%x", &w[0], &w[1], &w[2], &w[3], &port) != 5 :
-		 sscanf(text, "%8x:%x", &w[0], &port) != 2)
+	if (fd < 0)
 		return false;
-	if (!inet_ntop(v6 ? AF_INET6 : AF_INET, w, addr, sizeof(addr)))
+	if (send(fd, req, req_sz, 0) != (ssize_t)req_sz)
+		more = false;
+	while (more && !found) {
+		ssize_t n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+
+		if (n <= 0)
+			break;
+		for (const struct nlmsghdr *h = (const struct nlmsghdr *)buf; NLMSG_OK(h, (size_t)n) && !found; h = NLMSG_NEXT(h, n)) {
+			if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR) {
+				more = false;
+				break;
+			}
+			if (!(h->nlmsg_flags & NLM_F_MULTI))
+				more = false;
+			found = h->nlmsg_type == SOCK_DIAG_BY_FAMILY && fn(ctx, h);
+		}
+	}
+	close(fd);
+	return found;
+}
+
+struct inet_search {
+	uint32_t inode;
+	struct inet_diag_sockid id;
+};
+
+static bool is_inode(void *ctx, const struct nlmsghdr *h)
+{
+	const struct inet_diag_msg *m = NLMSG_DATA(h);
+	struct inet_search *s = ctx;
+
+	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)) || m->idiag_inode != s->inode)
 		return false;
-	*any = !port && !w[0] && !w[1] && !w[2] && !w[3];
-	snprintf(out, out_sz, v6 ? "[%s]:%u" : "%s:%u", addr, port);
+	s->id = m->id;
 	return true;
 }
 
-static bool put_inet(struct espy_buf *b, const char *proto, uint32_t tid, unsigned long ino)
+static void put_address(struct espy_buf *b, bool v6, const void *addr, uint16_t port)
+{
+	char text[INET6_ADDRSTRLEN], tmp[INET6_ADDRSTRLEN + 12];
+
+	if (!inet_ntop(v6 ? AF_INET6 : AF_INET, addr, text, sizeof(text)))
+		return;
+	snprintf(tmp, sizeof(tmp), v6 ? "[%s]:%u" : "%s:%u", text, ntohs(port));
+	espy_buf__puts(b, tmp);
+}
+
+static bool put_inet(struct espy_buf *b, const char *proto, unsigned long ino)
 {
 	static const struct {
-		const char *proto, *file;
-		bool v6;
-	} files[] = {
-		{ "TCP", "tcp", false },     { "TCPv6", "tcp6", true }, { "UDP", "udp", false },
-		{ "UDPv6", "udp6", true },   { "RAW", "raw", false },   { "RAWv6", "raw6", true },
-		{ "UDP-Lite", "udplite", false },
+		const char *name;
+		uint8_t family, protocol;
+	} protos[] = {
+		{ "TCP", AF_INET, IPPROTO_TCP }, { "TCPv6", AF_INET6, IPPROTO_TCP }, { "UDP", AF_INET, IPPROTO_UDP },
+		{ "UDPv6", AF_INET6, IPPROTO_UDP }, { "UDP-Lite", AF_INET, IPPROTO_UDPLITE },
+		{ "UDPLITEv6", AF_INET6, IPPROTO_UDPLITE },
 	};
-	char path[64], line[512], local[64], remote[64], from[80], to[80];
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		if (strcmp(proto, files[i].proto))
+	for (size_t i = 0; i < sizeof(protos) / sizeof(protos[0]); i++) {
+		if (strcmp(proto, protos[i].name))
 			continue;
-		snprintf(path, sizeof(path), "/proc/%u/net/%s", tid, files[i].file);
-		FILE *f = fopen(path, "re");
-		bool found = false;
+		const bool v6 = protos[i].family == AF_INET6;
+		const struct {
+			struct nlmsghdr h;
+			struct inet_diag_req_v2 r;
+		} req = {
+			.h = { .nlmsg_len = sizeof(req), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+			.r = { .sdiag_family = protos[i].family, .sdiag_protocol = protos[i].protocol, .idiag_states = UINT32_MAX },
+		};
+		struct inet_search search = { .inode = (uint32_t)ino };
 
-		while (f && fgets(line, sizeof(line), f)) {
-			unsigned long n;
-			bool no_local, no_remote;
-
-			if (sscanf(line, " %*d: %63s %63s %*x %*s %*s %*s %*d %*d %lu", local, remote, &n) != 3 || n != ino)
-				continue;
-			if (!parse_inet(local, files[i].v6, from, sizeof(from), &no_local) ||
-			    !parse_inet(remote, files[i].v6, to, sizeof(to), &no_remote))
-				break;
-			found = true;
-			espy_buf__puts(b, proto);
-			espy_buf__puts(b, ":[");
-			espy_buf__puts(b, from);
-			if (!no_remote) {
-				espy_buf__puts(b, "->");
-				espy_buf__puts(b, to);
-			}
-			espy_buf__putc(b, ']');
-			break;
+		/* Unlike /proc/net/tcp it also tells of sockets that are bound and do not listen (since Linux 6.8). */
+		if (!ask_diag(&req, sizeof(req), is_inode, &search))
+			return false;
+		espy_buf__puts(b, proto);
+		espy_buf__puts(b, ":[");
+		put_address(b, v6, search.id.idiag_src, search.id.idiag_sport);
+		if (search.id.idiag_dport) {
+			espy_buf__puts(b, "->");
+			put_address(b, v6, search.id.idiag_dst, search.id.idiag_dport);
 		}
-		if (f)
-			fclose(f);
-		return found;
+		espy_buf__putc(b, ']');
+		return true;
 	}
 	return false;
 }
@@ -102,32 +138,13 @@ struct unix_info {
 	size_t name_len;
 };
 
-/* Ask the kernel's socket diagnosis for one AF_UNIX socket: /proc/net/unix does not tell the peer. */
-static bool ask_unix(unsigned long ino, struct unix_info *info)
+static bool read_unix(void *ctx, const struct nlmsghdr *h)
 {
-	struct {
-		struct nlmsghdr h;
-		struct unix_diag_req r;
-	} req = {
-		.h = { .nlmsg_len = sizeof(req), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST },
-		.r = { .sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_ino = (uint32_t)ino,
-		       .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER, .udiag_cookie = { ~0u, ~0u } },
-	};
-	_Alignas(struct nlmsghdr) char buf[1024];
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	ssize_t n = -1;
+	struct unix_info *info = ctx;
+	const char *msg = (const char *)h;
 
-	if (fd < 0)
-		return false;
-	if (send(fd, &req, sizeof(req), 0) == (ssize_t)sizeof(req))
-		n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
-	close(fd);
-	const struct nlmsghdr *h = (const struct nlmsghdr *)buf;
-	if (n < (ssize_t)(NLMSG_HDRLEN + sizeof(struct unix_diag_msg)) || h->nlmsg_type != SOCK_DIAG_BY_FAMILY || h->nlmsg_len > (size_t)n)
-		return false;
-	memset(info, 0, sizeof(*info));
 	for (size_t off = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct unix_diag_msg)); off + sizeof(struct nlattr) <= h->nlmsg_len;) {
-		const struct nlattr *a = (const struct nlattr *)(buf + off);
+		const struct nlattr *a = (const struct nlattr *)(msg + off);
 
 		if (a->nla_len < sizeof(*a) || off + a->nla_len > h->nlmsg_len)
 			break;
@@ -141,6 +158,22 @@ static bool ask_unix(unsigned long ino, struct unix_info *info)
 		off += NLA_ALIGN(a->nla_len);
 	}
 	return true;
+}
+
+/* One AF_UNIX socket: /proc/net/unix does not tell the peer. */
+static bool ask_unix(unsigned long ino, struct unix_info *info)
+{
+	const struct {
+		struct nlmsghdr h;
+		struct unix_diag_req r;
+	} req = {
+		.h = { .nlmsg_len = sizeof(req), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST },
+		.r = { .sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_ino = (uint32_t)ino,
+		       .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER, .udiag_cookie = { ~0u, ~0u } },
+	};
+
+	memset(info, 0, sizeof(*info));
+	return ask_diag(&req, sizeof(req), read_unix, info);
 }
 
 static bool put_unix(struct espy_buf *b, const char *proto, unsigned long ino)
@@ -225,7 +258,7 @@ static bool put_socket(struct espy_buf *b, const char *name, const char *path, u
 	} else if (!strncmp(proto, "UNIX", 4)) {
 		if (put_unix(b, proto, ino))
 			return true;
-	} else if (put_inet(b, proto, tid, ino)) {
+	} else if (put_inet(b, proto, ino)) {
 		return true;
 	} else if (!strcmp(proto, "PACKET") || !strncmp(proto, "AF_VSOCK", 8)) {
 		return false;
