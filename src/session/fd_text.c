@@ -356,7 +356,7 @@ void espy_fd_text(struct espy_buf *b, const char *name, const char *path, uint32
 	espy_buf__putc(b, '<');
 	if (!all || (!put_socket(b, name, path, tid) && !put_anon(b, name, path))) {
 		put_quoted(b, name, deleted ? len - (sizeof(gone) - 1) : len);
-		if (all && name[0] == '/' && !strncmp(name, "/dev/", 5) && !stat(path, &st) && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))) {
+		if (all && name[0] == '/' && !strncmp(name, "/dev/", 5) && (!stat(path, &st) || !stat(name, &st)) && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))) {
 			snprintf(tmp, sizeof(tmp), "<%s %u:%u", S_ISCHR(st.st_mode) ? "char" : "block", major(st.st_rdev), minor(st.st_rdev));
 			espy_buf__puts(b, tmp);
 			if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2) && fdinfo(path, "tty-index", tmp, sizeof(tmp) - 16)) {

@@ -210,12 +210,13 @@ void espy_resolve__forget(struct espy_resolve *r, uint32_t tgid)
 			drop(r, n);
 }
 
-void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid)
+/* from: whose /proc entry is read, "self" or a number. */
+static void seed_from(struct espy_resolve *r, uint32_t tgid, const char *from)
 {
 	char path[96], link[4096];
 	struct espy_fd_name *n, *next;
 
-	snprintf(path, sizeof(path), "/proc/%u/fd", tgid);
+	snprintf(path, sizeof(path), "/proc/%s/fd", from);
 	DIR *d = opendir(path);
 	if (!d)
 		return; /* it has ended meanwhile: what was known before is the best there is */
@@ -229,10 +230,23 @@ void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid)
 			set(r, tgid, atoi(e->d_name), link, (size_t)len);
 	}
 	closedir(d);
-	snprintf(path, sizeof(path), "/proc/%u/cwd", tgid);
+	snprintf(path, sizeof(path), "/proc/%s/cwd", from);
 	ssize_t len = readlink(path, link, sizeof(link));
 	if (len > 0)
 		set(r, tgid, AT_FDCWD, link, (size_t)len);
+}
+
+void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid)
+{
+	char from[16];
+
+	snprintf(from, sizeof(from), "%u", tgid);
+	seed_from(r, tgid, from);
+}
+
+void espy_resolve__inherit(struct espy_resolve *r, uint32_t tgid)
+{
+	seed_from(r, tgid, "self");
 }
 
 static bool put_fd(void *ctx, uint32_t tid, int fd, struct espy_buf *b)

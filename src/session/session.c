@@ -269,7 +269,7 @@ static int add_targets(struct espy_session *s)
 	if (task)
 		task->announced = true;
 	if (s->follow_fds)
-		espy_resolve__seed(&s->resolve, (uint32_t)s->command_pid);
+		espy_resolve__inherit(&s->resolve, (uint32_t)s->command_pid);
 	return 0;
 }
 
