@@ -48,10 +48,12 @@ SEC("tp_btf/sys_exit")
 int espy_raw_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct fast_call c = { .ctx = ctx, .raw = true };
 
 	if (!watched_current(task) || taken_over())
 		return 0;
-	if (conf.count_only || fast_exit(task, (struct pt_regs *)ctx[0], ctx[1])) {
+	c.task = task;
+	if (conf.count_only || fast_exit(&c)) {
 		if (conf.need_fdnames)
 			bpf_tail_call_static(ctx, &espy_raw_next, NEXT_FDNAME);
 		bpf_tail_call_static(ctx, &espy_raw_next, NEXT_GENERAL);
@@ -115,6 +117,7 @@ SEC("tp")
 int espy_one_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct fast_call c = { .ctx = ctx };
 
 	if (!shared.taken_over[bpf_get_smp_processor_id() & 1023]) {
 		shared.taken_over[bpf_get_smp_processor_id() & 1023] = shared.take_over;
@@ -122,7 +125,9 @@ int espy_one_exit(u64 *ctx)
 	}
 	if (!watched_current(task))
 		return 0;
-	if (fast_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx[2]))
+	c.task = task;
+	c.one_regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (fast_exit(&c))
 		bpf_tail_call_static(ctx, &espy_one_next, NEXT_GENERAL);
 	return 0;
 }

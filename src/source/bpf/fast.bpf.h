@@ -29,45 +29,66 @@ static __always_inline u64 reg_arg(const struct pt_regs *regs, u32 i)
 	}
 }
 
+/*
+ * What the functions below share. Registers and result are loaded from the context each time they are needed: kept in
+ * variables they would be spilled around each helper call, and the stack frame would grow (see fast_tiny).
+ */
 struct fast_call {
+	u64 *ctx;
+	bool raw; /* the context of sys_exit, with the registers in it; else that of the tracepoint of one call */
+	const struct pt_regs *one_regs;
 	struct task_struct *task;
-	const struct pt_regs *regs;
 	const struct espy_fast *fast;
-	s64 ret;
-	u32 nr;
 	u64 enter_ns;
 };
 
-/* Bytes of the head; its variable part is the number of arguments. */
-static __always_inline u32 fast_head_size(const struct fast_call *c)
+static __always_inline u64 *fast_ctx(const struct fast_call *c)
 {
-	u32 n = c->fast->nargs & 7;
+	u64 *ctx = c->ctx;
 
-	return 32 + (conf.need_enter_ns ? 8 : 0) + (conf.need_ip ? 8 : 0) + n * 8;
+	asm volatile("" : "+r"(ctx));
+	return ctx;
+}
+
+static __always_inline const struct pt_regs *fast_regs_of(const struct fast_call *c)
+{
+	return c->raw ? (const struct pt_regs *)fast_ctx(c)[0] : c->one_regs;
+}
+
+static __always_inline s64 fast_ret(const struct fast_call *c)
+{
+	return fast_ctx(c)[c->raw ? 1 : 2];
+}
+
+static __always_inline u64 fast_arg(const struct fast_call *c, u32 i)
+{
+	return reg_arg(fast_regs_of(c), i);
 }
 
 /* All six arguments are written; the items, which come later, cover those that are not wanted. */
 static __always_inline void fast_head(const struct fast_call *c, u8 *rec)
 {
 	struct espy_rec_call *call = (struct espy_rec_call *)rec;
+	const struct pt_regs *regs;
 	u64 *at = (u64 *)(rec + 32);
 
-	*(u32 *)&call->rec.type = ESPY_REC_EXIT | (c->nr << 16) |
-		((c->fast->nargs & 7) | (conf.need_enter_ns ? ESPY_RF_ENTER_NS : 0) | (conf.need_ip ? ESPY_RF_IP : 0)) << 8;
+	/* the helper first: nothing else is alive across it */
+	call->rec.time_ns = now_if(conf.need_time);
+	regs = fast_regs_of(c);
+	*(u32 *)&call->rec.type = ESPY_REC_EXIT | (u32)c->fast->rec_flags << 8 | (u32)regs->orig_ax << 16;
 	call->rec.tid = c->task->pid;
 	call->rec.tgid = c->task->tgid;
-	call->rec.time_ns = now_if(conf.need_time);
-	call->ret = c->ret;
+	call->ret = fast_ret(c);
 	if (conf.need_enter_ns)
 		*at++ = c->enter_ns;
 	if (conf.need_ip)
-		*at++ = c->regs->ip;
-	at[0] = c->regs->di;
-	at[1] = c->regs->si;
-	at[2] = c->regs->dx;
-	at[3] = c->regs->r10;
-	at[4] = c->regs->r8;
-	at[5] = c->regs->r9;
+		*at++ = regs->ip;
+	at[0] = regs->di;
+	at[1] = regs->si;
+	at[2] = regs->dx;
+	at[3] = regs->r10;
+	at[4] = regs->r8;
+	at[5] = regs->r9;
 }
 
 static __always_inline void fast_size(u8 *rec, u32 size)
@@ -104,7 +125,7 @@ static __always_inline int fast_regs(const struct fast_call *c)
 	if (!rec)
 		return fast_full();
 	fast_head(c, rec);
-	fast_size(rec, fast_head_size(c));
+	fast_size(rec, c->fast->head);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -126,8 +147,8 @@ static __always_inline int fast_tiny(const struct fast_call *c, u64 ptr, u64 len
 	if (!rec)
 		return fast_full();
 	fast_head(c, rec);
-	fast_size(rec, fast_head_size(c) + 8 + UP8((u32)len));
-	FAST_ITEMS(at, rec, fast_head_size(c));
+	fast_size(rec, c->fast->head + 8 + UP8((u32)len));
+	FAST_ITEMS(at, rec, c->fast->head);
 	fast_item(at, c->fast->op, status, len);
 	*(u64 *)(at + 8) = tiny[0];
 	*(u64 *)(at + 16) = tiny[1];
@@ -146,7 +167,7 @@ static __always_inline int fast_tiny(const struct fast_call *c, u64 ptr, u64 len
 		if (!rec)                                                        \
 			return fast_full();                                      \
 		fast_head(c, rec);                                               \
-		FAST_ITEMS(at, rec, fast_head_size(c));                          \
+		FAST_ITEMS(at, rec, c->fast->head);                          \
 		CLAMP(last, size - 8);                                           \
 		*(u64 *)(at + 8 + last) = 0;                                     \
 		CLAMP(n, size);                                                  \
@@ -154,7 +175,7 @@ static __always_inline int fast_tiny(const struct fast_call *c, u64 ptr, u64 len
 			bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);              \
 			return 1;                                                \
 		}                                                                \
-		fast_size(rec, fast_head_size(c) + 8 + UP8((u32)len));           \
+		fast_size(rec, c->fast->head + 8 + UP8((u32)len));           \
 		fast_item(at, c->fast->op, status, len);                         \
 		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);                       \
 		return 0;                                                        \
@@ -166,20 +187,20 @@ FAST_BUF_CLASS(256)
 static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
 {
 	const struct espy_fast *f = c->fast;
-	u64 ptr = reg_arg(c->regs, f->arg), len = f->max_cnt;
+	u64 ptr = fast_arg(c, f->arg), len = f->max_cnt;
 	u32 status = f->status;
 
 	if (!ptr)
 		return fast_regs(c);
-	if (f->flags & ESPY_FAST_ON_OK && c->ret < 0)
+	if (f->flags & ESPY_FAST_ON_OK && fast_ret(c) < 0)
 		return fast_regs(c);
 	if (f->flags & ESPY_FAST_LEN_RET) {
-		u64 ret = c->ret < 0 ? 0 : c->ret;
+		u64 ret = fast_ret(c) < 0 ? 0 : fast_ret(c);
 
 		len = ret < len ? ret : len;
 	}
 	if (f->flags & ESPY_FAST_LEN_ARG) {
-		u64 arg = reg_arg(c->regs, f->len_arg);
+		u64 arg = fast_arg(c, f->len_arg);
 
 		if (f->flags & ESPY_FAST_ARG32)
 			arg = (u32)arg;
@@ -210,7 +231,7 @@ static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
 	{                                                                                    \
 		const struct espy_fast *f = c->fast;                                         \
 		u64 n, last;                                                                 \
-		u32 size = fast_head_size(c);                                                \
+		u32 size = c->fast->head;                                                \
 		u8 *at, *rec = RESERVE(FAST_HEAD + 8 + FAST_PATH + (struct_size ? 8 + struct_size : 0)); \
 		s64 got;                                                                     \
 		if (!rec)                                                                    \
@@ -255,13 +276,13 @@ FAST_PATH_CLASS(fast_path_256, 256)
 static __always_inline int fast_path(const struct fast_call *c, bool with_buf)
 {
 	const struct espy_fast *f = c->fast;
-	u64 ptr = reg_arg(c->regs, f->arg), ptr2;
+	u64 ptr = fast_arg(c, f->arg), ptr2;
 
 	if (!ptr)
 		return 1;
-	if (!with_buf || (f->flags & ESPY_FAST_ON_OK && c->ret < 0))
+	if (!with_buf || (f->flags & ESPY_FAST_ON_OK && fast_ret(c) < 0))
 		return fast_path_only(c, ptr, 0);
-	ptr2 = reg_arg(c->regs, f->arg2);
+	ptr2 = fast_arg(c, f->arg2);
 	if (!ptr2)
 		return fast_path_only(c, ptr, 0);
 	if (f->cap2 <= 144)
@@ -271,41 +292,52 @@ static __always_inline int fast_path(const struct fast_call *c, bool with_buf)
 	return 1;
 }
 
-/* Up to four buffers of up to 32 bytes each. */
+#define VEC_RECORD (FAST_HEAD + 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY) + 40 + 16)
+
+/*
+ * Up to four buffers of up to 32 bytes each. What goes from one element to the next is kept at the end of the record: read
+ * back from there, it is unknown to the verifier, which then looks at one state per element instead of all combinations.
+ */
 static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 {
 	const struct espy_fast *f = c->fast;
-	u64 ptr = reg_arg(c->regs, f->arg), cnt = reg_arg(c->regs, f->len_arg), left = c->ret, n;
-	u64 item_off = 0;
-	u8 *rec, *at, *vec, *to;
+	u64 ptr = fast_arg(c, f->arg), cnt = fast_arg(c, f->len_arg), n;
+	volatile u64 *state;
+	u8 *rec, *vec;
 
 	if (f->flags & ESPY_FAST_ARG32)
 		cnt = (u32)cnt;
-	if ((f->flags & ESPY_FAST_ON_OK && c->ret < 0) || !ptr || !cnt || cnt > FAST_VEC || cnt * 16 > f->cap || f->cap2 > TINY)
+	if (!ptr || !cnt || cnt > FAST_VEC || cnt * 16 > f->cap || f->cap2 > TINY)
 		return 1;
-	rec = RESERVE(FAST_HEAD + 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY) + 40);
+	if (f->flags & ESPY_FAST_ON_OK && fast_ret(c) < 0)
+		return 1;
+	rec = RESERVE(VEC_RECORD);
 	if (!rec)
 		return fast_full();
 	fast_head(c, rec);
-	FAST_ITEMS(vec, rec, fast_head_size(c));
+	state = (u64 *)(rec + VEC_RECORD - 16);
+	state[0] = 0;           /* bytes of the elements' items */
+	state[1] = fast_ret(c); /* bytes not yet given to an element */
+	FAST_ITEMS(vec, rec, c->fast->head);
 	n = cnt * 16;
+	fast_item(vec, f->op, f->status, n);
 	CLAMP(n, FAST_VEC * 16);
 	if (bpf_probe_read_user(vec + 8, n, (void *)ptr))
 		goto drop;
-	at = vec + 8 + n;
 #pragma unroll
 	for (u32 i = 0; i < FAST_VEC; i++) {
-		u64 base, len;
+		u64 base, len, left, off;
 		u32 status = f->status2;
+		u8 *to;
 
-		if (i >= cnt)
-			break;
 		base = *(u64 *)(vec + 8 + i * 16);
 		len = *(u64 *)(vec + 8 + i * 16 + 8);
+		if (((struct espy_item *)vec)->len <= i * 16)
+			break;
 		if (f->flags & ESPY_FAST_SPREAD) {
-			if (len > left)
-				len = left;
-			left -= len;
+			left = state[1];
+			len = len < left ? len : left;
+			state[1] = left - len;
 		}
 		if (!base)
 			continue;
@@ -313,21 +345,21 @@ static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 			len = f->cap2;
 			status |= ESPY_ITEM_TRUNCATED;
 		}
+		off = 8 + ((struct espy_item *)vec)->len + state[0];
+		CLAMP(off, 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY));
+		to = vec + off;
+		fast_item(to, f->op2, status | i << 8, len);
+		state[0] += 8 + UP8((u32)len);
 		tiny[0] = tiny[1] = tiny[2] = tiny[3] = 0;
 		CLAMP(len, TINY);
 		if (bpf_probe_read_user(tiny, len, (void *)base))
 			goto drop;
-		CLAMP(item_off, FAST_VEC * (8 + TINY));
-		to = at + item_off;
-		fast_item(to, f->op2, status | i << 8, len);
 		*(u64 *)(to + 8) = tiny[0];
 		*(u64 *)(to + 16) = tiny[1];
 		*(u64 *)(to + 24) = tiny[2];
 		*(u64 *)(to + 32) = tiny[3];
-		item_off += 8 + UP8((u32)len);
 	}
-	fast_size(rec, fast_head_size(c) + 8 + n + item_off);
-	fast_item(vec, f->op, f->status, n);
+	fast_size(rec, c->fast->head + 8 + ((struct espy_item *)vec)->len + state[0]);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 drop:
@@ -335,50 +367,45 @@ drop:
 	return 1;
 }
 
-static __always_inline int fast_exit(struct task_struct *task, const struct pt_regs *regs, s64 ret)
+static __always_inline int fast_exit(struct fast_call *c)
 {
-	u64 nr = regs->orig_ax, tiny[TINY / 8];
-	struct fast_call c;
+	u64 tiny[TINY / 8], nr = fast_regs_of(c)->orig_ax;
 	int left = 1;
 
-	if (task->thread_info.status & TS_COMPAT)
+	if (c->task->thread_info.status & TS_COMPAT)
 		return 1;
 	CLAMP(nr, ESPY_BPF_NRS - 1);
-	if (nr != regs->orig_ax)
+	if (nr != fast_regs_of(c)->orig_ax)
 		return 1;
-	c.fast = &shared.fast[nr];
-	if (c.fast->shape == ESPY_SHAPE_SKIP)
+	c->fast = &shared.fast[nr];
+	if (c->fast->shape == ESPY_SHAPE_SKIP)
 		return 0;
 	/* A task that is about to die never sees the result. */
-	if (shared.attention || task->pending.signal.sig[0] & 1ul << (SIG_KILL - 1))
+	if (shared.attention || c->task->pending.signal.sig[0] & 1ul << (SIG_KILL - 1))
 		return 1;
-	c.task = task;
-	c.regs = regs;
-	c.ret = ret;
-	c.nr = nr;
 	if (conf.need_enter_ns) {
-		u32 pid = task->pid;
+		u32 pid = c->task->pid;
 		struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
 
 		if (!enter || !enter->ns)
 			return 1;
-		c.enter_ns = enter->ns;
+		c->enter_ns = enter->ns;
 	}
-	switch (c.fast->shape) {
+	switch (c->fast->shape) {
 	case ESPY_SHAPE_REGS:
-		left = fast_regs(&c);
+		left = fast_regs(c);
 		break;
 	case ESPY_SHAPE_BUF:
-		left = fast_buf(&c, tiny);
+		left = fast_buf(c, tiny);
 		break;
 	case ESPY_SHAPE_PATH:
-		left = fast_path(&c, false);
+		left = fast_path(c, false);
 		break;
 	case ESPY_SHAPE_PATH_BUF:
-		left = fast_path(&c, true);
+		left = fast_path(c, true);
 		break;
 	case ESPY_SHAPE_VEC:
-		left = fast_vec(&c, tiny);
+		left = fast_vec(c, tiny);
 		break;
 	}
 	if (!left)

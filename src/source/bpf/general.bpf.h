@@ -92,6 +92,29 @@ __noinline int fill_slot(u32 cpu)
 	return 0;
 }
 
+/* Operation k failed at entry, or hangs on one that did: it is to be read again, unless the call has overwritten it. */
+__noinline int mark_redo(u32 cpu, u32 k)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_op *op;
+	u32 id, failed;
+
+	if (!s || k >= s->op_cnt)
+		return 0;
+	id = s->first_op + k;
+	op = bpf_map_lookup_elem(&espy_ops, &id);
+	if (!op || op->op.when & ESPY_OP_EXIT)
+		return 0;
+	failed = s->saved.faults >> (k & 15);
+	if (op->op.src & ESPY_OP_SRC_OP)
+		failed |= s->redo >> (op->op.src & 15);
+	if (failed & 1) {
+		s->redo |= 1u << (k & 15);
+		__sync_fetch_and_add(&shared.reread, 1);
+	}
+	return 0;
+}
+
 /*
  * Brings the entry part back, if the task has one of this very call. What was not readable at entry is to be read
  * again, unless the call has overwritten it since. Returns 1 if the entry part stands in the scratch, 0 if it is to be run.
@@ -115,6 +138,8 @@ __noinline int take_slot(u32 cpu)
 		return 0;
 	n = small->cap.used;
 	faults = small->cap.faults;
+	if (small->cap.flags & ESPY_CALL_NEW_IMAGE && s->ret >= 0)
+		faults = 0; /* the memory that it pointed to is gone */
 	if (where == 1) {
 		CLAMP(n, ESPY_BPF_SLOT_SMALL);
 		bpf_probe_read_kernel(ITEMS(s) + (faults ? ESPY_BPF_ITEMS_MAX : 0), n, small->items);
@@ -136,25 +161,26 @@ __noinline int take_slot(u32 cpu)
 		s->cap.args[i] = s->saved.args[i];
 	s->cap.flags = s->saved.flags;
 	s->redo = 0;
-	for (u32 k = 0; k < ESPY_PLAN_MAX_OPS; k++) {
-		u32 id = s->first_op + k;
-		struct espy_bpf_op *op;
-
-		if (k >= s->op_cnt)
-			break;
-		op = bpf_map_lookup_elem(&espy_ops, &id);
-		if (!op)
-			break;
-		/* Children of an operation that is read again are read again with it. */
-		if (op->op.src & ESPY_OP_SRC_OP ? s->redo >> (op->op.src & 15) & 1 || faults >> k & 1 :
-						  faults >> k & 1) {
-			if (!(op->op.when & ESPY_OP_EXIT)) {
-				s->redo |= 1u << k;
-				__sync_fetch_and_add(&shared.reread, 1);
-			}
-		}
-	}
+	for (u32 k = 0; k < ESPY_PLAN_MAX_OPS; k++)
+		mark_redo(cpu, k);
 	return 0;
+}
+
+/*
+ * After exec the kernel has put the number of execve and the ABI of the new image into the registers, whatever the
+ * call was (execveat, a program for another ABI). The entry part knows. Returns 1 if it says something else.
+ */
+__noinline int exec_call(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_slot_small *small = bpf_task_storage_get(&espy_slots, bpf_get_current_task_btf(), NULL, 0);
+
+	if (!s || !small || !small->cap.valid || !(small->cap.flags & ESPY_CALL_NEW_IMAGE) ||
+	    (small->cap.nr == s->cap.nr && small->cap.abi == s->cap.abi))
+		return 0;
+	s->cap.nr = small->cap.nr;
+	s->cap.abi = small->cap.abi;
+	return 1;
 }
 
 /* Puts the head before the items and sends the record. */
@@ -291,6 +317,8 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 		s->cap.nr = shared.sigreturn_nr[s->cap.abi & 3];
 	}
 	wanted = select_plan(cpu);
+	if (!s->ret && !dying && (!wanted || s->cap.flags & ESPY_CALL_NEW_IMAGE) && exec_call(cpu))
+		wanted = select_plan(cpu);
 	if (!wanted || (s->cap.nr >= ESPY_BPF_NRS && !conf.all_wanted[s->cap.abi < 3 ? s->cap.abi : 0]) ||
 	    (dying && !(s->cap.flags & ESPY_CALL_NO_RETURN)))
 		goto out;
@@ -334,7 +362,9 @@ static __always_inline int general_enter(struct task_struct *task, const struct 
 	take_regs(s, task, regs);
 	s->ret = 0;
 	s->late = 0;
-	if (select_plan(cpu) && s->cap.flags & ESPY_CALL_ENTER && !(s->cap.flags & ESPY_CALL_RAW && !(s->cap.flags & ESPY_CALL_NEW_IMAGE))) {
+	/* Of a raw execve the arguments are kept: after it they are gone too. */
+	if (select_plan(cpu) && s->cap.flags & ESPY_CALL_ENTER &&
+	    (!(s->cap.flags & ESPY_CALL_RAW) || s->cap.flags & ESPY_CALL_NEW_IMAGE)) {
 		run_phase(cpu, 0);
 		fill_slot(cpu);
 	}

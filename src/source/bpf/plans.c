@@ -156,7 +156,7 @@ static void choose_shape(struct espy_fast *f, const struct espy_plan *plan, cons
 {
 	uint8_t idx[2] = { 0 };
 	size_t n = raw ? 0 : live_ops(ops, plan->op_cnt, idx, 2);
-	struct espy_fast try = { .nargs = plan->nargs };
+	struct espy_fast try = { 0 };
 	bool fits = false;
 
 	if (n == 0) {
@@ -172,7 +172,7 @@ static void choose_shape(struct espy_fast *f, const struct espy_plan *plan, cons
 		fits = shape_vec(&try, ops, idx);
 	}
 	if (!fits)
-		try = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL, .nargs = plan->nargs };
+		try = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
 	*f = try;
 }
 
@@ -248,7 +248,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 			if (wanted || set->all_wanted)
 				call->flags = ESPY_CALL_WANTED | ESPY_CALL_RAW;
 			if (call->flags && abi == ESPY_ABI_X86_64)
-				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS, .nargs = ESPY_MAX_ARGS };
+				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
 			continue;
 		}
 		if (!strcmp(espy_image__str(img, img->syscalls[nr].name), "rt_sigreturn"))
@@ -279,10 +279,16 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		if (abi != ESPY_ABI_X86_64)
 			continue;
 		if (call->variant_cnt || call->flags & (ESPY_CALL_ENTER | ESPY_CALL_RET_FD | ESPY_CALL_FD_PAIR | ESPY_CALL_SIGRETURN))
-			t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL, .nargs = plan->nargs };
+			t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
 		else
 			choose_shape(&t->fast[nr], plan, set->ops + plan->first_op, raw);
 	}
+}
+
+static void set_head(struct espy_fast *f, uint8_t nargs, const struct espy_source_opts *opts)
+{
+	f->rec_flags = (nargs & 7) | (opts->need_enter_ns ? ESPY_RF_ENTER_NS : 0) | (opts->need_ip ? ESPY_RF_IP : 0);
+	f->head = sizeof(struct espy_rec_call) + (opts->need_enter_ns ? 8 : 0) + (opts->need_ip ? 8 : 0) + 8 * (nargs & 7);
 }
 
 /* Is the set so small that single tracepoints are better? They do not see 32-bit callers nor rt_sigreturn. */
@@ -336,7 +342,7 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s)
 		for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
 			t->calls[abi * ESPY_BPF_NRS + nr].flags = ESPY_CALL_WANTED | ESPY_CALL_RAW;
 			if (abi == ESPY_ABI_X86_64)
-				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS, .nargs = ESPY_MAX_ARGS };
+				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
 		}
 	}
 	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
@@ -345,6 +351,8 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s)
 		else if (t->calls[i].flags & ESPY_CALL_ENTER)
 			t->any_enter = true;
 	}
+	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++)
+		set_head(&t->fast[nr], t->plans[t->calls[nr].plan].nargs, &s->opts);
 	t->narrow = is_narrow(t, s);
 	if (!t->op_cnt)
 		t->op_cnt = 1;

@@ -54,7 +54,7 @@ enum {
 
 struct espy_fast {
 	__u8 shape;   /* enum espy_shape */
-	__u8 nargs;
+	__u8 rec_flags; /* espy_rec.flags of the record */
 	__u8 flags;   /* ESPY_FAST_* */
 	__u8 arg;     /* argument that points to the buffer, path or vector */
 	__u8 op;      /* its operation */
@@ -66,8 +66,10 @@ struct espy_fast {
 	__u32 max_cnt; /* BUF: constant count; all ones: none */
 	__u32 cap;
 	__u32 cap2;   /* PATH_BUF: bytes of the struct; VEC: cap of an element */
+	__u32 head;   /* bytes before the items */
+	__u32 reserved;
 };
-_Static_assert(sizeof(struct espy_fast) == 24, "");
+_Static_assert(sizeof(struct espy_fast) == 32, "a shift finds an element");
 
 /* What user space and the programs both write. One object in .bss. */
 struct espy_bpf_shared {
