@@ -33,23 +33,40 @@ static int load_tables(struct tool_input *t, const char *dir)
 	for (unsigned i = 0; i < ESPY_ABI_CNT; i++) {
 		char *c = join(dir, ABI_NAMES[i], ".const"), *s = join(dir, ABI_NAMES[i], ".syscalls");
 
-		if (!c || !s)
-			return -ENOMEM;
-		int err = espy_text_source__read(&t->constants[i], c);
+		int err = c && s ? espy_text_source__read(&t->constants[i], c) : -ENOMEM;
 
 		if (err == -ENOENT && i) {
-			t->constants[i].text = "";
-		} else if (err) {
-			fprintf(stderr, "espy-describe: cannot read %s: %s\n", c, strerror(-err));
-			return err;
+			t->constants[i].text = strdup("");
+			err = t->constants[i].text ? 0 : -ENOMEM;
 		}
-		err = espy_text_source__read(&t->syscalls[i], s);
 		if (err) {
-			fprintf(stderr, "espy-describe: cannot read %s: %s\n", s, strerror(-err));
-			return err;
+			fprintf(stderr, "espy-describe: cannot read %s: %s\n", c ? c : dir, strerror(-err));
+		} else {
+			err = espy_text_source__read(&t->syscalls[i], s);
+			if (err)
+				fprintf(stderr, "espy-describe: cannot read %s: %s\n", s, strerror(-err));
 		}
+		/* From here on the names are the texts' own. */
+		t->constants[i].name = c;
+		t->syscalls[i].name = s;
+		if (err)
+			return err;
 	}
 	return 0;
+}
+
+/* The names of the sources are arguments of the command; those of the tables were made here. */
+static void free_input(struct tool_input *t)
+{
+	for (size_t i = 0; i < t->source_cnt; i++)
+		free((void *)t->sources[i].text);
+	free(t->sources);
+	for (unsigned i = 0; i < ESPY_ABI_CNT; i++) {
+		free((void *)t->constants[i].text);
+		free((void *)t->constants[i].name);
+		free((void *)t->syscalls[i].text);
+		free((void *)t->syscalls[i].name);
+	}
 }
 
 struct espy_describe_input tool_input_for(const struct tool_input *t, enum espy_abi abi,
@@ -120,6 +137,7 @@ int main(int argc, char **argv)
 	struct tool_input t = { 0 };
 	struct tool_images im = { 0 };
 	const char *tables = NULL, *arg = NULL;
+	char *dir = NULL;
 	int mode = 0, opt, err = 0;
 
 	while ((opt = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1) {
@@ -152,7 +170,8 @@ int main(int argc, char **argv)
 			fprintf(stderr, "espy-describe: cannot read %s: %s\n", argv[optind + (int)i], strerror(-err));
 	}
 	if (!err && !tables) {
-		char *dir = strdup(argv[optind]), *slash = dir ? strrchr(dir, '/') : NULL;
+		dir = strdup(argv[optind]);
+		char *slash = dir ? strrchr(dir, '/') : NULL;
 
 		if (slash)
 			*slash = 0;
@@ -168,5 +187,9 @@ int main(int argc, char **argv)
 		err = tool_write_builtin(&t, &im, arg);
 	if (!err && mode == 'd')
 		err = tool_dump(&im, arg);
+	for (unsigned i = 0; i < ESPY_ABI_CNT; i++)
+		free(im.blob[i]);
+	free_input(&t);
+	free(dir);
 	return err ? 1 : 0;
 }

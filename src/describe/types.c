@@ -190,10 +190,8 @@ static bool lower_length(struct dc *dc, const struct ast_type *t, const struct d
 	ty->len_b = b;
 	if (l->bytes)
 		ty->flags |= ESPY_TF_LEN_BYTES;
-	if (l->spread) {
+	if (l->spread) /* what is shared out is said by the vector around (plan.c, and the decoder) */
 		ty->flags |= ESPY_TF_SPREAD;
-		ty->len_a = dc_add_expr(dc, ESPY_X_RET, 0, 0, 0);
-	}
 	return false;
 }
 
