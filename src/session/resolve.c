@@ -244,6 +244,46 @@ void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid)
 	seed_from(r, tgid, from);
 }
 
+/*
+ * A new image. What the stream has told stays, since by now the program may have gone on, closed its standard
+ * descriptors or ended; only names that nobody knows are asked of /proc. With `closed`: exec has closed some, which no
+ * record tells, so those that are gone from /proc are forgotten. The standard ones stay even then: programs close
+ * them at their end, and that is when short ones are looked at.
+ */
+void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid, bool closed)
+{
+	char path[64], link[4096];
+	struct espy_fd_name *n, *next;
+	uint64_t open[16] = { 0 };
+	bool any = false;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", tgid);
+	DIR *d = opendir(path);
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));) {
+		int fd = atoi(e->d_name);
+
+		if (e->d_name[0] == '.')
+			continue;
+		any = true;
+		if ((unsigned)fd < 1024)
+			open[fd / 64] |= UINT64_C(1) << (fd % 64);
+		if (find(r, tgid, fd))
+			continue;
+		ssize_t len = readlinkat(dirfd(d), e->d_name, link, sizeof(link));
+		if (len > 0)
+			set(r, tgid, fd, link, (size_t)len);
+	}
+	closedir(d);
+	if (!any || !closed)
+		return;
+	HASH_ITER(hh, r->names, n, next)
+		if (n->key.tgid == tgid && n->key.fd > 2 && n->key.fd < 1024 &&
+		    !(open[n->key.fd / 64] >> (n->key.fd % 64) & 1))
+			drop(r, n);
+}
+
 void espy_resolve__inherit(struct espy_resolve *r, uint32_t tgid)
 {
 	seed_from(r, tgid, "self");
