@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Programs to be watched: the test runs itself with the name of one as its first argument. */
+#ifndef ESPY_TEST_PROGRAMS_H
+#define ESPY_TEST_PROGRAMS_H
+
+/* The result to exit with, or -1 if there is no such program. */
+int run_program(const char *name, int argc, char **argv);
+
+#define CALLS_EACH 3000
+#define STORM_CHILDREN 2000
+#define MANY_CALLS 100000
+
+#endif

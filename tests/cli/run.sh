@@ -1,0 +1,136 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Commands that are really traced: their end, their environment, where the lines go.
+. "$(dirname "$0")/lib.sh"
+source=${3:-auto}
+[ "$source" = auto ] && need_tracing
+[ "$source" = auto ] || "$espy" doctor --source="$source" >doctor 2>&1 || { echo "SKIP: source $source: $(tail -n 1 doctor)"; exit 77; }
+# So that `sh -c` can call it too, and by one process only.
+cat >trace <<END
+#!/bin/sh
+exec "$espy" trace --source=$source "\$@"
+END
+chmod +x trace
+trace=$dir/trace
+
+# The end of the command is the end of espy.
+run 0 "$trace" -o out true
+shows '^execve(".*/true", \["true"\]' out
+shows '^+++ exited with 0 +++$' out
+run 7 "$trace" -o /dev/null sh -c 'exit 7'
+run 143 sh -c '"$0" -o /dev/null sh -c "kill -TERM \$\$"; exit $?' "$trace"
+run 137 sh -c '"$0" -o /dev/null sh -c "kill -KILL \$\$"; exit $?' "$trace"
+run 138 sh -c '"$0" -o out sh -c "kill -USR1 \$\$"; exit $?' "$trace"
+shows '^+++ killed by SIGUSR1 +++$' out
+[ ! -e core ] && echo "ok no core file of espy"
+
+# What the command gets.
+run 5 "$trace" -o /dev/null -E A=5 -E HOME sh -c 'test -z "${HOME+x}" && exit $A'
+run 0 "$trace" -o /dev/null --argv0=other sh -c 'echo $0' x
+run 0 "$trace" -o out --argv0=other true
+shows '^execve(".*/true", \["other"\]' out
+run 0 "$trace" -o /dev/null -- echo -x --all
+same "words behind PROG are its own" "-x --all" "$(cat "$dir/out")"
+
+# Where the lines go.
+run 0 "$trace" -e trace=none true
+shows '^+++ exited with 0 +++$' "$dir/err"
+same "nothing on standard output" "" "$(cat "$dir/out")"
+printf 'first\n' >file
+run 0 "$trace" -A -o file -e trace=none true
+same "-A appends" "first
++++ exited with 0 +++" "$(cat file)"
+run 0 "$trace" -o file -e trace=none true
+same "-o writes anew" "+++ exited with 0 +++" "$(cat file)"
+run 0 "$trace" -o '|cat >piped' -e trace=none true
+same "-o '|command'" "+++ exited with 0 +++" "$(cat piped)"
+run 0 "$trace" -o '!cat >piped2' -e trace=none true
+same "-o '!command'" "+++ exited with 0 +++" "$(cat piped2)"
+run 0 "$trace" -ff -o each -e trace=none sh -c 'true & wait; /bin/true; exit 0'
+same "-ff: a file for each process" 3 "$(ls each.* | wc -l)"
+run 1 "$trace" -o nosuch/file true
+shows "^espy: Can't .*'nosuch/file'.*: No such file or directory$" "$dir/err"
+[ -c /dev/full ] && {
+	run 1 "$trace" -o /dev/full true
+	shows 'No space left on device' "$dir/err"
+}
+
+# Standard error is closed: no line goes into a file of the command.
+run 0 sh -c '"$0" -o out sh -c "echo text >kept" 2>&-' "$trace"
+same "the command's file holds the command's text" text "$(cat kept)"
+
+# Programs that cannot be run.
+: >noexec
+run 1 "$trace" ./noexec
+shows '^espy: .*Permission denied$' "$dir/err"
+run 1 "$trace" /
+shows '^espy: .*Permission denied$' "$dir/err"
+# A process that is gone.
+sh -c 'exit 0' &
+gone=$!
+wait $gone
+run 1 "$trace" -p $gone
+shows "$gone.*No such process" "$dir/err"
+
+# -D: the command has the number of the process that was started.
+run 0 sh -c 'sh -c "echo \$\$; exec \"\$0\" -D -o daemon -e trace=execve sh -c \"echo \\\$\\\$\"" "$0" | uniq | wc -l' "$trace"
+same "-D keeps the number" 1 "$(tr -d ' ' <"$dir/out")"
+n=0
+while ! grep -q exited daemon 2>/dev/null && [ $n -lt 100 ]; do sleep 0.05; n=$((n + 1)); done
+shows '^execve(' daemon
+# -c
+run 0 "$trace" -c -o table ls /
+shows '^% time     seconds  usecs/call     calls    errors syscall$' table
+shows '^100.00 .* total$' table
+
+# wait_for command...: until it succeeds, ten seconds at most
+wait_for() {
+	n=0
+	until "$@" >/dev/null 2>&1; do
+		n=$((n + 1))
+		[ $n -lt 200 ] || return 1
+		sleep 0.05
+	done
+}
+command -v pgrep >/dev/null || {
+	echo "pgrep is not installed: signals are left out"
+	finish
+}
+
+# Signals: with -o FILE PROG they are for the command; else espy ends and takes the command with it.
+"$trace" -o out2 sleep 5 &
+pid=$!
+wait_for grep -q execve out2
+wait_for pgrep -P $pid -x sleep
+kill -TERM $pid
+sleep 0.2
+kill -0 $pid 2>/dev/null && echo "ok -o FILE PROG: SIGTERM is not for espy" || { echo "not ok espy is gone"; bad=1; }
+pkill -P $pid -x sleep
+wait $pid
+same "... and the command's end is passed on" 143 $?
+"$trace" -e trace=none -I 2 sleep 5 2>err2 &
+pid=$!
+wait_for pgrep -P $pid -x sleep
+sleep 0.2
+child=$(pgrep -P $pid -x sleep)
+kill -TERM $pid
+wait $pid
+same "SIGTERM ends espy by SIGTERM" 143 $?
+n=0
+while [ -n "$child" ] && kill -0 "$child" 2>/dev/null && [ $n -lt 40 ]; do sleep 0.05; n=$((n + 1)); done
+if [ -n "$child" ] && ! kill -0 "$child" 2>/dev/null; then echo "ok and the command too"; else echo "not ok the command lives on"; bad=1; fi
+
+# Attached: ^C lets go, the process lives.
+sleep 20 &
+target=$!
+"$trace" -o out3 -p $target 2>err3 &
+pid=$!
+wait_for grep -q attached err3
+sleep 0.1
+kill -INT $pid
+wait $pid
+status=$?
+same "-p: SIGINT ends the trace well" 0 $status
+kill -0 $target && echo "ok the process lives" || bad=1
+kill $target
+finish

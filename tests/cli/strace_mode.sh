@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Through a link named strace: strace's command line, its words, its prefix.
+. "$(dirname "$0")/lib.sh"
+
+ln -s "$espy" strace
+PATH=$dir:$PATH
+run 1 strace
+says "strace: must have PROG [ARGS] or -p PID"
+says "Try 'strace -h' for more information."
+run 1 strace -j true
+says "strace: invalid option -- 'j'"
+run 1 strace --foo
+says "strace: unrecognized option '--foo'"
+run 1 strace -e nosuch true
+says "strace: invalid system call 'nosuch'"
+run 1 ./strace --foo
+says "./strace: unrecognized option '--foo'"
+run 0 strace -h
+shows '^Usage: strace '
+run 0 strace -V
+shows '^strace -- version [0-9]'
+need_tracing
+run 3 strace -f -o out -s 100 -e trace=execve,exit_group sh -c 'exit 3'
+shows '^[0-9]* *execve(".*/sh", \["sh", "-c", "exit 3"\], 0x[0-9a-f]* /\* [0-9]* vars \*/) = 0$' out
+shows '^[0-9]* *exit_group(3)  *= ?$' out
+run 0 strace -e trace=none true
+same "no message of espy's own" "+++ exited with 0 +++" "$(cat "$dir/err")"
+# Ended by a signal it dies of it, also after -p.
+sleep 20 &
+target=$!
+strace -o out -p $target 2>err2 &
+pid=$!
+n=0
+while ! grep -q attached err2 2>/dev/null && [ $n -lt 200 ]; do sleep 0.05; n=$((n + 1)); done
+sleep 0.1
+kill -TERM $pid
+wait $pid
+same "-p: SIGTERM ends strace by SIGTERM" 143 $?
+kill -0 $target && echo "ok the process lives" || bad=1
+kill $target
+finish

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Attaching and letting go, asked for or not: whatever happens to the tracer, the traced go on unharmed. */
+#include "kit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void wait_for_ticks(struct trace *t, int more)
+{
+	uint64_t end = kit_now_ms() + 10000;
+	int was[SUBJECT_THREADS], i;
+
+	for (i = 0; i < SUBJECT_THREADS; i++)
+		was[i] = t->truth->ticks[i];
+	for (i = 0; i < SUBJECT_THREADS; i++)
+		while (t->truth->ticks[i] < was[i] + more) {
+			if (kit_now_ms() > end)
+				fail_msg("thread %d stands still", i);
+			usleep(1000);
+		}
+}
+
+static void end_crowd(struct trace *t, pid_t pid)
+{
+	int status;
+
+	t->truth->quit = 1;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void attach(struct trace *t, pid_t pid, const struct espy_source_opts *o)
+{
+	struct espy_target target = { .kind = ESPY_TARGET_PID, .pid = pid };
+
+	assert_int_equal(t->ops->open(&t->s, o), 0);
+	assert_int_equal(t->ops->add_target(t->s, &target), 0);
+}
+
+/* Attach to 50 threads, let go, again and again; no signal is lost on the way, no thread left behind. */
+static void test_attach_and_detach(void **state)
+{
+	struct trace *t = *state;
+	struct espy_source_opts o = kit_usual(t);
+	pid_t pid = kit_launch(t, "crowd", 0);
+	int round, i, sent = 0;
+
+	for (round = 0; round < 6; round++) {
+		attach(t, pid, &o);
+		for (i = 0; i < 10; i++) {
+			kit_poll_for(t, 10);
+			if (!sigqueue(pid, SIGRTMIN, (union sigval){ 0 }))
+				sent++;
+		}
+		for (i = 0; i < SUBJECT_THREADS; i++)
+			assert_true(kit_is_traced(pid));
+		kit_poll_until(t, ESPY_REC_EXIT, SYS_clock_nanosleep, 1);
+		sigqueue(pid, SIGRTMIN, (union sigval){ 0 });
+		sent++;
+		if (round % 2) {
+			assert_int_equal(t->ops->remove_target(t->s, 0), 0);
+			sigqueue(pid, SIGRTMIN, (union sigval){ 0 });
+			sent++;
+			kit_poll_to_end(t);
+			assert_int_equal(kit_count(t, ESPY_REC_DETACHED, -1, 0), SUBJECT_THREADS);
+		}
+		t->ops->close(t->s);
+		t->s = NULL;
+		t->cnt = 0;
+		assert_false(kit_is_traced(pid));
+		wait_for_ticks(t, 3);
+	}
+	for (i = 0; i < 10000 && t->truth->signals < sent; i++)
+		usleep(1000);
+	assert_int_equal(t->truth->signals, sent);
+	end_crowd(t, pid);
+}
+
+static void test_attach_stopped(void **state)
+{
+	struct trace *t = *state;
+	struct espy_source_opts o = kit_usual(t);
+	pid_t pid = kit_launch(t, "crowd", 0);
+	int i;
+
+	kill(pid, SIGSTOP);
+	while (kit_state_of(pid) != 'T')
+		usleep(1000);
+	attach(t, pid, &o);
+	kit_poll_until(t, ESPY_REC_STOPPED, SIGSTOP, SUBJECT_THREADS);
+	assert_int_equal(kit_count(t, ESPY_REC_STOPPED, SIGSTOP, 0), SUBJECT_THREADS);
+	t->ops->close(t->s);
+	t->s = NULL;
+	usleep(20000);
+	assert_int_equal(kit_state_of(pid), 'T'); /* as it was found */
+	i = t->truth->ticks[0];
+	usleep(20000);
+	assert_int_equal(t->truth->ticks[0], i);
+	kill(pid, SIGCONT);
+	wait_for_ticks(t, 3);
+	end_crowd(t, pid);
+}
+
+static void test_single_task(void **state)
+{
+	struct trace *t = *state;
+	struct espy_source_opts o = kit_usual(t);
+	pid_t pid = kit_launch(t, "crowd", 0);
+	struct espy_target target = { .kind = ESPY_TARGET_PID, .pid = pid, .single_task = true };
+	size_t i;
+
+	o.follow = false;
+	assert_int_equal(t->ops->open(&t->s, &o), 0);
+	assert_int_equal(t->ops->add_target(t->s, &target), 0);
+	kit_poll_until(t, ESPY_REC_EXIT, SYS_clock_nanosleep, 3);
+	for (i = 0; i < t->cnt; i++)
+		assert_int_equal(t->rec[i].tid, pid);
+	t->ops->close(t->s);
+	t->s = NULL;
+	end_crowd(t, pid);
+}
+
+/* Let go from inside of the receiver, in a call that sleeps: the call goes on and is not disturbed. */
+static void test_detach_in_a_call(void **state)
+{
+	struct trace *t = *state;
+	struct espy_source_opts o = kit_usual(t);
+	pid_t pid = kit_launch(t, "blocked_read", 0);
+	int status;
+
+	o.follow = false;
+	attach(t, pid, &o);
+	t->let_go_of = pid;
+	t->let_go_nr = SYS_read;
+	kit_poll_to_end(t);
+	assert_int_equal(kit_count(t, ESPY_REC_DETACHED, -1, 0), 1);
+	assert_false(kit_is_traced(pid));
+	/* Again, and now it sleeps in the call when it is let go of. */
+	t->let_go_of = 0;
+	t->ops->close(t->s);
+	attach(t, pid, &o);
+	kit_poll_for(t, 100);
+	assert_int_equal(t->ops->remove_target(t->s, pid), 0);
+	kit_poll_to_end(t);
+	assert_false(kit_is_traced(pid));
+	t->truth->quit = 1;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_tracer_killed(void **state)
+{
+	struct trace *t = *state;
+	pid_t pid = kit_launch(t, "crowd", 0), tracer;
+	int round;
+
+	for (round = 0; round < 5; round++) {
+		atomic_int *going = &t->truth->pids[round];
+
+		tracer = fork();
+		if (!tracer) {
+			struct espy_source_opts o = kit_usual(t);
+
+			attach(t, pid, &o);
+			for (;;) {
+				kit_poll_for(t, 5);
+				*going = 1;
+			}
+		}
+		while (!*going)
+			usleep(1000);
+		usleep((useconds_t)(3000 + round * 700));
+		assert_true(kit_is_traced(pid));
+		kill(tracer, SIGKILL);
+		waitpid(tracer, NULL, 0);
+		assert_false(kit_is_traced(pid));
+		wait_for_ticks(t, 3);
+	}
+	end_crowd(t, pid);
+}
+
+/* Let go in the middle of a storm of children: none stays stopped, none stays traced, the program ends well. */
+static void test_detach_in_a_storm(void **state)
+{
+	struct trace *t = *state;
+	struct espy_source_opts o = kit_usual(t);
+	int round, status, i;
+
+	for (round = 0; round < 6; round++) {
+		uint64_t end = kit_now_ms() + 20000;
+
+		t->truth->pid_cnt = 0;
+		t->let_go_at_fork = round >= 3;
+		kit_start(t, &o, NULL, "forks", 300);
+		kit_poll_for(t, 20 + round * 7);
+		if (round % 2) {
+			assert_int_equal(t->ops->remove_target(t->s, 0), 0);
+			kit_poll_to_end(t);
+			/* It is still our child, and its status is to be had. */
+			while (t->ops->command_status(t->s, &status))
+				assert_true(kit_now_ms() < end);
+		} else {
+			t->ops->close(t->s);
+			t->s = NULL;
+			while (waitpid(t->command, &status, WNOHANG) != t->command) {
+				usleep(1000);
+				assert_true(kit_now_ms() < end);
+			}
+		}
+		assert_int_equal(status, 0);
+		assert_int_equal(t->truth->pid_cnt, 300);
+		for (i = 0; i < 300; i++)
+			assert_int_equal(kill(t->truth->pids[i], 0), -1);
+		if (t->s)
+			t->ops->close(t->s);
+		t->s = NULL;
+		t->cnt = 0;
+	}
+}
+
+/* Parents that are killed at any moment, also between a fork and its event: their children are not lost. */
+static void test_parents_killed(void **state)
+{
+	struct trace *t = *state;
+	struct espy_source_opts o = kit_usual(t);
+	int round;
+
+	for (round = 0; round < 30; round++) {
+		uint64_t end = kit_now_ms() + 20;
+
+		t->truth->pid_cnt = 0;
+		kit_start(t, &o, NULL, "forks", 2000);
+		end += (uint64_t)round;
+		while (kit_now_ms() < end)
+			t->ops->poll(t->s, kit_on_record, t, 1);
+		kill(t->command, SIGKILL);
+		kit_poll_to_end(t);
+		assert_int_equal(kit_status_of_command(t), SIGKILL);
+		kit_check_stream(t);
+		t->ops->close(t->s);
+		t->s = NULL;
+		t->cnt = 0;
+	}
+}
+
+/* --kill-on-exit: what was started does not outlive the tracer; without it, it does. */
+static void test_tracer_of_command_killed(void **state)
+{
+	struct trace *t = *state;
+	int kill_on_exit, i;
+
+	for (kill_on_exit = 0; kill_on_exit < 2; kill_on_exit++) {
+		atomic_int *pid = &t->truth->pids[0];
+		pid_t tracer;
+
+		*pid = t->truth->ready = t->truth->quit = 0;
+		tracer = fork();
+		if (!tracer) {
+			struct espy_source_opts o = kit_usual(t);
+
+			o.kill_on_exit = kill_on_exit;
+			kit_start(t, &o, NULL, "crowd", 0);
+			for (;;) {
+				kit_poll_for(t, 50);
+				if (t->truth->ready)
+					*pid = t->command;
+			}
+		}
+		while (!*pid)
+			usleep(1000);
+		usleep(20000);
+		kill(tracer, SIGKILL);
+		waitpid(tracer, NULL, 0);
+		if (kill_on_exit) {
+			for (i = 0; i < 2000 && kit_state_of(*pid) && kit_state_of(*pid) != 'Z'; i++)
+				usleep(1000);
+			assert_true(i < 2000);
+		} else {
+			wait_for_ticks(t, 3);
+			t->truth->quit = 1;
+			for (i = 0; i < 5000 && kit_state_of(*pid) && kit_state_of(*pid) != 'Z'; i++)
+				usleep(1000);
+			assert_true(i < 5000);
+		}
+	}
+}
+
+static void test_attach_refused(void **state)
+{
+	struct trace *t = *state;
+	struct espy_source_opts o = kit_usual(t);
+	struct espy_target target = { .kind = ESPY_TARGET_PID };
+	pid_t pid = kit_launch(t, "waits", 0), zombie, other;
+	int gate[2];
+	char c;
+
+	assert_int_equal(t->ops->open(&t->s, &o), 0);
+	target.pid = 0x3ffffffe;
+	assert_int_equal(t->ops->add_target(t->s, &target), -ESRCH);
+	assert_non_null(strstr(t->report, "no such process"));
+	target.pid = getpid();
+	assert_int_equal(t->ops->add_target(t->s, &target), -EPERM);
+	assert_non_null(strstr(t->report, "itself"));
+	zombie = fork();
+	if (!zombie)
+		_exit(0);
+	while (kit_state_of(zombie) != 'Z')
+		usleep(1000);
+	target.pid = zombie;
+	assert_int_equal(t->ops->add_target(t->s, &target), -EPERM);
+	assert_non_null(strstr(t->report, "zombie"));
+	waitpid(zombie, NULL, 0);
+	/* Traced by another. */
+	assert_int_equal(pipe(gate), 0);
+	other = fork();
+	if (!other) {
+		struct trace theirs = *t;
+
+		theirs.s = NULL;
+		attach(&theirs, pid, &o);
+		kit_poll_for(&theirs, 20);
+		(void)!write(gate[1], "x", 1);
+		kit_poll_for(&theirs, 20000);
+		_exit(0);
+	}
+	assert_int_equal(read(gate[0], &c, 1), 1);
+	target.pid = pid;
+	assert_int_equal(t->ops->add_target(t->s, &target), -EPERM);
+	assert_non_null(strstr(t->report, "traced by process"));
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(gate[0]);
+	close(gate[1]);
+	target = (struct espy_target){ .kind = ESPY_TARGET_ALL };
+	assert_int_equal(t->ops->add_target(t->s, &target), -EOPNOTSUPP);
+}
+
+int main(int argc, char **argv)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, kit_setup, kit_teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_attach_and_detach), T(test_attach_stopped),
+		T(test_single_task),	   T(test_detach_in_a_call),
+		T(test_tracer_killed),	   T(test_detach_in_a_storm),
+		T(test_parents_killed),	   T(test_tracer_of_command_killed),
+		T(test_attach_refused),
+	};
+
+	return kit_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

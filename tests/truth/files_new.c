@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Calls of newer kernels, by number: on an old one they fail, which their arguments show as well. */
+#include "truth.h"
+#include <fcntl.h>
+
+enum {
+	CACHESTAT = 451,
+	FCHMODAT2 = 452,
+	STATMOUNT = 457,
+	LISTMOUNT = 458,
+	SETXATTRAT = 463,
+	GETXATTRAT,
+	LISTXATTRAT,
+	REMOVEXATTRAT,
+	OPEN_TREE_ATTR,
+	FILE_GETATTR,
+	FILE_SETATTR
+};
+
+static int known(long nr)
+{
+	/* An unknown call is ENOSYS whatever its arguments; a known one complains of them. */
+	return call(nr, -1L, -1L, -1L, -1L, -1L, -1L) != -ENOSYS;
+}
+
+int main(int argc, char **argv)
+{
+	truth_begin(argc, argv, "");
+
+	line(call(FCHMODAT2, JUNK(AT_FDCWD), tail_str("nope"), JUNK(0640), JUNK(AT_SYMLINK_NOFOLLOW)),
+	     "fchmodat2(AT_FDCWD, \"nope\", 0640, AT_SYMLINK_NOFOLLOW)");
+	uint64_t range[2] = { 4096, 100 };
+	line(call(CACHESTAT, JUNK(-1), tail_copy(range, 16), NULL, JUNK(0)),
+	     "cachestat(-1, {off=4096, len=100}, NULL, 0)");
+	if (known(LISTMOUNT) && known(STATMOUNT)) {
+		struct {
+			uint32_t size, fd;
+			uint64_t id, param;
+		} req = { 24, 0, ~0ul, 0 };
+		uint64_t *ids = tail_alloc(8);
+		long n = call(LISTMOUNT, tail_copy(&req, 24), ids, 1L, JUNK(0));
+		if (n == 1) {
+			line(n, "listmount({size=24, mnt_ns_fd=0, mnt_id=LSMT_ROOT, param=0}, [0x%lx], 1, 0)",
+			     (unsigned long)*ids);
+			req.id = *ids;
+			req.param = 2;
+			void *buf = tail_alloc(100);
+			line(call(STATMOUNT, tail_copy(&req, 24), buf, 100L, JUNK(0x80)),
+			     "statmount({size=24, mnt_ns_fd=0, mnt_id=0x%lx, param=STATMOUNT_MNT_BASIC}, %s, 100, 0x80 "
+			     "/* STATMOUNT_??? */)",
+			     (unsigned long)*ids, ptr(buf));
+		}
+	}
+	struct {
+		void *value;
+		uint32_t size, flags;
+	} xa = { tail_copy("val", 3), 3, 1 };
+	line(call(SETXATTRAT, JUNK(AT_FDCWD), tail_str("nope"), JUNK(AT_SYMLINK_NOFOLLOW), tail_str("user.a"),
+		  tail_copy(&xa, 16), 16L),
+	     "setxattrat(AT_FDCWD, \"nope\", AT_SYMLINK_NOFOLLOW, \"user.a\", {value=\"val\", size=3, "
+	     "flags=XATTR_CREATE}, 16)");
+	xa.flags = 0;
+	line(call(GETXATTRAT, JUNK(AT_FDCWD), tail_str("nope"), JUNK(0), tail_str("user.a"), tail_copy(&xa, 16), 16L),
+	     "getxattrat(AT_FDCWD, \"nope\", 0, \"user.a\", {value=%s, size=3, flags=0}, 16)", ptr(xa.value));
+	void *cut = tail_alloc(8);
+	line(call(SETXATTRAT, JUNK(-1), tail_str("nope"), JUNK(0), tail_str("user.a"), cut, 8L),
+	     "setxattrat(-1, \"nope\", 0, \"user.a\", %s, 8)", ptr(cut));
+	char *list = tail_alloc(10);
+	line(call(LISTXATTRAT, JUNK(AT_FDCWD), tail_str("nope"), JUNK(0), list, 10L),
+	     "listxattrat(AT_FDCWD, \"nope\", 0, %s, 10)", ptr(list));
+	line(call(REMOVEXATTRAT, JUNK(AT_FDCWD), tail_str("nope"), JUNK(0), tail_str("user.a")),
+	     "removexattrat(AT_FDCWD, \"nope\", 0, \"user.a\")");
+	uint64_t ma[4] = { 1, 0x70, 0, 0 };
+	line(call(OPEN_TREE_ATTR, JUNK(AT_FDCWD), tail_str("nope"), JUNK(0x80001), tail_copy(ma, 32), 32L),
+	     "open_tree_attr(AT_FDCWD, \"nope\", OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC, "
+	     "{attr_set=MOUNT_ATTR_RDONLY, attr_clr=MOUNT_ATTR__ATIME, propagation=0 /* MS_??? */, userns_fd=0}, 32)");
+	unsigned fa[6] = { 0x10, 0, 0, 7, 0, 0 };
+	line(call(FILE_SETATTR, JUNK(AT_FDCWD), tail_str("nope"), tail_copy(fa, 24), 24L, JUNK(0)),
+	     "file_setattr(AT_FDCWD, \"nope\", {fa_xflags=FS_XFLAG_APPEND, fa_extsize=0, fa_projid=0, "
+	     "fa_cowextsize=0}, 24, 0)");
+	void *out = tail_alloc(24);
+	line(call(FILE_GETATTR, JUNK(AT_FDCWD), tail_str("nope"), out, 24L, JUNK(0)),
+	     "file_getattr(AT_FDCWD, \"nope\", %s, 24, 0)", ptr(out));
+	return 0;
+}

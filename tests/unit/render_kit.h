@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * For tests of decoder and renderer: an image from a few lines of description, records put together
+ * by hand, and the line that comes of them.
+ */
+#ifndef ESPY_TESTS_RENDER_KIT_H
+#define ESPY_TESTS_RENDER_KIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include "describe/describe.h"
+#include "render/text.h"
+
+struct kit {
+	void *blob;
+	struct espy_image img;
+	struct espy_text_opts o;
+	struct espy_call_view view;
+	_Alignas(8) uint8_t rec[65536];
+	_Alignas(8) uint8_t enter[65536];
+	uint8_t *cur; /* the record being built */
+	size_t len;
+};
+
+static inline void kit_diag(void *ctx, const char *text)
+{
+	print_error("%s\n", text);
+}
+
+static inline void kit_open(struct kit *k, const char *text, const char *constants, const char *syscalls)
+{
+	const struct espy_text_source src = { "test.espy", text, strlen(text) };
+	const struct espy_text_source con = { "test.const", constants, strlen(constants) };
+	const struct espy_describe_input in = { .abi = ESPY_ABI_X86_64, .sources = &src, .source_cnt = 1,
+						.constants = &con, .constant_cnt = 1,
+						.syscalls = { "test.syscalls", syscalls, strlen(syscalls) } };
+	size_t size = 0;
+
+	*k = (struct kit){ .o = { .str_limit = 32, .column = 40 } };
+	assert_int_equal(espy_describe_compile(&in, kit_diag, NULL, &k->blob, &size), 0);
+	assert_int_equal(espy_image__open(&k->img, k->blob, size, NULL), 0);
+}
+
+static inline void kit_close(struct kit *k)
+{
+	free(k->blob);
+}
+
+static inline void kit_begin(struct kit *k, uint8_t *where, uint8_t type, const char *call, int64_t ret, unsigned nargs,
+			     const uint64_t *args)
+{
+	int nr = espy_image__find_syscall(&k->img, call);
+	assert_true(nr >= 0);
+	struct espy_rec_call *r = (struct espy_rec_call *)where;
+	*r = (struct espy_rec_call){ .rec = { .type = type, .flags = (uint8_t)nargs, .nr = (uint16_t)nr, .tid = 7, .tgid = 7 },
+				     .ret = ret };
+	memcpy(where + sizeof(*r), args, 8 * nargs);
+	k->cur = where;
+	k->len = sizeof(*r) + 8 * nargs;
+	r->rec.size = (uint32_t)k->len;
+}
+
+#define KIT_ARGS(...) \
+	sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8, (const uint64_t[]) \
+	{ \
+		__VA_ARGS__ \
+	}
+#define kit_exit(k, call, ret, ...) kit_begin(k, (k)->rec, ESPY_REC_EXIT, call, ret, KIT_ARGS(__VA_ARGS__))
+#define kit_enter(k, call, ...) kit_begin(k, (k)->enter, ESPY_REC_ENTER, call, 0, KIT_ARGS(__VA_ARGS__))
+
+static inline void kit_item(struct kit *k, unsigned op, unsigned status, unsigned index, const void *bytes, size_t n)
+{
+	struct espy_item *it = (struct espy_item *)(k->cur + k->len);
+	*it = (struct espy_item){ .op = (uint8_t)op, .status = (uint8_t)status, .index = (uint16_t)index, .len = (uint32_t)n };
+	memset(it + 1, 0xee, (n + 7) & ~7ul);
+	if (n)
+		memcpy(it + 1, bytes, n);
+	k->len += sizeof(*it) + ((n + 7) & ~7ul);
+	((struct espy_rec *)k->cur)->size = (uint32_t)k->len;
+}
+
+#define AT_EXIT ESPY_ITEM_AT_EXIT
+#define FAULT ESPY_ITEM_FAULT
+#define CUT ESPY_ITEM_TRUNCATED
+
+/* name(args) = result, of the exit record. The text is kept until the next call. */
+static inline const char *kit_line(struct kit *k)
+{
+	static char line[65536];
+	struct espy_buf b = { 0 };
+
+	assert_int_equal(espy_call_view__init(&k->view, &k->img, NULL, (struct espy_rec *)k->rec), 0);
+	espy_buf__puts(&b, espy_image__str(&k->img, k->img.syscalls[k->view.nr].name));
+	espy_buf__putc(&b, '(');
+	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_WHOLE, NULL);
+	espy_buf__puts(&b, ") ");
+	espy_text__result(&b, &k->o, &k->view);
+	assert_true(b.len < sizeof(line));
+	memcpy(line, b.data, b.len);
+	line[b.len] = 0;
+	espy_buf__free(&b);
+	return line;
+}
+
+#endif
