@@ -158,7 +158,7 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 	espy_resolve__before_result(&s->resolve);
 	espy_resolve__call(&s->resolve, v);
 	if (s->follow_fds && v->call != ESPY_NONE && !v->ret && v->image->plans[v->plan].flags & ESPY_PLAN_NEW_IMAGE)
-		espy_resolve__exec(&s->resolve, v->tgid, true);
+		espy_resolve__exec(&s->resolve, v->tgid);
 }
 
 static void on_fork(struct espy_session *s, const struct espy_rec_fork *f)
@@ -188,8 +188,6 @@ static void on_exec(struct espy_session *s, struct espy_task *task, const struct
 	if (s->o.detach_on_execve && (s->command_execed || x->rec.tgid != (uint32_t)s->command_pid))
 		s->detach_tid = x->rec.tid;
 	s->command_execed = true;
-	if (s->follow_fds)
-		espy_resolve__exec(&s->resolve, x->rec.tgid, false);
 	if (!x->old_tid || x->old_tid == x->rec.tid)
 		return;
 	struct espy_task *caller = espy_tasks__find(&s->tasks, x->old_tid);

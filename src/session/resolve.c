@@ -226,7 +226,8 @@ static void seed_from(struct espy_resolve *r, uint32_t tgid, const char *from)
 	for (struct dirent *e; (e = readdir(d));) {
 		ssize_t len = e->d_name[0] == '.' ? -1 : readlinkat(dirfd(d), e->d_name, link, sizeof(link));
 
-		if (len > 0)
+		/* of ours, a command gets those that stay open at its exec */
+		if (len > 0 && (strcmp(from, "self") || !(fcntl(atoi(e->d_name), F_GETFD) & FD_CLOEXEC)))
 			set(r, tgid, atoi(e->d_name), link, (size_t)len);
 	}
 	closedir(d);
@@ -245,14 +246,13 @@ void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid)
 }
 
 /*
- * A new image. What the stream has told stays, since by now the program may have gone on, closed its standard
- * descriptors or ended; only names that nobody knows are asked of /proc. With `closed`: exec has closed some, which no
- * record tells, so those that are gone from /proc are forgotten. The standard ones stay even then: programs close
- * them at their end, and that is when short ones are looked at.
+ * A new image: exec has closed some descriptors, which no record tells. Those that are gone from /proc are forgotten;
+ * no name is taken from there, since by now the program may have gone on. The standard ones stay even if they are
+ * gone: programs close them at their end, and that is when short ones are looked at.
  */
-void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid, bool closed)
+void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid)
 {
-	char path[64], link[4096];
+	char path[64];
 	struct espy_fd_name *n, *next;
 	uint64_t open[16] = { 0 };
 	bool any = false;
@@ -262,22 +262,17 @@ void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid, bool closed)
 	if (!d)
 		return;
 	for (struct dirent *e; (e = readdir(d));) {
-		int fd = atoi(e->d_name);
+		unsigned fd = (unsigned)atoi(e->d_name);
 
 		if (e->d_name[0] == '.')
 			continue;
 		any = true;
-		if ((unsigned)fd < 1024)
+		if (fd < 1024)
 			open[fd / 64] |= UINT64_C(1) << (fd % 64);
-		if (find(r, tgid, fd))
-			continue;
-		ssize_t len = readlinkat(dirfd(d), e->d_name, link, sizeof(link));
-		if (len > 0)
-			set(r, tgid, fd, link, (size_t)len);
 	}
 	closedir(d);
-	if (!any || !closed)
-		return;
+	if (!any)
+		return; /* it has ended */
 	HASH_ITER(hh, r->names, n, next)
 		if (n->key.tgid == tgid && n->key.fd > 2 && n->key.fd < 1024 &&
 		    !(open[n->key.fd / 64] >> (n->key.fd % 64) & 1))

@@ -46,8 +46,8 @@ bool espy_resolve__needs_call(const char *name);
 void espy_resolve__fork(struct espy_resolve *r, uint32_t parent, uint32_t child);
 /* Learn what a process has open from /proc; what was known before is dropped, unless it has ended. */
 void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid);
-/* A new image was started: before its execve is shown, and with `closed` after it. */
-void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid, bool closed);
+/* A new image was started; after its execve is shown. */
+void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid);
 /* A command of ours begins with what we have open ourselves; a short one has ended before /proc could be asked. */
 void espy_resolve__inherit(struct espy_resolve *r, uint32_t tgid);
 /* A process has ended. */

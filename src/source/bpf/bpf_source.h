@@ -5,6 +5,7 @@
 #ifndef ESPY_BPF_SOURCE_H
 #define ESPY_BPF_SOURCE_H
 
+#include <pthread.h>
 #include <bpf/libbpf.h>
 #include "source/source.h"
 #include "shared.h"
@@ -45,6 +46,16 @@ struct bpf_tables {
 	bool any_exec;  /* some wanted call replaces the image */
 	bool narrow;    /* so few x86-64 calls, and nothing else, that single tracepoints may serve */
 };
+/* btf.c: the kernel's types, as far as the programs name them. */
+enum { BPF_TYPED_SYS_EXIT, BPF_TYPED_SYS_ENTER, BPF_TYPED_CNT }; /* typed tracepoints */
+struct bpf_types {
+	int fd;        /* a BTF file in memory */
+	char path[32]; /* its name, for libbpf */
+	uint32_t typed[BPF_TYPED_CNT]; /* ids in the kernel's BTF; 0: not found */
+};
+int bpf_types__make(struct bpf_types *t);
+void bpf_types__free(struct bpf_types *t);
+
 struct bpf_source;
 int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s);
 void bpf_tables__free(struct bpf_tables *t);
@@ -63,9 +74,11 @@ struct bpf_source {
 	int *events; /* perf events of single calls */
 	size_t event_cnt;
 	struct bpf_tables tables;
+	struct bpf_types types;
 	bool switched; /* to single tracepoints, or tried */
 	struct espy_bpf_shared *shared;
 	struct bpf_ring ring;
+	struct bpf_ring life; /* births, execs and deaths that found no room there */
 	bool loaded;
 	uint32_t mode;
 	bool has_target, released;
@@ -79,11 +92,32 @@ struct bpf_source {
 	struct espy_source_stats stats;
 };
 
+/* verify.c: work in a thread, and programs loaded so. */
+struct bpf_job {
+	pthread_t thread;
+	bool threaded;
+	void (*fn)(struct bpf_job *job);
+};
+/* Without a thread, if there is none to be had. */
+void bpf_job__start(struct bpf_job *job, void (*fn)(struct bpf_job *job));
+void bpf_job__wait(struct bpf_job *job);
+
+#define BPF_VERIFY_MAX 8
+struct bpf_verify {
+	const struct bpf_types *types;
+	int handler;
+	size_t cnt;
+	struct verify_job *jobs[BPF_VERIFY_MAX];
+};
+/* Between the two an object is opened and loaded. The end waits, and returns err or what the threads met with. */
+int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types);
+int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err);
+
 /* load.c: the object, its tables and its places in the kernel. */
 int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level);
 void bpf_source_detach(struct bpf_source *s); /* from the kernel's events; what was recorded can still be read */
 void bpf_source_unload(struct bpf_source *s);
-int bpf_source_open_object(struct bpf_object **obj);
+int bpf_source_open_object(struct bpf_object **obj, const struct bpf_types *types);
 int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program);
 
 /* single.c: tracepoints of single calls, instead of those of all. */
@@ -95,8 +129,11 @@ int bpf_ring__open(struct bpf_ring *r, int map_fd, size_t size);
 void bpf_ring__close(struct bpf_ring *r);
 bool bpf_ring__empty(const struct bpf_ring *r);
 typedef int (*bpf_ring_fn)(void *ctx, const void *data, size_t size);
-/* Everything that has come; stops when fn returns non-zero, which goes to *stop. Returns the number of records. */
-int bpf_ring__drain(struct bpf_ring *r, bpf_ring_fn fn, void *ctx, int *stop);
+/*
+ * Everything that has come, with what found no room and lies in `aside` at its place in between; stops when fn returns
+ * non-zero, which goes to *stop. Returns the number of records.
+ */
+int bpf_ring__drain(struct bpf_ring *r, struct bpf_ring *aside, bpf_ring_fn fn, void *ctx, int *stop);
 
 /* tracefs.c: the tracepoints of single calls. */
 int bpf_tracefs_open(void); /* descriptor of the tracefs root, or -errno */

@@ -3,10 +3,13 @@
  * The BPF object: entry points for system calls. Everything else is in the headers that it includes, one subject
  * each. User space loads only the programs that a session needs.
  *
+ * Sections called espy/... are loaded by verify.c: "sys_exit" and "sys_enter" are typed tracepoints (libbpf's tp_btf), "raw" is
+ * a raw one. They stand before the small programs, which libbpf loads while they are verified.
+ *
  * Two families do the same work under two program types: the raw tracepoints of all calls (tp_btf), and the
  * tracepoints of single calls (tp), which cost the other calls less.
  */
-#include "life.bpf.h"
+#include "general.bpf.h"
 #include "fast.bpf.h"
 #include "fdname.bpf.h"
 
@@ -44,7 +47,7 @@ static __always_inline bool taken_over(void)
 
 /* ---- all calls */
 
-SEC("tp_btf/sys_exit")
+SEC("espy/sys_exit")
 int espy_raw_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -62,7 +65,7 @@ int espy_raw_exit(u64 *ctx)
 }
 
 /* Loaded for -y only. Every call of the general path comes here first; few of them have a descriptor to name. */
-SEC("tp_btf/sys_exit")
+SEC("espy/sys_exit")
 int espy_raw_fdname(u64 *ctx)
 {
 	send_fdnames(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1]);
@@ -70,14 +73,14 @@ int espy_raw_fdname(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
+SEC("espy/sys_exit")
 int espy_raw_general(u64 *ctx)
 {
 	return general_exit(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1], false);
 }
 
 /* For -T and counting. */
-SEC("tp_btf/sys_enter")
+SEC("espy/sys_enter")
 int espy_raw_enter_time(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -93,7 +96,7 @@ int espy_raw_enter_time(u64 *ctx)
  *	sched_prepare_exec(task, bprm), from 6.10 on: execve is sure to succeed and has touched all its strings, and
  *	registers and memory are still the caller's. Where there is none, execve is read at its entry.
  */
-SEC("raw_tp")
+SEC("espy/raw")
 int espy_raw_enter(u64 *ctx)
 {
 	struct task_struct *task;
@@ -149,3 +152,5 @@ int espy_one_enter(u64 *ctx)
 		return 0;
 	return general_enter(task, (struct pt_regs *)bpf_task_pt_regs(task));
 }
+
+#include "life.bpf.h"

@@ -288,10 +288,12 @@ static __always_inline u64 enter_time(u32 pid)
 __noinline int never_returns(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	u32 pid;
 
 	if (!(task->pending.signal.sig[0] >> (SIG_KILL - 1) & 1))
 		return 0;
-	return !bpf_task_storage_get(&espy_fatals, task, NULL, 0);
+	pid = task->pid;
+	return !bpf_map_lookup_elem(&espy_fatals, &pid);
 }
 
 /* The exit of a call: of any, or with `dying` of one that does not return. */
@@ -300,10 +302,6 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 	u32 cpu = bpf_get_smp_processor_id(), flags = 0, wanted;
 	struct espy_bpf_scratch *s;
 
-	if (!conf.count_only && shared.attention && !say_lost(task->pid, task->tgid)) {
-		lose(ESPY_LOST_RING_FULL);
-		return 0;
-	}
 	s = scratch_take(cpu);
 	if (!s)
 		return 0;
@@ -324,6 +322,11 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 		goto out;
 	if (conf.count_only) {
 		count_call(task, s->cap.abi, s->cap.nr, s->ret);
+		goto out;
+	}
+	/* Only now: what is not wanted is not lost either. */
+	if (shared.attention && !say_lost(task->pid, task->tgid)) {
+		lose(ESPY_LOST_RING_FULL);
 		goto out;
 	}
 	if (s->cap.flags & ESPY_CALL_SIGRETURN) {

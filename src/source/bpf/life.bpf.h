@@ -25,19 +25,40 @@ static __always_inline void speak_up(struct task_struct *task)
 		say_lost(task->pid, task->tgid);
 }
 
-SEC("tp_btf/sched_process_fork")
+/*
+ * Room for a record that must not be lost while calls are: in the ring, else in the one for such records. Behind the record
+ * stands how far the ring was written then, which is the record's place among those of the ring.
+ */
+#define LIFE_RESERVE(size)                                                        \
+	({                                                                        \
+		void *room = bpf_ringbuf_reserve(&espy_ring, (size) + 8, 0);      \
+		if (!room) {                                                      \
+			u64 pos = bpf_ringbuf_query(&espy_ring, BPF_RB_PROD_POS); \
+			room = bpf_ringbuf_reserve(&espy_life, (size) + 8, 0);    \
+			if (room)                                                 \
+				*(u64 *)(room + (size)) = pos;                    \
+		}                                                                 \
+		room;                                                             \
+	})
+
+/*
+ * All here are raw tracepoints: a typed one (tp_btf) costs the kernel and libbpf a search through all types each, some
+ * milliseconds of the start. The current task is typed anyway; of others the fields are read by helper calls.
+ */
+SEC("raw_tp/sched_process_fork")
 int espy_fork(u64 *ctx)
 {
-	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	struct task_struct *parent = bpf_get_current_task_btf(), *child = (void *)ctx[1];
 	struct espy_rec_fork *rec;
 	u64 flags = 0;
+	int exit_signal;
 	u32 pid;
 
 	if (!conf.follow && conf.mode == ESPY_BPF_MODE_BITS)
 		return 0;
 	if (!watched_current(parent))
 		return 0;
-	pid = child->pid;
+	pid = BPF_CORE_READ(child, pid);
 	if (conf.need_enter_ns || conf.count_only) {
 		struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
 
@@ -47,27 +68,28 @@ int espy_fork(u64 *ctx)
 	speak_up(parent);
 	if (conf.mode == ESPY_BPF_MODE_BITS)
 		pid_set(pid);
-	rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
+	rec = LIFE_RESERVE(sizeof(*rec));
 	if (!rec) {
 		lose(ESPY_LOST_RING_FULL);
 		return 0;
 	}
 	head(&rec->rec, sizeof(*rec), ESPY_REC_FORK, parent);
 	rec->child_tid = pid;
-	rec->child_tgid = child->tgid;
-	if (child->mm == parent->mm)
+	rec->child_tgid = BPF_CORE_READ(child, tgid);
+	if (BPF_CORE_READ(child, mm) == parent->mm)
 		flags |= SHARE_VM;
-	if (child->fs == parent->fs)
+	if (BPF_CORE_READ(child, fs) == parent->fs)
 		flags |= SHARE_FS;
-	if (child->files == parent->files)
+	if (BPF_CORE_READ(child, files) == parent->files)
 		flags |= SHARE_FILES;
-	if (child->sighand == parent->sighand)
+	if (BPF_CORE_READ(child, sighand) == parent->sighand)
 		flags |= SHARE_SIGHAND;
-	if (child->tgid == parent->tgid)
+	if (rec->child_tgid == (u32)parent->tgid)
 		flags |= SHARE_THREAD;
-	else if (child->real_parent->pid != parent->tgid)
+	else if (BPF_CORE_READ(child, real_parent, pid) != parent->tgid)
 		flags |= SHARE_PARENT;
-	rec->clone_flags = flags | (child->exit_signal > 0 ? child->exit_signal : 0);
+	exit_signal = BPF_CORE_READ(child, exit_signal);
+	rec->clone_flags = flags | (exit_signal > 0 ? exit_signal : 0);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	wake_reader();
 	return 0;
@@ -75,11 +97,11 @@ int espy_fork(u64 *ctx)
 
 #define FILENAME_MAX_SZ 4096
 
-SEC("tp_btf/sched_process_exec")
+SEC("raw_tp/sched_process_exec")
 int espy_exec(u64 *ctx)
 {
-	struct task_struct *task = (void *)ctx[0];
-	struct linux_binprm *bprm = (void *)ctx[2];
+	struct task_struct *task = bpf_get_current_task_btf();
+	const char *filename = BPF_CORE_READ((struct linux_binprm *)ctx[2], filename);
 	u32 old = (u32)ctx[1], pid = task->pid;
 	struct espy_rec_exec *rec;
 	s64 n;
@@ -98,20 +120,20 @@ int espy_exec(u64 *ctx)
 		return 0;
 	speak_up(task);
 	/* Most names are short; the long class is for the others only. */
-	rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec) + 256, 0);
+	rec = LIFE_RESERVE(sizeof(*rec) + 256);
 	if (!rec) {
 		lose(ESPY_LOST_RING_FULL);
 		return 0;
 	}
-	n = bpf_probe_read_kernel_str(rec + 1, 256, bprm->filename);
+	n = bpf_probe_read_kernel_str(rec + 1, 256, filename);
 	if (n == 256) {
 		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
-		rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec) + FILENAME_MAX_SZ, 0);
+		rec = LIFE_RESERVE(sizeof(*rec) + FILENAME_MAX_SZ);
 		if (!rec) {
 			lose(ESPY_LOST_RING_FULL);
 			return 0;
 		}
-		n = bpf_probe_read_kernel_str(rec + 1, FILENAME_MAX_SZ, bprm->filename);
+		n = bpf_probe_read_kernel_str(rec + 1, FILENAME_MAX_SZ, filename);
 	}
 	if (n < 0)
 		n = 0;
@@ -136,7 +158,7 @@ static __always_inline void send_stopped(struct task_struct *task, u32 sig)
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline struct espy_rec_signal *signal_record(struct task_struct *task, u32 sig)
+static __always_inline struct espy_rec_signal *signal_record(u32 tid, u32 tgid, u32 sig)
 {
 	struct espy_rec_signal *rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
 
@@ -144,7 +166,7 @@ static __always_inline struct espy_rec_signal *signal_record(struct task_struct 
 		lose(ESPY_LOST_RING_FULL);
 		return NULL;
 	}
-	head(&rec->rec, sizeof(*rec), ESPY_REC_SIGNAL, task);
+	head_of(&rec->rec, sizeof(*rec), ESPY_REC_SIGNAL, tid, tgid);
 	rec->rec.nr = sig;
 	rec->info_sz = sizeof(rec->info);
 	rec->reserved = 0;
@@ -153,7 +175,7 @@ static __always_inline struct espy_rec_signal *signal_record(struct task_struct 
 	return rec;
 }
 
-SEC("tp_btf/signal_deliver")
+SEC("raw_tp/signal_deliver")
 int espy_signal(u64 *ctx)
 {
 	u32 sig = (u32)ctx[0];
@@ -167,7 +189,7 @@ int espy_signal(u64 *ctx)
 		return 0;
 	speak_up(task);
 	if (conf.need_signals) {
-		rec = signal_record(task, sig);
+		rec = signal_record(task->pid, task->tgid, sig);
 		if (rec) {
 			bpf_probe_read_kernel(rec->info, ESPY_BPF_SIGINFO, info);
 			bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
@@ -201,17 +223,19 @@ static __always_inline void copy_siginfo(u8 *to, u32 sig, u64 info)
  * Two kinds of signals are sent and never delivered, and a tracer's user wants to see them: those that the program
  * ignores, told at once, and those that end the process, kept until it ends. Runs with locks held, also in interrupts.
  */
-SEC("tp_btf/signal_generate")
+SEC("raw_tp/signal_generate")
 int espy_signal_sent(u64 *ctx)
 {
 	u32 sig = (u32)ctx[0], result = (u32)ctx[4];
 	struct task_struct *target = (void *)ctx[2];
-	bool dying = target->signal->flags & SIGNAL_GROUP_EXIT;
+	u32 tid = BPF_CORE_READ(target, pid), tgid = BPF_CORE_READ(target, tgid);
+	bool dying;
 
-	if (sig == SIG_KILL || !watched_task(target))
+	if (sig == SIG_KILL || !watched_other(target, tid, tgid))
 		return 0;
+	dying = BPF_CORE_READ(target, signal, flags) & SIGNAL_GROUP_EXIT;
 	if (result == TRACE_SIGNAL_IGNORED && !dying && conf.need_signals) {
-		struct espy_rec_signal *rec = signal_record(target, sig);
+		struct espy_rec_signal *rec = signal_record(tid, tgid, sig);
 
 		if (!rec)
 			return 0;
@@ -219,41 +243,40 @@ int espy_signal_sent(u64 *ctx)
 		copy_siginfo(rec->info, sig, ctx[1]);
 		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 		wake_reader();
-	} else if (result == TRACE_SIGNAL_DELIVERED && dying && (target->signal->group_exit_code & 0x7f) == (int)sig) {
-		struct espy_bpf_fatal *fatal =
-			bpf_task_storage_get(&espy_fatals, target, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	} else if (result == TRACE_SIGNAL_DELIVERED && dying &&
+		   (BPF_CORE_READ(target, signal, group_exit_code) & 0x7f) == (int)sig) {
+		struct espy_bpf_fatal fatal = { .sig = sig };
 
-		if (fatal) {
-			fatal->sig = sig;
-			copy_siginfo(fatal->info, sig, ctx[1]);
-		}
+		copy_siginfo(fatal.info, sig, ctx[1]);
+		bpf_map_update_elem(&espy_fatals, &tid, &fatal, 0);
 	}
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
+SEC("raw_tp/sched_process_exit")
 int espy_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct espy_rec_task_exit *rec;
+	struct espy_bpf_fatal *fatal;
+	u32 pid = task->pid;
 
 	if (!watched_current(task))
 		return 0;
 	speak_up(task);
 	general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), 0, true);
-	if (conf.need_signals && (task->exit_code & 0x7f) != SIG_KILL) {
-		struct espy_bpf_fatal *fatal = bpf_task_storage_get(&espy_fatals, task, NULL, 0);
+	fatal = bpf_map_lookup_elem(&espy_fatals, &pid);
+	if (fatal && conf.need_signals && (task->exit_code & 0x7f) != SIG_KILL) {
+		struct espy_rec_signal *signal = signal_record(pid, task->tgid, fatal->sig);
 
-		if (fatal) {
-			struct espy_rec_signal *signal = signal_record(task, fatal->sig);
-
-			if (signal) {
-				__builtin_memcpy(signal->info, fatal->info, ESPY_BPF_SIGINFO);
-				bpf_ringbuf_submit(signal, BPF_RB_NO_WAKEUP);
-			}
+		if (signal) {
+			__builtin_memcpy(signal->info, fatal->info, ESPY_BPF_SIGINFO);
+			bpf_ringbuf_submit(signal, BPF_RB_NO_WAKEUP);
 		}
 	}
-	rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
+	if (fatal)
+		bpf_map_delete_elem(&espy_fatals, &pid);
+	rec = LIFE_RESERVE(sizeof(*rec));
 	if (rec) {
 		head(&rec->rec, sizeof(*rec), ESPY_REC_TASK_EXIT, task);
 		rec->status = task->exit_code & 0xffff;

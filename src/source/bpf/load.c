@@ -142,7 +142,12 @@ static int try_attach(struct bpf_source *s, const char *name, const char *tracep
 		s->links = links;
 		s->link_cap = cap;
 	}
-	link = tracepoint ? bpf_program__attach_raw_tracepoint(prog, tracepoint) : bpf_program__attach(prog);
+	if (tracepoint)
+		link = bpf_program__attach_raw_tracepoint(prog, tracepoint);
+	else if (!strncmp(bpf_program__section_name(prog), "espy/", 5))
+		link = bpf_program__attach_raw_tracepoint(prog, NULL); /* the typed program says where itself */
+	else
+		link = bpf_program__attach(prog);
 	if (!link)
 		return errno ? -errno : -EINVAL;
 	s->links[s->link_cnt++] = link;
@@ -205,9 +210,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	};
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		conf->all_wanted[abi] = !s->set[abi] || s->sets[abi].all_wanted;
-	s->ring.size = ring_size(s->opts.ring_bytes);
-	err = set_entries(s, "espy_ring", s->ring.size);
-	err = err ? err : set_entries(s, "espy_calls", ESPY_BPF_ABIS * ESPY_BPF_NRS);
+	err = set_entries(s, "espy_calls", ESPY_BPF_ABIS * ESPY_BPF_NRS);
 	err = err ? err : set_entries(s, "espy_plans", t->plan_cnt);
 	err = err ? err : set_entries(s, "espy_ops", t->op_cnt);
 	err = err ? err : set_entries(s, "espy_variants", t->variant_cnt);
@@ -216,9 +219,9 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	return err ? err : set_entries(s, "espy_counts", s->opts.count_only ? ESPY_BPF_ABIS * ESPY_BPF_NRS : 1);
 }
 
-int bpf_source_open_object(struct bpf_object **obj)
+int bpf_source_open_object(struct bpf_object **obj, const struct bpf_types *types)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy");
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", .btf_custom_path = types->path);
 
 	libbpf_set_print(silent);
 	*obj = bpf_object__open_mem(espy_bpf_object, (size_t)(espy_bpf_object_end - espy_bpf_object), &opts);
@@ -272,26 +275,79 @@ static int attach_all(struct bpf_source *s, const struct choice *c)
 	return err ? err : attach(s, "espy_raw_exit");
 }
 
-static int try_load(struct bpf_source *s, const struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
+/* Making the ring takes long: so many pages. It goes on beside the work on the types, and its mapping beside the programs. */
+struct ring_job {
+	struct bpf_job job;
+	struct bpf_ring *ring;
+	size_t size;
+	int fd; /* or -errno */
+	int err;
+};
+
+static void make_ring(struct bpf_job *job)
 {
+	struct ring_job *r = (struct ring_job *)job;
+
+	r->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "espy_ring", 0, 0, (uint32_t)r->size, NULL);
+	if (r->fd < 0)
+		r->fd = -errno;
+}
+
+static void map_ring(struct bpf_job *job)
+{
+	struct ring_job *r = (struct ring_job *)job;
+
+	r->err = bpf_ring__open(r->ring, r->fd, r->size);
+}
+
+static int load_object(struct bpf_source *s, const struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level,
+		       struct ring_job *ring)
+{
+	struct bpf_verify verify;
 	int err;
 
-	err = bpf_source_open_object(&s->obj);
+	err = bpf_types__make(&s->types);
+	err = err ? err : bpf_verify__begin(&verify, &s->types);
+	if (err) {
+		bpf_job__wait(&ring->job);
+		return err;
+	}
+	err = bpf_source_open_object(&s->obj, &s->types);
+	err = err ? err : configure(s, cgroup_id, cgroup_level);
+	if (!err)
+		choose_programs(s, c);
+	bpf_job__wait(&ring->job);
+	if (!err && ring->fd < 0)
+		err = ring->fd;
+	if (!err && bpf_map__reuse_fd(map_of(s, "espy_ring"), ring->fd))
+		err = -errno;
+	if (!err) {
+		bpf_job__start(&ring->job, map_ring);
+		err = bpf_object__load(s->obj);
+		err = err ? err : map_shared(s);
+		err = err ? err : fill_tables(s);
+	}
+	err = bpf_verify__end(&verify, s, err);
+	bpf_job__wait(&ring->job);
+	return err ? err : ring->err;
+}
+
+static int try_load(struct bpf_source *s, const struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
+{
+	struct ring_job ring = { .ring = &s->ring, .size = ring_size(s->opts.ring_bytes), .fd = -1 };
+	int err;
+
+	s->types.fd = -1;
+	bpf_job__start(&ring.job, make_ring);
+	err = load_object(s, c, cgroup_id, cgroup_level, &ring);
+	if (ring.fd >= 0)
+		close(ring.fd);
 	if (err)
 		return err;
-	err = configure(s, cgroup_id, cgroup_level);
-	if (err)
-		return err;
-	choose_programs(s, c);
-	err = bpf_object__load(s->obj);
-	if (err)
-		return err;
-	err = map_shared(s);
-	err = err ? err : fill_tables(s);
-	err = err ? err : bpf_source_link_next(s->obj, "espy_raw_next", 0, "espy_raw_general");
+	err = bpf_source_link_next(s->obj, "espy_raw_next", 0, "espy_raw_general");
 	if (!err && s->opts.need_fdnames && !s->opts.count_only)
 		err = bpf_source_link_next(s->obj, "espy_raw_next", 1, "espy_raw_fdname");
-	err = err ? err : bpf_ring__open(&s->ring, bpf_map__fd(map_of(s, "espy_ring")), s->ring.size);
+	err = err ? err : bpf_ring__open(&s->life, bpf_map__fd(map_of(s, "espy_life")), ESPY_BPF_LIFE_RING);
 	return err ? err : attach_all(s, c);
 }
 
@@ -339,6 +395,10 @@ void bpf_source_unload(struct bpf_source *s)
 	s->single = NULL;
 	if (s->ring.head)
 		bpf_ring__close(&s->ring);
+	if (s->life.head)
+		bpf_ring__close(&s->life);
+	if (s->types.fd > 0)
+		bpf_types__free(&s->types);
 	if (s->shared)
 		munmap(s->shared, sizeof(*s->shared));
 	if (s->obj)

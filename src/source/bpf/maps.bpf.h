@@ -25,6 +25,12 @@ struct {
 	__uint(max_entries, 4096);
 } espy_ring SEC(".maps");
 
+/* For births, execs and deaths that find no room in the ring: the reader's tables hang on them. See LIFE_RESERVE. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ESPY_BPF_LIFE_RING);
+} espy_life SEC(".maps");
+
 #define ESPY_ARRAY(name, value_type, flags)                  \
 	struct {                                             \
 		__uint(type, BPF_MAP_TYPE_ARRAY);            \
@@ -64,9 +70,9 @@ struct {
 } espy_big_slots SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096); /* tasks that are dying of a signal at the same time */
+	__type(key, u32);
 	__type(value, struct espy_bpf_fatal);
 } espy_fatals SEC(".maps");
 
@@ -133,6 +139,16 @@ static __always_inline bool watched_task(struct task_struct *task)
 		return pid_bit(task->pid);
 	if (task->tgid == (int)conf.self_tgid)
 		return false;
+	return conf.mode != ESPY_BPF_MODE_CGROUP || in_cgroup(task);
+}
+
+/* The same for a task of which the verifier knows nothing. */
+static __always_inline bool watched_other(struct task_struct *task, u32 tid, u32 tgid)
+{
+	if (conf.mode == ESPY_BPF_MODE_BITS)
+		return pid_bit(tid);
+	if (tgid == conf.self_tgid)
+		return false;
 	if (conf.mode == ESPY_BPF_MODE_CGROUP)
 		return in_cgroup(task);
 	return true;
@@ -174,15 +190,20 @@ static __always_inline void wake_reader(void)
 	}
 }
 
-static __always_inline void head(struct espy_rec *rec, u32 size, u32 type, struct task_struct *task)
+static __always_inline void head_of(struct espy_rec *rec, u32 size, u32 type, u32 tid, u32 tgid)
 {
 	rec->size = size;
 	rec->type = type;
 	rec->flags = 0;
 	rec->nr = 0;
-	rec->tid = task->pid;
-	rec->tgid = task->tgid;
+	rec->tid = tid;
+	rec->tgid = tgid;
 	rec->time_ns = now_if(conf.need_time);
+}
+
+static __always_inline void head(struct espy_rec *rec, u32 size, u32 type, struct task_struct *task)
+{
+	head_of(rec, size, type, task->pid, task->tgid);
 }
 
 /* Says what was lost, as soon as there is room again. Returns false while there is none. */

@@ -59,10 +59,39 @@ bool bpf_ring__empty(const struct bpf_ring *r)
 	return *r->consumer == __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
 }
 
-int bpf_ring__drain(struct bpf_ring *r, bpf_ring_fn fn, void *ctx, int *stop)
+/* Those of the second ring whose place in the first is not behind `upto`: it stands at the end of each record. */
+static int drain_aside(struct bpf_ring *r, unsigned long end, unsigned long upto, bpf_ring_fn fn, void *ctx, int *stop)
+{
+	unsigned long pos = *r->consumer;
+	int cnt = 0;
+
+	while (pos < end && !*stop) {
+		const uint8_t *at = r->data + (pos & (r->size - 1));
+		uint32_t len = __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
+		uint32_t size = len & ~(RECORD_BUSY | RECORD_DISCARDED);
+		uint64_t place;
+
+		if (len & RECORD_BUSY || size < sizeof(place))
+			break;
+		memcpy(&place, at + RECORD_HEAD + size - sizeof(place), sizeof(place));
+		if (!(len & RECORD_DISCARDED)) {
+			if (place > upto)
+				break;
+			cnt++;
+			*stop = fn(ctx, at + RECORD_HEAD, size - sizeof(place));
+		}
+		pos += (size + RECORD_HEAD + 7) & ~7ul;
+		__atomic_store_n(r->consumer, pos, __ATOMIC_RELEASE);
+	}
+	return cnt;
+}
+
+int bpf_ring__drain(struct bpf_ring *r, struct bpf_ring *aside, bpf_ring_fn fn, void *ctx, int *stop)
 {
 	unsigned long pos = *r->consumer, given = pos, end = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
 	unsigned long batch = r->size / 16 < 65536 ? r->size / 16 : 65536;
+	/* After the other: what was put aside before a record of this ring was begun is seen here. */
+	unsigned long aside_end = __atomic_load_n(aside->producer, __ATOMIC_ACQUIRE);
 	int cnt = 0;
 
 	*stop = 0;
@@ -73,6 +102,11 @@ int bpf_ring__drain(struct bpf_ring *r, bpf_ring_fn fn, void *ctx, int *stop)
 
 		if (len & RECORD_BUSY)
 			break;
+		if (*aside->consumer != aside_end) {
+			cnt += drain_aside(aside, aside_end, pos, fn, ctx, stop);
+			if (*stop)
+				break;
+		}
 		pos += (size + RECORD_HEAD + 7) & ~7ul;
 		if (!(len & RECORD_DISCARDED)) {
 			cnt++;
@@ -84,5 +118,7 @@ int bpf_ring__drain(struct bpf_ring *r, bpf_ring_fn fn, void *ctx, int *stop)
 		}
 	}
 	__atomic_store_n(r->consumer, pos, __ATOMIC_RELEASE);
+	if (!*stop && *aside->consumer != aside_end)
+		cnt += drain_aside(aside, aside_end, pos, fn, ctx, stop);
 	return cnt;
 }

@@ -12,6 +12,7 @@
 #define ESPY_BPF_PID_LIMIT 4194304u /* the kernel's PID_MAX_LIMIT on 64-bit machines */
 #define ESPY_BPF_NRS 1024u          /* call numbers per ABI; a power of two */
 #define ESPY_BPF_ABIS 3u            /* enum espy_abi */
+#define ESPY_BPF_LIFE_RING 131072u  /* bytes of the ring for births, execs and deaths alone */
 
 /* Whom the programs watch. */
 enum { ESPY_BPF_MODE_BITS = 0, ESPY_BPF_MODE_CGROUP = 1, ESPY_BPF_MODE_ALL = 2 };

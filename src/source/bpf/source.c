@@ -189,6 +189,11 @@ static int deliver_lost(struct delivery *d, int *stop)
 	return cnt;
 }
 
+static bool all_read(const struct bpf_source *s)
+{
+	return bpf_ring__empty(&s->ring) && bpf_ring__empty(&s->life);
+}
+
 static int sleep_for_data(struct bpf_source *s, int left_ms)
 {
 	struct epoll_event ev;
@@ -229,10 +234,10 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		int stop, cnt, err;
 
 		d.now_ms = (uint32_t)(now / 1000000);
-		cnt = bpf_ring__drain(&s->ring, deliver, &d, &stop);
-		if (!stop && bpf_ring__empty(&s->ring))
+		cnt = bpf_ring__drain(&s->ring, &s->life, deliver, &d, &stop);
+		if (!stop && all_read(s))
 			cnt += deliver_lost(&d, &stop);
-		if (!stop && bpf_ring__empty(&s->ring))
+		if (!stop && all_read(s))
 			cnt += bpf_tasks__scan(s, now, deliver, &d, &stop);
 		if (stop)
 			return stop;
@@ -242,7 +247,7 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 				bpf_source_use_single(s);
 			return cnt;
 		}
-		if (over && bpf_ring__empty(&s->ring))
+		if (over && all_read(s))
 			return -ESRCH;
 		if (timeout_ms >= 0 && gone_ms >= (uint64_t)timeout_ms)
 			return 0;
