@@ -172,7 +172,7 @@ char *normalise(const struct trace *t, const char *line)
 				const char *q = p + 2;
 				while (isxdigit((unsigned char)*q))
 					q++;
-				if (q - p >= 9)
+				if (q - p >= 8)
 					put(&o, "ADDR", 4);
 				else
 					put(&o, p, q - p);

@@ -122,7 +122,8 @@ setup_nginx() {
 	cat >nginx.conf <<END
 daemon off; worker_processes 1; pid $work/nginx.pid; error_log $work/logs/e.log; user $(id -un);
 events { worker_connections 64; }
-http { access_log $work/logs/a.log; server { listen 127.0.0.1:$port; root $work/tree; } }
+http { access_log $work/logs/a.log; client_body_temp_path $work/t1; proxy_temp_path $work/t2; fastcgi_temp_path $work/t3;
+uwsgi_temp_path $work/t4; scgi_temp_path $work/t5; server { listen 127.0.0.1:$port; root $work/tree; } }
 END
 }
 run_nginx() { serve nginx trace nginx -p "$work" -c "$work/nginx.conf"; }
