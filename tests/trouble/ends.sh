@@ -5,6 +5,7 @@
 for sig in INT TERM HUP; do
 	sleep 30 &
 	target=$!
+	rm -f "$dir/err" # what the last one said is not what this one says
 	trace_bg -o "$dir/out" -p $target 2>"$dir/err" &
 	espy_pid=$!
 	wait_for 5 grep -q attached "$dir/err" || not_ok "$sig: never attached: $(cat "$dir/err")"
@@ -21,6 +22,7 @@ done
 # kill -9 of espy while a command and an attached process make calls all the time
 sh -c 'while :; do : </dev/null; done' &
 target=$!
+rm -f "$dir/out"
 trace_bg -o "$dir/out" -p $target 2>"$dir/err" &
 espy_pid=$!
 wait_for 5 test -s "$dir/out"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Sourced by the scripts beside it: SCRIPT ESPY SOURCE PROGRAMS-DIR. Each check prints ok or not ok; the script ends with finish.
 set -u
-espy=$1 source=$2 progs=$3
+espy=$(realpath "$1") source=$2 progs=$(realpath "$3")
 dir=$(mktemp -d)
 bad=0
 trap 'rm -rf "$dir"' EXIT

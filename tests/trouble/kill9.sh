@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# espy is killed with -9 at any moment, beside a busy program with many threads and beside commands of its own:
+# nothing that was traced stops, hangs or computes something else. ROUNDS=n for more rounds than the few of a test.
+. "$(dirname "$0")/lib.sh"
+rounds=${ROUNDS:-8}
+
+progress() { # of the busy program: the first word of its mapped counter
+	od -An -tu8 -N8 "$dir/busy.n" 2>/dev/null | tr -d ' '
+}
+advances() { # it does within so many seconds
+	from=$(progress)
+	n=$(($1 * 20))
+	while [ $n -gt 0 ]; do
+		[ "$(progress)" = "$from" ] || return 0
+		sleep 0.05
+		n=$((n - 1))
+	done
+	return 1
+}
+harm() { # of a process: a task that is stopped or traced
+	for t in /proc/"$1"/task/*; do
+		case $(sed -n 's/^State:[[:space:]]*\([A-Za-z]\).*/\1/p; s/^TracerPid:[[:space:]]*//p' "$t/status" 2>/dev/null | tr '\n' ' ') in
+		[tT]* | *[1-9]*) sed -n '/^\(Name\|State\|Pid\|TracerPid\)/p' "$t/status" | tr '\n' ' ' ;;
+		esac
+	done
+}
+
+"$progs/busy_threads" "$dir/busy" 8 600000 >"$dir/busy.out" &
+busy_job=$!
+wait_for 5 test -s "$dir/busy" || { not_ok "the busy program did not start"; finish; }
+busy=$(cat "$dir/busy")
+i=0 harmed='' stuck='' early=0 died=0
+while [ $i -lt "$rounds" ]; do
+	i=$((i + 1))
+	# some while it sets up, some in the middle of the work
+	delay=$(awk -v seed="$i$$" 'BEGIN { srand(seed); printf "%.3f", rand() * 0.9 }')
+	"$espy" trace --source="$source" -o "$dir/out" -f -p "$busy" 2>/dev/null &
+	attached=$!
+	rm -f "$dir/spin.pid" "$dir/spin.pid.n"
+	"$espy" trace --source="$source" -o "$dir/out2" -f "$progs/busy_threads" "$dir/spin.pid" 3 600 >"$dir/spin.out" 2>/dev/null &
+	command=$!
+	sleep "$delay"
+	kill -9 $attached $command 2>/dev/null # the command may have ended
+	wait $attached $command 2>/dev/null
+	sleep 0.05
+	h=$(harm "$busy")
+	[ -z "$h" ] || harmed="$harmed round $i after $delay: $h;"
+	advances 5 || stuck="$stuck round $i after $delay;"
+	# The command may not have got as far as its execve; one that has runs to its end.
+	if [ -s "$dir/spin.pid" ]; then
+		wait_for 10 grep -q 'all is well' "$dir/spin.out" || { died=$((died + 1)); not_ok "round $i after $delay: the command: $(cat "$dir/spin.out") $(grep State "/proc/$(cat "$dir/spin.pid")/status" 2>&1)"; }
+	else
+		early=$((early + 1))
+	fi
+done
+expect "killed $rounds times: nothing is stopped or traced" "" "$harmed"
+expect "the busy program goes on" "" "$stuck"
+expect "commands that ran: none is harmed (of $((rounds - early)))" 0 "$died"
+# A parked command whose tracer is dead must not wait for ever.
+sleep 0.3
+left=$(ps -eo pid,ppid,args | awk -v d="$dir/spin.pid" 'index($0, d) && !/awk/')
+expect "nobody is left behind" "" "$left"
+kill "$busy"
+wait_for 10 grep -q well "$dir/busy.out" || not_ok "the busy program never ended"
+wait $busy_job
+expect "the busy program's result" 0 $?
+finish
