@@ -4,6 +4,7 @@
 #define ESPY_SESSION_IMPL_H
 
 #include <signal.h>
+#include <sys/resource.h>
 #include "session/call_set.h"
 #include "session/dump.h"
 #include "session/lines.h"
@@ -31,6 +32,9 @@ struct espy_session {
 	bool counted_by_source;    /* -c: the source counts, no calls come as records */
 	struct espy_call_view view; /* large; one at a time */
 	pid_t command_pid;
+	bool reported;             /* the source has said what went wrong */
+	struct rlimit user_files;  /* RLIMIT_NOFILE as the user gave it */
+	bool files_raised;
 	uint64_t printed;          /* calls, for --syscall-limit */
 	uint32_t detach_tid;       /* to be let go of after this poll; 0: none */
 	bool command_execed;       /* the command's own first execve is behind us */

@@ -81,7 +81,8 @@ void espy_lines__begin(struct espy_lines *l, struct espy_sink *s, struct espy_ta
 
 	if (s->open)
 		espy_lines__interrupt(s);
-	if (l->pid_column || *l->live > 1 || o->always_pid) {
+	/* A file of each task's own needs no pid (-ff). */
+	if (l->pid_column || (*l->live > 1 && !o->output) || o->always_pid) {
 		if (l->pid_column || (o->output && o->always_pid))
 			put_fmt(b, o->pid_comm ? "%u" : "%-5u", task->tid);
 		else

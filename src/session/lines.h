@@ -18,7 +18,7 @@ struct espy_lines {
 	const struct espy_session_opts *o;
 	struct espy_text_opts text[ESPY_ABI_CNT]; /* o->text with resolver and the sets of the ABI */
 	const struct espy_image *image; /* x86_64: siginfo */
-	bool pid_column;               /* `-f -o FILE`: every line begins with the pid, no brackets */
+	bool pid_column;               /* `-f -o FILE`, or several -p: every line begins with the pid, no brackets */
 	const size_t *live;            /* how many tasks live: more than one asks for [pid N] */
 	const struct espy_resolver *resolver;
 	void (*before_result)(struct espy_resolve *r); /* called between the arguments of a call and its result */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,8 +48,41 @@ void espy_session__say(struct espy_session *s, const char *fmt, ...)
 
 static void on_report(void *ctx, enum espy_report_level level, const char *text)
 {
-	(void)level;
-	espy_session__say(ctx, "%s", text);
+	struct espy_session *s = ctx;
+
+	if (level == ESPY_REPORT_ERROR)
+		s->reported = true;
+	espy_session__say(s, "%s", text);
+}
+
+/* A source needs some descriptors of its own; the command shall have the limit that the user gave. */
+#define ENOUGH_FILES 256
+
+static void raise_file_limit(struct espy_session *s)
+{
+	struct rlimit more;
+
+	if (getrlimit(RLIMIT_NOFILE, &s->user_files) < 0 || s->user_files.rlim_cur >= ENOUGH_FILES)
+		return;
+	more.rlim_cur = ENOUGH_FILES;
+	more.rlim_max = s->user_files.rlim_max > ENOUGH_FILES ? s->user_files.rlim_max : ENOUGH_FILES;
+	if (setrlimit(RLIMIT_NOFILE, &more) < 0) { /* beyond the hard limit only with CAP_SYS_RESOURCE */
+		more.rlim_max = s->user_files.rlim_max;
+		more.rlim_cur = more.rlim_max < ENOUGH_FILES ? more.rlim_max : ENOUGH_FILES;
+		if (setrlimit(RLIMIT_NOFILE, &more) < 0)
+			return;
+	}
+	s->files_raised = true;
+}
+
+/* In the child, just before its execve. */
+static int child_setup(void *ctx)
+{
+	const struct espy_session *s = ctx;
+
+	if (s->files_raised && setrlimit(RLIMIT_NOFILE, &s->user_files) < 0)
+		return -errno;
+	return s->o.command->child_setup ? s->o.command->child_setup(s->o.command->child_ctx) : 0;
 }
 
 static void on_diagnostic(void *ctx, const char *text)
@@ -260,9 +294,14 @@ static int add_targets(struct espy_session *s)
 	}
 	if (!o->command)
 		return 0;
-	err = s->src_ops->start_command(s->src, o->command, &s->command_pid);
+	struct espy_command command = *o->command;
+	command.child_setup = child_setup;
+	command.child_ctx = s;
+	s->reported = false;
+	err = s->src_ops->start_command(s->src, &command, &s->command_pid);
 	if (err) {
-		espy_session__say(s, "exec: %s: %s", o->command->path, strerror(-err));
+		if (!s->reported) /* else the source could not begin, and has said why: the program is not to blame */
+			espy_session__say(s, "exec: %s: %s", o->command->path, strerror(-err));
 		return err;
 	}
 	struct espy_task *task = espy_tasks__get(&s->tasks, (uint32_t)s->command_pid, (uint32_t)s->command_pid);
@@ -309,7 +348,8 @@ int espy_session__open(struct espy_session **out, const struct espy_session_opts
 	s->lines = (struct espy_lines){
 		.o = &s->o,
 		.image = &s->images[ESPY_ABI_X86_64],
-		.pid_column = o->output && o->follow == 1,
+		.pid_column = o->output && o->follow < 2 &&
+			      (o->follow || o->all || o->cgroup || o->pid_cnt + !!o->command > 1),
 		.live = &s->tasks.live,
 		.resolver = &s->resolve.resolver,
 		.before_result = espy_resolve__before_result,
@@ -325,6 +365,7 @@ int espy_session__open(struct espy_session **out, const struct espy_session_opts
 		t->verbose = o->filter->verbose.bits[abi];
 		t->raw = o->filter->raw.bits[abi];
 	}
+	raise_file_limit(s);
 	err = open_source(s);
 	if (!err)
 		err = add_targets(s);
