@@ -78,10 +78,25 @@ static bool wants_object(struct espy_session *s, const struct espy_call_view *v)
 	return espy_touches__match(v, f, &s->resolve.complete);
 }
 
+/* A program of another ABI was executed, or this one makes calls of two. */
+static void note_abi(struct espy_session *s, struct espy_task *task, enum espy_abi abi)
+{
+	if (abi == task->abi)
+		return;
+	task->abi = abi;
+	if (s->o.summary == ESPY_SUMMARY_ONLY || s->o.quiet & ESPY_QUIET_PERSONALITY)
+		return;
+	struct espy_sink *sink = sink_of(s, task);
+
+	if (sink)
+		espy_lines__personality(sink, task);
+}
+
 static void on_enter(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
 {
 	enum espy_abi abi = abi_of(rec);
 
+	note_abi(s, task, abi);
 	task->last_nr = rec->nr;
 	if (espy_task__begin_call(task, rec) || s->o.summary == ESPY_SUMMARY_ONLY || s->o.status != ESPY_STATUS_ALL)
 		return;
@@ -141,6 +156,7 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 	struct espy_call_view *v = &s->view;
 	const struct espy_rec *enter = NULL;
 
+	note_abi(s, task, abi);
 	task->last_nr = rec->nr;
 	if (task->in_call && task->enter->nr == rec->nr)
 		enter = task->enter;
@@ -161,7 +177,7 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 		espy_resolve__exec(&s->resolve, v->tgid);
 }
 
-static void on_fork(struct espy_session *s, const struct espy_rec_fork *f)
+static void on_fork(struct espy_session *s, const struct espy_task *parent, const struct espy_rec_fork *f)
 {
 	struct espy_task *child = espy_tasks__find(&s->tasks, f->child_tid);
 
@@ -170,6 +186,7 @@ static void on_fork(struct espy_session *s, const struct espy_rec_fork *f)
 	child = espy_tasks__get(&s->tasks, f->child_tid, f->child_tgid);
 	if (!child)
 		return;
+	child->abi = parent->abi;
 	if (f->child_tgid != f->rec.tgid)
 		espy_resolve__fork(&s->resolve, f->rec.tgid, f->child_tgid);
 	if (!child->announced && !(s->o.quiet & ESPY_QUIET_ATTACH) && !s->o.all && !s->o.cgroup)
@@ -262,7 +279,7 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 		on_exit_call(s, task, rec);
 		break;
 	case ESPY_REC_FORK:
-		on_fork(s, (const struct espy_rec_fork *)rec);
+		on_fork(s, task, (const struct espy_rec_fork *)rec);
 		break;
 	case ESPY_REC_EXEC:
 		on_exec(s, task, (const struct espy_rec_exec *)rec);

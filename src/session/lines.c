@@ -250,6 +250,19 @@ void espy_lines__detached(struct espy_sink *s, struct espy_task *task)
 	s->open = NULL;
 }
 
+void espy_lines__personality(struct espy_sink *s, const struct espy_task *task)
+{
+	static const char *const mode[ESPY_ABI_CNT] = {
+		[ESPY_ABI_X86_64] = "64 bit",
+		[ESPY_ABI_I386] = "32 bit",
+		[ESPY_ABI_X32] = "x32",
+	};
+
+	espy_lines__interrupt(s);
+	put_fmt(&s->buf, "[ Process PID=%u runs in %s mode. ]", task->tid, mode[task->abi]);
+	espy_sink__end_line(s);
+}
+
 const char *espy_lost_reason_text(unsigned reason)
 {
 	static const char *const text[ESPY_LOST_REASONS] = {

@@ -44,6 +44,8 @@ void espy_lines__task_exit(struct espy_lines *l, struct espy_sink *s, struct esp
 			   const struct espy_rec_task_exit *x);
 void espy_lines__superseded(struct espy_lines *l, struct espy_sink *s, struct espy_task *task, uint32_t by,
 			    uint64_t time_ns);
+/* The task makes calls of another ABI from here on. */
+void espy_lines__personality(struct espy_sink *s, const struct espy_task *task);
 void espy_lines__lost(struct espy_sink *s, const struct espy_rec_lost *lost);
 void espy_lines__detached(struct espy_sink *s, struct espy_task *task);
 

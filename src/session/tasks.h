@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <uthash.h>
 #include "record/record.h"
+#include "describe/image.h"
 
 struct espy_sink;
 
@@ -24,7 +25,7 @@ struct espy_task {
 	struct espy_rec_signal *deferred; /* ignored signals, shown after the task's next call */
 	size_t deferred_cnt;
 	uint32_t last_nr;        /* of the last call begun, for -n */
-	uint32_t last_abi_flags;
+	enum espy_abi abi;       /* of its calls so far */
 	struct espy_sink *sink;  /* where its lines go */
 	UT_hash_handle hh;
 };
