@@ -96,7 +96,8 @@ static uint64_t deref(const struct eval *e, uint32_t idx)
 		bool phase = e->at_exit ? !i : i;
 		const struct espy_item *it = espy_call_view__arg_item(e->w->v, p->off, phase);
 		if (it && t->size && it->len >= t->size)
-			return espy_load(espy_item__bytes(it), t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED);
+			return espy_load(espy_item__bytes(it), t->size, t->flags & ESPY_TF_BE,
+					 t->flags & ESPY_TF_SIGNED);
 	}
 	return 0;
 }

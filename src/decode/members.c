@@ -124,7 +124,8 @@ static void show_field(struct espy_walk *w, const struct espy_type *st_type, con
 		need = 0;
 		open_end = false;
 	}
-	if (f->off > have || need > have - f->off || (need == 0 && f->off >= have && t->kind != ESPY_T_TLV && have >= m->want)) {
+	if (f->off > have || need > have - f->off ||
+	    (need == 0 && f->off >= have && t->kind != ESPY_T_TLV && have >= m->want)) {
 		if (is_array_like(t) && f->off <= have)
 			goto show; /* empty, but there */
 		if (f->off + (uint64_t)t->size <= m->want && !st->end && m->want != UINT64_MAX && t->size)
@@ -168,7 +169,9 @@ show:;
 				if (w->depth >= ESPY_WALK_MAX_DEPTH)
 					return;
 				/* expressions inside see the chosen struct, and ours around it */
-				const struct espy_scope sc = { .outer = w->scope, .type = ct, .mem = &s, .size = w->scope->size };
+				const struct espy_scope sc = {
+					.outer = w->scope, .type = ct, .mem = &s, .size = w->scope->size
+				};
 				const struct espy_scope *saved = w->scope;
 				w->scope = &sc;
 				w->depth++;
@@ -186,8 +189,9 @@ show:;
 				return;
 			if (ct->kind == ESPY_T_UNION && w->depth < ESPY_WALK_MAX_DEPTH) {
 				/* a union directly in a union: as if it stood here itself */
-				struct espy_field inner = { .name = f->name, .type = c, .off = f->off, .when = ESPY_NONE,
-							    .flags = f->flags };
+				struct espy_field inner = {
+					.name = f->name, .type = c, .off = f->off, .when = ESPY_NONE, .flags = f->flags
+				};
 				w->depth++;
 				show_field(w, st_type, &inner, m, st);
 				w->depth--;
@@ -299,7 +303,8 @@ static bool note_fields(const struct espy_walk *w, const struct espy_type *t, co
 		const struct espy_type *ft = &w->img->types[f->type];
 		if (ft->kind != ESPY_T_INT || f->off > m->n[ph] || ft->size > m->n[ph] - f->off)
 			return false;
-		num[i] = (int64_t)espy_load(m->p[ph] + f->off, ft->size, ft->flags & ESPY_TF_BE, ft->flags & ESPY_TF_SIGNED);
+		num[i] = (int64_t)espy_load(m->p[ph] + f->off, ft->size, ft->flags & ESPY_TF_BE,
+					    ft->flags & ESPY_TF_SIGNED);
 		*usec = strstr(espy_image__str(w->img, f->name), "usec") ? ESPY_NOTE_USEC : 0;
 	}
 	return true;
@@ -327,9 +332,8 @@ static void show_second(struct espy_walk *w, const struct espy_type *t, const st
 	w->vis->close(w->ctx, ESPY_GROUP_STRUCT);
 }
 
-
-
-uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, unsigned phase)
+uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
+			  unsigned phase)
 {
 	uint32_t idx = (t->aux & 0xff) - 1;
 

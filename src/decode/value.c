@@ -98,7 +98,8 @@ static bool run_hook(struct espy_walk *w, const struct espy_type *t, const struc
 /* Bytes that stand for one thing: an address in an array of u8, a string. */
 bool espy_walk_is_unit(const struct espy_walk *w, const struct espy_type *t)
 {
-	return t->kind == ESPY_T_ARRAY && (t->fmt == ESPY_FMT_MAC || t->fmt == ESPY_FMT_INET6 || t->fmt == ESPY_FMT_SUNPATH) &&
+	return t->kind == ESPY_T_ARRAY &&
+	       (t->fmt == ESPY_FMT_MAC || t->fmt == ESPY_FMT_INET6 || t->fmt == ESPY_FMT_SUNPATH) &&
 	       t->elem != ESPY_NONE && w->img->types[t->elem].size == 1;
 }
 
@@ -274,8 +275,8 @@ void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr
 {
 	const struct espy_type *to = &w->img->types[t->elem];
 
-	if (!addr || op < 0 || !w->v || w->depth >= ESPY_WALK_MAX_DEPTH || ((t->flags & ESPY_TF_VERBOSE) && !w->o->verbose) ||
-	    (!w->o->decode && !is_string(to))) {
+	if (!addr || op < 0 || !w->v || w->depth >= ESPY_WALK_MAX_DEPTH ||
+	    ((t->flags & ESPY_TF_VERBOSE) && !w->o->verbose) || (!w->o->decode && !is_string(to))) {
 		w->vis->address(w->ctx, addr);
 		return;
 	}
@@ -504,7 +505,8 @@ static void show_tlv(struct espy_walk *w, const struct espy_type *t, const struc
 		bool whole = tlv_next(t, e, m->p[ph] + pos, end - pos, (size_t)(total - pos), &len, &step);
 		if (!whole) {
 			/* a length that lies: no more than there is, no less than the header that was read */
-			uint64_t n = espy_load(m->p[ph] + pos + (t->aux >> 24), t->aux & 0xff, t->flags & ESPY_TF_BE, false);
+			uint64_t n =
+				espy_load(m->p[ph] + pos + (t->aux >> 24), t->aux & 0xff, t->flags & ESPY_TF_BE, false);
 			len = n > header ? (size_t)(total - pos) : header;
 			step = n > header || espy_walk_is_headed(e) ? (size_t)(total - pos) : header;
 		}
@@ -519,7 +521,8 @@ static void show_tlv(struct espy_walk *w, const struct espy_type *t, const struc
 	}
 	if (!alone) {
 		if (pos >= end && pos < total)
-			w->vis->elided(w->ctx, m->fault ? ESPY_ELIDED_FAULT : ESPY_ELIDED_MORE, m->addr ? m->addr + end : 0);
+			w->vis->elided(w->ctx, m->fault ? ESPY_ELIDED_FAULT : ESPY_ELIDED_MORE,
+				       m->addr ? m->addr + end : 0);
 		w->vis->close(w->ctx, ESPY_GROUP_ARRAY);
 	}
 }
@@ -581,8 +584,11 @@ void espy_walk_value(struct espy_walk *w, uint32_t type, const struct espy_span 
 	case ESPY_T_UNION: {
 		uint32_t c = espy_walk_union_case(w, t, m);
 		if (c == ESPY_NONE) {
-			static const struct espy_type rest = { .kind = ESPY_T_BYTES, .table = ESPY_NONE, .elem = ESPY_NONE,
-							       .len_a = ESPY_NONE, .len_b = ESPY_NONE };
+			static const struct espy_type rest = { .kind = ESPY_T_BYTES,
+							       .table = ESPY_NONE,
+							       .elem = ESPY_NONE,
+							       .len_a = ESPY_NONE,
+							       .len_b = ESPY_NONE };
 			leaf(w, &rest, m, name, w->vis->string);
 		} else {
 			espy_walk_value(w, c, m, name);

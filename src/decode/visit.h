@@ -75,6 +75,9 @@ struct espy_visitor {
 	bool (*hook)(void *ctx, struct espy_walk *w, unsigned hook, const struct espy_value *v);
 };
 
+/* Looks at nothing: copy it and set the functions that a visitor needs. */
+extern const struct espy_visitor espy_visit_nothing;
+
 struct espy_walk_opts {
 	bool verbose;         /* -v: everything */
 	bool decode;          /* false: pointers to anything but strings stay addresses (-e verbose=) */

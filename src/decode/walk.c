@@ -79,7 +79,8 @@ static const struct espy_type *two_part_struct(const struct espy_walk *w, const 
 }
 
 /* The entry bytes of such a struct; false if they were not captured. */
-static bool two_part_mem(struct espy_walk *w, const struct espy_field *p, const struct espy_type *to, struct espy_span *m)
+static bool two_part_mem(struct espy_walk *w, const struct espy_field *p, const struct espy_type *to,
+			 struct espy_span *m)
 {
 	uint64_t addr = espy_walk__param(w, p);
 	int op = addr ? espy_walk_arg_op(w, (uint8_t)p->off, w->img->types[p->type].elem) : -1;
@@ -207,7 +208,8 @@ void espy_walk__args(const struct espy_visitor *vis, void *ctx, const struct esp
 			if (to && (p->when == ESPY_NONE || espy_walk__eval(&w, NULL, p->when, false)) &&
 			    two_part_mem(&w, p, to, &m)) {
 				w.wrote = true;
-				vis->arg(ctx, espy_image__str(w.img, p->name), &w.img->types[p->type], p->flags & ESPY_FF_NAMED);
+				vis->arg(ctx, espy_image__str(w.img, p->name), &w.img->types[p->type],
+					 p->flags & ESPY_FF_NAMED);
 				espy_walk_struct(&w, to, &m, ESPY_FIRST_PART);
 				i |= HALF_SHOWN;
 			}

@@ -64,6 +64,7 @@ static inline unsigned espy_span_best(const struct espy_span *m)
 {
 	return m->p[1] ? 1 : 0;
 }
+/* Whether all n bytes are 0; true if there are none. */
 bool espy_all_zero(const uint8_t *p, size_t n);
 struct espy_value espy_walk_make_value(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
 				       unsigned phase, const char *name);
@@ -86,7 +87,8 @@ void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr
 enum { ESPY_FIRST_PART = 1, ESPY_SECOND_PART = 2, ESPY_ALL_PARTS = 3 };
 void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, unsigned parts);
 /* What a struct says of its own size in the field that the description names; 0: that field was not captured. */
-uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, unsigned phase);
+uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
+			  unsigned phase);
 bool espy_walk_has_flag(const struct espy_walk *w, const struct espy_type *t, uint32_t flag);
 uint32_t espy_walk_union_case(const struct espy_walk *w, const struct espy_type *u, const struct espy_span *m);
 

@@ -11,8 +11,8 @@
 struct dump {
 	struct espy_buf *b;
 	const struct espy_filter *f;
-	int64_t fd;      /* the call's first descriptor; -1: none yet */
-	unsigned flags;  /* of the pointer that was visited last */
+	int64_t fd;	 /* the call's first descriptor; -1: none yet */
+	unsigned flags;	 /* of the pointer that was visited last */
 	unsigned buffer; /* number of the buffer within a vector */
 	unsigned depth;
 };
@@ -118,53 +118,20 @@ static void group_close(void *ctx, enum espy_group group)
 {
 	((struct dump *)ctx)->depth--;
 }
-static void plain(void *ctx)
-{
-}
-static void value(void *ctx, const struct espy_value *v)
-{
-}
-static void address(void *ctx, uint64_t addr)
-{
-}
-static void vars(void *ctx, uint64_t addr, unsigned count, bool unterminated)
-{
-}
-static void elided(void *ctx, enum espy_elided why, uint64_t addr)
-{
-}
-static bool note(void *ctx, unsigned n, int64_t a, int64_t b, bool before)
-{
-	return false;
-}
-static bool hook(void *ctx, struct espy_walk *w, unsigned h, const struct espy_value *v)
-{
-	return false;
-}
-
-static const struct espy_visitor dump_visitor = {
-	.arg = arg,
-	.open = group_open,
-	.close = group_close,
-	.field = field,
-	.elem = plain,
-	.integer = integer,
-	.string = string,
-	.bits = value,
-	.address = address,
-	.vars = vars,
-	.changed = plain,
-	.elided = elided,
-	.note = note,
-	.hook = hook,
-};
 
 void espy_dump__call(struct espy_buf *b, const struct espy_filter *f, const struct espy_call_view *v)
 {
 	const struct espy_walk_opts o = { .verbose = true, .decode = true };
 	struct dump d = { .b = b, .f = f, .fd = -1 };
+	struct espy_visitor vis = espy_visit_nothing;
 
 	if (v->call == ESPY_NONE || !v->has_exit || v->ret <= 0)
 		return;
-	espy_walk__args(&dump_visitor, &d, &o, v, ESPY_PART_WHOLE, NULL);
+	vis.arg = arg;
+	vis.field = field;
+	vis.open = group_open;
+	vis.close = group_close;
+	vis.integer = integer;
+	vis.string = string;
+	espy_walk__args(&vis, &d, &o, v, ESPY_PART_WHOLE, NULL);
 }

@@ -20,10 +20,11 @@
 
 /* Protocols of netlink by number, as NETLINK_* in linux/netlink.h. */
 static const char *const netlink_names[] = {
-	[0] = "ROUTE", [2] = "USERSOCK", [3] = "FIREWALL", [4] = "SOCK_DIAG", [5] = "NFLOG", [6] = "XFRM",
-	[7] = "SELINUX", [8] = "ISCSI", [9] = "AUDIT", [10] = "FIB_LOOKUP", [11] = "CONNECTOR", [12] = "NETFILTER",
-	[13] = "IP6_FW", [14] = "DNRTMSG", [15] = "KOBJECT_UEVENT", [16] = "GENERIC", [18] = "SCSITRANSPORT",
-	[19] = "ECRYPTFS", [20] = "RDMA", [21] = "CRYPTO", [22] = "SMC",
+	[0] = "ROUTE",	    [2] = "USERSOCK",	    [3] = "FIREWALL",  [4] = "SOCK_DIAG", [5] = "NFLOG",
+	[6] = "XFRM",	    [7] = "SELINUX",	    [8] = "ISCSI",     [9] = "AUDIT",	  [10] = "FIB_LOOKUP",
+	[11] = "CONNECTOR", [12] = "NETFILTER",	    [13] = "IP6_FW",   [14] = "DNRTMSG",  [15] = "KOBJECT_UEVENT",
+	[16] = "GENERIC",   [18] = "SCSITRANSPORT", [19] = "ECRYPTFS", [20] = "RDMA",	  [21] = "CRYPTO",
+	[22] = "SMC",
 };
 
 static void put_quoted(struct espy_buf *b, const char *s, size_t n)
@@ -52,7 +53,8 @@ static bool ask_diag(const void *req, size_t req_sz, bool (*fn)(void *ctx, const
 
 		if (n <= 0)
 			break;
-		for (const struct nlmsghdr *h = (const struct nlmsghdr *)buf; NLMSG_OK(h, (size_t)n) && !found; h = NLMSG_NEXT(h, n)) {
+		for (const struct nlmsghdr *h = (const struct nlmsghdr *)buf; NLMSG_OK(h, (size_t)n) && !found;
+		     h = NLMSG_NEXT(h, n)) {
 			if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR) {
 				more = false;
 				break;
@@ -98,9 +100,9 @@ static bool put_inet(struct espy_buf *b, const char *proto, unsigned long ino)
 		const char *name;
 		uint8_t family, protocol;
 	} protos[] = {
-		{ "TCP", AF_INET, IPPROTO_TCP }, { "TCPv6", AF_INET6, IPPROTO_TCP }, { "UDP", AF_INET, IPPROTO_UDP },
-		{ "UDPv6", AF_INET6, IPPROTO_UDP }, { "UDP-Lite", AF_INET, IPPROTO_UDPLITE },
-		{ "UDPLITEv6", AF_INET6, IPPROTO_UDPLITE },
+		{ "TCP", AF_INET, IPPROTO_TCP },	  { "TCPv6", AF_INET6, IPPROTO_TCP },
+		{ "UDP", AF_INET, IPPROTO_UDP },	  { "UDPv6", AF_INET6, IPPROTO_UDP },
+		{ "UDP-Lite", AF_INET, IPPROTO_UDPLITE }, { "UDPLITEv6", AF_INET6, IPPROTO_UDPLITE },
 	};
 
 	for (size_t i = 0; i < sizeof(protos) / sizeof(protos[0]); i++) {
@@ -111,8 +113,12 @@ static bool put_inet(struct espy_buf *b, const char *proto, unsigned long ino)
 			struct nlmsghdr h;
 			struct inet_diag_req_v2 r;
 		} req = {
-			.h = { .nlmsg_len = sizeof(req), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-			.r = { .sdiag_family = protos[i].family, .sdiag_protocol = protos[i].protocol, .idiag_states = UINT32_MAX },
+			.h = { .nlmsg_len = sizeof(req),
+			       .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			       .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+			.r = { .sdiag_family = protos[i].family,
+			       .sdiag_protocol = protos[i].protocol,
+			       .idiag_states = UINT32_MAX },
 		};
 		struct inet_search search = { .inode = (uint32_t)ino };
 
@@ -133,7 +139,7 @@ static bool put_inet(struct espy_buf *b, const char *proto, unsigned long ino)
 }
 
 struct unix_info {
-	uint32_t peer;  /* inode; 0: not connected */
+	uint32_t peer; /* inode; 0: not connected */
 	char name[108];
 	size_t name_len;
 };
@@ -143,7 +149,8 @@ static bool read_unix(void *ctx, const struct nlmsghdr *h)
 	struct unix_info *info = ctx;
 	const char *msg = (const char *)h;
 
-	for (size_t off = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct unix_diag_msg)); off + sizeof(struct nlattr) <= h->nlmsg_len;) {
+	for (size_t off = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct unix_diag_msg));
+	     off + sizeof(struct nlattr) <= h->nlmsg_len;) {
 		const struct nlattr *a = (const struct nlattr *)(msg + off);
 
 		if (a->nla_len < sizeof(*a) || off + a->nla_len > h->nlmsg_len)
@@ -168,8 +175,11 @@ static bool ask_unix(unsigned long ino, struct unix_info *info)
 		struct unix_diag_req r;
 	} req = {
 		.h = { .nlmsg_len = sizeof(req), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST },
-		.r = { .sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_ino = (uint32_t)ino,
-		       .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER, .udiag_cookie = { ~0u, ~0u } },
+		.r = { .sdiag_family = AF_UNIX,
+		       .udiag_states = UINT32_MAX,
+		       .udiag_ino = (uint32_t)ino,
+		       .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER,
+		       .udiag_cookie = { ~0u, ~0u } },
 	};
 
 	memset(info, 0, sizeof(*info));
@@ -336,8 +346,9 @@ static bool put_anon(struct espy_buf *b, const char *name, const char *path)
 		fdinfo(path, "eventfd-id", id, sizeof(id));
 		fdinfo(path, "eventfd-semaphore", sem, sizeof(sem));
 		uint64_t count = strtoull(v, NULL, 16);
-		snprintf(tmp, sizeof(tmp), count ? "{eventfd-count=%#" PRIx64 ", eventfd-id=%s, eventfd-semaphore=%s}" :
-						   "{eventfd-count=%" PRIx64 ", eventfd-id=%s, eventfd-semaphore=%s}",
+		snprintf(tmp, sizeof(tmp),
+			 count ? "{eventfd-count=%#" PRIx64 ", eventfd-id=%s, eventfd-semaphore=%s}"
+			       : "{eventfd-count=%" PRIx64 ", eventfd-id=%s, eventfd-semaphore=%s}",
 			 count, id, sem);
 		espy_buf__puts(b, tmp);
 		return true;
@@ -356,10 +367,13 @@ void espy_fd_text(struct espy_buf *b, const char *name, const char *path, uint32
 	espy_buf__putc(b, '<');
 	if (!all || (!put_socket(b, name, path, tid) && !put_anon(b, name, path))) {
 		put_quoted(b, name, deleted ? len - (sizeof(gone) - 1) : len);
-		if (all && name[0] == '/' && !strncmp(name, "/dev/", 5) && (!stat(path, &st) || !stat(name, &st)) && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))) {
-			snprintf(tmp, sizeof(tmp), "<%s %u:%u", S_ISCHR(st.st_mode) ? "char" : "block", major(st.st_rdev), minor(st.st_rdev));
+		if (all && name[0] == '/' && !strncmp(name, "/dev/", 5) && (!stat(path, &st) || !stat(name, &st)) &&
+		    (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))) {
+			snprintf(tmp, sizeof(tmp), "<%s %u:%u", S_ISCHR(st.st_mode) ? "char" : "block",
+				 major(st.st_rdev), minor(st.st_rdev));
 			espy_buf__puts(b, tmp);
-			if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2) && fdinfo(path, "tty-index", tmp, sizeof(tmp) - 16)) {
+			if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2) &&
+			    fdinfo(path, "tty-index", tmp, sizeof(tmp) - 16)) {
 				espy_buf__puts(b, " @/dev/pts/");
 				espy_buf__puts(b, tmp);
 			}

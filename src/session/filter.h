@@ -18,19 +18,21 @@ static inline bool espy_syscall_set__has(const struct espy_syscall_set *s, enum 
 	return nr < ESPY_MAX_SYSCALLS && (s->bits[abi][nr / 64] >> (nr % 64) & 1);
 }
 
-struct espy_fd_set {  /* numbers, possibly negated: !9 */
+struct espy_fd_set { /* numbers, possibly negated: !9 */
 	bool given, negated;
-	int *fds; size_t fd_cnt;
+	int *fds;
+	size_t fd_cnt;
 };
 
 struct espy_filter {
 	struct espy_syscall_set trace, abbrev, verbose, raw; /* -e trace=, ... ; defaults: all, all, all, none */
-	bool trace_given;      /* -e trace= was given */
-	bool trace_unknown;    /* numbers beyond the tables are traced too (default, and with `all`) */
-	uint64_t signals;      /* bit n - 1: signal n is shown; default all */
+	bool trace_given;				     /* -e trace= was given */
+	bool trace_unknown;		/* numbers beyond the tables are traced too (default, and with `all`) */
+	uint64_t signals;		/* bit n - 1: signal n is shown; default all */
 	struct espy_fd_set read, write; /* -e read=, write=: dumps */
-	struct espy_fd_set fds;         /* --trace-fds */
-	char **paths; size_t path_cnt;  /* -P, resolved */
+	struct espy_fd_set fds;		/* --trace-fds */
+	char **paths;
+	size_t path_cnt; /* -P, resolved */
 };
 
 /* Defaults: everything is traced, abbreviated and decoded. */

@@ -24,23 +24,23 @@ struct espy_session {
 	struct espy_source *src;
 	struct espy_tasks tasks;
 	struct espy_resolve resolve;
-	struct espy_sink sink;     /* not used with -ff -o */
-	bool follow_fds;           /* -y, -P: what each descriptor is must be known */
+	struct espy_sink sink; /* not used with -ff -o */
+	bool follow_fds;       /* -y, -P: what each descriptor is must be known */
 	bool per_task_sinks;
 	struct espy_lines lines;
 	struct espy_summary_table *summary; /* NULL unless -c, -C */
-	bool counted_by_source;    /* -c: the source counts, no calls come as records */
-	struct espy_call_view view; /* large; one at a time */
+	bool counted_by_source;		    /* -c: the source counts, no calls come as records */
+	struct espy_call_view view;	    /* large; one at a time */
 	pid_t command_pid;
-	bool reported;             /* the source has said what went wrong */
-	struct rlimit user_files;  /* RLIMIT_NOFILE as the user gave it */
+	bool reported;		  /* the source has said what went wrong */
+	struct rlimit user_files; /* RLIMIT_NOFILE as the user gave it */
 	bool files_raised;
-	uint64_t printed;          /* calls, for --syscall-limit */
-	uint32_t detach_tid;       /* to be let go of after this poll; 0: none */
-	bool command_execed;       /* the command's own first execve is behind us */
-	uint64_t undescribed;      /* calls shown raw */
-	uint64_t open_since_ns;    /* when the open line was begun */
-	int write_error;           /* first one, positive errno */
+	uint64_t printed;		   /* calls, for --syscall-limit */
+	uint32_t detach_tid;		   /* to be let go of after this poll; 0: none */
+	bool command_execed;		   /* the command's own first execve is behind us */
+	uint64_t undescribed;		   /* calls shown raw */
+	uint64_t open_since_ns;		   /* when the open line was begun */
+	int write_error;		   /* first one, positive errno */
 	volatile sig_atomic_t stop_signal; /* 0: go on */
 	volatile sig_atomic_t stopping;
 };

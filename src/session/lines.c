@@ -128,7 +128,8 @@ static void begin_args(struct espy_buf *b, const struct espy_call_view *v)
 	espy_buf__putc(b, '(');
 }
 
-void espy_lines__enter(struct espy_lines *l, struct espy_sink *s, struct espy_task *task, const struct espy_call_view *v)
+void espy_lines__enter(struct espy_lines *l, struct espy_sink *s, struct espy_task *task,
+		       const struct espy_call_view *v)
 {
 	espy_lines__begin(l, s, task, call_time(v), true, v->ip);
 	begin_args(&s->buf, v);
@@ -278,7 +279,7 @@ const char *espy_lost_reason_text(unsigned reason)
 void espy_lines__lost(struct espy_sink *s, const struct espy_rec_lost *lost)
 {
 	espy_lines__interrupt(s);
-	put_fmt(&s->buf, "+++ %" PRIu64 " event%s lost here: %s +++", (uint64_t)lost->count, lost->count == 1 ? "" : "s",
-		espy_lost_reason_text(lost->rec.nr));
+	put_fmt(&s->buf, "+++ %" PRIu64 " event%s lost here: %s +++", (uint64_t)lost->count,
+		lost->count == 1 ? "" : "s", espy_lost_reason_text(lost->rec.nr));
 	espy_sink__end_line(s);
 }

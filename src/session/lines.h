@@ -17,14 +17,14 @@ struct espy_resolve;
 struct espy_lines {
 	const struct espy_session_opts *o;
 	struct espy_text_opts text[ESPY_ABI_CNT]; /* o->text with resolver and the sets of the ABI */
-	const struct espy_image *image; /* x86_64: siginfo */
-	bool pid_column;               /* `-f -o FILE`, or several -p: every line begins with the pid, no brackets */
-	const size_t *live;            /* how many tasks live: more than one asks for [pid N] */
+	const struct espy_image *image;		  /* x86_64: siginfo */
+	bool pid_column;    /* `-f -o FILE`, or several -p: every line begins with the pid, no brackets */
+	const size_t *live; /* how many tasks live: more than one asks for [pid N] */
 	const struct espy_resolver *resolver;
 	void (*before_result)(struct espy_resolve *r); /* called between the arguments of a call and its result */
 	struct espy_resolve *resolve;
-	int64_t realtime_offset_ns;    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	uint64_t last_time_ns;         /* of the line before, for -r */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	uint64_t last_time_ns;	    /* of the line before, for -r */
 };
 
 /* Prefix of a new line of task: ends another task's open line first. */
@@ -36,7 +36,8 @@ void espy_lines__interrupt(struct espy_sink *s);
 void espy_lines__enter(struct espy_lines *l, struct espy_sink *s, struct espy_task *task,
 		       const struct espy_call_view *v);
 /* A call that has ended: whole, or the rest of what enter began. */
-void espy_lines__exit(struct espy_lines *l, struct espy_sink *s, struct espy_task *task, const struct espy_call_view *v);
+void espy_lines__exit(struct espy_lines *l, struct espy_sink *s, struct espy_task *task,
+		      const struct espy_call_view *v);
 void espy_lines__signal(struct espy_lines *l, struct espy_sink *s, struct espy_task *task,
 			const struct espy_rec_signal *sig);
 void espy_lines__stopped(struct espy_lines *l, struct espy_sink *s, struct espy_task *task, const struct espy_rec *rec);

@@ -38,12 +38,9 @@ static const struct {
 	const char *call;
 	enum fd_effect effect;
 } fd_effects[] = {
-	{ "close", FD_CLOSES_ONE },
-	{ "close_range", FD_CLOSES_RANGE },
-	{ "socket", FD_MAKES_SOCKET },
-	{ "dup2", FD_REPLACES },
-	{ "dup3", FD_REPLACES },
-	{ "chdir", FD_CHANGES_CWD },
+	{ "close", FD_CLOSES_ONE },    { "close_range", FD_CLOSES_RANGE },
+	{ "socket", FD_MAKES_SOCKET }, { "dup2", FD_REPLACES },
+	{ "dup3", FD_REPLACES },       { "chdir", FD_CHANGES_CWD },
 	{ "fchdir", FD_CHANGES_CWD },
 };
 
@@ -113,7 +110,8 @@ int espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *r
 	if (!p)
 		return -ENOMEM;
 	r->news = p;
-	p[r->news_cnt] = (struct fd_news){ .tgid = rec->rec.tgid, .fd = rec->fd, .name = strndup((const char *)(rec + 1), len) };
+	p[r->news_cnt] =
+		(struct fd_news){ .tgid = rec->rec.tgid, .fd = rec->fd, .name = strndup((const char *)(rec + 1), len) };
 	r->news_cnt++;
 	return 0;
 }
@@ -154,8 +152,8 @@ static void close_range_of(struct espy_resolve *r, uint32_t tgid, uint32_t first
 		return;
 	}
 	HASH_ITER(hh, r->names, n, next)
-		if (n->key.tgid == tgid && (uint32_t)n->key.fd >= first && (uint32_t)n->key.fd <= last)
-			drop(r, n);
+	if (n->key.tgid == tgid && (uint32_t)n->key.fd >= first && (uint32_t)n->key.fd <= last)
+		drop(r, n);
 }
 
 void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
@@ -190,7 +188,8 @@ void espy_resolve__fork(struct espy_resolve *r, uint32_t parent, uint32_t child)
 {
 	struct espy_fd_name *n, *next;
 
-	HASH_ITER(hh, r->names, n, next) {
+	HASH_ITER(hh, r->names, n, next)
+	{
 		struct espy_fd_name *copy = n->key.tgid == parent ? entry(r, child, n->key.fd) : NULL;
 
 		if (!copy)
@@ -206,8 +205,8 @@ void espy_resolve__forget(struct espy_resolve *r, uint32_t tgid)
 	struct espy_fd_name *n, *next;
 
 	HASH_ITER(hh, r->names, n, next)
-		if (n->key.tgid == tgid)
-			drop(r, n);
+	if (n->key.tgid == tgid)
+		drop(r, n);
 }
 
 /* from: whose /proc entry is read, "self" or a number. */
@@ -221,8 +220,8 @@ static void seed_from(struct espy_resolve *r, uint32_t tgid, const char *from)
 	if (!d)
 		return; /* it has ended meanwhile: what was known before is the best there is */
 	HASH_ITER(hh, r->names, n, next)
-		if (n->key.tgid == tgid && n->key.fd >= 0)
-			drop(r, n);
+	if (n->key.tgid == tgid && n->key.fd >= 0)
+		drop(r, n);
 	for (struct dirent *e; (e = readdir(d));) {
 		ssize_t len = e->d_name[0] == '.' ? -1 : readlinkat(dirfd(d), e->d_name, link, sizeof(link));
 
@@ -274,9 +273,8 @@ void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid)
 	if (!any)
 		return; /* it has ended */
 	HASH_ITER(hh, r->names, n, next)
-		if (n->key.tgid == tgid && n->key.fd > 2 && n->key.fd < 1024 &&
-		    !(open[n->key.fd / 64] >> (n->key.fd % 64) & 1))
-			drop(r, n);
+	if (n->key.tgid == tgid && n->key.fd > 2 && n->key.fd < 1024 && !(open[n->key.fd / 64] >> (n->key.fd % 64) & 1))
+		drop(r, n);
 }
 
 void espy_resolve__inherit(struct espy_resolve *r, uint32_t tgid)
@@ -388,7 +386,8 @@ void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, const 
 	};
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 		for (uint32_t nr = 0; nr < images[abi].syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++)
-			r->effects[abi][nr] = (uint8_t)effect_of(espy_image__str(&images[abi], images[abi].syscalls[nr].name));
+			r->effects[abi][nr] =
+				(uint8_t)effect_of(espy_image__str(&images[abi], images[abi].syscalls[nr].name));
 	r->complete = r->resolver;
 	r->complete.fd = put_fd;
 }
@@ -400,5 +399,5 @@ void espy_resolve__free(struct espy_resolve *r)
 	apply_news(r);
 	free(r->news);
 	HASH_ITER(hh, r->names, n, next)
-		drop(r, n);
+	drop(r, n);
 }

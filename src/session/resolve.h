@@ -22,11 +22,11 @@ struct espy_resolve {
 	struct espy_resolver resolver; /* for the renderer: what -y, -Y ask for */
 	struct espy_resolver complete; /* for -P: descriptors whatever the text shows */
 	struct espy_tasks *tasks;
-	struct espy_fd_name *names;    /* by (tgid, fd) */
-	struct fd_news *news;          /* FDNAME records of the call that is coming */
+	struct espy_fd_name *names; /* by (tgid, fd) */
+	struct fd_news *news;	    /* FDNAME records of the call that is coming */
 	size_t news_cnt;
-	bool stream_only;              /* /proc is not asked: it shows what the call has changed already */
-	bool all;                      /* -yy */
+	bool stream_only; /* /proc is not asked: it shows what the call has changed already */
+	bool all;	  /* -yy */
 	uint8_t effects[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS]; /* what a call does to descriptors */
 };
 

@@ -98,8 +98,9 @@ static int open_images(struct espy_session *s)
 		const void *data = espy_builtin_image((enum espy_abi)abi, &size);
 
 		if (s->o.describe_file_cnt) {
-			int err = espy_describe_with_files((enum espy_abi)abi, s->o.describe_files, s->o.describe_file_cnt,
-							   on_diagnostic, s, &s->own_images[abi], &size);
+			int err = espy_describe_with_files((enum espy_abi)abi, s->o.describe_files,
+							   s->o.describe_file_cnt, on_diagnostic, s,
+							   &s->own_images[abi], &size);
 
 			if (err) {
 				if (err != -EINVAL) /* else the diagnostics have said all */
@@ -130,7 +131,8 @@ static int open_call_sets(struct espy_session *s)
 		if (err)
 			return err;
 		for (uint32_t nr = 0; s->follow_fds && nr < s->images[abi].syscall_cnt; nr++)
-			if (espy_resolve__needs_call(espy_image__str(&s->images[abi], s->images[abi].syscalls[nr].name)))
+			if (espy_resolve__needs_call(
+				    espy_image__str(&s->images[abi], s->images[abi].syscalls[nr].name)))
 				s->sets[abi].wanted[nr / 64] |= 1ull << (nr % 64);
 	}
 	return 0;
@@ -148,7 +150,8 @@ static const char *needs_stopping_source(const struct espy_session_opts *o)
 	return NULL;
 }
 
-/* -w, or a column of wall clock time. Without them a source that counts gives the time on the CPU, as strace -c does. */
+/* -w, or a column of wall clock time. Without them a source that counts gives the time on the CPU, as strace -c does.
+ */
 static bool shows_wall_clock(const struct espy_session_opts *o)
 {
 	for (unsigned i = 0; i < o->column_cnt; i++)
@@ -170,7 +173,8 @@ static int open_source(struct espy_session *s)
 		espy_session__say(s, "%s needs a source that stops the task: use --source=ptrace", stopping);
 		return -EINVAL;
 	}
-	int err = espy_source__choose(&s->src_ops, asked, o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0, why, sizeof(why));
+	int err = espy_source__choose(&s->src_ops, asked, o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0, why,
+				      sizeof(why));
 	if (err) {
 		espy_session__say(s, "%s", why);
 		return err;
@@ -279,7 +283,8 @@ static int add_targets(struct espy_session *s)
 
 		err = s->src_ops->add_target(s->src, &t);
 		if (err) {
-			espy_session__say(s, "cgroup '%s': %s (a directory of the cgroup v2 tree is expected)", o->cgroup, strerror(-err));
+			espy_session__say(s, "cgroup '%s': %s (a directory of the cgroup v2 tree is expected)",
+					  o->cgroup, strerror(-err));
 			return err;
 		}
 	}
@@ -344,7 +349,8 @@ int espy_session__open(struct espy_session **out, const struct espy_session_opts
 			goto fail;
 		}
 	}
-	espy_resolve__init(&s->resolve, &s->tasks, s->images, o->fds != ESPY_FD_NONE, o->fds == ESPY_FD_ALL, o->pid_comm);
+	espy_resolve__init(&s->resolve, &s->tasks, s->images, o->fds != ESPY_FD_NONE, o->fds == ESPY_FD_ALL,
+			   o->pid_comm);
 	s->lines = (struct espy_lines){
 		.o = &s->o,
 		.image = &s->images[ESPY_ABI_X86_64],
@@ -386,7 +392,8 @@ void espy_session__stop(struct espy_session *s, int sig)
 	s->stopping = 1;
 }
 
-/* A call that stays open on the screen for long is marked, so that it can be told from one that is just being written. */
+/* A call that stays open on the screen for long is marked, so that it can be told from one that is just being written.
+ */
 static void mark_hanging(struct espy_session *s)
 {
 	if (!s->sink.open || s->o.strace_mode || !s->o.hang_ms)
@@ -404,7 +411,8 @@ static void flush(struct espy_session *s)
 		return;
 	}
 	struct espy_task *task, *next;
-	HASH_ITER(hh, s->tasks.by_tid, task, next) {
+	HASH_ITER(hh, s->tasks.by_tid, task, next)
+	{
 		if (!task->sink)
 			continue;
 		espy_sink__flush(task->sink);
@@ -427,7 +435,8 @@ static void detach_all(struct espy_session *s)
 			;
 		s->stopping = saved;
 	}
-	HASH_ITER(hh, s->tasks.by_tid, task, next) {
+	HASH_ITER(hh, s->tasks.by_tid, task, next)
+	{
 		struct espy_sink *sink = s->per_task_sinks ? task->sink : &s->sink;
 
 		if (sink)
@@ -478,11 +487,12 @@ static void show_end(struct espy_session *s)
 	if (st.lost[ESPY_LOST_RING_FULL])
 		espy_session__say(s, "a larger --buffer, a narrower -e trace= or -o FILE lets espy keep up");
 	if (s->o.stats)
-		espy_session__say(s, "source %s: %" PRIu64 " records, %" PRIu64 " bytes, %" PRIu64 " lost, %" PRIu64
-				  " items read again at exit, %" PRIu64 " tasks seen, %" PRIu64 " hanging calls shown, %" PRIu64
-				  " wake-ups, %" PRIu64 " calls without description",
-				  s->src_ops->name, st.records, st.bytes, lost, st.reread, st.tasks, st.hangs, st.wakeups,
-				  s->undescribed);
+		espy_session__say(s,
+				  "source %s: %" PRIu64 " records, %" PRIu64 " bytes, %" PRIu64 " lost, %" PRIu64
+				  " items read again at exit, %" PRIu64 " tasks seen, %" PRIu64
+				  " hanging calls shown, %" PRIu64 " wake-ups, %" PRIu64 " calls without description",
+				  s->src_ops->name, st.records, st.bytes, lost, st.reread, st.tasks, st.hangs,
+				  st.wakeups, s->undescribed);
 }
 
 int espy_session__run(struct espy_session *s, int *killed_by)
@@ -490,7 +500,7 @@ int espy_session__run(struct espy_session *s, int *killed_by)
 	int status = 0;
 
 	*killed_by = 0;
-	for (int n = 0; !s->stopping && !s->write_error; ) {
+	for (int n = 0; !s->stopping && !s->write_error;) {
 		n = s->src_ops->poll(s->src, espy_session__record, s, POLL_MS);
 		if (s->detach_tid)
 			detach_one(s);

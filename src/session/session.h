@@ -21,61 +21,94 @@ enum espy_source_choice { ESPY_SOURCE_AUTO, ESPY_SOURCE_BPF, ESPY_SOURCE_PTRACE 
 
 /* -U: columns of the summary, in the order given. */
 enum espy_summary_col {
-	ESPY_COL_TIME_PERCENT, ESPY_COL_TOTAL_TIME, ESPY_COL_MIN_TIME, ESPY_COL_MAX_TIME, ESPY_COL_AVG_TIME,
-	ESPY_COL_CALLS, ESPY_COL_ERRORS, ESPY_COL_NAME,
-	ESPY_COL_WALL_TOTAL, ESPY_COL_WALL_MIN, ESPY_COL_WALL_MAX, ESPY_COL_WALL_AVG, ESPY_COL_CNT
+	ESPY_COL_TIME_PERCENT,
+	ESPY_COL_TOTAL_TIME,
+	ESPY_COL_MIN_TIME,
+	ESPY_COL_MAX_TIME,
+	ESPY_COL_AVG_TIME,
+	ESPY_COL_CALLS,
+	ESPY_COL_ERRORS,
+	ESPY_COL_NAME,
+	ESPY_COL_WALL_TOTAL,
+	ESPY_COL_WALL_MIN,
+	ESPY_COL_WALL_MAX,
+	ESPY_COL_WALL_AVG,
+	ESPY_COL_CNT
 };
 
 /* -q, -e quiet= */
-enum { ESPY_QUIET_ATTACH = 1, ESPY_QUIET_EXIT = 2, ESPY_QUIET_PATH = 4, ESPY_QUIET_PERSONALITY = 8, ESPY_QUIET_SUPERSEDED = 16, ESPY_QUIET_ALL = 31 };
+enum {
+	ESPY_QUIET_ATTACH = 1,
+	ESPY_QUIET_EXIT = 2,
+	ESPY_QUIET_PATH = 4,
+	ESPY_QUIET_PERSONALITY = 8,
+	ESPY_QUIET_SUPERSEDED = 16,
+	ESPY_QUIET_ALL = 31
+};
 
 /* -e status=, -z, -Z */
-enum { ESPY_STATUS_SUCCESSFUL = 1, ESPY_STATUS_FAILED = 2, ESPY_STATUS_UNFINISHED = 4, ESPY_STATUS_UNAVAILABLE = 8, ESPY_STATUS_DETACHED = 16, ESPY_STATUS_ALL = 31 };
+enum {
+	ESPY_STATUS_SUCCESSFUL = 1,
+	ESPY_STATUS_FAILED = 2,
+	ESPY_STATUS_UNFINISHED = 4,
+	ESPY_STATUS_UNAVAILABLE = 8,
+	ESPY_STATUS_DETACHED = 16,
+	ESPY_STATUS_ALL = 31
+};
 
 struct espy_session_opts {
-	const char *progname;          /* prefix of messages: the name under which the command was called */
-	bool strace_mode;              /* called as strace: its defaults and wording */
+	const char *progname; /* prefix of messages: the name under which the command was called */
+	bool strace_mode;     /* called as strace: its defaults and wording */
 
 	/* what */
 	enum espy_source_choice source;
 	const struct espy_command *command; /* NULL: none */
-	bool daemonize_tracee;         /* -D was given: see cli; the session only must not wait for the terminal */
-	const pid_t *pids; size_t pid_cnt; /* -p */
-	const char *cgroup;            /* --cgroup, or NULL */
-	bool all;                      /* --all */
-	unsigned follow;               /* 0, 1 (-f), 2 (-ff) */
-	struct espy_filter *filter;    /* -e ...; owned by the caller */
-	const char *const *describe_files; size_t describe_file_cnt; /* --describe */
-	size_t ring_bytes;             /* --buffer; 0: default */
-	unsigned syscall_limit;        /* --syscall-limit; 0: none */
-	bool detach_on_execve;         /* -b execve */
-	bool kill_on_exit;             /* --kill-on-exit */
-	bool seccomp;                  /* --seccomp-bpf */
-	unsigned interruptible;        /* -I */
+	bool daemonize_tracee;		    /* -D was given: see cli; the session only must not wait for the terminal */
+	const pid_t *pids;
+	size_t pid_cnt;		    /* -p */
+	const char *cgroup;	    /* --cgroup, or NULL */
+	bool all;		    /* --all */
+	unsigned follow;	    /* 0, 1 (-f), 2 (-ff) */
+	struct espy_filter *filter; /* -e ...; owned by the caller */
+	const char *const *describe_files;
+	size_t describe_file_cnt; /* --describe */
+	size_t ring_bytes;	  /* --buffer; 0: default */
+	unsigned syscall_limit;	  /* --syscall-limit; 0: none */
+	bool detach_on_execve;	  /* -b execve */
+	bool kill_on_exit;	  /* --kill-on-exit */
+	bool seccomp;		  /* --seccomp-bpf */
+	unsigned interruptible;	  /* -I */
 
 	/* how */
-	struct espy_text_opts text;    /* its per-call sets and resolver are filled by the session */
+	struct espy_text_opts text; /* its per-call sets and resolver are filled by the session */
 	enum espy_fd_decode fds;
-	bool pid_comm;                 /* -Y */
-	enum espy_time_style time; unsigned time_precision; /* digits of the fraction: 0, 3, 6, 9 */
-	bool relative_time; unsigned relative_precision;     /* -r */
-	bool call_time; unsigned call_time_precision;        /* -T */
-	bool show_ip;                  /* -i */
-	bool show_nr;                  /* -n */
-	bool always_pid;               /* --always-show-pid */
-	unsigned quiet;                /* ESPY_QUIET_* */
-	unsigned status;               /* ESPY_STATUS_* shown; ESPY_STATUS_ALL is everything */
+	bool pid_comm; /* -Y */
+	enum espy_time_style time;
+	unsigned time_precision; /* digits of the fraction: 0, 3, 6, 9 */
+	bool relative_time;
+	unsigned relative_precision; /* -r */
+	bool call_time;
+	unsigned call_time_precision; /* -T */
+	bool show_ip;		      /* -i */
+	bool show_nr;		      /* -n */
+	bool always_pid;	      /* --always-show-pid */
+	unsigned quiet;		      /* ESPY_QUIET_* */
+	unsigned status;	      /* ESPY_STATUS_* shown; ESPY_STATUS_ALL is everything */
 	enum espy_summary summary;
-	enum espy_summary_col columns[ESPY_COL_CNT]; unsigned column_cnt; /* 0: the default ones */
-	enum espy_summary_col sort_by; bool sort_given; bool sort_none; /* -S */
-	bool wall_clock;               /* -w */
-	bool have_overhead; double overhead_us; /* -O, microseconds a call */
-	bool stats;                    /* --stats */
-	unsigned hang_ms;              /* 200 */
+	enum espy_summary_col columns[ESPY_COL_CNT];
+	unsigned column_cnt; /* 0: the default ones */
+	enum espy_summary_col sort_by;
+	bool sort_given;
+	bool sort_none;	 /* -S */
+	bool wall_clock; /* -w */
+	bool have_overhead;
+	double overhead_us; /* -O, microseconds a call */
+	bool stats;	    /* --stats */
+	unsigned hang_ms;   /* 200 */
 
 	/* where */
-	const char *output;            /* -o: file, "|command", "!command"; NULL: stderr */
-	bool append;                   /* -A */
+	const char *output; /* -o: file, "|command", "!command"; NULL: stderr */
+	bool append;	    /* -A */
 };
 
 struct espy_session;

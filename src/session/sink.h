@@ -11,12 +11,12 @@ struct espy_task;
 
 struct espy_sink {
 	int fd;
-	struct espy_buf buf;    /* not yet written */
-	size_t line_start;      /* where in buf the current line begins */
-	size_t flushed_cols;    /* of the current line, already written */
+	struct espy_buf buf;	/* not yet written */
+	size_t line_start;	/* where in buf the current line begins */
+	size_t flushed_cols;	/* of the current line, already written */
 	struct espy_task *open; /* whose line has been begun and not ended */
-	pid_t command;          /* "|command": to be waited for; 0: none */
-	int error;              /* first write error, positive errno; later output is dropped */
+	pid_t command;		/* "|command": to be waited for; 0: none */
+	int error;		/* first write error, positive errno; later output is dropped */
 };
 
 /* stderr. */

@@ -101,5 +101,5 @@ void espy_tasks__free(struct espy_tasks *t)
 	struct espy_task *task, *next;
 
 	HASH_ITER(hh, t->by_tid, task, next)
-		espy_tasks__remove(t, task);
+	espy_tasks__remove(t, task);
 }

@@ -14,19 +14,19 @@ struct espy_sink;
 
 struct espy_task {
 	uint32_t tid, tgid;
-	struct espy_rec *enter;  /* copy of the ENTER record of a call that has not ended; NULL: none */
-	size_t enter_cap;        /* bytes allocated for it (kept between calls) */
-	bool in_call;            /* enter is valid */
-	bool enter_shown;        /* its first half has been written */
-	bool line_open;          /* ... and its line has not been ended yet */
-	bool detached;           /* let go of: what still comes of it is not shown, and it does not count as live */
-	bool announced;          /* "Process N attached" was said */
-	unsigned args_shown;     /* arguments that the first half wrote */
+	struct espy_rec *enter; /* copy of the ENTER record of a call that has not ended; NULL: none */
+	size_t enter_cap;	/* bytes allocated for it (kept between calls) */
+	bool in_call;		/* enter is valid */
+	bool enter_shown;	/* its first half has been written */
+	bool line_open;		/* ... and its line has not been ended yet */
+	bool detached;		/* let go of: what still comes of it is not shown, and it does not count as live */
+	bool announced;		/* "Process N attached" was said */
+	unsigned args_shown;	/* arguments that the first half wrote */
 	struct espy_rec_signal *deferred; /* ignored signals, shown after the task's next call */
 	size_t deferred_cnt;
-	uint32_t last_nr;        /* of the last call begun, for -n */
-	enum espy_abi abi;       /* of its calls so far */
-	struct espy_sink *sink;  /* where its lines go */
+	uint32_t last_nr;	/* of the last call begun, for -n */
+	enum espy_abi abi;	/* of its calls so far */
+	struct espy_sink *sink; /* where its lines go */
 	UT_hash_handle hh;
 };
 

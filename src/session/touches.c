@@ -59,67 +59,17 @@ static void string(void *ctx, const struct espy_value *v)
 		t->hit = true;
 }
 
-static void arg(void *ctx, const char *name, const struct espy_type *type, bool named)
-{
-}
-static void field(void *ctx, const char *name, const struct espy_type *type)
-{
-}
-static void group_open(void *ctx, enum espy_group group, const struct espy_type *type)
-{
-}
-static void group_close(void *ctx, enum espy_group group)
-{
-}
-static void plain(void *ctx)
-{
-}
-static void value(void *ctx, const struct espy_value *v)
-{
-}
-static void address(void *ctx, uint64_t addr)
-{
-}
-static void vars(void *ctx, uint64_t addr, unsigned count, bool unterminated)
-{
-}
-static void elided(void *ctx, enum espy_elided why, uint64_t addr)
-{
-}
-static bool note(void *ctx, unsigned n, int64_t a, int64_t b, bool before)
-{
-	return false;
-}
-static bool hook(void *ctx, struct espy_walk *w, unsigned h, const struct espy_value *v)
-{
-	return false;
-}
-
-static const struct espy_visitor touch_visitor = {
-	.arg = arg,
-	.open = group_open,
-	.close = group_close,
-	.field = field,
-	.elem = plain,
-	.integer = integer,
-	.string = string,
-	.bits = value,
-	.address = address,
-	.vars = vars,
-	.changed = plain,
-	.elided = elided,
-	.note = note,
-	.hook = hook,
-};
-
 bool espy_touches__match(const struct espy_call_view *v, const struct espy_filter *f, const struct espy_resolver *r)
 {
 	const struct espy_walk_opts o = { .verbose = true, .decode = true };
 	struct touch t = { .f = f, .r = r, .tid = v->tid };
+	struct espy_visitor vis = espy_visit_nothing;
 
 	if (v->call == ESPY_NONE)
 		return false;
-	espy_walk__args(&touch_visitor, &t, &o, v, v->has_exit ? ESPY_PART_WHOLE : ESPY_PART_ENTER, NULL);
+	vis.integer = integer;
+	vis.string = string;
+	espy_walk__args(&vis, &t, &o, v, v->has_exit ? ESPY_PART_WHOLE : ESPY_PART_ENTER, NULL);
 	const struct espy_call *c = &v->image->calls[v->call];
 	if (!t.hit && v->has_exit && v->ret >= 0 && c->ret.type != ESPY_NONE &&
 	    v->image->types[c->ret.type].fmt == ESPY_FMT_FD)
