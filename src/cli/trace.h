@@ -55,6 +55,7 @@ int espy_trace_decode_pids(struct espy_trace_args *a, const char *arg);
 /* An option of strace that is known and not served; -EINVAL. */
 int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char *hint);
 
+/* One more word at the end of a list; the text is the caller's and must outlive it. -ENOMEM. */
 int espy_words__add(struct espy_words *w, const char *s);
 
 /* The command: its file found as the shell would find it, its environment, its user. */

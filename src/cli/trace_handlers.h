@@ -28,6 +28,10 @@ enum espy_trace_flag {
 	F_OLD_FORK,
 };
 
+/*
+ * What options do: each is the handler of lines in the option table (trace_options.c), ctx is struct
+ * espy_trace_args. 0, or -errno after a message.
+ */
 int espy_do_expr(void *ctx, const struct espy_opt_use *use);
 int espy_do_qualifier(void *ctx, const struct espy_opt_use *use);
 int espy_do_successful(void *ctx, const struct espy_opt_use *use);

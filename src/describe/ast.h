@@ -80,7 +80,7 @@ struct ast_type {
 	uint32_t sp_off;      /* `from sp + N` */
 	uint8_t on;           /* enum ast_on */
 	uint32_t class_flags; /* ESPY_TF_ENV, ESPY_TF_SECRET */
-	bool class_data, verbose, hex, from_sp;
+	bool verbose, hex, from_sp;
 	uint32_t field_flags; /* ESPY_FF_* */
 };
 

@@ -193,6 +193,7 @@ int dc_const_expr(struct dc *dc, const struct ast_expr *e, const char *header, c
 		  uint64_t *value);
 void dc_load_syscalls(struct dc *dc, uint32_t src);
 
+/* a op b of two constants, as the decoder computes it (division by 0 gives 0); -1 if op is no such operator */
 int dc_fold(uint32_t op, uint64_t a, uint64_t b, uint64_t *v);
 
 /* tables.c */
@@ -217,6 +218,7 @@ void dc_report_layout(struct dc *dc, const struct ast_named *s, const struct esp
 
 /* types.c */
 enum dc_place { PLACE_PARAM, PLACE_FIELD, PLACE_POINTEE, PLACE_ELEM, PLACE_CASE, PLACE_RESULT };
+extern const struct espy_type dc_empty_type; /* where a type begins: refers to nothing */
 uint32_t dc_lower_type(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place);
 /* named.c */
 void dc_lower_all_named(struct dc *dc); /* also those that no call uses: records that are not calls */

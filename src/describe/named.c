@@ -6,14 +6,6 @@
 /* Records that hold records of their own kind are followed so deep; the rest is shown as bytes. */
 #define MAX_RECURSION 2
 
-static const struct espy_type EMPTY = {
-	.align = 1,
-	.table = ESPY_NONE,
-	.elem = ESPY_NONE,
-	.len_a = ESPY_NONE,
-	.len_b = ESPY_NONE,
-};
-
 static bool type_uses_outer(const struct ast_type *t, unsigned depth);
 
 static bool expr_uses_outer(const struct ast_expr *e)
@@ -86,7 +78,7 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 {
 	struct dc_ctx ctx = { .outer = outer, .record = s };
 	struct espy_field *f = dc_alloc(dc, (s->nfields + 1) * sizeof(*f));
-	struct espy_type ty = EMPTY;
+	struct espy_type ty = dc_empty_type;
 
 	ty.kind = ESPY_T_STRUCT;
 	ty.name = dc_sym_str(dc, s->name);
@@ -143,7 +135,7 @@ static struct selector selector_of(struct dc *dc, const struct ast_expr *by, con
 {
 	struct selector s = { .size = 8 };
 	const struct ast_type *t = NULL;
-	struct espy_type ty = EMPTY;
+	struct espy_type ty = dc_empty_type;
 
 	if (by && by->op == AX_NAME)
 		t = dc_ctx_type(dc, ctx, by->sym);
@@ -198,7 +190,7 @@ static bool lower_key(struct dc *dc, const struct ast_named *s, const struct ast
 
 static uint32_t lower_union(struct dc *dc, struct ast_named *s, const struct dc_ctx *ctx)
 {
-	struct espy_type ty = EMPTY;
+	struct espy_type ty = dc_empty_type;
 	struct selector sel[2];
 	uint32_t n = 0, cap = 0;
 	bool varies = false, bad = false;
@@ -270,7 +262,7 @@ uint32_t dc_lower_named(struct dc *dc, struct ast_named *s, const struct dc_ctx 
 	if (s->busy && (s->tlv_len || s->kind == NAMED_UNION) && s->busy < MAX_RECURSION + (s->kind == NAMED_UNION)) {
 		; /* attributes in attributes: made anew, so that records refer to lower ones only */
 	} else if (s->busy && s->tlv_len) {
-		struct espy_type rest = EMPTY;
+		struct espy_type rest = dc_empty_type;
 
 		rest.kind = ESPY_T_REST;
 		dc->cut_off++;

@@ -120,9 +120,7 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 		break;
 	case W_CLASS:
 		t->class_pos = pos;
-		if (dc_is_word(dc, 0, W_DATA))
-			t->class_data = true;
-		else
+		if (!dc_is_word(dc, 0, W_DATA)) /* `class data` says what holds anyway */
 			t->class_flags |= dc_is_word(dc, 0, W_ENV) ? ESPY_TF_ENV : ESPY_TF_SECRET;
 		dc->tok++;
 		break;

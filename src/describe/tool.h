@@ -20,6 +20,7 @@ struct tool_images {
 struct espy_describe_input tool_input_for(const struct tool_input *t, enum espy_abi abi,
 					  struct espy_text_source consts[2]);
 
+/* The modes of espy-describe; each says on stderr what is wrong, and returns 0 or a negative errno. */
 int tool_write_builtin(const struct tool_input *t, const struct tool_images *im, const char *path);
 int tool_list(const struct tool_input *t, const char *what);
 int tool_dump(const struct tool_images *im, const char *call);

@@ -16,7 +16,7 @@ uint32_t dc_add_type(struct dc *dc, const struct espy_type *t)
 	return dc_intern_record(dc, DC_TYPES, t, 1);
 }
 
-static const struct espy_type EMPTY = {
+const struct espy_type dc_empty_type = {
 	.align = 1,
 	.table = ESPY_NONE,
 	.elem = ESPY_NONE,
@@ -59,7 +59,6 @@ static struct ast_type *merge(struct dc *dc, const struct ast_type *alias, const
 		m->on_pos = use->on_pos;
 	}
 	m->class_flags |= use->class_flags;
-	m->class_data |= use->class_data;
 	m->verbose |= use->verbose;
 	m->hex |= use->hex;
 	if (use->from_sp) {
@@ -210,7 +209,7 @@ static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struc
 static uint32_t array_of(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, uint32_t elem,
 			 struct phase ph)
 {
-	struct espy_type ty = EMPTY;
+	struct espy_type ty = dc_empty_type;
 
 	if (elem == ESPY_NONE)
 		return ESPY_NONE;
@@ -254,7 +253,7 @@ static uint32_t array_of(struct dc *dc, const struct ast_type *t, const struct d
 static uint32_t tlv_of(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, const struct ast_named *s,
 		       uint32_t elem, struct phase ph)
 {
-	struct espy_type ty = EMPTY, word = EMPTY;
+	struct espy_type ty = dc_empty_type, word = dc_empty_type;
 	uint64_t align = 1;
 
 	if (elem == ESPY_NONE)
@@ -297,7 +296,7 @@ static uint32_t tlv_of(struct dc *dc, const struct ast_type *t, const struct dc_
 static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place,
 			   struct phase ph)
 {
-	struct espy_type ty = EMPTY;
+	struct espy_type ty = dc_empty_type;
 	bool len = t->len.kind != LEN_NONE;
 	enum dc_word w = (enum dc_word)t->name->word;
 	bool byte_fmt =
@@ -358,7 +357,7 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 
 static uint32_t lower_bits(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, struct phase ph)
 {
-	struct espy_type ty = EMPTY;
+	struct espy_type ty = dc_empty_type;
 	bool fds = !strcmp(t->name->s, "fd");
 
 	ty.kind = ESPY_T_BITS;
@@ -388,7 +387,7 @@ static uint32_t lower_bits(struct dc *dc, const struct ast_type *t, const struct
 static uint32_t lower_name_type(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, struct phase ph)
 {
 	struct ast_named *s = t->name->type;
-	struct espy_type ty = EMPTY;
+	struct espy_type ty = dc_empty_type;
 	uint32_t i;
 
 	if (!s && t->name->table && t->name->table->kind == ESPY_TABLE_PACK) {
@@ -459,11 +458,18 @@ static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struc
 	case BASE_NAME:
 		return lower_name_type(dc, t, ctx, ph);
 	case BASE_PAREN: {
+		/* The parser bounds what is written; a name that stands in its own meaning would nest for ever. */
+		if (dc->depth > 128) {
+			dc_error(dc, t->pos, "types are nested too deeply; does a type name contain itself?");
+			return ESPY_NONE;
+		}
 		struct ast_type *inner = dc_alloc(dc, sizeof(*inner));
 
 		*inner = *t->inner;
 		inner->class_flags |= t->class_flags;
+		dc->depth++;
 		uint32_t e = dc_lower_type(dc, inner, ctx, PLACE_ELEM);
+		dc->depth--;
 
 		if (t->len.kind == LEN_NONE)
 			return e;
@@ -476,7 +482,7 @@ static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struc
 
 uint32_t dc_lower_type(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place)
 {
-	struct espy_type ty = EMPTY;
+	struct espy_type ty = dc_empty_type;
 
 	if (dc->too_many)
 		return ESPY_NONE;

@@ -82,19 +82,14 @@ bool espy_text_ioctl_cmd(struct espy_text *t, struct espy_walk *w, const struct 
 	const char *name = espy_text_lookup(t->img, v->type->table, cmd, 4);
 	enum espy_xlat saved = t->xlat;
 
-	if (saved != ESPY_XLAT_ABBREV)
-		espy_buf__hex(t->b, cmd);
-	if (saved == ESPY_XLAT_RAW)
+	if (!espy_text_begin_style(t, cmd))
 		return true;
-	if (saved == ESPY_XLAT_VERBOSE)
-		espy_text_comment(t);
 	t->xlat = ESPY_XLAT_ABBREV;
 	if (name)
 		espy_buf__puts(t->b, name);
 	else if (!put_family(t, cmd))
 		put_apart(t, cmd);
 	t->xlat = saved;
-	if (saved == ESPY_XLAT_VERBOSE)
-		espy_text_comment_end(t);
+	espy_text_end_style(t);
 	return true;
 }

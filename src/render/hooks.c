@@ -143,12 +143,8 @@ static bool hook_kernel_version(struct espy_text *t, struct espy_walk *w, const 
 {
 	uint32_t x = (uint32_t)v->num;
 
-	if (t->xlat != ESPY_XLAT_ABBREV)
-		espy_buf__hex(t->b, x);
-	if (t->xlat == ESPY_XLAT_RAW)
+	if (!espy_text_begin_style(t, x))
 		return true;
-	if (t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment(t);
 	espy_buf__puts(t->b, "KERNEL_VERSION(");
 	espy_buf__dec(t->b, x >> 16);
 	espy_buf__put(t->b, ", ", 2);
@@ -156,8 +152,7 @@ static bool hook_kernel_version(struct espy_text *t, struct espy_walk *w, const 
 	espy_buf__put(t->b, ", ", 2);
 	espy_buf__dec(t->b, x & 0xff);
 	espy_buf__putc(t->b, ')');
-	if (t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment_end(t);
+	espy_text_end_style(t);
 	return true;
 }
 
@@ -222,7 +217,8 @@ static bool hook_cap_data(struct espy_text *t, struct espy_walk *w, const struct
 	}
 	/* the header, which the first parameter points to, says whether there is an upper half */
 	const struct espy_item *header = t->v ? espy_call_view__arg_item(t->v, 0, false) : NULL;
-	bool low_only = header && header->len >= 4 && espy_load(espy_item__bytes(header), 4, false, false) == CAP_VERSION_1;
+	bool low_only =
+		header && header->len >= 4 && espy_load(espy_item__bytes(header), 4, false, false) == CAP_VERSION_1;
 	for (unsigned i = 0; i < 3; i++) {
 		uint64_t caps = espy_load(v->bytes + 4 * i, 4, false, false);
 		if (v->len >= 2 * CAP_DATA_SIZE && !low_only)
@@ -260,12 +256,8 @@ static bool hook_ioprio(struct espy_text *t, struct espy_walk *w, const struct e
 					       "IOPRIO_CLASS_IDLE" };
 	uint32_t x = (uint32_t)v->num, class = x >> 13;
 
-	if (t->xlat != ESPY_XLAT_ABBREV)
-		espy_buf__hex(t->b, x);
-	if (t->xlat == ESPY_XLAT_RAW)
+	if (!espy_text_begin_style(t, x))
 		return true;
-	if (t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment(t);
 	espy_buf__puts(t->b, "IOPRIO_PRIO_VALUE(");
 	if (class < sizeof(classes) / sizeof(classes[0]))
 		espy_buf__puts(t->b, classes[class]);
@@ -276,8 +268,7 @@ static bool hook_ioprio(struct espy_text *t, struct espy_walk *w, const struct e
 	espy_buf__put(t->b, ", ", 2);
 	espy_buf__dec(t->b, x & 0x1fff);
 	espy_buf__putc(t->b, ')');
-	if (t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment_end(t);
+	espy_text_end_style(t);
 	return true;
 }
 
@@ -373,13 +364,9 @@ static bool hook_qcmd(struct espy_text *t, struct espy_walk *w, const struct esp
 {
 	uint32_t cmd = (uint32_t)v->num;
 
-	if (t->xlat != ESPY_XLAT_ABBREV)
-		espy_buf__hex(t->b, cmd);
-	if (t->xlat == ESPY_XLAT_RAW)
+	if (!espy_text_begin_style(t, cmd))
 		return true;
 	enum espy_xlat saved = t->xlat;
-	if (saved == ESPY_XLAT_VERBOSE)
-		espy_text_comment(t);
 	t->xlat = ESPY_XLAT_ABBREV;
 	espy_buf__puts(t->b, "QCMD(");
 	espy_text_by_table(t, "quota_ops", cmd >> 8, "Q_???");
@@ -387,8 +374,7 @@ static bool hook_qcmd(struct espy_text *t, struct espy_walk *w, const struct esp
 	espy_text_by_table(t, "quotatypes", cmd & 0xff, "???QUOTA");
 	espy_buf__putc(t->b, ')');
 	t->xlat = saved;
-	if (saved == ESPY_XLAT_VERBOSE)
-		espy_text_comment_end(t);
+	espy_text_end_style(t);
 	return true;
 }
 

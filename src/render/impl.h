@@ -39,7 +39,8 @@ void espy_text_flag_names(struct espy_text *t, uint32_t table, uint64_t num, boo
 /* A number by the table of this name, as a part of something larger. */
 void espy_text_by_table(struct espy_text *t, const char *table, uint64_t num, const char *unknown);
 
-/* date.c: "2026-11-20T10:15:01+0000", with nsec >= 0 a fraction of `digits`; false (nothing written) if it has no date. */
+/* date.c: "2026-11-20T10:15:01+0000", with nsec >= 0 a fraction of `digits`; false (nothing written) if it has no date.
+ */
 bool espy_text_date(struct espy_buf *b, int64_t sec, int64_t frac, unsigned digits);
 
 /* signal.c: SIGINT or a number under the text's -X style; `INT` without the prefix in sets */
@@ -69,6 +70,27 @@ static inline void espy_text_comment(struct espy_text *t)
 static inline void espy_text_comment_end(struct espy_text *t)
 {
 	espy_buf__put(t->b, " */", 3);
+}
+
+/*
+ * What -X makes of a number that has a text: the number under raw, the text under abbrev, the number and the text as a
+ * comment under verbose. begin writes what stands before the text, and is false if the text is not wanted; end closes
+ * it.
+ */
+static inline bool espy_text_begin_style(struct espy_text *t, uint64_t number)
+{
+	if (t->xlat == ESPY_XLAT_ABBREV)
+		return true;
+	espy_buf__hex(t->b, number);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return false;
+	espy_text_comment(t);
+	return true;
+}
+static inline void espy_text_end_style(struct espy_text *t)
+{
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment_end(t);
 }
 
 #endif

@@ -182,7 +182,13 @@ void espy_text__args(struct espy_buf *b, const struct espy_text_opts *o, const s
 						[ESPY_TEXT_ENTER] = ESPY_PART_ENTER,
 						[ESPY_TEXT_EXIT] = ESPY_PART_EXIT };
 	bool abbrev = in_set(o->abbrev, v->nr, true);
-	struct espy_text t = { .b = b, .o = o, .img = v->image, .v = v, .xlat = o->xlat, .first = true, .verbose = !abbrev,
+	struct espy_text t = { .b = b,
+			       .o = o,
+			       .img = v->image,
+			       .v = v,
+			       .xlat = o->xlat,
+			       .first = true,
+			       .verbose = !abbrev,
 			       .decode = in_set(o->verbose, v->nr, true) };
 	const struct espy_walk_opts wo = { .verbose = !abbrev, .decode = t.decode,
 					   .elem_limit = o->str_limit };
@@ -249,7 +255,13 @@ void espy_text__result(struct espy_buf *b, const struct espy_text_opts *o, const
 {
 	const struct espy_call *c = v->call == ESPY_NONE ? NULL : &v->image->calls[v->call];
 	bool abbrev = in_set(o->abbrev, v->nr, true);
-	struct espy_text t = { .b = b, .o = o, .img = v->image, .v = v, .xlat = o->xlat, .first = true, .verbose = !abbrev,
+	struct espy_text t = { .b = b,
+			       .o = o,
+			       .img = v->image,
+			       .v = v,
+			       .xlat = o->xlat,
+			       .first = true,
+			       .verbose = !abbrev,
 			       .decode = in_set(o->verbose, v->nr, true) };
 
 	espy_buf__put(b, "= ", 2);

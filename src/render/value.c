@@ -48,7 +48,8 @@ static uint64_t from_network(const struct espy_value *v)
 	return espy_load(mem, n, true, false);
 }
 
-/* Under -X raw the bytes, under verbose the bytes and the text as a comment. Returns false if the text is not wanted. */
+/* Under -X raw the bytes, under verbose the bytes and the text as a comment. Returns false if the text is not wanted.
+ */
 static bool begin_bytes_style(struct espy_text *t, const struct espy_value *v)
 {
 	uint8_t mem[8];
@@ -63,12 +64,6 @@ static bool begin_bytes_style(struct espy_text *t, const struct espy_value *v)
 	return true;
 }
 
-static void end_style(struct espy_text *t)
-{
-	if (t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment_end(t);
-}
-
 static void put_network(struct espy_text *t, const struct espy_value *v, const char *func)
 {
 	if (!begin_bytes_style(t, v))
@@ -76,7 +71,7 @@ static void put_network(struct espy_text *t, const struct espy_value *v, const c
 	espy_buf__puts(t->b, func);
 	espy_buf__dec(t->b, from_network(v));
 	espy_buf__putc(t->b, ')');
-	end_style(t);
+	espy_text_end_style(t);
 }
 
 static void put_inet4(struct espy_text *t, const struct espy_value *v)
@@ -91,7 +86,7 @@ static void put_inet4(struct espy_text *t, const struct espy_value *v)
 	espy_buf__puts(t->b, "inet_addr(");
 	espy_text__quote(t->b, (const uint8_t *)ip, strlen(ip), t->o->hex, NULL, true);
 	espy_buf__putc(t->b, ')');
-	end_style(t);
+	espy_text_end_style(t);
 }
 
 static void put_fd(struct espy_text *t, int fd)
@@ -117,7 +112,7 @@ static void put_dirfd(struct espy_text *t, int fd)
 		espy_text_comment(t);
 	if (t->xlat != ESPY_XLAT_RAW)
 		espy_buf__puts(t->b, "AT_FDCWD");
-	end_style(t);
+	espy_text_end_style(t);
 	if (r && r->fd && t->v)
 		r->fd(r->ctx, t->v->tid, fd, t->b);
 }
@@ -127,7 +122,7 @@ static void put_mode(struct espy_text *t, uint32_t mode)
 	static const struct {
 		uint32_t value;
 		const char *name;
-	} kinds[] = { { S_IFREG, "S_IFREG" }, { S_IFDIR, "S_IFDIR" },	{ S_IFLNK, "S_IFLNK" },	  { S_IFCHR, "S_IFCHR" },
+	} kinds[] = { { S_IFREG, "S_IFREG" }, { S_IFDIR, "S_IFDIR" },	{ S_IFLNK, "S_IFLNK" }, { S_IFCHR, "S_IFCHR" },
 		      { S_IFBLK, "S_IFBLK" }, { S_IFSOCK, "S_IFSOCK" }, { S_IFIFO, "S_IFIFO" } };
 	const char *kind = NULL;
 
@@ -149,51 +144,42 @@ static void put_mode(struct espy_text *t, uint32_t mode)
 		espy_buf__puts(t->b, "|S_ISVTX");
 	espy_buf__putc(t->b, '|');
 	espy_buf__oct(t->b, mode & ~(uint32_t)(S_IFMT | S_ISUID | S_ISGID | S_ISVTX), 3);
-	end_style(t);
+	espy_text_end_style(t);
 }
 
 static void put_dev(struct espy_text *t, uint64_t dev)
 {
-	if (t->xlat != ESPY_XLAT_ABBREV)
-		espy_buf__hex(t->b, dev);
-	if (t->xlat == ESPY_XLAT_RAW)
+	if (!espy_text_begin_style(t, dev))
 		return;
-	if (t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment(t);
 	espy_buf__puts(t->b, "makedev(");
 	espy_buf__hex(t->b, gnu_dev_major(dev));
 	espy_buf__put(t->b, ", ", 2);
 	espy_buf__hex(t->b, gnu_dev_minor(dev));
 	espy_buf__putc(t->b, ')');
-	end_style(t);
+	espy_text_end_style(t);
 }
 
 static void put_rlim(struct espy_text *t, const struct espy_type *type, uint64_t x)
 {
 	bool infinite = x == (type->size == 4 ? UINT32_MAX : UINT64_MAX);
 
+	if (!infinite && (x <= 1024 || x % 1024)) {
+		espy_buf__dec(t->b, x);
+		return;
+	}
+	if (t->xlat != ESPY_XLAT_ABBREV)
+		espy_buf__dec(t->b, x);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
 	if (infinite) {
-		if (t->xlat != ESPY_XLAT_ABBREV)
-			espy_buf__dec(t->b, x);
-		if (t->xlat == ESPY_XLAT_RAW)
-			return;
-		if (t->xlat == ESPY_XLAT_VERBOSE)
-			espy_text_comment(t);
 		espy_buf__puts(t->b, type->size == 4 ? "RLIM_INFINITY" : "RLIM64_INFINITY");
-		end_style(t);
-	} else if (x > 1024 && x % 1024 == 0) {
-		if (t->xlat != ESPY_XLAT_ABBREV)
-			espy_buf__dec(t->b, x);
-		if (t->xlat == ESPY_XLAT_RAW)
-			return;
-		if (t->xlat == ESPY_XLAT_VERBOSE)
-			espy_text_comment(t);
+	} else {
 		espy_buf__dec(t->b, x / 1024);
 		espy_buf__puts(t->b, "*1024");
-		end_style(t);
-	} else {
-		espy_buf__dec(t->b, x);
 	}
+	espy_text_end_style(t);
 }
 
 void espy_text_wstatus(struct espy_text *t, uint32_t status)
@@ -252,7 +238,7 @@ void espy_text_errno(struct espy_text *t, int64_t err)
 	if (err < 0)
 		espy_buf__putc(t->b, '-');
 	espy_buf__puts(t->b, name);
-	end_style(t);
+	espy_text_end_style(t);
 }
 
 static void put_sigval(struct espy_text *t, const struct espy_value *v)
@@ -296,7 +282,7 @@ static void put_syscall_nr(struct espy_text *t, const struct espy_value *v)
 		espy_text_comment(t);
 	espy_buf__puts(t->b, "__NR_");
 	espy_buf__puts(t->b, name);
-	end_style(t);
+	espy_text_end_style(t);
 }
 
 static void put_ifindex(struct espy_text *t, const struct espy_value *v)
@@ -327,7 +313,7 @@ static void put_ifindex(struct espy_text *t, const struct espy_value *v)
 	b->len = name;
 	espy_text__quote(b, (const uint8_t *)copy, n, t->o->hex, NULL, true);
 	espy_buf__putc(b, ')');
-	end_style(t);
+	espy_text_end_style(t);
 }
 
 /* A table name of a number in network order: htons(ETH_P_ALL). */
@@ -341,7 +327,7 @@ static void put_network_table(struct espy_text *t, const struct espy_value *v)
 	espy_text_table(t, v->type, v->num);
 	espy_buf__putc(t->b, ')');
 	t->xlat = saved;
-	end_style(t);
+	espy_text_end_style(t);
 }
 
 /* Seconds, with the date; a field NAME has its nanoseconds in NAME_nsec beside it. */
@@ -503,7 +489,7 @@ static void put_inet6(struct espy_text *t, const struct espy_value *v)
 		espy_buf__puts(t->b, name);
 	}
 	espy_buf__putc(t->b, ')');
-	end_style(t);
+	espy_text_end_style(t);
 }
 
 static void put_mac(struct espy_text *t, const struct espy_value *v)
@@ -559,7 +545,8 @@ void espy_text_string(struct espy_text *t, const struct espy_value *v)
 		dots = n == v->len && n;
 		break;
 	default:
-		if (type->flags & ESPY_TF_HEX && type->kind == ESPY_T_BYTES && type->len_a == ESPY_NONE && type->len_b == ESPY_NONE)
+		if (type->flags & ESPY_TF_HEX && type->kind == ESPY_T_BYTES && type->len_a == ESPY_NONE &&
+		    type->len_b == ESPY_NONE)
 			limit = SIZE_MAX;
 		dots = v->want > n && v->want != UINT64_MAX;
 	}

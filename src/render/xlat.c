@@ -346,7 +346,8 @@ static void put_enum(struct espy_text *t, const struct espy_table *tab, const st
 	} else {
 		espy_buf__hex(t->b, cut);
 	}
-	if ((t->xlat == ESPY_XLAT_RAW && !comment) || (!e && (!*unknown || (tab->flags & (TABLE_UNKNOWN_DEC | TABLE_UNKNOWN_HEX)))))
+	if ((t->xlat == ESPY_XLAT_RAW && !comment) ||
+	    (!e && (!*unknown || (tab->flags & (TABLE_UNKNOWN_DEC | TABLE_UNKNOWN_HEX)))))
 		return;
 	espy_text_comment(t);
 	espy_buf__puts(t->b, e ? espy_image__str(t->img, e->name) : unknown);

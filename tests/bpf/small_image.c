@@ -22,7 +22,8 @@ struct row {
 #define DATA .limit = ESPY_LIMIT_DATA, .elem = 1, .cap = 32
 #define STRS(arg, k)                                                                            \
 	{ .kind = ESPY_OP_PTRVEC, .when = IN, .src = arg, .elem = 8, .cap = 4096 },             \
-	{ .kind = ESPY_OP_CSTR, .when = IN, .src = ESPY_OP_SRC_OP | (k), .flags = ESPY_OPF_EACH, .elem = 1, .cap = 4096 }
+	{ .kind = ESPY_OP_CSTR, .when = IN, .src = ESPY_OP_SRC_OP | (k), .flags = ESPY_OPF_EACH, .elem = 1, \
+	  .cap = 4096 }
 
 static const struct row rows[] = {
 	{ SYS_read, "read", 3, 0, { { .kind = ESPY_OP_BYTES, .when = OUT, .src = 1, OF_RET, OF_ARG(2), DATA } } },
@@ -117,9 +118,11 @@ void small_image__make(struct espy_image *img, uint32_t limit)
 		mem.calls[i] = (struct espy_call){ .name = (uint32_t)str, .plan = (uint32_t)i, .ret.type = ESPY_NONE };
 		if (rows[i].nr == SYS_openat || rows[i].nr == SYS_dup)
 			mem.calls[i].ret.type = 1;
-		mem.syscalls[rows[i].nr] = (struct espy_syscall){ .name = (uint32_t)str, .call = (uint32_t)i, .nargs = rows[i].nargs };
+		mem.syscalls[rows[i].nr] = (struct espy_syscall){
+			.name = (uint32_t)str, .call = (uint32_t)i, .nargs = rows[i].nargs };
 		mem.call_plans[rows[i].nr].plan = (uint16_t)i;
-		mem.plans[i] = (struct espy_plan){ .first_op = (uint16_t)op, .op_cnt = (uint8_t)n, .nargs = rows[i].nargs,
+		mem.plans[i] = (struct espy_plan){ .first_op = (uint16_t)op, .op_cnt = (uint8_t)n,
+			.nargs = rows[i].nargs,
 						   .flags = rows[i].flags | ESPY_PLAN_DESCRIBED };
 		memcpy(mem.ops + op, rows[i].ops, n * sizeof(struct espy_op));
 		for (size_t k = op; k < op + n; k++)
@@ -134,7 +137,8 @@ void small_image__make(struct espy_image *img, uint32_t limit)
 		mem.ops[op].elem = mem.ops[op].cap = v ? 4 : 8;
 		mem.plans[ROWS + v] = (struct espy_plan){ .first_op = (uint16_t)op, .op_cnt = 1, .nargs = 3 };
 		mem.calls[ROWS + v] = (struct espy_call){ .plan = (uint32_t)(ROWS + v), .ret.type = ESPY_NONE };
-		mem.variants[v] = (struct espy_variant){ .key = v ? 0x541b : 0x5413, .plan = (uint16_t)(ROWS + v), .call = (uint32_t)(ROWS + v) };
+		mem.variants[v] = (struct espy_variant){ .key = v ? 0x541b : 0x5413,
+			.plan = (uint16_t)(ROWS + v), .call = (uint32_t)(ROWS + v) };
 		op++;
 	}
 	mem.call_plans[SYS_ioctl].variant_cnt = 2;

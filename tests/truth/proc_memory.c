@@ -52,7 +52,11 @@ static void random_bytes(void)
 	unsigned char *b = tail_alloc(4);
 	long ret = call(SYS_getrandom, b, 4L, JUNK(1));
 
-	line(ret, "getrandom(\"\\x%02x\\x%02x\\x%02x\\x%02x\", 4, GRND_NONBLOCK)", b[0], b[1], b[2], b[3]);
+	/* A machine that has just been started may have nothing to give yet. */
+	if (ret < 0)
+		line(ret, "getrandom(%s, 4, GRND_NONBLOCK)", ptr(b));
+	else
+		line(ret, "getrandom(\"\\x%02x\\x%02x\\x%02x\\x%02x\", 4, GRND_NONBLOCK)", b[0], b[1], b[2], b[3]);
 	line(call(SYS_getrandom, 1L, 2L, JUNK(8)), "getrandom(0x1, 2, 0x8 /* GRND_??? */)");
 }
 

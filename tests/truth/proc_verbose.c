@@ -12,8 +12,8 @@ int main(int argc, char **argv)
 
 	struct utsname *u = tail_alloc(sizeof(*u));
 	long ret = call(SYS_uname, u);
-	line(ret, "uname({sysname=\"%s\", nodename=\"%s\", release=\"%s\", version=\"%.32s\"%s, machine=\"%s\", domainname=\"%s\"})", u->sysname,
-	     u->nodename, u->release, u->version, strlen(u->version) > 32 ? "..." : "", u->machine, u->domainname);
+	line(ret, "uname({sysname=\"%s\", nodename=\"%s\", release=\"%s\", version=\"%s\", machine=\"%s\", domainname=\"%s\"})", u->sysname,
+	     u->nodename, u->release, u->version, u->machine, u->domainname);
 
 	char *envp[] = { tail_str("A=1"), tail_str("B=two\n"), NULL };
 	line(call(SYS_execve, tail_str("/none/x"), NULL, tail_copy(envp, sizeof(envp))), "execve(\"/none/x\", NULL, [\"A=1\", \"B=two\\n\"])");

@@ -10,17 +10,7 @@ static const char calls[] = "0 read 3 desc\n1 write 3 desc\n20 writev 3 desc\n";
 
 static int setup(void **state)
 {
-	struct kit *k = malloc(sizeof(*k));
-	kit_open(k, text, "", calls);
-	*state = k;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	kit_close(*state);
-	free(*state);
-	return 0;
+	return kit_new(state, text, "", calls);
 }
 
 static int init(struct kit *k)
@@ -117,15 +107,17 @@ static void test_two_records(void **state)
 	kit_item(k, 0, ESPY_ITEM_FAULT, 0, "", 0);
 	kit_exit(k, "write", 3, 1, 0x2000, 3);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, "abc", 3);
-	assert_int_equal(espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
+	assert_int_equal(
+		espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
 	assert_int_equal(k->view.args[1], 0x1000);
 	const struct espy_item *it = espy_call_view__item(&k->view, 0, 0, false);
 	assert_non_null(it);
 	assert_int_equal(it->len, 3);
 
 	((struct espy_rec *)k->enter)->nr = 0;
-	assert_int_equal(espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec),
-			 -EBADMSG);
+	assert_int_equal(
+		espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec),
+		-EBADMSG);
 }
 
 static void test_items_by_index(void **state)
@@ -165,5 +157,5 @@ int main(void)
 		cmocka_unit_test(test_two_records),  cmocka_unit_test(test_items_by_index),
 		cmocka_unit_test(test_many_items),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, kit_free);
 }

@@ -8,14 +8,16 @@ static const char text[] =
 	"enum families u16 \"AF_???\" { AF_UNSPEC AF_UNIX AF_INET AF_INET6 }\n"
 	"struct timespec { tv_sec s64 tv_nsec s64 }\n"
 	"struct utimes note utime { tv_sec s64 tv_nsec s64 }\n"
-	"struct stat brief { st_mode st_size } { st_dev u64:dev st_mode u32:mode pad u32 hidden st_size s64 st_mtime s64:time }\n"
+	"struct stat brief { st_mode st_size } { st_dev u64:dev st_mode u32:mode pad u32 hidden st_size s64 st_mtime "
+	"s64:time }\n"
 	"struct iov_in { iov_base in bytes[iov_len] iov_len usize }\n"
 	"struct iov_out { iov_base out bytes[spread of iov_len] iov_len usize }\n"
 	"struct sockaddr { sa_family u16:families u sockaddr_u }\n"
 	"union sockaddr_u by sa_family { AF_UNIX : sa_un AF_INET : sa_in AF_INET6 : sa_in6 else : sa_rest }\n"
 	"struct sa_un { sun_path char[108]:sunpath }\n"
 	"struct sa_in packed { sin_port be16:htons sin_addr ipv4 sin_zero u8[8] hidden }\n"
-	"struct sa_in6 packed { sin6_port be16:htons sin6_flowinfo be32:htonl sin6_addr u8[16]:inet6 sin6_scope_id u32 }\n"
+	"struct sa_in6 packed { sin6_port be16:htons sin6_flowinfo be32:htonl sin6_addr u8[16]:inet6 sin6_scope_id u32 "
+	"}\n"
 	"struct sa_rest { sa_data rest }\n"
 	"struct pollfd { fd fd events s16:pollflags revents s16:pollflags hidden }\n"
 	"struct msghdr { msg_name out sockaddr sized msg_namelen of msg_namelen msg_namelen s32 both\n"
@@ -45,25 +47,16 @@ static const char text[] =
 	"control(buf in cmsg[len bytes], len usize)\n"
 	"wait4(pid pid, status out s32:wstatus, options u32)\n"
 	"pipe(fds out fd[2])\n";
-static const char constants[] = "POLLIN 1\nPOLLOUT 4\nPOLLHUP 16\nCLONE_PARENT_SETTID 0x100000\nAF_UNSPEC 0\nAF_UNIX 1\nAF_INET 2\n"
-				"AF_INET6 10\n";
+static const char constants[] =
+	"POLLIN 1\nPOLLOUT 4\nPOLLHUP 16\nCLONE_PARENT_SETTID 0x100000\nAF_UNSPEC 0\nAF_UNIX 1\nAF_INET 2\n"
+	"AF_INET6 10\n";
 static const char calls[] = "0 nanosleep 2 -\n1 utimensat 1 -\n2 fstat 2 -\n3 writev 3 -\n4 readv 3 -\n5 connect 3 -\n"
 			    "6 accept 3 -\n7 poll 3 -\n8 recvmsg 3 -\n9 sendmmsg 3 -\n10 clone3 2 -\n11 execve 3 -\n"
 			    "12 setgroups 2 -\n13 control 2 -\n14 wait4 3 -\n15 pipe 1 -\n";
 
 static int setup(void **state)
 {
-	struct kit *k = malloc(sizeof(*k));
-	kit_open(k, text, constants, calls);
-	*state = k;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	kit_close(*state);
-	free(*state);
-	return 0;
+	return kit_new(state, text, constants, calls);
 }
 
 static void test_struct(void **state)
@@ -77,7 +70,9 @@ static void test_struct(void **state)
 	kit_exit(k, "nanosleep", -4, 0x1000, 0x2000);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, ts, 16);
 	kit_item(k, 1, AT_EXIT, 0, left, 16);
-	assert_string_equal(kit_line(k), "nanosleep({tv_sec=1, tv_nsec=2}, {tv_sec=0, tv_nsec=5}) = -1 EINTR (Interrupted system call)");
+	assert_string_equal(
+		kit_line(k),
+		"nanosleep({tv_sec=1, tv_nsec=2}, {tv_sec=0, tv_nsec=5}) = -1 EINTR (Interrupted system call)");
 	kit_exit(k, "nanosleep", -14, 0x1000, 0);
 	kit_item(k, 0, FAULT, 0, ts, 12);
 	assert_string_equal(kit_line(k), "nanosleep(0x1000, NULL) = -1 EFAULT (Bad address)");
@@ -112,8 +107,9 @@ static void test_notes(void **state)
 
 	kit_exit(k, "utimensat", 0, 0x1000);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, ts, 32);
-	assert_string_equal(kit_line(k), "utimensat([{tv_sec=1600000000, tv_nsec=123} /* 2020-09-13T12:26:40.000000123+0000 */, "
-					 "UTIME_OMIT]) = 0");
+	assert_string_equal(kit_line(k),
+			    "utimensat([{tv_sec=1600000000, tv_nsec=123} /* 2020-09-13T12:26:40.000000123+0000 */, "
+			    "UTIME_OMIT]) = 0");
 }
 
 static void test_vectors(void **state)
@@ -141,8 +137,10 @@ static void test_vectors(void **state)
 	kit_item(k, 0, FAULT, 0, vec, 32);
 	kit_item(k, 1, ESPY_ITEM_OK, 0, "a", 1);
 	kit_item(k, 1, ESPY_ITEM_OK, 1, "bb", 2);
-	assert_string_equal(kit_line(k), "writev(1, [{iov_base=\"a\", iov_len=1}, {iov_base=\"bb\", iov_len=2}, ... /* 0x1020 */], 3) "
-					 "= -1 EFAULT (Bad address)");
+	assert_string_equal(
+		kit_line(k),
+		"writev(1, [{iov_base=\"a\", iov_len=1}, {iov_base=\"bb\", iov_len=2}, ... /* 0x1020 */], 3) "
+		"= -1 EFAULT (Bad address)");
 	kit_exit(k, "writev", 0, 1, 0x1000, 0);
 	assert_string_equal(kit_line(k), "writev(1, [], 0) = 0");
 	kit_exit(k, "writev", 0, 1, 0, 0);
@@ -177,14 +175,17 @@ static void test_sockaddr(void **state)
 
 	kit_exit(k, "connect", 0, 3, 0x1000, 16);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, in, 16);
-	assert_string_equal(kit_line(k), "connect(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr(\"127.0.0.1\")}, 16) = 0");
+	assert_string_equal(
+		kit_line(k),
+		"connect(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr(\"127.0.0.1\")}, 16) = 0");
 	kit_exit(k, "connect", 0, 3, 0x1000, 8);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, in, 8);
 	assert_string_equal(kit_line(k), "connect(3, {sa_family=AF_INET, sa_data=\"\\0P\\177\\0\\0\\1\"}, 8) = 0");
 	kit_exit(k, "connect", 0, 3, 0x1000, 28);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, in6, 28);
-	assert_string_equal(kit_line(k), "connect(3, {sa_family=AF_INET6, sin6_port=htons(443), sin6_flowinfo=htonl(5), "
-					 "inet_pton(AF_INET6, \"fe80::1\", &sin6_addr), sin6_scope_id=3}, 28) = 0");
+	assert_string_equal(kit_line(k),
+			    "connect(3, {sa_family=AF_INET6, sin6_port=htons(443), sin6_flowinfo=htonl(5), "
+			    "inet_pton(AF_INET6, \"fe80::1\", &sin6_addr), sin6_scope_id=3}, 28) = 0");
 	kit_exit(k, "connect", 0, 3, 0x1000, 8);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, "\1\0/tmp/x", 8);
 	assert_string_equal(kit_line(k), "connect(3, {sa_family=AF_UNIX, sun_path=\"/tmp/x\"}, 8) = 0");
@@ -211,7 +212,8 @@ static void test_sockaddr(void **state)
 		kit_item(k, 0, AT_EXIT, 0, &got, 4);
 		line = kit_line(k);
 	}
-	assert_string_equal(line, "accept(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr(\"127.0.0.1\")}, [128 => 16]) = 4");
+	assert_string_equal(line, "accept(3, {sa_family=AF_INET, sin_port=htons(80), "
+				  "sin_addr=inet_addr(\"127.0.0.1\")}, [128 => 16]) = 4");
 }
 
 static void test_poll(void **state)
@@ -230,7 +232,8 @@ static void test_poll(void **state)
 	kit_exit(k, "poll", 0, 0x1000, 2, 100);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, in, sizeof(in));
 	kit_item(k, 0, AT_EXIT, 0, in, sizeof(in));
-	assert_string_equal(kit_line(k), "poll([{fd=3, events=POLLIN}, {fd=4, events=POLLIN|POLLOUT}], 2, 100) = 0 (Timeout)");
+	assert_string_equal(kit_line(k),
+			    "poll([{fd=3, events=POLLIN}, {fd=4, events=POLLIN|POLLOUT}], 2, 100) = 0 (Timeout)");
 }
 
 static void test_execve(void **state)
@@ -252,8 +255,9 @@ static void test_execve(void **state)
 	kit_item(k, 2, ESPY_ITEM_OK, 0, "ls", 3);
 	kit_item(k, 2, FAULT, 1, "", 0);
 	kit_item(k, 3, FAULT, 0, envp, 8);
-	assert_string_equal(kit_line(k), "execve(\"/bin/ls\", [\"ls\", 0x2002, ... /* 0x1110 */], 0x1200 /* 1 var, unterminated */) "
-					 "= -1 EFAULT (Bad address)");
+	assert_string_equal(kit_line(k),
+			    "execve(\"/bin/ls\", [\"ls\", 0x2002, ... /* 0x1110 */], 0x1200 /* 1 var, unterminated */) "
+			    "= -1 EFAULT (Bad address)");
 	k->o.abbrev = none;
 	kit_exit(k, "execve", 0, 0x1000, 0x1100, 0x1200);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, "/bin/ls", 8);
@@ -277,22 +281,27 @@ static void test_two_parts_struct(void **state)
 	kit_exit(k, "clone3", 4711, 0x1000, 32);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, args, 32);
 	kit_item(k, 1, AT_EXIT, 0, &tid, 4);
-	assert_string_equal(kit_line(k), "clone3({flags=CLONE_PARENT_SETTID, child_tid=0x5000, parent_tid=0x6000, exit_signal=SIGCHLD} => "
-					 "{parent_tid=[4711]}, 32) = 4711");
+	assert_string_equal(
+		kit_line(k),
+		"clone3({flags=CLONE_PARENT_SETTID, child_tid=0x5000, parent_tid=0x6000, exit_signal=SIGCHLD} => "
+		"{parent_tid=[4711]}, 32) = 4711");
 	/* the first half is written when the call begins */
 	assert_int_equal(espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, NULL), 0);
 	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_ENTER, &shown);
 	espy_buf__putc(&b, '^');
-	assert_int_equal(espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
+	assert_int_equal(
+		espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
 	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_EXIT, &shown);
 	espy_buf__putc(&b, 0);
-	assert_string_equal(b.data, "{flags=CLONE_PARENT_SETTID, child_tid=0x5000, parent_tid=0x6000, exit_signal=SIGCHLD}^ => "
-				    "{parent_tid=[4711]}, 32");
+	assert_string_equal(b.data,
+			    "{flags=CLONE_PARENT_SETTID, child_tid=0x5000, parent_tid=0x6000, exit_signal=SIGCHLD}^ => "
+			    "{parent_tid=[4711]}, 32");
 	espy_buf__free(&b);
 	/* bytes behind the struct */
 	kit_exit(k, "clone3", -22, 0x1000, 40);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, (const uint64_t[]){ 0, 0, 0, 0, 5 }, 40);
-	assert_string_equal(kit_line(k), "clone3({flags=0, child_tid=NULL, exit_signal=0, /* bytes 32..39 */ \"\\x05\\x00\\x00\\x00\\x00\\x00\\x00\\x00\"}, 40) "
+	assert_string_equal(kit_line(k), "clone3({flags=0, child_tid=NULL, exit_signal=0, /* bytes 32..39 */ "
+					 "\"\\x05\\x00\\x00\\x00\\x00\\x00\\x00\\x00\"}, 40) "
 					 "= -1 EINVAL (Invalid argument)");
 }
 
@@ -309,7 +318,8 @@ static void test_parts(void **state)
 	espy_buf__puts(&b, " <unfinished ...>");
 	kit_exit(k, "wait4", 77, (uint32_t)-1, 0x1000, 0);
 	kit_item(k, 0, AT_EXIT, 0, &status, 4);
-	assert_int_equal(espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
+	assert_int_equal(
+		espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
 	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_EXIT, &shown);
 	espy_buf__putc(&b, 0);
 	/* the comma comes with the argument behind it */
@@ -324,7 +334,8 @@ static void test_parts(void **state)
 	const int32_t fds[2] = { 3, 4 };
 	kit_exit(k, "pipe", 0, 0x1000);
 	kit_item(k, 0, AT_EXIT, 0, fds, 8);
-	assert_int_equal(espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
+	assert_int_equal(
+		espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
 	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_EXIT, &shown);
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data, "[3, 4]");
@@ -348,8 +359,9 @@ static void test_control(void **state)
 	m[1].len = 1000;
 	kit_exit(k, "control", 0, 0x1000, 48);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, m, 48);
-	assert_string_equal(kit_line(k), "control([{cmsg_len=24, cmsg_level=1, cmsg_type=1, cmsg_data=[3, 4]}, "
-					 "{cmsg_len=1000, cmsg_level=0, cmsg_type=9, cmsg_data=\"hi\\0\\0\\0\\0\\0\\0\"}], 48) = 0");
+	assert_string_equal(kit_line(k),
+			    "control([{cmsg_len=24, cmsg_level=1, cmsg_type=1, cmsg_data=[3, 4]}, "
+			    "{cmsg_len=1000, cmsg_level=0, cmsg_type=9, cmsg_data=\"hi\\0\\0\\0\\0\\0\\0\"}], 48) = 0");
 	m[1].len = 3;
 	kit_exit(k, "control", 0, 0x1000, 48);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, m, 48);
@@ -386,11 +398,13 @@ static void test_inout_struct(void **state)
 		else
 			kit_item(k, i, ESPY_ITEM_OK, 0, vec, sizeof(vec));
 	}
-	assert_string_equal(kit_line(k), "recvmsg(5, {msg_name={sa_family=AF_UNSPEC}, msg_namelen=128 => 2, "
-					 "msg_iov=[{iov_base=\"abc\", iov_len=100}], msg_iovlen=1, msg_flags=0}, 0x40) = 3");
+	assert_string_equal(kit_line(k),
+			    "recvmsg(5, {msg_name={sa_family=AF_UNSPEC}, msg_namelen=128 => 2, "
+			    "msg_iov=[{iov_base=\"abc\", iov_len=100}], msg_iovlen=1, msg_flags=0}, 0x40) = 3");
 	kit_exit(k, "recvmsg", -11, 5, 0x1000, 0x40);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, &in, sizeof(in));
-	assert_string_equal(kit_line(k), "recvmsg(5, {msg_namelen=128}, 0x40) = -1 EAGAIN (Resource temporarily unavailable)");
+	assert_string_equal(kit_line(k),
+			    "recvmsg(5, {msg_namelen=128}, 0x40) = -1 EAGAIN (Resource temporarily unavailable)");
 }
 
 static void test_messages(void **state)
@@ -406,20 +420,30 @@ static void test_messages(void **state)
 	kit_item(k, 2, ESPY_ITEM_OK, 0, "a", 1);
 	kit_item(k, 2, ESPY_ITEM_OK, 1, "b", 1);
 	kit_item(k, 2, ESPY_ITEM_OK, 2, "c", 1);
-	assert_string_equal(kit_line(k), "sendmmsg(5, [{msg_iov=[{iov_base=\"a\", iov_len=1}, {iov_base=\"b\", iov_len=1}], msg_iovlen=2}, "
-					 "{msg_iov=[{iov_base=\"c\", iov_len=1}], msg_iovlen=1}], 2) = 2");
+	assert_string_equal(
+		kit_line(k),
+		"sendmmsg(5, [{msg_iov=[{iov_base=\"a\", iov_len=1}, {iov_base=\"b\", iov_len=1}], msg_iovlen=2}, "
+		"{msg_iov=[{iov_base=\"c\", iov_len=1}], msg_iovlen=1}], 2) = 2");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_struct),	     cmocka_unit_test(test_brief),   cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_vectors),	     cmocka_unit_test(test_array_limit), cmocka_unit_test(test_sockaddr),
-		cmocka_unit_test(test_poll),	     cmocka_unit_test(test_execve),  cmocka_unit_test(test_two_parts_struct),
-		cmocka_unit_test(test_parts),	     cmocka_unit_test(test_control), cmocka_unit_test(test_inout_struct),
+		cmocka_unit_test(test_struct),
+		cmocka_unit_test(test_brief),
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_array_limit),
+		cmocka_unit_test(test_sockaddr),
+		cmocka_unit_test(test_poll),
+		cmocka_unit_test(test_execve),
+		cmocka_unit_test(test_two_parts_struct),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_control),
+		cmocka_unit_test(test_inout_struct),
 		cmocka_unit_test(test_messages),
 	};
 	/* dates in the lines */
 	setenv("TZ", "UTC", 1);
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, kit_free);
 }

@@ -1,47 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What only hooks show, and the rarer forms of structures: headers with values behind them, unions of numbers, sets with a count. */
+/* What only hooks show, and the rarer forms of structures: headers with values behind them, unions of numbers, sets
+ * with a count. */
 #include "render_kit.h"
 #include <linux/filter.h>
 
-static const char text[] =
-	"enum cmds u32 { TCGETS = 0x5401 }\n"
-	"enum nl_types u16 \"NLMSG_???\" { NLMSG_DONE = 3 }\n"
-	"flags clone_flags u64 \"CLONE_???\" { CLONE_VM = 0x100 CLONE_FS = 0x200 }\n"
-	"enum ill s32 \"ILL_???\" { ILL_OPC = 1 }\n"
-	"enum segv s32 \"SEGV_???\" { SEGV_MAPERR = 1 }\n"
-	"struct nlattr tlv nla_len align 4 headed 2 { nla_len u16 nla_type u16 value attr_value }\n"
-	"union attr_value by nla_type { 1 : u32 else : rest }\n"
-	"struct siginfo { si_signo s32:signal si_code codes pad u32 hidden si_addr addr }\n"
-	"union codes by si_signo { 4 : s32:ill 11 : s32:segv else : s32:hex }\n"
-	"struct sized_self extent size { size u32 a u32 b u32 }\n"
-	"struct timespec { tv_sec s64 tv_nsec s64 }\n"
-	"ioctl(fd fd, op u32:cmds hook ioctl_cmd, argp addr)\n"
-	"getdents64(fd fd, dirp out bytes[ret of count] hook getdents64 max 32768, count u32)\n"
-	"clone(flags u64:clone_flags hook clone_flags named, stack addr) -> tid twice\n"
-	"attrs(buf in nlattr[len bytes], len usize)\n"
-	"select(n s32, readfds inout bits fd[n] before, writefds inout bits fd[n] before, exceptfds inout bits fd[n] before,\n"
-	"	timeout inout timespec before) -> s32 note hook select\n"
-	"capget(header in u32, data out bytes[24] hook cap_data)\n"
-	"filter(prog in bytes[len] hook seccomp_filter, len u32)\n"
-	"self(attr in sized_self)\n"
-	"wait(status out s32:wstatus on pos)\n"
-	"status(v s32:wstatus)\n";
-static const char calls[] = "0 ioctl 3 -\n1 getdents64 3 -\n2 clone 2 -\n3 attrs 2 -\n4 select 5 -\n5 capget 2 -\n6 filter 2 -\n"
-			    "7 self 1 -\n8 wait 1 -\n9 status 1 -\n";
+static const char text[] = "enum cmds u32 { TCGETS = 0x5401 }\n"
+			   "enum nl_types u16 \"NLMSG_???\" { NLMSG_DONE = 3 }\n"
+			   "flags clone_flags u64 \"CLONE_???\" { CLONE_VM = 0x100 CLONE_FS = 0x200 }\n"
+			   "enum ill s32 \"ILL_???\" { ILL_OPC = 1 }\n"
+			   "enum segv s32 \"SEGV_???\" { SEGV_MAPERR = 1 }\n"
+			   "struct nlattr tlv nla_len align 4 headed 2 { nla_len u16 nla_type u16 value attr_value }\n"
+			   "union attr_value by nla_type { 1 : u32 else : rest }\n"
+			   "struct siginfo { si_signo s32:signal si_code codes pad u32 hidden si_addr addr }\n"
+			   "union codes by si_signo { 4 : s32:ill 11 : s32:segv else : s32:hex }\n"
+			   "struct sized_self extent size { size u32 a u32 b u32 }\n"
+			   "struct timespec { tv_sec s64 tv_nsec s64 }\n"
+			   "ioctl(fd fd, op u32:cmds hook ioctl_cmd, argp addr)\n"
+			   "getdents64(fd fd, dirp out bytes[ret of count] hook getdents64 max 32768, count u32)\n"
+			   "clone(flags u64:clone_flags hook clone_flags named, stack addr) -> tid twice\n"
+			   "attrs(buf in nlattr[len bytes], len usize)\n"
+			   "select(n s32, readfds inout bits fd[n] before, writefds inout bits fd[n] before, exceptfds "
+			   "inout bits fd[n] before,\n"
+			   "	timeout inout timespec before) -> s32 note hook select\n"
+			   "capget(header in u32, data out bytes[24] hook cap_data)\n"
+			   "filter(prog in bytes[len] hook seccomp_filter, len u32)\n"
+			   "self(attr in sized_self)\n"
+			   "wait(status out s32:wstatus on pos)\n"
+			   "status(v s32:wstatus)\n";
+static const char calls[] =
+	"0 ioctl 3 -\n1 getdents64 3 -\n2 clone 2 -\n3 attrs 2 -\n4 select 5 -\n5 capget 2 -\n6 filter 2 -\n"
+	"7 self 1 -\n8 wait 1 -\n9 status 1 -\n";
 
 static int setup(void **state)
 {
-	struct kit *k = malloc(sizeof(*k));
-	kit_open(k, text, "", calls);
-	*state = k;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	kit_close(*state);
-	free(*state);
-	return 0;
+	return kit_new(state, text, "", calls);
 }
 
 static const char *ioctl_line(struct kit *k, uint32_t cmd)
@@ -55,7 +47,8 @@ static void test_ioctl(void **state)
 	struct kit *k = *state;
 
 	assert_string_equal(ioctl_line(k, 0x5401), "ioctl(3, TCGETS, NULL) = 0");
-	assert_string_equal(ioctl_line(k, 0xc0049901), "ioctl(3, _IOC(_IOC_READ|_IOC_WRITE, 0x99, 0x1, 0x4), NULL) = 0");
+	assert_string_equal(ioctl_line(k, 0xc0049901),
+			    "ioctl(3, _IOC(_IOC_READ|_IOC_WRITE, 0x99, 0x1, 0x4), NULL) = 0");
 	assert_string_equal(ioctl_line(k, 0x5499), "ioctl(3, _IOC(_IOC_NONE, 0x54, 0x99, 0), NULL) = 0");
 	assert_string_equal(ioctl_line(k, 0x81004506), "ioctl(3, EVIOCGNAME(256), NULL) = 0");
 	assert_string_equal(ioctl_line(k, 0x80604520), "ioctl(3, EVIOCGBIT(0, 96), NULL) = 0");
@@ -79,13 +72,15 @@ static void test_getdents(void **state)
 	kit_item(k, 0, AT_EXIT, 0, d, 48);
 	assert_string_equal(kit_line(k), "getdents64(3, 0x1000 /* 2 entries */, 100) = 48");
 	k->o.abbrev = none;
-	assert_string_equal(kit_line(k), "getdents64(3, [{d_ino=1, d_off=2, d_reclen=24, d_type=DT_DIR, d_name=\".\"}, "
-					 "{d_ino=3, d_off=4, d_reclen=24, d_type=0x9 /* DT_??? */, d_name=\"a\\33b\"}], 100) = 48");
+	assert_string_equal(kit_line(k),
+			    "getdents64(3, [{d_ino=1, d_off=2, d_reclen=24, d_type=DT_DIR, d_name=\".\"}, "
+			    "{d_ino=3, d_off=4, d_reclen=24, d_type=0x9 /* DT_??? */, d_name=\"a\\33b\"}], 100) = 48");
 	/* an entry that says it is longer than the buffer, and one of no length */
 	d[1].reclen = 1000;
 	kit_exit(k, "getdents64", 48, 3, 0x1000, 100);
 	kit_item(k, 0, AT_EXIT, 0, d, 48);
-	assert_string_equal(kit_line(k), "getdents64(3, [{d_ino=1, d_off=2, d_reclen=24, d_type=DT_DIR, d_name=\".\"}], 100) = 48");
+	assert_string_equal(kit_line(k),
+			    "getdents64(3, [{d_ino=1, d_off=2, d_reclen=24, d_type=DT_DIR, d_name=\".\"}], 100) = 48");
 	d[0].reclen = 0;
 	kit_exit(k, "getdents64", 48, 3, 0x1000, 100);
 	kit_item(k, 0, AT_EXIT, 0, d, 48);
@@ -151,20 +146,24 @@ static void test_capabilities(void **state)
 	kit_exit(k, "capget", 0, 0x1000, 0x2000);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, &v3, 4);
 	kit_item(k, 1, AT_EXIT, 0, data, 24);
-	assert_string_equal(kit_line(k), "capget([537396514], {effective=1<<CAP_DAC_OVERRIDE|1<<CAP_MAC_OVERRIDE, permitted=0, "
-					 "inheritable=0}) = 0");
+	assert_string_equal(kit_line(k),
+			    "capget([537396514], {effective=1<<CAP_DAC_OVERRIDE|1<<CAP_MAC_OVERRIDE, permitted=0, "
+			    "inheritable=0}) = 0");
 }
 
 static void test_filter(void **state)
 {
 	struct kit *k = *state;
-	const struct sock_filter f[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4), BPF_JUMP(BPF_JMP | BPF_K | BPF_JEQ, 0x27, 0, 1),
+	const struct sock_filter f[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4),
+					 BPF_JUMP(BPF_JMP | BPF_K | BPF_JEQ, 0x27, 0, 1),
 					 BPF_STMT(BPF_RET | BPF_K, 0x50005) };
 
 	kit_exit(k, "filter", 0, 0x1000, sizeof(f));
 	kit_item(k, 0, ESPY_ITEM_OK, 0, f, sizeof(f));
-	assert_string_equal(kit_line(k), "filter([BPF_STMT(BPF_LD|BPF_W|BPF_ABS, 0x4), BPF_JUMP(BPF_JMP|BPF_K|BPF_JEQ, 0x27, 0, 0x1), "
-					 "BPF_STMT(BPF_RET|BPF_K, SECCOMP_RET_ERRNO|0x5)], 24) = 0");
+	assert_string_equal(
+		kit_line(k),
+		"filter([BPF_STMT(BPF_LD|BPF_W|BPF_ABS, 0x4), BPF_JUMP(BPF_JMP|BPF_K|BPF_JEQ, 0x27, 0, 0x1), "
+		"BPF_STMT(BPF_RET|BPF_K, SECCOMP_RET_ERRNO|0x5)], 24) = 0");
 }
 
 static void test_siginfo(void **state)
@@ -240,10 +239,11 @@ static void test_wait_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ioctl),	     cmocka_unit_test(test_getdents), cmocka_unit_test(test_clone_flags),
-		cmocka_unit_test(test_headed),	     cmocka_unit_test(test_select),   cmocka_unit_test(test_capabilities),
-		cmocka_unit_test(test_filter),	     cmocka_unit_test(test_siginfo),  cmocka_unit_test(test_own_size),
-		cmocka_unit_test(test_wait_status),
+		cmocka_unit_test(test_ioctl),	    cmocka_unit_test(test_getdents),
+		cmocka_unit_test(test_clone_flags), cmocka_unit_test(test_headed),
+		cmocka_unit_test(test_select),	    cmocka_unit_test(test_capabilities),
+		cmocka_unit_test(test_filter),	    cmocka_unit_test(test_siginfo),
+		cmocka_unit_test(test_own_size),    cmocka_unit_test(test_wait_status),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, kit_free);
 }

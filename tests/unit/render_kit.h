@@ -45,9 +45,25 @@ static inline void kit_open(struct kit *k, const char *text, const char *constan
 	assert_int_equal(espy_image__open(&k->img, k->blob, size, NULL), 0);
 }
 
-static inline void kit_close(struct kit *k)
+/* For cmocka's set-up and tear-down of a group: the kit is the tests' state. */
+static inline int kit_new(void **state, const char *text, const char *constants, const char *syscalls)
 {
+	struct kit *k = malloc(sizeof(*k));
+
+	if (!k)
+		return -1;
+	kit_open(k, text, constants, syscalls);
+	*state = k;
+	return 0;
+}
+
+static inline int kit_free(void **state)
+{
+	struct kit *k = *state;
+
 	free(k->blob);
+	free(k);
+	return 0;
 }
 
 static inline void kit_begin(struct kit *k, uint8_t *where, uint8_t type, const char *call, int64_t ret, unsigned nargs,
@@ -56,8 +72,9 @@ static inline void kit_begin(struct kit *k, uint8_t *where, uint8_t type, const 
 	int nr = espy_image__find_syscall(&k->img, call);
 	assert_true(nr >= 0);
 	struct espy_rec_call *r = (struct espy_rec_call *)where;
-	*r = (struct espy_rec_call){ .rec = { .type = type, .flags = (uint8_t)nargs, .nr = (uint16_t)nr, .tid = 7, .tgid = 7 },
-				     .ret = ret };
+	*r = (struct espy_rec_call){
+		.rec = { .type = type, .flags = (uint8_t)nargs, .nr = (uint16_t)nr, .tid = 7, .tgid = 7 }, .ret = ret
+	};
 	memcpy(where + sizeof(*r), args, 8 * nargs);
 	k->cur = where;
 	k->len = sizeof(*r) + 8 * nargs;
@@ -75,7 +92,9 @@ static inline void kit_begin(struct kit *k, uint8_t *where, uint8_t type, const 
 static inline void kit_item(struct kit *k, unsigned op, unsigned status, unsigned index, const void *bytes, size_t n)
 {
 	struct espy_item *it = (struct espy_item *)(k->cur + k->len);
-	*it = (struct espy_item){ .op = (uint8_t)op, .status = (uint8_t)status, .index = (uint16_t)index, .len = (uint32_t)n };
+	*it = (struct espy_item){
+		.op = (uint8_t)op, .status = (uint8_t)status, .index = (uint16_t)index, .len = (uint32_t)n
+	};
 	memset(it + 1, 0xee, (n + 7) & ~7ul);
 	if (n)
 		memcpy(it + 1, bytes, n);

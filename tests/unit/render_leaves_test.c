@@ -29,25 +29,17 @@ static const char text[] =
 	"umask(mask u32:perm) -> u32:perm\n"
 	"sock(type u32:sock)\n"
 	"pause() noreturn\n";
-static const char constants[] = "O_ACCMODE 3\nO_RDONLY 0\nO_WRONLY 1\nO_RDWR 2\nO_CREAT 64\nO_EXCL 128\nO_CLOEXEC 0x80000\n"
-				"PROT_NONE 0\nPROT_READ 1\nPROT_WRITE 2\nMAP_TYPE 15\nMAP_SHARED 1\nMAP_PRIVATE 2\n"
-				"MAP_ANONYMOUS 32\nMAP_HUGE_SHIFT 26\nFD_CLOEXEC 1\nMADV_NORMAL 0\nMADV_RANDOM 1\n";
-static const char calls[] = "0 read 3 -\n1 write 3 -\n2 open 3 -\n3 mmap 6 -\n4 madvise 3 -\n5 formats 6 -\n6 ids 6 -\n"
-			    "7 strs 2 -\n8 sigs 3 -\n9 fcntl 1 -\n10 getfd 1 -\n11 umask 1 -\n12 pause 0 -\n13 nodesc 2 -\n14 sock 1 -\n";
+static const char constants[] =
+	"O_ACCMODE 3\nO_RDONLY 0\nO_WRONLY 1\nO_RDWR 2\nO_CREAT 64\nO_EXCL 128\nO_CLOEXEC 0x80000\n"
+	"PROT_NONE 0\nPROT_READ 1\nPROT_WRITE 2\nMAP_TYPE 15\nMAP_SHARED 1\nMAP_PRIVATE 2\n"
+	"MAP_ANONYMOUS 32\nMAP_HUGE_SHIFT 26\nFD_CLOEXEC 1\nMADV_NORMAL 0\nMADV_RANDOM 1\n";
+static const char calls[] =
+	"0 read 3 -\n1 write 3 -\n2 open 3 -\n3 mmap 6 -\n4 madvise 3 -\n5 formats 6 -\n6 ids 6 -\n"
+	"7 strs 2 -\n8 sigs 3 -\n9 fcntl 1 -\n10 getfd 1 -\n11 umask 1 -\n12 pause 0 -\n13 nodesc 2 -\n14 sock 1 -\n";
 
 static int setup(void **state)
 {
-	struct kit *k = malloc(sizeof(*k));
-	kit_open(k, text, constants, calls);
-	*state = k;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	kit_close(*state);
-	free(*state);
-	return 0;
+	return kit_new(state, text, constants, calls);
 }
 
 static const char *quote(const char *s, size_t n, enum espy_hex hex, const char *extra)
@@ -134,10 +126,12 @@ static void test_flags(void **state)
 	assert_string_equal(open_line(k, 0x42), "open(\"/x\", O_RDWR|O_CREAT, 0640) = 3");
 	assert_string_equal(open_line(k, 0x40000041), "open(\"/x\", O_WRONLY|O_CREAT|0x40000000, 0640) = 3");
 	kit_exit(k, "mmap", 0x7f0000000000, 0, 4096, 0, 0x22, (uint64_t)-1, 0);
-	assert_string_equal(kit_line(k), "mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f0000000000");
+	assert_string_equal(kit_line(k),
+			    "mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f0000000000");
 	kit_exit(k, "mmap", -22, 0, 4096, 8, 0x8000002f, (uint64_t)-1, 0x1000);
-	assert_string_equal(kit_line(k), "mmap(NULL, 4096, 0x8 /* PROT_??? */, 0xf /* MAP_??? */|MAP_ANONYMOUS|32<<MAP_HUGE_SHIFT, "
-					 "-1, 0x1000) = -1 EINVAL (Invalid argument)");
+	assert_string_equal(kit_line(k),
+			    "mmap(NULL, 4096, 0x8 /* PROT_??? */, 0xf /* MAP_??? */|MAP_ANONYMOUS|32<<MAP_HUGE_SHIFT, "
+			    "-1, 0x1000) = -1 EINVAL (Invalid argument)");
 }
 
 static void test_flag_styles(void **state)
@@ -149,7 +143,8 @@ static void test_flag_styles(void **state)
 	k->o.xlat = ESPY_XLAT_VERBOSE;
 	assert_string_equal(open_line(k, 0x80000), "open(\"/x\", 0x80000 /* O_RDONLY|O_CLOEXEC */) = 3");
 	kit_exit(k, "mmap", 0, 0, 4096, 0, 0x22, (uint64_t)-1, 0);
-	assert_string_equal(kit_line(k), "mmap(NULL, 4096, 0 /* PROT_NONE */, 0x22 /* MAP_PRIVATE|MAP_ANONYMOUS */, -1, 0) = 0");
+	assert_string_equal(kit_line(k),
+			    "mmap(NULL, 4096, 0 /* PROT_NONE */, 0x22 /* MAP_PRIVATE|MAP_ANONYMOUS */, -1, 0) = 0");
 	/* a group with a text of its own is a number of its own */
 	kit_exit(k, "sock", 0, 0x90001);
 	assert_string_equal(kit_line(k), "sock(0x1 /* ONE_S */|0x90000 /* SOCK_X|0x10000 */) = 0");
@@ -174,9 +169,11 @@ static void test_enums(void **state)
 	kit_exit(k, "madvise", 0, 0x1000, 1, 99);
 	assert_string_equal(kit_line(k), "madvise(0x1000, 1, 0x63 /* MADV_??? */) = 0");
 	kit_exit(k, "formats", 0, 0xdeadbeeffffffffe, 2, 0, 0x10003005, 0100644, 0x801);
-	assert_string_equal(kit_line(k), "formats(MINUS, 0x2, , FUTEX_OP_ADD<<28|0x3<<12|0x5, S_IFREG|0644, makedev(0x8, 0x1)) = 0");
+	assert_string_equal(kit_line(k),
+			    "formats(MINUS, 0x2, , FUTEX_OP_ADD<<28|0x3<<12|0x5, S_IFREG|0644, makedev(0x8, 0x1)) = 0");
 	kit_exit(k, "formats", 0, (uint64_t)-7, 1, 1, 0xf0000000, 0104755, 0);
-	assert_string_equal(kit_line(k), "formats(-7, ONE_X, LOUD, 0xf<<28 /* FUTEX_OP_??? */|0<<12|0, S_IFREG|S_ISUID|0755, makedev(0, 0)) = 0");
+	assert_string_equal(kit_line(k), "formats(-7, ONE_X, LOUD, 0xf<<28 /* FUTEX_OP_??? */|0<<12|0, "
+					 "S_IFREG|S_ISUID|0755, makedev(0, 0)) = 0");
 }
 
 static void test_numbers(void **state)
@@ -271,10 +268,10 @@ static void test_errno_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quote),	    cmocka_unit_test(test_string_limits), cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_flags),	    cmocka_unit_test(test_flag_styles),	  cmocka_unit_test(test_enums),
-		cmocka_unit_test(test_numbers),	    cmocka_unit_test(test_sets),	  cmocka_unit_test(test_results),
-		cmocka_unit_test(test_raw),	    cmocka_unit_test(test_errno_table),
+		cmocka_unit_test(test_quote),	cmocka_unit_test(test_string_limits), cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_flags),	cmocka_unit_test(test_flag_styles),   cmocka_unit_test(test_enums),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_sets),	      cmocka_unit_test(test_results),
+		cmocka_unit_test(test_raw),	cmocka_unit_test(test_errno_table),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, kit_free);
 }
