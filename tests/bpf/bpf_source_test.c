@@ -144,8 +144,10 @@ static int take(void *ctx, const struct espy_rec *rec)
 	case ESPY_REC_TASK_EXIT:
 		r->task_exits++;
 		r->last_status = ((const struct espy_rec_task_exit *)rec)->status;
-		if (r->born[tid] == 1)
-			r->bad++; /* not even its exit was seen */
+		if (r->born[tid] == 1 && !r->slow_us)
+			r->bad++; /* not even its exit was seen, and nothing is meant to be lost */
+		if (r->slow_us && !r->born[tid] && rec->tid != (uint32_t)r->pid)
+			r->bad++; /* before its birth */
 		r->born[tid] = 3;
 		break;
 	case ESPY_REC_SIGNAL:
@@ -299,6 +301,21 @@ static void fork_storm(void **state)
 	for (size_t i = 0; i < TIDS; i++)
 		ended += r->born[i] == 3;
 	assert_int_equal(ended, STORM_CHILDREN + 1);
+	free_run(r);
+}
+
+/* Calls find no room; births and deaths do, and come in their place: before and after all else of the task. */
+static void life_is_not_lost(void **state)
+{
+	struct run *r = new_run(~0u);
+
+	(void)state;
+	r->slow_us = 1000;
+	watch(r, "storm", &(struct espy_source_opts){ .ring_bytes = 4096 });
+	assert_true(r->lost > 0);
+	assert_int_equal(r->forks, STORM_CHILDREN);
+	assert_int_equal(r->execs, 1);
+	assert_int_equal(r->task_exits, STORM_CHILDREN + 1);
 	free_run(r);
 }
 
@@ -573,6 +590,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_call_once), cmocka_unit_test(longer_head),
 		cmocka_unit_test(losses_are_counted), cmocka_unit_test(fork_storm),
+		cmocka_unit_test(life_is_not_lost),
 		cmocka_unit_test(edges_of_memory), cmocka_unit_test(signals_and_deaths),
 		cmocka_unit_test(exec_by_a_thread), cmocka_unit_test(nested_data),
 		cmocka_unit_test(hanging_call), cmocka_unit_test(counts_only),

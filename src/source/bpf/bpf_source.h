@@ -150,7 +150,10 @@ int bpf_tasks__init(struct bpf_tasks *t, size_t limit);
 void bpf_tasks__free(struct bpf_tasks *t);
 void bpf_tasks__add(struct bpf_tasks *t, uint32_t tid, uint32_t now_ms);
 void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid);
-/* Delivers an ENTER record for each call that has lasted too long. Cheap; call it when the ring is empty. Returns their number. */
+/*
+ * Delivers an ENTER record for each call that has lasted too long. Cheap; call it when the ring is empty.
+ * Returns their number.
+ */
 int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, void *ctx, int *stop);
 
 void bpf_source_report(const struct bpf_source *s, enum espy_report_level level, const char *fmt, ...)

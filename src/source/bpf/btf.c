@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the programs need of the running kernel's types. The kernel describes all of its types, far over 100 000; libbpf would
- * read and index them all and then search them once per struct, which takes longer than loading most programs. Here one
- * walk picks the structs that types.bpf.h names and writes them, with what they contain and every pointer
- * cut to void, as a small BTF file of their own in memory; the ids of the typed tracepoints are found in the same walk.
+ * What the programs need of the running kernel's types. The kernel describes all of its types, far over 100 000;
+ * libbpf would read and index them all and then search them once per struct, which takes longer than loading most
+ * programs. Here one walk picks the structs that types.bpf.h names and writes them, with what they contain and every
+ * pointer cut to void, as a small BTF file of their own in memory; the ids of the typed tracepoints are found in the
+ * same walk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +24,10 @@
 
 /* The structs of types.bpf.h. */
 static const char *const names[] = {
-	"pt_regs", "thread_info", "sigpending", "signal_struct", "sched_entity", "qstr", "file_system_type", "super_block",
-	"inode", "hlist_bl_node", "dentry", "vfsmount", "mount", "path", "file", "fdtable", "files_struct", "fs_struct",
-	"kernfs_node", "cgroup", "css_set", "mm_struct", "task_struct", "kernel_siginfo", "sigaction", "k_sigaction",
-	"linux_binprm",
+	"pt_regs", "thread_info", "sigpending", "signal_struct", "sched_entity", "qstr", "file_system_type",
+	"super_block", "inode", "hlist_bl_node", "dentry", "vfsmount", "mount", "path", "file", "fdtable",
+	"files_struct", "fs_struct", "kernfs_node", "cgroup", "css_set", "mm_struct", "task_struct",
+	"kernel_siginfo", "sigaction", "k_sigaction", "linux_binprm",
 };
 #define NAME_CNT (sizeof(names) / sizeof(*names))
 
@@ -269,7 +270,8 @@ static int write_file(struct walk *w, struct bpf_types *t)
 {
 	struct btf_header h = {
 		.magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = sizeof(h),
-		.type_len = (uint32_t)w->out.len, .str_off = (uint32_t)w->out.len, .str_len = (uint32_t)w->out_strings.len,
+		.type_len = (uint32_t)w->out.len, .str_off = (uint32_t)w->out.len,
+		.str_len = (uint32_t)w->out_strings.len,
 	};
 	int err;
 

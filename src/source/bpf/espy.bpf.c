@@ -3,8 +3,8 @@
  * The BPF object: entry points for system calls. Everything else is in the headers that it includes, one subject
  * each. User space loads only the programs that a session needs.
  *
- * Sections called espy/... are loaded by verify.c: "sys_exit" and "sys_enter" are typed tracepoints (libbpf's tp_btf), "raw" is
- * a raw one. They stand before the small programs, which libbpf loads while they are verified.
+ * Sections called espy/... are loaded by verify.c: "sys_exit" and "sys_enter" are typed tracepoints (libbpf's
+ * tp_btf), "raw" is a raw one. They stand before the small programs, which libbpf loads while they are verified.
  *
  * Two families do the same work under two program types: the raw tracepoints of all calls (tp_btf), and the
  * tracepoints of single calls (tp), which cost the other calls less.
@@ -37,8 +37,8 @@ static __always_inline void note_enter(struct task_struct *task)
 }
 
 /*
- * The programs of single calls take over from those of all calls CPU by CPU: both are attached for a moment, the one for
- * all calls runs first, and the other one changes hands after it, so each call is recorded by exactly one of them.
+ * The programs of single calls take over from those of all calls CPU by CPU: both are attached for a moment, the one
+ * for all calls runs first, and the other one changes hands after it, so each call is recorded by exactly one of them.
  */
 static __always_inline bool taken_over(void)
 {
@@ -91,7 +91,8 @@ int espy_raw_enter_time(u64 *ctx)
 }
 
 /*
- * Entry parts, at two tracepoints, so that the interpreter is verified once for both (which takes most of its time to load):
+ * Entry parts, at two tracepoints, so that the interpreter is verified once for both (which takes most of its time to
+ * load):
  *	sys_enter(regs, number): most calls have no entry part and are to pay as little as possible;
  *	sched_prepare_exec(task, bprm), from 6.10 on: execve is sure to succeed and has touched all its strings, and
  *	registers and memory are still the caller's. Where there is none, execve is read at its entry.

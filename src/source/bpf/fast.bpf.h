@@ -295,8 +295,9 @@ static __always_inline int fast_path(const struct fast_call *c, bool with_buf)
 #define VEC_RECORD (FAST_HEAD + 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY) + 40 + 16)
 
 /*
- * Up to four buffers of up to 32 bytes each. What goes from one element to the next is kept at the end of the record: read
- * back from there, it is unknown to the verifier, which then looks at one state per element instead of all combinations.
+ * Up to four buffers of up to 32 bytes each. What goes from one element to the next is kept at the end of the record:
+ * read back from there, it is unknown to the verifier, which then looks at one state per element instead of all
+ * combinations.
  */
 static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 {

@@ -117,7 +117,8 @@ __noinline int mark_redo(u32 cpu, u32 k)
 
 /*
  * Brings the entry part back, if the task has one of this very call. What was not readable at entry is to be read
- * again, unless the call has overwritten it since. Returns 1 if the entry part stands in the scratch, 0 if it is to be run.
+ * again, unless the call has overwritten it since. Returns 1 if the entry part stands in the scratch, 0 if it is to
+ * be run.
  */
 __noinline int take_slot(u32 cpu)
 {
@@ -256,8 +257,8 @@ static __always_inline void count_call(struct task_struct *task, u32 abi, u32 nr
 	spent = wall;
 	if (!conf.need_enter_ns) {
 		/*
-		 * CPU time: the run time charged so far, plus what has gone by since it was last charged. The scheduler's
-		 * clock and ours differ by an offset that cancels in the difference.
+		 * CPU time: the run time charged so far, plus what has gone by since it was last charged. The
+		 * scheduler's clock and ours differ by an offset that cancels in the difference.
 		 */
 		spent = task->se.sum_exec_runtime - task->se.exec_start - enter->cpu + wall;
 		if (spent > wall)
@@ -282,8 +283,8 @@ static __always_inline u64 enter_time(u32 pid)
 }
 
 /*
- * Is the task about to die, so that it sees nothing of what the call returns? A signal that ends the process is made into a
- * pending SIGKILL when it is sent; for the task that got it the call has ended as for any signal.
+ * Is the task about to die, so that it sees nothing of what the call returns? A signal that ends the process is made
+ * into a pending SIGKILL when it is sent; for the task that got it the call has ended as for any signal.
  */
 __noinline int never_returns(void)
 {

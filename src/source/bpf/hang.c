@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which tasks there are, when each was last heard of, and which of them sit in a call for long. A call is recorded at its
- * exit; the one that a program hangs in is seen by looking, from outside and seldom, at /proc/TID/syscall.
+ * Which tasks there are, when each was last heard of, and which of them sit in a call for long. A call is recorded at
+ * its exit; the one that a program hangs in is seen by looking, from outside and seldom, at /proc/TID/syscall.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -113,7 +113,10 @@ __noinline u64 length(u32 cpu, u32 kind, u32 ref, u64 base, u32 at_exit)
 	return v;
 }
 
-/* Up to the end of the page at ptr, at most n bytes, into the items at off. Returns the number of bytes, 0 on a fault. */
+/*
+ * Up to the end of the page at ptr, at most n bytes, into the items at off. Returns the number of bytes, 0 on
+ * a fault.
+ */
 __noinline int read_page(u32 cpu, u64 ptr, u64 off, u64 n)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -144,8 +147,8 @@ __noinline int read_prefix(u32 cpu, u64 ptr, u64 off, u64 n)
 }
 
 /*
- * One run of pointers, never across a page. Returns bytes taken | 1 << 16 at the end of the vector, or -1 on a fault. The
- * place of the first NULL is kept in memory: in a register it would be one more state per turn to the verifier.
+ * One run of pointers, never across a page. Returns bytes taken | 1 << 16 at the end of the vector, or -1 on a fault.
+ * The place of the first NULL is kept in memory: in a register it would be one more state per turn to the verifier.
  */
 __noinline int read_pointers(u32 cpu, u64 ptr, u64 off, u32 width)
 {
@@ -272,6 +275,11 @@ __noinline int read_item(u32 cpu, u64 ptr, u64 want)
 		CLAMP(at, ESPY_BPF_ITEMS_MAX);
 		CLAMP(n, ESPY_BPF_ITEMS_MAX);
 		r = bpf_probe_read_user_str(ITEMS(s) + at, n, (void *)ptr);
+		if (!r) {
+			/* 6.1 says 0 of an empty string. */
+			r = 1;
+			ITEMS(s)[at] = 0;
+		}
 		if (r < 0) {
 			n = read_prefix(cpu, ptr, at, room);
 			status = n < room ? ESPY_ITEM_FAULT : ends ? ESPY_ITEM_OK : ESPY_ITEM_TRUNCATED;
@@ -395,7 +403,10 @@ __noinline int begin_op(u32 cpu)
 	return 1;
 }
 
-/* The pointer in the element at work, to s->ptr, and that element's place to s->base. Returns 0 at the end of an item. */
+/*
+ * The pointer in the element at work, to s->ptr, and that element's place to s->base. Returns 0 at the end of
+ * an item.
+ */
 __noinline int next_pointer(u32 cpu)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);

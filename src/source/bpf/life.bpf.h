@@ -26,8 +26,8 @@ static __always_inline void speak_up(struct task_struct *task)
 }
 
 /*
- * Room for a record that must not be lost while calls are: in the ring, else in the one for such records. Behind the record
- * stands how far the ring was written then, which is the record's place among those of the ring.
+ * Room for a record that must not be lost while calls are: in the ring, else in the one for such records. Behind the
+ * record stands how far the ring was written then, which is the record's place among those of the ring.
  */
 #define LIFE_RESERVE(size)                                                        \
 	({                                                                        \

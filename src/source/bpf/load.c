@@ -14,7 +14,7 @@
 #include "bpf_source.h"
 #include "object.h"
 
-/* Room for about 350 000 small records; twice as much takes 15 ms longer to start. */
+/* Room for about 350 000 small records. More takes longer to start. */
 #define DEFAULT_RING (32u << 20)
 
 static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -165,7 +165,10 @@ static int attach(struct bpf_source *s, const char *name)
 	return err;
 }
 
-/* Entry parts: of execve at the moment when it can no longer fail, where the kernel has that, of others at the entry. */
+/*
+ * Entry parts: of execve at the moment when it can no longer fail, where the kernel has that, of others at
+ * the entry.
+ */
 static int attach_enter(struct bpf_source *s)
 {
 	const struct bpf_tables *t = &s->tables;
@@ -221,7 +224,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 
 int bpf_source_open_object(struct bpf_object **obj, const struct bpf_types *types)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", .btf_custom_path = types->path);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", 
+		    .btf_custom_path = *types->path ? types->path : NULL);
 
 	libbpf_set_print(silent);
 	*obj = bpf_object__open_mem(espy_bpf_object, (size_t)(espy_bpf_object_end - espy_bpf_object), &opts);
@@ -275,7 +279,10 @@ static int attach_all(struct bpf_source *s, const struct choice *c)
 	return err ? err : attach(s, "espy_raw_exit");
 }
 
-/* Making the ring takes long: so many pages. It goes on beside the work on the types, and its mapping beside the programs. */
+/*
+ * Making the ring takes long: so many pages. It goes on beside the work on the types, and its mapping beside
+ * the programs.
+ */
 struct ring_job {
 	struct bpf_job job;
 	struct bpf_ring *ring;
@@ -306,8 +313,10 @@ static int load_object(struct bpf_source *s, const struct choice *c, uint64_t cg
 	struct bpf_verify verify;
 	int err;
 
-	err = bpf_types__make(&s->types);
-	err = err ? err : bpf_verify__begin(&verify, &s->types);
+	/* If it cannot be done, say by a kind of type that is new, libbpf does it its way. */
+	if (bpf_types__make(&s->types))
+		s->types = (struct bpf_types){ .fd = -1 };
+	err = bpf_verify__begin(&verify, &s->types);
 	if (err) {
 		bpf_job__wait(&ring->job);
 		return err;

@@ -67,7 +67,8 @@ static bool fast_length(struct espy_fast *f, uint8_t kind, uint16_t ref, bool at
 			f->max_cnt = ref;
 		return true;
 	case ESPY_LEN_ARG:
-		if (f->flags & ESPY_FAST_LEN_ARG || ref & ESPY_REF_BITS || ESPY_REF_SIGNED(ref) || ESPY_REF_WIDTH(ref) < 4)
+		if (f->flags & ESPY_FAST_LEN_ARG || ref & ESPY_REF_BITS || ESPY_REF_SIGNED(ref) ||
+		    ESPY_REF_WIDTH(ref) < 4)
 			return false;
 		f->flags |= ESPY_FAST_LEN_ARG;
 		f->len_arg = ESPY_REF_VAL(ref) & 7;
@@ -278,7 +279,8 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		}
 		if (abi != ESPY_ABI_X86_64)
 			continue;
-		if (call->variant_cnt || call->flags & (ESPY_CALL_ENTER | ESPY_CALL_RET_FD | ESPY_CALL_FD_PAIR | ESPY_CALL_SIGRETURN))
+		if (call->variant_cnt || call->flags & (ESPY_CALL_ENTER | ESPY_CALL_RET_FD | ESPY_CALL_FD_PAIR |
+							ESPY_CALL_SIGRETURN))
 			t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
 		else
 			choose_shape(&t->fast[nr], plan, set->ops + plan->first_op, raw);
@@ -288,7 +290,8 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 static void set_head(struct espy_fast *f, uint8_t nargs, const struct espy_source_opts *opts)
 {
 	f->rec_flags = (nargs & 7) | (opts->need_enter_ns ? ESPY_RF_ENTER_NS : 0) | (opts->need_ip ? ESPY_RF_IP : 0);
-	f->head = sizeof(struct espy_rec_call) + (opts->need_enter_ns ? 8 : 0) + (opts->need_ip ? 8 : 0) + 8 * (nargs & 7);
+	f->head = sizeof(struct espy_rec_call) + (opts->need_enter_ns ? 8 : 0) + (opts->need_ip ? 8 : 0) +
+		  8 * (nargs & 7);
 }
 
 /* Is the set so small that single tracepoints are better? They do not see 32-bit callers nor rt_sigreturn. */

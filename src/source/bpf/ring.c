@@ -30,6 +30,8 @@ int bpf_ring__open(struct bpf_ring *r, int map_fd, size_t size)
 	r->body = mmap(NULL, r->page + 2 * size, PROT_READ, MAP_SHARED, map_fd, (off_t)r->page);
 	if (r->body == MAP_FAILED)
 		goto fail;
+	/* A child that is about to execve need not copy so many page table entries. */
+	madvise(r->body, r->page + 2 * size, MADV_DONTFORK);
 	r->consumer = r->head;
 	r->producer = r->body;
 	r->data = (const uint8_t *)r->body + r->page;

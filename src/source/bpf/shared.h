@@ -88,7 +88,8 @@ struct espy_bpf_shared {
 	__u32 reserved;
 	__u64 lost[ESPY_LOST_REASONS]; /* not yet said in a LOST record */
 	__u64 reread;
-	__u8 taken_over[1024]; /* by CPU (modulo): set between two calls, so that none is recorded twice or not at all */
+	/* By CPU (modulo): set between two calls, so that none is recorded twice or not at all. */
+	__u8 taken_over[1024];
 };
 
 /* espy_bpf_call.flags: what the general path needs to know of a call. */

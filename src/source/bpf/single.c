@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tracepoints of single system calls. They cost the calls that are not wanted less than the tracepoints of all calls, but
- * the kernel takes tens of milliseconds to let go of each. So a session starts with those of all calls, and changes over
- * once it has seen enough calls for that to pay.
+ * Tracepoints of single system calls. They cost the calls that are not wanted less than the tracepoints of all calls,
+ * but the kernel takes tens of milliseconds to let go of each. So a session starts with those of all calls, and
+ * changes over once it has seen enough calls for that to pay.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -130,8 +130,8 @@ void bpf_source_use_single(struct bpf_source *s)
 }
 
 /*
- * Letting go of the events takes long, inside the kernel and under a lock: left to a process of its own that has nothing
- * else open and ends as soon as it is done, so that neither the caller nor a reader of its output waits for it.
+ * Letting go of the events takes long, inside the kernel and under a lock: left to a process of its own that has
+ * nothing else open and ends as soon as it is done, so that neither the caller nor a reader of its output waits for it.
  */
 void bpf_source_drop_events(struct bpf_source *s)
 {

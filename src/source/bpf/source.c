@@ -89,7 +89,8 @@ static int bpf_probe(char *why, size_t why_sz)
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
 		int err = -errno;
 
-		snprintf(why, why_sz, "/sys/kernel/btf/vmlinux: %s; the kernel must be built with CONFIG_DEBUG_INFO_BTF",
+		snprintf(why, why_sz, "/sys/kernel/btf/vmlinux: %s; the kernel must be built with "
+				      "CONFIG_DEBUG_INFO_BTF",
 			 strerror(-err));
 		return err;
 	}

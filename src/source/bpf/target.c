@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whom to watch: a command started here, running processes and tasks, a cgroup, or everyone. None of them is stopped. */
+/*
+ * Whom to watch: a command started here, running processes and tasks, a cgroup, or everyone. None of them is
+ * stopped.
+ */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -127,7 +130,8 @@ static int add_cgroup(struct bpf_source *s, const char *path)
 			return -errno;
 		if (fs.f_type != CGROUP2_SUPER_MAGIC) {
 			bpf_source_report(s, ESPY_REPORT_ERROR,
-					  "the root of the cgroup hierarchy is not visible here (a cgroup namespace?); %s",
+					  "the root of the cgroup hierarchy is not visible here (a cgroup "
+					  "namespace?); %s",
 					  "run espy outside of it");
 			return -EXDEV;
 		}
@@ -152,7 +156,8 @@ int bpf_source_add_target(struct espy_source *src, const struct espy_target *t)
 		break;
 	}
 	if (err == -EBUSY)
-		bpf_source_report(s, ESPY_REPORT_ERROR, "processes, a cgroup and the whole system cannot be watched together");
+		bpf_source_report(s, ESPY_REPORT_ERROR,
+				  "processes, a cgroup and the whole system cannot be watched together");
 	if (!err)
 		s->has_target = true;
 	return err;

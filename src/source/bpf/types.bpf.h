@@ -2,7 +2,7 @@
 /*
  * The few kernel types that the BPF programs read, by CO-RE: field offsets are taken from the running
  * kernel's BTF when the object is loaded, so only names and types matter here, not order or size.
- * Kept by hand instead of a dump of one kernel: what is not listed is not used.
+ * Kept by hand instead of a dump of one kernel: what is not listed is not used. A new struct goes into btf.c too.
  */
 #ifndef ESPY_TYPES_BPF_H
 #define ESPY_TYPES_BPF_H

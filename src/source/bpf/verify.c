@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The large programs are handed to the kernel by threads: its verifier takes most of the start-up time, and several programs
- * can be verified at once. libbpf does everything up to that; its hook before a program is loaded takes a copy of what
- * would be loaded, starts a thread with it, and leaves libbpf a program of two instructions instead. When the thread is
- * done, its program takes the place of that one under the same descriptor, so that all of libbpf works with it.
+ * The large programs are handed to the kernel by threads: its verifier takes most of the start-up time, and several
+ * programs can be verified at once. libbpf does everything up to that; its hook before a program is loaded takes a
+ * copy of what would be loaded, starts a thread with it, and leaves libbpf a program of two instructions instead.
+ * When the thread is done, its program takes the place of that one under the same descriptor, so that all of libbpf
+ * works with it.
  *
- * The typed tracepoints are named here too, by the ids that btf.c has found: libbpf would read all of the kernel's types.
+ * The typed tracepoints are named here too, by the ids that btf.c has found: libbpf would read all of the kernel's
+ * types.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -109,9 +111,15 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	if (strcmp(point, "raw")) {
 		v->type = BPF_PROG_TYPE_TRACING;
 		v->opts.expected_attach_type = BPF_TRACE_RAW_TP;
-		v->opts.attach_btf_id = all->types->typed[strcmp(point, "sys_exit") ? BPF_TYPED_SYS_ENTER : BPF_TYPED_SYS_EXIT];
-		if (!v->opts.attach_btf_id)
-			return -ENOENT;
+		v->opts.attach_btf_id = all->types->typed[!strcmp(point, "sys_exit") ? BPF_TYPED_SYS_EXIT :
+									       BPF_TYPED_SYS_ENTER];
+		if (!v->opts.attach_btf_id) {
+			int id = libbpf_find_vmlinux_btf_id(point, BPF_TRACE_RAW_TP);
+
+			if (id < 0)
+				return id;
+			v->opts.attach_btf_id = (uint32_t)id;
+		}
 	}
 	v->insn_cnt = bpf_program__insn_cnt(prog);
 	v->insns = copy_of(bpf_program__insns(prog), v->insn_cnt * sizeof(*v->insns));
@@ -133,6 +141,8 @@ int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types)
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)all, .prog_prepare_load_fn = before_load);
 
 	*all = (struct bpf_verify){ .types = types };
+	/* This one stays: libbpf up to 1.2 goes on with freed memory after the last handler was taken back. */
+	libbpf_register_prog_handler("espy-keeper/", BPF_PROG_TYPE_RAW_TRACEPOINT, 0, NULL);
 	all->handler = libbpf_register_prog_handler(SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
 	return all->handler < 0 ? all->handler : 0;
 }
@@ -148,12 +158,13 @@ static void report_refusal(const struct bpf_source *s, const struct verify_job *
 
 		if (end)
 			*end = '\0';
-		if (*line && strncmp(line, "processed ", 10) && strncmp(line, "verification ", 13) && strncmp(line, "stack ", 6))
+		if (*line && strncmp(line, "processed ", 10) && strncmp(line, "verification ", 13) &&
+		    strncmp(line, "stack ", 6))
 			reason = line;
 		line = end ? end + 1 : NULL;
 	}
-	bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the BPF program %s: %s%s%s", bpf_program__name(v->prog),
-			  strerror(-v->fd), *reason ? "; " : "", reason);
+	bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the BPF program %s: %s%s%s",
+			  bpf_program__name(v->prog), strerror(-v->fd), *reason ? "; " : "", reason);
 }
 
 int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err)
