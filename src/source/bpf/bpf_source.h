@@ -69,7 +69,7 @@ struct bpf_source {
 	struct bpf_object *obj;
 	struct bpf_link **links;
 	size_t link_cnt, link_cap;
-	struct bpf_link *raw_enter, *raw_exit; /* among links; replaced by single tracepoints when calls are many */
+	struct bpf_link *raw_enter; /* among links; replaced by single tracepoints when calls are many */
 	struct bpf_object *single; /* the object once more, for the programs of single tracepoints */
 	int *events; /* perf events of single calls */
 	size_t event_cnt;
