@@ -5,10 +5,12 @@
  * what the session needs is loaded.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "bpf_source.h"
@@ -192,11 +194,19 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	struct bpf_map *map = map_of(s, ".rodata.conf");
 	struct espy_bpf_conf *conf;
 	size_t size = 0, pids = s->opts.need_enter_ns || s->opts.count_only ? pid_max() : 1;
+	struct statx root;
 	int cpus = libbpf_num_possible_cpus(), err;
 
 	conf = map ? (void *)(uintptr_t)bpf_map__initial_value(map, &size) : NULL;
 	if (!conf || size < sizeof(*conf) || cpus < 1)
 		return -EINVAL;
+	/*
+	 * /proc shows paths from the root of whoever asks, and so do we. The root of a chroot is a directory in the middle
+	 * of a file system (STATX_ATTR_MOUNT_ROOT is of Linux 5.8): walks end there, not at the root of the system.
+	 */
+	const bool in_chroot = !statx(AT_FDCWD, "/", 0, STATX_INO, &root) &&
+			       root.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT &&
+			       !(root.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 	*conf = (struct espy_bpf_conf){
 		.mode = s->mode,
 		.follow = s->opts.follow,
@@ -207,6 +217,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.count_only = s->opts.count_only,
 		.need_fdnames = s->opts.need_fdnames && !s->opts.count_only,
 		.self_tgid = (uint32_t)getpid(),
+		.root_dev = in_chroot ? root.stx_dev_major << 20 | root.stx_dev_minor : 0, /* the kernel's own dev_t */
+		.root_ino = in_chroot ? root.stx_ino : 0,
 		.cgroup_id = cgroup_id,
 		.cgroup_level = cgroup_level,
 		.narrow = t->narrow,
@@ -224,7 +236,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 
 int bpf_source_open_object(struct bpf_object **obj, const struct bpf_types *types)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", 
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy",
 		    .btf_custom_path = *types->path ? types->path : NULL);
 
 	libbpf_set_print(silent);

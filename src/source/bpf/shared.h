@@ -24,6 +24,8 @@ struct espy_bpf_conf {
 	__u32 need_time, need_enter_ns, need_ip, need_signals;
 	__u32 count_only, need_fdnames;
 	__u32 self_tgid;
+	__u32 root_dev; /* where paths begin, if espy runs in a chroot; root_ino 0: at the root of all */
+	__u64 root_ino;
 	__u32 cgroup_level;
 	__u64 cgroup_id;
 	__u32 all_wanted[ESPY_BPF_ABIS]; /* also numbers beyond the tables */

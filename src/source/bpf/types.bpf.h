@@ -89,6 +89,7 @@ struct super_block {
 	unsigned long s_magic;
 	struct dentry *s_root;
 	struct file_system_type *s_type;
+	u32 s_dev;
 };
 
 struct inode {
