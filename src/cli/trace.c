@@ -77,7 +77,6 @@ static int run(struct espy_trace_args *a)
 		a->o.command = NULL;
 		a->o.pids = &self;
 		a->o.pid_cnt = 1;
-		a->o.daemonize_tracee = true;
 	}
 	int err = espy_session__open(&s, &a->o);
 	if (go)

@@ -175,22 +175,29 @@ void espy_text_walk(struct espy_text *t, uint32_t type, const uint8_t *bytes, si
 
 /* ---- calls ---- */
 
+/* What one call is written with; the sets of the options are looked up by its number. */
+static struct espy_text text_of(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_call_view *v)
+{
+	return (struct espy_text){
+		.b = b,
+		.o = o,
+		.img = v->image,
+		.v = v,
+		.xlat = o->xlat,
+		.first = true,
+		.verbose = !in_set(o->abbrev, v->nr, true),
+		.decode = in_set(o->verbose, v->nr, true),
+	};
+}
+
 void espy_text__args(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_call_view *v,
 		     enum espy_text_part part, unsigned *shown)
 {
 	static const enum espy_part parts[] = { [ESPY_TEXT_WHOLE] = ESPY_PART_WHOLE,
 						[ESPY_TEXT_ENTER] = ESPY_PART_ENTER,
 						[ESPY_TEXT_EXIT] = ESPY_PART_EXIT };
-	bool abbrev = in_set(o->abbrev, v->nr, true);
-	struct espy_text t = { .b = b,
-			       .o = o,
-			       .img = v->image,
-			       .v = v,
-			       .xlat = o->xlat,
-			       .first = true,
-			       .verbose = !abbrev,
-			       .decode = in_set(o->verbose, v->nr, true) };
-	const struct espy_walk_opts wo = { .verbose = !abbrev, .decode = t.decode,
+	struct espy_text t = text_of(b, o, v);
+	const struct espy_walk_opts wo = { .verbose = t.verbose, .decode = t.decode,
 					   .elem_limit = o->str_limit };
 
 	/* Anything that the first part has written makes the next argument follow a comma. */
@@ -254,15 +261,7 @@ static void put_typed_note(struct espy_text *t, const struct espy_ret *ret, uint
 void espy_text__result(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_call_view *v)
 {
 	const struct espy_call *c = v->call == ESPY_NONE ? NULL : &v->image->calls[v->call];
-	bool abbrev = in_set(o->abbrev, v->nr, true);
-	struct espy_text t = { .b = b,
-			       .o = o,
-			       .img = v->image,
-			       .v = v,
-			       .xlat = o->xlat,
-			       .first = true,
-			       .verbose = !abbrev,
-			       .decode = in_set(o->verbose, v->nr, true) };
+	struct espy_text t = text_of(b, o, v);
 
 	espy_buf__put(b, "= ", 2);
 	if (!v->has_exit || v->no_return) {

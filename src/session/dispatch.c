@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static enum espy_abi abi_of(const struct espy_rec *rec)
 {
@@ -23,9 +22,13 @@ static struct espy_sink *sink_of(struct espy_session *s, struct espy_task *task)
 		return &s->sink;
 	if (task->sink)
 		return task->sink;
-	task->sink = calloc(1, sizeof(*task->sink));
-	if (!task->sink || asprintf(&name, "%s.%u", s->o.output, task->tid) < 0)
+	if (asprintf(&name, "%s.%u", s->o.output, task->tid) < 0)
 		return NULL;
+	task->sink = calloc(1, sizeof(*task->sink));
+	if (!task->sink) {
+		free(name);
+		return NULL;
+	}
 	int err = espy_sink__open(task->sink, name, s->o.append);
 	if (err) {
 		/* The lines of this task have nowhere to go: as with a full disk, the session ends. */
@@ -55,6 +58,12 @@ static void show_deferred(struct espy_session *s, struct espy_sink *sink, struct
 	for (size_t i = 0; i < task->deferred_cnt; i++)
 		espy_lines__signal(&s->lines, sink, task, &task->deferred[i]);
 	task->deferred_cnt = 0;
+}
+
+/* A source may send more than is shown: what the tables of descriptors need. */
+static bool wants_call(const struct espy_session *s, enum espy_abi abi, uint32_t nr)
+{
+	return s->sets[abi].all_wanted || espy_syscall_set__has(&s->o.filter->trace, abi, nr);
 }
 
 static bool wants_status(const struct espy_session *s, const struct espy_call_view *v)
@@ -100,7 +109,7 @@ static void on_enter(struct espy_session *s, struct espy_task *task, const struc
 	task->last_nr = rec->nr;
 	if (espy_task__begin_call(task, rec) || s->o.summary == ESPY_SUMMARY_ONLY || s->o.status != ESPY_STATUS_ALL)
 		return;
-	if (!s->sets[abi].all_wanted && !espy_syscall_set__has(&s->o.filter->trace, abi, rec->nr))
+	if (!wants_call(s, abi, rec->nr))
 		return;
 	if (espy_call_view__init(&s->view, &s->images[abi], rec, NULL) || !wants_object(s, &s->view))
 		return;
@@ -112,17 +121,14 @@ static void on_enter(struct espy_session *s, struct espy_task *task, const struc
 		/* A passive source tells of an entry only when the call hangs: say so now. */
 		espy_lines__interrupt(sink);
 	} else {
-		struct timespec ts;
-
-		clock_gettime(CLOCK_MONOTONIC, &ts);
-		s->open_since_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+		s->open_since_ns = espy_session__clock_ns(CLOCK_MONOTONIC);
 	}
 }
 
 /* The line of a call that has ended, if the filter wants it. */
 static void show_call(struct espy_session *s, struct espy_task *task, const struct espy_call_view *v)
 {
-	if (!s->sets[v->image->abi].all_wanted && !espy_syscall_set__has(&s->o.filter->trace, v->image->abi, v->nr))
+	if (!wants_call(s, (enum espy_abi)v->image->abi, v->nr))
 		return;
 	if (v->call == ESPY_NONE)
 		s->undescribed++;

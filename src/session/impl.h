@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 #include "session/call_set.h"
 #include "session/dump.h"
 #include "session/lines.h"
@@ -49,6 +50,7 @@ struct espy_session {
 int espy_session__record(void *session, const struct espy_rec *rec);
 /* It is let go of: its file is closed, nothing of it is shown any more. */
 void espy_session__drop_task(struct espy_session *s, struct espy_task *task);
+uint64_t espy_session__clock_ns(clockid_t id);
 /* A message on stderr, prefixed by the name of the command. */
 void espy_session__say(struct espy_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Tasks of a process that runs already become known (and announced). Returns how many. */

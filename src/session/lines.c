@@ -69,7 +69,6 @@ void espy_lines__interrupt(struct espy_sink *s)
 		return;
 	espy_buf__puts(&s->buf, " <unfinished ...>");
 	espy_sink__end_line(s);
-	s->open->line_open = false;
 	s->open = NULL;
 }
 
@@ -134,7 +133,7 @@ void espy_lines__enter(struct espy_lines *l, struct espy_sink *s, struct espy_ta
 	espy_lines__begin(l, s, task, call_time(v), true, v->ip);
 	begin_args(&s->buf, v);
 	espy_text__args(&s->buf, &l->text[v->image->abi], v, ESPY_TEXT_ENTER, &task->args_shown);
-	task->enter_shown = task->line_open = true;
+	task->enter_shown = true;
 	s->open = task;
 }
 
@@ -176,7 +175,7 @@ void espy_lines__exit(struct espy_lines *l, struct espy_sink *s, struct espy_tas
 	}
 	espy_buf__putc(&s->buf, ')');
 	s->open = NULL;
-	task->line_open = task->enter_shown = false;
+	task->enter_shown = false;
 	pad_to_column(l, s);
 	l->before_result(l->resolve);
 	espy_text__result(&s->buf, &l->text[v->image->abi], v);
@@ -247,7 +246,6 @@ void espy_lines__detached(struct espy_sink *s, struct espy_task *task)
 		return;
 	espy_buf__puts(&s->buf, " <detached ...>");
 	espy_sink__end_line(s);
-	task->line_open = false;
 	s->open = NULL;
 }
 

@@ -19,7 +19,7 @@
 /* How long one poll waits when nothing comes: the grain of the hang display and of a stop request. */
 #define POLL_MS 100
 
-static uint64_t clock_ns(clockid_t id)
+uint64_t espy_session__clock_ns(clockid_t id)
 {
 	struct timespec ts;
 
@@ -360,7 +360,7 @@ int espy_session__open(struct espy_session **out, const struct espy_session_opts
 		.resolver = &s->resolve.resolver,
 		.before_result = espy_resolve__before_result,
 		.resolve = &s->resolve,
-		.realtime_offset_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC)),
+		.realtime_offset_ns = (int64_t)(espy_session__clock_ns(CLOCK_REALTIME) - espy_session__clock_ns(CLOCK_MONOTONIC)),
 	};
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		struct espy_text_opts *t = &s->lines.text[abi];
@@ -398,7 +398,7 @@ static void mark_hanging(struct espy_session *s)
 {
 	if (!s->sink.open || s->o.strace_mode || !s->o.hang_ms)
 		return;
-	if (clock_ns(CLOCK_MONOTONIC) - s->open_since_ns >= (uint64_t)s->o.hang_ms * 1000000u)
+	if (espy_session__clock_ns(CLOCK_MONOTONIC) - s->open_since_ns >= (uint64_t)s->o.hang_ms * 1000000u)
 		espy_lines__interrupt(&s->sink);
 }
 

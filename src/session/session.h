@@ -63,7 +63,6 @@ struct espy_session_opts {
 	/* what */
 	enum espy_source_choice source;
 	const struct espy_command *command; /* NULL: none */
-	bool daemonize_tracee;		    /* -D was given: see cli; the session only must not wait for the terminal */
 	const pid_t *pids;
 	size_t pid_cnt;		    /* -p */
 	const char *cgroup;	    /* --cgroup, or NULL */

@@ -80,7 +80,7 @@ int espy_task__begin_call(struct espy_task *task, const struct espy_rec *enter)
 	}
 	memcpy(task->enter, enter, enter->size);
 	task->in_call = true;
-	task->enter_shown = task->line_open = false;
+	task->enter_shown = false;
 	task->args_shown = 0;
 	return 0;
 }

@@ -18,7 +18,6 @@ struct espy_task {
 	size_t enter_cap;	/* bytes allocated for it (kept between calls) */
 	bool in_call;		/* enter is valid */
 	bool enter_shown;	/* its first half has been written */
-	bool line_open;		/* ... and its line has not been ended yet */
 	bool detached;		/* let go of: what still comes of it is not shown, and it does not count as live */
 	bool announced;		/* "Process N attached" was said */
 	unsigned args_shown;	/* arguments that the first half wrote */
