@@ -60,6 +60,14 @@ enum espy_rec_type {
 	ESPY_REC_COMM = 9,   /* reserved: the name of a task has changed */
 	ESPY_REC_DETACHED = 10, /* the task goes on without us */
 	ESPY_REC_FDNAME = 11, /* what a descriptor is: struct espy_rec_fdname */
+	ESPY_REC_ATTACHED = 12, /* the task is watched from here on: struct espy_rec_attached */
+	ESPY_REC_FACT = 13,  /* what the observer asked of the system, and the answer: struct espy_rec_fact */
+	ESPY_REC_PAUSE = 14, /* the task was held: struct espy_rec_pause */
+	ESPY_REC_MARK = 15,  /* a marker was hit: struct espy_rec_mark */
+	ESPY_REC_MARK_DEF = 16, /* what a marker is called and how its arguments lie: struct espy_rec_mark_def */
+	ESPY_REC_CLOCK = 17, /* one moment by several clocks: struct espy_rec_clock */
+	ESPY_REC_MAP = 18,   /* a file that a process has mapped: struct espy_rec_map */
+	ESPY_REC_END = 19,   /* the stream ends in order: struct espy_rec_end */
 };
 
 /* espy_rec.flags of ENTER and EXIT. Low three bits: number of arguments stored. */
@@ -161,6 +169,108 @@ struct espy_rec_fdname {
 	__u32 name_sz; /* bytes of name that follow, with the NUL; padded to 8 */
 };
 
+/* rec.tid/tgid: a task that is watched from here on and was not born in the stream. */
+enum {
+	ESPY_ATTACHED_COMMAND = 1, /* rec.flags: the command of the session */
+};
+struct espy_rec_attached {
+	struct espy_rec rec;
+};
+
+/*
+ * What the captured bytes do not hold, and the observer had to ask for: `kind` says what was asked (enum
+ * espy_fact_kind), of rec.tid and `arg`. Valid from here on until the next fact of the same kind, tid and arg.
+ */
+enum espy_fact_kind {
+	ESPY_FACT_FD_LINK = 0,   /* arg: descriptor (AT_FDCWD: the working directory); as /proc/TID/fd shows it */
+	ESPY_FACT_FD_DETAIL = 1, /* arg: descriptor; the text that -yy puts between the outer angle brackets */
+	ESPY_FACT_COMM = 2,      /* name of the task */
+	ESPY_FACT_IFNAME = 3,    /* rec.tid 0; arg: index of a network interface */
+	ESPY_FACT_NETLINK = 4,   /* arg: descriptor; protocol of a netlink socket, a 4-byte number */
+	ESPY_FACT_OPEN_FDS = 5,  /* after an exec: 4-byte numbers of the descriptors that are still open */
+	ESPY_FACT_KINDS = 6,     /* append only */
+};
+#define ESPY_FACT_NO_ANSWER 0xffffffffu /* espy_rec_fact.len: it could not be told; no bytes follow */
+struct espy_rec_fact {
+	struct espy_rec rec;
+	__u32 kind; /* enum espy_fact_kind */
+	__s32 arg;
+	__u32 len;  /* bytes that follow, before padding to 8; or ESPY_FACT_NO_ANSWER */
+	__u32 reserved;
+};
+
+/* rec.time_ns: when the task was held. Comes when it runs on. */
+enum espy_pause_reason {
+	ESPY_PAUSE_RING_FULL = 0, /* it outran the reader (lossless mode) */
+	ESPY_PAUSE_ASKED = 1,     /* --pause-on */
+};
+struct espy_rec_pause {
+	struct espy_rec rec; /* nr = enum espy_pause_reason */
+	__u64 duration_ns;
+};
+
+/*
+ * A marker. def: the number of an espy_rec_mark_def that came earlier in the stream. After the head come the
+ * arguments, in order, each a multiple of 8 bytes: numbers, pointers and doubles as 8 bytes (integers extended to 64
+ * bits by their signedness); strings and bytes as {u32 len, u32 status} and len bytes, padded to 8.
+ * status: enum espy_item_status (FAULT: the pointer was NULL or bad).
+ */
+struct espy_rec_mark {
+	struct espy_rec rec;
+	__u32 def;
+	__u32 len; /* bytes of arguments that follow, padding included */
+};
+/* Kinds of arguments, one byte each; append only. */
+enum espy_mark_arg {
+	ESPY_MARK_I32 = 1, ESPY_MARK_U32 = 2, ESPY_MARK_I64 = 3, ESPY_MARK_U64 = 4,
+	ESPY_MARK_POINTER = 5, ESPY_MARK_DOUBLE = 6, ESPY_MARK_STRING = 7, ESPY_MARK_BYTES = 8,
+	ESPY_MARK_I8 = 9, ESPY_MARK_U8 = 10, ESPY_MARK_I16 = 11, ESPY_MARK_U16 = 12,
+};
+#define ESPY_MARK_MAX_ARGS 16u
+struct espy_rec_mark_def {
+	struct espy_rec rec; /* tid 0 */
+	__u32 def;
+	__u8 nargs;
+	__u8 reserved[3];
+	__u16 provider_sz, name_sz, format_sz; /* with the NUL each */
+	__u16 reserved2;
+	/* kinds[nargs], provider, name, format; padded to 8 */
+};
+
+/* rec.time_ns: CLOCK_MONOTONIC, at the same moment (within a microsecond) as: */
+struct espy_rec_clock {
+	struct espy_rec rec;
+	__u64 realtime_ns;    /* CLOCK_REALTIME */
+	__u64 tsc;            /* time stamp counter; 0: not known */
+	__s32 utc_offset_s;   /* of the observer's time zone, seconds east of Greenwich */
+	__u32 reserved;
+};
+
+/* rec.tgid has mapped [start, end) from the file whose path follows. */
+struct espy_rec_map {
+	struct espy_rec rec;
+	__u64 start, end, offset;
+	__u32 prot;        /* PROT_* */
+	__u8 build_id_sz;  /* 0: not known; at most 20 */
+	__u8 reserved;
+	__u16 path_sz;     /* bytes of path that follow, with the NUL; padded to 8 */
+	__u8 build_id[20];
+	__u32 reserved2;
+};
+
+/* How the observation ended. */
+enum {
+	ESPY_END_COMMAND = 1,  /* rec.flags: `status` is the wait status of the command */
+	ESPY_END_DETACHED = 2, /* tasks went on without us */
+};
+struct espy_rec_end {
+	struct espy_rec rec;
+	__u32 status;
+	__u32 reserved;
+	__u64 records, lost;   /* of the whole session */
+	__u64 pauses, paused_ns, longest_pause_ns;
+};
+
 _Static_assert(sizeof(struct espy_rec) == 24, "the record header is 24 bytes");
 _Static_assert(sizeof(struct espy_rec_call) == 32, "a call begins with 32 bytes");
 _Static_assert(sizeof(struct espy_item) == 8, "an item header is 8 bytes");
@@ -170,5 +280,13 @@ _Static_assert(sizeof(struct espy_rec_task_exit) == 32, "");
 _Static_assert(sizeof(struct espy_rec_signal) == 160, "");
 _Static_assert(sizeof(struct espy_rec_lost) == 32, "");
 _Static_assert(sizeof(struct espy_rec_fdname) == 32, "");
+_Static_assert(sizeof(struct espy_rec_attached) == 24, "");
+_Static_assert(sizeof(struct espy_rec_fact) == 40, "");
+_Static_assert(sizeof(struct espy_rec_pause) == 32, "");
+_Static_assert(sizeof(struct espy_rec_mark) == 32, "");
+_Static_assert(sizeof(struct espy_rec_mark_def) == 40, "");
+_Static_assert(sizeof(struct espy_rec_clock) == 48, "");
+_Static_assert(sizeof(struct espy_rec_map) == 80, "");
+_Static_assert(sizeof(struct espy_rec_end) == 72, "");
 
 #endif
