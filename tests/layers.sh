@@ -24,8 +24,9 @@ upward() {
 			may["source"] = " describe record "
 			may["decode"] = " describe record "
 			may["render"] = " decode describe record "
-			may["session"] = " source decode render describe record "
-			may["cli"] = " session source decode render describe record "
+			may["trace"] = " record "
+			may["session"] = " source decode render trace describe record "
+			may["cli"] = " session source decode render trace describe record "
 		}
 		!($2 in may) { print $1 ": no such layer: " $2; next }
 		$2 != $3 && index(may[$2], " " $3 " ") == 0 { print $1 ": " $2 " includes " $3 }'
@@ -33,7 +34,7 @@ upward() {
 # called DIR: calls by which a library would end the program or write to its terminal. _exit is for children only.
 called() {
 	(cd "$1" && grep -rnE '(^|[^a-z_>.])(printf|puts|putchar|perror|exit|abort|err|errx|warn|warnx)\(' \
-		src/record src/describe src/source src/decode src/render src/session --include='*.c' --include='*.h') |
+		src/record src/describe src/source src/decode src/render src/trace src/session --include='*.c' --include='*.h') |
 		grep -vE '^src/describe/tool[a-z_]*\.c:|^[^:]*:[0-9]+:[ \t]*(\*|/\*)|\.bpf\.[ch]:'
 }
 # named DIR: system calls by their number outside the descriptions; `syscall(SYS_x` makes one, which is no knowledge.

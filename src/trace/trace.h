@@ -82,6 +82,7 @@ struct espy_trace_damage {
 	uint64_t offset;  /* in the file */
 	uint64_t skipped; /* bytes that could not be used, as far as known */
 	const char *what; /* "checksum differs", "file ends in the middle of a block", ... */
+	const char *file; /* its name: that of one file of a rotated set */
 };
 
 struct espy_trace_read_opts {

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The files a writer writes to: made, replaced, cut back, deleted. Knows names and bytes, no sections. */
+#ifndef ESPY_TRACE_OUTPUT_H
+#define ESPY_TRACE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct espy_output {
+	int fd;
+	bool own_fd;  /* to be closed */
+	bool regular; /* can be cut back */
+	char *path;   /* of a set without .N; NULL: standard output */
+	bool rotates;
+	uint32_t number; /* of the current file in the set */
+	uint64_t offset; /* in the current file: all before it is whole */
+};
+
+/*
+ * path: "-" or a file. An existing regular file is left alone unless force, which puts the new file in its place only when
+ * that was created. Something that is not a regular file (a FIFO, a terminal, /dev/null) is written to.
+ */
+int espy_output__open(struct espy_output *o, const char *path, bool force, bool rotates);
+/* All of it, or -errno and nothing: what was torn is cut off where that can be done. */
+int espy_output__write(struct espy_output *o, const void *head, size_t head_sz, const void *body, size_t body_sz);
+/* The next file of the set; the one that is `keep` files older is deleted (0: none). On failure the current one stays. */
+int espy_output__next(struct espy_output *o, unsigned keep);
+int espy_output__close(struct espy_output *o);
+
+/* PATH.N: N, or -1. */
+long espy_output_number_of(const char *name, const char *base);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The reader: record after record, block after block, file after file. */
+#include "trace/reader_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "trace/index.h"
+#include "trace/meta.h"
+
+/* What a record of that type has at least. A type that is not known has at least its head. */
+static const uint8_t least_size[] = {
+	[ESPY_REC_PAD] = sizeof(struct espy_rec),
+	[ESPY_REC_ENTER] = sizeof(struct espy_rec_call),
+	[ESPY_REC_EXIT] = sizeof(struct espy_rec_call),
+	[ESPY_REC_FORK] = sizeof(struct espy_rec_fork),
+	[ESPY_REC_EXEC] = sizeof(struct espy_rec_exec),
+	[ESPY_REC_TASK_EXIT] = sizeof(struct espy_rec_task_exit),
+	[ESPY_REC_SIGNAL] = sizeof(struct espy_rec_signal),
+	[ESPY_REC_STOPPED] = sizeof(struct espy_rec),
+	[ESPY_REC_LOST] = sizeof(struct espy_rec_lost),
+	[ESPY_REC_COMM] = sizeof(struct espy_rec),
+	[ESPY_REC_DETACHED] = sizeof(struct espy_rec),
+	[ESPY_REC_FDNAME] = sizeof(struct espy_rec_fdname),
+	[ESPY_REC_ATTACHED] = sizeof(struct espy_rec_attached),
+	[ESPY_REC_FACT] = sizeof(struct espy_rec_fact),
+	[ESPY_REC_PAUSE] = sizeof(struct espy_rec_pause),
+	[ESPY_REC_MARK] = sizeof(struct espy_rec_mark),
+	[ESPY_REC_MARK_DEF] = sizeof(struct espy_rec_mark_def),
+	[ESPY_REC_CLOCK] = sizeof(struct espy_rec_clock),
+	[ESPY_REC_MAP] = sizeof(struct espy_rec_map),
+	[ESPY_REC_END] = sizeof(struct espy_rec_end),
+};
+
+static bool size_is_good(const struct espy_rec *rec, size_t left)
+{
+	if (left < sizeof(*rec) || rec->size > left || rec->size % 8 || rec->size > ESPY_REC_MAX)
+		return false;
+	size_t least = rec->type < sizeof(least_size) ? least_size[rec->type] : sizeof(*rec);
+
+	if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
+		least += 8u * ESPY_REC_NARGS(rec->flags) + (rec->flags & ESPY_RF_ENTER_NS ? 8 : 0) +
+			 (rec->flags & ESPY_RF_IP ? 8 : 0);
+	return rec->size >= least;
+}
+
+/* 1: a block is there; 0: no more; or -errno. */
+static int next_block(struct espy_trace_reader *r)
+{
+	for (;;) {
+		struct espy_section_head head;
+		const uint8_t *stored, *rest;
+		const char *why;
+		int got = 0;
+
+		if (!r->ended) {
+			got = espy_reader__next_section(r, &head, &stored);
+			if (got < 0)
+				return got;
+		}
+		if (!got) {
+			/* A file that is not finished may still grow. If there is a next one, it does not. */
+			got = espy_reader__next_file(r);
+			if (got <= 0)
+				return got;
+			continue;
+		}
+		const uint64_t offset = r->offset - sizeof(head) - head.stored_sz;
+
+		if (head.kind != ESPY_SECTION_RECORDS) {
+			espy_reader__other_section(r, &head, stored, offset);
+			if (head.kind != ESPY_SECTION_END)
+				continue;
+			r->ended = true;
+			r->stats.finished = true;
+			const ssize_t more = espy_input__at(&r->in, r->offset, 1, &rest);
+
+			if (more > 0) {
+				const uint64_t size = espy_input__size(&r->in);
+
+				espy_reader__damage(r, r->offset, size ? size - r->offset : (uint64_t)more,
+						    "bytes follow the end of the trace");
+			}
+			continue;
+		}
+		r->stats.blocks++;
+		/* Whoever comes from the file before has all this. */
+		if (head.id == ESPY_BLOCK_STATE && r->continues)
+			continue;
+		r->block = espy_codec__decode(r->codec, &head, stored, &why);
+		if (!r->block) {
+			espy_reader__damage(r, offset, sizeof(head) + head.stored_sz, why);
+			continue;
+		}
+		r->block_sz = head.raw_sz;
+		r->block_at = 0;
+		r->block_offset = offset;
+		if (head.id != ESPY_BLOCK_STATE) {
+			if (head.first_ns && (!r->stats.first_ns || head.first_ns < r->stats.first_ns))
+				r->stats.first_ns = head.first_ns;
+			if (head.last_ns > r->stats.last_ns)
+				r->stats.last_ns = head.last_ns;
+		}
+		return 1;
+	}
+}
+
+int espy_trace_reader__next(struct espy_trace_reader *r, const struct espy_rec **rec)
+{
+	for (;;) {
+		while (r->block_at == r->block_sz) {
+			r->block_at = r->block_sz = 0;
+			int got = next_block(r);
+
+			if (got <= 0)
+				return got;
+		}
+		const struct espy_rec *at = (const struct espy_rec *)(r->block + r->block_at);
+
+		if (size_is_good(at, r->block_sz - r->block_at)) {
+			r->block_at += at->size;
+			r->stats.records++;
+			*rec = at;
+			return 1;
+		}
+		/* Its checksum is right: it was written so. What follows cannot be found. */
+		espy_reader__damage(r, r->block_offset, r->block_sz - r->block_at, "a record in a block has a wrong size");
+		r->block_at = r->block_sz;
+	}
+}
+
+int espy_trace_reader__section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id, const void **data,
+			       size_t *size)
+{
+	for (const struct espy_kept_section *k = r->kept; k; k = k->older)
+		if (k->kind == kind && k->id == id) {
+			*data = k->data;
+			*size = k->size;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+const void *espy_trace_reader__meta(struct espy_trace_reader *r, const char *name, size_t *size)
+{
+	for (const struct espy_kept_section *k = r->kept; k; k = k->older) {
+		const void *value =
+			k->kind == ESPY_SECTION_META ? espy_trace_meta__find(k->data, k->size, name, size) : NULL;
+
+		if (value)
+			return value;
+	}
+	return NULL;
+}
+
+uint64_t espy_trace_reader__meta_number(struct espy_trace_reader *r, const char *name, uint64_t otherwise)
+{
+	size_t size;
+	const void *value = espy_trace_reader__meta(r, name, &size);
+
+	if (value && size == sizeof(otherwise))
+		memcpy(&otherwise, value, sizeof(otherwise));
+	return otherwise;
+}
+
+/* Where the index says; false: it does not reach so far. */
+static bool seek_by_index(const struct espy_trace_reader *r, uint64_t time_ns, uint64_t *offset)
+{
+	const struct espy_index_entry *e;
+	uint32_t n;
+
+	if (!r->index || !espy_index_open(r->index->data, r->index->size, &e, &n))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (e[i].last_ns >= time_ns && e[i].offset >= r->first_section) {
+			*offset = e[i].offset;
+			return true;
+		}
+	return false;
+}
+
+/* From head to head, without what is between. */
+static int seek_by_heads(const struct espy_trace_reader *r, uint64_t time_ns, uint64_t *offset)
+{
+	uint64_t at = r->first_section;
+
+	for (;;) {
+		struct espy_section_head head;
+		const ssize_t n = pread(r->in.fd, &head, sizeof(head), (off_t)at);
+
+		if (n < 0)
+			return -errno;
+		/* the end, or damage: __next will tell which */
+		if (n < (ssize_t)sizeof(head) || espy_codec__check_head(&head, r->file_id) ||
+		    (head.kind == ESPY_SECTION_RECORDS && head.id != ESPY_BLOCK_STATE && head.last_ns >= time_ns)) {
+			*offset = at;
+			return 0;
+		}
+		at += sizeof(head) + head.stored_sz;
+	}
+}
+
+/* The last time in the current file; 0: not known. */
+static uint64_t last_time(const struct espy_trace_reader *r)
+{
+	return r->stats.finished ? r->stats.last_ns : 0;
+}
+
+int espy_trace_reader__seek(struct espy_trace_reader *r, uint64_t time_ns)
+{
+	uint64_t offset = 0;
+	int err = 0;
+
+	if (!r->in.regular)
+		return -ESPIPE;
+	/* In a set: from the first file on to the one that reaches so far. */
+	if (r->numbers) {
+		char why[128];
+
+		r->continues = false;
+		r->stats.last_ns = 0;
+		err = espy_reader__open_file(r, 0, why, sizeof(why));
+		while (!err && last_time(r) && last_time(r) < time_ns && r->file_at + 1 < r->file_cnt) {
+			r->continues = false;
+			err = espy_reader__open_file(r, r->file_at + 1, why, sizeof(why));
+		}
+		if (err)
+			return err;
+	}
+	if (!seek_by_index(r, time_ns, &offset))
+		err = seek_by_heads(r, time_ns, &offset);
+	if (err)
+		return err;
+	r->offset = offset;
+	r->seq_known = false;
+	r->ended = false;
+	r->continues = false;
+	r->block_at = r->block_sz = 0;
+	return 0;
+}
+
+void espy_trace_reader__stats(const struct espy_trace_reader *r, struct espy_trace_read_stats *st)
+{
+	*st = r->stats;
+}
+
+void espy_trace_reader__close(struct espy_trace_reader *r)
+{
+	if (!r)
+		return;
+	espy_input__close(&r->in);
+	espy_codec__free(r->codec);
+	espy_kept_section__free(r->kept);
+	espy_kept_section__free(r->index);
+	free(r->numbers);
+	free(r->file_name);
+	free(r->path);
+	free(r);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The writer: gathers records to a block, writes the block when it is full or old. What has been written is whole at every
+ * moment, so that a recorder that dies leaves a trace that reads up to its last block.
+ */
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include "trace/codec.h"
+#include "trace/crc32c.h"
+#include "trace/index.h"
+#include "trace/output.h"
+
+#define BLOCK_BYTES (1u << 20)
+#define BLOCK_BYTES_MIN (64u << 10)
+#define FLUSH_MS 1000u
+
+struct kept { /* sections that every file of the set begins with */
+	enum espy_trace_section kind;
+	uint32_t id;
+	void *data;
+	uint32_t size;
+	struct kept *next;
+};
+
+struct espy_trace_writer {
+	struct espy_trace_write_opts o;
+	struct espy_output out;
+	struct espy_codec *codec;
+	int error;	 /* the first one: nothing is written after it */
+	bool in_state;	 /* o.state is running */
+	bool has_blocks; /* in this file, state left out */
+	uint64_t file_id;
+	uint32_t seq;
+
+	/* the block that is being gathered */
+	uint8_t *block;
+	size_t used, cap;
+	uint32_t records;
+	uint64_t first_ns, last_ns, since_ns; /* since_ns: CLOCK_MONOTONIC when its first record came */
+	struct espy_index_tasks tasks;
+
+	struct espy_index index; /* of this file */
+	struct espy_end_entry *sections;
+	uint32_t section_cnt, section_cap;
+	struct espy_end_head end; /* totals of this file */
+	struct kept *kept;
+	size_t kept_bytes;
+	struct espy_trace_write_stats stats;
+};
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int fail(struct espy_trace_writer *w, int err)
+{
+	if (err && !w->error)
+		w->error = err;
+	return err;
+}
+
+static int put(struct espy_trace_writer *w, const void *head, size_t head_sz, const void *body, size_t body_sz)
+{
+	int err = espy_output__write(&w->out, head, head_sz, body, body_sz);
+
+	if (!err)
+		w->stats.file_bytes += head_sz + body_sz;
+	return err;
+}
+
+static int write_file_head(struct espy_trace_writer *w)
+{
+	static const char *const names[ESPY_TRACE_FEATURES] = {
+		[ESPY_TRACE_NEEDS_ZSTD] = "zstd",
+		[ESPY_TRACE_NEEDS_PACKED] = "packed",
+	};
+	uint8_t bytes[256] = { 0 };
+	struct espy_trace_file_head h = {
+		.magic = ESPY_TRACE_MAGIC,
+		.major = ESPY_TRACE_MAJOR,
+		.minor = ESPY_TRACE_MINOR,
+		.byte_order = ESPY_TRACE_BYTE_ORDER,
+		.machine = ESPY_TRACE_MACHINE,
+		.word_bits = 8 * sizeof(long),
+		.needed = w->o.level ? 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_PACKED : 0,
+		.file_id = w->file_id,
+		.number = w->out.number,
+		.created_ns = clock_ns(CLOCK_REALTIME),
+	};
+	size_t at = sizeof(h);
+
+	for (unsigned i = 0; i < ESPY_TRACE_FEATURES; i++)
+		if (h.needed >> i & 1) {
+			memcpy(bytes + at, names[i], strlen(names[i]));
+			at += strlen(names[i]) + 1;
+		}
+	h.size = (uint32_t)((at + sizeof(uint32_t) + 7) & ~(size_t)7);
+	memcpy(bytes, &h, sizeof(h));
+	const uint32_t crc = espy_crc32c(0, bytes, h.size - sizeof(crc));
+
+	memcpy(bytes + h.size - sizeof(crc), &crc, sizeof(crc));
+	w->seq = 0;
+	w->section_cnt = 0;
+	w->has_blocks = false;
+	w->end = (struct espy_end_head){ .entry_sz = sizeof(struct espy_end_entry) };
+	espy_index__clear(&w->index);
+	w->stats.files++;
+	return put(w, bytes, h.size, NULL, 0);
+}
+
+/* head: kind, id and what is particular to it. */
+static int write_section(struct espy_trace_writer *w, struct espy_section_head *head, const void *data, size_t size)
+{
+	const void *stored;
+
+	head->mark = ESPY_SECTION_MARK;
+	head->file_id = w->file_id;
+	head->raw_sz = (uint32_t)size;
+	head->seq = w->seq;
+	int err = espy_codec__encode(w->codec, head, data, &stored);
+
+	if (!err)
+		err = put(w, head, sizeof(*head), stored, head->stored_sz);
+	if (!err)
+		w->seq++;
+	return err;
+}
+
+static int write_other(struct espy_trace_writer *w, enum espy_trace_section kind, uint32_t id, const void *data, size_t size)
+{
+	struct espy_section_head head = { .kind = (uint16_t)kind, .id = id };
+	const uint64_t offset = w->out.offset;
+
+	if (w->section_cnt == w->section_cap) {
+		const uint32_t cap = w->section_cap ? 2 * w->section_cap : 16;
+		void *p = realloc(w->sections, cap * sizeof(*w->sections));
+
+		if (!p)
+			return -ENOMEM;
+		w->sections = p;
+		w->section_cap = cap;
+	}
+	int err = write_section(w, &head, data, size);
+
+	if (!err)
+		w->sections[w->section_cnt++] = (struct espy_end_entry){ offset, (uint32_t)kind, id };
+	return err;
+}
+
+static int write_block(struct espy_trace_writer *w)
+{
+	const uint64_t offset = w->out.offset;
+	struct espy_section_head head = {
+		.kind = ESPY_SECTION_RECORDS,
+		.id = w->in_state ? ESPY_BLOCK_STATE : ESPY_BLOCK_RECORDS,
+		.records = w->records,
+		.first_ns = w->first_ns,
+		.last_ns = w->last_ns,
+	};
+
+	if (!w->used)
+		return 0;
+	int err = write_section(w, &head, w->block, w->used);
+
+	if (err)
+		return err;
+	w->end.records += w->records;
+	w->end.raw_bytes += w->used;
+	w->end.blocks++;
+	if (w->first_ns && (!w->end.first_ns || w->first_ns < w->end.first_ns))
+		w->end.first_ns = w->first_ns;
+	if (w->last_ns > w->end.last_ns)
+		w->end.last_ns = w->last_ns;
+	/* State has the times of long ago; it is in front of a file and needs no finding. */
+	if (!w->in_state) {
+		w->has_blocks = true;
+		err = w->out.path ? espy_index__add(&w->index, offset, &head, &w->tasks) : 0;
+	}
+	w->used = 0;
+	w->records = 0;
+	w->first_ns = w->last_ns = 0;
+	espy_index_tasks__clear(&w->tasks);
+	return err;
+}
+
+static int write_end(struct espy_trace_writer *w)
+{
+	int err = 0;
+	size_t size;
+
+	if (w->out.path) {
+		void *bytes = espy_index__bytes(&w->index, &size);
+
+		err = bytes ? write_other(w, ESPY_SECTION_INDEX, 0, bytes, size) : -ENOMEM;
+		free(bytes);
+	}
+	if (err)
+		return err;
+	w->end.sections = w->section_cnt;
+	const size_t entries_sz = w->section_cnt * sizeof(*w->sections);
+	const struct espy_end_tail tail = { .end_offset = w->out.offset, .mark = ESPY_END_MARK };
+	struct espy_section_head head = { .kind = ESPY_SECTION_END };
+
+	size = sizeof(w->end) + entries_sz + sizeof(tail);
+	uint8_t *bytes = malloc(size);
+
+	if (!bytes)
+		return -ENOMEM;
+	memcpy(bytes, &w->end, sizeof(w->end));
+	if (entries_sz)
+		memcpy(bytes + sizeof(w->end), w->sections, entries_sz);
+	memcpy(bytes + size - sizeof(tail), &tail, sizeof(tail));
+	err = write_section(w, &head, bytes, size);
+	free(bytes);
+	return err;
+}
+
+static int next_file(struct espy_trace_writer *w)
+{
+	int err = write_end(w);
+
+	if (!err)
+		err = espy_output__next(&w->out, w->o.keep);
+	if (!err)
+		err = write_file_head(w);
+	for (const struct kept *k = w->kept; k && !err; k = k->next)
+		err = write_other(w, k->kind, k->id, k->data, k->size);
+	if (!err && w->o.state) {
+		w->in_state = true;
+		err = w->o.state(w->o.state_ctx, w);
+		if (!err)
+			err = write_block(w);
+		w->in_state = false;
+	}
+	return err;
+}
+
+/* What was gathered goes to the file; then perhaps the next file begins. */
+static int write_gathered(struct espy_trace_writer *w)
+{
+	int err = w->error;
+
+	if (!err)
+		err = write_block(w);
+	if (!err && w->out.rotates && !w->in_state && w->has_blocks && w->out.offset >= w->o.rotate_bytes)
+		err = next_file(w);
+	return fail(w, err);
+}
+
+int espy_trace_writer__open(struct espy_trace_writer **out, const struct espy_trace_write_opts *o)
+{
+	struct espy_trace_writer *w = calloc(1, sizeof(*w));
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	memcpy(&w->o, o, o->size < sizeof(w->o) ? o->size : sizeof(w->o));
+	w->out.fd = -1;
+	err = w->o.level < 0 || w->o.level > 19 || !w->o.path ? -EINVAL : 0;
+	if (err)
+		goto bad;
+	if (!w->o.block_bytes)
+		w->o.block_bytes = BLOCK_BYTES;
+	if (w->o.block_bytes < BLOCK_BYTES_MIN)
+		w->o.block_bytes = BLOCK_BYTES_MIN;
+	if (w->o.block_bytes > ESPY_BLOCK_RAW_MAX / 2)
+		w->o.block_bytes = ESPY_BLOCK_RAW_MAX / 2;
+	if (!w->o.flush_ms)
+		w->o.flush_ms = FLUSH_MS;
+	w->cap = w->o.block_bytes > ESPY_REC_MAX ? w->o.block_bytes : ESPY_REC_MAX;
+	w->block = malloc(w->cap);
+	w->codec = espy_codec__new(w->o.level);
+	err = w->block && w->codec ? 0 : -ENOMEM;
+	/* not a secret: it only must differ from that of other files */
+	if (!err && getrandom(&w->file_id, sizeof(w->file_id), GRND_NONBLOCK) != sizeof(w->file_id))
+		w->file_id = clock_ns(CLOCK_REALTIME) ^ clock_ns(CLOCK_MONOTONIC) << 20;
+	if (!err)
+		err = espy_output__open(&w->out, w->o.path, w->o.force, w->o.rotate_bytes && strcmp(w->o.path, "-"));
+	if (!err) {
+		err = write_file_head(w);
+		if (err)
+			espy_output__close(&w->out);
+	}
+	w->o.path = NULL; /* the caller's */
+	if (err)
+		goto bad;
+	*out = w;
+	return 0;
+bad:
+	espy_codec__free(w->codec);
+	free(w->block);
+	free(w);
+	return err;
+}
+
+static int keep(struct espy_trace_writer *w, enum espy_trace_section kind, uint32_t id, const void *data, size_t size)
+{
+	struct kept **at = &w->kept;
+
+	while (*at && ((*at)->kind != kind || (*at)->id != id))
+		at = &(*at)->next;
+	void *copy = malloc(size + 1);
+
+	if (!copy || (!*at && !(*at = calloc(1, sizeof(**at))))) {
+		free(copy);
+		return -ENOMEM;
+	}
+	struct kept *k = *at;
+
+	if (size)
+		memcpy(copy, data, size);
+	w->kept_bytes += size - k->size;
+	free(k->data);
+	k->kind = kind;
+	k->id = id;
+	k->data = copy;
+	k->size = (uint32_t)size;
+	return 0;
+}
+
+int espy_trace_writer__section(struct espy_trace_writer *w, enum espy_trace_section kind, uint32_t id, const void *data,
+			       size_t size)
+{
+	if (kind == ESPY_SECTION_RECORDS || kind == ESPY_SECTION_INDEX || kind == ESPY_SECTION_END ||
+	    (unsigned)kind > UINT16_MAX || size > ESPY_SECTION_RAW_MAX - 4096)
+		return -EINVAL;
+	int err = w->out.rotates ? keep(w, kind, id, data, size) : 0;
+
+	if (!err)
+		err = w->error ? w->error : write_block(w);
+	if (!err)
+		err = write_other(w, kind, id, data, size);
+	return fail(w, err);
+}
+
+int espy_trace_writer__record(struct espy_trace_writer *w, const struct espy_rec *rec)
+{
+	const uint32_t size = rec->size;
+
+	if (size < sizeof(*rec) || size % 8 || size > ESPY_REC_MAX)
+		return -EINVAL;
+	if (w->error)
+		return w->error;
+	if (w->used + size > w->o.block_bytes && w->used) {
+		int err = w->in_state ? fail(w, write_block(w)) : write_gathered(w);
+
+		if (err)
+			return err;
+	}
+	if (!w->used)
+		w->since_ns = clock_ns(CLOCK_MONOTONIC);
+	memcpy(w->block + w->used, rec, size);
+	w->used += size;
+	w->records++;
+	if (rec->time_ns) {
+		if (!w->first_ns || rec->time_ns < w->first_ns)
+			w->first_ns = rec->time_ns;
+		if (rec->time_ns > w->last_ns)
+			w->last_ns = rec->time_ns;
+	}
+	espy_index_tasks__add(&w->tasks, rec->tid);
+	w->stats.records++;
+	w->stats.raw_bytes += size;
+	return 0;
+}
+
+int espy_trace_writer__tick(struct espy_trace_writer *w, uint64_t now_ns)
+{
+	if (w->error)
+		return w->error;
+	if (!w->used || (int64_t)(now_ns - w->since_ns) < (int64_t)w->o.flush_ms * 1000000)
+		return 0;
+	return write_gathered(w);
+}
+
+int espy_trace_writer__flush(struct espy_trace_writer *w)
+{
+	return write_gathered(w);
+}
+
+void espy_trace_writer__stats(const struct espy_trace_writer *w, struct espy_trace_write_stats *st)
+{
+	*st = w->stats;
+	st->memory_bytes = sizeof(*w) + w->cap + espy_codec__memory(w->codec) + espy_index__memory(&w->index) +
+			   w->section_cap * sizeof(*w->sections) + w->kept_bytes;
+}
+
+int espy_trace_writer__close(struct espy_trace_writer *w)
+{
+	if (!w)
+		return 0;
+	int err = w->error ? w->error : write_block(w);
+
+	if (!err)
+		err = write_end(w);
+	int close_err = espy_output__close(&w->out);
+
+	espy_codec__free(w->codec);
+	espy_index__free(&w->index);
+	while (w->kept) {
+		struct kept *k = w->kept;
+
+		w->kept = k->next;
+		free(k->data);
+		free(k);
+	}
+	free(w->sections);
+	free(w->block);
+	free(w);
+	return err ? err : close_err;
+}
