@@ -29,6 +29,7 @@ enum espy_source_caps {
 	ESPY_SRC_COUNT = 1u << 2,       /* counts without events (-c) */
 	ESPY_SRC_ENTER = 1u << 3,       /* sends ENTER records as they happen */
 	ESPY_SRC_TAMPER = 1u << 4,      /* can change results */
+	ESPY_SRC_FLIGHT = 1u << 5,      /* flight_bytes and snapshot() */
 };
 
 enum espy_report_level { ESPY_REPORT_NOTE, ESPY_REPORT_WARN, ESPY_REPORT_ERROR };
@@ -55,10 +56,16 @@ struct espy_source_opts {
 	bool need_fdnames;  /* -y: send FDNAME records where descriptors are born */
 	bool use_seccomp;   /* --seccomp-bpf; the ptrace source uses it by itself where it is correct */
 	bool enter_records; /* ENTER records wanted where the source can give them */
-	size_t ring_bytes;  /* 0: the source's default */
+	size_t ring_bytes;  /* of all rings together; 0: the source's default */
 	unsigned hang_ms;   /* a task silent in a call for so long is shown by an ENTER record; 0: never */
 	unsigned interruptible; /* -I: 1-4 as strace */
 	bool kill_on_exit; /* --kill-on-exit: tasks die with us (sources that can) */
+	unsigned rings;    /* 0: the source chooses; 1: one for all CPUs; more: one per CPU, merged by time */
+	/*
+	 * Flight recorder, not 0: so many bytes, of all CPUs together, keep the newest records; the oldest are
+	 * overwritten. Nothing is read and nobody is woken until snapshot() is called. Records carry time_ns.
+	 */
+	size_t flight_bytes;
 };
 
 /*
@@ -80,6 +87,10 @@ struct espy_source_stats {
 	uint64_t tasks;  /* seen */
 	uint64_t hangs;  /* calls shown while they hung */
 	uint64_t wakeups;
+	/* Flight recorder; at the last snapshot: records + overwritten + lost = what happened until then. */
+	uint64_t overwritten;
+	uint64_t whole_since_ns; /* from this moment on nothing is missing in it; 0: nothing was overwritten */
+	uint64_t triggers;       /* times that a trigger in the source has asked for a snapshot */
 };
 
 struct espy_count { /* count_only: one per call number and ABI */
@@ -115,9 +126,18 @@ struct espy_source_ops {
 	 * Deliver what has come; waits at most timeout_ms (-1: until something comes). Returns the number of
 	 * records delivered, 0 at a time-out, -EINTR after a signal, -ESRCH when no target is left and all
 	 * is delivered, or what fn returned.
+	 * Flight recorder: delivers nothing; returns 0 at once when stats.triggers has risen since the last call,
+	 * -ESRCH when no target is left: a snapshot can still be taken.
 	 */
 	int (*poll)(struct espy_source *s, espy_record_fn fn, void *ctx, int timeout_ms);
 	void (*stats)(struct espy_source *s, struct espy_source_stats *st);
+	/*
+	 * Flight recorder: delivers everything that the rings hold, in order of time, and goes on recording. What it
+	 * delivers stays: the next snapshot begins with as much of it as was not overwritten. What happens in the
+	 * moment of copying is counted as lost. Returns the number of records, -errno, or what fn returned; NULL if
+	 * the source has no flight recorder.
+	 */
+	int (*snapshot)(struct espy_source *s, espy_record_fn fn, void *ctx);
 	/* count_only: fills counts[0..n) by call number; NULL if the source cannot. */
 	int (*counts)(struct espy_source *s, enum espy_abi abi, struct espy_count *counts, size_t n);
 	/* The wait status of the command once it has ended: 0 and *status, else -EAGAIN. */
