@@ -91,6 +91,7 @@ struct espy_source_stats {
 	uint64_t overwritten;
 	uint64_t whole_since_ns; /* from this moment on nothing is missing in it; 0: nothing was overwritten */
 	uint64_t triggers;       /* times that a trigger in the source has asked for a snapshot */
+	uint64_t pauses, paused_ns, longest_pause_ns; /* tasks held because they outran the reader, or as asked */
 };
 
 struct espy_count { /* count_only: one per call number and ABI */
