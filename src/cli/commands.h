@@ -6,6 +6,8 @@
 #include "cli/options.h"
 
 int espy_cmd_trace(const struct espy_cli *cli, int argc, char **argv);
+int espy_cmd_record(const struct espy_cli *cli, int argc, char **argv);
+int espy_cmd_show(const struct espy_cli *cli, int argc, char **argv);
 int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv);
 int espy_cmd_doctor(const struct espy_cli *cli, int argc, char **argv);
 int espy_cmd_version(const struct espy_cli *cli, int argc, char **argv);

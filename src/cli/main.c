@@ -16,6 +16,10 @@ static const struct subcommand {
 } subcommands[] = {
 	{ "trace", espy_cmd_trace, espy_trace_groups, &espy_trace_group_cnt,
 	  "show what a program does, decoded, as it happens" },
+	{ "record", espy_cmd_record, espy_record_groups, &espy_record_group_cnt,
+	  "write what a program does into a trace, to be shown later, anywhere" },
+	{ "show", espy_cmd_show, espy_show_groups, &espy_show_group_cnt,
+	  "show a trace as trace would have shown it" },
 	{ "list", espy_cmd_list, espy_list_groups, &(const size_t){ 1 },
 	  "list system calls, or the hooks of descriptions" },
 	{ "doctor", espy_cmd_doctor, espy_doctor_groups, &(const size_t){ 1 },
@@ -187,7 +191,7 @@ int main(int argc, char **argv)
 		return finish(base, run_subcommand(c, base, 2, words));
 	}
 	if (first == argc) {
-		espy_cli__usage(&cli, "a command is missing: trace, list or doctor");
+		espy_cli__usage(&cli, "a command is missing: trace, record, show, list or doctor");
 		return 1;
 	}
 	const struct subcommand *c = find(&cli, argv[first]);

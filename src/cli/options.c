@@ -160,6 +160,13 @@ static const struct espy_opt *find_long(const struct espy_cli *cli, struct table
 	return found;
 }
 
+static int told(const struct espy_cli *cli, void *ctx, const struct espy_opt_use *use)
+{
+	int err = cli->seen ? cli->seen(ctx, use) : 0;
+
+	return err ? err : use->opt->handle(ctx, use);
+}
+
 /* Returns how many words of argv were used, or -EINVAL. */
 static int parse_long(const struct espy_cli *cli, struct table *t, void *ctx, char *const *argv)
 {
@@ -181,7 +188,7 @@ static int parse_long(const struct espy_cli *cli, struct table *t, void *ctx, ch
 		use.arg = argv[1];
 		used = 2;
 	}
-	int err = o->handle(ctx, &use);
+	int err = told(cli, ctx, &use);
 	return err ? err : used;
 }
 
@@ -198,7 +205,7 @@ static int parse_letters(const struct espy_cli *cli, struct table *t, void *ctx,
 			return espy_cli__usage(cli, "invalid option -- '%c'", *p);
 		struct espy_opt_use use = { .opt = o, .as = as, .by_letter = true };
 		if (o->arg != ESPY_OPT_REQUIRED) {
-			int err = o->handle(ctx, &use);
+			int err = told(cli, ctx, &use);
 
 			if (err)
 				return err;
@@ -207,7 +214,7 @@ static int parse_letters(const struct espy_cli *cli, struct table *t, void *ctx,
 		use.arg = p[1] ? p + 1 : argv[1];
 		if (!use.arg)
 			return espy_cli__usage(cli, "option requires an argument -- '%c'", *p);
-		int err = o->handle(ctx, &use);
+		int err = told(cli, ctx, &use);
 		return err ? err : p[1] ? 1 : 2;
 	}
 	return 1;

@@ -12,11 +12,14 @@
 #include <stdio.h>
 
 /* How the command speaks: who says it, and where to read on. */
+struct espy_opt_use;
 struct espy_cli {
 	const char *name;     /* prefix of messages: the name under which the command was called */
 	const char *opt_name; /* prefix of messages about options: "espy trace" */
 	const char *try_help; /* "espy trace --help", "strace -h" */
 	bool strace_mode;     /* called through a link named strace */
+	/* Told each option before its handler runs; NULL: nobody listens. 0 or -errno. */
+	int (*seen)(void *ctx, const struct espy_opt_use *use);
 };
 
 enum espy_opt_arg {
@@ -24,8 +27,6 @@ enum espy_opt_arg {
 	ESPY_OPT_REQUIRED,
 	ESPY_OPT_OPTIONAL, /* long form only: --name[=VALUE]; the letter takes none */
 };
-
-struct espy_opt_use;
 
 struct espy_opt {
 	char letter;	  /* 0: none */

@@ -24,6 +24,15 @@ static void on_signal(int sig)
 		espy_session__stop(s, sig);
 }
 
+static void on_snapshot(int sig)
+{
+	struct espy_session *s = session;
+
+	(void)sig;
+	if (s)
+		espy_session__snapshot(s);
+}
+
 static void change(int sig, void (*handler)(int))
 {
 	struct sigaction sa = { .sa_handler = handler };
@@ -53,6 +62,11 @@ void espy_signals__install(unsigned interruptible)
 	change(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; interruptible == 4 && i < sizeof(job_control) / sizeof(job_control[0]); i++)
 		change(job_control[i], SIG_IGN);
+}
+
+void espy_signals__install_snapshot(void)
+{
+	change(SIGUSR1, on_snapshot);
 }
 
 void espy_signals__restore(void)

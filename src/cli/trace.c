@@ -56,7 +56,7 @@ static void pass_on(const struct espy_launch *l, int sig)
 	kill(pid, sig);
 }
 
-static int run(struct espy_trace_args *a)
+int espy_trace_run(struct espy_trace_args *a)
 {
 	struct espy_launch launch = { 0 };
 	struct espy_session *s = NULL;
@@ -65,7 +65,9 @@ static int run(struct espy_trace_args *a)
 	pid_t self;
 
 	espy_signals__install(a->o.interruptible);
-	if (a->command[0]) {
+	if (a->record.flight_bytes)
+		espy_signals__install_snapshot();
+	if (a->role != ESPY_ROLE_SHOW && a->command[0]) {
 		if (espy_launch__init(&launch, a))
 			return 1;
 		launched = true;
@@ -119,7 +121,7 @@ int espy_cmd_trace(const struct espy_cli *cli, int argc, char **argv)
 	} else {
 		a->command = argv + first;
 		if (!espy_trace_args__check(a))
-			status = run(a);
+			status = espy_trace_run(a);
 	}
 	espy_trace_args__free(a);
 	free(a);

@@ -13,8 +13,12 @@ struct espy_words {
 	size_t cnt;
 };
 
+/* Whose command line it is: they share most options. */
+enum espy_role { ESPY_ROLE_TRACE, ESPY_ROLE_RECORD, ESPY_ROLE_SHOW };
+
 struct espy_trace_args {
 	const struct espy_cli *cli;
+	enum espy_role role;
 	struct espy_session_opts o;
 	struct espy_filter filter;
 	struct espy_image images[ESPY_ABI_CNT];
@@ -31,18 +35,26 @@ struct espy_trace_args {
 	unsigned daemonize;	 /* 1-3 */
 	const char *status_word; /* -z or -Z, as typed last */
 	bool status_twice;
+	struct espy_record_opts record; /* path NULL: no trace is written */
+	struct espy_show_opts show;
+	struct espy_words select; /* options that say what is shown, as typed; allocated */
 	bool help, version;
 	char *const *command; /* PROG [ARGS] */
 };
 
-extern const struct espy_opt_group espy_trace_groups[];
-extern const size_t espy_trace_group_cnt;
+extern const struct espy_opt_group espy_trace_groups[], espy_record_groups[], espy_show_groups[];
+extern const size_t espy_trace_group_cnt, espy_record_group_cnt, espy_show_group_cnt;
 
 /* Opens the built-in descriptions and sets the defaults. 0 or -errno, said. */
 int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli);
 /* Combinations: refused (-EINVAL, said), or warned about; derives what several options decide together. */
 int espy_trace_args__check(struct espy_trace_args *a);
 void espy_trace_args__free(struct espy_trace_args *a);
+
+/* Runs a session on what the command line says: the command, signals, exit status. */
+int espy_trace_run(struct espy_trace_args *a);
+/* Is the option one that says what is shown (a filter), and so is to be kept in a trace? */
+bool espy_trace_opt_selects(const struct espy_opt *opt);
 
 /* One -e expression, or what a long option of the same name says. 0 or -EINVAL, said. */
 int espy_trace_expr(struct espy_trace_args *a, const char *expr);
@@ -78,6 +90,8 @@ void espy_launch__free(struct espy_launch *l);
 /* Signals of the tracer itself. */
 struct espy_session;
 void espy_signals__install(unsigned interruptible);
+/* SIGUSR1 asks a flight recorder to write what it has. */
+void espy_signals__install_snapshot(void);
 /* Async-signal-safe: what a command started by us shall find. */
 void espy_signals__restore(void);
 void espy_signals__session(struct espy_session *s);

@@ -34,6 +34,7 @@ int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
 		.status = ESPY_STATUS_ALL,
 		.sort_by = ESPY_COL_TOTAL_TIME,
 	};
+	a->record.level = 1;
 	return 0;
 }
 
@@ -44,6 +45,10 @@ void espy_trace_args__free(struct espy_trace_args *a)
 	free(a->env_edits.v);
 	free(a->describe.v);
 	free(a->paths.v);
+	for (size_t i = 0; i < a->select.cnt; i++)
+		free((void *)a->select.v[i]);
+	free(a->select.v);
+	free((void *)a->show.pids);
 }
 
 /* A letter that counts and its long form say the same thing in two ways. */
@@ -92,6 +97,8 @@ static int check_letters(struct espy_trace_args *a)
 static int check_targets(struct espy_trace_args *a)
 {
 	struct espy_session_opts *o = &a->o;
+	if (o->summary == ESPY_SUMMARY_ONLY && a->record.path)
+		return espy_cli__usage(a->cli, "-c/--summary-only and --record are mutually exclusive");
 	const char *wide = o->all ? "--all" : o->cgroup ? "--cgroup" : NULL;
 
 	if (!a->command[0] && !a->pid_cnt && !wide)
@@ -225,7 +232,7 @@ int espy_trace_args__check(struct espy_trace_args *a)
 	struct espy_session_opts *o = &a->o;
 	int err = check_letters(a);
 
-	if (!err)
+	if (!err && a->role != ESPY_ROLE_SHOW)
 		err = check_targets(a);
 	if (!err)
 		err = check_summary(a);
@@ -244,5 +251,13 @@ int espy_trace_args__check(struct espy_trace_args *a)
 	o->pid_cnt = a->pid_cnt;
 	o->describe_files = a->describe.v;
 	o->describe_file_cnt = a->describe.cnt;
+	if (a->record.path) {
+		a->record.lines_too = a->role == ESPY_ROLE_TRACE;
+		a->record.select = a->select.v;
+		a->record.select_cnt = a->select.cnt;
+		o->record = &a->record;
+	}
+	if (a->role == ESPY_ROLE_SHOW)
+		o->show = &a->show;
 	return add_paths(a);
 }

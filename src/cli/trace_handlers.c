@@ -136,6 +136,12 @@ int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 	case F_VERSION:
 		a->version = true;
 		break;
+	case F_FORCE:
+		a->record.force = true;
+		break;
+	case F_FOLLOW_FILE:
+		a->show.follow = true;
+		break;
 	}
 	return 0;
 }
@@ -456,6 +462,13 @@ int espy_do_argv0(void *ctx, const struct espy_opt_use *use)
 
 int espy_do_env(void *ctx, const struct espy_opt_use *use)
 {
+	struct espy_trace_args *a = ctx;
+
+	/* Of a recording, --env none leaves environments out; a variable of that name is removed by -E none. */
+	if (a->role == ESPY_ROLE_RECORD && !use->by_letter && (!strcmp(use->arg, "none") || !strcmp(use->arg, "all"))) {
+		a->o.payload.no_env = use->arg[0] == 'n';
+		return 0;
+	}
 	return espy_words__add(&((struct espy_trace_args *)ctx)->env_edits, use->arg);
 }
 

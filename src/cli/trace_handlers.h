@@ -26,6 +26,8 @@ enum espy_trace_flag {
 	F_HELP,
 	F_VERSION,
 	F_OLD_FORK,
+	F_FORCE,
+	F_FOLLOW_FILE,
 };
 
 /*
@@ -68,6 +70,16 @@ int espy_do_path(void *ctx, const struct espy_opt_use *use);
 int espy_do_stack(void *ctx, const struct espy_opt_use *use);
 int espy_do_secontext(void *ctx, const struct espy_opt_use *use);
 int espy_do_pidns(void *ctx, const struct espy_opt_use *use);
+int espy_do_record(void *ctx, const struct espy_opt_use *use);
+int espy_do_compress(void *ctx, const struct espy_opt_use *use);
+int espy_do_rotate(void *ctx, const struct espy_opt_use *use);
+int espy_do_keep(void *ctx, const struct espy_opt_use *use);
+int espy_do_ring(void *ctx, const struct espy_opt_use *use);
+int espy_do_after(void *ctx, const struct espy_opt_use *use);
+int espy_do_data(void *ctx, const struct espy_opt_use *use);
+int espy_do_from(void *ctx, const struct espy_opt_use *use);
+int espy_do_to(void *ctx, const struct espy_opt_use *use);
+int espy_do_show_pid(void *ctx, const struct espy_opt_use *use);
 int espy_do_tips(void *ctx, const struct espy_opt_use *use);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The options of `espy trace`, one row each.
+ * The options of `espy trace`, `espy record` and `espy show`, one row each.
  *
  * 1. A row without help is an alias or refused: known, not listed.
  * 2. docs/espy-trace.1.scd names every row that has help; tests/cli/help.sh compares.
@@ -168,6 +168,42 @@ static const struct espy_opt output[] = {
 	FLAG(0, "output-separately", F_SEPARATELY, "a file for each process, FILE.PID (-ff: with -f)"),
 };
 
+static const struct espy_opt tee[] = {
+	ARG(0, "record", "TRACE", espy_do_record, "write a trace besides, for `espy show`", .complete = "file"),
+	FLAG(0, "force", F_FORCE, "replace TRACE if it exists"),
+};
+
+static const struct espy_opt recording[] = {
+	ARG('o', "output", "TRACE", espy_do_record, "the trace to write (espy.trace); -: standard output",
+	    .complete = "file"),
+	FLAG(0, "force", F_FORCE, "replace the trace if it exists"),
+	ARG(0, "compress", "LEVEL", espy_do_compress, "of zstd, 1 (fast) to 19 (small), or none (1)",
+	    .complete = "none 1 3 9 19"),
+	ARG(0, "rotate", "SIZE", espy_do_rotate, "begin another file after SIZE bytes: TRACE.0, TRACE.1, ..."),
+	ARG(0, "keep", "N", espy_do_keep, "with --rotate: keep the newest N files"),
+	ARG(0, "ring", "SIZE", espy_do_ring,
+	    "flight recorder: keep the newest records in SIZE bytes of memory and write nothing until SIGUSR1, "
+	    "`espy snapshot`, a --snapshot-on, or the end"),
+	ARG(0, "after", "TIME", espy_do_after, "with --ring: write the trace TIME after it was asked for (seconds, or with ms)"),
+	ARG(0, "data", "SIZE", espy_do_data,
+	    "of what is read and written keep at most SIZE bytes a call, or none (as -s)", .complete = "none"),
+	ARG('s', "string-limit", "SIZE", espy_do_string_limit, "keep at most SIZE bytes of a string (32)"),
+	ALIAS("read", espy_do_qualifier, 0),
+	ALIAS("write", espy_do_qualifier, 0),
+	OPTIONAL('q', "quiet", "SET", espy_do_quiet, "no last line, no messages about tasks that come",
+		 .complete = "all none attach exit path-resolution personality thread-execve"),
+};
+
+static const struct espy_opt replay[] = {
+	ARG(0, "from", "TIME", espy_do_from,
+	    "begin at TIME: +SECONDS after the start, HH:MM[:SS[.FRACTION]], or @SECONDS since 1970"),
+	ARG(0, "to", "TIME", espy_do_to, "end after TIME"),
+	ARG('p', "pid", "PID", espy_do_show_pid, "only lines of these processes or tasks; may be repeated"),
+	FLAG('F', "follow", F_FOLLOW_FILE, "at the end wait for more, while the trace is being written"),
+	FLAG('f', NULL, F_FORK, "-ff: with -o, a file for each process"),
+	FLAG(0, "stats", F_STATS, "say at the end what the trace holds"),
+};
+
 static const struct espy_opt statistics[] = {
 	FLAG('c', "summary-only", F_COUNT,
 	     "count calls, errors and time by call, print a table at the end and no lines"),
@@ -206,6 +242,27 @@ const struct espy_opt_group espy_trace_groups[] = {
 	{ "General", general, COUNT(general) },		  { "What is watched", targets, COUNT(targets) },
 	{ "How it is watched", sources, COUNT(sources) }, { "Filters", filters, COUNT(filters) },
 	{ "Form of the lines", format, COUNT(format) },	  { "Where they go", output, COUNT(output) },
-	{ "Statistics", statistics, COUNT(statistics) },  { "Not in this version", refused, COUNT(refused) },
+	{ "A trace besides", tee, COUNT(tee) },		  { "Statistics", statistics, COUNT(statistics) },
+	{ "Not in this version", refused, COUNT(refused) },
 };
 const size_t espy_trace_group_cnt = COUNT(espy_trace_groups);
+
+const struct espy_opt_group espy_record_groups[] = {
+	{ "General", general, COUNT(general) },		  { "What is watched", targets, COUNT(targets) },
+	{ "How it is watched", sources, COUNT(sources) }, { "Filters", filters, COUNT(filters) },
+	{ "The trace", recording, COUNT(recording) },
+};
+const size_t espy_record_group_cnt = COUNT(espy_record_groups);
+
+const struct espy_opt_group espy_show_groups[] = {
+	{ "General", general, COUNT(general) },	   { "Which part of the trace", replay, COUNT(replay) },
+	{ "Filters", filters, COUNT(filters) },	   { "Form of the lines", format, COUNT(format) },
+	{ "Where they go", output, COUNT(output) }, { "Statistics", statistics, COUNT(statistics) },
+	{ "Not in this version", refused, COUNT(refused) },
+};
+const size_t espy_show_group_cnt = COUNT(espy_show_groups);
+
+bool espy_trace_opt_selects(const struct espy_opt *opt)
+{
+	return opt->letter == 'e' || (opt >= filters && opt < filters + COUNT(filters));
+}

@@ -190,6 +190,10 @@ enum espy_fact_kind {
 	ESPY_FACT_OPEN_FDS = 5,  /* after an exec: 4-byte numbers of the descriptors that are still open */
 	ESPY_FACT_KINDS = 6,     /* append only */
 };
+enum {
+	/* rec.flags: asked after the FDNAME records before it had been taken in; else they come later than this */
+	ESPY_FACT_AFTER_NAMES = 1,
+};
 #define ESPY_FACT_NO_ANSWER 0xffffffffu /* espy_rec_fact.len: it could not be told; no bytes follow */
 struct espy_rec_fact {
 	struct espy_rec rec;

@@ -17,12 +17,14 @@ static uint32_t wanted_cap(const struct espy_op *op, const struct espy_limits *l
 	case ESPY_LIMIT_STRING:
 		return least(op->cap, (uint64_t)lim->str_limit + 1);
 	case ESPY_LIMIT_DATA:
+		if (lim->payload.limit_data)
+			return least(op->cap, lim->payload.data_bytes);
 		return lim->whole_data ? op->cap : least(op->cap, lim->str_limit);
 	case ESPY_LIMIT_ELEMS:
 		/* One element more than is shown tells whether "..." follows. */
 		return abbrev ? least(op->cap, ((uint64_t)lim->str_limit + 1) * op->elem) : op->cap;
 	case ESPY_LIMIT_ENV:
-		return abbrev ? 0 : least(op->cap, (uint64_t)lim->str_limit + 1);
+		return abbrev || lim->payload.no_env ? 0 : least(op->cap, (uint64_t)lim->str_limit + 1);
 	case ESPY_LIMIT_SECRET:
 		return 0;
 	case ESPY_LIMIT_VERBOSE:
@@ -64,7 +66,7 @@ int espy_call_set__init(struct espy_call_set *set, const struct espy_image *img,
 	set->all_wanted = f->trace_unknown;
 	for (uint32_t nr = 0; nr < img->syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
 		const struct espy_call_plan *cp = &img->call_plans[nr];
-		bool abbrev = espy_syscall_set__has(&f->abbrev, img->abi, nr);
+		bool abbrev = !lim->everything && espy_syscall_set__has(&f->abbrev, img->abi, nr);
 		uint64_t bit = 1ull << (nr % 64);
 
 		if (espy_syscall_set__has(&f->trace, img->abi, nr))

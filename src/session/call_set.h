@@ -4,11 +4,14 @@
 #define ESPY_SESSION_CALL_SET_H
 
 #include "session/filter.h"
+#include "session/session.h"
 #include "source/source.h"
 
 struct espy_limits {
 	uint32_t str_limit; /* -s, bytes and elements */
 	bool whole_data;    /* -e read=, write= dumps: all bytes, whatever -s is */
+	bool everything;    /* for a trace: what only -v shows as well */
+	struct espy_payload payload;
 };
 
 /* Fills set (its ops are allocated; espy_call_set__free). 0 or -ENOMEM. */

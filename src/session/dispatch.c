@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "session/recording.h"
 
 static enum espy_abi abi_of(const struct espy_rec *rec)
 {
@@ -14,10 +15,26 @@ static enum espy_abi abi_of(const struct espy_rec *rec)
 	return rec->flags & ESPY_RF_ABI_X32 ? ESPY_ABI_X32 : ESPY_ABI_X86_64;
 }
 
+/* Of a trace that is shown: is the task one of those asked for, in the time asked for? */
+static bool wants_task(const struct espy_session *s, const struct espy_task *task)
+{
+	if (!s->show)
+		return true;
+	if (s->outside)
+		return false;
+	for (size_t i = 0; i < s->show->pid_cnt; i++)
+		if ((uint32_t)s->show->pids[i] == task->tid || (uint32_t)s->show->pids[i] == task->tgid)
+			return true;
+	return !s->show->pid_cnt;
+}
+
+/* NULL: nothing is to be written of this task, or nowhere to. */
 static struct espy_sink *sink_of(struct espy_session *s, struct espy_task *task)
 {
 	char *name;
 
+	if (s->no_lines || !wants_task(s, task))
+		return NULL;
 	if (!s->per_task_sinks)
 		return &s->sink;
 	if (task->sink)
@@ -63,6 +80,8 @@ static void show_deferred(struct espy_session *s, struct espy_sink *sink, struct
 /* A source may send more than is shown: what the tables of descriptors need. */
 static bool wants_call(const struct espy_session *s, enum espy_abi abi, uint32_t nr)
 {
+	if (s->show && nr < ESPY_MAX_SYSCALLS && !(s->recorded[abi][nr / 64] >> (nr % 64) & 1))
+		return false;
 	return s->sets[abi].all_wanted || espy_syscall_set__has(&s->o.filter->trace, abi, nr);
 }
 
@@ -93,7 +112,7 @@ static void note_abi(struct espy_session *s, struct espy_task *task, enum espy_a
 	if (abi == task->abi)
 		return;
 	task->abi = abi;
-	if (s->o.summary == ESPY_SUMMARY_ONLY || s->o.quiet & ESPY_QUIET_PERSONALITY)
+	if (s->o.quiet & ESPY_QUIET_PERSONALITY)
 		return;
 	struct espy_sink *sink = sink_of(s, task);
 
@@ -107,7 +126,7 @@ static void on_enter(struct espy_session *s, struct espy_task *task, const struc
 
 	note_abi(s, task, abi);
 	task->last_nr = rec->nr;
-	if (espy_task__begin_call(task, rec) || s->o.summary == ESPY_SUMMARY_ONLY || s->o.status != ESPY_STATUS_ALL)
+	if (espy_task__begin_call(task, rec) || s->no_lines || s->o.status != ESPY_STATUS_ALL)
 		return;
 	if (!wants_call(s, abi, rec->nr))
 		return;
@@ -117,11 +136,11 @@ static void on_enter(struct espy_session *s, struct espy_task *task, const struc
 	if (!sink)
 		return;
 	espy_lines__enter(&s->lines, sink, task, &s->view);
-	if (s->src_ops->caps & ESPY_SRC_PASSIVE) {
+	if (s->passive) {
 		/* A passive source tells of an entry only when the call hangs: say so now. */
 		espy_lines__interrupt(sink);
 	} else {
-		s->open_since_ns = espy_session__clock_ns(CLOCK_MONOTONIC);
+		s->open_since_ns = rec->time_ns ? rec->time_ns : espy_session__clock_ns(CLOCK_MONOTONIC);
 	}
 }
 
@@ -136,9 +155,9 @@ static void show_call(struct espy_session *s, struct espy_task *task, const stru
 		return; /* what was on its way when the limit was reached */
 	bool shown = (wants_status(s, v) && wants_object(s, v)) || task->enter_shown;
 
-	if (shown && s->summary)
+	if (shown && s->summary && wants_task(s, task))
 		espy_summary__call(s->summary, v);
-	struct espy_sink *sink = s->o.summary == ESPY_SUMMARY_ONLY ? NULL : sink_of(s, task);
+	struct espy_sink *sink = sink_of(s, task);
 	if (sink && shown) {
 		espy_lines__exit(&s->lines, sink, task, v);
 		if (s->o.filter->read.given || s->o.filter->write.given) {
@@ -176,8 +195,13 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 	if (v->call != ESPY_NONE && !v->ret && (v->image->plans[v->plan].flags & ESPY_PLAN_TWICE))
 		return; /* fork and clone returning in the child: strace shows none, and the parent's line tells it */
 	espy_resolve__before_args(&s->resolve, v);
-	show_call(s, task, v);
+	if (s->gathers)
+		espy_gather__args(&s->gather, v);
+	else
+		show_call(s, task, v);
 	espy_resolve__before_result(&s->resolve);
+	if (s->gathers)
+		espy_gather__result(&s->gather, v);
 	espy_resolve__call(&s->resolve, v);
 	if (s->follow_fds && v->call != ESPY_NONE && !v->ret && v->image->plans[v->plan].flags & ESPY_PLAN_NEW_IMAGE)
 		espy_resolve__exec(&s->resolve, v->tgid);
@@ -193,9 +217,10 @@ static void on_fork(struct espy_session *s, const struct espy_task *parent, cons
 	if (!child)
 		return;
 	child->abi = parent->abi;
-	if (f->child_tgid != f->rec.tgid)
-		espy_resolve__fork(&s->resolve, f->rec.tgid, f->child_tgid);
-	if (!child->announced && !(s->o.quiet & ESPY_QUIET_ATTACH) && !s->o.all && !s->o.cgroup)
+	espy_resolve__fork(&s->resolve, f);
+	if (s->gathers)
+		espy_gather__task(&s->gather, f->child_tid);
+	if (!child->announced && !(s->o.quiet & ESPY_QUIET_ATTACH) && !s->targets.wide)
 		espy_session__say(s, "Process %u attached", child->tid);
 	child->announced = true;
 }
@@ -211,12 +236,14 @@ static void on_exec(struct espy_session *s, struct espy_task *task, const struct
 	if (s->o.detach_on_execve && (s->command_execed || x->rec.tgid != (uint32_t)s->command_pid))
 		s->detach_tid = x->rec.tid;
 	s->command_execed = true;
+	if (s->gathers)
+		espy_gather__task(&s->gather, x->rec.tid);
 	if (!x->old_tid || x->old_tid == x->rec.tid)
 		return;
 	struct espy_task *caller = espy_tasks__find(&s->tasks, x->old_tid);
 	struct espy_sink *sink = sink_of(s, task);
 
-	if (sink && s->o.summary != ESPY_SUMMARY_ONLY && !(s->o.quiet & ESPY_QUIET_SUPERSEDED))
+	if (sink && !(s->o.quiet & ESPY_QUIET_SUPERSEDED))
 		espy_lines__superseded(&s->lines, sink, task, x->old_tid, x->rec.time_ns);
 	if (!caller)
 		return;
@@ -231,7 +258,7 @@ static void on_exec(struct espy_session *s, struct espy_task *task, const struct
 
 static void on_signal(struct espy_session *s, struct espy_task *task, const struct espy_rec_signal *sig)
 {
-	if (s->o.summary == ESPY_SUMMARY_ONLY || !sig->rec.nr || sig->rec.nr > 64 ||
+	if (s->no_lines || !sig->rec.nr || sig->rec.nr > 64 ||
 	    !(s->o.filter->signals >> (sig->rec.nr - 1) & 1))
 		return;
 	if (sig->rec.flags & ESPY_SIG_IGNORED) {
@@ -248,36 +275,73 @@ static void on_signal(struct espy_session *s, struct espy_task *task, const stru
 
 static void on_task_exit(struct espy_session *s, struct espy_task *task, const struct espy_rec_task_exit *x)
 {
-	if (s->o.summary != ESPY_SUMMARY_ONLY) {
-		struct espy_sink *sink = sink_of(s, task);
+	struct espy_sink *sink = sink_of(s, task);
 
-		if (sink) {
-			show_deferred(s, sink, task);
-			if (sink->open == task)
-				espy_lines__interrupt(sink);
-			if (!(s->o.quiet & ESPY_QUIET_EXIT))
-				espy_lines__task_exit(&s->lines, sink, task, x);
-		}
+	if (sink) {
+		show_deferred(s, sink, task);
+		if (sink->open == task)
+			espy_lines__interrupt(sink);
+		if (!(s->o.quiet & ESPY_QUIET_EXIT))
+			espy_lines__task_exit(&s->lines, sink, task, x);
 	}
-	if (x->group_dead)
-		espy_resolve__forget(&s->resolve, x->rec.tgid);
+	espy_resolve__forget(&s->resolve, x->rec.tid, x->rec.tgid, x->group_dead);
 	close_sink(s, task);
 	espy_tasks__remove(&s->tasks, task);
 }
 
-int espy_session__record(void *session, const struct espy_rec *rec)
+static void on_clock(struct espy_session *s, const struct espy_rec_clock *c)
 {
-	struct espy_session *s = session;
-	struct espy_task *task = rec->tid ? espy_tasks__get(&s->tasks, rec->tid, rec->tgid) : NULL;
+	s->lines.realtime_offset_ns = (int64_t)(c->realtime_ns - c->rec.time_ns);
+	s->utc_offset_s = c->utc_offset_s;
+}
 
-	if (!task && rec->type != ESPY_REC_LOST)
-		return 0;
-	if (task && task->detached) {
-		if (rec->type == ESPY_REC_TASK_EXIT)
-			espy_tasks__remove(&s->tasks, task);
-		return 0;
+void espy_session__show_detached(struct espy_session *s)
+{
+	struct espy_task *task, *next;
+
+	HASH_ITER(hh, s->tasks.by_tid, task, next)
+	{
+		struct espy_sink *sink = s->per_task_sinks ? task->sink : &s->sink;
+
+		if (sink)
+			espy_lines__detached(sink, task);
 	}
+}
+
+/* What concerns no task that is watched. true: dealt with. */
+static bool on_general(struct espy_session *s, const struct espy_rec *rec)
+{
 	switch (rec->type) {
+	case ESPY_REC_LOST:
+		if (!s->no_lines && !s->per_task_sinks && !s->outside)
+			espy_lines__lost(&s->sink, (const struct espy_rec_lost *)rec);
+		return true;
+	case ESPY_REC_FACT:
+		espy_resolve__fact(&s->resolve, (const struct espy_rec_fact *)rec);
+		return true;
+	case ESPY_REC_CLOCK:
+		on_clock(s, (const struct espy_rec_clock *)rec);
+		return true;
+	case ESPY_REC_END:
+		if (rec->flags & ESPY_END_DETACHED)
+			espy_session__show_detached(s);
+		return true;
+	case ESPY_REC_PAD:
+	case ESPY_REC_MAP:
+		return true;
+	default:
+		return !rec->tid; /* of a later version: not for us */
+	}
+}
+
+static void on_task_record(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
+{
+	switch (rec->type) {
+	case ESPY_REC_ATTACHED:
+		task->announced = true;
+		if (s->gathers)
+			espy_gather__task(&s->gather, rec->tid);
+		break;
 	case ESPY_REC_ENTER:
 		on_enter(s, task, rec);
 		break;
@@ -297,20 +361,50 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 		on_signal(s, task, (const struct espy_rec_signal *)rec);
 		break;
 	case ESPY_REC_STOPPED:
-		if (s->o.summary != ESPY_SUMMARY_ONLY && sink_of(s, task) && rec->nr && rec->nr <= 64 &&
-		    (s->o.filter->signals >> (rec->nr - 1) & 1))
+		if (sink_of(s, task) && rec->nr && rec->nr <= 64 && (s->o.filter->signals >> (rec->nr - 1) & 1))
 			espy_lines__stopped(&s->lines, sink_of(s, task), task, rec);
-		break;
-	case ESPY_REC_LOST:
-		if (s->o.summary != ESPY_SUMMARY_ONLY && !s->per_task_sinks)
-			espy_lines__lost(&s->sink, (const struct espy_rec_lost *)rec);
 		break;
 	case ESPY_REC_FDNAME:
 		espy_resolve__fdname(&s->resolve, (const struct espy_rec_fdname *)rec);
 		break;
-	default: /* PAD, COMM and what later sources send: no line of its own */
+	default: /* what later sources send: no line of its own */
 		break;
 	}
+}
+
+/* Types after which a task is not made known: what they tell of may be no task of ours. */
+static bool makes_known(const struct espy_rec *rec)
+{
+	return rec->type <= ESPY_REC_ATTACHED;
+}
+
+int espy_session__record(void *session, const struct espy_rec *rec)
+{
+	struct espy_session *s = session;
+
+	espy_resolve__begin(&s->resolve, rec->time_ns);
+	if (s->show) {
+		s->outside = rec->time_ns && (rec->time_ns < s->from_ns || (s->to_ns && rec->time_ns > s->to_ns));
+		if (s->to_ns && rec->time_ns > s->to_ns)
+			s->stopping = 1;
+	}
+	/* So that the text does not depend on when the record was read: by its own time. */
+	if (s->sink.open && rec->time_ns)
+		espy_session__mark_hanging(s, rec->time_ns);
+	if (!on_general(s, rec)) {
+		struct espy_task *task = makes_known(rec) ? espy_tasks__get(&s->tasks, rec->tid, rec->tgid)
+							  : espy_tasks__find(&s->tasks, rec->tid);
+
+		if (task && task->detached) {
+			if (rec->type == ESPY_REC_TASK_EXIT)
+				espy_tasks__remove(&s->tasks, task);
+			return 0;
+		}
+		if (task)
+			on_task_record(s, task, rec);
+	}
+	if (s->recording)
+		espy_recording__append(s->recording, rec);
 	if (s->sink.error && !s->write_error)
 		s->write_error = s->sink.error;
 	return s->write_error || s->stopping || s->detach_tid;

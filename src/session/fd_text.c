@@ -356,31 +356,52 @@ static bool put_anon(struct espy_buf *b, const char *name, const char *path)
 	return false;
 }
 
-void espy_fd_text(struct espy_buf *b, const char *name, const char *path, uint32_t tid, bool all)
+/* Bytes of " (deleted)" at the end of the name of a file that is gone. */
+static size_t gone_suffix(const char *name)
 {
 	static const char gone[] = " (deleted)";
 	size_t len = strlen(name);
-	const bool deleted = name[0] == '/' && len > sizeof(gone) - 1 && !strcmp(name + len - (sizeof(gone) - 1), gone);
+
+	return name[0] == '/' && len > sizeof(gone) - 1 && !strcmp(name + len - (sizeof(gone) - 1), gone)
+		       ? sizeof(gone) - 1
+		       : 0;
+}
+
+static bool put_device(struct espy_buf *b, const char *name, const char *path)
+{
 	struct stat st;
 	char tmp[64];
 
-	espy_buf__putc(b, '<');
-	if (!all || (!put_socket(b, name, path, tid) && !put_anon(b, name, path))) {
-		put_quoted(b, name, deleted ? len - (sizeof(gone) - 1) : len);
-		if (all && name[0] == '/' && !strncmp(name, "/dev/", 5) && (!stat(path, &st) || !stat(name, &st)) &&
-		    (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))) {
-			snprintf(tmp, sizeof(tmp), "<%s %u:%u", S_ISCHR(st.st_mode) ? "char" : "block",
-				 major(st.st_rdev), minor(st.st_rdev));
-			espy_buf__puts(b, tmp);
-			if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2) &&
-			    fdinfo(path, "tty-index", tmp, sizeof(tmp) - 16)) {
-				espy_buf__puts(b, " @/dev/pts/");
-				espy_buf__puts(b, tmp);
-			}
-			espy_buf__putc(b, '>');
-		}
+	if (strncmp(name, "/dev/", 5) || (stat(path, &st) && stat(name, &st)) ||
+	    !(S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
+		return false;
+	put_quoted(b, name, strlen(name) - gone_suffix(name));
+	snprintf(tmp, sizeof(tmp), "<%s %u:%u", S_ISCHR(st.st_mode) ? "char" : "block", major(st.st_rdev),
+		 minor(st.st_rdev));
+	espy_buf__puts(b, tmp);
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2) && fdinfo(path, "tty-index", tmp, sizeof(tmp) - 16)) {
+		espy_buf__puts(b, " @/dev/pts/");
+		espy_buf__puts(b, tmp);
 	}
 	espy_buf__putc(b, '>');
-	if (deleted)
+	return true;
+}
+
+bool espy_fd_detail(struct espy_buf *b, const char *name, const char *path, uint32_t tid)
+{
+	return put_socket(b, name, path, tid) || put_anon(b, name, path) || put_device(b, name, path);
+}
+
+void espy_fd_text(struct espy_buf *b, const char *name, const struct espy_buf *detail)
+{
+	const size_t gone = gone_suffix(name);
+
+	espy_buf__putc(b, '<');
+	if (detail)
+		espy_buf__put(b, detail->data, detail->len);
+	else
+		put_quoted(b, name, strlen(name) - gone);
+	espy_buf__putc(b, '>');
+	if (gone)
 		espy_buf__puts(b, "(deleted)");
 }

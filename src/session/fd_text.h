@@ -8,10 +8,13 @@
 #include "render/buf.h"
 
 /*
- * Writes "</etc/passwd>", and with all (-yy) what the kernel can tell besides: "<TCP:[127.0.0.1:80->...]>",
- * "</dev/null<char 1:3>>". name: target of the /proc/TID/fd link; path: the link itself (for stat).
+ * What -yy knows beyond the name, without the outer brackets: "TCP:[127.0.0.1:80->...]", "/dev/null<char 1:3>". false,
+ * and nothing written: the name is all there is. name: target of the /proc/TID/fd link; path: the link itself.
  */
-void espy_fd_text(struct espy_buf *b, const char *name, const char *path, uint32_t tid, bool all);
+bool espy_fd_detail(struct espy_buf *b, const char *name, const char *path, uint32_t tid);
+
+/* "</etc/passwd>"; detail, if not NULL, in place of the name. */
+void espy_fd_text(struct espy_buf *b, const char *name, const struct espy_buf *detail);
 
 /* The protocol of the netlink socket named "socket:[INODE]", from /proc/TID/net/netlink; false if it is none. */
 bool espy_netlink_proto(const char *name, uint32_t tid, unsigned *proto);

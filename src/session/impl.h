@@ -8,6 +8,7 @@
 #include <time.h>
 #include "session/call_set.h"
 #include "session/dump.h"
+#include "session/gather.h"
 #include "session/lines.h"
 #include "session/resolve.h"
 #include "session/session.h"
@@ -16,10 +17,19 @@
 #include "session/tasks.h"
 #include "session/touches.h"
 
+struct espy_recording;
+
+/* What the session watches, of opts or of the trace that is shown. */
+struct espy_targets {
+	bool command, wide; /* wide: --all, --cgroup */
+	uint32_t pids;	    /* of -p */
+};
+
 struct espy_session {
 	struct espy_session_opts o;
 	struct espy_image images[ESPY_ABI_CNT];
-	void *own_images[ESPY_ABI_CNT]; /* made at run time (--describe); NULL: the built-in one */
+	void *own_images[ESPY_ABI_CNT]; /* made at run time (--describe); NULL: the built-in one, or the trace's */
+	size_t own_image_sizes[ESPY_ABI_CNT];
 	struct espy_call_set sets[ESPY_ABI_CNT];
 	const struct espy_source_ops *src_ops;
 	struct espy_source *src;
@@ -32,6 +42,17 @@ struct espy_session {
 	struct espy_summary_table *summary; /* NULL unless -c, -C */
 	bool counted_by_source;		    /* -c: the source counts, no calls come as records */
 	struct espy_call_view view;	    /* large; one at a time */
+	struct espy_targets targets;
+	bool no_lines;	 /* -c, or a recording alone: no text is made of records */
+	bool passive;	 /* the source tells of entries only when a call hangs */
+	struct espy_recording *recording;   /* NULL: no trace is written */
+	struct espy_gather gather;
+	bool gathers;			    /* no text is made: what it would ask is asked nevertheless */
+	const struct espy_show_opts *show;  /* NULL: live */
+	uint64_t recorded[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS / 64]; /* of a trace that is shown: calls that were wanted */
+	uint64_t from_ns, to_ns;	    /* of a trace: what is shown, CLOCK_MONOTONIC; 0: from the start, to the end */
+	bool outside;			    /* the record at work is not between them */
+	int32_t utc_offset_s;		    /* of a trace: the clock of the place where it was made */
 	pid_t command_pid;
 	bool reported;		  /* the source has said what went wrong */
 	struct rlimit user_files; /* RLIMIT_NOFILE as the user gave it */
@@ -41,16 +62,29 @@ struct espy_session {
 	bool command_execed;		   /* the command's own first execve is behind us */
 	uint64_t undescribed;		   /* calls shown raw */
 	uint64_t open_since_ns;		   /* when the open line was begun */
+	bool trace_error;		   /* write_error is of the trace, not of the text */
 	int write_error;		   /* first one, positive errno */
+	unsigned snapshots;		   /* traces that the flight recorder has written */
+	volatile sig_atomic_t snapshot_wanted;
 	volatile sig_atomic_t stop_signal; /* 0: go on */
 	volatile sig_atomic_t stopping;
 };
 
 /* One record from the source: state first, then lines. 0, or non-zero to end the poll early. */
 int espy_session__record(void *session, const struct espy_rec *rec);
+/* Lines that are open belong to tasks that go on without us. */
+void espy_session__show_detached(struct espy_session *s);
+/* One moment by all clocks, as a record. */
+void espy_session__clock(struct espy_session *s);
+/* A record of tasks that were there before the stream: goes the way of all records. */
+void espy_session__attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsigned flags);
 /* It is let go of: its file is closed, nothing of it is shown any more. */
 void espy_session__drop_task(struct espy_session *s, struct espy_task *task);
 uint64_t espy_session__clock_ns(clockid_t id);
+/* Seconds east of Greenwich, now. */
+int32_t espy_session__utc_offset(void);
+/* A call that stays open on the screen for long is marked, to be told from one that is just being written. */
+void espy_session__mark_hanging(struct espy_session *s, uint64_t now_ns);
 /* A message on stderr, prefixed by the name of the command. */
 void espy_session__say(struct espy_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Tasks of a process that runs already become known (and announced). Returns how many. */

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Descriptors of each process, kept from the stream; and the resolver, which asks the tables first. */
 #include "session/resolve.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <uthash.h>
 #include "session/fd_text.h"
+#include "session/resolve_impl.h"
 
-struct fd_key {
-	uint32_t tgid;
-	int32_t fd;
-};
-
-struct espy_fd_name {
-	struct fd_key key;
-	char *name;  /* as /proc/PID/fd shows it; NULL: not told */
-	int netlink; /* protocol, if it is a netlink socket; else -1 */
-	UT_hash_handle hh;
-};
-
-/* A FDNAME record that waits for the call that it belongs to. */
+/* A FDNAME record, or a fact that was asked for with it known, that waits for the call that it belongs to. */
 struct fd_news {
 	uint32_t tgid;
 	int32_t fd;
 	char *name;
+	struct espy_rec_fact *fact; /* NULL: a name */
 };
 
 /* What calls do to descriptors, beyond making one (for that the source sends FDNAME records). */
-enum fd_effect { FD_NOTHING, FD_CLOSES_ONE, FD_CLOSES_RANGE, FD_MAKES_SOCKET, FD_REPLACES, FD_CHANGES_CWD };
+enum fd_effect {
+	FD_NOTHING,
+	FD_CLOSES_ONE,
+	FD_CLOSES_RANGE,
+	FD_MAKES_SOCKET,
+	FD_REPLACES,
+	FD_CHANGES_CWD,
+	FD_CHANGES_SOCKET, /* its address or its peer */
+	FD_RENAMES_TASK,
+	FD_MAPS_FILE,
+};
 static const struct {
 	const char *call;
 	enum fd_effect effect;
@@ -41,7 +41,10 @@ static const struct {
 	{ "close", FD_CLOSES_ONE },    { "close_range", FD_CLOSES_RANGE },
 	{ "socket", FD_MAKES_SOCKET }, { "dup2", FD_REPLACES },
 	{ "dup3", FD_REPLACES },       { "chdir", FD_CHANGES_CWD },
-	{ "fchdir", FD_CHANGES_CWD },
+	{ "fchdir", FD_CHANGES_CWD },  { "bind", FD_CHANGES_SOCKET },
+	{ "connect", FD_CHANGES_SOCKET }, { "listen", FD_CHANGES_SOCKET },
+	{ "sendto", FD_CHANGES_SOCKET }, { "sendmsg", FD_CHANGES_SOCKET },
+	{ "prctl", FD_RENAMES_TASK },	  { "mmap", FD_MAPS_FILE },
 };
 
 static enum fd_effect effect_of(const char *name)
@@ -59,9 +62,9 @@ bool espy_resolve__needs_call(const char *name)
 	return e == FD_CLOSES_ONE || e == FD_CLOSES_RANGE || e == FD_CHANGES_CWD;
 }
 
-static struct espy_fd_name *find(struct espy_resolve *r, uint32_t tgid, int fd)
+struct espy_fd_name *espy_resolve__find(struct espy_resolve *r, uint32_t tgid, int fd)
 {
-	struct fd_key key = { .tgid = tgid, .fd = fd };
+	struct espy_fd_key key = { .tgid = tgid, .fd = fd };
 	struct espy_fd_name *n;
 
 	HASH_FIND(hh, r->names, &key, sizeof(key), n);
@@ -72,59 +75,102 @@ static void drop(struct espy_resolve *r, struct espy_fd_name *n)
 {
 	HASH_DEL(r->names, n);
 	free(n->name);
+	free(n->detail);
 	free(n);
 }
 
-/* The entry, made if there is none; NULL without memory: the name then is asked of /proc each time. */
-static struct espy_fd_name *entry(struct espy_resolve *r, uint32_t tgid, int fd)
+struct espy_fd_name *espy_resolve__entry(struct espy_resolve *r, uint32_t tgid, int fd)
 {
-	struct espy_fd_name *n = find(r, tgid, fd);
+	struct espy_fd_name *n = espy_resolve__find(r, tgid, fd);
 
 	if (n)
 		return n;
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return NULL;
-	n->key = (struct fd_key){ .tgid = tgid, .fd = fd };
+	n->key = (struct espy_fd_key){ .tgid = tgid, .fd = fd };
 	n->netlink = -1;
 	HASH_ADD(hh, r->names, key, sizeof(n->key), n);
 	return n;
 }
 
-static void set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name, size_t len)
+void espy_resolve__set_detail(struct espy_fd_name *n, const char *detail, size_t len)
 {
-	struct espy_fd_name *n = entry(r, tgid, fd);
+	free(n->detail);
+	n->detail = detail ? strndup(detail, len) : NULL;
+}
+
+void espy_resolve__set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name, size_t len)
+{
+	struct espy_fd_name *n = espy_resolve__entry(r, tgid, fd);
 
 	if (!n)
 		return;
 	free(n->name);
 	n->name = strndup(name, len);
+	espy_resolve__set_detail(n, NULL, 0);
+	n->detail_asked = false;
+}
+
+static int add_news(struct espy_resolve *r, struct fd_news news)
+{
+	struct fd_news *p = reallocarray(r->news, r->news_cnt + 1, sizeof(*p));
+
+	if (!p) {
+		free(news.name);
+		free(news.fact);
+		return -ENOMEM;
+	}
+	r->news = p;
+	p[r->news_cnt++] = news;
+	return 0;
 }
 
 int espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec)
 {
 	size_t room = rec->rec.size - sizeof(*rec);
 	size_t len = strnlen((const char *)(rec + 1), rec->name_sz < room ? rec->name_sz : room);
-	struct fd_news *p = reallocarray(r->news, r->news_cnt + 1, sizeof(*p));
 
-	if (!p)
-		return -ENOMEM;
-	r->news = p;
-	p[r->news_cnt] =
-		(struct fd_news){ .tgid = rec->rec.tgid, .fd = rec->fd, .name = strndup((const char *)(rec + 1), len) };
-	r->news_cnt++;
-	return 0;
+	return add_news(r, (struct fd_news){ .tgid = rec->rec.tgid,
+					     .fd = rec->fd,
+					     .name = strndup((const char *)(rec + 1), len) });
+}
+
+void espy_resolve__fact(struct espy_resolve *r, const struct espy_rec_fact *f)
+{
+	struct fd_news news = { 0 };
+
+	if (f->rec.flags & ESPY_FACT_AFTER_NAMES)
+		news.fact = malloc(f->rec.size);
+	if (!news.fact) {
+		espy_resolve__apply_fact(r, f);
+		return;
+	}
+	memcpy(news.fact, f, f->rec.size);
+	add_news(r, news);
 }
 
 static void apply_news(struct espy_resolve *r)
 {
 	for (size_t i = 0; i < r->news_cnt; i++) {
-		if (r->news[i].name)
-			set(r, r->news[i].tgid, r->news[i].fd, r->news[i].name, strlen(r->news[i].name));
-		free(r->news[i].name);
+		struct fd_news *n = &r->news[i];
+
+		if (n->fact)
+			espy_resolve__apply_fact(r, n->fact);
+		else if (n->name)
+			espy_resolve__set(r, n->tgid, n->fd, n->name, strlen(n->name));
+		free(n->name);
+		free(n->fact);
 	}
 	r->news_cnt = 0;
 	r->stream_only = false;
+	r->news_taken = true;
+}
+
+void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns)
+{
+	r->now_ns = time_ns;
+	r->news_taken = false;
 }
 
 void espy_resolve__before_args(struct espy_resolve *r, const struct espy_call_view *v)
@@ -146,7 +192,7 @@ static void close_range_of(struct espy_resolve *r, uint32_t tgid, uint32_t first
 	struct espy_fd_name *n, *next;
 
 	if (first == last) {
-		n = find(r, tgid, (int)first);
+		n = espy_resolve__find(r, tgid, (int)first);
 		if (n)
 			drop(r, n);
 		return;
@@ -170,12 +216,12 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 		close_range_of(r, v->tgid, (uint32_t)v->args[0], (uint32_t)v->args[1]);
 		break;
 	case FD_MAKES_SOCKET:
-		n = (int)v->args[0] == AF_NETLINK ? entry(r, v->tgid, (int)v->ret) : NULL;
+		n = (int)v->args[0] == AF_NETLINK ? espy_resolve__entry(r, v->tgid, (int)v->ret) : NULL;
 		if (n)
 			n->netlink = (int)v->args[2];
 		break;
 	case FD_CHANGES_CWD:
-		n = find(r, v->tgid, AT_FDCWD);
+		n = espy_resolve__find(r, v->tgid, AT_FDCWD);
 		if (n)
 			drop(r, n);
 		break;
@@ -184,29 +230,62 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 	}
 }
 
-void espy_resolve__fork(struct espy_resolve *r, uint32_t parent, uint32_t child)
+bool espy_resolve__changes_socket(const struct espy_resolve *r, const struct espy_call_view *v)
 {
+	return v->nr < ESPY_MAX_SYSCALLS && r->effects[v->image->abi][v->nr] == FD_CHANGES_SOCKET;
+}
+
+bool espy_resolve__maps_file(const struct espy_resolve *r, const struct espy_call_view *v)
+{
+	return v->image->abi == ESPY_ABI_X86_64 && v->nr < ESPY_MAX_SYSCALLS &&
+	       r->effects[v->image->abi][v->nr] == FD_MAPS_FILE;
+}
+
+bool espy_resolve__renames_task(const struct espy_resolve *r, const struct espy_call_view *v)
+{
+	return v->nr < ESPY_MAX_SYSCALLS && r->effects[v->image->abi][v->nr] == FD_RENAMES_TASK &&
+	       v->args[0] == PR_SET_NAME;
+}
+
+void espy_resolve__fork(struct espy_resolve *r, const struct espy_rec_fork *f)
+{
+	const uint32_t parent = f->rec.tgid, child = f->child_tgid;
 	struct espy_fd_name *n, *next;
 
+	espy_resolve__copy_comm(r, f->rec.tid, f->child_tid);
+	if (parent == child)
+		return;
 	HASH_ITER(hh, r->names, n, next)
 	{
-		struct espy_fd_name *copy = n->key.tgid == parent ? entry(r, child, n->key.fd) : NULL;
+		struct espy_fd_name *copy = n->key.tgid == parent ? espy_resolve__entry(r, child, n->key.fd) : NULL;
 
 		if (!copy)
 			continue;
 		free(copy->name);
 		copy->name = n->name ? strdup(n->name) : NULL;
+		espy_resolve__set_detail(copy, n->detail, n->detail ? strlen(n->detail) : 0);
+		copy->detail_asked = n->detail_asked;
 		copy->netlink = n->netlink;
 	}
 }
 
-void espy_resolve__forget(struct espy_resolve *r, uint32_t tgid)
+void espy_resolve__forget(struct espy_resolve *r, uint32_t tid, uint32_t tgid, bool process)
 {
 	struct espy_fd_name *n, *next;
 
+	espy_resolve__forget_comm(r, tid);
+	if (!process)
+		return;
 	HASH_ITER(hh, r->names, n, next)
 	if (n->key.tgid == tgid)
 		drop(r, n);
+}
+
+/* What was read from /proc, kept for later readers too. */
+static void learn(struct espy_resolve *r, uint32_t tgid, int fd, const char *link, size_t len)
+{
+	espy_resolve__set(r, tgid, fd, link, len);
+	espy_resolve__note(r, ESPY_FACT_FD_LINK, tgid, tgid, fd, link, (uint32_t)len);
 }
 
 /* from: whose /proc entry is read, "self" or a number. */
@@ -227,13 +306,13 @@ static void seed_from(struct espy_resolve *r, uint32_t tgid, const char *from)
 
 		/* of ours, a command gets those that stay open at its exec */
 		if (len > 0 && (strcmp(from, "self") || !(fcntl(atoi(e->d_name), F_GETFD) & FD_CLOEXEC)))
-			set(r, tgid, atoi(e->d_name), link, (size_t)len);
+			learn(r, tgid, atoi(e->d_name), link, (size_t)len);
 	}
 	closedir(d);
 	snprintf(path, sizeof(path), "/proc/%s/cwd", from);
 	ssize_t len = readlink(path, link, sizeof(link));
 	if (len > 0)
-		set(r, tgid, AT_FDCWD, link, (size_t)len);
+		learn(r, tgid, AT_FDCWD, link, (size_t)len);
 }
 
 void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid)
@@ -244,6 +323,32 @@ void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid)
 	seed_from(r, tgid, from);
 }
 
+/* Which of its descriptors a process has open; false: it has ended. */
+static bool ask_open_fds(struct espy_resolve *r, uint32_t tgid)
+{
+	uint32_t fds[8 * sizeof(r->open_fds)], cnt = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", tgid);
+	DIR *d = opendir(path);
+	if (!d)
+		return false;
+	memset(r->open_fds, 0, sizeof(r->open_fds));
+	for (struct dirent *e; (e = readdir(d));) {
+		unsigned fd = (unsigned)atoi(e->d_name);
+
+		if (e->d_name[0] == '.' || fd >= 8 * sizeof(r->open_fds) || cnt == 8 * sizeof(r->open_fds))
+			continue;
+		fds[cnt++] = fd;
+		r->open_fds[fd / 64] |= UINT64_C(1) << (fd % 64);
+	}
+	closedir(d);
+	if (!cnt)
+		return false;
+	espy_resolve__note(r, ESPY_FACT_OPEN_FDS, tgid, tgid, 0, fds, cnt * 4);
+	return true;
+}
+
 /*
  * A new image: exec has closed some descriptors, which no record tells. Those that are gone from /proc are forgotten;
  * no name is taken from there, since by now the program may have gone on. The standard ones stay even if they are
@@ -251,29 +356,14 @@ void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid)
  */
 void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid)
 {
-	char path[64];
 	struct espy_fd_name *n, *next;
-	uint64_t open[16] = { 0 };
-	bool any = false;
 
-	snprintf(path, sizeof(path), "/proc/%u/fd", tgid);
-	DIR *d = opendir(path);
-	if (!d)
+	if (r->live ? !ask_open_fds(r, tgid) : r->open_fds_of != tgid)
 		return;
-	for (struct dirent *e; (e = readdir(d));) {
-		unsigned fd = (unsigned)atoi(e->d_name);
-
-		if (e->d_name[0] == '.')
-			continue;
-		any = true;
-		if (fd < 1024)
-			open[fd / 64] |= UINT64_C(1) << (fd % 64);
-	}
-	closedir(d);
-	if (!any)
-		return; /* it has ended */
+	r->open_fds_of = 0;
 	HASH_ITER(hh, r->names, n, next)
-	if (n->key.tgid == tgid && n->key.fd > 2 && n->key.fd < 1024 && !(open[n->key.fd / 64] >> (n->key.fd % 64) & 1))
+	if (n->key.tgid == tgid && n->key.fd > 2 && n->key.fd < 1024 &&
+	    !(r->open_fds[n->key.fd / 64] >> (n->key.fd % 64) & 1))
 		drop(r, n);
 }
 
@@ -282,65 +372,93 @@ void espy_resolve__inherit(struct espy_resolve *r, uint32_t tgid)
 	seed_from(r, tgid, "self");
 }
 
+static uint32_t process_of(struct espy_resolve *r, uint32_t tid)
+{
+	struct espy_task *task = espy_tasks__find(r->tasks, tid);
+
+	return task ? task->tgid : tid;
+}
+
+static void link_path(char *path, size_t size, uint32_t tid, int fd)
+{
+	if (fd == AT_FDCWD)
+		snprintf(path, size, "/proc/%u/cwd", tid);
+	else
+		snprintf(path, size, "/proc/%u/fd/%d", tid, fd);
+}
+
+/* What a descriptor is: from the table, else, of a live session, from /proc. NULL: it cannot be told. */
+static struct espy_fd_name *name_of(struct espy_resolve *r, uint32_t tid, int fd)
+{
+	uint32_t tgid = process_of(r, tid);
+	struct espy_fd_name *n = espy_resolve__find(r, tgid, fd);
+	char path[64], link[4096];
+
+	if (n && n->name)
+		return n;
+	if (r->stream_only || !r->live)
+		return NULL;
+	link_path(path, sizeof(path), tid, fd);
+	ssize_t len = readlink(path, link, sizeof(link));
+	if (len < 0)
+		return NULL;
+	learn(r, tgid, fd, link, (size_t)len);
+	n = espy_resolve__find(r, tgid, fd);
+	return n && n->name ? n : NULL;
+}
+
+static void ask_detail(struct espy_resolve *r, uint32_t tid, struct espy_fd_name *n)
+{
+	const uint32_t tgid = n->key.tgid;
+	struct espy_buf now = { 0 };
+	char path[64];
+
+	if (r->gathering && n->detail_asked)
+		return;
+	n->detail_asked = true;
+	link_path(path, sizeof(path), tid, n->key.fd);
+	bool known = espy_fd_detail(&now, n->name, path, tid);
+	bool same = known ? n->detail && strlen(n->detail) == now.len && !memcmp(n->detail, now.data, now.len)
+			  : !n->detail;
+	if (!same) {
+		espy_resolve__set_detail(n, known ? now.data : NULL, now.len);
+		espy_resolve__note(r, ESPY_FACT_FD_DETAIL, tgid, tgid, n->key.fd, now.data,
+				   known ? (uint32_t)now.len : ESPY_FACT_NO_ANSWER);
+	}
+	espy_buf__free(&now);
+}
+
 static bool put_fd(void *ctx, uint32_t tid, int fd, struct espy_buf *b)
 {
 	struct espy_resolve *r = ctx;
-	struct espy_task *task = espy_tasks__find(r->tasks, tid);
-	uint32_t tgid = task ? task->tgid : tid;
-	char path[64], link[4096];
-	const char *name = NULL;
+	struct espy_fd_name *n = fd < 0 && fd != AT_FDCWD ? NULL : name_of(r, tid, fd);
 
-	if (fd < 0 && fd != AT_FDCWD)
+	if (!n)
 		return false;
-	if (fd == AT_FDCWD)
-		snprintf(path, sizeof(path), "/proc/%u/cwd", tid);
-	else
-		snprintf(path, sizeof(path), "/proc/%u/fd/%d", tid, fd);
-	struct espy_fd_name *n = find(r, tgid, fd);
-	if (n)
-		name = n->name;
-	if (!name && r->stream_only)
-		return false;
-	if (!name) {
-		ssize_t len = readlink(path, link, sizeof(link) - 1);
-
-		if (len < 0)
-			return false;
-		link[len] = '\0';
-		name = link;
-		set(r, tgid, fd, link, (size_t)len);
-	}
-	espy_fd_text(b, name, path, tid, r->all);
+	if (r->all && r->live)
+		ask_detail(r, tid, n);
+	const struct espy_buf detail = { .data = n->detail, .len = n->detail ? strlen(n->detail) : 0 };
+	espy_fd_text(b, n->name, r->all && n->detail ? &detail : NULL);
 	return true;
 }
 
 static bool put_comm(void *ctx, uint32_t pid, struct espy_buf *b)
 {
-	char path[64], comm[64];
+	const char *comm = espy_resolve__comm(ctx, pid);
 
-	(void)ctx;
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!comm)
 		return false;
-	ssize_t n = read(fd, comm, sizeof(comm));
-	close(fd);
-	if (n <= 0)
-		return false;
-	if (comm[n - 1] == '\n')
-		n--;
 	espy_buf__putc(b, '<');
-	espy_text__quote(b, (const uint8_t *)comm, (size_t)n, ESPY_HEX_NONE, "<>", false);
+	espy_text__quote(b, (const uint8_t *)comm, strlen(comm), ESPY_HEX_NONE, "<>", false);
 	espy_buf__putc(b, '>');
 	return true;
 }
 
 static bool put_ifname(void *ctx, uint32_t index, struct espy_buf *b)
 {
-	char name[IF_NAMESIZE];
+	const char *name = espy_resolve__ifname(ctx, index);
 
-	(void)ctx;
-	if (!if_indextoname(index, name))
+	if (!name)
 		return false;
 	espy_text__quote(b, (const uint8_t *)name, strlen(name), ESPY_HEX_NONE, NULL, false);
 	return true;
@@ -349,8 +467,8 @@ static bool put_ifname(void *ctx, uint32_t index, struct espy_buf *b)
 static bool netlink_proto(void *ctx, uint32_t tid, int fd, unsigned *proto)
 {
 	struct espy_resolve *r = ctx;
-	struct espy_task *task = espy_tasks__find(r->tasks, tid);
-	struct espy_fd_name *n = find(r, task ? task->tgid : tid, fd);
+	uint32_t tgid = process_of(r, tid);
+	struct espy_fd_name *n = espy_resolve__find(r, tgid, fd);
 	char path[64], link[64];
 	const char *name = n ? n->name : NULL;
 
@@ -358,8 +476,10 @@ static bool netlink_proto(void *ctx, uint32_t tid, int fd, unsigned *proto)
 		*proto = (unsigned)n->netlink;
 		return true;
 	}
+	if (!r->live)
+		return false;
 	if (!name) {
-		snprintf(path, sizeof(path), "/proc/%u/fd/%d", tid, fd);
+		link_path(path, sizeof(path), tid, fd);
 		ssize_t len = readlink(path, link, sizeof(link) - 1);
 
 		if (len < 0)
@@ -367,7 +487,13 @@ static bool netlink_proto(void *ctx, uint32_t tid, int fd, unsigned *proto)
 		link[len] = '\0';
 		name = link;
 	}
-	return espy_netlink_proto(name, tid, proto);
+	if (!espy_netlink_proto(name, tid, proto))
+		return false;
+	n = espy_resolve__entry(r, tgid, fd);
+	if (n)
+		n->netlink = (int)*proto;
+	espy_resolve__note(r, ESPY_FACT_NETLINK, tgid, tgid, fd, proto, 4);
+	return true;
 }
 
 void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, const struct espy_image *images, bool fds,
@@ -383,6 +509,7 @@ void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, const 
 		},
 		.tasks = tasks,
 		.all = all,
+		.live = true,
 	};
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 		for (uint32_t nr = 0; nr < images[abi].syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++)
@@ -398,6 +525,7 @@ void espy_resolve__free(struct espy_resolve *r)
 
 	apply_news(r);
 	free(r->news);
+	espy_resolve__free_facts(r);
 	HASH_ITER(hh, r->names, n, next)
 	drop(r, n);
 }

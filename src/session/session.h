@@ -56,11 +56,53 @@ enum {
 	ESPY_STATUS_ALL = 31
 };
 
+/* What of the program's data is read, beyond what -s and -v say. */
+struct espy_payload {
+	bool no_env;	     /* no environments */
+	bool limit_data;     /* of buffers at most data_bytes; 0: none */
+	unsigned data_bytes;
+};
+
+/* A trace file that is written. */
+struct espy_record_opts {
+	const char *path;
+	bool force;		/* replace a file that exists */
+	int level;		/* of compression, 0-19 */
+	uint64_t rotate_bytes;	/* 0: one file */
+	unsigned keep;		/* of rotated files; 0: all */
+	bool lines_too;		/* the text goes to the output as well; else no text is made */
+	bool progress;		/* a line on stderr, written again and again */
+	size_t flight_bytes;	/* not 0: so much memory keeps the newest records; a trace is written when it is wanted */
+	uint64_t after_ns;	/* of a trace that is wanted: so long after that */
+	/* Words of the command line that say what is shown (-e, -P, ...), for whoever shows the trace. */
+	const char *const *select;
+	size_t select_cnt;
+};
+
+/* A moment in a trace. */
+enum espy_when_kind { ESPY_WHEN_NONE, ESPY_WHEN_SINCE_START, ESPY_WHEN_UNIX, ESPY_WHEN_OF_DAY };
+struct espy_when {
+	enum espy_when_kind kind;
+	uint64_t ns; /* since the start; since 1970; since midnight where the trace was made */
+};
+
+/* A trace file in place of a source. */
+struct espy_trace_reader;
+struct espy_show_opts {
+	struct espy_trace_reader *reader; /* open; stays the caller's */
+	const char *path;		  /* for messages */
+	bool follow;			  /* -F: wait for more at the end */
+	struct espy_when from, to;
+	const pid_t *pids; /* only lines of these tasks and processes */
+	size_t pid_cnt;
+};
+
 struct espy_session_opts {
 	const char *progname; /* prefix of messages: the name under which the command was called */
 	bool strace_mode;     /* called as strace: its defaults and wording */
 
 	/* what */
+	const struct espy_show_opts *show; /* not NULL: a trace is shown, and all else here that selects targets is not used */
 	enum espy_source_choice source;
 	const struct espy_command *command; /* NULL: none */
 	const pid_t *pids;
@@ -105,7 +147,10 @@ struct espy_session_opts {
 	bool stats;	    /* --stats */
 	unsigned hang_ms;   /* 200 */
 
+	struct espy_payload payload;
+
 	/* where */
+	const struct espy_record_opts *record; /* NULL: no trace is written */
 	const char *output; /* -o: file, "|command", "!command"; NULL: stderr */
 	bool append;	    /* -A */
 };
@@ -122,6 +167,8 @@ int espy_session__open(struct espy_session **out, const struct espy_session_opts
 int espy_session__run(struct espy_session *s, int *killed_by);
 /* May be called from a signal handler: ask run() to end cleanly. sig: the signal. */
 void espy_session__stop(struct espy_session *s, int sig);
+/* The same: ask a flight recorder to write what it has. */
+void espy_session__snapshot(struct espy_session *s);
 void espy_session__close(struct espy_session *s);
 
 #endif

@@ -4,11 +4,11 @@
 . "$(dirname "$0")/lib.sh"
 
 run 0 "$espy" --help
-for c in trace list doctor; do shows "^  $c "; done
+for c in trace record show list doctor; do shows "^  $c "; done
 run 0 "$espy" help
 run 0 "$espy" --version
 shows '^espy [0-9]'
-for c in trace list doctor; do
+for c in trace record show list doctor; do
 	run 0 "$espy" "$c" --help
 	shows "^Usage: espy $c"
 	cp "$dir/out" "$dir/help"
@@ -32,7 +32,7 @@ shows '^hook  ioctl_cmd$'
 # A full disk is an error of the command.
 [ -c /dev/full ] && run 1 sh -c '"$0" list syscalls >/dev/full' "$espy"
 
-for c in trace list doctor; do
+for c in trace record show list doctor; do
 	run 0 "$espy" --list-options "$c"
 	cut -f1,2 "$dir/out" | tr '\t' '\n' | grep -v '^-$' | sort -u >"$dir/table"
 	run 0 "$espy" "$c" --help
@@ -54,6 +54,13 @@ cut -f1,2 "$dir/out" | tr '\t' '\n' | grep -v '^-$' | sort -u >"$dir/table"
 sed -n '/^# OPTIONS/,/^# EXIT/p' "$root/docs/espy-trace.1.scd" | grep '^\*-' | sed 's/\*//g; s/_[^_]*_//g' |
 	tr ',[=] ' '\n\n\n\n\n' | grep -E '^(-[A-Za-z]|--[a-z0-9-]+)$' | sort -u >"$dir/in-manual"
 same "espy-trace(1) names what the table has" "$(cat "$dir/table")" "$(cat "$dir/in-manual")"
+# What record and show share with trace is described there.
+for c in record show; do
+	"$espy" --list-options "$c" | cut -f1,2 | tr '\t' '\n' | grep -v '^-$' | while read -r o; do
+		grep -q -- "^\*.*$o\*" "$root/docs/espy-$c.1.scd" || grep -q -- "^\*.*$o\*" "$root/docs/espy-trace.1.scd" || echo "$c $o"
+	done >"$dir/missing"
+	same "espy-$c(1), or espy-trace(1), names the options of $c" "" "$(cat "$dir/missing")"
+done
 for c in list doctor; do
 	"$espy" --list-options "$c" | cut -f1,2 | tr '\t' '\n' | grep -v '^-$' | while read -r o; do
 		grep -q -- "^\*.*$o\*" "$root/docs/espy.1.scd" || echo "$c $o"

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `espy record`: what `espy trace` would watch, into a file. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/trace.h"
+
+#define DEFAULT_TRACE "espy.trace"
+
+static void help(void)
+{
+	fputs("Usage: espy record [OPTIONS] [--] PROG [ARGS]\n"
+	      "       espy record [OPTIONS] -p PID[,PID...]\n"
+	      "       espy record [OPTIONS] --cgroup PATH | --all\n"
+	      "Write what a program does into a trace, without stopping it. `espy show` makes of it the text that\n"
+	      "`espy trace` would have printed, here or on another machine. A trace holds the data of the program: names,\n"
+	      "arguments, environments, what it reads and writes. Keep it as you keep those.\n",
+	      stdout);
+	espy_opts__help(stdout, espy_record_groups, espy_record_group_cnt);
+	fputs("\nExit status: that of PROG; 1 if recording could not begin or the trace could not be written.\n", stdout);
+}
+
+/* A filter is kept as it was typed: whoever shows the trace sees what was asked for. */
+static int keep_selection(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	char *word;
+	int n;
+
+	if (!espy_trace_opt_selects(use->opt))
+		return 0;
+	if (!use->arg)
+		n = asprintf(&word, "%s", use->as);
+	else
+		n = asprintf(&word, use->by_letter ? "%s%s" : "%s=%s", use->as, use->arg);
+	if (n < 0)
+		return -ENOMEM;
+	int err = espy_words__add(&a->select, word);
+	if (err)
+		free(word);
+	return err;
+}
+
+int espy_cmd_record(const struct espy_cli *cli, int argc, char **argv)
+{
+	struct espy_trace_args *a = calloc(1, sizeof(*a));
+	struct espy_cli own = *cli;
+	int first, status = 1;
+
+	own.seen = keep_selection;
+	if (!a || espy_trace_args__init(a, &own)) {
+		free(a);
+		return 1;
+	}
+	a->role = ESPY_ROLE_RECORD;
+	int err = espy_opts__parse(&own, espy_record_groups, espy_record_group_cnt, a, argc, argv, &first);
+	if (err) {
+		if (err == -ENOMEM)
+			espy_cli__say(cli, "out of memory");
+	} else if (a->help) {
+		help();
+		status = 0;
+	} else if (a->version) {
+		status = espy_cmd_version(cli, 0, NULL);
+	} else {
+		a->command = argv + first;
+		if (!a->record.path)
+			a->record.path = DEFAULT_TRACE;
+		a->record.progress = isatty(STDERR_FILENO) && !(a->q_cnt || a->long_quiet);
+		if (!espy_trace_args__check(a))
+			status = espy_trace_run(a);
+	}
+	espy_trace_args__free(a);
+	free(a);
+	return status;
+}

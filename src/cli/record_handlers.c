@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the options of `espy record` and `espy show` do that `espy trace` does not have. */
+#include "cli/trace_handlers.h"
+#include "cli/trace_values.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int bad_arg(const struct espy_trace_args *a, const struct espy_opt_use *use)
+{
+	return espy_cli__usage(a->cli, "invalid %s argument: '%s'", use->as, use->arg);
+}
+
+int espy_do_record(void *ctx, const struct espy_opt_use *use)
+{
+	((struct espy_trace_args *)ctx)->record.path = use->arg;
+	return 0;
+}
+
+int espy_do_compress(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	unsigned long level = 0;
+
+	if (strcmp(use->arg, "none") && (!espy_value__number(use->arg, 19, &level) || !level))
+		return bad_arg(a, use);
+	a->record.level = (int)level;
+	return 0;
+}
+
+int espy_do_rotate(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	size_t bytes;
+
+	if (!espy_value__bytes(use->arg, &bytes) || !bytes)
+		return bad_arg(a, use);
+	a->record.rotate_bytes = bytes;
+	return 0;
+}
+
+int espy_do_keep(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	unsigned long n;
+
+	if (!espy_value__number(use->arg, UINT_MAX, &n) || !n)
+		return bad_arg(a, use);
+	a->record.keep = (unsigned)n;
+	return 0;
+}
+
+int espy_do_data(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	size_t bytes = 0;
+
+	if (strcmp(use->arg, "none") && (!espy_value__bytes(use->arg, &bytes) || bytes > INT_MAX))
+		return bad_arg(a, use);
+	a->o.payload.limit_data = true;
+	a->o.payload.data_bytes = (unsigned)bytes;
+	return 0;
+}
+
+/* Decimal seconds with up to nine digits of fraction, s[0..len), as nanoseconds. */
+static bool seconds(const char *s, size_t len, uint64_t *ns)
+{
+	uint64_t whole = 0, part = 0, unit = 1000000000u;
+	size_t i = 0;
+
+	for (; i < len && s[i] >= '0' && s[i] <= '9'; i++) {
+		whole = whole * 10 + (uint64_t)(s[i] - '0');
+		if (whole > UINT64_MAX / 4000000000u)
+			return false;
+	}
+	if (!i)
+		return false;
+	if (i < len && s[i] == '.')
+		for (i++; i < len && s[i] >= '0' && s[i] <= '9'; i++) {
+			unit /= 10;
+			part += (uint64_t)(s[i] - '0') * unit;
+		}
+	*ns = whole * 1000000000u + part;
+	return i == len;
+}
+
+int espy_do_ring(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	if (!espy_value__bytes(use->arg, &a->record.flight_bytes) || !a->record.flight_bytes)
+		return bad_arg(a, use);
+	return 0;
+}
+
+int espy_do_after(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	size_t len = strlen(use->arg);
+	uint64_t unit = 1;
+
+	if (len > 2 && !strcmp(use->arg + len - 2, "ms")) {
+		unit = 1000;
+		len -= 2;
+	} else if (len > 1 && use->arg[len - 1] == 's') {
+		len--;
+	}
+	if (!seconds(use->arg, len, &a->record.after_ns))
+		return bad_arg(a, use);
+	a->record.after_ns /= unit;
+	return 0;
+}
+
+static bool when(const char *s, struct espy_when *w)
+{
+	uint64_t field[3] = { 0 };
+	size_t n = 0;
+
+	if (*s == '+' || *s == '@') {
+		size_t len = strlen(s + 1);
+
+		w->kind = *s == '+' ? ESPY_WHEN_SINCE_START : ESPY_WHEN_UNIX;
+		if (*s == '+' && len && s[len] == 's')
+			len--;
+		return seconds(s + 1, len, &w->ns);
+	}
+	for (;; n++) {
+		size_t len = strcspn(s, ":");
+
+		if (n == 3 || !seconds(s, len, &field[n]))
+			return false;
+		s += len;
+		if (!*s++)
+			break;
+	}
+	w->kind = ESPY_WHEN_OF_DAY;
+	w->ns = field[0] * 3600 + field[1] * 60 + field[2];
+	return n >= 1 && field[0] < UINT64_C(24000000000) && field[1] < UINT64_C(60000000000) &&
+	       field[2] < UINT64_C(61000000000);
+}
+
+static int moment(struct espy_trace_args *a, const struct espy_opt_use *use, struct espy_when *w)
+{
+	if (!when(use->arg, w))
+		return espy_cli__usage(a->cli,
+				       "invalid %s argument: '%s' (+SECONDS, HH:MM[:SS[.FRACTION]] or @SECONDS is "
+				       "expected)",
+				       use->as, use->arg);
+	return 0;
+}
+
+int espy_do_from(void *ctx, const struct espy_opt_use *use)
+{
+	return moment(ctx, use, &((struct espy_trace_args *)ctx)->show.from);
+}
+
+int espy_do_to(void *ctx, const struct espy_opt_use *use)
+{
+	return moment(ctx, use, &((struct espy_trace_args *)ctx)->show.to);
+}
+
+int espy_do_show_pid(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	pid_t *pids = (pid_t *)a->show.pids;
+	char bad[64];
+	int err = espy_value__pids(use->arg, &pids, &a->show.pid_cnt, bad, sizeof(bad));
+
+	a->show.pids = pids;
+	if (err == -EINVAL)
+		espy_cli__say(a->cli, "Invalid process id: '%s'", bad);
+	return err;
+}

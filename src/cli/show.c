@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `espy show`: a trace as the text that `espy trace` would have printed. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/trace.h"
+#include "trace/trace.h"
+
+struct show {
+	const struct espy_cli *cli;
+	const char *path;
+	bool damaged;
+};
+
+static void help(void)
+{
+	fputs("Usage: espy show [OPTIONS] TRACE\n"
+	      "Show a trace (`espy record`) as the text that `espy trace` would have printed. TRACE may be - for standard\n"
+	      "input, or the name given to --rotate.\n",
+	      stdout);
+	espy_opts__help(stdout, espy_show_groups, espy_show_group_cnt);
+	fputs("\nExit status: 0; 1 if the trace could not be read whole or the output not be written.\n", stdout);
+}
+
+static void on_damage(void *ctx, const struct espy_trace_damage *d)
+{
+	struct show *s = ctx;
+
+	s->damaged = true;
+	espy_cli__say(s->cli, "%s: damaged at offset %" PRIu64 ": %s (%" PRIu64 " bytes left out)", s->path, d->offset,
+		      d->what, d->skipped);
+}
+
+/* How the trace was selected stands before what the user says now: the last word counts. */
+static char **join_words(const char *name, const char *select, size_t size, int argc, char **argv, int *cnt)
+{
+	char **words = calloc(size + (size_t)argc + 2, sizeof(*words)); /* a word has at least its NUL */
+	int n = 0;
+
+	if (!words)
+		return NULL;
+	words[n++] = (char *)name;
+	for (size_t at = 0; at < size; at += strnlen(select + at, size - at) + 1)
+		words[n++] = (char *)select + at;
+	for (int i = 1; i < argc; i++)
+		words[n++] = argv[i];
+	*cnt = n;
+	return words;
+}
+
+static int open_trace(struct show *s, bool follow, struct espy_trace_reader **out)
+{
+	const struct espy_trace_read_opts o = {
+		.size = sizeof(o), .damage = on_damage, .damage_ctx = s, .follow = follow
+	};
+	char why[256] = "";
+	int err = espy_trace_reader__open(out, s->path, &o, why, sizeof(why));
+
+	if (err)
+		espy_cli__say(s->cli, "%s: %s", s->path, why[0] ? why : strerror(-err));
+	return err;
+}
+
+/* Parsed twice: first to find the trace, then after the words that it holds itself. */
+static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int argc, char **argv, const char *path)
+{
+	struct espy_trace_reader *r = NULL;
+	struct show s = { .cli = cli, .path = path };
+	size_t size = 0;
+	int first, cnt = 0, status = 1;
+
+	if (open_trace(&s, a->show.follow, &r))
+		return 1;
+	const char *select = espy_trace_reader__meta(r, "select", &size);
+	char **words = join_words(argv[0], select, select ? size : 0, argc, argv, &cnt);
+	espy_trace_args__free(a);
+	if (words && !espy_trace_args__init(a, cli)) {
+		a->role = ESPY_ROLE_SHOW;
+		if (!espy_opts__parse(cli, espy_show_groups, espy_show_group_cnt, a, cnt, words, &first)) {
+			a->command = words + first;
+			a->show.reader = r;
+			a->show.path = path;
+			if (!espy_trace_args__check(a))
+				status = espy_trace_run(a);
+		}
+	}
+	struct espy_trace_read_stats st;
+	espy_trace_reader__stats(r, &st);
+	if (st.unknown_sections)
+		espy_cli__say(cli, "%s: %" PRIu64 " sections of kinds that this version does not know were left out",
+			      path, st.unknown_sections);
+	if (!st.finished && !s.damaged && !a->show.follow && !a->show.to.kind)
+		espy_cli__say(cli, "%s: the recording did not end in order; this is what had been written", path);
+	espy_trace_reader__close(r);
+	free(words);
+	return s.damaged && !status ? 1 : status;
+}
+
+int espy_cmd_show(const struct espy_cli *cli, int argc, char **argv)
+{
+	struct espy_trace_args *a = calloc(1, sizeof(*a));
+	int first, status = 1;
+
+	if (!a || espy_trace_args__init(a, cli)) {
+		free(a);
+		return 1;
+	}
+	a->role = ESPY_ROLE_SHOW;
+	int err = espy_opts__parse(cli, espy_show_groups, espy_show_group_cnt, a, argc, argv, &first);
+	if (err) {
+		if (err == -ENOMEM)
+			espy_cli__say(cli, "out of memory");
+	} else if (a->help) {
+		help();
+		status = 0;
+	} else if (a->version) {
+		status = espy_cmd_version(cli, 0, NULL);
+	} else if (first == argc) {
+		espy_cli__usage(cli, "which trace? (`espy record` writes espy.trace if it is given no other name)");
+	} else if (first + 1 < argc) {
+		espy_cli__usage(cli, "one trace at a time: '%s' is too much (options stand before its name)",
+				argv[first + 1]);
+	} else {
+		status = show_trace(cli, a, argc, argv, argv[first]);
+	}
+	espy_trace_args__free(a);
+	free(a);
+	return status;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/flight.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "session/impl.h"
+#include "session/recording.h"
+
+#define POLL_MS 100
+
+/* The first trace has the name that was given; those after it FILE.2, FILE.3, ... */
+static char *trace_name(const struct espy_session *s)
+{
+	char *name;
+
+	if (!s->snapshots)
+		return strdup(s->o.record->path);
+	return asprintf(&name, "%s.%u", s->o.record->path, s->snapshots + 1) < 0 ? NULL : name;
+}
+
+/* Each trace begins from nothing: what the tables knew belongs to the one before. */
+static int forget_everything(struct espy_session *s)
+{
+	const struct espy_session_opts *o = &s->o;
+
+	espy_tasks__free(&s->tasks);
+	s->tasks = (struct espy_tasks){ 0 };
+	espy_gather__free(&s->gather);
+	espy_resolve__free(&s->resolve);
+	espy_resolve__init(&s->resolve, &s->tasks, s->images, o->fds != ESPY_FD_NONE, o->fds == ESPY_FD_ALL,
+			   o->pid_comm);
+	return espy_gather__init(&s->gather, &s->resolve, s->images);
+}
+
+/* 0, or -errno that was said. why: in words, for the message. */
+static int write_trace(struct espy_session *s, const char *why)
+{
+	struct espy_record_opts o = *s->o.record;
+	const struct espy_record_opts *const own = s->o.record;
+	struct espy_source_stats st = { 0 };
+	char *name = trace_name(s);
+
+	if (!name)
+		return -ENOMEM;
+	o.path = name;
+	s->o.record = &o;
+	int err = forget_everything(s);
+	if (!err)
+		err = espy_recording__open(&s->recording, s);
+	if (err) {
+		espy_session__say(s, err == -EEXIST ? "%s exists: --force replaces it" : "Can't create the trace '%s': %s",
+				  name, strerror(-err));
+		goto out;
+	}
+	espy_session__clock(s);
+	int n = s->src_ops->snapshot(s->src, espy_session__record, s);
+	s->src_ops->stats(s->src, &st);
+	espy_recording__end(s->recording, &st, 0, 0);
+	const struct espy_trace_write_stats file = espy_recording__stats(s->recording);
+	const uint64_t calls = espy_recording__calls(s->recording);
+	struct espy_recording *r = s->recording;
+	s->recording = NULL;
+	s->resolve.note = NULL;
+	err = espy_recording__close(r);
+	if (!err && n < 0)
+		err = n;
+	if (err)
+		espy_session__say(s, "writing to %s: %s", name, strerror(-err));
+	else if (!(s->o.quiet & ESPY_QUIET_ATTACH))
+		espy_session__say(s, "%s: %s: %" PRIu64 " calls, %" PRIu64 " records, %.1f MB; %" PRIu64
+				     " older ones were overwritten", name, why, calls, file.records,
+				  (double)file.file_bytes / 1e6, st.overwritten);
+	s->snapshots++;
+out:
+	s->o.record = own;
+	free(name);
+	return err;
+}
+
+void espy_flight__run(struct espy_session *s)
+{
+	struct espy_source_stats st = { 0 };
+	const char *why = NULL;
+	uint64_t due_ns = 0, triggers = 0;
+
+	while (!s->stopping) {
+		int n = s->src_ops->poll(s->src, espy_session__record, s, POLL_MS);
+		const uint64_t now = espy_session__clock_ns(CLOCK_MONOTONIC);
+
+		s->src_ops->stats(s->src, &st);
+		if (!due_ns && (s->snapshot_wanted || st.triggers > triggers)) {
+			why = s->snapshot_wanted ? "asked for" : "triggered";
+			due_ns = now + s->o.record->after_ns;
+		}
+		s->snapshot_wanted = 0;
+		triggers = st.triggers;
+		if (n < 0 && n != -EINTR)
+			break;
+		if (due_ns && now >= due_ns) {
+			if (write_trace(s, why))
+				s->write_error = EIO;
+			due_ns = 0;
+		}
+	}
+	/* What led to the end is what a flight recorder is for. */
+	if (write_trace(s, s->stopping ? "stopped" : "the end"))
+		s->write_error = EIO;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The flight recorder: the source keeps the newest records in memory, and nothing is read or written until someone asks
+ * for it; then what there is becomes a trace.
+ */
+#ifndef ESPY_SESSION_FLIGHT_H
+#define ESPY_SESSION_FLIGHT_H
+
+struct espy_session;
+
+/* Watches until the targets are gone or the session is stopped; writes a trace each time one is wanted, and at the end. */
+void espy_flight__run(struct espy_session *s);
+
+#endif

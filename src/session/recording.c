@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include "describe/builtin.h"
+#include "session/impl.h"
+#include "session/maps.h"
+
+/* Clocks drift apart by some microseconds in that time. */
+#define CLOCK_EVERY_NS UINT64_C(10000000000)
+#define PROGRESS_EVERY_NS 500000000u
+
+struct espy_recording {
+	struct espy_session *s;
+	const struct espy_record_opts *o;
+	struct espy_trace_writer *w;
+	struct espy_maps *maps;
+	uint64_t calls;
+	uint64_t begun_ns, clock_ns, progress_ns;
+	bool progress_shown;
+	int error; /* of writing, positive; the first one */
+};
+
+static void put(struct espy_recording *r, const struct espy_rec *rec)
+{
+	int err = espy_trace_writer__record(r->w, rec);
+
+	if (err && !r->error)
+		r->error = -err;
+}
+
+static int put_fact(void *ctx, const struct espy_rec *rec)
+{
+	put(ctx, rec);
+	return 0;
+}
+
+static int meta_words(struct espy_trace_meta *m, const char *name, const char *const *words, size_t cnt)
+{
+	struct espy_buf b = { 0 };
+
+	for (size_t i = 0; i < cnt; i++)
+		espy_buf__put(&b, words[i], strlen(words[i]) + 1);
+	int err = espy_trace_meta__add(m, name, b.data, b.len);
+	espy_buf__free(&b);
+	return err;
+}
+
+static size_t count_words(char *const *words)
+{
+	size_t n = 0;
+
+	while (words[n])
+		n++;
+	return n;
+}
+
+static int put_meta(struct espy_recording *r)
+{
+	const struct espy_session *s = r->s;
+	const struct espy_session_opts *o = &s->o;
+	struct espy_trace_meta *m = espy_trace_meta__new();
+	struct utsname u = { 0 };
+	char name[32];
+	int err = 0;
+
+	if (!m)
+		return -ENOMEM;
+	uname(&u);
+	err |= espy_trace_meta__add_text(m, "espy.version", ESPY_VERSION);
+	err |= espy_trace_meta__add_text(m, "host.name", u.nodename);
+	err |= espy_trace_meta__add_text(m, "host.kernel", u.release);
+	err |= espy_trace_meta__add_text(m, "host.build", u.version);
+	err |= espy_trace_meta__add_text(m, "host.machine", u.machine);
+	err |= espy_trace_meta__add_number(m, "host.cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	err |= espy_trace_meta__add_text(m, "source.name", s->src_ops->name);
+	err |= espy_trace_meta__add_number(m, "source.passive", s->passive);
+	err |= espy_trace_meta__add_number(m, "target.command", s->targets.command);
+	err |= espy_trace_meta__add_number(m, "target.pids", s->targets.pids);
+	err |= espy_trace_meta__add_number(m, "target.wide", s->targets.wide);
+	err |= espy_trace_meta__add_number(m, "target.follow", o->follow);
+	if (o->command)
+		err |= meta_words(m, "command", (const char *const *)o->command->argv,
+				  count_words(o->command->argv));
+	err |= espy_trace_meta__add_number(m, "payload.strings", o->text.str_limit);
+	err |= espy_trace_meta__add_number(m, "payload.data",
+					   o->payload.limit_data ? o->payload.data_bytes : o->text.str_limit);
+	err |= espy_trace_meta__add_number(m, "payload.env", !o->payload.no_env);
+	err |= espy_trace_meta__add_number(m, "start.monotonic_ns", r->begun_ns);
+	err |= espy_trace_meta__add_number(m, "start.realtime_ns", espy_session__clock_ns(CLOCK_REALTIME));
+	err |= espy_trace_meta__add_number(m, "start.utc_offset_s", (uint32_t)espy_session__utc_offset());
+	err |= meta_words(m, "select", r->o->select, r->o->select_cnt);
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		uint64_t wanted[ESPY_MAX_SYSCALLS / 64];
+
+		/* What was asked for: the source sends more, for the tables of descriptors. */
+		for (size_t i = 0; i < ESPY_MAX_SYSCALLS / 64; i++)
+			wanted[i] = s->sets[abi].all_wanted ? UINT64_MAX : o->filter->trace.bits[abi][i];
+		snprintf(name, sizeof(name), "calls.%u", abi);
+		err |= espy_trace_meta__add(m, name, wanted, sizeof(wanted));
+	}
+	if (!err) {
+		size_t size;
+		const void *bytes = espy_trace_meta__bytes(m, &size);
+
+		err = espy_trace_writer__section(r->w, ESPY_SECTION_META, 0, bytes, size);
+	} else {
+		err = -ENOMEM;
+	}
+	espy_trace_meta__free(m);
+	return err;
+}
+
+/* A file that begins in the middle of the stream tells what went before, as far as it still matters. */
+static int put_state(void *ctx, struct espy_trace_writer *w)
+{
+	struct espy_recording *r = ctx;
+	struct espy_task *task, *next;
+
+	(void)w; /* our own */
+	HASH_ITER(hh, r->s->tasks.by_tid, task, next)
+	{
+		const struct espy_rec_attached a = { .rec = { .size = sizeof(a),
+							      .type = ESPY_REC_ATTACHED,
+							      .tid = task->tid,
+							      .tgid = task->tgid,
+							      .time_ns = r->s->resolve.now_ns } };
+
+		if (task->detached)
+			continue;
+		put(r, &a.rec);
+		if (task->in_call)
+			put(r, task->enter);
+	}
+	espy_resolve__dump(&r->s->resolve, put_fact, r);
+	return r->error ? -r->error : 0;
+}
+
+int espy_recording__open(struct espy_recording **out, struct espy_session *s)
+{
+	const struct espy_record_opts *o = s->o.record;
+	struct espy_recording *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->s = s;
+	r->o = o;
+	r->begun_ns = espy_session__clock_ns(CLOCK_MONOTONIC);
+	r->maps = espy_maps__new(put_fact, r);
+	const struct espy_trace_write_opts wo = {
+		.size = sizeof(wo),
+		.path = o->path,
+		.force = o->force,
+		.level = o->level,
+		.rotate_bytes = o->rotate_bytes,
+		.keep = o->keep,
+		.state = put_state,
+		.state_ctx = r,
+	};
+	int err = r->maps ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
+	if (!err)
+		err = put_meta(r);
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++) {
+		size_t size = s->own_image_sizes[abi];
+		const void *data = s->own_images[abi];
+
+		if (!data)
+			data = espy_builtin_image((enum espy_abi)abi, &size);
+		err = espy_trace_writer__section(r->w, ESPY_SECTION_IMAGE, abi, data, size);
+	}
+	if (err) {
+		if (r->w)
+			espy_trace_writer__close(r->w);
+		espy_maps__free(r->maps);
+		free(r);
+		return err;
+	}
+	s->resolve.note = put_fact;
+	s->resolve.note_ctx = r;
+	*out = r;
+	return 0;
+}
+
+void espy_recording__append(struct espy_recording *r, const struct espy_rec *rec)
+{
+	if (rec->type == ESPY_REC_PAD)
+		return;
+	if (rec->type == ESPY_REC_EXIT) {
+		r->calls++;
+		if (r->s->view.tid == rec->tid && r->s->view.nr == rec->nr) /* else it could not be read */
+			espy_maps__call(r->maps, &r->s->view, &r->s->resolve);
+	} else if (rec->type == ESPY_REC_ATTACHED || rec->type == ESPY_REC_EXEC) {
+		espy_maps__process(r->maps, rec->tgid, rec->time_ns);
+	}
+	put(r, rec);
+}
+
+static void show_progress(struct espy_recording *r, uint64_t now)
+{
+	const struct espy_trace_write_stats st = espy_recording__stats(r);
+	const uint64_t sec = (now - r->begun_ns) / 1000000000u;
+	struct espy_source_stats src = { 0 };
+	uint64_t lost = 0;
+	char line[160];
+
+	r->s->src_ops->stats(r->s->src, &src);
+	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++)
+		lost += src.lost[i];
+	int n = snprintf(line, sizeof(line),
+			 "\r%" PRIu64 ":%02" PRIu64 "  %" PRIu64 " calls  %.1f MB  %" PRIu64 " lost  %" PRIu64
+			 " paused \033[K",
+			 sec / 60, sec % 60, r->calls, (double)st.file_bytes / 1e6, lost, src.pauses);
+	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+		return; /* nobody looks */
+	r->progress_shown = true;
+}
+
+void espy_recording__tick(struct espy_recording *r)
+{
+	const uint64_t now = espy_session__clock_ns(CLOCK_MONOTONIC);
+
+	if (now - r->clock_ns >= CLOCK_EVERY_NS) {
+		r->clock_ns = now;
+		espy_session__clock(r->s);
+	}
+	int err = espy_trace_writer__tick(r->w, now);
+	if (err && !r->error)
+		r->error = -err;
+	if (r->o->progress && now - r->progress_ns >= PROGRESS_EVERY_NS) {
+		r->progress_ns = now;
+		show_progress(r, now);
+	}
+}
+
+int espy_recording__error(const struct espy_recording *r)
+{
+	return r->error;
+}
+
+struct espy_trace_write_stats espy_recording__stats(const struct espy_recording *r)
+{
+	struct espy_trace_write_stats st;
+
+	espy_trace_writer__stats(r->w, &st);
+	return st;
+}
+
+void espy_recording__end(struct espy_recording *r, const struct espy_source_stats *st, unsigned flags, int status)
+{
+	struct espy_rec_end end = {
+		.rec = { .size = sizeof(end),
+			 .type = ESPY_REC_END,
+			 .flags = (uint8_t)flags,
+			 .time_ns = espy_session__clock_ns(CLOCK_MONOTONIC) },
+		.status = (uint32_t)status,
+		.records = st->records,
+		.pauses = st->pauses,
+		.paused_ns = st->paused_ns,
+		.longest_pause_ns = st->longest_pause_ns,
+	};
+
+	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++)
+		end.lost += st->lost[i];
+	put(r, &end.rec);
+	int err = espy_trace_writer__flush(r->w); /* so that its figures are the last ones */
+	if (err && !r->error)
+		r->error = -err;
+	if (r->progress_shown && write(STDERR_FILENO, "\r\033[K", 4) < 0)
+		r->progress_shown = false;
+}
+
+uint64_t espy_recording__calls(const struct espy_recording *r)
+{
+	return r->calls;
+}
+
+int espy_recording__close(struct espy_recording *r)
+{
+	int err = espy_trace_writer__close(r->w);
+
+	if (r->error)
+		err = -r->error;
+	espy_maps__free(r->maps);
+	free(r);
+	return err;
+}
