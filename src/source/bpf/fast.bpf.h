@@ -8,7 +8,7 @@
 #ifndef ESPY_FAST_BPF_H
 #define ESPY_FAST_BPF_H
 
-#include "maps.bpf.h"
+#include "out.bpf.h"
 
 #define TINY 32u /* bytes read through the stack */
 #define FAST_PATH 128u
@@ -65,7 +65,10 @@ static __always_inline u64 fast_arg(const struct fast_call *c, u32 i)
 	return reg_arg(fast_regs_of(c), i);
 }
 
-/* All six arguments are written; the items, which come later, cover those that are not wanted. */
+/*
+ * All six arguments are written, or three if that is enough and room for no more was taken; the items, which come later,
+ * cover those that are not wanted.
+ */
 static __always_inline void fast_head(const struct fast_call *c, u8 *rec)
 {
 	struct espy_rec_call *call = (struct espy_rec_call *)rec;
@@ -86,9 +89,19 @@ static __always_inline void fast_head(const struct fast_call *c, u8 *rec)
 	at[0] = regs->di;
 	at[1] = regs->si;
 	at[2] = regs->dx;
+	if (OWN_RINGS && ESPY_REC_NARGS(c->fast->rec_flags) <= 3)
+		return;
 	at[3] = regs->r10;
 	at[4] = regs->r8;
 	at[5] = regs->r9;
+}
+
+/* What fast_head() writes, at most. */
+static __always_inline u64 fast_room(const struct fast_call *c)
+{
+	u64 most = 32 + (conf.need_enter_ns ? 8 : 0) + (conf.need_ip ? 8 : 0) + 48;
+
+	return ESPY_REC_NARGS(c->fast->rec_flags) <= 3 ? most - 24 : most;
 }
 
 static __always_inline void fast_size(u8 *rec, u32 size)
@@ -101,8 +114,6 @@ static __always_inline void fast_item(u8 *at, u32 op, u32 status, u32 len)
 	*(u64 *)at = op | status << 8 | (u64)len << 32;
 }
 
-#define RESERVE(size) bpf_ringbuf_reserve(&espy_ring, (size), 0)
-
 /* The item area in a reserved record, after a head whose size the verifier knows to be at most FAST_HEAD. */
 #define FAST_ITEMS(items, rec, head_size)  \
 	do {                               \
@@ -111,22 +122,16 @@ static __always_inline void fast_item(u8 *at, u32 op, u32 status, u32 len)
 		items = rec + head_off;    \
 	} while (0)
 
-static __always_inline int fast_full(void)
-{
-	lose(ESPY_LOST_RING_FULL);
-	return 0;
-}
-
 /* Registers alone. */
 static __always_inline int fast_regs(const struct fast_call *c)
 {
-	u8 *rec = RESERVE(FAST_HEAD);
+	u8 *rec = OUT_RESERVE(FAST_HEAD, fast_room(c));
 
 	if (!rec)
-		return fast_full();
+		return ring_full();
 	fast_head(c, rec);
 	fast_size(rec, c->fast->head);
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	out_submit(rec);
 	return 0;
 }
 
@@ -143,18 +148,22 @@ static __always_inline int fast_tiny(const struct fast_call *c, u64 ptr, u64 len
 	CLAMP(n, TINY);
 	if (bpf_probe_read_user(tiny, n, (void *)ptr))
 		return 1;
-	rec = RESERVE(FAST_HEAD + 8 + TINY);
+	rec = OUT_RESERVE(FAST_HEAD + 8 + TINY, fast_room(c) + 8 + (len <= 8 ? 8 : TINY));
 	if (!rec)
-		return fast_full();
+		return ring_full();
 	fast_head(c, rec);
 	fast_size(rec, c->fast->head + 8 + UP8((u32)len));
 	FAST_ITEMS(at, rec, c->fast->head);
 	fast_item(at, c->fast->op, status, len);
 	*(u64 *)(at + 8) = tiny[0];
+	if (OWN_RINGS && len <= 8) {
+		out_submit(rec);
+		return 0;
+	}
 	*(u64 *)(at + 16) = tiny[1];
 	*(u64 *)(at + 24) = tiny[2];
 	*(u64 *)(at + 32) = tiny[3];
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	out_submit(rec);
 	return 0;
 }
 
@@ -162,22 +171,22 @@ static __always_inline int fast_tiny(const struct fast_call *c, u64 ptr, u64 len
 #define FAST_BUF_CLASS(size)                                                     \
 	static __always_inline int fast_buf_##size(const struct fast_call *c, u64 ptr, u64 len, u32 status) \
 	{                                                                        \
-		u8 *rec = RESERVE(FAST_HEAD + 8 + size), *at;                    \
+		u8 *rec = OUT_RESERVE(FAST_HEAD + 8 + size, fast_room(c) + 8 + UP8((u32)len)), *at; \
 		u64 n = len, last = (len - 1) & ~7ull;                           \
 		if (!rec)                                                        \
-			return fast_full();                                      \
+			return ring_full();                                      \
 		fast_head(c, rec);                                               \
 		FAST_ITEMS(at, rec, c->fast->head);                          \
 		CLAMP(last, size - 8);                                           \
 		*(u64 *)(at + 8 + last) = 0;                                     \
 		CLAMP(n, size);                                                  \
 		if (bpf_probe_read_user(at + 8, n, (void *)ptr)) {               \
-			bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);              \
+			out_discard(rec);              \
 			return 1;                                                \
 		}                                                                \
 		fast_size(rec, c->fast->head + 8 + UP8((u32)len));           \
 		fast_item(at, c->fast->op, status, len);                         \
-		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);                       \
+		out_submit(rec);                       \
 		return 0;                                                        \
 	}
 FAST_BUF_CLASS(64)
@@ -232,15 +241,16 @@ static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
 		const struct espy_fast *f = c->fast;                                         \
 		u64 n, last;                                                                 \
 		u32 size = c->fast->head;                                                \
-		u8 *at, *rec = RESERVE(FAST_HEAD + 8 + FAST_PATH + (struct_size ? 8 + struct_size : 0)); \
+		const u32 most = 8 + FAST_PATH + (struct_size ? 8 + struct_size : 0);        \
+		u8 *at, *rec = OUT_RESERVE(FAST_HEAD + most, fast_room(c) + most);           \
 		s64 got;                                                                     \
 		if (!rec)                                                                    \
-			return fast_full();                                                  \
+			return ring_full();                                                  \
 		fast_head(c, rec);                                                           \
 		FAST_ITEMS(at, rec, size);                                                   \
 		got = bpf_probe_read_user_str(at + 8, FAST_PATH, (void *)ptr);               \
 		if (got <= 0 || got >= FAST_PATH || got > f->cap) {                          \
-			bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);                          \
+			out_discard(rec);                          \
 			return 1;                                                            \
 		}                                                                            \
 		last = (u64)got & ~7ull;                                                     \
@@ -259,14 +269,14 @@ static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
 			*(u64 *)(at + 8 + last) = 0;                                         \
 			CLAMP(n, struct_size);                                               \
 			if (bpf_probe_read_user(at + 8, n, (void *)ptr2)) {                  \
-				bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);                  \
+				out_discard(rec);                  \
 				return 1;                                                    \
 			}                                                                    \
 			fast_item(at, f->op2, f->status2, n);                                \
 			size += 8 + UP8((u32)n);                                             \
 		}                                                                            \
 		fast_size(rec, size);                                                        \
-		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);                                   \
+		out_submit_short(rec, size);                                                 \
 		return 0;                                                                    \
 	}
 FAST_PATH_CLASS(fast_path_only, 0)
@@ -312,9 +322,9 @@ static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 		return 1;
 	if (f->flags & ESPY_FAST_ON_OK && fast_ret(c) < 0)
 		return 1;
-	rec = RESERVE(VEC_RECORD);
+	rec = OUT_RESERVE(VEC_RECORD, VEC_RECORD);
 	if (!rec)
-		return fast_full();
+		return ring_full();
 	fast_head(c, rec);
 	state = (u64 *)(rec + VEC_RECORD - 16);
 	state[0] = 0;           /* bytes of the elements' items */
@@ -360,11 +370,12 @@ static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 		*(u64 *)(to + 24) = tiny[2];
 		*(u64 *)(to + 32) = tiny[3];
 	}
-	fast_size(rec, c->fast->head + 8 + ((struct espy_item *)vec)->len + state[0]);
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	n = c->fast->head + 8 + ((struct espy_item *)vec)->len + state[0];
+	fast_size(rec, n);
+	out_submit_short(rec, n);
 	return 0;
 drop:
-	bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+	out_discard(rec);
 	return 1;
 }
 

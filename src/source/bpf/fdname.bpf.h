@@ -174,6 +174,7 @@ __noinline int send_name(u32 cpu, u32 fd)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	struct espy_rec_fdname *rec;
+	struct task_struct *task;
 	u64 start, size;
 
 	if (!s || !name_fd(cpu, fd))
@@ -182,13 +183,14 @@ __noinline int send_name(u32 cpu, u32 fd)
 	CLAMP(start, NAME_BASE + NAME_ROOM);
 	rec = (struct espy_rec_fdname *)(ITEMS(s) + start);
 	size = NAME_BASE + NAME_ROOM + 1 - s->name_pos;
-	head(&rec->rec, sizeof(*rec) + ROUND8(size), ESPY_REC_FDNAME, bpf_get_current_task_btf());
+	task = bpf_get_current_task_btf();
+	head_timed(&rec->rec, sizeof(*rec) + ROUND8(size), ESPY_REC_FDNAME, task->pid, task->tgid, time_before_copy());
 	rec->fd = fd;
 	rec->name_sz = size;
 	size = sizeof(*rec) + ROUND8(size);
 	CLAMP(size, 8192);
-	if (bpf_ringbuf_output(&espy_ring, rec, size, BPF_RB_NO_WAKEUP))
-		lose(ESPY_LOST_RING_FULL);
+	if (out_copy(&rec->rec, size))
+		ring_full();
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #define ESPY_GENERAL_BPF_H
 
 #include "interp.bpf.h"
+#include "out.bpf.h"
 
 static __always_inline struct espy_bpf_scratch *scratch_take(u32 cpu)
 {
@@ -207,7 +208,7 @@ __noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns)
 	CLAMP(start, 64);
 	size = ESPY_BPF_HEAD_MAX - start + s->cap.used;
 	call = (struct espy_rec_call *)(s->rec + start);
-	head(&call->rec, size, ESPY_REC_EXIT, task);
+	head_timed(&call->rec, size, ESPY_REC_EXIT, task->pid, task->tgid, time_before_copy());
 	call->rec.flags = flags | nargs | (s->cap.abi == 1 ? ESPY_RF_ABI_I386 : s->cap.abi == 2 ? ESPY_RF_ABI_X32 : 0);
 	call->rec.nr = s->cap.nr;
 	call->ret = s->ret;
@@ -230,8 +231,8 @@ __noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns)
 		*(u64 *)(s->rec + to) = s->cap.args[i];
 	}
 	CLAMP(size, ESPY_BPF_ITEMS_MAX);
-	if (bpf_ringbuf_output(&espy_ring, s->rec + start, size, BPF_RB_NO_WAKEUP))
-		lose(ESPY_LOST_RING_FULL);
+	if (out_copy(&call->rec, size))
+		ring_full();
 	wake_reader();
 	return 0;
 }

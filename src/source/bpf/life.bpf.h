@@ -26,22 +26,6 @@ static __always_inline void speak_up(struct task_struct *task)
 }
 
 /*
- * Room for a record that must not be lost while calls are: in the ring, else in the one for such records. Behind the
- * record stands how far the ring was written then, which is the record's place among those of the ring.
- */
-#define LIFE_RESERVE(size)                                                        \
-	({                                                                        \
-		void *room = bpf_ringbuf_reserve(&espy_ring, (size) + 8, 0);      \
-		if (!room) {                                                      \
-			u64 pos = bpf_ringbuf_query(&espy_ring, BPF_RB_PROD_POS); \
-			room = bpf_ringbuf_reserve(&espy_life, (size) + 8, 0);    \
-			if (room)                                                 \
-				*(u64 *)(room + (size)) = pos;                    \
-		}                                                                 \
-		room;                                                             \
-	})
-
-/*
  * All here are raw tracepoints: a typed one (tp_btf) costs the kernel and libbpf a search through all types each, some
  * milliseconds of the start. The current task is typed anyway; of others the fields are read by helper calls.
  */
@@ -70,7 +54,7 @@ int espy_fork(u64 *ctx)
 		pid_set(pid);
 	rec = LIFE_RESERVE(sizeof(*rec));
 	if (!rec) {
-		lose(ESPY_LOST_RING_FULL);
+		ring_full();
 		return 0;
 	}
 	head(&rec->rec, sizeof(*rec), ESPY_REC_FORK, parent);
@@ -90,7 +74,7 @@ int espy_fork(u64 *ctx)
 		flags |= SHARE_PARENT;
 	exit_signal = BPF_CORE_READ(child, exit_signal);
 	rec->clone_flags = flags | (exit_signal > 0 ? exit_signal : 0);
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	out_submit(rec);
 	wake_reader();
 	return 0;
 }
@@ -122,15 +106,15 @@ int espy_exec(u64 *ctx)
 	/* Most names are short; the long class is for the others only. */
 	rec = LIFE_RESERVE(sizeof(*rec) + 256);
 	if (!rec) {
-		lose(ESPY_LOST_RING_FULL);
+		ring_full();
 		return 0;
 	}
 	n = bpf_probe_read_kernel_str(rec + 1, 256, filename);
 	if (n == 256) {
-		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+		out_discard(rec);
 		rec = LIFE_RESERVE(sizeof(*rec) + FILENAME_MAX_SZ);
 		if (!rec) {
-			lose(ESPY_LOST_RING_FULL);
+			ring_full();
 			return 0;
 		}
 		n = bpf_probe_read_kernel_str(rec + 1, FILENAME_MAX_SZ, filename);
@@ -140,30 +124,30 @@ int espy_exec(u64 *ctx)
 	head(&rec->rec, sizeof(*rec) + ROUND8(n), ESPY_REC_EXEC, task);
 	rec->old_tid = old == pid ? 0 : old;
 	rec->filename_sz = n;
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	out_submit_short(rec, sizeof(*rec) + ROUND8(n));
 	wake_reader();
 	return 0;
 }
 
 static __always_inline void send_stopped(struct task_struct *task, u32 sig)
 {
-	struct espy_rec *rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
+	struct espy_rec *rec = OUT_RESERVE(sizeof(*rec), sizeof(*rec));
 
 	if (!rec) {
-		lose(ESPY_LOST_RING_FULL);
+		ring_full();
 		return;
 	}
 	head(rec, sizeof(*rec), ESPY_REC_STOPPED, task);
 	rec->nr = sig;
-	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	out_submit(rec);
 }
 
 static __always_inline struct espy_rec_signal *signal_record(u32 tid, u32 tgid, u32 sig)
 {
-	struct espy_rec_signal *rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
+	struct espy_rec_signal *rec = OUT_RESERVE(sizeof(*rec), sizeof(*rec));
 
 	if (!rec) {
-		lose(ESPY_LOST_RING_FULL);
+		ring_full();
 		return NULL;
 	}
 	head_of(&rec->rec, sizeof(*rec), ESPY_REC_SIGNAL, tid, tgid);
@@ -192,7 +176,7 @@ int espy_signal(u64 *ctx)
 		rec = signal_record(task->pid, task->tgid, sig);
 		if (rec) {
 			bpf_probe_read_kernel(rec->info, ESPY_BPF_SIGINFO, info);
-			bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+			out_submit(rec);
 		}
 	}
 	if (SIG_IS_STOP(sig) && !BPF_CORE_READ(action, sa.sa_handler))
@@ -241,7 +225,7 @@ int espy_signal_sent(u64 *ctx)
 			return 0;
 		rec->rec.flags = ESPY_SIG_IGNORED;
 		copy_siginfo(rec->info, sig, ctx[1]);
-		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+		out_submit(rec);
 		wake_reader();
 	} else if (result == TRACE_SIGNAL_DELIVERED && dying &&
 		   (BPF_CORE_READ(target, signal, group_exit_code) & 0x7f) == (int)sig) {
@@ -271,7 +255,7 @@ int espy_exit(u64 *ctx)
 
 		if (signal) {
 			__builtin_memcpy(signal->info, fatal->info, ESPY_BPF_SIGINFO);
-			bpf_ringbuf_submit(signal, BPF_RB_NO_WAKEUP);
+			out_submit(signal);
 		}
 	}
 	if (fatal)
@@ -281,12 +265,14 @@ int espy_exit(u64 *ctx)
 		head(&rec->rec, sizeof(*rec), ESPY_REC_TASK_EXIT, task);
 		rec->status = task->exit_code & 0xffff;
 		rec->group_dead = task->signal->live.counter == 0;
-		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+		out_submit(rec);
 	} else {
-		lose(ESPY_LOST_RING_FULL);
+		ring_full();
 	}
 	if (conf.mode == ESPY_BPF_MODE_BITS)
 		pid_clear(task->pid);
+	if (conf.flight && !shared.live)
+		wake_now(); /* the reader is to notice that all is over */
 	wake_reader();
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Maps, configuration and the small helpers that every program uses: who is watched, what is said when a
- * record finds no room, how the reader is woken.
+ * Maps, configuration and the small helpers that every program uses: who is watched, how a record begins.
  */
 #ifndef ESPY_MAPS_BPF_H
 #define ESPY_MAPS_BPF_H
@@ -30,6 +29,17 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, ESPY_BPF_LIFE_RING);
 } espy_life SEC(".maps");
+
+#ifdef ESPY_OWN_RINGS
+/* The chunks of all rings; sized by user space. espy_ring only wakes the reader then. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, 4);
+	__uint(value_size, ESPY_BPF_CHUNK_MAX + ESPY_BPF_CHUNK_SLACK);
+} espy_chunks SEC(".maps");
+#endif
 
 #define ESPY_ARRAY(name, value_type, flags)                  \
 	struct {                                             \
@@ -171,26 +181,14 @@ static __always_inline u64 now_if(bool wanted)
 static __always_inline void lose(u32 reason)
 {
 	__sync_fetch_and_add(&shared.lost[reason & (ESPY_LOST_REASONS - 1)], 1);
+#ifdef ESPY_OWN_RINGS
+	if (conf.flight)
+		__sync_fetch_and_add(&shared.lost_ever[reason & (ESPY_LOST_REASONS - 1)], 1);
+#endif
 	shared.attention = 1;
 }
 
-/*
- * After a record: if the reader sleeps, wake it by an empty, discarded record. The flag is looked at after the
- * record was committed, and set by the reader before it looks at the ring for the last time.
- */
-static __always_inline void wake_reader(void)
-{
-	if (shared.want) {
-		void *r;
-
-		shared.want = 0;
-		r = bpf_ringbuf_reserve(&espy_ring, 8, 0);
-		if (r)
-			bpf_ringbuf_discard(r, BPF_RB_FORCE_WAKEUP);
-	}
-}
-
-static __always_inline void head_of(struct espy_rec *rec, u32 size, u32 type, u32 tid, u32 tgid)
+static __always_inline void head_timed(struct espy_rec *rec, u32 size, u32 type, u32 tid, u32 tgid, u64 time_ns)
 {
 	rec->size = size;
 	rec->type = type;
@@ -198,45 +196,17 @@ static __always_inline void head_of(struct espy_rec *rec, u32 size, u32 type, u3
 	rec->nr = 0;
 	rec->tid = tid;
 	rec->tgid = tgid;
-	rec->time_ns = now_if(conf.need_time);
+	rec->time_ns = time_ns;
+}
+
+static __always_inline void head_of(struct espy_rec *rec, u32 size, u32 type, u32 tid, u32 tgid)
+{
+	head_timed(rec, size, type, tid, tgid, now_if(conf.need_time));
 }
 
 static __always_inline void head(struct espy_rec *rec, u32 size, u32 type, struct task_struct *task)
 {
 	head_of(rec, size, type, task->pid, task->tgid);
-}
-
-/* Says what was lost, as soon as there is room again. Returns false while there is none. */
-__noinline int say_lost(u32 tid, u32 tgid)
-{
-	shared.attention = 0;
-	for (u32 i = 0; i < ESPY_LOST_REASONS; i++) {
-		struct espy_rec_lost *rec;
-		u64 count;
-
-		if (!shared.lost[i])
-			continue;
-		rec = bpf_ringbuf_reserve(&espy_ring, sizeof(*rec), 0);
-		if (!rec) {
-			shared.attention = 1;
-			return 0;
-		}
-		count = __sync_lock_test_and_set(&shared.lost[i], 0);
-		if (!count) { /* the reader was faster */
-			bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
-			continue;
-		}
-		rec->rec.size = sizeof(*rec);
-		rec->rec.type = ESPY_REC_LOST;
-		rec->rec.flags = 0;
-		rec->rec.nr = i;
-		rec->rec.tid = tid;
-		rec->rec.tgid = tgid;
-		rec->rec.time_ns = now_if(conf.need_time);
-		rec->count = count;
-		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
-	}
-	return 1;
 }
 
 #endif

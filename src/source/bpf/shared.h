@@ -30,7 +30,46 @@ struct espy_bpf_conf {
 	__u64 cgroup_id;
 	__u32 all_wanted[ESPY_BPF_ABIS]; /* also numbers beyond the tables */
 	__u32 narrow;        /* the programs of single calls may take over */
+	/* Rings of our own (out.bpf.h); all sizes in bytes are powers of two. */
+	__u32 flight;        /* they overwrite the oldest */
+	__u32 ring_cnt;      /* one per CPU */
+	__u32 chunk_shift;   /* bytes of a chunk */
+	__u32 chunks_shift;  /* chunks of a ring */
+	__u32 ring_secret;   /* in the mark of each record, so that no payload looks like a record */
+	__u64 room_calls, room_life; /* so far may the writer be ahead of the reader, in units */
 };
+
+/*
+ * A ring of our own: one per CPU, in chunks that are elements of an array. Positions count units of 8 bytes and never
+ * wrap; position p lies in chunk p / units of a chunk, modulo the number of chunks. A record is preceded by a mark and is
+ * contiguous: it may run over the end of its chunk, into the slack behind it, and then the next chunk begins with a gap
+ * as long. A mark says how long the record is and, mixed with a secret, at which position it stands: what lies there
+ * of an earlier lap, or is payload, does not pass for a mark.
+ *
+ *      0          31         63
+ *      +----------+-----------+----------------------+
+ *      | bytes,   | position  | the record           |
+ *      | flags    | + secret  |                      |
+ *      +----------+-----------+----------------------+
+ */
+#define ESPY_BPF_UNIT 8u
+#define ESPY_BPF_MARK_GIVEN_UP 0x80000000u
+#define ESPY_BPF_MARK_BUSY 0x40000000u
+#define ESPY_BPF_POS_BITS 48
+#define ESPY_BPF_POS_MASK ((1ull << ESPY_BPF_POS_BITS) - 1)
+#define ESPY_BPF_CHUNK_MAX (2u << 20)
+#define ESPY_BPF_CHUNK_SLACK 0x21000u /* the longest record and more; pages */
+#define ESPY_BPF_RINGS_MAX 1024u
+
+struct espy_bpf_head {
+	__u64 head;     /* units taken so far, in the low 48 bits; above, how many records, modulo 2^16 */
+	__u64 turns;    /* how often that number has begun again */
+	__u64 others;   /* of the records: given up, or saying what was lost */
+	__u64 pad0[5];
+	__u64 consumer; /* units that the reader has read; apart from what the writer writes */
+	__u64 pad1[7];
+};
+_Static_assert(sizeof(struct espy_bpf_head) == 128, "two cache lines");
 
 /*
  * How the hot path copies a call: the plan's commonest forms, each a few instructions that read straight into the
@@ -92,6 +131,11 @@ struct espy_bpf_shared {
 	__u64 reread;
 	/* By CPU (modulo): set between two calls, so that none is recorded twice or not at all. */
 	__u8 taken_over[1024];
+	__u32 frozen;    /* flight recorder: a snapshot is being taken, nothing may be written */
+	__u32 triggers;  /* times that a trigger has asked for a snapshot */
+	__u64 lost_ever[ESPY_LOST_REASONS]; /* flight recorder: said or not */
+	__u8 pad2[40];
+	struct espy_bpf_head heads[ESPY_BPF_RINGS_MAX];
 };
 
 /* espy_bpf_call.flags: what the general path needs to know of a call. */
@@ -147,6 +191,7 @@ struct espy_bpf_count {
 #define ESPY_BPF_ITEMS_MAX 0x20000u
 #define ESPY_BPF_HEAD_MAX 96u /* header, result, entry time, ip, six arguments */
 _Static_assert(ESPY_BPF_ITEMS_MAX + ESPY_BPF_HEAD_MAX <= ESPY_REC_MAX, "");
+_Static_assert(ESPY_BPF_ITEMS_MAX + ESPY_BPF_HEAD_MAX + 64 <= ESPY_BPF_CHUNK_SLACK, "");
 
 /* Where the items of one operation lie in the item area; end 0: not run. */
 struct espy_bpf_span {
