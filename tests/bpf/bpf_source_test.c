@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The BPF source alone, with plans made by hand: what it records of programs that make a known number of known calls.
- * Needs the privilege to load BPF programs; else it is skipped and says why.
+ * Needs the privilege to load BPF programs; else it is skipped and says why. Built twice: TEST_RINGS 1 for the ring of the
+ * kernel's, 2 for one of our own per CPU.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -181,6 +182,7 @@ static void watch(struct run *r, const char *program, const struct espy_source_o
 
 	opts.size = sizeof(opts);
 	opts.follow = opts.need_signals = true;
+	opts.rings = TEST_RINGS;
 	small_image__want_all(&set, &image);
 	if (only_cnt) {
 		memset(set.wanted, 0, sizeof(set.wanted));

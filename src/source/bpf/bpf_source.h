@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 #include "source/source.h"
 #include "shared.h"
+#include "rings.h"
 
 /* The reader's side of the kernel's ring. */
 struct bpf_ring {
@@ -79,6 +80,8 @@ struct bpf_source {
 	struct espy_bpf_shared *shared;
 	struct bpf_ring ring;
 	struct bpf_ring life; /* births, execs and deaths that found no room there */
+	struct bpf_rings rings; /* one per CPU instead of these two; then `ring` only wakes the reader */
+	uint32_t triggers;    /* flight recorder: that poll() has told */
 	bool loaded;
 	uint32_t mode;
 	bool has_target, released;
@@ -117,7 +120,7 @@ int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err)
 int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level);
 void bpf_source_detach(struct bpf_source *s); /* from the kernel's events; what was recorded can still be read */
 void bpf_source_unload(struct bpf_source *s);
-int bpf_source_open_object(struct bpf_object **obj, const struct bpf_types *types);
+int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s);
 int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program);
 
 /* single.c: tracepoints of single calls, instead of those of all. */
@@ -128,12 +131,22 @@ void bpf_source_drop_events(struct bpf_source *s);
 int bpf_ring__open(struct bpf_ring *r, int map_fd, size_t size);
 void bpf_ring__close(struct bpf_ring *r);
 bool bpf_ring__empty(const struct bpf_ring *r);
+void bpf_ring__skip(struct bpf_ring *r); /* nothing in it is of interest */
 typedef int (*bpf_ring_fn)(void *ctx, const void *data, size_t size);
 /*
  * Everything that has come, with what found no room and lies in `aside` at its place in between; stops when fn returns
  * non-zero, which goes to *stop. Returns the number of records.
  */
 int bpf_ring__drain(struct bpf_ring *r, struct bpf_ring *aside, bpf_ring_fn fn, void *ctx, int *stop);
+
+/* source.c: is everything read that was recorded so far? */
+bool bpf_source_all_read(const struct bpf_source *s);
+
+/*
+ * flight.c: delivers what the rings hold, `old` what an earlier snapshot has delivered already. Returns the number of
+ * records or -errno; stops as bpf_ring__drain() does.
+ */
+int bpf_flight__snapshot(struct bpf_source *s, bpf_ring_fn fresh, bpf_ring_fn old, void *ctx, int *stop);
 
 /* tracefs.c: the tracepoints of single calls. */
 int bpf_tracefs_open(void); /* descriptor of the tracefs root, or -errno */

@@ -155,7 +155,7 @@ int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, 
 		err = espy_plan_run__enter(&out, set, &regs, &mem);
 		espy_task_mem__close(&task_mem);
 		/* Nothing has come since: so this call's end is not on its way, and what was read is of this call. */
-		if (err || !bpf_ring__empty(&s->ring))
+		if (err || !bpf_source_all_read(s))
 			return cnt;
 		t->shown[tid] = 1;
 		s->stats.hangs++;

@@ -210,7 +210,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	*conf = (struct espy_bpf_conf){
 		.mode = s->mode,
 		.follow = s->opts.follow,
-		.need_time = s->opts.need_time,
+		.need_time = s->opts.need_time || s->rings.cnt, /* they are merged by it */
 		.need_enter_ns = s->opts.need_enter_ns,
 		.need_ip = s->opts.need_ip,
 		.need_signals = s->opts.need_signals,
@@ -222,6 +222,13 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.cgroup_id = cgroup_id,
 		.cgroup_level = cgroup_level,
 		.narrow = t->narrow,
+		.flight = s->opts.flight_bytes != 0,
+		.ring_cnt = s->rings.cnt,
+		.chunk_shift = s->rings.chunk_shift,
+		.chunks_shift = s->rings.chunks_shift,
+		.ring_secret = s->rings.secret,
+		.room_calls = s->rings.room_calls,
+		.room_life = s->rings.room_life,
 	};
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		conf->all_wanted[abi] = !s->set[abi] || s->sets[abi].all_wanted;
@@ -234,13 +241,15 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	return err ? err : set_entries(s, "espy_counts", s->opts.count_only ? ESPY_BPF_ABIS * ESPY_BPF_NRS : 1);
 }
 
-int bpf_source_open_object(struct bpf_object **obj, const struct bpf_types *types)
+int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy",
-		    .btf_custom_path = *types->path ? types->path : NULL);
+		    .btf_custom_path = *s->types.path ? s->types.path : NULL);
+	const unsigned char *at = s->rings.cnt ? espy_bpf_rings_object : espy_bpf_object;
+	const unsigned char *end = s->rings.cnt ? espy_bpf_rings_object_end : espy_bpf_object_end;
 
 	libbpf_set_print(silent);
-	*obj = bpf_object__open_mem(espy_bpf_object, (size_t)(espy_bpf_object_end - espy_bpf_object), &opts);
+	*obj = bpf_object__open_mem(at, (size_t)(end - at), &opts);
 	return *obj ? 0 : -errno;
 }
 
@@ -298,8 +307,9 @@ static int attach_all(struct bpf_source *s, const struct choice *c)
 struct ring_job {
 	struct bpf_job job;
 	struct bpf_ring *ring;
+	struct bpf_rings *rings;
 	size_t size;
-	int fd; /* or -errno */
+	int fd, chunks_fd; /* or -errno */
 	int err;
 };
 
@@ -310,6 +320,8 @@ static void make_ring(struct bpf_job *job)
 	r->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "espy_ring", 0, 0, (uint32_t)r->size, NULL);
 	if (r->fd < 0)
 		r->fd = -errno;
+	if (r->rings->cnt)
+		r->chunks_fd = bpf_rings__create(r->rings);
 }
 
 static void map_ring(struct bpf_job *job)
@@ -317,6 +329,8 @@ static void map_ring(struct bpf_job *job)
 	struct ring_job *r = (struct ring_job *)job;
 
 	r->err = bpf_ring__open(r->ring, r->fd, r->size);
+	if (!r->err && r->rings->cnt)
+		r->err = bpf_rings__map(r->rings, r->chunks_fd);
 }
 
 static int load_object(struct bpf_source *s, const struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level,
@@ -333,7 +347,7 @@ static int load_object(struct bpf_source *s, const struct choice *c, uint64_t cg
 		bpf_job__wait(&ring->job);
 		return err;
 	}
-	err = bpf_source_open_object(&s->obj, &s->types);
+	err = bpf_source_open_object(&s->obj, s);
 	err = err ? err : configure(s, cgroup_id, cgroup_level);
 	if (!err)
 		choose_programs(s, c);
@@ -341,6 +355,10 @@ static int load_object(struct bpf_source *s, const struct choice *c, uint64_t cg
 	if (!err && ring->fd < 0)
 		err = ring->fd;
 	if (!err && bpf_map__reuse_fd(map_of(s, "espy_ring"), ring->fd))
+		err = -errno;
+	if (!err && s->rings.cnt && ring->chunks_fd < 0)
+		err = ring->chunks_fd;
+	if (!err && s->rings.cnt && bpf_map__reuse_fd(map_of(s, "espy_chunks"), ring->chunks_fd))
 		err = -errno;
 	if (!err) {
 		bpf_job__start(&ring->job, map_ring);
@@ -355,7 +373,13 @@ static int load_object(struct bpf_source *s, const struct choice *c, uint64_t cg
 
 static int try_load(struct bpf_source *s, const struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
 {
-	struct ring_job ring = { .ring = &s->ring, .size = ring_size(s->opts.ring_bytes), .fd = -1 };
+	struct ring_job ring = {
+		.ring = &s->ring,
+		.rings = &s->rings,
+		.size = s->rings.cnt ? (size_t)sysconf(_SC_PAGESIZE) : ring_size(s->opts.ring_bytes),
+		.fd = -1,
+		.chunks_fd = -1,
+	};
 	int err;
 
 	s->types.fd = -1;
@@ -363,13 +387,27 @@ static int try_load(struct bpf_source *s, const struct choice *c, uint64_t cgrou
 	err = load_object(s, c, cgroup_id, cgroup_level, &ring);
 	if (ring.fd >= 0)
 		close(ring.fd);
+	if (ring.chunks_fd >= 0)
+		close(ring.chunks_fd);
 	if (err)
 		return err;
 	err = bpf_source_link_next(s->obj, "espy_raw_next", 0, "espy_raw_general");
 	if (!err && s->opts.need_fdnames && !s->opts.count_only)
 		err = bpf_source_link_next(s->obj, "espy_raw_next", 1, "espy_raw_fdname");
+	if (!err && s->rings.cnt)
+		err = bpf_rings__open(&s->rings, s->shared);
 	err = err ? err : bpf_ring__open(&s->life, bpf_map__fd(map_of(s, "espy_life")), ESPY_BPF_LIFE_RING);
 	return err ? err : attach_all(s, c);
+}
+
+static void choose_rings(struct bpf_source *s)
+{
+	uint32_t cnt = s->opts.rings ? (s->opts.rings == 1 ? 1 : bpf_rings__cpus()) : bpf_rings__auto();
+
+	if (s->opts.flight_bytes)
+		bpf_rings__plan(&s->rings, bpf_rings__cpus(), s->opts.flight_bytes, true);
+	else if (s->opts.rings > 1 || cnt > 1)
+		bpf_rings__plan(&s->rings, cnt, s->opts.ring_bytes, false);
 }
 
 int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level)
@@ -383,6 +421,7 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 	if (err)
 		return err;
 	s->mode = mode;
+	choose_rings(s);
 	c.enter = (s->tables.any_enter || s->tables.any_exec) && !s->opts.count_only;
 	c.enter_time = s->opts.need_enter_ns || s->opts.count_only;
 	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;
@@ -418,6 +457,7 @@ void bpf_source_unload(struct bpf_source *s)
 		bpf_ring__close(&s->ring);
 	if (s->life.head)
 		bpf_ring__close(&s->life);
+	bpf_rings__close(&s->rings);
 	if (s->types.fd > 0)
 		bpf_types__free(&s->types);
 	if (s->shared)

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The compiled BPF object, as bytes in the program: ESPY_BPF_OBJECT is its file, given by the build. */
+/* The compiled BPF objects, as bytes in the program: the macros name their files, given by the build. */
 #include "object.h"
 
-__asm__(".pushsection .rodata\n"
-	".balign 16\n"
-	".global espy_bpf_object\n"
-	".hidden espy_bpf_object\n"
-	"espy_bpf_object:\n"
-	".incbin \"" ESPY_BPF_OBJECT "\"\n"
-	".global espy_bpf_object_end\n"
-	".hidden espy_bpf_object_end\n"
-	"espy_bpf_object_end:\n"
-	".byte 0\n"
-	".popsection\n");
+#define BYTES(name, file)                    \
+	__asm__(".pushsection .rodata\n"     \
+		".balign 16\n"               \
+		".global " name "\n"         \
+		".hidden " name "\n"         \
+		name ":\n"                   \
+		".incbin \"" file "\"\n"     \
+		".global " name "_end\n"     \
+		".hidden " name "_end\n"     \
+		name "_end:\n"               \
+		".byte 0\n"                  \
+		".popsection\n")
+
+BYTES("espy_bpf_object", ESPY_BPF_OBJECT);
+BYTES("espy_bpf_rings_object", ESPY_BPF_RINGS_OBJECT);

@@ -3,7 +3,10 @@
 #ifndef ESPY_BPF_OBJECT_H
 #define ESPY_BPF_OBJECT_H
 
+/* The programs for one ring of the kernel's, and those for rings of our own. */
 extern const unsigned char espy_bpf_object[] __attribute__((visibility("hidden")));
 extern const unsigned char espy_bpf_object_end[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_rings_object[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_rings_object_end[] __attribute__((visibility("hidden")));
 
 #endif

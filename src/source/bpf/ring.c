@@ -61,6 +61,11 @@ bool bpf_ring__empty(const struct bpf_ring *r)
 	return *r->consumer == __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
 }
 
+void bpf_ring__skip(struct bpf_ring *r)
+{
+	__atomic_store_n(r->consumer, __atomic_load_n(r->producer, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+}
+
 /* Those of the second ring whose place in the first is not behind `upto`: it stands at the end of each record. */
 static int drain_aside(struct bpf_ring *r, unsigned long end, unsigned long upto, bpf_ring_fn fn, void *ctx, int *stop)
 {

@@ -48,7 +48,7 @@ static int load_programs(struct bpf_source *s, bool enters, bool exits)
 	struct bpf_map *map;
 	int err;
 
-	err = bpf_source_open_object(&s->single, &s->types);
+	err = bpf_source_open_object(&s->single, s);
 	if (err)
 		return err;
 	bpf_object__for_each_map(map, s->single) {

@@ -20,6 +20,8 @@
 #define NAP_NS 1000000l
 #define BUSY_FOR_NS 4000000ull
 #define LONGEST_SLEEP_MS 100
+/* Nothing depends on it: who has something to say to a flight recorder wakes it. */
+#define FLIGHT_SLEEP_MS 1000
 /* From here on the change to tracepoints of single calls pays. */
 #define MANY_RECORDS 20000u
 
@@ -190,8 +192,12 @@ static int deliver_lost(struct delivery *d, int *stop)
 	return cnt;
 }
 
-static bool all_read(const struct bpf_source *s)
+bool bpf_source_all_read(const struct bpf_source *s)
 {
+	if (s->opts.flight_bytes)
+		return true; /* whatever there is to read, a snapshot reads it */
+	if (s->rings.cnt)
+		return bpf_rings__empty(&s->rings);
 	return bpf_ring__empty(&s->ring) && bpf_ring__empty(&s->life);
 }
 
@@ -201,13 +207,14 @@ static int sleep_for_data(struct bpf_source *s, int left_ms)
 	int n, ms = left_ms < 0 || left_ms > LONGEST_SLEEP_MS ? LONGEST_SLEEP_MS : left_ms;
 
 	if (now_ns() - s->quiet_since_ns < BUSY_FOR_NS) {
-		struct timespec nap = { .tv_nsec = s->ring.size >= 1u << 20 ? NAP_NS : NAP_NS / 10 };
+		size_t size = s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : s->ring.size;
+		struct timespec nap = { .tv_nsec = size >= 1u << 20 ? NAP_NS : NAP_NS / 10 };
 
 		return nanosleep(&nap, NULL) ? -errno : 0;
 	}
 	/* The exchange orders the flag before the last look at the ring. */
 	__atomic_exchange_n(&s->shared->want, 1, __ATOMIC_SEQ_CST);
-	if (!bpf_ring__empty(&s->ring)) {
+	if (!bpf_source_all_read(s)) {
 		__atomic_store_n(&s->shared->want, 0, __ATOMIC_RELAXED);
 		return 0;
 	}
@@ -217,7 +224,47 @@ static int sleep_for_data(struct bpf_source *s, int left_ms)
 	if (n)
 		s->stats.wakeups++;
 	__atomic_store_n(&s->shared->want, 0, __ATOMIC_RELAXED);
+	if (s->rings.cnt)
+		bpf_ring__skip(&s->ring);
 	return 0;
+}
+
+static bool nobody_left(const struct bpf_source *s)
+{
+	return s->mode == ESPY_BPF_MODE_BITS && !__atomic_load_n(&s->shared->live, __ATOMIC_ACQUIRE) &&
+	       !__atomic_load_n(&s->shared->start_pid, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Flight recorder: only the end of the last task and a trigger wake us. What they write is looked at after the wake-ups
+ * so far are forgotten, so none is missed.
+ */
+static int flight_poll(struct bpf_source *s, int timeout_ms)
+{
+	uint64_t start = now_ns();
+
+	for (;;) {
+		uint64_t gone_ms = (now_ns() - start) / 1000000;
+		int left_ms = FLIGHT_SLEEP_MS;
+		struct epoll_event ev;
+		uint32_t triggers;
+
+		bpf_ring__skip(&s->ring);
+		triggers = __atomic_load_n(&s->shared->triggers, __ATOMIC_SEQ_CST);
+		if (triggers != s->triggers) {
+			s->triggers = triggers;
+			return 0;
+		}
+		if (nobody_left(s))
+			return -ESRCH;
+		if (timeout_ms >= 0) {
+			if (gone_ms >= (uint64_t)timeout_ms)
+				return 0;
+			left_ms = timeout_ms - (int)gone_ms < left_ms ? timeout_ms - (int)gone_ms : left_ms;
+		}
+		if (epoll_wait(s->ring.epoll, &ev, 1, left_ms) < 0)
+			return -errno;
+	}
 }
 
 static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
@@ -228,17 +275,19 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 
 	if (!s->loaded)
 		return -ESRCH;
+	if (s->opts.flight_bytes)
+		return flight_poll(s, timeout_ms);
 	for (;;) {
 		uint64_t now = now_ns(), gone_ms = (now - start) / 1000000;
-		bool over = s->mode == ESPY_BPF_MODE_BITS && !__atomic_load_n(&s->shared->live, __ATOMIC_ACQUIRE) &&
-			    !__atomic_load_n(&s->shared->start_pid, __ATOMIC_ACQUIRE);
+		bool over = nobody_left(s);
 		int stop, cnt, err;
 
 		d.now_ms = (uint32_t)(now / 1000000);
-		cnt = bpf_ring__drain(&s->ring, &s->life, deliver, &d, &stop);
-		if (!stop && all_read(s))
+		cnt = s->rings.cnt ? bpf_rings__drain(&s->rings, now, deliver, &d, &stop) :
+				     bpf_ring__drain(&s->ring, &s->life, deliver, &d, &stop);
+		if (!stop && bpf_source_all_read(s))
 			cnt += deliver_lost(&d, &stop);
-		if (!stop && all_read(s))
+		if (!stop && bpf_source_all_read(s))
 			cnt += bpf_tasks__scan(s, now, deliver, &d, &stop);
 		if (stop)
 			return stop;
@@ -248,7 +297,7 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 				bpf_source_use_single(s);
 			return cnt;
 		}
-		if (over && all_read(s))
+		if (over && bpf_source_all_read(s))
 			return -ESRCH;
 		if (timeout_ms >= 0 && gone_ms >= (uint64_t)timeout_ms)
 			return 0;
@@ -256,6 +305,39 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		if (err)
 			return err;
 	}
+}
+
+/* A record that was delivered before. */
+static int deliver_again(void *ctx, const void *data, size_t size)
+{
+	struct delivery *d = ctx;
+
+	return d->fn(d->ctx, data);
+}
+
+/* The time of a record of a flight recorder is long ago: a task was heard of then, not now. */
+static int deliver_flight(void *ctx, const void *data, size_t size)
+{
+	struct delivery *d = ctx;
+
+	d->now_ms = (uint32_t)(((const struct espy_rec *)data)->time_ns / 1000000);
+	return deliver(d, data, size);
+}
+
+static int bpf_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
+{
+	struct bpf_source *s = to_bpf(src);
+	struct delivery d = { .s = s, .fn = fn, .ctx = ctx };
+	int cnt, stop;
+
+	if (!s->opts.flight_bytes)
+		return -EOPNOTSUPP;
+	if (!s->loaded)
+		return -ESRCH;
+	cnt = bpf_flight__snapshot(s, deliver_flight, deliver_again, &d, &stop);
+	if (cnt >= 0 && !stop)
+		cnt += bpf_tasks__scan(s, now_ns(), deliver_flight, &d, &stop);
+	return stop ? stop : cnt;
 }
 
 static void bpf_stats(struct espy_source *src, struct espy_source_stats *st)
@@ -266,8 +348,14 @@ static void bpf_stats(struct espy_source *src, struct espy_source_stats *st)
 	if (!s->shared)
 		return;
 	st->reread = __atomic_load_n(&s->shared->reread, __ATOMIC_RELAXED);
-	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++)
-		st->lost[i] += __atomic_load_n(&s->shared->lost[i], __ATOMIC_RELAXED);
+	st->triggers = __atomic_load_n(&s->shared->triggers, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++) {
+		/* What says so in a flight recorder may have been overwritten. */
+		if (s->opts.flight_bytes)
+			st->lost[i] = __atomic_load_n(&s->shared->lost_ever[i], __ATOMIC_RELAXED);
+		else
+			st->lost[i] += __atomic_load_n(&s->shared->lost[i], __ATOMIC_RELAXED);
+	}
 }
 
 static int bpf_counts(struct espy_source *src, enum espy_abi abi, struct espy_count *counts, size_t n)
@@ -320,7 +408,7 @@ static void bpf_close(struct espy_source *src)
 
 const struct espy_source_ops espy_source_bpf = {
 	.name = "bpf",
-	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_SYSTEM_WIDE | ESPY_SRC_COUNT,
+	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_SYSTEM_WIDE | ESPY_SRC_COUNT | ESPY_SRC_FLIGHT,
 	.probe = bpf_probe,
 	.open = bpf_open,
 	.set_calls = bpf_set_calls,
@@ -329,6 +417,7 @@ const struct espy_source_ops espy_source_bpf = {
 	.remove_target = bpf_source_remove_target,
 	.poll = bpf_poll,
 	.stats = bpf_stats,
+	.snapshot = bpf_snapshot,
 	.counts = bpf_counts,
 	.command_status = bpf_source_command_status,
 	.close = bpf_close,
