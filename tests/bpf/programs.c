@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -198,6 +199,59 @@ static int descriptors(void)
 	return fd < 0;
 }
 
+static void numbered(int writer)
+{
+	for (int i = 0; i < NUMBERED_EACH; i++)
+		syscall(SYS_close, NUMBERED + NUMBERED_STEP * writer + i);
+}
+
+/* Some at once. */
+static int writers(void)
+{
+	for (int w = 1; w <= WRITERS; w++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			return 1;
+		if (!pid) {
+			numbered(w);
+			_exit(0);
+		}
+	}
+	for (int w = 1; w <= WRITERS; w++)
+		if (wait4(-1, NULL, 0, NULL) < 0)
+			return 1;
+	return 0;
+}
+
+/* Calls, and signals that are ignored when they are sent, from an interrupt: in the midst of anything. */
+static int interrupted(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 100000, .wakeup_events = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	signal(SIGIO, SIG_IGN);
+	if (fd < 0 || fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETFL, O_ASYNC))
+		return 77;
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (int w = 1; w <= WRITERS; w++)
+		numbered(w);
+	return 0;
+}
+
+/* Runs until its standard input ends. */
+static int until_told(void)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	while (poll(&p, 1, 0) == 0)
+		numbered(1);
+	return 0;
+}
+
 int run_program(const char *name, int argc, char **argv)
 {
 	(void)argc;
@@ -224,5 +278,13 @@ int run_program(const char *name, int argc, char **argv)
 		return descriptors();
 	if (!strcmp(name, "hang"))
 		return hang();
+	if (!strcmp(name, "numbered"))
+		return numbered(1), 0;
+	if (!strcmp(name, "writers"))
+		return writers();
+	if (!strcmp(name, "interrupted"))
+		return interrupted();
+	if (!strcmp(name, "until_told"))
+		return until_told();
 	return -1;
 }

@@ -9,5 +9,10 @@ int run_program(const char *name, int argc, char **argv);
 #define CALLS_EACH 3000
 #define STORM_CHILDREN 2000
 #define MANY_CALLS 100000
+/* Numbered calls: close(NUMBERED + NUMBERED_STEP * writer + i). */
+#define NUMBERED 0x10000000
+#define NUMBERED_STEP 0x1000000
+#define NUMBERED_EACH 60000
+#define WRITERS 4
 
 #endif

@@ -47,6 +47,10 @@ ptraced() {
 	has /tmp/pt.txt 'exit_group(0)'
 }
 check doctor doctor
+# the source alone: rings of all kinds
+for t in /tests/bpf_source_test_1 /tests/bpf_source_test_2 /tests/flight_test; do
+	if [ -x "$t" ]; then check "$(basename "$t")" "$t"; fi
+done
 check trace_ls trace_ls
 check exact_count exact_count
 check in_out in_out

@@ -132,7 +132,9 @@ static __always_inline void *own_reserve(u64 size, u64 room)
 
 		do {
 			head = *(volatile u64 *)&h->head;
-			if ((head & ESPY_BPF_POS_MASK) + bytes / ESPY_BPF_UNIT - *(volatile u64 *)&h->consumer > room)
+			/* Signed: after an interrupt here the reader may have gone beyond what was read. */
+			if ((s64)((head & ESPY_BPF_POS_MASK) + bytes / ESPY_BPF_UNIT - *(volatile u64 *)&h->consumer) >
+			    (s64)room)
 				return NULL;
 			if (++tries == 8)
 				return NULL; /* interrupted each time */

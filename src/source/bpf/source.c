@@ -315,11 +315,16 @@ static int deliver_again(void *ctx, const void *data, size_t size)
 	return d->fn(d->ctx, data);
 }
 
-/* The time of a record of a flight recorder is long ago: a task was heard of then, not now. */
+/*
+ * The time of a record of a flight recorder is long ago: a task was heard of then, not now. What says that something was
+ * lost is not counted beside what was lost.
+ */
 static int deliver_flight(void *ctx, const void *data, size_t size)
 {
 	struct delivery *d = ctx;
 
+	if (((const struct espy_rec *)data)->type == ESPY_REC_LOST)
+		return deliver_again(ctx, data, size);
 	d->now_ms = (uint32_t)(((const struct espy_rec *)data)->time_ns / 1000000);
 	return deliver(d, data, size);
 }

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The flight recorder, and rings per CPU where they differ from one ring: programs make numbered calls, and what is
+ * delivered must be the newest of them without a gap; what was overwritten and lost must be all the rest.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "programs.h"
+#include "small_image.h"
+
+static struct espy_image image;
+
+/* What one run or one snapshot has delivered. */
+struct seen {
+	uint64_t events, lost_records, bad, out_of_order, ignored, forks, task_exits, last_ns;
+	uint64_t whole_since_ns;
+	struct {
+		uint64_t cnt, gaps;       /* gaps: among those that are not older than whole_since_ns */
+		uint64_t last_ns;
+		uint32_t last;
+	} writer[WRITERS + 1];
+};
+
+static struct espy_source *open_source(const struct espy_source_opts *with)
+{
+	struct espy_source_opts opts = *with;
+	struct espy_call_set set;
+	struct espy_source *s;
+
+	opts.size = sizeof(opts);
+	opts.follow = opts.need_signals = true;
+	small_image__want_all(&set, &image);
+	assert_int_equal(espy_source_bpf.open(&s, &opts), 0);
+	assert_int_equal(s->ops->set_calls(s, ESPY_ABI_X86_64, &set), 0);
+	return s;
+}
+
+static pid_t start(struct espy_source *s, const char *program)
+{
+	char *argv[] = { "/proc/self/exe", (char *)program, NULL }, *envp[] = { NULL };
+	struct espy_command cmd = { .path = "/proc/self/exe", .argv = argv, .envp = envp };
+	pid_t pid;
+
+	assert_int_equal(s->ops->start_command(s, &cmd, &pid), 0);
+	return pid;
+}
+
+static void take_numbered(struct seen *seen, const struct espy_rec *rec)
+{
+	uint64_t arg;
+	unsigned w, i;
+
+	memcpy(&arg, (const uint8_t *)rec + sizeof(struct espy_rec_call), sizeof(arg));
+	if (arg < NUMBERED + NUMBERED_STEP)
+		return;
+	w = (unsigned)(arg - NUMBERED) / NUMBERED_STEP;
+	i = (unsigned)(arg - NUMBERED) % NUMBERED_STEP;
+	if (w > WRITERS || i >= NUMBERED_EACH) {
+		seen->bad++;
+		return;
+	}
+	if (seen->writer[w].cnt && seen->writer[w].last_ns >= seen->whole_since_ns &&
+	    i != (seen->writer[w].last + 1) % NUMBERED_EACH)
+		seen->writer[w].gaps++;
+	seen->writer[w].last_ns = rec->time_ns;
+	seen->writer[w].cnt++;
+	seen->writer[w].last = i;
+}
+
+static int take(void *ctx, const struct espy_rec *rec)
+{
+	struct seen *seen = ctx;
+
+	if (rec->size % 8 || rec->size < sizeof(*rec) || !rec->time_ns)
+		seen->bad++;
+	/* A record that an interrupt has delayed has a later time than that of the interrupt, which follows it. */
+	if (!(rec->type == ESPY_REC_SIGNAL && rec->flags & ESPY_SIG_IGNORED)) {
+		if (rec->time_ns < seen->last_ns)
+			seen->out_of_order++;
+		seen->last_ns = rec->time_ns;
+	}
+	if (rec->type == ESPY_REC_LOST)
+		seen->lost_records++;
+	else
+		seen->events++;
+	switch (rec->type) {
+	case ESPY_REC_EXIT:
+		if (rec->nr == SYS_close)
+			take_numbered(seen, rec);
+		break;
+	case ESPY_REC_FORK:
+		seen->forks++;
+		break;
+	case ESPY_REC_TASK_EXIT:
+		seen->task_exits++;
+		break;
+	case ESPY_REC_SIGNAL:
+		seen->ignored += rec->flags & ESPY_SIG_IGNORED;
+		break;
+	case ESPY_REC_EXEC:
+	case ESPY_REC_LOST:
+		break;
+	default:
+		seen->bad++;
+	}
+	return 0;
+}
+
+/* Runs a program and reads everything as it comes. */
+static struct espy_source_stats run_reading(const char *program, struct seen *seen)
+{
+	struct espy_source *s = open_source(&(struct espy_source_opts){ .rings = 2, .ring_bytes = 256u << 20 });
+	struct espy_source_stats st;
+	int err, status;
+
+	start(s, program);
+	while ((err = s->ops->poll(s, take, seen, 10000)) > 0 || err == -EINTR)
+		;
+	assert_int_equal(err, -ESRCH);
+	assert_int_equal(s->ops->command_status(s, &status), 0);
+	s->ops->stats(s, &st);
+	s->ops->close(s);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+	return st;
+}
+
+static uint64_t all_lost(const struct espy_source_stats *st)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ESPY_LOST_REASONS; i++)
+		n += st->lost[i];
+	return n;
+}
+
+/* Runs a program to its end under a flight recorder, and takes a snapshot then. */
+static struct espy_source_stats run_flight(const char *program, size_t bytes, struct seen *seen)
+{
+	struct espy_source *s = open_source(&(struct espy_source_opts){ .flight_bytes = bytes });
+	struct espy_source_stats st;
+	struct seen before = { 0 };
+	int n;
+
+	start(s, program);
+	while ((n = s->ops->poll(s, take, &before, 10000)) == -EINTR)
+		;
+	assert_int_equal(n, -ESRCH);
+	assert_int_equal(before.events, 0);
+	/* Twice: what is whole is known after the first. */
+	assert_true(s->ops->snapshot(s, take, &before) > 0);
+	s->ops->stats(s, &st);
+	seen->whole_since_ns = st.whole_since_ns;
+	n = s->ops->snapshot(s, take, seen);
+	assert_int_equal(n, seen->events + seen->lost_records);
+	assert_int_equal(seen->events, before.events);
+	s->ops->stats(s, &st);
+	assert_int_equal(st.records, seen->events);
+	s->ops->close(s);
+	assert_int_equal(seen->bad, 0);
+	assert_int_equal(seen->out_of_order, 0);
+	return st;
+}
+
+static void newest_are_kept(void **state)
+{
+	struct seen all = { 0 }, some = { 0 };
+	struct espy_source_stats st;
+
+	(void)state;
+	st = run_reading("numbered", &all);
+	assert_int_equal(all_lost(&st), 0);
+	assert_int_equal(all.writer[1].cnt, NUMBERED_EACH);
+	assert_int_equal(all.writer[1].gaps, 0);
+	st = run_flight("numbered", 1u << 20, &some);
+	assert_int_equal(all_lost(&st), 0);
+	assert_true(st.overwritten > 0);
+	assert_int_equal(st.wakeups, 0);
+	assert_int_equal(some.events + st.overwritten, all.events);
+	assert_true(some.writer[1].cnt > 1000);
+	assert_int_equal(some.writer[1].gaps, 0);
+	assert_int_equal(some.writer[1].last, NUMBERED_EACH - 1);
+	assert_int_equal(some.task_exits, 1);
+}
+
+static void nothing_is_overwritten_before_it_must(void **state)
+{
+	struct seen some = { 0 };
+	struct espy_source_stats st;
+
+	(void)state;
+	st = run_flight("numbered", 64u << 20, &some);
+	assert_int_equal(st.overwritten, 0);
+	assert_int_equal(st.whole_since_ns, 0);
+	assert_int_equal(some.writer[1].cnt, NUMBERED_EACH);
+	assert_int_equal(some.writer[1].gaps, 0);
+}
+
+static void four_writers(void **state)
+{
+	struct seen all = { 0 }, some = { 0 };
+	struct espy_source_stats st;
+
+	(void)state;
+	st = run_reading("writers", &all);
+	assert_int_equal(all_lost(&st), 0);
+	assert_int_equal(all.forks, WRITERS);
+	assert_int_equal(all.bad, 0);
+	assert_int_equal(all.out_of_order, 0);
+	st = run_flight("writers", 1u << 20, &some);
+	assert_int_equal(all_lost(&st), 0);
+	assert_int_equal(some.events + st.overwritten, all.events);
+	for (int w = 1; w <= WRITERS; w++) {
+		assert_int_equal(all.writer[w].cnt, NUMBERED_EACH);
+		assert_int_equal(all.writer[w].gaps, 0);
+		assert_int_equal(some.writer[w].gaps, 0);
+		if (some.writer[w].cnt && some.writer[w].last_ns >= some.whole_since_ns)
+			assert_int_equal(some.writer[w].last, NUMBERED_EACH - 1);
+	}
+}
+
+/* Records that begin while another is being written, on the same CPU. */
+static void interrupts(void **state)
+{
+	struct seen all = { 0 }, some = { 0 };
+	struct espy_source_stats st;
+
+	(void)state;
+	st = run_reading("interrupted", &all);
+	assert_int_equal(all_lost(&st), 0);
+	assert_true(all.ignored > 10);
+	assert_int_equal(all.bad, 0);
+	for (int w = 1; w <= WRITERS; w++) {
+		assert_int_equal(all.writer[w].cnt, NUMBERED_EACH);
+		assert_int_equal(all.writer[w].gaps, 0);
+	}
+	st = run_flight("interrupted", 64u << 20, &some);
+	assert_int_equal(st.overwritten, 0);
+	assert_true(some.ignored > 10);
+	for (int w = 1; w <= WRITERS; w++) {
+		assert_int_equal(some.writer[w].cnt, NUMBERED_EACH);
+		assert_int_equal(some.writer[w].gaps, 0);
+	}
+	memset(&some, 0, sizeof(some));
+	run_flight("interrupted", 1u << 20, &some);
+	assert_int_equal(some.writer[WRITERS].gaps, 0);
+	assert_int_equal(some.writer[WRITERS].last, NUMBERED_EACH - 1);
+}
+
+/* Snapshots while the program runs: each is in order and ends near its moment, and all adds up in the end. */
+static void snapshots_while_it_runs(void **state)
+{
+	struct espy_source *s = open_source(&(struct espy_source_opts){ .flight_bytes = 8u << 20 });
+	struct seen all = { 0 }, one = { 0 }, two = { 0 }, three = { 0 };
+	struct espy_source_stats st;
+
+	(void)state;
+	run_reading("writers", &all);
+	start(s, "writers");
+	usleep(20000);
+	assert_true(s->ops->snapshot(s, take, &one) > 0);
+	assert_true(s->ops->snapshot(s, take, &two) > 0);
+	assert_int_equal(one.bad + two.bad + one.out_of_order + two.out_of_order, 0);
+	while (s->ops->poll(s, take, &three, 10000) != -ESRCH)
+		;
+	assert_true(s->ops->snapshot(s, take, &three) > 0);
+	assert_int_equal(three.bad + three.out_of_order, 0);
+	s->ops->stats(s, &st);
+	s->ops->close(s);
+	assert_int_equal(st.records + st.overwritten + all_lost(&st), all.events);
+}
+
+/* The recorder is killed: the program runs on and notices nothing. */
+static void killed_recorder(void **state)
+{
+	struct espy_target target = { .kind = ESPY_TARGET_PID };
+	int go[2], ready[2], status;
+	pid_t pid, recorder;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		dup2(go[0], STDIN_FILENO);
+		close(go[0]);
+		close(go[1]);
+		close(ready[0]);
+		close(ready[1]);
+		execl("/proc/self/exe", "/proc/self/exe", "until_told", NULL);
+		_exit(1);
+	}
+	usleep(100000);
+	recorder = fork();
+	if (!recorder) {
+		struct espy_source *s = open_source(&(struct espy_source_opts){ .flight_bytes = 1u << 20 });
+
+		target.pid = pid;
+		if (!s->ops->add_target(s, &target) && write(ready[1], "r", 1) == 1)
+			s->ops->poll(s, take, NULL, -1);
+		_exit(1);
+	}
+	close(go[0]);
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	usleep(50000);
+	kill(recorder, SIGKILL);
+	assert_int_equal(waitpid(recorder, &status, 0), recorder);
+	assert_true(WIFSIGNALED(status));
+	usleep(50000);
+	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
+	close(go[1]);
+	close(ready[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(newest_are_kept),
+		cmocka_unit_test(nothing_is_overwritten_before_it_must),
+		cmocka_unit_test(four_writers),
+		cmocka_unit_test(interrupts),
+		cmocka_unit_test(snapshots_while_it_runs),
+		cmocka_unit_test(killed_recorder),
+	};
+	char why[256];
+
+	if (argc > 1)
+		return run_program(argv[1], argc, argv);
+	if (espy_source_bpf.probe(why, sizeof(why))) {
+		printf("skipped: %s\n", why);
+		return 77;
+	}
+	small_image__make(&image, 32);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
