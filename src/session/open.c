@@ -378,12 +378,8 @@ static void open_lines(struct espy_session *s)
 /* The trace is opened after the source, whose name stands in it, and before the first task is watched. */
 static int open_recording(struct espy_session *s)
 {
-	int err = 0;
+	int err = espy_recording__open(&s->recording, s);
 
-	if (s->gathers)
-		err = espy_gather__init(&s->gather, &s->resolve, s->images);
-	if (!err)
-		err = espy_recording__open(&s->recording, s);
 	if (err == -EEXIST)
 		espy_session__say(s, "%s exists: --force replaces it", s->o.record->path);
 	else if (err)
@@ -406,6 +402,8 @@ static int open_input(struct espy_session *s)
 	}
 	raise_file_limit(s);
 	err = open_source(s);
+	if (!err && s->gathers)
+		err = espy_gather__init(&s->gather, &s->resolve, s->images);
 	if (err)
 		return err;
 	s->passive = s->src_ops->caps & ESPY_SRC_PASSIVE;
