@@ -1,10 +1,430 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "trace/pack.h"
+/* Packing; unpack.c is its inverse. Two passes over nothing: each record is read once, and every column is written in order. */
+#include "trace/pack_impl.h"
+
 #include <errno.h>
 #include <stdlib.h>
-struct espy_pack { int x; };
-struct espy_pack *espy_pack__new(void) { return calloc(1, sizeof(struct espy_pack)); }
-void espy_pack__free(struct espy_pack *p) { free(p); }
-size_t espy_pack__memory(const struct espy_pack *p) { return 0; }
-int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, const void *raw, size_t size, const void **out, size_t *out_sz) { return -E2BIG; }
-int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, const void *in, size_t in_sz, void *raw, size_t raw_sz) { return -EBADMSG; }
+
+struct espy_pack *espy_pack__new(void)
+{
+	struct espy_pack *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->m.keys = malloc(SHAPE_KEYS_MAX);
+	if (!p->m.keys) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void espy_pack__free(struct espy_pack *p)
+{
+	if (!p)
+		return;
+	free(p->m.keys);
+	free(p->arena);
+	free(p->out);
+	free(p);
+}
+
+size_t espy_pack__memory(const struct espy_pack *p)
+{
+	return sizeof(*p) + SHAPE_KEYS_MAX + p->arena_sz + p->out_sz;
+}
+
+int espy_pack__reserve(uint8_t **data, size_t *cap, size_t size)
+{
+	if (size <= *cap)
+		return 0;
+	free(*data);
+	*cap = 0;
+	*data = malloc(size);
+	if (!*data)
+		return -ENOMEM;
+	*cap = size;
+	return 0;
+}
+
+/* The most that a column can get, in bytes for 24 bytes of records; every column has some room beyond. */
+static const uint8_t per_24[COLUMNS] = {
+	[COL_SHAPE] = 3, [COL_TASK] = 3, [COL_NEW] = 24, [COL_GAP_LOW] = 1, [COL_GAP_HIGH] = 9, [COL_TIME_LOW] = 1,
+	[COL_TIME_HIGH] = 9, [COL_WORD_MASK] = 3, [COL_WORD_TAG] = 3, [COL_WORD_BYTES] = 24, [COL_ITEM_LEN] = 9,
+	[COL_ITEM_MASK] = 3, [COL_ITEM_TAG] = 3, [COL_ITEM_BYTES] = 24, [COL_TEXT] = 24, [COL_PLAIN] = 27,
+};
+
+static int lay_columns(struct espy_pack *p, size_t size)
+{
+	const size_t units = size / 24 + 1;
+	size_t at = 0;
+	size_t whole = 0;
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		whole += units * per_24[i] + SHAPE_KEY_MAX;
+	int err = espy_pack__reserve(&p->arena, &p->arena_sz, whole);
+
+	if (err)
+		return err;
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		p->cols[i].data = p->cols[i].at = p->arena + at;
+		at += units * per_24[i] + SHAPE_KEY_MAX;
+	}
+	return 0;
+}
+
+static inline void put(struct column *c, const void *bytes, size_t n)
+{
+	memcpy(c->at, bytes, n);
+	c->at += n;
+}
+
+static inline void put_varint(struct column *c, uint64_t v)
+{
+	while (v >= 0x80) {
+		*c->at++ = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	*c->at++ = (uint8_t)v;
+}
+
+/* The lowest byte is nearly noise, the rest is small: apart they compress better. */
+static inline void put_time(struct column *low, struct column *high, uint64_t v)
+{
+	const int64_t rest = (int64_t)v >> 8;
+
+	*low->at++ = (uint8_t)v;
+	put_varint(high, (uint64_t)(rest << 1) ^ (uint64_t)(rest >> 63));
+}
+
+static inline unsigned bytes_of(uint64_t v)
+{
+	return v ? (71 - (unsigned)__builtin_clzll(v)) / 8 : 0;
+}
+
+static void put_word(struct model *m, struct column *tags, struct column *bytes, uint64_t v, uint64_t before)
+{
+	unsigned method = WORD_VALUE, n = bytes_of(v);
+	uint64_t stored = v;
+
+	if (n > 2) {
+		const unsigned slot = seen_slot(v), inverted = bytes_of(~v);
+
+		if (m->seen[slot] == v) {
+			*tags->at++ = WORD_SEEN * 9 + 1;
+			*bytes->at++ = (uint8_t)slot;
+			return;
+		}
+		if (inverted < n) {
+			method = WORD_INVERTED;
+			stored = ~v;
+			n = inverted;
+		}
+		const bool more = v > before;
+		const uint64_t diff = more ? v - before : before - v;
+
+		if (!(diff & 4095) && bytes_of(diff >> 12) < n) {
+			method = more ? WORD_PAGES_MORE : WORD_PAGES_LESS;
+			stored = diff >> 12;
+			n = bytes_of(stored);
+		} else if (bytes_of(diff) < n) {
+			method = more ? WORD_MORE : WORD_LESS;
+			stored = diff;
+			n = bytes_of(diff);
+		}
+		if (worth_seeing(v))
+			m->seen[slot] = v;
+	}
+	*tags->at++ = (uint8_t)(method * 9 + n);
+	memcpy(bytes->at, &stored, 8); /* there is room for eight */
+	bytes->at += n;
+}
+
+/* The parts that make the shape. false: it has none, and is stored as it is. */
+static bool key_of(const struct espy_rec *rec, struct shape_key *k, size_t *key_sz)
+{
+	const uint8_t *at = (const uint8_t *)rec, *end = at + rec->size;
+	struct shape s;
+
+	k->type = rec->type;
+	k->flags = rec->flags;
+	k->nr = rec->nr;
+	k->has_time = rec->time_ns != 0;
+	k->items = 0;
+	k->reserved = 0;
+	lay_out(&s, rec->type, rec->flags);
+	if (rec->size < s.words_end)
+		return false;
+	at += s.words_end;
+	while (is_call(rec->type) && at < end) {
+		struct espy_item it;
+
+		memcpy(&it, at, sizeof(it)); /* the size of a record is a multiple of 8 */
+		at += sizeof(it);
+		const size_t padded = ((size_t)it.len + 7) & ~(size_t)7;
+
+		if (padded > (size_t)(end - at) || k->items == SHAPE_ITEMS_MAX)
+			return false;
+		/* the padding is not stored */
+		if (it.len & 7 && word_at(at + padded - 8) >> (8 * (it.len & 7)))
+			return false;
+		memcpy(&k->item[k->items++], &it, 4);
+		at += padded;
+	}
+	*key_sz = offsetof(struct shape_key, item) + 4u * k->items;
+	return true;
+}
+
+static uint32_t hash_of(const struct shape_key *k, size_t key_sz)
+{
+	uint64_t h = word_at((const uint8_t *)k) * 0x9e3779b97f4a7c15u;
+
+	for (unsigned i = 0; i < k->items; i++)
+		h = (h ^ k->item[i]) * 0xff51afd7ed558ccdu;
+	return (uint32_t)(h >> 32 ^ key_sz);
+}
+
+/* NULL: there is no room for another. */
+static struct shape *find_shape(struct espy_pack *p, const struct shape_key *k, size_t key_sz, bool *is_new)
+{
+	struct model *m = &p->m;
+	const uint32_t hash = hash_of(k, key_sz);
+	uint32_t slot = hash % (2 * SHAPES_MAX);
+
+	for (; p->shape_slots[slot]; slot = (slot + 1) % (2 * SHAPES_MAX)) {
+		struct shape *s = &m->shapes[p->shape_slots[slot] - 1];
+
+		if (s->hash == hash && s->key_sz == key_sz && !memcmp(m->keys + s->key_off, k, key_sz)) {
+			*is_new = false;
+			return s;
+		}
+	}
+	if (m->shape_cnt == SHAPES_MAX || m->keys_sz + key_sz > SHAPE_KEYS_MAX)
+		return NULL;
+	struct shape *s = &m->shapes[m->shape_cnt++];
+
+	*s = (struct shape){ .key_off = m->keys_sz, .hash = hash, .key_sz = (uint16_t)key_sz, .before = UINT32_MAX };
+	lay_out(s, k->type, k->flags);
+	memcpy(m->keys + m->keys_sz, k, key_sz);
+	m->keys_sz += (uint32_t)key_sz;
+	p->shape_slots[slot] = (uint16_t)m->shape_cnt;
+	*is_new = true;
+	return s;
+}
+
+static struct task *put_task(struct espy_pack *p, const struct espy_rec *rec)
+{
+	struct model *m = &p->m;
+	struct task *t = &m->tasks[m->task];
+
+	if (m->task_cnt && t->tid == rec->tid && t->tgid == rec->tgid) {
+		*p->cols[COL_TASK].at++ = TASK_SAME;
+		return t;
+	}
+	uint32_t slot = (rec->tid * 0x9e3779b1u ^ rec->tgid) % (2 * TASKS_MAX);
+
+	for (; p->task_slots[slot]; slot = (slot + 1) % (2 * TASKS_MAX)) {
+		m->task = p->task_slots[slot] - 1u;
+		t = &m->tasks[m->task];
+		if (t->tid == rec->tid && t->tgid == rec->tgid) {
+			put_varint(&p->cols[COL_TASK], TASK_FIRST + m->task);
+			return t;
+		}
+	}
+	m->task = m->task_cnt++;
+	p->task_slots[slot] = (uint16_t)m->task_cnt;
+	m->tasks[m->task] = (struct task){ rec->tid, rec->tgid, m->last_ns };
+	*p->cols[COL_TASK].at++ = TASK_NEW;
+	put(&p->cols[COL_NEW], &rec->tid, 8);
+	return &m->tasks[m->task];
+}
+
+static void put_times(struct espy_pack *p, struct task *t, uint64_t enter_ns, uint64_t time_ns, bool enter)
+{
+	struct column *c = p->cols;
+
+	put_time(&c[COL_GAP_LOW], &c[COL_GAP_HIGH], (enter ? enter_ns : time_ns) - t->last_ns);
+	if (enter)
+		put_time(&c[COL_TIME_LOW], &c[COL_TIME_HIGH], time_ns - enter_ns);
+	t->last_ns = p->m.last_ns = time_ns;
+}
+
+/* Words at `at` of a record against those of another. */
+static void put_words(struct espy_pack *p, const uint8_t *now, const uint8_t *before, unsigned n, enum espy_column mask_col)
+{
+	struct column *masks = &p->cols[mask_col], *tags = masks + 1, *bytes = masks + 2;
+
+	for (unsigned i = 0; i < n; i += 8) {
+		unsigned mask = 0;
+
+		for (unsigned j = 0; j < 8 && i + j < n; j++) {
+			const uint64_t v = word_at(now + 8 * (i + j)), b = before ? word_at(before + 8 * (i + j)) : 0;
+
+			if (v == b)
+				continue;
+			mask |= 1u << j;
+			put_word(&p->m, tags, bytes, v, b);
+		}
+		*masks->at++ = (uint8_t)mask;
+	}
+}
+
+/* Is it cheaper as words, most of which are small or like those before, than as bytes? Texts are not. */
+static bool as_words(const uint8_t *now, const uint8_t *before, unsigned len)
+{
+	unsigned cost = 0;
+
+	for (unsigned i = 0; i < len; i += 8) {
+		const uint64_t v = word_at(now + i), b = before ? word_at(before + i) : 0;
+		const unsigned value = bytes_of(v), diff = bytes_of(v > b ? v - b : b - v);
+
+		cost += v == b ? 0 : 1 + (value < diff ? value : diff);
+	}
+	return 2 * cost <= len;
+}
+
+static void put_items(struct espy_pack *p, const uint8_t *now, const uint8_t *before, unsigned n)
+{
+	struct column *lens = &p->cols[COL_ITEM_LEN], *text = &p->cols[COL_TEXT];
+
+	while (n--) {
+		struct espy_item it, old;
+
+		memcpy(&it, now, sizeof(it));
+		now += sizeof(it);
+		old.len = UINT32_MAX;
+		if (before) {
+			memcpy(&old, before, sizeof(old));
+			before += sizeof(old);
+		}
+		const uint8_t *like = it.len == old.len ? before : NULL;
+
+		if (it.len && it.len % 8 == 0 && as_words(now, like, it.len)) {
+			put_varint(lens, like ? LEN_AS_BEFORE : 2 * (uint64_t)it.len + LEN_WORDS);
+			put_words(p, now, like, it.len / 8, COL_ITEM_MASK);
+		} else {
+			put_varint(lens, 2 * (uint64_t)it.len + LEN_TEXT);
+			put(text, now, it.len);
+		}
+		now += (it.len + 7) & ~7u;
+		if (before)
+			before += (old.len + 7) & ~7u;
+	}
+}
+
+static void put_plain(struct espy_pack *p, const struct espy_rec *rec)
+{
+	*p->cols[COL_SHAPE].at++ = SHAPE_PLAIN;
+	put(&p->cols[COL_PLAIN], rec, rec->size);
+}
+
+static void put_record(struct espy_pack *p, const uint8_t *raw, uint32_t off)
+{
+	const uint8_t *now = raw + off;
+	const struct espy_rec *rec = (const struct espy_rec *)now;
+	struct column *c = p->cols;
+	struct shape_key k;
+	size_t key_sz;
+	bool is_new;
+
+	if (!key_of(rec, &k, &key_sz) || p->m.task_cnt == TASKS_MAX) {
+		put_plain(p, rec);
+		return;
+	}
+	struct shape *s = find_shape(p, &k, key_sz, &is_new);
+
+	if (!s) {
+		put_plain(p, rec);
+		return;
+	}
+	if (is_new) {
+		*c[COL_SHAPE].at++ = SHAPE_NEW;
+		put(&c[COL_NEW], &k, key_sz);
+	} else {
+		put_varint(&c[COL_SHAPE], SHAPE_FIRST + (uint64_t)(s - p->m.shapes));
+	}
+	struct task *t = put_task(p, rec);
+	const uint8_t *before = s->before == UINT32_MAX ? NULL : raw + s->before;
+	const bool enter = has_enter(&k);
+
+	if (enter || k.has_time)
+		put_times(p, t, enter ? word_at(now + 32) : 0, rec->time_ns, enter);
+	/* the first word stands alone before the time of entry */
+	if (s->words && s->first != 32) {
+		uint8_t words[8 * 16], old[8 * 16];
+
+		memcpy(words, now + 24, 8);
+		memcpy(words + 8, now + s->first, 8 * (s->words - 1u));
+		if (before) {
+			memcpy(old, before + 24, 8);
+			memcpy(old + 8, before + s->first, 8 * (s->words - 1u));
+		}
+		put_words(p, words, before ? old : NULL, s->words, COL_WORD_MASK);
+	} else if (s->words) {
+		put_words(p, now + 24, before ? before + 24 : NULL, s->words, COL_WORD_MASK);
+	}
+	if (is_call(k.type)) {
+		put_items(p, now + s->words_end, before ? before + s->words_end : NULL, k.items);
+	} else {
+		put_varint(&c[COL_ITEM_LEN], (rec->size - s->words_end) / 8);
+		put(&c[COL_TEXT], now + s->words_end, rec->size - s->words_end);
+	}
+	s->before = off;
+}
+
+/* Columns one after the other: all sizes (raw, stored), then the bytes; a column that does not shrink is stored as it is. */
+static int put_columns(struct espy_pack *p, ZSTD_CCtx *cctx, size_t *out_sz)
+{
+	uint8_t heads[COLUMNS * 10];
+	struct column sizes = { .at = heads };
+	size_t whole = 0, at = 0;
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		whole += ZSTD_compressBound((size_t)(p->cols[i].at - p->cols[i].data));
+	int err = espy_pack__reserve(&p->out, &p->out_sz, whole + sizeof(heads));
+
+	if (err)
+		return err;
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		const size_t raw_sz = (size_t)(p->cols[i].at - p->cols[i].data);
+		size_t n = raw_sz;
+
+		if (raw_sz >= 32)
+			n = ZSTD_compress2(cctx, p->out + sizeof(heads) + at, p->out_sz - sizeof(heads) - at, p->cols[i].data,
+					   raw_sz);
+		if (ZSTD_isError(n))
+			return -ENOMEM;
+		/* what gains nothing in size shall cost nothing in reading */
+		if (n + n / 32 >= raw_sz) {
+			n = raw_sz;
+			memcpy(p->out + sizeof(heads) + at, p->cols[i].data, raw_sz);
+		}
+		put_varint(&sizes, raw_sz);
+		put_varint(&sizes, n);
+		at += n;
+	}
+	const size_t heads_sz = (size_t)(sizes.at - heads);
+
+	memmove(p->out + heads_sz, p->out + sizeof(heads), at);
+	memcpy(p->out, heads, heads_sz);
+	*out_sz = heads_sz + at;
+	return 0;
+}
+
+int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, const void *raw, size_t size, const void **out, size_t *out_sz)
+{
+	int err = lay_columns(p, size);
+
+	if (err)
+		return err;
+	model_clear(&p->m);
+	memset(p->shape_slots, 0, sizeof(p->shape_slots));
+	memset(p->task_slots, 0, sizeof(p->task_slots));
+	for (size_t at = 0; at < size;) {
+		put_record(p, raw, (uint32_t)at);
+		at += ((const struct espy_rec *)((const uint8_t *)raw + at))->size;
+	}
+	err = put_columns(p, cctx, out_sz);
+	*out = p->out;
+	return err ? err : *out_sz < size ? 0 : -E2BIG;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Unpacking: the inverse of pack.c, over bytes that anybody may have written. Each read and each write is bounded. */
+#include "trace/pack_impl.h"
+
+#include <errno.h>
+
+struct unpack {
+	struct espy_pack *p;
+	uint8_t *raw, *at, *end; /* all records; where the next one is put; the end of the room */
+	bool bad;		 /* something was read beyond the end of a column, or is not true */
+};
+
+static inline unsigned get_byte(struct unpack *u, enum espy_column col)
+{
+	struct column *c = &u->p->cols[col];
+
+	if (c->at < c->end)
+		return *c->at++;
+	u->bad = true;
+	return 0;
+}
+
+static inline uint64_t get_varint(struct unpack *u, enum espy_column col)
+{
+	struct column *c = &u->p->cols[col];
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		if (c->at == c->end)
+			break;
+		const uint8_t byte = *c->at++;
+
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return v;
+	}
+	u->bad = true;
+	return 0;
+}
+
+/* NULL: there are not so many. */
+static inline const uint8_t *get(struct unpack *u, enum espy_column col, size_t n)
+{
+	struct column *c = &u->p->cols[col];
+	const uint8_t *bytes = c->at;
+
+	if (n > (size_t)(c->end - c->at)) {
+		u->bad = true;
+		return NULL;
+	}
+	c->at += n;
+	return bytes;
+}
+
+static inline uint64_t get_time(struct unpack *u, enum espy_column low)
+{
+	const unsigned byte = get_byte(u, low);
+	const uint64_t rest = get_varint(u, low + 1);
+
+	return ((rest >> 1 ^ -(rest & 1)) << 8) | byte;
+}
+
+static uint64_t get_word(struct unpack *u, enum espy_column tag_col, uint64_t before)
+{
+	struct column *bytes = &u->p->cols[tag_col + 1];
+	const unsigned tag = get_byte(u, tag_col), method = tag / 9, n = tag % 9;
+	uint64_t v;
+
+	if (n > (size_t)(bytes->end - bytes->at)) {
+		u->bad = true;
+		return 0;
+	}
+	/* columns have eight bytes of room behind them */
+	v = word_at(bytes->at);
+	if (n < 8)
+		v &= (1ull << 8 * n) - 1;
+	bytes->at += n;
+	switch (method) {
+	case WORD_VALUE:
+		break;
+	case WORD_INVERTED:
+		v = ~v;
+		break;
+	case WORD_MORE:
+		v = before + v;
+		break;
+	case WORD_LESS:
+		v = before - v;
+		break;
+	case WORD_PAGES_MORE:
+		v = before + (v << 12);
+		break;
+	case WORD_PAGES_LESS:
+		v = before - (v << 12);
+		break;
+	case WORD_SEEN:
+		return u->p->m.seen[v % SEEN_SLOTS];
+	default:
+		u->bad = true;
+		return 0;
+	}
+	/* as the packer does: of words that took it more than two bytes */
+	if (worth_seeing(v))
+		u->p->m.seen[seen_slot(v)] = v;
+	return v;
+}
+
+/* Words that lie at `now`, after those at `before` (NULL: zeros). */
+static void get_words(struct unpack *u, uint8_t *now, const uint8_t *before, unsigned n, enum espy_column mask_col)
+{
+	for (unsigned i = 0; i < n; i += 8) {
+		const unsigned mask = get_byte(u, mask_col), to = n - i < 8 ? n - i : 8;
+
+		for (unsigned j = 0; j < to; j++) {
+			uint64_t v = before ? word_at(before + 8 * (i + j)) : 0;
+
+			if (mask >> j & 1)
+				v = get_word(u, mask_col + 1, v);
+			memcpy(now + 8 * (i + j), &v, 8);
+		}
+	}
+}
+
+static struct shape *get_shape(struct unpack *u)
+{
+	struct model *m = &u->p->m;
+	const uint64_t code = get_varint(u, COL_SHAPE);
+	const uint8_t *key, *items = NULL;
+	struct shape_key k;
+
+	if (code >= SHAPE_FIRST)
+		return code - SHAPE_FIRST < m->shape_cnt ? &m->shapes[code - SHAPE_FIRST] : NULL;
+	key = get(u, COL_NEW, offsetof(struct shape_key, item));
+	if (!key)
+		return NULL;
+	memcpy(&k, key, offsetof(struct shape_key, item));
+	const size_t key_sz = offsetof(struct shape_key, item) + 4u * k.items;
+
+	items = get(u, COL_NEW, 4u * k.items);
+	if (!items || k.items > SHAPE_ITEMS_MAX || (k.items && !is_call(k.type)) || m->shape_cnt == SHAPES_MAX ||
+	    m->keys_sz + key_sz > SHAPE_KEYS_MAX)
+		return NULL;
+	struct shape *s = &m->shapes[m->shape_cnt++];
+
+	*s = (struct shape){ .key_off = m->keys_sz, .key_sz = (uint16_t)key_sz, .before = UINT32_MAX };
+	lay_out(s, k.type, k.flags);
+	memcpy(m->keys + m->keys_sz, &k, offsetof(struct shape_key, item));
+	memcpy(m->keys + m->keys_sz + offsetof(struct shape_key, item), items, 4u * k.items);
+	m->keys_sz += (uint32_t)key_sz;
+	return s;
+}
+
+static struct task *get_task(struct unpack *u)
+{
+	struct model *m = &u->p->m;
+	const uint64_t code = get_varint(u, COL_TASK);
+
+	if (code == TASK_NEW) {
+		const uint8_t *ids = get(u, COL_NEW, 8);
+
+		if (!ids || m->task_cnt == TASKS_MAX)
+			return NULL;
+		m->task = m->task_cnt++;
+		memcpy(&m->tasks[m->task].tid, ids, 8);
+		m->tasks[m->task].last_ns = m->last_ns;
+	} else if (code >= TASK_FIRST) {
+		if (code - TASK_FIRST >= m->task_cnt)
+			return NULL;
+		m->task = (uint32_t)(code - TASK_FIRST);
+	} else if (!m->task_cnt) {
+		return NULL;
+	}
+	return &m->tasks[m->task];
+}
+
+/* Items from u->at on; leaves u->at behind them. */
+static bool get_items(struct unpack *u, const uint8_t *item_keys, const uint8_t *before, unsigned n)
+{
+	for (; n--; item_keys += 4) {
+		struct espy_item it, old = { .len = 0 };
+
+		if ((size_t)(u->end - u->at) < sizeof(it))
+			return false;
+		if (before) {
+			memcpy(&old, before, sizeof(old));
+			before += sizeof(old);
+		}
+		const uint64_t code = get_varint(u, COL_ITEM_LEN);
+		const uint64_t len = code ? (code - 1) / 2 : old.len;
+		const bool words = code == LEN_AS_BEFORE || (code - 1) % 2 == LEN_WORDS - 1;
+		const size_t room = (size_t)(u->end - u->at) - sizeof(it);
+
+		if (len > room || ((len + 7) & ~7ull) > room || (words && len % 8) || (!code && !before))
+			return false;
+		memcpy(&it, item_keys, 4);
+		it.len = (uint32_t)len;
+		memcpy(u->at, &it, sizeof(it));
+		u->at += sizeof(it);
+		if (words) {
+			get_words(u, u->at, code ? NULL : before, it.len / 8, COL_ITEM_MASK);
+			u->at += len;
+		} else {
+			const uint8_t *text = get(u, COL_TEXT, it.len);
+			const size_t padded = (it.len + 7) & ~7u;
+
+			if (!text)
+				return false;
+			if (padded)
+				memset(u->at + padded - 8, 0, 8);
+			memcpy(u->at, text, it.len);
+			u->at += padded;
+		}
+		if (before)
+			before += (old.len + 7) & ~7u;
+	}
+	return true;
+}
+
+static bool get_plain(struct unpack *u)
+{
+	const uint8_t *bytes = get(u, COL_PLAIN, sizeof(struct espy_rec));
+	struct espy_rec rec;
+
+	u->p->cols[COL_SHAPE].at++;
+	if (!bytes)
+		return false;
+	memcpy(&rec, bytes, sizeof(rec));
+	if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > (size_t)(u->end - u->at) ||
+	    !get(u, COL_PLAIN, rec.size - sizeof(rec)))
+		return false;
+	memcpy(u->at, bytes, rec.size);
+	u->at += rec.size;
+	return true;
+}
+
+static bool get_record(struct unpack *u)
+{
+	struct column *shapes = &u->p->cols[COL_SHAPE];
+	uint8_t *now = u->at;
+
+	if (shapes->at == shapes->end)
+		return false;
+	if (*shapes->at == SHAPE_PLAIN)
+		return get_plain(u);
+	struct shape *s = get_shape(u);
+	struct task *t = s ? get_task(u) : NULL;
+
+	if (!t || s->words_end > (size_t)(u->end - u->at))
+		return false;
+	struct model *m = &u->p->m;
+	const struct shape_key *k = (const struct shape_key *)(m->keys + s->key_off);
+	const uint8_t *before = s->before == UINT32_MAX ? NULL : u->raw + s->before;
+	struct espy_rec rec = { .type = k->type, .flags = k->flags, .nr = k->nr, .tid = t->tid, .tgid = t->tgid };
+
+	if (has_enter(k)) {
+		const uint64_t enter = t->last_ns + get_time(u, COL_GAP_LOW);
+
+		rec.time_ns = enter + get_time(u, COL_TIME_LOW);
+		memcpy(now + 32, &enter, 8);
+		t->last_ns = m->last_ns = rec.time_ns;
+	} else if (k->has_time) {
+		rec.time_ns = t->last_ns + get_time(u, COL_GAP_LOW);
+		t->last_ns = m->last_ns = rec.time_ns;
+	}
+	if (s->words && s->first != 32) {
+		uint8_t words[8 * 16], old[8 * 16];
+
+		if (before) {
+			memcpy(old, before + 24, 8);
+			memcpy(old + 8, before + s->first, 8 * (s->words - 1u));
+		}
+		get_words(u, words, before ? old : NULL, s->words, COL_WORD_MASK);
+		memcpy(now + 24, words, 8);
+		memcpy(now + s->first, words + 8, 8 * (s->words - 1u));
+	} else if (s->words) {
+		get_words(u, now + 24, before ? before + 24 : NULL, s->words, COL_WORD_MASK);
+	}
+	u->at += s->words_end;
+	if (is_call(k->type)) {
+		if (!get_items(u, (const uint8_t *)k->item, before ? before + s->words_end : NULL, k->items))
+			return false;
+	} else {
+		const uint64_t more = get_varint(u, COL_ITEM_LEN);
+		const uint8_t *bytes = more <= (size_t)(u->end - u->at) / 8 ? get(u, COL_TEXT, 8 * more) : NULL;
+
+		if (!bytes)
+			return false;
+		memcpy(u->at, bytes, 8 * more);
+		u->at += 8 * more;
+	}
+	rec.size = (uint32_t)(u->at - now);
+	memcpy(now, &rec, sizeof(rec));
+	s->before = (uint32_t)(now - u->raw);
+	return !u->bad;
+}
+
+/* All columns, each with eight zero bytes behind it. */
+static int get_columns(struct espy_pack *p, ZSTD_DCtx *dctx, const uint8_t *in, size_t in_sz, size_t raw_sz)
+{
+	/* by what the packer can make of so many records; see pack.c */
+	const uint64_t most = 4 * (uint64_t)raw_sz + COLUMNS * SHAPE_KEY_MAX;
+	uint64_t raw_szs[COLUMNS], stored_szs[COLUMNS], whole = 0;
+	struct unpack heads = { .p = p };
+
+	p->cols[0] = (struct column){ .at = (uint8_t *)in, .end = (uint8_t *)in + in_sz };
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		raw_szs[i] = get_varint(&heads, 0);
+		stored_szs[i] = get_varint(&heads, 0);
+		if (heads.bad || raw_szs[i] > most - whole)
+			return -EBADMSG;
+		whole += raw_szs[i];
+	}
+	const uint8_t *at = p->cols[0].at;
+	size_t left = (size_t)(in + in_sz - at);
+	int err = espy_pack__reserve(&p->arena, &p->arena_sz, whole + 8 * COLUMNS);
+
+	if (err)
+		return err;
+	uint8_t *to = p->arena;
+
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		if (stored_szs[i] > left || stored_szs[i] > raw_szs[i])
+			return -EBADMSG;
+		if (stored_szs[i] == raw_szs[i])
+			memcpy(to, at, raw_szs[i]);
+		else if (ZSTD_decompressDCtx(dctx, to, raw_szs[i], at, stored_szs[i]) != raw_szs[i])
+			return -EBADMSG;
+		p->cols[i] = (struct column){ .at = to, .data = to, .end = to + raw_szs[i] };
+		memset(to + raw_szs[i], 0, 8);
+		to += raw_szs[i] + 8;
+		at += stored_szs[i];
+		left -= stored_szs[i];
+	}
+	return left ? -EBADMSG : 0;
+}
+
+int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, const void *in, size_t in_sz, void *raw, size_t raw_sz)
+{
+	struct unpack u = { .p = p, .raw = raw, .at = raw, .end = (uint8_t *)raw + raw_sz };
+	int err = get_columns(p, dctx, in, in_sz, raw_sz);
+
+	if (err)
+		return err;
+	model_clear(&p->m);
+	while (u.at < u.end)
+		if (!get_record(&u))
+			return -EBADMSG;
+	/* nothing may be left over either */
+	for (unsigned i = 0; i < COLUMNS; i++)
+		if (p->cols[i].at != p->cols[i].end)
+			return -EBADMSG;
+	return 0;
+}
