@@ -217,7 +217,7 @@ int espy_reader__open_file(struct espy_trace_reader *r, size_t which, char *why,
 		return err;
 	if (r->numbers && r->number != UINT32_MAX && r->number != r->numbers[which])
 		r->numbers[which] = r->number; /* renamed: what it says of itself is right */
-	r->continues = r->continues && r->file_id == file_id;
+	r->wants_state = !r->continues || r->file_id != file_id;
 	r->offset = r->first_section;
 	r->stats.finished = false;
 	err = read_front(r);

@@ -62,7 +62,7 @@ struct espy_trace_file_head {
 
 enum { ESPY_ENCODING_PLAIN = 0, ESPY_ENCODING_PACKED = 1 };
 enum { ESPY_COMPRESSION_NONE = 0, ESPY_COMPRESSION_ZSTD = 1 };
-/* id of RECORDS: what stands in front of a rotated file for those who read it alone */
+/* id of RECORDS. STATE: for those who begin here, in front of a rotated file or at a checkpoint; others step over it. */
 enum { ESPY_BLOCK_RECORDS = 0, ESPY_BLOCK_STATE = 1 };
 
 struct espy_section_head {
@@ -81,10 +81,10 @@ struct espy_section_head {
 #define ESPY_BLOCK_RAW_MAX (8u << 20)
 #define ESPY_SECTION_RAW_MAX (16u << 20)
 
-/* INDEX: this head, then `blocks` entries, then their tids as u32. */
+/* INDEX: this head, then `entries` entries, then the offsets of checkpoints as u64, then the tids of all entries as u32. */
 struct espy_index_head {
 	uint32_t entry_sz, entries;
-	uint64_t tids;
+	uint32_t checkpoints, tids;
 };
 #define ESPY_INDEX_ANY_TASK 0xffffu /* more tasks than are listed */
 #define ESPY_INDEX_TASKS_MAX 64u

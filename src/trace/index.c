@@ -107,9 +107,30 @@ int espy_index__add(struct espy_index *x, uint64_t offset, const struct espy_sec
 	return 0;
 }
 
+int espy_index__add_checkpoint(struct espy_index *x, uint64_t offset)
+{
+	/* when there are too many, every second one serves as well */
+	if (x->checkpoint_cnt == ESPY_INDEX_CHECKPOINTS_MAX) {
+		for (uint32_t i = 0; i < x->checkpoint_cnt / 2; i++)
+			x->checkpoints[i] = x->checkpoints[2 * i + 1];
+		x->checkpoint_cnt /= 2;
+	}
+	if (x->checkpoint_cnt == x->checkpoint_cap) {
+		const uint32_t cap = x->checkpoint_cap ? 2 * x->checkpoint_cap : 64;
+		void *p = realloc(x->checkpoints, cap * sizeof(*x->checkpoints));
+
+		if (!p)
+			return -ENOMEM;
+		x->checkpoints = p;
+		x->checkpoint_cap = cap;
+	}
+	x->checkpoints[x->checkpoint_cnt++] = offset;
+	return 0;
+}
+
 void espy_index__clear(struct espy_index *x)
 {
-	x->count = 0;
+	x->count = x->checkpoint_cnt = 0;
 	x->blocks_per_entry = 1;
 }
 
@@ -117,12 +138,13 @@ void espy_index__free(struct espy_index *x)
 {
 	free(x->entries);
 	free(x->tids);
+	free(x->checkpoints);
 	*x = (struct espy_index){ 0 };
 }
 
 size_t espy_index__memory(const struct espy_index *x)
 {
-	return x->cap * (sizeof(*x->entries) + sizeof(*x->tids));
+	return x->cap * (sizeof(*x->entries) + sizeof(*x->tids)) + x->checkpoint_cap * sizeof(*x->checkpoints);
 }
 
 static uint32_t listed(const struct espy_index_entry *e)
@@ -132,11 +154,16 @@ static uint32_t listed(const struct espy_index_entry *e)
 
 void *espy_index__bytes(const struct espy_index *x, size_t *size)
 {
-	struct espy_index_head head = { .entry_sz = sizeof(*x->entries), .entries = x->count };
+	struct espy_index_head head = {
+		.entry_sz = sizeof(*x->entries),
+		.entries = x->count,
+		.checkpoints = x->checkpoint_cnt,
+	};
+	const size_t checkpoints_sz = x->checkpoint_cnt * sizeof(*x->checkpoints);
 
 	for (uint32_t i = 0; i < x->count; i++)
 		head.tids += listed(&x->entries[i]);
-	*size = sizeof(head) + x->count * sizeof(*x->entries) + head.tids * sizeof(uint32_t);
+	*size = sizeof(head) + x->count * sizeof(*x->entries) + checkpoints_sz + head.tids * sizeof(uint32_t);
 	uint8_t *bytes = malloc(*size), *at = bytes;
 
 	if (!bytes)
@@ -146,6 +173,9 @@ void *espy_index__bytes(const struct espy_index *x, size_t *size)
 	if (x->count)
 		memcpy(at, x->entries, x->count * sizeof(*x->entries));
 	at += x->count * sizeof(*x->entries);
+	if (checkpoints_sz)
+		memcpy(at, x->checkpoints, checkpoints_sz);
+	at += checkpoints_sz;
 	for (uint32_t i = 0; i < x->count; i++) {
 		memcpy(at, x->tids[i], listed(&x->entries[i]) * sizeof(uint32_t));
 		at += listed(&x->entries[i]) * sizeof(uint32_t);
@@ -153,16 +183,22 @@ void *espy_index__bytes(const struct espy_index *x, size_t *size)
 	return bytes;
 }
 
-bool espy_index_open(const void *bytes, size_t size, const struct espy_index_entry **entries, uint32_t *count)
+bool espy_index_open(const void *bytes, size_t size, struct espy_index_view *v)
 {
 	struct espy_index_head head;
 
 	if (size < sizeof(head))
 		return false;
 	memcpy(&head, bytes, sizeof(head));
-	if (head.entry_sz != sizeof(**entries) || head.entries > (size - sizeof(head)) / sizeof(**entries))
+	size -= sizeof(head);
+	if (head.entry_sz != sizeof(*v->entries) || head.entries > size / sizeof(*v->entries))
 		return false;
-	*entries = (const struct espy_index_entry *)((const uint8_t *)bytes + sizeof(head));
-	*count = head.entries;
+	size -= head.entries * sizeof(*v->entries);
+	if (head.checkpoints > size / sizeof(*v->checkpoints))
+		return false;
+	v->entries = (const struct espy_index_entry *)((const uint8_t *)bytes + sizeof(head));
+	v->entry_cnt = head.entries;
+	v->checkpoints = (const uint64_t *)(v->entries + head.entries);
+	v->checkpoint_cnt = head.checkpoints;
 	return true;
 }

@@ -27,24 +27,33 @@ static inline void espy_index_tasks__add(struct espy_index_tasks *t, uint32_t ti
 }
 
 #define ESPY_INDEX_ENTRIES_MAX 16384u
+#define ESPY_INDEX_CHECKPOINTS_MAX 16384u
 
 struct espy_index {
 	struct espy_index_entry *entries;
 	uint32_t (*tids)[ESPY_INDEX_TASKS_MAX];
 	uint32_t count, cap;
 	uint32_t blocks_per_entry; /* grows when the index is full */
+	uint64_t *checkpoints;	   /* offsets */
+	uint32_t checkpoint_cnt, checkpoint_cap;
 };
 
 /* first_ns 0: without times. Forgets nothing: when it is full, neighbours are put together. */
 int espy_index__add(struct espy_index *x, uint64_t offset, const struct espy_section_head *head,
 		    const struct espy_index_tasks *tasks);
+int espy_index__add_checkpoint(struct espy_index *x, uint64_t offset);
 void espy_index__clear(struct espy_index *x);
 void espy_index__free(struct espy_index *x);
 size_t espy_index__memory(const struct espy_index *x);
 /* The bytes of the section, malloc'ed. NULL: out of memory. */
 void *espy_index__bytes(const struct espy_index *x, size_t *size);
 
-/* Are these (foreign) bytes an index? Then *entries points into them. */
-bool espy_index_open(const void *bytes, size_t size, const struct espy_index_entry **entries, uint32_t *count);
+struct espy_index_view {
+	const struct espy_index_entry *entries;
+	const uint64_t *checkpoints;
+	uint32_t entry_cnt, checkpoint_cnt;
+};
+/* Are these (foreign) bytes an index? Then v points into them. */
+bool espy_index_open(const void *bytes, size_t size, struct espy_index_view *v);
 
 #endif

@@ -85,8 +85,8 @@ static int next_block(struct espy_trace_reader *r)
 			continue;
 		}
 		r->stats.blocks++;
-		/* Whoever comes from the file before has all this. */
-		if (head.id == ESPY_BLOCK_STATE && r->continues)
+		/* Whoever has read what is before has all this. */
+		if (head.id == ESPY_BLOCK_STATE && !r->wants_state)
 			continue;
 		r->block = espy_codec__decode(r->codec, &head, stored, &why);
 		if (!r->block) {
@@ -97,6 +97,7 @@ static int next_block(struct espy_trace_reader *r)
 		r->block_at = 0;
 		r->block_offset = offset;
 		if (head.id != ESPY_BLOCK_STATE) {
+			r->wants_state = false;
 			if (head.first_ns && (!r->stats.first_ns || head.first_ns < r->stats.first_ns))
 				r->stats.first_ns = head.first_ns;
 			if (head.last_ns > r->stats.last_ns)
@@ -164,78 +165,82 @@ uint64_t espy_trace_reader__meta_number(struct espy_trace_reader *r, const char 
 	return otherwise;
 }
 
-/* Where the index says; false: it does not reach so far. */
-static bool seek_by_index(const struct espy_trace_reader *r, uint64_t time_ns, uint64_t *offset)
-{
-	const struct espy_index_entry *e;
-	uint32_t n;
+struct place {
+	uint64_t block;	     /* the first that reaches the time; if there is none, the end of what can be read */
+	uint64_t checkpoint; /* the last one before it, or the first section */
+	bool found;
+};
 
-	if (!r->index || !espy_index_open(r->index->data, r->index->size, &e, &n))
+/* As the index says; false: there is none, or it does not reach so far. */
+static bool place_by_index(const struct espy_trace_reader *r, uint64_t time_ns, struct place *p)
+{
+	struct espy_index_view v;
+	uint32_t i = 0;
+
+	if (!r->index || !espy_index_open(r->index->data, r->index->size, &v))
 		return false;
-	for (uint32_t i = 0; i < n; i++)
-		if (e[i].last_ns >= time_ns && e[i].offset >= r->first_section) {
-			*offset = e[i].offset;
-			return true;
-		}
-	return false;
+	while (i < v.entry_cnt && v.entries[i].last_ns < time_ns)
+		i++;
+	if (i == v.entry_cnt)
+		return false;
+	*p = (struct place){ .block = v.entries[i].offset, .checkpoint = r->first_section, .found = true };
+	for (i = 0; i < v.checkpoint_cnt && v.checkpoints[i] < p->block; i++)
+		p->checkpoint = v.checkpoints[i];
+	/* An index that lies leads to a place where no section begins; that is told as damage. */
+	if (p->checkpoint < r->first_section)
+		p->checkpoint = r->first_section;
+	return true;
 }
 
 /* From head to head, without what is between. */
-static int seek_by_heads(const struct espy_trace_reader *r, uint64_t time_ns, uint64_t *offset)
+static int place_by_heads(const struct espy_trace_reader *r, uint64_t time_ns, struct place *p)
 {
-	uint64_t at = r->first_section;
+	bool in_state = false;
 
+	*p = (struct place){ .block = r->first_section, .checkpoint = r->first_section };
 	for (;;) {
 		struct espy_section_head head;
-		const ssize_t n = pread(r->in.fd, &head, sizeof(head), (off_t)at);
+		const ssize_t n = pread(r->in.fd, &head, sizeof(head), (off_t)p->block);
+		const bool is_state = n == (ssize_t)sizeof(head) && head.kind == ESPY_SECTION_RECORDS &&
+				      head.id == ESPY_BLOCK_STATE;
 
 		if (n < 0)
 			return -errno;
 		/* the end, or damage: __next will tell which */
-		if (n < (ssize_t)sizeof(head) || espy_codec__check_head(&head, r->file_id) ||
-		    (head.kind == ESPY_SECTION_RECORDS && head.id != ESPY_BLOCK_STATE && head.last_ns >= time_ns)) {
-			*offset = at;
+		if (n < (ssize_t)sizeof(head) || espy_codec__check_head(&head, r->file_id))
 			return 0;
-		}
-		at += sizeof(head) + head.stored_sz;
+		if (is_state && !in_state)
+			p->checkpoint = p->block;
+		in_state = is_state;
+		p->found = head.kind == ESPY_SECTION_RECORDS && !is_state && head.last_ns >= time_ns;
+		if (p->found)
+			return 0;
+		p->block += sizeof(head) + head.stored_sz;
 	}
-}
-
-/* The last time in the current file; 0: not known. */
-static uint64_t last_time(const struct espy_trace_reader *r)
-{
-	return r->stats.finished ? r->stats.last_ns : 0;
 }
 
 int espy_trace_reader__seek(struct espy_trace_reader *r, uint64_t time_ns)
 {
-	uint64_t offset = 0;
+	struct place p = { .found = false };
+	char why[128];
 	int err = 0;
 
 	if (!r->in.regular)
 		return -ESPIPE;
 	/* In a set: from the first file on to the one that reaches so far. */
-	if (r->numbers) {
-		char why[128];
-
+	for (size_t i = 0; i < r->file_cnt && !err && !p.found; i++) {
 		r->continues = false;
-		r->stats.last_ns = 0;
-		err = espy_reader__open_file(r, 0, why, sizeof(why));
-		while (!err && last_time(r) && last_time(r) < time_ns && r->file_at + 1 < r->file_cnt) {
-			r->continues = false;
-			err = espy_reader__open_file(r, r->file_at + 1, why, sizeof(why));
-		}
-		if (err)
-			return err;
+		if (r->numbers)
+			err = espy_reader__open_file(r, i, why, sizeof(why));
+		if (!err && !place_by_index(r, time_ns, &p))
+			err = place_by_heads(r, time_ns, &p);
 	}
-	if (!seek_by_index(r, time_ns, &offset))
-		err = seek_by_heads(r, time_ns, &offset);
 	if (err)
 		return err;
-	r->offset = offset;
+	r->offset = p.checkpoint;
 	r->seq_known = false;
 	r->ended = false;
-	r->continues = false;
+	r->wants_state = true;
 	r->block_at = r->block_sz = 0;
 	return 0;
 }

@@ -43,7 +43,8 @@ struct espy_trace_reader {
 	uint32_t seq;			/* that it should have */
 	bool seq_known;
 	bool ended;	 /* END was passed */
-	bool continues;	 /* it follows the file before without a gap: its state is known already */
+	bool continues;	 /* it follows the file before without a gap */
+	bool wants_state; /* reading begins here: blocks of state are delivered until the first other one */
 	struct espy_kept_section *index; /* of this file, once it was met */
 	uint64_t searched;		 /* bytes of damaged sections that were looked at again for others inside */
 

@@ -37,11 +37,17 @@ struct espy_trace_write_opts {
 	uint64_t rotate_bytes; /* begin a new file beyond that size; 0: never. Files are PATH.0, PATH.1, ... (newest highest) */
 	unsigned keep;        /* files kept when rotating; 0: all */
 	/*
-	 * Called at the start of every file but the first: gives, through espy_trace_writer__record, what a reader of
-	 * that file alone must know (tasks, descriptors, facts, open calls). NULL: nothing.
+	 * Called at the start of every file but the first, and at checkpoints: gives, through espy_trace_writer__record, what
+	 * a reader that begins there must know (tasks, descriptors, facts, open calls), as it is after the records that were
+	 * given so far. NULL: nothing.
 	 */
 	int (*state)(void *ctx, struct espy_trace_writer *w);
 	void *state_ctx;
+	/*
+	 * Raw bytes of records between two checkpoints; 0: 64 MB. At a checkpoint state() is called too, and what it gives is put
+	 * into blocks that only a reader that begins there delivers.
+	 */
+	uint64_t checkpoint_bytes;
 };
 
 /* -EEXIST, or errno of open and write. */
@@ -57,7 +63,7 @@ int espy_trace_writer__tick(struct espy_trace_writer *w, uint64_t now_ns);
 int espy_trace_writer__flush(struct espy_trace_writer *w);
 
 struct espy_trace_write_stats {
-	uint64_t records, raw_bytes, file_bytes; /* file_bytes: of all files */
+	uint64_t records, raw_bytes, file_bytes; /* file_bytes: of all files; state is not counted among the records */
 	unsigned files;
 	size_t memory_bytes; /* what the writer holds */
 };
@@ -116,8 +122,9 @@ uint64_t espy_trace_reader__meta_number(struct espy_trace_reader *r, const char 
  */
 int espy_trace_reader__next(struct espy_trace_reader *r, const struct espy_rec **rec);
 /*
- * Continue with the first block that may hold records at or after time_ns (CLOCK_MONOTONIC of the recording): by the index if
- * there is one, else by the heads of blocks. Records before the wanted time may still come first.
+ * Continue with the last checkpoint before the first record at or after time_ns (CLOCK_MONOTONIC of the recording), or at the
+ * front of the file if there is none: first the records that tell the state there, then all that follow, so that records
+ * before the wanted time come first. By the index if there is one, else by the heads of blocks. -ESPIPE: a stream.
  */
 int espy_trace_reader__seek(struct espy_trace_reader *r, uint64_t time_ns);
 

@@ -18,6 +18,7 @@
 #define BLOCK_BYTES (1u << 20)
 #define BLOCK_BYTES_MIN (64u << 10)
 #define FLUSH_MS 1000u
+#define CHECKPOINT_BYTES (64u << 20)
 
 struct kept { /* sections that every file of the set begins with */
 	enum espy_trace_section kind;
@@ -47,7 +48,8 @@ struct espy_trace_writer {
 	struct espy_index index; /* of this file */
 	struct espy_end_entry *sections;
 	uint32_t section_cnt, section_cap;
-	struct espy_end_head end; /* totals of this file */
+	struct espy_end_head end;	  /* totals of this file */
+	uint64_t since_checkpoint; /* raw bytes */
 	struct kept *kept;
 	size_t kept_bytes;
 	struct espy_trace_write_stats stats;
@@ -163,8 +165,8 @@ static int write_block(struct espy_trace_writer *w)
 		.kind = ESPY_SECTION_RECORDS,
 		.id = w->in_state ? ESPY_BLOCK_STATE : ESPY_BLOCK_RECORDS,
 		.records = w->records,
-		.first_ns = w->first_ns,
-		.last_ns = w->last_ns,
+		.first_ns = w->in_state ? 0 : w->first_ns,
+		.last_ns = w->in_state ? 0 : w->last_ns,
 	};
 
 	if (!w->used)
@@ -173,16 +175,17 @@ static int write_block(struct espy_trace_writer *w)
 
 	if (err)
 		return err;
-	w->end.records += w->records;
-	w->end.raw_bytes += w->used;
 	w->end.blocks++;
-	if (w->first_ns && (!w->end.first_ns || w->first_ns < w->end.first_ns))
-		w->end.first_ns = w->first_ns;
-	if (w->last_ns > w->end.last_ns)
-		w->end.last_ns = w->last_ns;
-	/* State has the times of long ago; it is in front of a file and needs no finding. */
+	/* State repeats what is told elsewhere, with the times of long ago: no time shall be looked for in it. */
 	if (!w->in_state) {
 		w->has_blocks = true;
+		w->end.records += w->records;
+		w->end.raw_bytes += w->used;
+		w->since_checkpoint += w->used;
+		if (w->first_ns && (!w->end.first_ns || w->first_ns < w->end.first_ns))
+			w->end.first_ns = w->first_ns;
+		if (w->last_ns > w->end.last_ns)
+			w->end.last_ns = w->last_ns;
 		err = w->out.path ? espy_index__add(&w->index, offset, &head, &w->tasks) : 0;
 	}
 	w->used = 0;
@@ -224,6 +227,23 @@ static int write_end(struct espy_trace_writer *w)
 	return err;
 }
 
+/* What a reader that begins here must know. */
+static int write_state(struct espy_trace_writer *w)
+{
+	const uint64_t offset = w->out.offset;
+	int err;
+
+	w->since_checkpoint = 0;
+	if (!w->o.state)
+		return 0;
+	w->in_state = true;
+	err = w->o.state(w->o.state_ctx, w);
+	if (!err)
+		err = write_block(w);
+	w->in_state = false;
+	return err || w->out.offset == offset || !w->out.path ? err : espy_index__add_checkpoint(&w->index, offset);
+}
+
 static int next_file(struct espy_trace_writer *w)
 {
 	int err = write_end(w);
@@ -234,14 +254,7 @@ static int next_file(struct espy_trace_writer *w)
 		err = write_file_head(w);
 	for (const struct kept *k = w->kept; k && !err; k = k->next)
 		err = write_other(w, k->kind, k->id, k->data, k->size);
-	if (!err && w->o.state) {
-		w->in_state = true;
-		err = w->o.state(w->o.state_ctx, w);
-		if (!err)
-			err = write_block(w);
-		w->in_state = false;
-	}
-	return err;
+	return err ? err : write_state(w);
 }
 
 /* What was gathered goes to the file; then perhaps the next file begins. */
@@ -253,6 +266,8 @@ static int write_gathered(struct espy_trace_writer *w)
 		err = write_block(w);
 	if (!err && w->out.rotates && !w->in_state && w->has_blocks && w->out.offset >= w->o.rotate_bytes)
 		err = next_file(w);
+	else if (!err && !w->in_state && w->since_checkpoint >= w->o.checkpoint_bytes)
+		err = write_state(w);
 	return fail(w, err);
 }
 
@@ -276,6 +291,8 @@ int espy_trace_writer__open(struct espy_trace_writer **out, const struct espy_tr
 		w->o.block_bytes = ESPY_BLOCK_RAW_MAX / 2;
 	if (!w->o.flush_ms)
 		w->o.flush_ms = FLUSH_MS;
+	if (!w->o.checkpoint_bytes)
+		w->o.checkpoint_bytes = CHECKPOINT_BYTES;
 	w->cap = w->o.block_bytes > ESPY_REC_MAX ? w->o.block_bytes : ESPY_REC_MAX;
 	w->block = malloc(w->cap);
 	w->codec = espy_codec__new(w->o.level);
@@ -368,8 +385,10 @@ int espy_trace_writer__record(struct espy_trace_writer *w, const struct espy_rec
 			w->last_ns = rec->time_ns;
 	}
 	espy_index_tasks__add(&w->tasks, rec->tid);
-	w->stats.records++;
-	w->stats.raw_bytes += size;
+	if (!w->in_state) {
+		w->stats.records++;
+		w->stats.raw_bytes += size;
+	}
 	return 0;
 }
 
