@@ -359,6 +359,17 @@ int espy_do_buffer(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
+int espy_do_rings(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int value;
+
+	if (word(a, use, espy_words_rings, &value))
+		return -EINVAL;
+	a->o.rings = (unsigned)value;
+	return 0;
+}
+
 int espy_do_overhead(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;

@@ -43,6 +43,10 @@ const struct espy_word espy_words_time[] = {
 const struct espy_word espy_words_source[] = {
 	{ "auto", ESPY_SOURCE_AUTO }, { "bpf", ESPY_SOURCE_BPF }, { "ptrace", ESPY_SOURCE_PTRACE }, { NULL, 0 },
 };
+/* As espy_source_opts.rings takes them: any number above 1 means one for each processor. */
+const struct espy_word espy_words_rings[] = {
+	{ "auto", 0 }, { "one", 1 }, { "cpu", 2 }, { NULL, 0 },
+};
 const struct espy_word espy_words_interruptible[] = {
 	{ "1", 1 }, { "2", 2 }, { "3", 3 }, { "4", 4 }, { "anywhere", 1 }, { "waiting", 2 }, { "never", 3 },
 	{ "never_tstp", 4 }, { NULL, 0 },

@@ -176,6 +176,7 @@ static int open_source(struct espy_session *s)
 		.use_seccomp = o->seccomp,
 		.enter_records = true,
 		.ring_bytes = o->ring_bytes,
+		.rings = o->rings,
 		.hang_ms = o->hang_ms,
 		.interruptible = o->interruptible,
 		.kill_on_exit = o->kill_on_exit,

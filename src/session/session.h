@@ -114,6 +114,7 @@ struct espy_session_opts {
 	const char *const *describe_files;
 	size_t describe_file_cnt; /* --describe */
 	size_t ring_bytes;	  /* --buffer; 0: default */
+	unsigned rings;		  /* --rings; as in struct espy_source_opts */
 	unsigned syscall_limit;	  /* --syscall-limit; 0: none */
 	bool detach_on_execve;	  /* -b execve */
 	bool kill_on_exit;	  /* --kill-on-exit */
