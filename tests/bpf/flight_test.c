@@ -23,7 +23,7 @@ static struct espy_image image;
 
 /* What one run or one snapshot has delivered. */
 struct seen {
-	uint64_t events, lost_records, bad, out_of_order, ignored, forks, task_exits, last_ns;
+	uint64_t events, hanging, lost_records, bad, out_of_order, ignored, forks, task_exits, last_ns;
 	uint64_t whole_since_ns;
 	struct {
 		uint64_t cnt, gaps;       /* gaps: among those that are not older than whole_since_ns */
@@ -107,6 +107,9 @@ static int take(void *ctx, const struct espy_rec *rec)
 		break;
 	case ESPY_REC_SIGNAL:
 		seen->ignored += rec->flags & ESPY_SIG_IGNORED;
+		break;
+	case ESPY_REC_ENTER:
+		seen->hanging++;
 		break;
 	case ESPY_REC_EXEC:
 	case ESPY_REC_LOST:
@@ -282,6 +285,28 @@ static void snapshots_while_it_runs(void **state)
 	assert_int_equal(st.records + st.overwritten + all_lost(&st), all.events);
 }
 
+/* A program that hangs: each snapshot shows the call. */
+static void hanging_call(void **state)
+{
+	struct espy_source *s = open_source(&(struct espy_source_opts){ .flight_bytes = 1u << 20, .hang_ms = 200 });
+	struct seen one = { 0 }, two = { 0 };
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = start(s, "hang");
+	assert_int_equal(s->ops->poll(s, take, &one, 500), 0);
+	assert_true(s->ops->snapshot(s, take, &one) > 0);
+	assert_true(s->ops->snapshot(s, take, &two) > 0);
+	assert_int_equal(one.hanging, 1);
+	assert_int_equal(two.hanging, 1);
+	kill(pid, SIGKILL);
+	assert_int_equal(s->ops->poll(s, take, &one, 10000), -ESRCH);
+	assert_int_equal(s->ops->command_status(s, &status), 0);
+	assert_true(WIFSIGNALED(status));
+	s->ops->close(s);
+}
+
 /* The recorder is killed: the program runs on and notices nothing. */
 static void killed_recorder(void **state)
 {
@@ -336,6 +361,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(four_writers),
 		cmocka_unit_test(interrupts),
 		cmocka_unit_test(snapshots_while_it_runs),
+		cmocka_unit_test(hanging_call),
 		cmocka_unit_test(killed_recorder),
 	};
 	char why[256];

@@ -141,12 +141,17 @@ int bpf_ring__drain(struct bpf_ring *r, struct bpf_ring *aside, bpf_ring_fn fn, 
 
 /* source.c: is everything read that was recorded so far? */
 bool bpf_source_all_read(const struct bpf_source *s);
+/* Bytes not read yet in the fullest ring, and how many calls may fill there. */
+uint64_t bpf_source_unread(const struct bpf_source *s);
+uint64_t bpf_source_room(const struct bpf_source *s);
 
 /*
  * flight.c: delivers what the rings hold, `old` what an earlier snapshot has delivered already. Returns the number of
  * records or -errno; stops as bpf_ring__drain() does.
  */
 int bpf_flight__snapshot(struct bpf_source *s, bpf_ring_fn fresh, bpf_ring_fn old, void *ctx, int *stop);
+
+uint64_t bpf_flight__events(const struct bpf_source *s); /* recorded so far, roughly while programs run */
 
 /* tracefs.c: the tracepoints of single calls. */
 int bpf_tracefs_open(void); /* descriptor of the tracefs root, or -errno */
@@ -163,6 +168,7 @@ int bpf_tasks__init(struct bpf_tasks *t, size_t limit);
 void bpf_tasks__free(struct bpf_tasks *t);
 void bpf_tasks__add(struct bpf_tasks *t, uint32_t tid, uint32_t now_ms);
 void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid);
+void bpf_tasks__forget_shown(struct bpf_tasks *t); /* and when the last look was */
 /*
  * Delivers an ENTER record for each call that has lasted too long. Cheap; call it when the ring is empty.
  * Returns their number.

@@ -42,6 +42,15 @@ static uint64_t events_of(const struct espy_bpf_head *h)
 	return (h->turns << (64 - ESPY_BPF_POS_BITS)) + (h->head >> ESPY_BPF_POS_BITS) - h->others;
 }
 
+uint64_t bpf_flight__events(const struct bpf_source *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < s->rings.cnt; i++)
+		n += events_of(s->rings.each[i].head);
+	return n;
+}
+
 static int copy_ring(struct bpf_cpu_ring *c, struct copy *to)
 {
 	uint64_t end = c->head->head & ESPY_BPF_POS_MASK, units = c->all->room_life, all = events_of(c->head);

@@ -73,6 +73,13 @@ void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid)
 	t->place[tid] = 0;
 }
 
+void bpf_tasks__forget_shown(struct bpf_tasks *t)
+{
+	for (size_t i = 0; i < t->cnt; i++)
+		t->shown[t->tids[i]] = 0;
+	t->last_scan_ms = 0;
+}
+
 static ssize_t read_proc(uint32_t tid, const char *name, char *buf, size_t size)
 {
 	char path[64];

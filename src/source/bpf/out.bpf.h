@@ -82,6 +82,12 @@ static __always_inline u64 time_before_copy(void)
 	return now_if(conf.need_time);
 }
 
+/* Bytes that the reader has not read yet, in the ring that the next record would go to. */
+static __always_inline u64 out_unread(void)
+{
+	return bpf_ringbuf_query(&espy_ring, BPF_RB_AVAIL_DATA);
+}
+
 static __always_inline void not_an_event(void)
 {
 }
@@ -229,6 +235,14 @@ static __always_inline int out_copy(struct espy_rec *rec, u64 size)
 static __always_inline u64 time_before_copy(void)
 {
 	return 0;
+}
+
+static __always_inline u64 out_unread(void)
+{
+	struct espy_bpf_head *h = OWN_HEAD(own_ring());
+	u64 read = *(volatile u64 *)&h->consumer; /* first: it is never ahead of what was taken */
+
+	return conf.flight ? 0 : ((*(volatile u64 *)&h->head & ESPY_BPF_POS_MASK) - read) * ESPY_BPF_UNIT;
 }
 
 static __always_inline void wake_reader(void)

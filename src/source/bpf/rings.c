@@ -171,6 +171,20 @@ bool bpf_rings__empty(const struct bpf_rings *r)
 	return true;
 }
 
+uint64_t bpf_rings__unread(const struct bpf_rings *r)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < r->cnt; i++) {
+		uint64_t read = __atomic_load_n(&r->each[i].head->consumer, __ATOMIC_ACQUIRE);
+		uint64_t n = taken(&r->each[i]) - read;
+
+		if (n > most)
+			most = n;
+	}
+	return most * ESPY_BPF_UNIT;
+}
+
 static void give_back(struct bpf_cpu_ring *c)
 {
 	if (c->given == c->pos)

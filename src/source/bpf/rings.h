@@ -51,6 +51,8 @@ int bpf_rings__open(struct bpf_rings *r, struct espy_bpf_shared *shared);
 void bpf_rings__close(struct bpf_rings *r);
 
 bool bpf_rings__empty(const struct bpf_rings *r);
+/* Bytes not read yet, of the ring that has most of them. */
+uint64_t bpf_rings__unread(const struct bpf_rings *r);
 /* Delivers what has come in order of time, as bpf_ring__drain() does. now_ns: by CLOCK_MONOTONIC, taken before the call. */
 int bpf_rings__drain(struct bpf_rings *r, uint64_t now_ns, int (*fn)(void *ctx, const void *data, size_t size),
 		     void *ctx, int *stop);

@@ -22,6 +22,7 @@
 #define LONGEST_SLEEP_MS 100
 /* Nothing depends on it: who has something to say to a flight recorder wakes it. */
 #define FLIGHT_SLEEP_MS 1000
+#define FLIGHT_SETTLE_MS 100 /* while it is not known yet whether calls are many */
 /* From here on the change to tracepoints of single calls pays. */
 #define MANY_RECORDS 20000u
 
@@ -201,14 +202,27 @@ bool bpf_source_all_read(const struct bpf_source *s)
 	return bpf_ring__empty(&s->ring) && bpf_ring__empty(&s->life);
 }
 
+uint64_t bpf_source_unread(const struct bpf_source *s)
+{
+	if (s->opts.flight_bytes)
+		return 0;
+	return s->rings.cnt ? bpf_rings__unread(&s->rings) :
+			      __atomic_load_n(s->ring.producer, __ATOMIC_ACQUIRE) -
+				      __atomic_load_n(s->ring.consumer, __ATOMIC_ACQUIRE);
+}
+
+uint64_t bpf_source_room(const struct bpf_source *s)
+{
+	return s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : s->ring.size;
+}
+
 static int sleep_for_data(struct bpf_source *s, int left_ms)
 {
 	struct epoll_event ev;
 	int n, ms = left_ms < 0 || left_ms > LONGEST_SLEEP_MS ? LONGEST_SLEEP_MS : left_ms;
 
 	if (now_ns() - s->quiet_since_ns < BUSY_FOR_NS) {
-		size_t size = s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : s->ring.size;
-		struct timespec nap = { .tv_nsec = size >= 1u << 20 ? NAP_NS : NAP_NS / 10 };
+		struct timespec nap = { .tv_nsec = bpf_source_room(s) >= 1u << 20 ? NAP_NS : NAP_NS / 10 };
 
 		return nanosleep(&nap, NULL) ? -errno : 0;
 	}
@@ -245,7 +259,7 @@ static int flight_poll(struct bpf_source *s, int timeout_ms)
 
 	for (;;) {
 		uint64_t gone_ms = (now_ns() - start) / 1000000;
-		int left_ms = FLIGHT_SLEEP_MS;
+		int left_ms = s->switched ? FLIGHT_SLEEP_MS : FLIGHT_SETTLE_MS;
 		struct epoll_event ev;
 		uint32_t triggers;
 
@@ -257,6 +271,8 @@ static int flight_poll(struct bpf_source *s, int timeout_ms)
 		}
 		if (nobody_left(s))
 			return -ESRCH;
+		if (!s->switched && bpf_flight__events(s) > MANY_RECORDS)
+			bpf_source_use_single(s);
 		if (timeout_ms >= 0) {
 			if (gone_ms >= (uint64_t)timeout_ms)
 				return 0;
@@ -340,8 +356,11 @@ static int bpf_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
 	if (!s->loaded)
 		return -ESRCH;
 	cnt = bpf_flight__snapshot(s, deliver_flight, deliver_again, &d, &stop);
-	if (cnt >= 0 && !stop)
-		cnt += bpf_tasks__scan(s, now_ns(), deliver_flight, &d, &stop);
+	/* Calls that hang now: told in each snapshot anew, and no event of the rings. */
+	if (cnt >= 0 && !stop) {
+		bpf_tasks__forget_shown(&s->tasks);
+		cnt += bpf_tasks__scan(s, now_ns(), deliver_again, &d, &stop);
+	}
 	return stop ? stop : cnt;
 }
 
