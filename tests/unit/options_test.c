@@ -109,14 +109,15 @@ static void test_long(void **state)
 	(void)state;
 	good("--follow-forks --string-limit=7 --columns 3 --absolute-timestamps=unix,ns --relative-timestamps=ms "
 	     "--syscall-times=s --decode-fds=path,socket --quiet=exit --status=failed,unfinished --source=ptrace "
-	     "--hang=0 "
+	     "--hang=0 --rings=cpu "
 	     "--buffer=64k --syscall-limit=9 --const-print-style=raw --always-show-pid --stats --color=never --argv0=x "
 	     "true");
 	assert_true(args.o.follow == 1 && args.o.text.str_limit == 7 && args.o.text.column == 3);
 	assert_true(args.o.time == ESPY_TIME_UNIX && args.o.time_precision == 9 && args.o.relative_precision == 3);
 	assert_true(args.o.call_time_precision == 0 && args.o.fds == ESPY_FD_ALL && args.o.quiet == ESPY_QUIET_EXIT);
 	assert_int_equal(args.o.status, ESPY_STATUS_FAILED | ESPY_STATUS_UNFINISHED);
-	assert_true(args.o.source == ESPY_SOURCE_PTRACE && args.o.hang_ms == 0 && args.o.ring_bytes == 65536);
+	assert_true(args.o.source == ESPY_SOURCE_PTRACE && args.o.hang_ms == 0 && args.o.ring_bytes == 65536 &&
+		    args.o.rings == 2);
 	assert_true(args.o.syscall_limit == 9 && args.o.text.xlat == ESPY_XLAT_RAW && args.o.always_pid &&
 		    args.o.stats);
 	assert_string_equal(args.argv0, "x");
