@@ -16,6 +16,7 @@
 #include <sys/types.h>
 #include "record/record.h"
 #include "record/plan.h"
+#include "record/trigger.h"
 #include "describe/image.h"
 
 #define ESPY_MAX_SYSCALLS 1024u /* numbers at and above it are recorded with raw arguments */
@@ -43,6 +44,13 @@ struct espy_target {
 	const char *path;   /* CGROUP: a cgroup v2 directory */
 };
 
+/* Is a task that writes more than the reader takes held until there is room, instead of losing what it does? */
+enum espy_lossless {
+	ESPY_LOSSLESS_NEVER = 0,
+	ESPY_LOSSLESS_AUTO = 1,   /* where that can be done without anyone noticing but by the time it takes */
+	ESPY_LOSSLESS_ALWAYS = 2, /* also by stopping it with a signal; not being able to is an error */
+};
+
 struct espy_source_opts {
 	size_t size; /* of this struct, for later growth */
 	espy_report_fn report;
@@ -66,6 +74,9 @@ struct espy_source_opts {
 	 * overwritten. Nothing is read and nobody is woken until snapshot() is called. Records carry time_ns.
 	 */
 	size_t flight_bytes;
+	enum espy_lossless lossless;
+	const struct espy_trigger *triggers; /* valid until close; their calls must be in the call sets */
+	size_t trigger_cnt;
 };
 
 /*
@@ -80,6 +91,19 @@ struct espy_call_set {
 	bool all_wanted; /* also numbers beyond the table */
 };
 
+#define ESPY_PAUSED_TASKS 8u
+struct espy_paused_task {
+	uint32_t tid, tgid;
+	uint64_t pauses, ns, longest_ns;
+};
+
+/* A task that a PAUSE trigger holds. */
+struct espy_held_task {
+	uint32_t tid, tgid;
+	uint32_t nr, abi; /* the call after which it is held */
+	uint64_t since_ns;
+};
+
 struct espy_source_stats {
 	uint64_t records, bytes;
 	uint64_t lost[ESPY_LOST_REASONS];
@@ -92,6 +116,10 @@ struct espy_source_stats {
 	uint64_t whole_since_ns; /* from this moment on nothing is missing in it; 0: nothing was overwritten */
 	uint64_t triggers;       /* times that a trigger in the source has asked for a snapshot */
 	uint64_t pauses, paused_ns, longest_pause_ns; /* tasks held because they outran the reader, or as asked */
+	uint64_t not_paused;   /* tasks that could not be held though the ring was full */
+	uint32_t paused_tasks; /* different ones */
+	struct espy_paused_task paused[ESPY_PAUSED_TASKS]; /* those that were held longest in all; pauses 0: no more */
+	uint64_t trigger_ns;     /* when it last did (CLOCK_MONOTONIC) */
 };
 
 struct espy_count { /* count_only: one per call number and ABI */
@@ -143,6 +171,12 @@ struct espy_source_ops {
 	int (*counts)(struct espy_source *s, enum espy_abi abi, struct espy_count *counts, size_t n);
 	/* The wait status of the command once it has ended: 0 and *status, else -EAGAIN. */
 	int (*command_status)(struct espy_source *s, int *status);
+	/* Tasks that PAUSE triggers hold now: fills held[0..n), returns how many there are. NULL: no triggers here. */
+	int (*held)(struct espy_source *s, struct espy_held_task *held, size_t n);
+	/* Let one of them run on, or with 0 all. -ESRCH: it is not held. NULL if `held` is. */
+	int (*resume)(struct espy_source *s, pid_t tid);
+	/* Can tasks be held without stopping them? 0, or -errno with the reason in why. NULL: never, nor need it be. */
+	int (*probe_lossless)(char *why, size_t why_sz);
 	void (*close)(struct espy_source *s); /* lets everything go on; no task stays stopped */
 };
 

@@ -92,6 +92,7 @@ struct bpf_source {
 	int status;
 
 	struct bpf_tasks tasks;
+	struct bpf_pause *pause; /* NULL: nobody is ever held */
 	struct espy_source_stats stats;
 };
 

@@ -17,12 +17,12 @@ char LICENSE[] SEC("license") = "GPL";
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 2); /* NEXT_* */
+	__uint(max_entries, 3); /* NEXT_* */
 	__type(key, u32);
 	__type(value, u32);
 } espy_raw_next SEC(".maps"), espy_one_next SEC(".maps");
 
-enum { NEXT_GENERAL, NEXT_FDNAME };
+enum { NEXT_GENERAL, NEXT_FDNAME, NEXT_PAUSE };
 
 static __always_inline void note_enter(struct task_struct *task)
 {
@@ -61,6 +61,9 @@ int espy_raw_exit(u64 *ctx)
 			bpf_tail_call_static(ctx, &espy_raw_next, NEXT_FDNAME);
 		bpf_tail_call_static(ctx, &espy_raw_next, NEXT_GENERAL);
 	}
+	/* In that place is a program only where tasks can be held. */
+	if (c.wrote && must_wait())
+		bpf_tail_call_static(ctx, &espy_raw_next, NEXT_PAUSE);
 	return 0;
 }
 
@@ -76,7 +79,9 @@ int espy_raw_fdname(u64 *ctx)
 SEC("espy/sys_exit")
 int espy_raw_general(u64 *ctx)
 {
-	return general_exit(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1], false);
+	if (general_exit(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1], false) || must_wait())
+		bpf_tail_call_static(ctx, &espy_raw_next, NEXT_PAUSE);
+	return 0;
 }
 
 /* For -T and counting. */
@@ -133,6 +138,8 @@ int espy_one_exit(u64 *ctx)
 	c.one_regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (fast_exit(&c))
 		bpf_tail_call_static(ctx, &espy_one_next, NEXT_GENERAL);
+	if (c.wrote && must_wait())
+		bpf_tail_call_static(ctx, &espy_one_next, NEXT_PAUSE);
 	return 0;
 }
 
@@ -141,7 +148,9 @@ int espy_one_exit_general(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	return general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx[2], false);
+	if (general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx[2], false) || must_wait())
+		bpf_tail_call_static(ctx, &espy_one_next, NEXT_PAUSE);
+	return 0;
 }
 
 SEC("tp")

@@ -40,6 +40,7 @@ struct fast_call {
 	struct task_struct *task;
 	const struct espy_fast *fast;
 	u64 enter_ns;
+	bool wrote; /* or tried to */
 };
 
 static __always_inline u64 *fast_ctx(const struct fast_call *c)
@@ -422,6 +423,7 @@ static __always_inline int fast_exit(struct fast_call *c)
 	}
 	if (!left)
 		wake_reader();
+	c->wrote = true;
 	return left;
 }
 

@@ -9,6 +9,7 @@
 
 #include "interp.bpf.h"
 #include "out.bpf.h"
+#include "trigger.bpf.h"
 
 static __always_inline struct espy_bpf_scratch *scratch_take(u32 cpu)
 {
@@ -298,11 +299,16 @@ __noinline int never_returns(void)
 	return !bpf_map_lookup_elem(&espy_fatals, &pid);
 }
 
-/* The exit of a call: of any, or with `dying` of one that does not return. */
+/*
+ * The exit of a call: of any, or with `dying` of one that does not return. Returns non-zero if the task is to be held
+ * after it.
+ */
 static __always_inline int general_exit(struct task_struct *task, const struct pt_regs *regs, s64 ret, bool dying)
 {
 	u32 cpu = bpf_get_smp_processor_id(), flags = 0, wanted;
 	struct espy_bpf_scratch *s;
+	bool lost = false;
+	int hold = 0;
 
 	s = scratch_take(cpu);
 	if (!s)
@@ -329,7 +335,9 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 	/* Only now: what is not wanted is not lost either. */
 	if (shared.attention && !say_lost(task->pid, task->tgid)) {
 		lose(ESPY_LOST_RING_FULL);
-		goto out;
+		if (!conf.trigger_cnt || !s->triggers)
+			goto out;
+		lost = true; /* what it triggers is not */
 	}
 	if (s->cap.flags & ESPY_CALL_SIGRETURN) {
 		struct espy_item *item = (struct espy_item *)ITEMS(s);
@@ -350,10 +358,13 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 	if (dying || never_returns())
 		flags = ESPY_RF_NO_RETURN;
 send:
-	send_call(cpu, wanted, flags, enter_time(task->pid));
+	if (!lost)
+		send_call(cpu, wanted, flags, enter_time(task->pid));
+	if (conf.trigger_cnt && s->triggers && !dying)
+		hold = run_triggers(s, cpu);
 out:
 	scratch_give(s);
-	return 0;
+	return hold;
 }
 
 /* The entry of a call whose memory must be read before it runs. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "source/plan_run.h"
 #include "bpf_source.h"
+#include "pause.h"
 
 #define SCAN_EVERY_MS 100 /* at most */
 #define SCAN_TASKS 64     /* files read in one scan */
@@ -147,6 +148,11 @@ int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, 
 
 		if (t->shown[tid] || (uint32_t)now_ms - t->heard_ms[tid] < s->opts.hang_ms)
 			continue;
+		/* It sits in a call that has ended: we hold it there. */
+		if (bpf_pause__holds(s, tid)) {
+			t->heard_ms[tid] = (uint32_t)now_ms;
+			continue;
+		}
 		reads++;
 		if (!current_call(tid, &regs))
 			continue;

@@ -544,6 +544,7 @@ __noinline int select_plan(u32 cpu)
 	s->cap.used = 0;
 	s->cap.faults = 0;
 	s->redo = ~0u;
+	s->triggers = 0;
 	if (s->cap.nr >= ESPY_BPF_NRS || s->cap.abi >= ESPY_BPF_ABIS) {
 		s->cap.flags = ESPY_CALL_WANTED | ESPY_CALL_RAW;
 		s->cap.plan = 0;
@@ -555,6 +556,7 @@ __noinline int select_plan(u32 cpu)
 		return 0;
 	s->cap.flags = call->flags;
 	s->pair_arg = call->pair_arg;
+	s->triggers = call->triggers;
 	id = call->plan;
 	if (call->variant_cnt) {
 		u64 key = load_arg(s, call->key_arg0) & call->key_mask0;

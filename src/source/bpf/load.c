@@ -15,6 +15,7 @@
 #include <bpf/bpf.h>
 #include "bpf_source.h"
 #include "object.h"
+#include "pause.h"
 
 /* Room for about 350 000 small records. More takes longer to start. */
 #define DEFAULT_RING (32u << 20)
@@ -229,6 +230,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.ring_secret = s->rings.secret,
 		.room_calls = s->rings.room_calls,
 		.room_life = s->rings.room_life,
+		.trigger_cnt = (uint32_t)s->opts.trigger_cnt,
+		.high = bpf_pause__high(s, s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : ring_size(s->opts.ring_bytes)),
 	};
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		conf->all_wanted[abi] = !s->set[abi] || s->sets[abi].all_wanted;
@@ -236,6 +239,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	err = err ? err : set_entries(s, "espy_plans", t->plan_cnt);
 	err = err ? err : set_entries(s, "espy_ops", t->op_cnt);
 	err = err ? err : set_entries(s, "espy_variants", t->variant_cnt);
+	err = err ? err : set_entries(s, "espy_triggers", s->opts.trigger_cnt ? s->opts.trigger_cnt : 1);
 	err = err ? err : set_entries(s, "espy_scratch", (size_t)cpus);
 	err = err ? err : set_entries(s, "espy_enters", pids);
 	return err ? err : set_entries(s, "espy_counts", s->opts.count_only ? ESPY_BPF_ABIS * ESPY_BPF_NRS : 1);
@@ -262,6 +266,8 @@ static int fill_tables(struct bpf_source *s)
 	err = err ? err : fill_map(s, "espy_plans", t->plans, t->plan_cnt * sizeof(*t->plans));
 	err = err ? err : fill_map(s, "espy_ops", t->ops, t->op_cnt * sizeof(*t->ops));
 	err = err ? err : fill_map(s, "espy_variants", t->variants, t->variant_cnt * sizeof(*t->variants));
+	if (!err && s->opts.trigger_cnt)
+		err = fill_map(s, "espy_triggers", s->opts.triggers, s->opts.trigger_cnt * sizeof(*s->opts.triggers));
 	if (err)
 		return err;
 	memcpy(s->shared->fast, t->fast, sizeof(s->shared->fast));
@@ -397,6 +403,7 @@ static int try_load(struct bpf_source *s, const struct choice *c, uint64_t cgrou
 	if (!err && s->rings.cnt)
 		err = bpf_rings__open(&s->rings, s->shared);
 	err = err ? err : bpf_ring__open(&s->life, bpf_map__fd(map_of(s, "espy_life")), ESPY_BPF_LIFE_RING);
+	err = err ? err : bpf_pause__begin(s);
 	return err ? err : attach_all(s, c);
 }
 
@@ -438,6 +445,7 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 
 void bpf_source_detach(struct bpf_source *s)
 {
+	bpf_pause__end(s);
 	for (size_t i = s->link_cnt; i-- > 0;)
 		bpf_link__destroy(s->links[i]);
 	s->link_cnt = 0;
@@ -450,6 +458,7 @@ void bpf_source_unload(struct bpf_source *s)
 	free(s->links);
 	s->links = NULL;
 	s->link_cap = 0;
+	bpf_pause__free(s);
 	if (s->single)
 		bpf_object__close(s->single);
 	s->single = NULL;

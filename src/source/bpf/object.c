@@ -17,3 +17,5 @@
 
 BYTES("espy_bpf_object", ESPY_BPF_OBJECT);
 BYTES("espy_bpf_rings_object", ESPY_BPF_RINGS_OBJECT);
+BYTES("espy_bpf_pause_object", ESPY_BPF_PAUSE_OBJECT);
+BYTES("espy_bpf_pause_rings_object", ESPY_BPF_PAUSE_RINGS_OBJECT);

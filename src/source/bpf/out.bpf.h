@@ -237,6 +237,7 @@ static __always_inline u64 time_before_copy(void)
 	return 0;
 }
 
+/* Of this CPU's ring. */
 static __always_inline u64 out_unread(void)
 {
 	struct espy_bpf_head *h = OWN_HEAD(own_ring());
@@ -254,6 +255,18 @@ static __always_inline void wake_reader(void)
 }
 
 #endif
+
+/*
+ * After a record, for a task that is about to run on in user space: is it to be held, because so much is unread? There is
+ * room left for what every other task has on its way. Says so to the next program in the row.
+ */
+static __always_inline bool must_wait(void)
+{
+	if (!conf.high || out_unread() < conf.high)
+		return false;
+	shared.pause_why[bpf_get_smp_processor_id() & 1023] = ESPY_PAUSE_RING_FULL + 1;
+	return true;
+}
 
 /* Says what was lost, as soon as there is room again. Returns false while there is none. */
 __noinline int say_lost(u32 tid, u32 tgid)

@@ -313,6 +313,14 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s)
 	return cnt > 0;
 }
 
+/* A call that may meet a trigger is captured whether it is to be shown or not, and by the general path. */
+static void add_trigger(struct bpf_tables *t, uint32_t call, uint32_t trigger)
+{
+	t->calls[call].triggers |= (uint8_t)(1u << trigger);
+	if (call < ESPY_BPF_NRS)
+		t->fast[call].shape = ESPY_SHAPE_GENERAL;
+}
+
 int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s)
 {
 	size_t plans = 1, ops = 1, variants = 1;
@@ -348,6 +356,8 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s)
 				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
 		}
 	}
+	for (uint32_t i = 0; i < s->opts.trigger_cnt; i++)
+		add_trigger(t, s->opts.triggers[i].abi * ESPY_BPF_NRS + s->opts.triggers[i].nr, i);
 	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
 		if (t->calls[i].flags & ESPY_CALL_NEW_IMAGE)
 			t->any_exec = true;

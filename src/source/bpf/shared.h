@@ -8,6 +8,7 @@
 
 #include "record/record.h"
 #include "record/plan.h"
+#include "record/trigger.h"
 
 #define ESPY_BPF_PID_LIMIT 4194304u /* the kernel's PID_MAX_LIMIT on 64-bit machines */
 #define ESPY_BPF_NRS 1024u          /* call numbers per ABI; a power of two */
@@ -37,6 +38,8 @@ struct espy_bpf_conf {
 	__u32 chunks_shift;  /* chunks of a ring */
 	__u32 ring_secret;   /* in the mark of each record, so that no payload looks like a record */
 	__u64 room_calls, room_life; /* so far may the writer be ahead of the reader, in units */
+	__u32 trigger_cnt;
+	__u64 high; /* so many bytes of a ring unread: who writes more is held (pause.bpf.c); 0: nobody ever is */
 };
 
 /*
@@ -113,6 +116,38 @@ struct espy_fast {
 };
 _Static_assert(sizeof(struct espy_fast) == 32, "a shift finds an element");
 
+/*
+ * Holding tasks (pause.bpf.c). A task that is held owns one of these and sleeps on the page of the same number in the
+ * memory of the helper process.
+ */
+#define ESPY_BPF_HOLDS 4096u /* a power of two */
+#define ESPY_BPF_HOLD_PROBES 8u /* a task's place is one of so many, from the one of its number on */
+#define ESPY_BPF_HOLD_PAGE 4096u
+enum espy_bpf_go {
+	ESPY_GO_NOWHERE = 0, /* whoever wakes up now was not woken by us */
+	ESPY_GO_ROUND = 1,   /* sleep again: the kernel shall not wait for us for long */
+	ESPY_GO_RUN = 2,
+};
+struct espy_bpf_hold {
+	__u32 tid;    /* 0: free */
+	__u32 tgid;
+	__u32 reason; /* enum espy_pause_reason */
+	__u32 go;     /* enum espy_bpf_go; written by user space, taken by the program */
+	__u64 since_ns; /* 0: about to be held */
+	__u32 nr, abi;  /* the call after which it is held */
+};
+_Static_assert(sizeof(struct espy_bpf_hold) == 32, "");
+
+struct espy_bpf_pausing {
+	__u32 on;
+	__u32 helper;  /* process */
+	__u64 base;    /* of the pages in its memory */
+	__u64 low;     /* bytes of a ring unread; below it nobody need be held for the ring */
+	__u32 held[2]; /* tasks held or about to be, by reason (enum espy_pause_reason) */
+	__u32 broken;  /* holds that ended of themselves: helper or server is gone */
+	__u64 refused; /* tasks not held for lack of a place */
+};
+
 /* What user space and the programs both write. One object in .bss. */
 struct espy_bpf_shared {
 	__u64 bits[ESPY_BPF_PID_LIMIT / 64]; /* tasks that are watched */
@@ -136,6 +171,9 @@ struct espy_bpf_shared {
 	__u64 lost_ever[ESPY_LOST_REASONS]; /* flight recorder: said or not */
 	__u8 pad2[40];
 	struct espy_bpf_head heads[ESPY_BPF_RINGS_MAX];
+	__u8 pause_why[1024]; /* by CPU (modulo): what the next program in the row is to hold the task for; reason + 1 */
+	struct espy_bpf_pausing pausing;
+	__u64 trigger_ns; /* when one last did */
 };
 
 /* espy_bpf_call.flags: what the general path needs to know of a call. */
@@ -157,7 +195,8 @@ struct espy_bpf_call {
 	__u8 key_arg0, key_arg1; /* as in espy_call_plan */
 	__u8 flags;
 	__u8 pair_arg; /* ESPY_CALL_FD_PAIR: the argument that points to them */
-	__u8 reserved[4];
+	__u8 triggers; /* bit per trigger (espy_triggers) that may be met by it */
+	__u8 reserved[3];
 };
 _Static_assert(sizeof(struct espy_bpf_call) == 24, "");
 
@@ -251,6 +290,7 @@ struct espy_bpf_scratch {
 	__u64 ptr, base; /* the pointer at work, and the place of the element that holds it (0: an argument) */
 	__u64 dentry, mount; /* fdname: where the walk is */
 	__u32 pair_arg;
+	__u32 triggers; /* of the call, as a bit set */
 	__u32 name_pos;      /* fdname: where the name begins, 0: none */
 	__u64 spread;  /* bytes of the result not yet given to an element */
 	struct espy_bpf_capture cap;

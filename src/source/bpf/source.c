@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "bpf_source.h"
+#include "pause.h"
 
 #define INIT_PID_NS 0xEFFFFFFCu
 #define CAP_BITS_NEEDED (1ull << 38 /* CAP_PERFMON */ | 1ull << 39 /* CAP_BPF */)
@@ -100,6 +101,17 @@ static int bpf_probe(char *why, size_t why_sz)
 	return 0;
 }
 
+static bool triggers_fit(const struct espy_source_opts *o)
+{
+	if (o->trigger_cnt > ESPY_TRIGGER_MAX || (o->trigger_cnt && o->count_only))
+		return false;
+	for (size_t i = 0; i < o->trigger_cnt; i++)
+		if (o->triggers[i].abi >= ESPY_BPF_ABIS || o->triggers[i].nr >= ESPY_BPF_NRS ||
+		    o->triggers[i].cond_cnt > ESPY_TRIGGER_CONDS)
+			return false;
+	return true;
+}
+
 static int bpf_open(struct espy_source **out, const struct espy_source_opts *opts)
 {
 	struct bpf_source *s = calloc(1, sizeof(*s));
@@ -110,6 +122,10 @@ static int bpf_open(struct espy_source **out, const struct espy_source_opts *opt
 		return -ENOMEM;
 	memcpy(&s->opts, opts, size ? size : sizeof(s->opts));
 	s->base.ops = &espy_source_bpf;
+	if (!triggers_fit(&s->opts)) {
+		free(s);
+		return -EINVAL;
+	}
 	err = bpf_tasks__init(&s->tasks, ESPY_BPF_PID_LIMIT);
 	if (err) {
 		free(s);
@@ -149,6 +165,8 @@ static int deliver(void *ctx, const void *data, size_t size)
 		return 0;
 	s->stats.records++;
 	s->stats.bytes += rec->size;
+	if (!(s->stats.records & 255))
+		bpf_pause__progress(s);
 	switch (rec->type) {
 	case ESPY_REC_EXIT:
 		s->tasks.heard_ms[rec->tid & (ESPY_BPF_PID_LIMIT - 1)] = d->now_ms;
@@ -169,6 +187,9 @@ static int deliver(void *ctx, const void *data, size_t size)
 	case ESPY_REC_LOST:
 		if (rec->nr < ESPY_LOST_REASONS)
 			s->stats.lost[rec->nr] += ((const struct espy_rec_lost *)rec)->count;
+		break;
+	case ESPY_REC_PAUSE:
+		bpf_pause__count(s, (const struct espy_rec_pause *)rec);
 		break;
 	}
 	return d->fn(d->ctx, rec);
@@ -301,6 +322,9 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		d.now_ms = (uint32_t)(now / 1000000);
 		cnt = s->rings.cnt ? bpf_rings__drain(&s->rings, now, deliver, &d, &stop) :
 				     bpf_ring__drain(&s->ring, &s->life, deliver, &d, &stop);
+		bpf_pause__progress(s);
+		if (!stop)
+			cnt += bpf_pause__deliver(s, deliver, &d, &stop);
 		if (!stop && bpf_source_all_read(s))
 			cnt += deliver_lost(&d, &stop);
 		if (!stop && bpf_source_all_read(s))
@@ -369,8 +393,10 @@ static void bpf_stats(struct espy_source *src, struct espy_source_stats *st)
 	struct bpf_source *s = to_bpf(src);
 
 	*st = s->stats;
+	bpf_pause__stats(s, st);
 	if (!s->shared)
 		return;
+	st->trigger_ns = __atomic_load_n(&s->shared->trigger_ns, __ATOMIC_RELAXED);
 	st->reread = __atomic_load_n(&s->shared->reread, __ATOMIC_RELAXED);
 	st->triggers = __atomic_load_n(&s->shared->triggers, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++) {
@@ -420,6 +446,16 @@ static int bpf_counts(struct espy_source *src, enum espy_abi abi, struct espy_co
 	return 0;
 }
 
+static int bpf_held(struct espy_source *src, struct espy_held_task *held, size_t n)
+{
+	return bpf_pause__held(to_bpf(src), held, n);
+}
+
+static int bpf_resume(struct espy_source *src, pid_t tid)
+{
+	return bpf_pause__resume(to_bpf(src), tid);
+}
+
 static void bpf_close(struct espy_source *src)
 {
 	struct bpf_source *s = to_bpf(src);
@@ -444,5 +480,8 @@ const struct espy_source_ops espy_source_bpf = {
 	.snapshot = bpf_snapshot,
 	.counts = bpf_counts,
 	.command_status = bpf_source_command_status,
+	.held = bpf_held,
+	.resume = bpf_resume,
+	.probe_lossless = bpf_pause__probe,
 	.close = bpf_close,
 };

@@ -182,6 +182,8 @@ struct task_struct {
 	sigset_t blocked;
 	struct sigpending pending;
 	struct css_set *cgroups;
+	unsigned int ptrace;
+	unsigned long jobctl;
 };
 
 struct kernel_siginfo {
