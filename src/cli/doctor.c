@@ -79,6 +79,17 @@ static void put_caps(const struct espy_source_ops *ops)
 		printf("  %-26s %-7s %s\n", "", ops->caps & caps[i].cap ? "yes" : "no", caps[i].text);
 }
 
+/* --lossless, --pause-on: what a source that stops its tasks anyway has no need of. */
+static void put_lossless(const struct espy_source_ops *ops)
+{
+	char why[256] = "";
+	int err = ops->probe_lossless ? ops->probe_lossless(why, sizeof(why)) : 0;
+
+	if (ops->probe_lossless)
+		printf("  %-26s %-7s %s%s%s\n", "", err ? "no" : "yes",
+		       "holds tasks without stopping them (--lossless, --pause-on)", err ? ": " : "", why);
+}
+
 static bool put_source(const struct espy_source_ops *ops, const char *indent)
 {
 	char why[512] = "", name[64];
@@ -97,8 +108,10 @@ static bool put_sources(void)
 	for (size_t i = 0; espy_sources[i]; i++) {
 		bool works = put_source(espy_sources[i], "  ");
 
-		if (works)
+		if (works) {
 			put_caps(espy_sources[i]);
+			put_lossless(espy_sources[i]);
+		}
 		any |= works;
 	}
 	return any;

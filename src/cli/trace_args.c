@@ -30,6 +30,7 @@ int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
 		.strace_mode = cli->strace_mode,
 		.filter = &a->filter,
 		.hang_ms = 200,
+		.lossless = ESPY_LOSSLESS_AUTO,
 		.text = { .str_limit = 32, .column = 40 },
 		.status = ESPY_STATUS_ALL,
 		.sort_by = ESPY_COL_TOTAL_TIME,
@@ -49,6 +50,7 @@ void espy_trace_args__free(struct espy_trace_args *a)
 		free((void *)a->select.v[i]);
 	free(a->select.v);
 	free((void *)a->show.pids);
+	free(a->pause_on.v);
 }
 
 /* A letter that counts and its long form say the same thing in two ways. */
@@ -259,5 +261,10 @@ int espy_trace_args__check(struct espy_trace_args *a)
 	}
 	if (a->role == ESPY_ROLE_SHOW)
 		o->show = &a->show;
+	o->pause_on = a->pause_on.v;
+	o->pause_on_cnt = a->pause_on.cnt;
+	if (o->lossless == ESPY_LOSSLESS_ALWAYS && o->all)
+		return espy_cli__usage(a->cli, "--lossless=always is not for --all: among all tasks are those that take "
+					       "espy's output, and held they would take none");
 	return add_paths(a);
 }

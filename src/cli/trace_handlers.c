@@ -359,6 +359,17 @@ int espy_do_buffer(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
+int espy_do_lossless(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	int value;
+
+	if (word(a, use, espy_words_lossless, &value))
+		return -EINVAL;
+	a->o.lossless = (enum espy_lossless)value;
+	return 0;
+}
+
 int espy_do_rings(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
@@ -486,6 +497,11 @@ int espy_do_env(void *ctx, const struct espy_opt_use *use)
 int espy_do_describe(void *ctx, const struct espy_opt_use *use)
 {
 	return espy_words__add(&((struct espy_trace_args *)ctx)->describe, use->arg);
+}
+
+int espy_do_pause_on(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_words__add(&((struct espy_trace_args *)ctx)->pause_on, use->arg);
 }
 
 int espy_do_path(void *ctx, const struct espy_opt_use *use)

@@ -54,6 +54,8 @@ int espy_do_string_limit(void *ctx, const struct espy_opt_use *use);
 int espy_do_columns(void *ctx, const struct espy_opt_use *use);
 int espy_do_limit(void *ctx, const struct espy_opt_use *use);
 int espy_do_hang(void *ctx, const struct espy_opt_use *use);
+int espy_do_pause_on(void *ctx, const struct espy_opt_use *use);
+int espy_do_lossless(void *ctx, const struct espy_opt_use *use);
 int espy_do_buffer(void *ctx, const struct espy_opt_use *use);
 int espy_do_rings(void *ctx, const struct espy_opt_use *use);
 int espy_do_overhead(void *ctx, const struct espy_opt_use *use);

@@ -77,6 +77,13 @@ static const struct espy_opt sources[] = {
 	ARG(0, "rings", "HOW", espy_do_rings,
 	    "bpf source: one buffer for all processors, one for each of them (cpu), or auto (cpu from five processors on)",
 	    .complete = "auto one cpu"),
+	ARG(0, "lossless", "WHEN", espy_do_lossless,
+	    "a task that outruns espy is held until there is room, so that nothing is lost: auto (default; for a command and "
+	    "-p, where the kernel can do it unseen), always (else by SIGSTOP), never",
+	    .complete = "auto always never"),
+	ARG(0, "pause-on", "CALL[: COMPARISONS]", espy_do_pause_on,
+	    "hold a task after such a call, until Enter, `espy resume PID` or the end of espy: 'unlinkat: path == "
+	    "\"/etc/passwd\"', 'connect: errno != 0 && pid == 1234'; may be repeated"),
 	ARG(0, "hang", "MS", espy_do_hang,
 	    "show a call as unfinished that has not returned after MS milliseconds (200); 0: never"),
 	ARG(0, "describe", "FILE", espy_do_describe, "read further descriptions of system calls; may be repeated",

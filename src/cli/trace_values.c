@@ -43,6 +43,9 @@ const struct espy_word espy_words_time[] = {
 const struct espy_word espy_words_source[] = {
 	{ "auto", ESPY_SOURCE_AUTO }, { "bpf", ESPY_SOURCE_BPF }, { "ptrace", ESPY_SOURCE_PTRACE }, { NULL, 0 },
 };
+const struct espy_word espy_words_lossless[] = {
+	{ "auto", ESPY_LOSSLESS_AUTO }, { "always", ESPY_LOSSLESS_ALWAYS }, { "never", ESPY_LOSSLESS_NEVER }, { NULL, 0 },
+};
 /* As espy_source_opts.rings takes them: any number above 1 means one for each processor. */
 const struct espy_word espy_words_rings[] = {
 	{ "auto", 0 }, { "one", 1 }, { "cpu", 2 }, { NULL, 0 },

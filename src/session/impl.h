@@ -9,6 +9,7 @@
 #include "session/call_set.h"
 #include "session/dump.h"
 #include "session/gather.h"
+#include "session/hold.h"
 #include "session/lines.h"
 #include "session/resolve.h"
 #include "session/session.h"
@@ -16,6 +17,7 @@
 #include "session/summary.h"
 #include "session/tasks.h"
 #include "session/touches.h"
+#include "session/trigger.h"
 
 struct espy_recording;
 
@@ -53,6 +55,9 @@ struct espy_session {
 	uint64_t from_ns, to_ns;	    /* of a trace: what is shown, CLOCK_MONOTONIC; 0: from the start, to the end */
 	bool outside;			    /* the record at work is not between them */
 	int32_t utc_offset_s;		    /* of a trace: the clock of the place where it was made */
+	struct espy_trigger triggers[ESPY_TRIGGER_MAX];
+	size_t trigger_cnt;
+	struct espy_hold *hold; /* NULL unless --pause-on */
 	pid_t command_pid;
 	bool reported;		  /* the source has said what went wrong */
 	struct rlimit user_files; /* RLIMIT_NOFILE as the user gave it */

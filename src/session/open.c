@@ -155,11 +155,15 @@ static int open_source(struct espy_session *s)
 		espy_session__say(s, "%s", why);
 		return err;
 	}
+	if (o->pause_on_cnt && !s->src_ops->held) {
+		espy_session__say(s, "--pause-on needs the source bpf%s%s", why[0] ? "; " : "", why);
+		return -EOPNOTSUPP;
+	}
 	if (why[0] && !o->strace_mode && !(o->quiet & ESPY_QUIET_ATTACH))
 		espy_session__say(s, "%s", why);
 
 	const bool counts = o->summary == ESPY_SUMMARY_ONLY && s->src_ops->counts && o->status == ESPY_STATUS_ALL &&
-			    !o->filter->path_cnt && !o->filter->fds.given && !o->syscall_limit;
+			    !o->filter->path_cnt && !o->filter->fds.given && !o->syscall_limit && !s->trigger_cnt;
 	const struct espy_source_opts so = {
 		.size = sizeof(so),
 		.report = on_report,
@@ -177,6 +181,9 @@ static int open_source(struct espy_session *s)
 		.enter_records = true,
 		.ring_bytes = o->ring_bytes,
 		.rings = o->rings,
+		.triggers = s->triggers,
+		.trigger_cnt = s->trigger_cnt,
+		.lossless = o->lossless == ESPY_LOSSLESS_AUTO && (o->all || o->cgroup) ? ESPY_LOSSLESS_NEVER : o->lossless,
 		.hang_ms = o->hang_ms,
 		.interruptible = o->interruptible,
 		.kill_on_exit = o->kill_on_exit,
@@ -403,6 +410,8 @@ static int open_input(struct espy_session *s)
 	}
 	raise_file_limit(s);
 	err = open_source(s);
+	if (!err && s->o.pause_on_cnt)
+		err = espy_hold__open(&s->hold, s);
 	if (!err && s->gathers)
 		err = espy_gather__init(&s->gather, &s->resolve, s->images);
 	if (err)
@@ -467,6 +476,8 @@ int espy_session__open(struct espy_session **out, const struct espy_session_opts
 	s->lines.pid_column = o->output && s->o.follow < 2 &&
 			      (s->o.follow || s->targets.wide || s->targets.pids + s->targets.command > 1);
 	err = open_call_sets(s);
+	if (!err)
+		err = espy_hold__triggers(s);
 	if (!err)
 		err = open_output(s);
 	if (!err)

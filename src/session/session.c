@@ -177,6 +177,7 @@ static void show_end(struct espy_session *s)
 	}
 	if (st.lost[ESPY_LOST_RING_FULL])
 		espy_session__say(s, "a larger --buffer, a narrower -e trace= or -o FILE lets espy keep up");
+	espy_hold__tell_pauses(s, &st);
 	if (s->o.stats)
 		espy_session__say(s,
 				  "source %s: %" PRIu64 " records, %" PRIu64 " bytes, %" PRIu64 " lost, %" PRIu64
@@ -243,6 +244,8 @@ int espy_session__run(struct espy_session *s, int *killed_by)
 		if (!s->show && s->sink.open)
 			espy_session__mark_hanging(s, espy_session__clock_ns(CLOCK_MONOTONIC));
 		flush(s);
+		if (s->hold)
+			espy_hold__look(s->hold);
 		if (s->recording)
 			tick_recording(s);
 		if (n < 0 && n != -EINTR)
@@ -286,6 +289,7 @@ void espy_session__close(struct espy_session *s)
 	if (s->recording)
 		espy_recording__close(s->recording);
 	espy_gather__free(&s->gather);
+	espy_hold__close(s->hold);
 	if (s->src)
 		s->src_ops->close(s->src);
 	espy_sink__close(&s->sink);

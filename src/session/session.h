@@ -114,6 +114,9 @@ struct espy_session_opts {
 	const char *const *describe_files;
 	size_t describe_file_cnt; /* --describe */
 	size_t ring_bytes;	  /* --buffer; 0: default */
+	const char *const *pause_on, *const *snapshot_on;
+	size_t pause_on_cnt, snapshot_on_cnt; /* --pause-on, --snapshot-on: triggers as text (session/trigger.h) */
+	enum espy_lossless lossless; /* AUTO holds given processes only, never the whole system or a cgroup */
 	unsigned rings;		  /* --rings; as in struct espy_source_opts */
 	unsigned syscall_limit;	  /* --syscall-limit; 0: none */
 	bool detach_on_execve;	  /* -b execve */

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/hold.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "session/impl.h"
+
+#define MOST 64 /* tasks told of at once */
+#define PREFIX "hold."
+#define ANSWER_MS 2000 /* an espy looks every 100 ms; a stopped one does not answer */
+#define ROOT_DIR "/run/espy"
+
+struct espy_hold {
+	struct espy_session *s;
+	struct espy_held_task told[MOST];
+	size_t told_cnt;
+	int terminal; /* -1: none */
+	int sock;
+	struct sockaddr_un addr;
+};
+
+static int add_triggers(struct espy_session *s, const char *option, const char *const *text, size_t cnt,
+			enum espy_trigger_action action)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		struct espy_trigger *t = &s->triggers[s->trigger_cnt];
+		char why[512];
+		int err;
+
+		if (s->trigger_cnt == ESPY_TRIGGER_MAX) {
+			espy_session__say(s, "there can be at most %u triggers", ESPY_TRIGGER_MAX);
+			return -E2BIG;
+		}
+		err = espy_trigger__parse(t, text[i], action, s->sets, why, sizeof(why));
+		if (err) {
+			espy_session__say(s, "%s %s", option, why);
+			return err;
+		}
+		s->sets[t->abi].wanted[t->nr / 64] |= 1ull << (t->nr % 64);
+		s->trigger_cnt++;
+	}
+	return 0;
+}
+
+int espy_hold__triggers(struct espy_session *s)
+{
+	int err = add_triggers(s, "--pause-on", s->o.pause_on, s->o.pause_on_cnt, ESPY_TRIGGER_PAUSE);
+
+	return err ? err : add_triggers(s, "--snapshot-on", s->o.snapshot_on, s->o.snapshot_on_cnt, ESPY_TRIGGER_SNAPSHOT);
+}
+
+void espy_hold__tell_pauses(struct espy_session *s, const struct espy_source_stats *st)
+{
+	char tasks[256] = "";
+	size_t len = 0;
+
+	for (unsigned i = 0; i < ESPY_PAUSED_TASKS && st->paused[i].pauses && len < sizeof(tasks); i++)
+		len += (size_t)snprintf(tasks + len, sizeof(tasks) - len, "%s%u (%" PRIu64 ", %.1f ms)", i ? ", " : "",
+					st->paused[i].tid, st->paused[i].pauses, (double)st->paused[i].ns / 1e6);
+	if (st->pauses)
+		espy_session__say(s, "%" PRIu64 " pause%s, %.1f ms in all, %.1f ms at most; %u task%s held: %s%s", st->pauses,
+				  st->pauses == 1 ? "" : "s", (double)st->paused_ns / 1e6,
+				  (double)st->longest_pause_ns / 1e6, st->paused_tasks,
+				  st->paused_tasks == 1 ? "" : "s", tasks,
+				  st->paused_tasks > ESPY_PAUSED_TASKS ? ", ..." : "");
+	if (st->not_paused)
+		espy_session__say(s, "%" PRIu64 " times a task was to be held and could not be: too many at once",
+				  st->not_paused);
+}
+
+/* ---- the directory of sockets: one per user, that nobody else can put anything into */
+
+static bool user_dir(char *dir, size_t size)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+	if (!geteuid())
+		return (size_t)snprintf(dir, size, ROOT_DIR) < size;
+	return runtime && *runtime == '/' && (size_t)snprintf(dir, size, "%s/espy", runtime) < size;
+}
+
+static bool is_ours(const char *dir)
+{
+	struct stat st;
+
+	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+static int open_socket(struct espy_hold *h)
+{
+	char dir[80];
+	int fd;
+
+	if (!user_dir(dir, sizeof(dir)))
+		return -ENOENT;
+	if ((mkdir(dir, 0700) && errno != EEXIST) || !is_ours(dir))
+		return -EACCES;
+	h->addr.sun_family = AF_UNIX;
+	snprintf(h->addr.sun_path, sizeof(h->addr.sun_path), "%s/" PREFIX "%d", dir, (int)getpid());
+	unlink(h->addr.sun_path); /* of an earlier process with this number */
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (const struct sockaddr *)&h->addr, sizeof(h->addr)) || listen(fd, 16)) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+int espy_hold__open(struct espy_hold **out, struct espy_session *s)
+{
+	struct espy_hold *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	h->s = s;
+	h->terminal = isatty(STDIN_FILENO) ? open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	h->sock = open_socket(h);
+	if (h->sock < 0)
+		espy_session__say(s, "`espy resume` cannot reach this espy (a socket in %s: %s)",
+				  geteuid() ? "$XDG_RUNTIME_DIR/espy" : ROOT_DIR, strerror(-h->sock));
+	*out = h;
+	return 0;
+}
+
+void espy_hold__close(struct espy_hold *h)
+{
+	if (!h)
+		return;
+	if (h->terminal >= 0)
+		close(h->terminal);
+	if (h->sock >= 0) {
+		unlink(h->addr.sun_path);
+		close(h->sock);
+	}
+	free(h);
+}
+
+/* ---- telling */
+
+static const char *call_name(const struct espy_session *s, const struct espy_held_task *t)
+{
+	const struct espy_image *img = t->abi < ESPY_ABI_CNT ? &s->images[t->abi] : NULL;
+	const char *name = img && t->nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[t->nr].name) : "";
+
+	return *name ? name : "a call";
+}
+
+static void name_of(uint32_t tid, char *name, size_t size)
+{
+	char path[64];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, name, size - 1);
+		close(fd);
+	}
+	name[n > 0 ? n : 0] = '\0';
+	for (char *c = name; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = c[1] ? '?' : '\0';
+}
+
+static bool was_told(const struct espy_hold *h, const struct espy_held_task *t)
+{
+	for (size_t i = 0; i < h->told_cnt; i++)
+		if (h->told[i].tid == t->tid && h->told[i].since_ns == t->since_ns)
+			return true;
+	return false;
+}
+
+static void tell(struct espy_hold *h, const struct espy_held_task *t)
+{
+	char name[32];
+
+	name_of(t->tid, name, sizeof(name));
+	espy_session__say(h->s,
+			  "task %u (%s) is held after %s; it runs on at %s`espy resume %u` or the end of espy; "
+			  "`gdb -p %u` takes it over where it stands",
+			  t->tid, name, call_name(h->s, t), h->terminal >= 0 ? "Enter, " : "", t->tid, t->tgid);
+}
+
+/* ---- letting go */
+
+static unsigned resume(struct espy_hold *h, pid_t pid)
+{
+	struct espy_held_task held[MOST];
+	int cnt = h->s->src_ops->held(h->s->src, held, MOST);
+	unsigned n = 0;
+
+	for (int i = 0; i < cnt && i < MOST; i++)
+		if (!pid || held[i].tid == (uint32_t)pid || held[i].tgid == (uint32_t)pid)
+			n += !h->s->src_ops->resume(h->s->src, (pid_t)held[i].tid);
+	return n;
+}
+
+static void serve_one(struct espy_hold *h, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	char text[32];
+	ssize_t n;
+	int pid, size;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || (peer.uid && peer.uid != geteuid()))
+		return;
+	if (poll(&p, 1, 100) <= 0) /* who connects asks at once */
+		return;
+	n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	if (sscanf(text, "resume %d", &pid) != 1 || pid <= 0)
+		return;
+	size = snprintf(text, sizeof(text), "resumed %u", resume(h, pid));
+	if (send(fd, text, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return; /* it has gone */
+}
+
+static void serve(struct espy_hold *h)
+{
+	int fd;
+
+	while (h->sock >= 0 && (fd = accept4(h->sock, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		serve_one(h, fd);
+		close(fd);
+	}
+}
+
+/* Only while someone is held, and only in the foreground: what is typed else is the program's. */
+static void look_at_terminal(struct espy_hold *h)
+{
+	struct pollfd p = { .fd = h->terminal, .events = POLLIN };
+	char line[256];
+
+	if (h->terminal < 0 || tcgetpgrp(h->terminal) != getpgrp() || poll(&p, 1, 0) <= 0)
+		return;
+	if (read(h->terminal, line, sizeof(line)) > 0)
+		resume(h, 0);
+}
+
+void espy_hold__look(struct espy_hold *h)
+{
+	struct espy_held_task held[MOST];
+	int cnt = h->s->src_ops->held(h->s->src, held, MOST);
+
+	if (cnt > MOST)
+		cnt = MOST;
+	for (int i = 0; i < cnt; i++)
+		if (!was_told(h, &held[i]))
+			tell(h, &held[i]);
+	h->told_cnt = cnt > 0 ? (size_t)cnt : 0;
+	memcpy(h->told, held, h->told_cnt * sizeof(*held));
+	serve(h);
+	if (h->told_cnt)
+		look_at_terminal(h);
+}
+
+/* ---- the other side */
+
+/* Returns how many tasks it let go. */
+static unsigned ask(const char *dir, const char *file, pid_t pid)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const struct timeval wait = { .tv_sec = ANSWER_MS / 1000, .tv_usec = ANSWER_MS % 1000 * 1000 };
+	char text[32];
+	unsigned resumed = 0;
+	ssize_t n;
+	int fd;
+
+	if ((size_t)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/%s", dir, file) >= sizeof(addr.sun_path))
+		return 0;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr))) {
+		if (errno == ECONNREFUSED && is_ours(dir))
+			unlink(addr.sun_path); /* left behind by one that was killed */
+	} else {
+		n = snprintf(text, sizeof(text), "resume %d", (int)pid);
+		n = send(fd, text, (size_t)n, MSG_NOSIGNAL) == n ? recv(fd, text, sizeof(text) - 1, 0) : -1;
+		text[n > 0 ? n : 0] = '\0';
+		if (sscanf(text, "resumed %u", &resumed) != 1)
+			resumed = 0;
+	}
+	close(fd);
+	return resumed;
+}
+
+static size_t ask_dir(const char *dir, pid_t pid, pid_t by, struct espy_hold_answer *answers, size_t n)
+{
+	struct dirent *e;
+	size_t cnt = 0;
+	DIR *d = opendir(dir);
+
+	while (d && (e = readdir(d))) {
+		char *end;
+		long espy = strncmp(e->d_name, PREFIX, strlen(PREFIX)) ? 0 : strtol(e->d_name + strlen(PREFIX), &end, 10);
+		unsigned resumed;
+
+		if (espy <= 0 || *end || (by && espy != by))
+			continue;
+		resumed = ask(dir, e->d_name, pid);
+		if (!resumed)
+			continue;
+		if (cnt < n)
+			answers[cnt] = (struct espy_hold_answer){ .espy = (pid_t)espy, .resumed = resumed };
+		cnt++;
+	}
+	if (d)
+		closedir(d);
+	return cnt;
+}
+
+size_t espy_hold__ask(pid_t pid, pid_t by, struct espy_hold_answer *answers, size_t n)
+{
+	char dir[80];
+	size_t cnt = user_dir(dir, sizeof(dir)) ? ask_dir(dir, pid, by, answers, n) : 0;
+
+	/* root may have started one as another user, with the capabilities that it needs */
+	if (!geteuid()) {
+		struct dirent *e;
+		DIR *d = opendir("/run/user");
+
+		while (d && (e = readdir(d))) {
+			char other[300];
+
+			if (e->d_name[0] == '.')
+				continue;
+			snprintf(other, sizeof(other), "/run/user/%s/espy", e->d_name);
+			cnt += ask_dir(other, pid, by, answers + (cnt < n ? cnt : n), cnt < n ? n - cnt : 0);
+		}
+		if (d)
+			closedir(d);
+	}
+	return cnt;
+}
