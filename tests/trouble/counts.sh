@@ -28,7 +28,7 @@ if [ "$source" = bpf ]; then
 	trace --stats -e trace=getppid -o "$dir/all" "$progs/make_calls" $n 2>"$dir/err"
 	all=$(records_of "$dir/err")
 	# A ring far too small and a reader that is slow: the text goes through a pipe that is emptied slowly.
-	trace --stats --buffer 64K -e trace=getppid -o "|$progs/slow_reader $dir/slow" "$progs/make_calls" $n 2>"$dir/err"
+	trace --stats --lossless=never --buffer 64K -e trace=getppid -o "|$progs/slow_reader $dir/slow" "$progs/make_calls" $n 2>"$dir/err"
 	notes=$(grep -c 'lost here' "$dir/slow")
 	lost=$(lost_of "$dir/slow")
 	expect "small ring, slow reader: records seen + lost" "$all" $(($(records_of "$dir/err") - notes + lost))

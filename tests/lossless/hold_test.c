@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The BPF source holds tasks: by a trigger and because they outrun the reader. What must be true of a held task whatever
+ * happens to it, to its tracer and to the helper process. Needs the privilege to load BPF programs, and Linux 6.18 for
+ * all but the tests of the method by signal; else it is skipped and says why.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "small_image.h"
+#include "subjects.h"
+
+#define HOLDS 1000
+#define BLOCKS 2000000
+#define MB (1u << 20)
+
+static struct espy_image image;
+static const struct espy_trigger on_getppid = { .nr = SYS_getppid, .action = ESPY_TRIGGER_PAUSE };
+
+/* A source, a subject, and what came. */
+struct rig {
+	struct espy_source *s;
+	struct espy_call_set set;
+	char file[64];
+	struct progress *progress;
+	pid_t pid;
+	uint64_t records, exits[512], on_fd[2], lost, pauses, asked_pauses, paused_ns, longest_ns;
+	unsigned slow_us, slow_every;
+	unsigned warnings;
+	char warning[256];
+	int end; /* what poll returned last */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void on_report(void *ctx, enum espy_report_level level, const char *text)
+{
+	struct rig *r = ctx;
+
+	if (level == ESPY_REPORT_NOTE)
+		return;
+	r->warnings++;
+	snprintf(r->warning, sizeof(r->warning), "%s", text);
+}
+
+static int take(void *ctx, const struct espy_rec *rec)
+{
+	struct rig *r = ctx;
+	uint64_t fd;
+
+	r->records += rec->type != ESPY_REC_LOST && rec->type != ESPY_REC_PAUSE;
+	switch (rec->type) {
+	case ESPY_REC_EXIT:
+		r->exits[rec->nr & 511]++;
+		memcpy(&fd, (const char *)rec + sizeof(struct espy_rec_call), 8);
+		if (rec->nr <= SYS_write && fd == rec->nr)
+			r->on_fd[fd]++; /* read of 0, write to 1 */
+		break;
+	case ESPY_REC_LOST:
+		r->lost += ((const struct espy_rec_lost *)rec)->count;
+		break;
+	case ESPY_REC_PAUSE: {
+		uint64_t ns = ((const struct espy_rec_pause *)rec)->duration_ns;
+
+		r->pauses++;
+		r->asked_pauses += rec->nr == ESPY_PAUSE_ASKED;
+		r->paused_ns += ns;
+		if (ns > r->longest_ns)
+			r->longest_ns = ns;
+		break;
+	}
+	}
+	if (r->slow_us && !(r->records % r->slow_every))
+		usleep(r->slow_us);
+	return 0;
+}
+
+static void open_source(struct rig *r, const struct espy_source_opts *with)
+{
+	struct espy_source_opts opts = *with;
+
+	opts.size = sizeof(opts);
+	opts.report = on_report;
+	opts.report_ctx = r;
+	opts.follow = true;
+	small_image__want_all(&r->set, &image);
+	assert_int_equal(espy_source_bpf.open(&r->s, &opts), 0);
+	assert_int_equal(r->s->ops->set_calls(r->s, ESPY_ABI_X86_64, &r->set), 0);
+}
+
+static void start(struct rig *r, const char *path, char **argv)
+{
+	char *envp[] = { "PATH=/usr/bin:/bin", NULL };
+	struct espy_command cmd = { .path = path, .argv = argv, .envp = envp };
+
+	assert_int_equal(r->s->ops->start_command(r->s, &cmd, &r->pid), 0);
+}
+
+/* The counting subject, held at each of its calls. */
+static struct rig *new_rig(long calls)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	char n[16], *argv[] = { "/proc/self/exe", "count", r->file, n, NULL };
+	int fd;
+
+	snprintf(n, sizeof(n), "%ld", calls);
+	strcpy(r->file, "/tmp/espy-hold-XXXXXX");
+	fd = mkstemp(r->file);
+	assert_true(fd >= 0 && !ftruncate(fd, 4096));
+	r->progress = mmap(NULL, sizeof(*r->progress), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(r->progress != MAP_FAILED);
+	close(fd);
+	open_source(r, &(struct espy_source_opts){ .triggers = &on_getppid, .trigger_cnt = 1 });
+	start(r, "/proc/self/exe", argv);
+	return r;
+}
+
+static bool is_held(struct rig *r, pid_t *tid)
+{
+	struct espy_held_task held[4];
+	int n = r->s->ops->held(r->s, held, 4);
+
+	for (int i = 0; i < n && i < 4; i++)
+		if (held[i].tgid == (uint32_t)r->pid) {
+			assert_int_equal(held[i].nr, SYS_getppid);
+			*tid = (pid_t)held[i].tid;
+			return true;
+		}
+	return false;
+}
+
+static pid_t wait_held(struct rig *r)
+{
+	pid_t tid;
+
+	while (!is_held(r, &tid)) {
+		r->end = r->s->ops->poll(r->s, take, r, 0);
+		assert_true(r->end >= 0);
+		sched_yield();
+	}
+	return tid;
+}
+
+static void let_go(struct rig *r, pid_t tid)
+{
+	/* It may just be leaving one round for the next: asked for, it goes all the same. */
+	assert_int_equal(r->s->ops->resume(r->s, tid), 0);
+}
+
+/* Lets it run to its end. */
+static void run_out(struct rig *r)
+{
+	do {
+		r->s->ops->resume(r->s, 0);
+		r->end = r->s->ops->poll(r->s, take, r, 1);
+	} while (r->end >= 0 || r->end == -EINTR);
+	assert_int_equal(r->end, -ESRCH);
+}
+
+static void free_rig(struct rig *r)
+{
+	if (r->s)
+		r->s->ops->close(r->s);
+	if (r->progress)
+		munmap(r->progress, sizeof(*r->progress));
+	if (*r->file)
+		unlink(r->file);
+	free(r);
+}
+
+static char state_of(pid_t pid)
+{
+	char path[64], line[256], state = '?';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "r");
+	if (!f)
+		return 'X';
+	if (fgets(line, sizeof(line), f) && strrchr(line, ')'))
+		state = strrchr(line, ')')[2];
+	fclose(f);
+	return state;
+}
+
+static void wait_state(pid_t pid, char want)
+{
+	while (state_of(pid) != want)
+		usleep(1000);
+}
+
+static void wait_done(const struct rig *r)
+{
+	while (!r->progress->done)
+		usleep(1000);
+}
+
+/* ---- */
+
+static void no_instruction_in_between(void **state)
+{
+	struct rig *r = new_rig(HOLDS);
+	uint64_t longest = 0, all = 0;
+
+	(void)state;
+	for (uint64_t k = 0; k < HOLDS; k++) {
+		pid_t tid = wait_held(r);
+		uint64_t start, took;
+
+		assert_int_equal(r->progress->counted, k);
+		start = now_ns();
+		let_go(r, tid);
+		while (r->progress->counted == k)
+			sched_yield();
+		took = now_ns() - start;
+		all += took;
+		longest = took > longest ? took : longest;
+	}
+	run_out(r);
+	print_message("%d holds, no instruction in between; resumed after %llu us on average, %llu us at most\n", HOLDS,
+		      (unsigned long long)(all / HOLDS / 1000), (unsigned long long)(longest / 1000));
+	assert_int_equal(r->progress->done, 1);
+	assert_int_equal(r->exits[SYS_getppid], HOLDS);
+	assert_int_equal(r->asked_pauses, HOLDS);
+	free_rig(r);
+}
+
+/* Over many rounds of the kernel's patience it stays where it is, asleep. */
+static void stays_held(void **state)
+{
+	struct rig *r = new_rig(3);
+	pid_t tid = wait_held(r);
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		usleep(10000);
+		assert_int_equal(r->progress->counted, 0);
+	}
+	wait_state(tid, 'S');
+	run_out(r);
+	assert_true(r->longest_ns >= 400000000);
+	assert_int_equal(r->progress->done, 1);
+	free_rig(r);
+}
+
+static void killed_while_held(void **state)
+{
+	struct rig *r = new_rig(3);
+	uint64_t start;
+	int status;
+
+	(void)state;
+	wait_held(r);
+	usleep(120000); /* also after the first round */
+	start = now_ns();
+	kill(r->pid, SIGKILL);
+	while (r->s->ops->command_status(r->s, &status) == -EAGAIN)
+		sched_yield();
+	print_message("dead and reaped %llu us after SIGKILL\n", (unsigned long long)((now_ns() - start) / 1000));
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	run_out(r);
+	assert_int_equal(r->progress->counted, 0);
+	assert_int_equal(r->warnings, 0);
+	free_rig(r);
+}
+
+static void stopped_while_held(void **state)
+{
+	struct rig *r = new_rig(2);
+	pid_t tid = wait_held(r);
+
+	(void)state;
+	kill(r->pid, SIGSTOP);
+	usleep(150000);
+	assert_true(is_held(r, &tid));
+	assert_int_equal(r->progress->counted, 0);
+	/* Let go, it stops at once: not one instruction before that. */
+	let_go(r, tid);
+	wait_state(tid, 'T');
+	assert_int_equal(r->progress->counted, 0);
+	kill(r->pid, SIGCONT);
+	while (!r->progress->counted)
+		usleep(1000);
+	run_out(r);
+	assert_int_equal(r->progress->done, 1);
+	free_rig(r);
+}
+
+static void signal_while_held(void **state)
+{
+	struct rig *r = new_rig(2);
+	pid_t tid = wait_held(r);
+
+	(void)state;
+	kill(r->pid, SIGUSR1);
+	usleep(150000);
+	assert_true(is_held(r, &tid));
+	assert_int_equal(r->progress->signals, 0);
+	run_out(r);
+	assert_int_equal(r->progress->signals, 1);
+	assert_int_equal(r->progress->counted, 2);
+	free_rig(r);
+}
+
+/* A debugger that attaches gets it where it stands, without waiting for anyone to resume it. */
+static void debugger_takes_over(void **state)
+{
+	struct rig *r = new_rig(2);
+	pid_t tid = wait_held(r);
+	struct user_regs_struct regs;
+	long code;
+	int status;
+
+	(void)state;
+	assert_int_equal(ptrace(PTRACE_ATTACH, tid, NULL, NULL), 0);
+	assert_int_equal(waitpid(tid, &status, __WALL), tid);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(r->progress->counted, 0);
+	assert_int_equal(ptrace(PTRACE_GETREGS, tid, NULL, &regs), 0);
+	errno = 0;
+	code = ptrace(PTRACE_PEEKTEXT, tid, regs.rip - 2, NULL);
+	assert_int_equal(errno, 0);
+	assert_int_equal(code & 0xffff, 0x050f); /* right behind the call */
+	assert_int_equal(regs.orig_rax, SYS_getppid);
+	assert_int_equal(ptrace(PTRACE_DETACH, tid, NULL, NULL), 0);
+	run_out(r);
+	assert_int_equal(r->progress->done, 1);
+	free_rig(r);
+}
+
+/* In a process of its own: a tracer that holds the subject, says so, and waits to be killed. */
+static pid_t start_tracer(struct rig *shared, int tell)
+{
+	pid_t tracer = fork();
+
+	assert_true(tracer >= 0);
+	if (tracer)
+		return tracer;
+	char n[] = "5", *argv[] = { "/proc/self/exe", "count", shared->file, n, NULL };
+
+	open_source(shared, &(struct espy_source_opts){ .triggers = &on_getppid, .trigger_cnt = 1 });
+	start(shared, "/proc/self/exe", argv);
+	wait_held(shared);
+	usleep(120000);
+	if (write(tell, &shared->pid, sizeof(shared->pid)) != sizeof(shared->pid))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static void tracer_killed(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	int tell[2], fd, status;
+	uint64_t start_ns;
+	pid_t tracer;
+
+	(void)state;
+	strcpy(r->file, "/tmp/espy-hold-XXXXXX");
+	fd = mkstemp(r->file);
+	assert_true(fd >= 0 && !ftruncate(fd, 4096) && !pipe(tell));
+	r->progress = mmap(NULL, sizeof(*r->progress), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	tracer = start_tracer(r, tell[1]);
+	assert_int_equal(read(tell[0], &r->pid, sizeof(r->pid)), sizeof(r->pid));
+	assert_int_equal(r->progress->counted, 0);
+	start_ns = now_ns();
+	kill(tracer, SIGKILL);
+	wait_done(r);
+	print_message("done %llu us after its tracer was killed\n", (unsigned long long)((now_ns() - start_ns) / 1000));
+	assert_int_equal(waitpid(tracer, &status, 0), tracer);
+	assert_int_equal(r->progress->counted, 5);
+	close(tell[0]);
+	close(tell[1]);
+	free_rig(r);
+}
+
+/* The process whose memory they sleep on: a child of ours. */
+static pid_t find_helper(void)
+{
+	pid_t helper = 0;
+	char path[64], name[32];
+	DIR *dir = opendir("/proc");
+
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		long pid = strtol(e->d_name, NULL, 10), ppid = 0;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+		f = pid > 0 ? fopen(path, "r") : NULL;
+		if (f && fscanf(f, "%*d (%31[^)]) %*c %ld", name, &ppid) == 2 && ppid == getpid() &&
+		    !strcmp(name, "espy-hold"))
+			helper = (pid_t)pid;
+		if (f)
+			fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return helper;
+}
+
+static void helper_killed(void **state)
+{
+	struct rig *r = new_rig(5);
+	pid_t helper;
+
+	(void)state;
+	wait_held(r);
+	while (!(helper = find_helper())) /* it takes its name when it first runs */
+		usleep(1000);
+	kill(helper, SIGKILL);
+	wait_done(r);
+	run_out(r);
+	assert_int_equal(r->progress->counted, 5);
+	assert_int_equal(r->warnings, 1);
+	assert_non_null(strstr(r->warning, "helper"));
+	free_rig(r);
+}
+
+static void two_tracers(void **state)
+{
+	struct rig *r = new_rig(20), *other = calloc(1, sizeof(*other));
+	struct espy_target t = { .kind = ESPY_TARGET_PID };
+	pid_t tid = wait_held(r);
+
+	(void)state;
+	open_source(other, &(struct espy_source_opts){ .triggers = &on_getppid, .trigger_cnt = 1 });
+	other->pid = t.pid = r->pid;
+	assert_int_equal(other->s->ops->add_target(other->s, &t), 0);
+	let_go(r, tid); /* this call has ended before the other one was there */
+	for (uint64_t k = 1; k < 10; k++) {
+		struct rig *first = NULL, *second;
+
+		while (!first) {
+			first = is_held(r, &tid) ? r : is_held(other, &tid) ? other : NULL;
+			assert_true(r->s->ops->poll(r->s, take, r, 0) >= 0);
+			assert_true(other->s->ops->poll(other->s, take, other, 0) >= 0);
+		}
+		second = first == r ? other : r;
+		let_go(first, r->pid);
+		wait_held(second);
+		usleep(60000);
+		assert_false(is_held(first, &tid));
+		assert_int_equal(r->progress->counted, k);
+		let_go(second, r->pid);
+		while (r->progress->counted == k)
+			usleep(100);
+	}
+	other->s->ops->close(other->s);
+	other->s = NULL;
+	run_out(r);
+	assert_int_equal(r->progress->done, 1);
+	free_rig(other);
+	free_rig(r);
+}
+
+/* Everything runs on at close, without being asked. */
+static void close_lets_go(void **state)
+{
+	struct rig *r = new_rig(4);
+
+	(void)state;
+	wait_held(r);
+	r->s->ops->close(r->s);
+	r->s = NULL;
+	wait_done(r);
+	assert_int_equal(r->progress->counted, 4);
+	assert_int_equal(waitpid(r->pid, NULL, 0), r->pid);
+	free_rig(r);
+}
+
+/* ---- lossless */
+
+static struct rig *watch(const struct espy_source_opts *opts, const char *path, char **argv, unsigned slow_us,
+			 unsigned slow_every)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	struct espy_source_stats st = { 0 };
+
+	r->slow_us = slow_us;
+	r->slow_every = slow_every;
+	open_source(r, opts);
+	start(r, path, argv);
+	do
+		r->end = r->s->ops->poll(r->s, take, r, 1000);
+	while (r->end >= 0 || r->end == -EINTR);
+	assert_int_equal(r->end, -ESRCH);
+	r->s->ops->stats(r->s, &st);
+	assert_int_equal(st.lost[0] + st.lost[1] + st.lost[2] + st.lost[3], r->lost);
+	assert_int_equal(st.pauses, r->pauses);
+	assert_int_equal(st.paused_ns, r->paused_ns);
+	assert_int_equal(st.longest_pause_ns, r->longest_ns);
+	return r;
+}
+
+static void lossless_dd(void **state)
+{
+	char count[32], *argv[] = { "dd", "if=/dev/zero", "of=/dev/null", "bs=1", count, "status=none", NULL };
+	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_AUTO };
+	struct rig *r;
+
+	(void)state;
+	snprintf(count, sizeof(count), "count=%d", BLOCKS);
+	r = watch(&opts, "/bin/dd", argv, 2000, 4096);
+	print_message("%d blocks, 1 MB, slow reader: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n", BLOCKS,
+		      (unsigned long long)r->lost, (unsigned long long)r->pauses, (double)r->paused_ns / 1e6,
+		      (double)r->longest_ns / 1e6);
+	assert_int_equal(r->lost, 0);
+	assert_int_equal(r->on_fd[0], BLOCKS);
+	assert_int_equal(r->on_fd[1], BLOCKS);
+	assert_true(r->pauses > 0);
+	free_rig(r);
+}
+
+static void lossless_writers(void **state)
+{
+	char *argv[] = { "/proc/self/exe", "writers", "4", "200000", NULL };
+	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_ALWAYS };
+	struct rig *r;
+
+	(void)state;
+	r = watch(&opts, "/proc/self/exe", argv, 1000, 4096);
+	print_message("4 writers of 200000, 1 MB, slow reader: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n",
+		      (unsigned long long)r->lost, (unsigned long long)r->pauses, (double)r->paused_ns / 1e6,
+		      (double)r->longest_ns / 1e6);
+	assert_int_equal(r->lost, 0);
+	assert_int_equal(r->exits[SYS_getppid], 800000);
+	assert_true(r->pauses > 0);
+	free_rig(r);
+}
+
+static void without_lossless(void **state)
+{
+	char *argv[] = { "/proc/self/exe", "writers", "4", "200000", NULL };
+	struct rig *all = watch(&(struct espy_source_opts){ .ring_bytes = 256 * MB }, "/proc/self/exe", argv, 0, 1);
+	struct rig *some = watch(&(struct espy_source_opts){ .ring_bytes = MB }, "/proc/self/exe", argv, 1000, 4096);
+
+	(void)state;
+	assert_int_equal(all->lost, 0);
+	assert_true(some->lost > 0);
+	assert_int_equal(some->records + some->lost, all->records);
+	assert_int_equal(some->pauses, 0);
+	free_rig(all);
+	free_rig(some);
+}
+
+/* A reader that reads nothing for a while: what is written meanwhile waits, whoever writes sleeps. */
+static void reader_stands_still(void **state)
+{
+	char *argv[] = { "/proc/self/exe", "writers", "4", "20000", NULL };
+	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_AUTO };
+	struct rig *r = calloc(1, sizeof(*r));
+
+	(void)state;
+	open_source(r, &opts);
+	start(r, "/proc/self/exe", argv);
+	sleep(1);
+	do
+		r->end = r->s->ops->poll(r->s, take, r, 1000);
+	while (r->end >= 0 || r->end == -EINTR);
+	assert_int_equal(r->end, -ESRCH);
+	assert_int_equal(r->lost, 0);
+	assert_int_equal(r->exits[SYS_getppid], 80000);
+	assert_true(r->longest_ns >= 500000000);
+	free_rig(r);
+}
+
+/* In the default ring it is made ready only when it is needed, and in time. */
+static void made_ready_late(void **state)
+{
+	char *argv[] = { "/proc/self/exe", "writers", "4", "300000", NULL };
+	struct espy_source_opts opts = { .lossless = ESPY_LOSSLESS_AUTO };
+	struct rig *r;
+
+	(void)state;
+	r = watch(&opts, "/proc/self/exe", argv, 2000, 4096);
+	print_message("default ring: %llu lost, %llu pauses\n", (unsigned long long)r->lost, (unsigned long long)r->pauses);
+	assert_int_equal(r->lost, 0);
+	assert_int_equal(r->exits[SYS_getppid], 1200000);
+	assert_true(r->pauses > 0);
+	free_rig(r);
+}
+
+/* ---- by signal: in a place without /dev/fuse */
+
+static void by_signal(void **state)
+{
+	char *argv[] = { "/proc/self/exe", "writers", "4", "50000", NULL };
+	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_ALWAYS };
+	struct rig *r;
+	pid_t tid;
+
+	(void)state;
+	r = watch(&opts, "/proc/self/exe", argv, 1000, 4096);
+	print_message("by SIGSTOP: %llu lost, %llu pauses, %.2f ms at most\n", (unsigned long long)r->lost,
+		      (unsigned long long)r->pauses, (double)r->longest_ns / 1e6);
+	assert_int_equal(r->warnings, 1);
+	assert_non_null(strstr(r->warning, "SIGSTOP"));
+	assert_int_equal(r->lost, 0);
+	assert_int_equal(r->exits[SYS_getppid], 200000);
+	assert_true(r->pauses > 0);
+	free_rig(r);
+	/* and by a trigger */
+	r = new_rig(5);
+	tid = wait_held(r);
+	wait_state(tid, 'T');
+	assert_int_equal(r->progress->counted, 0);
+	run_out(r);
+	assert_int_equal(r->progress->counted, 5);
+	assert_int_equal(r->asked_pauses, 5);
+	free_rig(r);
+	/* what is asked for only if nobody notices is not done so */
+	r = watch(&(struct espy_source_opts){ .ring_bytes = MB, .lossless = ESPY_LOSSLESS_AUTO }, "/proc/self/exe", argv,
+		  1000, 4096);
+	assert_int_equal(r->pauses, 0);
+	assert_int_equal(r->warnings, 0);
+	free_rig(r);
+	/* and nobody stays stopped when the tracer is killed */
+	tracer_killed(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest holds[] = {
+		cmocka_unit_test(no_instruction_in_between), cmocka_unit_test(stays_held),
+		cmocka_unit_test(killed_while_held),	     cmocka_unit_test(stopped_while_held),
+		cmocka_unit_test(signal_while_held),	     cmocka_unit_test(debugger_takes_over),
+		cmocka_unit_test(tracer_killed),	     cmocka_unit_test(helper_killed),
+		cmocka_unit_test(two_tracers),		     cmocka_unit_test(close_lets_go),
+		cmocka_unit_test(lossless_dd),		     cmocka_unit_test(lossless_writers),
+		cmocka_unit_test(without_lossless),	     cmocka_unit_test(reader_stands_still),
+		cmocka_unit_test(made_ready_late),
+	};
+	const struct CMUnitTest signals[] = { cmocka_unit_test(by_signal) };
+	char why[256];
+	int err = run_subject(argc, argv), bad = 0;
+
+	if (err >= 0)
+		return err;
+	if (espy_source_bpf.probe(why, sizeof(why))) {
+		printf("SKIP: %s\n", why);
+		return 77;
+	}
+	small_image__make(&image, 32);
+	if (espy_source_bpf.probe_lossless(why, sizeof(why)))
+		printf("SKIP: holding tasks unseen: %s\n", why);
+	else
+		bad = cmocka_run_group_tests_name("hold", holds, NULL, NULL);
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    (!access("/dev/fuse", F_OK) && mount("/dev/null", "/dev/fuse", NULL, MS_BIND, NULL)))
+		printf("SKIP: a place without /dev/fuse: %s\n", strerror(errno));
+	else
+		bad |= cmocka_run_group_tests_name("by signal", signals, NULL, NULL);
+	return bad != 0;
+}
