@@ -48,10 +48,9 @@ rounds() {
 trace_bg -q -f -p $busy --pause-on write -o /dev/null </dev/null 2>"$dir/err1" &
 one=$!
 wait_for 10 grep -q 'is held after write' "$dir/err1" || not_ok "the first does not hold it"
-trace_bg -q -f -p $busy --pause-on write -o /dev/null </dev/null 2>"$dir/err2" &
+trace_bg -f -p $busy --pause-on write -o /dev/null </dev/null 2>"$dir/err2" &
 two=$!
-wait_for 10 test -S /run/espy/hold.$two
-sleep 0.5 # the second is at work when it has its targets
+wait_for 20 grep -q 'attached' "$dir/err2" || not_ok "the second did not attach"
 "$espy" resume --by $one $busy >"$dir/answer" # the call that the second did not see
 wait_for 10 grep -q 'is held after write' "$dir/err2" && ok "the second holds it, too" || not_ok "the second does not hold it"
 from=$(rounds)
