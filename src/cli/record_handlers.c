@@ -95,6 +95,11 @@ int espy_do_ring(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
+int espy_do_snapshot_on(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_words__add(&((struct espy_trace_args *)ctx)->snapshot_on, use->arg);
+}
+
 int espy_do_after(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;

@@ -25,7 +25,7 @@ struct espy_trace_args {
 	const struct espy_image *image_ptrs[ESPY_ABI_CNT];
 	pid_t *pids;
 	size_t pid_cnt;
-	struct espy_words env_edits, describe, paths, pause_on;
+	struct espy_words env_edits, describe, paths, pause_on, snapshot_on;
 	const char *user, *argv0;
 	/* How often a letter was given, and whether its long form was: the two exclude each other. */
 	unsigned t_cnt, x_cnt, y_cnt, q_cnt, D_cnt, f_cnt, T_cnt;

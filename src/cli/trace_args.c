@@ -51,6 +51,7 @@ void espy_trace_args__free(struct espy_trace_args *a)
 	free(a->select.v);
 	free((void *)a->show.pids);
 	free(a->pause_on.v);
+	free(a->snapshot_on.v);
 }
 
 /* A letter that counts and its long form say the same thing in two ways. */
@@ -263,6 +264,14 @@ int espy_trace_args__check(struct espy_trace_args *a)
 		o->show = &a->show;
 	o->pause_on = a->pause_on.v;
 	o->pause_on_cnt = a->pause_on.cnt;
+	o->snapshot_on = a->snapshot_on.v;
+	o->snapshot_on_cnt = a->snapshot_on.cnt;
+	if (o->snapshot_on_cnt && !a->record.flight_bytes)
+		return espy_cli__usage(a->cli, "--snapshot-on needs --ring: without it everything is written anyway");
+	if (a->record.after_ns && !a->record.flight_bytes)
+		return espy_cli__usage(a->cli, "--after needs --ring");
+	if (a->record.flight_bytes && o->pause_on_cnt)
+		return espy_cli__usage(a->cli, "--pause-on and --ring are mutually exclusive: nobody would look");
 	if (o->lossless == ESPY_LOSSLESS_ALWAYS && o->all)
 		return espy_cli__usage(a->cli, "--lossless=always is not for --all: among all tasks are those that take "
 					       "espy's output, and held they would take none");

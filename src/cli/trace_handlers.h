@@ -78,6 +78,7 @@ int espy_do_compress(void *ctx, const struct espy_opt_use *use);
 int espy_do_rotate(void *ctx, const struct espy_opt_use *use);
 int espy_do_keep(void *ctx, const struct espy_opt_use *use);
 int espy_do_ring(void *ctx, const struct espy_opt_use *use);
+int espy_do_snapshot_on(void *ctx, const struct espy_opt_use *use);
 int espy_do_after(void *ctx, const struct espy_opt_use *use);
 int espy_do_data(void *ctx, const struct espy_opt_use *use);
 int espy_do_from(void *ctx, const struct espy_opt_use *use);

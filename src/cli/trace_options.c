@@ -194,6 +194,8 @@ static const struct espy_opt recording[] = {
 	ARG(0, "ring", "SIZE", espy_do_ring,
 	    "flight recorder: keep the newest records in SIZE bytes of memory and write nothing until SIGUSR1, "
 	    "`espy snapshot`, a --snapshot-on, or the end"),
+	ARG(0, "snapshot-on", "CALL[: COMPARISONS]", espy_do_snapshot_on,
+	    "with --ring: write a trace after such a call: 'openat: ret == -ENOSPC'; as --pause-on, may be repeated"),
 	ARG(0, "after", "TIME", espy_do_after, "with --ring: write the trace TIME after it was asked for (seconds, or with ms)"),
 	ARG(0, "data", "SIZE", espy_do_data,
 	    "of what is read and written keep at most SIZE bytes a call, or none (as -s)", .complete = "none"),

@@ -220,7 +220,7 @@ static void on_fork(struct espy_session *s, const struct espy_task *parent, cons
 	espy_resolve__fork(&s->resolve, f);
 	if (s->gathers)
 		espy_gather__task(&s->gather, f->child_tid);
-	if (!child->announced && !(s->o.quiet & ESPY_QUIET_ATTACH) && !s->targets.wide)
+	if (!child->announced && espy_session__tells_tasks(s) && !s->targets.wide)
 		espy_session__say(s, "Process %u attached", child->tid);
 	child->announced = true;
 }

@@ -88,6 +88,12 @@ void espy_session__drop_task(struct espy_session *s, struct espy_task *task);
 uint64_t espy_session__clock_ns(clockid_t id);
 /* Seconds east of Greenwich, now. */
 int32_t espy_session__utc_offset(void);
+/* Are tasks that come and go told on stderr? A recording is silent. */
+static inline bool espy_session__tells_tasks(const struct espy_session *s)
+{
+	return !(s->o.quiet & ESPY_QUIET_ATTACH) && !s->gathers;
+}
+
 /* A call that stays open on the screen for long is marked, to be told from one that is just being written. */
 void espy_session__mark_hanging(struct espy_session *s, uint64_t now_ns);
 /* A message on stderr, prefixed by the name of the command. */

@@ -246,7 +246,7 @@ static int add_pid(struct espy_session *s, pid_t pid)
 	unsigned n = espy_session__seed(s, pid, all_threads);
 	if (s->follow_fds)
 		espy_resolve__seed(&s->resolve, (uint32_t)pid);
-	if (!(s->o.quiet & ESPY_QUIET_ATTACH)) {
+	if (espy_session__tells_tasks(s)) {
 		if (n > 1)
 			espy_session__say(s, "Process %d attached with %u threads", pid, n);
 		else

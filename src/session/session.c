@@ -127,7 +127,7 @@ static void detach_all(struct espy_session *s)
 	if (!s->show)
 		espy_session__show_detached(s);
 	flush(s);
-	for (size_t i = 0; i < s->o.pid_cnt && !(s->o.quiet & ESPY_QUIET_ATTACH); i++)
+	for (size_t i = 0; i < s->o.pid_cnt && espy_session__tells_tasks(s); i++)
 		if (espy_tasks__find(&s->tasks, (uint32_t)s->o.pids[i]))
 			espy_session__say(s, "Process %d detached", s->o.pids[i]);
 }
@@ -144,7 +144,7 @@ static void detach_one(struct espy_session *s)
 	struct espy_sink *sink = s->per_task_sinks ? task->sink : &s->sink;
 	if (sink)
 		espy_lines__detached(sink, task);
-	if (!(s->o.quiet & ESPY_QUIET_ATTACH))
+	if (espy_session__tells_tasks(s))
 		espy_session__say(s, "Process %u detached", task->tid);
 	espy_session__drop_task(s, task);
 }
