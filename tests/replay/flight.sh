@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The flight recorder: nothing is written before it is wanted; each way to want it; what the trace then holds.
+. "$(dirname "$0")/../trouble/lib.sh"
+[ "$source" = bpf ] || { echo "SKIP: the flight recorder needs the source bpf"; exit 77; }
+cd "$dir" || exit 1
+
+lines() { # of calls that the trace shows
+	"$espy" show -f "$@" 2>>"$dir/show.err"
+}
+
+# The end: the newest calls up to it, the oldest overwritten.
+"$espy" record --ring 1M -o end.espy -- "$progs/make_calls" 30000 >/dev/null 2>err
+expect "the command's status" 0 $?
+lines end.espy >text
+has "the last call is there" text '^exit_group(0) *= ?$'
+has "and the end" text '^+++ exited with 0 +++$'
+hasnt "the first is not" text '^execve('
+has "how much was overwritten is told" err ': the end: .* older ones were overwritten'
+kept=$(grep -c '(' text)
+[ "$kept" -gt 1000 ] && ok "$kept calls were kept" || not_ok "only $kept calls were kept"
+
+# A crash.
+"$espy" record --ring 1M -o crash.espy -- sh -c 'true; kill -SEGV $$' 2>err
+expect "the signal is passed on" 139 $?
+lines crash.espy >text
+has "how it ended" text '+++ killed by SIGSEGV'
+
+# SIGUSR1: a trace now, another one later; nothing before.
+"$progs/fresh" "$espy" record --ring 1M -f -o usr1.espy -- sh -c 'while [ ! -e stop ]; do /bin/true; done' 2>err &
+job=$!
+wait_for 10 test -n "$(pgrep -P $job)" || :
+sleep 0.5
+[ -e usr1.espy ] && not_ok "written before it was wanted" || ok "nothing is written before it is wanted"
+kill -USR1 $job
+wait_for 20 grep -q 'usr1.espy: asked for' err && ok "SIGUSR1" || not_ok "SIGUSR1 wrote nothing"
+lines usr1.espy >text
+has "a whole trace" text 'execve("/bin/true"'
+hasnt "that is not damaged" show.err 'damaged'
+kill -USR1 $job
+wait_for 20 grep -q 'usr1.espy.2: asked for' err && ok "SIGUSR1 again" || not_ok "the second SIGUSR1 wrote nothing"
+: >stop
+wait $job
+[ -e usr1.espy.3 ] && ok "and the end" || not_ok "no trace of the end"
+
+# A call that comes out in a certain way, and what followed.
+"$espy" record --ring 1M -f --snapshot-on 'openat: ret == -ENOENT' --after 300ms -o on.espy -- \
+	sh -c 'cat /etc/passwd; cat ./nowhere; /bin/echo behind; sleep 1; /bin/echo later' >/dev/null 2>err
+has "it came true" err 'on.espy: triggered'
+lines on.espy >text
+has "the call" text 'openat(AT_FDCWD, "./nowhere", O_RDONLY) = -1 ENOENT'
+has "what was before" text '"/etc/passwd"'
+has "what followed" text 'behind'
+hasnt "not what came much later" text 'later\\n'
+
+# Words that make no sense together.
+"$espy" record --snapshot-on 'openat' -o no.espy -- true 2>err
+expect "--snapshot-on alone: status" 1 $?
+has "--snapshot-on alone" err 'needs --ring'
+"$espy" record --ring 1M --snapshot-on 'openat: rett == 1' -o no.espy -- true 2>err
+expect "a bad comparison: status" 1 $?
+has "a bad comparison" err 'rett'
+"$espy" record --source ptrace --ring 1M -o no.espy -- true 2>err
+expect "the ptrace source: status" 1 $?
+has "the ptrace source" err 'flight recorder'
+finish
