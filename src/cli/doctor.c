@@ -72,6 +72,7 @@ static void put_caps(const struct espy_source_ops *ops)
 		{ ESPY_SRC_SYSTEM_WIDE, "watches cgroups and the whole system (--cgroup, --all)" },
 		{ ESPY_SRC_COUNT, "counts in the kernel (-c)" },
 		{ ESPY_SRC_ENTER, "shows every call as it begins" },
+		{ ESPY_SRC_FLIGHT, "keeps the newest in memory until it is asked for (record --ring)" },
 		{ ESPY_SRC_TAMPER, "can change results" },
 	};
 

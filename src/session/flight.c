@@ -105,7 +105,14 @@ void espy_flight__run(struct espy_session *s)
 			due_ns = 0;
 		}
 	}
-	/* What led to the end is what a flight recorder is for. */
-	if (write_trace(s, s->stopping ? "stopped" : "the end"))
+	/*
+	 * What led to the end is what a flight recorder is for. Records are not taken from a session that stops, so it
+	 * does not while they are written; a second wish to stop ends the writing.
+	 */
+	const int stopped = s->stopping;
+	s->stopping = 0;
+	if (write_trace(s, stopped ? "stopped" : "the end"))
 		s->write_error = EIO;
+	if (stopped)
+		s->stopping = stopped;
 }
