@@ -603,7 +603,7 @@ int main(int argc, char **argv)
 	char why[256];
 
 	if (argc > 1)
-		return run_program(argv[1], argc, argv);
+		_exit(run_program(argv[1], argc, argv)); /* what a sanitizer does at an exit is not to be seen */
 	if (espy_source_bpf.probe(why, sizeof(why))) {
 		printf("skipped: %s\n", why);
 		return 77;

@@ -64,7 +64,8 @@ static size_t put(struct bytes *b, const void *data, size_t n)
 		b->at = grown;
 		b->cap = cap;
 	}
-	memcpy(b->at + at, data, n);
+	if (n)
+		memcpy(b->at + at, data, n);
 	b->len += n;
 	return at;
 }

@@ -407,7 +407,23 @@ static int try_load(struct bpf_source *s, const struct choice *c, uint64_t cgrou
 	return err ? err : attach_all(s, c);
 }
 
-static void choose_rings(struct bpf_source *s)
+/* Memory that can be had without harm to others; all there is, if the kernel does not say. */
+static size_t memory_left(void)
+{
+	unsigned long long kb = ~0ull >> 10;
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+
+	if (!f)
+		return (size_t)kb << 10;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %llu", &kb) == 1)
+			break;
+	fclose(f);
+	return (size_t)kb << 10;
+}
+
+static int choose_rings(struct bpf_source *s)
 {
 	uint32_t cnt = s->opts.rings ? (s->opts.rings == 1 ? 1 : bpf_rings__cpus()) : bpf_rings__auto();
 
@@ -415,6 +431,14 @@ static void choose_rings(struct bpf_source *s)
 		bpf_rings__plan(&s->rings, bpf_rings__cpus(), s->opts.flight_bytes, true);
 	else if (s->opts.rings > 1 || cnt > 1)
 		bpf_rings__plan(&s->rings, cnt, s->opts.ring_bytes, false);
+	/* The kernel would put everything else out of memory before it says no. */
+	if (s->rings.cnt && bpf_rings__bytes(&s->rings) > memory_left()) {
+		bpf_source_report(s, ESPY_REPORT_ERROR, "rings of %zu MB do not fit into the %zu MB of memory that are free",
+				  bpf_rings__bytes(&s->rings) >> 20, memory_left() >> 20);
+		s->rings.cnt = 0;
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level)
@@ -428,7 +452,11 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 	if (err)
 		return err;
 	s->mode = mode;
-	choose_rings(s);
+	err = choose_rings(s);
+	if (err) {
+		bpf_tables__free(&s->tables);
+		return err;
+	}
 	c.enter = (s->tables.any_enter || s->tables.any_exec) && !s->opts.count_only;
 	c.enter_time = s->opts.need_enter_ns || s->opts.count_only;
 	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;

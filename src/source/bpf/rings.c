@@ -70,7 +70,7 @@ int bpf_rings__map(struct bpf_rings *r, int map_fd)
 {
 	void *at;
 
-	r->map_size = bpf_rings__chunk_stride(r) * bpf_rings__chunk_cnt(r);
+	r->map_size = bpf_rings__bytes(r);
 	at = mmap(NULL, r->map_size, PROT_READ, MAP_SHARED, map_fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;

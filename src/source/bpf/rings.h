@@ -43,6 +43,10 @@ static inline uint32_t bpf_rings__chunk_cnt(const struct bpf_rings *r)
 {
 	return r->cnt << r->chunks_shift;
 }
+static inline size_t bpf_rings__bytes(const struct bpf_rings *r)
+{
+	return bpf_rings__chunk_stride(r) * bpf_rings__chunk_cnt(r);
+}
 /* Makes the array of chunks: a descriptor or -errno. */
 int bpf_rings__create(const struct bpf_rings *r);
 int bpf_rings__map(struct bpf_rings *r, int map_fd);
