@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * source_bench ring|rings|flight[:MEGABYTES] COMMAND...: run it with all calls captured and time stamps, as `espy record` would, into
- * one ring or rings per CPU that are read and thrown away, or into a flight recorder that nobody reads. Says on standard
- * error how many records there were, were lost and overwritten. With LATE=1 in the environment nothing is read before
- * the command has ended, and how long the reading took is said too.
+ * source_bench ring|rings|flight[:MEGABYTES] COMMAND...: run it with all calls captured and time stamps, as `espy
+ * record` would, into one ring or rings per CPU that are read and thrown away, or into a flight recorder that nobody
+ * reads. Says on standard error how many records there were, were lost and overwritten. With LATE=1 in the environment
+ * nothing is read before the command has ended, and how long the reading took is said too.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,9 @@ static int drop(void *ctx, const struct espy_rec *rec)
 int main(int argc, char **argv)
 {
 	const struct espy_limits limits = { .str_limit = 32 };
-	struct espy_source_opts opts = { .size = sizeof(opts), .follow = true, .need_time = true, .need_signals = true };
+	struct espy_source_opts opts = {
+		.size = sizeof(opts), .follow = true, .need_time = true, .need_signals = true
+	};
 	struct espy_call_set sets[ESPY_ABI_CNT];
 	struct espy_image images[ESPY_ABI_CNT];
 	const struct espy_image *known[ESPY_ABI_CNT] = { 0 };
@@ -87,9 +89,9 @@ int main(int argc, char **argv)
 	s->ops->stats(s, &st);
 	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++)
 		lost += st.lost[i];
-	fprintf(stderr, "records %llu lost %llu overwritten %llu bytes %llu wakeups %llu\n", (unsigned long long)st.records,
-		(unsigned long long)lost, (unsigned long long)st.overwritten, (unsigned long long)st.bytes,
-		(unsigned long long)st.wakeups);
+	fprintf(stderr, "records %llu lost %llu overwritten %llu bytes %llu wakeups %llu\n",
+		(unsigned long long)st.records, (unsigned long long)lost, (unsigned long long)st.overwritten,
+		(unsigned long long)st.bytes, (unsigned long long)st.wakeups);
 	if (getenv("LATE"))
 		fprintf(stderr, "%.1f ns a record\n", (now_ns() - begun) / (double)st.records);
 	s->ops->close(s);

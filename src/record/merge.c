@@ -15,8 +15,7 @@ struct espy_merge_place {
 	void *input;
 };
 
-int espy_merge__init(struct espy_merge *m, espy_merge_peek_fn peek, void *const *inputs, size_t cnt,
-		     uint64_t window_ns)
+int espy_merge__init(struct espy_merge *m, espy_merge_peek_fn peek, void *const *inputs, size_t cnt, uint64_t window_ns)
 {
 	*m = (struct espy_merge){ .peek = peek, .cnt = cnt, .window_ns = window_ns };
 	m->heap = calloc(cnt ? cnt : 1, sizeof(*m->heap));

@@ -27,10 +27,10 @@ struct espy_merge {
 	uint64_t window_ns;
 	size_t cnt;
 	struct espy_merge_place *heap; /* the input with the least time first */
-	bool taken;        /* the record of the input at heap[last] was given out */
+	bool taken;		       /* the record of the input at heap[last] was given out */
 	size_t last;
 	uint64_t given_ns; /* the latest time given out */
-	uint64_t late;     /* records given out after younger ones */
+	uint64_t late;	   /* records given out after younger ones */
 };
 
 /* 0 or -ENOMEM. `inputs` are what peek gets; at least one. */

@@ -26,7 +26,7 @@ struct seen {
 	uint64_t events, hanging, lost_records, bad, out_of_order, ignored, forks, task_exits, last_ns;
 	uint64_t whole_since_ns;
 	struct {
-		uint64_t cnt, gaps;       /* gaps: among those that are not older than whole_since_ns */
+		uint64_t cnt, gaps; /* gaps: among those that are not older than whole_since_ns */
 		uint64_t last_ns;
 		uint32_t last;
 	} writer[WRITERS + 1];

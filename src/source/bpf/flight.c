@@ -18,15 +18,16 @@
 struct copy {
 	uint8_t *data;
 	size_t size, pos;
-	uint64_t events;    /* of them that are not LOST records */
-	uint64_t old;       /* of these: delivered by an earlier snapshot */
-	uint64_t missed;    /* events that were overwritten and never delivered */
+	uint64_t events; /* of them that are not LOST records */
+	uint64_t old;	 /* of these: delivered by an earlier snapshot */
+	uint64_t missed; /* events that were overwritten and never delivered */
 	bool overwritten;
 };
 
 /*
- * Programs run with preemption or at least RCU's grace period held off: when one has gone by, each that had not seen the
- * flag has ended. The kernel does it for membarrier(2); where it does not, programs of some microseconds are waited for.
+ * Programs run with preemption or at least RCU's grace period held off: when one has gone by, each that had not seen
+ * the flag has ended. The kernel does it for membarrier(2); where it does not, programs of some microseconds are waited
+ * for.
  */
 static void wait_for_programs(void)
 {

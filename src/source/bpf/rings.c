@@ -17,7 +17,8 @@
 #define ONE_RING_CPUS 4u
 #define DEFAULT_ALL (32u << 20)
 #define DEFAULT_EACH (2u << 20)
-#define LEAST_RING (256u << 10) /* more than the longest record; what is left of it after calls is for births and deaths */
+/* More than the longest record; what calls may not take of it is for births and deaths. */
+#define LEAST_RING (256u << 10)
 #define LARGEST_ALL (1ull << 36)
 /* So long a writer that was interrupted in the midst of a record can hold up the others. */
 #define WINDOW_NS 100000000ull

@@ -13,10 +13,10 @@ struct bpf_cpu_ring {
 	const struct bpf_rings *all;
 	struct espy_bpf_head *head; /* in the shared memory */
 	const uint8_t *chunks;
-	uint64_t pos, end;   /* units: read so far; taken when last looked at */
-	uint64_t given;      /* read, and said so to the writer */
-	uint64_t look_ns;    /* when that was */
-	uint64_t events;     /* flight recorder: that there were at the last snapshot */
+	uint64_t pos, end; /* units: read so far; taken when last looked at */
+	uint64_t given;	   /* read, and said so to the writer */
+	uint64_t look_ns;  /* when that was */
+	uint64_t events;   /* flight recorder: that there were at the last snapshot */
 };
 
 struct bpf_rings {
@@ -57,7 +57,7 @@ void bpf_rings__close(struct bpf_rings *r);
 bool bpf_rings__empty(const struct bpf_rings *r);
 /* Bytes not read yet, of the ring that has most of them. */
 uint64_t bpf_rings__unread(const struct bpf_rings *r);
-/* Delivers what has come in order of time, as bpf_ring__drain() does. now_ns: by CLOCK_MONOTONIC, taken before the call. */
+/* Delivers what has come in order of time, as bpf_ring__drain() does. now_ns: CLOCK_MONOTONIC right before the call. */
 int bpf_rings__drain(struct bpf_rings *r, uint64_t now_ns, int (*fn)(void *ctx, const void *data, size_t size),
 		     void *ctx, int *stop);
 
