@@ -190,7 +190,7 @@ static void newest_are_kept(void **state)
 	st = run_flight("numbered", 1u << 20, &some);
 	assert_int_equal(all_lost(&st), 0);
 	assert_true(st.overwritten > 0);
-	assert_int_equal(st.wakeups, 0);
+	assert_true(st.wakeups <= 1); /* for the end */
 	assert_int_equal(some.events + st.overwritten, all.events);
 	assert_true(some.writer[1].cnt > 1000);
 	assert_int_equal(some.writer[1].gaps, 0);

@@ -271,7 +271,7 @@ int espy_exit(u64 *ctx)
 	}
 	if (conf.mode == ESPY_BPF_MODE_BITS)
 		pid_clear(task->pid);
-	if (conf.flight && !shared.live)
+	if (conf.flight && conf.mode == ESPY_BPF_MODE_BITS && !shared.live)
 		wake_now(); /* the reader is to notice that all is over */
 	wake_reader();
 	return 0;

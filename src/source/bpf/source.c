@@ -283,6 +283,7 @@ static int flight_poll(struct bpf_source *s, int timeout_ms)
 		int left_ms = s->switched ? FLIGHT_SLEEP_MS : FLIGHT_SETTLE_MS;
 		struct epoll_event ev;
 		uint32_t triggers;
+		int n;
 
 		bpf_ring__skip(&s->ring);
 		triggers = __atomic_load_n(&s->shared->triggers, __ATOMIC_SEQ_CST);
@@ -299,8 +300,10 @@ static int flight_poll(struct bpf_source *s, int timeout_ms)
 				return 0;
 			left_ms = timeout_ms - (int)gone_ms < left_ms ? timeout_ms - (int)gone_ms : left_ms;
 		}
-		if (epoll_wait(s->ring.epoll, &ev, 1, left_ms) < 0)
+		n = epoll_wait(s->ring.epoll, &ev, 1, left_ms);
+		if (n < 0)
 			return -errno;
+		s->stats.wakeups += n > 0;
 	}
 }
 
