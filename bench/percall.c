@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Time of one system call, measured from inside: percall KIND COUNT [FILE]. Writes nanoseconds per call (the least of
- * five batches, so that a busy machine does not count) to FILE, or standard output. Run natively and under a tracer;
+ * twenty batches, so that a busy machine does not count) to FILE, or standard output. Run natively and under a tracer;
  * the difference is what the tracer adds, its start-up left out.
  */
 #include <fcntl.h>
@@ -13,6 +13,8 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+#define BATCHES 20
 
 static int zero_fd, null_fd;
 static char byte, three[3][8] = { "one", "two", "three" };
@@ -86,15 +88,15 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: percall getppid|read|openat|fstat|writev|paced COUNT [FILE]\n");
 		return 2;
 	}
-	unsigned long n = strtoul(argv[2], NULL, 10) / 5 + 1;
+	unsigned long n = strtoul(argv[2], NULL, 10) / BATCHES + 1;
 	zero_fd = open("/dev/zero", O_RDONLY);
 	null_fd = open("/dev/null", O_WRONLY);
 	if (!strcmp(argv[1], "paced"))
-		best = paced(n * 5);
+		best = paced(n * BATCHES);
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		if (strcmp(argv[1], kinds[k].name))
 			continue;
-		for (int batch = 0; batch < 5; batch++) {
+		for (int batch = 0; batch < BATCHES; batch++) {
 			double t = now_ns();
 
 			for (unsigned long i = 0; i < n; i++)

@@ -39,7 +39,7 @@ struct fast_call {
 	const struct pt_regs *one_regs;
 	struct task_struct *task;
 	const struct espy_fast *fast;
-	u64 enter_ns;
+	u64 enter_ns, now;
 	bool wrote; /* or tried to */
 };
 
@@ -77,7 +77,7 @@ static __always_inline void fast_head(const struct fast_call *c, u8 *rec)
 	u64 *at = (u64 *)(rec + 32);
 
 	/* the helper first: nothing else is alive across it */
-	call->rec.time_ns = now_if(conf.need_time);
+	call->rec.time_ns = conf.need_enter_ns ? c->now : now_if(conf.need_time);
 	regs = fast_regs_of(c);
 	*(u32 *)&call->rec.type = ESPY_REC_EXIT | (u32)c->fast->rec_flags << 8 | (u32)regs->orig_ax << 16;
 	call->rec.tid = c->task->pid;
@@ -403,6 +403,7 @@ static __always_inline int fast_exit(struct fast_call *c)
 		if (!enter || !enter->ns)
 			return 1;
 		c->enter_ns = enter->ns;
+		c->now = now_if(conf.need_time);
 	}
 	switch (c->fast->shape) {
 	case ESPY_SHAPE_REGS:
