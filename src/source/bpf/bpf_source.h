@@ -53,6 +53,7 @@ struct bpf_types {
 	int fd;        /* a BTF file in memory */
 	char path[32]; /* its name, for libbpf */
 	uint32_t typed[BPF_TYPED_CNT]; /* ids in the kernel's BTF; 0: not found */
+	bool prepare_exec; /* the kernel has the tracepoint sched_prepare_exec */
 };
 int bpf_types__make(struct bpf_types *t);
 void bpf_types__free(struct bpf_types *t);

@@ -261,6 +261,7 @@ static int index_types(struct walk *w, struct bpf_types *t, uint32_t *wanted, si
 			for (size_t i = 0; name[0] == 'b' && name[1] == 't' && i < BPF_TYPED_CNT; i++)
 				if (!strcmp(name, points[i]))
 					t->typed[i] = w->cnt;
+			t->prepare_exec = t->prepare_exec || !strcmp(name, "btf_trace_sched_prepare_exec");
 		}
 		at += sizeof(*type) + (size_t)more;
 	}

@@ -124,6 +124,15 @@ int espy_raw_enter(u64 *ctx)
 	return general_enter(task, (struct pt_regs *)bpf_task_pt_regs(task));
 }
 
+/* sched_process_exec(task, old pid, bprm), where there is no sched_prepare_exec. */
+SEC("espy/raw")
+int espy_exec_refill(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return watched_current(task) ? refill_exec(task, (struct linux_binprm *)ctx[2]) : 0;
+}
+
 /* ---- single calls. struct { u64 common; s64 nr; s64 ret; } */
 
 SEC("tp")

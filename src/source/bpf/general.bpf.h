@@ -367,6 +367,92 @@ out:
 	return hold;
 }
 
+/*
+ * Keeps operation k of an execve from being read again if the new image does not hold it, else brings in what it
+ * hangs on.
+ */
+__noinline int choose_refill(u32 cpu, u32 k, u32 argv_moved, u32 path_moved)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_op *op, *src;
+	u32 id, at;
+
+	if (!s || k >= s->op_cnt || !(s->redo >> (k & 15) & 1))
+		return 0;
+	id = s->first_op + k;
+	op = bpf_map_lookup_elem(&espy_ops, &id);
+	if (!op)
+		return 0;
+	at = op->op.src;
+	if (at & ESPY_OP_SRC_OP) {
+		id = s->first_op + (at & (ESPY_PLAN_MAX_OPS - 1));
+		src = bpf_map_lookup_elem(&espy_ops, &id);
+		if (!src)
+			return 0;
+		/* The pointers that were read at entry are of the old image. */
+		s->redo |= 1u << (at & 15);
+		at = src->op.src;
+	}
+	if ((at == s->pair_arg && path_moved) || (at == s->pair_arg + 1 && argv_moved & 1) ||
+	    (at > s->pair_arg && argv_moved & 2))
+		s->redo &= ~(1u << (k & 15) | (op->op.src & ESPY_OP_SRC_OP ? 1u << (op->op.src & 15) : 0));
+	return 0;
+}
+
+/*
+ * What was not readable when execve was entered stands in the new image by now: the kernel has put file name, argv
+ * and envp on its stack. So the entry part is run again, for what had failed, with the arguments pointing there.
+ */
+static __always_inline int refill_exec(struct task_struct *task, struct linux_binprm *bprm)
+{
+	struct espy_bpf_slot_small *small = bpf_task_storage_get(&espy_slots, task, NULL, 0);
+	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	u32 cpu = bpf_get_smp_processor_id(), argc, argv_moved = 0, path_moved = 0;
+	struct espy_bpf_scratch *s;
+	u64 width, sp, at;
+
+	if (!small || !small->cap.valid || !small->cap.faults || !(small->cap.flags & ESPY_CALL_NEW_IMAGE))
+		return 0;
+	s = scratch_take(cpu);
+	if (!s)
+		return 0;
+	s->cap.nr = small->cap.nr;
+	s->cap.abi = small->cap.abi;
+	for (u32 i = 0; i < ESPY_MAX_ARGS; i++)
+		s->cap.args[i] = small->cap.args[i];
+	s->cap.ip = small->cap.ip;
+	s->cap.sp = small->cap.sp;
+	s->late = 0;
+	s->ret = -1; /* as after a failure: what has failed may be read again */
+	if (!select_plan(cpu) || take_slot(cpu))
+		goto out;
+	width = task->thread_info.status & TS_COMPAT ? 4 : 8;
+	/* An interpreter gets an argv of its own; a program of other width has pointers of that. */
+	if (BPF_CORE_READ(bprm, interp) != BPF_CORE_READ(bprm, filename))
+		argv_moved = 1;
+	if (width != (s->cap.abi ? 4 : 8))
+		argv_moved |= 2;
+	if (bpf_core_field_exists(bprm->fdpath) && BPF_CORE_READ(bprm, fdpath))
+		path_moved = 1;
+	for (u32 k = ESPY_PLAN_MAX_OPS; k-- > 0;)
+		choose_refill(cpu, k, argv_moved, path_moved);
+	argc = BPF_CORE_READ(bprm, argc);
+	sp = regs->sp; /* argc, argv[], NULL, envp[], NULL */
+	at = s->pair_arg;
+	CLAMP(at, 3);
+	s->cap.args[at] = BPF_CORE_READ(bprm, exec);
+	s->cap.args[at + 1] = sp + width;
+	s->cap.args[at + 2] = sp + width * (argc + 2);
+	run_phase(cpu, 0);
+	for (u32 i = 0; i < ESPY_MAX_ARGS; i++)
+		s->cap.args[i] = small->cap.args[i];
+	s->cap.faults = 0;
+	fill_slot(cpu);
+out:
+	scratch_give(s);
+	return 0;
+}
+
 /* The entry of a call whose memory must be read before it runs. */
 static __always_inline int general_enter(struct task_struct *task, const struct pt_regs *regs)
 {

@@ -32,6 +32,7 @@ static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
 struct choice {
 	bool enter; /* entry parts */
 	bool enter_time, fork;
+	bool refill; /* execve's strings from the new image */
 };
 
 static size_t pid_max(void)
@@ -102,6 +103,7 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 		{ "espy_raw_fdname", s->opts.need_fdnames && !s->opts.count_only },
 		{ "espy_raw_enter_time", c->enter_time },
 		{ "espy_raw_enter", c->enter },
+		{ "espy_exec_refill", c->refill },
 		/* single.c loads these when they are needed */
 		{ "espy_one_exit", false },
 		{ "espy_one_exit_general", false },
@@ -172,12 +174,19 @@ static int attach(struct bpf_source *s, const char *name)
  * Entry parts: of execve at the moment when it can no longer fail, where the kernel has that, of others at
  * the entry.
  */
-static int attach_enter(struct bpf_source *s)
+static int attach_enter(struct bpf_source *s, bool refill)
 {
 	const struct bpf_tables *t = &s->tables;
 	bool prepare = t->any_exec && !try_attach(s, "espy_raw_enter", "sched_prepare_exec", NULL);
 	bool any = false;
 
+	/* Behind the program that sees the exec, so that a command is watched by then. */
+	if (refill && !prepare) {
+		int err = try_attach(s, "espy_exec_refill", "sched_process_exec", NULL);
+
+		if (err)
+			return err;
+	}
 	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
 		uint8_t flags = t->calls[i].flags;
 
@@ -302,7 +311,7 @@ static int attach_all(struct bpf_source *s, const struct choice *c)
 	if (!err && c->enter_time)
 		err = attach(s, "espy_raw_enter_time");
 	if (!err && c->enter)
-		err = attach_enter(s);
+		err = attach_enter(s, c->refill);
 	return err ? err : attach(s, "espy_raw_exit");
 }
 
@@ -339,7 +348,7 @@ static void map_ring(struct bpf_job *job)
 		r->err = bpf_rings__map(r->rings, r->chunks_fd);
 }
 
-static int load_object(struct bpf_source *s, const struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level,
+static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level,
 		       struct ring_job *ring)
 {
 	struct bpf_verify verify;
@@ -348,6 +357,7 @@ static int load_object(struct bpf_source *s, const struct choice *c, uint64_t cg
 	/* If it cannot be done, say by a kind of type that is new, libbpf does it its way. */
 	if (bpf_types__make(&s->types))
 		s->types = (struct bpf_types){ .fd = -1 };
+	c->refill = c->enter && s->tables.any_exec && !s->types.prepare_exec;
 	err = bpf_verify__begin(&verify, &s->types);
 	if (err) {
 		bpf_job__wait(&ring->job);
@@ -377,7 +387,7 @@ static int load_object(struct bpf_source *s, const struct choice *c, uint64_t cg
 	return err ? err : ring->err;
 }
 
-static int try_load(struct bpf_source *s, const struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
+static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
 {
 	struct ring_job ring = {
 		.ring = &s->ring,

@@ -203,6 +203,15 @@ static int fd_pair(const struct espy_image *img, const struct espy_plan *plan)
 	return -1;
 }
 
+/* Of a call that replaces the image: the argument that is the file name. */
+static unsigned path_arg(const struct espy_op *ops, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (ops[i].kind == ESPY_OP_CSTR && ops[i].src < ESPY_MAX_ARGS)
+			return ops[i].src;
+	return 0;
+}
+
 static uint8_t plan_flags(const struct espy_plan *plan)
 {
 	return (plan->flags & ESPY_PLAN_NEEDS_ENTER ? ESPY_CALL_ENTER : 0) |
@@ -266,6 +275,8 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 			call->flags |= ESPY_CALL_FD_PAIR;
 			call->pair_arg = (uint8_t)fd_pair(img, plan);
 		}
+		if (call->flags & ESPY_CALL_NEW_IMAGE)
+			call->pair_arg = (uint8_t)path_arg(set->ops + plan->first_op, plan->op_cnt);
 		if (t->sigreturn_nr[abi] == nr && plan->op_cnt && !raw)
 			call->flags |= ESPY_CALL_SIGRETURN;
 		if (!raw || plan->flags & ESPY_PLAN_NEW_IMAGE) {

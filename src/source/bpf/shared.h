@@ -194,7 +194,7 @@ struct espy_bpf_call {
 	__u32 key_mask0;
 	__u8 key_arg0, key_arg1; /* as in espy_call_plan */
 	__u8 flags;
-	__u8 pair_arg; /* ESPY_CALL_FD_PAIR: the argument that points to them */
+	__u8 pair_arg; /* ESPY_CALL_FD_PAIR: the argument that points to them; NEW_IMAGE: the file name, then argv, envp */
 	__u8 triggers; /* bit per trigger (espy_triggers) that may be met by it */
 	__u8 reserved[3];
 };

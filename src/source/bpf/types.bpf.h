@@ -199,7 +199,9 @@ struct k_sigaction {
 };
 
 struct linux_binprm {
-	const char *filename;
+	const char *filename, *interp, *fdpath;
+	unsigned long exec;
+	int argc;
 };
 
 #pragma clang attribute pop
