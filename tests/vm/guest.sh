@@ -58,6 +58,10 @@ check forks forks
 check counts counts
 check status status
 check ptrace ptraced
+narrow() { # loading takes long here, so the change does too
+	WAIT=40 sh /tests/narrow.sh /bin/espy bpf /tests
+}
+check narrow narrow
 truth() {
 	# shellcheck disable=SC2046
 	espy trace --source=bpf -a 0 $("$1" --options 2>/dev/null) -o /tmp/got "$1" >/tmp/want

@@ -45,7 +45,8 @@ struct bpf_tables {
 	uint32_t sigreturn_nr[ESPY_BPF_ABIS];
 	bool any_enter; /* some wanted call is to be read at entry */
 	bool any_exec;  /* some wanted call replaces the image */
-	bool narrow;    /* so few x86-64 calls, and nothing else, that single tracepoints may serve */
+	bool compat;    /* some 32-bit call is wanted */
+	bool narrow;    /* so few x86-64 calls that single tracepoints may serve */
 };
 /* btf.c: the kernel's types, as far as the programs name them. */
 enum { BPF_TYPED_SYS_EXIT, BPF_TYPED_SYS_ENTER, BPF_TYPED_CNT }; /* typed tracepoints */
@@ -59,7 +60,7 @@ int bpf_types__make(struct bpf_types *t);
 void bpf_types__free(struct bpf_types *t);
 
 struct bpf_source;
-int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s);
+int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t mode);
 void bpf_tables__free(struct bpf_tables *t);
 
 struct bpf_source {
@@ -71,13 +72,21 @@ struct bpf_source {
 	struct bpf_object *obj;
 	struct bpf_link **links;
 	size_t link_cnt, link_cap;
-	struct bpf_link *raw_enter; /* among links; replaced by single tracepoints when calls are many */
+	struct bpf_link *raw_enter, *raw_exit; /* among links; single tracepoints may take their place */
 	struct bpf_object *single; /* the object once more, for the programs of single tracepoints */
 	int *events; /* perf events of single calls */
 	size_t event_cnt;
 	struct bpf_tables tables;
 	struct bpf_types types;
 	bool switched; /* to single tracepoints, or tried */
+	struct bpf_change *change; /* going on */
+	struct bpf_link *guard;    /* espy_compat_call, where it is to be had */
+	uint64_t back_ns;          /* the programs of all calls came back then */
+	bool enters_over, exits_over; /* who has been replaced */
+	int grace;     /* -1, or a pipe: a byte in it says that all calls are over that were on their way */
+	uint8_t *marks;
+	size_t mark_cnt;
+	uint64_t loaded_ns;
 	struct espy_bpf_shared *shared;
 	struct bpf_ring ring;
 	struct bpf_ring life; /* births, execs and deaths that found no room there */
@@ -118,15 +127,25 @@ struct bpf_verify {
 int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types);
 int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err);
 
+/* hang.c: is its program a 32-bit one? */
+bool bpf_task_is_32bit(uint32_t tid);
+
 /* load.c: the object, its tables and its places in the kernel. */
 int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level);
 void bpf_source_detach(struct bpf_source *s); /* from the kernel's events; what was recorded can still be read */
 void bpf_source_unload(struct bpf_source *s);
 int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s);
+int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out);
 int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program);
 
 /* single.c: tracepoints of single calls, instead of those of all. */
 void bpf_source_use_single(struct bpf_source *s);
+/* Goes on with the change, once a poll; and back, should a task turn up that makes 32-bit calls. */
+void bpf_source_tend_single(struct bpf_source *s);
+/* Says what is known to be missing; at the end, when nothing is attached any more, all of it. */
+void bpf_source_say_missed(struct bpf_source *s, bool at_end);
+/* To be told of tasks that are added by hand. */
+void bpf_source_check_compat(struct bpf_source *s, uint32_t tid);
 void bpf_source_drop_events(struct bpf_source *s);
 
 /* ring.c */
@@ -177,6 +196,7 @@ void bpf_tasks__forget_shown(struct bpf_tasks *t); /* and when the last look was
  */
 int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, void *ctx, int *stop);
 
+uint64_t bpf_now_ns(void);
 void bpf_source_report(const struct bpf_source *s, enum espy_report_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -24,6 +24,8 @@ struct {
 
 enum { NEXT_GENERAL, NEXT_FDNAME, NEXT_PAUSE };
 
+#define IA32_EXECVE 11 /* the kernel leaves this number to every new 32-bit image */
+
 static __always_inline void note_enter(struct task_struct *task)
 {
 	u32 pid = task->pid;
@@ -37,12 +39,38 @@ static __always_inline void note_enter(struct task_struct *task)
 }
 
 /*
- * The programs of single calls take over from those of all calls CPU by CPU: both are attached for a moment, the one
- * for all calls runs first, and the other one changes hands after it, so each call is recorded by exactly one of them.
+ * The programs of single calls take over from that of all calls while calls go on. Where both are attached, that of
+ * all calls runs first; it marks the task whose call it has recorded, and the other one takes the mark away and does
+ * no more. A call without mark is the other one's. Marks left from before it was attached are dealt with by single.c.
+ *
+ * Is this call none of the general program's? 32-bit calls always are, nobody else sees them.
  */
-static __always_inline bool taken_over(void)
+static __always_inline bool left_to_single(struct task_struct *task, u64 nr, s64 ret)
 {
-	return conf.narrow && shared.taken_over[bpf_get_smp_processor_id() & 1023];
+	u8 *mark = mark_of(task->pid), was;
+
+	if (!mark)
+		return false;
+	was = *mark;
+	if (conf.guard_compat && task->thread_info.status & TS_COMPAT) {
+		shared.compat_seen = 1;
+		/* The first call seen of a program that began unwatched: is it the execve itself, none is missing. */
+		if (was == ESPY_MARK_UNWATCHED && (nr != IA32_EXECVE || ret))
+			say_missed(task->pid);
+		if (was == ESPY_MARK_UNWATCHED && shared.guarded)
+			__sync_fetch_and_add(&shared.missed_calls, -1); /* seen after all */
+		*mark = ESPY_MARK_NONE;
+		return false;
+	}
+	if (shared.handed)
+		return true;
+	if (nr < ESPY_BPF_NRS && shared.fast[nr].shape != ESPY_SHAPE_SKIP) {
+		*mark = ESPY_MARK_RECORDED;
+		return false;
+	}
+	if (was)
+		*mark = ESPY_MARK_NONE;
+	return true;
 }
 
 /* ---- all calls */
@@ -53,7 +81,14 @@ int espy_raw_exit(u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct fast_call c = { .ctx = ctx, .raw = true };
 
-	if (!watched_current(task) || taken_over())
+	if (!watched_current(task)) {
+		if (conf.narrow && (u32)task->pid == shared.probe_tid) {
+			shared.probe_nr = ((struct pt_regs *)ctx[0])->orig_ax;
+			shared.probe_order = shared.probe_order * 8 + 1;
+		}
+		return 0;
+	}
+	if (conf.narrow && left_to_single(task, ((struct pt_regs *)ctx[0])->orig_ax, ctx[1]))
 		return 0;
 	c.task = task;
 	if (conf.count_only || fast_exit(&c)) {
@@ -140,13 +175,20 @@ int espy_one_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct fast_call c = { .ctx = ctx };
+	u8 *mark;
 
-	if (!shared.taken_over[bpf_get_smp_processor_id() & 1023]) {
-		shared.taken_over[bpf_get_smp_processor_id() & 1023] = shared.take_over;
+	if (!watched_current(task)) {
+		if ((u32)task->pid == shared.probe_tid)
+			shared.probe_order = shared.probe_order * 8 + 2;
 		return 0;
 	}
-	if (!watched_current(task))
+	mark = mark_of(task->pid);
+	if (!mark)
 		return 0;
+	if (*mark == ESPY_MARK_RECORDED || *mark == ESPY_MARK_QUESTIONED) {
+		*mark = ESPY_MARK_NONE;
+		return 0;
+	}
 	c.task = task;
 	c.one_regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (fast_exit(&c))
@@ -174,6 +216,38 @@ int espy_one_enter(u64 *ctx)
 	if (!watched_current(task) && (u32)task->pid != shared.start_pid)
 		return 0;
 	return general_enter(task, (struct pt_regs *)bpf_task_pt_regs(task));
+}
+
+/*
+ * Where the kernel lets programs probe functions: ia32_sys_call(), which every 32-bit call goes through and no other.
+ * So none is missed unknown while the program of all calls is not attached.
+ */
+SEC("kprobe")
+int espy_compat_call(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct espy_bpf_call *call;
+	u32 id;
+	u8 *mark;
+
+	if (!watched_current(task))
+		return 0;
+	mark = mark_of(task->pid);
+	__sync_fetch_and_or(&shared.compat_seen, 1);
+	if (!mark || !shared.handed)
+		return 0;
+	*mark = ESPY_MARK_NONE;
+	if (shared.all_back)
+		return 0;
+	id = compat_call(task);
+	call = bpf_map_lookup_elem(&espy_calls, &id);
+	if (call && call->flags & ESPY_CALL_WANTED) {
+		*mark = ESPY_MARK_UNWATCHED;
+		shared.missed_tid = task->pid;
+		__sync_fetch_and_add(&shared.missed_calls, 1);
+	}
+	wake_reader();
+	return 0;
 }
 
 #include "life.bpf.h"

@@ -99,10 +99,17 @@ static ssize_t read_proc(uint32_t tid, const char *name, char *buf, size_t size)
 	return n;
 }
 
+bool bpf_task_is_32bit(uint32_t tid)
+{
+	char elf[8];
+
+	return read_proc(tid, "exe", elf, 6) == 5 && elf[4] == 1 /* ELFCLASS32 */;
+}
+
 /* The call that a task sleeps in. Returns false if it sleeps in none. */
 static bool current_call(uint32_t tid, struct espy_call_regs *regs)
 {
-	char text[256], elf[8];
+	char text[256];
 	long long nr;
 	unsigned long long a[6], sp, ip;
 
@@ -115,7 +122,7 @@ static bool current_call(uint32_t tid, struct espy_call_regs *regs)
 	if (nr & 0x40000000) {
 		regs->abi = ESPY_ABI_X32;
 		regs->nr &= ~0x40000000u;
-	} else if (read_proc(tid, "exe", elf, 6) == 5 && elf[4] == 1 /* ELFCLASS32 */) {
+	} else if (bpf_task_is_32bit(tid)) {
 		regs->abi = ESPY_ABI_I386;
 	}
 	for (int i = 0; i < 6; i++)

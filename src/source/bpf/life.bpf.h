@@ -42,6 +42,7 @@ int espy_fork(u64 *ctx)
 		return 0;
 	if (!watched_current(parent))
 		return 0;
+	look_for_compat(parent);
 	pid = BPF_CORE_READ(child, pid);
 	if (conf.need_enter_ns || conf.count_only) {
 		struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
@@ -102,6 +103,20 @@ int espy_exec(u64 *ctx)
 	}
 	if (!watched_current(task))
 		return 0;
+	if (conf.guard_compat) {
+		u8 *mark = mark_of(pid);
+
+		if (mark && *mark == ESPY_MARK_UNWATCHED)
+			say_missed(pid); /* the image that goes */
+		if (task->thread_info.status & TS_COMPAT) {
+			/* Before the look at `handed`: user space writes that first and then reads this. */
+			__sync_fetch_and_or(&shared.compat_seen, 1);
+			if (mark && conf.narrow && shared.handed && !shared.all_back && !shared.guarded)
+				*mark = ESPY_MARK_UNWATCHED;
+		} else if (mark && *mark == ESPY_MARK_UNWATCHED) {
+			*mark = ESPY_MARK_NONE;
+		}
+	}
 	speak_up(task);
 	/* Most names are short; the long class is for the others only. */
 	rec = LIFE_RESERVE(sizeof(*rec) + 256);
@@ -171,6 +186,7 @@ int espy_signal(u64 *ctx)
 	/* SIGKILL is not delivered to anyone: the end of the task tells it. */
 	if (sig == SIG_KILL || !watched_current(task))
 		return 0;
+	look_for_compat(task);
 	speak_up(task);
 	if (conf.need_signals) {
 		rec = signal_record(task->pid, task->tgid, sig);
@@ -237,6 +253,22 @@ int espy_signal_sent(u64 *ctx)
 	return 0;
 }
 
+/* A 32-bit exit that was counted as missing is recorded here. */
+static __always_inline void exit_of_compat(struct task_struct *task)
+{
+	u8 *mark = conf.guard_compat && shared.guarded ? mark_of(task->pid) : NULL;
+	struct espy_bpf_call *call;
+	u32 id;
+
+	if (!mark || *mark != ESPY_MARK_UNWATCHED)
+		return;
+	*mark = ESPY_MARK_NONE;
+	id = compat_call(task);
+	call = bpf_map_lookup_elem(&espy_calls, &id);
+	if (call && call->flags & ESPY_CALL_NO_RETURN)
+		__sync_fetch_and_add(&shared.missed_calls, -1);
+}
+
 SEC("raw_tp/sched_process_exit")
 int espy_exit(u64 *ctx)
 {
@@ -247,6 +279,8 @@ int espy_exit(u64 *ctx)
 
 	if (!watched_current(task))
 		return 0;
+	look_for_compat(task);
+	exit_of_compat(task);
 	speak_up(task);
 	general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), 0, true);
 	fatal = bpf_map_lookup_elem(&espy_fatals, &pid);

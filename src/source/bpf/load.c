@@ -108,6 +108,7 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 		{ "espy_one_exit", false },
 		{ "espy_one_exit_general", false },
 		{ "espy_one_enter", false },
+		{ "espy_compat_call", false },
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
@@ -131,7 +132,7 @@ int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t
 }
 
 /* Attaches a program where it says itself, or to the raw tracepoint named. Quiet: -ENOENT if there is no such place. */
-static int try_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out)
+int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, name);
 	struct bpf_link *link;
@@ -163,7 +164,7 @@ static int try_attach(struct bpf_source *s, const char *name, const char *tracep
 
 static int attach(struct bpf_source *s, const char *name)
 {
-	int err = try_attach(s, name, NULL, NULL);
+	int err = bpf_source_attach(s, name, NULL, NULL);
 
 	if (err)
 		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot attach the BPF program %s: %s", name, strerror(-err));
@@ -177,12 +178,12 @@ static int attach(struct bpf_source *s, const char *name)
 static int attach_enter(struct bpf_source *s, bool refill)
 {
 	const struct bpf_tables *t = &s->tables;
-	bool prepare = t->any_exec && !try_attach(s, "espy_raw_enter", "sched_prepare_exec", NULL);
+	bool prepare = t->any_exec && !bpf_source_attach(s, "espy_raw_enter", "sched_prepare_exec", NULL);
 	bool any = false;
 
 	/* Behind the program that sees the exec, so that a command is watched by then. */
 	if (refill && !prepare) {
-		int err = try_attach(s, "espy_exec_refill", "sched_process_exec", NULL);
+		int err = bpf_source_attach(s, "espy_exec_refill", "sched_process_exec", NULL);
 
 		if (err)
 			return err;
@@ -195,7 +196,7 @@ static int attach_enter(struct bpf_source *s, bool refill)
 		s->shared->enters[i / 64] |= 1ull << (i % 64);
 		any = true;
 	}
-	return any ? try_attach(s, "espy_raw_enter", "sys_enter", &s->raw_enter) : 0;
+	return any ? bpf_source_attach(s, "espy_raw_enter", "sys_enter", &s->raw_enter) : 0;
 }
 
 static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_level)
@@ -241,6 +242,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.room_life = s->rings.room_life,
 		.trigger_cnt = (uint32_t)s->opts.trigger_cnt,
 		.high = bpf_pause__high(s, s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : ring_size(s->opts.ring_bytes)),
+		.guard_compat = t->compat && (t->narrow || t->any_enter || t->any_exec),
 	};
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		conf->all_wanted[abi] = !s->set[abi] || s->sets[abi].all_wanted;
@@ -251,6 +253,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	err = err ? err : set_entries(s, "espy_triggers", s->opts.trigger_cnt ? s->opts.trigger_cnt : 1);
 	err = err ? err : set_entries(s, "espy_scratch", (size_t)cpus);
 	err = err ? err : set_entries(s, "espy_enters", pids);
+	s->mark_cnt = t->narrow || conf->guard_compat ? (pid_max() + ESPY_BPF_MARKS - 1) / ESPY_BPF_MARKS : 1;
+	err = err ? err : set_entries(s, "espy_marks", s->mark_cnt);
 	return err ? err : set_entries(s, "espy_counts", s->opts.count_only ? ESPY_BPF_ABIS * ESPY_BPF_NRS : 1);
 }
 
@@ -312,7 +316,12 @@ static int attach_all(struct bpf_source *s, const struct choice *c)
 		err = attach(s, "espy_raw_enter_time");
 	if (!err && c->enter)
 		err = attach_enter(s, c->refill);
-	return err ? err : attach(s, "espy_raw_exit");
+	if (err)
+		return err;
+	err = bpf_source_attach(s, "espy_raw_exit", NULL, &s->raw_exit);
+	if (err)
+		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot attach to the exits of calls: %s", strerror(-err));
+	return err;
 }
 
 /*
@@ -458,7 +467,7 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 
 	if (s->loaded)
 		return s->mode == mode ? 0 : -EBUSY;
-	err = bpf_tables__make(&s->tables, s);
+	err = bpf_tables__make(&s->tables, s, mode);
 	if (err)
 		return err;
 	s->mode = mode;
@@ -478,6 +487,7 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 		return err;
 	}
 	s->loaded = true;
+	s->loaded_ns = bpf_now_ns();
 	return 0;
 }
 
@@ -487,6 +497,14 @@ void bpf_source_detach(struct bpf_source *s)
 	for (size_t i = s->link_cnt; i-- > 0;)
 		bpf_link__destroy(s->links[i]);
 	s->link_cnt = 0;
+	s->raw_enter = s->raw_exit = NULL;
+	bpf_link__destroy(s->guard);
+	s->guard = NULL;
+	bpf_source_say_missed(s, true);
+	s->switched = true;
+	if (s->grace > 0)
+		close(s->grace);
+	s->grace = -1;
 	bpf_source_drop_events(s);
 }
 
@@ -509,6 +527,9 @@ void bpf_source_unload(struct bpf_source *s)
 		bpf_types__free(&s->types);
 	if (s->shared)
 		munmap(s->shared, sizeof(*s->shared));
+	if (s->marks)
+		munmap(s->marks, s->mark_cnt * ESPY_BPF_MARKS);
+	s->marks = NULL;
 	if (s->obj)
 		bpf_object__close(s->obj);
 	s->obj = NULL;

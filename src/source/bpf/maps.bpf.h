@@ -57,6 +57,7 @@ ESPY_ARRAY(espy_ops, struct espy_bpf_op, BPF_F_MMAPABLE);
 ESPY_ARRAY(espy_variants, struct espy_bpf_variant, BPF_F_MMAPABLE);
 ESPY_ARRAY(espy_enters, struct espy_bpf_enter, 0);
 ESPY_ARRAY(espy_scratch, struct espy_bpf_scratch, 0);
+ESPY_ARRAY(espy_marks, struct espy_bpf_marks, BPF_F_MMAPABLE);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -171,6 +172,55 @@ static __always_inline bool watched_current(struct task_struct *task)
 		return bpf_get_current_ancestor_cgroup_id(conf.cgroup_level) == conf.cgroup_id &&
 		       task->tgid != (int)conf.self_tgid;
 	return watched_task(task);
+}
+
+/* The present call of a task as a place in espy_calls, taken for a 32-bit one; beyond them: it has none. */
+static __always_inline u32 compat_call(struct task_struct *task)
+{
+	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	u64 nr = regs->orig_ax;
+
+	asm volatile("" : "+r"(nr)); /* a load of half a register is more than 6.1 allows */
+	nr &= 0xffffffff;
+	return nr < ESPY_BPF_NRS ? ESPY_BPF_NRS + nr : ~0u; /* ESPY_ABI_I386 is 1 */
+}
+
+static __always_inline u8 *mark_of(u32 pid)
+{
+	u32 page = pid / ESPY_BPF_MARKS;
+	struct espy_bpf_marks *marks = bpf_map_lookup_elem(&espy_marks, &page);
+
+	return marks ? &marks->mark[pid % ESPY_BPF_MARKS] : NULL;
+}
+
+static __always_inline void say_missed(u32 pid)
+{
+	if (shared.guarded)
+		return; /* missed_calls tells it */
+	shared.missed_tid = pid;
+	__sync_fetch_and_add(&shared.missed, 1);
+}
+
+/*
+ * The programs of single calls do not see 32-bit calls, and those of all calls may be detached. This is called where
+ * other events pass anyway: who makes 32-bit calls is found there at the latest, and it is said that some may be
+ * missing.
+ */
+static __always_inline void look_for_compat(struct task_struct *task)
+{
+	bool compat = task->thread_info.status & TS_COMPAT;
+	u8 *mark = conf.guard_compat ? mark_of(task->pid) : NULL;
+
+	if (!mark)
+		return;
+	if (compat)
+		__sync_fetch_and_or(&shared.compat_seen, 1);
+	if (*mark != ESPY_MARK_UNWATCHED && !(compat && conf.narrow && shared.handed && !shared.all_back))
+		return;
+	if (shared.guarded)
+		return; /* the mark is of the call that goes on */
+	*mark = ESPY_MARK_NONE;
+	say_missed(task->pid);
 }
 
 static __always_inline u64 now_if(bool wanted)

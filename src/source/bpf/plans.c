@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "bpf_source.h"
 
 /* Up to so many wanted calls, each may be attached by itself: the calls that are not wanted then cost less. */
@@ -305,12 +307,24 @@ static void set_head(struct espy_fast *f, uint8_t nargs, const struct espy_sourc
 		  8 * (nargs & 7);
 }
 
-/* Is the set so small that single tracepoints are better? They do not see 32-bit callers nor rt_sigreturn. */
-static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s)
+/*
+ * Does this kernel take x32 calls? Few do. Where it does not, all numbers with that bit are ENOSYS, and no call that
+ * can be wanted by name.
+ */
+static bool takes_x32(void)
+{
+	return syscall(SYS_getpid | 0x40000000l) > 0;
+}
+
+/*
+ * Is the set so small that single tracepoints are better? They see neither x32 calls nor rt_sigreturn; 32-bit calls
+ * neither, but who makes those is known in time (single.c), if tasks are watched one by one.
+ */
+static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, uint32_t mode)
 {
 	size_t cnt = 0;
 
-	if (s->opts.count_only || s->opts.need_enter_ns || s->opts.need_fdnames)
+	if (s->opts.count_only || s->opts.need_enter_ns || s->opts.need_fdnames || s->opts.trigger_cnt)
 		return false;
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		if (!s->set[abi] || s->sets[abi].all_wanted)
@@ -318,8 +332,15 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s)
 	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
 		if (!(t->calls[i].flags & ESPY_CALL_WANTED))
 			continue;
-		if (i >= ESPY_BPF_NRS || ++cnt > NARROW_MAX || i == t->sigreturn_nr[ESPY_ABI_X86_64])
+		if (i / ESPY_BPF_NRS == ESPY_ABI_I386) {
+			if (mode != ESPY_BPF_MODE_BITS)
+				return false;
+		} else if (i / ESPY_BPF_NRS == ESPY_ABI_X32) {
+			if (takes_x32())
+				return false;
+		} else if (++cnt > NARROW_MAX || i == t->sigreturn_nr[ESPY_ABI_X86_64]) {
 			return false;
+		}
 	}
 	return cnt > 0;
 }
@@ -332,7 +353,7 @@ static void add_trigger(struct bpf_tables *t, uint32_t call, uint32_t trigger)
 		t->fast[call].shape = ESPY_SHAPE_GENERAL;
 }
 
-int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s)
+int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t mode)
 {
 	size_t plans = 1, ops = 1, variants = 1;
 
@@ -376,8 +397,10 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s)
 			t->any_enter = true;
 	}
 	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++)
+		t->compat = t->compat || t->calls[ESPY_ABI_I386 * ESPY_BPF_NRS + nr].flags & ESPY_CALL_WANTED;
+	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++)
 		set_head(&t->fast[nr], t->plans[t->calls[nr].plan].nargs, &s->opts);
-	t->narrow = is_narrow(t, s);
+	t->narrow = is_narrow(t, s, mode);
 	if (!t->op_cnt)
 		t->op_cnt = 1;
 	if (!t->variant_cnt)

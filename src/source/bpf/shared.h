@@ -40,14 +40,15 @@ struct espy_bpf_conf {
 	__u64 room_calls, room_life; /* so far may the writer be ahead of the reader, in units */
 	__u32 trigger_cnt;
 	__u64 high; /* so many bytes of a ring unread: who writes more is held (pause.bpf.c); 0: nobody ever is */
+	__u32 guard_compat;  /* 32-bit calls are wanted, and those programs do not see them */
 };
 
 /*
  * A ring of our own: one per CPU, in chunks that are elements of an array. Positions count units of 8 bytes and never
- * wrap; position p lies in chunk p / units of a chunk, modulo the number of chunks. A record is preceded by a mark and is
- * contiguous: it may run over the end of its chunk, into the slack behind it, and then the next chunk begins with a gap
- * as long. A mark says how long the record is and, mixed with a secret, at which position it stands: what lies there
- * of an earlier lap, or is payload, does not pass for a mark.
+ * wrap; position p lies in chunk p / units of a chunk, modulo the number of chunks. A record is preceded by a mark
+ * and is contiguous: it may run over the end of its chunk, into the slack behind it, and then the next chunk begins
+ * with a gap as long. A mark says how long the record is and, mixed with a secret, at which position it stands: what
+ * lies there of an earlier lap, or is payload, does not pass for a mark.
  *
  *      0          31         63
  *      +----------+-----------+----------------------+
@@ -157,23 +158,46 @@ struct espy_bpf_shared {
 	__u32 want;      /* the reader sleeps: wake it at the next record */
 	__u8 pad1[60];
 	__u32 attention; /* something was lost and not yet said: the hot path leaves it to the general one */
-	__u32 take_over; /* the programs of single calls are attached and take over, each CPU for itself */
+	__u32 handed; /* the programs of single calls have taken over: those of all calls leave 64-bit calls to them */
 	__u32 start_pid; /* the command, before its execve: watched from there on */
 	__u32 live;      /* tasks with a bit */
 	__u32 sigreturn_nr[4];  /* by ABI; the call at whose exit orig_ax is -1 */
 	__u32 reserved;
 	__u64 lost[ESPY_LOST_REASONS]; /* not yet said in a LOST record */
 	__u64 reread;
-	/* By CPU (modulo): set between two calls, so that none is recorded twice or not at all. */
-	__u8 taken_over[1024];
 	__u32 frozen;    /* flight recorder: a snapshot is being taken, nothing may be written */
 	__u32 triggers;  /* times that a trigger has asked for a snapshot */
 	__u64 lost_ever[ESPY_LOST_REASONS]; /* flight recorder: said or not */
-	__u8 pad2[40];
+	/* conf.guard_compat only */
+	__u32 compat_seen; /* some watched task makes 32-bit calls: the programs of all calls are needed */
+	__u32 all_back;    /* and are attached again */
+	__u32 missed;      /* programs of which 32-bit calls may not have been seen */
+	__u32 missed_tid;  /* the last of them */
+	__u32 guarded;     /* espy_compat_call sees each 32-bit call begin */
+	__u32 missed_calls; /* then: wanted ones of which nothing else was seen */
+	__u32 probe_tid;   /* a thread of ours, not watched, that makes one call to see in what order the programs run */
+	__u32 probe_order; /* as octal digits: 1 all calls, 2 single calls */
+	__u32 probe_nr;    /* its call */
+	__u8 pad2[4];
 	struct espy_bpf_head heads[ESPY_BPF_RINGS_MAX];
 	__u8 pause_why[1024]; /* by CPU (modulo): what the next program in the row is to hold the task for; reason + 1 */
 	struct espy_bpf_pausing pausing;
 	__u64 trigger_ns; /* when one last did */
+};
+
+/*
+ * What the program of all calls leaves for that of one call, by tid. Both see a call one after the other, in this
+ * order, as long as both are attached.
+ */
+enum {
+	ESPY_MARK_NONE = 0,
+	ESPY_MARK_RECORDED,   /* the last call was wanted and has been recorded */
+	ESPY_MARK_QUESTIONED, /* the same, if the task has made no call since user space has asked */
+	ESPY_MARK_UNWATCHED,  /* a 32-bit program began while nothing saw its calls; guarded: its present call did */
+};
+#define ESPY_BPF_MARKS 4096u
+struct espy_bpf_marks {
+	__u8 mark[ESPY_BPF_MARKS];
 };
 
 /* espy_bpf_call.flags: what the general path needs to know of a call. */

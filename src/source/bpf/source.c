@@ -24,10 +24,13 @@
 /* Nothing depends on it: who has something to say to a flight recorder wakes it. */
 #define FLIGHT_SLEEP_MS 1000
 #define FLIGHT_SETTLE_MS 100 /* while it is not known yet whether calls are many */
+#define SHORT_SLEEP_MS 5 /* while something is to be done in time */
 /* From here on the change to tracepoints of single calls pays. */
 #define MANY_RECORDS 20000u
+/* Few calls of many are wanted: records do not tell how many there are. Most programs end before this. */
+#define NARROW_AFTER_NS 15000000ull
 
-static uint64_t now_ns(void)
+uint64_t bpf_now_ns(void)
 {
 	struct timespec t;
 
@@ -126,6 +129,7 @@ static int bpf_open(struct espy_source **out, const struct espy_source_opts *opt
 		free(s);
 		return -EINVAL;
 	}
+	s->grace = -1;
 	err = bpf_tasks__init(&s->tasks, ESPY_BPF_PID_LIMIT);
 	if (err) {
 		free(s);
@@ -240,9 +244,11 @@ uint64_t bpf_source_room(const struct bpf_source *s)
 static int sleep_for_data(struct bpf_source *s, int left_ms)
 {
 	struct epoll_event ev;
-	int n, ms = left_ms < 0 || left_ms > LONGEST_SLEEP_MS ? LONGEST_SLEEP_MS : left_ms;
+	bool soon = (s->tables.narrow && !s->switched) || s->change || s->grace >= 0;
+	int longest = soon ? SHORT_SLEEP_MS : LONGEST_SLEEP_MS;
+	int n, ms = left_ms < 0 || left_ms > longest ? longest : left_ms;
 
-	if (now_ns() - s->quiet_since_ns < BUSY_FOR_NS) {
+	if (bpf_now_ns() - s->quiet_since_ns < BUSY_FOR_NS) {
 		struct timespec nap = { .tv_nsec = bpf_source_room(s) >= 1u << 20 ? NAP_NS : NAP_NS / 10 };
 
 		return nanosleep(&nap, NULL) ? -errno : 0;
@@ -276,10 +282,10 @@ static bool nobody_left(const struct bpf_source *s)
  */
 static int flight_poll(struct bpf_source *s, int timeout_ms)
 {
-	uint64_t start = now_ns();
+	uint64_t start = bpf_now_ns();
 
 	for (;;) {
-		uint64_t gone_ms = (now_ns() - start) / 1000000;
+		uint64_t gone_ms = (bpf_now_ns() - start) / 1000000;
 		int left_ms = s->switched ? FLIGHT_SLEEP_MS : FLIGHT_SETTLE_MS;
 		struct epoll_event ev;
 		uint32_t triggers;
@@ -295,6 +301,9 @@ static int flight_poll(struct bpf_source *s, int timeout_ms)
 			return -ESRCH;
 		if (!s->switched && bpf_flight__events(s) > MANY_RECORDS)
 			bpf_source_use_single(s);
+		bpf_source_tend_single(s);
+		if (s->change || s->grace >= 0)
+			left_ms = SHORT_SLEEP_MS;
 		if (timeout_ms >= 0) {
 			if (gone_ms >= (uint64_t)timeout_ms)
 				return 0;
@@ -311,18 +320,22 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 {
 	struct bpf_source *s = to_bpf(src);
 	struct delivery d = { .s = s, .fn = fn, .ctx = ctx };
-	uint64_t start = now_ns();
+	uint64_t start = bpf_now_ns();
 
 	if (!s->loaded)
 		return -ESRCH;
 	if (s->opts.flight_bytes)
 		return flight_poll(s, timeout_ms);
 	for (;;) {
-		uint64_t now = now_ns(), gone_ms = (now - start) / 1000000;
+		uint64_t now = bpf_now_ns(), gone_ms = (now - start) / 1000000;
 		bool over = nobody_left(s);
 		int stop, cnt, err;
 
 		d.now_ms = (uint32_t)(now / 1000000);
+		if (!s->switched && (s->tables.narrow ? now - s->loaded_ns > NARROW_AFTER_NS :
+							s->stats.records > MANY_RECORDS))
+			bpf_source_use_single(s);
+		bpf_source_tend_single(s);
 		cnt = s->rings.cnt ? bpf_rings__drain(&s->rings, now, deliver, &d, &stop) :
 				     bpf_ring__drain(&s->ring, &s->life, deliver, &d, &stop);
 		bpf_pause__progress(s);
@@ -336,8 +349,6 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 			return stop;
 		if (cnt) {
 			s->quiet_since_ns = now;
-			if (!s->switched && s->stats.records > MANY_RECORDS)
-				bpf_source_use_single(s);
 			return cnt;
 		}
 		if (over && bpf_source_all_read(s))
@@ -386,7 +397,7 @@ static int bpf_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
 	/* Calls that hang now: told in each snapshot anew, and no event of the rings. */
 	if (cnt >= 0 && !stop) {
 		bpf_tasks__forget_shown(&s->tasks);
-		cnt += bpf_tasks__scan(s, now_ns(), deliver_again, &d, &stop);
+		cnt += bpf_tasks__scan(s, bpf_now_ns(), deliver_again, &d, &stop);
 	}
 	return stop ? stop : cnt;
 }

@@ -27,6 +27,7 @@ static void set_task(struct bpf_source *s, uint32_t tid)
 		__atomic_fetch_add(&s->shared->live, 1, __ATOMIC_SEQ_CST);
 		bpf_tasks__add(&s->tasks, tid, 0);
 		s->stats.tasks++;
+		bpf_source_check_compat(s, tid);
 	}
 }
 
