@@ -110,10 +110,13 @@ int espy_codec__encode(struct espy_codec *c, struct espy_section_head *head, con
 	if (head->kind == ESPY_SECTION_RECORDS && c->cctx) {
 		if (!c->pack && !(c->pack = espy_pack__new()))
 			return -ENOMEM;
-		err = espy_pack__records(c->pack, c->cctx, raw, head->raw_sz, stored, &n);
+		const void *packed;
+
+		err = espy_pack__records(c->pack, c->cctx, raw, head->raw_sz, &packed, &n);
 		if (err && err != -E2BIG)
 			return err;
 		if (!err) {
+			*stored = packed;
 			head->encoding = ESPY_ENCODING_PACKED;
 			head->compression = ESPY_COMPRESSION_ZSTD;
 			head->stored_sz = (uint32_t)n;
