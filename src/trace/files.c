@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "trace/crc32c.h"
 #include "trace/output.h"
@@ -103,6 +104,8 @@ static int read_file_head(struct espy_trace_reader *r, char *why, size_t why_sz)
 			return err;
 		r->file_id = h.file_id;
 		r->number = h.number;
+		r->stats.machine = h.machine;
+		r->stats.created_ns = h.created_ns;
 		r->first_section = h.size;
 		return 0;
 	}
@@ -198,8 +201,8 @@ int espy_reader__open_file(struct espy_trace_reader *r, size_t which, char *why,
 	espy_input__close(&r->in);
 	espy_kept_section__free(r->index);
 	r->index = NULL;
-	r->file_at = which;
-	r->ended = false;
+	r->at_number = r->numbers ? r->numbers[which] : 0;
+	r->ended = r->looked_again = false;
 	r->seq = 0;
 	r->seq_known = true;
 	r->block = NULL;
@@ -215,8 +218,6 @@ int espy_reader__open_file(struct espy_trace_reader *r, size_t which, char *why,
 	err = read_file_head(r, why, why_sz);
 	if (err)
 		return err;
-	if (r->numbers && r->number != UINT32_MAX && r->number != r->numbers[which])
-		r->numbers[which] = r->number; /* renamed: what it says of itself is right */
 	r->wants_state = !r->continues || r->file_id != file_id;
 	r->offset = r->first_section;
 	r->stats.finished = false;
@@ -279,11 +280,25 @@ static int list_set(const char *path, uint32_t **numbers, size_t *count)
 	return 0;
 }
 
+/* Its head is written in one piece. */
+static bool has_head(const char *path, uint32_t number)
+{
+	struct stat st;
+	char *name;
+
+	if (asprintf(&name, "%s.%u", path, number) < 0)
+		return false;
+	const bool has = stat(name, &st) < 0 || st.st_size >= (off_t)sizeof(struct espy_trace_file_head);
+
+	free(name);
+	return has;
+}
+
 int espy_reader__next_file(struct espy_trace_reader *r)
 {
 	if (!r->numbers)
 		return 0;
-	const uint32_t now = r->numbers[r->file_at];
+	const uint32_t now = r->at_number;
 	const uint64_t file_id = r->file_id;
 	uint32_t *numbers = NULL;
 	size_t count, next = 0;
@@ -293,14 +308,21 @@ int espy_reader__next_file(struct espy_trace_reader *r)
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
+	for (; next < count && numbers[next] <= now; next++)
+		;
 	free(r->numbers);
 	r->numbers = numbers;
 	r->file_cnt = count;
-	for (; next < count && numbers[next] <= now; next++)
-		;
+	/* What was not there a moment ago may have been written before the next file was begun. */
+	if (r->o.follow && !r->ended && !r->looked_again && next < count) {
+		r->looked_again = true;
+		return 1;
+	}
 	for (; next < count; next++) {
 		char why[128] = "";
 
+		if (r->o.follow && !has_head(r->path, numbers[next]))
+			return 0; /* just begun */
 		r->continues = r->ended && numbers[next] == now + 1;
 		err = espy_reader__open_file(r, next, why, sizeof(why));
 		if (!err && r->file_id == file_id) {
@@ -308,15 +330,16 @@ int espy_reader__next_file(struct espy_trace_reader *r)
 				espy_reader__damage(r, 0, 0, "files of the set are missing before this one");
 			return 1;
 		}
+		r->ended |= err != 0; /* nothing is to be read from it */
+		if (err == -ENOENT)   /* deleted meanwhile */
+			continue;
 		if (err && err != -EINVAL)
 			return err;
 		espy_reader__damage(r, 0, espy_input__size(&r->in),
 				    err ? "a file of the set is not readable" : "a file of another recording is in the set");
 		r->file_id = file_id;
+		r->ended = true; /* nothing is to be read from it */
 	}
-	r->block = NULL;
-	r->block_sz = r->block_at = 0;
-	r->ended = true;
 	return 0;
 }
 

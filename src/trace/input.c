@@ -111,7 +111,7 @@ ssize_t espy_input__at(struct espy_input *in, uint64_t offset, size_t want, cons
 		const size_t before = offset - in->base;
 
 		/* so that the pieces come to lie at the front when more is to be read */
-		if (in->len - before < want) {
+		if (in->len - before < want && before) {
 			memmove(in->data, in->data + before, in->len - before);
 			in->len -= before;
 			in->base = offset;
@@ -139,6 +139,6 @@ ssize_t espy_input__at(struct espy_input *in, uint64_t offset, size_t want, cons
 		if (!n)
 			break;
 	}
-	*bytes = in->data + (offset - in->base);
+	*bytes = in->data ? in->data + (offset - in->base) : NULL; /* an empty file */
 	return (ssize_t)(in->len - (offset - in->base));
 }

@@ -50,11 +50,8 @@ static bool is_trace(const char *path)
 	return yes;
 }
 
-/*
- * Files of an older set of that name: -EEXIST if there are any, or, if `remove`, deletes those that are traces (what else is
- * called so is somebody else's). `but` is left alone.
- */
-static int old_set(const char *path, bool remove, long but)
+/* All numbers N of files PATH.N: `each` ends the walk with a value that is not 0. */
+static int walk_set(const char *path, int (*each)(const char *path, uint32_t number))
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
@@ -67,63 +64,83 @@ static int old_set(const char *path, bool remove, long but)
 
 	free(dir);
 	if (!d)
-		return errno == ENOENT ? -ENOENT : errno == EACCES ? 0 : -errno;
+		return errno == EACCES ? 0 : -errno; /* what cannot be listed may yet be written to */
 	for (struct dirent *e; !err && (e = readdir(d));) {
 		const long number = espy_output_number_of(e->d_name, base);
 
-		if (number < 0 || number == but)
-			continue;
-		char *name = name_in_set(path, (uint32_t)number);
-
-		if (!name)
-			err = -ENOMEM;
-		else if (!remove)
-			err = -EEXIST;
-		else if (is_trace(name))
-			unlink(name);
-		free(name);
+		if (number >= 0)
+			err = each(path, (uint32_t)number);
 	}
 	closedir(d);
 	return err;
 }
 
-/* In place of what bears the name, and not before the new file is there: a failure leaves the old one as it is. */
-static int replace(const char *path, int *fd)
+static int refuse(const char *path, uint32_t number)
 {
-	char *tmp;
-
-	if (asprintf(&tmp, "%s.XXXXXX", path) < 0)
-		return -ENOMEM;
-	*fd = mkostemp(tmp, O_CLOEXEC); /* mode 0600 */
-	int err = *fd < 0 ? -errno : 0;
-
-	if (!err && rename(tmp, path) < 0) {
-		err = -errno;
-		close(*fd);
-		unlink(tmp);
-	}
-	free(tmp);
-	return err;
+	return -EEXIST;
 }
 
-static int create(const char *path, bool force, int *fd, bool *regular)
+/* Files of an older set of that name: -EEXIST. */
+static int old_set(const char *path)
+{
+	return walk_set(path, refuse);
+}
+
+/* Only what is a trace, and not the first one, which is new: what else is called so is somebody else's. */
+static int remove_one(const char *path, uint32_t number)
+{
+	char *name = number ? name_in_set(path, number) : NULL;
+
+	if (name && is_trace(name))
+		unlink(name);
+	free(name);
+	return 0;
+}
+
+static void remove_old_set(const char *path)
+{
+	walk_set(path, remove_one);
+}
+
+/* Under another name beside it, until the beginning is written: a failure leaves what bears the name as it is. */
+static int create_beside(struct espy_output *o, const char *name)
+{
+	if (asprintf(&o->made, "%s.XXXXXX", name) < 0) {
+		o->made = NULL;
+		return -ENOMEM;
+	}
+	o->fd = mkostemp(o->made, O_CLOEXEC); /* mode 0600 */
+	if (o->fd < 0) {
+		const int err = -errno;
+
+		free(o->made);
+		o->made = NULL;
+		return err;
+	}
+	o->name = strdup(name);
+	return o->name ? 0 : -ENOMEM;
+}
+
+static int create(struct espy_output *o, const char *name, bool force)
 {
 	struct stat st;
 
-	*regular = true;
-	if (!stat(path, &st) && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))) {
-		*regular = false;
-		*fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-		return *fd < 0 ? -errno : 0;
+	o->regular = true;
+	if (!stat(name, &st) && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))) {
+		o->regular = false;
+		o->fd = open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		return o->fd < 0 ? -errno : 0;
 	}
-	*fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (*fd >= 0)
-		return 0;
+	o->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (o->fd >= 0) {
+		o->made = strdup(name);
+		return o->made ? 0 : -ENOMEM;
+	}
 	if (errno != EEXIST || !force)
 		return -errno;
-	if (!lstat(path, &st) && S_ISDIR(st.st_mode))
+	if (!lstat(name, &st) && S_ISDIR(st.st_mode))
 		return -EISDIR;
-	return replace(path, fd);
+	return create_beside(o, name);
 }
 
 int espy_output__open(struct espy_output *o, const char *path, bool force, bool rotates)
@@ -133,27 +150,37 @@ int espy_output__open(struct espy_output *o, const char *path, bool force, bool 
 	*o = (struct espy_output){ .fd = STDOUT_FILENO };
 	if (!strcmp(path, "-"))
 		return 0;
+	o->fd = -1;
 	if (!*path)
 		return -ENOENT;
 	o->path = strdup(path);
 	if (!o->path)
 		return -ENOMEM;
 	o->rotates = rotates;
-	err = rotates && !force ? old_set(path, false, -1) : 0;
+	err = rotates && !force ? old_set(path) : 0;
 	if (!err) {
 		char *name = rotates ? name_in_set(path, 0) : o->path;
 
-		err = name ? create(name, force, &o->fd, &o->regular) : -ENOMEM;
+		err = name ? create(o, name, force) : -ENOMEM;
 		if (name != o->path)
 			free(name);
 	}
-	if (err) {
-		free(o->path);
-		return err;
-	}
-	o->own_fd = true;
-	if (rotates && force)
-		old_set(path, true, 0);
+	o->own_fd = o->fd >= 0;
+	if (err)
+		espy_output__close(o);
+	return err;
+}
+
+int espy_output__keep(struct espy_output *o)
+{
+	if (o->name && rename(o->made, o->name) < 0)
+		return -errno;
+	/* An older set of that name was refused, or it shall go. */
+	if (o->rotates && !o->number)
+		remove_old_set(o->path);
+	free(o->made);
+	free(o->name);
+	o->made = o->name = NULL;
 	return 0;
 }
 
@@ -175,8 +202,8 @@ int espy_output__write(struct espy_output *o, const void *head, size_t head_sz, 
 		struct iovec *first = v[0].iov_len ? v : v + 1;
 		const ssize_t n = writev(o->fd, first, first == v ? 2 : 1);
 
-		if (n < 0) {
-			err = errno == EINTR ? 0 : errno == EAGAIN ? wait_writable(o->fd) : -errno;
+		if (n <= 0) {
+			err = !n ? -EIO : errno == EINTR ? 0 : errno == EAGAIN ? wait_writable(o->fd) : -errno;
 			continue;
 		}
 		left -= (size_t)n;
@@ -184,8 +211,10 @@ int espy_output__write(struct espy_output *o, const void *head, size_t head_sz, 
 
 		v[0].iov_base = (uint8_t *)v[0].iov_base + of_head;
 		v[0].iov_len -= of_head;
-		v[1].iov_base = (uint8_t *)v[1].iov_base + ((size_t)n - of_head);
-		v[1].iov_len -= (size_t)n - of_head;
+		if (body_sz) {
+			v[1].iov_base = (uint8_t *)v[1].iov_base + ((size_t)n - of_head);
+			v[1].iov_len -= (size_t)n - of_head;
+		}
 	}
 	if (!err) {
 		o->offset += head_sz + body_sz;
@@ -198,22 +227,26 @@ int espy_output__write(struct espy_output *o, const void *head, size_t head_sz, 
 
 int espy_output__next(struct espy_output *o, unsigned keep)
 {
-	char *name = name_in_set(o->path, o->number + 1);
-	bool regular;
-	int fd, err;
+	struct espy_output next = { .fd = -1, .number = o->number + 1 };
+	char *name = name_in_set(o->path, next.number);
 
 	if (!name)
 		return -ENOMEM;
 	/* An older set was refused or deleted when this one was begun: what stands there now came meanwhile. */
-	err = create(name, false, &fd, &regular);
+	int err = create(&next, name, false);
+
 	free(name);
-	if (err)
+	if (err) {
+		next.own_fd = next.fd >= 0;
+		espy_output__close(&next);
 		return err;
+	}
 	err = close(o->fd) < 0 ? -errno : 0;
-	o->fd = fd;
-	o->regular = regular;
+	o->fd = next.fd;
+	o->regular = next.regular;
 	o->offset = 0;
-	o->number++;
+	o->number = next.number;
+	free(next.made);
 	if (keep && o->number >= keep) {
 		name = name_in_set(o->path, o->number - keep);
 		if (name)
@@ -227,6 +260,10 @@ int espy_output__close(struct espy_output *o)
 {
 	int err = o->own_fd && close(o->fd) < 0 ? -errno : 0;
 
+	if (o->made && o->own_fd)
+		unlink(o->made);
+	free(o->made);
+	free(o->name);
 	free(o->path);
 	*o = (struct espy_output){ .fd = -1 };
 	return err;

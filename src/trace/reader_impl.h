@@ -32,7 +32,9 @@ struct espy_trace_reader {
 	/* the files, in order; one, or those of a set */
 	char *path;	   /* as given */
 	uint32_t *numbers; /* of a set; NULL: a single file */
-	size_t file_cnt, file_at;
+	size_t file_cnt;
+	uint32_t at_number; /* N of the current file */
+	bool looked_again;  /* at its end, after there was a next one */
 	char *file_name; /* of the current one */
 
 	/* the current file */
@@ -59,7 +61,7 @@ struct espy_trace_reader {
 
 /* files.c */
 int espy_reader__open_file(struct espy_trace_reader *r, size_t which, char *why, size_t why_sz);
-/* The next file of the set: 1, 0 if there is none (yet), or -errno. */
+/* The next file of the set, or more of this one: 1, 0 if there is none (yet), or -errno. */
 int espy_reader__next_file(struct espy_trace_reader *r);
 
 /* sections.c */

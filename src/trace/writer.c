@@ -304,6 +304,8 @@ int espy_trace_writer__open(struct espy_trace_writer **out, const struct espy_tr
 		err = espy_output__open(&w->out, w->o.path, w->o.force, w->o.rotate_bytes && strcmp(w->o.path, "-"));
 	if (!err) {
 		err = write_file_head(w);
+		if (!err)
+			err = espy_output__keep(&w->out);
 		if (err)
 			espy_output__close(&w->out);
 	}
