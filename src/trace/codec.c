@@ -74,7 +74,6 @@ static int open_zstd(struct espy_codec *c)
 		c->cctx = ZSTD_createCCtx();
 		if (!c->cctx)
 			return -ENOMEM;
-		ZSTD_CCtx_setParameter(c->cctx, ZSTD_c_compressionLevel, c->level);
 		ZSTD_CCtx_setParameter(c->cctx, ZSTD_c_contentSizeFlag, 0);
 	}
 	return 0;
@@ -88,6 +87,7 @@ static int compress(struct espy_codec *c, const void *raw, size_t raw_sz, size_t
 
 	if (err)
 		return err;
+	ZSTD_CCtx_setParameter(c->cctx, ZSTD_c_compressionLevel, c->level);
 	const size_t n = ZSTD_compress2(c->cctx, c->out.data, bound, raw, raw_sz);
 
 	if (ZSTD_isError(n))
@@ -112,7 +112,7 @@ int espy_codec__encode(struct espy_codec *c, struct espy_section_head *head, con
 			return -ENOMEM;
 		const void *packed;
 
-		err = espy_pack__records(c->pack, c->cctx, raw, head->raw_sz, &packed, &n);
+		err = espy_pack__records(c->pack, c->cctx, c->level, raw, head->raw_sz, &packed, &n);
 		if (err && err != -E2BIG)
 			return err;
 		if (!err) {

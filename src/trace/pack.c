@@ -50,7 +50,7 @@ int espy_pack__reserve(uint8_t **data, size_t *cap, size_t size)
 /* The most that a column can get, in bytes for 24 bytes of records; every column has some room beyond. */
 static const uint8_t per_24[COLUMNS] = {
 	[COL_SHAPE] = 3, [COL_TASK] = 3, [COL_NEW] = 24, [COL_GAP_LOW] = 1, [COL_GAP_HIGH] = 9, [COL_TIME_LOW] = 1,
-	[COL_TIME_HIGH] = 9, [COL_WORD_MASK] = 3, [COL_WORD_TAG] = 3, [COL_WORD_BYTES] = 24, [COL_ITEM_LEN] = 9,
+	[COL_TIME_HIGH] = 9, [COL_WORD_MASK] = 3, [COL_WORD_TAG] = 6, [COL_WORD_BYTES] = 24, [COL_ITEM_LEN] = 9,
 	[COL_ITEM_MASK] = 3, [COL_ITEM_TAG] = 3, [COL_ITEM_BYTES] = 24, [COL_TEXT] = 24, [COL_PLAIN] = 27,
 };
 
@@ -94,7 +94,7 @@ static inline void put_time(struct column *low, struct column *high, uint64_t v)
 	const int64_t rest = (int64_t)v >> 8;
 
 	*low->at++ = (uint8_t)v;
-	put_varint(high, (uint64_t)(rest << 1) ^ (uint64_t)(rest >> 63));
+	put_varint(high, (uint64_t)rest << 1 ^ (uint64_t)(rest >> 63));
 }
 
 static inline unsigned bytes_of(uint64_t v)
@@ -283,10 +283,20 @@ static bool as_words(const uint8_t *now, const uint8_t *before, unsigned len)
 	return 2 * cost <= len;
 }
 
+/* Bytes up to a NUL need no length. */
+static void put_bytes(struct espy_pack *p, const uint8_t *bytes, size_t len)
+{
+	struct column *lens = &p->cols[COL_ITEM_LEN];
+
+	if (len && memchr(bytes, 0, len) == bytes + len - 1)
+		*lens->at++ = LEN_STRING;
+	else
+		put_varint(lens, 2 * (uint64_t)len + LEN_BYTES);
+	put(&p->cols[COL_TEXT], bytes, len);
+}
+
 static void put_items(struct espy_pack *p, const uint8_t *now, const uint8_t *before, unsigned n)
 {
-	struct column *lens = &p->cols[COL_ITEM_LEN], *text = &p->cols[COL_TEXT];
-
 	while (n--) {
 		struct espy_item it, old;
 
@@ -300,15 +310,49 @@ static void put_items(struct espy_pack *p, const uint8_t *now, const uint8_t *be
 		const uint8_t *like = it.len == old.len ? before : NULL;
 
 		if (it.len && it.len % 8 == 0 && as_words(now, like, it.len)) {
-			put_varint(lens, like ? LEN_AS_BEFORE : 2 * (uint64_t)it.len + LEN_WORDS);
+			put_varint(&p->cols[COL_ITEM_LEN], like ? LEN_AS_BEFORE : 2 * (uint64_t)it.len + LEN_WORDS);
 			put_words(p, now, like, it.len / 8, COL_ITEM_MASK);
 		} else {
-			put_varint(lens, 2 * (uint64_t)it.len + LEN_TEXT);
-			put(text, now, it.len);
+			put_bytes(p, now, it.len);
 		}
 		now += (it.len + 7) & ~7u;
 		if (before)
 			before += (old.len + 7) & ~7u;
+	}
+}
+
+/* What follows the words of a record that is no call: often a name, padded with zeros. */
+static void put_rest(struct espy_pack *p, const uint8_t *bytes, size_t n)
+{
+	const uint8_t *nul = n ? memchr(bytes, 0, n) : NULL;
+	const size_t len = nul ? (size_t)(nul - bytes) + 1 : 0;
+
+	/* as long as a name would make it, and nothing but zeros behind it */
+	if (len && ((len + 7) & ~(size_t)7) == n && (!(len & 7) || !(word_at(bytes + n - 8) >> (8 * (len & 7)))))
+		n = len;
+	put_bytes(p, bytes, n);
+}
+
+static void put_fixed(struct espy_pack *p, const struct shape *s, const uint8_t *now, const uint8_t *before, bool call)
+{
+	uint64_t words[HALVES_MAX], old[HALVES_MAX];
+
+	if (!call) {
+		split(words, now + 24, 2 * s->words);
+		if (before)
+			split(old, before + 24, 2 * s->words);
+		put_words(p, (const uint8_t *)words, before ? (const uint8_t *)old : NULL, 2 * s->words, COL_WORD_MASK);
+	} else if (s->first == 32) {
+		put_words(p, now + 24, before ? before + 24 : NULL, s->words, COL_WORD_MASK);
+	} else {
+		/* the result stands alone before the time of entry */
+		words[0] = word_at(now + 24);
+		memcpy(words + 1, now + s->first, 8 * (s->words - 1u));
+		if (before) {
+			old[0] = word_at(before + 24);
+			memcpy(old + 1, before + s->first, 8 * (s->words - 1u));
+		}
+		put_words(p, (const uint8_t *)words, before ? (const uint8_t *)old : NULL, s->words, COL_WORD_MASK);
 	}
 }
 
@@ -349,31 +393,23 @@ static void put_record(struct espy_pack *p, const uint8_t *raw, uint32_t off)
 
 	if (enter || k.has_time)
 		put_times(p, t, enter ? word_at(now + 32) : 0, rec->time_ns, enter);
-	/* the first word stands alone before the time of entry */
-	if (s->words && s->first != 32) {
-		uint8_t words[8 * 16], old[8 * 16];
-
-		memcpy(words, now + 24, 8);
-		memcpy(words + 8, now + s->first, 8 * (s->words - 1u));
-		if (before) {
-			memcpy(old, before + 24, 8);
-			memcpy(old + 8, before + s->first, 8 * (s->words - 1u));
-		}
-		put_words(p, words, before ? old : NULL, s->words, COL_WORD_MASK);
-	} else if (s->words) {
-		put_words(p, now + 24, before ? before + 24 : NULL, s->words, COL_WORD_MASK);
-	}
+	put_fixed(p, s, now, before, is_call(k.type));
 	if (is_call(k.type)) {
 		put_items(p, now + s->words_end, before ? before + s->words_end : NULL, k.items);
 	} else {
-		put_varint(&c[COL_ITEM_LEN], (rec->size - s->words_end) / 8);
-		put(&c[COL_TEXT], now + s->words_end, rec->size - s->words_end);
+		put_rest(p, now + s->words_end, rec->size - s->words_end);
 	}
 	s->before = off;
 }
 
+/* Half of what is stored is text, in which a longer search finds more; elsewhere it costs as much and finds little. */
+static int level_of(unsigned column, int level)
+{
+	return column == COL_TEXT && level >= 3 && level <= 17 ? level + 2 : level;
+}
+
 /* Columns one after the other: all sizes (raw, stored), then the bytes; a column that does not shrink is stored as it is. */
-static int put_columns(struct espy_pack *p, ZSTD_CCtx *cctx, size_t *out_sz)
+static int put_columns(struct espy_pack *p, ZSTD_CCtx *cctx, int level, size_t *out_sz)
 {
 	uint8_t heads[COLUMNS * 10];
 	struct column sizes = { .at = heads };
@@ -389,6 +425,7 @@ static int put_columns(struct espy_pack *p, ZSTD_CCtx *cctx, size_t *out_sz)
 		const size_t raw_sz = (size_t)(p->cols[i].at - p->cols[i].data);
 		size_t n = raw_sz;
 
+		ZSTD_CCtx_setParameter(cctx, ZSTD_c_compressionLevel, level_of(i, level));
 		if (raw_sz >= 32)
 			n = ZSTD_compress2(cctx, p->out + sizeof(heads) + at, p->out_sz - sizeof(heads) - at, p->cols[i].data,
 					   raw_sz);
@@ -411,7 +448,8 @@ static int put_columns(struct espy_pack *p, ZSTD_CCtx *cctx, size_t *out_sz)
 	return 0;
 }
 
-int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, const void *raw, size_t size, const void **out, size_t *out_sz)
+int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, int level, const void *raw, size_t size, const void **out,
+		       size_t *out_sz)
 {
 	int err = lay_columns(p, size);
 
@@ -424,7 +462,7 @@ int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, const void *raw, si
 		put_record(p, raw, (uint32_t)at);
 		at += ((const struct espy_rec *)((const uint8_t *)raw + at))->size;
 	}
-	err = put_columns(p, cctx, out_sz);
+	err = put_columns(p, cctx, level, out_sz);
 	*out = p->out;
 	return err ? err : *out_sz < size ? 0 : -E2BIG;
 }

@@ -17,10 +17,11 @@ void espy_pack__free(struct espy_pack *p);
 size_t espy_pack__memory(const struct espy_pack *p);
 
 /*
- * Packs whole records (each a multiple of 8 and at least 24 bytes long, `size` in all). *out is valid until the next call.
+ * Packs and compresses whole records (each a multiple of 8 and at least 24 bytes long, `size` in all). *out is valid until the next call.
  * -E2BIG: packed it would be larger, store it as it is; -ENOMEM.
  */
-int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, const void *raw, size_t size, const void **out, size_t *out_sz);
+int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, int level, const void *raw, size_t size, const void **out,
+		       size_t *out_sz);
 /* Writes exactly raw_sz bytes of whole records, or -EBADMSG; -ENOMEM. The input is hostile. */
 int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, const void *in, size_t in_sz, void *raw, size_t raw_sz);
 

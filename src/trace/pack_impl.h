@@ -23,7 +23,7 @@ enum espy_column {
 	COL_WORD_MASK,	/* which words differ from the record of this shape before */
 	COL_WORD_TAG,	/* how each of these is stored, and */
 	COL_WORD_BYTES, /* its bytes */
-	COL_ITEM_LEN,	/* twice the length, and one of LEN_*; of other records: what follows, in units of 8 */
+	COL_ITEM_LEN,	/* of items, and of what follows the words of other records: LEN_* */
 	COL_ITEM_MASK,
 	COL_ITEM_TAG,
 	COL_ITEM_BYTES,
@@ -36,8 +36,11 @@ enum espy_column {
 enum { SHAPE_PLAIN = 0, SHAPE_NEW = 1, SHAPE_FIRST = 2 };
 enum { TASK_SAME = 0, TASK_NEW = 1, TASK_FIRST = 2 };
 
-/* COL_ITEM_LEN: words against those of the item before of the same length; bytes; words against zeros. */
-enum { LEN_AS_BEFORE = 0, LEN_TEXT = 1, LEN_WORDS = 2 };
+/*
+ * COL_ITEM_LEN: words against those of the item before, of the same length; bytes up to a NUL; else twice the length, and one
+ * of: so many bytes, so many bytes as words against zeros.
+ */
+enum { LEN_AS_BEFORE = 0, LEN_STRING = 1, LEN_BYTES = 2, LEN_WORDS = 3 };
 
 /* How a word is stored: method * 9 + number of bytes, lowest first. Never renumber. */
 enum espy_word_method {
@@ -128,6 +131,18 @@ static inline bool is_call(unsigned type)
 	return type == ESPY_REC_ENTER || type == ESPY_REC_EXIT;
 }
 
+/* Fields of records that are not calls are mostly of 32 bits: they are taken as words of their own. */
+#define HALVES_MAX (2u * 17u)
+static inline void split(uint64_t *to, const uint8_t *from, unsigned halves)
+{
+	for (unsigned i = 0; i < halves; i++) {
+		uint32_t v;
+
+		memcpy(&v, from + 4 * i, 4);
+		to[i] = v;
+	}
+}
+
 /* Where the parts of a record of that shape lie. */
 static inline void lay_out(struct shape *s, unsigned type, unsigned flags)
 {
@@ -142,12 +157,6 @@ static inline void lay_out(struct shape *s, unsigned type, unsigned flags)
 		s->first = 32;
 		s->words_end = 24 + 8u * s->words;
 	}
-}
-
-/* Offset of a word in a record. */
-static inline unsigned word_off(const struct shape *s, unsigned i)
-{
-	return i ? s->first + 8 * (i - 1) : 24;
 }
 
 static inline bool has_enter(const struct shape_key *k)

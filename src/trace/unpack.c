@@ -173,47 +173,89 @@ static struct task *get_task(struct unpack *u)
 	return &m->tasks[m->task];
 }
 
+/* Bytes of which a length tells, at u->at, padded to 8 with zeros. */
+static bool get_bytes(struct unpack *u, uint64_t code, uint32_t *len)
+{
+	struct column *text = &u->p->cols[COL_TEXT];
+	const size_t room = (size_t)(u->end - u->at), left = (size_t)(text->end - text->at);
+	uint64_t n = (code - LEN_BYTES) / 2;
+
+	if (code == LEN_STRING) {
+		const uint8_t *nul = memchr(text->at, 0, left);
+
+		n = nul ? (uint64_t)(nul - text->at) + 1 : UINT64_MAX;
+	}
+	/* room is a multiple of 8 */
+	if (n > left || n > room)
+		return false;
+	const size_t padded = (n + 7) & ~7ull;
+
+	if (padded)
+		memset(u->at + padded - 8, 0, 8);
+	memcpy(u->at, text->at, n);
+	text->at += n;
+	u->at += padded;
+	*len = (uint32_t)n;
+	return true;
+}
+
 /* Items from u->at on; leaves u->at behind them. */
 static bool get_items(struct unpack *u, const uint8_t *item_keys, const uint8_t *before, unsigned n)
 {
 	for (; n--; item_keys += 4) {
 		struct espy_item it, old = { .len = 0 };
+		uint8_t *head = u->at;
 
 		if ((size_t)(u->end - u->at) < sizeof(it))
 			return false;
+		u->at += sizeof(it);
 		if (before) {
 			memcpy(&old, before, sizeof(old));
 			before += sizeof(old);
 		}
 		const uint64_t code = get_varint(u, COL_ITEM_LEN);
-		const uint64_t len = code ? (code - 1) / 2 : old.len;
-		const bool words = code == LEN_AS_BEFORE || (code - 1) % 2 == LEN_WORDS - 1;
-		const size_t room = (size_t)(u->end - u->at) - sizeof(it);
 
-		if (len > room || ((len + 7) & ~7ull) > room || (words && len % 8) || (!code && !before))
-			return false;
-		memcpy(&it, item_keys, 4);
-		it.len = (uint32_t)len;
-		memcpy(u->at, &it, sizeof(it));
-		u->at += sizeof(it);
-		if (words) {
-			get_words(u, u->at, code ? NULL : before, it.len / 8, COL_ITEM_MASK);
-			u->at += len;
-		} else {
-			const uint8_t *text = get(u, COL_TEXT, it.len);
-			const size_t padded = (it.len + 7) & ~7u;
-
-			if (!text)
+		if (code == LEN_STRING || (code >= LEN_BYTES && code % 2 == LEN_BYTES % 2)) {
+			if (!get_bytes(u, code, &it.len))
 				return false;
-			if (padded)
-				memset(u->at + padded - 8, 0, 8);
-			memcpy(u->at, text, it.len);
-			u->at += padded;
+		} else {
+			const uint64_t len = code == LEN_AS_BEFORE ? old.len : (code - LEN_WORDS) / 2;
+
+			if (len % 8 || len > (size_t)(u->end - u->at) || (code == LEN_AS_BEFORE && !before))
+				return false;
+			get_words(u, u->at, code == LEN_AS_BEFORE ? before : NULL, (uint32_t)len / 8, COL_ITEM_MASK);
+			it.len = (uint32_t)len;
+			u->at += len;
 		}
+		memcpy(&it, item_keys, 4);
+		memcpy(head, &it, sizeof(it));
 		if (before)
 			before += (old.len + 7) & ~7u;
 	}
 	return true;
+}
+
+static void get_fixed(struct unpack *u, const struct shape *s, uint8_t *now, const uint8_t *before, bool call)
+{
+	uint64_t words[HALVES_MAX], old[HALVES_MAX];
+
+	if (!call) {
+		if (before)
+			split(old, before + 24, 2 * s->words);
+		get_words(u, (uint8_t *)words, before ? (const uint8_t *)old : NULL, 2 * s->words, COL_WORD_MASK);
+		for (unsigned i = 0; i < 2u * s->words; i++)
+			memcpy(now + 24 + 4 * i, &words[i], 4);
+	} else if (s->first == 32) {
+		get_words(u, now + 24, before ? before + 24 : NULL, s->words, COL_WORD_MASK);
+	} else {
+		if (before) {
+			old[0] = word_at(before + 24);
+			memcpy(old + 1, before + s->first, 8 * (s->words - 1u));
+		}
+		get_words(u, (uint8_t *)words, before ? (const uint8_t *)old : NULL, s->words, COL_WORD_MASK);
+		memcpy(now + 24, words, 8);
+		memcpy(now + s->first, words + 1, 8 * (s->words - 1u));
+	}
 }
 
 static bool get_plain(struct unpack *u)
@@ -262,31 +304,17 @@ static bool get_record(struct unpack *u)
 		rec.time_ns = t->last_ns + get_time(u, COL_GAP_LOW);
 		t->last_ns = m->last_ns = rec.time_ns;
 	}
-	if (s->words && s->first != 32) {
-		uint8_t words[8 * 16], old[8 * 16];
-
-		if (before) {
-			memcpy(old, before + 24, 8);
-			memcpy(old + 8, before + s->first, 8 * (s->words - 1u));
-		}
-		get_words(u, words, before ? old : NULL, s->words, COL_WORD_MASK);
-		memcpy(now + 24, words, 8);
-		memcpy(now + s->first, words + 8, 8 * (s->words - 1u));
-	} else if (s->words) {
-		get_words(u, now + 24, before ? before + 24 : NULL, s->words, COL_WORD_MASK);
-	}
+	get_fixed(u, s, now, before, is_call(k->type));
 	u->at += s->words_end;
 	if (is_call(k->type)) {
 		if (!get_items(u, (const uint8_t *)k->item, before ? before + s->words_end : NULL, k->items))
 			return false;
 	} else {
-		const uint64_t more = get_varint(u, COL_ITEM_LEN);
-		const uint8_t *bytes = more <= (size_t)(u->end - u->at) / 8 ? get(u, COL_TEXT, 8 * more) : NULL;
+		const uint64_t code = get_varint(u, COL_ITEM_LEN);
+		uint32_t len;
 
-		if (!bytes)
+		if (code == LEN_AS_BEFORE || (code != LEN_STRING && code % 2 != LEN_BYTES % 2) || !get_bytes(u, code, &len))
 			return false;
-		memcpy(u->at, bytes, 8 * more);
-		u->at += 8 * more;
 	}
 	rec.size = (uint32_t)(u->at - now);
 	memcpy(now, &rec, sizeof(rec));
