@@ -132,7 +132,7 @@ void stream_of_types(struct stream *s)
 				put64(rnd(&seed));
 			if (type == ESPY_REC_FDNAME || type == ESPY_REC_EXEC || type == ESPY_REC_FACT ||
 			    type == ESPY_REC_MARK || type == ESPY_REC_MARK_DEF || type == ESPY_REC_MAP)
-				put("/some/name/of/a/file", 21 + twice);
+				put("/some/name/of/a/file.c", 21 + twice);
 			end(s);
 		}
 }
@@ -179,9 +179,13 @@ static char dir[64];
 
 const char *test_dir(void)
 {
+	/* in memory where that can be had: tens of thousands of small files are written */
 	if (!dir[0]) {
-		snprintf(dir, sizeof(dir), "%s/espy-trace.XXXXXX", "/tmp");
-		assert_non_null(mkdtemp(dir));
+		snprintf(dir, sizeof(dir), "/dev/shm/espy-trace.XXXXXX");
+		if (!mkdtemp(dir)) {
+			snprintf(dir, sizeof(dir), "/tmp/espy-trace.XXXXXX");
+			assert_non_null(mkdtemp(dir));
+		}
 	}
 	return dir;
 }
