@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Fuzz target: packed records. The bytes are once a packed block (what unpacks must, packed and unpacked again, be the
+ * same), once the columns of one, each preceded by its length, and once records (which must come back as they were).
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/record.h"
+#include "trace/pack.h"
+
+#define RAW_MAX 65536u
+#define COLUMNS 16u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct espy_pack *pack;
+static ZSTD_CCtx *cctx;
+static ZSTD_DCtx *dctx;
+static uint64_t raw[RAW_MAX / 8], again[RAW_MAX / 8];
+static uint8_t bytes[2 * RAW_MAX];
+
+static void there_and_back(const void *records, size_t size)
+{
+	const void *packed;
+	size_t packed_sz;
+	int err = espy_pack__records(pack, cctx, 3, records, size, &packed, &packed_sz);
+
+	if (err == -E2BIG && packed_sz > sizeof(bytes))
+		return;
+	if (err && err != -E2BIG)
+		abort();
+	memcpy(bytes, packed, packed_sz);
+	if (espy_pack__unpack(pack, dctx, bytes, packed_sz, again, size) || memcmp(records, again, size))
+		abort();
+}
+
+/* Sizes that are true in front of columns that are arbitrary. */
+static void from_columns(const uint8_t *data, size_t size, size_t raw_sz)
+{
+	uint8_t lens[COLUMNS];
+	size_t at = 0, sum = 0;
+
+	if (size < COLUMNS)
+		return;
+	memcpy(lens, data, COLUMNS);
+	data += COLUMNS;
+	size -= COLUMNS;
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		size_t n = lens[i] & 0x7f;
+
+		if (n > size - sum)
+			n = size - sum;
+		bytes[at++] = (uint8_t)n;
+		bytes[at++] = (uint8_t)n;
+		sum += n;
+	}
+	memcpy(bytes + at, data, sum);
+	if (!espy_pack__unpack(pack, dctx, bytes, at + sum, raw, raw_sz))
+		there_and_back(raw, raw_sz);
+}
+
+/* Any bytes as records: sizes are made to fit. */
+static void from_records(const uint8_t *data, size_t size)
+{
+	size_t at = 0;
+
+	size &= ~(size_t)7;
+	if (size > RAW_MAX)
+		size = RAW_MAX;
+	memcpy(raw, data, size);
+	while (size - at >= sizeof(struct espy_rec)) {
+		struct espy_rec *rec = (struct espy_rec *)((uint8_t *)raw + at);
+
+		rec->size = 24 + (rec->size & 0xf8);
+		if (rec->size > size - at || size - at - rec->size < sizeof(*rec))
+			rec->size = (uint32_t)(size - at);
+		at += rec->size;
+	}
+	if (at)
+		there_and_back(raw, at);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!pack) {
+		pack = espy_pack__new();
+		cctx = ZSTD_createCCtx();
+		dctx = ZSTD_createDCtx();
+	}
+	if (size < 3)
+		return 0;
+	const size_t raw_sz = 8u * (1 + (data[1] | data[2] << 8) % (RAW_MAX / 8));
+
+	switch (data[0] % 3) {
+	case 0:
+		if (!espy_pack__unpack(pack, dctx, data + 3, size - 3, raw, raw_sz))
+			there_and_back(raw, raw_sz);
+		break;
+	case 1:
+		from_columns(data + 3, size - 3, raw_sz > 4096 ? (raw_sz % 4096 + 8) & ~(size_t)7 : raw_sz);
+		break;
+	default:
+		from_records(data + 3, size - 3);
+	}
+	return 0;
+}
