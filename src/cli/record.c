@@ -24,8 +24,25 @@ static void help(void)
 	fputs("\nExit status: that of PROG; 1 if recording could not begin or the trace could not be written.\n", stdout);
 }
 
+/* -P: links in a path are resolved here and now, not where the trace is shown. */
+static int keep_real_path(struct espy_trace_args *a, const char *path)
+{
+	char *real = realpath(path, NULL), *word = NULL;
+	int err = 0;
+
+	if (real && strcmp(real, path)) {
+		if (asprintf(&word, "-P%s", real) < 0)
+			word = NULL;
+		err = word ? espy_words__add(&a->select, word) : -ENOMEM;
+	}
+	if (err)
+		free(word);
+	free(real);
+	return err;
+}
+
 /* A filter is kept as it was typed: whoever shows the trace sees what was asked for. */
-static int keep_selection(void *ctx, const struct espy_opt_use *use)
+int espy_trace_keep_selection(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 	char *word;
@@ -33,6 +50,12 @@ static int keep_selection(void *ctx, const struct espy_opt_use *use)
 
 	if (!espy_trace_opt_selects(use->opt))
 		return 0;
+	if (use->opt->letter == 'P') {
+		int err = keep_real_path(a, use->arg);
+
+		if (err)
+			return err;
+	}
 	if (!use->arg)
 		n = asprintf(&word, "%s", use->as);
 	else
@@ -51,7 +74,7 @@ int espy_cmd_record(const struct espy_cli *cli, int argc, char **argv)
 	struct espy_cli own = *cli;
 	int first, status = 1;
 
-	own.seen = keep_selection;
+	own.seen = espy_trace_keep_selection;
 	if (!a || espy_trace_args__init(a, &own)) {
 		free(a);
 		return 1;

@@ -34,21 +34,38 @@ static void on_damage(void *ctx, const struct espy_trace_damage *d)
 		      d->what, d->skipped);
 }
 
-/* How the trace was selected stands before what the user says now: the last word counts. */
-static char **join_words(const char *name, const char *select, size_t size, int argc, char **argv, int *cnt)
+/* Which calls were wanted stands in the trace by number, and need not be worked out again from names and patterns. */
+static bool selects_calls(const char *word)
 {
-	char **words = calloc(size + (size_t)argc + 2, sizeof(*words)); /* a word has at least its NUL */
-	int n = 0;
+	const char *expr = strncmp(word, "-e", 2) ? NULL : word + 2;
+
+	if (!strncmp(word, "--trace=", 8))
+		return true;
+	return expr && (!strchr(expr, '=') || expr[0] == '/' || !strncmp(expr, "trace=", 6) || !strncmp(expr, "t=", 2));
+}
+
+/* How the trace was selected comes before what the user says now: the last word counts. 0, or -errno that was said. */
+static int apply_selection(const struct espy_cli *cli, struct espy_trace_args *a, const char *path, const char *select,
+			   size_t size)
+{
+	char **words = calloc(size + 2, sizeof(*words)); /* a word has at least its NUL */
+	int n = 1, first, err;
 
 	if (!words)
-		return NULL;
-	words[n++] = (char *)name;
+		return -ENOMEM;
+	words[0] = (char *)cli->opt_name;
 	for (size_t at = 0; at < size; at += strnlen(select + at, size - at) + 1)
-		words[n++] = (char *)select + at;
-	for (int i = 1; i < argc; i++)
-		words[n++] = argv[i];
-	*cnt = n;
-	return words;
+		if (!selects_calls(select + at))
+			words[n++] = (char *)select + at;
+	err = espy_opts__parse(cli, espy_select_groups, espy_select_group_cnt, a, n, words, &first);
+	if (!err && first < n) {
+		espy_cli__say(cli, "%s: '%s' is no filter", path, words[first]);
+		err = -EINVAL;
+	}
+	if (err)
+		espy_cli__say(cli, "%s: how it was selected is damaged, or of a later version", path);
+	free(words);
+	return err;
 }
 
 static int open_trace(struct show *s, bool follow, struct espy_trace_reader **out)
@@ -64,23 +81,23 @@ static int open_trace(struct show *s, bool follow, struct espy_trace_reader **ou
 	return err;
 }
 
-/* Parsed twice: first to find the trace, then after the words that it holds itself. */
+/* Parsed twice: first to find the trace, then after what the trace says itself. */
 static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int argc, char **argv, const char *path)
 {
 	struct espy_trace_reader *r = NULL;
 	struct show s = { .cli = cli, .path = path };
 	size_t size = 0;
-	int first, cnt = 0, status = 1;
+	int first, status = 1;
 
 	if (open_trace(&s, a->show.follow, &r))
 		return 1;
 	const char *select = espy_trace_reader__meta(r, "select", &size);
-	char **words = join_words(argv[0], select, select ? size : 0, argc, argv, &cnt);
 	espy_trace_args__free(a);
-	if (words && !espy_trace_args__init(a, cli)) {
+	if (!espy_trace_args__init(a, cli)) {
 		a->role = ESPY_ROLE_SHOW;
-		if (!espy_opts__parse(cli, espy_show_groups, espy_show_group_cnt, a, cnt, words, &first)) {
-			a->command = words + first;
+		if (!apply_selection(cli, a, path, select, select ? size : 0) &&
+		    !espy_opts__parse(cli, espy_show_groups, espy_show_group_cnt, a, argc, argv, &first)) {
+			a->command = argv + first;
 			a->show.reader = r;
 			a->show.path = path;
 			if (!espy_trace_args__check(a))
@@ -95,7 +112,6 @@ static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int
 	if (!st.finished && !s.damaged && !a->show.follow && !a->show.to.kind)
 		espy_cli__say(cli, "%s: the recording did not end in order; this is what had been written", path);
 	espy_trace_reader__close(r);
-	free(words);
 	return s.damaged && !status ? 1 : status;
 }
 

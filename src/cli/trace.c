@@ -103,13 +103,15 @@ out:
 int espy_cmd_trace(const struct espy_cli *cli, int argc, char **argv)
 {
 	struct espy_trace_args *a = calloc(1, sizeof(*a));
+	struct espy_cli own = *cli;
 	int first, status = 1;
 
-	if (!a || espy_trace_args__init(a, cli)) {
+	own.seen = espy_trace_keep_selection; /* for --record */
+	if (!a || espy_trace_args__init(a, &own)) {
 		free(a);
 		return 1;
 	}
-	int err = espy_opts__parse(cli, espy_trace_groups, espy_trace_group_cnt, a, argc, argv, &first);
+	int err = espy_opts__parse(&own, espy_trace_groups, espy_trace_group_cnt, a, argc, argv, &first);
 	if (err) {
 		if (err == -ENOMEM)
 			espy_cli__say(cli, "out of memory");

@@ -42,8 +42,8 @@ struct espy_trace_args {
 	char *const *command; /* PROG [ARGS] */
 };
 
-extern const struct espy_opt_group espy_trace_groups[], espy_record_groups[], espy_show_groups[];
-extern const size_t espy_trace_group_cnt, espy_record_group_cnt, espy_show_group_cnt;
+extern const struct espy_opt_group espy_trace_groups[], espy_record_groups[], espy_show_groups[], espy_select_groups[];
+extern const size_t espy_trace_group_cnt, espy_record_group_cnt, espy_show_group_cnt, espy_select_group_cnt;
 
 /* Opens the built-in descriptions and sets the defaults. 0 or -errno, said. */
 int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli);
@@ -55,6 +55,8 @@ void espy_trace_args__free(struct espy_trace_args *a);
 int espy_trace_run(struct espy_trace_args *a);
 /* Is the option one that says what is shown (a filter), and so is to be kept in a trace? */
 bool espy_trace_opt_selects(const struct espy_opt *opt);
+/* For espy_cli.seen: keeps such options as they were typed, for whoever shows the trace. */
+int espy_trace_keep_selection(void *args, const struct espy_opt_use *use);
 
 /* One -e expression, or what a long option of the same name says. 0 or -EINVAL, said. */
 int espy_trace_expr(struct espy_trace_args *a, const char *expr);

@@ -215,7 +215,8 @@ static int add_paths(struct espy_trace_args *a)
 {
 	for (size_t i = 0; i < a->paths.cnt; i++) {
 		const char *path = a->paths.v[i];
-		char *real = realpath(path, NULL);
+		/* links of the place where a trace is shown say nothing of it */
+		char *real = a->role == ESPY_ROLE_SHOW ? NULL : realpath(path, NULL);
 
 		int err = espy_filter__add_path(&a->filter, path);
 		if (!err && real && strcmp(real, path)) {

@@ -27,6 +27,7 @@
 	}
 
 static const struct espy_opt general[] = {
+	/* -e stands first: espy_select_groups takes it alone */
 	ARG('e', NULL, "EXPR", espy_do_expr,
 	    "a filter or a way to show: NAME=[!]SET. NAME is one of trace, signal, status, "
 	    "trace-fds, abbrev, verbose, raw, read, write, quiet, decode-fds, decode-pids; without NAME= it is trace. "
@@ -273,6 +274,13 @@ const struct espy_opt_group espy_show_groups[] = {
 	{ "Not in this version", refused, COUNT(refused) },
 };
 const size_t espy_show_group_cnt = COUNT(espy_show_groups);
+
+/* What a trace may say of how it was selected. It is foreign: nothing in it writes, runs or opens anything. */
+const struct espy_opt_group espy_select_groups[] = {
+	{ "General", general, 1 },
+	{ "Filters", filters, COUNT(filters) },
+};
+const size_t espy_select_group_cnt = COUNT(espy_select_groups);
 
 bool espy_trace_opt_selects(const struct espy_opt *opt)
 {

@@ -77,6 +77,7 @@ static int open_images(struct espy_session *s)
 			}
 			data = s->own_images[abi];
 		}
+		s->own_image_sizes[abi] = size;
 		int err = espy_image__open(&s->images[abi], data, size, &bad);
 		if (err) {
 			espy_session__say(s, "descriptions for ABI %u are damaged at offset %zu", abi, bad);
