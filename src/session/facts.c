@@ -12,15 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A link target, the longest answer, has at most PATH_MAX bytes. */
-#define ANSWER_MAX 8192u
-
 void espy_resolve__note(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid, uint32_t tgid, int32_t arg,
 			const void *bytes, uint32_t len)
 {
 	struct {
 		struct espy_rec_fact f;
-		uint8_t bytes[ANSWER_MAX];
+		uint8_t bytes[ESPY_ANSWER_MAX];
 	} rec = { .f = { .rec = { .type = ESPY_REC_FACT,
 				  .flags = r->news_taken ? ESPY_FACT_AFTER_NAMES : 0,
 				  .tid = tid, .tgid = tgid, .time_ns = r->now_ns },
@@ -45,7 +42,7 @@ static struct espy_numbered_name *find(struct espy_numbered_name *table, uint32_
 	return n;
 }
 
-static void forget(struct espy_numbered_name **table, uint32_t number)
+static void forget(struct espy_resolve *r, struct espy_numbered_name **table, uint32_t number)
 {
 	struct espy_numbered_name *n = find(*table, number);
 
@@ -53,16 +50,22 @@ static void forget(struct espy_numbered_name **table, uint32_t number)
 		return;
 	HASH_DEL(*table, n);
 	free(n);
+	espy_budget__give(r->fds.budget, sizeof(*n));
 }
 
-static void keep(struct espy_numbered_name **table, uint32_t number, const char *name, size_t len)
+static void keep(struct espy_resolve *r, struct espy_numbered_name **table, uint32_t number, const char *name,
+		 size_t len)
 {
 	struct espy_numbered_name *n = find(*table, number);
 
 	if (!n) {
-		n = calloc(1, sizeof(*n));
-		if (!n)
+		if (!espy_budget__take(r->fds.budget, sizeof(*n)))
 			return;
+		n = calloc(1, sizeof(*n));
+		if (!n) {
+			espy_budget__give(r->fds.budget, sizeof(*n));
+			return;
+		}
 		n->number = number;
 		HASH_ADD(hh, *table, number, sizeof(n->number), n);
 	}
@@ -81,7 +84,7 @@ static const char *learn(struct espy_resolve *r, struct espy_numbered_name **tab
 
 	if (!len) {
 		if (n && r->note) {
-			forget(table, number);
+			forget(r, table, number);
 			espy_resolve__note(r, kind, is_task ? number : 0, 0, is_task ? 0 : (int32_t)number, NULL,
 					   ESPY_FACT_NO_ANSWER);
 		}
@@ -89,7 +92,7 @@ static const char *learn(struct espy_resolve *r, struct espy_numbered_name **tab
 	}
 	if (n && strlen(n->name) == len && !memcmp(n->name, name, len))
 		return n->name;
-	keep(table, number, name, len);
+	keep(r, table, number, name, len);
 	espy_resolve__note(r, kind, is_task ? number : 0, 0, is_task ? 0 : (int32_t)number, name, (uint32_t)len);
 	n = find(*table, number);
 	return n ? n->name : NULL;
@@ -130,7 +133,7 @@ const char *espy_resolve__ifname(struct espy_resolve *r, uint32_t index)
 
 void espy_resolve__forget_comm(struct espy_resolve *r, uint32_t tid)
 {
-	forget(&r->comms, tid);
+	forget(r, &r->comms, tid);
 }
 
 void espy_resolve__copy_comm(struct espy_resolve *r, uint32_t from, uint32_t to)
@@ -138,9 +141,21 @@ void espy_resolve__copy_comm(struct espy_resolve *r, uint32_t from, uint32_t to)
 	struct espy_numbered_name *n = find(r->comms, from);
 
 	if (n)
-		keep(&r->comms, to, n->name, strlen(n->name));
+		keep(r, &r->comms, to, n->name, strlen(n->name));
 	else
-		forget(&r->comms, to);
+		forget(r, &r->comms, to);
+}
+
+/* It stands in the line as it is, so whatever would not be text there is left out: a file may hold anything. */
+static void take_detail(struct espy_resolve *r, struct espy_fd_name *n, const char *bytes, size_t len)
+{
+	char text[ESPY_ANSWER_MAX];
+	size_t to = 0;
+
+	for (size_t i = 0; i < len && i < sizeof(text) && bytes[i]; i++)
+		if (bytes[i] >= 0x20 && bytes[i] < 0x7f)
+			text[to++] = bytes[i];
+	espy_fd_table__set_detail(&r->fds, n, bytes ? text : NULL, to);
 }
 
 void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact *f)
@@ -156,12 +171,12 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 			espy_resolve__set(r, f->rec.tgid, f->arg, bytes, strnlen(bytes, len));
 		break;
 	case ESPY_FACT_FD_DETAIL:
-		n = espy_resolve__entry(r, f->rec.tgid, f->arg);
+		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
 		if (n)
-			espy_resolve__set_detail(n, none ? NULL : bytes, len);
+			take_detail(r, n, none ? NULL : bytes, len);
 		break;
 	case ESPY_FACT_NETLINK:
-		n = espy_resolve__entry(r, f->rec.tgid, f->arg);
+		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
 		if (n && len >= 4)
 			memcpy(&n->netlink, bytes, 4);
 		break;
@@ -172,9 +187,9 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 		uint32_t number = is_task ? f->rec.tid : (uint32_t)f->arg;
 
 		if (none)
-			forget(table, number);
+			forget(r, table, number);
 		else
-			keep(table, number, bytes, strnlen(bytes, len));
+			keep(r, table, number, bytes, strnlen(bytes, len));
 		break;
 	}
 	case ESPY_FACT_OPEN_FDS:
@@ -193,40 +208,42 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 	}
 }
 
+static void dump_fd(void *ctx, uint32_t tgid, const struct espy_fd_name *n)
+{
+	struct espy_resolve *r = ctx;
+
+	if (n->name)
+		espy_resolve__note(r, ESPY_FACT_FD_LINK, tgid, tgid, n->fd, n->name, (uint32_t)strlen(n->name));
+	if (n->detail)
+		espy_resolve__note(r, ESPY_FACT_FD_DETAIL, tgid, tgid, n->fd, n->detail, (uint32_t)strlen(n->detail));
+	if (n->netlink >= 0)
+		espy_resolve__note(r, ESPY_FACT_NETLINK, tgid, tgid, n->fd, &n->netlink, 4);
+}
+
 void espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
 {
 	const espy_record_fn note = r->note;
 	void *const note_ctx = r->note_ctx;
+	const bool news_taken = r->news_taken;
 	struct espy_numbered_name *c, *next_c;
-	struct espy_fd_name *n, *next_n;
 
 	r->note = fn;
 	r->note_ctx = ctx;
-	HASH_ITER(hh, r->names, n, next_n)
-	{
-		const uint32_t tgid = n->key.tgid;
-
-		if (n->name)
-			espy_resolve__note(r, ESPY_FACT_FD_LINK, tgid, tgid, n->key.fd, n->name,
-					   (uint32_t)strlen(n->name));
-		if (n->detail)
-			espy_resolve__note(r, ESPY_FACT_FD_DETAIL, tgid, tgid, n->key.fd, n->detail,
-					   (uint32_t)strlen(n->detail));
-		if (n->netlink >= 0)
-			espy_resolve__note(r, ESPY_FACT_NETLINK, tgid, tgid, n->key.fd, &n->netlink, 4);
-	}
+	r->news_taken = false; /* no names wait in front of them */
+	espy_fd_table__each(&r->fds, dump_fd, r);
 	HASH_ITER(hh, r->comms, c, next_c)
 	espy_resolve__note(r, ESPY_FACT_COMM, c->number, 0, 0, c->name, (uint32_t)strlen(c->name));
 	HASH_ITER(hh, r->ifnames, c, next_c)
 	espy_resolve__note(r, ESPY_FACT_IFNAME, 0, 0, (int32_t)c->number, c->name, (uint32_t)strlen(c->name));
 	r->note = note;
 	r->note_ctx = note_ctx;
+	r->news_taken = news_taken;
 }
 
 void espy_resolve__free_facts(struct espy_resolve *r)
 {
 	while (r->comms)
-		forget(&r->comms, r->comms->number);
+		forget(r, &r->comms, r->comms->number);
 	while (r->ifnames)
-		forget(&r->ifnames, r->ifnames->number);
+		forget(r, &r->ifnames, r->ifnames->number);
 }

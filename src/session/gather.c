@@ -168,7 +168,7 @@ void espy_gather__args(struct espy_gather *g, const struct espy_call_view *v)
 
 	if (espy_resolve__changes_socket(r, v)) {
 		struct espy_task *task = espy_tasks__find(r->tasks, v->tid);
-		struct espy_fd_name *n = espy_resolve__find(r, task ? task->tgid : v->tid, (int)v->args[0]);
+		struct espy_fd_name *n = espy_fd_table__find(&r->fds, task ? task->tgid : v->tid, (int)v->args[0]);
 
 		/* What is complete does not change: a connection has both its ends. */
 		if (n && (!n->detail || !strstr(n->detail, "->")))

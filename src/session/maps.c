@@ -212,7 +212,7 @@ void espy_maps__call(struct espy_maps *m, const struct espy_call_view *v, struct
 {
 	if (!espy_resolve__maps_file(r, v) || !(v->args[2] & PROT_EXEC) || v->ret < 0)
 		return;
-	const struct espy_fd_name *n = espy_resolve__find(r, v->tgid, (int)v->args[4]);
+	const struct espy_fd_name *n = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[4]);
 	if (!n || !n->name || n->name[0] != '/')
 		return;
 	struct espy_rec_map map = {

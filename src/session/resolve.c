@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,9 @@ struct fd_news {
 	char *name;
 	struct espy_rec_fact *fact; /* NULL: a name */
 };
+
+/* Descriptors that one call can make, and more: SCM_RIGHTS brings 253 at most. */
+#define NEWS_MAX 1024u
 
 /* What calls do to descriptors, beyond making one (for that the source sends FDNAME records). */
 enum fd_effect {
@@ -62,92 +66,18 @@ bool espy_resolve__needs_call(const char *name)
 	return e == FD_CLOSES_ONE || e == FD_CLOSES_RANGE || e == FD_CHANGES_CWD;
 }
 
-struct espy_fd_name *espy_resolve__find(struct espy_resolve *r, uint32_t tgid, int fd)
+/* What is told of a text that is foreign: no control characters, and no longer than an answer can be. */
+static size_t bounded(size_t len)
 {
-	struct espy_fd_key key = { .tgid = tgid, .fd = fd };
-	struct espy_fd_name *n;
-
-	HASH_FIND(hh, r->names, &key, sizeof(key), n);
-	return n;
-}
-
-static void drop(struct espy_resolve *r, struct espy_fd_name *n)
-{
-	HASH_DEL(r->names, n);
-	free(n->name);
-	free(n->detail);
-	free(n);
-}
-
-struct espy_fd_name *espy_resolve__entry(struct espy_resolve *r, uint32_t tgid, int fd)
-{
-	struct espy_fd_name *n = espy_resolve__find(r, tgid, fd);
-
-	if (n)
-		return n;
-	n = calloc(1, sizeof(*n));
-	if (!n)
-		return NULL;
-	n->key = (struct espy_fd_key){ .tgid = tgid, .fd = fd };
-	n->netlink = -1;
-	HASH_ADD(hh, r->names, key, sizeof(n->key), n);
-	return n;
-}
-
-void espy_resolve__set_detail(struct espy_fd_name *n, const char *detail, size_t len)
-{
-	free(n->detail);
-	n->detail = detail ? strndup(detail, len) : NULL;
+	return len < ESPY_ANSWER_MAX ? len : ESPY_ANSWER_MAX;
 }
 
 void espy_resolve__set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name, size_t len)
 {
-	struct espy_fd_name *n = espy_resolve__entry(r, tgid, fd);
+	struct espy_fd_name *n = espy_fd_table__entry(&r->fds, tgid, fd);
 
-	if (!n)
-		return;
-	free(n->name);
-	n->name = strndup(name, len);
-	espy_resolve__set_detail(n, NULL, 0);
-	n->detail_asked = false;
-}
-
-static int add_news(struct espy_resolve *r, struct fd_news news)
-{
-	struct fd_news *p = reallocarray(r->news, r->news_cnt + 1, sizeof(*p));
-
-	if (!p) {
-		free(news.name);
-		free(news.fact);
-		return -ENOMEM;
-	}
-	r->news = p;
-	p[r->news_cnt++] = news;
-	return 0;
-}
-
-int espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec)
-{
-	size_t room = rec->rec.size - sizeof(*rec);
-	size_t len = strnlen((const char *)(rec + 1), rec->name_sz < room ? rec->name_sz : room);
-
-	return add_news(r, (struct fd_news){ .tgid = rec->rec.tgid,
-					     .fd = rec->fd,
-					     .name = strndup((const char *)(rec + 1), len) });
-}
-
-void espy_resolve__fact(struct espy_resolve *r, const struct espy_rec_fact *f)
-{
-	struct fd_news news = { 0 };
-
-	if (f->rec.flags & ESPY_FACT_AFTER_NAMES)
-		news.fact = malloc(f->rec.size);
-	if (!news.fact) {
-		espy_resolve__apply_fact(r, f);
-		return;
-	}
-	memcpy(news.fact, f, f->rec.size);
-	add_news(r, news);
+	if (n)
+		espy_fd_table__set_name(&r->fds, n, name, bounded(len));
 }
 
 static void apply_news(struct espy_resolve *r)
@@ -165,6 +95,50 @@ static void apply_news(struct espy_resolve *r)
 	r->news_cnt = 0;
 	r->stream_only = false;
 	r->news_taken = true;
+}
+
+static int add_news(struct espy_resolve *r, struct fd_news news)
+{
+	/* More than any call can make: nothing takes them, so they are of no call. */
+	if (r->news_cnt == NEWS_MAX)
+		apply_news(r);
+	struct fd_news *p = r->news_cnt < r->news_cap ? r->news
+						      : reallocarray(r->news, r->news_cap + 16, sizeof(*p));
+
+	if (!p) {
+		free(news.name);
+		free(news.fact);
+		return -ENOMEM;
+	}
+	if (r->news_cnt == r->news_cap)
+		r->news_cap += 16;
+	r->news = p;
+	p[r->news_cnt++] = news;
+	return 0;
+}
+
+int espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec)
+{
+	size_t room = rec->rec.size - sizeof(*rec);
+	size_t len = strnlen((const char *)(rec + 1), bounded(rec->name_sz < room ? rec->name_sz : room));
+
+	return add_news(r, (struct fd_news){ .tgid = rec->rec.tgid,
+					     .fd = rec->fd,
+					     .name = strndup((const char *)(rec + 1), len) });
+}
+
+void espy_resolve__fact(struct espy_resolve *r, const struct espy_rec_fact *f)
+{
+	struct fd_news news = { 0 };
+
+	if (f->rec.flags & ESPY_FACT_AFTER_NAMES && f->rec.size <= sizeof(*f) + ESPY_ANSWER_MAX)
+		news.fact = malloc(f->rec.size);
+	if (!news.fact) {
+		espy_resolve__apply_fact(r, f);
+		return;
+	}
+	memcpy(news.fact, f, f->rec.size);
+	add_news(r, news);
 }
 
 void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns)
@@ -189,17 +163,7 @@ void espy_resolve__before_result(struct espy_resolve *r)
 
 static void close_range_of(struct espy_resolve *r, uint32_t tgid, uint32_t first, uint32_t last)
 {
-	struct espy_fd_name *n, *next;
-
-	if (first == last) {
-		n = espy_resolve__find(r, tgid, (int)first);
-		if (n)
-			drop(r, n);
-		return;
-	}
-	HASH_ITER(hh, r->names, n, next)
-	if (n->key.tgid == tgid && (uint32_t)n->key.fd >= first && (uint32_t)n->key.fd <= last)
-		drop(r, n);
+	espy_fd_table__drop(&r->fds, tgid, first, last < INT_MAX ? last : INT_MAX, NULL, NULL);
 }
 
 void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
@@ -216,14 +180,12 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 		close_range_of(r, v->tgid, (uint32_t)v->args[0], (uint32_t)v->args[1]);
 		break;
 	case FD_MAKES_SOCKET:
-		n = (int)v->args[0] == AF_NETLINK ? espy_resolve__entry(r, v->tgid, (int)v->ret) : NULL;
+		n = (int)v->args[0] == AF_NETLINK ? espy_fd_table__entry(&r->fds, v->tgid, (int)v->ret) : NULL;
 		if (n)
 			n->netlink = (int)v->args[2];
 		break;
 	case FD_CHANGES_CWD:
-		n = espy_resolve__find(r, v->tgid, AT_FDCWD);
-		if (n)
-			drop(r, n);
+		espy_fd_table__drop(&r->fds, v->tgid, (uint32_t)AT_FDCWD, (uint32_t)AT_FDCWD, NULL, NULL);
 		break;
 	default:
 		break;
@@ -249,36 +211,15 @@ bool espy_resolve__renames_task(const struct espy_resolve *r, const struct espy_
 
 void espy_resolve__fork(struct espy_resolve *r, const struct espy_rec_fork *f)
 {
-	const uint32_t parent = f->rec.tgid, child = f->child_tgid;
-	struct espy_fd_name *n, *next;
-
 	espy_resolve__copy_comm(r, f->rec.tid, f->child_tid);
-	if (parent == child)
-		return;
-	HASH_ITER(hh, r->names, n, next)
-	{
-		struct espy_fd_name *copy = n->key.tgid == parent ? espy_resolve__entry(r, child, n->key.fd) : NULL;
-
-		if (!copy)
-			continue;
-		free(copy->name);
-		copy->name = n->name ? strdup(n->name) : NULL;
-		espy_resolve__set_detail(copy, n->detail, n->detail ? strlen(n->detail) : 0);
-		copy->detail_asked = n->detail_asked;
-		copy->netlink = n->netlink;
-	}
+	espy_fd_table__fork(&r->fds, f->rec.tgid, f->child_tgid);
 }
 
 void espy_resolve__forget(struct espy_resolve *r, uint32_t tid, uint32_t tgid, bool process)
 {
-	struct espy_fd_name *n, *next;
-
 	espy_resolve__forget_comm(r, tid);
-	if (!process)
-		return;
-	HASH_ITER(hh, r->names, n, next)
-	if (n->key.tgid == tgid)
-		drop(r, n);
+	if (process)
+		espy_fd_table__forget(&r->fds, tgid);
 }
 
 /* What was read from /proc, kept for later readers too. */
@@ -292,15 +233,12 @@ static void learn(struct espy_resolve *r, uint32_t tgid, int fd, const char *lin
 static void seed_from(struct espy_resolve *r, uint32_t tgid, const char *from)
 {
 	char path[96], link[4096];
-	struct espy_fd_name *n, *next;
 
 	snprintf(path, sizeof(path), "/proc/%s/fd", from);
 	DIR *d = opendir(path);
 	if (!d)
 		return; /* it has ended meanwhile: what was known before is the best there is */
-	HASH_ITER(hh, r->names, n, next)
-	if (n->key.tgid == tgid && n->key.fd >= 0)
-		drop(r, n);
+	espy_fd_table__drop(&r->fds, tgid, 0, INT_MAX, NULL, NULL);
 	for (struct dirent *e; (e = readdir(d));) {
 		ssize_t len = e->d_name[0] == '.' ? -1 : readlinkat(dirfd(d), e->d_name, link, sizeof(link));
 
@@ -349,6 +287,13 @@ static bool ask_open_fds(struct espy_resolve *r, uint32_t tgid)
 	return true;
 }
 
+static bool was_closed(void *ctx, const struct espy_fd_name *n)
+{
+	const struct espy_resolve *r = ctx;
+
+	return !(r->open_fds[n->fd / 64] >> (n->fd % 64) & 1);
+}
+
 /*
  * A new image: exec has closed some descriptors, which no record tells. Those that are gone from /proc are forgotten;
  * no name is taken from there, since by now the program may have gone on. The standard ones stay even if they are
@@ -356,15 +301,10 @@ static bool ask_open_fds(struct espy_resolve *r, uint32_t tgid)
  */
 void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid)
 {
-	struct espy_fd_name *n, *next;
-
 	if (r->live ? !ask_open_fds(r, tgid) : r->open_fds_of != tgid)
 		return;
 	r->open_fds_of = 0;
-	HASH_ITER(hh, r->names, n, next)
-	if (n->key.tgid == tgid && n->key.fd > 2 && n->key.fd < 1024 &&
-	    !(r->open_fds[n->key.fd / 64] >> (n->key.fd % 64) & 1))
-		drop(r, n);
+	espy_fd_table__drop(&r->fds, tgid, 3, 8 * sizeof(r->open_fds) - 1, was_closed, r);
 }
 
 void espy_resolve__inherit(struct espy_resolve *r, uint32_t tgid)
@@ -388,10 +328,9 @@ static void link_path(char *path, size_t size, uint32_t tid, int fd)
 }
 
 /* What a descriptor is: from the table, else, of a live session, from /proc. NULL: it cannot be told. */
-static struct espy_fd_name *name_of(struct espy_resolve *r, uint32_t tid, int fd)
+static struct espy_fd_name *name_of(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd)
 {
-	uint32_t tgid = process_of(r, tid);
-	struct espy_fd_name *n = espy_resolve__find(r, tgid, fd);
+	struct espy_fd_name *n = espy_fd_table__find(&r->fds, tgid, fd);
 	char path[64], link[4096];
 
 	if (n && n->name)
@@ -403,40 +342,46 @@ static struct espy_fd_name *name_of(struct espy_resolve *r, uint32_t tid, int fd
 	if (len < 0)
 		return NULL;
 	learn(r, tgid, fd, link, (size_t)len);
-	n = espy_resolve__find(r, tgid, fd);
+	n = espy_fd_table__find(&r->fds, tgid, fd);
 	return n && n->name ? n : NULL;
 }
 
-static void ask_detail(struct espy_resolve *r, uint32_t tid, struct espy_fd_name *n)
+static void ask_detail(struct espy_resolve *r, uint32_t tid, uint32_t tgid, struct espy_fd_name *n)
 {
-	const uint32_t tgid = n->key.tgid;
 	struct espy_buf now = { 0 };
 	char path[64];
 
-	if (r->gathering && n->detail_asked)
-		return;
 	n->detail_asked = true;
-	link_path(path, sizeof(path), tid, n->key.fd);
+	link_path(path, sizeof(path), tid, n->fd);
 	bool known = espy_fd_detail(&now, n->name, path, tid);
 	bool same = known ? n->detail && strlen(n->detail) == now.len && !memcmp(n->detail, now.data, now.len)
 			  : !n->detail;
 	if (!same) {
-		espy_resolve__set_detail(n, known ? now.data : NULL, now.len);
-		espy_resolve__note(r, ESPY_FACT_FD_DETAIL, tgid, tgid, n->key.fd, now.data,
+		espy_fd_table__set_detail(&r->fds, n, known ? now.data : NULL, now.len);
+		espy_resolve__note(r, ESPY_FACT_FD_DETAIL, tgid, tgid, n->fd, now.data,
 				   known ? (uint32_t)now.len : ESPY_FACT_NO_ANSWER);
 	}
 	espy_buf__free(&now);
 }
 
+void espy_resolve__ask_fd(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd)
+{
+	struct espy_fd_name *n = fd < 0 && fd != AT_FDCWD ? NULL : name_of(r, tid, tgid, fd);
+
+	if (n && r->all && r->live && !(r->gathering && n->detail_asked))
+		ask_detail(r, tid, tgid, n);
+}
+
 static bool put_fd(void *ctx, uint32_t tid, int fd, struct espy_buf *b)
 {
 	struct espy_resolve *r = ctx;
-	struct espy_fd_name *n = fd < 0 && fd != AT_FDCWD ? NULL : name_of(r, tid, fd);
+	const uint32_t tgid = process_of(r, tid);
+	struct espy_fd_name *n = fd < 0 && fd != AT_FDCWD ? NULL : name_of(r, tid, tgid, fd);
 
 	if (!n)
 		return false;
 	if (r->all && r->live)
-		ask_detail(r, tid, n);
+		ask_detail(r, tid, tgid, n);
 	const struct espy_buf detail = { .data = n->detail, .len = n->detail ? strlen(n->detail) : 0 };
 	espy_fd_text(b, n->name, r->all && n->detail ? &detail : NULL);
 	return true;
@@ -468,7 +413,7 @@ static bool netlink_proto(void *ctx, uint32_t tid, int fd, unsigned *proto)
 {
 	struct espy_resolve *r = ctx;
 	uint32_t tgid = process_of(r, tid);
-	struct espy_fd_name *n = espy_resolve__find(r, tgid, fd);
+	struct espy_fd_name *n = espy_fd_table__find(&r->fds, tgid, fd);
 	char path[64], link[64];
 	const char *name = n ? n->name : NULL;
 
@@ -489,7 +434,7 @@ static bool netlink_proto(void *ctx, uint32_t tid, int fd, unsigned *proto)
 	}
 	if (!espy_netlink_proto(name, tid, proto))
 		return false;
-	n = espy_resolve__entry(r, tgid, fd);
+	n = espy_fd_table__entry(&r->fds, tgid, fd);
 	if (n)
 		n->netlink = (int)*proto;
 	espy_resolve__note(r, ESPY_FACT_NETLINK, tgid, tgid, fd, proto, 4);
@@ -521,11 +466,8 @@ void espy_resolve__init(struct espy_resolve *r, struct espy_tasks *tasks, const 
 
 void espy_resolve__free(struct espy_resolve *r)
 {
-	struct espy_fd_name *n, *next;
-
 	apply_news(r);
 	free(r->news);
 	espy_resolve__free_facts(r);
-	HASH_ITER(hh, r->names, n, next)
-	drop(r, n);
+	espy_fd_table__free(&r->fds);
 }

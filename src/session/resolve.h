@@ -13,10 +13,10 @@
 #include "decode/decode.h"
 #include "record/record.h"
 #include "render/text.h"
+#include "session/fd_table.h"
 #include "session/tasks.h"
 #include "source/source.h"
 
-struct espy_fd_name;
 struct espy_numbered_name;
 struct fd_news;
 
@@ -24,9 +24,9 @@ struct espy_resolve {
 	struct espy_resolver resolver; /* for the renderer: what -y, -Y ask for */
 	struct espy_resolver complete; /* for -P: descriptors whatever the text shows */
 	struct espy_tasks *tasks;
-	struct espy_fd_name *names; /* by (tgid, fd) */
+	struct espy_fd_table fds;
 	struct fd_news *news;	    /* FDNAME records of the call that is coming, and facts that belong behind them */
-	size_t news_cnt;
+	size_t news_cnt, news_cap;
 	bool news_taken; /* at this record: what is asked now is asked with their names known */
 	bool stream_only; /* /proc is not asked: it shows what the call has changed already */
 	bool all;	  /* -yy */

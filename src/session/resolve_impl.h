@@ -6,20 +6,6 @@
 #include <uthash.h>
 #include "session/resolve.h"
 
-struct espy_fd_key {
-	uint32_t tgid;
-	int32_t fd;
-};
-
-struct espy_fd_name {
-	struct espy_fd_key key;
-	char *name;	  /* as /proc/PID/fd shows it; NULL: not told */
-	char *detail;	  /* what -yy shows in its place; NULL: nothing more is known */
-	bool detail_asked; /* since the name was set, or the call that changed the socket */
-	int netlink;	  /* protocol, if it is a netlink socket; else -1 */
-	UT_hash_handle hh;
-};
-
 /* The name of a task or of a network interface: both have at most 15 bytes. */
 struct espy_numbered_name {
 	uint32_t number;
@@ -27,11 +13,12 @@ struct espy_numbered_name {
 	UT_hash_handle hh;
 };
 
-struct espy_fd_name *espy_resolve__find(struct espy_resolve *r, uint32_t tgid, int fd);
-/* The same, made if there is none; NULL without memory: the name then is asked of /proc each time. */
-struct espy_fd_name *espy_resolve__entry(struct espy_resolve *r, uint32_t tgid, int fd);
+/* A link target, the longest answer, has at most PATH_MAX bytes. */
+#define ESPY_ANSWER_MAX 8192u
+
 void espy_resolve__set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name, size_t len);
-void espy_resolve__set_detail(struct espy_fd_name *n, const char *detail, size_t len);
+/* What the text of a descriptor would ask for is asked. */
+void espy_resolve__ask_fd(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd);
 
 /* Tell an answer; len ESPY_FACT_NO_ANSWER: that there is none. */
 void espy_resolve__note(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid, uint32_t tgid, int32_t arg,
