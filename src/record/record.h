@@ -172,6 +172,8 @@ struct espy_rec_fdname {
 /* rec.tid/tgid: a task that is watched from here on and was not born in the stream. */
 enum {
 	ESPY_ATTACHED_COMMAND = 1, /* rec.flags: the command of the session */
+	/* rec.flags: in front of a piece of a stream; rec.nr and ESPY_RF_ABI in the flags are of its last call */
+	ESPY_ATTACHED_LONG_AGO = 2,
 };
 struct espy_rec_attached {
 	struct espy_rec rec;

@@ -15,17 +15,13 @@ static enum espy_abi abi_of(const struct espy_rec *rec)
 	return rec->flags & ESPY_RF_ABI_X32 ? ESPY_ABI_X32 : ESPY_ABI_X86_64;
 }
 
-/* Of a trace that is shown: is the task one of those asked for, in the time asked for? */
-static bool wants_task(const struct espy_session *s, const struct espy_task *task)
+/* Of a trace that is shown: is the task one of those asked for? */
+static bool is_hidden(const struct espy_session *s, const struct espy_task *task)
 {
-	if (!s->show)
-		return true;
-	if (s->outside)
-		return false;
 	for (size_t i = 0; i < s->show->pid_cnt; i++)
 		if ((uint32_t)s->show->pids[i] == task->tid || (uint32_t)s->show->pids[i] == task->tgid)
-			return true;
-	return !s->show->pid_cnt;
+			return false;
+	return s->show->pid_cnt;
 }
 
 /* NULL: nothing is to be written of this task, or nowhere to. */
@@ -33,12 +29,16 @@ static struct espy_sink *sink_of(struct espy_session *s, struct espy_task *task)
 {
 	char *name;
 
-	if (s->no_lines || !wants_task(s, task))
+	if (s->no_lines || (s->per_task_sinks && task->hidden))
 		return NULL;
 	if (!s->per_task_sinks)
 		return &s->sink;
-	if (task->sink)
+	if (task->sink) {
+		task->sink->muted = s->outside;
 		return task->sink;
+	}
+	if (s->outside)
+		return NULL; /* no file for lines that are not wanted */
 	if (asprintf(&name, "%s.%u", s->o.output, task->tid) < 0)
 		return NULL;
 	task->sink = calloc(1, sizeof(*task->sink));
@@ -55,6 +55,7 @@ static struct espy_sink *sink_of(struct espy_session *s, struct espy_task *task)
 		task->sink->error = -err;
 	}
 	free(name);
+	task->sink->whole_lines = s->show;
 	return task->sink;
 }
 
@@ -126,7 +127,7 @@ static void on_enter(struct espy_session *s, struct espy_task *task, const struc
 
 	note_abi(s, task, abi);
 	task->last_nr = rec->nr;
-	if (espy_task__begin_call(task, rec) || s->no_lines || s->o.status != ESPY_STATUS_ALL)
+	if (espy_tasks__begin_call(&s->tasks, task, rec) || s->no_lines || s->o.status != ESPY_STATUS_ALL)
 		return;
 	if (!wants_call(s, abi, rec->nr))
 		return;
@@ -155,10 +156,14 @@ static void show_call(struct espy_session *s, struct espy_task *task, const stru
 		return; /* what was on its way when the limit was reached */
 	bool shown = (wants_status(s, v) && wants_object(s, v)) || task->enter_shown;
 
-	if (shown && s->summary && wants_task(s, task))
+	const bool unseen = task->hidden || s->outside;
+	if (shown && s->summary && !unseen)
 		espy_summary__call(s->summary, v);
 	struct espy_sink *sink = sink_of(s, task);
-	if (sink && shown) {
+	if (sink && shown && unseen && !sink->open && !task->enter_shown) {
+		/* Nothing would be left of the line. */
+		s->lines.last_time_ns = espy_lines__call_time(v);
+	} else if (sink && shown) {
 		espy_lines__exit(&s->lines, sink, task, v);
 		if (s->o.filter->read.given || s->o.filter->write.given) {
 			espy_dump__call(&sink->buf, s->o.filter, v);
@@ -189,9 +194,11 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 		task->enter_shown = false; /* what was begun has another number: it was never ended */
 	task->in_call = false;
 	if (espy_call_view__init(v, &s->images[abi], enter, rec)) {
-		espy_session__say(s, "a record of task %u is damaged and was left out", task->tid);
+		if (!s->damaged_records++) /* a file may hold millions of them */
+			espy_session__say(s, "a record of task %u is damaged and was left out", task->tid);
 		return;
 	}
+	v->tgid = task->tgid;
 	if (v->call != ESPY_NONE && !v->ret && (v->image->plans[v->plan].flags & ESPY_PLAN_TWICE))
 		return; /* fork and clone returning in the child: strace shows none, and the parent's line tells it */
 	espy_resolve__before_args(&s->resolve, v);
@@ -261,8 +268,10 @@ static void on_signal(struct espy_session *s, struct espy_task *task, const stru
 	if (s->no_lines || !sig->rec.nr || sig->rec.nr > 64 ||
 	    !(s->o.filter->signals >> (sig->rec.nr - 1) & 1))
 		return;
-	if (sig->rec.flags & ESPY_SIG_IGNORED) {
-		espy_task__defer_signal(task, sig);
+	const bool later = sig->rec.flags & ESPY_SIG_IGNORED;
+
+	if (later && task->deferred_cnt < ESPY_DEFERRED_MAX) {
+		espy_tasks__defer_signal(&s->tasks, task, sig);
 		return;
 	}
 	struct espy_sink *sink = sink_of(s, task);
@@ -284,7 +293,7 @@ static void on_task_exit(struct espy_session *s, struct espy_task *task, const s
 		if (!(s->o.quiet & ESPY_QUIET_EXIT))
 			espy_lines__task_exit(&s->lines, sink, task, x);
 	}
-	espy_resolve__forget(&s->resolve, x->rec.tid, x->rec.tgid, x->group_dead);
+	espy_resolve__forget(&s->resolve, x->rec.tid, task->tgid, x->group_dead);
 	close_sink(s, task);
 	espy_tasks__remove(&s->tasks, task);
 }
@@ -293,6 +302,16 @@ static void on_clock(struct espy_session *s, const struct espy_rec_clock *c)
 {
 	s->lines.realtime_offset_ns = (int64_t)(c->realtime_ns - c->rec.time_ns);
 	s->utc_offset_s = c->utc_offset_s;
+}
+
+void espy_session__show_unfinished(struct espy_session *s)
+{
+	struct espy_task *task, *next;
+
+	espy_lines__interrupt(&s->sink);
+	HASH_ITER(hh, s->tasks.by_tid, task, next)
+	if (task->sink)
+		espy_lines__interrupt(task->sink);
 }
 
 void espy_session__show_detached(struct espy_session *s)
@@ -313,7 +332,7 @@ static bool on_general(struct espy_session *s, const struct espy_rec *rec)
 {
 	switch (rec->type) {
 	case ESPY_REC_LOST:
-		if (!s->no_lines && !s->per_task_sinks && !s->outside)
+		if (!s->no_lines && !s->per_task_sinks)
 			espy_lines__lost(&s->sink, (const struct espy_rec_lost *)rec);
 		return true;
 	case ESPY_REC_FACT:
@@ -339,6 +358,10 @@ static void on_task_record(struct espy_session *s, struct espy_task *task, const
 	switch (rec->type) {
 	case ESPY_REC_ATTACHED:
 		task->announced = true;
+		if (rec->flags & ESPY_ATTACHED_LONG_AGO) {
+			task->abi = abi_of(rec);
+			task->last_nr = rec->nr;
+		}
 		if (s->gathers)
 			espy_gather__task(&s->gather, rec->tid);
 		break;
@@ -378,16 +401,30 @@ static bool makes_known(const struct espy_rec *rec)
 	return rec->type <= ESPY_REC_ATTACHED;
 }
 
+/*
+ * What --from and --to leave is one piece of the stream, from the first record that is not before to the first that is
+ * behind: so the pieces of two neighbouring times are together what both times are.
+ */
+static void note_window(struct espy_session *s, uint64_t time_ns)
+{
+	if (s->outside && time_ns >= s->from_ns && time_ns)
+		s->outside = false;
+	if (s->to_ns && time_ns > s->to_ns) {
+		s->outside = true;
+		s->stopping = 1;
+	}
+	s->sink.muted = s->outside;
+}
+
 int espy_session__record(void *session, const struct espy_rec *rec)
 {
 	struct espy_session *s = session;
 
+	if (s->recording)
+		espy_recording__expect(s->recording, rec);
 	espy_resolve__begin(&s->resolve, rec->time_ns);
-	if (s->show) {
-		s->outside = rec->time_ns && (rec->time_ns < s->from_ns || (s->to_ns && rec->time_ns > s->to_ns));
-		if (s->to_ns && rec->time_ns > s->to_ns)
-			s->stopping = 1;
-	}
+	if (s->show)
+		note_window(s, rec->time_ns);
 	/* So that the text does not depend on when the record was read: by its own time. */
 	if (s->sink.open && rec->time_ns)
 		espy_session__mark_hanging(s, rec->time_ns);
@@ -400,6 +437,10 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 				espy_tasks__remove(&s->tasks, task);
 			return 0;
 		}
+		if (task && rec->tgid)
+			task->tgid = rec->tgid;
+		if (task && s->show)
+			task->hidden = is_hidden(s, task);
 		if (task)
 			on_task_record(s, task, rec);
 	}

@@ -53,7 +53,7 @@ struct espy_session {
 	const struct espy_show_opts *show;  /* NULL: live */
 	uint64_t recorded[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS / 64]; /* of a trace that is shown: calls that were wanted */
 	uint64_t from_ns, to_ns;	    /* of a trace: what is shown, CLOCK_MONOTONIC; 0: from the start, to the end */
-	bool outside;			    /* the record at work is not between them */
+	bool outside;			    /* what is at work is not between them */
 	int32_t utc_offset_s;		    /* of a trace: the clock of the place where it was made */
 	struct espy_trigger triggers[ESPY_TRIGGER_MAX];
 	size_t trigger_cnt;
@@ -66,6 +66,8 @@ struct espy_session {
 	uint32_t detach_tid;		   /* to be let go of after this poll; 0: none */
 	bool command_execed;		   /* the command's own first execve is behind us */
 	uint64_t undescribed;		   /* calls shown raw */
+	uint64_t damaged_records;
+	struct espy_budget budget;	   /* of a trace: for what it claims */
 	uint64_t open_since_ns;		   /* when the open line was begun */
 	bool trace_error;		   /* write_error is of the trace, not of the text */
 	int write_error;		   /* first one, positive errno */
@@ -79,8 +81,11 @@ struct espy_session {
 int espy_session__record(void *session, const struct espy_rec *rec);
 /* Lines that are open belong to tasks that go on without us. */
 void espy_session__show_detached(struct espy_session *s);
+/* So are those of a trace that ends in the middle of a call. */
+void espy_session__show_unfinished(struct espy_session *s);
 /* One moment by all clocks, as a record. */
 void espy_session__clock(struct espy_session *s);
+void espy_session__fill_clock(struct espy_rec_clock *c);
 /* A record of tasks that were there before the stream: goes the way of all records. */
 void espy_session__attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsigned flags);
 /* It is let go of: its file is closed, nothing of it is shown any more. */

@@ -82,6 +82,7 @@ void espy_lines__begin(struct espy_lines *l, struct espy_sink *s, struct espy_ta
 
 	if (s->open)
 		espy_lines__interrupt(s);
+	s->hidden = task->hidden;
 	/* A file of each task's own needs no pid (-ff). */
 	if (l->pid_column || (*l->live > 1 && !o->output) || o->always_pid) {
 		if (l->pid_column || (o->output && o->always_pid))
@@ -108,7 +109,7 @@ void espy_lines__begin(struct espy_lines *l, struct espy_sink *s, struct espy_ta
 	}
 }
 
-static uint64_t call_time(const struct espy_call_view *v)
+uint64_t espy_lines__call_time(const struct espy_call_view *v)
 {
 	return v->enter_ns ? v->enter_ns : v->exit_ns;
 }
@@ -132,7 +133,7 @@ static void begin_args(struct espy_buf *b, const struct espy_call_view *v)
 void espy_lines__enter(struct espy_lines *l, struct espy_sink *s, struct espy_task *task,
 		       const struct espy_call_view *v)
 {
-	espy_lines__begin(l, s, task, call_time(v), true, v->ip);
+	espy_lines__begin(l, s, task, espy_lines__call_time(v), true, v->ip);
 	begin_args(&s->buf, v);
 	espy_text__args(&s->buf, &l->text[v->image->abi], v, ESPY_TEXT_ENTER, &task->args_shown);
 	task->enter_shown = true;
@@ -162,7 +163,7 @@ void espy_lines__exit(struct espy_lines *l, struct espy_sink *s, struct espy_tas
 		if (s->open != task) {
 			char tmp[24];
 
-			espy_lines__begin(l, s, task, v->exit_ns ? v->exit_ns : call_time(v), true, v->ip);
+			espy_lines__begin(l, s, task, v->exit_ns ? v->exit_ns : espy_lines__call_time(v), true, v->ip);
 			espy_buf__puts(&s->buf, "<... ");
 			espy_buf__puts(&s->buf, call_name(v, tmp));
 			espy_buf__puts(&s->buf, " resumed>");
@@ -171,7 +172,7 @@ void espy_lines__exit(struct espy_lines *l, struct espy_sink *s, struct espy_tas
 	} else {
 		unsigned shown = 0;
 
-		espy_lines__begin(l, s, task, call_time(v), true, v->ip);
+		espy_lines__begin(l, s, task, espy_lines__call_time(v), true, v->ip);
 		begin_args(&s->buf, v);
 		espy_text__args(&s->buf, &l->text[v->image->abi], v, ESPY_TEXT_WHOLE, &shown);
 	}
@@ -260,6 +261,7 @@ void espy_lines__personality(struct espy_sink *s, const struct espy_task *task)
 	};
 
 	espy_lines__interrupt(s);
+	s->hidden = task->hidden;
 	put_fmt(&s->buf, "[ Process PID=%u runs in %s mode. ]", task->tid, mode[task->abi]);
 	espy_sink__end_line(s);
 }
@@ -279,6 +281,7 @@ const char *espy_lost_reason_text(unsigned reason)
 void espy_lines__lost(struct espy_sink *s, const struct espy_rec_lost *lost)
 {
 	espy_lines__interrupt(s);
+	s->hidden = false;
 	put_fmt(&s->buf, "+++ %" PRIu64 " event%s lost here: %s +++", (uint64_t)lost->count,
 		lost->count == 1 ? "" : "s", espy_lost_reason_text(lost->rec.nr));
 	espy_sink__end_line(s);

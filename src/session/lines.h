@@ -33,6 +33,8 @@ void espy_lines__begin(struct espy_lines *l, struct espy_sink *s, struct espy_ta
 		       bool is_call, uint64_t ip);
 /* The open line of whoever has one is ended by ` <unfinished ...>`. */
 void espy_lines__interrupt(struct espy_sink *s);
+/* The time that stands in front of its line. */
+uint64_t espy_lines__call_time(const struct espy_call_view *v);
 /* A call that has begun and is shown at once. */
 void espy_lines__enter(struct espy_lines *l, struct espy_sink *s, struct espy_task *task,
 		       const struct espy_call_view *v);

@@ -329,6 +329,9 @@ static int open_trace_images(struct espy_session *s)
 	return 0;
 }
 
+/* For tasks and descriptors that a trace tells of; a million of each fit. */
+#define TRACE_TABLES_BYTES ((size_t)512 << 20)
+
 /* What the session that recorded knew of itself. */
 static void open_trace_targets(struct espy_session *s)
 {
@@ -355,7 +358,15 @@ static void open_trace_targets(struct espy_session *s)
 	}
 	s->from_ns = espy_replay__moment(s->show, &s->show->from);
 	s->to_ns = espy_replay__moment(s->show, &s->show->to);
+	s->outside = s->from_ns;
+	s->sink.whole_lines = true;
+	/* until a record of clocks says it better */
+	s->utc_offset_s = (int32_t)espy_trace_reader__meta_number(r, "start.utc_offset_s", 0);
+	s->lines.realtime_offset_ns = (int64_t)(espy_trace_reader__meta_number(r, "start.realtime_ns", 0) -
+						espy_trace_reader__meta_number(r, "start.monotonic_ns", 0));
 	s->resolve.live = false;
+	s->budget.max = TRACE_TABLES_BYTES;
+	s->tasks.budget = s->resolve.fds.budget = &s->budget;
 	s->lines.utc_offset_s = &s->utc_offset_s;
 }
 
@@ -435,6 +446,7 @@ static int open_output(struct espy_session *s)
 			espy_session__say(s, "Can't open '%s': %s", o->output, strerror(-err));
 			return err;
 		}
+		s->sink.whole_lines = s->show;
 	}
 	if (o->summary != ESPY_SUMMARY_NONE) {
 		s->summary = espy_summary__new(o);

@@ -116,17 +116,27 @@ static int put_meta(struct espy_recording *r)
 	return err;
 }
 
+static uint8_t abi_flags(enum espy_abi abi)
+{
+	return abi == ESPY_ABI_I386 ? ESPY_RF_ABI_I386 : abi == ESPY_ABI_X32 ? ESPY_RF_ABI_X32 : 0;
+}
+
 /* A file that begins in the middle of the stream tells what went before, as far as it still matters. */
 static int put_state(void *ctx, struct espy_trace_writer *w)
 {
 	struct espy_recording *r = ctx;
 	struct espy_task *task, *next;
+	struct espy_rec_clock clock;
 
 	(void)w; /* our own */
+	espy_session__fill_clock(&clock);
+	put(r, &clock.rec);
 	HASH_ITER(hh, r->s->tasks.by_tid, task, next)
 	{
 		const struct espy_rec_attached a = { .rec = { .size = sizeof(a),
 							      .type = ESPY_REC_ATTACHED,
+							      .flags = ESPY_ATTACHED_LONG_AGO | abi_flags(task->abi),
+							      .nr = (uint16_t)task->last_nr,
 							      .tid = task->tid,
 							      .tgid = task->tgid,
 							      .time_ns = r->s->resolve.now_ns } };
@@ -184,6 +194,17 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 	s->resolve.note_ctx = r;
 	*out = r;
 	return 0;
+}
+
+/* Facts that are learned from one record, a new image with many libraries aside. */
+#define FACTS_BYTES (32u << 10)
+
+void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec)
+{
+	int err = espy_trace_writer__reserve(r->w, rec->size + FACTS_BYTES);
+
+	if (err && !r->error)
+		r->error = -err;
 }
 
 void espy_recording__append(struct espy_recording *r, const struct espy_rec *rec)

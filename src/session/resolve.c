@@ -141,6 +141,35 @@ void espy_resolve__fact(struct espy_resolve *r, const struct espy_rec_fact *f)
 	add_news(r, news);
 }
 
+void espy_resolve__dump_news(struct espy_resolve *r, espy_record_fn fn, void *ctx)
+{
+	struct {
+		struct espy_rec_fdname f;
+		char name[ESPY_ANSWER_MAX + 8];
+	} rec;
+
+	for (size_t i = 0; i < r->news_cnt; i++) {
+		const struct fd_news *n = &r->news[i];
+
+		if (n->fact)
+			fn(ctx, &n->fact->rec);
+		if (n->fact || !n->name)
+			continue;
+		const size_t len = strlen(n->name) + 1, size = (sizeof(rec.f) + len + 7) & ~(size_t)7;
+
+		memset(&rec, 0, size);
+		rec.f = (struct espy_rec_fdname){ .rec = { .size = (uint32_t)size,
+							   .type = ESPY_REC_FDNAME,
+							   .tid = n->tgid,
+							   .tgid = n->tgid,
+							   .time_ns = r->now_ns },
+						  .fd = n->fd,
+						  .name_sz = (uint32_t)len };
+		memcpy(rec.name, n->name, len);
+		fn(ctx, &rec.f.rec);
+	}
+}
+
 void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns)
 {
 	r->now_ns = time_ns;

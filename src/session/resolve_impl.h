@@ -24,6 +24,8 @@ void espy_resolve__ask_fd(struct espy_resolve *r, uint32_t tid, uint32_t tgid, i
 void espy_resolve__note(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid, uint32_t tgid, int32_t arg,
 			const void *bytes, uint32_t len);
 
+/* What waits for its call, as records. */
+void espy_resolve__dump_news(struct espy_resolve *r, espy_record_fn fn, void *ctx);
 /* A fact takes effect. */
 void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact *f);
 

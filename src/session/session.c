@@ -43,15 +43,21 @@ static uint64_t time_stamp_counter(void)
 #endif
 }
 
-void espy_session__clock(struct espy_session *s)
+void espy_session__fill_clock(struct espy_rec_clock *c)
 {
-	const struct espy_rec_clock c = {
-		.rec = { .size = sizeof(c), .type = ESPY_REC_CLOCK, .time_ns = espy_session__clock_ns(CLOCK_MONOTONIC) },
+	*c = (struct espy_rec_clock){
+		.rec = { .size = sizeof(*c), .type = ESPY_REC_CLOCK, .time_ns = espy_session__clock_ns(CLOCK_MONOTONIC) },
 		.realtime_ns = espy_session__clock_ns(CLOCK_REALTIME),
 		.tsc = time_stamp_counter(),
 		.utc_offset_s = espy_session__utc_offset(),
 	};
+}
 
+void espy_session__clock(struct espy_session *s)
+{
+	struct espy_rec_clock c;
+
+	espy_session__fill_clock(&c);
 	espy_session__record(s, &c.rec);
 }
 
@@ -156,6 +162,18 @@ static const char *output_name(const struct espy_session *s)
 	return s->o.output ? s->o.output : s->show ? "standard output" : "stderr";
 }
 
+/* What a trace holds and could not be shown as it was. */
+static void say_what_lacks(struct espy_session *s)
+{
+	if (s->damaged_records > 1)
+		espy_session__say(s, "%" PRIu64 " records are damaged and were left out", s->damaged_records);
+	if (s->budget.refused)
+		espy_session__say(s,
+				  "%s claims more tasks and descriptors than are kept (%zu MB): names may be missing, "
+				  "and lines of tasks",
+				  s->show->path, s->budget.max >> 20);
+}
+
 static void show_end(struct espy_session *s)
 {
 	struct espy_source_stats st = { 0 };
@@ -168,6 +186,7 @@ static void show_end(struct espy_session *s)
 		espy_sink__whole_lines(&s->sink);
 		flush(s);
 	}
+	say_what_lacks(s);
 	s->src_ops->stats(s->src, &st);
 	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++) {
 		lost += st.lost[i];
@@ -254,8 +273,8 @@ int espy_session__run(struct espy_session *s, int *killed_by)
 	const bool detached = s->stopping || s->write_error;
 	if (detached)
 		detach_all(s);
-	if (s->sink.open && s->show) /* the trace ends in the middle of a call */
-		espy_lines__interrupt(&s->sink);
+	if (s->show)
+		espy_session__show_unfinished(s);
 	flush(s);
 	if (s->write_error) {
 		espy_session__say(s, "writing to %s: %s; tracing ends here%s", output_name(s), strerror(s->write_error),

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,12 +58,13 @@ int espy_sink__open(struct espy_sink *s, const char *name, bool append)
 	return s->fd < 0 ? -errno : 0;
 }
 
-int espy_sink__flush(struct espy_sink *s)
+/* The first `end` bytes of buf. */
+static int write_out(struct espy_sink *s, size_t end)
 {
 	size_t done = 0;
 
-	while (done < s->buf.len && !s->error) {
-		ssize_t n = write(s->fd, s->buf.data + done, s->buf.len - done);
+	while (done < end && !s->error) {
+		ssize_t n = write(s->fd, s->buf.data + done, end - done);
 
 		if (n > 0) {
 			done += (size_t)n;
@@ -75,10 +77,18 @@ int espy_sink__flush(struct espy_sink *s)
 			s->error = n == 0 ? EIO : errno;
 		}
 	}
-	if (s->buf.len > s->line_start)
-		s->flushed_cols += s->buf.len - s->line_start;
-	s->line_start = s->buf.len = 0;
+	if (end > s->line_start)
+		s->flushed_cols += end - s->line_start;
+	if (end < s->buf.len)
+		memmove(s->buf.data, s->buf.data + end, s->buf.len - end);
+	s->buf.len -= end;
+	s->line_start = 0;
 	return -s->error;
+}
+
+int espy_sink__flush(struct espy_sink *s)
+{
+	return write_out(s, s->whole_lines ? s->line_start : s->buf.len);
 }
 
 size_t espy_sink__column(const struct espy_sink *s)
@@ -89,19 +99,20 @@ size_t espy_sink__column(const struct espy_sink *s)
 void espy_sink__end_line(struct espy_sink *s)
 {
 	espy_buf__putc(&s->buf, '\n');
-	s->line_start = s->buf.len;
-	s->flushed_cols = 0;
+	espy_sink__whole_lines(s);
 }
 
 void espy_sink__whole_lines(struct espy_sink *s)
 {
+	if (s->muted || s->hidden)
+		s->buf.len = s->line_start;
 	s->line_start = s->buf.len;
 	s->flushed_cols = 0;
 }
 
 int espy_sink__close(struct espy_sink *s)
 {
-	int err = espy_sink__flush(s);
+	int err = write_out(s, s->buf.len);
 
 	if (s->fd > STDERR_FILENO && close(s->fd) < 0 && !err)
 		err = -errno;

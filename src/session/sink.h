@@ -17,6 +17,9 @@ struct espy_sink {
 	struct espy_task *open; /* whose line has been begun and not ended */
 	pid_t command;		/* "|command": to be waited for; 0: none */
 	int error;		/* first write error, positive errno; later output is dropped */
+	bool whole_lines;	/* a line that is open is not written yet: it may have to be taken back */
+	bool muted;		/* a line that ends now is taken back */
+	bool hidden;		/* so is the line that was begun last, whenever it ends */
 };
 
 /* stderr. */

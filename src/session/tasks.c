@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEFERRED_BYTES (ESPY_DEFERRED_MAX * sizeof(struct espy_rec_signal))
+
 struct espy_task *espy_tasks__find(struct espy_tasks *t, uint32_t tid)
 {
 	struct espy_task *task = t->last;
@@ -23,9 +25,13 @@ struct espy_task *espy_tasks__get(struct espy_tasks *t, uint32_t tid, uint32_t t
 
 	if (task)
 		return task;
-	task = calloc(1, sizeof(*task));
-	if (!task)
+	if (!espy_budget__take(t->budget, sizeof(*task)))
 		return NULL;
+	task = calloc(1, sizeof(*task));
+	if (!task) {
+		espy_budget__give(t->budget, sizeof(*task));
+		return NULL;
+	}
 	task->tid = tid;
 	task->tgid = tgid ? tgid : tid;
 	task->last_nr = ESPY_NR_UNKNOWN;
@@ -49,6 +55,7 @@ void espy_tasks__remove(struct espy_tasks *t, struct espy_task *task)
 	HASH_DEL(t->by_tid, task);
 	if (!task->detached)
 		t->live--;
+	espy_budget__give(t->budget, sizeof(*task) + task->enter_cap + (task->deferred ? DEFERRED_BYTES : 0));
 	free(task->enter);
 	free(task->deferred);
 	free(task);
@@ -68,10 +75,13 @@ void espy_tasks__rename(struct espy_tasks *t, struct espy_task *task, uint32_t t
 	HASH_ADD_INT(t->by_tid, tid, task);
 }
 
-int espy_task__begin_call(struct espy_task *task, const struct espy_rec *enter)
+int espy_tasks__begin_call(struct espy_tasks *t, struct espy_task *task, const struct espy_rec *enter)
 {
+	task->in_call = task->enter_shown = false;
+	task->args_shown = 0;
 	if (task->enter_cap < enter->size) {
-		struct espy_rec *p = realloc(task->enter, enter->size);
+		const size_t more = enter->size - task->enter_cap;
+		struct espy_rec *p = espy_budget__take(t->budget, more) ? realloc(task->enter, enter->size) : NULL;
 
 		if (!p)
 			return -ENOMEM;
@@ -80,19 +90,20 @@ int espy_task__begin_call(struct espy_task *task, const struct espy_rec *enter)
 	}
 	memcpy(task->enter, enter, enter->size);
 	task->in_call = true;
-	task->enter_shown = false;
-	task->args_shown = 0;
 	return 0;
 }
 
-int espy_task__defer_signal(struct espy_task *task, const struct espy_rec_signal *sig)
+int espy_tasks__defer_signal(struct espy_tasks *t, struct espy_task *task, const struct espy_rec_signal *sig)
 {
-	struct espy_rec_signal *p = reallocarray(task->deferred, task->deferred_cnt + 1, sizeof(*p));
-
-	if (!p)
+	if (!task->deferred) {
+		if (espy_budget__take(t->budget, DEFERRED_BYTES))
+			task->deferred = malloc(DEFERRED_BYTES);
+		if (!task->deferred)
+			return -ENOMEM;
+	}
+	if (task->deferred_cnt == ESPY_DEFERRED_MAX)
 		return -ENOMEM;
-	task->deferred = p;
-	p[task->deferred_cnt++] = *sig;
+	task->deferred[task->deferred_cnt++] = *sig;
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <uthash.h>
 #include "record/record.h"
 #include "describe/image.h"
+#include "session/budget.h"
 
 struct espy_sink;
 
@@ -20,6 +21,7 @@ struct espy_task {
 	bool enter_shown;	/* its first half has been written */
 	bool detached;		/* let go of: what still comes of it is not shown, and it does not count as live */
 	bool announced;		/* "Process N attached" was said */
+	bool hidden;		/* of a trace: its lines were not asked for (--pid) */
 	unsigned args_shown;	/* arguments that the first half wrote */
 	struct espy_rec_signal *deferred; /* ignored signals, shown after the task's next call */
 	size_t deferred_cnt;
@@ -33,6 +35,7 @@ struct espy_tasks {
 	struct espy_task *by_tid;
 	struct espy_task *last; /* the one looked up last: most records come in runs of one task */
 	size_t live;
+	struct espy_budget *budget; /* NULL: no bound */
 };
 
 /* The task, made if it is not known (tgid 0: its own leader); NULL without memory. */
@@ -45,9 +48,11 @@ void espy_tasks__remove(struct espy_tasks *t, struct espy_task *task);
 /* Give a task another tid (exec by a thread that was not the leader); what had that tid is removed before. */
 void espy_tasks__rename(struct espy_tasks *t, struct espy_task *task, uint32_t tid);
 /* Keep a copy of an ENTER record; -ENOMEM. */
-int espy_task__begin_call(struct espy_task *task, const struct espy_rec *enter);
+int espy_tasks__begin_call(struct espy_tasks *t, struct espy_task *task, const struct espy_rec *enter);
+/* More ignored signals than a task has before a call of its own are not kept back. */
+#define ESPY_DEFERRED_MAX 64u
 /* Keep an ignored signal for later; -ENOMEM. */
-int espy_task__defer_signal(struct espy_task *task, const struct espy_rec_signal *sig);
+int espy_tasks__defer_signal(struct espy_tasks *t, struct espy_task *task, const struct espy_rec_signal *sig);
 void espy_tasks__free(struct espy_tasks *t);
 
 #endif

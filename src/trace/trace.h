@@ -57,6 +57,11 @@ int espy_trace_writer__section(struct espy_trace_writer *w, enum espy_trace_sect
 			       size_t size);
 /* Append a record (copied). After an error of writing (full disk) returns that error, again and again; nothing is torn. */
 int espy_trace_writer__record(struct espy_trace_writer *w, const struct espy_rec *rec);
+/*
+ * A record is about to come, and with it others that belong to it, together `size` bytes: no checkpoint and no new file
+ * shall begin among them. To be called while opts->state() still gives what was before them.
+ */
+int espy_trace_writer__reserve(struct espy_trace_writer *w, size_t size);
 /* Writes what has waited for long; now_ns: CLOCK_MONOTONIC. Call it often. */
 int espy_trace_writer__tick(struct espy_trace_writer *w, uint64_t now_ns);
 /* Writes what has come so far, whatever its age. */

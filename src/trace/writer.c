@@ -394,6 +394,13 @@ int espy_trace_writer__record(struct espy_trace_writer *w, const struct espy_rec
 	return 0;
 }
 
+int espy_trace_writer__reserve(struct espy_trace_writer *w, size_t size)
+{
+	if (w->error)
+		return w->error;
+	return w->used && w->used + size > w->o.block_bytes ? write_gathered(w) : 0;
+}
+
 int espy_trace_writer__tick(struct espy_trace_writer *w, uint64_t now_ns)
 {
 	if (w->error)
