@@ -60,6 +60,8 @@ void espy_signals__install(unsigned interruptible)
 	}
 	/* A reader that has gone away shows as an error of write, which is reported. */
 	change(SIGPIPE, SIG_IGN);
+	/* So does a file that may grow no larger (ulimit -f). */
+	change(SIGXFSZ, SIG_IGN);
 	for (size_t i = 0; interruptible == 4 && i < sizeof(job_control) / sizeof(job_control[0]); i++)
 		change(job_control[i], SIG_IGN);
 }

@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Dates in the time zone of the one who reads. */
+/* Dates, in the time zone of this process or of the resolver. */
 #include <time.h>
 
 #include "render/impl.h"
 
-bool espy_text_date(struct espy_buf *b, int64_t sec, int64_t frac, unsigned digits)
+/* false: it has no date */
+static bool broken_down(const struct espy_resolver *r, int64_t sec, struct tm *tm)
 {
-	time_t tt = (time_t)sec;
+	time_t at = (time_t)sec;
+
+	if (!r || !r->utc_offset)
+		return localtime_r(&at, tm);
+	const int32_t offset = r->utc_offset(r->ctx, sec);
+
+	if (__builtin_add_overflow(at, offset, &at) || !gmtime_r(&at, tm))
+		return false;
+	tm->tm_gmtoff = offset;
+	return true;
+}
+
+bool espy_text_date(struct espy_text *t, int64_t sec, int64_t frac, unsigned digits)
+{
+	struct espy_buf *b = t->b;
 	struct tm tm;
 
-	if (!localtime_r(&tt, &tm))
+	if (!broken_down(t->o->resolver, sec, &tm))
 		return false;
 	int64_t year = (int64_t)tm.tm_year + 1900;
 	if (year < 0)

@@ -155,7 +155,7 @@ static void note_date(struct espy_text *t)
 	if (t->v->ret < 0 || t->xlat == ESPY_XLAT_RAW)
 		return;
 	espy_buf__put(t->b, " (", 2);
-	if (espy_text_date(t->b, t->v->ret, 0, 0))
+	if (espy_text_date(t, t->v->ret, 0, 0))
 		espy_buf__putc(t->b, ')');
 	else
 		t->b->len = before;

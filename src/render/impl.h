@@ -41,7 +41,7 @@ void espy_text_by_table(struct espy_text *t, const char *table, uint64_t num, co
 
 /* date.c: "2026-11-20T10:15:01+0000", with nsec >= 0 a fraction of `digits`; false (nothing written) if it has no date.
  */
-bool espy_text_date(struct espy_buf *b, int64_t sec, int64_t frac, unsigned digits);
+bool espy_text_date(struct espy_text *t, int64_t sec, int64_t frac, unsigned digits);
 
 /* signal.c: SIGINT or a number under the text's -X style; `INT` without the prefix in sets */
 void espy_text_signum(struct espy_text *t, int64_t sig);

@@ -138,7 +138,7 @@ static bool on_note(void *ctx, unsigned note, int64_t sec, int64_t frac, bool be
 		return false;
 	size_t start = t->b->len;
 	espy_text_comment(t);
-	if (espy_text_date(t->b, sec, frac, frac ? digits : 0))
+	if (espy_text_date(t, sec, frac, frac ? digits : 0))
 		espy_text_comment_end(t);
 	else
 		t->b->len = start;

@@ -23,6 +23,8 @@ struct espy_resolver {
 	bool (*ifname)(void *ctx, uint32_t index, struct espy_buf *b); /* lo */
 	/* protocol (NETLINK_ROUTE, ...) of a netlink socket; false if fd is none */
 	bool (*netlink_proto)(void *ctx, uint32_t tid, int fd, unsigned *proto);
+	/* seconds east of Greenwich at a time since 1970; NULL: as it is here */
+	int32_t (*utc_offset)(void *ctx, int64_t sec);
 };
 
 struct espy_text_opts {

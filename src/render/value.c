@@ -348,7 +348,7 @@ static void put_time(struct espy_text *t, const struct espy_value *v)
 		return;
 	before = t->b->len;
 	espy_text_comment(t);
-	if (espy_text_date(t->b, (int64_t)v->num, (int64_t)nsec, fraction && nsec ? 9 : 0))
+	if (espy_text_date(t, (int64_t)v->num, (int64_t)nsec, fraction && nsec ? 9 : 0))
 		espy_text_comment_end(t);
 	else
 		t->b->len = before;

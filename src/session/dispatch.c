@@ -301,7 +301,6 @@ static void on_task_exit(struct espy_session *s, struct espy_task *task, const s
 static void on_clock(struct espy_session *s, const struct espy_rec_clock *c)
 {
 	s->lines.realtime_offset_ns = (int64_t)(c->realtime_ns - c->rec.time_ns);
-	s->utc_offset_s = c->utc_offset_s;
 }
 
 void espy_session__show_unfinished(struct espy_session *s)

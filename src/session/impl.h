@@ -54,10 +54,10 @@ struct espy_session {
 	uint64_t recorded[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS / 64]; /* of a trace that is shown: calls that were wanted */
 	uint64_t from_ns, to_ns;	    /* of a trace: what is shown, CLOCK_MONOTONIC; 0: from the start, to the end */
 	bool outside;			    /* what is at work is not between them */
-	int32_t utc_offset_s;		    /* of a trace: the clock of the place where it was made */
 	struct espy_trigger triggers[ESPY_TRIGGER_MAX];
 	size_t trigger_cnt;
 	struct espy_hold *hold; /* NULL unless --pause-on */
+	struct espy_zone zone;		    /* of a trace: of the place where it was made */
 	pid_t command_pid;
 	bool reported;		  /* the source has said what went wrong */
 	struct rlimit user_files; /* RLIMIT_NOFILE as the user gave it */
@@ -85,7 +85,6 @@ void espy_session__show_detached(struct espy_session *s);
 void espy_session__show_unfinished(struct espy_session *s);
 /* One moment by all clocks, as a record. */
 void espy_session__clock(struct espy_session *s);
-void espy_session__fill_clock(struct espy_rec_clock *c);
 /* A record of tasks that were there before the stream: goes the way of all records. */
 void espy_session__attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsigned flags);
 /* It is let go of: its file is closed, nothing of it is shown any more. */

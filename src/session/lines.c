@@ -43,9 +43,9 @@ static void put_time(struct espy_lines *l, struct espy_buf *b, uint64_t time_ns)
 			struct tm tm;
 			char hms[16] = "??:??:??";
 
-			const time_t there = sec + (l->utc_offset_s ? *l->utc_offset_s : 0);
+			const time_t there = sec + (l->zone ? espy_zone__offset(l->zone, sec) : 0);
 
-			if (l->utc_offset_s ? gmtime_r(&there, &tm) : localtime_r(&sec, &tm))
+			if (l->zone ? gmtime_r(&there, &tm) : localtime_r(&sec, &tm))
 				strftime(hms, sizeof(hms), "%T", &tm);
 			espy_buf__puts(b, hms);
 		}

@@ -11,6 +11,7 @@
 #include "session/session.h"
 #include "session/sink.h"
 #include "session/tasks.h"
+#include "session/zone.h"
 
 struct espy_resolve;
 
@@ -24,7 +25,7 @@ struct espy_lines {
 	void (*before_result)(struct espy_resolve *r); /* called between the arguments of a call and its result */
 	struct espy_resolve *resolve;
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	const int32_t *utc_offset_s; /* of the place where a trace was made; NULL: time of day as it is here */
+	const struct espy_zone *zone; /* of the place where a trace was made; NULL: time of day as it is here */
 	uint64_t last_time_ns;	    /* of the line before, for -r */
 };
 

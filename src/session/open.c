@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,6 +330,30 @@ static int open_trace_images(struct espy_session *s)
 	return 0;
 }
 
+static int32_t utc_offset(void *ctx, int64_t sec)
+{
+	const struct espy_session *s = (const struct espy_session *)((const char *)ctx -
+								     offsetof(struct espy_session, resolve));
+
+	return espy_zone__offset(&s->zone, sec);
+}
+
+static void open_trace_zone(struct espy_session *s)
+{
+	struct espy_trace_reader *r = s->show->reader;
+	const struct espy_zone_change always = {
+		.offset_s = (int32_t)espy_trace_reader__meta_number(r, "start.utc_offset_s", 0)
+	};
+	size_t size = 0;
+	const void *bytes = espy_trace_reader__meta(r, "zone", &size);
+
+	espy_zone__from_bytes(&s->zone, bytes, bytes ? size : 0);
+	if (!s->zone.cnt)
+		espy_zone__from_bytes(&s->zone, &always, sizeof(always));
+	s->lines.zone = &s->zone;
+	s->resolve.resolver.utc_offset = utc_offset;
+}
+
 /* For tasks and descriptors that a trace tells of; a million of each fit. */
 #define TRACE_TABLES_BYTES ((size_t)512 << 20)
 
@@ -360,14 +385,13 @@ static void open_trace_targets(struct espy_session *s)
 	s->to_ns = espy_replay__moment(s->show, &s->show->to);
 	s->outside = s->from_ns;
 	s->sink.whole_lines = true;
+	open_trace_zone(s);
 	/* until a record of clocks says it better */
-	s->utc_offset_s = (int32_t)espy_trace_reader__meta_number(r, "start.utc_offset_s", 0);
 	s->lines.realtime_offset_ns = (int64_t)(espy_trace_reader__meta_number(r, "start.realtime_ns", 0) -
 						espy_trace_reader__meta_number(r, "start.monotonic_ns", 0));
 	s->resolve.live = false;
 	s->budget.max = TRACE_TABLES_BYTES;
 	s->tasks.budget = s->resolve.fds.budget = &s->budget;
-	s->lines.utc_offset_s = &s->utc_offset_s;
 }
 
 static void open_lines(struct espy_session *s)

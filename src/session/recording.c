@@ -21,6 +21,7 @@ struct espy_recording {
 	struct espy_trace_writer *w;
 	struct espy_maps *maps;
 	uint64_t calls;
+	struct espy_rec_clock last_clock; /* what times were told by; size 0: none yet */
 	uint64_t begun_ns, clock_ns, progress_ns;
 	bool progress_shown;
 	int error; /* of writing, positive; the first one */
@@ -66,6 +67,7 @@ static int put_meta(struct espy_recording *r)
 	const struct espy_session_opts *o = &s->o;
 	struct espy_trace_meta *m = espy_trace_meta__new();
 	struct utsname u = { 0 };
+	struct espy_zone zone;
 	char name[32];
 	int err = 0;
 
@@ -94,6 +96,8 @@ static int put_meta(struct espy_recording *r)
 	err |= espy_trace_meta__add_number(m, "start.monotonic_ns", r->begun_ns);
 	err |= espy_trace_meta__add_number(m, "start.realtime_ns", espy_session__clock_ns(CLOCK_REALTIME));
 	err |= espy_trace_meta__add_number(m, "start.utc_offset_s", (uint32_t)espy_session__utc_offset());
+	espy_zone__here(&zone);
+	err |= espy_trace_meta__add(m, "zone", zone.change, zone.cnt * sizeof(zone.change[0]));
 	err |= meta_words(m, "select", r->o->select, r->o->select_cnt);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		uint64_t wanted[ESPY_MAX_SYSCALLS / 64];
@@ -126,11 +130,10 @@ static int put_state(void *ctx, struct espy_trace_writer *w)
 {
 	struct espy_recording *r = ctx;
 	struct espy_task *task, *next;
-	struct espy_rec_clock clock;
 
 	(void)w; /* our own */
-	espy_session__fill_clock(&clock);
-	put(r, &clock.rec);
+	if (r->last_clock.rec.size)
+		put(r, &r->last_clock.rec);
 	HASH_ITER(hh, r->s->tasks.by_tid, task, next)
 	{
 		const struct espy_rec_attached a = { .rec = { .size = sizeof(a),
@@ -211,6 +214,8 @@ void espy_recording__append(struct espy_recording *r, const struct espy_rec *rec
 {
 	if (rec->type == ESPY_REC_PAD)
 		return;
+	if (rec->type == ESPY_REC_CLOCK)
+		memcpy(&r->last_clock, rec, sizeof(r->last_clock));
 	if (rec->type == ESPY_REC_EXIT) {
 		r->calls++;
 		if (r->s->view.tid == rec->tid && r->s->view.nr == rec->nr) /* else it could not be read */

@@ -43,21 +43,15 @@ static uint64_t time_stamp_counter(void)
 #endif
 }
 
-void espy_session__fill_clock(struct espy_rec_clock *c)
+void espy_session__clock(struct espy_session *s)
 {
-	*c = (struct espy_rec_clock){
-		.rec = { .size = sizeof(*c), .type = ESPY_REC_CLOCK, .time_ns = espy_session__clock_ns(CLOCK_MONOTONIC) },
+	const struct espy_rec_clock c = {
+		.rec = { .size = sizeof(c), .type = ESPY_REC_CLOCK, .time_ns = espy_session__clock_ns(CLOCK_MONOTONIC) },
 		.realtime_ns = espy_session__clock_ns(CLOCK_REALTIME),
 		.tsc = time_stamp_counter(),
 		.utc_offset_s = espy_session__utc_offset(),
 	};
-}
 
-void espy_session__clock(struct espy_session *s)
-{
-	struct espy_rec_clock c;
-
-	espy_session__fill_clock(&c);
 	espy_session__record(s, &c.rec);
 }
 

@@ -33,16 +33,20 @@ static const uint8_t least_size[] = {
 	[ESPY_REC_END] = sizeof(struct espy_rec_end),
 };
 
-static bool size_is_good(const struct espy_rec *rec, size_t left)
+size_t espy_rec_least_size(const struct espy_rec *rec)
 {
-	if (left < sizeof(*rec) || rec->size > left || rec->size % 8 || rec->size > ESPY_REC_MAX)
-		return false;
 	size_t least = rec->type < sizeof(least_size) ? least_size[rec->type] : sizeof(*rec);
 
 	if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
 		least += 8u * ESPY_REC_NARGS(rec->flags) + (rec->flags & ESPY_RF_ENTER_NS ? 8 : 0) +
 			 (rec->flags & ESPY_RF_IP ? 8 : 0);
-	return rec->size >= least;
+	return least;
+}
+
+static bool size_is_good(const struct espy_rec *rec, size_t left)
+{
+	return left >= sizeof(*rec) && rec->size <= left && rec->size % 8 == 0 && rec->size <= ESPY_REC_MAX &&
+	       rec->size >= espy_rec_least_size(rec);
 }
 
 /* 1: a block is there; 0: no more; or -errno. */

@@ -133,6 +133,9 @@ int espy_trace_reader__next(struct espy_trace_reader *r, const struct espy_rec *
  */
 int espy_trace_reader__seek(struct espy_trace_reader *r, uint64_t time_ns);
 
+/* What a record of its type and flags has at least; of a type that is not known: its head. */
+size_t espy_rec_least_size(const struct espy_rec *rec);
+
 struct espy_trace_read_stats {
 	uint64_t records, blocks, damaged, skipped_bytes;
 	uint64_t unknown_sections; /* of kinds that this version does not know */

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# show -F while it is being written; sets of files; other places.
+. "$(dirname "$0")/lib.sh"
+# -F ends when the recording ends, and has then all of it.
+"$espy" record -q --source="$source" -f -o "$dir/t" sh -c 'i=0; while [ $i -lt 30 ]; do cat /etc/passwd >/dev/null; sleep 0.1; i=$((i + 1)); done' &
+e=$!
+wait_for 20 test -s "$dir/t"
+timeout 100 "$espy" show -F "$dir/t" >"$dir/followed" 2>"$dir/err" &
+f=$!
+wait_for 20 test -s "$dir/followed" && ok "-F: text comes while the program runs" || not_ok "-F: no text"
+kill -0 $e 2>/dev/null && ok "-F: the program still runs" || not_ok "-F: the program had ended before"
+wait $e
+wait $f
+expect "-F: exit status" 0 $?
+show "$dir/t" >"$dir/whole"
+same "-F: the whole text" "$dir/whole" "$dir/followed"
+
+# a set of files: together, and each alone
+record -q -f --compress none --rotate 128k -o "$dir/set" sh "$dir/work.sh" 150
+record -q -f --compress none --rotate 128k --keep 3 -o "$dir/kept" sh "$dir/work.sh" 150
+n=$(ls "$dir"/set.* | wc -l)
+[ "$n" -gt 4 ] && ok "--rotate: $n files" || not_ok "--rotate: $n files"
+expect "--keep: files" 3 "$(ls "$dir"/kept.* | wc -l)"
+show -y -ttt "$dir/set" >"$dir/whole" 2>"$dir/err"
+expect "a set: exit status, messages" "0 0" "$? $(wc -c <"$dir/err")"
+grep -c '+++ exited with' "$dir/whole" >"$dir/n"
+expect "a set: all processes" 302 "$(cat "$dir/n")"
+: >"$dir/alone"
+i=0
+while [ -f "$dir/set.$i" ]; do
+	show -f -y -ttt "$dir/set.$i" >>"$dir/alone" 2>"$dir/err$i" || not_ok "file $i alone: $(head -n 1 "$dir/err$i")"
+	i=$((i + 1))
+done
+# Calls that were running when a file ended are shown in the one where they end; pid columns need two live tasks.
+sed 's/^\[pid *[0-9]*\] //' "$dir/whole" | grep -v 'unfinished\|resumed' >"$dir/a"
+sed 's/^\[pid *[0-9]*\] //' "$dir/alone" | grep -v 'unfinished\|resumed' >"$dir/b"
+same "each file alone gives its lines ($i files)" "$dir/a" "$dir/b"
+show "$dir/kept" >"$dir/text" 2>"$dir/err"
+expect "the newest of a set: exit status" 0 $?
+has "the newest of a set: the end is there" "$dir/text" '+++ exited with 0 +++'
+
+# In the middle, by checkpoint: the same lines as from the front. Descriptors were opened long before.
+record -q -s 4096 -o "$dir/long" dd if=/dev/zero of=/dev/null bs=4096 count=24000 2>/dev/null
+show -y --absolute-timestamps=unix,ns "$dir/long" >"$dir/whole" 2>/dev/null
+at=$(sed -n "$(($(wc -l <"$dir/whole") * 9 / 10)),\$p" "$dir/whole" | sed -n '/^[0-9]/{s/ .*//p;q}')
+show -y --absolute-timestamps=unix,ns --from "@$at" "$dir/long" >"$dir/got" 2>/dev/null
+tail -n "$(wc -l <"$dir/got")" "$dir/whole" >"$dir/want"
+same "from the middle: the lines of the whole, names of descriptors too ($(wc -l <"$dir/got") lines)" "$dir/want" "$dir/got"
+grep -q "^$at" "$dir/got" && [ "$(wc -l <"$dir/got")" -lt "$(wc -l <"$dir/whole")" ] && ok "from the middle: from there on" || not_ok "from the middle: from $(head -n 1 "$dir/got")"
+
+# Elsewhere: other files, no /proc, another time zone, nothing of this machine
+record -q -f -o "$dir/e" sh "$dir/work.sh" 10
+for o in "-yy -Y -t" "-v -s 200 -ttt -T" "-c" "-P /etc/passwd"; do
+	show $o "$dir/e" >"$dir/here" 2>&1
+	unshare -m -u -p -f sh -c 'mount -t tmpfs none /proc && mount -t tmpfs none /etc && mount -t tmpfs none /dev && hostname elsewhere
+		exec "$@"' sh env TZ=Asia/Tokyo "$espy" show $o - <"$dir/e" >"$dir/there" 2>"$dir/err"
+	if [ -s "$dir/err" ] && grep -q unshare "$dir/err"; then
+		echo "no other namespace to be had: left out"
+		break
+	fi
+	same "shown elsewhere with $o" "$dir/here" "$dir/there"
+done
+finish

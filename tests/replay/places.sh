@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Where a trace goes: names, modes, full disks, limits, pipes.
+. "$(dirname "$0")/lib.sh"
+record -q -o "$dir/t" true
+expect "mode of a trace" 600 "$(stat -c %a "$dir/t")"
+cp "$dir/t" "$dir/t0"
+record -q -o "$dir/t" true 2>"$dir/err"
+expect "it exists: exit status" 1 $?
+has "it exists: said" "$dir/err" "exists: --force"
+same "it exists: untouched" "$dir/t0" "$dir/t"
+(umask 0; record -q --force -o "$dir/t" echo hello >/dev/null)
+expect "--force" 0 $?
+show "$dir/t" >"$dir/text"
+has "--force: the new one" "$dir/text" 'write(1, "hello\\n", 6)'
+expect "mode of a trace that replaces one, without umask" 600 "$(stat -c %a "$dir/t")"
+record -q -o "$dir/no/such/dir/t" true 2>"$dir/err"
+expect "no such directory: exit status" 1 $?
+has "no such directory: said" "$dir/err" 'No such file or directory'
+(cd "$dir" && record -q true && show espy.trace >text2)
+has "without -o: espy.trace" "$dir/text2" 'exited with 0'
+
+# pipes
+record -q -o - sh -c 'echo hello >/dev/null' | show - >"$dir/text"
+has "through a pipe" "$dir/text" 'write(1, "hello\\n", 6)'
+record -o - dd if=/dev/zero of=/dev/null bs=1 count=300000 2>"$dir/err" | head -c 600000 >/dev/null
+has "a pipe that is closed: said" "$dir/err" 'Broken pipe'
+has "a pipe that is closed: the program runs on" "$dir/err" '300000 bytes'
+
+# a full disk, a file-size limit: as much as fits reads
+if mkdir "$dir/small" && mount -t tmpfs -o size=600k tmpfs "$dir/small" 2>/dev/null; then
+	record -o "$dir/small/t" dd if=/dev/urandom of=/dev/null bs=16 count=60000 2>"$dir/err"
+	expect "full disk: exit status" 1 $?
+	has "full disk: said" "$dir/err" 'No space left on device'
+	has "full disk: the program runs on" "$dir/err" '60000+0 records'
+	show "$dir/small/t" >"$dir/text" 2>"$dir/err"
+	[ "$(wc -l <"$dir/text")" -gt 1000 ] && ok "full disk: $(wc -l <"$dir/text") lines can be shown" || not_ok "full disk: $(wc -l <"$dir/text") lines"
+	has "full disk: show tells that it did not end" "$dir/err" 'did not end in order'
+	umount -l "$dir/small"
+else
+	echo "no tmpfs to fill: left out"
+fi
+(ulimit -f 1600; exec "$espy" record --source="$source" -o "$dir/lim" dd if=/dev/urandom of=/dev/null bs=16 count=60000 2>"$dir/err")
+expect "file-size limit: exit status" 1 $?
+has "file-size limit: said" "$dir/err" 'File too large'
+has "file-size limit: the program runs on" "$dir/err" '60000+0 records'
+show "$dir/lim" >"$dir/text" 2>"$dir/err"
+[ "$(wc -l <"$dir/text")" -gt 1000 ] && ok "file-size limit: $(wc -l <"$dir/text") lines can be shown" || not_ok "file-size limit: $(wc -l <"$dir/text") lines"
+(ulimit -f 1600; exec "$espy" record -q -e trace=execve --source="$source" -o "$dir/lim2" sh -c 'head -c 2000000 /dev/zero >"$0"; echo $? >"$1"' "$dir/zeros" "$dir/st" 2>/dev/null)
+expect "a limit of the program's own still kills it" 153 "$(cat "$dir/st")"
+
+# a directory in which nothing may be written: root may, so somebody else tries
+mkdir "$dir/ro" && chmod 555 "$dir/ro"
+if [ "$(id -u)" = 0 ] && [ "$source" = ptrace ] && setpriv --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null && chmod 755 "$dir" &&
+	setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$espy"; then
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$espy" record --source=ptrace -o "$dir/ro/t" true 2>"$dir/err"
+	expect "a directory without permission: exit status" 1 $?
+	has "a directory without permission: said" "$dir/err" 'Permission denied'
+	chmod 755 "$dir/ro"
+fi
+
+# ^C ends it in order; the program runs on
+"$espy" record --source="$source" -o "$dir/int" -p $$ 2>"$dir/err" &
+e=$!
+wait_for 20 grep -q attached "$dir/err"
+i=0; while [ $i -lt 50 ]; do : <"$0"; i=$((i + 1)); done
+sleep 0.3
+kill -INT $e
+wait $e
+show "$dir/int" >"$dir/text" 2>"$dir/err"
+expect "interrupted: the trace ended in order" 0 "$?$(wc -c <"$dir/err" | sed 's/^0$//')"
+has "interrupted: it has what was done" "$dir/text" 'openat('
+
+# two recordings of one task (only one can stop it)
+if [ "$source" = bpf ]; then
+	"$espy" record --source=bpf -o "$dir/one" -p $$ 2>"$dir/err1" &
+	a=$!
+	"$espy" record --source=bpf -o "$dir/two" -p $$ 2>"$dir/err2" &
+	b=$!
+	wait_for 20 grep -q attached "$dir/err1"
+	wait_for 20 grep -q attached "$dir/err2"
+	i=0; while [ $i -lt 50 ]; do : <"$0"; i=$((i + 1)); done
+	sleep 0.3
+	kill -INT $a $b
+	wait $a $b
+	for t in one two; do
+		show -e trace=openat "$dir/$t" | grep -c "$(basename "$0")" >"$dir/n"
+		expect "two recordings of one task: $t" 50 "$(cat "$dir/n")"
+	done
+fi
+finish
