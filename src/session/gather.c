@@ -107,14 +107,12 @@ int espy_gather__init(struct espy_gather *g, struct espy_resolve *r, const struc
 	return 0;
 }
 
-static void ask(struct espy_resolve *r, uint32_t tid, const struct espy_type *t, uint64_t num)
+static void ask(struct espy_resolve *r, const struct espy_call_view *v, const struct espy_type *t, uint64_t num)
 {
-	struct espy_buf b = { 0 };
-
 	switch (t->fmt) {
 	case ESPY_FMT_FD:
 	case ESPY_FMT_DIRFD:
-		r->complete.fd(r->complete.ctx, tid, (int)num, &b);
+		espy_resolve__ask_fd(r, v->tid, v->tgid, (int)num);
 		break;
 	case ESPY_FMT_PID:
 	case ESPY_FMT_TID:
@@ -125,7 +123,6 @@ static void ask(struct espy_resolve *r, uint32_t tid, const struct espy_type *t,
 		espy_resolve__ifname(r, (uint32_t)num);
 		break;
 	}
-	espy_buf__free(&b);
 }
 
 struct visit {
@@ -137,7 +134,7 @@ static void integer(void *ctx, const struct espy_value *val)
 {
 	struct visit *t = ctx;
 
-	ask(t->r, t->v->tid, val->type, val->num);
+	ask(t->r, t->v, val->type, val->num);
 }
 
 static bool hook(void *ctx, struct espy_walk *w, unsigned which, const struct espy_value *val)
@@ -167,8 +164,7 @@ void espy_gather__args(struct espy_gather *g, const struct espy_call_view *v)
 	enum interest most = of_call(g, v);
 
 	if (espy_resolve__changes_socket(r, v)) {
-		struct espy_task *task = espy_tasks__find(r->tasks, v->tid);
-		struct espy_fd_name *n = espy_fd_table__find(&r->fds, task ? task->tgid : v->tid, (int)v->args[0]);
+		struct espy_fd_name *n = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[0]);
 
 		/* What is complete does not change: a connection has both its ends. */
 		if (n && (!n->detail || !strstr(n->detail, "->")))
@@ -187,7 +183,7 @@ void espy_gather__args(struct espy_gather *g, const struct espy_call_view *v)
 			const struct espy_field *f = &v->image->fields[c->first_param + i];
 
 			if (f->type != ESPY_NONE && f->off < ESPY_MAX_ARGS)
-				ask(r, v->tid, &v->image->types[f->type], v->args[f->off]);
+				ask(r, v, &v->image->types[f->type], v->args[f->off]);
 		}
 	}
 	if (espy_resolve__renames_task(r, v))
@@ -201,7 +197,7 @@ void espy_gather__result(struct espy_gather *g, const struct espy_call_view *v)
 	const struct espy_call *c = &v->image->calls[v->call];
 
 	if (c->ret.type != ESPY_NONE)
-		ask(g->resolve, v->tid, &v->image->types[c->ret.type], (uint64_t)v->ret);
+		ask(g->resolve, v, &v->image->types[c->ret.type], (uint64_t)v->ret);
 }
 
 void espy_gather__task(struct espy_gather *g, uint32_t tid)
