@@ -48,7 +48,7 @@ ptraced() {
 }
 check doctor doctor
 # the source alone: rings of all kinds
-for t in /tests/bpf_source_test_1 /tests/bpf_source_test_2 /tests/flight_test; do
+for t in /tests/bpf_source_test_1 /tests/bpf_source_test_2 /tests/flight_test /tests/hold_test; do
 	if [ -x "$t" ]; then check "$(basename "$t")" "$t"; fi
 done
 check trace_ls trace_ls
