@@ -59,6 +59,42 @@ int espy_hold__triggers(struct espy_session *s)
 	return err ? err : add_triggers(s, "--snapshot-on", s->o.snapshot_on, s->o.snapshot_on_cnt, ESPY_TRIGGER_SNAPSHOT);
 }
 
+/* Terminals and the like: whoever started us, and so may wait for what we write, or we for it. */
+static bool is_ancestor(pid_t pid)
+{
+	pid_t at = getppid();
+
+	for (int i = 0; i < 1000 && at > 1; i++) {
+		char path[64], line[512], *end;
+		bool got;
+		FILE *f;
+
+		if (at == pid)
+			return true;
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)at);
+		f = fopen(path, "re");
+		got = f && fgets(line, sizeof(line), f);
+		if (f)
+			fclose(f);
+		end = got ? strrchr(line, ')') : NULL;
+		if (!end || sscanf(end, ") %*c %d", &at) != 1)
+			break;
+	}
+	return false;
+}
+
+enum espy_lossless espy_hold__lossless(const struct espy_session *s)
+{
+	const struct espy_session_opts *o = &s->o;
+
+	if (o->lossless != ESPY_LOSSLESS_AUTO)
+		return o->lossless;
+	for (size_t i = 0; i < o->pid_cnt; i++)
+		if (is_ancestor(o->pids[i]))
+			return ESPY_LOSSLESS_NEVER;
+	return o->all || o->cgroup ? ESPY_LOSSLESS_NEVER : ESPY_LOSSLESS_AUTO;
+}
+
 void espy_hold__tell_pauses(struct espy_session *s, const struct espy_source_stats *st)
 {
 	char tasks[256] = "";
@@ -73,6 +109,8 @@ void espy_hold__tell_pauses(struct espy_session *s, const struct espy_source_sta
 				  (double)st->longest_pause_ns / 1e6, st->paused_tasks,
 				  st->paused_tasks == 1 ? "" : "s", tasks,
 				  st->paused_tasks > ESPY_PAUSED_TASKS ? ", ..." : "");
+	if (st->lossless && (s->o.stats || (st->lossless_failed && st->lost[ESPY_LOST_RING_FULL])))
+		espy_session__say(s, "lossless mode: %s%s", st->lossless_failed ? "not possible: " : "", st->lossless);
 	if (st->not_paused)
 		espy_session__say(s, "%" PRIu64 " times a task was to be held and could not be: too many at once",
 				  st->not_paused);

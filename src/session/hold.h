@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include "source/source.h"
 
 struct espy_session;
-struct espy_source_stats;
 struct espy_hold;
 
 /*
@@ -19,6 +19,8 @@ struct espy_hold;
  * all said.
  */
 int espy_hold__triggers(struct espy_session *s);
+/* What --lossless=auto comes to: nobody is held who may be the one that takes our output. */
+enum espy_lossless espy_hold__lossless(const struct espy_session *s);
 /* Holding a task is never kept secret: what there was of it, at the end. */
 void espy_hold__tell_pauses(struct espy_session *s, const struct espy_source_stats *st);
 

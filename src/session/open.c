@@ -185,7 +185,7 @@ static int open_source(struct espy_session *s)
 		.rings = o->rings,
 		.triggers = s->triggers,
 		.trigger_cnt = s->trigger_cnt,
-		.lossless = o->lossless == ESPY_LOSSLESS_AUTO && (o->all || o->cgroup) ? ESPY_LOSSLESS_NEVER : o->lossless,
+		.lossless = espy_hold__lossless(s),
 		.hang_ms = o->hang_ms,
 		.interruptible = o->interruptible,
 		.kill_on_exit = o->kill_on_exit,

@@ -116,6 +116,8 @@ struct espy_source_stats {
 	uint64_t whole_since_ns; /* from this moment on nothing is missing in it; 0: nothing was overwritten */
 	uint64_t triggers;       /* times that a trigger in the source has asked for a snapshot */
 	uint64_t pauses, paused_ns, longest_pause_ns; /* tasks held because they outran the reader, or as asked */
+	const char *lossless;  /* what became of opts.lossless, in words; NULL: not asked for. Valid until close */
+	bool lossless_failed;  /* tasks cannot be held; `lossless` is the reason */
 	uint64_t not_paused;   /* tasks that could not be held though the ring was full */
 	uint32_t paused_tasks; /* different ones */
 	struct espy_paused_task paused[ESPY_PAUSED_TASKS]; /* those that were held longest in all; pauses 0: no more */

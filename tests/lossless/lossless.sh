@@ -48,6 +48,11 @@ for cmd in 'ls -lR /etc' 'sh -c "i=0; while [ \$i -lt 300 ]; do /bin/true; i=\$(
 	hasnt "64 MB, $cmd: nobody is held" "$dir/err" 'pause'
 done
 
+# Who may be the one that takes our output is not held: the shell that espy is started from.
+sh -c "'$espy' trace --source=bpf --stats -p \$\$ -o '$dir/out' 2>'$dir/err' & sleep 1; kill -INT \$!; wait"
+hasnt "-p of an ancestor: not for it" "$dir/err" 'lossless mode'
+trace --stats -o "$dir/out" true 2>"$dir/err"
+has "a short command: not made ready at all" "$dir/err" 'lossless mode: not needed so far'
 trace --lossless=always --all -o "$dir/out" 2>"$dir/err"
 has "always is not for --all" "$dir/err" 'lossless=always is not for --all'
 trace --lossless=sometimes true 2>"$dir/err"

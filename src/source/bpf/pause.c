@@ -590,6 +590,11 @@ void bpf_pause__stats(struct bpf_source *s, struct espy_source_stats *st)
 
 	if (!p)
 		return;
+	st->lossless_failed = __atomic_load_n(&p->failed, __ATOMIC_ACQUIRE);
+	st->lossless = st->lossless_failed				? p->why :
+		       !__atomic_load_n(&p->ready, __ATOMIC_ACQUIRE) ? "not needed so far" :
+		       p->by_signal				? "by SIGSTOP" :
+								  "tasks can be held";
 	st->not_paused = s->shared ? __atomic_load_n(&s->shared->pausing.refused, __ATOMIC_RELAXED) : 0;
 	if (!p->task_cnt)
 		return;
