@@ -18,7 +18,7 @@ static void on_signal(int sig)
 	progress->signals++;
 }
 
-/* count FILE N: N getppids, each counted by the instruction behind the call. */
+/* count FILE N: N getpgrps, each counted by the instruction behind the call. */
 static int count(const char *file, long n)
 {
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -28,7 +28,7 @@ static int count(const char *file, long n)
 	if (fd < 0 || progress == MAP_FAILED || sigaction(SIGUSR1, &sa, NULL))
 		return 1;
 	for (long i = 0; i < n; i++) {
-		long ret = SYS_getppid;
+		long ret = SYS_getpgrp;
 
 		__asm__ volatile("syscall\n\tlock incq %1" : "+a"(ret), "+m"(progress->counted) : : "rcx", "r11", "memory");
 	}
@@ -36,7 +36,7 @@ static int count(const char *file, long n)
 	return 0;
 }
 
-/* writers CHILDREN N: each makes N getppids. */
+/* writers CHILDREN N: each makes N getpgrps. */
 static int writers(long children, long n)
 {
 	int bad = 0, status;
@@ -49,7 +49,7 @@ static int writers(long children, long n)
 		if (pid)
 			continue;
 		for (long i = 0; i < n; i++)
-			syscall(SYS_getppid);
+			syscall(SYS_getpgrp);
 		_exit(0);
 	}
 	while (wait(&status) > 0)
