@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "session/impl.h"
 
-#define MOST 64 /* tasks told of at once */
+#define MOST 1024 /* tasks told of at once */
 #define PREFIX "hold."
 #define ANSWER_MS 2000 /* an espy looks every 100 ms; a stopped one does not answer */
 #define ROOT_DIR "/run/espy"
@@ -242,8 +242,10 @@ static unsigned resume(struct espy_hold *h, pid_t pid)
 	int cnt = h->s->src_ops->held(h->s->src, held, MOST);
 	unsigned n = 0;
 
+	if (!pid)
+		return h->s->src_ops->resume(h->s->src, 0) ? 0 : (unsigned)cnt;
 	for (int i = 0; i < cnt && i < MOST; i++)
-		if (!pid || held[i].tid == (uint32_t)pid || held[i].tgid == (uint32_t)pid)
+		if (held[i].tid == (uint32_t)pid || held[i].tgid == (uint32_t)pid)
 			n += !h->s->src_ops->resume(h->s->src, (pid_t)held[i].tid);
 	return n;
 }

@@ -149,6 +149,8 @@ static int parse_call(struct parser *p, struct espy_trigger *t, const struct esp
 	if (nr < 0 || (uint32_t)nr >= ESPY_MAX_SYSCALLS)
 		return unknown_call(p, at, name);
 	p->nr = t->nr = (uint32_t)nr;
+	if (p->img->plans[p->img->call_plans[nr].plan].flags & ESPY_PLAN_NO_RETURN)
+		return wrong(p, at, "%s never returns, and a trigger is looked at when a call has", name);
 	p->call = p->img->syscalls[nr].call == ESPY_NONE ? NULL : &p->img->calls[p->img->syscalls[nr].call];
 	return 0;
 }

@@ -104,6 +104,7 @@ static void bad_ones(void **state)
 		{ "", "column 1:", "the name of a system call is expected, not the end" },
 		{ "unlinkatt", "column 1:", "did you mean 'unlinkat'?" },
 		{ "nothing_like_it", "column 1:", "`espy list syscalls`" },
+		{ "exit_group: ret == 0", "column 1:", "exit_group never returns" },
 		{ "write@16", "column 7:", "64, 32 or x32" },
 		{ "write ret", "column 7:", "a colon and a comparison" },
 		{ "write:", "column 7:", "there are ret, errno, pid, tid, fd, buf, count" },
