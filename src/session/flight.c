@@ -90,8 +90,6 @@ void espy_flight__run(struct espy_session *s)
 		int n = s->src_ops->poll(s->src, espy_session__record, s, POLL_MS);
 		const uint64_t now = espy_session__clock_ns(CLOCK_MONOTONIC);
 
-		if (s->hold)
-			espy_hold__look(s->hold);
 		s->src_ops->stats(s->src, &st);
 		if (!due_ns && (s->snapshot_wanted || st.triggers > triggers)) {
 			why = s->snapshot_wanted ? "asked for" : "triggered";

@@ -39,5 +39,5 @@ rm -f "$dir"/T*
 has "the call is in the trace" "$dir/shown" 'openat(AT_FDCWD, "/nonexistent/marker", O_RDONLY) = -1 ENOENT'
 "$espy" record --snapshot-on getppid -o "$dir/X" true 2>"$dir/err"
 expect "without --ring: status" 1 $?
-has "without --ring it is refused" "$dir/err" 'snapshot-on is for record --ring'
+has "without --ring it is refused" "$dir/err" 'snapshot-on needs --ring'
 finish

@@ -68,29 +68,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Of one ring: the fullest. */
-static uint64_t unread(const struct bpf_source *s)
-{
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < s->rings.cnt; i++) {
-		const struct espy_bpf_head *h = &s->shared->heads[i];
-		uint64_t n = (__atomic_load_n(&h->head, __ATOMIC_ACQUIRE) & ESPY_BPF_POS_MASK) -
-			     __atomic_load_n(&h->consumer, __ATOMIC_ACQUIRE);
-
-		if (n * ESPY_BPF_UNIT > most)
-			most = n * ESPY_BPF_UNIT;
-	}
-	if (s->rings.cnt)
-		return most;
-	return __atomic_load_n(s->ring.producer, __ATOMIC_ACQUIRE) - __atomic_load_n(s->ring.consumer, __ATOMIC_ACQUIRE);
-}
-
-static uint64_t ring_bytes(const struct bpf_source *s)
-{
-	return s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : s->ring.size;
-}
-
 static uint32_t held(const struct bpf_source *s, enum espy_pause_reason reason)
 {
 	return __atomic_load_n(&s->shared->pausing.held[reason], __ATOMIC_SEQ_CST);
@@ -258,7 +235,7 @@ static bool wait_until_soon(struct bpf_source *s)
 	uint64_t start = now_ns();
 
 	while (!__atomic_load_n(&s->pause->ending, __ATOMIC_ACQUIRE)) {
-		if (now_ns() - start > SOON_MS * 1000000ull || unread(s) > SOON_FILL(ring_bytes(s)))
+		if (now_ns() - start > SOON_MS * 1000000ull || bpf_source_unread(s) > SOON_FILL(bpf_source_room(s)))
 			return true;
 		wait_for_poke(s->pause, LOOK_MS);
 	}
@@ -295,7 +272,7 @@ static void look_after(struct bpf_source *s)
 		pthread_mutex_unlock(&p->lock);
 		/* Someone sleeps. Those that are on their way out are not to wait; the others do for a round. */
 		if (!wait_for_poke(p, going ? 1 : ROUND_MS) && !going && held(s, ESPY_PAUSE_RING_FULL) &&
-		    unread(s) < s->shared->pausing.low)
+		    bpf_source_unread(s) < s->shared->pausing.low)
 			let_go(s, ESPY_PAUSE_RING_FULL, 0);
 		pthread_mutex_lock(&p->lock);
 		serve(s);
@@ -427,7 +404,7 @@ static int make_ready_as(struct bpf_source *s, bool by_signal)
 	p->by_signal = by_signal;
 	pausing->helper = (uint32_t)p->pages.helper;
 	pausing->base = (uint64_t)(uintptr_t)p->pages.base;
-	pausing->low = bpf_pause__high(s, ring_bytes(s)) / 2;
+	pausing->low = bpf_pause__high(s, bpf_source_room(s)) / 2;
 	snprintf(name, sizeof(name), "espy_raw_%s", kind);
 	err = link_row(s, "espy_raw_next", name);
 	snprintf(name, sizeof(name), "espy_one_%s", kind);
@@ -493,7 +470,7 @@ int bpf_pause__begin(struct bpf_source *s)
 	}
 	pthread_mutex_init(&p->lock, NULL);
 	s->pause = p;
-	if (must || ring_bytes(s) <= SMALL_RING)
+	if (must || bpf_source_room(s) <= SMALL_RING)
 		err = make_ready(s);
 	if (err && must) {
 		bpf_source_report(s, ESPY_REPORT_ERROR, "tasks cannot be held here: %s", p->why);
@@ -531,7 +508,7 @@ void bpf_pause__progress(struct bpf_source *s)
 	if (!p || !__atomic_load_n(&p->ready, __ATOMIC_ACQUIRE))
 		return;
 	tell(s);
-	if (held(s, ESPY_PAUSE_RING_FULL) && unread(s) < s->shared->pausing.low)
+	if (held(s, ESPY_PAUSE_RING_FULL) && bpf_source_unread(s) < s->shared->pausing.low)
 		let_go(s, ESPY_PAUSE_RING_FULL, 0);
 }
 
