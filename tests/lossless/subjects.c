@@ -18,8 +18,8 @@ static void on_signal(int sig)
 	progress->signals++;
 }
 
-/* count FILE N: N getpgrps, each counted by the instruction behind the call. */
-static int count(const char *file, long n)
+/* count FILE N WARM: WARM other calls, then N getpgrps, each counted by the instruction behind the call. */
+static int count(const char *file, long n, long warm)
 {
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	int fd = open(file, O_RDWR);
@@ -27,6 +27,8 @@ static int count(const char *file, long n)
 	progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (fd < 0 || progress == MAP_FAILED || sigaction(SIGUSR1, &sa, NULL))
 		return 1;
+	for (long i = 0; i < warm; i++)
+		syscall(SYS_getppid);
 	for (long i = 0; i < n; i++) {
 		long ret = SYS_getpgrp;
 
@@ -59,8 +61,8 @@ static int writers(long children, long n)
 
 int run_subject(int argc, char **argv)
 {
-	if (argc == 4 && !strcmp(argv[1], "count"))
-		return count(argv[2], atol(argv[3]));
+	if (argc == 5 && !strcmp(argv[1], "count"))
+		return count(argv[2], atol(argv[3]), atol(argv[4]));
 	if (argc == 4 && !strcmp(argv[1], "writers"))
 		return writers(atol(argv[2]), atol(argv[3]));
 	return -1;

@@ -7,7 +7,10 @@
  *  - a request that was not yet taken from /dev/fuse is killable, a taken one is not: take it only to answer it;
  *  - every sleeper has a page of its own, for on a page that another waits for one sleeps unkillable; and no read-ahead;
  *  - the answer is an error, so that the page is not kept;
- *  - the helper does not have the server's end: when espy goes, the kernel ends the connection and all requests with it.
+ *  - the helper does not have the server's end: when espy goes, the kernel ends the connection and all requests with it;
+ *  - for that the server's end must be the first that is closed. Letting go of a program on a perf event waits for all
+ *    sleepable programs, so for those who are held. The kernel closes the files of a process that ends beginning with the
+ *    highest number: this one gets a high one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -32,8 +36,22 @@
 #define BUF_SIZE 32768u /* the kernel wants room for the largest request that it may send */
 #define SETUP_MS 3000
 #define FILE_NODE 2u
+#define HIGH_FD 8000 /* more than a session ever has open */
 #define FOREVER 0x7fffffffull
 #define FILE_NAME "hold"
+
+static int open_server(void)
+{
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK), high, err;
+	struct rlimit lim;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &lim))
+		return fd < 0 ? -errno : fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, lim.rlim_cur > HIGH_FD ? HIGH_FD : (int)lim.rlim_cur - 2);
+	err = -errno;
+	close(fd);
+	return high < 0 ? err : high;
+}
 
 static void reply(struct bpf_pages *p, uint64_t unique, int error, const void *data, size_t size)
 {
@@ -313,8 +331,8 @@ int bpf_pages__open(struct bpf_pages *p, size_t cnt, bpf_orphan_fn orphan, void 
 	int mount, err;
 
 	init(p, cnt);
-	p->fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	err = p->fuse < 0 ? -errno : 0;
+	p->fuse = open_server();
+	err = p->fuse < 0 ? p->fuse : 0;
 	p->buf = malloc(BUF_SIZE);
 	if (!err && !p->buf)
 		err = -ENOMEM;

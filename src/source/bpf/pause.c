@@ -27,6 +27,7 @@
 #define NEXT_PAUSE 2 /* in the rows of programs, see espy.bpf.c */
 /* How long the kernel is kept waiting at most by those that are held. */
 #define ROUND_MS 50
+#define AGAIN_NS 200000
 /*
  * Making ready takes some tens of milliseconds, which a short command shall not pay: it is done when the command has run
  * for so long, or has filled so much of the ring. A small ring would be full before.
@@ -242,6 +243,20 @@ static bool wait_until_soon(struct bpf_source *s)
 	return false;
 }
 
+/* The kernel asks for a page twice before it takes no for an answer. */
+static void serve_round(struct bpf_source *s)
+{
+	for (int i = 0; i < 2; i++) {
+		struct timespec t = { .tv_nsec = AGAIN_NS };
+
+		if (i)
+			nanosleep(&t, NULL);
+		pthread_mutex_lock(&s->pause->lock);
+		serve(s);
+		pthread_mutex_unlock(&s->pause->lock);
+	}
+}
+
 static void look_after(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
@@ -274,9 +289,7 @@ static void look_after(struct bpf_source *s)
 		if (!wait_for_poke(p, going ? 1 : ROUND_MS) && !going && held(s, ESPY_PAUSE_RING_FULL) &&
 		    bpf_source_unread(s) < s->shared->pausing.low)
 			let_go(s, ESPY_PAUSE_RING_FULL, 0);
-		pthread_mutex_lock(&p->lock);
-		serve(s);
-		pthread_mutex_unlock(&p->lock);
+		serve_round(s);
 	}
 }
 
@@ -512,6 +525,14 @@ void bpf_pause__progress(struct bpf_source *s)
 		let_go(s, ESPY_PAUSE_RING_FULL, 0);
 }
 
+bool bpf_pause__calm(const struct bpf_source *s)
+{
+	if (!s->pause)
+		return true;
+	return bpf_source_room(s) > SMALL_RING && !held(s, ESPY_PAUSE_RING_FULL) && !held(s, ESPY_PAUSE_ASKED) &&
+	       bpf_source_unread(s) < bpf_source_room(s) / 4;
+}
+
 int bpf_pause__deliver(struct bpf_source *s, int (*fn)(void *ctx, const void *data, size_t size), void *ctx, int *stop)
 {
 	struct bpf_pause *p = s->pause;
@@ -603,7 +624,9 @@ int bpf_pause__held(struct bpf_source *s, struct espy_held_task *list, size_t n)
 	for (size_t i = 0; i < ESPY_BPF_HOLDS; i++) {
 		const struct espy_bpf_hold *h = &p->holds[i];
 
-		if (!matches(h, ESPY_PAUSE_ASKED, 0) || !h->since_ns)
+		/* Who is on its way out may still have to wait for another espy. */
+		if (!matches(h, ESPY_PAUSE_ASKED, 0) || !h->since_ns ||
+		    __atomic_load_n(&h->go, __ATOMIC_RELAXED) == ESPY_GO_RUN)
 			continue;
 		if (cnt < n)
 			list[cnt] = (struct espy_held_task){ .tid = h->tid, .tgid = h->tgid, .nr = h->nr,

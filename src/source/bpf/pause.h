@@ -55,6 +55,11 @@ uint64_t bpf_pause__high(const struct bpf_source *s, uint64_t size);
 int bpf_pause__begin(struct bpf_source *s);
 /* The reader has made progress. Cheap while nobody is held. */
 void bpf_pause__progress(struct bpf_source *s);
+/*
+ * May the reader do what takes long, and may wait for all sleepable programs of the kernel? Not while someone is held, or might
+ * soon be: if it were killed in the middle of that, it could not let go.
+ */
+bool bpf_pause__calm(const struct bpf_source *s);
 /* Records of pauses that did not come through the ring. Returns their number. */
 int bpf_pause__deliver(struct bpf_source *s, int (*fn)(void *ctx, const void *data, size_t size), void *ctx, int *stop);
 void bpf_pause__count(struct bpf_source *s, const struct espy_rec_pause *rec);

@@ -332,8 +332,8 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		int stop, cnt, err;
 
 		d.now_ms = (uint32_t)(now / 1000000);
-		if (!s->switched && (s->tables.narrow ? now - s->loaded_ns > NARROW_AFTER_NS :
-							s->stats.records > MANY_RECORDS))
+		if (!s->switched && bpf_pause__calm(s) &&
+		    (s->tables.narrow ? now - s->loaded_ns > NARROW_AFTER_NS : s->stats.records > MANY_RECORDS))
 			bpf_source_use_single(s);
 		bpf_source_tend_single(s);
 		cnt = s->rings.cnt ? bpf_rings__drain(&s->rings, now, deliver, &d, &stop) :
