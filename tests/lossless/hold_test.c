@@ -454,6 +454,8 @@ static void two_tracers(void **state)
 	other->pid = t.pid = r->pid;
 	assert_int_equal(other->s->ops->add_target(other->s, &t), 0);
 	let_go(r, tid); /* this call has ended before the other one was there */
+	while (!r->progress->counted)
+		usleep(100);
 	for (uint64_t k = 1; k < 10; k++) {
 		struct rig *first = NULL, *second;
 

@@ -69,6 +69,7 @@ static __always_inline struct espy_bpf_hold *claim(const struct task_struct *tas
 			return NULL;
 		if (__sync_val_compare_and_swap(&hold->tid, 0, tid))
 			continue;
+		hold->go = ESPY_GO_NOWHERE; /* what was meant for whoever had it before */
 		hold->tgid = task->tgid;
 		hold->reason = reason;
 		__sync_fetch_and_add(&shared.pausing.held[reason & 1], 1);
@@ -151,6 +152,7 @@ static __always_inline bool sleep_round(u32 index)
 		if (go == ESPY_GO_NOWHERE && !(task->pending.signal.sig[0] >> (SIG_KILL - 1) & 1))
 			__sync_fetch_and_add(&shared.pausing.broken, 1);
 	}
+	hold->go = ESPY_GO_RUN; /* for who asks meanwhile whether it is held */
 	tell(hold);
 	give_back(hold);
 	return false;
