@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the files of the agent share. The agent lives in somebody else's process: it uses no malloc and no stdio, its one
+ * thread takes no lock that the program could hold, and its event path (event.c, trampoline.S) makes no call at all.
+ *
+ *   trampoline.S  saves the registers of the program
+ *   event.c       filter, time, room in a ring, arguments
+ *   format.c      what arguments a mark has
+ *   sites.c       finds the marks of the loaded objects and switches sites
+ *   defs.c        marks of equal name, format and types; who wants them
+ *   session.c     slots, rings, requests of espy
+ *   probe.c       callbacks of the program's own (include/espy/agent.h)
+ *   memory.c      memory, and when what was in use is free again
+ *   start.c       start, the thread, fork
+ */
+#ifndef ESPY_AGENT_INSIDE_H
+#define ESPY_AGENT_INSIDE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "abi.h"
+#include "format.h"
+#include "record/record.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define barrier() __asm__ __volatile__("" ::: "memory")
+
+/*
+ * A thread that has hit a mark. The table is wiped in a forked child (MADV_WIPEONFORK), however it was forked, so that
+ * no child ever writes to its parent's rings.
+ */
+#define THREADS 8192u
+struct thread {
+	uint32_t tid;     /* 0: free */
+	uint32_t depth;   /* in the event path, in signal handlers inside each other */
+	uint32_t seq;     /* how often it has left it */
+	uint32_t calls, calls_seq; /* the same of callbacks; it enters these before it leaves the former */
+	uint32_t reserved0;
+	uint64_t cur[ESPY_AGENT_SESSIONS];  /* per session: tag << 44 | chunk << 24 | head; 0: no chunk */
+	uint32_t lost[ESPY_AGENT_SESSIONS]; /* since the last chunk */
+	uint64_t reserved;
+};
+_Static_assert(sizeof(struct thread) == 128, "two cache lines");
+
+#define CUR_HEAD_BITS 24
+#define CUR_CHUNK_BITS 20
+#define CUR_HEAD(cur) ((uint32_t)((cur) & ((1u << CUR_HEAD_BITS) - 1)))
+#define CUR_CHUNK(cur) ((uint32_t)((cur) >> CUR_HEAD_BITS & ((1u << CUR_CHUNK_BITS) - 1)))
+#define CUR_TAG ((uint64_t)1 << (CUR_HEAD_BITS + CUR_CHUNK_BITS))
+
+/* A ring as the agent sees it: what it needs to stay inside is here, not in shared memory. */
+struct ring {
+	uint8_t *data;
+	uint64_t *free;
+	struct espy_ring *shared;
+	uint32_t chunk_shift, chunk_sz, nchunks, nwords;
+	uint32_t string_max;
+	uint32_t slot;
+	size_t map_sz;
+	int fd;
+};
+
+/* How one argument is copied. */
+enum copy { COPY_WORD = 0, COPY_SIGNED, COPY_UNSIGNED, COPY_STRING, COPY_BYTES };
+struct arg {
+	uint8_t copy;     /* enum copy */
+	uint8_t kind;     /* enum espy_mark_arg */
+	uint8_t word;
+	uint8_t len_word; /* ESPY_FORMAT_NONE: none */
+	uint16_t shift;   /* SIGNED, UNSIGNED: by how much to shift up and down again */
+	uint16_t has_len; /* STRING, BYTES: there is a len_word or a precision */
+	uint32_t precision;
+};
+
+struct pred {
+	uint8_t arg, cmp, type, kind;
+	uint16_t str_len;
+	union {
+		int64_t i;
+		uint64_t u;
+		double d;
+	};
+	char str[64];
+};
+struct rule_preds {
+	uint32_t npreds;
+	struct pred preds[ESPY_AGENT_PREDS];
+};
+
+struct wanted {
+	const struct ring *ring;
+	uint32_t nrules;                  /* 0: every event; else those that one of the rules lets through */
+	const struct rule_preds *rules;
+};
+
+struct callback {
+	void (*call)(void *data, const uint64_t *words);
+	void *data;
+};
+#define CALLBACKS 16u
+
+/* What a hit of a mark leads to. Never changed once published in espy_mark.state: a new one is published instead. */
+struct hooks {
+	uint32_t def;
+	uint8_t nargs;
+	uint8_t simple;    /* all arguments are COPY_WORD, in order, and no session has a filter */
+	uint16_t nwanted;
+	uint32_t flat_sz;  /* size of its record */
+	uint32_t ncalls;
+	const struct arg *args;        /* the def's, constant */
+	const struct callback *calls;
+	struct wanted wanted[];        /* nwanted */
+};
+
+/* One site of a loaded object. */
+struct site {
+	uint64_t addr, cold;
+	uint32_t def;
+	uint32_t shared; /* its index in the shared table; ~0: no room there */
+	uint8_t state;   /* enum espy_agent_site_state */
+	uint8_t want;
+};
+struct object {
+	struct object *next;
+	uint64_t note;        /* where its note is: its identity while it is loaded */
+	uint64_t base;
+	uint64_t *hook;
+	struct espy_mark *marks;
+	struct site *sites;
+	uint32_t *defs;       /* of each mark */
+	uint32_t nsites, nmarks;
+	uint32_t path_off;    /* in the text */
+	uint32_t seen;        /* number of the last scan that found it */
+	uint32_t first_shared;
+	uint64_t text_start[4], text_end[4]; /* executable segments */
+	uint8_t text_prot[4];
+	uint32_t ntext;
+	uint8_t changed;      /* a site's want differs from its state */
+};
+
+/* Marks of equal name, format, types and kind. */
+struct def {
+	uint32_t name_off, name_len, format_off, format_len;
+	uint64_t types;
+	uint8_t what, nwords;
+	uint32_t hash, chain;
+	uint32_t nsites, sites_on;
+	uint32_t sessions;         /* bit per slot; bit 31: callbacks */
+	uint8_t changed;           /* hooks are to be made anew */
+	uint8_t flat;
+	struct espy_format format;
+	struct arg args[ESPY_FORMAT_ARGS];
+	struct hooks *hooks;
+	uint32_t ncalls;           /* of kinds without events: 1 if callbacks want that name */
+	struct callback calls[CALLBACKS];
+};
+
+struct rule {
+	uint32_t id;
+	uint32_t npreds;
+	char pattern[ESPY_AGENT_PATTERN_MAX];
+	struct espy_agent_pred preds[ESPY_AGENT_PREDS];
+};
+struct session {
+	uint8_t open, inherited;
+	uint32_t flags, nrules;
+	uint64_t tag;
+	uint64_t deadline_ns;   /* inherited: until when somebody has to hold it */
+	struct espy_agent_open asked;
+	struct ring *ring;
+	struct rule rules[ESPY_AGENT_RULES];
+};
+
+struct agent {
+	pthread_mutex_t lock;   /* everything below but what the event path reads */
+	struct espy_agent *area;
+	struct espy_agent_def *shared_defs;
+	struct espy_agent_site *shared_sites;
+	char *shared_text;
+	int area_fd;
+	uint32_t clock;
+	uint32_t helper_tid;
+	pthread_t helper;
+	uint8_t started, resident, dirty_fork;
+	uint64_t scan_adds, scan_subs;
+	uint32_t scan, nsites_shared;
+	struct espy_agent_site *site_table; /* what the shared one holds */
+	struct object *objects;
+	struct def *defs;       /* ESPY_AGENT_DEFS_MAX, reserved */
+	uint32_t *def_hash;
+	uint32_t ndefs;
+	char *text;             /* what the text area holds */
+	uint32_t text_sz;
+	uint32_t overflow, refused;
+	uint32_t ruled;         /* 1: a rule has been put into force */
+	uint32_t parent_pid;
+	struct session sessions[ESPY_AGENT_SESSIONS];
+};
+extern struct agent agent __attribute__((visibility("hidden")));
+
+/* What the event path reads, in memory that a forked child finds wiped. */
+struct live {
+	uint32_t on;            /* the agent of this very process runs */
+	uint32_t next_thread;
+	uint32_t clock;
+	struct thread threads[THREADS];
+};
+extern struct live *live __attribute__((visibility("hidden")));
+extern __thread struct thread *self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* system calls without errno; -errno on error */
+static inline long sys(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ __volatile__("syscall"
+			     : "=a"(ret)
+			     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			     : "rcx", "r11", "memory");
+	return ret;
+}
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+/* trampoline.S */
+HIDDEN void espy_agent_hook(void);
+/* Calls fn(a, b) with the vector and x87 registers saved. */
+HIDDEN void espy_agent_keep_fpu(void (*fn)(const void *, const void *), const void *a, const void *b);
+extern uint32_t espy_agent_xsave_sz HIDDEN; /* 0: fxsave */
+extern uint32_t espy_agent_xsave_mask[2] HIDDEN;
+
+/* event.c */
+HIDDEN void espy_agent_event(const uint64_t *args, struct espy_mark *mark);
+/* Ends the chunk of a thread that is gone (or may not write any more). */
+HIDDEN void event_close_chunk(struct thread *t, const struct ring *ring);
+
+/* memory.c */
+HIDDEN void *mem_alloc(size_t size);
+HIDDEN void mem_free(void *p, size_t size);
+HIDDEN void *mem_map(size_t size);
+/* Frees (or, with unmap, unmaps) as soon as no thread can hold it any more. */
+HIDDEN void mem_retire(void *p, size_t size, int unmap);
+HIDDEN void mem_reclaim(void);
+HIDDEN int mem_is_retired(void);
+/* Waits until every thread has left the event path (calls: also the callbacks): 0, or -EBUSY after timeout_ms; < 0: for ever. */
+HIDDEN int mem_grace(int calls, int timeout_ms);
+/* The same for ever, without agent.lock: a callback that is waited for may want it. 0, or -ENOMEM. */
+HIDDEN int mem_grace_unlocked(void);
+HIDDEN void mem_sweep_threads(void);
+HIDDEN uint64_t now_ns(void);
+
+/* defs.c */
+HIDDEN int defs_init(void);
+HIDDEN uint32_t text_add(const char *s, size_t len);
+HIDDEN uint32_t defs_find(const char *name, size_t name_len, const char *format, size_t format_len, uint64_t types,
+			  unsigned int nwords, unsigned int what);
+/* Makes and publishes what changed; switches the sites. */
+HIDDEN void defs_apply(void);
+HIDDEN void defs_publish_all(void);
+
+/* sites.c */
+HIDDEN int sites_scan(int force); /* 1: something was loaded or unloaded */
+HIDDEN void sites_switch(void);
+HIDDEN int sites_init(void);
+HIDDEN void sites_publish_all(void);
+HIDDEN uint32_t sites_objects(void);
+
+/* session.c */
+HIDDEN void session_requests(void);
+/* Ends the sessions that nobody holds; returns how many are open. */
+HIDDEN unsigned int session_check(void);
+HIDDEN void session_after_fork(void);
+HIDDEN int session_any(uint32_t flag);
+/* 0, or -EINVAL: this cannot be asked of that mark. */
+HIDDEN int rule_preds_resolve(struct rule_preds *to, const struct rule *rule, const struct def *d);
+
+/* probe.c */
+/* Connects to a definition that was just made what is waiting for its name. */
+HIDDEN void probe_new_def(struct def *d);
+HIDDEN int probe_any(void);
+
+/* probe.c */
+/* Connects to a definition that was just made what is waiting for its name. */
+HIDDEN void probe_new_def(struct def *d);
+HIDDEN int probe_any(void);
+
+/* start.c */
+HIDDEN int agent_wait_ready(void);
+HIDDEN void agent_ring(void);
+
+#endif

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Start, the agent's one thread, fork.
+//
+// The thread is an ordinary one of the program's threads library: setuid(2) of the program must reach it, too. It
+// blocks all signals, and leaves the program's table of descriptors, so that what it opens is seen and closed by
+// nobody.
+#include "inside.h"
+
+#include <cpuid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <linux/memfd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define STACK_SZ (256u * 1024u)
+
+struct agent agent = { .lock = PTHREAD_MUTEX_INITIALIZER, .area_fd = -1 };
+uint32_t espy_agent_xsave_sz;
+uint32_t espy_agent_xsave_mask[2];
+
+EXPORT int espy_agent_start(void);
+
+static uint64_t read_tsc(void)
+{
+	uint32_t lo, hi;
+
+	__asm__ __volatile__("rdtsc" : "=a"(lo), "=d"(hi));
+	return (uint64_t)hi << 32 | lo;
+}
+
+// The time stamp counter serves if the kernel itself tells the time by it, and lets the program read it.
+static uint32_t choose_clock(void)
+{
+	unsigned int a, b, c, d;
+	char name[8] = "";
+	int mode = PR_TSC_ENABLE, fd;
+
+	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8))
+		return ESPY_AGENT_CLOCK_MONOTONIC;
+	if (!prctl(PR_GET_TSC, &mode, 0, 0, 0) && mode != PR_TSC_ENABLE)
+		return ESPY_AGENT_CLOCK_MONOTONIC;
+	fd = (int)sys(SYS_openat, AT_FDCWD, (long)"/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		      O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return ESPY_AGENT_CLOCK_MONOTONIC;
+	sys(SYS_read, fd, (long)name, sizeof(name) - 1, 0, 0, 0);
+	sys(SYS_close, fd, 0, 0, 0, 0, 0);
+	return name[0] == 't' && name[1] == 's' && name[2] == 'c' ? ESPY_AGENT_CLOCK_TSC : ESPY_AGENT_CLOCK_MONOTONIC;
+}
+
+// What the callbacks of the program may change: all that xsave knows but the protection keys.
+static void measure_fpu(void)
+{
+	unsigned int a, b, c, d, lo, hi;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !__get_cpuid_count(0xd, 0, &a, &b, &c, &d))
+		return;
+	__asm__ __volatile__("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+	espy_agent_xsave_mask[0] = lo & ~(1u << 9);
+	espy_agent_xsave_mask[1] = hi;
+	espy_agent_xsave_sz = (b + 63) & ~63u;
+}
+
+static void take_clockpair(void)
+{
+	struct espy_agent_clockpair *p = &agent.area->clockpair;
+	uint64_t before, after, ns;
+
+	for (int i = 0; i < 5; i++) { // one that was not interrupted
+		before = read_tsc();
+		ns = now_ns();
+		after = read_tsc();
+		if (after - before < 2000)
+			break;
+	}
+	p->seq++;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	p->tsc = before + (after - before) / 2;
+	p->mono_ns = ns;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	p->seq++;
+}
+
+static int make_area(void)
+{
+	int fd = (int)sys(SYS_memfd_create, (long)ESPY_AGENT_MEMFD, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
+	struct espy_agent *area;
+
+	if (fd < 0)
+		return fd;
+	area = MAP_FAILED;
+	if (!sys(SYS_ftruncate, fd, ESPY_AGENT_AREA_SZ, 0, 0, 0, 0) &&
+	    !sys(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, 0, 0, 0))
+		area = mmap(NULL, ESPY_AGENT_AREA_SZ, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (area == MAP_FAILED) {
+		sys(SYS_close, fd, 0, 0, 0, 0, 0);
+		return -ENOMEM;
+	}
+	madvise(area, ESPY_AGENT_AREA_SZ, MADV_DONTFORK);
+	agent.area_fd = fd;
+	agent.shared_defs = (void *)((uint8_t *)area + ESPY_AGENT_DEFS_OFF);
+	agent.shared_sites = (void *)((uint8_t *)area + ESPY_AGENT_SITES_OFF);
+	agent.shared_text = (char *)area + ESPY_AGENT_TEXT_OFF;
+	agent.area = area;
+	area->abi = ESPY_AGENT_ABI;
+	area->area_sz = ESPY_AGENT_AREA_SZ;
+	area->pid = (uint32_t)getpid();
+	area->parent_pid = agent.parent_pid;
+	area->clock = agent.clock;
+	area->text_sz = 1;
+	for (unsigned int i = 0; i < sizeof(area->version) - 1 && ESPY_VERSION[i]; i++)
+		area->version[i] = ESPY_VERSION[i];
+	area->magic = ESPY_AGENT_MAGIC;
+	return 0;
+}
+
+// One look at everything; returns how long the thread may sleep, NULL: until it is rung for.
+static const struct timespec *work(struct timespec *pause)
+{
+	int open;
+
+	pthread_mutex_lock(&agent.lock);
+	session_requests();
+	open = session_check() || probe_any();
+	if (open) {
+		if (sites_scan(0))
+			defs_apply();
+		mem_sweep_threads();
+	}
+	mem_reclaim();
+	take_clockpair();
+	pthread_mutex_unlock(&agent.lock);
+	*pause = (struct timespec){ .tv_nsec = ESPY_AGENT_POLL_MS * 1000000 };
+	return open || mem_is_retired() ? pause : NULL;
+}
+
+static void *helper(void *arg)
+{
+	uint32_t *ready = arg, bell;
+	struct timespec pause;
+	const struct timespec *wait;
+
+	prctl(PR_SET_NAME, ESPY_AGENT_COMM, 0, 0, 0);
+	// a table of our own, without copying the program's: a copy would keep its pipes open
+	sys(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE, 0, 0, 0);
+	pthread_mutex_lock(&agent.lock);
+	agent.helper_tid = (uint32_t)sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	if (make_area()) {
+		agent.started = 0;
+		pthread_mutex_unlock(&agent.lock);
+		__atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+		sys(SYS_futex, (long)ready, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+		return NULL;
+	}
+	take_clockpair();
+	defs_publish_all();
+	sites_publish_all();
+	live->clock = agent.clock;
+	__atomic_store_n(&live->on, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	session_after_fork();
+	__atomic_store_n(&agent.area->ready, 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&agent.lock);
+	__atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+	sys(SYS_futex, (long)ready, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+	for (;;) {
+		bell = __atomic_load_n(&agent.area->bell, __ATOMIC_ACQUIRE);
+		wait = work(&pause);
+		sys(SYS_futex, (long)&agent.area->bell, FUTEX_WAIT, bell, (long)wait, 0, 0);
+	}
+	return NULL;
+}
+
+// wait: until the thread has made everything ready.
+static int start_helper(int wait)
+{
+	static uint32_t ready;
+	pthread_attr_t attr;
+	sigset_t all, old;
+	int e;
+
+	ready = 0;
+	sigfillset(&all);
+	e = pthread_attr_init(&attr);
+	if (e)
+		return -e;
+	pthread_attr_setstacksize(&attr, STACK_SZ);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	e = pthread_create(&agent.helper, &attr, helper, &ready);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	while (!e && wait && !__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+		sys(SYS_futex, (long)&ready, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+	return -e;
+}
+
+void agent_ring(void)
+{
+	__atomic_fetch_add(&agent.area->bell, 1, __ATOMIC_RELEASE);
+	sys(SYS_futex, (long)&agent.area->bell, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
+// 0 when the agent of this process is ready, -ENOTSUP: it does not run.
+int agent_wait_ready(void)
+{
+	struct timespec pause = { .tv_nsec = 100000 };
+
+	for (int i = 0; i < 20000; i++) {
+		if (live && __atomic_load_n(&live->on, __ATOMIC_ACQUIRE))
+			return 0;
+		if (!agent.started)
+			return -ENOTSUP;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	}
+	return -ENOTSUP;
+}
+
+// ---- fork ----
+
+// Nothing may be half done in the child. The helper holds the lock for milliseconds at most; if it does not give it up
+// (this very thread may be inside dl_iterate_phdr), the child goes without an agent.
+static void before_fork(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 1;
+	agent.dirty_fork = pthread_mutex_timedlock(&agent.lock, &until) != 0;
+}
+
+static void after_fork_parent(void)
+{
+	if (!agent.dirty_fork)
+		pthread_mutex_unlock(&agent.lock);
+}
+
+static void after_fork_child(void)
+{
+	int saved = errno;
+
+	agent.area = NULL;
+	agent.area_fd = -1;
+	agent.helper_tid = 0;
+	self = NULL;
+	if (agent.dirty_fork) {
+		agent.started = 0;
+		return;
+	}
+	pthread_mutex_unlock(&agent.lock);
+	if (!agent.started)
+		return;
+	agent.parent_pid = session_any(0) ? (uint32_t)getppid() : 0;
+	if (agent.resident || session_any(0) || probe_any())
+		start_helper(session_any(ESPY_AGENT_FOLLOW) || probe_any());
+	else
+		agent.started = 0;
+	errno = saved;
+}
+
+// ---- start ----
+
+static int init_once(void)
+{
+	static int done;
+	int e;
+
+	if (done)
+		return 0;
+	live = mem_map(sizeof(*live));
+	if (!live)
+		return -ENOMEM;
+	if (madvise(live, sizeof(*live), MADV_WIPEONFORK))
+		return -errno;
+	e = defs_init();
+	if (!e)
+		e = sites_init();
+	if (!e)
+		e = -pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	if (e)
+		return e;
+	measure_fpu();
+	agent.clock = choose_clock();
+	done = 1;
+	return 0;
+}
+
+int espy_agent_start(void)
+{
+	int saved = errno, e = 0;
+
+	pthread_mutex_lock(&agent.lock);
+	if (agent.started && live->on == (uint32_t)getpid()) {
+		pthread_mutex_unlock(&agent.lock);
+		return 0;
+	}
+	e = init_once();
+	agent.started = !e;
+	pthread_mutex_unlock(&agent.lock);
+	if (!e)
+		e = start_helper(0);
+	errno = saved;
+	return e;
+}
+
+// ESPY_AGENT_WAIT=MS: espy starts this program and wants its first events, so main waits until a rule is in force.
+static void wait_for_rule(const char *ms)
+{
+	struct timespec pause = { .tv_nsec = 1000000 };
+	uint64_t end = now_ns() + strtoull(ms, NULL, 10) * 1000000u;
+
+	while (!__atomic_load_n(&agent.ruled, __ATOMIC_ACQUIRE) && now_ns() < end)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+// A set-user-ID program is not to be looked into by who started it.
+static __attribute__((constructor)) void loaded(void)
+{
+	const char *off = getenv("ESPY_AGENT"), *wait = getenv("ESPY_AGENT_WAIT");
+
+	if (getauxval(AT_SECURE) || (off && off[0] == 'o' && off[1] == 'f' && off[2] == 'f' && !off[3]))
+		return;
+	agent.resident = 1;
+	if (!espy_agent_start() && wait)
+		wait_for_rule(wait);
+}
