@@ -1,0 +1,148 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# matrix.sh SOURCE-DIR LIBESPY-AGENT: marks with every compiler that is here, in C and C++, at several levels and kinds of output.
+# Each program is run with its marks off and on. Also: a static program, a stripped one, marks without code (ESPY_NO_MARKS), formats
+# that do not fit, and that only the marks that are on cost anything.
+set -u
+root=$1
+agent=$(realpath "$2")
+here=$root/tests/markers/inside
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+n=0
+bad=0
+
+fail() {
+	printf 'not ok %s\n' "$*"
+	bad=1
+}
+inc="-I$root -I$root/src -I$root/include"
+for f in matrix_main control; do
+	gcc -O1 -D_GNU_SOURCE $inc -Wno-unused-parameter -c "$here/$f.c" -o "$dir/$f.o" || exit 1
+done
+warn='-Wall -Wextra -Wshadow -Wpedantic -Werror'
+rest="$dir/matrix_main.o $dir/control.o -Wl,--no-as-needed $agent -Wl,-rpath,$(dirname "$agent") -ldl -pthread"
+
+# try NAME COMPILE-COMMAND...: makes $dir/t, which is run
+try() {
+	what=$1
+	shift
+	if ! "$@" >"$dir/out" 2>&1; then
+		fail "$what: $(head -5 "$dir/out")"
+	elif ! "$dir/t" >"$dir/out" 2>&1; then
+		fail "$what: $(cat "$dir/out")"
+	else
+		n=$((n + 1))
+	fi
+	rm -f "$dir/t"
+}
+# both COMPILER SOURCE FLAGS...: as a program, and as a shared library
+variants() {
+	cc=$1
+	src=$2
+	shift 2
+	for o in -O0 -O1 -O2 -O3 -Os; do
+		try "$cc $* $o" $cc $o $warn "$@" $inc "$src" $rest -o "$dir/t"
+	done
+	try "$cc $* -flto" $cc -O2 -flto $warn "$@" $inc "$src" $rest -o "$dir/t"
+	try "$cc $* gc-sections" $cc -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections $warn "$@" $inc "$src" $rest -o "$dir/t"
+	try "$cc $* no-pie" $cc -O2 -fno-pie -no-pie $warn "$@" $inc "$src" $rest -o "$dir/t"
+	try "$cc $* cet, unrolled" $cc -O3 -funroll-loops -fcf-protection=full $warn "$@" $inc "$src" $rest -o "$dir/t"
+	for o in -O0 -O2 '-O2 -flto'; do
+		$cc $o -fPIC -shared $warn "$@" $inc "$src" -o "$dir/libsample.so" >"$dir/out" 2>&1 ||
+			fail "$cc $* $o -shared: $(head -5 "$dir/out")"
+		try "$cc $* $o -shared" $cc $rest "$dir/libsample.so" -Wl,-rpath,"$dir" -o "$dir/t"
+	done
+	try "$cc $* stripped" $cc -O2 -s $warn "$@" $inc "$src" $rest -o "$dir/t"
+}
+for cc in gcc clang clang-16 clang-19; do
+	command -v $cc >/dev/null || continue
+	variants $cc "$here/sample.c" -std=c11
+	for san in address,undefined thread; do
+		echo 'int main(void) { return 0; }' >"$dir/san.c"
+		$cc -fsanitize=$san "$dir/san.c" -o "$dir/san" 2>/dev/null || continue
+		try "$cc -fsanitize=$san" $cc -O1 -g -fsanitize=$san $inc "$here/sample.c" $rest -o "$dir/t"
+	done
+	try "$cc without USDT" $cc -std=gnu17 -O2 -DESPY_MARK_USDT=0 $warn $inc "$here/sample.c" $rest -o "$dir/t"
+done
+for cc in g++ clang++ clang++-16 clang++-19; do
+	command -v $cc >/dev/null || continue
+	variants $cc "$here/sample.cc" -std=c++11
+	try "$cc callback" $cc -std=c++11 -O2 $warn $inc "$here/callback.cc" -Wl,--no-as-needed $agent \
+		-Wl,-rpath,"$(dirname "$agent")" -o "$dir/t"
+	for std in 14 17 20; do
+		try "$cc c++$std" $cc -std=c++$std -O2 $warn $inc "$here/sample.cc" $rest -o "$dir/t"
+	done
+done
+
+# other linkers
+for ld in gold lld; do
+	command -v ld.$ld >/dev/null || continue
+	try "gcc with $ld" gcc -fuse-ld=$ld -O2 -ffunction-sections -Wl,--gc-sections $inc "$here/sample.c" $rest -o "$dir/t"
+	try "g++ with $ld" g++ -fuse-ld=$ld -O2 -ffunction-sections -Wl,--gc-sections $inc "$here/sample.cc" $rest -o "$dir/t"
+done
+
+# two files with the same marks in one link, with link-time optimisation too
+cat >"$dir/two.c" <<END
+#include "espy/mark.h"
+int two(int i);
+int two(int i) { MARK(two_same, "i=%d", i); return i; }
+END
+cat >"$dir/main.c" <<END
+#include "espy/mark.h"
+int two(int i);
+int main(int argc, char **argv) { (void)argv; MARK(two_same, "i=%d", argc); return two(0); }
+END
+for flags in -O2 '-O2 -flto'; do
+	try "two files $flags" gcc $flags $inc "$dir/two.c" "$dir/main.c" -o "$dir/t"
+done
+
+# a static program runs, and its marks can be found
+gcc -O2 -static $inc -DSTATIC "$dir/two.c" "$dir/main.c" -o "$dir/t" && "$dir/t" || fail 'static'
+readelf -n "$dir/t" 2>/dev/null | grep -q espy || fail 'static: no note'
+gcc -O2 -s $inc "$dir/two.c" "$dir/main.c" -o "$dir/t" && readelf -n "$dir/t" 2>/dev/null | grep -q espy || fail 'stripped: no note'
+
+# ESPY_NO_MARKS leaves nothing
+gcc -O2 $warn -DESPY_NO_MARKS $inc -c "$here/sample.c" -o "$dir/none.o" || fail 'ESPY_NO_MARKS'
+readelf -SW "$dir/none.o" | grep -q 'espy\|stapsdt' && fail 'ESPY_NO_MARKS leaves sections'
+g++ -O2 -DESPY_NO_MARKS $inc -c "$here/sample.cc" -o "$dir/none.o" || fail 'ESPY_NO_MARKS in C++'
+
+# formats are checked as those of printf; with ESPY_NO_MARKS too
+for flags in '' -DESPY_NO_MARKS; do
+	for args in '"%d", "text"' '"%s", 1' '"%d"' '"no", 1' '"%zu", 1'; do
+		printf '#include "espy/mark.h"\nvoid f(void);\nvoid f(void) { MARK(bad_mark, %s); }\n' "$args" >"$dir/bad.c"
+		for cc in gcc clang g++; do
+			command -v $cc >/dev/null || continue
+			x=c
+			[ $cc = g++ ] && x=c++
+			$cc -x $x $flags -Wall -Wextra -Werror=format -Werror=format-extra-args $inc -c "$dir/bad.c" -o /dev/null >"$dir/out" 2>&1 &&
+				fail "$cc $flags takes MARK(bad_mark, $args)"
+			grep -q format "$dir/out" || fail "$cc $flags: $args: $(head -3 "$dir/out")"
+		done
+	done
+done
+
+# off: one NOP and nothing else in a function that only has a mark
+printf '#include "espy/mark.h"\nvoid f(int a, int b);\nvoid f(int a, int b) { MARK(only_mark, "%%d %%d", a, b); }\n' >"$dir/f.c"
+gcc -O2 -fcf-protection=none $inc -c "$dir/f.c" -o "$dir/f.o"
+hot=$(objdump -d --no-show-raw-insn "$dir/f.o" | sed -n '/<f>:/,/ret/p' | grep -c '^ ')
+[ "$hot" -le 2 ] || fail "a mark that is off costs $hot instructions: $(objdump -d "$dir/f.o")"
+
+# many marks in one function
+{
+	echo '#include "espy/mark.h"'
+	echo 'void f(int a, int b, const char *s);'
+	echo 'void f(int a, int b, const char *s) {'
+	i=0
+	while [ $i -lt 200 ]; do
+		echo "MARK(time_mark$i, \"a=%d b=%d s=%s\", a, b, s);"
+		i=$((i + 1))
+	done
+	echo '}'
+} >"$dir/many.c"
+gcc -O2 $inc -c "$dir/many.c" -o "$dir/many.o" || fail '200 marks'
+[ "$(readelf -n "$dir/many.o" | grep -c 'Provider: time')" = 200 ] || fail '200 USDT notes'
+
+echo "$n programs"
+[ $n -ge 40 ] || fail "only $n programs"
+exit $bad
