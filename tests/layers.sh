@@ -21,12 +21,13 @@ upward() {
 		BEGIN {
 			may["record"] = " "
 			may["describe"] = " record "
-			may["source"] = " describe record "
+			may["symbols"] = " agent record "
+			may["source"] = " symbols agent describe record "
 			may["decode"] = " describe record "
 			may["render"] = " decode describe record "
 			may["trace"] = " record "
 			may["session"] = " source decode render trace describe record "
-			may["cli"] = " session source decode render trace describe record "
+			may["cli"] = " symbols session source decode render trace describe record "
 		}
 		!($2 in may) { print $1 ": no such layer: " $2; next }
 		$2 != $3 && index(may[$2], " " $3 " ") == 0 { print $1 ": " $2 " includes " $3 }'

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From addresses to source lines, by the debug information of a file (or beside it, under /usr/lib/debug). */
+#ifndef ESPY_SYMBOLS_LINES_H
+#define ESPY_SYMBOLS_LINES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct espy_lines_of; /* of one file */
+
+/* NULL if there is nothing to be known (also in a build without libdw). */
+struct espy_lines_of *espy_lines_of__open(const char *path);
+/* As above, from an open file, which is not taken over; path is what it is called. */
+struct espy_lines_of *espy_lines_of__open_fd(int fd, const char *path);
+/* The line of the instruction at addr (the file's own numbering); *file lives as long as l. */
+bool espy_lines_of__at(struct espy_lines_of *l, uint64_t addr, const char **file, unsigned *line);
+void espy_lines_of__close(struct espy_lines_of *l);
+/* Can this build tell lines at all? */
+bool espy_lines_of__possible(void);
+
+#endif
