@@ -155,7 +155,12 @@ enum espy_lost_reason {
 	ESPY_LOST_TOO_BIG = 1,    /* record larger than the largest class */
 	ESPY_LOST_NO_SLOT = 2,    /* no memory for the entry part of a call: shown from its exit only */
 	ESPY_LOST_NESTED = 3,     /* the scratch record was in use (interrupt in the middle) */
-	ESPY_LOST_REASONS = 4,
+	/* of marks: */
+	ESPY_LOST_NO_THREAD = 4,  /* its thread had no place in the agent's table */
+	ESPY_LOST_TORN = 5,       /* its writer died while it was written */
+	ESPY_LOST_EARLY = 6,      /* in a forked child, before its agent was ready */
+	ESPY_LOST_DAMAGED = 7,    /* what the program's memory holds is no event */
+	ESPY_LOST_REASONS = 8,    /* a power of two: the BPF program masks with it */
 };
 struct espy_rec_lost {
 	struct espy_rec rec; /* nr = enum espy_lost_reason */

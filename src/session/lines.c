@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
+#include "render/mark.h"
 
 static void put_fmt(struct espy_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void put_fmt(struct espy_buf *b, const char *fmt, ...)
@@ -212,6 +213,14 @@ void espy_lines__signal(struct espy_lines *l, struct espy_sink *s, struct espy_t
 	espy_sink__end_line(s);
 }
 
+void espy_lines__mark(struct espy_lines *l, struct espy_sink *s, struct espy_task *task,
+		      const struct espy_mark_text *text, const struct espy_rec_mark *mark)
+{
+	espy_lines__begin(l, s, task, mark->rec.time_ns, false, 0);
+	espy_mark_text__put(&s->buf, &l->text[0], text, mark);
+	espy_sink__end_line(s);
+}
+
 void espy_lines__stopped(struct espy_lines *l, struct espy_sink *s, struct espy_task *task, const struct espy_rec *rec)
 {
 	espy_lines__begin(l, s, task, rec->time_ns, false, 0);
@@ -273,6 +282,10 @@ const char *espy_lost_reason_text(unsigned reason)
 		[ESPY_LOST_TOO_BIG] = "larger than a record can be",
 		[ESPY_LOST_NO_SLOT] = "no memory for what was read at entry",
 		[ESPY_LOST_NESTED] = "scratch memory was in use",
+		[ESPY_LOST_NO_THREAD] = "too many threads for the agent",
+		[ESPY_LOST_TORN] = "the program died while it wrote",
+		[ESPY_LOST_EARLY] = "in a child, before its agent was ready",
+		[ESPY_LOST_DAMAGED] = "damaged in the program's memory",
 	};
 
 	return reason < ESPY_LOST_REASONS ? text[reason] : "unknown reason";

@@ -13,6 +13,7 @@
 #include "session/tasks.h"
 #include "session/zone.h"
 
+struct espy_mark_text;
 struct espy_resolve;
 
 struct espy_lines {
@@ -44,6 +45,9 @@ void espy_lines__exit(struct espy_lines *l, struct espy_sink *s, struct espy_tas
 		      const struct espy_call_view *v);
 void espy_lines__signal(struct espy_lines *l, struct espy_sink *s, struct espy_task *task,
 			const struct espy_rec_signal *sig);
+/* text NULL: the stream has not defined it. */
+void espy_lines__mark(struct espy_lines *l, struct espy_sink *s, struct espy_task *task,
+		      const struct espy_mark_text *text, const struct espy_rec_mark *mark);
 void espy_lines__stopped(struct espy_lines *l, struct espy_sink *s, struct espy_task *task, const struct espy_rec *rec);
 void espy_lines__task_exit(struct espy_lines *l, struct espy_sink *s, struct espy_task *task,
 			   const struct espy_rec_task_exit *x);

@@ -42,8 +42,10 @@ struct espy_target {
 	pid_t pid;          /* PID: a process (all its threads) or one task, see single_task */
 	bool single_task;   /* PID: only this task (strace's -p TID without -f) */
 	const char *path;   /* CGROUP: a cgroup v2 directory */
+	bool held;          /* PID: it stands at its entry point, traced by the calling thread (source/hold.h) */
 };
 
+struct espy_mark_rules;
 /* Is a task that writes more than the reader takes held until there is room, instead of losing what it does? */
 enum espy_lossless {
 	ESPY_LOSSLESS_NEVER = 0,
@@ -74,6 +76,7 @@ struct espy_source_opts {
 	 * overwritten. Nothing is read and nobody is woken until snapshot() is called. Records carry time_ns.
 	 */
 	size_t flight_bytes;
+	const struct espy_mark_rules *marks; /* -m (source/marks.h): for the sources that serve marks; NULL: none wanted */
 	enum espy_lossless lossless;
 	const struct espy_trigger *triggers; /* valid until close; their calls must be in the call sets */
 	size_t trigger_cnt;
@@ -188,5 +191,8 @@ struct espy_source {
 
 extern const struct espy_source_ops espy_source_bpf;
 extern const struct espy_source_ops espy_source_ptrace;
+/* Marks only, behind the mux (source/mux.h): */
+extern const struct espy_source_ops espy_source_agent;
+extern const struct espy_source_ops espy_source_usdt;
 
 #endif

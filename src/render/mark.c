@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "render/mark.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "render/num.h"
+
+#define NUMBER_MAX 512 /* bytes of a number: the largest double has 309 digits before its point */
+
+/* How one argument looks. */
+struct arg {
+	uint8_t kind;  /* enum espy_mark_arg */
+	char letter;   /* of the conversion; 0: shown by its kind alone */
+	char spec[24]; /* for snprintf: flags, width if it is to be filled with zeros, precision; no length, no letter
+			*/
+	const char *name; /* in the format */
+	size_t name_len;
+	bool hex_prefix; /* "0x" stands before the conversion */
+};
+
+struct espy_mark_text {
+	char *provider, *name, *format; /* in `texts` */
+	char *texts;
+	unsigned nargs;
+	struct arg args[ESPY_MARK_MAX_ARGS];
+};
+
+/* ---- the format */
+
+static bool is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
+
+/* The word before the conversion that begins at `end`: "size=%d", "size: %d", "path=\"%s\"". */
+static void find_name(struct arg *a, const char *text, const char *end)
+{
+	const char *start;
+
+	if (end - text >= 2 && end[-2] == '0' && (end[-1] == 'x' || end[-1] == 'X')) {
+		a->hex_prefix = strchr("xXp", a->letter) != NULL;
+		end -= 2;
+	}
+	while (end > text && strchr("\"'<([{", end[-1]))
+		end--;
+	if (end == text || !strchr("=: ", end[-1]))
+		return;
+	while (end > text && strchr("=: ", end[-1]))
+		end--;
+	for (start = end; start > text && is_name(start[-1]);)
+		start--;
+	while (start < end && !(*start == '_' || isalpha((unsigned char)*start)))
+		start++;
+	a->name = start;
+	a->name_len = (size_t)(end - start);
+}
+
+/* Digits as far as they are sensible: at most 99. */
+static const char *read_digits(const char *p, unsigned *value)
+{
+	for (*value = 0; isdigit((unsigned char)*p); p++)
+		if (*value < 10)
+			*value = *value * 10 + (unsigned)(*p - '0');
+	return p;
+}
+
+/* One conversion, p behind its %: how it looks. Returns where it ends; letter 0: there is none. */
+static const char *read_conversion(struct arg *a, const char *p)
+{
+	bool zeros = false, alternate = false, plus = false, blank = false, left = false, has_precision = false;
+	unsigned width, precision = 0;
+	size_t n = 0;
+
+	for (; *p && strchr("-+ #0'I", *p); p++) {
+		zeros |= *p == '0';
+		alternate |= *p == '#';
+		plus |= *p == '+';
+		blank |= *p == ' ';
+		left |= *p == '-';
+	}
+	if (*p == '*')
+		p++;
+	p = read_digits(p, &width);
+	if (*p == '.') {
+		p++;
+		has_precision = *p != '*';
+		if (*p == '*')
+			p++;
+		p = read_digits(p, &precision);
+	}
+	while (*p && strchr("hlqjztL", *p))
+		p++;
+	a->letter = *p;
+	a->spec[n++] = '%';
+	if (alternate)
+		a->spec[n++] = '#';
+	if (plus)
+		a->spec[n++] = '+';
+	else if (blank && (*p == 'd' || *p == 'i'))
+		a->spec[n++] = ' ';
+	/* Blanks that only align columns are left out; zeros are part of a number. */
+	if (zeros && !left && width)
+		n += (size_t)snprintf(a->spec + n, sizeof(a->spec) - n, "0%u", width < 64 ? width : 64);
+	if (has_precision && *p && strchr("diuoxXeEfFgGaA", *p))
+		n += (size_t)snprintf(a->spec + n, sizeof(a->spec) - n, ".%u", precision < 64 ? precision : 64);
+	a->spec[n] = 0;
+	return *p ? p + 1 : p;
+}
+
+static void read_format(struct espy_mark_text *t)
+{
+	const char *f = t->format, *text = f;
+	unsigned i = 0;
+
+	while (i < t->nargs && (f = strchr(f, '%'))) {
+		struct arg *a = &t->args[i], look = { .kind = a->kind };
+		const char *percent = f;
+
+		f = read_conversion(&look, f + 1);
+		if (look.letter != '%' && look.letter != 'm' && look.letter) {
+			*a = look;
+			find_name(a, text, percent);
+			i++;
+		}
+		text = f;
+	}
+}
+
+int espy_mark_text__make(struct espy_mark_text **out, const struct espy_rec_mark_def *def)
+{
+	const uint8_t *at = (const uint8_t *)(def + 1);
+	size_t room, texts;
+
+	*out = NULL;
+	if (def->rec.size < sizeof(*def) || def->nargs > ESPY_MARK_MAX_ARGS)
+		return -EBADMSG;
+	room = def->rec.size - sizeof(*def);
+	texts = (size_t)def->provider_sz + def->name_sz + def->format_sz;
+	if (!def->provider_sz || !def->name_sz || !def->format_sz || def->nargs > room || texts > room - def->nargs)
+		return -EBADMSG;
+	struct espy_mark_text *t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->nargs = def->nargs;
+	for (unsigned i = 0; i < t->nargs; i++)
+		t->args[i].kind = at[i];
+	at += def->nargs;
+	t->texts = malloc(texts);
+	if (!t->texts) {
+		free(t);
+		return -ENOMEM;
+	}
+	memcpy(t->texts, at, texts);
+	t->provider = t->texts;
+	t->name = t->provider + def->provider_sz;
+	t->format = t->name + def->name_sz;
+	/* Whatever stands there: each of them ends. */
+	t->provider[def->provider_sz - 1] = t->name[def->name_sz - 1] = t->format[def->format_sz - 1] = 0;
+	read_format(t);
+	*out = t;
+	return 0;
+}
+
+void espy_mark_text__free(struct espy_mark_text *t)
+{
+	if (!t)
+		return;
+	free(t->texts);
+	free(t);
+}
+
+const char *espy_mark_text__provider(const struct espy_mark_text *t)
+{
+	return t->provider;
+}
+
+const char *espy_mark_text__name(const struct espy_mark_text *t)
+{
+	return t->name;
+}
+
+/* ---- values */
+
+static void put_double(struct espy_buf *b, const struct arg *a, uint64_t raw)
+{
+	char format[32], text[NUMBER_MAX];
+	double d;
+
+	memcpy(&d, &raw, sizeof(d));
+	snprintf(format, sizeof(format), "%s%c", a->spec[0] ? a->spec : "%",
+		 a->letter && strchr("eEfFgGaA", a->letter) ? a->letter : 'g');
+	int n = snprintf(text, sizeof(text), format, d);
+
+	if (n > 0)
+		espy_buf__put(b, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+static const struct {
+	uint8_t bits;
+	bool is_signed;
+} widths[] = {
+	[ESPY_MARK_I8] = { 8, true },	 [ESPY_MARK_U8] = { 8, false },	  [ESPY_MARK_I16] = { 16, true },
+	[ESPY_MARK_U16] = { 16, false }, [ESPY_MARK_I32] = { 32, true },  [ESPY_MARK_U32] = { 32, false },
+	[ESPY_MARK_I64] = { 64, true },	 [ESPY_MARK_U64] = { 64, false },
+};
+
+static unsigned widths_of(uint8_t kind)
+{
+	return kind < sizeof(widths) / sizeof(widths[0]) ? widths[kind].bits : 0;
+}
+
+static void put_integer(struct espy_buf *b, const struct arg *a, uint64_t raw)
+{
+	const unsigned bits = widths[a->kind].bits;
+	const bool is_signed = widths[a->kind].is_signed;
+	char letter = a->letter, format[40], text[NUMBER_MAX];
+	int n;
+
+	if (letter == 'c') {
+		const uint8_t c = (uint8_t)raw;
+
+		espy_buf__putc(b, '\'');
+		/* ' is not among what the quoting of strings escapes. */
+		espy_text__quote(b, &c, 1, ESPY_HEX_NONE, "'", false);
+		espy_buf__putc(b, '\'');
+		return;
+	}
+	if (!letter || !strchr("diuoxX", letter))
+		letter = is_signed ? 'd' : 'u';
+	if (letter == 'd' || letter == 'i') {
+		int64_t v = (int64_t)raw;
+
+		if (bits < 64) /* a smaller one is what its bits say, whatever stands above them */
+			v = (int64_t)(raw << (64 - bits)) >> (64 - bits);
+		if (!a->spec[0] || !a->spec[1]) {
+			espy_buf__sdec(b, v);
+			return;
+		}
+		snprintf(format, sizeof(format), "%slld", a->spec);
+		n = snprintf(text, sizeof(text), format, (long long)v);
+	} else {
+		uint64_t v = bits < 64 ? raw & ((1ull << bits) - 1) : raw;
+
+		if (letter == 'u' && (!a->spec[0] || !a->spec[1])) {
+			espy_buf__dec(b, v);
+			return;
+		}
+		snprintf(format, sizeof(format), "%sll%c", a->spec[0] ? a->spec : "%", letter);
+		n = snprintf(text, sizeof(text), format, (unsigned long long)v);
+	}
+	if (n > 0)
+		espy_buf__put(b, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+static void put_string(struct espy_buf *b, const struct espy_text_opts *o, const uint8_t *s, size_t len,
+		       uint32_t status, bool text)
+{
+	bool more = status != ESPY_ITEM_OK;
+
+	/* The NUL at its end belongs to the program's memory, not to the text. */
+	if (text && len && !s[len - 1])
+		len--;
+	if (status == ESPY_ITEM_NOT_RUN) {
+		espy_buf__putc(b, '?');
+		return;
+	}
+	if (status == ESPY_ITEM_FAULT && !len) {
+		espy_buf__puts(b, "NULL");
+		return;
+	}
+	if (len > o->str_limit) {
+		len = o->str_limit;
+		more = true;
+	}
+	espy_text__quote(b, s, len, o->hex, NULL, true);
+	if (more)
+		espy_buf__puts(b, "...");
+}
+
+/* One argument at *at; false: there is none left. */
+static bool put_arg(struct espy_buf *b, const struct espy_text_opts *o, const struct arg *a, const uint8_t **at,
+		    const uint8_t *end)
+{
+	uint64_t raw;
+	uint32_t head[2];
+
+	if ((size_t)(end - *at) < 8)
+		return false;
+	memcpy(&raw, *at, sizeof(raw));
+	memcpy(head, *at, sizeof(head));
+	*at += 8;
+	switch (a->kind) {
+	case ESPY_MARK_STRING:
+	case ESPY_MARK_BYTES:
+		if (((size_t)head[0] + 7) / 8 * 8 > (size_t)(end - *at)) {
+			*at = end;
+			return false;
+		}
+		put_string(b, o, *at, head[0], head[1], a->kind == ESPY_MARK_STRING);
+		*at += ((size_t)head[0] + 7) / 8 * 8;
+		return true;
+	case ESPY_MARK_POINTER:
+		espy_buf__addr(b, raw);
+		return true;
+	case ESPY_MARK_DOUBLE:
+		put_double(b, a, raw);
+		return true;
+	default:
+		if (widths_of(a->kind))
+			put_integer(b, a, raw);
+		else
+			espy_buf__hex(b, raw); /* of a kind that a newer espy knows */
+		return true;
+	}
+}
+
+void espy_mark_text__put_name(struct espy_buf *b, const struct espy_mark_text *t)
+{
+	espy_text__quote(b, (const uint8_t *)t->provider, strlen(t->provider), ESPY_HEX_NONE, "()", false);
+	espy_buf__putc(b, ':');
+	espy_text__quote(b, (const uint8_t *)t->name, strlen(t->name), ESPY_HEX_NONE, "()", false);
+}
+
+void espy_mark_text__put(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_text *t,
+			 const struct espy_rec_mark *rec)
+{
+	const uint8_t *at = (const uint8_t *)(rec + 1), *end;
+	size_t len = rec->rec.size >= sizeof(*rec) ? rec->rec.size - sizeof(*rec) : 0;
+
+	end = at + (rec->len < len ? rec->len : len);
+	if (!t) {
+		espy_buf__puts(b, "mark#");
+		espy_buf__dec(b, rec->def);
+		espy_buf__puts(b, "(?)");
+		return;
+	}
+	espy_mark_text__put_name(b, t);
+	espy_buf__putc(b, '(');
+	for (unsigned i = 0; i < t->nargs; i++) {
+		const struct arg *a = &t->args[i];
+
+		if (i)
+			espy_buf__puts(b, ", ");
+		if (a->name_len) {
+			espy_buf__put(b, a->name, a->name_len);
+			espy_buf__putc(b, '=');
+		}
+		if (a->hex_prefix && a->letter != 'p' && widths_of(a->kind))
+			espy_buf__puts(b, "0x");
+		if (!put_arg(b, o, a, &at, end))
+			espy_buf__putc(b, '?');
+	}
+	espy_buf__putc(b, ')');
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The source `agent`: marks that our library inside the watched processes records. Private to this folder and to the
+ * mux. */
+#ifndef ESPY_SOURCE_AGENT_AGENT_SOURCE_H
+#define ESPY_SOURCE_AGENT_AGENT_SOURCE_H
+
+#include <stdio.h>
+#include "source/agent/control.h"
+#include "source/agent/ring.h"
+#include "source/marks.h"
+#include "source/source.h"
+
+/* A clock by two pairs of readings: TSC to CLOCK_MONOTONIC. */
+struct espy_tsc {
+	uint64_t tsc[2], ns[2]; /* older, newer */
+	double ns_per_tick;	/* 0: not known yet */
+};
+void espy_tsc__begin(struct espy_tsc *c);
+/* Takes another pair; the first two are at least some milliseconds apart. */
+void espy_tsc__update(struct espy_tsc *c);
+uint64_t espy_tsc__to_ns(const struct espy_tsc *c, uint64_t tsc);
+
+struct espy_mark_known { /* a definition of one process */
+	bool asked, good;
+	uint32_t number; /* in the stream */
+	uint8_t nargs, kinds[16];
+	uint64_t events;
+};
+
+struct espy_agent_process {
+	struct espy_agent_process *next;
+	pid_t pid;
+	struct espy_agent_link link;
+	struct espy_agent_ring ring;
+	void *map;
+	size_t map_sz;
+	bool attached;		      /* session and ring are open */
+	bool ended;		      /* no agent writes any more */
+	bool tsc;		      /* times are ticks */
+	bool own_numbers;	      /* task numbers of the process are ours too: no pid namespace in between */
+	bool refused;		      /* said why it cannot be watched */
+	pid_t hidden_tid;	      /* our thread in it */
+	struct espy_mark_known *defs; /* ESPY_AGENT_DEFS_MAX, made when needed */
+	struct espy_ring_losses lost; /* last seen */
+	uint64_t lost_shown;	      /* that have got a record of their own */
+	uint64_t damaged;	      /* events whose bytes are not what their mark says */
+	bool told_damage;
+	unsigned sites_refused;
+};
+
+struct espy_agent_heap_entry {
+	uint64_t time_ns;
+	struct espy_agent_process *p;
+	uint32_t cursor; /* index in p->ring.cursors */
+};
+
+struct espy_agent_source {
+	struct espy_source base;
+	struct espy_source_opts opts;
+	struct espy_mark_defs *defs;
+	struct espy_agent_process *processes;
+	struct espy_tsc clock;
+	uint64_t tag;
+	struct espy_agent_heap_entry *heap;
+	size_t heap_cnt, heap_cap;
+	uint8_t *record; /* one at a time, of ESPY_REC_MAX */
+	struct espy_source_stats stats;
+	uint64_t last_look_ns;
+	/* Calls that a thread made for us: from, until, whose. */
+	uint64_t ours_from_ns, ours_until_ns;
+	pid_t ours_tid;
+	/* Our own threads in the processes, the latest ones: what they do is not the program's doing. */
+	pid_t hidden[256];
+	unsigned hidden_cnt;
+	bool quiet; /* what goes wrong is tried again: it is not told */
+	/* Processes that may have an agent with our session soon: children, and a command that was given the library.
+	 */
+	struct {
+		pid_t pid; /* 0: none */
+		int how;   /* enum espy_agent_how; -1: an inherited session is taken over */
+		uint64_t until_ns;
+	} expected[64];
+};
+
+void espy_agent_source__report(const struct espy_agent_source *s, enum espy_report_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Gets the agent into the process if need be, and everything that is wanted on. 0 or -errno, with the reason told. */
+enum espy_agent_how {
+	ESPY_AGENT_LOAD,      /* loaded if need be */
+	ESPY_AGENT_LOAD_HELD, /* the same, into a process that is held at its entry point */
+	ESPY_AGENT_FIND,      /* -ENOENT, and nothing said, if it is not there */
+};
+int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how);
+/* A child that inherited the session. */
+int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid);
+/* Marks off; what is in the ring may still be read. */
+void espy_agent_process__stop(struct espy_agent_process *p);
+void espy_agent_process__free(struct espy_agent_process *p);
+/* Is its agent still there? Sets `ended`. */
+bool espy_agent_process__lives(struct espy_agent_process *p);
+/* The stream's number for definition i of the process; its record is delivered before. NULL: nonsense. */
+struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, struct espy_agent_process *p, uint32_t i,
+						espy_record_fn fn, void *ctx, int *stop);
+/* The task that a chunk says it is of, as far as that can be true. */
+pid_t espy_agent_process__task(const struct espy_agent_process *p, uint32_t tid);
+
+/*
+ * Where the agent's library is: $ESPY_AGENT, beside the running program (build or installed tree), or where it was to
+ * be installed. -ENOENT.
+ */
+int espy_agent__library(char *path, size_t size);
+
+/* For the mux: is this record of another source about us (our thread, our calls in somebody's thread)? */
+bool espy_agent_source__hides(const struct espy_source *s, const struct espy_rec *rec);
+/* For the mux: a record of another source, which may tell of a child. */
+void espy_agent_source__saw(struct espy_source *s, const struct espy_rec *rec);
+/* For the mux: the process was started with the library, and will have an agent soon. */
+void espy_agent_source__expect(struct espy_source *s, pid_t pid);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * From ticks to CLOCK_MONOTONIC. Between two pairs of readings that lie around a moment its time is exact to a reading
+ * (some 50 ns); the rate is taken from the last two pairs, so a clock that is being adjusted is followed.
+ */
+#include <time.h>
+#include "source/agent/agent_source.h"
+
+#define FIRST_GAP_NS 4000000ull
+#define GAP_NS 20000000ull
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return 0;
+#endif
+}
+
+/* Of a few tries the one in which the least time passed between the two readings. */
+static void read_pair(uint64_t *tsc, uint64_t *ns)
+{
+	uint64_t best = ~0ull;
+
+	for (unsigned i = 0; i < 5; i++) {
+		uint64_t before = ticks(), n = now_ns(), after = ticks();
+
+		if (after - before < best) {
+			best = after - before;
+			*tsc = before + (after - before) / 2;
+			*ns = n;
+		}
+	}
+}
+
+void espy_tsc__begin(struct espy_tsc *c)
+{
+	*c = (struct espy_tsc){ 0 };
+	read_pair(&c->tsc[1], &c->ns[1]);
+}
+
+void espy_tsc__update(struct espy_tsc *c)
+{
+	uint64_t tsc, ns;
+
+	if (!c->ns_per_tick) {
+		uint64_t gone = now_ns() - c->ns[1];
+		const struct timespec rest = { .tv_nsec = gone < FIRST_GAP_NS ? (long)(FIRST_GAP_NS - gone) : 0 };
+
+		nanosleep(&rest, NULL);
+	}
+	read_pair(&tsc, &ns);
+	if ((c->ns_per_tick && ns - c->ns[1] < GAP_NS) || tsc <= c->tsc[1])
+		return;
+	c->tsc[0] = c->tsc[1];
+	c->ns[0] = c->ns[1];
+	c->tsc[1] = tsc;
+	c->ns[1] = ns;
+	c->ns_per_tick = (double)(c->ns[1] - c->ns[0]) / (double)(c->tsc[1] - c->tsc[0]);
+}
+
+uint64_t espy_tsc__to_ns(const struct espy_tsc *c, uint64_t tsc)
+{
+	/* A time that is garbage stays a time: at most a day from now. */
+	const double limit = 86400e9;
+	double d = (double)(int64_t)(tsc - c->tsc[1]) * c->ns_per_tick;
+
+	d = d > limit ? limit : d < -limit ? -limit : d;
+	int64_t ns = (int64_t)c->ns[1] + (int64_t)d;
+	return ns > 0 ? (uint64_t)ns : 1;
+}

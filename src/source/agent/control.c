@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "source/agent/control.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ANSWER_NS 2000000000ull
+#define READY_NS 1000000000ull
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint32_t load32(const void *at)
+{
+	return __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
+}
+
+static struct espy_agent *head(const struct espy_agent_link *l)
+{
+	return (struct espy_agent *)(void *)l->area;
+}
+
+/* A memfd of that name among the descriptors of a task. Opened for us, or -errno. */
+static int open_memfd(pid_t pid, pid_t tid, const char *name, int number)
+{
+	char path[96], want[64], is[128];
+	int found = -ENOENT;
+
+	snprintf(want, sizeof(want), "/memfd:%s (deleted)", name);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", (int)pid, (int)tid);
+	DIR *d = opendir(path);
+
+	if (!d)
+		return errno == ENOENT ? -ESRCH : -errno;
+	for (struct dirent *e; found == -ENOENT && (e = readdir(d));) {
+		if (!isdigit((unsigned char)e->d_name[0]) || (number >= 0 && atoi(e->d_name) != number))
+			continue;
+		ssize_t n = readlinkat(dirfd(d), e->d_name, is, sizeof(is) - 1);
+
+		if (n < 0 || (size_t)n >= sizeof(is))
+			continue;
+		is[n] = 0;
+		if (strcmp(is, want))
+			continue;
+		found = openat(dirfd(d), e->d_name, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		if (found < 0)
+			found = -errno;
+	}
+	closedir(d);
+	return found;
+}
+
+/* Nobody can make it smaller: or else reading it could end us by SIGBUS. */
+static bool cannot_shrink(int fd, size_t size)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &st) && (uint64_t)st.st_size >= size;
+}
+
+static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why_sz)
+{
+	int fd = open_memfd(l->pid, tid, ESPY_AGENT_MEMFD, -1);
+
+	if (fd < 0)
+		return fd;
+	/* An agent that has just begun is still making it. */
+	for (uint64_t until = now_ns() + READY_NS; !cannot_shrink(fd, ESPY_AGENT_AREA_SZ) && now_ns() < until;) {
+		const struct timespec nap = { .tv_nsec = 500000 };
+
+		nanosleep(&nap, NULL);
+	}
+	if (!cannot_shrink(fd, ESPY_AGENT_AREA_SZ)) {
+		close(fd);
+		snprintf(why, why_sz, "what calls itself the agent of process %d is not one of ours", (int)l->pid);
+		return -EPROTO;
+	}
+	uint8_t *area = mmap(NULL, ESPY_AGENT_AREA_SZ, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (area == MAP_FAILED) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	const struct espy_agent *a = (const void *)area;
+	for (uint64_t until = now_ns() + READY_NS; load32(&a->ready) != 1 && now_ns() < until;) {
+		const struct timespec nap = { .tv_nsec = 200000 };
+
+		nanosleep(&nap, NULL);
+	}
+	if (load32(&a->ready) != 1 || a->magic != ESPY_AGENT_MAGIC || a->abi != ESPY_AGENT_ABI ||
+	    a->area_sz != ESPY_AGENT_AREA_SZ) {
+		if (a->magic == ESPY_AGENT_MAGIC && a->abi != ESPY_AGENT_ABI)
+			snprintf(why, why_sz,
+				 "the agent in process %d speaks version %u of the protocol, this espy version %u: use "
+				 "the espy "
+				 "that it came with",
+				 (int)l->pid, a->abi, ESPY_AGENT_ABI);
+		else
+			snprintf(why, why_sz, "the agent of process %d does not answer as one", (int)l->pid);
+		munmap(area, ESPY_AGENT_AREA_SZ);
+		close(fd);
+		return -EPROTO;
+	}
+	l->fd = fd;
+	l->area = area;
+	l->helper = tid;
+	return 0;
+}
+
+bool espy_agent__is_helper(pid_t pid, pid_t tid)
+{
+	char comm[32] = "", file[64];
+
+	snprintf(file, sizeof(file), "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+	FILE *f = fopen(file, "re");
+
+	if (!f)
+		return false;
+	bool named = fgets(comm, sizeof(comm), f) && !strcmp(comm, ESPY_AGENT_COMM "\n");
+
+	fclose(f);
+	return named;
+}
+
+int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t why_sz)
+{
+	char path[64];
+	int err = -ENOENT;
+
+	*l = (struct espy_agent_link){ .pid = pid, .fd = -1, .slot = -1 };
+	if (why_sz)
+		why[0] = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *d = opendir(path);
+	if (!d)
+		return errno == ENOENT ? -ESRCH : -errno;
+	/* The program may call a thread of its own so: the next one is tried as well. */
+	for (struct dirent *e; err && (e = readdir(d));) {
+		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (!isdigit((unsigned char)e->d_name[0]) || !espy_agent__is_helper(pid, tid))
+			continue;
+		int e2 = attach_to(l, tid, why, why_sz);
+		if (!e2 || err == -ENOENT)
+			err = e2;
+	}
+	closedir(d);
+	return err;
+}
+
+void espy_agent__detach(struct espy_agent_link *l)
+{
+	if (l->fd < 0)
+		return;
+	munmap(l->area, ESPY_AGENT_AREA_SZ);
+	close(l->fd); /* and with it the lock on the slot: the agent ends the session */
+	*l = (struct espy_agent_link){ .pid = l->pid, .fd = -1, .slot = -1 };
+}
+
+static uint32_t at_most(uint32_t n, uint32_t max)
+{
+	return n < max ? n : max;
+}
+
+void espy_agent__info(const struct espy_agent_link *l, struct espy_agent_info *info)
+{
+	const struct espy_agent *a = head(l);
+
+	*info = (struct espy_agent_info){
+		.clock = load32(&a->clock),
+		.defs = at_most(load32(&a->ndefs), ESPY_AGENT_DEFS_MAX),
+		.sites = at_most(load32(&a->nsites), ESPY_AGENT_SITES_MAX),
+		.overflow = load32(&a->overflow),
+		.threads = load32(&a->threads),
+		.refused = load32(&a->refused),
+		.objects = load32(&a->objects),
+		.parent_pid = load32(&a->parent_pid),
+		.scans = load32(&a->scans),
+	};
+	memcpy(info->version, a->version, sizeof(a->version));
+	info->version[sizeof(a->version)] = 0;
+}
+
+/* A text of the area; what has no end is cut. false: it begins outside. */
+static bool copy_text(const struct espy_agent_link *l, uint32_t off, char *out, size_t out_sz)
+{
+	if (off >= ESPY_AGENT_TEXT_MAX)
+		return false;
+	size_t max = ESPY_AGENT_TEXT_MAX - off, i;
+
+	max = max < out_sz - 1 ? max : out_sz - 1;
+	for (i = 0; i < max; i++) {
+		/* Once each: it may change under our eyes. */
+		char c = __atomic_load_n((const char *)l->area + ESPY_AGENT_TEXT_OFF + off + i, __ATOMIC_RELAXED);
+
+		out[i] = c;
+		if (!c)
+			return true;
+	}
+	out[i] = 0;
+	return true;
+}
+
+bool espy_agent__def(const struct espy_agent_link *l, uint32_t i, struct espy_agent_def_copy *out)
+{
+	struct espy_agent_def d;
+
+	if (i >= at_most(load32(&head(l)->ndefs), ESPY_AGENT_DEFS_MAX))
+		return false;
+	memcpy(&d, l->area + ESPY_AGENT_DEFS_OFF + i * sizeof(d), sizeof(d));
+	if (d.nargs > 16 || !copy_text(l, d.name_off, out->name, sizeof(out->name)) ||
+	    !copy_text(l, d.format_off, out->format, sizeof(out->format)) || !out->name[0])
+		return false;
+	out->nargs = d.nargs;
+	out->what = d.what;
+	memcpy(out->kinds, d.kinds, sizeof(out->kinds));
+	out->sites_on = d.sites_on;
+	out->sessions = d.sessions;
+	return true;
+}
+
+bool espy_agent__site(const struct espy_agent_link *l, uint32_t i, struct espy_agent_site_copy *out)
+{
+	struct espy_agent_site s;
+
+	if (i >= at_most(load32(&head(l)->nsites), ESPY_AGENT_SITES_MAX))
+		return false;
+	memcpy(&s, l->area + ESPY_AGENT_SITES_OFF + i * sizeof(s), sizeof(s));
+	if (s.def >= ESPY_AGENT_DEFS_MAX || !copy_text(l, s.object_off, out->object, sizeof(out->object)) ||
+	    !copy_text(l, s.file_off, out->file, sizeof(out->file)))
+		return false;
+	out->addr = s.addr;
+	out->def = s.def;
+	out->line = s.line;
+	out->state = s.state;
+	return true;
+}
+
+static struct espy_agent_slot *slot_at(const struct espy_agent_link *l, unsigned i)
+{
+	return (struct espy_agent_slot *)(void *)(l->area + ESPY_AGENT_SLOT_OFF + i * ESPY_AGENT_SLOT_SZ);
+}
+
+/* "lock:	1: OFDLCK  ADVISORY  WRITE -1 00:01:1027 3 3": the bytes that this description holds. */
+static void note_locks(const char *file, pid_t pid, struct espy_agent_session *out)
+{
+	char line[256];
+	FILE *f = fopen(file, "re");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		unsigned long from, to;
+		char kind[16], type[16];
+
+		if (sscanf(line, "lock: %*d: %15s %*s %15s %*s %*s %lu %lu", kind, type, &from, &to) != 4 ||
+		    strcmp(kind, "OFDLCK") || strcmp(type, "WRITE"))
+			continue;
+		for (unsigned long i = from; i <= to && i < ESPY_AGENT_SESSIONS; i++)
+			out[i].holder = pid;
+	}
+	if (f)
+		fclose(f);
+}
+
+void espy_agent__sessions(const struct espy_agent_link *l, struct espy_agent_session out[ESPY_AGENT_SESSIONS])
+{
+	struct stat ours, st;
+	char path[320];
+	DIR *proc;
+	bool any = false;
+
+	for (unsigned i = 0; i < ESPY_AGENT_SESSIONS; i++) {
+		const struct espy_agent_slot *s = slot_at(l, i);
+		uint32_t state = load32(&s->state);
+
+		out[i] = (struct espy_agent_session){ .open = state == ESPY_SLOT_OPEN || state == ESPY_SLOT_INHERITED,
+						      .rules = load32(&s->nrules) };
+		any |= out[i].open;
+	}
+	proc = any && !fstat(l->fd, &ours) ? opendir("/proc") : NULL;
+	for (struct dirent *p; proc && (p = readdir(proc));) {
+		if (!isdigit((unsigned char)p->d_name[0]))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/fd", p->d_name);
+		DIR *fds = opendir(path);
+
+		for (struct dirent *e; fds && (e = readdir(fds));) {
+			if (!isdigit((unsigned char)e->d_name[0]) || fstatat(dirfd(fds), e->d_name, &st, 0) ||
+			    st.st_dev != ours.st_dev || st.st_ino != ours.st_ino)
+				continue;
+			snprintf(path, sizeof(path), "/proc/%.20s/fdinfo/%.20s", p->d_name, e->d_name);
+			note_locks(path, (pid_t)strtol(p->d_name, NULL, 10), out);
+		}
+		if (fds)
+			closedir(fds);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+/* One request; the answer's result, or -ETIMEDOUT, -ESRCH. */
+static int ask(struct espy_agent_link *l, uint32_t op)
+{
+	struct espy_agent_slot *s = slot_at(l, (unsigned)l->slot);
+	uint32_t *bell = &head(l)->bell, number = load32(&s->done) + 1, done;
+	const uint64_t until = now_ns() + ANSWER_NS;
+	unsigned spins = 0;
+	char path[64];
+
+	__atomic_store_n(&s->op, op, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->asked, number, __ATOMIC_RELEASE);
+	__atomic_fetch_add(bell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	while ((done = load32(&s->done)) != number) {
+		const struct timespec nap = { .tv_nsec = 20000000 };
+
+		if (now_ns() >= until)
+			return -ETIMEDOUT;
+		if (++spins < 200)
+			continue;
+		syscall(SYS_futex, &s->done, FUTEX_WAIT, done, &nap, NULL, 0);
+		snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)l->pid, (int)l->helper);
+		if (access(path, F_OK))
+			return -ESRCH;
+	}
+	return (int)load32(&s->result);
+}
+
+static int lock_byte(int fd, unsigned i, short type)
+{
+	struct flock f = { .l_type = type, .l_whence = SEEK_SET, .l_start = i, .l_len = 1 };
+
+	return fcntl(fd, F_OFD_SETLK, &f) ? -errno : 0;
+}
+
+static bool power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* What the agent says it has made: within what the protocol allows. */
+static int take_opened(struct espy_agent_link *l)
+{
+	const struct espy_agent_slot *s = slot_at(l, (unsigned)l->slot);
+
+	memcpy(&l->opened, &s->opened, sizeof(l->opened));
+	const struct espy_agent_opened *o = &l->opened;
+	if (!power_of_two(o->chunk_sz) || o->chunk_sz < 4096 || o->chunk_sz > 1u << 20 || o->nchunks < 1 ||
+	    o->nchunks > 65536 || (uint64_t)o->chunk_sz * o->nchunks > 1ull << 30 || o->ring_fd > INT_MAX)
+		return -EPROTO;
+	return 0;
+}
+
+static void give_up_slot(struct espy_agent_link *l)
+{
+	lock_byte(l->fd, (unsigned)l->slot, F_UNLCK);
+	l->slot = -1;
+}
+
+int espy_agent__open(struct espy_agent_link *l, const struct espy_agent_open *o)
+{
+	for (unsigned i = 0; i < ESPY_AGENT_SESSIONS; i++) {
+		uint32_t state = load32(&slot_at(l, i)->state);
+
+		if (state == ESPY_SLOT_INHERITED || lock_byte(l->fd, i, F_WRLCK))
+			continue;
+		l->slot = (int)i;
+		memcpy(&slot_at(l, i)->payload.open, o, sizeof(*o));
+		int err = ask(l, ESPY_AGENT_OPEN);
+
+		err = err < 0 ? err : take_opened(l);
+		if (err)
+			give_up_slot(l);
+		return err;
+	}
+	return -EBUSY;
+}
+
+int espy_agent__hold(struct espy_agent_link *l, uint64_t tag)
+{
+	for (unsigned i = 0; i < ESPY_AGENT_SESSIONS; i++) {
+		struct espy_agent_slot *s = slot_at(l, i);
+
+		if (load32(&s->state) != ESPY_SLOT_INHERITED || __atomic_load_n(&s->tag, __ATOMIC_ACQUIRE) != tag ||
+		    lock_byte(l->fd, i, F_WRLCK))
+			continue;
+		l->slot = (int)i;
+		int err = ask(l, ESPY_AGENT_HOLD);
+
+		err = err < 0 ? err : take_opened(l);
+		if (err)
+			give_up_slot(l);
+		return err;
+	}
+	return -ENOENT;
+}
+
+int espy_agent__rule_on(struct espy_agent_link *l, const struct espy_agent_rule *rule, struct espy_agent_ruled *reply)
+{
+	struct espy_agent_slot *s = slot_at(l, (unsigned)l->slot);
+
+	memcpy(&s->payload.rule, rule, sizeof(*rule));
+	int err = ask(l, ESPY_AGENT_ON);
+
+	memcpy(reply, &s->ruled, sizeof(*reply));
+	return err < 0 ? err : 0;
+}
+
+int espy_agent__close(struct espy_agent_link *l)
+{
+	int err;
+
+	if (l->fd < 0 || l->slot < 0)
+		return 0;
+	err = ask(l, ESPY_AGENT_CLOSE);
+	return err < 0 ? err : 0;
+}
+
+int espy_agent__ring_fd(const struct espy_agent_link *l, size_t *size)
+{
+	int fd = open_memfd(l->pid, l->helper, ESPY_RING_MEMFD, (int)l->opened.ring_fd);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (!cannot_shrink(fd, ESPY_RING_FREE_OFF) || fstat(fd, &st)) {
+		close(fd);
+		return -EPROTO;
+	}
+	*size = (size_t)st.st_size;
+	return fd;
+}
+
+int espy_agent__ring_state(const struct espy_agent_link *l, unsigned slot, struct espy_agent_ring_state *out)
+{
+	struct espy_agent_opened o;
+	const size_t size = ESPY_RING_FREE_OFF + 65536 / 8; /* head and the largest bitmap */
+	struct stat st;
+
+	if (slot >= ESPY_AGENT_SESSIONS)
+		return -EINVAL;
+	memcpy(&o, &slot_at(l, slot)->opened, sizeof(o));
+	if (!o.nchunks || o.nchunks > 65536 || o.ring_fd > INT_MAX)
+		return -EPROTO;
+	int fd = open_memfd(l->pid, l->helper, ESPY_RING_MEMFD, (int)o.ring_fd);
+
+	if (fd < 0)
+		return fd;
+	if (!cannot_shrink(fd, size) || fstat(fd, &st)) {
+		close(fd);
+		return -EPROTO;
+	}
+	uint8_t *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	int err = map == MAP_FAILED ? -errno : 0;
+
+	close(fd);
+	if (err)
+		return err;
+	const struct espy_ring *head = (const void *)map;
+	const uint64_t *free_bits = (const void *)(map + ESPY_RING_FREE_OFF);
+
+	*out = (struct espy_agent_ring_state){
+		.chunk_sz = o.chunk_sz,
+		.chunks = o.nchunks,
+		.begun = __atomic_load_n(&head->seq, __ATOMIC_RELAXED),
+		.lost_full = __atomic_load_n(&head->lost_full, __ATOMIC_RELAXED),
+		.lost_big = __atomic_load_n(&head->lost_big, __ATOMIC_RELAXED),
+		.lost_thread = __atomic_load_n(&head->lost_slot, __ATOMIC_RELAXED),
+		.lost_early = __atomic_load_n(&head->lost_early, __ATOMIC_RELAXED),
+	};
+	for (uint32_t i = 0; i < o.nchunks; i++)
+		out->used += !(__atomic_load_n(&free_bits[i / 64], __ATOMIC_RELAXED) >> (i % 64) & 1);
+	munmap(map, size);
+	return 0;
+}
+
+bool espy_agent__clockpair(const struct espy_agent_link *l, uint64_t *tsc, uint64_t *mono_ns)
+{
+	const struct espy_agent_clockpair *c = &head(l)->clockpair;
+
+	for (unsigned i = 0; i < 100; i++) {
+		uint32_t before = load32(&c->seq);
+
+		*tsc = __atomic_load_n(&c->tsc, __ATOMIC_RELAXED);
+		*mono_ns = __atomic_load_n(&c->mono_ns, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!(before & 1) && load32(&c->seq) == before)
+			return *tsc && *mono_ns;
+	}
+	return false;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One watched process: its agent, its session, its ring and its definitions. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "source/agent/agent_source.h"
+#include "source/agent/inject.h"
+
+#ifndef ESPY_AGENT_INSTALLED
+#define ESPY_AGENT_INSTALLED "/usr/local/lib/libespy-agent.so"
+#endif
+#define CHUNK_SZ 16384u
+#define RING_DEFAULT (64u << 20)
+#define RING_MAX (1ul << 30)
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int espy_agent__library(char *path, size_t size)
+{
+	/* From the folder of the program: a build tree, an installed one. */
+	static const char *const beside[] = { "/../../agent/libespy-agent.so", "/../lib/libespy-agent.so",
+					      "/../lib/x86_64-linux-gnu/libespy-agent.so", "/../lib64/libespy-agent.so",
+					      "/libespy-agent.so" };
+	const char *given = getenv("ESPY_AGENT");
+	char self[PATH_MAX], try[PATH_MAX + 64], *slash;
+	ssize_t n;
+
+	if (given && given[0] == '/') {
+		int len = snprintf(path, size, "%s", given);
+
+		return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : access(path, R_OK) ? -errno : 0;
+	}
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n > 0) {
+		self[n] = 0;
+		slash = strrchr(self, '/');
+		if (slash)
+			*slash = 0;
+		for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
+			char *real;
+
+			snprintf(try, sizeof(try), "%s%s", self, beside[i]);
+			real = realpath(try, NULL);
+			if (!real)
+				continue;
+			bool fits = strlen(real) < size;
+
+			if (fits)
+				strcpy(path, real);
+			free(real);
+			return fits ? 0 : -ENAMETOOLONG;
+		}
+	}
+	if (access(ESPY_AGENT_INSTALLED, R_OK))
+		return -ENOENT;
+	snprintf(path, size, "%s", ESPY_AGENT_INSTALLED);
+	return 0;
+}
+
+static bool traced_by_us(pid_t pid)
+{
+	char path[48], line[128];
+	int tracer = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	FILE *f = fopen(path, "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "TracerPid: %d", &tracer) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return tracer == getpid();
+}
+
+/* The agent is found, or loaded and then found. */
+static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, enum espy_agent_how how)
+{
+	struct espy_inject_result r;
+	char why[320], library[PATH_MAX];
+	int err = espy_agent__attach(&p->link, p->pid, why, sizeof(why));
+
+	if (!err || err == -EPROTO || err == -ESRCH) {
+		if (err)
+			espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", why[0] ? why : "the process has ended");
+		return err;
+	}
+	/* A process that we trace ourselves cannot be given a library: it was, if it could be, when it started. */
+	if (how == ESPY_AGENT_FIND || (how == ESPY_AGENT_LOAD && traced_by_us(p->pid)))
+		return -ENOENT;
+	err = espy_agent__library(library, sizeof(library));
+	if (err) {
+		espy_agent_source__report(
+			s, ESPY_REPORT_ERROR,
+			"the agent's library (libespy-agent.so) was not found: %s; ESPY_AGENT=/PATH tells where "
+			"it is",
+			strerror(-err));
+		return err;
+	}
+	s->ours_from_ns = now_ns();
+	err = espy_inject(p->pid, library, how == ESPY_AGENT_LOAD_HELD, &r);
+	/* Another espy may be loading it at this very moment: then it will be there. */
+	for (unsigned i = 0; err == -EBUSY && i < 600; i++) {
+		const struct timespec nap = { .tv_nsec = 5000000 };
+
+		nanosleep(&nap, NULL);
+		if (!espy_agent__attach(&p->link, p->pid, why, sizeof(why)))
+			return 0;
+		err = espy_inject(p->pid, library, false, &r);
+	}
+	s->ours_until_ns = now_ns();
+	s->ours_tid = r.tid;
+	if (err) {
+		espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", r.why);
+		return err;
+	}
+	/* Its thread takes a moment to begin. */
+	for (unsigned i = 0; i < 500; i++) {
+		const struct timespec nap = { .tv_nsec = 2000000 };
+
+		err = espy_agent__attach(&p->link, p->pid, why, sizeof(why));
+		if (err != -ENOENT)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	if (err)
+		espy_agent_source__report(s, ESPY_REPORT_ERROR,
+					  "process %d: the agent was loaded, but does not answer: %s", (int)p->pid,
+					  why[0] ? why : strerror(-err));
+	return err;
+}
+
+static int map_ring(struct espy_agent_process *p)
+{
+	int fd = espy_agent__ring_fd(&p->link, &p->map_sz), err;
+
+	if (fd < 0)
+		return fd;
+	p->map = mmap(NULL, p->map_sz, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	err = p->map == MAP_FAILED ? -errno : 0;
+	close(fd);
+	if (err) {
+		p->map = NULL;
+		return err;
+	}
+	return espy_agent_ring__open(&p->ring, p->map, p->map_sz, &p->link.opened);
+}
+
+static struct espy_agent_process *new_process(pid_t pid)
+{
+	struct espy_agent_process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->link = (struct espy_agent_link){ .pid = pid, .fd = -1, .slot = -1 };
+	p->defs = calloc(ESPY_AGENT_DEFS_MAX, sizeof(*p->defs));
+	if (!p->defs) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void after_open(struct espy_agent_source *s, struct espy_agent_process *p)
+{
+	struct espy_agent_info info;
+	const struct espy_agent *a = (const void *)p->link.area;
+
+	espy_agent__info(&p->link, &info);
+	p->tsc = info.clock == ESPY_AGENT_CLOCK_TSC;
+	p->own_numbers = __atomic_load_n(&a->pid, __ATOMIC_RELAXED) == (uint32_t)p->pid;
+	p->hidden_tid = p->link.helper;
+	s->hidden[s->hidden_cnt++ % (sizeof(s->hidden) / sizeof(s->hidden[0]))] = p->link.helper;
+	p->attached = true;
+}
+
+static void link_process(struct espy_agent_source *s, struct espy_agent_process *p)
+{
+	p->next = s->processes;
+	s->processes = p;
+	s->stats.tasks++;
+}
+
+/* Rule by rule; what a rule could not switch is told once. */
+static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
+{
+	const struct espy_mark_rules *rules = s->opts.marks;
+	struct espy_agent_ruled reply;
+	unsigned matched = 0;
+
+	for (size_t i = 0; i < rules->cnt; i++) {
+		int err = espy_agent__rule_on(&p->link, &rules->v[i], &reply);
+
+		if (err) {
+			espy_agent_source__report(s, ESPY_REPORT_ERROR,
+						  "process %d: its agent did not take -m '%s': %s", (int)p->pid,
+						  rules->v[i].pattern, strerror(-err));
+			return err;
+		}
+		matched += reply.matched;
+		p->sites_refused += reply.refused;
+		if (reply.skipped)
+			espy_agent_source__report(
+				s, ESPY_REPORT_WARN,
+				"process %d: %u mark%s of '%s' cannot be asked the condition (no such argument, "
+				"or of another type) and %s not shown",
+				(int)p->pid, reply.skipped, reply.skipped == 1 ? "" : "s", rules->v[i].pattern,
+				reply.skipped == 1 ? "is" : "are");
+	}
+	if (p->sites_refused)
+		espy_agent_source__report(
+			s, ESPY_REPORT_WARN,
+			"process %d: %u place%s could not be switched on (a breakpoint or a probe of the kernel "
+			"stands there?): see espy list markers -p %d",
+			(int)p->pid, p->sites_refused, p->sites_refused == 1 ? "" : "s", (int)p->pid);
+	if (!matched)
+		espy_agent_source__report(
+			s, ESPY_REPORT_NOTE,
+			"process %d has no such mark now; those of libraries that it loads later will be seen",
+			(int)p->pid);
+	return 0;
+}
+
+int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how)
+{
+	struct espy_agent_process *p = new_process(pid);
+	size_t ring = s->opts.ring_bytes ? s->opts.ring_bytes : RING_DEFAULT;
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	if (ring > RING_MAX)
+		ring = RING_MAX;
+	const struct espy_agent_open o = {
+		.chunk_sz = CHUNK_SZ,
+		.nchunks = ring / CHUNK_SZ < 64 ? 64 : (uint32_t)(ring / CHUNK_SZ) / 64 * 64,
+		.string_max = s->opts.marks->string_max > 4096 || s->opts.marks->string_max > CHUNK_SZ / 8
+				      ? CHUNK_SZ / 8
+				      : s->opts.marks->string_max,
+		.flags = s->opts.follow ? ESPY_AGENT_FOLLOW : 0,
+		.tag = s->tag,
+	};
+	err = get_agent(s, p, how);
+	if (err)
+		goto fail;
+	err = espy_agent__open(&p->link, &o);
+	if (err) {
+		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: no session of its agent: %s", (int)pid,
+					  err == -EBUSY
+						  ? "all are taken by others (espy list markers -p PID shows whose)"
+						  : strerror(-err));
+		goto fail;
+	}
+	err = map_ring(p);
+	if (err) {
+		espy_agent_source__report(s, ESPY_REPORT_ERROR,
+					  "process %d: the ring of its agent is not to be had: %s", (int)pid,
+					  strerror(-err));
+		goto fail;
+	}
+	after_open(s, p);
+	err = rules_on(s, p);
+	if (err)
+		goto fail;
+	link_process(s, p);
+	return 0;
+fail:
+	espy_agent_process__free(p);
+	return err;
+}
+
+int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid)
+{
+	struct espy_agent_process *p;
+	char why[320];
+	int err;
+
+	for (p = s->processes; p; p = p->next)
+		if (p->pid == pid)
+			return 0;
+	p = new_process(pid);
+	if (!p)
+		return -ENOMEM;
+	err = espy_agent__attach(&p->link, pid, why, sizeof(why));
+	err = err ? err : espy_agent__hold(&p->link, s->tag);
+	err = err ? err : map_ring(p);
+	if (err) {
+		espy_agent_process__free(p);
+		return err;
+	}
+	after_open(s, p);
+	link_process(s, p);
+	return 0;
+}
+
+void espy_agent_process__stop(struct espy_agent_process *p)
+{
+	if (p->attached && !p->ended)
+		espy_agent__close(&p->link);
+}
+
+void espy_agent_process__free(struct espy_agent_process *p)
+{
+	espy_agent_ring__close(&p->ring);
+	if (p->map)
+		munmap(p->map, p->map_sz);
+	espy_agent__detach(&p->link);
+	free(p->defs);
+	free(p);
+}
+
+bool espy_agent_process__lives(struct espy_agent_process *p)
+{
+	char path[64];
+
+	if (p->ended)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)p->pid, (int)p->hidden_tid);
+	p->ended = access(path, F_OK) != 0;
+	return !p->ended;
+}
+
+struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, struct espy_agent_process *p, uint32_t i,
+						espy_record_fn fn, void *ctx, int *stop)
+{
+	struct espy_mark_known *k = i < ESPY_AGENT_DEFS_MAX ? &p->defs[i] : NULL;
+	const struct espy_rec_mark_def *rec;
+	size_t provider_len;
+	const char *name;
+	bool fresh;
+
+	if (!k)
+		return NULL;
+	if (k->asked)
+		return k->good ? k : NULL;
+	struct espy_agent_def_copy *d = malloc(sizeof(*d));
+
+	/* Not there yet, or nonsense: ask again with the next event. */
+	if (!d || !espy_agent__def(&p->link, i, d)) {
+		free(d);
+		return NULL;
+	}
+	k->asked = true;
+	const char *underscore = strchr(d->name, '_');
+
+	provider_len = underscore ? (size_t)(underscore - d->name) : strlen(d->name);
+	name = underscore ? underscore + 1 : d->name;
+	k->nargs = d->nargs;
+	memcpy(k->kinds, d->kinds, sizeof(k->kinds));
+	k->good = !espy_mark_defs__get(s->defs, d->name, provider_len, name, d->format, k->kinds, k->nargs, &k->number,
+				       &fresh, &rec);
+	free(d);
+	if (k->good && fresh)
+		*stop = fn(ctx, &rec->rec);
+	return k->good ? k : NULL;
+}
+
+pid_t espy_agent_process__task(const struct espy_agent_process *p, uint32_t tid)
+{
+	char path[64];
+
+	if (!p->own_numbers || !tid || tid > INT_MAX)
+		return p->pid;
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)p->pid, tid);
+	if (!access(path, F_OK))
+		return (pid_t)tid;
+	/* One that has ended; but it must not be somebody else's. */
+	snprintf(path, sizeof(path), "/proc/%u", tid);
+	return access(path, F_OK) ? (pid_t)tid : p->pid;
+}

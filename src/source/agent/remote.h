@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One thread of another process, held by ptrace, and made to call something. Private to the injection. */
+#ifndef ESPY_SOURCE_AGENT_REMOTE_H
+#define ESPY_SOURCE_AGENT_REMOTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#define ESPY_XSTATE_MAX 16384u
+
+struct espy_remote {
+	pid_t tid, pid;
+	bool attached, stopped;
+	struct user_regs_struct regs; /* as it was stopped; what it goes on with */
+	uint64_t sigmask;
+	uint8_t xstate[ESPY_XSTATE_MAX];
+	size_t xstate_sz;
+};
+
+/* Addresses in the process that calls are made of. */
+struct espy_remote_code {
+	uint64_t syscall_ret; /* `syscall; ret` */
+	uint64_t pop_rdi_ret; /* `pop %rdi; ret` */
+	uint64_t sigreturn;   /* `mov $15, %rax; syscall`: where libc's signal handlers return to */
+	uint64_t raise;
+	int bell; /* a signal that does nothing when nobody traces */
+};
+
+int espy_remote__attach(struct espy_remote *r, pid_t pid, pid_t tid);
+/* One that this thread traces already, and that is stopped: it stays so. */
+int espy_remote__adopt(struct espy_remote *r, pid_t tid);
+/* Stops it and reads its registers. -ETIMEDOUT: it is in an uninterruptible sleep; it is then let go of. */
+int espy_remote__stop(struct espy_remote *r);
+int espy_remote__resume(struct espy_remote *r);
+/* As it was, and alone. */
+void espy_remote__detach(struct espy_remote *r);
+
+/* Of a thread that is stopped: reads memory; how much there was. */
+size_t espy_remote__read(pid_t pid, uint64_t addr, void *buf, size_t len);
+
+/*
+ * Calls fn(text, arg2) on its own stack where that is known to be large enough, else on a fresh one, with every signal
+ * blocked. The thread must be stopped at a safe point. It is
+ * stopped again afterwards, its state as before. -EFAULT: the function crashed, and the thread has been put back.
+ */
+int espy_remote__call(struct espy_remote *r, const struct espy_remote_code *code, uint64_t fn, const char *text,
+		      uint64_t arg2);
+
+#endif

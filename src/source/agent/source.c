@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The agent source behind source.h. It serves marks only: no system calls, no start of commands (the mux, which is
+ * always in front of it, does that).
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "source/agent/agent_source.h"
+
+/* Between taking a time and finishing its record a thread may be interrupted: younger events than this wait. */
+#define SLACK_NS 300000ull
+#define LOOK_NS 20000000ull /* for children, and for processes that have ended */
+#define NAP_NS 2000000l
+#define EXITING 0x4 /* the kernel's PF_EXITING, in /proc/PID/stat */
+
+static struct espy_agent_source *to_agent(struct espy_source *s)
+{
+	return (struct espy_agent_source *)s;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void espy_agent_source__report(const struct espy_agent_source *s, enum espy_report_level level, const char *fmt, ...)
+{
+	char text[640];
+	va_list ap;
+
+	if (!s->opts.report || s->quiet)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	s->opts.report(s->opts.report_ctx, level, text);
+}
+
+static int agent_probe(char *why, size_t why_sz)
+{
+#if defined(__x86_64__)
+	(void)why;
+	(void)why_sz;
+	return 0;
+#else
+	snprintf(why, why_sz, "the agent is for x86-64 only");
+	return -EOPNOTSUPP;
+#endif
+}
+
+static int agent_open(struct espy_source **out, const struct espy_source_opts *opts)
+{
+	struct espy_agent_source *s = calloc(1, sizeof(*s));
+	size_t size = opts->size < sizeof(s->opts) ? opts->size : sizeof(s->opts);
+
+	if (!s)
+		return -ENOMEM;
+	memcpy(&s->opts, opts, size);
+	s->base.ops = &espy_source_agent;
+	s->defs = espy_mark_defs__new(0);
+	s->record = malloc(ESPY_REC_MAX);
+	if (!s->defs || !s->record || !s->opts.marks) {
+		int err = s->opts.marks ? -ENOMEM : -EINVAL;
+
+		espy_mark_defs__free(s->defs);
+		free(s->record);
+		free(s);
+		return err;
+	}
+	espy_tsc__begin(&s->clock);
+	/* So that children's sessions are known for ours. */
+	s->tag = (uint64_t)getpid() << 32 ^ now_ns();
+	*out = &s->base;
+	return 0;
+}
+
+static int agent_set_calls(struct espy_source *src, enum espy_abi abi, const struct espy_call_set *set)
+{
+	(void)src;
+	(void)abi;
+	(void)set;
+	return 0;
+}
+
+static int agent_start_command(struct espy_source *src, const struct espy_command *cmd, pid_t *pid)
+{
+	(void)src;
+	(void)cmd;
+	(void)pid;
+	return -EOPNOTSUPP;
+}
+
+static int agent_add_target(struct espy_source *src, const struct espy_target *t)
+{
+	struct espy_agent_source *s = to_agent(src);
+	struct espy_agent_process *p;
+
+	if (t->kind != ESPY_TARGET_PID) {
+		espy_agent_source__report(
+			s, ESPY_REPORT_ERROR,
+			"marks are watched in processes that are named (-p) or started, not in a cgroup or the "
+			"whole system");
+		return -EOPNOTSUPP;
+	}
+	for (p = s->processes; p; p = p->next)
+		if (p->pid == t->pid && !p->ended)
+			return 0;
+	return espy_agent_process__begin(s, t->pid, t->held ? ESPY_AGENT_LOAD_HELD : ESPY_AGENT_LOAD);
+}
+
+static int agent_remove_target(struct espy_source *src, pid_t pid)
+{
+	struct espy_agent_source *s = to_agent(src);
+
+	for (struct espy_agent_process *p = s->processes; p; p = p->next)
+		if (!pid || p->pid == pid)
+			espy_agent_process__stop(p);
+	return 0;
+}
+
+/* ---- reading */
+
+struct delivery {
+	struct espy_agent_source *s;
+	espy_record_fn fn;
+	void *ctx;
+	uint64_t horizon_ns;
+	int stop;
+	int cnt;
+};
+
+static int give(struct delivery *d, const struct espy_rec *rec)
+{
+	d->s->stats.records++;
+	d->s->stats.bytes += rec->size;
+	d->cnt++;
+	d->stop = d->fn(d->ctx, rec);
+	return d->stop;
+}
+
+static void give_lost(struct delivery *d, const struct espy_agent_process *p, unsigned reason, uint64_t count,
+		      uint64_t time_ns)
+{
+	const struct espy_rec_lost lost = {
+		.rec = { .size = sizeof(lost),
+			 .type = ESPY_REC_LOST,
+			 .nr = (uint16_t)reason,
+			 .tgid = (uint32_t)p->pid,
+			 .time_ns = time_ns },
+		.count = count,
+	};
+
+	give(d, &lost.rec);
+}
+
+static void push(struct espy_agent_source *s, uint64_t time_ns, struct espy_agent_process *p, uint32_t cursor)
+{
+	if (s->heap_cnt == s->heap_cap) {
+		size_t cap = s->heap_cap ? s->heap_cap * 2 : 256;
+		void *heap = realloc(s->heap, cap * sizeof(*s->heap));
+
+		if (!heap)
+			return; /* it is looked at again with the next look */
+		s->heap = heap;
+		s->heap_cap = cap;
+	}
+	size_t i = s->heap_cnt++;
+
+	while (i && s->heap[(i - 1) / 2].time_ns > time_ns) {
+		s->heap[i] = s->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	s->heap[i] = (struct espy_agent_heap_entry){ time_ns, p, cursor };
+}
+
+/* The top has a later time now (or is to go: the last one takes its place). */
+static void sift(struct espy_agent_source *s)
+{
+	struct espy_agent_heap_entry e = s->heap[0];
+	size_t i = 0;
+
+	for (;;) {
+		size_t k = 2 * i + 1;
+
+		if (k >= s->heap_cnt)
+			break;
+		if (k + 1 < s->heap_cnt && s->heap[k + 1].time_ns < s->heap[k].time_ns)
+			k++;
+		if (s->heap[k].time_ns >= e.time_ns)
+			break;
+		s->heap[i] = s->heap[k];
+		i = k;
+	}
+	s->heap[i] = e;
+}
+
+static uint64_t to_ns(const struct espy_agent_source *s, const struct espy_agent_process *p, uint64_t time)
+{
+	return p->tsc ? espy_tsc__to_ns(&s->clock, time) : time;
+}
+
+static void deliver_one(struct delivery *d, struct espy_agent_process *p, struct espy_ring_cursor *c, uint64_t time_ns)
+{
+	struct espy_agent_source *s = d->s;
+	struct espy_rec_mark *rec = (void *)s->record;
+	const uint32_t def = c->def;
+
+	if (c->lost_before && c->pos == ESPY_CHUNK_HEAD) {
+		struct espy_ring_losses l;
+
+		/* No more than the ring's own counts say. */
+		espy_agent_ring__losses(&p->ring, &l);
+		uint64_t total = l.full + l.big + l.slot + l.early;
+
+		if (total > p->lost_shown && c->lost_before <= total - p->lost_shown) {
+			p->lost_shown += c->lost_before;
+			give_lost(d, p, ESPY_LOST_RING_FULL, c->lost_before, time_ns);
+		}
+	}
+	if (c->pos == ESPY_CHUNK_HEAD)
+		c->tid = (uint32_t)espy_agent_process__task(p, c->tid);
+	const uint32_t len = espy_agent_ring__take(&p->ring, c, rec + 1);
+	struct espy_mark_known *k = d->stop ? NULL : espy_agent_process__def(s, p, def, d->fn, d->ctx, &d->stop);
+
+	if (!k || !espy_mark_args__check(rec + 1, len, k->kinds, k->nargs)) {
+		p->damaged++;
+		s->stats.lost[ESPY_LOST_DAMAGED]++;
+		return;
+	}
+	k->events++;
+	*rec = (struct espy_rec_mark){
+		.rec = { .size = (uint32_t)sizeof(*rec) + len,
+			 .type = ESPY_REC_MARK,
+			 .tid = c->tid,
+			 .tgid = (uint32_t)p->pid,
+			 .time_ns = time_ns },
+		.def = k->number,
+		.len = len,
+	};
+	if (!d->stop)
+		give(d, &rec->rec);
+}
+
+/* What was lost after the last chunk that told of it; only when nothing is left to be read. */
+static void deliver_losses(struct delivery *d, struct espy_agent_process *p)
+{
+	struct espy_ring_losses now;
+
+	espy_agent_ring__losses(&p->ring, &now);
+	const struct {
+		uint64_t now, *before;
+		unsigned reason;
+	} rows[] = {
+		{ now.full, &p->lost.full, ESPY_LOST_RING_FULL },
+		{ now.big, &p->lost.big, ESPY_LOST_TOO_BIG },
+		{ now.slot, &p->lost.slot, ESPY_LOST_NO_THREAD },
+		{ now.early, &p->lost.early, ESPY_LOST_EARLY },
+	};
+	uint64_t total = now.full + now.big + now.slot + now.early;
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].now <= *rows[i].before)
+			continue; /* counts only grow: one that shrinks is none */
+		d->s->stats.lost[rows[i].reason] += rows[i].now - *rows[i].before;
+		*rows[i].before = rows[i].now;
+	}
+	if ((p->damaged || p->ring.damaged) && !p->told_damage) {
+		p->told_damage = true;
+		espy_agent_source__report(
+			d->s, ESPY_REPORT_WARN,
+			"process %d has nonsense in its ring; what of it is not an event is left out and counted",
+			(int)p->pid);
+	}
+	if (p->ring.cursor_cnt && !p->ended)
+		for (size_t i = 0; i < p->ring.cursor_cnt; i++)
+			if (p->ring.cursors[i].ready || p->ring.cursors[i].pos == ESPY_CHUNK_HEAD)
+				return;
+	if (total > p->lost_shown) {
+		give_lost(d, p,
+			  now.full   ? ESPY_LOST_RING_FULL
+			  : now.big  ? ESPY_LOST_TOO_BIG
+			  : now.slot ? ESPY_LOST_NO_THREAD
+				     : ESPY_LOST_EARLY,
+			  total - p->lost_shown, now_ns());
+		p->lost_shown = total;
+	}
+}
+
+static void look(struct delivery *d)
+{
+	struct espy_agent_source *s = d->s;
+	const uint64_t begun = now_ns();
+
+	espy_tsc__update(&s->clock);
+	s->heap_cnt = 0;
+	for (struct espy_agent_process *p = s->processes; p; p = p->next) {
+		espy_agent_ring__look(&p->ring);
+		for (uint32_t i = 0; i < p->ring.cursor_cnt; i++)
+			if (p->ring.cursors[i].ready)
+				push(s, to_ns(s, p, p->ring.cursors[i].time), p, i);
+	}
+	d->horizon_ns = begun - SLACK_NS;
+	while (s->heap_cnt && !d->stop) {
+		struct espy_agent_heap_entry e = s->heap[0];
+		struct espy_ring_cursor *c = &e.p->ring.cursors[e.cursor];
+
+		/* Of a process that has ended everything is here; garbage must not keep us from the rest. */
+		if (e.time_ns > d->horizon_ns && !e.p->ended)
+			break;
+		deliver_one(d, e.p, c, e.time_ns < begun ? e.time_ns : begun);
+		if (c->ready && !c->over) {
+			s->heap[0].time_ns = to_ns(s, e.p, c->time);
+			sift(s);
+		} else {
+			s->heap[0] = s->heap[--s->heap_cnt];
+			if (s->heap_cnt)
+				sift(s);
+		}
+	}
+	for (struct espy_agent_process *p = s->processes; p && !d->stop; p = p->next)
+		deliver_losses(d, p);
+}
+
+/* ---- processes that come and go */
+
+static bool process_lives(pid_t pid)
+{
+	char path[64], state;
+	unsigned flags;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return false;
+	/* "PID (NAME) S": the name may hold anything, so the state is what follows the last ")". */
+	char line[512], *end = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+
+	fclose(f);
+	if (!end || sscanf(end + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
+		return false;
+	return state != 'Z' && state != 'X' && !(flags & EXITING);
+}
+
+static void expect(struct espy_agent_source *s, pid_t pid, int how)
+{
+	const size_t cnt = sizeof(s->expected) / sizeof(s->expected[0]);
+	size_t at = 0;
+
+	/* The place that is free, or that of the one which was waited for longest. */
+	for (size_t i = 0; i < cnt; i++) {
+		if (s->expected[i].pid == pid)
+			return;
+		if (s->expected[at].pid && (!s->expected[i].pid || s->expected[i].until_ns < s->expected[at].until_ns))
+			at = i;
+	}
+	s->expected[at].pid = pid;
+	s->expected[at].how = how;
+	s->expected[at].until_ns = now_ns() + ESPY_AGENT_INHERIT_MS * 1000000ull;
+}
+
+static void try_expected(struct espy_agent_source *s)
+{
+	const uint64_t now = now_ns();
+
+	for (size_t i = 0; i < sizeof(s->expected) / sizeof(s->expected[0]); i++) {
+		const pid_t pid = s->expected[i].pid;
+
+		if (!pid)
+			continue;
+		const int how = s->expected[i].how;
+		const bool lives = process_lives(pid), last = now > s->expected[i].until_ns || !lives;
+
+		/* In the middle of an execve much can go wrong that will go right in a moment. */
+		s->quiet = !last || !lives;
+		int err = how < 0 ? espy_agent_process__inherit(s, pid) : espy_agent_process__begin(s, pid, how);
+
+		s->quiet = false;
+		if (!err || last)
+			s->expected[i].pid = 0;
+	}
+}
+
+static bool any_expected(const struct espy_agent_source *s)
+{
+	for (size_t i = 0; i < sizeof(s->expected) / sizeof(s->expected[0]); i++)
+		if (s->expected[i].pid)
+			return true;
+	return false;
+}
+
+void espy_agent_source__expect(struct espy_source *src, pid_t pid)
+{
+	expect(to_agent(src), pid, ESPY_AGENT_FIND);
+}
+
+void espy_agent_source__saw(struct espy_source *src, const struct espy_rec *rec)
+{
+	struct espy_agent_source *s = to_agent(src);
+	const struct espy_rec_fork *f = (const struct espy_rec_fork *)rec;
+
+	if (rec->type == ESPY_REC_FORK && s->opts.follow && f->child_tgid == f->child_tid)
+		expect(s, (pid_t)f->child_tid, -1);
+}
+
+static void take_children(struct espy_agent_source *s, pid_t pid)
+{
+	char path[96], word[16];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%15s", word) == 1) {
+		pid_t child = (pid_t)strtol(word, NULL, 10);
+		bool known = false;
+
+		for (const struct espy_agent_process *p = s->processes; p && !known; p = p->next)
+			known = p->pid == child;
+		if (child > 0 && !known)
+			expect(s, child, -1);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* One that has ended, and whose ring is empty: its last words, then it is forgotten. Or it lives on as another program.
+ */
+static void bury(struct delivery *d, struct espy_agent_process **at)
+{
+	struct espy_agent_source *s = d->s;
+	struct espy_agent_process *p = *at;
+	const pid_t pid = p->pid;
+
+	espy_agent_ring__look(&p->ring);
+	for (size_t i = 0; i < p->ring.cursor_cnt; i++)
+		if (p->ring.cursors[i].ready)
+			return; /* the next look delivers it */
+	espy_agent_ring__bury(&p->ring);
+	if (p->ring.torn)
+		give_lost(d, p, ESPY_LOST_TORN, p->ring.torn, now_ns());
+	s->stats.lost[ESPY_LOST_TORN] += p->ring.torn;
+	*at = p->next;
+	espy_agent_process__free(p);
+	if (process_lives(pid))
+		expect(s, pid, ESPY_AGENT_LOAD); /* it has executed another program */
+}
+
+static void look_after(struct delivery *d)
+{
+	struct espy_agent_source *s = d->s;
+	uint64_t now = now_ns();
+
+	if (now - s->last_look_ns < LOOK_NS)
+		return;
+	s->last_look_ns = now;
+	for (struct espy_agent_process *p = s->processes, *next; s->opts.follow && p; p = next) {
+		next = p->next;
+		take_children(s, p->pid);
+	}
+	try_expected(s);
+	for (struct espy_agent_process **at = &s->processes; *at && !d->stop;) {
+		struct espy_agent_process *p = *at;
+
+		if (!espy_agent_process__lives(p))
+			bury(d, at);
+		if (*at == p)
+			at = &p->next;
+	}
+}
+
+static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
+{
+	struct espy_agent_source *s = to_agent(src);
+	struct delivery d = { .s = s, .fn = fn, .ctx = ctx };
+	const uint64_t start = now_ns();
+
+	for (;;) {
+		const struct timespec nap = { .tv_nsec = NAP_NS };
+
+		look(&d);
+		if (!d.stop)
+			look_after(&d);
+		if (d.stop)
+			return d.stop;
+		if (d.cnt)
+			return d.cnt;
+		if (!s->processes && !any_expected(s))
+			return -ESRCH;
+		if (timeout_ms >= 0 && now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
+			return 0;
+		if (nanosleep(&nap, NULL))
+			return -errno;
+	}
+}
+
+static void agent_stats(struct espy_source *src, struct espy_source_stats *st)
+{
+	*st = to_agent(src)->stats;
+}
+
+static int agent_command_status(struct espy_source *src, int *status)
+{
+	(void)src;
+	(void)status;
+	return -ECHILD;
+}
+
+static void agent_close(struct espy_source *src)
+{
+	struct espy_agent_source *s = to_agent(src);
+
+	for (struct espy_agent_process *p = s->processes, *next; p; p = next) {
+		next = p->next;
+		espy_agent_process__stop(p);
+		espy_agent_process__free(p);
+	}
+	espy_mark_defs__free(s->defs);
+	free(s->heap);
+	free(s->record);
+	free(s);
+}
+
+bool espy_agent_source__hides(const struct espy_source *src, const struct espy_rec *rec)
+{
+	const struct espy_agent_source *s = (const struct espy_agent_source *)src;
+
+	if (s->ours_tid && rec->tid == (uint32_t)s->ours_tid && rec->time_ns > s->ours_from_ns &&
+	    rec->time_ns < s->ours_until_ns &&
+	    (rec->type == ESPY_REC_EXIT || rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_SIGNAL))
+		return true;
+	const unsigned cnt = sizeof(s->hidden) / sizeof(s->hidden[0]);
+	for (unsigned i = 0; i < s->hidden_cnt && i < cnt; i++) {
+		if (rec->tid == (uint32_t)s->hidden[i])
+			return true;
+		if (rec->type == ESPY_REC_FORK &&
+		    ((const struct espy_rec_fork *)rec)->child_tid == (uint32_t)s->hidden[i])
+			return true;
+	}
+	return false;
+}
+
+const struct espy_source_ops espy_source_agent = {
+	.name = "agent",
+	.caps = ESPY_SRC_PASSIVE,
+	.probe = agent_probe,
+	.open = agent_open,
+	.set_calls = agent_set_calls,
+	.start_command = agent_start_command,
+	.add_target = agent_add_target,
+	.remove_target = agent_remove_target,
+	.poll = agent_poll,
+	.stats = agent_stats,
+	.command_status = agent_command_status,
+	.close = agent_close,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "source/hold.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#define CODE_64 0x33 /* the code segment of 64-bit programs */
+
+int espy_hold__child(void)
+{
+	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? -errno : 0;
+}
+
+/* The next stop; signals on their way are passed on. -ESRCH: it has ended (and is still to be waited for). */
+static int next_stop(pid_t pid)
+{
+	siginfo_t info;
+	int status;
+
+	for (;;) {
+		/* A status that the owner of the child wants to see is left for him. */
+		memset(&info, 0, sizeof(info));
+		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOWAIT)) {
+			if (errno == EINTR)
+				continue;
+			return -ESRCH;
+		}
+		if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+			return -ESRCH;
+		if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+			return -ESRCH;
+		if (WSTOPSIG(status) == SIGTRAP)
+			return 0;
+		if (ptrace(PTRACE_CONT, pid, NULL, (void *)(uintptr_t)WSTOPSIG(status)))
+			return -ESRCH;
+	}
+}
+
+static uint64_t entry_of(pid_t pid)
+{
+	char path[64];
+	Elf64_auxv_t v;
+	uint64_t entry = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	FILE *f = fopen(path, "re");
+
+	while (f && fread(&v, sizeof(v), 1, f) == 1)
+		if (v.a_type == AT_ENTRY)
+			entry = v.a_un.a_val;
+	if (f)
+		fclose(f);
+	return entry;
+}
+
+int espy_hold__to_entry(pid_t pid)
+{
+#if defined(__x86_64__)
+	struct user_regs_struct regs;
+	int err = next_stop(pid); /* the trap that follows an execve */
+
+	if (err)
+		return err;
+	/* If we die, it must not be left with our breakpoint in its code. */
+	if (ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)) ||
+	    ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+		err = -errno;
+	uint64_t entry = err ? 0 : entry_of(pid);
+	if (!err && (regs.cs != CODE_64 || !entry))
+		err = -EOPNOTSUPP;
+	if (!err) {
+		errno = 0;
+		const long word = ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)entry, NULL);
+
+		if (errno || ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)entry, (void *)((word & ~0xffl) | 0xcc)))
+			err = -EIO;
+		if (!err && ptrace(PTRACE_CONT, pid, NULL, NULL))
+			err = -errno;
+		err = err ? err : next_stop(pid);
+		if (err == -ESRCH)
+			return err;
+		if (!err && (ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)entry, (void *)word) ||
+			     ptrace(PTRACE_GETREGS, pid, NULL, &regs)))
+			err = -errno;
+		if (!err && regs.rip == entry + 1) {
+			regs.rip = entry;
+			if (ptrace(PTRACE_SETREGS, pid, NULL, &regs))
+				err = -errno;
+		}
+		/* From here on it can do without us. */
+		ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD);
+	}
+	if (err)
+		espy_hold__release(pid);
+	return err;
+#else
+	(void)pid;
+	return -EOPNOTSUPP;
+#endif
+}
+
+void espy_hold__release(pid_t pid)
+{
+	ptrace(PTRACE_DETACH, pid, NULL, NULL);
+}

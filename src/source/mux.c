@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "source/mux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "record/merge.h"
+#include "source/agent/agent_source.h"
+#include "source/hold.h"
+#include "source/marks.h"
+
+/* How late a record may come after a younger one of the other source; then the stream goes on without waiting. */
+#define WINDOW_NS 200000000ull
+/* Between the time in a record and the moment when it can be read. */
+#define MARGIN_NS 1000000ull
+#define QUEUE_MAX (8u << 20)
+#define TURN_MS 4 /* one source is waited for so long before the other one is looked at */
+
+struct input {
+	const struct espy_source_ops *ops;
+	struct espy_source *src;
+	struct mux *mux;
+	uint8_t *buf;
+	size_t head, tail, cap;
+	uint64_t last_ns;    /* time of the newest record that came */
+	uint64_t given_ns;   /* of the last one that was given out */
+	uint64_t promise_ns; /* nothing older will come */
+	bool over;
+	int error; /* of memory */
+};
+
+struct mux {
+	struct espy_source base;
+	struct espy_source_ops ops;
+	char name[32];
+	struct espy_source_opts opts;
+	struct input in[2]; /* calls (ops NULL: none), marks */
+	struct espy_merge merge;
+	bool merge_ready;
+	bool closing;  /* nothing new is wanted: what is there goes out */
+	bool agent;    /* the source of marks is the agent */
+	pid_t command; /* started here; 0: none */
+	bool reaped, told_exit;
+	int status;
+};
+
+enum { CALLS, MARKS };
+
+static struct mux *to_mux(struct espy_source *s)
+{
+	return (struct mux *)s;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void report(const struct mux *m, enum espy_report_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void report(const struct mux *m, enum espy_report_level level, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (!m->opts.report)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	m->opts.report(m->opts.report_ctx, level, text);
+}
+
+/* ---- queues */
+
+static const struct espy_rec *front(const struct input *in)
+{
+	return in->head < in->tail ? (const struct espy_rec *)(const void *)(in->buf + in->head) : NULL;
+}
+
+static bool peek(void *ctx, uint64_t *time_ns)
+{
+	const struct input *in = ctx;
+	const struct espy_rec *rec = front(in);
+
+	if (rec) {
+		/* One without a time belongs behind the one before it. */
+		*time_ns = rec->time_ns ? rec->time_ns : in->given_ns;
+		return true;
+	}
+	*time_ns = in->over ? UINT64_MAX : in->promise_ns;
+	return false;
+}
+
+static int enqueue(void *ctx, const struct espy_rec *rec)
+{
+	struct input *in = ctx;
+	struct mux *m = in->mux;
+
+	if (in == &m->in[CALLS] && m->agent) {
+		if (espy_agent_source__hides(m->in[MARKS].src, rec))
+			return 0;
+		espy_agent_source__saw(m->in[MARKS].src, rec);
+	}
+	if (in->head == in->tail)
+		in->head = in->tail = 0;
+	if (in->tail + rec->size > in->cap) {
+		/* What has been given out makes room first. */
+		if (in->head > in->cap / 2) {
+			memmove(in->buf, in->buf + in->head, in->tail - in->head);
+			in->tail -= in->head;
+			in->head = 0;
+		}
+		if (in->tail + rec->size > in->cap) {
+			size_t cap = (in->cap ? in->cap * 2 : 65536) + rec->size;
+			uint8_t *buf = realloc(in->buf, cap);
+
+			if (!buf)
+				return in->error = -ENOMEM;
+			in->buf = buf;
+			in->cap = cap;
+		}
+	}
+	memcpy(in->buf + in->tail, rec, rec->size);
+	in->tail += rec->size;
+	if (rec->time_ns > in->last_ns)
+		in->last_ns = rec->time_ns;
+	/* Enough for now: the source keeps the rest (and counts what it cannot). */
+	return in->tail - in->head >= QUEUE_MAX ? 1 : 0;
+}
+
+static int fill(struct input *in, int timeout_ms)
+{
+	const uint64_t begun = now_ns();
+	int n;
+
+	if (!in->ops || in->over || in->tail - in->head >= QUEUE_MAX)
+		return 0;
+	n = in->ops->poll(in->src, enqueue, in, timeout_ms);
+	if (in->error)
+		return in->error;
+	if (n == -ESRCH) {
+		in->over = true;
+		return 0;
+	}
+	if (n < 0)
+		return n;
+	/* Empty at a moment that was not before `begun`; else: up to what came last. */
+	in->promise_ns = n ? in->last_ns : begun;
+	in->promise_ns -= in->promise_ns > MARGIN_NS ? MARGIN_NS : in->promise_ns;
+	return 0;
+}
+
+static void reap(struct mux *m)
+{
+	if (m->command && !m->reaped && waitpid(m->command, &m->status, WNOHANG) == m->command)
+		m->reaped = true;
+}
+
+/* Marks alone are in order already: no queue, no merging. Nobody else tells here how the command ended. */
+static int poll_alone(struct mux *m, espy_record_fn fn, void *ctx, int timeout_ms)
+{
+	struct input *in = &m->in[MARKS];
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	if (!in->over) {
+		int n = in->ops->poll(in->src, fn, ctx, timeout_ms);
+
+		if (n != -ESRCH)
+			return n;
+		in->over = true;
+	}
+	for (uint64_t until = now_ns() + (uint64_t)(timeout_ms < 0 ? INT_MAX : timeout_ms) * 1000000u;;) {
+		reap(m);
+		if (!m->command || m->told_exit)
+			return -ESRCH;
+		if (m->reaped) {
+			const struct espy_rec_task_exit x = {
+				.rec = { .size = sizeof(x),
+					 .type = ESPY_REC_TASK_EXIT,
+					 .tid = (uint32_t)m->command,
+					 .tgid = (uint32_t)m->command,
+					 .time_ns = now_ns() },
+				.status = (uint32_t)m->status,
+				.group_dead = 1,
+			};
+			int stop = fn(ctx, &x.rec);
+
+			m->told_exit = true;
+			return stop ? stop : 1;
+		}
+		if (now_ns() >= until)
+			return 0;
+		if (nanosleep(&nap, NULL))
+			return -errno;
+	}
+}
+
+static int mux_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
+{
+	struct mux *m = to_mux(src);
+	const uint64_t start = now_ns();
+
+	if (!m->in[CALLS].ops)
+		return poll_alone(m, fn, ctx, timeout_ms);
+	for (;;) {
+		const bool calls = !m->in[CALLS].over;
+		const bool idle = !front(&m->in[CALLS]) && !front(&m->in[MARKS]);
+		const int wait = timeout_ms < 0 || timeout_ms > TURN_MS ? TURN_MS : timeout_ms;
+		struct input *in;
+		int err, cnt = 0, stop = 0;
+
+		err = fill(&m->in[CALLS], idle ? wait : 0);
+		err = err ? err : fill(&m->in[MARKS], idle && !calls ? wait : 0);
+		if (err)
+			return err;
+		espy_merge__look(&m->merge);
+		while (!stop && (in = espy_merge__next(&m->merge, m->closing ? UINT64_MAX : now_ns()))) {
+			const struct espy_rec *rec = front(in);
+
+			in->head += rec->size;
+			if (rec->time_ns)
+				in->given_ns = rec->time_ns;
+			cnt++;
+			stop = fn(ctx, rec);
+		}
+		if (stop)
+			return stop;
+		if (cnt)
+			return cnt;
+		if (!front(&m->in[CALLS]) && !front(&m->in[MARKS]) && !calls && m->in[MARKS].over)
+			return -ESRCH;
+		if (timeout_ms >= 0 && now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
+			return 0;
+	}
+}
+
+/* ---- targets */
+
+/* The command with our part of its set-up: after what the user wants, the last thing before execve. */
+struct held_setup {
+	const struct espy_command *cmd;
+};
+
+static int setup_and_hold(void *ctx)
+{
+	const struct held_setup *h = ctx;
+	int err = h->cmd->child_setup ? h->cmd->child_setup(h->cmd->child_ctx) : 0;
+
+	/* Where it may not be traced it starts unheld: the first marks are then missed. */
+	if (!err)
+		espy_hold__child();
+	return err;
+}
+
+static void __attribute__((noreturn)) run_command(const struct espy_command *cmd, int fail)
+{
+	int err = cmd->child_setup ? cmd->child_setup(cmd->child_ctx) : 0;
+
+	if (!err) {
+		execve(cmd->path, cmd->argv, cmd->envp);
+		err = -errno;
+	} else if (err > 0) {
+		err = -ECANCELED;
+	}
+	if (write(fail, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int start_plain(struct mux *m, const struct espy_command *cmd, pid_t *pid)
+{
+	int fail[2], err = 0;
+	ssize_t n;
+
+	if (pipe2(fail, O_CLOEXEC))
+		return -errno;
+	*pid = fork();
+	if (!*pid) {
+		/* child_setup may rearrange 0 to 2. */
+		int up = fcntl(fail[1], F_DUPFD_CLOEXEC, 10);
+
+		run_command(cmd, up < 0 ? fail[1] : up);
+	}
+	if (*pid < 0)
+		err = -errno;
+	close(fail[1]);
+	do
+		n = err ? 0 : read(fail[0], &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	close(fail[0]);
+	if (err) {
+		if (*pid > 0)
+			waitpid(*pid, NULL, 0);
+		return err;
+	}
+	m->command = *pid;
+	return 0;
+}
+
+/* LD_PRELOAD for a source that traces the command itself, so that nobody else can load anything into it. */
+static int start_preloaded(struct mux *m, const struct espy_command *cmd, pid_t *pid)
+{
+	struct espy_command preloaded = *cmd;
+	/* The library holds the program up until its marks are on, but not for long. */
+	static char wait[] = "ESPY_AGENT_WAIT=2000";
+	char library[PATH_MAX], *word = NULL, **env;
+	size_t cnt = 0, at = 0;
+	int err = espy_agent__library(library, sizeof(library));
+
+	if (err) {
+		report(m, ESPY_REPORT_ERROR,
+		       "the agent's library (libespy-agent.so) was not found; ESPY_AGENT=/PATH tells where it is");
+		return err;
+	}
+	while (cmd->envp[cnt])
+		cnt++;
+	while (at < cnt && strncmp(cmd->envp[at], "LD_PRELOAD=", 11))
+		at++;
+	const char *more = at < cnt ? cmd->envp[at] + 11 : "";
+	env = calloc(cnt + 3, sizeof(*env));
+	if (!env || asprintf(&word, "LD_PRELOAD=%s%s%s", library, *more ? ":" : "", more) < 0) {
+		free(env);
+		return -ENOMEM;
+	}
+	memcpy(env, cmd->envp, cnt * sizeof(*env));
+	env[at] = word;
+	env[at < cnt ? cnt : cnt + 1] = wait;
+	preloaded.envp = env;
+	err = m->in[CALLS].ops->start_command(m->in[CALLS].src, &preloaded, pid);
+	free(word);
+	free(env);
+	if (!err)
+		espy_agent_source__expect(m->in[MARKS].src, *pid);
+	return err;
+}
+
+static int mux_start_command(struct espy_source *src, const struct espy_command *cmd, pid_t *pid)
+{
+	struct mux *m = to_mux(src);
+	struct held_setup h = { cmd };
+	struct espy_command held = *cmd;
+	const struct input *calls = &m->in[CALLS];
+	int err;
+
+	if (calls->ops && !(calls->ops->caps & ESPY_SRC_PASSIVE)) {
+		if (m->agent)
+			return start_preloaded(m, cmd, pid);
+		report(m, ESPY_REPORT_ERROR, "--via kernel goes with the bpf source, not with %s", calls->ops->name);
+		return -EOPNOTSUPP;
+	}
+	held.child_setup = setup_and_hold;
+	held.child_ctx = &h;
+	err = calls->ops ? calls->ops->start_command(calls->src, &held, pid) : start_plain(m, &held, pid);
+	if (err)
+		return err;
+	err = espy_hold__to_entry(*pid);
+	if (err == -ESRCH)
+		return 0; /* it has ended already: its status tells how */
+	const struct espy_target t = { .kind = ESPY_TARGET_PID, .pid = *pid, .held = !err };
+
+	err = m->in[MARKS].ops->add_target(m->in[MARKS].src, &t);
+	if (t.held)
+		espy_hold__release(*pid);
+	/* The reason was told. Without marks the calls are still worth seeing; without those nothing is. */
+	if (err && !calls->ops) {
+		kill(*pid, SIGKILL);
+		waitpid(*pid, NULL, 0);
+		m->command = 0;
+		return err;
+	}
+	return 0;
+}
+
+static int mux_add_target(struct espy_source *src, const struct espy_target *t)
+{
+	struct mux *m = to_mux(src);
+	/* Marks first: what loading the agent does in the process is then not among the calls. */
+	int err = m->in[MARKS].ops->add_target(m->in[MARKS].src, t);
+
+	if (m->in[CALLS].ops) {
+		int calls_err = m->in[CALLS].ops->add_target(m->in[CALLS].src, t);
+
+		return calls_err;
+	}
+	return err;
+}
+
+static int mux_remove_target(struct espy_source *src, pid_t pid)
+{
+	struct mux *m = to_mux(src);
+	int err = 0;
+
+	if (!pid)
+		m->closing = true;
+	m->in[MARKS].ops->remove_target(m->in[MARKS].src, pid);
+	if (m->in[CALLS].ops)
+		err = m->in[CALLS].ops->remove_target(m->in[CALLS].src, pid);
+	return err;
+}
+
+static int mux_set_calls(struct espy_source *src, enum espy_abi abi, const struct espy_call_set *set)
+{
+	struct mux *m = to_mux(src);
+
+	return m->in[CALLS].ops ? m->in[CALLS].ops->set_calls(m->in[CALLS].src, abi, set) : 0;
+}
+
+static void mux_stats(struct espy_source *src, struct espy_source_stats *st)
+{
+	struct mux *m = to_mux(src);
+
+	*st = (struct espy_source_stats){ 0 };
+	for (unsigned i = 0; i < 2; i++) {
+		struct espy_source_stats one = { 0 };
+
+		if (!m->in[i].ops)
+			continue;
+		m->in[i].ops->stats(m->in[i].src, &one);
+		st->records += one.records;
+		st->bytes += one.bytes;
+		for (unsigned r = 0; r < ESPY_LOST_REASONS; r++)
+			st->lost[r] += one.lost[r];
+		st->reread += one.reread;
+		st->tasks = one.tasks > st->tasks ? one.tasks : st->tasks;
+		st->hangs += one.hangs;
+		st->wakeups += one.wakeups;
+		st->pauses += one.pauses;
+		st->paused_ns += one.paused_ns;
+		if (one.longest_pause_ns > st->longest_pause_ns)
+			st->longest_pause_ns = one.longest_pause_ns;
+	}
+}
+
+static int mux_command_status(struct espy_source *src, int *status)
+{
+	struct mux *m = to_mux(src);
+
+	if (m->in[CALLS].ops)
+		return m->in[CALLS].ops->command_status(m->in[CALLS].src, status);
+	if (!m->command)
+		return -ECHILD;
+	reap(m);
+	*status = m->status;
+	return m->reaped ? 0 : -EAGAIN;
+}
+
+static void mux_close(struct espy_source *src)
+{
+	struct mux *m = to_mux(src);
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (m->in[i].src)
+			m->in[i].ops->close(m->in[i].src);
+		free(m->in[i].buf);
+	}
+	if (m->merge_ready)
+		espy_merge__free(&m->merge);
+	free(m);
+}
+
+int espy_mux__open(struct espy_source **out, const struct espy_source_ops *calls, const struct espy_source_ops *marks,
+		   const struct espy_source_opts *o)
+{
+	struct mux *m = calloc(1, sizeof(*m));
+	struct espy_source_opts so = *o;
+	void *inputs[2];
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->opts = *o;
+	m->agent = marks == &espy_source_agent;
+	snprintf(m->name, sizeof(m->name), "%s%s%s", calls ? calls->name : "", calls ? " and " : "", marks->name);
+	m->ops = (struct espy_source_ops){
+		.name = m->name,
+		.caps = calls ? calls->caps & ~(unsigned)(ESPY_SRC_COUNT | ESPY_SRC_FLIGHT | ESPY_SRC_SYSTEM_WIDE)
+			      : marks->caps,
+		.set_calls = mux_set_calls,
+		.start_command = mux_start_command,
+		.add_target = mux_add_target,
+		.remove_target = mux_remove_target,
+		.poll = mux_poll,
+		.stats = mux_stats,
+		.command_status = mux_command_status,
+		.close = mux_close,
+	};
+	m->base.ops = &m->ops;
+	so.need_time = true; /* or else there is no order between the two */
+	so.count_only = false;
+	for (unsigned i = 0; i < 2; i++) {
+		m->in[i] = (struct input){ .ops = i == CALLS ? calls : marks, .mux = m, .over = i == CALLS && !calls };
+		inputs[i] = &m->in[i];
+	}
+	err = calls ? calls->open(&m->in[CALLS].src, &so) : 0;
+	err = err ? err : marks->open(&m->in[MARKS].src, &so);
+	err = err ? err : espy_merge__init(&m->merge, peek, inputs, 2, WINDOW_NS);
+	if (err) {
+		mux_close(&m->base);
+		return err;
+	}
+	m->merge_ready = true;
+	*out = &m->base;
+	return 0;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From the notes of a process's files to probes of the kernel, and the tables by which they read their arguments. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <bpf/bpf.h>
+#include "agent/format.h"
+#include "source/agent/control.h"
+#include "source/usdt/usdt_source.h"
+
+_Static_assert(USDT_ARGS >= ESPY_USDT_MAX_ARGS, "as many as <sys/sdt.h> can have");
+_Static_assert((int)USDT_CONST == (int)ESPY_USDT_CONST && (int)USDT_REG == (int)ESPY_USDT_REG &&
+		       (int)USDT_MEM == (int)ESPY_USDT_MEM,
+	       "the same numbers");
+
+static void set_args(struct usdt_spec *spec, const struct espy_usdt_arg *args, unsigned cnt)
+{
+	spec->nargs = cnt;
+	for (unsigned i = 0; i < cnt; i++)
+		spec->args[i] = (struct usdt_arg){
+			.kind = args[i].kind,
+			.size = args[i].size,
+			.is_signed = args[i].is_signed,
+			.reg = args[i].reg,
+			.index = args[i].index,
+			.scale = args[i].scale,
+			.shift = args[i].shift,
+			.value = args[i].value,
+		};
+}
+
+/* Without a format: numbers by size and sign, addresses (which the notes do not tell from unsigned longs) as such. */
+static uint8_t plain_kind(const struct espy_usdt_arg *a)
+{
+	static const uint8_t kinds[2][4] = {
+		{ ESPY_MARK_U8, ESPY_MARK_U16, ESPY_MARK_U32, ESPY_MARK_POINTER },
+		{ ESPY_MARK_I8, ESPY_MARK_I16, ESPY_MARK_I32, ESPY_MARK_I64 },
+	};
+
+	if (a->is_float)
+		return ESPY_MARK_DOUBLE;
+	return kinds[a->is_signed != 0][a->size == 1 ? 0 : a->size == 2 ? 1 : a->size == 4 ? 2 : 3];
+}
+
+static void set_outs(const struct usdt_source *s, struct usdt_spec *spec, struct usdt_probe *p,
+		     const struct espy_usdt_arg *args, unsigned cnt, const struct espy_mark_entry *mark)
+{
+	struct espy_format f = { .nargs = (uint8_t)cnt };
+	unsigned max = s->opts.marks->string_max ? s->opts.marks->string_max : 256;
+
+	if (max > USDT_STRING_MAX - 8)
+		max = USDT_STRING_MAX - 8;
+	if (mark) {
+		espy_format_parse(&f, mark->format, strlen(mark->format), mark->types, mark->nargs);
+	} else {
+		for (unsigned i = 0; i < cnt; i++)
+			f.args[i] = (struct espy_format_arg){ .kind = plain_kind(&args[i]),
+							      .word = (uint8_t)i,
+							      .len_word = ESPY_FORMAT_NONE,
+							      .precision = ~0u };
+	}
+	p->nargs = (uint8_t)f.nargs;
+	spec->nouts = f.nargs;
+	for (unsigned i = 0; i < f.nargs; i++) {
+		const struct espy_format_arg *a = &f.args[i];
+		struct usdt_out *o = &spec->outs[i];
+
+		p->kinds[i] = a->kind;
+		*o = (struct usdt_out){ .word = a->word, .len_word = USDT_NO_WORD, .what = USDT_OUT_NUMBER };
+		if (a->word >= cnt || args[a->word].kind == ESPY_USDT_UNKNOWN) {
+			/* It is somewhere where a probe cannot look. */
+			o->what = USDT_OUT_NOTHING;
+			p->kinds[i] = ESPY_MARK_STRING;
+		} else if (a->kind == ESPY_MARK_STRING || a->kind == ESPY_MARK_BYTES) {
+			o->what = a->kind == ESPY_MARK_STRING ? USDT_OUT_STRING : USDT_OUT_BYTES;
+			o->len_word = a->len_word < cnt ? a->len_word : USDT_NO_WORD;
+			o->max = a->precision < max ? a->precision : max;
+		} else if (a->kind == ESPY_MARK_DOUBLE) {
+			p->floats[i] = args[a->word].size == 4;
+		}
+	}
+}
+
+/* Which rules want it, and under which conditions; false: none. */
+static bool select_probe(const struct usdt_source *s, struct usdt_probe *p, const char *provider, const char *name,
+			 const char *format)
+{
+	const struct espy_mark_rules *rules = s->opts.marks;
+	char full[512];
+
+	snprintf(full, sizeof(full), "%s:%s", provider, name);
+	for (size_t i = 0; i < rules->cnt; i++) {
+		const char *pattern = rules->v[i].pattern;
+
+		if (!espy_mark_pattern__match(pattern, strchr(pattern, ':') ? full : name))
+			continue;
+		if (!rules->v[i].npreds) {
+			p->unconditional = true;
+			continue;
+		}
+		if (p->test_cnt < ESPY_AGENT_RULES &&
+		    espy_mark_test__make(&p->tests[p->test_cnt], &rules->v[i], format, p->kinds, p->nargs))
+			p->test_cnt++;
+	}
+	return p->unconditional || p->test_cnt;
+}
+
+static struct usdt_probe *find_probe(struct usdt_source *s, const struct stat *st, uint64_t offset)
+{
+	for (size_t i = 0; i < s->probe_cnt; i++)
+		if (s->probes[i].ino == st->st_ino && s->probes[i].dev == st->st_dev && s->probes[i].offset == offset)
+			return &s->probes[i];
+	return NULL;
+}
+
+static int keep_link(struct usdt_source *s, struct bpf_link *link)
+{
+	if (s->link_cnt == s->link_cap) {
+		size_t cap = s->link_cap ? s->link_cap * 2 : 64;
+		struct bpf_link **links = realloc(s->links, cap * sizeof(*links));
+
+		if (!links) {
+			bpf_link__destroy(link);
+			return -ENOMEM;
+		}
+		s->links = links;
+		s->link_cap = cap;
+	}
+	s->links[s->link_cnt++] = link;
+	return 0;
+}
+
+/* With -f by file, and the program asks whose process it is; else the kernel puts the probe into this process alone. */
+static int attach_probe(struct usdt_source *s, const struct espy_elf *e, const struct espy_usdt *u, uint32_t spec,
+			pid_t pid)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = spec, .ref_ctr_offset = u->semaphore ? u->semaphore_offset : 0);
+	struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, "espy_usdt");
+	struct bpf_link *link;
+	char path[48];
+
+	/* Exactly the file that is mapped, also when another one has taken its name. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", e->fd);
+	errno = 0;
+	link = bpf_program__attach_uprobe_opts(prog, s->opts.follow ? -1 : pid, path, u->offset, &o);
+	if (!link)
+		return errno ? -errno : -EINVAL;
+	return keep_link(s, link);
+}
+
+static int add_probe(struct usdt_source *s, const struct espy_object *o, const struct espy_usdt *u, pid_t pid,
+		     const struct espy_mark_entry *mark)
+{
+	struct espy_usdt_arg args[ESPY_USDT_MAX_ARGS];
+	struct usdt_spec spec = { 0 };
+	struct usdt_probe p = { .offset = u->offset }, *known;
+	const char *format = mark ? mark->format : "";
+	struct stat st;
+	bool fresh;
+	unsigned cnt = espy_usdt__args(&o->elf, u->addr, u->args, args);
+
+	if (fstat(o->elf.fd, &st))
+		return -errno;
+	known = find_probe(s, &st, u->offset);
+	if (known && s->opts.follow)
+		return 0; /* it is there for all processes */
+	p.dev = st.st_dev;
+	p.ino = st.st_ino;
+	set_args(&spec, args, cnt);
+	set_outs(s, &spec, &p, args, cnt, mark);
+	if (!select_probe(s, &p, u->provider, u->name, format))
+		return -ENOENT;
+	uint32_t index = known ? (uint32_t)(known - s->probes) : (uint32_t)s->probe_cnt;
+
+	if (!known) {
+		if (s->probe_cnt == USDT_SPECS)
+			return -ENOSPC;
+		if (s->probe_cnt == s->probe_cap) {
+			size_t cap = s->probe_cap ? s->probe_cap * 2 : 64;
+			struct usdt_probe *probes = realloc(s->probes, cap * sizeof(*probes));
+
+			if (!probes)
+				return -ENOMEM;
+			s->probes = probes;
+			s->probe_cap = cap;
+		}
+		int err = espy_mark_defs__get(s->defs, u->provider, strlen(u->provider), u->name, format, p.kinds,
+					      p.nargs, &p.number, &fresh, &p.def);
+		if (err)
+			return err;
+		p.told = !fresh;
+		if (bpf_map_update_elem(s->specs_fd, &index, &spec, BPF_ANY))
+			return -errno;
+		s->probes[s->probe_cnt++] = p;
+	}
+	return attach_probe(s, &o->elf, u, index, pid);
+}
+
+/* The mark of ours that a note belongs to: of those with its name the one whose block the probe stands in. */
+static const struct espy_mark_entry *mark_of(const struct espy_marks *m, const struct espy_usdt *u)
+{
+	const struct espy_mark_place *best = NULL;
+
+	for (size_t i = 0; i < m->place_cnt; i++) {
+		const struct espy_mark_place *p = &m->places[i];
+		const struct espy_mark_entry *e = &m->marks[p->mark];
+		size_t provider_len;
+		const char *name;
+
+		if (e->what != ESPY_MARK_EVENT || p->cold > u->addr || (best && p->cold < best->cold))
+			continue;
+		espy_mark__split(e->name, &provider_len, &name);
+		if (strlen(u->provider) == provider_len && !memcmp(u->provider, e->name, provider_len) &&
+		    !strcmp(u->name, name))
+			best = p;
+	}
+	return best ? &m->marks[best->mark] : NULL;
+}
+
+/* Sites of one name are switched together with its probes. */
+static unsigned switch_sites(struct usdt_source *s, pid_t pid, const struct espy_object *o, const struct espy_marks *m,
+			     const char *full, unsigned *refused)
+{
+	unsigned on = 0;
+
+	for (size_t i = 0; i < m->place_cnt; i++) {
+		const struct espy_mark_place *place = &m->places[i];
+
+		if (m->marks[place->mark].what != ESPY_MARK_EVENT || strcmp(m->marks[place->mark].name, full))
+			continue;
+		if (usdt_switch_on(s, pid, place->addr + o->bias, place->cold + o->bias))
+			++*refused;
+		else
+			on++;
+	}
+	return on;
+}
+
+static int attach_object(struct usdt_source *s, pid_t pid, const struct espy_object *o)
+{
+	struct espy_usdt_list u;
+	struct espy_marks m;
+	unsigned cnt = 0, refused = 0;
+	int err = espy_usdt__list(&o->elf, &u), first_err = 0;
+
+	if (err)
+		return err;
+	if (espy_marks__read(&o->elf, &m))
+		m = (struct espy_marks){ 0 };
+	for (size_t i = 0; i < u.cnt; i++) {
+		const struct espy_mark_entry *mark = mark_of(&m, &u.v[i]);
+
+		err = add_probe(s, o, &u.v[i], pid, mark);
+		if (!err) {
+			cnt++;
+			if (mark && (!i || mark_of(&m, &u.v[i - 1]) != mark))
+				switch_sites(s, pid, o, &m, mark->name, &refused);
+		} else if (err != -ENOENT && !first_err) {
+			first_err = err;
+		}
+	}
+	if (first_err)
+		usdt_report(s, ESPY_REPORT_ERROR, "%s: the kernel refused a probe: %s", o->path, strerror(-first_err));
+	if (refused)
+		usdt_report(s, ESPY_REPORT_WARN,
+			    "process %d: %u place%s in %s could not be switched on (something else stands there)",
+			    (int)pid, refused, refused == 1 ? "" : "s", o->path);
+	espy_marks__free(&m);
+	espy_usdt__free(&u);
+	return cnt ? (int)cnt : first_err;
+}
+
+int usdt_attach_process(struct usdt_source *s, pid_t pid)
+{
+	struct espy_agent_link agent;
+	struct espy_objects o;
+	char why[160];
+	int cnt = 0, err;
+
+	if (!espy_agent__attach(&agent, pid, why, sizeof(why))) {
+		espy_agent__detach(&agent);
+		usdt_report(s, ESPY_REPORT_ERROR,
+			    "process %d has an agent, which switches its marks: leave --via kernel out", (int)pid);
+		return -EBUSY;
+	}
+	err = espy_objects__of_pid(&o, pid);
+	if (err) {
+		usdt_report(s, ESPY_REPORT_ERROR, "process %d: %s", (int)pid, strerror(-err));
+		return err;
+	}
+	for (size_t i = 0; i < o.cnt; i++) {
+		if (o.v[i].error)
+			continue;
+		int n = attach_object(s, pid, &o.v[i]);
+
+		if (n < 0)
+			err = n;
+		else
+			cnt += n;
+	}
+	espy_objects__free(&o);
+	return cnt ? cnt : err;
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The USDT source behind source.h. As the agent source it serves marks only, behind the mux. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "source/agent/ring.h"
+#include "source/usdt/usdt_source.h"
+
+#define RING_DEFAULT (16u << 20)
+#define FIRST_NUMBER 0x1000000u /* of definitions: none that the agent source gives */
+
+static struct usdt_source *to_usdt(struct espy_source *s)
+{
+	return (struct usdt_source *)s;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void usdt_report(const struct usdt_source *s, enum espy_report_level level, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (!s->opts.report)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	s->opts.report(s->opts.report_ctx, level, text);
+}
+
+static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	(void)level;
+	(void)fmt;
+	(void)args;
+	return 0;
+}
+
+static int usdt_probe(char *why, size_t why_sz)
+{
+	return espy_source_bpf.probe(why, why_sz);
+}
+
+static int load(struct usdt_source *s)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, o, .object_name = "espy_usdt");
+	size_t ring = 4096, size;
+	struct bpf_map *map;
+	uint32_t *by_process;
+
+	libbpf_set_print(silent);
+	s->obj = bpf_object__open_mem(espy_usdt_object, (size_t)(espy_usdt_object_end - espy_usdt_object), &o);
+	if (!s->obj)
+		return -errno;
+	while (ring < (s->opts.ring_bytes ? s->opts.ring_bytes : RING_DEFAULT) && ring < 1u << 30)
+		ring *= 2;
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(s->obj, "espy_usdt_ring"), (uint32_t)ring);
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(s->obj, "espy_usdt_specs"), USDT_SPECS);
+	map = bpf_object__find_map_by_name(s->obj, ".rodata");
+	by_process = map ? (void *)(uintptr_t)bpf_map__initial_value(map, &size) : NULL;
+	if (!by_process)
+		return -EINVAL;
+	*by_process = s->opts.follow;
+	bpf_program__set_autoload(bpf_object__find_program_by_name(s->obj, "espy_usdt_fork"), s->opts.follow);
+	return bpf_object__load(s->obj);
+}
+
+static int on_event(void *ctx, void *data, size_t size);
+
+static int usdt_open(struct espy_source **out, const struct espy_source_opts *opts)
+{
+	struct usdt_source *s = calloc(1, sizeof(*s));
+	size_t size = opts->size < sizeof(s->opts) ? opts->size : sizeof(s->opts);
+	char why[256] = "";
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	memcpy(&s->opts, opts, size);
+	s->base.ops = &espy_source_usdt;
+	err = usdt_probe(why, sizeof(why));
+	if (err)
+		usdt_report(s, ESPY_REPORT_ERROR, "--via kernel: %s", why);
+	err = err ? err : load(s);
+	if (err)
+		goto fail;
+	s->defs = espy_mark_defs__new(FIRST_NUMBER);
+	s->record = malloc(sizeof(struct espy_rec_mark) + USDT_RECORD_MAX + USDT_STRING_MAX);
+	err = s->defs && s->record ? 0 : -ENOMEM;
+	if (err)
+		goto fail;
+	s->specs_fd = bpf_map__fd(bpf_object__find_map_by_name(s->obj, "espy_usdt_specs"));
+	s->processes_fd = bpf_map__fd(bpf_object__find_map_by_name(s->obj, "espy_usdt_processes"));
+	s->counts = mmap(NULL, sizeof(*s->counts), PROT_READ, MAP_SHARED,
+			 bpf_map__fd(bpf_object__find_map_by_name(s->obj, ".bss")), 0);
+	if (s->counts == MAP_FAILED) {
+		err = -errno;
+		s->counts = NULL;
+		goto fail;
+	}
+	s->ring = ring_buffer__new(bpf_map__fd(bpf_object__find_map_by_name(s->obj, "espy_usdt_ring")), on_event, s,
+				   NULL);
+	if (!s->ring) {
+		err = -errno;
+		goto fail;
+	}
+	if (s->opts.follow) {
+		struct bpf_link *link = bpf_program__attach(bpf_object__find_program_by_name(s->obj, "espy_usdt_fork"));
+
+		if (!link) {
+			err = -errno;
+			goto fail;
+		}
+		s->links = calloc(64, sizeof(*s->links));
+		if (!s->links) {
+			bpf_link__destroy(link);
+			err = -ENOMEM;
+			goto fail;
+		}
+		s->link_cap = 64;
+		s->links[s->link_cnt++] = link;
+	}
+	*out = &s->base;
+	return 0;
+fail:
+	espy_source_usdt.close(&s->base);
+	return err;
+}
+
+static int usdt_set_calls(struct espy_source *src, enum espy_abi abi, const struct espy_call_set *set)
+{
+	(void)src;
+	(void)abi;
+	(void)set;
+	return 0;
+}
+
+static int usdt_start_command(struct espy_source *src, const struct espy_command *cmd, pid_t *pid)
+{
+	(void)src;
+	(void)cmd;
+	(void)pid;
+	return -EOPNOTSUPP;
+}
+
+static int usdt_add_target(struct espy_source *src, const struct espy_target *t)
+{
+	struct usdt_source *s = to_usdt(src);
+	const uint8_t one = 1;
+	uint32_t pid = (uint32_t)t->pid;
+
+	if (t->kind != ESPY_TARGET_PID) {
+		usdt_report(s, ESPY_REPORT_ERROR,
+			    "marks are watched in processes that are named (-p) or started, not in a cgroup or the "
+			    "whole system");
+		return -EOPNOTSUPP;
+	}
+	if (s->opts.follow && bpf_map_update_elem(s->processes_fd, &pid, &one, BPF_ANY))
+		return -errno;
+	pid_t *pids = realloc(s->pids, (s->pid_cnt + 1) * sizeof(*pids));
+
+	if (!pids)
+		return -ENOMEM;
+	s->pids = pids;
+	int n = usdt_attach_process(s, t->pid);
+
+	if (n < 0)
+		return n;
+	s->pids[s->pid_cnt++] = t->pid;
+	s->stats.tasks++;
+	if (!n)
+		usdt_report(s, ESPY_REPORT_WARN, "process %d has no such mark with a USDT note", (int)t->pid);
+	return 0;
+}
+
+static void detach(struct usdt_source *s)
+{
+	for (size_t i = s->link_cnt; i-- > 0;)
+		bpf_link__destroy(s->links[i]);
+	s->link_cnt = 0;
+	usdt_switch_off_all(s, 0);
+}
+
+static int usdt_remove_target(struct espy_source *src, pid_t pid)
+{
+	struct usdt_source *s = to_usdt(src);
+
+	if (!pid)
+		detach(s);
+	else
+		usdt_switch_off_all(s, pid);
+	return 0;
+}
+
+/* ---- events */
+
+static int give(struct usdt_source *s, const struct espy_rec *rec)
+{
+	s->stats.records++;
+	s->stats.bytes += rec->size;
+	s->delivered++;
+	s->stop = s->fn(s->fn_ctx, rec);
+	return s->stop;
+}
+
+/* A float that was pushed as four bytes becomes the double that records hold. */
+static void widen_floats(const struct usdt_probe *p, uint8_t *args)
+{
+	for (unsigned i = 0; i < p->nargs; i++) {
+		uint32_t head[2];
+
+		if (p->floats[i]) {
+			float f;
+			double d;
+
+			memcpy(&f, args, sizeof(f));
+			d = (double)f;
+			memcpy(args, &d, sizeof(d));
+		}
+		memcpy(head, args, sizeof(head));
+		args += 8;
+		if (p->kinds[i] == ESPY_MARK_STRING || p->kinds[i] == ESPY_MARK_BYTES)
+			args += (head[0] + 7) & ~7u;
+	}
+}
+
+static bool wanted(const struct usdt_probe *p, const void *args, size_t len)
+{
+	if (p->unconditional)
+		return true;
+	for (unsigned i = 0; i < p->test_cnt; i++)
+		if (espy_mark_test__passes(&p->tests[i], args, len, p->kinds, p->nargs))
+			return true;
+	return false;
+}
+
+static int on_event(void *ctx, void *data, size_t size)
+{
+	struct usdt_source *s = ctx;
+	const struct usdt_event *e = data;
+	struct espy_rec_mark *rec = (void *)s->record;
+
+	if (size < sizeof(*e) || e->spec >= s->probe_cnt || e->len > size - sizeof(*e) || e->len > USDT_RECORD_MAX)
+		return 0;
+	struct usdt_probe *p = &s->probes[e->spec];
+
+	memcpy(rec + 1, e + 1, e->len);
+	if (!espy_mark_args__check(rec + 1, e->len, p->kinds, p->nargs))
+		return 0; /* cut: there was no room for all its strings */
+	widen_floats(p, (uint8_t *)(rec + 1));
+	if (!wanted(p, rec + 1, e->len))
+		return 0;
+	if (!p->told) {
+		p->told = true;
+		if (give(s, &p->def->rec))
+			return -EINTR;
+	}
+	p->events++;
+	*rec = (struct espy_rec_mark){
+		.rec = { .size = (uint32_t)sizeof(*rec) + e->len,
+			 .type = ESPY_REC_MARK,
+			 .tid = e->tid,
+			 .tgid = e->tgid,
+			 .time_ns = e->time_ns },
+		.def = p->number,
+		.len = e->len,
+	};
+	/* libbpf goes on with the next record at the next call. */
+	return give(s, &rec->rec) ? -EINTR : 0;
+}
+
+static void give_losses(struct usdt_source *s)
+{
+	uint64_t lost = __atomic_load_n(&s->counts->lost, __ATOMIC_RELAXED);
+	const struct espy_rec_lost rec = {
+		.rec = { .size = sizeof(rec), .type = ESPY_REC_LOST, .nr = ESPY_LOST_RING_FULL, .time_ns = now_ns() },
+		.count = lost - s->lost_seen,
+	};
+
+	if (lost == s->lost_seen)
+		return;
+	s->lost_seen = lost;
+	s->stats.lost[ESPY_LOST_RING_FULL] = lost;
+	give(s, &rec.rec);
+}
+
+static bool any_lives(const struct usdt_source *s)
+{
+	char path[48];
+
+	for (size_t i = 0; i < s->pid_cnt; i++) {
+		char line[512], *end = NULL;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)s->pids[i]);
+		FILE *f = fopen(path, "re");
+
+		if (f && fgets(line, sizeof(line), f))
+			end = strrchr(line, ')');
+		if (f)
+			fclose(f);
+		if (end && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X')
+			return true;
+	}
+	return false;
+}
+
+static int usdt_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
+{
+	struct usdt_source *s = to_usdt(src);
+	bool live = any_lives(s); /* before the last look at the ring */
+	int n;
+
+	s->fn = fn;
+	s->fn_ctx = ctx;
+	s->stop = s->delivered = 0;
+	n = ring_buffer__consume(s->ring);
+	if (!s->stop && !s->delivered && timeout_ms)
+		n = ring_buffer__poll(s->ring, timeout_ms);
+	if (!s->stop)
+		give_losses(s);
+	if (s->stop)
+		return s->stop;
+	if (s->delivered)
+		return s->delivered;
+	if (n < 0 && n != -EINTR)
+		return n;
+	if (!live && !s->opts.follow)
+		return -ESRCH;
+	if (!live && n <= 0) {
+		/* With -f children may live on: those that the kernel's half knows. */
+		uint32_t pid = 0, next;
+
+		while (!bpf_map_get_next_key(s->processes_fd, pid ? &pid : NULL, &next)) {
+			char path[48];
+
+			pid = next;
+			snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+			if (!access(path, F_OK))
+				return n == -EINTR ? n : 0;
+		}
+		return -ESRCH;
+	}
+	return n == -EINTR ? n : 0;
+}
+
+static void usdt_stats(struct espy_source *src, struct espy_source_stats *st)
+{
+	*st = to_usdt(src)->stats;
+}
+
+static int usdt_command_status(struct espy_source *src, int *status)
+{
+	(void)src;
+	(void)status;
+	return -ECHILD;
+}
+
+static void usdt_close(struct espy_source *src)
+{
+	struct usdt_source *s = to_usdt(src);
+
+	detach(s);
+	if (s->ring)
+		ring_buffer__free(s->ring);
+	if (s->counts)
+		munmap(s->counts, sizeof(*s->counts));
+	if (s->obj)
+		bpf_object__close(s->obj);
+	espy_mark_defs__free(s->defs);
+	free(s->probes);
+	free(s->links);
+	free(s->switches);
+	free(s->pids);
+	free(s->record);
+	free(s);
+}
+
+const struct espy_source_ops espy_source_usdt = {
+	.name = "usdt",
+	.caps = ESPY_SRC_PASSIVE,
+	.probe = usdt_probe,
+	.open = usdt_open,
+	.set_calls = usdt_set_calls,
+	.start_command = usdt_start_command,
+	.add_target = usdt_add_target,
+	.remove_target = usdt_remove_target,
+	.poll = usdt_poll,
+	.stats = usdt_stats,
+	.command_status = usdt_command_status,
+	.close = usdt_close,
+};

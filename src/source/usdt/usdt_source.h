@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The source `usdt`: probes of the kernel on USDT notes. Private to this folder. */
+#ifndef ESPY_SOURCE_USDT_USDT_SOURCE_H
+#define ESPY_SOURCE_USDT_USDT_SOURCE_H
+
+#include <bpf/libbpf.h>
+#include <linux/types.h>
+#include "source/marks.h"
+#include "source/source.h"
+#include "source/usdt/shared.h"
+#include "symbols/marks.h"
+#include "symbols/objects.h"
+#include "symbols/usdt.h"
+
+extern const char espy_usdt_object[], espy_usdt_object_end[];
+
+/* One probe of one file. */
+struct usdt_probe {
+	dev_t dev;
+	ino_t ino;
+	uint64_t offset; /* in the file */
+	uint32_t number; /* of its definition in the stream */
+	bool told;	 /* the definition was delivered */
+	const struct espy_rec_mark_def *def;
+	uint8_t nargs, kinds[USDT_ARGS];
+	uint8_t floats[USDT_ARGS];		       /* of 4 bytes: to be widened */
+	struct espy_mark_test tests[ESPY_AGENT_RULES]; /* any of them passes */
+	unsigned test_cnt;
+	bool unconditional;
+	uint64_t events;
+};
+
+/* A place in a process whose NOP has been made a jump into the block with the probe. */
+struct usdt_switch {
+	pid_t pid;
+	uint64_t addr; /* of the eight bytes */
+	uint64_t off, on;
+};
+
+struct usdt_source {
+	struct espy_source base;
+	struct espy_source_opts opts;
+	struct bpf_object *obj;
+	struct ring_buffer *ring;
+	struct usdt_counts *counts; /* the kernel half's, mapped */
+	int specs_fd, processes_fd;
+	struct usdt_probe *probes;
+	size_t probe_cnt, probe_cap;
+	struct bpf_link **links;
+	size_t link_cnt, link_cap;
+	struct usdt_switch *switches;
+	size_t switch_cnt, switch_cap;
+	struct espy_mark_defs *defs;
+	pid_t *pids; /* targets */
+	size_t pid_cnt;
+	uint8_t *record;
+	uint64_t lost_seen;
+	struct espy_source_stats stats;
+	/* During a poll: */
+	espy_record_fn fn;
+	void *fn_ctx;
+	int stop, delivered;
+};
+
+void usdt_report(const struct usdt_source *s, enum espy_report_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Attaches to everything that is wanted in the process. Returns the number of probes, or -errno with the reason told.
+ */
+int usdt_attach_process(struct usdt_source *s, pid_t pid);
+
+/*
+ * Marks of ours are jumped over while they are off, and the probe with them: makes the NOP at the site a jump to its
+ * block. 0; -EBUSY: something else stands there (left alone); -EINVAL: the five bytes cross a multiple of 8; -errno.
+ */
+int usdt_switch_on(struct usdt_source *s, pid_t pid, uint64_t site, uint64_t cold);
+/* All back, where they are still as we left them. */
+void usdt_switch_off_all(struct usdt_source *s, pid_t pid); /* 0: of all processes */
+
+#endif
