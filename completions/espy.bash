@@ -93,7 +93,13 @@ _espy() {
 			else
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 			fi ;;
-		list) mapfile -t COMPREPLY < <(compgen -W "syscalls hooks" -- "$cur") ;;
+		list)
+			if ((i < n - 1)) && [[ ${words[i]} == markers ]]; then
+				_espy_value "$espy" file "$cur"
+			else
+				mapfile -t COMPREPLY < <(compgen -W "syscalls hooks markers" -- "$cur")
+			fi ;;
+		mark) _espy_value "$espy" pid "$cur" ;;
 		help) mapfile -t COMPREPLY < <(compgen -W "$("$espy" --list-options 2>/dev/null)" -- "$cur") ;;
 		esac
 		return

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `espy list syscalls [WHICH]`, `espy list hooks`. */
+/* `espy list syscalls [WHICH]`, `espy list hooks`; `espy list markers` is in list_markers.c. */
 #include <errno.h>
+#include <limits.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cli/commands.h"
+#include "cli/list_markers.h"
 #include "describe/builtin.h"
 #include "describe/hooks.h"
 #include "session/filter_calls.h"
@@ -12,6 +14,7 @@
 struct list_args {
 	const struct espy_cli *cli;
 	enum espy_abi abi;
+	pid_t pid;
 	bool help;
 };
 
@@ -26,6 +29,16 @@ static int do_list(void *ctx, const struct espy_opt_use *use)
 
 	if (use->opt->value == 'h') {
 		a->help = true;
+		return 0;
+	}
+	if (use->opt->value == 'p') {
+		char *end;
+		long pid = strtol(use->arg, &end, 10);
+
+		if (*end || end == use->arg || pid <= 0 || pid > INT_MAX)
+			return espy_cli__usage(a->cli, "invalid %s argument: '%s' (a process number)", use->as,
+					       use->arg);
+		a->pid = (pid_t)pid;
 		return 0;
 	}
 	for (unsigned i = 0; i < ESPY_ABI_CNT; i++)
@@ -44,6 +57,14 @@ static const struct espy_opt list_opts[] = {
 	  .value = 'a',
 	  .complete = "64 32 x32",
 	  .help = "system calls of 64 (default), 32 (i386) or x32 programs" },
+	{ .letter = 'p',
+	  .name = "attach",
+	  .arg = ESPY_OPT_REQUIRED,
+	  .arg_name = "PID",
+	  .handle = do_list,
+	  .value = 'p',
+	  .complete = "pid",
+	  .help = "markers of a process that runs, with their state" },
 	{ .letter = 'h', .name = "help", .handle = do_list, .value = 'h', .help = "print this text and exit" },
 };
 const struct espy_opt_group espy_list_groups[] = { { "Options", list_opts, sizeof(list_opts) / sizeof(list_opts[0]) } };
@@ -52,8 +73,14 @@ static void help(void)
 {
 	fputs("Usage: espy list [OPTIONS] syscalls [REGEX | %CLASS]\n"
 	      "       espy list hooks\n"
+	      "       espy list markers PROGRAM\n"
+	      "       espy list -p PID markers\n"
 	      "List what can be asked for: number, name, decoded or raw, and classes of each system call;\n"
-	      "hooks are the values of descriptions that are shown by code.\n",
+	      "hooks are the values of descriptions that are shown by code; markers are the static marks "
+	      "(espy/mark.h)\n"
+	      "and USDT probes of a program, or of a process and all its libraries: name, kind, state, place, "
+	      "address,\n"
+	      "format or arguments, who has switched it on.\n",
 	      stdout);
 	espy_opts__help(stdout, espy_list_groups, 1);
 	fputs("\nClasses:", stdout);
@@ -154,19 +181,40 @@ int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv)
 	}
 	const char *what = argv[first];
 	if (!what) {
-		espy_cli__usage(cli, "what to list is missing: syscalls or hooks");
+		espy_cli__usage(cli, "what to list is missing: syscalls, hooks or markers");
 		return 1;
 	}
 	const char *which = argv[first + 1];
-	bool syscalls = !strcmp(what, "syscalls");
-	if (argv[first + (which != NULL) + 1] || (which && !syscalls)) {
+	const bool syscalls = !strcmp(what, "syscalls"), markers = !strcmp(what, "markers");
+
+	/* `espy list markers -p PID` is what many type. */
+	if (markers && which && which[0] == '-' && which[1]) {
+		int more;
+
+		if (espy_opts__parse(cli, espy_list_groups, 1, &a, argc - first, argv + first, &more))
+			return 1;
+		first += more - 1;
+		which = argv[first + 1];
+	}
+	if (argv[first + (which != NULL) + 1] || (which && !syscalls && !markers)) {
 		espy_cli__usage(cli, "too many words after '%s'", what);
 		return 1;
 	}
+	if (markers && !which == !a.pid) {
+		espy_cli__usage(cli, which ? "PROGRAM and -p/--attach are mutually exclusive"
+					   : "markers of what? PROGRAM or -p PID is missing");
+		return 1;
+	}
+	if (!markers && a.pid) {
+		espy_cli__usage(cli, "-p/--attach goes with markers only");
+		return 1;
+	}
+	if (markers)
+		return espy_list_markers(cli, which, a.pid);
 	if (syscalls)
 		return list_syscalls(&a, which);
 	if (!strcmp(what, "hooks"))
 		return list_hooks();
-	espy_cli__usage(cli, "cannot list '%s': syscalls or hooks", what);
+	espy_cli__usage(cli, "cannot list '%s': syscalls, hooks or markers", what);
 	return 1;
 }

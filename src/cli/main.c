@@ -23,7 +23,9 @@ static const struct subcommand {
 	{ "resume", espy_cmd_resume, espy_resume_groups, &(const size_t){ 1 },
 	  "let a task run on that `trace --pause-on` holds" },
 	{ "list", espy_cmd_list, espy_list_groups, &(const size_t){ 1 },
-	  "list system calls, or the hooks of descriptions" },
+	  "list system calls, static marks of a program, or the hooks of descriptions" },
+	{ "mark", espy_cmd_mark, espy_mark_groups, &(const size_t){ 1 },
+	  "look at the static marks of a running process" },
 	{ "doctor", espy_cmd_doctor, espy_doctor_groups, &(const size_t){ 1 },
 	  "say what this machine allows, what not, and why" },
 };
@@ -193,7 +195,7 @@ int main(int argc, char **argv)
 		return finish(base, run_subcommand(c, base, 2, words));
 	}
 	if (first == argc) {
-		espy_cli__usage(&cli, "a command is missing: trace, record, show, resume, list or doctor");
+		espy_cli__usage(&cli, "a command is missing: trace, record, show, resume, list, mark or doctor");
 		return 1;
 	}
 	const struct subcommand *c = find(&cli, argv[first]);

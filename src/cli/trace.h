@@ -5,6 +5,7 @@
 
 #include "cli/options.h"
 #include "describe/image.h"
+#include "session/marks.h"
 #include "session/session.h"
 
 /* A list that grows; the strings are argv's own. */
@@ -35,6 +36,8 @@ struct espy_trace_args {
 	unsigned daemonize;	 /* 1-3 */
 	const char *status_word; /* -z or -Z, as typed last */
 	bool status_twice;
+	struct espy_mark_rules marks; /* -m */
+	bool via_given;
 	struct espy_record_opts record; /* path NULL: no trace is written */
 	struct espy_show_opts show;
 	struct espy_words select; /* options that say what is shown, as typed; allocated */

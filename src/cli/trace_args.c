@@ -50,6 +50,7 @@ void espy_trace_args__free(struct espy_trace_args *a)
 		free((void *)a->select.v[i]);
 	free(a->select.v);
 	free((void *)a->show.pids);
+	espy_marks_select__free(&a->marks);
 	free(a->pause_on.v);
 	free(a->snapshot_on.v);
 }
@@ -231,6 +232,33 @@ static int add_paths(struct espy_trace_args *a)
 	return 0;
 }
 
+/* Marks: alone, unless something is said about system calls. */
+static int check_marks(struct espy_trace_args *a)
+{
+	struct espy_session_opts *o = &a->o;
+	const struct espy_filter *f = &a->filter;
+
+	if (!a->marks.cnt) {
+		if (a->via_given)
+			return espy_cli__usage(a->cli, "--via goes with -m");
+		return 0;
+	}
+	if (o->all || o->cgroup)
+		return espy_cli__usage(a->cli, "-m watches a command or processes (-p), not %s",
+				       o->all ? "--all" : "--cgroup");
+	if (a->record.flight_bytes)
+		return espy_cli__usage(a->cli, "-m and a ring (--ring) are mutually exclusive");
+	if (a->pause_on.cnt)
+		return espy_cli__usage(a->cli, "-m and --pause-on are mutually exclusive");
+	o->marks = &a->marks;
+	a->marks.string_max = o->text.str_limit > 256 || a->role == ESPY_ROLE_RECORD ? o->text.str_limit : 256;
+	if (a->marks.string_max < 256)
+		a->marks.string_max = 256;
+	o->marks_only = !f->trace_given && !f->path_cnt && !f->fds.given && o->summary == ESPY_SUMMARY_NONE &&
+			o->source == ESPY_SOURCE_AUTO && !a->paths.cnt;
+	return 0;
+}
+
 int espy_trace_args__check(struct espy_trace_args *a)
 {
 	struct espy_session_opts *o = &a->o;
@@ -242,6 +270,8 @@ int espy_trace_args__check(struct espy_trace_args *a)
 		err = check_summary(a);
 	if (!err)
 		err = check_output(a);
+	if (!err)
+		err = check_marks(a);
 	if (err)
 		return err;
 	check_seccomp(a);

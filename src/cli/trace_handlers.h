@@ -84,6 +84,8 @@ int espy_do_data(void *ctx, const struct espy_opt_use *use);
 int espy_do_from(void *ctx, const struct espy_opt_use *use);
 int espy_do_to(void *ctx, const struct espy_opt_use *use);
 int espy_do_show_pid(void *ctx, const struct espy_opt_use *use);
+int espy_do_mark(void *ctx, const struct espy_opt_use *use);
+int espy_do_via(void *ctx, const struct espy_opt_use *use);
 int espy_do_tips(void *ctx, const struct espy_opt_use *use);
 
 #endif

@@ -92,6 +92,16 @@ static const struct espy_opt sources[] = {
 	FLAG(0, "stats", F_STATS, "say at the end what the session cost and what was lost"),
 };
 
+static const struct espy_opt marks[] = {
+	ARG('m', "mark", "RULE", espy_do_mark,
+	    "show these static marks: names with * and ?, commas between, and perhaps a condition: "
+	    "'app:*', 'app:req_* if size > 4096 && path ^= \"/tmp\"'; may be repeated. Without -e trace= marks alone are shown"),
+	ARG(0, "via", "HOW", espy_do_via,
+	    "how marks are seen: agent (a library in the program, loaded if it is not there; default), kernel (USDT notes, by "
+	    "probes of the kernel)",
+	    .complete = "agent kernel"),
+};
+
 static const struct espy_opt filters[] = {
 	ARG(0, "trace", "SET", espy_do_qualifier,
 	    "show only these calls: names, numbers, /REGEX, classes (%file, %desc, %process, "
@@ -253,7 +263,8 @@ static const struct espy_opt refused[] = {
 
 const struct espy_opt_group espy_trace_groups[] = {
 	{ "General", general, COUNT(general) },		  { "What is watched", targets, COUNT(targets) },
-	{ "How it is watched", sources, COUNT(sources) }, { "Filters", filters, COUNT(filters) },
+	{ "How it is watched", sources, COUNT(sources) }, { "Static marks", marks, COUNT(marks) },
+	{ "Filters", filters, COUNT(filters) },
 	{ "Form of the lines", format, COUNT(format) },	  { "Where they go", output, COUNT(output) },
 	{ "A trace besides", tee, COUNT(tee) },		  { "Statistics", statistics, COUNT(statistics) },
 	{ "Not in this version", refused, COUNT(refused) },
@@ -262,7 +273,8 @@ const size_t espy_trace_group_cnt = COUNT(espy_trace_groups);
 
 const struct espy_opt_group espy_record_groups[] = {
 	{ "General", general, COUNT(general) },		  { "What is watched", targets, COUNT(targets) },
-	{ "How it is watched", sources, COUNT(sources) }, { "Filters", filters, COUNT(filters) },
+	{ "How it is watched", sources, COUNT(sources) }, { "Static marks", marks, COUNT(marks) },
+	{ "Filters", filters, COUNT(filters) },
 	{ "The trace", recording, COUNT(recording) },
 };
 const size_t espy_record_group_cnt = COUNT(espy_record_groups);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "session/marks.h"
 #include "session/recording.h"
 
 static enum espy_abi abi_of(const struct espy_rec *rec)
@@ -326,6 +327,25 @@ void espy_session__show_detached(struct espy_session *s)
 	}
 }
 
+static void on_mark_def(struct espy_session *s, const struct espy_rec_mark_def *def)
+{
+	if (!s->marks)
+		s->marks = espy_marks_seen__new();
+	if (!s->marks || espy_marks_seen__define(s->marks, def))
+		espy_session__say(s, "the definition of a mark is damaged and was left out");
+}
+
+static void on_mark(struct espy_session *s, struct espy_task *task, const struct espy_rec_mark *mark)
+{
+	struct espy_sink *sink = sink_of(s, task);
+	const struct espy_mark_text *text = s->marks ? espy_marks_seen__event(s->marks, mark) : NULL;
+
+	if (sink)
+		espy_lines__mark(&s->lines, sink, task, text, mark);
+	if (sink && sink->buf.len > 256 * 1024)
+		espy_sink__flush(sink);
+}
+
 /* What concerns no task that is watched. true: dealt with. */
 static bool on_general(struct espy_session *s, const struct espy_rec *rec)
 {
@@ -343,6 +363,9 @@ static bool on_general(struct espy_session *s, const struct espy_rec *rec)
 	case ESPY_REC_END:
 		if (rec->flags & ESPY_END_DETACHED)
 			espy_session__show_detached(s);
+		return true;
+	case ESPY_REC_MARK_DEF:
+		on_mark_def(s, (const struct espy_rec_mark_def *)rec);
 		return true;
 	case ESPY_REC_PAD:
 	case ESPY_REC_MAP:
@@ -389,6 +412,9 @@ static void on_task_record(struct espy_session *s, struct espy_task *task, const
 	case ESPY_REC_FDNAME:
 		espy_resolve__fdname(&s->resolve, (const struct espy_rec_fdname *)rec);
 		break;
+	case ESPY_REC_MARK:
+		on_mark(s, task, (const struct espy_rec_mark *)rec);
+		break;
 	default: /* what later sources send: no line of its own */
 		break;
 	}
@@ -397,7 +423,7 @@ static void on_task_record(struct espy_session *s, struct espy_task *task, const
 /* Types after which a task is not made known: what they tell of may be no task of ours. */
 static bool makes_known(const struct espy_rec *rec)
 {
-	return rec->type <= ESPY_REC_ATTACHED;
+	return rec->type <= ESPY_REC_ATTACHED || rec->type == ESPY_REC_MARK;
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "session/touches.h"
 #include "session/trigger.h"
 
+struct espy_marks_seen;
 struct espy_recording;
 
 /* What the session watches, of opts or of the trace that is shown. */
@@ -44,6 +45,7 @@ struct espy_session {
 	struct espy_summary_table *summary; /* NULL unless -c, -C */
 	bool counted_by_source;		    /* -c: the source counts, no calls come as records */
 	struct espy_call_view view;	    /* large; one at a time */
+	struct espy_marks_seen *marks;	    /* made with the first definition */
 	struct espy_targets targets;
 	bool no_lines;	 /* -c, or a recording alone: no text is made of records */
 	bool passive;	 /* the source tells of entries only when a call hangs */
@@ -83,6 +85,8 @@ int espy_session__record(void *session, const struct espy_rec *rec);
 void espy_session__show_detached(struct espy_session *s);
 /* So are those of a trace that ends in the middle of a call. */
 void espy_session__show_unfinished(struct espy_session *s);
+/* How many events each mark had, and how fast they came. */
+void espy_session__show_marks(struct espy_session *s);
 /* One moment by all clocks, as a record. */
 void espy_session__clock(struct espy_session *s);
 /* A record of tasks that were there before the stream: goes the way of all records. */

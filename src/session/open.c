@@ -13,7 +13,10 @@
 #include "describe/builtin.h"
 #include "session/recording.h"
 #include "session/replay.h"
+#include "source/agent/control.h"
 #include "source/choose.h"
+#include "source/marks.h"
+#include "source/mux.h"
 
 static void on_report(void *ctx, enum espy_report_level level, const char *text)
 {
@@ -138,6 +141,18 @@ static unsigned needed_caps(const struct espy_session_opts *o)
 	       (o->record && o->record->flight_bytes ? ESPY_SRC_FLIGHT : 0);
 }
 
+/* Marks come from a source of their own; beside one of system calls, or alone. */
+static int open_marks(struct espy_session *s, const struct espy_source_opts *so)
+{
+	const bool kernel = s->o.marks->via == ESPY_VIA_KERNEL;
+	int err = espy_mux__open(&s->src, s->o.marks_only ? NULL : s->src_ops,
+				 kernel ? &espy_source_usdt : &espy_source_agent, so);
+
+	if (!err)
+		s->src_ops = s->src->ops;
+	return err;
+}
+
 static int open_source(struct espy_session *s)
 {
 	const struct espy_session_opts *o = &s->o;
@@ -151,8 +166,7 @@ static int open_source(struct espy_session *s)
 		espy_session__say(s, "%s needs a source that stops the task: use --source=ptrace", stopping);
 		return -EINVAL;
 	}
-	int err = espy_source__choose(&s->src_ops, asked, needed_caps(o), why,
-				      sizeof(why));
+	int err = o->marks_only ? 0 : espy_source__choose(&s->src_ops, asked, needed_caps(o), why, sizeof(why));
 	if (err) {
 		espy_session__say(s, "%s", why);
 		return err;
@@ -164,8 +178,9 @@ static int open_source(struct espy_session *s)
 	if (why[0] && !o->strace_mode && !(o->quiet & ESPY_QUIET_ATTACH))
 		espy_session__say(s, "%s", why);
 
-	const bool counts = o->summary == ESPY_SUMMARY_ONLY && s->src_ops->counts && o->status == ESPY_STATUS_ALL &&
-			    !o->filter->path_cnt && !o->filter->fds.given && !o->syscall_limit && !s->trigger_cnt;
+	const bool counts = o->summary == ESPY_SUMMARY_ONLY && !o->marks && s->src_ops->counts &&
+			    o->status == ESPY_STATUS_ALL && !o->filter->path_cnt && !o->filter->fds.given &&
+			    !o->syscall_limit && !s->trigger_cnt;
 	const struct espy_source_opts so = {
 		.size = sizeof(so),
 		.report = on_report,
@@ -190,11 +205,13 @@ static int open_source(struct espy_session *s)
 		.interruptible = o->interruptible,
 		.kill_on_exit = o->kill_on_exit,
 		.flight_bytes = o->record ? o->record->flight_bytes : 0,
+		.marks = o->marks,
 	};
 	s->counted_by_source = counts;
-	err = s->src_ops->open(&s->src, &so);
+	err = o->marks ? open_marks(s, &so) : s->src_ops->open(&s->src, &so);
 	if (err) {
-		espy_session__say(s, "Can't open the source %s: %s", s->src_ops->name, strerror(-err));
+		espy_session__say(s, "Can't open the source %s: %s", s->src_ops ? s->src_ops->name : "of marks",
+				  strerror(-err));
 		return err;
 	}
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++)
@@ -224,7 +241,7 @@ unsigned espy_session__seed(struct espy_session *s, pid_t pid, bool all_threads)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
 
-		if (!tid || (!all_threads && tid != (uint32_t)pid))
+		if (!tid || (!all_threads && tid != (uint32_t)pid) || espy_agent__is_helper(pid, (pid_t)tid))
 			continue;
 		espy_session__attached(s, tid, (uint32_t)pid, 0);
 		n++;

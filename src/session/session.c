@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "session/flight.h"
+#include "session/marks.h"
 #include "session/recording.h"
 
 /* How long one poll waits when nothing comes: the grain of the hang display and of a stop request. */
@@ -181,6 +182,8 @@ static void show_end(struct espy_session *s)
 		flush(s);
 	}
 	say_what_lacks(s);
+	if (s->marks && !(s->o.quiet & ESPY_QUIET_EXIT) && !s->show)
+		espy_session__show_marks(s);
 	s->src_ops->stats(s->src, &st);
 	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++) {
 		lost += st.lost[i];
@@ -308,6 +311,7 @@ void espy_session__close(struct espy_session *s)
 	espy_sink__close(&s->sink);
 	espy_tasks__free(&s->tasks);
 	espy_resolve__free(&s->resolve);
+	espy_marks_seen__free(s->marks);
 	if (s->summary)
 		espy_summary__free(s->summary);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {

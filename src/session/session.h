@@ -113,6 +113,8 @@ struct espy_session_opts {
 	struct espy_filter *filter; /* -e ...; owned by the caller */
 	const char *const *describe_files;
 	size_t describe_file_cnt; /* --describe */
+	const struct espy_mark_rules *marks; /* -m (source/marks.h); NULL: none */
+	bool marks_only;	  /* no source of system calls is opened */
 	size_t ring_bytes;	  /* --buffer; 0: default */
 	const char *const *pause_on, *const *snapshot_on;
 	size_t pause_on_cnt, snapshot_on_cnt; /* --pause-on, --snapshot-on: triggers as text (session/trigger.h) */

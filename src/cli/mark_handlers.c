@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The options about static marks: -m, --via. */
+#include <errno.h>
+#include <string.h>
+#include "cli/trace_handlers.h"
+
+int espy_do_mark(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	char why[160];
+	size_t at;
+	int err = espy_marks_select__add(&a->marks, use->arg, &at, why, sizeof(why));
+
+	if (err == -EINVAL)
+		return espy_cli__usage(a->cli, "invalid %s argument: '%s', at character %zu: %s", use->as, use->arg,
+				       at + 1, why);
+	return err;
+}
+
+int espy_do_via(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	a->via_given = true;
+	if (!strcmp(use->arg, "agent"))
+		a->marks.via = ESPY_VIA_AGENT;
+	else if (!strcmp(use->arg, "kernel"))
+		a->marks.via = ESPY_VIA_KERNEL;
+	else
+		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (agent or kernel)", use->as, use->arg);
+	return 0;
+}

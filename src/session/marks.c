@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The definitions and counts of a stream; the language of -m is in marks_select.c. */
+#include "session/marks.h"
+#include "session/impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#define DEFS_MAX 262144u
+
+struct seen {
+	UT_hash_handle hh;
+	uint32_t def;
+	struct espy_rec_mark_def *rec;
+	struct espy_mark_text *text;
+	uint64_t events, first_ns, last_ns;
+};
+
+struct espy_marks_seen {
+	struct seen *by_def;
+	struct seen *last; /* most events come in runs of one mark */
+};
+
+struct espy_marks_seen *espy_marks_seen__new(void)
+{
+	return calloc(1, sizeof(struct espy_marks_seen));
+}
+
+static void free_seen(struct seen *x)
+{
+	espy_mark_text__free(x->text);
+	free(x->rec);
+	free(x);
+}
+
+void espy_marks_seen__free(struct espy_marks_seen *m)
+{
+	struct seen *x, *next;
+
+	if (!m)
+		return;
+	HASH_ITER(hh, m->by_def, x, next)
+	{
+		HASH_DEL(m->by_def, x);
+		free_seen(x);
+	}
+	free(m);
+}
+
+static struct seen *find(struct espy_marks_seen *m, uint32_t def)
+{
+	struct seen *x = m->last;
+
+	if (x && x->def == def)
+		return x;
+	HASH_FIND(hh, m->by_def, &def, sizeof(def), x);
+	if (x)
+		m->last = x;
+	return x;
+}
+
+int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec_mark_def *def)
+{
+	struct espy_mark_text *text;
+	struct espy_rec_mark_def *copy;
+	int err = espy_mark_text__make(&text, def);
+	struct seen *x;
+
+	if (err)
+		return err;
+	copy = malloc(def->rec.size);
+	x = find(m, def->def);
+	if (!x && HASH_COUNT(m->by_def) >= DEFS_MAX)
+		err = -ENOSPC;
+	else if (!copy || (!x && !(x = calloc(1, sizeof(*x)))))
+		err = -ENOMEM;
+	if (err) {
+		espy_mark_text__free(text);
+		free(copy);
+		return err;
+	}
+	memcpy(copy, def, def->rec.size);
+	if (x->text) {
+		espy_mark_text__free(x->text);
+		free(x->rec);
+	} else {
+		x->def = def->def;
+		HASH_ADD(hh, m->by_def, def, sizeof(x->def), x);
+	}
+	x->text = text;
+	x->rec = copy;
+	return 0;
+}
+
+const struct espy_mark_text *espy_marks_seen__event(struct espy_marks_seen *m, const struct espy_rec_mark *rec)
+{
+	struct seen *x = find(m, rec->def);
+
+	if (!x)
+		return NULL;
+	if (!x->events++ || rec->rec.time_ns < x->first_ns)
+		x->first_ns = rec->rec.time_ns;
+	if (rec->rec.time_ns > x->last_ns)
+		x->last_ns = rec->rec.time_ns;
+	return x->text;
+}
+
+int espy_marks_seen__each(const struct espy_marks_seen *m, int (*fn)(void *ctx, const struct espy_rec *def), void *ctx)
+{
+	for (const struct seen *x = m->by_def; x; x = x->hh.next) {
+		int err = fn(ctx, &x->rec->rec);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+size_t espy_marks_seen__counts(const struct espy_marks_seen *m, struct espy_marks_count *out, size_t max, size_t *all)
+{
+	size_t cnt = 0;
+
+	*all = 0;
+	for (const struct seen *x = m->by_def; x; x = x->hh.next) {
+		size_t at;
+
+		if (!x->events)
+			continue;
+		++*all;
+		/* Sorted in, and what falls off the end is left out. */
+		for (at = cnt; at && out[at - 1].events < x->events; at--)
+			if (at < max)
+				out[at] = out[at - 1];
+		if (at < max)
+			out[at] = (struct espy_marks_count){ x->text, x->events, x->first_ns, x->last_ns };
+		if (cnt < max)
+			cnt++;
+	}
+	return cnt;
+}
+
+#define SHOWN_MARKS 10
+
+void espy_session__show_marks(struct espy_session *s)
+{
+	struct espy_marks_count counts[SHOWN_MARKS];
+	size_t all, cnt = espy_marks_seen__counts(s->marks, counts, SHOWN_MARKS, &all);
+
+	for (size_t i = 0; i < cnt; i++) {
+		const uint64_t ns = counts[i].last_ns - counts[i].first_ns;
+		struct espy_buf b = { 0 };
+
+		espy_mark_text__put_name(&b, counts[i].text);
+		espy_buf__putc(&b, 0);
+		/* Of a single event there is no rate. */
+		if (counts[i].events > 1 && ns)
+			espy_session__say(s, "%s: %" PRIu64 " events, %.0f per second", b.failed ? "?" : b.data,
+					  counts[i].events, (double)(counts[i].events - 1) * 1e9 / (double)ns);
+		else
+			espy_session__say(s, "%s: %" PRIu64 " event%s", b.failed ? "?" : b.data, counts[i].events,
+					  counts[i].events == 1 ? "" : "s");
+		espy_buf__free(&b);
+	}
+	if (all > cnt)
+		espy_session__say(s, "and %zu other marks", all - cnt);
+}
