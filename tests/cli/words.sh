@@ -53,7 +53,7 @@ run 1 "$espy" trace -o '' true
 run 1 "$espy" trace --all --source=ptrace
 run 1 "$espy" list
 run 1 "$espy" list nosuch
-says "espy list: cannot list 'nosuch': syscalls or hooks"
+says "espy list: cannot list 'nosuch': syscalls, hooks or markers"
 run 1 "$espy" list syscalls %nosuch
 says "espy list: unknown class '%nosuch'"
 run 1 "$espy" list syscalls '^nosuch$'

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Marks and system calls in one stream, in the order of the program; live and recorded; and by the kernel's probes.
+. "$(dirname "$0")/lib.sh"
+need_bpf
+strict() { # FILE: open, opened, close, closed, again and again
+	grep -E '/dev/null|^close\(|^app:' "$1" | awk '
+		/\/dev\/null/ { kind = 0; on = 1 } /^app:opened/ { kind = 1 } /^close\(/ { if (!on) next; kind = 2 }
+		/^app:closed/ { kind = 3 }
+		!on { next }
+		kind != want { print "line " NR ": " $0; bad = 1; exit } { want = (want + 1) % 4; n++ }
+		END { if (!bad) print n }'
+}
+for via in agent kernel; do
+	"$espy" trace --via $via -e trace=openat,close -m 'app:*' -o "$dir/out" "$progs/subjects" turns 500 2>"$dir/err"
+	expect "order of marks and calls, via $via" 2000 "$(strict "$dir/out")"
+	hasnt "nothing of the agent is in the stream, via $via" "$dir/out" 'libespy-agent'
+	"$espy" trace --via $via -m 'app:req_done if id >= 1 && path ^= "/o"' -o "$dir/out" "$progs/subjects" marks 4 2>/dev/null
+	expect "a condition, via $via" 'app:req_done(id=1, path="/odd", took=0.25)' "$(head -n 1 "$dir/out")"
+done
+"$espy" record -e trace=openat,close -m 'app:*' -o "$dir/t" "$progs/subjects" turns 200 2>/dev/null
+"$espy" show "$dir/t" >"$dir/out" 2>"$dir/err"
+expect "order in a trace" 800 "$(strict "$dir/out")"
+if [ -x "$progs/sdt" ]; then
+	"$espy" trace --via kernel -m 'app:*' -o "$dir/out" "$progs/sdt" 3 2>/dev/null
+	expect "probes of <sys/sdt.h>, semaphores and all" 'app:three(0, PTR, 1)
+app:kinds(-3, 200)
+app:real(0.5)
+app:three(1, PTR, 2)
+app:kinds(-3, 200)
+app:real(0.5)
+app:three(2, PTR, 3)
+app:kinds(-3, 200)
+app:real(0.5)
++++ exited with 0 +++' "$(sed 's/0x[0-9a-f]*/PTR/' "$dir/out")"
+	"$progs/sdt" & pid=$!
+	"$espy" trace -p $pid --via kernel -m 'app:three if arg2 >= 3' -o "$dir/out" 2>/dev/null & a=$!
+	if wait_for 20 grep -q 'app:three(' "$dir/out"; then ok "a process that runs, via kernel"; else not_ok "no probe was hit"; fi
+	kill -INT $a
+	wait $a
+	kill $pid
+fi
+# The NOPs are put back.
+"$progs/subjects" marks & pid=$!
+"$espy" trace -p $pid --via kernel -m 'app:req_done' -o "$dir/out" 2>/dev/null & a=$!
+if wait_for 20 grep -q 'app:req_done(' "$dir/out"; then ok "switched from outside"; else not_ok "no mark was hit"; fi
+"$espy" list -p $pid markers >"$dir/list"
+has "shown as on" "$dir/list" '^app:req_done  *mark  on '
+kill -INT $a
+wait $a
+"$espy" list -p $pid markers >"$dir/list"
+has "and put back" "$dir/list" '^app:req_done  *mark  off '
+has "without an agent" "$dir/list" 'no agent in it'
+kill $pid
+finish

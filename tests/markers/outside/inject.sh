@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The agent is loaded into programs at any moment of their lives; all of them live, and their waiting calls go on waiting.
+# ESPY_TEST_TIMES: how often (100 each in a full run).
+. "$(dirname "$0")/lib.sh"
+times=${ESPY_TEST_TIMES:-10}
+for mode in sleep epoll read spin malloc threads signals; do
+	"$progs/inject_many" "$times" "$agent" "$progs/subjects" $mode || bad=1
+done
+python=$(command -v python3) && python=$("$python" -c 'import sys; print(sys.executable)') && cat >"$dir/threads.py" <<'END'
+import threading, json
+def work():
+    while True:
+        assert json.loads(json.dumps({"a": [1, 2.5, "x"] * 50}))["a"][1] == 2.5
+for i in range(3):
+    threading.Thread(target=work).start()
+work()
+END
+[ -z "$python" ] || "$progs/inject_many" "$times" "$agent" "$python" "$dir/threads.py" || bad=1
+# espy is killed at any moment of it: the program lives, unharmed and untraced.
+for mode in spin malloc sleep epoll signals; do
+	dead=0
+	for i in $(seq "$times"); do
+		"$progs/subjects" $mode & pid=$!
+		sleep 0.05
+		"$espy" trace -p $pid -m 'app:*' -o /dev/null 2>/dev/null & a=$!
+		sleep "0.0$((i % 5))$((i % 7))"
+		kill -9 $a
+		wait $a 2>/dev/null
+		sleep 0.05
+		if ! kill -0 $pid 2>/dev/null || [ "$(field $pid TracerPid)" != 0 ]; then dead=$((dead + 1)); fi
+		kill -9 $pid
+		wait $pid 2>/dev/null
+	done
+	expect "$mode: espy killed while it loads the agent, $times times: programs hurt" 0 $dead
+done
+finish

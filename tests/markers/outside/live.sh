@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Marks in the stream: values, filters, order among calls, children, another program, losses, death of either side.
+. "$(dirname "$0")/lib.sh"
+
+"$espy" trace -m 'app:*' -o "$dir/out" "$progs/subjects" marks 4 2>"$dir/err"
+expect "the exit status is the command's" 0 $?
+cat >"$dir/want" <<'END'
+app:req_start(id=0)
+app:req_done(id=0, path="/even", took=0)
+app:req_start(id=1)
+app:req_done(id=1, path="/odd", took=0.25)
+app:req_start(id=2)
+app:req_done(id=2, path="/even", took=0.5)
+app:req_start(id=3)
+app:req_done(id=3, path="/odd", took=0.75)
++++ exited with 0 +++
+END
+expect "marks from the first instruction on" "$(cat "$dir/want")" "$(cat "$dir/out")"
+has "rates at the end" "$dir/err" 'app:req_done: 4 events, [0-9]* per second'
+"$espy" trace -m 'app:req_done if id >= 1 && path == "/odd"' -m other:thing -o "$dir/out" "$progs/subjects" marks 4 2>/dev/null
+cat >"$dir/want" <<'END'
+other:thing(0, 'a')
+app:req_done(id=1, path="/odd", took=0.25)
+other:thing(0x1, 'b')
+other:thing(0x2, 'c')
+app:req_done(id=3, path="/odd", took=0.75)
+other:thing(0x3, 'd')
++++ exited with 0 +++
+END
+expect "conditions, two rules, a char and hex" "$(cat "$dir/want")" "$(cat "$dir/out")"
+"$espy" trace -m 'app:req_done if nosuch > 1' -o "$dir/out" "$progs/subjects" marks 1 2>"$dir/err"
+has "a condition that cannot be asked" "$dir/err" "1 mark of 'app:req_done' cannot be asked"
+"$espy" trace -m 'app:x if a >> 1' true 2>"$dir/err"
+has "a mistake is shown with its place" "$dir/err" 'at character 13'
+
+# Exact counts: what was seen and what was lost is what happened.
+"$espy" trace -m app:flood -o "$dir/out" --buffer=1M "$progs/subjects" flood 1000000 2>"$dir/err"
+seen=$(grep -c '^app:flood(' "$dir/out")
+lost=$(sed -n 's/.*: \([0-9]*\) events* lost: .*/\1/p' "$dir/err" | awk '{ n += $1 } END { print n + 0 }')
+in_place=$(sed -n 's/^+++ \([0-9]*\) events* lost here.*/\1/p' "$dir/out" | awk '{ n += $1 } END { print n + 0 }')
+expect "seen + lost = happened" 1000000 $((seen + lost))
+expect "losses are shown in place" "$lost" "$in_place"
+expect "in order" "" "$(sed -n 's/^app:flood(i=\([0-9]*\),.*/\1/p' "$dir/out" | awk '$1 <= last && NR > 1 { print NR; exit } { last = $1 }')"
+
+"$espy" trace -f -m 'app:child' -o "$dir/out" "$progs/subjects" forks 4 2>/dev/null
+expect "children by fork" 40 "$(grep -c 'app:child(' "$dir/out")"
+"$espy" trace -m 'app:*' -o "$dir/out" sh -c "exec '$progs/subjects' marks 100" 2>/dev/null
+has "another program in the same process" "$dir/out" 'app:req_done(id=99,'
+
+# Two espys at once, each its own marks; the first is killed.
+"$progs/subjects" marks & pid=$!
+"$espy" trace -p $pid -m app:req_start -o "$dir/a" 2>"$dir/ea" & a=$!
+"$espy" trace -p $pid -m app:req_done -o "$dir/b" 2>"$dir/eb" & b=$!
+if wait_for 60 grep -q req_start "$dir/a" && wait_for 60 grep -q req_done "$dir/b"; then ok "two espys"; else
+	not_ok "two espys"
+	cat "$dir/ea" "$dir/eb"
+fi
+hasnt "each has its own marks" "$dir/a" req_done
+kill -9 $a
+wait $a 2>/dev/null
+off() { "$espy" list -p $pid markers | grep -q '^app:req_start  *mark  off '; }
+if wait_for 10 off; then ok "killed: its marks go off"; else not_ok "killed: its marks stay on"; fi
+n=$(wc -l <"$dir/b")
+more() { [ "$(wc -l <"$dir/b")" -gt $((n + 5)) ]; }
+if wait_for 20 more; then ok "the other one goes on"; else not_ok "the other one has stopped"; fi
+# The program dies at a bad moment.
+kill -9 $pid
+if wait_for 20 sh -c "! kill -0 $b"; then ok "the program is killed: espy ends"; else not_ok "espy waits for a dead program"; kill -9 $b; fi
+wait $b
+for i in 1 2 3 4 5; do
+	"$progs/subjects" flood & pid=$!
+	"$espy" trace -p $pid -m app:flood -o "$dir/flood" 2>"$dir/err" & a=$!
+	wait_for 20 test -s "$dir/flood"
+	kill -9 $pid
+	if wait_for 60 sh -c "! kill -0 $a"; then :; else not_ok "a flood is killed: espy does not end"; kill -9 $a; fi
+	wait $a || { not_ok "a flood is killed: espy fails"; cat "$dir/err"; }
+	rm -f "$dir/flood"
+done
+ok "programs killed in the middle of records"
+
+# Something else stands at a site (the byte of a breakpoint; the program does not come there): it is left alone.
+"$progs/subjects" marks & pid=$!
+wait_for 5 sh -c "readlink /proc/$pid/exe | grep -q subjects"
+at=$("$espy" list markers -p $pid | sed -n 's/^app:flood .* \(0x[0-9a-f]*\) .*/\1/p')
+byte_at() { dd if=/proc/$pid/mem bs=1 count=1 iflag=skip_bytes skip=$(($1)) 2>/dev/null | od -An -tx1 | tr -d ' \n'; }
+printf '\314' | dd of=/proc/$pid/mem bs=1 oflag=seek_bytes seek=$((at)) conv=notrunc 2>/dev/null
+rm -f "$dir/out"
+if [ "$(byte_at "$at")" = cc ]; then
+	"$espy" trace -p $pid -m 'app:flood,app:req_done' -o "$dir/out" 2>"$dir/err" & a=$!
+	wait_for 20 grep -q req_done "$dir/out"
+	has "a site with a breakpoint is refused" "$dir/err" '1 place could not be switched on'
+	"$espy" list -p $pid markers >"$dir/list"
+	has "and shown so" "$dir/list" '^app:flood  *mark  refused:probed '
+	expect "and left intact" cc "$(byte_at "$at")"
+	kill -INT $a
+	wait $a
+	expect "also afterwards" cc "$(byte_at "$at")"
+fi
+kill $pid
+[ -x "$progs/hostile" ] && {
+	"$progs/hostile" & pid=$!
+	timeout --preserve-status -s INT 6 "$espy" trace -p $pid -m 'app:*' -o "$dir/out" 2>"$dir/err"
+	expect "garbage in the ring: espy ends as asked" 0 $?
+	hasnt "and does not crash" "$dir/err" 'Segmentation\|AddressSanitizer'
+	kill -9 $pid
+}
+finish

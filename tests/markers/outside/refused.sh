@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Where the agent cannot or must not be loaded: refused, with the reason, and nothing is changed.
+. "$(dirname "$0")/lib.sh"
+# refused NAME PID PATTERN
+refused() {
+	"$espy" trace -p "$2" -m 'app:*' -o "$dir/lines" >"$dir/out" 2>&1 && not_ok "$1: espy says it worked"
+	has "$1" "$dir/out" "$3"
+	[ -n "$(field "$2" State)" ] || not_ok "$1: the program is gone"
+}
+start() {
+	"$@" >/dev/null 2>&1 & pid=$!
+	wait_for 10 sh -c "! readlink /proc/$pid/exe | grep -Eq '/(ba|da)?sh$'"
+	sleep 0.1
+}
+if [ -x "$progs/subjects-static" ]; then
+	start "$progs/subjects-static" marks
+	refused "a static program" $pid 'it is linked statically'
+	kill $pid
+fi
+start "$progs/subjects" marks
+kill -STOP $pid
+wait_for 5 sh -c "grep -q '^State:.*T' /proc/$pid/status"
+refused "a stopped program" $pid 'is stopped'
+kill -CONT $pid
+if command -v strace >/dev/null; then
+	strace -qq -o /dev/null -p $pid & tracer=$!
+	wait_for 10 sh -c "! grep -q '^TracerPid:.0' /proc/$pid/status"
+	refused "a program under a tracer" $pid 'is being traced by process'
+	kill $tracer
+	wait $tracer 2>/dev/null
+fi
+kill $pid
+if [ -x "$progs/seccomp" ]; then
+	start "$progs/seccomp" filter
+	refused "a program with a seccomp filter" $pid 'seccomp filter'
+	kill $pid
+	start "$progs/seccomp" strict
+	refused "a program in strict seccomp mode" $pid 'strict seccomp'
+	kill -9 $pid
+fi
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	# Readable by everyone, as an installed espy would be.
+	chmod 755 "$dir"
+	cp "$espy" "$dir/espy" && cp "$agent" "$dir/agent.so" && cp "$progs/subjects" "$dir/subjects"
+	start "$dir/subjects" marks
+	ESPY_AGENT=$dir/agent.so setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/espy" trace -p $pid -m 'app:*' \
+		>"$dir/out" 2>&1 && not_ok "another user's program: espy says it worked"
+	has "another user's program" "$dir/out" 'belongs to user 0'
+	kill $pid
+	cp "$progs/subjects" "$dir/setuid" && chown 65534 "$dir/setuid" && chmod 4755 "$dir/setuid"
+	start "$dir/setuid" marks
+	if [ "$(sed -n 's/^Uid:[[:space:]]*\([0-9]*\)[[:space:]]*\([0-9]*\).*/\1 \2/p' /proc/$pid/status)" = "0 65534" ]; then
+		refused "a set-user-id program" $pid 'set-user-id'
+	fi
+	kill $pid
+	# One's own: no privilege is needed.
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/subjects" marks & pid=$!
+	sleep 0.3
+	ESPY_AGENT=$dir/agent.so setpriv --reuid=65534 --regid=65534 --clear-groups timeout -s INT 2 "$dir/espy" trace -p $pid \
+		-m 'app:*' >"$dir/out" 2>&1
+	has "one's own program, without privilege" "$dir/out" 'app:req_done(id='
+	kill $pid
+fi
+ESPY_AGENT=/nonexistent/agent.so "$espy" trace -m 'app:*' "$progs/subjects" marks 1 >"$dir/out" 2>&1
+has "no library" "$dir/out" 'libespy-agent.so) was not found'
+"$espy" trace -p 999999999 -m 'app:*' >"$dir/out" 2>&1 && not_ok "a process that does not exist"
+has "a process that does not exist" "$dir/out" 'espy: '
+finish

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The language of -m, and its conditions on arguments. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <errno.h>
+#include <cmocka.h>
+#include "session/marks.h"
+
+static void test_good(void **state)
+{
+	struct espy_mark_rules r = { 0 };
+	char why[200];
+	size_t at;
+
+	(void)state;
+	assert_int_equal(
+		espy_marks_select__add(&r, "app:req_*,db:? if size >= 0x10 && path ^= \"/t\\\"\\x41\" && d < -1.5e3",
+				       &at, why, sizeof(why)),
+		0);
+	assert_int_equal(r.cnt, 2);
+	assert_string_equal(r.v[0].pattern, "app:req_*");
+	assert_string_equal(r.v[1].pattern, "db:?");
+	assert_int_equal(r.v[0].npreds, 3);
+	assert_string_equal(r.v[1].preds[0].arg, "size");
+	assert_int_equal(r.v[1].preds[0].cmp, ESPY_CMP_GE);
+	assert_int_equal(r.v[1].preds[0].type, ESPY_CONST_UINT);
+	assert_int_equal(r.v[1].preds[0].u, 16);
+	assert_int_equal(r.v[1].preds[1].str_len, 4);
+	assert_memory_equal(r.v[1].preds[1].str, "/t\"A", 4);
+	assert_true(r.v[1].preds[2].d == -1500.0);
+	assert_int_not_equal(r.v[0].id, r.v[1].id);
+	assert_int_equal(espy_marks_select__add(&r, "*", &at, why, sizeof(why)), 0);
+	assert_int_equal(espy_marks_select__add(&r, "x if arg0 == -1 && c != 'x' && f & 010", &at, why, sizeof(why)),
+			 0);
+	assert_int_equal(r.v[3].preds[0].type, ESPY_CONST_INT);
+	assert_int_equal(r.v[3].preds[0].i, -1);
+	assert_int_equal(r.v[3].preds[1].i, 'x');
+	assert_int_equal(r.v[3].preds[2].u, 8);
+	espy_marks_select__free(&r);
+}
+
+static void test_bad(void **state)
+{
+	static const struct {
+		const char *text, *why;
+		size_t at;
+	} rows[] = {
+		{ "", "the name of a mark", 0 },
+		{ "app:*,", "the name of a mark", 6 },
+		{ "a:b:c", "one colon", 1 },
+		{ "a:x iff y", "'if' or the end", 4 },
+		{ "a:x if", "',', 'if' or the end", 4 },
+		{ "a:x if ", "name of an argument", 7 },
+		{ "a:x if 3 > 2", "name of an argument", 7 },
+		{ "a:x if s", "== != < <= > >=", 8 },
+		{ "a:x if s = 1", "written ==", 9 },
+		{ "a:x if s == ", "a number", 12 },
+		{ "a:x if s == 12z", "not a number", 12 },
+		{ "a:x if s == 99999999999999999999", "64 bits", 12 },
+		{ "a:x if s == -9223372036854775809", "64 bits", 12 },
+		{ "a:x if s == 1e999", "too large", 12 },
+		{ "a:x if s == \"abc", "no end", 12 },
+		{ "a:x if s == \"a\\q\"", "backslash", 14 },
+		{ "a:x if s < \"a\"", "strings are compared", 11 },
+		{ "a:x if s ^= 1", "begins with", 12 },
+		{ "a:x if s & 1.5", "integer", 11 },
+		{ "a:x if s == 'ab'", "single quotes", 12 },
+		{ "a:x if s == ''", "single quotes", 12 },
+		{ "a:x if s == 1 || t == 2", "give -m twice", 14 },
+		{ "a:x if s == 1 t", "&& or the end", 14 },
+		{ "a:x if a==1&&b==1&&c==1&&d==1&&e==1&&f==1&&g==1&&h==1&&i==1", "at most 8", 55 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct espy_mark_rules r = { 0 };
+		char why[200] = "";
+		size_t at = 999;
+		int err = espy_marks_select__add(&r, rows[i].text, &at, why, sizeof(why));
+
+		if (err != -EINVAL || !strstr(why, rows[i].why) || at != rows[i].at)
+			fail_msg("'%s': %d at %zu: %s", rows[i].text, err, at, why);
+		assert_int_equal(r.cnt, 0);
+	}
+}
+
+static void test_long_words(void **state)
+{
+	struct espy_mark_rules r = { 0 };
+	char text[5000], why[200];
+	size_t at;
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	text[sizeof(text) - 1] = 0;
+	assert_int_equal(espy_marks_select__add(&r, text, &at, why, sizeof(why)), -EINVAL);
+	memcpy(text, "x if ", 5);
+	assert_int_equal(espy_marks_select__add(&r, text, &at, why, sizeof(why)), -EINVAL);
+	memcpy(text, "x if a == \"", 11);
+	assert_int_equal(espy_marks_select__add(&r, text, &at, why, sizeof(why)), -EINVAL);
+	for (unsigned i = 0; i < 40; i++)
+		assert_int_equal(espy_marks_select__add(&r, "a:b", &at, why, sizeof(why)), i < 32 ? 0 : -EINVAL);
+	espy_marks_select__free(&r);
+}
+
+static void test_patterns(void **state)
+{
+	(void)state;
+	assert_true(espy_mark_pattern__match("app:*", "app:req"));
+	assert_true(espy_mark_pattern__match("a*b*c", "axxbxbxc"));
+	assert_false(espy_mark_pattern__match("a*b*c", "axxbxbx"));
+	assert_true(espy_mark_pattern__match("???", "abc"));
+	assert_false(espy_mark_pattern__match("", "a"));
+	assert_true(espy_mark_pattern__match("*", ""));
+}
+
+/* One condition on one argument. */
+static bool holds(const char *cond, const char *format, uint8_t kind, const void *args, size_t len)
+{
+	struct espy_mark_rules r = { 0 };
+	struct espy_mark_test t;
+	char text[200], why[200];
+	size_t at;
+
+	snprintf(text, sizeof(text), "x if %s", cond);
+	assert_int_equal(espy_marks_select__add(&r, text, &at, why, sizeof(why)), 0);
+	if (!espy_mark_test__make(&t, &r.v[0], format, &kind, 1)) {
+		espy_marks_select__free(&r);
+		return false;
+	}
+	bool yes = espy_mark_test__passes(&t, args, len, &kind, 1);
+
+	espy_marks_select__free(&r);
+	return yes;
+}
+
+static void test_conditions(void **state)
+{
+	int64_t n = -5;
+	uint64_t big = ~0ull;
+	double d = 1.5;
+	struct {
+		uint32_t len, status;
+		char s[8];
+	} str = { 5, 0, "/tmp!" };
+
+	(void)state;
+	assert_true(holds("n < 3", "n=%d", ESPY_MARK_I32, &n, 8));
+	assert_true(holds("n < 18446744073709551615", "n=%d", ESPY_MARK_I32, &n, 8));
+	assert_true(holds("n == -5", "n=%d", ESPY_MARK_I64, &n, 8));
+	assert_true(holds("arg0 < -4.5", "%d", ESPY_MARK_I64, &n, 8));
+	assert_true(holds("b > 9223372036854775808", "b=%lu", ESPY_MARK_U64, &big, 8));
+	assert_false(holds("b == -1", "b=%lu", ESPY_MARK_U64, &big, 8));
+	assert_true(holds("d > 1", "d=%f", ESPY_MARK_DOUBLE, &d, 8));
+	assert_false(holds("d == 1", "d=%f", ESPY_MARK_DOUBLE, &d, 8));
+	d = __builtin_nan("");
+	assert_false(holds("d == 1", "d=%f", ESPY_MARK_DOUBLE, &d, 8));
+	assert_true(holds("d != 1", "d=%f", ESPY_MARK_DOUBLE, &d, 8));
+	assert_true(holds("s ^= \"/tmp\"", "s=%s", ESPY_MARK_STRING, &str, 16));
+	assert_true(holds("s == \"/tmp!\"", "s=%s", ESPY_MARK_STRING, &str, 16));
+	assert_true(holds("s != \"/tmp\"", "s=%s", ESPY_MARK_STRING, &str, 16));
+	assert_false(holds("s == 1", "s=%s", ESPY_MARK_STRING, &str, 16));
+	assert_false(holds("other == 1", "s=%s", ESPY_MARK_STRING, &str, 16));
+	/* Bytes that are cut off are not read. */
+	assert_false(holds("s ^= \"/tmp\"", "s=%s", ESPY_MARK_STRING, &str, 8));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),	 cmocka_unit_test(test_bad),	    cmocka_unit_test(test_long_words),
+		cmocka_unit_test(test_patterns), cmocka_unit_test(test_conditions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

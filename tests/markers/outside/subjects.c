@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Programs that something is done to from outside, and that notice if it changes anything for them: each checks its own
+ * results for ever (or for argv[2] rounds) and aborts at the first wrong one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "espy/mark.h"
+
+static void wrong(const char *what)
+{
+	dprintf(2, "WRONG: %s (errno %d)\n", what, errno);
+	abort();
+}
+
+static void allocate(unsigned seed)
+{
+	void *v[24];
+
+	for (unsigned i = 0; i < 24; i++) {
+		size_t n = 17 + (seed * 7919u + i * 131071u) % 200000u;
+
+		v[i] = malloc(n);
+		if (!v[i])
+			wrong("malloc");
+		memset(v[i], (int)i, n < 64 ? n : 64);
+	}
+	for (unsigned i = 0; i < 24; i++) {
+		if (((unsigned char *)v[i])[16] != (unsigned char)i)
+			wrong("the contents of memory");
+		free(v[i]);
+	}
+}
+
+static void *allocate_forever(void *arg)
+{
+	for (unsigned n = 0;; n++)
+		allocate(n);
+	return arg;
+}
+
+static void run_malloc(void)
+{
+	allocate_forever(NULL);
+}
+
+static void run_threads(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t, NULL, allocate_forever, NULL);
+	for (;;)
+		pause();
+}
+
+/* A call that is to last for ever must not come back because somebody looked. */
+static void run_sleep(void)
+{
+	const struct timespec long_time = { .tv_sec = 100000 };
+
+	nanosleep(&long_time, NULL);
+	wrong("nanosleep came back");
+}
+
+static void run_epoll(void)
+{
+	struct epoll_event ev;
+	int fd = epoll_create1(0);
+
+	epoll_wait(fd, &ev, 1, -1);
+	wrong("epoll_wait came back");
+}
+
+static void run_read(void)
+{
+	int p[2];
+	char c;
+
+	if (pipe(p))
+		wrong("pipe");
+	if (read(p[0], &c, 1) < 1)
+		wrong("read came back");
+}
+
+/* Registers, those of floating point too, live across any instruction here. */
+static void run_spin(void)
+{
+	volatile double seed = 1.5;
+	volatile unsigned long start = 12345;
+
+	for (;;) {
+		double a = seed, b = seed * 2, c = seed * 3, d = seed * 4, e = seed * 5, f = seed * 6;
+		unsigned long x = start, y = start * 3, z = start * 5;
+
+		for (unsigned i = 0; i < 100000; i++) {
+			a += b, b += 1.0, c += d, d += 1.0, e += f, f += 1.0;
+			x = x * 3 + y, y ^= x >> 7, z += y;
+		}
+		double sum = a + b + c + d + e + f;
+		unsigned long mix = x ^ y ^ z;
+		static double first_sum;
+		static unsigned long first_mix;
+
+		if (!first_mix) {
+			first_sum = sum;
+			first_mix = mix;
+		}
+		if (sum != first_sum || mix != first_mix)
+			wrong("a sum");
+	}
+}
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+/* Signals with handlers arrive all the time. */
+static void run_signals(void)
+{
+	const struct timespec nap = { .tv_nsec = 200000 };
+
+	signal(SIGUSR1, nothing);
+	signal(SIGURG, nothing);
+	signal(SIGALRM, nothing);
+	for (unsigned n = 0;; n++) {
+		kill(getpid(), n % 3 ? SIGUSR1 : SIGURG);
+		allocate(n);
+		nanosleep(&nap, NULL);
+	}
+}
+
+static void run_marks(unsigned rounds)
+{
+	for (unsigned i = 0; !rounds || i < rounds; i++) {
+		const double took = 0.25 * i;
+
+		MARK(app_req_start, "id=%u", i);
+		MARK(app_req_done, "id=%u path=%s took=%g", i, i % 2 ? "/odd" : "/even", took);
+		MARK(other_thing, "%#x %c", i, 'a' + (int)(i % 26));
+		usleep(5000);
+	}
+}
+
+/* As fast as it can: more than anybody reads. */
+static void run_flood(unsigned rounds)
+{
+	for (unsigned i = 0; !rounds || i < rounds; i++)
+		MARK(app_flood, "i=%u n=%u", i, rounds);
+}
+
+/* Marks and calls, strictly in turn. */
+static void run_turns(unsigned rounds)
+{
+	for (unsigned i = 0; i < rounds; i++) {
+		int fd = open("/dev/null", O_RDONLY);
+
+		MARK(app_opened, "fd=%d i=%u", fd, i);
+		close(fd);
+		MARK(app_closed, "i=%u", i);
+	}
+}
+
+static void run_forks(unsigned rounds)
+{
+	for (unsigned i = 0; i < rounds; i++) {
+		MARK(app_parent, "i=%u", i);
+		if (!fork()) {
+			for (unsigned k = 0; k < 10; k++) {
+				MARK(app_child, "i=%u k=%u", i, k);
+				usleep(20000);
+			}
+			_exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} modes[] = {
+		{ "malloc", run_malloc },   { "threads", run_threads }, { "sleep", run_sleep },
+		{ "epoll", run_epoll },	    { "read", run_read },	{ "spin", run_spin },
+		{ "signals", run_signals },
+	};
+	static const struct {
+		const char *name;
+		void (*run)(unsigned rounds);
+	} counted[] = {
+		{ "marks", run_marks },
+		{ "flood", run_flood },
+		{ "turns", run_turns },
+		{ "forks", run_forks },
+	};
+	const unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(argv[1], modes[i].name))
+			modes[i].run();
+	for (size_t i = 0; argc > 1 && i < sizeof(counted) / sizeof(counted[0]); i++)
+		if (!strcmp(argv[1], counted[i].name)) {
+			counted[i].run(rounds);
+			return 0;
+		}
+	return 2;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Marks as text: by format, by kind, and from records that lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+#include <cmocka.h>
+#include "render/mark.h"
+#include "source/marks.h"
+
+static struct espy_buf out;
+
+struct args {
+	uint8_t bytes[1024];
+	size_t len;
+};
+
+static void put(struct args *a, uint64_t v)
+{
+	memcpy(a->bytes + a->len, &v, 8);
+	a->len += 8;
+}
+
+static void put_double(struct args *a, double d)
+{
+	uint64_t v;
+
+	memcpy(&v, &d, 8);
+	put(a, v);
+}
+
+static void put_string(struct args *a, const char *s, uint32_t len, uint32_t status)
+{
+	put(a, len | (uint64_t)status << 32);
+	memcpy(a->bytes + a->len, s, len);
+	memset(a->bytes + a->len + len, 0, 8);
+	a->len += (len + 7) & ~7u;
+}
+
+/* Checks the text of a mark `t_x` with this format and these arguments. */
+static void check(const char *want, const char *format, const uint8_t *kinds, unsigned nargs, const struct args *a)
+{
+	const struct espy_text_opts o = { .str_limit = 8 };
+	struct espy_mark_defs *defs = espy_mark_defs__new(0);
+	const struct espy_rec_mark_def *def;
+	struct espy_mark_text *t;
+	uint32_t number;
+	bool fresh;
+	struct {
+		struct espy_rec_mark mark;
+		uint8_t bytes[1024];
+	} rec = { .mark = { .rec = { .size = (uint32_t)(sizeof(struct espy_rec_mark) + a->len), .type = ESPY_REC_MARK },
+			    .len = (uint32_t)a->len } };
+
+	memcpy(rec.bytes, a->bytes, a->len);
+	assert_int_equal(espy_mark_defs__get(defs, "t", 1, "x", format, kinds, nargs, &number, &fresh, &def), 0);
+	assert_int_equal(espy_mark_text__make(&t, def), 0);
+	out.len = 0;
+	espy_mark_text__put(&out, &o, t, &rec.mark);
+	espy_buf__putc(&out, 0);
+	assert_string_equal(out.data, want);
+	espy_mark_text__free(t);
+	espy_mark_defs__free(defs);
+}
+
+static void test_formats(void **state)
+{
+	static const uint8_t kinds[] = { ESPY_MARK_I32,	   ESPY_MARK_U32,    ESPY_MARK_U64,    ESPY_MARK_U8,
+					 ESPY_MARK_DOUBLE, ESPY_MARK_STRING, ESPY_MARK_POINTER };
+	struct args a = { .len = 0 };
+
+	(void)state;
+	put(&a, (uint64_t)-7);
+	put(&a, 255);
+	put(&a, 8);
+	put(&a, '\'');
+	put_double(&a, 1.5);
+	put_string(&a, "/x\n", 3, ESPY_ITEM_OK);
+	put(&a, 0);
+	check("t:x(id=-7, flags=0xff, mode=010, c='\\47', took=1.500, path=\"/x\\n\", p=NULL)",
+	      "id=%d flags=%#x mode: %#lo c=%c took=%.3f path=\"%s\" p=%p", kinds, 7, &a);
+	check("t:x(-7, 255, 8, 39, 1.5, \"/x\\n\", NULL)", "", kinds, 7, &a);
+	/* More conversions than arguments, fewer, and ones that do not fit: the kinds win. */
+	check("t:x(a=-7, b=255, 8, 39, 1.5, \"/x\\n\", NULL)", "a=%s b=%f", kinds, 7, &a);
+	check("t:x(a=-7)", "a=%d b=%d c=%d", kinds, 1, &a);
+	check("t:x(n=-0000007, u=0x00ff, -7)", "100%% n=%08d u=0x%04x", (const uint8_t[]){ 1, 2, 1 }, 3,
+	      &(struct args){ .bytes = { 0xf9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0,    0,	   0,
+					 0,    0,    0,	   0,	 0xf9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+			      .len = 24 });
+	check("t:x(99)", "%2147483647d", (const uint8_t[]){ 1 }, 1, &(struct args){ .bytes = { 99 }, .len = 8 });
+}
+
+static void test_strings(void **state)
+{
+	static const uint8_t kinds[] = { ESPY_MARK_STRING, ESPY_MARK_STRING, ESPY_MARK_BYTES, ESPY_MARK_STRING };
+	struct args a = { .len = 0 };
+
+	(void)state;
+	put_string(&a, "0123456789", 10, ESPY_ITEM_OK);
+	put_string(&a, "cut", 3, ESPY_ITEM_TRUNCATED);
+	put_string(&a, "\0\1\33[m", 5, ESPY_ITEM_OK);
+	put_string(&a, "", 0, ESPY_ITEM_FAULT);
+	check("t:x(s=\"01234567\"..., \"cut\"..., b=\"\\0\\1\\33[m\", NULL)", "s=%.*s %s b=%*p %s", kinds, 4, &a);
+	put_string(&a, "", 0, ESPY_ITEM_NOT_RUN);
+	check("t:x(\"01234567\"..., \"cut\"..., \"\\0\\1\\33[m\", NULL, ?)", "", (const uint8_t[]){ 7, 7, 8, 7, 7 }, 5,
+	      &a);
+}
+
+static void test_doubles(void **state)
+{
+	struct args a = { .len = 0 };
+
+	(void)state;
+	put_double(&a, 1e300);
+	put_double(&a, -__builtin_inf());
+	put_double(&a, __builtin_nan(""));
+	check("t:x(1e+300, -inf, v=nan)", "%g %f v=%e", (const uint8_t[]){ 6, 6, 6 }, 3, &a);
+}
+
+static void test_short(void **state)
+{
+	struct args a = { .len = 0 };
+
+	(void)state;
+	put(&a, 5);
+	check("t:x(5, ?, ?)", "", (const uint8_t[]){ 1, 7, 1 }, 3, &a);
+	put(&a, 0xffffffffull); /* a string longer than the record */
+	check("t:x(5, ?, ?)", "", (const uint8_t[]){ 1, 7, 1 }, 3, &a);
+}
+
+/* Any bytes as definition and event: nothing is read outside (run under the sanitizers), no control character comes
+ * out. */
+static void test_garbage(void **state)
+{
+	const struct espy_text_opts o = { .str_limit = 100 };
+	uint64_t seed = 88172645463325252ull;
+
+	(void)state;
+	for (unsigned round = 0; round < 20000; round++) {
+		const size_t def_sz = sizeof(struct espy_rec_mark_def) + round % 100 * 8;
+		const size_t rec_sz = sizeof(struct espy_rec_mark) + round % 70 * 8;
+		uint8_t *def_bytes = malloc(def_sz), *rec_bytes = malloc(rec_sz);
+
+		for (size_t i = 0; i < def_sz || i < rec_sz; i++) {
+			seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+			uint8_t b = round % 3 ? "%dsxc=a .*1#\1\33"[seed % 15] : (uint8_t)seed;
+
+			if (i < def_sz)
+				def_bytes[i] = b;
+			if (i < rec_sz)
+				rec_bytes[i] = round % 2 ? (uint8_t)(b & 15) : b;
+		}
+		struct espy_rec_mark_def *def = (void *)def_bytes;
+		struct espy_rec_mark *rec = (void *)rec_bytes;
+		struct espy_mark_text *t;
+
+		def->rec.size = (uint32_t)def_sz;
+		rec->rec.size = (uint32_t)rec_sz;
+		def->nargs %= 20;
+		def->provider_sz %= 20;
+		def->name_sz %= 20;
+		def->format_sz %= 200;
+		if (!espy_mark_text__make(&t, def)) {
+			out.len = 0;
+			espy_mark_text__put(&out, &o, t, rec);
+			for (size_t i = 0; i < out.len; i++)
+				assert_true((uint8_t)out.data[i] >= 0x20 && (uint8_t)out.data[i] < 0x7f);
+			espy_mark_text__free(t);
+		}
+		free(def_bytes);
+		free(rec_bytes);
+	}
+}
+
+static void test_names(void **state)
+{
+	const char *name;
+
+	(void)state;
+	assert_int_equal(espy_mark_format__name("id=%d path=\"%s\" n: %u %%x=%x", 0, &name), 2);
+	assert_int_equal(espy_mark_format__name("id=%d path=\"%s\" n: %u %%x=%x", 1, &name), 4);
+	assert_memory_equal(name, "path", 4);
+	assert_int_equal(espy_mark_format__name("id=%d path=\"%s\" n: %u %%x=%x", 2, &name), 1);
+	assert_int_equal(espy_mark_format__name("id=%d path=\"%s\" n: %u %%x=%x", 3, &name), 1);
+	assert_int_equal(espy_mark_format__name("%d", 0, &name), 0);
+	assert_int_equal(espy_mark_format__name("%d", 1, &name), 0);
+	assert_int_equal(espy_mark_format__name("%", 0, &name), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_formats), cmocka_unit_test(test_strings), cmocka_unit_test(test_doubles),
+		cmocka_unit_test(test_short),	cmocka_unit_test(test_garbage), cmocka_unit_test(test_names),
+	};
+	int bad = cmocka_run_group_tests(tests, NULL, NULL);
+
+	espy_buf__free(&out);
+	return bad;
+}
