@@ -24,6 +24,7 @@ struct espy_recording {
 	struct espy_rec_clock last_clock; /* what times were told by; size 0: none yet */
 	uint64_t begun_ns, clock_ns, progress_ns;
 	bool progress_shown;
+	bool has_image[ESPY_ABI_CNT];
 	int error; /* of writing, positive; the first one */
 };
 
@@ -154,6 +155,19 @@ static int put_state(void *ctx, struct espy_trace_writer *w)
 	return r->error ? -r->error : 0;
 }
 
+/* Descriptions are most of a small trace: those of an ABI come before its first call, and not if it makes none. */
+static int put_image(struct espy_recording *r, enum espy_abi abi)
+{
+	const struct espy_session *s = r->s;
+	size_t size = s->own_image_sizes[abi];
+	const void *data = s->own_images[abi];
+
+	if (!data)
+		data = espy_builtin_image(abi, &size);
+	r->has_image[abi] = true;
+	return espy_trace_writer__section(r->w, ESPY_SECTION_IMAGE, abi, data, size);
+}
+
 int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 {
 	const struct espy_record_opts *o = s->o.record;
@@ -178,14 +192,8 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 	int err = r->maps ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
 	if (!err)
 		err = put_meta(r);
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++) {
-		size_t size = s->own_image_sizes[abi];
-		const void *data = s->own_images[abi];
-
-		if (!data)
-			data = espy_builtin_image((enum espy_abi)abi, &size);
-		err = espy_trace_writer__section(r->w, ESPY_SECTION_IMAGE, abi, data, size);
-	}
+	if (!err)
+		err = put_image(r, ESPY_ABI_X86_64);
 	if (err) {
 		if (r->w)
 			espy_trace_writer__close(r->w);
@@ -204,8 +212,12 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 
 void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec)
 {
-	int err = espy_trace_writer__reserve(r->w, rec->size + FACTS_BYTES);
+	const bool is_call = rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT;
+	const enum espy_abi abi = is_call ? espy_rec_abi(rec) : ESPY_ABI_X86_64;
+	int err = r->has_image[abi] ? 0 : put_image(r, abi);
 
+	if (!err)
+		err = espy_trace_writer__reserve(r->w, rec->size + FACTS_BYTES);
 	if (err && !r->error)
 		r->error = -err;
 }
