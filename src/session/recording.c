@@ -10,6 +10,7 @@
 #include "describe/builtin.h"
 #include "session/impl.h"
 #include "session/maps.h"
+#include "session/resolve_impl.h"
 
 /* Clocks drift apart by some microseconds in that time. */
 #define CLOCK_EVERY_NS UINT64_C(10000000000)
@@ -148,10 +149,13 @@ static int put_state(void *ctx, struct espy_trace_writer *w)
 		if (task->detached)
 			continue;
 		put(r, &a.rec);
-		if (task->in_call)
-			put(r, task->enter);
 	}
 	espy_resolve__dump(&r->s->resolve, put_fact, r);
+	/* Behind the facts: a call that has begun may be shown at once. */
+	HASH_ITER(hh, r->s->tasks.by_tid, task, next)
+	if (!task->detached && task->in_call)
+		put(r, task->enter);
+	espy_resolve__dump_news(&r->s->resolve, put_fact, r);
 	return r->error ? -r->error : 0;
 }
 
