@@ -36,7 +36,9 @@ static bool snapshot(const struct espy_cli *cli, const char *word)
 	if (!err)
 		puts(text);
 	else if (err == -ESRCH)
-		espy_cli__say(cli, "process %lu is no flight recorder that you may speak to (`espy record --ring` is one)", pid);
+		espy_cli__say(cli,
+			      "process %lu is no flight recorder that you may speak to (`espy record --ring` is one)",
+			      pid);
 	else if (err == -EIO)
 		espy_cli__say(cli, "espy %lu could not write a trace: %s", pid, text);
 	else
@@ -53,7 +55,8 @@ int espy_cmd_snapshot(const struct espy_cli *cli, int argc, char **argv)
 		return 1;
 	if (help) {
 		printf("Usage: espy snapshot PID...\n"
-		       "Have flight recorders (`espy record --ring`, PID is the number of that espy) write what they have\n"
+		       "Have flight recorders (`espy record --ring`, PID is the number of that espy) write what they "
+		       "have\n"
 		       "into a trace; prints the name of each trace when it is written.\n");
 		espy_opts__help(stdout, espy_snapshot_groups, 1);
 		return 0;

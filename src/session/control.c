@@ -75,9 +75,8 @@ int espy_control__accept(int sock, char text[ESPY_CONTROL_TEXT])
 		if (fd < 0)
 			return -EAGAIN;
 		/* who connects asks at once */
-		const ssize_t n = may_ask(fd) && poll(&p, 1, 100) > 0
-					  ? recv(fd, text, ESPY_CONTROL_TEXT - 1, MSG_DONTWAIT)
-					  : -1;
+		const ssize_t n =
+			may_ask(fd) && poll(&p, 1, 100) > 0 ? recv(fd, text, ESPY_CONTROL_TEXT - 1, MSG_DONTWAIT) : -1;
 		if (n > 0) {
 			text[n] = '\0';
 			return fd;
@@ -92,7 +91,8 @@ void espy_control__answer(int fd, const char *text)
 		return; /* it has gone */
 }
 
-static void each_in(const char *dir, const char *prefix, void (*fn)(void *, const char *, const char *, pid_t), void *ctx)
+static void each_in(const char *dir, const char *prefix, void (*fn)(void *, const char *, const char *, pid_t),
+		    void *ctx)
 {
 	const size_t len = strlen(prefix);
 	struct dirent *e;

@@ -22,7 +22,8 @@ int espy_control__accept(int sock, char text[ESPY_CONTROL_TEXT]);
 void espy_control__answer(int fd, const char *text);
 
 /* The other side: fn for each socket of that prefix that this user may speak to (root: those of all). */
-void espy_control__each(const char *prefix, void (*fn)(void *ctx, const char *dir, const char *file, pid_t espy), void *ctx);
+void espy_control__each(const char *prefix, void (*fn)(void *ctx, const char *dir, const char *file, pid_t espy),
+			void *ctx);
 /* Asks; 0 and the answer, or -errno. wait_ms 0: as long as the other one lives. */
 int espy_control__ask(const char *dir, const char *file, unsigned wait_ms, const char *request,
 		      char answer[ESPY_CONTROL_TEXT]);

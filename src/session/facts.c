@@ -20,7 +20,9 @@ void espy_resolve__note(struct espy_resolve *r, enum espy_fact_kind kind, uint32
 		uint8_t bytes[ESPY_ANSWER_MAX];
 	} rec = { .f = { .rec = { .type = ESPY_REC_FACT,
 				  .flags = r->news_taken ? ESPY_FACT_AFTER_NAMES : 0,
-				  .tid = tid, .tgid = tgid, .time_ns = r->now_ns },
+				  .tid = tid,
+				  .tgid = tgid,
+				  .time_ns = r->now_ns },
 			 .kind = kind,
 			 .arg = arg,
 			 .len = len } };

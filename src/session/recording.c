@@ -89,8 +89,7 @@ static int put_meta(struct espy_recording *r)
 	err |= espy_trace_meta__add_number(m, "target.wide", s->targets.wide);
 	err |= espy_trace_meta__add_number(m, "target.follow", o->follow);
 	if (o->command)
-		err |= meta_words(m, "command", (const char *const *)o->command->argv,
-				  count_words(o->command->argv));
+		err |= meta_words(m, "command", (const char *const *)o->command->argv, count_words(o->command->argv));
 	err |= espy_trace_meta__add_number(m, "payload.strings", o->text.str_limit);
 	err |= espy_trace_meta__add_number(m, "payload.data",
 					   o->payload.limit_data ? o->payload.data_bytes : o->text.str_limit);

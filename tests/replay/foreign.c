@@ -44,7 +44,9 @@ static void call(unsigned type, uint32_t tid, int fd, unsigned size)
 	uint64_t buf[4096] = { 0 };
 	struct espy_rec_call *c = (struct espy_rec_call *)buf;
 
-	c->rec = (struct espy_rec){ .size = size, .type = (uint8_t)type, .flags = 3, .tid = tid, .tgid = tid, .time_ns = 2 };
+	c->rec = (struct espy_rec){
+		.size = size, .type = (uint8_t)type, .flags = 3, .tid = tid, .tgid = tid, .time_ns = 2
+	};
 	buf[4] = (uint64_t)fd;
 	buf[6] = 1;
 	put(c);
@@ -52,7 +54,8 @@ static void call(unsigned type, uint32_t tid, int fd, unsigned size)
 
 static void put_texts(void)
 {
-	static const char bad[] = "\033]0;x\007\033[31m\n\r\x9b" "end";
+	static const char bad[] = "\033]0;x\007\033[31m\n\r\x9b"
+				  "end";
 
 	fact(ESPY_FACT_COMM, 1, 0, bad);
 	fact(ESPY_FACT_FD_LINK, 1, 3, bad);
@@ -66,9 +69,11 @@ static void put_texts(void)
 static void put_many(void)
 {
 	for (uint32_t i = 1; i < 3000000; i++) {
-		struct espy_rec_fork f = { .rec = { .size = sizeof(f), .type = ESPY_REC_FORK, .tid = 1, .tgid = 1, .time_ns = 1 },
-					   .child_tid = i,
-					   .child_tgid = i };
+		struct espy_rec_fork f = {
+			.rec = { .size = sizeof(f), .type = ESPY_REC_FORK, .tid = 1, .tgid = 1, .time_ns = 1 },
+			.child_tid = i,
+			.child_tgid = i
+		};
 		put(&f);
 		if (i < 40000)
 			call(ESPY_REC_ENTER, i, 3, 32768 - 8 * (i & 7)); /* its items are nonsense, its size is not */
