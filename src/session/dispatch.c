@@ -416,7 +416,8 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 		espy_recording__expect(s->recording, rec);
 	espy_resolve__begin(&s->resolve, rec->time_ns);
 	if (s->show) {
-		note_window(s, rec->time_ns);
+		if (rec->type != ESPY_REC_CLOCK) /* taken when the recorder began to write, maybe long after what follows */
+			note_window(s, rec->time_ns);
 		if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
 			espy_session__need_image(s, espy_rec_abi(rec));
 	}

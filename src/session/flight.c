@@ -105,7 +105,6 @@ static int write_trace(struct espy_session *s, struct askers *askers, const char
 				  name, strerror(-err));
 		goto out;
 	}
-	espy_session__clock(s);
 	int n = s->src_ops->snapshot(s->src, espy_session__record, s);
 	s->src_ops->stats(s->src, &st);
 	espy_recording__end(s->recording, &st, 0, 0);

@@ -458,8 +458,6 @@ static int open_recording(struct espy_session *s)
 		espy_session__say(s, "%s exists: --force replaces it", s->o.record->path);
 	else if (err)
 		espy_session__say(s, "Can't create the trace '%s': %s", s->o.record->path, strerror(-err));
-	else
-		espy_session__clock(s);
 	return err;
 }
 

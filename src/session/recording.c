@@ -25,6 +25,7 @@ struct espy_recording {
 	struct espy_rec_clock last_clock; /* what times were told by; size 0: none yet */
 	uint64_t begun_ns, clock_ns, progress_ns;
 	bool progress_shown;
+	bool begun;
 	bool has_image[ESPY_ABI_CNT];
 	int error; /* of writing, positive; the first one */
 };
@@ -63,7 +64,7 @@ static size_t count_words(char *const *words)
 	return n;
 }
 
-static int put_meta(struct espy_recording *r)
+static int put_meta(struct espy_recording *r, uint64_t realtime_ns)
 {
 	const struct espy_session *s = r->s;
 	const struct espy_session_opts *o = &s->o;
@@ -95,7 +96,7 @@ static int put_meta(struct espy_recording *r)
 					   o->payload.limit_data ? o->payload.data_bytes : o->text.str_limit);
 	err |= espy_trace_meta__add_number(m, "payload.env", !o->payload.no_env);
 	err |= espy_trace_meta__add_number(m, "start.monotonic_ns", r->begun_ns);
-	err |= espy_trace_meta__add_number(m, "start.realtime_ns", espy_session__clock_ns(CLOCK_REALTIME));
+	err |= espy_trace_meta__add_number(m, "start.realtime_ns", realtime_ns);
 	err |= espy_trace_meta__add_number(m, "start.utc_offset_s", (uint32_t)espy_session__utc_offset());
 	espy_zone__here(&zone);
 	err |= espy_trace_meta__add(m, "zone", zone.change, zone.cnt * sizeof(zone.change[0]));
@@ -193,10 +194,6 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 		.state_ctx = r,
 	};
 	int err = r->maps ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
-	if (!err)
-		err = put_meta(r);
-	if (!err)
-		err = put_image(r, ESPY_ABI_X86_64);
 	if (err) {
 		if (r->w)
 			espy_trace_writer__close(r->w);
@@ -210,6 +207,21 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 	return 0;
 }
 
+/* A trace begins when the first thing happens, not when everything is being made ready for it. */
+static int begin(struct espy_recording *r, uint64_t first_ns)
+{
+	const uint64_t now = espy_session__clock_ns(CLOCK_MONOTONIC);
+
+	r->begun = true;
+	r->begun_ns = first_ns && first_ns < now ? first_ns : now;
+	int err = put_meta(r, espy_session__clock_ns(CLOCK_REALTIME) - (now - r->begun_ns));
+
+	if (!err)
+		err = put_image(r, ESPY_ABI_X86_64);
+	espy_session__clock(r->s);
+	return err;
+}
+
 /* Facts that are learned from one record, a new image with many libraries aside. */
 #define FACTS_BYTES (32u << 10)
 
@@ -217,8 +229,10 @@ void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec
 {
 	const bool is_call = rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT;
 	const enum espy_abi abi = is_call ? espy_rec_abi(rec) : ESPY_ABI_X86_64;
-	int err = r->has_image[abi] ? 0 : put_image(r, abi);
+	int err = r->begun ? 0 : begin(r, rec->time_ns);
 
+	if (!err && !r->has_image[abi])
+		err = put_image(r, abi);
 	if (!err)
 		err = espy_trace_writer__reserve(r->w, rec->size + FACTS_BYTES);
 	if (err && !r->error)
