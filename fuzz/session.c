@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Fuzz target: the bytes are the records of a trace file, of every type, and go through a session that shows it. Whatever
- * they claim, nothing but printable text comes out, in whole lines, and nothing is kept afterwards.
+ * Fuzz target: the bytes are the records of a trace file, of every type, and go through a session that shows it.
+ * Whatever they claim, nothing but printable text comes out, in whole lines, and nothing is kept afterwards.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -98,7 +98,8 @@ static void begin(const uint8_t *style)
 	s->stopping = 0;
 	s->damaged_records = 1; /* says nothing of the next */
 	s->budget = (struct espy_budget){ .max = 1 << 20 };
-	espy_resolve__init(&s->resolve, &s->tasks, s->images, o->fds != ESPY_FD_NONE, o->fds == ESPY_FD_ALL, o->pid_comm);
+	espy_resolve__init(&s->resolve, &s->tasks, s->images, o->fds != ESPY_FD_NONE, o->fds == ESPY_FD_ALL,
+			   o->pid_comm);
 	s->resolve.live = false;
 	s->tasks.budget = s->resolve.fds.budget = &s->budget;
 	s->summary = style[1] & 128 ? espy_summary__new(o) : NULL;

@@ -22,6 +22,8 @@ static const struct subcommand {
 	  "show a trace as trace would have shown it" },
 	{ "resume", espy_cmd_resume, espy_resume_groups, &(const size_t){ 1 },
 	  "let a task run on that `trace --pause-on` holds" },
+	{ "snapshot", espy_cmd_snapshot, espy_snapshot_groups, &(const size_t){ 1 },
+	  "have a flight recorder (record --ring) write its trace" },
 	{ "list", espy_cmd_list, espy_list_groups, &(const size_t){ 1 },
 	  "list system calls, static marks of a program, or the hooks of descriptions" },
 	{ "mark", espy_cmd_mark, espy_mark_groups, &(const size_t){ 1 },
@@ -195,7 +197,7 @@ int main(int argc, char **argv)
 		return finish(base, run_subcommand(c, base, 2, words));
 	}
 	if (first == argc) {
-		espy_cli__usage(&cli, "a command is missing: trace, record, show, resume, list, mark or doctor");
+		espy_cli__usage(&cli, "a command is missing: trace, record, show, resume, snapshot, list, mark or doctor");
 		return 1;
 	}
 	const struct subcommand *c = find(&cli, argv[first]);

@@ -17,11 +17,13 @@ static void help(void)
 	      "       espy record [OPTIONS] -p PID[,PID...]\n"
 	      "       espy record [OPTIONS] --cgroup PATH | --all\n"
 	      "Write what a program does into a trace, without stopping it. `espy show` makes of it the text that\n"
-	      "`espy trace` would have printed, here or on another machine. A trace holds the data of the program: names,\n"
+	      "`espy trace` would have printed, here or on another machine. A trace holds the data of the program: "
+	      "names,\n"
 	      "arguments, environments, what it reads and writes. Keep it as you keep those.\n",
 	      stdout);
 	espy_opts__help(stdout, espy_record_groups, espy_record_group_cnt);
-	fputs("\nExit status: that of PROG; 1 if recording could not begin or the trace could not be written.\n", stdout);
+	fputs("\nExit status: that of PROG; 1 if recording could not begin or the trace could not be written.\n",
+	      stdout);
 }
 
 /* -P: links in a path are resolved here and now, not where the trace is shown. */

@@ -18,7 +18,8 @@ struct show {
 static void help(void)
 {
 	fputs("Usage: espy show [OPTIONS] TRACE\n"
-	      "Show a trace (`espy record`) as the text that `espy trace` would have printed. TRACE may be - for standard\n"
+	      "Show a trace (`espy record`) as the text that `espy trace` would have printed. TRACE may be - for "
+	      "standard\n"
 	      "input, or the name given to --rotate.\n",
 	      stdout);
 	espy_opts__help(stdout, espy_show_groups, espy_show_group_cnt);

@@ -9,13 +9,6 @@
 #include "session/marks.h"
 #include "session/recording.h"
 
-static enum espy_abi abi_of(const struct espy_rec *rec)
-{
-	if (rec->flags & ESPY_RF_ABI_I386)
-		return ESPY_ABI_I386;
-	return rec->flags & ESPY_RF_ABI_X32 ? ESPY_ABI_X32 : ESPY_ABI_X86_64;
-}
-
 /* Of a trace that is shown: is the task one of those asked for? */
 static bool is_hidden(const struct espy_session *s, const struct espy_task *task)
 {
@@ -124,7 +117,7 @@ static void note_abi(struct espy_session *s, struct espy_task *task, enum espy_a
 
 static void on_enter(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
 {
-	enum espy_abi abi = abi_of(rec);
+	enum espy_abi abi = espy_rec_abi(rec);
 
 	note_abi(s, task, abi);
 	task->last_nr = rec->nr;
@@ -183,7 +176,7 @@ static void show_call(struct espy_session *s, struct espy_task *task, const stru
 
 static void on_exit_call(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
 {
-	enum espy_abi abi = abi_of(rec);
+	enum espy_abi abi = espy_rec_abi(rec);
 	struct espy_call_view *v = &s->view;
 	const struct espy_rec *enter = NULL;
 
@@ -381,7 +374,7 @@ static void on_task_record(struct espy_session *s, struct espy_task *task, const
 	case ESPY_REC_ATTACHED:
 		task->announced = true;
 		if (rec->flags & ESPY_ATTACHED_LONG_AGO) {
-			task->abi = abi_of(rec);
+			task->abi = espy_rec_abi(rec);
 			task->last_nr = rec->nr;
 		}
 		if (s->gathers)
@@ -448,8 +441,12 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 	if (s->recording)
 		espy_recording__expect(s->recording, rec);
 	espy_resolve__begin(&s->resolve, rec->time_ns);
-	if (s->show)
-		note_window(s, rec->time_ns);
+	if (s->show) {
+		if (rec->type != ESPY_REC_CLOCK) /* taken when the recorder began to write, maybe long after what follows */
+			note_window(s, rec->time_ns);
+		if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
+			espy_session__need_image(s, espy_rec_abi(rec));
+	}
 	/* So that the text does not depend on when the record was read: by its own time. */
 	if (s->sink.open && rec->time_ns)
 		espy_session__mark_hanging(s, rec->time_ns);

@@ -20,7 +20,9 @@ void espy_resolve__note(struct espy_resolve *r, enum espy_fact_kind kind, uint32
 		uint8_t bytes[ESPY_ANSWER_MAX];
 	} rec = { .f = { .rec = { .type = ESPY_REC_FACT,
 				  .flags = r->news_taken ? ESPY_FACT_AFTER_NAMES : 0,
-				  .tid = tid, .tgid = tgid, .time_ns = r->now_ns },
+				  .tid = tid,
+				  .tgid = tgid,
+				  .time_ns = r->now_ns },
 			 .kind = kind,
 			 .arg = arg,
 			 .len = len } };
@@ -235,7 +237,6 @@ void espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
 	espy_resolve__note(r, ESPY_FACT_COMM, c->number, 0, 0, c->name, (uint32_t)strlen(c->name));
 	HASH_ITER(hh, r->ifnames, c, next_c)
 	espy_resolve__note(r, ESPY_FACT_IFNAME, 0, 0, (int32_t)c->number, c->name, (uint32_t)strlen(c->name));
-	espy_resolve__dump_news(r, fn, ctx);
 	r->note = note;
 	r->note_ctx = note_ctx;
 	r->news_taken = news_taken;

@@ -89,7 +89,8 @@ struct espy_fd_name *espy_fd_table__entry(struct espy_fd_table *t, uint32_t tgid
 		return n;
 	if (!p)
 		p = make_process(t, tgid);
-	if (!p || ((uint32_t)fd < LOW_FDS && !reserve_low(t, p, (uint32_t)fd)) || !espy_budget__take(t->budget, sizeof(*n)))
+	if (!p || ((uint32_t)fd < LOW_FDS && !reserve_low(t, p, (uint32_t)fd)) ||
+	    !espy_budget__take(t->budget, sizeof(*n)))
 		return NULL;
 	n = calloc(1, sizeof(*n));
 	if (!n) {

@@ -6,10 +6,60 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "session/control.h"
 #include "session/impl.h"
 #include "session/recording.h"
 
 #define POLL_MS 100
+#define PREFIX "flight"
+#define ASKERS 16
+
+/* Those who wait for a trace (`espy snapshot`). */
+struct askers {
+	int sock; /* negative: nobody can ask */
+	struct sockaddr_un addr;
+	int fd[ASKERS];
+	unsigned cnt;
+};
+
+/* A request stands until the trace is written; whoever comes meanwhile gets the same one. */
+static bool listen_to(struct askers *a)
+{
+	char text[ESPY_CONTROL_TEXT];
+	bool asked = false;
+
+	while (a->sock >= 0 && a->cnt < ASKERS) {
+		const int fd = espy_control__accept(a->sock, text);
+
+		if (fd < 0)
+			break;
+		if (strcmp(text, "snapshot")) {
+			close(fd);
+			continue;
+		}
+		a->fd[a->cnt++] = fd;
+		asked = true;
+	}
+	return asked;
+}
+
+/* err: of writing, negative; else the trace is at path. */
+static void answer(struct askers *a, int err, const char *path)
+{
+	char text[ESPY_CONTROL_TEXT], *whole = err ? NULL : realpath(path, NULL);
+
+	if (err)
+		snprintf(text, sizeof(text), "failed %s: %s", path, strerror(-err));
+	else
+		snprintf(text, sizeof(text), "written %s", whole ? whole : path);
+	free(whole);
+	for (unsigned i = 0; i < a->cnt; i++) {
+		espy_control__answer(a->fd[i], text);
+		close(a->fd[i]);
+	}
+	a->cnt = 0;
+}
 
 /* The first trace has the name that was given; those after it FILE.2, FILE.3, ... */
 static char *trace_name(const struct espy_session *s)
@@ -36,7 +86,7 @@ static int forget_everything(struct espy_session *s)
 }
 
 /* 0, or -errno that was said. why: in words, for the message. */
-static int write_trace(struct espy_session *s, const char *why)
+static int write_trace(struct espy_session *s, struct askers *askers, const char *why)
 {
 	struct espy_record_opts o = *s->o.record;
 	const struct espy_record_opts *const own = s->o.record;
@@ -55,7 +105,6 @@ static int write_trace(struct espy_session *s, const char *why)
 				  name, strerror(-err));
 		goto out;
 	}
-	espy_session__clock(s);
 	int n = s->src_ops->snapshot(s->src, espy_session__record, s);
 	s->src_ops->stats(s->src, &st);
 	espy_recording__end(s->recording, &st, 0, 0);
@@ -75,6 +124,7 @@ static int write_trace(struct espy_session *s, const char *why)
 				  (double)file.file_bytes / 1e6, st.overwritten);
 	s->snapshots++;
 out:
+	answer(askers, err, name);
 	s->o.record = own;
 	free(name);
 	return err;
@@ -85,12 +135,19 @@ void espy_flight__run(struct espy_session *s)
 	struct espy_source_stats st = { 0 };
 	const char *why = NULL;
 	uint64_t due_ns = 0, triggers = 0;
+	struct askers askers = { .cnt = 0 };
 
+	askers.sock = espy_control__listen(PREFIX, &askers.addr);
+	if (askers.sock < 0)
+		espy_session__say(s, "`espy snapshot` cannot reach this espy (a socket in %s: %s)", espy_control__where(),
+				  strerror(-askers.sock));
 	while (!s->stopping) {
 		int n = s->src_ops->poll(s->src, espy_session__record, s, POLL_MS);
 		const uint64_t now = espy_session__clock_ns(CLOCK_MONOTONIC);
 
 		s->src_ops->stats(s->src, &st);
+		if (listen_to(&askers))
+			s->snapshot_wanted = 1;
 		if (!due_ns && (s->snapshot_wanted || st.triggers > triggers)) {
 			why = s->snapshot_wanted ? "asked for" : "triggered";
 			due_ns = now + s->o.record->after_ns;
@@ -100,7 +157,7 @@ void espy_flight__run(struct espy_session *s)
 		if (n < 0 && n != -EINTR)
 			break;
 		if (due_ns && now >= due_ns) {
-			if (write_trace(s, why))
+			if (write_trace(s, &askers, why))
 				s->write_error = EIO;
 			due_ns = 0;
 		}
@@ -111,8 +168,46 @@ void espy_flight__run(struct espy_session *s)
 	 */
 	const int stopped = s->stopping;
 	s->stopping = 0;
-	if (write_trace(s, stopped ? "stopped" : "the end"))
+	if (write_trace(s, &askers, stopped ? "stopped" : "the end"))
 		s->write_error = EIO;
 	if (stopped)
 		s->stopping = stopped;
+	if (askers.sock >= 0) {
+		unlink(askers.addr.sun_path);
+		close(askers.sock);
+	}
+}
+
+/* ---- the other side */
+
+struct wanted {
+	pid_t espy;
+	bool found;
+	int err;
+	char *text;
+};
+
+static void ask(void *ctx, const char *dir, const char *file, pid_t espy)
+{
+	struct wanted *w = ctx;
+
+	if (espy != w->espy || w->found)
+		return;
+	w->err = espy_control__ask(dir, file, 0, "snapshot", w->text);
+	w->found = w->err != -ECONNREFUSED;
+}
+
+int espy_flight__ask(pid_t espy, char text[ESPY_CONTROL_TEXT])
+{
+	static const char written[] = "written ", failed[] = "failed ";
+	struct wanted w = { .espy = espy, .text = text };
+
+	espy_control__each(PREFIX, ask, &w);
+	if (!w.found || w.err)
+		return w.found ? w.err : -ESRCH;
+	const bool good = !strncmp(text, written, sizeof(written) - 1);
+	const size_t skip = good ? sizeof(written) - 1 : strncmp(text, failed, sizeof(failed) - 1) ? 0 : sizeof(failed) - 1;
+
+	memmove(text, text + skip, strlen(text + skip) + 1);
+	return good ? 0 : -EIO;
 }

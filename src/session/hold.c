@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/hold.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,15 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "session/control.h"
 #include "session/impl.h"
 
 #define MOST 1024 /* tasks told of at once */
-#define PREFIX "hold."
+#define PREFIX "hold"
 #define ANSWER_MS 2000 /* an espy looks every 100 ms; a stopped one does not answer */
-#define ROOT_DIR "/run/espy"
 
 struct espy_hold {
 	struct espy_session *s;
@@ -116,48 +114,6 @@ void espy_hold__tell_pauses(struct espy_session *s, const struct espy_source_sta
 				  st->not_paused);
 }
 
-/* ---- the directory of sockets: one per user, that nobody else can put anything into */
-
-static bool user_dir(char *dir, size_t size)
-{
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-
-	if (!geteuid())
-		return (size_t)snprintf(dir, size, ROOT_DIR) < size;
-	return runtime && *runtime == '/' && (size_t)snprintf(dir, size, "%s/espy", runtime) < size;
-}
-
-static bool is_ours(const char *dir)
-{
-	struct stat st;
-
-	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
-}
-
-static int open_socket(struct espy_hold *h)
-{
-	char dir[80];
-	int fd;
-
-	if (!user_dir(dir, sizeof(dir)))
-		return -ENOENT;
-	if ((mkdir(dir, 0700) && errno != EEXIST) || !is_ours(dir))
-		return -EACCES;
-	h->addr.sun_family = AF_UNIX;
-	snprintf(h->addr.sun_path, sizeof(h->addr.sun_path), "%s/" PREFIX "%d", dir, (int)getpid());
-	unlink(h->addr.sun_path); /* of an earlier process with this number */
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	if (bind(fd, (const struct sockaddr *)&h->addr, sizeof(h->addr)) || listen(fd, 16)) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	return fd;
-}
-
 int espy_hold__open(struct espy_hold **out, struct espy_session *s)
 {
 	struct espy_hold *h = calloc(1, sizeof(*h));
@@ -166,10 +122,10 @@ int espy_hold__open(struct espy_hold **out, struct espy_session *s)
 		return -ENOMEM;
 	h->s = s;
 	h->terminal = isatty(STDIN_FILENO) ? open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-	h->sock = open_socket(h);
+	h->sock = espy_control__listen(PREFIX, &h->addr);
 	if (h->sock < 0)
 		espy_session__say(s, "`espy resume` cannot reach this espy (a socket in %s: %s)",
-				  geteuid() ? "$XDG_RUNTIME_DIR/espy" : ROOT_DIR, strerror(-h->sock));
+				  espy_control__where(), strerror(-h->sock));
 	*out = h;
 	return 0;
 }
@@ -250,36 +206,16 @@ static unsigned resume(struct espy_hold *h, pid_t pid)
 	return n;
 }
 
-static void serve_one(struct espy_hold *h, int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-	char text[32];
-	ssize_t n;
-	int pid, size;
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || (peer.uid && peer.uid != geteuid()))
-		return;
-	if (poll(&p, 1, 100) <= 0) /* who connects asks at once */
-		return;
-	n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	if (sscanf(text, "resume %d", &pid) != 1 || pid <= 0)
-		return;
-	size = snprintf(text, sizeof(text), "resumed %u", resume(h, pid));
-	if (send(fd, text, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return; /* it has gone */
-}
-
 static void serve(struct espy_hold *h)
 {
-	int fd;
+	char text[ESPY_CONTROL_TEXT];
+	int fd, pid;
 
-	while (h->sock >= 0 && (fd = accept4(h->sock, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		serve_one(h, fd);
+	while (h->sock >= 0 && (fd = espy_control__accept(h->sock, text)) >= 0) {
+		if (sscanf(text, "resume %d", &pid) == 1 && pid > 0) {
+			snprintf(text, sizeof(text), "resumed %u", resume(h, pid));
+			espy_control__answer(fd, text);
+		}
 		close(fd);
 	}
 }
@@ -315,82 +251,32 @@ void espy_hold__look(struct espy_hold *h)
 
 /* ---- the other side */
 
-/* Returns how many tasks it let go. */
-static unsigned ask(const char *dir, const char *file, pid_t pid)
+struct asked {
+	pid_t pid, by;
+	struct espy_hold_answer *answers;
+	size_t n, cnt;
+};
+
+static void ask(void *ctx, const char *dir, const char *file, pid_t espy)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	const struct timeval wait = { .tv_sec = ANSWER_MS / 1000, .tv_usec = ANSWER_MS % 1000 * 1000 };
-	char text[32];
+	struct asked *a = ctx;
+	char request[32], answer[ESPY_CONTROL_TEXT];
 	unsigned resumed = 0;
-	ssize_t n;
-	int fd;
 
-	if ((size_t)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/%s", dir, file) >= sizeof(addr.sun_path))
-		return 0;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return 0;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr))) {
-		if (errno == ECONNREFUSED && is_ours(dir))
-			unlink(addr.sun_path); /* left behind by one that was killed */
-	} else {
-		n = snprintf(text, sizeof(text), "resume %d", (int)pid);
-		n = send(fd, text, (size_t)n, MSG_NOSIGNAL) == n ? recv(fd, text, sizeof(text) - 1, 0) : -1;
-		text[n > 0 ? n : 0] = '\0';
-		if (sscanf(text, "resumed %u", &resumed) != 1)
-			resumed = 0;
-	}
-	close(fd);
-	return resumed;
-}
-
-static size_t ask_dir(const char *dir, pid_t pid, pid_t by, struct espy_hold_answer *answers, size_t n)
-{
-	struct dirent *e;
-	size_t cnt = 0;
-	DIR *d = opendir(dir);
-
-	while (d && (e = readdir(d))) {
-		char *end;
-		long espy = strncmp(e->d_name, PREFIX, strlen(PREFIX)) ? 0 : strtol(e->d_name + strlen(PREFIX), &end, 10);
-		unsigned resumed;
-
-		if (espy <= 0 || *end || (by && espy != by))
-			continue;
-		resumed = ask(dir, e->d_name, pid);
-		if (!resumed)
-			continue;
-		if (cnt < n)
-			answers[cnt] = (struct espy_hold_answer){ .espy = (pid_t)espy, .resumed = resumed };
-		cnt++;
-	}
-	if (d)
-		closedir(d);
-	return cnt;
+	if (a->by && espy != a->by)
+		return;
+	snprintf(request, sizeof(request), "resume %d", (int)a->pid);
+	if (espy_control__ask(dir, file, ANSWER_MS, request, answer) || sscanf(answer, "resumed %u", &resumed) != 1 || !resumed)
+		return;
+	if (a->cnt < a->n)
+		a->answers[a->cnt] = (struct espy_hold_answer){ .espy = espy, .resumed = resumed };
+	a->cnt++;
 }
 
 size_t espy_hold__ask(pid_t pid, pid_t by, struct espy_hold_answer *answers, size_t n)
 {
-	char dir[80];
-	size_t cnt = user_dir(dir, sizeof(dir)) ? ask_dir(dir, pid, by, answers, n) : 0;
+	struct asked a = { .pid = pid, .by = by, .answers = answers, .n = n };
 
-	/* root may have started one as another user, with the capabilities that it needs */
-	if (!geteuid()) {
-		struct dirent *e;
-		DIR *d = opendir("/run/user");
-
-		while (d && (e = readdir(d))) {
-			char other[300];
-
-			if (e->d_name[0] == '.')
-				continue;
-			snprintf(other, sizeof(other), "/run/user/%s/espy", e->d_name);
-			cnt += ask_dir(other, pid, by, answers + (cnt < n ? cnt : n), cnt < n ? n - cnt : 0);
-		}
-		if (d)
-			closedir(d);
-	}
-	return cnt;
+	espy_control__each(PREFIX, ask, &a);
+	return a.cnt;
 }

@@ -59,6 +59,7 @@ struct espy_session {
 	struct espy_trigger triggers[ESPY_TRIGGER_MAX];
 	size_t trigger_cnt;
 	struct espy_hold *hold; /* NULL unless --pause-on */
+	bool trace_image[ESPY_ABI_CNT];	    /* of a trace: its own descriptions are in use, or there are none */
 	struct espy_zone zone;		    /* of a trace: of the place where it was made */
 	pid_t command_pid;
 	bool reported;		  /* the source has said what went wrong */
@@ -79,6 +80,15 @@ struct espy_session {
 	volatile sig_atomic_t stopping;
 };
 
+/* Whose call it is, of an ENTER or EXIT record. */
+static inline enum espy_abi espy_rec_abi(const struct espy_rec *rec)
+{
+	if (rec->flags & ESPY_RF_ABI_I386)
+		return ESPY_ABI_I386;
+	return rec->flags & ESPY_RF_ABI_X32 ? ESPY_ABI_X32 : ESPY_ABI_X86_64;
+}
+/* Of a trace: its descriptions of an ABI are about to be used. */
+void espy_session__need_image(struct espy_session *s, enum espy_abi abi);
 /* One record from the source: state first, then lines. 0, or non-zero to end the poll early. */
 int espy_session__record(void *session, const struct espy_rec *rec);
 /* Lines that are open belong to tasks that go on without us. */

@@ -328,23 +328,53 @@ static int add_targets(struct espy_session *s)
 	return 0;
 }
 
-/* The images that the trace holds: of the descriptions with which it was recorded. */
+/* The descriptions with which the trace was made. 0, -ENOENT: they have not come yet, or -errno that was said. */
+static int open_trace_image(struct espy_session *s, enum espy_abi abi)
+{
+	size_t size = 0, bad = 0;
+	const void *data;
+	int err = espy_trace_reader__section(s->show->reader, ESPY_SECTION_IMAGE, abi, &data, &size);
+	struct espy_image img;
+
+	if (err)
+		return err;
+	err = espy_image__open(&img, data, size, &bad);
+	if (err) {
+		espy_session__say(s, "%s: its descriptions for ABI %u are damaged at offset %zu", s->show->path, abi, bad);
+		return err;
+	}
+	s->images[abi] = img;
+	s->trace_image[abi] = true;
+	return 0;
+}
+
+/*
+ * Each ABI has its descriptions before its first call, not all at the front: until then, and if they are lost, those of
+ * this version stand in. Numbers of calls mean the same in all of them.
+ */
 static int open_trace_images(struct espy_session *s)
 {
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		size_t size = 0, bad = 0;
-		const void *data;
-		int err = espy_trace_reader__section(s->show->reader, ESPY_SECTION_IMAGE, abi, &data, &size);
+		size_t size;
+		const void *data = espy_builtin_image((enum espy_abi)abi, &size);
+		int err = espy_image__open(&s->images[abi], data, size, NULL);
 
 		if (!err)
-			err = espy_image__open(&s->images[abi], data, size, &bad);
-		if (err) {
-			espy_session__say(s, "%s: %s descriptions of ABI %u", s->show->path,
-					  err == -ENOENT ? "there are no" : "damaged", abi);
-			return -EINVAL;
-		}
+			err = open_trace_image(s, (enum espy_abi)abi);
+		if (err && err != -ENOENT)
+			return err;
 	}
 	return 0;
+}
+
+void espy_session__need_image(struct espy_session *s, enum espy_abi abi)
+{
+	if (s->trace_image[abi])
+		return;
+	if (open_trace_image(s, abi) == -ENOENT)
+		espy_session__say(s, "%s: there are no descriptions for ABI %u: those of this version are used",
+				  s->show->path, abi);
+	s->trace_image[abi] = true; /* said once */
 }
 
 static int32_t utc_offset(void *ctx, int64_t sec)
@@ -445,8 +475,6 @@ static int open_recording(struct espy_session *s)
 		espy_session__say(s, "%s exists: --force replaces it", s->o.record->path);
 	else if (err)
 		espy_session__say(s, "Can't create the trace '%s': %s", s->o.record->path, strerror(-err));
-	else
-		espy_session__clock(s);
 	return err;
 }
 

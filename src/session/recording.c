@@ -10,6 +10,7 @@
 #include "describe/builtin.h"
 #include "session/impl.h"
 #include "session/maps.h"
+#include "session/resolve_impl.h"
 
 /* Clocks drift apart by some microseconds in that time. */
 #define CLOCK_EVERY_NS UINT64_C(10000000000)
@@ -24,6 +25,8 @@ struct espy_recording {
 	struct espy_rec_clock last_clock; /* what times were told by; size 0: none yet */
 	uint64_t begun_ns, clock_ns, progress_ns;
 	bool progress_shown;
+	bool begun;
+	bool has_image[ESPY_ABI_CNT];
 	int error; /* of writing, positive; the first one */
 };
 
@@ -61,7 +64,7 @@ static size_t count_words(char *const *words)
 	return n;
 }
 
-static int put_meta(struct espy_recording *r)
+static int put_meta(struct espy_recording *r, uint64_t realtime_ns)
 {
 	const struct espy_session *s = r->s;
 	const struct espy_session_opts *o = &s->o;
@@ -87,14 +90,13 @@ static int put_meta(struct espy_recording *r)
 	err |= espy_trace_meta__add_number(m, "target.wide", s->targets.wide);
 	err |= espy_trace_meta__add_number(m, "target.follow", o->follow);
 	if (o->command)
-		err |= meta_words(m, "command", (const char *const *)o->command->argv,
-				  count_words(o->command->argv));
+		err |= meta_words(m, "command", (const char *const *)o->command->argv, count_words(o->command->argv));
 	err |= espy_trace_meta__add_number(m, "payload.strings", o->text.str_limit);
 	err |= espy_trace_meta__add_number(m, "payload.data",
 					   o->payload.limit_data ? o->payload.data_bytes : o->text.str_limit);
 	err |= espy_trace_meta__add_number(m, "payload.env", !o->payload.no_env);
 	err |= espy_trace_meta__add_number(m, "start.monotonic_ns", r->begun_ns);
-	err |= espy_trace_meta__add_number(m, "start.realtime_ns", espy_session__clock_ns(CLOCK_REALTIME));
+	err |= espy_trace_meta__add_number(m, "start.realtime_ns", realtime_ns);
 	err |= espy_trace_meta__add_number(m, "start.utc_offset_s", (uint32_t)espy_session__utc_offset());
 	espy_zone__here(&zone);
 	err |= espy_trace_meta__add(m, "zone", zone.change, zone.cnt * sizeof(zone.change[0]));
@@ -147,11 +149,27 @@ static int put_state(void *ctx, struct espy_trace_writer *w)
 		if (task->detached)
 			continue;
 		put(r, &a.rec);
-		if (task->in_call)
-			put(r, task->enter);
 	}
 	espy_resolve__dump(&r->s->resolve, put_fact, r);
+	/* Behind the facts: a call that has begun may be shown at once. */
+	HASH_ITER(hh, r->s->tasks.by_tid, task, next)
+	if (!task->detached && task->in_call)
+		put(r, task->enter);
+	espy_resolve__dump_news(&r->s->resolve, put_fact, r);
 	return r->error ? -r->error : 0;
+}
+
+/* Descriptions are most of a small trace: those of an ABI come before its first call, and not if it makes none. */
+static int put_image(struct espy_recording *r, enum espy_abi abi)
+{
+	const struct espy_session *s = r->s;
+	size_t size = s->own_image_sizes[abi];
+	const void *data = s->own_images[abi];
+
+	if (!data)
+		data = espy_builtin_image(abi, &size);
+	r->has_image[abi] = true;
+	return espy_trace_writer__section(r->w, ESPY_SECTION_IMAGE, abi, data, size);
 }
 
 int espy_recording__open(struct espy_recording **out, struct espy_session *s)
@@ -176,16 +194,6 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 		.state_ctx = r,
 	};
 	int err = r->maps ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
-	if (!err)
-		err = put_meta(r);
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++) {
-		size_t size = s->own_image_sizes[abi];
-		const void *data = s->own_images[abi];
-
-		if (!data)
-			data = espy_builtin_image((enum espy_abi)abi, &size);
-		err = espy_trace_writer__section(r->w, ESPY_SECTION_IMAGE, abi, data, size);
-	}
 	if (err) {
 		if (r->w)
 			espy_trace_writer__close(r->w);
@@ -199,13 +207,34 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 	return 0;
 }
 
+/* A trace begins when the first thing happens, not when everything is being made ready for it. */
+static int begin(struct espy_recording *r, uint64_t first_ns)
+{
+	const uint64_t now = espy_session__clock_ns(CLOCK_MONOTONIC);
+
+	r->begun = true;
+	r->begun_ns = first_ns && first_ns < now ? first_ns : now;
+	int err = put_meta(r, espy_session__clock_ns(CLOCK_REALTIME) - (now - r->begun_ns));
+
+	if (!err)
+		err = put_image(r, ESPY_ABI_X86_64);
+	espy_session__clock(r->s);
+	return err;
+}
+
 /* Facts that are learned from one record, a new image with many libraries aside. */
 #define FACTS_BYTES (32u << 10)
 
 void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec)
 {
-	int err = espy_trace_writer__reserve(r->w, rec->size + FACTS_BYTES);
+	const bool is_call = rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT;
+	const enum espy_abi abi = is_call ? espy_rec_abi(rec) : ESPY_ABI_X86_64;
+	int err = r->begun ? 0 : begin(r, rec->time_ns);
 
+	if (!err && !r->has_image[abi])
+		err = put_image(r, abi);
+	if (!err)
+		err = espy_trace_writer__reserve(r->w, rec->size + FACTS_BYTES);
 	if (err && !r->error)
 		r->error = -err;
 }

@@ -111,7 +111,8 @@ uint64_t espy_replay__moment(const struct espy_show_opts *show, const struct esp
 	struct espy_trace_reader *r = show->reader;
 	const uint64_t mono = espy_trace_reader__meta_number(r, "start.monotonic_ns", 0);
 	const uint64_t real = espy_trace_reader__meta_number(r, "start.realtime_ns", 0);
-	const int64_t offset_ns = (int32_t)espy_trace_reader__meta_number(r, "start.utc_offset_s", 0) * INT64_C(1000000000);
+	const int64_t offset_ns =
+		(int32_t)espy_trace_reader__meta_number(r, "start.utc_offset_s", 0) * INT64_C(1000000000);
 	uint64_t unix_ns = when->ns;
 
 	switch (when->kind) {

@@ -42,12 +42,12 @@ static const struct {
 	const char *call;
 	enum fd_effect effect;
 } fd_effects[] = {
-	{ "close", FD_CLOSES_ONE },    { "close_range", FD_CLOSES_RANGE },
-	{ "socket", FD_MAKES_SOCKET }, { "dup2", FD_REPLACES },
-	{ "dup3", FD_REPLACES },       { "chdir", FD_CHANGES_CWD },
-	{ "fchdir", FD_CHANGES_CWD },  { "bind", FD_CHANGES_SOCKET },
+	{ "close", FD_CLOSES_ONE },	  { "close_range", FD_CLOSES_RANGE },
+	{ "socket", FD_MAKES_SOCKET },	  { "dup2", FD_REPLACES },
+	{ "dup3", FD_REPLACES },	  { "chdir", FD_CHANGES_CWD },
+	{ "fchdir", FD_CHANGES_CWD },	  { "bind", FD_CHANGES_SOCKET },
 	{ "connect", FD_CHANGES_SOCKET }, { "listen", FD_CHANGES_SOCKET },
-	{ "sendto", FD_CHANGES_SOCKET }, { "sendmsg", FD_CHANGES_SOCKET },
+	{ "sendto", FD_CHANGES_SOCKET },  { "sendmsg", FD_CHANGES_SOCKET },
 	{ "prctl", FD_RENAMES_TASK },	  { "mmap", FD_MAPS_FILE },
 };
 
@@ -102,8 +102,7 @@ static int add_news(struct espy_resolve *r, struct fd_news news)
 	/* More than any call can make: nothing takes them, so they are of no call. */
 	if (r->news_cnt == NEWS_MAX)
 		apply_news(r);
-	struct fd_news *p = r->news_cnt < r->news_cap ? r->news
-						      : reallocarray(r->news, r->news_cap + 16, sizeof(*p));
+	struct fd_news *p = r->news_cnt < r->news_cap ? r->news : reallocarray(r->news, r->news_cap + 16, sizeof(*p));
 
 	if (!p) {
 		free(news.name);
@@ -383,8 +382,8 @@ static void ask_detail(struct espy_resolve *r, uint32_t tid, uint32_t tgid, stru
 	n->detail_asked = true;
 	link_path(path, sizeof(path), tid, n->fd);
 	bool known = espy_fd_detail(&now, n->name, path, tid);
-	bool same = known ? n->detail && strlen(n->detail) == now.len && !memcmp(n->detail, now.data, now.len)
-			  : !n->detail;
+	bool same =
+		known ? n->detail && strlen(n->detail) == now.len && !memcmp(n->detail, now.data, now.len) : !n->detail;
 	if (!same) {
 		espy_fd_table__set_detail(&r->fds, n, known ? now.data : NULL, now.len);
 		espy_resolve__note(r, ESPY_FACT_FD_DETAIL, tgid, tgid, n->fd, now.data,

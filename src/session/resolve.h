@@ -25,9 +25,9 @@ struct espy_resolve {
 	struct espy_resolver complete; /* for -P: descriptors whatever the text shows */
 	struct espy_tasks *tasks;
 	struct espy_fd_table fds;
-	struct fd_news *news;	    /* FDNAME records of the call that is coming, and facts that belong behind them */
+	struct fd_news *news; /* FDNAME records of the call that is coming, and facts that belong behind them */
 	size_t news_cnt, news_cap;
-	bool news_taken; /* at this record: what is asked now is asked with their names known */
+	bool news_taken;  /* at this record: what is asked now is asked with their names known */
 	bool stream_only; /* /proc is not asked: it shows what the call has changed already */
 	bool all;	  /* -yy */
 	bool live;	  /* what is not known is asked of the system; else only facts of the stream answer */
@@ -35,9 +35,9 @@ struct espy_resolve {
 	/* Told each answer that differs from the one before, as a FACT record; NULL: nobody keeps them. */
 	espy_record_fn note;
 	void *note_ctx;
-	uint64_t now_ns; /* time of the record at work, for the facts that it makes */
+	uint64_t now_ns;			    /* time of the record at work, for the facts that it makes */
 	struct espy_numbered_name *comms, *ifnames; /* the answers so far, if they are kept or come from a trace */
-	uint32_t open_fds_of; /* whose descriptors a fact has told, after an exec; 0: none */
+	uint32_t open_fds_of;			    /* whose descriptors a fact has told, after an exec; 0: none */
 	uint64_t open_fds[16];
 	uint8_t effects[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS]; /* what a call does to descriptors */
 };

@@ -48,8 +48,7 @@ void espy_zone__from_bytes(struct espy_zone *z, const void *bytes, size_t size)
 	z->cnt = 0;
 	for (size_t at = 0; size - at >= sizeof(c) && z->cnt < ESPY_ZONE_CHANGES_MAX; at += sizeof(c)) {
 		memcpy(&c, (const uint8_t *)bytes + at, sizeof(c));
-		if (c.offset_s > -86400 && c.offset_s < 86400 &&
-		    (!z->cnt || c.since_s > z->change[z->cnt - 1].since_s))
+		if (c.offset_s > -86400 && c.offset_s < 86400 && (!z->cnt || c.since_s > z->change[z->cnt - 1].since_s))
 			z->change[z->cnt++] = c;
 	}
 }

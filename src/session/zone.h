@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A time zone as a list of its changes. Dates are shown as a clock on the wall showed them where a trace was made, and so
- * a trace carries the zone: its rules need not be known elsewhere.
+ * A time zone as a list of its changes. Dates are shown as a clock on the wall showed them where a trace was made, and
+ * so a trace carries the zone: its rules need not be known elsewhere.
  */
 #ifndef ESPY_SESSION_ZONE_H
 #define ESPY_SESSION_ZONE_H

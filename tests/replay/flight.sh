@@ -9,7 +9,9 @@ lines() { # of calls that the trace shows
 }
 
 # The end: the newest calls up to it, the oldest overwritten.
-"$espy" record --ring 1M -o end.espy -- "$progs/make_calls" 30000 >/dev/null 2>err
+# On one processor: each has a ring of its own, and what came before a task moved stays in the other one's.
+cpu=$(taskset -pc $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+taskset -c "$cpu" "$espy" record --ring 1M -o end.espy -- "$progs/make_calls" 30000 >/dev/null 2>err
 expect "the command's status" 0 $?
 lines end.espy >text
 has "the last call is there" text '^exit_group(0) *= ?$'
@@ -41,6 +43,28 @@ wait_for 20 grep -q 'usr1.espy.2: asked for' err && ok "SIGUSR1 again" || not_ok
 : >stop
 wait $job
 [ -e usr1.espy.3 ] && ok "and the end" || not_ok "no trace of the end"
+
+# espy snapshot: waits until the trace is there, and tells its name.
+rm -f stop
+"$progs/fresh" "$espy" record --ring 1M -f --after 200ms -o snap.espy -- sh -c 'while [ ! -e stop ]; do /bin/true; done' 2>err &
+job=$!
+wait_for 20 test -S "/run/espy/flight.$job" || wait_for 1 test -S "${XDG_RUNTIME_DIR:-}/espy/flight.$job"
+sleep 0.3
+"$espy" snapshot $job >said 2>&1
+expect "snapshot: status" 0 $?
+expect "snapshot: the name" "$(realpath snap.espy)" "$(cat said)"
+lines "$(cat said)" >text
+has "snapshot: a whole trace" text 'execve("/bin/true"'
+"$espy" snapshot $job >said 2>&1
+expect "snapshot again: the next name" "$(realpath snap.espy.2)" "$(cat said)"
+: >stop
+wait $job
+"$espy" snapshot $job 2>said
+expect "snapshot of one that has ended: status" 1 $?
+has "snapshot of one that has ended: said" said 'is no flight recorder'
+"$espy" snapshot $$ 2>said
+expect "snapshot of another process: status" 1 $?
+expect "no socket is left" "" "$(ls "/run/espy/flight.$job" 2>/dev/null)"
 
 # A call that comes out in a certain way, and what followed.
 "$espy" record --ring 1M -f --snapshot-on 'openat: ret == -ENOENT' --after 300ms -o on.espy -- \

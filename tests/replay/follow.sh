@@ -34,7 +34,16 @@ done
 # Calls that were running when a file ended are shown in the one where they end; pid columns need two live tasks.
 sed 's/^\[pid *[0-9]*\] //' "$dir/whole" | grep -v 'unfinished\|resumed' >"$dir/a"
 sed 's/^\[pid *[0-9]*\] //' "$dir/alone" | grep -v 'unfinished\|resumed' >"$dir/b"
-same "each file alone gives its lines ($i files)" "$dir/a" "$dir/b"
+# Of a call that spans two files one of the texts may have it whole and the other in two parts.
+diff "$dir/a" "$dir/b" | grep '^[<>]' >"$dir/differs"
+if [ "$(wc -l <"$dir/differs")" -gt "$i" ]; then
+	not_ok "each file alone gives its lines ($i files):"
+	head -n 8 "$dir/differs"
+elif grep '^<' "$dir/differs" >"$dir/lost"; then
+	not_ok "each file alone gives its lines: $(head -n 1 "$dir/lost")"
+else
+	ok "each file alone gives its lines ($i files)"
+fi
 show "$dir/kept" >"$dir/text" 2>"$dir/err"
 expect "the newest of a set: exit status" 0 $?
 has "the newest of a set: the end is there" "$dir/text" '+++ exited with 0 +++'

@@ -14,7 +14,7 @@ while [ $i -lt "$rounds" ]; do
 	wait $e 2>/dev/null
 	if [ -s "$dir/pid" ]; then
 		pid=$(cat "$dir/pid")
-		wait_for 10 test "$(state "$pid")" = R || hung="$hung round $i after $delay: $(state "$pid");"
+		wait_for 30 grep -q '^State:.R' "/proc/$pid/status" || hung="$hung round $i after $delay: $(state "$pid");"
 		kill -9 "$pid"
 	fi
 	[ -s "$dir/t" ] || continue # it had not begun

@@ -26,6 +26,13 @@ same "a piece of the middle ($(wc -l <"$dir/middle") lines)" "$dir/found" "$dir/
 show --from +1000 "$dir/t" >"$dir/none"
 expect "from after the end: nothing" 0 "$(wc -l <"$dir/none")"
 
+# Seconds count from the first thing that happened, not from when espy was started.
+show -ttt -r --from +0 "$dir/t" >"$dir/all"
+same "--from +0: everything" "$dir/whole" "$dir/all"
+show --to +0.005 "$dir/t" >"$dir/some"
+has "--to +0.005: the beginning" "$dir/some" '^execve('
+hasnt "--to +0.005: not the end" "$dir/some" '+++ exited with 0 +++$'
+
 # --pid
 show --always-show-pid "$dir/t" >"$dir/whole"
 for pid in $(sed -n 's/^\[pid *\([0-9]*\)\].*/\1/p' "$dir/whole" | sort -u | head -n 5); do

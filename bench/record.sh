@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Sourced by bench/run, whose variables and functions it uses: what recording costs, how fast it is written and shown, how
+# large a trace is. CPU time is of espy alone: programs are attached to, so that theirs is not in it.
+
+cpu_of() { # command...: user + system seconds of it and its children
+	( "$@" >/dev/null 2>&1; times ) | tail -n 1 | tr 'ms' '  ' | awk '{ print $1 * 60 + $2 + $3 * 60 + $4 }'
+}
+# What a trace of the same facts costs the program: times, names of descriptors, structures in full.
+t_trace_all() { "$espy" trace --lossless=never -ttt -T -yy -v -o "$tmp/out" "$@"; }
+t_record() { "$espy" record -q --lossless=never --force -o "$tmp/rec" "$@"; }
+echo "recording" >&2
+for kind in getppid read openat; do
+	for i in $(seq "$rounds"); do
+		for t in native trace_all record; do
+			per $t $kind 200000 >>"$tmp/rec.$kind.$t"
+		done
+	done
+	n=$(median "$tmp/rec.$kind.native")
+	row "$kind: espy record adds" "$(calc "$(median "$tmp/rec.$kind.record") - $n")" "ns" ""
+	row "$kind: record adds, over trace -ttt -T -yy -v" \
+		"$(calc "($(median "$tmp/rec.$kind.record") - $n) / ($(median "$tmp/rec.$kind.trace_all") - $n)")" "x" "1"
+done
+
+# From ring to file: espy watches a program that was there before it, and one that does nothing.
+attached_cpu() { # a program that waits a second before it begins: CPU of espy
+	"$@" >/dev/null 2>&1 &
+	cpu_of "$espy" record --lossless=always --force -o "$tmp/rec" -p $!
+	wait $! 2>/dev/null
+}
+for i in $(seq "$rounds"); do
+	attached_cpu sh -c 'sleep 1; exec dd if=/dev/zero of=/dev/null bs=1 count=500000' >>"$tmp/rec.cpu"
+	calls=$("$espy" show -c -U calls,name "$tmp/rec" | awk '$NF == "total" { print $1 }')
+	attached_cpu sleep 1 >>"$tmp/rec.cpu0"
+	"$espy" record -q --lossless=always --force -o "$tmp/rec" dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null
+	cpu_of "$espy" show "$tmp/rec" >>"$tmp/show.cpu"
+	cpu_of "$espy" show -c "$tmp/rec" >>"$tmp/count.cpu"
+done
+row "from ring to compressed file, one core" "$(calc "$calls / 1000000 / ($(median "$tmp/rec.cpu") - $(median "$tmp/rec.cpu0"))")" "million calls/s" "1.5"
+row "espy show, text, one core" "$(calc "1 / $(median "$tmp/show.cpu")")" "million calls/s" "2"
+row "espy show -c, one core" "$(calc "1 / $(median "$tmp/count.cpu")")" "million calls/s" ""
+
+# Size, of what people do: git, an interpreter, a compiler
+mkdir "$tmp/mix"
+(
+	cd "$tmp/mix" || exit
+	printf '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n' >hello.c
+	git init -q . && for f in 1 2 3 4 5 6 7 8 9; do echo $f >f$f; done && git add . &&
+		git -c user.name=a -c user.email=a@b commit -q -m first
+) >/dev/null 2>&1
+mix='cd "$0"; git status; python3 -c "import json, re"; gcc -o hello hello.c'
+"$espy" record -q --force -f -o "$tmp/mix.espy" sh -c "$mix" "$tmp/mix" >/dev/null 2>&1
+"$espy" record -q --force -o "$tmp/empty.espy" -e trace=execve true
+calls=$("$espy" show -c -U calls,name "$tmp/mix.espy" | awk '$NF == "total" { print $1 }')
+size=$(wc -c <"$tmp/mix.espy") fixed=$(wc -c <"$tmp/empty.espy")
+row "a trace of git, python and gcc ($calls calls)" "$((size / 1000))" "kB" ""
+row "of it the descriptions, which are the same in each" "$((fixed / 1000))" "kB" ""
+row "bytes a call, descriptions left out" "$(calc "($size - $fixed) / $calls")" "bytes" "24"
+if have strace && have zstd; then
+	strace -f -ttt -T -o "$tmp/mix.txt" sh -c "$mix" "$tmp/mix" >/dev/null 2>&1
+	text=$(zstd -q -3 -c "$tmp/mix.txt" | wc -c)
+	row "the trace, over the text of strace -f -ttt -T by zstd -3" "$(calc "$size / $text")" "x" ""
+	row "the same, descriptions left out" "$(calc "($size - $fixed) / $text")" "x" "1"
+fi
