@@ -85,13 +85,30 @@ static int forget_everything(struct espy_session *s)
 	return espy_gather__init(&s->gather, &s->resolve, s->images);
 }
 
+/*
+ * Each processor keeps its own newest records, so one that was busy goes back less far than the others. Before that
+ * moment the trace has what the others did.
+ */
+static const char *since_when(const struct espy_session *s, const struct espy_source_stats *st, char *text, size_t size)
+{
+	const uint64_t real_ns = st->whole_since_ns + (uint64_t)s->lines.realtime_offset_ns;
+	const time_t sec = (time_t)(real_ns / 1000000000u);
+	char hms[16];
+	struct tm tm;
+
+	text[0] = '\0';
+	if (st->whole_since_ns && localtime_r(&sec, &tm) && strftime(hms, sizeof(hms), "%T", &tm))
+		snprintf(text, size, ", whole since %s.%06" PRIu64, hms, real_ns % 1000000000u / 1000);
+	return text;
+}
+
 /* 0, or -errno that was said. why: in words, for the message. */
 static int write_trace(struct espy_session *s, struct askers *askers, const char *why)
 {
 	struct espy_record_opts o = *s->o.record;
 	const struct espy_record_opts *const own = s->o.record;
 	struct espy_source_stats st = { 0 };
-	char *name = trace_name(s);
+	char *name = trace_name(s), since[64];
 
 	if (!name)
 		return -ENOMEM;
@@ -120,8 +137,8 @@ static int write_trace(struct espy_session *s, struct askers *askers, const char
 		espy_session__say(s, "writing to %s: %s", name, strerror(-err));
 	else if (!(s->o.quiet & ESPY_QUIET_ATTACH))
 		espy_session__say(s, "%s: %s: %" PRIu64 " calls, %" PRIu64 " records, %.1f MB; %" PRIu64
-				     " older ones were overwritten", name, why, calls, file.records,
-				  (double)file.file_bytes / 1e6, st.overwritten);
+				     " older ones were overwritten%s", name, why, calls, file.records,
+				  (double)file.file_bytes / 1e6, st.overwritten, since_when(s, &st, since, sizeof(since)));
 	s->snapshots++;
 out:
 	answer(askers, err, name);
