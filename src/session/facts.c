@@ -106,10 +106,11 @@ const char *espy_resolve__comm(struct espy_resolve *r, uint32_t tid)
 	char path[64], comm[64];
 	ssize_t len = 0;
 
-	if (!r->live) {
-		n = find(r->comms, tid);
+	n = find(r->comms, tid);
+	if (!r->live || (n && n->asked_at == r->record))
 		return n ? n->name : NULL;
-	}
+	if (r->nameless == tid && r->nameless_at == r->record)
+		return NULL;
 	snprintf(path, sizeof(path), "/proc/%u/comm", tid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
@@ -118,7 +119,15 @@ const char *espy_resolve__comm(struct espy_resolve *r, uint32_t tid)
 	}
 	if (len > 0 && comm[len - 1] == '\n')
 		len--;
-	return learn(r, &r->comms, ESPY_FACT_COMM, tid, comm, len > 0 ? (size_t)len : 0);
+	learn(r, &r->comms, ESPY_FACT_COMM, tid, comm, len > 0 ? (size_t)len : 0);
+	n = len > 0 ? find(r->comms, tid) : NULL;
+	if (!n) {
+		r->nameless = tid;
+		r->nameless_at = r->record;
+		return NULL;
+	}
+	n->asked_at = r->record;
+	return n->name;
 }
 
 const char *espy_resolve__ifname(struct espy_resolve *r, uint32_t index)

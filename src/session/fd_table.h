@@ -11,6 +11,7 @@
 
 struct espy_fd_name {
 	int32_t fd;
+	uint32_t asked_at; /* espy_resolve.record when its detail was asked for last */
 	bool detail_asked; /* since the name was set, or the call that changed the socket */
 	int netlink;	   /* protocol, if it is a netlink socket; else -1 */
 	char *name;	   /* as /proc/PID/fd shows it; NULL: not told */

@@ -10,6 +10,7 @@
 #include "describe/builtin.h"
 #include "session/impl.h"
 #include "session/maps.h"
+#include "session/marks.h"
 #include "session/resolve_impl.h"
 
 /* Clocks drift apart by some microseconds in that time. */
@@ -151,6 +152,8 @@ static int put_state(void *ctx, struct espy_trace_writer *w)
 		put(r, &a.rec);
 	}
 	espy_resolve__dump(&r->s->resolve, put_fact, r);
+	if (r->s->marks)
+		espy_marks_seen__each(r->s->marks, put_fact, r);
 	/* Behind the facts: a call that has begun may be shown at once. */
 	HASH_ITER(hh, r->s->tasks.by_tid, task, next)
 	if (!task->detached && task->in_call)

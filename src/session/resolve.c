@@ -171,6 +171,7 @@ void espy_resolve__dump_news(struct espy_resolve *r, espy_record_fn fn, void *ct
 
 void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns)
 {
+	r->record++;
 	r->now_ns = time_ns;
 	r->news_taken = false;
 }
@@ -379,6 +380,9 @@ static void ask_detail(struct espy_resolve *r, uint32_t tid, uint32_t tgid, stru
 	struct espy_buf now = { 0 };
 	char path[64];
 
+	if (n->asked_at == r->record && n->detail_asked)
+		return;
+	n->asked_at = r->record;
 	n->detail_asked = true;
 	link_path(path, sizeof(path), tid, n->fd);
 	bool known = espy_fd_detail(&now, n->name, path, tid);

@@ -35,6 +35,12 @@ struct espy_resolve {
 	/* Told each answer that differs from the one before, as a FACT record; NULL: nobody keeps them. */
 	espy_record_fn note;
 	void *note_ctx;
+	/*
+	 * Number of the record at work. What is asked twice while one record is shown has one answer, as it has when
+	 * the record is shown again: a name may change in between.
+	 */
+	uint32_t record;
+	uint32_t nameless, nameless_at; /* a task whose name could not be told, and at which record */
 	uint64_t now_ns;			    /* time of the record at work, for the facts that it makes */
 	struct espy_numbered_name *comms, *ifnames; /* the answers so far, if they are kept or come from a trace */
 	uint32_t open_fds_of;			    /* whose descriptors a fact has told, after an exec; 0: none */

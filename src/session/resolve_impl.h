@@ -9,6 +9,7 @@
 /* The name of a task or of a network interface: both have at most 15 bytes. */
 struct espy_numbered_name {
 	uint32_t number;
+	uint32_t asked_at; /* espy_resolve.record when it was asked for last */
 	char name[64];
 	UT_hash_handle hh;
 };
