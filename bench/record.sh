@@ -40,15 +40,15 @@ row "espy show, text, one core" "$(calc "1 / $(median "$tmp/show.cpu")")" "milli
 row "espy show -c, one core" "$(calc "1 / $(median "$tmp/count.cpu")")" "million calls/s" ""
 
 # Size, of what people do: git, an interpreter, a compiler
-mkdir "$tmp/mix"
+mkdir "$tmp/work"
 (
-	cd "$tmp/mix" || exit
+	cd "$tmp/work" || exit
 	printf '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n' >hello.c
 	git init -q . && for f in 1 2 3 4 5 6 7 8 9; do echo $f >f$f; done && git add . &&
 		git -c user.name=a -c user.email=a@b commit -q -m first
 ) >/dev/null 2>&1
 mix='cd "$0"; git status; python3 -c "import json, re"; gcc -o hello hello.c'
-"$espy" record -q --force -f -o "$tmp/mix.espy" sh -c "$mix" "$tmp/mix" >/dev/null 2>&1
+"$espy" record -q --force -f -o "$tmp/mix.espy" sh -c "$mix" "$tmp/work" >/dev/null 2>&1
 "$espy" record -q --force -o "$tmp/empty.espy" -e trace=execve true
 calls=$("$espy" show -c -U calls,name "$tmp/mix.espy" | awk '$NF == "total" { print $1 }')
 size=$(wc -c <"$tmp/mix.espy") fixed=$(wc -c <"$tmp/empty.espy")
@@ -56,7 +56,7 @@ row "a trace of git, python and gcc ($calls calls)" "$((size / 1000))" "kB" ""
 row "of it the descriptions, which are the same in each" "$((fixed / 1000))" "kB" ""
 row "bytes a call, descriptions left out" "$(calc "($size - $fixed) / $calls")" "bytes" "24"
 if have strace && have zstd; then
-	strace -f -ttt -T -o "$tmp/mix.txt" sh -c "$mix" "$tmp/mix" >/dev/null 2>&1
+	strace -f -ttt -T -o "$tmp/mix.txt" sh -c "$mix" "$tmp/work" >/dev/null 2>&1
 	text=$(zstd -q -3 -c "$tmp/mix.txt" | wc -c)
 	row "the trace, over the text of strace -f -ttt -T by zstd -3" "$(calc "$size / $text")" "x" ""
 	row "the same, descriptions left out" "$(calc "($size - $fixed) / $text")" "x" "1"

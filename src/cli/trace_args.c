@@ -35,7 +35,7 @@ int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
 		.status = ESPY_STATUS_ALL,
 		.sort_by = ESPY_COL_TOTAL_TIME,
 	};
-	a->record.level = 1;
+	a->record.level = 3;
 	return 0;
 }
 

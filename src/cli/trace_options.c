@@ -198,7 +198,7 @@ static const struct espy_opt recording[] = {
 	ARG('o', "output", "TRACE", espy_do_record, "the trace to write (espy.trace); -: standard output",
 	    .complete = "file"),
 	FLAG(0, "force", F_FORCE, "replace the trace if it exists"),
-	ARG(0, "compress", "LEVEL", espy_do_compress, "of zstd, 1 (fast) to 19 (small), or none (1)",
+	ARG(0, "compress", "LEVEL", espy_do_compress, "of zstd, 1 (fast) to 19 (small), or none (3)",
 	    .complete = "none 1 3 9 19"),
 	ARG(0, "rotate", "SIZE", espy_do_rotate, "begin another file after SIZE bytes: TRACE.0, TRACE.1, ..."),
 	ARG(0, "keep", "N", espy_do_keep, "with --rotate: keep the newest N files"),
