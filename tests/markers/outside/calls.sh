@@ -33,6 +33,7 @@ app:three(2, PTR, 3)
 app:kinds(-3, 200)
 app:real(0.5)
 +++ exited with 0 +++' "$(sed 's/0x[0-9a-f]*/PTR/' "$dir/out")"
+	rm -f "$dir/out" # what is waited for must be of this espy
 	"$progs/sdt" & pid=$!
 	"$espy" trace -p $pid --via kernel -m 'app:three if arg2 >= 3' -o "$dir/out" 2>/dev/null & a=$!
 	if wait_for 20 grep -q 'app:three(' "$dir/out"; then ok "a process that runs, via kernel"; else not_ok "no probe was hit"; fi
@@ -41,6 +42,7 @@ app:real(0.5)
 	kill $pid
 fi
 # The NOPs are put back.
+rm -f "$dir/out"
 "$progs/subjects" marks & pid=$!
 "$espy" trace -p $pid --via kernel -m 'app:req_done' -o "$dir/out" 2>/dev/null & a=$!
 if wait_for 20 grep -q 'app:req_done(' "$dir/out"; then ok "switched from outside"; else not_ok "no mark was hit"; fi
