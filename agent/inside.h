@@ -182,6 +182,7 @@ struct agent {
 	int area_fd;
 	uint32_t clock;
 	uint32_t helper_tid;
+	uint32_t helper_of; /* the process in which a helper was begun, be it ready or not: who comes next begins no other */
 	pthread_t helper;
 	uint8_t started, resident, dirty_fork;
 	uint64_t scan_adds, scan_subs;

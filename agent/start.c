@@ -158,6 +158,7 @@ static void *helper(void *arg)
 	agent.helper_tid = (uint32_t)sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	if (make_area()) {
 		agent.started = 0;
+		agent.helper_of = 0;
 		pthread_mutex_unlock(&agent.lock);
 		__atomic_store_n(ready, 1, __ATOMIC_RELEASE);
 		sys(SYS_futex, (long)ready, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
@@ -261,10 +262,13 @@ static void after_fork_child(void)
 	if (!agent.started)
 		return;
 	agent.parent_pid = session_any(0) ? (uint32_t)getppid() : 0;
-	if (agent.resident || session_any(0) || probe_any())
-		start_helper(session_any(ESPY_AGENT_FOLLOW) || probe_any());
-	else
+	if (agent.resident || session_any(0) || probe_any()) {
+		agent.helper_of = (uint32_t)getpid();
+		if (start_helper(session_any(ESPY_AGENT_FOLLOW) || probe_any()))
+			agent.started = 0;
+	} else {
 		agent.started = 0;
+	}
 	errno = saved;
 }
 
@@ -297,18 +301,23 @@ static int init_once(void)
 
 int espy_agent_start(void)
 {
+	const uint32_t pid = (uint32_t)getpid();
 	int saved = errno, e = 0;
 
 	pthread_mutex_lock(&agent.lock);
-	if (agent.started && live->on == (uint32_t)getpid()) {
+	if (agent.started && (live->on == pid || agent.helper_of == pid)) {
 		pthread_mutex_unlock(&agent.lock);
 		return 0;
 	}
 	e = init_once();
 	agent.started = !e;
+	agent.helper_of = e ? 0 : pid;
 	pthread_mutex_unlock(&agent.lock);
-	if (!e)
+	if (!e) {
 		e = start_helper(0);
+		if (e)
+			agent.helper_of = agent.started = 0;
+	}
 	errno = saved;
 	return e;
 }
