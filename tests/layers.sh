@@ -35,7 +35,7 @@ upward() {
 # called DIR: calls by which a library would end the program or write to its terminal. _exit is for children only.
 called() {
 	(cd "$1" && grep -rnE '(^|[^a-z_>.])(printf|puts|putchar|perror|exit|abort|err|errx|warn|warnx)\(' \
-		src/record src/describe src/source src/decode src/render src/trace src/session --include='*.c' --include='*.h') |
+		src/record src/describe src/symbols src/source src/decode src/render src/trace src/session --include='*.c' --include='*.h') |
 		grep -vE '^src/describe/tool[a-z_]*\.c:|^[^:]*:[0-9]+:[ \t]*(\*|/\*)|\.bpf\.[ch]:'
 }
 # named DIR: system calls by their number outside the descriptions; `syscall(SYS_x` makes one, which is no knowledge.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Records, one after the other: what each changes in the tables, and which line it makes. */
+#include "record/clock.h"
 #include "session/impl.h"
 
 #include <errno.h>
@@ -135,7 +136,7 @@ static void on_enter(struct espy_session *s, struct espy_task *task, const struc
 		/* A passive source tells of an entry only when the call hangs: say so now. */
 		espy_lines__interrupt(sink);
 	} else {
-		s->open_since_ns = rec->time_ns ? rec->time_ns : espy_session__clock_ns(CLOCK_MONOTONIC);
+		s->open_since_ns = rec->time_ns ? rec->time_ns : espy_now_ns();
 	}
 }
 

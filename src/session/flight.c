@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/clock.h"
 #include "session/flight.h"
 
 #include <errno.h>
@@ -160,7 +161,7 @@ void espy_flight__run(struct espy_session *s)
 				  strerror(-askers.sock));
 	while (!s->stopping) {
 		int n = s->src_ops->poll(s->src, espy_session__record, s, POLL_MS);
-		const uint64_t now = espy_session__clock_ns(CLOCK_MONOTONIC);
+		const uint64_t now = espy_now_ns();
 
 		s->src_ops->stats(s->src, &st);
 		if (listen_to(&askers))

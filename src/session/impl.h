@@ -103,7 +103,6 @@ void espy_session__clock(struct espy_session *s);
 void espy_session__attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsigned flags);
 /* It is let go of: its file is closed, nothing of it is shown any more. */
 void espy_session__drop_task(struct espy_session *s, struct espy_task *task);
-uint64_t espy_session__clock_ns(clockid_t id);
 /* Seconds east of Greenwich, now. */
 int32_t espy_session__utc_offset(void);
 /* Are tasks that come and go told on stderr? A recording is silent. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How a session is opened: descriptions, filter, output, then the source or the trace, then the targets. */
+#include "record/clock.h"
 #include "session/impl.h"
 
 #include <dirent.h>
@@ -226,7 +227,7 @@ void espy_session__attached(struct espy_session *s, uint32_t tid, uint32_t tgid,
 						      .flags = (uint8_t)flags,
 						      .tid = tid,
 						      .tgid = tgid,
-						      .time_ns = espy_session__clock_ns(CLOCK_MONOTONIC) } };
+						      .time_ns = espy_now_ns() } };
 
 	espy_session__record(s, &a.rec);
 }
@@ -452,8 +453,7 @@ static void open_lines(struct espy_session *s)
 		.resolver = &s->resolve.resolver,
 		.before_result = espy_resolve__before_result,
 		.resolve = &s->resolve,
-		.realtime_offset_ns = (int64_t)(espy_session__clock_ns(CLOCK_REALTIME) -
-						espy_session__clock_ns(CLOCK_MONOTONIC)),
+		.realtime_offset_ns = (int64_t)(espy_clock_ns(CLOCK_REALTIME) - espy_now_ns()),
 	};
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		struct espy_text_opts *t = &s->lines.text[abi];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/clock.h"
 #include "session/recording.h"
 
 #include <errno.h>
@@ -184,7 +185,7 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 		return -ENOMEM;
 	r->s = s;
 	r->o = o;
-	r->begun_ns = espy_session__clock_ns(CLOCK_MONOTONIC);
+	r->begun_ns = espy_now_ns();
 	r->maps = espy_maps__new(put_fact, r);
 	const struct espy_trace_write_opts wo = {
 		.size = sizeof(wo),
@@ -213,11 +214,11 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 /* A trace begins when the first thing happens, not when everything is being made ready for it. */
 static int begin(struct espy_recording *r, uint64_t first_ns)
 {
-	const uint64_t now = espy_session__clock_ns(CLOCK_MONOTONIC);
+	const uint64_t now = espy_now_ns();
 
 	r->begun = true;
 	r->begun_ns = first_ns && first_ns < now ? first_ns : now;
-	int err = put_meta(r, espy_session__clock_ns(CLOCK_REALTIME) - (now - r->begun_ns));
+	int err = put_meta(r, espy_clock_ns(CLOCK_REALTIME) - (now - r->begun_ns));
 
 	if (!err)
 		err = put_image(r, ESPY_ABI_X86_64);
@@ -280,7 +281,7 @@ static void show_progress(struct espy_recording *r, uint64_t now)
 
 void espy_recording__tick(struct espy_recording *r)
 {
-	const uint64_t now = espy_session__clock_ns(CLOCK_MONOTONIC);
+	const uint64_t now = espy_now_ns();
 
 	if (now - r->clock_ns >= CLOCK_EVERY_NS) {
 		r->clock_ns = now;
@@ -314,7 +315,7 @@ void espy_recording__end(struct espy_recording *r, const struct espy_source_stat
 		.rec = { .size = sizeof(end),
 			 .type = ESPY_REC_END,
 			 .flags = (uint8_t)flags,
-			 .time_ns = espy_session__clock_ns(CLOCK_MONOTONIC) },
+			 .time_ns = espy_now_ns() },
 		.status = (uint32_t)status,
 		.records = st->records,
 		.pauses = st->pauses,

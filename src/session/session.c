@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A session that runs and ends; how it is opened is in open.c, what a record does in dispatch.c. */
+#include "record/clock.h"
 #include "session/impl.h"
 
 #include <errno.h>
@@ -17,14 +18,6 @@
 
 /* How long one poll waits when nothing comes: the grain of the hang display and of a stop request. */
 #define POLL_MS 100
-
-uint64_t espy_session__clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 int32_t espy_session__utc_offset(void)
 {
@@ -47,8 +40,8 @@ static uint64_t time_stamp_counter(void)
 void espy_session__clock(struct espy_session *s)
 {
 	const struct espy_rec_clock c = {
-		.rec = { .size = sizeof(c), .type = ESPY_REC_CLOCK, .time_ns = espy_session__clock_ns(CLOCK_MONOTONIC) },
-		.realtime_ns = espy_session__clock_ns(CLOCK_REALTIME),
+		.rec = { .size = sizeof(c), .type = ESPY_REC_CLOCK, .time_ns = espy_now_ns() },
+		.realtime_ns = espy_clock_ns(CLOCK_REALTIME),
 		.tsc = time_stamp_counter(),
 		.utc_offset_s = espy_session__utc_offset(),
 	};
@@ -258,7 +251,7 @@ int espy_session__run(struct espy_session *s, int *killed_by)
 		if (s->detach_tid)
 			detach_one(s);
 		if (!s->show && s->sink.open)
-			espy_session__mark_hanging(s, espy_session__clock_ns(CLOCK_MONOTONIC));
+			espy_session__mark_hanging(s, espy_now_ns());
 		flush(s);
 		if (s->hold)
 			espy_hold__look(s->hold);

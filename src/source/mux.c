@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/clock.h"
 #include "source/mux.h"
 
 #include <errno.h>
@@ -56,14 +57,6 @@ enum { CALLS, MARKS };
 static struct mux *to_mux(struct espy_source *s)
 {
 	return (struct mux *)s;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void report(const struct mux *m, enum espy_report_level level, const char *fmt, ...)
@@ -141,7 +134,7 @@ static int enqueue(void *ctx, const struct espy_rec *rec)
 
 static int fill(struct input *in, int timeout_ms)
 {
-	const uint64_t begun = now_ns();
+	const uint64_t begun = espy_now_ns();
 	int n;
 
 	if (!in->ops || in->over || in->tail - in->head >= QUEUE_MAX)
@@ -180,7 +173,7 @@ static int poll_alone(struct mux *m, espy_record_fn fn, void *ctx, int timeout_m
 			return n;
 		in->over = true;
 	}
-	for (uint64_t until = now_ns() + (uint64_t)(timeout_ms < 0 ? INT_MAX : timeout_ms) * 1000000u;;) {
+	for (uint64_t until = espy_now_ns() + (uint64_t)(timeout_ms < 0 ? INT_MAX : timeout_ms) * 1000000u;;) {
 		reap(m);
 		if (!m->command || m->told_exit)
 			return -ESRCH;
@@ -190,7 +183,7 @@ static int poll_alone(struct mux *m, espy_record_fn fn, void *ctx, int timeout_m
 					 .type = ESPY_REC_TASK_EXIT,
 					 .tid = (uint32_t)m->command,
 					 .tgid = (uint32_t)m->command,
-					 .time_ns = now_ns() },
+					 .time_ns = espy_now_ns() },
 				.status = (uint32_t)m->status,
 				.group_dead = 1,
 			};
@@ -199,7 +192,7 @@ static int poll_alone(struct mux *m, espy_record_fn fn, void *ctx, int timeout_m
 			m->told_exit = true;
 			return stop ? stop : 1;
 		}
-		if (now_ns() >= until)
+		if (espy_now_ns() >= until)
 			return 0;
 		if (nanosleep(&nap, NULL))
 			return -errno;
@@ -209,7 +202,7 @@ static int poll_alone(struct mux *m, espy_record_fn fn, void *ctx, int timeout_m
 static int mux_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
 {
 	struct mux *m = to_mux(src);
-	const uint64_t start = now_ns();
+	const uint64_t start = espy_now_ns();
 
 	if (!m->in[CALLS].ops)
 		return poll_alone(m, fn, ctx, timeout_ms);
@@ -225,7 +218,7 @@ static int mux_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		if (err)
 			return err;
 		espy_merge__look(&m->merge);
-		while (!stop && (in = espy_merge__next(&m->merge, m->closing ? UINT64_MAX : now_ns()))) {
+		while (!stop && (in = espy_merge__next(&m->merge, m->closing ? UINT64_MAX : espy_now_ns()))) {
 			const struct espy_rec *rec = front(in);
 
 			in->head += rec->size;
@@ -240,7 +233,7 @@ static int mux_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 			return cnt;
 		if (!front(&m->in[CALLS]) && !front(&m->in[MARKS]) && !calls && m->in[MARKS].over)
 			return -ESRCH;
-		if (timeout_ms >= 0 && now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
+		if (timeout_ms >= 0 && espy_now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
 			return 0;
 	}
 }

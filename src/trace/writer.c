@@ -3,6 +3,7 @@
  * The writer: gathers records to a block, writes the block when it is full or old. What has been written is whole at every
  * moment, so that a recorder that dies leaves a trace that reads up to its last block.
  */
+#include "record/clock.h"
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -55,14 +56,6 @@ struct espy_trace_writer {
 	struct espy_trace_write_stats stats;
 };
 
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static int fail(struct espy_trace_writer *w, int err)
 {
 	if (err && !w->error)
@@ -96,7 +89,7 @@ static int write_file_head(struct espy_trace_writer *w)
 		.needed = w->o.level ? 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_PACKED : 0,
 		.file_id = w->file_id,
 		.number = w->out.number,
-		.created_ns = clock_ns(CLOCK_REALTIME),
+		.created_ns = espy_clock_ns(CLOCK_REALTIME),
 	};
 	size_t at = sizeof(h);
 
@@ -299,7 +292,7 @@ int espy_trace_writer__open(struct espy_trace_writer **out, const struct espy_tr
 	err = w->block && w->codec ? 0 : -ENOMEM;
 	/* not a secret: it only must differ from that of other files */
 	if (!err && getrandom(&w->file_id, sizeof(w->file_id), GRND_NONBLOCK) != sizeof(w->file_id))
-		w->file_id = clock_ns(CLOCK_REALTIME) ^ clock_ns(CLOCK_MONOTONIC) << 20;
+		w->file_id = espy_clock_ns(CLOCK_REALTIME) ^ espy_now_ns() << 20;
 	if (!err)
 		err = espy_output__open(&w->out, w->o.path, w->o.force, w->o.rotate_bytes && strcmp(w->o.path, "-"));
 	if (!err) {
@@ -376,7 +369,7 @@ int espy_trace_writer__record(struct espy_trace_writer *w, const struct espy_rec
 			return err;
 	}
 	if (!w->used)
-		w->since_ns = clock_ns(CLOCK_MONOTONIC);
+		w->since_ns = espy_now_ns();
 	memcpy(w->block + w->used, rec, size);
 	w->used += size;
 	w->records++;

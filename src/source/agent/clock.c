@@ -4,18 +4,11 @@
  * (some 50 ns); the rate is taken from the last two pairs, so a clock that is being adjusted is followed.
  */
 #include <time.h>
+#include "record/clock.h"
 #include "source/agent/agent_source.h"
 
 #define FIRST_GAP_NS 4000000ull
 #define GAP_NS 20000000ull
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t ticks(void)
 {
@@ -32,7 +25,7 @@ static void read_pair(uint64_t *tsc, uint64_t *ns)
 	uint64_t best = ~0ull;
 
 	for (unsigned i = 0; i < 5; i++) {
-		uint64_t before = ticks(), n = now_ns(), after = ticks();
+		uint64_t before = ticks(), n = espy_now_ns(), after = ticks();
 
 		if (after - before < best) {
 			best = after - before;
@@ -53,7 +46,7 @@ void espy_tsc__update(struct espy_tsc *c)
 	uint64_t tsc, ns;
 
 	if (!c->ns_per_tick) {
-		uint64_t gone = now_ns() - c->ns[1];
+		uint64_t gone = espy_now_ns() - c->ns[1];
 		const struct timespec rest = { .tv_nsec = gone < FIRST_GAP_NS ? (long)(FIRST_GAP_NS - gone) : 0 };
 
 		nanosleep(&rest, NULL);

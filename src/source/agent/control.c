@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/clock.h"
 #include "source/agent/control.h"
 
 #include <ctype.h>
@@ -18,14 +19,6 @@
 
 #define ANSWER_NS 2000000000ull
 #define READY_NS 1000000000ull
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint32_t load32(const void *at)
 {
@@ -83,7 +76,7 @@ static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why
 	if (fd < 0)
 		return fd;
 	/* An agent that has just begun is still making it. */
-	for (uint64_t until = now_ns() + READY_NS; !cannot_shrink(fd, ESPY_AGENT_AREA_SZ) && now_ns() < until;) {
+	for (uint64_t until = espy_now_ns() + READY_NS; !cannot_shrink(fd, ESPY_AGENT_AREA_SZ) && espy_now_ns() < until;) {
 		const struct timespec nap = { .tv_nsec = 500000 };
 
 		nanosleep(&nap, NULL);
@@ -101,7 +94,7 @@ static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why
 		return err;
 	}
 	const struct espy_agent *a = (const void *)area;
-	for (uint64_t until = now_ns() + READY_NS; load32(&a->ready) != 1 && now_ns() < until;) {
+	for (uint64_t until = espy_now_ns() + READY_NS; load32(&a->ready) != 1 && espy_now_ns() < until;) {
 		const struct timespec nap = { .tv_nsec = 200000 };
 
 		nanosleep(&nap, NULL);
@@ -321,7 +314,7 @@ static int ask(struct espy_agent_link *l, uint32_t op)
 {
 	struct espy_agent_slot *s = slot_at(l, (unsigned)l->slot);
 	uint32_t *bell = &head(l)->bell, number = load32(&s->done) + 1, done;
-	const uint64_t until = now_ns() + ANSWER_NS;
+	const uint64_t until = espy_now_ns() + ANSWER_NS;
 	unsigned spins = 0;
 	char path[64];
 
@@ -332,7 +325,7 @@ static int ask(struct espy_agent_link *l, uint32_t op)
 	while ((done = load32(&s->done)) != number) {
 		const struct timespec nap = { .tv_nsec = 20000000 };
 
-		if (now_ns() >= until)
+		if (espy_now_ns() >= until)
 			return -ETIMEDOUT;
 		if (++spins < 200)
 			continue;

@@ -5,6 +5,7 @@
  * is none of those made under such locks, and no function that takes them is on its stack. Locks of other
  * threads do no harm: those run on and let go of them.
  */
+#include "record/clock.h"
 #include "source/agent/inject.h"
 
 #include <ctype.h>
@@ -98,14 +99,6 @@ static int refuse(struct espy_inject_result *r, int err, const char *fmt, ...)
 	vsnprintf(r->why, sizeof(r->why), fmt, ap);
 	va_end(ap);
 	return err;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static int read_status(pid_t pid, struct status *s)
@@ -453,14 +446,14 @@ static int try_thread(const struct target *t, pid_t tid, const char *library, st
 		return err;
 	for (unsigned i = 0; i < TRIES_OF_A_THREAD && !err; i++) {
 		/* Not in step with what the program may do at regular times. */
-		const struct timespec gap = { .tv_nsec = 100000 + (long)(now_ns() % 400000) };
+		const struct timespec gap = { .tv_nsec = 100000 + (long)(espy_now_ns() % 400000) };
 		uint64_t since, took;
 
 		res->tries++;
 		err = espy_remote__stop(&r);
 		if (err)
 			break;
-		since = now_ns();
+		since = espy_now_ns();
 		bool safe = at_safe_point(t, &r);
 
 		if (safe && !still_the_same(t))
@@ -471,7 +464,7 @@ static int try_thread(const struct target *t, pid_t tid, const char *library, st
 			espy_remote__detach(&r);
 		else
 			err = espy_remote__resume(&r);
-		took = now_ns() - since;
+		took = espy_now_ns() - since;
 		res->paused_ns += took;
 		if (took > res->longest_ns)
 			res->longest_ns = took;
@@ -508,7 +501,7 @@ static size_t list_threads(pid_t pid, pid_t *tids, size_t max)
 
 static int try_threads(const struct target *t, const char *library, struct espy_inject_result *r)
 {
-	const uint64_t until = now_ns() + PATIENCE_NS;
+	const uint64_t until = espy_now_ns() + PATIENCE_NS;
 	pid_t tids[THREADS_MAX];
 	struct status now;
 	int err;
@@ -547,7 +540,7 @@ static int try_threads(const struct target *t, const char *library, struct espy_
 				return refuse(r, err, "process %d: %s", (int)t->pid, strerror(-err));
 			}
 		}
-	} while (now_ns() < until);
+	} while (espy_now_ns() < until);
 	return refuse(
 		r, -EAGAIN,
 		"no thread of process %d came to a point where a library can be loaded safely; try again, or start the "
@@ -616,13 +609,13 @@ int espy_inject__check(pid_t pid, const char *library, struct espy_inject_result
 static int call_held(const struct target *t, const char *library, struct espy_inject_result *res)
 {
 	struct espy_remote r;
-	const uint64_t since = now_ns();
+	const uint64_t since = espy_now_ns();
 	int err = espy_remote__adopt(&r, t->pid);
 
 	err = err ? err : espy_remote__call(&r, &t->code, t->dlopen_at, library, RTLD_NOW | RTLD_GLOBAL);
 	res->tid = t->pid;
 	res->tries = 1;
-	res->paused_ns = res->longest_ns = now_ns() - since;
+	res->paused_ns = res->longest_ns = espy_now_ns() - since;
 	if (err)
 		return refuse(res, err, "process %d: the call of dlopen failed: %s", (int)t->pid, strerror(-err));
 	return 0;

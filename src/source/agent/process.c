@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "record/clock.h"
 #include "source/agent/agent_source.h"
 #include "source/agent/inject.h"
 
@@ -18,14 +19,6 @@
 #define CHUNK_SZ 16384u
 #define RING_DEFAULT (64u << 20)
 #define RING_MAX (1ul << 30)
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 int espy_agent__library(char *path, size_t size)
 {
@@ -109,7 +102,7 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 			strerror(-err));
 		return err;
 	}
-	s->ours_from_ns = now_ns();
+	s->ours_from_ns = espy_now_ns();
 	err = espy_inject(p->pid, library, how == ESPY_AGENT_LOAD_HELD, &r);
 	/* Another espy may be loading it at this very moment: then it will be there. */
 	for (unsigned i = 0; err == -EBUSY && i < 600; i++) {
@@ -120,7 +113,7 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 			return 0;
 		err = espy_inject(p->pid, library, false, &r);
 	}
-	s->ours_until_ns = now_ns();
+	s->ours_until_ns = espy_now_ns();
 	s->ours_tid = r.tid;
 	if (err) {
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", r.why);

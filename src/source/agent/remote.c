@@ -14,6 +14,7 @@
  * The end of the call is told by raise() with a signal whose default is to do nothing (the bell): a traced thread
  * stops for it, an untraced one does not notice.
  */
+#include "record/clock.h"
 #include "source/agent/remote.h"
 
 #include <elf.h>
@@ -60,14 +61,6 @@ _Static_assert(sizeof(struct frame) == 40 + 256 + 8, "as in the kernel's struct 
 
 enum { FP_XSTATE = 1, SIGCONTEXT_SS = 2, STRICT_RESTORE_SS = 4 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static long trace(int request, pid_t tid, uintptr_t addr, const void *data)
 {
 	return ptrace(request, tid, (void *)addr, (void *)(uintptr_t)data);
@@ -101,7 +94,7 @@ static int write_memory(pid_t pid, uint64_t addr, const void *buf, size_t len)
 /* The next stop of the thread. 0 and *status; -ETIMEDOUT; -ESRCH: it is gone. */
 static int wait_stop(struct espy_remote *r, int *status, uint64_t timeout_ns)
 {
-	const uint64_t until = now_ns() + timeout_ns;
+	const uint64_t until = espy_now_ns() + timeout_ns;
 	unsigned looks = 0;
 
 	for (;;) {
@@ -117,7 +110,7 @@ static int wait_stop(struct espy_remote *r, int *status, uint64_t timeout_ns)
 		}
 		if (got < 0 && errno != EINTR)
 			return -ESRCH;
-		if (now_ns() >= until)
+		if (espy_now_ns() >= until)
 			return -ETIMEDOUT;
 		/* It mostly takes some microseconds: sleep only if it takes longer. */
 		if (++looks > 50) {

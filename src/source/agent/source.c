@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "record/clock.h"
 #include "source/agent/agent_source.h"
 
 /* Between taking a time and finishing its record a thread may be interrupted: younger events than this wait. */
@@ -21,14 +22,6 @@
 static struct espy_agent_source *to_agent(struct espy_source *s)
 {
 	return (struct espy_agent_source *)s;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 void espy_agent_source__report(const struct espy_agent_source *s, enum espy_report_level level, const char *fmt, ...)
@@ -77,7 +70,7 @@ static int agent_open(struct espy_source **out, const struct espy_source_opts *o
 	}
 	espy_tsc__begin(&s->clock);
 	/* So that children's sessions are known for ours. */
-	s->tag = (uint64_t)getpid() << 32 ^ now_ns();
+	s->tag = (uint64_t)getpid() << 32 ^ espy_now_ns();
 	*out = &s->base;
 	return 0;
 }
@@ -289,7 +282,7 @@ static void deliver_losses(struct delivery *d, struct espy_agent_process *p)
 			  : now.big  ? ESPY_LOST_TOO_BIG
 			  : now.slot ? ESPY_LOST_NO_THREAD
 				     : ESPY_LOST_EARLY,
-			  total - p->lost_shown, now_ns());
+			  total - p->lost_shown, espy_now_ns());
 		p->lost_shown = total;
 	}
 }
@@ -297,7 +290,7 @@ static void deliver_losses(struct delivery *d, struct espy_agent_process *p)
 static void look(struct delivery *d)
 {
 	struct espy_agent_source *s = d->s;
-	const uint64_t begun = now_ns();
+	const uint64_t begun = espy_now_ns();
 
 	espy_tsc__update(&s->clock);
 	s->heap_cnt = 0;
@@ -364,12 +357,12 @@ static void expect(struct espy_agent_source *s, pid_t pid, int how)
 	}
 	s->expected[at].pid = pid;
 	s->expected[at].how = how;
-	s->expected[at].until_ns = now_ns() + ESPY_AGENT_INHERIT_MS * 1000000ull;
+	s->expected[at].until_ns = espy_now_ns() + ESPY_AGENT_INHERIT_MS * 1000000ull;
 }
 
 static void try_expected(struct espy_agent_source *s)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = espy_now_ns();
 
 	for (size_t i = 0; i < sizeof(s->expected) / sizeof(s->expected[0]); i++) {
 		const pid_t pid = s->expected[i].pid;
@@ -445,7 +438,7 @@ static void bury(struct delivery *d, struct espy_agent_process **at)
 			return; /* the next look delivers it */
 	espy_agent_ring__bury(&p->ring);
 	if (p->ring.torn)
-		give_lost(d, p, ESPY_LOST_TORN, p->ring.torn, now_ns());
+		give_lost(d, p, ESPY_LOST_TORN, p->ring.torn, espy_now_ns());
 	s->stats.lost[ESPY_LOST_TORN] += p->ring.torn;
 	*at = p->next;
 	espy_agent_process__free(p);
@@ -456,7 +449,7 @@ static void bury(struct delivery *d, struct espy_agent_process **at)
 static void look_after(struct delivery *d)
 {
 	struct espy_agent_source *s = d->s;
-	uint64_t now = now_ns();
+	uint64_t now = espy_now_ns();
 
 	if (now - s->last_look_ns < LOOK_NS)
 		return;
@@ -480,7 +473,7 @@ static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int
 {
 	struct espy_agent_source *s = to_agent(src);
 	struct delivery d = { .s = s, .fn = fn, .ctx = ctx };
-	const uint64_t start = now_ns();
+	const uint64_t start = espy_now_ns();
 
 	for (;;) {
 		const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -494,7 +487,7 @@ static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int
 			return d.cnt;
 		if (!s->processes && !any_expected(s))
 			return -ESRCH;
-		if (timeout_ms >= 0 && now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
+		if (timeout_ms >= 0 && espy_now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
 			return 0;
 		if (nanosleep(&nap, NULL))
 			return -errno;

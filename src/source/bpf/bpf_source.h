@@ -196,7 +196,6 @@ void bpf_tasks__forget_shown(struct bpf_tasks *t); /* and when the last look was
  */
 int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, void *ctx, int *stop);
 
-uint64_t bpf_now_ns(void);
 void bpf_source_report(const struct bpf_source *s, enum espy_report_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "record/clock.h"
 #include "bpf_source.h"
 #include "object.h"
 #include "pause.h"
@@ -487,7 +488,7 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 		return err;
 	}
 	s->loaded = true;
-	s->loaded_ns = bpf_now_ns();
+	s->loaded_ns = espy_now_ns();
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include "record/clock.h"
 #include "bpf_source.h"
 #include "object.h"
 #include "pause.h"
@@ -60,14 +61,6 @@ struct bpf_pause {
 	struct espy_paused_task *tasks;
 	size_t task_cnt, task_cap;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint32_t held(const struct bpf_source *s, enum espy_pause_reason reason)
 {
@@ -161,7 +154,7 @@ static void free_stopped(struct bpf_source *s, struct espy_bpf_hold *h)
 	p->over[p->over_cnt++] = (struct espy_rec_pause){
 		.rec = { .size = sizeof(*p->over), .type = ESPY_REC_PAUSE, .nr = (uint16_t)h->reason, .tid = h->tid,
 			 .tgid = h->tgid, .time_ns = h->since_ns },
-		.duration_ns = now_ns() - h->since_ns,
+		.duration_ns = espy_now_ns() - h->since_ns,
 	};
 	__atomic_fetch_sub(&s->shared->pausing.held[h->reason & 1], 1, __ATOMIC_SEQ_CST);
 	h->since_ns = 0;
@@ -233,10 +226,10 @@ static int make_ready(struct bpf_source *s);
 /* Until it is time. False: the end has come before. */
 static bool wait_until_soon(struct bpf_source *s)
 {
-	uint64_t start = now_ns();
+	uint64_t start = espy_now_ns();
 
 	while (!__atomic_load_n(&s->pause->ending, __ATOMIC_ACQUIRE)) {
-		if (now_ns() - start > SOON_MS * 1000000ull || bpf_source_unread(s) > SOON_FILL(bpf_source_room(s)))
+		if (espy_now_ns() - start > SOON_MS * 1000000ull || bpf_source_unread(s) > SOON_FILL(bpf_source_room(s)))
 			return true;
 		wait_for_poke(s->pause, LOOK_MS);
 	}
@@ -648,7 +641,7 @@ int bpf_pause__resume(struct bpf_source *s, pid_t tid)
 void bpf_pause__end(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
-	uint64_t start = now_ns();
+	uint64_t start = espy_now_ns();
 
 	if (!p || p->ending)
 		return;
@@ -661,7 +654,7 @@ void bpf_pause__end(struct bpf_source *s)
 	p->threaded = false;
 	/* Whoever is not gone by then is when the server's end is closed. */
 	while (p->ready && (held(s, ESPY_PAUSE_RING_FULL) || held(s, ESPY_PAUSE_ASKED)) &&
-	       now_ns() - start < END_MS * 1000000ull) {
+	       espy_now_ns() - start < END_MS * 1000000ull) {
 		struct timespec t = { .tv_nsec = 50000 };
 
 		let_go(s, ESPY_PAUSE_RING_FULL, 0);

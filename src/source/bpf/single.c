@@ -29,6 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "record/clock.h"
 #include "bpf_source.h"
 
 #define SETTLED_NS 1000000000ull
@@ -433,7 +434,7 @@ static void come_back(struct bpf_source *s)
 	if (s->enters_over && !s->raw_enter)
 		bpf_source_attach(s, "espy_raw_enter", "sys_enter", &s->raw_enter);
 	__atomic_store_n(&s->shared->all_back, 1, __ATOMIC_SEQ_CST);
-	s->back_ns = bpf_now_ns();
+	s->back_ns = espy_now_ns();
 }
 
 void bpf_source_tend_single(struct bpf_source *s)
@@ -462,7 +463,7 @@ void bpf_source_say_missed(struct bpf_source *s, bool at_end)
 				  "some of them may be missing%s",
 				  s->shared->missed_tid, missed > 1 ? " (and of other processes)" : "");
 	/* Not while a call that was counted may still be seen to end. */
-	if (!at_end && (!s->back_ns || bpf_now_ns() - s->back_ns < SETTLED_NS))
+	if (!at_end && (!s->back_ns || espy_now_ns() - s->back_ns < SETTLED_NS))
 		return;
 	calls = __atomic_exchange_n(&s->shared->missed_calls, 0, __ATOMIC_SEQ_CST);
 	if (calls)

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "record/clock.h"
 #include "bpf_source.h"
 #include "pause.h"
 
@@ -29,14 +30,6 @@
 #define MANY_RECORDS 20000u
 /* Few calls of many are wanted: records do not tell how many there are. Most programs end before this. */
 #define NARROW_AFTER_NS 15000000ull
-
-uint64_t bpf_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void bpf_source_report(const struct bpf_source *s, enum espy_report_level level, const char *fmt, ...)
 {
@@ -248,7 +241,7 @@ static int sleep_for_data(struct bpf_source *s, int left_ms)
 	int longest = soon ? SHORT_SLEEP_MS : LONGEST_SLEEP_MS;
 	int n, ms = left_ms < 0 || left_ms > longest ? longest : left_ms;
 
-	if (bpf_now_ns() - s->quiet_since_ns < BUSY_FOR_NS) {
+	if (espy_now_ns() - s->quiet_since_ns < BUSY_FOR_NS) {
 		struct timespec nap = { .tv_nsec = bpf_source_room(s) >= 1u << 20 ? NAP_NS : NAP_NS / 10 };
 
 		return nanosleep(&nap, NULL) ? -errno : 0;
@@ -282,10 +275,10 @@ static bool nobody_left(const struct bpf_source *s)
  */
 static int flight_poll(struct bpf_source *s, int timeout_ms)
 {
-	uint64_t start = bpf_now_ns();
+	uint64_t start = espy_now_ns();
 
 	for (;;) {
-		uint64_t gone_ms = (bpf_now_ns() - start) / 1000000;
+		uint64_t gone_ms = (espy_now_ns() - start) / 1000000;
 		int left_ms = s->switched ? FLIGHT_SLEEP_MS : FLIGHT_SETTLE_MS;
 		struct epoll_event ev;
 		uint32_t triggers;
@@ -320,14 +313,14 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 {
 	struct bpf_source *s = to_bpf(src);
 	struct delivery d = { .s = s, .fn = fn, .ctx = ctx };
-	uint64_t start = bpf_now_ns();
+	uint64_t start = espy_now_ns();
 
 	if (!s->loaded)
 		return -ESRCH;
 	if (s->opts.flight_bytes)
 		return flight_poll(s, timeout_ms);
 	for (;;) {
-		uint64_t now = bpf_now_ns(), gone_ms = (now - start) / 1000000;
+		uint64_t now = espy_now_ns(), gone_ms = (now - start) / 1000000;
 		bool over = nobody_left(s);
 		int stop, cnt, err;
 
@@ -397,7 +390,7 @@ static int bpf_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
 	/* Calls that hang now: told in each snapshot anew, and no event of the rings. */
 	if (cnt >= 0 && !stop) {
 		bpf_tasks__forget_shown(&s->tasks);
-		cnt += bpf_tasks__scan(s, bpf_now_ns(), deliver_again, &d, &stop);
+		cnt += bpf_tasks__scan(s, espy_now_ns(), deliver_again, &d, &stop);
 	}
 	return stop ? stop : cnt;
 }

@@ -104,7 +104,6 @@ void espy_ptrace__drain_queue(struct espy_ptrace *p);
 const struct espy_call_set *espy_ptrace__set(const struct espy_ptrace *p, enum espy_abi abi);
 void espy_ptrace__report(const struct espy_ptrace *p, enum espy_report_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-uint64_t espy_ptrace__clock(void);
 
 /* stops.c */
 void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status);

@@ -11,6 +11,7 @@
  * kernel starts nearly all calls again unseen; a few (epoll_wait, for one) return EINTR to the program, as after
  * SIGSTOP.
  */
+#include "record/clock.h"
 #include "ptrace_source.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ static int poll_result(const struct espy_ptrace *p)
 
 static int poll_loop(struct espy_ptrace *p, int timeout_ms)
 {
-	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : espy_ptrace__clock() + (uint64_t)timeout_ms * 1000000ull;
+	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : espy_now_ns() + (uint64_t)timeout_ms * 1000000ull;
 	unsigned quiet_stops = 0;
 	int n;
 
@@ -86,7 +87,7 @@ static int poll_loop(struct espy_ptrace *p, int timeout_ms)
 		n = poll_result(p);
 		if (n != 1 || p->delivered)
 			return n;
-		now = espy_ptrace__clock();
+		now = espy_now_ns();
 		if (now >= deadline || quiet_stops >= POLL_STOPS)
 			return 0; /* early too: the caller may have a signal to see to */
 		sleep_ns = deadline - now;
@@ -184,13 +185,13 @@ static void forget(struct espy_ptrace *p, struct espy_ptask *t, void *ctx)
 static void ptrace_close(struct espy_source *s)
 {
 	struct espy_ptrace *p = (struct espy_ptrace *)s;
-	uint64_t deadline = espy_ptrace__clock() + CLOSE_NS;
+	uint64_t deadline = espy_now_ns() + CLOSE_NS;
 	sigset_t old;
 
 	p->fn = NULL;
 	block_sigchld(&old);
 	espy_ptrace__remove_target(s, 0);
-	while (p->task_cnt && espy_ptrace__clock() < deadline) {
+	while (p->task_cnt && espy_now_ns() < deadline) {
 		p->queue_sz = p->queue_off = 0;
 		if (!espy_ptrace__step(p))
 			sleep_for_child(20000000);

@@ -10,6 +10,7 @@
  * A child begins with FORK: the 0 that fork, vfork or clone returns in it is no record of its own, as its
  * call was made by the parent. A call that was begun before we attached is not shown either when it ends.
  */
+#include "record/clock.h"
 #include "ptrace_source.h"
 
 #include <errno.h>
@@ -235,7 +236,7 @@ static void adopt_orphan(struct espy_ptrace *p, struct espy_ptask *t)
 static void find_overdue(struct espy_ptrace *p, struct espy_ptask *t, void *found)
 {
 	(void)p;
-	if (t->embryo && espy_ptrace__clock() - t->embryo_ns >= ESPY_EMBRYO_NS)
+	if (t->embryo && espy_now_ns() - t->embryo_ns >= ESPY_EMBRYO_NS)
 		*(struct espy_ptask **)found = t;
 }
 
@@ -345,11 +346,11 @@ void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
 	if (!t->tgid && !t->embryo) {
 		t->embryo = t->stopped = true;
 		t->embryo_status = status;
-		t->embryo_ns = espy_ptrace__clock();
+		t->embryo_ns = espy_now_ns();
 		p->embryo_cnt++;
 		return;
 	}
-	p->now_ns = p->opts.need_time || p->opts.need_enter_ns ? espy_ptrace__clock() : 0;
+	p->now_ns = p->opts.need_time || p->opts.need_enter_ns ? espy_now_ns() : 0;
 	if (!WIFSTOPPED(status)) {
 		died(p, t, status);
 		return;

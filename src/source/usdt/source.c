@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "record/clock.h"
 #include "source/agent/ring.h"
 #include "source/usdt/usdt_source.h"
 
@@ -18,14 +18,6 @@
 static struct usdt_source *to_usdt(struct espy_source *s)
 {
 	return (struct usdt_source *)s;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 void usdt_report(const struct usdt_source *s, enum espy_report_level level, const char *fmt, ...)
@@ -286,7 +278,7 @@ static void give_losses(struct usdt_source *s)
 {
 	uint64_t lost = __atomic_load_n(&s->counts->lost, __ATOMIC_RELAXED);
 	const struct espy_rec_lost rec = {
-		.rec = { .size = sizeof(rec), .type = ESPY_REC_LOST, .nr = ESPY_LOST_RING_FULL, .time_ns = now_ns() },
+		.rec = { .size = sizeof(rec), .type = ESPY_REC_LOST, .nr = ESPY_LOST_RING_FULL, .time_ns = espy_now_ns() },
 		.count = lost - s->lost_seen,
 	};
 
