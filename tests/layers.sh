@@ -10,7 +10,7 @@ bad=0
 
 # includes DIR: `FILE:LINE FROM TO` of every include of a header of ours; one without a folder lies beside the file.
 includes() {
-	(cd "$1" && grep -rnE '^[ \t]*#[ \t]*include[ \t]+"' src --include='*.c' --include='*.h' --include='*.def') |
+	(cd "$1" && grep -srnE '^[ \t]*#[ \t]*include[ \t]+"' src --include='*.c' --include='*.h' --include='*.def') |
 		sed -nE 's,^(src/([a-z]+)/[^:]*:[0-9]+):[^"]*"([^"]+)".*,\1 \2 \3,p' |
 		awk '{ to = $3; if (to !~ /\//) to = $2; else sub(/\/.*/, "", to); print $1, $2, to }'
 }
@@ -34,13 +34,13 @@ upward() {
 }
 # called DIR: calls by which a library would end the program or write to its terminal. _exit is for children only.
 called() {
-	(cd "$1" && grep -rnE '(^|[^a-z_>.])(printf|puts|putchar|perror|exit|abort|err|errx|warn|warnx)\(' \
+	(cd "$1" && grep -srnE '(^|[^a-z_>.])(printf|puts|putchar|perror|exit|abort|err|errx|warn|warnx)\(' \
 		src/record src/describe src/symbols src/source src/decode src/render src/trace src/session --include='*.c' --include='*.h') |
 		grep -vE '^src/describe/tool[a-z_]*\.c:|^[^:]*:[0-9]+:[ \t]*(\*|/\*)|\.bpf\.[ch]:'
 }
 # named DIR: system calls by their number outside the descriptions; `syscall(SYS_x` makes one, which is no knowledge.
 named() {
-	(cd "$1" && grep -rnE '(SYS|__NR)_[a-z0-9_]+' src --include='*.c' --include='*.h') |
+	(cd "$1" && grep -srnE '(SYS|__NR)_[a-z0-9_]+' src --include='*.c' --include='*.h') |
 		grep -vE 'syscall\(SYS_|^[^:]*:[0-9]+:[ \t]*(\*|/\*)|/\*[^*]*__NR_'
 }
 
