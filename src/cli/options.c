@@ -63,6 +63,11 @@ int espy_cli__usage(const struct espy_cli *cli, const char *fmt, ...)
 	return -EINVAL;
 }
 
+int espy_opts__bad_arg(const struct espy_cli *cli, const struct espy_opt_use *use)
+{
+	return espy_cli__usage(cli, "invalid %s argument: '%s'", use->as, use->arg);
+}
+
 /* Edits (insert, delete, replace, swap of neighbours) that make b of a; more than limit counts as limit + 1. */
 static unsigned distance(const char *a, const char *b, unsigned limit)
 {

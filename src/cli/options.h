@@ -71,6 +71,8 @@ void espy_opts__list(FILE *f, const struct espy_opt_group *groups, size_t group_
 void espy_cli__say(const struct espy_cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same about the command line, and where to read on; returns -EINVAL. */
 int espy_cli__usage(const struct espy_cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* An option's argument that cannot be read; returns -EINVAL. */
+int espy_opts__bad_arg(const struct espy_cli *cli, const struct espy_opt_use *use);
 
 /* The word of list nearest to what was typed, NULL if none is near. next() is called with 0, 1, ... until it returns
  * NULL. */

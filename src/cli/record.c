@@ -11,8 +11,9 @@
 
 #define DEFAULT_TRACE "espy.trace"
 
-static void help(void)
+static void help(const struct espy_cli *cli)
 {
+	(void)cli;
 	fputs("Usage: espy record [OPTIONS] [--] PROG [ARGS]\n"
 	      "       espy record [OPTIONS] -p PID[,PID...]\n"
 	      "       espy record [OPTIONS] --cgroup PATH | --all\n"
@@ -70,36 +71,26 @@ int espy_trace_keep_selection(void *ctx, const struct espy_opt_use *use)
 	return err;
 }
 
+static int run(struct espy_trace_args *a, int argc, char **argv, int first)
+{
+	(void)argc;
+	a->command = argv + first;
+	if (!a->record.path)
+		a->record.path = DEFAULT_TRACE;
+	a->record.progress = isatty(STDERR_FILENO) && !(a->q_cnt || a->long_quiet);
+	return espy_trace_args__check(a) ? 1 : espy_trace_run(a);
+}
+
 int espy_cmd_record(const struct espy_cli *cli, int argc, char **argv)
 {
-	struct espy_trace_args *a = calloc(1, sizeof(*a));
-	struct espy_cli own = *cli;
-	int first, status = 1;
+	static const struct espy_trace_command command = {
+		.role = ESPY_ROLE_RECORD,
+		.groups = espy_record_groups,
+		.group_cnt = &espy_record_group_cnt,
+		.seen = espy_trace_keep_selection,
+		.help = help,
+		.run = run,
+	};
 
-	own.seen = espy_trace_keep_selection;
-	if (!a || espy_trace_args__init(a, &own)) {
-		free(a);
-		return 1;
-	}
-	a->role = ESPY_ROLE_RECORD;
-	int err = espy_opts__parse(&own, espy_record_groups, espy_record_group_cnt, a, argc, argv, &first);
-	if (err) {
-		if (err == -ENOMEM)
-			espy_cli__say(cli, "out of memory");
-	} else if (a->help) {
-		help();
-		status = 0;
-	} else if (a->version) {
-		status = espy_cmd_version(cli, 0, NULL);
-	} else {
-		a->command = argv + first;
-		if (!a->record.path)
-			a->record.path = DEFAULT_TRACE;
-		a->record.progress = isatty(STDERR_FILENO) && !(a->q_cnt || a->long_quiet);
-		if (!espy_trace_args__check(a))
-			status = espy_trace_run(a);
-	}
-	espy_trace_args__free(a);
-	free(a);
-	return status;
+	return espy_trace_command(&command, cli, argc, argv);
 }

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int bad_arg(const struct espy_trace_args *a, const struct espy_opt_use *use)
-{
-	return espy_cli__usage(a->cli, "invalid %s argument: '%s'", use->as, use->arg);
-}
-
 int espy_do_record(void *ctx, const struct espy_opt_use *use)
 {
 	((struct espy_trace_args *)ctx)->record.path = use->arg;
@@ -25,7 +20,7 @@ int espy_do_compress(void *ctx, const struct espy_opt_use *use)
 	unsigned long level = 0;
 
 	if (strcmp(use->arg, "none") && (!espy_value__number(use->arg, 19, &level) || !level))
-		return bad_arg(a, use);
+		return espy_opts__bad_arg(a->cli, use);
 	a->record.level = (int)level;
 	return 0;
 }
@@ -36,7 +31,7 @@ int espy_do_rotate(void *ctx, const struct espy_opt_use *use)
 	size_t bytes;
 
 	if (!espy_value__bytes(use->arg, &bytes) || !bytes)
-		return bad_arg(a, use);
+		return espy_opts__bad_arg(a->cli, use);
 	a->record.rotate_bytes = bytes;
 	return 0;
 }
@@ -47,7 +42,7 @@ int espy_do_keep(void *ctx, const struct espy_opt_use *use)
 	unsigned long n;
 
 	if (!espy_value__number(use->arg, UINT_MAX, &n) || !n)
-		return bad_arg(a, use);
+		return espy_opts__bad_arg(a->cli, use);
 	a->record.keep = (unsigned)n;
 	return 0;
 }
@@ -58,7 +53,7 @@ int espy_do_data(void *ctx, const struct espy_opt_use *use)
 	size_t bytes = 0;
 
 	if (strcmp(use->arg, "none") && (!espy_value__bytes(use->arg, &bytes) || bytes > INT_MAX))
-		return bad_arg(a, use);
+		return espy_opts__bad_arg(a->cli, use);
 	a->o.payload.limit_data = true;
 	a->o.payload.data_bytes = (unsigned)bytes;
 	return 0;
@@ -91,7 +86,7 @@ int espy_do_ring(void *ctx, const struct espy_opt_use *use)
 	struct espy_trace_args *a = ctx;
 
 	if (!espy_value__bytes(use->arg, &a->record.flight_bytes) || !a->record.flight_bytes)
-		return bad_arg(a, use);
+		return espy_opts__bad_arg(a->cli, use);
 	return 0;
 }
 
@@ -113,7 +108,7 @@ int espy_do_after(void *ctx, const struct espy_opt_use *use)
 		len--;
 	}
 	if (!seconds(use->arg, len, &a->record.after_ns))
-		return bad_arg(a, use);
+		return espy_opts__bad_arg(a->cli, use);
 	a->record.after_ns /= unit;
 	return 0;
 }

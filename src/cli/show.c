@@ -15,8 +15,9 @@ struct show {
 	bool damaged;
 };
 
-static void help(void)
+static void help(const struct espy_cli *cli)
 {
+	(void)cli;
 	fputs("Usage: espy show [OPTIONS] TRACE\n"
 	      "Show a trace (`espy record`) as the text that `espy trace` would have printed. TRACE may be - for "
 	      "standard\n"
@@ -116,34 +117,29 @@ static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int
 	return s.damaged && !status ? 1 : status;
 }
 
-int espy_cmd_show(const struct espy_cli *cli, int argc, char **argv)
+static int run(struct espy_trace_args *a, int argc, char **argv, int first)
 {
-	struct espy_trace_args *a = calloc(1, sizeof(*a));
-	int first, status = 1;
-
-	if (!a || espy_trace_args__init(a, cli)) {
-		free(a);
+	if (first == argc) {
+		espy_cli__usage(a->cli, "which trace? (`espy record` writes espy.trace if it is given no other name)");
 		return 1;
 	}
-	a->role = ESPY_ROLE_SHOW;
-	int err = espy_opts__parse(cli, espy_show_groups, espy_show_group_cnt, a, argc, argv, &first);
-	if (err) {
-		if (err == -ENOMEM)
-			espy_cli__say(cli, "out of memory");
-	} else if (a->help) {
-		help();
-		status = 0;
-	} else if (a->version) {
-		status = espy_cmd_version(cli, 0, NULL);
-	} else if (first == argc) {
-		espy_cli__usage(cli, "which trace? (`espy record` writes espy.trace if it is given no other name)");
-	} else if (first + 1 < argc) {
-		espy_cli__usage(cli, "one trace at a time: '%s' is too much (options stand before its name)",
+	if (first + 1 < argc) {
+		espy_cli__usage(a->cli, "one trace at a time: '%s' is too much (options stand before its name)",
 				argv[first + 1]);
-	} else {
-		status = show_trace(cli, a, argc, argv, argv[first]);
+		return 1;
 	}
-	espy_trace_args__free(a);
-	free(a);
-	return status;
+	return show_trace(a->cli, a, argc, argv, argv[first]);
+}
+
+int espy_cmd_show(const struct espy_cli *cli, int argc, char **argv)
+{
+	static const struct espy_trace_command command = {
+		.role = ESPY_ROLE_SHOW,
+		.groups = espy_show_groups,
+		.group_cnt = &espy_show_group_cnt,
+		.help = help,
+		.run = run,
+	};
+
+	return espy_trace_command(&command, cli, argc, argv);
 }

@@ -100,32 +100,23 @@ out:
 	return killed_by ? die_of(killed_by) : status;
 }
 
+static int run(struct espy_trace_args *a, int argc, char **argv, int first)
+{
+	(void)argc;
+	a->command = argv + first;
+	return espy_trace_args__check(a) ? 1 : espy_trace_run(a);
+}
+
 int espy_cmd_trace(const struct espy_cli *cli, int argc, char **argv)
 {
-	struct espy_trace_args *a = calloc(1, sizeof(*a));
-	struct espy_cli own = *cli;
-	int first, status = 1;
+	static const struct espy_trace_command command = {
+		.role = ESPY_ROLE_TRACE,
+		.groups = espy_trace_groups,
+		.group_cnt = &espy_trace_group_cnt,
+		.seen = espy_trace_keep_selection, /* for --record */
+		.help = help,
+		.run = run,
+	};
 
-	own.seen = espy_trace_keep_selection; /* for --record */
-	if (!a || espy_trace_args__init(a, &own)) {
-		free(a);
-		return 1;
-	}
-	int err = espy_opts__parse(&own, espy_trace_groups, espy_trace_group_cnt, a, argc, argv, &first);
-	if (err) {
-		if (err == -ENOMEM)
-			espy_cli__say(cli, "out of memory");
-	} else if (a->help) {
-		help(cli);
-		status = 0;
-	} else if (a->version) {
-		status = espy_cmd_version(cli, 0, NULL);
-	} else {
-		a->command = argv + first;
-		if (!espy_trace_args__check(a))
-			status = espy_trace_run(a);
-	}
-	espy_trace_args__free(a);
-	free(a);
-	return status;
+	return espy_trace_command(&command, cli, argc, argv);
 }

@@ -48,6 +48,20 @@ struct espy_trace_args {
 extern const struct espy_opt_group espy_trace_groups[], espy_record_groups[], espy_show_groups[], espy_select_groups[];
 extern const size_t espy_trace_group_cnt, espy_record_group_cnt, espy_show_group_cnt, espy_select_group_cnt;
 
+/* A command of this family: how its words are read, and what it then does. */
+struct espy_trace_command {
+	enum espy_role role;
+	const struct espy_opt_group *groups;
+	const size_t *group_cnt;
+	/* For espy_cli.seen; NULL: the caller's. */
+	int (*seen)(void *args, const struct espy_opt_use *use);
+	void (*help)(const struct espy_cli *cli);
+	/* argv[first] is the first word that is no option. Returns the exit status. */
+	int (*run)(struct espy_trace_args *a, int argc, char **argv, int first);
+};
+/* Reads the words and runs the command, or --help, or --version. Returns the exit status. */
+int espy_trace_command(const struct espy_trace_command *c, const struct espy_cli *cli, int argc, char **argv);
+
 /* Opens the built-in descriptions and sets the defaults. 0 or -errno, said. */
 int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli);
 /* Combinations: refused (-EINVAL, said), or warned about; derives what several options decide together. */

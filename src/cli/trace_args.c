@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What several options of `espy trace` decide together: defaults, combinations that make no sense, warnings. */
+#include "cli/commands.h"
 #include "cli/trace.h"
 
 #include <errno.h>
@@ -307,4 +308,34 @@ int espy_trace_args__check(struct espy_trace_args *a)
 		return espy_cli__usage(a->cli, "--lossless=always is not for --all: among all tasks are those that take "
 					       "espy's output, and held they would take none");
 	return add_paths(a);
+}
+
+int espy_trace_command(const struct espy_trace_command *c, const struct espy_cli *cli, int argc, char **argv)
+{
+	struct espy_trace_args *a = calloc(1, sizeof(*a));
+	struct espy_cli own = *cli;
+	int first, status = 1;
+
+	if (c->seen)
+		own.seen = c->seen;
+	if (!a || espy_trace_args__init(a, &own)) {
+		free(a);
+		return 1;
+	}
+	a->role = c->role;
+	int err = espy_opts__parse(&own, c->groups, *c->group_cnt, a, argc, argv, &first);
+	if (err) {
+		if (err == -ENOMEM)
+			espy_cli__say(cli, "out of memory");
+	} else if (a->help) {
+		c->help(cli);
+		status = 0;
+	} else if (a->version) {
+		status = espy_cmd_version(cli, 0, NULL);
+	} else {
+		status = c->run(a, argc, argv, first);
+	}
+	espy_trace_args__free(a);
+	free(a);
+	return status;
 }

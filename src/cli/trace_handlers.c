@@ -19,25 +19,20 @@ int espy_words__add(struct espy_words *w, const char *s)
 	return 0;
 }
 
-static int bad_arg(const struct espy_trace_args *a, const struct espy_opt_use *use)
-{
-	return espy_cli__usage(a->cli, "invalid %s argument: '%s'", use->as, use->arg);
-}
-
 static int number(struct espy_trace_args *a, const struct espy_opt_use *use, unsigned long min, unsigned long max,
 		  unsigned *out)
 {
 	unsigned long n;
 
 	if (!espy_value__number(use->arg, max, &n) || n < min)
-		return bad_arg(a, use);
+		return espy_opts__bad_arg(a->cli, use);
 	*out = (unsigned)n;
 	return 0;
 }
 
 static int word(struct espy_trace_args *a, const struct espy_opt_use *use, const struct espy_word *table, int *out)
 {
-	return espy_word__find(table, use->arg, strlen(use->arg), out) ? 0 : bad_arg(a, use);
+	return espy_word__find(table, use->arg, strlen(use->arg), out) ? 0 : espy_opts__bad_arg(a->cli, use);
 }
 
 int espy_do_expr(void *ctx, const struct espy_opt_use *use)
@@ -193,7 +188,7 @@ int espy_do_time(void *ctx, const struct espy_opt_use *use)
 		else if (precision && espy_word__find(espy_words_precision, w, len - key, &value))
 			a->o.time_precision = (unsigned)value;
 		else
-			return bad_arg(a, use);
+			return espy_opts__bad_arg(a->cli, use);
 		s += len + (s[len] == ',');
 	}
 	return 0;
@@ -355,7 +350,7 @@ int espy_do_buffer(void *ctx, const struct espy_opt_use *use)
 	struct espy_trace_args *a = ctx;
 
 	if (!espy_value__bytes(use->arg, &a->o.ring_bytes) || !a->o.ring_bytes)
-		return bad_arg(a, use);
+		return espy_opts__bad_arg(a->cli, use);
 	return 0;
 }
 
@@ -386,7 +381,7 @@ int espy_do_overhead(void *ctx, const struct espy_opt_use *use)
 	struct espy_trace_args *a = ctx;
 
 	if (!espy_value__microseconds(use->arg, &a->o.overhead_us))
-		return bad_arg(a, use);
+		return espy_opts__bad_arg(a->cli, use);
 	a->o.have_overhead = true;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The handlers that the table of options names; ctx is struct espy_trace_args. 0, -ENOMEM, or -EINVAL with all said. */
+/* What the options of trace, record and show do. */
 #ifndef ESPY_CLI_TRACE_HANDLERS_H
 #define ESPY_CLI_TRACE_HANDLERS_H
 
@@ -31,8 +31,8 @@ enum espy_trace_flag {
 };
 
 /*
- * What options do: each is the handler of lines in the option table (trace_options.c), ctx is struct
- * espy_trace_args. 0, or -errno after a message.
+ * Each is the handler of lines in the option table (trace_options.c), ctx is struct espy_trace_args. 0, -ENOMEM, or
+ * -EINVAL with all said.
  */
 int espy_do_expr(void *ctx, const struct espy_opt_use *use);
 int espy_do_qualifier(void *ctx, const struct espy_opt_use *use);
