@@ -102,6 +102,16 @@ static uint64_t deref(const struct eval *e, uint32_t idx)
 	return 0;
 }
 
+static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth);
+
+/* Every second operand is a constant: not worth a call. */
+static inline uint64_t operand(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth)
+{
+	if (idx < e->w->img->expr_cnt && e->w->img->exprs[idx].op == ESPY_X_CONST)
+		return e->w->img->exprs[idx].value;
+	return eval(e, sc, idx, depth);
+}
+
 static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth)
 {
 	if (idx >= e->w->img->expr_cnt || depth > MAX_DEPTH)
@@ -129,7 +139,7 @@ static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t
 		return deref(e, x->a);
 	}
 
-	uint64_t a = eval(e, sc, x->a, depth + 1);
+	uint64_t a = operand(e, sc, x->a, depth + 1);
 	switch (x->op) {
 	case ESPY_X_NOT:
 		return !a;
@@ -138,12 +148,12 @@ static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t
 	case ESPY_X_ROUND_BITS:
 		return a > UINT32_MAX ? a / 8 : (a + 63) / 64 * 8;
 	case ESPY_X_LAND:
-		return a && eval(e, sc, x->b, depth + 1);
+		return a && operand(e, sc, x->b, depth + 1);
 	case ESPY_X_LOR:
-		return a || eval(e, sc, x->b, depth + 1);
+		return a || operand(e, sc, x->b, depth + 1);
 	}
 
-	uint64_t b = eval(e, sc, x->b, depth + 1);
+	uint64_t b = operand(e, sc, x->b, depth + 1);
 	switch (x->op) {
 	case ESPY_X_OR:
 		return a | b;

@@ -16,37 +16,33 @@ static const uint8_t classes[256] = {
 	['"'] = ESCAPED, ['\\'] = ESCAPED, [0x7f ... 0xff] = OTHER,
 };
 
-static inline unsigned char_class(uint8_t c)
-{
-	return classes[c];
-}
-
 static bool has_other(const uint8_t *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (char_class(s[i]) == OTHER)
+		if (classes[s[i]] == OTHER)
 			return true;
 	return false;
 }
 
-static void put_hex_byte(struct espy_buf *b, uint8_t c)
+/* Room for each is the caller's: four characters a byte, checked once a string. */
+static inline char *put_hex_byte(char *at, uint8_t c)
 {
-	const char esc[4] = { '\\', 'x', "0123456789abcdef"[c >> 4], "0123456789abcdef"[c & 15] };
-	espy_buf__put(b, esc, 4);
+	memcpy(at, "\\x", 2);
+	at[2] = "0123456789abcdef"[c >> 4];
+	at[3] = "0123456789abcdef"[c & 15];
+	return at + 4;
 }
 
 /* The shortest octal escape, unless the next byte would be read as part of it. */
-static void put_octal_byte(struct espy_buf *b, uint8_t c, bool digit_follows)
+static inline char *put_octal_byte(char *at, uint8_t c, bool digit_follows)
 {
-	char esc[4] = { '\\' };
-	unsigned n = 1;
-
+	*at++ = '\\';
 	if (digit_follows || c > 077)
-		esc[n++] = (char)('0' + (c >> 6));
+		*at++ = (char)('0' + (c >> 6));
 	if (digit_follows || c > 07)
-		esc[n++] = (char)('0' + (c >> 3 & 7));
-	esc[n++] = (char)('0' + (c & 7));
-	espy_buf__put(b, esc, n);
+		*at++ = (char)('0' + (c >> 3 & 7));
+	*at++ = (char)('0' + (c & 7));
+	return at;
 }
 
 void espy_text__quote(struct espy_buf *b, const uint8_t *s, size_t n, enum espy_hex hex, const char *extra, bool quotes)
@@ -55,36 +51,28 @@ void espy_text__quote(struct espy_buf *b, const uint8_t *s, size_t n, enum espy_
 
 	if (n > (SIZE_MAX - 2) / 4 || !espy_buf__room(b, n * 4 + 2))
 		return;
+	char *at = b->data + b->len;
 	if (quotes)
-		b->data[b->len++] = '"';
+		*at++ = '"';
 	for (size_t i = 0; i < n;) {
-		if (all_hex) {
-			put_hex_byte(b, s[i++]);
-			continue;
-		}
-		size_t run = i;
-		while (run < n && char_class(s[run]) == PLAIN && !(extra && strchr(extra, s[run])))
-			run++;
-		if (run > i) {
-			memcpy(b->data + b->len, s + i, run - i);
-			b->len += run - i;
-			i = run;
-			continue;
-		}
-		uint8_t c = s[i++];
-		bool digit = i < n && s[i] >= '0' && s[i] <= '7';
-		if (char_class(c) == ESCAPED) {
-			b->data[b->len++] = '\\';
-			b->data[b->len++] = (char)c;
-		} else if (char_class(c) == SPACE) {
-			b->data[b->len++] = '\\';
-			b->data[b->len++] = space_escapes[c - '\t'];
-		} else if (hex == ESPY_HEX_NON_ASCII_CHARS && char_class(c) == OTHER) {
-			put_hex_byte(b, c);
+		const uint8_t c = s[i++];
+		const unsigned class = all_hex ? OTHER : classes[c];
+
+		if (class == PLAIN && !(extra && strchr(extra, c))) {
+			*at++ = (char)c;
+		} else if (class == ESCAPED) {
+			*at++ = '\\';
+			*at++ = (char)c;
+		} else if (class == SPACE) {
+			*at++ = '\\';
+			*at++ = space_escapes[c - '\t'];
+		} else if (all_hex || (hex == ESPY_HEX_NON_ASCII_CHARS && class == OTHER)) {
+			at = put_hex_byte(at, c);
 		} else {
-			put_octal_byte(b, c, digit);
+			at = put_octal_byte(at, c, i < n && s[i] >= '0' && s[i] <= '7');
 		}
 	}
 	if (quotes)
-		espy_buf__putc(b, '"');
+		*at++ = '"';
+	b->len = (size_t)(at - b->data);
 }
