@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Records, one after the other: what each changes in the tables, and which line it makes. */
-#include "record/clock.h"
 #include "session/impl.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "record/clock.h"
 #include "session/marks.h"
 #include "session/recording.h"
 

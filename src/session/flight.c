@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/clock.h"
 #include "session/flight.h"
 
 #include <errno.h>
@@ -8,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "record/clock.h"
 #include "session/control.h"
 #include "session/impl.h"
 #include "session/recording.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How a session is opened: descriptions, filter, output, then the source or the trace, then the targets. */
-#include "record/clock.h"
 #include "session/impl.h"
 
 #include <dirent.h>
@@ -12,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "describe/builtin.h"
+#include "record/clock.h"
 #include "session/recording.h"
 #include "session/replay.h"
 #include "source/agent/control.h"
@@ -242,7 +242,7 @@ unsigned espy_session__seed(struct espy_session *s, pid_t pid, bool all_threads)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
 
-		if (!tid || (!all_threads && tid != (uint32_t)pid) || espy_agent__is_helper(pid, (pid_t)tid))
+		if (!tid || (!all_threads && tid != (uint32_t)pid) || espy_agent__is_helper(dirfd(d), e->d_name))
 			continue;
 		espy_session__attached(s, tid, (uint32_t)pid, 0);
 		n++;

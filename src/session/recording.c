@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/clock.h"
 #include "session/recording.h"
 
 #include <errno.h>
@@ -9,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "describe/builtin.h"
+#include "record/clock.h"
 #include "session/impl.h"
 #include "session/maps.h"
 #include "session/marks.h"

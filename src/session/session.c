@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A session that runs and ends; how it is opened is in open.c, what a record does in dispatch.c. */
-#include "record/clock.h"
 #include "session/impl.h"
 
 #include <errno.h>
@@ -12,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "record/clock.h"
 #include "session/flight.h"
 #include "session/marks.h"
 #include "session/recording.h"

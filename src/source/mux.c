@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/clock.h"
 #include "source/mux.h"
 
 #include <errno.h>
@@ -12,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "record/clock.h"
 #include "record/merge.h"
 #include "source/agent/agent_source.h"
 #include "source/hold.h"

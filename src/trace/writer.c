@@ -3,7 +3,6 @@
  * The writer: gathers records to a block, writes the block when it is full or old. What has been written is whole at every
  * moment, so that a recorder that dies leaves a trace that reads up to its last block.
  */
-#include "record/clock.h"
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include "record/clock.h"
 #include "trace/codec.h"
 #include "trace/crc32c.h"
 #include "trace/index.h"

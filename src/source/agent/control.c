@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/clock.h"
 #include "source/agent/control.h"
 
 #include <ctype.h>
@@ -16,6 +15,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "record/clock.h"
 
 #define ANSWER_NS 2000000000ull
 #define READY_NS 1000000000ull
@@ -119,19 +119,20 @@ static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why
 	return 0;
 }
 
-bool espy_agent__is_helper(pid_t pid, pid_t tid)
+bool espy_agent__is_helper(int tasks, const char *tid)
 {
-	char comm[32] = "", file[64];
+	static const char name[] = ESPY_AGENT_COMM "\n";
+	char comm[32], file[NAME_MAX + 8];
+	ssize_t n = -1;
 
-	snprintf(file, sizeof(file), "/proc/%d/task/%d/comm", (int)pid, (int)tid);
-	FILE *f = fopen(file, "re");
+	snprintf(file, sizeof(file), "%s/comm", tid);
+	int fd = openat(tasks, file, O_RDONLY | O_CLOEXEC);
 
-	if (!f)
-		return false;
-	bool named = fgets(comm, sizeof(comm), f) && !strcmp(comm, ESPY_AGENT_COMM "\n");
-
-	fclose(f);
-	return named;
+	if (fd >= 0) {
+		n = read(fd, comm, sizeof(comm));
+		close(fd);
+	}
+	return n == sizeof(name) - 1 && !memcmp(comm, name, sizeof(name) - 1);
 }
 
 int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t why_sz)
@@ -150,7 +151,7 @@ int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t w
 	for (struct dirent *e; err && (e = readdir(d));) {
 		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
-		if (!isdigit((unsigned char)e->d_name[0]) || !espy_agent__is_helper(pid, tid))
+		if (!isdigit((unsigned char)e->d_name[0]) || !espy_agent__is_helper(dirfd(d), e->d_name))
 			continue;
 		int e2 = attach_to(l, tid, why, why_sz);
 		if (!e2 || err == -ENOENT)

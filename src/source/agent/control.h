@@ -25,8 +25,8 @@ struct espy_agent_link {
  * -EACCES, -EPERM: not ours to look at.
  */
 int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t why_sz);
-/* Is the thread an agent's own (by its name)? */
-bool espy_agent__is_helper(pid_t pid, pid_t tid);
+/* Is the thread an agent's own (by its name)? tasks: the directory /proc/PID/task; tid: its entry there. */
+bool espy_agent__is_helper(int tasks, const char *tid);
 /* Also ends the session that is held. */
 void espy_agent__detach(struct espy_agent_link *l);
 

@@ -5,7 +5,6 @@
  * is none of those made under such locks, and no function that takes them is on its stack. Locks of other
  * threads do no harm: those run on and let go of them.
  */
-#include "record/clock.h"
 #include "source/agent/inject.h"
 
 #include <ctype.h>
@@ -24,6 +23,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "record/clock.h"
 #include "source/agent/control.h"
 #include "source/agent/remote.h"
 #include "symbols/objects.h"
@@ -491,7 +491,7 @@ static size_t list_threads(pid_t pid, pid_t *tids, size_t max)
 		const pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
 		/* Not through an agent's own thread: that has work to do. */
-		if (tid > 0 && !espy_agent__is_helper(pid, tid))
+		if (tid > 0 && !espy_agent__is_helper(dirfd(d), e->d_name))
 			tids[cnt++] = tid;
 	}
 	if (d)

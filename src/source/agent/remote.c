@@ -14,7 +14,6 @@
  * The end of the call is told by raise() with a signal whose default is to do nothing (the bell): a traced thread
  * stops for it, an untraced one does not notice.
  */
-#include "record/clock.h"
 #include "source/agent/remote.h"
 
 #include <elf.h>
@@ -29,6 +28,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "record/clock.h"
 
 #define STACK_SZ (256u * 1024u)
 #define ROOM_WANTED (192u * 1024u)

@@ -11,7 +11,6 @@
  * kernel starts nearly all calls again unseen; a few (epoll_wait, for one) return EINTR to the program, as after
  * SIGSTOP.
  */
-#include "record/clock.h"
 #include "ptrace_source.h"
 
 #include <errno.h>
@@ -20,6 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "record/clock.h"
 
 /* Records after which poll returns, and stops handled without a record after which it looks at the clock. */
 #define POLL_RECORDS 256

@@ -10,7 +10,6 @@
  * A child begins with FORK: the 0 that fork, vfork or clone returns in it is no record of its own, as its
  * call was made by the parent. A call that was begun before we attached is not shown either when it ends.
  */
-#include "record/clock.h"
 #include "ptrace_source.h"
 
 #include <errno.h>
@@ -18,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include "record/clock.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
