@@ -51,6 +51,13 @@ static void put_part(struct espy_text *t, const struct name *names, size_t n, ui
 	espy_text_comment_end(t);
 }
 
+/* Of a code that has begun. */
+static void put_next(struct espy_text *t, const struct name *names, size_t n, uint32_t value)
+{
+	espy_buf__putc(t->b, '|');
+	put_part(t, names, n, value, "BPF_???");
+}
+
 static void put_code(struct espy_text *t, uint16_t code)
 {
 	struct espy_buf *b = t->b;
@@ -60,35 +67,27 @@ static void put_code(struct espy_text *t, uint16_t code)
 	switch (BPF_CLASS(code)) {
 	case BPF_LD:
 	case BPF_LDX:
-		espy_buf__putc(b, '|');
-		put_part(t, sizes, LEN(sizes), BPF_SIZE(code), "BPF_???");
-		espy_buf__putc(b, '|');
-		put_part(t, modes, LEN(modes), BPF_MODE(code), "BPF_???");
+		put_next(t, sizes, LEN(sizes), BPF_SIZE(code));
+		put_next(t, modes, LEN(modes), BPF_MODE(code));
 		break;
 	case BPF_ST:
 	case BPF_STX:
 		left = code & ~7u;
 		break;
 	case BPF_ALU:
-		espy_buf__putc(b, '|');
-		put_part(t, sources, LEN(sources), BPF_SRC(code), "BPF_???");
-		espy_buf__putc(b, '|');
-		put_part(t, alu_ops, LEN(alu_ops), BPF_OP(code), "BPF_???");
+		put_next(t, sources, LEN(sources), BPF_SRC(code));
+		put_next(t, alu_ops, LEN(alu_ops), BPF_OP(code));
 		break;
 	case BPF_JMP:
-		espy_buf__putc(b, '|');
-		put_part(t, sources, LEN(sources), BPF_SRC(code), "BPF_???");
-		espy_buf__putc(b, '|');
-		put_part(t, jmp_ops, LEN(jmp_ops), BPF_OP(code), "BPF_???");
+		put_next(t, sources, LEN(sources), BPF_SRC(code));
+		put_next(t, jmp_ops, LEN(jmp_ops), BPF_OP(code));
 		break;
 	case BPF_RET:
-		espy_buf__putc(b, '|');
-		put_part(t, ret_values, LEN(ret_values), BPF_RVAL(code), "BPF_???");
+		put_next(t, ret_values, LEN(ret_values), BPF_RVAL(code));
 		left = code & ~(7u | 0x18u);
 		break;
 	case BPF_MISC:
-		espy_buf__putc(b, '|');
-		put_part(t, misc_ops, LEN(misc_ops), BPF_MISCOP(code), "BPF_???");
+		put_next(t, misc_ops, LEN(misc_ops), BPF_MISCOP(code));
 		break;
 	}
 	if (left) {
