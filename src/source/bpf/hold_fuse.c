@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -263,51 +262,6 @@ static int map_file(struct bpf_pages *p, int mount)
 	return err ? err : o.err;
 }
 
-/* The helper: has the pages mapped, and waits for the end of its owner. */
-static void __attribute__((noreturn)) be_helper(int alive, bpf_orphan_fn orphan, void *ctx)
-{
-	sigset_t all;
-	char c;
-
-	/* Not in the terminal's process group, nor ended by anything but SIGKILL. */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	setsid();
-	prctl(PR_SET_NAME, "espy-hold");
-	if (chdir("/") < 0)
-		_exit(1);
-	if (alive) {
-		syscall(SYS_close_range, 0u, (unsigned)alive - 1, 0);
-		syscall(SYS_close_range, (unsigned)alive + 1, ~0u, 0);
-	}
-	while (read(alive, &c, 1) < 0 && errno == EINTR)
-		;
-	if (orphan)
-		orphan(ctx);
-	_exit(0);
-}
-
-static int start_helper(struct bpf_pages *p, bpf_orphan_fn orphan, void *ctx)
-{
-	int alive[2], err;
-
-	if (pipe2(alive, O_CLOEXEC))
-		return -errno;
-	/* No signal at its end: SIGCHLD is for the children that the user knows of. */
-	p->helper = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
-	if (!p->helper)
-		be_helper(alive[0], orphan, ctx);
-	err = p->helper < 0 ? -errno : 0;
-	close(alive[0]);
-	p->alive = alive[1];
-	if (err) {
-		p->helper = 0;
-		return err;
-	}
-	p->pidfd = (int)syscall(SYS_pidfd_open, p->helper, 0);
-	return p->pidfd < 0 ? -errno : 0;
-}
-
 static void init(struct bpf_pages *p, size_t cnt)
 {
 	*p = (struct bpf_pages){ .fuse = -1, .alive = -1, .pidfd = -1, .base = MAP_FAILED, .cnt = cnt,
@@ -319,7 +273,7 @@ int bpf_pages__open_helper(struct bpf_pages *p, bpf_orphan_fn orphan, void *ctx)
 	int err;
 
 	init(p, 0);
-	err = start_helper(p, orphan, ctx);
+	err = bpf_pages__start_helper(p, orphan, ctx);
 	if (err)
 		bpf_pages__close(p);
 	return err;
@@ -345,7 +299,7 @@ int bpf_pages__open(struct bpf_pages *p, size_t cnt, bpf_orphan_fn orphan, void 
 	}
 	if (!err) {
 		what = "a helper process";
-		err = start_helper(p, orphan, ctx);
+		err = bpf_pages__start_helper(p, orphan, ctx);
 	}
 	/* The address stays, as that of the pages in the helper. */
 	if (p->base != MAP_FAILED)

@@ -8,24 +8,14 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
+#include "pause_impl.h"
 #include "record/clock.h"
-#include "bpf_source.h"
-#include "object.h"
-#include "pause.h"
 
-#define NEXT_PAUSE 2 /* in the rows of programs, see espy.bpf.c */
 /* How long the kernel is kept waiting at most by those that are held. */
 #define ROUND_MS 50
 #define AGAIN_NS 200000
@@ -36,55 +26,11 @@
 #define SOON_MS 100
 #define LOOK_MS 5
 #define SOON_FILL(size) ((size) / 32)
-#define SMALL_RING (8u << 20)
-/* Room above the mark for what tasks have on their way when they are told to wait. */
-#define HEAD_ROOM (8u << 20)
 #define END_MS 500
-#define NO_FUNCTIONS "the kernel cannot hold a task on its way out of a call (Linux 6.18 can)"
-
-struct bpf_pause {
-	struct bpf_pages pages;
-	struct bpf_object *obj;
-	struct espy_bpf_hold *holds;
-	bool ready, by_signal;
-	bool failed;   /* it could not be made ready, see why */
-	bool told;     /* what there is to say of that has been said */
-	char why[256];
-	pthread_mutex_t lock; /* over the server's end and the holds */
-	pthread_t thread;
-	bool threaded;
-	int poke; /* eventfd: the thread is to look at once */
-	bool ending;
-	bool helper_gone;
-	struct espy_rec_pause *over; /* pauses by signal that are over, not yet delivered */
-	size_t over_cnt, over_cap;
-	struct espy_paused_task *tasks;
-	size_t task_cnt, task_cap;
-};
 
 static uint32_t held(const struct bpf_source *s, enum espy_pause_reason reason)
 {
 	return __atomic_load_n(&s->shared->pausing.held[reason], __ATOMIC_SEQ_CST);
-}
-
-static bool wants_lossless(const struct bpf_source *s)
-{
-	return s->opts.lossless != ESPY_LOSSLESS_NEVER && !s->opts.count_only && !s->opts.flight_bytes;
-}
-
-static bool wants_hand(const struct bpf_source *s)
-{
-	for (size_t i = 0; i < s->opts.trigger_cnt; i++)
-		if (s->opts.triggers[i].action == ESPY_TRIGGER_PAUSE)
-			return true;
-	return false;
-}
-
-uint64_t bpf_pause__high(const struct bpf_source *s, uint64_t size)
-{
-	if (!wants_lossless(s))
-		return 0;
-	return size > 2 * HEAD_ROOM ? size - HEAD_ROOM : size / 2;
 }
 
 /* ---- letting go */
@@ -221,8 +167,6 @@ static bool wait_for_poke(struct bpf_pause *p, int ms)
 	return read(p->poke, &cnt, sizeof(cnt)) == sizeof(cnt);
 }
 
-static int make_ready(struct bpf_source *s);
-
 /* Until it is time. False: the end has come before. */
 static bool wait_until_soon(struct bpf_source *s)
 {
@@ -290,14 +234,14 @@ static void *run_thread(void *arg)
 {
 	struct bpf_source *s = arg;
 
-	if (!s->pause->ready && (!wait_until_soon(s) || make_ready(s)))
+	if (!s->pause->ready && (!wait_until_soon(s) || bpf_pause__make_ready(s)))
 		return NULL;
 	if (!s->pause->by_signal)
 		look_after(s);
 	return NULL;
 }
 
-static int start_thread(struct bpf_source *s)
+int bpf_pause__start_thread(struct bpf_source *s)
 {
 	sigset_t all, old;
 	int err;
@@ -308,186 +252,6 @@ static int start_thread(struct bpf_source *s)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	s->pause->threaded = !err;
 	return err;
-}
-
-/* ---- making ready */
-
-static int load_programs(struct bpf_source *s, bool by_signal)
-{
-	struct bpf_pause *p = s->pause;
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", /* by it, too, shared memory is found */
-		    .btf_custom_path = *s->types.path ? s->types.path : NULL);
-	const unsigned char *from = s->rings.cnt ? espy_bpf_pause_rings_object : espy_bpf_pause_object;
-	const unsigned char *end = s->rings.cnt ? espy_bpf_pause_rings_object_end : espy_bpf_pause_object_end;
-	struct bpf_program *prog;
-	struct bpf_map *map;
-	int err;
-
-	p->obj = bpf_object__open_mem(from, (size_t)(end - from), &opts);
-	if (!p->obj)
-		return -errno;
-	bpf_object__for_each_map(map, p->obj) {
-		struct bpf_map *own = bpf_object__find_map_by_name(s->obj, bpf_map__name(map));
-
-		err = own ? bpf_map__reuse_fd(map, bpf_map__fd(own)) : 0;
-		if (err)
-			return err;
-	}
-	bpf_object__for_each_program(prog, p->obj) {
-		const char *name = bpf_program__name(prog);
-
-		bpf_program__set_autoload(prog, by_signal == !!strstr(name, "_stop"));
-	}
-	err = bpf_object__load(p->obj);
-	if (err)
-		return err;
-	p->holds = mmap(NULL, ESPY_BPF_HOLDS * sizeof(*p->holds), PROT_READ | PROT_WRITE, MAP_SHARED,
-			bpf_map__fd(bpf_object__find_map_by_name(p->obj, "espy_holds")), 0);
-	if (p->holds == MAP_FAILED) {
-		p->holds = NULL;
-		return -errno;
-	}
-	return 0;
-}
-
-static int link_row(struct bpf_source *s, const char *row, const char *program)
-{
-	struct bpf_program *prog = bpf_object__find_program_by_name(s->pause->obj, program);
-	struct bpf_map *array = bpf_object__find_map_by_name(s->obj, row);
-	uint32_t key = NEXT_PAUSE, fd;
-
-	if (!prog || !array)
-		return -ENOENT;
-	fd = (uint32_t)bpf_program__fd(prog);
-	return bpf_map_update_elem(bpf_map__fd(array), &key, &fd, BPF_ANY) ? -errno : 0;
-}
-
-static void drop_programs(struct bpf_pause *p)
-{
-	if (p->holds)
-		munmap(p->holds, ESPY_BPF_HOLDS * sizeof(*p->holds));
-	if (p->obj)
-		bpf_object__close(p->obj);
-	p->holds = NULL;
-	p->obj = NULL;
-}
-
-/* The helper, when espy is gone: whoever is stopped by a signal would stay so. The programs may last a little longer. */
-static void continue_all(void *ctx)
-{
-	const struct bpf_pause *p = ctx;
-
-	for (int i = 0; i < 50; i++) {
-		struct timespec t = { .tv_nsec = 10000000 };
-
-		for (size_t k = 0; k < ESPY_BPF_HOLDS; k++)
-			if (p->holds[k].tid)
-				kill((pid_t)p->holds[k].tgid, SIGCONT);
-		nanosleep(&t, NULL);
-	}
-}
-
-static int make_ready_as(struct bpf_source *s, bool by_signal)
-{
-	struct bpf_pause *p = s->pause;
-	struct espy_bpf_pausing *pausing = &s->shared->pausing;
-	const char *kind = by_signal ? "stop" : "hold";
-	char name[32];
-	int err;
-
-	err = load_programs(s, by_signal);
-	if (err)
-		snprintf(p->why, sizeof(p->why), "%s",
-			 by_signal ? "the kernel refuses the programs" :
-				     NO_FUNCTIONS);
-	if (!err)
-		err = by_signal ? bpf_pages__open_helper(&p->pages, continue_all, p) :
-				  bpf_pages__open(&p->pages, ESPY_BPF_HOLDS, NULL, NULL, p->why, sizeof(p->why));
-	if (err) {
-		drop_programs(p);
-		return err;
-	}
-	p->by_signal = by_signal;
-	pausing->helper = (uint32_t)p->pages.helper;
-	pausing->base = (uint64_t)(uintptr_t)p->pages.base;
-	pausing->low = bpf_pause__high(s, bpf_source_room(s)) / 2;
-	snprintf(name, sizeof(name), "espy_raw_%s", kind);
-	err = link_row(s, "espy_raw_next", name);
-	snprintf(name, sizeof(name), "espy_one_%s", kind);
-	err = err ? err : link_row(s, "espy_one_next", name);
-	if (err) {
-		snprintf(p->why, sizeof(p->why), "the programs do not fit together: %s", strerror(-err));
-		return err;
-	}
-	__atomic_store_n(&pausing->on, 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&p->ready, true, __ATOMIC_RELEASE);
-	return 0;
-}
-
-static int make_ready(struct bpf_source *s)
-{
-	int err = make_ready_as(s, false);
-
-	/* A stop is not what "without anyone noticing" means: only for who insists. */
-	if (err && (s->opts.lossless == ESPY_LOSSLESS_ALWAYS || wants_hand(s)))
-		err = make_ready_as(s, true);
-	if (err)
-		__atomic_store_n(&s->pause->failed, true, __ATOMIC_RELEASE);
-	return err;
-}
-
-int bpf_pause__probe(char *why, size_t why_sz)
-{
-	static const char *const functions[] = { "bpf_task_work_schedule_resume_impl", "bpf_task_from_pid" };
-	struct btf *btf = btf__load_vmlinux_btf();
-	struct bpf_pages pages;
-	int err = 0;
-
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && !err; i++)
-		if (!btf || btf__find_by_name_kind(btf, functions[i], BTF_KIND_FUNC) < 0)
-			err = -EOPNOTSUPP;
-	btf__free(btf);
-	if (err) {
-		snprintf(why, why_sz, NO_FUNCTIONS);
-		return err;
-	}
-	err = bpf_pages__open(&pages, 1, NULL, NULL, why, why_sz);
-	if (!err)
-		bpf_pages__close(&pages);
-	return err;
-}
-
-int bpf_pause__begin(struct bpf_source *s)
-{
-	bool must = s->opts.lossless == ESPY_LOSSLESS_ALWAYS || wants_hand(s);
-	struct bpf_pause *p;
-	int err = 0;
-
-	if (!wants_lossless(s) && !wants_hand(s))
-		return 0;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	p->poke = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (p->poke < 0) {
-		err = -errno;
-		free(p);
-		return err;
-	}
-	pthread_mutex_init(&p->lock, NULL);
-	s->pause = p;
-	if (must || bpf_source_room(s) <= SMALL_RING)
-		err = make_ready(s);
-	if (err && must) {
-		bpf_source_report(s, ESPY_REPORT_ERROR, "tasks cannot be held here: %s", p->why);
-		return err;
-	}
-	if (p->by_signal)
-		bpf_source_report(s, ESPY_REPORT_WARN,
-				  "tasks are held by SIGSTOP, which their parents can see, because %s", p->why);
-	else if (!err && start_thread(s) && must)
-		return -EAGAIN;
-	return 0;
 }
 
 /* ---- what the reader does */
@@ -672,7 +436,7 @@ void bpf_pause__free(struct bpf_source *s)
 	bpf_pause__end(s);
 	if (p->ready)
 		bpf_pages__close(&p->pages);
-	drop_programs(p);
+	bpf_pause__drop_programs(p);
 	free(p->over);
 	free(p->tasks);
 	close(p->poke);

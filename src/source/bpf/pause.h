@@ -22,7 +22,6 @@ struct bpf_pages {
 	void *base;
 	size_t cnt, page_sz;
 	uint8_t *buf;
-	bool no_flush, opened;
 };
 
 /* What the helper does when its owner has gone, however it went: for tasks that are stopped by a signal. May be NULL. */
@@ -32,6 +31,8 @@ typedef void (*bpf_orphan_fn)(void *ctx);
 int bpf_pages__open(struct bpf_pages *p, size_t cnt, bpf_orphan_fn orphan, void *ctx, char *why, size_t why_sz);
 /* The helper alone, without pages. */
 int bpf_pages__open_helper(struct bpf_pages *p, bpf_orphan_fn orphan, void *ctx);
+/* hold_helper.c: of the two above */
+int bpf_pages__start_helper(struct bpf_pages *p, bpf_orphan_fn orphan, void *ctx);
 /*
  * Who waits next? 1 with the number of the page and a key for the answer, 0 if nobody does, -errno if the server has
  * lost its end. Does not wait. Once asked, the task sleeps unkillable until the answer: give it at once.
