@@ -7,7 +7,7 @@
  *  - a request that was not yet taken from /dev/fuse is killable, a taken one is not: take it only to answer it;
  *  - every sleeper has a page of its own, for on a page that another waits for one sleeps unkillable; and no read-ahead;
  *  - the answer is an error, so that the page is not kept;
- *  - the helper does not have the server's end: when espy goes, the kernel ends the connection and all requests with it;
+ *  - the helper (hold_helper.c) does not have the server's end: when espy goes, the kernel ends the connection and all requests with it;
  *  - for that the server's end must be the first that is closed. Letting go of a program on a perf event waits for all
  *    sleepable programs, so for those who are held. The kernel closes the files of a process that ends beginning with the
  *    highest number: this one gets a high one.
@@ -268,18 +268,18 @@ static void init(struct bpf_pages *p, size_t cnt)
 				 .page_sz = (size_t)sysconf(_SC_PAGESIZE) };
 }
 
-int bpf_pages__open_helper(struct bpf_pages *p, bpf_orphan_fn orphan, void *ctx)
+int bpf_pages__open_helper(struct bpf_pages *p, const struct bpf_helper_duty *duty)
 {
 	int err;
 
 	init(p, 0);
-	err = bpf_pages__start_helper(p, orphan, ctx);
+	err = bpf_pages__start_helper(p, duty);
 	if (err)
 		bpf_pages__close(p);
 	return err;
 }
 
-int bpf_pages__open(struct bpf_pages *p, size_t cnt, bpf_orphan_fn orphan, void *ctx, char *why, size_t why_sz)
+int bpf_pages__open(struct bpf_pages *p, size_t cnt, const struct bpf_helper_duty *duty, char *why, size_t why_sz)
 {
 	const char *what = "/dev/fuse";
 	int mount, err;
@@ -299,7 +299,7 @@ int bpf_pages__open(struct bpf_pages *p, size_t cnt, bpf_orphan_fn orphan, void 
 	}
 	if (!err) {
 		what = "a helper process";
-		err = bpf_pages__start_helper(p, orphan, ctx);
+		err = bpf_pages__start_helper(p, duty);
 	}
 	/* The address stays, as that of the pages in the helper. */
 	if (p->base != MAP_FAILED)

@@ -192,14 +192,72 @@ static void serve_round(struct bpf_source *s)
 		serve(s);
 		pthread_mutex_unlock(&s->pause->lock);
 	}
+	__atomic_add_fetch(&s->shared->pausing.beat, 1, __ATOMIC_RELEASE);
+}
+
+/* Who may be asleep runs on, whoever of us does the rest. */
+static void mark_all(struct bpf_pause *p)
+{
+	for (size_t i = 0; i < ESPY_BPF_HOLDS; i++)
+		if (__atomic_load_n(&p->holds[i].tid, __ATOMIC_RELAXED))
+			__atomic_store_n(&p->holds[i].go, ESPY_GO_RUN, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * In the helper, while we are stopped: nobody is held any more. Its memory is a copy of ours, but for what the programs
+ * share. Of those who are held by others too, or on their way, some come later: they find that nobody is to be held.
+ */
+void bpf_pause__deserted(void *ctx, int server)
+{
+	struct bpf_source *s = ctx;
+	struct espy_bpf_pausing *pausing = &s->shared->pausing;
+
+	__atomic_store_n(&pausing->on, 0, __ATOMIC_SEQ_CST);
+	s->pause->pages.fuse = server;
+	for (int i = 0; i < END_MS && (held(s, ESPY_PAUSE_RING_FULL) || held(s, ESPY_PAUSE_ASKED)); i++) {
+		struct timespec t = { .tv_nsec = 1000000 };
+
+		mark_all(s->pause);
+		serve(s);
+		nanosleep(&t, NULL);
+	}
+	__atomic_store_n(&pausing->deserted, 1, __ATOMIC_SEQ_CST);
+}
+
+/* We were stopped and are not any more. */
+static void go_on(struct bpf_source *s)
+{
+	struct espy_bpf_pausing *pausing = &s->shared->pausing;
+
+	if (!__atomic_load_n(&pausing->deserted, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_store_n(&s->pause->was_stopped, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&pausing->deserted, 0, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&s->pause->ending, __ATOMIC_ACQUIRE) &&
+	    !__atomic_load_n(&s->pause->helper_gone, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&pausing->on, 1, __ATOMIC_SEQ_CST);
+}
+
+/* What they sleep on is gone with the helper, and new ones would not fall asleep. A request that it had taken only ends so. */
+static void end_service(struct bpf_source *s)
+{
+	struct bpf_pause *p = s->pause;
+
+	__atomic_store_n(&s->shared->pausing.on, 0, __ATOMIC_SEQ_CST);
+	pthread_mutex_lock(&p->lock);
+	mark_all(p);
+	close(p->pages.fuse);
+	p->pages.fuse = -1;
+	pthread_mutex_unlock(&p->lock);
+	__atomic_store_n(&p->helper_gone, true, __ATOMIC_RELEASE);
 }
 
 static void look_after(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
-
 	int watch = p->pages.pidfd;
 
+	__atomic_store_n(&s->shared->pausing.keeper, (uint32_t)gettid(), __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&p->ending, __ATOMIC_ACQUIRE)) {
 		struct pollfd fds[3] = {
 			{ .fd = p->pages.fuse, .events = POLLIN },
@@ -211,14 +269,11 @@ static void look_after(struct bpf_source *s)
 		if (poll(fds, 3, -1) < 0 && errno != EINTR)
 			return;
 		if (fds[2].revents) {
-			/* What they sleep on is gone with the helper; new ones would not fall asleep. */
-			__atomic_store_n(&s->shared->pausing.on, 0, __ATOMIC_SEQ_CST);
-			let_go(s, ESPY_PAUSE_RING_FULL, 0);
-			let_go(s, ESPY_PAUSE_ASKED, 0);
-			__atomic_store_n(&p->helper_gone, true, __ATOMIC_RELEASE);
+			end_service(s);
 			watch = -1;
 			continue;
 		}
+		go_on(s);
 		pthread_mutex_lock(&p->lock);
 		going = any_going(p);
 		pthread_mutex_unlock(&p->lock);
@@ -228,6 +283,7 @@ static void look_after(struct bpf_source *s)
 			let_go(s, ESPY_PAUSE_RING_FULL, 0);
 		serve_round(s);
 	}
+	__atomic_store_n(&s->shared->pausing.keeper, 0, __ATOMIC_RELEASE);
 }
 
 static void *run_thread(void *arg)
@@ -262,6 +318,9 @@ static void tell(struct bpf_source *s)
 	struct bpf_pause *p = s->pause;
 	bool gone = __atomic_load_n(&p->helper_gone, __ATOMIC_ACQUIRE);
 
+	if (__atomic_exchange_n(&p->was_stopped, false, __ATOMIC_ACQ_REL))
+		bpf_source_report(s, ESPY_REPORT_WARN,
+				  "while espy was stopped the tasks that it held ran on, and nobody was held");
 	if (p->told || p->ending || (!gone && __atomic_load_n(&s->shared->pausing.broken, __ATOMIC_RELAXED) == 0))
 		return;
 	p->told = true;
@@ -277,6 +336,7 @@ void bpf_pause__progress(struct bpf_source *s)
 
 	if (!p || !__atomic_load_n(&p->ready, __ATOMIC_ACQUIRE))
 		return;
+	go_on(s);
 	tell(s);
 	if (held(s, ESPY_PAUSE_RING_FULL) && bpf_source_unread(s) < s->shared->pausing.low)
 		let_go(s, ESPY_PAUSE_RING_FULL, 0);

@@ -24,15 +24,27 @@ struct bpf_pages {
 	uint8_t *buf;
 };
 
-/* What the helper does when its owner has gone, however it went: for tasks that are stopped by a signal. May be NULL. */
-typedef void (*bpf_orphan_fn)(void *ctx);
+/* What the helper process does for its owner. */
+struct bpf_helper_duty {
+	/* The owner has gone, however it went: for tasks that are stopped by a signal. May be NULL. */
+	void (*orphaned)(void *ctx);
+	/*
+	 * Tasks wait and the owner is stopped: they shall run on. server: its end of the file, as long as that lasts; then
+	 * `wake` is written to, an eventfd of the owner's. NULL: it never does that.
+	 */
+	void (*deserted)(void *ctx, int server);
+	void *ctx;
+	int wake;
+	/* Written by the owner: its thread that looks after those who wait, and a number that changes when it does. */
+	const uint32_t *keeper, *beat;
+};
 
-/* 0, or -errno with what failed in why. */
-int bpf_pages__open(struct bpf_pages *p, size_t cnt, bpf_orphan_fn orphan, void *ctx, char *why, size_t why_sz);
+/* 0, or -errno with what failed in why. duty: valid until close; NULL: none. */
+int bpf_pages__open(struct bpf_pages *p, size_t cnt, const struct bpf_helper_duty *duty, char *why, size_t why_sz);
 /* The helper alone, without pages. */
-int bpf_pages__open_helper(struct bpf_pages *p, bpf_orphan_fn orphan, void *ctx);
-/* hold_helper.c: of the two above */
-int bpf_pages__start_helper(struct bpf_pages *p, bpf_orphan_fn orphan, void *ctx);
+int bpf_pages__open_helper(struct bpf_pages *p, const struct bpf_helper_duty *duty);
+/* hold_helper.c: of the two above. */
+int bpf_pages__start_helper(struct bpf_pages *p, const struct bpf_helper_duty *duty);
 /*
  * Who waits next? 1 with the number of the page and a key for the answer, 0 if nobody does, -errno if the server has
  * lost its end. Does not wait. Once asked, the task sleeps unkillable until the answer: give it at once.

@@ -106,7 +106,7 @@ void bpf_pause__drop_programs(struct bpf_pause *p)
 /* The helper, when espy is gone: whoever is stopped by a signal would stay so. The programs may last a little longer. */
 static void continue_all(void *ctx)
 {
-	const struct bpf_pause *p = ctx;
+	const struct bpf_pause *p = ((const struct bpf_source *)ctx)->pause;
 
 	for (int i = 0; i < 50; i++) {
 		struct timespec t = { .tv_nsec = 10000000 };
@@ -131,9 +131,17 @@ static int make_ready_as(struct bpf_source *s, bool by_signal)
 		snprintf(p->why, sizeof(p->why), "%s",
 			 by_signal ? "the kernel refuses the programs" :
 				     NO_FUNCTIONS);
+	p->duty = (struct bpf_helper_duty){
+		.orphaned = by_signal ? continue_all : NULL,
+		.deserted = by_signal ? NULL : bpf_pause__deserted,
+		.ctx = s,
+		.wake = p->poke,
+		.keeper = &pausing->keeper,
+		.beat = &pausing->beat,
+	};
 	if (!err)
-		err = by_signal ? bpf_pages__open_helper(&p->pages, continue_all, p) :
-				  bpf_pages__open(&p->pages, ESPY_BPF_HOLDS, NULL, NULL, p->why, sizeof(p->why));
+		err = by_signal ? bpf_pages__open_helper(&p->pages, &p->duty) :
+				  bpf_pages__open(&p->pages, ESPY_BPF_HOLDS, &p->duty, p->why, sizeof(p->why));
 	if (err) {
 		bpf_pause__drop_programs(p);
 		return err;
@@ -182,7 +190,7 @@ int bpf_pause__probe(char *why, size_t why_sz)
 		snprintf(why, why_sz, NO_FUNCTIONS);
 		return err;
 	}
-	err = bpf_pages__open(&pages, 1, NULL, NULL, why, why_sz);
+	err = bpf_pages__open(&pages, 1, NULL, why, why_sz);
 	if (!err)
 		bpf_pages__close(&pages);
 	return err;

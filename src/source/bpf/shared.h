@@ -146,6 +146,9 @@ struct espy_bpf_pausing {
 	__u64 low;     /* bytes of a ring unread; below it nobody need be held for the ring */
 	__u32 held[2]; /* tasks held or about to be, by reason (enum espy_pause_reason) */
 	__u32 broken;  /* holds that ended of themselves: helper or server is gone */
+	__u32 keeper;  /* the thread that looks after those who are held; 0: there is none */
+	__u32 beat;    /* how often it has */
+	__u32 deserted; /* it was stopped, and the helper has let everyone go and turned `on` off */
 	__u64 refused; /* tasks not held for lack of a place */
 };
 
