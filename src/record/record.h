@@ -161,10 +161,15 @@ enum espy_lost_reason {
 	ESPY_LOST_EARLY = 6,      /* in a forked child, before its agent was ready */
 	ESPY_LOST_DAMAGED = 7,    /* what the program's memory holds is no event */
 	ESPY_LOST_REASONS = 8,    /* a power of two: the BPF program masks with it */
+	/*
+	 * Not one of those: a flight recorder keeps the newest records of each CPU, and those of one of them begin here. What
+	 * it did before is missing, though that of others, whose records go back further, stands above.
+	 */
+	ESPY_LOST_OVERWRITTEN = 8,
 };
 struct espy_rec_lost {
 	struct espy_rec rec; /* nr = enum espy_lost_reason */
-	__u64 count; /* records lost since the previous LOST record of this reason */
+	__u64 count; /* records lost since the previous LOST record of this reason; OVERWRITTEN: of this CPU, in all */
 };
 
 /* rec.nr = unused; what file a descriptor of rec.tgid is, as /proc/PID/fd would show it. */

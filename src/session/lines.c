@@ -293,9 +293,12 @@ const char *espy_lost_reason_text(unsigned reason)
 
 void espy_lines__lost(struct espy_sink *s, const struct espy_rec_lost *lost)
 {
+	const bool overwritten = lost->rec.nr == ESPY_LOST_OVERWRITTEN;
+
 	espy_lines__interrupt(s);
 	s->hidden = false;
-	put_fmt(&s->buf, "+++ %" PRIu64 " event%s lost here: %s +++", (uint64_t)lost->count,
-		lost->count == 1 ? "" : "s", espy_lost_reason_text(lost->rec.nr));
+	put_fmt(&s->buf, "+++ %" PRIu64 " event%s %s: %s +++", (uint64_t)lost->count, lost->count == 1 ? "" : "s",
+		overwritten ? "of one CPU lost before here" : "lost here",
+		overwritten ? "overwritten" : espy_lost_reason_text(lost->rec.nr));
 	espy_sink__end_line(s);
 }

@@ -25,6 +25,7 @@ static struct espy_image image;
 struct seen {
 	uint64_t events, hanging, lost_records, bad, out_of_order, ignored, forks, task_exits, last_ns;
 	uint64_t whole_since_ns;
+	uint64_t begins, missing, last_begin_ns; /* where the records of a CPU begin, and what is missing before */
 	struct {
 		uint64_t cnt, gaps; /* gaps: among those that are not older than whole_since_ns */
 		uint64_t last_ns;
@@ -111,8 +112,14 @@ static int take(void *ctx, const struct espy_rec *rec)
 	case ESPY_REC_ENTER:
 		seen->hanging++;
 		break;
-	case ESPY_REC_EXEC:
 	case ESPY_REC_LOST:
+		if (rec->nr == ESPY_LOST_OVERWRITTEN) {
+			seen->begins++;
+			seen->missing += ((const struct espy_rec_lost *)rec)->count;
+			seen->last_begin_ns = rec->time_ns;
+		}
+		break;
+	case ESPY_REC_EXEC:
 		break;
 	default:
 		seen->bad++;
@@ -174,6 +181,10 @@ static struct espy_source_stats run_flight(const char *program, size_t bytes, st
 	s->ops->close(s);
 	assert_int_equal(seen->bad, 0);
 	assert_int_equal(seen->out_of_order, 0);
+	/* Where the records of each CPU begin is said there; behind the last of these places nothing is missing. */
+	assert_int_equal(seen->missing, st.overwritten);
+	assert_int_equal(seen->last_begin_ns, st.whole_since_ns);
+	assert_int_equal(seen->begins > 0, st.overwritten > 0);
 	return st;
 }
 

@@ -21,6 +21,29 @@ has "how much was overwritten is told" err ': the end: .* older ones were overwr
 kept=$(grep -c '(' text)
 [ "$kept" -gt 1000 ] && ok "$kept calls were kept" || not_ok "only $kept calls were kept"
 
+# Of a processor that was busy last little is left, of another one what is much older: where it begins is told in that place.
+set -- $(taskset -pc $$ | sed 's/.*: *//; s/[-,]/ /g')
+if [ $# -ge 2 ]; then
+	"$espy" record --ring 1M -f -o two.espy -- sh -c "taskset -c $1 '$progs/make_calls' 30000; exec taskset -c $2 '$progs/make_calls' 30000" 2>err
+	lines two.espy >text
+	has "two processors: from when on nothing is missing is told" err 'older ones were overwritten, whole since '
+	"$espy" show -c two.espy >counts 2>&1
+	hasnt "two processors: what was overwritten is not lost" counts 'lost'
+	grep -n 'of one CPU lost before here: overwritten' text | cut -d: -f1 >places
+	expect "two processors: both begin somewhere" 2 "$(wc -l <places)"
+	expect "two processors: one of them at the top" 1 "$(head -n 1 places)"
+	# between the two the end of the first program, then the second one, without its beginning
+	sed "$(tail -n 1 places)q" text >above
+	sed "1,$(tail -n 1 places)d" text >below
+	has "two processors: above it the first program ends" above 'exited with 0'
+	hasnt "two processors: below it, nothing is missing: no program begins" below 'execve('
+	has "two processors: below it the second one ends" below '^\(\[pid *[0-9]*\] \)*+++ exited with 0 +++$'
+	sum=$(awk '/ of one CPU lost before here/ { n += $2 } END { print n }' text)
+	expect "two processors: what is told adds up" "$(sed -n 's/.*; \([0-9]*\) older ones.*/\1/p' err)" "$sum"
+else
+	echo "only one processor: left out"
+fi
+
 # A crash.
 "$espy" record --ring 1M -o crash.espy -- sh -c 'true; kill -SEGV $$' 2>err
 expect "the signal is passed on" 139 $?

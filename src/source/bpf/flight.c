@@ -21,7 +21,8 @@ struct copy {
 	uint64_t events; /* of them that are not LOST records */
 	uint64_t old;	 /* of these: delivered by an earlier snapshot */
 	uint64_t missed; /* events that were overwritten and never delivered */
-	bool overwritten;
+	uint64_t overwritten; /* events before the first that is held */
+	bool begun; /* its first record has been delivered */
 };
 
 /*
@@ -80,7 +81,7 @@ static int copy_ring(struct bpf_cpu_ring *c, struct copy *to)
 			to->events++;
 	}
 	first = all - to->events; /* number of the first event that is held */
-	to->overwritten = first > 0;
+	to->overwritten = first;
 	to->missed = first > c->events ? first - c->events : 0;
 	to->old = c->events > first ? c->events - first : 0;
 	c->events = all;
@@ -97,6 +98,18 @@ static bool peek(void *input, uint64_t *time_ns)
 	}
 	*time_ns = ((const struct espy_rec *)(c->data + c->pos))->time_ns;
 	return true;
+}
+
+/* In front of the first record of a ring: from here on it is whole. */
+static int deliver_begin(const struct copy *c, bpf_ring_fn fn, void *ctx)
+{
+	const struct espy_rec_lost lost = {
+		.rec = { .size = sizeof(lost), .type = ESPY_REC_LOST, .nr = ESPY_LOST_OVERWRITTEN,
+			 .time_ns = ((const struct espy_rec *)c->data)->time_ns },
+		.count = c->overwritten,
+	};
+
+	return fn(ctx, &lost, sizeof(lost));
 }
 
 static int deliver_copies(struct copy *copies, uint32_t cnt, bpf_ring_fn fresh, bpf_ring_fn old, void *ctx, int *stop)
@@ -118,6 +131,13 @@ static int deliver_copies(struct copy *copies, uint32_t cnt, bpf_ring_fn fresh, 
 		const struct espy_rec *rec = (const struct espy_rec *)(c->data + c->pos);
 		bool again = c->old > 0;
 
+		if (!c->begun && c->overwritten) {
+			n++;
+			*stop = deliver_begin(c, old, ctx);
+		}
+		c->begun = true;
+		if (*stop)
+			break;
 		if (again && rec->type != ESPY_REC_LOST)
 			c->old--;
 		n++;
