@@ -116,13 +116,12 @@ static int write_trace(struct espy_session *s, struct askers *askers, const char
 	o.path = name;
 	s->o.record = &o;
 	int err = forget_everything(s);
-	if (!err)
+	if (err)
+		espy_session__say(s, "%s: %s", name, strerror(-err));
+	else
 		err = espy_recording__open(&s->recording, s);
-	if (err) {
-		espy_session__say(s, err == -EEXIST ? "%s exists: --force replaces it" : "Can't create the trace '%s': %s",
-				  name, strerror(-err));
+	if (err)
 		goto out;
-	}
 	int n = s->src_ops->snapshot(s->src, espy_session__record, s);
 	s->src_ops->stats(s->src, &st);
 	espy_recording__end(s->recording, &st, 0, 0);

@@ -466,18 +466,6 @@ static void open_lines(struct espy_session *s)
 	}
 }
 
-/* The trace is opened after the source, whose name stands in it, and before the first task is watched. */
-static int open_recording(struct espy_session *s)
-{
-	int err = espy_recording__open(&s->recording, s);
-
-	if (err == -EEXIST)
-		espy_session__say(s, "%s exists: --force replaces it", s->o.record->path);
-	else if (err)
-		espy_session__say(s, "Can't create the trace '%s': %s", s->o.record->path, strerror(-err));
-	return err;
-}
-
 static int open_input(struct espy_session *s)
 {
 	int err;
@@ -498,8 +486,9 @@ static int open_input(struct espy_session *s)
 	if (err)
 		return err;
 	s->passive = s->src_ops->caps & ESPY_SRC_PASSIVE;
+	/* After the source, whose name stands in it, and before the first task is watched. */
 	if (s->o.record && !s->o.record->flight_bytes)
-		err = open_recording(s);
+		err = espy_recording__open(&s->recording, s);
 	return err ? err : add_targets(s);
 }
 

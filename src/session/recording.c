@@ -199,6 +199,8 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 	};
 	int err = r->maps ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
 	if (err) {
+		espy_session__say(s, err == -EEXIST ? "%s exists: --force replaces it" : "Can't create the trace '%s': %s",
+				  o->path, strerror(-err));
 		if (r->w)
 			espy_trace_writer__close(r->w);
 		espy_maps__free(r->maps);

@@ -12,7 +12,7 @@
 
 struct espy_recording;
 
-/* Creates the file and writes what is known before the first record. 0 or -errno (-EEXIST), not said. */
+/* Creates the file and writes what is known before the first record. 0 or -errno, which was said. */
 int espy_recording__open(struct espy_recording **out, struct espy_session *s);
 /* A record that the session has dealt with; what it asked of the system meanwhile is in the file already. */
 void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec);
