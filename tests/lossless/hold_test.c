@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The BPF source holds tasks: by a trigger and because they outrun the reader. What must be true of a held task whatever
- * happens to it, to its tracer and to the helper process. Needs the privilege to load BPF programs, and Linux 6.18 for
- * all but the tests of the method by signal; else it is skipped and says why.
+ * The BPF source holds tasks by a trigger. What must be true of a held task whatever happens to it, to its tracer and to the
+ * helper process. Needs the privilege to load BPF programs, and Linux 6.18 for all but the tests of the method by signal;
+ * else it is skipped and says why.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "kit.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,28 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "small_image.h"
-#include "subjects.h"
 
 #define HOLDS 1000
-#define BLOCKS 2000000
 #define MB (1u << 20)
-
-static struct espy_image image;
-static const struct espy_trigger on_getpgrp = { .nr = SYS_getpgrp, .action = ESPY_TRIGGER_PAUSE };
-
-/* A source, a subject, and what came. */
-struct rig {
-	struct espy_source *s;
-	struct espy_call_set set;
-	char file[64];
-	struct progress *progress;
-	pid_t pid;
-	uint64_t records, exits[512], on_fd[2], lost, pauses, asked_pauses, paused_ns, longest_ns;
-	unsigned slow_us, slow_every;
-	unsigned warnings;
-	char warning[256];
-	int end; /* what poll returned last */
-};
 
 static uint64_t now_ns(void)
 {
@@ -56,141 +34,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static void on_report(void *ctx, enum espy_report_level level, const char *text)
-{
-	struct rig *r = ctx;
-
-	if (level == ESPY_REPORT_NOTE)
-		return;
-	r->warnings++;
-	snprintf(r->warning, sizeof(r->warning), "%s", text);
-}
-
-static int take(void *ctx, const struct espy_rec *rec)
-{
-	struct rig *r = ctx;
-	uint64_t fd;
-
-	r->records += rec->type != ESPY_REC_LOST && rec->type != ESPY_REC_PAUSE;
-	switch (rec->type) {
-	case ESPY_REC_EXIT:
-		r->exits[rec->nr & 511]++;
-		memcpy(&fd, (const char *)rec + sizeof(struct espy_rec_call), 8);
-		if (rec->nr <= SYS_write && fd == rec->nr)
-			r->on_fd[fd]++; /* read of 0, write to 1 */
-		break;
-	case ESPY_REC_LOST:
-		r->lost += ((const struct espy_rec_lost *)rec)->count;
-		break;
-	case ESPY_REC_PAUSE: {
-		uint64_t ns = ((const struct espy_rec_pause *)rec)->duration_ns;
-
-		r->pauses++;
-		r->asked_pauses += rec->nr == ESPY_PAUSE_ASKED;
-		r->paused_ns += ns;
-		if (ns > r->longest_ns)
-			r->longest_ns = ns;
-		break;
-	}
-	}
-	if (r->slow_us && !(r->records % r->slow_every))
-		usleep(r->slow_us);
-	return 0;
-}
-
-static void open_source(struct rig *r, const struct espy_source_opts *with)
-{
-	struct espy_source_opts opts = *with;
-
-	opts.size = sizeof(opts);
-	opts.report = on_report;
-	opts.report_ctx = r;
-	opts.follow = true;
-	small_image__want_all(&r->set, &image);
-	assert_int_equal(espy_source_bpf.open(&r->s, &opts), 0);
-	assert_int_equal(r->s->ops->set_calls(r->s, ESPY_ABI_X86_64, &r->set), 0);
-}
-
-static void start(struct rig *r, const char *path, char **argv)
-{
-	char *envp[] = { "PATH=/usr/bin:/bin", NULL };
-	struct espy_command cmd = { .path = path, .argv = argv, .envp = envp };
-
-	assert_int_equal(r->s->ops->start_command(r->s, &cmd, &r->pid), 0);
-}
-
-/* The counting subject, held at each of its calls. */
-static struct rig *new_rig(long calls)
-{
-	struct rig *r = calloc(1, sizeof(*r));
-	char n[16], *argv[] = { "/proc/self/exe", "count", r->file, n, "0", NULL };
-	int fd;
-
-	snprintf(n, sizeof(n), "%ld", calls);
-	strcpy(r->file, "/tmp/espy-hold-XXXXXX");
-	fd = mkstemp(r->file);
-	assert_true(fd >= 0 && !ftruncate(fd, 4096));
-	r->progress = mmap(NULL, sizeof(*r->progress), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	assert_true(r->progress != MAP_FAILED);
-	close(fd);
-	open_source(r, &(struct espy_source_opts){ .triggers = &on_getpgrp, .trigger_cnt = 1 });
-	start(r, "/proc/self/exe", argv);
-	return r;
-}
-
-static bool is_held(struct rig *r, pid_t *tid)
-{
-	struct espy_held_task held[4];
-	int n = r->s->ops->held(r->s, held, 4);
-
-	for (int i = 0; i < n && i < 4; i++)
-		if (held[i].tgid == (uint32_t)r->pid) {
-			assert_int_equal(held[i].nr, SYS_getpgrp);
-			*tid = (pid_t)held[i].tid;
-			return true;
-		}
-	return false;
-}
-
-static pid_t wait_held(struct rig *r)
-{
-	pid_t tid;
-
-	while (!is_held(r, &tid)) {
-		r->end = r->s->ops->poll(r->s, take, r, 0);
-		assert_true(r->end >= 0);
-		sched_yield();
-	}
-	return tid;
-}
-
-static void let_go(struct rig *r, pid_t tid)
-{
-	/* It may just be leaving one round for the next: asked for, it goes all the same. */
-	assert_int_equal(r->s->ops->resume(r->s, tid), 0);
-}
-
-/* Lets it run to its end. */
-static void run_out(struct rig *r)
-{
-	do {
-		r->s->ops->resume(r->s, 0);
-		r->end = r->s->ops->poll(r->s, take, r, 1);
-	} while (r->end >= 0 || r->end == -EINTR);
-	assert_int_equal(r->end, -ESRCH);
-}
-
-static void free_rig(struct rig *r)
-{
-	if (r->s)
-		r->s->ops->close(r->s);
-	if (r->progress)
-		munmap(r->progress, sizeof(*r->progress));
-	if (*r->file)
-		unlink(r->file);
-	free(r);
 }
 
 static char state_of(pid_t pid)
@@ -365,7 +208,7 @@ static pid_t start_tracer(struct rig *shared, int tell)
 	char *argv[] = { "/proc/self/exe", "count", shared->file, "5", "100000", NULL };
 
 	open_source(shared, &(struct espy_source_opts){ .triggers = &on_getpgrp, .trigger_cnt = 1 });
-	start(shared, "/proc/self/exe", argv);
+	start_subject(shared, "/proc/self/exe", argv);
 	wait_held(shared);
 	usleep(120000);
 	if (write(tell, &shared->pid, sizeof(shared->pid)) != sizeof(shared->pid))
@@ -497,136 +340,6 @@ static void close_lets_go(void **state)
 	free_rig(r);
 }
 
-/* ---- lossless */
-
-static struct rig *watch(const struct espy_source_opts *opts, const char *path, char **argv, unsigned slow_us,
-			 unsigned slow_every)
-{
-	struct rig *r = calloc(1, sizeof(*r));
-	struct espy_source_stats st = { 0 };
-
-	r->slow_us = slow_us;
-	r->slow_every = slow_every;
-	open_source(r, opts);
-	start(r, path, argv);
-	do
-		r->end = r->s->ops->poll(r->s, take, r, 1000);
-	while (r->end >= 0 || r->end == -EINTR);
-	assert_int_equal(r->end, -ESRCH);
-	r->s->ops->stats(r->s, &st);
-	assert_int_equal(st.lost[0] + st.lost[1] + st.lost[2] + st.lost[3], r->lost);
-	assert_int_equal(st.pauses, r->pauses);
-	assert_int_equal(st.paused_ns, r->paused_ns);
-	assert_int_equal(st.longest_pause_ns, r->longest_ns);
-	return r;
-}
-
-static void lossless_dd(void **state)
-{
-	char count[32], *argv[] = { "dd", "if=/dev/zero", "of=/dev/null", "bs=1", count, "status=none", NULL };
-	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_AUTO };
-	struct rig *r;
-
-	(void)state;
-	snprintf(count, sizeof(count), "count=%d", BLOCKS);
-	r = watch(&opts, "/bin/dd", argv, 2000, 4096);
-	print_message("%d blocks, 1 MB, slow reader: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n", BLOCKS,
-		      (unsigned long long)r->lost, (unsigned long long)r->pauses, (double)r->paused_ns / 1e6,
-		      (double)r->longest_ns / 1e6);
-	assert_int_equal(r->lost, 0);
-	assert_int_equal(r->on_fd[0], BLOCKS);
-	assert_int_equal(r->on_fd[1], BLOCKS);
-	assert_true(r->pauses > 0);
-	free_rig(r);
-}
-
-static void lossless_writers(void **state)
-{
-	char *argv[] = { "/proc/self/exe", "writers", "4", "200000", NULL };
-	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_ALWAYS };
-	struct rig *r;
-
-	(void)state;
-	r = watch(&opts, "/proc/self/exe", argv, 1000, 4096);
-	print_message("4 writers of 200000, 1 MB, slow reader: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n",
-		      (unsigned long long)r->lost, (unsigned long long)r->pauses, (double)r->paused_ns / 1e6,
-		      (double)r->longest_ns / 1e6);
-	assert_int_equal(r->lost, 0);
-	assert_int_equal(r->exits[SYS_getpgrp], 800000);
-	assert_true(r->pauses > 0);
-	free_rig(r);
-}
-
-/* A ring for each processor: each has its own mark. */
-static void lossless_rings(void **state)
-{
-	char *argv[] = { "/proc/self/exe", "writers", "4", "200000", NULL };
-	struct espy_source_opts opts = { .ring_bytes = 2 * MB, .rings = 2, .lossless = ESPY_LOSSLESS_AUTO };
-	struct rig *r;
-
-	(void)state;
-	r = watch(&opts, "/proc/self/exe", argv, 2000, 4096);
-	print_message("4 writers of 200000, rings: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n",
-		      (unsigned long long)r->lost, (unsigned long long)r->pauses, (double)r->paused_ns / 1e6,
-		      (double)r->longest_ns / 1e6);
-	assert_int_equal(r->lost, 0);
-	assert_int_equal(r->exits[SYS_getpgrp], 800000);
-	assert_true(r->pauses > 0);
-	free_rig(r);
-}
-
-static void without_lossless(void **state)
-{
-	char *argv[] = { "/proc/self/exe", "writers", "4", "200000", NULL };
-	struct rig *all = watch(&(struct espy_source_opts){ .ring_bytes = 256 * MB }, "/proc/self/exe", argv, 0, 1);
-	struct rig *some = watch(&(struct espy_source_opts){ .ring_bytes = MB }, "/proc/self/exe", argv, 1000, 4096);
-
-	(void)state;
-	assert_int_equal(all->lost, 0);
-	assert_true(some->lost > 0);
-	assert_int_equal(some->records + some->lost, all->records);
-	assert_int_equal(some->pauses, 0);
-	free_rig(all);
-	free_rig(some);
-}
-
-/* A reader that reads nothing for a while: what is written meanwhile waits, whoever writes sleeps. */
-static void reader_stands_still(void **state)
-{
-	char *argv[] = { "/proc/self/exe", "writers", "4", "20000", NULL };
-	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_AUTO };
-	struct rig *r = calloc(1, sizeof(*r));
-
-	(void)state;
-	open_source(r, &opts);
-	start(r, "/proc/self/exe", argv);
-	sleep(1);
-	do
-		r->end = r->s->ops->poll(r->s, take, r, 1000);
-	while (r->end >= 0 || r->end == -EINTR);
-	assert_int_equal(r->end, -ESRCH);
-	assert_int_equal(r->lost, 0);
-	assert_int_equal(r->exits[SYS_getpgrp], 80000);
-	assert_true(r->longest_ns >= 500000000);
-	free_rig(r);
-}
-
-/* In the default ring it is made ready only when it is needed, and in time. */
-static void made_ready_late(void **state)
-{
-	char *argv[] = { "/proc/self/exe", "writers", "4", "300000", NULL };
-	struct espy_source_opts opts = { .lossless = ESPY_LOSSLESS_AUTO };
-	struct rig *r;
-
-	(void)state;
-	r = watch(&opts, "/proc/self/exe", argv, 8000, 4096);
-	print_message("default ring: %llu lost, %llu pauses\n", (unsigned long long)r->lost, (unsigned long long)r->pauses);
-	assert_int_equal(r->lost, 0);
-	assert_int_equal(r->exits[SYS_getpgrp], 1200000);
-	assert_true(r->pauses > 0);
-	free_rig(r);
-}
-
 /* ---- by signal: in a place without /dev/fuse */
 
 static void by_signal(void **state)
@@ -673,9 +386,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(signal_while_held),	     cmocka_unit_test(debugger_takes_over),
 		cmocka_unit_test(tracer_killed),	     cmocka_unit_test(helper_killed),
 		cmocka_unit_test(two_tracers),		     cmocka_unit_test(close_lets_go),
-		cmocka_unit_test(lossless_dd),		     cmocka_unit_test(lossless_writers),
-		cmocka_unit_test(lossless_rings),	     cmocka_unit_test(without_lossless),	     cmocka_unit_test(reader_stands_still),
-		cmocka_unit_test(made_ready_late),
 	};
 	const struct CMUnitTest signals[] = { cmocka_unit_test(by_signal) };
 	char why[256];

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Lossless mode of the BPF source: who outruns the reader is held, and nothing is lost. Needs the privilege to load BPF
+ * programs and Linux 6.18; else it is skipped and says why.
+ */
+#include "kit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "small_image.h"
+
+#define BLOCKS 2000000
+#define MB (1u << 20)
+
+static void lossless_dd(void **state)
+{
+	char count[32], *argv[] = { "dd", "if=/dev/zero", "of=/dev/null", "bs=1", count, "status=none", NULL };
+	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_AUTO };
+	struct rig *r;
+
+	(void)state;
+	snprintf(count, sizeof(count), "count=%d", BLOCKS);
+	r = watch(&opts, "/bin/dd", argv, 2000, 4096);
+	print_message("%d blocks, 1 MB, slow reader: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n", BLOCKS,
+		      (unsigned long long)r->lost, (unsigned long long)r->pauses, (double)r->paused_ns / 1e6,
+		      (double)r->longest_ns / 1e6);
+	assert_int_equal(r->lost, 0);
+	assert_int_equal(r->on_fd[0], BLOCKS);
+	assert_int_equal(r->on_fd[1], BLOCKS);
+	assert_true(r->pauses > 0);
+	free_rig(r);
+}
+
+/* Four at once; with a ring for each processor each of those has its own mark. */
+static void writers(const struct espy_source_opts *opts, const char *name, const char *each, unsigned slow_us)
+{
+	char *argv[] = { "/proc/self/exe", "writers", "4", (char *)each, NULL };
+	struct rig *r = watch(opts, "/proc/self/exe", argv, slow_us, 4096);
+
+	print_message("4 writers of %s, %s, slow reader: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n",
+		      each, name, (unsigned long long)r->lost, (unsigned long long)r->pauses,
+		      (double)r->paused_ns / 1e6, (double)r->longest_ns / 1e6);
+	assert_int_equal(r->lost, 0);
+	assert_int_equal(r->exits[SYS_getpgrp], 4 * strtoull(each, NULL, 10));
+	assert_true(r->pauses > 0);
+	free_rig(r);
+}
+
+static void lossless_writers(void **state)
+{
+	(void)state;
+	writers(&(struct espy_source_opts){ .ring_bytes = MB, .lossless = ESPY_LOSSLESS_ALWAYS }, "1 MB", "200000",
+		1000);
+}
+
+static void lossless_rings(void **state)
+{
+	(void)state;
+	writers(&(struct espy_source_opts){ .ring_bytes = 2 * MB, .rings = 2, .lossless = ESPY_LOSSLESS_AUTO }, "rings",
+		"200000", 2000);
+}
+
+static void without_lossless(void **state)
+{
+	char *argv[] = { "/proc/self/exe", "writers", "4", "200000", NULL };
+	struct rig *all = watch(&(struct espy_source_opts){ .ring_bytes = 256 * MB }, "/proc/self/exe", argv, 0, 1);
+	struct rig *some = watch(&(struct espy_source_opts){ .ring_bytes = MB }, "/proc/self/exe", argv, 1000, 4096);
+
+	(void)state;
+	assert_int_equal(all->lost, 0);
+	assert_true(some->lost > 0);
+	assert_int_equal(some->records + some->lost, all->records);
+	assert_int_equal(some->pauses, 0);
+	free_rig(all);
+	free_rig(some);
+}
+
+/* A reader that reads nothing for a while: what is written meanwhile waits, whoever writes sleeps. */
+static void reader_stands_still(void **state)
+{
+	char *argv[] = { "/proc/self/exe", "writers", "4", "20000", NULL };
+	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_AUTO };
+	struct rig *r = calloc(1, sizeof(*r));
+
+	(void)state;
+	open_source(r, &opts);
+	start_subject(r, "/proc/self/exe", argv);
+	sleep(1);
+	do
+		r->end = r->s->ops->poll(r->s, take, r, 1000);
+	while (r->end >= 0 || r->end == -EINTR);
+	assert_int_equal(r->end, -ESRCH);
+	assert_int_equal(r->lost, 0);
+	assert_int_equal(r->exits[SYS_getpgrp], 80000);
+	assert_true(r->longest_ns >= 500000000);
+	free_rig(r);
+}
+
+/* In the default ring it is made ready only when it is needed, and in time. */
+static void made_ready_late(void **state)
+{
+	(void)state;
+	writers(&(struct espy_source_opts){ .lossless = ESPY_LOSSLESS_AUTO }, "default ring", "300000", 8000);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lossless_dd),	       cmocka_unit_test(lossless_writers),
+		cmocka_unit_test(lossless_rings),      cmocka_unit_test(without_lossless),
+		cmocka_unit_test(reader_stands_still), cmocka_unit_test(made_ready_late),
+	};
+	char why[256];
+	int err = run_subject(argc, argv);
+
+	if (err >= 0)
+		return err;
+	if (espy_source_bpf.probe(why, sizeof(why)) || espy_source_bpf.probe_lossless(why, sizeof(why))) {
+		printf("SKIP: %s\n", why);
+		return 77;
+	}
+	small_image__make(&image, 32);
+	return cmocka_run_group_tests_name("lossless", tests, NULL, NULL);
+}
