@@ -78,3 +78,9 @@ if "$espy" trace --source bpf -o /dev/null -- true >/dev/null 2>"$top/probe"; th
 else
 	echo "note: the bpf source does not run here: $(head -n 1 "$top/probe")"
 fi
+# RINGS=cpu: the same under rings per CPU, which only the bpf source has.
+rings=${RINGS:+--rings=$RINGS}
+if [ -n "$rings" ]; then
+	[ "$sources" != ptrace ] || skip "rings need the source bpf: $(head -n 1 "$top/probe")"
+	sources=bpf
+fi

@@ -25,7 +25,7 @@ opts=${OPTS-}
 trace() {
 	case $who in
 	strace) $clean strace -f $opts -o "$top/$who" "$@" ;;
-	*) $clean "$espy" trace --source "$who" -f $opts -o "$top/$who" -- "$@" ;;
+	*) $clean "$espy" trace --source "$who" $rings -f $opts -o "$top/$who" -- "$@" ;;
 	esac >"$top/out" 2>"$top/err" </dev/null
 	cp "$top/err" "$top/$who.err" # the files have the same name for all: -y shows it
 }

@@ -15,7 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # who: SOURCE OPTIONS
 trace() {
 	rm -f "$top/trace"
-	$clean "$espy" trace --source "${who%% *}" -f ${who#* } -o "$top/live" --record "$top/trace" -- "$@" \
+	$clean "$espy" trace --source "${who%% *}" $rings -f ${who#* } -o "$top/live" --record "$top/trace" -- "$@" \
 		>"$top/out" 2>"$top/err" </dev/null
 }
 
@@ -44,7 +44,7 @@ done
 # Without lines: the trace must know as much
 trace() {
 	rm -f "$top/trace"
-	$clean "$espy" record -q --source "${who%% *}" -f -o "$top/trace" -- "$@" >"$top/out" 2>"$top/err" </dev/null
+	$clean "$espy" record -q --source "${who%% *}" $rings -f -o "$top/trace" -- "$@" >"$top/out" 2>"$top/err" </dev/null
 }
 for s in $sources; do
 	run "$s "

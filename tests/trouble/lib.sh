@@ -6,12 +6,13 @@ dir=$(mktemp -d)
 bad=0
 trap 'rm -rf "$dir"' EXIT
 "$espy" doctor --source="$source" >"$dir/doctor" 2>&1 || { echo "SKIP: source $source: $(tail -n 1 "$dir/doctor")"; exit 77; }
+rings=${RINGS:+--rings=$RINGS} # RINGS=cpu: the same with a ring for each CPU
 trace() {
-	"$espy" trace --source="$source" "$@"
+	"$espy" trace --source="$source" $rings "$@"
 }
 # For use with &: $! is espy itself.
 trace_bg() {
-	exec "$progs/fresh" "$espy" trace --source="$source" "$@"
+	exec "$progs/fresh" "$espy" trace --source="$source" $rings "$@"
 }
 ok() {
 	echo "ok $*"
