@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Traces from somebody who means harm: foreign.sh ESPY FOREIGN
-set -u
-espy=$(realpath "$1") foreign=$(realpath "$2")
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/../lib.sh"
+foreign=$(realpath "$2")
 cd "$dir" || exit 1
-bad=0
-ok() { echo "ok $*"; }
-not_ok() { echo "not ok $*"; bad=1; }
 
 # What a trace says of its selection opens nothing, writes nothing and runs nothing.
 for words in "-o pwned" "-opwned" "--output=pwned" "-o|touch${IFS}pwned" "--output=|touch\${IFS}pwned" "--record=pwned" "pwned -o pwned" "-- pwned" \

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Sourced by the scripts beside it: SCRIPT ESPY SOURCE PROGRAMS-DIR. Each check prints ok or not ok; the script ends with finish.
-set -u
-espy=$(realpath "$1") source=$2 progs=$(realpath "$3")
-dir=$(mktemp -d)
-bad=0
-trap 'rm -rf "$dir"' EXIT
-"$espy" doctor --source="$source" >"$dir/doctor" 2>&1 || { echo "SKIP: source $source: $(tail -n 1 "$dir/doctor")"; exit 77; }
+# What the scripts beside it share beyond tests/lib.sh: SCRIPT ESPY SOURCE PROGRAMS-DIR.
+. "$(dirname "$0")/../lib.sh"
+source=$2 progs=$(realpath "$3")
+need_source "$source"
 rings=${RINGS:+--rings=$RINGS} # RINGS=cpu: the same with a ring for each CPU
 trace() {
 	"$espy" trace --source="$source" $rings "$@"
@@ -13,45 +10,4 @@ trace() {
 # For use with &: $! is espy itself.
 trace_bg() {
 	exec "$progs/fresh" "$espy" trace --source="$source" $rings "$@"
-}
-ok() {
-	echo "ok $*"
-}
-not_ok() {
-	echo "not ok $*"
-	bad=1
-}
-# expect NAME WANT GOT
-expect() {
-	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1: wanted '$2', got '$3'"; fi
-}
-# has NAME FILE PATTERN (basic regular expression)
-has() {
-	if grep -q -- "$3" "$2"; then ok "$1"; else
-		not_ok "$1: no line like: $3"
-		tail -n 15 "$2"
-	fi
-}
-hasnt() {
-	if grep -q -- "$3" "$2"; then not_ok "$1: there is: $(grep -- "$3" "$2" | head -n 1)"; else ok "$1"; fi
-}
-# wait_for SECONDS command...: until it succeeds
-wait_for() {
-	n=$(($1 * 20))
-	shift
-	while [ $n -gt 0 ]; do
-		"$@" >/dev/null 2>&1 && return 0
-		sleep 0.05
-		n=$((n - 1))
-	done
-	return 1
-}
-state() { # of a process: R, S, T, t, Z; empty if it is gone
-	sed -n 's/^State:[[:space:]]*\([A-Za-z]\).*/\1/p' "/proc/$1/status" 2>/dev/null
-}
-tracer() {
-	sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null
-}
-finish() {
-	exit $bad
 }

@@ -59,7 +59,7 @@ check counts counts
 check status status
 check ptrace ptraced
 narrow() { # loading takes long here, so the change does too
-	WAIT=40 sh /tests/narrow.sh /bin/espy bpf /tests
+	WAIT=40 sh /tests/trouble/narrow.sh /bin/espy bpf /tests
 }
 check narrow narrow
 truth() {

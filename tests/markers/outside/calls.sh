@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Marks and system calls in one stream, in the order of the program; live and recorded; and by the kernel's probes.
 . "$(dirname "$0")/lib.sh"
-need_bpf
+need_source bpf
 strict() { # FILE: open, opened, close, closed, again and again
 	grep -E '/dev/null|^close\(|^app:' "$1" | awk '
 		/\/dev\/null/ { kind = 0; on = 1 } /^app:opened/ { kind = 1 } /^close\(/ { if (!on) next; kind = 2 }

@@ -1,51 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Sourced by the scripts beside it: SCRIPT ESPY AGENT PROGRAMS-DIR. Each check prints ok or not ok; the script ends with finish.
-set -u
-espy=$(realpath "$1") agent=$(realpath "$2") progs=$(realpath "$3")
-dir=$(mktemp -d)
-bad=0
-trap 'rm -rf "$dir"' EXIT
+# What the scripts beside it share beyond tests/lib.sh: SCRIPT ESPY AGENT PROGRAMS-DIR.
+. "$(dirname "$0")/../../lib.sh"
+agent=$(realpath "$2") progs=$(realpath "$3")
 [ "$(uname -m)" = x86_64 ] || { echo "SKIP: the agent is for x86-64"; exit 77; }
 ESPY_AGENT=$agent
 export ESPY_AGENT
-ok() {
-	echo "ok $*"
-}
-not_ok() {
-	echo "not ok $*"
-	bad=1
-}
-# expect NAME WANT GOT
-expect() {
-	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1: wanted '$2', got '$3'"; fi
-}
-# has NAME FILE PATTERN (basic regular expression)
-has() {
-	if grep -q -- "$3" "$2"; then ok "$1"; else
-		not_ok "$1: no line like: $3"
-		tail -n 15 "$2"
-	fi
-}
-hasnt() {
-	if grep -q -- "$3" "$2"; then not_ok "$1: there is: $(grep -- "$3" "$2" | head -n 1)"; else ok "$1"; fi
-}
-# wait_for SECONDS command...: until it succeeds
-wait_for() {
-	n=$(($1 * 20))
-	shift
-	while [ $n -gt 0 ]; do
-		"$@" >/dev/null 2>&1 && return 0
-		sleep 0.05
-		n=$((n - 1))
-	done
-	return 1
-}
-field() { # PID NAME: of /proc/PID/status
-	sed -n "s/^$2:[[:space:]]*\([^[:space:]]*\).*/\1/p" "/proc/$1/status" 2>/dev/null
-}
-need_bpf() {
-	"$espy" doctor --source=bpf >"$dir/doctor" 2>&1 || { echo "SKIP: $(tail -n 1 "$dir/doctor")"; exit 77; }
-}
-finish() {
-	exit $bad
-}

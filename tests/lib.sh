@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Sourced by the lib.sh of the folders that trace programs: SCRIPT ESPY ... Each check prints ok or not ok; the script ends
+# with finish. $dir is for scratch.
+set -u
+espy=$(realpath "$1")
+dir=$(mktemp -d)
+bad=0
+trap 'rm -rf "$dir"' EXIT
+ok() {
+	echo "ok $*"
+}
+not_ok() {
+	echo "not ok $*"
+	bad=1
+}
+# expect NAME WANT GOT
+expect() {
+	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1: wanted '$2', got '$3'"; fi
+}
+# has NAME FILE PATTERN (basic regular expression)
+has() {
+	if grep -q -- "$3" "$2"; then ok "$1"; else
+		not_ok "$1: no line like: $3"
+		tail -n 15 "$2"
+	fi
+}
+hasnt() {
+	if grep -q -- "$3" "$2"; then not_ok "$1: there is: $(grep -- "$3" "$2" | head -n 1)"; else ok "$1"; fi
+}
+# wait_for SECONDS command...: until it succeeds
+wait_for() {
+	n=$(($1 * 20))
+	shift
+	while [ $n -gt 0 ]; do
+		"$@" >/dev/null 2>&1 && return 0
+		sleep 0.05
+		n=$((n - 1))
+	done
+	return 1
+}
+field() { # PID NAME: of /proc/PID/status; empty if it is gone
+	sed -n "s/^$2:[[:space:]]*\([^[:space:]]*\).*/\1/p" "/proc/$1/status" 2>/dev/null
+}
+state() { # of a process: R, S, T, t, Z
+	field "$1" State
+}
+tracer() {
+	field "$1" TracerPid
+}
+# need_source NAME: skips where it cannot run
+need_source() {
+	"$espy" doctor --source="$1" >"$dir/doctor" 2>&1 || {
+		echo "SKIP: source $1: $(tail -n 1 "$dir/doctor")"
+		exit 77
+	}
+}
+finish() {
+	exit $bad
+}
