@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "source/agent/agent_source.h"
 #include "source/hold.h"
 #include "source/marks.h"
+#include "source/report.h"
 
 /* How late a record may come after a younger one of the other source; then the stream goes on without waiting. */
 #define WINDOW_NS 200000000ull
@@ -57,21 +57,6 @@ enum { CALLS, MARKS };
 static struct mux *to_mux(struct espy_source *s)
 {
 	return (struct mux *)s;
-}
-
-static void report(const struct mux *m, enum espy_report_level level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void report(const struct mux *m, enum espy_report_level level, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	if (!m->opts.report)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	m->opts.report(m->opts.report_ctx, level, text);
 }
 
 /* ---- queues */
@@ -312,8 +297,9 @@ static int start_preloaded(struct mux *m, const struct espy_command *cmd, pid_t 
 	int err = espy_agent__library(library, sizeof(library));
 
 	if (err) {
-		report(m, ESPY_REPORT_ERROR,
-		       "the agent's library (libespy-agent.so) was not found; ESPY_AGENT=/PATH tells where it is");
+		espy_source_report(
+			&m->opts, ESPY_REPORT_ERROR,
+			"the agent's library (libespy-agent.so) was not found; ESPY_AGENT=/PATH tells where it is");
 		return err;
 	}
 	while (cmd->envp[cnt])
@@ -349,7 +335,8 @@ static int mux_start_command(struct espy_source *src, const struct espy_command 
 	if (calls->ops && !(calls->ops->caps & ESPY_SRC_PASSIVE)) {
 		if (m->agent)
 			return start_preloaded(m, cmd, pid);
-		report(m, ESPY_REPORT_ERROR, "--via kernel goes with the bpf source, not with %s", calls->ops->name);
+		espy_source_report(&m->opts, ESPY_REPORT_ERROR, "--via kernel goes with the bpf source, not with %s",
+				   calls->ops->name);
 		return -EOPNOTSUPP;
 	}
 	held.child_setup = setup_and_hold;

@@ -8,6 +8,7 @@
 #include "source/agent/control.h"
 #include "source/agent/ring.h"
 #include "source/marks.h"
+#include "source/report.h"
 #include "source/source.h"
 
 /* A clock by two pairs of readings: TSC to CLOCK_MONOTONIC. */
@@ -82,8 +83,11 @@ struct espy_agent_source {
 	} expected[64];
 };
 
-void espy_agent_source__report(const struct espy_agent_source *s, enum espy_report_level level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+#define espy_agent_source__report(s, ...)                                                                              \
+	do {                                                                                                           \
+		if (!(s)->quiet)                                                                                       \
+			espy_source_report(&(s)->opts, __VA_ARGS__);                                                   \
+	} while (0)
 
 /* Gets the agent into the process if need be, and everything that is wanted on. 0 or -errno, with the reason told. */
 enum espy_agent_how {

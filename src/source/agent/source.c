@@ -5,7 +5,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,19 +21,6 @@
 static struct espy_agent_source *to_agent(struct espy_source *s)
 {
 	return (struct espy_agent_source *)s;
-}
-
-void espy_agent_source__report(const struct espy_agent_source *s, enum espy_report_level level, const char *fmt, ...)
-{
-	char text[640];
-	va_list ap;
-
-	if (!s->opts.report || s->quiet)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	s->opts.report(s->opts.report_ctx, level, text);
 }
 
 static int agent_probe(char *why, size_t why_sz)

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <bpf/libbpf.h>
+#include "source/report.h"
 #include "source/source.h"
 #include "shared.h"
 #include "rings.h"
@@ -196,8 +197,7 @@ void bpf_tasks__forget_shown(struct bpf_tasks *t); /* and when the last look was
  */
 int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, void *ctx, int *stop);
 
-void bpf_source_report(const struct bpf_source *s, enum espy_report_level level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+#define bpf_source_report(s, ...) espy_source_report(&(s)->opts, __VA_ARGS__)
 
 static inline struct bpf_source *to_bpf(struct espy_source *src)
 {

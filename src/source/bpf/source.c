@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The BPF source behind source.h: opening, reading, counting. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,19 +29,6 @@
 #define MANY_RECORDS 20000u
 /* Few calls of many are wanted: records do not tell how many there are. Most programs end before this. */
 #define NARROW_AFTER_NS 15000000ull
-
-void bpf_source_report(const struct bpf_source *s, enum espy_report_level level, const char *fmt, ...)
-{
-	char text[512];
-	va_list args;
-
-	if (!s->opts.report)
-		return;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	s->opts.report(s->opts.report_ctx, level, text);
-}
 
 static uint64_t effective_caps(void)
 {

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 #include <sys/ptrace.h>
 #include "source/plan_run.h"
+#include "source/report.h"
 #include "source/source.h"
 
 #define ESPY_TASK_BUCKETS 1024u
@@ -102,8 +103,7 @@ void espy_ptrace__emit_signal(struct espy_ptrace *p, const struct espy_ptask *t,
 void espy_ptrace__emit_bare(struct espy_ptrace *p, const struct espy_ptask *t, enum espy_rec_type type, int nr);
 void espy_ptrace__drain_queue(struct espy_ptrace *p);
 const struct espy_call_set *espy_ptrace__set(const struct espy_ptrace *p, enum espy_abi abi);
-void espy_ptrace__report(const struct espy_ptrace *p, enum espy_report_level level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+#define espy_ptrace__report(p, ...) espy_source_report(&(p)->opts, __VA_ARGS__)
 
 /* stops.c */
 void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status);

@@ -4,26 +4,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define ALIGN8(n) (((n) + 7u) & ~7u)
-
-void espy_ptrace__report(const struct espy_ptrace *p, enum espy_report_level level, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	if (!p->opts.report)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	p->opts.report(p->opts.report_ctx, level, text);
-}
 
 const struct espy_call_set *espy_ptrace__set(const struct espy_ptrace *p, enum espy_abi abi)
 {

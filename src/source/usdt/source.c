@@ -20,19 +20,6 @@ static struct usdt_source *to_usdt(struct espy_source *s)
 	return (struct usdt_source *)s;
 }
 
-void usdt_report(const struct usdt_source *s, enum espy_report_level level, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	if (!s->opts.report)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	s->opts.report(s->opts.report_ctx, level, text);
-}
-
 static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	(void)level;

@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <linux/types.h>
 #include "source/marks.h"
+#include "source/report.h"
 #include "source/source.h"
 #include "source/usdt/shared.h"
 #include "symbols/marks.h"
@@ -62,8 +63,7 @@ struct usdt_source {
 	int stop, delivered;
 };
 
-void usdt_report(const struct usdt_source *s, enum espy_report_level level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+#define usdt_report(s, ...) espy_source_report(&(s)->opts, __VA_ARGS__)
 
 /* Attaches to everything that is wanted in the process. Returns the number of probes, or -errno with the reason told.
  */
