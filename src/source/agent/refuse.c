@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What can be seen of a process from outside, without touching it, that forbids to load a library into it; in words.
+ */
+#include "source/agent/inject_parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int espy_inject__refuse(struct espy_inject_result *r, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->why, sizeof(r->why), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+int espy_inject__read_status(pid_t pid, struct espy_inject_status *s)
+{
+	char path[64], line[512];
+
+	*s = (struct espy_inject_status){ 0 };
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (fgets(line, sizeof(line), f)) {
+		int pid_field;
+
+		if (sscanf(line, "State: %c", &s->state) == 1)
+			continue;
+		if (sscanf(line, "Tgid: %d", &pid_field) == 1)
+			s->tgid = pid_field;
+		else if (sscanf(line, "TracerPid: %d", &pid_field) == 1)
+			s->tracer = pid_field;
+		else if (sscanf(line, "Uid: %u %u %u %u", &s->ruid, &s->euid, &s->suid, &s->fsuid) == 4 ||
+			 sscanf(line, "Gid: %u %u %u %u", &s->rgid, &s->egid, &s->sgid, &s->fsgid) == 4 ||
+			 sscanf(line, "SigIgn: %" SCNx64, &s->ignored) == 1 ||
+			 sscanf(line, "SigCgt: %" SCNx64, &s->caught) == 1 ||
+			 sscanf(line, "Seccomp: %d", &s->seccomp) == 1)
+			continue;
+		else if (!strncmp(line, "x86_Thread_features:", 20))
+			s->shadow_stack = strstr(line, "shstk") != NULL;
+	}
+	fclose(f);
+	return 0;
+}
+
+/* Is the library there under the same name for the process, as it is for us? */
+int espy_inject__check_library(pid_t pid, const char *library, struct espy_inject_result *r)
+{
+	char path[4400];
+	struct stat ours, theirs;
+
+	if (stat(library, &ours))
+		return espy_inject__refuse(r, -errno, "%s: %s", library, strerror(errno));
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, library);
+	if (library[0] != '/' || stat(path, &theirs) || theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino)
+		return espy_inject__refuse(
+			r, -ENOENT,
+			"process %d sees another root directory (a container?), where %s is not to be found; "
+			"put the agent there and start the program with LD_PRELOAD",
+			(int)pid, library);
+	return 0;
+}
+
+int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s, struct espy_inject_result *r)
+{
+	int err = espy_inject__read_status(pid, s);
+
+	if (err)
+		return espy_inject__refuse(r, err, "process %d: %s", (int)pid, strerror(-err));
+	if (s->state == 'Z' || s->state == 'X')
+		return espy_inject__refuse(r, -ESRCH, "process %d has ended", (int)pid);
+	if (s->state == 'T' && !s->tracer)
+		return espy_inject__refuse(r, -EAGAIN,
+					   "process %d is stopped; let it go on (kill -CONT %d) and try again",
+					   (int)pid, (int)pid);
+	if (s->tracer && !held)
+		return espy_inject__refuse(r, -EBUSY, "process %d is being traced by process %d (a debugger?)",
+					   (int)pid, (int)s->tracer);
+	if (s->ruid != s->euid || s->ruid != s->suid || s->rgid != s->egid || s->rgid != s->sgid)
+		return espy_inject__refuse(
+			r, -EPERM,
+			"process %d runs with the rights of another user than the one that started it (set-user-id); "
+			"no library is loaded into such a program",
+			(int)pid);
+	if (geteuid() && s->ruid != geteuid())
+		return espy_inject__refuse(
+			r, -EPERM, "process %d belongs to user %u; only that user and root may load the agent into it",
+			(int)pid, s->ruid);
+	if (s->seccomp == 1)
+		return espy_inject__refuse(
+			r, -EPERM, "process %d is in strict seccomp mode, where opening a file kills it", (int)pid);
+	if (s->seccomp == 2)
+		return espy_inject__refuse(
+			r, -EPERM,
+			"process %d runs under a seccomp filter, which may kill it for the calls that loading "
+			"the agent "
+			"takes; start it with LD_PRELOAD, or use --via kernel",
+			(int)pid);
+	if (s->shadow_stack)
+		return espy_inject__refuse(r, -EOPNOTSUPP,
+					   "process %d runs with a shadow stack, which forbids calls made for it",
+					   (int)pid);
+	return 0;
+}
