@@ -38,11 +38,14 @@ static bool has_library(pid_t pid, const char *library)
 static int try_thread(const struct espy_inject_target *t, pid_t tid, const char *library,
 		      struct espy_inject_result *res)
 {
+	const struct espy_inject_thread *f = espy_inject__thread(t, tid);
 	struct espy_remote r;
 	int err = espy_remote__attach(&r, t->pid, tid);
 
 	if (err)
 		return err;
+	if (f && f->restart_forbidden)
+		espy_remote__forbid_restart(&r);
 	for (unsigned i = 0; i < TRIES_OF_A_THREAD && !err; i++) {
 		/* Not in step with what the program may do at regular times. */
 		const struct timespec gap = { .tv_nsec = 100000 + (long)(espy_now_ns() % 400000) };
@@ -55,7 +58,7 @@ static int try_thread(const struct espy_inject_target *t, pid_t tid, const char 
 		since = espy_now_ns();
 		bool safe = espy_inject__at_safe_point(t, &r);
 
-		if (safe && !espy_inject__still_the_same(t))
+		if (safe && (!espy_inject__still_the_same(t) || !espy_inject__same_filters(t, tid)))
 			err = -ESTALE;
 		else if (safe)
 			err = espy_remote__call(&r, &t->code, t->dlopen_at, library, RTLD_NOW | RTLD_GLOBAL);
@@ -78,19 +81,19 @@ static int try_thread(const struct espy_inject_target *t, pid_t tid, const char 
 	return err ? err : -EAGAIN;
 }
 
-static size_t list_threads(pid_t pid, pid_t *tids, size_t max)
+static size_t list_threads(const struct espy_inject_target *t, pid_t *tids, size_t max)
 {
 	char path[64];
 	size_t cnt = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)t->pid);
 	DIR *d = opendir(path);
 
 	for (struct dirent *e; d && cnt < max && (e = readdir(d));) {
 		const pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
 		/* Not through an agent's own thread: that has work to do. */
-		if (tid > 0 && !espy_agent__is_helper(dirfd(d), e->d_name))
+		if (tid > 0 && espy_inject__may_use(t, tid) && !espy_agent__is_helper(dirfd(d), e->d_name))
 			tids[cnt++] = tid;
 	}
 	if (d)
@@ -102,14 +105,18 @@ static int try_threads(const struct espy_inject_target *t, const char *library, 
 {
 	const uint64_t until = espy_now_ns() + PATIENCE_NS;
 	pid_t tids[THREADS_MAX];
-	struct espy_inject_status now;
 	int err;
 
 	do {
-		size_t cnt = list_threads(t->pid, tids, THREADS_MAX);
+		size_t cnt = list_threads(t, tids, THREADS_MAX);
 
-		if (!cnt)
-			return espy_inject__refuse(r, -ESRCH, "process %d has ended", (int)t->pid);
+		if (!cnt) {
+			struct espy_inject_status now;
+
+			err = espy_inject__read_status(t->pid, &now);
+			/* The threads that could be used have gone: look at the others again. */
+			return err ? espy_inject__refuse(r, err, "process %d has ended", (int)t->pid) : -ESTALE;
+		}
 		for (size_t i = 0; i < cnt; i++) {
 			err = try_thread(t, tids[i], library, r);
 			switch (err) {
@@ -123,16 +130,7 @@ static int try_threads(const struct espy_inject_target *t, const char *library, 
 			case -ESTALE:
 				return err;
 			case -EPERM:
-				/* Somebody else was faster: another espy perhaps, which will be done in a moment. */
-				if (!espy_inject__read_status(t->pid, &now) && now.tracer)
-					return espy_inject__refuse(
-						r, -EBUSY, "process %d is being traced by process %d (a debugger?)",
-						(int)t->pid, (int)now.tracer);
-				return espy_inject__refuse(
-					r, err,
-					"process %d: %s (a debugger holds it, or it may not be traced: see "
-					"/proc/sys/kernel/yama/ptrace_scope)",
-					(int)t->pid, strerror(EPERM));
+				return espy_inject__refuse_trace(t->pid, r);
 			case -EFAULT:
 				return espy_inject__refuse(
 					r, err, "process %d: the call of dlopen failed; the thread was put back",
@@ -164,20 +162,6 @@ static void use_start(struct espy_inject_target *t, const char *library)
 	}
 }
 
-int espy_inject__check(pid_t pid, const char *library, struct espy_inject_result *r)
-{
-	struct espy_inject_status s;
-	struct espy_inject_target t = { .pid = pid };
-
-	*r = (struct espy_inject_result){ 0 };
-	int err = espy_inject__check_status(pid, false, &s, r);
-
-	err = err ? err : espy_inject__prepare(&t, &s, r);
-	err = err ? err : espy_inject__check_library(pid, library, r);
-	espy_inject__free(&t);
-	return err;
-}
-
 /* The thread stands at the entry point: no lock is held, and nobody else of the program is there yet. */
 static int call_held(const struct espy_inject_target *t, const char *library, struct espy_inject_result *res)
 {
@@ -200,9 +184,9 @@ int espy_inject(pid_t pid, const char *library, bool held, struct espy_inject_re
 	struct espy_inject_status s;
 	struct espy_inject_target t = { .pid = pid };
 
-	*r = (struct espy_inject_result){ 0 };
-	int err = espy_inject__check_status(pid, held, &s, r);
+	int err = 0;
 
+	*r = (struct espy_inject_result){ 0 };
 	/* For the moment of the pause: or else whoever is next in the queue for the processor prolongs it. */
 	const int priority = getpriority(PRIO_PROCESS, 0);
 	const bool raised = !setpriority(PRIO_PROCESS, 0, -20);
@@ -210,8 +194,10 @@ int espy_inject(pid_t pid, const char *library, bool held, struct espy_inject_re
 	for (unsigned i = 0; !err && i < 50; i++) {
 		const struct timespec nap = { .tv_nsec = 2000000 };
 
-		err = espy_inject__prepare(&t, &s, r);
+		err = espy_inject__check_status(pid, held, &s, r);
+		err = err ? err : espy_inject__prepare(&t, &s, r);
 		err = err ? err : espy_inject__check_library(pid, library, r);
+		err = err ? err : espy_inject__check_filters(&t, &s, held, r);
 		if (!err)
 			use_start(&t, library);
 		err = err ? err : held ? call_held(&t, library, r) : try_threads(&t, library, r);
@@ -222,6 +208,8 @@ int espy_inject(pid_t pid, const char *library, bool held, struct espy_inject_re
 		nanosleep(&nap, NULL);
 		err = 0;
 	}
+	if (err == -ESTALE && !r->why[0])
+		espy_inject__refuse(r, err, "process %d executes one program after the other; try again", (int)pid);
 	if (raised)
 		setpriority(PRIO_PROCESS, 0, priority);
 	if (!err && !has_library(pid, library))

@@ -20,8 +20,6 @@ struct espy_inject_result {
 	char why[320];	     /* after an error: what hinders it, and what can be done */
 };
 
-/* Is it possible, as far as can be seen without touching the process? 0, or -errno with the reason in r->why. */
-int espy_inject__check(pid_t pid, const char *library, struct espy_inject_result *r);
 /*
  * Does it; if the library is there already, calls its espy_agent_start(). held: the process stands at its entry point
  * and is traced by the calling thread, and so it is afterwards (source/hold.h).

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The parts of an injection: what forbids it (refuse.c), where a thread can be used (safe_point.c). Private to it. */
+/* The parts of an injection: what forbids it (refuse.c, filters.c), where a thread can be used (safe_point.c). Private
+ * to it. */
 #ifndef ESPY_SOURCE_AGENT_INJECT_PARTS_H
 #define ESPY_SOURCE_AGENT_INJECT_PARTS_H
 
@@ -19,6 +20,16 @@ struct espy_inject_target {
 	const struct espy_inject_place *libc;
 	uint64_t dlopen_at;
 	struct espy_remote_code code;
+	const char *libc_path;
+	bool libc_fstat; /* it is glibc 2.39 or later, which makes fstat where those before make newfstatat */
+	bool libc_other; /* it is none of glibc's */
+	struct espy_inject_thread {
+		pid_t tid;
+		unsigned filters; /* seccomp filters */
+		bool forbids;	  /* what loading the agent takes */
+		bool restart_forbidden;
+	} * threads; /* those with filters, in order of their numbers */
+	size_t thread_cnt;
 };
 
 /* From /proc/PID/status. */
@@ -27,18 +38,33 @@ struct espy_inject_status {
 	pid_t tracer, tgid;
 	unsigned ruid, euid, suid, fsuid, rgid, egid, sgid, fsgid;
 	uint64_t ignored, caught;
-	int seccomp;
+	int seccomp;	  /* mode */
+	unsigned filters; /* 0 also where the kernel does not count them */
+	pid_t own_pid;	  /* of the process, as it knows itself */
 	bool shadow_stack;
 };
 
 /* Puts the reason into r->why and returns err. */
 int espy_inject__refuse(struct espy_inject_result *r, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* -ESRCH: it is gone. */
+/* Of a process or a thread. -ESRCH: it is gone. */
 int espy_inject__read_status(pid_t pid, struct espy_inject_status *s);
 /* held: by us. 0, or -errno with the reason. */
 int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s, struct espy_inject_result *r);
 int espy_inject__check_library(pid_t pid, const char *library, struct espy_inject_result *r);
+
+/* After -EPERM from ptrace. */
+int espy_inject__refuse_trace(pid_t pid, struct espy_inject_result *r);
+/*
+ * Reads the seccomp filters of all threads; those that have any are stopped for a moment. 0: the agent may be loaded
+ * through the threads that __may_use() says. -ESTALE: in a moment.
+ */
+int espy_inject__check_filters(struct espy_inject_target *t, const struct espy_inject_status *s, bool held,
+			       struct espy_inject_result *r);
+bool espy_inject__may_use(const struct espy_inject_target *t, pid_t tid);
+/* Has it the filters still that were looked at? (It can have more, not less.) */
+bool espy_inject__same_filters(const struct espy_inject_target *t, pid_t tid);
+const struct espy_inject_thread *espy_inject__thread(const struct espy_inject_target *t, pid_t tid);
 
 /* Reads the process's libraries; t->pid is set, the rest 0. -ESTALE: in a moment it may be possible. */
 int espy_inject__prepare(struct espy_inject_target *t, const struct espy_inject_status *s,

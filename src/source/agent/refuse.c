@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,8 +46,11 @@ int espy_inject__read_status(pid_t pid, struct espy_inject_status *s)
 			 sscanf(line, "Gid: %u %u %u %u", &s->rgid, &s->egid, &s->sgid, &s->fsgid) == 4 ||
 			 sscanf(line, "SigIgn: %" SCNx64, &s->ignored) == 1 ||
 			 sscanf(line, "SigCgt: %" SCNx64, &s->caught) == 1 ||
-			 sscanf(line, "Seccomp: %d", &s->seccomp) == 1)
+			 sscanf(line, "Seccomp: %d", &s->seccomp) == 1 ||
+			 sscanf(line, "Seccomp_filters: %u", &s->filters) == 1)
 			continue;
+		else if (!strncmp(line, "NStgid:", 7))
+			s->own_pid = (pid_t)strtol(strrchr(line, '\t') ? strrchr(line, '\t') + 1 : "0", NULL, 10);
 		else if (!strncmp(line, "x86_Thread_features:", 20))
 			s->shadow_stack = strstr(line, "shstk") != NULL;
 	}
@@ -97,19 +101,23 @@ int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s
 		return espy_inject__refuse(
 			r, -EPERM, "process %d belongs to user %u; only that user and root may load the agent into it",
 			(int)pid, s->ruid);
-	if (s->seccomp == 1)
-		return espy_inject__refuse(
-			r, -EPERM, "process %d is in strict seccomp mode, where opening a file kills it", (int)pid);
-	if (s->seccomp == 2)
-		return espy_inject__refuse(
-			r, -EPERM,
-			"process %d runs under a seccomp filter, which may kill it for the calls that loading "
-			"the agent "
-			"takes; start it with LD_PRELOAD, or use --via kernel",
-			(int)pid);
 	if (s->shadow_stack)
 		return espy_inject__refuse(r, -EOPNOTSUPP,
 					   "process %d runs with a shadow stack, which forbids calls made for it",
 					   (int)pid);
 	return 0;
+}
+
+int espy_inject__refuse_trace(pid_t pid, struct espy_inject_result *r)
+{
+	struct espy_inject_status now;
+
+	/* Somebody else was faster: another espy perhaps, which will be done in a moment. */
+	if (!espy_inject__read_status(pid, &now) && now.tracer)
+		return espy_inject__refuse(r, -EBUSY, "process %d is being traced by process %d (a debugger?)",
+					   (int)pid, (int)now.tracer);
+	return espy_inject__refuse(r, -EPERM,
+				   "process %d: %s (a debugger holds it, or it may not be traced: see "
+				   "/proc/sys/kernel/yama/ptrace_scope)",
+				   (int)pid, strerror(EPERM));
 }

@@ -37,6 +37,7 @@
 #define DETACH_TIMEOUT_NS 10000000000ull
 #define CALL_TIMEOUT_NS 5000000000ull
 #define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
 #define MAGIC1 0x46505853u
 #define MAGIC2 0x46505845u
 /* Of x86-64: */
@@ -134,8 +135,15 @@ static int go(struct espy_remote *r, int request, int sig)
 {
 	if (trace(request, r->tid, 0, (void *)(uintptr_t)sig))
 		return -errno;
-	r->stopped = false;
+	r->stopped = r->known = false;
 	return 0;
+}
+
+void espy_remote__forbid_restart(struct espy_remote *r)
+{
+	r->restart_forbidden = true;
+	if (r->known && (int64_t)r->regs.orig_rax >= 0 && (int64_t)r->regs.rax == -ERESTART_RESTARTBLOCK)
+		r->regs.rax = (uint64_t)-ERESTARTNOHAND;
 }
 
 static int read_state(struct espy_remote *r)
@@ -152,6 +160,9 @@ static int read_state(struct espy_remote *r)
 	 */
 	if ((int64_t)r->regs.orig_rax >= 0 && (int64_t)r->regs.rax == -EINTR)
 		r->regs.rax = (uint64_t)-ERESTARTNOHAND;
+	r->known = true;
+	if (r->restart_forbidden)
+		espy_remote__forbid_restart(r);
 	return 0;
 }
 
@@ -212,9 +223,10 @@ void espy_remote__detach(struct espy_remote *r)
 			r->attached = false;
 			return;
 		}
-		if (!read_state(r))
-			trace(PTRACE_SETREGS, r->tid, 0, &r->regs);
+		read_state(r);
 	}
+	if (r->known)
+		trace(PTRACE_SETREGS, r->tid, 0, &r->regs);
 	trace(PTRACE_DETACH, r->tid, 0, NULL);
 	r->attached = r->stopped = false;
 }
@@ -256,8 +268,8 @@ static void fill_frame(const struct espy_remote *r, struct frame *f, uint64_t fp
 		case 512: /* ERESTARTSYS */
 		case 513: /* ERESTARTNOINTR */
 		case ERESTARTNOHAND:
-		case 516: /* ERESTART_RESTARTBLOCK: a sleep begins with its whole time again, what is left of it is not
-			     known here */
+		case ERESTART_RESTARTBLOCK: /* a sleep begins with its whole time again, what is left of it is not
+					       known here */
 			f->ax = g->orig_rax;
 			f->ip -= 2;
 			break;

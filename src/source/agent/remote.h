@@ -13,6 +13,8 @@
 struct espy_remote {
 	pid_t tid, pid;
 	bool attached, stopped;
+	bool known;		      /* its state was read at this stop */
+	bool restart_forbidden;	      /* a sleep that the stop has ended begins anew, not by restart_syscall */
 	struct user_regs_struct regs; /* as it was stopped; what it goes on with */
 	uint64_t sigmask;
 	uint8_t xstate[ESPY_XSTATE_MAX];
@@ -33,6 +35,8 @@ int espy_remote__attach(struct espy_remote *r, pid_t pid, pid_t tid);
 int espy_remote__adopt(struct espy_remote *r, pid_t tid);
 /* Stops it and reads its registers. -ETIMEDOUT: it is in an uninterruptible sleep; it is then let go of. */
 int espy_remote__stop(struct espy_remote *r);
+/* From now on, and for the stop that it is in. */
+void espy_remote__forbid_restart(struct espy_remote *r);
 int espy_remote__resume(struct espy_remote *r);
 /* As it was, and alone. */
 void espy_remote__detach(struct espy_remote *r);

@@ -115,13 +115,14 @@ static int find_code(struct espy_inject_target *t, const struct espy_inject_stat
 {
 	static const uint8_t syscall_ret[] = { 0x0f, 0x05, 0xc3 }, pop_ret[] = { 0x5f, 0xc3 },
 			     sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	static const char *const names[] = { "dlopen", "raise" };
-	struct espy_elf_symbol found[2];
-	int err = espy_elf__dynamic_symbols(&t->libc->object->elf, names, 2, found);
+	static const char *const names[] = { "dlopen", "raise", "pidfd_spawn" };
+	struct espy_elf_symbol found[3];
+	int err = espy_elf__dynamic_symbols(&t->libc->object->elf, names, 3, found);
 
 	if (err)
 		return err;
 	t->dlopen_at = t->libc->object->bias + found[0].value;
+	t->libc_fstat = found[2].value; /* both came with 2.39 */
 	t->code = (struct espy_remote_code){
 		.syscall_ret = find_bytes(t->libc, syscall_ret, sizeof(syscall_ret)),
 		.pop_rdi_ret = find_bytes(t->libc, pop_ret, sizeof(pop_ret)),
@@ -151,8 +152,11 @@ static int find_places(struct espy_inject_target *t, uint64_t loader)
 			p->locks |= p->ranges[k].value != 0;
 			opens |= p->ranges[k].value && !strcmp(locking[k], "dlopen");
 		}
-		if (opens && allocates && !t->libc)
+		if (opens && allocates && !t->libc) {
 			t->libc = p;
+			t->libc_other = exec;
+			t->libc_path = p->object->path;
+		}
 		/* The loader's own file is all locks, unless it is libc as well (musl). */
 		p->whole = (exec && !opens) || (allocates && !opens && p->object->elf.type == ET_DYN && i > 0);
 		if (p->locks || p->whole) {
@@ -170,6 +174,7 @@ void espy_inject__free(struct espy_inject_target *t)
 	for (size_t i = 0; t->places && i < t->objects.cnt; i++)
 		free(t->places[i].text);
 	free(t->places);
+	free(t->threads);
 	espy_objects__free(&t->objects);
 }
 

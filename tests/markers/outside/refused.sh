@@ -2,17 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Where the agent cannot or must not be loaded: refused, with the reason, and nothing is changed.
 . "$(dirname "$0")/lib.sh"
-# refused NAME PID PATTERN
-refused() {
-	"$espy" trace -p "$2" -m 'app:*' -o "$dir/lines" >"$dir/out" 2>&1 && not_ok "$1: espy says it worked"
-	has "$1" "$dir/out" "$3"
-	[ -n "$(field "$2" State)" ] || not_ok "$1: the program is gone"
-}
-start() {
-	"$@" >/dev/null 2>&1 & pid=$!
-	wait_for 10 sh -c "! readlink /proc/$pid/exe | grep -Eq '/(ba|da)?sh$'"
-	sleep 0.1
-}
 if [ -x "$progs/subjects-static" ]; then
 	start "$progs/subjects-static" marks
 	refused "a static program" $pid 'it is linked statically'
@@ -31,14 +20,6 @@ if command -v strace >/dev/null; then
 	wait $tracer 2>/dev/null
 fi
 kill $pid
-if [ -x "$progs/seccomp" ]; then
-	start "$progs/seccomp" filter
-	refused "a program with a seccomp filter" $pid 'seccomp filter'
-	kill $pid
-	start "$progs/seccomp" strict
-	refused "a program in strict seccomp mode" $pid 'strict seccomp'
-	kill -9 $pid
-fi
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	# Readable by everyone, as an installed espy would be.
 	chmod 755 "$dir"
