@@ -219,7 +219,8 @@ int espy_inject__check_filters(struct espy_inject_target *t, const struct espy_i
 			  .r = r,
 			  .needed = { .own_pid = s->own_pid ? s->own_pid : t->pid,
 				      .bell = t->code.bell,
-				      .libc_fstat = t->libc_fstat } };
+				      .libc_fstat = t->libc_fstat,
+				      .by_memfd = t->library_fd >= 0 } };
 	const long all = find_filtered(t, r);
 	int err = all < 0 ? (int)all : 0;
 

@@ -5,12 +5,13 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 #include "record/clock.h"
 #include "source/agent/control.h"
 #include "source/agent/inject_parts.h"
@@ -20,23 +21,38 @@
 #define THREADS_MAX 64u
 #define PATIENCE_NS 8000000000ull
 
+/* The library as the process has it: from the file, or given to it. */
+static bool is_library(const struct espy_object *o, const char *library)
+{
+	static const char given[] = "/memfd:" ESPY_INJECT_NAME;
+
+	return !strcmp(o->path, library) || !strncmp(o->path, given, sizeof(given) - 1);
+}
+
 static bool has_library(pid_t pid, const char *library)
 {
 	struct espy_objects o;
-	struct stat st;
 	bool found = false;
 
-	if (stat(library, &st) || espy_objects__of_pid(&o, pid))
+	if (espy_objects__of_pid(&o, pid))
 		return false;
 	for (size_t i = 0; i < o.cnt && !found; i++)
-		found = o.v[i].inode == st.st_ino && !strcmp(o.v[i].path, library);
+		found = is_library(&o.v[i], library);
 	espy_objects__free(&o);
 	return found;
 }
 
+static int call(struct espy_remote *r, const struct espy_inject_target *t)
+{
+	const uint64_t flags = RTLD_NOW | RTLD_GLOBAL;
+
+	return t->library_fd < 0
+		       ? espy_remote__call(r, &t->code, t->dlopen_at, t->library, flags)
+		       : espy_remote__call_file(r, &t->code, t->dlopen_at, t->library_fd, ESPY_INJECT_NAME, flags);
+}
+
 /* One thread, until it stands at a safe point: 0 and the call made; -EAGAIN: it did not. */
-static int try_thread(const struct espy_inject_target *t, pid_t tid, const char *library,
-		      struct espy_inject_result *res)
+static int try_thread(const struct espy_inject_target *t, pid_t tid, struct espy_inject_result *res)
 {
 	const struct espy_inject_thread *f = espy_inject__thread(t, tid);
 	struct espy_remote r;
@@ -61,7 +77,7 @@ static int try_thread(const struct espy_inject_target *t, pid_t tid, const char 
 		if (safe && (!espy_inject__still_the_same(t) || !espy_inject__same_filters(t, tid)))
 			err = -ESTALE;
 		else if (safe)
-			err = espy_remote__call(&r, &t->code, t->dlopen_at, library, RTLD_NOW | RTLD_GLOBAL);
+			err = call(&r, t);
 		if (safe || err)
 			espy_remote__detach(&r);
 		else
@@ -101,7 +117,7 @@ static size_t list_threads(const struct espy_inject_target *t, pid_t *tids, size
 	return cnt;
 }
 
-static int try_threads(const struct espy_inject_target *t, const char *library, struct espy_inject_result *r)
+static int try_threads(const struct espy_inject_target *t, struct espy_inject_result *r)
 {
 	const uint64_t until = espy_now_ns() + PATIENCE_NS;
 	pid_t tids[THREADS_MAX];
@@ -118,7 +134,7 @@ static int try_threads(const struct espy_inject_target *t, const char *library, 
 			return err ? espy_inject__refuse(r, err, "process %d has ended", (int)t->pid) : -ESTALE;
 		}
 		for (size_t i = 0; i < cnt; i++) {
-			err = try_thread(t, tids[i], library, r);
+			err = try_thread(t, tids[i], r);
 			switch (err) {
 			case 0:
 				return 0;
@@ -147,29 +163,39 @@ static int try_threads(const struct espy_inject_target *t, const char *library, 
 		(int)t->pid);
 }
 
-/* Is the library there, but its agent does not live (a child of a bare clone; it was told to stay off)? Then wake it.
+/*
+ * Is the library there, but its agent does not live (a child of a bare clone; it was told to stay off)? Then wake it.
+ * If not, how does the process get at it?
  */
-static void use_start(struct espy_inject_target *t, const char *library)
+static int find_library(struct espy_inject_target *t, struct espy_inject_result *r)
 {
 	struct espy_elf_symbol start;
+	int err;
 
 	for (size_t i = 0; i < t->objects.cnt; i++) {
 		const struct espy_object *o = &t->objects.v[i];
 
-		if (!o->error && !strcmp(o->path, library) &&
-		    !espy_elf__symbol(&o->elf, "espy_agent_start", false, &start))
+		if (!o->error && is_library(o, t->library) &&
+		    !espy_elf__symbol(&o->elf, "espy_agent_start", false, &start)) {
 			t->dlopen_at = o->bias + start.value;
+			return 0;
+		}
 	}
+	err = espy_inject__check_library(t->pid, t->library, r);
+	if (err <= 0)
+		return err;
+	t->library_fd = open(t->library, O_RDONLY | O_CLOEXEC);
+	return t->library_fd < 0 ? espy_inject__refuse(r, -errno, "%s: %s", t->library, strerror(errno)) : 0;
 }
 
 /* The thread stands at the entry point: no lock is held, and nobody else of the program is there yet. */
-static int call_held(const struct espy_inject_target *t, const char *library, struct espy_inject_result *res)
+static int call_held(const struct espy_inject_target *t, struct espy_inject_result *res)
 {
 	struct espy_remote r;
 	const uint64_t since = espy_now_ns();
 	int err = espy_remote__adopt(&r, t->pid);
 
-	err = err ? err : espy_remote__call(&r, &t->code, t->dlopen_at, library, RTLD_NOW | RTLD_GLOBAL);
+	err = err ? err : call(&r, t);
 	res->tid = t->pid;
 	res->tries = 1;
 	res->paused_ns = res->longest_ns = espy_now_ns() - since;
@@ -179,45 +205,48 @@ static int call_held(const struct espy_inject_target *t, const char *library, st
 	return 0;
 }
 
+/* -ESTALE: the process has become another program meanwhile. */
+static int try_once(pid_t pid, const char *library, bool held, struct espy_inject_result *r)
+{
+	struct espy_inject_target t = { .pid = pid, .library = library, .library_fd = -1 };
+	struct espy_inject_status s;
+	int err = espy_inject__check_status(pid, held, &s, r);
+
+	err = err ? err : espy_inject__prepare(&t, &s, r);
+	err = err ? err : find_library(&t, r);
+	err = err ? err : espy_inject__check_filters(&t, &s, held, r);
+	err = err ? err : held ? call_held(&t, r) : try_threads(&t, r);
+	if (!err && !has_library(pid, library))
+		err = !espy_inject__still_the_same(&t)
+			      ? -ESTALE
+			      : espy_inject__refuse(r, -ELIBBAD,
+						    "the dynamic loader of process %d did not take %s (LD_DEBUG=all in "
+						    "a program of the same kind tells why)",
+						    (int)pid, library);
+	if (t.library_fd >= 0)
+		close(t.library_fd);
+	espy_inject__free(&t);
+	return err;
+}
+
 int espy_inject(pid_t pid, const char *library, bool held, struct espy_inject_result *r)
 {
-	struct espy_inject_status s;
-	struct espy_inject_target t = { .pid = pid };
-
-	int err = 0;
-
-	*r = (struct espy_inject_result){ 0 };
 	/* For the moment of the pause: or else whoever is next in the queue for the processor prolongs it. */
 	const int priority = getpriority(PRIO_PROCESS, 0);
 	const bool raised = !setpriority(PRIO_PROCESS, 0, -20);
+	int err = -ESTALE;
 
-	for (unsigned i = 0; !err && i < 50; i++) {
+	*r = (struct espy_inject_result){ 0 };
+	for (unsigned i = 0; err == -ESTALE && i < 50; i++) {
 		const struct timespec nap = { .tv_nsec = 2000000 };
 
-		err = espy_inject__check_status(pid, held, &s, r);
-		err = err ? err : espy_inject__prepare(&t, &s, r);
-		err = err ? err : espy_inject__check_library(pid, library, r);
-		err = err ? err : espy_inject__check_filters(&t, &s, held, r);
-		if (!err)
-			use_start(&t, library);
-		err = err ? err : held ? call_held(&t, library, r) : try_threads(&t, library, r);
-		espy_inject__free(&t);
-		t = (struct espy_inject_target){ .pid = pid };
-		if (err != -ESTALE || i == 49)
-			break;
-		nanosleep(&nap, NULL);
-		err = 0;
+		if (i)
+			nanosleep(&nap, NULL);
+		err = try_once(pid, library, held, r);
 	}
-	if (err == -ESTALE && !r->why[0])
-		espy_inject__refuse(r, err, "process %d executes one program after the other; try again", (int)pid);
 	if (raised)
 		setpriority(PRIO_PROCESS, 0, priority);
-	if (!err && !has_library(pid, library))
-		err = espy_inject__refuse(
-			r, -ELIBBAD,
-			"the dynamic loader of process %d did not take %s (LD_DEBUG=all in a program of the same "
-			"kind tells "
-			"why)",
-			(int)pid, library);
+	if (err == -ESTALE && !r->why[0])
+		espy_inject__refuse(r, err, "process %d executes one program after the other; try again", (int)pid);
 	return err;
 }

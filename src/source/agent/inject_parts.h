@@ -11,6 +11,8 @@
 #include "source/agent/remote.h"
 #include "symbols/objects.h"
 
+#define ESPY_INJECT_NAME "espy-agent.so" /* of the library, where the process cannot see the file itself */
+
 struct espy_inject_place;
 
 struct espy_inject_target {
@@ -19,6 +21,8 @@ struct espy_inject_target {
 	struct espy_inject_place *places; /* one per object */
 	const struct espy_inject_place *libc;
 	uint64_t dlopen_at;
+	const char *library;
+	int library_fd; /* not -1: the process sees no such file, and is given this one */
 	struct espy_remote_code code;
 	const char *libc_path;
 	bool libc_fstat; /* it is glibc 2.39 or later, which makes fstat where those before make newfstatat */
@@ -35,7 +39,7 @@ struct espy_inject_target {
 /* From /proc/PID/status. */
 struct espy_inject_status {
 	char state;
-	pid_t tracer, tgid;
+	pid_t tracer, tgid, parent;
 	unsigned ruid, euid, suid, fsuid, rgid, egid, sgid, fsgid;
 	uint64_t ignored, caught;
 	int seccomp;	  /* mode */
@@ -51,6 +55,7 @@ int espy_inject__refuse(struct espy_inject_result *r, int err, const char *fmt, 
 int espy_inject__read_status(pid_t pid, struct espy_inject_status *s);
 /* held: by us. 0, or -errno with the reason. */
 int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s, struct espy_inject_result *r);
+/* 0; 1: the process does not see the file, but can be given it; -errno with the reason. */
 int espy_inject__check_library(pid_t pid, const char *library, struct espy_inject_result *r);
 
 /* After -EPERM from ptrace. */

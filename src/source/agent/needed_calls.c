@@ -29,6 +29,8 @@ enum {
 	HIT = 8,     /* a thread that meets a mark */
 	FORKED = 16, /* a forked child, which then makes START and AGENT */
 	MEMFD = 32,  /* LOAD, if the library comes as a descriptor */
+	OLDER = 64,  /* LOAD, by a libc before glibc 2.39; NEWER: by a later one */
+	NEWER = 128,
 };
 
 /* How much of an argument is known. */
@@ -50,7 +52,8 @@ struct needed {
 		enum known known;
 		uint64_t value;
 	} args[6];
-	const char *what; /* where the name alone does not say it */
+	const char *what;	      /* where the name alone does not say it */
+	const struct needed *instead; /* what libc calls if this is said not to exist */
 };
 
 /* clang-format off */
@@ -67,6 +70,8 @@ struct needed {
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |             \
 	 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
+static const struct needed clone_thread = CALL(clone, 0, false, { INT(NEW_THREAD) });
+
 static const struct needed needed[] = {
 	/* A stack, if need be; the agent's library, if it has to be brought. */
 	CALL(memfd_create, MEMFD, false, { ANY, IS(MFD_CLOEXEC) }),
@@ -78,8 +83,8 @@ static const struct needed needed[] = {
 	CALL(sched_getaffinity, LOAD, true, { ANY }),
 	CALL(openat, LOAD, false, { INT(AT_FDCWD), ANY, INT(O_RDONLY | O_CLOEXEC) }),
 	CALL(read, LOAD, false, { F }),
-	CALL(fstat, LOAD, false, { F }),
-	CALL(newfstatat, LOAD, false, { F, ANY, ANY, INT(AT_EMPTY_PATH) }),
+	CALL(fstat, NEWER, false, { F }),
+	CALL(newfstatat, OLDER, false, { F, ANY, ANY, INT(AT_EMPTY_PATH) }),
 	CALL(mmap, LOAD, false, { IS(0), ANY, INT(PROT_READ), INT(OF_FILE), F, IS(0) }),
 	CALL(mmap, LOAD, false, { ANY, ANY, INT(PROT_READ | PROT_EXEC), INT(OF_FILE | MAP_FIXED), F }, "of code"),
 	CALL(mmap, LOAD, false, { ANY, ANY, INT(PROT_READ), INT(OF_FILE | MAP_FIXED), F }),
@@ -105,7 +110,7 @@ static const struct needed needed[] = {
 	CALL(rt_sigprocmask, LOAD | START, false, { INT(SIG_UNBLOCK), ANY, ANY, IS(8) }),
 	CALL(rt_sigaction, LOAD | START, true, { ANY }),
 	CALL(mmap, LOAD | START, false, { IS(0), ANY, INT(PROT_NONE), INT(NOBODYS | MAP_STACK), INT(-1), IS(0) }),
-	CALL(clone3, LOAD | START, false, { ANY }),
+	CALL(clone3, LOAD | START, false, { ANY }, .instead = &clone_thread),
 	/* and the call of dlopen() is over */
 	CALL(gettid, LOAD | AGENT | HIT, false, { ANY }),
 	CALL(tgkill, LOAD, false, { { PID, 0 }, ANY, { BELL, 0 } }),
@@ -139,8 +144,7 @@ static const struct needed needed[] = {
 	CALL(exit, AGENT, false, { INT(0) }),
 };
 
-/* What libc takes if clone3 is said not to exist, and what a fork is. */
-static const struct needed clone_thread = CALL(clone, START, false, { INT(NEW_THREAD) });
+/* What a fork is. */
 static const struct needed forks[] = {
 	CALL(clone, 0, false, { INT(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD) }),
 	CALL(clone, 0, false, { INT(SIGCHLD) }),
@@ -221,11 +225,11 @@ static int check(const struct espy_needed_calls *n, const struct espy_seccomp *s
 		const struct needed *d = &needed[i];
 		uint32_t verdict;
 
-		if (!(d->who & who) || d->nr == (n->libc_fstat ? SYS_newfstatat : SYS_fstat))
+		if (!(d->who & who))
 			continue;
 		verdict = ask(n, s, d);
-		if (d->nr == SYS_clone3 && fails(verdict) && (verdict & SECCOMP_RET_DATA) == ENOSYS) {
-			d = &clone_thread;
+		if (d->instead && fails(verdict) && (verdict & SECCOMP_RET_DATA) == ENOSYS) {
+			d = d->instead;
 			verdict = ask(n, s, d);
 		}
 		if (!espy_seccomp__allows(verdict) && !(fails(verdict) && (lenient || d->may_fail)))
@@ -237,7 +241,8 @@ static int check(const struct espy_needed_calls *n, const struct espy_seccomp *s
 int espy_needed_calls__to_load(const struct espy_needed_calls *n, const struct espy_seccomp *s, char *why,
 			       size_t why_sz)
 {
-	return check(n, s, LOAD | START | AGENT | (n->by_memfd ? MEMFD : 0), false, why, why_sz);
+	return check(n, s, LOAD | START | AGENT | (n->libc_fstat ? NEWER : OLDER) | (n->by_memfd ? MEMFD : 0), false,
+		     why, why_sz);
 }
 
 int espy_needed_calls__to_hit(const struct espy_needed_calls *n, const struct espy_seccomp *s, char *why, size_t why_sz)

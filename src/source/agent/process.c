@@ -20,6 +20,17 @@
 #define RING_DEFAULT (64u << 20)
 #define RING_MAX (1ul << 30)
 
+static int real_path(const char *of, char *path, size_t size)
+{
+	char *real = realpath(of, NULL);
+	int err = !real ? -errno : strlen(real) >= size ? -ENAMETOOLONG : access(real, R_OK) ? -errno : 0;
+
+	if (!err)
+		strcpy(path, real);
+	free(real);
+	return err;
+}
+
 int espy_agent__library(char *path, size_t size)
 {
 	/* From the folder of the program: a build tree, an installed one. */
@@ -30,11 +41,9 @@ int espy_agent__library(char *path, size_t size)
 	char self[PATH_MAX], try[PATH_MAX + 64], *slash;
 	ssize_t n;
 
-	if (given && given[0] == '/') {
-		int len = snprintf(path, size, "%s", given);
-
-		return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : access(path, R_OK) ? -errno : 0;
-	}
+	/* As it will stand in the maps of who loads it. */
+	if (given && given[0] == '/')
+		return real_path(given, path, size);
 	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (n > 0) {
 		self[n] = 0;
@@ -42,24 +51,15 @@ int espy_agent__library(char *path, size_t size)
 		if (slash)
 			*slash = 0;
 		for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
-			char *real;
+			int err;
 
 			snprintf(try, sizeof(try), "%s%s", self, beside[i]);
-			real = realpath(try, NULL);
-			if (!real)
-				continue;
-			bool fits = strlen(real) < size;
-
-			if (fits)
-				strcpy(path, real);
-			free(real);
-			return fits ? 0 : -ENAMETOOLONG;
+			err = real_path(try, path, size);
+			if (err != -ENOENT && err != -ENOTDIR && err != -EACCES)
+				return err;
 		}
 	}
-	if (access(ESPY_AGENT_INSTALLED, R_OK))
-		return -ENOENT;
-	snprintf(path, size, "%s", ESPY_AGENT_INSTALLED);
-	return 0;
+	return real_path(ESPY_AGENT_INSTALLED, path, size);
 }
 
 static bool traced_by_us(pid_t pid)
@@ -254,7 +254,8 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: no session of its agent: %s", (int)pid,
 					  err == -EBUSY
 						  ? "all are taken by others (espy list markers -p PID shows whose)"
-						  : strerror(-err));
+					  : err == -ESRCH ? "it has ended, or executed another program"
+							  : strerror(-err));
 		goto fail;
 	}
 	err = map_ring(p);

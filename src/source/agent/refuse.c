@@ -6,11 +6,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/kcmp.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int espy_inject__refuse(struct espy_inject_result *r, int err, const char *fmt, ...)
@@ -40,6 +44,8 @@ int espy_inject__read_status(pid_t pid, struct espy_inject_status *s)
 			continue;
 		if (sscanf(line, "Tgid: %d", &pid_field) == 1)
 			s->tgid = pid_field;
+		else if (sscanf(line, "PPid: %d", &pid_field) == 1)
+			s->parent = pid_field;
 		else if (sscanf(line, "TracerPid: %d", &pid_field) == 1)
 			s->tracer = pid_field;
 		else if (sscanf(line, "Uid: %u %u %u %u", &s->ruid, &s->euid, &s->suid, &s->fsuid) == 4 ||
@@ -63,17 +69,28 @@ int espy_inject__check_library(pid_t pid, const char *library, struct espy_injec
 {
 	char path[4400];
 	struct stat ours, theirs;
+	struct statfs fs;
 
 	if (stat(library, &ours))
 		return espy_inject__refuse(r, -errno, "%s: %s", library, strerror(errno));
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, library);
-	if (library[0] != '/' || stat(path, &theirs) || theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino)
-		return espy_inject__refuse(
-			r, -ENOENT,
-			"process %d sees another root directory (a container?), where %s is not to be found; "
-			"put the agent there and start the program with LD_PRELOAD",
-			(int)pid, library);
-	return 0;
+	if (library[0] == '/' && !stat(path, &theirs) && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/root/proc", (int)pid);
+	if (!statfs(path, &fs) && fs.f_type == PROC_SUPER_MAGIC)
+		return 1;
+	return espy_inject__refuse(
+		r, -ENOENT,
+		"process %d sees another root directory (a container?), where neither %s nor /proc is to be found; "
+		"put the agent there and start the program with LD_PRELOAD",
+		(int)pid, library);
+}
+
+/* A vfork child works in its parent's memory until it has executed its program: what were loaded would be the parent's.
+ */
+static bool in_parents_memory(pid_t pid, const struct espy_inject_status *s)
+{
+	return s->parent > 0 && syscall(SYS_kcmp, pid, s->parent, KCMP_VM, 0, 0) == 0;
 }
 
 int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s, struct espy_inject_result *r)
@@ -101,6 +118,12 @@ int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s
 		return espy_inject__refuse(
 			r, -EPERM, "process %d belongs to user %u; only that user and root may load the agent into it",
 			(int)pid, s->ruid);
+	if (in_parents_memory(pid, s))
+		return espy_inject__refuse(
+			r, -ESTALE,
+			"process %d works in the memory of its parent %d, and has not executed a program of its own "
+			"yet (vfork); try again, or trace the parent",
+			(int)pid, (int)s->parent);
 	if (s->shadow_stack)
 		return espy_inject__refuse(r, -EOPNOTSUPP,
 					   "process %d runs with a shadow stack, which forbids calls made for it",

@@ -18,12 +18,15 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <linux/memfd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -33,6 +36,7 @@
 #define STACK_SZ (256u * 1024u)
 #define ROOM_WANTED (192u * 1024u)
 #define RED_ZONE 128u
+#define NAME_MAX_SZ 64u
 #define STOP_TIMEOUT_NS 200000000ull
 #define DETACH_TIMEOUT_NS 10000000000ull
 #define CALL_TIMEOUT_NS 5000000000ull
@@ -43,6 +47,8 @@
 /* Of x86-64: */
 #define NR_MMAP 9     /* __NR_mmap */
 #define NR_MUNMAP 11  /* __NR_munmap */
+#define NR_CLOSE 3    /* __NR_close */
+#define NR_MEMFD 319  /* __NR_memfd_create */
 #define SW_BYTES 464u /* in the legacy area: what the kernel keeps for software */
 
 /* What rt_sigreturn reads, as the kernel lays it out (it is not libc's ucontext_t). */
@@ -313,6 +319,7 @@ static int write_frame(const struct espy_remote *r, const struct espy_remote_cod
 static int call_kernel(struct espy_remote *r, const struct espy_remote_code *code, uint64_t ret, uint64_t nr,
 		       const uint64_t args[6], uint64_t *result)
 {
+	const uint64_t quiet = ~0ull;
 	struct user_regs_struct g = r->regs;
 	int status, err;
 
@@ -326,7 +333,8 @@ static int call_kernel(struct espy_remote *r, const struct espy_remote_code *cod
 	g.r10 = args[3];
 	g.r8 = args[4];
 	g.r9 = args[5];
-	if (trace(PTRACE_SETREGS, r->tid, 0, &g))
+	/* A signal waits until all is over; the frame has the mask that was. */
+	if (trace(PTRACE_SETSIGMASK, r->tid, sizeof(quiet), &quiet) || trace(PTRACE_SETREGS, r->tid, 0, &g))
 		return -errno;
 	for (unsigned stops = 0; stops < 2;) {
 		err = go(r, PTRACE_SYSCALL, 0);
@@ -482,4 +490,57 @@ back:
 		return err ? err : -EFAULT;
 	back_err = put_back(r);
 	return err ? err : back_err;
+}
+
+/* A file of memory in the thread's table, with what is in ours: its descriptor there. */
+static int give_file(struct espy_remote *r, const struct espy_remote_code *code, int file, const char *name, int *there)
+{
+	const uint64_t name_at = (r->regs.rsp - RED_ZONE - NAME_MAX_SZ) & ~15ull;
+	const uint64_t args[6] = { name_at, MFD_CLOEXEC };
+	uint64_t ret, fd;
+	char path[64];
+	off_t off = 0;
+	ssize_t n = 0;
+	int to, err = write_frame(r, code, name_at, &ret);
+
+	err = err ? err : write_memory(r->pid, name_at, name, strlen(name) + 1);
+	err = err ? err : call_kernel(r, code, ret, NR_MEMFD, args, &fd);
+	if (err)
+		return err;
+	if (fd > (uint64_t)-4096)
+		return (int)fd;
+	*there = (int)fd;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)r->tid, *there);
+	to = open(path, O_WRONLY | O_CLOEXEC);
+	if (to < 0)
+		return -errno;
+	while ((n = sendfile(to, file, &off, 1u << 30)) > 0)
+		;
+	err = n < 0 ? -errno : 0;
+	close(to);
+	return err;
+}
+
+int espy_remote__call_file(struct espy_remote *r, const struct espy_remote_code *code, uint64_t fn, int file,
+			   const char *name, uint64_t arg2)
+{
+	int there = -1, err = strlen(name) < NAME_MAX_SZ ? give_file(r, code, file, name, &there) : -ENAMETOOLONG;
+	uint64_t ret, ignored;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", there);
+	err = err ? err : espy_remote__call(r, code, fn, path, arg2);
+	if (there >= 0 && r->stopped) {
+		const uint64_t args[6] = { (uint64_t)there };
+		int close_err = write_frame(r, code, r->regs.rsp - RED_ZONE, &ret);
+
+		close_err = close_err ? close_err : call_kernel(r, code, ret, NR_CLOSE, args, &ignored);
+		err = err ? err : close_err;
+	}
+	if (r->stopped) {
+		int back_err = put_back(r);
+
+		err = err ? err : back_err;
+	}
+	return err;
 }

@@ -51,5 +51,11 @@ size_t espy_remote__read(pid_t pid, uint64_t addr, void *buf, size_t len);
  */
 int espy_remote__call(struct espy_remote *r, const struct espy_remote_code *code, uint64_t fn, const char *text,
 		      uint64_t arg2);
+/*
+ * Calls fn(path, arg2), where the path is that of a file that the process has never seen: it is given a copy of ours as
+ * a descriptor, which is closed afterwards. The process needs /proc.
+ */
+int espy_remote__call_file(struct espy_remote *r, const struct espy_remote_code *code, uint64_t fn, int file,
+			   const char *name, uint64_t arg2);
 
 #endif
