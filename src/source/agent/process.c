@@ -131,7 +131,9 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 	if (err)
 		espy_agent_source__report(s, ESPY_REPORT_ERROR,
 					  "process %d: the agent was loaded, but does not answer: %s", (int)p->pid,
-					  why[0] ? why : strerror(-err));
+					  why[0]	  ? why
+					  : err == -ESRCH ? "it has ended, or executed another program"
+							  : strerror(-err));
 	return err;
 }
 

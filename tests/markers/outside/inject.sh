@@ -37,4 +37,28 @@ for mode in spin malloc sleep epoll signals; do
 	done
 	expect "$mode: espy killed while it loads the agent, $times times: programs hurt" 0 $dead
 done
+# Programs that end, or become another one, in the middle of it: espy ends or has its marks, and who lives is unharmed.
+for i in $(seq "$times"); do
+	"$progs/subjects" marks $((i % 4 + 1)) & pid=$!
+	sleep "0.00$((i % 9))"
+	"$espy" trace -p $pid -m 'app:*' -o /dev/null 2>/dev/null
+	wait $pid
+	[ $? = 0 ] || not_ok "a program that ends while the agent is loaded, $i: it ended otherwise"
+done
+ok "programs that end while the agent is loaded"
+for ms in 1 40; do
+	start "$progs/subjects" execs $ms
+	for i in $(seq "$times"); do
+		"$espy" trace -p $pid -m 'app:*' -o /dev/null 2>/dev/null & tracer=$!
+		sleep 0.3
+		kill -INT $tracer 2>/dev/null
+		wait $tracer
+		lives "execs each $ms ms, $i" $pid
+	done
+	kill -9 $pid
+	ok "a program that becomes another one each $ms ms"
+done
+start "$progs/subjects" vforks 300
+works "a program whose first thread waits for vfork children" $pid 'app:vforked(i='
+kill -9 $pid
 finish

@@ -7,6 +7,16 @@ if [ -x "$progs/subjects-static" ]; then
 	refused "a static program" $pid 'it is linked statically'
 	kill $pid
 fi
+for arch in i386 x32; do
+	[ -x "$progs/subjects-$arch" ] || continue
+	start "$progs/subjects-$arch"
+	if [ -z "$(state $pid)" ] || [ "$(state $pid)" = Z ]; then
+		echo "# this kernel executes no $arch programs"
+		continue
+	fi
+	refused "a program for $arch" $pid 'is not an x86-64 program'
+	kill $pid
+done
 start "$progs/subjects" marks
 kill -STOP $pid
 wait_for 5 sh -c "grep -q '^State:.*T' /proc/$pid/status"
@@ -19,7 +29,27 @@ if command -v strace >/dev/null; then
 	kill $tracer
 	wait $tracer 2>/dev/null
 fi
+if command -v gdb >/dev/null; then
+	gdb -q -nx -batch -p $pid -ex 'shell sleep 600' >/dev/null 2>&1 & tracer=$!
+	wait_for 20 sh -c "grep -q '^TracerPid:.$tracer$' /proc/$pid/status"
+	refused "a program in a debugger" $pid 'is being traced by process'
+	expect "a program in a debugger: whose it is" $tracer "$(tracer $pid)"
+	pkill -P $tracer
+	wait $tracer
+	lives "a program that a debugger has left" $pid
+fi
 kill $pid
+# One that has ended, and nobody has asked how.
+sh -c '"$1" marks 1 & echo $! >"$2/zombie"; exec sleep 600' sh "$progs/subjects" "$dir" & parent=$!
+wait_for 10 sh -c "grep -q '^State:.Z' /proc/\$(cat '$dir/zombie')/status"
+refused "a program that has ended" "$(cat "$dir/zombie")" 'has ended'
+kill $parent
+# Between vfork and exec a child works in its parent's memory.
+start "$progs/subjects" vforks 600000
+wait_for 10 sh -c "[ -n \"\$(pgrep -P $pid)\" ]"
+child=$(pgrep -P $pid)
+refused "a vfork child" "$child" "works in the memory of its parent $pid"
+kill "$child" $pid
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	# Readable by everyone, as an installed espy would be.
 	chmod 755 "$dir"

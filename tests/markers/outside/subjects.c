@@ -78,7 +78,8 @@ static void run_epoll(void)
 	struct epoll_event ev;
 	int fd = epoll_create1(0);
 
-	/* Never begun again by the kernel after a stop, see signal(7): whoever kills the tracer in that moment leaves it so. */
+	/* Never begun again by the kernel after a stop, see signal(7): whoever kills the tracer in that moment leaves
+	 * it so. */
 	while (epoll_wait(fd, &ev, 1, -1) < 0 && errno == EINTR && getenv("EINTR_IS_FAIR"))
 		;
 	wrong("epoll_wait came back");
@@ -190,6 +191,39 @@ static void run_forks(unsigned rounds)
 		;
 }
 
+/* It becomes itself again and again, each time after so many milliseconds. */
+static void run_execs(unsigned ms)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", ms);
+	MARK(app_begun, "ms=%u", ms);
+	usleep(ms * 1000);
+	execl("/proc/self/exe", "subjects", "execs", number, NULL);
+	wrong("execl");
+}
+
+/* Children that live in its memory for so many milliseconds, and the marks of another thread meanwhile. */
+static void run_vforks(unsigned ms)
+{
+	pthread_t t;
+	int status;
+
+	pthread_create(&t, NULL, allocate_forever, NULL);
+	for (unsigned i = 0;; i++) {
+		pid_t pid = vfork();
+
+		if (!pid) {
+			usleep(ms * 1000);
+			execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+			wrong("a vfork child");
+		MARK(app_vforked, "i=%u", i);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -204,10 +238,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(unsigned rounds);
 	} counted[] = {
-		{ "marks", run_marks },
-		{ "flood", run_flood },
-		{ "turns", run_turns },
-		{ "forks", run_forks },
+		{ "marks", run_marks }, { "flood", run_flood }, { "turns", run_turns },
+		{ "forks", run_forks }, { "execs", run_execs }, { "vforks", run_vforks },
 	};
 	const unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
 
