@@ -268,6 +268,7 @@ HIDDEN void defs_publish_all(void);
 HIDDEN int sites_scan(int force); /* 1: something was loaded or unloaded */
 HIDDEN void sites_switch(void);
 HIDDEN int sites_init(void);
+HIDDEN void sites_register(void); // before the first switching, by the agent's thread
 HIDDEN void sites_publish_all(void);
 HIDDEN uint32_t sites_objects(void);
 

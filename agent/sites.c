@@ -11,6 +11,7 @@
 #include <link.h>
 #include <linux/membarrier.h>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 
 #define PAGE 4096ull
@@ -23,9 +24,17 @@ int sites_init(void)
 	agent.site_table = mem_map(ESPY_AGENT_SITES_MAX * sizeof(*agent.site_table));
 	if (!agent.site_table)
 		return -ENOMEM;
+	if (__libc_single_threaded)
+		sites_register();
+	return 0;
+}
+
+// The kernel does this at once for a process of one thread; else it waits twice for a grace period of its own, some tens
+// of milliseconds, in which a thread of the program should not stand. Once for all: then it costs nothing.
+void sites_register(void)
+{
 	sys(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0, 0);
 	sys(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
-	return 0;
 }
 
 // To a new area, after a fork.

@@ -154,6 +154,7 @@ static void *helper(void *arg)
 	prctl(PR_SET_NAME, ESPY_AGENT_COMM, 0, 0, 0);
 	// a table of our own, without copying the program's: a copy would keep its pipes open
 	sys(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE, 0, 0, 0);
+	sites_register();
 	pthread_mutex_lock(&agent.lock);
 	agent.helper_tid = (uint32_t)sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	if (make_area()) {

@@ -99,8 +99,8 @@ static const struct needed needed[] = {
 	CALL(futex, LOAD | START | AGENT, false, { ANY, INT(FUTEX_WAKE_PRIVATE) }),
 	CALL(mmap, LOAD | AGENT, false, { IS(0), ANY, INT(RW), INT(NOBODYS | MAP_NORESERVE), INT(-1), IS(0) }),
 	CALL(madvise, LOAD, false, { ANY, ANY, INT(MADV_WIPEONFORK) }),
-	CALL(membarrier, LOAD, false, { IS(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE), IS(0) }),
-	CALL(membarrier, LOAD, false, { IS(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED), IS(0) }),
+	CALL(membarrier, LOAD | AGENT, false, { IS(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE), IS(0) }),
+	CALL(membarrier, LOAD | AGENT, false, { IS(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED), IS(0) }),
 	CALL(prctl, LOAD, true, { INT(PR_GET_TSC) }),
 	CALL(openat, LOAD, true, { IS(AT_FDCWD), ANY, IS(O_RDONLY | O_CLOEXEC), IS(0) }),
 	/* Its thread is made */

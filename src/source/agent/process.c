@@ -119,8 +119,8 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", r.why);
 		return err;
 	}
-	/* Its thread takes a moment to begin. */
-	for (unsigned i = 0; i < 500; i++) {
+	/* Its thread takes a moment to begin, in which it may wait for the kernel's grace periods. */
+	for (unsigned i = 0; i < 2500; i++) {
 		const struct timespec nap = { .tv_nsec = 2000000 };
 
 		err = espy_agent__attach(&p->link, p->pid, why, sizeof(why));
