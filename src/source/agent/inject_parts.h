@@ -40,6 +40,7 @@ struct espy_inject_target {
 struct espy_inject_status {
 	char state;
 	pid_t tracer, tgid, parent;
+	unsigned threads; /* with a first one that has ended: that, and those that have not */
 	unsigned ruid, euid, suid, fsuid, rgid, egid, sgid, fsgid;
 	uint64_t ignored, caught;
 	int seccomp;	  /* mode */

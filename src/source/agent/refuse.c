@@ -44,6 +44,8 @@ int espy_inject__read_status(pid_t pid, struct espy_inject_status *s)
 			continue;
 		if (sscanf(line, "Tgid: %d", &pid_field) == 1)
 			s->tgid = pid_field;
+		else if (sscanf(line, "Threads: %u", &s->threads) == 1)
+			continue;
 		else if (sscanf(line, "PPid: %d", &pid_field) == 1)
 			s->parent = pid_field;
 		else if (sscanf(line, "TracerPid: %d", &pid_field) == 1)
@@ -99,6 +101,12 @@ int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s
 
 	if (err)
 		return espy_inject__refuse(r, err, "process %d: %s", (int)pid, strerror(-err));
+	if (s->state == 'Z' && s->threads > 1)
+		return espy_inject__refuse(
+			r, -EOPNOTSUPP,
+			"the first thread of process %d has ended, and a library is not loaded through others "
+			"then; use --via kernel",
+			(int)pid);
 	if (s->state == 'Z' || s->state == 'X')
 		return espy_inject__refuse(r, -ESRCH, "process %d has ended", (int)pid);
 	if (s->state == 'T' && !s->tracer)

@@ -131,8 +131,14 @@ static int wait_stop(struct espy_remote *r, int *status, uint64_t timeout_ns)
 int espy_remote__attach(struct espy_remote *r, pid_t pid, pid_t tid)
 {
 	*r = (struct espy_remote){ .pid = pid, .tid = tid };
-	if (trace(PTRACE_SEIZE, tid, 0, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD))
-		return -errno;
+	for (unsigned i = 0; trace(PTRACE_SEIZE, tid, 0, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD); i++) {
+		const struct timespec nap = { .tv_nsec = 1000000 };
+
+		/* Another espy may hold it, for less than this. */
+		if (errno != EPERM || i >= 3)
+			return -errno;
+		nanosleep(&nap, NULL);
+	}
 	r->attached = true;
 	return 0;
 }

@@ -44,6 +44,10 @@ sh -c '"$1" marks 1 & echo $! >"$2/zombie"; exec sleep 600' sh "$progs/subjects"
 wait_for 10 sh -c "grep -q '^State:.Z' /proc/\$(cat '$dir/zombie')/status"
 refused "a program that has ended" "$(cat "$dir/zombie")" 'has ended'
 kill $parent
+start "$progs/subjects" headless
+wait_for 10 grep -q '^State:.Z' /proc/$pid/status
+refused "a program whose first thread has ended" $pid 'the first thread of process [0-9]* has ended'
+kill $pid
 # Between vfork and exec a child works in its parent's memory.
 start "$progs/subjects" vforks 600000
 wait_for 10 sh -c "[ -n \"\$(pgrep -P $pid)\" ]"

@@ -191,6 +191,15 @@ static void run_forks(unsigned rounds)
 		;
 }
 
+/* Its first thread ends, the other goes on. */
+static void run_headless(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, allocate_forever, NULL);
+	pthread_exit(NULL);
+}
+
 /* It becomes itself again and again, each time after so many milliseconds. */
 static void run_execs(unsigned ms)
 {
@@ -230,9 +239,9 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} modes[] = {
-		{ "malloc", run_malloc },   { "threads", run_threads }, { "sleep", run_sleep },
-		{ "epoll", run_epoll },	    { "read", run_read },	{ "spin", run_spin },
-		{ "signals", run_signals },
+		{ "malloc", run_malloc },   { "threads", run_threads },	  { "sleep", run_sleep },
+		{ "epoll", run_epoll },	    { "read", run_read },	  { "spin", run_spin },
+		{ "signals", run_signals }, { "headless", run_headless },
 	};
 	static const struct {
 		const char *name;
