@@ -4,6 +4,7 @@
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
 rounds=${2:-3}
+inject=$build/tests/markers/outside agent=$(realpath "$build/agent/libespy-agent.so")
 dir=$(mktemp -d)
 trap 'lttng destroy espy-marks >/dev/null 2>&1; [ -n "$daemon" ] && kill "$daemon" 2>/dev/null; rm -rf "$dir"' EXIT
 daemon=
@@ -22,5 +23,10 @@ i=0
 while [ $i -lt "$rounds" ]; do
 	"$build/bench/marks" 100
 	[ -x "$dir/lttng" ] && "$dir/lttng"
+	# For how long a thread stands when the agent is loaded, in programs that wait, work, have four threads, are confined.
+	for program in "subjects sleep" "subjects spin" "subjects threads" "confined container"; do
+		# shellcheck disable=SC2086 # words are meant to be split
+		"$inject/inject_many" 20 "$agent" "$inject"/$program
+	done
 	i=$((i + 1))
 done
