@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "record/clock.h"
 #include "source/agent/control.h"
 #include "source/agent/needed_calls.h"
 #include "source/agent/remote.h"
@@ -105,6 +106,8 @@ static int read_filters(struct look *l, pid_t tid, struct espy_seccomp *s)
 	if (err)
 		return err == -EPERM ? -EBUSY : err;
 	err = espy_remote__stop(&r);
+	const uint64_t since = espy_now_ns();
+
 	if (!err) {
 		err = espy_seccomp__read(s, tid);
 		/* It may be in a sleep that the kernel would go on with by a call that is forbidden. */
@@ -114,6 +117,7 @@ static int read_filters(struct look *l, pid_t tid, struct espy_seccomp *s)
 		err = -EAGAIN;
 	}
 	espy_remote__detach(&r);
+	espy_inject__paused(l->r, since);
 	return err;
 }
 
@@ -149,10 +153,13 @@ static int look_at(struct look *l, struct espy_inject_thread *f)
 		if (!l->loads && !l->why[0])
 			strcpy(l->why, why);
 		if (!l->in_danger) {
-			if (espy_needed_calls__to_hit(&l->needed, &l->filters, l->danger, sizeof(l->danger)))
+			const bool hit =
+				espy_needed_calls__to_hit(&l->needed, &l->filters, l->danger, sizeof(l->danger));
+
+			l->by_fork = !hit &&
+				     espy_needed_calls__to_fork(&l->needed, &l->filters, l->danger, sizeof(l->danger));
+			if (hit || l->by_fork)
 				l->in_danger = f->tid;
-			else if (espy_needed_calls__to_fork(&l->needed, &l->filters, l->danger, sizeof(l->danger)))
-				l->in_danger = f->tid, l->by_fork = true;
 		}
 	}
 	f->forbids = !l->loads;

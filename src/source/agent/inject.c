@@ -21,6 +21,15 @@
 #define THREADS_MAX 64u
 #define PATIENCE_NS 8000000000ull
 
+void espy_inject__paused(struct espy_inject_result *r, uint64_t since)
+{
+	const uint64_t took = espy_now_ns() - since;
+
+	r->paused_ns += took;
+	if (took > r->longest_ns)
+		r->longest_ns = took;
+}
+
 /* The library as the process has it: from the file, or given to it. */
 static bool is_library(const struct espy_object *o, const char *library)
 {
@@ -65,7 +74,7 @@ static int try_thread(const struct espy_inject_target *t, pid_t tid, struct espy
 	for (unsigned i = 0; i < TRIES_OF_A_THREAD && !err; i++) {
 		/* Not in step with what the program may do at regular times. */
 		const struct timespec gap = { .tv_nsec = 100000 + (long)(espy_now_ns() % 400000) };
-		uint64_t since, took;
+		uint64_t since;
 
 		res->tries++;
 		err = espy_remote__stop(&r);
@@ -82,10 +91,7 @@ static int try_thread(const struct espy_inject_target *t, pid_t tid, struct espy
 			espy_remote__detach(&r);
 		else
 			err = espy_remote__resume(&r);
-		took = espy_now_ns() - since;
-		res->paused_ns += took;
-		if (took > res->longest_ns)
-			res->longest_ns = took;
+		espy_inject__paused(res, since);
 		if (safe) {
 			res->tid = tid;
 			return err;
@@ -198,7 +204,7 @@ static int call_held(const struct espy_inject_target *t, struct espy_inject_resu
 	err = err ? err : call(&r, t);
 	res->tid = t->pid;
 	res->tries = 1;
-	res->paused_ns = res->longest_ns = espy_now_ns() - since;
+	espy_inject__paused(res, since);
 	if (err)
 		return espy_inject__refuse(res, err, "process %d: the call of dlopen failed: %s", (int)t->pid,
 					   strerror(-err));

@@ -13,8 +13,8 @@
 #include <sys/types.h>
 
 struct espy_inject_result {
-	uint64_t paused_ns;  /* how long the thread stood, in all */
-	uint64_t longest_ns; /* its longest single stop */
+	uint64_t paused_ns;  /* how long threads stood, in all */
+	uint64_t longest_ns; /* the longest single stop */
 	unsigned tries;	     /* stops that it took to find a safe point */
 	pid_t tid;	     /* the thread */
 	char why[320];	     /* after an error: what hinders it, and what can be done */

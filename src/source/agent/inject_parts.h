@@ -59,6 +59,8 @@ int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s
 /* 0; 1: the process does not see the file, but can be given it; -errno with the reason. */
 int espy_inject__check_library(pid_t pid, const char *library, struct espy_inject_result *r);
 
+/* A thread of it has stood from `since` until now. */
+void espy_inject__paused(struct espy_inject_result *r, uint64_t since);
 /* After -EPERM from ptrace. */
 int espy_inject__refuse_trace(pid_t pid, struct espy_inject_result *r);
 /*
