@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include "source/pauses.h"
 #include "trace/trace.h"
 
 #define DAY_NS UINT64_C(86400000000000)
@@ -14,6 +15,7 @@ struct replay {
 	struct espy_source base;
 	const struct espy_show_opts *show;
 	struct espy_source_stats stats;
+	struct espy_pauses pauses;
 };
 
 int espy_replay__open(struct espy_source **out, const struct espy_show_opts *show)
@@ -41,15 +43,9 @@ static void count(struct replay *r, const struct espy_rec *rec)
 	case ESPY_REC_FORK:
 		r->stats.tasks++;
 		break;
-	case ESPY_REC_PAUSE: {
-		uint64_t ns = ((const struct espy_rec_pause *)rec)->duration_ns;
-
-		r->stats.pauses++;
-		r->stats.paused_ns += ns;
-		if (ns > r->stats.longest_pause_ns)
-			r->stats.longest_pause_ns = ns;
+	case ESPY_REC_PAUSE:
+		espy_pauses__count(&r->pauses, &r->stats, (const struct espy_rec_pause *)rec);
 		break;
-	}
 	}
 }
 
@@ -84,10 +80,12 @@ static int replay_poll(struct espy_source *s, espy_record_fn fn, void *ctx, int 
 static void replay_stats(struct espy_source *s, struct espy_source_stats *st)
 {
 	*st = ((struct replay *)s)->stats;
+	espy_pauses__tell(&((struct replay *)s)->pauses, st);
 }
 
 static void replay_close(struct espy_source *s)
 {
+	espy_pauses__free(&((struct replay *)s)->pauses);
 	free(s);
 }
 

@@ -217,6 +217,7 @@ static int end_recording(struct espy_session *s, int status, bool detached)
 	struct espy_trace_write_stats file;
 	struct espy_source_stats st = { 0 };
 	unsigned flags = detached ? ESPY_END_DETACHED : 0;
+	uint64_t lost = 0;
 
 	if (s->command_pid && !s->stop_signal)
 		flags |= ESPY_END_COMMAND;
@@ -232,10 +233,14 @@ static int end_recording(struct espy_session *s, int status, bool detached)
 			espy_session__say(s, "writing to %s: %s", s->o.record->path, strerror(-err));
 		return err;
 	}
+	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++)
+		lost += st.lost[i];
 	if (s->gathers && !(s->o.quiet & ESPY_QUIET_ATTACH))
-		espy_session__say(s, "%s: %" PRIu64 " calls, %" PRIu64 " records, %.1f MB in %u file%s",
+		espy_session__say(s,
+				  "%s: %" PRIu64 " calls, %" PRIu64 " records, %.1f MB in %u file%s, %" PRIu64
+				  " lost, %" PRIu64 " pause%s",
 				  s->o.record->path, calls, file.records, (double)file.file_bytes / 1e6, file.files,
-				  file.files == 1 ? "" : "s");
+				  file.files == 1 ? "" : "s", lost, st.pauses, st.pauses == 1 ? "" : "s");
 	return 0;
 }
 

@@ -401,12 +401,13 @@ static void mux_stats(struct espy_source *src, struct espy_source_stats *st)
 	struct mux *m = to_mux(src);
 
 	*st = (struct espy_source_stats){ 0 };
-	for (unsigned i = 0; i < 2; i++) {
+	if (m->in[CALLS].ops)
+		m->in[CALLS].ops->stats(m->in[CALLS].src, st);
+	/* Nobody is held for marks, nor are there snapshots of them alone. */
+	if (m->in[MARKS].ops) {
 		struct espy_source_stats one = { 0 };
 
-		if (!m->in[i].ops)
-			continue;
-		m->in[i].ops->stats(m->in[i].src, &one);
+		m->in[MARKS].ops->stats(m->in[MARKS].src, &one);
 		st->records += one.records;
 		st->bytes += one.bytes;
 		for (unsigned r = 0; r < ESPY_LOST_REASONS; r++)
@@ -415,10 +416,6 @@ static void mux_stats(struct espy_source *src, struct espy_source_stats *st)
 		st->tasks = one.tasks > st->tasks ? one.tasks : st->tasks;
 		st->hangs += one.hangs;
 		st->wakeups += one.wakeups;
-		st->pauses += one.pauses;
-		st->paused_ns += one.paused_ns;
-		if (one.longest_pause_ns > st->longest_pause_ns)
-			st->longest_pause_ns = one.longest_pause_ns;
 	}
 }
 

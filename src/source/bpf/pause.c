@@ -368,35 +368,8 @@ int bpf_pause__deliver(struct bpf_source *s, int (*fn)(void *ctx, const void *da
 
 void bpf_pause__count(struct bpf_source *s, const struct espy_rec_pause *rec)
 {
-	struct bpf_pause *p = s->pause;
-	struct espy_paused_task *t = NULL;
-	uint64_t ns = rec->duration_ns;
-
-	s->stats.pauses++;
-	s->stats.paused_ns += ns;
-	if (ns > s->stats.longest_pause_ns)
-		s->stats.longest_pause_ns = ns;
-	for (size_t i = 0; p && i < p->task_cnt && !t; i++)
-		if (p->tasks[i].tid == rec->rec.tid)
-			t = &p->tasks[i];
-	if (!t) {
-		if (!p || !grow(&p->tasks, p->task_cnt, &p->task_cap, sizeof(*p->tasks)))
-			return;
-		t = &p->tasks[p->task_cnt++];
-		*t = (struct espy_paused_task){ .tid = rec->rec.tid, .tgid = rec->rec.tgid };
-		s->stats.paused_tasks++;
-	}
-	t->pauses++;
-	t->ns += ns;
-	if (ns > t->longest_ns)
-		t->longest_ns = ns;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	uint64_t x = ((const struct espy_paused_task *)a)->ns, y = ((const struct espy_paused_task *)b)->ns;
-
-	return x < y ? 1 : x > y ? -1 : 0;
+	if (s->pause)
+		espy_pauses__count(&s->pause->sums, &s->stats, rec);
 }
 
 void bpf_pause__stats(struct bpf_source *s, struct espy_source_stats *st)
@@ -411,11 +384,7 @@ void bpf_pause__stats(struct bpf_source *s, struct espy_source_stats *st)
 		       p->by_signal				? "by SIGSTOP" :
 								  "tasks can be held";
 	st->not_paused = s->shared ? __atomic_load_n(&s->shared->pausing.refused, __ATOMIC_RELAXED) : 0;
-	if (!p->task_cnt)
-		return;
-	qsort(p->tasks, p->task_cnt, sizeof(*p->tasks), by_time);
-	for (size_t i = 0; i < p->task_cnt && i < ESPY_PAUSED_TASKS; i++)
-		st->paused[i] = p->tasks[i];
+	espy_pauses__tell(&p->sums, st);
 }
 
 bool bpf_pause__holds(const struct bpf_source *s, uint32_t tid)
@@ -498,7 +467,7 @@ void bpf_pause__free(struct bpf_source *s)
 		bpf_pages__close(&p->pages);
 	bpf_pause__drop_programs(p);
 	free(p->over);
-	free(p->tasks);
+	espy_pauses__free(&p->sums);
 	close(p->poke);
 	pthread_mutex_destroy(&p->lock);
 	free(p);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include "bpf_source.h"
 #include "pause.h"
+#include "source/pauses.h"
 
 /* So large a ring is not full before tasks can be held: that is made ready when it is needed. */
 #define SMALL_RING (8u << 20)
@@ -28,8 +29,7 @@ struct bpf_pause {
 	struct bpf_helper_duty duty;
 	struct espy_rec_pause *over; /* pauses by signal that are over, not yet delivered */
 	size_t over_cnt, over_cap;
-	struct espy_paused_task *tasks;
-	size_t task_cnt, task_cap;
+	struct espy_pauses sums;
 };
 
 /* pause.c: the thread that looks after those who are held. */
