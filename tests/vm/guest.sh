@@ -9,7 +9,7 @@ check() { # name, command...
 		echo "ok $name"
 	else
 		echo "not ok $name"
-		sed 's/^/# /' /tmp/log | tail -n 15
+		sed 's/^/# /' /tmp/log | tail -n 60
 	fi
 }
 has() { # file, pattern

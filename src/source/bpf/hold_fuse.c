@@ -281,7 +281,8 @@ int bpf_pages__open_helper(struct bpf_pages *p, const struct bpf_helper_duty *du
 
 int bpf_pages__open(struct bpf_pages *p, size_t cnt, const struct bpf_helper_duty *duty, char *why, size_t why_sz)
 {
-	const char *what = "/dev/fuse";
+	/* What cannot be had, and what there is to be done about it. */
+	const char *what = "/dev/fuse", *hint = " (FUSE of the kernel; a container must be given the device)";
 	int mount, err;
 
 	init(p, cnt);
@@ -292,6 +293,7 @@ int bpf_pages__open(struct bpf_pages *p, size_t cnt, const struct bpf_helper_dut
 		err = -ENOMEM;
 	if (!err) {
 		what = "a FUSE file system";
+		hint = " (CAP_SYS_ADMIN is needed)";
 		mount = make_mount(p);
 		err = mount < 0 ? mount : map_file(p, mount);
 		if (mount >= 0)
@@ -299,13 +301,14 @@ int bpf_pages__open(struct bpf_pages *p, size_t cnt, const struct bpf_helper_dut
 	}
 	if (!err) {
 		what = "a helper process";
+		hint = "";
 		err = bpf_pages__start_helper(p, duty);
 	}
 	/* The address stays, as that of the pages in the helper. */
 	if (p->base != MAP_FAILED)
 		munmap(p->base, p->cnt * p->page_sz);
 	if (err) {
-		snprintf(why, why_sz, "%s: %s", what, strerror(-err));
+		snprintf(why, why_sz, "%s: %s%s", what, strerror(-err), hint);
 		bpf_pages__close(p);
 	}
 	return err;

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Where tasks cannot be held unseen - no /dev/fuse, no privilege to mount it - it is said why, and what happens instead.
+. "$(dirname "$0")/../trouble/lib.sh"
+"$espy" doctor >"$dir/doctor"
+grep -q 'yes *holds tasks' "$dir/doctor" || { echo "SKIP: $(grep 'holds tasks' "$dir/doctor")"; exit 77; }
+calls=4000
+
+# A place with an empty /dev; no CAP_SYS_ADMIN.
+cat >"$dir/nodev.sh" <<'S'
+mount -t tmpfs none /dev && mknod /dev/null c 1 3 && chmod 666 /dev/null && exec "$@"
+S
+nodev="unshare -m sh $dir/nodev.sh"
+noadmin='setpriv --bounding-set -sys_admin --inh-caps -sys_admin'
+# slowly WHERE OPTIONS...: out of a small ring, through a pipe that is emptied slowly
+slowly() {
+	where=$1
+	shift
+	$where "$espy" trace --source=bpf --buffer 1M -o "|$progs/slow_reader $dir/slow" "$@" "$progs/make_calls" $calls 2>"$dir/err" </dev/null
+}
+whole=$(trace --buffer 64M -o "$dir/whole" "$progs/make_calls" $calls && wc -l <"$dir/whole")
+
+# All lines but those of the stops by which tasks are held.
+seen() {
+	grep -vc 'lost here\|^--- \(stopped by \)*SIGSTOP\|^--- SIGCONT' "$dir/slow"
+}
+
+check() { # NAME REASON COMMAND...: that runs another one in the place of that name
+	name=$1 reason=$2
+	shift 2
+	if ! "$@" true 2>"$dir/err"; then
+		echo "$name: not to be had here, left out: $(cat "$dir/err")"
+		return
+	fi
+	tried=$((tried + 1))
+	"$@" "$espy" doctor >"$dir/doctor"
+	has "$name: doctor" "$dir/doctor" "no  *holds tasks without stopping them .*: $reason"
+	slowly "$*"
+	expect "$name, auto: status" 0 $?
+	lost=$(sed -n 's/^espy: \([0-9]*\) events* lost: no room.*/\1/p' "$dir/err")
+	expect "$name, auto: seen and lost are all" "$whole" $(($(seen) + ${lost:-0}))
+	has "$name, auto: it is said why" "$dir/err" "^espy: lossless mode: not possible: $reason"
+	slowly "$*" --lossless=always
+	expect "$name, always: status" 0 $?
+	expect "$name, always: all are seen" "$whole" "$(seen)"
+	has "$name, always: how, and why so" "$dir/err" "^espy: tasks are held by SIGSTOP, which their parents can see, because $reason"
+	has "$name, always: the pauses are told" "$dir/err" '^espy: [1-9][0-9]* pauses*, .*; 1 task held: '
+	"$progs/fresh" "$@" "$espy" trace --source=bpf --pause-on 'fstat: fd == 4242' -o "$dir/out" "$progs/make_calls" 1 </dev/null 2>"$dir/err" &
+	job=$!
+	wait_for 20 grep -q 'is held after fstat' "$dir/err" || not_ok "$name, --pause-on: nobody is held: $(cat "$dir/err")"
+	has "$name, --pause-on: how, and why so" "$dir/err" "^espy: tasks are held by SIGSTOP, .* because $reason"
+	pid=$(sed -n 's/^espy: task \([0-9]*\) .*/\1/p' "$dir/err")
+	expect "$name, --pause-on: it is stopped" T "$(state "$pid")"
+	"$espy" resume "$pid" >"$dir/out" || not_ok "$name, --pause-on: espy resume"
+	wait $job
+	expect "$name, --pause-on: it runs on to its end" 0 $?
+}
+tried=0
+check 'no CAP_SYS_ADMIN' 'a FUSE file system: Operation not permitted (CAP_SYS_ADMIN is needed)' $noadmin
+check 'no /dev/fuse' '/dev/fuse: No such file or directory (FUSE of the kernel; a container must be given the device)' $nodev
+[ $tried -gt 0 ] || { echo "SKIP: neither unshare nor setpriv can be used here"; exit 77; }
+finish
