@@ -58,7 +58,7 @@ cpus() {
 	check "forks, $(nproc) CPUs" forks
 }
 order() {
-	ROUNDS=100 sh /tests/order.sh /bin/espy bpf /tests
+	ROUNDS=100 sh /tests/trouble/order.sh /bin/espy bpf /tests
 }
 if [ "$part" = cpus ]; then
 	cpus
