@@ -26,7 +26,7 @@ int espy_agent_ring__open(struct espy_agent_ring *r, void *map, size_t size, con
 	const struct espy_ring *head = map;
 
 	*r = (struct espy_agent_ring){ .map = map, .size = size, .chunk_sz = o->chunk_sz, .nchunks = o->nchunks };
-	if (size < ESPY_RING_FREE_OFF || o->chunk_sz < 4096 || o->chunk_sz > 1u << 20 ||
+	if (size < ESPY_RING_FREE_OFF || o->chunk_sz < 4096 || o->chunk_sz > ESPY_RING_CHUNK_MAX ||
 	    o->chunk_sz & (o->chunk_sz - 1) || !o->nchunks || o->nchunks > 65536)
 		return -EPROTO;
 	r->data_off = head->data_off;

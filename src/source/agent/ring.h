@@ -12,6 +12,9 @@
 #include <stdint.h>
 #include "agent/abi.h"
 
+/* No record is larger than its chunk, and with a head of ours each must fit into one of record.h's (ESPY_REC_MAX). */
+#define ESPY_RING_CHUNK_MAX (128u << 10)
+
 struct espy_ring_cursor {
 	uint32_t chunk; /* its index */
 	uint32_t pos;	/* of the next record in it */

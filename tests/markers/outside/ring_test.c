@@ -149,6 +149,13 @@ static void test_heads(void **state)
 	assert_int_equal(espy_agent_ring__open(&r, map, SIZE, &o), -EPROTO);
 	o = (struct espy_agent_opened){ .chunk_sz = 4097, .nchunks = 1 };
 	assert_int_equal(espy_agent_ring__open(&r, map, SIZE, &o), -EPROTO);
+	/* A record that filled it would not fit where it is copied to. */
+	uint8_t *large = calloc(1, DATA + (1u << 18));
+
+	memcpy(large, map, sizeof(struct espy_ring));
+	o = (struct espy_agent_opened){ .chunk_sz = 1u << 18, .nchunks = 1 };
+	assert_int_equal(espy_agent_ring__open(&r, large, DATA + (1u << 18), &o), -EPROTO);
+	free(large);
 	head->data_off = 4096;
 	assert_int_equal(espy_agent_ring__open(&r, map, SIZE, &opened), -EPROTO);
 	head->data_off = 0xfffff000;
