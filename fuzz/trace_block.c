@@ -86,7 +86,7 @@ static void from_records(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!pack) {
-		pack = espy_pack__new();
+		pack = espy_pack__new(true);
 		cctx = ZSTD_createCCtx();
 		dctx = ZSTD_createDCtx();
 	}

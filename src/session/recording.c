@@ -196,6 +196,7 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 		.keep = o->keep,
 		.state = put_state,
 		.state_ctx = r,
+		.marks = s->o.marks != NULL,
 	};
 	int err = r->maps ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
 	if (err) {

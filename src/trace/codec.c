@@ -18,6 +18,7 @@ struct espy_codec {
 	ZSTD_CCtx *cctx;
 	ZSTD_DCtx *dctx;
 	int level;
+	bool mark_words;
 	struct espy_pack *pack;
 	struct buffer out, raw;
 };
@@ -35,13 +36,14 @@ static int reserve(struct buffer *b, size_t size)
 	return 0;
 }
 
-struct espy_codec *espy_codec__new(int level)
+struct espy_codec *espy_codec__new(int level, bool mark_words)
 {
 	struct espy_codec *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
 	c->level = level;
+	c->mark_words = mark_words;
 	return c;
 }
 
@@ -108,7 +110,7 @@ int espy_codec__encode(struct espy_codec *c, struct espy_section_head *head, con
 	*stored = raw;
 	head->stored_sz = head->raw_sz;
 	if (head->kind == ESPY_SECTION_RECORDS && c->cctx) {
-		if (!c->pack && !(c->pack = espy_pack__new()))
+		if (!c->pack && !(c->pack = espy_pack__new(c->mark_words)))
 			return -ENOMEM;
 		const void *packed;
 
@@ -173,7 +175,7 @@ const void *espy_codec__decode(struct espy_codec *c, const struct espy_section_h
 		return NULL;
 	*why = "a section cannot be unpacked";
 	if (head->encoding == ESPY_ENCODING_PACKED) {
-		if (!c->pack && !(c->pack = espy_pack__new())) {
+		if (!c->pack && !(c->pack = espy_pack__new(c->mark_words))) {
 			*why = "out of memory";
 			return NULL;
 		}

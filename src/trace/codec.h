@@ -11,7 +11,7 @@
 struct espy_codec;
 
 /* level: of zstd, 0: not compressed; a reader gives any. NULL: out of memory. */
-struct espy_codec *espy_codec__new(int level);
+struct espy_codec *espy_codec__new(int level, bool mark_words);
 void espy_codec__free(struct espy_codec *c);
 size_t espy_codec__memory(const struct espy_codec *c);
 

@@ -357,7 +357,7 @@ int espy_trace_reader__open(struct espy_trace_reader **out, const char *path, co
 	if (o)
 		memcpy(&r->o, o, o->size < sizeof(r->o) ? o->size : sizeof(r->o));
 	r->path = strdup(path);
-	r->codec = espy_codec__new(0);
+	r->codec = espy_codec__new(0, false);
 	err = r->path && r->codec ? 0 : -ENOMEM;
 	if (!err && strcmp(path, "-") && access(path, F_OK) < 0) {
 		err = list_set(path, &r->numbers, &r->file_cnt);

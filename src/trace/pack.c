@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct espy_pack *espy_pack__new(void)
+struct espy_pack *espy_pack__new(bool mark_words)
 {
 	struct espy_pack *p = calloc(1, sizeof(*p));
 
@@ -16,6 +16,7 @@ struct espy_pack *espy_pack__new(void)
 		free(p);
 		return NULL;
 	}
+	p->mark_words = mark_words;
 	return p;
 }
 
@@ -102,7 +103,7 @@ static inline unsigned bytes_of(uint64_t v)
 	return v ? (71 - (unsigned)__builtin_clzll(v)) / 8 : 0;
 }
 
-static void put_word(struct model *m, struct column *tags, struct column *bytes, uint64_t v, uint64_t before)
+static inline void put_word(struct model *m, struct column *tags, struct column *bytes, uint64_t v, uint64_t before)
 {
 	unsigned method = WORD_VALUE, n = bytes_of(v);
 	uint64_t stored = v;
@@ -333,6 +334,27 @@ static void put_rest(struct espy_pack *p, const uint8_t *bytes, size_t n)
 	put_bytes(p, bytes, n);
 }
 
+/*
+ * Marks of one definition often count something, or repeat a name: as words against those before, if they are as long.
+ * Numbers that mean nothing to each other, and texts, are better off as bytes.
+ */
+static void put_args(struct espy_pack *p, const uint8_t *raw, uint32_t off, uint32_t size)
+{
+	const uint8_t *now = raw + off + 32, *like = NULL;
+	uint32_t *slot = mark_slot(&p->m, raw + off), len = size - 32;
+	const bool known = *slot != UINT32_MAX;
+
+	if (known && ((const struct espy_rec *)(const void *)(raw + *slot))->size == size)
+		like = raw + *slot + 32;
+	*slot = off;
+	if (len && as_words(now, like, len)) {
+		put_varint(&p->cols[COL_ITEM_LEN], like ? LEN_AS_BEFORE : 2 * (uint64_t)len + LEN_WORDS);
+		put_words(p, now, like, len / 8, COL_ITEM_MASK);
+	} else {
+		put_rest(p, now, len);
+	}
+}
+
 static void put_fixed(struct espy_pack *p, const struct shape *s, const uint8_t *now, const uint8_t *before, bool call)
 {
 	uint64_t words[HALVES_MAX], old[HALVES_MAX];
@@ -396,10 +418,136 @@ static void put_record(struct espy_pack *p, const uint8_t *raw, uint32_t off)
 	put_fixed(p, s, now, before, is_call(k.type));
 	if (is_call(k.type)) {
 		put_items(p, now + s->words_end, before ? before + s->words_end : NULL, k.items);
+	} else if (k.type == ESPY_REC_MARK && p->mark_words) {
+		put_args(p, raw, off, rec->size);
+		p->mark = k.has_time ? s : NULL;
+		p->mark_off = off;
 	} else {
 		put_rest(p, now + s->words_end, rec->size - s->words_end);
 	}
 	s->before = off;
+}
+
+/* Against a word that is mostly near by: the same way each time leaves columns in which nothing changes. */
+static inline void put_near(struct model *m, struct column *tags, struct column *bytes, uint64_t v, uint64_t before)
+{
+	const bool more = v - before < 256;
+
+	if (!more && before - v >= 256) {
+		put_word(m, tags, bytes, v, before);
+		return;
+	}
+	*tags->at++ = (more ? WORD_MORE : WORD_LESS) * 9 + 1;
+	*bytes->at++ = (uint8_t)(more ? v - before : before - v);
+	if (worth_seeing(v))
+		m->seen[seen_slot(v)] = v;
+}
+
+/*
+ * Marks behind a mark (packed already, at p->mark_off) whose arguments are as long as those of the last mark of their
+ * definition, few, and cheap as words: what put_record puts for them, without a look at shapes, and with the places of
+ * the columns in registers. Ends at the first that is not so.
+ */
+static uint32_t put_like_marks(struct espy_pack *p, const uint8_t *raw, uint32_t off, uint32_t size)
+{
+	const unsigned code = SHAPE_FIRST + (unsigned)(p->mark - p->m.shapes);
+	const uint8_t *before = raw + p->mark_off, *now = raw + off;
+	struct task *t = &p->m.tasks[p->m.task];
+	struct column *c = p->cols, shape = c[COL_SHAPE], task = c[COL_TASK], gap_low = c[COL_GAP_LOW],
+		      gap_high = c[COL_GAP_HIGH], fixed = c[COL_WORD_MASK], fixed_tags = c[COL_WORD_TAG],
+		      fixed_bytes = c[COL_WORD_BYTES], lens = c[COL_ITEM_LEN], masks = c[COL_ITEM_MASK],
+		      tags = c[COL_ITEM_TAG], bytes = c[COL_ITEM_BYTES];
+	bool cheap = code < 0x80;
+
+	while (cheap && now < raw + size) {
+		const struct espy_rec *rec = (const struct espy_rec *)(const void *)now;
+		const unsigned words = (rec->size - 32) / 8; /* of a smaller one: too many */
+		const size_t from = (size_t)(tags.at - tags.data) + (size_t)(bytes.at - bytes.data);
+
+		/* The same type, flags, number and task. */
+		if (memcmp(now + 4, before + 4, 12) || !rec->time_ns || words - 1 > 7)
+			break;
+		uint32_t *slot = mark_slot(&p->m, now);
+		const uint8_t *like = raw + *slot;
+
+		if (*slot == UINT32_MAX || ((const struct espy_rec *)(const void *)like)->size != rec->size)
+			break;
+		*shape.at++ = (uint8_t)code;
+		*task.at++ = TASK_SAME;
+		put_time(&gap_low, &gap_high, rec->time_ns - t->last_ns);
+		t->last_ns = rec->time_ns;
+		unsigned mask = 0;
+
+		for (unsigned i = 0; i < 2 && word_at(now + 24) != word_at(before + 24); i++) {
+			uint32_t v, b;
+
+			memcpy(&v, now + 24 + 4 * i, sizeof(v));
+			memcpy(&b, before + 24 + 4 * i, sizeof(b));
+			if (v == b)
+				continue;
+			mask |= 1u << i;
+			put_word(&p->m, &fixed_tags, &fixed_bytes, v, b);
+		}
+		*fixed.at++ = (uint8_t)mask;
+		*lens.at++ = LEN_AS_BEFORE;
+		mask = 0;
+		for (unsigned i = 0; i < words; i++) {
+			const uint64_t v = word_at(now + 32 + 8 * i), b = word_at(like + 32 + 8 * i);
+
+			if (v == b)
+				continue;
+			mask |= 1u << i;
+			put_near(&p->m, &tags, &bytes, v, b);
+		}
+		*masks.at++ = (uint8_t)mask;
+		*slot = (uint32_t)(now - raw);
+		before = now;
+		now += rec->size;
+		/* Else the next one is asked whether it is better off as bytes. */
+		cheap = (size_t)(tags.at - tags.data) + (size_t)(bytes.at - bytes.data) - from <= 4 * words;
+	}
+	c[COL_SHAPE] = shape;
+	c[COL_TASK] = task;
+	c[COL_GAP_LOW] = gap_low;
+	c[COL_GAP_HIGH] = gap_high;
+	c[COL_WORD_MASK] = fixed;
+	c[COL_WORD_TAG] = fixed_tags;
+	c[COL_WORD_BYTES] = fixed_bytes;
+	c[COL_ITEM_LEN] = lens;
+	c[COL_ITEM_MASK] = masks;
+	c[COL_ITEM_TAG] = tags;
+	c[COL_ITEM_BYTES] = bytes;
+	p->m.last_ns = t->last_ns;
+	p->mark_off = p->mark->before = (uint32_t)(before - raw);
+	return (uint32_t)(now - raw);
+}
+
+/*
+ * Marks that follow one another: their shape needs not be looked up. What comes out is the same. Returns where the
+ * first is that is not of that shape.
+ */
+static uint32_t put_marks(struct espy_pack *p, const uint8_t *raw, uint32_t off, uint32_t size)
+{
+	struct column *c = p->cols;
+	struct shape *s = p->mark;
+
+	while ((off = put_like_marks(p, raw, off, size)) < size) {
+		const struct espy_rec *rec = (const struct espy_rec *)(const void *)(raw + off);
+		const struct espy_rec *before = (const struct espy_rec *)(const void *)(raw + p->mark_off);
+
+		/* The same type, flags and number; and in put_record it would not be stored as it is. */
+		if (memcmp(&rec->type, &before->type, 4) || !rec->time_ns || rec->size < s->words_end ||
+		    p->m.task_cnt == TASKS_MAX)
+			break;
+		put_varint(&c[COL_SHAPE], SHAPE_FIRST + (uint64_t)(s - p->m.shapes));
+		put_times(p, put_task(p, rec), 0, rec->time_ns, false);
+		put_fixed(p, s, raw + off, raw + p->mark_off, false);
+		put_args(p, raw, off, rec->size);
+		p->mark_off = s->before = off;
+		off += rec->size;
+	}
+	p->mark = NULL;
+	return off;
 }
 
 /* Half of what is stored is text, in which a longer search finds more; elsewhere it costs as much and finds little. */
@@ -458,9 +606,12 @@ int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, int level, const vo
 	model_clear(&p->m);
 	memset(p->shape_slots, 0, sizeof(p->shape_slots));
 	memset(p->task_slots, 0, sizeof(p->task_slots));
+	p->mark = NULL;
 	for (size_t at = 0; at < size;) {
 		put_record(p, raw, (uint32_t)at);
 		at += ((const struct espy_rec *)((const uint8_t *)raw + at))->size;
+		if (p->mark)
+			at = put_marks(p, raw, (uint32_t)at, (uint32_t)size);
 	}
 	err = put_columns(p, cctx, level, out_sz);
 	*out = p->out;

@@ -6,13 +6,15 @@
 #ifndef ESPY_TRACE_PACK_H
 #define ESPY_TRACE_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <zstd.h>
 
 struct espy_pack; /* tables and columns, used again for each block */
 
-struct espy_pack *espy_pack__new(void);
+/* mark_words: the arguments of marks may be packed as words (ESPY_TRACE_NEEDS_MARK_WORDS); unpacking takes both. */
+struct espy_pack *espy_pack__new(bool mark_words);
 void espy_pack__free(struct espy_pack *p);
 size_t espy_pack__memory(const struct espy_pack *p);
 

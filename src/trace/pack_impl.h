@@ -37,8 +37,8 @@ enum { SHAPE_PLAIN = 0, SHAPE_NEW = 1, SHAPE_FIRST = 2 };
 enum { TASK_SAME = 0, TASK_NEW = 1, TASK_FIRST = 2 };
 
 /*
- * COL_ITEM_LEN: words against those of the item before, of the same length; bytes up to a NUL; else twice the length, and one
- * of: so many bytes, so many bytes as words against zeros.
+ * COL_ITEM_LEN: words against those of the item before (the last mark of that definition), of the same length; bytes up
+ * to a NUL; else twice the length, and one of: so many bytes, so many bytes as words against zeros.
  */
 enum { LEN_AS_BEFORE = 0, LEN_STRING = 1, LEN_BYTES = 2, LEN_WORDS = 3 };
 
@@ -60,6 +60,7 @@ enum espy_word_method {
 #define SHAPE_KEYS_MAX (512u << 10) /* bytes of all keys */
 #define TASKS_MAX 4096u
 #define SEEN_SLOTS 256u
+#define MARK_SLOTS 256u
 
 /* What records of one shape have in common, as bytes: */
 struct shape_key {
@@ -93,7 +94,14 @@ struct model {
 	uint32_t task_cnt, task; /* of the record before */
 	uint64_t last_ns;
 	uint64_t seen[SEEN_SLOTS];
+	uint32_t marks[MARK_SLOTS]; /* by definition: offset of the last MARK record; UINT32_MAX: none */
 };
+
+/* Where the arguments of a mark with that definition, the word at offset 24, are remembered. */
+static inline uint32_t *mark_slot(struct model *m, const uint8_t *record)
+{
+	return &m->marks[record[24] % MARK_SLOTS];
+}
 
 static inline unsigned seen_slot(uint64_t v)
 {
@@ -169,6 +177,7 @@ static inline void model_clear(struct model *m)
 	m->shape_cnt = m->keys_sz = m->task_cnt = m->task = 0;
 	m->last_ns = 0;
 	memset(m->seen, 0, sizeof(m->seen));
+	memset(m->marks, 0xff, sizeof(m->marks));
 }
 
 struct column {
@@ -184,6 +193,9 @@ struct espy_pack {
 	uint8_t *out;
 	size_t out_sz;
 	uint16_t shape_slots[2 * SHAPES_MAX], task_slots[2 * TASKS_MAX]; /* by hash; number + 1 */
+	bool mark_words;    /* arguments of marks may be packed as words */
+	struct shape *mark; /* of the record before, if that was a mark with a time; else NULL */
+	uint32_t mark_off;  /* and where it is */
 };
 
 int espy_pack__reserve(uint8_t **data, size_t *cap, size_t size);

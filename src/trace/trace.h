@@ -48,6 +48,7 @@ struct espy_trace_write_opts {
 	 * into blocks that only a reader that begins there delivers.
 	 */
 	uint64_t checkpoint_bytes;
+	bool marks; /* there may be marks in it: they are packed in a way that readers of other traces need not know */
 };
 
 /* -EEXIST, or errno of open and write. */

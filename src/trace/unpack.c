@@ -235,6 +235,41 @@ static bool get_items(struct unpack *u, const uint8_t *item_keys, const uint8_t 
 	return true;
 }
 
+/* What follows the words of a record that is no call, from u->at on; leaves u->at behind it. */
+static bool get_rest(struct unpack *u, const uint8_t *now, unsigned type)
+{
+	const uint64_t code = get_varint(u, COL_ITEM_LEN);
+	const uint8_t *like = NULL;
+	struct espy_rec old;
+	uint32_t bytes;
+
+	if (type == ESPY_REC_MARK) {
+		uint32_t *slot = mark_slot(&u->p->m, now);
+
+		if (*slot != UINT32_MAX)
+			like = u->raw + *slot;
+		*slot = (uint32_t)(now - u->raw);
+	}
+	if (code == LEN_STRING || (code >= LEN_BYTES && code % 2 == LEN_BYTES % 2))
+		return get_bytes(u, code, &bytes);
+	if (type != ESPY_REC_MARK || (code == LEN_AS_BEFORE && !like))
+		return false;
+	uint64_t len = (code - LEN_WORDS) / 2;
+
+	if (code == LEN_AS_BEFORE) {
+		memcpy(&old, like, sizeof(old));
+		len = old.size - 32;
+		like += 32;
+	} else {
+		like = NULL;
+	}
+	if (len % 8 || len > (size_t)(u->end - u->at))
+		return false;
+	get_words(u, u->at, like, (uint32_t)len / 8, COL_ITEM_MASK);
+	u->at += len;
+	return true;
+}
+
 static void get_fixed(struct unpack *u, const struct shape *s, uint8_t *now, const uint8_t *before, bool call)
 {
 	uint64_t words[HALVES_MAX], old[HALVES_MAX];
@@ -309,12 +344,8 @@ static bool get_record(struct unpack *u)
 	if (is_call(k->type)) {
 		if (!get_items(u, (const uint8_t *)k->item, before ? before + s->words_end : NULL, k->items))
 			return false;
-	} else {
-		const uint64_t code = get_varint(u, COL_ITEM_LEN);
-		uint32_t len;
-
-		if (code == LEN_AS_BEFORE || (code != LEN_STRING && code % 2 != LEN_BYTES % 2) || !get_bytes(u, code, &len))
-			return false;
+	} else if (!get_rest(u, now, k->type)) {
+		return false;
 	}
 	rec.size = (uint32_t)(u->at - now);
 	memcpy(now, &rec, sizeof(rec));

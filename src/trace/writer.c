@@ -72,11 +72,20 @@ static int put(struct espy_trace_writer *w, const void *head, size_t head_sz, co
 	return err;
 }
 
+static uint64_t needed_features(const struct espy_trace_writer *w)
+{
+	if (!w->o.level)
+		return 0;
+	return 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_PACKED |
+	       (w->o.marks ? 1u << ESPY_TRACE_NEEDS_MARK_WORDS : 0);
+}
+
 static int write_file_head(struct espy_trace_writer *w)
 {
 	static const char *const names[ESPY_TRACE_FEATURES] = {
 		[ESPY_TRACE_NEEDS_ZSTD] = "zstd",
 		[ESPY_TRACE_NEEDS_PACKED] = "packed",
+		[ESPY_TRACE_NEEDS_MARK_WORDS] = "mark-words",
 	};
 	uint8_t bytes[256] = { 0 };
 	struct espy_trace_file_head h = {
@@ -86,7 +95,7 @@ static int write_file_head(struct espy_trace_writer *w)
 		.byte_order = ESPY_TRACE_BYTE_ORDER,
 		.machine = ESPY_TRACE_MACHINE,
 		.word_bits = 8 * sizeof(long),
-		.needed = w->o.level ? 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_PACKED : 0,
+		.needed = needed_features(w),
 		.file_id = w->file_id,
 		.number = w->out.number,
 		.created_ns = espy_clock_ns(CLOCK_REALTIME),
@@ -288,7 +297,7 @@ int espy_trace_writer__open(struct espy_trace_writer **out, const struct espy_tr
 		w->o.checkpoint_bytes = CHECKPOINT_BYTES;
 	w->cap = w->o.block_bytes > ESPY_REC_MAX ? w->o.block_bytes : ESPY_REC_MAX;
 	w->block = malloc(w->cap);
-	w->codec = espy_codec__new(w->o.level);
+	w->codec = espy_codec__new(w->o.level, w->o.marks);
 	err = w->block && w->codec ? 0 : -ENOMEM;
 	/* not a secret: it only must differ from that of other files */
 	if (!err && getrandom(&w->file_id, sizeof(w->file_id), GRND_NONBLOCK) != sizeof(w->file_id))

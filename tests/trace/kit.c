@@ -137,6 +137,76 @@ void stream_of_types(struct stream *s)
 		}
 }
 
+/* The arguments of the i-th event of a definition: they count, stay, jump, or are text. */
+static void put_mark_args(unsigned def, unsigned i, unsigned *seed)
+{
+	static const char *const texts[] = { "/index.html", "/a", "", "a longer text, which does not repeat itself" };
+	const char *text = texts[rnd(seed) % 4];
+	const uint32_t head[2] = { (uint32_t)strlen(text), 0 };
+
+	switch (def % 8) {
+	case 0: /* none */
+		break;
+	case 1: /* a counter and what stays */
+		put64(i);
+		put64(30000000);
+		break;
+	case 2: /* down through 0, and up to 2^63 */
+		put64(100 - (uint64_t)i);
+		put64((1ull << 63) - 200 + i);
+		put64(i % 50 ? 1ull << 40 : rnd(seed));
+		break;
+	case 3: /* noise */
+		put64((uint64_t)rnd(seed) << 40 ^ (uint64_t)rnd(seed) << 20 ^ rnd(seed));
+		break;
+	case 4: /* a number and a string */
+		put64(i * 5);
+		put(head, sizeof(head));
+		put(text, head[0]);
+		pad(0);
+		break;
+	case 5: /* more words than a mask has bits */
+		for (unsigned k = 0; k < 3 + rnd(seed) % 12; k++)
+			put64(k == 8 ? i : k * 4096ull);
+		break;
+	case 6: /* addresses, page by page */
+		put64(0x7f1234000000ull + (rnd(seed) % 64 << 12));
+		break;
+	default: /* steps around what is still one byte */
+		put64(i * (250ull + rnd(seed) % 10));
+	}
+}
+
+void stream_of_marks(struct stream *s, unsigned n, unsigned seed)
+{
+	unsigned def = 1, left = 0, hits[600] = { 0 };
+	uint64_t now = 5000000000ull;
+	uint32_t tid = 700;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!left--) {
+			left = rnd(&seed) % 5 ? rnd(&seed) % 4 : rnd(&seed) % 300;
+			def = rnd(&seed) % 4 ? rnd(&seed) % 8 : rnd(&seed) % 600; /* many share a place */
+			tid = 700 + rnd(&seed) % 3;
+		}
+		now += rnd(&seed) % 7 ? rnd(&seed) % 60 : rnd(&seed) % 100000;
+		if (rnd(&seed) % 512 == 0) {
+			begin(ESPY_REC_LOST, 0, 0, 0, 700, now);
+			put64(i);
+			end(s);
+		}
+		const bool odd = rnd(&seed) % 400 == 0;
+
+		begin(ESPY_REC_MARK, odd ? 1 : 0, 0, tid, 700, rnd(&seed) % 300 ? now - (odd ? 5000 : 0) : 0);
+		put64(def);
+		put_mark_args(def, hits[def]++, &seed);
+		const uint32_t len = b.rec.size - 32;
+
+		memcpy(b.bytes + 28, &len, sizeof(len));
+		end(s);
+	}
+}
+
 void stream_of_odd_ones(struct stream *s, unsigned n, unsigned seed)
 {
 	for (unsigned i = 0; i < n; i++) {

@@ -23,6 +23,8 @@ void stream_free(struct stream *s);
 void stream_of_calls(struct stream *s, unsigned n, unsigned seed);
 /* One of every type that is known. */
 void stream_of_types(struct stream *s);
+/* Marks of several definitions and tasks, in longer and shorter runs, with what comes between. */
+void stream_of_marks(struct stream *s, unsigned n, unsigned seed);
 /* What no source of today sends, but a record may be. */
 void stream_of_odd_ones(struct stream *s, unsigned n, unsigned seed);
 

@@ -55,6 +55,58 @@ static void test_round_trips(void **state)
 	}
 }
 
+/* Packed as words or not: the same. */
+static void test_marks(void **state)
+{
+	for (unsigned seed = 1; seed <= 12; seed++) {
+		const struct espy_trace_write_opts o = { .size = sizeof(o),
+							 .path = test_file("marks"),
+							 .force = true,
+							 .level = seed % 4 ? 1 : 0,
+							 .block_bytes = 64 << 10,
+							 .marks = seed % 3 };
+		struct stream s = { 0 }, got = { 0 };
+		struct espy_trace_read_stats st;
+		struct damages d = { 0 };
+
+		stream_of_marks(&s, 20000, seed);
+		write_trace(o.path, &s, &o);
+		assert_int_equal(read_trace(o.path, &got, &d, &st), 0);
+		same(&s, &got);
+		assert_int_equal(st.records, s.records);
+		assert_int_equal(d.count, 0);
+		stream_free(&got);
+		stream_free(&s);
+	}
+}
+
+/* What counts up takes next to nothing, and only files that may have marks need a reader that knows how. */
+static void test_mark_words(void **state)
+{
+	for (unsigned marks = 0; marks < 2; marks++) {
+		const struct espy_trace_write_opts o = { .level = 3, .marks = marks };
+		struct stream s = { 0 };
+		size_t size;
+
+		for (unsigned i = 0; i < 50000; i++) {
+			struct {
+				struct espy_rec_mark m;
+				uint64_t args[2];
+			} r = { { { sizeof(r), ESPY_REC_MARK, 0, 0, 5, 5, 1000000 + 100ull * i }, 1, 16 }, { i, 50000 } };
+
+			stream_add(&s, &r.m.rec);
+		}
+		write_trace(test_file("words"), &s, &o);
+		uint8_t *bytes = slurp(test_file("words"), &size);
+
+		assert_int_equal(((const struct espy_trace_file_head *)(void *)bytes)->needed >> ESPY_TRACE_NEEDS_MARK_WORDS & 1,
+				 marks);
+		assert_true(marks ? size < 50000 : size > 50000);
+		free(bytes);
+		stream_free(&s);
+	}
+}
+
 static void test_odd_records(void **state)
 {
 	for (unsigned seed = 1; seed <= 40; seed++) {
@@ -62,7 +114,7 @@ static void test_odd_records(void **state)
 
 		stream_of_odd_ones(&s, 400, seed);
 		/* through the writer and the packer alone: what the reader does not deliver is none of its affair here */
-		struct espy_pack *p = espy_pack__new();
+		struct espy_pack *p = espy_pack__new(true);
 		ZSTD_CCtx *cctx = ZSTD_createCCtx();
 		ZSTD_DCtx *dctx = ZSTD_createDCtx();
 		const void *packed;
@@ -350,6 +402,8 @@ int main(int argc, char **argv)
 	kept_file = argc > 1 ? argv[1] : NULL;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trips),
+		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_mark_words),
 		cmocka_unit_test(test_odd_records),
 		cmocka_unit_test(test_many_tasks_and_shapes),
 		cmocka_unit_test(test_wrong_records),
