@@ -440,7 +440,7 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 	struct espy_session *s = session;
 
 	if (s->recording)
-		espy_recording__expect(s->recording, rec);
+		espy_recording__expect(s->recording, rec, rec->size);
 	espy_resolve__begin(&s->resolve, rec->time_ns);
 	if (s->show) {
 		if (rec->type != ESPY_REC_CLOCK) /* taken when the recorder began to write, maybe long after what follows */
@@ -472,4 +472,62 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 	if (s->sink.error && !s->write_error)
 		s->write_error = s->sink.error;
 	return s->write_error || s->stopping || s->detach_tid;
+}
+
+/* Marks of one task and one definition, which lie between two places of a run. */
+static const struct espy_rec_mark *same_marks(const struct espy_rec_mark *first, const uint8_t *end, uint64_t *cnt,
+					      const struct espy_rec_mark **last)
+{
+	const struct espy_rec_mark *m = first;
+
+	for (*cnt = 0; (const uint8_t *)m < end && m->rec.tid == first->rec.tid && m->def == first->def; ++*cnt) {
+		*last = m;
+		m = (const struct espy_rec_mark *)(const void *)((const uint8_t *)m + m->rec.size);
+	}
+	return m;
+}
+
+/*
+ * A recording alone needs nothing of a mark but its count and its task: the run goes to the file as it lies. Of tasks
+ * that were let go nothing is kept, so there may be holes.
+ */
+static void record_marks(struct espy_session *s, const struct espy_rec *first, const uint8_t *end)
+{
+	const struct espy_rec_mark *m = (const struct espy_rec_mark *)first, *piece = m, *next, *last = m;
+	uint64_t cnt;
+
+	espy_recording__expect(s->recording, first, (size_t)(end - (const uint8_t *)first));
+	espy_resolve__begin(&s->resolve, first->time_ns);
+	for (; (const uint8_t *)m < end; m = next) {
+		struct espy_task *task = espy_tasks__get(&s->tasks, m->rec.tid, m->rec.tgid);
+
+		next = same_marks(m, end, &cnt, &last);
+		if (task && task->detached) {
+			espy_recording__marks(s->recording, piece,
+					      (size_t)((const uint8_t *)m - (const uint8_t *)piece));
+			piece = next;
+			continue;
+		}
+		if (task && m->rec.tgid)
+			task->tgid = m->rec.tgid;
+		if (s->marks)
+			espy_marks_seen__events(s->marks, m, last, cnt);
+	}
+	s->resolve.now_ns = last->rec.time_ns;
+	espy_recording__marks(s->recording, piece, (size_t)(end - (const uint8_t *)piece));
+}
+
+int espy_session__marks(void *session, const struct espy_rec *first, size_t size)
+{
+	struct espy_session *s = session;
+	const uint8_t *at = (const uint8_t *)first, *end = at + size;
+	int stop = 0;
+
+	if (s->recording && s->no_lines && !s->show && !s->sink.open) {
+		record_marks(s, first, end);
+		return s->write_error || s->stopping || s->detach_tid;
+	}
+	for (; at < end; at += ((const struct espy_rec *)(const void *)at)->size)
+		stop |= espy_session__record(s, (const struct espy_rec *)(const void *)at);
+	return stop;
 }

@@ -91,6 +91,8 @@ static inline enum espy_abi espy_rec_abi(const struct espy_rec *rec)
 void espy_session__need_image(struct espy_session *s, enum espy_abi abi);
 /* One record from the source: state first, then lines. 0, or non-zero to end the poll early. */
 int espy_session__record(void *session, const struct espy_rec *rec);
+/* The same of a run of marks (espy_marks_fn). */
+int espy_session__marks(void *session, const struct espy_rec *first, size_t size);
 /* Lines that are open belong to tasks that go on without us. */
 void espy_session__show_detached(struct espy_session *s);
 /* So are those of a trace that ends in the middle of a call. */

@@ -21,7 +21,7 @@ struct seen {
 
 struct espy_marks_seen {
 	struct seen *by_def;
-	struct seen *last; /* most events come in runs of one mark */
+	struct seen *recent[64]; /* by their numbers: no program hits many marks at a time */
 };
 
 struct espy_marks_seen *espy_marks_seen__new(void)
@@ -52,13 +52,13 @@ void espy_marks_seen__free(struct espy_marks_seen *m)
 
 static struct seen *find(struct espy_marks_seen *m, uint32_t def)
 {
-	struct seen *x = m->last;
+	struct seen **recent = &m->recent[def % (sizeof(m->recent) / sizeof(m->recent[0]))], *x = *recent;
 
 	if (x && x->def == def)
 		return x;
 	HASH_FIND(hh, m->by_def, &def, sizeof(def), x);
 	if (x)
-		m->last = x;
+		*recent = x;
 	return x;
 }
 
@@ -95,17 +95,32 @@ int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec_mar
 	return 0;
 }
 
+static void count(struct seen *x, uint64_t first_ns, uint64_t last_ns, uint64_t cnt)
+{
+	if (!x->events || first_ns < x->first_ns)
+		x->first_ns = first_ns;
+	if (last_ns > x->last_ns)
+		x->last_ns = last_ns;
+	x->events += cnt;
+}
+
 const struct espy_mark_text *espy_marks_seen__event(struct espy_marks_seen *m, const struct espy_rec_mark *rec)
 {
 	struct seen *x = find(m, rec->def);
 
 	if (!x)
 		return NULL;
-	if (!x->events++ || rec->rec.time_ns < x->first_ns)
-		x->first_ns = rec->rec.time_ns;
-	if (rec->rec.time_ns > x->last_ns)
-		x->last_ns = rec->rec.time_ns;
+	count(x, rec->rec.time_ns, rec->rec.time_ns, 1);
 	return x->text;
+}
+
+void espy_marks_seen__events(struct espy_marks_seen *m, const struct espy_rec_mark *first,
+			     const struct espy_rec_mark *last, uint64_t cnt)
+{
+	struct seen *x = find(m, first->def);
+
+	if (x)
+		count(x, first->rec.time_ns, last->rec.time_ns, cnt);
 }
 
 int espy_marks_seen__each(const struct espy_marks_seen *m, int (*fn)(void *ctx, const struct espy_rec *def), void *ctx)

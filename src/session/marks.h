@@ -29,6 +29,9 @@ void espy_marks_seen__free(struct espy_marks_seen *m);
 int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec_mark_def *def);
 /* The definition of a MARK record, which is counted; NULL: not defined. */
 const struct espy_mark_text *espy_marks_seen__event(struct espy_marks_seen *m, const struct espy_rec_mark *rec);
+/* The same of `cnt` events of one definition, from `first` to `last`. */
+void espy_marks_seen__events(struct espy_marks_seen *m, const struct espy_rec_mark *first,
+			     const struct espy_rec_mark *last, uint64_t cnt);
 /* The records of all definitions so far, for a file that must be readable alone. Ends with what fn returns, if not 0.
  */
 int espy_marks_seen__each(const struct espy_marks_seen *m, int (*fn)(void *ctx, const struct espy_rec *def), void *ctx);

@@ -207,6 +207,7 @@ static int open_source(struct espy_session *s)
 		.kill_on_exit = o->kill_on_exit,
 		.flight_bytes = o->record ? o->record->flight_bytes : 0,
 		.marks = o->marks,
+		.marks_fn = espy_session__marks,
 	};
 	s->counted_by_source = counts;
 	err = o->marks ? open_marks(s, &so) : s->src_ops->open(&s->src, &so);

@@ -232,7 +232,7 @@ static int begin(struct espy_recording *r, uint64_t first_ns)
 /* Facts that are learned from one record, a new image with many libraries aside. */
 #define FACTS_BYTES (32u << 10)
 
-void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec)
+void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec, size_t size)
 {
 	const bool is_call = rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT;
 	const enum espy_abi abi = is_call ? espy_rec_abi(rec) : ESPY_ABI_X86_64;
@@ -241,7 +241,7 @@ void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec
 	if (!err && !r->has_image[abi])
 		err = put_image(r, abi);
 	if (!err)
-		err = espy_trace_writer__reserve(r->w, rec->size + FACTS_BYTES);
+		err = espy_trace_writer__reserve(r->w, size + FACTS_BYTES);
 	if (err && !r->error)
 		r->error = -err;
 }
@@ -260,6 +260,14 @@ void espy_recording__append(struct espy_recording *r, const struct espy_rec *rec
 		espy_maps__process(r->maps, rec->tgid, rec->time_ns);
 	}
 	put(r, rec);
+}
+
+void espy_recording__marks(struct espy_recording *r, const void *marks, size_t size)
+{
+	int err = espy_trace_writer__records(r->w, marks, size);
+
+	if (err && !r->error)
+		r->error = -err;
 }
 
 static void show_progress(struct espy_recording *r, uint64_t now)

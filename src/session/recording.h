@@ -14,9 +14,12 @@ struct espy_recording;
 
 /* Creates the file and writes what is known before the first record. 0 or -errno, which was said. */
 int espy_recording__open(struct espy_recording **out, struct espy_session *s);
+/* A record is about to be dealt with, or a run of marks that begins with it: `size` bytes. */
+void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec, size_t size);
 /* A record that the session has dealt with; what it asked of the system meanwhile is in the file already. */
-void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec);
 void espy_recording__append(struct espy_recording *r, const struct espy_rec *rec);
+/* The same of a run of marks. */
+void espy_recording__marks(struct espy_recording *r, const void *marks, size_t size);
 /* Between two polls: writes what has waited, takes the time by all clocks now and then, tells how far it has come. */
 void espy_recording__tick(struct espy_recording *r);
 /* 0, or the first error of writing, positive. */

@@ -475,6 +475,8 @@ int espy_mux__open(struct espy_source **out, const struct espy_source_ops *calls
 	m->base.ops = &m->ops;
 	so.need_time = true; /* or else there is no order between the two */
 	so.count_only = false;
+	if (calls)
+		so.marks_fn = NULL; /* ours is the next to get them, one by one */
 	for (unsigned i = 0; i < 2; i++) {
 		m->in[i] = (struct input){ .ops = i == CALLS ? calls : marks, .mux = m, .over = i == CALLS && !calls };
 		inputs[i] = &m->in[i];

@@ -46,6 +46,13 @@ struct espy_target {
 };
 
 struct espy_mark_rules;
+/*
+ * Several records at once, which lie one behind the other, `size` bytes in all: MARK records only, whose definitions
+ * came before, in order of time. All of them are taken, whatever is returned; non-zero ends poll as with
+ * espy_record_fn.
+ */
+typedef int (*espy_marks_fn)(void *ctx, const struct espy_rec *first, size_t size);
+
 /* Is a task that writes more than the reader takes held until there is room, instead of losing what it does? */
 enum espy_lossless {
 	ESPY_LOSSLESS_NEVER = 0,
@@ -77,6 +84,8 @@ struct espy_source_opts {
 	 */
 	size_t flight_bytes;
 	const struct espy_mark_rules *marks; /* -m (source/marks.h): for the sources that serve marks; NULL: none wanted */
+	/* Not NULL: a source may give runs of marks to it, with poll's ctx, instead of each to poll's fn. */
+	espy_marks_fn marks_fn;
 	enum espy_lossless lossless;
 	const struct espy_trigger *triggers; /* valid until close; their calls must be in the call sets */
 	size_t trigger_cnt;

@@ -58,6 +58,8 @@ int espy_trace_writer__section(struct espy_trace_writer *w, enum espy_trace_sect
 			       size_t size);
 /* Append a record (copied). After an error of writing (full disk) returns that error, again and again; nothing is torn. */
 int espy_trace_writer__record(struct espy_trace_writer *w, const struct espy_rec *rec);
+/* Append records that lie one behind the other, `size` bytes in all (copied). */
+int espy_trace_writer__records(struct espy_trace_writer *w, const void *records, size_t size);
 /*
  * A record is about to come, and with it others that belong to it, together `size` bytes: no checkpoint and no new file
  * shall begin among them. To be called while opts->state() still gives what was before them.

@@ -363,24 +363,9 @@ int espy_trace_writer__section(struct espy_trace_writer *w, enum espy_trace_sect
 	return fail(w, err);
 }
 
-int espy_trace_writer__record(struct espy_trace_writer *w, const struct espy_rec *rec)
+/* Of a record that comes into the block: what is told of blocks. */
+static inline void note(struct espy_trace_writer *w, const struct espy_rec *rec)
 {
-	const uint32_t size = rec->size;
-
-	if (size < sizeof(*rec) || size % 8 || size > ESPY_REC_MAX)
-		return -EINVAL;
-	if (w->error)
-		return w->error;
-	if (w->used + size > w->o.block_bytes && w->used) {
-		int err = w->in_state ? fail(w, write_block(w)) : write_gathered(w);
-
-		if (err)
-			return err;
-	}
-	if (!w->used)
-		w->since_ns = espy_now_ns();
-	memcpy(w->block + w->used, rec, size);
-	w->used += size;
 	w->records++;
 	if (rec->time_ns) {
 		if (!w->first_ns || rec->time_ns < w->first_ns)
@@ -389,11 +374,53 @@ int espy_trace_writer__record(struct espy_trace_writer *w, const struct espy_rec
 			w->last_ns = rec->time_ns;
 	}
 	espy_index_tasks__add(&w->tasks, rec->tid);
+}
+
+/* Records that were noted, `cnt` of them, and for which there is room. */
+static void append(struct espy_trace_writer *w, const uint8_t *records, size_t size, uint64_t cnt)
+{
+	if (!size)
+		return;
+	if (!w->used)
+		w->since_ns = espy_now_ns();
+	memcpy(w->block + w->used, records, size);
+	w->used += size;
 	if (!w->in_state) {
-		w->stats.records++;
+		w->stats.records += cnt;
 		w->stats.raw_bytes += size;
 	}
+}
+
+int espy_trace_writer__records(struct espy_trace_writer *w, const void *records, size_t size)
+{
+	const uint8_t *from = records, *at = from, *end = from + size;
+	uint64_t cnt = 0;
+
+	if (w->error)
+		return w->error;
+	for (const struct espy_rec *rec; at < end; at += rec->size, cnt++) {
+		rec = (const struct espy_rec *)(const void *)at;
+		if (rec->size < sizeof(*rec) || rec->size % 8 || rec->size > ESPY_REC_MAX ||
+		    rec->size > (size_t)(end - at))
+			return -EINVAL;
+		if (w->used + (size_t)(at - from) + rec->size > w->o.block_bytes && (w->used || at > from)) {
+			append(w, from, (size_t)(at - from), cnt);
+			from = at;
+			cnt = 0;
+			int err = w->in_state ? fail(w, write_block(w)) : write_gathered(w);
+
+			if (err)
+				return err;
+		}
+		note(w, rec);
+	}
+	append(w, from, (size_t)(at - from), cnt);
 	return 0;
+}
+
+int espy_trace_writer__record(struct espy_trace_writer *w, const struct espy_rec *rec)
+{
+	return rec->size ? espy_trace_writer__records(w, rec, rec->size) : -EINVAL;
 }
 
 int espy_trace_writer__reserve(struct espy_trace_writer *w, size_t size)

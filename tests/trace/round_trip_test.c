@@ -55,7 +55,7 @@ static void test_round_trips(void **state)
 	}
 }
 
-/* Packed as words or not: the same. */
+/* Packed as words or not, one by one or many at once: the same. */
 static void test_marks(void **state)
 {
 	for (unsigned seed = 1; seed <= 12; seed++) {
@@ -67,10 +67,23 @@ static void test_marks(void **state)
 							 .marks = seed % 3 };
 		struct stream s = { 0 }, got = { 0 };
 		struct espy_trace_read_stats st;
+		struct espy_trace_writer *w;
 		struct damages d = { 0 };
+		unsigned at_random = seed;
 
 		stream_of_marks(&s, 20000, seed);
 		write_trace(o.path, &s, &o);
+		assert_int_equal(read_trace(o.path, &got, &d, &st), 0);
+		same(&s, &got);
+		stream_free(&got);
+
+		assert_int_equal(espy_trace_writer__open(&w, &o), 0);
+		for (size_t at = 0, end = 0; at < s.size; at = end) {
+			for (unsigned cnt = 1 + rnd(&at_random) % 2000; cnt-- && end < s.size;)
+				end += ((const struct espy_rec *)(s.bytes + end))->size;
+			assert_int_equal(espy_trace_writer__records(w, s.bytes + at, end - at), 0);
+		}
+		assert_int_equal(espy_trace_writer__close(w), 0);
 		assert_int_equal(read_trace(o.path, &got, &d, &st), 0);
 		same(&s, &got);
 		assert_int_equal(st.records, s.records);
@@ -92,15 +105,17 @@ static void test_mark_words(void **state)
 			struct {
 				struct espy_rec_mark m;
 				uint64_t args[2];
-			} r = { { { sizeof(r), ESPY_REC_MARK, 0, 0, 5, 5, 1000000 + 100ull * i }, 1, 16 }, { i, 50000 } };
+			} r = { { { sizeof(r), ESPY_REC_MARK, 0, 0, 5, 5, 1000000 + 100ull * i }, 1, 16 },
+				{ i, 50000 } };
 
 			stream_add(&s, &r.m.rec);
 		}
 		write_trace(test_file("words"), &s, &o);
 		uint8_t *bytes = slurp(test_file("words"), &size);
 
-		assert_int_equal(((const struct espy_trace_file_head *)(void *)bytes)->needed >> ESPY_TRACE_NEEDS_MARK_WORDS & 1,
-				 marks);
+		assert_int_equal(
+			((const struct espy_trace_file_head *)(void *)bytes)->needed >> ESPY_TRACE_NEEDS_MARK_WORDS & 1,
+			marks);
 		assert_true(marks ? size < 50000 : size > 50000);
 		free(bytes);
 		stream_free(&s);

@@ -19,13 +19,22 @@ struct espy_tsc {
 void espy_tsc__begin(struct espy_tsc *c);
 /* Takes another pair; the first two are at least some milliseconds apart. */
 void espy_tsc__update(struct espy_tsc *c);
-uint64_t espy_tsc__to_ns(const struct espy_tsc *c, uint64_t tsc);
+static inline uint64_t espy_tsc__to_ns(const struct espy_tsc *c, uint64_t tsc)
+{
+	/* A time that is garbage stays a time: at most a day from now. */
+	const double limit = 86400e9;
+	double d = (double)(int64_t)(tsc - c->tsc[1]) * c->ns_per_tick;
+
+	d = d > limit ? limit : d < -limit ? -limit : d;
+	int64_t ns = (int64_t)c->ns[1] + (int64_t)d;
+	return ns > 0 ? (uint64_t)ns : 1;
+}
 
 struct espy_mark_known { /* a definition of one process */
 	bool asked, good;
+	bool fixed;	 /* numbers only: all events are of the same length */
 	uint32_t number; /* in the stream */
 	uint8_t nargs, kinds[16];
-	uint64_t events;
 };
 
 struct espy_agent_process {
@@ -47,6 +56,12 @@ struct espy_agent_process {
 	uint64_t damaged;	      /* events whose bytes are not what their mark says */
 	bool told_damage;
 	unsigned sites_refused;
+	/* Threads whose numbers were found good; with shared chunks they come in any order. An entry is of one epoch. */
+	struct {
+		uint32_t tid, epoch;
+		pid_t task;
+	} tasks[256];
+	uint32_t tasks_epoch;
 };
 
 struct espy_agent_heap_entry {
@@ -64,7 +79,10 @@ struct espy_agent_source {
 	uint64_t tag;
 	struct espy_agent_heap_entry *heap;
 	size_t heap_cnt, heap_cap;
-	uint8_t *record; /* one at a time, of ESPY_REC_MAX */
+	/* Marks that are on their way to the session, and then one whose arguments are not checked yet. */
+	uint8_t *run;
+	size_t run_sz;
+	unsigned run_cnt;
 	struct espy_source_stats stats;
 	uint64_t last_look_ns;
 	/* Calls that a thread made for us: from, until, whose. */
@@ -89,6 +107,21 @@ struct espy_agent_source {
 			espy_source_report(&(s)->opts, __VA_ARGS__);                                                   \
 	} while (0)
 
+/* One poll. */
+struct espy_agent_delivery {
+	struct espy_agent_source *s;
+	espy_record_fn fn;
+	void *ctx;
+	uint64_t begun_ns, horizon_ns; /* of the look: nothing is younger; only what is older goes out */
+	int stop;
+	int cnt;
+};
+int espy_agent_source__alloc(struct espy_agent_source *s);
+/* Delivers what all rings hold that is old enough. */
+void espy_agent_delivery__look(struct espy_agent_delivery *d);
+void espy_agent_delivery__lost(struct espy_agent_delivery *d, const struct espy_agent_process *p, unsigned reason,
+			       uint64_t count, uint64_t time_ns);
+
 /* Gets the agent into the process if need be, and everything that is wanted on. 0 or -errno, with the reason told. */
 enum espy_agent_how {
 	ESPY_AGENT_LOAD,      /* loaded if need be */
@@ -107,7 +140,7 @@ bool espy_agent_process__lives(struct espy_agent_process *p);
 struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, struct espy_agent_process *p, uint32_t i,
 						espy_record_fn fn, void *ctx, int *stop);
 /* The task that a chunk says it is of, as far as that can be true. */
-pid_t espy_agent_process__task(const struct espy_agent_process *p, uint32_t tid);
+pid_t espy_agent_process__task(struct espy_agent_process *p, uint32_t tid);
 
 /*
  * Where the agent's library is: $ESPY_AGENT, beside the running program (build or installed tree), or where it was to

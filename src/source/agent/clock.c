@@ -60,14 +60,3 @@ void espy_tsc__update(struct espy_tsc *c)
 	c->ns[1] = ns;
 	c->ns_per_tick = (double)(c->ns[1] - c->ns[0]) / (double)(c->tsc[1] - c->tsc[0]);
 }
-
-uint64_t espy_tsc__to_ns(const struct espy_tsc *c, uint64_t tsc)
-{
-	/* A time that is garbage stays a time: at most a day from now. */
-	const double limit = 86400e9;
-	double d = (double)(int64_t)(tsc - c->tsc[1]) * c->ns_per_tick;
-
-	d = d > limit ? limit : d < -limit ? -limit : d;
-	int64_t ns = (int64_t)c->ns[1] + (int64_t)d;
-	return ns > 0 ? (uint64_t)ns : 1;
-}

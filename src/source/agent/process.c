@@ -160,6 +160,7 @@ static struct espy_agent_process *new_process(pid_t pid)
 	if (!p)
 		return NULL;
 	p->pid = pid;
+	p->tasks_epoch = 1; /* no entry is of this one yet */
 	p->link = (struct espy_agent_link){ .pid = pid, .fd = -1, .slot = -1 };
 	p->defs = calloc(ESPY_AGENT_DEFS_MAX, sizeof(*p->defs));
 	if (!p->defs) {
@@ -356,6 +357,7 @@ struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, str
 	name = underscore ? underscore + 1 : d->name;
 	k->nargs = d->nargs;
 	memcpy(k->kinds, d->kinds, sizeof(k->kinds));
+	k->fixed = espy_mark_args__fixed(k->kinds, k->nargs);
 	k->good = !espy_mark_defs__get(s->defs, d->name, provider_len, name, d->format, k->kinds, k->nargs, &k->number,
 				       &fresh, &rec);
 	free(d);
@@ -364,7 +366,7 @@ struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, str
 	return k->good ? k : NULL;
 }
 
-pid_t espy_agent_process__task(const struct espy_agent_process *p, uint32_t tid)
+static pid_t find_task(const struct espy_agent_process *p, uint32_t tid)
 {
 	char path[64];
 
@@ -376,4 +378,16 @@ pid_t espy_agent_process__task(const struct espy_agent_process *p, uint32_t tid)
 	/* One that has ended; but it must not be somebody else's. */
 	snprintf(path, sizeof(path), "/proc/%u", tid);
 	return access(path, F_OK) ? (pid_t)tid : p->pid;
+}
+
+pid_t espy_agent_process__task(struct espy_agent_process *p, uint32_t tid)
+{
+	const size_t i = tid % (sizeof(p->tasks) / sizeof(p->tasks[0]));
+
+	if (p->tasks[i].tid != tid || p->tasks[i].epoch != p->tasks_epoch) {
+		p->tasks[i].task = find_task(p, tid);
+		p->tasks[i].tid = tid;
+		p->tasks[i].epoch = p->tasks_epoch;
+	}
+	return p->tasks[i].task;
 }

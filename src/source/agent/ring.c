@@ -61,8 +61,7 @@ static void give_back(struct espy_agent_ring *r, struct espy_ring_cursor *c)
 	__atomic_fetch_or(free_word(r, c->chunk), 1ull << (c->chunk % 64), __ATOMIC_RELEASE);
 }
 
-/* What is next in the chunk. False: nothing will come in it any more, it has been given back. */
-static bool refresh(struct espy_agent_ring *r, struct espy_ring_cursor *c)
+bool espy_agent_ring__refresh(struct espy_agent_ring *r, struct espy_ring_cursor *c)
 {
 	const struct espy_chunk *chunk = chunk_at(r, c->chunk);
 	const uint8_t *bytes = (const uint8_t *)chunk;
@@ -141,20 +140,9 @@ void espy_agent_ring__look(struct espy_agent_ring *r)
 	}
 	kept = 0;
 	for (size_t i = 0; i < r->cursor_cnt; i++)
-		if (refresh(r, &r->cursors[i]))
+		if (espy_agent_ring__refresh(r, &r->cursors[i]))
 			r->cursors[kept++] = r->cursors[i];
 	r->cursor_cnt = kept;
-}
-
-uint32_t espy_agent_ring__take(struct espy_agent_ring *r, struct espy_ring_cursor *c, void *out)
-{
-	const uint32_t len = c->size - (uint32_t)sizeof(struct espy_mark_record);
-
-	memcpy(out, (const uint8_t *)chunk_at(r, c->chunk) + c->pos + sizeof(struct espy_mark_record), len);
-	c->pos += c->size;
-	c->ready = false;
-	c->over = !refresh(r, c);
-	return len;
 }
 
 void espy_agent_ring__bury(struct espy_agent_ring *r)
@@ -212,4 +200,15 @@ bool espy_mark_args__check(const void *args, size_t len, const uint8_t *kinds, u
 		len -= 8;
 	}
 	return !len;
+}
+
+bool espy_mark_args__fixed(const uint8_t *kinds, unsigned nargs)
+{
+	if (nargs > ESPY_MARK_MAX_ARGS)
+		return false;
+	for (unsigned i = 0; i < nargs; i++)
+		if (!kinds[i] || kinds[i] > ESPY_MARK_U16 || kinds[i] == ESPY_MARK_STRING ||
+		    kinds[i] == ESPY_MARK_BYTES)
+			return false;
+	return true;
 }

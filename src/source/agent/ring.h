@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "agent/abi.h"
 
 /* No record is larger than its chunk, and with a head of ours each must fit into one of record.h's (ESPY_REC_MAX). */
@@ -49,11 +50,47 @@ int espy_agent_ring__open(struct espy_agent_ring *r, void *map, size_t size, con
 void espy_agent_ring__close(struct espy_agent_ring *r);
 /* Finds chunks that have begun since, and what is next in each cursor. */
 void espy_agent_ring__look(struct espy_agent_ring *r);
+/* What is next in the cursor's chunk, where it is not plainly a record. False: nothing any more, it was given back. */
+bool espy_agent_ring__refresh(struct espy_agent_ring *r, struct espy_ring_cursor *c);
+
 /*
  * Copies the arguments of the cursor's next record (ready) to `out`, which holds chunk_sz bytes, and steps on. Returns
- * their length.
+ * their length. Here, because it is done for each event.
  */
-uint32_t espy_agent_ring__take(struct espy_agent_ring *r, struct espy_ring_cursor *c, void *out);
+static inline uint32_t espy_agent_ring__take(struct espy_agent_ring *r, struct espy_ring_cursor *c, void *out)
+{
+	const uint32_t head_sz = (uint32_t)sizeof(struct espy_mark_record), len = c->size - head_sz;
+	const uint8_t *at = r->map + r->data_off + (size_t)c->chunk * r->chunk_sz + c->pos;
+
+	/* The lines come from another processor's cache, and a page's end is as far as it looks ahead by itself. */
+	__builtin_prefetch(at + 1024);
+	/* Most are a few numbers: a call of memcpy costs more than they do. */
+	if (len <= 64)
+		for (uint32_t i = 0; i < len; i += 8)
+			memcpy((uint8_t *)out + i, at + head_sz + i, 8);
+	else
+		memcpy(out, at + head_sz, len);
+	at += c->size;
+	c->pos += c->size;
+	c->ready = false;
+	if (r->chunk_sz - c->pos >= head_sz) {
+		const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
+
+		/* Neither 0 nor busy, and within the chunk. */
+		if (word - head_sz <= r->chunk_sz - c->pos - head_sz && !(word & 7)) {
+			struct espy_mark_record rec;
+
+			memcpy(&rec, at, sizeof(rec));
+			c->size = word;
+			c->def = rec.def;
+			c->time = rec.time;
+			c->ready = true;
+			return len;
+		}
+	}
+	c->over = !espy_agent_ring__refresh(r, c);
+	return len;
+}
 /* The writers are dead: what is not ready now never will be. Counts what they left, and frees the chunks. */
 void espy_agent_ring__bury(struct espy_agent_ring *r);
 void espy_agent_ring__losses(const struct espy_agent_ring *r, struct espy_ring_losses *out);
@@ -63,5 +100,7 @@ void espy_agent_ring__losses(const struct espy_agent_ring *r, struct espy_ring_l
  * states that do not exist, are refused.
  */
 bool espy_mark_args__check(const void *args, size_t len, const uint8_t *kinds, unsigned nargs);
+/* Are they numbers alone, each of 8 bytes? Then their length tells whether they are good. */
+bool espy_mark_args__fixed(const uint8_t *kinds, unsigned nargs);
 
 #endif

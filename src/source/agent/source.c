@@ -12,8 +12,6 @@
 #include "record/clock.h"
 #include "source/agent/agent_source.h"
 
-/* Between taking a time and finishing its record a thread may be interrupted: younger events than this wait. */
-#define SLACK_NS 300000ull
 #define LOOK_NS 20000000ull /* for children, and for processes that have ended */
 #define NAP_NS 2000000l
 #define EXITING 0x4 /* the kernel's PF_EXITING, in /proc/PID/stat */
@@ -45,12 +43,11 @@ static int agent_open(struct espy_source **out, const struct espy_source_opts *o
 	memcpy(&s->opts, opts, size);
 	s->base.ops = &espy_source_agent;
 	s->defs = espy_mark_defs__new(0);
-	s->record = malloc(ESPY_REC_MAX);
-	if (!s->defs || !s->record || !s->opts.marks) {
+	if (!s->defs || espy_agent_source__alloc(s) || !s->opts.marks) {
 		int err = s->opts.marks ? -ENOMEM : -EINVAL;
 
 		espy_mark_defs__free(s->defs);
-		free(s->record);
+		free(s->run);
 		free(s);
 		return err;
 	}
@@ -103,209 +100,6 @@ static int agent_remove_target(struct espy_source *src, pid_t pid)
 		if (!pid || p->pid == pid)
 			espy_agent_process__stop(p);
 	return 0;
-}
-
-/* ---- reading */
-
-struct delivery {
-	struct espy_agent_source *s;
-	espy_record_fn fn;
-	void *ctx;
-	uint64_t horizon_ns;
-	int stop;
-	int cnt;
-};
-
-static int give(struct delivery *d, const struct espy_rec *rec)
-{
-	d->s->stats.records++;
-	d->s->stats.bytes += rec->size;
-	d->cnt++;
-	d->stop = d->fn(d->ctx, rec);
-	return d->stop;
-}
-
-static void give_lost(struct delivery *d, const struct espy_agent_process *p, unsigned reason, uint64_t count,
-		      uint64_t time_ns)
-{
-	const struct espy_rec_lost lost = {
-		.rec = { .size = sizeof(lost),
-			 .type = ESPY_REC_LOST,
-			 .nr = (uint16_t)reason,
-			 .tgid = (uint32_t)p->pid,
-			 .time_ns = time_ns },
-		.count = count,
-	};
-
-	give(d, &lost.rec);
-}
-
-static void push(struct espy_agent_source *s, uint64_t time_ns, struct espy_agent_process *p, uint32_t cursor)
-{
-	if (s->heap_cnt == s->heap_cap) {
-		size_t cap = s->heap_cap ? s->heap_cap * 2 : 256;
-		void *heap = realloc(s->heap, cap * sizeof(*s->heap));
-
-		if (!heap)
-			return; /* it is looked at again with the next look */
-		s->heap = heap;
-		s->heap_cap = cap;
-	}
-	size_t i = s->heap_cnt++;
-
-	while (i && s->heap[(i - 1) / 2].time_ns > time_ns) {
-		s->heap[i] = s->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	s->heap[i] = (struct espy_agent_heap_entry){ time_ns, p, cursor };
-}
-
-/* The top has a later time now (or is to go: the last one takes its place). */
-static void sift(struct espy_agent_source *s)
-{
-	struct espy_agent_heap_entry e = s->heap[0];
-	size_t i = 0;
-
-	for (;;) {
-		size_t k = 2 * i + 1;
-
-		if (k >= s->heap_cnt)
-			break;
-		if (k + 1 < s->heap_cnt && s->heap[k + 1].time_ns < s->heap[k].time_ns)
-			k++;
-		if (s->heap[k].time_ns >= e.time_ns)
-			break;
-		s->heap[i] = s->heap[k];
-		i = k;
-	}
-	s->heap[i] = e;
-}
-
-static uint64_t to_ns(const struct espy_agent_source *s, const struct espy_agent_process *p, uint64_t time)
-{
-	return p->tsc ? espy_tsc__to_ns(&s->clock, time) : time;
-}
-
-static void deliver_one(struct delivery *d, struct espy_agent_process *p, struct espy_ring_cursor *c, uint64_t time_ns)
-{
-	struct espy_agent_source *s = d->s;
-	struct espy_rec_mark *rec = (void *)s->record;
-	const uint32_t def = c->def;
-
-	if (c->lost_before && c->pos == ESPY_CHUNK_HEAD) {
-		struct espy_ring_losses l;
-
-		/* No more than the ring's own counts say. */
-		espy_agent_ring__losses(&p->ring, &l);
-		uint64_t total = l.full + l.big + l.slot + l.early;
-
-		if (total > p->lost_shown && c->lost_before <= total - p->lost_shown) {
-			p->lost_shown += c->lost_before;
-			give_lost(d, p, ESPY_LOST_RING_FULL, c->lost_before, time_ns);
-		}
-	}
-	if (c->pos == ESPY_CHUNK_HEAD)
-		c->tid = (uint32_t)espy_agent_process__task(p, c->tid);
-	const uint32_t len = espy_agent_ring__take(&p->ring, c, rec + 1);
-	struct espy_mark_known *k = d->stop ? NULL : espy_agent_process__def(s, p, def, d->fn, d->ctx, &d->stop);
-
-	if (!k || !espy_mark_args__check(rec + 1, len, k->kinds, k->nargs)) {
-		p->damaged++;
-		s->stats.lost[ESPY_LOST_DAMAGED]++;
-		return;
-	}
-	k->events++;
-	*rec = (struct espy_rec_mark){
-		.rec = { .size = (uint32_t)sizeof(*rec) + len,
-			 .type = ESPY_REC_MARK,
-			 .tid = c->tid,
-			 .tgid = (uint32_t)p->pid,
-			 .time_ns = time_ns },
-		.def = k->number,
-		.len = len,
-	};
-	if (!d->stop)
-		give(d, &rec->rec);
-}
-
-/* What was lost after the last chunk that told of it; only when nothing is left to be read. */
-static void deliver_losses(struct delivery *d, struct espy_agent_process *p)
-{
-	struct espy_ring_losses now;
-
-	espy_agent_ring__losses(&p->ring, &now);
-	const struct {
-		uint64_t now, *before;
-		unsigned reason;
-	} rows[] = {
-		{ now.full, &p->lost.full, ESPY_LOST_RING_FULL },
-		{ now.big, &p->lost.big, ESPY_LOST_TOO_BIG },
-		{ now.slot, &p->lost.slot, ESPY_LOST_NO_THREAD },
-		{ now.early, &p->lost.early, ESPY_LOST_EARLY },
-	};
-	uint64_t total = now.full + now.big + now.slot + now.early;
-
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].now <= *rows[i].before)
-			continue; /* counts only grow: one that shrinks is none */
-		d->s->stats.lost[rows[i].reason] += rows[i].now - *rows[i].before;
-		*rows[i].before = rows[i].now;
-	}
-	if ((p->damaged || p->ring.damaged) && !p->told_damage) {
-		p->told_damage = true;
-		espy_agent_source__report(
-			d->s, ESPY_REPORT_WARN,
-			"process %d has nonsense in its ring; what of it is not an event is left out and counted",
-			(int)p->pid);
-	}
-	if (p->ring.cursor_cnt && !p->ended)
-		for (size_t i = 0; i < p->ring.cursor_cnt; i++)
-			if (p->ring.cursors[i].ready || p->ring.cursors[i].pos == ESPY_CHUNK_HEAD)
-				return;
-	if (total > p->lost_shown) {
-		give_lost(d, p,
-			  now.full   ? ESPY_LOST_RING_FULL
-			  : now.big  ? ESPY_LOST_TOO_BIG
-			  : now.slot ? ESPY_LOST_NO_THREAD
-				     : ESPY_LOST_EARLY,
-			  total - p->lost_shown, espy_now_ns());
-		p->lost_shown = total;
-	}
-}
-
-static void look(struct delivery *d)
-{
-	struct espy_agent_source *s = d->s;
-	const uint64_t begun = espy_now_ns();
-
-	espy_tsc__update(&s->clock);
-	s->heap_cnt = 0;
-	for (struct espy_agent_process *p = s->processes; p; p = p->next) {
-		espy_agent_ring__look(&p->ring);
-		for (uint32_t i = 0; i < p->ring.cursor_cnt; i++)
-			if (p->ring.cursors[i].ready)
-				push(s, to_ns(s, p, p->ring.cursors[i].time), p, i);
-	}
-	d->horizon_ns = begun - SLACK_NS;
-	while (s->heap_cnt && !d->stop) {
-		struct espy_agent_heap_entry e = s->heap[0];
-		struct espy_ring_cursor *c = &e.p->ring.cursors[e.cursor];
-
-		/* Of a process that has ended everything is here; garbage must not keep us from the rest. */
-		if (e.time_ns > d->horizon_ns && !e.p->ended)
-			break;
-		deliver_one(d, e.p, c, e.time_ns < begun ? e.time_ns : begun);
-		if (c->ready && !c->over) {
-			s->heap[0].time_ns = to_ns(s, e.p, c->time);
-			sift(s);
-		} else {
-			s->heap[0] = s->heap[--s->heap_cnt];
-			if (s->heap_cnt)
-				sift(s);
-		}
-	}
-	for (struct espy_agent_process *p = s->processes; p && !d->stop; p = p->next)
-		deliver_losses(d, p);
 }
 
 /* ---- processes that come and go */
@@ -412,7 +206,7 @@ static void take_children(struct espy_agent_source *s, pid_t pid)
 
 /* One that has ended, and whose ring is empty: its last words, then it is forgotten. Or it lives on as another program.
  */
-static void bury(struct delivery *d, struct espy_agent_process **at)
+static void bury(struct espy_agent_delivery *d, struct espy_agent_process **at)
 {
 	struct espy_agent_source *s = d->s;
 	struct espy_agent_process *p = *at;
@@ -424,7 +218,7 @@ static void bury(struct delivery *d, struct espy_agent_process **at)
 			return; /* the next look delivers it */
 	espy_agent_ring__bury(&p->ring);
 	if (p->ring.torn)
-		give_lost(d, p, ESPY_LOST_TORN, p->ring.torn, espy_now_ns());
+		espy_agent_delivery__lost(d, p, ESPY_LOST_TORN, p->ring.torn, espy_now_ns());
 	s->stats.lost[ESPY_LOST_TORN] += p->ring.torn;
 	*at = p->next;
 	espy_agent_process__free(p);
@@ -432,7 +226,7 @@ static void bury(struct delivery *d, struct espy_agent_process **at)
 		expect(s, pid, ESPY_AGENT_LOAD); /* it has executed another program */
 }
 
-static void look_after(struct delivery *d)
+static void look_after(struct espy_agent_delivery *d)
 {
 	struct espy_agent_source *s = d->s;
 	uint64_t now = espy_now_ns();
@@ -448,6 +242,7 @@ static void look_after(struct delivery *d)
 	for (struct espy_agent_process **at = &s->processes; *at && !d->stop;) {
 		struct espy_agent_process *p = *at;
 
+		p->tasks_epoch++;
 		if (!espy_agent_process__lives(p))
 			bury(d, at);
 		if (*at == p)
@@ -458,13 +253,13 @@ static void look_after(struct delivery *d)
 static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
 {
 	struct espy_agent_source *s = to_agent(src);
-	struct delivery d = { .s = s, .fn = fn, .ctx = ctx };
+	struct espy_agent_delivery d = { .s = s, .fn = fn, .ctx = ctx };
 	const uint64_t start = espy_now_ns();
 
 	for (;;) {
 		const struct timespec nap = { .tv_nsec = NAP_NS };
 
-		look(&d);
+		espy_agent_delivery__look(&d);
 		if (!d.stop)
 			look_after(&d);
 		if (d.stop)
@@ -503,7 +298,7 @@ static void agent_close(struct espy_source *src)
 	}
 	espy_mark_defs__free(s->defs);
 	free(s->heap);
-	free(s->record);
+	free(s->run);
 	free(s);
 }
 
