@@ -121,3 +121,13 @@ void *espy_merge__next(struct espy_merge *m, uint64_t now_ns)
 	m->taken = true;
 	return p->input;
 }
+
+uint64_t espy_merge__until(const struct espy_merge *m)
+{
+	uint64_t until = UINT64_MAX;
+
+	for (size_t i = 0; i < m->cnt; i++)
+		if (i != m->last && m->heap[i].time_ns < until)
+			until = m->heap[i].time_ns;
+	return until;
+}

@@ -47,4 +47,10 @@ void espy_merge__look(struct espy_merge *m);
  */
 void *espy_merge__next(struct espy_merge *m, uint64_t now_ns);
 
+/*
+ * Behind espy_merge__next, before the next call of it: records of the same input that are older than this go before
+ * those of all others.
+ */
+uint64_t espy_merge__until(const struct espy_merge *m);
+
 #endif

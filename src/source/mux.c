@@ -22,6 +22,7 @@
 /* Between the time in a record and the moment when it can be read. */
 #define MARGIN_NS 1000000ull
 #define QUEUE_MAX (8u << 20)
+#define RUN_MAX (64u << 10)
 #define TURN_MS 4 /* one source is waited for so long before the other one is looked at */
 
 struct input {
@@ -80,6 +81,33 @@ static bool peek(void *ctx, uint64_t *time_ns)
 	return false;
 }
 
+static int append(struct input *in, const void *records, size_t size)
+{
+	if (in->head == in->tail)
+		in->head = in->tail = 0;
+	if (in->tail + size > in->cap) {
+		/* What has been given out makes room first. */
+		if (in->head > in->cap / 2) {
+			memmove(in->buf, in->buf + in->head, in->tail - in->head);
+			in->tail -= in->head;
+			in->head = 0;
+		}
+		if (in->tail + size > in->cap) {
+			size_t cap = (in->cap ? in->cap * 2 : 65536) + size;
+			uint8_t *buf = realloc(in->buf, cap);
+
+			if (!buf)
+				return in->error = -ENOMEM;
+			in->buf = buf;
+			in->cap = cap;
+		}
+	}
+	memcpy(in->buf + in->tail, records, size);
+	in->tail += size;
+	/* Enough for now: the source keeps the rest (and counts what it cannot). */
+	return in->tail - in->head >= QUEUE_MAX ? 1 : 0;
+}
+
 static int enqueue(void *ctx, const struct espy_rec *rec)
 {
 	struct input *in = ctx;
@@ -90,31 +118,22 @@ static int enqueue(void *ctx, const struct espy_rec *rec)
 			return 0;
 		espy_agent_source__saw(m->in[MARKS].src, rec);
 	}
-	if (in->head == in->tail)
-		in->head = in->tail = 0;
-	if (in->tail + rec->size > in->cap) {
-		/* What has been given out makes room first. */
-		if (in->head > in->cap / 2) {
-			memmove(in->buf, in->buf + in->head, in->tail - in->head);
-			in->tail -= in->head;
-			in->head = 0;
-		}
-		if (in->tail + rec->size > in->cap) {
-			size_t cap = (in->cap ? in->cap * 2 : 65536) + rec->size;
-			uint8_t *buf = realloc(in->buf, cap);
-
-			if (!buf)
-				return in->error = -ENOMEM;
-			in->buf = buf;
-			in->cap = cap;
-		}
-	}
-	memcpy(in->buf + in->tail, rec, rec->size);
-	in->tail += rec->size;
 	if (rec->time_ns > in->last_ns)
 		in->last_ns = rec->time_ns;
-	/* Enough for now: the source keeps the rest (and counts what it cannot). */
-	return in->tail - in->head >= QUEUE_MAX ? 1 : 0;
+	return append(in, rec, rec->size);
+}
+
+static int enqueue_marks(void *ctx, const struct espy_rec *first, size_t size)
+{
+	const uint8_t *at = (const uint8_t *)first, *end = at + size;
+	struct input *in = ctx;
+
+	for (const struct espy_rec *rec; at < end; at += rec->size) {
+		rec = (const struct espy_rec *)(const void *)at;
+		if (rec->time_ns > in->last_ns)
+			in->last_ns = rec->time_ns;
+	}
+	return append(in, first, size);
 }
 
 static int fill(struct input *in, int timeout_ms)
@@ -184,6 +203,26 @@ static int poll_alone(struct mux *m, espy_record_fn fn, void *ctx, int timeout_m
 	}
 }
 
+/* The front of an input; if it is a mark, also the marks behind it that no other input's record comes before. */
+static int give(struct mux *m, struct input *in, espy_record_fn fn, void *ctx, int *cnt)
+{
+	const struct espy_rec *first = front(in), *rec = first;
+	const uint64_t until = espy_merge__until(&m->merge);
+	const size_t begin = in->head;
+
+	do {
+		in->head += rec->size;
+		if (rec->time_ns)
+			in->given_ns = rec->time_ns;
+		++*cnt;
+		rec = front(in);
+	} while (m->opts.marks_fn && first->type == ESPY_REC_MARK && in->head - begin < RUN_MAX && rec &&
+		 rec->type == ESPY_REC_MARK && rec->time_ns < until);
+	if (m->opts.marks_fn && first->type == ESPY_REC_MARK)
+		return m->opts.marks_fn(ctx, first, in->head - begin);
+	return fn(ctx, first);
+}
+
 static int mux_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
 {
 	struct mux *m = to_mux(src);
@@ -203,15 +242,8 @@ static int mux_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		if (err)
 			return err;
 		espy_merge__look(&m->merge);
-		while (!stop && (in = espy_merge__next(&m->merge, m->closing ? UINT64_MAX : espy_now_ns()))) {
-			const struct espy_rec *rec = front(in);
-
-			in->head += rec->size;
-			if (rec->time_ns)
-				in->given_ns = rec->time_ns;
-			cnt++;
-			stop = fn(ctx, rec);
-		}
+		while (!stop && (in = espy_merge__next(&m->merge, m->closing ? UINT64_MAX : espy_now_ns())))
+			stop = give(m, in, fn, ctx, &cnt);
 		if (stop)
 			return stop;
 		if (cnt)
@@ -475,8 +507,9 @@ int espy_mux__open(struct espy_source **out, const struct espy_source_ops *calls
 	m->base.ops = &m->ops;
 	so.need_time = true; /* or else there is no order between the two */
 	so.count_only = false;
+	/* Alone they go through as they are. */
 	if (calls)
-		so.marks_fn = NULL; /* ours is the next to get them, one by one */
+		so.marks_fn = enqueue_marks;
 	for (unsigned i = 0; i < 2; i++) {
 		m->in[i] = (struct input){ .ops = i == CALLS ? calls : marks, .mux = m, .over = i == CALLS && !calls };
 		inputs[i] = &m->in[i];

@@ -195,15 +195,17 @@ static void one_and_none(void **state)
 	espy_merge__free(&m);
 }
 
-/* Many inputs that grow at random: everything comes, once, in order, although looks are rare. */
-static void at_random(void **state)
+/*
+ * Many inputs that grow at random: everything comes, once, in order, although looks are rare. runs: now and then more
+ * is taken of the same input, without the others being asked.
+ */
+static void any_order(bool runs)
 {
 	struct input in[16] = { { .promise = 0 } };
 	uint64_t clock = 1, last = 0;
 	size_t taken = 0, all = 0;
 	struct espy_merge m;
 
-	(void)state;
 	srand(7);
 	begin(&m, in, 16);
 	while (all < 800 || taken < all) {
@@ -221,15 +223,28 @@ static void at_random(void **state)
 		for (int i = 0; i < 16; i++)
 			in[i].promise = clock;
 		espy_merge__look(&m);
-		while ((t = next(&m, clock))) {
-			assert_true(t > last);
-			last = t;
-			taken++;
+		for (struct input *i; (i = espy_merge__next(&m, clock));) {
+			const uint64_t until = espy_merge__until(&m);
+			int more = runs ? rand() % 8 : 0;
+
+			do {
+				t = i->times[i->at++];
+				assert_true(t > last);
+				last = t;
+				taken++;
+			} while (more-- && i->at < i->there && i->times[i->at] < until);
 		}
 		assert_int_equal(taken, all);
 	}
 	assert_int_equal(m.late, 0);
 	espy_merge__free(&m);
+}
+
+static void at_random(void **state)
+{
+	(void)state;
+	any_order(false);
+	any_order(true);
 }
 
 int main(void)
