@@ -58,6 +58,50 @@ for ms in 1 40; do
 	kill -9 $pid
 	ok "a program that becomes another one each $ms ms"
 done
+# What stays: the library, one thread that sleeps, and its area of memory. Nothing else of the program is changed.
+traits() { # PID: of its first thread, and what it has open
+	grep -E '^(State|TracerPid|SigPnd|ShdPnd|SigBlk|SigIgn|CapEff|NoNewPrivs|Seccomp)' "/proc/$1/status"
+	find "/proc/$1/fd" -mindepth 1 -printf '%f %l\n' | sort
+	readlink "/proc/$1/cwd" "/proc/$1/exe"
+	sed 's/ .*//' "/proc/$1/syscall"
+}
+start "$progs/subjects" read
+traits $pid >"$dir/before"
+for i in 1 2; do
+	"$espy" trace -p $pid -m 'app:*' -o /dev/null 2>/dev/null & tracer=$!
+	wait_for 20 grep -q memfd:espy-ring /proc/$pid/maps
+	kill -INT $tracer
+	wait $tracer
+done
+wait_for 10 sh -c "! grep -q memfd:espy-ring /proc/$pid/maps"
+hasnt "its ring goes with the session" /proc/$pid/maps 'memfd:espy-ring'
+traits $pid >"$dir/after"
+expect "what a program has open, blocks and ignores is as it was" "$(cat "$dir/before")" "$(cat "$dir/after")"
+expect "one more thread" 2 "$(find /proc/$pid/task -mindepth 1 -maxdepth 1 | wc -l)"
+expect "its name" espy-agent "$(cat /proc/$pid/task/*/comm | grep -v subjects)"
+expect "the library is there once" 1 "$(grep -c 'r-xp .*libespy-agent' /proc/$pid/maps)"
+kill $pid
+# Stopped and let go on again and again while the agent is loaded: it works, or is refused; the program stops and goes on as told.
+start "$progs/subjects" marks
+for i in $(seq "$times"); do
+	"$espy" trace -p $pid -m 'app:*' -o /dev/null 2>/dev/null & tracer=$!
+	for k in 1 2 3 4 5 6; do
+		kill -STOP $pid
+		sleep "0.0$k"
+		kill -CONT $pid
+		sleep "0.0$((7 - k))"
+	done
+	kill -INT $tracer 2>/dev/null
+	wait $tracer
+	lives "a program that is stopped and goes on, $i" $pid
+done
+kill -STOP $pid
+wait_for 10 sh -c "grep -q '^State:.T' /proc/$pid/status"
+expect "a program that is stopped and goes on: it can be stopped" T "$(state $pid)"
+kill -CONT $pid
+wait_for 10 sh -c "! grep -q '^State:.T' /proc/$pid/status"
+works "a program that was stopped and goes on" $pid 'app:req_done(id='
+kill $pid
 start "$progs/subjects" vforks 300
 works "a program whose first thread waits for vfork children" $pid 'app:vforked(i='
 kill -9 $pid
