@@ -211,7 +211,10 @@ struct live {
 extern struct live *live __attribute__((visibility("hidden")));
 extern __thread struct thread *self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* system calls without errno; -errno on error */
+/*
+ * system calls without errno; -errno on error. What is called stands in src/source/agent/needed_calls.c, too, where it is
+ * held against seccomp filters before the agent is loaded
+ */
 static inline long sys(long nr, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
