@@ -123,6 +123,10 @@ enum espy_agent_clock {
 	ESPY_AGENT_CLOCK_MONOTONIC = 1, /* nanoseconds of CLOCK_MONOTONIC */
 };
 
+enum {
+	ESPY_AGENT_CAN_SHARE = 1, /* features: open.flags may have ESPY_AGENT_SHARE */
+};
+
 /* Two readings of the same moment. seq is odd while it is written; read it before and after. */
 struct espy_agent_clockpair {
 	__u32 seq;
@@ -144,7 +148,7 @@ struct espy_agent {
 	__u32 ndefs, nsites, text_sz; /* of the tables; only ever grow */
 	__u32 overflow;   /* defs, sites or bytes of text for which there was no room */
 	__u32 threads;    /* places taken in the agent's table of threads */
-	__u32 reserved;
+	__u32 features;   /* what this agent knows beyond version 1: ESPY_AGENT_CAN_... */
 	__u32 refused;    /* sites that were wanted on and could not be (see their states) */
 	__u32 objects;    /* that have marks, now loaded */
 	struct espy_agent_clockpair clockpair; /* written at start and with every wake-up of the agent */
@@ -205,8 +209,13 @@ enum espy_agent_op {
 };
 
 enum {
-	ESPY_AGENT_FOLLOW = 1, /* open.flags: children by fork get the session too, with a ring of their own */
+	/* open.flags; one that the agent does not know is refused (EINVAL) */
+	ESPY_AGENT_FOLLOW = 1,    /* children by fork get the session too, with a ring of their own */
+	ESPY_AGENT_SHARE = 2,     /* the reader knows shared chunks: they are used when threads are many */
+	ESPY_AGENT_SHARE_ALL = 4, /* with SHARE: all threads write into shared chunks, be they ever so few */
 };
+/* With SHARE, no more threads than this have a chunk of their own at the same time; further ones write into shared ones. */
+#define ESPY_AGENT_OWN_CHUNKS(nchunks) ((nchunks) / 4)
 struct espy_agent_open {
 	__u32 chunk_sz;   /* power of two, 4096 .. 1 MiB; 0: 16384. A record is at most half of it */
 	__u32 nchunks;    /* 16 .. 65536, chunk_sz * nchunks <= 1 GiB; 0: 512 (rounded up to a multiple of 64) */
@@ -309,6 +318,13 @@ struct espy_agent_slot {
  * and writes nothing else. A record that is BUSY or 0 although its process is dead is the one that was torn: count it
  * (nothing after a 0 in that chunk can be told). If a thread dies, the agent closes its chunk.
  *
+ * Shared chunks (kind; only in sessions that were opened with ESPY_AGENT_SHARE) are of a CPU, or of whichever thread has
+ * claimed one for the length of a record. Their records carry their thread. Here not the head words tell what is
+ * whole, but `end`, which rises with each record, also while the chunk is open: whatever lies below it is whole, and
+ * what lies above is nothing, even if it looks like a record. So a writer that is held up or dies in the middle leaves
+ * nothing behind and keeps nobody waiting: no record is ever BUSY or torn here. A chunk that is closed and has been
+ * read up to its end is given back as the others are.
+ *
  * Order: within a chunk times rise; merge chunks by time. What an unread chunk may still get has later times
  * than its last record. Where one mark serves two sessions and a signal handler comes between, two neighbours can be
  * the wrong way round: sort by a few microseconds.
@@ -338,11 +354,17 @@ struct espy_ring {
 #define ESPY_CHUNK_HEAD 64u
 struct espy_chunk {
 	__u64 seq;
-	__u32 tid, pid;       /* in the process's own pid namespace */
+	__u32 tid, pid;       /* in the process's own pid namespace; tid 0 in shared chunks */
 	__u32 closed;         /* 1: no record is begun any more */
-	__u32 end;            /* if closed: where the records end */
-	__u64 lost_before;    /* events this thread lost for this session since its previous chunk */
-	__u64 reserved[4];
+	__u32 end;            /* if closed, and always in shared chunks: where the records end */
+	__u64 lost_before;    /* events this thread (SHARED: those that share) lost for this session since its previous chunk */
+	__u32 kind;           /* enum espy_chunk_kind */
+	__u32 reserved0;
+	__u64 reserved[3];
+};
+enum espy_chunk_kind {
+	ESPY_CHUNK_THREAD = 0, /* all records are of the thread tid */
+	ESPY_CHUNK_SHARED = 1, /* struct espy_shared_record */
 };
 
 /*
@@ -354,6 +376,12 @@ struct espy_mark_record {
 	__u32 size_busy;  /* size | ESPY_RECORD_BUSY while it is written; 0: not begun */
 	__u32 def;        /* index of struct espy_agent_def */
 	__u64 time;       /* by agent.clock */
+};
+
+struct espy_shared_record { /* in shared chunks: what follows the time is the thread, then the arguments */
+	struct espy_mark_record mark; /* size_busy is the size, never BUSY */
+	__u32 tid;
+	__u32 reserved;
 };
 
 /* ---- 3. Symbols of libespy-agent.so for the injector ------------------------------------------------------------ */
@@ -381,6 +409,7 @@ ESPY_ABI_ASSERT(sizeof(struct espy_agent_slot) <= ESPY_AGENT_SLOT_SZ);
 ESPY_ABI_ASSERT(sizeof(struct espy_ring) == 80);
 ESPY_ABI_ASSERT(sizeof(struct espy_chunk) == ESPY_CHUNK_HEAD);
 ESPY_ABI_ASSERT(sizeof(struct espy_mark_record) == 16);
+ESPY_ABI_ASSERT(sizeof(struct espy_shared_record) == 24);
 ESPY_ABI_ASSERT(ESPY_AGENT_DEFS_OFF + ESPY_AGENT_DEFS_MAX * sizeof(struct espy_agent_def) <= ESPY_AGENT_SITES_OFF);
 ESPY_ABI_ASSERT(ESPY_AGENT_SITES_OFF + ESPY_AGENT_SITES_MAX * sizeof(struct espy_agent_site) <= ESPY_AGENT_TEXT_OFF);
 

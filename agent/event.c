@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The event path. It runs in the program's threads, anywhere: in signal handlers, in a vfork child, inside malloc. So
-// it calls nothing outside this file, takes no lock, uses general registers only (see meson.build), and at SIGKILL
+// it calls nothing outside the agent, takes no lock, uses general registers only (see meson.build), and at SIGKILL
 // leaves at most one torn record behind. Shared memory is espy's to write, too: what is read of it never is an address.
 #include "inside.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 __thread struct thread *self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 struct live *live;
 
-static inline uint64_t read_tsc(void)
-{
-	uint32_t lo, hi;
-
-	__asm__ __volatile__("rdtsc" : "=a"(lo), "=d"(hi));
-	return (uint64_t)hi << 32 | lo;
-}
-
-static __attribute__((noinline)) uint64_t read_monotonic(void)
+uint64_t event_monotonic(void)
 {
 	struct timespec ts;
 
@@ -29,113 +20,14 @@ static __attribute__((noinline)) uint64_t read_monotonic(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static inline uint64_t read_time(void)
-{
-	if (likely(live->clock == ESPY_AGENT_CLOCK_TSC))
-		return read_tsc();
-	return read_monotonic();
-}
-
-// Against signal handlers of the same thread only, so no bus lock.
-static inline int replace_local(uint64_t *p, uint64_t from, uint64_t to)
-{
-	uint8_t ok;
-
-	__asm__ __volatile__("cmpxchgq %3, %1" : "=@ccz"(ok), "+m"(*p), "+a"(from) : "r"(to) : "memory");
-	return ok;
-}
-
-static inline uint8_t *chunk_at(const struct ring *ring, uint32_t chunk)
-{
-	return ring->data + ((size_t)chunk << ring->chunk_shift);
-}
-
 static inline void lose(struct thread *me, const struct ring *ring, __u64 *count)
 {
 	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 	me->lost[ring->slot]++;
 }
 
-// A free chunk, taken; -1: none. The lowest: what was just emptied is still in the cache.
-static int take_bit(const struct ring *ring)
-{
-	for (uint32_t w = 0; w < ring->nwords; w++) {
-		uint64_t bits = __atomic_load_n(&ring->free[w], __ATOMIC_RELAXED);
-
-		while (bits) {
-			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
-			uint64_t mask = (uint64_t)1 << bit;
-
-			if (w * 64 + bit >= ring->nchunks)
-				break;
-			if (__atomic_fetch_and(&ring->free[w], ~mask, __ATOMIC_ACQ_REL) & mask)
-				return (int)(w * 64 + bit);
-			bits &= ~mask;
-		}
-	}
-	return -1;
-}
-
-static void wake_reader(struct espy_ring *shared)
-{
-	if (__atomic_load_n(&shared->waiting, __ATOMIC_RELAXED) != 1)
-		return;
-	__atomic_store_n(&shared->waiting, 0, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&shared->wake, 1, __ATOMIC_RELEASE);
-	sys(SYS_futex, (long)&shared->wake, FUTEX_WAKE, 1, 0, 0, 0);
-}
-
-static void end_chunk(const struct ring *ring, uint64_t cur)
-{
-	struct espy_chunk *c = (void *)chunk_at(ring, CUR_CHUNK(cur));
-
-	c->end = CUR_HEAD(cur);
-	__atomic_store_n(&c->closed, 1, __ATOMIC_RELEASE);
-	wake_reader(ring->shared);
-}
-
-// Another chunk instead of that of `cur`. 0: none is free. A signal handler may come in between at any place and do the
-// same: then its chunk stays and ours goes to the reader empty.
-static __attribute__((noinline)) int next_chunk(struct thread *me, const struct ring *ring, uint64_t cur)
-{
-	int bit = take_bit(ring);
-	struct espy_chunk *c;
-	uint64_t *p, next;
-	size_t n = ring->chunk_sz / 8 - 1;
-
-	if (bit < 0)
-		return 0;
-	c = (void *)chunk_at(ring, (uint32_t)bit);
-	__atomic_store_n(&c->seq, 0, __ATOMIC_RELEASE);
-	p = (uint64_t *)c + 1;
-	__asm__ __volatile__("rep stosq" : "+D"(p), "+c"(n) : "a"(0ull) : "memory");
-	c->tid = me->tid;
-	c->pid = live->on;
-	c->lost_before = me->lost[ring->slot];
-	__atomic_store_n(&c->seq, __atomic_add_fetch(&ring->shared->seq, 1, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
-	next = ((cur & ~(CUR_TAG - 1)) + CUR_TAG) | (uint64_t)(uint32_t)bit << CUR_HEAD_BITS | ESPY_CHUNK_HEAD;
-	if (!replace_local(&me->cur[ring->slot], cur, next)) {
-		c->lost_before = 0;
-		end_chunk(ring, next);
-		return 1;
-	}
-	me->lost[ring->slot] -= (uint32_t)c->lost_before;
-	if (CUR_HEAD(cur))
-		end_chunk(ring, cur);
-	return 1;
-}
-
-void event_close_chunk(struct thread *t, const struct ring *ring)
-{
-	uint64_t cur = t->cur[ring->slot];
-
-	if (CUR_HEAD(cur) && CUR_CHUNK(cur) < ring->nchunks)
-		end_chunk(ring, cur);
-	t->cur[ring->slot] = 0;
-}
-
-// Room for a record of at most half a chunk. The time is read between finding the place and taking it, so that times
-// rise within a chunk.
+// Room for a record of at most half a chunk, in the thread's own. NULL: there is none. The time is read between finding
+// the place and taking it, so that times rise within a chunk.
 static inline __attribute__((always_inline)) struct espy_mark_record *
 reserve(struct thread *me, const struct ring *ring, uint32_t size, uint64_t *time)
 {
@@ -146,10 +38,8 @@ reserve(struct thread *me, const struct ring *ring, uint32_t size, uint64_t *tim
 
 		// no chunk: head 0, which wraps to above any limit
 		if (unlikely(CUR_HEAD(cur) - ESPY_CHUNK_HEAD > ring->chunk_sz - ESPY_CHUNK_HEAD - size)) {
-			if (!next_chunk(me, ring, cur)) {
-				lose(me, ring, &ring->shared->lost_full);
+			if (share_wanted(me, ring) || !chunk_next(me, ring, cur))
 				return NULL;
-			}
 			continue;
 		}
 		if (!t)
@@ -162,15 +52,6 @@ reserve(struct thread *me, const struct ring *ring, uint32_t size, uint64_t *tim
 			return r;
 		}
 	}
-}
-
-static struct espy_mark_record *reserve_any(struct thread *me, const struct ring *ring, uint32_t size, uint64_t *time)
-{
-	if (size > ring->chunk_sz / 2) {
-		lose(me, ring, &ring->shared->lost_big);
-		return NULL;
-	}
-	return reserve(me, ring, size, time);
 }
 
 // Length of a string of at most max bytes. Eight bytes are read at once where they do not cross into the next page:
@@ -267,25 +148,28 @@ static inline uint64_t narrowed(const struct arg *a, uint64_t v)
 	return a->copy == COPY_SIGNED ? (uint64_t)((int64_t)v >> a->shift) : v >> a->shift;
 }
 
-static struct espy_mark_record *write_args(struct thread *me, const struct hooks *h, const struct ring *ring,
-					   const uint64_t *words, uint64_t *time, uint32_t *size)
+// The size of the record. spans: of those arguments that have one.
+static uint32_t measure_all(const struct hooks *h, const uint64_t *words, uint32_t max, struct span *spans)
 {
-	struct span spans[ESPY_FORMAT_ARGS];
-	struct espy_mark_record *r;
-	uint8_t *p;
+	uint32_t size = sizeof(struct espy_mark_record);
 
-	*size = sizeof(*r);
 	for (uint32_t i = 0; i < h->nargs; i++) {
-		*size += 8;
+		size += 8;
 		if (h->args[i].copy >= COPY_STRING) {
-			spans[i] = measure(&h->args[i], words, ring->string_max);
-			*size += (spans[i].len + 7) & ~7u;
+			spans[i] = measure(&h->args[i], words, max);
+			size += (spans[i].len + 7) & ~7u;
 		}
 	}
-	r = reserve_any(me, ring, *size, time);
-	if (!r)
-		return NULL;
-	p = (uint8_t *)(r + 1);
+	return size;
+}
+
+static inline uint64_t value_of(const struct arg *a, const uint64_t *words)
+{
+	return a->copy == COPY_WORD ? words[a->word] : narrowed(a, words[a->word]);
+}
+
+static void write_args(const struct hooks *h, const uint64_t *words, const struct span *spans, uint8_t *p)
+{
 	for (uint32_t i = 0; i < h->nargs; i++) {
 		const struct arg *a = &h->args[i];
 
@@ -294,11 +178,45 @@ static struct espy_mark_record *write_args(struct thread *me, const struct hooks
 			copy_bytes(p + 8, (const uint8_t *)words[a->word], spans[i].len);
 			p += 8 + ((spans[i].len + 7) & ~7u);
 		} else {
-			*(uint64_t *)p = a->copy == COPY_WORD ? words[a->word] : narrowed(a, words[a->word]);
+			*(uint64_t *)p = value_of(a, words);
 			p += 8;
 		}
 	}
-	return r;
+}
+
+// The same into a shared chunk. There a record is begun anew if it is interrupted, so first it is only described.
+static __attribute__((noinline)) void share_any(struct thread *me, const struct hooks *h, const struct ring *ring,
+						const uint64_t *words, uint64_t *time)
+{
+	struct piece pieces[2 * ESPY_FORMAT_ARGS];
+	struct span spans[ESPY_FORMAT_ARGS];
+	uint64_t values[ESPY_FORMAT_ARGS];
+	uint32_t size = measure_all(h, words, ring->string_max, spans), n = 0;
+
+	if (size > ring->chunk_sz / 2) {
+		lose(me, ring, &ring->shared->lost_big);
+		return;
+	}
+	for (uint32_t i = 0; i < h->nargs; i++) {
+		const struct arg *a = &h->args[i];
+
+		if (a->copy >= COPY_STRING) {
+			pieces[n++] = (struct piece){ &spans[i], 8 };
+			pieces[n++] = (struct piece){ (const void *)words[a->word], spans[i].len };
+		} else {
+			values[i] = value_of(a, words);
+			pieces[n++] = (struct piece){ &values[i], 8 };
+		}
+	}
+	share_write(me, ring, h->def, size, pieces, n, time);
+}
+
+static __attribute__((noinline)) void share_simple(struct thread *me, const struct hooks *h, const struct ring *ring,
+						   const uint64_t *words, uint64_t *time)
+{
+	const struct piece all = { words, 8u * h->nargs };
+
+	share_write(me, ring, h->def, h->flat_sz, &all, 1, time);
 }
 
 static inline void commit(struct espy_mark_record *r, uint32_t def, uint32_t size)
@@ -343,7 +261,7 @@ static int pass_pred(const struct hooks *h, const struct pred *p, const uint64_t
 
 	if (a->copy >= COPY_STRING)
 		return pass_string(a, p, words);
-	v = a->copy == COPY_WORD ? words[a->word] : narrowed(a, words[a->word]);
+	v = value_of(a, words);
 	if (p->type == ESPY_CONST_DOUBLE) {
 		if ((v << 1) > 0xffe0000000000000ull) // NaN
 			return p->cmp == ESPY_CMP_NE;
@@ -435,8 +353,13 @@ static inline __attribute__((always_inline)) void event_simple(struct thread *me
 	for (const struct wanted *w = h->wanted, *end = w + h->nwanted; w < end; w++) {
 		struct espy_mark_record *r = reserve(me, w->ring, size, &time);
 
-		if (unlikely(!r))
+		if (unlikely(!r)) {
+			if (share_wanted(me, w->ring))
+				share_simple(me, h, w->ring, words, &time);
+			else
+				lose(me, w->ring, &w->ring->shared->lost_full);
 			continue;
+		}
 		copy_words((uint64_t *)(r + 1), words, h->nargs);
 		commit(r, h->def, size);
 	}
@@ -445,25 +368,38 @@ static inline __attribute__((always_inline)) void event_simple(struct thread *me
 static __attribute__((noinline)) void event_any(struct thread *me, const struct hooks *h, const uint64_t *words)
 {
 	const struct espy_mark_record *first = NULL;
+	struct span spans[ESPY_FORMAT_ARGS];
 	uint32_t size = 0, first_max = 0;
 	uint64_t time = 0;
 
 	for (const struct wanted *w = h->wanted, *end = w + h->nwanted; w < end; w++) {
+		const struct ring *ring = w->ring;
+		int alike = first && first_max == ring->string_max; // laid out alike: once is enough
 		struct espy_mark_record *r;
 
 		if (w->nrules && !pass(h, w, words))
 			continue;
-		if (first && first_max == w->ring->string_max) { // laid out alike: once is enough
-			r = reserve_any(me, w->ring, size, &time);
-			if (unlikely(!r))
-				continue;
+		if (unlikely(share_wanted(me, ring))) {
+			share_any(me, h, ring, words, &time);
+			continue;
+		}
+		if (!alike)
+			size = measure_all(h, words, ring->string_max, spans);
+		if (unlikely(size > ring->chunk_sz / 2)) {
+			lose(me, ring, &ring->shared->lost_big);
+			continue;
+		}
+		r = reserve(me, ring, size, &time);
+		if (unlikely(!r)) {
+			lose(me, ring, &ring->shared->lost_full);
+			continue;
+		}
+		if (alike) {
 			copy_words((uint64_t *)(r + 1), (const uint64_t *)(first + 1), size / 8 - 2);
 		} else {
-			r = write_args(me, h, w->ring, words, &time, &size);
-			if (unlikely(!r))
-				continue;
+			write_args(h, words, spans, (uint8_t *)(r + 1));
 			first = r;
-			first_max = w->ring->string_max;
+			first_max = ring->string_max;
 		}
 		commit(r, h->def, size);
 	}

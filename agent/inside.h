@@ -5,6 +5,9 @@
  *
  *   trampoline.S  saves the registers of the program
  *   event.c       filter, time, room in a ring, arguments
+ *   chunk.c       pieces of a ring: taken, begun, ended
+ *   share.c       when threads are many: chunks that they share
+ *   rseq.S        how a CPU's chunk is written
  *   format.c      what arguments a mark has
  *   sites.c       finds the marks of the loaded objects and switches sites
  *   defs.c        marks of equal name, format and types; who wants them
@@ -40,7 +43,7 @@ struct thread {
 	uint32_t reserved0;
 	uint64_t cur[ESPY_AGENT_SESSIONS];  /* per session: tag << 44 | chunk << 24 | head; 0: no chunk */
 	uint32_t lost[ESPY_AGENT_SESSIONS]; /* since the last chunk */
-	uint64_t reserved;
+	uint64_t verified; /* share.c: when it was last known that this is its very thread */
 };
 _Static_assert(sizeof(struct thread) == 128, "two cache lines");
 
@@ -50,6 +53,27 @@ _Static_assert(sizeof(struct thread) == 128, "two cache lines");
 #define CUR_CHUNK(cur) ((uint32_t)((cur) >> CUR_HEAD_BITS & ((1u << CUR_CHUNK_BITS) - 1)))
 #define CUR_TAG ((uint64_t)1 << (CUR_HEAD_BITS + CUR_CHUNK_BITS))
 
+/*
+ * Shared chunks: that of a CPU, and those that whoever finds one free claims for the length of a record. Kept here and
+ * not in shared memory, so that no address ever comes from there.
+ */
+#define CPUS 1024u
+#define CLAIMS 256u
+struct place {
+	struct espy_chunk *chunk; /* NULL: none */
+	uint64_t last;            /* time of its last record */
+};
+struct cpu {
+	struct place place[ESPY_AGENT_SESSIONS];
+};
+struct claim {
+	uint32_t owner; /* tid; 0: free */
+	uint32_t reserved0;
+	struct place place;
+	uint64_t reserved[5];
+};
+_Static_assert(sizeof(struct cpu) == 128 && sizeof(struct claim) == 64, "whole cache lines");
+
 /* A ring as the agent sees it: what it needs to stay inside is here, not in shared memory. */
 struct ring {
 	uint8_t *data;
@@ -58,6 +82,9 @@ struct ring {
 	uint32_t chunk_shift, chunk_sz, nchunks, nwords;
 	uint32_t string_max;
 	uint32_t slot;
+	uint32_t own_max; /* so many threads may have a chunk of their own; ~0: all, none is shared */
+	uint32_t ncpus;   /* that may have a chunk, if threads know on which they are; 0: chunks are claimed */
+	uint32_t nclaims;
 	size_t map_sz;
 	int fd;
 };
@@ -181,6 +208,7 @@ struct agent {
 	char *shared_text;
 	int area_fd;
 	uint32_t clock;
+	uint32_t ncpus; /* that the machine can have; 0: threads do not know on which they are */
 	uint32_t helper_tid;
 	uint32_t helper_of; /* the process in which a helper was begun, be it ready or not: who comes next begins no other */
 	pthread_t helper;
@@ -206,6 +234,11 @@ struct live {
 	uint32_t on;            /* the agent of this very process runs */
 	uint32_t next_thread;
 	uint32_t clock;
+	uint64_t rseq_off;      /* of struct rseq from the thread pointer */
+	uint32_t owners[ESPY_AGENT_SESSIONS] __attribute__((aligned(64))); /* threads with a chunk of their own */
+	uint32_t shared_lost[ESPY_AGENT_SESSIONS]; /* by those that share, since the last shared chunk */
+	struct claim claims[ESPY_AGENT_SESSIONS][CLAIMS] __attribute__((aligned(64)));
+	struct cpu cpus[CPUS];
 	struct thread threads[THREADS];
 };
 extern struct live *live __attribute__((visibility("hidden")));
@@ -240,8 +273,93 @@ extern uint32_t espy_agent_xsave_mask[2] HIDDEN;
 
 /* event.c */
 HIDDEN void espy_agent_event(const uint64_t *args, struct espy_mark *mark);
+HIDDEN uint64_t event_monotonic(void);
+
+static inline uint64_t read_tsc(void)
+{
+	uint32_t lo, hi;
+
+	__asm__ __volatile__("rdtsc" : "=a"(lo), "=d"(hi));
+	return (uint64_t)hi << 32 | lo;
+}
+
+static inline uint64_t read_time(void)
+{
+	return likely(live->clock == ESPY_AGENT_CLOCK_TSC) ? read_tsc() : event_monotonic();
+}
+
+/* Against signal handlers of the same thread only, so no bus lock. */
+static inline int replace_local(uint64_t *p, uint64_t from, uint64_t to)
+{
+	uint8_t ok;
+
+	__asm__ __volatile__("cmpxchgq %3, %1" : "=@ccz"(ok), "+m"(*p), "+a"(from) : "r"(to) : "memory");
+	return ok;
+}
+
+/* chunk.c */
+static inline uint8_t *chunk_at(const struct ring *ring, uint32_t chunk)
+{
+	return ring->data + ((size_t)chunk << ring->chunk_shift);
+}
+/* Takes a free chunk: its number, or -1. Nothing in it is set but seq, to 0. */
+HIDDEN int chunk_take(const struct ring *ring);
+/* What is written in it from now on is the reader's to see. */
+HIDDEN void chunk_begin(const struct ring *ring, struct espy_chunk *c);
+/* Nothing more will be. */
+HIDDEN void chunk_end(const struct ring *ring, struct espy_chunk *c);
+/* Another chunk of the thread's own, instead of that of `cur`: 1, or 0: there is none for it. */
+HIDDEN int chunk_next(struct thread *me, const struct ring *ring, uint64_t cur);
 /* Ends the chunk of a thread that is gone (or may not write any more). */
-HIDDEN void event_close_chunk(struct thread *t, const struct ring *ring);
+HIDDEN void chunk_disown(struct thread *t, const struct ring *ring);
+
+/* share.c */
+struct piece { /* of the arguments of a record; its end is filled up with zeros to a multiple of 8 */
+	const void *from;
+	uint64_t len;
+};
+/* Does this thread, which has no chunk of its own, get none either? */
+static inline int share_wanted(const struct thread *me, const struct ring *ring)
+{
+	return !CUR_HEAD(me->cur[ring->slot]) &&
+	       __atomic_load_n(&live->owners[ring->slot], __ATOMIC_RELAXED) >= ring->own_max;
+}
+/* A whole record (size: as if it were in a chunk of its thread) into a shared chunk: 1, or 0: lost, and counted. */
+HIDDEN int share_write(struct thread *me, const struct ring *ring, uint32_t def, uint32_t size,
+		       const struct piece *pieces, uint32_t npieces, uint64_t *time);
+/* The thread is dead: what it had claimed is free. */
+HIDDEN void share_unclaim(uint32_t tid);
+/* No thread is inside, and none will come. */
+HIDDEN void share_forget(const struct ring *ring);
+
+/* rseq.S: the offsets are known there */
+struct rseq_write {
+	void *rseq;           /* 0: the thread's struct rseq */
+	struct place *places; /* 8: of the session, CPU 0; those of a CPU are sizeof(struct cpu) further */
+	uint32_t ncpus;       /* 16 */
+	uint32_t limit;       /* 20: of the bytes already in the chunk */
+	uint64_t size_def;    /* 24: the first two fields of the record */
+	uint64_t tid;         /* 32 */
+	uint64_t time;        /* 40: 0: the TSC is read */
+	const struct piece *pieces, *pieces_end; /* 48 */
+	uint64_t *verified;   /* 64 */
+	uint64_t gap;         /* 72: longer than this after `verified` it has to be verified again */
+	/* out: */
+	struct espy_chunk *chunk; /* 80 */
+	uint32_t cpu;         /* 88 */
+};
+enum {
+	RSEQ_DONE = 0,
+	RSEQ_ABORTED = 1,  /* by the kernel: nothing was written that counts */
+	RSEQ_NO_CPU = 2,   /* this thread does not know on which it is, or it is beyond ncpus */
+	RSEQ_NO_ROOM = 3,  /* in `chunk` of `cpu` (NULL: it has none) */
+	RSEQ_STALE = 4,    /* the chunk has a later time already */
+	RSEQ_VERIFY = 5,
+};
+HIDDEN int espy_agent_rseq_write(struct rseq_write *w);
+/* On this CPU, *place = to if it is from: 1, or 0: not done. */
+HIDDEN int espy_agent_rseq_swap(void *rseq, struct espy_chunk **place, uint32_t cpu, struct espy_chunk *from,
+				struct espy_chunk *to);
 
 /* memory.c */
 HIDDEN void *mem_alloc(size_t size);
@@ -283,11 +401,6 @@ HIDDEN void session_after_fork(void);
 HIDDEN int session_any(uint32_t flag);
 /* 0, or -EINVAL: this cannot be asked of that mark. */
 HIDDEN int rule_preds_resolve(struct rule_preds *to, const struct rule *rule, const struct def *d);
-
-/* probe.c */
-/* Connects to a definition that was just made what is waiting for its name. */
-HIDDEN void probe_new_def(struct def *d);
-HIDDEN int probe_any(void);
 
 /* probe.c */
 /* Connects to a definition that was just made what is waiting for its name. */

@@ -239,11 +239,12 @@ void mem_sweep_threads(void)
 		}
 		for (uint32_t s = 0; s < ESPY_AGENT_SESSIONS; s++) {
 			if (agent.sessions[s].ring)
-				event_close_chunk(t, agent.sessions[s].ring);
+				chunk_disown(t, agent.sessions[s].ring);
 			t->cur[s] = 0;
 			t->lost[s] = 0;
 		}
 		t->depth = t->calls = 0; // it may have been ended in there
+		share_unclaim(tid);
 		__atomic_store_n(&t->tid, 0, __ATOMIC_RELEASE);
 	}
 	if (agent.area)

@@ -45,7 +45,8 @@ static int check_open(struct espy_agent_open *o)
 	if (!o->string_max)
 		o->string_max = 256;
 	if (!is_power_of_two(o->chunk_sz) || o->chunk_sz < 4096 || o->chunk_sz > 1u << 20 || o->nchunks < 16 ||
-	    o->nchunks > 65536 || (o->flags & ~(__u32)ESPY_AGENT_FOLLOW))
+	    o->nchunks > 65536 || (o->flags & ~(__u32)(ESPY_AGENT_FOLLOW | ESPY_AGENT_SHARE | ESPY_AGENT_SHARE_ALL)) ||
+	    ((o->flags & ESPY_AGENT_SHARE_ALL) && !(o->flags & ESPY_AGENT_SHARE)))
 		return -EINVAL;
 	o->nchunks = (o->nchunks + 63) & ~63u;
 	if ((uint64_t)o->chunk_sz * o->nchunks > RING_MAX)
@@ -72,6 +73,20 @@ static int memfd(const char *name, uint64_t size)
 		return e;
 	}
 	return fd;
+}
+
+// A quarter of the pool for each kind of chunk that is not full yet, so that a quarter at least is under way to the
+// reader.
+static void set_sharing(struct ring *ring, uint32_t flags)
+{
+	uint32_t quarter = ESPY_AGENT_OWN_CHUNKS(ring->nchunks);
+
+	ring->own_max = ~0u;
+	if (!(flags & ESPY_AGENT_SHARE))
+		return;
+	ring->own_max = flags & ESPY_AGENT_SHARE_ALL ? 0 : quarter;
+	ring->ncpus = agent.ncpus <= quarter ? agent.ncpus : 0;
+	ring->nclaims = quarter < CLAIMS ? quarter : CLAIMS;
 }
 
 // All pages are made present now: a first touch on the event path would cost a page fault.
@@ -108,6 +123,7 @@ static int ring_make(struct ring **made, const struct espy_agent_open *o, uint32
 			       .slot = slot,
 			       .map_sz = size,
 			       .fd = fd };
+	set_sharing(ring, o->flags);
 	shared->abi = ESPY_AGENT_ABI;
 	shared->chunk_sz = o->chunk_sz;
 	shared->nchunks = o->nchunks;
@@ -312,9 +328,10 @@ static int forget_ring(uint32_t i)
 
 		if (!thread->tid)
 			continue;
-		event_close_chunk(thread, s->ring);
+		chunk_disown(thread, s->ring);
 		thread->lost[i] = 0;
 	}
+	share_forget(s->ring);
 	ring_free(s->ring);
 	s->ring = NULL;
 	return 0;

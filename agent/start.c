@@ -31,14 +31,6 @@ uint32_t espy_agent_xsave_mask[2];
 
 EXPORT int espy_agent_start(void);
 
-static uint64_t read_tsc(void)
-{
-	uint32_t lo, hi;
-
-	__asm__ __volatile__("rdtsc" : "=a"(lo), "=d"(hi));
-	return (uint64_t)hi << 32 | lo;
-}
-
 // The time stamp counter serves if the kernel itself tells the time by it, and lets the program read it.
 static uint32_t choose_clock(void)
 {
@@ -57,6 +49,35 @@ static uint32_t choose_clock(void)
 	sys(SYS_read, fd, (long)name, sizeof(name) - 1, 0, 0, 0);
 	sys(SYS_close, fd, 0, 0, 0, 0, 0);
 	return name[0] == 't' && name[1] == 's' && name[2] == 'c' ? ESPY_AGENT_CLOCK_TSC : ESPY_AGENT_CLOCK_MONOTONIC;
+}
+
+// glibc 2.35 and later register struct rseq for each thread, unless they are told not to (then the size is 0).
+extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
+extern const unsigned int __rseq_size __attribute__((weak, visibility("default")));
+
+// How many CPUs there can be ("0-7,16-23": 24), if threads know on which they are; else 0.
+static uint32_t count_cpus(void)
+{
+	char text[256];
+	uint32_t last = 0, in_number = 0;
+	long n;
+	int fd;
+
+	if (!&__rseq_size || !&__rseq_offset || !__rseq_size)
+		return 0;
+	fd = (int)sys(SYS_openat, AT_FDCWD, (long)"/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return 0;
+	n = sys(SYS_read, fd, (long)text, sizeof(text), 0, 0, 0);
+	sys(SYS_close, fd, 0, 0, 0, 0, 0);
+	for (long i = 0; i < n; i++) {
+		uint32_t digit = (uint32_t)text[i] - '0';
+
+		if (digit < 10 && last <= CPUS)
+			last = in_number ? last * 10 + digit : digit;
+		in_number = digit < 10;
+	}
+	return n > 0 && last < CPUS ? last + 1 : 0;
 }
 
 // What the callbacks of the program may change: all that xsave knows but the protection keys.
@@ -118,6 +139,7 @@ static int make_area(void)
 	area->pid = (uint32_t)getpid();
 	area->parent_pid = agent.parent_pid;
 	area->clock = agent.clock;
+	area->features = ESPY_AGENT_CAN_SHARE;
 	area->text_sz = 1;
 	for (unsigned int i = 0; i < sizeof(area->version) - 1 && ESPY_VERSION[i]; i++)
 		area->version[i] = ESPY_VERSION[i];
@@ -169,6 +191,8 @@ static void *helper(void *arg)
 	defs_publish_all();
 	sites_publish_all();
 	live->clock = agent.clock;
+	if (agent.ncpus)
+		live->rseq_off = (uint64_t)__rseq_offset;
 	__atomic_store_n(&live->on, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	session_after_fork();
 	__atomic_store_n(&agent.area->ready, 1, __ATOMIC_RELEASE);
@@ -296,6 +320,7 @@ static int init_once(void)
 		return e;
 	measure_fpu();
 	agent.clock = choose_clock();
+	agent.ncpus = count_cpus();
 	done = 1;
 	return 0;
 }
