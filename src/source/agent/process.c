@@ -240,7 +240,7 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 		return -ENOMEM;
 	if (ring > RING_MAX)
 		ring = RING_MAX;
-	const struct espy_agent_open o = {
+	struct espy_agent_open o = {
 		.chunk_sz = CHUNK_SZ,
 		.nchunks = ring / CHUNK_SZ < 64 ? 64 : (uint32_t)(ring / CHUNK_SZ) / 64 * 64,
 		.string_max = s->opts.marks->string_max > 4096 || s->opts.marks->string_max > CHUNK_SZ / 8
@@ -252,6 +252,9 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 	err = get_agent(s, p, how);
 	if (err)
 		goto fail;
+	if (__atomic_load_n(&((const struct espy_agent *)(const void *)p->link.area)->features, __ATOMIC_ACQUIRE) &
+	    ESPY_AGENT_CAN_SHARE)
+		o.flags |= ESPY_AGENT_SHARE;
 	err = espy_agent__open(&p->link, &o);
 	if (err) {
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: no session of its agent: %s", (int)pid,

@@ -61,6 +61,8 @@ static void give_back(struct espy_agent_ring *r, struct espy_ring_cursor *c)
 	__atomic_fetch_or(free_word(r, c->chunk), 1ull << (c->chunk % 64), __ATOMIC_RELEASE);
 }
 
+static bool refresh_shared(struct espy_agent_ring *r, struct espy_ring_cursor *c);
+
 bool espy_agent_ring__refresh(struct espy_agent_ring *r, struct espy_ring_cursor *c)
 {
 	const struct espy_chunk *chunk = chunk_at(r, c->chunk);
@@ -69,6 +71,8 @@ bool espy_agent_ring__refresh(struct espy_agent_ring *r, struct espy_ring_cursor
 	const uint32_t closed = __atomic_load_n(&chunk->closed, __ATOMIC_ACQUIRE), end = chunk->end;
 	uint32_t word;
 
+	if (c->shared)
+		return refresh_shared(r, c);
 	if (c->ready)
 		return true;
 	if (c->pos + sizeof(struct espy_mark_record) > r->chunk_sz)
@@ -102,6 +106,33 @@ bool espy_agent_ring__refresh(struct espy_agent_ring *r, struct espy_ring_cursor
 	return true;
 }
 
+/* The same in a shared chunk: what is whole lies below its end, and each record has a word more, for its thread. */
+static bool refresh_shared(struct espy_agent_ring *r, struct espy_ring_cursor *c)
+{
+	const struct espy_chunk *chunk = chunk_at(r, c->chunk);
+	const uint32_t closed = __atomic_load_n(&chunk->closed, __ATOMIC_ACQUIRE);
+	const uint32_t end = __atomic_load_n(&chunk->end, __ATOMIC_ACQUIRE);
+	struct espy_shared_record rec = { 0 };
+
+	if (c->ready || (end == c->pos && !closed))
+		return true;
+	if (end >= c->pos && end <= r->chunk_sz && end - c->pos >= sizeof(rec))
+		memcpy(&rec, (const uint8_t *)chunk + c->pos, sizeof(rec));
+	if (rec.mark.size_busy < sizeof(rec) || rec.mark.size_busy % 8 || rec.mark.size_busy > end - c->pos) {
+		if (end != c->pos)
+			r->damaged++;
+		give_back(r, c);
+		return false;
+	}
+	c->size = rec.mark.size_busy - 8;
+	c->pos += 8;
+	c->def = rec.mark.def;
+	c->time = rec.mark.time;
+	c->tid = rec.tid;
+	c->ready = true;
+	return true;
+}
+
 static void begin(struct espy_agent_ring *r, uint32_t i, uint64_t seq)
 {
 	const struct espy_chunk *chunk = chunk_at(r, i);
@@ -113,6 +144,7 @@ static void begin(struct espy_agent_ring *r, uint32_t i, uint64_t seq)
 		.tid = __atomic_load_n(&chunk->tid, __ATOMIC_RELAXED),
 		.lost_before = __atomic_load_n(&chunk->lost_before, __ATOMIC_RELAXED),
 		.seq = seq,
+		.shared = __atomic_load_n(&chunk->kind, __ATOMIC_RELAXED) == ESPY_CHUNK_SHARED,
 	};
 }
 
@@ -153,7 +185,7 @@ void espy_agent_ring__bury(struct espy_agent_ring *r)
 
 		if (c->over)
 			continue;
-		if (c->pos + sizeof(struct espy_mark_record) <= r->chunk_sz &&
+		if (!c->shared && c->pos + sizeof(struct espy_mark_record) <= r->chunk_sz &&
 		    __atomic_load_n((const uint32_t *)(const void *)(bytes + c->pos), __ATOMIC_ACQUIRE) &
 			    ESPY_RECORD_BUSY)
 			r->torn++;

@@ -24,7 +24,8 @@ struct espy_ring_cursor {
 	uint64_t lost_before;
 	/* Of the next record, if `ready`: */
 	bool ready;
-	bool over; /* its chunk has been given back */
+	bool over;   /* its chunk has been given back */
+	bool shared; /* a shared chunk: `pos` is 8 behind a record that is ready, and `tid` is its */
 	uint32_t size, def;
 	uint64_t time; /* by the agent's clock */
 };
@@ -73,7 +74,7 @@ static inline uint32_t espy_agent_ring__take(struct espy_agent_ring *r, struct e
 	at += c->size;
 	c->pos += c->size;
 	c->ready = false;
-	if (r->chunk_sz - c->pos >= head_sz) {
+	if (!c->shared && r->chunk_sz - c->pos >= head_sz) {
 		const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
 
 		/* Neither 0 nor busy, and within the chunk. */
