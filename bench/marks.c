@@ -58,6 +58,22 @@ __attribute__((noinline)) static void run_both(int n)
 		MARK(both_two, "a=%d b=%d", i, n);
 	}
 }
+__attribute__((noinline)) static void run_shared(int n)
+{
+	for (int i = 0; i < n; i++) {
+		sink = i;
+		MARK(shared_two, "a=%d b=%d", i, n);
+	}
+}
+__attribute__((noinline)) static void run_shared_string(int n)
+{
+	const char *s = "sixteen letters.";
+
+	for (int i = 0; i < n; i++) {
+		sink = i;
+		MARK(shared_string, "a=%d b=%d s=%s", i, n, s);
+	}
+}
 __attribute__((noinline)) static void run_filtered(int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -76,10 +92,12 @@ static const struct variant {
 	{ "on, 2 integers and a string of 16", run_string },
 	{ "on, 2 integers, two sessions", run_both },
 	{ "on, filtered out by one integer", run_filtered },
+	{ "on, 2 integers, shared chunk", run_shared },
+	{ "on, the same and a string of 16", run_shared_string },
 };
 #define VARIANTS (sizeof(variants) / sizeof(*variants))
 
-static struct control one, two;
+static struct control one, two, three;
 
 static void ignore(void *ctx, const struct espy_chunk *chunk, const struct espy_mark_record *r)
 {
@@ -117,6 +135,7 @@ static void bench_events(int rounds)
 			t[v][r] = (now() - start) / N;
 			control_read(&one, 0, ignore, &sum);
 			control_read(&two, 0, ignore, &sum);
+			control_read(&three, 0, ignore, &sum);
 		}
 	for (size_t v = 0; v < VARIANTS; v++) {
 		qsort(t[v], (size_t)rounds, sizeof(double), by_value);
@@ -125,7 +144,7 @@ static void bench_events(int rounds)
 	}
 	for (size_t v = 0; v < VARIANTS; v++)
 		free(t[v]);
-	printf("lost %lu\n", (unsigned long)(control_lost(&one) + control_lost(&two)));
+	printf("lost %lu\n", (unsigned long)(control_lost(&one) + control_lost(&two) + control_lost(&three)));
 }
 
 static volatile int stop;
@@ -182,8 +201,12 @@ int main(int argc, char **argv)
 
 	check(control_attach(&one, getpid()), "no agent (run with LD_PRELOAD=libespy-agent.so)");
 	check(control_attach(&two, getpid()), "second session");
+	check(control_attach(&three, getpid()), "third session");
 	check(control_open(&one, &o), "open");
 	check(control_open(&two, &o), "open");
+	o.flags = ESPY_AGENT_SHARE | ESPY_AGENT_SHARE_ALL;
+	check(control_open(&three, &o), "open");
+	check(control_on(&three, 1, "shared:*", NULL, 0), "on");
 	check(control_on(&one, 1, "one:*", NULL, 0), "on");
 	check(control_on(&one, 2, "both:*", NULL, 0), "on");
 	check(control_on(&two, 1, "both:*", NULL, 0), "on");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Fuzz target: the bytes are what a hostile program has written into its ring (after the head, which is made good in
- * half of the runs) and into a definition; they are changed once more between two looks. Whatever stands there, looks
- * end, nothing is read outside, and the text of an event is printable.
+ * half of the runs; and in half of them some chunks are made shared ones, with an end) and into a definition; they are
+ * changed once more between two looks. Whatever stands there, looks end, nothing is read outside, and the text of an
+ * event is printable.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -73,6 +74,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					    .chunk_sz = CHUNK,
 					    .nchunks = CHUNKS,
 					    .data_off = DATA };
+	for (size_t i = 0; size && data[0] & 2 && i < CHUNKS; i += 2) {
+		struct espy_chunk *c = (void *)(map + DATA + i * CHUNK);
+
+		c->kind = ESPY_CHUNK_SHARED;
+		c->end = data[i % size] & 1 ? ESPY_CHUNK_HEAD + data[(i + 1) % size] * 8u : c->end;
+	}
 	if (!espy_agent_ring__open(&r, map, sizeof(map), &opened)) {
 		look(&r, t);
 		for (size_t i = 0; i + 1 < size; i += 2)

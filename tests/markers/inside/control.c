@@ -137,9 +137,10 @@ void control_forget_ring(struct control *c)
 	free(c->done);
 	free(c->at_seq);
 	free(c->at);
+	free(c->time);
 	c->ring = NULL;
 	c->ring_fd = -1;
-	c->done = c->at_seq = NULL;
+	c->done = c->at_seq = c->time = NULL;
 	c->at = NULL;
 }
 
@@ -189,14 +190,19 @@ static int map_ring(struct control *c)
 	c->done = calloc(o.nchunks, 8);
 	c->at_seq = calloc(o.nchunks, 8);
 	c->at = calloc(o.nchunks, 4);
-	return c->done && c->at_seq && c->at ? 0 : -ENOMEM;
+	c->time = calloc(o.nchunks, 8);
+	return c->done && c->at_seq && c->at && c->time ? 0 : -ENOMEM;
 }
 
 int control_open(struct control *c, const struct espy_agent_open *o)
 {
 	int e;
 
+	const char *flags = getenv("CONTROL_FLAGS"); // further ones: the same test in another mode
+
 	control_slot(c)->payload.open = *o;
+	if (flags)
+		control_slot(c)->payload.open.flags |= (uint32_t)atoi(flags);
 	e = control_ask(c, ESPY_AGENT_OPEN);
 	return e ? e : map_ring(c);
 }
@@ -252,6 +258,41 @@ const char *control_name(const struct control *c, uint32_t def)
 	return (const char *)c->area + ESPY_AGENT_TEXT_OFF + d[def].name_off;
 }
 
+// Up to `end`, which is told with each record.
+static uint64_t read_shared(struct control *c, uint32_t i, const struct espy_chunk *k, record_fn *fn, void *ctx)
+{
+	uint32_t sz = c->ring->chunk_sz, closed = __atomic_load_n(&k->closed, __ATOMIC_ACQUIRE);
+	uint32_t end = __atomic_load_n(&k->end, __ATOMIC_ACQUIRE);
+	uint64_t n = 0, copy[4096];
+
+	if (end > sz || end < c->at[i])
+		abort();
+	while (c->at[i] < end) {
+		const struct espy_shared_record *r = (const void *)((const uint8_t *)k + c->at[i]);
+		uint32_t size = r->mark.size_busy;
+		struct espy_mark_record *as = (void *)copy;
+
+		if (size < sizeof(*r) || (size & 7) || size > end - c->at[i] || size > sizeof(copy))
+			abort();
+		if (r->mark.time < c->time[i])
+			abort();
+		c->time[i] = r->mark.time;
+		*as = r->mark;
+		as->size_busy = size - 8;
+		memcpy(as + 1, r + 1, size - sizeof(*r));
+		c->tid = r->tid;
+		c->shared++;
+		fn(ctx, k, as);
+		n++;
+		c->at[i] += size;
+	}
+	if (closed) {
+		c->done[i] = k->seq;
+		__atomic_fetch_or(&c->free[i / 64], 1ull << i % 64, __ATOMIC_RELEASE);
+	}
+	return n;
+}
+
 static uint64_t read_chunk(struct control *c, uint32_t i, int dead, record_fn *fn, void *ctx)
 {
 	uint32_t sz = c->ring->chunk_sz, closed, pos;
@@ -263,9 +304,13 @@ static uint64_t read_chunk(struct control *c, uint32_t i, int dead, record_fn *f
 	if (seq != c->at_seq[i]) {
 		c->at_seq[i] = seq;
 		c->at[i] = ESPY_CHUNK_HEAD;
+		c->time[i] = 0;
 		c->lost_seen += k->lost_before;
 		c->chunks++;
 	}
+	if (k->kind == ESPY_CHUNK_SHARED)
+		return read_shared(c, i, k, fn, ctx);
+	c->tid = k->tid;
 	closed = __atomic_load_n(&k->closed, __ATOMIC_ACQUIRE);
 	for (pos = c->at[i]; pos + 16 <= sz;) {
 		const struct espy_mark_record *r = (const void *)((const uint8_t *)k + pos);

@@ -19,7 +19,9 @@ struct control {
 	uint64_t *done;	  /* per chunk: seq that was read to its end */
 	uint64_t *at_seq; /* per chunk: seq of the position below */
 	uint32_t *at;
-	uint64_t torn, lost_seen, records, chunks;
+	uint64_t *time;	  /* per chunk: of the last record; in shared ones it rises */
+	uint64_t torn, lost_seen, records, chunks, shared;
+	uint32_t tid; /* of the record that is handed over */
 };
 
 typedef void record_fn(void *ctx, const struct espy_chunk *chunk, const struct espy_mark_record *r);
@@ -36,7 +38,7 @@ int control_hold(struct control *c, uint64_t tag);
 int control_on(struct control *c, uint32_t id, const char *pattern, const struct espy_agent_pred *preds,
 	       unsigned int npreds);
 int control_off(struct control *c, uint32_t id);
-/* Reads what is there; dead: the process has ended, so what is torn stays torn. Returns the number of records. */
+/* Reads what is there (a record of a shared chunk is handed over as if it were in one of its thread); dead: the process has ended, so what is torn stays torn. Returns the number of records. */
 uint64_t control_read(struct control *c, int dead, record_fn *fn, void *ctx);
 uint64_t control_lost(const struct control *c);
 const char *control_name(const struct control *c, uint32_t def);

@@ -50,7 +50,7 @@ static void request(struct control *c, unsigned int i)
 
 	s->op = 1 + random_below(7);
 	if (s->op == ESPY_AGENT_OPEN) {
-		s->payload.open = (struct espy_agent_open){ .nchunks = random_below(200), .flags = random_below(3) };
+		s->payload.open = (struct espy_agent_open){ .nchunks = random_below(200), .flags = random_below(8) };
 		s->payload.open.chunk_sz = random_below(3) ? 0 : 1u << random_below(32);
 	} else {
 		memset(&s->payload.rule, 0, sizeof(s->payload.rule));
@@ -77,7 +77,8 @@ static int child(pid_t pid)
 
 	CHECK(!e, "%s", strerror(-e));
 	srand(11);
-	CHECK(!control_open(&c, &(struct espy_agent_open){ .nchunks = 64 }), "open");
+	// both kinds of chunks
+	CHECK(!control_open(&c, &(struct espy_agent_open){ .nchunks = 64, .flags = ESPY_AGENT_SHARE }), "open");
 	CHECK(control_on(&c, 1, "hostile:*", NULL, 0) == 1, "on");
 	for (long i = 0; i < rounds; i++) {
 		request(&c, random_below(ESPY_AGENT_SESSIONS));

@@ -30,5 +30,6 @@ int main(void)
 	CHECK(control_off(&c, 0) == 1, "off");
 	sample_run(10);
 	CHECK(control_read(&c, 0, record, &n) == 0 && sample_evaluated == before, "events after off");
+	control_detach(&c);
 	return 0;
 }

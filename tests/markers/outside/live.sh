@@ -43,6 +43,16 @@ expect "seen + lost = happened" 1000000 $((seen + lost))
 expect "losses are shown in place" "$lost" "$in_place"
 expect "in order" "" "$(sed -n 's/^app:flood(i=\([0-9]*\),.*/\1/p' "$dir/out" | awk '$1 <= last && NR > 1 { print NR; exit } { last = $1 }')"
 
+# More threads than chunks: they share.
+"$espy" trace -f -m app:crowd -o "$dir/out" --buffer=1M "$progs/subjects" crowd 200 2>"$dir/err"
+seen=$(grep -c 'app:crowd(' "$dir/out")
+lost=$(sed -n 's/.*: \([0-9]*\) events* lost: .*/\1/p' "$dir/err" | awk '{ n += $1 } END { print n + 0 }')
+expect "a crowd: seen + lost = happened" 30000 $((seen + lost))
+awk '/app:crowd\(/ { n = split($0, w, /[(=,) ]+/); if (w[1] != w[6]) wrong++; 
+	if (w[1] in last && w[4] + 0 <= last[w[1]]) order++; last[w[1]] = w[4] + 0 }
+	END { print wrong + 0, order + 0 }' "$dir/out" >"$dir/awk"
+expect "a crowd: no wrong thread, none out of order" "0 0" "$(cat "$dir/awk")"
+
 "$espy" trace -f -m 'app:child' -o "$dir/out" "$progs/subjects" forks 4 2>/dev/null
 expect "children by fork" 40 "$(grep -c 'app:child(' "$dir/out")"
 "$espy" trace -m 'app:*' -o "$dir/out" sh -c "exec '$progs/subjects' marks 100" 2>/dev/null

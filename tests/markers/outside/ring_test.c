@@ -112,6 +112,95 @@ static void test_unfinished(void **state)
 	free(map);
 }
 
+static uint32_t add_shared(struct espy_chunk *c, uint32_t pos, uint32_t tid, uint64_t time, uint64_t value)
+{
+	struct espy_shared_record r = { .mark = { .size_busy = 32, .def = 1, .time = time }, .tid = tid };
+
+	memcpy((uint8_t *)c + pos, &r, sizeof(r));
+	memcpy((uint8_t *)c + pos + sizeof(r), &value, 8);
+	return pos + 32;
+}
+
+static void test_shared(void **state)
+{
+	uint8_t *map = make(), args[CHUNK];
+	struct espy_agent_ring r;
+	uint64_t v;
+
+	(void)state;
+	assert_int_equal(espy_agent_ring__open(&r, map, SIZE, &opened), 0);
+	struct espy_chunk *c = take_chunk(map, 5, 1);
+	uint32_t pos = add_shared(c, ESPY_CHUNK_HEAD, 200, 10, 1111);
+
+	c->kind = ESPY_CHUNK_SHARED;
+	/* It looks like a record, but is above the end: somebody was interrupted there. */
+	c->end = ESPY_CHUNK_HEAD;
+	espy_agent_ring__look(&r);
+	assert_int_equal(r.cursor_cnt, 1);
+	assert_false(r.cursors[0].ready);
+	c->end = pos;
+	for (unsigned i = 0; i < 2; i++) {
+		espy_agent_ring__look(&r);
+		assert_true(r.cursors[0].ready);
+		assert_int_equal(r.cursors[0].tid, 200 + i);
+		assert_int_equal(r.cursors[0].time, 10 + i);
+		pos = add_shared(c, pos, 201 + i, 11 + i, 2222 + i);
+		if (!i)
+			c->end = pos;
+		assert_int_equal(espy_agent_ring__take(&r, &r.cursors[0], args), 8);
+		memcpy(&v, args, 8);
+		assert_int_equal(v, i ? 2222 : 1111);
+		assert_int_equal(r.cursors[0].ready, !i);
+	}
+	assert_false(is_free(map, 5));
+	c->closed = 1;
+	espy_agent_ring__look(&r);
+	assert_int_equal(r.cursor_cnt, 0);
+	assert_true(is_free(map, 5));
+	/* A writer that is dead leaves nothing torn, whatever is above the end. */
+	c = take_chunk(map, 6, 2);
+	c->kind = ESPY_CHUNK_SHARED;
+	c->end = ESPY_CHUNK_HEAD;
+	memset((uint8_t *)c + ESPY_CHUNK_HEAD, 0xff, 100);
+	espy_agent_ring__look(&r);
+	espy_agent_ring__bury(&r);
+	assert_true(is_free(map, 6));
+	assert_int_equal(r.damaged + r.torn, 0);
+	espy_agent_ring__close(&r);
+	free(map);
+}
+
+/* An end and sizes that cannot be. */
+static void test_shared_nonsense(void **state)
+{
+	static const struct {
+		uint32_t end, size;
+	} bad[] = {
+		{ 0, 32 },     { 63, 32 },   { CHUNK + 8, 32 }, { 0xffffffff, 32 }, { CHUNK, CHUNK },	{ 72, 32 },
+		{ CHUNK, 16 }, { CHUNK, 0 }, { CHUNK, 33 },	{ 96, 40 },	    { CHUNK, 24u | 1 }, { 95, 32 }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		uint8_t *map = make();
+		struct espy_agent_ring r;
+		struct espy_chunk *c = take_chunk(map, 63, 5);
+
+		assert_int_equal(espy_agent_ring__open(&r, map, SIZE, &opened), 0);
+		add_shared(c, ESPY_CHUNK_HEAD, 1, 1, 1);
+		memcpy((uint8_t *)c + ESPY_CHUNK_HEAD, &bad[i].size, 4);
+		c->kind = ESPY_CHUNK_SHARED;
+		c->end = bad[i].end;
+		espy_agent_ring__look(&r);
+		assert_int_equal(r.cursor_cnt, 0);
+		assert_int_equal(r.damaged, 1);
+		espy_agent_ring__look(&r);
+		assert_int_equal(r.damaged, 1);
+		espy_agent_ring__close(&r);
+		free(map);
+	}
+}
+
 static void test_sizes(void **state)
 {
 	static const uint32_t bad[] = { 8, 12, 20, CHUNK, 0x7ffffff8, 0xfffffff8, 26 };
@@ -224,8 +313,10 @@ static void test_args(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),  cmocka_unit_test(test_unfinished), cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_heads), cmocka_unit_test(test_garbage),	 cmocka_unit_test(test_args),
+		cmocka_unit_test(test_good),	cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_shared),	cmocka_unit_test(test_shared_nonsense),
+		cmocka_unit_test(test_sizes),	cmocka_unit_test(test_heads),
+		cmocka_unit_test(test_garbage), cmocka_unit_test(test_args),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

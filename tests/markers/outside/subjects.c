@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -144,6 +145,34 @@ static void run_signals(void)
 	}
 }
 
+static void *crowd_one(void *arg)
+{
+	const unsigned rounds = *(unsigned *)arg;
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	for (unsigned i = 0; i < rounds; i++) {
+		MARK(app_crowd, "i=%u tid=%d s=%s", i, (int)syscall(SYS_gettid), i % 2 ? "odd" : "even, and longer");
+		if (i % 4 == 3)
+			nanosleep(&nap, NULL);
+	}
+	return arg;
+}
+
+/* More threads than a small ring has chunks. */
+static void run_crowd(unsigned rounds)
+{
+	pthread_t t[150];
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	for (unsigned i = 0; i < 150; i++)
+		if (pthread_create(&t[i], &attr, crowd_one, &rounds))
+			wrong("a thread");
+	for (unsigned i = 0; i < 150; i++)
+		pthread_join(t[i], NULL);
+}
+
 static void run_marks(unsigned rounds)
 {
 	for (unsigned i = 0; !rounds || i < rounds; i++) {
@@ -247,7 +276,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(unsigned rounds);
 	} counted[] = {
-		{ "marks", run_marks }, { "flood", run_flood }, { "turns", run_turns },
+		{ "marks", run_marks }, { "flood", run_flood }, { "crowd", run_crowd }, { "turns", run_turns },
 		{ "forks", run_forks }, { "execs", run_execs }, { "vforks", run_vforks },
 	};
 	const unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
