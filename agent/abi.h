@@ -36,8 +36,10 @@ struct espy_mark_note {
 };
 
 /*
- * A site: one copy of a mark in the code, as the compiler inlined and unrolled it. Five bytes at `site`, never
- * across a multiple of 8: 0f 1f 44 00 00 when off, e9 rel32 (to `cold`) when on.
+ * A site: one copy of a mark in the code, as the compiler inlined and unrolled it. Five bytes at `site`: 0f 1f 44 00 00
+ * when off, e9 rel32 (to `cold`) when on. mark.h never puts them across a multiple of 8. Whoever makes sites by other means
+ * should do so, too: those that cross one are switched in three steps instead of one. The flags are dead at a site,
+ * as with any inline assembler; while it is switched in steps, `test $imm32, %eax` stands there.
  */
 struct espy_site {
 	__s32 site;
@@ -172,7 +174,7 @@ enum espy_agent_site_state {
 	ESPY_SITE_OFF = 0,
 	ESPY_SITE_ON = 1,
 	ESPY_SITE_FOREIGN = 2,   /* neither our NOP nor our JMP there (a breakpoint, a uprobe): left alone */
-	ESPY_SITE_UNALIGNED = 3, /* the 5 bytes cross a multiple of 8: not switched */
+	ESPY_SITE_UNALIGNED = 3, /* the 5 bytes cross a multiple of 8, and there is no membarrier SYNC_CORE: not switched */
 	ESPY_SITE_DENIED = 4,    /* its page may not be written */
 	ESPY_SITE_GONE = 5,      /* its object has been unloaded */
 };

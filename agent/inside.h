@@ -148,6 +148,7 @@ struct site {
 	uint32_t shared; /* its index in the shared table; ~0: no room there */
 	uint8_t state;   /* enum espy_agent_site_state */
 	uint8_t want;
+	uint8_t parting, step; /* of one that is switched in parts: it is in between; to be taken further */
 };
 struct object {
 	struct object *next;
@@ -208,6 +209,7 @@ struct agent {
 	char *shared_text;
 	int area_fd;
 	uint32_t clock;
+	uint8_t sync_core; /* membarrier can make all threads fetch anew */
 	uint32_t ncpus; /* that the machine can have; 0: threads do not know on which they are */
 	uint32_t helper_tid;
 	uint32_t helper_of; /* the process in which a helper was begun, be it ready or not: who comes next begins no other */
