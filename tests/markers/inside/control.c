@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,14 @@ int control_attach(struct control *c, pid_t pid)
 		usleep(5000);
 	}
 	return e;
+}
+
+void control_hurry(const struct control *c)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+
+	sched_setscheduler(0, SCHED_FIFO, &first);
+	sched_setscheduler(c->helper, SCHED_FIFO, &first);
 }
 
 void control_forget_ring(struct control *c)

@@ -29,6 +29,8 @@ typedef void record_fn(void *ctx, const struct espy_chunk *chunk, const struct e
 /* 0, or -errno. Waits up to two seconds for an agent to appear. */
 int control_attach(struct control *c, pid_t pid);
 void control_detach(struct control *c);
+/* This thread and the agent's come first, if that may be: else, among many busy ones, each waits for its turn. */
+void control_hurry(const struct control *c);
 /* Before a second OPEN. */
 void control_forget_ring(struct control *c);
 struct espy_agent_slot *control_slot(struct control *c);
