@@ -198,6 +198,7 @@ struct session {
 	uint64_t deadline_ns;   /* inherited: until when somebody has to hold it */
 	struct espy_agent_open asked;
 	struct ring *ring;
+	struct seen *leaving;   /* closed, and nobody will ask for the ring any more: who was inside then */
 	struct rule rules[ESPY_AGENT_RULES];
 };
 
@@ -375,6 +376,11 @@ HIDDEN int mem_is_retired(void);
 HIDDEN int mem_grace(int calls, int timeout_ms);
 /* The same for ever, without agent.lock: a callback that is waited for may want it. 0, or -ENOMEM. */
 HIDDEN int mem_grace_unlocked(void);
+/* The same without waiting, for the event path: begin, and end when it is over. */
+struct seen;
+HIDDEN struct seen *mem_grace_begin(void);
+HIDDEN int mem_grace_over(const struct seen *from);
+HIDDEN void mem_grace_end(struct seen *from);
 HIDDEN void mem_sweep_threads(void);
 HIDDEN uint64_t now_ns(void);
 

@@ -157,6 +157,29 @@ int mem_grace(int calls, int timeout_ms)
 	return grace(&from, calls, timeout_ms);
 }
 
+// The same without waiting: begin, and later ask. NULL: no memory.
+struct seen *mem_grace_begin(void)
+{
+	struct seen *from = mem_map(sizeof(*from));
+
+	if (!from)
+		return NULL;
+	fence();
+	look(from);
+	return from;
+}
+
+int mem_grace_over(const struct seen *from)
+{
+	return all_left(from, 0);
+}
+
+void mem_grace_end(struct seen *from)
+{
+	if (from)
+		munmap(from, sizeof(*from));
+}
+
 int mem_grace_unlocked(void)
 {
 	struct seen *from = mem_map(sizeof(*from));

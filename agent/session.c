@@ -314,15 +314,11 @@ static void end_session(uint32_t i, unsigned int state)
 	slot_at(i)->state = state;
 }
 
-// No thread may be inside with this session any more when its ring goes or its places in the threads are used again.
-static int forget_ring(uint32_t i)
+// No thread is inside with this session any more: its ring goes, and its places in the threads may be used again.
+static void forget_ring(uint32_t i)
 {
 	struct session *s = &agent.sessions[i];
 
-	if (!s->ring)
-		return 0;
-	if (mem_grace(0, 1000))
-		return -EBUSY;
 	for (uint32_t t = 0; t < THREADS; t++) {
 		struct thread *thread = &live->threads[t];
 
@@ -334,7 +330,22 @@ static int forget_ring(uint32_t i)
 	share_forget(s->ring);
 	ring_free(s->ring);
 	s->ring = NULL;
-	return 0;
+	mem_grace_end(s->leaving);
+	s->leaving = NULL;
+}
+
+// The same for a session that is closed, if it can be by now: among a thousand busy threads one that was interrupted
+// inside comes back after seconds.
+static int try_to_forget(uint32_t i)
+{
+	struct session *s = &agent.sessions[i];
+
+	if (!s->leaving)
+		s->leaving = mem_grace_begin();
+	if (!s->leaving || !mem_grace_over(s->leaving))
+		return 0;
+	forget_ring(i);
+	return 1;
 }
 
 static int open_session(uint32_t i, const struct espy_agent_slot *slot)
@@ -346,8 +357,11 @@ static int open_session(uint32_t i, const struct espy_agent_slot *slot)
 	__builtin_memcpy(&o, (const void *)&slot->payload.open, sizeof(o));
 	end_session(i, ESPY_SLOT_FREE);
 	e = check_open(&o);
-	if (!e)
-		e = forget_ring(i);
+	if (!e && s->ring && !try_to_forget(i)) {
+		e = mem_grace(0, 1000);
+		if (!e)
+			forget_ring(i);
+	}
 	if (!e)
 		e = ring_make(&s->ring, &o, i);
 	if (e)
@@ -489,7 +503,7 @@ unsigned int session_check(void)
 		if (s->open && !is_held(i) && (!s->inherited || now_ns() > s->deadline_ns))
 			end_session(i, ESPY_SLOT_FREE);
 		// nobody will ask for what is left in the ring of a session whose holder is gone
-		if (!s->open && s->ring && !is_held(i) && !forget_ring(i))
+		if (!s->open && s->ring && !is_held(i) && try_to_forget(i))
 			slot_at(i)->state = ESPY_SLOT_FREE;
 		n += s->open || s->ring;
 	}
@@ -512,6 +526,8 @@ void session_after_fork(void)
 		struct ring *old = s->ring;
 
 		s->ring = NULL;
+		mem_grace_end(s->leaving);
+		s->leaving = NULL;
 		if (old)
 			mem_free(old, sizeof(*old));
 		if (s->open && (!(s->flags & ESPY_AGENT_FOLLOW) || ring_make(&s->ring, &s->asked, i))) {
