@@ -17,13 +17,13 @@ static char text[200];
 static void handler(int sig)
 {
 	int i = sig == SIGUSR2;
+	unsigned long n = __atomic_add_fetch(&in_handler[i], 1, __ATOMIC_RELAXED); // handlers interrupt each other
 
-	in_handler[i]++;
 	if (i)
-		MARK(signal_second, "n=%lu c=%lu s=%s", in_handler[i], ~in_handler[i], text + 100);
+		MARK(signal_second, "n=%lu c=%lu s=%s", n, ~n, text + 100);
 	else
-		MARK(signal_first, "n=%lu c=%lu", in_handler[i], ~in_handler[i]);
-	if (i == 0 && in_handler[0] % 3 == 0)
+		MARK(signal_first, "n=%lu c=%lu", n, ~n);
+	if (i == 0 && n % 3 == 0)
 		raise(SIGUSR2);
 }
 
