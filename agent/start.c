@@ -173,9 +173,10 @@ static void *helper(void *arg)
 	struct timespec pause;
 	const struct timespec *wait;
 
-	prctl(PR_SET_NAME, ESPY_AGENT_COMM, 0, 0, 0);
 	// a table of our own, without copying the program's: a copy would keep its pipes open
 	sys(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE, 0, 0, 0);
+	// who looks for us by the name looks at our descriptors then, and in the program's may be those of another agent
+	prctl(PR_SET_NAME, ESPY_AGENT_COMM, 0, 0, 0);
 	sites_register();
 	pthread_mutex_lock(&agent.lock);
 	agent.helper_tid = (uint32_t)sys(SYS_gettid, 0, 0, 0, 0, 0, 0);

@@ -119,8 +119,8 @@ static const struct needed needed[] = {
 	/* The agent's thread begins */
 	CALL(rseq, AGENT, false, { ANY }), /* libc ends the process if it fails for one thread only */
 	CALL(set_robust_list, AGENT, true, { ANY }),
-	CALL(prctl, AGENT, false, { INT(PR_SET_NAME) }),
 	CALL(close_range, AGENT, true, { IS(0), IS(~0u), IS(CLOSE_RANGE_UNSHARE) }),
+	CALL(prctl, AGENT, false, { INT(PR_SET_NAME) }),
 	CALL(memfd_create, AGENT, false, { ANY, IS(MFD_CLOEXEC | MFD_ALLOW_SEALING) }),
 	CALL(ftruncate, AGENT, false, { F }),
 	CALL(fcntl, AGENT, false, { F, IS(F_ADD_SEALS), IS(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) }),
