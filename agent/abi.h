@@ -65,7 +65,8 @@ struct espy_mark {
 	__u16 size;    /* of this record: 48 */
 	__u32 flags;   /* 0 */
 	__u64 state;   /* 0 in the file; the agent's own */
-	__u64 reserved;
+	__s32 semaphore; /* u16 of its USDT note: not 0 while another tool has a probe there; 0 (not a distance): none */
+	__u32 reserved;
 };
 
 /*
@@ -166,7 +167,7 @@ struct espy_agent_def {
 	__u8 kinds[16];             /* enum espy_mark_arg */
 	/* changes: */
 	__u32 sites_on;             /* how many of its sites are on */
-	__u32 sessions;             /* bit i: wanted by slot i; bit 31: by probe callbacks */
+	__u32 sessions;             /* bit i: wanted by slot i; bit 30: by other tools; bit 31: by probe callbacks */
 	__u64 reserved2[3];
 };
 

@@ -63,13 +63,18 @@ for cc in gcc clang clang-16 clang-19; do
 		$cc -fsanitize=$san "$dir/san.c" -o "$dir/san" 2>/dev/null || continue
 		try "$cc -fsanitize=$san" $cc -O1 -g -fsanitize=$san $inc "$here/sample.c" $rest -o "$dir/t"
 	done
-	try "$cc without USDT" $cc -std=gnu17 -O2 -DESPY_MARK_USDT=0 $warn $inc "$here/sample.c" $rest -o "$dir/t"
+	for usdt in 0 2; do
+		try "$cc, USDT $usdt" $cc -std=gnu17 -O2 -DESPY_MARK_USDT=$usdt $warn $inc "$here/sample.c" $rest -o "$dir/t"
+	done
 done
 for cc in g++ clang++ clang++-16 clang++-19; do
 	command -v $cc >/dev/null || continue
 	variants $cc "$here/sample.cc" -std=c++11
 	try "$cc callback" $cc -std=c++11 -O2 $warn $inc "$here/callback.cc" -Wl,--no-as-needed $agent \
 		-Wl,-rpath,"$(dirname "$agent")" -o "$dir/t"
+	for usdt in 0 2; do
+		try "$cc, USDT $usdt" $cc -std=c++11 -O2 -DESPY_MARK_USDT=$usdt $warn $inc "$here/sample.cc" $rest -o "$dir/t"
+	done
 	for std in 14 17 20; do
 		try "$cc c++$std" $cc -std=c++$std -O2 $warn $inc "$here/sample.cc" $rest -o "$dir/t"
 	done
@@ -101,6 +106,25 @@ done
 gcc -O2 -static $inc -DSTATIC "$dir/two.c" "$dir/main.c" -o "$dir/t" && "$dir/t" || fail 'static'
 readelf -n "$dir/t" 2>/dev/null | grep -q espy || fail 'static: no note'
 gcc -O2 -s $inc "$dir/two.c" "$dir/main.c" -o "$dir/t" && readelf -n "$dir/t" 2>/dev/null | grep -q espy || fail 'stripped: no note'
+
+# beside probes of <sys/sdt.h>, which leaves the assembler in another mode
+if echo '#include <sys/sdt.h>' | gcc -E - >/dev/null 2>&1; then
+	cat >"$dir/sdt.c" <<END
+#include <sys/sdt.h>
+#include "espy/mark.h"
+int main(int argc, char **argv)
+{
+	DTRACE_PROBE2(sdt, before, argc, argv);
+	MARK(sdt_mark, "argc=%d name=%s", argc, argv[0]);
+	DTRACE_PROBE1(sdt, after, argc);
+	return 0;
+}
+END
+	for cc in gcc clang; do
+		command -v $cc >/dev/null || continue
+		try "$cc with sys/sdt.h" $cc -O2 $inc "$dir/sdt.c" -o "$dir/t"
+	done
+fi
 
 # ESPY_NO_MARKS leaves nothing
 gcc -O2 $warn -DESPY_NO_MARKS $inc -c "$here/sample.c" -o "$dir/none.o" || fail 'ESPY_NO_MARKS'

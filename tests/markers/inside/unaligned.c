@@ -13,15 +13,15 @@
 
 // A page begins, and the site AT bytes behind it; nobody runs through what lies between.
 #undef ESPY_MARK_SITE_
-#define ESPY_MARK_SITE_(label)                                                                                         \
-	"jmp .Lespy_site%=\n"                                                                                          \
-	".p2align 12, 0xcc\n"                                                                                          \
-	".fill " ESPY_MARK_STR_(AT) ", 1, 0xcc\n"                                                                      \
-				    ".Lespy_site%=: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"                              \
-				    ".pushsection espy_sites,\"ao?\",@progbits,.Lespy_site%=\n"                        \
-				    ".balign 4\n"                                                                      \
-				    ".long .Lespy_site%=-., %l[espy_on]-., " label "-., 0\n"                           \
-				    ".popsection\n"
+#define ESPY_MARK_SITE_ ESPY_MARK_NOTE_ \
+	"jmp .Lespy_site%=;" \
+	".p2align 12, 0xcc;" \
+	".fill " ESPY_MARK_STR_(AT) ", 1, 0xcc;" \
+	".Lespy_site%=: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00;" \
+	".pushsection espy_sites,\"ao?\",@progbits,.Lespy_site%=;" \
+	".balign 4;" \
+	".long .Lespy_site%=-., %l[espy_on]-., \\espy_r-., 0;" \
+	".popsection;"
 
 #define MAX_THREADS 64
 static struct {
