@@ -218,13 +218,14 @@ static struct hooks *make_hooks(struct def *d, uint32_t number)
 	uint32_t n = 0;
 	struct hooks *h;
 
-	d->sessions = d->ncalls ? 1u << 31 : 0;
+	d->sessions = (d->ncalls ? 1u << 31 : 0) | (d->watched ? 1u << 30 : 0);
 	for (uint32_t i = 0; i < ESPY_AGENT_SESSIONS; i++)
 		if (agent.sessions[i].open && wanted_by(&agent.sessions[i], d, &wanted[n])) {
 			d->sessions |= 1u << i;
 			n++;
 		}
-	if (!d->sessions || d->what != ESPY_MARK_EVENT)
+	// other tools need the site on, and nothing recorded
+	if ((!n && !d->ncalls) || d->what != ESPY_MARK_EVENT)
 		return NULL;
 	h = mem_alloc(hooks_size(n));
 	if (d->ncalls)

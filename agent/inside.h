@@ -12,6 +12,7 @@
  *   sites.c       finds the marks of the loaded objects and switches sites
  *   defs.c        marks of equal name, format and types; who wants them
  *   session.c     slots, rings, requests of espy
+ *   usdt.c        marks that other tools watch
  *   probe.c       callbacks of the program's own (include/espy/agent.h)
  *   memory.c      memory, and when what was in use is free again
  *   start.c       start, the thread, fork
@@ -19,6 +20,7 @@
 #ifndef ESPY_AGENT_INSIDE_H
 #define ESPY_AGENT_INSIDE_H
 
+#include <link.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -175,7 +177,8 @@ struct def {
 	uint8_t what, nwords;
 	uint32_t hash, chain;
 	uint32_t nsites, sites_on;
-	uint32_t sessions;         /* bit per slot; bit 31: callbacks */
+	uint32_t sessions;         /* bit per slot; bit 30: other tools, bit 31: callbacks */
+	uint8_t watched, watched_now; /* by other tools; the same while it is found out */
 	uint8_t changed;           /* hooks are to be made anew */
 	uint8_t flat;
 	struct espy_format format;
@@ -216,6 +219,8 @@ struct agent {
 	uint32_t helper_of; /* the process in which a helper was begun, be it ready or not: who comes next begins no other */
 	pthread_t helper;
 	uint8_t started, resident, dirty_fork;
+	uint8_t blind;          /* does not look at the semaphores of USDT notes */
+	uint32_t looked;        /* 1: has done so */
 	uint64_t scan_adds, scan_subs;
 	uint32_t scan, nsites_shared;
 	struct espy_agent_site *site_table; /* what the shared one holds */
@@ -400,6 +405,12 @@ HIDDEN int sites_init(void);
 HIDDEN void sites_register(void); // before the first switching, by the agent's thread
 HIDDEN void sites_publish_all(void);
 HIDDEN uint32_t sites_objects(void);
+/* For dl_iterate_phdr: the first (after NULL) or next of our objects that lies there now. */
+HIDDEN struct object *sites_object(const struct dl_phdr_info *info, const struct object *after);
+HIDDEN const struct espy_mark_note *sites_note(const struct dl_phdr_info *info); /* NULL: it has none */
+/* The segment that holds [addr, addr + size); NULL: none does. */
+HIDDEN const ElfW(Phdr) *sites_segment(const struct dl_phdr_info *info, uint64_t addr, uint64_t size);
+HIDDEN uint64_t sites_relative(const __s32 *field);
 
 /* session.c */
 HIDDEN void session_requests(void);
@@ -409,6 +420,13 @@ HIDDEN void session_after_fork(void);
 HIDDEN int session_any(uint32_t flag);
 /* 0, or -EINVAL: this cannot be asked of that mark. */
 HIDDEN int rule_preds_resolve(struct rule_preds *to, const struct rule *rule, const struct def *d);
+
+/* usdt.c */
+#define ESPY_AGENT_USDT_MS 1000u
+/* Switches what other tools have begun or ended to watch; returns whether they watch anything. Under agent.lock. */
+HIDDEN int usdt_look(void);
+/* Whether they may: for a look before the helper's first. */
+HIDDEN int usdt_raised(void);
 
 /* probe.c */
 /* Connects to a definition that was just made what is waiting for its name. */

@@ -49,8 +49,7 @@ void sites_publish_all(void)
 
 // ---- finding ----
 
-// The segment that holds [addr, addr + size); NULL: none does.
-static const ElfW(Phdr) * segment_of(const struct dl_phdr_info *info, uint64_t addr, uint64_t size)
+const ElfW(Phdr) * sites_segment(const struct dl_phdr_info *info, uint64_t addr, uint64_t size)
 {
 	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -63,19 +62,19 @@ static const ElfW(Phdr) * segment_of(const struct dl_phdr_info *info, uint64_t a
 	return NULL;
 }
 
-static uint64_t relative(const __s32 *field)
+uint64_t sites_relative(const __s32 *field)
 {
 	return (uint64_t)field + (uint64_t)(int64_t)*field;
 }
 
-static const struct espy_mark_note *find_note(const struct dl_phdr_info *info)
+const struct espy_mark_note *sites_note(const struct dl_phdr_info *info)
 {
 	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + p->p_vaddr);
 		uint64_t left = p->p_memsz, step = p->p_align == 8 ? 8 : 4;
 
-		if (p->p_type != PT_NOTE || !segment_of(info, (uint64_t)at, left))
+		if (p->p_type != PT_NOTE || !sites_segment(info, (uint64_t)at, left))
 			continue;
 		while (left >= sizeof(ElfW(Nhdr))) {
 			const ElfW(Nhdr) *n = (const void *)at;
@@ -99,8 +98,8 @@ static const struct espy_mark_note *find_note(const struct dl_phdr_info *info)
 // A string inside the object; NULL: it is not inside, or does not end there.
 static const char *string_at(const struct dl_phdr_info *info, const __s32 *field, size_t *len)
 {
-	uint64_t addr = relative(field);
-	const ElfW(Phdr) *p = segment_of(info, addr, 1);
+	uint64_t addr = sites_relative(field);
+	const ElfW(Phdr) *p = sites_segment(info, addr, 1);
 	uint64_t end;
 
 	*len = 0;
@@ -166,7 +165,7 @@ static void publish_sites(struct object *o, const struct dl_phdr_info *info, con
 	o->first_shared = shared_entries(o);
 	for (uint32_t i = 0; i < o->nsites; i++) {
 		struct site *s = &o->sites[i];
-		const struct espy_mark *m = (const void *)relative(&sites[i].mark);
+		const struct espy_mark *m = (const void *)sites_relative(&sites[i].mark);
 		struct espy_agent_site *e;
 		size_t len;
 		const char *file;
@@ -245,14 +244,14 @@ static uint32_t path_text(const char *path)
 
 static void add_object(const struct dl_phdr_info *info, const struct espy_mark_note *note)
 {
-	uint64_t sites = relative(&note->sites), sites_end = relative(&note->sites_end);
-	uint64_t marks = relative(&note->marks), marks_end = relative(&note->marks_end);
-	uint64_t *hook = (void *)relative(&note->hook);
+	uint64_t sites = sites_relative(&note->sites), sites_end = sites_relative(&note->sites_end);
+	uint64_t marks = sites_relative(&note->marks), marks_end = sites_relative(&note->marks_end);
+	uint64_t *hook = (void *)sites_relative(&note->hook);
 	struct object *o;
 
 	if (note->layout != ESPY_MARK_LAYOUT || sites_end < sites || marks_end < marks ||
-	    !segment_of(info, sites, sites_end - sites) || !segment_of(info, marks, marks_end - marks) ||
-	    !segment_of(info, (uint64_t)hook, 8) || ((uint64_t)hook & 7) || *hook)
+	    !sites_segment(info, sites, sites_end - sites) || !sites_segment(info, marks, marks_end - marks) ||
+	    !sites_segment(info, (uint64_t)hook, 8) || ((uint64_t)hook & 7) || *hook)
 		return;
 	o = mem_alloc(sizeof(*o));
 	if (!o)
@@ -276,10 +275,10 @@ static void add_object(const struct dl_phdr_info *info, const struct espy_mark_n
 	for (uint32_t i = 0; i < o->nsites; i++) {
 		const struct espy_site *from = (const struct espy_site *)sites + i;
 		struct site *s = &o->sites[i];
-		uint64_t mark = relative(&from->mark) - marks;
+		uint64_t mark = sites_relative(&from->mark) - marks;
 
-		s->addr = relative(&from->site);
-		s->cold = relative(&from->cold);
+		s->addr = sites_relative(&from->site);
+		s->cold = sites_relative(&from->cold);
 		s->def = mark % sizeof(struct espy_mark) == 0 && mark / sizeof(struct espy_mark) < o->nmarks
 				 ? o->defs[mark / sizeof(struct espy_mark)]
 				 : ~0u;
@@ -335,13 +334,13 @@ static int scan_one(struct dl_phdr_info *info, size_t size, void *data)
 			return 1;
 		agent.scan++;
 	}
-	note = find_note(info);
+	note = sites_note(info);
 	if (!note)
 		return 0;
 	for (struct object **at = &agent.objects, *o; (o = *at); at = &o->next) {
 		if (o->note != (uint64_t)note || o->base != info->dlpi_addr)
 			continue;
-		if (*(uint64_t *)relative(&note->hook) == (uint64_t)&espy_agent_hook) {
+		if (*(uint64_t *)sites_relative(&note->hook) == (uint64_t)&espy_agent_hook) {
 			o->seen = agent.scan;
 			return 0;
 		}
@@ -577,21 +576,23 @@ struct switching {
 	int changed;
 };
 
+// It may have gone since it was last seen; then the next scan finds out.
+struct object *sites_object(const struct dl_phdr_info *info, const struct object *after)
+{
+	for (struct object *o = after ? after->next : agent.objects; o; o = o->next)
+		if (o->base == info->dlpi_addr && o->note == (uint64_t)sites_note(info) &&
+		    *o->hook == (uint64_t)&espy_agent_hook)
+			return o;
+	return NULL;
+}
+
 static int switch_one(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct switching *sw = data;
-	const struct espy_mark_note *note = NULL;
 
-	for (struct object *o = agent.objects; o; o = o->next) {
+	for (struct object *o = sites_object(info, NULL); o; o = sites_object(info, o)) {
 		int dirty = o->changed;
 
-		if (o->base != info->dlpi_addr)
-			continue;
-		if (!note)
-			note = find_note(info);
-		// it may have gone since it was last seen; then the next scan finds out
-		if (o->note != (uint64_t)note || *o->hook != (uint64_t)&espy_agent_hook)
-			continue;
 		for (uint32_t i = 0; i < o->nmarks; i++)
 			if (o->defs[i] != ~0u && (dirty || agent.defs[o->defs[i]].changed) &&
 			    agent.defs[o->defs[i]].hooks)

@@ -150,21 +150,25 @@ static int make_area(void)
 // One look at everything; returns how long the thread may sleep, NULL: until it is rung for.
 static const struct timespec *work(struct timespec *pause)
 {
-	int open;
+	int open, watched;
 
 	pthread_mutex_lock(&agent.lock);
 	session_requests();
 	open = session_check() || probe_any();
-	if (open) {
-		if (sites_scan(0))
-			defs_apply();
+	if (open && sites_scan(0))
+		defs_apply();
+	watched = !agent.blind && usdt_look();
+	if (open || watched)
 		mem_sweep_threads();
-	}
+	__atomic_store_n(&agent.looked, 1, __ATOMIC_RELEASE);
 	mem_reclaim();
 	take_clockpair();
 	pthread_mutex_unlock(&agent.lock);
-	*pause = (struct timespec){ .tv_nsec = ESPY_AGENT_POLL_MS * 1000000 };
-	return open || mem_is_retired() ? pause : NULL;
+	if (open || mem_is_retired())
+		*pause = (struct timespec){ .tv_nsec = ESPY_AGENT_POLL_MS * 1000000 };
+	else
+		*pause = (struct timespec){ .tv_sec = ESPY_AGENT_USDT_MS / 1000 };
+	return pause->tv_sec && agent.blind ? NULL : pause;
 }
 
 static void *helper(void *arg)
@@ -349,24 +353,36 @@ int espy_agent_start(void)
 	return e;
 }
 
-// ESPY_AGENT_WAIT=MS: espy starts this program and wants its first events, so main waits until a rule is in force.
-static void wait_for_rule(const char *ms)
+static void wait_for(const uint32_t *flag, uint64_t ms)
 {
 	struct timespec pause = { .tv_nsec = 1000000 };
-	uint64_t end = now_ns() + strtoull(ms, NULL, 10) * 1000000u;
+	uint64_t end = now_ns() + ms * 1000000u;
 
-	while (!__atomic_load_n(&agent.ruled, __ATOMIC_ACQUIRE) && now_ns() < end)
+	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE) && now_ns() < end)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+static int is_off(const char *value)
+{
+	return value && value[0] == 'o' && value[1] == 'f' && value[2] == 'f' && !value[3];
 }
 
 // A set-user-ID program is not to be looked into by who started it.
 static __attribute__((constructor)) void loaded(void)
 {
-	const char *off = getenv("ESPY_AGENT"), *wait = getenv("ESPY_AGENT_WAIT");
+	const char *wait = getenv("ESPY_AGENT_WAIT");
+	int raised;
 
-	if (getauxval(AT_SECURE) || (off && off[0] == 'o' && off[1] == 'f' && off[2] == 'f' && !off[3]))
+	if (getauxval(AT_SECURE) || is_off(getenv("ESPY_AGENT")))
 		return;
 	agent.resident = 1;
-	if (!espy_agent_start() && wait)
-		wait_for_rule(wait);
+	agent.blind = (uint8_t)is_off(getenv("ESPY_AGENT_USDT"));
+	// before the helper is there, which does the same
+	raised = !agent.blind && usdt_raised();
+	if (espy_agent_start())
+		return;
+	if (wait) // ESPY_AGENT_WAIT=MS: espy starts this program and wants its first events, so main waits for the rule
+		wait_for(&agent.ruled, strtoull(wait, NULL, 10));
+	else if (raised) // another tool does
+		wait_for(&agent.looked, ESPY_AGENT_USDT_MS);
 }

@@ -123,6 +123,8 @@ static char *who_wants(const struct list *l, uint32_t sessions)
 			snprintf(text, sizeof(text), "%ssession %u", b.len ? ", " : "by ", i);
 		espy_buf__puts(&b, text);
 	}
+	if (sessions >> 30 & 1)
+		espy_buf__puts(&b, b.len ? ", another tool" : "by another tool");
 	if (sessions >> 31)
 		espy_buf__puts(&b, b.len ? ", a callback of the program" : "by a callback of the program");
 	return text_of(&b);

@@ -133,6 +133,8 @@ static int show_stats(const struct mark_args *a, pid_t pid)
 		for (unsigned k = 0; k < ESPY_AGENT_SESSIONS; k++)
 			if (d->sessions >> k & 1)
 				printf(" session %u", k);
+		if (d->sessions >> 30 & 1)
+			fputs(" other tools", stdout);
 		puts(d->sessions >> 31 ? " callbacks" : "");
 	}
 	free(d);

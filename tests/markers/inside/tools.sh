@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tools.sh SOURCE-DIR LIBESPY-AGENT: gdb, bpftrace and readelf list the same marks; bpftrace sees their arguments while they are on; a
-# uprobe on the USDT note of a mark leaves the agent's site alone.
+# tools.sh SOURCE-DIR LIBESPY-AGENT [ESPY]: gdb, bpftrace and readelf list the same marks; bpftrace sees their arguments while they are
+# on, and by itself, without espy, each event once: by the agent, which finds the semaphores raised, and without agent where
+# the sites look themselves (ESPY_MARK_USDT 2). A uprobe on the USDT note of a mark leaves the agent's site alone, and the
+# variables of the function; with espy's own (--via kernel), too.
 set -u
 root=$1
 agent=$(realpath "$2")
@@ -47,4 +49,67 @@ grep -q '@right: [0-9]' "$dir/seen" || fail "bpftrace sees no events: $(cat "$di
 grep -q '@wrong: [1-9]' "$dir/seen" && fail "bpftrace sees wrong arguments: $(cat "$dir/seen")"
 grep -q '@text\[text\]' "$dir/seen" || fail "bpftrace sees no string: $(cat "$dir/seen")"
 kill -0 $pid || fail "the program died: $(cat "$dir/out")"
+kill $pid
+wait $pid 2>/dev/null
+pid=
+
+# bpftrace alone: it starts the program, and none of the events may be missing, not even the first
+right="usdt:PROGRAM:counted:leaf { if ((int32)arg1 == 3 * (int32)arg0) { @right = count(); } else { @wrong = count(); } }
+	usdt:PROGRAM:counted:loop { @loop = count(); @sum = sum((int32)arg0); }
+	usdt:PROGRAM:counted:end { @end = count(); }"
+counted() {
+	timeout 120 bpftrace -e "$(printf %s "$right" | sed "s|PROGRAM|$1|g")" "$@" >"$dir/seen" 2>"$dir/err"
+}
+# seen WHAT: 1000 of each, the arguments right
+seen() {
+	for want in '@right: 1000' '@loop: 1000' '@sum: 499500' '@end: 1'; do
+		grep -qx "$want" "$dir/seen" || fail "$1, $want: $(cat "$dir/seen" "$dir/err")"
+	done
+	grep -q '@wrong: [1-9]' "$dir/seen" && fail "$1: wrong arguments: $(cat "$dir/seen")"
+}
+with_agent="-Wl,--no-as-needed $agent -Wl,-rpath,$(dirname "$agent")"
+for cc in gcc clang; do
+	command -v $cc >/dev/null || continue
+	$cc -O2 -I"$root/include" "$here/counted.c" $with_agent -o "$dir/agent-$cc" || exit 1
+	$cc -O2 -I"$root/include" -DESPY_MARK_USDT=2 "$here/counted.c" -o "$dir/self-$cc" || exit 1
+	$cc -O2 -I"$root/include" "$here/counted.c" -o "$dir/plain-$cc" || exit 1
+	for how in agent self; do
+		counted "$dir/$how-$cc" -c "$dir/$how-$cc 1000"
+		seen "bpftrace -c, $how, $cc"
+	done
+done
+
+# a program that runs already: the agent looks once a second
+rm -f "$dir/go"
+"$dir/agent-gcc" 1000 "$dir/go" >"$dir/out" 2>&1 &
+pid=$!
+(
+	# long enough for bpftrace to have attached, and the agent to have looked; the count at the end says whether it was
+	while ! grep -q Attaching "$dir/seen" 2>/dev/null && kill -0 $pid 2>/dev/null; do sleep 0.2; done
+	sleep 5
+	: >"$dir/go"
+) &
+: >"$dir/seen"
+counted "$dir/agent-gcc" -p $pid
+wait $pid || fail "bpftrace -p: $(cat "$dir/out")"
+pid=
+seen 'bpftrace -p, agent'
+
+# told not to look, the agent does not
+ESPY_AGENT_USDT=off counted "$dir/agent-gcc" -c "$dir/agent-gcc 1000"
+grep -q '@right: [1-9]' "$dir/seen" && fail "ESPY_AGENT_USDT=off: $(cat "$dir/seen")"
+
+# espy through the kernel: the semaphore is raised as by others, and an event is still one event
+[ $# -gt 2 ] || exit $bad
+espy=$(realpath "$3")
+for how in plain self; do
+	for cc in gcc clang; do
+		[ -x "$dir/$how-$cc" ] || continue
+		"$espy" trace --via kernel -m 'counted:*' -o "$dir/text" "$dir/$how-$cc" 1000 2>"$dir/err" ||
+			fail "espy --via kernel, $how, $cc: $(cat "$dir/err")"
+		seq 0 999 | awk -v text="$dir/$how-$cc" '{ printf "counted:leaf(i=%d, triple=%d, text=\"%s\")\n", $1, 3 * $1, text }' >"$dir/want"
+		grep '^counted:leaf' "$dir/text" | cmp -s - "$dir/want" ||
+			fail "espy --via kernel, $how, $cc: $(grep -c '^counted:leaf' "$dir/text") of 1000: $(head -3 "$dir/text" "$dir/err")"
+	done
+done
 exit $bad
