@@ -128,3 +128,6 @@ for cc in gcc clang; do
 		fi
 	done
 done
+
+# --- what a mark takes to compile ---
+"$here/marks_compile.sh" 1
