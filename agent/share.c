@@ -123,7 +123,8 @@ static int write_claimed(const struct ring *ring, struct place *place, struct rs
 		w->time = place->last;
 	place->last = w->time;
 	r = (void *)((uint8_t *)c + head);
-	*(uint64_t *)&r->mark = w->size_def;
+	r->mark.size_busy = (uint32_t)w->size_def;
+	r->mark.def = (uint32_t)(w->size_def >> 32);
 	r->mark.time = w->time;
 	r->tid = (uint32_t)w->tid;
 	r->reserved = 0;
