@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Fuzz target: descriptions from a trace are foreign. The bytes are changes to the built-in image, and then call
- * records: an image that is taken must be safe to ask, to decode by and to render by.
+ * Fuzz target: descriptions from a trace are foreign. The bytes are changes to the built-in image or to a part of it,
+ * and then call records: an image that is taken must be safe to ask, to join with another, to decode by and to render
+ * by.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "describe/builtin.h"
+#include "describe/prune.h"
 #include "render/text.h"
 #include "session/call_set.h"
 #include "session/filter.h"
 #include "session/gather.h"
 #include "session/resolve.h"
 
-static const uint8_t *builtin;
-static size_t builtin_size;
-static uint8_t *image_bytes;
+static struct base {
+	const uint8_t *bytes;
+	uint8_t *copy; /* which is changed */
+	size_t size;
+} bases[2]; /* all, some calls */
 static struct espy_image images[ESPY_ABI_CNT], whole;
 static const struct espy_image *image_ptrs[ESPY_ABI_CNT];
 static struct espy_call_view view;
@@ -48,6 +52,29 @@ static void render(const struct espy_image *img, uint16_t nr, const uint8_t *dat
 	text.len = 0;
 }
 
+static void open_bases(void)
+{
+	static uint64_t numbers[16], calls[1024];
+	struct espy_prune want = {
+		.numbers = numbers, .number_cnt = 1024, .calls = calls, .signals = 1 << 16, .netlink = true
+	};
+	void *part;
+
+	memset(numbers, 0x55, sizeof(numbers));
+	memset(calls, 0xff, sizeof(calls));
+	bases[0].bytes = espy_builtin_image(ESPY_ABI_X86_64, &bases[0].size);
+	if (espy_image__open(&whole, bases[0].bytes, bases[0].size, NULL) ||
+	    espy_image__prune(&whole, &want, &part, &bases[1].size))
+		abort();
+	bases[1].bytes = part;
+	for (unsigned i = 0; i < 2; i++) {
+		bases[i].copy = aligned_alloc(64, (bases[i].size + 63) & ~(size_t)63);
+		if (!bases[i].copy)
+			abort();
+		memcpy(bases[i].copy, bases[i].bytes, bases[i].size);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -57,21 +84,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 64 || size > 4096)
 		return 0;
-	if (!builtin) {
-		builtin = espy_builtin_image(ESPY_ABI_X86_64, &builtin_size);
-		image_bytes = aligned_alloc(64, (builtin_size + 63) & ~(size_t)63);
-		if (!image_bytes || espy_image__open(&whole, builtin, builtin_size, NULL))
-			abort();
-		memcpy(image_bytes, builtin, builtin_size);
-	}
+	if (!bases[0].bytes)
+		open_bases();
 	changes = data[0] % 8;
+	const struct base *base = &bases[data[0] >> 3 & 1];
 	for (size_t i = 0; i < changes && size - at >= 5; i++, at += 5) {
 		uint32_t where;
 
 		memcpy(&where, data + at, 4);
-		image_bytes[where % builtin_size] = data[at + 4];
+		base->copy[where % base->size] = data[at + 4];
 	}
-	if (!espy_image__open(&images[0], image_bytes, builtin_size, NULL)) {
+	if (!espy_image__open(&images[0], base->copy, base->size, NULL)) {
+		const struct espy_image first = images[0], *const parts[] = { &first, &whole };
+		void *joined = NULL;
+
+		if (data[0] & 16 && espy_image__join(parts, 1 + (data[0] >> 5 & 1), &images[0], &joined))
+			joined = NULL;
 		images[1] = images[2] = whole;
 		for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 			image_ptrs[abi] = &images[abi];
@@ -87,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			render(&images[0], nr % 512, data + at + 2, size - at - 2);
 		}
 		espy_resolve__free(&resolve);
+		free(joined);
 	}
 	/* as it was */
 	at = 1;
@@ -94,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint32_t where;
 
 		memcpy(&where, data + at, 4);
-		image_bytes[where % builtin_size] = builtin[where % builtin_size];
+		base->copy[where % base->size] = base->bytes[where % base->size];
 	}
 	return 0;
 }

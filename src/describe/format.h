@@ -49,6 +49,9 @@ struct espy_image_header {
 	uint32_t abi;
 	struct espy_image_section sections[ESPY_SECTION_CNT];
 };
+/* Bytes of one element of each section. */
+extern const uint32_t espy_image_elem_sz[ESPY_SECTION_CNT];
+
 _Static_assert(sizeof(struct espy_image_header) == 24 + 16 * ESPY_SECTION_CNT, "no padding");
 
 #endif

@@ -224,13 +224,19 @@ struct espy_call {
 	uint32_t reserved;
 };
 
+/* espy_syscall.flags */
+enum {
+	ESPY_SYSCALL_PART = 1,	   /* the image describes some calls only (prune.h), this one among them */
+	ESPY_SYSCALL_STAND_IN = 2, /* in a joined image: only the last of its parts knew the number */
+};
+
 /* One per call number of the ABI. */
 struct espy_syscall {
 	uint32_t name;    /* strings; "" = no such number */
 	uint32_t call;    /* calls: base form; ESPY_NONE: not described */
 	uint64_t classes; /* bits: ESPY_CLASS_* */
 	uint32_t nargs;   /* as the kernel takes them */
-	uint32_t reserved;
+	uint32_t flags;   /* ESPY_SYSCALL_*; an older image has 0 */
 };
 
 /* Filter classes, the %names of -e trace=. From the call tables (descriptions/ *.syscalls). */

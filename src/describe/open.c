@@ -21,7 +21,7 @@
 #define MAX_STEPS (1u << 23)
 #define MAX_ITEM (1u << 20) /* bytes that one type or operation may claim */
 
-static const uint32_t ELEM_SZ[ESPY_SECTION_CNT] = {
+const uint32_t espy_image_elem_sz[ESPY_SECTION_CNT] = {
 	[ESPY_SEC_STRINGS] = 1,
 	[ESPY_SEC_SYSCALLS] = sizeof(struct espy_syscall),
 	[ESPY_SEC_CALL_PLANS] = sizeof(struct espy_call_plan),
@@ -429,7 +429,7 @@ int espy_image__open(struct espy_image *img, const void *data, size_t size, size
 	for (unsigned i = 0; i < ESPY_SECTION_CNT; i++) {
 		const struct espy_image_section *s = &h->sections[i];
 
-		if ((s->off & 7) || s->elem_sz != ELEM_SZ[i] || s->n > 1u << 24 || s->off > size ||
+		if ((s->off & 7) || s->elem_sz != espy_image_elem_sz[i] || s->n > 1u << 24 || s->off > size ||
 		    (uint64_t)s->n * s->elem_sz > size - s->off) {
 			if (bad_off)
 				*bad_off = (size_t)((const char *)s - (const char *)data);
