@@ -446,7 +446,7 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 		if (rec->type != ESPY_REC_CLOCK) /* taken when the recorder began to write, maybe long after what follows */
 			note_window(s, rec->time_ns);
 		if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
-			espy_session__need_image(s, espy_rec_abi(rec));
+			espy_session__need_image(s, rec);
 	}
 	/* So that the text does not depend on when the record was read: by its own time. */
 	if (s->sink.open && rec->time_ns)

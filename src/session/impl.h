@@ -31,7 +31,7 @@ struct espy_targets {
 struct espy_session {
 	struct espy_session_opts o;
 	struct espy_image images[ESPY_ABI_CNT];
-	void *own_images[ESPY_ABI_CNT]; /* made at run time (--describe); NULL: the built-in one, or the trace's */
+	void *own_images[ESPY_ABI_CNT]; /* made at run time (--describe, of a trace: joined); NULL: the built-in one */
 	size_t own_image_sizes[ESPY_ABI_CNT];
 	struct espy_call_set sets[ESPY_ABI_CNT];
 	const struct espy_source_ops *src_ops;
@@ -59,7 +59,8 @@ struct espy_session {
 	struct espy_trigger triggers[ESPY_TRIGGER_MAX];
 	size_t trigger_cnt;
 	struct espy_hold *hold; /* NULL unless --pause-on */
-	bool trace_image[ESPY_ABI_CNT];	    /* of a trace: its own descriptions are in use, or there are none */
+	uint64_t image_changes[ESPY_ABI_CNT]; /* of a trace: of its sections, when images[] was made of them */
+	bool image_lacks[ESPY_ABI_CNT];	    /* of a trace: it was said that it has no description of a call */
 	struct espy_zone zone;		    /* of a trace: of the place where it was made */
 	pid_t command_pid;
 	bool reported;		  /* the source has said what went wrong */
@@ -87,8 +88,8 @@ static inline enum espy_abi espy_rec_abi(const struct espy_rec *rec)
 		return ESPY_ABI_I386;
 	return rec->flags & ESPY_RF_ABI_X32 ? ESPY_ABI_X32 : ESPY_ABI_X86_64;
 }
-/* Of a trace: its descriptions of an ABI are about to be used. */
-void espy_session__need_image(struct espy_session *s, enum espy_abi abi);
+/* Of a trace: its descriptions are about to be used for this call. */
+void espy_session__need_image(struct espy_session *s, const struct espy_rec *call);
 /* One record from the source: state first, then lines. 0, or non-zero to end the poll early. */
 int espy_session__record(void *session, const struct espy_rec *rec);
 /* The same of a run of marks (espy_marks_fn). */

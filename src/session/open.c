@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "describe/builtin.h"
+#include "describe/prune.h"
 #include "record/clock.h"
 #include "session/recording.h"
 #include "session/replay.h"
@@ -330,53 +331,74 @@ static int add_targets(struct espy_session *s)
 	return 0;
 }
 
-/* The descriptions with which the trace was made. 0, -ENOENT: they have not come yet, or -errno that was said. */
+/* Parts of the descriptions of one ABI that count at a time: those of two files of a set. */
+#define PARTS_MAX 32
+
+/*
+ * The descriptions with which the trace was made, as far as they have come; those of this version stand in for what
+ * they do not say. Numbers of calls mean the same in all of them. 0, or -errno that was said.
+ */
 static int open_trace_image(struct espy_session *s, enum espy_abi abi)
 {
+	struct espy_image parts[PARTS_MAX + 1], joined;
+	const struct espy_image *list[PARTS_MAX + 1];
 	size_t size = 0, bad = 0;
 	const void *data;
-	int err = espy_trace_reader__section(s->show->reader, ESPY_SECTION_IMAGE, abi, &data, &size);
-	struct espy_image img;
+	unsigned cnt = 0;
+	void *bytes;
+	int err = 0;
 
-	if (err)
-		return err;
-	err = espy_image__open(&img, data, size, &bad);
+	s->image_changes[abi] = espy_trace_reader__section_changes(s->show->reader);
+	for (; cnt < PARTS_MAX && !err; cnt += !err) {
+		if (espy_trace_reader__older_section(s->show->reader, ESPY_SECTION_IMAGE, abi, cnt, &data, &size))
+			break;
+		list[cnt] = &parts[cnt];
+		err = espy_image__open(&parts[cnt], data, size, &bad);
+		if (!err && parts[cnt].abi != abi)
+			err = -EBADMSG;
+	}
 	if (err) {
 		espy_session__say(s, "%s: its descriptions for ABI %u are damaged at offset %zu", s->show->path, abi, bad);
 		return err;
 	}
-	s->images[abi] = img;
-	s->trace_image[abi] = true;
+	data = espy_builtin_image(abi, &size);
+	list[cnt] = &parts[cnt];
+	err = espy_image__open(&parts[cnt], data, size, NULL);
+	if (!err)
+		err = espy_image__join(list, cnt + 1, &joined, &bytes);
+	if (err) {
+		espy_session__say(s, "%s: its descriptions for ABI %u: %s", s->show->path, abi, strerror(-err));
+		return err;
+	}
+	free(s->own_images[abi]);
+	s->own_images[abi] = bytes;
+	s->images[abi] = joined;
 	return 0;
 }
 
-/*
- * Each ABI has its descriptions before its first call, not all at the front: until then, and if they are lost, those of
- * this version stand in. Numbers of calls mean the same in all of them.
- */
 static int open_trace_images(struct espy_session *s)
 {
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		size_t size;
-		const void *data = espy_builtin_image((enum espy_abi)abi, &size);
-		int err = espy_image__open(&s->images[abi], data, size, NULL);
+	int err = 0;
 
-		if (!err)
-			err = open_trace_image(s, (enum espy_abi)abi);
-		if (err && err != -ENOENT)
-			return err;
-	}
-	return 0;
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++)
+		err = open_trace_image(s, (enum espy_abi)abi);
+	return err;
 }
 
-void espy_session__need_image(struct espy_session *s, enum espy_abi abi)
+void espy_session__need_image(struct espy_session *s, const struct espy_rec *call)
 {
-	if (s->trace_image[abi])
+	const enum espy_abi abi = espy_rec_abi(call);
+	const struct espy_image *img = &s->images[abi];
+
+	/* They come in parts, before the calls that they describe. */
+	if (s->image_changes[abi] != espy_trace_reader__section_changes(s->show->reader) && open_trace_image(s, abi))
 		return;
-	if (open_trace_image(s, abi) == -ENOENT)
-		espy_session__say(s, "%s: there are no descriptions for ABI %u: those of this version are used",
+	if (call->nr < img->syscall_cnt && !(img->syscalls[call->nr].flags & ESPY_SYSCALL_STAND_IN))
+		return;
+	if (!s->image_lacks[abi] && call->nr < img->syscall_cnt)
+		espy_session__say(s, "%s: not all descriptions for ABI %u are there: those of this version are used",
 				  s->show->path, abi);
-	s->trace_image[abi] = true; /* said once */
+	s->image_lacks[abi] = true; /* said once */
 }
 
 static int32_t utc_offset(void *ctx, int64_t sec)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "describe/builtin.h"
 #include "record/clock.h"
+#include "session/described.h"
 #include "session/impl.h"
 #include "session/maps.h"
 #include "session/marks.h"
@@ -23,17 +24,18 @@ struct espy_recording {
 	const struct espy_record_opts *o;
 	struct espy_trace_writer *w;
 	struct espy_maps *maps;
+	struct espy_described *described;
 	uint64_t calls;
 	struct espy_rec_clock last_clock; /* what times were told by; size 0: none yet */
 	uint64_t begun_ns, clock_ns, progress_ns;
 	bool progress_shown;
 	bool begun;
-	bool has_image[ESPY_ABI_CNT];
 	int error; /* of writing, positive; the first one */
 };
 
 static void put(struct espy_recording *r, const struct espy_rec *rec)
 {
+	espy_described__record(r->described, rec);
 	int err = espy_trace_writer__record(r->w, rec);
 
 	if (err && !r->error)
@@ -163,17 +165,28 @@ static int put_state(void *ctx, struct espy_trace_writer *w)
 	return r->error ? -r->error : 0;
 }
 
-/* Descriptions are most of a small trace: those of an ABI come before its first call, and not if it makes none. */
-static int put_image(struct espy_recording *r, enum espy_abi abi)
+static int put_descriptions(void *ctx, struct espy_trace_writer *w, unsigned file)
 {
-	const struct espy_session *s = r->s;
-	size_t size = s->own_image_sizes[abi];
-	const void *data = s->own_images[abi];
+	struct espy_recording *r = ctx;
 
-	if (!data)
-		data = espy_builtin_image(abi, &size);
-	r->has_image[abi] = true;
-	return espy_trace_writer__section(r->w, ESPY_SECTION_IMAGE, abi, data, size);
+	if (r->s->resolve.netlink)
+		espy_described__netlink(r->described);
+	return espy_described__write(r->described, w, file);
+}
+
+/* Of all ABIs; they come into the trace with the calls that need them. */
+static struct espy_described *open_described(const struct espy_session *s)
+{
+	const void *bytes[ESPY_ABI_CNT];
+	size_t sizes[ESPY_ABI_CNT];
+
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		sizes[abi] = s->own_image_sizes[abi];
+		bytes[abi] = s->own_images[abi];
+		if (!bytes[abi])
+			bytes[abi] = espy_builtin_image((enum espy_abi)abi, &sizes[abi]);
+	}
+	return espy_described__new(s->images, bytes, sizes);
 }
 
 int espy_recording__open(struct espy_recording **out, struct espy_session *s)
@@ -187,6 +200,7 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 	r->o = o;
 	r->begun_ns = espy_now_ns();
 	r->maps = espy_maps__new(put_fact, r);
+	r->described = open_described(s);
 	const struct espy_trace_write_opts wo = {
 		.size = sizeof(wo),
 		.path = o->path,
@@ -196,15 +210,17 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 		.keep = o->keep,
 		.state = put_state,
 		.state_ctx = r,
+		.describe = put_descriptions,
 		.marks = s->o.marks != NULL,
 	};
-	int err = r->maps ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
+	int err = r->maps && r->described ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
 	if (err) {
 		espy_session__say(s, err == -EEXIST ? "%s exists: --force replaces it" : "Can't create the trace '%s': %s",
 				  o->path, strerror(-err));
 		if (r->w)
 			espy_trace_writer__close(r->w);
 		espy_maps__free(r->maps);
+		espy_described__free(r->described);
 		free(r);
 		return err;
 	}
@@ -223,8 +239,6 @@ static int begin(struct espy_recording *r, uint64_t first_ns)
 	r->begun_ns = first_ns && first_ns < now ? first_ns : now;
 	int err = put_meta(r, espy_clock_ns(CLOCK_REALTIME) - (now - r->begun_ns));
 
-	if (!err)
-		err = put_image(r, ESPY_ABI_X86_64);
 	espy_session__clock(r->s);
 	return err;
 }
@@ -234,12 +248,8 @@ static int begin(struct espy_recording *r, uint64_t first_ns)
 
 void espy_recording__expect(struct espy_recording *r, const struct espy_rec *rec, size_t size)
 {
-	const bool is_call = rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT;
-	const enum espy_abi abi = is_call ? espy_rec_abi(rec) : ESPY_ABI_X86_64;
 	int err = r->begun ? 0 : begin(r, rec->time_ns);
 
-	if (!err && !r->has_image[abi])
-		err = put_image(r, abi);
 	if (!err)
 		err = espy_trace_writer__reserve(r->w, size + FACTS_BYTES);
 	if (err && !r->error)
@@ -356,6 +366,7 @@ int espy_recording__close(struct espy_recording *r)
 	if (r->error)
 		err = -r->error;
 	espy_maps__free(r->maps);
+	espy_described__free(r->described);
 	free(r);
 	return err;
 }

@@ -212,6 +212,7 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 		n = (int)v->args[0] == AF_NETLINK ? espy_fd_table__entry(&r->fds, v->tgid, (int)v->ret) : NULL;
 		if (n)
 			n->netlink = (int)v->args[2];
+		r->netlink |= n != NULL;
 		break;
 	case FD_CHANGES_CWD:
 		espy_fd_table__drop(&r->fds, v->tgid, (uint32_t)AT_FDCWD, (uint32_t)AT_FDCWD, NULL, NULL);
@@ -469,6 +470,7 @@ static bool netlink_proto(void *ctx, uint32_t tid, int fd, unsigned *proto)
 	n = espy_fd_table__entry(&r->fds, tgid, fd);
 	if (n)
 		n->netlink = (int)*proto;
+	r->netlink = true;
 	espy_resolve__note(r, ESPY_FACT_NETLINK, tgid, tgid, fd, proto, 4);
 	return true;
 }

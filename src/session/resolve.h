@@ -43,6 +43,7 @@ struct espy_resolve {
 	uint32_t nameless, nameless_at; /* a task whose name could not be told, and at which record */
 	uint64_t now_ns;			    /* time of the record at work, for the facts that it makes */
 	struct espy_numbered_name *comms, *ifnames; /* the answers so far, if they are kept or come from a trace */
+	bool netlink; /* one of the descriptors was of netlink */
 	uint32_t open_fds_of;			    /* whose descriptors a fact has told, after an exec; 0: none */
 	uint64_t open_fds[16];
 	uint8_t effects[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS]; /* what a call does to descriptors */

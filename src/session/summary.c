@@ -2,13 +2,14 @@
 #include "session/summary.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct row {
 	uint32_t nr;
-	const char *name; /* NULL: a number without a name */
+	char *name; /* NULL: a number without a name; a copy, since the images of a trace change while it is read */
 	struct espy_count c;
 };
 
@@ -71,7 +72,7 @@ static struct row *find_row(struct espy_summary_table *t, const struct espy_imag
 	}
 	struct row *r = &a->rows[a->cnt++];
 	const char *name = nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[nr].name) : "";
-	*r = (struct row){ .nr = nr, .name = name[0] ? name : NULL, .c.min_ns = UINT64_MAX };
+	*r = (struct row){ .nr = nr, .name = name[0] ? strndup(name, NAME_MAX) : NULL, .c.min_ns = UINT64_MAX };
 	if (nr < ESPY_MAX_SYSCALLS)
 		a->index[nr] = (uint32_t)a->cnt;
 	return r;
@@ -316,6 +317,12 @@ static void print_rows(const struct espy_session_opts *o, struct abi_rows *a, st
 	put_row(b, &l, &total, &total.c);
 }
 
+static void drop_rows(struct abi_rows *a)
+{
+	while (a->cnt)
+		free(a->rows[--a->cnt].name);
+}
+
 void espy_summary__print(struct espy_summary_table *t, struct espy_buf *b)
 {
 	static const char *const modes[ESPY_ABI_CNT] = {
@@ -335,7 +342,7 @@ void espy_summary__print(struct espy_summary_table *t, struct espy_buf *b)
 		print_rows(t->o, &t->abis[abi], b);
 		/* Rows have lost their order by number: a table is printed once. */
 		memset(t->abis[abi].index, 0, sizeof(t->abis[abi].index));
-		t->abis[abi].cnt = 0;
+		drop_rows(&t->abis[abi]);
 	}
 }
 
@@ -343,7 +350,9 @@ void espy_summary__free(struct espy_summary_table *t)
 {
 	if (!t)
 		return;
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		drop_rows(&t->abis[abi]);
 		free(t->abis[abi].rows);
+	}
 	free(t);
 }

@@ -196,6 +196,8 @@ int espy_reader__open_file(struct espy_trace_reader *r, size_t which, char *why,
 		if (!name)
 			return -ENOMEM;
 	}
+	if (r->file_name && r->numbers)
+		espy_reader__drop_images(r, r->at_number);
 	free(r->file_name);
 	r->file_name = name;
 	espy_input__close(&r->in);

@@ -33,7 +33,8 @@ enum espy_trace_feature {
 	ESPY_TRACE_NEEDS_ZSTD = 0,
 	ESPY_TRACE_NEEDS_PACKED = 1,
 	ESPY_TRACE_NEEDS_MARK_WORDS = 2,
-	ESPY_TRACE_FEATURES = 3,
+	ESPY_TRACE_NEEDS_PARTS = 3, /* images of some calls only, which are to be joined */
+	ESPY_TRACE_FEATURES = 4,
 };
 
 struct espy_trace_file_head {

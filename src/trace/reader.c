@@ -138,8 +138,19 @@ int espy_trace_reader__next(struct espy_trace_reader *r, const struct espy_rec *
 int espy_trace_reader__section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id, const void **data,
 			       size_t *size)
 {
+	return espy_trace_reader__older_section(r, kind, id, 0, data, size);
+}
+
+uint64_t espy_trace_reader__section_changes(const struct espy_trace_reader *r)
+{
+	return r->kept_changes;
+}
+
+int espy_trace_reader__older_section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id, unsigned n,
+				     const void **data, size_t *size)
+{
 	for (const struct espy_kept_section *k = r->kept; k; k = k->older)
-		if (k->kind == kind && k->id == id) {
+		if (k->kind == kind && k->id == id && !n--) {
 			*data = k->data;
 			*size = k->size;
 			return 0;
@@ -196,8 +207,8 @@ static bool place_by_index(const struct espy_trace_reader *r, uint64_t time_ns, 
 	return true;
 }
 
-/* From head to head, without what is between. */
-static int place_by_heads(const struct espy_trace_reader *r, uint64_t time_ns, struct place *p)
+/* From head to head, without the records between, but with what tells how they are decoded. */
+static int place_by_heads(struct espy_trace_reader *r, uint64_t time_ns, struct place *p)
 {
 	bool in_state = false;
 
@@ -215,10 +226,15 @@ static int place_by_heads(const struct espy_trace_reader *r, uint64_t time_ns, s
 			return 0;
 		if (is_state && !in_state)
 			p->checkpoint = p->block;
-		in_state = is_state;
+		if (head.kind == ESPY_SECTION_RECORDS)
+			in_state = is_state;
 		p->found = head.kind == ESPY_SECTION_RECORDS && !is_state && head.last_ns >= time_ns;
 		if (p->found)
 			return 0;
+		const uint8_t *stored;
+
+		if (head.kind < ESPY_SECTION_RECORDS && espy_reader__section_at(r, p->block, &head, &stored))
+			espy_reader__other_section(r, &head, stored, p->block);
 		p->block += sizeof(head) + head.stored_sz;
 	}
 }

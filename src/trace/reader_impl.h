@@ -21,6 +21,8 @@ struct espy_kept_section {
 	uint32_t id;
 	uint8_t *data; /* and 8 zero bytes */
 	size_t size;
+	uint64_t offset; /* where it stands, */
+	uint32_t file;	 /* in which file of the set: at_number */
 	struct espy_kept_section *older;
 };
 
@@ -52,6 +54,7 @@ struct espy_trace_reader {
 
 	struct espy_kept_section *kept; /* newest first */
 	size_t kept_bytes;
+	uint64_t kept_changes;
 
 	/* the block that is being read */
 	const uint8_t *block;
@@ -80,5 +83,7 @@ int espy_reader__find_head(struct espy_trace_reader *r, uint64_t from, bool any_
 bool espy_reader__section_at(struct espy_trace_reader *r, uint64_t offset, struct espy_section_head *head,
 			     const uint8_t **stored);
 void espy_kept_section__free(struct espy_kept_section *k);
+/* Another file of the set begins, which brings its own descriptions: only those of the file before are kept. */
+void espy_reader__drop_images(struct espy_trace_reader *r, uint32_t last_file);
 
 #endif

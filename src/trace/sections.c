@@ -182,13 +182,16 @@ void espy_kept_section__free(struct espy_kept_section *k)
 	}
 }
 
-static struct espy_kept_section *copy_of(const struct espy_section_head *head, const void *raw)
+static struct espy_kept_section *copy_of(const struct espy_section_head *head, const void *raw, uint64_t offset,
+					 uint32_t file)
 {
 	struct espy_kept_section *k = malloc(sizeof(*k));
 
 	if (!k)
 		return NULL;
-	*k = (struct espy_kept_section){ .kind = head->kind, .id = head->id, .size = head->raw_sz };
+	*k = (struct espy_kept_section){
+		.kind = head->kind, .id = head->id, .size = head->raw_sz, .offset = offset, .file = file
+	};
 	k->data = malloc(k->size + 8);
 	if (!k->data) {
 		free(k);
@@ -212,6 +215,10 @@ void espy_reader__other_section(struct espy_trace_reader *r, const struct espy_s
 {
 	const char *why;
 
+	/* The directory may have led to it before its turn came. */
+	for (const struct espy_kept_section *k = r->kept; k; k = k->older)
+		if (k->offset == offset && k->file == r->at_number)
+			return;
 	if (head->kind > ESPY_SECTION_END || head->kind < ESPY_SECTION_META) {
 		r->stats.unknown_sections++;
 		return;
@@ -239,7 +246,7 @@ void espy_reader__other_section(struct espy_trace_reader *r, const struct espy_s
 	if (same && same->size == head->raw_sz && !memcmp(same->data, raw, head->raw_sz))
 		return;
 	struct espy_kept_section *k =
-		r->kept_bytes + head->raw_sz > ESPY_KEPT_MAX ? NULL : copy_of(head, raw);
+		r->kept_bytes + head->raw_sz > ESPY_KEPT_MAX ? NULL : copy_of(head, raw, offset, r->at_number);
 
 	if (!k) {
 		espy_reader__damage(r, offset, sizeof(*head) + head->stored_sz, "there is no room for a section");
@@ -253,4 +260,24 @@ void espy_reader__other_section(struct espy_trace_reader *r, const struct espy_s
 	r->kept_bytes += k->size + sizeof(*k);
 	k->older = r->kept;
 	r->kept = k;
+	r->kept_changes++;
+}
+
+void espy_reader__drop_images(struct espy_trace_reader *r, uint32_t last_file)
+{
+	struct espy_kept_section **at = &r->kept;
+
+	while (*at) {
+		struct espy_kept_section *k = *at;
+
+		if (k->kind != ESPY_SECTION_IMAGE || k->file == last_file) {
+			at = &k->older;
+			continue;
+		}
+		*at = k->older;
+		r->kept_bytes -= k->size + sizeof(*k);
+		r->kept_changes++;
+		free(k->data);
+		free(k);
+	}
 }

@@ -42,7 +42,13 @@ struct espy_trace_write_opts {
 	 * given so far. NULL: nothing.
 	 */
 	int (*state)(void *ctx, struct espy_trace_writer *w);
-	void *state_ctx;
+	void *state_ctx; /* of describe() too */
+	/*
+	 * Called before a block of records is written, state or not: gives, through espy_trace_writer__section, the
+	 * descriptions that somebody needs who reads its records, as far as file number `file` of the set does not have them
+	 * yet. They are not written again in later files: it is called for those too. NULL: nothing.
+	 */
+	int (*describe)(void *ctx, struct espy_trace_writer *w, unsigned file);
 	/*
 	 * Raw bytes of records between two checkpoints; 0: 64 MB. At a checkpoint state() is called too, and what it gives is put
 	 * into blocks that only a reader that begins there delivers.
@@ -53,7 +59,10 @@ struct espy_trace_write_opts {
 
 /* -EEXIST, or errno of open and write. */
 int espy_trace_writer__open(struct espy_trace_writer **out, const struct espy_trace_write_opts *o);
-/* META and IMAGE sections: before the first record; kept and written again at the start of each rotated file. Copied. */
+/*
+ * META and IMAGE sections: before the first record; kept and written again at the start of each rotated file, unless
+ * opts->describe() gives them. Copied.
+ */
 int espy_trace_writer__section(struct espy_trace_writer *w, enum espy_trace_section kind, uint32_t id, const void *data,
 			       size_t size);
 /* Append a record (copied). After an error of writing (full disk) returns that error, again and again; nothing is torn. */
@@ -114,9 +123,17 @@ struct espy_trace_read_opts {
  */
 int espy_trace_reader__open(struct espy_trace_reader **out, const char *path, const struct espy_trace_read_opts *o,
 			    char *why, size_t why_sz);
-/* A section that is not a block of records; *data is valid until close. -ENOENT. */
+/*
+ * A section that is not a block of records, the newest of them; *data is valid until close, that of an IMAGE until the next
+ * file of a set is begun. -ENOENT.
+ */
 int espy_trace_reader__section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id,
 			       const void **data, size_t *size);
+/* The one that is the n-th newest, counted from 0. */
+int espy_trace_reader__older_section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id, unsigned n,
+				     const void **data, size_t *size);
+/* Grows when sections come or go: what was asked of them before may have other answers now. */
+uint64_t espy_trace_reader__section_changes(const struct espy_trace_reader *r);
 /*
  * A value of META; NULL if there is none. Not terminated: *size bytes (texts written by add_text have no NUL
  * counted, but one follows in memory).

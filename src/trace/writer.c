@@ -35,6 +35,7 @@ struct espy_trace_writer {
 	struct espy_codec *codec;
 	int error;	 /* the first one: nothing is written after it */
 	bool in_state;	 /* o.state is running */
+	bool in_describe; /* o.describe is running */
 	bool has_blocks; /* in this file, state left out */
 	uint64_t file_id;
 	uint32_t seq;
@@ -74,9 +75,11 @@ static int put(struct espy_trace_writer *w, const void *head, size_t head_sz, co
 
 static uint64_t needed_features(const struct espy_trace_writer *w)
 {
+	const uint64_t parts = w->o.describe ? 1u << ESPY_TRACE_NEEDS_PARTS : 0;
+
 	if (!w->o.level)
-		return 0;
-	return 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_PACKED |
+		return parts;
+	return parts | 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_PACKED |
 	       (w->o.marks ? 1u << ESPY_TRACE_NEEDS_MARK_WORDS : 0);
 }
 
@@ -86,6 +89,7 @@ static int write_file_head(struct espy_trace_writer *w)
 		[ESPY_TRACE_NEEDS_ZSTD] = "zstd",
 		[ESPY_TRACE_NEEDS_PACKED] = "packed",
 		[ESPY_TRACE_NEEDS_MARK_WORDS] = "mark-words",
+		[ESPY_TRACE_NEEDS_PARTS] = "parts",
 	};
 	uint8_t bytes[256] = { 0 };
 	struct espy_trace_file_head h = {
@@ -160,9 +164,19 @@ static int write_other(struct espy_trace_writer *w, enum espy_trace_section kind
 	return err;
 }
 
+/* A block stands behind what it is decoded with: so whatever is cut off, what is left can be read. */
+static int describe(struct espy_trace_writer *w)
+{
+	if (!w->o.describe)
+		return 0;
+	w->in_describe = true;
+	int err = w->o.describe(w->o.state_ctx, w, w->out.number);
+	w->in_describe = false;
+	return err;
+}
+
 static int write_block(struct espy_trace_writer *w)
 {
-	const uint64_t offset = w->out.offset;
 	struct espy_section_head head = {
 		.kind = ESPY_SECTION_RECORDS,
 		.id = w->in_state ? ESPY_BLOCK_STATE : ESPY_BLOCK_RECORDS,
@@ -173,8 +187,13 @@ static int write_block(struct espy_trace_writer *w)
 
 	if (!w->used)
 		return 0;
-	int err = write_section(w, &head, w->block, w->used);
+	int err = describe(w);
 
+	if (err)
+		return err;
+	const uint64_t offset = w->out.offset;
+
+	err = write_section(w, &head, w->block, w->used);
 	if (err)
 		return err;
 	w->end.blocks++;
@@ -354,10 +373,10 @@ int espy_trace_writer__section(struct espy_trace_writer *w, enum espy_trace_sect
 	if (kind == ESPY_SECTION_RECORDS || kind == ESPY_SECTION_INDEX || kind == ESPY_SECTION_END ||
 	    (unsigned)kind > UINT16_MAX || size > ESPY_SECTION_RAW_MAX - 4096)
 		return -EINVAL;
-	int err = w->out.rotates ? keep(w, kind, id, data, size) : 0;
+	int err = w->out.rotates && !w->in_describe ? keep(w, kind, id, data, size) : 0;
 
 	if (!err)
-		err = w->error ? w->error : write_block(w);
+		err = w->error ? w->error : w->in_describe ? 0 : write_block(w);
 	if (!err)
 		err = write_other(w, kind, id, data, size);
 	return fail(w, err);

@@ -15,6 +15,17 @@ expect "-F: exit status" 0 $?
 show "$dir/t" >"$dir/whole"
 same "-F: the whole text" "$dir/whole" "$dir/followed"
 
+# Calls that come later than others have their descriptions later: read from front to back, and by the directory.
+record -q -f -o "$dir/late" sh -c 'sleep 1.3; mkdir "$1"; sleep 1.3; rmdir "$1"; sleep 1.3; ln -s a "$1"; rm "$1"' sh "$dir/later"
+for o in "-c" "-v -yy" "--from +1"; do
+	show $o "$dir/late" >"$dir/whole" 2>&1
+	expect "descriptions that come later, $o: exit status" 0 $?
+	[ "$o" = "--from +1" ] || show $o - <"$dir/late" >"$dir/piped" 2>&1
+	[ "$o" = "--from +1" ] && head -c "$(($(wc -c <"$dir/late") - 20))" "$dir/late" >"$dir/cut" && show $o "$dir/cut" >"$dir/piped" 2>"$dir/err"
+	same "descriptions that come later, $o: without a directory" "$dir/whole" "$dir/piped"
+done
+has "descriptions that come later: they are used" "$dir/whole" 'symlink.*("a", '
+
 # a set of files: together, and each alone
 record -q -f --compress none --rotate 128k -o "$dir/set" sh "$dir/work.sh" 150
 record -q -f --compress none --rotate 128k --keep 3 -o "$dir/kept" sh "$dir/work.sh" 150
@@ -29,6 +40,7 @@ expect "a set: all processes" 302 "$(cat "$dir/n")"
 i=0
 while [ -f "$dir/set.$i" ]; do
 	show -f -y -ttt "$dir/set.$i" >>"$dir/alone" 2>"$dir/err$i" || not_ok "file $i alone: $(head -n 1 "$dir/err$i")"
+	[ -s "$dir/err$i" ] && not_ok "file $i alone: $(head -n 1 "$dir/err$i")" # such as descriptions that it does not have
 	i=$((i + 1))
 done
 # Calls that were running when a file ended are shown in the one where they end; pid columns need two live tasks.
