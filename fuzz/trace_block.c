@@ -13,6 +13,7 @@
 
 #define RAW_MAX 65536u
 #define COLUMNS 16u
+#define COLUMNS_CODED 17u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,33 +23,34 @@ static ZSTD_DCtx *dctx;
 static uint64_t raw[RAW_MAX / 8], again[RAW_MAX / 8];
 static uint8_t bytes[2 * RAW_MAX];
 
-static void there_and_back(const void *records, size_t size)
+static void there_and_back(bool careful, const void *records, size_t size)
 {
 	const void *packed;
 	size_t packed_sz;
-	int err = espy_pack__records(pack, cctx, 3, records, size, &packed, &packed_sz);
+	int err = espy_pack__records(pack, cctx, 3, careful, records, size, &packed, &packed_sz);
 
-	if (err == -E2BIG && packed_sz > sizeof(bytes))
+	if (err == -E2BIG && (!packed_sz || packed_sz > sizeof(bytes)))
 		return;
 	if (err && err != -E2BIG)
 		abort();
 	memcpy(bytes, packed, packed_sz);
-	if (espy_pack__unpack(pack, dctx, bytes, packed_sz, again, size) || memcmp(records, again, size))
+	if (espy_pack__unpack(pack, dctx, careful, bytes, packed_sz, again, size) || memcmp(records, again, size))
 		abort();
 }
 
 /* Sizes that are true in front of columns that are arbitrary. */
-static void from_columns(const uint8_t *data, size_t size, size_t raw_sz)
+static void from_columns(bool coded, const uint8_t *data, size_t size, size_t raw_sz)
 {
-	uint8_t lens[COLUMNS];
+	const unsigned columns = coded ? COLUMNS_CODED : COLUMNS;
+	uint8_t lens[COLUMNS_CODED];
 	size_t at = 0, sum = 0;
 
-	if (size < COLUMNS)
+	if (size < columns)
 		return;
-	memcpy(lens, data, COLUMNS);
-	data += COLUMNS;
-	size -= COLUMNS;
-	for (unsigned i = 0; i < COLUMNS; i++) {
+	memcpy(lens, data, columns);
+	data += columns;
+	size -= columns;
+	for (unsigned i = 0; i < columns; i++) {
 		size_t n = lens[i] & 0x7f;
 
 		if (n > size - sum)
@@ -58,12 +60,12 @@ static void from_columns(const uint8_t *data, size_t size, size_t raw_sz)
 		sum += n;
 	}
 	memcpy(bytes + at, data, sum);
-	if (!espy_pack__unpack(pack, dctx, bytes, at + sum, raw, raw_sz))
-		there_and_back(raw, raw_sz);
+	if (!espy_pack__unpack(pack, dctx, coded, bytes, at + sum, raw, raw_sz))
+		there_and_back(coded, raw, raw_sz);
 }
 
 /* Any bytes as records: sizes are made to fit. */
-static void from_records(const uint8_t *data, size_t size)
+static void from_records(bool careful, const uint8_t *data, size_t size)
 {
 	size_t at = 0;
 
@@ -80,7 +82,7 @@ static void from_records(const uint8_t *data, size_t size)
 		at += rec->size;
 	}
 	if (at)
-		there_and_back(raw, at);
+		there_and_back(careful, raw, at);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -94,16 +96,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	const size_t raw_sz = 8u * (1 + (data[1] | data[2] << 8) % (RAW_MAX / 8));
 
+	const bool coded = data[0] / 3 % 2;
+
 	switch (data[0] % 3) {
 	case 0:
-		if (!espy_pack__unpack(pack, dctx, data + 3, size - 3, raw, raw_sz))
-			there_and_back(raw, raw_sz);
+		if (!espy_pack__unpack(pack, dctx, coded, data + 3, size - 3, raw, raw_sz))
+			there_and_back(coded, raw, raw_sz);
 		break;
 	case 1:
-		from_columns(data + 3, size - 3, raw_sz > 4096 ? (raw_sz % 4096 + 8) & ~(size_t)7 : raw_sz);
+		from_columns(coded, data + 3, size - 3, raw_sz > 4096 ? (raw_sz % 4096 + 8) & ~(size_t)7 : raw_sz);
 		break;
 	default:
-		from_records(data + 3, size - 3);
+		from_records(coded, data + 3, size - 3);
 	}
 	return 0;
 }

@@ -9,6 +9,13 @@
 #include "trace/pack.h"
 #include "trace/trace.h"
 
+/* What is written carefully: at the level that is worth its time, unless somebody asked for speed. */
+#define CAREFUL_FROM 3
+#define CAREFUL_LEVEL 15
+/* Sections that are not records are few. */
+#define SMALL_BYTES (256u << 10)
+#define SMALL_LEVEL 19
+
 struct buffer {
 	uint8_t *data;
 	size_t cap;
@@ -82,14 +89,14 @@ static int open_zstd(struct espy_codec *c)
 }
 
 /* 0 if that saves nothing */
-static int compress(struct espy_codec *c, const void *raw, size_t raw_sz, size_t *stored_sz)
+static int compress(struct espy_codec *c, int level, const void *raw, size_t raw_sz, size_t *stored_sz)
 {
 	const size_t bound = ZSTD_compressBound(raw_sz);
 	int err = reserve(&c->out, bound);
 
 	if (err)
 		return err;
-	ZSTD_CCtx_setParameter(c->cctx, ZSTD_c_compressionLevel, c->level);
+	ZSTD_CCtx_setParameter(c->cctx, ZSTD_c_compressionLevel, level);
 	const size_t n = ZSTD_compress2(c->cctx, c->out.data, bound, raw, raw_sz);
 
 	if (ZSTD_isError(n))
@@ -98,13 +105,19 @@ static int compress(struct espy_codec *c, const void *raw, size_t raw_sz, size_t
 	return 0;
 }
 
-int espy_codec__encode(struct espy_codec *c, struct espy_section_head *head, const void *raw, const void **stored)
+int espy_codec__encode(struct espy_codec *c, struct espy_section_head *head, bool careful, const void *raw,
+		       const void **stored)
 {
+	int level = c->level;
 	size_t n = 0;
 	int err = open_zstd(c);
 
 	if (err)
 		return err;
+	if (level >= CAREFUL_FROM && head->kind != ESPY_SECTION_RECORDS && head->raw_sz <= SMALL_BYTES)
+		level = SMALL_LEVEL;
+	else if (level >= CAREFUL_FROM && level < CAREFUL_LEVEL && careful)
+		level = CAREFUL_LEVEL;
 	head->encoding = ESPY_ENCODING_PLAIN;
 	head->compression = ESPY_COMPRESSION_NONE;
 	*stored = raw;
@@ -114,18 +127,18 @@ int espy_codec__encode(struct espy_codec *c, struct espy_section_head *head, con
 			return -ENOMEM;
 		const void *packed;
 
-		err = espy_pack__records(c->pack, c->cctx, c->level, raw, head->raw_sz, &packed, &n);
+		err = espy_pack__records(c->pack, c->cctx, level, careful, raw, head->raw_sz, &packed, &n);
 		if (err && err != -E2BIG)
 			return err;
 		if (!err) {
 			*stored = packed;
-			head->encoding = ESPY_ENCODING_PACKED;
+			head->encoding = careful ? ESPY_ENCODING_CODED : ESPY_ENCODING_PACKED;
 			head->compression = ESPY_COMPRESSION_ZSTD;
 			head->stored_sz = (uint32_t)n;
 		}
 	}
 	if (head->encoding == ESPY_ENCODING_PLAIN && c->cctx && head->kind != ESPY_SECTION_END) {
-		err = compress(c, raw, head->raw_sz, &n);
+		err = compress(c, level, raw, head->raw_sz, &n);
 		if (err)
 			return err;
 		if (n) {
@@ -162,8 +175,10 @@ const void *espy_codec__decode(struct espy_codec *c, const struct espy_section_h
 		*why = "the checksum of a section differs";
 		return NULL;
 	}
-	if (head->encoding > ESPY_ENCODING_PACKED || head->compression > ESPY_COMPRESSION_ZSTD ||
-	    (head->encoding == ESPY_ENCODING_PACKED && head->kind != ESPY_SECTION_RECORDS)) {
+	const bool is_packed = head->encoding == ESPY_ENCODING_PACKED || head->encoding == ESPY_ENCODING_CODED;
+
+	if (head->encoding > ESPY_ENCODING_CODED || head->compression > ESPY_COMPRESSION_ZSTD ||
+	    (is_packed && head->kind != ESPY_SECTION_RECORDS)) {
 		*why = "a section is encoded in a way that is not known";
 		return NULL;
 	}
@@ -174,12 +189,13 @@ const void *espy_codec__decode(struct espy_codec *c, const struct espy_section_h
 	if (!c->dctx && !(c->dctx = ZSTD_createDCtx()))
 		return NULL;
 	*why = "a section cannot be unpacked";
-	if (head->encoding == ESPY_ENCODING_PACKED) {
+	if (is_packed) {
 		if (!c->pack && !(c->pack = espy_pack__new(c->mark_words))) {
 			*why = "out of memory";
 			return NULL;
 		}
-		if (espy_pack__unpack(c->pack, c->dctx, stored, head->stored_sz, c->raw.data, head->raw_sz))
+		if (espy_pack__unpack(c->pack, c->dctx, head->encoding == ESPY_ENCODING_CODED, stored, head->stored_sz,
+				      c->raw.data, head->raw_sz))
 			return NULL;
 	} else if (head->compression == ESPY_COMPRESSION_ZSTD) {
 		const size_t n = ZSTD_decompressDCtx(c->dctx, c->raw.data, head->raw_sz, stored, head->stored_sz);

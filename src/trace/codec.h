@@ -16,10 +16,12 @@ void espy_codec__free(struct espy_codec *c);
 size_t espy_codec__memory(const struct espy_codec *c);
 
 /*
- * head->kind, raw_sz and all that is not filled here is given; fills encoding, compression, stored_sz and both checksums.
- * *stored is valid until the next call (it may be raw itself).
+ * head->kind, raw_sz and all that is not filled here is given; fills encoding, compression, stored_sz and both
+ * checksums. careful: as small as can be, in several times the time. *stored is valid until the next call (it may be
+ * raw itself).
  */
-int espy_codec__encode(struct espy_codec *c, struct espy_section_head *head, const void *raw, const void **stored);
+int espy_codec__encode(struct espy_codec *c, struct espy_section_head *head, bool careful, const void *raw,
+		       const void **stored);
 
 /* Is the head of a section whole, and may its sizes be true? NULL, or what is wrong. */
 const char *espy_codec__check_head(const struct espy_section_head *head, uint64_t file_id);

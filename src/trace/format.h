@@ -34,7 +34,8 @@ enum espy_trace_feature {
 	ESPY_TRACE_NEEDS_PACKED = 1,
 	ESPY_TRACE_NEEDS_MARK_WORDS = 2,
 	ESPY_TRACE_NEEDS_PARTS = 3, /* images of some calls only, which are to be joined */
-	ESPY_TRACE_FEATURES = 4,
+	ESPY_TRACE_NEEDS_CODED = 4,
+	ESPY_TRACE_FEATURES = 5,
 };
 
 struct espy_trace_file_head {
@@ -62,7 +63,7 @@ struct espy_trace_file_head {
 
 #define ESPY_SECTION_MARK 0x5eb10c7a9d02e3f1u
 
-enum { ESPY_ENCODING_PLAIN = 0, ESPY_ENCODING_PACKED = 1 };
+enum { ESPY_ENCODING_PLAIN = 0, ESPY_ENCODING_PACKED = 1, ESPY_ENCODING_CODED = 2 };
 enum { ESPY_COMPRESSION_NONE = 0, ESPY_COMPRESSION_ZSTD = 1 };
 /* id of RECORDS. STATE: for those who begin here, in front of a rotated file or at a checkpoint; others step over it. */
 enum { ESPY_BLOCK_RECORDS = 0, ESPY_BLOCK_STATE = 1 };

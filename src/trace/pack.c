@@ -25,6 +25,7 @@ void espy_pack__free(struct espy_pack *p)
 	if (!p)
 		return;
 	free(p->m.keys);
+	espy_coder__free(&p->coder);
 	free(p->arena);
 	free(p->out);
 	free(p);
@@ -32,7 +33,7 @@ void espy_pack__free(struct espy_pack *p)
 
 size_t espy_pack__memory(const struct espy_pack *p)
 {
-	return sizeof(*p) + SHAPE_KEYS_MAX + p->arena_sz + p->out_sz;
+	return sizeof(*p) + SHAPE_KEYS_MAX + p->arena_sz + p->out_sz + p->coder.cap;
 }
 
 int espy_pack__reserve(uint8_t **data, size_t *cap, size_t size)
@@ -50,9 +51,10 @@ int espy_pack__reserve(uint8_t **data, size_t *cap, size_t size)
 
 /* The most that a column can get, in bytes for 24 bytes of records; every column has some room beyond. */
 static const uint8_t per_24[COLUMNS] = {
-	[COL_SHAPE] = 3, [COL_TASK] = 3, [COL_NEW] = 24, [COL_GAP_LOW] = 1, [COL_GAP_HIGH] = 9, [COL_TIME_LOW] = 1,
-	[COL_TIME_HIGH] = 9, [COL_WORD_MASK] = 3, [COL_WORD_TAG] = 6, [COL_WORD_BYTES] = 24, [COL_ITEM_LEN] = 9,
-	[COL_ITEM_MASK] = 3, [COL_ITEM_TAG] = 3, [COL_ITEM_BYTES] = 24, [COL_TEXT] = 24, [COL_PLAIN] = 27,
+	[COL_SHAPE] = 3,    [COL_TASK] = 3,	 [COL_NEW] = 24,      [COL_GAP_LOW] = 1,     [COL_GAP_HIGH] = 9,
+	[COL_TIME_LOW] = 1, [COL_TIME_HIGH] = 9, [COL_WORD_MASK] = 3, [COL_WORD_TAG] = 6,    [COL_WORD_BYTES] = 24,
+	[COL_ITEM_LEN] = 9, [COL_ITEM_MASK] = 3, [COL_ITEM_TAG] = 3,  [COL_ITEM_BYTES] = 24, [COL_TEXT] = 24,
+	[COL_PLAIN] = 27,   [COL_CODED] = 40,
 };
 
 static int lay_columns(struct espy_pack *p, size_t size)
@@ -70,6 +72,7 @@ static int lay_columns(struct espy_pack *p, size_t size)
 	for (unsigned i = 0; i < COLUMNS; i++) {
 		p->cols[i].data = p->cols[i].at = p->arena + at;
 		at += units * per_24[i] + SHAPE_KEY_MAX;
+		p->cols[i].end = p->arena + at;
 	}
 	return 0;
 }
@@ -90,12 +93,46 @@ static inline void put_varint(struct column *c, uint64_t v)
 }
 
 /* The lowest byte is nearly noise, the rest is small: apart they compress better. */
-static inline void put_time(struct column *low, struct column *high, uint64_t v)
+static inline uint64_t folded_rest(uint64_t v)
 {
 	const int64_t rest = (int64_t)v >> 8;
 
+	return (uint64_t)rest << 1 ^ (uint64_t)(rest >> 63);
+}
+
+static inline void put_time(struct column *low, struct column *high, uint64_t v)
+{
 	*low->at++ = (uint8_t)v;
-	put_varint(high, (uint64_t)rest << 1 ^ (uint64_t)(rest >> 63));
+	put_varint(high, folded_rest(v));
+}
+
+static inline void put_byte(struct espy_pack *p, enum espy_column col, unsigned byte, struct contexts in)
+{
+	if (p->coding)
+		espy_coder__put(&p->coder, byte, in.narrow, in.wide);
+	else
+		*p->cols[col].at++ = (uint8_t)byte;
+}
+
+/* in(k): the contexts of byte k */
+#define PUT_VARINT(p, col, v, in)                                                                                      \
+	do {                                                                                                           \
+		uint64_t left = (v);                                                                                   \
+		unsigned k = 0;                                                                                        \
+		for (; left >= 0x80; left >>= 7, k++)                                                                  \
+			put_byte(p, col, (uint8_t)(left | 0x80), in);                                                  \
+		put_byte(p, col, (uint8_t)left, in);                                                                   \
+	} while (0)
+
+static void code_time(struct espy_pack *p, enum espy_column low, uint64_t v)
+{
+	const uint64_t folded = folded_rest(v);
+
+	PUT_VARINT(p, low + 1, folded, in_time(&p->m, low + 1, k));
+	if (low_is_noise(folded))
+		espy_coder__put_noise(&p->coder, (uint8_t)v);
+	else
+		put_byte(p, low, (uint8_t)v, in_low(&p->m, low, folded));
 }
 
 static inline unsigned bytes_of(uint64_t v)
@@ -103,22 +140,22 @@ static inline unsigned bytes_of(uint64_t v)
 	return v ? (71 - (unsigned)__builtin_clzll(v)) / 8 : 0;
 }
 
-static inline void put_word(struct model *m, struct column *tags, struct column *bytes, uint64_t v, uint64_t before)
+/* How a word is stored: its way and how many bytes, and these. */
+static inline unsigned tag_of(struct model *m, uint64_t v, uint64_t before, uint64_t *stored)
 {
 	unsigned method = WORD_VALUE, n = bytes_of(v);
-	uint64_t stored = v;
 
+	*stored = v;
 	if (n > 2) {
 		const unsigned slot = seen_slot(v), inverted = bytes_of(~v);
 
 		if (m->seen[slot] == v) {
-			*tags->at++ = WORD_SEEN * 9 + 1;
-			*bytes->at++ = (uint8_t)slot;
-			return;
+			*stored = slot;
+			return WORD_SEEN * 9 + 1;
 		}
 		if (inverted < n) {
 			method = WORD_INVERTED;
-			stored = ~v;
+			*stored = ~v;
 			n = inverted;
 		}
 		const bool more = v > before;
@@ -126,19 +163,38 @@ static inline void put_word(struct model *m, struct column *tags, struct column 
 
 		if (!(diff & 4095) && bytes_of(diff >> 12) < n) {
 			method = more ? WORD_PAGES_MORE : WORD_PAGES_LESS;
-			stored = diff >> 12;
-			n = bytes_of(stored);
+			*stored = diff >> 12;
+			n = bytes_of(*stored);
 		} else if (bytes_of(diff) < n) {
 			method = more ? WORD_MORE : WORD_LESS;
-			stored = diff;
+			*stored = diff;
 			n = bytes_of(diff);
 		}
 		if (worth_seeing(v))
 			m->seen[slot] = v;
 	}
-	*tags->at++ = (uint8_t)(method * 9 + n);
+	return method * 9 + n;
+}
+
+static inline void put_word(struct model *m, struct column *tags, struct column *bytes, uint64_t v, uint64_t before)
+{
+	uint64_t stored;
+	const unsigned tag = tag_of(m, v, before, &stored);
+
+	*tags->at++ = (uint8_t)tag;
 	memcpy(bytes->at, &stored, 8); /* there is room for eight */
-	bytes->at += n;
+	bytes->at += tag % 9;
+}
+
+static void code_word(struct espy_pack *p, enum espy_column tags, uint32_t place, uint64_t v, uint64_t before)
+{
+	uint64_t stored;
+	const unsigned tag = tag_of(&p->m, v, before, &stored);
+
+	put_byte(p, tags, tag, in_tag(&p->m, tags, place));
+	*last_at(&p->m, tags, place) = (uint8_t)tag;
+	for (unsigned k = tag % 9, above = 0; k--; above = (uint8_t)(stored >> 8 * k))
+		put_byte(p, tags + 1, (uint8_t)(stored >> 8 * k), in_word(tags + 1, place, tag, k, above));
 }
 
 /* The parts that make the shape. false: it has none, and is stored as it is. */
@@ -219,23 +275,25 @@ static struct task *put_task(struct espy_pack *p, const struct espy_rec *rec)
 	struct task *t = &m->tasks[m->task];
 
 	if (m->task_cnt && t->tid == rec->tid && t->tgid == rec->tgid) {
-		*p->cols[COL_TASK].at++ = TASK_SAME;
+		put_byte(p, COL_TASK, TASK_SAME, in_task(m, 0));
 		return t;
 	}
 	uint32_t slot = (rec->tid * 0x9e3779b1u ^ rec->tgid) % (2 * TASKS_MAX);
 
 	for (; p->task_slots[slot]; slot = (slot + 1) % (2 * TASKS_MAX)) {
-		m->task = p->task_slots[slot] - 1u;
-		t = &m->tasks[m->task];
+		const uint32_t task = p->task_slots[slot] - 1u;
+
+		t = &m->tasks[task];
 		if (t->tid == rec->tid && t->tgid == rec->tgid) {
-			put_varint(&p->cols[COL_TASK], TASK_FIRST + m->task);
+			PUT_VARINT(p, COL_TASK, TASK_FIRST + (uint64_t)task, in_task(m, k));
+			m->task = task;
 			return t;
 		}
 	}
+	put_byte(p, COL_TASK, TASK_NEW, in_task(m, 0));
 	m->task = m->task_cnt++;
 	p->task_slots[slot] = (uint16_t)m->task_cnt;
 	m->tasks[m->task] = (struct task){ rec->tid, rec->tgid, m->last_ns };
-	*p->cols[COL_TASK].at++ = TASK_NEW;
 	put(&p->cols[COL_NEW], &rec->tid, 8);
 	return &m->tasks[m->task];
 }
@@ -243,30 +301,44 @@ static struct task *put_task(struct espy_pack *p, const struct espy_rec *rec)
 static void put_times(struct espy_pack *p, struct task *t, uint64_t enter_ns, uint64_t time_ns, bool enter)
 {
 	struct column *c = p->cols;
+	const uint64_t gap = (enter ? enter_ns : time_ns) - t->last_ns;
 
-	put_time(&c[COL_GAP_LOW], &c[COL_GAP_HIGH], (enter ? enter_ns : time_ns) - t->last_ns);
-	if (enter)
+	if (p->coding)
+		code_time(p, COL_GAP_LOW, gap);
+	else
+		put_time(&c[COL_GAP_LOW], &c[COL_GAP_HIGH], gap);
+	if (enter && p->coding)
+		code_time(p, COL_TIME_LOW, time_ns - enter_ns);
+	else if (enter)
 		put_time(&c[COL_TIME_LOW], &c[COL_TIME_HIGH], time_ns - enter_ns);
 	t->last_ns = p->m.last_ns = time_ns;
 }
 
-/* Words at `at` of a record against those of another. */
-static void put_words(struct espy_pack *p, const uint8_t *now, const uint8_t *before, unsigned n, enum espy_column mask_col)
+/* Words of an item, or (item 0) of the record itself, against those of another. */
+static void put_words(struct espy_pack *p, const uint8_t *now, const uint8_t *before, unsigned n,
+		      enum espy_column masks, unsigned item)
 {
-	struct column *masks = &p->cols[mask_col], *tags = masks + 1, *bytes = masks + 2;
-
 	for (unsigned i = 0; i < n; i += 8) {
+		const unsigned to = n - i < 8 ? n - i : 8;
+		const uint32_t place = place_of(&p->m, item, i / 8);
 		unsigned mask = 0;
 
-		for (unsigned j = 0; j < 8 && i + j < n; j++) {
-			const uint64_t v = word_at(now + 8 * (i + j)), b = before ? word_at(before + 8 * (i + j)) : 0;
+		for (unsigned j = 0; j < to; j++)
+			if (word_at(now + 8 * (i + j)) != (before ? word_at(before + 8 * (i + j)) : 0))
+				mask |= 1u << j;
+		put_byte(p, masks, mask, in_mask(&p->m, masks, place));
+		if (p->coding)
+			*last_at(&p->m, masks, place) = (uint8_t)mask;
+		for (; mask; mask &= mask - 1) {
+			const unsigned j = i + (unsigned)__builtin_ctz(mask);
 
-			if (v == b)
-				continue;
-			mask |= 1u << j;
-			put_word(&p->m, tags, bytes, v, b);
+			const uint64_t v = word_at(now + 8 * j), b = before ? word_at(before + 8 * j) : 0;
+
+			if (p->coding)
+				code_word(p, masks + 1, place_of(&p->m, item, j), v, b);
+			else
+				put_word(&p->m, &p->cols[masks + 1], &p->cols[masks + 2], v, b);
 		}
-		*masks->at++ = (uint8_t)mask;
 	}
 }
 
@@ -285,20 +357,60 @@ static bool as_words(const uint8_t *now, const uint8_t *before, unsigned len)
 }
 
 /* Bytes up to a NUL need no length. */
-static void put_bytes(struct espy_pack *p, const uint8_t *bytes, size_t len)
+static void put_bytes(struct espy_pack *p, const uint8_t *bytes, size_t len, unsigned item)
 {
-	struct column *lens = &p->cols[COL_ITEM_LEN];
+	const bool string = len && memchr(bytes, 0, len) == bytes + len - 1;
 
-	if (len && memchr(bytes, 0, len) == bytes + len - 1)
-		*lens->at++ = LEN_STRING;
-	else
-		put_varint(lens, 2 * (uint64_t)len + LEN_BYTES);
+	PUT_VARINT(p, COL_ITEM_LEN, string ? LEN_STRING : 2 * (uint64_t)len + LEN_BYTES, in_length(&p->m, item, k));
 	put(&p->cols[COL_TEXT], bytes, len);
+}
+
+/* The slot of an item with the same bytes; or an empty one. */
+static uint16_t *find_known(struct espy_pack *p, const uint8_t *bytes, uint32_t len)
+{
+	uint64_t h = len;
+
+	for (uint32_t i = 0; i + 8 <= len; i += 8) {
+		h = (h ^ word_at(bytes + i)) * 0xff51afd7ed558ccdu;
+		h ^= h >> 32;
+	}
+	for (uint32_t i = len & ~7u; i < len; i++)
+		h = (h ^ bytes[i]) * 0xff51afd7ed558ccdu;
+	uint32_t slot = (uint32_t)(h >> 32) % (2 * KNOWN_MAX);
+
+	for (; p->known_slots[slot]; slot = (slot + 1) % (2 * KNOWN_MAX)) {
+		const struct known *k = &p->m.known[p->known_slots[slot] - 1];
+
+		if (k->len == len && !memcmp(p->raw + k->off, bytes, len))
+			break;
+	}
+	return &p->known_slots[slot];
+}
+
+/* true: it was there before in the block, and its number says all. Else it has got one, maybe. */
+static bool put_known(struct espy_pack *p, const uint8_t *bytes, uint32_t len, unsigned item)
+{
+	struct model *m = &p->m;
+	uint16_t *slot = len >= KNOWN_LEAST && len <= KNOWN_MOST ? find_known(p, bytes, len) : NULL;
+
+	if (!slot || !*slot) {
+		note_item(m, item, (uint32_t)(bytes - p->raw), len);
+		if (slot)
+			*slot = (uint16_t)m->item;
+		return false;
+	}
+	const unsigned number = *slot - 1u;
+
+	put_byte(p, COL_ITEM_LEN, LEN_KNOWN, in_length(m, item, 0));
+	put_byte(p, COL_TEXT, number >> 8, in_known(m, item, 0));
+	put_byte(p, COL_TEXT, number & 255, in_known(m, item, 1 + (number >> 8)));
+	note_known(m, item, number);
+	return true;
 }
 
 static void put_items(struct espy_pack *p, const uint8_t *now, const uint8_t *before, unsigned n)
 {
-	while (n--) {
+	for (unsigned item = 1; item <= n; item++) {
 		struct espy_item it, old;
 
 		memcpy(&it, now, sizeof(it));
@@ -310,11 +422,17 @@ static void put_items(struct espy_pack *p, const uint8_t *now, const uint8_t *be
 		}
 		const uint8_t *like = it.len == old.len ? before : NULL;
 
-		if (it.len && it.len % 8 == 0 && as_words(now, like, it.len)) {
-			put_varint(&p->cols[COL_ITEM_LEN], like ? LEN_AS_BEFORE : 2 * (uint64_t)it.len + LEN_WORDS);
-			put_words(p, now, like, it.len / 8, COL_ITEM_MASK);
+		/* what is the same as the time before costs nothing as words */
+		const bool same = like && it.len % 8 == 0 && !memcmp(now, like, it.len);
+
+		if (p->coding && !same && put_known(p, now, it.len, item)) {
+			/* that is all */
+		} else if (it.len && it.len % 8 == 0 && as_words(now, like, it.len)) {
+			PUT_VARINT(p, COL_ITEM_LEN, like ? LEN_AS_BEFORE : 2 * (uint64_t)it.len + LEN_WORDS,
+				   in_length(&p->m, item, k));
+			put_words(p, now, like, it.len / 8, COL_ITEM_MASK, item);
 		} else {
-			put_bytes(p, now, it.len);
+			put_bytes(p, now, it.len, item);
 		}
 		now += (it.len + 7) & ~7u;
 		if (before)
@@ -331,7 +449,8 @@ static void put_rest(struct espy_pack *p, const uint8_t *bytes, size_t n)
 	/* as long as a name would make it, and nothing but zeros behind it */
 	if (len && ((len + 7) & ~(size_t)7) == n && (!(len & 7) || !(word_at(bytes + n - 8) >> (8 * (len & 7)))))
 		n = len;
-	put_bytes(p, bytes, n);
+	if (!p->coding || !put_known(p, bytes, (uint32_t)n, 0))
+		put_bytes(p, bytes, n, 0);
 }
 
 /*
@@ -348,8 +467,8 @@ static void put_args(struct espy_pack *p, const uint8_t *raw, uint32_t off, uint
 		like = raw + *slot + 32;
 	*slot = off;
 	if (len && as_words(now, like, len)) {
-		put_varint(&p->cols[COL_ITEM_LEN], like ? LEN_AS_BEFORE : 2 * (uint64_t)len + LEN_WORDS);
-		put_words(p, now, like, len / 8, COL_ITEM_MASK);
+		PUT_VARINT(p, COL_ITEM_LEN, like ? LEN_AS_BEFORE : 2 * (uint64_t)len + LEN_WORDS, in_length(&p->m, 0, k));
+		put_words(p, now, like, len / 8, COL_ITEM_MASK, 1);
 	} else {
 		put_rest(p, now, len);
 	}
@@ -363,9 +482,10 @@ static void put_fixed(struct espy_pack *p, const struct shape *s, const uint8_t 
 		split(words, now + 24, 2 * s->words);
 		if (before)
 			split(old, before + 24, 2 * s->words);
-		put_words(p, (const uint8_t *)words, before ? (const uint8_t *)old : NULL, 2 * s->words, COL_WORD_MASK);
+		put_words(p, (const uint8_t *)words, before ? (const uint8_t *)old : NULL, 2 * s->words, COL_WORD_MASK,
+			  0);
 	} else if (s->first == 32) {
-		put_words(p, now + 24, before ? before + 24 : NULL, s->words, COL_WORD_MASK);
+		put_words(p, now + 24, before ? before + 24 : NULL, s->words, COL_WORD_MASK, 0);
 	} else {
 		/* the result stands alone before the time of entry */
 		words[0] = word_at(now + 24);
@@ -374,13 +494,13 @@ static void put_fixed(struct espy_pack *p, const struct shape *s, const uint8_t 
 			old[0] = word_at(before + 24);
 			memcpy(old + 1, before + s->first, 8 * (s->words - 1u));
 		}
-		put_words(p, (const uint8_t *)words, before ? (const uint8_t *)old : NULL, s->words, COL_WORD_MASK);
+		put_words(p, (const uint8_t *)words, before ? (const uint8_t *)old : NULL, s->words, COL_WORD_MASK, 0);
 	}
 }
 
 static void put_plain(struct espy_pack *p, const struct espy_rec *rec)
 {
-	*p->cols[COL_SHAPE].at++ = SHAPE_PLAIN;
+	put_byte(p, COL_SHAPE, SHAPE_PLAIN, in_shape(&p->m, 0));
 	put(&p->cols[COL_PLAIN], rec, rec->size);
 }
 
@@ -388,44 +508,45 @@ static void put_record(struct espy_pack *p, const uint8_t *raw, uint32_t off)
 {
 	const uint8_t *now = raw + off;
 	const struct espy_rec *rec = (const struct espy_rec *)now;
-	struct column *c = p->cols;
-	struct shape_key k;
+	struct shape_key key;
 	size_t key_sz;
 	bool is_new;
 
-	if (!key_of(rec, &k, &key_sz) || p->m.task_cnt == TASKS_MAX) {
+	if (!key_of(rec, &key, &key_sz) || p->m.task_cnt == TASKS_MAX) {
 		put_plain(p, rec);
 		return;
 	}
-	struct shape *s = find_shape(p, &k, key_sz, &is_new);
+	struct shape *s = find_shape(p, &key, key_sz, &is_new);
 
 	if (!s) {
 		put_plain(p, rec);
 		return;
 	}
 	if (is_new) {
-		*c[COL_SHAPE].at++ = SHAPE_NEW;
-		put(&c[COL_NEW], &k, key_sz);
+		put_byte(p, COL_SHAPE, SHAPE_NEW, in_shape(&p->m, 0));
+		put(&p->cols[COL_NEW], &key, key_sz);
 	} else {
-		put_varint(&c[COL_SHAPE], SHAPE_FIRST + (uint64_t)(s - p->m.shapes));
+		PUT_VARINT(p, COL_SHAPE, SHAPE_FIRST + (uint64_t)(s - p->m.shapes), in_shape(&p->m, k));
 	}
+	p->m.shape = (uint32_t)(s - p->m.shapes);
 	struct task *t = put_task(p, rec);
 	const uint8_t *before = s->before == UINT32_MAX ? NULL : raw + s->before;
-	const bool enter = has_enter(&k);
+	const bool enter = has_enter(&key);
 
-	if (enter || k.has_time)
+	if (enter || key.has_time)
 		put_times(p, t, enter ? word_at(now + 32) : 0, rec->time_ns, enter);
-	put_fixed(p, s, now, before, is_call(k.type));
-	if (is_call(k.type)) {
-		put_items(p, now + s->words_end, before ? before + s->words_end : NULL, k.items);
-	} else if (k.type == ESPY_REC_MARK && p->mark_words) {
+	put_fixed(p, s, now, before, is_call(key.type));
+	if (is_call(key.type)) {
+		put_items(p, now + s->words_end, before ? before + s->words_end : NULL, key.items);
+	} else if (key.type == ESPY_REC_MARK && p->mark_words) {
 		put_args(p, raw, off, rec->size);
-		p->mark = k.has_time ? s : NULL;
+		p->mark = key.has_time && !p->coding ? s : NULL;
 		p->mark_off = off;
 	} else {
 		put_rest(p, now + s->words_end, rec->size - s->words_end);
 	}
 	s->before = off;
+	model_next(&p->m);
 }
 
 /* Against a word that is mostly near by: the same way each time leaves columns in which nothing changes. */
@@ -556,25 +677,34 @@ static int level_of(unsigned column, int level)
 	return column == COL_TEXT && level >= 3 && level <= 17 ? level + 2 : level;
 }
 
+static uint8_t *put_size(uint8_t *at, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*at++ = (uint8_t)(v | 0x80);
+	*at++ = (uint8_t)v;
+	return at;
+}
+
 /* Columns one after the other: all sizes (raw, stored), then the bytes; a column that does not shrink is stored as it is. */
 static int put_columns(struct espy_pack *p, ZSTD_CCtx *cctx, int level, size_t *out_sz)
 {
-	uint8_t heads[COLUMNS * 10];
-	struct column sizes = { .at = heads };
+	uint8_t heads[COLUMNS * 20];
+	const unsigned columns = p->coding ? COLUMNS : COLUMNS_PACKED;
+	uint8_t *sizes = heads;
 	size_t whole = 0, at = 0;
 
-	for (unsigned i = 0; i < COLUMNS; i++)
+	for (unsigned i = 0; i < columns; i++)
 		whole += ZSTD_compressBound((size_t)(p->cols[i].at - p->cols[i].data));
 	int err = espy_pack__reserve(&p->out, &p->out_sz, whole + sizeof(heads));
 
 	if (err)
 		return err;
-	for (unsigned i = 0; i < COLUMNS; i++) {
+	for (unsigned i = 0; i < columns; i++) {
 		const size_t raw_sz = (size_t)(p->cols[i].at - p->cols[i].data);
 		size_t n = raw_sz;
 
 		ZSTD_CCtx_setParameter(cctx, ZSTD_c_compressionLevel, level_of(i, level));
-		if (raw_sz >= 32)
+		if (raw_sz >= 32 && i != COL_CODED)
 			n = ZSTD_compress2(cctx, p->out + sizeof(heads) + at, p->out_sz - sizeof(heads) - at, p->cols[i].data,
 					   raw_sz);
 		if (ZSTD_isError(n))
@@ -584,11 +714,10 @@ static int put_columns(struct espy_pack *p, ZSTD_CCtx *cctx, int level, size_t *
 			n = raw_sz;
 			memcpy(p->out + sizeof(heads) + at, p->cols[i].data, raw_sz);
 		}
-		put_varint(&sizes, raw_sz);
-		put_varint(&sizes, n);
+		sizes = put_size(put_size(sizes, raw_sz), n);
 		at += n;
 	}
-	const size_t heads_sz = (size_t)(sizes.at - heads);
+	const size_t heads_sz = (size_t)(sizes - heads);
 
 	memmove(p->out + heads_sz, p->out + sizeof(heads), at);
 	memcpy(p->out, heads, heads_sz);
@@ -596,23 +725,37 @@ static int put_columns(struct espy_pack *p, ZSTD_CCtx *cctx, int level, size_t *
 	return 0;
 }
 
-int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, int level, const void *raw, size_t size, const void **out,
-		       size_t *out_sz)
+int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, int level, bool careful, const void *raw, size_t size,
+		       const void **out, size_t *out_sz)
 {
-	int err = lay_columns(p, size);
+	struct column *coded = &p->cols[COL_CODED];
+	int err = careful ? espy_coder__open(&p->coder, size) : 0;
 
+	p->coding = careful;
+	if (!careful)
+		espy_coder__free(&p->coder); /* what is large is not kept for what may never come */
+	if (!err)
+		err = lay_columns(p, size);
 	if (err)
 		return err;
 	model_clear(&p->m);
 	memset(p->shape_slots, 0, sizeof(p->shape_slots));
 	memset(p->task_slots, 0, sizeof(p->task_slots));
 	p->mark = NULL;
+	p->raw = raw;
+	if (careful)
+		memset(p->known_slots, 0, sizeof(p->known_slots));
+	if (careful)
+		espy_coder__encode_begin(&p->coder, coded->data, coded->end);
 	for (size_t at = 0; at < size;) {
 		put_record(p, raw, (uint32_t)at);
 		at += ((const struct espy_rec *)((const uint8_t *)raw + at))->size;
 		if (p->mark)
 			at = put_marks(p, raw, (uint32_t)at, (uint32_t)size);
 	}
+	*out_sz = 0;
+	if (careful && !(coded->at = espy_coder__encode_end(&p->coder)))
+		return -E2BIG;
 	err = put_columns(p, cctx, level, out_sz);
 	*out = p->out;
 	return err ? err : *out_sz < size ? 0 : -E2BIG;

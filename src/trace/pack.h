@@ -19,12 +19,15 @@ void espy_pack__free(struct espy_pack *p);
 size_t espy_pack__memory(const struct espy_pack *p);
 
 /*
- * Packs and compresses whole records (each a multiple of 8 and at least 24 bytes long, `size` in all). *out is valid until the next call.
- * -E2BIG: packed it would be larger, store it as it is; -ENOMEM.
+ * Packs and compresses whole records (each a multiple of 8 and at least 24 bytes long, `size` in all). *out is valid
+ * until the next call. careful: numbers are coded, not compressed: a sixth smaller, in five times the time. -E2BIG:
+ * packed it would be larger, store it as it is (*out_sz 0: so large that nothing was made); -ENOMEM.
  */
-int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, int level, const void *raw, size_t size, const void **out,
-		       size_t *out_sz);
-/* Writes exactly raw_sz bytes of whole records, or -EBADMSG; -ENOMEM. The input is hostile. */
-int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, const void *in, size_t in_sz, void *raw, size_t raw_sz);
+int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, int level, bool careful, const void *raw, size_t size,
+		       const void **out, size_t *out_sz);
+/* Writes exactly raw_sz bytes of whole records, or -EBADMSG; -ENOMEM. coded: as packed carefully. The input is hostile.
+ */
+int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, bool coded, const void *in, size_t in_sz, void *raw,
+		      size_t raw_sz);
 
 #endif

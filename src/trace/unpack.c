@@ -10,33 +10,29 @@ struct unpack {
 	bool bad;		 /* something was read beyond the end of a column, or is not true */
 };
 
-static inline unsigned get_byte(struct unpack *u, enum espy_column col)
+static inline unsigned get_byte(struct unpack *u, enum espy_column col, struct contexts in)
 {
 	struct column *c = &u->p->cols[col];
 
+	if (u->p->coding)
+		return espy_coder__get(&u->p->coder, in.narrow, in.wide);
 	if (c->at < c->end)
 		return *c->at++;
 	u->bad = true;
 	return 0;
 }
 
-static inline uint64_t get_varint(struct unpack *u, enum espy_column col)
-{
-	struct column *c = &u->p->cols[col];
-	uint64_t v = 0;
-
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		if (c->at == c->end)
-			break;
-		const uint8_t byte = *c->at++;
-
-		v |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return v;
-	}
-	u->bad = true;
-	return 0;
-}
+/* in: the contexts of byte k; a statement, since they differ from byte to byte */
+#define GET_VARINT(u, col, v, in)                                                                                      \
+	do {                                                                                                           \
+		unsigned k = 0, byte;                                                                                  \
+		(v) = 0;                                                                                               \
+		do {                                                                                                   \
+			byte = get_byte(u, col, in);                                                                   \
+			(v) |= (uint64_t)(byte & 0x7f) << 7 * k;                                                       \
+		} while (byte >= 0x80 && ++k < 10);                                                                    \
+		(u)->bad |= byte >= 0x80;                                                                              \
+	} while (0)
 
 /* NULL: there are not so many. */
 static inline const uint8_t *get(struct unpack *u, enum espy_column col, size_t n)
@@ -54,18 +50,26 @@ static inline const uint8_t *get(struct unpack *u, enum espy_column col, size_t 
 
 static inline uint64_t get_time(struct unpack *u, enum espy_column low)
 {
-	const unsigned byte = get_byte(u, low);
-	const uint64_t rest = get_varint(u, low + 1);
+	uint64_t rest;
+
+	GET_VARINT(u, low + 1, rest, in_time(&u->p->m, low + 1, k));
+	const unsigned byte = u->p->coding && low_is_noise(rest) ? espy_coder__get_noise(&u->p->coder)
+								 : get_byte(u, low, in_low(&u->p->m, low, rest));
 
 	return ((rest >> 1 ^ -(rest & 1)) << 8) | byte;
 }
 
-static uint64_t get_word(struct unpack *u, enum espy_column tag_col, uint64_t before)
+/* The lowest n bytes of a word. */
+static uint64_t get_stored(struct unpack *u, enum espy_column col, uint32_t place, unsigned tag, unsigned n)
 {
-	struct column *bytes = &u->p->cols[tag_col + 1];
-	const unsigned tag = get_byte(u, tag_col), method = tag / 9, n = tag % 9;
-	uint64_t v;
+	struct column *bytes = &u->p->cols[col];
+	uint64_t v = 0;
 
+	if (u->p->coding) {
+		for (unsigned k = n, above = 0; k--; v = v << 8 | above)
+			above = get_byte(u, col, in_word(col, place, tag, k, above));
+		return v;
+	}
 	if (n > (size_t)(bytes->end - bytes->at)) {
 		u->bad = true;
 		return 0;
@@ -75,6 +79,18 @@ static uint64_t get_word(struct unpack *u, enum espy_column tag_col, uint64_t be
 	if (n < 8)
 		v &= (1ull << 8 * n) - 1;
 	bytes->at += n;
+	return v;
+}
+
+static uint64_t get_word(struct unpack *u, enum espy_column tag_col, uint32_t place, uint64_t before)
+{
+	struct model *m = &u->p->m;
+	const unsigned tag = get_byte(u, tag_col, in_tag(m, tag_col, place)), method = tag / 9;
+
+	if (u->p->coding)
+		*last_at(m, tag_col, place) = (uint8_t)tag;
+	uint64_t v = get_stored(u, tag_col + 1, place, tag, tag % 9);
+
 	switch (method) {
 	case WORD_VALUE:
 		break;
@@ -94,37 +110,43 @@ static uint64_t get_word(struct unpack *u, enum espy_column tag_col, uint64_t be
 		v = before - (v << 12);
 		break;
 	case WORD_SEEN:
-		return u->p->m.seen[v % SEEN_SLOTS];
+		return m->seen[v % SEEN_SLOTS];
 	default:
 		u->bad = true;
 		return 0;
 	}
 	/* as the packer does: of words that took it more than two bytes */
 	if (worth_seeing(v))
-		u->p->m.seen[seen_slot(v)] = v;
+		m->seen[seen_slot(v)] = v;
 	return v;
 }
 
-/* Words that lie at `now`, after those at `before` (NULL: zeros). */
-static void get_words(struct unpack *u, uint8_t *now, const uint8_t *before, unsigned n, enum espy_column mask_col)
+/* Words that lie at `now`, after those at `before` (NULL: zeros), of an item or (0) of the record itself. */
+static void get_words(struct unpack *u, uint8_t *now, const uint8_t *before, unsigned n, enum espy_column masks,
+		      unsigned item)
 {
+	struct model *m = &u->p->m;
+
 	for (unsigned i = 0; i < n; i += 8) {
-		const unsigned mask = get_byte(u, mask_col), to = n - i < 8 ? n - i : 8;
+		const unsigned to = n - i < 8 ? n - i : 8;
+		const uint32_t place = place_of(m, item, i / 8);
+		const unsigned mask = get_byte(u, masks, in_mask(m, masks, place));
 
-		for (unsigned j = 0; j < to; j++) {
-			uint64_t v = before ? word_at(before + 8 * (i + j)) : 0;
+		if (u->p->coding)
+			*last_at(m, masks, place) = (uint8_t)mask;
+		for (unsigned j = i; j < i + to; j++) {
+			uint64_t v = before ? word_at(before + 8 * j) : 0;
 
-			if (mask >> j & 1)
-				v = get_word(u, mask_col + 1, v);
-			memcpy(now + 8 * (i + j), &v, 8);
+			if (mask >> (j - i) & 1)
+				v = get_word(u, masks + 1, place_of(m, item, j), v);
+			memcpy(now + 8 * j, &v, 8);
 		}
 	}
 }
 
-static struct shape *get_shape(struct unpack *u)
+static struct shape *get_shape(struct unpack *u, uint64_t code)
 {
 	struct model *m = &u->p->m;
-	const uint64_t code = get_varint(u, COL_SHAPE);
 	const uint8_t *key, *items = NULL;
 	struct shape_key k;
 
@@ -153,8 +175,9 @@ static struct shape *get_shape(struct unpack *u)
 static struct task *get_task(struct unpack *u)
 {
 	struct model *m = &u->p->m;
-	const uint64_t code = get_varint(u, COL_TASK);
+	uint64_t code;
 
+	GET_VARINT(u, COL_TASK, code, in_task(m, k));
 	if (code == TASK_NEW) {
 		const uint8_t *ids = get(u, COL_NEW, 8);
 
@@ -199,10 +222,33 @@ static bool get_bytes(struct unpack *u, uint64_t code, uint32_t *len)
 	return true;
 }
 
+/* The bytes of an item of which a number tells, padded like others. */
+static bool get_known(struct unpack *u, unsigned item, uint32_t *len)
+{
+	struct model *m = &u->p->m;
+	const unsigned high = get_byte(u, COL_TEXT, in_known(m, item, 0));
+	const unsigned number = high << 8 | get_byte(u, COL_TEXT, in_known(m, item, 1 + high));
+
+	if (number >= m->known_cnt)
+		return false;
+	const struct known *k = &m->known[number];
+	const size_t padded = (k->len + 7) & ~(size_t)7;
+
+	if (padded > (size_t)(u->end - u->at))
+		return false;
+	memset(u->at + padded - 8, 0, 8);
+	memcpy(u->at, u->raw + k->off, k->len);
+	u->at += padded;
+	note_known(m, item, number);
+	*len = k->len;
+	return true;
+}
+
 /* Items from u->at on; leaves u->at behind them. */
 static bool get_items(struct unpack *u, const uint8_t *item_keys, const uint8_t *before, unsigned n)
 {
-	for (; n--; item_keys += 4) {
+	for (unsigned item = 1; item <= n; item++, item_keys += 4) {
+		uint64_t code;
 		struct espy_item it, old = { .len = 0 };
 		uint8_t *head = u->at;
 
@@ -213,9 +259,14 @@ static bool get_items(struct unpack *u, const uint8_t *item_keys, const uint8_t 
 			memcpy(&old, before, sizeof(old));
 			before += sizeof(old);
 		}
-		const uint64_t code = get_varint(u, COL_ITEM_LEN);
+		GET_VARINT(u, COL_ITEM_LEN, code, in_length(&u->p->m, item, k));
+		const uint32_t off = (uint32_t)(u->at - u->raw);
+		const bool known = u->p->coding && code == LEN_KNOWN;
 
-		if (code == LEN_STRING || (code >= LEN_BYTES && code % 2 == LEN_BYTES % 2)) {
+		if (known) {
+			if (!get_known(u, item, &it.len))
+				return false;
+		} else if (code == LEN_STRING || (code >= LEN_BYTES && code % 2 == LEN_BYTES % 2)) {
 			if (!get_bytes(u, code, &it.len))
 				return false;
 		} else {
@@ -223,10 +274,17 @@ static bool get_items(struct unpack *u, const uint8_t *item_keys, const uint8_t 
 
 			if (len % 8 || len > (size_t)(u->end - u->at) || (code == LEN_AS_BEFORE && !before))
 				return false;
-			get_words(u, u->at, code == LEN_AS_BEFORE ? before : NULL, (uint32_t)len / 8, COL_ITEM_MASK);
+			get_words(u, u->at, code == LEN_AS_BEFORE ? before : NULL, (uint32_t)len / 8, COL_ITEM_MASK,
+				  item);
 			it.len = (uint32_t)len;
 			u->at += len;
 		}
+		/* as the packer does */
+		const bool same =
+			before && it.len == old.len && it.len % 8 == 0 && !memcmp(u->raw + off, before, it.len);
+
+		if (u->p->coding && !known && !same)
+			note_item(&u->p->m, item, off, it.len);
 		memcpy(&it, item_keys, 4);
 		memcpy(head, &it, sizeof(it));
 		if (before)
@@ -238,10 +296,13 @@ static bool get_items(struct unpack *u, const uint8_t *item_keys, const uint8_t 
 /* What follows the words of a record that is no call, from u->at on; leaves u->at behind it. */
 static bool get_rest(struct unpack *u, const uint8_t *now, unsigned type)
 {
-	const uint64_t code = get_varint(u, COL_ITEM_LEN);
+	const uint32_t off = (uint32_t)(u->at - u->raw);
 	const uint8_t *like = NULL;
 	struct espy_rec old;
 	uint32_t bytes;
+	uint64_t code;
+
+	GET_VARINT(u, COL_ITEM_LEN, code, in_length(&u->p->m, 0, k));
 
 	if (type == ESPY_REC_MARK) {
 		uint32_t *slot = mark_slot(&u->p->m, now);
@@ -250,8 +311,15 @@ static bool get_rest(struct unpack *u, const uint8_t *now, unsigned type)
 			like = u->raw + *slot;
 		*slot = (uint32_t)(now - u->raw);
 	}
-	if (code == LEN_STRING || (code >= LEN_BYTES && code % 2 == LEN_BYTES % 2))
-		return get_bytes(u, code, &bytes);
+	if (u->p->coding && code == LEN_KNOWN)
+		return get_known(u, 0, &bytes);
+	if (code == LEN_STRING || (code >= LEN_BYTES && code % 2 == LEN_BYTES % 2)) {
+		if (!get_bytes(u, code, &bytes))
+			return false;
+		if (u->p->coding)
+			note_item(&u->p->m, 0, off, bytes);
+		return true;
+	}
 	if (type != ESPY_REC_MARK || (code == LEN_AS_BEFORE && !like))
 		return false;
 	uint64_t len = (code - LEN_WORDS) / 2;
@@ -265,7 +333,7 @@ static bool get_rest(struct unpack *u, const uint8_t *now, unsigned type)
 	}
 	if (len % 8 || len > (size_t)(u->end - u->at))
 		return false;
-	get_words(u, u->at, like, (uint32_t)len / 8, COL_ITEM_MASK);
+	get_words(u, u->at, like, (uint32_t)len / 8, COL_ITEM_MASK, 1);
 	u->at += len;
 	return true;
 }
@@ -277,17 +345,17 @@ static void get_fixed(struct unpack *u, const struct shape *s, uint8_t *now, con
 	if (!call) {
 		if (before)
 			split(old, before + 24, 2 * s->words);
-		get_words(u, (uint8_t *)words, before ? (const uint8_t *)old : NULL, 2 * s->words, COL_WORD_MASK);
+		get_words(u, (uint8_t *)words, before ? (const uint8_t *)old : NULL, 2 * s->words, COL_WORD_MASK, 0);
 		for (unsigned i = 0; i < 2u * s->words; i++)
 			memcpy(now + 24 + 4 * i, &words[i], 4);
 	} else if (s->first == 32) {
-		get_words(u, now + 24, before ? before + 24 : NULL, s->words, COL_WORD_MASK);
+		get_words(u, now + 24, before ? before + 24 : NULL, s->words, COL_WORD_MASK, 0);
 	} else {
 		if (before) {
 			old[0] = word_at(before + 24);
 			memcpy(old + 1, before + s->first, 8 * (s->words - 1u));
 		}
-		get_words(u, (uint8_t *)words, before ? (const uint8_t *)old : NULL, s->words, COL_WORD_MASK);
+		get_words(u, (uint8_t *)words, before ? (const uint8_t *)old : NULL, s->words, COL_WORD_MASK, 0);
 		memcpy(now + 24, words, 8);
 		memcpy(now + s->first, words + 1, 8 * (s->words - 1u));
 	}
@@ -298,7 +366,6 @@ static bool get_plain(struct unpack *u)
 	const uint8_t *bytes = get(u, COL_PLAIN, sizeof(struct espy_rec));
 	struct espy_rec rec;
 
-	u->p->cols[COL_SHAPE].at++;
 	if (!bytes)
 		return false;
 	memcpy(&rec, bytes, sizeof(rec));
@@ -312,45 +379,63 @@ static bool get_plain(struct unpack *u)
 
 static bool get_record(struct unpack *u)
 {
-	struct column *shapes = &u->p->cols[COL_SHAPE];
 	uint8_t *now = u->at;
+	uint64_t code;
 
-	if (shapes->at == shapes->end)
+	GET_VARINT(u, COL_SHAPE, code, in_shape(&u->p->m, k));
+	if (u->bad)
 		return false;
-	if (*shapes->at == SHAPE_PLAIN)
+	if (code == SHAPE_PLAIN)
 		return get_plain(u);
-	struct shape *s = get_shape(u);
+	struct shape *s = get_shape(u, code);
+
+	if (s)
+		u->p->m.shape = (uint32_t)(s - u->p->m.shapes);
 	struct task *t = s ? get_task(u) : NULL;
 
 	if (!t || s->words_end > (size_t)(u->end - u->at))
 		return false;
 	struct model *m = &u->p->m;
-	const struct shape_key *k = (const struct shape_key *)(m->keys + s->key_off);
+	const struct shape_key *key = (const struct shape_key *)(m->keys + s->key_off);
 	const uint8_t *before = s->before == UINT32_MAX ? NULL : u->raw + s->before;
-	struct espy_rec rec = { .type = k->type, .flags = k->flags, .nr = k->nr, .tid = t->tid, .tgid = t->tgid };
+	struct espy_rec rec = { .type = key->type, .flags = key->flags, .nr = key->nr, .tid = t->tid, .tgid = t->tgid };
 
-	if (has_enter(k)) {
+	if (has_enter(key)) {
 		const uint64_t enter = t->last_ns + get_time(u, COL_GAP_LOW);
 
 		rec.time_ns = enter + get_time(u, COL_TIME_LOW);
 		memcpy(now + 32, &enter, 8);
 		t->last_ns = m->last_ns = rec.time_ns;
-	} else if (k->has_time) {
+	} else if (key->has_time) {
 		rec.time_ns = t->last_ns + get_time(u, COL_GAP_LOW);
 		t->last_ns = m->last_ns = rec.time_ns;
 	}
-	get_fixed(u, s, now, before, is_call(k->type));
+	get_fixed(u, s, now, before, is_call(key->type));
 	u->at += s->words_end;
-	if (is_call(k->type)) {
-		if (!get_items(u, (const uint8_t *)k->item, before ? before + s->words_end : NULL, k->items))
+	if (is_call(key->type)) {
+		if (!get_items(u, (const uint8_t *)key->item, before ? before + s->words_end : NULL, key->items))
 			return false;
-	} else if (!get_rest(u, now, k->type)) {
+	} else if (!get_rest(u, now, key->type)) {
 		return false;
 	}
 	rec.size = (uint32_t)(u->at - now);
 	memcpy(now, &rec, sizeof(rec));
 	s->before = (uint32_t)(now - u->raw);
+	model_next(m);
 	return !u->bad;
+}
+
+static bool get_size(const uint8_t **at, const uint8_t *end, uint64_t *v)
+{
+	*v = 0;
+	for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
+		const uint8_t byte = *(*at)++;
+
+		*v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return true;
+	}
+	return false;
 }
 
 /* All columns, each with eight zero bytes behind it. */
@@ -358,26 +443,24 @@ static int get_columns(struct espy_pack *p, ZSTD_DCtx *dctx, const uint8_t *in, 
 {
 	/* by what the packer can make of so many records; see pack.c */
 	const uint64_t most = 4 * (uint64_t)raw_sz + COLUMNS * SHAPE_KEY_MAX;
+	const unsigned columns = p->coding ? COLUMNS : COLUMNS_PACKED;
 	uint64_t raw_szs[COLUMNS], stored_szs[COLUMNS], whole = 0;
-	struct unpack heads = { .p = p };
+	const uint8_t *at = in, *in_end = in + in_sz;
 
-	p->cols[0] = (struct column){ .at = (uint8_t *)in, .end = (uint8_t *)in + in_sz };
-	for (unsigned i = 0; i < COLUMNS; i++) {
-		raw_szs[i] = get_varint(&heads, 0);
-		stored_szs[i] = get_varint(&heads, 0);
-		if (heads.bad || raw_szs[i] > most - whole)
+	for (unsigned i = 0; i < columns; i++) {
+		if (!get_size(&at, in_end, &raw_szs[i]) || !get_size(&at, in_end, &stored_szs[i]) ||
+		    raw_szs[i] > most - whole)
 			return -EBADMSG;
 		whole += raw_szs[i];
 	}
-	const uint8_t *at = p->cols[0].at;
-	size_t left = (size_t)(in + in_sz - at);
+	size_t left = (size_t)(in_end - at);
 	int err = espy_pack__reserve(&p->arena, &p->arena_sz, whole + 8 * COLUMNS);
 
 	if (err)
 		return err;
 	uint8_t *to = p->arena;
 
-	for (unsigned i = 0; i < COLUMNS; i++) {
+	for (unsigned i = 0; i < columns; i++) {
 		if (stored_szs[i] > left || stored_szs[i] > raw_szs[i])
 			return -EBADMSG;
 		if (stored_szs[i] == raw_szs[i])
@@ -393,19 +476,30 @@ static int get_columns(struct espy_pack *p, ZSTD_DCtx *dctx, const uint8_t *in, 
 	return left ? -EBADMSG : 0;
 }
 
-int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, const void *in, size_t in_sz, void *raw, size_t raw_sz)
+int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, bool coded, const void *in, size_t in_sz, void *raw,
+		      size_t raw_sz)
 {
 	struct unpack u = { .p = p, .raw = raw, .at = raw, .end = (uint8_t *)raw + raw_sz };
-	int err = get_columns(p, dctx, in, in_sz, raw_sz);
+	const struct column *numbers = &p->cols[COL_CODED];
+	int err = coded ? espy_coder__open(&p->coder, raw_sz) : 0;
 
+	p->coding = coded;
+	if (!coded)
+		espy_coder__free(&p->coder);
+	if (!err)
+		err = get_columns(p, dctx, in, in_sz, raw_sz);
 	if (err)
 		return err;
 	model_clear(&p->m);
+	if (coded)
+		espy_coder__decode_begin(&p->coder, numbers->at, numbers->end);
 	while (u.at < u.end)
 		if (!get_record(&u))
 			return -EBADMSG;
 	/* nothing may be left over either */
-	for (unsigned i = 0; i < COLUMNS; i++)
+	if (coded && !espy_coder__decode_end(&p->coder))
+		return -EBADMSG;
+	for (unsigned i = 0; i < COLUMNS_PACKED; i++)
 		if (p->cols[i].at != p->cols[i].end)
 			return -EBADMSG;
 	return 0;

@@ -20,6 +20,8 @@
 #define BLOCK_BYTES_MIN (64u << 10)
 #define FLUSH_MS 1000u
 #define CHECKPOINT_BYTES (64u << 20)
+/* Records of a file that are written carefully: small traces are small, long ones are written in time. */
+#define CAREFUL_BYTES (4u << 20)
 
 struct kept { /* sections that every file of the set begins with */
 	enum espy_trace_section kind;
@@ -80,7 +82,7 @@ static uint64_t needed_features(const struct espy_trace_writer *w)
 	if (!w->o.level)
 		return parts;
 	return parts | 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_PACKED |
-	       (w->o.marks ? 1u << ESPY_TRACE_NEEDS_MARK_WORDS : 0);
+	       (w->o.marks ? 1u << ESPY_TRACE_NEEDS_MARK_WORDS : 1u << ESPY_TRACE_NEEDS_CODED);
 }
 
 static int write_file_head(struct espy_trace_writer *w)
@@ -90,6 +92,7 @@ static int write_file_head(struct espy_trace_writer *w)
 		[ESPY_TRACE_NEEDS_PACKED] = "packed",
 		[ESPY_TRACE_NEEDS_MARK_WORDS] = "mark-words",
 		[ESPY_TRACE_NEEDS_PARTS] = "parts",
+		[ESPY_TRACE_NEEDS_CODED] = "coded",
 	};
 	uint8_t bytes[256] = { 0 };
 	struct espy_trace_file_head h = {
@@ -134,7 +137,9 @@ static int write_section(struct espy_trace_writer *w, struct espy_section_head *
 	head->file_id = w->file_id;
 	head->raw_sz = (uint32_t)size;
 	head->seq = w->seq;
-	int err = espy_codec__encode(w->codec, head, data, &stored);
+	/* Marks come too fast for it, and are small anyhow. */
+	const bool careful = w->end.raw_bytes < CAREFUL_BYTES && !w->o.marks;
+	int err = espy_codec__encode(w->codec, head, careful, data, &stored);
 
 	if (!err)
 		err = put(w, head, sizeof(*head), stored, head->stored_sz);

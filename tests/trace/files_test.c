@@ -378,9 +378,12 @@ static void test_follow(void **state)
 	uint64_t seen = 0;
 	const int fd = open(path, O_WRONLY | O_TRUNC);
 
-	assert_int_equal(write(fd, bytes, 80), 80);
+	uint32_t head_sz;
+
+	memcpy(&head_sz, bytes + 8, sizeof(head_sz));
+	assert_int_equal(write(fd, bytes, head_sz), head_sz);
 	r = open_reader(path, NULL, true);
-	for (size_t at = 80; at < size; at++) {
+	for (size_t at = head_sz; at < size; at++) {
 		assert_int_equal(write(fd, bytes + at, 1), 1);
 		while (espy_trace_reader__next(r, &rec) == 1)
 			assert_int_equal(number_of(rec), seen++);
