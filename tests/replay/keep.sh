@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Traces of earlier days show the same text, whatever has changed in espy since: keep.sh ESPY [write]
+# Traces of earlier days show the same text, whatever has changed in espy since: keep.sh ESPY [write NAME]
 set -u
 espy=$1
 keep=$(cd "$(dirname "$0")/keep" && pwd)
@@ -21,12 +21,12 @@ show() { # trace, name of the text, options
 		bad=1
 	fi
 }
-write=${2:-}
-for trace in "$keep"/*.espy; do
+write=${2:-} which=${3:-}
+for trace in "$keep"/${which:+$which-}*.espy; do
 	show "$trace" txt
 	show "$trace" full.txt -v -yy -Y -tt -T -r -n -s 64
 	show "$trace" raw.txt -X raw -xx --absolute-timestamps=unix,ns
 	show "$trace" count.txt -c -S name
 done
-[ $n -ge 8 ] || { echo "not ok: only $n texts: the kept traces are not there"; bad=1; }
+[ "$write" ] || [ $n -ge 16 ] || { echo "not ok: only $n texts: the kept traces are not there"; bad=1; }
 exit $bad
