@@ -40,7 +40,7 @@ counted "a trace beside the text" "$dir/both"
 if cmp -s "$dir/live" "$dir/text"; then ok "live = replay"; else not_ok "live and replay differ: $(cmp "$dir/live" "$dir/text")"; fi
 
 # A set of small files: each of them knows the definitions, and no event is between two of them.
-"$espy" record -m app:flood -o "$dir/set" --rotate=64k "$progs/subjects" flood $n 2>"$dir/err"
+"$espy" record -m app:flood -o "$dir/set" --compress none --rotate=64k "$progs/subjects" flood $n 2>"$dir/err"
 [ -e "$dir/set.3" ] && ok "a rotated set" || not_ok "no rotated set: $(ls "$dir")"
 counted "a rotated set" "$dir/set"
 "$espy" show "$dir/set.2" >"$dir/part" 2>/dev/null
