@@ -3,21 +3,27 @@
 . "$(dirname "$0")/lib.sh"
 rounds=${ROUNDS:-200} workers=4
 
+# It ends by itself: espy may be killed before the number of the program is known, and then nobody else ends it.
+program='echo $$ >"$1"; exec dd if=/dev/zero of=/dev/null bs=1 count=3000000 2>/dev/null'
+runs() { # or has ended
+	[ ! -e "/proc/$1" ] || grep -q '^State:.[RZX]' "/proc/$1/status"
+}
+
 # One round: NUMBER, in a directory of its own. What was found goes to the file `found` there, a word and the rest in a line.
 round() {
-	rm -f t pid
-	delay=$(awk -v seed="$1$$" 'BEGIN { srand(seed); printf "%.3f", rand() * 0.5 }')
-	"$espy" record -q --source="$source" -f -o t sh -c 'echo $$ >"$1"; exec dd if=/dev/zero of=/dev/null bs=1 2>/dev/null' sh pid &
+	rm -f t
+	delay=$(awk -v seed="$1$$" -v odd=$(($1 % 2)) 'BEGIN { srand(seed); printf "%.3f", rand() * (odd ? 0.15 : 0.35) }')
+	"$espy" record -q --source="$source" -f -o t sh -c "$program" sh "pid.$1" &
 	e=$!
 	# One half from the start on, the other one from the first block of records on.
 	[ $(($1 % 2)) = 0 ] || wait_for 30 has_block
 	sleep "$delay"
 	kill -9 $e
 	wait $e 2>/dev/null
-	if [ -s pid ]; then
-		pid=$(cat pid)
-		wait_for 30 grep -q '^State:.R' "/proc/$pid/status" || echo "hung after $delay: $(state "$pid")" >>found
-		kill -9 "$pid"
+	if [ -s "pid.$1" ]; then
+		pid=$(cat "pid.$1")
+		wait_for 30 runs "$pid" || echo "hung after $delay: $(state "$pid")" >>found
+		kill -9 "$pid" 2>/dev/null
 	fi
 	[ -s t ] || return # it had not begun
 	echo begun >>found
@@ -50,6 +56,10 @@ of() {
 	grep -c "^$1" "$dir/found"
 }
 expect "rounds" "$rounds" "$(of round)"
+for pid in $(cat "$dir"/[0-9]*/pid.*); do
+	wait_for 60 test ! -e "/proc/$pid" || not_ok "$pid is left: $(state "$pid")"
+	kill -9 "$pid" 2>/dev/null
+done
 expect "killed $rounds times: every trace can be opened" "" "$(grep '^harm' "$dir/found")"
 expect "killed $rounds times: the program runs on" "" "$(grep '^hung' "$dir/found")"
 [ "$(of shown)" -ge $((rounds / 3)) ] && ok "text was there in $(of shown) of $(of begun) that had begun" ||

@@ -20,8 +20,8 @@
 /* More than the longest record; what calls may not take of it is for births and deaths. */
 #define LEAST_RING (256u << 10)
 #define LARGEST_ALL (1ull << 36)
-/* So long a writer that was interrupted in the midst of a record can hold up the others. */
-#define WINDOW_NS 100000000ull
+/* So long a writer that was interrupted in the midst of a record, or whose CPU a hypervisor has given to others, can hold up the rest. */
+#define WINDOW_NS 1000000000ull
 #define GIVE_BACK_UNITS (65536u / ESPY_BPF_UNIT)
 
 uint32_t bpf_rings__cpus(void)
