@@ -123,7 +123,7 @@ struct espy_source_stats {
 	uint64_t tasks;  /* seen */
 	uint64_t hangs;  /* calls shown while they hung */
 	uint64_t wakeups;
-	/* Flight recorder; at the last snapshot: records + overwritten + lost = what happened until then. */
+	/* Flight recorder; at the last snapshot: records + overwritten + lost = what had happened when it was asked for. */
 	uint64_t overwritten;
 	uint64_t whole_since_ns; /* from this moment on nothing is missing in it; 0: nothing was overwritten */
 	uint64_t triggers;       /* times that a trigger in the source has asked for a snapshot */
@@ -176,8 +176,8 @@ struct espy_source_ops {
 	void (*stats)(struct espy_source *s, struct espy_source_stats *st);
 	/*
 	 * Flight recorder: delivers everything that the rings hold, in order of time, and goes on recording. What it
-	 * delivers stays: the next snapshot begins with as much of it as was not overwritten. What happens in the
-	 * moment of copying is counted as lost. Returns the number of records, -errno, or what fn returned; NULL if
+	 * delivers stays: the next snapshot begins with as much of it as was not overwritten. What happens meanwhile is
+	 * not held up, and belongs to the next one. Returns the number of records, -errno, or what fn returned; NULL if
 	 * the source has no flight recorder.
 	 */
 	int (*snapshot)(struct espy_source *s, espy_record_fn fn, void *ctx);

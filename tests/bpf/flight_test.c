@@ -274,27 +274,64 @@ static void interrupts(void **state)
 	assert_int_equal(some.writer[WRITERS].last, NUMBERED_EACH - 1);
 }
 
-/* Snapshots while the program runs: each is in order and ends near its moment, and all adds up in the end. */
-static void snapshots_while_it_runs(void **state)
+/*
+ * Snapshots while the program runs, one after the other: each is in order, what a writer does has no gap from one to the
+ * next nor in it, and all adds up in the end. Nothing is lost for being read.
+ */
+static void snapshots(size_t bytes)
 {
-	struct espy_source *s = open_source(&(struct espy_source_opts){ .flight_bytes = 8u << 20 });
-	struct seen all = { 0 }, one = { 0 }, two = { 0 }, three = { 0 };
+	struct espy_source *s = open_source(&(struct espy_source_opts){ .flight_bytes = bytes });
+	struct seen all = { 0 }, last = { 0 };
 	struct espy_source_stats st;
+	unsigned cnt = 0;
+	int err = 0;
 
-	(void)state;
 	run_reading("writers", &all);
 	start(s, "writers");
-	usleep(20000);
-	assert_true(s->ops->snapshot(s, take, &one) > 0);
-	assert_true(s->ops->snapshot(s, take, &two) > 0);
-	assert_int_equal(one.bad + two.bad + one.out_of_order + two.out_of_order, 0);
-	while (s->ops->poll(s, take, &three, 10000) != -ESRCH)
-		;
-	assert_true(s->ops->snapshot(s, take, &three) > 0);
-	assert_int_equal(three.bad + three.out_of_order, 0);
+	while (err != -ESRCH) {
+		struct seen one = { 0 };
+
+		err = s->ops->poll(s, take, &one, 0);
+		assert_int_equal(one.events, 0);
+		s->ops->stats(s, &st);
+		one.whole_since_ns = ~0ull; /* not known before */
+		assert_true(s->ops->snapshot(s, take, &one) >= 0);
+		cnt++;
+		assert_int_equal(one.bad, 0);
+		assert_int_equal(one.out_of_order, 0);
+		s->ops->stats(s, &st);
+		/* The same once more, now that it is known from when on nothing is missing. */
+		memset(&last, 0, sizeof(last));
+		last.whole_since_ns = st.whole_since_ns;
+		assert_true(s->ops->snapshot(s, take, &last) >= 0);
+		assert_int_equal(last.bad, 0);
+		assert_int_equal(last.out_of_order, 0);
+		for (int w = 1; w <= WRITERS; w++)
+			if (last.writer[w].cnt && one.writer[w].cnt)
+				assert_true(last.writer[w].last_ns >= one.writer[w].last_ns);
+	}
 	s->ops->stats(s, &st);
 	s->ops->close(s);
-	assert_int_equal(st.records + st.overwritten + all_lost(&st), all.events);
+	print_message("%u pairs of snapshots, %llu events, %llu of them overwritten before any of them\n", cnt,
+		      (unsigned long long)all.events, (unsigned long long)st.overwritten);
+	for (int w = 1; w <= WRITERS; w++)
+		assert_int_equal(last.writer[w].gaps, 0);
+	assert_true(cnt > 1);
+	assert_int_equal(all_lost(&st), 0);
+	assert_int_equal(st.records + st.overwritten, all.events);
+}
+
+static void snapshots_while_it_runs(void **state)
+{
+	(void)state;
+	snapshots(8u << 20);
+}
+
+/* Writers overtake the reader. */
+static void snapshots_of_a_small_ring(void **state)
+{
+	(void)state;
+	snapshots(1);
 }
 
 /* A program that hangs: each snapshot shows the call. */
@@ -373,6 +410,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(four_writers),
 		cmocka_unit_test(interrupts),
 		cmocka_unit_test(snapshots_while_it_runs),
+		cmocka_unit_test(snapshots_of_a_small_ring),
 		cmocka_unit_test(hanging_call),
 		cmocka_unit_test(killed_recorder),
 	};

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The flight recorder: what its rings hold, at one moment, in order of time. The programs stop writing while the rings
- * are copied, and what happens meanwhile is counted as lost; then they go on, and the copies are delivered.
+ * The flight recorder: what its rings hold, at one moment, in order of time. The programs go on writing meanwhile. Of each
+ * ring a moment is waited for in which nobody writes to it; there are many. Its records up to there are complete and their
+ * number is known. Then they are copied, and what the writers have overtaken by the end of that is left out.
  *
  * The oldest whole record is found by its mark: nothing else carries the number of the place where it stands.
  */
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 #include "bpf_source.h"
+#include "record/clock.h"
 
-/* One ring at rest: records one behind the other, without marks and gaps. */
+#define QUIET_TRIES 200000u
+
+/* A ring in a moment in which nobody wrote to it. */
+struct moment {
+	uint64_t end;	 /* position */
+	uint64_t events; /* so far: records without those given up and those that say what was lost */
+};
+
+/* What is kept of one ring: records one behind the other, without marks and gaps. */
 struct copy {
 	uint8_t *data;
 	size_t size, pos;
@@ -25,23 +32,16 @@ struct copy {
 	bool begun; /* its first record has been delivered */
 };
 
-/*
- * Programs run with preemption or at least RCU's grace period held off: when one has gone by, each that had not seen
- * the flag has ended. The kernel does it for membarrier(2); where it does not, programs of some microseconds are waited
- * for.
- */
-static void wait_for_programs(void)
+static uint64_t now_in(const uint64_t *word)
 {
-	struct timespec long_enough = { .tv_nsec = 50000000 };
-
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
-		nanosleep(&long_enough, NULL);
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
 
-/* Events so far: records without those given up and those that say what was lost. */
+/* Events so far, give or take those that are being written. */
 static uint64_t events_of(const struct espy_bpf_head *h)
 {
-	return (h->turns << (64 - ESPY_BPF_POS_BITS)) + (h->head >> ESPY_BPF_POS_BITS) - h->others;
+	return (now_in((const uint64_t *)&h->turns) << (64 - ESPY_BPF_POS_BITS)) +
+	       (now_in((const uint64_t *)&h->head) >> ESPY_BPF_POS_BITS) - now_in((const uint64_t *)&h->others);
 }
 
 uint64_t bpf_flight__events(const struct bpf_source *s)
@@ -53,38 +53,76 @@ uint64_t bpf_flight__events(const struct bpf_source *s)
 	return n;
 }
 
-static int copy_ring(struct bpf_cpu_ring *c, struct copy *to)
+/*
+ * As many records have ended as have begun, and that has not changed while the numbers were read: nobody is writing. A
+ * writer needs a fraction of a microsecond. If its CPU is taken from it, it is waited for, but not for ever.
+ */
+static struct moment quiet_moment(const struct espy_bpf_head *h)
 {
-	uint64_t end = c->head->head & ESPY_BPF_POS_MASK, units = c->all->room_life, all = events_of(c->head);
-	uint64_t pos = end > units ? end - units : 0, first;
+	const uint64_t *head = (const uint64_t *)&h->head, *ended = (const uint64_t *)&h->ended;
+	struct moment m;
 
-	to->data = malloc((end - pos) * ESPY_BPF_UNIT + 1);
+	for (unsigned tries = 0;; tries++) {
+		const uint64_t done = now_in(ended), at = now_in(head);
+		const struct timespec a_while = { .tv_nsec = 50000 };
+
+		m.events = events_of(h);
+		m.end = at & ESPY_BPF_POS_MASK;
+		if ((uint16_t)(at >> ESPY_BPF_POS_BITS) == (uint16_t)done && now_in(ended) == done && now_in(head) == at)
+			return m;
+		if (tries >= QUIET_TRIES)
+			return m;
+		if (tries % 64 == 63)
+			nanosleep(&a_while, NULL);
+	}
+}
+
+/* Copies what a ring holds of the time up to until_ns. */
+static int copy_ring(struct bpf_cpu_ring *c, const struct moment *m, uint64_t until_ns, struct copy *to)
+{
+	const uint64_t units = c->all->room_life;
+	uint64_t pos = m->end > units ? m->end - units : 0, later = 0, all, first;
+
+	to->data = malloc((m->end - pos) * ESPY_BPF_UNIT + 1);
 	if (!to->data)
 		return -ENOMEM;
-	while (pos < end) {
-		const struct espy_rec *rec;
+	while (pos < m->end) {
+		struct espy_rec *rec = (struct espy_rec *)(to->data + to->size);
 		const uint8_t *at;
-		bool given_up;
+		bool given_up, whole = false;
 		size_t size = bpf_rings__record_at(c, pos, &at, &given_up);
+		uint64_t head;
 
-		if (!size || size / ESPY_BPF_UNIT > end - pos) {
-			pos++;
+		if (size / ESPY_BPF_UNIT > m->end - pos)
+			size = 0;
+		if (size && !given_up) {
+			memcpy(rec, at + ESPY_BPF_UNIT, size - ESPY_BPF_UNIT);
+			whole = rec->size <= size - ESPY_BPF_UNIT && rec->size >= sizeof(*rec) && !(rec->size % 8);
+		}
+		/* Overtaken while it was read? Then what is older is of no use either. */
+		head = now_in((const uint64_t *)&c->head->head) & ESPY_BPF_POS_MASK;
+		if (head > pos + units) {
+			pos = head - units;
+			to->size = to->events = later = 0;
 			continue;
 		}
-		pos += size / ESPY_BPF_UNIT;
-		rec = (const struct espy_rec *)(at + ESPY_BPF_UNIT);
-		if (given_up || rec->size > size - ESPY_BPF_UNIT || rec->size < sizeof(*rec) || rec->size % 8)
+		pos += size ? size / ESPY_BPF_UNIT : 1;
+		if (!whole)
 			continue;
-		memcpy(to->data + to->size, rec, rec->size);
+		/* The rings are not looked at in the same moment: what is later in this one waits for the next snapshot. */
+		if (later || rec->time_ns > until_ns) {
+			later += rec->type != ESPY_REC_LOST;
+			continue;
+		}
+		to->events += rec->type != ESPY_REC_LOST;
 		to->size += rec->size;
-		if (rec->type != ESPY_REC_LOST)
-			to->events++;
 	}
-	first = all - to->events; /* number of the first event that is held */
+	all = m->events - later;
+	first = all > to->events ? all - to->events : 0; /* number of the first event that is held */
 	to->overwritten = first;
 	to->missed = first > c->events ? first - c->events : 0;
 	to->old = c->events > first ? c->events - first : 0;
-	c->events = all;
+	c->events = all > c->events ? all : c->events;
 	return 0;
 }
 
@@ -152,16 +190,15 @@ int bpf_flight__snapshot(struct bpf_source *s, bpf_ring_fn fresh, bpf_ring_fn ol
 {
 	struct bpf_rings *r = &s->rings;
 	struct copy *copies = calloc(r->cnt, sizeof(*copies));
-	int err = 0;
+	struct moment *moments = calloc(r->cnt, sizeof(*moments));
+	const uint64_t until_ns = espy_now_ns();
+	int err = copies && moments ? 0 : -ENOMEM;
 
 	*stop = 0;
-	if (!copies)
-		return -ENOMEM;
-	__atomic_store_n(&s->shared->frozen, 1, __ATOMIC_SEQ_CST);
-	wait_for_programs();
 	for (uint32_t i = 0; i < r->cnt && !err; i++)
-		err = copy_ring(&r->each[i], &copies[i]);
-	__atomic_store_n(&s->shared->frozen, 0, __ATOMIC_SEQ_CST);
+		moments[i] = quiet_moment(r->each[i].head);
+	for (uint32_t i = 0; i < r->cnt && !err; i++)
+		err = copy_ring(&r->each[i], &moments[i], until_ns, &copies[i]);
 	if (!err) {
 		uint64_t whole_since = 0;
 
@@ -175,8 +212,9 @@ int bpf_flight__snapshot(struct bpf_source *s, bpf_ring_fn fresh, bpf_ring_fn ol
 		s->stats.whole_since_ns = whole_since;
 		err = deliver_copies(copies, r->cnt, fresh, old, ctx, stop);
 	}
-	for (uint32_t i = 0; i < r->cnt; i++)
+	for (uint32_t i = 0; copies && i < r->cnt; i++)
 		free(copies[i].data);
 	free(copies);
+	free(moments);
 	return err;
 }

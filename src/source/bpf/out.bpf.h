@@ -128,8 +128,6 @@ static __always_inline void *own_reserve(u64 size, u64 room)
 	u8 *at;
 
 	if (conf.flight) {
-		if (shared.frozen)
-			return NULL;
 		head = __sync_fetch_and_add(&h->head, add);
 		if (head >> ESPY_BPF_POS_BITS == 0xffff)
 			__sync_fetch_and_add(&h->turns, 1);
@@ -166,9 +164,10 @@ static __always_inline void own_publish(void *rec, u64 mark)
 	u64 *at = rec - ESPY_BPF_UNIT;
 
 	asm volatile("" ::: "memory");
-	if (conf.flight)
+	if (conf.flight) {
 		*(volatile u64 *)at = mark;
-	else
+		__sync_fetch_and_add(&OWN_HEAD(own_ring())->ended, 1);
+	} else
 		__sync_lock_test_and_set(at, mark);
 }
 

@@ -69,7 +69,8 @@ struct espy_bpf_head {
 	__u64 head;     /* units taken so far, in the low 48 bits; above, how many records, modulo 2^16 */
 	__u64 turns;    /* how often that number has begun again */
 	__u64 others;   /* of the records: given up, or saying what was lost */
-	__u64 pad0[5];
+	__u64 ended;    /* flight recorder: how many are no longer being written */
+	__u64 pad0[4];
 	__u64 consumer; /* units that the reader has read; apart from what the writer writes */
 	__u64 pad1[7];
 };
@@ -168,7 +169,7 @@ struct espy_bpf_shared {
 	__u32 reserved;
 	__u64 lost[ESPY_LOST_REASONS]; /* not yet said in a LOST record */
 	__u64 reread;
-	__u32 frozen;    /* flight recorder: a snapshot is being taken, nothing may be written */
+	__u32 reserved1;
 	__u32 triggers;  /* times that a trigger has asked for a snapshot */
 	__u64 lost_ever[ESPY_LOST_REASONS]; /* flight recorder: said or not */
 	/* conf.guard_compat only */
