@@ -67,12 +67,10 @@ held() {
 	ls /proc/[0-9]*/wchan 2>/dev/null | xargs grep -l request_wait_answer 2>/dev/null | grep -q .
 }
 if wait_for 20 held; then ok "nobody reads: they are held"; else not_ok "nobody reads: none is held"; fi
+helper=$(pgrep -x espy-hold -P $espy_pid)
 kill -9 $espy_pid
 wait_for 20 test -s "$dir/done" && ok "killed with -9: they run to their end" || not_ok "killed with -9: they do not run on"
 exec 3<&-
 wait $espy_pid 2>/dev/null
-gone() {
-	! pgrep -x espy-hold -P 1 >/dev/null
-}
-wait_for 10 gone && ok "the helper is gone" || not_ok "a helper is left"
+wait_for 10 test ! -e "/proc/${helper:-self}" && ok "the helper is gone" || not_ok "a helper is left"
 finish
