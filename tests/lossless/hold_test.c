@@ -93,6 +93,27 @@ static void no_instruction_in_between(void **state)
 	free_rig(r);
 }
 
+/* Where it sleeps: between two rounds it is elsewhere for a moment. */
+static const char *wchan_of(pid_t tid)
+{
+	static char name[64];
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/wchan", (int)tid);
+	for (int i = 0; i < 1000; i++) {
+		FILE *f = fopen(path, "r");
+
+		if (!f || !fgets(name, sizeof(name), f))
+			name[0] = '\0';
+		if (f)
+			fclose(f);
+		if (strcmp(name, "0"))
+			break;
+		usleep(1000);
+	}
+	return name;
+}
+
 /* Over many rounds of the kernel's patience it stays where it is, asleep. */
 static void stays_held(void **state)
 {
@@ -105,6 +126,7 @@ static void stays_held(void **state)
 		assert_int_equal(r->progress->counted, 0);
 	}
 	wait_state(tid, 'S');
+	assert_string_equal(wchan_of(tid), "request_wait_answer");
 	run_out(r);
 	assert_true(r->longest_ns >= 400000000);
 	assert_int_equal(r->progress->done, 1);

@@ -16,23 +16,41 @@
 #define BLOCKS 2000000
 #define MB (1u << 20)
 
-static void lossless_dd(void **state)
+static struct rig *dd(enum espy_lossless lossless, unsigned slow_us)
 {
 	char count[32], *argv[] = { "dd", "if=/dev/zero", "of=/dev/null", "bs=1", count, "status=none", NULL };
-	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_AUTO };
+	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = lossless };
 	struct rig *r;
 
-	(void)state;
 	snprintf(count, sizeof(count), "count=%d", BLOCKS);
-	r = watch(&opts, "/bin/dd", argv, 2000, 4096);
-	print_message("%d blocks, 1 MB, slow reader: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n", BLOCKS,
+	r = watch(&opts, "/bin/dd", argv, slow_us, 4096);
+	print_message("%d blocks, 1 MB: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n", BLOCKS,
 		      (unsigned long long)r->lost, (unsigned long long)r->pauses, (double)r->paused_ns / 1e6,
 		      (double)r->longest_ns / 1e6);
-	assert_int_equal(r->lost, 0);
-	assert_int_equal(r->on_fd[0], BLOCKS);
-	assert_int_equal(r->on_fd[1], BLOCKS);
-	assert_true(r->pauses > 0);
-	free_rig(r);
+	return r;
+}
+
+static void lossless_dd(void **state)
+{
+	struct rig *slow = dd(ESPY_LOSSLESS_AUTO, 2000), *fast = dd(ESPY_LOSSLESS_AUTO, 0);
+
+	(void)state;
+	assert_int_equal(slow->lost, 0);
+	assert_int_equal(slow->on_fd[0], BLOCKS);
+	assert_int_equal(slow->on_fd[1], BLOCKS);
+	assert_true(slow->pauses > 0);
+	assert_int_equal(fast->lost, 0);
+	assert_int_equal(fast->on_fd[0], BLOCKS);
+	assert_int_equal(fast->on_fd[1], BLOCKS);
+	assert_int_equal(fast->records, slow->records);
+	free_rig(fast);
+	/* Without it: seen and lost are what there was. */
+	fast = dd(ESPY_LOSSLESS_NEVER, 2000);
+	assert_true(fast->lost > 0);
+	assert_int_equal(fast->records + fast->lost, slow->records);
+	assert_int_equal(fast->pauses, 0);
+	free_rig(slow);
+	free_rig(fast);
 }
 
 /* Four at once; with a ring for each processor each of those has its own mark. */
