@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Formats of marks: see format.h. No libc: this also runs in other people's processes.
 #include "format.h"
+#include "record/mark_format.h"
 #include "record/record.h"
-
-static int is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static int is_name(char c)
-{
-	return c == '_' || c == '.' || is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 static int is_one_of(char c, const char *set)
 {
@@ -49,15 +40,8 @@ static unsigned int plain_kind(unsigned int type)
 	return ESPY_MARK_U64;
 }
 
-struct conversion {
-	char letter;
-	int narrow; // log2 of the size that h and hh ask for; -1: none
-	int star_width, star_precision;
-	__u32 precision;
-};
-
 // The kind that a conversion gives to a C type; where they contradict each other the type wins.
-static unsigned int converted_kind(const struct conversion *c, unsigned int type)
+static unsigned int converted_kind(const struct espy_mark_conv *c, unsigned int type)
 {
 	int size = size_of(type);
 
@@ -77,78 +61,18 @@ static unsigned int converted_kind(const struct conversion *c, unsigned int type
 	return plain_kind(type);
 }
 
-// Reads what follows a '%' at p; returns where it ends. letter 0: the format ends in the middle.
-static size_t read_conversion(struct conversion *c, const char *s, size_t p, size_t len)
-{
-	*c = (struct conversion){ .narrow = -1, .precision = ~0u };
-	while (p < len && is_one_of(s[p], "-+ #0'I"))
-		p++;
-	if (p < len && s[p] == '*') {
-		c->star_width = 1;
-		p++;
-	}
-	while (p < len && is_digit(s[p]))
-		p++;
-	if (p < len && s[p] == '.') {
-		p++;
-		c->precision = 0;
-		if (p < len && s[p] == '*') {
-			c->star_precision = 1;
-			c->precision = ~0u;
-			p++;
-		}
-		for (; p < len && is_digit(s[p]); p++)
-			if (c->precision < 1u << 20)
-				c->precision = c->precision * 10 + (__u32)(s[p] - '0');
-	}
-	for (; p < len && is_one_of(s[p], "hlLqjzt"); p++)
-		if (s[p] == 'h')
-			c->narrow = c->narrow == 1 ? 0 : 1;
-	if (p < len)
-		c->letter = s[p++];
-	return p;
-}
-
-// The word right before the conversion at `end`: "size=%d", "size: %d", "size %d" all name it size.
-static void find_name(struct espy_format_arg *a, const char *s, size_t start, size_t end)
-{
-	size_t p = end, q;
-
-	while (p > start && is_one_of(s[p - 1], "\"'<([{"))
-		p--;
-	if (p == start || !is_one_of(s[p - 1], "=: "))
-		return;
-	while (p > start && is_one_of(s[p - 1], "=: "))
-		p--;
-	for (q = p; q > start && is_name(s[q - 1]);)
-		q--;
-	while (q < p && !(s[q] == '_' || (s[q] | 32) >= 'a')) // a name does not begin with a digit or a dot
-		q++;
-	a->name_off = (__u32)q;
-	a->name_len = (__u32)(p - q);
-}
-
 void espy_format_parse(struct espy_format *f, const char *s, size_t len, __u64 types, unsigned int nwords)
 {
 	unsigned int word = 0;
-	size_t text = 0; // where the text before this conversion begins
+	struct espy_mark_conv c;
 
 	*f = (struct espy_format){ 0 };
 	if (nwords > ESPY_FORMAT_ARGS)
 		nwords = ESPY_FORMAT_ARGS;
-	for (size_t p = 0; p < len && s[p];) {
+	for (size_t at = 0; espy_mark_conv__next(&c, s, len, &at);) {
 		struct espy_format_arg *a = &f->args[f->nargs];
-		struct conversion c;
-		size_t percent = p;
 
-		if (s[p++] != '%')
-			continue;
-		p = read_conversion(&c, s, p, len);
-		if (c.letter == '%' || c.letter == 'm') {
-			text = p;
-			continue;
-		}
-		if (!c.letter || word + c.star_width + c.star_precision >= nwords)
+		if (word + c.star_width + c.star_precision >= nwords)
 			break;
 		a->len_word = ESPY_FORMAT_NONE;
 		a->precision = c.precision;
@@ -156,18 +80,18 @@ void espy_format_parse(struct espy_format *f, const char *s, size_t len, __u64 t
 		// looks.
 		if (c.star_width && c.letter == 'p')
 			a->len_word = (__u8)word;
-		word += (unsigned int)c.star_width;
+		word += c.star_width;
 		if (c.star_precision && c.letter == 's')
 			a->len_word = (__u8)word;
-		word += (unsigned int)c.star_precision;
+		word += c.star_precision;
 		a->word = (__u8)word;
 		a->kind = (__u8)converted_kind(&c, type_of(types, word));
 		if (a->len_word != ESPY_FORMAT_NONE && size_of(type_of(types, a->len_word)) < 0) {
 			a->kind = (__u8)plain_kind(type_of(types, word));
 			a->len_word = ESPY_FORMAT_NONE;
 		}
-		find_name(a, s, text, percent);
-		text = p;
+		a->name_off = (__u32)c.name_off;
+		a->name_len = (__u32)c.name_len;
 		word++;
 		f->nargs++;
 	}
@@ -181,6 +105,36 @@ void espy_format_parse(struct espy_format *f, const char *s, size_t len, __u64 t
 	}
 }
 
+int espy_mark_whole(struct espy_agent_pred *p)
+{
+	// is every integer below it, above it, or are some on either side?
+	const int side = p->d >= 18446744073709551616.0 ? 1 : p->d < -9223372036854775808.0 ? -1 : 0;
+	const int less = p->cmp == ESPY_CMP_LT || p->cmp == ESPY_CMP_LE;
+	const double d = p->d;
+	double whole;
+
+	if (side)
+		return p->cmp == ESPY_CMP_NE || (p->cmp != ESPY_CMP_EQ && less == (side > 0)) ? 1 : -1;
+	p->type = d < 0 ? ESPY_CONST_INT : ESPY_CONST_UINT;
+	if (d < 0)
+		p->i = (__s64)d;
+	else
+		p->u = (__u64)d;
+	whole = d < 0 ? (double)p->i : (double)p->u;
+	if (whole == d)
+		return 0;
+	if (p->cmp == ESPY_CMP_EQ || p->cmp == ESPY_CMP_NE)
+		return p->cmp == ESPY_CMP_NE ? 1 : -1;
+	// of two neighbours the one that is towards zero: "below d" is "at or below" that one, or "below" it
+	if (d < 0)
+		p->cmp = less ? ESPY_CMP_LT : ESPY_CMP_GE;
+	else
+		p->cmp = less ? ESPY_CMP_LE : ESPY_CMP_GT;
+	if (!p->u)
+		p->type = ESPY_CONST_UINT;
+	return 0;
+}
+
 size_t espy_mark_split(const char *full, size_t len, size_t *name)
 {
 	for (size_t i = 0; i < len && full[i]; i++)
@@ -192,54 +146,9 @@ size_t espy_mark_split(const char *full, size_t len, size_t *name)
 	return len;
 }
 
-// One character of "provider:name" of a mark: the first underscore is the colon.
-struct subject {
-	const char *full;
-	size_t provider, name, len; // length of the provider, where the name begins, length of full
-	int whole;		    // "provider:name", else the name alone
-};
-
-static size_t subject_len(const struct subject *s)
-{
-	return s->len - s->name + (s->whole ? s->provider + 1 : 0);
-}
-
-static char subject_at(const struct subject *s, size_t i)
-{
-	if (!s->whole)
-		return s->full[s->name + i];
-	if (i < s->provider)
-		return s->full[i];
-	return i == s->provider ? ':' : s->full[s->name + i - s->provider - 1];
-}
-
 int espy_mark_match(const char *pattern, const char *full, size_t len)
 {
-	struct subject s = { .full = full, .len = len };
-	size_t n, p = 0, i = 0, star = 0, star_i = 0;
-	int has_star = 0;
+	size_t name, provider = espy_mark_split(full, len, &name);
 
-	for (const char *c = pattern; *c; c++)
-		if (*c == ':')
-			s.whole = 1;
-	s.provider = espy_mark_split(full, len, &s.name);
-	n = subject_len(&s);
-	while (i < n) {
-		if (pattern[p] == '*') {
-			has_star = 1;
-			star = ++p;
-			star_i = i;
-		} else if (pattern[p] && (pattern[p] == '?' || pattern[p] == subject_at(&s, i))) {
-			p++;
-			i++;
-		} else if (has_star) {
-			p = star;
-			i = ++star_i;
-		} else {
-			return 0;
-		}
-	}
-	while (pattern[p] == '*')
-		p++;
-	return !pattern[p];
+	return espy_mark_glob(pattern, full, provider, full + name, len - name);
 }

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 #include <stddef.h>
+#include "abi.h"
 
 #define ESPY_FORMAT_ARGS 16u
 
@@ -35,6 +36,12 @@ void espy_format_parse(struct espy_format *f, const char *format, size_t len, __
 
 /* Where "app_req_done" is split: length of the provider; *name is where the name begins. */
 size_t espy_mark_split(const char *full, size_t len, size_t *name);
+
+/*
+ * A comparison of an integer with a number that may have a fraction, as one with a whole number of the same result: `n < 1.5`
+ * is `n < 2`. 0: *p (a DOUBLE, not AND) is an INT or UINT now; 1: every integer passes; -1: none does.
+ */
+int espy_mark_whole(struct espy_agent_pred *p);
 
 /* Does "provider:name" of the mark `full` match a glob of `*` and `?`? A pattern without ':' is matched with the name alone. */
 int espy_mark_match(const char *pattern, const char *full, size_t len);

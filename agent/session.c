@@ -2,6 +2,7 @@
 // Sessions: whose they are, their rings and rules, and what espy asks for. A slot is espy's to write: a request is
 // copied once and the copy checked.
 #include "inside.h"
+#include "record/mark_format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -161,7 +162,6 @@ static int compare_text(const char *a, const char *b, size_t n)
 static int find_arg(const struct def *d, const char *name)
 {
 	size_t len = 0;
-	unsigned int n = 0;
 
 	while (len < 31 && name[len])
 		len++;
@@ -169,19 +169,22 @@ static int find_arg(const struct def *d, const char *name)
 		if (d->format.args[i].name_len == len && len &&
 		    !compare_text(agent.text + d->format_off + d->format.args[i].name_off, name, len))
 			return (int)i;
-	if (len < 4 || len > 5 || compare_text(name, "arg", 3))
-		return -1;
-	for (size_t i = 3; i < len; i++) {
-		if (name[i] < '0' || name[i] > '9')
-			return -1;
-		n = n * 10 + (unsigned int)(name[i] - '0');
-	}
-	return n < d->format.nargs ? (int)n : -1;
+	return espy_mark_arg_number(name, len, d->format.nargs);
+}
+
+// What is so of every value, or of none: as unsigned numbers they are >= 0, and not < 0.
+static int say_always(struct pred *to, int always)
+{
+	to->type = ESPY_CONST_UINT;
+	to->cmp = always ? ESPY_CMP_GE : ESPY_CMP_LT;
+	to->u = 0;
+	return 0;
 }
 
 // A number constant in the form that the event path compares: doubles with doubles, else by the argument's signedness.
-static int resolve_number(struct pred *to, const struct espy_agent_pred *from, unsigned int kind)
+static int resolve_number(struct pred *to, const struct espy_agent_pred *asked, unsigned int kind)
 {
+	struct espy_agent_pred whole = *asked, *from = &whole;
 	int is_signed = kind == ESPY_MARK_I8 || kind == ESPY_MARK_I16 || kind == ESPY_MARK_I32 || kind == ESPY_MARK_I64;
 
 	to->type = from->type;
@@ -196,8 +199,16 @@ static int resolve_number(struct pred *to, const struct espy_agent_pred *from, u
 		to->type = ESPY_CONST_DOUBLE;
 		return to->d != to->d ? -EINVAL : 0;
 	}
-	if (from->type == ESPY_CONST_DOUBLE)
-		return -EINVAL;
+	if (from->type == ESPY_CONST_DOUBLE) {
+		int all = from->cmp == ESPY_CMP_AND || from->d != from->d ? -2 : espy_mark_whole(from);
+
+		if (all == -2)
+			return -EINVAL;
+		if (all)
+			return say_always(to, all > 0);
+		to->cmp = from->cmp;
+		to->u = from->u;
+	}
 	if (from->cmp == ESPY_CMP_AND || from->type != (is_signed ? ESPY_CONST_UINT : ESPY_CONST_INT)) {
 		to->type = is_signed ? ESPY_CONST_INT : ESPY_CONST_UINT;
 		return 0;
@@ -210,10 +221,7 @@ static int resolve_number(struct pred *to, const struct espy_agent_pred *from, u
 
 		if (!is_signed && from->cmp >= ESPY_CMP_LT)
 			always = !always;
-		to->type = ESPY_CONST_UINT;
-		to->cmp = always ? ESPY_CMP_GE : ESPY_CMP_LT;
-		to->u = 0; // unsigned: >= 0 always, < 0 never
-		return 0;
+		return say_always(to, always);
 	}
 	to->type = is_signed ? ESPY_CONST_INT : ESPY_CONST_UINT;
 	return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "render/mark.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "record/mark_format.h"
 #include "render/num.h"
 
 #define NUMBER_MAX 512 /* bytes of a number: the largest double has 309 digits before its point */
@@ -29,102 +29,39 @@ struct espy_mark_text {
 
 /* ---- the format */
 
-static bool is_name(char c)
+/* How the conversion shows a number, without what only aligns columns: zeros are part of it, blanks are not. */
+static void make_spec(struct arg *a, const struct espy_mark_conv *c)
 {
-	return isalnum((unsigned char)c) || c == '_' || c == '.';
-}
-
-/* The word before the conversion that begins at `end`: "size=%d", "size: %d", "path=\"%s\"". */
-static void find_name(struct arg *a, const char *text, const char *end)
-{
-	const char *start;
-
-	if (end - text >= 2 && end[-2] == '0' && (end[-1] == 'x' || end[-1] == 'X')) {
-		a->hex_prefix = strchr("xXp", a->letter) != NULL;
-		end -= 2;
-	}
-	while (end > text && strchr("\"'<([{", end[-1]))
-		end--;
-	if (end == text || !strchr("=: ", end[-1]))
-		return;
-	while (end > text && strchr("=: ", end[-1]))
-		end--;
-	for (start = end; start > text && is_name(start[-1]);)
-		start--;
-	while (start < end && !(*start == '_' || isalpha((unsigned char)*start)))
-		start++;
-	a->name = start;
-	a->name_len = (size_t)(end - start);
-}
-
-/* Digits as far as they are sensible: at most 99. */
-static const char *read_digits(const char *p, unsigned *value)
-{
-	for (*value = 0; isdigit((unsigned char)*p); p++)
-		if (*value < 10)
-			*value = *value * 10 + (unsigned)(*p - '0');
-	return p;
-}
-
-/* One conversion, p behind its %: how it looks. Returns where it ends; letter 0: there is none. */
-static const char *read_conversion(struct arg *a, const char *p)
-{
-	bool zeros = false, alternate = false, plus = false, blank = false, left = false, has_precision = false;
-	unsigned width, precision = 0;
 	size_t n = 0;
 
-	for (; *p && strchr("-+ #0'I", *p); p++) {
-		zeros |= *p == '0';
-		alternate |= *p == '#';
-		plus |= *p == '+';
-		blank |= *p == ' ';
-		left |= *p == '-';
-	}
-	if (*p == '*')
-		p++;
-	p = read_digits(p, &width);
-	if (*p == '.') {
-		p++;
-		has_precision = *p != '*';
-		if (*p == '*')
-			p++;
-		p = read_digits(p, &precision);
-	}
-	while (*p && strchr("hlqjztL", *p))
-		p++;
-	a->letter = *p;
 	a->spec[n++] = '%';
-	if (alternate)
+	if (c->alternate)
 		a->spec[n++] = '#';
-	if (plus)
+	if (c->plus)
 		a->spec[n++] = '+';
-	else if (blank && (*p == 'd' || *p == 'i'))
+	else if (c->blank && (c->letter == 'd' || c->letter == 'i'))
 		a->spec[n++] = ' ';
-	/* Blanks that only align columns are left out; zeros are part of a number. */
-	if (zeros && !left && width)
-		n += (size_t)snprintf(a->spec + n, sizeof(a->spec) - n, "0%u", width < 64 ? width : 64);
-	if (has_precision && *p && strchr("diuoxXeEfFgGaA", *p))
-		n += (size_t)snprintf(a->spec + n, sizeof(a->spec) - n, ".%u", precision < 64 ? precision : 64);
+	if (c->zeros && !c->minus && c->width && c->width != ESPY_CONV_NONE)
+		n += (size_t)snprintf(a->spec + n, sizeof(a->spec) - n, "0%u", c->width < 64 ? c->width : 64);
+	if (c->precision != ESPY_CONV_NONE && strchr("diuoxXeEfFgGaA", c->letter))
+		n += (size_t)snprintf(a->spec + n, sizeof(a->spec) - n, ".%u", c->precision < 64 ? c->precision : 64);
 	a->spec[n] = 0;
-	return *p ? p + 1 : p;
 }
 
 static void read_format(struct espy_mark_text *t)
 {
-	const char *f = t->format, *text = f;
-	unsigned i = 0;
+	const size_t len = strlen(t->format);
+	struct espy_mark_conv c;
+	size_t at = 0;
 
-	while (i < t->nargs && (f = strchr(f, '%'))) {
-		struct arg *a = &t->args[i], look = { .kind = a->kind };
-		const char *percent = f;
+	for (unsigned i = 0; i < t->nargs && espy_mark_conv__next(&c, t->format, len, &at); i++) {
+		struct arg *a = &t->args[i];
 
-		f = read_conversion(&look, f + 1);
-		if (look.letter != '%' && look.letter != 'm' && look.letter) {
-			*a = look;
-			find_name(a, text, percent);
-			i++;
-		}
-		text = f;
+		a->letter = c.letter;
+		make_spec(a, &c);
+		a->hex_prefix = c.hex_prefix && strchr("xXp", c.letter);
+		a->name = t->format + c.name_off;
+		a->name_len = c.name_len;
 	}
 }
 

@@ -1,104 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "source/marks.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "agent/format.h"
+#include "record/mark_format.h"
 
 #define DEFS_MAX 65536u
 #define TEXT_MAX 4096u
-
-bool espy_mark_pattern__match(const char *p, const char *s)
-{
-	const char *star = NULL, *back = NULL;
-
-	/* The last star takes one more character whenever the rest does not fit. */
-	while (*s) {
-		if (*p == '*') {
-			star = ++p;
-			back = s;
-		} else if (*p == '?' || *p == *s) {
-			p++;
-			s++;
-		} else if (star) {
-			p = star;
-			s = ++back;
-		} else {
-			return false;
-		}
-	}
-	while (*p == '*')
-		p++;
-	return !*p;
-}
-
-/* ---- formats */
-
-/*
- * Steps over one conversion, *f behind its %. Returns how many of the record's arguments it is (0: "%%"); the ints of
- * `*` are not arguments there.
- */
-static unsigned step_conversion(const char **f)
-{
-	const char *p = *f;
-
-	if (*p == '%' || *p == 'm') {
-		*f = p + 1;
-		return 0;
-	}
-	while (*p && strchr("-+ #0'I", *p))
-		p++;
-	while (isdigit((unsigned char)*p) || *p == '*')
-		p++;
-	if (*p == '.')
-		for (p++; isdigit((unsigned char)*p) || *p == '*';)
-			p++;
-	while (*p && strchr("hlqjztL", *p))
-		p++;
-	*f = *p ? p + 1 : p;
-	return 1;
-}
-
-static bool is_name(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '.';
-}
-
-size_t espy_mark_format__name(const char *format, unsigned arg, const char **name)
-{
-	const char *f = format, *text = format;
-
-	while ((f = strchr(f, '%'))) {
-		const char *end = f++, *start;
-
-		if (!step_conversion(&f)) {
-			text = f;
-			continue;
-		}
-		if (arg--) {
-			text = f;
-			continue;
-		}
-		if (end - text >= 2 && end[-2] == '0' && (end[-1] == 'x' || end[-1] == 'X'))
-			end -= 2;
-		/* As the agent finds names (agent/format.c): "size=%d", "size: %d", "size %d", "path=\"%s\"". */
-		while (end > text && strchr("\"'<([{", end[-1]))
-			end--;
-		if (end == text || !strchr("=: ", end[-1]))
-			return 0;
-		while (end > text && strchr("=: ", end[-1]))
-			end--;
-		for (start = end; start > text && is_name(start[-1]);)
-			start--;
-		while (start < end && !(*start == '_' || isalpha((unsigned char)*start)))
-			start++;
-		*name = start;
-		return (size_t)(end - start);
-	}
-	return 0;
-}
 
 /* ---- definitions */
 
@@ -211,21 +122,26 @@ static bool is_signed(uint8_t kind)
 
 static int find_arg(const char *name, const char *format, unsigned nargs)
 {
-	for (unsigned i = 0; i < nargs; i++) {
-		const char *is;
-		size_t len = espy_mark_format__name(format, i, &is);
+	const size_t len = strlen(name), format_len = strlen(format);
+	struct espy_mark_conv c;
+	size_t at = 0;
 
-		if (len && strlen(name) == len && !memcmp(name, is, len))
+	for (unsigned i = 0; i < nargs && espy_mark_conv__next(&c, format, format_len, &at); i++)
+		if (c.name_len && len == c.name_len && !memcmp(name, format + c.name_off, len))
 			return (int)i;
-	}
-	if (!strncmp(name, "arg", 3) && isdigit((unsigned char)name[3])) {
-		char *end;
-		unsigned long i = strtoul(name + 3, &end, 10);
+	return espy_mark_arg_number(name, len, nargs);
+}
 
-		if (!*end && i < nargs)
-			return (int)i;
-	}
-	return -1;
+/* As the agent has it: an integer is compared with whole numbers only, so that none is rounded. */
+static void make_whole(struct espy_agent_pred *p)
+{
+	const int all = espy_mark_whole(p);
+
+	if (!all)
+		return;
+	p->type = ESPY_CONST_INT;
+	p->cmp = all > 0 ? ESPY_CMP_GE : ESPY_CMP_LT;
+	p->i = INT64_MIN; /* no value is below it */
 }
 
 bool espy_mark_test__make(struct espy_mark_test *t, const struct espy_agent_rule *rule, const char *format,
@@ -241,7 +157,13 @@ bool espy_mark_test__make(struct espy_mark_test *t, const struct espy_agent_rule
 		if (p->cmp == ESPY_CMP_AND && kinds[arg] == ESPY_MARK_DOUBLE)
 			return false;
 		t->v[t->cnt].arg = (uint8_t)arg;
-		t->v[t->cnt++].pred = *p;
+		t->v[t->cnt].pred = *p;
+		if (kinds[arg] != ESPY_MARK_DOUBLE && p->type == ESPY_CONST_DOUBLE) {
+			if (p->cmp == ESPY_CMP_AND)
+				return false;
+			make_whole(&t->v[t->cnt].pred);
+		}
+		t->cnt++;
 	}
 	return true;
 }
@@ -264,8 +186,6 @@ static int compare_number(uint64_t raw, uint8_t kind, const struct espy_agent_pr
 					 : p->type == ESPY_CONST_INT  ? (double)p->i
 								      : (double)p->u);
 	}
-	if (p->type == ESPY_CONST_DOUBLE)
-		return compare_double(neg ? (double)(int64_t)raw : (double)raw, p->d);
 	const bool c_neg = p->type == ESPY_CONST_INT && p->i < 0;
 
 	if (neg != c_neg)

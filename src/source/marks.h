@@ -24,9 +24,6 @@ struct espy_mark_rules {
 	unsigned string_max; /* bytes of a string that are copied; 0: the agent's default */
 };
 
-/* Is "provider:name" wanted by some rule? Shell patterns: * and ?. */
-bool espy_mark_pattern__match(const char *pattern, const char *text);
-
 /* ---- definitions */
 
 struct espy_mark_defs; /* a growing table; equal definitions share a number */
@@ -59,8 +56,5 @@ bool espy_mark_test__make(struct espy_mark_test *t, const struct espy_agent_rule
 /* args as espy_mark_args__check has found them good. */
 bool espy_mark_test__passes(const struct espy_mark_test *t, const void *args, size_t len, const uint8_t *kinds,
 			    unsigned nargs);
-
-/* The name that a format gives to argument `arg` ("size=%zu": size); its length, 0: none. */
-size_t espy_mark_format__name(const char *format, unsigned arg, const char **name);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <bpf/bpf.h>
 #include "agent/format.h"
+#include "record/mark_format.h"
 #include "source/agent/control.h"
 #include "source/usdt/usdt_source.h"
 
@@ -88,13 +89,8 @@ static bool select_probe(const struct usdt_source *s, struct usdt_probe *p, cons
 			 const char *format)
 {
 	const struct espy_mark_rules *rules = s->opts.marks;
-	char full[512];
-
-	snprintf(full, sizeof(full), "%s:%s", provider, name);
 	for (size_t i = 0; i < rules->cnt; i++) {
-		const char *pattern = rules->v[i].pattern;
-
-		if (!espy_mark_pattern__match(pattern, strchr(pattern, ':') ? full : name))
+		if (!espy_mark_glob(rules->v[i].pattern, provider, strlen(provider), name, strlen(name)))
 			continue;
 		if (!rules->v[i].npreds) {
 			p->unconditional = true;

@@ -151,6 +151,15 @@ static void filters(void)
 		{ REAL("took", LT, -1.0), 0 },
 		{ INT("took", GE, 1), 1 },
 		{ REAL("took", EQ, 1.5), 1 },
+		{ REAL("id", EQ, 7), 1 },
+		{ REAL("id", EQ, 7.5), 0 },
+		{ REAL("id", LT, 7.5), 1 },
+		{ REAL("id", GE, 7.5), 0 },
+		{ REAL("id", LE, 1e30), 1 },
+		{ REAL("size", GT, -5.5), 1 },
+		{ REAL("size", LE, -5.5), 0 },
+		{ REAL("size", LT, -4.5), 1 },
+		{ REAL("size", LT, -1e30), 0 },
 		{ STR("path", EQ, "/index.html"), 1 },
 		{ STR("path", EQ, "/index"), 0 },
 		{ STR("path", NE, "/index"), 1 },
@@ -161,12 +170,12 @@ static void filters(void)
 	};
 	const struct espy_agent_pred both[] = { INT("id", EQ, 7), INT("size", GT, 0) };
 	const struct espy_agent_pred bad[] = { INT("nobody", EQ, 1), STR("id", EQ, "x"), INT("path", EQ, 1),
-					       INT("arg5", EQ, 1), REAL("id", EQ, 1) };
+					       INT("arg5", EQ, 1), REAL("id", AND, 1) };
 
 	for (unsigned int i = 0; i < sizeof(one) / sizeof(*one); i++)
 		CHECK(passes(&one[i].p, 1, r) == one[i].passes, "predicate %u (%s)", i, one[i].p.arg);
 	CHECK(!passes(both, 2, r) && passes(both, 2, (struct request){ 7, 1, 0, "", 0 }), "&&");
-	CHECK(passes(&one[24].p, 1, (struct request){ .path = NULL }) == 0, "NULL is no string");
+	CHECK(passes(&(struct espy_agent_pred)STR("path", EQ, ""), 1, (struct request){ .path = NULL }) == 0, "NULL is no string");
 	// two rules of one session: either of them
 	CHECK(control_on(&c, 1, "filter:request", both, 2) == 1 &&
 		      control_on(&c, 2, "filter:*", &(struct espy_agent_pred)INT("id", EQ, 8), 1) == 1,

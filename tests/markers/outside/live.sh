@@ -29,6 +29,8 @@ other:thing(0x3, 'd')
 +++ exited with 0 +++
 END
 expect "conditions, two rules, a char and hex" "$(cat "$dir/want")" "$(cat "$dir/out")"
+"$espy" trace -m 'app:req_done if id < 1.5 && took >= 0' -o "$dir/out" "$progs/subjects" marks 4 2>/dev/null
+expect "an integer beside a fraction" 2 "$(grep -c '^app:req_done(id=[01],' "$dir/out")"
 "$espy" trace -m 'app:req_done if nosuch > 1' -o "$dir/out" "$progs/subjects" marks 1 2>"$dir/err"
 has "a condition that cannot be asked" "$dir/err" "1 mark of 'app:req_done' cannot be asked"
 "$espy" trace -m 'app:x if a >> 1' true 2>"$dir/err"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <errno.h>
 #include <cmocka.h>
+#include "record/mark_format.h"
 #include "session/marks.h"
 
 static void test_good(void **state)
@@ -110,12 +111,12 @@ static void test_long_words(void **state)
 static void test_patterns(void **state)
 {
 	(void)state;
-	assert_true(espy_mark_pattern__match("app:*", "app:req"));
-	assert_true(espy_mark_pattern__match("a*b*c", "axxbxbxc"));
-	assert_false(espy_mark_pattern__match("a*b*c", "axxbxbx"));
-	assert_true(espy_mark_pattern__match("???", "abc"));
-	assert_false(espy_mark_pattern__match("", "a"));
-	assert_true(espy_mark_pattern__match("*", ""));
+	assert_true(espy_mark_glob("app:*", "app", 3, "req", 3));
+	assert_true(espy_mark_glob("a*b*c", "p", 1, "axxbxbxc", 8));
+	assert_false(espy_mark_glob("a*b*c", "p", 1, "axxbxbx", 7));
+	assert_true(espy_mark_glob("???", "p", 1, "abc", 3));
+	assert_false(espy_mark_glob("", "p", 1, "a", 1));
+	assert_true(espy_mark_glob("*", "p", 1, "", 0));
 }
 
 /* One condition on one argument. */
@@ -153,6 +154,16 @@ static void test_conditions(void **state)
 	assert_true(holds("n < 18446744073709551615", "n=%d", ESPY_MARK_I32, &n, 8));
 	assert_true(holds("n == -5", "n=%d", ESPY_MARK_I64, &n, 8));
 	assert_true(holds("arg0 < -4.5", "%d", ESPY_MARK_I64, &n, 8));
+	assert_true(holds("n < -4.5 && n > -5.5 && n >= -5.0 && n <= -4.9 && n != -5.5", "n=%d", ESPY_MARK_I32, &n, 8));
+	assert_false(holds("n == -5.5", "n=%d", ESPY_MARK_I32, &n, 8));
+	assert_false(holds("n > -4.5", "n=%d", ESPY_MARK_I32, &n, 8));
+	assert_true(holds("n < 1e30 && n > -1e30 && n != 1e30", "n=%d", ESPY_MARK_I32, &n, 8));
+	assert_false(holds("n >= 1e30", "n=%d", ESPY_MARK_I32, &n, 8));
+	assert_false(holds("b == 1.8446744073709552e19", "b=%lu", ESPY_MARK_U64, &big, 8));
+	assert_true(holds("b > 1e19 && b < 1.8446744073709552e19", "b=%lu", ESPY_MARK_U64, &big, 8));
+	assert_false(holds("b == 9.007199254740993e15", "b=%lu", ESPY_MARK_U64, &(uint64_t){ 9007199254740993 }, 8));
+	assert_true(holds("b > -0.5", "b=%lu", ESPY_MARK_U64, &(uint64_t){ 0 }, 8));
+	assert_false(holds("b < -0.5", "b=%lu", ESPY_MARK_U64, &(uint64_t){ 0 }, 8));
 	assert_true(holds("b > 9223372036854775808", "b=%lu", ESPY_MARK_U64, &big, 8));
 	assert_false(holds("b == -1", "b=%lu", ESPY_MARK_U64, &big, 8));
 	assert_true(holds("d > 1", "d=%f", ESPY_MARK_DOUBLE, &d, 8));

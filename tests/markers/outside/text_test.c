@@ -4,10 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <errno.h>
 #include <cmocka.h>
+#include "agent/format.h"
 #include "render/mark.h"
 #include "source/marks.h"
 
@@ -175,19 +177,53 @@ static void test_garbage(void **state)
 	}
 }
 
+/* What each reader of a format makes of it: the names that are shown, those that conditions know, those of the agent. */
+static void check_names(const char *format, unsigned nargs, const char *const *names)
+{
+	struct espy_mark_defs *defs = espy_mark_defs__new(0);
+	const uint8_t kinds[] = { ESPY_MARK_I32, ESPY_MARK_I32, ESPY_MARK_I32, ESPY_MARK_I32 };
+	const struct espy_rec_mark_def *def;
+	struct espy_agent_rule rule = { .npreds = 1 };
+	struct espy_mark_test test;
+	struct espy_format f;
+	uint32_t number;
+	bool fresh;
+
+	espy_format_parse(&f, format, strlen(format), 0x1111, nargs);
+	assert_int_equal(f.nargs, nargs);
+	assert_int_equal(espy_mark_defs__get(defs, "t", 1, "x", format, kinds, nargs, &number, &fresh, &def), 0);
+	for (unsigned i = 0; i < nargs; i++) {
+		assert_int_equal(f.args[i].name_len, strlen(names[i]));
+		assert_memory_equal(format + f.args[i].name_off, names[i], strlen(names[i]));
+		snprintf(rule.preds[0].arg, sizeof(rule.preds[0].arg), "%s", names[i]);
+		rule.preds[0].type = ESPY_CONST_INT;
+		rule.preds[0].cmp = ESPY_CMP_EQ;
+		if (!names[i][0])
+			continue;
+		assert_true(espy_mark_test__make(&test, &rule, format, kinds, nargs));
+		assert_int_equal(test.v[0].arg, i);
+	}
+	espy_mark_defs__free(defs);
+}
+
 static void test_names(void **state)
 {
-	const char *name;
+	struct args a = { .len = 0 };
 
 	(void)state;
-	assert_int_equal(espy_mark_format__name("id=%d path=\"%s\" n: %u %%x=%x", 0, &name), 2);
-	assert_int_equal(espy_mark_format__name("id=%d path=\"%s\" n: %u %%x=%x", 1, &name), 4);
-	assert_memory_equal(name, "path", 4);
-	assert_int_equal(espy_mark_format__name("id=%d path=\"%s\" n: %u %%x=%x", 2, &name), 1);
-	assert_int_equal(espy_mark_format__name("id=%d path=\"%s\" n: %u %%x=%x", 3, &name), 1);
-	assert_int_equal(espy_mark_format__name("%d", 0, &name), 0);
-	assert_int_equal(espy_mark_format__name("%d", 1, &name), 0);
-	assert_int_equal(espy_mark_format__name("%", 0, &name), 0);
+	check_names("id=%d path=\"%d\" n: %u %%x=%x", 4, (const char *[]){ "id", "path", "n", "x" });
+	check_names("x=0x%lx, y=0X%X <%d> 0x%x", 4, (const char *[]){ "x", "y", "", "" });
+	check_names("%d%d a=%5%b=%d 50%m c %d", 4, (const char *[]){ "", "", "b", "c" });
+	check_names("1a=%d .b=%-08.3d _=%+d d='%hhd'", 4, (const char *[]){ "a", "b", "_", "d" });
+	check_names("=%d a %d:%d %2$d", 4, (const char *[]){ "", "a", "", "" });
+	check_names("a=%*d", 1, (const char *[]){ "" }); /* no number left for the conversion itself */
+	check_names("a=%", 1, (const char *[]){ "" });
+	check_names("a=%-0", 1, (const char *[]){ "" });
+	check_names("", 1, (const char *[]){ "" });
+	put(&a, 255);
+	check("t:x(x=0xff)", "x=0x%lx", (const uint8_t[]){ ESPY_MARK_U64 }, 1, &a);
+	check("t:x(x=255)", "x=0x%ld", (const uint8_t[]){ ESPY_MARK_U64 }, 1, &a);
+	check("t:x(0xff)", "0x%lx", (const uint8_t[]){ ESPY_MARK_U64 }, 1, &a);
 }
 
 int main(void)
