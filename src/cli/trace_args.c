@@ -244,6 +244,12 @@ static int check_marks(struct espy_trace_args *a)
 			return espy_cli__usage(a->cli, "--via goes with -m");
 		return 0;
 	}
+	if (a->role == ESPY_ROLE_SHOW) {
+		o->marks = &a->marks;
+		o->marks_only = !f->trace_given && !f->path_cnt && !f->fds.given &&
+				o->summary == ESPY_SUMMARY_NONE && !a->paths.cnt;
+		return 0;
+	}
 	if (o->all || o->cgroup)
 		return espy_cli__usage(a->cli, "-m watches a command or processes (-p), not %s",
 				       o->all ? "--all" : "--cgroup");

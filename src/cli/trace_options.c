@@ -281,6 +281,7 @@ const size_t espy_record_group_cnt = COUNT(espy_record_groups);
 
 const struct espy_opt_group espy_show_groups[] = {
 	{ "General", general, COUNT(general) },	   { "Which part of the trace", replay, COUNT(replay) },
+	{ "Static marks", marks, 1 }, /* those after it are of how marks are made, not of which are shown */
 	{ "Filters", filters, COUNT(filters) },	   { "Form of the lines", format, COUNT(format) },
 	{ "Where they go", output, COUNT(output) }, { "Statistics", statistics, COUNT(statistics) },
 	{ "Not in this version", refused, COUNT(refused) },

@@ -118,6 +118,11 @@ const char *espy_mark_text__name(const struct espy_mark_text *t)
 	return t->name;
 }
 
+const char *espy_mark_text__format(const struct espy_mark_text *t)
+{
+	return t->format;
+}
+
 /* ---- values */
 
 static void put_double(struct espy_buf *b, const struct arg *a, uint64_t raw)

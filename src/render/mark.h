@@ -16,6 +16,7 @@ int espy_mark_text__make(struct espy_mark_text **out, const struct espy_rec_mark
 void espy_mark_text__free(struct espy_mark_text *t);
 const char *espy_mark_text__provider(const struct espy_mark_text *t);
 const char *espy_mark_text__name(const struct espy_mark_text *t);
+const char *espy_mark_text__format(const struct espy_mark_text *t);
 /* "app:req_done", escaped. */
 void espy_mark_text__put_name(struct espy_buf *b, const struct espy_mark_text *t);
 /* The whole event. What its record does not hold is shown as `?`. t NULL: a mark that the stream has not defined. */

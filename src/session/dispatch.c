@@ -324,7 +324,7 @@ void espy_session__show_detached(struct espy_session *s)
 static void on_mark_def(struct espy_session *s, const struct espy_rec_mark_def *def)
 {
 	if (!s->marks)
-		s->marks = espy_marks_seen__new();
+		s->marks = espy_marks_seen__new(s->show ? s->o.marks : NULL);
 	if (!s->marks || espy_marks_seen__define(s->marks, def))
 		espy_session__say(s, "the definition of a mark is damaged and was left out");
 }
@@ -361,6 +361,9 @@ static bool on_general(struct espy_session *s, const struct espy_rec *rec)
 	case ESPY_REC_MARK_DEF:
 		on_mark_def(s, (const struct espy_rec_mark_def *)rec);
 		return true;
+	case ESPY_REC_MARK:
+		return s->show && s->o.marks &&
+		       !(s->marks && espy_marks_seen__wants(s->marks, (const struct espy_rec_mark *)rec));
 	case ESPY_REC_PAD:
 	case ESPY_REC_MAP:
 		return true;
@@ -421,6 +424,19 @@ static bool makes_known(const struct espy_rec *rec)
 }
 
 /*
+ * Marks alone of a trace that has more: what a live session without a source of calls would not have been told, so that the
+ * lines are the same.
+ */
+static bool is_beside_marks(struct espy_session *s, const struct espy_rec *rec)
+{
+	if (rec->type == ESPY_REC_ATTACHED && rec->flags & ESPY_ATTACHED_COMMAND)
+		s->shown_command = rec->tid;
+	if (!s->show || !s->o.marks_only || rec->type == ESPY_REC_MARK || rec->type == ESPY_REC_ATTACHED)
+		return false;
+	return rec->type != ESPY_REC_TASK_EXIT || rec->tid != s->shown_command;
+}
+
+/*
  * What --from and --to leave is one piece of the stream, from the first record that is not before to the first that is
  * behind: so the pieces of two neighbouring times are together what both times are.
  */
@@ -451,7 +467,7 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 	/* So that the text does not depend on when the record was read: by its own time. */
 	if (s->sink.open && rec->time_ns)
 		espy_session__mark_hanging(s, rec->time_ns);
-	if (!on_general(s, rec)) {
+	if (!on_general(s, rec) && !is_beside_marks(s, rec)) {
 		struct espy_task *task = makes_known(rec) ? espy_tasks__get(&s->tasks, rec->tid, rec->tgid)
 							  : espy_tasks__find(&s->tasks, rec->tid);
 

@@ -63,6 +63,7 @@ struct espy_session {
 	bool image_lacks[ESPY_ABI_CNT];	    /* of a trace: it was said that it has no description of a call */
 	struct espy_zone zone;		    /* of a trace: of the place where it was made */
 	pid_t command_pid;
+	uint32_t shown_command;		   /* of a trace: the command's number; 0: not met yet */
 	bool reported;		  /* the source has said what went wrong */
 	struct rlimit user_files; /* RLIMIT_NOFILE as the user gave it */
 	bool files_raised;

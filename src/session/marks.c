@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The definitions and counts of a stream; the language of -m is in marks_select.c. */
 #include "session/marks.h"
+#include "record/mark_format.h"
 #include "session/impl.h"
+#include "source/agent/ring.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,22 +19,33 @@ struct seen {
 	struct espy_rec_mark_def *rec;
 	struct espy_mark_text *text;
 	uint64_t events, first_ns, last_ns;
+	/* Where rules select: */
+	bool unconditional;
+	struct espy_mark_test *tests; /* any of them passes */
+	size_t test_cnt;
 };
 
 struct espy_marks_seen {
+	const struct espy_mark_rules *rules;
+	unsigned skipped[ESPY_AGENT_RULES];
 	struct seen *by_def;
 	struct seen *recent[64]; /* by their numbers: no program hits many marks at a time */
 };
 
-struct espy_marks_seen *espy_marks_seen__new(void)
+struct espy_marks_seen *espy_marks_seen__new(const struct espy_mark_rules *rules)
 {
-	return calloc(1, sizeof(struct espy_marks_seen));
+	struct espy_marks_seen *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->rules = rules;
+	return m;
 }
 
 static void free_seen(struct seen *x)
 {
 	espy_mark_text__free(x->text);
 	free(x->rec);
+	free(x->tests);
 	free(x);
 }
 
@@ -60,6 +73,39 @@ static struct seen *find(struct espy_marks_seen *m, uint32_t def)
 	if (x)
 		*recent = x;
 	return x;
+}
+
+static const uint8_t *kinds_of(const struct espy_rec_mark_def *def)
+{
+	return (const uint8_t *)(def + 1);
+}
+
+/* Which rules are about it, and what they ask. */
+static int select_mark(struct espy_marks_seen *m, struct seen *x)
+{
+	const char *provider = espy_mark_text__provider(x->text), *name = espy_mark_text__name(x->text);
+	const struct espy_mark_rules *rules = m->rules;
+
+	free(x->tests);
+	x->tests = rules && rules->cnt ? calloc(rules->cnt, sizeof(*x->tests)) : NULL;
+	x->test_cnt = 0;
+	x->unconditional = !rules;
+	if (rules && rules->cnt && !x->tests)
+		return -ENOMEM;
+	for (size_t i = 0; rules && i < rules->cnt; i++) {
+		const struct espy_agent_rule *rule = &rules->v[i];
+
+		if (!espy_mark_glob(rule->pattern, provider, strlen(provider), name, strlen(name)))
+			continue;
+		if (!rule->npreds)
+			x->unconditional = true;
+		else if (espy_mark_test__make(&x->tests[x->test_cnt], rule, espy_mark_text__format(x->text),
+					      kinds_of(x->rec), x->rec->nargs))
+			x->test_cnt++;
+		else if (i < ESPY_AGENT_RULES)
+			m->skipped[i]++;
+	}
+	return 0;
 }
 
 int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec_mark_def *def)
@@ -92,7 +138,27 @@ int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec_mar
 	}
 	x->text = text;
 	x->rec = copy;
-	return 0;
+	return select_mark(m, x);
+}
+
+bool espy_marks_seen__wants(struct espy_marks_seen *m, const struct espy_rec_mark *rec)
+{
+	const struct seen *x = find(m, rec->def);
+
+	if (!x || x->unconditional || !x->test_cnt)
+		return !m->rules || (x && x->unconditional);
+	if (rec->rec.size < sizeof(*rec) || rec->len > rec->rec.size - sizeof(*rec) ||
+	    !espy_mark_args__check(rec + 1, rec->len, kinds_of(x->rec), x->rec->nargs))
+		return false;
+	for (size_t i = 0; i < x->test_cnt; i++)
+		if (espy_mark_test__passes(&x->tests[i], rec + 1, rec->len, kinds_of(x->rec), x->rec->nargs))
+			return true;
+	return false;
+}
+
+unsigned espy_marks_seen__skipped(const struct espy_marks_seen *m, size_t i)
+{
+	return i < ESPY_AGENT_RULES ? m->skipped[i] : 0;
 }
 
 static void count(struct seen *x, uint64_t first_ns, uint64_t last_ns, uint64_t cnt)

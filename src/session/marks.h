@@ -23,10 +23,15 @@ void espy_marks_select__free(struct espy_mark_rules *r);
 
 struct espy_marks_seen; /* of one stream */
 
-struct espy_marks_seen *espy_marks_seen__new(void);
+/* rules: which of them are wanted, where no source has selected them (a trace that is shown); NULL: all. */
+struct espy_marks_seen *espy_marks_seen__new(const struct espy_mark_rules *rules);
 void espy_marks_seen__free(struct espy_marks_seen *m);
 /* A MARK_DEF record. -EBADMSG, -ENOMEM, -ENOSPC; a definition that comes twice replaces the former. */
 int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec_mark_def *def);
+/* Does a rule want this MARK record, and do its arguments hold? As the agent would have said when it was recorded. */
+bool espy_marks_seen__wants(struct espy_marks_seen *m, const struct espy_rec_mark *rec);
+/* How many marks have a name that rule `i` wants, and could not be asked its condition. */
+unsigned espy_marks_seen__skipped(const struct espy_marks_seen *m, size_t i);
 /* The definition of a MARK record, which is counted; NULL: not defined. */
 const struct espy_mark_text *espy_marks_seen__event(struct espy_marks_seen *m, const struct espy_rec_mark *rec);
 /* The same of `cnt` events of one definition, from `first` to `last`. */

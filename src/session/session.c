@@ -155,6 +155,15 @@ static void say_what_lacks(struct espy_session *s)
 {
 	if (s->damaged_records > 1)
 		espy_session__say(s, "%" PRIu64 " records are damaged and were left out", s->damaged_records);
+	for (size_t i = 0; s->show && s->o.marks && s->marks && i < s->o.marks->cnt; i++) {
+		const unsigned n = espy_marks_seen__skipped(s->marks, i);
+
+		if (n)
+			espy_session__say(s,
+					  "%u mark%s of '%s' cannot be asked the condition (no such argument, or of "
+					  "another type) and %s not shown",
+					  n, n == 1 ? "" : "s", s->o.marks->v[i].pattern, n == 1 ? "is" : "are");
+	}
 	if (s->budget.refused)
 		espy_session__say(s,
 				  "%s claims more tasks and descriptors than are kept (%zu MB): names may be missing, "
