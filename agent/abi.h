@@ -128,6 +128,7 @@ enum espy_agent_clock {
 
 enum {
 	ESPY_AGENT_CAN_SHARE = 1, /* features: open.flags may have ESPY_AGENT_SHARE */
+	ESPY_AGENT_CAN_CALL = 2,  /* and ESPY_AGENT_LAZY and ESPY_AGENT_CALL */
 };
 
 /* Two readings of the same moment. seq is odd while it is written; read it before and after. */
@@ -216,6 +217,8 @@ enum {
 	ESPY_AGENT_FOLLOW = 1,    /* children by fork get the session too, with a ring of their own */
 	ESPY_AGENT_SHARE = 2,     /* the reader knows shared chunks: they are used when threads are many */
 	ESPY_AGENT_SHARE_ALL = 4, /* with SHARE: all threads write into shared chunks, be they ever so few */
+	ESPY_AGENT_LAZY = 8,      /* the ring takes memory as it is used, not all at once (children's always do) */
+	ESPY_AGENT_CALL = 16,     /* with FOLLOW: children tell espy that they are born (part 4), at `call` */
 };
 /* With SHARE, no more threads than this have a chunk of their own at the same time; further ones write into shared ones. */
 #define ESPY_AGENT_OWN_CHUNKS(nchunks) ((nchunks) / 4)
@@ -225,6 +228,7 @@ struct espy_agent_open {
 	__u32 string_max; /* bytes of a string or of bytes, 0: 256; at most 4096, and chunk_sz / 8 */
 	__u32 flags;
 	__u64 tag;        /* espy's own; children inherit it: how espy knows its session in them */
+	char call[40];    /* CALL: name of an abstract socket, with its NUL. Agents that do not know CALL do not read it */
 };
 /* result of OPEN: 0 or -errno (EINVAL, ENOMEM, EMFILE) */
 struct espy_agent_opened {
@@ -395,6 +399,34 @@ struct espy_shared_record { /* in shared chunks: what follows the time is the th
  * RTLD_NOW | RTLD_GLOBAL) and, if the library was there already, a call of espy_agent_start.
  */
 
+/* ---- 4. Calls of processes ------------------------------------------------------------------------------------- */
+
+/*
+ * A process may be gone before espy has found it. So it says itself that it is there: over a connection (SOCK_SEQPACKET) to
+ * an abstract socket of espy's it sends one struct espy_agent_call. Nobody listening is the ordinary case, and costs
+ * a system call or two.
+ *
+ *   BORN     by the agent of a forked child, before fork returns there, for each session with ESPY_AGENT_CALL. With it
+ *            (SCM_RIGHTS) come its control area and the session's ring: both can be read whatever becomes of the child.
+ *   STARTED  by a program that finds ESPY_AGENT_CALL_ENV=NAME,TAG (hexadecimal) in its environment, from the library's
+ *            constructor. It waits until espy closes the connection, or for ESPY_AGENT_CALL_MS; not if it is being
+ *            traced by ptrace, since then somebody has it in his hands already.
+ *
+ * espy takes the sender's number from SO_PEERCRED, and believes a call only if its tag is the session's.
+ */
+#define ESPY_AGENT_CALL_ENV "ESPY_AGENT_CALL"
+#define ESPY_AGENT_CALL_MAGIC 0x316c6c6163594573ull /* "sEYcall1" */
+#define ESPY_AGENT_CALL_MS 2000u
+enum espy_agent_call_what { ESPY_CALL_BORN = 1, ESPY_CALL_STARTED = 2 };
+struct espy_agent_call {
+	__u64 magic;
+	__u64 tag;
+	__u32 what;   /* enum espy_agent_call_what */
+	__u32 slot;   /* BORN */
+	__u32 helper; /* BORN: number of the agent's thread, in the process's own pid namespace */
+	__u32 reserved;
+};
+
 #define ESPY_ABI_ASSERT(cond) _Static_assert(cond, "layout shared with another process")
 ESPY_ABI_ASSERT(sizeof(struct espy_mark_note) == 24);
 ESPY_ABI_ASSERT(sizeof(struct espy_site) == 16);
@@ -403,7 +435,8 @@ ESPY_ABI_ASSERT(sizeof(struct espy_agent_clockpair) == 24);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent) == 112);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_def) == 64);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_site) == 32);
-ESPY_ABI_ASSERT(sizeof(struct espy_agent_open) == 24);
+ESPY_ABI_ASSERT(sizeof(struct espy_agent_open) == 64);
+ESPY_ABI_ASSERT(sizeof(struct espy_agent_call) == 32);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_opened) == 32);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_pred) == 112);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_rule) == 136 + 8 * 112);

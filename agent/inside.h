@@ -13,6 +13,7 @@
  *   defs.c        marks of equal name, format and types; who wants them
  *   session.c     slots, rings, requests of espy
  *   usdt.c        marks that other tools watch
+ *   call.c        tells espy that this process is there
  *   probe.c       callbacks of the program's own (include/espy/agent.h)
  *   memory.c      memory, and when what was in use is free again
  *   start.c       start, the thread, fork
@@ -432,6 +433,12 @@ HIDDEN int usdt_raised(void);
 /* Connects to a definition that was just made what is waiting for its name. */
 HIDDEN void probe_new_def(struct def *d);
 HIDDEN int probe_any(void);
+
+/* call.c */
+/* In a forked child: the session in slot i is there. */
+HIDDEN void call_born(uint32_t i);
+/* where: the value of ESPY_AGENT_CALL_ENV. Comes back when espy has done what it wants, or does not want anything. */
+HIDDEN void call_started(const char *where);
 
 /* start.c */
 HIDDEN int agent_wait_ready(void);

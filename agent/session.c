@@ -46,7 +46,8 @@ static int check_open(struct espy_agent_open *o)
 	if (!o->string_max)
 		o->string_max = 256;
 	if (!is_power_of_two(o->chunk_sz) || o->chunk_sz < 4096 || o->chunk_sz > 1u << 20 || o->nchunks < 16 ||
-	    o->nchunks > 65536 || (o->flags & ~(__u32)(ESPY_AGENT_FOLLOW | ESPY_AGENT_SHARE | ESPY_AGENT_SHARE_ALL)) ||
+	    o->nchunks > 65536 || (o->flags & ~(__u32)(ESPY_AGENT_FOLLOW | ESPY_AGENT_SHARE | ESPY_AGENT_SHARE_ALL | ESPY_AGENT_LAZY |
+							 ESPY_AGENT_CALL)) ||
 	    ((o->flags & ESPY_AGENT_SHARE_ALL) && !(o->flags & ESPY_AGENT_SHARE)))
 		return -EINVAL;
 	o->nchunks = (o->nchunks + 63) & ~63u;
@@ -90,7 +91,7 @@ static void set_sharing(struct ring *ring, uint32_t flags)
 	ring->nclaims = quarter < CLAIMS ? quarter : CLAIMS;
 }
 
-// All pages are made present now: a first touch on the event path would cost a page fault.
+// All pages are made present now, unless that is not wanted: a first touch on the event path costs a page fault.
 static int ring_make(struct ring **made, const struct espy_agent_open *o, uint32_t slot)
 {
 	uint32_t words = o->nchunks / 64, data_off = ESPY_RING_FREE_OFF + ((words * 8 + 4095) & ~4095u);
@@ -106,7 +107,8 @@ static int ring_make(struct ring **made, const struct espy_agent_open *o, uint32
 		mem_free(ring, sizeof(*ring));
 		return fd;
 	}
-	shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | (o->flags & ESPY_AGENT_LAZY ? 0 : MAP_POPULATE),
+		      fd, 0);
 	if (shared == MAP_FAILED) {
 		sys(SYS_close, fd, 0, 0, 0, 0, 0);
 		mem_free(ring, sizeof(*ring));
@@ -538,6 +540,7 @@ void session_after_fork(void)
 		s->leaving = NULL;
 		if (old)
 			mem_free(old, sizeof(*old));
+		s->asked.flags |= ESPY_AGENT_LAZY; // fork waits for this, and most children use little of it
 		if (s->open && (!(s->flags & ESPY_AGENT_FOLLOW) || ring_make(&s->ring, &s->asked, i))) {
 			s->open = 0;
 			s->nrules = 0;
@@ -549,6 +552,8 @@ void session_after_fork(void)
 		slot_at(i)->state = ESPY_SLOT_INHERITED;
 		slot_at(i)->nrules = s->nrules;
 		show_ring(i);
+		if (s->flags & ESPY_AGENT_CALL)
+			call_born(i);
 	}
 	for (uint32_t i = 0; i < agent.ndefs; i++)
 		agent.defs[i].changed = 1;

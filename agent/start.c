@@ -139,7 +139,7 @@ static int make_area(void)
 	area->pid = (uint32_t)getpid();
 	area->parent_pid = agent.parent_pid;
 	area->clock = agent.clock;
-	area->features = ESPY_AGENT_CAN_SHARE;
+	area->features = ESPY_AGENT_CAN_SHARE | ESPY_AGENT_CAN_CALL;
 	area->text_sz = 1;
 	for (unsigned int i = 0; i < sizeof(area->version) - 1 && ESPY_VERSION[i]; i++)
 		area->version[i] = ESPY_VERSION[i];
@@ -370,7 +370,7 @@ static int is_off(const char *value)
 // A set-user-ID program is not to be looked into by who started it.
 static __attribute__((constructor)) void loaded(void)
 {
-	const char *wait = getenv("ESPY_AGENT_WAIT");
+	const char *wait = getenv("ESPY_AGENT_WAIT"), *call = getenv(ESPY_AGENT_CALL_ENV);
 	int raised;
 
 	if (getauxval(AT_SECURE) || is_off(getenv("ESPY_AGENT")))
@@ -381,6 +381,8 @@ static __attribute__((constructor)) void loaded(void)
 	raised = !agent.blind && usdt_raised();
 	if (espy_agent_start())
 		return;
+	if (call)
+		call_started(call);
 	if (wait) // ESPY_AGENT_WAIT=MS: espy starts this program and wants its first events, so main waits for the rule
 		wait_for(&agent.ruled, strtoull(wait, NULL, 10));
 	else if (raised) // another tool does

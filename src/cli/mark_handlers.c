@@ -26,7 +26,9 @@ int espy_do_via(void *ctx, const struct espy_opt_use *use)
 		a->marks.via = ESPY_VIA_AGENT;
 	else if (!strcmp(use->arg, "kernel"))
 		a->marks.via = ESPY_VIA_KERNEL;
+	else if (!strcmp(use->arg, "preload"))
+		a->marks.via = ESPY_VIA_PRELOAD;
 	else
-		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (agent or kernel)", use->as, use->arg);
+		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (agent, preload or kernel)", use->as, use->arg);
 	return 0;
 }

@@ -250,9 +250,11 @@ static int check_marks(struct espy_trace_args *a)
 				o->summary == ESPY_SUMMARY_NONE && !a->paths.cnt;
 		return 0;
 	}
-	if (o->all || o->cgroup)
-		return espy_cli__usage(a->cli, "-m watches a command or processes (-p), not %s",
-				       o->all ? "--all" : "--cgroup");
+	if ((o->all || o->cgroup) && a->marks.via != ESPY_VIA_AGENT)
+		return espy_cli__usage(a->cli, "--via is for a command or processes (-p), not for %s: there marks are seen of programs "
+				       "that have an agent", o->all ? "--all" : "--cgroup");
+	if (a->marks.via == ESPY_VIA_PRELOAD && !a->command[0])
+		return espy_cli__usage(a->cli, "--via=preload is for a command: PROG [ARGS] is missing");
 	if (a->record.flight_bytes)
 		return espy_cli__usage(a->cli, "-m and a ring (--ring) are mutually exclusive");
 	if (a->pause_on.cnt)

@@ -31,18 +31,20 @@ static void on_report(void *ctx, enum espy_report_level level, const char *text)
 
 /* A source needs some descriptors of its own; the command shall have the limit that the user gave. */
 #define ENOUGH_FILES 256
+#define ENOUGH_FILES_MARKS 16384 /* one for each process with an agent */
 
 static void raise_file_limit(struct espy_session *s)
 {
+	const rlim_t enough = s->o.marks ? ENOUGH_FILES_MARKS : ENOUGH_FILES;
 	struct rlimit more;
 
-	if (getrlimit(RLIMIT_NOFILE, &s->user_files) < 0 || s->user_files.rlim_cur >= ENOUGH_FILES)
+	if (getrlimit(RLIMIT_NOFILE, &s->user_files) < 0 || s->user_files.rlim_cur >= enough)
 		return;
-	more.rlim_cur = ENOUGH_FILES;
-	more.rlim_max = s->user_files.rlim_max > ENOUGH_FILES ? s->user_files.rlim_max : ENOUGH_FILES;
+	more.rlim_cur = enough;
+	more.rlim_max = s->user_files.rlim_max > enough ? s->user_files.rlim_max : enough;
 	if (setrlimit(RLIMIT_NOFILE, &more) < 0) { /* beyond the hard limit only with CAP_SYS_RESOURCE */
 		more.rlim_max = s->user_files.rlim_max;
-		more.rlim_cur = more.rlim_max < ENOUGH_FILES ? more.rlim_max : ENOUGH_FILES;
+		more.rlim_cur = more.rlim_max < enough ? more.rlim_max : enough;
 		if (setrlimit(RLIMIT_NOFILE, &more) < 0)
 			return;
 	}

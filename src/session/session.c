@@ -187,6 +187,9 @@ static void show_end(struct espy_session *s)
 	if (s->marks && !(s->o.quiet & ESPY_QUIET_EXIT) && !s->show)
 		espy_session__show_marks(s);
 	s->src_ops->stats(s->src, &st);
+	if (s->targets.wide && s->o.marks && !s->show && !(s->o.quiet & ESPY_QUIET_EXIT))
+		espy_session__say(s, "%" PRIu64 " process%s with an agent, marks of %" PRIu64, st.agents,
+				  st.agents == 1 ? "" : "es", st.marked);
 	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++) {
 		lost += st.lost[i];
 		if (st.lost[i])

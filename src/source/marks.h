@@ -15,6 +15,7 @@
 enum espy_marks_via {
 	ESPY_VIA_AGENT = 0,  /* the agent, loaded if need be */
 	ESPY_VIA_KERNEL = 1, /* USDT notes, by probes of the kernel */
+	ESPY_VIA_PRELOAD = 2, /* as AGENT; the command and what it starts get the library by LD_PRELOAD */
 };
 
 struct espy_mark_rules {

@@ -318,14 +318,43 @@ static int start_plain(struct mux *m, const struct espy_command *cmd, pid_t *pid
 	return 0;
 }
 
-/* LD_PRELOAD for a source that traces the command itself, so that nobody else can load anything into it. */
-static int start_preloaded(struct mux *m, const struct espy_command *cmd, pid_t *pid)
+static const char *env_value(char *const *env, const char *name)
 {
-	struct espy_command preloaded = *cmd;
-	/* The library holds the program up until its marks are on, but not for long. */
-	static char wait[] = "ESPY_AGENT_WAIT=2000";
-	char library[PATH_MAX], *word = NULL, **env;
-	size_t cnt = 0, at = 0;
+	const size_t len = strlen(name);
+
+	for (; *env; env++)
+		if (!strncmp(*env, name, len) && (*env)[len] == '=')
+			return *env + len + 1;
+	return NULL;
+}
+
+/* The environment with these words ("NAME=VALUE") in it, instead of those of the same names. The array is the caller's. */
+static char **make_env(char *const *env, char *const *words, size_t word_cnt)
+{
+	size_t cnt = 0, n = 0;
+
+	while (env[cnt])
+		cnt++;
+	char **out = calloc(cnt + word_cnt + 1, sizeof(*out));
+
+	for (size_t i = 0; out && i < cnt; i++) {
+		size_t w = 0;
+
+		while (w < word_cnt && strncmp(env[i], words[w], strcspn(words[w], "=") + 1))
+			w++;
+		if (w == word_cnt)
+			out[n++] = env[i];
+	}
+	for (size_t w = 0; out && w < word_cnt; w++)
+		out[n++] = words[w];
+	return out;
+}
+
+/* LD_PRELOAD with the agent's library in front of what stands there already; the word is allocated. */
+static int preload_word(const struct mux *m, char *const *env, char **word)
+{
+	const char *more = env_value(env, "LD_PRELOAD");
+	char library[PATH_MAX];
 	int err = espy_agent__library(library, sizeof(library));
 
 	if (err) {
@@ -334,26 +363,50 @@ static int start_preloaded(struct mux *m, const struct espy_command *cmd, pid_t 
 			"the agent's library (libespy-agent.so) was not found; ESPY_AGENT=/PATH tells where it is");
 		return err;
 	}
-	while (cmd->envp[cnt])
-		cnt++;
-	while (at < cnt && strncmp(cmd->envp[at], "LD_PRELOAD=", 11))
-		at++;
-	const char *more = at < cnt ? cmd->envp[at] + 11 : "";
-	env = calloc(cnt + 3, sizeof(*env));
-	if (!env || asprintf(&word, "LD_PRELOAD=%s%s%s", library, *more ? ":" : "", more) < 0) {
-		free(env);
-		return -ENOMEM;
-	}
-	memcpy(env, cmd->envp, cnt * sizeof(*env));
-	env[at] = word;
-	env[at < cnt ? cnt : cnt + 1] = wait;
-	preloaded.envp = env;
-	err = m->in[CALLS].ops->start_command(m->in[CALLS].src, &preloaded, pid);
-	free(word);
-	free(env);
+	return asprintf(word, "LD_PRELOAD=%s%s%s", library, more && *more ? ":" : "", more ? more : "") < 0 ? -ENOMEM : 0;
+}
+
+/*
+ * Beside a source that traces the command itself nobody else can load anything into it: it gets the library by LD_PRELOAD,
+ * which holds the program up until its marks are on, but not for long.
+ */
+static int start_preloaded(struct mux *m, const struct espy_command *cmd, pid_t *pid)
+{
+	struct espy_command preloaded = *cmd;
+	char wait[] = "ESPY_AGENT_WAIT=2000";
+	char *words[2] = { NULL, wait };
+	int err = preload_word(m, cmd->envp, &words[0]);
+
+	if (err)
+		return err;
+	preloaded.envp = make_env(cmd->envp, words, 2);
+	err = preloaded.envp ? m->in[CALLS].ops->start_command(m->in[CALLS].src, &preloaded, pid) : -ENOMEM;
+	free((void *)preloaded.envp);
+	free(words[0]);
 	if (!err)
 		espy_agent_source__expect(m->in[MARKS].src, *pid);
 	return err;
+}
+
+/* What the command and its children shall find in their environment. cmd->envp and *preload are allocated here. */
+static int add_env(const struct mux *m, struct espy_command *cmd, char *call, size_t call_sz, char **preload)
+{
+	char *words[2];
+	size_t cnt = 0;
+	int err;
+
+	if (!m->agent)
+		return 0;
+	if (m->opts.marks->via == ESPY_VIA_PRELOAD) {
+		err = preload_word(m, cmd->envp, preload);
+		if (err)
+			return err;
+		words[cnt++] = *preload;
+	}
+	if (espy_agent_source__call_word(m->in[MARKS].src, call, call_sz))
+		words[cnt++] = call;
+	cmd->envp = make_env(cmd->envp, words, cnt);
+	return cmd->envp ? 0 : -ENOMEM;
 }
 
 static int mux_start_command(struct espy_source *src, const struct espy_command *cmd, pid_t *pid)
@@ -362,6 +415,7 @@ static int mux_start_command(struct espy_source *src, const struct espy_command 
 	struct held_setup h = { cmd };
 	struct espy_command held = *cmd;
 	const struct input *calls = &m->in[CALLS];
+	char call[96], *preload = NULL;
 	int err;
 
 	if (calls->ops && !(calls->ops->caps & ESPY_SRC_PASSIVE)) {
@@ -373,7 +427,12 @@ static int mux_start_command(struct espy_source *src, const struct espy_command 
 	}
 	held.child_setup = setup_and_hold;
 	held.child_ctx = &h;
-	err = calls->ops ? calls->ops->start_command(calls->src, &held, pid) : start_plain(m, &held, pid);
+	err = add_env(m, &held, call, sizeof(call), &preload);
+	if (!err)
+		err = calls->ops ? calls->ops->start_command(calls->src, &held, pid) : start_plain(m, &held, pid);
+	if (held.envp != cmd->envp)
+		free((void *)held.envp);
+	free(preload);
 	if (err)
 		return err;
 	err = espy_hold__to_entry(*pid);
@@ -447,6 +506,8 @@ static void mux_stats(struct espy_source *src, struct espy_source_stats *st)
 		st->reread += one.reread;
 		st->tasks = one.tasks > st->tasks ? one.tasks : st->tasks;
 		st->hangs += one.hangs;
+		st->agents += one.agents;
+		st->marked += one.marked;
 		st->wakeups += one.wakeups;
 	}
 }
@@ -493,8 +554,7 @@ int espy_mux__open(struct espy_source **out, const struct espy_source_ops *calls
 	snprintf(m->name, sizeof(m->name), "%s%s%s", calls ? calls->name : "", calls ? " and " : "", marks->name);
 	m->ops = (struct espy_source_ops){
 		.name = m->name,
-		.caps = calls ? calls->caps & ~(unsigned)(ESPY_SRC_COUNT | ESPY_SRC_FLIGHT | ESPY_SRC_SYSTEM_WIDE)
-			      : marks->caps,
+		.caps = calls ? calls->caps & ~(unsigned)(ESPY_SRC_COUNT | ESPY_SRC_FLIGHT) : marks->caps,
 		.set_calls = mux_set_calls,
 		.start_command = mux_start_command,
 		.add_target = mux_add_target,

@@ -134,6 +134,7 @@ struct espy_source_stats {
 	uint32_t paused_tasks; /* different ones */
 	struct espy_paused_task paused[ESPY_PAUSED_TASKS]; /* those that were held longest in all; pauses 0: no more */
 	uint64_t trigger_ns;     /* when it last did (CLOCK_MONOTONIC) */
+	uint64_t agents, marked; /* processes with an agent that were watched; those of which a mark came */
 };
 
 struct espy_count { /* count_only: one per call number and ABI */

@@ -30,6 +30,22 @@ static inline uint64_t espy_tsc__to_ns(const struct espy_tsc *c, uint64_t tsc)
 	return ns > 0 ? (uint64_t)ns : 1;
 }
 
+/* Who has called (call.c). */
+#define ESPY_AGENT_CALLERS 256u
+struct espy_agent_waiting {
+	int fd;
+	pid_t pid;
+	bool started; /* it has said so, and waits for us */
+	uint64_t until_ns;
+};
+struct espy_agent_calls {
+	int fd; /* that is listened on; -1: nobody is to call */
+	char name[40];
+	uint64_t tag;
+	struct espy_agent_waiting waiting[ESPY_AGENT_CALLERS];
+	unsigned cnt;
+};
+
 struct espy_mark_known { /* a definition of one process */
 	bool asked, good;
 	bool fixed;	 /* numbers only: all events are of the same length */
@@ -49,6 +65,8 @@ struct espy_agent_process {
 	bool tsc;		      /* times are ticks */
 	bool own_numbers;	      /* task numbers of the process are ours too: no pid namespace in between */
 	bool refused;		      /* said why it cannot be watched */
+	bool marked;		      /* an event of it came */
+	uint64_t ring_dev, ring_ino;  /* of the ring's file: no two of them are one */
 	pid_t hidden_tid;	      /* our thread in it */
 	struct espy_mark_known *defs; /* ESPY_AGENT_DEFS_MAX, made when needed */
 	struct espy_ring_losses lost; /* last seen */
@@ -85,6 +103,15 @@ struct espy_agent_source {
 	unsigned run_cnt;
 	struct espy_source_stats stats;
 	uint64_t last_look_ns;
+	bool follow; /* children are watched as well */
+	bool eager;  /* what begins now is named by the user: its ring takes its memory at once */
+	struct espy_agent_calls calls;
+	uint64_t alone_ns; /* since when there is nothing to watch any more; 0: there is */
+	/* --all, --cgroup (wide.c): */
+	bool wide;
+	char *cgroup; /* NULL: the whole system */
+	uint64_t next_wide_ns;
+	unsigned closed_to_us; /* processes with an agent that is not ours to look at */
 	/* Calls that a thread made for us: from, until, whose. */
 	uint64_t ours_from_ns, ours_until_ns;
 	pid_t ours_tid;
@@ -131,6 +158,12 @@ enum espy_agent_how {
 int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how);
 /* A child that inherited the session. */
 int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid);
+/*
+ * A child that was born with a session and has called. 0: the descriptor of its area is kept; else both stay the
+ * caller's. -EEXIST: it is known already.
+ */
+int espy_agent_process__born(struct espy_agent_source *s, pid_t pid, const struct espy_agent_call *call, int area_fd,
+			     int ring_fd);
 /* Marks off; what is in the ring may still be read. */
 void espy_agent_process__stop(struct espy_agent_process *p);
 void espy_agent_process__free(struct espy_agent_process *p);
@@ -152,6 +185,20 @@ int espy_agent__library(char *path, size_t size);
 bool espy_agent_source__hides(const struct espy_source *s, const struct espy_rec *rec);
 /* For the mux: a record of another source, which may tell of a child. */
 void espy_agent_source__saw(struct espy_source *s, const struct espy_rec *rec);
+/* Listens for calls; does nothing if it does already. */
+int espy_agent_calls__open(struct espy_agent_calls *c, uint64_t tag);
+void espy_agent_calls__close(struct espy_agent_calls *c);
+void espy_agent_calls__answer(struct espy_agent_source *s);
+
+/* From now on every process with an agent, of the whole system or a cgroup. */
+int espy_agent_wide__begin(struct espy_agent_source *s, const struct espy_target *t);
+int espy_agent_wide__look(struct espy_agent_source *s);
+
+/*
+ * For the mux: what a command is to find in its environment, so that programs which it starts call us ("NAME=VALUE").
+ * False: nothing.
+ */
+bool espy_agent_source__call_word(struct espy_source *s, char *word, size_t size);
 /* For the mux: the process was started with the library, and will have an agent soon. */
 void espy_agent_source__expect(struct espy_source *s, pid_t pid);
 

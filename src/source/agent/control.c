@@ -123,6 +123,35 @@ static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why
 	return 0;
 }
 
+static int take_opened(struct espy_agent_link *l);
+
+int espy_agent__adopt(struct espy_agent_link *l, pid_t pid, pid_t helper, int fd, unsigned slot)
+{
+	*l = (struct espy_agent_link){ .pid = pid, .fd = -1, .slot = -1 };
+	if (slot >= ESPY_AGENT_SESSIONS || !cannot_shrink(fd, ESPY_AGENT_AREA_SZ))
+		return -EPROTO;
+	uint8_t *area = mmap(NULL, ESPY_AGENT_AREA_SZ, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	const struct espy_agent *a = (const void *)area;
+
+	if (area == MAP_FAILED)
+		return -errno;
+	l->area = area;
+	l->slot = (int)slot;
+	int err = a->magic != ESPY_AGENT_MAGIC || a->abi != ESPY_AGENT_ABI || a->area_sz != ESPY_AGENT_AREA_SZ
+			  ? -EPROTO
+			  : take_opened(l);
+
+	l->slot = -1; /* it is read, not held */
+	if (err) {
+		munmap(area, ESPY_AGENT_AREA_SZ);
+		l->area = NULL;
+		return err;
+	}
+	l->fd = fd;
+	l->helper = helper;
+	return 0;
+}
+
 bool espy_agent__is_helper(int tasks, const char *tid)
 {
 	static const char name[] = ESPY_AGENT_COMM "\n";
@@ -193,6 +222,7 @@ void espy_agent__info(const struct espy_agent_link *l, struct espy_agent_info *i
 		.objects = load32(&a->objects),
 		.parent_pid = load32(&a->parent_pid),
 		.scans = load32(&a->scans),
+		.features = load32(&a->features),
 	};
 	memcpy(info->version, a->version, sizeof(a->version));
 	info->version[sizeof(a->version)] = 0;
@@ -498,19 +528,24 @@ int espy_agent__close(struct espy_agent_link *l)
 	return err < 0 ? err : 0;
 }
 
+int espy_agent__check_ring(int fd, size_t *size)
+{
+	struct stat st;
+
+	if (!cannot_shrink(fd, ESPY_RING_FREE_OFF) || fstat(fd, &st))
+		return -EPROTO;
+	*size = (size_t)st.st_size;
+	return 0;
+}
+
 int espy_agent__ring_fd(const struct espy_agent_link *l, size_t *size)
 {
 	int fd = open_memfd(l->pid, l->helper, ESPY_RING_MEMFD, (int)l->opened.ring_fd);
-	struct stat st;
+	int err = fd < 0 ? fd : espy_agent__check_ring(fd, size);
 
-	if (fd < 0)
-		return fd;
-	if (!cannot_shrink(fd, ESPY_RING_FREE_OFF) || fstat(fd, &st)) {
+	if (fd >= 0 && err)
 		close(fd);
-		return -EPROTO;
-	}
-	*size = (size_t)st.st_size;
-	return fd;
+	return err ? err : fd;
 }
 
 int espy_agent__ring_state(const struct espy_agent_link *l, unsigned slot, struct espy_agent_ring_state *out)

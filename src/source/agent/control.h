@@ -25,6 +25,11 @@ struct espy_agent_link {
  * -EACCES, -EPERM: not ours to look at.
  */
 int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t why_sz);
+/*
+ * The same with a descriptor of its area that came from elsewhere, and the slot of a session in it: to read what is
+ * there, whether the process lives or not. 0: fd belongs to the link; -EPROTO.
+ */
+int espy_agent__adopt(struct espy_agent_link *l, pid_t pid, pid_t helper, int fd, unsigned slot);
 /* Is the thread an agent's own (by its name)? tasks: the directory /proc/PID/task; tid: its entry there. */
 bool espy_agent__is_helper(int tasks, const char *tid);
 /* Also ends the session that is held. */
@@ -32,7 +37,7 @@ void espy_agent__detach(struct espy_agent_link *l);
 
 /* Copies of what the agent says; counts are cut to what the tables can hold. */
 struct espy_agent_info {
-	uint32_t clock, defs, sites, overflow, threads, refused, objects, parent_pid, scans;
+	uint32_t clock, defs, sites, overflow, threads, refused, objects, parent_pid, scans, features;
 	char version[17];
 };
 void espy_agent__info(const struct espy_agent_link *l, struct espy_agent_info *info);
@@ -73,8 +78,10 @@ int espy_agent__hold(struct espy_agent_link *l, uint64_t tag);
 int espy_agent__rule_on(struct espy_agent_link *l, const struct espy_agent_rule *rule, struct espy_agent_ruled *reply);
 /* All rules off: no event is recorded any more. */
 int espy_agent__close(struct espy_agent_link *l);
-/* A descriptor of the session's ring, checked for its seal; *size its true size. */
+/* A descriptor of the session's ring, checked as below. */
 int espy_agent__ring_fd(const struct espy_agent_link *l, size_t *size);
+/* Nobody can make it smaller; *size its true size. -EPROTO. */
+int espy_agent__check_ring(int fd, size_t *size);
 /* Are the agent's clock pairs, as it wrote them last, to be had? */
 bool espy_agent__clockpair(const struct espy_agent_link *l, uint64_t *tsc, uint64_t *mono_ns);
 

@@ -137,20 +137,34 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 	return err;
 }
 
+/* The descriptor stays the caller's. */
+static int map_ring_of(struct espy_agent_process *p, int fd)
+{
+	struct stat st;
+	int err;
+
+	if (fstat(fd, &st))
+		return -errno;
+	p->ring_dev = st.st_dev;
+	p->ring_ino = st.st_ino;
+	p->map = mmap(NULL, p->map_sz, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	err = p->map == MAP_FAILED ? -errno : 0;
+	if (err) {
+		p->map = NULL;
+		return err;
+	}
+	return espy_agent_ring__open(&p->ring, p->map, p->map_sz, &p->link.opened);
+}
+
 static int map_ring(struct espy_agent_process *p)
 {
 	int fd = espy_agent__ring_fd(&p->link, &p->map_sz), err;
 
 	if (fd < 0)
 		return fd;
-	p->map = mmap(NULL, p->map_sz, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	err = p->map == MAP_FAILED ? -errno : 0;
+	err = map_ring_of(p, fd);
 	close(fd);
-	if (err) {
-		p->map = NULL;
-		return err;
-	}
-	return espy_agent_ring__open(&p->ring, p->map, p->map_sz, &p->link.opened);
+	return err;
 }
 
 static struct espy_agent_process *new_process(pid_t pid)
@@ -188,6 +202,7 @@ static void link_process(struct espy_agent_source *s, struct espy_agent_process 
 	p->next = s->processes;
 	s->processes = p;
 	s->stats.tasks++;
+	s->stats.agents++;
 }
 
 /* Rule by rule; what a rule could not switch is told once. */
@@ -230,8 +245,35 @@ static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 	return 0;
 }
 
+/* Is it watched, by an agent that is still there? */
+static bool is_watched(const struct espy_agent_source *s, pid_t pid)
+{
+	for (struct espy_agent_process *p = s->processes; p; p = p->next)
+		if (p->pid == pid && espy_agent_process__lives(p))
+			return true;
+	return false;
+}
+
+/* What this agent can do of what we would like. */
+static void ask_for_more(struct espy_agent_source *s, const struct espy_agent_process *p, struct espy_agent_open *o)
+{
+	struct espy_agent_info info;
+
+	espy_agent__info(&p->link, &info);
+	o->flags |= info.features & ESPY_AGENT_CAN_SHARE ? ESPY_AGENT_SHARE : 0;
+	if (!(info.features & ESPY_AGENT_CAN_CALL))
+		return;
+	o->flags |= s->eager ? 0 : ESPY_AGENT_LAZY;
+	if (s->follow && !espy_agent_calls__open(&s->calls, s->tag)) {
+		o->flags |= ESPY_AGENT_CALL;
+		memcpy(o->call, s->calls.name, sizeof(o->call));
+	}
+}
+
 int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how)
 {
+	if (is_watched(s, pid))
+		return 0;
 	struct espy_agent_process *p = new_process(pid);
 	size_t ring = s->opts.ring_bytes ? s->opts.ring_bytes : RING_DEFAULT;
 	int err;
@@ -246,15 +288,13 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 		.string_max = s->opts.marks->string_max > 4096 || s->opts.marks->string_max > CHUNK_SZ / 8
 				      ? CHUNK_SZ / 8
 				      : s->opts.marks->string_max,
-		.flags = s->opts.follow ? ESPY_AGENT_FOLLOW : 0,
+		.flags = s->follow ? ESPY_AGENT_FOLLOW : 0,
 		.tag = s->tag,
 	};
 	err = get_agent(s, p, how);
 	if (err)
 		goto fail;
-	if (__atomic_load_n(&((const struct espy_agent *)(const void *)p->link.area)->features, __ATOMIC_ACQUIRE) &
-	    ESPY_AGENT_CAN_SHARE)
-		o.flags |= ESPY_AGENT_SHARE;
+	ask_for_more(s, p, &o);
 	err = espy_agent__open(&p->link, &o);
 	if (err) {
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: no session of its agent: %s", (int)pid,
@@ -288,9 +328,8 @@ int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid)
 	char why[320];
 	int err;
 
-	for (p = s->processes; p; p = p->next)
-		if (p->pid == pid)
-			return 0;
+	if (is_watched(s, pid))
+		return 0;
 	p = new_process(pid);
 	if (!p)
 		return -ENOMEM;
@@ -302,6 +341,52 @@ int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid)
 		return err;
 	}
 	after_open(s, p);
+	link_process(s, p);
+	return 0;
+}
+
+/* Has its ring been mapped before? By its file: numbers of processes come round again. */
+static bool is_known_ring(const struct espy_agent_source *s, int ring_fd)
+{
+	struct stat st;
+
+	if (fstat(ring_fd, &st))
+		return false;
+	for (const struct espy_agent_process *p = s->processes; p; p = p->next)
+		if (p->ring_ino == st.st_ino && p->ring_dev == st.st_dev)
+			return true;
+	return false;
+}
+
+int espy_agent_process__born(struct espy_agent_source *s, pid_t pid, const struct espy_agent_call *call, int area_fd,
+			     int ring_fd)
+{
+	char path[64];
+	struct espy_agent_process *p;
+	int err;
+
+	if (is_known_ring(s, ring_fd))
+		return -EEXIST;
+	/* As long as its agent lives it is taken over as any other child; it may be gone by now, or another program. */
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)pid, call->helper);
+	if (!access(path, F_OK) && !espy_agent_process__inherit(s, pid) && is_known_ring(s, ring_fd))
+		return -EEXIST;
+	p = new_process(pid);
+	if (!p)
+		return -ENOMEM;
+	err = espy_agent__adopt(&p->link, pid, (pid_t)call->helper, area_fd, call->slot);
+	err = err ? err : espy_agent__check_ring(ring_fd, &p->map_sz);
+	err = err ? err : map_ring_of(p, ring_fd);
+	if (err) {
+		if (p->link.fd == area_fd) {
+			munmap(p->link.area, ESPY_AGENT_AREA_SZ);
+			p->link.fd = -1;
+		}
+		espy_agent_process__free(p);
+		return err;
+	}
+	after_open(s, p);
+	p->ended = true;
 	link_process(s, p);
 	return 0;
 }
@@ -364,6 +449,10 @@ struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, str
 	k->good = !espy_mark_defs__get(s->defs, d->name, provider_len, name, d->format, k->kinds, k->nargs, &k->number,
 				       &fresh, &rec);
 	free(d);
+	if (k->good && !p->marked) {
+		p->marked = true;
+		s->stats.marked++;
+	}
 	if (k->good && fresh)
 		*stop = fn(ctx, &rec->rec);
 	return k->good ? k : NULL;

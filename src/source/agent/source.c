@@ -5,8 +5,11 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 #include "record/clock.h"
@@ -14,6 +17,8 @@
 
 #define LOOK_NS 20000000ull /* for children, and for processes that have ended */
 #define NAP_NS 2000000l
+#define EXEC_MS 300u	   /* from an execve to the agent of a program that is linked with it */
+#define LINGER_NS 30000000ull /* for the child of a parent that ended at once */
 #define EXITING 0x4 /* the kernel's PF_EXITING, in /proc/PID/stat */
 
 static struct espy_agent_source *to_agent(struct espy_source *s)
@@ -53,7 +58,10 @@ static int agent_open(struct espy_source **out, const struct espy_source_opts *o
 	}
 	espy_tsc__begin(&s->clock);
 	/* So that children's sessions are known for ours. */
-	s->tag = (uint64_t)getpid() << 32 ^ espy_now_ns();
+	if (getrandom(&s->tag, sizeof(s->tag), GRND_NONBLOCK) != (ssize_t)sizeof(s->tag))
+		s->tag = (uint64_t)getpid() << 32 ^ espy_now_ns();
+	s->calls.fd = -1;
+	s->follow = s->opts.follow;
 	*out = &s->base;
 	return 0;
 }
@@ -77,19 +85,14 @@ static int agent_start_command(struct espy_source *src, const struct espy_comman
 static int agent_add_target(struct espy_source *src, const struct espy_target *t)
 {
 	struct espy_agent_source *s = to_agent(src);
-	struct espy_agent_process *p;
 
-	if (t->kind != ESPY_TARGET_PID) {
-		espy_agent_source__report(
-			s, ESPY_REPORT_ERROR,
-			"marks are watched in processes that are named (-p) or started, not in a cgroup or the "
-			"whole system");
-		return -EOPNOTSUPP;
-	}
-	for (p = s->processes; p; p = p->next)
-		if (p->pid == t->pid && !p->ended)
-			return 0;
-	return espy_agent_process__begin(s, t->pid, t->held ? ESPY_AGENT_LOAD_HELD : ESPY_AGENT_LOAD);
+	if (t->kind != ESPY_TARGET_PID)
+		return espy_agent_wide__begin(s, t);
+	s->eager = true;
+	int err = espy_agent_process__begin(s, t->pid, t->held ? ESPY_AGENT_LOAD_HELD : ESPY_AGENT_LOAD);
+
+	s->eager = false;
+	return err;
 }
 
 static int agent_remove_target(struct espy_source *src, pid_t pid)
@@ -123,7 +126,7 @@ static bool process_lives(pid_t pid)
 	return state != 'Z' && state != 'X' && !(flags & EXITING);
 }
 
-static void expect(struct espy_agent_source *s, pid_t pid, int how)
+static void expect(struct espy_agent_source *s, pid_t pid, int how, unsigned ms)
 {
 	const size_t cnt = sizeof(s->expected) / sizeof(s->expected[0]);
 	size_t at = 0;
@@ -137,7 +140,7 @@ static void expect(struct espy_agent_source *s, pid_t pid, int how)
 	}
 	s->expected[at].pid = pid;
 	s->expected[at].how = how;
-	s->expected[at].until_ns = espy_now_ns() + ESPY_AGENT_INHERIT_MS * 1000000ull;
+	s->expected[at].until_ns = espy_now_ns() + ms * 1000000ull;
 }
 
 static void try_expected(struct espy_agent_source *s)
@@ -172,7 +175,7 @@ static bool any_expected(const struct espy_agent_source *s)
 
 void espy_agent_source__expect(struct espy_source *src, pid_t pid)
 {
-	expect(to_agent(src), pid, ESPY_AGENT_FIND);
+	expect(to_agent(src), pid, ESPY_AGENT_FIND, ESPY_AGENT_INHERIT_MS);
 }
 
 void espy_agent_source__saw(struct espy_source *src, const struct espy_rec *rec)
@@ -181,7 +184,9 @@ void espy_agent_source__saw(struct espy_source *src, const struct espy_rec *rec)
 	const struct espy_rec_fork *f = (const struct espy_rec_fork *)rec;
 
 	if (rec->type == ESPY_REC_FORK && s->opts.follow && f->child_tgid == f->child_tid)
-		expect(s, (pid_t)f->child_tid, -1);
+		expect(s, (pid_t)f->child_tid, -1, ESPY_AGENT_INHERIT_MS);
+	if (rec->type == ESPY_REC_EXEC && s->wide)
+		expect(s, (pid_t)rec->tgid, ESPY_AGENT_FIND, EXEC_MS);
 }
 
 static void take_children(struct espy_agent_source *s, pid_t pid)
@@ -198,7 +203,7 @@ static void take_children(struct espy_agent_source *s, pid_t pid)
 		for (const struct espy_agent_process *p = s->processes; p && !known; p = p->next)
 			known = p->pid == child;
 		if (child > 0 && !known)
-			expect(s, child, -1);
+			expect(s, child, -1, ESPY_AGENT_INHERIT_MS);
 	}
 	if (f)
 		fclose(f);
@@ -223,7 +228,8 @@ static void bury(struct espy_agent_delivery *d, struct espy_agent_process **at)
 	*at = p->next;
 	espy_agent_process__free(p);
 	if (process_lives(pid))
-		expect(s, pid, ESPY_AGENT_LOAD); /* it has executed another program */
+		/* it has executed another program */
+		expect(s, pid, s->wide ? ESPY_AGENT_FIND : ESPY_AGENT_LOAD, ESPY_AGENT_INHERIT_MS);
 }
 
 static void look_after(struct espy_agent_delivery *d)
@@ -238,6 +244,8 @@ static void look_after(struct espy_agent_delivery *d)
 		next = p->next;
 		take_children(s, p->pid);
 	}
+	if (s->wide && now >= s->next_wide_ns)
+		espy_agent_wide__look(s);
 	try_expected(s);
 	for (struct espy_agent_process **at = &s->processes; *at && !d->stop;) {
 		struct espy_agent_process *p = *at;
@@ -250,6 +258,28 @@ static void look_after(struct espy_agent_delivery *d)
 	}
 }
 
+/* Nothing will come any more: nobody is watched, nobody is on the way. */
+static bool is_over(struct espy_agent_source *s)
+{
+	if (s->processes || any_expected(s) || s->wide || s->calls.cnt) {
+		s->alone_ns = 0;
+		return false;
+	}
+	if (s->calls.fd < 0)
+		return true;
+	if (!s->alone_ns)
+		s->alone_ns = espy_now_ns();
+	return espy_now_ns() - s->alone_ns > LINGER_NS;
+}
+
+/* Programs that call wait for us. */
+static int nap_or_call(const struct espy_agent_source *s, const struct timespec *nap)
+{
+	struct pollfd p = { .fd = s->calls.fd, .events = POLLIN };
+
+	return ppoll(&p, 1, nap, NULL) < 0 ? -1 : 0;
+}
+
 static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
 {
 	struct espy_agent_source *s = to_agent(src);
@@ -259,6 +289,7 @@ static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int
 	for (;;) {
 		const struct timespec nap = { .tv_nsec = NAP_NS };
 
+		espy_agent_calls__answer(s);
 		espy_agent_delivery__look(&d);
 		if (!d.stop)
 			look_after(&d);
@@ -266,11 +297,11 @@ static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int
 			return d.stop;
 		if (d.cnt)
 			return d.cnt;
-		if (!s->processes && !any_expected(s))
+		if (is_over(s))
 			return -ESRCH;
 		if (timeout_ms >= 0 && espy_now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
 			return 0;
-		if (nanosleep(&nap, NULL))
+		if (nap_or_call(s, &nap))
 			return -errno;
 	}
 }
@@ -296,10 +327,22 @@ static void agent_close(struct espy_source *src)
 		espy_agent_process__stop(p);
 		espy_agent_process__free(p);
 	}
+	espy_agent_calls__close(&s->calls);
+	free(s->cgroup);
 	espy_mark_defs__free(s->defs);
 	free(s->heap);
 	free(s->run);
 	free(s);
+}
+
+bool espy_agent_source__call_word(struct espy_source *src, char *word, size_t size)
+{
+	struct espy_agent_source *s = to_agent(src);
+
+	if (!s->follow || espy_agent_calls__open(&s->calls, s->tag))
+		return false;
+	snprintf(word, size, ESPY_AGENT_CALL_ENV "=%s,%" PRIx64, s->calls.name, s->tag);
+	return true;
 }
 
 bool espy_agent_source__hides(const struct espy_source *src, const struct espy_rec *rec)

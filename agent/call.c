@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A process tells espy that it is there (abi.h, part 4). It must never wait for an espy that is gone, stopped or busy for
+// longer than was agreed on, and never mind if there is none.
+#include "inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+// A connection, or -errno. Nothing waits here: with nobody listening, or too many waiting, it fails. A program that is
+// confined by a seccomp filter could be killed for the try.
+static int dial(const char *name, size_t len)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd, e;
+
+	if (!len || len >= sizeof(to.sun_path))
+		return -EINVAL;
+	if (sys(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0))
+		return -EPERM;
+	__builtin_memcpy(to.sun_path + 1, name, len);
+	fd = (int)sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0, 0);
+	if (fd < 0)
+		return fd;
+	e = (int)sys(SYS_connect, fd, (long)&to, (long)(offsetof(struct sockaddr_un, sun_path) + 1 + len), 0, 0, 0);
+	if (e) {
+		sys(SYS_close, fd, 0, 0, 0, 0, 0);
+		return e;
+	}
+	return fd;
+}
+
+void call_born(uint32_t i)
+{
+	const struct session *s = &agent.sessions[i];
+	struct espy_agent_call call = { .magic = ESPY_AGENT_CALL_MAGIC,
+					.tag = s->tag,
+					.what = ESPY_CALL_BORN,
+					.slot = i,
+					.helper = agent.helper_tid };
+	struct iovec iov = { &call, sizeof(call) };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(2 * sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	const int fds[2] = { agent.area_fd, s->ring->fd };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.bytes)
+	};
+	size_t len = 0;
+	int fd;
+
+	while (len < sizeof(s->asked.call) && s->asked.call[len])
+		len++;
+	fd = dial(s->asked.call, len);
+	if (fd < 0)
+		return;
+	__builtin_memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
+	sys(SYS_sendmsg, fd, (long)&m, MSG_NOSIGNAL, 0, 0, 0);
+	sys(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+// Somebody holds this program by ptrace from its first instruction on: espy, that is about to look at it anyway.
+static int is_traced(void)
+{
+	static const char name[] = "TracerPid:\t";
+	char status[1024];
+	long n, fd = sys(SYS_openat, AT_FDCWD, (long)"/proc/self/status", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+
+	if (fd < 0)
+		return 0;
+	n = sys(SYS_read, fd, (long)status, sizeof(status) - 1, 0, 0, 0);
+	sys(SYS_close, fd, 0, 0, 0, 0, 0);
+	for (long i = 0; i + (long)sizeof(name) < n; i++)
+		if (!__builtin_memcmp(status + i, name, sizeof(name) - 1))
+			return status[i + (long)sizeof(name) - 1] != '0';
+	return 0;
+}
+
+void call_started(const char *where)
+{
+	struct espy_agent_call call = { .magic = ESPY_AGENT_CALL_MAGIC, .what = ESPY_CALL_STARTED };
+	struct pollfd hangup = { .events = POLLIN };
+	struct timespec limit = { .tv_sec = ESPY_AGENT_CALL_MS / 1000, .tv_nsec = ESPY_AGENT_CALL_MS % 1000 * 1000000 };
+	size_t len = 0;
+
+	while (where[len] && where[len] != ',')
+		len++;
+	for (const char *c = where + len + (where[len] == ','); *c; c++)
+		call.tag = call.tag << 4 | (uint64_t)(*c <= '9' ? *c - '0' : (*c | 32) - 'a' + 10);
+	hangup.fd = dial(where, len);
+	if (hangup.fd < 0)
+		return;
+	if (!is_traced() &&
+	    sys(SYS_sendto, hangup.fd, (long)&call, sizeof(call), MSG_NOSIGNAL, 0, 0) == (long)sizeof(call))
+		sys(SYS_ppoll, (long)&hangup, 1, (long)&limit, 0, 0, 0);
+	sys(SYS_close, hangup.fd, 0, 0, 0, 0, 0);
+}

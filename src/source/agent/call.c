@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Processes that call (agent/abi.h, part 4): forked children, which may have ended by now, and programs that wait for
+ * their marks to be switched on. Whoever calls may be anybody: a call counts only if it knows the session's tag.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "record/clock.h"
+#include "source/agent/agent_source.h"
+
+#define BACKLOG 4096
+#define TURN_MAX 4096 /* calls at one look */
+
+int espy_agent_calls__open(struct espy_agent_calls *c, uint64_t tag)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int len, err = 0;
+
+	if (c->fd >= 0)
+		return 0;
+	/* Not the tag: that is a secret between us and the processes, this is for everybody to read. */
+	len = snprintf(c->name, sizeof(c->name), "espy-agent-%d-%x", (int)getpid(), (unsigned)espy_now_ns());
+	memcpy(a.sun_path + 1, c->name, (size_t)len);
+	c->tag = tag;
+	c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->fd < 0)
+		return -errno;
+	if (bind(c->fd, (struct sockaddr *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) ||
+	    listen(c->fd, BACKLOG)) {
+		err = -errno;
+		close(c->fd);
+		c->fd = -1;
+	}
+	return err;
+}
+
+static void hang_up(struct espy_agent_calls *c, unsigned i)
+{
+	close(c->waiting[i].fd);
+	c->waiting[i] = c->waiting[--c->cnt];
+}
+
+void espy_agent_calls__close(struct espy_agent_calls *c)
+{
+	while (c->cnt)
+		hang_up(c, 0);
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+}
+
+/* One message and its descriptors (-1: none). -EAGAIN: it has not come yet; another error: it never will. */
+static int receive(int fd, struct espy_agent_call *call, int fds[2])
+{
+	struct iovec iov = { call, sizeof(*call) };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	fds[0] = fds[1] = -1;
+	if (n < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	const struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+
+	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS && h->cmsg_len >= CMSG_LEN(sizeof(int)))
+		memcpy(fds, CMSG_DATA(h), h->cmsg_len == CMSG_LEN(2 * sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
+	if (n != sizeof(*call) || call->magic != ESPY_AGENT_CALL_MAGIC)
+		return -EPROTO;
+	return 0;
+}
+
+static void answer_born(struct espy_agent_source *s, pid_t pid, const struct espy_agent_call *call, int fds[2])
+{
+	if (call->tag != s->calls.tag || fds[0] < 0 || fds[1] < 0)
+		return;
+	if (!espy_agent_process__born(s, pid, call, fds[0], fds[1]))
+		fds[0] = -1; /* kept */
+}
+
+/* true: whatever comes of it, the caller need not wait for it any more. */
+static bool answer_started(struct espy_agent_source *s, struct espy_agent_waiting *w)
+{
+	if (!s->follow || espy_now_ns() > w->until_ns)
+		return true;
+	s->quiet = true;
+	int err = espy_agent_process__begin(s, w->pid, ESPY_AGENT_FIND);
+
+	s->quiet = false;
+	return err != -ENOENT; /* else its thread is still on its way */
+}
+
+/* true: done with. */
+static bool answer(struct espy_agent_source *s, struct espy_agent_waiting *w)
+{
+	struct espy_agent_call call;
+	int fds[2], err;
+
+	if (w->started)
+		return answer_started(s, w);
+	err = receive(w->fd, &call, fds);
+	if (err == -EAGAIN)
+		return espy_now_ns() > w->until_ns;
+	if (!err && call.what == ESPY_CALL_BORN)
+		answer_born(s, w->pid, &call, fds);
+	w->started = !err && call.what == ESPY_CALL_STARTED && call.tag == s->calls.tag;
+	for (unsigned i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return !w->started || answer_started(s, w);
+}
+
+/* The next caller in the queue, at the end of those that wait; 0: nobody, -1: nobody that counts. */
+static int take_next(struct espy_agent_calls *c)
+{
+	struct ucred who;
+	socklen_t size = sizeof(who);
+	int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.pid <= 0) {
+		close(fd);
+		return -1;
+	}
+	c->waiting[c->cnt++] = (struct espy_agent_waiting){
+		.fd = fd, .pid = who.pid, .until_ns = espy_now_ns() + ESPY_AGENT_CALL_MS * 1000000ull
+	};
+	return 1;
+}
+
+void espy_agent_calls__answer(struct espy_agent_source *s)
+{
+	struct espy_agent_calls *c = &s->calls;
+
+	if (c->fd < 0)
+		return;
+	for (unsigned i = 0; i < c->cnt;)
+		if (answer(s, &c->waiting[i]))
+			hang_up(c, i);
+		else
+			i++;
+	for (unsigned turn = 0; turn < TURN_MAX && c->cnt < ESPY_AGENT_CALLERS; turn++) {
+		const int next = take_next(c);
+
+		if (!next)
+			break;
+		if (next > 0 && answer(s, &c->waiting[c->cnt - 1]))
+			hang_up(c, c->cnt - 1);
+	}
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Processes that live for less than a look at them takes: short mark N (one mark), short forks COUNT [KEEP] (as many
+ * children with one mark each, KEEP at a time), short runs COUNT (each another program: this one, with "mark"),
+ * short ticks MS, short forking COUNT (until it is killed), short leaves (ends at once, its child has the mark).
+ */
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "espy/mark.h"
+
+extern char **environ;
+
+static void forks(int cnt, int keep)
+{
+	for (int i = 0; i < cnt; i++) {
+		if (!fork()) {
+			MARK(app_short, "i=%d", i);
+			_exit(0);
+		}
+		if (i >= keep - 1)
+			wait(NULL);
+	}
+	while (wait(NULL) > 0)
+		;
+}
+
+/* Until it is killed, or for so many milliseconds. */
+static void ticks(int ms)
+{
+	for (int i = 0; i < ms / 10; i++) {
+		MARK(app_short, "i=%d", i);
+		usleep(10000);
+	}
+}
+
+/* Again and again as many children. */
+static void forking(int cnt)
+{
+	for (;;) {
+		for (int i = 0; i < cnt; i++)
+			if (!fork()) {
+				MARK(app_short, "i=%d, n=%d", i, -7);
+				_exit(0);
+			}
+		while (wait(NULL) > 0)
+			;
+		usleep(100000);
+	}
+}
+
+/* By turns: fork and exec, posix_spawn. */
+static void runs(char *self, int cnt)
+{
+	for (int i = 0; i < cnt; i++) {
+		char word[] = "mark", number[16];
+		char *args[] = { self, word, number, NULL };
+		pid_t pid;
+		int status;
+
+		snprintf(number, sizeof(number), "%d", i);
+		if (i % 2) {
+			if (posix_spawn(&pid, self, NULL, NULL, args, environ))
+				_exit(3);
+		} else {
+			pid = fork();
+			if (!pid) {
+				execv(self, args);
+				_exit(3);
+			}
+		}
+		if (waitpid(pid, &status, 0) != pid || status)
+			_exit(4);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const int n = argc > 2 ? atoi(argv[2]) : 0;
+
+	if (argc < 2)
+		return 2;
+	if (!strcmp(argv[1], "mark"))
+		MARK(app_short, "i=%d", n);
+	else if (!strcmp(argv[1], "forks"))
+		forks(n, argc > 3 ? atoi(argv[3]) : 1);
+	else if (!strcmp(argv[1], "runs"))
+		runs(argv[0], n);
+	else if (!strcmp(argv[1], "ticks"))
+		ticks(n);
+	else if (!strcmp(argv[1], "forking"))
+		forking(n);
+	else if (!strcmp(argv[1], "leaves") && !fork())
+		MARK(app_short, "i=%d", n);
+	return 0;
+}

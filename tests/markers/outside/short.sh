@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Children that have one mark and live for less than five milliseconds: none of their marks is missed.
+. "$(dirname "$0")/lib.sh"
+# all NAME COUNT FILE: each of the numbers from 0 on once
+all() {
+	expect "$1" "$(seq 0 $(($2 - 1)))" "$(sed -n 's/.*app:short(i=\([0-9]*\)).*/\1/p' "$3" | sort -n)"
+}
+for prog in short short-linked; do
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/$prog" forks 200 2>"$dir/err"
+	all "200 by fork, $prog" 200 "$dir/out"
+	hasnt "no losses, $prog" "$dir/err" lost
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/$prog" forks 200 50 2>"$dir/err"
+	all "200 by fork, fifty at a time, $prog" 200 "$dir/out"
+done
+"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short-linked" runs 200 2>"$dir/err"
+all "200 programs that are linked with the agent" 200 "$dir/out"
+expect "and the mother ends well" "+++ exited with 0 +++" "$(tail -n 1 "$dir/out" | sed 's/^[0-9]* *//')"
+"$espy" trace -f -m 'app:*' --via=preload -o "$dir/out" "$progs/short" runs 200 2>"$dir/err"
+all "200 programs that are given it (--via=preload)" 200 "$dir/out"
+"$espy" trace -f -m 'app:*' --via=preload -o "$dir/out" sh -c "exec '$progs/short' runs 20" 2>"$dir/err"
+all "behind a shell" 20 "$dir/out"
+"$espy" record -f -m 'app:*' -o "$dir/t" "$progs/short-linked" runs 20 2>"$dir/err"
+"$espy" show "$dir/t" >"$dir/out" 2>/dev/null
+all "recorded" 20 "$dir/out"
+for i in 1 2 3 4 5; do
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" leaves 0 2>"$dir/err"
+	all "a mother that does not wait" 1 "$dir/out"
+done
+if "$espy" doctor --source=bpf >/dev/null 2>&1; then
+	"$espy" trace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short-linked" runs 50 2>"$dir/err"
+	all "beside system calls" 50 "$dir/out"
+fi
+"$espy" trace -p 1 -m x --via=preload 2>"$dir/err"
+has "preload is for a command" "$dir/err" 'PROG'
+
+# What is left in the environment does no harm: nobody listens any more, or somebody who does not answer.
+ESPY_AGENT_CALL=espy-agent-nobody,1 "$progs/short-linked" mark 1
+expect "nobody listens" 0 $?
+for value in "" , x "$(printf '%0200d' 1),12" espy-agent-nobody,zz; do
+	ESPY_AGENT_CALL=$value "$progs/short-linked" mark 1 || not_ok "a bad address: '$value'"
+done
+"$espy" trace -f -m 'app:*' -o "$dir/out" sh -c "'$progs/short-linked' runs 300; echo \$? >'$dir/ended'" 2>/dev/null & a=$!
+wait_for 60 grep -q 'app:short(i=3)' "$dir/out"
+kill -9 $a
+wait $a 2>/dev/null
+wait_for 100 test -s "$dir/ended"
+expect "espy is killed: the command and its children go on" 0 "$(cat "$dir/ended")"
+finish
