@@ -78,6 +78,23 @@ static bool traced_by_us(pid_t pid)
 	return tracer == getpid();
 }
 
+static bool maps_agent(pid_t pid)
+{
+	char path[48], *line = NULL;
+	size_t size = 0;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "re");
+
+	while (f && !found && getline(&line, &size, f) > 0)
+		found = strstr(line, "/libespy-agent.so") != NULL;
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
 /* The agent is found, or loaded and then found. */
 static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, enum espy_agent_how how)
 {
@@ -92,6 +109,9 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 	}
 	/* A process that we trace ourselves cannot be given a library: it was, if it could be, when it started. */
 	if (how == ESPY_AGENT_FIND || (how == ESPY_AGENT_LOAD && traced_by_us(p->pid)))
+		return -ENOENT;
+	/* One that has begun a moment ago may be about to start its own, and to call: it shall not be disturbed. */
+	if (!s->eager && maps_agent(p->pid))
 		return -ENOENT;
 	err = espy_agent__library(library, sizeof(library));
 	if (err) {
