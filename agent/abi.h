@@ -129,6 +129,7 @@ enum espy_agent_clock {
 enum {
 	ESPY_AGENT_CAN_SHARE = 1, /* features: open.flags may have ESPY_AGENT_SHARE */
 	ESPY_AGENT_CAN_CALL = 2,  /* and ESPY_AGENT_LAZY and ESPY_AGENT_CALL */
+	ESPY_AGENT_CAN_KEEP = 4,  /* and ESPY_AGENT_NEWEST */
 };
 
 /* Two readings of the same moment. seq is odd while it is written; read it before and after. */
@@ -219,6 +220,7 @@ enum {
 	ESPY_AGENT_SHARE_ALL = 4, /* with SHARE: all threads write into shared chunks, be they ever so few */
 	ESPY_AGENT_LAZY = 8,      /* the ring takes memory as it is used, not all at once (children's always do) */
 	ESPY_AGENT_CALL = 16,     /* with FOLLOW: children tell espy that they are born (part 4), at `call` */
+	ESPY_AGENT_NEWEST = 32,   /* nobody reads: a ring that is full goes on with its oldest chunk, see below; not with SHARE */
 };
 /* With SHARE, no more threads than this have a chunk of their own at the same time; further ones write into shared ones. */
 #define ESPY_AGENT_OWN_CHUNKS(nchunks) ((nchunks) / 4)
@@ -332,6 +334,11 @@ struct espy_agent_slot {
  * nothing behind and keeps nobody waiting: no record is ever BUSY or torn here. A chunk that is closed and has been
  * read up to its end is given back as the others are.
  *
+ * With NEWEST (a flight recorder) nobody gives chunks back: the bit of a chunk is 1 as soon as it is closed, and chunks are
+ * taken in turn, so that the oldest is overwritten first. Before that its records are counted (one that is BUSY keeps its
+ * chunk from being taken): closed = 2, then `overwritten` and `over_time` rise, then seq = 0. A reader copies a chunk
+ * and looks at seq again; what has another seq then has been overwritten meanwhile.
+ *
  * Order: within a chunk times rise; merge chunks by time. What an unread chunk may still get has later times
  * than its last record. Where one mark serves two sessions and a signal handler comes between, two neighbours can be
  * the wrong way round: sort by a few microseconds.
@@ -356,13 +363,15 @@ struct espy_ring {
 	 */
 	__u32 waiting;
 	__u32 wake;
+	__u64 overwritten;    /* NEWEST: records whose chunk was taken again */
+	__u64 over_time;      /* NEWEST: the latest time of any of them */
 };
 
 #define ESPY_CHUNK_HEAD 64u
 struct espy_chunk {
 	__u64 seq;
 	__u32 tid, pid;       /* in the process's own pid namespace; tid 0 in shared chunks */
-	__u32 closed;         /* 1: no record is begun any more */
+	__u32 closed;         /* 1: no record is begun any more; 2: about to be overwritten (NEWEST) */
 	__u32 end;            /* if closed, and always in shared chunks: where the records end */
 	__u64 lost_before;    /* events this thread (SHARED: those that share) lost for this session since its previous chunk */
 	__u32 kind;           /* enum espy_chunk_kind */
@@ -442,7 +451,7 @@ ESPY_ABI_ASSERT(sizeof(struct espy_agent_pred) == 112);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_rule) == 136 + 8 * 112);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_slot) == 56 + 32 + 16 + 4096);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_slot) <= ESPY_AGENT_SLOT_SZ);
-ESPY_ABI_ASSERT(sizeof(struct espy_ring) == 80);
+ESPY_ABI_ASSERT(sizeof(struct espy_ring) == 96);
 ESPY_ABI_ASSERT(sizeof(struct espy_chunk) == ESPY_CHUNK_HEAD);
 ESPY_ABI_ASSERT(sizeof(struct espy_mark_record) == 16);
 ESPY_ABI_ASSERT(sizeof(struct espy_shared_record) == 24);

@@ -9,6 +9,8 @@
 // The lowest that is free: what was just emptied is still in the cache.
 int chunk_take(const struct ring *ring)
 {
+	if (ring->hand)
+		return newest_take(ring);
 	for (uint32_t w = 0; w < ring->nwords; w++) {
 		uint64_t bits = __atomic_load_n(&ring->free[w], __ATOMIC_RELAXED);
 
@@ -57,6 +59,8 @@ static void end_own(const struct ring *ring, uint64_t cur)
 
 	c->end = CUR_HEAD(cur);
 	chunk_end(ring, c);
+	if (ring->hand)
+		newest_give(ring, CUR_CHUNK(cur));
 }
 
 // With none free, the full one is given up: else, with as many threads as chunks, all would keep a full one for ever.

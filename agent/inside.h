@@ -13,6 +13,7 @@
  *   defs.c        marks of equal name, format and types; who wants them
  *   session.c     slots, rings, requests of espy
  *   usdt.c        marks that other tools watch
+ *   newest.c      the ring of a flight recorder
  *   call.c        tells espy that this process is there
  *   probe.c       callbacks of the program's own (include/espy/agent.h)
  *   memory.c      memory, and when what was in use is free again
@@ -90,6 +91,8 @@ struct ring {
 	uint32_t nclaims;
 	size_t map_sz;
 	int fd;
+	uint32_t *hand; /* of a flight recorder: where to go on looking for the oldest chunk; NULL: it is none */
+	uint32_t hand_at;
 };
 
 /* How one argument is copied. */
@@ -369,6 +372,12 @@ HIDDEN int espy_agent_rseq_write(struct rseq_write *w);
 /* On this CPU, *place = to if it is from: 1, or 0: not done. */
 HIDDEN int espy_agent_rseq_swap(void *rseq, struct espy_chunk **place, uint32_t cpu, struct espy_chunk *from,
 				struct espy_chunk *to);
+
+/* newest.c */
+/* A chunk that nobody has, the oldest; what it held is counted. -1: all are being written. */
+HIDDEN int newest_take(const struct ring *ring);
+/* A chunk is full: it waits for its turn. */
+HIDDEN void newest_give(const struct ring *ring, uint32_t chunk);
 
 /* memory.c */
 HIDDEN void *mem_alloc(size_t size);

@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 #define RING_MAX (1ull << 30)
+#define OPEN_FLAGS                                                                                                     \
+	(ESPY_AGENT_FOLLOW | ESPY_AGENT_SHARE | ESPY_AGENT_SHARE_ALL | ESPY_AGENT_LAZY | ESPY_AGENT_CALL |             \
+	 ESPY_AGENT_NEWEST)
 
 static struct espy_agent_slot *slot_at(uint32_t i)
 {
@@ -46,9 +49,9 @@ static int check_open(struct espy_agent_open *o)
 	if (!o->string_max)
 		o->string_max = 256;
 	if (!is_power_of_two(o->chunk_sz) || o->chunk_sz < 4096 || o->chunk_sz > 1u << 20 || o->nchunks < 16 ||
-	    o->nchunks > 65536 || (o->flags & ~(__u32)(ESPY_AGENT_FOLLOW | ESPY_AGENT_SHARE | ESPY_AGENT_SHARE_ALL | ESPY_AGENT_LAZY |
-							 ESPY_AGENT_CALL)) ||
-	    ((o->flags & ESPY_AGENT_SHARE_ALL) && !(o->flags & ESPY_AGENT_SHARE)))
+	    o->nchunks > 65536 || (o->flags & ~(__u32)OPEN_FLAGS) ||
+	    ((o->flags & ESPY_AGENT_SHARE_ALL) && !(o->flags & ESPY_AGENT_SHARE)) ||
+	    ((o->flags & ESPY_AGENT_SHARE) && (o->flags & ESPY_AGENT_NEWEST)))
 		return -EINVAL;
 	o->nchunks = (o->nchunks + 63) & ~63u;
 	if ((uint64_t)o->chunk_sz * o->nchunks > RING_MAX)
@@ -127,6 +130,8 @@ static int ring_make(struct ring **made, const struct espy_agent_open *o, uint32
 			       .map_sz = size,
 			       .fd = fd };
 	set_sharing(ring, o->flags);
+	if (o->flags & ESPY_AGENT_NEWEST)
+		ring->hand = &ring->hand_at;
 	shared->abi = ESPY_AGENT_ABI;
 	shared->chunk_sz = o->chunk_sz;
 	shared->nchunks = o->nchunks;

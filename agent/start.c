@@ -139,7 +139,7 @@ static int make_area(void)
 	area->pid = (uint32_t)getpid();
 	area->parent_pid = agent.parent_pid;
 	area->clock = agent.clock;
-	area->features = ESPY_AGENT_CAN_SHARE | ESPY_AGENT_CAN_CALL;
+	area->features = ESPY_AGENT_CAN_SHARE | ESPY_AGENT_CAN_CALL | ESPY_AGENT_CAN_KEEP;
 	area->text_sz = 1;
 	for (unsigned int i = 0; i < sizeof(area->version) - 1 && ESPY_VERSION[i]; i++)
 		area->version[i] = ESPY_VERSION[i];

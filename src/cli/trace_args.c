@@ -255,8 +255,8 @@ static int check_marks(struct espy_trace_args *a)
 				       "that have an agent", o->all ? "--all" : "--cgroup");
 	if (a->marks.via == ESPY_VIA_PRELOAD && !a->command[0])
 		return espy_cli__usage(a->cli, "--via=preload is for a command: PROG [ARGS] is missing");
-	if (a->record.flight_bytes)
-		return espy_cli__usage(a->cli, "-m and a ring (--ring) are mutually exclusive");
+	if (a->record.flight_bytes && a->marks.via == ESPY_VIA_KERNEL)
+		return espy_cli__usage(a->cli, "--via=kernel and a ring (--ring) are mutually exclusive");
 	if (a->pause_on.cnt)
 		return espy_cli__usage(a->cli, "-m and --pause-on are mutually exclusive");
 	o->marks = &a->marks;

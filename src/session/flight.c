@@ -10,6 +10,7 @@
 #include "record/clock.h"
 #include "session/control.h"
 #include "session/impl.h"
+#include "session/marks.h"
 #include "session/recording.h"
 
 #define POLL_MS 100
@@ -79,6 +80,8 @@ static int forget_everything(struct espy_session *s)
 
 	espy_tasks__free(&s->tasks);
 	s->tasks = (struct espy_tasks){ 0 };
+	espy_marks_seen__free(s->marks);
+	s->marks = NULL;
 	espy_gather__free(&s->gather);
 	espy_resolve__free(&s->resolve);
 	espy_resolve__init(&s->resolve, &s->tasks, s->images, o->fds != ESPY_FD_NONE, o->fds == ESPY_FD_ALL,

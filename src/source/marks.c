@@ -108,6 +108,15 @@ int espy_mark_defs__get(struct espy_mark_defs *d, const char *provider, size_t p
 	return 0;
 }
 
+int espy_mark_defs__each(const struct espy_mark_defs *d, int (*fn)(void *ctx, const struct espy_rec *rec), void *ctx)
+{
+	int err = 0;
+
+	for (const struct def *x = d->by_key; x && !err; x = x->hh.next)
+		err = fn(ctx, &x->rec->rec);
+	return err;
+}
+
 /* ---- predicates */
 
 static bool is_string(uint8_t kind)

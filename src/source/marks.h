@@ -39,6 +39,9 @@ int espy_mark_defs__get(struct espy_mark_defs *d, const char *provider, size_t p
 			const char *format, const uint8_t *kinds, unsigned nargs, uint32_t *number, bool *fresh,
 			const struct espy_rec_mark_def **rec);
 
+/* The records of all definitions so far; ends with what fn returns, if not 0. */
+int espy_mark_defs__each(const struct espy_mark_defs *d, int (*fn)(void *ctx, const struct espy_rec *rec), void *ctx);
+
 /* ---- predicates, on the arguments of a MARK record */
 
 struct espy_mark_test {

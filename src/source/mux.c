@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct input {
 	uint64_t given_ns;   /* of the last one that was given out */
 	uint64_t promise_ns; /* nothing older will come */
 	bool over;
+	bool all;  /* a snapshot: there is no limit but its own */
 	int error; /* of memory */
 };
 
@@ -105,7 +107,7 @@ static int append(struct input *in, const void *records, size_t size)
 	memcpy(in->buf + in->tail, records, size);
 	in->tail += size;
 	/* Enough for now: the source keeps the rest (and counts what it cannot). */
-	return in->tail - in->head >= QUEUE_MAX ? 1 : 0;
+	return !in->all && in->tail - in->head >= QUEUE_MAX ? 1 : 0;
 }
 
 static int enqueue(void *ctx, const struct espy_rec *rec)
@@ -164,6 +166,19 @@ static void reap(struct mux *m)
 		m->reaped = true;
 }
 
+static struct espy_rec_task_exit command_exit(const struct mux *m)
+{
+	return (struct espy_rec_task_exit){
+		.rec = { .size = sizeof(struct espy_rec_task_exit),
+			 .type = ESPY_REC_TASK_EXIT,
+			 .tid = (uint32_t)m->command,
+			 .tgid = (uint32_t)m->command,
+			 .time_ns = espy_now_ns() },
+		.status = (uint32_t)m->status,
+		.group_dead = 1,
+	};
+}
+
 /* Marks alone are in order already: no queue, no merging. Nobody else tells here how the command ended. */
 static int poll_alone(struct mux *m, espy_record_fn fn, void *ctx, int timeout_ms)
 {
@@ -182,15 +197,7 @@ static int poll_alone(struct mux *m, espy_record_fn fn, void *ctx, int timeout_m
 		if (!m->command || m->told_exit)
 			return -ESRCH;
 		if (m->reaped) {
-			const struct espy_rec_task_exit x = {
-				.rec = { .size = sizeof(x),
-					 .type = ESPY_REC_TASK_EXIT,
-					 .tid = (uint32_t)m->command,
-					 .tgid = (uint32_t)m->command,
-					 .time_ns = espy_now_ns() },
-				.status = (uint32_t)m->status,
-				.group_dead = 1,
-			};
+			const struct espy_rec_task_exit x = command_exit(m);
 			int stop = fn(ctx, &x.rec);
 
 			m->told_exit = true;
@@ -201,6 +208,92 @@ static int poll_alone(struct mux *m, espy_record_fn fn, void *ctx, int timeout_m
 		if (nanosleep(&nap, NULL))
 			return -errno;
 	}
+}
+
+/* ---- the flight recorder: nothing is read before a snapshot, and all of it then */
+
+static int poll_flight(struct mux *m, espy_record_fn fn, void *ctx, int timeout_ms)
+{
+	struct input *calls = &m->in[CALLS], *marks = &m->in[MARKS];
+	const bool alone = !calls->ops;
+	int n = alone ? 0 : calls->ops->poll(calls->src, fn, ctx, timeout_ms);
+
+	if (n < 0)
+		return n;
+	n = marks->ops->poll(marks->src, fn, ctx, alone ? timeout_ms : 0);
+	if (n == -ESRCH && alone) {
+		reap(m);
+		if (m->command && !m->reaped)
+			n = poll(NULL, 0, 1) < 0 ? -errno : 0; /* it has executed something without an agent, say */
+	} else if (n == -ESRCH) {
+		n = 0;
+	}
+	return n;
+}
+
+struct both {
+	struct mux *m;
+	espy_record_fn fn;
+	void *ctx;
+	int cnt, stop;
+};
+
+static int keep(void *ctx, const struct espy_rec *rec)
+{
+	return append(ctx, rec, rec->size);
+}
+
+static int give_one(struct both *b, const struct espy_rec *rec)
+{
+	b->cnt++;
+	b->stop = b->fn(b->ctx, rec);
+	return b->stop;
+}
+
+/* The marks that come before a moment. */
+static int give_marks(struct both *b, uint64_t until_ns)
+{
+	struct input *in = &b->m->in[MARKS];
+	const struct espy_rec *rec;
+
+	while (!b->stop && (rec = front(in)) && rec->time_ns <= until_ns) {
+		in->head += rec->size;
+		give_one(b, rec);
+	}
+	return b->stop;
+}
+
+static int give_call(void *ctx, const struct espy_rec *rec)
+{
+	struct both *b = ctx;
+
+	if (espy_agent_source__hides(b->m->in[MARKS].src, rec))
+		return 0;
+	return rec->time_ns && give_marks(b, rec->time_ns) ? b->stop : give_one(b, rec);
+}
+
+static int mux_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
+{
+	struct mux *m = to_mux(src);
+	struct input *calls = &m->in[CALLS], *marks = &m->in[MARKS];
+	struct both b = { .m = m, .fn = fn, .ctx = ctx };
+	int err;
+
+	marks->all = true;
+	err = marks->ops->snapshot(marks->src, keep, marks);
+
+	if (err >= 0 && calls->ops)
+		err = calls->ops->snapshot(calls->src, give_call, &b);
+	if (err >= 0)
+		err = give_marks(&b, UINT64_MAX);
+	if (!err && !calls->ops && m->reaped) {
+		const struct espy_rec_task_exit x = command_exit(m);
+
+		err = give_one(&b, &x.rec);
+	}
+	marks->head = marks->tail = 0;
+	marks->all = false;
+	return err ? err : b.cnt;
 }
 
 /* The front of an input; if it is a mark, also the marks behind it that no other input's record comes before. */
@@ -228,6 +321,8 @@ static int mux_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 	struct mux *m = to_mux(src);
 	const uint64_t start = espy_now_ns();
 
+	if (m->opts.flight_bytes)
+		return poll_flight(m, fn, ctx, timeout_ms);
 	if (!m->in[CALLS].ops)
 		return poll_alone(m, fn, ctx, timeout_ms);
 	for (;;) {
@@ -508,6 +603,12 @@ static void mux_stats(struct espy_source *src, struct espy_source_stats *st)
 		st->hangs += one.hangs;
 		st->agents += one.agents;
 		st->marked += one.marked;
+		st->overwritten += one.overwritten;
+		if (one.whole_since_ns > st->whole_since_ns)
+			st->whole_since_ns = one.whole_since_ns;
+		st->triggers += one.triggers;
+		if (one.trigger_ns > st->trigger_ns)
+			st->trigger_ns = one.trigger_ns;
 		st->wakeups += one.wakeups;
 	}
 }
@@ -554,12 +655,13 @@ int espy_mux__open(struct espy_source **out, const struct espy_source_ops *calls
 	snprintf(m->name, sizeof(m->name), "%s%s%s", calls ? calls->name : "", calls ? " and " : "", marks->name);
 	m->ops = (struct espy_source_ops){
 		.name = m->name,
-		.caps = calls ? calls->caps & ~(unsigned)(ESPY_SRC_COUNT | ESPY_SRC_FLIGHT) : marks->caps,
+		.caps = calls ? calls->caps & ~(unsigned)ESPY_SRC_COUNT : marks->caps,
 		.set_calls = mux_set_calls,
 		.start_command = mux_start_command,
 		.add_target = mux_add_target,
 		.remove_target = mux_remove_target,
 		.poll = mux_poll,
+		.snapshot = o->flight_bytes ? mux_snapshot : NULL,
 		.stats = mux_stats,
 		.command_status = mux_command_status,
 		.close = mux_close,
@@ -567,8 +669,8 @@ int espy_mux__open(struct espy_source **out, const struct espy_source_ops *calls
 	m->base.ops = &m->ops;
 	so.need_time = true; /* or else there is no order between the two */
 	so.count_only = false;
-	/* Alone they go through as they are. */
-	if (calls)
+	/* Alone they go through as they are; those of a snapshot wait for one that is to be put between them. */
+	if (calls || o->flight_bytes)
 		so.marks_fn = enqueue_marks;
 	for (unsigned i = 0; i < 2; i++) {
 		m->in[i] = (struct input){ .ops = i == CALLS ? calls : marks, .mux = m, .over = i == CALLS && !calls };

@@ -46,6 +46,14 @@ struct espy_agent_calls {
 	unsigned cnt;
 };
 
+/* Flight recorder: pairs of readings over the whole time, since events of long ago will be asked for. */
+struct espy_agent_past {
+	uint64_t tsc[512], ns[512], gap_ns;
+	size_t cnt;
+};
+/* Takes another pair if it is time to. */
+void espy_agent_past__pair(struct espy_agent_past *c);
+
 struct espy_mark_known { /* a definition of one process */
 	bool asked, good;
 	bool fixed;	 /* numbers only: all events are of the same length */
@@ -65,6 +73,8 @@ struct espy_agent_process {
 	bool tsc;		      /* times are ticks */
 	bool own_numbers;	      /* task numbers of the process are ours too: no pid namespace in between */
 	bool refused;		      /* said why it cannot be watched */
+	bool past;		      /* flight recorder: it has ended, its ring is kept */
+	uint64_t ended_ns, used;      /* past: when that was seen, bytes of its ring */
 	bool marked;		      /* an event of it came */
 	uint64_t ring_dev, ring_ino;  /* of the ring's file: no two of them are one */
 	pid_t hidden_tid;	      /* our thread in it */
@@ -107,6 +117,12 @@ struct espy_agent_source {
 	bool eager;  /* what begins now is named by the user: its ring takes its memory at once */
 	struct espy_agent_calls calls;
 	uint64_t alone_ns; /* since when there is nothing to watch any more; 0: there is */
+	/* Flight recorder (flight.c): */
+	bool flight;
+	struct espy_agent_past past;
+	size_t past_cnt;
+	uint64_t past_bytes;
+	uint64_t forgotten, forgotten_ns; /* marks of processes of long ago, and up to when */
 	/* --all, --cgroup (wide.c): */
 	bool wide;
 	char *cgroup; /* NULL: the whole system */
@@ -189,6 +205,12 @@ void espy_agent_source__saw(struct espy_source *s, const struct espy_rec *rec);
 int espy_agent_calls__open(struct espy_agent_calls *c, uint64_t tag);
 void espy_agent_calls__close(struct espy_agent_calls *c);
 void espy_agent_calls__answer(struct espy_agent_source *s);
+
+/* Flight recorder: it has ended; its ring is kept, among the newest. */
+void espy_agent_flight__keep(struct espy_agent_source *s, struct espy_agent_process *p);
+void espy_agent_flight__trim(struct espy_agent_source *s);
+/* Calls deliver when all rings are copies that can be read to their ends, and returns what it does; sets stats. */
+int espy_agent_flight__snapshot(struct espy_agent_source *s, int (*deliver)(void *ctx), void *ctx);
 
 /* From now on every process with an agent, of the whole system or a cgroup. */
 int espy_agent_wide__begin(struct espy_agent_source *s, const struct espy_target *t);

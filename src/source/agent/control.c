@@ -196,10 +196,11 @@ int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t w
 
 void espy_agent__detach(struct espy_agent_link *l)
 {
-	if (l->fd < 0)
+	if (!l->area)
 		return;
 	munmap(l->area, ESPY_AGENT_AREA_SZ);
-	close(l->fd); /* and with it the lock on the slot: the agent ends the session */
+	if (l->fd >= 0)
+		close(l->fd); /* and with it the lock on the slot: the agent ends the session */
 	*l = (struct espy_agent_link){ .pid = l->pid, .fd = -1, .slot = -1 };
 }
 

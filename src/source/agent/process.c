@@ -274,20 +274,31 @@ static bool is_watched(const struct espy_agent_source *s, pid_t pid)
 	return false;
 }
 
-/* What this agent can do of what we would like. */
-static void ask_for_more(struct espy_agent_source *s, const struct espy_agent_process *p, struct espy_agent_open *o)
+/* What this agent can do of what we would like; -ENOTSUP: not what we must have. */
+static int ask_for_more(struct espy_agent_source *s, const struct espy_agent_process *p, struct espy_agent_open *o)
 {
 	struct espy_agent_info info;
 
 	espy_agent__info(&p->link, &info);
-	o->flags |= info.features & ESPY_AGENT_CAN_SHARE ? ESPY_AGENT_SHARE : 0;
+	if (s->flight && !(info.features & ESPY_AGENT_CAN_KEEP)) {
+		espy_agent_source__report(s, ESPY_REPORT_ERROR,
+					  "process %d: its agent is of an older version, which cannot keep the newest marks "
+					  "(--ring)",
+					  (int)p->pid);
+		return -ENOTSUP;
+	}
+	if (s->flight)
+		o->flags |= ESPY_AGENT_NEWEST;
+	else
+		o->flags |= info.features & ESPY_AGENT_CAN_SHARE ? ESPY_AGENT_SHARE : 0;
 	if (!(info.features & ESPY_AGENT_CAN_CALL))
-		return;
+		return 0;
 	o->flags |= s->eager ? 0 : ESPY_AGENT_LAZY;
 	if (s->follow && !espy_agent_calls__open(&s->calls, s->tag)) {
 		o->flags |= ESPY_AGENT_CALL;
 		memcpy(o->call, s->calls.name, sizeof(o->call));
 	}
+	return 0;
 }
 
 int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how)
@@ -295,7 +306,7 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 	if (is_watched(s, pid))
 		return 0;
 	struct espy_agent_process *p = new_process(pid);
-	size_t ring = s->opts.ring_bytes ? s->opts.ring_bytes : RING_DEFAULT;
+	size_t ring = s->flight ? s->opts.flight_bytes : s->opts.ring_bytes ? s->opts.ring_bytes : RING_DEFAULT;
 	int err;
 
 	if (!p)
@@ -314,7 +325,9 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 	err = get_agent(s, p, how);
 	if (err)
 		goto fail;
-	ask_for_more(s, p, &o);
+	err = ask_for_more(s, p, &o);
+	if (err)
+		goto fail;
 	err = espy_agent__open(&p->link, &o);
 	if (err) {
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: no session of its agent: %s", (int)pid,
@@ -398,10 +411,7 @@ int espy_agent_process__born(struct espy_agent_source *s, pid_t pid, const struc
 	err = err ? err : espy_agent__check_ring(ring_fd, &p->map_sz);
 	err = err ? err : map_ring_of(p, ring_fd);
 	if (err) {
-		if (p->link.fd == area_fd) {
-			munmap(p->link.area, ESPY_AGENT_AREA_SZ);
-			p->link.fd = -1;
-		}
+		p->link.fd = -1; /* the caller's again */
 		espy_agent_process__free(p);
 		return err;
 	}
@@ -451,6 +461,8 @@ struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, str
 		return NULL;
 	if (k->asked)
 		return k->good ? k : NULL;
+	if (!p->link.area)
+		return NULL; /* of a process of long ago, which did not say what this is */
 	struct espy_agent_def_copy *d = malloc(sizeof(*d));
 
 	/* Not there yet, or nonsense: ask again with the next event. */

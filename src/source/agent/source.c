@@ -62,6 +62,7 @@ static int agent_open(struct espy_source **out, const struct espy_source_opts *o
 		s->tag = (uint64_t)getpid() << 32 ^ espy_now_ns();
 	s->calls.fd = -1;
 	s->follow = s->opts.follow;
+	s->flight = s->opts.flight_bytes;
 	*out = &s->base;
 	return 0;
 }
@@ -217,6 +218,10 @@ static void bury(struct espy_agent_delivery *d, struct espy_agent_process **at)
 	struct espy_agent_process *p = *at;
 	const pid_t pid = p->pid;
 
+	if (s->flight) {
+		espy_agent_flight__keep(s, p);
+		goto follow;
+	}
 	espy_agent_ring__look(&p->ring);
 	for (size_t i = 0; i < p->ring.cursor_cnt; i++)
 		if (p->ring.cursors[i].ready)
@@ -227,6 +232,7 @@ static void bury(struct espy_agent_delivery *d, struct espy_agent_process **at)
 	s->stats.lost[ESPY_LOST_TORN] += p->ring.torn;
 	*at = p->next;
 	espy_agent_process__free(p);
+follow:
 	if (process_lives(pid))
 		/* it has executed another program */
 		expect(s, pid, s->wide ? ESPY_AGENT_FIND : ESPY_AGENT_LOAD, ESPY_AGENT_INHERIT_MS);
@@ -242,7 +248,8 @@ static void look_after(struct espy_agent_delivery *d)
 	s->last_look_ns = now;
 	for (struct espy_agent_process *p = s->processes, *next; s->opts.follow && p; p = next) {
 		next = p->next;
-		take_children(s, p->pid);
+		if (!p->past)
+			take_children(s, p->pid);
 	}
 	if (s->wide && now >= s->next_wide_ns)
 		espy_agent_wide__look(s);
@@ -251,17 +258,26 @@ static void look_after(struct espy_agent_delivery *d)
 		struct espy_agent_process *p = *at;
 
 		p->tasks_epoch++;
-		if (!espy_agent_process__lives(p))
+		if (!p->past && !espy_agent_process__lives(p))
 			bury(d, at);
 		if (*at == p)
 			at = &p->next;
 	}
+	espy_agent_flight__trim(s);
+}
+
+static bool any_process(const struct espy_agent_source *s)
+{
+	for (const struct espy_agent_process *p = s->processes; p; p = p->next)
+		if (!p->past)
+			return true;
+	return false;
 }
 
 /* Nothing will come any more: nobody is watched, nobody is on the way. */
 static bool is_over(struct espy_agent_source *s)
 {
-	if (s->processes || any_expected(s) || s->wide || s->calls.cnt) {
+	if (any_process(s) || any_expected(s) || s->wide || s->calls.cnt) {
 		s->alone_ns = 0;
 		return false;
 	}
@@ -270,6 +286,12 @@ static bool is_over(struct espy_agent_source *s)
 	if (!s->alone_ns)
 		s->alone_ns = espy_now_ns();
 	return espy_now_ns() - s->alone_ns > LINGER_NS;
+}
+
+/* The last moments, in which things happen fast. */
+static bool is_alone(const struct espy_agent_source *s)
+{
+	return s->alone_ns || s->calls.cnt;
 }
 
 /* Programs that call wait for us. */
@@ -287,10 +309,16 @@ static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int
 	const uint64_t start = espy_now_ns();
 
 	for (;;) {
-		const struct timespec nap = { .tv_nsec = NAP_NS };
+		/* A flight recorder has nothing to read: it looks for children, as seldom as its caller does. */
+		const struct timespec nap = { .tv_nsec = !s->flight || is_alone(s)	      ? NAP_NS
+							 : timeout_ms < 0 || timeout_ms > 100 ? 100000000
+											      : timeout_ms * 1000000l };
 
 		espy_agent_calls__answer(s);
-		espy_agent_delivery__look(&d);
+		if (s->flight)
+			espy_agent_past__pair(&s->past);
+		else
+			espy_agent_delivery__look(&d);
 		if (!d.stop)
 			look_after(&d);
 		if (d.stop)
@@ -304,6 +332,28 @@ static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int
 		if (nap_or_call(s, &nap))
 			return -errno;
 	}
+}
+
+static int deliver_copies(void *ctx)
+{
+	struct espy_agent_delivery *d = ctx;
+
+	espy_agent_delivery__look(d);
+	return d->stop ? d->stop : d->cnt;
+}
+
+static int agent_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
+{
+	struct espy_agent_source *s = to_agent(src);
+	struct espy_agent_delivery d = { .s = s, .fn = fn, .ctx = ctx };
+
+	if (!s->flight)
+		return -EOPNOTSUPP;
+	espy_agent_calls__answer(s);
+	/* Each trace stands alone. */
+	int err = espy_mark_defs__each(s->defs, fn, ctx);
+
+	return err ? err : espy_agent_flight__snapshot(s, deliver_copies, &d);
 }
 
 static void agent_stats(struct espy_source *src, struct espy_source_stats *st)
@@ -366,7 +416,7 @@ bool espy_agent_source__hides(const struct espy_source *src, const struct espy_r
 
 const struct espy_source_ops espy_source_agent = {
 	.name = "agent",
-	.caps = ESPY_SRC_PASSIVE,
+	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_FLIGHT,
 	.probe = agent_probe,
 	.open = agent_open,
 	.set_calls = agent_set_calls,
@@ -374,6 +424,7 @@ const struct espy_source_ops espy_source_agent = {
 	.add_target = agent_add_target,
 	.remove_target = agent_remove_target,
 	.poll = agent_poll,
+	.snapshot = agent_snapshot,
 	.stats = agent_stats,
 	.command_status = agent_command_status,
 	.close = agent_close,
