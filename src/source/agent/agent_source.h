@@ -74,7 +74,7 @@ struct espy_agent_process {
 	bool own_numbers;	      /* task numbers of the process are ours too: no pid namespace in between */
 	bool refused;		      /* said why it cannot be watched */
 	bool past;		      /* flight recorder: it has ended, its ring is kept */
-	uint64_t ended_ns, used;      /* past: when that was seen, bytes of its ring */
+	uint64_t last_ns, used;	      /* past: the time of its last event, bytes of its ring */
 	bool marked;		      /* an event of it came */
 	uint64_t ring_dev, ring_ino;  /* of the ring's file: no two of them are one */
 	pid_t hidden_tid;	      /* our thread in it */

@@ -233,12 +233,14 @@ static int no_record(void *ctx, const struct espy_rec *rec)
 	return 0;
 }
 
-/* What an event is called stands in the process's area, which is not kept. */
+/* What an event is called stands in the process's area, which is not kept; and which event is the last? */
 static void ask_def(void *ctx, struct espy_mark_record *rec)
 {
 	const struct whose *w = ctx;
+	const uint64_t ns = w->p->tsc ? past_to_ns(&w->s->past, &w->s->clock, rec->time) : rec->time;
 	int stop = 0;
 
+	w->p->last_ns = ns > w->p->last_ns ? ns : w->p->last_ns;
 	espy_agent_process__def(w->s, w->p, rec->def, no_record, NULL, &stop);
 }
 
@@ -276,7 +278,7 @@ static void forget(struct espy_agent_source *s, struct espy_agent_process **at)
 			s->forgotten += cnt;
 		}
 	s->forgotten += __atomic_load_n(&head->overwritten, __ATOMIC_RELAXED);
-	s->forgotten_ns = p->ended_ns > s->forgotten_ns ? p->ended_ns : s->forgotten_ns;
+	s->forgotten_ns = p->last_ns > s->forgotten_ns ? p->last_ns : s->forgotten_ns;
 	s->past_bytes -= p->used;
 	s->past_cnt--;
 	*at = p->next;
@@ -288,7 +290,7 @@ static struct espy_agent_process **oldest_past(struct espy_agent_source *s)
 	struct espy_agent_process **oldest = NULL;
 
 	for (struct espy_agent_process **at = &s->processes; *at; at = &(*at)->next)
-		if ((*at)->past && (!oldest || (*at)->ended_ns < (*oldest)->ended_ns))
+		if ((*at)->past && (!oldest || (*at)->last_ns < (*oldest)->last_ns))
 			oldest = at;
 	return oldest;
 }
@@ -296,7 +298,7 @@ static struct espy_agent_process **oldest_past(struct espy_agent_source *s)
 void espy_agent_flight__keep(struct espy_agent_source *s, struct espy_agent_process *p)
 {
 	p->past = true;
-	p->ended_ns = espy_now_ns();
+	espy_tsc__update(&s->clock);
 	p->used = shrink(s, p);
 	s->past_bytes += p->used;
 	s->past_cnt++;
