@@ -386,5 +386,9 @@ const struct espy_check espy_checks[] = {
 	{ "seccomp filters", check_seccomp },
 	{ "ptrace", check_ptrace },
 	{ "process_vm_readv", check_vm_readv },
+	{ "marks: the agent", espy_check_agent },
+	{ "marks: loading it", espy_check_inject },
+	{ "marks: USDT probes", espy_check_usdt },
+	{ "marks: time stamps", espy_check_mark_clock },
 	{ NULL, NULL },
 };

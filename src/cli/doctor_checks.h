@@ -18,4 +18,10 @@ struct espy_check {
 
 extern const struct espy_check espy_checks[];
 
+/* doctor_marks.c */
+void espy_check_agent(struct espy_check_result *r);
+void espy_check_inject(struct espy_check_result *r);
+void espy_check_usdt(struct espy_check_result *r);
+void espy_check_mark_clock(struct espy_check_result *r);
+
 #endif

@@ -6,7 +6,8 @@
 "$espy" doctor >"$dir/out" 2>"$dir/err"
 status=$?
 what="espy doctor"
-for row in kernel architecture BTF 'BPF ring buffer' 'BPF task storage' tracefs 'yama ptrace_scope' 'seccomp filters' ptrace; do
+for row in kernel architecture BTF 'BPF ring buffer' 'BPF task storage' tracefs 'yama ptrace_scope' 'seccomp filters' ptrace 'marks: the agent' 'marks: loading it' 'marks: USDT probes' \
+	'marks: time stamps'; do
 	shows "^$row  *\(yes\|no\|partly\|-\) "
 done
 shows '^  bpf  *\(yes\|no\)'

@@ -191,12 +191,6 @@ struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, str
 /* The task that a chunk says it is of, as far as that can be true. */
 pid_t espy_agent_process__task(struct espy_agent_process *p, uint32_t tid);
 
-/*
- * Where the agent's library is: $ESPY_AGENT, beside the running program (build or installed tree), or where it was to
- * be installed. -ENOENT.
- */
-int espy_agent__library(char *path, size_t size);
-
 /* For the mux: is this record of another source about us (our thread, our calls in somebody's thread)? */
 bool espy_agent_source__hides(const struct espy_source *s, const struct espy_rec *rec);
 /* For the mux: a record of another source, which may tell of a child. */

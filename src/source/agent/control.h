@@ -21,6 +21,12 @@ struct espy_agent_link {
 };
 
 /*
+ * Where the agent's library is: $ESPY_AGENT, beside the running program (build or installed tree), or where it was to
+ * be installed. -ENOENT.
+ */
+int espy_agent__library(char *path, size_t size);
+
+/*
  * Finds the agent. -ENOENT: there is none; -EPROTO: something that is not ours, or not of our version (said in why);
  * -EACCES, -EPERM: not ours to look at.
  */
