@@ -88,16 +88,17 @@ void call_started(const char *where)
 	struct espy_agent_call call = { .magic = ESPY_AGENT_CALL_MAGIC, .what = ESPY_CALL_STARTED };
 	struct pollfd hangup = { .events = POLLIN };
 	struct timespec limit = { .tv_sec = ESPY_AGENT_CALL_MS / 1000, .tv_nsec = ESPY_AGENT_CALL_MS % 1000 * 1000000 };
+	const char *c;
 	size_t len = 0;
 
 	while (where[len] && where[len] != ',')
 		len++;
-	for (const char *c = where + len + (where[len] == ','); *c; c++)
+	for (c = where + len + (where[len] == ','); *c && *c != ','; c++)
 		call.tag = call.tag << 4 | (uint64_t)(*c <= '9' ? *c - '0' : (*c | 32) - 'a' + 10);
 	hangup.fd = dial(where, len);
 	if (hangup.fd < 0)
 		return;
-	if (!is_traced() &&
+	if ((*c || !is_traced()) &&
 	    sys(SYS_sendto, hangup.fd, (long)&call, sizeof(call), MSG_NOSIGNAL, 0, 0) == (long)sizeof(call))
 		sys(SYS_ppoll, (long)&hangup, 1, (long)&limit, 0, 0, 0);
 	sys(SYS_close, hangup.fd, 0, 0, 0, 0, 0);

@@ -50,6 +50,7 @@ struct mux {
 	bool merge_ready;
 	bool closing;  /* nothing new is wanted: what is there goes out */
 	bool agent;    /* the source of marks is the agent */
+	int error;     /* of the calls, while an agent was waited for */
 	pid_t command; /* started here; 0: none */
 	bool reaped, told_exit;
 	int status;
@@ -158,6 +159,20 @@ static int fill(struct input *in, int timeout_ms)
 	in->promise_ns = n ? in->last_ns : begun;
 	in->promise_ns -= in->promise_ns > MARGIN_NS ? MARGIN_NS : in->promise_ns;
 	return 0;
+}
+
+/*
+ * A source that stops what it traces traces the agents' threads too (-f): while one of them is waited for, it must go on. What
+ * comes meanwhile waits in the queue.
+ */
+static void let_calls_go_on(void *ctx)
+{
+	struct mux *m = ctx;
+
+	if (m->error || m->in[CALLS].over || m->in[CALLS].tail - m->in[CALLS].head >= QUEUE_MAX)
+		poll(NULL, 0, 1);
+	else
+		m->error = fill(&m->in[CALLS], 1);
 }
 
 static void reap(struct mux *m)
@@ -332,7 +347,7 @@ static int mux_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		struct input *in;
 		int err, cnt = 0, stop = 0;
 
-		err = fill(&m->in[CALLS], idle ? wait : 0);
+		err = m->error ? m->error : fill(&m->in[CALLS], idle ? wait : 0);
 		err = err ? err : fill(&m->in[MARKS], idle && !calls ? wait : 0);
 		if (err)
 			return err;
@@ -463,18 +478,19 @@ static int preload_word(const struct mux *m, char *const *env, char **word)
 
 /*
  * Beside a source that traces the command itself nobody else can load anything into it: it gets the library by LD_PRELOAD,
- * which holds the program up until its marks are on, but not for long.
+ * calls, and waits in front of main until its marks are on.
  */
 static int start_preloaded(struct mux *m, const struct espy_command *cmd, pid_t *pid)
 {
 	struct espy_command preloaded = *cmd;
-	char wait[] = "ESPY_AGENT_WAIT=2000";
-	char *words[2] = { NULL, wait };
+	char call[96], *words[2] = { NULL, call };
 	int err = preload_word(m, cmd->envp, &words[0]);
 
 	if (err)
 		return err;
-	preloaded.envp = make_env(cmd->envp, words, 2);
+	const bool calls_us = espy_agent_source__call_word(m->in[MARKS].src, true, call, sizeof(call));
+
+	preloaded.envp = make_env(cmd->envp, words, 1 + calls_us);
 	err = preloaded.envp ? m->in[CALLS].ops->start_command(m->in[CALLS].src, &preloaded, pid) : -ENOMEM;
 	free((void *)preloaded.envp);
 	free(words[0]);
@@ -498,7 +514,7 @@ static int add_env(const struct mux *m, struct espy_command *cmd, char *call, si
 			return err;
 		words[cnt++] = *preload;
 	}
-	if (espy_agent_source__call_word(m->in[MARKS].src, call, call_sz))
+	if (espy_agent_source__call_word(m->in[MARKS].src, false, call, call_sz))
 		words[cnt++] = call;
 	cmd->envp = make_env(cmd->envp, words, cnt);
 	return cmd->envp ? 0 : -ENOMEM;
@@ -684,6 +700,8 @@ int espy_mux__open(struct espy_source **out, const struct espy_source_ops *calls
 		return err;
 	}
 	m->merge_ready = true;
+	if (m->agent && calls && !(calls->caps & ESPY_SRC_PASSIVE))
+		espy_agent_source__meanwhile(m->in[MARKS].src, let_calls_go_on, m);
 	*out = &m->base;
 	return 0;
 }

@@ -113,6 +113,7 @@ struct espy_agent_source {
 	unsigned run_cnt;
 	struct espy_source_stats stats;
 	uint64_t last_look_ns;
+	struct espy_agent_turn turn; /* while an agent is waited for */
 	bool follow; /* children are watched as well */
 	bool eager;  /* what begins now is named by the user: its ring takes its memory at once */
 	struct espy_agent_calls calls;
@@ -140,7 +141,7 @@ struct espy_agent_source {
 	struct {
 		pid_t pid; /* 0: none */
 		int how;   /* enum espy_agent_how; -1: an inherited session is taken over */
-		uint64_t until_ns;
+		uint64_t since_ns, until_ns;
 	} expected[64];
 };
 
@@ -180,6 +181,8 @@ int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid);
  */
 int espy_agent_process__born(struct espy_agent_source *s, pid_t pid, const struct espy_agent_call *call, int area_fd,
 			     int ring_fd);
+/* Does it have its memory for itself? The child of a vfork has not before it executes a program. */
+bool espy_agent_process__stands_alone(pid_t pid);
 /* Marks off; what is in the ring may still be read. */
 void espy_agent_process__stop(struct espy_agent_process *p);
 void espy_agent_process__free(struct espy_agent_process *p);
@@ -211,10 +214,14 @@ int espy_agent_wide__begin(struct espy_agent_source *s, const struct espy_target
 int espy_agent_wide__look(struct espy_agent_source *s);
 
 /*
- * For the mux: what a command is to find in its environment, so that programs which it starts call us ("NAME=VALUE").
- * False: nothing.
+ * For the mux: what a command is to find in its environment, so that it (if it is traced by ptrace) and programs which
+ * it starts call us ("NAME=VALUE"). False: nothing.
  */
-bool espy_agent_source__call_word(struct espy_source *s, char *word, size_t size);
+bool espy_agent_source__call_word(struct espy_source *s, bool traced, char *word, size_t size);
+/* Is it one that may have an agent soon? */
+bool espy_agent_source__expects(const struct espy_agent_source *s, pid_t pid);
+/* For the mux: what is to be done again and again while an agent is waited for. */
+void espy_agent_source__meanwhile(struct espy_source *s, void (*fn)(void *ctx), void *ctx);
 /* For the mux: the process was started with the library, and will have an agent soon. */
 void espy_agent_source__expect(struct espy_source *s, pid_t pid);
 

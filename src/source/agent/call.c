@@ -89,7 +89,7 @@ static void answer_born(struct espy_agent_source *s, pid_t pid, const struct esp
 /* true: whatever comes of it, the caller need not wait for it any more. */
 static bool answer_started(struct espy_agent_source *s, struct espy_agent_waiting *w)
 {
-	if (!s->follow || espy_now_ns() > w->until_ns)
+	if (espy_now_ns() > w->until_ns || (!s->follow && !espy_agent_source__expects(s, w->pid)))
 		return true;
 	s->quiet = true;
 	int err = espy_agent_process__begin(s, w->pid, ESPY_AGENT_FIND);

@@ -72,6 +72,17 @@ static bool cannot_shrink(int fd, size_t size)
 	return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &st) && (uint64_t)st.st_size >= size;
 }
 
+/* A moment passes. */
+static void let_pass(const struct espy_agent_link *l, long ns)
+{
+	const struct timespec nap = { .tv_nsec = ns };
+
+	if (l->turn.fn)
+		l->turn.fn(l->turn.ctx);
+	else
+		nanosleep(&nap, NULL);
+}
+
 static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why_sz)
 {
 	int fd = open_memfd(l->pid, tid, ESPY_AGENT_MEMFD, -1);
@@ -79,12 +90,8 @@ static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why
 	if (fd < 0)
 		return fd;
 	/* An agent that has just begun is still making it. */
-	for (uint64_t until = espy_now_ns() + READY_NS;
-	     !cannot_shrink(fd, ESPY_AGENT_AREA_SZ) && espy_now_ns() < until;) {
-		const struct timespec nap = { .tv_nsec = 500000 };
-
-		nanosleep(&nap, NULL);
-	}
+	for (uint64_t until = espy_now_ns() + READY_NS; !cannot_shrink(fd, ESPY_AGENT_AREA_SZ) && espy_now_ns() < until;)
+		let_pass(l, 500000);
 	if (!cannot_shrink(fd, ESPY_AGENT_AREA_SZ)) {
 		close(fd);
 		snprintf(why, why_sz, "what calls itself the agent of process %d is not one of ours", (int)l->pid);
@@ -98,11 +105,8 @@ static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why
 		return err;
 	}
 	const struct espy_agent *a = (const void *)area;
-	for (uint64_t until = espy_now_ns() + READY_NS; load32(&a->ready) != 1 && espy_now_ns() < until;) {
-		const struct timespec nap = { .tv_nsec = 200000 };
-
-		nanosleep(&nap, NULL);
-	}
+	for (uint64_t until = espy_now_ns() + READY_NS; load32(&a->ready) != 1 && espy_now_ns() < until;)
+		let_pass(l, 200000);
 	if (load32(&a->ready) != 1 || a->magic != ESPY_AGENT_MAGIC || a->abi != ESPY_AGENT_ABI ||
 	    a->area_sz != ESPY_AGENT_AREA_SZ) {
 		if (a->magic == ESPY_AGENT_MAGIC && a->abi != ESPY_AGENT_ABI)
@@ -170,10 +174,16 @@ bool espy_agent__is_helper(int tasks, const char *tid)
 
 int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t why_sz)
 {
+	return espy_agent__attach_while(l, pid, &(struct espy_agent_turn){ NULL, NULL }, why, why_sz);
+}
+
+int espy_agent__attach_while(struct espy_agent_link *l, pid_t pid, const struct espy_agent_turn *turn, char *why,
+			     size_t why_sz)
+{
 	char path[64];
 	int err = -ENOENT;
 
-	*l = (struct espy_agent_link){ .pid = pid, .fd = -1, .slot = -1 };
+	*l = (struct espy_agent_link){ .pid = pid, .fd = -1, .slot = -1, .turn = *turn };
 	if (why_sz)
 		why[0] = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -400,7 +410,10 @@ static int await(struct espy_agent_link *l, const struct espy_agent_slot *s, uin
 
 		if (++spins < 200)
 			continue;
-		syscall(SYS_futex, &s->done, FUTEX_WAIT, done, &nap, NULL, 0);
+		if (l->turn.fn)
+			l->turn.fn(l->turn.ctx);
+		else
+			syscall(SYS_futex, &s->done, FUTEX_WAIT, done, &nap, NULL, 0);
 		if (!hurried && load32(&s->done) == done) {
 			hurried = true;
 			they = hurry(l->helper, &theirs);

@@ -12,11 +12,21 @@
 #include <sys/types.h>
 #include "agent/abi.h"
 
+/*
+ * Who waits for an agent's answer may have to do something meanwhile: one that traces the process by ptrace lets the
+ * agent's thread go on. fn NULL: nothing. It may wait for a millisecond or so itself.
+ */
+struct espy_agent_turn {
+	void (*fn)(void *ctx);
+	void *ctx;
+};
+
 struct espy_agent_link {
 	pid_t pid, helper; /* the process, and the agent's thread in it */
 	int fd;		   /* of the area; -1: not attached */
 	uint8_t *area;	   /* ESPY_AGENT_AREA_SZ bytes */
 	int slot;	   /* that we hold; -1: none */
+	struct espy_agent_turn turn;
 	struct espy_agent_opened opened;
 };
 
@@ -31,6 +41,9 @@ int espy_agent__library(char *path, size_t size);
  * -EACCES, -EPERM: not ours to look at.
  */
 int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t why_sz);
+/* The same; `turn` is copied, and taken whenever something is waited for on this link. */
+int espy_agent__attach_while(struct espy_agent_link *l, pid_t pid, const struct espy_agent_turn *turn, char *why,
+			     size_t why_sz);
 /*
  * The same with a descriptor of its area that came from elsewhere, and the slot of a session in it: to read what is
  * there, whether the process lives or not. 0: fd belongs to the link; -EPROTO.

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "record/clock.h"
@@ -62,20 +64,45 @@ int espy_agent__library(char *path, size_t size)
 	return real_path(ESPY_AGENT_INSTALLED, path, size);
 }
 
-static bool traced_by_us(pid_t pid)
+/* A field of /proc/PID/status; -1: it is not there. */
+static int status_field(pid_t pid, const char *name)
 {
-	char path[48], line[128];
-	int tracer = 0;
+	char path[48], line[256];
+	const size_t len = strlen(name);
+	int value = -1;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	FILE *f = fopen(path, "re");
 
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "TracerPid: %d", &tracer) == 1)
-			break;
+	while (f && value < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, len) && line[len] == ':')
+			value = (int)strtol(line + len + 1, NULL, 10);
 	if (f)
 		fclose(f);
-	return tracer == getpid();
+	return value;
+}
+
+static bool traced_by_us(pid_t pid)
+{
+	return status_field(pid, "TracerPid") == getpid();
+}
+
+bool espy_agent_process__stands_alone(pid_t pid)
+{
+	const int parent = status_field(pid, "PPid");
+	struct stat st, parent_st;
+	char path[48], parent_path[48];
+
+	if (parent <= 0)
+		return parent == 0; /* of another pid namespace */
+	long same = syscall(SYS_kcmp, (long)pid, (long)parent, (long)KCMP_VM, 0L, 0L);
+
+	if (same >= 0)
+		return same != 0;
+	/* A kernel without kcmp: another program is surely another memory. */
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	snprintf(parent_path, sizeof(parent_path), "/proc/%d/exe", parent);
+	return !stat(path, &st) && (stat(parent_path, &parent_st) || st.st_ino != parent_st.st_ino || st.st_dev != parent_st.st_dev);
 }
 
 static bool maps_agent(pid_t pid)
@@ -100,7 +127,7 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 {
 	struct espy_inject_result r;
 	char why[320], library[PATH_MAX];
-	int err = espy_agent__attach(&p->link, p->pid, why, sizeof(why));
+	int err = espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why));
 
 	if (!err || err == -EPROTO || err == -ESRCH) {
 		if (err)
@@ -129,7 +156,7 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 		const struct timespec nap = { .tv_nsec = 5000000 };
 
 		nanosleep(&nap, NULL);
-		if (!espy_agent__attach(&p->link, p->pid, why, sizeof(why)))
+		if (!espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why)))
 			return 0;
 		err = espy_inject(p->pid, library, false, &r);
 	}
@@ -143,7 +170,7 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 	for (unsigned i = 0; i < 2500; i++) {
 		const struct timespec nap = { .tv_nsec = 2000000 };
 
-		err = espy_agent__attach(&p->link, p->pid, why, sizeof(why));
+		err = espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why));
 		if (err != -ENOENT)
 			break;
 		nanosleep(&nap, NULL);
@@ -235,6 +262,8 @@ static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 	for (size_t i = 0; i < rules->cnt; i++) {
 		int err = espy_agent__rule_on(&p->link, &rules->v[i], &reply);
 
+		if (err == -ESRCH)
+			return err;
 		if (err) {
 			espy_agent_source__report(s, ESPY_REPORT_ERROR,
 						  "process %d: its agent did not take -m '%s': %s", (int)p->pid,
@@ -294,7 +323,8 @@ static int ask_for_more(struct espy_agent_source *s, const struct espy_agent_pro
 	if (!(info.features & ESPY_AGENT_CAN_CALL))
 		return 0;
 	o->flags |= s->eager ? 0 : ESPY_AGENT_LAZY;
-	if (s->follow && !espy_agent_calls__open(&s->calls, s->tag)) {
+	/* Children of one that is confined must not do anything that it was not asked for before. */
+	if (s->follow && status_field(p->pid, "Seccomp") <= 0 && !espy_agent_calls__open(&s->calls, s->tag)) {
 		o->flags |= ESPY_AGENT_CALL;
 		memcpy(o->call, s->calls.name, sizeof(o->call));
 	}
@@ -346,7 +376,8 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 	}
 	after_open(s, p);
 	err = rules_on(s, p);
-	if (err)
+	/* It may have ended as soon as its marks were on, before it could say so. */
+	if (err && err != -ESRCH)
 		goto fail;
 	link_process(s, p);
 	return 0;
@@ -366,7 +397,7 @@ int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid)
 	p = new_process(pid);
 	if (!p)
 		return -ENOMEM;
-	err = espy_agent__attach(&p->link, pid, why, sizeof(why));
+	err = espy_agent__attach_while(&p->link, pid, &s->turn, why, sizeof(why));
 	err = err ? err : espy_agent__hold(&p->link, s->tag);
 	err = err ? err : map_ring(p);
 	if (err) {

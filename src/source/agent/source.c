@@ -17,6 +17,7 @@
 
 #define LOOK_NS 20000000ull /* for children, and for processes that have ended */
 #define NAP_NS 2000000l
+#define BIRTH_NS 10000000ull /* from a fork to the child's own agent */
 #define EXEC_MS 300u	   /* from an execve to the agent of a program that is linked with it */
 #define LINGER_NS 30000000ull /* for the child of a parent that ended at once */
 #define EXITING 0x4 /* the kernel's PF_EXITING, in /proc/PID/stat */
@@ -141,7 +142,8 @@ static void expect(struct espy_agent_source *s, pid_t pid, int how, unsigned ms)
 	}
 	s->expected[at].pid = pid;
 	s->expected[at].how = how;
-	s->expected[at].until_ns = espy_now_ns() + ms * 1000000ull;
+	s->expected[at].since_ns = espy_now_ns();
+	s->expected[at].until_ns = s->expected[at].since_ns + ms * 1000000ull;
 }
 
 static void try_expected(struct espy_agent_source *s)
@@ -160,6 +162,10 @@ static void try_expected(struct espy_agent_source *s)
 		s->quiet = !last || !lives;
 		int err = how < 0 ? espy_agent_process__inherit(s, pid) : espy_agent_process__begin(s, pid, how);
 
+		/* No agent with our session comes to be in it: it was born without one, or executes another program. */
+		if (how < 0 && err == -ENOENT && now - s->expected[i].since_ns > BIRTH_NS && espy_agent_process__stands_alone(pid))
+			err = espy_agent_process__begin(s, pid, s->wide ? ESPY_AGENT_FIND : ESPY_AGENT_LOAD);
+
 		s->quiet = false;
 		if (!err || last)
 			s->expected[i].pid = 0;
@@ -172,6 +178,11 @@ static bool any_expected(const struct espy_agent_source *s)
 		if (s->expected[i].pid)
 			return true;
 	return false;
+}
+
+void espy_agent_source__meanwhile(struct espy_source *src, void (*fn)(void *ctx), void *ctx)
+{
+	to_agent(src)->turn = (struct espy_agent_turn){ fn, ctx };
 }
 
 void espy_agent_source__expect(struct espy_source *src, pid_t pid)
@@ -385,14 +396,22 @@ static void agent_close(struct espy_source *src)
 	free(s);
 }
 
-bool espy_agent_source__call_word(struct espy_source *src, char *word, size_t size)
+bool espy_agent_source__call_word(struct espy_source *src, bool traced, char *word, size_t size)
 {
 	struct espy_agent_source *s = to_agent(src);
 
-	if (!s->follow || espy_agent_calls__open(&s->calls, s->tag))
+	if ((!s->follow && !traced) || espy_agent_calls__open(&s->calls, s->tag))
 		return false;
-	snprintf(word, size, ESPY_AGENT_CALL_ENV "=%s,%" PRIx64, s->calls.name, s->tag);
+	snprintf(word, size, ESPY_AGENT_CALL_ENV "=%s,%" PRIx64 "%s", s->calls.name, s->tag, traced ? ",traced" : "");
 	return true;
+}
+
+bool espy_agent_source__expects(const struct espy_agent_source *s, pid_t pid)
+{
+	for (size_t i = 0; i < sizeof(s->expected) / sizeof(s->expected[0]); i++)
+		if (s->expected[i].pid == pid)
+			return true;
+	return false;
 }
 
 bool espy_agent_source__hides(const struct espy_source *src, const struct espy_rec *rec)

@@ -2,7 +2,7 @@
 /*
  * Processes that live for less than a look at them takes: short mark N (one mark), short forks COUNT [KEEP] (as many
  * children with one mark each, KEEP at a time), short runs COUNT (each another program: this one, with "mark"),
- * short ticks MS, short forking COUNT (until it is killed), short leaves (ends at once, its child has the mark).
+ * short ticks MS, short spawns (another that ticks), short forking COUNT (until it is killed), short leaves (ends at once, its child has the mark).
  */
 #include <errno.h>
 #include <spawn.h>
@@ -78,6 +78,18 @@ static void runs(char *self, int cnt)
 	}
 }
 
+/* One program that ticks for two seconds. */
+static void spawns(char *self)
+{
+	char word[] = "ticks", number[] = "2000";
+	char *args[] = { self, word, number, NULL };
+	pid_t pid;
+
+	if (posix_spawn(&pid, self, NULL, NULL, args, environ))
+		_exit(3);
+	waitpid(pid, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const int n = argc > 2 ? atoi(argv[2]) : 0;
@@ -90,6 +102,8 @@ int main(int argc, char **argv)
 		forks(n, argc > 3 ? atoi(argv[3]) : 1);
 	else if (!strcmp(argv[1], "runs"))
 		runs(argv[0], n);
+	else if (!strcmp(argv[1], "spawns"))
+		spawns(argv[0]);
 	else if (!strcmp(argv[1], "ticks"))
 		ticks(n);
 	else if (!strcmp(argv[1], "forking"))

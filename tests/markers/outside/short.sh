@@ -31,6 +31,20 @@ if "$espy" doctor --source=bpf >/dev/null 2>&1; then
 	"$espy" trace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short-linked" runs 50 2>"$dir/err"
 	all "beside system calls" 50 "$dir/out"
 fi
+# By ptrace, whose tracer has the agents' threads in its hands as well.
+if "$espy" doctor --source=ptrace >/dev/null 2>&1; then
+	"$espy" trace --source=ptrace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short" forks 50 2>"$dir/err"
+	all "by ptrace: children" 50 "$dir/out"
+	"$espy" trace --source=ptrace -f -e trace=execve -m 'app:*,app:none' -o "$dir/out" "$progs/short" runs 30 2>"$dir/err"
+	all "by ptrace: programs" 30 "$dir/out"
+	"$espy" trace --source=ptrace -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short" mark 0 2>"$dir/err"
+	all "by ptrace: one program" 1 "$dir/out"
+fi
+# Programs without an agent, by vfork or fork: watched as soon as espy has seen them.
+for how in "exec '$progs/short' spawns" "'$progs/subjects' marks 100; true" "('$progs/subjects' marks 100); true"; do
+	"$espy" trace -f -m 'app:*' -o "$dir/out" sh -c "$how" 2>"$dir/err"
+	has "a program without an agent: $how" "$dir/out" 'app:'
+done
 "$espy" trace -p 1 -m x --via=preload 2>"$dir/err"
 has "preload is for a command" "$dir/err" 'PROG'
 
