@@ -235,7 +235,6 @@ struct agent {
 	char *text;             /* what the text area holds */
 	uint32_t text_sz;
 	uint32_t overflow, refused;
-	uint32_t ruled;         /* 1: a rule has been put into force */
 	uint32_t parent_pid;
 	struct session sessions[ESPY_AGENT_SESSIONS];
 };
@@ -427,6 +426,7 @@ HIDDEN void session_requests(void);
 /* Ends the sessions that nobody holds; returns how many are open. */
 HIDDEN unsigned int session_check(void);
 HIDDEN void session_after_fork(void);
+HIDDEN int session_awaits_holder(void);
 HIDDEN int session_any(uint32_t flag);
 /* 0, or -EINVAL: this cannot be asked of that mark. */
 HIDDEN int rule_preds_resolve(struct rule_preds *to, const struct rule *rule, const struct def *d);

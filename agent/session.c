@@ -430,7 +430,6 @@ static int rule_on(uint32_t i, struct espy_agent_slot *slot)
 			ruled.sites_on += agent.defs[d].sites_on;
 	slot->ruled = ruled;
 	slot->nrules = s->nrules;
-	__atomic_store_n(&agent.ruled, 1, __ATOMIC_RELEASE);
 	return (int)ruled.matched;
 }
 
@@ -530,6 +529,19 @@ int session_any(uint32_t flag)
 	for (uint32_t i = 0; i < ESPY_AGENT_SESSIONS; i++)
 		if (agent.sessions[i].open && (!flag || (agent.sessions[i].flags & flag)))
 			return 1;
+	return 0;
+}
+
+// Is there a session that espy will come to look for, and was not called for?
+int session_awaits_holder(void)
+{
+	for (uint32_t i = 0; i < ESPY_AGENT_SESSIONS; i++) {
+		const struct session *s = &agent.sessions[i];
+
+		if (__atomic_load_n(&s->open, __ATOMIC_RELAXED) && __atomic_load_n(&s->inherited, __ATOMIC_RELAXED) &&
+		    !(s->flags & ESPY_AGENT_CALL))
+			return 1;
+	}
 	return 0;
 }
 

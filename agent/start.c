@@ -276,6 +276,15 @@ static void after_fork_parent(void)
 		pthread_mutex_unlock(&agent.lock);
 }
 
+// espy finds a child that has not called by looking, every 20 ms. One that is gone by then would not have been seen.
+static void wait_for_holder(void)
+{
+	struct timespec pause = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 50 && session_awaits_holder(); i++)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
 static void after_fork_child(void)
 {
 	int saved = errno;
@@ -296,6 +305,8 @@ static void after_fork_child(void)
 		agent.helper_of = (uint32_t)getpid();
 		if (start_helper(session_any(ESPY_AGENT_FOLLOW) || probe_any()))
 			agent.started = 0;
+		else
+			wait_for_holder();
 	} else {
 		agent.started = 0;
 	}
@@ -370,7 +381,7 @@ static int is_off(const char *value)
 // A set-user-ID program is not to be looked into by who started it.
 static __attribute__((constructor)) void loaded(void)
 {
-	const char *wait = getenv("ESPY_AGENT_WAIT"), *call = getenv(ESPY_AGENT_CALL_ENV);
+	const char *call = getenv(ESPY_AGENT_CALL_ENV);
 	int raised;
 
 	if (getauxval(AT_SECURE) || is_off(getenv("ESPY_AGENT")))
@@ -383,8 +394,6 @@ static __attribute__((constructor)) void loaded(void)
 		return;
 	if (call)
 		call_started(call);
-	if (wait) // ESPY_AGENT_WAIT=MS: espy starts this program and wants its first events, so main waits for the rule
-		wait_for(&agent.ruled, strtoull(wait, NULL, 10));
-	else if (raised) // another tool does
+	if (raised) // another tool wants it
 		wait_for(&agent.looked, ESPY_AGENT_USDT_MS);
 }

@@ -296,7 +296,6 @@ static int mux_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
 
 	marks->all = true;
 	err = marks->ops->snapshot(marks->src, keep, marks);
-
 	if (err >= 0 && calls->ops)
 		err = calls->ops->snapshot(calls->src, give_call, &b);
 	if (err >= 0)
