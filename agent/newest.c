@@ -57,7 +57,8 @@ int newest_take(const struct ring *ring)
 	for (uint32_t tries = 0; tries < 64; tries++) {
 		int chunk = take_from(ring, __atomic_load_n(ring->hand, __ATOMIC_RELAXED) % ring->nchunks);
 		struct espy_chunk *c;
-		uint64_t last = 0, latest;
+		uint64_t last = 0;
+		__u64 latest;
 		int64_t n;
 
 		if (chunk < 0)

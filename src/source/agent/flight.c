@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The flight recorder of marks. The rings overwrite their oldest chunks by themselves (ESPY_AGENT_NEWEST), and nothing is
- * read until a snapshot is wanted. Then each ring is copied while the program writes on, what was overwritten meanwhile
+ * The flight recorder of marks. The rings overwrite their oldest chunks by themselves (ESPY_AGENT_NEWEST), and nothing
+ * is read until a snapshot is wanted. Then each ring is copied while the program writes on, what was overwritten meanwhile
  * is dropped from the copy, and the copies are read as if they were rings whose programs have ended. Rings of processes
  * that have ended are kept, the newest ones, as long as they take no more memory than one ring may.
  */
@@ -116,7 +116,8 @@ static void drop(struct espy_agent_ring *copy, uint32_t i)
  * What was overwritten since it was copied is dropped, and *overwritten is what the ring says of all that is not in the
  * copy. Exact if nothing is overwritten during one look through the copy, which is tried again and again.
  */
-static void agree(const struct espy_agent_ring *r, struct espy_agent_ring *copy, uint64_t *overwritten, uint64_t *over_time)
+static void agree(const struct espy_agent_ring *r, struct espy_agent_ring *copy, uint64_t *overwritten,
+		  uint64_t *over_time)
 {
 	const struct espy_ring *head = (const void *)r->map;
 
@@ -155,11 +156,11 @@ static int newest_first(const void *a, const void *b)
 }
 
 /*
- * The chunks that had begun at one moment, the newest first: the oldest are those that the program overwrites while we are
- * at it. Younger ones belong to what happens after the snapshot. false: the program was faster and has gone round once.
+ * The chunks that had begun at one moment, the newest first: the oldest are those that the program overwrites while we
+ * are at it. Younger ones belong to what happens after the snapshot. false: the program was faster and has gone round once.
  */
-static bool copy_chunks(const struct espy_agent_ring *r, struct espy_agent_ring *copy, struct numbered *v, uint64_t *overwritten,
-			uint64_t *over_time)
+static bool copy_chunks(const struct espy_agent_ring *r, struct espy_agent_ring *copy, struct numbered *v,
+			uint64_t *overwritten, uint64_t *over_time)
 {
 	const struct espy_ring *head = (const void *)r->map;
 	const uint64_t until = __atomic_load_n(&head->seq, __ATOMIC_ACQUIRE);

@@ -102,7 +102,8 @@ bool espy_agent_process__stands_alone(pid_t pid)
 	/* A kernel without kcmp: another program is surely another memory. */
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	snprintf(parent_path, sizeof(parent_path), "/proc/%d/exe", parent);
-	return !stat(path, &st) && (stat(parent_path, &parent_st) || st.st_ino != parent_st.st_ino || st.st_dev != parent_st.st_dev);
+	return !stat(path, &st) &&
+	       (stat(parent_path, &parent_st) || st.st_ino != parent_st.st_ino || st.st_dev != parent_st.st_dev);
 }
 
 static bool maps_agent(pid_t pid)
