@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Packing; unpack.c is its inverse. Two passes over nothing: each record is read once, and every column is written in order. */
-#include "trace/pack_impl.h"
+/* Packing; unpack.c is its inverse. Each record is read once, and every column is written in order. */
+#include "trace/pack_word.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -75,126 +75,6 @@ static int lay_columns(struct espy_pack *p, size_t size)
 		p->cols[i].end = p->arena + at;
 	}
 	return 0;
-}
-
-static inline void put(struct column *c, const void *bytes, size_t n)
-{
-	memcpy(c->at, bytes, n);
-	c->at += n;
-}
-
-static inline void put_varint(struct column *c, uint64_t v)
-{
-	while (v >= 0x80) {
-		*c->at++ = (uint8_t)(v | 0x80);
-		v >>= 7;
-	}
-	*c->at++ = (uint8_t)v;
-}
-
-/* The lowest byte is nearly noise, the rest is small: apart they compress better. */
-static inline uint64_t folded_rest(uint64_t v)
-{
-	const int64_t rest = (int64_t)v >> 8;
-
-	return (uint64_t)rest << 1 ^ (uint64_t)(rest >> 63);
-}
-
-static inline void put_time(struct column *low, struct column *high, uint64_t v)
-{
-	*low->at++ = (uint8_t)v;
-	put_varint(high, folded_rest(v));
-}
-
-static inline void put_byte(struct espy_pack *p, enum espy_column col, unsigned byte, struct contexts in)
-{
-	if (p->coding)
-		espy_coder__put(&p->coder, byte, in.narrow, in.wide);
-	else
-		*p->cols[col].at++ = (uint8_t)byte;
-}
-
-/* in(k): the contexts of byte k */
-#define PUT_VARINT(p, col, v, in)                                                                                      \
-	do {                                                                                                           \
-		uint64_t left = (v);                                                                                   \
-		unsigned k = 0;                                                                                        \
-		for (; left >= 0x80; left >>= 7, k++)                                                                  \
-			put_byte(p, col, (uint8_t)(left | 0x80), in);                                                  \
-		put_byte(p, col, (uint8_t)left, in);                                                                   \
-	} while (0)
-
-static void code_time(struct espy_pack *p, enum espy_column low, uint64_t v)
-{
-	const uint64_t folded = folded_rest(v);
-
-	PUT_VARINT(p, low + 1, folded, in_time(&p->m, low + 1, k));
-	if (low_is_noise(folded))
-		espy_coder__put_noise(&p->coder, (uint8_t)v);
-	else
-		put_byte(p, low, (uint8_t)v, in_low(&p->m, low, folded));
-}
-
-static inline unsigned bytes_of(uint64_t v)
-{
-	return v ? (71 - (unsigned)__builtin_clzll(v)) / 8 : 0;
-}
-
-/* How a word is stored: its way and how many bytes, and these. */
-static inline unsigned tag_of(struct model *m, uint64_t v, uint64_t before, uint64_t *stored)
-{
-	unsigned method = WORD_VALUE, n = bytes_of(v);
-
-	*stored = v;
-	if (n > 2) {
-		const unsigned slot = seen_slot(v), inverted = bytes_of(~v);
-
-		if (m->seen[slot] == v) {
-			*stored = slot;
-			return WORD_SEEN * 9 + 1;
-		}
-		if (inverted < n) {
-			method = WORD_INVERTED;
-			*stored = ~v;
-			n = inverted;
-		}
-		const bool more = v > before;
-		const uint64_t diff = more ? v - before : before - v;
-
-		if (!(diff & 4095) && bytes_of(diff >> 12) < n) {
-			method = more ? WORD_PAGES_MORE : WORD_PAGES_LESS;
-			*stored = diff >> 12;
-			n = bytes_of(*stored);
-		} else if (bytes_of(diff) < n) {
-			method = more ? WORD_MORE : WORD_LESS;
-			*stored = diff;
-			n = bytes_of(diff);
-		}
-		if (worth_seeing(v))
-			m->seen[slot] = v;
-	}
-	return method * 9 + n;
-}
-
-static inline void put_word(struct model *m, struct column *tags, struct column *bytes, uint64_t v, uint64_t before)
-{
-	uint64_t stored;
-	const unsigned tag = tag_of(m, v, before, &stored);
-
-	*tags->at++ = (uint8_t)tag;
-	memcpy(bytes->at, &stored, 8); /* there is room for eight */
-	bytes->at += tag % 9;
-}
-
-static void code_word(struct espy_pack *p, enum espy_column tags, uint32_t place, uint64_t v, uint64_t before)
-{
-	uint64_t stored;
-	const unsigned tag = tag_of(&p->m, v, before, &stored);
-
-	put_byte(p, tags, tag, in_tag(&p->m, tags, place));
-	*last_at(&p->m, tags, place) = (uint8_t)tag;
-	for (unsigned k = tag % 9, above = 0; k--; above = (uint8_t)(stored >> 8 * k))
-		put_byte(p, tags + 1, (uint8_t)(stored >> 8 * k), in_word(tags + 1, place, tag, k, above));
 }
 
 /* The parts that make the shape. false: it has none, and is stored as it is. */
@@ -549,100 +429,6 @@ static void put_record(struct espy_pack *p, const uint8_t *raw, uint32_t off)
 	model_next(&p->m);
 }
 
-/* Against a word that is mostly near by: the same way each time leaves columns in which nothing changes. */
-static inline void put_near(struct model *m, struct column *tags, struct column *bytes, uint64_t v, uint64_t before)
-{
-	const bool more = v - before < 256;
-
-	if (!more && before - v >= 256) {
-		put_word(m, tags, bytes, v, before);
-		return;
-	}
-	*tags->at++ = (more ? WORD_MORE : WORD_LESS) * 9 + 1;
-	*bytes->at++ = (uint8_t)(more ? v - before : before - v);
-	if (worth_seeing(v))
-		m->seen[seen_slot(v)] = v;
-}
-
-/*
- * Marks behind a mark (packed already, at p->mark_off) whose arguments are as long as those of the last mark of their
- * definition, few, and cheap as words: what put_record puts for them, without a look at shapes, and with the places of
- * the columns in registers. Ends at the first that is not so.
- */
-static uint32_t put_like_marks(struct espy_pack *p, const uint8_t *raw, uint32_t off, uint32_t size)
-{
-	const unsigned code = SHAPE_FIRST + (unsigned)(p->mark - p->m.shapes);
-	const uint8_t *before = raw + p->mark_off, *now = raw + off;
-	struct task *t = &p->m.tasks[p->m.task];
-	struct column *c = p->cols, shape = c[COL_SHAPE], task = c[COL_TASK], gap_low = c[COL_GAP_LOW],
-		      gap_high = c[COL_GAP_HIGH], fixed = c[COL_WORD_MASK], fixed_tags = c[COL_WORD_TAG],
-		      fixed_bytes = c[COL_WORD_BYTES], lens = c[COL_ITEM_LEN], masks = c[COL_ITEM_MASK],
-		      tags = c[COL_ITEM_TAG], bytes = c[COL_ITEM_BYTES];
-	bool cheap = code < 0x80;
-
-	while (cheap && now < raw + size) {
-		const struct espy_rec *rec = (const struct espy_rec *)(const void *)now;
-		const unsigned words = (rec->size - 32) / 8; /* of a smaller one: too many */
-		const size_t from = (size_t)(tags.at - tags.data) + (size_t)(bytes.at - bytes.data);
-
-		/* The same type, flags, number and task. */
-		if (memcmp(now + 4, before + 4, 12) || !rec->time_ns || words - 1 > 7)
-			break;
-		uint32_t *slot = mark_slot(&p->m, now);
-		const uint8_t *like = raw + *slot;
-
-		if (*slot == UINT32_MAX || ((const struct espy_rec *)(const void *)like)->size != rec->size)
-			break;
-		*shape.at++ = (uint8_t)code;
-		*task.at++ = TASK_SAME;
-		put_time(&gap_low, &gap_high, rec->time_ns - t->last_ns);
-		t->last_ns = rec->time_ns;
-		unsigned mask = 0;
-
-		for (unsigned i = 0; i < 2 && word_at(now + 24) != word_at(before + 24); i++) {
-			uint32_t v, b;
-
-			memcpy(&v, now + 24 + 4 * i, sizeof(v));
-			memcpy(&b, before + 24 + 4 * i, sizeof(b));
-			if (v == b)
-				continue;
-			mask |= 1u << i;
-			put_word(&p->m, &fixed_tags, &fixed_bytes, v, b);
-		}
-		*fixed.at++ = (uint8_t)mask;
-		*lens.at++ = LEN_AS_BEFORE;
-		mask = 0;
-		for (unsigned i = 0; i < words; i++) {
-			const uint64_t v = word_at(now + 32 + 8 * i), b = word_at(like + 32 + 8 * i);
-
-			if (v == b)
-				continue;
-			mask |= 1u << i;
-			put_near(&p->m, &tags, &bytes, v, b);
-		}
-		*masks.at++ = (uint8_t)mask;
-		*slot = (uint32_t)(now - raw);
-		before = now;
-		now += rec->size;
-		/* Else the next one is asked whether it is better off as bytes. */
-		cheap = (size_t)(tags.at - tags.data) + (size_t)(bytes.at - bytes.data) - from <= 4 * words;
-	}
-	c[COL_SHAPE] = shape;
-	c[COL_TASK] = task;
-	c[COL_GAP_LOW] = gap_low;
-	c[COL_GAP_HIGH] = gap_high;
-	c[COL_WORD_MASK] = fixed;
-	c[COL_WORD_TAG] = fixed_tags;
-	c[COL_WORD_BYTES] = fixed_bytes;
-	c[COL_ITEM_LEN] = lens;
-	c[COL_ITEM_MASK] = masks;
-	c[COL_ITEM_TAG] = tags;
-	c[COL_ITEM_BYTES] = bytes;
-	p->m.last_ns = t->last_ns;
-	p->mark_off = p->mark->before = (uint32_t)(before - raw);
-	return (uint32_t)(now - raw);
-}
-
 /*
  * Marks that follow one another: their shape needs not be looked up. What comes out is the same. Returns where the
  * first is that is not of that shape.
@@ -652,7 +438,7 @@ static uint32_t put_marks(struct espy_pack *p, const uint8_t *raw, uint32_t off,
 	struct column *c = p->cols;
 	struct shape *s = p->mark;
 
-	while ((off = put_like_marks(p, raw, off, size)) < size) {
+	while ((off = espy_pack__like_marks(p, raw, off, size)) < size) {
 		const struct espy_rec *rec = (const struct espy_rec *)(const void *)(raw + off);
 		const struct espy_rec *before = (const struct espy_rec *)(const void *)(raw + p->mark_off);
 

@@ -40,9 +40,10 @@ enum { SHAPE_PLAIN = 0, SHAPE_NEW = 1, SHAPE_FIRST = 2 };
 enum { TASK_SAME = 0, TASK_NEW = 1, TASK_FIRST = 2 };
 
 /*
- * COL_ITEM_LEN: words against those of the item before (the last mark of that definition), of the same length; bytes up to a NUL; else twice the length,
- * and one of: so many bytes, so many bytes as words against zeros. In a block that is coded, no words at all stand for
- * an item that is the same as an earlier one of the block: its number follows, in two bytes.
+ * COL_ITEM_LEN: words against those of the item before (the last mark of that definition), of the same length; bytes up
+ * to a NUL; else twice the length, and one of: so many bytes, so many bytes as words against zeros. In a block that is
+ * coded, no words at all stand for an item that is the same as an earlier one of the block: its number follows, in two
+ * bytes.
  */
 enum { LEN_AS_BEFORE = 0, LEN_STRING = 1, LEN_BYTES = 2, LEN_WORDS = 3 };
 #define LEN_KNOWN LEN_WORDS
@@ -349,5 +350,7 @@ struct espy_pack {
 };
 
 int espy_pack__reserve(uint8_t **data, size_t *cap, size_t size);
+/* Packs what follows a mark, from off on, while it is like it (pack_marks.c). Returns where the first is that is not. */
+uint32_t espy_pack__like_marks(struct espy_pack *p, const uint8_t *raw, uint32_t off, uint32_t size);
 
 #endif
