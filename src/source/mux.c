@@ -2,7 +2,6 @@
 #include "source/mux.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "record/clock.h"
 #include "record/merge.h"
 #include "source/agent/agent_source.h"
+#include "source/command.h"
 #include "source/hold.h"
 #include "source/marks.h"
 #include "source/report.h"
@@ -382,99 +382,6 @@ static int setup_and_hold(void *ctx)
 	return err;
 }
 
-static void __attribute__((noreturn)) run_command(const struct espy_command *cmd, int fail)
-{
-	int err = cmd->child_setup ? cmd->child_setup(cmd->child_ctx) : 0;
-
-	if (!err) {
-		execve(cmd->path, cmd->argv, cmd->envp);
-		err = -errno;
-	} else if (err > 0) {
-		err = -ECANCELED;
-	}
-	if (write(fail, &err, sizeof(err)) < 0)
-		_exit(126);
-	_exit(127);
-}
-
-static int start_plain(struct mux *m, const struct espy_command *cmd, pid_t *pid)
-{
-	int fail[2], err = 0;
-	ssize_t n;
-
-	if (pipe2(fail, O_CLOEXEC))
-		return -errno;
-	*pid = fork();
-	if (!*pid) {
-		/* child_setup may rearrange 0 to 2. */
-		int up = fcntl(fail[1], F_DUPFD_CLOEXEC, 10);
-
-		run_command(cmd, up < 0 ? fail[1] : up);
-	}
-	if (*pid < 0)
-		err = -errno;
-	close(fail[1]);
-	do
-		n = err ? 0 : read(fail[0], &err, sizeof(err));
-	while (n < 0 && errno == EINTR);
-	close(fail[0]);
-	if (err) {
-		if (*pid > 0)
-			waitpid(*pid, NULL, 0);
-		return err;
-	}
-	m->command = *pid;
-	return 0;
-}
-
-static const char *env_value(char *const *env, const char *name)
-{
-	const size_t len = strlen(name);
-
-	for (; *env; env++)
-		if (!strncmp(*env, name, len) && (*env)[len] == '=')
-			return *env + len + 1;
-	return NULL;
-}
-
-/* The environment with these words ("NAME=VALUE") in it, instead of those of the same names. The array is the caller's. */
-static char **make_env(char *const *env, char *const *words, size_t word_cnt)
-{
-	size_t cnt = 0, n = 0;
-
-	while (env[cnt])
-		cnt++;
-	char **out = calloc(cnt + word_cnt + 1, sizeof(*out));
-
-	for (size_t i = 0; out && i < cnt; i++) {
-		size_t w = 0;
-
-		while (w < word_cnt && strncmp(env[i], words[w], strcspn(words[w], "=") + 1))
-			w++;
-		if (w == word_cnt)
-			out[n++] = env[i];
-	}
-	for (size_t w = 0; out && w < word_cnt; w++)
-		out[n++] = words[w];
-	return out;
-}
-
-/* LD_PRELOAD with the agent's library in front of what stands there already; the word is allocated. */
-static int preload_word(const struct mux *m, char *const *env, char **word)
-{
-	const char *more = env_value(env, "LD_PRELOAD");
-	char library[PATH_MAX];
-	int err = espy_agent__library(library, sizeof(library));
-
-	if (err) {
-		espy_source_report(
-			&m->opts, ESPY_REPORT_ERROR,
-			"the agent's library (libespy-agent.so) was not found; ESPY_AGENT=/PATH tells where it is");
-		return err;
-	}
-	return asprintf(word, "LD_PRELOAD=%s%s%s", library, more && *more ? ":" : "", more ? more : "") < 0 ? -ENOMEM : 0;
-}
-
 /*
  * Beside a source that traces the command itself nobody else can load anything into it: it gets the library by LD_PRELOAD,
  * calls, and waits in front of main until its marks are on.
@@ -483,13 +390,13 @@ static int start_preloaded(struct mux *m, const struct espy_command *cmd, pid_t 
 {
 	struct espy_command preloaded = *cmd;
 	char call[96], *words[2] = { NULL, call };
-	int err = preload_word(m, cmd->envp, &words[0]);
+	int err = espy_command__preload(&m->opts, cmd->envp, &words[0]);
 
 	if (err)
 		return err;
 	const bool calls_us = espy_agent_source__call_word(m->in[MARKS].src, true, call, sizeof(call));
 
-	preloaded.envp = make_env(cmd->envp, words, 1 + calls_us);
+	preloaded.envp = espy_command__env(cmd->envp, words, 1 + calls_us);
 	err = preloaded.envp ? m->in[CALLS].ops->start_command(m->in[CALLS].src, &preloaded, pid) : -ENOMEM;
 	free((void *)preloaded.envp);
 	free(words[0]);
@@ -508,14 +415,14 @@ static int add_env(const struct mux *m, struct espy_command *cmd, char *call, si
 	if (!m->agent)
 		return 0;
 	if (m->opts.marks->via == ESPY_VIA_PRELOAD) {
-		err = preload_word(m, cmd->envp, preload);
+		err = espy_command__preload(&m->opts, cmd->envp, preload);
 		if (err)
 			return err;
 		words[cnt++] = *preload;
 	}
 	if (espy_agent_source__call_word(m->in[MARKS].src, false, call, call_sz))
 		words[cnt++] = call;
-	cmd->envp = make_env(cmd->envp, words, cnt);
+	cmd->envp = espy_command__env(cmd->envp, words, cnt);
 	return cmd->envp ? 0 : -ENOMEM;
 }
 
@@ -539,7 +446,9 @@ static int mux_start_command(struct espy_source *src, const struct espy_command 
 	held.child_ctx = &h;
 	err = add_env(m, &held, call, sizeof(call), &preload);
 	if (!err)
-		err = calls->ops ? calls->ops->start_command(calls->src, &held, pid) : start_plain(m, &held, pid);
+		err = calls->ops ? calls->ops->start_command(calls->src, &held, pid) : espy_command__start(&held, pid);
+	if (!err && !calls->ops)
+		m->command = *pid;
 	if (held.envp != cmd->envp)
 		free((void *)held.envp);
 	free(preload);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "source/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "source/agent/agent_source.h"
+#include "source/report.h"
+
+static void __attribute__((noreturn)) run_command(const struct espy_command *cmd, int fail)
+{
+	int err = cmd->child_setup ? cmd->child_setup(cmd->child_ctx) : 0;
+
+	if (!err) {
+		execve(cmd->path, cmd->argv, cmd->envp);
+		err = -errno;
+	} else if (err > 0) {
+		err = -ECANCELED;
+	}
+	if (write(fail, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int espy_command__start(const struct espy_command *cmd, pid_t *pid)
+{
+	int fail[2], err = 0;
+	ssize_t n;
+
+	if (pipe2(fail, O_CLOEXEC))
+		return -errno;
+	*pid = fork();
+	if (!*pid) {
+		/* child_setup may rearrange 0 to 2. */
+		int up = fcntl(fail[1], F_DUPFD_CLOEXEC, 10);
+
+		run_command(cmd, up < 0 ? fail[1] : up);
+	}
+	if (*pid < 0)
+		err = -errno;
+	close(fail[1]);
+	do
+		n = err ? 0 : read(fail[0], &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	close(fail[0]);
+	if (err) {
+		if (*pid > 0)
+			waitpid(*pid, NULL, 0);
+		return err;
+	}
+	return 0;
+}
+
+static const char *env_value(char *const *env, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (; *env; env++)
+		if (!strncmp(*env, name, len) && (*env)[len] == '=')
+			return *env + len + 1;
+	return NULL;
+}
+
+char **espy_command__env(char *const *env, char *const *words, size_t word_cnt)
+{
+	size_t cnt = 0, n = 0;
+
+	while (env[cnt])
+		cnt++;
+	char **out = calloc(cnt + word_cnt + 1, sizeof(*out));
+
+	for (size_t i = 0; out && i < cnt; i++) {
+		size_t w = 0;
+
+		while (w < word_cnt && strncmp(env[i], words[w], strcspn(words[w], "=") + 1))
+			w++;
+		if (w == word_cnt)
+			out[n++] = env[i];
+	}
+	for (size_t w = 0; out && w < word_cnt; w++)
+		out[n++] = words[w];
+	return out;
+}
+
+int espy_command__preload(const struct espy_source_opts *o, char *const *env, char **word)
+{
+	const char *more = env_value(env, "LD_PRELOAD");
+	char library[PATH_MAX];
+	int err = espy_agent__library(library, sizeof(library));
+
+	if (err) {
+		espy_source_report(
+			o, ESPY_REPORT_ERROR,
+			"the agent's library (libespy-agent.so) was not found; ESPY_AGENT=/PATH tells where it is");
+		return err;
+	}
+	return asprintf(word, "LD_PRELOAD=%s%s%s", library, more && *more ? ":" : "", more ? more : "") < 0 ? -ENOMEM : 0;
+}
