@@ -11,6 +11,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include "source/auxv.h"
 
 #define CODE_64 0x33 /* the code segment of 64-bit programs */
 
@@ -44,23 +45,6 @@ static int next_stop(pid_t pid)
 	}
 }
 
-static uint64_t entry_of(pid_t pid)
-{
-	char path[64];
-	Elf64_auxv_t v;
-	uint64_t entry = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
-	FILE *f = fopen(path, "re");
-
-	while (f && fread(&v, sizeof(v), 1, f) == 1)
-		if (v.a_type == AT_ENTRY)
-			entry = v.a_un.a_val;
-	if (f)
-		fclose(f);
-	return entry;
-}
-
 int espy_hold__to_entry(pid_t pid)
 {
 #if defined(__x86_64__)
@@ -73,7 +57,7 @@ int espy_hold__to_entry(pid_t pid)
 	if (ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)) ||
 	    ptrace(PTRACE_GETREGS, pid, NULL, &regs))
 		err = -errno;
-	uint64_t entry = err ? 0 : entry_of(pid);
+	uint64_t entry = err ? 0 : espy_auxv(pid, AT_ENTRY);
 	if (!err && (regs.cs != CODE_64 || !entry))
 		err = -EOPNOTSUPP;
 	if (!err) {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "source/agent/remote.h"
+#include "source/auxv.h"
 
 #define SCAN_BYTES 65536u
 #define TEXT_MAX (64u << 20)
@@ -54,24 +55,6 @@ struct espy_inject_place {
 	size_t text_sz;
 	uint64_t text_start;
 };
-
-/* Address of the dynamic loader, from the vector that the kernel gave the program. 0: none, it is static. */
-static uint64_t loader_base(pid_t pid)
-{
-	char path[64];
-	Elf64_auxv_t v;
-	uint64_t base = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
-	FILE *f = fopen(path, "re");
-
-	while (f && fread(&v, sizeof(v), 1, f) == 1)
-		if (v.a_type == AT_BASE)
-			base = v.a_un.a_val;
-	if (f)
-		fclose(f);
-	return base;
-}
 
 /* The code as it stands in the file: what the process may have written over it (probes) does not matter here. */
 static int load_text(struct espy_inject_place *p)
@@ -294,7 +277,7 @@ bool espy_inject__still_the_same(const struct espy_inject_target *t)
 
 int espy_inject__prepare(struct espy_inject_target *t, const struct espy_inject_status *s, struct espy_inject_result *r)
 {
-	uint64_t loader = loader_base(t->pid);
+	uint64_t loader = espy_auxv(t->pid, AT_BASE); /* of the dynamic loader; 0: there is none */
 	int err = espy_objects__of_pid(&t->objects, t->pid);
 
 	if (err)

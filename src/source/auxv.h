@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the kernel told a program at its start, getauxval(3), from outside. */
+#ifndef ESPY_SOURCE_AUXV_H
+#define ESPY_SOURCE_AUXV_H
+
+#include <elf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* The value of one AT_* of a 64-bit process; 0: it has none, or may not be looked at. */
+static inline uint64_t espy_auxv(pid_t pid, uint64_t type)
+{
+	char path[64];
+	Elf64_auxv_t v;
+	uint64_t value = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	FILE *f = fopen(path, "re");
+
+	while (f && fread(&v, sizeof(v), 1, f) == 1)
+		if (v.a_type == type)
+			value = v.a_un.a_val;
+	if (f)
+		fclose(f);
+	return value;
+}
+
+#endif
