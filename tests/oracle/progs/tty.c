@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Oracle: terminals and other ioctls. */
 #include <fcntl.h>
+#include <linux/input.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -27,6 +28,12 @@ int main(void)
 	ioctl(-1, TIOCSCTTY, 0);
 	int f = open("/dev/null", O_RDWR);
 	ioctl(f, FIONREAD, &n);
+	/* A code and a size within the number. */
+	ioctl(f, EVIOCGBIT(0, 8), &t);
+	ioctl(f, EVIOCGBIT(EV_KEY, 32), &t);
+	ioctl(f, EVIOCGBIT(0x1d, 8), &t);
+	ioctl(f, EVIOCGABS(ABS_MT_SLOT), &t);
+	ioctl(f, EVIOCGNAME(16), &t);
 	ioctl(f, FIOCLEX);
 	return 0;
 }
