@@ -1,388 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An image of some calls. First all is marked that they reach: every index refers to a lower one or to another array,
- * so one pass from the highest index down finds everything. Then each array is written without what was not marked; an
- * element's new index is the number of marked ones before it, so that ranges stay ranges and the order, which readers
- * rely on, stays as it is.
+ * An image of some calls. First all is marked that they reach (prune_mark.c). Then each array is written without what
+ * was not marked; an element's new index is the number of marked ones before it, so that ranges stay ranges and the
+ * order, which readers rely on, stays as it is.
  */
-#include "describe/prune.h"
+#include "describe/prune_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "describe/format.h"
-#include "describe/hooks.h"
-
-/*
- * WHOLE, of types and tables: with all that they refer to. Without it of a table only members that were seen are
- * wanted, and of struct siginfo and its unions the cases of signals that were seen.
- */
-enum { USED = 1, WHOLE = 2 };
-
-struct part {
-	uint8_t *used; /* cnt + 1: the last is never used */
-	uint32_t *rank;
-	uint32_t cnt;
-};
-
-struct prune {
-	const struct espy_image *img;
-	const struct espy_prune *want;
-	struct part parts[ESPY_SECTION_CNT];
-	uint32_t *strings; /* new offsets, 0: not yet */
-	uint32_t strings_sz, number_cnt;
-	bool all_names; /* a number of a call is shown by name */
-	void *block;	/* of all marks */
-	char *out;
-	size_t out_sz;
-	int error;
-};
-
-/* Tables that hooks find by their names. */
-static const struct {
-	uint16_t hook;
-	bool if_unknown; /* for values only that the table of the type does not have */
-	const char *table;
-} BY_NAME[] = {
-	{ ESPY_HOOK_CLONE_FLAGS, false, "clone_flags" }, { ESPY_HOOK_XFEATURES, false, "xfeature_masks" },
-	{ ESPY_HOOK_QCMD, false, "quota_ops" },		 { ESPY_HOOK_QCMD, false, "quotatypes" },
-	{ ESPY_HOOK_IOCTL_CMD, true, "evdev_ev" },	 { ESPY_HOOK_IOCTL_CMD, true, "evdev_abs" },
-};
-/* Structs that a hook finds by a number. */
-#define NETLINK_PREFIX "nlmsg_"
-
-static bool bit(const uint64_t *bits, uint32_t i)
-{
-	return bits[i / 64] >> (i % 64) & 1;
-}
-
-static void mark(struct prune *p, enum espy_section which, uint32_t i, uint8_t how)
-{
-	if (i < p->parts[which].cnt)
-		p->parts[which].used[i] |= how;
-}
-
-static void mark_range(struct prune *p, enum espy_section which, uint32_t first, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		mark(p, which, first + i, USED);
-}
-
-/* ---- marking ---- */
-
-static bool is_large(const struct espy_image *img, const struct espy_type *t)
-{
-	return t->kind == ESPY_T_INT && t->table < img->table_cnt && img->tables[t->table].kind == ESPY_TABLE_ENUM &&
-	       img->tables[t->table].count >= ESPY_PRUNE_LARGE_TABLE;
-}
-
-bool espy_prune_value_of(const struct espy_image *img, const struct espy_field *param, const uint64_t args[6],
-			 struct espy_prune_value *v)
-{
-	const struct espy_type *t = &img->types[param->type];
-
-	if (!is_large(img, t) || param->off >= 6)
-		return false;
-	*v = (struct espy_prune_value){ .value = args[param->off], .of = t->table };
-	return true;
-}
-
-/* Which bits of the register count depends on the parameter: those that count in any. */
-static bool same_member(const struct espy_entry *e, const struct espy_prune_value *v)
-{
-	return (uint32_t)e->value == (uint32_t)v->value;
-}
-
-/* Bytes of the first field, if it alone chooses the case of each union in the struct; else 0. */
-static uint32_t key_size(const struct espy_image *img, const struct espy_type *s)
-{
-	if (s->kind != ESPY_T_STRUCT || !s->count)
-		return 0;
-	const struct espy_field *f = &img->fields[s->first];
-	const struct espy_type *key = &img->types[f->type];
-
-	if (f->off || key->kind != ESPY_T_INT || key->size > 4 || key->flags & ESPY_TF_BE)
-		return 0;
-	uint32_t unions = 0;
-
-	for (uint32_t k = 1; k < s->count; k++) {
-		const struct espy_type *u = &img->types[f[k].type];
-
-		if (u->kind != ESPY_T_UNION)
-			continue;
-		if (u->len_b != ESPY_NONE || img->exprs[u->len_a].op != ESPY_X_FIELD || img->exprs[u->len_a].a)
-			return 0;
-		unions++;
-	}
-	return unions ? key->size : 0;
-}
-
-bool espy_prune_struct_of(const struct espy_image *img, const struct espy_field *param, uint32_t *of, uint32_t *key_sz)
-{
-	const struct espy_type *t = &img->types[param->type];
-
-	if (t->kind != ESPY_T_PTR || param->off >= 6)
-		return false;
-	*of = t->elem | ESPY_PRUNE_STRUCT;
-	*key_sz = key_size(img, &img->types[t->elem]);
-	return *key_sz;
-}
-
-/* What a parameter refers to, or an operation copies: of some structs only cases that were seen are wanted. */
-static uint8_t how_much(const struct espy_image *img, uint32_t type)
-{
-	const struct espy_type *t = &img->types[type];
-
-	if (t->kind == ESPY_T_PTR)
-		t = &img->types[t->elem];
-	return is_large(img, t) || key_size(img, t) ? USED : USED | WHOLE;
-}
-
-static void mark_plan(struct prune *p, uint32_t i)
-{
-	if (i >= p->img->plan_cnt)
-		return;
-	const struct espy_plan *plan = &p->img->plans[i];
-
-	mark(p, ESPY_SEC_PLANS, i, USED);
-	mark_range(p, ESPY_SEC_OPS, plan->first_op, plan->op_cnt);
-	for (unsigned k = 0; k < plan->op_cnt; k++) {
-		const uint32_t type = p->img->ops[plan->first_op + k].type;
-
-		mark(p, ESPY_SEC_TYPES, type, how_much(p->img, type));
-	}
-}
-
-static void mark_call(struct prune *p, uint32_t i)
-{
-	if (i >= p->img->call_cnt)
-		return;
-	const struct espy_call *c = &p->img->calls[i];
-
-	mark(p, ESPY_SEC_CALLS, i, USED);
-	mark_plan(p, c->plan);
-	mark(p, ESPY_SEC_TYPES, c->ret.type, USED | WHOLE);
-	mark(p, ESPY_SEC_TYPES, c->ret.note_type, USED | WHOLE);
-	mark_range(p, ESPY_SEC_FIELDS, c->first_param, c->nparam);
-	for (uint32_t k = 0; k < c->nparam; k++) {
-		const struct espy_field *f = &p->img->fields[c->first_param + k];
-
-		mark(p, ESPY_SEC_TYPES, f->type, how_much(p->img, f->type));
-		mark(p, ESPY_SEC_EXPRS, f->when, USED);
-	}
-}
-
-static void mark_numbers(struct prune *p)
-{
-	const struct espy_image *img = p->img;
-
-	for (uint32_t nr = 0; nr < p->want->number_cnt; nr++) {
-		if (!bit(p->want->numbers, nr))
-			continue;
-		p->number_cnt = nr + 1;
-		if (nr >= img->syscall_cnt)
-			continue;
-		const struct espy_call_plan *cp = &img->call_plans[nr];
-
-		mark_call(p, img->syscalls[nr].call);
-		mark_plan(p, cp->plan);
-		for (uint32_t k = cp->first_variant; k < (uint32_t)cp->first_variant + cp->variant_cnt; k++)
-			if (bit(p->want->calls, img->variants[k].call)) {
-				mark(p, ESPY_SEC_VARIANTS, k, USED);
-				mark_plan(p, img->variants[k].plan);
-				mark_call(p, img->variants[k].call);
-			}
-	}
-}
-
-/* Names begin so: they are found by a number that no type knows. */
-static void mark_named(struct prune *p, const char *prefix)
-{
-	const struct espy_image *img = p->img;
-	const size_t n = strlen(prefix);
-
-	for (uint32_t i = img->type_cnt; i--;) {
-		const struct espy_type *t = &img->types[i];
-		const struct espy_type *named = t->kind == ESPY_T_TLV ? &img->types[t->elem] : t;
-
-		if (named->kind == ESPY_T_STRUCT && !strncmp(espy_image__str(img, named->name), prefix, n))
-			mark(p, ESPY_SEC_TYPES, i, USED | WHOLE);
-	}
-}
-
-/* Does anything that was seen of the table have no name in it? */
-static bool has_unknown(const struct prune *p, uint32_t table)
-{
-	const struct espy_table *t = &p->img->tables[table];
-	bool unknown = p->want->all_values;
-
-	for (uint32_t v = 0; v < p->want->value_cnt && !unknown; v++) {
-		if (p->want->values[v].of != table)
-			continue;
-		unknown = true;
-		for (uint32_t k = 0; k < t->count && unknown; k++)
-			unknown = !same_member(&p->img->entries[t->first + k], &p->want->values[v]);
-	}
-	return unknown;
-}
-
-static void mark_hook(struct prune *p, const struct espy_type *t)
-{
-	for (size_t i = 0; t->hook && i < sizeof(BY_NAME) / sizeof(BY_NAME[0]); i++)
-		if (BY_NAME[i].hook == t->hook &&
-		    (!BY_NAME[i].if_unknown || t->table >= p->img->table_cnt || has_unknown(p, t->table)))
-			mark(p, ESPY_SEC_TABLES, espy_image__find_table(p->img, BY_NAME[i].table), USED | WHOLE);
-}
-
-/* Is the case of a union in this struct wanted? In struct siginfo the signal chooses; 0 is one that somebody sent. */
-static bool wants_case(const struct prune *p, const struct espy_type *s, const struct espy_case *c)
-{
-	const uint32_t sz = key_size(p->img, s), of = (uint32_t)(s - p->img->types) | ESPY_PRUNE_STRUCT;
-	const uint64_t mask = (1ull << 8 * sz) - 1;
-
-	if (c->is_else)
-		return true;
-	if (!sz)
-		return !c->key || (c->key <= 64 && p->want->signals >> (c->key - 1) & 1);
-	for (uint32_t v = 0; v < p->want->value_cnt; v++)
-		if (p->want->values[v].of == of && (p->want->values[v].value & mask) == (c->key & mask))
-			return true;
-	return p->want->all_values;
-}
-
-static void mark_cases(struct prune *p, const struct espy_type *u, const struct espy_type *s)
-{
-	for (uint32_t k = u->first; k < u->first + u->count; k++)
-		if (!s || wants_case(p, s, &p->img->cases[k])) {
-			mark(p, ESPY_SEC_CASES, k, USED);
-			mark(p, ESPY_SEC_TYPES, p->img->cases[k].type, USED | WHOLE);
-		}
-}
-
-static void mark_struct(struct prune *p, const struct espy_type *t, uint8_t how)
-{
-	mark_range(p, ESPY_SEC_FIELDS, t->first, t->count);
-	mark_range(p, ESPY_SEC_INDICES, t->show, t->show_cnt);
-	mark_range(p, ESPY_SEC_INDICES, t->brief, t->brief_cnt);
-	for (uint32_t k = 0; k < t->count; k++) {
-		const struct espy_field *f = &p->img->fields[t->first + k];
-
-		if (p->img->types[f->type].kind == ESPY_T_UNION && !(how & WHOLE)) {
-			mark(p, ESPY_SEC_TYPES, f->type, USED);
-			mark_cases(p, &p->img->types[f->type], t);
-		} else {
-			mark(p, ESPY_SEC_TYPES, f->type, USED | WHOLE);
-		}
-		mark(p, ESPY_SEC_EXPRS, f->when, USED);
-	}
-}
-
-static void mark_types(struct prune *p)
-{
-	const struct espy_image *img = p->img;
-
-	for (uint32_t i = img->type_cnt; i--;) {
-		const struct espy_type *t = &img->types[i];
-		const uint8_t how = p->parts[ESPY_SEC_TYPES].used[i];
-
-		if (!how)
-			continue;
-		mark_hook(p, t);
-		mark(p, ESPY_SEC_TABLES, t->table, how);
-		mark(p, ESPY_SEC_EXPRS, t->len_a, USED);
-		mark(p, ESPY_SEC_EXPRS, t->len_b, USED);
-		p->all_names |= t->fmt == ESPY_FMT_SYSCALL;
-		switch (t->kind) {
-		case ESPY_T_ARRAY:
-			if (t->flags & ESPY_TF_SPREAD)
-				mark(p, ESPY_SEC_EXPRS, t->aux, USED);
-			mark(p, ESPY_SEC_TYPES, t->elem, USED | WHOLE);
-			break;
-		case ESPY_T_PTR:
-		case ESPY_T_TLV:
-			mark(p, ESPY_SEC_TYPES, t->elem, t->kind == ESPY_T_PTR ? how : USED | WHOLE);
-			break;
-		case ESPY_T_STRUCT:
-			mark_struct(p, t, how);
-			break;
-		case ESPY_T_UNION:
-			if (how & WHOLE)
-				mark_cases(p, t, NULL); /* else the struct around has done it */
-			break;
-		}
-	}
-}
-
-static void mark_exprs(struct prune *p)
-{
-	for (uint32_t i = p->img->expr_cnt; i--;) {
-		const struct espy_expr *x = &p->img->exprs[i];
-
-		if (!p->parts[ESPY_SEC_EXPRS].used[i] || x->op < ESPY_X_OR || x->op > ESPY_X_ROUND_BITS)
-			continue;
-		mark(p, ESPY_SEC_EXPRS, x->a, USED);
-		if (x->op != ESPY_X_NOT && x->op != ESPY_X_INV && x->op != ESPY_X_ROUND_BITS)
-			mark(p, ESPY_SEC_EXPRS, x->b, USED);
-	}
-}
-
-/* Of a table of which single members are wanted. */
-static void mark_values(struct prune *p, uint32_t i)
-{
-	const struct espy_table *t = &p->img->tables[i];
-
-	for (uint32_t v = 0; v < p->want->value_cnt; v++)
-		for (uint32_t k = 0; p->want->values[v].of == i && k < t->count; k++)
-			if (same_member(&p->img->entries[t->first + k], &p->want->values[v]))
-				mark(p, ESPY_SEC_ENTRIES, t->first + k, USED);
-}
-
-static void mark_tables(struct prune *p)
-{
-	const struct espy_image *img = p->img;
-	uint8_t *used = p->parts[ESPY_SEC_TABLES].used;
-
-	/* A group may refer to a table behind its own: again until nothing is new. */
-	for (bool more = true; more;) {
-		more = false;
-		for (uint32_t i = img->table_cnt; i--;) {
-			if (!used[i])
-				continue;
-			for (uint32_t k = 0; k < img->tables[i].count; k++) {
-				const uint32_t to = img->entries[img->tables[i].first + k].table;
-
-				if (to >= img->table_cnt || used[to] & WHOLE)
-					continue;
-				used[to] |= USED | WHOLE;
-				more = true;
-			}
-		}
-	}
-	for (uint32_t i = 0; i < img->table_cnt; i++) {
-		if (used[i] & WHOLE || (used[i] && p->want->all_values))
-			mark_range(p, ESPY_SEC_ENTRIES, img->tables[i].first, img->tables[i].count);
-		else if (used[i])
-			mark_values(p, i);
-	}
-}
-
-/* ---- writing ---- */
 
 /* Where an element of an array is now. Not one of it: ESPY_NONE. */
-static uint32_t moved(const struct prune *p, enum espy_section which, uint32_t i)
+static uint32_t moved(const struct espy_pruning *p, enum espy_section which, uint32_t i)
 {
-	const struct part *part = &p->parts[which];
+	const struct espy_prune_part *part = &p->parts[which];
 
 	return i < part->cnt && part->used[i] ? part->rank[i] : ESPY_NONE;
 }
 
 /* Where a range begins now, of which all elements are marked, or none is left. */
-static uint32_t range_moved(const struct prune *p, enum espy_section which, uint32_t first)
+static uint32_t range_moved(const struct espy_pruning *p, enum espy_section which, uint32_t first)
 {
 	return first <= p->parts[which].cnt ? p->parts[which].rank[first] : 0;
 }
 
-static uint32_t string(struct prune *p, char *pool, uint32_t off)
+static uint32_t string(struct espy_pruning *p, char *pool, uint32_t off)
 {
 	const char *s = espy_image__str(p->img, off);
 
@@ -403,10 +45,11 @@ static uint32_t string(struct prune *p, char *pool, uint32_t off)
 	return p->strings[off];
 }
 
-static void write_numbers(struct prune *p, struct espy_syscall *syscalls, struct espy_call_plan *plans, char *pool)
+static void write_numbers(struct espy_pruning *p, struct espy_syscall *syscalls, struct espy_call_plan *plans,
+			  char *pool)
 {
 	for (uint32_t nr = 0; nr < p->number_cnt; nr++) {
-		const bool wanted = nr < p->want->number_cnt && bit(p->want->numbers, nr);
+		const bool wanted = nr < p->want->number_cnt && espy_prune_bit(p->want->numbers, nr);
 
 		syscalls[nr] = (struct espy_syscall){ .call = ESPY_NONE };
 		if (wanted)
@@ -432,7 +75,7 @@ static void write_numbers(struct prune *p, struct espy_syscall *syscalls, struct
 	}
 }
 
-static void write_calls(struct prune *p, struct espy_call *to, char *pool)
+static void write_calls(struct espy_pruning *p, struct espy_call *to, char *pool)
 {
 	for (uint32_t i = 0; i < p->img->call_cnt; i++) {
 		const struct espy_call *from = &p->img->calls[i];
@@ -450,7 +93,7 @@ static void write_calls(struct prune *p, struct espy_call *to, char *pool)
 	}
 }
 
-static void write_fields(struct prune *p, struct espy_field *to, char *pool)
+static void write_fields(struct espy_pruning *p, struct espy_field *to, char *pool)
 {
 	for (uint32_t i = 0; i < p->img->field_cnt; i++) {
 		if (!p->parts[ESPY_SEC_FIELDS].used[i])
@@ -463,7 +106,7 @@ static void write_fields(struct prune *p, struct espy_field *to, char *pool)
 	}
 }
 
-static void write_types(struct prune *p, struct espy_type *to, char *pool)
+static void write_types(struct espy_pruning *p, struct espy_type *to, char *pool)
 {
 	for (uint32_t i = 0; i < p->img->type_cnt; i++) {
 		const struct espy_type *from = &p->img->types[i];
@@ -492,7 +135,7 @@ static void write_types(struct prune *p, struct espy_type *to, char *pool)
 	}
 }
 
-static void write_tables(struct prune *p, struct espy_table *to, char *pool)
+static void write_tables(struct espy_pruning *p, struct espy_table *to, char *pool)
 {
 	for (uint32_t i = 0; i < p->img->table_cnt; i++) {
 		const struct espy_table *from = &p->img->tables[i];
@@ -508,7 +151,7 @@ static void write_tables(struct prune *p, struct espy_table *to, char *pool)
 	}
 }
 
-static void write_entries(struct prune *p, struct espy_entry *entries, char *pool)
+static void write_entries(struct espy_pruning *p, struct espy_entry *entries, char *pool)
 {
 	const struct espy_image *img = p->img;
 
@@ -530,7 +173,7 @@ static void write_entries(struct prune *p, struct espy_entry *entries, char *poo
 }
 
 /* What refers to little. */
-static void write_rest(struct prune *p, void *const to[])
+static void write_rest(struct espy_pruning *p, void *const to[])
 {
 	const struct espy_image *img = p->img;
 	struct espy_variant *variants = to[ESPY_SEC_VARIANTS];
@@ -581,7 +224,7 @@ static void write_rest(struct prune *p, void *const to[])
 		}
 }
 
-static int open_parts(struct prune *p)
+static int open_parts(struct espy_pruning *p)
 {
 	const struct espy_image *img = p->img;
 	const uint32_t cnt[ESPY_SECTION_CNT] = {
@@ -606,7 +249,7 @@ static int open_parts(struct prune *p)
 	p->block = p->strings = words;
 	words += img->strings_sz;
 	for (unsigned i = 0; i < ESPY_SECTION_CNT; i++) {
-		p->parts[i] = (struct part){ .used = marks, .rank = words, .cnt = cnt[i] };
+		p->parts[i] = (struct espy_prune_part){ .used = marks, .rank = words, .cnt = cnt[i] };
 		marks += cnt[i] + 1;
 		words += cnt[i] + 1;
 	}
@@ -614,7 +257,7 @@ static int open_parts(struct prune *p)
 }
 
 /* New indices, and how many are left. */
-static uint32_t count_part(struct part *part)
+static uint32_t count_part(struct espy_prune_part *part)
 {
 	uint32_t n = 0;
 
@@ -625,7 +268,7 @@ static uint32_t count_part(struct part *part)
 	return n;
 }
 
-static int write_image(struct prune *p)
+static int write_image(struct espy_pruning *p)
 {
 	struct espy_image_header h = { .magic = ESPY_IMAGE_MAGIC, .version = ESPY_IMAGE_VERSION, .abi = p->img->abi };
 	void *to[ESPY_SECTION_CNT];
@@ -669,19 +312,12 @@ static int write_image(struct prune *p)
 
 int espy_image__prune(const struct espy_image *img, const struct espy_prune *want, void **bytes, size_t *size)
 {
-	struct prune p = { .img = img, .want = want };
+	struct espy_pruning p = { .img = img, .want = want };
 	int err = open_parts(&p);
 
 	if (err)
 		return err;
-	mark_numbers(&p);
-	if (want->signals)
-		mark(&p, ESPY_SEC_TYPES, espy_image__find_type(img, "siginfo"), USED);
-	if (want->netlink)
-		mark_named(&p, NETLINK_PREFIX);
-	mark_types(&p);
-	mark_exprs(&p);
-	mark_tables(&p);
+	espy_prune_mark(&p);
 	if (p.all_names && p.number_cnt < img->syscall_cnt)
 		p.number_cnt = img->syscall_cnt;
 	err = write_image(&p);
