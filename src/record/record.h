@@ -173,6 +173,10 @@ struct espy_rec_lost {
 };
 
 /* rec.nr = unused; what file a descriptor of rec.tgid is, as /proc/PID/fd would show it. */
+enum {
+	/* rec.flags: the call that made it is not in the stream; else its EXIT record follows */
+	ESPY_FDNAME_ALONE = 1,
+};
 struct espy_rec_fdname {
 	struct espy_rec rec;
 	__s32 fd;

@@ -122,9 +122,15 @@ static void on_enter(struct espy_session *s, struct espy_task *task, const struc
 
 	note_abi(s, task, abi);
 	task->last_nr = rec->nr;
-	if (espy_tasks__begin_call(&s->tasks, task, rec) || s->no_lines || s->o.status != ESPY_STATUS_ALL)
+	if (espy_tasks__begin_call(&s->tasks, task, rec))
 		return;
-	if (!wants_call(s, abi, rec->nr))
+	if (s->gathers) {
+		/* A reader of the trace may show the call before its end is known. */
+		if (!espy_call_view__init(&s->view, &s->images[abi], rec, NULL))
+			espy_gather__args(&s->gather, &s->view, ESPY_PART_ENTER);
+		return;
+	}
+	if (s->no_lines || s->o.status != ESPY_STATUS_ALL || !wants_call(s, abi, rec->nr))
 		return;
 	if (espy_call_view__init(&s->view, &s->images[abi], rec, NULL) || !wants_object(s, &s->view))
 		return;
@@ -198,7 +204,7 @@ static void on_exit_call(struct espy_session *s, struct espy_task *task, const s
 		return; /* fork and clone returning in the child: strace shows none, and the parent's line tells it */
 	espy_resolve__before_args(&s->resolve, v);
 	if (s->gathers)
-		espy_gather__args(&s->gather, v);
+		espy_gather__args(&s->gather, v, ESPY_PART_WHOLE);
 	else
 		show_call(s, task, v);
 	espy_resolve__before_result(&s->resolve);

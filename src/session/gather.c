@@ -156,14 +156,14 @@ static enum interest of_call(const struct espy_gather *g, const struct espy_call
 	return (enum interest)g->interest[v->image->abi][v->call];
 }
 
-void espy_gather__args(struct espy_gather *g, const struct espy_call_view *v)
+void espy_gather__args(struct espy_gather *g, const struct espy_call_view *v, enum espy_part part)
 {
 	static const struct espy_walk_opts all = { .verbose = true, .decode = true };
 	struct espy_resolve *r = g->resolve;
 	struct visit t = { .r = r, .v = v };
 	enum interest most = of_call(g, v);
 
-	if (espy_resolve__changes_socket(r, v)) {
+	if (part != ESPY_PART_ENTER && espy_resolve__changes_socket(r, v)) {
 		struct espy_fd_name *n = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[0]);
 
 		/* What is complete does not change: a connection has both its ends. */
@@ -175,7 +175,7 @@ void espy_gather__args(struct espy_gather *g, const struct espy_call_view *v)
 
 		vis.integer = integer;
 		vis.hook = hook;
-		espy_walk__args(&vis, &t, &all, v, ESPY_PART_WHOLE, NULL);
+		espy_walk__args(&vis, &t, &all, v, part, NULL);
 	} else if (most == ASKS_OF_REGISTERS) {
 		const struct espy_call *c = &v->image->calls[v->call];
 
@@ -186,7 +186,7 @@ void espy_gather__args(struct espy_gather *g, const struct espy_call_view *v)
 				ask(r, v, &v->image->types[f->type], v->args[f->off]);
 		}
 	}
-	if (espy_resolve__renames_task(r, v))
+	if (part != ESPY_PART_ENTER && espy_resolve__renames_task(r, v))
 		espy_resolve__comm(r, v->tid);
 }
 

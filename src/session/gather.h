@@ -6,6 +6,7 @@
 #ifndef ESPY_SESSION_GATHER_H
 #define ESPY_SESSION_GATHER_H
 
+#include "decode/visit.h"
 #include "session/resolve.h"
 
 struct espy_gather {
@@ -15,8 +16,8 @@ struct espy_gather {
 
 /* images: ESPY_ABI_CNT of them. 0 or -ENOMEM. */
 int espy_gather__init(struct espy_gather *g, struct espy_resolve *r, const struct espy_image *images);
-/* What the arguments of a call that has ended could ask. */
-void espy_gather__args(struct espy_gather *g, const struct espy_call_view *v);
+/* What the arguments of a call could ask: of one that has ended (WHOLE) or that has begun (ENTER). */
+void espy_gather__args(struct espy_gather *g, const struct espy_call_view *v, enum espy_part part);
 /* The same of its result, after the stream's own news of descriptors have been taken in. */
 void espy_gather__result(struct espy_gather *g, const struct espy_call_view *v);
 /* The name of a task that has just begun or executed a program. */

@@ -121,6 +121,10 @@ int espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *r
 	size_t room = rec->rec.size - sizeof(*rec);
 	size_t len = strnlen((const char *)(rec + 1), bounded(rec->name_sz < room ? rec->name_sz : room));
 
+	if (rec->rec.flags & ESPY_FDNAME_ALONE) {
+		espy_resolve__set(r, rec->rec.tgid, rec->fd, (const char *)(rec + 1), len);
+		return 0;
+	}
 	return add_news(r, (struct fd_news){ .tgid = rec->rec.tgid,
 					     .fd = rec->fd,
 					     .name = strndup((const char *)(rec + 1), len) });
@@ -376,6 +380,12 @@ static struct espy_fd_name *name_of(struct espy_resolve *r, uint32_t tid, uint32
 	return n && n->name ? n : NULL;
 }
 
+/* What a socket or a device was stays true when nobody can be asked any more; what an anonymous inode holds does not. */
+static bool stays_true(const struct espy_fd_name *n)
+{
+	return n->detail && strncmp(n->name, "anon_inode:", strlen("anon_inode:"));
+}
+
 static void ask_detail(struct espy_resolve *r, uint32_t tid, uint32_t tgid, struct espy_fd_name *n)
 {
 	struct espy_buf now = { 0 };
@@ -387,8 +397,8 @@ static void ask_detail(struct espy_resolve *r, uint32_t tid, uint32_t tgid, stru
 	n->detail_asked = true;
 	link_path(path, sizeof(path), tid, n->fd);
 	bool known = espy_fd_detail(&now, n->name, path, tid);
-	bool same =
-		known ? n->detail && strlen(n->detail) == now.len && !memcmp(n->detail, now.data, now.len) : !n->detail;
+	bool same = known ? n->detail && strlen(n->detail) == now.len && !memcmp(n->detail, now.data, now.len)
+			  : !n->detail || stays_true(n);
 	if (!same) {
 		espy_fd_table__set_detail(&r->fds, n, known ? now.data : NULL, now.len);
 		espy_resolve__note(r, ESPY_FACT_FD_DETAIL, tgid, tgid, n->fd, now.data,

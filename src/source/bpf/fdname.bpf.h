@@ -185,6 +185,8 @@ __noinline int send_name(u32 cpu, u32 fd)
 	size = NAME_BASE + NAME_ROOM + 1 - s->name_pos;
 	task = bpf_get_current_task_btf();
 	head_timed(&rec->rec, sizeof(*rec) + ROUND8(size), ESPY_REC_FDNAME, task->pid, task->tgid, time_before_copy());
+	if (!(s->cap.flags & ESPY_CALL_WANTED))
+		rec->rec.flags = ESPY_FDNAME_ALONE;
 	rec->fd = fd;
 	rec->name_sz = size;
 	size = sizeof(*rec) + ROUND8(size);
@@ -194,7 +196,54 @@ __noinline int send_name(u32 cpu, u32 fd)
 	return 0;
 }
 
-/* Before the EXIT record of a call that made descriptors: their names. */
+/* The parts of 64-bit struct msghdr and cmsghdr that matter here. */
+struct user_msghdr64 {
+	u64 name, namelen, iov, iovlen, control, controllen;
+};
+struct user_cmsghdr64 {
+	u64 len;
+	u32 level, type;
+};
+#define SOL_SOCKET_LEVEL 1
+#define SCM_RIGHTS_TYPE 1
+#define RIGHTS_STEPS 64 /* messages and descriptors that are looked at; the kernel passes up to 253 */
+
+/* Descriptors that a message has brought. After the call the length is of what came. */
+__noinline int send_rights(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct user_msghdr64 msg;
+	struct user_cmsghdr64 head;
+	u64 at, end, fds_end = 0;
+	u32 fd;
+
+	if (!s || bpf_probe_read_user(&msg, sizeof(msg), (void *)load_arg(s, s->fds_arg)))
+		return 0;
+	at = msg.control;
+	end = at + msg.controllen;
+	for (u32 i = 0; i < RIGHTS_STEPS; i++) {
+		if (at < fds_end) {
+			if (bpf_probe_read_user(&fd, sizeof(fd), (void *)at))
+				break;
+			send_name(cpu, fd);
+			at += sizeof(fd);
+			continue;
+		}
+		at = (at + 7) & ~7ull;
+		if (at + sizeof(head) > end || bpf_probe_read_user(&head, sizeof(head), (void *)at) ||
+		    head.len < sizeof(head) || head.len > end - at)
+			break;
+		if (head.level == SOL_SOCKET_LEVEL && head.type == SCM_RIGHTS_TYPE) {
+			fds_end = at + (head.len & ~3ull);
+			at += sizeof(head);
+		} else {
+			at += head.len;
+		}
+	}
+	return 0;
+}
+
+/* Before the EXIT record of a call that made descriptors, if that is wanted: their names. */
 static __always_inline void send_fdnames(struct task_struct *task, const struct pt_regs *regs, s64 ret)
 {
 	u32 cpu = bpf_get_smp_processor_id(), pair[2];
@@ -206,14 +255,15 @@ static __always_inline void send_fdnames(struct task_struct *task, const struct 
 	if (!s)
 		return;
 	take_regs(s, task, regs);
-	if (select_plan(cpu)) {
-		if (s->cap.flags & ESPY_CALL_RET_FD) {
-			send_name(cpu, ret);
-		} else if (s->cap.flags & ESPY_CALL_FD_PAIR &&
-			   !bpf_probe_read_user(pair, sizeof(pair), (void *)load_arg(s, s->pair_arg))) {
-			send_name(cpu, pair[0]);
-			send_name(cpu, pair[1]);
-		}
+	select_plan(cpu);
+	if (s->cap.flags & ESPY_CALL_RET_FD) {
+		send_name(cpu, ret);
+	} else if (s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_RIGHTS) {
+		send_rights(cpu);
+	} else if (s->cap.flags & ESPY_CALL_FDS &&
+		   !bpf_probe_read_user(pair, sizeof(pair), (void *)load_arg(s, s->fds_arg))) {
+		send_name(cpu, pair[0]);
+		send_name(cpu, pair[1]);
 	}
 	scratch_give(s);
 }

@@ -393,8 +393,8 @@ __noinline int choose_refill(u32 cpu, u32 k, u32 argv_moved, u32 path_moved)
 		s->redo |= 1u << (at & 15);
 		at = src->op.src;
 	}
-	if ((at == s->pair_arg && path_moved) || (at == s->pair_arg + 1 && argv_moved & 1) ||
-	    (at > s->pair_arg && argv_moved & 2))
+	if ((at == s->path_arg && path_moved) || (at == s->path_arg + 1 && argv_moved & 1) ||
+	    (at > s->path_arg && argv_moved & 2))
 		s->redo &= ~(1u << (k & 15) | (op->op.src & ESPY_OP_SRC_OP ? 1u << (op->op.src & 15) : 0));
 	return 0;
 }
@@ -438,7 +438,7 @@ static __always_inline int refill_exec(struct task_struct *task, struct linux_bi
 		choose_refill(cpu, k, argv_moved, path_moved);
 	argc = BPF_CORE_READ(bprm, argc);
 	sp = regs->sp; /* argc, argv[], NULL, envp[], NULL */
-	at = s->pair_arg;
+	at = s->path_arg;
 	CLAMP(at, 3);
 	s->cap.args[at] = BPF_CORE_READ(bprm, exec);
 	s->cap.args[at + 1] = sp + width;

@@ -552,10 +552,14 @@ __noinline int select_plan(u32 cpu)
 	}
 	id = s->cap.abi * ESPY_BPF_NRS + s->cap.nr;
 	call = bpf_map_lookup_elem(&espy_calls, &id);
-	if (!call || !(call->flags & ESPY_CALL_WANTED))
+	if (!call || !call->flags) {
+		s->cap.flags = 0;
 		return 0;
+	}
 	s->cap.flags = call->flags;
-	s->pair_arg = call->pair_arg;
+	s->path_arg = call->path_arg;
+	s->fds = call->fds;
+	s->fds_arg = call->fds_arg;
 	s->triggers = call->triggers;
 	id = call->plan;
 	if (call->variant_cnt) {
@@ -585,6 +589,8 @@ __noinline int select_plan(u32 cpu)
 				s->hi = mid;
 		}
 	}
+	if (!(call->flags & ESPY_CALL_WANTED))
+		return 0; /* it may make descriptors that are to be named */
 	s->cap.plan = id;
 	plan = bpf_map_lookup_elem(&espy_plans, &id);
 	if (!plan)

@@ -206,12 +206,49 @@ static int fd_pair(const struct espy_image *img, const struct espy_plan *plan)
 }
 
 /* Of a call that replaces the image: the argument that is the file name. */
-static unsigned path_arg(const struct espy_op *ops, size_t cnt)
+static uint8_t path_arg(const struct espy_op *ops, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++)
 		if (ops[i].kind == ESPY_OP_CSTR && ops[i].src < ESPY_MAX_ARGS)
-			return ops[i].src;
+			return (uint8_t)ops[i].src;
 	return 0;
+}
+
+/* Which descriptors a call makes that are to be named, whether the call itself is wanted or not. */
+static void add_names(struct espy_bpf_call *call, const struct espy_image *img, uint32_t nr)
+{
+	const struct espy_plan *plan = &img->plans[img->call_plans[nr].plan];
+	const int pair = fd_pair(img, plan);
+
+	if (returns_fd(img, img->syscalls[nr].call)) {
+		call->flags |= ESPY_CALL_RET_FD;
+	} else if (pair >= 0) {
+		call->flags |= ESPY_CALL_FDS;
+		call->fds = ESPY_FDS_PAIR;
+		call->fds_arg = (uint8_t)pair;
+	} else if (img->abi == ESPY_ABI_X86_64 && !strcmp(espy_image__str(img, img->syscalls[nr].name), "recvmsg")) {
+		call->flags |= ESPY_CALL_FDS;
+		call->fds = ESPY_FDS_RIGHTS;
+		call->fds_arg = 1;
+	}
+}
+
+static void add_variants(struct espy_bpf_call *call, const struct espy_call_plan *cp, uint32_t base)
+{
+	call->first_variant = base + cp->first_variant;
+	call->variant_cnt = cp->variant_cnt;
+	call->key_arg0 = cp->key_arg0;
+	call->key_arg1 = cp->key_arg1;
+	call->key_mask0 = cp->key_mask0;
+}
+
+static uint32_t flags_of_variants(const struct bpf_tables *t, const struct espy_bpf_call *call)
+{
+	uint32_t flags = 0;
+
+	for (uint32_t v = 0; v < call->variant_cnt; v++)
+		flags |= t->variants[call->first_variant + v].flags;
+	return flags;
 }
 
 static uint8_t plan_flags(const struct espy_plan *plan)
@@ -265,34 +302,31 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		}
 		if (!strcmp(espy_image__str(img, img->syscalls[nr].name), "rt_sigreturn"))
 			t->sigreturn_nr[abi] = nr;
-		if (!wanted)
-			continue;
 		cp = &img->call_plans[nr];
 		plan = &img->plans[cp->plan];
-		call->plan = plan_base + cp->plan;
-		call->flags = ESPY_CALL_WANTED | (raw ? ESPY_CALL_RAW : 0) | plan_flags(plan);
-		if (names && returns_fd(img, img->syscalls[nr].call))
-			call->flags |= ESPY_CALL_RET_FD;
-		else if (names && fd_pair(img, plan) >= 0) {
-			call->flags |= ESPY_CALL_FD_PAIR;
-			call->pair_arg = (uint8_t)fd_pair(img, plan);
+		if (names)
+			add_names(call, img, nr);
+		if (!wanted) {
+			if (names)
+				add_variants(call, cp, var_base);
+			call->flags |= flags_of_variants(t, call) & ESPY_CALL_RET_FD;
+			if (call->flags && abi == ESPY_ABI_X86_64)
+				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
+			continue;
 		}
+		call->plan = plan_base + cp->plan;
+		call->flags |= ESPY_CALL_WANTED | (raw ? ESPY_CALL_RAW : 0) | plan_flags(plan);
 		if (call->flags & ESPY_CALL_NEW_IMAGE)
-			call->pair_arg = (uint8_t)path_arg(set->ops + plan->first_op, plan->op_cnt);
+			call->path_arg = path_arg(set->ops + plan->first_op, plan->op_cnt);
 		if (t->sigreturn_nr[abi] == nr && plan->op_cnt && !raw)
 			call->flags |= ESPY_CALL_SIGRETURN;
 		if (!raw || plan->flags & ESPY_PLAN_NEW_IMAGE) {
-			call->first_variant = var_base + cp->first_variant;
-			call->variant_cnt = cp->variant_cnt;
-			call->key_arg0 = cp->key_arg0;
-			call->key_arg1 = cp->key_arg1;
-			call->key_mask0 = cp->key_mask0;
-			for (uint32_t v = 0; v < cp->variant_cnt; v++)
-				call->flags |= t->variants[call->first_variant + v].flags & ESPY_CALL_ENTER;
+			add_variants(call, cp, var_base);
+			call->flags |= flags_of_variants(t, call) & ESPY_CALL_ENTER;
 		}
 		if (abi != ESPY_ABI_X86_64)
 			continue;
-		if (call->variant_cnt || call->flags & (ESPY_CALL_ENTER | ESPY_CALL_RET_FD | ESPY_CALL_FD_PAIR |
+		if (call->variant_cnt || call->flags & (ESPY_CALL_ENTER | ESPY_CALL_RET_FD | ESPY_CALL_FDS |
 							ESPY_CALL_SIGRETURN))
 			t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
 		else

@@ -212,9 +212,14 @@ enum {
 	ESPY_CALL_NEW_IMAGE = 0x08,
 	ESPY_CALL_NO_RETURN = 0x10,
 	ESPY_CALL_RET_FD = 0x20,   /* a result >= 0 is a new descriptor */
-	ESPY_CALL_FD_PAIR = 0x80,  /* leaves two new descriptors in memory: pipe, socketpair */
+	ESPY_CALL_FDS = 0x80,      /* leaves new descriptors in memory: espy_bpf_call.fds */
 	ESPY_CALL_SIGRETURN = 0x40, /* orig_ax is -1 at its exit; its operation 0 is the task's signal mask */
 };
+/*
+ * Where a call leaves new descriptors: two of four bytes (pipe, socketpair), or the SCM_RIGHTS in a 64-bit struct msghdr
+ * (recvmsg).
+ */
+enum { ESPY_FDS_PAIR, ESPY_FDS_RIGHTS };
 struct espy_bpf_call {
 	__u32 plan;          /* in plans */
 	__u32 first_variant; /* in variants */
@@ -222,9 +227,11 @@ struct espy_bpf_call {
 	__u32 key_mask0;
 	__u8 key_arg0, key_arg1; /* as in espy_call_plan */
 	__u8 flags;
-	__u8 pair_arg; /* ESPY_CALL_FD_PAIR: the argument that points to them; NEW_IMAGE: the file name, then argv, envp */
+	__u8 path_arg; /* ESPY_CALL_NEW_IMAGE: the argument that is the file name; then come argv, envp */
 	__u8 triggers; /* bit per trigger (espy_triggers) that may be met by it */
-	__u8 reserved[3];
+	__u8 fds;      /* ESPY_CALL_FDS: ESPY_FDS_... */
+	__u8 fds_arg;  /* and the argument that points to them */
+	__u8 reserved;
 };
 _Static_assert(sizeof(struct espy_bpf_call) == 24, "");
 
@@ -317,7 +324,7 @@ struct espy_bpf_scratch {
 	__u32 found, lo, hi; /* of searches */
 	__u64 ptr, base; /* the pointer at work, and the place of the element that holds it (0: an argument) */
 	__u64 dentry, mount; /* fdname: where the walk is */
-	__u32 pair_arg;
+	__u32 path_arg, fds, fds_arg; /* of espy_bpf_call */
 	__u32 triggers; /* of the call, as a bit set */
 	__u32 name_pos;      /* fdname: where the name begins, 0: none */
 	__u64 spread;  /* bytes of the result not yet given to an element */

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What descriptors are, though the calls that made them are not shown, of a program that ends before anyone can look.
+. "$(dirname "$0")/lib.sh"
+file=$dir/file
+echo 'more than one byte' >"$file"
+want="<$file>
+<$file>
+<$file>
+<$file>
+<pipe:[]>
+<$file>
+<$file>"
+names() { # what reads of one byte name, inode numbers left out
+	sed -n 's/^read([0-9]*\(<.*>\), "m\{0,1\}.*", 1) *= 1$/\1/p' "$1" | sed 's/\[[0-9]*\]/[]/'
+}
+for i in 1 2 3 4 5; do
+	trace -y -e trace=read -o "$dir/out" "$progs/pass_fds" "$file"
+	expect "run $i: each descriptor that is read has its name" "$want" "$(names "$dir/out")"
+done
+trace -y -e trace=read,recvmsg -o "$dir/out" "$progs/pass_fds" "$file"
+expect "with the call that brought some" "$want" "$(names "$dir/out")"
+expect "and there" 20 "$(grep '^recvmsg' "$dir/out" | grep -o "[0-9]<$file>" | wc -l)"
+trace -e trace=read -P "$file" -o "$dir/out" "$progs/pass_fds" "$file"
+expect "-P: reads of the file" 6 "$(grep -c '^read.* = 1$' "$dir/out")"
+"$espy" record -q --source="$source" -e trace=read -o "$dir/t.espy" "$progs/pass_fds" "$file"
+"$espy" show -y "$dir/t.espy" >"$dir/out"
+expect "and from a trace" "$want" "$(names "$dir/out")"
+finish
