@@ -206,7 +206,9 @@ int bpf_flight__snapshot(struct bpf_source *s, bpf_ring_fn fresh, bpf_ring_fn ol
 			uint64_t first;
 
 			s->stats.overwritten += copies[i].missed;
-			if (copies[i].overwritten && peek(&copies[i], &first) && first > whole_since)
+			if (!peek(&copies[i], &first))
+				first = until_ns; /* all that it holds is newer than this snapshot */
+			if (copies[i].overwritten && first > whole_since)
 				whole_since = first;
 		}
 		s->stats.whole_since_ns = whole_since;
