@@ -204,11 +204,29 @@ enum espy_fact_kind {
 	ESPY_FACT_IFNAME = 3,    /* rec.tid 0; arg: index of a network interface */
 	ESPY_FACT_NETLINK = 4,   /* arg: descriptor; protocol of a netlink socket, a 4-byte number */
 	ESPY_FACT_OPEN_FDS = 5,  /* after an exec: 4-byte numbers of the descriptors that are still open */
-	ESPY_FACT_KINDS = 6,     /* append only */
+	ESPY_FACT_SOCKET = 6,    /* arg: descriptor; what socket it is: struct espy_fact_socket */
+	ESPY_FACT_PIDFD = 7,     /* arg: descriptor; the process that it stands for, a 4-byte number */
+	ESPY_FACT_KINDS = 8,     /* append only */
 };
 enum {
 	/* rec.flags: asked after the FDNAME records before it had been taken in; else they come later than this */
 	ESPY_FACT_AFTER_NAMES = 1,
+};
+/*
+ * A socket as it was when a call had made, bound or connected it. Addresses are in the order of the network, numbers in
+ * that of the machine; bytes that its family does not use are 0.
+ */
+struct espy_fact_socket {
+	__u64 ino;
+	__u32 peer;        /* AF_UNIX: inode of the other end, 0: none; AF_NETLINK: its port (nl_pid) */
+	__u16 family;      /* AF_* */
+	__u16 protocol;    /* IPPROTO_*, NETLINK_* */
+	__u16 local_port, remote_port; /* AF_INET, AF_INET6; 0: not bound, not connected */
+	__u16 name_sz;     /* AF_UNIX: bytes of name */
+	__u16 reserved;
+	__u8 local[16], remote[16];
+	char proto[16];    /* as the kernel calls its protocol, with NUL: "TCPv6" */
+	char name[112];    /* sun_path; abstract names begin with NUL */
 };
 #define ESPY_FACT_NO_ANSWER 0xffffffffu /* espy_rec_fact.len: it could not be told; no bytes follow */
 struct espy_rec_fact {
@@ -302,6 +320,7 @@ _Static_assert(sizeof(struct espy_rec_lost) == 32, "");
 _Static_assert(sizeof(struct espy_rec_fdname) == 32, "");
 _Static_assert(sizeof(struct espy_rec_attached) == 24, "");
 _Static_assert(sizeof(struct espy_rec_fact) == 40, "");
+_Static_assert(sizeof(struct espy_fact_socket) == 184, "");
 _Static_assert(sizeof(struct espy_rec_pause) == 32, "");
 _Static_assert(sizeof(struct espy_rec_mark) == 32, "");
 _Static_assert(sizeof(struct espy_rec_mark_def) == 40, "");

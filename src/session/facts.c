@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
+#include "session/socket_text.h"
 
 void espy_resolve__note(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid, uint32_t tgid, int32_t arg,
 			const void *bytes, uint32_t len)
@@ -169,6 +171,34 @@ static void take_detail(struct espy_resolve *r, struct espy_fd_name *n, const ch
 	espy_fd_table__set_detail(&r->fds, n, bytes ? text : NULL, to);
 }
 
+static void take_socket(struct espy_resolve *r, struct espy_fd_name *n, const char *bytes)
+{
+	struct espy_fact_socket s;
+	struct espy_buf text = { 0 };
+
+	memcpy(&s, bytes, sizeof(s));
+	if (espy_socket_text(&text, &s)) {
+		take_detail(r, n, text.data, text.len);
+		n->told = n->detail_asked = true;
+		n->unbound = espy_socket_is_unbound(&s);
+	}
+	if (s.family == AF_NETLINK) {
+		n->netlink = s.protocol;
+		r->netlink = true;
+	}
+	espy_buf__free(&text);
+}
+
+static void take_pidfd(struct espy_resolve *r, struct espy_fd_name *n, const char *bytes)
+{
+	char text[16];
+	uint32_t pid;
+
+	memcpy(&pid, bytes, sizeof(pid));
+	take_detail(r, n, text, (size_t)snprintf(text, sizeof(text), "pid:%u", pid));
+	n->told = n->detail_asked = true;
+}
+
 void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact *f)
 {
 	const char *bytes = (const char *)(f + 1);
@@ -185,6 +215,16 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
 		if (n)
 			take_detail(r, n, none ? NULL : bytes, len);
+		break;
+	case ESPY_FACT_SOCKET:
+		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
+		if (n && len >= sizeof(struct espy_fact_socket))
+			take_socket(r, n, bytes);
+		break;
+	case ESPY_FACT_PIDFD:
+		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
+		if (n && len >= 4)
+			take_pidfd(r, n, bytes);
 		break;
 	case ESPY_FACT_NETLINK:
 		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);

@@ -127,7 +127,7 @@ void espy_fd_table__set_name(struct espy_fd_table *t, struct espy_fd_name *n, co
 {
 	set_text(t, &n->name, text, len);
 	set_text(t, &n->detail, NULL, 0);
-	n->detail_asked = false;
+	n->detail_asked = n->told = n->unbound = false;
 }
 
 void espy_fd_table__set_detail(struct espy_fd_table *t, struct espy_fd_name *n, const char *text, size_t len)
@@ -178,6 +178,8 @@ static void copy(struct espy_fd_table *t, uint32_t tgid, const struct espy_fd_na
 	set_text(t, &n->name, from->name, SIZE_MAX);
 	set_text(t, &n->detail, from->detail, SIZE_MAX);
 	n->detail_asked = from->detail_asked;
+	n->told = from->told;
+	n->unbound = from->unbound;
 	n->netlink = from->netlink;
 }
 

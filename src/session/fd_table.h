@@ -13,6 +13,8 @@ struct espy_fd_name {
 	int32_t fd;
 	uint32_t asked_at; /* espy_resolve.record when its detail was asked for last */
 	bool detail_asked; /* since the name was set, or the call that changed the socket */
+	bool told;	   /* the detail came with the stream */
+	bool unbound;	   /* told, and the next that it sends gives it an address */
 	int netlink;	   /* protocol, if it is a netlink socket; else -1 */
 	char *name;	   /* as /proc/PID/fd shows it; NULL: not told */
 	char *detail;	   /* what -yy shows in its place; NULL: nothing more is known */

@@ -16,7 +16,4 @@ bool espy_fd_detail(struct espy_buf *b, const char *name, const char *path, uint
 /* "</etc/passwd>"; detail, if not NULL, in place of the name. */
 void espy_fd_text(struct espy_buf *b, const char *name, const struct espy_buf *detail);
 
-/* The protocol of the netlink socket named "socket:[INODE]", from /proc/TID/net/netlink; false if it is none. */
-bool espy_netlink_proto(const char *name, uint32_t tid, unsigned *proto);
-
 #endif

@@ -167,7 +167,7 @@ void espy_gather__args(struct espy_gather *g, const struct espy_call_view *v, en
 		struct espy_fd_name *n = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[0]);
 
 		/* What is complete does not change: a connection has both its ends. */
-		if (n && (!n->detail || !strstr(n->detail, "->")))
+		if (n && !n->told && (!n->detail || !strstr(n->detail, "->")))
 			n->detail_asked = false;
 	}
 	if (most == ASKS_OF_MEMORY) {

@@ -198,6 +198,7 @@ static int open_source(struct espy_session *s)
 		.need_signals = true,
 		.count_only = counts,
 		.need_fdnames = s->follow_fds,
+		.need_fd_details = o->record || o->fds == ESPY_FD_ALL,
 		.use_seccomp = o->seccomp,
 		.enter_records = true,
 		.ring_bytes = o->ring_bytes,

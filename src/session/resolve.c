@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "session/fd_text.h"
 #include "session/resolve_impl.h"
+#include "session/socket_text.h"
 
 /* A FDNAME record, or a fact that was asked for with it known, that waits for the call that it belongs to. */
 struct fd_news {
@@ -35,6 +36,7 @@ enum fd_effect {
 	FD_REPLACES,
 	FD_CHANGES_CWD,
 	FD_CHANGES_SOCKET, /* its address or its peer */
+	FD_SENDS,	   /* may give it an address */
 	FD_RENAMES_TASK,
 	FD_MAPS_FILE,
 };
@@ -47,7 +49,7 @@ static const struct {
 	{ "dup3", FD_REPLACES },	  { "chdir", FD_CHANGES_CWD },
 	{ "fchdir", FD_CHANGES_CWD },	  { "bind", FD_CHANGES_SOCKET },
 	{ "connect", FD_CHANGES_SOCKET }, { "listen", FD_CHANGES_SOCKET },
-	{ "sendto", FD_CHANGES_SOCKET },  { "sendmsg", FD_CHANGES_SOCKET },
+	{ "sendto", FD_SENDS },		  { "sendmsg", FD_SENDS },
 	{ "prctl", FD_RENAMES_TASK },	  { "mmap", FD_MAPS_FILE },
 };
 
@@ -59,11 +61,16 @@ static enum fd_effect effect_of(const char *name)
 	return FD_NOTHING;
 }
 
+static enum fd_effect effect_on_fds(const struct espy_resolve *r, const struct espy_call_view *v)
+{
+	return v->nr < ESPY_MAX_SYSCALLS ? (enum fd_effect)r->effects[v->image->abi][v->nr] : FD_NOTHING;
+}
+
 bool espy_resolve__needs_call(const char *name)
 {
 	enum fd_effect e = effect_of(name);
 
-	return e == FD_CLOSES_ONE || e == FD_CLOSES_RANGE || e == FD_CHANGES_CWD;
+	return e == FD_CLOSES_ONE || e == FD_CLOSES_RANGE || e == FD_REPLACES || e == FD_CHANGES_CWD;
 }
 
 /* What is told of a text that is foreign: no control characters, and no longer than an answer can be. */
@@ -182,10 +189,14 @@ void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns)
 
 void espy_resolve__before_args(struct espy_resolve *r, const struct espy_call_view *v)
 {
-	/* dup3(3, 30): as an argument 30 is what it was before the call, as the result what it is now. */
-	if (v->nr < ESPY_MAX_SYSCALLS && r->effects[v->image->abi][v->nr] == FD_REPLACES)
-		r->stream_only = true;
-	else
+	const enum fd_effect e = effect_on_fds(r, v);
+
+	/*
+	 * dup3(3, 30): as an argument 30 is what it was before the call, as the result what it is now. The same is true
+	 * of a socket that is connected; but of that /proc may be asked if nothing was ever told.
+	 */
+	r->stream_only = e == FD_REPLACES;
+	if (e != FD_REPLACES && e != FD_CHANGES_SOCKET)
 		apply_news(r);
 }
 
@@ -203,9 +214,9 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 {
 	struct espy_fd_name *n;
 
-	if (v->ret < 0 || v->nr >= ESPY_MAX_SYSCALLS)
+	if (v->ret < 0)
 		return;
-	switch (r->effects[v->image->abi][v->nr]) {
+	switch (effect_on_fds(r, v)) {
 	case FD_CLOSES_ONE:
 		close_range_of(r, v->tgid, (uint32_t)v->args[0], (uint32_t)v->args[0]);
 		break;
@@ -221,6 +232,11 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 	case FD_CHANGES_CWD:
 		espy_fd_table__drop(&r->fds, v->tgid, (uint32_t)AT_FDCWD, (uint32_t)AT_FDCWD, NULL, NULL);
 		break;
+	case FD_SENDS:
+		n = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[0]);
+		if (n && n->unbound)
+			n->detail_asked = false;
+		break;
 	default:
 		break;
 	}
@@ -228,19 +244,19 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 
 bool espy_resolve__changes_socket(const struct espy_resolve *r, const struct espy_call_view *v)
 {
-	return v->nr < ESPY_MAX_SYSCALLS && r->effects[v->image->abi][v->nr] == FD_CHANGES_SOCKET;
+	const enum fd_effect e = effect_on_fds(r, v);
+
+	return e == FD_CHANGES_SOCKET || e == FD_SENDS;
 }
 
 bool espy_resolve__maps_file(const struct espy_resolve *r, const struct espy_call_view *v)
 {
-	return v->image->abi == ESPY_ABI_X86_64 && v->nr < ESPY_MAX_SYSCALLS &&
-	       r->effects[v->image->abi][v->nr] == FD_MAPS_FILE;
+	return v->image->abi == ESPY_ABI_X86_64 && effect_on_fds(r, v) == FD_MAPS_FILE;
 }
 
 bool espy_resolve__renames_task(const struct espy_resolve *r, const struct espy_call_view *v)
 {
-	return v->nr < ESPY_MAX_SYSCALLS && r->effects[v->image->abi][v->nr] == FD_RENAMES_TASK &&
-	       v->args[0] == PR_SET_NAME;
+	return effect_on_fds(r, v) == FD_RENAMES_TASK && v->args[0] == PR_SET_NAME;
 }
 
 void espy_resolve__fork(struct espy_resolve *r, const struct espy_rec_fork *f)
@@ -380,6 +396,25 @@ static struct espy_fd_name *name_of(struct espy_resolve *r, uint32_t tid, uint32
 	return n && n->name ? n : NULL;
 }
 
+/*
+ * What is known of a socket by the stream, and may have changed since: asked by its inode, as its number may be another
+ * file's meanwhile. The protocol stays what it was.
+ */
+static bool ask_told(struct espy_fd_name *n, uint32_t tid, struct espy_buf *to)
+{
+	struct espy_fact_socket s;
+	unsigned long ino;
+	char proto[16];
+
+	if (!n->detail || !espy_socket_inode(n->name, &ino))
+		return false;
+	snprintf(proto, sizeof(proto), "%.*s", (int)strcspn(n->detail, ":"), n->detail);
+	if (!espy_socket_ask(&s, proto, ino, tid))
+		return false;
+	n->unbound = espy_socket_is_unbound(&s);
+	return espy_socket_text(to, &s);
+}
+
 /* What a socket or a device was stays true when nobody can be asked any more; what an anonymous inode holds does not. */
 static bool stays_true(const struct espy_fd_name *n)
 {
@@ -391,12 +426,12 @@ static void ask_detail(struct espy_resolve *r, uint32_t tid, uint32_t tgid, stru
 	struct espy_buf now = { 0 };
 	char path[64];
 
-	if (n->asked_at == r->record && n->detail_asked)
+	if (n->detail_asked && (n->told || n->asked_at == r->record))
 		return;
 	n->asked_at = r->record;
 	n->detail_asked = true;
 	link_path(path, sizeof(path), tid, n->fd);
-	bool known = espy_fd_detail(&now, n->name, path, tid);
+	bool known = n->told ? ask_told(n, tid, &now) : espy_fd_detail(&now, n->name, path, tid);
 	bool same = known ? n->detail && strlen(n->detail) == now.len && !memcmp(n->detail, now.data, now.len)
 			  : !n->detail || stays_true(n);
 	if (!same) {

@@ -71,6 +71,8 @@ struct espy_source_opts {
 	bool need_signals;
 	bool count_only;    /* -c alone: count in the source, send no calls */
 	bool need_fdnames;  /* -y: send FDNAME records where descriptors are born */
+	/* -yy: and facts, where sockets are born, bound and connected, and where pidfds are born (sources that can) */
+	bool need_fd_details;
 	bool use_seccomp;   /* --seccomp-bpf; the ptrace source uses it by itself where it is correct */
 	bool enter_records; /* ENTER records wanted where the source can give them */
 	size_t ring_bytes;  /* of all rings together; 0: the source's default */

@@ -27,7 +27,8 @@ static const char *const names[] = {
 	"pt_regs", "thread_info", "sigpending", "signal_struct", "sched_entity", "qstr", "file_system_type",
 	"super_block", "inode", "hlist_bl_node", "dentry", "vfsmount", "mount", "path", "file", "fdtable",
 	"files_struct", "fs_struct", "kernfs_node", "cgroup", "css_set", "mm_struct", "task_struct",
-	"kernel_siginfo", "sigaction", "k_sigaction", "linux_binprm",
+	"kernel_siginfo", "sigaction", "k_sigaction", "linux_binprm", "sock_common", "sock", "socket", "socket_alloc",
+	"sockaddr_un", "unix_address", "unix_sock", "netlink_sock", "upid", "pid",
 };
 #define NAME_CNT (sizeof(names) / sizeof(*names))
 

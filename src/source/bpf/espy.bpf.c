@@ -11,7 +11,7 @@
  */
 #include "general.bpf.h"
 #include "fast.bpf.h"
-#include "fdname.bpf.h"
+#include "fdmade.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -103,25 +103,34 @@ __noinline int name_step(u32 cpu)
 	return 0;
 }
 
+static __always_inline struct file *file_of(u32 fd)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file **files, *file = NULL;
+
+	if (fd >= BPF_CORE_READ(fdt, max_fds))
+		return NULL;
+	files = BPF_CORE_READ(fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	return file;
+}
+
+static __always_inline u64 magic_of(struct file *file)
+{
+	return BPF_CORE_READ(file, f_path.dentry, d_sb, s_magic);
+}
+
 /* Writes the name of an open descriptor of the current task, NUL and all, to the items. Returns 0 if it has none. */
 __noinline int name_fd(u32 cpu, u32 fd)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct fdtable *fdt;
-	struct file **files, *file = NULL;
+	struct file *file = file_of(fd);
 	struct dentry *dentry;
 	struct vfsmount *mnt;
 	u64 magic, at;
 
-	if (!s)
-		return 0;
-	fdt = BPF_CORE_READ(task, files, fdt);
-	if (fd >= BPF_CORE_READ(fdt, max_fds))
-		return 0;
-	files = BPF_CORE_READ(fdt, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
-	if (!file)
+	if (!s || !file)
 		return 0;
 	dentry = BPF_CORE_READ(file, f_path.dentry);
 	mnt = BPF_CORE_READ(file, f_path.mnt);
@@ -194,78 +203,6 @@ __noinline int send_name(u32 cpu, u32 fd)
 	if (out_copy(&rec->rec, size))
 		ring_full();
 	return 0;
-}
-
-/* The parts of 64-bit struct msghdr and cmsghdr that matter here. */
-struct user_msghdr64 {
-	u64 name, namelen, iov, iovlen, control, controllen;
-};
-struct user_cmsghdr64 {
-	u64 len;
-	u32 level, type;
-};
-#define SOL_SOCKET_LEVEL 1
-#define SCM_RIGHTS_TYPE 1
-#define RIGHTS_STEPS 64 /* messages and descriptors that are looked at; the kernel passes up to 253 */
-
-/* Descriptors that a message has brought. After the call the length is of what came. */
-__noinline int send_rights(u32 cpu)
-{
-	struct espy_bpf_scratch *s = scratch_of(cpu);
-	struct user_msghdr64 msg;
-	struct user_cmsghdr64 head;
-	u64 at, end, fds_end = 0;
-	u32 fd;
-
-	if (!s || bpf_probe_read_user(&msg, sizeof(msg), (void *)load_arg(s, s->fds_arg)))
-		return 0;
-	at = msg.control;
-	end = at + msg.controllen;
-	for (u32 i = 0; i < RIGHTS_STEPS; i++) {
-		if (at < fds_end) {
-			if (bpf_probe_read_user(&fd, sizeof(fd), (void *)at))
-				break;
-			send_name(cpu, fd);
-			at += sizeof(fd);
-			continue;
-		}
-		at = (at + 7) & ~7ull;
-		if (at + sizeof(head) > end || bpf_probe_read_user(&head, sizeof(head), (void *)at) ||
-		    head.len < sizeof(head) || head.len > end - at)
-			break;
-		if (head.level == SOL_SOCKET_LEVEL && head.type == SCM_RIGHTS_TYPE) {
-			fds_end = at + (head.len & ~3ull);
-			at += sizeof(head);
-		} else {
-			at += head.len;
-		}
-	}
-	return 0;
-}
-
-/* Before the EXIT record of a call that made descriptors, if that is wanted: their names. */
-static __always_inline void send_fdnames(struct task_struct *task, const struct pt_regs *regs, s64 ret)
-{
-	u32 cpu = bpf_get_smp_processor_id(), pair[2];
-	struct espy_bpf_scratch *s;
-
-	if (ret < 0 || ret > 0x7fffffff || (shared.attention && !say_lost(task->pid, task->tgid)))
-		return;
-	s = scratch_take(cpu);
-	if (!s)
-		return;
-	take_regs(s, task, regs);
-	select_plan(cpu);
-	if (s->cap.flags & ESPY_CALL_RET_FD) {
-		send_name(cpu, ret);
-	} else if (s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_RIGHTS) {
-		send_rights(cpu);
-	} else if (s->cap.flags & ESPY_CALL_FDS &&
-		   !bpf_probe_read_user(pair, sizeof(pair), (void *)load_arg(s, s->fds_arg))) {
-		send_name(cpu, pair[0]);
-		send_name(cpu, pair[1]);
-	}
-	scratch_give(s);
 }
 
 #endif

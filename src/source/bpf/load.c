@@ -228,6 +228,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.need_signals = s->opts.need_signals,
 		.count_only = s->opts.count_only,
 		.need_fdnames = s->opts.need_fdnames && !s->opts.count_only,
+		.need_fd_details = s->opts.need_fd_details && !s->opts.count_only,
 		.self_tgid = (uint32_t)getpid(),
 		.root_dev = in_chroot ? root.stx_dev_major << 20 | root.stx_dev_minor : 0, /* the kernel's own dev_t */
 		.root_ino = in_chroot ? root.stx_ino : 0,

@@ -214,11 +214,23 @@ static uint8_t path_arg(const struct espy_op *ops, size_t cnt)
 	return 0;
 }
 
+/* Calls whose descriptors stand where only a program for them finds them. */
+static const struct {
+	const char *name;
+	uint8_t fds, arg;
+	bool x86_64;  /* for the structs of that ABI */
+	bool details; /* makes none; what more is known of one changes */
+} FDS_BY_NAME[] = {
+	{ "recvmsg", ESPY_FDS_RIGHTS, 1, true, false }, { "clone", ESPY_FDS_CLONE, 0, false, false },
+	{ "clone3", ESPY_FDS_CLONE3, 0, false, false }, { "bind", ESPY_FDS_SOCKET, 0, false, true },
+	{ "connect", ESPY_FDS_SOCKET, 0, false, true },
+};
+
 /* Which descriptors a call makes that are to be named, whether the call itself is wanted or not. */
-static void add_names(struct espy_bpf_call *call, const struct espy_image *img, uint32_t nr)
+static void add_names(struct espy_bpf_call *call, const struct espy_image *img, uint32_t nr, bool details)
 {
-	const struct espy_plan *plan = &img->plans[img->call_plans[nr].plan];
-	const int pair = fd_pair(img, plan);
+	const char *name = espy_image__str(img, img->syscalls[nr].name);
+	const int pair = fd_pair(img, &img->plans[img->call_plans[nr].plan]);
 
 	if (returns_fd(img, img->syscalls[nr].call)) {
 		call->flags |= ESPY_CALL_RET_FD;
@@ -226,11 +238,14 @@ static void add_names(struct espy_bpf_call *call, const struct espy_image *img, 
 		call->flags |= ESPY_CALL_FDS;
 		call->fds = ESPY_FDS_PAIR;
 		call->fds_arg = (uint8_t)pair;
-	} else if (img->abi == ESPY_ABI_X86_64 && !strcmp(espy_image__str(img, img->syscalls[nr].name), "recvmsg")) {
-		call->flags |= ESPY_CALL_FDS;
-		call->fds = ESPY_FDS_RIGHTS;
-		call->fds_arg = 1;
 	}
+	for (size_t i = 0; i < sizeof(FDS_BY_NAME) / sizeof(FDS_BY_NAME[0]); i++)
+		if (!strcmp(name, FDS_BY_NAME[i].name) && (details || !FDS_BY_NAME[i].details) &&
+		    (img->abi == ESPY_ABI_X86_64 || !FDS_BY_NAME[i].x86_64)) {
+			call->flags |= ESPY_CALL_FDS;
+			call->fds = FDS_BY_NAME[i].fds;
+			call->fds_arg = FDS_BY_NAME[i].arg;
+		}
 }
 
 static void add_variants(struct espy_bpf_call *call, const struct espy_call_plan *cp, uint32_t base)
@@ -305,7 +320,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		cp = &img->call_plans[nr];
 		plan = &img->plans[cp->plan];
 		if (names)
-			add_names(call, img, nr);
+			add_names(call, img, nr, s->opts.need_fd_details);
 		if (!wanted) {
 			if (names)
 				add_variants(call, cp, var_base);

@@ -23,7 +23,7 @@ struct espy_bpf_conf {
 	__u32 mode;
 	__u32 follow;
 	__u32 need_time, need_enter_ns, need_ip, need_signals;
-	__u32 count_only, need_fdnames;
+	__u32 count_only, need_fdnames, need_fd_details;
 	__u32 self_tgid;
 	__u32 root_dev; /* where paths begin, if espy runs in a chroot; root_ino 0: at the root of all */
 	__u64 root_ino;
@@ -215,11 +215,14 @@ enum {
 	ESPY_CALL_FDS = 0x80,      /* leaves new descriptors in memory: espy_bpf_call.fds */
 	ESPY_CALL_SIGRETURN = 0x40, /* orig_ax is -1 at its exit; its operation 0 is the task's signal mask */
 };
-/*
- * Where a call leaves new descriptors: two of four bytes (pipe, socketpair), or the SCM_RIGHTS in a 64-bit struct msghdr
- * (recvmsg).
- */
-enum { ESPY_FDS_PAIR, ESPY_FDS_RIGHTS };
+/* Where a call leaves new descriptors, which is no result: espy_bpf_call.fds_arg is the argument that leads there. */
+enum {
+	ESPY_FDS_PAIR,   /* points to two of them: pipe, socketpair */
+	ESPY_FDS_RIGHTS, /* points to a 64-bit struct msghdr, in whose SCM_RIGHTS they are: recvmsg */
+	ESPY_FDS_SOCKET, /* nowhere, but the descriptor in it is another socket now: bind, connect */
+	ESPY_FDS_CLONE,  /* of flags with CLONE_PIDFD; argument 2 points to it: clone */
+	ESPY_FDS_CLONE3, /* points to a struct clone_args: clone3 */
+};
 struct espy_bpf_call {
 	__u32 plan;          /* in plans */
 	__u32 first_variant; /* in variants */

@@ -96,6 +96,7 @@ struct inode {
 	u16 i_mode;
 	unsigned long i_ino;
 	struct super_block *i_sb;
+	void *i_private;
 };
 
 struct hlist_bl_node {
@@ -128,6 +129,56 @@ struct path {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+	void *private_data;
+};
+
+struct sock_common {
+	u32 skc_daddr, skc_rcv_saddr;
+	u16 skc_dport, skc_num, skc_family;
+	struct {
+		u8 bytes[16];
+	} skc_v6_daddr, skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct socket *sk_socket;
+	u16 sk_protocol;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
+struct sockaddr_un {
+	u16 sun_family;
+};
+
+struct unix_address {
+	int len; /* of name */
+	struct sockaddr_un name[1];
+};
+
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1];
+};
+
+struct netlink_sock {
+	u32 portid;
 };
 
 struct fdtable {
