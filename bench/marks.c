@@ -23,64 +23,29 @@ static double now(void)
 
 static volatile int sink;
 
-__attribute__((noinline)) static void run_empty(int n)
-{
-	for (int i = 0; i < n; i++)
-		sink = i;
-}
-__attribute__((noinline)) static void run_off(int n)
-{
-	for (int i = 0; i < n; i++) {
-		sink = i;
-		MARK(off_two, "a=%d b=%d", i, n);
-	}
-}
-__attribute__((noinline)) static void run_two(int n)
-{
-	for (int i = 0; i < n; i++) {
-		sink = i;
-		MARK(one_two, "a=%d b=%d", i, n);
-	}
-}
-__attribute__((noinline)) static void run_string(int n)
-{
-	const char *s = "sixteen letters.";
+static const char *const s16 = "sixteen letters.";
+static const char *const s64 = "sixty-four letters, digits, commas, blanks and a full stop, sure";
 
-	for (int i = 0; i < n; i++) {
-		sink = i;
-		MARK(one_string, "a=%d b=%d s=%s", i, n, s);
+#define RUN(name, ...)                                                                                                 \
+	__attribute__((noinline)) static void run_##name(int n)                                                        \
+	{                                                                                                              \
+		for (int i = 0; i < n; i++) {                                                                          \
+			sink = i;                                                                                      \
+			__VA_ARGS__;                                                                                   \
+		}                                                                                                      \
 	}
-}
-__attribute__((noinline)) static void run_both(int n)
-{
-	for (int i = 0; i < n; i++) {
-		sink = i;
-		MARK(both_two, "a=%d b=%d", i, n);
-	}
-}
-__attribute__((noinline)) static void run_shared(int n)
-{
-	for (int i = 0; i < n; i++) {
-		sink = i;
-		MARK(shared_two, "a=%d b=%d", i, n);
-	}
-}
-__attribute__((noinline)) static void run_shared_string(int n)
-{
-	const char *s = "sixteen letters.";
-
-	for (int i = 0; i < n; i++) {
-		sink = i;
-		MARK(shared_string, "a=%d b=%d s=%s", i, n, s);
-	}
-}
-__attribute__((noinline)) static void run_filtered(int n)
-{
-	for (int i = 0; i < n; i++) {
-		sink = i;
-		MARK(filtered_two, "a=%d b=%d", i, n);
-	}
-}
+RUN(empty, )
+RUN(off, MARK(off_two, "a=%d b=%d", i, n))
+RUN(one, MARK(one_one, "a=%d", i))
+RUN(two, MARK(one_two, "a=%d b=%d", i, n))
+RUN(string, MARK(one_string, "a=%d b=%d s=%s", i, n, s16))
+RUN(string64, MARK(one_string64, "a=%d b=%d s=%s", i, n, s64))
+RUN(both, MARK(both_two, "a=%d b=%d", i, n))
+RUN(both_string, MARK(both_string, "a=%d b=%d s=%s", i, n, s16))
+RUN(filtered, MARK(filtered_two, "a=%d b=%d", i, n))
+RUN(shared, MARK(shared_two, "a=%d b=%d", i, n))
+RUN(shared_string, MARK(shared_string, "a=%d b=%d s=%s", i, n, s16))
+RUN(shared_string64, MARK(shared_string64, "a=%d b=%d s=%s", i, n, s64))
 
 static const struct variant {
 	const char *name;
@@ -88,12 +53,16 @@ static const struct variant {
 } variants[] = {
 	{ "no mark", run_empty },
 	{ "off", run_off },
+	{ "on, 1 integer", run_one },
 	{ "on, 2 integers", run_two },
 	{ "on, 2 integers and a string of 16", run_string },
+	{ "on, 2 integers and a string of 64", run_string64 },
 	{ "on, 2 integers, two sessions", run_both },
+	{ "on, the same and a string of 16", run_both_string },
 	{ "on, filtered out by one integer", run_filtered },
 	{ "on, 2 integers, shared chunk", run_shared },
-	{ "on, the same and a string of 16", run_shared_string },
+	{ "on, shared, and a string of 16", run_shared_string },
+	{ "on, shared, and a string of 64", run_shared_string64 },
 };
 #define VARIANTS (sizeof(variants) / sizeof(*variants))
 
