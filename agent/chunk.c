@@ -55,18 +55,18 @@ void chunk_end(const struct ring *ring, struct espy_chunk *c)
 
 static void end_own(const struct ring *ring, uint64_t cur)
 {
-	struct espy_chunk *c = (void *)chunk_at(ring, CUR_CHUNK(cur));
+	struct espy_chunk *c = (void *)chunk_at(ring, CUR_CHUNK(ring, cur));
 
-	c->end = CUR_HEAD(cur);
+	c->end = CUR_HEAD(ring, cur);
 	chunk_end(ring, c);
 	if (ring->hand)
-		newest_give(ring, CUR_CHUNK(cur));
+		newest_give(ring, CUR_CHUNK(ring, cur));
 }
 
 // With none free, the full one is given up: else, with as many threads as chunks, all would keep a full one for ever.
 static void give_up(struct thread *me, const struct ring *ring, uint64_t cur)
 {
-	if (!CUR_HEAD(cur) || !replace_local(&me->cur[ring->slot], cur, (cur & ~(CUR_TAG - 1)) + CUR_TAG))
+	if (!CUR_HEAD(ring, cur) || !replace_local(&me->cur[ring->slot], cur, (cur & ~(CUR_TAG - 1)) + CUR_TAG))
 		return;
 	__atomic_fetch_sub(&live->owners[ring->slot], 1, __ATOMIC_RELAXED);
 	end_own(ring, cur);
@@ -92,14 +92,14 @@ int chunk_next(struct thread *me, const struct ring *ring, uint64_t cur)
 	c->tid = me->tid;
 	c->lost_before = me->lost[ring->slot];
 	chunk_begin(ring, c);
-	next = ((cur & ~(CUR_TAG - 1)) + CUR_TAG) | (uint64_t)(uint32_t)bit << CUR_HEAD_BITS | ESPY_CHUNK_HEAD;
+	next = ((cur & ~(CUR_TAG - 1)) + CUR_TAG) | (uint32_t)bit << ring->chunk_shift | ESPY_CHUNK_HEAD;
 	if (!replace_local(&me->cur[ring->slot], cur, next)) {
 		c->lost_before = 0;
 		end_own(ring, next);
 		return 1;
 	}
 	me->lost[ring->slot] -= (uint32_t)c->lost_before;
-	if (CUR_HEAD(cur))
+	if (CUR_HEAD(ring, cur))
 		end_own(ring, cur);
 	else
 		__atomic_fetch_add(&live->owners[ring->slot], 1, __ATOMIC_RELAXED);
@@ -110,7 +110,7 @@ void chunk_disown(struct thread *t, const struct ring *ring)
 {
 	uint64_t cur = t->cur[ring->slot];
 
-	if (CUR_HEAD(cur) && CUR_CHUNK(cur) < ring->nchunks) {
+	if (CUR_HEAD(ring, cur) && CUR_CHUNK(ring, cur) < ring->nchunks) {
 		end_own(ring, cur);
 		__atomic_fetch_sub(&live->owners[ring->slot], 1, __ATOMIC_RELAXED);
 	}

@@ -124,6 +124,22 @@ static void set_arg(struct arg *a, const struct espy_format_arg *f, uint64_t typ
 	}
 }
 
+static void set_args(struct def *d)
+{
+	d->layout = LAYOUT_WORDS;
+	for (unsigned int i = 0; i < d->format.nargs; i++) {
+		struct arg *a = &d->args[i];
+
+		set_arg(a, &d->format.args[i], d->types);
+		if (d->layout == LAYOUT_WORDS && a->copy == COPY_STRING && !a->has_len && a->word == i) {
+			d->layout = LAYOUT_TEXT;
+			d->string = (uint8_t)i;
+		} else if (a->copy != COPY_WORD || a->word != i) {
+			d->layout = LAYOUT_ANY;
+		}
+	}
+}
+
 // Number of the definition, made if it is new; ~0: no room.
 uint32_t defs_find(const char *name, size_t name_len, const char *format, size_t format_len, uint64_t types,
 		   unsigned int nwords, unsigned int what)
@@ -159,12 +175,7 @@ uint32_t defs_find(const char *name, size_t name_len, const char *format, size_t
 	*head = i + 1;
 	d->changed = 1;
 	espy_format_parse(&d->format, format, format_len, types, nwords);
-	d->flat = 1;
-	for (unsigned int a = 0; a < d->format.nargs; a++) {
-		set_arg(&d->args[a], &d->format.args[a], types);
-		if (d->args[a].copy != COPY_WORD || d->args[a].word != a)
-			d->flat = 0;
-	}
+	set_args(d);
 	probe_new_def(d);
 	publish(d, i);
 	if (agent.area)
@@ -174,7 +185,7 @@ uint32_t defs_find(const char *name, size_t name_len, const char *format, size_t
 
 static size_t hooks_size(uint32_t nwanted)
 {
-	return sizeof(struct hooks) + nwanted * sizeof(struct wanted);
+	return sizeof(struct hooks) + (nwanted + 1) * sizeof(struct wanted);
 }
 
 static void free_rules(struct wanted *w)
@@ -239,17 +250,31 @@ static struct hooks *make_hooks(struct def *d, uint32_t number)
 	}
 	h->def = number;
 	h->nargs = d->format.nargs;
-	h->simple = d->flat;
-	for (uint32_t i = 0; i < n; i++)
-		h->simple = h->simple && !wanted[i].nrules;
 	h->flat_sz = (uint32_t)sizeof(struct espy_mark_record) + 8u * h->nargs;
+	h->args_layout = d->layout;
+	h->string_off = (uint16_t)(8u * d->string);
+	h->layout = n && agent.clock == ESPY_AGENT_CLOCK_TSC ? d->layout : LAYOUT_ANY;
+	if (h->layout == LAYOUT_WORDS && n > 1)
+		h->layout = LAYOUT_WORDS_SEVERAL;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ring *ring = wanted[i].ring;
+
+		if (wanted[i].nrules)
+			h->layout = LAYOUT_ANY;
+		wanted[i].data = ring->data;
+		wanted[i].string_max = ring->string_max;
+		wanted[i].head_mask = ring->chunk_sz - 1;
+		wanted[i].room = ring->limit - h->flat_sz;
+		wanted[i].cur_off = (uint32_t)(offsetof(struct thread, cur) + ring->slot * sizeof(uint64_t));
+	}
 	h->args = d->args;
-	h->nwanted = (uint16_t)n;
+	h->nwanted = (uint8_t)n;
+	h->more = n > 1 || calls;
 	copy(h->wanted, wanted, n * sizeof(*wanted));
 	if (calls) {
 		copy(calls, d->calls, sizeof(d->calls));
 		h->calls = calls;
-		h->ncalls = d->ncalls;
+		h->ncalls = (uint8_t)d->ncalls;
 	}
 	return h;
 }

@@ -3,6 +3,7 @@
 // it calls nothing outside the agent, takes no lock, uses general registers only (see meson.build), and at SIGKILL
 // leaves at most one torn record behind. Shared memory is espy's to write, too: what is read of it never is an address.
 #include "inside.h"
+#include "text.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -11,7 +12,8 @@
 __thread struct thread *self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 struct live *live;
 
-uint64_t event_monotonic(void)
+// Not inline: the stack may be misaligned for libc (trampoline.S), so it is aligned here.
+__attribute__((noinline, force_align_arg_pointer)) uint64_t event_monotonic(void)
 {
 	struct timespec ts;
 
@@ -26,88 +28,93 @@ static inline void lose(struct thread *me, const struct ring *ring, __u64 *count
 	me->lost[ring->slot]++;
 }
 
-// Room for a record of at most half a chunk, in the thread's own. NULL: there is none. The time is read between finding
-// the place and taking it, so that times rise within a chunk.
-static inline __attribute__((always_inline)) struct espy_mark_record *
-reserve(struct thread *me, const struct ring *ring, uint32_t size, uint64_t *time)
+// room: of a chunk, less the record. No chunk is an offset of 0 in one, which wraps to above any room.
+static inline __attribute__((always_inline)) int is_full(const struct wanted *w, uint64_t cur, uint32_t room)
 {
-	uint64_t *place = &me->cur[ring->slot];
+	return (((uint32_t)cur - ESPY_CHUNK_HEAD) & w->head_mask) > room;
+}
+
+// The time of the event is known; is to be read, as the TSC; is to be read by whatever clock there is, unless it is
+// known.
+enum clock { CLOCK_KNOWN, CLOCK_TSC, CLOCK_ONCE };
+
+// The place of a record of at most half a chunk in the thread's own. 0: not at the first try; *time is unchanged then.
+// The time is read between finding the place and taking it, so that times rise within a chunk.
+static inline __attribute__((always_inline)) int try_reserve(struct thread *me, const struct wanted *w, uint64_t size,
+							     uint32_t room, enum clock clock, uint64_t *time,
+							     struct espy_mark_record **r)
+{
+	uint64_t *place = (void *)((uint8_t *)me + w->cur_off);
+	uint64_t cur = __atomic_load_n(place, __ATOMIC_RELAXED), t = *time;
+
+	if (unlikely(is_full(w, cur, room)))
+		return 0;
+	if (clock == CLOCK_TSC)
+		t = read_tsc();
+	else if (clock == CLOCK_ONCE && !t)
+		t = read_time();
+	if (unlikely(!replace_local(place, cur, cur + size)))
+		return 0;
+	*time = t;
+	*r = (void *)(w->data + CUR_OFF(cur));
+	return 1;
+}
+
+// The same, in another chunk if need be. NULL: there is none.
+static inline struct espy_mark_record *reserve(struct thread *me, const struct wanted *w, uint32_t size, uint32_t room,
+					       uint64_t *time)
+{
+	const struct ring *ring = w->ring;
 
 	for (;;) {
-		uint64_t cur = __atomic_load_n(place, __ATOMIC_RELAXED), t = *time;
+		struct espy_mark_record *r;
+		uint64_t cur;
 
-		// no chunk: head 0, which wraps to above any limit
-		if (unlikely(CUR_HEAD(cur) - ESPY_CHUNK_HEAD > ring->chunk_sz - ESPY_CHUNK_HEAD - size)) {
-			if (share_wanted(me, ring) || !chunk_next(me, ring, cur))
-				return NULL;
-			continue;
-		}
-		if (!t)
-			t = read_time();
-		if (likely(replace_local(place, cur, cur + size))) {
-			struct espy_mark_record *r = (void *)(chunk_at(ring, CUR_CHUNK(cur)) + CUR_HEAD(cur));
-
-			*(volatile uint32_t *)&r->size_busy = size | ESPY_RECORD_BUSY;
-			r->time = *time = t;
+		if (likely(try_reserve(me, w, size, room, CLOCK_ONCE, time, &r)))
 			return r;
-		}
+		cur = __atomic_load_n(&me->cur[ring->slot], __ATOMIC_RELAXED);
+		if (is_full(w, cur, room) && (share_wanted(me, ring) || !chunk_next(me, ring, cur)))
+			return NULL;
 	}
 }
 
-// Length of a string of at most max bytes. Eight bytes are read at once where they do not cross into the next page:
-// what is behind the end of the string is never looked at for more than that.
-static inline uint32_t string_len(const char *s, uint32_t max)
+// As long as this stands there, the rest is being written.
+static inline __attribute__((always_inline)) void begin(struct espy_mark_record *r, uint64_t size_def, uint64_t time)
 {
-	uint32_t n = 0;
-
-	while (n < max) {
-		uint64_t v, zero;
-
-		if (unlikely(((uintptr_t)(s + n) & 4095) > 4088)) {
-			if (!s[n])
-				return n;
-			n++;
-			continue;
-		}
-		v = *(const uint64_t *)(s + n);
-		zero = (v - 0x0101010101010101ull) & ~v & 0x8080808080808080ull;
-		if (zero) {
-			n += (uint32_t)__builtin_ctzll(zero) / 8;
-			return n < max ? n : max;
-		}
-		n += 8;
-	}
-	return max;
+	*(volatile uint64_t *)r = size_def | ESPY_RECORD_BUSY;
+	r->time = time;
 }
 
-// The rest of the last word is already 0: the chunk was zeroed.
-static inline void copy_bytes(uint8_t *to, const uint8_t *from, uint32_t len)
+static inline void commit(struct espy_mark_record *r, uint32_t size)
 {
-	uint32_t i = 0;
-
-	for (; i + 8 <= len; i += 8)
-		*(uint64_t *)(to + i) = *(const uint64_t *)(from + i);
-	for (; i < len; i++) {
-		to[i] = from[i];
-		barrier(); // no memcpy is to be made of this
-	}
+	__atomic_store_n(&r->size_busy, size, __ATOMIC_RELEASE);
 }
 
-static inline void copy_words(uint64_t *to, const uint64_t *from, uint32_t n)
+// The words from byte `i` to byte `end`. By an index: gcc makes `movsq` of two pointers that rise, which is several
+// times as slow.
+static inline __attribute__((always_inline)) void copy_words(void *to, const void *from, uint64_t i, uint64_t end)
 {
-	for (; n >= 2; n -= 2, to += 2, from += 2) {
-		uint64_t a = from[0], b = from[1];
-
-		to[0] = a;
-		to[1] = b;
-	}
-	if (n)
-		*to = *from;
+	for (; i < end; i += 8)
+		*(uint64_t *)((uint8_t *)to + i) = *(const uint64_t *)((const uint8_t *)from + i);
 }
 
-struct span {
-	uint32_t len, status;
-};
+// Two at a time.
+static inline __attribute__((always_inline)) void copy_pairs(void *to, const void *from, uint64_t i, uint64_t end)
+{
+	uint8_t *t = to;
+	const uint8_t *f = from;
+
+	if ((i ^ end) & 8) {
+		*(uint64_t *)(t + i) = *(const uint64_t *)(f + i);
+		i += 8;
+	}
+	for (; i < end; i += 16) {
+		uint64_t a = *(const uint64_t *)(f + i), b = *(const uint64_t *)(f + i + 8);
+
+		*(uint64_t *)(t + i) = a;
+		*(uint64_t *)(t + i + 8) = b;
+	}
+}
 
 // How much of them `*` or a precision asks for.
 static uint32_t asked_len(const struct arg *a, const uint64_t *words)
@@ -122,24 +129,24 @@ static uint32_t asked_len(const struct arg *a, const uint64_t *words)
 	return asked > UINT32_MAX ? UINT32_MAX : (uint32_t)asked;
 }
 
-// What of a string or of bytes goes into the record.
-static inline struct span measure(const struct arg *a, const uint64_t *words, uint32_t max)
+// What of a string or of bytes goes into the record: a span (text.h).
+static inline uint64_t measure(const struct arg *a, const uint64_t *words, uint32_t max)
 {
 	const char *s = (const char *)words[a->word];
-	struct span span = { 0, ESPY_ITEM_OK };
 	uint32_t limit = ~0u, n;
 
-	if (unlikely((uintptr_t)s < 4096)) {
-		span.status = ESPY_ITEM_FAULT;
-		return span;
-	}
+	if (a->copy == COPY_STRING && !a->has_len)
+		return text_span(s, max);
+	if (unlikely((uintptr_t)s < TEXT_PAGE))
+		return SPAN(0, ESPY_ITEM_FAULT);
 	if (a->has_len)
 		limit = asked_len(a, words);
 	n = limit < max ? limit : max;
-	span.len = a->copy == COPY_STRING ? string_len(s, n) : n;
-	if (span.len == max && limit > max && (a->copy == COPY_BYTES || s[max]))
-		span.status = ESPY_ITEM_TRUNCATED;
-	return span;
+	if (a->copy == COPY_STRING)
+		n = text_len_from(s, 0, n);
+	if (n == max && limit > max && (a->copy == COPY_BYTES || s[max]))
+		return SPAN(n, ESPY_ITEM_TRUNCATED);
+	return n;
 }
 
 static inline uint64_t narrowed(const struct arg *a, uint64_t v)
@@ -148,39 +155,37 @@ static inline uint64_t narrowed(const struct arg *a, uint64_t v)
 	return a->copy == COPY_SIGNED ? (uint64_t)((int64_t)v >> a->shift) : v >> a->shift;
 }
 
-// The size of the record. spans: of those arguments that have one.
-static uint32_t measure_all(const struct hooks *h, const uint64_t *words, uint32_t max, struct span *spans)
-{
-	uint32_t size = sizeof(struct espy_mark_record);
-
-	for (uint32_t i = 0; i < h->nargs; i++) {
-		size += 8;
-		if (h->args[i].copy >= COPY_STRING) {
-			spans[i] = measure(&h->args[i], words, max);
-			size += (spans[i].len + 7) & ~7u;
-		}
-	}
-	return size;
-}
-
 static inline uint64_t value_of(const struct arg *a, const uint64_t *words)
 {
 	return a->copy == COPY_WORD ? words[a->word] : narrowed(a, words[a->word]);
 }
 
-static void write_args(const struct hooks *h, const uint64_t *words, const struct span *spans, uint8_t *p)
+// The size of the record. spans: of those arguments that have one.
+static uint32_t measure_all(const struct hooks *h, const uint64_t *words, uint32_t max, uint64_t *spans)
+{
+	uint32_t size = h->flat_sz;
+
+	for (uint32_t i = 0; i < h->nargs; i++) {
+		if (h->args[i].copy < COPY_STRING)
+			continue;
+		spans[i] = measure(&h->args[i], words, max);
+		size += SPAN_PAD(spans[i]);
+	}
+	return size;
+}
+
+static inline void write_args(const struct hooks *h, const uint64_t *words, const uint64_t *spans, uint64_t *p)
 {
 	for (uint32_t i = 0; i < h->nargs; i++) {
 		const struct arg *a = &h->args[i];
 
-		if (a->copy >= COPY_STRING) {
-			*(struct span *)p = spans[i];
-			copy_bytes(p + 8, (const uint8_t *)words[a->word], spans[i].len);
-			p += 8 + ((spans[i].len + 7) & ~7u);
-		} else {
-			*(uint64_t *)p = value_of(a, words);
-			p += 8;
+		if (a->copy < COPY_STRING) {
+			*p++ = value_of(a, words);
+			continue;
 		}
+		*p++ = spans[i];
+		text_copy(p, (const char *)words[a->word], SPAN_LEN(spans[i]));
+		p += SPAN_PAD(spans[i]) / 8;
 	}
 }
 
@@ -189,7 +194,7 @@ static __attribute__((noinline)) void share_any(struct thread *me, const struct 
 						const uint64_t *words, uint64_t *time)
 {
 	struct piece pieces[2 * ESPY_FORMAT_ARGS];
-	struct span spans[ESPY_FORMAT_ARGS];
+	uint64_t spans[ESPY_FORMAT_ARGS];
 	uint64_t values[ESPY_FORMAT_ARGS];
 	uint32_t size = measure_all(h, words, ring->string_max, spans), n = 0;
 
@@ -202,7 +207,7 @@ static __attribute__((noinline)) void share_any(struct thread *me, const struct 
 
 		if (a->copy >= COPY_STRING) {
 			pieces[n++] = (struct piece){ &spans[i], 8 };
-			pieces[n++] = (struct piece){ (const void *)words[a->word], spans[i].len };
+			pieces[n++] = (struct piece){ (const void *)words[a->word], SPAN_LEN(spans[i]) };
 		} else {
 			values[i] = value_of(a, words);
 			pieces[n++] = (struct piece){ &values[i], 8 };
@@ -211,18 +216,26 @@ static __attribute__((noinline)) void share_any(struct thread *me, const struct 
 	share_write(me, ring, h->def, size, pieces, n, time);
 }
 
-static __attribute__((noinline)) void share_simple(struct thread *me, const struct hooks *h, const struct ring *ring,
-						   const uint64_t *words, uint64_t *time)
+// One whole string: never half a chunk (session.c limits it to an eighth).
+static __attribute__((noinline)) void share_text(struct thread *me, const struct hooks *h, const struct ring *ring,
+						 const uint64_t *words, uint64_t *time)
+{
+	const uint64_t *string = words + h->string_off / 8, *end = words + h->nargs;
+	uint64_t span = text_span((const char *)*string, ring->string_max);
+	struct piece pieces[4] = { { words, (uint64_t)(string - words) * 8 },
+				   { &span, 8 },
+				   { (const char *)*string, SPAN_LEN(span) },
+				   { string + 1, (uint64_t)(end - string - 1) * 8 } };
+
+	share_write(me, ring, h->def, h->flat_sz + SPAN_PAD(span), pieces, pieces[3].len ? 4 : 3, time);
+}
+
+static __attribute__((noinline)) void share_words(struct thread *me, const struct hooks *h, const struct ring *ring,
+						  const uint64_t *words, uint64_t *time)
 {
 	const struct piece all = { words, 8u * h->nargs };
 
 	share_write(me, ring, h->def, h->flat_sz, &all, 1, time);
-}
-
-static inline void commit(struct espy_mark_record *r, uint32_t def, uint32_t size)
-{
-	r->def = def;
-	__atomic_store_n(&r->size_busy, size, __ATOMIC_RELEASE);
 }
 
 #define COMPARE(cmp, a, b)                                                                                             \
@@ -243,14 +256,14 @@ static int pass_string(const struct arg *a, const struct pred *p, const uint64_t
 {
 	const char *s = (const char *)words[a->word];
 	// one byte more than the constant tells whether it goes on
-	struct span span = measure(a, words, p->str_len + 1u);
-	int equal = span.status != ESPY_ITEM_FAULT && span.len >= p->str_len;
+	uint64_t span = measure(a, words, p->str_len + 1u);
+	int equal = span != SPAN(0, ESPY_ITEM_FAULT) && SPAN_LEN(span) >= p->str_len;
 
 	for (uint32_t i = 0; equal && i < p->str_len; i++)
 		equal = s[i] == p->str[i];
 	if (p->cmp == ESPY_CMP_PREFIX)
 		return equal;
-	equal = equal && span.len == p->str_len;
+	equal = equal && SPAN_LEN(span) == p->str_len;
 	return p->cmp == ESPY_CMP_EQ ? equal : !equal;
 }
 
@@ -343,68 +356,6 @@ static inline void leave(struct thread *me)
 		me->seq++;
 }
 
-// Numbers only, no filter: the way that is worth nanoseconds.
-static inline __attribute__((always_inline)) void event_simple(struct thread *me, const struct hooks *h,
-							       const uint64_t *words)
-{
-	uint32_t size = h->flat_sz;
-	uint64_t time = 0;
-
-	for (const struct wanted *w = h->wanted, *end = w + h->nwanted; w < end; w++) {
-		struct espy_mark_record *r = reserve(me, w->ring, size, &time);
-
-		if (unlikely(!r)) {
-			if (share_wanted(me, w->ring))
-				share_simple(me, h, w->ring, words, &time);
-			else
-				lose(me, w->ring, &w->ring->shared->lost_full);
-			continue;
-		}
-		copy_words((uint64_t *)(r + 1), words, h->nargs);
-		commit(r, h->def, size);
-	}
-}
-
-static __attribute__((noinline)) void event_any(struct thread *me, const struct hooks *h, const uint64_t *words)
-{
-	const struct espy_mark_record *first = NULL;
-	struct span spans[ESPY_FORMAT_ARGS];
-	uint32_t size = 0, first_max = 0;
-	uint64_t time = 0;
-
-	for (const struct wanted *w = h->wanted, *end = w + h->nwanted; w < end; w++) {
-		const struct ring *ring = w->ring;
-		int alike = first && first_max == ring->string_max; // laid out alike: once is enough
-		struct espy_mark_record *r;
-
-		if (w->nrules && !pass(h, w, words))
-			continue;
-		if (unlikely(share_wanted(me, ring))) {
-			share_any(me, h, ring, words, &time);
-			continue;
-		}
-		if (!alike)
-			size = measure_all(h, words, ring->string_max, spans);
-		if (unlikely(size > ring->chunk_sz / 2)) {
-			lose(me, ring, &ring->shared->lost_big);
-			continue;
-		}
-		r = reserve(me, ring, size, &time);
-		if (unlikely(!r)) {
-			lose(me, ring, &ring->shared->lost_full);
-			continue;
-		}
-		if (alike) {
-			copy_words((uint64_t *)(r + 1), (const uint64_t *)(first + 1), size / 8 - 2);
-		} else {
-			write_args(h, words, spans, (uint8_t *)(r + 1));
-			first = r;
-			first_max = ring->string_max;
-		}
-		commit(r, h->def, size);
-	}
-}
-
 static __attribute__((noinline)) void event_calls(struct thread *me, const struct hooks *h, const uint64_t *words)
 {
 	me->calls++;
@@ -415,32 +366,220 @@ static __attribute__((noinline)) void event_calls(struct thread *me, const struc
 		me->calls_seq++;
 }
 
-void espy_agent_event(const uint64_t *words, struct espy_mark *mark)
+static inline void finish(struct thread *me, const struct hooks *h, const uint64_t *words)
 {
-	struct thread *me = self;
-	const struct hooks *h;
+	if (unlikely(h->ncalls) && !me->calls) // a callback's own marks do not call back
+		event_calls(me, h, words);
+	else
+		leave(me);
+}
 
-	if (unlikely(!me || !me->tid)) {
-		me = claim();
-		if (!me) {
-			h = (const void *)__atomic_load_n(&mark->state, __ATOMIC_ACQUIRE);
-			if (h && live->on)
-				lose_all(h, words);
+// Whatever the arguments, the sessions and the rings are, from one session on. time: that of the event, 0: none yet.
+static __attribute__((noinline)) void event_any(struct thread *me, const struct hooks *h, const uint64_t *words,
+						const struct wanted *w, uint64_t time)
+{
+	uint64_t spans[ESPY_FORMAT_ARGS];
+	uint32_t size = h->flat_sz, max = 0;
+
+	for (; w->ring; w++) {
+		const struct ring *ring = w->ring;
+		struct espy_mark_record *r;
+
+		if (w->nrules && !pass(h, w, words))
+			continue;
+		if (unlikely(share_wanted(me, ring))) {
+			if (h->args_layout == LAYOUT_WORDS)
+				share_words(me, h, ring, words, &time);
+			else if (h->args_layout == LAYOUT_TEXT)
+				share_text(me, h, ring, words, &time);
+			else
+				share_any(me, h, ring, words, &time);
+			continue;
+		}
+		if (h->args_layout != LAYOUT_WORDS && max != ring->string_max) { // laid out alike: once is enough
+			max = ring->string_max;
+			size = measure_all(h, words, max, spans);
+		}
+		if (unlikely(size > ring->chunk_sz / 2)) {
+			lose(me, ring, &ring->shared->lost_big);
+			continue;
+		}
+		r = reserve(me, w, size, w->room - (size - h->flat_sz), &time);
+		if (unlikely(!r)) {
+			lose(me, ring, &ring->shared->lost_full);
+			continue;
+		}
+		begin(r, (uint64_t)h->def << 32 | size, time);
+		write_args(h, words, spans, (uint64_t *)(r + 1));
+		commit(r, size);
+	}
+	finish(me, h, words);
+}
+
+// Numbers only, no filter: the way that is worth nanoseconds. It does with registers that nobody has to save (barriers,
+// so that what is at hand in memory is not kept in others). What it does not do at once, event_any does.
+static inline __attribute__((always_inline)) int write_words(struct thread *me, const struct hooks *h,
+							     const uint64_t *words, const struct wanted *w,
+							     enum clock clock, uint64_t *time)
+{
+	struct espy_mark_record *r;
+
+	if (unlikely(!try_reserve(me, w, h->flat_sz, w->room, clock, time, &r)))
+		return 0;
+	begin(r, h->size_def, *time);
+	barrier();
+	copy_pairs(r, (const uint8_t *)words - sizeof(*r), sizeof(*r), h->flat_sz);
+	barrier();
+	commit(r, h->flat_sz);
+	return 1;
+}
+
+static inline __attribute__((always_inline)) void event_words(struct thread *me, const struct hooks *h,
+							      const uint64_t *words)
+{
+	uint64_t time = 0;
+
+	if (unlikely(!write_words(me, h, words, h->wanted, CLOCK_TSC, &time)))
+		event_any(me, h, words, h->wanted, 0);
+	else
+		finish(me, h, words);
+}
+
+// For several sessions: the first two are written at once.
+static __attribute__((noinline)) void event_words_several(struct thread *me, const struct hooks *h,
+							  const uint64_t *words)
+{
+	const struct wanted *w = h->wanted;
+	struct espy_mark_record *r, *s;
+	uint64_t time = 0;
+
+	if (unlikely(!try_reserve(me, w, h->flat_sz, w->room, CLOCK_TSC, &time, &r))) {
+		event_any(me, h, words, w, 0);
+		return;
+	}
+	begin(r, h->size_def, time);
+	w++;
+	if (unlikely(!try_reserve(me, w, h->flat_sz, w->room, CLOCK_KNOWN, &time, &s))) {
+		copy_pairs(r, (const uint8_t *)words - sizeof(*r), sizeof(*r), h->flat_sz);
+		commit(r, h->flat_sz);
+		event_any(me, h, words, w, time);
+		return;
+	}
+	begin(s, h->size_def, time);
+	barrier();
+	for (uint64_t i = sizeof(*r), size = h->flat_sz; i < size; i += 8) {
+		uint64_t word = *(const uint64_t *)((const uint8_t *)words - sizeof(*r) + i);
+
+		*(uint64_t *)((uint8_t *)r + i) = word;
+		*(uint64_t *)((uint8_t *)s + i) = word;
+	}
+	barrier();
+	commit(r, h->flat_sz);
+	commit(s, h->flat_sz);
+	while ((++w)->ring)
+		if (unlikely(!write_words(me, h, words, w, CLOCK_KNOWN, &time))) {
+			event_any(me, h, words, w, time);
 			return;
 		}
+	finish(me, h, words);
+}
+
+// The same with one whole string. It is measured once, and copied for each session: to copy the first one's record
+// would be to trust in memory that espy may write.
+static inline __attribute__((always_inline)) int write_text(struct thread *me, const struct hooks *h,
+							    const uint64_t *words, const struct wanted *w,
+							    uint64_t span, enum clock clock, uint64_t *time)
+{
+	uint32_t pad = SPAN_PAD(span);
+	uint64_t before = h->string_off;
+	struct espy_mark_record *r;
+	uint8_t *to;
+
+	if (unlikely(!try_reserve(me, w, h->flat_sz + pad, w->room - pad, clock, time, &r)))
+		return 0;
+	begin(r, h->size_def + pad, *time);
+	to = (uint8_t *)(r + 1);
+	copy_words(to, words, 0, before);
+	*(uint64_t *)(to + before) = span;
+	text_copy((uint64_t *)(to + before + 8), *(const char **)((const uint8_t *)words + before), SPAN_LEN(span));
+	copy_words(to + pad, words, before + 8, h->flat_sz - sizeof(*r));
+	barrier();
+	commit(r, h->flat_sz + pad);
+	return 1;
+}
+
+static __attribute__((noinline)) void event_text_more(struct thread *me, const struct hooks *h, const uint64_t *words,
+						      const struct wanted *w, uint64_t span, uint64_t time)
+{
+	for (; w->ring; w++)
+		if (unlikely(w->string_max != h->wanted->string_max ||
+			     !write_text(me, h, words, w, span, CLOCK_KNOWN, &time))) {
+			event_any(me, h, words, w, time);
+			return;
+		}
+	finish(me, h, words);
+}
+
+static __attribute__((noinline)) void event_text(struct thread *me, const struct hooks *h, const uint64_t *words)
+{
+	const struct wanted *w = h->wanted;
+	uint64_t span, time = 0;
+
+	// shared chunks are for event_any
+	if (unlikely(!CUR_OFF(*(const uint64_t *)((const uint8_t *)me + w->cur_off)))) {
+		event_any(me, h, words, w, 0);
+		return;
 	}
+	span = text_span(*(const char **)((const uint8_t *)words + h->string_off), w->string_max);
+	if (unlikely(!write_text(me, h, words, w, span, CLOCK_TSC, &time)))
+		event_any(me, h, words, w, 0);
+	else if (h->more)
+		event_text_more(me, h, words, w + 1, span, time);
+	else
+		leave(me);
+}
+
+// In a thread that is known.
+static inline __attribute__((always_inline)) void event_of(struct thread *me, const uint64_t *words,
+							   struct espy_mark *mark)
+{
+	const struct hooks *h;
+
 	me->depth++;
 	barrier(); // the helper's membarrier does the rest: it publishes, then looks whether we are in here
 	h = (const void *)__atomic_load_n(&mark->state, __ATOMIC_ACQUIRE);
-	if (likely(h)) {
-		if (likely(h->simple))
-			event_simple(me, h, words);
-		else
-			event_any(me, h, words);
-		if (unlikely(h->ncalls) && !me->calls) { // a callback's own marks do not call back
-			event_calls(me, h, words);
-			return;
-		}
+	if (unlikely(!h))
+		leave(me);
+	else if (likely(h->layout == LAYOUT_WORDS))
+		event_words(me, h, words);
+	else if (h->layout == LAYOUT_WORDS_SEVERAL)
+		event_words_several(me, h, words);
+	else if (h->layout == LAYOUT_TEXT)
+		event_text(me, h, words);
+	else
+		event_any(me, h, words, h->wanted, 0);
+}
+
+static __attribute__((noinline)) void event_first(const uint64_t *words, struct espy_mark *mark)
+{
+	struct thread *me = claim();
+	const struct hooks *h;
+
+	if (me) {
+		event_of(me, words, mark);
+		return;
 	}
-	leave(me);
+	h = (const void *)__atomic_load_n(&mark->state, __ATOMIC_ACQUIRE);
+	if (h && live->on)
+		lose_all(h, words);
+}
+
+void espy_agent_event(const uint64_t *words, struct espy_mark *mark)
+{
+	struct thread *me = self;
+
+	if (likely(me && me->tid))
+		event_of(me, words, mark);
+	else
+		event_first(words, mark);
 }

@@ -5,6 +5,7 @@
  *
  *   trampoline.S  saves the registers of the program
  *   event.c       filter, time, room in a ring, arguments
+ *   text.h        how much of a string is recorded, and its copy
  *   chunk.c       pieces of a ring: taken, begun, ended
  *   share.c       when threads are many: chunks that they share
  *   rseq.S        how a CPU's chunk is written
@@ -45,17 +46,20 @@ struct thread {
 	uint32_t seq;     /* how often it has left it */
 	uint32_t calls, calls_seq; /* the same of callbacks; it enters these before it leaves the former */
 	uint32_t reserved0;
-	uint64_t cur[ESPY_AGENT_SESSIONS];  /* per session: tag << 44 | chunk << 24 | head; 0: no chunk */
+	uint64_t cur[ESPY_AGENT_SESSIONS];  /* per session: tag << 32 | offset; 0: no chunk */
 	uint32_t lost[ESPY_AGENT_SESSIONS]; /* since the last chunk */
 	uint64_t verified; /* share.c: when it was last known that this is its very thread */
 };
 _Static_assert(sizeof(struct thread) == 128, "two cache lines");
 
-#define CUR_HEAD_BITS 24
-#define CUR_CHUNK_BITS 20
-#define CUR_HEAD(cur) ((uint32_t)((cur) & ((1u << CUR_HEAD_BITS) - 1)))
-#define CUR_CHUNK(cur) ((uint32_t)((cur) >> CUR_HEAD_BITS & ((1u << CUR_CHUNK_BITS) - 1)))
-#define CUR_TAG ((uint64_t)1 << (CUR_HEAD_BITS + CUR_CHUNK_BITS))
+/*
+ * Where a thread writes next in a ring: an offset into its chunks, and above it a tag that tells whether it has had another
+ * chunk meanwhile. A chunk is never quite full (struct ring.limit), so the offset within it is 0 only if there is none.
+ */
+#define CUR_TAG ((uint64_t)1 << 32)
+#define CUR_OFF(cur) ((uint32_t)(cur))
+#define CUR_CHUNK(ring, cur) (CUR_OFF(cur) >> (ring)->chunk_shift)
+#define CUR_HEAD(ring, cur) (CUR_OFF(cur) & ((ring)->chunk_sz - 1))
 
 /*
  * Shared chunks: that of a CPU, and those that whoever finds one free claims for the length of a record. Kept here and
@@ -84,6 +88,7 @@ struct ring {
 	uint64_t *free;
 	struct espy_ring *shared;
 	uint32_t chunk_shift, chunk_sz, nchunks, nwords;
+	uint32_t limit; /* so much fits into a chunk of a thread's own */
 	uint32_t string_max;
 	uint32_t slot;
 	uint32_t own_max; /* so many threads may have a chunk of their own; ~0: all, none is shared */
@@ -124,8 +129,14 @@ struct rule_preds {
 
 struct wanted {
 	const struct ring *ring;
-	uint32_t nrules;                  /* 0: every event; else those that one of the rules lets through */
 	const struct rule_preds *rules;
+	uint32_t nrules;   /* 0: every event; else those that one of the rules lets through */
+	/* of the ring, but nearer: */
+	uint32_t head_mask;
+	uint32_t room;     /* how much of a chunk may be used for a record of flat_sz to find a place in it */
+	uint32_t cur_off;  /* of the thread's cur, in struct thread */
+	uint32_t string_max;
+	uint8_t *data;
 };
 
 struct callback {
@@ -134,17 +145,32 @@ struct callback {
 };
 #define CALLBACKS 16u
 
+/* How the arguments of a mark are recorded: what is usual is not looked at argument by argument. */
+enum layout {
+	LAYOUT_ANY = 0,
+	LAYOUT_WORDS, /* all are COPY_WORD, in order; times are TSC, there is one session, and it has no filter */
+	LAYOUT_WORDS_SEVERAL, /* the same for several sessions */
+	LAYOUT_TEXT,  /* the same for one or more, but for one whole string */
+};
+
 /* What a hit of a mark leads to. Never changed once published in espy_mark.state: a new one is published instead. */
 struct hooks {
-	uint32_t def;
+	union {
+		struct {
+			uint32_t flat_sz; /* size of its record but for what is in strings and bytes */
+			uint32_t def;
+		};
+		uint64_t size_def; /* both as in struct espy_mark_record */
+	};
 	uint8_t nargs;
-	uint8_t simple;    /* all arguments are COPY_WORD, in order, and no session has a filter */
-	uint16_t nwanted;
-	uint32_t flat_sz;  /* size of its record */
-	uint32_t ncalls;
+	uint8_t layout;    /* enum layout */
+	uint8_t args_layout; /* the same, as far as the arguments go */
+	uint8_t more;      /* several sessions, or callbacks */
+	uint8_t nwanted, ncalls;
+	uint16_t string_off; /* LAYOUT_TEXT: its word */
 	const struct arg *args;        /* the def's, constant */
 	const struct callback *calls;
-	struct wanted wanted[];        /* nwanted */
+	struct wanted wanted[];        /* nwanted, and one without a ring */
 };
 
 /* One site of a loaded object. */
@@ -184,7 +210,8 @@ struct def {
 	uint32_t sessions;         /* bit per slot; bit 30: other tools, bit 31: callbacks */
 	uint8_t watched, watched_now; /* by other tools; the same while it is found out */
 	uint8_t changed;           /* hooks are to be made anew */
-	uint8_t flat;
+	uint8_t layout;            /* enum layout, as far as its arguments go */
+	uint8_t string;            /* LAYOUT_TEXT: its number */
 	struct espy_format format;
 	struct arg args[ESPY_FORMAT_ARGS];
 	struct hooks *hooks;
@@ -332,7 +359,7 @@ struct piece { /* of the arguments of a record; its end is filled up with zeros 
 /* Does this thread, which has no chunk of its own, get none either? */
 static inline int share_wanted(const struct thread *me, const struct ring *ring)
 {
-	return !CUR_HEAD(me->cur[ring->slot]) &&
+	return !CUR_HEAD(ring, me->cur[ring->slot]) &&
 	       __atomic_load_n(&live->owners[ring->slot], __ATOMIC_RELAXED) >= ring->own_max;
 }
 /* A whole record (size: as if it were in a chunk of its thread) into a shared chunk: 1, or 0: lost, and counted. */

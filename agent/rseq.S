@@ -95,13 +95,28 @@ espy_agent_rseq_write:
 	movq	(%rbx), %rsi
 	movq	8(%rbx), %rcx
 	addq	$16, %rbx
-3:	subq	$8, %rcx
+	xorl	%edx, %edx
+	subq	$8, %rcx
 	jb	4f
-	movq	(%rsi), %rax
+3:	movq	(%rsi, %rdx), %rax
+	movq	%rax, (%r11, %rdx)
+	addq	$8, %rdx
+	cmpq	%rcx, %rdx
+	jbe	3b
+	addq	%rdx, %rsi
+	addq	%rdx, %r11
+	subq	%rdx, %rcx
+	addq	$8, %rcx
+	jz	2b
+	/* the last 8 bytes: those that are there already fall out */
+	movq	-8(%rsi, %rcx), %rax
+	shll	$3, %ecx
+	negl	%ecx
+	shrq	%cl, %rax
 	movq	%rax, (%r11)
-	addq	$8, %rsi
 	addq	$8, %r11
-	jmp	3b
+	jmp	2b
+	/* less than 8 */
 4:	addq	$8, %rcx
 	jz	2b
 	movq	$0, (%r11)

@@ -124,6 +124,7 @@ static int ring_make(struct ring **made, const struct espy_agent_open *o, uint32
 			       .chunk_sz = o->chunk_sz,
 			       .chunk_shift = (uint32_t)__builtin_ctz(o->chunk_sz),
 			       .nchunks = o->nchunks,
+			       .limit = o->chunk_sz - ESPY_CHUNK_HEAD - 8,
 			       .nwords = words,
 			       .string_max = o->string_max,
 			       .slot = slot,

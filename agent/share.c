@@ -9,6 +9,7 @@
 // for the length of its record: a locked exchange more, and a thread that is preempted in the middle keeps a chunk from
 // others, which then take the next.
 #include "inside.h"
+#include "text.h"
 
 #include <sys/syscall.h>
 
@@ -86,19 +87,6 @@ static int lose(const struct ring *ring)
 	return 0;
 }
 
-static void copy_piece(uint8_t *to, const uint8_t *from, uint64_t len)
-{
-	for (; len >= 8; len -= 8, to += 8, from += 8)
-		*(uint64_t *)to = *(const uint64_t *)from;
-	if (!len)
-		return;
-	*(uint64_t *)to = 0;
-	while (len--) {
-		to[len] = from[len];
-		barrier(); // no memcpy is to be made of this
-	}
-}
-
 // Into a place that is ours for now.
 static int write_claimed(const struct ring *ring, struct place *place, struct rseq_write *w)
 {
@@ -130,7 +118,7 @@ static int write_claimed(const struct ring *ring, struct place *place, struct rs
 	r->reserved = 0;
 	p = (uint8_t *)(r + 1);
 	for (const struct piece *piece = w->pieces; piece < w->pieces_end; piece++) {
-		copy_piece(p, piece->from, piece->len);
+		text_copy((uint64_t *)p, piece->from, (uint32_t)piece->len);
 		p += (piece->len + 7) & ~7ull;
 	}
 	__atomic_store_n(&c->end, head + (uint32_t)w->size_def, __ATOMIC_RELEASE);

@@ -3,7 +3,8 @@
  * From a mark's cold block (include/espy/mark.h) into the agent. x86-64.
  *
  * The cold block has lowered %rsp by 128 for the red zone and called us: %rax = arguments, %r11 = the mark. It knows of
- * no other register that changes, so we keep them all. C code behind it is compiled for general registers only.
+ * no other register that changes, so we keep them all. C code behind it is compiled for general registers only, and does
+ * without the alignment of the stack that others expect (event_monotonic makes it).
  */
 	.text
 
@@ -17,32 +18,17 @@ espy_agent_hook:
 	.cfi_def_cfa %rsp, 8 + 128
 	.cfi_offset %rip, -8 - 128
 	endbr64
-	pushq	%rbp
-	.cfi_def_cfa_offset 16 + 128
-	.cfi_offset %rbp, -16 - 128
-	movq	%rsp, %rbp
-	.cfi_def_cfa_register %rbp
-	pushq	%rdi
-	pushq	%rsi
-	pushq	%rdx
-	pushq	%rcx
-	pushq	%r8
-	pushq	%r9
-	pushq	%r10
-	andq	$-16, %rsp
+	.irp	reg, rdi, rsi, rdx, rcx, r8, r9, r10
+	pushq	%\reg
+	.cfi_adjust_cfa_offset 8
+	.endr
 	movq	%rax, %rdi
 	movq	%r11, %rsi
 	call	espy_agent_event
-	leaq	-56(%rbp), %rsp
-	popq	%r10
-	popq	%r9
-	popq	%r8
-	popq	%rcx
-	popq	%rdx
-	popq	%rsi
-	popq	%rdi
-	popq	%rbp
-	.cfi_def_cfa %rsp, 8 + 128
+	.irp	reg, r10, r9, r8, rcx, rdx, rsi, rdi
+	popq	%\reg
+	.cfi_adjust_cfa_offset -8
+	.endr
 	ret
 	.cfi_endproc
 	.size	espy_agent_hook, . - espy_agent_hook
