@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Signal handlers with marks, nested, in the middle of marks: every event is there once, whole, or counted as lost.
+// Signal handlers with marks, nested, in the middle of marks: every event is there once, whole, or counted as lost, for
+// each of two sessions.
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
@@ -10,7 +11,10 @@
 #include "espy/mark.h"
 
 static volatile unsigned long in_main, in_handler[2];
-static unsigned long seen[3];
+static struct session {
+	struct control c;
+	unsigned long seen[4];
+} sessions[2];
 static int stop;
 static char text[200];
 
@@ -29,17 +33,20 @@ static void handler(int sig)
 
 static void record(void *ctx, const struct espy_chunk *chunk, const struct espy_mark_record *r)
 {
-	struct control *c = ctx;
+	struct session *s = ctx;
 	const uint64_t *a = (const uint64_t *)(r + 1);
-	const char *name = control_name(c, r->def);
-	int kind = !strcmp(name, "signal_main") ? 0 : !strcmp(name, "signal_first") ? 1 : 2;
+	const char *name = control_name(&s->c, r->def);
+	int kind = !strcmp(name, "signal_main")	    ? 0
+		   : !strcmp(name, "signal_first")  ? 1
+		   : !strcmp(name, "signal_second") ? 2
+						    : 3;
 
 	CHECK(a[0] == ~a[1], "%s: torn: %lx %lx", name, a[0], a[1]);
 	if (kind == 0)
 		CHECK(a[2] == 150 && !memcmp(a + 3, text + 49, 150), "torn string of %lu", a[2]);
 	if (kind == 2)
 		CHECK(a[2] == 99 && !memcmp(a + 3, text + 100, 99), "torn string of %lu", a[2]);
-	seen[kind]++;
+	s->seen[kind]++;
 }
 
 static void *shoot(void *arg)
@@ -60,16 +67,17 @@ int main(void)
 	struct espy_agent_open o = { .nchunks = 2048, .chunk_sz = 4096 };
 	long n = scale("SIGNALS_MARKS", 3000000);
 	pthread_t self_id = pthread_self(), shooter;
-	unsigned long total, got;
-	struct control c;
+	unsigned long total;
 	int e;
 
 	memset(text, 'x', sizeof(text) - 1);
-	e = control_attach(&c, getpid());
-	CHECK(!e, "%s", strerror(-e));
-	e = control_open(&c, &o);
-	CHECK(!e, "%s", strerror(-e));
-	CHECK(control_on(&c, 1, "signal:*", NULL, 0) == 3, "not all marks are found");
+	for (int i = 0; i < 2; i++) {
+		e = control_attach(&sessions[i].c, getpid());
+		CHECK(!e, "%s", strerror(-e));
+		e = control_open(&sessions[i].c, &o);
+		CHECK(!e, "%s", strerror(-e));
+		CHECK(control_on(&sessions[i].c, 1, "signal:*", NULL, 0) == 4, "not all marks are found");
+	}
 	sigaction(SIGUSR1, &sa, NULL);
 	sigaction(SIGUSR2, &sa, NULL);
 	pthread_create(&shooter, NULL, shoot, &self_id);
@@ -79,21 +87,27 @@ int main(void)
 		for (int i = 0; i < 10000; i++) {
 			in_main++;
 			MARK(signal_main, "n=%lu c=%lu s=%s", in_main, ~in_main, text + 49);
+			MARK(signal_numbers, "n=%lu c=%lu", in_main, ~in_main);
 		}
 		sigfillset(&block);
 		pthread_sigmask(SIG_BLOCK, &block, &old);
-		control_read(&c, 0, record, &c);
+		for (int i = 0; i < 2; i++)
+			control_read(&sessions[i].c, 0, record, &sessions[i]);
 		pthread_sigmask(SIG_SETMASK, &old, NULL);
 	}
 	stop = 1;
 	pthread_join(shooter, NULL);
-	control_read(&c, 0, record, &c);
-	total = in_main + in_handler[0] + in_handler[1];
-	got = seen[0] + seen[1] + seen[2];
-	printf("%lu marks, %lu + %lu in handlers: %lu seen, %lu lost\n", in_main, in_handler[0], in_handler[1], got,
-	       control_lost(&c));
+	total = 2 * in_main + in_handler[0] + in_handler[1];
 	CHECK(in_handler[0] > 50 && in_handler[1] > 10, "too few signals to tell");
-	CHECK(got + control_lost(&c) == total, "%lu events are neither seen nor counted",
-	      total - got - control_lost(&c));
+	for (int i = 0; i < 2; i++) {
+		const unsigned long *seen = sessions[i].seen, lost = control_lost(&sessions[i].c);
+		unsigned long got;
+
+		control_read(&sessions[i].c, 0, record, &sessions[i]);
+		got = seen[0] + seen[1] + seen[2] + seen[3];
+		printf("2 x %lu marks, %lu + %lu in handlers: %lu seen, %lu lost\n", in_main, in_handler[0],
+		       in_handler[1], got, lost);
+		CHECK(got + lost == total, "%lu events are neither seen nor counted", total - got - lost);
+	}
 	return 0;
 }
