@@ -12,7 +12,6 @@
 #include <link.h>
 #include <linux/membarrier.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 
 #define PAGE 4096ull
@@ -23,11 +22,7 @@
 int sites_init(void)
 {
 	agent.site_table = mem_map(ESPY_AGENT_SITES_MAX * sizeof(*agent.site_table));
-	if (!agent.site_table)
-		return -ENOMEM;
-	if (__libc_single_threaded)
-		sites_register();
-	return 0;
+	return agent.site_table ? 0 : -ENOMEM;
 }
 
 // The kernel does this at once for a process of one thread; else it waits twice for a grace period of its own, some tens

@@ -18,6 +18,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define STACK_SZ (256u * 1024u)
 
-struct agent agent = { .lock = PTHREAD_MUTEX_INITIALIZER, .area_fd = -1 };
+struct agent agent; // all zero, its mutex too: there is nothing to be read from the file
 uint32_t espy_agent_xsave_sz;
 uint32_t espy_agent_xsave_mask[2];
 
@@ -171,6 +172,34 @@ static const struct timespec *work(struct timespec *pause)
 	return pause->tv_sec && agent.blind ? NULL : pause;
 }
 
+// What takes time, and the lock of the memory map, is left to the agent's thread: who loads the library stands meanwhile.
+static int init_tables(void)
+{
+	struct live *l;
+	int e;
+
+	if (live)
+		return 0;
+	l = mem_map(sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	if (madvise(l, sizeof(*l), MADV_WIPEONFORK)) {
+		e = -errno;
+		munmap(l, sizeof(*l));
+		return e;
+	}
+	e = defs_init();
+	if (!e)
+		e = sites_init();
+	if (e)
+		return e;
+	measure_fpu();
+	agent.clock = choose_clock();
+	agent.ncpus = count_cpus();
+	__atomic_store_n(&live, l, __ATOMIC_RELEASE);
+	return 0;
+}
+
 static void *helper(void *arg)
 {
 	uint32_t *ready = arg, bell;
@@ -184,7 +213,7 @@ static void *helper(void *arg)
 	sites_register();
 	pthread_mutex_lock(&agent.lock);
 	agent.helper_tid = (uint32_t)sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	if (make_area()) {
+	if (init_tables() || make_area()) {
 		agent.started = 0;
 		agent.helper_of = 0;
 		pthread_mutex_unlock(&agent.lock);
@@ -248,7 +277,9 @@ int agent_wait_ready(void)
 	struct timespec pause = { .tv_nsec = 100000 };
 
 	for (int i = 0; i < 20000; i++) {
-		if (live && __atomic_load_n(&live->on, __ATOMIC_ACQUIRE))
+		const struct live *l = __atomic_load_n(&live, __ATOMIC_ACQUIRE);
+
+		if (l && __atomic_load_n(&l->on, __ATOMIC_ACQUIRE))
 			return 0;
 		if (!agent.started)
 			return -ENOTSUP;
@@ -315,6 +346,7 @@ static void after_fork_child(void)
 
 // ---- start ----
 
+// What must not come later: after a fork, or when there are other threads, for which registering would have to wait.
 static int init_once(void)
 {
 	static int done;
@@ -322,21 +354,11 @@ static int init_once(void)
 
 	if (done)
 		return 0;
-	live = mem_map(sizeof(*live));
-	if (!live)
-		return -ENOMEM;
-	if (madvise(live, sizeof(*live), MADV_WIPEONFORK))
-		return -errno;
-	e = defs_init();
-	if (!e)
-		e = sites_init();
-	if (!e)
-		e = -pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	e = -pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	if (e)
 		return e;
-	measure_fpu();
-	agent.clock = choose_clock();
-	agent.ncpus = count_cpus();
+	if (__libc_single_threaded)
+		sites_register();
 	done = 1;
 	return 0;
 }
@@ -347,7 +369,7 @@ int espy_agent_start(void)
 	int saved = errno, e = 0;
 
 	pthread_mutex_lock(&agent.lock);
-	if (agent.started && (live->on == pid || agent.helper_of == pid)) {
+	if (agent.started && agent.helper_of == pid) {
 		pthread_mutex_unlock(&agent.lock);
 		return 0;
 	}
