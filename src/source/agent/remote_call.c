@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The call is laid out like a signal: before a register is changed, a frame that rt_sigreturn takes is written below
+ * the thread's red zone, and every address that our calls return to leads to rt_sigreturn. So a thread whose tracer is
+ * killed in the middle finishes the call, goes back to where it was stopped and never knows; only a mapping of some
+ * pages stays.
+ *
+ *      user's stack:   ... | red zone 128 | [sigreturn] frame of the state at the stop
+ *      for the call:   [pop %rdi][bell][ret][raise][sigreturn] frame | ... text
+ *
+ * The call's own part stands on the user's stack as well if that is the one that the kernel or libc has made for the
+ * thread, and has room; on a coroutine's, whose size nobody knows, the thread maps itself another one before.
+ *
+ * The end of the call is told by raise() with a signal whose default is to do nothing (the bell): a traced thread
+ * stops for it, an untraced one does not notice.
+ */
+#include "source/agent/remote.h"
+#include "source/agent/remote.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/memfd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/sendfile.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "source/agent/remote_parts.h"
+
+#define STACK_SZ (256u * 1024u)
+#define ROOM_WANTED (192u * 1024u)
+#define RED_ZONE 128u
+#define NAME_MAX_SZ 64u
+#define CALL_TIMEOUT_NS 5000000000ull
+#define MAGIC1 0x46505853u
+#define MAGIC2 0x46505845u
+/* Of x86-64: */
+#define NR_MMAP 9     /* __NR_mmap */
+#define NR_MUNMAP 11  /* __NR_munmap */
+#define NR_CLOSE 3    /* __NR_close */
+#define NR_MEMFD 319  /* __NR_memfd_create */
+#define SW_BYTES 464u /* in the legacy area: what the kernel keeps for software */
+
+/* What rt_sigreturn reads, as the kernel lays it out (it is not libc's ucontext_t). */
+struct frame {
+	uint64_t flags, link;
+	struct {
+		uint64_t sp;
+		uint32_t flags, pad;
+		uint64_t size;
+	} altstack;
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, eflags;
+	uint16_t cs, gs, fs, ss;
+	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
+	uint64_t sigmask;
+};
+_Static_assert(sizeof(struct frame) == 40 + 256 + 8, "as in the kernel's struct ucontext");
+
+enum { FP_XSTATE = 1, SIGCONTEXT_SS = 2, STRICT_RESTORE_SS = 4 };
+static int write_memory(pid_t pid, uint64_t addr, const void *buf, size_t len)
+{
+	const struct iovec local = { (void *)(uintptr_t)buf, len }, remote = { (void *)(uintptr_t)addr, len };
+
+	return process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
+}
+
+/* The state of the stop as rt_sigreturn takes it, with the floating point state at fp_at. */
+static void fill_frame(const struct espy_remote *r, struct frame *f, uint64_t fp_at)
+{
+	const struct user_regs_struct *g = &r->regs;
+
+	*f = (struct frame){
+		.flags = FP_XSTATE | SIGCONTEXT_SS | STRICT_RESTORE_SS,
+		.altstack = { .flags = 0x7fffffff }, /* not valid: the kernel leaves the alternate stack as it is */
+		.r8 = g->r8,
+		.r9 = g->r9,
+		.r10 = g->r10,
+		.r11 = g->r11,
+		.r12 = g->r12,
+		.r13 = g->r13,
+		.r14 = g->r14,
+		.r15 = g->r15,
+		.di = g->rdi,
+		.si = g->rsi,
+		.bp = g->rbp,
+		.bx = g->rbx,
+		.dx = g->rdx,
+		.ax = g->rax,
+		.cx = g->rcx,
+		.sp = g->rsp,
+		.ip = g->rip,
+		.eflags = g->eflags,
+		.cs = (uint16_t)g->cs,
+		.ss = (uint16_t)g->ss,
+		.fpstate = fp_at,
+		.sigmask = r->sigmask,
+	};
+	/* rt_sigreturn does not begin a call again: that is done here, by going back to its instruction. */
+	if ((int64_t)g->orig_rax >= 0) {
+		switch (-(int64_t)g->rax) {
+		case 512: /* ERESTARTSYS */
+		case 513: /* ERESTARTNOINTR */
+		case ESPY_ERESTARTNOHAND:
+		case ESPY_ERESTART_RESTARTBLOCK: /* a sleep begins with its whole time again, what is left of it is not
+					       known here */
+			f->ax = g->orig_rax;
+			f->ip -= 2;
+			break;
+		}
+	}
+}
+
+/*
+ * Writes [sigreturn] and the frame so that the word stands at an address of the form 16n + 8 at most at `top`; *at gets
+ * it.
+ */
+static int write_frame(const struct espy_remote *r, const struct espy_remote_code *code, uint64_t top, uint64_t *at)
+{
+	uint8_t fp[ESPY_XSTATE_MAX + 4];
+	const uint64_t fp_at = (top - r->xstate_sz - 4) & ~63ull;
+	struct {
+		uint64_t sigreturn;
+		struct frame frame;
+	} f = { .sigreturn = code->sigreturn };
+	struct {
+		uint32_t magic1, extended_sz;
+		uint64_t features;
+		uint32_t xstate_sz;
+	} sw = { .magic1 = MAGIC1, .extended_sz = (uint32_t)r->xstate_sz + 4, .xstate_sz = (uint32_t)r->xstate_sz };
+	const uint32_t magic2 = MAGIC2;
+
+	if (r->xstate_sz < 576 || r->xstate_sz > ESPY_XSTATE_MAX)
+		return -EOPNOTSUPP;
+	memcpy(fp, r->xstate, r->xstate_sz);
+	memcpy(&sw.features, r->xstate + SW_BYTES, sizeof(sw.features)); /* XCR0 */
+	memcpy(fp + SW_BYTES, &sw, sizeof(sw));
+	memcpy(fp + r->xstate_sz, &magic2, sizeof(magic2));
+	fill_frame(r, &f.frame, fp_at);
+	*at = ((fp_at - sizeof(f)) & ~15ull) - 8;
+	int err = write_memory(r->pid, fp_at, fp, r->xstate_sz + 4);
+
+	return err ? err : write_memory(r->pid, *at, &f, sizeof(f));
+}
+
+/* One system call of the thread; it returns into the frame at `ret`. *result: what it returned. */
+static int call_kernel(struct espy_remote *r, const struct espy_remote_code *code, uint64_t ret, uint64_t nr,
+		       const uint64_t args[6], uint64_t *result)
+{
+	const uint64_t quiet = ~0ull;
+	struct user_regs_struct g = r->regs;
+	int status, err;
+
+	g.rip = code->syscall_ret;
+	g.rsp = ret;
+	g.rax = nr;
+	g.orig_rax = (uint64_t)-1; /* nothing is to be begun again */
+	g.rdi = args[0];
+	g.rsi = args[1];
+	g.rdx = args[2];
+	g.r10 = args[3];
+	g.r8 = args[4];
+	g.r9 = args[5];
+	/* A signal waits until all is over; the frame has the mask that was. */
+	if (espy_remote__trace(PTRACE_SETSIGMASK, r->tid, sizeof(quiet), &quiet) || espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &g))
+		return -errno;
+	for (unsigned stops = 0; stops < 2;) {
+		err = espy_remote__go(r, PTRACE_SYSCALL, 0);
+		err = err ? err : espy_remote__wait_stop(r, &status, CALL_TIMEOUT_NS);
+		if (err)
+			return err;
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+			stops++;
+		else if (status >> 16 != PTRACE_EVENT_STOP)
+			return -EFAULT;
+	}
+	if (espy_remote__trace(PTRACE_GETREGS, r->tid, 0, &g))
+		return -errno;
+	*result = g.rax;
+	return 0;
+}
+
+/* Until the bell rings. */
+static int wait_bell(struct espy_remote *r, int bell)
+{
+	int status, err;
+
+	for (;;) {
+		err = espy_remote__wait_stop(r, &status, CALL_TIMEOUT_NS);
+		if (err)
+			return err;
+		if (!(status >> 16) && WSTOPSIG(status) == bell)
+			return 0;
+		if (status >> 16 == PTRACE_EVENT_STOP) {
+			err = espy_remote__go(r, PTRACE_CONT, 0);
+			if (err)
+				return err;
+			continue;
+		}
+		switch (WSTOPSIG(status)) {
+		case SIGSEGV:
+		case SIGBUS:
+		case SIGILL:
+		case SIGFPE:
+		case SIGABRT:
+			return -EFAULT; /* the library crashed while it was loaded */
+		default:
+			err = espy_remote__go(r, PTRACE_CONT, WSTOPSIG(status));
+			if (err)
+				return err;
+		}
+	}
+}
+
+/* All as it was at the stop. */
+static int put_back(struct espy_remote *r)
+{
+	const struct iovec io = { r->xstate, r->xstate_sz };
+
+	if (espy_remote__trace(PTRACE_SETREGSET, r->tid, NT_X86_XSTATE, &io) || espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &r->regs) ||
+	    espy_remote__trace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask))
+		return -errno;
+	return 0;
+}
+
+/* fn on the stack that ends at `top`. */
+static int call_on(struct espy_remote *r, const struct espy_remote_code *code, uint64_t top, uint64_t fn,
+		   const char *text, uint64_t arg2)
+{
+	const size_t len = strlen(text) + 1;
+	const uint64_t text_at = (top - len) & ~15ull, quiet = ~(1ull << (code->bell - 1));
+	struct user_regs_struct g = r->regs;
+	uint64_t back;
+	int err = write_frame(r, code, text_at, &back);
+
+	if (err)
+		return err;
+	/* back is 16n + 8, the word before fn's return address must be so too: an even number of words in between. */
+	const uint64_t chain[4] = { code->pop_rdi_ret, (uint64_t)code->bell, code->pop_rdi_ret + 1, code->raise };
+	const uint64_t sp = back - sizeof(chain);
+
+	err = write_memory(r->pid, sp, chain, sizeof(chain));
+	err = err ? err : write_memory(r->pid, text_at, text, len);
+	if (err)
+		return err;
+	g.rip = fn;
+	g.rsp = sp;
+	g.rdi = text_at;
+	g.rsi = arg2;
+	g.rax = 0;
+	g.orig_rax = (uint64_t)-1;
+	g.rbp = 0;
+	g.eflags &= ~0x400ull; /* strings go upwards */
+	/* No handler of the program may run in the middle of the call; the frames hold the mask that was. */
+	if (espy_remote__trace(PTRACE_SETSIGMASK, r->tid, sizeof(quiet), &quiet) || espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &g))
+		return -errno;
+	err = espy_remote__go(r, PTRACE_CONT, 0);
+	return err ? err : wait_bell(r, code->bell);
+}
+
+/*
+ * Is the thread on the stack that was made for it: the process's, which grows, or one of libc's, at whose top its
+ * thread control block stands? And is there room on it?
+ */
+static bool own_stack(const struct espy_remote *r)
+{
+	char path[48], line[512];
+	bool own = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)r->pid);
+	FILE *f = fopen(path, "re");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		uint64_t start, end, sp = r->regs.rsp, tcb = r->regs.fs_base;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2 || sp < start || sp >= end)
+			continue;
+		own = strstr(line, "[stack]") || (tcb > sp && tcb < end && sp - start > ROOM_WANTED);
+		break;
+	}
+	if (f)
+		fclose(f);
+	return own;
+}
+
+int espy_remote__call(struct espy_remote *r, const struct espy_remote_code *code, uint64_t fn, const char *text,
+		      uint64_t arg2)
+{
+	const uint64_t map_args[6] = {
+		0, STACK_SZ, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0
+	};
+	uint64_t ret, stack, ignored;
+	int err, back_err;
+
+	if (strlen(text) > 4096)
+		return -ENAMETOOLONG;
+	if (own_stack(r)) {
+		err = call_on(r, code, r->regs.rsp - RED_ZONE, fn, text, arg2);
+		goto back;
+	}
+	err = write_frame(r, code, r->regs.rsp - RED_ZONE, &ret);
+	if (err)
+		return err;
+	err = call_kernel(r, code, ret, NR_MMAP, map_args, &stack);
+	if (!err && stack > (uint64_t)-4096)
+		err = (int)stack;
+	if (!err) {
+		const uint64_t unmap_args[6] = { stack, STACK_SZ };
+
+		err = call_on(r, code, stack + STACK_SZ, fn, text, arg2);
+		/* A call that hangs stands on the stack: it must stay. */
+		if (err != -ETIMEDOUT && err != -ESRCH && call_kernel(r, code, ret, NR_MUNMAP, unmap_args, &ignored) &&
+		    !err)
+			err = -EFAULT;
+	}
+back:
+	if (err == -ESRCH || !r->stopped)
+		return err ? err : -EFAULT;
+	back_err = put_back(r);
+	return err ? err : back_err;
+}
+
+/* A file of memory in the thread's table, with what is in ours: its descriptor there. */
+static int give_file(struct espy_remote *r, const struct espy_remote_code *code, int file, const char *name, int *there)
+{
+	const uint64_t name_at = (r->regs.rsp - RED_ZONE - NAME_MAX_SZ) & ~15ull;
+	const uint64_t args[6] = { name_at, MFD_CLOEXEC };
+	uint64_t ret, fd;
+	char path[64];
+	off_t off = 0;
+	ssize_t n = 0;
+	int to, err = write_frame(r, code, name_at, &ret);
+
+	err = err ? err : write_memory(r->pid, name_at, name, strlen(name) + 1);
+	err = err ? err : call_kernel(r, code, ret, NR_MEMFD, args, &fd);
+	if (err)
+		return err;
+	if (fd > (uint64_t)-4096)
+		return (int)fd;
+	*there = (int)fd;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)r->tid, *there);
+	to = open(path, O_WRONLY | O_CLOEXEC);
+	if (to < 0)
+		return -errno;
+	while ((n = sendfile(to, file, &off, 1u << 30)) > 0)
+		;
+	err = n < 0 ? -errno : 0;
+	close(to);
+	return err;
+}
+
+int espy_remote__call_file(struct espy_remote *r, const struct espy_remote_code *code, uint64_t fn, int file,
+			   const char *name, uint64_t arg2)
+{
+	int there = -1, err = strlen(name) < NAME_MAX_SZ ? give_file(r, code, file, name, &there) : -ENAMETOOLONG;
+	uint64_t ret, ignored;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", there);
+	err = err ? err : espy_remote__call(r, code, fn, path, arg2);
+	if (there >= 0 && r->stopped) {
+		const uint64_t args[6] = { (uint64_t)there };
+		int close_err = write_frame(r, code, r->regs.rsp - RED_ZONE, &ret);
+
+		close_err = close_err ? close_err : call_kernel(r, code, ret, NR_CLOSE, args, &ignored);
+		err = err ? err : close_err;
+	}
+	if (r->stopped) {
+		int back_err = put_back(r);
+
+		err = err ? err : back_err;
+	}
+	return err;
+}

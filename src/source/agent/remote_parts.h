@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What remote.c and remote_call.c share; nobody else's. */
+#ifndef ESPY_SOURCE_AGENT_REMOTE_PARTS_H
+#define ESPY_SOURCE_AGENT_REMOTE_PARTS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include "source/agent/remote.h"
+
+/* Of calls that are to be begun again, in the kernel's own numbers. */
+#define ESPY_ERESTARTNOHAND 514
+#define ESPY_ERESTART_RESTARTBLOCK 516
+
+long espy_remote__trace(int request, pid_t tid, uintptr_t addr, const void *data);
+/* The next stop of the thread. 0 and *status; -ETIMEDOUT; -ESRCH: it is gone. */
+int espy_remote__wait_stop(struct espy_remote *r, int *status, uint64_t timeout_ns);
+/* Lets the stopped thread go on, with that signal. */
+int espy_remote__go(struct espy_remote *r, int request, int sig);
+/* Of the stopped thread. */
+int espy_remote__read_state(struct espy_remote *r);
+
+#endif
