@@ -77,7 +77,7 @@ void espy_check_inject(struct espy_check_result *r)
 	if (err) {
 		found(r, ESPY_FINDING_INFO, "", "cannot be tried: sleep: %s", strerror(err));
 	} else {
-		err = espy_inject(pid, path, false, &res);
+		err = espy_inject(pid, path, &(struct espy_inject_how){ .held = false }, &res);
 		if (err)
 			found(r, ESPY_FINDING_NO, "start programs with -lespy-agent or LD_PRELOAD=libespy-agent.so.1",
 			      "%s", res.why);

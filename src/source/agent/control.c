@@ -72,14 +72,16 @@ static bool cannot_shrink(int fd, size_t size)
 	return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &st) && (uint64_t)st.st_size >= size;
 }
 
-/* A moment passes. */
-static void let_pass(const struct espy_agent_link *l, long ns)
+void espy_agent_turn__pass(const struct espy_agent_turn *t, long ns)
 {
-	const struct timespec nap = { .tv_nsec = ns };
+	const uint64_t until = espy_now_ns() + (uint64_t)ns;
 
-	if (l->turn.fn)
-		l->turn.fn(l->turn.ctx);
-	else
+	if (t->fn)
+		t->fn(t->ctx);
+	const uint64_t now = espy_now_ns();
+	const struct timespec nap = { .tv_nsec = (long)(until - now) };
+
+	if (now < until)
 		nanosleep(&nap, NULL);
 }
 
@@ -91,7 +93,7 @@ static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why
 		return fd;
 	/* An agent that has just begun is still making it. */
 	for (uint64_t until = espy_now_ns() + READY_NS; !cannot_shrink(fd, ESPY_AGENT_AREA_SZ) && espy_now_ns() < until;)
-		let_pass(l, 500000);
+		espy_agent_turn__pass(&l->turn, 500000);
 	if (!cannot_shrink(fd, ESPY_AGENT_AREA_SZ)) {
 		close(fd);
 		snprintf(why, why_sz, "what calls itself the agent of process %d is not one of ours", (int)l->pid);
@@ -106,7 +108,7 @@ static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why
 	}
 	const struct espy_agent *a = (const void *)area;
 	for (uint64_t until = espy_now_ns() + READY_NS; load32(&a->ready) != 1 && espy_now_ns() < until;)
-		let_pass(l, 200000);
+		espy_agent_turn__pass(&l->turn, 200000);
 	if (load32(&a->ready) != 1 || a->magic != ESPY_AGENT_MAGIC || a->abi != ESPY_AGENT_ABI ||
 	    a->area_sz != ESPY_AGENT_AREA_SZ) {
 		if (a->magic == ESPY_AGENT_MAGIC && a->abi != ESPY_AGENT_ABI)

@@ -20,6 +20,8 @@ struct espy_agent_turn {
 	void (*fn)(void *ctx);
 	void *ctx;
 };
+/* So long at least. */
+void espy_agent_turn__pass(const struct espy_agent_turn *t, long ns);
 
 struct espy_agent_link {
 	pid_t pid, helper; /* the process, and the agent's thread in it */

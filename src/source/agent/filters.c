@@ -27,7 +27,7 @@ struct look {
 	struct espy_inject_result *r;
 	/* Of the last thread that was looked at: most have the same. */
 	struct espy_seccomp filters;
-	bool any, restart, loads;
+	bool any, restart, calm, loads;
 	size_t usable;
 	char why[128]; /* not through the first one that it cannot be loaded through */
 	/* One that must not come to a mark, or not fork. */
@@ -149,6 +149,7 @@ static int look_at(struct look *l, struct espy_inject_thread *f)
 		l->filters = s;
 		l->any = true;
 		l->restart = espy_needed_calls__restart(&l->filters);
+		l->calm = espy_needed_calls__calm(&l->filters);
 		l->loads = !espy_needed_calls__to_load(&l->needed, &l->filters, why, sizeof(why));
 		if (!l->loads && !l->why[0])
 			strcpy(l->why, why);
@@ -164,6 +165,7 @@ static int look_at(struct look *l, struct espy_inject_thread *f)
 	}
 	f->forbids = !l->loads;
 	f->restart_forbidden = !l->restart;
+	f->hurry_forbidden = !l->calm;
 	l->usable += l->loads;
 	return 0;
 }
@@ -176,7 +178,7 @@ static int by_tid(const void *a, const void *b)
 }
 
 /* The threads that have filters. Returns how many there are in all, or -errno. */
-static long find_filtered(struct espy_inject_target *t, struct espy_inject_result *r)
+static long find_filtered(struct espy_inject_target *t, bool held, struct espy_inject_result *r)
 {
 	char path[64];
 	size_t room = 0;
@@ -195,7 +197,10 @@ static long find_filtered(struct espy_inject_target *t, struct espy_inject_resul
 		if (tid <= 0 || espy_agent__is_helper(dirfd(d), e->d_name) || espy_inject__read_status(tid, &s))
 			continue;
 		all++;
-		if (s.seccomp == 1)
+		/* Another espy's own thread perhaps: then the library that is in the maps may still be half loaded. */
+		if (s.tracer && !held)
+			all = espy_inject__refuse_traced(t->pid, s.tracer, r);
+		else if (s.seccomp == 1)
 			all = espy_inject__refuse(r, -EPERM,
 						  "process %d is in strict seccomp mode, where opening a file kills it",
 						  (int)t->pid);
@@ -228,7 +233,7 @@ int espy_inject__check_filters(struct espy_inject_target *t, const struct espy_i
 				      .bell = t->code.bell,
 				      .libc_fstat = t->libc_fstat,
 				      .by_memfd = t->library_fd >= 0 } };
-	const long all = find_filtered(t, r);
+	const long all = find_filtered(t, held, r);
 	int err = all < 0 ? (int)all : 0;
 
 	if (err || !t->thread_cnt)

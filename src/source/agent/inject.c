@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 #include "record/clock.h"
@@ -19,7 +18,8 @@
 
 #define TRIES_OF_A_THREAD 12u
 #define THREADS_MAX 64u
-#define PATIENCE_NS 8000000000ull
+#define PATIENCE_MS 8000u
+#define TURN_NS 20000000ull /* as often as the rings are looked at elsewhere */
 
 void espy_inject__paused(struct espy_inject_result *r, uint64_t since)
 {
@@ -60,11 +60,50 @@ static int call(struct espy_remote *r, const struct espy_inject_target *t)
 		       : espy_remote__call_file(r, &t->code, t->dlopen_at, t->library_fd, ESPY_INJECT_NAME, flags);
 }
 
+/*
+ * Like us: what we may not for ourselves is not permitted for others. Not where a filter could forbid the thread to end
+ * it, and where its children would go on so only if we are there when they begin.
+ */
+static enum espy_hurry_how may_hurry(const struct espy_inject_target *t, const struct espy_inject_thread *f,
+				     enum espy_hurry_how how)
+{
+	return (f && f->hurry_forbidden) || (!t->create_at && how == ESPY_HURRY_SHORT) ? ESPY_HURRY_NOT : how;
+}
+
+/* The stopped thread makes the call, or another thread that does: that is short, and waits for less. */
+static int begin_call(struct espy_remote *r, const struct espy_inject_target *t, struct espy_remote *born)
+{
+	const int err = t->create_at ? espy_remote__spawn(r, &t->code, t->create_at, born) : -EAGAIN;
+
+	return err == -EAGAIN ? call(r, t) : err;
+}
+
+/* The program goes on, and the new thread makes the call. */
+static int end_call(struct espy_remote *born, const struct espy_inject_target *t)
+{
+	int err = espy_remote__await(born, &t->code);
+
+	return err ? err : call(born, t);
+}
+
+/* Until the next try: not in step with what the program may do at regular times. */
+static void wait_a_moment(struct espy_inject_target *t)
+{
+	const struct espy_agent_turn none = { NULL, NULL };
+	const uint64_t now = espy_now_ns();
+	const bool turn = now >= t->next_turn_ns;
+
+	if (turn)
+		t->next_turn_ns = now + TURN_NS;
+	espy_agent_turn__pass(turn ? &t->how->turn : &none, 100000 + (long)(now % 400000));
+}
+
 /* One thread, until it stands at a safe point: 0 and the call made; -EAGAIN: it did not. */
-static int try_thread(const struct espy_inject_target *t, pid_t tid, struct espy_inject_result *res)
+static int try_thread(struct espy_inject_target *t, pid_t tid, struct espy_inject_result *res)
 {
 	const struct espy_inject_thread *f = espy_inject__thread(t, tid);
-	struct espy_remote r;
+	struct espy_remote r, born = { .attached = false };
+	struct espy_hurry self;
 	int err = espy_remote__attach(&r, t->pid, tid);
 
 	if (err)
@@ -72,32 +111,39 @@ static int try_thread(const struct espy_inject_target *t, pid_t tid, struct espy
 	if (f && f->restart_forbidden)
 		espy_remote__forbid_restart(&r);
 	for (unsigned i = 0; i < TRIES_OF_A_THREAD && !err; i++) {
-		/* Not in step with what the program may do at regular times. */
-		const struct timespec gap = { .tv_nsec = 100000 + (long)(espy_now_ns() % 400000) };
 		uint64_t since;
 
 		res->tries++;
+		espy_hurry__begin_self(&self);
 		err = espy_remote__stop(&r);
-		if (err)
+		if (err) {
+			espy_hurry__end_self(&self);
 			break;
+		}
 		since = espy_now_ns();
+		r.hurry = (struct espy_hurry){ .how = may_hurry(t, f, self.how), .usual_ns = self.usual_ns };
 		bool safe = espy_inject__at_safe_point(t, &r);
 
 		if (safe && (!espy_inject__still_the_same(t) || !espy_inject__same_filters(t, tid)))
 			err = -ESTALE;
 		else if (safe)
-			err = call(&r, t);
+			err = begin_call(&r, t, &born);
 		if (safe || err)
 			espy_remote__detach(&r);
 		else
 			err = espy_remote__resume(&r);
 		espy_inject__paused(res, since);
+		espy_hurry__end_self(&self);
 		if (safe) {
 			res->tid = tid;
+			res->born = born.tid;
+			if (born.attached && !err)
+				err = end_call(&born, t);
+			espy_remote__detach(&born);
 			return err;
 		}
 		if (!err)
-			nanosleep(&gap, NULL);
+			wait_a_moment(t);
 	}
 	espy_remote__detach(&r);
 	return err ? err : -EAGAIN;
@@ -123,9 +169,10 @@ static size_t list_threads(const struct espy_inject_target *t, pid_t *tids, size
 	return cnt;
 }
 
-static int try_threads(const struct espy_inject_target *t, struct espy_inject_result *r)
+static int try_threads(struct espy_inject_target *t, struct espy_inject_result *r)
 {
-	const uint64_t until = espy_now_ns() + PATIENCE_NS;
+	const uint64_t patience_ms = t->how->patience_ms ? t->how->patience_ms : PATIENCE_MS;
+	const uint64_t until = espy_now_ns() + patience_ms * 1000000;
 	pid_t tids[THREADS_MAX];
 	int err;
 
@@ -212,15 +259,23 @@ static int call_held(const struct espy_inject_target *t, struct espy_inject_resu
 }
 
 /* -ESTALE: the process has become another program meanwhile. */
-static int try_once(pid_t pid, const char *library, bool held, struct espy_inject_result *r)
+static int try_once(pid_t pid, const char *library, const struct espy_inject_how *how, struct espy_inject_result *r)
 {
-	struct espy_inject_target t = { .pid = pid, .library = library, .library_fd = -1 };
+	struct espy_inject_target t = { .pid = pid, .library = library, .library_fd = -1, .how = how };
+	const bool held = how->held;
 	struct espy_inject_status s;
 	int err = espy_inject__check_status(pid, held, &s, r);
 
 	err = err ? err : espy_inject__prepare(&t, &s, r);
 	err = err ? err : find_library(&t, r);
 	err = err ? err : espy_inject__check_filters(&t, &s, held, r);
+	/*
+	 * Where nobody else changes the memory map, nobody is waited for, and another thread would not be worth its
+	 * price. And what has no name that all espys know it by must be seen in the maps as soon as the thread that
+	 * loads it is let go of.
+	 */
+	if (s.threads < 2 || t.libc_other || t.library_fd >= 0)
+		t.create_at = 0;
 	err = err ? err : held ? call_held(&t, r) : try_threads(&t, r);
 	if (!err && !has_library(pid, library))
 		err = !espy_inject__still_the_same(&t)
@@ -235,11 +290,8 @@ static int try_once(pid_t pid, const char *library, bool held, struct espy_injec
 	return err;
 }
 
-int espy_inject(pid_t pid, const char *library, bool held, struct espy_inject_result *r)
+int espy_inject(pid_t pid, const char *library, const struct espy_inject_how *how, struct espy_inject_result *r)
 {
-	/* For the moment of the pause: or else whoever is next in the queue for the processor prolongs it. */
-	const int priority = getpriority(PRIO_PROCESS, 0);
-	const bool raised = !setpriority(PRIO_PROCESS, 0, -20);
 	int err = -ESTALE;
 
 	*r = (struct espy_inject_result){ 0 };
@@ -248,10 +300,8 @@ int espy_inject(pid_t pid, const char *library, bool held, struct espy_inject_re
 
 		if (i)
 			nanosleep(&nap, NULL);
-		err = try_once(pid, library, held, r);
+		err = try_once(pid, library, how, r);
 	}
-	if (raised)
-		setpriority(PRIO_PROCESS, 0, priority);
 	if (err == -ESTALE && !r->why[0])
 		espy_inject__refuse(r, err, "process %d executes one program after the other; try again", (int)pid);
 	return err;

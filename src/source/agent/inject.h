@@ -11,19 +11,26 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "source/agent/control.h"
 
 struct espy_inject_result {
 	uint64_t paused_ns;  /* how long threads stood, in all */
 	uint64_t longest_ns; /* the longest single stop */
 	unsigned tries;	     /* stops that it took to find a safe point */
 	pid_t tid;	     /* the thread */
+	pid_t born;	     /* 0, or the one that it made for the call; it has ended, or will in a moment */
 	char why[320];	     /* after an error: what hinders it, and what can be done */
 };
 
-/*
- * Does it; if the library is there already, calls its espy_agent_start(). held: the process stands at its entry point
- * and is traced by the calling thread, and so it is afterwards (source/hold.h).
- */
-int espy_inject(pid_t pid, const char *library, bool held, struct espy_inject_result *r);
+struct espy_inject_how {
+	/* The process stands at its entry point, traced by the calling thread, and so it does afterwards
+	 * (source/hold.h). */
+	bool held;
+	uint32_t patience_ms;	     /* for so long a safe point is looked for; 0: eight seconds */
+	struct espy_agent_turn turn; /* what is to be done now and then meanwhile */
+};
+
+/* Does it; if the library is there already, calls its espy_agent_start(). */
+int espy_inject(pid_t pid, const char *library, const struct espy_inject_how *how, struct espy_inject_result *r);
 
 #endif

@@ -21,9 +21,12 @@ struct espy_inject_target {
 	struct espy_inject_place *places; /* one per object */
 	const struct espy_inject_place *libc;
 	uint64_t dlopen_at;
+	uint64_t create_at; /* pthread_create(); 0: the call is made by a thread of the program itself */
 	const char *library;
 	int library_fd; /* not -1: the process sees no such file, and is given this one */
 	struct espy_remote_code code;
+	const struct espy_inject_how *how;
+	uint64_t next_turn_ns;
 	const char *libc_path;
 	bool libc_fstat; /* it is glibc 2.39 or later, which makes fstat where those before make newfstatat */
 	bool libc_other; /* it is none of glibc's */
@@ -32,6 +35,7 @@ struct espy_inject_target {
 		unsigned filters; /* seccomp filters */
 		bool forbids;	  /* what loading the agent takes */
 		bool restart_forbidden;
+		bool hurry_forbidden;
 	} * threads; /* those with filters, in order of their numbers */
 	size_t thread_cnt;
 };
@@ -61,6 +65,8 @@ int espy_inject__check_library(pid_t pid, const char *library, struct espy_injec
 
 /* A thread of it has stood from `since` until now. */
 void espy_inject__paused(struct espy_inject_result *r, uint64_t since);
+/* -EBUSY */
+int espy_inject__refuse_traced(pid_t pid, pid_t tracer, struct espy_inject_result *r);
 /* After -EPERM from ptrace. */
 int espy_inject__refuse_trace(pid_t pid, struct espy_inject_result *r);
 /*

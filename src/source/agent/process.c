@@ -21,6 +21,7 @@
 #define CHUNK_SZ 16384u
 #define RING_DEFAULT (64u << 20)
 #define RING_MAX (1ul << 30)
+#define PATIENCE_MS 60u /* with a process that nobody named: others must not wait for it, it is tried again */
 
 static int real_path(const char *of, char *path, size_t size)
 {
@@ -123,6 +124,11 @@ static bool maps_agent(pid_t pid)
 	return found;
 }
 
+static void hide(struct espy_agent_source *s, pid_t tid)
+{
+	s->hidden[s->hidden_cnt++ % (sizeof(s->hidden) / sizeof(s->hidden[0]))] = tid;
+}
+
 /* The agent is found, or loaded and then found. */
 static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, enum espy_agent_how how)
 {
@@ -151,30 +157,33 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 		return err;
 	}
 	s->ours_from_ns = espy_now_ns();
-	err = espy_inject(p->pid, library, how == ESPY_AGENT_LOAD_HELD, &r);
+	struct espy_inject_how how_to = { .held = how == ESPY_AGENT_LOAD_HELD,
+					  .patience_ms = s->eager ? 0 : PATIENCE_MS,
+					  .turn = s->turn };
+
+	err = espy_inject(p->pid, library, &how_to, &r);
 	/* Another espy may be loading it at this very moment: then it will be there. */
 	for (unsigned i = 0; err == -EBUSY && i < 600; i++) {
-		const struct timespec nap = { .tv_nsec = 5000000 };
-
-		nanosleep(&nap, NULL);
+		espy_agent_turn__pass(&s->turn, 5000000);
 		if (!espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why)))
 			return 0;
-		err = espy_inject(p->pid, library, false, &r);
+		how_to.held = false;
+		err = espy_inject(p->pid, library, &how_to, &r);
 	}
 	s->ours_until_ns = espy_now_ns();
 	s->ours_tid = r.tid;
+	if (r.born)
+		hide(s, r.born);
 	if (err) {
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", r.why);
 		return err;
 	}
 	/* Its thread takes a moment to begin, in which it may wait for the kernel's grace periods. */
 	for (unsigned i = 0; i < 2500; i++) {
-		const struct timespec nap = { .tv_nsec = 2000000 };
-
 		err = espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why));
 		if (err != -ENOENT)
 			break;
-		nanosleep(&nap, NULL);
+		espy_agent_turn__pass(&s->turn, 2000000);
 	}
 	if (err)
 		espy_agent_source__report(s, ESPY_REPORT_ERROR,
@@ -241,7 +250,7 @@ static void after_open(struct espy_agent_source *s, struct espy_agent_process *p
 	p->tsc = info.clock == ESPY_AGENT_CLOCK_TSC;
 	p->own_numbers = __atomic_load_n(&a->pid, __ATOMIC_RELAXED) == (uint32_t)p->pid;
 	p->hidden_tid = p->link.helper;
-	s->hidden[s->hidden_cnt++ % (sizeof(s->hidden) / sizeof(s->hidden[0]))] = p->link.helper;
+	hide(s, p->link.helper);
 	p->attached = true;
 }
 

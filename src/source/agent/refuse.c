@@ -95,6 +95,12 @@ static bool in_parents_memory(pid_t pid, const struct espy_inject_status *s)
 	return s->parent > 0 && syscall(SYS_kcmp, pid, s->parent, KCMP_VM, 0, 0) == 0;
 }
 
+int espy_inject__refuse_traced(pid_t pid, pid_t tracer, struct espy_inject_result *r)
+{
+	return espy_inject__refuse(r, -EBUSY, "process %d is being traced by process %d (a debugger?)", (int)pid,
+				   (int)tracer);
+}
+
 int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s, struct espy_inject_result *r)
 {
 	int err = espy_inject__read_status(pid, s);
@@ -114,8 +120,7 @@ int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s
 					   "process %d is stopped; let it go on (kill -CONT %d) and try again",
 					   (int)pid, (int)pid);
 	if (s->tracer && !held)
-		return espy_inject__refuse(r, -EBUSY, "process %d is being traced by process %d (a debugger?)",
-					   (int)pid, (int)s->tracer);
+		return espy_inject__refuse_traced(pid, s->tracer, r);
 	if (s->ruid != s->euid || s->ruid != s->suid || s->rgid != s->egid || s->rgid != s->sgid)
 		return espy_inject__refuse(
 			r, -EPERM,
@@ -145,8 +150,7 @@ int espy_inject__refuse_trace(pid_t pid, struct espy_inject_result *r)
 
 	/* Somebody else was faster: another espy perhaps, which will be done in a moment. */
 	if (!espy_inject__read_status(pid, &now) && now.tracer)
-		return espy_inject__refuse(r, -EBUSY, "process %d is being traced by process %d (a debugger?)",
-					   (int)pid, (int)now.tracer);
+		return espy_inject__refuse_traced(pid, now.tracer, r);
 	return espy_inject__refuse(r, -EPERM,
 				   "process %d: %s (a debugger holds it, or it may not be traced: see "
 				   "/proc/sys/kernel/yama/ptrace_scope)",

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A thread of another process: seized, stopped, looked at, let go of as it was. What it is made to do is in
- * remote_call.c. */
+/* A thread of another process: seized, stopped, looked at, let go of. What it is made to do: remote_call.c. */
 #include "source/agent/remote.h"
 
 #include <elf.h>
@@ -94,27 +93,41 @@ int espy_remote__go(struct espy_remote *r, int request, int sig)
 void espy_remote__forbid_restart(struct espy_remote *r)
 {
 	r->restart_forbidden = true;
-	if (r->known && (int64_t)r->regs.orig_rax >= 0 && (int64_t)r->regs.rax == -ESPY_ERESTART_RESTARTBLOCK)
+	if (r->known && (int64_t)r->regs.orig_rax >= 0 && (int64_t)r->regs.rax == -ESPY_ERESTART_RESTARTBLOCK) {
 		r->regs.rax = (uint64_t)-ESPY_ERESTARTNOHAND;
+		r->changed = true;
+	}
 }
 
-int espy_remote__read_state(struct espy_remote *r)
+int espy_remote__read_regs(struct espy_remote *r)
 {
-	struct iovec io = { r->xstate, sizeof(r->xstate) };
-
-	if (espy_remote__trace(PTRACE_GETREGS, r->tid, 0, &r->regs) || espy_remote__trace(PTRACE_GETREGSET, r->tid, NT_X86_XSTATE, &io) ||
-	    espy_remote__trace(PTRACE_GETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask))
+	if (espy_remote__trace(PTRACE_GETREGS, r->tid, 0, &r->regs))
 		return -errno;
-	r->xstate_sz = io.iov_len;
 	/*
 	 * Some calls end with EINTR when their thread is stopped, and the program would see it. They are begun again
 	 * unless a handler runs, which is what the program would have seen without us.
 	 */
-	if ((int64_t)r->regs.orig_rax >= 0 && (int64_t)r->regs.rax == -EINTR)
+	r->changed = (int64_t)r->regs.orig_rax >= 0 && (int64_t)r->regs.rax == -EINTR;
+	if (r->changed)
 		r->regs.rax = (uint64_t)-ESPY_ERESTARTNOHAND;
 	r->known = true;
+	r->whole = false;
 	if (r->restart_forbidden)
 		espy_remote__forbid_restart(r);
+	return 0;
+}
+
+int espy_remote__read_rest(struct espy_remote *r)
+{
+	struct iovec io = { r->xstate, sizeof(r->xstate) };
+
+	if (r->whole)
+		return 0;
+	if (espy_remote__trace(PTRACE_GETREGSET, r->tid, NT_X86_XSTATE, &io) ||
+	    espy_remote__trace(PTRACE_GETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask))
+		return -errno;
+	r->xstate_sz = io.iov_len;
+	r->whole = true;
 	return 0;
 }
 
@@ -137,7 +150,7 @@ int espy_remote__stop(struct espy_remote *r)
 	}
 	if (WSTOPSIG(status) != SIGTRAP)
 		return -EBUSY; /* the whole process is stopped (SIGSTOP) */
-	return espy_remote__read_state(r);
+	return espy_remote__read_regs(r);
 }
 
 int espy_remote__adopt(struct espy_remote *r, pid_t tid)
@@ -145,12 +158,11 @@ int espy_remote__adopt(struct espy_remote *r, pid_t tid)
 	*r = (struct espy_remote){ .pid = tid, .tid = tid, .attached = true, .stopped = true };
 	if (espy_remote__trace(PTRACE_SETOPTIONS, tid, 0, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD))
 		return -errno;
-	return espy_remote__read_state(r);
+	return espy_remote__read_regs(r);
 }
 
 int espy_remote__resume(struct espy_remote *r)
 {
-	/* What espy_remote__read_state() changed is what it shall go on with. */
 	if (espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &r->regs))
 		return -errno;
 	return espy_remote__go(r, PTRACE_CONT, 0);
@@ -168,16 +180,17 @@ void espy_remote__detach(struct espy_remote *r)
 		 * must not stand there with nobody to wake it. (If it sleeps uninterruptibly all the time, the kernel
 		 * lets it go when espy ends.)
 		 */
-		if (espy_remote__trace(PTRACE_INTERRUPT, r->tid, 0, NULL) || espy_remote__wait_stop(r, &status, DETACH_TIMEOUT_NS))
+		if (espy_remote__trace(PTRACE_INTERRUPT, r->tid, 0, NULL) ||
+		    espy_remote__wait_stop(r, &status, DETACH_TIMEOUT_NS))
 			return;
 		if (status >> 16 != PTRACE_EVENT_STOP) {
 			espy_remote__trace(PTRACE_DETACH, r->tid, 0, (void *)(uintptr_t)WSTOPSIG(status));
 			r->attached = false;
 			return;
 		}
-		espy_remote__read_state(r);
+		espy_remote__read_regs(r);
 	}
-	if (r->known)
+	if (r->known && r->changed)
 		espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &r->regs);
 	espy_remote__trace(PTRACE_DETACH, r->tid, 0, NULL);
 	r->attached = r->stopped = false;

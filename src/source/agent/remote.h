@@ -7,13 +7,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
+#include "source/agent/hurry.h"
 
 #define ESPY_XSTATE_MAX 16384u
 
 struct espy_remote {
 	pid_t tid, pid;
 	bool attached, stopped;
-	bool known;		      /* its state was read at this stop */
+	bool known;		      /* its registers were read at this stop */
+	bool changed;		      /* and it is not to go on with what they were */
+	bool whole;		      /* the rest of its state was read as well */
+	pid_t born;		      /* of espy_remote__spawn() */
+	struct espy_hurry hurry;      /* while it calls; see espy_hurry__prepare() */
 	bool restart_forbidden;	      /* a sleep that the stop has ended begins anew, not by restart_syscall */
 	struct user_regs_struct regs; /* as it was stopped; what it goes on with */
 	uint64_t sigmask;
@@ -33,7 +38,7 @@ struct espy_remote_code {
 int espy_remote__attach(struct espy_remote *r, pid_t pid, pid_t tid);
 /* One that this thread traces already, and that is stopped: it stays so. */
 int espy_remote__adopt(struct espy_remote *r, pid_t tid);
-/* Stops it and reads its registers. -ETIMEDOUT: it is in an uninterruptible sleep; it is then let go of. */
+/* Stops it and reads its general registers. -ETIMEDOUT: it is in an uninterruptible sleep; it is then let go of. */
 int espy_remote__stop(struct espy_remote *r);
 /* From now on, and for the stop that it is in. */
 void espy_remote__forbid_restart(struct espy_remote *r);
@@ -51,6 +56,15 @@ size_t espy_remote__read(pid_t pid, uint64_t addr, void *buf, size_t len);
  */
 int espy_remote__call(struct espy_remote *r, const struct espy_remote_code *code, uint64_t fn, const char *text,
 		      uint64_t arg2);
+/*
+ * Makes it create another thread by pthread_create(), which is at `create`. *born is that one; it is held before its
+ * first step. The thread itself is stopped again, its state as before. -EAGAIN: the process gets no more threads. After
+ * another error *born may be attached, too.
+ */
+int espy_remote__spawn(struct espy_remote *r, const struct espy_remote_code *code, uint64_t create,
+		       struct espy_remote *born);
+/* Until it stands where it holds nothing and may be made to call anything. Let go of, with or without us, it ends. */
+int espy_remote__await(struct espy_remote *born, const struct espy_remote_code *code);
 /*
  * Calls fn(path, arg2), where the path is that of a file that the process has never seen: it is given a copy of ours as
  * a descriptor, which is closed afterwards. The process needs /proc.

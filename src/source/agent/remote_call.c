@@ -11,10 +11,11 @@
  * The call's own part stands on the user's stack as well if that is the one that the kernel or libc has made for the
  * thread, and has room; on a coroutine's, whose size nobody knows, the thread maps itself another one before.
  *
+ * If the thread is hurried (hurry.h), more frames are between `raise` and the first: by those it asks to be as it was.
+ *
  * The end of the call is told by raise() with a signal whose default is to do nothing (the bell): a traced thread
  * stops for it, an untraced one does not notice.
  */
-#include "source/agent/remote.h"
 #include "source/agent/remote.h"
 
 #include <elf.h>
@@ -22,7 +23,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/memfd.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,11 +44,12 @@
 #define MAGIC1 0x46505853u
 #define MAGIC2 0x46505845u
 /* Of x86-64: */
-#define NR_MMAP 9     /* __NR_mmap */
-#define NR_MUNMAP 11  /* __NR_munmap */
-#define NR_CLOSE 3    /* __NR_close */
-#define NR_MEMFD 319  /* __NR_memfd_create */
-#define SW_BYTES 464u /* in the legacy area: what the kernel keeps for software */
+#define NR_MMAP 9      /* __NR_mmap */
+#define NR_MUNMAP 11   /* __NR_munmap */
+#define NR_CLOSE 3     /* __NR_close */
+#define NR_SETATTR 314 /* __NR_sched_setattr */
+#define NR_MEMFD 319   /* __NR_memfd_create */
+#define SW_BYTES 464u  /* in the legacy area: what the kernel keeps for software */
 
 /* What rt_sigreturn reads, as the kernel lays it out (it is not libc's ucontext_t). */
 struct frame {
@@ -63,6 +67,16 @@ struct frame {
 _Static_assert(sizeof(struct frame) == 40 + 256 + 8, "as in the kernel's struct ucontext");
 
 enum { FP_XSTATE = 1, SIGCONTEXT_SS = 2, STRICT_RESTORE_SS = 4 };
+
+/* fn(address of the data, ...) */
+struct function {
+	uint64_t at;
+	const void *data;
+	size_t data_sz;
+	uint64_t second, third, fourth;
+	bool second_in_data; /* it is an offset in there */
+};
+
 static int write_memory(pid_t pid, uint64_t addr, const void *buf, size_t len)
 {
 	const struct iovec local = { (void *)(uintptr_t)buf, len }, remote = { (void *)(uintptr_t)addr, len };
@@ -120,7 +134,7 @@ static void fill_frame(const struct espy_remote *r, struct frame *f, uint64_t fp
  * Writes [sigreturn] and the frame so that the word stands at an address of the form 16n + 8 at most at `top`; *at gets
  * it.
  */
-static int write_frame(const struct espy_remote *r, const struct espy_remote_code *code, uint64_t top, uint64_t *at)
+static int write_state(const struct espy_remote *r, const struct espy_remote_code *code, uint64_t top, uint64_t *at)
 {
 	uint8_t fp[ESPY_XSTATE_MAX + 4];
 	const uint64_t fp_at = (top - r->xstate_sz - 4) & ~63ull;
@@ -148,13 +162,61 @@ static int write_frame(const struct espy_remote *r, const struct espy_remote_cod
 	return err ? err : write_memory(r->pid, *at, &f, sizeof(f));
 }
 
+/*
+ * Another frame that rt_sigreturn takes, in front of the one at *at: by the call that this makes the thread itself asks
+ * to be scheduled so. Returning from that leads to the other one.
+ */
+static int write_calm(const struct espy_remote *r, const struct espy_remote_code *code,
+		      const struct espy_sched_attr *attr, uint64_t *at)
+{
+	struct {
+		uint64_t sigreturn;
+		struct frame frame;
+		struct espy_sched_attr attr;
+	} f = { .sigreturn = code->sigreturn, .attr = *attr };
+	const uint64_t to = ((*at - sizeof(f)) & ~15ull) - 8;
+
+	fill_frame(r, &f.frame, 0);
+	f.frame.flags &= ~(uint64_t)FP_XSTATE;
+	f.frame.sigmask = ~0ull;
+	f.frame.ip = code->syscall_ret;
+	f.frame.sp = *at;
+	f.frame.ax = NR_SETATTR;
+	f.frame.di = 0;
+	f.frame.si = to + offsetof(__typeof__(f), attr);
+	f.frame.dx = 0;
+	*at = to;
+	return write_memory(r->pid, to, &f, sizeof(f));
+}
+
+/* Where a call is to return to. */
+static int write_frame(const struct espy_remote *r, const struct espy_remote_code *code, uint64_t top, uint64_t *at)
+{
+	int err = write_state(r, code, top, at);
+
+	/* The last one is the first: that is surely permitted, but a trace of us may stay, which the other one takes
+	 * away. */
+	if (!err && r->hurry.ready)
+		err = write_calm(r, code, &r->hurry.was, at);
+	if (!err && r->hurry.ready)
+		err = write_calm(r, code, &r->hurry.again, at);
+	return err;
+}
+
+/* Its whole state at this stop, before it is made to do anything. */
+static int prepare(struct espy_remote *r)
+{
+	espy_hurry__prepare(&r->hurry, r->tid);
+	return espy_remote__read_rest(r);
+}
+
 /* One system call of the thread; it returns into the frame at `ret`. *result: what it returned. */
 static int call_kernel(struct espy_remote *r, const struct espy_remote_code *code, uint64_t ret, uint64_t nr,
 		       const uint64_t args[6], uint64_t *result)
 {
 	const uint64_t quiet = ~0ull;
 	struct user_regs_struct g = r->regs;
-	int status, err;
+	int status, err = 0;
 
 	g.rip = code->syscall_ret;
 	g.rsp = ret;
@@ -167,18 +229,23 @@ static int call_kernel(struct espy_remote *r, const struct espy_remote_code *cod
 	g.r8 = args[4];
 	g.r9 = args[5];
 	/* A signal waits until all is over; the frame has the mask that was. */
-	if (espy_remote__trace(PTRACE_SETSIGMASK, r->tid, sizeof(quiet), &quiet) || espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &g))
+	if (espy_remote__trace(PTRACE_SETSIGMASK, r->tid, sizeof(quiet), &quiet) ||
+	    espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &g))
 		return -errno;
-	for (unsigned stops = 0; stops < 2;) {
+	espy_hurry__begin(&r->hurry, r->tid);
+	for (unsigned stops = 0; stops < 2 && !err;) {
 		err = espy_remote__go(r, PTRACE_SYSCALL, 0);
 		err = err ? err : espy_remote__wait_stop(r, &status, CALL_TIMEOUT_NS);
 		if (err)
-			return err;
+			break;
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
 			stops++;
 		else if (status >> 16 != PTRACE_EVENT_STOP)
-			return -EFAULT;
+			err = -EFAULT;
 	}
+	espy_hurry__end(&r->hurry, r->tid);
+	if (err)
+		return err;
 	if (espy_remote__trace(PTRACE_GETREGS, r->tid, 0, &g))
 		return -errno;
 	*result = g.rax;
@@ -196,7 +263,13 @@ static int wait_bell(struct espy_remote *r, int bell)
 			return err;
 		if (!(status >> 16) && WSTOPSIG(status) == bell)
 			return 0;
-		if (status >> 16 == PTRACE_EVENT_STOP) {
+		if (status >> 16 == PTRACE_EVENT_CLONE) {
+			unsigned long tid = 0;
+
+			espy_remote__trace(PTRACE_GETEVENTMSG, r->tid, 0, &tid);
+			r->born = (pid_t)tid;
+		}
+		if (status >> 16) {
 			err = espy_remote__go(r, PTRACE_CONT, 0);
 			if (err)
 				return err;
@@ -222,21 +295,22 @@ static int put_back(struct espy_remote *r)
 {
 	const struct iovec io = { r->xstate, r->xstate_sz };
 
-	if (espy_remote__trace(PTRACE_SETREGSET, r->tid, NT_X86_XSTATE, &io) || espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &r->regs) ||
+	if (!r->whole)
+		return 0;
+	if (espy_remote__trace(PTRACE_SETREGSET, r->tid, NT_X86_XSTATE, &io) ||
+	    espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &r->regs) ||
 	    espy_remote__trace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask))
 		return -errno;
 	return 0;
 }
 
-/* fn on the stack that ends at `top`. */
-static int call_on(struct espy_remote *r, const struct espy_remote_code *code, uint64_t top, uint64_t fn,
-		   const char *text, uint64_t arg2)
+/* On the stack that ends at `top`. */
+static int call_on(struct espy_remote *r, const struct espy_remote_code *code, uint64_t top, const struct function *f)
 {
-	const size_t len = strlen(text) + 1;
-	const uint64_t text_at = (top - len) & ~15ull, quiet = ~(1ull << (code->bell - 1));
+	const uint64_t data_at = (top - f->data_sz) & ~15ull, quiet = ~(1ull << (code->bell - 1));
 	struct user_regs_struct g = r->regs;
 	uint64_t back;
-	int err = write_frame(r, code, text_at, &back);
+	int err = write_frame(r, code, data_at, &back);
 
 	if (err)
 		return err;
@@ -245,22 +319,28 @@ static int call_on(struct espy_remote *r, const struct espy_remote_code *code, u
 	const uint64_t sp = back - sizeof(chain);
 
 	err = write_memory(r->pid, sp, chain, sizeof(chain));
-	err = err ? err : write_memory(r->pid, text_at, text, len);
+	err = err ? err : write_memory(r->pid, data_at, f->data, f->data_sz);
 	if (err)
 		return err;
-	g.rip = fn;
+	g.rip = f->at;
 	g.rsp = sp;
-	g.rdi = text_at;
-	g.rsi = arg2;
+	g.rdi = data_at;
+	g.rsi = f->second_in_data ? data_at + f->second : f->second;
+	g.rdx = f->third;
+	g.rcx = f->fourth;
 	g.rax = 0;
 	g.orig_rax = (uint64_t)-1;
 	g.rbp = 0;
 	g.eflags &= ~0x400ull; /* strings go upwards */
 	/* No handler of the program may run in the middle of the call; the frames hold the mask that was. */
-	if (espy_remote__trace(PTRACE_SETSIGMASK, r->tid, sizeof(quiet), &quiet) || espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &g))
+	if (espy_remote__trace(PTRACE_SETSIGMASK, r->tid, sizeof(quiet), &quiet) ||
+	    espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &g))
 		return -errno;
+	espy_hurry__begin(&r->hurry, r->tid);
 	err = espy_remote__go(r, PTRACE_CONT, 0);
-	return err ? err : wait_bell(r, code->bell);
+	err = err ? err : wait_bell(r, code->bell);
+	espy_hurry__end(&r->hurry, r->tid);
+	return err;
 }
 
 /*
@@ -288,19 +368,19 @@ static bool own_stack(const struct espy_remote *r)
 	return own;
 }
 
-int espy_remote__call(struct espy_remote *r, const struct espy_remote_code *code, uint64_t fn, const char *text,
-		      uint64_t arg2)
+/* On its own stack, if that is known to be large enough, or a new one; then all is as it was. */
+static int run(struct espy_remote *r, const struct espy_remote_code *code, const struct function *f)
 {
 	const uint64_t map_args[6] = {
 		0, STACK_SZ, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0
 	};
 	uint64_t ret, stack, ignored;
-	int err, back_err;
+	int back_err, err = prepare(r);
 
-	if (strlen(text) > 4096)
-		return -ENAMETOOLONG;
+	if (err)
+		return err;
 	if (own_stack(r)) {
-		err = call_on(r, code, r->regs.rsp - RED_ZONE, fn, text, arg2);
+		err = call_on(r, code, r->regs.rsp - RED_ZONE, f);
 		goto back;
 	}
 	err = write_frame(r, code, r->regs.rsp - RED_ZONE, &ret);
@@ -312,7 +392,7 @@ int espy_remote__call(struct espy_remote *r, const struct espy_remote_code *code
 	if (!err) {
 		const uint64_t unmap_args[6] = { stack, STACK_SZ };
 
-		err = call_on(r, code, stack + STACK_SZ, fn, text, arg2);
+		err = call_on(r, code, stack + STACK_SZ, f);
 		/* A call that hangs stands on the stack: it must stay. */
 		if (err != -ETIMEDOUT && err != -ESRCH && call_kernel(r, code, ret, NR_MUNMAP, unmap_args, &ignored) &&
 		    !err)
@@ -325,6 +405,59 @@ back:
 	return err ? err : back_err;
 }
 
+int espy_remote__call(struct espy_remote *r, const struct espy_remote_code *code, uint64_t fn, const char *text,
+		      uint64_t arg2)
+{
+	const struct function f = { .at = fn, .data = text, .data_sz = strlen(text) + 1, .second = arg2 };
+
+	return f.data_sz > 4096 ? -ENAMETOOLONG : run(r, code, &f);
+}
+
+int espy_remote__spawn(struct espy_remote *r, const struct espy_remote_code *code, uint64_t create,
+		       struct espy_remote *born)
+{
+	/* The attributes as glibc, theirs and ours, has laid them out ever since. */
+	struct {
+		uint64_t id[2];
+		pthread_attr_t attr;
+	} data = { .id = { 0 } };
+	const struct function f = { .at = create,
+				    .data = &data,
+				    .data_sz = sizeof(data),
+				    .second = offsetof(__typeof__(data), attr),
+				    .second_in_data = true,
+				    .third = code->raise,
+				    .fourth = (uint64_t)code->bell };
+	const uintptr_t options = PTRACE_O_TRACESYSGOOD;
+	int err = -pthread_attr_init(&data.attr);
+
+	err = err ? err : -pthread_attr_setdetachstate(&data.attr, PTHREAD_CREATE_DETACHED);
+	err = err ? err : -pthread_attr_setstacksize(&data.attr, STACK_SZ);
+	if (err)
+		return err;
+	if (espy_remote__trace(PTRACE_SETOPTIONS, r->tid, 0, (void *)(options | PTRACE_O_TRACECLONE)))
+		return -errno;
+	r->born = 0;
+	err = run(r, code, &f);
+	if (r->stopped && espy_remote__trace(PTRACE_SETOPTIONS, r->tid, 0, (void *)options))
+		err = err ? err : -errno;
+	if (r->born) {
+		*born = (struct espy_remote){ .pid = r->pid, .tid = r->born, .attached = true };
+		espy_hurry__heir(&r->hurry, r->born);
+	}
+	return err || r->born ? err : -EAGAIN;
+}
+
+int espy_remote__await(struct espy_remote *born, const struct espy_remote_code *code)
+{
+	int err = wait_bell(born, code->bell);
+
+	/* It has been born with its maker's options, and its own children are not ours to hold. */
+	if (!err && espy_remote__trace(PTRACE_SETOPTIONS, born->tid, 0, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD))
+		err = -errno;
+	return err ? err : espy_remote__read_regs(born);
+}
+
 /* A file of memory in the thread's table, with what is in ours: its descriptor there. */
 static int give_file(struct espy_remote *r, const struct espy_remote_code *code, int file, const char *name, int *there)
 {
@@ -334,8 +467,9 @@ static int give_file(struct espy_remote *r, const struct espy_remote_code *code,
 	char path[64];
 	off_t off = 0;
 	ssize_t n = 0;
-	int to, err = write_frame(r, code, name_at, &ret);
+	int to, err = prepare(r);
 
+	err = err ? err : write_frame(r, code, name_at, &ret);
 	err = err ? err : write_memory(r->pid, name_at, name, strlen(name) + 1);
 	err = err ? err : call_kernel(r, code, ret, NR_MEMFD, args, &fd);
 	if (err)

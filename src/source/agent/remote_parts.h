@@ -16,7 +16,9 @@ long espy_remote__trace(int request, pid_t tid, uintptr_t addr, const void *data
 int espy_remote__wait_stop(struct espy_remote *r, int *status, uint64_t timeout_ns);
 /* Lets the stopped thread go on, with that signal. */
 int espy_remote__go(struct espy_remote *r, int request, int sig);
-/* Of the stopped thread. */
-int espy_remote__read_state(struct espy_remote *r);
+/* The general registers of the stopped thread: all that it takes to see where it stands. */
+int espy_remote__read_regs(struct espy_remote *r);
+/* All that a call changes besides, once for each stop. */
+int espy_remote__read_rest(struct espy_remote *r);
 
 #endif

@@ -98,14 +98,15 @@ static int find_code(struct espy_inject_target *t, const struct espy_inject_stat
 {
 	static const uint8_t syscall_ret[] = { 0x0f, 0x05, 0xc3 }, pop_ret[] = { 0x5f, 0xc3 },
 			     sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	static const char *const names[] = { "dlopen", "raise", "pidfd_spawn" };
-	struct espy_elf_symbol found[3];
-	int err = espy_elf__dynamic_symbols(&t->libc->object->elf, names, 3, found);
+	static const char *const names[] = { "dlopen", "raise", "pidfd_spawn", "pthread_create" };
+	struct espy_elf_symbol found[4];
+	int err = espy_elf__dynamic_symbols(&t->libc->object->elf, names, 4, found);
 
 	if (err)
 		return err;
 	t->dlopen_at = t->libc->object->bias + found[0].value;
 	t->libc_fstat = found[2].value; /* both came with 2.39 */
+	t->create_at = found[3].value ? t->libc->object->bias + found[3].value : 0;
 	t->code = (struct espy_remote_code){
 		.syscall_ret = find_bytes(t->libc, syscall_ret, sizeof(syscall_ret)),
 		.pop_rdi_ret = find_bytes(t->libc, pop_ret, sizeof(pop_ret)),
@@ -245,8 +246,8 @@ bool espy_inject__at_safe_point(const struct espy_inject_target *t, const struct
 		uint8_t insn[2] = { 0 };
 
 		/* A 32-bit call (int 0x80) from 64-bit code has other numbers. */
-		if (espy_remote__read(r->pid, r->regs.rip - 2, insn, 2) != 2 || memcmp(insn, syscall_insn, 2) ||
-		    in_locked_call(r->regs.orig_rax))
+		if (in_locked_call(r->regs.orig_rax) || espy_remote__read(r->pid, r->regs.rip - 2, insn, 2) != 2 ||
+		    memcmp(insn, syscall_insn, 2))
 			return false;
 	} else if (at && (at->whole || at->locks)) {
 		safe_place = in_leaf(t, r, at);
