@@ -172,7 +172,7 @@ static const struct timespec *work(struct timespec *pause)
 	return pause->tv_sec && agent.blind ? NULL : pause;
 }
 
-// What takes time, and the lock of the memory map, is left to the agent's thread: who loads the library stands meanwhile.
+// What takes time, and the lock of the memory map, is left to the agent's thread: who loads the library stands there.
 static int init_tables(void)
 {
 	struct live *l;

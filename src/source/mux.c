@@ -162,17 +162,20 @@ static int fill(struct input *in, int timeout_ms)
 }
 
 /*
- * A source that stops what it traces traces the agents' threads too (-f): while one of them is waited for, it must go on. What
- * comes meanwhile waits in the queue.
+ * While a process is given an agent, or an agent is waited for: the rings must not run full, and a source that stops what it
+ * traces traces the agents' threads too (-f). What comes meanwhile waits in the queue.
  */
 static void let_calls_go_on(void *ctx)
 {
 	struct mux *m = ctx;
+	const bool over = m->in[CALLS].over;
 
-	if (m->error || m->in[CALLS].over || m->in[CALLS].tail - m->in[CALLS].head >= QUEUE_MAX)
+	if (m->error || over || m->in[CALLS].tail - m->in[CALLS].head >= QUEUE_MAX)
 		poll(NULL, 0, 1);
 	else
 		m->error = fill(&m->in[CALLS], 1);
+	/* It may have nobody to look at only because its targets have not been told it yet. */
+	m->in[CALLS].over = over;
 }
 
 static void reap(struct mux *m)
@@ -608,7 +611,7 @@ int espy_mux__open(struct espy_source **out, const struct espy_source_ops *calls
 		return err;
 	}
 	m->merge_ready = true;
-	if (m->agent && calls && !(calls->caps & ESPY_SRC_PASSIVE))
+	if (m->agent && calls && (!o->flight_bytes || !(calls->caps & ESPY_SRC_PASSIVE)))
 		espy_agent_source__meanwhile(m->in[MARKS].src, let_calls_go_on, m);
 	*out = &m->base;
 	return 0;

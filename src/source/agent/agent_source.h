@@ -142,6 +142,7 @@ struct espy_agent_source {
 		pid_t pid; /* 0: none */
 		int how;   /* enum espy_agent_how; -1: an inherited session is taken over */
 		uint64_t since_ns, until_ns;
+		uint64_t next_ns; /* not 0: it was given up, as was told; it is tried seldom, and not waited for */
 	} expected[64];
 };
 

@@ -19,6 +19,8 @@
 #define NAP_NS 2000000l
 #define BIRTH_NS 10000000ull /* from a fork to the child's own agent */
 #define EXEC_MS 300u	   /* from an execve to the agent of a program that is linked with it */
+#define LOAD_MS 8000u	   /* for so long one that an agent is to be loaded into is tried */
+#define SELDOM_NS 5000000000ull
 #define LINGER_NS 30000000ull /* for the child of a parent that ended at once */
 #define EXITING 0x4 /* the kernel's PF_EXITING, in /proc/PID/stat */
 
@@ -142,6 +144,7 @@ static void expect(struct espy_agent_source *s, pid_t pid, int how, unsigned ms)
 	}
 	s->expected[at].pid = pid;
 	s->expected[at].how = how;
+	s->expected[at].next_ns = 0;
 	s->expected[at].since_ns = espy_now_ns();
 	s->expected[at].until_ns = s->expected[at].since_ns + ms * 1000000ull;
 }
@@ -153,21 +156,31 @@ static void try_expected(struct espy_agent_source *s)
 	for (size_t i = 0; i < sizeof(s->expected) / sizeof(s->expected[0]); i++) {
 		const pid_t pid = s->expected[i].pid;
 
-		if (!pid)
+		if (!pid || now < s->expected[i].next_ns)
 			continue;
 		const int how = s->expected[i].how;
 		const bool lives = process_lives(pid), last = now > s->expected[i].until_ns || !lives;
 
 		/* In the middle of an execve much can go wrong that will go right in a moment. */
-		s->quiet = !last || !lives;
+		s->quiet = !last || !lives || s->expected[i].next_ns;
 		int err = how < 0 ? espy_agent_process__inherit(s, pid) : espy_agent_process__begin(s, pid, how);
 
 		/* No agent with our session comes to be in it: it was born without one, or executes another program. */
 		if (how < 0 && err == -ENOENT && now - s->expected[i].since_ns > BIRTH_NS && espy_agent_process__stands_alone(pid))
 			err = espy_agent_process__begin(s, pid, s->wide ? ESPY_AGENT_FIND : ESPY_AGENT_LOAD);
+		/* There is no other way: it gets as long for that as others. */
+		if (how < 0 && err == -EAGAIN && !last) {
+			s->expected[i].how = ESPY_AGENT_LOAD;
+			s->expected[i].until_ns = now + LOAD_MS * 1000000ull;
+		}
 
 		s->quiet = false;
-		if (!err || last)
+		/* In the meantime others may have taken its place. */
+		if (s->expected[i].pid != pid)
+			continue;
+		if (err == -EAGAIN && last && lives)
+			s->expected[i].next_ns = now + SELDOM_NS; /* or else it were found as a new child at once */
+		else if (!err || last)
 			s->expected[i].pid = 0;
 	}
 }
@@ -175,7 +188,7 @@ static void try_expected(struct espy_agent_source *s)
 static bool any_expected(const struct espy_agent_source *s)
 {
 	for (size_t i = 0; i < sizeof(s->expected) / sizeof(s->expected[0]); i++)
-		if (s->expected[i].pid)
+		if (s->expected[i].pid && !s->expected[i].next_ns)
 			return true;
 	return false;
 }
@@ -246,7 +259,7 @@ static void bury(struct espy_agent_delivery *d, struct espy_agent_process **at)
 follow:
 	if (process_lives(pid))
 		/* it has executed another program */
-		expect(s, pid, s->wide ? ESPY_AGENT_FIND : ESPY_AGENT_LOAD, ESPY_AGENT_INHERIT_MS);
+		expect(s, pid, s->wide ? ESPY_AGENT_FIND : ESPY_AGENT_LOAD, s->wide ? ESPY_AGENT_INHERIT_MS : LOAD_MS);
 }
 
 static void look_after(struct espy_agent_delivery *d)

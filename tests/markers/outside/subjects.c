@@ -145,6 +145,20 @@ static void run_signals(void)
 	}
 }
 
+static void stay(int sig)
+{
+	(void)sig;
+	for (;;)
+		pause();
+}
+
+/* In a signal handler for ever: what it has interrupted is nobody's to know. */
+static void run_handler(void)
+{
+	signal(SIGUSR1, stay);
+	raise(SIGUSR1);
+}
+
 static void *crowd_one(void *arg)
 {
 	const unsigned rounds = *(unsigned *)arg;
@@ -271,6 +285,7 @@ int main(int argc, char **argv)
 		{ "malloc", run_malloc },   { "threads", run_threads },	  { "sleep", run_sleep },
 		{ "epoll", run_epoll },	    { "read", run_read },	  { "spin", run_spin },
 		{ "signals", run_signals }, { "headless", run_headless },
+		{ "handler", run_handler },
 	};
 	static const struct {
 		const char *name;
