@@ -39,7 +39,7 @@ for mode in spin malloc sleep epoll signals threads; do
 done
 # The same at the moment in which most is changed, as far as espy may: a thread that is put first must find back by itself.
 for mode in sleep spin read signals threads; do
-	"$progs/inject_many" -k $((times / 10 + 1)) "$(realpath "$progs/libslow.so")" "$progs/subjects" $mode || bad=1
+	"$progs/inject_many" -k $(((times + 9) / 10)) "$(realpath "$progs/libslow.so")" "$progs/subjects" $mode || bad=1
 done
 # Programs that end, or become another one, in the middle of it: espy ends or has its marks, and who lives is unharmed.
 for i in $(seq "$times"); do
