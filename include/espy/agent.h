@@ -100,10 +100,11 @@ template <> struct integer<4, true> { static constexpr uint8_t type = 1; };
 template <> struct integer<4, false> { static constexpr uint8_t type = 2; };
 template <> struct integer<8, true> { static constexpr uint8_t type = 3; };
 template <> struct integer<8, false> { static constexpr uint8_t type = 4; };
-template <typename T> struct kind : integer<sizeof(T), ((T)-1 < (T)0)> {};
+template <typename T, bool is_enum = __is_enum(T)> struct kind : integer<sizeof(T), ((T)-1 < (T)0)> {};
+template <typename T> struct kind<T, true> : kind<__underlying_type(T)> {};
 template <> struct kind<bool> : integer<1, false> {};
 template <> struct kind<double> { static constexpr uint8_t type = 6; };
-template <typename T> struct kind<T *> { static constexpr uint8_t type = 5; };
+template <typename T> struct kind<T *, false> { static constexpr uint8_t type = 5; };
 template <> struct kind<char *> { static constexpr uint8_t type = 7; };
 template <> struct kind<const char *> { static constexpr uint8_t type = 7; };
 }

@@ -39,7 +39,7 @@
 #ifdef __cplusplus
 extern "C++" {
 #endif
-__attribute__((__format__(__printf__, 1, 2), __unused__)) static inline void espy_mark_check_(const char *format, ...)
+__attribute__((__format__(__printf__, 1, 2))) static inline void espy_mark_check_(const char *format, ...)
 {
 	(void)format;
 }
@@ -74,9 +74,11 @@ __attribute__((__format__(__printf__, 1, 2), __unused__)) static inline void esp
 #define ESPY_MARK_CAT2_(a, b) a##b
 #define ESPY_MARK_STR_(a) ESPY_MARK_STR2_(a)
 #define ESPY_MARK_STR2_(a) #a
-#define ESPY_MARK_N_(...) ESPY_MARK_N2_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0)
-#define ESPY_MARK_WIDE_(...) ESPY_MARK_N2_(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-#define ESPY_MARK_N2_(f, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, n, ...) n
+#define ESPY_MARK_N_(...) \
+	ESPY_MARK_N2_(__VA_ARGS__, _at_most_16_arguments, _at_most_16_arguments, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, \
+		      3, 2, 1, 0, 0)
+#define ESPY_MARK_WIDE_(...) ESPY_MARK_N2_(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define ESPY_MARK_N2_(f, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, n, ...) n
 #define ESPY_MARK_EACH_(m, ...) ESPY_MARK_CAT_(ESPY_MARK_E, ESPY_MARK_N_(__VA_ARGS__))(m, __VA_ARGS__)
 #define ESPY_MARK_E0(m, f)
 #define ESPY_MARK_E1(m, f, a0) m(0, 0, a0)
@@ -123,8 +125,16 @@ template <> struct integer<4, false> { static constexpr unsigned long long type 
 template <> struct integer<8, true> { static constexpr unsigned long long type = 3; };
 template <> struct integer<8, false> { static constexpr unsigned long long type = 4; };
 
-/* Integers and enums. */
-template <typename T> struct arg : integer<sizeof(T), (static_cast<T>(-1) < static_cast<T>(0))> {
+/* Integers, and enums by the integer that holds them: -1 need not be a value of an enum. */
+template <typename T, bool is_enum = __is_enum(T)>
+struct arg : integer<sizeof(T), (static_cast<T>(-1) < static_cast<T>(0))> {
+	static unsigned long long word(T value)
+	{
+		return static_cast<unsigned long long>(value);
+	}
+};
+template <typename T> struct arg<T, true> {
+	static constexpr unsigned long long type = arg<__underlying_type(T)>::type;
 	static unsigned long long word(T value)
 	{
 		return static_cast<unsigned long long>(value);
@@ -155,7 +165,7 @@ template <typename T, unsigned long long number> struct address {
 		return reinterpret_cast<unsigned long long>(value);
 	}
 };
-template <typename T> struct arg<T *> : address<T *, 5> {};
+template <typename T> struct arg<T *, false> : address<T *, 5> {};
 template <> struct arg<decltype(nullptr)> : address<decltype(nullptr), 5> {};
 template <> struct arg<char *> : address<char *, 7> {};
 template <> struct arg<const char *> : address<const char *, 7> {};
@@ -194,13 +204,14 @@ template <typename T> inline __attribute__((__always_inline__)) unsigned long lo
 	espy_type##i##_ = _Generic((a), _Bool: 10, char: (char)-1 < 0 ? 9 : 10, signed char: 9, unsigned char: 10, \
 		short: 11, unsigned short: 12, int: 1, unsigned int: 2, long: 3, unsigned long: 4, long long: 3, \
 		unsigned long long: 4, float: 6, double: 6, long double: 6, char *: 7, const char *: 7, \
-		signed char *: 7, const signed char *: 7, unsigned char *: 7, const unsigned char *: 7, default: 5),
+		signed char *: 7, const signed char *: 7, unsigned char *: 7, const unsigned char *: 7, \
+		__int128: (void)0, unsigned __int128: (void)0, default: 5), /* those two are refused: not constant */
 #define ESPY_MARK_TYPE1_(i, off, a) | (unsigned long long)espy_type##i##_ << off / 2
 /* Each branch has to compile for every type; the argument is evaluated once. */
 #define ESPY_MARK_WORD_(i, off, a) \
 	__builtin_choose_expr(espy_type##i##_ == 6, espy_mark_bits_(__builtin_choose_expr(espy_type##i##_ == 6, a, 0.0)), \
 		(unsigned long long)(__builtin_choose_expr(espy_type##i##_ == 6, 0, a)))
-__attribute__((__unused__)) static inline unsigned long long espy_mark_bits_(double value)
+static inline unsigned long long espy_mark_bits_(double value)
 {
 	unsigned long long bits;
 	__builtin_memcpy(&bits, &value, sizeof(bits));
@@ -356,7 +367,7 @@ __attribute__((__unused__)) static inline unsigned long long espy_mark_bits_(dou
 #endif
 #if ESPY_MARK_USDT > 1
 #define ESPY_MARK_TEST_ \
-	"cmpw $0, \\espy_r\\()s(%%rip);" \
+	"{cmpw $0, \\espy_r\\()s(%%rip)|cmp word ptr \\espy_r\\()s[rip], 0};" \
 	"jne %l[espy_on];"
 #else
 #define ESPY_MARK_TEST_
@@ -368,6 +379,7 @@ __attribute__((__unused__)) static inline unsigned long long espy_mark_bits_(dou
  * arguments, %r11 = the mark's record; it keeps every other register, so that the compiler need not know of a call. The
  * red zone below %rsp may hold variables: the stack pointer goes below it not only for the call, but before the NOP of
  * the note, too, which the kernel may turn into a call of its own when somebody puts a uprobe there (since 6.18).
+ * In both dialects, {AT&T|-masm=intel}.
  */
 #define ESPY_MARK_CALL_(name, ...) \
 	volatile unsigned long long espy_words_[ESPY_MARK_N_(__VA_ARGS__) + 1]; \
@@ -375,18 +387,19 @@ __attribute__((__unused__)) static inline unsigned long long espy_mark_bits_(dou
 	if (0) \
 		espy_mark_check_("." __VA_ARGS__); \
 	ESPY_MARK_ASM_ __volatile__(ESPY_MARK_EVENT_(name, __VA_ARGS__) \
-				    "lea %[espy_words], %%rax; lea -128(%%rsp), %%rsp;" \
+				    "{lea %[espy_words], %%rax|lea rax, %[espy_words]};" \
+				    "{lea -128(%%rsp), %%rsp|lea rsp, [rsp - 128]};" \
 				    ESPY_MARK_USDT_(name, __VA_ARGS__) ESPY_MARK_HOOK_ ESPY_MARK_END_ \
 				    : \
 				    : [espy_words] "m"(espy_words_), ESPY_MARK_EVENT_OPERANDS_(__VA_ARGS__) \
 				    : "rax", "r11", "cc", "memory")
 #define ESPY_MARK_STORE_(i, off, a) espy_words_[i] = ESPY_MARK_WORD_(i, off, a);
 #define ESPY_MARK_HOOK_ \
-	"cmpq $0, espy_mark_hook_1(%%rip);" \
+	"{cmpq $0, espy_mark_hook_1(%%rip)|cmp qword ptr espy_mark_hook_1[rip], 0};" \
 	"je .Lespy_done%=;" \
-	"lea \\espy_r(%%rip), %%r11;" \
-	"call *espy_mark_hook_1(%%rip);" \
-	".Lespy_done%=: lea 128(%%rsp), %%rsp;"
+	"{lea \\espy_r(%%rip), %%r11|lea r11, \\espy_r[rip]};" \
+	"{call *espy_mark_hook_1(%%rip)|call qword ptr espy_mark_hook_1[rip]};" \
+	".Lespy_done%=: {lea 128(%%rsp), %%rsp|lea rsp, [rsp + 128]};"
 
 /* `inline`: the length of the text says nothing about the size of the code. */
 #if defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 9

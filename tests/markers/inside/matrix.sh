@@ -47,6 +47,8 @@ variants() {
 	try "$cc $* -flto" $cc -O2 -flto $warn "$@" $inc "$src" $rest -o "$dir/t"
 	try "$cc $* gc-sections" $cc -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections $warn "$@" $inc "$src" $rest -o "$dir/t"
 	try "$cc $* no-pie" $cc -O2 -fno-pie -no-pie $warn "$@" $inc "$src" $rest -o "$dir/t"
+	try "$cc $* intel" $cc -O2 -masm=intel $warn "$@" $inc "$src" $rest -o "$dir/t"
+	try "$cc $* intel, USDT 2" $cc -O2 -masm=intel -DESPY_MARK_USDT=2 $warn "$@" $inc "$src" $rest -o "$dir/t"
 	try "$cc $* cet, unrolled" $cc -O3 -funroll-loops -fcf-protection=full $warn "$@" $inc "$src" $rest -o "$dir/t"
 	for o in -O0 -O2 '-O2 -flto'; do
 		$cc $o -fPIC -shared $warn "$@" $inc "$src" -o "$dir/libsample.so" >"$dir/out" 2>&1 ||
@@ -144,6 +146,26 @@ for flags in '' -DESPY_NO_MARKS; do
 			grep -q format "$dir/out" || fail "$cc $flags: $args: $(head -3 "$dir/out")"
 		done
 	done
+done
+
+# what cannot be an argument is an error, and too many are
+for args in '"%d", x' "\"\"$(printf ', 1%.0s' $(seq 17))" "\"\"$(printf ', 1%.0s' $(seq 18))"; do
+	printf '#include "espy/mark.h"\nvoid f(__int128 x);\nvoid f(__int128 x) { (void)x; MARK(bad_mark, %s); }\n' "$args" >"$dir/bad.c"
+	for cc in gcc clang clang-19 'g++ -x c++' 'clang++ -x c++' 'clang++-19 -x c++'; do
+		command -v ${cc%% *} >/dev/null || continue
+		$cc -w $inc -c "$dir/bad.c" -o /dev/null >"$dir/out" 2>&1 && fail "$cc takes MARK(bad_mark, $args)"
+		case $args in *x) ;; *) grep -q _at_most_16_arguments "$dir/out" || fail "$cc, too many arguments: $(cat "$dir/out")" ;; esac
+	done
+done
+
+# the header gives clang nothing to warn of (what is about old standards, padding and the samples' own code is not meant)
+for cc in 'clang -std=c11' 'clang-19 -std=c11' 'clang++ -std=c++11' 'clang++-19 -std=c++20'; do
+	command -v ${cc%% *} >/dev/null || continue
+	x=c
+	case $cc in *++*) x=cc ;; esac
+	$cc -Weverything -Wno-padded -Wno-double-promotion -Wno-c++98-compat -Wno-c++98-compat-pedantic $inc -c "$here/sample.$x" -o /dev/null \
+		>"$dir/out" 2>&1
+	grep -E 'mark\.h:.*warning|warning: .*(espy_|-Wused-but|-Wsign-conv)' "$dir/out" && fail "$cc -Weverything"
 done
 
 # off: one NOP and nothing else in a function that only has a mark

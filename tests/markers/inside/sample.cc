@@ -15,6 +15,7 @@ static int count(int v)
 }
 
 enum class shape : unsigned char { round = 3 };
+enum plain { plain_one = 1, plain_two }; // -1 is none of its values
 
 struct thing {
 	std::string name;
@@ -104,7 +105,8 @@ extern "C" int sample_run(int n)
 			MARK(cpp_enabled, "");
 		events++;
 		MARK(cpp_null, "%p %s", static_cast<void *>(nullptr), "x");
-		events++;
+		MARK(cpp_enum, "e=%u", i ? plain_one : plain_two);
+		events += 2;
 	}
 	(void)keep;
 	return events;
