@@ -119,6 +119,15 @@ static int find_code(struct espy_inject_target *t, const struct espy_inject_stat
 		       : -ENOENT;
 }
 
+/* Others export dlopen() and malloc() too, and pass calls on: sanitizers, also from within the program itself. */
+static bool is_glibc(const struct espy_elf *e)
+{
+	static const char *const name[] = { "gnu_get_libc_version" };
+	struct espy_elf_symbol found[1];
+
+	return !espy_elf__dynamic_symbols(e, name, 1, found) && found[0].value;
+}
+
 static int find_places(struct espy_inject_target *t, uint64_t loader)
 {
 	t->places = calloc(t->objects.cnt + 1, sizeof(*t->places));
@@ -136,7 +145,7 @@ static int find_places(struct espy_inject_target *t, uint64_t loader)
 			p->locks |= p->ranges[k].value != 0;
 			opens |= p->ranges[k].value && !strcmp(locking[k], "dlopen");
 		}
-		if (opens && allocates && !t->libc) {
+		if (opens && allocates && !t->libc && (exec || is_glibc(&p->object->elf))) {
 			t->libc = p;
 			t->libc_other = exec;
 			t->libc_path = p->object->path;

@@ -51,4 +51,12 @@ start "$progs/subjects" marks
 ESPY_AGENT=$dir/link.so
 works "the library by a symbolic link" $pid 'app:req_done(id='
 kill $pid
+# The sanitizers of clang are linked into the program, which then has a dlopen() of its own in front of libc's.
+here=$(dirname "$0")
+for san in address thread; do
+	clang -O1 -fsanitize=$san -I"$here/../../../include" "$here/subjects.c" -pthread -o "$dir/san" 2>/dev/null || continue
+	start "$dir/san" marks
+	works "clang -fsanitize=$san" $pid 'app:req_done(id='
+	kill $pid
+done
 finish
