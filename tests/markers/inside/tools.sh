@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tools.sh SOURCE-DIR LIBESPY-AGENT [ESPY]: gdb, bpftrace and readelf list the same marks; bpftrace sees their arguments while they are
+# tools.sh SOURCE-DIR LIBESPY-AGENT [ESPY]: gdb, perf, SystemTap, bpftrace and readelf list the same marks; gdb stops at one; bpftrace sees their arguments while they are
 # on, and by itself, without espy, each event once: by the agent, which finds the semaphores raised, and without agent where
 # the sites look themselves (ESPY_MARK_USDT 2). A uprobe on the USDT note of a mark leaves the agent's site alone, and the
 # variables of the function; with espy's own (--via kernel), too.
@@ -27,6 +27,25 @@ grep -q ':code$' "$dir/want" && fail 'MARK_INLINE has no arguments to show'
 if command -v gdb >/dev/null; then
 	gdb -nx -batch -ex 'info probes stap' "$dir/t" 2>/dev/null | awk '$1 == "stap" && $NF ~ /\/t$/ { print $2 ":" $3 }' | sort -u >"$dir/gdb"
 	cmp -s "$dir/want" "$dir/gdb" || fail "gdb lists: $(cat "$dir/gdb")"
+	# at a probe, with arguments; the site sees by the semaphore that gdb watches it
+	gcc -O2 -I"$root/include" -DESPY_MARK_USDT=2 "$here/counted.c" -o "$dir/self" || exit 1
+	gdb -nx -batch -ex 'set confirm off' -ex 'break -probe-stap counted:leaf' -ex 'run 3' -ex 'p $_probe_argc' -ex 'p $_probe_arg1' \
+		-ex continue -ex 'p $_probe_arg1' -ex 'x/s $_probe_arg2' "$dir/self" >"$dir/gdb" 2>"$dir/err"
+	if grep -q 'Breakpoint 1, ' "$dir/gdb"; then
+		sed -n 's/^\$[0-9]* = //p' "$dir/gdb" | paste -sd' ' | grep -qx '3 0 3' || fail "gdb shows arguments: $(cat "$dir/gdb")"
+		grep -q "\"$dir/self\"" "$dir/gdb" || fail "gdb shows a string: $(cat "$dir/gdb")"
+	else
+		echo "gdb cannot run programs here: $(cat "$dir/err")"
+	fi
+fi
+if command -v perf >/dev/null && perf --buildid-dir "$dir/perf" buildid-cache --add "$dir/t" 2>/dev/null; then
+	perf --buildid-dir "$dir/perf" list sdt 2>/dev/null | sed -n 's/^ *sdt_\([^ @]*\).*/\1/p' | sort -u >"$dir/perf.list"
+	cmp -s "$dir/want" "$dir/perf.list" || fail "perf lists: $(cat "$dir/perf.list")"
+fi
+# Where the kernel's headers are not, it does not even list.
+if command -v stap >/dev/null && stap -L "process(\"$dir/t\").mark(\"*\")" >"$dir/stap" 2>/dev/null; then
+	sed 's/^[^:]*://' "$dir/want" | sort -u >"$dir/names"
+	sed -n 's/.*\.mark("\([^"]*\)").*/\1/p' "$dir/stap" | sort -u | cmp -s "$dir/names" - || fail "stap lists: $(cat "$dir/stap")"
 fi
 if ! command -v bpftrace >/dev/null || [ "$(id -u)" != 0 ]; then
 	echo 'bpftrace is not here, or this is not root: not tried'
