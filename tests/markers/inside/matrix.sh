@@ -158,6 +158,19 @@ for args in '"%d", x' "\"\"$(printf ', 1%.0s' $(seq 17))" "\"\"$(printf ', 1%.0s
 	done
 done
 
+# a bit-field, of a type of its own for gcc, is a number
+for cc in gcc clang clang-19; do
+	command -v $cc >/dev/null || continue
+	cat >"$dir/bits.c" <<-END
+		#include "espy/mark.h"
+		struct bits { int a : 5; long long b : 40; };
+		void f(struct bits *x);
+		void f(struct bits *x) { MARK(bits_mark, "a=%d b=%lld p=%p", x->a, (long long)x->b, (void *)x); }
+	END
+	$cc $warn $inc -c "$dir/bits.c" -o "$dir/bits.o" || fail "$cc: bit-fields"
+	readelf -nW "$dir/bits.o" | grep -q 'Arguments: -[48]@0(%rax) -8@8(%rax) 8@16(%rax)' || fail "$cc: bit-fields: $(readelf -nW "$dir/bits.o")"
+done
+
 # the header gives clang nothing to warn of (what is about old standards, padding and the samples' own code is not meant)
 for cc in 'clang -std=c11' 'clang-19 -std=c11' 'clang++ -std=c++11' 'clang++-19 -std=c++20'; do
 	command -v ${cc%% *} >/dev/null || continue
