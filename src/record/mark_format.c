@@ -131,41 +131,34 @@ int espy_mark_arg_number(const char *name, size_t len, unsigned nargs)
 	return n < nargs ? (int)n : -1;
 }
 
-/* What a pattern is matched with, without putting it together: "provider:name", or the name alone (provider NULL). */
+/* What a pattern is matched with, without putting it together: provider, a character, name; or the name alone (0). */
 struct subject {
 	const char *provider, *name;
 	size_t provider_len, name_len;
+	char between;
 };
 
 static char subject_at(const struct subject *s, size_t i)
 {
-	if (!s->provider)
+	if (!s->between)
 		return s->name[i];
 	if (i < s->provider_len)
 		return s->provider[i];
-	return i == s->provider_len ? ':' : s->name[i - s->provider_len - 1];
+	return i == s->provider_len ? s->between : s->name[i - s->provider_len - 1];
 }
 
-int espy_mark_glob(const char *pattern, const char *provider, size_t provider_len, const char *name, size_t name_len)
+static int matches(const char *pattern, const struct subject *s)
 {
-	struct subject s = { .name = name, .name_len = name_len };
-	size_t n = name_len, p = 0, i = 0, star = 0, star_i = 0;
+	size_t n = s->name_len + (s->between ? s->provider_len + 1 : 0), p = 0, i = 0, star = 0, star_i = 0;
 	int has_star = 0;
 
-	for (const char *c = pattern; *c; c++)
-		if (*c == ':')
-			s.provider = provider;
-	if (s.provider) {
-		s.provider_len = provider_len;
-		n += provider_len + 1;
-	}
 	/* The last star takes one more character whenever the rest does not fit. */
 	while (i < n) {
 		if (pattern[p] == '*') {
 			has_star = 1;
 			star = ++p;
 			star_i = i;
-		} else if (pattern[p] && (pattern[p] == '?' || pattern[p] == subject_at(&s, i))) {
+		} else if (pattern[p] && (pattern[p] == '?' || pattern[p] == subject_at(s, i))) {
 			p++;
 			i++;
 		} else if (has_star) {
@@ -178,4 +171,22 @@ int espy_mark_glob(const char *pattern, const char *provider, size_t provider_le
 	while (pattern[p] == '*')
 		p++;
 	return !pattern[p];
+}
+
+int espy_mark_glob(const char *pattern, const char *provider, size_t provider_len, const char *name, size_t name_len)
+{
+	struct subject s = { provider, name, provider_len, name_len, 0 };
+	int as_written = 0;
+
+	for (const char *c = pattern; *c; c++)
+		if (*c == ':')
+			s.between = ':';
+		else if (*c == '_')
+			as_written = 1;
+	if (matches(pattern, &s))
+		return 1;
+	if (s.between || !as_written)
+		return 0;
+	s.between = '_';
+	return matches(pattern, &s);
 }

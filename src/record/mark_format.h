@@ -36,7 +36,10 @@ int espy_mark_conv__next(struct espy_mark_conv *c, const char *format, size_t le
 /* Which argument "arg0", "arg12" means, of nargs; -1: none. */
 int espy_mark_arg_number(const char *name, size_t len, unsigned nargs);
 
-/* Does "provider:name" match a glob of `*` and `?`? A pattern without ':' is matched with the name alone. */
+/*
+ * Does "provider:name" match a glob of `*` and `?`? A pattern without ':' is matched with the name alone, and if it
+ * has a '_' with "provider_name" as well, which is what stands in the source.
+ */
 int espy_mark_glob(const char *pattern, const char *provider, size_t provider_len, const char *name, size_t name_len);
 
 #endif

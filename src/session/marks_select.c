@@ -169,6 +169,12 @@ static int parse_number(struct parser *p, struct espy_agent_pred *pred)
 	char *end_int, *end_float;
 	const bool negative = *start == '-';
 
+	/* As pointers are shown. */
+	if (!strncmp(p->at, "NULL", 4) && !isalnum((unsigned char)p->at[4]) && p->at[4] != '_' && pred->cmp != ESPY_CMP_PREFIX) {
+		pred->type = ESPY_CONST_UINT;
+		p->at += 4;
+		return 0;
+	}
 	errno = 0;
 	unsigned long long u = strtoull(start + negative, &end_int, 0);
 	const bool too_large = errno == ERANGE || (negative && u > 1ull << 63);

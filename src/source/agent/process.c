@@ -267,7 +267,7 @@ static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 {
 	const struct espy_mark_rules *rules = s->opts.marks;
 	struct espy_agent_ruled reply;
-	unsigned matched = 0;
+	unsigned found = 0;
 
 	for (size_t i = 0; i < rules->cnt; i++) {
 		int err = espy_agent__rule_on(&p->link, &rules->v[i], &reply);
@@ -280,7 +280,7 @@ static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 						  rules->v[i].pattern, strerror(-err));
 			return err;
 		}
-		matched += reply.matched;
+		found += reply.matched + reply.skipped;
 		p->sites_refused += reply.refused;
 		if (reply.skipped)
 			espy_agent_source__report(
@@ -296,7 +296,7 @@ static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 			"process %d: %u place%s could not be switched on (a breakpoint or a probe of the kernel "
 			"stands there?): see espy list markers -p %d",
 			(int)p->pid, p->sites_refused, p->sites_refused == 1 ? "" : "s", (int)p->pid);
-	if (!matched)
+	if (!found)
 		espy_agent_source__report(
 			s, ESPY_REPORT_NOTE,
 			"process %d has no such mark now; those of libraries that it loads later will be seen",

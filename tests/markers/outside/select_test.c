@@ -41,6 +41,10 @@ static void test_good(void **state)
 	assert_int_equal(r.v[3].preds[0].i, -1);
 	assert_int_equal(r.v[3].preds[1].i, 'x');
 	assert_int_equal(r.v[3].preds[2].u, 8);
+	assert_int_equal(espy_marks_select__add(&r, "x if p != NULL && q == 0", &at, why, sizeof(why)), 0);
+	assert_int_equal(r.v[4].preds[0].type, ESPY_CONST_UINT);
+	assert_int_equal(r.v[4].preds[0].u, 0);
+	assert_int_equal(r.v[4].npreds, 2);
 	espy_marks_select__free(&r);
 }
 
@@ -70,6 +74,7 @@ static void test_bad(void **state)
 		{ "a:x if s ^= 1", "begins with", 12 },
 		{ "a:x if s & 1.5", "integer", 11 },
 		{ "a:x if s == 'ab'", "single quotes", 12 },
+		{ "a:x if s == NULLS", "a number", 12 },
 		{ "a:x if s == ''", "single quotes", 12 },
 		{ "a:x if s == 1 || t == 2", "give -m twice", 14 },
 		{ "a:x if s == 1 t", "&& or the end", 14 },
@@ -117,6 +122,12 @@ static void test_patterns(void **state)
 	assert_true(espy_mark_glob("???", "p", 1, "abc", 3));
 	assert_false(espy_mark_glob("", "p", 1, "a", 1));
 	assert_true(espy_mark_glob("*", "p", 1, "", 0));
+	/* as in the source */
+	assert_true(espy_mark_glob("app_req_done", "app", 3, "req_done", 8));
+	assert_true(espy_mark_glob("app_req_*", "app", 3, "req_done", 8));
+	assert_true(espy_mark_glob("req_*", "app", 3, "req_done", 8));
+	assert_false(espy_mark_glob("app_req", "app", 3, "req_done", 8));
+	assert_false(espy_mark_glob("app_req:done", "app", 3, "req_done", 8));
 }
 
 /* One condition on one argument. */
