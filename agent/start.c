@@ -31,6 +31,8 @@ uint32_t espy_agent_xsave_sz;
 uint32_t espy_agent_xsave_mask[2];
 
 EXPORT int espy_agent_start(void);
+// Why it does not run, -errno, for espy, which has loaded it and waits: read from outside, by this name.
+EXPORT int espy_agent_failed;
 
 // The time stamp counter serves if the kernel itself tells the time by it, and lets the program read it.
 static uint32_t choose_clock(void)
@@ -118,16 +120,19 @@ static int make_area(void)
 {
 	int fd = (int)sys(SYS_memfd_create, (long)ESPY_AGENT_MEMFD, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
 	struct espy_agent *area;
+	int e;
 
 	if (fd < 0)
 		return fd;
 	area = MAP_FAILED;
-	if (!sys(SYS_ftruncate, fd, ESPY_AGENT_AREA_SZ, 0, 0, 0, 0) &&
-	    !sys(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, 0, 0, 0))
+	e = (int)sys(SYS_ftruncate, fd, ESPY_AGENT_AREA_SZ, 0, 0, 0, 0);
+	if (!e)
+		e = (int)sys(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, 0, 0, 0);
+	if (!e)
 		area = mmap(NULL, ESPY_AGENT_AREA_SZ, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (area == MAP_FAILED) {
 		sys(SYS_close, fd, 0, 0, 0, 0, 0);
-		return -ENOMEM;
+		return e ? e : -ENOMEM;
 	}
 	madvise(area, ESPY_AGENT_AREA_SZ, MADV_DONTFORK);
 	agent.area_fd = fd;
@@ -205,6 +210,7 @@ static void *helper(void *arg)
 	uint32_t *ready = arg, bell;
 	struct timespec pause;
 	const struct timespec *wait;
+	int e;
 
 	// a table of our own, without copying the program's: a copy would keep its pipes open
 	sys(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE, 0, 0, 0);
@@ -213,7 +219,11 @@ static void *helper(void *arg)
 	sites_register();
 	pthread_mutex_lock(&agent.lock);
 	agent.helper_tid = (uint32_t)sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	if (init_tables() || make_area()) {
+	e = init_tables();
+	if (!e)
+		e = make_area();
+	if (e) {
+		espy_agent_failed = e;
 		agent.started = 0;
 		agent.helper_of = 0;
 		pthread_mutex_unlock(&agent.lock);
@@ -373,6 +383,7 @@ int espy_agent_start(void)
 		pthread_mutex_unlock(&agent.lock);
 		return 0;
 	}
+	espy_agent_failed = 0;
 	e = init_once();
 	agent.started = !e;
 	agent.helper_of = e ? 0 : pid;
@@ -382,6 +393,8 @@ int espy_agent_start(void)
 		if (e)
 			agent.helper_of = agent.started = 0;
 	}
+	if (e)
+		espy_agent_failed = e;
 	errno = saved;
 	return e;
 }
@@ -406,7 +419,8 @@ static __attribute__((constructor)) void loaded(void)
 	const char *call = getenv(ESPY_AGENT_CALL_ENV);
 	int raised;
 
-	if (getauxval(AT_SECURE) || is_off(getenv("ESPY_AGENT")))
+	espy_agent_failed = getauxval(AT_SECURE) ? -EPERM : is_off(getenv("ESPY_AGENT")) ? -ECANCELED : 0;
+	if (espy_agent_failed)
 		return;
 	agent.resident = 1;
 	agent.blind = (uint8_t)is_off(getenv("ESPY_AGENT_USDT"));

@@ -262,10 +262,13 @@ static int add_pid(struct espy_session *s, pid_t pid)
 	/* A process is what a person means by its number; strace takes one thread unless -f is given. */
 	const bool all_threads = s->o.follow > 0 || !s->o.strace_mode;
 	const struct espy_target t = { .kind = ESPY_TARGET_PID, .pid = pid, .single_task = !all_threads };
-	int err = s->src_ops->add_target(s->src, &t);
+	int err;
 
+	s->reported = false;
+	err = s->src_ops->add_target(s->src, &t);
 	if (err) {
-		espy_session__say(s, "attach: %s(%d): %s", s->src_ops->name, pid, strerror(-err));
+		if (!s->o.marks || !s->reported) /* else the source has said more */
+			espy_session__say(s, "attach: %s(%d): %s", s->src_ops->name, pid, strerror(-err));
 		return err;
 	}
 	unsigned n = espy_session__seed(s, pid, all_threads);

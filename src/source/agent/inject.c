@@ -284,8 +284,9 @@ static int try_once(pid_t pid, const char *library, const struct espy_inject_how
 						    "the dynamic loader of process %d did not take %s (%s)", (int)pid,
 						    library,
 						    t.libc_other ? "its libc is not glibc; use --via kernel"
-								 : "LD_DEBUG=all in a program of the same kind "
-								   "tells why");
+								 : "its limits of memory or descriptors? "
+								   "LD_DEBUG=all in a program of the same "
+								   "kind tells why");
 	if (t.library_fd >= 0)
 		close(t.library_fd);
 	espy_inject__free(&t);

@@ -129,6 +129,24 @@ static void hide(struct espy_agent_source *s, pid_t tid)
 	s->hidden[s->hidden_cnt++ % (sizeof(s->hidden) / sizeof(s->hidden[0]))] = tid;
 }
 
+static const char *why_not(int failed, char *text, size_t size)
+{
+	switch (failed) {
+	case -ECANCELED:
+		return "ESPY_AGENT=off is in its environment";
+	case -EPERM:
+		return "it is a set-user-id program, or one with capabilities of its own";
+	case -ENOMEM:
+	case -EAGAIN:
+	case -EFBIG:
+	case -EMFILE:
+		snprintf(text, size, "%s (prlimit --pid shows its limits)", strerror(-failed));
+		return text;
+	default:
+		return strerror(-failed);
+	}
+}
+
 /* The agent is found, or loaded and then found. */
 static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, enum espy_agent_how how)
 {
@@ -137,8 +155,11 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 	int err = espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why));
 
 	if (!err || err == -EPROTO || err == -ESRCH) {
-		if (err)
-			espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", why[0] ? why : "the process has ended");
+		if (err && why[0])
+			espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", why);
+		else if (err)
+			espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d is not there, or has ended",
+						  (int)p->pid);
 		return err;
 	}
 	/* A process that we trace ourselves cannot be given a library: it was, if it could be, when it started. */
@@ -179,19 +200,27 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 		return err;
 	}
 	/* Its thread takes a moment to begin, in which it may wait for the kernel's grace periods. */
-	for (unsigned i = 0; i < 2500; i++) {
+	int failed = 0;
+
+	for (unsigned i = 0; i < 2500 && !failed; i++) {
 		err = espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why));
 		if (err != -ENOENT)
 			break;
+		if (i % 64 == 63)
+			failed = espy_inject_failed(p->pid);
 		espy_agent_turn__pass(&s->turn, 2000000);
 	}
-	if (err)
+	}
+	if (failed)
+		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: its agent could not start: %s", (int)p->pid,
+					  why_not(failed, why, sizeof(why)));
+	else if (err)
 		espy_agent_source__report(s, ESPY_REPORT_ERROR,
 					  "process %d: the agent was loaded, but does not answer: %s", (int)p->pid,
 					  why[0]	  ? why
 					  : err == -ESRCH ? "it has ended, or executed another program"
 							  : strerror(-err));
-	return err;
+	return failed ? -EOPNOTSUPP : err;
 }
 
 /* The descriptor stays the caller's. */

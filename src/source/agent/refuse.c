@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -25,6 +26,29 @@ int espy_inject__refuse(struct espy_inject_result *r, int err, const char *fmt, 
 	vsnprintf(r->why, sizeof(r->why), fmt, ap);
 	va_end(ap);
 	return err;
+}
+
+int espy_inject_failed(pid_t pid)
+{
+	static const char *const name[] = { "espy_agent_failed" };
+	struct espy_elf_symbol found[1];
+	struct espy_objects o;
+	int failed = 0;
+
+	if (espy_objects__of_pid(&o, pid))
+		return 0;
+	for (size_t i = 0; i < o.cnt; i++) {
+		if (o.v[i].error || espy_elf__dynamic_symbols(&o.v[i].elf, name, 1, found) || !found[0].value)
+			continue;
+		struct iovec to = { &failed, sizeof(failed) };
+		struct iovec from = { (void *)(uintptr_t)(o.v[i].bias + found[0].value), sizeof(failed) };
+
+		if (process_vm_readv(pid, &to, 1, &from, 1, 0) != sizeof(failed) || failed < -4095 || failed > 0)
+			failed = 0;
+		break;
+	}
+	espy_objects__free(&o);
+	return failed;
 }
 
 int espy_inject__read_status(pid_t pid, struct espy_inject_status *s)

@@ -80,5 +80,20 @@ fi
 ESPY_AGENT=/nonexistent/agent.so "$espy" trace -m 'app:*' "$progs/subjects" marks 1 >"$dir/out" 2>&1
 has "no library" "$dir/out" 'libespy-agent.so) was not found'
 "$espy" trace -p 999999999 -m 'app:*' >"$dir/out" 2>&1 && not_ok "a process that does not exist"
-has "a process that does not exist" "$dir/out" 'espy: '
+has "a process that does not exist" "$dir/out" 'espy: process 999999999 is not there'
+expect "and it is said once" 1 "$(wc -l <"$dir/out")"
+# The library is there, but what it needs is not: espy says what, and it is tried again with the next espy.
+if command -v prlimit >/dev/null; then
+	start "$progs/subjects" marks
+	prlimit --pid $pid --fsize=0:
+	"$espy" trace -p $pid -m 'app:*' -o /dev/null >"$dir/out" 2>&1 && not_ok "a limit of file sizes: espy says it worked"
+	has "a limit of file sizes" "$dir/out" 'its agent could not start: File too large (prlimit'
+	prlimit --pid $pid --fsize=unlimited:
+	works "and without it" $pid 'app:req_done(id='
+	kill $pid
+fi
+ESPY_AGENT=off start "$progs/subjects" marks
+"$espy" trace -p $pid -m 'app:*' -o /dev/null >"$dir/out" 2>&1 && not_ok "ESPY_AGENT=off: espy says it worked"
+has "ESPY_AGENT=off" "$dir/out" 'could not start: ESPY_AGENT=off is in its environment'
+kill $pid
 finish
