@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "render/text.h"
 #include "source/agent/control.h"
+#include "symbols/marks.h"
 
 #define SAMPLE_NS 500000000l
 
@@ -55,6 +56,22 @@ static void put_text(const char *s)
 	espy_text__quote(&b, (const uint8_t *)s, strlen(s), ESPY_HEX_NONE, NULL, false);
 	fwrite(b.data, 1, b.len, stdout);
 	espy_buf__free(&b);
+}
+
+/* As it is shown and selected everywhere. */
+static void put_name(char *full)
+{
+	const char *name;
+	size_t len;
+
+	espy_mark__split(full, &len, &name);
+	char after = full[len];
+
+	full[len] = 0;
+	put_text(full);
+	full[len] = after;
+	putchar(':');
+	put_text(name);
 }
 
 static void put_session(const struct espy_agent_link *l, unsigned slot, const struct espy_agent_session *s,
@@ -116,9 +133,10 @@ static int show_stats(const struct mark_args *a, pid_t pid)
 		nanosleep(&nap, NULL);
 	fputs("agent ", stdout);
 	put_text(info.version);
-	printf(", clock %s; %u object%s with marks, %u marks in %u places, %u place%s refused, %u thread%s\n",
+	printf(", clock %s; %u object%s with marks, %u mark%s in %u place%s, %u place%s refused, %u thread%s\n",
 	       info.clock ? "CLOCK_MONOTONIC" : "TSC", info.objects, info.objects == 1 ? "" : "s", info.defs,
-	       info.sites, info.refused, info.refused == 1 ? "" : "s", info.threads, info.threads == 1 ? "" : "s");
+	       info.defs == 1 ? "" : "s", info.sites, info.sites == 1 ? "" : "s", info.refused,
+	       info.refused == 1 ? "" : "s", info.threads, info.threads == 1 ? "" : "s");
 	if (info.overflow)
 		printf("%u marks, places or texts found no room in the agent's tables\n", info.overflow);
 	for (unsigned i = 0; i < ESPY_AGENT_SESSIONS; i++)
@@ -128,7 +146,7 @@ static int show_stats(const struct mark_args *a, pid_t pid)
 		if (!espy_agent__def(&l, i, d) || !d->sites_on)
 			continue;
 		fputs("on: ", stdout);
-		put_text(d->name);
+		put_name(d->name);
 		printf(" in %u place%s, for", d->sites_on, d->sites_on == 1 ? "" : "s");
 		for (unsigned k = 0; k < ESPY_AGENT_SESSIONS; k++)
 			if (d->sessions >> k & 1)
