@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What marks cost, measured in one process that acts as its own espy: nanoseconds an event (median of rounds, and the
-// quietest), throughput with a reader, and switching. The rounds of all variants are interleaved. Use: marks [ROUNDS]
+// quietest), throughput with a reader, and switching. The rounds of all variants are interleaved. Use: marks [ROUNDS [LIBRARY]],
+// LIBRARY with marks many_...
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +165,32 @@ static void bench_switch(void)
 	       inside[100], inside[0], t[100], t[0]);
 }
 
+/* All sites of a library at once. */
+static void bench_switch_many(const char *library)
+{
+	double inside[50];
+	unsigned sites = one.area->nsites;
+
+	if (!dlopen(library, RTLD_NOW)) {
+		printf("%s\n", dlerror());
+		exit(1);
+	}
+	while (one.area->nsites == sites) // the agent looks for new libraries ten times a second
+		usleep(1000);
+	usleep(100000);
+	for (int i = 0; i < 50; i++) {
+		check(i & 1 ? control_off(&one, 10) : control_on(&one, 10, "many:*", NULL, 0), "switch");
+		inside[i] = (double)control_slot(&one)->took_ns / 1000;
+	}
+	sites = one.area->nsites - sites;
+	double first = inside[0];
+
+	qsort(inside, 50, sizeof(double), by_value);
+	printf("%-36s %6.1f us  (quietest %.1f, first %.1f)\n", "switching many sites", inside[25], inside[0],
+	       first);
+	printf("%-36s %u\n", "  how many", sites);
+}
+
 int main(int argc, char **argv)
 {
 	struct espy_agent_open o = { .nchunks = 4096 };
@@ -183,5 +211,7 @@ int main(int argc, char **argv)
 	bench_events(argc > 1 ? atoi(argv[1]) : 200);
 	bench_throughput();
 	bench_switch();
+	if (argc > 2)
+		bench_switch_many(argv[2]);
 	return 0;
 }

@@ -22,6 +22,17 @@ missing() { # ROW WHY
 	printf '%-36s not measured: %s\n' "$1" "$2"
 }
 
+# a hundred marks in a hundred places each
+{
+	echo '#include "espy/mark.h"'
+	for f in $(seq 100); do
+		printf 'void f%d(int i);\nvoid f%d(int i)\n{\n' "$f" "$f"
+		seq 100 | sed 's/.*/	MARK(many_&, "i=%d", i);/'
+		echo '}'
+	done
+} >"$dir/many.c"
+cc -O0 -fPIC -shared -I"$here/../include" "$dir/many.c" -o "$dir/many.so" || exit 1
+
 if have lttng-sessiond && cc -O2 -I"$here" "$here/marks_lttng.c" -o "$dir/lttng" -llttng-ust -ldl 2>"$dir/err"; then
 	export LTTNG_HOME="$dir"
 	if ! pgrep -x lttng-sessiond >/dev/null; then
@@ -35,7 +46,7 @@ if have lttng-sessiond && cc -O2 -I"$here" "$here/marks_lttng.c" -o "$dir/lttng"
 fi
 i=0
 while [ $i -lt "$rounds" ]; do
-	"$build/bench/marks" 100
+	"$build/bench/marks" 100 "$dir/many.so"
 	[ -x "$dir/lttng" ] && "$dir/lttng"
 	# For how long a thread stands when the agent is loaded, in programs that wait, work, have four threads, are confined.
 	for program in "subjects sleep" "subjects spin" "subjects threads" "confined container"; do
