@@ -328,7 +328,8 @@ static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 	if (!found)
 		espy_agent_source__report(
 			s, ESPY_REPORT_NOTE,
-			"process %d has no such mark now; those of libraries that it loads later will be seen",
+			"process %d has no such mark now; those of libraries that it loads later will be seen "
+			"(probes of <sys/sdt.h>: --via kernel)",
 			(int)p->pid);
 	return 0;
 }
