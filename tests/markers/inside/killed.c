@@ -68,7 +68,7 @@ static void once(int round)
 
 int main(void)
 {
-	long rounds = scale("KILLED_ROUNDS", 60);
+	long rounds = scale("KILLED_ROUNDS", 140);
 
 	for (long i = 0; i < rounds; i++)
 		once((int)i);

@@ -1,10 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The agent is loaded into programs at any moment of their lives; all of them live, and their waiting calls go on waiting.
-# ESPY_TEST_TIMES: how often (100 each in a full run).
+# ESPY_TEST_TIMES: how often (a loop of malloc, a sleeper, a spinner and a python with threads 100 times, others 10).
 . "$(dirname "$0")/lib.sh"
-times=${ESPY_TEST_TIMES:-10}
-for mode in sleep epoll read spin malloc threads signals; do
+times=${ESPY_TEST_TIMES:-10} many=${ESPY_TEST_TIMES:-100}
+for mode in sleep spin malloc; do
+	"$progs/inject_many" "$many" "$agent" "$progs/subjects" $mode || bad=1
+done
+for mode in epoll read threads signals; do
 	"$progs/inject_many" "$times" "$agent" "$progs/subjects" $mode || bad=1
 done
 python=$(command -v python3) && python=$("$python" -c 'import sys; print(sys.executable)') && cat >"$dir/threads.py" <<'END'
@@ -16,7 +19,7 @@ for i in range(3):
     threading.Thread(target=work).start()
 work()
 END
-[ -z "$python" ] || "$progs/inject_many" "$times" "$agent" "$python" "$dir/threads.py" || bad=1
+[ -z "$python" ] || "$progs/inject_many" "$many" "$agent" "$python" "$dir/threads.py" || bad=1
 # espy is killed at any moment of it: the program lives, unharmed and untraced. If that is the moment between the stop and
 # the repair, epoll_wait fails with EINTR, as it does for every program that was stopped and goes on (signal(7)).
 EINTR_IS_FAIR=1
