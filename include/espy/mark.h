@@ -22,6 +22,8 @@
  *     ESPY_MARK_USDT   how gdb, perf, bpftrace and SystemTap see the marks: 0: not at all (no USDT notes); 1, the default: they
  *                      list them, and see their events if the agent is in the program; 2: without an agent, too. Each
  *                      mark then takes a load, a comparison and a jump besides the NOP.
+ *     ESPY_MARK_GOTO   0: do without `asm goto`, which clang before 17 refuses in C ("cannot jump from this asm goto statement")
+ *                      beside variables with a cleanup or of changing size. A comparison and a jump besides the NOP.
  *
  * C11/GNU11 and C++11 or later, gcc and clang, x86-64 ELF; elsewhere the marks vanish, and the formats are still checked.
  */
@@ -30,6 +32,9 @@
 
 #ifndef ESPY_MARK_USDT
 #define ESPY_MARK_USDT 1
+#endif
+#ifndef ESPY_MARK_GOTO
+#define ESPY_MARK_GOTO 1
 #endif
 #if !defined(ESPY_NO_MARKS) && !(defined(__x86_64__) && defined(__ELF__) && !defined(__ILP32__))
 #define ESPY_NO_MARKS 1
@@ -272,12 +277,13 @@ static inline unsigned long long espy_mark_bits_(double value)
 #define ESPY_MARK_END_ ".endr;"
 
 /* The NOP never crosses a multiple of 8, so that one store replaces it. */
-#define ESPY_MARK_SITE_ ESPY_MARK_NOTE_ \
+#define ESPY_MARK_SITE_ ESPY_MARK_SITE_TO_("%l[espy_on]")
+#define ESPY_MARK_SITE_TO_(target) ESPY_MARK_NOTE_ \
 	".p2align 3,,4;" \
 	".Lespy_site%=: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00;" \
 	".pushsection espy_sites,\"ao?\",@progbits,.Lespy_site%=;" \
 	".balign 4;" \
-	".long .Lespy_site%=-., %l[espy_on]-., \\espy_r-., 0;" \
+	".long .Lespy_site%=-., " target "-., \\espy_r-., 0;" \
 	".popsection;"
 
 /* Events are told apart by all that they hold; the other kinds by their place. */
@@ -366,11 +372,12 @@ static inline unsigned long long espy_mark_bits_(double value)
 #define ESPY_MARK_SEMAPHORE_HERE_ ""
 #define ESPY_MARK_USDT_(name, ...)
 #endif
+#define ESPY_MARK_EQUAL_ "{cmp %%esp, %%esp|cmp esp, esp};"
 #if ESPY_MARK_USDT > 1
-#define ESPY_MARK_TEST_ \
-	"{cmpw $0, \\espy_r\\()s(%%rip)|cmp word ptr \\espy_r\\()s[rip], 0};" \
-	"jne %l[espy_on];"
+#define ESPY_MARK_COMPARE_ "{cmpw $0, \\espy_r\\()s(%%rip)|cmp word ptr \\espy_r\\()s[rip], 0};"
+#define ESPY_MARK_TEST_ ESPY_MARK_COMPARE_ "jne %l[espy_on];"
 #else
+#define ESPY_MARK_COMPARE_ ESPY_MARK_EQUAL_
 #define ESPY_MARK_TEST_
 #endif
 
@@ -454,6 +461,48 @@ static inline unsigned long long espy_mark_bits_(double value)
 		ESPY_MARK_SITE_STRUCT_(ESPY_MARK_PLACE_(name, what) ESPY_MARK_SITE_ ESPY_MARK_END_, \
 				       ESPY_MARK_PLACE_OPERANDS_); \
 		espy_site_::on(); \
+	})
+
+#elif !ESPY_MARK_GOTO
+
+/*
+ * The zero flag tells whether the mark is on: equal before the NOP, and not behind the jump, which goes to the end of the
+ * section and back.
+ */
+#define ESPY_MARK_FLAG_(on, record, compare, ...) \
+	ESPY_MARK_ASM_ __volatile__( \
+		record compare ESPY_MARK_SITE_TO_(".Lespy_on%=") ".Lespy_off%=:" \
+		".subsection 1;" \
+		".Lespy_on%=: {test %%esp, %%esp|test esp, esp};" \
+		"jmp .Lespy_off%=;" \
+		".previous;" ESPY_MARK_END_ \
+		: "=@ccnz"(on) : __VA_ARGS__)
+#define MARK_IF(condition, name, ...) \
+	__extension__({ \
+		int espy_wanted_; \
+		ESPY_MARK_TYPES_(__VA_ARGS__); \
+		ESPY_MARK_FLAG_(espy_wanted_, ESPY_MARK_EVENT_(name, __VA_ARGS__), ESPY_MARK_COMPARE_, \
+				ESPY_MARK_EVENT_OPERANDS_(__VA_ARGS__)); \
+		if (__builtin_expect(espy_wanted_, 0)) { \
+			if (condition) { \
+				ESPY_MARK_CALL_(name, __VA_ARGS__); \
+			} \
+		} \
+		(void)0; \
+	})
+#define MARK_INLINE(name, ...) \
+	__extension__({ \
+		if (__builtin_expect(ESPY_MARK_PLACE_ON_(name, 1), 0)) { \
+			__VA_ARGS__; \
+		} \
+		(void)0; \
+	})
+#define MARK_ENABLED(name) ESPY_MARK_PLACE_ON_(name, 2)
+#define ESPY_MARK_PLACE_ON_(name, what) \
+	__extension__({ \
+		int espy_is_on_; \
+		ESPY_MARK_FLAG_(espy_is_on_, ESPY_MARK_PLACE_(name, what), ESPY_MARK_EQUAL_, ESPY_MARK_PLACE_OPERANDS_); \
+		espy_is_on_; \
 	})
 
 #else

@@ -65,6 +65,9 @@ for cc in gcc clang clang-16 clang-19; do
 		$cc -fsanitize=$san "$dir/san.c" -o "$dir/san" 2>/dev/null || continue
 		try "$cc -fsanitize=$san" $cc -O1 -g -fsanitize=$san $inc "$here/sample.c" $rest -o "$dir/t"
 	done
+	for o in -O0 -O1 -O3 '-O2 -flto' '-O2 -masm=intel' '-O2 -DESPY_MARK_USDT=2' '-O2 -ffunction-sections -Wl,--gc-sections'; do
+		try "$cc, no asm goto, $o" $cc $o -DESPY_MARK_GOTO=0 $warn $inc "$here/sample.c" $rest -o "$dir/t"
+	done
 	for usdt in 0 2; do
 		try "$cc, USDT $usdt" $cc -std=gnu17 -O2 -DESPY_MARK_USDT=$usdt $warn $inc "$here/sample.c" $rest -o "$dir/t"
 	done

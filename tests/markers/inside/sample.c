@@ -75,6 +75,40 @@ static int many(int n)
 	return buf[0] + b.low;
 }
 
+static void finish(int *x)
+{
+	MARK(sample_cleanup, "x=%d", *x);
+}
+
+// Older clang lets no `asm goto` be where one of its labels in the function lies behind such variables.
+#if defined(__clang__) && __clang_major__ < 17 && ESPY_MARK_GOTO
+#define SCOPES 0
+static int scopes(int n)
+{
+	finish(&n);
+	return n;
+}
+#else
+#define SCOPES 4
+static int scopes(int n)
+{
+	__attribute__((__cleanup__(finish))) int x = n;
+
+	MARK(sample_scope, "x=%d", x);
+	for (int i = 0; i < 2; i++) {
+		int v[n % 3 + 1];
+
+		v[0] = i;
+		MARK(sample_array, "v=%d", v[0]);
+		MARK_INLINE(sample_code, x += v[0]);
+		if (MARK_ENABLED(sample_array))
+			x++;
+	}
+	MARK_IF(x >= 0, sample_scope, "x=%d", x);
+	return x;
+}
+#endif
+
 int sample_run(int n)
 {
 	volatile int keep;
@@ -85,7 +119,8 @@ int sample_run(int n)
 		keep = shared_inline("text", i, 2.0);
 		keep = unrolled(i);
 		keep = many(i);
-		events += 1 + 1 + 4 + 5;
+		keep = scopes(i);
+		events += 1 + 1 + 4 + 5 + 1 + SCOPES;
 		MARK_IF(i & 1, sample_if, "i=%d", count(i));
 		events += i & 1;
 		MARK_INLINE(sample_code, int more = 2; events += more; events -= 2);
