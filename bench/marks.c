@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What marks cost, measured in one process that acts as its own espy: nanoseconds an event (median of rounds, and the
-// quietest), throughput with a reader, and switching. The rounds of all variants are interleaved. Use: marks [ROUNDS [LIBRARY]],
-// LIBRARY with marks many_...
+// quietest), throughput with a reader, and switching. The rounds of all variants are interleaved. Use: marks [ROUNDS
+// [LIBRARY]], LIBRARY with marks many_...
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -186,8 +186,7 @@ static void bench_switch_many(const char *library)
 	double first = inside[0];
 
 	qsort(inside, 50, sizeof(double), by_value);
-	printf("%-36s %6.1f us  (quietest %.1f, first %.1f)\n", "switching many sites", inside[25], inside[0],
-	       first);
+	printf("%-36s %6.1f us  (quietest %.1f, first %.1f)\n", "switching many sites", inside[25], inside[0], first);
 	printf("%-36s %u\n", "  how many", sites);
 }
 

@@ -85,6 +85,8 @@ static void find_name(struct espy_mark_conv *c, const char *s)
 		p--;
 	for (q = p; q > c->text && is_name(s[q - 1]);)
 		q--;
+	if (q > c->text && (unsigned char)s[q - 1] >= 0x80) /* the end of a word of other letters is not its name */
+		return;
 	while (q < p && !(s[q] == '_' || is_letter(s[q]))) /* a name does not begin with a digit or a dot */
 		q++;
 	c->name_off = q;

@@ -170,7 +170,8 @@ static int parse_number(struct parser *p, struct espy_agent_pred *pred)
 	const bool negative = *start == '-';
 
 	/* As pointers are shown. */
-	if (!strncmp(p->at, "NULL", 4) && !isalnum((unsigned char)p->at[4]) && p->at[4] != '_' && pred->cmp != ESPY_CMP_PREFIX) {
+	if (!strncmp(p->at, "NULL", 4) && !isalnum((unsigned char)p->at[4]) && p->at[4] != '_' &&
+	    pred->cmp != ESPY_CMP_PREFIX) {
 		pred->type = ESPY_CONST_UINT;
 		p->at += 4;
 		return 0;

@@ -33,7 +33,7 @@ struct espy_inject_how {
 /* Does it; if the library is there already, calls its espy_agent_start(). */
 int espy_inject(pid_t pid, const char *library, const struct espy_inject_how *how, struct espy_inject_result *r);
 
-/* What its agent could not start for: 0: nothing that one knows; -errno; -ECANCELED: ESPY_AGENT=off. */
+/* What its agent could not start for: 0: nothing that one knows; -errno; -ECANCELED: ESPY_AGENT=off, and nobody has asked. */
 int espy_inject_failed(pid_t pid);
 
 #endif

@@ -132,8 +132,6 @@ static void hide(struct espy_agent_source *s, pid_t tid)
 static const char *why_not(int failed, char *text, size_t size)
 {
 	switch (failed) {
-	case -ECANCELED:
-		return "ESPY_AGENT=off is in its environment";
 	case -EPERM:
 		return "it is a set-user-id program, or one with capabilities of its own";
 	case -ENOMEM:
@@ -145,6 +143,20 @@ static const char *why_not(int failed, char *text, size_t size)
 	default:
 		return strerror(-failed);
 	}
+}
+
+/* What comes of the process meanwhile is of our doing. */
+static int load_agent(struct espy_agent_source *s, pid_t pid, const char *library, const struct espy_inject_how *how,
+		      struct espy_inject_result *r)
+{
+	s->ours_from_ns = espy_now_ns();
+	int err = espy_inject(pid, library, how, r);
+
+	s->ours_until_ns = espy_now_ns();
+	s->ours_tid = r->tid;
+	if (r->born)
+		hide(s, r->born);
+	return err;
 }
 
 /* The agent is found, or loaded and then found. */
@@ -177,30 +189,26 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 			strerror(-err));
 		return err;
 	}
-	s->ours_from_ns = espy_now_ns();
 	struct espy_inject_how how_to = { .held = how == ESPY_AGENT_LOAD_HELD,
 					  .patience_ms = s->eager ? 0 : PATIENCE_MS,
 					  .turn = s->turn };
 
-	err = espy_inject(p->pid, library, &how_to, &r);
+	err = load_agent(s, p->pid, library, &how_to, &r);
 	/* Another espy may be loading it at this very moment: then it will be there. */
 	for (unsigned i = 0; err == -EBUSY && i < 600; i++) {
 		espy_agent_turn__pass(&s->turn, 5000000);
 		if (!espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why)))
 			return 0;
 		how_to.held = false;
-		err = espy_inject(p->pid, library, &how_to, &r);
+		err = load_agent(s, p->pid, library, &how_to, &r);
 	}
-	s->ours_until_ns = espy_now_ns();
-	s->ours_tid = r.tid;
-	if (r.born)
-		hide(s, r.born);
 	if (err) {
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", r.why);
 		return err;
 	}
 	/* Its thread takes a moment to begin, in which it may wait for the kernel's grace periods. */
 	int failed = 0;
+	bool asked = false;
 
 	for (unsigned i = 0; i < 2500 && !failed; i++) {
 		err = espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why));
@@ -208,12 +216,20 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 			break;
 		if (i % 64 == 63)
 			failed = espy_inject_failed(p->pid);
+		if (failed == -ECANCELED && !asked) { /* ESPY_AGENT=off: it does not begin by itself, but if it is asked */
+			asked = true;
+			failed = 0;
+			err = load_agent(s, p->pid, library, &how_to, &r);
+			if (err) {
+				espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", r.why);
+				return err;
+			}
+		}
 		espy_agent_turn__pass(&s->turn, 2000000);
 	}
-	}
 	if (failed)
-		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: its agent could not start: %s", (int)p->pid,
-					  why_not(failed, why, sizeof(why)));
+		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: its agent could not start: %s",
+					  (int)p->pid, why_not(failed, why, sizeof(why)));
 	else if (err)
 		espy_agent_source__report(s, ESPY_REPORT_ERROR,
 					  "process %d: the agent was loaded, but does not answer: %s", (int)p->pid,

@@ -99,6 +99,8 @@ static void test_names(void **state)
 	check_name("[%d] 7=%d x2=%d", 0, "");
 	check_name("[%d] 7=%d x2=%d", 1, "");
 	check_name("[%d] 7=%d x2=%d", 2, "x2");
+	check_name("gr\303\266\303\237e=%d b=%d", 0, "");
+	check_name("gr\303\266\303\237e=%d b=%d", 1, "b");
 }
 
 static void test_match(void **state)
