@@ -46,8 +46,11 @@ static unsigned int converted_kind(const struct espy_mark_conv *c, unsigned int 
 	int size = size_of(type);
 
 	if (size >= 0) {
-		if (c->narrow >= 0 && c->narrow < size)
+		// as printf: what is smaller than an int becomes one, with its value; then h or hh takes its bits
+		if (c->narrow >= 0)
 			size = c->narrow;
+		else if (size < 2)
+			size = 2;
 		if (is_one_of(c->letter, "di"))
 			return signed_kind[size];
 		if (is_one_of(c->letter, "uoxXbB"))

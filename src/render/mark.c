@@ -18,6 +18,7 @@ struct arg {
 	const char *name; /* in the format */
 	size_t name_len;
 	bool hex_prefix; /* "0x" stands before the conversion */
+	uint8_t narrow;	 /* bits that h or hh leaves of an integer; 0: neither stands there */
 };
 
 struct espy_mark_text {
@@ -58,6 +59,7 @@ static void read_format(struct espy_mark_text *t)
 		struct arg *a = &t->args[i];
 
 		a->letter = c.letter;
+		a->narrow = c.narrow < 0 ? 0 : c.narrow ? 16 : 8;
 		make_spec(a, &c);
 		a->hex_prefix = c.hex_prefix && strchr("xXp", c.letter);
 		a->name = t->format + c.name_off;
@@ -153,9 +155,18 @@ static unsigned widths_of(uint8_t kind)
 	return kind < sizeof(widths) / sizeof(widths[0]) ? widths[kind].bits : 0;
 }
 
+/* What its bits say, whatever stands above them. */
+static uint64_t cut(uint64_t raw, unsigned bits, bool is_signed)
+{
+	const unsigned above = 64 - bits;
+
+	return is_signed ? (uint64_t)((int64_t)(raw << above) >> above) : raw << above >> above;
+}
+
+/* As printf shows it: what is smaller than an int becomes one, with its value; then the conversion takes its bits. */
 static void put_integer(struct espy_buf *b, const struct arg *a, uint64_t raw)
 {
-	const unsigned bits = widths[a->kind].bits;
+	unsigned bits = widths[a->kind].bits;
 	const bool is_signed = widths[a->kind].is_signed;
 	char letter = a->letter, format[40], text[NUMBER_MAX];
 	int n;
@@ -171,11 +182,15 @@ static void put_integer(struct espy_buf *b, const struct arg *a, uint64_t raw)
 	}
 	if (!letter || !strchr("diuoxX", letter))
 		letter = is_signed ? 'd' : 'u';
+	if (bits < 32) {
+		raw = cut(raw, bits, is_signed);
+		bits = 32;
+	}
+	if (a->narrow)
+		bits = a->narrow;
 	if (letter == 'd' || letter == 'i') {
-		int64_t v = (int64_t)raw;
+		int64_t v = (int64_t)cut(raw, bits, true);
 
-		if (bits < 64) /* a smaller one is what its bits say, whatever stands above them */
-			v = (int64_t)(raw << (64 - bits)) >> (64 - bits);
 		if (!a->spec[0] || !a->spec[1]) {
 			espy_buf__sdec(b, v);
 			return;
@@ -183,7 +198,7 @@ static void put_integer(struct espy_buf *b, const struct arg *a, uint64_t raw)
 		snprintf(format, sizeof(format), "%slld", a->spec);
 		n = snprintf(text, sizeof(text), format, (long long)v);
 	} else {
-		uint64_t v = bits < 64 ? raw & ((1ull << bits) - 1) : raw;
+		uint64_t v = cut(raw, bits, false);
 
 		if (letter == 'u' && (!a->spec[0] || !a->spec[1])) {
 			espy_buf__dec(b, v);

@@ -40,6 +40,17 @@ static void test_kinds(void **state)
 	}
 }
 
+// What is smaller than an int becomes one first, with its value; h and hh take its bits again.
+static void test_small(void **state)
+{
+	struct espy_format f = PARSE("%d %d %u %x %hd %hhd %hu %hx %hhi %c", U8, U16, I8, I16, U8, U16, I8, I32, I64, U8);
+	const uint8_t kinds[] = { I32, I32, U32, U32, I16, I8, U16, U16, I8, U8 };
+
+	assert_int_equal(f.nargs, sizeof(kinds));
+	for (unsigned int i = 0; i < sizeof(kinds); i++)
+		assert_int_equal(f.args[i].kind, kinds[i]);
+}
+
 static void test_lengths(void **state)
 {
 	struct espy_format f = PARSE("%.*s %*p %.5s %*d %-8s %%", I32, STR, I32, PTR, STR, I32, I32, STR);
@@ -166,7 +177,8 @@ static void test_garbage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds), cmocka_unit_test(test_lengths), cmocka_unit_test(test_contradictions),
+		cmocka_unit_test(test_kinds), cmocka_unit_test(test_small), cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_names), cmocka_unit_test(test_match),   cmocka_unit_test(test_garbage),
 	};
 

@@ -95,6 +95,42 @@ static void test_formats(void **state)
 	check("t:x(99)", "%2147483647d", (const uint8_t[]){ 1 }, 1, &(struct args){ .bytes = { 99 }, .len = 8 });
 }
 
+#define AS_PRINTF(format, kind, value) \
+	do { \
+		char want[80]; \
+		struct args a = { .len = 0 }; \
+		snprintf(want, sizeof(want), "t:x(" format ")", value); \
+		put(&a, (uint64_t)(value)); \
+		check(want, format, (const uint8_t[]){ kind }, 1, &a); \
+	} while (0)
+#define WITH_ALL_FORMATS(kind, value) \
+	do { \
+		AS_PRINTF("%d", kind, value); \
+		AS_PRINTF("%u", kind, value); \
+		AS_PRINTF("%x", kind, value); \
+		AS_PRINTF("%#o", kind, value); \
+		AS_PRINTF("%hd", kind, value); \
+		AS_PRINTF("%hx", kind, value); \
+		AS_PRINTF("%hhi", kind, value); \
+		AS_PRINTF("%hhu", kind, value); \
+	} while (0)
+
+/* Smaller types become an int first, with their value: %d of an unsigned short of 40000 is 40000. */
+static void test_integers(void **state)
+{
+	(void)state;
+	WITH_ALL_FORMATS(ESPY_MARK_I8, (signed char)-56);
+	WITH_ALL_FORMATS(ESPY_MARK_U8, (unsigned char)200);
+	WITH_ALL_FORMATS(ESPY_MARK_I16, (short)-25536);
+	WITH_ALL_FORMATS(ESPY_MARK_U16, (unsigned short)40000);
+	WITH_ALL_FORMATS(ESPY_MARK_I32, -70000);
+	WITH_ALL_FORMATS(ESPY_MARK_U32, 4000000000u);
+	AS_PRINTF("%ld", ESPY_MARK_I64, -5000000000l);
+	AS_PRINTF("%lu", ESPY_MARK_U64, 18000000000000000000ul);
+	AS_PRINTF("%ld", ESPY_MARK_U64, 18000000000000000000ul);
+	AS_PRINTF("%lx", ESPY_MARK_I64, -5l);
+}
+
 static void test_strings(void **state)
 {
 	static const uint8_t kinds[] = { ESPY_MARK_STRING, ESPY_MARK_STRING, ESPY_MARK_BYTES, ESPY_MARK_STRING };
@@ -229,8 +265,9 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats), cmocka_unit_test(test_strings), cmocka_unit_test(test_doubles),
-		cmocka_unit_test(test_short),	cmocka_unit_test(test_garbage), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_formats), cmocka_unit_test(test_integers), cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_doubles), cmocka_unit_test(test_short),
+		cmocka_unit_test(test_garbage), cmocka_unit_test(test_names),
 	};
 	int bad = cmocka_run_group_tests(tests, NULL, NULL);
 
