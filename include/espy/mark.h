@@ -40,6 +40,10 @@
 #define ESPY_NO_MARKS 1
 #endif
 
+#if !defined(ESPY_NO_MARKS) && defined(__code_model_large__)
+#error "marks cannot be compiled with -mcmodel=large; define ESPY_NO_MARKS for this file"
+#endif
+
 /* Never called: the compiler reads the format and the arguments. */
 #ifdef __cplusplus
 extern "C++" {

@@ -174,6 +174,11 @@ for cc in gcc clang clang-19; do
 	readelf -nW "$dir/bits.o" | grep -q 'Arguments: -[48]@0(%rax) -8@8(%rax) 8@16(%rax)' || fail "$cc: bit-fields: $(readelf -nW "$dir/bits.o")"
 done
 
+# not with the large code model, in plain words
+gcc -mcmodel=large $inc -c "$dir/two.c" -o /dev/null 2>"$dir/out" && fail '-mcmodel=large'
+grep -q 'error.*mcmodel=large' "$dir/out" || fail "-mcmodel=large: $(cat "$dir/out")"
+gcc -mcmodel=large -DESPY_NO_MARKS $inc -c "$dir/two.c" -o /dev/null || fail '-mcmodel=large without marks'
+
 # the header gives clang nothing to warn of (what is about old standards, padding and the samples' own code is not meant)
 for cc in 'clang -std=c11' 'clang-19 -std=c11' 'clang++ -std=c++11' 'clang++-19 -std=c++20'; do
 	command -v ${cc%% *} >/dev/null || continue
