@@ -78,7 +78,7 @@ static bool wants_call(const struct espy_session *s, enum espy_abi abi, uint32_t
 {
 	if (s->show && nr < ESPY_MAX_SYSCALLS && !(s->recorded[abi][nr / 64] >> (nr % 64) & 1))
 		return false;
-	return s->sets[abi].all_wanted || espy_syscall_set__has(&s->o.filter->trace, abi, nr);
+	return nr < ESPY_MAX_SYSCALLS ? espy_syscall_set__has(&s->o.filter->trace, abi, nr) : s->sets[abi].all_wanted;
 }
 
 static bool wants_status(const struct espy_session *s, const struct espy_call_view *v)

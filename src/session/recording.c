@@ -106,13 +106,9 @@ static int put_meta(struct espy_recording *r, uint64_t realtime_ns)
 	err |= espy_trace_meta__add(m, "zone", zone.change, zone.cnt * sizeof(zone.change[0]));
 	err |= meta_words(m, "select", r->o->select, r->o->select_cnt);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		uint64_t wanted[ESPY_MAX_SYSCALLS / 64];
-
 		/* What was asked for: the source sends more, for the tables of descriptors. */
-		for (size_t i = 0; i < ESPY_MAX_SYSCALLS / 64; i++)
-			wanted[i] = s->sets[abi].all_wanted ? UINT64_MAX : o->filter->trace.bits[abi][i];
 		snprintf(name, sizeof(name), "calls.%u", abi);
-		err |= espy_trace_meta__add(m, name, wanted, sizeof(wanted));
+		err |= espy_trace_meta__add(m, name, o->filter->trace.bits[abi], sizeof(o->filter->trace.bits[abi]));
 	}
 	if (!err) {
 		size_t size;
