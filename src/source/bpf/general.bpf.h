@@ -329,7 +329,8 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 	    (dying && !(s->cap.flags & ESPY_CALL_NO_RETURN)))
 		goto out;
 	if (conf.count_only) {
-		count_call(task, s->cap.abi, s->cap.nr, s->ret);
+		if (s->ret || !(s->cap.flags & ESPY_CALL_TWICE))
+			count_call(task, s->cap.abi, s->cap.nr, s->ret);
 		goto out;
 	}
 	/* Only now: what is not wanted is not lost either. */

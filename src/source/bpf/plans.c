@@ -266,11 +266,12 @@ static uint32_t flags_of_variants(const struct bpf_tables *t, const struct espy_
 	return flags;
 }
 
-static uint8_t plan_flags(const struct espy_plan *plan)
+static uint16_t plan_flags(const struct espy_plan *plan)
 {
 	return (plan->flags & ESPY_PLAN_NEEDS_ENTER ? ESPY_CALL_ENTER : 0) |
 	       (plan->flags & ESPY_PLAN_NEW_IMAGE ? ESPY_CALL_NEW_IMAGE | ESPY_CALL_ENTER : 0) |
-	       (plan->flags & ESPY_PLAN_NO_RETURN ? ESPY_CALL_NO_RETURN : 0);
+	       (plan->flags & ESPY_PLAN_NO_RETURN ? ESPY_CALL_NO_RETURN : 0) |
+	       (plan->flags & ESPY_PLAN_TWICE ? ESPY_CALL_TWICE : 0);
 }
 
 /* One ABI: its plans go behind those already in the tables. */

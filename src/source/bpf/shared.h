@@ -214,6 +214,7 @@ enum {
 	ESPY_CALL_RET_FD = 0x20,   /* a result >= 0 is a new descriptor */
 	ESPY_CALL_FDS = 0x80,      /* leaves new descriptors in memory: espy_bpf_call.fds */
 	ESPY_CALL_SIGRETURN = 0x40, /* orig_ax is -1 at its exit; its operation 0 is the task's signal mask */
+	ESPY_CALL_TWICE = 0x100,    /* returns in the new task, too, and there 0: that is not counted */
 };
 /* Where a call leaves new descriptors, which is no result: espy_bpf_call.fds_arg is the argument that leads there. */
 enum {
@@ -229,12 +230,11 @@ struct espy_bpf_call {
 	__u32 variant_cnt;
 	__u32 key_mask0;
 	__u8 key_arg0, key_arg1; /* as in espy_call_plan */
-	__u8 flags;
+	__u16 flags;
 	__u8 path_arg; /* ESPY_CALL_NEW_IMAGE: the argument that is the file name; then come argv, envp */
 	__u8 triggers; /* bit per trigger (espy_triggers) that may be met by it */
 	__u8 fds;      /* ESPY_CALL_FDS: ESPY_FDS_... */
 	__u8 fds_arg;  /* and the argument that points to them */
-	__u8 reserved;
 };
 _Static_assert(sizeof(struct espy_bpf_call) == 24, "");
 
