@@ -193,10 +193,11 @@ void espy_resolve__before_args(struct espy_resolve *r, const struct espy_call_vi
 
 	/*
 	 * dup3(3, 30): as an argument 30 is what it was before the call, as the result what it is now. The same is true
-	 * of a socket that is connected; but of that /proc may be asked if nothing was ever told.
+	 * of a socket that is connected; but of that /proc may be asked if nothing was ever told. What was not open (EBADF)
+	 * may be by now: /proc would tell of another file.
 	 */
-	r->stream_only = e == FD_REPLACES;
-	if (e != FD_REPLACES && e != FD_CHANGES_SOCKET)
+	r->stream_only = e == FD_REPLACES || v->ret == -EBADF;
+	if (!r->stream_only && e != FD_CHANGES_SOCKET)
 		apply_news(r);
 }
 
