@@ -211,6 +211,7 @@ static const struct espy_opt recording[] = {
 	ARG(0, "data", "SIZE", espy_do_data,
 	    "of what is read and written keep at most SIZE bytes a call, or none (as -s)", .complete = "none"),
 	ARG('s', "string-limit", "SIZE", espy_do_string_limit, "keep at most SIZE bytes of a string (32)"),
+	FLAG('i', "instruction-pointer", F_IP, "keep where in the program each call was made, for `espy show -i`"),
 	ALIAS("read", espy_do_qualifier, 0),
 	ALIAS("write", espy_do_qualifier, 0),
 	OPTIONAL('q', "quiet", "SET", espy_do_quiet, "no last line, no messages about tasks that come",
