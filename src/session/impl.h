@@ -103,8 +103,6 @@ void espy_session__show_unfinished(struct espy_session *s);
 void espy_session__show_marks(struct espy_session *s);
 /* One moment by all clocks, as a record. */
 void espy_session__clock(struct espy_session *s);
-/* A record of tasks that were there before the stream: goes the way of all records. */
-void espy_session__attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsigned flags);
 /* It is let go of: its file is closed, nothing of it is shown any more. */
 void espy_session__drop_task(struct espy_session *s, struct espy_task *task);
 /* Seconds east of Greenwich, now. */

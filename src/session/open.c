@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include "describe/builtin.h"
@@ -51,14 +52,23 @@ static void raise_file_limit(struct espy_session *s)
 	s->files_raised = true;
 }
 
+struct start {
+	const struct espy_session *s;
+	uint64_t *exec_ns; /* shared with the child; NULL if there was no memory for it */
+};
+
 /* In the child, just before its execve. */
 static int child_setup(void *ctx)
 {
-	const struct espy_session *s = ctx;
+	const struct start *start = ctx;
+	const struct espy_session *s = start->s;
 
 	if (s->files_raised && setrlimit(RLIMIT_NOFILE, &s->user_files) < 0)
 		return -errno;
-	return s->o.command->child_setup ? s->o.command->child_setup(s->o.command->child_ctx) : 0;
+	int err = s->o.command->child_setup ? s->o.command->child_setup(s->o.command->child_ctx) : 0;
+	if (!err && start->exec_ns)
+		*start->exec_ns = espy_now_ns();
+	return err;
 }
 
 static void on_diagnostic(void *ctx, const char *text)
@@ -225,14 +235,15 @@ static int open_source(struct espy_session *s)
 	return err;
 }
 
-void espy_session__attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsigned flags)
+/* A record of tasks that were there before the stream: goes the way of all records. */
+static void attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsigned flags, uint64_t time_ns)
 {
 	const struct espy_rec_attached a = { .rec = { .size = sizeof(a),
 						      .type = ESPY_REC_ATTACHED,
 						      .flags = (uint8_t)flags,
 						      .tid = tid,
 						      .tgid = tgid,
-						      .time_ns = espy_now_ns() } };
+						      .time_ns = time_ns } };
 
 	espy_session__record(s, &a.rec);
 }
@@ -249,7 +260,7 @@ unsigned espy_session__seed(struct espy_session *s, pid_t pid, bool all_threads)
 
 		if (!tid || (!all_threads && tid != (uint32_t)pid) || espy_agent__is_helper(dirfd(d), e->d_name))
 			continue;
-		espy_session__attached(s, tid, (uint32_t)pid, 0);
+		attached(s, tid, (uint32_t)pid, 0, espy_now_ns());
 		n++;
 	}
 	if (d)
@@ -321,17 +332,23 @@ static int add_targets(struct espy_session *s)
 	}
 	if (!o->command)
 		return 0;
+	void *page = mmap(NULL, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct start start = { .s = s, .exec_ns = page == MAP_FAILED ? NULL : page };
 	struct espy_command command = *o->command;
 	command.child_setup = child_setup;
-	command.child_ctx = s;
+	command.child_ctx = &start;
 	s->reported = false;
 	err = s->src_ops->start_command(s->src, &command, &s->command_pid);
+	/* It has run for a while when this is known here: a trace begins with its first call, not behind it. */
+	const uint64_t exec_ns = start.exec_ns && *start.exec_ns ? *start.exec_ns : espy_now_ns();
+	if (start.exec_ns)
+		munmap(page, sizeof(uint64_t));
 	if (err) {
 		if (!s->reported) /* else the source could not begin, and has said why: the program is not to blame */
 			espy_session__say(s, "exec: %s: %s", o->command->path, strerror(-err));
 		return err;
 	}
-	espy_session__attached(s, (uint32_t)s->command_pid, (uint32_t)s->command_pid, ESPY_ATTACHED_COMMAND);
+	attached(s, (uint32_t)s->command_pid, (uint32_t)s->command_pid, ESPY_ATTACHED_COMMAND, exec_ns);
 	if (s->follow_fds)
 		espy_resolve__inherit(&s->resolve, (uint32_t)s->command_pid);
 	return 0;

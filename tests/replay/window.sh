@@ -33,6 +33,11 @@ some=$(awk 'NR == 1 { a = $1 } NR == 20 { printf "%.6f", $1 - a }' "$dir/times")
 show --to "+$some" "$dir/t" >"$dir/some"
 has "--to +$some: the beginning" "$dir/some" '^execve('
 hasnt "--to +$some: not the end" "$dir/some" '+++ exited with 0 +++$'
+# also those that happened before espy knew that it had begun: a command runs while it is being told of
+show --to +0 "$dir/t" >"$dir/some"
+expect "--to +0: no call has ended" 0 "$(wc -l <"$dir/some")"
+show --from +0.0001 "$dir/t" >"$dir/some"
+has "--from +0.0001: the first call ends later" "$dir/some" '^brk('
 
 # --pid
 show --always-show-pid "$dir/t" >"$dir/whole"
