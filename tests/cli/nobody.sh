@@ -26,6 +26,12 @@ shows '^exit_group(4)  *= ?$' "$dir/err"
 same "the fall-back is said once" 1 "$(grep -c '^espy: ' "$dir/err")"
 run 0 nobody "$espy" doctor
 shows 'ptrace  *yes'
+# Root of a user namespace of its own has all capabilities there, and none that BPF asks for.
+if nobody unshare -Ur true 2>/dev/null; then
+	run 4 nobody unshare -Ur "$espy" trace -e trace=exit_group sh -c 'exit 4'
+	shows '^exit_group(4)  *= ?$' "$dir/err"
+	shows '^espy: using the ptrace source.*user namespace' "$dir/err"
+fi
 # As root, for nobody.
 run 0 "$espy" trace -o /dev/null -u 65534:65534 id -u
 same "-u UID:GID" 65534 "$(cat "$dir/out")"

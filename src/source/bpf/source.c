@@ -15,6 +15,7 @@
 #include "pause.h"
 
 #define INIT_PID_NS 0xEFFFFFFCu
+#define INIT_USER_NS 0xEFFFFFFDu
 #define CAP_BITS_NEEDED (1ull << 38 /* CAP_PERFMON */ | 1ull << 39 /* CAP_BPF */)
 #define CAP_BIT_ADMIN (1ull << 21 /* CAP_SYS_ADMIN */)
 /* While records keep coming, the reader sleeps so long between two looks: nobody has to wake it. */
@@ -66,6 +67,12 @@ static int bpf_probe(char *why, size_t why_sz)
 		snprintf(why, why_sz, "espy runs in a pid namespace of its own (a container?), where the kernel's task "
 				      "numbers mean something else; run it outside");
 		return -EXDEV;
+	}
+	/* Without user namespaces in the kernel there is no such file, and this is the first one. */
+	if (!stat("/proc/self/ns/user", &st) && st.st_ino != INIT_USER_NS) {
+		snprintf(why, why_sz, "espy runs in a user namespace of its own (a container?), where capabilities do not "
+				      "reach the kernel's BPF; run it outside");
+		return -EPERM;
 	}
 	caps = effective_caps();
 	if (!(caps & CAP_BIT_ADMIN) && (caps & CAP_BITS_NEEDED) != CAP_BITS_NEEDED) {
