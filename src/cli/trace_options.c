@@ -209,7 +209,7 @@ static const struct espy_opt recording[] = {
 	    "with --ring: write a trace after such a call: 'openat: ret == -ENOSPC'; as --pause-on, may be repeated"),
 	ARG(0, "after", "TIME", espy_do_after, "with --ring: write the trace TIME after it was asked for (seconds, or with ms)"),
 	ARG(0, "data", "SIZE", espy_do_data,
-	    "of what is read and written keep at most SIZE bytes a call, or none (as -s)", .complete = "none"),
+	    "of what is read and written, sent and received keep at most SIZE bytes a call, or none", .complete = "none"),
 	ARG('s', "string-limit", "SIZE", espy_do_string_limit, "keep at most SIZE bytes of a string (32)"),
 	FLAG('i', "instruction-pointer", F_IP, "keep where in the program each call was made, for `espy show -i`"),
 	ALIAS("read", espy_do_qualifier, 0),

@@ -4,15 +4,41 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "describe/hooks.h"
 
 static uint32_t least(uint64_t a, uint64_t b)
 {
 	return (uint32_t)(a < b ? a : b);
 }
 
-/* How many bytes of one operation this call needs. abbrev: shown without -v. */
-static uint32_t wanted_cap(const struct espy_op *op, const struct espy_limits *lim, bool abbrev)
+/*
+ * What the program sends or receives, though it is read whole whatever -s is, because it may have parts: messages of
+ * sockets may be netlink's, a message of System V has a number before its bytes. *head: how many come before those.
+ */
+static bool is_message(const struct espy_image *img, const struct espy_op *op, uint32_t *head)
 {
+	const struct espy_type *t = &img->types[op->type];
+
+	*head = 0;
+	if (t->hook == ESPY_HOOK_NETLINK)
+		return true;
+	if (t->kind != ESPY_T_STRUCT || !(t->flags & ESPY_TF_SIZED) || !t->count)
+		return false;
+	const struct espy_field *last = &img->fields[t->first + t->count - 1];
+	if (last->type == ESPY_NONE)
+		return false;
+	*head = last->off;
+	return img->types[last->type].kind == ESPY_T_REST;
+}
+
+/* How many bytes of one operation this call needs. abbrev: shown without -v. */
+static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *op, const struct espy_limits *lim,
+			   bool abbrev)
+{
+	uint32_t head;
+
+	if (lim->payload.limit_data && is_message(img, op, &head))
+		return least(op->cap, (uint64_t)head + lim->payload.data_bytes);
 	switch (op->limit) {
 	case ESPY_LIMIT_STRING:
 		return least(op->cap, (uint64_t)lim->str_limit + 1);
@@ -42,7 +68,7 @@ static void raise_caps(struct espy_op *ops, const struct espy_image *img, uint32
 
 	for (unsigned i = 0; i < plan->op_cnt; i++) {
 		uint32_t n = plan->first_op + i;
-		uint32_t cap = wanted_cap(&img->ops[n], lim, abbrev);
+		uint32_t cap = wanted_cap(img, &img->ops[n], lim, abbrev);
 
 		if (cap > ops[n].cap)
 			ops[n].cap = cap;

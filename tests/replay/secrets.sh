@@ -27,5 +27,17 @@ holds "$dir/env" EnvSecret && not_ok "--env none: the environment is in the file
 record -q -f -s 500 --compress none --data 64 -o "$dir/some" sh "$dir/read.sh" "$dir/file" "$dir/copy"
 holds "$dir/some" "$head" && ok "--data 64: the beginning is there" || not_ok "--data 64: the beginning is not there"
 holds "$dir/some" "0$secret" && not_ok "--data 64: more than that is in the file" || ok "--data 64: the rest is not"
+# What is sent is read further than -s says, since it may be netlink's: --data is about that, too.
+printf 'Sent%040d%s' 0 "$secret" >"$dir/short"
+record -q --compress none -o "$dir/sent" "$progs/send_calls" "$dir/short" || not_ok "send_calls: exit status $?"
+holds "$dir/sent" "0$secret" && ok "messages: by default they are there" || not_ok "messages are not even in a whole trace"
+for bytes in none 4; do
+	record -q --compress none --data $bytes -o "$dir/sent-$bytes" "$progs/send_calls" "$dir/short" || not_ok "send_calls: exit status $?"
+	holds "$dir/sent-$bytes" "0$secret" && not_ok "--data $bytes: a message is in the file" || ok "--data $bytes: no message is in the file"
+	holds "$dir/sent-$bytes" "$(echo $secret | cut -c1-5)" && not_ok "--data $bytes: a part of a message is in the file" || ok "--data $bytes: nor a part of one"
+done
+show "$dir/sent-4" >"$dir/text"
+has "--data 4: the beginning of a message" "$dir/text" '^sendto(.*"Sent"\.\.\., '
+has "--data 4: and of one of System V" "$dir/text" '^msgrcv(.*mtext="Sent"\.\.\.}'
 show "$dir/none" | grep -q '^\(\[pid *[0-9]*\] \)*write(1' && ok "--data none: calls are shown" || not_ok "--data none: no write is shown"
 finish
