@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "record/clock.h"
 #include "session/control.h"
@@ -63,14 +64,61 @@ static void answer(struct askers *a, int err, const char *path)
 	a->cnt = 0;
 }
 
-/* The first trace has the name that was given; those after it FILE.2, FILE.3, ... */
-static char *trace_name(const struct espy_session *s)
+/* Is a file in the way? A FIFO and a device are written to. */
+static bool is_taken(const struct espy_record_opts *o, const char *name)
 {
-	char *name;
+	struct stat st;
 
-	if (!s->snapshots)
-		return strdup(s->o.record->path);
-	return asprintf(&name, "%s.%u", s->o.record->path, s->snapshots + 1) < 0 ? NULL : name;
+	if (o->force || !strcmp(name, "-") || lstat(name, &st))
+		return false;
+	return stat(name, &st) || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
+}
+
+/*
+ * The first trace has the name that was given; those after it FILE.2, FILE.3, ... What an earlier recorder has left
+ * there is stepped over: the moment that was waited for does not come again.
+ */
+static char *trace_name(struct espy_session *s)
+{
+	const struct espy_record_opts *o = s->o.record;
+	char *name = NULL;
+
+	do {
+		free(name);
+		if (++s->snapshots == 1)
+			name = strdup(o->path);
+		else if (asprintf(&name, "%s.%u", o->path, s->snapshots) < 0)
+			name = NULL;
+	} while (name && is_taken(o, name));
+	return name;
+}
+
+int espy_flight__open(struct espy_session *s)
+{
+	const struct espy_record_opts *o = s->o.record;
+	const char *slash = strrchr(o->path, '/');
+	struct stat st;
+	int err = 0;
+
+	if (!strcmp(o->path, "-"))
+		return 0;
+	char *dir = slash ? strndup(o->path, (size_t)(slash - o->path) + 1) : strdup(".");
+	if (!dir)
+		return -ENOMEM;
+	if (is_taken(o, o->path)) {
+		espy_session__say(s, "%s exists: --force replaces it", o->path);
+		err = -EEXIST;
+	} else if (!*o->path) {
+		err = -ENOENT;
+	} else if (!stat(o->path, &st) && !S_ISREG(st.st_mode)) {
+		err = S_ISDIR(st.st_mode) ? -EISDIR : 0;
+	} else if (access(dir, W_OK | X_OK)) {
+		err = -errno;
+	}
+	if (err && err != -EEXIST)
+		espy_session__say(s, "Can't create the trace '%s': %s", o->path, strerror(-err));
+	free(dir);
+	return err;
 }
 
 /* Each trace begins from nothing: what the tables knew belongs to the one before. */
@@ -142,7 +190,6 @@ static int write_trace(struct espy_session *s, struct askers *askers, const char
 		espy_session__say(s, "%s: %s: %" PRIu64 " calls, %" PRIu64 " records, %.1f MB; %" PRIu64
 				     " older ones were overwritten%s", name, why, calls, file.records,
 				  (double)file.file_bytes / 1e6, st.overwritten, since_when(s, &st, since, sizeof(since)));
-	s->snapshots++;
 out:
 	answer(askers, err, name);
 	s->o.record = own;

@@ -11,6 +11,9 @@
 
 struct espy_session;
 
+/* Can a trace be written when it is wanted, as far as that can be told now? 0, or -errno that was said. */
+int espy_flight__open(struct espy_session *s);
+
 /* Watches until the targets are gone or the session is stopped; writes a trace each time one is wanted, and at the end. */
 void espy_flight__run(struct espy_session *s);
 

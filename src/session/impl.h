@@ -76,7 +76,7 @@ struct espy_session {
 	uint64_t open_since_ns;		   /* when the open line was begun */
 	bool trace_error;		   /* write_error is of the trace, not of the text */
 	int write_error;		   /* first one, positive errno */
-	unsigned snapshots;		   /* traces that the flight recorder has written */
+	unsigned snapshots;		   /* number of the flight recorder's last trace */
 	volatile sig_atomic_t snapshot_wanted;
 	volatile sig_atomic_t stop_signal; /* 0: go on */
 	volatile sig_atomic_t stopping;

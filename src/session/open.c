@@ -14,6 +14,7 @@
 #include "describe/builtin.h"
 #include "describe/prune.h"
 #include "record/clock.h"
+#include "session/flight.h"
 #include "session/recording.h"
 #include "session/replay.h"
 #include "source/agent/control.h"
@@ -533,8 +534,8 @@ static int open_input(struct espy_session *s)
 		return err;
 	s->passive = s->src_ops->caps & ESPY_SRC_PASSIVE;
 	/* After the source, whose name stands in it, and before the first task is watched. */
-	if (s->o.record && !s->o.record->flight_bytes)
-		err = espy_recording__open(&s->recording, s);
+	if (s->o.record)
+		err = s->o.record->flight_bytes ? espy_flight__open(s) : espy_recording__open(&s->recording, s);
 	return err ? err : add_targets(s);
 }
 

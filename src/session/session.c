@@ -283,7 +283,7 @@ int espy_session__run(struct espy_session *s, int *killed_by)
 	if (s->show)
 		espy_session__show_unfinished(s);
 	flush(s);
-	if (s->write_error) {
+	if (s->write_error && !is_flight(s)) { /* which has said which trace could not be written */
 		espy_session__say(s, "writing to %s: %s; tracing ends here%s", output_name(s), strerror(s->write_error),
 				  s->show ? "" : ", the program runs on");
 	}

@@ -99,6 +99,21 @@ has "what was before" text '"/etc/passwd"'
 has "what followed" text 'behind'
 hasnt "not what came much later" text 'later\\n'
 
+# That a trace cannot be written is said before anything is watched, not when it is wanted.
+echo mine >there.espy
+for name in there.espy no/such/dir.espy; do
+	"$espy" record --ring 1M -o $name -- touch ran 2>err
+	expect "$name: status" 1 $?
+	expect "$name: the program does not run" no "$([ -e ran ] && echo yes || echo no)"
+	expect "$name: said once" 1 "$(wc -l <err)"
+done
+# But what an earlier one has left is no reason to lose a later trace.
+echo mine >left.espy.2
+"$espy" record --ring 1M -f --snapshot-on 'openat: path == "/no/such"' -o left.espy -- sh -c 'cat /no/such; sleep 0.5' >/dev/null 2>err
+expect "an older left.espy.2: untouched" mine "$(cat left.espy.2)"
+lines left.espy.3 >text
+has "and the end is in left.espy.3" text '^+++ exited with 0 +++$'
+
 # Words that make no sense together.
 "$espy" record --snapshot-on 'openat' -o no.espy -- true 2>err
 expect "--snapshot-on alone: status" 1 $?
