@@ -111,10 +111,12 @@ static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int
 	if (st.unknown_sections)
 		espy_cli__say(cli, "%s: %" PRIu64 " sections of kinds that this version does not know were left out",
 			      path, st.unknown_sections);
-	if (!st.finished && !s.damaged && !a->show.follow && !a->show.to.kind)
-		espy_cli__say(cli, "%s: the recording did not end in order; this is what had been written", path);
+	const bool cut = !st.finished && !s.damaged && !status && !a->show.follow && !a->show.to.kind;
+	if (cut)
+		espy_cli__say(cli, "%s: the recording did not end in order, at offset %" PRIu64 "; this is what had been written",
+			      path, st.offset);
 	espy_trace_reader__close(r);
-	return s.damaged && !status ? 1 : status;
+	return (s.damaged || cut) && !status ? 1 : status;
 }
 
 static int run(struct espy_trace_args *a, int argc, char **argv, int first)

@@ -268,6 +268,7 @@ int espy_trace_reader__seek(struct espy_trace_reader *r, uint64_t time_ns)
 void espy_trace_reader__stats(const struct espy_trace_reader *r, struct espy_trace_read_stats *st)
 {
 	*st = r->stats;
+	st->offset = r->offset;
 }
 
 void espy_trace_reader__close(struct espy_trace_reader *r)

@@ -163,6 +163,7 @@ struct espy_trace_read_stats {
 	uint64_t first_ns, last_ns;
 	uint16_t machine;    /* e_machine of ELF: where it was recorded; 0: not known */
 	uint64_t created_ns; /* CLOCK_REALTIME; of the current file */
+	uint64_t offset;     /* how far it was read; of the current file */
 };
 void espy_trace_reader__stats(const struct espy_trace_reader *r, struct espy_trace_read_stats *st);
 void espy_trace_reader__close(struct espy_trace_reader *r);

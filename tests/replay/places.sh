@@ -33,8 +33,9 @@ if mkdir "$dir/small" && mount -t tmpfs -o size=600k tmpfs "$dir/small" 2>/dev/n
 	has "full disk: said" "$dir/err" 'No space left on device'
 	has "full disk: the program runs on" "$dir/err" '60000+0 records'
 	show "$dir/small/t" >"$dir/text" 2>"$dir/err"
+	expect "full disk: status of show" 1 $?
 	[ "$(wc -l <"$dir/text")" -gt 1000 ] && ok "full disk: $(wc -l <"$dir/text") lines can be shown" || not_ok "full disk: $(wc -l <"$dir/text") lines"
-	has "full disk: show tells that it did not end" "$dir/err" 'did not end in order'
+	has "full disk: show tells that it did not end" "$dir/err" 'did not end in order, at offset [0-9]'
 	umount -l "$dir/small"
 else
 	echo "no tmpfs to fill: left out"
