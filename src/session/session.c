@@ -171,6 +171,20 @@ static void say_what_lacks(struct espy_session *s)
 				  s->show->path, s->budget.max >> 20);
 }
 
+/* The most that espy itself has had in memory, its buffers included; 0: not known. */
+static unsigned long most_memory_kb(void)
+{
+	unsigned long kb = 0;
+	char line[128];
+	FILE *f = fopen("/proc/self/status", "re");
+
+	while (f && !kb && fgets(line, sizeof(line), f))
+		sscanf(line, "VmHWM: %lu", &kb);
+	if (f)
+		fclose(f);
+	return kb;
+}
+
 static void show_end(struct espy_session *s)
 {
 	struct espy_source_stats st = { 0 };
@@ -203,9 +217,10 @@ static void show_end(struct espy_session *s)
 		espy_session__say(s,
 				  "source %s: %" PRIu64 " records, %" PRIu64 " bytes, %" PRIu64 " lost, %" PRIu64
 				  " items read again at exit, %" PRIu64 " tasks seen, %" PRIu64
-				  " hanging calls shown, %" PRIu64 " wake-ups, %" PRIu64 " calls without description",
+				  " hanging calls shown, %" PRIu64 " wake-ups, %" PRIu64
+				  " calls without description, %lu MB of memory at most",
 				  s->src_ops->name, st.records, st.bytes, lost, st.reread, st.tasks, st.hangs,
-				  st.wakeups, s->undescribed);
+				  st.wakeups, s->undescribed, (most_memory_kb() + 1023) / 1024);
 }
 
 static bool is_flight(const struct espy_session *s)
