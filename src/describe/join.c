@@ -122,10 +122,15 @@ static void add_tables(struct espy_image *out, const struct espy_image *img, con
 
 bool espy_image__is_part(const struct espy_image *img)
 {
-	for (uint32_t nr = 0; nr < img->syscall_cnt; nr++)
+	bool describes = false;
+
+	for (uint32_t nr = 0; nr < img->syscall_cnt; nr++) {
 		if (img->syscalls[nr].flags & ESPY_SYSCALL_PART)
 			return true;
-	return false;
+		describes |= img->syscalls[nr].call != ESPY_NONE;
+	}
+	/* One that came for a signal alone has no calls at all: those of the parts before it still count. */
+	return !describes;
 }
 
 static void add_numbers(struct espy_image *out, const struct espy_image *img, const struct base *b, uint64_t *known,

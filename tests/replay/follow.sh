@@ -26,6 +26,19 @@ for o in "-c" "-v -yy" "--from +1"; do
 done
 has "descriptions that come later: they are used" "$dir/whole" 'symlink.*("a", '
 
+# What comes later may be a signal and no call: its part of the descriptions says nothing of the calls before it.
+(record -q -o "$dir/late-signal" sh -c 'echo $$ >"$1"; exec sleep 60' sh "$dir/pid" 2>/dev/null) &
+wait_for 30 test -s "$dir/pid"
+sleep 2.5 # until a block has been written
+kill -TERM "$(cat "$dir/pid")"
+wait
+show -v -yy - <"$dir/late-signal" >"$dir/piped" 2>&1
+show -v -yy "$dir/late-signal" >"$dir/whole" 2>&1
+expect "a signal that comes later: exit status" 0 $?
+same "a signal that comes later: without a directory" "$dir/whole" "$dir/piped"
+has "a signal that comes later: the calls before it" "$dir/whole" '^execve("'
+has "a signal that comes later: it" "$dir/whole" '^--- SIGTERM {si_signo=SIGTERM'
+
 # a set of files: together, and each alone
 record -q -f --compress none --rotate 128k -o "$dir/set" sh "$dir/work.sh" 150
 record -q -f --compress none --rotate 128k --keep 3 -o "$dir/kept" sh "$dir/work.sh" 150
