@@ -111,6 +111,9 @@ static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int
 	if (st.unknown_sections)
 		espy_cli__say(cli, "%s: %" PRIu64 " sections of kinds that this version does not know were left out",
 			      path, st.unknown_sections);
+	if (st.unknown_records)
+		espy_cli__say(cli, "%s: %" PRIu64 " records of types that this version does not know were left out", path,
+			      st.unknown_records);
 	const bool cut = !st.finished && !s.damaged && !status && !a->show.follow && !a->show.to.kind;
 	if (cut)
 		espy_cli__say(cli, "%s: the recording did not end in order, at offset %" PRIu64 "; this is what had been written",

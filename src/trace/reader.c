@@ -126,6 +126,7 @@ int espy_trace_reader__next(struct espy_trace_reader *r, const struct espy_rec *
 		if (size_is_good(at, r->block_sz - r->block_at)) {
 			r->block_at += at->size;
 			r->stats.records++;
+			r->stats.unknown_records += at->type > ESPY_REC_END;
 			*rec = at;
 			return 1;
 		}

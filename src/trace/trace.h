@@ -159,6 +159,7 @@ size_t espy_rec_least_size(const struct espy_rec *rec);
 struct espy_trace_read_stats {
 	uint64_t records, blocks, damaged, skipped_bytes;
 	uint64_t unknown_sections; /* of kinds that this version does not know */
+	uint64_t unknown_records;  /* of types that it does not know; they are delivered */
 	bool finished;             /* END was found: the recorder ended in order */
 	uint64_t first_ns, last_ns;
 	uint16_t machine;    /* e_machine of ELF: where it was recorded; 0: not known */

@@ -22,6 +22,15 @@ static void same(const struct stream *want, const struct stream *got)
 		assert_memory_equal(got->bytes, want->bytes, want->size);
 }
 
+static uint64_t of_later_versions(const struct stream *s)
+{
+	uint64_t n = 0;
+
+	for (size_t at = 0; at < s->size; at += ((const struct espy_rec *)(s->bytes + at))->size)
+		n += ((const struct espy_rec *)(s->bytes + at))->type > ESPY_REC_END;
+	return n;
+}
+
 static void round_trip(const struct stream *s, int level)
 {
 	const struct espy_trace_write_opts o = { .level = level, .block_bytes = 64 << 10 };
@@ -37,6 +46,7 @@ static void round_trip(const struct stream *s, int level)
 	assert_true(st.finished);
 	assert_int_equal(st.records, s->records);
 	assert_int_equal(st.unknown_sections, 0);
+	assert_int_equal(st.unknown_records, of_later_versions(s));
 	stream_free(&got);
 }
 
