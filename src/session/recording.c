@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "describe/builtin.h"
@@ -28,7 +29,7 @@ struct espy_recording {
 	uint64_t calls;
 	struct espy_rec_clock last_clock; /* what times were told by; size 0: none yet */
 	uint64_t begun_ns, clock_ns, progress_ns;
-	bool progress_shown;
+	bool progress_shown, ended; /* ended: by espy_recording__end */
 	bool begun;
 	int error; /* of writing, positive; the first one */
 };
@@ -342,6 +343,7 @@ void espy_recording__end(struct espy_recording *r, const struct espy_source_stat
 
 	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++)
 		end.lost += st->lost[i];
+	r->ended = true;
 	put(r, &end.rec);
 	int err = espy_trace_writer__flush(r->w); /* so that its figures are the last ones */
 	if (err && !r->error)
@@ -355,9 +357,25 @@ uint64_t espy_recording__calls(const struct espy_recording *r)
 	return r->calls;
 }
 
+/* Nothing was watched: a program or process that is not there. A file would be in the way of the next attempt. */
+static void remove_unused(const struct espy_record_opts *o)
+{
+	char *name = NULL;
+	struct stat st;
+
+	if (asprintf(&name, o->rotate_bytes ? "%s.0" : "%s", o->path) < 0)
+		return;
+	if (strcmp(o->path, "-") && !lstat(name, &st) && S_ISREG(st.st_mode))
+		unlink(name);
+	free(name);
+}
+
 int espy_recording__close(struct espy_recording *r)
 {
 	int err = espy_trace_writer__close(r->w);
+
+	if (!r->begun && !r->ended)
+		remove_unused(r->o);
 
 	if (r->error)
 		err = -r->error;

@@ -16,6 +16,10 @@ expect "mode of a trace that replaces one, without umask" 600 "$(stat -c %a "$di
 record -q -o "$dir/no/such/dir/t" true 2>"$dir/err"
 expect "no such directory: exit status" 1 $?
 has "no such directory: said" "$dir/err" 'No such file or directory'
+record -q -o "$dir/nothing" /no/such/program 2>"$dir/err"
+record -q -o "$dir/nothing" "$dir/t" 2>>"$dir/err"
+record -q --rotate 1M -o "$dir/nothing" -p 2147483646 2>>"$dir/err"
+expect "nothing was watched: no file is left" "" "$(ls "$dir" | grep nothing)"
 (cd "$dir" && record -q true && show espy.trace >text2)
 has "without -o: espy.trace" "$dir/text2" 'exited with 0'
 

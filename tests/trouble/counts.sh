@@ -48,6 +48,8 @@ expect "200 threads x 50 calls" 10000 "$(grep -c ' getppid(' "$dir/threads")"
 
 trace -c -o "$dir/c" "$progs/make_calls" $n
 expect "-c counts getppid exactly" $n "$(awk '$NF == "getppid" { print $4 }' "$dir/c")"
-trace -f -c -o "$dir/c" "$progs/make_forks" 1000
-expect "-f -c counts a fork once, not in the child as well" 1000 "$(awk '$NF ~ /^(clone|clone3|fork|vfork)$/ { print $4 }' "$dir/c")"
+trace -f -c -U calls,errors,name -o "$dir/c" "$progs/make_forks" 1000
+# one that SIGCHLD interrupts is begun again, and is an error (ERESTARTNOINTR)
+expect "-f -c counts a fork once, not in the child as well" 1000 \
+	"$(awk '$NF ~ /^(clone|clone3|fork|vfork)$/ { print $1 - (NF > 2 ? $2 : 0) }' "$dir/c")"
 finish
