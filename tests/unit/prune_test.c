@@ -269,6 +269,23 @@ static void test_each_number(void **state)
 	}
 }
 
+/* A part that came for a signal alone describes no number, and hides none of those before it. */
+static void test_signals_alone(void **state)
+{
+	const uint64_t numbers[16] = { 0 }, no_calls[1024] = { 0 };
+	const struct espy_prune want = { .numbers = numbers, .number_cnt = 1024, .calls = no_calls, .signals = 1u << 1 };
+	struct espy_image img, part;
+	size_t size;
+
+	(void)state;
+	open_builtin(ESPY_ABI_X86_64, &img);
+	void *bytes = pruned(&img, &want, &part, &size);
+
+	assert_true(espy_image__is_part(&part));
+	assert_false(espy_image__is_part(&img));
+	free(bytes);
+}
+
 /* Variants and members that were not seen are left out; those that were are there. */
 static void test_variants(void **state)
 {
@@ -595,7 +612,8 @@ static void test_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_number), cmocka_unit_test(test_variants), cmocka_unit_test(test_families),
+		cmocka_unit_test(test_each_number), cmocka_unit_test(test_signals_alone),
+		cmocka_unit_test(test_variants), cmocka_unit_test(test_families),
 		cmocka_unit_test(test_by_name),	    cmocka_unit_test(test_join),     cmocka_unit_test(test_trace),
 	};
 
