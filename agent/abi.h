@@ -158,6 +158,8 @@ struct espy_agent {
 	__u32 objects;    /* that have marks, now loaded */
 	struct espy_agent_clockpair clockpair; /* written at start and with every wake-up of the agent */
 	char version[16]; /* of espy it was built from */
+	__u32 forks;      /* begun since the agent started, whatever became of them */
+	__u32 reserved;
 };
 
 /* Definition number = index. Constant once below ndefs. Sites of equal name, format and types share one. */
@@ -441,7 +443,7 @@ ESPY_ABI_ASSERT(sizeof(struct espy_mark_note) == 24);
 ESPY_ABI_ASSERT(sizeof(struct espy_site) == 16);
 ESPY_ABI_ASSERT(sizeof(struct espy_mark) == 48);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_clockpair) == 24);
-ESPY_ABI_ASSERT(sizeof(struct espy_agent) == 112);
+ESPY_ABI_ASSERT(sizeof(struct espy_agent) == 120);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_def) == 64);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_site) == 32);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_open) == 64);

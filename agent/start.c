@@ -309,6 +309,8 @@ static void before_fork(void)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 1;
 	agent.dirty_fork = pthread_mutex_timedlock(&agent.lock, &until) != 0;
+	if (agent.area)
+		__atomic_fetch_add(&agent.area->forks, 1, __ATOMIC_RELAXED);
 }
 
 static void after_fork_parent(void)

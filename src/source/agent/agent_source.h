@@ -78,6 +78,7 @@ struct espy_agent_process {
 	bool marked;		      /* an event of it came */
 	uint64_t ring_dev, ring_ino;  /* of the ring's file: no two of them are one */
 	pid_t hidden_tid;	      /* our thread in it */
+	uint32_t forks_before;	      /* that it had begun when it came to be watched */
 	struct espy_mark_known *defs; /* ESPY_AGENT_DEFS_MAX, made when needed */
 	struct espy_ring_losses lost; /* last seen */
 	uint64_t lost_shown;	      /* that have got a record of their own */
@@ -118,6 +119,7 @@ struct espy_agent_source {
 	bool eager;  /* what begins now is named by the user: its ring takes its memory at once */
 	struct espy_agent_calls calls;
 	uint64_t alone_ns; /* since when there is nothing to watch any more; 0: there is */
+	uint64_t forks, births; /* by processes that have ended; and how many children have come */
 	/* Flight recorder (flight.c): */
 	bool flight;
 	struct espy_agent_past past;

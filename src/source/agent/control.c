@@ -236,6 +236,7 @@ void espy_agent__info(const struct espy_agent_link *l, struct espy_agent_info *i
 		.parent_pid = load32(&a->parent_pid),
 		.scans = load32(&a->scans),
 		.features = load32(&a->features),
+		.forks = load32(&a->forks),
 	};
 	memcpy(info->version, a->version, sizeof(a->version));
 	info->version[sizeof(a->version)] = 0;

@@ -58,7 +58,7 @@ void espy_agent__detach(struct espy_agent_link *l);
 
 /* Copies of what the agent says; counts are cut to what the tables can hold. */
 struct espy_agent_info {
-	uint32_t clock, defs, sites, overflow, threads, refused, objects, parent_pid, scans, features;
+	uint32_t clock, defs, sites, overflow, threads, refused, objects, parent_pid, scans, features, forks;
 	char version[17];
 };
 void espy_agent__info(const struct espy_agent_link *l, struct espy_agent_info *info);

@@ -301,6 +301,11 @@ static void after_open(struct espy_agent_source *s, struct espy_agent_process *p
 
 static void link_process(struct espy_agent_source *s, struct espy_agent_process *p)
 {
+	struct espy_agent_info info;
+
+	espy_agent__info(&p->link, &info);
+	p->forks_before = info.forks;
+	s->births += info.parent_pid != 0;
 	p->next = s->processes;
 	s->processes = p;
 	s->stats.tasks++;

@@ -22,6 +22,7 @@
 #define LOAD_MS 8000u	   /* for so long one that an agent is to be loaded into is tried */
 #define SELDOM_NS 5000000000ull
 #define LINGER_NS 30000000ull /* for the child of a parent that ended at once */
+#define LINGER_FOR_CHILD_NS 1000000000ull /* if such a child is known to have been begun; it may also have failed */
 #define EXITING 0x4 /* the kernel's PF_EXITING, in /proc/PID/stat */
 
 static struct espy_agent_source *to_agent(struct espy_source *s)
@@ -236,6 +237,15 @@ static void take_children(struct espy_agent_source *s, pid_t pid)
 
 /* One that has ended, and whose ring is empty: its last words, then it is forgotten. Or it lives on as another program.
  */
+/* How many it has begun, while it was watched. */
+static uint32_t forks_of(const struct espy_agent_process *p)
+{
+	struct espy_agent_info info;
+
+	espy_agent__info(&p->link, &info);
+	return info.forks - p->forks_before;
+}
+
 static void bury(struct espy_agent_delivery *d, struct espy_agent_process **at)
 {
 	struct espy_agent_source *s = d->s;
@@ -254,6 +264,7 @@ static void bury(struct espy_agent_delivery *d, struct espy_agent_process **at)
 	if (p->ring.torn)
 		espy_agent_delivery__lost(d, p, ESPY_LOST_TORN, p->ring.torn, espy_now_ns());
 	s->stats.lost[ESPY_LOST_TORN] += p->ring.torn;
+	s->forks += forks_of(p);
 	*at = p->next;
 	espy_agent_process__free(p);
 follow:
@@ -298,6 +309,16 @@ static bool any_process(const struct espy_agent_source *s)
 	return false;
 }
 
+/* How long a child may still come: one that was forked calls as soon as it has a processor. */
+static uint64_t linger_ns(const struct espy_agent_source *s)
+{
+	uint64_t forks = s->forks;
+
+	for (const struct espy_agent_process *p = s->processes; p; p = p->next)
+		forks += forks_of(p);
+	return s->follow && forks > s->births ? LINGER_FOR_CHILD_NS : LINGER_NS;
+}
+
 /* Nothing will come any more: nobody is watched, nobody is on the way. */
 static bool is_over(struct espy_agent_source *s)
 {
@@ -309,7 +330,7 @@ static bool is_over(struct espy_agent_source *s)
 		return true;
 	if (!s->alone_ns)
 		s->alone_ns = espy_now_ns();
-	return espy_now_ns() - s->alone_ns > LINGER_NS;
+	return espy_now_ns() - s->alone_ns > linger_ns(s);
 }
 
 /* The last moments, in which things happen fast. */

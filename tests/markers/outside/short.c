@@ -2,9 +2,11 @@
 /*
  * Processes that live for less than a look at them takes: short mark N (one mark), short forks COUNT [KEEP] (as many
  * children with one mark each, KEEP at a time), short runs COUNT (each another program: this one, with "mark"),
- * short ticks MS, short spawns (another that ticks), short forking COUNT (until it is killed), short leaves (ends at once, its child has the mark).
+ * short ticks MS, short spawns (another that ticks), short forking COUNT (until it is killed), short leaves MS (ends at once,
+ * its child has the mark, and gets a processor after MS milliseconds).
  */
 #include <errno.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,20 @@
 #include "espy/mark.h"
 
 extern char **environ;
+
+/* A child that waits for a processor, before anything else runs in it: handlers are called in the order they came. */
+static int late_ms;
+
+static void late(void)
+{
+	usleep((useconds_t)late_ms * 1000);
+}
+
+static void first_of_all(void)
+{
+	pthread_atfork(NULL, NULL, late);
+}
+__attribute__((section(".preinit_array"), used)) static void (*const before_the_agent)(void) = first_of_all;
 
 static void forks(int cnt, int keep)
 {
@@ -108,7 +124,10 @@ int main(int argc, char **argv)
 		ticks(n);
 	else if (!strcmp(argv[1], "forking"))
 		forking(n);
-	else if (!strcmp(argv[1], "leaves") && !fork())
-		MARK(app_short, "i=%d", n);
+	else if (!strcmp(argv[1], "leaves")) {
+		late_ms = n;
+		if (!fork())
+			MARK(app_short, "i=%d", 0);
+	}
 	return 0;
 }

@@ -26,6 +26,8 @@ all "recorded" 20 "$dir/out"
 for i in 1 2 3 4 5; do
 	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" leaves 0 2>"$dir/err"
 	all "a mother that does not wait" 1 "$dir/out"
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short-linked" leaves 200 2>"$dir/err"
+	all "and a child that gets no processor for long" 1 "$dir/out"
 done
 if "$espy" doctor --source=bpf >/dev/null 2>&1; then
 	"$espy" trace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short-linked" runs 50 2>"$dir/err"
