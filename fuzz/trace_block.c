@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Fuzz target: packed records. The bytes are once a packed block (what unpacks must, packed and unpacked again, be the
- * same), once the columns of one, each preceded by its length, and once records (which must come back as they were).
+ * Fuzz target: packed records. The bytes are once a block, packed, coded or mixed (what unpacks must, packed and
+ * unpacked again, be the same), once the columns of one, each preceded by its length, and once records (which must come
+ * back as they were).
  */
 #include <errno.h>
 #include <stdint.h>
@@ -17,7 +18,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct espy_pack *pack;
+/* One for mixed blocks: it would forget the primer at each other block. */
+static struct espy_pack *plain, *mixed;
 static ZSTD_CCtx *cctx;
 static ZSTD_DCtx *dctx;
 static uint64_t raw[RAW_MAX / 8], again[RAW_MAX / 8];
@@ -27,21 +29,23 @@ static void there_and_back(bool careful, const void *records, size_t size)
 {
 	const void *packed;
 	size_t packed_sz;
-	int err = espy_pack__records(pack, cctx, 3, careful, records, size, &packed, &packed_sz);
+	int err = espy_pack__records(careful ? mixed : plain, cctx, 3, careful, records, size, &packed, &packed_sz);
 
 	if (err == -E2BIG && (!packed_sz || packed_sz > sizeof(bytes)))
 		return;
 	if (err && err != -E2BIG)
 		abort();
 	memcpy(bytes, packed, packed_sz);
-	if (espy_pack__unpack(pack, dctx, careful, bytes, packed_sz, again, size) || memcmp(records, again, size))
+	if (espy_pack__unpack(careful ? mixed : plain, dctx, careful ? PACK_MIXED : PACK_PACKED, bytes, packed_sz,
+			      again, size) ||
+	    memcmp(records, again, size))
 		abort();
 }
 
 /* Sizes that are true in front of columns that are arbitrary. */
-static void from_columns(bool coded, const uint8_t *data, size_t size, size_t raw_sz)
+static void from_columns(enum espy_packing how, const uint8_t *data, size_t size, size_t raw_sz)
 {
-	const unsigned columns = coded ? COLUMNS_CODED : COLUMNS;
+	const unsigned columns = how == PACK_PACKED ? COLUMNS : COLUMNS_CODED;
 	uint8_t lens[COLUMNS_CODED];
 	size_t at = 0, sum = 0;
 
@@ -60,8 +64,8 @@ static void from_columns(bool coded, const uint8_t *data, size_t size, size_t ra
 		sum += n;
 	}
 	memcpy(bytes + at, data, sum);
-	if (!espy_pack__unpack(pack, dctx, coded, bytes, at + sum, raw, raw_sz))
-		there_and_back(coded, raw, raw_sz);
+	if (!espy_pack__unpack(how == PACK_MIXED ? mixed : plain, dctx, how, bytes, at + sum, raw, raw_sz))
+		there_and_back(how != PACK_PACKED, raw, raw_sz);
 }
 
 /* Any bytes as records: sizes are made to fit. */
@@ -87,8 +91,9 @@ static void from_records(bool careful, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (!pack) {
-		pack = espy_pack__new(true);
+	if (!plain) {
+		plain = espy_pack__new(true);
+		mixed = espy_pack__new(true);
 		cctx = ZSTD_createCCtx();
 		dctx = ZSTD_createDCtx();
 	}
@@ -96,18 +101,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	const size_t raw_sz = 8u * (1 + (data[1] | data[2] << 8) % (RAW_MAX / 8));
 
-	const bool coded = data[0] / 3 % 2;
+	const enum espy_packing how = (enum espy_packing)(data[0] / 3 % 3);
+	const bool careful = how != PACK_PACKED;
 
 	switch (data[0] % 3) {
 	case 0:
-		if (!espy_pack__unpack(pack, dctx, coded, data + 3, size - 3, raw, raw_sz))
-			there_and_back(coded, raw, raw_sz);
+		if (!espy_pack__unpack(how == PACK_MIXED ? mixed : plain, dctx, how, data + 3, size - 3, raw, raw_sz))
+			there_and_back(careful, raw, raw_sz);
 		break;
 	case 1:
-		from_columns(coded, data + 3, size - 3, raw_sz > 4096 ? (raw_sz % 4096 + 8) & ~(size_t)7 : raw_sz);
+		from_columns(how, data + 3, size - 3, raw_sz > 4096 ? (raw_sz % 4096 + 8) & ~(size_t)7 : raw_sz);
 		break;
 	default:
-		from_records(coded, data + 3, size - 3);
+		from_records(careful, data + 3, size - 3);
 	}
 	return 0;
 }

@@ -7,10 +7,10 @@
 #include <zstd.h>
 #include "trace/crc32c.h"
 #include "trace/pack.h"
+#include "trace/primer.h"
 #include "trace/trace.h"
 
-/* What is written carefully: at the level that is worth its time, unless somebody asked for speed. */
-#define CAREFUL_FROM 3
+/* What is written carefully: at the level that is worth its time. */
 #define CAREFUL_LEVEL 15
 /* Sections that are not records are few. */
 #define SMALL_BYTES (256u << 10)
@@ -28,6 +28,8 @@ struct espy_codec {
 	bool mark_words;
 	struct espy_pack *pack;
 	struct buffer out, raw;
+	uint8_t *dictionary; /* of descriptions; NULL: not needed yet */
+	size_t dictionary_sz;
 };
 
 static int reserve(struct buffer *b, size_t size)
@@ -63,13 +65,15 @@ void espy_codec__free(struct espy_codec *c)
 	espy_pack__free(c->pack);
 	free(c->out.data);
 	free(c->raw.data);
+	free(c->dictionary);
 	free(c);
 }
 
 size_t espy_codec__memory(const struct espy_codec *c)
 {
-	return sizeof(*c) + c->out.cap + c->raw.cap + (c->cctx ? ZSTD_sizeof_CCtx(c->cctx) : 0) +
-	       (c->dctx ? ZSTD_sizeof_DCtx(c->dctx) : 0) + (c->pack ? espy_pack__memory(c->pack) : 0);
+	return sizeof(*c) + c->out.cap + c->raw.cap + (c->dictionary ? c->dictionary_sz : 0) +
+	       (c->cctx ? ZSTD_sizeof_CCtx(c->cctx) : 0) + (c->dctx ? ZSTD_sizeof_DCtx(c->dctx) : 0) +
+	       (c->pack ? espy_pack__memory(c->pack) : 0);
 }
 
 static uint32_t crc_of_head(const struct espy_section_head *head)
@@ -88,14 +92,25 @@ static int open_zstd(struct espy_codec *c)
 	return 0;
 }
 
+static int open_dictionary(struct espy_codec *c)
+{
+	return c->dictionary ? 0 : espy_descriptions__load(&c->dictionary, &c->dictionary_sz);
+}
+
 /* 0 if that saves nothing */
-static int compress(struct espy_codec *c, int level, const void *raw, size_t raw_sz, size_t *stored_sz)
+static int compress(struct espy_codec *c, int level, bool with_dictionary, const void *raw, size_t raw_sz,
+		    size_t *stored_sz)
 {
 	const size_t bound = ZSTD_compressBound(raw_sz);
 	int err = reserve(&c->out, bound);
 
+	if (!err && with_dictionary)
+		err = open_dictionary(c);
 	if (err)
 		return err;
+	/* for this frame alone */
+	if (with_dictionary && ZSTD_isError(ZSTD_CCtx_refPrefix(c->cctx, c->dictionary, c->dictionary_sz)))
+		return -ENOMEM;
 	ZSTD_CCtx_setParameter(c->cctx, ZSTD_c_compressionLevel, level);
 	const size_t n = ZSTD_compress2(c->cctx, c->out.data, bound, raw, raw_sz);
 
@@ -114,9 +129,9 @@ int espy_codec__encode(struct espy_codec *c, struct espy_section_head *head, boo
 
 	if (err)
 		return err;
-	if (level >= CAREFUL_FROM && head->kind != ESPY_SECTION_RECORDS && head->raw_sz <= SMALL_BYTES)
+	if (level >= ESPY_TRACE_CAREFUL_LEVEL && head->kind != ESPY_SECTION_RECORDS && head->raw_sz <= SMALL_BYTES)
 		level = SMALL_LEVEL;
-	else if (level >= CAREFUL_FROM && level < CAREFUL_LEVEL && careful)
+	else if (level >= ESPY_TRACE_CAREFUL_LEVEL && level < CAREFUL_LEVEL && careful)
 		level = CAREFUL_LEVEL;
 	head->encoding = ESPY_ENCODING_PLAIN;
 	head->compression = ESPY_COMPRESSION_NONE;
@@ -132,18 +147,20 @@ int espy_codec__encode(struct espy_codec *c, struct espy_section_head *head, boo
 			return err;
 		if (!err) {
 			*stored = packed;
-			head->encoding = careful ? ESPY_ENCODING_CODED : ESPY_ENCODING_PACKED;
+			head->encoding = careful ? ESPY_ENCODING_MIXED : ESPY_ENCODING_PACKED;
 			head->compression = ESPY_COMPRESSION_ZSTD;
 			head->stored_sz = (uint32_t)n;
 		}
 	}
 	if (head->encoding == ESPY_ENCODING_PLAIN && c->cctx && head->kind != ESPY_SECTION_END) {
-		err = compress(c, level, raw, head->raw_sz, &n);
+		const bool with_dictionary = head->kind == ESPY_SECTION_IMAGE && c->level >= ESPY_TRACE_CAREFUL_LEVEL;
+
+		err = compress(c, level, with_dictionary, raw, head->raw_sz, &n);
 		if (err)
 			return err;
 		if (n) {
 			*stored = c->out.data;
-			head->compression = ESPY_COMPRESSION_ZSTD;
+			head->compression = with_dictionary ? ESPY_COMPRESSION_DICTIONARY : ESPY_COMPRESSION_ZSTD;
 			head->stored_sz = (uint32_t)n;
 		}
 	}
@@ -175,9 +192,15 @@ const void *espy_codec__decode(struct espy_codec *c, const struct espy_section_h
 		*why = "the checksum of a section differs";
 		return NULL;
 	}
-	const bool is_packed = head->encoding == ESPY_ENCODING_PACKED || head->encoding == ESPY_ENCODING_CODED;
+	static const enum espy_packing packings[] = {
+		[ESPY_ENCODING_PACKED] = PACK_PACKED,
+		[ESPY_ENCODING_CODED] = PACK_CODED,
+		[ESPY_ENCODING_MIXED] = PACK_MIXED,
+	};
+	const bool is_packed = head->encoding != ESPY_ENCODING_PLAIN;
 
-	if (head->encoding > ESPY_ENCODING_CODED || head->compression > ESPY_COMPRESSION_ZSTD ||
+	if (head->encoding > ESPY_ENCODING_MIXED || head->compression > ESPY_COMPRESSION_DICTIONARY ||
+	    (head->compression == ESPY_COMPRESSION_DICTIONARY && head->kind != ESPY_SECTION_IMAGE) ||
 	    (is_packed && head->kind != ESPY_SECTION_RECORDS)) {
 		*why = "a section is encoded in a way that is not known";
 		return NULL;
@@ -194,10 +217,16 @@ const void *espy_codec__decode(struct espy_codec *c, const struct espy_section_h
 			*why = "out of memory";
 			return NULL;
 		}
-		if (espy_pack__unpack(c->pack, c->dctx, head->encoding == ESPY_ENCODING_CODED, stored, head->stored_sz,
+		if (espy_pack__unpack(c->pack, c->dctx, packings[head->encoding], stored, head->stored_sz,
 				      c->raw.data, head->raw_sz))
 			return NULL;
-	} else if (head->compression == ESPY_COMPRESSION_ZSTD) {
+	} else if (head->compression) {
+		if (head->compression == ESPY_COMPRESSION_DICTIONARY &&
+		    (open_dictionary(c) ||
+		     ZSTD_isError(ZSTD_DCtx_refPrefix(c->dctx, c->dictionary, c->dictionary_sz)))) {
+			*why = "out of memory";
+			return NULL;
+		}
 		const size_t n = ZSTD_decompressDCtx(c->dctx, c->raw.data, head->raw_sz, stored, head->stored_sz);
 
 		if (ZSTD_isError(n) || n != head->raw_sz)

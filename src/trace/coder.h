@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An adaptive arithmetic coder of bytes. Each byte is coded under two contexts, numbers that say what is known about
- * it: a narrow one, and a wide one that has seen more. For each bit of a byte, the highest first, and each context
- * there is a counter: how likely a one is. A narrow counter that is used for the first time takes over what the wide
- * one knows.
+ * Reading what an adaptive arithmetic coder has made of bytes; files of today are made by another one (mixer.h). Each
+ * byte is coded under two contexts, numbers that say what is known about it: a narrow one, and a wide one that has seen
+ * more. For each bit of a byte, the highest first, and each context there is a counter: how likely a one is. A narrow
+ * counter that is used for the first time takes over what the wide one knows.
  *
  * All in whole numbers, so that every machine decodes what another has coded; espy-trace-format(5) has it in words.
  */
 #ifndef ESPY_TRACE_CODER_H
 #define ESPY_TRACE_CODER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "trace/range.h"
 
 /*
  * Counters lie in lines of 16 (one for each node of four bits), found by a hash of the context. There are two to the
@@ -27,32 +25,18 @@
 #define CODER_HALF (1u << 31)
 
 struct espy_coder {
+	struct espy_range range;
 	uint32_t *narrow, *wide; /* lines */
 	unsigned bits;		 /* of them: CODER_BITS_* */
 	size_t cap;		 /* bytes of both */
-	uint32_t low, high;	 /* the interval that is left, both ends belong to it */
-	uint32_t code;		 /* decoding: where in it the coded number lies */
-	uint8_t *at, *end;
 	uint32_t rate[CODER_COUNT_MAX + 1];
-	uint32_t beyond; /* encoding: bytes that had no room; decoding: bytes that were read behind the end */
 };
 
 /* Counters for so many bytes, which know nothing; -ENOMEM. */
 int espy_coder__open(struct espy_coder *c, size_t raw_sz);
 void espy_coder__free(struct espy_coder *c);
 
-void espy_coder__encode_begin(struct espy_coder *c, uint8_t *to, uint8_t *end);
-/* Returns where the coded bytes end; NULL: there was no room. */
-uint8_t *espy_coder__encode_end(struct espy_coder *c);
-void espy_coder__decode_begin(struct espy_coder *c, const uint8_t *from, const uint8_t *end);
-/* Were all bytes used, and no more? */
-bool espy_coder__decode_end(const struct espy_coder *c);
-
-void espy_coder__put(struct espy_coder *c, unsigned byte, uint32_t narrow, uint32_t wide);
 unsigned espy_coder__get(struct espy_coder *c, uint32_t narrow, uint32_t wide);
-/* A byte that is nothing but noise. */
-void espy_coder__put_noise(struct espy_coder *c, unsigned byte);
-unsigned espy_coder__get_noise(struct espy_coder *c);
 
 /* A context made of two numbers. */
 static inline uint32_t coder_context(uint32_t a, uint32_t b)

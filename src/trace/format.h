@@ -35,7 +35,10 @@ enum espy_trace_feature {
 	ESPY_TRACE_NEEDS_MARK_WORDS = 2,
 	ESPY_TRACE_NEEDS_PARTS = 3, /* images of some calls only, which are to be joined */
 	ESPY_TRACE_NEEDS_CODED = 4,
-	ESPY_TRACE_FEATURES = 5,
+	/* What these were made with is part of the format: another primer, another dictionary is another feature. */
+	ESPY_TRACE_NEEDS_MIXED = 5,	   /* blocks packed with primer-1.zst */
+	ESPY_TRACE_NEEDS_DESCRIPTIONS = 6, /* descriptions compressed with descriptions-1.zst */
+	ESPY_TRACE_FEATURES = 7,
 };
 
 struct espy_trace_file_head {
@@ -63,8 +66,8 @@ struct espy_trace_file_head {
 
 #define ESPY_SECTION_MARK 0x5eb10c7a9d02e3f1u
 
-enum { ESPY_ENCODING_PLAIN = 0, ESPY_ENCODING_PACKED = 1, ESPY_ENCODING_CODED = 2 };
-enum { ESPY_COMPRESSION_NONE = 0, ESPY_COMPRESSION_ZSTD = 1 };
+enum { ESPY_ENCODING_PLAIN = 0, ESPY_ENCODING_PACKED = 1, ESPY_ENCODING_CODED = 2, ESPY_ENCODING_MIXED = 3 };
+enum { ESPY_COMPRESSION_NONE = 0, ESPY_COMPRESSION_ZSTD = 1, ESPY_COMPRESSION_DICTIONARY = 2 /* IMAGE only */ };
 /* id of RECORDS. STATE: for those who begin here, in front of a rotated file or at a checkpoint; others step over it. */
 enum { ESPY_BLOCK_RECORDS = 0, ESPY_BLOCK_STATE = 1 };
 

@@ -26,6 +26,7 @@ void espy_pack__free(struct espy_pack *p)
 		return;
 	free(p->m.keys);
 	espy_coder__free(&p->coder);
+	espy_pack__forget_mixing(p);
 	free(p->arena);
 	free(p->out);
 	free(p);
@@ -33,7 +34,7 @@ void espy_pack__free(struct espy_pack *p)
 
 size_t espy_pack__memory(const struct espy_pack *p)
 {
-	return sizeof(*p) + SHAPE_KEYS_MAX + p->arena_sz + p->out_sz + p->coder.cap;
+	return sizeof(*p) + SHAPE_KEYS_MAX + p->arena_sz + p->out_sz + p->coder.cap + espy_pack__mixing_memory(p);
 }
 
 int espy_pack__reserve(uint8_t **data, size_t *cap, size_t size)
@@ -155,7 +156,7 @@ static struct task *put_task(struct espy_pack *p, const struct espy_rec *rec)
 	struct task *t = &m->tasks[m->task];
 
 	if (m->task_cnt && t->tid == rec->tid && t->tgid == rec->tgid) {
-		put_byte(p, COL_TASK, TASK_SAME, in_task(m, 0));
+		PUT_BYTE(p, COL_TASK, TASK_SAME, in_task(m, 0));
 		return t;
 	}
 	uint32_t slot = (rec->tid * 0x9e3779b1u ^ rec->tgid) % (2 * TASKS_MAX);
@@ -170,10 +171,10 @@ static struct task *put_task(struct espy_pack *p, const struct espy_rec *rec)
 			return t;
 		}
 	}
-	put_byte(p, COL_TASK, TASK_NEW, in_task(m, 0));
+	PUT_BYTE(p, COL_TASK, TASK_NEW, in_task(m, 0));
 	m->task = m->task_cnt++;
 	p->task_slots[slot] = (uint16_t)m->task_cnt;
-	m->tasks[m->task] = (struct task){ rec->tid, rec->tgid, m->last_ns };
+	m->tasks[m->task] = (struct task){ .tid = rec->tid, .tgid = rec->tgid, .last_ns = m->last_ns, .phase = PHASE_UNKNOWN };
 	put(&p->cols[COL_NEW], &rec->tid, 8);
 	return &m->tasks[m->task];
 }
@@ -183,13 +184,8 @@ static void put_times(struct espy_pack *p, struct task *t, uint64_t enter_ns, ui
 	struct column *c = p->cols;
 	const uint64_t gap = (enter ? enter_ns : time_ns) - t->last_ns;
 
-	if (p->coding)
-		code_time(p, COL_GAP_LOW, gap);
-	else
-		put_time(&c[COL_GAP_LOW], &c[COL_GAP_HIGH], gap);
-	if (enter && p->coding)
-		code_time(p, COL_TIME_LOW, time_ns - enter_ns);
-	else if (enter)
+	put_time(&c[COL_GAP_LOW], &c[COL_GAP_HIGH], gap);
+	if (enter)
 		put_time(&c[COL_TIME_LOW], &c[COL_TIME_HIGH], time_ns - enter_ns);
 	t->last_ns = p->m.last_ns = time_ns;
 }
@@ -206,16 +202,16 @@ static void put_words(struct espy_pack *p, const uint8_t *now, const uint8_t *be
 		for (unsigned j = 0; j < to; j++)
 			if (word_at(now + 8 * (i + j)) != (before ? word_at(before + 8 * (i + j)) : 0))
 				mask |= 1u << j;
-		put_byte(p, masks, mask, in_mask(&p->m, masks, place));
-		if (p->coding)
+		PUT_BYTE(p, masks, mask, in_mask(&p->m, masks, place));
+		if (p->m.mixing)
 			*last_at(&p->m, masks, place) = (uint8_t)mask;
 		for (; mask; mask &= mask - 1) {
 			const unsigned j = i + (unsigned)__builtin_ctz(mask);
 
 			const uint64_t v = word_at(now + 8 * j), b = before ? word_at(before + 8 * j) : 0;
 
-			if (p->coding)
-				code_word(p, masks + 1, place_of(&p->m, item, j), v, b);
+			if (p->m.mixing)
+				mix_word(p, masks + 1, place_of(&p->m, item, j), v, b);
 			else
 				put_word(&p->m, &p->cols[masks + 1], &p->cols[masks + 2], v, b);
 		}
@@ -236,13 +232,30 @@ static bool as_words(const uint8_t *now, const uint8_t *before, unsigned len)
 	return 2 * cost <= len;
 }
 
+static void put_length(struct espy_pack *p, uint64_t code, unsigned item)
+{
+	PUT_VARINT(p, COL_ITEM_LEN, code, in_length(&p->m, item, k));
+	if (p->m.mixing)
+		*last_at(&p->m, COL_ITEM_LEN, place_of(&p->m, item, 0)) = code < 255 ? (uint8_t)code : 255;
+}
+
 /* Bytes up to a NUL need no length. */
 static void put_bytes(struct espy_pack *p, const uint8_t *bytes, size_t len, unsigned item)
 {
 	const bool string = len && memchr(bytes, 0, len) == bytes + len - 1;
 
-	PUT_VARINT(p, COL_ITEM_LEN, string ? LEN_STRING : 2 * (uint64_t)len + LEN_BYTES, in_length(&p->m, item, k));
-	put(&p->cols[COL_TEXT], bytes, len);
+	put_length(p, string ? LEN_STRING : 2 * (uint64_t)len + LEN_BYTES, item);
+	if (!p->m.mixing || p->m.text_sz >= p->m.text_most) {
+		put(&p->cols[COL_TEXT], bytes, len);
+		return;
+	}
+	struct text x;
+
+	text_begin(&p->m, &x, item);
+	for (size_t i = 0; i < len; i++) {
+		mix_byte(p, bytes[i], in_text(&p->m, &x));
+		text_next(&p->m, &x, bytes[i]);
+	}
 }
 
 /* The slot of an item with the same bytes; or an empty one. */
@@ -261,10 +274,32 @@ static uint16_t *find_known(struct espy_pack *p, const uint8_t *bytes, uint32_t 
 	for (; p->known_slots[slot]; slot = (slot + 1) % (2 * KNOWN_MAX)) {
 		const struct known *k = &p->m.known[p->known_slots[slot] - 1];
 
-		if (k->len == len && !memcmp(p->raw + k->off, bytes, len))
+		if (k->len == len && !memcmp(record_at(&p->m, k->off), bytes, len))
 			break;
 	}
 	return &p->known_slots[slot];
+}
+
+void espy_pack__find_again(struct espy_pack *p)
+{
+	struct model *m = &p->m;
+
+	for (uint32_t i = 0; i < m->shape_cnt; i++) {
+		struct shape *s = &m->shapes[i];
+
+		s->hash = hash_of((const struct shape_key *)(const void *)(m->keys + s->key_off), s->key_sz);
+		uint32_t slot = s->hash % (2 * SHAPES_MAX);
+
+		while (p->shape_slots[slot])
+			slot = (slot + 1) % (2 * SHAPES_MAX);
+		p->shape_slots[slot] = (uint16_t)(i + 1);
+	}
+	for (uint32_t i = 0; i < m->known_cnt; i++) {
+		uint16_t *slot = find_known(p, record_at(m, m->known[i].off), m->known[i].len);
+
+		if (!*slot)
+			*slot = (uint16_t)(i + 1);
+	}
 }
 
 /* true: it was there before in the block, and its number says all. Else it has got one, maybe. */
@@ -274,16 +309,16 @@ static bool put_known(struct espy_pack *p, const uint8_t *bytes, uint32_t len, u
 	uint16_t *slot = len >= KNOWN_LEAST && len <= KNOWN_MOST ? find_known(p, bytes, len) : NULL;
 
 	if (!slot || !*slot) {
-		note_item(m, item, (uint32_t)(bytes - p->raw), len);
+		note_item(m, item, offset_of(m, bytes), len);
 		if (slot)
 			*slot = (uint16_t)m->item;
 		return false;
 	}
 	const unsigned number = *slot - 1u;
 
-	put_byte(p, COL_ITEM_LEN, LEN_KNOWN, in_length(m, item, 0));
-	put_byte(p, COL_TEXT, number >> 8, in_known(m, item, 0));
-	put_byte(p, COL_TEXT, number & 255, in_known(m, item, 1 + (number >> 8)));
+	put_length(p, LEN_KNOWN, item);
+	PUT_BYTE(p, COL_TEXT, number >> 8, in_known(m, item, 0));
+	PUT_BYTE(p, COL_TEXT, number & 255, in_known(m, item, 1 + (number >> 8)));
 	note_known(m, item, number);
 	return true;
 }
@@ -305,11 +340,10 @@ static void put_items(struct espy_pack *p, const uint8_t *now, const uint8_t *be
 		/* what is the same as the time before costs nothing as words */
 		const bool same = like && it.len % 8 == 0 && !memcmp(now, like, it.len);
 
-		if (p->coding && !same && put_known(p, now, it.len, item)) {
+		if (p->m.mixing && !same && put_known(p, now, it.len, item)) {
 			/* that is all */
 		} else if (it.len && it.len % 8 == 0 && as_words(now, like, it.len)) {
-			PUT_VARINT(p, COL_ITEM_LEN, like ? LEN_AS_BEFORE : 2 * (uint64_t)it.len + LEN_WORDS,
-				   in_length(&p->m, item, k));
+			put_length(p, like ? LEN_AS_BEFORE : 2 * (uint64_t)it.len + LEN_WORDS, item);
 			put_words(p, now, like, it.len / 8, COL_ITEM_MASK, item);
 		} else {
 			put_bytes(p, now, it.len, item);
@@ -329,7 +363,7 @@ static void put_rest(struct espy_pack *p, const uint8_t *bytes, size_t n)
 	/* as long as a name would make it, and nothing but zeros behind it */
 	if (len && ((len + 7) & ~(size_t)7) == n && (!(len & 7) || !(word_at(bytes + n - 8) >> (8 * (len & 7)))))
 		n = len;
-	if (!p->coding || !put_known(p, bytes, (uint32_t)n, 0))
+	if (!p->m.mixing || !put_known(p, bytes, (uint32_t)n, 0))
 		put_bytes(p, bytes, n, 0);
 }
 
@@ -337,17 +371,17 @@ static void put_rest(struct espy_pack *p, const uint8_t *bytes, size_t n)
  * Marks of one definition often count something, or repeat a name: as words against those before, if they are as long.
  * Numbers that mean nothing to each other, and texts, are better off as bytes.
  */
-static void put_args(struct espy_pack *p, const uint8_t *raw, uint32_t off, uint32_t size)
+static void put_args(struct espy_pack *p, const uint8_t *record, uint32_t size)
 {
-	const uint8_t *now = raw + off + 32, *like = NULL;
-	uint32_t *slot = mark_slot(&p->m, raw + off), len = size - 32;
+	const uint8_t *now = record + 32, *like = NULL;
+	uint32_t *slot = mark_slot(&p->m, record), len = size - 32;
 	const bool known = *slot != UINT32_MAX;
 
-	if (known && ((const struct espy_rec *)(const void *)(raw + *slot))->size == size)
-		like = raw + *slot + 32;
-	*slot = off;
+	if (known && ((const struct espy_rec *)(const void *)record_at(&p->m, *slot))->size == size)
+		like = record_at(&p->m, *slot) + 32;
+	*slot = offset_of(&p->m, record);
 	if (len && as_words(now, like, len)) {
-		PUT_VARINT(p, COL_ITEM_LEN, like ? LEN_AS_BEFORE : 2 * (uint64_t)len + LEN_WORDS, in_length(&p->m, 0, k));
+		put_length(p, like ? LEN_AS_BEFORE : 2 * (uint64_t)len + LEN_WORDS, 0);
 		put_words(p, now, like, len / 8, COL_ITEM_MASK, 1);
 	} else {
 		put_rest(p, now, len);
@@ -380,14 +414,14 @@ static void put_fixed(struct espy_pack *p, const struct shape *s, const uint8_t 
 
 static void put_plain(struct espy_pack *p, const struct espy_rec *rec)
 {
-	put_byte(p, COL_SHAPE, SHAPE_PLAIN, in_shape(&p->m, 0));
+	PUT_BYTE(p, COL_SHAPE, SHAPE_PLAIN, in_shape(&p->m, 0));
 	put(&p->cols[COL_PLAIN], rec, rec->size);
 }
 
-static void put_record(struct espy_pack *p, const uint8_t *raw, uint32_t off)
+static void put_record(struct espy_pack *p, const uint8_t *now)
 {
-	const uint8_t *now = raw + off;
-	const struct espy_rec *rec = (const struct espy_rec *)now;
+	const struct espy_rec *rec = (const struct espy_rec *)(const void *)now;
+	const uint32_t off = offset_of(&p->m, now);
 	struct shape_key key;
 	size_t key_sz;
 	bool is_new;
@@ -403,27 +437,31 @@ static void put_record(struct espy_pack *p, const uint8_t *raw, uint32_t off)
 		return;
 	}
 	if (is_new) {
-		put_byte(p, COL_SHAPE, SHAPE_NEW, in_shape(&p->m, 0));
+		PUT_BYTE(p, COL_SHAPE, SHAPE_NEW, in_shape(&p->m, 0));
 		put(&p->cols[COL_NEW], &key, key_sz);
 	} else {
 		PUT_VARINT(p, COL_SHAPE, SHAPE_FIRST + (uint64_t)(s - p->m.shapes), in_shape(&p->m, k));
 	}
 	p->m.shape = (uint32_t)(s - p->m.shapes);
 	struct task *t = put_task(p, rec);
-	const uint8_t *before = s->before == UINT32_MAX ? NULL : raw + s->before;
+	const uint8_t *before = s->before == UINT32_MAX ? NULL : record_at(&p->m, s->before);
 	const bool enter = has_enter(&key);
 
-	if (enter || key.has_time)
+	if ((enter || key.has_time) && !p->m.mixing)
 		put_times(p, t, enter ? word_at(now + 32) : 0, rec->time_ns, enter);
 	put_fixed(p, s, now, before, is_call(key.type));
 	if (is_call(key.type)) {
 		put_items(p, now + s->words_end, before ? before + s->words_end : NULL, key.items);
 	} else if (key.type == ESPY_REC_MARK && p->mark_words) {
-		put_args(p, raw, off, rec->size);
-		p->mark = key.has_time && !p->coding ? s : NULL;
+		put_args(p, (const uint8_t *)rec, rec->size);
+		p->mark = key.has_time && !p->m.mixing ? s : NULL;
 		p->mark_off = off;
 	} else {
 		put_rest(p, now + s->words_end, rec->size - s->words_end);
+	}
+	if (p->m.mixing) {
+		p->m.ret = is_call(key.type) ? result_of(now) : 0;
+		mix_times(p, t, now, &key);
 	}
 	s->before = off;
 	model_next(&p->m);
@@ -449,7 +487,7 @@ static uint32_t put_marks(struct espy_pack *p, const uint8_t *raw, uint32_t off,
 		put_varint(&c[COL_SHAPE], SHAPE_FIRST + (uint64_t)(s - p->m.shapes));
 		put_times(p, put_task(p, rec), 0, rec->time_ns, false);
 		put_fixed(p, s, raw + off, raw + p->mark_off, false);
-		put_args(p, raw, off, rec->size);
+		put_args(p, (const uint8_t *)rec, rec->size);
 		p->mark_off = s->before = off;
 		off += rec->size;
 	}
@@ -475,7 +513,7 @@ static uint8_t *put_size(uint8_t *at, uint64_t v)
 static int put_columns(struct espy_pack *p, ZSTD_CCtx *cctx, int level, size_t *out_sz)
 {
 	uint8_t heads[COLUMNS * 20];
-	const unsigned columns = p->coding ? COLUMNS : COLUMNS_PACKED;
+	const unsigned columns = p->m.mixing ? COLUMNS : COLUMNS_PACKED;
 	uint8_t *sizes = heads;
 	size_t whole = 0, at = 0;
 
@@ -515,32 +553,36 @@ int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, int level, bool car
 		       const void **out, size_t *out_sz)
 {
 	struct column *coded = &p->cols[COL_CODED];
-	int err = careful ? espy_coder__open(&p->coder, size) : 0;
+	int err = lay_columns(p, size);
 
-	p->coding = careful;
-	if (!careful)
-		espy_coder__free(&p->coder); /* what is large is not kept for what may never come */
-	if (!err)
-		err = lay_columns(p, size);
 	if (err)
 		return err;
-	model_clear(&p->m);
-	memset(p->shape_slots, 0, sizeof(p->shape_slots));
-	memset(p->task_slots, 0, sizeof(p->task_slots));
 	p->mark = NULL;
-	p->raw = raw;
-	if (careful)
-		memset(p->known_slots, 0, sizeof(p->known_slots));
-	if (careful)
-		espy_coder__encode_begin(&p->coder, coded->data, coded->end);
+	if (careful) {
+		err = espy_pack__begin_mixed(p, raw);
+		if (!err)
+			err = lay_columns(p, size);
+		if (err)
+			return err;
+		range_encode_begin(&p->mixer.range, coded->data, coded->end);
+		p->m.tick = espy_tick__find(raw, size);
+		mix_noise(p, p->m.tick, 32);
+	} else {
+		espy_pack__forget_mixing(p);
+		model_clear(&p->m);
+		memset(p->shape_slots, 0, sizeof(p->shape_slots));
+		memset(p->task_slots, 0, sizeof(p->task_slots));
+		p->m.mixing = false;
+		p->m.raw = raw;
+	}
 	for (size_t at = 0; at < size;) {
-		put_record(p, raw, (uint32_t)at);
+		put_record(p, (const uint8_t *)raw + at);
 		at += ((const struct espy_rec *)((const uint8_t *)raw + at))->size;
 		if (p->mark)
 			at = put_marks(p, raw, (uint32_t)at, (uint32_t)size);
 	}
 	*out_sz = 0;
-	if (careful && !(coded->at = espy_coder__encode_end(&p->coder)))
+	if (careful && !(coded->at = range_encode_end(&p->mixer.range)))
 		return -E2BIG;
 	err = put_columns(p, cctx, level, out_sz);
 	*out = p->out;

@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <zstd.h>
 
+/* What is unpacked; CODED is read only. */
+enum espy_packing { PACK_PACKED, PACK_CODED, PACK_MIXED };
+
 struct espy_pack; /* tables and columns, used again for each block */
 
 /* mark_words: the arguments of marks may be packed as words (ESPY_TRACE_NEEDS_MARK_WORDS); unpacking takes both. */
@@ -20,14 +23,15 @@ size_t espy_pack__memory(const struct espy_pack *p);
 
 /*
  * Packs and compresses whole records (each a multiple of 8 and at least 24 bytes long, `size` in all). *out is valid
- * until the next call. careful: numbers are coded, not compressed: a sixth smaller, in five times the time. -E2BIG:
+ * until the next call. careful: mixed, not packed: a third smaller, in many times the time. -E2BIG:
  * packed it would be larger, store it as it is (*out_sz 0: so large that nothing was made); -ENOMEM.
  */
 int espy_pack__records(struct espy_pack *p, ZSTD_CCtx *cctx, int level, bool careful, const void *raw, size_t size,
 		       const void **out, size_t *out_sz);
-/* Writes exactly raw_sz bytes of whole records, or -EBADMSG; -ENOMEM. coded: as packed carefully. The input is hostile.
- */
-int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, bool coded, const void *in, size_t in_sz, void *raw,
+/* From now on mixed blocks are packed and unpacked without a primer: a primer itself is made so. */
+void espy_pack__bare(struct espy_pack *p);
+/* Writes exactly raw_sz bytes of whole records, or -EBADMSG; -ENOMEM. The input is hostile. */
+int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, enum espy_packing how, const void *in, size_t in_sz, void *raw,
 		      size_t raw_sz);
 
 #endif

@@ -10,7 +10,9 @@
 #include <string.h>
 #include "record/record.h"
 #include "trace/coder.h"
+#include "trace/mixer.h"
 #include "trace/pack.h"
+#include "trace/tick.h"
 
 /* Never renumber: the order of the columns in a packed block. */
 enum espy_column {
@@ -95,10 +97,33 @@ struct shape {
 struct task {
 	uint32_t tid, tgid;
 	uint64_t last_ns;
+	uint32_t before[3]; /* shapes of its records, as model.before */
+	uint32_t ret;	    /* of its last call */
+	/* mixed: the phase of last_ns, which is of the last call then; the time of what was told after it; 0 */
+	struct espy_phase phase, side_phase;
+	uint64_t side_ns;
 };
 
 struct known { /* an item: where it lies among the records */
 	uint32_t off, len;
+};
+
+/* Bytes of items in mixed blocks: as many as this are coded, what begins later is compressed. */
+#define TEXT_CODED_MAX (128u << 10)
+#define TEXT_BITS 16
+#define TEXT_PLACE_BITS 12
+
+#define TEXT_ROOM (2 * TEXT_CODED_MAX + ESPY_REC_MAX)
+
+struct text { /* an item, while its bytes are coded */
+	uint32_t place, at; /* bytes so far */
+	uint64_t bytes;	    /* the last eight, the last one lowest */
+	uint32_t word;	    /* a hash of the letters and digits before */
+	bool entries;	    /* it consists of directory entries, */
+	uint32_t entry, next; /* of which this one begins here, and the next one there, as far as known */
+	uint64_t inode;	    /* of the entry before */
+	uint32_t match;	    /* where in the text it may go on as it does here; 0: nowhere */
+	unsigned trust;
 };
 
 struct model {
@@ -111,10 +136,23 @@ struct model {
 	uint64_t seen[SEEN_SLOTS];
 	uint32_t marks[MARK_SLOTS]; /* by definition: offset of the last MARK record; UINT32_MAX: none */
 	/* for the contexts of coding: */
-	uint32_t shape, before[3]; /* of this record, of those before it: the last one first */
+	bool mixing;		   /* there are more contexts than two */
+	uint32_t magnitude;	   /* of the time before */
+	uint32_t tick;
+	uint32_t shape, before[3]; /* of this record, of those before it: the last one first, plus 1 */
+	uint32_t word;		   /* of this record, the last one that was not as before */
+	uint32_t ret;		   /* of this record */
+	uint32_t item_before;	   /* item of the record before */
 	struct known known[KNOWN_MAX];
 	uint32_t known_cnt, item; /* item: number + 1 of the one before in the record; 0: it has none */
 	uint16_t known_last[1u << KNOWN_LAST_BITS]; /* the last one at a place */
+	/* coded bytes of items, one behind the other; where their last four bytes, or an item at a place, came before */
+	uint8_t *text;
+	uint32_t text_sz, text_most;
+	uint32_t text_at[1u << TEXT_BITS], text_places[1u << TEXT_PLACE_BITS];
+	/* offsets below prime_sz are in `prime`, records that are known to all, others in `raw` */
+	const uint8_t *prime, *raw;
+	uint32_t prime_sz;
 	uint8_t last[1u << LAST_BITS]; /* masks and tags that stood at a place of a shape the last time, by a hash */
 };
 
@@ -193,6 +231,16 @@ static inline bool has_enter(const struct shape_key *k)
 	return is_call(k->type) && k->flags & ESPY_RF_ENTER_NS;
 }
 
+static inline const uint8_t *record_at(const struct model *m, uint32_t off)
+{
+	return off < m->prime_sz ? m->prime + off : m->raw + (off - m->prime_sz);
+}
+
+static inline uint32_t offset_of(const struct model *m, const uint8_t *bytes)
+{
+	return m->prime_sz + (uint32_t)(bytes - m->raw);
+}
+
 static inline void model_clear(struct model *m)
 {
 	m->shape_cnt = m->keys_sz = m->task_cnt = m->task = 0;
@@ -204,127 +252,44 @@ static inline void model_clear(struct model *m)
 	memset(m->marks, 0xff, sizeof(m->marks));
 	m->shape = 0;
 	memset(m->before, 0, sizeof(m->before));
+	memset(m->text_at, 0, sizeof(m->text_at));
+	memset(m->text_places, 0, sizeof(m->text_places));
+	m->text_sz = 1; /* 0 is nowhere */
+	m->word = m->ret = m->item_before = m->magnitude = 0;
+	m->prime_sz = 0;
+}
+
+/* Does the shape tell of getdents64, whose items are struct linux_dirent64? */
+static inline bool has_entries(const struct model *m)
+{
+	const struct shape_key *key = (const struct shape_key *)(const void *)(m->keys + m->shapes[m->shape].key_off);
+
+	return key->type == ESPY_REC_EXIT && key->nr == (key->flags & ESPY_RF_ABI_I386 ? 220 : 217);
+}
+
+/* What a call has returned, as far as it tells of what follows. */
+static inline uint32_t result_of(const uint8_t *record)
+{
+	return (uint32_t)word_at(record + 24);
 }
 
 /* A record is done. */
 static inline void model_next(struct model *m)
 {
+	struct task *t = &m->tasks[m->task];
+
 	m->before[2] = m->before[1];
 	m->before[1] = m->before[0];
 	m->before[0] = m->shape + 1;
+	if (m->mixing) {
+		t->before[2] = t->before[1];
+		t->before[1] = t->before[0];
+		t->before[0] = m->shape + 1;
+		t->ret = m->ret;
+		m->item_before = m->item;
+		m->word = 0;
+	}
 	m->item = 0;
-}
-
-/*
- * The contexts under which a byte of a column is coded: what packer and unpacker know of it. Part of the format.
- */
-struct contexts {
-	uint32_t narrow, wide;
-};
-
-static inline struct contexts contexts(enum espy_column col, uint32_t narrow, uint32_t wide)
-{
-	return (struct contexts){ coder_context(narrow, col), coder_context(wide, col) };
-}
-
-/* k: number of the byte in a varint */
-static inline struct contexts in_shape(const struct model *m, unsigned k)
-{
-	return contexts(COL_SHAPE, coder_context(coder_context(m->before[0], m->before[1]), m->before[2]) + k,
-			m->before[0] * 16 + k);
-}
-
-static inline struct contexts in_task(const struct model *m, unsigned k)
-{
-	return contexts(COL_TASK, m->task * 16 + k, k);
-}
-
-/* The rest of a time; GAP_HIGH depends on what the task has done before, TIME_HIGH on the call alone. */
-static inline struct contexts in_time(const struct model *m, enum espy_column high, unsigned k)
-{
-	const uint32_t shape = m->shape * 16 + k;
-
-	return high == COL_GAP_HIGH ? contexts(high, coder_context(m->before[0], shape), shape)
-				    : contexts(high, shape, k);
-}
-
-/* The lowest byte: of a time that is long it is noise. */
-static inline bool low_is_noise(uint64_t rest)
-{
-	return rest >= 6;
-}
-
-static inline struct contexts in_low(const struct model *m, enum espy_column low, uint64_t rest)
-{
-	const uint32_t class = (uint32_t)rest / 2, shape = m->shape * 16 + class;
-
-	return contexts(low, low == COL_GAP_LOW ? coder_context(m->before[0], shape) : shape, class);
-}
-
-/* Where in a record of the shape: item 0 are the words of the record itself. */
-static inline uint32_t place_of(const struct model *m, unsigned item, unsigned word)
-{
-	return (m->shape * 8 + (item < 7 ? item : 7)) * 64 + (word < 63 ? word : 63);
-}
-
-static inline uint8_t *last_at(struct model *m, enum espy_column col, uint32_t place)
-{
-	return &m->last[coder_context(place, col) >> (32 - LAST_BITS)];
-}
-
-static inline struct contexts in_mask(struct model *m, enum espy_column col, uint32_t place)
-{
-	return col == COL_WORD_MASK ? contexts(col, coder_context(place, *last_at(m, col, place)), place)
-				    : contexts(col, place, 0);
-}
-
-static inline struct contexts in_tag(struct model *m, enum espy_column col, uint32_t place)
-{
-	return contexts(col, coder_context(place, *last_at(m, col, place)), place);
-}
-
-/* above: the byte above it in the word; 0: it is the highest that is stored */
-static inline struct contexts in_word(enum espy_column col, uint32_t place, unsigned tag, unsigned k, unsigned above)
-{
-	const uint32_t wide = (tag * 8 + k) * 256 + above;
-
-	/* the low bytes of a long number have little to do with its place */
-	return tag % 9 >= k + 3 ? contexts(col, wide, tag * 8 + k) : contexts(col, coder_context(place, wide), wide);
-}
-
-/* The number of a known item: by the item before it in the record, or the one that was there the last time. */
-static inline uint16_t *known_last_at(struct model *m, unsigned item)
-{
-	return &m->known_last[coder_context(place_of(m, item, 0), COL_TEXT) >> (32 - KNOWN_LAST_BITS)];
-}
-
-static inline struct contexts in_known(struct model *m, unsigned item, unsigned high)
-{
-	const uint32_t place = place_of(m, item, 0), before = m->item ? m->item : *known_last_at(m, item) + 65536u;
-
-	return contexts(COL_TEXT, coder_context(coder_context(place, before), high), coder_context(place, high));
-}
-
-/* An item that has a number is at this place. */
-static inline void note_known(struct model *m, unsigned item, unsigned number)
-{
-	m->item = number + 1;
-	*known_last_at(m, item) = (uint16_t)(number + 1);
-}
-
-/* An item was new, and gets a number if it is worth one. */
-static inline void note_item(struct model *m, unsigned item, uint32_t off, uint32_t len)
-{
-	m->item = 0;
-	if (len < KNOWN_LEAST || len > KNOWN_MOST || m->known_cnt == KNOWN_MAX)
-		return;
-	m->known[m->known_cnt] = (struct known){ off, len };
-	note_known(m, item, m->known_cnt++);
-}
-
-static inline struct contexts in_length(const struct model *m, unsigned item, unsigned k)
-{
-	return contexts(COL_ITEM_LEN, place_of(m, item, k), m->shape * 16 + k);
 }
 
 struct column {
@@ -332,11 +297,21 @@ struct column {
 	uint8_t *data, *end;	/* end: of what may be read */
 };
 
+struct primed {
+	struct model m;
+	uint16_t shape_slots[2 * SHAPES_MAX], known_slots[2 * KNOWN_MAX];
+};
+
 struct espy_pack {
 	struct model m;
 	struct column cols[COLUMNS];
 	struct espy_coder coder;
-	bool coding;	/* columns of numbers are coded, not compressed */
+	struct espy_mixer mixer, primed_mixer;
+	bool bare; /* without a primer */
+	uint8_t *primer; /* its records */
+	size_t primer_sz;
+	struct primed *primed; /* what the primer teaches; NULL: not learnt yet */
+	enum espy_packing how;
 	uint8_t *arena; /* of the columns */
 	size_t arena_sz;
 	uint8_t *out;
@@ -346,9 +321,15 @@ struct espy_pack {
 	struct shape *mark; /* of the record before, if that was a mark with a time; else NULL */
 	uint32_t mark_off;  /* and where it is */
 	uint16_t known_slots[2 * KNOWN_MAX];
-	const uint8_t *raw;
 };
 
+/* As packer and unpacker are before a mixed block of records at `raw`. -ENOMEM; -EBADMSG: of the primer, which is ours. */
+int espy_pack__begin_mixed(struct espy_pack *p, const uint8_t *raw);
+/* What is large is not kept for what may never come. */
+void espy_pack__forget_mixing(struct espy_pack *p);
+size_t espy_pack__mixing_memory(const struct espy_pack *p);
+/* A packer takes over what an unpacker has learnt: it finds shapes and items that have numbers. */
+void espy_pack__find_again(struct espy_pack *p);
 int espy_pack__reserve(uint8_t **data, size_t *cap, size_t size);
 /* Packs what follows a mark, from off on, while it is like it (pack_marks.c). Returns where the first is that is not. */
 uint32_t espy_pack__like_marks(struct espy_pack *p, const uint8_t *raw, uint32_t off, uint32_t size);

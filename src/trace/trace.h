@@ -27,11 +27,17 @@ enum espy_trace_section {
 
 struct espy_trace_writer;
 
+/*
+ * From this level on the beginning of a file is stored with care, and descriptions with a dictionary of those that most files
+ * have, of which next to nothing is left. Below it all is done for speed.
+ */
+#define ESPY_TRACE_CAREFUL_LEVEL 3
+
 struct espy_trace_write_opts {
 	size_t size;          /* of this struct, for later growth */
 	const char *path;     /* created with mode 0600; "-": standard output (no rotation, no index) */
 	bool force;           /* an existing file is replaced; else -EEXIST */
-	int level;            /* of zstd, 1-19; 0: not compressed */
+	int level;            /* of zstd, 1-19; 0: not compressed; see ESPY_TRACE_CAREFUL_LEVEL */
 	size_t block_bytes;   /* raw bytes of a block; 0: a sensible size. Memory is bounded by a small multiple of it */
 	unsigned flush_ms;    /* a block that is older is written by __tick; 0: 1000 */
 	uint64_t rotate_bytes; /* begin a new file beyond that size; 0: never. Files are PATH.0, PATH.1, ... (newest highest) */

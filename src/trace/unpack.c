@@ -1,125 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Unpacking: the inverse of pack.c, over bytes that anybody may have written. Each read and each write is bounded. */
-#include "trace/pack_impl.h"
+#include "trace/unpack_word.h"
 
 #include <errno.h>
-
-struct unpack {
-	struct espy_pack *p;
-	uint8_t *raw, *at, *end; /* all records; where the next one is put; the end of the room */
-	bool bad;		 /* something was read beyond the end of a column, or is not true */
-};
-
-static inline unsigned get_byte(struct unpack *u, enum espy_column col, struct contexts in)
-{
-	struct column *c = &u->p->cols[col];
-
-	if (u->p->coding)
-		return espy_coder__get(&u->p->coder, in.narrow, in.wide);
-	if (c->at < c->end)
-		return *c->at++;
-	u->bad = true;
-	return 0;
-}
-
-/* in: the contexts of byte k; a statement, since they differ from byte to byte */
-#define GET_VARINT(u, col, v, in)                                                                                      \
-	do {                                                                                                           \
-		unsigned k = 0, byte;                                                                                  \
-		(v) = 0;                                                                                               \
-		do {                                                                                                   \
-			byte = get_byte(u, col, in);                                                                   \
-			(v) |= (uint64_t)(byte & 0x7f) << 7 * k;                                                       \
-		} while (byte >= 0x80 && ++k < 10);                                                                    \
-		(u)->bad |= byte >= 0x80;                                                                              \
-	} while (0)
-
-/* NULL: there are not so many. */
-static inline const uint8_t *get(struct unpack *u, enum espy_column col, size_t n)
-{
-	struct column *c = &u->p->cols[col];
-	const uint8_t *bytes = c->at;
-
-	if (n > (size_t)(c->end - c->at)) {
-		u->bad = true;
-		return NULL;
-	}
-	c->at += n;
-	return bytes;
-}
-
-static inline uint64_t get_time(struct unpack *u, enum espy_column low)
-{
-	uint64_t rest;
-
-	GET_VARINT(u, low + 1, rest, in_time(&u->p->m, low + 1, k));
-	const unsigned byte = u->p->coding && low_is_noise(rest) ? espy_coder__get_noise(&u->p->coder)
-								 : get_byte(u, low, in_low(&u->p->m, low, rest));
-
-	return ((rest >> 1 ^ -(rest & 1)) << 8) | byte;
-}
-
-/* The lowest n bytes of a word. */
-static uint64_t get_stored(struct unpack *u, enum espy_column col, uint32_t place, unsigned tag, unsigned n)
-{
-	struct column *bytes = &u->p->cols[col];
-	uint64_t v = 0;
-
-	if (u->p->coding) {
-		for (unsigned k = n, above = 0; k--; v = v << 8 | above)
-			above = get_byte(u, col, in_word(col, place, tag, k, above));
-		return v;
-	}
-	if (n > (size_t)(bytes->end - bytes->at)) {
-		u->bad = true;
-		return 0;
-	}
-	/* columns have eight bytes of room behind them */
-	v = word_at(bytes->at);
-	if (n < 8)
-		v &= (1ull << 8 * n) - 1;
-	bytes->at += n;
-	return v;
-}
-
-static uint64_t get_word(struct unpack *u, enum espy_column tag_col, uint32_t place, uint64_t before)
-{
-	struct model *m = &u->p->m;
-	const unsigned tag = get_byte(u, tag_col, in_tag(m, tag_col, place)), method = tag / 9;
-
-	if (u->p->coding)
-		*last_at(m, tag_col, place) = (uint8_t)tag;
-	uint64_t v = get_stored(u, tag_col + 1, place, tag, tag % 9);
-
-	switch (method) {
-	case WORD_VALUE:
-		break;
-	case WORD_INVERTED:
-		v = ~v;
-		break;
-	case WORD_MORE:
-		v = before + v;
-		break;
-	case WORD_LESS:
-		v = before - v;
-		break;
-	case WORD_PAGES_MORE:
-		v = before + (v << 12);
-		break;
-	case WORD_PAGES_LESS:
-		v = before - (v << 12);
-		break;
-	case WORD_SEEN:
-		return m->seen[v % SEEN_SLOTS];
-	default:
-		u->bad = true;
-		return 0;
-	}
-	/* as the packer does: of words that took it more than two bytes */
-	if (worth_seeing(v))
-		m->seen[seen_slot(v)] = v;
-	return v;
-}
 
 /* Words that lie at `now`, after those at `before` (NULL: zeros), of an item or (0) of the record itself. */
 static void get_words(struct unpack *u, uint8_t *now, const uint8_t *before, unsigned n, enum espy_column masks,
@@ -130,15 +13,15 @@ static void get_words(struct unpack *u, uint8_t *now, const uint8_t *before, uns
 	for (unsigned i = 0; i < n; i += 8) {
 		const unsigned to = n - i < 8 ? n - i : 8;
 		const uint32_t place = place_of(m, item, i / 8);
-		const unsigned mask = get_byte(u, masks, in_mask(m, masks, place));
+		const unsigned mask = GET_BYTE(u, masks, in_mask(m, masks, place));
 
-		if (u->p->coding)
+		if (u->p->how != PACK_PACKED)
 			*last_at(m, masks, place) = (uint8_t)mask;
 		for (unsigned j = i; j < i + to; j++) {
 			uint64_t v = before ? word_at(before + 8 * j) : 0;
 
 			if (mask >> (j - i) & 1)
-				v = get_word(u, masks + 1, place_of(m, item, j), v);
+				m->word = (uint32_t)(v = get_word(u, masks + 1, place_of(m, item, j), v));
 			memcpy(now + 8 * j, &v, 8);
 		}
 	}
@@ -184,8 +67,8 @@ static struct task *get_task(struct unpack *u)
 		if (!ids || m->task_cnt == TASKS_MAX)
 			return NULL;
 		m->task = m->task_cnt++;
+		m->tasks[m->task] = (struct task){ .last_ns = m->last_ns, .phase = PHASE_UNKNOWN };
 		memcpy(&m->tasks[m->task].tid, ids, 8);
-		m->tasks[m->task].last_ns = m->last_ns;
 	} else if (code >= TASK_FIRST) {
 		if (code - TASK_FIRST >= m->task_cnt)
 			return NULL;
@@ -196,20 +79,58 @@ static struct task *get_task(struct unpack *u)
 	return &m->tasks[m->task];
 }
 
+/* As long as a code tells; UINT64_MAX: a text that does not end. */
+static uint64_t length_of(const struct unpack *u, uint64_t code)
+{
+	const struct column *text = &u->p->cols[COL_TEXT];
+
+	if (code != LEN_STRING)
+		return (code - LEN_BYTES) / 2;
+	const uint8_t *nul = memchr(text->at, 0, (size_t)(text->end - text->at));
+
+	return nul ? (uint64_t)(nul - text->at) + 1 : UINT64_MAX;
+}
+
+/* Bytes of items that are coded. They are put to u->at, where there is room for as many as are asked for. */
+static bool get_text(struct unpack *u, uint64_t code, unsigned item, uint32_t *len)
+{
+	struct model *m = &u->p->m;
+	const size_t left = (size_t)(u->end - u->at), room = left < ESPY_REC_MAX ? left : ESPY_REC_MAX;
+	const uint64_t n = code == LEN_STRING ? room : (code - LEN_BYTES) / 2;
+	struct text x;
+	size_t at = 0;
+
+	if (n > room)
+		return false;
+	text_begin(m, &x, item);
+	while (at < n) {
+		const uint8_t byte = (uint8_t)get_coded(u, in_text(m, &x));
+
+		text_next(m, &x, byte);
+		u->at[at++] = byte;
+		if (code == LEN_STRING && !byte)
+			break;
+	}
+	if (code == LEN_STRING && (!at || u->at[at - 1]))
+		return false;
+	*len = (uint32_t)at;
+	while (at % 8)
+		u->at[at++] = 0;
+	u->at += at;
+	return true;
+}
+
 /* Bytes of which a length tells, at u->at, padded to 8 with zeros. */
-static bool get_bytes(struct unpack *u, uint64_t code, uint32_t *len)
+static bool get_bytes(struct unpack *u, uint64_t code, unsigned item, uint32_t *len)
 {
 	struct column *text = &u->p->cols[COL_TEXT];
-	const size_t room = (size_t)(u->end - u->at), left = (size_t)(text->end - text->at);
-	uint64_t n = (code - LEN_BYTES) / 2;
 
-	if (code == LEN_STRING) {
-		const uint8_t *nul = memchr(text->at, 0, left);
+	if (u->p->how == PACK_MIXED && u->p->m.text_sz < u->p->m.text_most)
+		return get_text(u, code, item, len);
+	const uint64_t n = length_of(u, code);
 
-		n = nul ? (uint64_t)(nul - text->at) + 1 : UINT64_MAX;
-	}
 	/* room is a multiple of 8 */
-	if (n > left || n > room)
+	if (n > (size_t)(text->end - text->at) || n > (size_t)(u->end - u->at))
 		return false;
 	const size_t padded = (n + 7) & ~7ull;
 
@@ -226,8 +147,8 @@ static bool get_bytes(struct unpack *u, uint64_t code, uint32_t *len)
 static bool get_known(struct unpack *u, unsigned item, uint32_t *len)
 {
 	struct model *m = &u->p->m;
-	const unsigned high = get_byte(u, COL_TEXT, in_known(m, item, 0));
-	const unsigned number = high << 8 | get_byte(u, COL_TEXT, in_known(m, item, 1 + high));
+	const unsigned high = get_coded(u, in_known(m, item, 0));
+	const unsigned number = high << 8 | get_coded(u, in_known(m, item, 1 + high));
 
 	if (number >= m->known_cnt)
 		return false;
@@ -237,11 +158,22 @@ static bool get_known(struct unpack *u, unsigned item, uint32_t *len)
 	if (padded > (size_t)(u->end - u->at))
 		return false;
 	memset(u->at + padded - 8, 0, 8);
-	memcpy(u->at, u->raw + k->off, k->len);
+	memcpy(u->at, record_at(m, k->off), k->len);
 	u->at += padded;
 	note_known(m, item, number);
 	*len = k->len;
 	return true;
+}
+
+static uint64_t get_length(struct unpack *u, unsigned item)
+{
+	struct model *m = &u->p->m;
+	uint64_t code;
+
+	GET_VARINT(u, COL_ITEM_LEN, code, in_length(m, item, k));
+	if (u->p->how == PACK_MIXED)
+		*last_at(m, COL_ITEM_LEN, place_of(m, item, 0)) = code < 255 ? (uint8_t)code : 255;
+	return code;
 }
 
 /* Items from u->at on; leaves u->at behind them. */
@@ -259,15 +191,15 @@ static bool get_items(struct unpack *u, const uint8_t *item_keys, const uint8_t 
 			memcpy(&old, before, sizeof(old));
 			before += sizeof(old);
 		}
-		GET_VARINT(u, COL_ITEM_LEN, code, in_length(&u->p->m, item, k));
-		const uint32_t off = (uint32_t)(u->at - u->raw);
-		const bool known = u->p->coding && code == LEN_KNOWN;
+		code = get_length(u, item);
+		const uint8_t *bytes = u->at;
+		const bool known = u->p->how != PACK_PACKED && code == LEN_KNOWN;
 
 		if (known) {
 			if (!get_known(u, item, &it.len))
 				return false;
 		} else if (code == LEN_STRING || (code >= LEN_BYTES && code % 2 == LEN_BYTES % 2)) {
-			if (!get_bytes(u, code, &it.len))
+			if (!get_bytes(u, code, item, &it.len))
 				return false;
 		} else {
 			const uint64_t len = code == LEN_AS_BEFORE ? old.len : (code - LEN_WORDS) / 2;
@@ -281,10 +213,10 @@ static bool get_items(struct unpack *u, const uint8_t *item_keys, const uint8_t 
 		}
 		/* as the packer does */
 		const bool same =
-			before && it.len == old.len && it.len % 8 == 0 && !memcmp(u->raw + off, before, it.len);
+			before && it.len == old.len && it.len % 8 == 0 && !memcmp(bytes, before, it.len);
 
-		if (u->p->coding && !known && !same)
-			note_item(&u->p->m, item, off, it.len);
+		if (u->p->how != PACK_PACKED && !known && !same)
+			note_item(&u->p->m, item, offset_of(&u->p->m, bytes), it.len);
 		memcpy(&it, item_keys, 4);
 		memcpy(head, &it, sizeof(it));
 		if (before)
@@ -296,27 +228,25 @@ static bool get_items(struct unpack *u, const uint8_t *item_keys, const uint8_t 
 /* What follows the words of a record that is no call, from u->at on; leaves u->at behind it. */
 static bool get_rest(struct unpack *u, const uint8_t *now, unsigned type)
 {
-	const uint32_t off = (uint32_t)(u->at - u->raw);
+	const uint32_t off = offset_of(&u->p->m, u->at);
 	const uint8_t *like = NULL;
 	struct espy_rec old;
 	uint32_t bytes;
-	uint64_t code;
-
-	GET_VARINT(u, COL_ITEM_LEN, code, in_length(&u->p->m, 0, k));
+	const uint64_t code = get_length(u, 0);
 
 	if (type == ESPY_REC_MARK) {
 		uint32_t *slot = mark_slot(&u->p->m, now);
 
 		if (*slot != UINT32_MAX)
-			like = u->raw + *slot;
-		*slot = (uint32_t)(now - u->raw);
+			like = record_at(&u->p->m, *slot);
+		*slot = offset_of(&u->p->m, now);
 	}
-	if (u->p->coding && code == LEN_KNOWN)
+	if (u->p->how != PACK_PACKED && code == LEN_KNOWN)
 		return get_known(u, 0, &bytes);
 	if (code == LEN_STRING || (code >= LEN_BYTES && code % 2 == LEN_BYTES % 2)) {
-		if (!get_bytes(u, code, &bytes))
+		if (!get_bytes(u, code, 0, &bytes))
 			return false;
-		if (u->p->coding)
+		if (u->p->how != PACK_PACKED)
 			note_item(&u->p->m, 0, off, bytes);
 		return true;
 	}
@@ -397,19 +327,11 @@ static bool get_record(struct unpack *u)
 		return false;
 	struct model *m = &u->p->m;
 	const struct shape_key *key = (const struct shape_key *)(m->keys + s->key_off);
-	const uint8_t *before = s->before == UINT32_MAX ? NULL : u->raw + s->before;
+	const uint8_t *before = s->before == UINT32_MAX ? NULL : record_at(m, s->before);
 	struct espy_rec rec = { .type = key->type, .flags = key->flags, .nr = key->nr, .tid = t->tid, .tgid = t->tgid };
 
-	if (has_enter(key)) {
-		const uint64_t enter = t->last_ns + get_time(u, COL_GAP_LOW);
-
-		rec.time_ns = enter + get_time(u, COL_TIME_LOW);
-		memcpy(now + 32, &enter, 8);
-		t->last_ns = m->last_ns = rec.time_ns;
-	} else if (key->has_time) {
-		rec.time_ns = t->last_ns + get_time(u, COL_GAP_LOW);
-		t->last_ns = m->last_ns = rec.time_ns;
-	}
+	if (u->p->how != PACK_MIXED)
+		get_times(u, t, key, &rec, now);
 	get_fixed(u, s, now, before, is_call(key->type));
 	u->at += s->words_end;
 	if (is_call(key->type)) {
@@ -418,9 +340,13 @@ static bool get_record(struct unpack *u)
 	} else if (!get_rest(u, now, key->type)) {
 		return false;
 	}
+	if (u->p->how == PACK_MIXED) {
+		m->ret = is_call(key->type) ? result_of(now) : 0;
+		get_mixed_times(u, t, key, &rec, now);
+	}
 	rec.size = (uint32_t)(u->at - now);
 	memcpy(now, &rec, sizeof(rec));
-	s->before = (uint32_t)(now - u->raw);
+	s->before = offset_of(m, now);
 	model_next(m);
 	return !u->bad;
 }
@@ -443,7 +369,7 @@ static int get_columns(struct espy_pack *p, ZSTD_DCtx *dctx, const uint8_t *in, 
 {
 	/* by what the packer can make of so many records; see pack.c */
 	const uint64_t most = 4 * (uint64_t)raw_sz + COLUMNS * SHAPE_KEY_MAX;
-	const unsigned columns = p->coding ? COLUMNS : COLUMNS_PACKED;
+	const unsigned columns = p->how != PACK_PACKED ? COLUMNS : COLUMNS_PACKED;
 	uint64_t raw_szs[COLUMNS], stored_szs[COLUMNS], whole = 0;
 	const uint8_t *at = in, *in_end = in + in_sz;
 
@@ -476,28 +402,46 @@ static int get_columns(struct espy_pack *p, ZSTD_DCtx *dctx, const uint8_t *in, 
 	return left ? -EBADMSG : 0;
 }
 
-int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, bool coded, const void *in, size_t in_sz, void *raw,
+static int begin(struct espy_pack *p, enum espy_packing how, void *raw, size_t raw_sz)
+{
+	int err = how == PACK_CODED ? espy_coder__open(&p->coder, raw_sz) : 0;
+
+	p->how = how;
+	if (how != PACK_CODED)
+		espy_coder__free(&p->coder);
+	if (how == PACK_MIXED)
+		return espy_pack__begin_mixed(p, raw);
+	espy_pack__forget_mixing(p);
+	model_clear(&p->m);
+	p->m.mixing = false;
+	p->m.raw = raw;
+	return err;
+}
+
+int espy_pack__unpack(struct espy_pack *p, ZSTD_DCtx *dctx, enum espy_packing how, const void *in, size_t in_sz, void *raw,
 		      size_t raw_sz)
 {
 	struct unpack u = { .p = p, .raw = raw, .at = raw, .end = (uint8_t *)raw + raw_sz };
 	const struct column *numbers = &p->cols[COL_CODED];
-	int err = coded ? espy_coder__open(&p->coder, raw_sz) : 0;
+	struct espy_range *range = how == PACK_MIXED ? &p->mixer.range : &p->coder.range;
+	int err = begin(p, how, raw, raw_sz);
 
-	p->coding = coded;
-	if (!coded)
-		espy_coder__free(&p->coder);
 	if (!err)
 		err = get_columns(p, dctx, in, in_sz, raw_sz);
 	if (err)
 		return err;
-	model_clear(&p->m);
-	if (coded)
-		espy_coder__decode_begin(&p->coder, numbers->at, numbers->end);
+	if (how != PACK_PACKED)
+		range_decode_begin(range, numbers->at, numbers->end);
+	if (how == PACK_MIXED) {
+		p->m.tick = (uint32_t)get_noise(range, 32);
+		if (p->m.tick && (p->m.tick < TICK_LEAST || p->m.tick >= TICK_MOST))
+			return -EBADMSG;
+	}
 	while (u.at < u.end)
-		if (!get_record(&u))
+		if (!get_record(&u) || (how != PACK_PACKED && range->beyond > RANGE_BEYOND))
 			return -EBADMSG;
 	/* nothing may be left over either */
-	if (coded && !espy_coder__decode_end(&p->coder))
+	if (how != PACK_PACKED && !range_decode_end(range))
 		return -EBADMSG;
 	for (unsigned i = 0; i < COLUMNS_PACKED; i++)
 		if (p->cols[i].at != p->cols[i].end)

@@ -21,7 +21,7 @@
 #define FLUSH_MS 1000u
 #define CHECKPOINT_BYTES (64u << 20)
 /* Records of a file that are written carefully: small traces are small, long ones are written in time. */
-#define CAREFUL_BYTES (4u << 20)
+#define CAREFUL_BYTES (2u << 20)
 
 struct kept { /* sections that every file of the set begins with */
 	enum espy_trace_section kind;
@@ -75,14 +75,25 @@ static int put(struct espy_trace_writer *w, const void *head, size_t head_sz, co
 	return err;
 }
 
+/* Marks come too fast for it, and are small anyhow. */
+static bool is_careful(const struct espy_trace_writer *w)
+{
+	return w->o.level >= ESPY_TRACE_CAREFUL_LEVEL && !w->o.marks;
+}
+
 static uint64_t needed_features(const struct espy_trace_writer *w)
 {
-	const uint64_t parts = w->o.describe ? 1u << ESPY_TRACE_NEEDS_PARTS : 0;
+	uint64_t needed = w->o.describe ? 1u << ESPY_TRACE_NEEDS_PARTS : 0;
 
-	if (!w->o.level)
-		return parts;
-	return parts | 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_PACKED |
-	       (w->o.marks ? 1u << ESPY_TRACE_NEEDS_MARK_WORDS : 1u << ESPY_TRACE_NEEDS_CODED);
+	if (w->o.level)
+		needed |= 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_PACKED;
+	if (w->o.level && w->o.marks)
+		needed |= 1u << ESPY_TRACE_NEEDS_MARK_WORDS;
+	if (w->o.level >= ESPY_TRACE_CAREFUL_LEVEL)
+		needed |= 1u << ESPY_TRACE_NEEDS_DESCRIPTIONS;
+	if (is_careful(w))
+		needed |= 1u << ESPY_TRACE_NEEDS_MIXED;
+	return needed;
 }
 
 static int write_file_head(struct espy_trace_writer *w)
@@ -93,6 +104,8 @@ static int write_file_head(struct espy_trace_writer *w)
 		[ESPY_TRACE_NEEDS_MARK_WORDS] = "mark-words",
 		[ESPY_TRACE_NEEDS_PARTS] = "parts",
 		[ESPY_TRACE_NEEDS_CODED] = "coded",
+		[ESPY_TRACE_NEEDS_MIXED] = "mixed-1",
+		[ESPY_TRACE_NEEDS_DESCRIPTIONS] = "descriptions-1",
 	};
 	uint8_t bytes[256] = { 0 };
 	struct espy_trace_file_head h = {
@@ -137,8 +150,7 @@ static int write_section(struct espy_trace_writer *w, struct espy_section_head *
 	head->file_id = w->file_id;
 	head->raw_sz = (uint32_t)size;
 	head->seq = w->seq;
-	/* Marks come too fast for it, and are small anyhow. */
-	const bool careful = w->end.raw_bytes < CAREFUL_BYTES && !w->o.marks;
+	const bool careful = is_careful(w) && w->end.raw_bytes < CAREFUL_BYTES;
 	int err = espy_codec__encode(w->codec, head, careful, data, &stored);
 
 	if (!err)

@@ -33,20 +33,23 @@ static uint8_t *file;
 static size_t size, head_size;
 static struct part parts[32];
 static unsigned part_cnt;
+/* Every so many-th damage is tried: each one, or, of blocks that take long to read, some. */
+static unsigned step;
 
 static const char *sample_path(void)
 {
 	return test_file("sample");
 }
 
-static int make_sample(void **state)
+static int make_sample(int level)
 {
-	const struct espy_trace_write_opts o = { .size = sizeof(o), .path = sample_path(), .level = 3 };
+	const struct espy_trace_write_opts o = { .size = sizeof(o), .path = sample_path(), .force = true, .level = level };
 	struct espy_trace_meta *m = espy_trace_meta__new();
 	struct espy_trace_writer *w;
 	struct espy_trace_file_head h;
 	size_t bytes, at = 0;
 
+	part_cnt = 0;
 	stream_of_types(&sample);
 	stream_of_calls(&sample, 40, 1);
 	assert_int_equal(espy_trace_writer__open(&w, &o), 0);
@@ -86,6 +89,25 @@ static int make_sample(void **state)
 	return 0;
 }
 
+static int make_quick_sample(void **state)
+{
+	step = 1;
+	return make_sample(1);
+}
+
+static int make_careful_sample(void **state)
+{
+	step = 61;
+	return make_sample(ESPY_TRACE_CAREFUL_LEVEL);
+}
+
+static int free_sample(void **state)
+{
+	stream_free(&sample);
+	free(file);
+	return 0;
+}
+
 /* The records of all parts but `without` (or NULL) that end at or before `end`. */
 static void expect(const struct stream *got, const struct part *without, uint64_t end)
 {
@@ -106,7 +128,7 @@ static void expect(const struct stream *got, const struct part *without, uint64_
 
 static void test_truncation(void **state)
 {
-	for (size_t n = 0; n <= size; n++) {
+	for (size_t n = 0; n <= size; n += n == size ? 1 : size - n < step ? size - n : step) {
 		struct espy_trace_read_stats st;
 		struct damages d = { 0 };
 		struct stream got = { 0 };
@@ -143,7 +165,7 @@ static void test_flips(void **state)
 	uint8_t *copy = malloc(size);
 
 	memcpy(copy, file, size);
-	for (size_t bit = 0; bit < 8 * size; bit++) {
+	for (size_t bit = 0; bit < 8 * size; bit += step) {
 		const size_t at = bit / 8;
 		const struct part *hit = NULL;
 		struct damages d = { 0 };
@@ -400,10 +422,9 @@ int main(void)
 		cmocka_unit_test(test_truncation), cmocka_unit_test(test_flips),   cmocka_unit_test(test_flips_in_a_stream),
 		cmocka_unit_test(test_pieces),	   cmocka_unit_test(test_claims),  cmocka_unit_test(test_overlapping),
 	};
-	int failed = cmocka_run_group_tests(tests, make_sample, NULL);
+	int failed = cmocka_run_group_tests(tests, make_quick_sample, free_sample);
 
+	failed += cmocka_run_group_tests(tests, make_careful_sample, free_sample);
 	remove_test_dir();
-	stream_free(&sample);
-	free(file);
 	return failed;
 }
