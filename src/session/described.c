@@ -2,9 +2,11 @@
 #include "session/described.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "describe/prune.h"
+#include "session/common_calls.h"
 #include "source/source.h"
 
 /* Parts of one ABI in one file; what comes then is the whole image, and nothing is left to be said. */
@@ -12,6 +14,7 @@
 /* Members of large tables and the like; a trace with more of them gets everything. */
 #define VALUES_MAX 256u
 #define CALLS_MAX 8192u
+#define COMMON_SIGNALS 0x7fffffffu /* those that have names */
 #define NUMBER_WORDS (ESPY_MAX_SYSCALLS / 64)
 #define CALL_WORDS (CALLS_MAX / 64)
 
@@ -42,6 +45,9 @@ struct espy_described {
 	struct described abi[ESPY_ABI_CNT];
 	unsigned file;
 	bool netlink;
+	bool common;
+	struct needs common_needs; /* of x86-64, and the first of its values */
+	uint32_t common_value_cnt;
 };
 
 static bool bit(const uint64_t *bits, uint32_t i)
@@ -59,6 +65,8 @@ struct espy_described *espy_described__new(const struct espy_image *images, cons
 {
 	struct espy_described *d = calloc(1, sizeof(*d));
 
+	if (d)
+		d->file = UINT_MAX; /* none yet */
 	for (unsigned abi = 0; d && abi < ESPY_ABI_CNT; abi++) {
 		struct described *a = &d->abi[abi];
 		const struct espy_image *img = &images[abi];
@@ -254,6 +262,83 @@ static int write_part(struct described *a, unsigned abi, bool netlink, struct es
 	return err;
 }
 
+/* Values that a part holds from the first one on: those of addresses, and of the arguments. */
+static void note_common_values(struct described *a, uint32_t nr, uint32_t call, const uint64_t args[6])
+{
+	const struct espy_call *c = &a->img->calls[call];
+
+	for (uint32_t k = 0; k < c->nparam; k++) {
+		const struct espy_field *param = &a->img->fields[c->first_param + k];
+		struct espy_prune_value v;
+		uint32_t of, key_sz;
+
+		if (args && espy_prune_value_of(a->img, param, args, &v))
+			note_value(a, nr, &v);
+		else if (espy_prune_struct_of(a->img, param, &of, &key_sz))
+			for (size_t i = 0; i < espy_common_family_cnt; i++)
+				note_value(a, nr, &(struct espy_prune_value){ .value = espy_common_families[i], .of = of });
+	}
+}
+
+static void need_common(struct described *a, struct needs *needs, const struct espy_common_call *c)
+{
+	const int nr = espy_image__find_syscall(a->img, c->name);
+	const uint64_t args[ESPY_MAX_ARGS] = { c->args[0], c->args[1], c->args[2] };
+	uint32_t plan;
+
+	if (nr < 0 || nr >= (int)ESPY_MAX_SYSCALLS)
+		return;
+	const struct espy_call_plan *cp = &a->img->call_plans[nr];
+	const uint32_t chosen = espy_image__select(a->img, (uint32_t)nr, args, &plan);
+
+	set(needs->numbers, (uint32_t)nr);
+	if (chosen < CALLS_MAX) {
+		set(needs->calls, chosen);
+		note_common_values(a, (uint32_t)nr, chosen, c->all ? NULL : args);
+	}
+	for (uint32_t k = cp->first_variant; c->all && k < (uint32_t)cp->first_variant + cp->variant_cnt; k++)
+		if (a->img->variants[k].call < CALLS_MAX) {
+			set(needs->calls, a->img->variants[k].call);
+			note_common_values(a, (uint32_t)nr, a->img->variants[k].call, NULL);
+		}
+}
+
+void espy_described__common(struct espy_described *d)
+{
+	struct described *a = &d->abi[ESPY_ABI_X86_64];
+
+	for (size_t i = 0; i < espy_common_call_cnt; i++)
+		need_common(a, &d->common_needs, &espy_common_calls[i]);
+	/* they come with their numbers, and none is new on its own */
+	memset(a->new_values, 0, sizeof(a->new_values));
+	d->common_value_cnt = a->value_cnt;
+	d->common_needs.signals = COMMON_SIGNALS;
+	d->common = true;
+}
+
+/* The first part of a file, whatever its records need: always the same one. */
+static int write_common(struct espy_described *d, struct espy_trace_writer *w)
+{
+	struct described *a = &d->abi[ESPY_ABI_X86_64];
+	const struct needs now = a->now;
+	const uint32_t value_cnt = a->value_cnt;
+	const bool all_values = a->all_values;
+	uint64_t new_values[NUMBER_WORDS];
+
+	memcpy(new_values, a->new_values, sizeof(new_values));
+	a->now = d->common_needs;
+	a->value_cnt = d->common_value_cnt;
+	a->all_values = false;
+	int err = write_part(a, ESPY_ABI_X86_64, false, w);
+
+	a->now = now;
+	a->value_cnt = value_cnt;
+	a->all_values = all_values;
+	memcpy(a->new_values, new_values, sizeof(new_values));
+	a->any = true;
+	return err;
+}
+
 int espy_described__write(struct espy_described *d, struct espy_trace_writer *w, unsigned file)
 {
 	int err = 0;
@@ -267,6 +352,10 @@ int espy_described__write(struct espy_described *d, struct espy_trace_writer *w,
 			a->has_netlink = false;
 			a->whole = false;
 			a->any = true;
+			if (d->common && abi == ESPY_ABI_X86_64)
+				err = write_common(d, w);
+			if (err)
+				break;
 		}
 		const bool netlink = a->has_netlink || (d->netlink && a->in_use);
 

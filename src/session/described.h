@@ -20,6 +20,8 @@ void espy_described__free(struct espy_described *d);
 void espy_described__record(struct espy_described *d, const struct espy_rec *rec);
 /* A descriptor of netlink was met: what is sent and received by it is decoded by its protocol. */
 void espy_described__netlink(struct espy_described *d);
+/* From now on each file begins with the calls that most programs make: what has a dictionary for them is smaller so. */
+void espy_described__common(struct espy_described *d);
 /* Writes what the records since the last time need and the file with that number does not have. 0 or -errno. */
 int espy_described__write(struct espy_described *d, struct espy_trace_writer *w, unsigned file);
 

@@ -210,6 +210,8 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 		.describe = put_descriptions,
 		.marks = s->o.marks != NULL,
 	};
+	if (r->described && o->level >= ESPY_TRACE_CAREFUL_LEVEL && !s->own_images[ESPY_ABI_X86_64])
+		espy_described__common(r->described);
 	int err = r->maps && r->described ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
 	if (err) {
 		espy_session__say(s, err == -EEXIST ? "%s exists: --force replaces it" : "Can't create the trace '%s': %s",
