@@ -48,16 +48,30 @@ mkdir "$tmp/work"
 		git -c user.name=a -c user.email=a@b commit -q -m first
 ) >/dev/null 2>&1
 mix='cd "$0"; git status; python3 -c "import json, re"; gcc -o hello hello.c'
-"$espy" record -q --force -f -o "$tmp/mix.espy" sh -c "$mix" "$tmp/work" >/dev/null 2>&1
-calls=$("$espy" show -c -U calls,name "$tmp/mix.espy" | awk '$NF == "total" { print $1 }')
-size=$(wc -c <"$tmp/mix.espy") fixed=$("$build/bench/sections" "$tmp/mix.espy" | awk '$1 == "descriptions" { print $2 }')
-row "a trace of git, python and gcc ($calls calls)" "$((size / 1000))" "kB" ""
-row "of it descriptions of calls" "$(calc "$fixed / 1000")" "kB" ""
-row "bytes a call, the whole file" "$(calc "$size / $calls")" "bytes" "24"
-row "bytes a call, descriptions left out" "$(calc "($size - $fixed) / $calls")" "bytes" ""
-if have strace && have zstd; then
-	strace -f -ttt -T -o "$tmp/mix.txt" sh -c "$mix" "$tmp/work" >/dev/null 2>&1
-	text=$(zstd -q -3 -c "$tmp/mix.txt" | wc -c)
-	row "the trace, over the text of strace -f -ttt -T by zstd -3" "$(calc "$size / $text")" "x" "1"
-	row "the same, descriptions left out" "$(calc "($size - $fixed) / $text")" "x" ""
-fi
+# size_of NAME PATH COMMAND...: with that PATH, by which the size of a mix goes: python3 may be a script that starts many programs
+size_of() {
+	name=$1 with=$2
+	shift 2
+	env PATH="$with" "$espy" record -q --force -f -o "$tmp/mix.espy" "$@" >/dev/null 2>&1
+	calls=$("$espy" show -c -U calls,name "$tmp/mix.espy" | awk '$NF == "total" { print $1 }')
+	size=$(wc -c <"$tmp/mix.espy") fixed=$("$build/bench/sections" "$tmp/mix.espy" | awk '$1 == "descriptions" { print $2 }')
+	row "a trace of $name ($calls calls)" "$(calc "$size / 1000")" "kB" ""
+	row "$name: descriptions of calls" "$(calc "$fixed / 1000")" "kB" ""
+	row "$name: bytes a call, the whole file" "$(calc "$size / $calls")" "bytes" "$size_budget"
+	if have strace && have zstd; then
+		strace=$(command -v strace)
+		env PATH="$with" "$strace" -f -ttt -T -o "$tmp/mix.txt" "$@" >/dev/null 2>&1
+		row "$name, over the text of strace -f -ttt -T by zstd -3" "$(calc "$size / $(zstd -q -3 -c "$tmp/mix.txt" | wc -c)")" "x" "$ratio_budget"
+	fi
+}
+size_budget=24 ratio_budget=1
+size_of "git, python and gcc" "$PATH" sh -c "$mix" "$tmp/work"
+size_of "git, python and gcc of /usr/bin" /usr/bin:/bin sh -c "$mix" "$tmp/work"
+# what they are made of, and what no primer or dictionary has seen; for small ones there is no budget
+size_budget='' ratio_budget=''
+size_of "git alone" /usr/bin:/bin sh -c 'cd "$0" && git status' "$tmp/work"
+size_of "python alone" /usr/bin:/bin python3 -c "import json, re"
+size_of "gcc alone" /usr/bin:/bin sh -c 'cd "$0" && gcc -o hello hello.c' "$tmp/work"
+size_of "find" /usr/bin:/bin find /usr/share/doc -maxdepth 2
+size_of "perl" /usr/bin:/bin perl -MPOSIX -e 'print strftime("%F", localtime)'
+size_of "ls" /usr/bin:/bin ls /
