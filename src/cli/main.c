@@ -145,12 +145,12 @@ static int finish(const char *name, int status)
 
 /*
  * A descriptor 0, 1 or 2 that is closed would be given to the next file that is opened, and messages would go into
- * it. The command finds it closed, as it was.
+ * it. The command finds it closed, as it was. What we ourselves write to standard output still fails.
  */
 static void hold_standard_fds(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == 1 ? O_RDONLY : O_RDWR) | O_CLOEXEC) < 0)
 			return;
 }
 

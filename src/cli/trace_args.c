@@ -316,6 +316,8 @@ int espy_trace_args__check(struct espy_trace_args *a)
 		return espy_cli__usage(a->cli, "--rotate and --ring are mutually exclusive: a ring has one size already");
 	if (a->record.rotate_bytes && !strcmp(a->record.path, "-"))
 		return espy_cli__usage(a->cli, "--rotate needs the name of a file (-o): standard output is one");
+	if (a->record.flight_bytes && !strcmp(a->record.path, "-"))
+		return espy_cli__usage(a->cli, "--ring needs the name of a file (-o): it writes a trace each time one is wanted");
 	if (a->record.flight_bytes && o->pause_on_cnt)
 		return espy_cli__usage(a->cli, "--pause-on and --ring are mutually exclusive: nobody would look");
 	if (o->lossless == ESPY_LOSSLESS_ALWAYS && o->all)

@@ -59,6 +59,12 @@ shows "^espy: Can't .*'nosuch/file'.*: No such file or directory$" "$dir/err"
 run 0 sh -c '"$0" -o out sh -c "echo text >kept" 2>&-' "$trace"
 same "the command's file holds the command's text" text "$(cat kept)"
 
+# Standard output is closed: what was to go there is missed, and it is said; what goes elsewhere is not disturbed.
+run 5 sh -c '"$0" -o out sh -c "exit 5" >&-' "$trace"
+same "nothing is said" "" "$(cat "$dir/err")"
+run 1 sh -c '"$0" record --source="$1" -o - true >&-' "$espy" "$source"
+shows 'Bad file descriptor$' "$dir/err"
+
 # Programs that cannot be run.
 : >noexec
 run 1 "$trace" ./noexec

@@ -40,4 +40,7 @@ has "the call is in the trace" "$dir/shown" 'openat(AT_FDCWD, "/nonexistent/mark
 "$espy" record --snapshot-on getppid -o "$dir/X" true 2>"$dir/err"
 expect "without --ring: status" 1 $?
 has "without --ring it is refused" "$dir/err" 'snapshot-on needs --ring'
+"$espy" record --ring 1M -o - true 2>"$dir/err"
+expect "standard output has room for one trace: status" 1 $?
+has "and it is said" "$dir/err" 'ring needs the name of a file'
 finish
