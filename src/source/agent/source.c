@@ -253,6 +253,7 @@ static void bury(struct espy_agent_delivery *d, struct espy_agent_process **at)
 	const pid_t pid = p->pid;
 
 	if (s->flight) {
+		s->forks += forks_of(p); /* its area is not kept */
 		espy_agent_flight__keep(s, p);
 		goto follow;
 	}
@@ -315,7 +316,8 @@ static uint64_t linger_ns(const struct espy_agent_source *s)
 	uint64_t forks = s->forks;
 
 	for (const struct espy_agent_process *p = s->processes; p; p = p->next)
-		forks += forks_of(p);
+		if (!p->past)
+			forks += forks_of(p);
 	return s->follow && forks > s->births ? LINGER_FOR_CHILD_NS : LINGER_NS;
 }
 
