@@ -37,6 +37,7 @@ wait_for() { # a file appears
 		sleep 0.05
 		n=$((n + 1))
 	done
+	[ -e "$1" ] || { echo "not ok: nobody made $1"; exit 1; }
 }
 
 # A server is traced in the background, and driven meanwhile

@@ -8,9 +8,9 @@
 #     replay.sh ESPY NAME | /path/of/a/test/program
 set -u
 espy=$1 name=$2
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../oracle/programs.sh"
-. "$here/../oracle/harness.sh"
+here=$(cd "$(dirname "$0")/../oracle" && pwd) # where the programs look for their parts
+. "$here/programs.sh"
+. "$here/harness.sh"
 
 # who: SOURCE OPTIONS
 trace() {
