@@ -105,18 +105,16 @@ int espy_flight__open(struct espy_session *s)
 	char *dir = slash ? strndup(o->path, (size_t)(slash - o->path) + 1) : strdup(".");
 	if (!dir)
 		return -ENOMEM;
-	if (is_taken(o, o->path)) {
-		espy_session__say(s, "%s exists: --force replaces it", o->path);
+	if (is_taken(o, o->path))
 		err = -EEXIST;
-	} else if (!*o->path) {
+	else if (!*o->path)
 		err = -ENOENT;
-	} else if (!stat(o->path, &st) && !S_ISREG(st.st_mode)) {
+	else if (!stat(o->path, &st) && !S_ISREG(st.st_mode))
 		err = S_ISDIR(st.st_mode) ? -EISDIR : 0;
-	} else if (access(dir, W_OK | X_OK)) {
+	else if (access(dir, W_OK | X_OK))
 		err = -errno;
-	}
-	if (err && err != -EEXIST)
-		espy_session__say(s, "Can't create the trace '%s': %s", o->path, strerror(-err));
+	if (err)
+		espy_recording__not_created(s, o->path, err);
 	free(dir);
 	return err;
 }

@@ -186,6 +186,12 @@ static struct espy_described *open_described(const struct espy_session *s)
 	return espy_described__new(s->images, bytes, sizes);
 }
 
+void espy_recording__not_created(struct espy_session *s, const char *path, int err)
+{
+	espy_session__say(s, err == -EEXIST ? "%s exists: --force replaces it" : "Can't create the trace '%s': %s", path,
+			  strerror(-err));
+}
+
 int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 {
 	const struct espy_record_opts *o = s->o.record;
@@ -214,8 +220,7 @@ int espy_recording__open(struct espy_recording **out, struct espy_session *s)
 		espy_described__common(r->described);
 	int err = r->maps && r->described ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
 	if (err) {
-		espy_session__say(s, err == -EEXIST ? "%s exists: --force replaces it" : "Can't create the trace '%s': %s",
-				  o->path, strerror(-err));
+		espy_recording__not_created(s, o->path, err);
 		if (r->w)
 			espy_trace_writer__close(r->w);
 		espy_maps__free(r->maps);

@@ -12,6 +12,8 @@
 
 struct espy_recording;
 
+/* Says why the trace is not there: -errno. */
+void espy_recording__not_created(struct espy_session *s, const char *path, int err);
 /* Creates the file and writes what is known before the first record. 0 or -errno, which was said. */
 int espy_recording__open(struct espy_recording **out, struct espy_session *s);
 /* A record is about to be dealt with, or a run of marks that begins with it: `size` bytes. */
