@@ -245,7 +245,7 @@ struct espy_agent_opened {
 /*
  * A rule: which marks, and of their events which. The pattern is a glob (only `*` and `?`) over "provider:name";
  * without a colon, over the name alone.
- * Predicates are joined by &&. One that names an argument which a mark does not have, or compares a string with a
+ * Predicates are joined by &&. One of a string that is NULL or unreadable fails, also NE. One that names an argument which a mark does not have, or compares a string with a
  * number, makes that mark not match the rule (`skipped` in the reply counts those marks).
  */
 #define ESPY_AGENT_RULES 32u     /* for each session */
@@ -423,11 +423,12 @@ struct espy_shared_record { /* in shared chunks: what follows the time is the th
  *            the library's constructor. It waits until espy closes the connection, or for ESPY_AGENT_CALL_MS; not if it
  *            is being traced by ptrace, since then somebody has it in his hands already, unless the third word is there.
  *
- * espy takes the sender's number from SO_PEERCRED, and believes a call only if its tag is the session's.
+ * espy takes the sender's number from SO_PEERCRED, and believes a call only if its tag is the session's. The process looks
+ * at SO_PEERCRED as well, and gives its descriptors to root and to its own user alone: the name may be somebody else's by now.
  */
 #define ESPY_AGENT_CALL_ENV "ESPY_AGENT_CALL"
 #define ESPY_AGENT_CALL_MAGIC 0x316c6c6163594573ull /* "sEYcall1" */
-#define ESPY_AGENT_CALL_MS 2000u
+#define ESPY_AGENT_CALL_MS 5000u
 enum espy_agent_call_what { ESPY_CALL_BORN = 1, ESPY_CALL_STARTED = 2 };
 struct espy_agent_call {
 	__u64 magic;

@@ -6,13 +6,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <time.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-// A connection, or -errno. Nothing waits here: with nobody listening, or too many waiting, it fails. A program that is
-// confined by a seccomp filter could be killed for the try.
+// So often, and a millisecond each, a full queue is tried again: somebody else fills it, and espy empties it.
+#define DIAL_TRIES 20
+
+// Whoever listens gets descriptors of this process. When espy is gone anybody can listen under its name: then only root,
+// or the user whose process this is.
+static int is_trusted(int fd)
+{
+	struct ucred who = { .uid = (uid_t)-1 };
+	socklen_t len = sizeof(who);
+
+	if (sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&who, (long)&len, 0))
+		return 0;
+	return !who.uid || who.uid == (uid_t)sys(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+}
+
+// A connection, or -errno. With nobody listening it fails at once. A program that is confined by a seccomp filter could be
+// killed for the try.
 static int dial(const char *name, size_t len)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -26,7 +42,16 @@ static int dial(const char *name, size_t len)
 	fd = (int)sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0, 0);
 	if (fd < 0)
 		return fd;
-	e = (int)sys(SYS_connect, fd, (long)&to, (long)(offsetof(struct sockaddr_un, sun_path) + 1 + len), 0, 0, 0);
+	for (int i = 0; i < DIAL_TRIES; i++) {
+		const struct timespec nap = { .tv_nsec = 1000000 };
+
+		e = (int)sys(SYS_connect, fd, (long)&to, (long)(offsetof(struct sockaddr_un, sun_path) + 1 + len), 0, 0, 0);
+		if (e != -EAGAIN)
+			break;
+		sys(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&nap, 0, 0, 0);
+	}
+	if (!e && !is_trusted(fd))
+		e = -EPERM;
 	if (e) {
 		sys(SYS_close, fd, 0, 0, 0, 0, 0);
 		return e;

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "describe/builtin.h"
-#include "render/text.h"
+#include "sink/text/text.h"
 
 struct sample {
 	_Alignas(8) uint8_t rec[512];
@@ -51,6 +51,7 @@ int main(int argc, char **argv)
 {
 	static struct sample s[4];
 	static struct espy_call_view v;
+	struct espy_decoder d = { .want = { .dates = true, .elem_limit = 32 } };
 	const struct espy_text_opts o = { .str_limit = 32, .column = 40 };
 	struct espy_image img;
 	struct espy_buf b = { 0 };
@@ -84,11 +85,13 @@ int main(int argc, char **argv)
 			size_t from = b.len;
 			espy_buf__puts(&b, espy_image__str(&img, img.syscalls[v.nr].name));
 			espy_buf__putc(&b, '(');
-			espy_text__args(&b, &o, &v, ESPY_TEXT_WHOLE, NULL);
+			espy_decoder__args(&d, &v, ESPY_MANNER_BRIEF, 0);
+			espy_text__args(&b, &o, &img, espy_token_list__view(&d.args), ESPY_MANNER_BRIEF, true);
 			espy_buf__puts(&b, ") ");
 			while (b.len - from < 40)
 				espy_buf__putc(&b, ' ');
-			espy_text__result(&b, &o, &v);
+			espy_decoder__result(&d, &v, ESPY_MANNER_BRIEF);
+			espy_text__result(&b, &o, &img, espy_token_list__view(&d.result), ESPY_MANNER_BRIEF);
 			espy_buf__putc(&b, '\n');
 			bytes += b.len - from;
 		}
@@ -100,5 +103,6 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		fwrite(b.data, 1, b.len < 1000 ? b.len : 1000, stdout);
 	espy_buf__free(&b);
+	espy_decoder__free(&d);
 	return 0;
 }

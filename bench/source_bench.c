@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include "describe/builtin.h"
-#include "session/call_set.h"
+#include "lib/call_set.h"
 
 extern char **environ;
 
@@ -33,7 +33,7 @@ static int drop(void *ctx, const struct espy_rec *rec)
 
 int main(int argc, char **argv)
 {
-	const struct espy_limits limits = { .str_limit = 32 };
+	const struct espy_needs limits = { .str_limit = 32 };
 	struct espy_source_opts opts = {
 		.size = sizeof(opts), .follow = true, .need_time = true, .need_signals = true
 	};

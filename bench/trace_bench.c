@@ -56,7 +56,8 @@ static void make_records(void)
 		struct espy_rec *rec = (struct espy_rec *)words;
 
 		seed = seed * 1664525u + 1013904223u;
-		*rec = (struct espy_rec){ 8 * 10, ESPY_REC_EXIT, ESPY_RF_ENTER_NS | 3, 0, 500, 500, 1000000 + 900ull * i };
+		*rec = (struct espy_rec){ 8 * 10, ESPY_ABI_X86_64,     ESPY_REC_EXIT, ESPY_RF_ENTER_NS | 3, 0, 500,
+					  500,	  1000000 + 900ull * i };
 		words[3] = 1;
 		words[4] = rec->time_ns - (seed >> 22);
 		words[5] = seed >> 30;

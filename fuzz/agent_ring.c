@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/mark.h"
+#include "sink/text/text_mark.h"
 #include "source/agent/ring.h"
 
 enum { CHUNK = 4096, CHUNKS = 16, DATA = 8192, SIZE = DATA + CHUNK * CHUNKS };
@@ -18,7 +18,7 @@ static struct espy_buf text;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void show(const struct espy_mark_text *t, uint32_t len)
+static void show(const struct espy_mark_def *t, uint32_t len)
 {
 	const struct espy_text_opts o = { .str_limit = 64 };
 	struct espy_rec_mark *rec = (void *)args;
@@ -32,7 +32,7 @@ static void show(const struct espy_mark_text *t, uint32_t len)
 			abort();
 }
 
-static void look(struct espy_agent_ring *r, const struct espy_mark_text *t)
+static void look(struct espy_agent_ring *r, const struct espy_mark_def *t)
 {
 	static const uint8_t kinds[] = { ESPY_MARK_I32, ESPY_MARK_STRING, ESPY_MARK_DOUBLE };
 
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct espy_agent_opened opened = { .chunk_sz = CHUNK, .nchunks = CHUNKS };
 	struct espy_ring *head = (void *)map;
-	struct espy_mark_text *t = NULL;
+	struct espy_mark_def *t = NULL;
 	struct espy_agent_ring r;
 	struct {
 		struct espy_rec_mark_def def;
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&d, 0, sizeof(d));
 	memcpy(&d, data, size < sizeof(d) ? size : sizeof(d));
 	d.def.rec.size = sizeof(d);
-	espy_mark_text__make(&t, &d.def);
+	espy_mark_def__make(&t, &d.def);
 	for (size_t at = 0; size && at < sizeof(map); at += size)
 		memcpy(map + at, data, size < sizeof(map) - at ? size : sizeof(map) - at);
 	if (size && data[0] & 1)
@@ -89,6 +89,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		espy_agent_ring__bury(&r);
 		espy_agent_ring__close(&r);
 	}
-	espy_mark_text__free(t);
+	espy_mark_def__free(t);
 	return 0;
 }

@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "describe/builtin.h"
-#include "render/text.h"
+#include "sink/text/text.h"
 
 static struct espy_image images[ESPY_ABI_CNT];
 static struct espy_call_view view;
 static struct espy_buf text;
+static struct espy_decoder decoder;
 
 static void open_images(void)
 {
@@ -33,6 +34,28 @@ static void check_text(void)
 	text.len = 0;
 }
 
+/* Groups hold each other's place, and lie within each other. */
+static void check_tokens(const struct espy_token_list *l)
+{
+	uint32_t open[256], depth = 0;
+
+	for (uint32_t i = 0; i < l->cnt; i++) {
+		const struct espy_token *k = &l->at[i];
+
+		if (k->kind == ESPY_TOKEN_OPEN) {
+			if (depth == 256 || k->link <= i || k->link >= l->cnt)
+				abort();
+			open[depth++] = i;
+		} else if (k->kind == ESPY_TOKEN_CLOSE && (!depth || k->link != open[--depth] || l->at[k->link].link != i)) {
+			abort();
+		}
+		if (!k->name || (k->kind == ESPY_TOKEN_INT && !k->type))
+			abort();
+	}
+	if (depth)
+		abort();
+}
+
 static bool no_name(void *ctx, uint32_t tid, int fd, unsigned *proto)
 {
 	*proto = (unsigned)fd & 0x1f;
@@ -49,21 +72,28 @@ static void render(const struct espy_rec *rec, uint8_t style)
 		.hex = (enum espy_hex)(style >> 2 & 3),
 		.arg_names = style & 0x10,
 		.abbrev = style & 0x20 ? none : all,
-		.resolver = &resolver,
 	};
-	const struct espy_image *img = &images[rec->flags & ESPY_RF_ABI_I386 ? ESPY_ABI_I386 :
-					       rec->flags & ESPY_RF_ABI_X32  ? ESPY_ABI_X32 :
-									       ESPY_ABI_X86_64];
-	bool exit = rec->type == ESPY_REC_EXIT;
-	unsigned shown = 0;
+	const struct espy_image *img = &images[rec->abi < ESPY_ABI_CNT ? rec->abi : ESPY_ABI_X86_64];
+	const bool exit = rec->type == ESPY_REC_EXIT;
+	/* one decoding for all manners, of which one is shown; another time for that one alone */
+	const unsigned manner = 1u << (rec->nr + style) % 6, manners = style & 0x80 ? ESPY_MANNERS : manner;
 
 	if (espy_call_view__init(&view, img, exit ? NULL : rec, exit ? rec : NULL))
 		return;
-	espy_text__args(&text, &o, &view, ESPY_TEXT_WHOLE, NULL);
-	espy_text__result(&text, &o, &view);
+	decoder.resolver = &resolver;
+	espy_text__want(&o, &decoder.want);
+	espy_decoder__args(&decoder, &view, manners, 0);
+	check_tokens(&decoder.args);
+	espy_text__args(&text, &o, img, espy_token_list__view(&decoder.args), manner, true);
+	espy_decoder__result(&decoder, &view, manners);
+	check_tokens(&decoder.result);
+	espy_text__result(&text, &o, img, espy_token_list__view(&decoder.result), manner);
 	check_text();
-	espy_text__args(&text, &o, &view, ESPY_TEXT_ENTER, &shown);
-	espy_text__args(&text, &o, &view, ESPY_TEXT_EXIT, &shown);
+	const unsigned shown = espy_decoder__begin(&decoder, &view, manners);
+	espy_text__args(&text, &o, img, espy_token_list__view(&decoder.args), manner, true);
+	espy_decoder__args(&decoder, &view, manners << ESPY_MANNER_REST | manners, shown);
+	check_tokens(&decoder.args);
+	espy_text__args(&text, &o, img, espy_token_list__view(&decoder.args), manner << ESPY_MANNER_REST, !shown);
 	check_text();
 }
 
@@ -95,7 +125,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (size > 64) {
 		const struct espy_text_opts o = { .str_limit = 32, .hex = (enum espy_hex)(style >> 2 & 3) };
-		espy_text__siginfo(&text, &o, &images[0], copy, n < 128 ? n : 128);
+		espy_decoder__siginfo(&decoder, &images[0], copy, n < 128 ? n : 128, ESPY_MANNER_BRIEF);
+		espy_text__siginfo(&text, &o, &images[0], espy_token_list__view(&decoder.args));
 		check_text();
 	}
 	free(copy);

@@ -10,11 +10,12 @@
 
 #include "describe/builtin.h"
 #include "describe/prune.h"
-#include "render/text.h"
-#include "session/call_set.h"
-#include "session/filter.h"
-#include "session/gather.h"
-#include "session/resolve.h"
+#include "sink/text/text.h"
+#include "lib/call_set.h"
+#include "filter/call_filter.h"
+#include "sink/prefetch.h"
+#include "state/resolver.h"
+#include "state/state.h"
 
 static struct base {
 	const uint8_t *bytes;
@@ -24,14 +25,14 @@ static struct base {
 static struct espy_image images[ESPY_ABI_CNT], whole;
 static const struct espy_image *image_ptrs[ESPY_ABI_CNT];
 static struct espy_call_view view;
-static struct espy_tasks tasks;
-static struct espy_resolve resolve;
+static struct espy_state *state;
+static struct espy_decoder decoder;
 static struct espy_buf text;
 
 static void render(const struct espy_image *img, uint16_t nr, const uint8_t *data, size_t size)
 {
 	static const uint64_t none[16];
-	const struct espy_text_opts o = { .str_limit = 32, .abbrev = none, .resolver = &resolve.resolver };
+	const struct espy_text_opts o = { .str_limit = 32, .abbrev = none, .paths = true, .details = true };
 	uint64_t buf[64] = { 0 };
 	struct espy_rec_call *c = (struct espy_rec_call *)buf;
 	const size_t n = size < sizeof(buf) - sizeof(*c) ? size & ~(size_t)7 : sizeof(buf) - sizeof(*c);
@@ -47,8 +48,11 @@ static void render(const struct espy_image *img, uint16_t nr, const uint8_t *dat
 		if (espy_call_view__init(&view, img, NULL, &c->rec))
 			return;
 	}
-	espy_text__args(&text, &o, &view, ESPY_TEXT_WHOLE, NULL);
-	espy_text__result(&text, &o, &view);
+	espy_text__want(&o, &decoder.want);
+	espy_decoder__args(&decoder, &view, ESPY_MANNERS, 0);
+	espy_text__args(&text, &o, img, espy_token_list__view(&decoder.args), ESPY_MANNER_FULL, true);
+	espy_decoder__result(&decoder, &view, ESPY_MANNERS);
+	espy_text__result(&text, &o, img, espy_token_list__view(&decoder.result), ESPY_MANNER_FULL);
 	text.len = 0;
 }
 
@@ -79,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct espy_gather gather;
+	struct espy_prefetch prefetch;
 	size_t at = 1, changes;
 
 	if (size < 64 || size > 4096)
@@ -103,18 +107,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		images[1] = images[2] = whole;
 		for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 			image_ptrs[abi] = &images[abi];
-		espy_resolve__init(&resolve, &tasks, images, true, true, false);
-		resolve.live = false;
-		if (!espy_gather__init(&gather, &resolve, images))
-			espy_gather__free(&gather);
-		resolve.live = false;
+		const struct espy_state_opts so = {
+			.size = sizeof(so), .images = images, .lookups = &espy_lookups_trace, .max_bytes = 1 << 20
+		};
+
+		if (espy_state__new(&state, &so))
+			abort();
+		const struct espy_resolver resolver = espy_state__resolver(state);
+
+		decoder.resolver = &resolver;
+		if (!espy_prefetch__init(&prefetch, state, images))
+			espy_prefetch__free(&prefetch);
 		for (; size - at >= 50; at += 50) {
 			uint16_t nr;
 
 			memcpy(&nr, data + at, 2);
 			render(&images[0], nr % 512, data + at + 2, size - at - 2);
 		}
-		espy_resolve__free(&resolve);
+		espy_state__free(state);
 		free(joined);
 	}
 	/* as it was */

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Fuzz target: the bytes are the records of a trace file, of every type, and go through a session that shows it.
- * Whatever they claim, nothing but printable text comes out, in whole lines, and nothing is kept afterwards.
+ * Fuzz target: the bytes are the records of a trace file, of every type, and go through a session that shows it in one of
+ * several styles. Whatever they claim, nothing but printable text comes out, in whole lines, and nothing is kept afterwards.
  */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "describe/builtin.h"
-#include "session/impl.h"
+#include "lib/session_impl.h"
 #include "trace/trace.h"
 
-static struct espy_session *session;
-static struct espy_session_opts opts;
-static struct espy_filter filter;
-static struct espy_show_opts show;
-static const pid_t one_pid[] = { 1 };
-static struct espy_image images[ESPY_ABI_CNT];
-static const struct espy_image *image_ptrs[ESPY_ABI_CNT];
+static struct espy_filter *one_task;
+static char trace_path[64], text_path[64];
+static int text_fd;
 
 /* A trace with descriptions and no records. */
 static void write_empty_trace(const char *path)
@@ -36,100 +33,92 @@ static void write_empty_trace(const char *path)
 	int err = espy_trace_writer__section(w, ESPY_SECTION_META, 0, bytes, size);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++) {
 		bytes = espy_builtin_image((enum espy_abi)abi, &size);
-		err = espy_image__open(&images[abi], bytes, size, NULL);
-		image_ptrs[abi] = &images[abi];
-		if (!err)
-			err = espy_trace_writer__section(w, ESPY_SECTION_IMAGE, abi, bytes, size);
+		err = espy_trace_writer__section(w, ESPY_SECTION_IMAGE, abi, bytes, size);
 	}
 	if (err || espy_trace_writer__close(w))
 		abort();
 	espy_trace_meta__free(m);
 }
 
-static void open_session(void)
+/* Files without names: the trace, and what a session makes of it. */
+static void begin(void)
 {
-	char path[] = "/tmp/espy-fuzz-XXXXXX", why[128];
-	const struct espy_trace_read_opts ro = { .size = sizeof(ro) };
+	char path[] = "/tmp/espy-fuzz-XXXXXX";
 	int fd = mkstemp(path);
 
 	if (fd < 0)
 		abort();
 	close(fd);
 	write_empty_trace(path);
-	if (espy_trace_reader__open(&show.reader, path, &ro, why, sizeof(why)))
-		abort();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	unlink(path);
-	show.path = "fuzz";
-	espy_filter__init(&filter, image_ptrs);
-	opts = (struct espy_session_opts){
-		.progname = "fuzz",
-		.show = &show,
-		.filter = &filter,
-		.output = "/dev/null",
-		.status = ESPY_STATUS_ALL,
-		.text = { .str_limit = 32, .column = 40 },
-		.quiet = ESPY_QUIET_ATTACH,
+	text_fd = memfd_create("text", MFD_CLOEXEC);
+	if (fd < 0 || text_fd < 0)
+		abort();
+	snprintf(trace_path, sizeof(trace_path), "/proc/self/fd/%d", fd);
+	snprintf(text_path, sizeof(text_path), "/proc/self/fd/%d", text_fd);
+	if (espy_filter_new(&one_task) || espy_filter_task(one_task, 1))
+		abort();
+}
+
+/* A session that shows the trace in a style. */
+static struct espy_session *open_session(const uint8_t *style, struct espy_trace *trace)
+{
+	struct espy_text_options text = {
+		.size = sizeof(text),
+		.fds = (enum espy_fd_text)(style[0] % 3),
+		.task_names = style[0] & 4,
+		.time = (enum espy_time_text)((style[0] >> 3) % 3),
+		.time_precision = style[0] & 0x20 ? 9 : 0,
+		.relative_time = style[0] & 0x40,
+		.call_time = style[0] & 0x80,
+		.call_number = style[1] & 1,
+		.instruction_pointer = style[1] & 2,
+		.task_always = style[1] & 32,
 	};
-	if (espy_session__open(&session, &opts))
+	struct espy_summary_options table = { .size = sizeof(table) };
+	struct espy_engine_options e = { .size = sizeof(e), .filter = style[1] & 4 ? one_task : NULL };
+	const struct espy_session_options so = {
+		.size = sizeof(so),
+		.trace = trace,
+		.from = { .kind = style[1] & 8 ? ESPY_MOMENT_SINCE_START : ESPY_MOMENT_NONE, .ns = 1000 },
+		.to = { .kind = style[1] & 16 ? ESPY_MOMENT_SINCE_START : ESPY_MOMENT_NONE, .ns = 100000 },
+	};
+	struct espy_output *out;
+	struct espy_session *s;
+
+	if (espy_output_open(&out, text_path, false) || espy_session_open(&s, &so))
 		abort();
-}
-
-/* As if it had just been opened, with other options. */
-static void begin(const uint8_t *style)
-{
-	struct espy_session *s = session;
-	struct espy_session_opts *o = &s->o;
-
-	o->fds = (enum espy_fd_decode)(style[0] % 3);
-	o->pid_comm = style[0] & 4;
-	o->time = (enum espy_time_style)((style[0] >> 3) % 3);
-	o->time_precision = style[0] & 0x20 ? 9 : 0;
-	o->relative_time = style[0] & 0x40;
-	o->call_time = style[0] & 0x80;
-	o->show_nr = style[1] & 1;
-	o->show_ip = style[1] & 2;
-	show.pids = one_pid;
-	show.pid_cnt = style[1] & 4 ? 1 : 0;
-	s->from_ns = style[1] & 8 ? 1000 : 0;
-	s->to_ns = style[1] & 16 ? 100000 : 0;
-	s->outside = s->from_ns;
-	s->lines.pid_column = style[1] & 32;
-	s->passive = style[1] & 64;
-	s->stopping = 0;
-	s->damaged_records = 1; /* says nothing of the next */
-	s->budget = (struct espy_budget){ .max = 1 << 20 };
-	espy_resolve__init(&s->resolve, &s->tasks, s->images, o->fds != ESPY_FD_NONE, o->fds == ESPY_FD_ALL,
-			   o->pid_comm);
-	s->resolve.live = false;
-	s->tasks.budget = s->resolve.fds.budget = &s->budget;
-	s->summary = style[1] & 128 ? espy_summary__new(o) : NULL;
-}
-
-static void end(void)
-{
-	struct espy_session *s = session;
-
-	espy_session__show_unfinished(s);
-	if (s->summary) {
-		espy_summary__print(s->summary, &s->sink.buf);
-		espy_sink__whole_lines(&s->sink);
-		espy_summary__free(s->summary);
-		s->summary = NULL;
+	text.output = table.output = out;
+	if (style[1] & 128) {
+		e.summary = &table;
+		if (espy_engine_add(s, &e, NULL))
+			abort();
+		e.summary = NULL;
 	}
-	if (s->sink.buf.len && s->sink.buf.data[s->sink.buf.len - 1] != '\n')
+	e.text = &text;
+	if (espy_engine_add(s, &e, NULL) || espy_session_start(s) || espy_output_close(out))
 		abort();
-	for (size_t i = 0; i < s->sink.buf.len; i++) {
-		const unsigned char c = (unsigned char)s->sink.buf.data[i];
+	return s;
+}
+
+/* Nothing but whole lines of printable text. */
+static void check_text(void)
+{
+	const off_t size = lseek(text_fd, 0, SEEK_END);
+	char *text = malloc((size_t)size + 1);
+
+	if (!text || pread(text_fd, text, (size_t)size, 0) != size)
+		abort();
+	if (size && text[size - 1] != '\n')
+		abort();
+	for (off_t i = 0; i < size; i++) {
+		const unsigned char c = (unsigned char)text[i];
 
 		if ((c < 0x20 || c >= 0x7f) && c != '\n')
 			abort();
 	}
-	espy_sink__flush(&s->sink);
-	espy_tasks__free(&s->tasks);
-	espy_resolve__free(&s->resolve);
-	s->tasks = (struct espy_tasks){ 0 };
-	if (s->budget.used) /* what was taken is given back */
-		abort();
+	free(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -138,11 +127,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 8 || size > 65536)
 		return 0;
-	if (!session)
-		open_session();
+	if (!text_fd)
+		begin();
+	struct espy_trace *trace;
+
+	if (espy_trace_open(&trace, trace_path, false, NULL, NULL))
+		abort();
+	struct espy_session *session = open_session(data, trace);
 	size_t n = (size - 2) & ~(size_t)7;
 
-	begin(data);
 	for (size_t at = 0; at + 24 <= n;) {
 		struct espy_rec head;
 
@@ -151,6 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		head.type %= 24;
 		head.tid %= 8;
 		head.tgid %= 8;
+		head.abi %= ESPY_ABI_CNT; /* a reader refuses others */
 		head.size = (head.size & 0x3f8) + (uint32_t)sizeof(head);
 		const size_t least = espy_rec_least_size(&head);
 
@@ -172,6 +166,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += head.size;
 		free(rec);
 	}
-	end();
+	espy_session_run(session); /* there is nothing more: what is unfinished, and the table */
+	espy_session_close(session);
+	espy_trace_close(trace);
+	check_text();
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Fuzz target: packed records. The bytes are once a block, packed, coded or mixed (what unpacks must, packed and
- * unpacked again, be the same), once the columns of one, each preceded by its length, and once records (which must come
- * back as they were).
+ * Fuzz target: records as columns. The bytes are once the columns as they stand in a file, once columns without their sizes,
+ * each preceded by its length (what unpacks must, packed and unpacked again, be the same), and once records, which must
+ * come back as they were.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -10,66 +10,58 @@
 #include <string.h>
 
 #include "record/record.h"
-#include "trace/pack.h"
+#include "trace/columns.h"
 
 #define RAW_MAX 65536u
-#define COLUMNS 16u
-#define COLUMNS_CODED 17u
+#define COLUMNS_MAX (8u * RAW_MAX)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* One for mixed blocks: it would forget the primer at each other block. */
-static struct espy_pack *plain, *mixed;
-static ZSTD_CCtx *cctx;
-static ZSTD_DCtx *dctx;
+static struct espy_columns_pack *pack;
 static uint64_t raw[RAW_MAX / 8], again[RAW_MAX / 8];
-static uint8_t bytes[2 * RAW_MAX];
+static uint8_t bytes[COLUMNS_MAX + 8];
 
-static void there_and_back(bool careful, const void *records, size_t size)
+static void there_and_back(const void *records, size_t size)
 {
-	const void *packed;
-	size_t packed_sz;
-	int err = espy_pack__records(careful ? mixed : plain, cctx, 3, careful, records, size, &packed, &packed_sz);
+	size_t at = 0, n;
+	int err = espy_columns_pack__records(pack, records, size);
 
-	if (err == -E2BIG && (!packed_sz || packed_sz > sizeof(bytes)))
+	if (err == -E2BIG)
 		return;
-	if (err && err != -E2BIG)
+	if (err)
 		abort();
-	memcpy(bytes, packed, packed_sz);
-	if (espy_pack__unpack(careful ? mixed : plain, dctx, careful ? PACK_MIXED : PACK_PACKED, bytes, packed_sz,
-			      again, size) ||
-	    memcmp(records, again, size))
+	for (unsigned i = 0; i < COLUMNS; i++, at += n) {
+		const void *column = espy_columns_pack__column(pack, i, &n);
+
+		if (n > COLUMNS_MAX - at)
+			abort();
+		memcpy(bytes + at, column, n);
+	}
+	if (espy_columns_unpack(bytes, at, again, size) || memcmp(records, again, size))
 		abort();
 }
 
 /* Sizes that are true in front of columns that are arbitrary. */
-static void from_columns(enum espy_packing how, const uint8_t *data, size_t size, size_t raw_sz)
+static size_t lay_columns(const uint8_t *data, size_t size)
 {
-	const unsigned columns = how == PACK_PACKED ? COLUMNS : COLUMNS_CODED;
-	uint8_t lens[COLUMNS_CODED];
-	size_t at = 0, sum = 0;
+	size_t at = ESPY_COLUMN_SIZES, from = COLUMNS;
 
-	if (size < columns)
-		return;
-	memcpy(lens, data, columns);
-	data += columns;
-	size -= columns;
-	for (unsigned i = 0; i < columns; i++) {
-		size_t n = lens[i] & 0x7f;
+	if (size < COLUMNS)
+		return 0;
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		const size_t left = size - from;
+		const uint32_t n = data[i] < left ? data[i] : (uint32_t)left;
 
-		if (n > size - sum)
-			n = size - sum;
-		bytes[at++] = (uint8_t)n;
-		bytes[at++] = (uint8_t)n;
-		sum += n;
+		memcpy(bytes + 4 * i, &n, 4);
+		memcpy(bytes + at, data + from, n);
+		at += n;
+		from += n;
 	}
-	memcpy(bytes + at, data, sum);
-	if (!espy_pack__unpack(how == PACK_MIXED ? mixed : plain, dctx, how, bytes, at + sum, raw, raw_sz))
-		there_and_back(how != PACK_PACKED, raw, raw_sz);
+	return at;
 }
 
 /* Any bytes as records: sizes are made to fit. */
-static void from_records(bool careful, const uint8_t *data, size_t size)
+static void from_records(const uint8_t *data, size_t size)
 {
 	size_t at = 0;
 
@@ -82,38 +74,35 @@ static void from_records(bool careful, const uint8_t *data, size_t size)
 
 		rec->size = 24 + (rec->size & 0xf8);
 		if (rec->size > size - at || size - at - rec->size < sizeof(*rec))
-			rec->size = (uint32_t)(size - at);
+			rec->size = (uint32_t)(size - at) & 0xfffff;
 		at += rec->size;
 	}
 	if (at)
-		there_and_back(careful, raw, at);
+		there_and_back(raw, at);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (!plain) {
-		plain = espy_pack__new(true);
-		mixed = espy_pack__new(true);
-		cctx = ZSTD_createCCtx();
-		dctx = ZSTD_createDCtx();
-	}
+	if (!pack)
+		pack = espy_columns_pack__new();
 	if (size < 3)
 		return 0;
 	const size_t raw_sz = 8u * (1 + (data[1] | data[2] << 8) % (RAW_MAX / 8));
-
-	const enum espy_packing how = (enum espy_packing)(data[0] / 3 % 3);
-	const bool careful = how != PACK_PACKED;
+	size_t n = size - 3;
 
 	switch (data[0] % 3) {
 	case 0:
-		if (!espy_pack__unpack(how == PACK_MIXED ? mixed : plain, dctx, how, data + 3, size - 3, raw, raw_sz))
-			there_and_back(careful, raw, raw_sz);
+		n = n < COLUMNS_MAX ? n : COLUMNS_MAX;
+		memcpy(bytes, data + 3, n);
 		break;
 	case 1:
-		from_columns(how, data + 3, size - 3, raw_sz > 4096 ? (raw_sz % 4096 + 8) & ~(size_t)7 : raw_sz);
+		n = lay_columns(data + 3, n);
 		break;
 	default:
-		from_records(careful, data + 3, size - 3);
+		from_records(data + 3, n);
+		return 0;
 	}
+	if (!espy_columns_unpack(bytes, n, raw, raw_sz))
+		there_and_back(raw, raw_sz);
 	return 0;
 }

@@ -57,6 +57,7 @@ static size_t put_section(const uint8_t *data, size_t size, uint32_t seq)
 		.compression = data[1] >> 2 & 3,
 		.id = data[2],
 		.raw_sz = (uint32_t)(data[3] | data[4] << 8 | data[5] << 16),
+		.encoded_sz = (uint32_t)(data[3] | data[4] << 8 | data[5] << 16),
 		.stored_sz = (uint32_t)(data[6] | data[7] << 8),
 		.seq = data[8] & 1 ? data[9] : seq,
 		.first_ns = data[10],
@@ -65,6 +66,8 @@ static size_t put_section(const uint8_t *data, size_t size, uint32_t seq)
 
 	if (h.stored_sz > size - 12 && !(data[8] & 2))
 		h.stored_sz = (uint32_t)(size - 12);
+	if (h.encoding)
+		h.encoded_sz = h.compression ? (uint32_t)(data[10] << 8 | data[11]) : h.stored_sz;
 	const size_t n = h.stored_sz < size - 12 ? h.stored_sz : size - 12;
 
 	h.payload_crc = espy_crc32c(0, data + 12, n) ^ (data[8] & 4 ? 1 : 0);

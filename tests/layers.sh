@@ -15,19 +15,23 @@ includes() {
 		awk '{ to = $3; if (to !~ /\//) to = $2; else sub(/\/.*/, "", to); print $1, $2, to }'
 }
 # upward DIR: includes that do not point downward. MAY lists what each layer may include besides itself; a source knows no
-# decoder, a decoder no source, a renderer (a visitor of the decoder) neither session nor source.
+# event, an event neither session nor source.
 upward() {
 	includes "$1" | awk '
 		BEGIN {
-			may["record"] = " "
-			may["describe"] = " record "
-			may["symbols"] = " agent record "
-			may["source"] = " symbols agent describe record "
-			may["decode"] = " describe record "
-			may["render"] = " decode describe record "
-			may["trace"] = " record "
-			may["session"] = " source decode render trace describe record "
-			may["cli"] = " symbols session source decode render trace describe record "
+			may["base"] = " "
+			may["arch"] = " base "
+			may["record"] = " arch base "
+			may["describe"] = " record arch base "
+			may["symbols"] = " agent record arch base "
+			may["source"] = " symbols agent describe record arch base "
+			may["trace"] = " record arch base "
+			may["event"] = " state describe record arch base "
+			may["state"] = " source describe record arch base "
+			may["filter"] = " agent event state source describe record arch base "
+			may["sink"] = " event state filter symbols lib source trace describe record arch base "
+			may["lib"] = " sink event state filter symbols source trace describe record arch base "
+			may["cli"] = " lib sink event state filter symbols source trace describe record arch base "
 		}
 		!($2 in may) { print $1 ": no such layer: " $2; next }
 		$2 != $3 && index(may[$2], " " $3 " ") == 0 { print $1 ": " $2 " includes " $3 }'
@@ -35,13 +39,26 @@ upward() {
 # called DIR: calls by which a library would end the program or write to its terminal. _exit is for children only.
 called() {
 	(cd "$1" && grep -srnE '(^|[^a-z_>.])(printf|puts|putchar|perror|exit|abort|err|errx|warn|warnx)\(' \
-		src/record src/describe src/symbols src/source src/decode src/render src/trace src/session --include='*.c' --include='*.h') |
+		src/record src/describe src/symbols src/source src/event src/trace src/base src/arch src/state src/filter src/sink src/lib --include='*.c' --include='*.h') |
 		grep -vE '^src/describe/tool[a-z_]*\.c:|^[^:]*:[0-9]+:[ \t]*(\*|/\*)|\.bpf\.[ch]:'
 }
 # named DIR: system calls by their number outside the descriptions; `syscall(SYS_x` makes one, which is no knowledge.
 named() {
 	(cd "$1" && grep -srnE '(SYS|__NR)_[a-z0-9_]+' src --include='*.c' --include='*.h') |
 		grep -vE 'syscall\(SYS_|^[^:]*:[0-9]+:[ \t]*(\*|/\*)|/\*[^*]*__NR_'
+}
+
+# scheduled DIR: calls that change how a task is scheduled, but for the caller itself (0).
+scheduled() {
+	(cd "$1" && grep -srnE '(sched_set(attr|scheduler|param)|setpriority)(\(|,)' src agent --include='*.c' --include='*.h') |
+		grep -vE '(setpriority\(PRIO_PROCESS|sched_set(scheduler|param)\(|SYS_sched_set[a-z]+), ?0,|sched_set(scheduler|param)\(0,|^[^:]*:[0-9]+:[ \t]*(\*|/\*|//)'
+}
+
+# sleeping DIR: BPF programs that read memory which may have to come in. While one waits nobody can load BPF programs, so only a hold
+# may, which has an end of its own.
+sleeping() {
+	(cd "$1" && grep -srnE 'bpf_copy_from_user' src/source/bpf/kernel --include='*.c' --include='*.h') |
+		grep -vE '^src/source/bpf/kernel/pause\.bpf\.c:|^[^:]*:[0-9]+:[ \t]*(\*|/\*|//)'
 }
 
 # holds RULE WHAT: nothing is found in the tree
@@ -65,27 +82,35 @@ finds() {
 	fi
 }
 
-for layer in record describe source/bpf decode render session cli; do
+for layer in base arch record describe symbols source/bpf/kernel event trace state filter sink lib cli; do
 	mkdir -p "$dir/src/$layer"
 done
-cat >"$dir/src/decode/a.c" <<'END'
+cat >"$dir/src/event/a.c" <<'END'
 #include "a.h"
-#include "decode/walk.h"
+#include "event/decoder.h"
 #include "record/record.h"
 #include "source/source.h"
 	printf("a line of a library\n");
 	snprintf(buf, sizeof(buf), "this is none");
 END
 cat >"$dir/src/source/bpf/b.c" <<'END'
-#include "decode/decode.h"
-#  include "session/session.h"
+#include "event/decoder.h"
+#  include "lib/session.h"
 	if (nr == SYS_read)
 		exit(1);
 	fd = syscall(SYS_fsopen, "tracefs", 0);
+	setpriority(PRIO_PROCESS, 0, -10);
+	syscall(SYS_sched_setattr, tid, &first, 0);
+END
+cat >"$dir/src/source/bpf/kernel/c.bpf.h" <<'END'
+	bpf_copy_from_user_task(to, n, from, task, 0);
+	bpf_probe_read_user(to, n, from);
 END
 finds upward 3
 finds called 2
 finds named 1
+finds scheduled 1
+finds sleeping 1
 
 [ "$(includes "$root" | wc -l)" -ge 100 ] || {
 	echo "not ok the tree at $root has no includes"
@@ -94,4 +119,6 @@ finds named 1
 holds upward "includes point downward only"
 holds called "libraries neither print nor exit"
 holds named "no system call is named outside the descriptions"
+holds scheduled "no task is scheduled otherwise than it was"
+holds sleeping "no BPF program but a hold waits for memory"
 exit $bad

@@ -46,7 +46,7 @@ static void wait_for_word(int *go)
 
 static void become_command(const struct espy_cli *cli, const struct espy_launch *l, int *go)
 {
-	const struct espy_command *c = &l->command;
+	const struct espy_program *c = &l->program;
 
 	wait_for_word(go);
 	if (__atomic_load_n(go, __ATOMIC_ACQUIRE) == GO_FAILED)
@@ -82,7 +82,7 @@ int espy_daemonize(const struct espy_cli *cli, const struct espy_launch *l, unsi
 		/* With Yama a process may be attached to by its ancestors only, unless it agrees. */
 		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
-		if (l->command.child_setup(l->command.child_ctx))
+		if (l->program.child_setup(l->program.child_ctx))
 			_exit(1);
 		become_command(cli, l, word);
 	}

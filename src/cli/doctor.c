@@ -73,6 +73,7 @@ static void put_caps(const struct espy_source_ops *ops)
 		{ ESPY_SRC_COUNT, "counts in the kernel (-c)" },
 		{ ESPY_SRC_ENTER, "shows every call as it begins" },
 		{ ESPY_SRC_FLIGHT, "keeps the newest in memory until it is asked for (record --ring)" },
+		{ ESPY_SRC_GATES, "tests conditions in the kernel (--where)" },
 		{ ESPY_SRC_TAMPER, "can change results" },
 	};
 

@@ -141,7 +141,8 @@ static void check_user(struct espy_check_result *r)
 	say(r, may_bpf() ? ESPY_FINDING_YES : ESPY_FINDING_PARTLY, "uid %u;%s", (unsigned)geteuid(),
 	    list[0] ? list : " no capabilities");
 	if (!may_bpf())
-		way(r, "for bpf: run as root, or give espy CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon+ep)");
+		way(r, "for bpf: run as root, or give espy CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon+ep): every user may then "
+		       "watch programs that ptrace would show that user, and no others");
 }
 
 static void check_userns(struct espy_check_result *r)

@@ -8,8 +8,12 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -97,7 +101,7 @@ static int numeric_user(struct espy_launch *l, const char *user)
 	return 1;
 }
 
-static int find_user(struct espy_launch *l, const struct espy_trace_args *a, const struct stat *st)
+static int find_user(struct espy_launch *l, const struct espy_trace_args *a)
 {
 	if (getuid() || geteuid()) {
 		espy_cli__say(a->cli, "You must be root to use the -u option");
@@ -128,19 +132,85 @@ static int find_user(struct espy_launch *l, const struct espy_trace_args *a, con
 		}
 		l->group_cnt = cnt;
 	}
-	/* A set-user-id program that is traced by ptrace would not become its owner: give it these ids before. */
-	l->euid = st->st_mode & S_ISUID ? st->st_uid : l->uid;
-	l->egid = st->st_mode & S_ISGID ? st->st_gid : l->gid;
 	return 0;
 }
 
 static void child_say(const struct espy_launch *l, const char *what)
 {
-	const char *parts[] = { l->cli->name, ": ", what, ": not permitted\n" };
+	const char *parts[] = { l->cli->name, ": ", what, ": ", strerrordesc_np(errno), "\n" };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (write(STDERR_FILENO, parts[i], strlen(parts[i])) < 0)
 			return;
+}
+
+/*
+ * Finds the program as the user would: root's way through directories is not the user's. Returns an O_PATH descriptor with
+ * the file's state in *st, or -1.
+ */
+static int find_as_user(const struct espy_launch *l, struct stat *st)
+{
+	int fd = -1;
+
+	if (setresgid((gid_t)-1, l->gid, (gid_t)-1) || setresuid((uid_t)-1, l->uid, (uid_t)-1))
+		return -1;
+	fd = open(l->path, O_PATH | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, st)) {
+		close(fd);
+		fd = -1;
+	}
+	if (setresuid((uid_t)-1, 0, (uid_t)-1) || setresgid((gid_t)-1, 0, (gid_t)-1))
+		_exit(126);
+	return fd;
+}
+
+/* Tells whether the kernel ignores set-id bits of the file: on file systems mounted nosuid, and of scripts. */
+static bool ignores_set_id(int found)
+{
+	char name[40], begin[2] = "";
+	struct statvfs fs;
+	int fd;
+
+	if (fstatvfs(found, &fs) || fs.f_flag & ST_NOSUID)
+		return true;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 || read(fd, begin, 2) != 2 || !memcmp(begin, "#!", 2);
+}
+
+/*
+ * Becomes the user. ptrace keeps a set-id program from becoming its owner, so such a program gets these ids before; then
+ * that very file is executed by its descriptor, since the name may lead to another file by now.
+ */
+static int become_user(struct espy_launch *l)
+{
+	struct stat st;
+	/* Before anything is looked for: the user's groups open directories, too. */
+	const int err = setgroups((size_t)l->group_cnt, l->groups);
+	const int found = err ? -1 : find_as_user(l, &st);
+	uid_t euid = l->uid;
+	gid_t egid = l->gid;
+
+	if (found < 0) {
+		child_say(l, l->path);
+		return -1;
+	}
+	if (S_ISREG(st.st_mode) && st.st_mode & (S_ISUID | S_ISGID) && !ignores_set_id(found)) {
+		euid = st.st_mode & S_ISUID ? st.st_uid : euid;
+		/* Without the group's execute bit S_ISGID means mandatory locking. */
+		egid = (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) ? st.st_gid : egid;
+	}
+	if (setregid(l->gid, egid) < 0 || setreuid(l->uid, euid) < 0) {
+		child_say(l, "changing to the user of -u");
+		return -1;
+	}
+	if (euid == l->uid && egid == l->gid) {
+		close(found);
+		return 0; /* whatever the name leads to gets no more than the user has */
+	}
+	syscall(SYS_execveat, found, "", l->argv, l->envp, AT_EMPTY_PATH);
+	child_say(l, l->path);
+	return -1;
 }
 
 /* Between fork and execve: nothing but system calls. */
@@ -150,21 +220,7 @@ static int child_setup(void *ctx)
 
 	*l->shared_pid = getpid();
 	espy_signals__restore();
-	if (!l->switch_user)
-		return 0;
-	if (setgroups((size_t)l->group_cnt, l->groups) < 0) {
-		child_say(l, "setgroups");
-		return -1;
-	}
-	if (setregid(l->gid, l->egid) < 0) {
-		child_say(l, "setregid");
-		return -1;
-	}
-	if (setreuid(l->uid, l->euid) < 0) {
-		child_say(l, "setreuid");
-		return -1;
-	}
-	return 0;
+	return l->switch_user ? become_user(l) : 0;
 }
 
 int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
@@ -194,7 +250,7 @@ int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
 	if (!l->argv || !l->envp || !l->shared_pid)
 		err = -ENOMEM;
 	if (!err && a->user)
-		err = find_user(l, a, &st);
+		err = find_user(l, a);
 	if (err) {
 		if (err == -ENOMEM)
 			espy_cli__say(a->cli, "out of memory");
@@ -204,7 +260,8 @@ int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
 	memcpy(l->argv, a->command, argc * sizeof(*l->argv));
 	if (a->argv0)
 		l->argv[0] = (char *)a->argv0;
-	l->command = (struct espy_command){
+	l->program = (struct espy_program){
+		.size = sizeof(l->program),
 		.path = l->path,
 		.argv = l->argv,
 		.envp = l->envp,

@@ -9,7 +9,7 @@
 #include "cli/list_markers.h"
 #include "describe/builtin.h"
 #include "describe/hooks.h"
-#include "session/filter_calls.h"
+#include "filter/filter_calls.h"
 
 struct list_args {
 	const struct espy_cli *cli;

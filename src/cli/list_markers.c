@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "render/buf.h"
-#include "render/text.h"
+#include "base/buf.h"
+#include "base/quote.h"
 #include "source/agent/control.h"
 #include "symbols/lines.h"
 #include "symbols/marks.h"
@@ -57,7 +57,7 @@ static char *text_of(struct espy_buf *b)
 /* Escaped, so that it can do nothing to a terminal. */
 static void put_safe(struct espy_buf *b, const char *s, size_t len, bool quotes)
 {
-	espy_text__quote(b, (const uint8_t *)s, len, ESPY_HEX_NONE, NULL, quotes);
+	espy_buf__quote(b, (const uint8_t *)s, len, ESPY_HEX_NONE, NULL, quotes);
 }
 
 static struct row *add_row(struct list *l)
@@ -341,7 +341,7 @@ static int list_file(struct list *l, const char *program)
 
 	if (err) {
 		espy_cli__say(l->cli, "%s: %s", program,
-			      err == -ENOEXEC	? "this is no program (no ELF file)"
+			      err == -ENOEXEC || err == -EMEDIUMTYPE ? "this is no program (no ELF file)"
 			      : err == -ENOTSUP ? "this is not a 64-bit little-endian program"
 			      : err == -EBADMSG ? "this ELF file is damaged"
 						: strerror(-err));

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include "cli/commands.h"
-#include "render/text.h"
+#include "base/quote.h"
 #include "source/agent/control.h"
 #include "symbols/marks.h"
 
@@ -53,7 +53,7 @@ static void put_text(const char *s)
 {
 	struct espy_buf b = { 0 };
 
-	espy_text__quote(&b, (const uint8_t *)s, strlen(s), ESPY_HEX_NONE, NULL, false);
+	espy_buf__quote(&b, (const uint8_t *)s, strlen(s), ESPY_HEX_NONE, NULL, false);
 	fwrite(b.data, 1, b.len, stdout);
 	espy_buf__free(&b);
 }

@@ -7,10 +7,9 @@
 int espy_do_mark(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
-	char why[160];
+	char why[256];
 	size_t at;
-	int err = espy_marks_select__add(&a->marks, use->arg, &at, why, sizeof(why));
-
+	int err = espy_filter_mark(a->filter, use->arg, &at, why, sizeof(why));
 	if (err == -EINVAL)
 		return espy_cli__usage(a->cli, "invalid %s argument: '%s', at character %zu: %s", use->as, use->arg,
 				       at + 1, why);
@@ -23,11 +22,11 @@ int espy_do_via(void *ctx, const struct espy_opt_use *use)
 
 	a->via_given = true;
 	if (!strcmp(use->arg, "agent"))
-		a->marks.via = ESPY_VIA_AGENT;
+		a->session.marks_by = ESPY_MARKS_BY_AGENT;
 	else if (!strcmp(use->arg, "kernel"))
-		a->marks.via = ESPY_VIA_KERNEL;
+		a->session.marks_by = ESPY_MARKS_BY_KERNEL;
 	else if (!strcmp(use->arg, "preload"))
-		a->marks.via = ESPY_VIA_PRELOAD;
+		a->session.marks_by = ESPY_MARKS_BY_PRELOAD;
 	else
 		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (agent, preload or kernel)", use->as, use->arg);
 	return 0;

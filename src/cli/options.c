@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/options.h"
+#include "base/message.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -23,24 +24,18 @@ static const struct espy_opt *nth(const struct table *t, size_t i)
 	return NULL;
 }
 
-/* One message. What it quotes may be the name of a file, and that may hold anything: no control character gets through.
- */
+/* Writes one message to stderr. */
 static void say(const char *prefix, const char *fmt, va_list ap)
 {
-	char *text = NULL;
+	size_t len;
+	char *line = espy_message__line(prefix, fmt, ap, &len);
 
 	fflush(stdout);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	fprintf(stderr, "%s: ", prefix);
-	for (const unsigned char *p = (const unsigned char *)(text ? text : "out of memory"); *p; p++) {
-		if (*p < 0x20 || *p == 0x7f)
-			fprintf(stderr, "\\%03o", *p);
-		else
-			fputc(*p, stderr);
-	}
-	fputc('\n', stderr);
-	free(text);
+	if (line)
+		fwrite(line, 1, len, stderr);
+	else
+		fputs("out of memory\n", stderr);
+	free(line);
 }
 
 void espy_cli__say(const struct espy_cli *cli, const char *fmt, ...)

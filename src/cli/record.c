@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli/trace.h"
+#include "cli/trace_handlers.h"
 
 #define DEFAULT_TRACE "espy.trace"
 
@@ -51,7 +51,7 @@ int espy_trace_keep_selection(void *ctx, const struct espy_opt_use *use)
 	char *word;
 	int n;
 
-	if (!espy_trace_opt_selects(use->opt))
+	if (!espy_trace_opt_selects(use->opt) || (use->arg && espy_trace_changes_calls(use->arg)))
 		return 0;
 	if (use->opt->letter == 'P') {
 		int err = keep_real_path(a, use->arg);
@@ -59,7 +59,12 @@ int espy_trace_keep_selection(void *ctx, const struct espy_opt_use *use)
 		if (err)
 			return err;
 	}
-	if (!use->arg)
+	unsigned long uid;
+
+	/* Where the trace is shown a name may be another user's, or nobody's. */
+	if (use->opt->handle == espy_do_uid && espy_trace_uid(use->arg, &uid))
+		n = asprintf(&word, "%s=%lu", use->as, uid);
+	else if (!use->arg)
 		n = asprintf(&word, "%s", use->as);
 	else
 		n = asprintf(&word, use->by_letter ? "%s%s" : "%s=%s", use->as, use->arg);
@@ -77,7 +82,7 @@ static int run(struct espy_trace_args *a, int argc, char **argv, int first)
 	a->command = argv + first;
 	if (!a->record.path)
 		a->record.path = DEFAULT_TRACE;
-	a->record.progress = isatty(STDERR_FILENO) && !(a->q_cnt || a->long_quiet);
+	a->progress = isatty(STDERR_FILENO) && !(a->q_cnt || a->long_quiet);
 	return espy_trace_args__check(a) ? 1 : espy_trace_run(a);
 }
 

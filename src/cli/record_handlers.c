@@ -54,8 +54,8 @@ int espy_do_data(void *ctx, const struct espy_opt_use *use)
 
 	if (strcmp(use->arg, "none") && (!espy_value__bytes(use->arg, &bytes) || bytes > INT_MAX))
 		return espy_opts__bad_arg(a->cli, use);
-	a->o.payload.limit_data = true;
-	a->o.payload.data_bytes = (unsigned)bytes;
+	a->record.limit_data = true;
+	a->record.data_limit = (unsigned)bytes;
 	return 0;
 }
 
@@ -85,7 +85,7 @@ int espy_do_ring(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
-	if (!espy_value__bytes(use->arg, &a->record.flight_bytes) || !a->record.flight_bytes)
+	if (!espy_value__bytes(use->arg, &a->session.flight_bytes) || !a->session.flight_bytes)
 		return espy_opts__bad_arg(a->cli, use);
 	return 0;
 }
@@ -107,13 +107,13 @@ int espy_do_after(void *ctx, const struct espy_opt_use *use)
 	} else if (len > 1 && use->arg[len - 1] == 's') {
 		len--;
 	}
-	if (!seconds(use->arg, len, &a->record.after_ns))
+	if (!seconds(use->arg, len, &a->session.snapshot_after_ns))
 		return espy_opts__bad_arg(a->cli, use);
-	a->record.after_ns /= unit;
+	a->session.snapshot_after_ns /= unit;
 	return 0;
 }
 
-static bool when(const char *s, struct espy_when *w)
+static bool when(const char *s, struct espy_moment *w)
 {
 	uint64_t field[3] = { 0 };
 	size_t n = 0;
@@ -121,7 +121,7 @@ static bool when(const char *s, struct espy_when *w)
 	if (*s == '+' || *s == '@') {
 		size_t len = strlen(s + 1);
 
-		w->kind = *s == '+' ? ESPY_WHEN_SINCE_START : ESPY_WHEN_UNIX;
+		w->kind = *s == '+' ? ESPY_MOMENT_SINCE_START : ESPY_MOMENT_UNIX;
 		if (*s == '+' && len && s[len] == 's')
 			len--;
 		return seconds(s + 1, len, &w->ns);
@@ -135,13 +135,13 @@ static bool when(const char *s, struct espy_when *w)
 		if (!*s++)
 			break;
 	}
-	w->kind = ESPY_WHEN_OF_DAY;
+	w->kind = ESPY_MOMENT_OF_DAY;
 	w->ns = field[0] * 3600 + field[1] * 60 + field[2];
 	return n >= 1 && field[0] < UINT64_C(24000000000) && field[1] < UINT64_C(60000000000) &&
 	       field[2] < UINT64_C(61000000000);
 }
 
-static int moment(struct espy_trace_args *a, const struct espy_opt_use *use, struct espy_when *w)
+static int moment(struct espy_trace_args *a, const struct espy_opt_use *use, struct espy_moment *w)
 {
 	if (!when(use->arg, w))
 		return espy_cli__usage(a->cli,
@@ -153,23 +153,26 @@ static int moment(struct espy_trace_args *a, const struct espy_opt_use *use, str
 
 int espy_do_from(void *ctx, const struct espy_opt_use *use)
 {
-	return moment(ctx, use, &((struct espy_trace_args *)ctx)->show.from);
+	return moment(ctx, use, &((struct espy_trace_args *)ctx)->session.from);
 }
 
 int espy_do_to(void *ctx, const struct espy_opt_use *use)
 {
-	return moment(ctx, use, &((struct espy_trace_args *)ctx)->show.to);
+	return moment(ctx, use, &((struct espy_trace_args *)ctx)->session.to);
 }
 
 int espy_do_show_pid(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
-	pid_t *pids = (pid_t *)a->show.pids;
+	pid_t *pids = NULL;
+	size_t cnt = 0;
 	char bad[64];
-	int err = espy_value__pids(use->arg, &pids, &a->show.pid_cnt, bad, sizeof(bad));
+	int err = espy_value__pids(use->arg, &pids, &cnt, bad, sizeof(bad));
 
-	a->show.pids = pids;
 	if (err == -EINVAL)
 		espy_cli__say(a->cli, "Invalid process id: '%s'", bad);
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = espy_filter_task(a->filter, pids[i]);
+	free(pids);
 	return err;
 }

@@ -2,12 +2,12 @@
 /* `espy resume PID`: a task that an espy holds (trace --pause-on) runs on. */
 #include "cli/commands.h"
 
+#include <espy/espy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cli/options.h"
 #include "cli/trace_values.h"
-#include "session/hold.h"
 
 #define ESPYS 16
 
@@ -44,7 +44,7 @@ const struct espy_opt_group espy_resume_groups[] = { { "Options", options, sizeo
 
 static bool resume(const struct resume_args *a, const char *word)
 {
-	struct espy_hold_answer answers[ESPYS];
+	struct espy_resumed answers[ESPYS];
 	unsigned long pid;
 	size_t cnt;
 
@@ -52,10 +52,10 @@ static bool resume(const struct resume_args *a, const char *word)
 		espy_cli__say(a->cli, "Invalid process id: '%s'", word);
 		return false;
 	}
-	cnt = espy_hold__ask((pid_t)pid, a->by, answers, ESPYS);
+	cnt = espy_ask_resume((pid_t)pid, a->by, answers, ESPYS);
 	for (size_t i = 0; i < cnt && i < ESPYS; i++)
-		printf("%lu runs on: espy %d has let go of %u task%s\n", pid, (int)answers[i].espy, answers[i].resumed,
-		       answers[i].resumed == 1 ? "" : "s");
+		printf("%lu runs on: espy %d has let go of %u task%s\n", pid, (int)answers[i].espy, answers[i].tasks,
+		       answers[i].tasks == 1 ? "" : "s");
 	if (cnt)
 		return true;
 	if (a->by)

@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/trace.h"
-#include "trace/trace.h"
-
-struct show {
-	const struct espy_cli *cli;
-	const char *path;
-	bool damaged;
-};
 
 static void help(const struct espy_cli *cli)
 {
@@ -25,15 +18,6 @@ static void help(const struct espy_cli *cli)
 	      stdout);
 	espy_opts__help(stdout, espy_show_groups, espy_show_group_cnt);
 	fputs("\nExit status: 0; 1 if the trace could not be read whole or the output not be written.\n", stdout);
-}
-
-static void on_damage(void *ctx, const struct espy_trace_damage *d)
-{
-	struct show *s = ctx;
-
-	s->damaged = true;
-	espy_cli__say(s->cli, "%s: damaged at offset %" PRIu64 ": %s (%" PRIu64 " bytes left out)", s->path, d->offset,
-		      d->what, d->skipped);
 }
 
 /* Which calls were wanted stands in the trace by number, and need not be worked out again from names and patterns. */
@@ -70,56 +54,55 @@ static int apply_selection(const struct espy_cli *cli, struct espy_trace_args *a
 	return err;
 }
 
-static int open_trace(struct show *s, bool follow, struct espy_trace_reader **out)
+/* What of it could not be shown. Returns whether it was cut off. */
+static bool tell_what_lacks(const struct espy_cli *cli, const char *path, const struct espy_trace_info *t, bool whole)
 {
-	const struct espy_trace_read_opts o = {
-		.size = sizeof(o), .damage = on_damage, .damage_ctx = s, .follow = follow
-	};
-	char why[256] = "";
-	int err = espy_trace_reader__open(out, s->path, &o, why, sizeof(why));
+	const bool cut = !t->finished && !t->damaged && whole;
 
-	if (err)
-		espy_cli__say(s->cli, "%s: %s", s->path, why[0] ? why : strerror(-err));
-	return err;
+	if (t->unknown_sections)
+		espy_cli__say(cli, "%s: %" PRIu64 " sections of kinds that this version does not know were left out",
+			      path, t->unknown_sections);
+	if (t->unknown_records)
+		espy_cli__say(cli, "%s: %" PRIu64 " records of types that this version does not know were left out", path,
+			      t->unknown_records);
+	if (cut)
+		espy_cli__say(cli, "%s: the recording did not end in order, at offset %" PRIu64 "; this is what had been written",
+			      path, t->offset);
+	return cut;
 }
 
 /* Parsed twice: first to find the trace, then after what the trace says itself. */
 static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int argc, char **argv, const char *path)
 {
-	struct espy_trace_reader *r = NULL;
-	struct show s = { .cli = cli, .path = path };
-	size_t size = 0;
+	struct espy_trace_info info = { .size = sizeof(info) };
+	const bool follow = a->trace_follow;
+	struct espy_trace *t;
+	bool whole = false;
 	int first, status = 1;
 
-	if (open_trace(&s, a->show.follow, &r))
+	a->role = ESPY_ROLE_SHOW;
+	if (espy_trace_open(&t, path, follow, espy_trace_log, a))
 		return 1;
-	const char *select = espy_trace_reader__meta(r, "select", &size);
+	espy_trace_info(t, &info);
 	espy_trace_args__free(a);
 	if (!espy_trace_args__init(a, cli)) {
 		a->role = ESPY_ROLE_SHOW;
-		if (!apply_selection(cli, a, path, select, select ? size : 0) &&
+		if (!apply_selection(cli, a, path, info.words, info.words_size) &&
 		    !espy_opts__parse(cli, espy_show_groups, espy_show_group_cnt, a, argc, argv, &first)) {
 			a->command = argv + first;
-			a->show.reader = r;
-			a->show.path = path;
+			a->session.trace = t;
+			/* As strace: whoever asked for a file wants no messages beside it. */
+			if (a->output && info.program && !info.pids)
+				a->quiet |= ESPY_QUIET_PERSONALITY;
 			if (!espy_trace_args__check(a))
 				status = espy_trace_run(a);
+			whole = !status && !follow && !a->session.to.kind;
 		}
 	}
-	struct espy_trace_read_stats st;
-	espy_trace_reader__stats(r, &st);
-	if (st.unknown_sections)
-		espy_cli__say(cli, "%s: %" PRIu64 " sections of kinds that this version does not know were left out",
-			      path, st.unknown_sections);
-	if (st.unknown_records)
-		espy_cli__say(cli, "%s: %" PRIu64 " records of types that this version does not know were left out", path,
-			      st.unknown_records);
-	const bool cut = !st.finished && !s.damaged && !status && !a->show.follow && !a->show.to.kind;
-	if (cut)
-		espy_cli__say(cli, "%s: the recording did not end in order, at offset %" PRIu64 "; this is what had been written",
-			      path, st.offset);
-	espy_trace_reader__close(r);
-	return (s.damaged || cut) && !status ? 1 : status;
+	espy_trace_info(t, &info);
+	const bool cut = tell_what_lacks(cli, path, &info, whole);
+	espy_trace_close(t);
+	return (info.damaged || cut) && !status ? 1 : status;
 }
 
 static int run(struct espy_trace_args *a, int argc, char **argv, int first)

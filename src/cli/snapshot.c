@@ -3,12 +3,13 @@
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <espy/espy.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cli/options.h"
 #include "cli/trace_values.h"
-#include "session/flight.h"
 
 static int do_help(void *ctx, const struct espy_opt_use *use)
 {
@@ -24,14 +25,14 @@ const struct espy_opt_group espy_snapshot_groups[] = { { "Options", options, siz
 
 static bool snapshot(const struct espy_cli *cli, const char *word)
 {
-	char text[ESPY_CONTROL_TEXT] = "";
+	char text[PATH_MAX + 128] = "";
 	unsigned long pid;
 
 	if (!espy_value__number(word, 0x7fffffff, &pid) || !pid) {
 		espy_cli__say(cli, "Invalid process id: '%s'", word);
 		return false;
 	}
-	int err = espy_flight__ask((pid_t)pid, text);
+	int err = espy_ask_snapshot((pid_t)pid, text, sizeof(text));
 
 	if (!err)
 		puts(text);

@@ -3,10 +3,9 @@
 #ifndef ESPY_CLI_TRACE_H
 #define ESPY_CLI_TRACE_H
 
+#include <espy/espy.h>
+#include <sys/types.h>
 #include "cli/options.h"
-#include "describe/image.h"
-#include "session/marks.h"
-#include "session/session.h"
 
 /* A list that grows; the strings are argv's own. */
 struct espy_words {
@@ -17,13 +16,33 @@ struct espy_words {
 /* Whose command line it is: they share most options. */
 enum espy_role { ESPY_ROLE_TRACE, ESPY_ROLE_RECORD, ESPY_ROLE_SHOW };
 
+enum espy_summary { ESPY_SUMMARY_NONE, ESPY_SUMMARY_ONLY /* -c */, ESPY_SUMMARY_TOO /* -C */ };
+
+/* -q, -e quiet=, beside enum espy_quiet */
+enum { ESPY_QUIET_ATTACH = 1, ESPY_QUIET_PATH = 4, ESPY_QUIET_ALL = 31 };
+
 struct espy_trace_args {
 	const struct espy_cli *cli;
 	enum espy_role role;
-	struct espy_session_opts o;
-	struct espy_filter filter;
-	struct espy_image images[ESPY_ABI_CNT];
-	const struct espy_image *image_ptrs[ESPY_ABI_CNT];
+	/* What the library is asked for. */
+	struct espy_session_options session;
+	struct espy_text_options text;
+	struct espy_summary_options table;
+	struct espy_trace_options record; /* path NULL: no trace is written */
+	struct espy_filter *filter;
+	unsigned status; /* enum espy_status */
+	unsigned follow; /* 0, 1 (-f), 2 (-ff to files) */
+	enum espy_summary summary;
+	enum espy_summary_column columns[ESPY_COL_COUNT];
+	bool sort_given;
+	unsigned call_limit;
+	unsigned quiet;
+	bool stats;
+	const char *output; /* -o: file, "|command", "!command"; NULL: standard error, of a trace standard output */
+	bool append;
+	bool progress;	   /* a line on standard error, written again and again */
+	bool trace_follow; /* -F: wait for more at the end of the trace */
+	/* What was said, before it is put together. */
 	pid_t *pids;
 	size_t pid_cnt;
 	struct espy_words env_edits, describe, paths, pause_on, snapshot_on;
@@ -36,10 +55,8 @@ struct espy_trace_args {
 	unsigned daemonize;	 /* 1-3 */
 	const char *status_word; /* -z or -Z, as typed last */
 	bool status_twice;
-	struct espy_mark_rules marks; /* -m */
+	struct espy_words where; /* conditions on calls; allocated */
 	bool via_given;
-	struct espy_record_opts record; /* path NULL: no trace is written */
-	struct espy_show_opts show;
 	struct espy_words select; /* options that say what is shown, as typed; allocated */
 	bool help, version;
 	char *const *command; /* PROG [ARGS] */
@@ -62,12 +79,14 @@ struct espy_trace_command {
 /* Reads the words and runs the command, or --help, or --version. Returns the exit status. */
 int espy_trace_command(const struct espy_trace_command *c, const struct espy_cli *cli, int argc, char **argv);
 
-/* Opens the built-in descriptions and sets the defaults. 0 or -errno, said. */
+/* Sets the defaults. 0 or -errno, said. */
 int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli);
 /* Combinations: refused (-EINVAL, said), or warned about; derives what several options decide together. */
 int espy_trace_args__check(struct espy_trace_args *a);
 void espy_trace_args__free(struct espy_trace_args *a);
 
+/* espy_log_fn: what the library says, unless the user wants to be spared it. ctx: struct espy_trace_args. */
+void espy_trace_log(void *ctx, enum espy_log_level level, enum espy_log_topic topic, const char *text);
 /* Runs a session on what the command line says: the command, signals, exit status. */
 int espy_trace_run(struct espy_trace_args *a);
 /* Is the option one that says what is shown (a filter), and so is to be kept in a trace? */
@@ -75,6 +94,8 @@ bool espy_trace_opt_selects(const struct espy_opt *opt);
 /* For espy_cli.seen: keeps such options as they were typed, for whoever shows the trace. */
 int espy_trace_keep_selection(void *args, const struct espy_opt_use *use);
 
+/* Tells whether an expression changes calls (inject=, fault=) instead of selecting them. */
+bool espy_trace_changes_calls(const char *expr);
 /* One -e expression, or what a long option of the same name says. 0 or -EINVAL, said. */
 int espy_trace_expr(struct espy_trace_args *a, const char *expr);
 /* A set of words given as `name`; *out as the values of the table joined. 0 or -EINVAL, said. */
@@ -91,13 +112,13 @@ int espy_words__add(struct espy_words *w, const char *s);
 
 /* The command: its file found as the shell would find it, its environment, its user. */
 struct espy_launch {
-	struct espy_command command;
+	struct espy_program program;
 	char *path;
 	char **argv, **envp;
 	const struct espy_cli *cli;
 	bool switch_user;
-	uid_t uid, euid;
-	gid_t gid, egid;
+	uid_t uid;
+	gid_t gid;
 	gid_t *groups;
 	int group_cnt;
 	pid_t *shared_pid; /* one page shared with the child: it writes its pid */
@@ -115,6 +136,8 @@ void espy_signals__install_snapshot(void);
 void espy_signals__restore(void);
 void espy_signals__session(struct espy_session *s);
 int espy_signals__caught(void);
+/* The one that has stopped the session; 0: none. */
+int espy_signals__stopped(void);
 
 /*
  * -D: this process becomes the command, a grandchild traces it. In the grandchild: 0 and *pid is the process

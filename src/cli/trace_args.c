@@ -8,41 +8,41 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "describe/builtin.h"
 
 int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
 {
-	*a = (struct espy_trace_args){ .cli = cli };
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		size_t size;
-		const void *data = espy_builtin_image((enum espy_abi)abi, &size);
-		int err = espy_image__open(&a->images[abi], data, size, NULL);
+	int err;
 
-		if (err) {
-			espy_cli__say(cli, "the built-in descriptions are damaged (%s): install espy again",
-				      strerror(-err));
-			return err;
-		}
-		a->image_ptrs[abi] = &a->images[abi];
-	}
-	espy_filter__init(&a->filter, a->image_ptrs);
-	a->o = (struct espy_session_opts){
-		.progname = cli->name,
-		.strace_mode = cli->strace_mode,
-		.filter = &a->filter,
-		.hang_ms = 200,
-		.lossless = ESPY_LOSSLESS_AUTO,
-		.text = { .str_limit = 32, .column = 40 },
+	*a = (struct espy_trace_args){
+		.cli = cli,
+		.session = {
+			.size = sizeof(a->session),
+			.log = espy_trace_log,
+			.log_ctx = a,
+			.hang_ms = 200,
+			.engines_fixed = true,
+			.raise_file_limit = true,
+		},
+		.text = {
+			.size = sizeof(a->text),
+			.string_limit = 32,
+			.string_limit_given = true,
+			.column = 40,
+			.column_given = true,
+		},
+		.table = { .size = sizeof(a->table), .sort_by = ESPY_COL_TOTAL_TIME },
+		.record = { .size = sizeof(a->record), .level = 3, .level_given = true },
 		.status = ESPY_STATUS_ALL,
-		.sort_by = ESPY_COL_TOTAL_TIME,
 	};
-	a->record.level = 3;
-	return 0;
+	err = espy_filter_new(&a->filter);
+	if (err)
+		espy_cli__say(cli, "%s", strerror(-err));
+	return err;
 }
 
 void espy_trace_args__free(struct espy_trace_args *a)
 {
-	espy_filter__free(&a->filter);
+	espy_filter_free(a->filter);
 	free(a->pids);
 	free(a->env_edits.v);
 	free(a->describe.v);
@@ -50,8 +50,9 @@ void espy_trace_args__free(struct espy_trace_args *a)
 	for (size_t i = 0; i < a->select.cnt; i++)
 		free((void *)a->select.v[i]);
 	free(a->select.v);
-	free((void *)a->show.pids);
-	espy_marks_select__free(&a->marks);
+	for (size_t i = 0; i < a->where.cnt; i++)
+		free((void *)a->where.v[i]);
+	free(a->where.v);
 	free(a->pause_on.v);
 	free(a->snapshot_on.v);
 }
@@ -65,7 +66,6 @@ static int both(const struct espy_trace_args *a, const char *letter, const char 
 
 static int check_letters(struct espy_trace_args *a)
 {
-	struct espy_session_opts *o = &a->o;
 
 	if (a->t_cnt && a->long_time)
 		return both(a, "-t", "--absolute-timestamps");
@@ -82,15 +82,15 @@ static int check_letters(struct espy_trace_args *a)
 	if (a->D_cnt > 3)
 		return espy_cli__usage(a->cli, "Too many -D's (%u), maximum supported -D count is 3", a->D_cnt);
 	if (a->t_cnt) {
-		o->time = a->t_cnt > 2 ? ESPY_TIME_UNIX : ESPY_TIME_OF_DAY;
-		o->time_precision = a->t_cnt > 1 ? 6 : 0;
+		a->text.time = a->t_cnt > 2 ? ESPY_TIME_UNIX : ESPY_TIME_OF_DAY;
+		a->text.time_precision = a->t_cnt > 1 ? 6 : 0;
 	}
 	if (a->x_cnt)
-		o->text.hex = a->x_cnt > 1 ? ESPY_HEX_ALL : ESPY_HEX_NON_ASCII;
+		a->text.strings = a->x_cnt > 1 ? ESPY_STRINGS_HEX : ESPY_STRINGS_HEX_NON_ASCII;
 	if (a->y_cnt)
-		o->fds = a->y_cnt > 1 ? ESPY_FD_ALL : ESPY_FD_PATH;
+		a->text.fds = a->y_cnt > 1 ? ESPY_FD_ALL : ESPY_FD_PATH;
 	if (a->q_cnt)
-		o->quiet |= a->q_cnt > 2
+		a->quiet |= a->q_cnt > 2
 				    ? ESPY_QUIET_ALL
 				    : ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY | (a->q_cnt > 1 ? ESPY_QUIET_EXIT : 0);
 	if (a->D_cnt)
@@ -101,10 +101,9 @@ static int check_letters(struct espy_trace_args *a)
 
 static int check_targets(struct espy_trace_args *a)
 {
-	struct espy_session_opts *o = &a->o;
-	if (o->summary == ESPY_SUMMARY_ONLY && a->record.path)
+	if (a->summary == ESPY_SUMMARY_ONLY && a->record.path)
 		return espy_cli__usage(a->cli, "-c/--summary-only and --record are mutually exclusive");
-	const char *wide = o->all ? "--all" : o->cgroup ? "--cgroup" : NULL;
+	const char *wide = a->session.all ? "--all" : a->session.cgroup ? "--cgroup" : NULL;
 
 	if (!a->command[0] && !a->pid_cnt && !wide)
 		return espy_cli__usage(a->cli, a->daemonize ? "PROG [ARGS] must be specified with -D/--daemonize"
@@ -116,7 +115,7 @@ static int check_targets(struct espy_trace_args *a)
 	if (wide && (a->command[0] || a->pid_cnt))
 		return espy_cli__usage(a->cli, "%s and %s are mutually exclusive", wide,
 				       a->command[0] ? "PROG [ARGS]" : "-p/--attach");
-	if (o->all && o->cgroup)
+	if (a->session.all && a->session.cgroup)
 		return espy_cli__usage(a->cli, "--all and --cgroup are mutually exclusive");
 	for (size_t i = 0; i < a->pid_cnt; i++)
 		if (a->pids[i] == getpid()) {
@@ -124,7 +123,7 @@ static int check_targets(struct espy_trace_args *a)
 				      (int)a->pids[i]);
 			return -EINVAL;
 		}
-	if (o->kill_on_exit && a->pid_cnt)
+	if (a->session.kill_on_exit && a->pid_cnt)
 		return espy_cli__usage(a->cli, "--kill-on-exit and -p/--attach are mutually exclusive options");
 	if (a->daemonize && a->pid_cnt)
 		return espy_cli__usage(a->cli, "-D/--daemonize and -p/--attach are mutually exclusive");
@@ -134,23 +133,22 @@ static int check_targets(struct espy_trace_args *a)
 /* Options that change lines only do nothing for a table. */
 static void warn_no_lines(const struct espy_trace_args *a)
 {
-	const struct espy_session_opts *o = &a->o;
 	const struct {
 		bool given;
 		const char *what;
 	} rows[] = {
-		{ o->show_ip, "-i/--instruction-pointer" },
-		{ o->show_nr, "-n/--syscall-number" },
-		{ o->relative_time, "-r/--relative-timestamps" },
-		{ o->time != ESPY_TIME_NONE, "-t/--absolute-timestamps" },
-		{ o->call_time, "-T/--syscall-times" },
-		{ o->fds != ESPY_FD_NONE, "-y/--decode-fds" },
-		{ o->pid_comm, "-Y/--decode-pids" },
-		{ o->text.arg_names, "-N/--arg-names" },
-		{ o->always_pid, "--always-show-pid" },
+		{ a->text.instruction_pointer, "-i/--instruction-pointer" },
+		{ a->text.call_number, "-n/--syscall-number" },
+		{ a->text.relative_time, "-r/--relative-timestamps" },
+		{ a->text.time != ESPY_TIME_NONE, "-t/--absolute-timestamps" },
+		{ a->text.call_time, "-T/--syscall-times" },
+		{ a->text.fds != ESPY_FD_NONE, "-y/--decode-fds" },
+		{ a->text.task_names, "-Y/--decode-pids" },
+		{ a->text.argument_names, "-N/--arg-names" },
+		{ a->text.task_always, "--always-show-pid" },
 	};
 
-	for (size_t i = 0; o->summary == ESPY_SUMMARY_ONLY && i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; a->summary == ESPY_SUMMARY_ONLY && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].given)
 			espy_cli__say(a->cli, "%s has no effect with -c/--summary-only", rows[i].what);
 }
@@ -158,14 +156,13 @@ static void warn_no_lines(const struct espy_trace_args *a)
 static int check_summary(struct espy_trace_args *a)
 {
 	static const char c[] = "(-c/--summary-only or -C/--summary)";
-	struct espy_session_opts *o = &a->o;
 
-	if (o->summary == ESPY_SUMMARY_NONE) {
-		if (o->wall_clock)
+	if (a->summary == ESPY_SUMMARY_NONE) {
+		if (a->table.wall_clock)
 			return espy_cli__usage(a->cli, "-w/--summary-wall-clock must be given with %s", c);
-		if (o->column_cnt)
+		if (a->table.column_count)
 			return espy_cli__usage(a->cli, "-U/--summary-columns must be given with %s", c);
-		if (o->sort_given)
+		if (a->sort_given)
 			espy_cli__say(a->cli, "-S/--summary-sort-by has no effect without %s", c);
 		return 0;
 	}
@@ -177,39 +174,37 @@ static int check_summary(struct espy_trace_args *a)
 
 static int check_output(struct espy_trace_args *a)
 {
-	struct espy_session_opts *o = &a->o;
-	bool piped = o->output && (o->output[0] == '|' || o->output[0] == '!');
+	bool piped = a->output && (a->output[0] == '|' || a->output[0] == '!');
 
-	if (o->output && !o->output[piped])
+	if (a->output && !a->output[piped])
 		return espy_cli__usage(a->cli, piped ? "-o '%s': a command is missing" : "-o: '%s' names no file",
-				       o->output);
+				       a->output);
 	if (piped && a->output_separately)
 		return espy_cli__usage(a->cli, "piping the output and -ff/--output-separately are mutually exclusive");
-	if (!o->output && o->append)
+	if (!a->output && a->append)
 		espy_cli__say(a->cli, "-A/--output-append-mode has no effect without -o/--output");
-	if (!o->output && a->output_separately && a->f_cnt < 2)
+	if (!a->output && a->output_separately && a->f_cnt < 2)
 		espy_cli__say(a->cli, "--output-separately has no effect without -o/--output");
-	if (a->output_separately && o->follow)
-		o->follow = 2;
+	if (a->output_separately && a->follow)
+		a->follow = 2;
 	return 0;
 }
 
 static void check_seccomp(struct espy_trace_args *a)
 {
-	struct espy_session_opts *o = &a->o;
 
-	if (!o->seccomp)
+	if (!a->session.seccomp)
 		return;
 	if (a->pid_cnt)
 		espy_cli__say(a->cli, "--seccomp-bpf is not enabled for processes attached with -p");
-	if (!o->follow)
+	if (!a->follow)
 		espy_cli__say(a->cli, "--seccomp-bpf cannot be used without -f/--follow-forks, disabling");
-	else if (o->syscall_limit)
+	else if (a->call_limit)
 		espy_cli__say(a->cli, "--seccomp-bpf is not compatible with --syscall-limit, disabling");
-	if (a->pid_cnt || !o->follow || o->syscall_limit)
-		o->seccomp = false;
+	if (a->pid_cnt || !a->follow || a->call_limit)
+		a->session.seccomp = false;
 	/* A task whose filter asks for a tracer that is gone would see its calls fail: it must not outlive us. */
-	o->kill_on_exit |= o->seccomp;
+	a->session.kill_on_exit |= a->session.seccomp;
 }
 
 /* -P: a name is compared with what the kernel says of open files, so links in it are resolved first. */
@@ -220,11 +215,11 @@ static int add_paths(struct espy_trace_args *a)
 		/* links of the place where a trace is shown say nothing of it */
 		char *real = a->role == ESPY_ROLE_SHOW ? NULL : realpath(path, NULL);
 
-		int err = espy_filter__add_path(&a->filter, path);
+		int err = espy_filter_path(a->filter, path);
 		if (!err && real && strcmp(real, path)) {
-			if (!(a->o.quiet & ESPY_QUIET_PATH))
+			if (!(a->quiet & ESPY_QUIET_PATH))
 				espy_cli__say(a->cli, "Requested path \"%s\" resolved into \"%s\"", path, real);
-			err = espy_filter__add_path(&a->filter, real);
+			err = espy_filter_path(a->filter, real);
 		}
 		free(real);
 		if (err)
@@ -236,41 +231,31 @@ static int add_paths(struct espy_trace_args *a)
 /* Marks: alone, unless something is said about system calls. */
 static int check_marks(struct espy_trace_args *a)
 {
-	struct espy_session_opts *o = &a->o;
-	const struct espy_filter *f = &a->filter;
+	const bool alone = !espy_filter_has(a->filter, ESPY_FILTER_CALLS) && a->summary == ESPY_SUMMARY_NONE && !a->paths.cnt;
+	const bool wide = a->session.all || a->session.cgroup;
+	const enum espy_mark_way by = a->session.marks_by;
 
-	if (!a->marks.cnt) {
-		if (a->via_given)
-			return espy_cli__usage(a->cli, "--via goes with -m");
-		return 0;
-	}
+	if (!espy_filter_has(a->filter, ESPY_FILTER_MARKS))
+		return a->via_given ? espy_cli__usage(a->cli, "--via goes with -m") : 0;
 	if (a->role == ESPY_ROLE_SHOW) {
-		o->marks = &a->marks;
-		o->marks_only = !f->trace_given && !f->path_cnt && !f->fds.given &&
-				o->summary == ESPY_SUMMARY_NONE && !a->paths.cnt;
+		a->session.no_calls = alone;
 		return 0;
 	}
-	if ((o->all || o->cgroup) && a->marks.via != ESPY_VIA_AGENT)
+	if (wide && by != ESPY_MARKS_BY_AGENT)
 		return espy_cli__usage(a->cli, "--via is for a command or processes (-p), not for %s: there marks are seen of programs "
-				       "that have an agent", o->all ? "--all" : "--cgroup");
-	if (a->marks.via == ESPY_VIA_PRELOAD && !a->command[0])
+				       "that have an agent", a->session.all ? "--all" : "--cgroup");
+	if (by == ESPY_MARKS_BY_PRELOAD && !a->command[0])
 		return espy_cli__usage(a->cli, "--via=preload is for a command: PROG [ARGS] is missing");
-	if (a->record.flight_bytes && a->marks.via == ESPY_VIA_KERNEL)
+	if (a->session.flight_bytes && by == ESPY_MARKS_BY_KERNEL)
 		return espy_cli__usage(a->cli, "--via=kernel and a ring (--ring) are mutually exclusive");
 	if (a->pause_on.cnt)
 		return espy_cli__usage(a->cli, "-m and --pause-on are mutually exclusive");
-	o->marks = &a->marks;
-	a->marks.string_max = o->text.str_limit > 256 || a->role == ESPY_ROLE_RECORD ? o->text.str_limit : 256;
-	if (a->marks.string_max < 256)
-		a->marks.string_max = 256;
-	o->marks_only = !f->trace_given && !f->path_cnt && !f->fds.given && o->summary == ESPY_SUMMARY_NONE &&
-			o->source == ESPY_SOURCE_AUTO && !a->paths.cnt;
+	a->session.no_calls = alone && !a->session.source;
 	return 0;
 }
 
 int espy_trace_args__check(struct espy_trace_args *a)
 {
-	struct espy_session_opts *o = &a->o;
 	int err = check_letters(a);
 
 	if (!err && a->role != ESPY_ROLE_SHOW)
@@ -288,39 +273,41 @@ int espy_trace_args__check(struct espy_trace_args *a)
 		espy_cli__say(a->cli,
 			      "Only the last of -z/--successful-only/-Z/--failed-only options will take effect. "
 			      "See status qualifier for more complex filters.");
-	if (!o->interruptible)
-		o->interruptible = o->output && a->command[0] && !a->daemonize ? 3 : 2;
-	o->pids = a->pids;
-	o->pid_cnt = a->pid_cnt;
-	o->describe_files = a->describe.v;
-	o->describe_file_cnt = a->describe.cnt;
-	if (a->record.path) {
-		a->record.lines_too = a->role == ESPY_ROLE_TRACE;
-		a->record.select = a->select.v;
-		a->record.select_cnt = a->select.cnt;
-		o->record = &a->record;
-	}
-	if (a->role == ESPY_ROLE_SHOW)
-		o->show = &a->show;
-	o->pause_on = a->pause_on.v;
-	o->pause_on_cnt = a->pause_on.cnt;
-	o->snapshot_on = a->snapshot_on.v;
-	o->snapshot_on_cnt = a->snapshot_on.cnt;
-	if (o->snapshot_on_cnt && !a->record.flight_bytes)
+	if (!a->session.interruptible)
+		a->session.interruptible = a->output && a->command[0] && !a->daemonize ? 3 : 2;
+	a->session.pids = a->pids;
+	a->session.pid_count = a->pid_cnt;
+	a->session.describe = a->describe.v;
+	a->session.describe_count = a->describe.cnt;
+	a->record.string_limit = a->text.string_limit;
+	a->record.string_limit_given = true;
+	a->record.words = a->select.v;
+	a->record.word_count = a->select.cnt;
+	if (a->session.explain && !a->where.cnt)
+		return espy_cli__usage(a->cli, "--explain needs a condition: --where, --comm, --uid or --duration");
+	for (size_t i = 0; i < a->where.cnt && !err; i++)
+		err = espy_filter_where(a->filter, a->where.v[i]);
+	if (err)
+		return err;
+	a->session.pause_on = a->pause_on.v;
+	a->session.pause_on_count = a->pause_on.cnt;
+	a->session.snapshot_on = a->snapshot_on.v;
+	a->session.snapshot_on_count = a->snapshot_on.cnt;
+	if (a->session.snapshot_on_count && !a->session.flight_bytes)
 		return espy_cli__usage(a->cli, "--snapshot-on needs --ring: without it everything is written anyway");
-	if (a->record.after_ns && !a->record.flight_bytes)
+	if (a->session.snapshot_after_ns && !a->session.flight_bytes)
 		return espy_cli__usage(a->cli, "--after needs --ring");
 	if (a->record.keep && !a->record.rotate_bytes)
 		return espy_cli__usage(a->cli, "--keep needs --rotate");
-	if (a->record.rotate_bytes && a->record.flight_bytes)
+	if (a->record.rotate_bytes && a->session.flight_bytes)
 		return espy_cli__usage(a->cli, "--rotate and --ring are mutually exclusive: a ring has one size already");
 	if (a->record.rotate_bytes && !strcmp(a->record.path, "-"))
 		return espy_cli__usage(a->cli, "--rotate needs the name of a file (-o): standard output is one");
-	if (a->record.flight_bytes && !strcmp(a->record.path, "-"))
+	if (a->session.flight_bytes && !strcmp(a->record.path, "-"))
 		return espy_cli__usage(a->cli, "--ring needs the name of a file (-o): it writes a trace each time one is wanted");
-	if (a->record.flight_bytes && o->pause_on_cnt)
+	if (a->session.flight_bytes && a->session.pause_on_count)
 		return espy_cli__usage(a->cli, "--pause-on and --ring are mutually exclusive: nobody would look");
-	if (o->lossless == ESPY_LOSSLESS_ALWAYS && o->all)
+	if (a->session.overrun == ESPY_OVERRUN_HOLD && a->session.all)
 		return espy_cli__usage(a->cli, "--lossless=always is not for --all: among all tasks are those that take "
 					       "espy's output, and held they would take none");
 	return add_paths(a);

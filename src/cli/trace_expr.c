@@ -32,7 +32,7 @@ int espy_trace_decode_fds(struct espy_trace_args *a, const char *arg)
 
 	if (espy_trace_set(a, "decode-fds", espy_words_fds, arg, &bits))
 		return -EINVAL;
-	a->o.fds = bits & ESPY_FDS_MORE ? ESPY_FD_ALL : bits ? ESPY_FD_PATH : ESPY_FD_NONE;
+	a->text.fds = bits & ESPY_FDS_MORE ? ESPY_FD_ALL : bits ? ESPY_FD_PATH : ESPY_FD_NONE;
 	return 0;
 }
 
@@ -46,7 +46,7 @@ int espy_trace_decode_pids(struct espy_trace_args *a, const char *arg)
 	if (strstr(arg, "pidns") && arg[0] != '!')
 		return espy_trace_not_here(a, "decode-pids=pidns",
 					   "shows process numbers of its own pid namespace only");
-	a->o.pid_comm = bits & ESPY_PIDS_COMM;
+	a->text.task_names = bits & ESPY_PIDS_COMM;
 	return 0;
 }
 
@@ -66,8 +66,6 @@ static const struct {
 	{ "decode-fd", DECODE_FDS },
 	{ "decode-pids", DECODE_PIDS },
 	{ "decode-pid", DECODE_PIDS },
-	{ "inject", REFUSED, "watches only; it cannot change system calls (inject, fault)" },
-	{ "fault", REFUSED, "watches only; it cannot change system calls (inject, fault)" },
 	{ "kvm", REFUSED, "does not decode struct kvm_run" },
 	{ "namespace", REFUSED, "does not show namespaces that were entered" },
 	{ "secontext", REFUSED, "does not show security contexts" },
@@ -86,10 +84,10 @@ static int qualifier(struct espy_trace_args *a, const char *expr)
 		return 0;
 	switch (qualifiers[i].what) {
 	case STATUS:
-		err = espy_trace_set(a, "status", espy_words_status, arg, &a->o.status);
+		err = espy_trace_set(a, "status", espy_words_status, arg, &a->status);
 		break;
 	case QUIET:
-		err = espy_trace_set(a, "quiet", espy_words_quiet, arg, &a->o.quiet);
+		err = espy_trace_set(a, "quiet", espy_words_quiet, arg, &a->quiet);
 		break;
 	case DECODE_FDS:
 		err = espy_trace_decode_fds(a, arg);
@@ -104,14 +102,25 @@ static int qualifier(struct espy_trace_args *a, const char *expr)
 	return err ? err : 1;
 }
 
+bool espy_trace_changes_calls(const char *expr)
+{
+	return !strncmp(expr, "inject=", 7) || !strncmp(expr, "fault=", 6);
+}
+
 int espy_trace_expr(struct espy_trace_args *a, const char *expr)
 {
 	char err[256];
 	int taken = qualifier(a, expr);
 
+	/* What was recorded cannot be changed any more. */
+	if (a->role == ESPY_ROLE_SHOW && espy_trace_changes_calls(expr)) {
+		espy_cli__say(a->cli, "%s: the calls of a trace cannot be changed", expr);
+		return -EINVAL;
+	}
+
 	if (taken)
 		return taken < 0 ? taken : 0;
-	if (espy_filter__parse(&a->filter, a->image_ptrs, expr, err, sizeof(err))) {
+	if (espy_filter_select(a->filter, expr, err, sizeof(err))) {
 		espy_cli__say(a->cli, "%s", err);
 		return -EINVAL;
 	}

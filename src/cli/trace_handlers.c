@@ -3,6 +3,7 @@
 #include "cli/trace_handlers.h"
 #include "cli/trace_values.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -60,70 +61,72 @@ int espy_do_successful(void *ctx, const struct espy_opt_use *use)
 
 	a->status_twice |= a->status_word != NULL;
 	a->status_word = use->as;
-	a->o.status = (unsigned)use->opt->value;
+	a->status = (unsigned)use->opt->value;
 	return 0;
 }
 
 int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
-	struct espy_session_opts *o = &a->o;
 
 	switch ((enum espy_trace_flag)use->opt->value) {
 	case F_OLD_FORK:
 		espy_cli__say(a->cli, "option -F is deprecated, please use -f/--follow-forks instead");
-		o->follow = 1;
+		a->follow = 1;
 		break;
 	case F_FORK:
 		a->f_cnt += use->by_letter;
-		o->follow = 1;
+		a->follow = 1;
 		break;
 	case F_SEPARATELY:
 		a->output_separately = true;
 		break;
 	case F_APPEND:
-		o->append = true;
+		a->append = true;
 		break;
 	case F_VERBOSE:
 		return espy_trace_expr(a, "abbrev=none");
 	case F_IP:
-		o->show_ip = true;
+		a->text.instruction_pointer = true;
 		break;
 	case F_NR:
-		o->show_nr = true;
+		a->text.call_number = true;
 		break;
 	case F_COMM:
-		a->comm_letter = o->pid_comm = true;
+		a->comm_letter = a->text.task_names = true;
 		break;
 	case F_ARG_NAMES:
-		o->text.arg_names = true;
+		a->text.argument_names = true;
 		break;
 	case F_ALWAYS_PID:
-		o->always_pid = true;
+		a->text.task_always = true;
 		break;
 	case F_SECCOMP:
-		o->seccomp = true;
+		a->session.seccomp = true;
 		break;
 	case F_KILL:
-		o->kill_on_exit = true;
+		a->session.kill_on_exit = true;
 		break;
 	case F_COUNT:
 	case F_COUNT_TOO: {
 		enum espy_summary want = use->opt->value == F_COUNT ? ESPY_SUMMARY_ONLY : ESPY_SUMMARY_TOO;
 
-		if (o->summary != ESPY_SUMMARY_NONE && o->summary != want)
+		if (a->summary != ESPY_SUMMARY_NONE && a->summary != want)
 			return espy_cli__usage(a->cli, "-c/--summary-only and -C/--summary are mutually exclusive");
-		o->summary = want;
+		a->summary = want;
 		break;
 	}
 	case F_WALL:
-		o->wall_clock = true;
+		a->table.wall_clock = true;
 		break;
 	case F_ALL:
-		o->all = true;
+		a->session.all = true;
 		break;
 	case F_STATS:
-		o->stats = true;
+		a->stats = true;
+		break;
+	case F_EXPLAIN:
+		a->session.explain = true;
 		break;
 	case F_HELP:
 		a->help = true;
@@ -132,10 +135,10 @@ int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 		a->version = true;
 		break;
 	case F_FORCE:
-		a->record.force = true;
+		a->record.replace = true;
 		break;
 	case F_FOLLOW_FILE:
-		a->show.follow = true;
+		a->trace_follow = true;
 		break;
 	}
 	return 0;
@@ -174,7 +177,7 @@ int espy_do_time(void *ctx, const struct espy_opt_use *use)
 	if (use->by_letter)
 		return do_letter(ctx, use);
 	a->long_time = true;
-	a->o.time = ESPY_TIME_OF_DAY;
+	a->text.time = ESPY_TIME_OF_DAY;
 	while (*s) {
 		size_t len = strcspn(s, ",");
 		const char *w = s, *colon = memchr(s, ':', len);
@@ -184,9 +187,9 @@ int espy_do_time(void *ctx, const struct espy_opt_use *use)
 
 		w += key;
 		if (format && espy_word__find(espy_words_time, w, len - key, &value))
-			a->o.time = (enum espy_time_style)value;
+			a->text.time = (enum espy_time_text)value;
 		else if (precision && espy_word__find(espy_words_precision, w, len - key, &value))
-			a->o.time_precision = (unsigned)value;
+			a->text.time_precision = (unsigned)value;
 		else
 			return espy_opts__bad_arg(a->cli, use);
 		s += len + (s[len] == ',');
@@ -201,8 +204,8 @@ int espy_do_relative(void *ctx, const struct espy_opt_use *use)
 
 	if (use->arg && word(a, use, espy_words_precision, &digits))
 		return -EINVAL;
-	a->o.relative_time = true;
-	a->o.relative_precision = (unsigned)digits;
+	a->text.relative_time = true;
+	a->text.relative_precision = (unsigned)digits;
 	return 0;
 }
 
@@ -213,22 +216,22 @@ int espy_do_call_time(void *ctx, const struct espy_opt_use *use)
 
 	if (use->arg && word(a, use, espy_words_precision, &digits))
 		return -EINVAL;
-	a->o.call_time = true;
-	a->o.call_time_precision = (unsigned)digits;
+	a->text.call_time = true;
+	a->text.call_time_precision = (unsigned)digits;
 	return 0;
 }
 
 int espy_do_hex(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
-	int value = ESPY_HEX_ALL;
+	int value = ESPY_STRINGS_HEX;
 
 	if (use->by_letter)
 		return do_letter(ctx, use);
 	if (use->arg && word(a, use, espy_words_hex, &value))
 		return -EINVAL;
 	a->long_hex = true;
-	a->o.text.hex = (enum espy_hex)value;
+	a->text.strings = (enum espy_string_text)value;
 	return 0;
 }
 
@@ -257,7 +260,7 @@ int espy_do_quiet(void *ctx, const struct espy_opt_use *use)
 	if (use->by_letter)
 		return do_letter(ctx, use);
 	a->long_quiet = true;
-	return espy_trace_set(a, "quiet", espy_words_quiet, use->arg ? use->arg : "attach,personality", &a->o.quiet);
+	return espy_trace_set(a, "quiet", espy_words_quiet, use->arg ? use->arg : "attach,personality", &a->quiet);
 }
 
 int espy_do_daemonize(void *ctx, const struct espy_opt_use *use)
@@ -281,7 +284,7 @@ int espy_do_xlat(void *ctx, const struct espy_opt_use *use)
 
 	if (word(a, use, espy_words_xlat, &value))
 		return -EINVAL;
-	a->o.text.xlat = (enum espy_xlat)value;
+	a->text.names = (enum espy_name_text)value;
 	return 0;
 }
 
@@ -292,7 +295,7 @@ int espy_do_source(void *ctx, const struct espy_opt_use *use)
 
 	if (word(a, use, espy_words_source, &value))
 		return -EINVAL;
-	a->o.source = (enum espy_source_choice)value;
+	a->session.source = value == 1 ? "bpf" : value == 2 ? "ptrace" : NULL;
 	return 0;
 }
 
@@ -303,7 +306,7 @@ int espy_do_interruptible(void *ctx, const struct espy_opt_use *use)
 
 	if (word(a, use, espy_words_interruptible, &value))
 		return -EINVAL;
-	a->o.interruptible = (unsigned)value;
+	a->session.interruptible = (unsigned)value;
 	return 0;
 }
 
@@ -321,35 +324,35 @@ int espy_do_string_limit(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
-	return number(a, use, 0, INT_MAX, &a->o.text.str_limit);
+	return number(a, use, 0, INT_MAX, &a->text.string_limit);
 }
 
 int espy_do_columns(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
-	return number(a, use, 0, INT_MAX, &a->o.text.column);
+	return number(a, use, 0, INT_MAX, &a->text.column);
 }
 
 int espy_do_limit(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
-	return number(a, use, 1, UINT_MAX, &a->o.syscall_limit);
+	return number(a, use, 1, UINT_MAX, &a->call_limit);
 }
 
 int espy_do_hang(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
-	return number(a, use, 0, INT_MAX, &a->o.hang_ms);
+	return number(a, use, 0, INT_MAX, &a->session.hang_ms);
 }
 
 int espy_do_buffer(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
-	if (!espy_value__bytes(use->arg, &a->o.ring_bytes) || !a->o.ring_bytes)
+	if (!espy_value__bytes(use->arg, &a->session.ring_bytes) || !a->session.ring_bytes)
 		return espy_opts__bad_arg(a->cli, use);
 	return 0;
 }
@@ -361,7 +364,23 @@ int espy_do_lossless(void *ctx, const struct espy_opt_use *use)
 
 	if (word(a, use, espy_words_lossless, &value))
 		return -EINVAL;
-	a->o.lossless = (enum espy_lossless)value;
+	a->session.overrun = (enum espy_overrun)value;
+	return 0;
+}
+
+int espy_do_max_hold(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	double us;
+
+	/* Without a unit these are seconds. */
+	if (!espy_value__microseconds(use->arg, &us))
+		return espy_opts__bad_arg(a->cli, use);
+	if (isdigit((unsigned char)use->arg[strlen(use->arg) - 1]))
+		us *= 1e6;
+	if (us < 1000 || us > 3600e6)
+		return espy_cli__usage(a->cli, "--max-hold is between 1 ms and an hour");
+	a->session.max_hold_ns = (uint64_t)(us * 1e3);
 	return 0;
 }
 
@@ -372,7 +391,7 @@ int espy_do_rings(void *ctx, const struct espy_opt_use *use)
 
 	if (word(a, use, espy_words_rings, &value))
 		return -EINVAL;
-	a->o.rings = (unsigned)value;
+	a->session.rings = (unsigned)value;
 	return 0;
 }
 
@@ -380,9 +399,11 @@ int espy_do_overhead(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
-	if (!espy_value__microseconds(use->arg, &a->o.overhead_us))
+	double us;
+
+	if (!espy_value__microseconds(use->arg, &us))
 		return espy_opts__bad_arg(a->cli, use);
-	a->o.have_overhead = true;
+	a->table.overhead_ns = (uint64_t)(us * 1000.0);
 	return 0;
 }
 
@@ -391,13 +412,13 @@ int espy_do_sort(void *ctx, const struct espy_opt_use *use)
 	struct espy_trace_args *a = ctx;
 	int value;
 
-	a->o.sort_given = true;
-	a->o.sort_none = !strcmp(use->arg, "none") || !strcmp(use->arg, "nothing");
-	if (a->o.sort_none)
+	a->sort_given = true;
+	a->table.unsorted = !strcmp(use->arg, "none") || !strcmp(use->arg, "nothing");
+	if (a->table.unsorted)
 		return 0;
 	if (!espy_word__find(espy_words_column, use->arg, strlen(use->arg), &value))
 		return espy_cli__usage(a->cli, "invalid sortby: '%s'", use->arg);
-	a->o.sort_by = value == ESPY_COL_TIME_PERCENT ? ESPY_COL_TOTAL_TIME : (enum espy_summary_col)value;
+	a->table.sort_by = value == ESPY_COL_TIME_PERCENT ? ESPY_COL_TOTAL_TIME : (enum espy_summary_column)value;
 	return 0;
 }
 
@@ -406,7 +427,7 @@ int espy_do_summary_columns(void *ctx, const struct espy_opt_use *use)
 	struct espy_trace_args *a = ctx;
 	unsigned seen = 0;
 
-	a->o.column_cnt = 0;
+	a->table.column_count = 0;
 	for (const char *s = use->arg;;) {
 		size_t len = strcspn(s, ",");
 		int value;
@@ -419,14 +440,14 @@ int espy_do_summary_columns(void *ctx, const struct espy_opt_use *use)
 					       " (-U option residual: '%s')",
 					       (int)len, s, s);
 		seen |= 1u << value;
-		a->o.columns[a->o.column_cnt++] = (enum espy_summary_col)value;
+		a->columns[a->table.column_count++] = (enum espy_summary_column)value;
 		if (!s[len])
 			break;
 		s += len + 1;
 	}
 	/* Numbers without the call they belong to say nothing. */
 	if (!(seen & 1u << ESPY_COL_NAME))
-		a->o.columns[a->o.column_cnt++] = ESPY_COL_NAME;
+		a->columns[a->table.column_count++] = ESPY_COL_NAME;
 	return 0;
 }
 
@@ -449,19 +470,19 @@ int espy_do_detach_on(void *ctx, const struct espy_opt_use *use)
 		espy_cli__say(a->cli, "Syscall '%s' for -b isn't supported", use->arg);
 		return -EINVAL;
 	}
-	a->o.detach_on_execve = true;
+	a->session.detach_on_execve = true;
 	return 0;
 }
 
 int espy_do_output(void *ctx, const struct espy_opt_use *use)
 {
-	((struct espy_trace_args *)ctx)->o.output = use->arg;
+	((struct espy_trace_args *)ctx)->output = use->arg;
 	return 0;
 }
 
 int espy_do_cgroup(void *ctx, const struct espy_opt_use *use)
 {
-	((struct espy_trace_args *)ctx)->o.cgroup = use->arg;
+	((struct espy_trace_args *)ctx)->session.cgroup = use->arg;
 	return 0;
 }
 
@@ -483,7 +504,7 @@ int espy_do_env(void *ctx, const struct espy_opt_use *use)
 
 	/* Of a recording, --env none leaves environments out; a variable of that name is removed by -E none. */
 	if (a->role == ESPY_ROLE_RECORD && !use->by_letter && (!strcmp(use->arg, "none") || !strcmp(use->arg, "all"))) {
-		a->o.payload.no_env = use->arg[0] == 'n';
+		a->record.no_environment = use->arg[0] == 'n';
 		return 0;
 	}
 	return espy_words__add(&((struct espy_trace_args *)ctx)->env_edits, use->arg);
@@ -506,7 +527,31 @@ int espy_do_path(void *ctx, const struct espy_opt_use *use)
 
 int espy_do_stack(void *ctx, const struct espy_opt_use *use)
 {
-	return espy_trace_not_here(ctx, use->as, "does not unwind stacks");
+	struct espy_trace_args *a = ctx;
+
+	/* -kk, or a second -k: lines of source, too. */
+	if (use->by_letter || !use->arg) {
+		a->text.stack_source |= use->by_letter && a->text.stacks;
+	} else if (!strcmp(use->arg, "source")) {
+		a->text.stack_source = true;
+	} else if (!strcmp(use->arg, "symbol")) {
+		a->text.stack_source = false;
+	} else {
+		return espy_opts__bad_arg(a->cli, use);
+	}
+	a->text.stacks = true;
+	return 0;
+}
+
+int espy_do_stack_limit(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	unsigned long n;
+
+	if (!espy_value__number(use->arg, 1024, &n) || !n)
+		return espy_opts__bad_arg(a->cli, use);
+	a->session.stack_frames = (unsigned)n;
+	return 0;
 }
 
 int espy_do_secontext(void *ctx, const struct espy_opt_use *use)

@@ -24,6 +24,7 @@ enum espy_trace_flag {
 	F_ALL,
 	F_STATS,
 	F_HELP,
+	F_EXPLAIN,
 	F_VERSION,
 	F_OLD_FORK,
 	F_FORCE,
@@ -56,6 +57,7 @@ int espy_do_limit(void *ctx, const struct espy_opt_use *use);
 int espy_do_hang(void *ctx, const struct espy_opt_use *use);
 int espy_do_pause_on(void *ctx, const struct espy_opt_use *use);
 int espy_do_lossless(void *ctx, const struct espy_opt_use *use);
+int espy_do_max_hold(void *ctx, const struct espy_opt_use *use);
 int espy_do_buffer(void *ctx, const struct espy_opt_use *use);
 int espy_do_rings(void *ctx, const struct espy_opt_use *use);
 int espy_do_overhead(void *ctx, const struct espy_opt_use *use);
@@ -70,7 +72,14 @@ int espy_do_argv0(void *ctx, const struct espy_opt_use *use);
 int espy_do_env(void *ctx, const struct espy_opt_use *use);
 int espy_do_describe(void *ctx, const struct espy_opt_use *use);
 int espy_do_path(void *ctx, const struct espy_opt_use *use);
+int espy_do_where(void *ctx, const struct espy_opt_use *use);
+int espy_do_comm(void *ctx, const struct espy_opt_use *use);
+int espy_do_uid(void *ctx, const struct espy_opt_use *use);
+int espy_do_duration(void *ctx, const struct espy_opt_use *use);
+/* The number of a user by name or number; false: there is no such user. */
+bool espy_trace_uid(const char *arg, unsigned long *uid);
 int espy_do_stack(void *ctx, const struct espy_opt_use *use);
+int espy_do_stack_limit(void *ctx, const struct espy_opt_use *use);
 int espy_do_secontext(void *ctx, const struct espy_opt_use *use);
 int espy_do_pidns(void *ctx, const struct espy_opt_use *use);
 int espy_do_record(void *ctx, const struct espy_opt_use *use);

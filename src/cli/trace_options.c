@@ -36,6 +36,7 @@ static const struct espy_opt general[] = {
 	FLAG('h', "help", F_HELP, "print this text and exit"),
 	FLAG('V', "version", F_VERSION, "print the version and exit"),
 	FLAG('d', "debug", F_STATS, "as --stats"),
+	FLAG(0, "explain", F_EXPLAIN, "say what of a condition (--where) the kernel tests, and what espy does"),
 };
 
 static const struct espy_opt targets[] = {
@@ -73,16 +74,22 @@ static const struct espy_opt sources[] = {
 	    "where events come from: bpf (nothing is stopped), ptrace (every call stops the "
 	    "task), auto (default: bpf if it is allowed)",
 	    .complete = "auto bpf ptrace"),
+	ARG(0, "inject", "RULE", espy_do_qualifier,
+	    "change calls, by the source ptrace: CALLS and any of :error=E :retval=N :syscall=CALL :signal=SIG :delay_enter=TIME "
+	    ":delay_exit=TIME :poke_enter=@argN=HEX :poke_exit=@argN=HEX :when=FIRST[..LAST][+[STEP]]"),
+	ARG(0, "fault", "RULE", espy_do_qualifier, "let calls fail: CALLS[:error=E][:when=...]; without error: ENOSYS"),
 	FLAG(0, "seccomp-bpf", F_SECCOMP, "ptrace source: let the kernel pass over calls that are not wanted"),
 	ARG(0, "buffer", "SIZE", espy_do_buffer, "room for events on their way, in bytes, or with k, M, G"),
 	ARG(0, "rings", "HOW", espy_do_rings,
 	    "bpf source: one buffer for all processors, one for each of them (cpu), or auto (cpu from five processors on)",
 	    .complete = "auto one cpu"),
 	ARG(0, "lossless", "WHEN", espy_do_lossless,
-	    "a task that outruns espy is held until there is room, so that nothing is lost: auto (default; for a command and "
-	    "-p, where the kernel can do it unseen), always (else by SIGSTOP), never",
+	    "a task that outruns espy is held until there is room, so that nothing is lost: auto (default: a command that espy "
+	    "starts, never what runs already), always (-p and --cgroup, too; an error where the kernel cannot), never",
 	    .complete = "auto always never"),
-	ARG(0, "pause-on", "CALL[: COMPARISONS]", espy_do_pause_on,
+	ARG(0, "max-hold", "TIME", espy_do_max_hold,
+	    "so long a task is held for lack of room at a time, in seconds, or with ms (10ms; with --lossless=always 10)"),
+	ARG(0, "pause-on", "CALL[: CONDITION]", espy_do_pause_on,
 	    "hold a task after such a call, until Enter, `espy resume PID` or the end of espy: 'unlinkat: path == "
 	    "\"/etc/passwd\"', 'connect: errno != 0 && pid == 1234'; may be repeated"),
 	ARG(0, "hang", "MS", espy_do_hang,
@@ -115,6 +122,12 @@ static const struct espy_opt filters[] = {
 	ALIAS("fd", espy_do_qualifier, 0),
 	ARG('P', "trace-path", "PATH", espy_do_path, "show only calls that touch PATH; may be repeated",
 	    .complete = "file"),
+	ARG(0, "where", "CONDITION", espy_do_where,
+	    "show only calls that meet a condition (espy-where(7)): 'ret < 0 && path ^= \"/etc/\"', 'flags has O_CREAT', "
+	    "'duration > 10ms || name in {\"read\", \"write\"}'; if repeated, all must hold"),
+	ARG(0, "comm", "NAME", espy_do_comm, "only calls of tasks with this name; NAME* is all that begin so"),
+	ARG(0, "uid", "USER", espy_do_uid, "only calls of tasks of this effective user, by name or number", .complete = "user"),
+	ARG(0, "duration", "TIME", espy_do_duration, "only calls that took at least TIME (10ms, 1.5s, 200us); <TIME: less"),
 	ARG(0, "signal", "SET", espy_do_qualifier, "show only these signals", .complete = "signal"),
 	ALIAS("signals", espy_do_qualifier, 0),
 	ARG(0, "status", "SET", espy_do_qualifier,
@@ -170,6 +183,11 @@ static const struct espy_opt format[] = {
 		 .complete = "s ms us ns"),
 	OPTIONAL('T', "syscall-times", "PRECISION", espy_do_call_time, "how long each call took",
 		 .complete = "s ms us ns"),
+	OPTIONAL('k', "stack-trace", "WHAT", espy_do_stack,
+		 "the call stack behind each call, by the source ptrace (WHAT: symbol; source, as -kk: with lines of source)",
+		 .complete = "symbol source"),
+	{ .name = "stack-traces", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_stack },
+	ARG(0, "stack-trace-frame-limit", "N", espy_do_stack_limit, "at most N frames of a stack (256)"),
 	FLAG(0, "always-show-pid", F_ALWAYS_PID,
 	     "the process number in front of every line, also if there is only one"),
 	OPTIONAL(0, "color", "WHEN", espy_do_color, "auto and never are accepted; espy writes no colours",
@@ -205,7 +223,7 @@ static const struct espy_opt recording[] = {
 	ARG(0, "ring", "SIZE", espy_do_ring,
 	    "flight recorder: keep the newest records in SIZE bytes of memory and write nothing until SIGUSR1, "
 	    "`espy snapshot`, a --snapshot-on, or the end"),
-	ARG(0, "snapshot-on", "CALL[: COMPARISONS]", espy_do_snapshot_on,
+	ARG(0, "snapshot-on", "CALL[: CONDITION]", espy_do_snapshot_on,
 	    "with --ring: write a trace after such a call: 'openat: ret == -ENOSPC'; as --pause-on, may be repeated"),
 	ARG(0, "after", "TIME", espy_do_after, "with --ring: write the trace TIME after it was asked for (seconds, or with ms)"),
 	ARG(0, "data", "SIZE", espy_do_data,
@@ -250,13 +268,8 @@ static const struct espy_opt statistics[] = {
 
 /* Known so that they can be refused in clear words. */
 static const struct espy_opt refused[] = {
-	ALIAS("inject", espy_do_qualifier, 0),
-	ALIAS("fault", espy_do_qualifier, 0),
 	ALIAS("kvm", espy_do_qualifier, 0),
 	ALIAS("namespace", espy_do_qualifier, 0),
-	{ .letter = 'k', .name = "stack-trace", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_stack },
-	{ .name = "stack-traces", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_stack },
-	{ .name = "stack-trace-frame-limit", .arg = ESPY_OPT_REQUIRED, .handle = espy_do_stack },
 	{ .name = "secontext", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_secontext },
 	{ .name = "pidns-translation", .handle = espy_do_pidns },
 	{ .name = "tips", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_tips },

@@ -28,11 +28,11 @@ const struct espy_word espy_words_pids[] = {
 	{ "comm", ESPY_PIDS_COMM }, { "pidns", ESPY_PIDS_NS }, { NULL, 0 },
 };
 const struct espy_word espy_words_hex[] = {
-	{ "none", ESPY_HEX_NONE }, { "non-ascii-chars", ESPY_HEX_NON_ASCII_CHARS },
-	{ "non-ascii", ESPY_HEX_NON_ASCII }, { "all", ESPY_HEX_ALL }, { NULL, 0 },
+	{ "none", ESPY_STRINGS_PLAIN }, { "non-ascii-chars", ESPY_STRINGS_HEX_NON_ASCII_CHARS },
+	{ "non-ascii", ESPY_STRINGS_HEX_NON_ASCII }, { "all", ESPY_STRINGS_HEX }, { NULL, 0 },
 };
 const struct espy_word espy_words_xlat[] = {
-	{ "abbrev", ESPY_XLAT_ABBREV }, { "raw", ESPY_XLAT_RAW }, { "verbose", ESPY_XLAT_VERBOSE }, { NULL, 0 },
+	{ "abbrev", ESPY_NAMES }, { "raw", ESPY_NAMES_RAW }, { "verbose", ESPY_NAMES_VERBOSE }, { NULL, 0 },
 };
 const struct espy_word espy_words_precision[] = {
 	{ "s", 0 }, { "ms", 3 }, { "us", 6 }, { "ns", 9 }, { NULL, 0 },
@@ -41,12 +41,12 @@ const struct espy_word espy_words_time[] = {
 	{ "none", ESPY_TIME_NONE }, { "time", ESPY_TIME_OF_DAY }, { "unix", ESPY_TIME_UNIX }, { NULL, 0 },
 };
 const struct espy_word espy_words_source[] = {
-	{ "auto", ESPY_SOURCE_AUTO }, { "bpf", ESPY_SOURCE_BPF }, { "ptrace", ESPY_SOURCE_PTRACE }, { NULL, 0 },
+	{ "auto", 0 }, { "bpf", 1 }, { "ptrace", 2 }, { NULL, 0 },
 };
 const struct espy_word espy_words_lossless[] = {
-	{ "auto", ESPY_LOSSLESS_AUTO }, { "always", ESPY_LOSSLESS_ALWAYS }, { "never", ESPY_LOSSLESS_NEVER }, { NULL, 0 },
+	{ "auto", ESPY_OVERRUN_AUTO }, { "always", ESPY_OVERRUN_HOLD }, { "never", ESPY_OVERRUN_LOSE }, { NULL, 0 },
 };
-/* As espy_source_opts.rings takes them: any number above 1 means one for each processor. */
+/* As espy_session_options.rings takes them: any number above 1 means one for each processor. */
 const struct espy_word espy_words_rings[] = {
 	{ "auto", 0 }, { "one", 1 }, { "cpu", 2 }, { NULL, 0 },
 };

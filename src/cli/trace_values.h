@@ -3,7 +3,10 @@
 #ifndef ESPY_CLI_TRACE_VALUES_H
 #define ESPY_CLI_TRACE_VALUES_H
 
-#include "session/session.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include "cli/trace.h"
 
 struct espy_word {
 	const char *word; /* NULL ends the table */

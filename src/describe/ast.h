@@ -37,13 +37,14 @@ struct dc_sym {
 enum {
 	AX_NAME = 100,  /* sym */
 	AX_OUTER,       /* outer.sym */
+	AX_MEMBER,      /* sym->member: a field of what a pointer parameter points to */
 };
 struct ast_expr {
 	uint32_t op;
 	struct dc_pos pos;
 	struct ast_expr *a, *b;
 	uint64_t value;
-	struct dc_sym *sym;
+	struct dc_sym *sym, *member;
 };
 
 enum ast_len_kind { LEN_NONE, LEN_COUNT, LEN_NULL, LEN_REST, LEN_SIZED };
@@ -66,6 +67,8 @@ struct ast_type {
 	struct dc_pos base_pos;
 	struct dc_sym *name; /* BASE_WORD, BASE_NAME; BASE_BITS: the kind */
 	struct ast_type *inner; /* BASE_PAREN */
+	const char *text;       /* `remark`, and up to two numbers for it */
+	struct ast_expr *number[2];
 	struct dc_sym *fmt;
 	struct dc_pos fmt_pos;
 	struct ast_len len;
@@ -80,7 +83,7 @@ struct ast_type {
 	uint32_t sp_off;      /* `from sp + N` */
 	uint8_t on;           /* enum ast_on */
 	uint32_t class_flags; /* ESPY_TF_ENV, ESPY_TF_SECRET */
-	bool verbose, hex, from_sp;
+	bool verbose, hex, bare, from_sp;
 	uint32_t field_flags; /* ESPY_FF_* */
 };
 
@@ -120,7 +123,7 @@ struct ast_named {
 	const char *as_name, *as_header;
 	struct ast_names show, brief;
 	uint32_t note;
-	bool packed, tail;
+	bool packed, tail, more;
 	struct dc_sym *tlv_len; /* NULL: not a record of its own length */
 	struct dc_pos tlv_pos;
 	struct ast_expr *tlv_align;
@@ -141,10 +144,11 @@ struct ast_named {
 	uint8_t headed;      /* so many fields stand in braces, the others behind as values; 0: all */
 	struct dc_sym *extent; /* field that says how many bytes of the struct count; NULL: all */
 	struct dc_pos extent_pos;
+	uint16_t extent_min; /* `min N`; 0: none */
 };
 
 struct ast_item {
-	enum { ITEM_NAME, ITEM_GROUP, ITEM_SHIFT, ITEM_INCLUDE, ITEM_PACK } kind;
+	enum { ITEM_NAME, ITEM_GROUP, ITEM_SHIFT, ITEM_LOW, ITEM_INCLUDE, ITEM_PACK } kind;
 	struct dc_sym *name;    /* ITEM_GROUP: NULL if the mask is `value` */
 	struct dc_pos pos;
 	struct ast_expr *value; /* NULL: by name */
@@ -153,6 +157,7 @@ struct ast_item {
 	uint32_t ngroup;
 	const char *unknown;    /* of a group; NULL: none */
 	uint8_t hi, lo;
+	uint8_t low; /* ITEM_LOW: ESPY_LOW_* */
 	struct dc_sym *table;   /* ITEM_PACK: format of the field */
 	struct dc_pos table_pos;
 };
@@ -164,6 +169,7 @@ struct ast_table {
 	struct dc_sym *width;
 	struct dc_pos width_pos;
 	const char *unknown; /* NULL: none */
+	bool decimal, comment;
 	const char *header;
 	struct ast_item *items;
 	uint32_t nitems;

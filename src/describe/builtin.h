@@ -22,7 +22,10 @@ extern const struct espy_text_source espy_builtin_syscalls[ESPY_ABI_CNT];
 int espy_describe_with_files(enum espy_abi abi, const char *const *files, size_t n, espy_diag_fn diag, void *ctx,
 			     void **blob, size_t *size);
 
-/* Read a file whole, as a source of that name; text is malloc'ed. 0 or -errno. */
+/*
+ * Reads a regular file whole, as a source of that name; the caller frees text. Returns 0, -errno, or -EMEDIUMTYPE for a file whose reads
+ * may never end (a FIFO, a terminal, a file of /proc).
+ */
 int espy_text_source__read(struct espy_text_source *s, const char *name);
 
 #endif

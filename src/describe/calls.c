@@ -62,8 +62,11 @@ static uint32_t assign_registers(struct dc *dc, const struct ast_call *c, uint32
 		bool wide = dc->in->abi == ESPY_ABI_I386 && t && !t->in && !t->out && t->base == BASE_WORD &&
 			    dc_scalar(dc, t->name->word, &ty) && ty.size == 8;
 
+		bool none = t && t->base == BASE_WORD && t->name->word == W_REMARK;
 		if (t && (t->from_sp))
 			reg[i] = ESPY_PARAM_SP;
+		else if (none || (t && (t->field_flags & ESPY_FF_THEN)))
+			reg[i] = i ? reg[i - 1] : 0; /* no register of their own */
 		else
 			r += wide ? 2 : 1;
 	}
@@ -115,7 +118,8 @@ static void check_param(struct dc *dc, const struct ast_call *c, uint32_t i, con
 		if (k == c->nparams)
 			dc_error(dc, t->at_pos, "`at %s`: the call has no parameter of that name", t->at->s);
 	}
-	if (ty->kind != ESPY_T_INT && ty->kind != ESPY_T_PTR && ty->kind != ESPY_T_VOID && ty->kind != ESPY_T_UNION)
+	if (ty->kind != ESPY_T_INT && ty->kind != ESPY_T_PTR && ty->kind != ESPY_T_VOID && ty->kind != ESPY_T_UNION &&
+	    ty->kind != ESPY_T_REMARK)
 		dc_error(dc, t->base_pos, "`%s` does not fit into a register, expected an integer or a pointer",
 			 c->params[i].name->s);
 	if (t->out && ((c->plan_flags | (c->base ? c->base->plan_flags : 0)) & ESPY_PLAN_NEW_IMAGE))
@@ -349,6 +353,15 @@ static int lower_key(struct dc *dc, const struct ast_key *k, const struct select
 	return r;
 }
 
+/* Whether this variant has the key already: two names may be one number on some ABI. */
+static bool has_key(const struct ranked_variant *r, uint32_t n, uint32_t call, uint64_t key)
+{
+	while (n && r[n - 1].v.call == call)
+		if (r[--n].v.key == key)
+			return true;
+	return false;
+}
+
 static void lower_variants(struct dc *dc, struct ast_call *c, struct espy_call_plan *cp, uint32_t nargs)
 {
 	const struct ast_type *t[2] = { NULL, NULL };
@@ -376,7 +389,8 @@ static void lower_variants(struct dc *dc, struct ast_call *c, struct espy_call_p
 		for (uint32_t k = 0; k < v->nkeys; k++) {
 			uint64_t key;
 
-			if (lower_key(dc, &v->keys[k], &s, &key, &prev) || call == ESPY_NONE)
+			if (lower_key(dc, &v->keys[k], &s, &key, &prev) || call == ESPY_NONE ||
+			    has_key(r, n, call, key))
 				continue;
 			const struct espy_call *ic = dc_vec_at(&dc->icalls, call);
 

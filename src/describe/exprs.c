@@ -70,7 +70,11 @@ static bool lower_name(struct dc *dc, const struct ast_expr *e, const struct dc_
 
 			if (f->name != e->sym)
 				continue;
-			if (!integer_type(dc, f->type, &deref) && !deref)
+			/* an array of integers stands for its first */
+			struct ast_type first = *f->type;
+
+			first.len.kind = first.in || first.out ? first.len.kind : LEN_NONE;
+			if (!integer_type(dc, &first, &deref) && !deref)
 				dc_error(dc, e->pos, "field `%s` is not an integer, expected one", e->sym->s);
 			else
 				*x = dc_add_expr(dc, outer ? ESPY_X_OUTER : ESPY_X_FIELD, i, 0, 0);
@@ -89,10 +93,34 @@ static bool lower_name(struct dc *dc, const struct ast_expr *e, const struct dc_
 		if (!t && !deref)
 			dc_error(dc, e->pos, "parameter `%s` is not an integer or a pointer, expected one", e->sym->s);
 		else
-			*x = dc_add_expr(dc, t && deref ? ESPY_X_DEREF : ESPY_X_ARG, ctx->order[i], 0, 0);
+			*x = dc_add_expr(dc, outer ? ESPY_X_OUTER : t && deref ? ESPY_X_DEREF : ESPY_X_ARG,
+					 ctx->order[i], 0, 0);
 		return true;
 	}
 	return false;
+}
+
+/* `params.in_len`: parameter and field by their numbers. */
+static uint32_t lower_member(struct dc *dc, const struct ast_expr *e, const struct dc_ctx *ctx)
+{
+	const struct ast_type *t = ctx && ctx->call ? dc_ctx_type(dc, ctx, e->sym) : NULL;
+	const struct ast_named *s = t && (t->in || t->out) && t->base == BASE_NAME ? t->name->type : NULL;
+
+	if (!s || s->kind != NAMED_STRUCT) {
+		dc_error(dc, e->pos, "`%s` is no parameter that points to a struct, expected one", e->sym->s);
+		return ESPY_NONE;
+	}
+	for (uint32_t f = 0; f < s->nfields; f++) {
+		bool deref;
+
+		if (s->fields[f].name != e->member || !integer_type(dc, s->fields[f].type, &deref) || deref)
+			continue;
+		for (uint32_t i = 0; i < ctx->call->nparams; i++)
+			if (ctx->call->params[i].name == e->sym && !ctx->call->params[i].slot)
+				return dc_add_expr(dc, ESPY_X_DEREF, ctx->order[i], f + 1, 0);
+	}
+	dc_error(dc, e->pos, "`%s` has no integer field `%s`", s->name->s, e->member->s);
+	return ESPY_NONE;
 }
 
 static uint32_t lower_leaf(struct dc *dc, const struct ast_expr *e, const struct dc_ctx *ctx)
@@ -132,8 +160,12 @@ uint32_t dc_lower_expr(struct dc *dc, const struct ast_expr *e, const struct dc_
 {
 	if (e->op == ESPY_X_CONST)
 		return dc_add_expr(dc, ESPY_X_CONST, 0, 0, e->value);
+	if (e->op == ESPY_X_VERBOSE)
+		return dc_add_expr(dc, ESPY_X_VERBOSE, 0, 0, 0);
 	if (e->op == AX_NAME || e->op == AX_OUTER)
 		return lower_leaf(dc, e, ctx);
+	if (e->op == AX_MEMBER)
+		return lower_member(dc, e, ctx);
 	uint32_t a = dc_lower_expr(dc, e->a, ctx), b = e->b ? dc_lower_expr(dc, e->b, ctx) : 0;
 
 	if (a == ESPY_NONE || b == ESPY_NONE)
@@ -154,7 +186,7 @@ bool dc_expr_has(struct dc *dc, uint32_t i, uint32_t op)
 
 	if (x->op == op)
 		return true;
-	if (x->op < ESPY_X_OR || x->op == ESPY_X_SIZE || x->op == ESPY_X_OUTER)
+	if (x->op < ESPY_X_OR || x->op == ESPY_X_SIZE || x->op == ESPY_X_OUTER || x->op == ESPY_X_VERBOSE)
 		return false;
 	return dc_expr_has(dc, x->a, op) ||
 	       (x->op != ESPY_X_NOT && x->op != ESPY_X_INV && x->op != ESPY_X_ROUND_BITS && dc_expr_has(dc, x->b, op));

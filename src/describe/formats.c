@@ -17,7 +17,8 @@ static const struct {
 	{ "sigval", ESPY_FMT_SIGVAL },	 { "fd", ESPY_FMT_FD },		  { "dirfd", ESPY_FMT_DIRFD },
 	{ "pid", ESPY_FMT_PID },	 { "tid", ESPY_FMT_TID },	  { "pgid", ESPY_FMT_PGID },
 	{ "sid", ESPY_FMT_SID },	 { "uid", ESPY_FMT_UID },	  { "gid", ESPY_FMT_GID },
-	{ "syscall", ESPY_FMT_SYSCALL },
+	{ "syscall", ESPY_FMT_SYSCALL }, { "cstr", ESPY_FMT_CSTR },
+	{ "char", ESPY_FMT_CHAR },	 { "uuid", ESPY_FMT_UUID },
 };
 
 static const struct {
@@ -77,6 +78,9 @@ void dc_apply_format(struct dc *dc, const struct ast_type *t, struct espy_type *
 		return;
 	}
 	ty->table = dc_lower_table(dc, t->fmt->table);
+	/* descriptors keep what is known of them where the table has no name */
+	if ((ty->fmt == ESPY_FMT_FD || ty->fmt == ESPY_FMT_DIRFD) && t->fmt->table->kind == ESPY_TABLE_ENUM)
+		return;
 	ty->fmt = BY_KIND[t->fmt->table->kind];
 }
 

@@ -7,6 +7,7 @@
 enum espy_hook {
 	ESPY_HOOK_NONE = 0,
 #define ESPY_HOOK(id, name) ESPY_HOOK_##id,
+#define ESPY_HOOK_GONE(id) ESPY_HOOK_##id,
 #include "describe/hooks.def"
 	ESPY_HOOK_CNT
 };

@@ -13,11 +13,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "arch/abi.h"
 #include "record/plan.h"
 
 #define ESPY_NONE 0xffffffffu
-
-enum espy_abi { ESPY_ABI_X86_64 = 0, ESPY_ABI_I386 = 1, ESPY_ABI_X32 = 2, ESPY_ABI_CNT };
 
 enum espy_type_kind {
 	ESPY_T_INT = 1, /* size 1, 2, 4, 8; fmt and table tell how it is shown */
@@ -32,6 +31,8 @@ enum espy_type_kind {
 	ESPY_T_TLV,     /* elem (a struct with a length field first) repeated by its own length: cmsg, nlattr */
 	ESPY_T_REST,    /* the bytes that are left */
 	ESPY_T_VOID,    /* a slot that is not shown */
+	ESPY_T_REMARK,  /* nothing in memory: a comment behind the value before it; name: its text, with %u, %d or %x for
+			   the expressions len_a and len_b */
 };
 
 enum espy_type_flags {
@@ -51,6 +52,8 @@ enum espy_type_flags {
 	ESPY_TF_TAIL = 1u << 14,    /* STRUCT: bytes after the known fields are shown if not zero */
 	ESPY_TF_ERR_ONLY = 1u << 15, /* with ON_ERR: OUT is not valid after success */
 	ESPY_TF_ON_POS = 1u << 17,  /* OUT is valid only if the result is above 0 */
+	ESPY_TF_MORE = 1u << 18,    /* STRUCT: `...` if it is said to be larger than the known fields */
+	ESPY_TF_BARE = 1u << 19,    /* INT behind a pointer: without brackets */
 	ESPY_TF_BRACES = 1u << 16,  /* UNION: a value of its own, not joined to the struct around */
 };
 
@@ -87,6 +90,9 @@ enum espy_fmt {
 	ESPY_FMT_SUNPATH,  /* sun_path: abstract names with @ */
 	ESPY_FMT_SIGVAL,
 	ESPY_FMT_SYSCALL,  /* __NR_getppid, or decimal */
+	ESPY_FMT_CSTR,     /* bytes that a NUL may end: it is not shown */
+	ESPY_FMT_CHAR,     /* 'A', '\\x07' */
+	ESPY_FMT_UUID,     /* bytes 00112233-4455-6677-8899-aabbccddeeff */
 	ESPY_FMT_CNT,
 };
 
@@ -124,6 +130,8 @@ struct espy_type {
 	                 * ARRAY with SPREAD (the vector): expr of the bytes that its elements share (the BYTES inside have SPREAD
 	                 * as well, and their own capacity in len_b).
 	                 * STRUCT with SIZED: bits 8-23: the least size that the kernel takes, a smaller one shows the address; 0: any.
+	                 * With `extent` (bits 0-7): the least extent; of a smaller one only that field is shown, and what
+	                 * cannot be read of a larger one is left out; 0: all must be there.
 	                 * STRUCT: bits 0-7: number + 1 of the field that says how many bytes of the struct count (`extent`), or 0.
 	                 * STRUCT: headed N << 24: the first N fields in braces, the rest as values: [{nla_len=8, ...}, 1500] */
 };
@@ -139,6 +147,9 @@ enum espy_field_flags {
 	ESPY_FF_BOTH = 1u << 7,    /* of an inout struct: `before => after` if it changed, else once. In a struct that has such a field
 	                            * the unmarked ones are those after the call, and after a failure are left out */
 	ESPY_FF_NAMED = 1u << 8,   /* parameter: with name= even without -N */
+	ESPY_FF_THEN = 1u << 9,    /* parameter: the register of the one before it, seen after the call: ` => value` behind that */
+	ESPY_FF_FOLDED = 1u << 11, /* array: `[...]` without -v */
+	ESPY_FF_MORE = 1u << 10,   /* with ON_OK: `...` in its place after failure */
 };
 
 /* espy_field.off of a parameter that is in no register: its pointer is the caller's stack pointer (rt_sigreturn). */
@@ -153,6 +164,9 @@ struct espy_field { /* of a struct, or a parameter of a call */
 	uint32_t flags; /* enum espy_field_flags */
 };
 
+/* In place of the number of a struct's heads: all its fields are values in brackets. */
+#define ESPY_NO_HEADS 0xffu
+
 struct espy_case {
 	uint64_t key, key2; /* sorted by (key, key2); with a single key key2 is 0 */
 	uint32_t type;
@@ -165,7 +179,8 @@ enum espy_expr_op {
 	ESPY_X_ARG,   /* a = parameter index (its register, cut to the parameter's width) */
 	ESPY_X_FIELD, /* a = field index relative to the struct the expression stands in (type .first + a) */
 	ESPY_X_RET,
-	ESPY_X_DEREF, /* a = parameter index: the integer its pointer points to (exit item before enter item) */
+	ESPY_X_DEREF, /* a = parameter index: the integer its pointer points to (exit item before enter item);
+		       * b != 0: field b - 1 of the struct that it points to. Checked by readers, as of OUTER. */
 	ESPY_X_OR, ESPY_X_AND, ESPY_X_ADD, ESPY_X_SUB, ESPY_X_MUL, ESPY_X_DIV, ESPY_X_SHL, ESPY_X_SHR,
 	ESPY_X_EQ, ESPY_X_NE, ESPY_X_LT, ESPY_X_LE, ESPY_X_GT, ESPY_X_GE,
 	ESPY_X_LAND, ESPY_X_LOR, ESPY_X_NOT, ESPY_X_INV, ESPY_X_ROUND_BITS, /* bits a -> bytes of whole words */
@@ -175,6 +190,7 @@ enum espy_expr_op {
 	 * struct is what a parameter points to). Not checked by espy_image__open: readers check a against the count there.
 	 */
 	ESPY_X_OUTER,
+	ESPY_X_VERBOSE, /* 1 under -v */
 };
 struct espy_expr {
 	uint32_t op;
@@ -195,6 +211,8 @@ struct espy_table {
 	uint32_t unknown; /* strings: "O_???", or "" for none */
 	uint32_t first, count; /* entries; enums are sorted by value unless flags has 1 (then: first match) */
 	uint32_t flags;   /* 2: an unknown enum value is shown in decimal, without comment; 4: same, in hex;
+			     8: the number stands there in every style, its name behind it as a comment;
+			     16: where a number is shown it is decimal;
 			     bits 8-15: bytes of the table's width; bit 16: it is signed (values are sign-extended from it) */
 };
 struct espy_entry {
@@ -202,10 +220,16 @@ struct espy_entry {
 	uint32_t name;    /* strings; PACK and shifts: what follows << ("MAP_HUGE_SHIFT"), or "" for a number */
 	uint16_t group_cnt; /* FLAGS: size of the group that follows */
 	uint8_t shift;    /* PACK, and FLAGS entries with is_shift: position of the field */
-	uint8_t is_shift; /* FLAGS: shown as value<<NAME */
+	uint8_t is_shift; /* FLAGS: 1: shown as value<<NAME; ESPY_LOW_*: a number behind the flags */
 	uint32_t table;   /* PACK: table of the field, or ESPY_NONE; group: table for the text of an unknown member */
 	uint32_t reserved; /* PACK: strings: the field's own name */
 };
+
+/* espy_entry.is_shift of a number that stands behind the flags, and its base. */
+enum { ESPY_LOW_DEC = 2, ESPY_LOW_HEX, ESPY_LOW_OCT };
+
+/* Bytes of the largest set of descriptors. */
+#define ESPY_FD_SET_SIZE 128u
 
 /* The return value. */
 struct espy_ret {

@@ -82,7 +82,7 @@ void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, s
 		off = (off + align - 1) / align * align;
 		fields[i].off = (uint32_t)off;
 		off += ft->size;
-		varies = !ft->size && ft->kind != ESPY_T_VOID;
+		varies = !ft->size && ft->kind != ESPY_T_VOID && ft->kind != ESPY_T_REMARK;
 		if (align > t->align)
 			t->align = align;
 		if (off > 1u << 20) {

@@ -67,9 +67,17 @@ static size_t lex_quoted(struct dc *dc, struct dc_tok *t, const char *text, size
 			 struct dc_pos pos)
 {
 	size_t from = ++i;
+	unsigned char foreign = 0;
 
-	while (i < n && text[i] != end && text[i] != '\n' && text[i])
-		i++;
+	for (; i < n && text[i] != end && text[i] != '\n' && text[i]; i++) {
+		const unsigned char c = (unsigned char)text[i];
+
+		if (!foreign && (c < 0x20 || c > 0x7e))
+			foreign = c;
+	}
+	if (foreign)
+		dc_error(dc, pos, "the %s holds byte 0x%02x, expected printable ASCII",
+			 end == '"' ? "string" : "header name", foreign);
 	t->str = dc_strndup(dc, text + from, i - from);
 	t->kind = end == '"' ? T_STR : T_HEADER;
 	if (i < n && text[i] == end)

@@ -1,23 +1,56 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reading description files. Apart from the compiler, which sees texts only. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
 #include "describe/builtin.h"
 
 #define MAX_FILE (64u << 20)
 
+/* Files of the kernel look regular, and reads of them may wait for ever (/proc/kmsg, trace_pipe). */
+static bool is_endless(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == TRACEFS_MAGIC ||
+				     fs.f_type == DEBUGFS_MAGIC || fs.f_type == SYSFS_MAGIC);
+}
+
 int espy_text_source__read(struct espy_text_source *s, const char *name)
 {
-	FILE *f = fopen(name, "re");
 	size_t cap = 65536, n = 0;
 	char *p = NULL;
+	FILE *f = NULL;
+	struct stat st;
 	int err;
 
 	*s = (struct espy_text_source){ .name = name };
-	if (!f)
+	/* Without O_NONBLOCK the open of a FIFO waits for its writer; a terminal must not become ours. */
+	const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
 		return -errno;
-	err = -ENOMEM;
+	/* A FIFO, a terminal, /proc/kmsg and the like never end, and reading them changes them for others. */
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (S_ISDIR(st.st_mode))
+		err = -EISDIR;
+	else if (!S_ISREG(st.st_mode) || is_endless(fd))
+		err = -EMEDIUMTYPE;
+	else if (!(f = fdopen(fd, "r")))
+		err = -errno;
+	else
+		err = -ENOMEM;
+	if (!f) {
+		close(fd);
+		return err;
+	}
 	p = malloc(cap);
 	if (!p)
 		goto out;

@@ -5,6 +5,8 @@
 
 /* Records that hold records of their own kind are followed so deep; the rest is shown as bytes. */
 #define MAX_RECURSION 2
+/* Named types inside named types: the compiler recurses into each, and readers of images refuse deeper ones. */
+#define MAX_NAMED_DEPTH 32
 
 static bool type_uses_outer(const struct ast_type *t, unsigned depth);
 
@@ -108,8 +110,8 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 	ty.show = lower_list(dc, s, &s->show, "show", &ty.show_cnt);
 	ty.brief = lower_list(dc, s, &s->brief, "brief", &ty.brief_cnt);
 	ty.note = s->note;
-	ty.flags = s->tail ? ESPY_TF_TAIL : 0;
-	if (s->headed > s->nfields)
+	ty.flags = (s->tail ? ESPY_TF_TAIL : 0) | (s->more ? ESPY_TF_MORE : 0);
+	if (s->headed > s->nfields && s->headed != ESPY_NO_HEADS)
 		dc_error(dc, s->pos, "`headed %u`: the struct has fewer fields", s->headed);
 	ty.aux = (uint32_t)s->headed << 24;
 	if (s->extent) {
@@ -119,7 +121,7 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 			dc_error(dc, s->extent_pos, "`extent %s`: expected an integer field of the struct",
 				 s->extent->s);
 		else
-			ty.aux |= i + 1;
+			ty.aux |= (i + 1) | (uint32_t)s->extent_min << 8;
 	}
 	return dc_add_type(dc, &ty);
 }
@@ -271,6 +273,11 @@ uint32_t dc_lower_named(struct dc *dc, struct ast_named *s, const struct dc_ctx 
 		dc_error(dc, s->pos, "%s `%s` contains itself", s->kind == NAMED_STRUCT ? "struct" : "union",
 			 s->name->s);
 		s->failed = true;
+		return ESPY_NONE;
+	}
+	if (dc->busy_cnt >= MAX_NAMED_DEPTH) {
+		dc_error(dc, s->pos, "%s `%s` stands %d levels deep in others, expected less nesting",
+			 s->kind == NAMED_STRUCT ? "struct" : "union", s->name->s, MAX_NAMED_DEPTH);
 		return ESPY_NONE;
 	}
 	s->busy++;

@@ -88,7 +88,7 @@ static bool check_expr(struct checker *c, uint32_t i)
 		if (++d > MAX_EXPR_DEPTH || nodes > MAX_EXPR_NODES)
 			return fault(c, x);
 		c->nodes[i] = (uint16_t)nodes;
-	} else if (x->op < ESPY_X_CONST || x->op > ESPY_X_OUTER) {
+	} else if (x->op < ESPY_X_CONST || x->op > ESPY_X_VERBOSE) {
 		return fault(c, x);
 	} else {
 		c->nodes[i] = 1;
@@ -120,6 +120,7 @@ static bool expr_fits(struct checker *c, uint32_t i, const struct scope *s)
 	case ESPY_X_CONST:
 	case ESPY_X_RET:
 	case ESPY_X_SIZE:
+	case ESPY_X_VERBOSE:
 		return true;
 	case ESPY_X_ARG:
 	case ESPY_X_DEREF:
@@ -179,7 +180,7 @@ static bool check_fields(struct checker *c, const struct espy_type *t, uint32_t 
 		if (c->depth[f->type] > *depth)
 			*depth = c->depth[f->type];
 	}
-	if ((t->aux & 0xff) > t->count || t->aux >> 24 > t->count)
+	if ((t->aux & 0xff) > t->count || (t->aux >> 24 > t->count && t->aux >> 24 != ESPY_NO_HEADS))
 		return fault(c, t);
 	return true;
 }
@@ -211,7 +212,7 @@ static bool check_type(struct checker *c, uint32_t i)
 	const struct espy_type *t = &img->types[i];
 	unsigned depth = 0;
 
-	if (t->kind < ESPY_T_INT || t->kind > ESPY_T_VOID || t->fmt >= ESPY_FMT_CNT || t->hook >= ESPY_HOOK_CNT ||
+	if (t->kind < ESPY_T_INT || t->kind > ESPY_T_REMARK || t->fmt >= ESPY_FMT_CNT || t->hook >= ESPY_HOOK_CNT ||
 	    !string_ok(c, t->name) || !optional(t->table, img->table_cnt) || !optional(t->len_a, img->expr_cnt) ||
 	    !optional(t->len_b, img->expr_cnt) || t->size > MAX_ITEM || t->max > MAX_ITEM || t->note > ESPY_NOTE_UTIME)
 		return fault(c, t);
@@ -387,12 +388,26 @@ static bool check_numbers(struct checker *c)
 	return true;
 }
 
+/* Names reach terminals as they are, and an image may come with a trace: nothing but printable ASCII is a name. */
+static bool check_strings(struct checker *c)
+{
+	const struct espy_image *img = c->img;
+	const unsigned char *s = (const unsigned char *)img->strings;
+
+	if (!img->strings_sz || s[0] || s[img->strings_sz - 1])
+		return fault(c, s);
+	for (uint32_t i = 0; i < img->strings_sz; i++)
+		if (s[i] && (s[i] < 0x20 || s[i] > 0x7e))
+			return fault(c, &s[i]);
+	return true;
+}
+
 static bool check_all(struct checker *c)
 {
 	const struct espy_image *img = c->img;
 
-	if (!img->strings_sz || img->strings[0] || img->strings[img->strings_sz - 1])
-		return fault(c, img->strings);
+	if (!check_strings(c))
+		return false;
 	for (uint32_t i = 0; i < img->expr_cnt; i++)
 		if (!check_expr(c, i))
 			return false;

@@ -178,12 +178,22 @@ static void parse_struct(struct dc *dc, struct ast_named *s)
 			s->packed = true;
 		} else if (dc_accept_word(dc, W_TAIL)) {
 			s->tail = true;
+		} else if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "more")) {
+			dc->tok++;
+			s->more = true;
 		} else if (dc_accept_word(dc, W_HEADED)) {
-			if (dc_peek(dc, 0)->kind != T_NUM || dc_peek(dc, 0)->num > 100 || !dc_peek(dc, 0)->num)
+			if (dc_peek(dc, 0)->kind != T_NUM || dc_peek(dc, 0)->num > 100)
 				dc_syntax(dc, "the number of fields in the header after `headed`");
 			s->headed = (uint8_t)dc_next(dc)->num;
+			s->headed = s->headed ? s->headed : ESPY_NO_HEADS;
 		} else if (dc_accept_word(dc, W_EXTENT)) {
 			s->extent = dc_expect_name(dc, "the name of a field after `extent`", &s->extent_pos);
+			if (dc_is_word(dc, 0, W_MIN) && dc_peek(dc, 1)->kind == T_NUM) {
+				dc->tok++;
+				if (dc_peek(dc, 0)->num > 0xffff)
+					dc_syntax(dc, "a size up to 65535 after `min`");
+				s->extent_min = (uint16_t)dc_next(dc)->num;
+			}
 		} else if (dc_accept_word(dc, W_SHOW)) {
 			dc_parse_names(dc, &s->show, '{', '}');
 		} else if (dc_accept_word(dc, W_BRIEF)) {

@@ -40,10 +40,19 @@ struct ast_expr *dc_parse_primary(struct dc *dc)
 		dc->tok += 2;
 		e = node(dc, AX_OUTER, pos, NULL, NULL);
 		e->sym = dc_expect_name(dc, "the name of a field of the struct around", &e->pos);
+	} else if (t->kind == T_NAME && t->word == W_VERBOSE) {
+		dc->tok++;
+		e = node(dc, ESPY_X_VERBOSE, pos, NULL, NULL);
 	} else if (t->kind == T_NAME) {
 		dc->tok++;
 		e = node(dc, AX_NAME, pos, NULL, NULL);
 		e->sym = t->sym;
+		/* behind `switch NAME` stands the type of the result */
+		if (dc_peek(dc, 0)->kind == T_ARROW && !dc_peek(dc, 1)->word) {
+			dc->tok++;
+			e->op = AX_MEMBER;
+			e->member = dc_expect_name(dc, "the name of a field of what the parameter points to", NULL);
+		}
 	} else if (dc_accept(dc, '(')) {
 		e = dc_parse_expr(dc);
 		dc_expect(dc, ')', "after the expression");

@@ -36,6 +36,27 @@ static void parse_range(struct dc *dc, struct ast_item *it)
 	it->lo = lo->num > it->hi ? it->hi : (uint8_t)lo->num;
 }
 
+/* `low hi..lo:dec`: the number that flags share their word with. */
+static void parse_low(struct dc *dc, struct ast_item *it)
+{
+	static const struct {
+		const char *name;
+		uint8_t low;
+	} bases[] = { { "dec", ESPY_LOW_DEC }, { "hex", ESPY_LOW_HEX }, { "oct", ESPY_LOW_OCT } };
+
+	it->kind = ITEM_LOW;
+	dc->tok++;
+	parse_range(dc, it);
+	dc_expect(dc, ':', "before the base of the number");
+	const struct dc_sym *base = dc_expect_name(dc, "`dec`, `hex` or `oct`", NULL);
+
+	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
+		if (!strcmp(bases[i].name, base->s))
+			it->low = bases[i].low;
+	if (!it->low)
+		dc_error(dc, it->pos, "unknown base `%s`, expected `dec`, `hex` or `oct`", base->s);
+}
+
 static struct ast_item *parse_items(struct dc *dc, uint32_t *count, int kind, bool in_group);
 
 static void parse_item(struct dc *dc, struct ast_item *it, int kind, bool in_group)
@@ -57,6 +78,12 @@ static void parse_item(struct dc *dc, struct ast_item *it, int kind, bool in_gro
 		it->name = dc_expect_name(dc, "the name of a table", &it->pos);
 		return;
 	}
+	if (t->kind == T_NAME && !strcmp(t->sym->s, "low") && dc_peek(dc, 1)->kind == T_NUM) {
+		parse_low(dc, it);
+		if (kind != ESPY_TABLE_FLAGS || in_group)
+			dc_error(dc, it->pos, "a number in the low bits can stand in a flags table only");
+		return;
+	}
 	if (t->kind == T_NAME) {
 		it->name = t->sym;
 		dc->tok++;
@@ -73,6 +100,8 @@ static void parse_item(struct dc *dc, struct ast_item *it, int kind, bool in_gro
 		parse_range(dc, it);
 		if (kind != ESPY_TABLE_FLAGS || in_group)
 			dc_error(dc, it->pos, "a shifted field can stand in a flags table only");
+		if (dc_accept_word(dc, W_AS))
+			it->text = parse_text(dc);
 		return;
 	}
 	if (dc_accept(dc, '=')) {
@@ -128,6 +157,14 @@ void dc_parse_table(struct dc *dc, int kind)
 	t->kind = kind;
 	t->name = dc_expect_name(dc, "the name of the table", &t->pos);
 	t->width = dc_expect_name(dc, "the width of the table: u8 to u64, s8 to s64, ulong", &t->width_pos);
+	for (; dc_peek(dc, 0)->kind == T_NAME; dc->tok++) {
+		if (!strcmp(dc_peek(dc, 0)->sym->s, "decimal"))
+			t->decimal = true;
+		else if (!strcmp(dc_peek(dc, 0)->sym->s, "comment"))
+			t->comment = true;
+		else
+			break;
+	}
 	if (dc_peek(dc, 0)->kind == T_STR)
 		t->unknown = dc_next(dc)->str;
 	if (dc_accept_word(dc, W_FROM)) {

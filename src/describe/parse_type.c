@@ -154,6 +154,18 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 	case W_NAMED:
 		t->field_flags |= ESPY_FF_NAMED;
 		break;
+	case W_THEN:
+		t->field_flags |= ESPY_FF_THEN;
+		break;
+	case W_OK_OR_MORE:
+		t->field_flags |= ESPY_FF_ON_OK | ESPY_FF_MORE;
+		break;
+	case W_FOLDED:
+		t->field_flags |= ESPY_FF_FOLDED;
+		break;
+	case W_BARE:
+		t->bare = true;
+		break;
 	case W_HEX:
 		t->hex = true;
 		break;
@@ -197,6 +209,17 @@ struct ast_type *dc_parse_type(struct dc *dc)
 		dc->tok++;
 		t->base = BASE_BITS;
 		t->name = dc_expect_name(dc, "`signal`, `fd` or `cpu` after `bits`", &t->base_pos);
+	} else if (w->word == W_REMARK && dc_peek(dc, 1)->kind == T_STR) {
+		dc->tok++;
+		t->base = BASE_WORD;
+		t->name = w->sym;
+		t->text = dc_next(dc)->str;
+		if (dc_accept(dc, '(')) {
+			t->number[0] = dc_parse_expr(dc);
+			if (dc_accept(dc, ','))
+				t->number[1] = dc_parse_expr(dc);
+			dc_expect(dc, ')', "after the numbers of a remark");
+		}
 	} else {
 		dc->tok++;
 		t->base = w->word >= W_BASE_FIRST && w->word <= W_BASE_LAST ? BASE_WORD : BASE_NAME;

@@ -10,6 +10,7 @@
 #define CAP_BYTES 65536u  /* hard maximum of strings, bytes and arrays; the session's limits are far lower */
 #define CAP_VARYING 4096u /* structs whose size only the caller knows; the kernel takes at most a page */
 #define CAP_BITS 8192u
+#define CAP_FDS ESPY_FD_SET_SIZE
 #define CAP_POINTERS 1024u     /* of a vector up to NULL */
 #define MAX_INLINE_POINTERS 4u /* in an array inside a struct: one operation each */
 
@@ -211,7 +212,7 @@ static void describe_pointee(struct planner *p, const struct espy_type *t, struc
 		cap = t->max ? t->max : CAP_BYTES;
 		break;
 	case ESPY_T_BITS:
-		cap = t->max ? t->max : t->size ? t->size : CAP_BITS;
+		cap = t->max ? t->max : t->size ? t->size : t->fmt == ESPY_FMT_FD ? CAP_FDS : CAP_BITS;
 		if (t->size)
 			op->elem = t->size;
 		break;
@@ -222,7 +223,10 @@ static void describe_pointee(struct planner *p, const struct espy_type *t, struc
 			cap = t->max ? t->max : t->size && !(t->flags & ESPY_TF_TAIL) ? t->size : CAP_VARYING;
 			op->flags |= ESPY_OPF_LEAST;
 		} else {
-			op->elem = t->size ? t->size : t->max;
+			/* What the struct itself says to lie behind its known fields is wanted where it is shown. */
+			bool behind = t->kind == ESPY_T_STRUCT && (t->aux & 0xff) && (t->flags & ESPY_TF_TAIL);
+
+			op->elem = behind ? CAP_VARYING : t->size ? t->size : t->max;
 			cap = op->elem;
 		}
 		break;

@@ -20,9 +20,11 @@ static const struct {
 	bool if_unknown; /* for values only that the table of the type does not have */
 	const char *table;
 } BY_NAME[] = {
-	{ ESPY_HOOK_CLONE_FLAGS, false, "clone_flags" }, { ESPY_HOOK_XFEATURES, false, "xfeature_masks" },
+	{ ESPY_HOOK_CLONE_FLAGS, false, "clone_flags" }, { ESPY_HOOK_IOPRIO, false, "ioprio_classes" },
+	{ ESPY_HOOK_KB_VALUE, false, "kb_value_types" },
 	{ ESPY_HOOK_QCMD, false, "quota_ops" },		 { ESPY_HOOK_QCMD, false, "quotatypes" },
 	{ ESPY_HOOK_IOCTL_CMD, true, "evdev_ev" },	 { ESPY_HOOK_IOCTL_CMD, true, "evdev_abs" },
+	{ ESPY_HOOK_CAP_DATA, false, "capabilities" },
 };
 /* Structs that a hook finds by a number. */
 #define NETLINK_PREFIX "nlmsg_"

@@ -201,9 +201,14 @@ static void lower_items(struct dc *dc, struct build *b, const struct ast_table *
 		case ITEM_SHIFT:
 			e = add_entry(dc,
 				      (it->hi - it->lo == 63 ? ~0ull : (1ull << (it->hi - it->lo + 1)) - 1) << it->lo,
-				      dc_sym_str(dc, it->name));
+				      it->text ? dc_str(dc, it->text) : dc_sym_str(dc, it->name));
 			e->shift = it->lo;
 			e->is_shift = 1;
+			break;
+		case ITEM_LOW:
+			e = add_entry(dc, ((it->hi - it->lo == 63 ? 0 : 1ull << (it->hi - it->lo + 1)) - 1) << it->lo, 0);
+			e->shift = it->lo;
+			e->is_shift = it->low;
 			break;
 		case ITEM_INCLUDE:
 			lower_include(dc, b, it, in_group);
@@ -286,7 +291,7 @@ uint32_t dc_lower_table(struct dc *dc, struct ast_table *t)
 						   : t->unknown ? 0u
 								: 2u)
 						: 0u) |
-		    b.size << 8 | (uint32_t)b.sgn << 16;
+		    (t->comment ? 8u : 0u) | (t->decimal ? 16u : 0u) | b.size << 8 | (uint32_t)b.sgn << 16;
 	t->index = dc->itables.n;
 	return t->index - 1;
 }

@@ -61,6 +61,7 @@ static struct ast_type *merge(struct dc *dc, const struct ast_type *alias, const
 	m->class_flags |= use->class_flags;
 	m->verbose |= use->verbose;
 	m->hex |= use->hex;
+	m->bare |= use->bare;
 	if (use->from_sp) {
 		m->from_sp = true;
 		m->sp_off = use->sp_off;
@@ -101,7 +102,7 @@ struct phase {
 /* The integer that a pointer parameter points to: is it there before the call? */
 static bool deref_at_entry(struct dc *dc, const struct ast_expr *e, const struct dc_ctx *ctx)
 {
-	if (e->op == AX_NAME && ctx) {
+	if ((e->op == AX_NAME || e->op == AX_MEMBER) && ctx) {
 		const struct ast_type *t = dc_ctx_type(dc, ctx, e->sym);
 
 		return !t || !(t->out && !t->in);
@@ -121,9 +122,10 @@ static bool plain(struct dc *dc, uint32_t i, bool top)
 	case ESPY_X_ARG:
 	case ESPY_X_FIELD:
 	case ESPY_X_RET:
-	case ESPY_X_DEREF:
 	case ESPY_X_OUTER:
 		return true;
+	case ESPY_X_DEREF:
+		return !x->b;
 	case ESPY_X_ROUND_BITS:
 		return top && plain(dc, x->a, false);
 	case ESPY_X_MUL:
@@ -154,6 +156,12 @@ static bool lower_length(struct dc *dc, const struct ast_type *t, const struct d
 		return false;
 	const struct espy_expr *xb = dc_vec_at(&dc->exprs, b);
 
+	if (l->a && !ph.pointee && xb->op == ESPY_X_CONST && xb->value <= 1u << 20) {
+		/* room for so many, of which A count */
+		ty->count = (uint32_t)xb->value;
+		ty->len_a = a;
+		return true;
+	}
 	if (!l->a && xb->op == ESPY_X_CONST && l->kind == LEN_COUNT && !l->spread) {
 		if (xb->value > 1u << 20)
 			dc_error(dc, l->b->pos, "length %llu is out of range, expected at most 1048576",
@@ -299,8 +307,8 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 	struct espy_type ty = dc_empty_type;
 	bool len = t->len.kind != LEN_NONE;
 	enum dc_word w = (enum dc_word)t->name->word;
-	bool byte_fmt =
-		t->fmt && (!strcmp(t->fmt->s, "mac") || !strcmp(t->fmt->s, "inet6") || !strcmp(t->fmt->s, "sunpath"));
+	bool byte_fmt = t->fmt && (!strcmp(t->fmt->s, "mac") || !strcmp(t->fmt->s, "inet6") ||
+				   !strcmp(t->fmt->s, "sunpath") || !strcmp(t->fmt->s, "uuid"));
 
 	switch (w) {
 	case W_STR:
@@ -317,6 +325,18 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 	case W_VOID:
 		ty.kind = ESPY_T_VOID;
 		break;
+	case W_REMARK:
+		ty.kind = ESPY_T_REMARK;
+		if (!t->text) {
+			dc_error(dc, t->base_pos, "`remark` without a text, expected `remark \"text\"`");
+			return ESPY_NONE;
+		}
+		if (place != PLACE_PARAM && place != PLACE_FIELD)
+			dc_error(dc, t->base_pos, "a remark stands behind a field or a parameter");
+		ty.name = dc_str(dc, t->text);
+		ty.len_a = t->number[0] ? dc_lower_expr(dc, t->number[0], ctx) : ESPY_NONE;
+		ty.len_b = t->number[1] ? dc_lower_expr(dc, t->number[1], ctx) : ESPY_NONE;
+		return dc_add_type(dc, &ty);
 	case W_REST:
 		ty.kind = ESPY_T_REST;
 		if (len)
@@ -340,6 +360,7 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 		/* fall through */
 	default:
 		dc_scalar(dc, w, &ty);
+		ty.flags |= t->bare ? ESPY_TF_BARE : 0;
 		dc_apply_format(dc, t, &ty);
 		if (!len) {
 			dc_apply_hook(dc, t, &ty);

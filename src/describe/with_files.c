@@ -23,7 +23,8 @@ int espy_describe_with_files(enum espy_abi abi, const char *const *files, size_t
 		if (err) {
 			char text[512];
 
-			snprintf(text, sizeof(text), "%.300s: cannot be read: %s", files[read], strerror(-err));
+			snprintf(text, sizeof(text), "%.300s: cannot be read: %s", files[read],
+				 err == -EMEDIUMTYPE ? "a description is a regular file" : strerror(-err));
 			if (diag && err != -ENOMEM)
 				diag(ctx, text);
 			err = err == -ENOMEM ? err : -EINVAL;

@@ -8,10 +8,12 @@
  * beginning with struct espy_rec. A reader steps over a type it does not know
  * by `size`.
  *
- *      0        4    5     6    8       12      16          24
- *      +--------+----+-----+----+-------+-------+-----------+
- *      | size   |type|flags| nr | tid   | tgid  | time_ns   |   struct espy_rec
- *      +--------+----+-----+----+-------+-------+-----------+
+ *      0      20bits 3    4       6     8       12      16          24
+ *      +------+-----+----+-------+-----+-------+-------+-----------+
+ *      | size | abi |type| flags | nr  | tid   | tgid  | time_ns   |   struct espy_rec
+ *      +------+-----+----+-------+-----+-------+-------+-----------+
+ *
+ * The first four bytes are one little-endian word: size in its low 20 bits, abi in the next 4, type in the highest 8.
  *
  * A call (ESPY_REC_ENTER, ESPY_REC_EXIT) goes on with
  *
@@ -41,6 +43,7 @@
 #ifndef ESPY_BPF
 #include <linux/types.h>
 #endif
+#include "arch/abi.h"
 
 #define ESPY_MAX_ARGS 6u
 /* A record never is larger than this; sources cut items (TRUNCATED) to keep it. */
@@ -68,31 +71,39 @@ enum espy_rec_type {
 	ESPY_REC_CLOCK = 17, /* one moment by several clocks: struct espy_rec_clock */
 	ESPY_REC_MAP = 18,   /* a file that a process has mapped: struct espy_rec_map */
 	ESPY_REC_END = 19,   /* the stream ends in order: struct espy_rec_end */
+	ESPY_REC_STACK = 20, /* the call stack of the task at its call: struct espy_rec_stack */
 };
 
-/* espy_rec.flags of ENTER and EXIT. Low three bits: number of arguments stored. */
+/* espy_rec.flags of ENTER and EXIT. Low three bits: number of arguments stored. Append only: 0x400 is the next free bit.
+ */
 #define ESPY_REC_NARGS(flags) ((flags) & 7u)
 enum {
-	ESPY_RF_ENTER_NS = 0x08, /* u64 enter_ns follows ret */
-	ESPY_RF_IP = 0x10,       /* u64 instruction pointer follows */
-	ESPY_RF_ABI_I386 = 0x20, /* nr is a number of the i386 table */
-	ESPY_RF_ABI_X32 = 0x40,  /* nr (without bit 30) of the x32 table */
-	ESPY_RF_NO_RETURN = 0x80, /* EXIT of a call that does not return (exit, or the task died in it): `= ?` */
+	ESPY_RF_ENTER_NS = 0x08,  /* u64 enter_ns follows ret */
+	ESPY_RF_IP = 0x10,	  /* u64 instruction pointer follows */
+	ESPY_RF_NO_RETURN = 0x20, /* EXIT of a call that does not return (exit, or the task died in it): `= ?` */
+	/* EXIT of a call that the observer has changed (source/tamper.h): */
+	ESPY_RF_INJECTED = 0x40,  /* its result */
+	ESPY_RF_POKED = 0x80,	  /* memory that its arguments point to */
+	ESPY_RF_DELAYED = 0x100,  /* its end */
+	ESPY_RF_VALUE = 0x200,	  /* `ret` is no error, though it may look like one */
 };
-#define ESPY_RF_ABI (ESPY_RF_ABI_I386 | ESPY_RF_ABI_X32)
 
 /* Not a system call number: entry registers were not to be had. */
 #define ESPY_NR_UNKNOWN 0xffffu
 
 struct espy_rec {
-	__u32 size;    /* of the whole record in bytes, header and padding included; multiple of 8 */
-	__u8 type;     /* enum espy_rec_type */
-	__u8 flags;    /* per type */
-	__u16 nr;      /* calls: number in the table of the ABI in flags */
+	__u32 size : 20; /* of the whole record in bytes, header and padding included; multiple of 8 */
+	__u32 abi : 4;	 /* enum espy_abi of ENTER, EXIT and ATTACHED; else 0 */
+	__u32 type : 8;	 /* enum espy_rec_type */
+	__u16 flags;	 /* per type */
+	__u16 nr;	 /* calls: number in the table of `abi`, without what the ABI adds to it (bit 30 of x32) */
 	__u32 tid;     /* task, in the pid namespace of the observer */
 	__u32 tgid;    /* process; 0: unknown, same as the task was last seen in */
 	__u64 time_ns; /* CLOCK_MONOTONIC at the event; 0: not taken (nothing shows it) */
 };
+
+/* The first four bytes of struct espy_rec in one number: for a writer that has no time to store them field by field. */
+#define ESPY_REC_FIRST_WORD(size, abi, type) ((__u32)(size) | (__u32)(abi) << 20 | (__u32)(type) << 24)
 
 struct espy_rec_call {
 	struct espy_rec rec;
@@ -186,7 +197,7 @@ struct espy_rec_fdname {
 /* rec.tid/tgid: a task that is watched from here on and was not born in the stream. */
 enum {
 	ESPY_ATTACHED_COMMAND = 1, /* rec.flags: the command of the session */
-	/* rec.flags: in front of a piece of a stream; rec.nr and ESPY_RF_ABI in the flags are of its last call */
+	/* rec.flags: in front of a piece of a stream; rec.nr and rec.abi are of its last call */
 	ESPY_ATTACHED_LONG_AGO = 2,
 };
 struct espy_rec_attached {
@@ -206,11 +217,16 @@ enum espy_fact_kind {
 	ESPY_FACT_OPEN_FDS = 5,  /* after an exec: 4-byte numbers of the descriptors that are still open */
 	ESPY_FACT_SOCKET = 6,    /* arg: descriptor; what socket it is: struct espy_fact_socket */
 	ESPY_FACT_PIDFD = 7,     /* arg: descriptor; the process that it stands for, a 4-byte number */
-	ESPY_FACT_KINDS = 8,     /* append only */
+	ESPY_FACT_OPEN_FD_BITS = 8, /* the same as OPEN_FDS, told by a source: ESPY_OPEN_FD_WORDS words of bits by number */
+	ESPY_FACT_UID = 9,       /* effective user of the task, as decimal digits; where a condition asked for it */
+	ESPY_FACT_CGROUP = 10,   /* cgroup of the task: its path in the tree of version 2; where a condition asked for it */
+	ESPY_FACT_KINDS = 11,    /* append only */
 };
 enum {
 	/* rec.flags: asked after the FDNAME records before it had been taken in; else they come later than this */
 	ESPY_FACT_AFTER_NAMES = 1,
+	/* true when the call whose EXIT record comes next has been shown: by its line what was true before */
+	ESPY_FACT_AFTER_ARGS = 2,
 };
 /*
  * A socket as it was when a call had made, bound or connected it. Addresses are in the order of the network, numbers in
@@ -228,6 +244,7 @@ struct espy_fact_socket {
 	char proto[16];    /* as the kernel calls its protocol, with NUL: "TCPv6" */
 	char name[112];    /* sun_path; abstract names begin with NUL */
 };
+#define ESPY_OPEN_FD_WORDS 16u
 #define ESPY_FACT_NO_ANSWER 0xffffffffu /* espy_rec_fact.len: it could not be told; no bytes follow */
 struct espy_rec_fact {
 	struct espy_rec rec;
@@ -296,6 +313,36 @@ struct espy_rec_map {
 	__u32 reserved2;
 };
 
+/*
+ * The call stack of rec.tid at the call of the EXIT record before; of a call that did not return, behind TASK_EXIT. After the head
+ * come the frames, innermost first, then the files that they lie in: each a struct espy_stack_file and its path with the NUL,
+ * padded to 8 bytes.
+ */
+enum {
+	ESPY_STACK_MORE = 1, /* rec.flags: there are more frames than were asked for */
+};
+#define ESPY_STACK_FRAMES_MAX 1024u
+#define ESPY_STACK_NO_FILE 0xffffffffu
+struct espy_stack_frame {
+	__u64 addr; /* as the file numbers its memory (ELF p_vaddr); of a caller: the last byte of the call instruction */
+	__u32 file; /* index of its file; ESPY_STACK_NO_FILE: in none */
+	__u32 reserved;
+};
+struct espy_stack_file {
+	__u16 path_sz;	   /* bytes of path that follow, with the NUL, before padding */
+	__u8 build_id_sz;  /* 0: not known; at most 20 */
+	__u8 reserved;
+	__u8 build_id[20];
+};
+struct espy_rec_stack {
+	struct espy_rec rec;
+	__u32 frame_cnt; /* at most ESPY_STACK_FRAMES_MAX */
+	__u32 file_cnt;  /* at most frame_cnt */
+};
+_Static_assert(sizeof(struct espy_stack_frame) == 16, "");
+_Static_assert(sizeof(struct espy_stack_file) == 24, "");
+_Static_assert(sizeof(struct espy_rec_stack) == 32, "");
+
 /* How the observation ended. */
 enum {
 	ESPY_END_COMMAND = 1,  /* rec.flags: `status` is the wait status of the command */
@@ -309,6 +356,7 @@ struct espy_rec_end {
 	__u64 pauses, paused_ns, longest_pause_ns;
 };
 
+_Static_assert(ESPY_REC_MAX < 1u << 20, "the size of the largest record fits in its field");
 _Static_assert(sizeof(struct espy_rec) == 24, "the record header is 24 bytes");
 _Static_assert(sizeof(struct espy_rec_call) == 32, "a call begins with 32 bytes");
 _Static_assert(sizeof(struct espy_item) == 8, "an item header is 8 bytes");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Which marks a session wants, in the form that the agent takes (agent/abi.h); and what the sources of marks share:
- * their numbering of definitions, the records they make, and predicates where no agent evaluates them.
+ * their numbering of definitions, and the records they make.
  */
 #ifndef ESPY_SOURCE_MARKS_H
 #define ESPY_SOURCE_MARKS_H
@@ -18,8 +18,20 @@ enum espy_marks_via {
 	ESPY_VIA_PRELOAD = 2, /* as AGENT; the command and what it starts get the library by LD_PRELOAD */
 };
 
+struct espy_condition; /* filter/condition.h */
+
+/*
+ * One rule. A source delivers every event that the pattern and the whole condition want, and may deliver more of the pattern:
+ * what it can test near the event stands in `agent`; the whole condition is tested behind the source.
+ */
+struct espy_mark_rule {
+	struct espy_agent_rule agent;
+	const struct espy_condition *condition; /* NULL: none */
+	bool rest; /* there is more to test than what stands in `agent` */
+};
+
 struct espy_mark_rules {
-	struct espy_agent_rule *v;
+	struct espy_mark_rule *v;
 	size_t cnt;
 	enum espy_marks_via via;
 	unsigned string_max; /* bytes of a string that are copied; 0: the agent's default */
@@ -42,23 +54,15 @@ int espy_mark_defs__get(struct espy_mark_defs *d, const char *provider, size_t p
 /* The records of all definitions so far; ends with what fn returns, if not 0. */
 int espy_mark_defs__each(const struct espy_mark_defs *d, int (*fn)(void *ctx, const struct espy_rec *rec), void *ctx);
 
-/* ---- predicates, on the arguments of a MARK record */
+/* ---- rules */
 
-struct espy_mark_test {
-	unsigned cnt;
-	struct {
-		uint8_t arg; /* its index */
-		struct espy_agent_pred pred;
-	} v[ESPY_AGENT_PREDS];
-};
+/* Which argument a name means: one that the format gives it, or argN. -1: none. */
+int espy_mark_arg__find(const char *name, const char *format, unsigned nargs);
 /*
- * A rule's predicates for a definition. False: one of them names an argument that it does not have, or compares a
- * string with a number: the rule does not apply.
+ * Can an event of this mark be what the rule wants? False: the name is another one, or a test in `agent` asks for an argument
+ * that the mark does not have, or that is text where a number is asked for.
  */
-bool espy_mark_test__make(struct espy_mark_test *t, const struct espy_agent_rule *rule, const char *format,
+bool espy_mark_rule__fits(const struct espy_mark_rule *rule, const char *provider, const char *name, const char *format,
 			  const uint8_t *kinds, unsigned nargs);
-/* args as espy_mark_args__check has found them good. */
-bool espy_mark_test__passes(const struct espy_mark_test *t, const void *args, size_t len, const uint8_t *kinds,
-			    unsigned nargs);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "record/merge.h"
 #include "source/agent/agent_source.h"
 #include "source/command.h"

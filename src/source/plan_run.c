@@ -513,12 +513,10 @@ static int put_head(struct espy_rec_out *out, uint8_t type, const struct espy_ca
 		return -ENOBUFS;
 	*call = (struct espy_rec_call){
 		.rec = { .size = size,
+			 .abi = regs->abi,
 			 .type = type,
-			 .flags =
-				 (uint8_t)(nargs | (has_enter_ns ? ESPY_RF_ENTER_NS : 0) | (regs->ip ? ESPY_RF_IP : 0) |
-					   (regs->abi == ESPY_ABI_I386 ? ESPY_RF_ABI_I386 : 0) |
-					   (regs->abi == ESPY_ABI_X32 ? ESPY_RF_ABI_X32 : 0) |
-					   (regs->no_return ? ESPY_RF_NO_RETURN : 0)),
+			 .flags = (uint16_t)(nargs | (has_enter_ns ? ESPY_RF_ENTER_NS : 0) |
+					     (regs->ip ? ESPY_RF_IP : 0) | (regs->no_return ? ESPY_RF_NO_RETURN : 0) | regs->changed),
 			 .nr = (uint16_t)(regs->nr < ESPY_NR_UNKNOWN ? regs->nr : ESPY_NR_UNKNOWN),
 			 .tid = regs->tid,
 			 .tgid = regs->tgid,

@@ -67,6 +67,7 @@ struct espy_call_regs {
 	uint64_t enter_ns; /* EXIT: time of entry; 0: the record has no field for it */
 	uint64_t ip;       /* 0: the record has no field for it */
 	bool no_return;    /* EXIT: the call does not return */
+	uint16_t changed;  /* EXIT: ESPY_RF_INJECTED and the flags behind it */
 };
 
 /* ret is an error number, as the kernel sees it. */

@@ -31,6 +31,9 @@ enum espy_source_caps {
 	ESPY_SRC_ENTER = 1u << 3,       /* sends ENTER records as they happen */
 	ESPY_SRC_TAMPER = 1u << 4,      /* can change results */
 	ESPY_SRC_FLIGHT = 1u << 5,      /* flight_bytes and snapshot() */
+	ESPY_SRC_FDS = 1u << 6,         /* tells with a call what its descriptors are, where its text depends on it */
+	ESPY_SRC_STACKS = 1u << 7,      /* stack_frames */
+	ESPY_SRC_GATES = 1u << 8,       /* tests the gates of call sets */
 };
 
 enum espy_report_level { ESPY_REPORT_NOTE, ESPY_REPORT_WARN, ESPY_REPORT_ERROR };
@@ -46,6 +49,7 @@ struct espy_target {
 };
 
 struct espy_mark_rules;
+struct espy_tamper;
 /*
  * Several records at once, which lie one behind the other, `size` bytes in all: MARK records only, whose definitions
  * came before, in order of time. All of them are taken, whatever is returned; non-zero ends poll as with
@@ -57,7 +61,7 @@ typedef int (*espy_marks_fn)(void *ctx, const struct espy_rec *first, size_t siz
 enum espy_lossless {
 	ESPY_LOSSLESS_NEVER = 0,
 	ESPY_LOSSLESS_AUTO = 1,   /* where that can be done without anyone noticing but by the time it takes */
-	ESPY_LOSSLESS_ALWAYS = 2, /* also by stopping it with a signal; not being able to is an error */
+	ESPY_LOSSLESS_ALWAYS = 2, /* not being able to is an error */
 };
 
 struct espy_source_opts {
@@ -73,6 +77,12 @@ struct espy_source_opts {
 	bool need_fdnames;  /* -y: send FDNAME records where descriptors are born */
 	/* -yy: and facts, where sockets are born, bound and connected, and where pidfds are born (sources that can) */
 	bool need_fd_details;
+	/*
+	 * -P: calls that surely touch none of these may be left out; absolute paths. Whoever asks looks at each call again.
+	 */
+	const char *const *paths;
+	size_t path_cnt;
+	bool need_comms;    /* what tasks are called, when they get another name: COMM facts (sources that can) */
 	bool use_seccomp;   /* --seccomp-bpf; the ptrace source uses it by itself where it is correct */
 	bool enter_records; /* ENTER records wanted where the source can give them */
 	size_t ring_bytes;  /* of all rings together; 0: the source's default */
@@ -89,8 +99,20 @@ struct espy_source_opts {
 	/* Not NULL: a source may give runs of marks to it, with poll's ctx, instead of each to poll's fn. */
 	espy_marks_fn marks_fn;
 	enum espy_lossless lossless;
+	uint64_t max_hold_ns; /* for lack of room a task is held so long at a time at most; 0: until there is room */
+	unsigned stack_frames; /* -k: a STACK record behind each call, of so many frames at most; only with ESPY_SRC_STACKS; 0: none */
+	const struct espy_tamper *tampers; /* source/tamper.h; valid until close; only with ESPY_SRC_TAMPER */
+	size_t tamper_cnt;
 	const struct espy_trigger *triggers; /* valid until close; their calls must be in the call sets */
 	size_t trigger_cnt;
+	const struct espy_trigger *gates; /* of the call sets, with the action KEEP; valid until close */
+	size_t gate_cnt;
+};
+
+/* Gates of one call: numbers in espy_source_opts.gates, from 1 on; 0: none. */
+struct espy_call_gate {
+	uint8_t early; /* asks for nothing that must be copied from memory */
+	uint8_t late;
 };
 
 /*
@@ -103,6 +125,11 @@ struct espy_call_set {
 	uint64_t wanted[ESPY_MAX_SYSCALLS / 64]; /* calls to record */
 	uint64_t raw[ESPY_MAX_SYSCALLS / 64];    /* of these, the ones whose memory nobody will look at */
 	bool all_wanted; /* also numbers beyond the table */
+	/*
+	 * By number; NULL: none. A source that can test drops calls that fail their gates; others send them. What it drops costs
+	 * the tracee no more than a call that is not wanted, as far as `early` tells it.
+	 */
+	const struct espy_call_gate *gates;
 };
 
 #define ESPY_PAUSED_TASKS 8u
@@ -133,6 +160,8 @@ struct espy_source_stats {
 	const char *lossless;  /* what became of opts.lossless, in words; NULL: not asked for. Valid until close */
 	bool lossless_failed;  /* tasks cannot be held; `lossless` is the reason */
 	uint64_t not_paused;   /* tasks that could not be held though the ring was full */
+	uint64_t cut_pauses;   /* that ended before there was room: opts.max_hold_ns */
+	uint32_t unheld;       /* times that nobody could be held for a while: the reader did not run */
 	uint32_t paused_tasks; /* different ones */
 	struct espy_paused_task paused[ESPY_PAUSED_TASKS]; /* those that were held longest in all; pauses 0: no more */
 	uint64_t trigger_ns;     /* when it last did (CLOCK_MONOTONIC) */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbols/elf_file.h"
+#include "base/regular_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -156,11 +157,10 @@ fail:
 
 int espy_elf__open_path(struct espy_elf *e, const char *path)
 {
-	/* A pipe of that name shall not hang us. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	const int fd = espy_open_regular(path);
 
 	*e = (struct espy_elf){ .fd = -1 };
-	return fd < 0 ? -errno : espy_elf__open(e, fd);
+	return fd < 0 ? fd : espy_elf__open(e, fd);
 }
 
 void espy_elf__close(struct espy_elf *e)

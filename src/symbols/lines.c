@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbols/lines.h"
+#include "base/regular_file.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef ESPY_HAVE_LIBDW
 #include <elfutils/libdwfl.h>
@@ -50,7 +52,7 @@ fail:
 
 struct espy_lines_of *espy_lines_of__open(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	const int fd = espy_open_regular(path);
 	struct espy_lines_of *l = fd < 0 ? NULL : espy_lines_of__open_fd(fd, path);
 
 	if (fd >= 0)
@@ -66,6 +68,24 @@ bool espy_lines_of__at(struct espy_lines_of *l, uint64_t addr, const char **file
 	*file = at ? dwfl_lineinfo(at, NULL, &number, NULL, NULL, NULL) : NULL;
 	*line = number > 0 ? (unsigned)number : 0;
 	return *file && *line;
+}
+
+const char *espy_lines_of__symbol(struct espy_lines_of *l, uint64_t addr, uint64_t *offset)
+{
+	GElf_Off off = 0;
+	GElf_Sym sym;
+	const char *name = l ? dwfl_module_addrinfo(l->module, addr + l->bias, &off, &sym, NULL, NULL, NULL) : NULL;
+
+	*offset = off;
+	return name;
+}
+
+bool espy_lines_of__has_build_id(struct espy_lines_of *l, const uint8_t *id, size_t size)
+{
+	const unsigned char *own = NULL;
+	GElf_Addr addr;
+
+	return dwfl_module_build_id(l->module, &own, &addr) == (int)size && !memcmp(own, id, size);
 }
 
 void espy_lines_of__close(struct espy_lines_of *l)
@@ -103,6 +123,22 @@ bool espy_lines_of__at(struct espy_lines_of *l, uint64_t addr, const char **file
 	(void)addr;
 	*file = NULL;
 	*line = 0;
+	return false;
+}
+
+const char *espy_lines_of__symbol(struct espy_lines_of *l, uint64_t addr, uint64_t *offset)
+{
+	(void)l;
+	(void)addr;
+	*offset = 0;
+	return NULL;
+}
+
+bool espy_lines_of__has_build_id(struct espy_lines_of *l, const uint8_t *id, size_t size)
+{
+	(void)l;
+	(void)id;
+	(void)size;
 	return false;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbols/objects.h"
+#include "base/regular_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -44,16 +45,16 @@ static int open_mapped(pid_t pid, const struct mapping *m)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start, m->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	fd = espy_open_regular(path);
 	if (fd >= 0)
 		return fd;
 	int n = snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, m->path);
 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	fd = espy_open_regular(path);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* Some file systems show another device in maps than to stat: the inode decides there. */
 	if (fstat(fd, &st) || st.st_ino != m->inode) {
 		close(fd);

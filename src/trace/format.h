@@ -5,14 +5,14 @@
  *
  *      file head | names of needed features | CRC         section ...  section     (END is the last of a finished file)
  *
- *      section:  0      8         16    18       19          20   24        28           32     36
- *                +------+---------+-----+--------+-----------+----+---------+------------+------+-----
- *                | mark | file_id | kind|encoding|compression| id | raw_sz  | stored_sz  | recs | seq
- *                +------+---------+-----+--------+-----------+----+---------+------------+------+-----
- *                36    40         48        56            60         64
- *                -----+----------+---------+-------------+----------+--------------------
- *                     | first_ns | last_ns | payload_crc | head_crc | payload[stored_sz]
- *                -----+----------+---------+-------------+----------+--------------------
+ *      section:  0      8         16    18       19          20   24       28           32          36
+ *                +------+---------+-----+--------+-----------+----+--------+------------+-----------+---------
+ *                | mark | file_id | kind|encoding|compression| id | raw_sz | encoded_sz | stored_sz | records
+ *                +------+---------+-----+--------+-----------+----+--------+------------+-----------+---------
+ *                40    44  48         56        64            68         72
+ *                +-----+---+----------+---------+-------------+----------+--------------------
+ *                | seq | 0 | first_ns | last_ns | payload_crc | head_crc | payload[stored_sz]
+ *                +-----+---+----------+---------+-------------+----------+--------------------
  *
  * Extension rule: nothing here is renumbered or moved. A new kind of section is stepped over by older readers; a new
  * way of packing or a new field that must be understood gets a bit in `needed`, with its name in the file head.
@@ -30,15 +30,10 @@
 
 /* Bits of espy_trace_file_head.needed: without knowing them the file cannot be read. Append only. */
 enum espy_trace_feature {
-	ESPY_TRACE_NEEDS_ZSTD = 0,
-	ESPY_TRACE_NEEDS_PACKED = 1,
-	ESPY_TRACE_NEEDS_MARK_WORDS = 2,
-	ESPY_TRACE_NEEDS_PARTS = 3, /* images of some calls only, which are to be joined */
-	ESPY_TRACE_NEEDS_CODED = 4,
-	/* What these were made with is part of the format: another primer, another dictionary is another feature. */
-	ESPY_TRACE_NEEDS_MIXED = 5,	   /* blocks packed with primer-1.zst */
-	ESPY_TRACE_NEEDS_DESCRIPTIONS = 6, /* descriptions compressed with descriptions-1.zst */
-	ESPY_TRACE_FEATURES = 7,
+	ESPY_TRACE_NEEDS_ZSTD = 0,    /* "zstd" */
+	ESPY_TRACE_NEEDS_COLUMNS = 1, /* "columns" */
+	ESPY_TRACE_NEEDS_PARTS = 2,   /* "parts": images of some calls only, which are to be joined */
+	ESPY_TRACE_FEATURES = 3,
 };
 
 struct espy_trace_file_head {
@@ -66,8 +61,8 @@ struct espy_trace_file_head {
 
 #define ESPY_SECTION_MARK 0x5eb10c7a9d02e3f1u
 
-enum { ESPY_ENCODING_PLAIN = 0, ESPY_ENCODING_PACKED = 1, ESPY_ENCODING_CODED = 2, ESPY_ENCODING_MIXED = 3 };
-enum { ESPY_COMPRESSION_NONE = 0, ESPY_COMPRESSION_ZSTD = 1, ESPY_COMPRESSION_DICTIONARY = 2 /* IMAGE only */ };
+enum { ESPY_ENCODING_PLAIN = 0, ESPY_ENCODING_COLUMNS = 1 /* RECORDS only */ };
+enum { ESPY_COMPRESSION_NONE = 0, ESPY_COMPRESSION_ZSTD = 1 };
 /* id of RECORDS. STATE: for those who begin here, in front of a rotated file or at a checkpoint; others step over it. */
 enum { ESPY_BLOCK_RECORDS = 0, ESPY_BLOCK_STATE = 1 };
 
@@ -76,9 +71,12 @@ struct espy_section_head {
 	uint16_t kind; /* enum espy_trace_section */
 	uint8_t encoding, compression;
 	uint32_t id;
-	uint32_t raw_sz, stored_sz;
+	uint32_t raw_sz;     /* of what the section holds */
+	uint32_t encoded_sz; /* of what is compressed: raw_sz, or that of the columns */
+	uint32_t stored_sz;  /* of what follows this head */
 	uint32_t records;
 	uint32_t seq; /* counts sections from 0: a gap tells of what is missing */
+	uint32_t reserved;
 	uint64_t first_ns, last_ns; /* of RECORDS: least and greatest time that is not 0 */
 	uint32_t payload_crc, head_crc; /* CRC32C of the stored bytes; of the bytes of this head before it */
 };
@@ -119,7 +117,7 @@ struct espy_end_tail {
 };
 
 _Static_assert(sizeof(struct espy_trace_file_head) == 64, "");
-_Static_assert(sizeof(struct espy_section_head) == 64, "");
+_Static_assert(sizeof(struct espy_section_head) == 72, "");
 _Static_assert(sizeof(struct espy_index_head) == 16, "");
 _Static_assert(sizeof(struct espy_index_entry) == 32, "");
 _Static_assert(sizeof(struct espy_end_head) == 48, "");

@@ -31,6 +31,7 @@ static const uint8_t least_size[] = {
 	[ESPY_REC_CLOCK] = sizeof(struct espy_rec_clock),
 	[ESPY_REC_MAP] = sizeof(struct espy_rec_map),
 	[ESPY_REC_END] = sizeof(struct espy_rec_end),
+	[ESPY_REC_STACK] = sizeof(struct espy_rec_stack),
 };
 
 size_t espy_rec_least_size(const struct espy_rec *rec)
@@ -43,10 +44,10 @@ size_t espy_rec_least_size(const struct espy_rec *rec)
 	return least;
 }
 
-static bool size_is_good(const struct espy_rec *rec, size_t left)
+static bool head_is_good(const struct espy_rec *rec, size_t left)
 {
 	return left >= sizeof(*rec) && rec->size <= left && rec->size % 8 == 0 && rec->size <= ESPY_REC_MAX &&
-	       rec->size >= espy_rec_least_size(rec);
+	       rec->size >= espy_rec_least_size(rec) && rec->abi < ESPY_ABI_CNT;
 }
 
 /* 1: a block is there; 0: no more; or -errno. */
@@ -92,7 +93,7 @@ static int next_block(struct espy_trace_reader *r)
 		/* Whoever has read what is before has all this. */
 		if (head.id == ESPY_BLOCK_STATE && !r->wants_state)
 			continue;
-		r->block = espy_codec__decode(r->codec, &head, stored, &why);
+		r->block = espy_section_codec__decode(r->codec, &head, stored, &why);
 		if (!r->block) {
 			espy_reader__damage(r, offset, sizeof(head) + head.stored_sz, why);
 			continue;
@@ -123,15 +124,16 @@ int espy_trace_reader__next(struct espy_trace_reader *r, const struct espy_rec *
 		}
 		const struct espy_rec *at = (const struct espy_rec *)(r->block + r->block_at);
 
-		if (size_is_good(at, r->block_sz - r->block_at)) {
+		if (head_is_good(at, r->block_sz - r->block_at)) {
 			r->block_at += at->size;
 			r->stats.records++;
-			r->stats.unknown_records += at->type > ESPY_REC_END;
+			r->stats.unknown_records += at->type > ESPY_REC_STACK;
 			*rec = at;
 			return 1;
 		}
 		/* Its checksum is right: it was written so. What follows cannot be found. */
-		espy_reader__damage(r, r->block_offset, r->block_sz - r->block_at, "a record in a block has a wrong size");
+		espy_reader__damage(r, r->block_offset, r->block_sz - r->block_at,
+				    "the head of a record in a block is wrong");
 		r->block_at = r->block_sz;
 	}
 }
@@ -223,7 +225,7 @@ static int place_by_heads(struct espy_trace_reader *r, uint64_t time_ns, struct 
 		if (n < 0)
 			return -errno;
 		/* the end, or damage: __next will tell which */
-		if (n < (ssize_t)sizeof(head) || espy_codec__check_head(&head, r->file_id))
+		if (n < (ssize_t)sizeof(head) || espy_section_codec__check_head(&head, r->file_id))
 			return 0;
 		if (is_state && !in_state)
 			p->checkpoint = p->block;
@@ -277,7 +279,7 @@ void espy_trace_reader__close(struct espy_trace_reader *r)
 	if (!r)
 		return;
 	espy_input__close(&r->in);
-	espy_codec__free(r->codec);
+	espy_section_codec__free(r->codec);
 	espy_kept_section__free(r->kept);
 	espy_kept_section__free(r->index);
 	free(r->numbers);

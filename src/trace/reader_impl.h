@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files of the reader share: reader.c (records), sections.c (walking and recovery), files.c (opening). */
+/* What the files of the reader share: reader.c (records), reader_sections.c (walking and recovery), reader_open.c (opening). */
 #ifndef ESPY_TRACE_READER_IMPL_H
 #define ESPY_TRACE_READER_IMPL_H
 
-#include "trace/codec.h"
+#include "trace/section_codec.h"
 #include "trace/format.h"
 #include "trace/input.h"
 #include "trace/trace.h"
@@ -29,7 +29,7 @@ struct espy_kept_section {
 struct espy_trace_reader {
 	struct espy_trace_read_opts o;
 	struct espy_trace_read_stats stats;
-	struct espy_codec *codec;
+	struct espy_section_codec *codec;
 
 	/* the files, in order; one, or those of a set */
 	char *path;	   /* as given */
@@ -62,12 +62,12 @@ struct espy_trace_reader {
 	uint64_t block_offset;
 };
 
-/* files.c */
+/* reader_open.c */
 int espy_reader__open_file(struct espy_trace_reader *r, size_t which, char *why, size_t why_sz);
 /* The next file of the set, or more of this one: 1, 0 if there is none (yet), or -errno. */
 int espy_reader__next_file(struct espy_trace_reader *r);
 
-/* sections.c */
+/* reader_sections.c */
 void espy_reader__damage(struct espy_trace_reader *r, uint64_t offset, uint64_t skipped, const char *what);
 /*
  * The next whole section: 1, its head, and its stored bytes (valid until the next use of the input); 0: the file ends here, or

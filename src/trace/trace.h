@@ -27,17 +27,11 @@ enum espy_trace_section {
 
 struct espy_trace_writer;
 
-/*
- * From this level on the beginning of a file is stored with care, and descriptions with a dictionary of those that most files
- * have, of which next to nothing is left. Below it all is done for speed.
- */
-#define ESPY_TRACE_CAREFUL_LEVEL 3
-
 struct espy_trace_write_opts {
 	size_t size;          /* of this struct, for later growth */
 	const char *path;     /* created with mode 0600; "-": standard output (no rotation, no index) */
 	bool force;           /* an existing file is replaced; else -EEXIST */
-	int level;            /* of zstd, 1-19; 0: not compressed; see ESPY_TRACE_CAREFUL_LEVEL */
+	int level;            /* of zstd, 1-19; 0: not compressed */
 	size_t block_bytes;   /* raw bytes of a block; 0: a sensible size. Memory is bounded by a small multiple of it */
 	unsigned flush_ms;    /* a block that is older is written by __tick; 0: 1000 */
 	uint64_t rotate_bytes; /* begin a new file beyond that size; 0: never. Files are PATH.0, PATH.1, ... (newest highest) */
@@ -60,7 +54,6 @@ struct espy_trace_write_opts {
 	 * into blocks that only a reader that begins there delivers.
 	 */
 	uint64_t checkpoint_bytes;
-	bool marks; /* there may be marks in it: they are packed in a way that readers of other traces need not know */
 };
 
 /* -EEXIST, or errno of open and write. */

@@ -10,20 +10,16 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-#include "record/clock.h"
-#include "trace/codec.h"
+#include "base/clock.h"
+#include "trace/section_codec.h"
 #include "trace/crc32c.h"
 #include "trace/index.h"
 #include "trace/output.h"
 
-#define BLOCK_BYTES (1u << 20)
+#define BLOCK_BYTES (2u << 20)
 #define BLOCK_BYTES_MIN (64u << 10)
 #define FLUSH_MS 1000u
 #define CHECKPOINT_BYTES (64u << 20)
-/* Records of a file that are written carefully: small traces are small, long ones are written in time. */
-#define CAREFUL_BYTES (2u << 20)
-/* A byte takes 50 to 200 ns then. Programs at work make one in 200; what makes more than one in 50 is a loop of calls. */
-#define CAREFUL_NS_PER_BYTE 50u
 
 struct kept { /* sections that every file of the set begins with */
 	enum espy_trace_section kind;
@@ -36,7 +32,7 @@ struct kept { /* sections that every file of the set begins with */
 struct espy_trace_writer {
 	struct espy_trace_write_opts o;
 	struct espy_output out;
-	struct espy_codec *codec;
+	struct espy_section_codec *codec;
 	int error;	 /* the first one: nothing is written after it */
 	bool in_state;	 /* o.state is running */
 	bool in_describe; /* o.describe is running */
@@ -77,37 +73,18 @@ static int put(struct espy_trace_writer *w, const void *head, size_t head_sz, co
 	return err;
 }
 
-/* Marks come too fast for it, and are small anyhow. */
-static bool is_careful(const struct espy_trace_writer *w)
-{
-	return w->o.level >= ESPY_TRACE_CAREFUL_LEVEL && !w->o.marks;
-}
-
 static uint64_t needed_features(const struct espy_trace_writer *w)
 {
-	uint64_t needed = w->o.describe ? 1u << ESPY_TRACE_NEEDS_PARTS : 0;
-
-	if (w->o.level)
-		needed |= 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_PACKED;
-	if (w->o.level && w->o.marks)
-		needed |= 1u << ESPY_TRACE_NEEDS_MARK_WORDS;
-	if (w->o.level >= ESPY_TRACE_CAREFUL_LEVEL)
-		needed |= 1u << ESPY_TRACE_NEEDS_DESCRIPTIONS;
-	if (is_careful(w))
-		needed |= 1u << ESPY_TRACE_NEEDS_MIXED;
-	return needed;
+	return (w->o.describe ? 1u << ESPY_TRACE_NEEDS_PARTS : 0) |
+	       (w->o.level ? 1u << ESPY_TRACE_NEEDS_ZSTD | 1u << ESPY_TRACE_NEEDS_COLUMNS : 0);
 }
 
 static int write_file_head(struct espy_trace_writer *w)
 {
 	static const char *const names[ESPY_TRACE_FEATURES] = {
 		[ESPY_TRACE_NEEDS_ZSTD] = "zstd",
-		[ESPY_TRACE_NEEDS_PACKED] = "packed",
-		[ESPY_TRACE_NEEDS_MARK_WORDS] = "mark-words",
+		[ESPY_TRACE_NEEDS_COLUMNS] = "columns",
 		[ESPY_TRACE_NEEDS_PARTS] = "parts",
-		[ESPY_TRACE_NEEDS_CODED] = "coded",
-		[ESPY_TRACE_NEEDS_MIXED] = "mixed-1",
-		[ESPY_TRACE_NEEDS_DESCRIPTIONS] = "descriptions-1",
 	};
 	uint8_t bytes[256] = { 0 };
 	struct espy_trace_file_head h = {
@@ -144,12 +121,6 @@ static int write_file_head(struct espy_trace_writer *w)
 }
 
 /* head: kind, id and what is particular to it. */
-/* Records that came faster than they can be mixed: whoever makes them would have to wait for it. */
-static bool is_dense(const struct espy_section_head *head)
-{
-	return head->first_ns && head->last_ns - head->first_ns < (uint64_t)head->raw_sz * CAREFUL_NS_PER_BYTE;
-}
-
 static int write_section(struct espy_trace_writer *w, struct espy_section_head *head, const void *data, size_t size)
 {
 	const void *stored;
@@ -158,8 +129,7 @@ static int write_section(struct espy_trace_writer *w, struct espy_section_head *
 	head->file_id = w->file_id;
 	head->raw_sz = (uint32_t)size;
 	head->seq = w->seq;
-	const bool careful = is_careful(w) && w->end.raw_bytes < CAREFUL_BYTES && !is_dense(head);
-	int err = espy_codec__encode(w->codec, head, careful, data, &stored);
+	int err = espy_section_codec__encode(w->codec, head, data, &stored);
 
 	if (!err)
 		err = put(w, head, sizeof(*head), stored, head->stored_sz);
@@ -341,7 +311,7 @@ int espy_trace_writer__open(struct espy_trace_writer **out, const struct espy_tr
 		w->o.checkpoint_bytes = CHECKPOINT_BYTES;
 	w->cap = w->o.block_bytes > ESPY_REC_MAX ? w->o.block_bytes : ESPY_REC_MAX;
 	w->block = malloc(w->cap);
-	w->codec = espy_codec__new(w->o.level, w->o.marks);
+	w->codec = espy_section_codec__new(w->o.level);
 	err = w->block && w->codec ? 0 : -ENOMEM;
 	/* not a secret: it only must differ from that of other files */
 	if (!err && getrandom(&w->file_id, sizeof(w->file_id), GRND_NONBLOCK) != sizeof(w->file_id))
@@ -361,7 +331,7 @@ int espy_trace_writer__open(struct espy_trace_writer **out, const struct espy_tr
 	*out = w;
 	return 0;
 bad:
-	espy_codec__free(w->codec);
+	espy_section_codec__free(w->codec);
 	free(w->block);
 	free(w);
 	return err;
@@ -491,7 +461,7 @@ int espy_trace_writer__flush(struct espy_trace_writer *w)
 void espy_trace_writer__stats(const struct espy_trace_writer *w, struct espy_trace_write_stats *st)
 {
 	*st = w->stats;
-	st->memory_bytes = sizeof(*w) + w->cap + espy_codec__memory(w->codec) + espy_index__memory(&w->index) +
+	st->memory_bytes = sizeof(*w) + w->cap + espy_section_codec__memory(w->codec) + espy_index__memory(&w->index) +
 			   w->section_cap * sizeof(*w->sections) + w->kept_bytes;
 }
 
@@ -505,7 +475,7 @@ int espy_trace_writer__close(struct espy_trace_writer *w)
 		err = write_end(w);
 	int close_err = espy_output__close(&w->out);
 
-	espy_codec__free(w->codec);
+	espy_section_codec__free(w->codec);
 	espy_index__free(&w->index);
 	while (w->kept) {
 		struct kept *k = w->kept;

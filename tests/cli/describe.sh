@@ -28,4 +28,22 @@ says 'wrong.espy:1:18: error: unknown type `u33`, expected a type of the languag
 [ ! -e made ] && echo "ok the command was not run" || { echo "not ok the command was run"; bad=1; }
 run 1 "$espy" trace --describe=nowhere.espy true
 shows 'nowhere.espy.*No such file or directory' "$dir/err"
+
+# A file that never ends is not begun; the FIFO has no writer.
+mkfifo fifo
+for f in fifo /proc/kmsg /proc/self/mem /dev/null .; do
+	run 1 timeout 60 "$espy" trace --describe="$f" true
+done
+run 1 timeout 60 "$espy" trace --describe=fifo true
+shows 'fifo: cannot be read: a description is a regular file' "$dir/err"
+
+# The compiler recurses once for each level.
+i=0
+while [ $i -lt 50000 ]; do
+	echo "struct qq$i { a qq$((i + 1)) }"
+	i=$((i + 1))
+done >deep.espy
+echo "struct qq$i { a u32 }" >>deep.espy
+run 1 "$espy" trace --describe=deep.espy true
+shows 'deep.espy:[0-9]*:8: error: struct .qq[0-9]*. stands 32 levels deep in others' "$dir/err"
 finish

@@ -39,4 +39,49 @@ run 0 "$espy" trace -o /dev/null -u 65534:65534 id -G
 same "... without further groups" 65534 "$(cat "$dir/out")"
 run 0 "$espy" trace -o /dev/null -u nobody id -un
 same "-u USER" nobody "$(cat "$dir/out")"
+
+# Which program it is, the user's rights decide, and whose it becomes, the very file.
+cat >"$dir/ids.c" <<'END'
+#include <stdio.h>
+#include <unistd.h>
+#ifndef NAME
+#define NAME ""
+#endif
+int main(void) { printf(NAME "%d %d\n", getuid(), geteuid()); return 0; }
+END
+cc -DNAME='"own "' -o "$dir/own" "$dir/ids.c" || exit 1
+cc -o "$dir/ids" "$dir/ids.c" || exit 1
+cp "$dir/ids" "$dir/ids-root" && chown root:root "$dir/ids-root" && chmod 4755 "$dir/ids-root"
+mkdir "$dir/closed" && cp "$dir/ids" "$dir/closed/ids" && chmod 700 "$dir/closed"
+for source in bpf ptrace; do
+	"$espy" doctor --source=$source >/dev/null 2>&1 || continue
+	run 0 "$espy" trace --source=$source -o /dev/null -u nobody "$dir/ids"
+	same "$source: the user's ids" "65534 65534" "$(cat "$dir/out")"
+	run 0 "$espy" trace --source=$source -o /dev/null -u nobody "$dir/ids-root"
+	same "$source: a set-user-id program has its owner's" "65534 0" "$(cat "$dir/out")"
+	run 1 "$espy" trace --source=$source -o /dev/null -u nobody "$dir/closed/ids"
+	shows 'closed/ids: Permission denied' "$dir/err"
+	if mkdir -p "$dir/nosuid" && mount -t tmpfs -o nosuid none "$dir/nosuid" 2>/dev/null; then
+		cp "$dir/ids" "$dir/nosuid/ids" && chmod 4755 "$dir/nosuid/ids"
+		run 0 "$espy" trace --source=$source -o /dev/null -u nobody "$dir/nosuid/ids"
+		same "$source: but not on a file system mounted nosuid" "65534 65534" "$(cat "$dir/out")"
+		umount "$dir/nosuid"
+	fi
+done
+# The user changes what the name leads to while espy looks: sometimes a set-user-id program of root, sometimes the user's own.
+mkdir "$dir/swap" && chown 65534:65534 "$dir/swap"
+nobody sh -c "cd '$dir/swap' && cp ../own own && ln -s own now && touch ready &&
+	while [ -e ready ]; do ln -sf ../ids-root new && mv -T new now; ln -sf own new && mv -T new now; done" &
+swapper=$!
+while [ ! -e "$dir/swap/ready" ]; do sleep 0.05; done
+i=0 bad_ids=0
+while [ $i -lt 40 ]; do
+	# The program of root may have root's ids, that of the user never.
+	"$espy" trace --source=ptrace -o /dev/null -u nobody "$dir/swap/now" >"$dir/ids-got" 2>/dev/null
+	! grep -q '^own .* 0$' "$dir/ids-got" || bad_ids=$((bad_ids + 1))
+	i=$((i + 1))
+done
+rm -f "$dir/swap/ready"
+wait $swapper
+same "a name that changes under espy gives nobody root's ids" 0 $bad_ids
 finish

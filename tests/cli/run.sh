@@ -138,5 +138,16 @@ wait $pid
 status=$?
 same "-p: SIGINT ends the trace well" 0 $status
 kill -0 $target && echo "ok the process lives" || bad=1
+
+# The name under which espy is called stands before each message, however long it is.
+ln -s "$espy" strace
+long=$(printf '%0600d' 0 | sed 's,0,./,g')strace
+"$long" -f -o out4 -p $target 2>err4 &
+pid=$!
+wait_for grep -q attached err4
+kill -INT $pid
+wait $pid
+same "a name of 1 206 bytes: messages are whole" "$long: Process $target attached
+$long: Process $target detached" "$(cat err4)"
 kill $target
 finish

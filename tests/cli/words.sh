@@ -32,10 +32,26 @@ run 1 "$espy" trace -e read=x true
 says "espy: invalid descriptor 'x'"
 run 1 "$espy" trace -e trace=read@65 true
 says "espy: incorrect personality designator '65' in qualification 'read@65'"
-run 1 "$espy" trace -e inject=read:error=EIO true
-says "espy: inject=read:error=EIO: this version of espy watches only; it cannot change system calls (inject, fault)"
-run 1 "$espy" trace -k true
-says "espy: -k: this version of espy does not unwind stacks"
+for rule in read read:foo read:error=0 read:error=4096 read:error=EFOO read:error=1:retval=2 read:error=1:error=2 read:retval=x \
+	read:retval=0x10000000000000000 read:signal=0 read:signal=65 read:signal=FOO read:syscall=getuid read:error=1:syscall=open \
+	read:delay_enter=x read:delay_exit= read:poke_enter=@arg1=0 read:poke_enter=@arg1=zz read:poke_exit=@arg7=00 \
+	read:poke_enter=@arg1=00,@arg1=01 read:poke_enter= read:when=1 read:error=1:when=0 read:error=1:when=5..3 read:error=1:when=2.. \
+	read:error=1:when=2+0 read:error=1:when=+ read:error=1:when=65536 read:error=1:when=1:when=2; do
+	run 1 "$espy" trace -e inject=$rule true
+	says "espy: invalid inject argument '$rule'"
+done
+for rule in read:signal=1 read:retval=1 read:delay_enter=1; do
+	run 1 "$espy" trace -e fault=$rule true
+	says "espy: invalid fault argument '$rule'"
+done
+run 1 "$espy" trace -e inject= true
+says "espy: invalid system call ''"
+run 1 "$espy" trace --inject=nosuch:error=1 true
+says "espy: invalid system call 'nosuch'"
+run 1 "$espy" trace --source=bpf -e inject=read:error=1 true
+says "espy: -e inject= needs a source that stops the task: use --source=ptrace"
+run 1 "$espy" show -e inject=read:error=1 nothing
+says "espy: inject=read:error=1: the calls of a trace cannot be changed"
 run 1 "$espy" trace nosuch-program
 says "espy: Cannot find executable 'nosuch-program'"
 run 1 "$espy" trace ./nosuch-program

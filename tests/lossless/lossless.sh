@@ -17,6 +17,7 @@ expect "auto: $n x getppid" $n "$(count 'getppid() ')"
 expect "auto: $n x writev" $n "$(count 'writev(')"
 hasnt "auto: nothing lost in place" "$dir/slow" 'lost here'
 hasnt "auto: nothing lost at the end" "$dir/err" 'lost'
+has "holds are told while they happen" "$dir/err" 'the traced program outruns espy: tasks were held [0-9]* times* so far'
 has "the pauses are told" "$dir/err" ': [0-9]* pauses*, [0-9.]* ms in all, [0-9.]* ms at most; 1 task held: [0-9]* ('
 
 slowly -f sh -c "for i in 1 2 3 4; do '$progs/make_calls' $((n / 4)) & done; wait"
@@ -48,31 +49,58 @@ for cmd in 'ls -lR /etc' 'sh -c "i=0; while [ \$i -lt 300 ]; do /bin/true; i=\$(
 	hasnt "64 MB, $cmd: nobody is held" "$dir/err" 'pause'
 done
 
-# Who may be the one that takes our output is not held: the shell that espy is started from.
-sh -c "'$espy' trace --source=bpf --stats -p \$\$ -o '$dir/out' 2>'$dir/err' & sleep 1; kill -INT \$!; wait"
-hasnt "-p of an ancestor: not for it" "$dir/err" 'lossless mode'
+# What runs already is held only if it is said so.
+mkfifo "$dir/never_read"
+exec 4<>"$dir/never_read"
+outran() { # OPTIONS...: a process that makes calls while espy can write none of them
+	"$progs/busy_threads" "$dir/busy" 1 60000 >"$dir/busy.out" &
+	busy=$!
+	wait_for 10 test -s "$dir/busy" || not_ok "the busy program did not start"
+	"$progs/fresh" "$espy" trace --source=bpf $rings --stats --buffer 1M "$@" -p $busy -o "$dir/never_read" 2>"$dir/err" &
+	job=$!
+	wait_for 20 grep -q attached "$dir/err" || not_ok "not attached"
+	sleep 1
+	cat <&4 >/dev/null &
+	reader=$!
+	kill -INT $job
+	wait $job
+	kill $busy $reader
+	wait $busy $reader 2>/dev/null
+}
+outran
+hasnt "-p: not for it" "$dir/err" 'lossless mode\|held'
+has "-p: what finds no room is lost and counted" "$dir/err" ' events* lost: no room'
+outran --lossless=always
+has "-p, always: held" "$dir/err" ' pauses*, .* held: '
+hasnt "-p, always: nothing lost" "$dir/err" ' lost: no room'
+outran --lossless=always --max-hold 20ms
+has "-p, always, --max-hold: held" "$dir/err" ' pauses*, .* held: '
+has "-p, always, --max-hold: not for longer" "$dir/err" ': [0-9]* of them ended before there was room, after 20 ms (--max-hold)'
+exec 4>&-
 trace --stats -o "$dir/out" true 2>"$dir/err"
-has "a short command: not made ready at all" "$dir/err" 'lossless mode: not needed so far'
+has "a command: made ready before it begins" "$dir/err" 'lossless mode: tasks can be held'
 trace --lossless=always --all -o "$dir/out" 2>"$dir/err"
 has "always is not for --all" "$dir/err" 'lossless=always is not for --all'
 trace --lossless=sometimes true 2>"$dir/err"
 has "a wrong word is refused" "$dir/err" "invalid --lossless argument: 'sometimes'"
 
 # kill -9 while many are held: they run on.
+n=20000
 mkfifo "$dir/pipe"
-trace_bg -f --buffer 1M -o "$dir/pipe" sh -c "for i in 1 2 3 4; do '$progs/make_calls' $((n / 4)) & done; wait; echo done >'$dir/done'" 2>/dev/null &
+cp "$progs/make_calls" "$dir/held_calls" # a name of its own: another test may hold programs as well
+trace_bg -f --buffer 1M -o "$dir/pipe" sh -c "for i in 1 2 3 4; do '$dir/held_calls' $((n / 4)) & done; wait; echo done >'$dir/done'" 2>/dev/null &
 espy_pid=$!
 exec 3<"$dir/pipe" # opened, and never read
-held() { # ours: another test may hold somebody as well
-	for p in $(pgrep -f "^$progs/make_calls"); do
+held() {
+	for p in $(pgrep -f "^$dir/held_calls"); do
 		grep -q request_wait_answer "/proc/$p/wchan" 2>/dev/null && return 0
 	done
 	return 1
 }
-if wait_for 20 held; then ok "nobody reads: they are held"; else not_ok "nobody reads: none is held"; fi
+if wait_for 60 held; then ok "nobody reads: they are held"; else not_ok "nobody reads: none is held"; fi
 helper=$(pgrep -x espy-hold -P $espy_pid)
 kill -9 $espy_pid
-wait_for 20 test -s "$dir/done" && ok "killed with -9: they run to their end" || not_ok "killed with -9: they do not run on"
+wait_for 60 test -s "$dir/done" && ok "killed with -9: they run to their end" || not_ok "killed with -9: they do not run on"
 exec 3<&-
 wait $espy_pid 2>/dev/null
 wait_for 10 test ! -e "/proc/${helper:-self}" && ok "the helper is gone" || not_ok "a helper is left"

@@ -72,7 +72,7 @@ has "and computes what it always did" "$dir/busy.out" 'all is well'
 
 trace --pause-on 'unlinkat: pth == "x"' true 2>"$dir/err"
 expect "a bad trigger: status" 1 $?
-has "a bad trigger" "$dir/err" "pause-on 'unlinkat: pth == \"x\"', column 11: unlinkat has no argument 'pth'; there are ret, errno, pid, tid, dirfd, pathname, flags"
+has "a bad trigger" "$dir/err" "pause-on 'unlinkat: pth == \"x\"', column 11: unlinkat has no argument 'pth'; there are ret, errno, pid, tid, comm, uid, dirfd, pathname, flags"
 "$espy" trace --source=ptrace --pause-on getppid true 2>"$dir/err"
 expect "the ptrace source: status" 1 $?
 has "the ptrace source cannot" "$dir/err" 'pause-on needs the source bpf'

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include "describe/builtin.h"
-#include "session/call_set.h"
-#include "session/trigger.h"
+#include "lib/call_set.h"
+#include "filter/trigger.h"
 
 static struct espy_image images[ESPY_ABI_CNT];
 static struct espy_call_set sets[ESPY_ABI_CNT];
@@ -31,9 +31,9 @@ static struct espy_trigger good(const char *text)
 
 #define assert_number(t, i, what_, compare_, number_)             \
 	do {                                                      \
-		assert_int_equal((t).conds[i].what, what_);       \
-		assert_int_equal((t).conds[i].compare, compare_); \
-		assert_int_equal((t).conds[i].number, number_);   \
+		assert_int_equal((t).tests[i].what, what_);       \
+		assert_int_equal((t).tests[i].compare, compare_); \
+		assert_int_equal((t).tests[i].number, number_);   \
 	} while (0)
 
 static void numbers(void **state)
@@ -42,24 +42,25 @@ static void numbers(void **state)
 
 	(void)state;
 	assert_int_equal(t.nr, SYS_write);
-	assert_int_equal(t.cond_cnt, 0);
+	assert_int_equal(t.test_cnt, 0);
 	t = good("  openat :ret==-ENOSPC");
 	assert_int_equal(t.nr, SYS_openat);
-	assert_int_equal(t.cond_cnt, 1);
+	assert_int_equal(t.test_cnt, 1);
 	assert_number(t, 0, ESPY_TRIGGER_RET, ESPY_COMPARE_EQ, -ENOSPC);
 	t = good("connect: errno != 0 && pid == 1234&&tid>=0x10");
-	assert_int_equal(t.cond_cnt, 3);
-	assert_number(t, 0, ESPY_TRIGGER_ERRNO, ESPY_COMPARE_NE, 0);
+	assert_int_equal(t.test_cnt, 3);
+	assert_number(t, 0, ESPY_TRIGGER_ERRNO, ESPY_COMPARE_EQ, 0);
+	assert_true(t.tests[0].negated);
 	assert_number(t, 1, ESPY_TRIGGER_PID, ESPY_COMPARE_EQ, 1234);
 	assert_number(t, 2, ESPY_TRIGGER_TID, ESPY_COMPARE_GE, 16);
 	t = good("close: errno == EBADF");
 	assert_number(t, 0, ESPY_TRIGGER_ERRNO, ESPY_COMPARE_EQ, EBADF);
 	t = good("openat: flags == O_RDONLY|O_CLOEXEC && dirfd == AT_FDCWD && dirfd < 3");
 	assert_number(t, 0, ESPY_TRIGGER_ARG, ESPY_COMPARE_EQ, O_CLOEXEC);
-	assert_int_equal(t.conds[0].arg, 2);
+	assert_int_equal(t.tests[0].arg, 2);
 	assert_number(t, 1, ESPY_TRIGGER_ARG, ESPY_COMPARE_EQ, AT_FDCWD);
-	assert_int_equal(t.conds[1].width, 4);
-	assert_true(t.conds[1].is_signed);
+	assert_int_equal(t.tests[1].width, 4);
+	assert_true(t.tests[1].is_signed);
 	assert_number(t, 2, ESPY_TRIGGER_ARG, ESPY_COMPARE_LT, 3);
 	t = good("kill: arg.pid == -1");
 	assert_number(t, 0, ESPY_TRIGGER_ARG, ESPY_COMPARE_EQ, -1);
@@ -70,30 +71,65 @@ static void numbers(void **state)
 	assert_int_equal(t.nr, 4);
 }
 
+/* What follows a test that holds, and one that does not. */
+static void joined(void **state)
+{
+	struct espy_trigger t = good("openat: ret < 0 && (path ^= \"/etc/\" || !(flags has O_CREAT|O_WRONLY))");
+
+	(void)state;
+	assert_int_equal(t.test_cnt, 3);
+	assert_int_equal(t.tests[0].yes, 1);
+	assert_int_equal(t.tests[0].no, ESPY_TRIGGER_FAILS);
+	assert_int_equal(t.tests[1].compare, ESPY_COMPARE_PREFIX);
+	assert_int_equal(t.tests[1].yes, ESPY_TRIGGER_HOLDS);
+	assert_int_equal(t.tests[1].no, 2);
+	assert_int_equal(t.tests[2].compare, ESPY_COMPARE_BITS);
+	assert_int_equal(t.tests[2].number, O_CREAT | O_WRONLY);
+	assert_int_equal(t.tests[2].mask, O_CREAT | O_ACCMODE);
+	assert_int_equal(t.tests[2].yes, ESPY_TRIGGER_FAILS);
+	assert_int_equal(t.tests[2].no, ESPY_TRIGGER_HOLDS);
+	t = good("kill: signum in {SIGTERM, 9} && comm == \"bash\" && uid == 0 && name == \"kill\"");
+	assert_int_equal(t.test_cnt, 4);
+	assert_int_equal(t.tests[0].number, 15);
+	assert_int_equal(t.tests[2].what, ESPY_TRIGGER_COMM);
+	assert_int_equal(t.tests[2].text_len, 5);
+	assert_int_equal(t.tests[3].what, ESPY_TRIGGER_UID);
+	/* A regular expression without operators is none. */
+	t = good("unlinkat: path =~ \"^/etc/\" && path =~ \"^/a\\.b$\"");
+	assert_int_equal(t.tests[0].compare, ESPY_COMPARE_PREFIX);
+	assert_int_equal(t.tests[1].compare, ESPY_COMPARE_EQ);
+	assert_string_equal((const char *)t.tests[1].text, "/a.b");
+	/* No pid is below 0. */
+	t = good("write: pid < -1");
+	assert_int_equal(t.tests[0].mask, 0);
+	assert_int_equal(t.tests[0].number, 1);
+}
+
 static void texts(void **state)
 {
 	struct espy_trigger t = good("unlinkat: path == \"/etc/passwd\"");
 
 	(void)state;
-	assert_int_equal(t.conds[0].what, ESPY_TRIGGER_TEXT);
-	assert_int_equal(t.conds[0].compare, ESPY_COMPARE_EQ);
-	assert_int_equal(t.conds[0].text_len, 12); /* with its NUL */
-	assert_string_equal((const char *)t.conds[0].text, "/etc/passwd");
+	assert_int_equal(t.tests[0].what, ESPY_TRIGGER_TEXT);
+	assert_int_equal(t.tests[0].compare, ESPY_COMPARE_EQ);
+	assert_int_equal(t.tests[0].text_len, 12); /* with its NUL */
+	assert_string_equal((const char *)t.tests[0].text, "/etc/passwd");
 	t = good("unlinkat: pathname != \"/etc/*\"");
-	assert_int_equal(t.conds[0].compare, ESPY_COMPARE_NOT_PREFIX);
-	assert_int_equal(t.conds[0].text_len, 5);
+	assert_int_equal(t.tests[0].compare, ESPY_COMPARE_PREFIX);
+	assert_true(t.tests[0].negated);
+	assert_int_equal(t.tests[0].text_len, 5);
 	t = good("unlinkat: path == \"*\"");
-	assert_int_equal(t.conds[0].compare, ESPY_COMPARE_PREFIX);
-	assert_int_equal(t.conds[0].text_len, 0);
+	assert_int_equal(t.tests[0].compare, ESPY_COMPARE_PREFIX);
+	assert_int_equal(t.tests[0].text_len, 0);
 	t = good("unlinkat: path == \"a\\*\"");
-	assert_int_equal(t.conds[0].compare, ESPY_COMPARE_EQ);
-	assert_int_equal(t.conds[0].text_len, 3);
+	assert_int_equal(t.tests[0].compare, ESPY_COMPARE_EQ);
+	assert_int_equal(t.tests[0].text_len, 3);
 	t = good("write: buf == \"\\x7fELF*\" && ret > 0");
-	assert_int_equal(t.conds[0].text_len, 4);
-	assert_memory_equal(t.conds[0].text, "\177ELF", 5);
+	assert_int_equal(t.tests[0].text_len, 4);
+	assert_memory_equal(t.tests[0].text, "\177ELF", 5);
 	t = good("write: buf == \"a\\n\\\"\\\\\"");
-	assert_int_equal(t.conds[0].text_len, 4); /* counted bytes have no NUL */
-	assert_memory_equal(t.conds[0].text, "a\n\"\\", 5);
+	assert_int_equal(t.tests[0].text_len, 4); /* counted bytes have no NUL */
+	assert_memory_equal(t.tests[0].text, "a\n\"\\", 5);
 }
 
 static void bad_ones(void **state)
@@ -106,26 +142,31 @@ static void bad_ones(void **state)
 		{ "nothing_like_it", "column 1:", "`espy list syscalls`" },
 		{ "exit_group: ret == 0", "column 1:", "exit_group never returns" },
 		{ "write@16", "column 7:", "64, 32 or x32" },
-		{ "write ret", "column 7:", "a colon and a comparison" },
-		{ "write:", "column 7:", "there are ret, errno, pid, tid, fd, buf, count" },
-		{ "write: len > 3", "column 8:", "write has no argument 'len'; there are ret, errno, pid, tid, fd, buf, count" },
-		{ "write: fd = 3", "column 11:", "==, !=, <, <=, > or >= is expected, not '='" },
-		{ "write: fd == ", "column 14:", "a value is expected, not the end" },
+		{ "write ret", "column 7:", "a colon and a condition" },
+		{ "write:", "column 7:", "there are ret, errno, pid, tid, comm, uid, fd, buf, count" },
+		{ "write: len > 3", "column 8:", "write has no argument 'len'; there are ret, errno, pid, tid, comm, uid, fd, buf, count" },
+		{ "write: fd = 3", "column 11:", "a comparison is written ==; one of == != < <= > >= & ^= $= *= =~ !~ has in" },
+		{ "write: fd == ", "column 14:", "a \"text\" is expected, not the end" },
 		{ "write: fd == three", "column 14:", "'three' is neither a number nor an error" },
-		{ "write: fd == 12x", "column 14:", "'12x' is no number" },
-		{ "write: fd == 99999999999999999999", "column 14:", "no number of 64 bits" },
-		{ "write: fd == \"x\"", "column 14:", "fd is no text" },
+		{ "write: fd == 12x", "column 14:", "'12x' is not a number" },
+		{ "write: fd == 99999999999999999999", "column 14:", "does not fit into 64 bits" },
+		{ "write: fd == \"x\"", "column 8:", "does not know fd as text" },
 		{ "write: ret == \"x\"", "column 15:", "a number is expected, not a text" },
 		{ "write: ret == ENOSPC", "column 15:", "ret == -ENOSPC" },
 		{ "write: errno == -ENOSPC", "column 17:", "errno is positive: ENOSPC" },
-		{ "write: ret == 3 & fd == 1", "column 17:", "&& or the end is expected, not '&'" },
+		{ "write: ret == 3 & fd == 1", "column 17:", "&&, || or the end is expected, not '&'" },
 		{ "write: ret == 3 &&", "column 19:", "a name is expected, not the end" },
-		{ "write: buf > \"x\"", "column 14:", "only be compared by == and !=" },
+		{ "write: buf > \"x\"", "column 12:", "text is compared by == != ^=" },
 		{ "write: buf == \"x", "column 15:", "a \" is missing" },
 		{ "write: buf == \"\\q\"", "column 16:", "behind a backslash" },
 		{ "write: buf == \"123456789012345678901234567890123\"", "column 15:", "only 32 bytes of buf are captured" },
 		{ "stat: statbuf == \"x\"", "column 18:", "points to something else than text" },
-		{ "write: fd==1&&fd==1&&fd==1&&fd==1&&fd==1&&fd==1&&fd==1", "column 50:", "at most 6 comparisons" },
+		{ "write: fd in {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}", "column 7:", "at most 12 comparisons" },
+		{ "write: fd == 1 || buf =~ \"a.b\"", "column 19:", "can compare buf by ==, != and ^= only" },
+		{ "write: duration > 1ms", "column 8:", "does not know duration" },
+		{ "write: fd > 1.5", "column 8:", "whole numbers" },
+		{ "write: name == \"read\"", "column 7:", "never holds" },
+		{ "sendmsg: msg.msg_iovlen > 1", "column 10:", "does not know msg.msg_iovlen" },
 	};
 
 	(void)state;
@@ -164,10 +205,10 @@ static void any_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers), cmocka_unit_test(texts), cmocka_unit_test(bad_ones), cmocka_unit_test(any_bytes),
+		cmocka_unit_test(numbers), cmocka_unit_test(joined), cmocka_unit_test(texts), cmocka_unit_test(bad_ones), cmocka_unit_test(any_bytes),
 	};
 	const struct espy_image *ptrs[ESPY_ABI_CNT];
-	const struct espy_limits lim = { .str_limit = 32 };
+	const struct espy_needs lim = { .str_limit = 32 };
 	struct espy_filter filter;
 	int bad;
 

@@ -35,9 +35,13 @@ int kit_on_record(void *ctx, const struct espy_rec *r)
 		t->rec = realloc(t->rec, t->cap * sizeof(*t->rec));
 	}
 	s = &t->rec[t->cnt++];
-	*s = (struct seen){
-		.type = r->type, .flags = r->flags, .nr = r->nr, .tid = r->tid, .tgid = r->tgid, .time_ns = r->time_ns
-	};
+	*s = (struct seen){ .type = r->type,
+			    .abi = r->abi,
+			    .flags = r->flags,
+			    .nr = r->nr,
+			    .tid = r->tid,
+			    .tgid = r->tgid,
+			    .time_ns = r->time_ns };
 	switch (r->type) {
 	case ESPY_REC_ENTER:
 	case ESPY_REC_EXIT: {

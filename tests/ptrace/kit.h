@@ -13,8 +13,8 @@
 
 /* One record, shortened to what the tests look at. */
 struct seen {
-	uint8_t type, flags;
-	uint16_t nr;
+	uint8_t type, abi;
+	uint16_t flags, nr;
 	uint32_t tid, tgid, a, b; /* FORK: child tid, tgid; EXEC: old tid; TASK_EXIT: status, group_dead */
 	int64_t ret;
 	uint64_t arg0, arg1;

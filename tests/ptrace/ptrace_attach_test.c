@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Attaching and letting go, asked for or not: whatever happens to the tracer, the traced go on unharmed. */
 #include "kit.h"
+#include "source/ptrace/ptrace_source.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +15,7 @@
 
 static void wait_for_ticks(struct trace *t, int more)
 {
-	uint64_t end = kit_now_ms() + 10000;
+	uint64_t end = kit_now_ms() + 60000;
 	int was[SUBJECT_THREADS], i;
 
 	for (i = 0; i < SUBJECT_THREADS; i++)
@@ -194,7 +195,7 @@ static void test_detach_in_a_storm(void **state)
 	int round, status, i;
 
 	for (round = 0; round < 6; round++) {
-		uint64_t end = kit_now_ms() + 20000;
+		uint64_t end = kit_now_ms() + 60000;
 
 		t->truth->pid_cnt = 0;
 		t->let_go_at_fork = round >= 3;
@@ -223,6 +224,57 @@ static void test_detach_in_a_storm(void **state)
 		t->s = NULL;
 		t->cnt = 0;
 	}
+}
+
+/* The next stop of a task of ours, which nobody has handled yet. */
+static int next_stop(pid_t *tid)
+{
+	const uint64_t end = kit_now_ms() + 60000;
+	int status;
+
+	while ((*tid = wait4(-1, &status, __WCLONE | WNOHANG, NULL)) <= 0)
+		assert_true(kit_now_ms() < end);
+	return status;
+}
+
+/*
+ * Let go at the moment in which a child has shown itself and its parent has not told of it yet. The child may have
+ * ended when the parent tells: nobody waits for it.
+ */
+static void test_detach_before_the_parent_tells(void **state)
+{
+	struct trace *t = *state;
+	struct espy_source_opts o = kit_usual(t);
+	const uint64_t end = kit_now_ms() + 60000;
+	struct espy_ptrace *p;
+	pid_t tid, child = 0;
+	int told = 0, shown = 0, status;
+
+	t->truth->pid_cnt = 0;
+	kit_start(t, &o, NULL, "forks", 30);
+	p = (struct espy_ptrace *)t->s;
+	/* Both stops of the first fork, which come in any order, are kept back. */
+	while (!told || !child) {
+		status = next_stop(&tid);
+		if (tid != t->command) {
+			child = tid;
+			shown = status;
+		} else if (status >> 16 == PTRACE_EVENT_FORK) {
+			told = status;
+		} else {
+			espy_ptrace__handle(p, tid, status);
+		}
+	}
+	espy_ptrace__handle(p, child, shown);
+	assert_int_equal(p->embryo_cnt, 1);
+	assert_int_equal(t->ops->remove_target(t->s, 0), 0);
+	espy_ptrace__handle(p, t->command, told);
+	while (t->ops->poll(t->s, kit_on_record, t, 100) != -ESRCH)
+		assert_true(kit_now_ms() < end);
+	while (t->ops->command_status(t->s, &status))
+		assert_true(kit_now_ms() < end);
+	assert_int_equal(status, 0);
+	assert_int_equal(t->truth->pid_cnt, 30);
 }
 
 /* Parents that are killed at any moment, also between a fork and its event: their children are not lost. */
@@ -348,10 +400,15 @@ int main(int argc, char **argv)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, kit_setup, kit_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_attach_and_detach), T(test_attach_stopped),
-		T(test_single_task),	   T(test_detach_in_a_call),
-		T(test_tracer_killed),	   T(test_detach_in_a_storm),
-		T(test_parents_killed),	   T(test_tracer_of_command_killed),
+		T(test_attach_and_detach),
+		T(test_attach_stopped),
+		T(test_single_task),
+		T(test_detach_in_a_call),
+		T(test_tracer_killed),
+		T(test_detach_in_a_storm),
+		T(test_detach_before_the_parent_tells),
+		T(test_parents_killed),
+		T(test_tracer_of_command_killed),
 		T(test_attach_refused),
 	};
 

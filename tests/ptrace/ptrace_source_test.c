@@ -338,7 +338,7 @@ static void test_other_abi(void **state)
 		assert_int_equal(kit_status_of_command(t), 0);
 		for (i = found = 0; i < t->cnt; i++)
 			found += t->rec[i].type == ESPY_REC_EXIT && t->rec[i].nr == 20 &&
-				 (t->rec[i].flags & ESPY_RF_ABI_I386) && t->rec[i].ret == t->command;
+				 t->rec[i].abi == ESPY_ABI_I386 && t->rec[i].ret == t->command;
 		assert_int_equal(found, 1);
 		t->ops->close(t->s);
 		t->s = NULL;

@@ -67,6 +67,18 @@ wait_for 20 grep -q 'usr1.espy.2: asked for' err && ok "SIGUSR1 again" || not_ok
 wait $job
 [ -e usr1.espy.3 ] && ok "and the end" || not_ok "no trace of the end"
 
+# One that is killed leaves its socket; the next one takes it away.
+"$espy" record --ring 1M -o killed.espy -- sleep 60 2>err & killed=$!
+socket=$(dirname "$dir")/none
+for place in /run/espy "${XDG_RUNTIME_DIR:-/nowhere}/espy"; do
+	wait_for 20 test -S "$place/flight.$killed" && socket=$place/flight.$killed && break
+done
+kill -9 $killed
+wait $killed 2>/dev/null
+[ -S "$socket" ] && ok "a socket of one that was killed" || not_ok "no socket of a flight recorder that runs"
+"$espy" record --ring 1M -o next.espy -- true 2>err
+[ -S "$socket" ] && not_ok "a socket of one that was killed stays" || ok "is taken away by the next one"
+
 # espy snapshot: waits until the trace is there, and tells its name.
 rm -f stop
 "$progs/fresh" "$espy" record --ring 1M -f --after 200ms -o snap.espy -- sh -c 'while [ ! -e stop ]; do /bin/true; done' 2>err &

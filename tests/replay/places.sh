@@ -78,6 +78,7 @@ kill -INT $e
 wait $e
 show "$dir/int" >"$dir/text" 2>"$dir/err"
 expect "interrupted: the trace ended in order" 0 "$?$(wc -c <"$dir/err" | sed 's/^0$//')"
+sed "s/^/# /" "$dir/err"
 has "interrupted: it has what was done" "$dir/text" 'openat('
 
 # two recordings of one task (only one can stop it)

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zstd.h>
+#include "trace/columns.h"
 #include "trace/crc32c.h"
 #include "trace/format.h"
 
@@ -33,8 +34,6 @@ static uint8_t *file;
 static size_t size, head_size;
 static struct part parts[32];
 static unsigned part_cnt;
-/* Every so many-th damage is tried: each one, or, of blocks that take long to read, some. */
-static unsigned step;
 
 static const char *sample_path(void)
 {
@@ -89,16 +88,14 @@ static int make_sample(int level)
 	return 0;
 }
 
-static int make_quick_sample(void **state)
+static int make_packed_sample(void **state)
 {
-	step = 1;
 	return make_sample(1);
 }
 
-static int make_careful_sample(void **state)
+static int make_plain_sample(void **state)
 {
-	step = 61;
-	return make_sample(ESPY_TRACE_CAREFUL_LEVEL);
+	return make_sample(0);
 }
 
 static int free_sample(void **state)
@@ -128,7 +125,7 @@ static void expect(const struct stream *got, const struct part *without, uint64_
 
 static void test_truncation(void **state)
 {
-	for (size_t n = 0; n <= size; n += n == size ? 1 : size - n < step ? size - n : step) {
+	for (size_t n = 0; n <= size; n++) {
 		struct espy_trace_read_stats st;
 		struct damages d = { 0 };
 		struct stream got = { 0 };
@@ -165,7 +162,7 @@ static void test_flips(void **state)
 	uint8_t *copy = malloc(size);
 
 	memcpy(copy, file, size);
-	for (size_t bit = 0; bit < 8 * size; bit += step) {
+	for (size_t bit = 0; bit < 8 * size; bit++) {
 		const size_t at = bit / 8;
 		const struct part *hit = NULL;
 		struct damages d = { 0 };
@@ -317,6 +314,8 @@ static void check_claim(struct espy_section_head h, const void *payload, size_t 
 	struct stream got;
 
 	h.stored_sz = stored_sz;
+	if (!h.encoded_sz)
+		h.encoded_sz = h.raw_sz;
 	n = put_section(bytes, h, payload, n);
 	read_bytes(bytes, n, &got, &d);
 	assert_int_equal(got.records, 0);
@@ -346,27 +345,43 @@ static void claims(void)
 
 	assert_false(ZSTD_isError(n));
 	h.compression = ESPY_COMPRESSION_ZSTD;
-	check_claim(h, bomb, n, (uint32_t)n, "a record in a block has a wrong size");
+	check_claim(h, bomb, n, (uint32_t)n, "the head of a record in a block is wrong");
 	/* more in the frame than the head says */
 	h.raw_sz = 4096;
 	check_claim(h, bomb, n, (uint32_t)n, packed);
-	/* packed: columns that claim to be huge */
-	uint8_t columns[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 0, 0, 0, 0 };
+	/* what is compressed is not what the section holds */
+	h.encoded_sz = ESPY_BLOCK_RAW_MAX;
+	check_claim(h, bomb, n, (uint32_t)n, packed);
+	/* columns of no records, and more of them than sections may have */
+	h.encoding = ESPY_ENCODING_COLUMNS;
+	check_claim(h, bomb, n, (uint32_t)n, packed);
+	h.encoded_sz++;
+	check_claim(h, bomb, n, (uint32_t)n, larger);
+	/* columns that claim to be huge */
+	uint32_t columns[COLUMNS] = { [COL_CODES] = UINT32_MAX, [COL_WORDS] = 1 };
 
-	h.encoding = ESPY_ENCODING_PACKED;
+	h.compression = ESPY_COMPRESSION_NONE;
+	h.encoded_sz = sizeof(columns);
 	check_claim(h, columns, sizeof(columns), sizeof(columns), packed);
+	h.encoded_sz = 8;
+	check_claim(h, columns, 8, 8, packed);
+	h.encoded_sz = sizeof(columns);
 	h.encoding = 9;
 	check_claim(h, columns, sizeof(columns), sizeof(columns), "a section is encoded in a way that is not known");
-	/* a record that goes beyond its block, one that is too small for its type, one without the words its flags tell of */
+	/*
+	 * a record that goes beyond its block, one that is too small for its type, one without the words its flags tell
+	 * of, one of an ABI that does not exist */
 	struct espy_rec rec[2] = { { .size = 56 } };
 
 	h = records;
 	h.raw_sz = sizeof(rec);
-	check_claim(h, rec, sizeof(rec), sizeof(rec), "a record in a block has a wrong size");
+	check_claim(h, rec, sizeof(rec), sizeof(rec), "the head of a record in a block is wrong");
 	rec[0] = (struct espy_rec){ .size = 24, .type = ESPY_REC_FORK };
-	check_claim(h, rec, sizeof(rec), sizeof(rec), "a record in a block has a wrong size");
+	check_claim(h, rec, sizeof(rec), sizeof(rec), "the head of a record in a block is wrong");
 	rec[0] = (struct espy_rec){ .size = 48, .type = ESPY_REC_EXIT, .flags = 6 };
-	check_claim(h, rec, sizeof(rec), sizeof(rec), "a record in a block has a wrong size");
+	check_claim(h, rec, sizeof(rec), sizeof(rec), "the head of a record in a block is wrong");
+	rec[0] = (struct espy_rec){ .size = 48, .abi = ESPY_ABI_CNT, .type = ESPY_REC_STOPPED };
+	check_claim(h, rec, sizeof(rec), sizeof(rec), "the head of a record in a block is wrong");
 }
 
 static void test_claims(void **state)
@@ -422,9 +437,9 @@ int main(void)
 		cmocka_unit_test(test_truncation), cmocka_unit_test(test_flips),   cmocka_unit_test(test_flips_in_a_stream),
 		cmocka_unit_test(test_pieces),	   cmocka_unit_test(test_claims),  cmocka_unit_test(test_overlapping),
 	};
-	int failed = cmocka_run_group_tests(tests, make_quick_sample, free_sample);
+	int failed = cmocka_run_group_tests(tests, make_packed_sample, free_sample);
 
-	failed += cmocka_run_group_tests(tests, make_careful_sample, free_sample);
+	failed += cmocka_run_group_tests(tests, make_plain_sample, free_sample);
 	remove_test_dir();
 	return failed;
 }

@@ -21,7 +21,7 @@
 static void give(struct espy_trace_writer *w, uint64_t number, int expected)
 {
 	const struct espy_rec_lost rec = {
-		.rec = { sizeof(rec), ESPY_REC_LOST, 0, 0, 70, 70, 1000 + 10 * number },
+		.rec = { sizeof(rec), 0, ESPY_REC_LOST, 0, 0, 70, 70, 1000 + 10 * number },
 		.count = number,
 	};
 
@@ -41,7 +41,7 @@ static int give_state(void *ctx, struct espy_trace_writer *w)
 {
 	struct giver *g = ctx;
 	const struct espy_rec_lost rec = {
-		.rec = { sizeof(rec), ESPY_REC_LOST, 1, 0, 1, 1, 5 },
+		.rec = { sizeof(rec), 0, ESPY_REC_LOST, 1, 0, 1, 1, 5 },
 		.count = STATE_NUMBER + g->next,
 	};
 

@@ -62,7 +62,13 @@ static void pad(uint8_t with)
 
 static void begin(unsigned type, unsigned flags, unsigned nr, uint32_t tid, uint32_t tgid, uint64_t time_ns)
 {
-	b.rec = (struct espy_rec){ sizeof(b.rec), (uint8_t)type, (uint8_t)flags, (uint16_t)nr, tid, tgid, time_ns };
+	b.rec = (struct espy_rec){ .size = sizeof(b.rec),
+				   .type = type & 0xff,
+				   .flags = (uint16_t)flags,
+				   .nr = (uint16_t)nr,
+				   .tid = tid,
+				   .tgid = tgid,
+				   .time_ns = time_ns };
 }
 
 static void item(unsigned op, unsigned status, unsigned index, const void *bytes, uint32_t len)
@@ -124,7 +130,7 @@ void stream_of_types(struct stream *s)
 {
 	/* the last two are types of later versions */
 	static const uint16_t sizes[] = { 24, 32, 32, 40, 32, 32, 160, 24, 32, 24, 24,
-					  32, 24, 40, 32, 32, 40, 48,  80, 72, 24, 56 };
+					  32, 24, 40, 32, 32, 40, 48,  80, 72, 32, 24, 56 };
 	unsigned seed = 7;
 
 	for (unsigned type = 0; type < sizeof(sizes) / sizeof(sizes[0]); type++)
@@ -214,8 +220,10 @@ void stream_of_odd_ones(struct stream *s, unsigned n, unsigned seed)
 	for (unsigned i = 0; i < n; i++) {
 		const unsigned how = rnd(&seed) % 8;
 
-		begin(how < 4 ? 1 + rnd(&seed) % 2 : rnd(&seed), rnd(&seed), rnd(&seed), rnd(&seed) % 3 ? 5 : rnd(&seed),
-		      rnd(&seed) % 3 ? 5 : rnd(&seed), rnd(&seed) % 5 ? i * 1000ull : (uint64_t)rnd(&seed) << 40 | rnd(&seed));
+		begin(how < 4 ? 1 + rnd(&seed) % 2 : rnd(&seed), rnd(&seed) % 2 ? rnd(&seed) : rnd(&seed) & 0x3f,
+		      rnd(&seed), rnd(&seed) % 3 ? 5 : rnd(&seed), rnd(&seed) % 3 ? 5 : rnd(&seed),
+		      rnd(&seed) % 5 ? i * 1000ull : (uint64_t)rnd(&seed) << 40 | rnd(&seed));
+		b.rec.abi = rnd(&seed) % 4 ? rnd(&seed) % ESPY_ABI_CNT : 0;
 		if (b.rec.type == ESPY_REC_ENTER || b.rec.type == ESPY_REC_EXIT) {
 			/* whole, or cut at a word */
 			unsigned words = 1 + ESPY_REC_NARGS(b.rec.flags) + !!(b.rec.flags & ESPY_RF_ENTER_NS) +

@@ -9,10 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
+#include "trace/columns.h"
 #include "trace/crc32c.h"
 #include "trace/format.h"
-#include "trace/pack.h"
 
 static void same(const struct stream *want, const struct stream *got)
 {
@@ -27,7 +26,7 @@ static uint64_t of_later_versions(const struct stream *s)
 	uint64_t n = 0;
 
 	for (size_t at = 0; at < s->size; at += ((const struct espy_rec *)(s->bytes + at))->size)
-		n += ((const struct espy_rec *)(s->bytes + at))->type > ESPY_REC_END;
+		n += ((const struct espy_rec *)(s->bytes + at))->type > ESPY_REC_STACK;
 	return n;
 }
 
@@ -65,7 +64,7 @@ static void test_round_trips(void **state)
 	}
 }
 
-/* Packed as words or not, one by one or many at once: the same. */
+/* One by one or many at once: the same. */
 static void test_marks(void **state)
 {
 	for (unsigned seed = 1; seed <= 12; seed++) {
@@ -73,8 +72,7 @@ static void test_marks(void **state)
 							 .path = test_file("marks"),
 							 .force = true,
 							 .level = seed % 4 ? 1 : 0,
-							 .block_bytes = 64 << 10,
-							 .marks = seed % 3 };
+							 .block_bytes = 64 << 10 };
 		struct stream s = { 0 }, got = { 0 };
 		struct espy_trace_read_stats st;
 		struct espy_trace_writer *w;
@@ -103,77 +101,67 @@ static void test_marks(void **state)
 	}
 }
 
-/* What counts up takes next to nothing, and only files that may have marks need a reader that knows how. */
-static void test_mark_words(void **state)
+/* What counts up takes next to nothing. */
+static void test_counting_marks(void **state)
 {
-	for (unsigned marks = 0; marks < 2; marks++) {
-		const struct espy_trace_write_opts o = { .level = 1, .marks = marks };
-		struct stream s = { 0 };
-		size_t size;
+	const struct espy_trace_write_opts o = { .level = 1 };
+	struct stream s = { 0 };
+	size_t size;
 
-		for (unsigned i = 0; i < 50000; i++) {
-			struct {
-				struct espy_rec_mark m;
-				uint64_t args[2];
-			} r = { { { sizeof(r), ESPY_REC_MARK, 0, 0, 5, 5, 1000000 + 100ull * i }, 1, 16 },
-				{ i, 50000 } };
+	for (unsigned i = 0; i < 50000; i++) {
+		struct {
+			struct espy_rec_mark m;
+			uint64_t args[2];
+		} r = { { { sizeof(r), 0, ESPY_REC_MARK, 0, 0, 5, 5, 1000000 + 100ull * i }, 1, 16 }, { i, 50000 } };
 
-			stream_add(&s, &r.m.rec);
-		}
-		write_trace(test_file("words"), &s, &o);
-		uint8_t *bytes = slurp(test_file("words"), &size);
-
-		assert_int_equal(
-			((const struct espy_trace_file_head *)(void *)bytes)->needed >> ESPY_TRACE_NEEDS_MARK_WORDS & 1,
-			marks);
-		assert_true(marks ? size < 50000 : size > 50000);
-		free(bytes);
-		stream_free(&s);
+		stream_add(&s, &r.m.rec);
 	}
+	write_trace(test_file("words"), &s, &o);
+	free(slurp(test_file("words"), &size));
+	assert_true(size < 50000);
+	stream_free(&s);
 }
 
+/* The columns alone: what the reader does not deliver is none of their affair. */
 static void test_odd_records(void **state)
 {
+	struct espy_columns_pack *p = espy_columns_pack__new();
+
 	for (unsigned seed = 1; seed <= 40; seed++) {
-		const bool careful = seed % 2;
-		const enum espy_packing how = careful ? PACK_MIXED : PACK_PACKED;
 		struct stream s = { 0 };
+		size_t size = 0, n;
 
 		stream_of_odd_ones(&s, 400, seed);
-		/* through the writer and the packer alone: what the reader does not deliver is none of its affair here */
-		struct espy_pack *p = espy_pack__new(true);
-		ZSTD_CCtx *cctx = ZSTD_createCCtx();
-		ZSTD_DCtx *dctx = ZSTD_createDCtx();
-		const void *packed;
-		size_t packed_sz;
-		int err = espy_pack__records(p, cctx, 3, careful, s.bytes, s.size, &packed, &packed_sz);
+		assert_int_equal(espy_columns_pack__records(p, s.bytes, s.size), 0);
+		for (unsigned i = 0; i < COLUMNS; i++, size += n)
+			espy_columns_pack__column(p, i, &n);
+		uint8_t *copy = malloc(size + 8), *raw = malloc(s.size), *to = copy;
 
-		assert_true(err == 0 || err == -E2BIG);
-		void *copy = malloc(packed_sz), *raw = malloc(s.size);
+		for (unsigned i = 0; i < COLUMNS; i++, to += n) {
+			const void *column = espy_columns_pack__column(p, i, &n);
 
-		assert_true(packed_sz);
-		memcpy(copy, packed, packed_sz);
-		assert_int_equal(espy_pack__unpack(p, dctx, how, copy, packed_sz, raw, s.size), 0);
+			memcpy(to, column, n);
+		}
+		assert_int_equal(espy_columns_unpack(copy, size, raw, s.size), 0);
 		assert_memory_equal(raw, s.bytes, s.size);
 		/* neither more nor less than it is */
-		assert_int_equal(espy_pack__unpack(p, dctx, how, copy, packed_sz, raw, s.size - 8), -EBADMSG);
-		assert_int_equal(espy_pack__unpack(p, dctx, how, copy, packed_sz - 1, raw, s.size), -EBADMSG);
+		assert_int_equal(espy_columns_unpack(copy, size, raw, s.size - 8), -EBADMSG);
+		assert_int_equal(espy_columns_unpack(copy, size - 1, raw, s.size), -EBADMSG);
 		free(copy);
 		free(raw);
-		ZSTD_freeCCtx(cctx);
-		ZSTD_freeDCtx(dctx);
-		espy_pack__free(p);
 		stream_free(&s);
 	}
+	espy_columns_pack__free(p);
 }
 
-/* More tasks and shapes than the tables of a block hold. */
-static void test_many_tasks_and_shapes(void **state)
+/* More tasks and kinds than a block may have: it is stored as it is. */
+static void test_many_tasks_and_kinds(void **state)
 {
 	struct stream s = { 0 };
 
 	for (unsigned i = 0; i < 20000; i++) {
-		const struct espy_rec_lost lost = { .rec = { sizeof(lost), ESPY_REC_LOST, i & 0xff, (uint16_t)(i * 7), i, i / 3, i } };
+		const struct espy_rec_lost lost = { .rec = { sizeof(lost), 0, ESPY_REC_LOST, i & 0xff,
+							     (uint16_t)(i * 7), i, i / 3, i } };
 
 		stream_add(&s, &lost.rec);
 	}
@@ -341,9 +329,9 @@ static void test_newer_files(void **state)
 		uint32_t crc;
 
 		other.size = sizeof(head);
-		memcpy(head + sizeof(h), "zstd\0packed\0mixed-1\0descriptions-1\0rainbow", 43);
+		memcpy(head + sizeof(h), "zstd\0columns\0rainbow", 21);
 		if (how == 0)
-			other.needed |= 1ull << 17; /* bits 0, 1, 5 and 6 are there */
+			other.needed |= 1ull << 17; /* bits 0 and 1 are there */
 		if (how == 1)
 			other.optional = UINT64_MAX;
 		if (how == 2)
@@ -395,7 +383,21 @@ static void test_crc32c(void **state)
 
 static const char *kept_file;
 
-/* A file of the first version of the format, made by `espy_trace_writer`. Every later version must read the same from it. */
+/* round_trip_test --keep FILE: makes the file that is kept beside this test. */
+static int keep(const char *path)
+{
+	struct stream s = { 0 };
+
+	stream_of_types(&s);
+	stream_of_calls(&s, 200, 1);
+	write_trace(path, &s, NULL);
+	printf("%llu records, %zu bytes, CRC 0x%08x\n", (unsigned long long)s.records, s.size,
+	       espy_crc32c(0, s.bytes, s.size));
+	stream_free(&s);
+	return 0;
+}
+
+/* A file of version 1 of the format. Every later espy must read the same from it. */
 static void test_kept_file(void **state)
 {
 	struct espy_trace_read_stats st;
@@ -412,9 +414,9 @@ static void test_kept_file(void **state)
 	assert_int_equal(d.count, 0);
 	assert_true(st.finished);
 	assert_int_equal(st.unknown_sections, 0);
-	assert_int_equal(got.records, 263);
-	assert_int_equal(got.size, 26552);
-	assert_int_equal(espy_crc32c(0, got.bytes, got.size), 0x503ba9a5u);
+	assert_int_equal(got.records, 272);
+	assert_int_equal(got.size, 24832);
+	assert_int_equal(espy_crc32c(0, got.bytes, got.size), 0x7708cfe8u);
 	stream_free(&got);
 	assert_int_equal(espy_trace_reader__open(&r, kept_file, NULL, why, sizeof(why)), 0);
 	assert_string_equal(espy_trace_reader__meta(r, "host", &size), "here");
@@ -427,13 +429,15 @@ static void test_kept_file(void **state)
 
 int main(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[1], "--keep"))
+		return keep(argv[2]);
 	kept_file = argc > 1 ? argv[1] : NULL;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trips),
 		cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_mark_words),
+		cmocka_unit_test(test_counting_marks),
 		cmocka_unit_test(test_odd_records),
-		cmocka_unit_test(test_many_tasks_and_shapes),
+		cmocka_unit_test(test_many_tasks_and_kinds),
 		cmocka_unit_test(test_wrong_records),
 		cmocka_unit_test(test_sections),
 		cmocka_unit_test(test_existing_files),

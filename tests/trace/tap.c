@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "describe/builtin.h"
-#include "session/call_set.h"
-#include "session/filter.h"
+#include "lib/call_set.h"
+#include "filter/call_filter.h"
 #include "source/source.h"
 
 static struct espy_image images[ESPY_ABI_CNT];
@@ -35,7 +35,7 @@ static int fail(const char *what, int err)
 int main(int argc, char **argv)
 {
 	const struct espy_image *const image_ptrs[ESPY_ABI_CNT] = { &images[0], &images[1], &images[2] };
-	const struct espy_limits limits = { .str_limit = 32 };
+	const struct espy_needs limits = { .str_limit = 32 };
 	const struct espy_source_opts opts = {
 		.size = sizeof(opts),
 		.report = report,

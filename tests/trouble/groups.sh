@@ -24,10 +24,16 @@ cg=$1/cg espy=$2 dir=$1 progs=$3
 mkdir "$cg" && mount -t cgroup2 none "$cg" && mkdir "$cg/espy-test" || exit 77
 "$progs/fresh" "$espy" trace --cgroup "$cg/espy-test" -e trace=openat -o "$dir/group" &
 espy_pid=$!
-sleep 1
+in_group() { # FILE: a task joins and reads it, until espy has seen one that did
+	for i in $(seq 600); do
+		sh -c 'echo $$ >"$1/cgroup.procs"; cat "$2"' sh "$cg/espy-test" "$1" >/dev/null
+		grep -q "\"$1\"" "$dir/group" && return
+		sleep 0.1
+	done
+}
+in_group /etc/group
 cat /etc/hostname >/dev/null
-sh -c 'echo $$ >"$1/cgroup.procs"; cat /etc/passwd' sh "$cg/espy-test" >/dev/null
-sleep 0.3
+in_group /etc/passwd
 kill -INT $espy_pid
 wait $espy_pid
 rmdir "$cg/espy-test"

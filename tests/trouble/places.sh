@@ -51,12 +51,17 @@ expect "$n children: exit status" 0 $?
 expect "$n children: the call of each" $n "$(grep -c ' exit_group(3' "$dir/out")"
 expect "$n children: the end of each" $n "$(grep -c '+++ exited with 3 +++' "$dir/out")"
 
-sleep 0.7 &
+mkfifo "$dir/end"
+cat "$dir/end" &
 live=$!
 (exit 0) &
 gone=$!
 wait $gone
-trace -o "$dir/out" -p $gone,$live 2>err
+trace_bg -o "$dir/out" -p $gone,$live 2>err &
+tracer=$!
+wait_for 60 grep -q "$live attached" err || not_ok "espy does not attach"
+: >"$dir/end"
+wait $tracer
 expect "one process is gone, one ends meanwhile: exit status" 0 $?
 has "the one that is gone: said" err "($gone): No such process"
 has "the other to its end" "$dir/out" '^[0-9]* *+++ exited with 0 +++$'

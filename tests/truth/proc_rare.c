@@ -13,7 +13,7 @@ static void memory(void)
 	line(call(SYS_mlock, p, 0L), "mlock(%s, 0)", ptr(p));
 	line(call(SYS_munlock, p, 0L), "munlock(%s, 0)", ptr(p));
 	line(call(SYS_pkey_free, JUNK(77)), "pkey_free(77)");
-	line(call(SYS_memfd_secret, JUNK(7)), "memfd_secret(0x7 /* O_??? */)");
+	line(call(SYS_memfd_secret, JUNK(7)), "memfd_secret(0x7)");
 	line(call(SYS_get_mempolicy, NULL, NULL, 0L, 5L, 0x99L), "get_mempolicy(NULL, NULL, 0, 0x5, MPOL_F_NODE|0x98)");
 	line(call(SYS_migrate_pages, JUNK(NOBODY), 3L, tail_copy(&nodes, 8), NULL),
 	     "migrate_pages(%ld, 3, [0x00000000000005], NULL)", NOBODY);
@@ -59,14 +59,14 @@ static void files(void)
 	line(call(SYS_landlock_add_rule, JUNK(-1), JUNK(1), 8L, JUNK(1)),
 	     "landlock_add_rule(-1, LANDLOCK_RULE_PATH_BENEATH, 0x8, LANDLOCK_ADD_RULE_QUIET)");
 	line(call(SYS_ustat, 0x801L, 8L), "ustat(makedev(0x8, 0x1), 0x8)");
-	line(call(SYS_sysfs, JUNK(9), 1L, 2L), "sysfs(0x9, 0x1, 0x2)");
+	line(call(SYS_sysfs, JUNK(9), 1L, 2L), "sysfs(0xdeadbeef00000009, 0x1, 0x2)");
 }
 
 static void machine(void)
 {
 	line(call(SYS_ioperm, -1L, 2L, JUNK(1)), "ioperm(0xffffffffffffffff, 0x2, 1)");
 	line(call(SYS_iopl, JUNK(4)), "iopl(4)");
-	line(call(SYS_syslog, JUNK(99), 8L, JUNK(-1)), "syslog(0x63 /* SYSLOG_ACTION_??? */, 0x8, -1)");
+	line(call(SYS_syslog, JUNK(99), 8L, JUNK(-1)), "syslog(99 /* SYSLOG_ACTION_??? */, 0x8, -1)");
 	line(call(SYS_init_module, 8L, 1L, tail_str("p=1")), "init_module(0x8, 1, \"p=1\")");
 	line(call(SYS_lookup_dcookie, 1L, 8L, 4096L), "lookup_dcookie(1, 0x8, 4096)");
 	line(call(SYS_uselib, tail_str("/nowhere")), "uselib(\"/nowhere\")");

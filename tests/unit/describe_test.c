@@ -442,6 +442,28 @@ static void test_hostile_images(void **state)
 	free(c.blob);
 }
 
+/* Names go to terminals as they are: an image whose names hold an escape sequence or a newline is refused. */
+static void test_names_are_printable(void **state)
+{
+	static const unsigned char foreign[] = { '\033', '\n', 0x7f, 0x80, 0xff };
+	struct compiled c = compile(TABLES, ESPY_ABI_X86_64);
+	char *name = (char *)c.img.strings + 1;
+	struct espy_image img;
+	size_t bad;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(foreign); i++) {
+		const char was = *name;
+
+		*name = (char)foreign[i];
+		assert_int_equal(espy_image__open(&img, c.blob, c.size, &bad), -EBADMSG);
+		assert_ptr_equal((char *)c.blob + bad, name);
+		*name = was;
+	}
+	assert_int_equal(espy_image__open(&img, c.blob, c.size, &bad), 0);
+	free(c.blob);
+}
+
 static void test_builtin(void **state)
 {
 	(void)state;
@@ -512,7 +534,7 @@ int main(void)
 		cmocka_unit_test(test_registers),
 		cmocka_unit_test(test_select),
 		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_hostile_images),
+		cmocka_unit_test(test_hostile_images), cmocka_unit_test(test_names_are_printable),
 		cmocka_unit_test(test_builtin),
 		cmocka_unit_test(test_with_files),
 	};

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "describe/builtin.h"
-#include "session/filter.h"
-#include "session/filter_calls.h"
+#include "filter/call_filter.h"
+#include "filter/filter_calls.h"
 
 static struct espy_image opened[ESPY_ABI_CNT];
 static const struct espy_image *images[ESPY_ABI_CNT];

@@ -274,7 +274,8 @@ static void whole_records(void **state)
 	assert_int_equal(espy_plan_run__enter(&b->out, &set, &regs, &b->reader), 0);
 	assert_int_equal(call->rec.type, ESPY_REC_ENTER);
 	assert_int_equal(call->rec.size, b->out.size);
-	assert_int_equal(call->rec.flags, 2 | ESPY_RF_ABI_I386);
+	assert_int_equal(call->rec.flags, 2);
+	assert_int_equal(call->rec.abi, ESPY_ABI_I386);
 	assert_int_equal(call->rec.tid, 7);
 	it = espy_rec__items(&call->rec, &sz);
 	assert_int_equal(sz, 16);
@@ -289,7 +290,8 @@ static void whole_records(void **state)
 	memset(b->mem.bytes, 'Z', 5); /* changed by another thread: the EXIT tells what the ENTER saw */
 	assert_int_equal(espy_plan_run__exit(&b->out, &set, &regs, (const void *)enter, &b->reader), 0);
 	assert_int_equal(call->rec.type, ESPY_REC_EXIT);
-	assert_int_equal(call->rec.flags, 2 | ESPY_RF_ABI_I386 | ESPY_RF_ENTER_NS | ESPY_RF_IP);
+	assert_int_equal(call->rec.flags, 2 | ESPY_RF_ENTER_NS | ESPY_RF_IP);
+	assert_int_equal(call->rec.abi, ESPY_ABI_I386);
 	assert_int_equal(call->ret, 3);
 	assert_int_equal(((const uint64_t *)(call + 1))[0], 1000);
 	assert_int_equal(((const uint64_t *)(call + 1))[1], 0x401000);

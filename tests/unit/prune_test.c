@@ -17,7 +17,7 @@
 #include "describe/builtin.h"
 #include "describe/hooks.h"
 #include "describe/prune.h"
-#include "session/described.h"
+#include "sink/trace_schema.h"
 #include "trace/trace.h"
 
 struct pair {
@@ -87,7 +87,7 @@ static const struct {
 	const char *table;
 } by_hook[] = {
 	{ ESPY_HOOK_CLONE_FLAGS, "clone_flags" },
-	{ ESPY_HOOK_XFEATURES, "xfeature_masks" },
+	{ ESPY_HOOK_IOPRIO, "ioprio_classes" },
 	{ ESPY_HOOK_QCMD, "quota_ops" },
 	{ ESPY_HOOK_QCMD, "quotatypes" },
 };
@@ -474,29 +474,30 @@ static void test_join(void **state)
 
 struct recorder {
 	struct espy_trace_writer *w;
-	struct espy_described *d;
+	struct espy_trace_schema *d;
 };
 
 static int describe(void *ctx, struct espy_trace_writer *w, unsigned file)
 {
-	return espy_described__write(((struct recorder *)ctx)->d, w, file);
+	return espy_trace_schema__write(((struct recorder *)ctx)->d, w, file);
 }
 
-static void give(struct recorder *r, unsigned nr, unsigned abi_flag, uint64_t arg1)
+static void give(struct recorder *r, unsigned nr, enum espy_abi abi, uint64_t arg1)
 {
 	struct {
 		struct espy_rec_call call;
 		uint64_t args[6];
 	} rec = { .call.rec = { .size = sizeof(rec),
+				.abi = abi,
 				.type = ESPY_REC_EXIT,
-				.flags = (uint8_t)(6 | abi_flag),
+				.flags = 6,
 				.nr = (uint16_t)nr,
 				.tid = 1,
 				.tgid = 1,
 				.time_ns = nr + 1 },
 		  .args = { 3, arg1 } };
 
-	espy_described__record(r->d, &rec.call.rec);
+	espy_trace_schema__record(r->d, &rec.call.rec);
 	assert_int_equal(espy_trace_writer__record(r->w, &rec.call.rec), 0);
 }
 
@@ -516,7 +517,7 @@ static unsigned check_trace(const char *path, unsigned *sections, size_t *bytes)
 	*sections = 0;
 	*bytes = 0;
 	while (espy_trace_reader__next(r, &rec) == 1) {
-		const unsigned abi = rec->flags & ESPY_RF_ABI_I386 ? ESPY_ABI_I386 : ESPY_ABI_X86_64;
+		const unsigned abi = rec->abi;
 		struct espy_image parts[16], joined;
 		const struct espy_image *list[16];
 		const void *data;
@@ -584,17 +585,17 @@ static void test_trace(void **state)
 		.state_ctx = &r,
 	};
 
-	r.d = espy_described__new(images, bytes, sizes);
+	r.d = espy_trace_schema__new(images, bytes, sizes);
 	assert_non_null(r.d);
 	assert_int_equal(espy_trace_writer__open(&r.w, &o), 0);
 	/* one number after the other, and a variant and a name of ioctl now and then: as if it had been killed after
 	 * each */
 	for (unsigned i = 0; i < 24; i++) {
-		give(&r, i % 12, 0, 0);
+		give(&r, i % 12, ESPY_ABI_X86_64, 0);
 		if (i % 3 == 0)
-			give(&r, 16, 0, cmds[i / 6]);
+			give(&r, 16, ESPY_ABI_X86_64, cmds[i / 6]);
 		if (i == 5)
-			give(&r, 3, ESPY_RF_ABI_I386, 0);
+			give(&r, 3, ESPY_ABI_I386, 0);
 		given += 1 + (i % 3 == 0) + (i == 5);
 		assert_int_equal(espy_trace_writer__flush(r.w), 0);
 		assert_int_equal(check_trace(path, &sections, &parts_sz), given);
@@ -605,7 +606,7 @@ static void test_trace(void **state)
 	}
 	assert_int_equal(sections, 9);
 	assert_int_equal(espy_trace_writer__close(r.w), 0);
-	espy_described__free(r.d);
+	espy_trace_schema__free(r.d);
 	unlink(path);
 }
 

@@ -274,7 +274,7 @@ static void test_two_parts_struct(void **state)
 	const uint64_t args[4] = { 0x100000, 0x5000, 0x6000, 17 };
 	const int32_t tid = 4711;
 	struct espy_buf b = { 0 };
-	unsigned shown = 0;
+	unsigned shown;
 
 	kit_enter(k, "clone3", 0x1000, 32);
 	kit_item(k, 0, ESPY_ITEM_OK, 0, args, 32);
@@ -286,12 +286,9 @@ static void test_two_parts_struct(void **state)
 		"clone3({flags=CLONE_PARENT_SETTID, child_tid=0x5000, parent_tid=0x6000, exit_signal=SIGCHLD} => "
 		"{parent_tid=[4711]}, 32) = 4711");
 	/* the first half is written when the call begins */
-	assert_int_equal(espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, NULL), 0);
-	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_ENTER, &shown);
+	shown = kit_put_begin(k, &b);
 	espy_buf__putc(&b, '^');
-	assert_int_equal(
-		espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
-	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_EXIT, &shown);
+	kit_put_rest(k, &b, shown);
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data,
 			    "{flags=CLONE_PARENT_SETTID, child_tid=0x5000, parent_tid=0x6000, exit_signal=SIGCHLD}^ => "
@@ -309,34 +306,27 @@ static void test_parts(void **state)
 {
 	struct kit *k = *state;
 	struct espy_buf b = { 0 };
-	unsigned shown = 0;
+	unsigned shown;
 	const int32_t status = 3 << 8;
 
 	kit_enter(k, "wait4", (uint32_t)-1, 0x1000, 0);
-	assert_int_equal(espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, NULL), 0);
-	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_ENTER, &shown);
+	shown = kit_put_begin(k, &b);
 	espy_buf__puts(&b, " <unfinished ...>");
 	kit_exit(k, "wait4", 77, (uint32_t)-1, 0x1000, 0);
 	kit_item(k, 0, AT_EXIT, 0, &status, 4);
-	assert_int_equal(
-		espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
-	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_EXIT, &shown);
+	kit_put_rest(k, &b, shown);
 	espy_buf__putc(&b, 0);
 	/* the comma comes with the argument behind it */
 	assert_string_equal(b.data, "-1 <unfinished ...>, [{WIFEXITED(s) && WEXITSTATUS(s) == 3}], 0");
 	espy_buf__free(&b);
 
-	shown = 0;
 	kit_enter(k, "pipe", 0x1000);
-	assert_int_equal(espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, NULL), 0);
-	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_ENTER, &shown);
+	shown = kit_put_begin(k, &b);
 	assert_int_equal(b.len, 0);
 	const int32_t fds[2] = { 3, 4 };
 	kit_exit(k, "pipe", 0, 0x1000);
 	kit_item(k, 0, AT_EXIT, 0, fds, 8);
-	assert_int_equal(
-		espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
-	espy_text__args(&b, &k->o, &k->view, ESPY_TEXT_EXIT, &shown);
+	kit_put_rest(k, &b, shown);
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data, "[3, 4]");
 	espy_buf__free(&b);

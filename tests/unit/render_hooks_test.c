@@ -22,6 +22,8 @@ static const char text[] = "enum cmds u32 { TCGETS = 0x5401 }\n"
 			   "select(n s32, readfds inout bits fd[n] before, writefds inout bits fd[n] before, exceptfds "
 			   "inout bits fd[n] before,\n"
 			   "	timeout inout timespec before) -> s32 note hook select\n"
+			   "flags capabilities u64 \"CAP_???\" { _CAP_DAC_OVERRIDE = 0x2 as \"1<<CAP_DAC_OVERRIDE\" "
+			   "_CAP_MAC_OVERRIDE = 0x100000000 as \"1<<CAP_MAC_OVERRIDE\" }\n"
 			   "capget(header in u32, data out bytes[24] hook cap_data)\n"
 			   "filter(prog in bytes[len] hook seccomp_filter, len u32)\n"
 			   "self(attr in sized_self)\n"
@@ -176,17 +178,17 @@ static void test_siginfo(void **state)
 	} si = { 11, 1, 0, 0 };
 
 	/* a number whose table depends on another field is a field of its own */
-	espy_text__siginfo(&b, &k->o, &k->img, (const uint8_t *)&si, sizeof(si));
+	kit_put_siginfo(k, &b, &si, sizeof(si));
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data, "{si_signo=SIGSEGV, si_code=SEGV_MAPERR, si_addr=NULL}");
 	b.len = 0;
 	si.signo = 4;
 	si.code = 9;
-	espy_text__siginfo(&b, &k->o, &k->img, (const uint8_t *)&si, sizeof(si));
+	kit_put_siginfo(k, &b, &si, sizeof(si));
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data, "{si_signo=SIGILL, si_code=0x9 /* ILL_??? */, si_addr=NULL}");
 	b.len = 0;
-	espy_text__siginfo(&b, &k->o, &k->img, NULL, 0);
+	kit_put_siginfo(k, &b, NULL, 0);
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data, "{}");
 	espy_buf__free(&b);

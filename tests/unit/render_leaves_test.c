@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Leaves: strings and their escapes, flags, enumerations, numbers in all formats, bit sets, errors. */
+#include "base/errno_names.h"
 #include "render_kit.h"
 
 static const char text[] =
@@ -46,7 +47,7 @@ static const char *quote(const char *s, size_t n, enum espy_hex hex, const char 
 {
 	static char out[4096];
 	struct espy_buf b = { 0 };
-	espy_text__quote(&b, (const uint8_t *)s, n, hex, extra, true);
+	espy_buf__quote(&b, (const uint8_t *)s, n, hex, extra, true);
 	memcpy(out, b.data, b.len);
 	out[b.len] = 0;
 	espy_buf__free(&b);
@@ -162,7 +163,7 @@ static void test_enums(void **state)
 	kit_exit(k, "sock", 0, 0x90001);
 	assert_string_equal(kit_line(k), "sock(ONE_S|SOCK_X|0x10000) = 0");
 	kit_exit(k, "sock", 0, 0x10003);
-	assert_string_equal(kit_line(k), "sock(0x3 /* SOCK_??? */|0x10000) = 0");
+	assert_string_equal(kit_line(k), "sock(0x3 /* SOCK_??? */|0x10000 /* SOCK_??? */) = 0");
 
 	kit_exit(k, "madvise", 0, 0x1000, 1, 1);
 	assert_string_equal(kit_line(k), "madvise(0x1000, 1, MADV_RANDOM) = 0");

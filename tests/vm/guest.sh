@@ -43,6 +43,12 @@ status() {
 	espy trace --source=bpf -o /dev/null sh -c 'exit 7'
 	[ $? = 7 ]
 }
+where() { # what the kernel tests: results and arguments before the capture, a text behind it
+	espy trace --source=bpf -qq --where 'name == "write" && ret == 1 && fd == 1' -o /tmp/w.txt dd if=/dev/zero of=/dev/null bs=1 count=100 2>/dev/null || return 1
+	[ "$(wc -l </tmp/w.txt)" = 100 ] || { echo "$(wc -l </tmp/w.txt) writes of 100"; return 1; }
+	espy trace --source=bpf -qq --where 'ret == -ENOENT && path ^= "/no/"' -o /tmp/w.txt cat /no/such /tmp/such 2>/dev/null
+	[ "$(wc -l </tmp/w.txt)" = 1 ] && has /tmp/w.txt '"/no/such"'
+}
 ptraced() {
 	espy trace --source=ptrace -o /tmp/pt.txt ls / >/dev/null || return 1
 	has /tmp/pt.txt 'exit_group(0)'
@@ -66,14 +72,22 @@ if [ "$part" = cpus ]; then
 fi
 check doctor doctor
 # the source alone: rings of all kinds
-for t in /tests/bpf_source_test_1 /tests/bpf_source_test_2 /tests/flight_test /tests/hold_test; do
+for t in /tests/bpf_source_test_1 /tests/bpf_source_test_2 /tests/flight_test; do
 	if [ -x "$t" ]; then check "$(basename "$t")" "$t"; fi
 done
+# This kernel cannot hold a task: who insists is told so, and nobody is stopped instead.
+refuses() {
+	espy trace --source=bpf "$@" -o /tmp/refused.txt true 2>/tmp/refused.err && return 1
+	has /tmp/refused.err 'tasks cannot be held here: the kernel cannot hold a task on its way out of a call (Linux 6.18 can)'
+}
+check "--lossless=always is refused" refuses --lossless=always
+check "--pause-on is refused" refuses --pause-on getppid
 check trace_ls trace_ls
 check exact_count exact_count
 check in_out in_out
 check forks forks
 check counts counts
+check where where
 check status status
 check ptrace ptraced
 narrow() { # loading takes long here, so the change does too

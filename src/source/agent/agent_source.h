@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include "source/agent/control.h"
+#include "source/agent/inject.h"
 #include "source/agent/ring.h"
 #include "source/marks.h"
 #include "source/report.h"
@@ -35,6 +36,7 @@ static inline uint64_t espy_tsc__to_ns(const struct espy_tsc *c, uint64_t tsc)
 struct espy_agent_waiting {
 	int fd;
 	pid_t pid;
+	uid_t uid;
 	bool started; /* it has said so, and waits for us */
 	uint64_t until_ns;
 };
@@ -137,6 +139,9 @@ struct espy_agent_source {
 	/* Our own threads in the processes, the latest ones: what they do is not the program's doing. */
 	pid_t hidden[256];
 	unsigned hidden_cnt;
+	/* Threads that an injection could not let go of yet. */
+	struct espy_inject_left left[64];
+	unsigned left_cnt;
 	bool quiet; /* what goes wrong is tried again: it is not told */
 	/* Processes that may have an agent with our session soon: children, and a command that was given the library.
 	 */
@@ -176,6 +181,8 @@ enum espy_agent_how {
 	ESPY_AGENT_FIND,      /* -ENOENT, and nothing said, if it is not there */
 };
 int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how);
+/* Lets go of the threads that an injection could not let go of at its time, as far as they can be woken now. */
+void espy_agent_source__let_go(struct espy_agent_source *s);
 /* A child that inherited the session. */
 int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid);
 /*
@@ -205,6 +212,8 @@ void espy_agent_source__saw(struct espy_source *s, const struct espy_rec *rec);
 int espy_agent_calls__open(struct espy_agent_calls *c, uint64_t tag);
 void espy_agent_calls__close(struct espy_agent_calls *c);
 void espy_agent_calls__answer(struct espy_agent_source *s);
+/* Does a program wait for its answer? Connections of other users, over which nothing was said, do not count. */
+bool espy_agent_calls__any(const struct espy_agent_calls *c);
 
 /* Flight recorder: it has ended; its ring is kept, among the newest. */
 void espy_agent_flight__keep(struct espy_agent_source *s, struct espy_agent_process *p);

@@ -11,11 +11,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "source/agent/agent_source.h"
 
 #define BACKLOG 4096
-#define TURN_MAX 4096 /* calls at one look */
+#define TURN_MAX 16384 /* calls at one look: more than can wait in the queue */
 
 int espy_agent_calls__open(struct espy_agent_calls *c, uint64_t tag)
 {
@@ -44,6 +44,65 @@ static void hang_up(struct espy_agent_calls *c, unsigned i)
 {
 	close(c->waiting[i].fd);
 	c->waiting[i] = c->waiting[--c->cnt];
+}
+
+static bool is_silent(const struct espy_agent_waiting *w, uid_t uid)
+{
+	return !w->started && w->uid == uid;
+}
+
+/* Callers of that user that have not said anything yet. */
+static unsigned silent_of(const struct espy_agent_calls *c, uid_t uid)
+{
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; i < c->cnt; i++)
+		cnt += is_silent(&c->waiting[i], uid);
+	return cnt;
+}
+
+/*
+ * Room for one more: of the callers that say nothing the older ones of the user that has most of them. So users that only
+ * keep connections take room from themselves. False: all that wait have a reason to.
+ */
+static bool make_room(struct espy_agent_calls *c)
+{
+	uint64_t oldest_ns = UINT64_MAX, sum_ns = 0;
+	unsigned most = 0;
+	uid_t uid = 0;
+
+	if (c->cnt < ESPY_AGENT_CALLERS)
+		return true;
+	for (unsigned i = 0; i < c->cnt; i++) {
+		if (c->waiting[i].started || (most && c->waiting[i].uid == uid))
+			continue;
+		const unsigned cnt = silent_of(c, c->waiting[i].uid);
+
+		if (cnt > most) {
+			most = cnt;
+			uid = c->waiting[i].uid;
+		}
+	}
+	if (!most)
+		return false;
+	for (unsigned i = 0; i < c->cnt; i++)
+		if (is_silent(&c->waiting[i], uid) && c->waiting[i].until_ns < oldest_ns)
+			oldest_ns = c->waiting[i].until_ns;
+	for (unsigned i = 0; i < c->cnt; i++)
+		if (is_silent(&c->waiting[i], uid))
+			sum_ns += c->waiting[i].until_ns - oldest_ns;
+	for (unsigned i = c->cnt; i-- > 0;)
+		if (is_silent(&c->waiting[i], uid) && c->waiting[i].until_ns - oldest_ns <= sum_ns / most)
+			hang_up(c, i);
+	return c->cnt < ESPY_AGENT_CALLERS;
+}
+
+bool espy_agent_calls__any(const struct espy_agent_calls *c)
+{
+	for (unsigned i = 0; i < c->cnt; i++)
+		if (c->waiting[i].started || !c->waiting[i].uid || c->waiting[i].uid == geteuid())
+			return true;
+	return false;
 }
 
 void espy_agent_calls__close(struct espy_agent_calls *c)
@@ -132,7 +191,7 @@ static int take_next(struct espy_agent_calls *c)
 		return -1;
 	}
 	c->waiting[c->cnt++] = (struct espy_agent_waiting){
-		.fd = fd, .pid = who.pid, .until_ns = espy_now_ns() + ESPY_AGENT_CALL_MS * 1000000ull
+		.fd = fd, .pid = who.pid, .uid = who.uid, .until_ns = espy_now_ns() + ESPY_AGENT_CALL_MS * 1000000ull
 	};
 	return 1;
 }
@@ -148,7 +207,7 @@ void espy_agent_calls__answer(struct espy_agent_source *s)
 			hang_up(c, i);
 		else
 			i++;
-	for (unsigned turn = 0; turn < TURN_MAX && c->cnt < ESPY_AGENT_CALLERS; turn++) {
+	for (unsigned turn = 0; turn < TURN_MAX && make_room(c); turn++) {
 		const int next = take_next(c);
 
 		if (!next)

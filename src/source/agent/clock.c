@@ -4,7 +4,7 @@
  * (some 50 ns); the rate is taken from the last two pairs, so a clock that is being adjusted is followed.
  */
 #include <time.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "source/agent/agent_source.h"
 
 #define FIRST_GAP_NS 4000000ull

@@ -16,11 +16,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "record/clock.h"
+#include "base/clock.h"
 
 #define ANSWER_NS 2000000000ull	      /* of one that does not run: stopped, or not an agent at all */
 #define ANSWER_BUSY_NS 20000000000ull /* of one that waits for a processor */
-#define HURRY_NS 1000000l
 #define READY_NS 1000000000ull
 
 static uint32_t load32(const void *at)
@@ -358,31 +357,6 @@ void espy_agent__sessions(const struct espy_agent_link *l, struct espy_agent_ses
 		closedir(proc);
 }
 
-/* For sched_setattr(2); the kernel's header and glibc's do not go together everywhere. */
-struct scheduling {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t slice_ns, deadline_ns, period_ns;
-};
-
-/*
- * Among many busy threads the agent's, which needs a fraction of a millisecond, waits seconds for its turn; and then we
- * do, for ours. If we may, both come first while one waits for the other. False: left as it was.
- */
-static bool hurry(pid_t tid, struct scheduling *was)
-{
-	const struct scheduling first = {
-		.size = sizeof(first), .policy = SCHED_OTHER, .nice = -20, .slice_ns = 100000
-	};
-
-	if (syscall(SYS_sched_getattr, tid, was, sizeof(*was), 0) || was->policy != SCHED_OTHER)
-		return false;
-	was->slice_ns = 0; /* the usual one */
-	return !syscall(SYS_sched_setattr, tid, &first, 0);
-}
-
 /* 'R', 'S', ... as in /proc; 0: it is gone. */
 static char helper_state(const struct espy_agent_link *l)
 {
@@ -402,14 +376,12 @@ static int await(struct espy_agent_link *l, const struct espy_agent_slot *s, uin
 {
 	const uint64_t asked = espy_now_ns();
 	uint64_t busy = asked; /* when it last was */
-	struct scheduling ours, theirs;
-	bool hurried = false, we = false, they = false;
 	unsigned spins = 0;
 	uint32_t done;
 	int err = 0;
 
 	while (!err && (done = load32(&s->done)) != number) {
-		const struct timespec nap = { .tv_nsec = hurried ? 20000000 : HURRY_NS };
+		const struct timespec nap = { .tv_nsec = spins < 210 ? 1000000 : 20000000 };
 
 		if (++spins < 200)
 			continue;
@@ -417,11 +389,6 @@ static int await(struct espy_agent_link *l, const struct espy_agent_slot *s, uin
 			l->turn.fn(l->turn.ctx);
 		else
 			syscall(SYS_futex, &s->done, FUTEX_WAIT, done, &nap, NULL, 0);
-		if (!hurried && load32(&s->done) == done) {
-			hurried = true;
-			they = hurry(l->helper, &theirs);
-			we = they && hurry(0, &ours);
-		}
 		const char state = helper_state(l);
 		const uint64_t now = espy_now_ns();
 
@@ -432,10 +399,6 @@ static int await(struct espy_agent_link *l, const struct espy_agent_slot *s, uin
 		else if (now - busy > ANSWER_NS || now - asked > ANSWER_BUSY_NS)
 			err = -ETIMEDOUT;
 	}
-	if (they)
-		syscall(SYS_sched_setattr, l->helper, &theirs, 0);
-	if (we)
-		syscall(SYS_sched_setattr, 0, &ours, 0);
 	return err;
 }
 

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "source/agent/agent_source.h"
 
 /* Between taking a time and finishing its record a thread may be interrupted: younger events than this wait. */

@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "source/agent/control.h"
 #include "source/agent/needed_calls.h"
 #include "source/agent/remote.h"
@@ -27,7 +27,7 @@ struct look {
 	struct espy_inject_result *r;
 	/* Of the last thread that was looked at: most have the same. */
 	struct espy_seccomp filters;
-	bool any, restart, calm, loads;
+	bool any, restart, loads;
 	size_t usable;
 	char why[128]; /* not through the first one that it cannot be loaded through */
 	/* One that must not come to a mark, or not fork. */
@@ -116,7 +116,8 @@ static int read_filters(struct look *l, pid_t tid, struct espy_seccomp *s)
 	} else if (err == -EBUSY || err == -ETIMEDOUT) {
 		err = -EAGAIN;
 	}
-	espy_remote__detach(&r);
+	if (!espy_remote__detach(&r))
+		espy_inject__let_all_go(l->t->pid, l->r);
 	espy_inject__paused(l->r, since);
 	return err;
 }
@@ -149,7 +150,6 @@ static int look_at(struct look *l, struct espy_inject_thread *f)
 		l->filters = s;
 		l->any = true;
 		l->restart = espy_needed_calls__restart(&l->filters);
-		l->calm = espy_needed_calls__calm(&l->filters);
 		l->loads = !espy_needed_calls__to_load(&l->needed, &l->filters, why, sizeof(why));
 		if (!l->loads && !l->why[0])
 			strcpy(l->why, why);
@@ -165,7 +165,6 @@ static int look_at(struct look *l, struct espy_inject_thread *f)
 	}
 	f->forbids = !l->loads;
 	f->restart_forbidden = !l->restart;
-	f->hurry_forbidden = !l->calm;
 	l->usable += l->loads;
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "source/agent/agent_source.h"
 
 #define TRIES 200u

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "source/agent/control.h"
 #include "source/agent/inject_parts.h"
 #include "source/agent/remote.h"
@@ -60,16 +60,6 @@ static int call(struct espy_remote *r, const struct espy_inject_target *t)
 		       : espy_remote__call_file(r, &t->code, t->dlopen_at, t->library_fd, ESPY_INJECT_NAME, flags);
 }
 
-/*
- * Like us: what we may not for ourselves is not permitted for others. Not where a filter could forbid the thread to end
- * it, and where its children would go on so only if we are there when they begin.
- */
-static enum espy_hurry_how may_hurry(const struct espy_inject_target *t, const struct espy_inject_thread *f,
-				     enum espy_hurry_how how)
-{
-	return (f && f->hurry_forbidden) || (!t->create_at && how == ESPY_HURRY_SHORT) ? ESPY_HURRY_NOT : how;
-}
-
 /* The stopped thread makes the call, or another thread that does: that is short, and waits for less. */
 static int begin_call(struct espy_remote *r, const struct espy_inject_target *t, struct espy_remote *born)
 {
@@ -98,55 +88,62 @@ static void wait_a_moment(struct espy_inject_target *t)
 	espy_agent_turn__pass(turn ? &t->how->turn : &none, 100000 + (long)(now % 400000));
 }
 
+/* One look at the thread: 0: it was made to call; -EAGAIN: it stands at no safe point, and goes on. */
+static int try_stop(struct espy_inject_target *t, struct espy_remote *r, struct espy_remote *born,
+		    struct espy_inject_result *res)
+{
+	int err = espy_remote__stop(r);
+	const uint64_t since = espy_now_ns();
+
+	if (err)
+		return err;
+	const bool safe = espy_inject__at_safe_point(t, r);
+
+	if (safe && (!espy_inject__still_the_same(t) || !espy_inject__same_filters(t, r->tid)))
+		err = -ESTALE;
+	else if (safe)
+		err = begin_call(r, t, born);
+	else
+		err = espy_remote__resume(r);
+	if (safe && !espy_remote__detach(r))
+		err = err ? err : -ETIMEDOUT;
+	espy_inject__paused(res, since);
+	return err || safe ? err : -EAGAIN;
+}
+
 /* One thread, until it stands at a safe point: 0 and the call made; -EAGAIN: it did not. */
 static int try_thread(struct espy_inject_target *t, pid_t tid, struct espy_inject_result *res)
 {
 	const struct espy_inject_thread *f = espy_inject__thread(t, tid);
-	struct espy_remote r, born = { .attached = false };
-	struct espy_hurry self;
+	struct espy_remote r, born = { .attached = false, .mem_fd = -1 };
 	int err = espy_remote__attach(&r, t->pid, tid);
 
 	if (err)
 		return err;
 	if (f && f->restart_forbidden)
 		espy_remote__forbid_restart(&r);
-	for (unsigned i = 0; i < TRIES_OF_A_THREAD && !err; i++) {
-		uint64_t since;
-
-		res->tries++;
-		espy_hurry__begin_self(&self);
-		err = espy_remote__stop(&r);
-		if (err) {
-			espy_hurry__end_self(&self);
-			break;
-		}
-		since = espy_now_ns();
-		r.hurry = (struct espy_hurry){ .how = may_hurry(t, f, self.how), .usual_ns = self.usual_ns };
-		bool safe = espy_inject__at_safe_point(t, &r);
-
-		if (safe && (!espy_inject__still_the_same(t) || !espy_inject__same_filters(t, tid)))
-			err = -ESTALE;
-		else if (safe)
-			err = begin_call(&r, t, &born);
-		if (safe || err)
-			espy_remote__detach(&r);
-		else
-			err = espy_remote__resume(&r);
-		espy_inject__paused(res, since);
-		espy_hurry__end_self(&self);
-		if (safe) {
-			res->tid = tid;
-			res->born = born.tid;
-			if (born.attached && !err)
-				err = end_call(&born, t);
-			espy_remote__detach(&born);
-			return err;
-		}
-		if (!err)
+	err = -EAGAIN;
+	for (unsigned i = 0; i < TRIES_OF_A_THREAD && err == -EAGAIN; i++) {
+		if (i)
 			wait_a_moment(t);
+		res->tries++;
+		err = try_stop(t, &r, &born, res);
 	}
-	espy_remote__detach(&r);
-	return err ? err : -EAGAIN;
+	if (!err) {
+		res->tid = tid;
+		res->born = born.tid;
+		if (born.attached)
+			err = end_call(&born, t);
+	}
+	/* A thread that has gone on under another number has executed a program. */
+	if (r.tid != tid)
+		err = -ESTALE;
+	const bool born_gone = espy_remote__detach(&born);
+	const bool all_gone = espy_remote__detach(&r) && born_gone;
+
+	if (!all_gone || (err && err != -EAGAIN))
+		espy_inject__let_all_go(t->pid, res);
+	return err;
 }
 
 static size_t list_threads(const struct espy_inject_target *t, pid_t *tids, size_t max)

@@ -13,12 +13,22 @@
 #include <sys/types.h>
 #include "source/agent/control.h"
 
+/* A thread that this thread still traces, since it sleeps so that nothing can wake it. */
+struct espy_inject_left {
+	pid_t pid, tid;
+};
+#define ESPY_INJECT_LEFT_MAX 8u
+/* To be called again and again until it says true: else the thread stops for ever as soon as it wakes. */
+bool espy_inject_let_go(struct espy_inject_left *left);
+
 struct espy_inject_result {
 	uint64_t paused_ns;  /* how long threads stood, in all */
 	uint64_t longest_ns; /* the longest single stop */
 	unsigned tries;	     /* stops that it took to find a safe point */
 	pid_t tid;	     /* the thread */
 	pid_t born;	     /* 0, or the one that it made for the call; it has ended, or will in a moment */
+	struct espy_inject_left left[ESPY_INJECT_LEFT_MAX];
+	unsigned left_cnt;
 	char why[320];	     /* after an error: what hinders it, and what can be done */
 };
 

@@ -35,7 +35,6 @@ struct espy_inject_target {
 		unsigned filters; /* seccomp filters */
 		bool forbids;	  /* what loading the agent takes */
 		bool restart_forbidden;
-		bool hurry_forbidden;
 	} * threads; /* those with filters, in order of their numbers */
 	size_t thread_cnt;
 };
@@ -63,6 +62,8 @@ int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s
 /* 0; 1: the process does not see the file, but can be given it; -errno with the reason. */
 int espy_inject__check_library(pid_t pid, const char *library, struct espy_inject_result *r);
 
+/* After an error, or where a thread was not let go of at once: all threads of the process that this thread traces. */
+void espy_inject__let_all_go(pid_t pid, struct espy_inject_result *r);
 /* A thread of it has stood from `since` until now. */
 void espy_inject__paused(struct espy_inject_result *r, uint64_t since);
 /* -EBUSY */

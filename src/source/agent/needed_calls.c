@@ -153,7 +153,6 @@ static const struct needed forks[] = {
 static const struct needed fork_lock = /* pthread_mutex_timedlock() */
 	CALL(futex, 0, true, { ANY, INT(FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME) });
 static const struct needed restart = CALL(restart_syscall, 0, false, { ANY });
-static const struct needed calm = CALL(sched_setattr, 0, false, { IS(0), ANY, IS(0) });
 /* clang-format on */
 
 static void make_call(const struct espy_needed_calls *n, const struct needed *d, struct espy_seccomp_call *c)
@@ -270,9 +269,4 @@ int espy_needed_calls__to_fork(const struct espy_needed_calls *n, const struct e
 bool espy_needed_calls__restart(const struct espy_seccomp *s)
 {
 	return espy_seccomp__allows(ask(&(struct espy_needed_calls){ 0 }, s, &restart));
-}
-
-bool espy_needed_calls__calm(const struct espy_seccomp *s)
-{
-	return espy_seccomp__allows(ask(&(struct espy_needed_calls){ 0 }, s, &calm));
 }

@@ -31,7 +31,5 @@ int espy_needed_calls__to_fork(const struct espy_needed_calls *n, const struct e
 			       size_t why_sz);
 /* May a thread with these filters be stopped in a sleep, and begin it again by what the kernel does for it? */
 bool espy_needed_calls__restart(const struct espy_seccomp *s);
-/* May it ask for itself to be scheduled as before, if whoever has put it first is gone? */
-bool espy_needed_calls__calm(const struct espy_seccomp *s);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "source/agent/agent_source.h"
 #include "source/agent/inject.h"
 
@@ -156,7 +156,22 @@ static int load_agent(struct espy_agent_source *s, pid_t pid, const char *librar
 	s->ours_tid = r->tid;
 	if (r->born)
 		hide(s, r->born);
+	for (unsigned i = 0; i < r->left_cnt; i++) {
+		while (s->left_cnt == sizeof(s->left) / sizeof(s->left[0]))
+			espy_agent_source__let_go(s);
+		s->left[s->left_cnt++] = r->left[i];
+	}
 	return err;
+}
+
+void espy_agent_source__let_go(struct espy_agent_source *s)
+{
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; i < s->left_cnt; i++)
+		if (!espy_inject_let_go(&s->left[i]))
+			s->left[cnt++] = s->left[i];
+	s->left_cnt = cnt;
 }
 
 /* The agent is found, or loaded and then found. */
@@ -304,7 +319,11 @@ static void link_process(struct espy_agent_source *s, struct espy_agent_process 
 	struct espy_agent_info info;
 
 	espy_agent__info(&p->link, &info);
-	p->forks_before = info.forks;
+	/*
+	 * What the user named has had a life before. Any other came of what is watched: the children that it began before espy
+	 * opened it call as well, and would stand for others that did not.
+	 */
+	p->forks_before = s->eager || s->wide ? info.forks : 0;
 	s->births += info.parent_pid != 0;
 	p->next = s->processes;
 	s->processes = p;
@@ -320,14 +339,14 @@ static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 	unsigned found = 0;
 
 	for (size_t i = 0; i < rules->cnt; i++) {
-		int err = espy_agent__rule_on(&p->link, &rules->v[i], &reply);
+		int err = espy_agent__rule_on(&p->link, &rules->v[i].agent, &reply);
 
 		if (err == -ESRCH)
 			return err;
 		if (err) {
 			espy_agent_source__report(s, ESPY_REPORT_ERROR,
 						  "process %d: its agent did not take -m '%s': %s", (int)p->pid,
-						  rules->v[i].pattern, strerror(-err));
+						  rules->v[i].agent.pattern, strerror(-err));
 			return err;
 		}
 		found += reply.matched + reply.skipped;
@@ -337,7 +356,7 @@ static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 				s, ESPY_REPORT_WARN,
 				"process %d: %u mark%s of '%s' cannot be asked the condition (no such argument, "
 				"or of another type) and %s not shown",
-				(int)p->pid, reply.skipped, reply.skipped == 1 ? "" : "s", rules->v[i].pattern,
+				(int)p->pid, reply.skipped, reply.skipped == 1 ? "" : "s", rules->v[i].agent.pattern,
 				reply.skipped == 1 ? "is" : "are");
 	}
 	if (p->sites_refused)

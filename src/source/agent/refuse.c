@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 int espy_inject__refuse(struct espy_inject_result *r, int err, const char *fmt, ...)
@@ -90,21 +91,37 @@ int espy_inject__read_status(pid_t pid, struct espy_inject_status *s)
 	return 0;
 }
 
-/* Is the library there under the same name for the process, as it is for us? */
-int espy_inject__check_library(pid_t pid, const char *library, struct espy_inject_result *r)
+/* As espy_inject__check_library(), by one look. -ENOENT: neither the file nor /proc. */
+static int look_for_library(pid_t pid, const char *library, const struct stat *ours)
 {
 	char path[4400];
-	struct stat ours, theirs;
+	struct stat theirs;
 	struct statfs fs;
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, library);
+	if (library[0] == '/' && !stat(path, &theirs) && theirs.st_dev == ours->st_dev && theirs.st_ino == ours->st_ino)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/root/proc", (int)pid);
+	return !statfs(path, &fs) && fs.f_type == PROC_SUPER_MAGIC ? 1 : -ENOENT;
+}
+
+int espy_inject__check_library(pid_t pid, const char *library, struct espy_inject_result *r)
+{
+	struct stat ours;
+	int found;
 
 	if (stat(library, &ours))
 		return espy_inject__refuse(r, -errno, "%s: %s", library, strerror(errno));
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, library);
-	if (library[0] == '/' && !stat(path, &theirs) && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/root/proc", (int)pid);
-	if (!statfs(path, &fs) && fs.f_type == PROC_SUPER_MAGIC)
-		return 1;
+	found = look_for_library(pid, library, &ours);
+	/* While one of its threads executes a program there is a moment in which /proc knows nothing of the process. */
+	for (unsigned i = 0; found < 0 && i < 3; i++) {
+		const struct timespec nap = { .tv_nsec = 2000000 };
+
+		nanosleep(&nap, NULL);
+		found = look_for_library(pid, library, &ours);
+	}
+	if (found >= 0)
+		return found;
 	return espy_inject__refuse(
 		r, -ENOENT,
 		"process %d sees another root directory (a container?), where neither %s nor /proc is to be found; "
@@ -129,6 +146,13 @@ int espy_inject__check_status(pid_t pid, bool held, struct espy_inject_status *s
 {
 	int err = espy_inject__read_status(pid, s);
 
+	/* The first thread also ends when another one executes a program, and takes its place in a moment. */
+	for (unsigned i = 0; !err && s->state == 'Z' && s->threads > 1 && i < 10; i++) {
+		const struct timespec nap = { .tv_nsec = 2000000 };
+
+		nanosleep(&nap, NULL);
+		err = espy_inject__read_status(pid, s);
+	}
 	if (err)
 		return espy_inject__refuse(r, err, "process %d: %s", (int)pid, strerror(-err));
 	if (s->state == 'Z' && s->threads > 1)

@@ -9,11 +9,13 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
-#include "record/clock.h"
+#include <unistd.h>
+#include "base/clock.h"
+#include "source/agent/inject_parts.h"
 #include "source/agent/remote_parts.h"
 
 #define STOP_TIMEOUT_NS 200000000ull
-#define DETACH_TIMEOUT_NS 10000000000ull
+#define DETACH_TIMEOUT_NS 50000000ull
 
 long espy_remote__trace(int request, pid_t tid, uintptr_t addr, const void *data)
 {
@@ -38,24 +40,68 @@ size_t espy_remote__read(pid_t pid, uint64_t addr, void *buf, size_t len)
 	return got;
 }
 
+/* Nothing of its stop holds any more. */
+static void forget_stop(struct espy_remote *r)
+{
+	r->stopped = r->known = false;
+	if (r->mem_fd >= 0)
+		close(r->mem_fd);
+	r->mem_fd = -1;
+}
+
+/*
+ * There is no such thread any more. If it has executed a program, it goes on under the number of its process, and is still
+ * traced: then r is that one. (The kernel gives it that number when it has ended all others.)
+ */
+static void follow(struct espy_remote *r)
+{
+	struct espy_inject_status s;
+
+	forget_stop(r);
+	r->attached = r->tid != r->pid && !espy_inject__read_status(r->pid, &s) && s.tracer == gettid();
+	if (r->attached)
+		r->tid = r->pid;
+}
+
+/* It has ended. Its end is collected, unless it is a child of ours, and somebody else waits for that. */
+static void bury(struct espy_remote *r)
+{
+	struct espy_inject_status s;
+	int status;
+
+	if (espy_inject__read_status(r->tid, &s) || s.tgid != r->tid || s.parent != getpid())
+		waitpid(r->tid, &status, __WALL | WNOHANG);
+	forget_stop(r);
+	r->attached = false;
+}
+
 int espy_remote__wait_stop(struct espy_remote *r, int *status, uint64_t timeout_ns)
 {
 	const uint64_t until = espy_now_ns() + timeout_ns;
 	unsigned looks = 0;
 
 	for (;;) {
-		pid_t got = waitpid(r->tid, status, __WALL | WNOHANG);
+		siginfo_t now = { 0 };
 
-		if (got == r->tid) {
-			if (!WIFSTOPPED(*status)) {
-				r->attached = r->stopped = false;
+		if (waitid(P_PID, (id_t)r->tid, &now, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL)) {
+			if (errno == EINTR)
+				continue;
+			follow(r);
+			return -ESRCH;
+		}
+		if (now.si_pid && now.si_code != CLD_TRAPPED && now.si_code != CLD_STOPPED) {
+			bury(r);
+			return -ESRCH;
+		}
+		if (now.si_pid && waitpid(r->tid, status, __WALL | WNOHANG) == r->tid) {
+			if (!WIFSTOPPED(*status)) { /* killed at this very moment */
+				forget_stop(r);
+				r->attached = false;
 				return -ESRCH;
 			}
 			r->stopped = true;
 			return 0;
 		}
-		if (got < 0 && errno != EINTR)
-			return -ESRCH;
 		if (espy_now_ns() >= until)
 			return -ETIMEDOUT;
 		/* It mostly takes some microseconds: sleep only if it takes longer. */
@@ -67,9 +113,14 @@ int espy_remote__wait_stop(struct espy_remote *r, int *status, uint64_t timeout_
 	}
 }
 
+struct espy_remote espy_remote__traced(pid_t pid, pid_t tid)
+{
+	return (struct espy_remote){ .pid = pid, .tid = tid, .mem_fd = -1, .attached = true };
+}
+
 int espy_remote__attach(struct espy_remote *r, pid_t pid, pid_t tid)
 {
-	*r = (struct espy_remote){ .pid = pid, .tid = tid };
+	*r = (struct espy_remote){ .pid = pid, .tid = tid, .mem_fd = -1 };
 	for (unsigned i = 0; espy_remote__trace(PTRACE_SEIZE, tid, 0, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD); i++) {
 		const struct timespec nap = { .tv_nsec = 1000000 };
 
@@ -86,7 +137,7 @@ int espy_remote__go(struct espy_remote *r, int request, int sig)
 {
 	if (espy_remote__trace(request, r->tid, 0, (void *)(uintptr_t)sig))
 		return -errno;
-	r->stopped = r->known = false;
+	forget_stop(r);
 	return 0;
 }
 
@@ -155,7 +206,8 @@ int espy_remote__stop(struct espy_remote *r)
 
 int espy_remote__adopt(struct espy_remote *r, pid_t tid)
 {
-	*r = (struct espy_remote){ .pid = tid, .tid = tid, .attached = true, .stopped = true };
+	*r = espy_remote__traced(tid, tid);
+	r->stopped = true;
 	if (espy_remote__trace(PTRACE_SETOPTIONS, tid, 0, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD))
 		return -errno;
 	return espy_remote__read_regs(r);
@@ -168,30 +220,41 @@ int espy_remote__resume(struct espy_remote *r)
 	return espy_remote__go(r, PTRACE_CONT, 0);
 }
 
-void espy_remote__detach(struct espy_remote *r)
+/* The signal that it was stopped for: it shall have it when it goes on. */
+static int signal_of(int status)
 {
-	int status;
+	return status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
+}
 
-	if (!r->attached)
-		return;
-	if (!r->stopped) {
-		/*
-		 * Only a stopped thread can be let go of, and one that was asked to stop will do so, late perhaps: it
-		 * must not stand there with nobody to wake it. (If it sleeps uninterruptibly all the time, the kernel
-		 * lets it go when espy ends.)
-		 */
-		if (espy_remote__trace(PTRACE_INTERRUPT, r->tid, 0, NULL) ||
-		    espy_remote__wait_stop(r, &status, DETACH_TIMEOUT_NS))
-			return;
-		if (status >> 16 != PTRACE_EVENT_STOP) {
-			espy_remote__trace(PTRACE_DETACH, r->tid, 0, (void *)(uintptr_t)WSTOPSIG(status));
-			r->attached = false;
-			return;
+bool espy_remote__detach(struct espy_remote *r)
+{
+	const uint64_t until = espy_now_ns() + DETACH_TIMEOUT_NS;
+
+	while (r->attached) {
+		int status, sig = 0;
+
+		if (!r->stopped) {
+			const uint64_t now = espy_now_ns();
+
+			/* Only a stopped thread can be let go of. This fails for one that dies; then its end is waited for. */
+			espy_remote__trace(PTRACE_INTERRUPT, r->tid, 0, NULL);
+			switch (espy_remote__wait_stop(r, &status, until > now ? until - now : 0)) {
+			case 0:
+				break;
+			case -ETIMEDOUT:
+				return false;
+			default:
+				continue;
+			}
+			sig = signal_of(status);
+			if (status >> 16 == PTRACE_EVENT_STOP)
+				espy_remote__read_regs(r);
 		}
-		espy_remote__read_regs(r);
+		if (r->known && r->changed)
+			espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &r->regs);
+		/* This fails for a thread that was killed where it stood. */
+		r->attached = espy_remote__trace(PTRACE_DETACH, r->tid, 0, (void *)(uintptr_t)sig) != 0;
+		forget_stop(r);
 	}
-	if (r->known && r->changed)
-		espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &r->regs);
-	espy_remote__trace(PTRACE_DETACH, r->tid, 0, NULL);
-	r->attached = r->stopped = false;
+	return true;
 }

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
-#include "source/agent/hurry.h"
 
 #define ESPY_XSTATE_MAX 16384u
 
@@ -17,8 +16,8 @@ struct espy_remote {
 	bool known;		      /* its registers were read at this stop */
 	bool changed;		      /* and it is not to go on with what they were */
 	bool whole;		      /* the rest of its state was read as well */
+	int mem_fd;		      /* its memory, from espy_remote__stop() to the end of the stop; -1 */
 	pid_t born;		      /* of espy_remote__spawn() */
-	struct espy_hurry hurry;      /* while it calls; see espy_hurry__prepare() */
 	bool restart_forbidden;	      /* a sleep that the stop has ended begins anew, not by restart_syscall */
 	struct user_regs_struct regs; /* as it was stopped; what it goes on with */
 	uint64_t sigmask;
@@ -35,6 +34,8 @@ struct espy_remote_code {
 	int bell; /* a signal that does nothing when nobody traces */
 };
 
+/* What this thread traces already, as far as is known: to let go of it. */
+struct espy_remote espy_remote__traced(pid_t pid, pid_t tid);
 int espy_remote__attach(struct espy_remote *r, pid_t pid, pid_t tid);
 /* One that this thread traces already, and that is stopped: it stays so. */
 int espy_remote__adopt(struct espy_remote *r, pid_t tid);
@@ -43,8 +44,12 @@ int espy_remote__stop(struct espy_remote *r);
 /* From now on, and for the stop that it is in. */
 void espy_remote__forbid_restart(struct espy_remote *r);
 int espy_remote__resume(struct espy_remote *r);
-/* As it was, and alone. */
-void espy_remote__detach(struct espy_remote *r);
+/*
+ * Ends the tracing of the thread, which goes on as it was. Of a thread that has died meanwhile the end is collected: nobody
+ * else can do that, and a program cannot execute another one before. A thread that has executed a program is let go of under
+ * its new number. False: it sleeps so that nothing can wake it; it is still traced, and this is to be called again.
+ */
+bool espy_remote__detach(struct espy_remote *r);
 
 /* Of a thread that is stopped: reads memory; how much there was. */
 size_t espy_remote__read(pid_t pid, uint64_t addr, void *buf, size_t len);

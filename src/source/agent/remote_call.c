@@ -11,8 +11,6 @@
  * The call's own part stands on the user's stack as well if that is the one that the kernel or libc has made for the
  * thread, and has room; on a coroutine's, whose size nobody knows, the thread maps itself another one before.
  *
- * If the thread is hurried (hurry.h), more frames are between `raise` and the first: by those it asks to be as it was.
- *
  * The end of the call is told by raise() with a signal whose default is to do nothing (the bell): a traced thread
  * stops for it, an untraced one does not notice.
  */
@@ -47,7 +45,6 @@
 #define NR_MMAP 9      /* __NR_mmap */
 #define NR_MUNMAP 11   /* __NR_munmap */
 #define NR_CLOSE 3     /* __NR_close */
-#define NR_SETATTR 314 /* __NR_sched_setattr */
 #define NR_MEMFD 319   /* __NR_memfd_create */
 #define SW_BYTES 464u  /* in the legacy area: what the kernel keeps for software */
 
@@ -77,11 +74,26 @@ struct function {
 	bool second_in_data; /* it is an offset in there */
 };
 
-static int write_memory(pid_t pid, uint64_t addr, const void *buf, size_t len)
+/*
+ * Another thread may execute a program at any moment, which ends this one; the process then has another memory. So what is
+ * written goes to the memory that was the thread's when it stopped, whatever the process has become.
+ */
+static int write_memory(struct espy_remote *r, uint64_t addr, const void *buf, size_t len)
 {
-	const struct iovec local = { (void *)(uintptr_t)buf, len }, remote = { (void *)(uintptr_t)addr, len };
+	struct user_regs_struct alive;
 
-	return process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
+	if (r->mem_fd < 0) {
+		char path[48];
+
+		snprintf(path, sizeof(path), "/proc/%d/mem", (int)r->tid);
+		r->mem_fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (r->mem_fd < 0)
+			return -errno;
+		/* It was opened while the thread stood: then it is that of the thread. */
+		if (espy_remote__trace(PTRACE_GETREGS, r->tid, 0, &alive))
+			return -errno;
+	}
+	return pwrite(r->mem_fd, buf, len, (off_t)addr) == (ssize_t)len ? 0 : -EFAULT;
 }
 
 /* The state of the stop as rt_sigreturn takes it, with the floating point state at fp_at. */
@@ -134,7 +146,7 @@ static void fill_frame(const struct espy_remote *r, struct frame *f, uint64_t fp
  * Writes [sigreturn] and the frame so that the word stands at an address of the form 16n + 8 at most at `top`; *at gets
  * it.
  */
-static int write_state(const struct espy_remote *r, const struct espy_remote_code *code, uint64_t top, uint64_t *at)
+static int write_state(struct espy_remote *r, const struct espy_remote_code *code, uint64_t top, uint64_t *at)
 {
 	uint8_t fp[ESPY_XSTATE_MAX + 4];
 	const uint64_t fp_at = (top - r->xstate_sz - 4) & ~63ull;
@@ -157,57 +169,9 @@ static int write_state(const struct espy_remote *r, const struct espy_remote_cod
 	memcpy(fp + r->xstate_sz, &magic2, sizeof(magic2));
 	fill_frame(r, &f.frame, fp_at);
 	*at = ((fp_at - sizeof(f)) & ~15ull) - 8;
-	int err = write_memory(r->pid, fp_at, fp, r->xstate_sz + 4);
+	int err = write_memory(r, fp_at, fp, r->xstate_sz + 4);
 
-	return err ? err : write_memory(r->pid, *at, &f, sizeof(f));
-}
-
-/*
- * Another frame that rt_sigreturn takes, in front of the one at *at: by the call that this makes the thread itself asks
- * to be scheduled so. Returning from that leads to the other one.
- */
-static int write_calm(const struct espy_remote *r, const struct espy_remote_code *code,
-		      const struct espy_sched_attr *attr, uint64_t *at)
-{
-	struct {
-		uint64_t sigreturn;
-		struct frame frame;
-		struct espy_sched_attr attr;
-	} f = { .sigreturn = code->sigreturn, .attr = *attr };
-	const uint64_t to = ((*at - sizeof(f)) & ~15ull) - 8;
-
-	fill_frame(r, &f.frame, 0);
-	f.frame.flags &= ~(uint64_t)FP_XSTATE;
-	f.frame.sigmask = ~0ull;
-	f.frame.ip = code->syscall_ret;
-	f.frame.sp = *at;
-	f.frame.ax = NR_SETATTR;
-	f.frame.di = 0;
-	f.frame.si = to + offsetof(__typeof__(f), attr);
-	f.frame.dx = 0;
-	*at = to;
-	return write_memory(r->pid, to, &f, sizeof(f));
-}
-
-/* Where a call is to return to. */
-static int write_frame(const struct espy_remote *r, const struct espy_remote_code *code, uint64_t top, uint64_t *at)
-{
-	int err = write_state(r, code, top, at);
-
-	/* The last one is the first: that is surely permitted, but a trace of us may stay, which the other one takes
-	 * away. */
-	if (!err && r->hurry.ready)
-		err = write_calm(r, code, &r->hurry.was, at);
-	if (!err && r->hurry.ready)
-		err = write_calm(r, code, &r->hurry.again, at);
-	return err;
-}
-
-/* Its whole state at this stop, before it is made to do anything. */
-static int prepare(struct espy_remote *r)
-{
-	espy_hurry__prepare(&r->hurry, r->tid);
-	return espy_remote__read_rest(r);
+	return err ? err : write_memory(r, *at, &f, sizeof(f));
 }
 
 /* One system call of the thread; it returns into the frame at `ret`. *result: what it returned. */
@@ -232,7 +196,6 @@ static int call_kernel(struct espy_remote *r, const struct espy_remote_code *cod
 	if (espy_remote__trace(PTRACE_SETSIGMASK, r->tid, sizeof(quiet), &quiet) ||
 	    espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &g))
 		return -errno;
-	espy_hurry__begin(&r->hurry, r->tid);
 	for (unsigned stops = 0; stops < 2 && !err;) {
 		err = espy_remote__go(r, PTRACE_SYSCALL, 0);
 		err = err ? err : espy_remote__wait_stop(r, &status, CALL_TIMEOUT_NS);
@@ -243,7 +206,6 @@ static int call_kernel(struct espy_remote *r, const struct espy_remote_code *cod
 		else if (status >> 16 != PTRACE_EVENT_STOP)
 			err = -EFAULT;
 	}
-	espy_hurry__end(&r->hurry, r->tid);
 	if (err)
 		return err;
 	if (espy_remote__trace(PTRACE_GETREGS, r->tid, 0, &g))
@@ -310,7 +272,7 @@ static int call_on(struct espy_remote *r, const struct espy_remote_code *code, u
 	const uint64_t data_at = (top - f->data_sz) & ~15ull, quiet = ~(1ull << (code->bell - 1));
 	struct user_regs_struct g = r->regs;
 	uint64_t back;
-	int err = write_frame(r, code, data_at, &back);
+	int err = write_state(r, code, data_at, &back);
 
 	if (err)
 		return err;
@@ -318,8 +280,8 @@ static int call_on(struct espy_remote *r, const struct espy_remote_code *code, u
 	const uint64_t chain[4] = { code->pop_rdi_ret, (uint64_t)code->bell, code->pop_rdi_ret + 1, code->raise };
 	const uint64_t sp = back - sizeof(chain);
 
-	err = write_memory(r->pid, sp, chain, sizeof(chain));
-	err = err ? err : write_memory(r->pid, data_at, f->data, f->data_sz);
+	err = write_memory(r, sp, chain, sizeof(chain));
+	err = err ? err : write_memory(r, data_at, f->data, f->data_sz);
 	if (err)
 		return err;
 	g.rip = f->at;
@@ -336,10 +298,8 @@ static int call_on(struct espy_remote *r, const struct espy_remote_code *code, u
 	if (espy_remote__trace(PTRACE_SETSIGMASK, r->tid, sizeof(quiet), &quiet) ||
 	    espy_remote__trace(PTRACE_SETREGS, r->tid, 0, &g))
 		return -errno;
-	espy_hurry__begin(&r->hurry, r->tid);
 	err = espy_remote__go(r, PTRACE_CONT, 0);
 	err = err ? err : wait_bell(r, code->bell);
-	espy_hurry__end(&r->hurry, r->tid);
 	return err;
 }
 
@@ -375,7 +335,7 @@ static int run(struct espy_remote *r, const struct espy_remote_code *code, const
 		0, STACK_SZ, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0
 	};
 	uint64_t ret, stack, ignored;
-	int back_err, err = prepare(r);
+	int back_err, err = espy_remote__read_rest(r);
 
 	if (err)
 		return err;
@@ -383,7 +343,7 @@ static int run(struct espy_remote *r, const struct espy_remote_code *code, const
 		err = call_on(r, code, r->regs.rsp - RED_ZONE, f);
 		goto back;
 	}
-	err = write_frame(r, code, r->regs.rsp - RED_ZONE, &ret);
+	err = write_state(r, code, r->regs.rsp - RED_ZONE, &ret);
 	if (err)
 		return err;
 	err = call_kernel(r, code, ret, NR_MMAP, map_args, &stack);
@@ -441,10 +401,8 @@ int espy_remote__spawn(struct espy_remote *r, const struct espy_remote_code *cod
 	err = run(r, code, &f);
 	if (r->stopped && espy_remote__trace(PTRACE_SETOPTIONS, r->tid, 0, (void *)options))
 		err = err ? err : -errno;
-	if (r->born) {
-		*born = (struct espy_remote){ .pid = r->pid, .tid = r->born, .attached = true };
-		espy_hurry__heir(&r->hurry, r->born);
-	}
+	if (r->born)
+		*born = espy_remote__traced(r->pid, r->born);
 	return err || r->born ? err : -EAGAIN;
 }
 
@@ -467,10 +425,10 @@ static int give_file(struct espy_remote *r, const struct espy_remote_code *code,
 	char path[64];
 	off_t off = 0;
 	ssize_t n = 0;
-	int to, err = prepare(r);
+	int to, err = espy_remote__read_rest(r);
 
-	err = err ? err : write_frame(r, code, name_at, &ret);
-	err = err ? err : write_memory(r->pid, name_at, name, strlen(name) + 1);
+	err = err ? err : write_state(r, code, name_at, &ret);
+	err = err ? err : write_memory(r, name_at, name, strlen(name) + 1);
 	err = err ? err : call_kernel(r, code, ret, NR_MEMFD, args, &fd);
 	if (err)
 		return err;
@@ -499,7 +457,7 @@ int espy_remote__call_file(struct espy_remote *r, const struct espy_remote_code 
 	err = err ? err : espy_remote__call(r, code, fn, path, arg2);
 	if (there >= 0 && r->stopped) {
 		const uint64_t args[6] = { (uint64_t)there };
-		int close_err = write_frame(r, code, r->regs.rsp - RED_ZONE, &ret);
+		int close_err = write_state(r, code, r->regs.rsp - RED_ZONE, &ret);
 
 		close_err = close_err ? close_err : call_kernel(r, code, ret, NR_CLOSE, args, &ignored);
 		err = err ? err : close_err;

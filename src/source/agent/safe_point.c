@@ -287,9 +287,13 @@ bool espy_inject__still_the_same(const struct espy_inject_target *t)
 
 int espy_inject__prepare(struct espy_inject_target *t, const struct espy_inject_status *s, struct espy_inject_result *r)
 {
-	uint64_t loader = espy_auxv(t->pid, AT_BASE); /* of the dynamic loader; 0: there is none */
+	const uint64_t random = espy_auxv(t->pid, AT_RANDOM); /* an address on its stack: another one for each image */
+	const uint64_t loader = espy_auxv(t->pid, AT_BASE);   /* of the dynamic loader; 0: there is none */
 	int err = espy_objects__of_pid(&t->objects, t->pid);
 
+	/* What was read before and after an execve does not go together. */
+	if (espy_auxv(t->pid, AT_RANDOM) != random)
+		return espy_inject__refuse(r, -ESTALE, "process %d executes another program at this moment", (int)t->pid);
 	if (err)
 		return espy_inject__refuse(r, err, "process %d: its mappings cannot be read: %s", (int)t->pid,
 					   strerror(-err));
@@ -300,6 +304,8 @@ int espy_inject__prepare(struct espy_inject_target *t, const struct espy_inject_
 	if (t->objects.v[0].error == -ENOTSUP || (!t->objects.v[0].error && t->objects.v[0].elf.machine != EM_X86_64))
 		return espy_inject__refuse(r, -EOPNOTSUPP, "process %d is not an x86-64 program, and the agent is",
 					   (int)t->pid);
+	if (!random) /* in the middle of an execve: there is nothing yet */
+		return espy_inject__refuse(r, -ESTALE, "process %d executes another program at this moment", (int)t->pid);
 	err = find_places(t, loader);
 	if (err)
 		return espy_inject__refuse(r, err, "process %d: its libraries cannot be read: %s", (int)t->pid,

@@ -12,7 +12,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "source/agent/agent_source.h"
 
 #define LOOK_NS 20000000ull /* for children, and for processes that have ended */
@@ -282,6 +282,7 @@ static void look_after(struct espy_agent_delivery *d)
 	if (now - s->last_look_ns < LOOK_NS)
 		return;
 	s->last_look_ns = now;
+	espy_agent_source__let_go(s);
 	for (struct espy_agent_process *p = s->processes, *next; s->opts.follow && p; p = next) {
 		next = p->next;
 		if (!p->past)
@@ -324,7 +325,7 @@ static uint64_t linger_ns(const struct espy_agent_source *s)
 /* Nothing will come any more: nobody is watched, nobody is on the way. */
 static bool is_over(struct espy_agent_source *s)
 {
-	if (any_process(s) || any_expected(s) || s->wide || s->calls.cnt) {
+	if (any_process(s) || any_expected(s) || s->wide || espy_agent_calls__any(&s->calls)) {
 		s->alone_ns = 0;
 		return false;
 	}
@@ -338,7 +339,7 @@ static bool is_over(struct espy_agent_source *s)
 /* The last moments, in which things happen fast. */
 static bool is_alone(const struct espy_agent_source *s)
 {
-	return s->alone_ns || s->calls.cnt;
+	return s->alone_ns || espy_agent_calls__any(&s->calls);
 }
 
 /* Programs that call wait for us. */
@@ -415,15 +416,32 @@ static int agent_command_status(struct espy_source *src, int *status)
 	return -ECHILD;
 }
 
+/* Children of processes that have ended: each of them either has called, or nobody knows what marks it met. */
+static void tell_missing(struct espy_agent_source *s)
+{
+	uint64_t forks = s->forks;
+
+	for (struct espy_agent_process *p = s->processes; p; p = p->next)
+		if (!p->past && !espy_agent_process__lives(p))
+			forks += forks_of(p);
+	if (s->follow && forks > s->births)
+		espy_source_report(&s->opts, ESPY_REPORT_WARN,
+				   "%" PRIu64 " children ended before espy knew of them; their marks are missing",
+				   forks - s->births);
+}
+
 static void agent_close(struct espy_source *src)
 {
 	struct espy_agent_source *s = to_agent(src);
 
+	tell_missing(s);
 	for (struct espy_agent_process *p = s->processes, *next; p; p = next) {
 		next = p->next;
 		espy_agent_process__stop(p);
 		espy_agent_process__free(p);
 	}
+	/* Whoever does not wake now is let go of by the kernel, when this process ends. */
+	espy_agent_source__let_go(s);
 	espy_agent_calls__close(&s->calls);
 	free(s->cgroup);
 	espy_mark_defs__free(s->defs);

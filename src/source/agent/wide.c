@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "source/agent/agent_source.h"
 
 #define DEPTH_MAX 64u     /* of cgroups in each other */

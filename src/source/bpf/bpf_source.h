@@ -9,8 +9,8 @@
 #include <bpf/libbpf.h>
 #include "source/report.h"
 #include "source/source.h"
-#include "shared.h"
-#include "rings.h"
+#include "source/bpf/kernel/shared.h"
+#include "source/bpf/ring/rings.h"
 
 /* The reader's side of the kernel's ring. */
 struct bpf_ring {
@@ -28,11 +28,12 @@ struct bpf_tasks {
 	size_t cnt, cap;
 	uint32_t *place; /* by tid: index in tids + 1 */
 	uint32_t *heard_ms; /* by tid: when its last record was read */
-	uint8_t *shown;  /* by tid: its present call was shown as hanging */
+	uint8_t *shown;  /* by tid: its present call was shown as hanging, or is being looked at */
 	size_t limit;
 	uint64_t last_scan_ms;
 	size_t next_scan; /* round robin */
-	unsigned char *record; /* for the ENTER record of a hanging call */
+	struct bpf_look *look; /* looks at those that hang, once there is one */
+	unsigned char *record; /* for the ENTER record of a call whose memory cannot be read */
 };
 
 /* plans.c: tables for the programs from the call sets. */
@@ -43,10 +44,13 @@ struct bpf_tables {
 	struct espy_bpf_variant *variants;
 	struct espy_fast *fast; /* ESPY_BPF_NRS */
 	size_t plan_cnt, op_cnt, variant_cnt;
+	uint32_t longest;      /* bytes of a record, but for those with vectors of much data */
+	uint32_t longest_ever; /* of any */
 	uint32_t sigreturn_nr[ESPY_BPF_ABIS];
 	bool any_enter; /* some wanted call is to be read at entry */
 	bool any_exec;  /* some wanted call replaces the image */
 	bool compat;    /* some 32-bit call is wanted */
+	bool tell_fds;  /* what descriptors are is told before some calls */
 	bool narrow;    /* so few x86-64 calls that single tracepoints may serve */
 };
 /* btf.c: the kernel's types, as far as the programs name them. */
@@ -55,6 +59,7 @@ struct bpf_types {
 	int fd;        /* a BTF file in memory */
 	char path[32]; /* its name, for libbpf */
 	uint32_t typed[BPF_TYPED_CNT]; /* ids in the kernel's BTF; 0: not found */
+	uint32_t kfuncs[ESPY_KFUNC_CNT]; /* ids of functions that programs may call; 0: the kernel has no such */
 	bool prepare_exec; /* the kernel has the tracepoint sched_prepare_exec */
 };
 int bpf_types__make(struct bpf_types *t);
@@ -107,6 +112,16 @@ struct bpf_source {
 	struct espy_source_stats stats;
 };
 
+/* -P: do the programs test paths, so that fewer calls come? */
+static inline bool bpf_tests_paths(const struct bpf_source *s)
+{
+	return s->opts.path_cnt && s->opts.path_cnt <= ESPY_BPF_PATHS && s->opts.need_fdnames && !s->opts.count_only;
+}
+
+/* load/paths.c: what they test by, before and after they are loaded. */
+void bpf_paths__configure(const struct bpf_source *s, struct espy_bpf_conf *conf);
+void bpf_paths__share(struct bpf_source *s);
+
 /* verify.c: work in a thread, and programs loaded so. */
 struct bpf_job {
 	pthread_t thread;
@@ -124,7 +139,10 @@ struct bpf_verify {
 	size_t cnt;
 	struct verify_job *jobs[BPF_VERIFY_MAX];
 };
-/* Between the two an object is opened and loaded. The end waits, and returns err or what the threads met with. */
+/*
+ * Between the two an object is opened and loaded. The end waits, and returns err or what the threads met with; it
+ * says why the kernel refuses a program, unless s is NULL.
+ */
 int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types);
 int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err);
 
@@ -192,10 +210,13 @@ void bpf_tasks__add(struct bpf_tasks *t, uint32_t tid, uint32_t now_ms);
 void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid);
 void bpf_tasks__forget_shown(struct bpf_tasks *t); /* and when the last look was */
 /*
- * Delivers an ENTER record for each call that has lasted too long. Cheap; call it when the ring is empty.
- * Returns their number.
+ * Delivers an ENTER record for each call that has lasted too long. Cheap; call it when the ring is empty. Returns their
+ * number. What it looks at is delivered by a later call; as long as `asked` says so that is worth calling soon.
  */
 int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, void *ctx, int *stop);
+bool bpf_tasks__asked(const struct bpf_tasks *t);
+/* The same at once, of all, also of those that were shown before; for a snapshot. */
+int bpf_tasks__scan_all(struct bpf_source *s, bpf_ring_fn deliver, void *ctx, int *stop);
 
 #define bpf_source_report(s, ...) espy_source_report(&(s)->opts, __VA_ARGS__)
 

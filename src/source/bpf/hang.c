@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Which tasks there are, when each was last heard of, and which of them sit in a call for long. A call is recorded at
- * its exit; the one that a program hangs in is seen by looking, from outside and seldom, at /proc/TID/syscall.
+ * its exit; the one that a program hangs in is seen by looking, from outside and seldom, at /proc/TID/syscall. A process of its own
+ * does that (look.c): the reader waits for no task.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
-#include "source/plan_run.h"
+#include "base/clock.h"
 #include "bpf_source.h"
-#include "pause.h"
+#include "source/bpf/hold/pause.h"
+#include "source/bpf/look.h"
 
 #define SCAN_EVERY_MS 100 /* at most */
-#define SCAN_TASKS 64     /* files read in one scan */
+#define ALL_NS 2000000000ull /* for a snapshot */
 #define HANG_RECORD_MAX (64u * 1024u)
+
+/* bpf_tasks.shown */
+enum { SHOWN_NOT, SHOWN_YES, SHOWN_ASKED };
 
 int bpf_tasks__init(struct bpf_tasks *t, size_t limit)
 {
@@ -38,6 +44,7 @@ void bpf_tasks__free(struct bpf_tasks *t)
 	free(t->heard_ms);
 	free(t->shown);
 	free(t->record);
+	bpf_look__free(t->look);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -81,106 +88,141 @@ void bpf_tasks__forget_shown(struct bpf_tasks *t)
 	t->last_scan_ms = 0;
 }
 
-static ssize_t read_proc(uint32_t tid, const char *name, char *buf, size_t size)
+/*
+ * By where its stack begins, which no lock of the task's is needed for, nor a look at its memory or files: those may be on
+ * their way for ever. False where the kernel does not say it.
+ */
+bool bpf_task_is_32bit(uint32_t tid)
 {
-	char path[64];
+	enum { START_STACK = 28 };
+	char path[48], text[1024], *at;
+	unsigned long long start = 0;
 	ssize_t n;
-	int fd;
+	int fd, field = 2;
 
-	snprintf(path, sizeof(path), "/proc/%u/%s", tid, name);
+	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
-	n = read(fd, buf, size - 1);
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
-	if (n < 0)
-		return -EIO;
-	buf[n] = '\0';
+	text[n > 0 ? n : 0] = '\0';
+	for (at = strrchr(text, ')'); at && field < START_STACK; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		start = strtoull(at, NULL, 10);
+	return start > 1 && start < 1ull << 32;
+}
+
+/* The answers to the last question: what is shown, or asked for again later. */
+static int take_answers(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, void *ctx, int *stop)
+{
+	struct bpf_tasks *t = &s->tasks;
+	const struct bpf_looked *each = NULL;
+	size_t n = bpf_look__answers(t->look, now_ns, &each);
+	int cnt = 0;
+
+	for (size_t i = 0; i < n && !*stop; i++) {
+		const struct bpf_looked *at = &each[i];
+		uint32_t state = __atomic_load_n(&at->state, __ATOMIC_ACQUIRE), size = at->size;
+		const void *rec = bpf_look__record(t->look, at);
+
+		/*
+		 * Nothing of it has come since it was asked for: so this call's end is not on its way, and what was read is
+		 * of this call.
+		 */
+		if (!t->place[at->tid] || t->shown[at->tid] != SHOWN_ASKED)
+			continue;
+		t->shown[at->tid] = SHOWN_NOT;
+		if (state == BPF_LOOK_NO_CALL || state == BPF_LOOK_ASKED || !bpf_source_all_read(s))
+			continue;
+		if (state == BPF_LOOK_REGS) {
+			rec = t->record;
+			if (bpf_look__bare_record(t->look, at, t->record, HANG_RECORD_MAX, &size))
+				continue;
+		}
+		t->shown[at->tid] = SHOWN_YES; /* not to be asked for again until it is heard of */
+		if (state == BPF_LOOK_UNWANTED)
+			continue;
+		s->stats.hangs++;
+		cnt++;
+		*stop = deliver(ctx, rec, size);
+	}
+	return cnt;
+}
+
+/* The next of those that have been silent for long. Returns their number. */
+static size_t choose(struct bpf_source *s, uint64_t now_ms, uint32_t *tids)
+{
+	struct bpf_tasks *t = &s->tasks;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->cnt && n < BPF_LOOK_TASKS; i++) {
+		uint32_t tid = t->tids[t->next_scan++ % t->cnt];
+
+		if (t->shown[tid] == SHOWN_YES || (uint32_t)now_ms - t->heard_ms[tid] < s->opts.hang_ms)
+			continue;
+		/* It sits in a call that has ended: we hold it there. */
+		if (bpf_pause__holds(s, tid))
+			t->heard_ms[tid] = (uint32_t)now_ms;
+		else
+			tids[n++] = tid;
+	}
 	return n;
 }
 
-bool bpf_task_is_32bit(uint32_t tid)
+static bool make_look(struct bpf_source *s)
 {
-	char elf[8];
+	const struct espy_call_set *sets[ESPY_ABI_CNT];
+	struct bpf_tasks *t = &s->tasks;
 
-	return read_proc(tid, "exe", elf, 6) == 5 && elf[4] == 1 /* ELFCLASS32 */;
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		sets[abi] = s->set[abi] ? &s->sets[abi] : NULL;
+	if (!t->look)
+		t->look = bpf_look__new(sets, s->opts.need_time, s->opts.need_ip);
+	if (!t->record)
+		t->record = malloc(HANG_RECORD_MAX);
+	return t->look && t->record;
 }
 
-/* The call that a task sleeps in. Returns false if it sleeps in none. */
-static bool current_call(uint32_t tid, struct espy_call_regs *regs)
+bool bpf_tasks__asked(const struct bpf_tasks *t)
 {
-	char text[256];
-	long long nr;
-	unsigned long long a[6], sp, ip;
-
-	/* "running", or number, arguments, stack pointer and instruction pointer */
-	if (read_proc(tid, "syscall", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "%lld %llx %llx %llx %llx %llx %llx %llx %llx", &nr, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5],
-		   &sp, &ip) != 9 || nr < 0)
-		return false;
-	*regs = (struct espy_call_regs){ .abi = ESPY_ABI_X86_64, .nr = (uint32_t)nr, .sp = sp, .ip = ip, .tid = tid };
-	if (nr & 0x40000000) {
-		regs->abi = ESPY_ABI_X32;
-		regs->nr &= ~0x40000000u;
-	} else if (bpf_task_is_32bit(tid)) {
-		regs->abi = ESPY_ABI_I386;
-	}
-	for (int i = 0; i < 6; i++)
-		regs->args[i] = a[i];
-	return true;
+	return t->look && bpf_look__is_asked(t->look);
 }
 
 int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, void *ctx, int *stop)
 {
 	struct bpf_tasks *t = &s->tasks;
 	uint64_t now_ms = now_ns / 1000000;
-	unsigned reads = 0;
-	int cnt = 0;
+	uint32_t tids[BPF_LOOK_TASKS];
+	size_t n;
 
-	if (!s->opts.hang_ms || now_ms - t->last_scan_ms < SCAN_EVERY_MS)
+	if (!s->opts.hang_ms)
+		return 0;
+	if (bpf_tasks__asked(t))
+		return take_answers(s, now_ns, deliver, ctx, stop);
+	if (now_ms - t->last_scan_ms < SCAN_EVERY_MS || !make_look(s))
 		return 0;
 	t->last_scan_ms = now_ms;
-	if (!t->record)
-		t->record = malloc(HANG_RECORD_MAX);
-	if (!t->record)
+	n = choose(s, now_ms, tids);
+	if (!n || bpf_look__ask(t->look, tids, n, now_ns))
 		return 0;
-	for (size_t i = 0; i < t->cnt && reads < SCAN_TASKS && !*stop; i++) {
-		uint32_t tid = t->tids[t->next_scan++ % t->cnt];
-		struct espy_rec_out out = { .data = t->record, .max = HANG_RECORD_MAX };
-		struct espy_task_mem task_mem;
-		struct espy_mem mem = { .read = espy_task_mem__read, .ctx = &task_mem };
-		const struct espy_call_set *set;
-		struct espy_call_regs regs;
-		int err;
+	__atomic_store_n(&s->shared->own_tgid[ESPY_OWN_LOOK], bpf_look__pid(t->look), __ATOMIC_RELAXED);
+	for (size_t i = 0; i < n; i++)
+		t->shown[tids[i]] = SHOWN_ASKED;
+	return 0;
+}
 
-		if (t->shown[tid] || (uint32_t)now_ms - t->heard_ms[tid] < s->opts.hang_ms)
-			continue;
-		/* It sits in a call that has ended: we hold it there. */
-		if (bpf_pause__holds(s, tid)) {
-			t->heard_ms[tid] = (uint32_t)now_ms;
-			continue;
-		}
-		reads++;
-		if (!current_call(tid, &regs))
-			continue;
-		set = s->set[regs.abi] ? &s->sets[regs.abi] : NULL;
-		if (!espy_call_set__wants(set, regs.nr)) {
-			t->shown[tid] = 1; /* not to be asked again until it is heard of */
-			continue;
-		}
-		regs.time_ns = s->opts.need_time ? now_ns : 0;
-		if (!s->opts.need_ip)
-			regs.ip = 0;
-		espy_task_mem__init(&task_mem, (pid_t)tid);
-		err = espy_plan_run__enter(&out, set, &regs, &mem);
-		espy_task_mem__close(&task_mem);
-		/* Nothing has come since: so this call's end is not on its way, and what was read is of this call. */
-		if (err || !bpf_source_all_read(s))
-			return cnt;
-		t->shown[tid] = 1;
-		s->stats.hangs++;
-		cnt++;
-		*stop = deliver(ctx, out.data, out.size);
-	}
+int bpf_tasks__scan_all(struct bpf_source *s, bpf_ring_fn deliver, void *ctx, int *stop)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t start = espy_now_ns();
+	int cnt = 0;
+
+	bpf_tasks__forget_shown(&s->tasks);
+	do {
+		cnt += bpf_tasks__scan(s, espy_now_ns(), deliver, ctx, stop);
+		nanosleep(&nap, NULL);
+	} while (!*stop && bpf_tasks__asked(&s->tasks) && espy_now_ns() - start < ALL_NS);
 	return cnt;
 }

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "bpf_source.h"
-#include "pause.h"
+#include "source/bpf/hold/pause.h"
 
 #define INIT_PID_NS 0xEFFFFFFCu
 #define INIT_USER_NS 0xEFFFFFFDu
@@ -90,13 +90,31 @@ static int bpf_probe(char *why, size_t why_sz)
 	return 0;
 }
 
+/* The programs run tests one after the other: none may lead back, or beyond the last. */
+static bool trigger_fits(const struct espy_trigger *t)
+{
+	if (t->abi >= ESPY_BPF_ABIS || t->nr >= ESPY_BPF_NRS || t->test_cnt > ESPY_TRIGGER_TESTS)
+		return false;
+	for (uint32_t i = 0; i < t->test_cnt; i++) {
+		const uint8_t next[2] = { t->tests[i].yes, t->tests[i].no };
+
+		for (unsigned k = 0; k < 2; k++)
+			if (next[k] < ESPY_TRIGGER_HOLDS && (next[k] <= i || next[k] >= t->test_cnt))
+				return false;
+	}
+	return true;
+}
+
 static bool triggers_fit(const struct espy_source_opts *o)
 {
-	if (o->trigger_cnt > ESPY_TRIGGER_MAX || (o->trigger_cnt && o->count_only))
+	if (o->trigger_cnt > ESPY_TRIGGER_MAX || o->gate_cnt > ESPY_GATE_MAX ||
+	    ((o->trigger_cnt || o->gate_cnt) && o->count_only))
 		return false;
+	for (size_t i = 0; i < o->gate_cnt; i++)
+		if (!trigger_fits(&o->gates[i]) || o->gates[i].action != ESPY_TRIGGER_KEEP)
+			return false;
 	for (size_t i = 0; i < o->trigger_cnt; i++)
-		if (o->triggers[i].abi >= ESPY_BPF_ABIS || o->triggers[i].nr >= ESPY_BPF_NRS ||
-		    o->triggers[i].cond_cnt > ESPY_TRIGGER_CONDS)
+		if (!trigger_fits(&o->triggers[i]))
 			return false;
 	return true;
 }
@@ -230,7 +248,7 @@ uint64_t bpf_source_room(const struct bpf_source *s)
 static int sleep_for_data(struct bpf_source *s, int left_ms)
 {
 	struct epoll_event ev;
-	bool soon = (s->tables.narrow && !s->switched) || s->change || s->grace >= 0;
+	bool soon = (s->tables.narrow && !s->switched) || s->change || s->grace >= 0 || bpf_tasks__asked(&s->tasks);
 	int longest = soon ? SHORT_SLEEP_MS : LONGEST_SLEEP_MS;
 	int n, ms = left_ms < 0 || left_ms > longest ? longest : left_ms;
 
@@ -325,8 +343,6 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		cnt = s->rings.cnt ? bpf_rings__drain(&s->rings, now, deliver, &d, &stop) :
 				     bpf_ring__drain(&s->ring, &s->life, deliver, &d, &stop);
 		bpf_pause__progress(s);
-		if (!stop)
-			cnt += bpf_pause__deliver(s, deliver, &d, &stop);
 		if (!stop && bpf_source_all_read(s))
 			cnt += deliver_lost(&d, &stop);
 		if (!stop && bpf_source_all_read(s))
@@ -382,8 +398,7 @@ static int bpf_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
 	cnt = bpf_flight__snapshot(s, deliver_flight, deliver_again, &d, &stop);
 	/* Calls that hang now: told in each snapshot anew, and no event of the rings. */
 	if (cnt >= 0 && !stop) {
-		bpf_tasks__forget_shown(&s->tasks);
-		cnt += bpf_tasks__scan(s, espy_now_ns(), deliver_again, &d, &stop);
+		cnt += bpf_tasks__scan_all(s, deliver_again, &d, &stop);
 	}
 	return stop ? stop : cnt;
 }
@@ -468,7 +483,7 @@ static void bpf_close(struct espy_source *src)
 
 const struct espy_source_ops espy_source_bpf = {
 	.name = "bpf",
-	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_SYSTEM_WIDE | ESPY_SRC_COUNT | ESPY_SRC_FLIGHT,
+	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_SYSTEM_WIDE | ESPY_SRC_COUNT | ESPY_SRC_FLIGHT | ESPY_SRC_FDS | ESPY_SRC_GATES,
 	.probe = bpf_probe,
 	.open = bpf_open,
 	.set_calls = bpf_set_calls,

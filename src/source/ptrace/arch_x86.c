@@ -2,10 +2,12 @@
 /* What the ptrace source must know of x86: ABIs, registers, and the few numbers it cannot get from a table. */
 #include "ptrace_source.h"
 
+#include <errno.h>
 #include <linux/audit.h>
 #include <linux/elf.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -29,6 +31,19 @@ uint32_t espy_arch__audit(enum espy_abi abi, uint32_t *nr_bit)
 {
 	*nr_bit = abi == ESPY_ABI_X32 ? X32_BIT : 0;
 	return abi == ESPY_ABI_I386 ? AUDIT_ARCH_I386 : AUDIT_ARCH_X86_64;
+}
+
+int espy_arch__set_call(const struct espy_ptask *t, uint32_t nr)
+{
+	const uint64_t bit = t->regs.abi == ESPY_ABI_X32 && nr != UINT32_MAX ? X32_BIT : 0;
+	const uint64_t value = nr == UINT32_MAX ? UINT64_MAX : nr | bit;
+
+	return ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user_regs_struct, orig_rax), value) ? -errno : 0;
+}
+
+int espy_arch__set_result(const struct espy_ptask *t, int64_t result)
+{
+	return ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user_regs_struct, rax), result) ? -errno : 0;
 }
 
 /*

@@ -9,6 +9,8 @@
  *      tasks.c     table of tasks
  *      start.c     the command
  *      attach.c    -p, detaching, and why it was refused
+ *      tamper.c    calls that are changed
+ *      stack.c     call stacks
  *      seccomp.c   filter with which only wanted calls stop
  *      arch_x86.c  what depends on the architecture
  *      probe.c     can it run here
@@ -45,6 +47,13 @@ struct espy_ptask {
 	bool adopted;		    /* that event did not come in time; FORK was sent all the same */
 	struct espy_call_regs regs; /* of the call it is in */
 	bool has_enter;
+	/* Tampering. */
+	const struct espy_tamper *tamper; /* the rule that holds for the call it is in; NULL: none */
+	uint32_t *tamper_counts;	  /* calls so far, by rule; NULL: none */
+	uint16_t tamper_flags;		  /* what was changed of it: ESPY_RF_... */
+	uint64_t delayed_until_ns;	  /* not 0: it stays in its stop until then */
+	int delayed_signal;		  /* and goes on with this signal */
+	struct espy_rec *last_stack; /* of a call that does not return: shown when the task has ended; NULL: none */
 	unsigned char *enter; /* its ENTER record */
 	size_t enter_cap;
 	struct espy_task_mem mem;
@@ -59,6 +68,8 @@ struct espy_ptrace {
 
 	struct espy_ptask *buckets[ESPY_TASK_BUCKETS];
 	size_t task_cnt, embryo_cnt;
+	size_t delayed_cnt; /* tasks with delayed_until_ns */
+	bool early;	    /* a child went on before its parent had told of it: it was let go of, or adopted */
 	bool leaving; /* everything is let go of, also what shows up yet */
 
 	pid_t command; /* 0: none */
@@ -73,6 +84,7 @@ struct espy_ptrace {
 	size_t queue_sz, queue_cap, queue_off;
 
 	uint64_t now_ns; /* of the stop in hand */
+	struct espy_unwinder *unwinder; /* made with the first stack */
 	struct sigaction old_sigchld;
 	bool sigchld_changed;
 	bool warned_filter;
@@ -114,6 +126,24 @@ long espy_ptrace__options(const struct espy_ptrace *p, bool filtered);
 /* How long the first stop of a child may wait for the event of its parent. */
 #define ESPY_EMBRYO_NS 300000000ull
 
+/* stack.c */
+/* Sends the stack of the call that the task stands in; nothing if stacks are not wanted. */
+void espy_ptrace__emit_stack(struct espy_ptrace *p, struct espy_ptask *t);
+/* What is known of the files of a process is forgotten: it has another image, or none. */
+void espy_ptrace__forget_stacks(struct espy_ptrace *p, pid_t tgid);
+/* Keeps it until the task has ended. */
+void espy_ptrace__keep_stack(struct espy_ptrace *p, struct espy_ptask *t);
+
+/* tamper.c */
+/* The task has begun a wanted call: does what a rule asks for then. Returns the signal that the rule sends, or 0. */
+int espy_ptrace__tamper_enter(struct espy_ptrace *p, struct espy_ptask *t);
+/* The call has ended: regs.ret is what the program will see, tamper_flags say what was changed. */
+void espy_ptrace__tamper_exit(struct espy_ptrace *p, struct espy_ptask *t);
+/* The next resume of the task waits for so long. */
+void espy_ptrace__delay(struct espy_ptrace *p, struct espy_ptask *t, uint64_t ns);
+/* Lets tasks go on whose delay is over. Returns when the next one is to go on (CLOCK_MONOTONIC), UINT64_MAX: none. */
+uint64_t espy_ptrace__wake_delayed(struct espy_ptrace *p);
+
 /* source.c */
 /* Handle one stop or death if there is one: 1, else 0. */
 int espy_ptrace__step(struct espy_ptrace *p);
@@ -140,6 +170,10 @@ int espy_ptrace__filter_build(const struct espy_ptrace *p, struct sock_filter *p
 /* arch_x86.c */
 /* ABI and table number from what PTRACE_GET_SYSCALL_INFO says. */
 enum espy_abi espy_arch__abi(uint32_t audit_arch, uint64_t *nr);
+/* The call in whose first stop the task stands becomes another one of its ABI; UINT32_MAX: none. 0, or -errno. */
+int espy_arch__set_call(const struct espy_ptask *t, uint32_t nr);
+/* What the call returns in whose second stop the task stands. 0, or -errno. */
+int espy_arch__set_result(const struct espy_ptask *t, int64_t result);
 /* The audit architecture of an ABI and the bit that marks its numbers. */
 uint32_t espy_arch__audit(enum espy_abi abi, uint32_t *nr_bit);
 /* The flags with which the task that stands in a fork, vfork or clone event made its child; 0: not known. */

@@ -191,6 +191,7 @@ void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool al
 	const struct espy_rec *enter = t->has_enter ? (const void *)t->enter : NULL;
 
 	t->regs.no_return = !alive;
+	t->regs.changed = t->tamper_flags;
 	t->regs.time_ns = p->now_ns;
 	if (espy_plan_run__exit(&out, espy_ptrace__set(p, t->regs.abi), &t->regs, enter, alive ? &mem : NULL))
 		return;

@@ -19,7 +19,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "record/clock.h"
+#include "base/clock.h"
+#include "symbols/unwind.h"
 
 /* Records after which poll returns, and stops handled without a record after which it looks at the clock. */
 #define POLL_RECORDS 256
@@ -84,6 +85,8 @@ static int poll_loop(struct espy_ptrace *p, int timeout_ms)
 		while (!p->fn_result && p->delivered < POLL_RECORDS && quiet_stops < POLL_STOPS && espy_ptrace__step(p))
 			quiet_stops++;
 		espy_ptrace__adopt_orphans(p);
+		const uint64_t wake_ns = espy_ptrace__wake_delayed(p);
+
 		n = poll_result(p);
 		if (n != 1 || p->delivered)
 			return n;
@@ -93,6 +96,8 @@ static int poll_loop(struct espy_ptrace *p, int timeout_ms)
 		sleep_ns = deadline - now;
 		if (sleep_ns > SLEEP_MAX_NS)
 			sleep_ns = SLEEP_MAX_NS;
+		if (wake_ns < now + sleep_ns)
+			sleep_ns = wake_ns > now ? wake_ns - now : 0;
 		if (p->embryo_cnt && sleep_ns > ESPY_EMBRYO_NS)
 			sleep_ns = ESPY_EMBRYO_NS;
 		n = sleep_for_child(sleep_ns);
@@ -206,6 +211,7 @@ static void ptrace_close(struct espy_source *s)
 	espy_ptask__each(p, forget, NULL);
 	if (p->sigchld_changed)
 		sigaction(SIGCHLD, &p->old_sigchld, NULL);
+	espy_unwinder__free(p->unwinder);
 	free(p->queue);
 	free(p->scratch);
 	free(p);
@@ -213,7 +219,7 @@ static void ptrace_close(struct espy_source *s)
 
 const struct espy_source_ops espy_source_ptrace = {
 	.name = "ptrace",
-	.caps = ESPY_SRC_ENTER,
+	.caps = ESPY_SRC_ENTER | ESPY_SRC_TAMPER | ESPY_SRC_STACKS,
 	.probe = espy_ptrace__probe,
 	.open = ptrace_open,
 	.set_calls = ptrace_set_calls,

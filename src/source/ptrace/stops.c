@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include "record/clock.h"
+#include <unistd.h>
+#include "base/clock.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
@@ -60,6 +61,10 @@ void espy_ptrace__resume(struct espy_ptrace *p, struct espy_ptask *t, int sig)
 		let_go(p, t, sig);
 		return;
 	}
+	if (t->delayed_until_ns) {
+		t->delayed_signal = sig;
+		return;
+	}
 	t->stopped = t->listening = false;
 	/* A failure is ESRCH: killed in its stop. Its end will be told. */
 	ptrace(all ? PTRACE_SYSCALL : PTRACE_CONT, t->tid, NULL, (void *)(long)sig);
@@ -71,7 +76,8 @@ static bool syscall_info(const struct espy_ptask *t, struct __ptrace_syscall_inf
 	return ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, (void *)sizeof(*info), info) > 0;
 }
 
-static void call_entered(struct espy_ptrace *p, struct espy_ptask *t, const struct __ptrace_syscall_info *info)
+/* Returns a signal that the task is to be sent, or 0. */
+static int call_entered(struct espy_ptrace *p, struct espy_ptask *t, const struct __ptrace_syscall_info *info)
 {
 	/* the first members of entry and seccomp are the same */
 	uint64_t nr = info->entry.nr;
@@ -88,8 +94,13 @@ static void call_entered(struct espy_ptrace *p, struct espy_ptask *t, const stru
 	t->in_call = true;
 	t->has_enter = false;
 	t->wanted = espy_call_set__wants(espy_ptrace__set(p, t->regs.abi), t->regs.nr);
+	t->tamper_flags = 0;
+	/* The command's way to its execve is ours, not the program's. */
+	const int sig = t->wanted && p->opts.tamper_cnt && !t->starting ? espy_ptrace__tamper_enter(p, t) : 0;
+
 	if (t->wanted)
 		espy_ptrace__emit_enter(p, t);
+	return sig;
 }
 
 /* A program that installs a filter may hide calls from ours, whose TRACE is the weaker answer: stop at all from now on.
@@ -111,6 +122,7 @@ static void call_left(struct espy_ptrace *p, struct espy_ptask *t, const struct 
 		return; /* began before we came */
 	t->in_call = false;
 	t->regs.ret = info->exit.rval;
+	espy_ptrace__tamper_exit(p, t);
 	if (t->filtered && !info->exit.is_error && espy_arch__installs_filter(&t->regs, &all_threads)) {
 		pid_t tgid = t->tgid;
 
@@ -118,8 +130,10 @@ static void call_left(struct espy_ptrace *p, struct espy_ptask *t, const struct 
 		if (all_threads)
 			espy_ptask__each(p, go_plain, &tgid);
 	}
-	if (t->wanted && !t->starting)
+	if (t->wanted && !t->starting) {
 		espy_ptrace__emit_exit(p, t, true);
+		espy_ptrace__emit_stack(p, t);
+	}
 	t->has_enter = false;
 }
 
@@ -144,6 +158,10 @@ static void died(struct espy_ptrace *p, struct espy_ptask *t, int status)
 	}
 	if (!t->starting)
 		espy_ptrace__emit_task_exit(p, t, status);
+	if (t->last_stack)
+		espy_ptrace__emit(p, t->last_stack);
+	if (t->tid == t->tgid)
+		espy_ptrace__forget_stacks(p, t->tgid);
 	espy_ptask__remove(p, t);
 }
 
@@ -179,8 +197,9 @@ static void child_born(struct espy_ptrace *p, struct espy_ptask *parent, pid_t t
 		espy_ptask__remove(p, t);
 		t = NULL;
 	}
-	if (!t && kill(tid, 0) && errno == ESRCH)
-		return; /* adopted and dead by now; one that we have not heard of would at least be a zombie */
+	/* Adopted and dead by now, or let go of: it is not ours any more, and would never show itself. */
+	if (!t && p->early && espy_ptask__status_field(tid, "TracerPid") != getpid())
+		return;
 	if (!t)
 		t = espy_ptask__add(p, tid, tgid);
 	if (!t)
@@ -228,7 +247,7 @@ static void adopt_orphan(struct espy_ptrace *p, struct espy_ptask *t)
 		t->filtered = espy_ptrace__filter_useful(p) && p->command;
 		t->plain = true;
 	}
-	t->adopted = true;
+	t->adopted = p->early = true;
 	t->detaching = p->leaving || (parent && parent->detaching);
 	announce(p, parent ? parent : t, t, flags);
 }
@@ -282,6 +301,7 @@ static struct espy_ptask *image_replaced(struct espy_ptrace *p, struct espy_ptas
 		caller->enter_cap = cap;
 		espy_ptask__remove(p, caller);
 	}
+	espy_ptrace__forget_stacks(p, t->tgid);
 	espy_task_mem__close(&t->mem); /* an open /proc/PID/mem shows the old image */
 	if (t->starting) {
 		t->starting = false;
@@ -314,18 +334,20 @@ static void job_control_stop(struct espy_ptrace *p, struct espy_ptask *t, int si
 	ptrace(PTRACE_LISTEN, t->tid, NULL, NULL);
 }
 
-static void syscall_stop(struct espy_ptrace *p, struct espy_ptask *t, bool by_filter)
+/* Returns a signal that the task is to be sent, or 0. */
+static int syscall_stop(struct espy_ptrace *p, struct espy_ptask *t, bool by_filter)
 {
 	struct __ptrace_syscall_info info;
 
 	if (!syscall_info(t, &info))
-		return;
+		return 0;
 	if (info.op == PTRACE_SYSCALL_INFO_EXIT)
 		call_left(p, t, &info);
 	else if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
-		call_entered(p, t, &info);
+		return call_entered(p, t, &info);
 	else if (info.op == PTRACE_SYSCALL_INFO_SECCOMP && by_filter && !t->in_call)
-		call_entered(p, t, &info);
+		return call_entered(p, t, &info);
+	return 0;
 }
 
 void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
@@ -350,6 +372,11 @@ void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
 		p->embryo_cnt++;
 		return;
 	}
+	/* A delayed task stays in its stop; one that reports another was killed in it. */
+	if (t->delayed_until_ns) {
+		t->delayed_until_ns = 0;
+		p->delayed_cnt--;
+	}
 	p->now_ns = p->opts.need_time || p->opts.need_enter_ns ? espy_now_ns() : 0;
 	if (!WIFSTOPPED(status)) {
 		died(p, t, status);
@@ -358,14 +385,14 @@ void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
 	t->stopped = true;
 	if (!event) {
 		if (sig == SYSCALL_STOP) {
-			syscall_stop(p, t, false);
-			sig = 0;
+			sig = syscall_stop(p, t, false);
 		} else if (p->opts.need_signals && !t->starting) {
 			espy_ptrace__emit_signal(p, t, sig);
 		}
 		espy_ptrace__resume(p, t, sig);
 		return;
 	}
+	sig = 0;
 	switch (event) {
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
@@ -376,19 +403,21 @@ void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
 		t = image_replaced(p, t);
 		break;
 	case PTRACE_EVENT_EXIT:
+		if (t->in_call && t->wanted && !t->starting)
+			espy_ptrace__keep_stack(p, t);
 		call_cut(p, t);
 		break;
 	case PTRACE_EVENT_SECCOMP:
-		syscall_stop(p, t, true);
+		sig = syscall_stop(p, t, true);
 		break;
 	case PTRACE_EVENT_STOP:
-		if (is_stop_signal(sig)) {
-			job_control_stop(p, t, sig);
+		if (is_stop_signal(WSTOPSIG(status))) {
+			job_control_stop(p, t, WSTOPSIG(status));
 			return;
 		}
 		break;
 	default:
 		break;
 	}
-	espy_ptrace__resume(p, t, 0);
+	espy_ptrace__resume(p, t, sig);
 }

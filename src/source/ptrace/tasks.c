@@ -46,8 +46,12 @@ void espy_ptask__remove(struct espy_ptrace *p, struct espy_ptask *t)
 	p->task_cnt--;
 	if (t->embryo)
 		p->embryo_cnt--;
+	if (t->delayed_until_ns)
+		p->delayed_cnt--;
 	espy_task_mem__close(&t->mem);
 	free(t->enter);
+	free(t->tamper_counts);
+	free(t->last_stack);
 	free(t);
 }
 

@@ -84,23 +84,16 @@ static void set_outs(const struct usdt_source *s, struct usdt_spec *spec, struct
 	}
 }
 
-/* Which rules want it, and under which conditions; false: none. */
-static bool select_probe(const struct usdt_source *s, struct usdt_probe *p, const char *provider, const char *name,
-			 const char *format)
+/* Does a rule want it? Conditions are tested behind the source; a rule that no event of it can meet asks for none. */
+static bool is_wanted(const struct usdt_source *s, const struct usdt_probe *p, const char *provider, const char *name,
+		      const char *format)
 {
 	const struct espy_mark_rules *rules = s->opts.marks;
-	for (size_t i = 0; i < rules->cnt; i++) {
-		if (!espy_mark_glob(rules->v[i].pattern, provider, strlen(provider), name, strlen(name)))
-			continue;
-		if (!rules->v[i].npreds) {
-			p->unconditional = true;
-			continue;
-		}
-		if (p->test_cnt < ESPY_AGENT_RULES &&
-		    espy_mark_test__make(&p->tests[p->test_cnt], &rules->v[i], format, p->kinds, p->nargs))
-			p->test_cnt++;
-	}
-	return p->unconditional || p->test_cnt;
+
+	for (size_t i = 0; i < rules->cnt; i++)
+		if (espy_mark_rule__fits(&rules->v[i], provider, name, format, p->kinds, p->nargs))
+			return true;
+	return false;
 }
 
 static struct usdt_probe *find_probe(struct usdt_source *s, const struct stat *st, uint64_t offset)
@@ -166,7 +159,7 @@ static int add_probe(struct usdt_source *s, const struct espy_object *o, const s
 	p.ino = st.st_ino;
 	set_args(&spec, args, cnt);
 	set_outs(s, &spec, &p, args, cnt, mark);
-	if (!select_probe(s, &p, u->provider, u->name, format))
+	if (!is_wanted(s, &p, u->provider, u->name, format))
 		return -ENOENT;
 	uint32_t index = known ? (uint32_t)(known - s->probes) : (uint32_t)s->probe_cnt;
 

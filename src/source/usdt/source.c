@@ -8,8 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include "record/clock.h"
+#include "base/clock.h"
 #include "source/agent/ring.h"
+#include "source/rights.h"
 #include "source/usdt/usdt_source.h"
 
 #define RING_DEFAULT (16u << 20)
@@ -30,6 +31,12 @@ static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
 
 static int usdt_probe(char *why, size_t why_sz)
 {
+	if (espy_rights__are_borrowed()) {
+		snprintf(why, why_sz,
+			 "probes of the kernel reach every process, and the capabilities of this espy are those of its file; "
+			 "the user needs CAP_BPF and CAP_PERFMON");
+		return -EPERM;
+	}
 	return espy_source_bpf.probe(why, why_sz);
 }
 
@@ -216,16 +223,6 @@ static void widen_floats(const struct usdt_probe *p, uint8_t *args)
 	}
 }
 
-static bool wanted(const struct usdt_probe *p, const void *args, size_t len)
-{
-	if (p->unconditional)
-		return true;
-	for (unsigned i = 0; i < p->test_cnt; i++)
-		if (espy_mark_test__passes(&p->tests[i], args, len, p->kinds, p->nargs))
-			return true;
-	return false;
-}
-
 static int on_event(void *ctx, void *data, size_t size)
 {
 	struct usdt_source *s = ctx;
@@ -240,8 +237,6 @@ static int on_event(void *ctx, void *data, size_t size)
 	if (!espy_mark_args__check(rec + 1, e->len, p->kinds, p->nargs))
 		return 0; /* cut: there was no room for all its strings */
 	widen_floats(p, (uint8_t *)(rec + 1));
-	if (!wanted(p, rec + 1, e->len))
-		return 0;
 	if (!p->told) {
 		p->told = true;
 		if (give(s, &p->def->rec))

@@ -25,9 +25,6 @@ struct usdt_probe {
 	const struct espy_rec_mark_def *def;
 	uint8_t nargs, kinds[USDT_ARGS];
 	uint8_t floats[USDT_ARGS];		       /* of 4 bytes: to be widened */
-	struct espy_mark_test tests[ESPY_AGENT_RULES]; /* any of them passes */
-	unsigned test_cnt;
-	bool unconditional;
 	uint64_t events;
 };
 

@@ -123,4 +123,10 @@ wait $tracer
 start "$progs/subjects" vforks 300
 works "a program whose first thread waits for vfork children" $pid 'app:vforked(i='
 kill -9 $pid
+# The same for longer than espy tries to let go of that thread: it is let go of when it wakes.
+start "$progs/subjects" vforks 11000
+works "a program whose first thread waits for a vfork child for long" $pid 'app:vforked(i='
+kill -9 $pid
+# Threads, children and new images all the time: nothing of it comes to harm, nobody stays traced.
+"$progs/inject_many" -x 200 "$agent" "$progs/subjects" churn 0 || bad=1
 finish

@@ -2,6 +2,8 @@
 /*
  * inject_many COUNT LIBRARY PROGRAM [ARGS]: starts PROGRAM, loads LIBRARY into it while it runs, and looks whether it
  * lives on and works; COUNT times. Each must live. Tells the median, the ninth of ten and the longest pause.
+ * inject_many -x COUNT LIBRARY PROGRAM [ARGS]: COUNT times into one PROGRAM that executes itself again and again, with
+ * other arguments each time. It must go on doing so, and have no tracer afterwards.
  * inject_many -k COUNT LIBRARY ...: LIBRARY takes half a second to be loaded, in the middle of which who does it is killed.
  */
 #include <dirent.h>
@@ -74,7 +76,7 @@ static bool lives(pid_t pid, int round)
 	if (field(pid, "TracerPid"))
 		printf("not ok %d: it is still traced\n", round);
 	else if (favoured(pid))
-		printf("not ok %d: the scheduler favours it still\n", round);
+		printf("not ok %d: the scheduler favours it\n", round);
 	else
 		return true;
 	return false;
@@ -108,7 +110,7 @@ static int start(char **argv)
 
 static int kill_many(int count, char **argv)
 {
-	int bad = 0, favoured_ones = 0, status;
+	int bad = 0, status;
 
 	for (int i = 0; i < count; i++) {
 		struct espy_inject_result r;
@@ -122,7 +124,10 @@ static int kill_many(int count, char **argv)
 		for (int k = 0; k < 10000 && !maps(pid, argv[0]); k++)
 			usleep(1000);
 		usleep(100000);
-		favoured_ones += favoured(pid) > 0;
+		if (favoured(pid)) {
+			printf("not ok %d: the scheduler favours it\n", i);
+			bad = 1;
+		}
 		if (waitpid(injector, &status, WNOHANG)) {
 			printf("not ok %d: it was not in the middle of it\n", i);
 			bad = 1;
@@ -135,13 +140,110 @@ static int kill_many(int count, char **argv)
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
 	}
-	printf("%s %s: killed in the middle of it %d times, %d of them while the thread was favoured\n", bad ? "not ok" : "ok",
-	       argv[2] ? argv[2] : argv[1], count, favoured_ones);
+	printf("%s %s: killed in the middle of it %d times\n", bad ? "not ok" : "ok", argv[2] ? argv[2] : argv[1], count);
+	return bad;
+}
+
+static void read_arguments(pid_t pid, char *text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	FILE *f = fopen(path, "r");
+	const size_t got = f ? fread(text, 1, size - 1, f) : 0;
+
+	if (f)
+		fclose(f);
+	for (size_t i = 0; i < got; i++)
+		text[i] = text[i] ? text[i] : ' ';
+	text[got] = 0;
+}
+
+/* Does it go on executing itself? Four times more, each within a minute. */
+static bool goes_on(pid_t pid)
+{
+	char was[256], now[256];
+
+	for (unsigned times = 0; times < 4; times++) {
+		read_arguments(pid, was, sizeof(was));
+		strcpy(now, was);
+		for (unsigned i = 0; i < 60000 && (!now[0] || !strcmp(was, now)); i++) {
+			siginfo_t dead = { 0 };
+
+			usleep(1000);
+			if (waitid(P_PID, (id_t)pid, &dead, WEXITED | WNOHANG | WNOWAIT) || dead.si_pid)
+				return false;
+			read_arguments(pid, now, sizeof(now));
+		}
+		if (!now[0] || !strcmp(was, now))
+			return false;
+	}
+	return true;
+}
+
+/* Threads of it that this process still traces. */
+static int traced(pid_t pid)
+{
+	char path[64];
+	int cnt = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *d = opendir(path);
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		cnt += atoi(e->d_name) > 0 && field(atoi(e->d_name), "TracerPid") == getpid();
+	if (d)
+		closedir(d);
+	return cnt;
+}
+
+static int churn(int count, char **argv)
+{
+	const pid_t pid = start(argv + 1);
+	int i, bad = 0, loaded = 0, status;
+
+	for (i = 0; i < count && !bad; i++) {
+		struct espy_inject_result r;
+
+		usleep((unsigned)i * 977u % 7000u);
+		const int err = espy_inject(pid, argv[0], &(struct espy_inject_how){ .patience_ms = 500 }, &r);
+
+		loaded += !err;
+		for (unsigned k = 0; k < r.left_cnt; k++)
+			while (!espy_inject_let_go(&r.left[k]))
+				usleep(1000);
+		if (err && err != -EAGAIN && err != -ESTALE && err != -EBUSY) {
+			printf("not ok %d: %s: %s\n", i, strerror(-err), r.why);
+			bad = 1;
+		}
+		if (traced(pid)) {
+			printf("not ok %d: threads that are still traced: %d (%s)\n", i, traced(pid), strerror(-err));
+			bad = 1;
+		}
+		if (!goes_on(pid)) {
+			printf("not ok %d: the program does not go on (%s)\n", i, strerror(-err));
+			bad = 1;
+		}
+	}
+	if (waitpid(pid, &status, WNOHANG)) {
+		printf("not ok it died: status %#x\n", status);
+		return 1;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	if (!bad && loaded < count / 10) {
+		printf("not ok only %d of %d times the library was loaded: that proves nothing\n", loaded, count);
+		bad = 1;
+	}
+	printf("%s %s: %d times, loaded %d times\n", bad ? "not ok" : "ok", argv[2] ? argv[2] : argv[1], i, loaded);
 	return bad;
 }
 
 int main(int argc, char **argv)
 {
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 4 && !strcmp(argv[1], "-x"))
+		return churn(atoi(argv[2]), argv + 3);
 	if (argc > 4 && !strcmp(argv[1], "-k"))
 		return kill_many(atoi(argv[2]), argv + 3);
 	const int count = argc > 3 ? atoi(argv[1]) : 0;

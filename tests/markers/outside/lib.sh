@@ -27,7 +27,7 @@ works() {
 		rm -f "$dir/lines"
 		# shellcheck disable=SC2086 # words are meant to be split
 		"$espy" trace ${ARGS:-} -p "$2" -m 'app:*' -o "$dir/lines" >"$dir/out" 2>&1 & tracer=$!
-		wait_for 20 sh -c "grep -q '$3' '$dir/lines' || ! kill -0 $tracer"
+		wait_for 60 sh -c "grep -q '$3' '$dir/lines' || ! kill -0 $tracer"
 		kill -INT $tracer 2>/dev/null
 		wait $tracer
 		grep -q 'can be loaded safely; try again' "$dir/out" || break

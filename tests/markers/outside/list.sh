@@ -6,7 +6,7 @@
 "$espy" list markers "$progs/subjects" >"$dir/list" 2>&1
 has "a mark with format and place" "$dir/list" '^app:req_done  *mark  -  .*subjects.c:[0-9]*  *0x[0-9a-f]*  "id=%u path=%s took=%g"'
 expect "every mark is listed" \
-	"app:begun app:child app:closed app:crowd app:flood app:opened app:parent app:req_done app:req_start app:vforked other:thing" \
+	"app:begun app:child app:churned app:closed app:crowd app:flood app:opened app:parent app:req_done app:req_start app:vforked other:thing" \
 	"$(grep -v '^#' "$dir/list" | cut -d' ' -f1 | sort -u | tr '\n' ' ' | sed 's/ $//')"
 hasnt "the USDT twin of a mark is not listed twice" "$dir/list" ' usdt '
 

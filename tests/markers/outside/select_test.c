@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <cmocka.h>
 #include "record/mark_format.h"
-#include "session/marks.h"
+#include "filter/mark_filter.h"
+#include "filter/marks_select.h"
 
 static void test_good(void **state)
 {
@@ -23,28 +24,28 @@ static void test_good(void **state)
 				       &at, why, sizeof(why)),
 		0);
 	assert_int_equal(r.cnt, 2);
-	assert_string_equal(r.v[0].pattern, "app:req_*");
-	assert_string_equal(r.v[1].pattern, "db:?");
-	assert_int_equal(r.v[0].npreds, 3);
-	assert_string_equal(r.v[1].preds[0].arg, "size");
-	assert_int_equal(r.v[1].preds[0].cmp, ESPY_CMP_GE);
-	assert_int_equal(r.v[1].preds[0].type, ESPY_CONST_UINT);
-	assert_int_equal(r.v[1].preds[0].u, 16);
-	assert_int_equal(r.v[1].preds[1].str_len, 4);
-	assert_memory_equal(r.v[1].preds[1].str, "/t\"A", 4);
-	assert_true(r.v[1].preds[2].d == -1500.0);
-	assert_int_not_equal(r.v[0].id, r.v[1].id);
+	assert_string_equal(r.v[0].agent.pattern, "app:req_*");
+	assert_string_equal(r.v[1].agent.pattern, "db:?");
+	assert_int_equal(r.v[0].agent.npreds, 3);
+	assert_string_equal(r.v[1].agent.preds[0].arg, "size");
+	assert_int_equal(r.v[1].agent.preds[0].cmp, ESPY_CMP_GE);
+	assert_int_equal(r.v[1].agent.preds[0].type, ESPY_CONST_UINT);
+	assert_int_equal(r.v[1].agent.preds[0].u, 16);
+	assert_int_equal(r.v[1].agent.preds[1].str_len, 4);
+	assert_memory_equal(r.v[1].agent.preds[1].str, "/t\"A", 4);
+	assert_true(r.v[1].agent.preds[2].d == -1500.0);
+	assert_int_not_equal(r.v[0].agent.id, r.v[1].agent.id);
 	assert_int_equal(espy_marks_select__add(&r, "*", &at, why, sizeof(why)), 0);
 	assert_int_equal(espy_marks_select__add(&r, "x if arg0 == -1 && c != 'x' && f & 010", &at, why, sizeof(why)),
 			 0);
-	assert_int_equal(r.v[3].preds[0].type, ESPY_CONST_INT);
-	assert_int_equal(r.v[3].preds[0].i, -1);
-	assert_int_equal(r.v[3].preds[1].i, 'x');
-	assert_int_equal(r.v[3].preds[2].u, 8);
+	assert_int_equal(r.v[3].agent.preds[0].type, ESPY_CONST_INT);
+	assert_int_equal(r.v[3].agent.preds[0].i, -1);
+	assert_int_equal(r.v[3].agent.preds[1].i, 'x');
+	assert_int_equal(r.v[3].agent.preds[2].u, 8);
 	assert_int_equal(espy_marks_select__add(&r, "x if p != NULL && q == 0", &at, why, sizeof(why)), 0);
-	assert_int_equal(r.v[4].preds[0].type, ESPY_CONST_UINT);
-	assert_int_equal(r.v[4].preds[0].u, 0);
-	assert_int_equal(r.v[4].npreds, 2);
+	assert_int_equal(r.v[4].agent.preds[0].type, ESPY_CONST_UINT);
+	assert_int_equal(r.v[4].agent.preds[0].u, 0);
+	assert_int_equal(r.v[4].agent.npreds, 2);
 	espy_marks_select__free(&r);
 }
 
@@ -59,26 +60,26 @@ static void test_bad(void **state)
 		{ "a:b:c", "one colon", 1 },
 		{ "a:x iff y", "'if' or the end", 4 },
 		{ "a:x if", "',', 'if' or the end", 4 },
-		{ "a:x if ", "name of an argument", 7 },
-		{ "a:x if 3 > 2", "name of an argument", 7 },
-		{ "a:x if s", "== != < <= > >=", 8 },
+		{ "a:x if ", "a name is expected", 7 },
+		{ "a:x if 3 > 2", "a name is expected", 7 },
+		{ "a:x if s", "one of == != < <= > >=", 8 },
 		{ "a:x if s = 1", "written ==", 9 },
 		{ "a:x if s == ", "a number", 12 },
 		{ "a:x if s == 12z", "not a number", 12 },
 		{ "a:x if s == 99999999999999999999", "64 bits", 12 },
-		{ "a:x if s == -9223372036854775809", "64 bits", 12 },
+		{ "a:x if s == -9223372036854775809", "64 bits", 13 },
 		{ "a:x if s == 1e999", "too large", 12 },
 		{ "a:x if s == \"abc", "no end", 12 },
 		{ "a:x if s == \"a\\q\"", "backslash", 14 },
-		{ "a:x if s < \"a\"", "strings are compared", 11 },
+		{ "a:x if s < \"a\"", "text is compared by", 9 },
 		{ "a:x if s ^= 1", "begins with", 12 },
-		{ "a:x if s & 1.5", "integer", 11 },
+		{ "a:x if s & 1.5", "integer", 9 },
 		{ "a:x if s == 'ab'", "single quotes", 12 },
 		{ "a:x if s == NULLS", "a number", 12 },
 		{ "a:x if s == ''", "single quotes", 12 },
-		{ "a:x if s == 1 || t == 2", "give -m twice", 14 },
-		{ "a:x if s == 1 t", "&& or the end", 14 },
-		{ "a:x if a==1&&b==1&&c==1&&d==1&&e==1&&f==1&&g==1&&h==1&&i==1", "at most 8", 55 },
+		{ "a:x if s == 1 || t = 2", "written ==", 19 },
+		{ "a:x if s == 1 t", "&&, || or the end", 14 },
+		{ "a:x if (s == 1", "or )", 14 },
 	};
 
 	(void)state;
@@ -91,6 +92,43 @@ static void test_bad(void **state)
 		if (err != -EINVAL || !strstr(why, rows[i].why) || at != rows[i].at)
 			fail_msg("'%s': %d at %zu: %s", rows[i].text, err, at, why);
 		assert_int_equal(r.cnt, 0);
+	}
+}
+
+/* What goes to the agent, and whether something is left. */
+static void test_lowered(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned npreds;
+		bool rest;
+	} rows[] = {
+		{ "x if a == 1 && b ^= \"x\" && c != 2", 3, false },
+		{ "x if s == \"abc*\" && f has 8", 2, false },
+		{ "x if s =~ \"^abc\" && s =~ \"^abc$\"", 2, false },
+		{ "x if a == 1 && (b == 2 || c == 3) && d > 1.5", 2, true },
+		{ "x if a == 1 || b == 2", 0, true },
+		{ "x if !(a == 1) && b == 2", 1, true },
+		{ "x if s =~ \"a.c\" && a == ENOENT", 1, true },
+		{ "x if f has 9", 0, true },
+		{ "x if a in {1, 2}", 0, true },
+		{ "x if a in {1}", 1, false },
+		{ "x if s != \"abc*\"", 0, true },
+		{ "x if a==1&&b==1&&c==1&&d==1&&e==1&&f==1&&g==1&&h==1&&i==1", 8, true },
+		{ "x if s == \"123456789012345678901234567890123456789012345678901234567890123\"", 1, false },
+		{ "x if s == \"1234567890123456789012345678901234567890123456789012345678901234\"", 0, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct espy_mark_rules r = { 0 };
+		char why[200];
+		size_t at;
+
+		assert_int_equal(espy_marks_select__add(&r, rows[i].text, &at, why, sizeof(why)), 0);
+		if (r.v[0].agent.npreds != rows[i].npreds || r.v[0].rest != rows[i].rest)
+			fail_msg("%s: %u, %d", rows[i].text, r.v[0].agent.npreds, r.v[0].rest);
+		espy_marks_select__free(&r);
 	}
 }
 
@@ -134,18 +172,17 @@ static void test_patterns(void **state)
 static bool holds(const char *cond, const char *format, uint8_t kind, const void *args, size_t len)
 {
 	struct espy_mark_rules r = { 0 };
-	struct espy_mark_test t;
+	struct espy_mark_test *t;
 	char text[200], why[200];
+	bool yes = false;
 	size_t at;
 
 	snprintf(text, sizeof(text), "x if %s", cond);
 	assert_int_equal(espy_marks_select__add(&r, text, &at, why, sizeof(why)), 0);
-	if (!espy_mark_test__make(&t, &r.v[0], format, &kind, 1)) {
-		espy_marks_select__free(&r);
-		return false;
+	if (!espy_mark_test__new(&t, r.v[0].condition, format, &kind, 1)) {
+		yes = espy_mark_test__passes(t, args, len);
+		espy_mark_test__free(t);
 	}
-	bool yes = espy_mark_test__passes(&t, args, len, &kind, 1);
-
 	espy_marks_select__free(&r);
 	return yes;
 }
@@ -187,6 +224,18 @@ static void test_conditions(void **state)
 	assert_true(holds("s != \"/tmp\"", "s=%s", ESPY_MARK_STRING, &str, 16));
 	assert_false(holds("s == 1", "s=%s", ESPY_MARK_STRING, &str, 16));
 	assert_false(holds("other == 1", "s=%s", ESPY_MARK_STRING, &str, 16));
+	assert_true(holds("s =~ \"^/t.p\" && s $= \"!\" && !(s *= \"x\") && s in {\"/usr*\", \"/tmp*\"}", "s=%s", ESPY_MARK_STRING, &str, 16));
+	assert_true(holds("other == 1 || n in {-5, 7}", "n=%d", ESPY_MARK_I32, &n, 8));
+	assert_true(holds("!(other == 1)", "n=%d", ESPY_MARK_I32, &n, 8));
+	assert_true(holds("arg.n == -5 && n & 8 && n has 9", "n=%d", ESPY_MARK_I32, &n, 8));
+	/* A string that is missing fails each test. */
+	str.len = 0;
+	str.status = 1;
+	assert_false(holds("s == \"\"", "s=%s", ESPY_MARK_STRING, &str, 8));
+	assert_false(holds("s != \"x\"", "s=%s", ESPY_MARK_STRING, &str, 8));
+	assert_true(holds("!(s == \"x\")", "s=%s", ESPY_MARK_STRING, &str, 8));
+	str.len = 5;
+	str.status = 0;
 	/* Bytes that are cut off are not read. */
 	assert_false(holds("s ^= \"/tmp\"", "s=%s", ESPY_MARK_STRING, &str, 8));
 }
@@ -195,7 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),	 cmocka_unit_test(test_bad),	    cmocka_unit_test(test_long_words),
-		cmocka_unit_test(test_patterns), cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_patterns), cmocka_unit_test(test_conditions), cmocka_unit_test(test_lowered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

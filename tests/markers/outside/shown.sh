@@ -7,7 +7,9 @@ same() {
 	name=$1 trace=$2
 	shift 2
 	for rule in 'app:*' 'app:req_done if id >= 1 && path == "/odd"' 'other:thing if arg0 < 1.5' 'req_done if took > 0.25 && path ^= "/e"' \
-		'*:*ing,app:req_start if id != 2' 'nosuch' 'app:* if nosuch < 1'; do
+		'*:*ing,app:req_start if id != 2' 'nosuch' \
+		'app:req_done if id == 0 || path =~ "^/o.d$"' 'app:* if id in {1, 3} && !(path == "/odd")' 'req_done if path $= "n" && took < .4' \
+		'app:* if !(took > 0.25)' 'other:thing if arg0 has 2 || arg1 == 97' 'app:* if nosuch < 1'; do
 		"$espy" trace -m "$rule" -o "$dir/live" "$progs/subjects" "$@" 2>"$dir/live.err"
 		"$espy" show -m "$rule" "$trace" >"$dir/shown" 2>"$dir/shown.err"
 		if cmp -s "$dir/live" "$dir/shown"; then ok "$name, $rule: $(wc -l <"$dir/live") lines"; else
@@ -29,6 +31,14 @@ has "it has calls" "$dir/both" . && "$espy" show "$dir/both" | grep -q '^exit_gr
 expect "both, if both are asked for" 'app:req_done(id=3, path="/odd", took=0.75)
 exit_group(0)                           = ?
 +++ exited with 0 +++' "$(cat "$dir/shown")"
+# What the agent cannot test is not recorded either; nor by a flight recorder.
+for via in agent kernel; do
+	"$espy" record --via $via -m 'app:req_done if id == 0 || path =~ "^/o.d$"' -o "$dir/some" --force "$progs/subjects" marks 4 2>/dev/null
+	expect "a recording of some, via $via" 'app:req_done(id=0, path="/even", took=0)
+app:req_done(id=1, path="/odd", took=0.25)
+app:req_done(id=3, path="/odd", took=0.75)
++++ exited with 0 +++' "$("$espy" show "$dir/some" 2>/dev/null)"
+done
 # What was shown live and what its trace shows, with the same words.
 for f in "" -f; do
 	"$espy" trace $f -e trace=openat,close -m 'app:* if i >= 10' -o "$dir/live" --record="$dir/t$f" "$progs/subjects" turns 50 2>/dev/null

@@ -255,6 +255,49 @@ static void run_execs(unsigned ms)
 	wrong("execl");
 }
 
+static void *exec_next(void *round)
+{
+	execl("/proc/self/exe", "subjects", "churn", (char *)round, NULL);
+	wrong("execl");
+	return NULL;
+}
+
+/*
+ * Threads, children and new images all the time: in each round some threads of malloc, sleeps and children that end, then
+ * an exec, by the first thread or by another one. argv[2] counts the rounds.
+ */
+static void run_churn(unsigned round)
+{
+	const unsigned random = (round * 2654435761u) ^ (unsigned)getpid() * 40503u;
+	char next[16];
+	pthread_t t;
+	int status;
+
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&t, NULL, allocate_forever, NULL))
+			wrong("a thread");
+	for (unsigned i = 0; i < 3; i++) {
+		const struct timespec nap = { .tv_nsec = (random >> 3 * i) % 3000000u };
+
+		if (nanosleep(&nap, NULL))
+			wrong("nanosleep");
+		MARK(app_churned, "round=%u i=%u", round, i);
+		const pid_t pid = fork();
+
+		if (!pid)
+			_exit(3);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 3)
+			wrong("a child");
+	}
+	snprintf(next, sizeof(next), "%u", round + 1);
+	if (round % 2)
+		exec_next(next);
+	if (pthread_create(&t, NULL, exec_next, next))
+		wrong("a thread");
+	for (;;)
+		allocate(round);
+}
+
 /* Children that live in its memory for so many milliseconds, and the marks of another thread meanwhile. */
 static void run_vforks(unsigned ms)
 {
@@ -293,6 +336,7 @@ int main(int argc, char **argv)
 	} counted[] = {
 		{ "marks", run_marks }, { "flood", run_flood }, { "crowd", run_crowd }, { "turns", run_turns },
 		{ "forks", run_forks }, { "execs", run_execs }, { "vforks", run_vforks },
+		{ "churn", run_churn },
 	};
 	const unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <cmocka.h>
 #include "agent/format.h"
-#include "render/mark.h"
+#include "sink/text/text_mark.h"
 #include "source/marks.h"
 
 static struct espy_buf out;
@@ -48,7 +48,7 @@ static void check(const char *want, const char *format, const uint8_t *kinds, un
 	const struct espy_text_opts o = { .str_limit = 8 };
 	struct espy_mark_defs *defs = espy_mark_defs__new(0);
 	const struct espy_rec_mark_def *def;
-	struct espy_mark_text *t;
+	struct espy_mark_def *t;
 	uint32_t number;
 	bool fresh;
 	struct {
@@ -59,12 +59,12 @@ static void check(const char *want, const char *format, const uint8_t *kinds, un
 
 	memcpy(rec.bytes, a->bytes, a->len);
 	assert_int_equal(espy_mark_defs__get(defs, "t", 1, "x", format, kinds, nargs, &number, &fresh, &def), 0);
-	assert_int_equal(espy_mark_text__make(&t, def), 0);
+	assert_int_equal(espy_mark_def__make(&t, def), 0);
 	out.len = 0;
 	espy_mark_text__put(&out, &o, t, &rec.mark);
 	espy_buf__putc(&out, 0);
 	assert_string_equal(out.data, want);
-	espy_mark_text__free(t);
+	espy_mark_def__free(t);
 	espy_mark_defs__free(defs);
 }
 
@@ -199,7 +199,7 @@ static void test_garbage(void **state)
 		}
 		struct espy_rec_mark_def *def = (void *)def_bytes;
 		struct espy_rec_mark *rec = (void *)rec_bytes;
-		struct espy_mark_text *t;
+		struct espy_mark_def *t;
 
 		def->rec.size = (uint32_t)def_sz;
 		rec->rec.size = (uint32_t)rec_sz;
@@ -207,12 +207,12 @@ static void test_garbage(void **state)
 		def->provider_sz %= 20;
 		def->name_sz %= 20;
 		def->format_sz %= 200;
-		if (!espy_mark_text__make(&t, def)) {
+		if (!espy_mark_def__make(&t, def)) {
 			out.len = 0;
 			espy_mark_text__put(&out, &o, t, rec);
 			for (size_t i = 0; i < out.len; i++)
 				assert_true((uint8_t)out.data[i] >= 0x20 && (uint8_t)out.data[i] < 0x7f);
-			espy_mark_text__free(t);
+			espy_mark_def__free(t);
 		}
 		free(def_bytes);
 		free(rec_bytes);
@@ -225,8 +225,6 @@ static void check_names(const char *format, unsigned nargs, const char *const *n
 	struct espy_mark_defs *defs = espy_mark_defs__new(0);
 	const uint8_t kinds[] = { ESPY_MARK_I32, ESPY_MARK_I32, ESPY_MARK_I32, ESPY_MARK_I32 };
 	const struct espy_rec_mark_def *def;
-	struct espy_agent_rule rule = { .npreds = 1 };
-	struct espy_mark_test test;
 	struct espy_format f;
 	uint32_t number;
 	bool fresh;
@@ -237,13 +235,8 @@ static void check_names(const char *format, unsigned nargs, const char *const *n
 	for (unsigned i = 0; i < nargs; i++) {
 		assert_int_equal(f.args[i].name_len, strlen(names[i]));
 		assert_memory_equal(format + f.args[i].name_off, names[i], strlen(names[i]));
-		snprintf(rule.preds[0].arg, sizeof(rule.preds[0].arg), "%s", names[i]);
-		rule.preds[0].type = ESPY_CONST_INT;
-		rule.preds[0].cmp = ESPY_CMP_EQ;
-		if (!names[i][0])
-			continue;
-		assert_true(espy_mark_test__make(&test, &rule, format, kinds, nargs));
-		assert_int_equal(test.v[0].arg, i);
+		if (names[i][0])
+			assert_int_equal(espy_mark_arg__find(names[i], format, nargs), i);
 	}
 	espy_mark_defs__free(defs);
 }

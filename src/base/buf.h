@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A growing text buffer. Appending never fails visibly: out of memory is remembered in `failed`. */
+#ifndef ESPY_BASE_BUF_H
+#define ESPY_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct espy_buf {
+	char *data; /* not NUL-terminated */
+	size_t len, cap;
+	bool failed; /* an allocation failed; what came after was dropped */
+};
+
+/* Make room for n more bytes; false if there is no memory. */
+static inline bool espy_buf__room(struct espy_buf *b, size_t n)
+{
+	if (b->cap - b->len >= n)
+		return true;
+	size_t cap = b->cap ? b->cap * 2 : 4096;
+	while (cap - b->len < n)
+		cap *= 2;
+	char *p = realloc(b->data, cap);
+	if (!p) {
+		b->failed = true;
+		return false;
+	}
+	b->data = p;
+	b->cap = cap;
+	return true;
+}
+
+static inline void espy_buf__put(struct espy_buf *b, const void *s, size_t n)
+{
+	if (espy_buf__room(b, n)) {
+		memcpy(b->data + b->len, s, n);
+		b->len += n;
+	}
+}
+
+static inline void espy_buf__puts(struct espy_buf *b, const char *s)
+{
+	espy_buf__put(b, s, strlen(s));
+}
+
+static inline void espy_buf__putc(struct espy_buf *b, char c)
+{
+	if (espy_buf__room(b, 1))
+		b->data[b->len++] = c;
+}
+
+static inline void espy_buf__free(struct espy_buf *b)
+{
+	free(b->data);
+	*b = (struct espy_buf){ 0 };
+}
+
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the command line says becomes a session with its engines, and the end of it an exit status. */
+#include "cli/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POLL_MS 100
+#define PROGRESS_EVERY_MS 500
+#define STACK_FRAMES 256 /* unless the user says another number */
+#define READER_NICE (-10)
+#define HELD_MOST 1024	 /* tasks that are told of at a time */
+
+/* A task that was told of. */
+struct held {
+	pid_t task;
+	uint64_t since_ns;
+};
+
+struct run {
+	struct espy_trace_args *a;
+	struct espy_session *s;
+	struct espy_engine *trace; /* NULL: no trace is written */
+	uint64_t begun_ms, progress_ms;
+	bool progress_shown;
+	int terminal; /* -1: none */
+	struct held told[HELD_MOST], now[HELD_MOST];
+	size_t told_cnt, now_cnt;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* ---- what the library says */
+
+static bool is_spared(const struct espy_trace_args *a, enum espy_log_topic topic)
+{
+	const bool quiet = a->quiet & ESPY_QUIET_ATTACH;
+
+	switch (topic) {
+	case ESPY_TOPIC_TASKS: /* of a trace it is no news when tasks came */
+		return quiet || a->role != ESPY_ROLE_TRACE;
+	case ESPY_TOPIC_SOURCE:
+		return quiet || a->cli->strace_mode;
+	case ESPY_TOPIC_TRACE:
+		return quiet || a->role != ESPY_ROLE_RECORD;
+	case ESPY_TOPIC_END:
+		return a->quiet & ESPY_QUIET_EXIT;
+	case ESPY_TOPIC_STATS:
+		return !a->stats;
+	default:
+		return false;
+	}
+}
+
+void espy_trace_log(void *ctx, enum espy_log_level level, enum espy_log_topic topic, const char *text)
+{
+	const struct espy_trace_args *a = ctx;
+
+	(void)level;
+	if (is_spared(a, topic))
+		return;
+	if (topic == ESPY_TOPIC_DESCRIBE) /* FILE:LINE:COLUMN: ... */
+		fprintf(stderr, "%s\n", text);
+	else
+		espy_cli__say(a->cli, "%s", text);
+}
+
+/* ---- engines */
+
+static int open_output(const struct espy_trace_args *a, struct espy_output **out)
+{
+	int err;
+
+	*out = NULL;
+	/* What a trace prints goes to standard output, as data does. */
+	if (!a->output)
+		return espy_output_fd(out, a->role == ESPY_ROLE_SHOW ? STDOUT_FILENO : STDERR_FILENO);
+	if (a->follow > 1)
+		return espy_output_per_task(out, a->output, a->append);
+	err = espy_output_open(out, a->output, a->append);
+	if (err)
+		espy_cli__say(a->cli, "Can't open '%s': %s", a->output, strerror(-err));
+	return err;
+}
+
+/* The table comes before the text, so that a limit of calls holds for both. */
+static int add_engines(struct run *r)
+{
+	struct espy_trace_args *a = r->a;
+	const bool text = a->role != ESPY_ROLE_RECORD && a->summary != ESPY_SUMMARY_ONLY;
+	struct espy_engine_options o = {
+		.size = sizeof(o), .filter = a->filter, .call_limit = text ? a->call_limit : 0, .ends_session = true
+	};
+	struct espy_output *out;
+	int err = espy_filter_status(a->filter, a->status);
+
+	err = err ? err : open_output(a, &out);
+	if (err)
+		return err;
+	a->text.output = a->table.output = out;
+	a->table.columns = a->columns;
+	if (a->summary != ESPY_SUMMARY_NONE) {
+		o.summary = &a->table;
+		err = espy_engine_add(r->s, &o, NULL);
+		o.summary = NULL;
+	}
+	if (!err && text) {
+		o.text = &a->text;
+		err = espy_engine_add(r->s, &o, NULL);
+		o.text = NULL;
+	}
+	if (!err && a->record.path) {
+		o.trace = &a->record;
+		o.call_limit = 0;
+		err = espy_engine_add(r->s, &o, &r->trace);
+	}
+	const int closed = espy_output_close(out);
+	return err ? err : closed;
+}
+
+/* ---- while it runs */
+
+static void show_progress(struct run *r)
+{
+	struct espy_session_stats st = { .size = sizeof(st) };
+	struct espy_engine_stats e = { .size = sizeof(e) };
+	const uint64_t now = now_ms(), sec = (now - r->begun_ms) / 1000;
+	uint64_t lost = 0;
+	char line[160];
+
+	if (!r->a->progress || !r->trace || now - r->progress_ms < PROGRESS_EVERY_MS)
+		return;
+	r->progress_ms = now;
+	espy_session_stats(r->s, &st);
+	espy_engine_stats(r->trace, &e);
+	for (unsigned i = 0; i < ESPY_LOSS_REASONS; i++)
+		lost += st.lost[i];
+	int n = snprintf(line, sizeof(line),
+			 "\r%" PRIu64 ":%02" PRIu64 "  %" PRIu64 " calls  %.1f MB  %" PRIu64 " lost  %" PRIu64
+			 " paused \033[K",
+			 sec / 60, sec % 60, e.calls, (double)e.file_bytes / 1e6, lost, st.pauses);
+	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+		return; /* nobody looks */
+	r->progress_shown = true;
+}
+
+static void name_of(pid_t task, char *name, size_t size)
+{
+	char path[64];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)task);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, name, size - 1);
+		close(fd);
+	}
+	name[n > 0 ? n : 0] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+}
+
+static bool was_told(const struct run *r, const struct espy_held *h)
+{
+	for (size_t i = 0; i < r->told_cnt; i++)
+		if (r->told[i].task == h->task && r->told[i].since_ns == h->since_ns)
+			return true;
+	return false;
+}
+
+static int tell_held(void *ctx, const struct espy_held *h)
+{
+	struct run *r = ctx;
+	char name[32];
+
+	if (!was_told(r, h)) {
+		name_of(h->task, name, sizeof(name));
+		espy_cli__say(r->a->cli,
+			      "task %d (%s) is held after %s; it runs on at %s`espy resume %d` or the end of espy; "
+			      "`gdb -p %d` takes it over where it stands",
+			      (int)h->task, name, h->call[0] ? h->call : "a call", r->terminal >= 0 ? "Enter, " : "",
+			      (int)h->task, (int)h->process);
+	}
+	if (r->now_cnt < HELD_MOST)
+		r->now[r->now_cnt++] = (struct held){ .task = h->task, .since_ns = h->since_ns };
+	return 0;
+}
+
+/* Only while a task is held, and only in the foreground: what is typed else is the program's. */
+static void look_at_terminal(struct run *r)
+{
+	struct pollfd p = { .fd = r->terminal, .events = POLLIN };
+	char line[256];
+
+	if (r->terminal < 0 || tcgetpgrp(r->terminal) != getpgrp() || poll(&p, 1, 0) <= 0)
+		return;
+	if (read(r->terminal, line, sizeof(line)) > 0)
+		espy_resume(r->s, 0);
+}
+
+/* Each task that is newly held is told; Enter lets all of them go on. */
+static void look_at_held(struct run *r)
+{
+	if (!r->a->session.pause_on_count)
+		return;
+	r->now_cnt = 0;
+	espy_session_held(r->s, tell_held, r);
+	memcpy(r->told, r->now, r->now_cnt * sizeof(r->now[0]));
+	r->told_cnt = r->now_cnt;
+	if (r->told_cnt)
+		look_at_terminal(r);
+}
+
+static int loop(struct run *r)
+{
+	int n;
+
+	r->begun_ms = now_ms();
+	do {
+		n = espy_session_dispatch(r->s, POLL_MS);
+		look_at_held(r);
+		show_progress(r);
+	} while (n >= 0 || n == -EINTR);
+	if (r->progress_shown && write(STDERR_FILENO, "\r\033[K", 4) < 0)
+		r->progress_shown = false;
+	return espy_session_finish(r->s);
+}
+
+/* ---- the exit status */
+
+/* The command's; or the number of what ended us. *killed_by: the signal by which this process is to end. */
+static int status_of(struct run *r, int err, int *killed_by)
+{
+	const bool command = espy_session_program(r->s) > 0;
+	const int stopped = espy_signals__stopped();
+	int status = 0;
+
+	if (stopped) {
+		*killed_by = command ? stopped : 0;
+		return command ? 128 + stopped : 0;
+	}
+	if (err)
+		return 1;
+	if (!command || espy_session_program_status(r->s, &status))
+		return 0;
+	if (WIFSIGNALED(status)) {
+		*killed_by = WTERMSIG(status);
+		return 128 + WTERMSIG(status);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+/* As the command has ended, so does this process: a shell sees no difference. */
+static int die_of(int sig)
+{
+	const struct rlimit none = { 0, 0 };
+	sigset_t set;
+
+	fflush(NULL);
+	setrlimit(RLIMIT_CORE, &none); /* the core file of the command, if there is one, shall stay */
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+	return 128 + sig; /* signals that do not kill by default */
+}
+
+/* What ended the tracer ends the command that it started, as it would have without a tracer in between. */
+static void pass_on(const struct espy_launch *l, int sig)
+{
+	siginfo_t info = { 0 };
+	pid_t pid = l->shared_pid ? *l->shared_pid : 0;
+
+	/* Still a child of ours that nobody has waited for: the number cannot be another's. */
+	if (!sig || pid <= 0 || waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid)
+		return;
+	kill(pid, SIGCONT);
+	kill(pid, sig);
+}
+
+/* ---- */
+
+static int open_session(struct run *r)
+{
+	struct espy_trace_args *a = r->a;
+	int err;
+
+	a->session.follow = a->follow;
+	/* strace takes one thread unless -f is given. */
+	a->session.single_task = a->cli->strace_mode;
+	a->session.instruction_pointer = a->text.instruction_pointer;
+	if (!a->text.stacks)
+		a->session.stack_frames = 0;
+	else if (!a->session.stack_frames)
+		a->session.stack_frames = STACK_FRAMES;
+	a->text.quiet = a->quiet;
+	a->text.hang_ms = a->cli->strace_mode ? 0 : a->session.hang_ms;
+	err = espy_session_open(&r->s, &a->session);
+	if (!err)
+		err = add_engines(r);
+	if (err == -ENOMEM)
+		espy_cli__say(a->cli, "out of memory");
+	return err ? err : espy_session_start(r->s);
+}
+
+/*
+ * Whoever reads what others write must get the CPU before they do, or events are lost. Where that is allowed, and unless the
+ * user has chosen otherwise (nice). Not for the command, which has been started by then.
+ */
+static void hurry(const struct espy_trace_args *a)
+{
+	errno = 0;
+	if (a->role != ESPY_ROLE_SHOW && !getpriority(PRIO_PROCESS, 0) && !errno)
+		setpriority(PRIO_PROCESS, 0, READER_NICE);
+}
+
+static int run_session(struct run *r, int *go, int *killed_by)
+{
+	int err = open_session(r), status = 1;
+
+	if (go)
+		espy_daemonize__go(go, !err);
+	if (!err) {
+		r->terminal = r->a->session.pause_on_count && isatty(STDIN_FILENO) ?
+				      open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) :
+				      -1;
+		espy_signals__session(r->s);
+		hurry(r->a);
+		err = loop(r);
+		espy_signals__session(NULL);
+		status = status_of(r, err, killed_by);
+		if (r->terminal >= 0)
+			close(r->terminal);
+	}
+	espy_session_close(r->s);
+	return status;
+}
+
+int espy_trace_run(struct espy_trace_args *a)
+{
+	struct run *r = calloc(1, sizeof(*r));
+	struct espy_launch launch = { 0 };
+	bool launched = false;
+	int *go = NULL, killed_by = 0, status = 1;
+	pid_t self;
+
+	if (!r)
+		return 1;
+	r->a = a;
+	espy_signals__install(a->session.interruptible);
+	if (a->session.flight_bytes)
+		espy_signals__install_snapshot();
+	if (a->role != ESPY_ROLE_SHOW && a->command[0]) {
+		if (espy_launch__init(&launch, a))
+			goto out;
+		launched = true;
+		a->session.program = &launch.program;
+		/* As strace: whoever asked for a file wants no messages beside it. */
+		if (a->output && !a->pid_cnt)
+			a->quiet |= ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY;
+	}
+	if (a->daemonize) {
+		if (espy_daemonize(a->cli, &launch, a->daemonize, &self, &go))
+			goto out;
+		a->session.program = NULL;
+		a->session.pids = &self;
+		a->session.pid_count = 1;
+	}
+	status = run_session(r, go, &killed_by);
+	if (launched && !go)
+		pass_on(&launch, espy_signals__caught());
+	/* strace dies of what ended it, also after -p; espy has then done what it was asked for. */
+	if (a->cli->strace_mode && !killed_by)
+		killed_by = espy_signals__caught();
+out:
+	if (launched)
+		espy_launch__free(&launch);
+	free(r);
+	return killed_by ? die_of(killed_by) : status;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Records to a view: the one place where the bytes of a call record are judged. Whoever holds a
+ * view may rely on every item lying inside its record.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "describe/call_view.h"
+
+#define NO_ITEM 0xffffu
+
+/* Header, arguments and the place where items begin; -EBADMSG if the record is too short for what its flags promise. */
+static int read_head(struct espy_call_view *v, const struct espy_rec *rec, size_t *items_off)
+{
+	if (rec->size < sizeof(struct espy_rec_call) || rec->size > ESPY_REC_MAX || rec->size % 8)
+		return -EBADMSG;
+
+	unsigned nargs = ESPY_REC_NARGS(rec->flags);
+	size_t off = sizeof(struct espy_rec_call);
+	size_t need = off + 8u * nargs;
+	if (rec->flags & ESPY_RF_ENTER_NS)
+		need += 8;
+	if (rec->flags & ESPY_RF_IP)
+		need += 8;
+	if (nargs > ESPY_MAX_ARGS || need > rec->size)
+		return -EBADMSG;
+
+	const uint8_t *p = (const uint8_t *)rec;
+	if (rec->flags & ESPY_RF_ENTER_NS) {
+		memcpy(&v->enter_ns, p + off, 8);
+		off += 8;
+	}
+	if (rec->flags & ESPY_RF_IP) {
+		memcpy(&v->ip, p + off, 8);
+		off += 8;
+	}
+	/* The arguments at entry are the true ones; those of an exit record count if nothing else is there. */
+	if (nargs > v->nargs) {
+		memcpy(v->args, p + off, 8u * nargs);
+		v->nargs = nargs;
+	}
+	*items_off = off + 8u * nargs;
+	return 0;
+}
+
+static int read_items(struct espy_call_view *v, const struct espy_rec *rec, size_t off, unsigned op_cnt)
+{
+	unsigned before = v->item_cnt;
+
+	while (off < rec->size) {
+		/* size and off are multiples of 8, so a header always fits */
+		const struct espy_item *it = (const struct espy_item *)((const uint8_t *)rec + off);
+		size_t room = rec->size - off - sizeof(*it);
+		if (it->len > room || ESPY_ITEM_STATUS(it->status) > ESPY_ITEM_NOT_RUN || it->op >= op_cnt)
+			return -EBADMSG;
+		off += sizeof(*it) + ((it->len + 7u) & ~(size_t)7);
+		if (v->item_cnt == ESPY_VIEW_MAX_ITEMS) {
+			v->item_dropped++;
+			continue;
+		}
+		bool at_exit = it->status & ESPY_ITEM_AT_EXIT;
+		uint16_t *first = &v->op_first[at_exit][it->op];
+		if (*first == NO_ITEM)
+			*first = v->item_cnt;
+		else if (!at_exit && *first < before && v->op_again[it->op] == NO_ITEM)
+			v->op_again[it->op] = v->item_cnt;
+		v->items[v->item_cnt++] = it;
+	}
+	return 0;
+}
+
+int espy_call_view__init(struct espy_call_view *v, const struct espy_image *image, const struct espy_rec *enter,
+			 const struct espy_rec *exit)
+{
+	const struct espy_rec *any = enter ? enter : exit;
+	if (!any)
+		return -EINVAL;
+	if ((enter && enter->type != ESPY_REC_ENTER) || (exit && exit->type != ESPY_REC_EXIT))
+		return -EBADMSG;
+	if (enter && exit && (enter->nr != exit->nr || enter->abi != exit->abi))
+		return -EBADMSG;
+
+	/* Field by field: the array of items is large and needs no clearing. */
+	v->image = image;
+	v->nr = any->nr;
+	v->tid = any->tid;
+	v->tgid = any->tgid;
+	v->nargs = 0;
+	memset(v->args, 0, sizeof(v->args));
+	v->ret = 0;
+	v->has_exit = exit;
+	v->no_return = exit && (exit->flags & ESPY_RF_NO_RETURN);
+	v->changed = exit ? exit->flags & (ESPY_RF_INJECTED | ESPY_RF_POKED | ESPY_RF_DELAYED | ESPY_RF_VALUE) : 0;
+	v->enter_ns = v->exit_ns = v->ip = 0;
+	v->item_cnt = v->item_dropped = 0;
+	memset(v->op_first, 0xff, sizeof(v->op_first));
+	memset(v->op_again, 0xff, sizeof(v->op_again));
+
+	size_t enter_off = 0, exit_off = 0;
+	int r = enter ? read_head(v, enter, &enter_off) : 0;
+	if (!r && enter && enter->time_ns)
+		v->enter_ns = enter->time_ns;
+	uint64_t enter_ns = v->enter_ns;
+	if (!r && exit) {
+		r = read_head(v, exit, &exit_off);
+		if (!r) {
+			v->ret = ((const struct espy_rec_call *)exit)->ret;
+			v->exit_ns = exit->time_ns;
+			if (enter_ns)
+				v->enter_ns = enter_ns;
+		}
+	}
+	if (r)
+		return r;
+
+	v->plan = 0;
+	v->call = espy_image__select(image, v->nr, v->args, &v->plan);
+	unsigned op_cnt = v->call != ESPY_NONE && v->plan < image->plan_cnt ? image->plans[v->plan].op_cnt : 0;
+	if (op_cnt > ESPY_PLAN_MAX_OPS)
+		return -EBADMSG;
+	if (enter)
+		r = read_items(v, enter, enter_off, op_cnt);
+	if (!r && exit)
+		r = read_items(v, exit, exit_off, op_cnt);
+	return r;
+}
+
+static const struct espy_item *find_in_run(const struct espy_call_view *v, unsigned first, unsigned op, unsigned index,
+					   bool at_exit)
+{
+	/* Almost always every element is there, and the item sits at its own index. */
+	unsigned guess = first + index;
+	if (guess < v->item_cnt) {
+		const struct espy_item *it = v->items[guess];
+		if (it->op == op && it->index == index && !(it->status & ESPY_ITEM_AT_EXIT) == !at_exit)
+			return it;
+	}
+	for (unsigned i = first; i < v->item_cnt; i++) {
+		const struct espy_item *it = v->items[i];
+		if (it->op != op || !(it->status & ESPY_ITEM_AT_EXIT) != !at_exit)
+			break;
+		if (it->index == index)
+			return it;
+	}
+	return NULL;
+}
+
+const struct espy_item *espy_call_view__item(const struct espy_call_view *v, unsigned op, unsigned index, bool at_exit)
+{
+	if (op >= ESPY_PLAN_MAX_OPS || v->op_first[at_exit][op] == NO_ITEM)
+		return NULL;
+	const struct espy_item *it = find_in_run(v, v->op_first[at_exit][op], op, index, at_exit);
+	/* What could not be read at entry may have been read again later. */
+	if (!at_exit && v->op_again[op] != NO_ITEM && (!it || ESPY_ITEM_STATUS(it->status) & 1)) {
+		const struct espy_item *again = find_in_run(v, v->op_again[op], op, index, false);
+		if (again)
+			it = again;
+	}
+	return it;
+}
+
+const struct espy_item *espy_call_view__arg_item(const struct espy_call_view *v, unsigned reg, bool at_exit)
+{
+	if (v->call == ESPY_NONE || v->plan >= v->image->plan_cnt)
+		return NULL;
+	const struct espy_plan *plan = &v->image->plans[v->plan];
+	for (unsigned k = 0; k < plan->op_cnt && k < ESPY_PLAN_MAX_OPS; k++) {
+		if (v->image->ops[plan->first_op + k].src != reg)
+			continue;
+		const struct espy_item *it = espy_call_view__item(v, k, 0, at_exit);
+		if (it)
+			return it;
+	}
+	return NULL;
+}
+
+uint64_t espy_load(const uint8_t *p, unsigned n, bool big_endian, bool sgn)
+{
+	uint64_t x = 0;
+	switch (n) {
+	case 1:
+		x = p[0];
+		return sgn ? (uint64_t)(int8_t)x : x;
+	case 2: {
+		uint16_t t;
+		memcpy(&t, p, 2);
+		t = big_endian ? __builtin_bswap16(t) : t;
+		return sgn ? (uint64_t)(int16_t)t : t;
+	}
+	case 4: {
+		uint32_t t;
+		memcpy(&t, p, 4);
+		t = big_endian ? __builtin_bswap32(t) : t;
+		return sgn ? (uint64_t)(int32_t)t : t;
+	}
+	case 8:
+		memcpy(&x, p, 8);
+		return big_endian ? __builtin_bswap64(x) : x;
+	}
+	return 0;
+}

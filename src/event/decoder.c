@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "event/decoder.h"
+
+#include <stdlib.h>
+#include "describe/constant_names.h"
+#include "event/hook_impl.h"
+
+/* A list that has grown beyond this is not kept for the next event. */
+#define KEPT_TOKENS (1u << 14)
+
+/* Nothing is left of the event before. */
+static void begin(struct espy_decoder *d)
+{
+	if (d->args.cap > KEPT_TOKENS) {
+		free(d->args.at);
+		d->args = (struct espy_token_list){ 0 };
+	}
+	d->args.cnt = d->result.cnt = 0;
+	d->block = d->blocks;
+	d->block_used = 0;
+}
+
+void espy_decoder__free(struct espy_decoder *d)
+{
+	free(d->args.at);
+	free(d->result.at);
+	espy_walk_free_texts(d);
+	*d = (struct espy_decoder){ .resolver = d->resolver, .want = d->want };
+}
+
+unsigned espy_decoder__begin(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
+{
+	begin(d);
+	return espy_walk_begin(d, v, manners);
+}
+
+void espy_decoder__args(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners, unsigned shown)
+{
+	begin(d);
+	espy_walk_args(d, v, manners, shown);
+}
+
+/* A note by type: left out where a table could only repeat the number. */
+static void typed_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t x)
+{
+	const struct espy_type *t = ret->note_type < w->img->type_cnt ? &w->img->types[ret->note_type] : NULL;
+
+	if (!t || t->kind != ESPY_T_INT)
+		return;
+	if ((t->fmt == ESPY_FMT_FLAGS || t->fmt == ESPY_FMT_ENUM) && !espy_table__has_name(w->img, t->table, x, t->size) &&
+	    (!x || t->fmt == ESPY_FMT_ENUM))
+		return;
+	if (t->fmt == ESPY_FMT_SIGNAL && (x < 1 || x > 64))
+		return;
+	/* a note is a name by itself, whatever -X says, except for plain flags */
+	const struct espy_table *tab =
+		t->fmt == ESPY_FMT_FLAGS && t->table < w->img->table_cnt ? &w->img->tables[t->table] : NULL;
+	const bool names = !tab || (tab->count && w->img->entries[tab->first].group_cnt);
+	const struct espy_hooked v = { .type = t, .name = "", .num = x, .of_result = true };
+
+	const uint32_t note = espy_hook_open_note(w, espy_image__str(w->img, ret->note_text),
+						  t->hook ? ESPY_TOKF_ASIDE : names ? ESPY_TOKF_NAMES : 0);
+	espy_hook_part(w);
+	if (!t->hook || !espy_walk_hook(w, t->hook, &v))
+		espy_walk_integer(w, t, x, NULL, 0, "");
+	espy_walk_close(w, note);
+}
+
+/* What the call returned, in the manners that decode. */
+static void show_success(struct espy_walk *w, const struct espy_call *c)
+{
+	const uint64_t x = (uint64_t)w->v->ret;
+	const struct espy_type *t = c && c->ret.type < w->img->type_cnt ? &w->img->types[c->ret.type] : NULL;
+
+	if (!t || t->kind != ESPY_T_INT)
+		espy_hook_number(w, &espy_number_signed, x);
+	else if (t->fmt == ESPY_FMT_ADDR) /* an address that is 0 is a number here */
+		espy_walk_integer_as(w, &espy_number_hex, ESPY_FMT_HEX, x, "");
+	else
+		espy_walk_integer(w, t, x, NULL, 0, "");
+	if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_TYPE)
+		typed_note(w, &c->ret, x);
+	else if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_HOOK)
+		espy_walk_result_hook(w, c->ret.note >> 16);
+}
+
+void espy_decoder__result(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
+{
+	const struct espy_call *c = v->call == ESPY_NONE ? NULL : &v->image->calls[v->call];
+	struct espy_walk w = { .d = d, .out = &d->result, .v = v, .img = v->image, .ok = true, .name = "",
+			       .elem_limit = d->want.elem_limit, .asks = espy_walk_asks(d) };
+
+	d->result.cnt = 0;
+	w.shown = (uint16_t)((manners | manners >> ESPY_MANNER_REST) & ESPY_MANNERS);
+	if (!v->has_exit || v->no_return)
+		return;
+	if (espy_call_view__failed(v)) {
+		espy_walk_integer_as(&w, &espy_number_signed, ESPY_FMT_ERRNO, (uint64_t)v->ret, "");
+		if (d->result.cnt)
+			d->result.at[0].flags |= ESPY_TOKF_FAILED;
+		if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_HOOK)
+			espy_walk_result_hook(&w, c->ret.note >> 16);
+		return;
+	}
+	const struct espy_ways ways = espy_walk_part(&w);
+	if (espy_walk_take(&w, &ways, ESPY_MANNER_RAW))
+		espy_hook_number(&w, &espy_number_hex, (uint64_t)v->ret);
+	if (espy_walk_take(&w, &ways, ~(unsigned)ESPY_MANNER_RAW))
+		show_success(&w, c);
+}
+
+void espy_decoder__siginfo(struct espy_decoder *d, const struct espy_image *img, const uint8_t *info, size_t size,
+			    unsigned manners)
+{
+	struct espy_walk w = { .d = d, .out = &d->args, .img = img, .ok = true, .shown = (uint16_t)manners,
+			       .name = "", .elem_limit = d->want.elem_limit, .asks = espy_walk_asks(d) };
+	const uint32_t type = espy_image__find_type(img, "siginfo");
+
+	begin(d);
+	if (type != ESPY_NONE && size)
+		espy_walk_bytes(&w, type, info, size);
+}

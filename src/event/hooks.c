@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Hooks on values: what descriptions cannot say. Names and numbers are in describe/hooks.def; each
+ * hook is one function and one line of the table at the end. A hook makes tokens, or lets the walk make them.
+ */
+#include "describe/constant_names.h"
+#include "event/hook_impl.h"
+
+typedef bool (*value_hook)(struct espy_walk *w, const struct espy_hooked *v);
+
+#define NUMBER(f, fl)                                                                                                   \
+	{                                                                                                               \
+		.kind = ESPY_T_INT, .fmt = (f), .flags = (fl), .size = 8, .table = ESPY_NONE, .elem = ESPY_NONE,         \
+		.len_a = ESPY_NONE, .len_b = ESPY_NONE                                                                   \
+	}
+const struct espy_type espy_number_dec = NUMBER(ESPY_FMT_DEC, 0);
+const struct espy_type espy_number_signed = NUMBER(ESPY_FMT_DEC, ESPY_TF_SIGNED);
+const struct espy_type espy_number_hex = NUMBER(ESPY_FMT_HEX, 0);
+
+void espy_hook_by_table(struct espy_walk *w, uint32_t table, enum espy_fmt fmt, uint64_t num)
+{
+	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_INT,
+					       .fmt = table < w->img->table_cnt ? (uint8_t)fmt : ESPY_FMT_HEX,
+					       .link = table,
+					       .type = &espy_number_dec,
+					       .num = num });
+}
+
+static uint32_t open_named(struct espy_walk *w, enum espy_group group, const char *name, uint64_t num, unsigned flags)
+{
+	const uint32_t open = espy_walk_open(w, group, NULL, flags);
+
+	if (open != ESPY_NO_TOKEN) {
+		w->out->at[open].fmt = ESPY_FMT_HEX;
+		w->out->at[open].num = num;
+		w->out->at[open].bytes = (const uint8_t *)name;
+		w->out->at[open].len = (uint32_t)strlen(name);
+	}
+	return open;
+}
+
+uint32_t espy_hook_open_call(struct espy_walk *w, const char *name, uint64_t num, unsigned flags)
+{
+	return open_named(w, ESPY_GROUP_CALL, name, num, flags);
+}
+
+uint32_t espy_hook_open_note(struct espy_walk *w, const char *text, unsigned flags)
+{
+	return open_named(w, ESPY_GROUP_NOTE, text, 0, flags);
+}
+
+uint32_t espy_hook_open_join(struct espy_walk *w, uint64_t num)
+{
+	const uint32_t open = espy_walk_open(w, ESPY_GROUP_JOIN, NULL, 0);
+
+	if (open != ESPY_NO_TOKEN)
+		w->out->at[open].num = num;
+	return open;
+}
+
+void espy_hook_named(struct espy_walk *w, const struct espy_hook_name *names, size_t n, uint32_t value, const char *unknown)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (names[i].value == value) {
+			espy_hook_word(w, names[i].name, value, 0);
+			return;
+		}
+	}
+	espy_hook_word(w, unknown, value, ESPY_TOKF_UNKNOWN);
+}
+
+/* ---- numbers made of others */
+
+static bool kernel_version(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const uint32_t x = (uint32_t)v->num, parts[] = { x >> 16, x >> 8 & 0xff, x & 0xff };
+	const uint32_t open = espy_hook_open_call(w, "KERNEL_VERSION", x, ESPY_TOKF_STYLED);
+
+	for (size_t i = 0; i < 3; i++) {
+		espy_hook_part(w);
+		espy_hook_number(w, &espy_number_dec, parts[i]);
+	}
+	espy_walk_close(w, open);
+	return true;
+}
+
+/* Behind a result it is a text by itself, and only its class is a number to -X. */
+static bool ioprio(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const uint32_t x = (uint32_t)v->num;
+	const uint32_t open = espy_hook_open_call(w, "IOPRIO_PRIO_VALUE", (uint64_t)(int32_t)x, v->of_result ? 0 : ESPY_TOKF_STYLED);
+
+	if (open != ESPY_NO_TOKEN)
+		w->out->at[open].fmt = ESPY_FMT_DEC;
+	espy_hook_part(w);
+	espy_hook_by_table(w, espy_image__find_table(w->img, "ioprio_classes"), ESPY_FMT_ENUM, x >> 13);
+	espy_hook_part(w);
+	espy_hook_number(w, &espy_number_dec, x & 0x1fff);
+	espy_walk_close(w, open);
+	return true;
+}
+
+/* A pack as a call: QCMD(Q_GETQUOTA, USRQUOTA). */
+static bool qcmd(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const uint32_t cmd = (uint32_t)v->num;
+
+	if (v->type->table >= w->img->table_cnt)
+		return false;
+	const struct espy_table *tab = &w->img->tables[v->type->table];
+	const uint32_t open = espy_hook_open_call(w, "QCMD", cmd, ESPY_TOKF_STYLED);
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &w->img->entries[tab->first + i];
+		espy_hook_part(w);
+		espy_hook_by_table(w, e->table, ESPY_FMT_ENUM, (cmd & e->value) >> (e->shift & 63));
+	}
+	espy_walk_close(w, open);
+	return true;
+}
+
+static bool htobs(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const uint32_t open = espy_hook_open_call(w, "htobs", v->num, 0);
+
+	espy_hook_part(w);
+	if (v->type->table < w->img->table_cnt)
+		espy_walk_integer(w, v->type, v->num, v->bytes, v->len, "");
+	else
+		espy_hook_number(w, &espy_number_dec, (uint16_t)v->num);
+	espy_walk_close(w, open);
+	return true;
+}
+
+/* Types of keys whose values are characters: KT_LATIN, KT_META, KT_LETTER, KT_DEAD2. */
+#define KB_CHARACTERS (1u << 0 | 1u << 8 | 1u << 11 | 1u << 13)
+
+/* What a key stands for: type and value. */
+static bool kb_value(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const uint8_t kind = (uint8_t)(v->num >> 8), value = (uint8_t)v->num;
+	const char *name = espy_table__name(w->img, v->type->table, v->num, 2);
+
+	if (name) {
+		espy_hook_word(w, name, v->num, ESPY_TOKF_STYLED | ESPY_TOKF_UNKNOWN);
+		return true;
+	}
+	const char *type = espy_table__name(w->img, espy_image__find_table(w->img, "kb_value_types"), kind, 4);
+	const bool text = kind < 32 && (KB_CHARACTERS >> kind & 1);
+	const uint32_t open = espy_hook_open_call(w, "K", v->num, ESPY_TOKF_STYLED | ESPY_TOKF_ASIDE);
+	espy_hook_part(w);
+	if (type)
+		espy_hook_word(w, type, kind, 0);
+	else
+		espy_hook_number(w, &espy_number_hex, kind);
+	espy_hook_part(w);
+	espy_walk_integer_as(w, &espy_number_dec, text ? ESPY_FMT_CHAR : ESPY_FMT_HEX, value, "");
+	espy_walk_close(w, open);
+	return true;
+}
+
+#define CSIGNAL_MASK 0xffu
+
+static bool clone_flags(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const uint64_t flags = v->num & ~(uint64_t)CSIGNAL_MASK, sig = v->num & CSIGNAL_MASK;
+	const uint32_t open = espy_hook_open_join(w, v->num);
+
+	if (flags || !sig) {
+		espy_hook_part(w);
+		espy_hook_by_table(w, v->type->table, ESPY_FMT_FLAGS, flags);
+	}
+	if (sig) {
+		espy_hook_part(w);
+		espy_walk_integer_as(w, &espy_number_dec, ESPY_FMT_SIGNAL, sig, "");
+	}
+	espy_walk_close(w, open);
+	return true;
+}
+
+static bool neg_errno(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const int64_t err = v->type->size <= 4 ? (int32_t)v->num : (int64_t)v->num;
+
+	espy_walk_integer_as(w, &espy_number_signed, err < 0 ? ESPY_FMT_ERRNO : ESPY_FMT_DEC, (uint64_t)err, v->name);
+	return true;
+}
+
+static bool in6_scope(struct espy_walk *w, const struct espy_hooked *v)
+{
+	size_t len;
+	const uint8_t *ip = espy_walk_sibling_bytes(w, "sin6_addr", &len);
+	bool link_local = ip && len >= 16 &&
+			  ((ip[0] == 0xfe && (ip[1] & 0xc0) == 0x80) || (ip[0] == 0xff && (ip[1] & 0x0f) == 0x02));
+
+	espy_walk_integer_as(w, v->type, link_local ? ESPY_FMT_IFINDEX : ESPY_FMT_DEC, v->num, v->name);
+	return true;
+}
+
+/* ---- fields that share a number */
+
+/* The bits of struct user_desc behind its three numbers. */
+static bool user_desc(struct espy_walk *w, const struct espy_hooked *v)
+{
+	static const struct {
+		const char *name;
+		unsigned lo, mask;
+	} fields[] = { { "seg_32bit", 0, 1 },	   { "contents", 1, 3 },	{ "read_exec_only", 3, 1 },
+		       { "limit_in_pages", 4, 1 }, { "seg_not_present", 5, 1 }, { "useable", 6, 1 },
+		       { "lm", 7, 1 } };
+	const size_t n = sizeof(fields) / sizeof(fields[0]) - (w->img->abi == ESPY_ABI_I386);
+
+	for (size_t i = 0; i < n; i++) {
+		espy_hook_field(w, fields[i].name);
+		espy_hook_number(w, &espy_number_dec, v->num >> fields[i].lo & fields[i].mask);
+	}
+	return true;
+}
+
+/* Fields of a pack as fields of the struct around; in the brief manners those that are not 0. */
+static bool bitfields(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const struct espy_ways ways = espy_walk_part(w);
+	bool any = false;
+
+	if (v->type->table >= w->img->table_cnt)
+		return false;
+	const struct espy_table *tab = &w->img->tables[v->type->table];
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &w->img->entries[tab->first + i];
+		const uint64_t x = (v->num & e->value) >> (e->shift & 63);
+
+		if (!espy_walk_take(w, &ways, x ? UINT16_MAX : ESPY_MANNERS_FULL))
+			continue;
+		espy_hook_field(w, espy_image__str(w->img, e->reserved));
+		espy_hook_number(w, &espy_number_dec, x);
+		any |= x;
+	}
+	if (!any && espy_walk_take(w, &ways, tab->count ? ESPY_MANNERS_BRIEF : UINT16_MAX))
+		espy_hook_number(w, &espy_number_dec, 0);
+	espy_walk_join(w, &ways);
+	return true;
+}
+
+#define CAP_VERSION_1 0x19980330u /* one structure follows; later versions have two */
+#define CAP_DATA_SIZE 12u /* effective, permitted, inheritable: 32 bits of each */
+
+static bool cap_data(struct espy_walk *w, const struct espy_hooked *v)
+{
+	static const char *const names[] = { "effective", "permitted", "inheritable" };
+	const uint32_t table = espy_image__find_table(w->img, "capabilities");
+
+	if (!v->bytes || v->len < CAP_DATA_SIZE) {
+		espy_walk_address(w, v->addr);
+		return true;
+	}
+	/* the header, which the first parameter points to, says whether there is an upper half */
+	const struct espy_item *header = w->v ? espy_call_view__arg_item(w->v, 0, false) : NULL;
+	bool low_only =
+		header && header->len >= 4 && espy_load(espy_item__bytes(header), 4, false, false) == CAP_VERSION_1;
+	const uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, NULL, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t caps = espy_load(v->bytes + 4 * i, 4, false, false);
+		if (v->len >= 2 * CAP_DATA_SIZE && !low_only)
+			caps |= espy_load(v->bytes + CAP_DATA_SIZE + 4 * i, 4, false, false) << 32;
+		espy_hook_field(w, names[i]);
+		espy_hook_by_table(w, table, ESPY_FMT_FLAGS, caps);
+	}
+	espy_walk_close(w, open);
+	return true;
+}
+
+/* ---- bytes */
+
+static bool c_cc(struct espy_walk *w, const struct espy_hooked *v)
+{
+	static const char *const names[] = { "VINTR",  "VQUIT", "VERASE",   "VKILL",	"VEOF",	   "VTIME",
+					     "VMIN",   "VSWTC", "VSTART",   "VSTOP",	"VSUSP",   "VEOL",
+					     "VREPRINT", "VDISCARD", "VWERASE", "VLNEXT", "VEOL2" };
+
+	if (!v->bytes)
+		return false;
+	const uint32_t open = espy_walk_open(w, ESPY_GROUP_ARRAY, NULL, 0);
+	for (size_t i = 0; i < v->len; i++) {
+		espy_walk_role(w, ESPY_ROLE_INDEX, i < sizeof(names) / sizeof(names[0]) ? names[i] : "");
+		espy_hook_number(w, &espy_number_hex, v->bytes[i]);
+	}
+	espy_walk_close(w, open);
+	return true;
+}
+
+/* Most options are an int; what is not is bytes. */
+static bool sockopt(struct espy_walk *w, const struct espy_hooked *v)
+{
+	if (!v->bytes)
+		return false;
+	if (!v->want || (!v->len && v->want)) {
+		espy_walk_address(w, v->addr);
+		return true;
+	}
+	if (v->want != 4 || v->len < 4)
+		return false;
+	const uint32_t open = espy_walk_open(w, ESPY_GROUP_POINTEE, NULL, 0);
+	espy_hook_number(w, &espy_number_signed, espy_load(v->bytes, 4, false, true));
+	espy_walk_close(w, open);
+	return true;
+}
+
+#define AX25_CALL_SIZE 7u
+
+/* Six characters, shifted left by one, and a number in the seventh byte. Anything else stays a string. */
+static bool ax25_call(struct espy_walk *w, const struct espy_hooked *v)
+{
+	char call[AX25_CALL_SIZE + 2];
+	size_t n = AX25_CALL_SIZE - 1;
+
+	if (!v->bytes || v->len < AX25_CALL_SIZE)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		call[i] = (char)(v->bytes[i] >> 1);
+		bool ok = (call[i] >= 'A' && call[i] <= 'Z') || (call[i] >= '0' && call[i] <= '9') || call[i] == ' ';
+		if (!ok || v->bytes[i] & 1)
+			return false;
+	}
+	while (n && call[n - 1] == ' ')
+		n--;
+	const unsigned ssid = v->bytes[6] >> 1 & 0xf;
+	if (ssid)
+		call[n++] = '-';
+	if (ssid >= 10)
+		call[n++] = '1';
+	if (ssid)
+		call[n++] = (char)('0' + ssid % 10);
+	espy_hook_word(w, espy_walk_keep(w, call, n), 0, 0);
+	return true;
+}
+
+static const value_hook hooks[ESPY_HOOK_CNT] = {
+	[ESPY_HOOK_IOCTL_CMD] = espy_hook_ioctl_cmd,
+	[ESPY_HOOK_GETDENTS] = espy_hook_getdents,
+	[ESPY_HOOK_GETDENTS64] = espy_hook_getdents64,
+	[ESPY_HOOK_BPF_FILTER] = espy_hook_bpf_filter,
+	[ESPY_HOOK_SECCOMP_FILTER] = espy_hook_seccomp_filter,
+	[ESPY_HOOK_CAP_DATA] = cap_data,
+	[ESPY_HOOK_NETLINK] = espy_hook_netlink,
+	[ESPY_HOOK_CLONE_FLAGS] = clone_flags,
+	[ESPY_HOOK_IN6_SCOPE] = in6_scope,
+	[ESPY_HOOK_IOPRIO] = ioprio,
+	[ESPY_HOOK_HTOBS] = htobs,
+	[ESPY_HOOK_NEG_ERRNO] = neg_errno,
+	[ESPY_HOOK_QCMD] = qcmd,
+	[ESPY_HOOK_C_CC] = c_cc,
+	[ESPY_HOOK_BPF_INSN] = espy_hook_bpf_insn,
+	[ESPY_HOOK_BPF_INSN_SECCOMP] = espy_hook_bpf_insn_seccomp,
+	[ESPY_HOOK_KERNEL_VERSION] = kernel_version,
+	[ESPY_HOOK_BITFIELDS] = bitfields,
+	[ESPY_HOOK_USER_DESC] = user_desc,
+	[ESPY_HOOK_KB_VALUE] = kb_value,
+	[ESPY_HOOK_SOCKOPT] = sockopt,
+	[ESPY_HOOK_AX25_CALL] = ax25_call,
+};
+
+static bool run(struct espy_walk *w, unsigned hook, const struct espy_hooked *v)
+{
+	const struct espy_ways ways = espy_walk_part(w);
+
+	if (!(w->shown & ESPY_MANNERS_PLAIN) || !v->bytes || !v->addr || v->type->kind == ESPY_T_INT)
+		return hooks[hook](w, v);
+	/* structures are not wanted: their address; a buffer that may hold messages stays a string */
+	if (hook == ESPY_HOOK_NETLINK || (espy_walk_take(w, &ways, ~ESPY_MANNERS_PLAIN) && !hooks[hook](w, v)))
+		return false;
+	espy_walk_take(w, &ways, ESPY_MANNERS_PLAIN);
+	espy_walk_address(w, v->addr);
+	espy_walk_join(w, &ways);
+	return true;
+}
+
+bool espy_walk_hook(struct espy_walk *w, unsigned hook, const struct espy_hooked *v)
+{
+	return hook < ESPY_HOOK_CNT && hooks[hook] && run(w, hook, v);
+}

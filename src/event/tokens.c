@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Making tokens: the list they stand in, the texts that they lead to, and what the resolver is asked for them. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/num.h"
+#include "describe/constant_names.h"
+#include "event/walk_impl.h"
+
+/* More than any record has values: what a hook makes of each of its bytes, and some. */
+#define TOKENS_MAX (1u << 22)
+#define TOKENS_FIRST 256u
+
+struct espy_token *espy_walk_room(struct espy_walk *w)
+{
+	struct espy_token_list *l = w->out;
+	const uint32_t cap = l->cap ? l->cap * 2 : TOKENS_FIRST;
+	struct espy_token *at = cap <= TOKENS_MAX ? reallocarray(l->at, cap + ESPY_TOKENS_SPARE, sizeof(*at)) : NULL;
+
+	if (!at)
+		return NULL;
+	l->at = at;
+	l->cap = cap;
+	return &at[l->cnt++];
+}
+
+void espy_walk_close(struct espy_walk *w, uint32_t open)
+{
+	struct espy_token_list *l = w->out;
+
+	w->role = ESPY_ROLE_NONE;
+	if (open == ESPY_NO_TOKEN)
+		return;
+	/* The spare room: a group that was begun is ended, whatever is left out of it. */
+	struct espy_token *t = &l->at[l->cnt];
+
+	*t = (struct espy_token){ .kind = ESPY_TOKEN_CLOSE,
+				  .group = l->at[open].group,
+				  .shown = w->shown,
+				  .link = open,
+				  .name = "" };
+	l->at[open].link = l->cnt++;
+}
+
+/* ---- texts */
+
+#define BLOCK_SIZE (16u * 1024u)
+
+struct espy_decoder_block {
+	struct espy_decoder_block *next;
+	size_t size;
+	char bytes[];
+};
+
+const char *espy_walk_keep(struct espy_walk *w, const void *bytes, size_t len)
+{
+	struct espy_decoder *d = w->d;
+
+	while (!d->block || d->block->size - d->block_used < len + 1) {
+		struct espy_decoder_block **next = d->block ? &d->block->next : &d->blocks;
+
+		if (!*next) {
+			const size_t size = len + 1 > BLOCK_SIZE ? len + 1 : BLOCK_SIZE;
+
+			*next = malloc(sizeof(**next) + size);
+			if (!*next)
+				return "";
+			(*next)->next = NULL;
+			(*next)->size = size;
+		}
+		d->block = *next;
+		d->block_used = 0;
+	}
+	char *to = d->block->bytes + d->block_used;
+
+	memcpy(to, bytes, len);
+	to[len] = 0;
+	d->block_used += len + 1;
+	return to;
+}
+
+void espy_walk_free_texts(struct espy_decoder *d)
+{
+	while (d->blocks) {
+		struct espy_decoder_block *next = d->blocks->next;
+
+		free(d->blocks);
+		d->blocks = next;
+	}
+}
+
+void espy_walk_remark(struct espy_walk *w, const struct espy_type *t)
+{
+	const char *text = espy_image__str(w->img, t->name);
+	uint64_t number = espy_walk__eval(w, w->scope, t->len_a, w->ok);
+	struct espy_buf b = { 0 };
+
+	if (!strcmp(text, "...")) {
+		espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
+		return;
+	}
+	for (; *text; text++) {
+		if (*text != '%' || !text[1]) {
+			espy_buf__putc(&b, *text);
+			continue;
+		}
+		text++;
+		if (*text == 'u')
+			espy_buf__dec(&b, number);
+		else if (*text == 'd')
+			espy_buf__sdec(&b, (int64_t)number);
+		else if (*text == 'x')
+			espy_buf__hex(&b, number);
+		else
+			espy_buf__putc(&b, *text);
+		number = espy_walk__eval(w, w->scope, t->len_b, w->ok);
+	}
+	struct espy_token *k = espy_walk_push(w, ESPY_TOKEN_REMARK);
+	k->len = (uint32_t)b.len;
+	k->bytes = (const uint8_t *)(b.len ? espy_walk_keep(w, b.data, b.len) : "");
+	espy_buf__free(&b);
+}
+
+/* ---- what the resolver knows */
+
+static void ask_fd(struct espy_walk *w, int fd)
+{
+	const struct espy_resolver *r = w->d->resolver;
+	struct espy_fd_answer a = { 0 };
+
+	if (!w->v || !r->fd(r->ctx, w->v->tid, fd, w->d->want.details, &a))
+		return;
+	const size_t len = a.detail ? strlen(a.detail) : 0;
+
+	espy_walk_put(w, (struct espy_token){
+				  .kind = ESPY_TOKEN_FD,
+				  .len = (uint32_t)len,
+				  .name = espy_walk_keep(w, a.name, strlen(a.name)),
+				  .num = (uint64_t)(int64_t)fd,
+				  .bytes = a.detail ? (const uint8_t *)espy_walk_keep(w, a.detail, len) : NULL,
+			  });
+}
+
+void espy_walk_fd_set(struct espy_walk *w, const uint8_t *bits, uint64_t cnt)
+{
+	if (!(w->asks >> ESPY_FMT_FD & 1))
+		return;
+	for (uint64_t i = 0; i < cnt; i++)
+		if (bits[i / 8] >> (i % 8) & 1)
+			ask_fd(w, (int)i);
+}
+
+static void ask_comm(struct espy_walk *w, uint32_t pid)
+{
+	const struct espy_resolver *r = w->d->resolver;
+	const char *comm = r->comm(r->ctx, pid);
+
+	if (comm)
+		espy_walk_put(w, (struct espy_token){
+					  .kind = ESPY_TOKEN_COMM, .name = espy_walk_keep(w, comm, strlen(comm)), .num = pid });
+}
+
+static void ask_ifname(struct espy_walk *w, uint32_t index)
+{
+	const struct espy_resolver *r = w->d->resolver;
+	const char *name = index ? r->ifname(r->ctx, index) : NULL;
+
+	if (name)
+		espy_walk_put(w, (struct espy_token){
+					  .kind = ESPY_TOKEN_IFNAME, .name = espy_walk_keep(w, name, strlen(name)), .num = index });
+}
+
+/* Seconds east of Greenwich; false: the time has no date. */
+static bool utc_offset(const struct espy_resolver *r, int64_t sec, int64_t *offset)
+{
+	time_t at = (time_t)sec;
+	struct tm tm;
+
+	if (r && r->utc_offset) {
+		*offset = r->utc_offset(r->ctx, sec);
+		return !__builtin_add_overflow(at, *offset, &at) && gmtime_r(&at, &tm) && tm.tm_year + 1900ll >= 0;
+	}
+	if (!localtime_r(&at, &tm) || tm.tm_year + 1900ll < 0)
+		return false;
+	*offset = tm.tm_gmtoff;
+	return true;
+}
+
+void espy_walk_date(struct espy_walk *w, int64_t sec, int64_t frac, unsigned flags)
+{
+	int64_t offset;
+
+	if (w->d->want.dates && utc_offset(w->d->resolver, sec, &offset))
+		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_DATE,
+						       .flags = (uint16_t)flags,
+						       .num = (uint64_t)sec,
+						       .want = (uint64_t)frac,
+						       .addr = (uint64_t)offset });
+}
+
+/* Seconds, whose field NAME has its nanoseconds in NAME_nsec beside it. */
+static void date_of(struct espy_walk *w, int64_t sec, const char *name)
+{
+	char sibling[64];
+	uint64_t nsec = 0;
+	size_t n = strlen(name);
+	bool fraction = false;
+
+	if (n && n + sizeof("_nsec") <= sizeof(sibling)) {
+		memcpy(sibling, name, n);
+		memcpy(sibling + n, "_nsec", sizeof("_nsec"));
+		fraction = espy_walk_sibling(w, sibling, &nsec) && nsec < 1000000000u;
+	}
+	if (sec || nsec)
+		espy_walk_date(w, sec, fraction ? (int64_t)nsec : 0, 0);
+}
+
+/* More about a number, behind it. */
+static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char *name)
+{
+	const uint32_t at = w->out->cnt;
+
+	switch (fmt) {
+	case ESPY_FMT_FD:
+	case ESPY_FMT_DIRFD:
+		/* AT_FDCWD has a path only where a call takes a directory */
+		if (fmt == ESPY_FMT_FD && (int)num < 0)
+			break;
+		if (!at || !espy_table__name(w->img, w->out->at[at - 1].link, num, w->out->at[at - 1].type->size))
+			ask_fd(w, (int)num);
+		break;
+	case ESPY_FMT_IFINDEX:
+		ask_ifname(w, (uint32_t)num);
+		break;
+	case ESPY_FMT_TIME:
+		date_of(w, (int64_t)num, name);
+		break;
+	default:
+		if ((int32_t)num > 0)
+			ask_comm(w, (uint32_t)num);
+	}
+	if (w->out->cnt > at && at)
+		w->out->at[at - 1].flags |= ESPY_TOKF_MORE;
+}
+
+#define BIT(fmt) (1ull << (fmt))
+
+uint64_t espy_walk_asks(const struct espy_decoder *d)
+{
+	const struct espy_resolver *r = d->resolver;
+	uint64_t fmts = 0;
+
+	if (d->want.paths && r && r->fd)
+		fmts |= BIT(ESPY_FMT_FD) | BIT(ESPY_FMT_DIRFD);
+	if (d->want.comms && r && r->comm)
+		fmts |= BIT(ESPY_FMT_PID) | BIT(ESPY_FMT_TID) | BIT(ESPY_FMT_PGID) | BIT(ESPY_FMT_SID);
+	if (r && r->ifname)
+		fmts |= BIT(ESPY_FMT_IFINDEX);
+	if (d->want.dates)
+		fmts |= BIT(ESPY_FMT_TIME);
+	return fmts;
+}
+
+void espy_walk_integer(struct espy_walk *w, const struct espy_type *t, uint64_t num, const uint8_t *bytes, size_t len,
+		       const char *name)
+{
+	struct espy_token *k = espy_walk_push(w, ESPY_TOKEN_INT);
+
+	k->fmt = t->fmt;
+	k->len = (uint32_t)len;
+	k->link = t->table;
+	k->type = t;
+	k->num = num;
+	k->bytes = bytes;
+	if (!k->role)
+		k->name = name;
+	if (w->asks >> (t->fmt & 63) & 1)
+		ask(w, (enum espy_fmt)t->fmt, num, name);
+}
+
+void espy_walk_integer_as(struct espy_walk *w, const struct espy_type *t, enum espy_fmt fmt, uint64_t num, const char *name)
+{
+	struct espy_token *k = espy_walk_push(w, ESPY_TOKEN_INT);
+
+	k->fmt = (uint8_t)fmt;
+	k->link = t->table;
+	k->type = t;
+	k->num = num;
+	if (!k->role)
+		k->name = name;
+	if (w->asks >> fmt & 1)
+		ask(w, fmt, num, name);
+}

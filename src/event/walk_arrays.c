@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Arrays, and records that say their own length (TLV: control messages, netlink attributes). */
+#include "event/walk_impl.h"
+
+bool espy_walk_is_headed(const struct espy_type *t)
+{
+	return t->kind == ESPY_T_STRUCT && t->aux >> 24;
+}
+
+static void show_array_once(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	uint32_t elem = t->elem;
+	const struct espy_type *e = &w->img->types[elem];
+	size_t stride = e->size ? e->size : 1;
+	size_t have = m->n[espy_span_best(m)] / stride;
+	uint64_t count = m->want / stride;
+	bool terminated = false;
+
+	if (t->flags & ESPY_TF_NULLTERM) {
+		have = espy_walk_count_ptrs(m, stride, &terminated);
+		count = terminated ? have : UINT64_MAX;
+	}
+	if (t->max && count > t->max && !(t->flags & ESPY_TF_NULLTERM))
+		count = t->max + 1ull;
+
+	if (w->folded && count) {
+		const struct espy_ways ways = espy_walk_part(w);
+		w->folded = false;
+		if (espy_walk_take(w, &ways, ESPY_MANNERS_BRIEF)) {
+			uint32_t brief = espy_walk_open(w, ESPY_GROUP_ARRAY, t, 0);
+			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
+			espy_walk_close(w, brief);
+		}
+		if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BRIEF))
+			show_array_once(w, t, m);
+		espy_walk_join(w, &ways);
+		return;
+	}
+	w->folded = false;
+
+	size_t show = have < count ? have : (size_t)count;
+	bool limited = !(w->shown & ESPY_MANNERS_FULL) && show > w->elem_limit;
+	if (limited)
+		show = w->elem_limit;
+	uint32_t open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, ESPY_TOKF_LIMITED);
+	for (size_t i = 0; i < show; i++) {
+		struct espy_span s = espy_span_sub(m, i * stride, stride);
+		espy_walk_role(w, ESPY_ROLE_ELEM, "");
+		espy_walk_value(w, elem, &s, "");
+	}
+	if (limited || show < count)
+		espy_walk_elided(w, !limited && m->fault ? ESPY_ELIDED_FAULT : ESPY_ELIDED_MORE,
+				 m->addr ? m->addr + show * stride : 0);
+	espy_walk_close(w, open);
+}
+
+void espy_walk_array(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	/* numbers are compared as a whole, structures field by field */
+	if (w->img->types[t->elem].kind != ESPY_T_INT || !espy_span_differs(m)) {
+		show_array_once(w, t, m);
+		return;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		struct espy_span one = *m;
+		one.p[!i] = NULL;
+		one.n[!i] = 0;
+		if (i)
+			espy_walk_changed(w);
+		show_array_once(w, t, &one);
+	}
+}
+
+/*
+ * One record of a TLV at p, of which `have` bytes were captured and which has `room` bytes: how long it
+ * is, and where the next one begins. false: no whole record.
+ */
+static bool tlv_next(const struct espy_type *t, const struct espy_type *e, const uint8_t *p, size_t have, size_t room,
+		     size_t *len, size_t *step)
+{
+	unsigned width = t->aux & 0xff, align = t->aux >> 8 & 0xff, off = t->aux >> 24;
+	if (have < off + width || room < off + width || !width)
+		return false;
+	uint64_t n = espy_load(p + off, width, t->flags & ESPY_TF_BE, false);
+	size_t least = e->size ? e->size : width;
+	if (!(t->aux & 1u << 16))
+		n += least;
+	if (n < off + width || n > room)
+		return false;
+	*len = (size_t)n;
+	if (align > 1)
+		n = (n + align - 1) / align * align;
+	*step = n < room ? (size_t)n : room;
+	return true;
+}
+
+/* Bytes of a record in front of what varies. */
+size_t espy_walk_tlv_header(const struct espy_walk *w, const struct espy_type *t)
+{
+	const struct espy_type *e = &w->img->types[t->elem];
+	uint32_t heads = e->aux >> 24 ? e->aux >> 24 : e->count;
+	size_t end = (t->aux >> 24) + (t->aux & 0xff);
+
+	for (uint32_t i = 0; e->kind == ESPY_T_STRUCT && i < heads && i < e->count; i++) {
+		const struct espy_field *f = &w->img->fields[e->first + i];
+		const struct espy_type *ft = &w->img->types[f->type];
+		bool number = ft->kind == ESPY_T_INT;
+		size_t size = ft->size;
+		if (ft->kind == ESPY_T_UNION && ft->count) {
+			/* a number whose table another field chooses, alone or in front of what it decides */
+			const struct espy_type *first = &w->img->types[w->img->cases[ft->first].type];
+			if (first->kind == ESPY_T_STRUCT && first->count) {
+				first = &w->img->types[w->img->fields[first->first].type];
+				size = first->size;
+			}
+			number = first->kind == ESPY_T_INT;
+		}
+		if (number && f->off + size > end)
+			end = f->off + size;
+	}
+	return end;
+}
+
+void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	const struct espy_type *e = &w->img->types[t->elem];
+	unsigned ph = espy_span_best(m), shown = 0;
+	size_t pos = 0, len, step, end = m->n[ph], header = espy_walk_tlv_header(w, t);
+	uint64_t total = m->want == UINT64_MAX || m->want < end ? end : m->want; /* more than end: cut */
+
+	uint32_t open = ESPY_NO_TOKEN;
+	bool alone = espy_walk_is_headed(e) && tlv_next(t, e, m->p[ph], end, end, &len, &step) && step >= total;
+	if (!alone)
+		open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, ESPY_TOKF_LIMITED);
+	while (pos < end) {
+		if (!(w->shown & ESPY_MANNERS_FULL) && shown == w->elem_limit) {
+			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
+			break;
+		}
+		if (end - pos < header) {
+			espy_walk_elided(w, total > end && !m->fault ? ESPY_ELIDED_MORE : ESPY_ELIDED_FAULT,
+					 m->addr ? m->addr + pos : 0);
+			pos = end;
+			total = end;
+			break;
+		}
+		bool whole = tlv_next(t, e, m->p[ph] + pos, end - pos, (size_t)(total - pos), &len, &step);
+		if (!whole) {
+			/* a length that lies: no more than there is, no less than the header that was read */
+			uint64_t n =
+				espy_load(m->p[ph] + pos + (t->aux >> 24), t->aux & 0xff, t->flags & ESPY_TF_BE, false);
+			len = n > header ? (size_t)(total - pos) : header;
+			step = n > header || espy_walk_is_headed(e) ? (size_t)(total - pos) : header;
+		}
+		struct espy_span s = espy_span_sub(m, pos, len);
+		s.p[!ph] = NULL;
+		s.n[!ph] = 0;
+		if (!alone)
+			espy_walk_role(w, ESPY_ROLE_ELEM, "");
+		espy_walk_value(w, t->elem, &s, "");
+		pos += step;
+		shown++;
+	}
+	if (!alone) {
+		if (pos >= end && pos < total)
+			espy_walk_elided(w, m->fault ? ESPY_ELIDED_FAULT : ESPY_ELIDED_MORE,
+					 m->addr ? m->addr + end : 0);
+		espy_walk_close(w, open);
+	}
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Expressions of descriptions: conditions, lengths and union keys. The tree comes from an image
+ * whose indices were checked; how deep it is was not, hence the bound.
+ */
+#include "event/walk_impl.h"
+
+#define MAX_DEPTH 32u
+
+struct eval {
+	const struct espy_walk *w;
+	bool at_exit;
+	bool length; /* in a length the result of a failed call is 0 */
+};
+
+static inline uint64_t cut(uint64_t x, unsigned size, bool sgn)
+{
+	switch (size) {
+	case 1:
+		return sgn ? (uint64_t)(int8_t)x : (uint8_t)x;
+	case 2:
+		return sgn ? (uint64_t)(int16_t)x : (uint16_t)x;
+	case 4:
+		return sgn ? (uint64_t)(int32_t)x : (uint32_t)x;
+	}
+	return x;
+}
+
+uint64_t espy_walk__param(const struct espy_walk *w, const struct espy_field *param)
+{
+	const struct espy_type *t = &w->img->types[param->type];
+	if (param->off >= ESPY_MAX_ARGS)
+		return 0;
+	if (t->size == 8 && !(t->flags & ESPY_TF_BE) && w->img->abi != ESPY_ABI_I386)
+		return w->v->args[param->off];
+	uint64_t x = cut(w->v->args[param->off], t->size ? t->size : 8, t->flags & ESPY_TF_SIGNED);
+	if (t->size == 8 && w->img->abi == ESPY_ABI_I386 && param->off + 1 < ESPY_MAX_ARGS)
+		x = (uint32_t)x | w->v->args[param->off + 1] << 32;
+	if (t->flags & ESPY_TF_BE) {
+		/* a number in network order in a register */
+		uint64_t le = x;
+		x = espy_load((const uint8_t *)&le, t->size, true, false);
+	}
+	return x;
+}
+
+static const struct espy_field *param_at(const struct espy_walk *w, uint32_t idx)
+{
+	if (!w->v || w->v->call == ESPY_NONE)
+		return NULL;
+	const struct espy_call *c = &w->img->calls[w->v->call];
+	return idx < c->nparam ? &w->img->fields[c->first_param + idx] : NULL;
+}
+
+static uint32_t choose(const struct eval *e, const struct espy_scope *sc, const struct espy_type *u, unsigned depth);
+
+/* The integer type that a scalar field has; for a union of integers the one of the chosen case. */
+static const struct espy_type *scalar_type(const struct eval *e, const struct espy_scope *sc, uint32_t type,
+					   unsigned depth)
+{
+	const struct espy_type *t = &e->w->img->types[type];
+	while (t->kind == ESPY_T_UNION) {
+		uint32_t c = depth < MAX_DEPTH ? choose(e, sc, t, ++depth) : ESPY_NONE;
+		if (c == ESPY_NONE)
+			return NULL;
+		t = &e->w->img->types[c];
+	}
+	if (t->kind == ESPY_T_ARRAY && t->elem != ESPY_NONE)
+		t = &e->w->img->types[t->elem];
+	return t->kind == ESPY_T_INT || t->kind == ESPY_T_PTR ? t : NULL;
+}
+
+static uint64_t field_value(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth)
+{
+	if (!sc || !sc->type || idx >= sc->type->count)
+		return 0;
+	const struct espy_field *f = &e->w->img->fields[sc->type->first + idx];
+	const struct espy_type *t = &e->w->img->types[f->type];
+	if (t->kind != ESPY_T_INT)
+		t = scalar_type(e, sc, f->type, depth);
+	if (!t)
+		return 0;
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned phase = e->at_exit ? 1 - i : i;
+		if (sc->mem->p[phase] && f->off <= sc->mem->n[phase] && t->size <= sc->mem->n[phase] - f->off)
+			return espy_load(sc->mem->p[phase] + f->off, t->size, t->flags & ESPY_TF_BE,
+					 t->flags & ESPY_TF_SIGNED);
+	}
+	return 0;
+}
+
+static uint64_t deref(const struct eval *e, uint32_t idx, uint32_t member)
+{
+	size_t off = 0;
+
+	const struct espy_field *p = param_at(e->w, idx);
+	if (!p)
+		return 0;
+	const struct espy_type *t = &e->w->img->types[p->type];
+	if (t->kind != ESPY_T_PTR)
+		return espy_walk__param(e->w, p);
+	t = &e->w->img->types[t->elem];
+	if (member) {
+		if (t->kind != ESPY_T_STRUCT || member > t->count)
+			return 0;
+		const struct espy_field *f = &e->w->img->fields[t->first + member - 1];
+		off = f->off;
+		t = &e->w->img->types[f->type];
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		bool phase = e->at_exit ? !i : i;
+		const struct espy_item *it = espy_call_view__arg_item(e->w->v, p->off, phase);
+		if (it && t->size && it->len >= off + t->size)
+			return espy_load(espy_item__bytes(it) + off, t->size, t->flags & ESPY_TF_BE,
+					 t->flags & ESPY_TF_SIGNED);
+	}
+	return 0;
+}
+
+static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth);
+
+/* Most operands are constants and fields: not worth a call. */
+static inline uint64_t operand(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth)
+{
+	if (idx < e->w->img->expr_cnt && e->w->img->exprs[idx].op == ESPY_X_CONST)
+		return e->w->img->exprs[idx].value;
+	if (idx < e->w->img->expr_cnt && e->w->img->exprs[idx].op == ESPY_X_FIELD)
+		return field_value(e, sc, e->w->img->exprs[idx].a, depth);
+	return eval(e, sc, idx, depth);
+}
+
+static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth)
+{
+	if (idx >= e->w->img->expr_cnt || depth > MAX_DEPTH)
+		return 0;
+	const struct espy_expr *x = &e->w->img->exprs[idx];
+
+	switch (x->op) {
+	case ESPY_X_CONST:
+		return x->value;
+	case ESPY_X_ARG: {
+		const struct espy_field *p = param_at(e->w, x->a);
+		return p ? espy_walk__param(e->w, p) : 0;
+	}
+	case ESPY_X_FIELD:
+		return field_value(e, sc, x->a, depth);
+	case ESPY_X_OUTER: {
+		if (sc && sc->outer)
+			return field_value(e, sc->outer, x->a, depth);
+		/* around what a parameter points to is the call */
+		const struct espy_field *p = sc ? param_at(e->w, x->a) : NULL;
+		return p ? espy_walk__param(e->w, p) : 0;
+	}
+	case ESPY_X_VERBOSE:
+		if (e->w->shown & ESPY_MANNERS_FULL && e->w->shown & ~ESPY_MANNERS_FULL)
+			e->w->d->mixed = true;
+		return !!(e->w->shown & ESPY_MANNERS_FULL);
+	case ESPY_X_SIZE:
+		return sc ? sc->size : 0;
+	case ESPY_X_RET:
+		if (!e->w->v || !e->w->v->has_exit || (e->length && !e->w->ok))
+			return 0;
+		return (uint64_t)e->w->v->ret;
+	case ESPY_X_DEREF:
+		return deref(e, x->a, x->b);
+	}
+
+	uint64_t a = operand(e, sc, x->a, depth + 1);
+	switch (x->op) {
+	case ESPY_X_NOT:
+		return !a;
+	case ESPY_X_INV:
+		return ~a;
+	case ESPY_X_ROUND_BITS:
+		return a > UINT32_MAX ? a / 8 : (a + 63) / 64 * 8;
+	case ESPY_X_LAND:
+		return a && operand(e, sc, x->b, depth + 1);
+	case ESPY_X_LOR:
+		return a || operand(e, sc, x->b, depth + 1);
+	}
+
+	uint64_t b = operand(e, sc, x->b, depth + 1);
+	switch (x->op) {
+	case ESPY_X_OR:
+		return a | b;
+	case ESPY_X_AND:
+		return a & b;
+	case ESPY_X_ADD:
+		return a + b;
+	case ESPY_X_SUB:
+		return a - b;
+	case ESPY_X_MUL:
+		return a * b;
+	case ESPY_X_DIV:
+		return b ? a / b : 0;
+	case ESPY_X_SHL:
+		return b < 64 ? a << b : 0;
+	case ESPY_X_SHR:
+		return b < 64 ? a >> b : 0;
+	case ESPY_X_EQ:
+		return a == b;
+	case ESPY_X_NE:
+		return a != b;
+	case ESPY_X_LT:
+		return a < b;
+	case ESPY_X_LE:
+		return a <= b;
+	case ESPY_X_GT:
+		return a > b;
+	case ESPY_X_GE:
+		return a >= b;
+	}
+	return 0;
+}
+
+uint64_t espy_walk__eval(const struct espy_walk *w, const struct espy_scope *sc, uint32_t expr, bool at_exit)
+{
+	const struct eval e = { .w = w, .at_exit = at_exit };
+	return eval(&e, sc, expr, 0);
+}
+
+/* Does the expression name a signed number directly? A product of one that is negative is no length either. */
+static bool is_signed(const struct espy_walk *w, const struct espy_scope *sc, uint32_t idx)
+{
+	const struct espy_type *t = NULL;
+	if (idx >= w->img->expr_cnt)
+		return false;
+	const struct espy_expr *x = &w->img->exprs[idx];
+	if (x->op == ESPY_X_MUL && x->a < w->img->expr_cnt)
+		x = &w->img->exprs[x->a];
+	switch (x->op) {
+	case ESPY_X_RET:
+		return true;
+	case ESPY_X_ARG:
+	case ESPY_X_DEREF: {
+		const struct espy_field *p = param_at(w, x->a);
+		if (!p)
+			return false;
+		t = &w->img->types[p->type];
+		if (x->op == ESPY_X_DEREF && t->kind == ESPY_T_PTR)
+			t = &w->img->types[t->elem];
+		break;
+	}
+	case ESPY_X_FIELD:
+		if (sc && sc->type && x->a < sc->type->count)
+			t = &w->img->types[w->img->fields[sc->type->first + x->a].type];
+		break;
+	}
+	return t && (t->flags & ESPY_TF_SIGNED);
+}
+
+uint64_t espy_walk__length(const struct espy_walk *w, const struct espy_scope *sc, const struct espy_type *t,
+			   uint64_t fallback)
+{
+	uint64_t best = fallback;
+	const uint32_t exprs[2] = { t->len_b, t->len_a };
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (exprs[i] == ESPY_NONE)
+			continue;
+		const struct eval e = { .w = w, .at_exit = i, .length = true };
+		uint64_t x = eval(&e, sc, exprs[i], 0);
+		if ((int64_t)x < 0 && is_signed(w, sc, exprs[i]))
+			x = 0;
+		if ((i && best < x && t->len_b != ESPY_NONE))
+			continue;
+		best = x;
+	}
+	return best;
+}
+
+static uint32_t choose(const struct eval *e, const struct espy_scope *sc, const struct espy_type *u, unsigned depth)
+{
+	uint64_t key = eval(e, sc, u->len_a, depth);
+	uint64_t key2 = u->len_b != ESPY_NONE ? eval(e, sc, u->len_b, depth) : 0;
+
+	for (uint32_t i = 0; i < u->count; i++) {
+		const struct espy_case *c = &e->w->img->cases[u->first + i];
+		if (c->is_else)
+			return c->type;
+		/* keys may have been written as 32-bit constants for a sign-extended field */
+		if ((c->key == key || (uint32_t)c->key == key || c->key == (uint32_t)key) && c->key2 == key2)
+			return c->type;
+	}
+	return ESPY_NONE;
+}
+
+uint32_t espy_walk__case(const struct espy_walk *w, const struct espy_scope *sc, const struct espy_type *u)
+{
+	const struct eval e = { .w = w, .at_exit = w->ok };
+	return choose(&e, sc, u, 0);
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Structures and unions: which of their fields are shown, from which of the two phases, and in what form. */
+#include <string.h>
+
+#include "event/walk_impl.h"
+
+struct members {
+	bool two_parts;  /* `{...} => {...}`: fields marked `after` come in the second */
+	bool second;     /* this is the second part */
+	bool marked;     /* some field is marked `both` */
+	bool more;       /* something is left out in the brief manners */
+	uint16_t end;    /* manners in which the bytes are used up */
+	uint16_t more_left; /* manners in which a field is left out though -v is given */
+	bool values;     /* behind the header of a headed struct: values without names */
+};
+
+/* Does any field of the struct, or of what is joined to it, carry the flag? */
+bool espy_walk_has_flag(const struct espy_walk *w, const struct espy_type *t, uint32_t flag)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		if (w->img->fields[t->first + i].flags & flag)
+			return true;
+	return false;
+}
+
+static void show_members(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st,
+			 uint32_t from);
+
+/* The bytes that must be there for a struct in a union to be shown at all: all but a string at its end. */
+static size_t least_size(const struct espy_walk *w, const struct espy_type *t)
+{
+	size_t least = 0;
+
+	if (t->kind != ESPY_T_STRUCT)
+		return t->size;
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct espy_field *f = &w->img->fields[t->first + i];
+		const struct espy_type *ft = &w->img->types[f->type];
+		if (ft->kind == ESPY_T_CHARS || ft->kind == ESPY_T_REST || espy_walk_is_unit(w, ft))
+			continue;
+		if (f->off + ft->size > least)
+			least = f->off + ft->size;
+	}
+	return least;
+}
+
+uint32_t espy_walk_union_case(const struct espy_walk *w, const struct espy_type *u, const struct espy_span *m)
+{
+	uint32_t c = espy_walk__case(w, w->scope, u);
+
+	if (c != ESPY_NONE && u->count && least_size(w, &w->img->types[c]) > m->n[espy_span_best(m)]) {
+		const struct espy_case *last = &w->img->cases[u->first + u->count - 1];
+		if (last->is_else)
+			c = last->type;
+	}
+	return c;
+}
+
+static void begin_field(struct espy_walk *w, const struct members *st, const struct espy_field *f)
+{
+	const char *name = espy_image__str(w->img, f->name);
+	const bool unnamed = f->flags & ESPY_FF_NONAME;
+
+	if (st->values)
+		espy_walk_role(w, ESPY_ROLE_ELEM, unnamed ? "" : name);
+	else
+		espy_walk_role(w, unnamed ? ESPY_ROLE_FIELD_UNNAMED : ESPY_ROLE_FIELD, name);
+}
+
+static bool is_array_like(const struct espy_type *t)
+{
+	return t->kind == ESPY_T_REST || t->kind == ESPY_T_TLV || (t->kind == ESPY_T_ARRAY && !t->size) ||
+	       (t->kind == ESPY_T_BYTES && !t->size);
+}
+
+/* Which of the two phases does the field not show? 2: it shows both. -1: it is not shown at all. */
+static int dropped_phase(const struct espy_walk *w, const struct espy_field *f, const struct espy_type *t,
+			 const struct espy_span *m, const struct members *st, bool *only_address)
+{
+	if (f->flags & ESPY_FF_ENTER)
+		return 1;
+	if (f->flags & ESPY_FF_EXIT) {
+		if (st->two_parts && !st->second) {
+			if (t->kind != ESPY_T_PTR)
+				return -1;
+			*only_address = true;
+		}
+		if (!st->two_parts && m->p[0] && !m->p[1] && t->kind != ESPY_T_PTR)
+			return -1;
+		return m->p[1] ? 0 : 2;
+	}
+	if (f->flags & ESPY_FF_ON_OK)
+		return 0;
+	if (st->marked && !(f->flags & ESPY_FF_BOTH))
+		return w->failed ? -1 : 0;
+	return 2;
+}
+
+/* The bytes of the field among those of its struct; false: there are none to show. */
+static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t, const struct espy_span *fm,
+			uint64_t struct_want, struct members *st, struct espy_span *s)
+{
+	size_t have = fm->n[0] > fm->n[1] ? fm->n[0] : fm->n[1];
+	bool open_end = is_array_like(t) || t->kind == ESPY_T_UNION;
+	size_t need = open_end ? 0 : t->size;
+
+	if (t->kind == ESPY_T_CHARS || espy_walk_is_unit(w, t)) {
+		need = 0;
+		open_end = false;
+	}
+	bool used_up = f->off > have || need > have - f->off ||
+		       (need == 0 && f->off >= have && t->kind != ESPY_T_TLV && have >= struct_want);
+	if (used_up && !(is_array_like(t) && f->off <= have)) { /* an array may be empty, but there */
+		const struct espy_ways ways = espy_walk_part(w);
+		if (f->off + (uint64_t)t->size <= struct_want && struct_want != UINT64_MAX && t->size &&
+		    espy_walk_take(w, &ways, ~(unsigned)st->end))
+			espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0);
+		espy_walk_join(w, &ways);
+		st->end |= w->shown;
+		return false;
+	}
+
+	uint64_t room = struct_want > f->off && struct_want != UINT64_MAX ? struct_want - f->off : have - f->off;
+	*s = espy_span_sub(fm, f->off, open_end ? room : t->size < room || !room ? t->size : room);
+	if (is_array_like(t) && (t->len_a != ESPY_NONE || t->len_b != ESPY_NONE)) {
+		uint64_t want = espy_walk_want(w, t);
+		if (want < s->want) {
+			s->want = want;
+			for (unsigned i = 0; i < 2; i++)
+				if (s->n[i] > want)
+					s->n[i] = (size_t)want;
+		}
+	}
+	if (t->size && t->len_a != ESPY_NONE && t->kind != ESPY_T_UNION) {
+		/* room for more than there is */
+		uint64_t count = espy_walk__length(w, w->scope, t, t->size);
+		size_t elem = t->kind == ESPY_T_ARRAY ? w->img->types[t->elem].size : 1;
+		if (count < t->size / elem) {
+			s->want = count * elem;
+			need = (size_t)s->want;
+			for (unsigned i = 0; i < 2; i++)
+				s->n[i] = s->n[i] < need ? s->n[i] : need;
+		}
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		if (s->n[i] < need) { /* a phase that was captured in part */
+			s->p[i] = NULL;
+			s->n[i] = 0;
+		}
+	}
+	if ((f->flags & ESPY_FF_NONZERO)) {
+		unsigned ph = espy_span_best(s);
+		if (!s->p[ph] || espy_all_zero(s->p[ph], s->n[ph]))
+			return false;
+	}
+	return true;
+}
+
+static void show_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st);
+
+/*
+ * A union that is joined to the struct around it: its case, as if its fields stood here. Returns the type of the value
+ * that is to be shown as the field; ESPY_NONE: it has been shown, or there is none.
+ */
+static uint32_t joined_union(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t,
+			     const struct espy_span *m, struct espy_span *s, struct members *st)
+{
+	uint32_t c = espy_walk_union_case(w, t, s);
+	if (c == ESPY_NONE)
+		return ESPY_NONE;
+	const struct espy_type *ct = &w->img->types[c];
+	if (ct->kind == ESPY_T_VOID)
+		return ESPY_NONE;
+	if (t->flags & ESPY_TF_BRACES)
+		return f->type;
+	if (ct->kind == ESPY_T_STRUCT && !espy_walk_is_headed(ct)) {
+		if (w->depth >= ESPY_WALK_MAX_DEPTH)
+			return ESPY_NONE;
+		/* expressions inside see the chosen struct, and ours around it */
+		const struct espy_scope sc = { .outer = w->scope, .type = ct, .mem = s, .size = w->scope->size };
+		const struct espy_scope *saved = w->scope;
+		w->scope = &sc;
+		w->depth++;
+		show_members(w, ct, s, st, 0);
+		w->depth--;
+		w->scope = saved;
+		return ESPY_NONE;
+	}
+	if (ct->size && ct->size < s->want && !is_array_like(ct))
+		*s = espy_span_sub(s, 0, ct->size);
+	unsigned ph = espy_span_best(s);
+	if ((s->n[ph] < ct->size && ct->kind != ESPY_T_CHARS) || (is_array_like(ct) && !s->n[ph] && st->values))
+		return ESPY_NONE;
+	if (ct->kind == ESPY_T_UNION && w->depth < ESPY_WALK_MAX_DEPTH) {
+		/* a union directly in a union: as if it stood here itself */
+		const struct espy_field inner = {
+			.name = f->name, .type = c, .off = f->off, .when = ESPY_NONE, .flags = f->flags
+		};
+		w->depth++;
+		show_field(w, &inner, m, st);
+		w->depth--;
+		return ESPY_NONE;
+	}
+	return c;
+}
+
+/* A field whose manners are chosen. */
+static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st)
+{
+	uint32_t type = f->type;
+	const struct espy_type *t = &w->img->types[type];
+	struct espy_span fm = *m, s;
+	bool only_address = false;
+
+	if ((f->flags & ESPY_FF_ON_OK) && !w->ok) {
+		if (f->flags & ESPY_FF_MORE)
+			st->more_left |= w->shown;
+		return;
+	}
+	int drop = dropped_phase(w, f, t, m, st, &only_address);
+	if (drop < 0)
+		return;
+	if (drop < 2 && fm.p[!drop]) {
+		fm.p[drop] = NULL;
+		fm.n[drop] = 0;
+	}
+	if (!field_bytes(w, f, t, &fm, m->want, st, &s))
+		return;
+	if (t->kind == ESPY_T_UNION) {
+		type = joined_union(w, f, t, m, &s, st);
+		if (type == ESPY_NONE)
+			return;
+		t = &w->img->types[type];
+	}
+	if (st->values && is_array_like(t) && !s.n[espy_span_best(&s)])
+		return;
+	begin_field(w, st, f);
+	if (only_address) {
+		unsigned ph = espy_span_best(&s);
+		espy_walk_address(w, espy_load(s.p[ph], t->size, false, false));
+		return;
+	}
+	w->folded = f->flags & ESPY_FF_FOLDED;
+	espy_walk_value(w, type, &s, f->flags & ESPY_FF_NONAME ? "" : espy_image__str(w->img, f->name));
+	w->folded = false;
+}
+
+static void show_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st)
+{
+	const struct espy_type *t = &w->img->types[f->type];
+
+	if (f->flags & ESPY_FF_HIDDEN || t->kind == ESPY_T_VOID)
+		return;
+	if (t->kind == ESPY_T_REMARK) {
+		if (!st->end && !st->second && (f->when == ESPY_NONE || espy_walk__eval(w, w->scope, f->when, w->ok)))
+			espy_walk_remark(w, t);
+		return;
+	}
+	if (st->second && !(f->flags & ESPY_FF_EXIT))
+		return;
+	if (f->when != ESPY_NONE && !espy_walk__eval(w, w->scope, f->when, w->ok))
+		return;
+	if (!(f->flags & ESPY_FF_VERBOSE) || !(w->shown & ESPY_MANNERS_BRIEF)) {
+		show_chosen_field(w, f, m, st);
+		return;
+	}
+	const struct espy_ways ways = espy_walk_part(w);
+	st->more = true;
+	if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BRIEF))
+		show_chosen_field(w, f, m, st);
+	espy_walk_join(w, &ways);
+}
+
+static void show_listed(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st,
+			uint32_t from, const uint32_t *list, uint32_t cnt)
+{
+	for (uint32_t i = from; i < cnt; i++) {
+		uint32_t idx = list ? list[i] : i;
+		if (idx < t->count)
+			show_field(w, &w->img->fields[t->first + idx], m, st);
+	}
+}
+
+static void show_members(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st,
+			 uint32_t from)
+{
+	const uint32_t *list = t->show_cnt ? &w->img->index_list[t->show] : NULL;
+	const uint32_t cnt = t->show_cnt ? t->show_cnt : t->count;
+
+	if (!t->brief_cnt || st->second || !(w->shown & ESPY_MANNERS_BRIEF)) {
+		show_listed(w, t, m, st, from, list, cnt);
+		return;
+	}
+	const struct espy_ways ways = espy_walk_part(w);
+	st->more = true;
+	if (espy_walk_take(w, &ways, ESPY_MANNERS_BRIEF))
+		show_listed(w, t, m, st, from, &w->img->index_list[t->brief], t->brief_cnt);
+	if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BRIEF))
+		show_listed(w, t, m, st, from, list, cnt);
+	espy_walk_join(w, &ways);
+}
+
+#define STRUCT_MOST 4096u
+
+/* Bytes behind the known struct: they say something only if they are not zero. */
+static void show_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	static const struct espy_type rest = { .kind = ESPY_T_BYTES, .flags = ESPY_TF_HEX, .table = ESPY_NONE,
+					       .len_a = ESPY_NONE, .len_b = ESPY_NONE, .elem = ESPY_NONE };
+
+	if (m->want <= t->size || m->want == UINT64_MAX)
+		return;
+	/* the kernel takes no struct larger than a page */
+	uint64_t end = m->want < STRUCT_MOST ? m->want : STRUCT_MOST;
+	if (end <= t->size)
+		return;
+	struct espy_span s = espy_span_sub(m, t->size, end - t->size);
+	unsigned ph = espy_span_best(&s);
+	if (s.n[ph] < s.want && m->fault) {
+		espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0);
+		return;
+	}
+	if (!s.p[ph] || espy_all_zero(s.p[ph], s.n[ph]))
+		return;
+	espy_walk_role(w, ESPY_ROLE_FIELD_UNNAMED, "");
+	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
+					       .flags = ESPY_TOKF_TAIL,
+					       .len = (uint32_t)s.n[ph],
+					       .type = &rest,
+					       .num = t->size,
+					       .bytes = s.p[ph],
+					       .want = s.want,
+					       .addr = s.addr });
+}
+
+/* `[{header}, value, ...]`, or the header alone if nothing follows it. */
+static void show_headed(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st)
+{
+	uint32_t heads = t->aux >> 24;
+	struct espy_type head = *t, tail = *t;
+	size_t head_end = 0;
+
+	if (heads == ESPY_NO_HEADS)
+		heads = 0;
+	if (heads > t->count)
+		heads = t->count;
+	head.count = heads;
+	head.show_cnt = head.brief_cnt = tail.show_cnt = tail.brief_cnt = 0;
+	for (uint32_t i = 0; i < heads; i++) {
+		const struct espy_field *f = &w->img->fields[t->first + i];
+		size_t end = f->off + w->img->types[f->type].size;
+		head_end = end > head_end ? end : head_end;
+	}
+
+	uint32_t list = ESPY_NO_TOKEN;
+	bool follows = m->n[espy_span_best(m)] > head_end && heads < t->count;
+	if (follows) {
+		list = espy_walk_open(w, ESPY_GROUP_ARRAY, t, 0);
+		if (heads)
+			espy_walk_role(w, ESPY_ROLE_ELEM, "");
+	}
+	if (heads) {
+		uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, t, 0);
+		show_members(w, &head, m, st, 0);
+		espy_walk_close(w, open);
+	}
+	if (follows) {
+		st->values = true;
+		show_members(w, &tail, m, st, heads);
+		st->values = false;
+		espy_walk_close(w, list);
+	}
+}
+
+static bool note_fields(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, int64_t num[2],
+			unsigned *usec)
+{
+	unsigned ph = espy_span_best(m);
+
+	if (t->count < 2)
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct espy_field *f = &w->img->fields[t->first + i];
+		const struct espy_type *ft = &w->img->types[f->type];
+		if (ft->kind != ESPY_T_INT || f->off > m->n[ph] || ft->size > m->n[ph] - f->off)
+			return false;
+		num[i] = (int64_t)espy_load(m->p[ph] + f->off, ft->size, ft->flags & ESPY_TF_BE,
+					    ft->flags & ESPY_TF_SIGNED);
+		*usec = strstr(espy_image__str(w->img, f->name), "usec") ? ESPY_TOKF_USEC : 0;
+	}
+	return true;
+}
+
+/* The second of two parts: ` => {...}`, if it has anything to say. */
+static void show_second(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	bool any = false;
+
+	if (!w->ok)
+		return;
+	for (uint32_t i = 0; i < t->count && !any; i++) {
+		const struct espy_field *f = &w->img->fields[t->first + i];
+		any = (f->flags & ESPY_FF_EXIT) && !(f->flags & ESPY_FF_HIDDEN) &&
+		      (f->when == ESPY_NONE || espy_walk__eval(w, w->scope, f->when, true)) &&
+		      f->off + (uint64_t)w->img->types[f->type].size <= m->n[espy_span_best(m)];
+	}
+	if (!any)
+		return;
+	struct members st = { .two_parts = true, .second = true };
+	espy_walk_changed(w);
+	uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, t, 0);
+	show_members(w, t, m, &st, 0);
+	espy_walk_close(w, open);
+}
+
+uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
+			  unsigned phase)
+{
+	uint32_t idx = (t->aux & 0xff) - 1;
+
+	if (idx >= t->count || !m->p[phase])
+		return 0;
+	const struct espy_field *f = &w->img->fields[t->first + idx];
+	const struct espy_type *ft = &w->img->types[f->type];
+	if (f->off > m->n[phase] || ft->size > m->n[phase] - f->off)
+		return 0;
+	uint64_t x = espy_load(m->p[phase] + f->off, ft->size, ft->flags & ESPY_TF_BE, false);
+	return x > f->off + ft->size ? x : f->off + ft->size;
+}
+
+#define UTIME_NOW_NSEC ((1l << 30) - 1l)
+#define UTIME_OMIT_NSEC ((1l << 30) - 2l)
+
+/* What a note says that a time stands for instead; NULL: it is a time. */
+static const char *time_name(const struct espy_type *t, int64_t frac)
+{
+	if (t->note != ESPY_NOTE_UTIME || (frac != UTIME_NOW_NSEC && frac != UTIME_OMIT_NSEC))
+		return NULL;
+	return frac == UTIME_NOW_NSEC ? "UTIME_NOW" : "UTIME_OMIT";
+}
+
+/* Behind a struct with a note, whose first two fields are seconds and a fraction. */
+static void show_note(struct espy_walk *w, const int64_t num[2], unsigned usec, const char *name)
+{
+	if (name)
+		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_WORD,
+						       .flags = ESPY_TOKF_ASIDE,
+						       .len = (uint32_t)strlen(name),
+						       .bytes = (const uint8_t *)name });
+	else if ((num[0] || num[1]) && num[1] >= 0 && num[1] <= (usec ? 999999 : 999999999))
+		espy_walk_date(w, num[0], num[1], usec);
+}
+
+static void show_first(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st,
+		       unsigned flags)
+{
+	uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, t, flags);
+
+	show_members(w, t, m, st, 0);
+	const struct espy_ways ways = espy_walk_part(w);
+	const bool larger = (t->flags & ESPY_TF_MORE) && m->want > t->size && m->want != UINT64_MAX;
+	const unsigned more = larger ? UINT16_MAX : (st->more ? ESPY_MANNERS_BRIEF : 0) | st->more_left;
+	if (more && espy_walk_take(w, &ways, more))
+		espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
+	if (t->flags & ESPY_TF_TAIL && espy_walk_take(w, &ways, ~more))
+		show_tail(w, t, m);
+	espy_walk_join(w, &ways);
+	espy_walk_close(w, open);
+}
+
+void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const struct espy_span *whole, unsigned parts)
+{
+	struct espy_span cut;
+	const struct espy_span *m = whole;
+
+	if (t->aux & 0xff) {
+		/* only what lies inside the size that the struct itself says */
+		cut = *whole;
+		uint64_t extent = espy_walk_extent(w, t, whole, espy_span_best(whole));
+		if (extent && extent < (t->aux >> 8 & 0xffff)) {
+			const struct espy_field *f = &w->img->fields[t->first + (t->aux & 0xff) - 1];
+			/* 0 stands for the first version */
+			uint64_t said = espy_load(whole->p[espy_span_best(whole)] + f->off, w->img->types[f->type].size,
+						  false, false);
+			extent = said ? f->off + w->img->types[f->type].size : t->aux >> 8 & 0xffff;
+		}
+		if (extent) {
+			cut.want = extent;
+			for (unsigned i = 0; i < 2; i++)
+				if (cut.n[i] > extent)
+					cut.n[i] = (size_t)extent;
+		}
+		m = &cut;
+	}
+	if (w->depth >= ESPY_WALK_MAX_DEPTH) {
+		espy_walk_address(w, m->addr);
+		return;
+	}
+	const struct espy_scope sc = { .outer = w->scope, .type = t, .mem = m,
+				       .size = m->want == UINT64_MAX ? m->n[espy_span_best(m)] : m->want };
+	const struct espy_scope *saved = w->scope;
+	struct members st = { 0 };
+	int64_t num[2] = { 0 };
+	unsigned usec = 0;
+	bool noted = t->note && note_fields(w, t, m, num, &usec);
+	const char *instead = noted ? time_name(t, num[1]) : NULL;
+
+	w->scope = &sc;
+	w->depth++;
+	st.two_parts = m->p[0] && espy_walk_has_flag(w, t, ESPY_FF_EXIT);
+	st.marked = m->p[0] && espy_walk_has_flag(w, t, ESPY_FF_BOTH);
+	if (parts & ESPY_FIRST_PART) {
+		if (espy_walk_is_headed(t))
+			show_headed(w, t, m, &st);
+		else
+			show_first(w, t, m, &st, instead ? ESPY_TOKF_REPLACED : 0);
+	}
+	if ((parts & ESPY_SECOND_PART) && st.two_parts)
+		show_second(w, t, m);
+	w->depth--;
+	w->scope = saved;
+	if (noted && (parts & ESPY_FIRST_PART))
+		show_note(w, num, usec, instead);
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Values in memory: leaves, pointers. What they share is struct espy_span, the captured bytes
+ * of one object before and after the call.
+ */
+#include <string.h>
+
+#include "event/walk_impl.h"
+
+/* A piece of captured memory; phases that do not reach it are left out. */
+struct espy_span espy_span_sub(const struct espy_span *m, size_t off, uint64_t len)
+{
+	struct espy_span s = *m;
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (!m->p[i] || off > m->n[i]) {
+			s.p[i] = NULL;
+			s.n[i] = 0;
+			continue;
+		}
+		s.p[i] = m->p[i] + off;
+		s.n[i] = m->n[i] - off < len ? m->n[i] - off : (size_t)len;
+	}
+	s.want = len;
+	s.addr = m->addr ? m->addr + off : 0;
+	s.pos = m->pos + off;
+	return s;
+}
+
+bool espy_span_differs(const struct espy_span *m)
+{
+	if (!m->p[0] || !m->p[1])
+		return false;
+	return m->n[0] != m->n[1] || memcmp(m->p[0], m->p[1], m->n[0]);
+}
+
+/* Bits of a set that count: memory is read in whole words. */
+static uint64_t bit_count(const struct espy_walk *w, const struct espy_type *t, uint64_t captured)
+{
+	if (t->len_b >= w->img->expr_cnt || w->img->exprs[t->len_b].op != ESPY_X_ROUND_BITS)
+		return captured;
+	uint64_t n = espy_walk__eval(w, w->scope, w->img->exprs[t->len_b].a, false);
+	return n < captured ? n : captured;
+}
+
+void espy_walk_leaf(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t, const struct espy_span *m,
+		    const char *name)
+{
+	/* a phase that was captured in part has no number */
+	size_t least = t->kind == ESPY_T_INT ? t->size : 0;
+	const bool there[2] = { m->p[0] && m->n[0] >= least, m->p[1] && m->n[1] >= least };
+	bool both = there[0] && there[1] && espy_span_differs(m);
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (!there[i] || (i == 1 && there[0] && !both))
+			continue;
+		if (i == 1 && both)
+			espy_walk_changed(w);
+		if (kind == ESPY_TOKEN_INT) {
+			uint64_t num = espy_load(m->p[i], t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED);
+			espy_walk_integer(w, t, num, m->p[i], m->n[i], name);
+			continue;
+		}
+		struct espy_token *k = espy_walk_push(w, kind);
+		k->fmt = t->fmt;
+		k->flags = (m->cut ? ESPY_TOKF_CUT : 0) | (m->fault ? ESPY_TOKF_FAULT : 0) | (i ? ESPY_TOKF_AFTER : 0);
+		k->len = (uint32_t)m->n[i];
+		k->type = t;
+		if (!k->role)
+			k->name = name;
+		k->num = kind == ESPY_TOKEN_BITS ? bit_count(w, t, m->n[i] * 8ull) : 0;
+		k->bytes = m->p[i];
+		k->want = m->want;
+		k->addr = m->addr;
+		if (kind == ESPY_TOKEN_BITS && t->fmt == ESPY_FMT_FD)
+			espy_walk_fd_set(w, m->p[i], bit_count(w, t, m->n[i] * 8ull));
+	}
+}
+
+static bool run_hook(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, const char *name)
+{
+	const unsigned ph = espy_span_best(m);
+	struct espy_hooked v = { .type = t, .name = name, .bytes = m->p[ph], .len = m->n[ph], .want = m->want, .addr = m->addr };
+	const struct espy_span *saved = w->mem;
+
+	if (t->kind == ESPY_T_INT && v.bytes && v.len >= t->size)
+		v.num = espy_load(v.bytes, t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED);
+	w->mem = m;
+	bool done = espy_walk_hook(w, t->hook, &v);
+	w->mem = saved;
+	return done;
+}
+
+/* Where bytes are wanted as bytes, and where the hook declines, it remains to be shown without it: then true. */
+static bool show_hooked(struct espy_walk *w, const struct espy_ways *ways, const struct espy_type *t,
+			const struct espy_span *m, const char *name)
+{
+	if (espy_walk_take(w, ways, ~ESPY_MANNERS_BYTES) && run_hook(w, t, m, name))
+		return espy_walk_take(w, ways, ESPY_MANNERS_BYTES);
+	espy_walk_take(w, ways, ~0u);
+	return true;
+}
+
+/* Bytes that stand for one thing: an address in an array of u8, a string. */
+bool espy_walk_is_unit(const struct espy_walk *w, const struct espy_type *t)
+{
+	return t->kind == ESPY_T_ARRAY &&
+	       (t->fmt == ESPY_FMT_MAC || t->fmt == ESPY_FMT_UUID || t->fmt == ESPY_FMT_INET6 ||
+		t->fmt == ESPY_FMT_SUNPATH) &&
+	       t->elem != ESPY_NONE && w->img->types[t->elem].size == 1;
+}
+
+/* ---- pointers ---- */
+
+/* The operation of the plan that followed the pointer at byte pos of an element of op (or argument reg). */
+static int find_op(const struct espy_walk *w, const struct espy_span *m, uint32_t pointee, unsigned *index)
+{
+	if (!w->v || m->op == ESPY_NO_OP)
+		return -1;
+	const struct espy_plan *plan = &w->img->plans[w->v->plan];
+	const struct espy_op *ops = &w->img->ops[plan->first_op];
+	unsigned stride = ops[m->op].elem;
+
+	for (unsigned k = m->op + 1u; k < plan->op_cnt; k++) {
+		if (ops[k].src != (ESPY_OP_SRC_OP | m->op) || ops[k].type != pointee)
+			continue;
+		if (!(ops[k].flags & (ESPY_OPF_EACH | ESPY_OPF_MSG_EACH))) {
+			if (ops[k].src_off != m->pos)
+				continue;
+			*index = 0;
+			return (int)k;
+		}
+		if (!stride || ops[k].src_off != m->pos % stride)
+			continue;
+		*index = (unsigned)(m->pos / stride);
+		if (ops[k].flags & ESPY_OPF_MSG_EACH) {
+			/* indices count over the elements of all earlier items of the source */
+			for (unsigned i = 0; i < m->index; i++) {
+				const struct espy_item *it = espy_call_view__item(w->v, m->op, i, false);
+				if (!it)
+					it = espy_call_view__item(w->v, m->op, i, true);
+				if (it)
+					*index += it->len / stride;
+			}
+		}
+		return (int)k;
+	}
+	return -1;
+}
+
+int espy_walk_arg_op(const struct espy_walk *w, unsigned reg, uint32_t pointee)
+{
+	const struct espy_plan *plan = &w->img->plans[w->v->plan];
+	const struct espy_op *ops = &w->img->ops[plan->first_op];
+
+	for (unsigned k = 0; k < plan->op_cnt; k++)
+		if (ops[k].src == reg && ops[k].type == pointee)
+			return (int)k;
+	return -1;
+}
+
+bool espy_all_zero(const uint8_t *p, size_t n)
+{
+	while (n && !*p) {
+		p++;
+		n--;
+	}
+	return !n;
+}
+
+size_t espy_walk_count_ptrs(const struct espy_span *m, size_t width, bool *terminated)
+{
+	unsigned ph = espy_span_best(m);
+	size_t n = 0;
+
+	*terminated = false;
+	while ((n + 1) * width <= m->n[ph]) {
+		if (espy_all_zero(m->p[ph] + n * width, width)) {
+			*terminated = true;
+			break;
+		}
+		n++;
+	}
+	return n;
+}
+
+static bool is_string(const struct espy_type *t)
+{
+	return t->kind == ESPY_T_STR || t->kind == ESPY_T_BYTES || t->kind == ESPY_T_REST || t->kind == ESPY_T_CHARS;
+}
+
+/* What a pointer leads to: m holds what was captured of it, want what there is. */
+static void show_pointee(struct espy_walk *w, uint32_t type, const struct espy_span *m, const char *name)
+{
+	const struct espy_type *t = &w->img->types[type];
+	bool scalar = t->kind == ESPY_T_INT || t->kind == ESPY_T_PTR;
+
+	if (t->kind == ESPY_T_UNION) {
+		uint32_t c = espy_walk__case(w, w->scope, t);
+		scalar = c != ESPY_NONE && w->img->types[c].kind == ESPY_T_INT;
+	}
+	if (scalar && !(t->flags & ESPY_TF_BARE)) {
+		uint32_t open = espy_walk_open(w, ESPY_GROUP_POINTEE, t, 0);
+		espy_walk_value(w, type, m, name);
+		espy_walk_close(w, open);
+		return;
+	}
+	espy_walk_value(w, type, m, name);
+}
+
+/* Bytes that must be there before anything of the pointee is shown; fewer: the address stays. */
+bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	size_t have = m->n[espy_span_best(m)];
+
+	switch (t->kind) {
+	case ESPY_T_INT:
+	case ESPY_T_PTR:
+		return have >= t->size;
+	case ESPY_T_STR:
+	case ESPY_T_BYTES:
+	case ESPY_T_CHARS:
+	case ESPY_T_REST:
+		/* a string whose end lies in memory that cannot be read is no string; a hook may do with less */
+		return t->hook ? have || !m->want : !m->fault && (have || !m->want || m->cut);
+	case ESPY_T_BITS:
+		return !m->fault && (have || (!m->want && t->fmt != ESPY_FMT_FD));
+	case ESPY_T_STRUCT:
+		if (t->flags & ESPY_TF_SIZED) {
+			size_t least = t->aux >> 8 & 0xffff;
+			if (m->want < least || have < least)
+				return false;
+			const struct espy_type *first =
+				t->count ? &w->img->types[w->img->fields[t->first].type] : t;
+			/* of bytes that end it some must be there */
+			const struct espy_type *last =
+				t->count ? &w->img->types[w->img->fields[t->first + t->count - 1].type] : t;
+			bool open = last->kind == ESPY_T_REST && have <= t->size;
+			return have && have >= first->size && (!m->fault || (have >= t->size && !open));
+		}
+		if (t->aux & 0xff) {
+			uint64_t extent = espy_walk_extent(w, t, m, espy_span_best(m));
+			return have >= t->size || (extent && (have >= extent || (t->aux >> 8 & 0xffff)));
+		}
+		/* of a struct that varies in size all must be there that does not */
+		if (!t->size && t->count)
+			return have && have >= w->img->fields[t->first + t->count - 1].off;
+		return have >= t->size && (have || !t->size);
+	case ESPY_T_UNION:
+		return have >= t->size;
+	case ESPY_T_ARRAY: {
+		/* a fixed array is read as a whole; of any other one the first element must be there */
+		size_t elem = w->img->types[t->elem].size;
+		bool overflows = !(t->flags & ESPY_TF_NULLTERM) &&
+				 (m->want == UINT64_MAX || m->addr + m->want < m->addr);
+		return !m->want || (!overflows && have >= (t->size ? t->size : elem ? elem : 1));
+	}
+	case ESPY_T_TLV:
+		return have >= espy_walk_tlv_header(w, t) || !m->want;
+	}
+	return have;
+}
+
+uint64_t espy_walk_want(const struct espy_walk *w, const struct espy_type *t)
+{
+	switch (t->kind) {
+	case ESPY_T_INT:
+	case ESPY_T_PTR:
+	case ESPY_T_UNION:
+		return t->size;
+	case ESPY_T_STRUCT:
+		return t->flags & ESPY_TF_SIZED ? espy_walk__length(w, w->scope, t, t->size) : t->size;
+	case ESPY_T_ARRAY: {
+		const struct espy_type *e = &w->img->types[t->elem];
+		if (t->flags & ESPY_TF_NULLTERM)
+			return UINT64_MAX;
+		uint64_t n = espy_walk__length(w, w->scope, t, t->size ? t->size / (e->size ? e->size : 1) : t->count);
+		if (t->flags & ESPY_TF_LEN_BYTES)
+			return n;
+		return e->size && n > UINT64_MAX / e->size ? UINT64_MAX : n * e->size;
+	}
+	case ESPY_T_STR:
+		return UINT64_MAX;
+	}
+	uint64_t n = espy_walk__length(w, w->scope, t, t->size ? t->size : UINT64_MAX);
+	if (t->kind == ESPY_T_BITS && t->fmt == ESPY_FMT_FD && n > ESPY_FD_SET_SIZE)
+		n = ESPY_FD_SET_SIZE;
+	/* a length that the caller gives, however large, is one that is known */
+	return n == UINT64_MAX && t->len_b != ESPY_NONE ? n - 1 : n;
+}
+
+/* How many bytes there are behind a pointer, of which m holds what was read. */
+static uint64_t target_size(struct espy_walk *w, const struct espy_type *to, const struct espy_span *m)
+{
+	uint64_t want = espy_walk_want(w, to);
+
+	if (to->kind == ESPY_T_STRUCT && (to->aux & 0xff) && (to->flags & ESPY_TF_TAIL)) {
+		/* bytes behind the known struct, if it says that there are any */
+		uint64_t extent = espy_walk_extent(w, to, m, espy_span_best(m));
+		want = extent > want ? extent : want;
+	}
+	if ((to->flags & ESPY_TF_SPREAD) && to->kind == ESPY_T_ARRAY)
+		w->spread_left = w->ok ? espy_walk__eval(w, w->scope, to->aux, true) : 0;
+	if ((to->flags & ESPY_TF_SPREAD) && to->kind == ESPY_T_BYTES) {
+		if (want > w->spread_left)
+			want = w->spread_left;
+		w->spread_left -= want;
+	}
+	return want;
+}
+
+/* The bytes that the operation `op` read behind a pointer; false: none that could be shown. */
+static bool read_target(struct espy_walk *w, const struct espy_type *t, int op, unsigned index, struct espy_span *m)
+{
+	const struct espy_type *to = &w->img->types[t->elem];
+	bool out = (t->flags & ESPY_TF_OUT) && !((t->flags & ESPY_TF_ON_POS) && w->v->ret <= 0) &&
+		   ((w->ok && !(t->flags & ESPY_TF_ERR_ONLY)) ||
+		    (w->failed && (t->flags & ESPY_TF_ON_ERR)));
+	bool in = t->flags & ESPY_TF_IN;
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (!(i ? out : in))
+			continue;
+		const struct espy_item *it = espy_call_view__item(w->v, (unsigned)op, index, i);
+		if (!i && !out && (!it || ESPY_ITEM_STATUS(it->status) == ESPY_ITEM_FAULT)) {
+			/* memory that the call does not change may have been read after it */
+			const struct espy_item *late = espy_call_view__item(w->v, (unsigned)op, index, true);
+			if (late)
+				it = late;
+		}
+		if (!it || ESPY_ITEM_STATUS(it->status) == ESPY_ITEM_NOT_RUN)
+			continue;
+		m->p[i] = espy_item__bytes(it);
+		m->n[i] = it->len;
+		if (ESPY_ITEM_STATUS(it->status) == ESPY_ITEM_FAULT)
+			m->fault = true;
+		if (ESPY_ITEM_STATUS(it->status) == ESPY_ITEM_TRUNCATED)
+			m->cut = true;
+	}
+	m->want = target_size(w, to, m);
+	for (unsigned i = 0; i < 2; i++)
+		if (m->n[i] > m->want)
+			m->n[i] = (size_t)m->want;
+	if (!m->p[0] && !m->p[1]) {
+		/* nothing to read was nothing to do for the source; so it is where no byte of a string is wanted */
+		static const uint8_t none[1];
+		bool unwanted = !w->elem_limit && is_string(to) && !(to->flags & ESPY_TF_PATH);
+		if (!(in || out) || (m->want && !unwanted))
+			return false;
+		m->p[in ? 0 : 1] = none;
+		m->cut = m->want;
+	}
+	/* what is behind the bytes that count may be unreadable */
+	if ((!m->p[0] || m->n[0] == m->want) && (!m->p[1] || m->n[1] == m->want))
+		m->fault = false;
+	/* one of the two parts is too short to be shown: the other may do */
+	if (m->p[0] && m->p[1] && m->n[0] != m->n[1] && m->fault) {
+		unsigned drop = m->n[0] < m->n[1] ? 0 : 1;
+		m->p[drop] = NULL;
+		m->n[drop] = 0;
+		m->fault = false;
+	}
+	return true;
+}
+
+/* The environment, by its number. */
+static void show_vars(struct espy_walk *w, const struct espy_type *to, const struct espy_span *m)
+{
+	bool terminated;
+	size_t width = w->img->types[to->elem].size ? w->img->types[to->elem].size : 8;
+	size_t n = espy_walk_count_ptrs(m, width, &terminated);
+
+	if (!n && !terminated)
+		espy_walk_address(w, m->addr);
+	else
+		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_VARS,
+						       .group = ESPY_VARS_ENVIRONMENT,
+						       .flags = terminated ? 0 : ESPY_TOKF_CUT,
+						       .num = n,
+						       .addr = m->addr });
+}
+
+static void follow_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr, int op, unsigned index,
+		       const char *name)
+{
+	const struct espy_type *to = &w->img->types[t->elem];
+	struct espy_span m = { .op = (uint8_t)op, .index = (uint16_t)index, .addr = addr };
+
+	if (!read_target(w, t, op, index, &m)) {
+		espy_walk_address(w, addr);
+		return;
+	}
+	const struct espy_ways ways = espy_walk_part(w);
+	if ((t->flags | to->flags) & ESPY_TF_ENV && to->kind == ESPY_T_ARRAY) {
+		if (espy_walk_take(w, &ways, ESPY_MANNERS_BRIEF))
+			show_vars(w, to, &m);
+		if (!espy_walk_take(w, &ways, ~ESPY_MANNERS_BRIEF)) {
+			espy_walk_join(w, &ways);
+			return;
+		}
+	}
+	const struct espy_ways rest = espy_walk_part(w);
+	if (!espy_walk_enough(w, to, &m)) {
+		espy_walk_address(w, addr);
+	} else if (!t->hook || show_hooked(w, &rest, t, &m, name)) {
+		w->depth++;
+		show_pointee(w, t->elem, &m, name);
+		w->depth--;
+	}
+	espy_walk_join(w, &ways);
+}
+
+/* addr: what the pointer holds; op, index: the operation that followed it, op < 0: none did. */
+void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr, int op, unsigned index,
+		   const char *name)
+{
+	unsigned unfollowed = 0;
+
+	if (!addr || op < 0 || !w->v || w->depth >= ESPY_WALK_MAX_DEPTH) {
+		espy_walk_address(w, addr);
+		return;
+	}
+	if (t->flags & ESPY_TF_VERBOSE)
+		unfollowed |= ESPY_MANNERS_BRIEF;
+	if (w->shown & ESPY_MANNERS_PLAIN && !is_string(&w->img->types[t->elem]))
+		unfollowed |= ESPY_MANNERS_PLAIN;
+	if (!(w->shown & unfollowed)) {
+		follow_ptr(w, t, addr, op, index, name);
+		return;
+	}
+	const struct espy_ways ways = espy_walk_part(w);
+	if (espy_walk_take(w, &ways, unfollowed))
+		espy_walk_address(w, addr);
+	if (espy_walk_take(w, &ways, ~unfollowed))
+		follow_ptr(w, t, addr, op, index, name);
+	espy_walk_join(w, &ways);
+}
+
+/* A pointer that lies in captured memory. */
+static void show_mem_ptr(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, const char *name)
+{
+	unsigned ph = m->p[0] && m->n[0] >= t->size ? 0 : 1;
+	uint64_t addr = espy_load(m->p[ph], t->size, false, false);
+	unsigned index = 0;
+	int op = addr ? find_op(w, m, t->elem, &index) : -1;
+
+	espy_walk_ptr(w, t, addr, op, index, name);
+}
+
+/* ---- any value in memory ---- */
+
+/* A value without a hook, or whose hook has nothing to say. */
+static void show_value(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, const char *name)
+{
+	static const struct espy_type rest = { .kind = ESPY_T_BYTES, .table = ESPY_NONE, .elem = ESPY_NONE, .len_a = ESPY_NONE,
+					       .len_b = ESPY_NONE };
+
+	if (w->depth >= ESPY_WALK_MAX_DEPTH || (t->hook && m->fault && is_string(t))) {
+		espy_walk_address(w, m->addr);
+		return;
+	}
+	if (is_string(t) || espy_walk_is_unit(w, t)) {
+		espy_walk_leaf(w, ESPY_TOKEN_STR, t, m, name);
+		return;
+	}
+	w->depth++;
+	switch (t->kind) {
+	case ESPY_T_INT:
+		if (m->n[0] >= t->size || m->n[1] >= t->size)
+			espy_walk_leaf(w, ESPY_TOKEN_INT, t, m, name);
+		else
+			espy_walk_address(w, m->addr);
+		break;
+	case ESPY_T_PTR:
+		w->depth--; /* what it leads to counts its own */
+		if (m->n[0] >= t->size || m->n[1] >= t->size)
+			show_mem_ptr(w, t, m, name);
+		else
+			espy_walk_address(w, m->addr);
+		return;
+	case ESPY_T_BITS:
+		espy_walk_leaf(w, ESPY_TOKEN_BITS, t, m, name);
+		break;
+	case ESPY_T_ARRAY:
+		espy_walk_array(w, t, m);
+		break;
+	case ESPY_T_STRUCT:
+		espy_walk_struct(w, t, m, ESPY_ALL_PARTS);
+		break;
+	case ESPY_T_TLV:
+		espy_walk_tlv(w, t, m);
+		break;
+	case ESPY_T_UNION: {
+		uint32_t c = espy_walk_union_case(w, t, m);
+		if (c == ESPY_NONE)
+			espy_walk_leaf(w, ESPY_TOKEN_STR, &rest, m, name);
+		else
+			espy_walk_value(w, c, m, name);
+		break;
+	}
+	}
+	w->depth--;
+}
+
+void espy_walk_value(struct espy_walk *w, uint32_t type, const struct espy_span *m, const char *name)
+{
+	const struct espy_type *t = &w->img->types[type];
+
+	if (!m->p[0] && !m->p[1]) {
+		espy_walk_address(w, m->addr);
+		return;
+	}
+	if (!t->hook) {
+		show_value(w, t, m, name);
+		return;
+	}
+	const struct espy_ways ways = espy_walk_part(w);
+	if (show_hooked(w, &ways, t, m, name))
+		show_value(w, t, m, name);
+	espy_walk_join(w, &ways);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The names that a condition may use for one system call: what every call has (ret, errno, duration, name), what its task
+ * has (pid, tid, comm, uid, cgroup), its arguments by the names of the descriptions, and what they point to:
+ * `msg.msg_iov[0].iov_base`. `path` is the first argument that is one; in a call without it, the file behind its first
+ * descriptor. arg.NAME is an argument that is called like one of the other names. A part of a struct's field may be left out
+ * up to its underscore: msg.iov[0].base.
+ */
+#ifndef ESPY_FILTER_CALL_NAMES_H
+#define ESPY_FILTER_CALL_NAMES_H
+
+#include "filter/condition.h"
+#include "source/source.h"
+
+enum espy_call_value {
+	ESPY_CALL_RET = 1,
+	ESPY_CALL_ERRNO,    /* positive; 0: the call succeeded */
+	ESPY_CALL_PID,      /* the process */
+	ESPY_CALL_TID,
+	ESPY_CALL_COMM,     /* text */
+	ESPY_CALL_UID,      /* the effective one */
+	ESPY_CALL_CGROUP,   /* text: its path in the tree of version 2 */
+	ESPY_CALL_DURATION, /* ns */
+	ESPY_CALL_NAME,     /* text */
+	ESPY_CALL_ARG,      /* the register */
+	ESPY_CALL_TEXT,     /* what operation `op` has copied */
+	ESPY_CALL_FD_PATH,  /* text: the file behind the descriptor in the register */
+	ESPY_CALL_FIELD,    /* a number: deeper in an argument, found by the name */
+	ESPY_CALL_FIELD_TEXT,
+};
+
+/* What the reference of a name says. */
+struct espy_call_ref {
+	uint8_t what; /* enum espy_call_value */
+	uint8_t arg;  /* ARG, FD_PATH: the register; FIELD: the parameter */
+	uint8_t op;   /* TEXT */
+	uint8_t width, is_signed; /* ARG */
+	uint8_t counted; /* TEXT: of counted bytes, not up to a NUL */
+	uint16_t reserved;
+};
+_Static_assert(sizeof(struct espy_call_ref) == sizeof(uint64_t), "");
+
+static inline struct espy_call_ref espy_call_ref(uint64_t ref)
+{
+	struct espy_call_ref r;
+
+	__builtin_memcpy(&r, &ref, sizeof(r));
+	return r;
+}
+
+/* One system call of one ABI. */
+struct espy_call_names {
+	const struct espy_image *image;
+	const struct espy_op *ops; /* with the caps that hold in this session; NULL: those of the image */
+	uint32_t nr;
+};
+
+/* The table of names of a call; valid as long as *c. */
+struct espy_names espy_call_names(struct espy_call_names *c);
+
+/* The names that the call has, for messages: "ret, errno, pid, ..., fd, buf, count". Returns why. */
+const char *espy_call_names__list(const struct espy_call_names *c, char *why, size_t why_sz);
+/* Takes out what is known of this call: tests of its name. */
+void espy_call_names__fold(const struct espy_call_names *c, struct espy_predicate *p);
+
+/* How a field may be called: the whole name, or what stands behind one of its underscores. */
+bool espy_call_names__is_field(const char *name, const char *word, size_t len);
+
+/* The number of the call that is called so, or -ENOENT with the nearest name in why. */
+int espy_call_names__find_call(const struct espy_image *image, const char *name, char *why, size_t why_sz);
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The values that a condition asks of a system call that was captured. */
+#ifndef ESPY_FILTER_CALL_VALUES_H
+#define ESPY_FILTER_CALL_VALUES_H
+
+#include "base/buf.h"
+#include "describe/call_view.h"
+#include "event/decoder.h"
+#include "filter/predicate.h"
+
+struct espy_state;
+struct espy_call_values {
+	const struct espy_call_view *view;
+	struct espy_state *state; /* what the call does not hold: files behind descriptors, names of tasks; NULL: not known */
+	struct espy_decoder *decoder; /* for what lies deeper than the arguments; NULL: that is not known */
+	bool decoded;		      /* its arguments are those of the view */
+};
+
+/* espy_value_fn, for names of filter/call_names.h; ctx: struct espy_call_values. */
+int espy_call_values__get(void *ctx, uint64_t ref, const char *name, struct espy_filter_value *out);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names, numbers, classes and regular expressions to sets of call numbers. */
+#include "filter/filter_calls.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const class_names[ESPY_CLASS_CNT] = {
+	[ESPY_CLASS_DESC] = "%desc",	   [ESPY_CLASS_FILE] = "%file",		  [ESPY_CLASS_IPC] = "%ipc",
+	[ESPY_CLASS_NETWORK] = "%network", [ESPY_CLASS_PROCESS] = "%process",	  [ESPY_CLASS_SIGNAL] = "%signal",
+	[ESPY_CLASS_MEMORY] = "%memory",   [ESPY_CLASS_STAT] = "%stat",		  [ESPY_CLASS_LSTAT] = "%lstat",
+	[ESPY_CLASS_FSTAT] = "%fstat",	   [ESPY_CLASS_STATX_LIKE] = "%%stat",	  [ESPY_CLASS_STATFS] = "%statfs",
+	[ESPY_CLASS_FSTATFS] = "%fstatfs", [ESPY_CLASS_STATFS_LIKE] = "%%statfs", [ESPY_CLASS_PURE] = "%pure",
+	[ESPY_CLASS_CREDS] = "%creds",	   [ESPY_CLASS_CLOCK] = "%clock",
+};
+/* Written without % before there were classes of the names of calls. */
+static const enum espy_class old_classes[] = {
+	ESPY_CLASS_DESC,    ESPY_CLASS_FILE,	ESPY_CLASS_IPC,	   ESPY_CLASS_MEMORY,
+	ESPY_CLASS_NETWORK, ESPY_CLASS_PROCESS, ESPY_CLASS_SIGNAL,
+};
+static const struct {
+	const char *word;
+	enum espy_abi abi;
+} abi_words[] = {
+	{ "64", ESPY_ABI_X86_64 },
+	{ "32", ESPY_ABI_I386 },
+	{ "x32", ESPY_ABI_X32 },
+};
+
+const char *espy_filter_class_name(unsigned class_nr)
+{
+	return class_nr < ESPY_CLASS_CNT ? class_names[class_nr] : NULL;
+}
+
+static bool is_word(const char *word, const char *s, size_t len)
+{
+	return strlen(word) == len && !strncmp(word, s, len);
+}
+
+uint64_t espy_filter_class(const char *name, size_t len)
+{
+	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
+		if (class_names[i] && is_word(class_names[i] + 1, name, len))
+			return 1ull << i;
+	return is_word("net", name, len) ? 1ull << ESPY_CLASS_NETWORK : 0;
+}
+
+static uint64_t old_class(const char *name, size_t len)
+{
+	for (size_t i = 0; i < sizeof(old_classes) / sizeof(old_classes[0]); i++)
+		if (is_word(class_names[old_classes[i]] + 1, name, len))
+			return 1ull << old_classes[i];
+	return is_word("net", name, len) ? 1ull << ESPY_CLASS_NETWORK : 0;
+}
+
+/* What one word of the list selects among the calls of one ABI. */
+struct selector {
+	enum { BY_NUMBER, BY_NAME, BY_CLASS, BY_REGEX, ALL } kind;
+	uint32_t nr;
+	const char *name;
+	size_t len;
+	uint64_t classes;
+	regex_t regex;
+};
+
+static bool selects(const struct selector *sel, const struct espy_image *img, uint32_t nr)
+{
+	const char *name = espy_image__str(img, img->syscalls[nr].name);
+
+	if (!name[0])
+		return false;
+	switch (sel->kind) {
+	case BY_NUMBER:
+		return nr == sel->nr;
+	case BY_NAME:
+		return is_word(name, sel->name, sel->len);
+	case BY_CLASS:
+		return img->syscalls[nr].classes & sel->classes;
+	case BY_REGEX:
+		return !regexec(&sel->regex, name, 0, NULL, 0);
+	case ALL:
+		return true;
+	}
+	return false;
+}
+
+static unsigned add(struct espy_syscall_set *set, const struct selector *sel,
+		    const struct espy_image *const images[ESPY_ABI_CNT], unsigned abis)
+{
+	unsigned found = 0;
+
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		if (!(abis & 1u << abi) || !images[abi])
+			continue;
+		/* Numbers without a name too: a new kernel may have calls there. */
+		if (sel->kind == ALL)
+			memset(set->bits[abi], 0xff, sizeof(set->bits[abi]));
+		for (uint32_t nr = 0; nr < images[abi]->syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
+			if (!selects(sel, images[abi], nr))
+				continue;
+			set->bits[abi][nr / 64] |= 1ull << (nr % 64);
+			found++;
+		}
+	}
+	return found;
+}
+
+static int parse_regex(struct selector *sel, const char *s, size_t len, char *err, size_t err_sz)
+{
+	char *text = strndup(s, len);
+
+	if (!text)
+		return -ENOMEM;
+	int bad = regcomp(&sel->regex, text, REG_EXTENDED | REG_NOSUB);
+	if (bad) {
+		char why[128];
+
+		regerror(bad, &sel->regex, why, sizeof(why));
+		snprintf(err, err_sz, "regcomp: %s: %s", text, why);
+	}
+	free(text);
+	return bad ? -EINVAL : 0;
+}
+
+/* @64, @32, @x32 at the end of a word: bits of ABIs; the word is shortened. 0: the designator is unknown. */
+static unsigned take_abi(const char *s, size_t *len)
+{
+	const char *at = memrchr(s, '@', *len);
+
+	if (!at)
+		return (1u << ESPY_ABI_CNT) - 1;
+	size_t word_len = *len - (size_t)(at + 1 - s);
+	*len = (size_t)(at - s);
+	for (size_t i = 0; i < sizeof(abi_words) / sizeof(abi_words[0]); i++)
+		if (is_word(abi_words[i].word, at + 1, word_len))
+			return 1u << abi_words[i].abi;
+	return 0;
+}
+
+static bool is_number(const char *s, size_t len, uint32_t *nr)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (!isdigit((unsigned char)s[i]) || n > ESPY_MAX_SYSCALLS)
+			return false;
+		n = n * 10 + (uint32_t)(s[i] - '0');
+	}
+	*nr = n;
+	return len > 0;
+}
+
+static int add_word(struct espy_syscall_set *set, bool *unknown, const struct espy_image *const images[ESPY_ABI_CNT],
+		    const char *s, size_t len, char *err, size_t err_sz)
+{
+	const char *whole = s;
+	size_t whole_len = len;
+	bool may_lack = false;
+	struct selector sel = { .kind = BY_NAME };
+
+	for (; len && *s == '?'; s++, len--)
+		may_lack = true;
+	sel.name = s;
+	sel.len = len;
+	unsigned abis = take_abi(s, &sel.len);
+	if (!abis) {
+		const char *at = memrchr(s, '@', len);
+
+		snprintf(err, err_sz, "incorrect personality designator '%.*s' in qualification '%.*s'",
+			 (int)(len - (size_t)(at + 1 - s)), at + 1, (int)whole_len, whole);
+		return -EINVAL;
+	}
+	if (is_word("all", sel.name, sel.len)) {
+		sel.kind = ALL;
+		*unknown = true;
+	} else if (is_number(sel.name, sel.len, &sel.nr)) {
+		sel.kind = BY_NUMBER;
+	} else if (sel.len && sel.name[0] == '/') {
+		int bad = parse_regex(&sel, sel.name + 1, sel.len - 1, err, err_sz);
+
+		if (bad)
+			return bad;
+		sel.kind = BY_REGEX;
+	} else {
+		sel.classes = sel.len && sel.name[0] == '%' ? espy_filter_class(sel.name + 1, sel.len - 1)
+							    : old_class(sel.name, sel.len);
+		if (sel.classes)
+			sel.kind = BY_CLASS;
+	}
+	unsigned found = add(set, &sel, images, abis);
+	if (sel.kind == BY_REGEX)
+		regfree(&sel.regex);
+	if (!found && !may_lack && sel.kind != BY_CLASS && sel.kind != ALL) {
+		snprintf(err, err_sz, "invalid system call '%.*s'", (int)whole_len, whole);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int espy_filter_calls__parse(struct espy_syscall_set *set, bool *unknown,
+			     const struct espy_image *const images[ESPY_ABI_CNT], const char *s, char *err,
+			     size_t err_sz)
+{
+	struct espy_syscall_set got = { 0 };
+	bool negate = false, any = false, all = false;
+	const char *whole = s;
+
+	for (; *s == '!'; s++)
+		negate = !negate;
+	if (strcmp(s, "none")) {
+		for (s += strspn(s, ","); *s; s += strspn(s, ",")) {
+			size_t len = strcspn(s, ",");
+			int bad = add_word(&got, &all, images, s, len, err, err_sz);
+
+			if (bad)
+				return bad;
+			any = true;
+			s += len;
+		}
+		if (!any) {
+			snprintf(err, err_sz, "invalid system call '%s'", whole);
+			return -EINVAL;
+		}
+	}
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		for (unsigned i = 0; i < ESPY_MAX_SYSCALLS / 64; i++)
+			set->bits[abi][i] = negate ? ~got.bits[abi][i] : got.bits[abi][i];
+	if (unknown)
+		*unknown = negate != all;
+	return 0;
+}

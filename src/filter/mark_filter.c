@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "filter/mark_filter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include "record/mark_def.h"
+#include "record/mark_format.h"
+#include "source/agent/ring.h"
+
+#define DEFS_MAX 262144u
+
+struct espy_mark_test {
+	struct espy_evaluator *evaluator;
+	unsigned nargs;
+	uint8_t kinds[ESPY_MARK_MAX_ARGS];
+};
+
+/* ---- names */
+
+struct names {
+	const char *format;
+	const uint8_t *kinds;
+	unsigned nargs;
+};
+
+static bool is_text(uint8_t kind)
+{
+	return kind == ESPY_MARK_STRING || kind == ESPY_MARK_BYTES;
+}
+
+static bool is_signed(uint8_t kind)
+{
+	return kind == ESPY_MARK_I8 || kind == ESPY_MARK_I16 || kind == ESPY_MARK_I32 || kind == ESPY_MARK_I64;
+}
+
+static int find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz)
+{
+	const struct names *n = ctx;
+	const int arg = espy_mark_arg__find(!strncmp(name, "arg.", 4) ? name + 4 : name, n->format, n->nargs);
+
+	if (arg < 0) {
+		snprintf(why, why_sz, "the mark has no argument '%s'", name);
+		return -ENOENT;
+	}
+	const uint8_t kind = n->kinds[arg];
+
+	if (text != is_text(kind)) {
+		snprintf(why, why_sz, text ? "%s is a number; a number is expected" : "%s is a text; a \"text\" is expected", name);
+		return -EINVAL;
+	}
+	*out = (struct espy_name_info){
+		.type = text ? ESPY_VALUE_TEXT : kind == ESPY_MARK_DOUBLE ? ESPY_VALUE_DOUBLE :
+			is_signed(kind) ? ESPY_VALUE_INT : ESPY_VALUE_UINT,
+		.ref = (uint64_t)arg,
+	};
+	return 0;
+}
+
+/* ---- one rule, one definition */
+
+int espy_mark_test__new(struct espy_mark_test **out, const struct espy_condition *c, const char *format,
+			const uint8_t *kinds, unsigned nargs)
+{
+	struct names n = { .format = format, .kinds = kinds, .nargs = nargs };
+	const struct espy_names names = { .ctx = &n, .find = find, .lenient = true };
+	struct espy_condition_error e = { .at = 0 };
+	struct espy_predicate p;
+	struct espy_mark_test *t;
+	int err;
+
+	*out = NULL;
+	if (nargs > ESPY_MARK_MAX_ARGS)
+		return -EINVAL;
+	err = espy_condition__bind(c, &names, &p, NULL, &e);
+	if (err)
+		return err;
+	espy_predicate__fold(&p, NULL, NULL);
+	if (espy_predicate__is_never(&p))
+		return -ENOENT;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	err = espy_evaluator__new(&t->evaluator, &p);
+	if (err) {
+		free(t);
+		return err;
+	}
+	t->nargs = nargs;
+	memcpy(t->kinds, kinds, nargs);
+	*out = t;
+	return 0;
+}
+
+void espy_mark_test__free(struct espy_mark_test *t)
+{
+	if (!t)
+		return;
+	espy_evaluator__free(t->evaluator);
+	free(t);
+}
+
+struct event {
+	const struct espy_mark_test *test;
+	const uint8_t *args, *end;
+};
+
+static int get(void *ctx, uint64_t ref, const char *name, struct espy_filter_value *out)
+{
+	const struct event *e = ctx;
+	const uint8_t *at = e->args;
+	uint32_t head[2];
+
+	(void)name;
+	for (unsigned i = 0; i < e->test->nargs; i++) {
+		const uint8_t kind = e->test->kinds[i];
+		const uint8_t *value = at;
+		size_t len = 0;
+
+		if ((size_t)(e->end - at) < 8)
+			return -EINVAL;
+		at += 8;
+		if (is_text(kind)) {
+			memcpy(head, value, sizeof(head));
+			len = head[0];
+			if ((size_t)(e->end - at) < ((len + 7) & ~(size_t)7))
+				return -EINVAL;
+			at += (len + 7) & ~(size_t)7;
+		}
+		if (i != ref)
+			continue;
+		if (!is_text(kind)) {
+			memcpy(&out->u, value, sizeof(out->u));
+			out->type = kind == ESPY_MARK_DOUBLE ? ESPY_VALUE_DOUBLE :
+				    is_signed(kind)	     ? ESPY_VALUE_INT : ESPY_VALUE_UINT;
+			return 0;
+		}
+		if (head[1] == ESPY_ITEM_NOT_RUN || (head[1] == ESPY_ITEM_FAULT && !len))
+			return -EFAULT;
+		if (kind == ESPY_MARK_STRING && len && !value[8 + len - 1])
+			len--;
+		out->type = ESPY_VALUE_TEXT;
+		out->cut = head[1] != ESPY_ITEM_OK;
+		out->text = (const char *)value + 8;
+		out->len = len;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+bool espy_mark_test__passes(const struct espy_mark_test *t, const void *args, size_t len)
+{
+	struct event e = { .test = t, .args = args, .end = (const uint8_t *)args + len };
+
+	return espy_evaluator__holds(t->evaluator, get, &e);
+}
+
+/* ---- all rules, all definitions */
+
+struct seen {
+	UT_hash_handle hh;
+	uint32_t def;
+	unsigned nargs;
+	uint8_t kinds[ESPY_MARK_MAX_ARGS];
+	bool unconditional;
+	struct espy_mark_test *tests[ESPY_AGENT_RULES]; /* any of them passes */
+	size_t test_cnt;
+};
+
+struct espy_mark_filter {
+	const struct espy_mark_rules *rules;
+	unsigned skipped[ESPY_AGENT_RULES];
+	struct seen *by_def;
+};
+
+struct espy_mark_filter *espy_mark_filter__new(const struct espy_mark_rules *rules)
+{
+	struct espy_mark_filter *f = calloc(1, sizeof(*f));
+
+	if (f)
+		f->rules = rules;
+	return f;
+}
+
+static void clear(struct seen *x)
+{
+	for (size_t i = 0; i < x->test_cnt; i++)
+		espy_mark_test__free(x->tests[i]);
+	x->test_cnt = 0;
+	x->unconditional = false;
+}
+
+void espy_mark_filter__free(struct espy_mark_filter *f)
+{
+	struct seen *x, *next;
+
+	if (!f)
+		return;
+	HASH_ITER(hh, f->by_def, x, next)
+	{
+		HASH_DEL(f->by_def, x);
+		clear(x);
+		free(x);
+	}
+	free(f);
+}
+
+static int select_rules(struct espy_mark_filter *f, struct seen *x, const char *provider, const char *name, const char *format)
+{
+	for (size_t i = 0; i < f->rules->cnt && i < ESPY_AGENT_RULES; i++) {
+		const struct espy_mark_rule *rule = &f->rules->v[i];
+		int err;
+
+		if (!espy_mark_glob(rule->agent.pattern, provider, strlen(provider), name, strlen(name)))
+			continue;
+		if (!rule->condition) {
+			x->unconditional = true;
+			continue;
+		}
+		err = espy_mark_test__new(&x->tests[x->test_cnt], rule->condition, format, x->kinds, x->nargs);
+		if (err == -ENOMEM)
+			return err;
+		if (err)
+			f->skipped[i]++;
+		else
+			x->test_cnt++;
+	}
+	return 0;
+}
+
+int espy_mark_filter__define(struct espy_mark_filter *f, const struct espy_rec_mark_def *def)
+{
+	struct espy_mark_def *text;
+	int err = espy_mark_def__make(&text, def);
+	struct seen *x;
+
+	if (err)
+		return err;
+	HASH_FIND(hh, f->by_def, &def->def, sizeof(def->def), x);
+	if (x)
+		clear(x);
+	else if (HASH_COUNT(f->by_def) < DEFS_MAX && (x = calloc(1, sizeof(*x)))) {
+		x->def = def->def;
+		HASH_ADD(hh, f->by_def, def, sizeof(x->def), x);
+	}
+	if (x) {
+		x->nargs = def->nargs;
+		memcpy(x->kinds, def + 1, def->nargs);
+	}
+	err = x ? select_rules(f, x, text->provider, text->name, text->format) : -ENOMEM;
+	espy_mark_def__free(text);
+	return err;
+}
+
+int espy_mark_filter__define_rec(void *f, const struct espy_rec *rec)
+{
+	if (rec->type == ESPY_REC_MARK_DEF)
+		espy_mark_filter__define(f, (const struct espy_rec_mark_def *)rec);
+	return 0;
+}
+
+bool espy_mark_filter__wants(struct espy_mark_filter *f, const struct espy_rec_mark *rec)
+{
+	struct seen *x;
+
+	HASH_FIND(hh, f->by_def, &rec->def, sizeof(rec->def), x);
+	if (!x || x->unconditional || !x->test_cnt)
+		return x && x->unconditional;
+	if (rec->rec.size < sizeof(*rec) || rec->len > rec->rec.size - sizeof(*rec) ||
+	    !espy_mark_args__check(rec + 1, rec->len, x->kinds, x->nargs))
+		return false;
+	for (size_t i = 0; i < x->test_cnt; i++)
+		if (espy_mark_test__passes(x->tests[i], rec + 1, rec->len))
+			return true;
+	return false;
+}
+
+unsigned espy_mark_filter__skipped(const struct espy_mark_filter *f, size_t i)
+{
+	return i < ESPY_AGENT_RULES ? f->skipped[i] : 0;
+}

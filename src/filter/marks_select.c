@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The language of -m (marks.h): a word of the command line to rules, or to a message that says where and what. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "filter/lower_agent.h"
+#include "filter/marks_select.h"
+
+struct parser {
+	const char *text, *at;
+	char *why;
+	size_t why_sz;
+	const char *bad; /* where the message points to */
+};
+
+static int expected(struct parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int expected(struct parser *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(p->why, p->why_sz, fmt, ap);
+	va_end(ap);
+	if (!p->bad)
+		p->bad = p->at;
+	return -EINVAL;
+}
+
+static void skip_blanks(struct parser *p)
+{
+	p->at += strspn(p->at, " \t\n");
+}
+
+static bool is_pattern_char(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("_.*?:-$@", c));
+}
+
+/* One pattern into `out`. */
+static int parse_pattern(struct parser *p, char out[ESPY_AGENT_PATTERN_MAX])
+{
+	const char *start = p->at;
+	size_t len, colons = 0;
+
+	while (is_pattern_char(*p->at))
+		colons += *p->at++ == ':';
+	len = (size_t)(p->at - start);
+	if (!len)
+		return expected(p, "the name of a mark is expected (app:req_done, app:*)");
+	if (len >= ESPY_AGENT_PATTERN_MAX) {
+		p->bad = start;
+		return expected(p, "a name is at most %u characters long", ESPY_AGENT_PATTERN_MAX - 1);
+	}
+	if (colons > 1 || start[0] == ':' || start[len - 1] == ':') {
+		p->bad = strchr(start, ':');
+		return expected(p, "SUBSYSTEM:NAME is expected, with one colon");
+	}
+	memcpy(out, start, len);
+	out[len] = 0;
+	return 0;
+}
+
+/* What follows `if`. */
+static int parse_condition(struct parser *p, struct espy_mark_rule *rule)
+{
+	struct espy_condition *c = malloc(sizeof(*c));
+	struct espy_condition_error e;
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	rule->condition = c;
+	err = espy_condition__parse(c, p->at, &e);
+	err = err ? err : espy_lower_agent(c, &rule->agent, &rule->rest, &e);
+	if (err != -EINVAL)
+		return err;
+	p->at += e.at;
+	return expected(p, "%s", e.text);
+}
+
+/* Makes room for cnt more rules and fills them; each owns a copy of the condition. */
+static int add_rules(struct espy_mark_rules *r, const struct espy_mark_rule *rule,
+		     char (*patterns)[ESPY_AGENT_PATTERN_MAX], size_t cnt)
+{
+	struct espy_mark_rule *v = realloc(r->v, (r->cnt + cnt) * sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	r->v = v;
+	for (size_t i = 0; i < cnt; i++) {
+		struct espy_mark_rule *to = &r->v[r->cnt];
+		struct espy_condition *c = NULL;
+
+		if (rule->condition) {
+			c = malloc(sizeof(*c));
+			if (!c)
+				return -ENOMEM;
+			*c = *rule->condition;
+		}
+		r->cnt++;
+		*to = *rule;
+		to->condition = c;
+		to->agent.id = (uint32_t)r->cnt;
+		memcpy(to->agent.pattern, patterns[i], sizeof(to->agent.pattern));
+	}
+	return 0;
+}
+
+int espy_marks_select__add(struct espy_mark_rules *r, const char *text, size_t *at, char *why, size_t why_sz)
+{
+	struct parser p = { .text = text, .at = text, .why = why, .why_sz = why_sz };
+	char patterns[ESPY_AGENT_RULES][ESPY_AGENT_PATTERN_MAX];
+	struct espy_mark_rule rule = { 0 };
+	size_t cnt = 0;
+	int err = 0;
+
+	for (;;) {
+		skip_blanks(&p);
+		if (r->cnt + cnt >= ESPY_AGENT_RULES) {
+			err = expected(&p, "at most %u names of marks can be given", ESPY_AGENT_RULES);
+			break;
+		}
+		err = parse_pattern(&p, patterns[cnt]);
+		if (err)
+			break;
+		cnt++;
+		skip_blanks(&p);
+		if (*p.at != ',')
+			break;
+		p.at++;
+	}
+	if (!err && *p.at) {
+		if (strncmp(p.at, "if", 2) || !isspace((unsigned char)p.at[2])) {
+			err = expected(&p, "',', 'if' or the end is expected");
+		} else {
+			p.at += 2;
+			err = parse_condition(&p, &rule);
+		}
+	}
+	*at = (size_t)((p.bad ? p.bad : p.at) - text);
+	err = err ? err : add_rules(r, &rule, patterns, cnt);
+	free((void *)rule.condition);
+	return err;
+}
+
+void espy_marks_select__free(struct espy_mark_rules *r)
+{
+	for (size_t i = 0; i < r->cnt; i++)
+		free((void *)r->v[i].condition);
+	free(r->v);
+	*r = (struct espy_mark_rules){ 0 };
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The rules of -m as text:
+ *
+ *     RULE    = PATTERN { ',' PATTERN } [ 'if' CONDITION ]
+ *     PATTERN = a name with * and ?: "app:req_*"; without ':' of any subsystem
+ *
+ * The condition is one of filter/condition.h; its names are those that the mark's format gives to arguments, or argN (arg0 is
+ * the first).
+ */
+#ifndef ESPY_FILTER_MARKS_SELECT_H
+#define ESPY_FILTER_MARKS_SELECT_H
+
+#include "source/marks.h"
+
+/* Adds the rules of one -m. -EINVAL: *at is where in the text, and why says what was expected there; -E2BIG, -ENOMEM.
+ */
+int espy_marks_select__add(struct espy_mark_rules *r, const char *text, size_t *at, char *why, size_t why_sz);
+void espy_marks_select__free(struct espy_mark_rules *r);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "filter/path_filter.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include "state/fd_name.h"
+
+/* No path that the kernel takes is longer; of two of them, one behind the other. */
+#define PATH_ROOM 8192u
+
+static bool is_wanted_path(const struct espy_filter *f, const char *path, size_t len)
+{
+	for (size_t i = 0; i < f->path_cnt; i++)
+		if (strlen(f->paths[i]) == len && !memcmp(f->paths[i], path, len))
+			return true;
+	return false;
+}
+
+/* The name of a file, without what /proc says behind that of a file that is gone. */
+static size_t name_len(const char *name)
+{
+	return strlen(name) - espy_fd_gone_suffix(name);
+}
+
+/* A descriptor; what it is stands in the token behind it, if that is known. */
+static bool is_wanted_fd(const struct espy_filter *f, const struct espy_token *k, const struct espy_token *more)
+{
+	bool in = false;
+
+	for (size_t i = 0; i < f->fds.fd_cnt; i++)
+		in |= f->fds.fds[i] == (int)k->num;
+	if (f->fds.given && in != f->fds.negated)
+		return true;
+	return more && f->path_cnt && is_wanted_path(f, more->name, name_len(more->name));
+}
+
+/* Appends a path to to[0..*len), one component after the other; "." and ".." are resolved. false: too long. */
+static bool join(char *to, size_t *len, const char *path, size_t path_len)
+{
+	for (size_t at = 0; at < path_len;) {
+		const char *end = memchr(path + at, '/', path_len - at);
+		const size_t n = end ? (size_t)(end - (path + at)) : path_len - at;
+
+		if (n == 2 && !memcmp(path + at, "..", 2)) {
+			while (*len && to[--*len] != '/')
+				;
+		} else if (n && !(n == 1 && path[at] == '.')) {
+			if (*len + 1 + n > PATH_ROOM)
+				return false;
+			to[(*len)++] = '/';
+			memcpy(to + *len, path + at, n);
+			*len += n;
+		}
+		at += n + 1;
+	}
+	return true;
+}
+
+/* A path argument, which counts from dir if it is relative; dir NULL: not known. Links on its way are not followed. */
+static bool touches_wanted(const struct espy_filter *f, const char *dir, const char *path, size_t len)
+{
+	char whole[PATH_ROOM];
+	size_t whole_len = 0;
+
+	if (is_wanted_path(f, path, len))
+		return true;
+	return len && path[0] != '/' && dir && dir[0] == '/' && join(whole, &whole_len, dir, name_len(dir)) &&
+	       join(whole, &whole_len, path, len) && is_wanted_path(f, whole, whole_len);
+}
+
+static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, const char *cwd)
+{
+	const char *dir = cwd;
+
+	for (uint32_t i = 0; i < tokens.cnt; i++) {
+		const struct espy_token *k = &tokens.at[i];
+		const struct espy_token *more = k->flags & ESPY_TOKF_MORE ? k + 1 : NULL;
+
+		if (!(k->shown & ESPY_MANNER_BYTES))
+			continue;
+		if (k->kind == ESPY_TOKEN_INT && k->fmt == ESPY_FMT_DIRFD)
+			dir = (int)k->num == AT_FDCWD ? cwd : more ? more->name : NULL;
+		if (k->kind == ESPY_TOKEN_INT && (k->fmt == ESPY_FMT_FD || k->fmt == ESPY_FMT_DIRFD) &&
+		    is_wanted_fd(f, k, more))
+			return true;
+		if (k->kind == ESPY_TOKEN_STR && f->path_cnt && k->type->flags & ESPY_TF_PATH &&
+		    touches_wanted(f, dir, (const char *)k->bytes, strnlen((const char *)k->bytes, k->len)))
+			return true;
+	}
+	return false;
+}
+
+bool espy_path_filter__match(const struct espy_filter *f, const struct espy_event *e)
+{
+	return is_wanted(f, e->args, e->cwd) || is_wanted(f, e->result, e->cwd);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "lib/call_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "describe/hooks.h"
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+	return (uint32_t)(a < b ? a : b);
+}
+
+/*
+ * What the program sends or receives, though it is read whole whatever -s is, because it may have parts: messages of
+ * sockets may be netlink's, a message of System V has a number before its bytes. *head: how many come before those.
+ */
+static bool is_message(const struct espy_image *img, const struct espy_op *op, uint32_t *head)
+{
+	const struct espy_type *t = &img->types[op->type];
+
+	*head = 0;
+	if (t->hook == ESPY_HOOK_NETLINK)
+		return true;
+	if (t->kind != ESPY_T_STRUCT || !(t->flags & ESPY_TF_SIZED) || !t->count)
+		return false;
+	const struct espy_field *last = &img->fields[t->first + t->count - 1];
+	if (last->type == ESPY_NONE)
+		return false;
+	*head = last->off;
+	return img->types[last->type].kind == ESPY_T_REST;
+}
+
+/* How many bytes of one operation this call needs. abbrev: shown without -v. */
+static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *op, const struct espy_needs *lim,
+			   bool abbrev)
+{
+	uint32_t head;
+
+	if (lim->limit_data && is_message(img, op, &head))
+		return least(op->cap, (uint64_t)head + lim->data_bytes);
+	switch (op->limit) {
+	case ESPY_LIMIT_STRING:
+		return least(op->cap, (uint64_t)lim->str_limit + 1);
+	case ESPY_LIMIT_DATA:
+		if (lim->limit_data)
+			return least(op->cap, lim->data_bytes);
+		return lim->whole_data ? op->cap : least(op->cap, lim->str_limit);
+	case ESPY_LIMIT_ELEMS:
+		/* One element more than is shown tells whether "..." follows. */
+		return abbrev ? least(op->cap, ((uint64_t)lim->str_limit + 1) * op->elem) : op->cap;
+	case ESPY_LIMIT_ENV:
+		return abbrev || lim->no_env ? 0 : least(op->cap, (uint64_t)lim->str_limit + 1);
+	case ESPY_LIMIT_SECRET:
+		return 0;
+	case ESPY_LIMIT_VERBOSE:
+		return abbrev ? 0 : op->cap;
+	default:
+		return op->cap;
+	}
+}
+
+/* Operations may be shared between plans: each gets the largest cap that a call wants. */
+static void raise_caps(struct espy_op *ops, const struct espy_image *img, uint32_t plan_idx,
+		       const struct espy_needs *lim, bool abbrev)
+{
+	const struct espy_plan *plan = &img->plans[plan_idx];
+
+	for (unsigned i = 0; i < plan->op_cnt; i++) {
+		uint32_t n = plan->first_op + i;
+		uint32_t cap = wanted_cap(img, &img->ops[n], lim, abbrev);
+
+		if (cap > ops[n].cap)
+			ops[n].cap = cap;
+	}
+}
+
+int espy_call_set__init(struct espy_call_set *set, const struct espy_image *img, const struct espy_filter *f,
+			const struct espy_needs *lim)
+{
+	struct espy_op *ops = calloc(img->op_cnt ? img->op_cnt : 1, sizeof(*ops));
+
+	if (!ops)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < img->op_cnt; i++) {
+		ops[i] = img->ops[i];
+		ops[i].cap = 0;
+	}
+	memset(set, 0, sizeof(*set));
+	set->image = img;
+	set->ops = ops;
+	set->all_wanted = f->trace_unknown;
+	for (uint32_t nr = 0; nr < img->syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
+		const struct espy_call_plan *cp = &img->call_plans[nr];
+		bool abbrev = !lim->verbose && espy_syscall_set__has(&f->abbrev, img->abi, nr);
+		uint64_t bit = 1ull << (nr % 64);
+
+		if (espy_syscall_set__has(&f->trace, img->abi, nr))
+			set->wanted[nr / 64] |= bit;
+		if (espy_syscall_set__has(&f->raw, img->abi, nr))
+			set->raw[nr / 64] |= bit;
+		if (img->syscalls[nr].call == ESPY_NONE)
+			continue;
+		raise_caps(ops, img, cp->plan, lim, abbrev);
+		for (uint32_t v = 0; v < cp->variant_cnt; v++)
+			raise_caps(ops, img, img->variants[cp->first_variant + v].plan, lim, abbrev);
+	}
+	return 0;
+}
+
+void espy_call_set__free(struct espy_call_set *set)
+{
+	free((void *)set->ops);
+	set->ops = NULL;
+}

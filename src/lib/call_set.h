@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From filter and limits to what a source is asked for: which calls, and how many bytes of each operation. */
+#ifndef ESPY_LIB_CALL_SET_H
+#define ESPY_LIB_CALL_SET_H
+
+#include "filter/call_filter.h"
+#include "lib/engine.h"
+#include "source/source.h"
+
+/* Fills set (its ops are allocated; espy_call_set__free). 0 or -ENOMEM. */
+int espy_call_set__init(struct espy_call_set *set, const struct espy_image *img, const struct espy_filter *f,
+			const struct espy_needs *lim);
+void espy_call_set__free(struct espy_call_set *set);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "lib/control_socket.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROOT_DIR "/run/espy"
+/* More of them no user runs at a time; whoever fills the directory delays nobody for long. */
+#define SOCKETS_MAX 256
+/* An answer may wait for a trace of gigabytes to be written. */
+#define WAIT_MAX_MS (10 * 60 * 1000)
+
+static bool user_dir(char *dir, size_t size)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+	if (!geteuid())
+		return (size_t)snprintf(dir, size, ROOT_DIR) < size;
+	return runtime && *runtime == '/' && (size_t)snprintf(dir, size, "%s/espy", runtime) < size;
+}
+
+static bool is_ours(const char *dir)
+{
+	struct stat st;
+
+	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+const char *espy_control__where(void)
+{
+	return geteuid() ? "$XDG_RUNTIME_DIR/espy" : ROOT_DIR;
+}
+
+/* An espy binds its socket and listens to it at once: for so long nobody listens to one that is in order. */
+#define STALE_S 10
+
+/*
+ * Nobody listens to that socket, and nobody will: the process of its name has ended, or the socket is older than the moment
+ * that an espy takes from one to the other.
+ */
+static bool is_stale(int dir, const char *name, const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const char *dot = strrchr(name, '.');
+	struct stat st;
+	bool refused;
+	int fd;
+
+	if (!dot || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISSOCK(st.st_mode) ||
+	    (size_t)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/%s", path, name) >= sizeof(addr.sun_path))
+		return false;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	refused = fd >= 0 && connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) && errno == ECONNREFUSED;
+	if (fd >= 0)
+		close(fd);
+	return refused &&
+	       ((kill((pid_t)strtol(dot + 1, NULL, 10), 0) && errno == ESRCH) || time(NULL) - st.st_ctime > STALE_S);
+}
+
+/* An espy that ends by SIGKILL leaves its socket behind. The directory is ours alone. */
+static void remove_stale(const char *path)
+{
+	DIR *d = opendir(path);
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (is_stale(dirfd(d), e->d_name, path))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+int espy_control__listen(const char *prefix, struct sockaddr_un *addr)
+{
+	char dir[80];
+	int fd;
+
+	if (!user_dir(dir, sizeof(dir)))
+		return -ENOENT;
+	if ((mkdir(dir, 0700) && errno != EEXIST) || !is_ours(dir))
+		return -EACCES;
+	remove_stale(dir);
+	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/%s.%d", dir, prefix, (int)getpid());
+	unlink(addr->sun_path); /* of an earlier process with this number */
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) || listen(fd, 16)) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+/* Tells whether the other end is a process of this user or of root: nobody else may ask, and nobody else is believed. */
+static bool is_trusted(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && (!peer.uid || peer.uid == geteuid());
+}
+
+int espy_control__accept(int sock, char text[ESPY_CONTROL_TEXT])
+{
+	for (;;) {
+		const int fd = accept4(sock, NULL, NULL, SOCK_CLOEXEC);
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		if (fd < 0)
+			return -EAGAIN;
+		/* who connects asks at once */
+		const ssize_t n =
+			is_trusted(fd) && poll(&p, 1, 100) > 0 ? recv(fd, text, ESPY_CONTROL_TEXT - 1, MSG_DONTWAIT) : -1;
+		if (n > 0) {
+			text[n] = '\0';
+			return fd;
+		}
+		close(fd);
+	}
+}
+
+void espy_control__answer(int fd, const char *text)
+{
+	if (send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return; /* it has gone */
+}
+
+static void each_in(const char *dir, const char *prefix, void (*fn)(void *, const char *, const char *, pid_t),
+		    void *ctx)
+{
+	const size_t len = strlen(prefix);
+	struct dirent *e;
+	DIR *d = is_ours(dir) ? opendir(dir) : NULL;
+
+	for (unsigned met = 0; d && met < SOCKETS_MAX && (e = readdir(d));) {
+		char *end;
+		long espy;
+
+		if (strncmp(e->d_name, prefix, len) || e->d_name[len] != '.')
+			continue;
+		espy = strtol(e->d_name + len + 1, &end, 10);
+		if (espy > 0 && !*end) {
+			fn(ctx, dir, e->d_name, (pid_t)espy);
+			met++;
+		}
+	}
+	if (d)
+		closedir(d);
+}
+
+void espy_control__each(const char *prefix, void (*fn)(void *, const char *, const char *, pid_t), void *ctx)
+{
+	char dir[300];
+
+	if (user_dir(dir, sizeof(dir)))
+		each_in(dir, prefix, fn, ctx);
+}
+
+int espy_control__ask(const char *dir, const char *file, unsigned wait_ms, const char *request,
+		      char answer[ESPY_CONTROL_TEXT])
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const unsigned ms = wait_ms ? wait_ms : WAIT_MAX_MS;
+	const struct timeval wait = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+	int err = 0, fd;
+
+	if ((size_t)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/%s", dir, file) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr))) {
+		err = -errno;
+		if (err == -ECONNREFUSED && is_ours(dir))
+			unlink(addr.sun_path); /* left behind by one that was killed */
+	} else if (!is_trusted(fd)) {
+		err = -EPERM;
+	} else if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0) {
+		err = -errno;
+	} else {
+		const ssize_t n = recv(fd, answer, ESPY_CONTROL_TEXT - 1, 0);
+
+		err = n > 0 ? 0 : n ? -errno : -EPIPE;
+		answer[n > 0 ? n : 0] = '\0';
+	}
+	close(fd);
+	return err;
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Records, one after the other: what each changes in the tables, and which line it makes. */
+#include "lib/session_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "state/fd_table.h"
+#include "state/marks_seen.h"
+
+/* ---- events */
+
+static struct espy_event make_event(struct espy_session *s, unsigned type, struct espy_task *task,
+				    const struct espy_rec *rec)
+{
+	return (struct espy_event){
+		.type = type,
+		.rec = rec,
+		.task = task,
+		.tid = task ? task->tid : 0,
+		.tgid = task ? task->tgid : 0,
+		.time_ns = rec ? rec->time_ns : 0,
+		.realtime_offset_ns = espy_state__realtime_offset_ns(s->state),
+		.image = &s->images[ESPY_ABI_X86_64],
+	};
+}
+
+static void plain_event(struct espy_session *s, unsigned type, struct espy_task *task, const struct espy_rec *rec)
+{
+	struct espy_event e = make_event(s, type, task, rec);
+
+	espy_session__event(s, &e);
+}
+
+static bool is_wanted(const struct espy_session *s, unsigned type)
+{
+	for (unsigned i = 0; i < s->engines.cnt; i++)
+		if (s->engines.v[i]->events & type)
+			return true;
+	return false;
+}
+
+/* A source may send more than is wanted: what the tables of descriptors need. */
+static bool is_call_wanted(const struct espy_session *s, unsigned type, enum espy_abi abi, uint32_t nr)
+{
+	for (unsigned i = 0; i < s->engines.cnt; i++)
+		if (s->engines.v[i]->events & type && espy_engine__wants_call(s->engines.v[i], abi, nr))
+			return true;
+	return false;
+}
+
+/* Tells whether an engine selects by paths. */
+static bool has_paths(const struct espy_session *s)
+{
+	for (unsigned i = 0; i < s->engines.cnt; i++)
+		if (s->engines.v[i]->filter->path_cnt)
+			return true;
+	return false;
+}
+
+/* The working directory of a task, which the call at work may change. NULL: not known. */
+static const char *copy_cwd(struct espy_session *s, const struct espy_task *task)
+{
+	const struct espy_fd_name *n = espy_state__fd(s->state, task->tid, AT_FDCWD, false);
+
+	if (!n || strlen(n->name) >= sizeof(s->cwd))
+		return NULL;
+	return strcpy(s->cwd, n->name);
+}
+
+/*
+ * The values of a call, once for all engines that want them: the arguments as the state knew the world before the call, the
+ * result as it knows it after.
+ */
+static void decode_call(struct espy_session *s, struct espy_event *e)
+{
+	struct espy_task_notes *notes = espy_task_notes(e->task);
+	const bool ended = e->type == ESPY_EVENT_CALL_END;
+	unsigned manners = 0;
+
+	for (unsigned i = 0; i < s->engines.cnt; i++)
+		manners |= espy_engine__manners(s->engines.v[i], e, &s->stream);
+	if (manners && ended)
+		espy_decoder__args(&s->decoder, e->call, manners, notes->args_shown);
+	else if (manners)
+		notes->args_shown = espy_decoder__begin(&s->decoder, e->call, manners);
+	else if (!ended)
+		notes->args_shown = 0;
+	e->args_shown = notes->args_shown;
+	if (manners && has_paths(s))
+		e->cwd = copy_cwd(s, e->task);
+	if (ended)
+		espy_state__before_result(s->state);
+	if (!manners)
+		return;
+	e->decoded = true;
+	if (ended) {
+		espy_decoder__result(&s->decoder, e->call, manners);
+		e->result = espy_token_list__view(&s->decoder.result);
+	}
+	e->args = espy_token_list__view(&s->decoder.args);
+}
+
+static void call_event(struct espy_session *s, unsigned type, struct espy_task *task, const struct espy_rec *rec,
+		       const struct espy_call_view *v)
+{
+	struct espy_event e = make_event(s, type, task, rec);
+
+	e.call = v;
+	e.image = v->image;
+	decode_call(s, &e);
+	espy_session__event(s, &e);
+}
+
+static void show_abi(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
+{
+	if (task->abi_changed)
+		plain_event(s, ESPY_EVENT_MODE, task, rec);
+}
+
+static void on_enter(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
+{
+	show_abi(s, task, rec);
+	if (!task->in_call || (!s->gathers && !is_call_wanted(s, ESPY_EVENT_CALL_BEGIN, rec->abi, rec->nr)))
+		return;
+	if (espy_call_view__init(&s->view, &s->images[rec->abi], rec, NULL))
+		return;
+	/* A reader of the trace may show the call before its end is known. */
+	if (s->gathers)
+		espy_prefetch__args(&s->prefetch, &s->view);
+	call_event(s, ESPY_EVENT_CALL_BEGIN, task, rec, &s->view);
+}
+
+static void show_call(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
+{
+	if (!is_call_wanted(s, ESPY_EVENT_CALL_END, rec->abi, rec->nr))
+		return;
+	if (s->view.call == ESPY_NONE)
+		s->run.undescribed++;
+	call_event(s, ESPY_EVENT_CALL_END, task, rec, &s->view);
+}
+
+/* The call, if it could be read and its effects are to be applied; else NULL. */
+static const struct espy_call_view *on_exit_call(struct espy_session *s, struct espy_task *task,
+						 const struct espy_rec *rec)
+{
+	enum espy_abi abi = rec->abi;
+	struct espy_call_view *v = &s->view;
+	const struct espy_rec *enter = NULL;
+
+	show_abi(s, task, rec);
+	if (task->in_call && task->enter->nr == rec->nr)
+		enter = task->enter;
+	if (espy_call_view__init(v, &s->images[abi], enter, rec)) {
+		if (!s->run.damaged++) /* a file may hold millions of them */
+			espy_session__say(s, ESPY_TOPIC_GENERAL, "a record of task %u is damaged and was left out", task->tid);
+		return NULL;
+	}
+	v->tgid = task->tgid;
+	if (v->call != ESPY_NONE && !v->ret && (v->image->plans[v->plan].flags & ESPY_PLAN_TWICE))
+		return NULL; /* fork and clone returning in the child: strace shows none, and the parent's line tells it */
+	espy_state__before_args(s->state, v);
+	if (s->gathers) {
+		espy_prefetch__args(&s->prefetch, v);
+		espy_session__where(s, v); /* what it asks becomes part of the trace */
+	}
+	show_call(s, task, rec);
+	espy_state__before_result(s->state);
+	if (s->gathers)
+		espy_prefetch__result(&s->prefetch, v);
+	return v;
+}
+
+static void on_fork(struct espy_session *s, struct espy_task *parent, const struct espy_rec_fork *f)
+{
+	struct espy_task *child = espy_state__task(s->state, f->child_tid);
+
+	if (!child)
+		return;
+	if (!espy_task_notes(child)->announced && !s->stream.origin.wide)
+		espy_session__say(s, ESPY_TOPIC_TASKS, "Process %u attached", child->tid);
+	espy_task_notes(child)->announced = true;
+	struct espy_event e = make_event(s, ESPY_EVENT_FORK, parent, &f->rec);
+	e.other = child;
+	espy_session__event(s, &e);
+}
+
+void espy_session__drop_task(struct espy_session *s, struct espy_task *task)
+{
+	plain_event(s, ESPY_EVENT_DETACH, task, NULL);
+	espy_state__detach(s->state, task);
+}
+
+static void on_exec(struct espy_session *s, struct espy_task *task, const struct espy_rec_exec *x)
+{
+	struct espy_event e = make_event(s, ESPY_EVENT_EXEC, task, &x->rec);
+
+	if (s->o.detach_on_execve &&
+	    (s->targets.command_execed || x->rec.tgid != (uint32_t)s->targets.command_pid))
+		s->targets.detach_tid = x->rec.tid;
+	s->targets.command_execed = true;
+	/* The caller is known by the number of its process from here on; its unfinished execve goes with it. */
+	if (x->old_tid && x->old_tid != x->rec.tid)
+		e.other = espy_state__task(s->state, x->old_tid);
+	espy_session__event(s, &e);
+}
+
+void espy_session__detached(struct espy_session *s)
+{
+	if (!is_wanted(s, ESPY_EVENT_DETACH))
+		return;
+	for (struct espy_task *t = NULL; (t = espy_state__next_task(s->state, t));)
+		if (!t->detached)
+			plain_event(s, ESPY_EVENT_DETACH, t, NULL);
+}
+
+static void on_mark_def(struct espy_session *s)
+{
+	const uint64_t bad = espy_state__bad_definitions(s->state);
+
+	if (bad != s->run.bad_definitions)
+		espy_session__say(s, ESPY_TOPIC_GENERAL, "the definition of a mark is damaged and was left out");
+	s->run.bad_definitions = bad;
+}
+
+static void on_mark(struct espy_session *s, struct espy_task *task, const struct espy_rec_mark *mark)
+{
+	struct espy_marks_seen *seen = espy_state__marks_seen(s->state);
+	struct espy_event e = make_event(s, ESPY_EVENT_MARK, task, &mark->rec);
+
+	e.mark = seen ? espy_marks_seen__event(seen, mark) : NULL;
+	espy_session__event(s, &e);
+}
+
+/* What concerns no task that is watched. */
+static void on_general(struct espy_session *s, const struct espy_rec *rec)
+{
+	switch (rec->type) {
+	case ESPY_REC_LOST:
+		plain_event(s, ESPY_EVENT_LOSS, NULL, rec);
+		break;
+	case ESPY_REC_END:
+		if (rec->flags & ESPY_END_DETACHED)
+			espy_session__detached(s);
+		break;
+	case ESPY_REC_MARK_DEF:
+		on_mark_def(s);
+		break;
+	case ESPY_REC_STACK:
+		plain_event(s, ESPY_EVENT_STACK, NULL, rec);
+		break;
+	}
+}
+
+/* Returns the call, if the record ends one whose effects are to be applied; else NULL. */
+static const struct espy_call_view *on_task_record(struct espy_session *s, struct espy_task *task,
+						   const struct espy_rec *rec)
+{
+	switch (rec->type) {
+	case ESPY_REC_ATTACHED:
+		espy_task_notes(task)->announced = true;
+		plain_event(s, ESPY_EVENT_ATTACH, task, rec);
+		break;
+	case ESPY_REC_ENTER:
+		on_enter(s, task, rec);
+		break;
+	case ESPY_REC_EXIT:
+		return on_exit_call(s, task, rec);
+	case ESPY_REC_FORK:
+		on_fork(s, task, (const struct espy_rec_fork *)rec);
+		break;
+	case ESPY_REC_EXEC:
+		on_exec(s, task, (const struct espy_rec_exec *)rec);
+		break;
+	case ESPY_REC_TASK_EXIT:
+		plain_event(s, ESPY_EVENT_EXIT, task, rec);
+		break;
+	case ESPY_REC_SIGNAL:
+		plain_event(s, ESPY_EVENT_SIGNAL, task, rec);
+		break;
+	case ESPY_REC_STOPPED:
+		plain_event(s, ESPY_EVENT_STOPPED, task, rec);
+		break;
+	case ESPY_REC_PAUSE:
+		plain_event(s, ESPY_EVENT_PAUSE, task, rec);
+		break;
+	case ESPY_REC_STACK:
+		plain_event(s, ESPY_EVENT_STACK, task, rec);
+		break;
+	case ESPY_REC_DETACHED:
+		espy_session__say(s, ESPY_TOPIC_GENERAL,
+				  "Process %u runs a program that its user may not trace: it is watched no longer", task->tid);
+		espy_session__drop_task(s, task);
+		break;
+	case ESPY_REC_MARK:
+		on_mark(s, task, (const struct espy_rec_mark *)rec);
+		break;
+	default: /* what has no line of its own */
+		break;
+	}
+	return NULL;
+}
+
+/*
+ * Marks alone of a trace that has more: what a live session without a source of calls would not have been told, so that the
+ * lines are the same.
+ */
+static bool is_beside_marks(struct espy_session *s, const struct espy_rec *rec)
+{
+	if (rec->type == ESPY_REC_ATTACHED && rec->flags & ESPY_ATTACHED_COMMAND)
+		s->window.command = rec->tid;
+	if (!s->trace || !s->o.no_calls || rec->type == ESPY_REC_MARK || rec->type == ESPY_REC_ATTACHED)
+		return false;
+	return rec->type != ESPY_REC_TASK_EXIT || rec->tid != s->window.command;
+}
+
+/* Does an engine want it? A trace holds more marks than are wanted, and some sources cannot test all conditions. */
+static bool is_mark_wanted(const struct espy_session *s, const struct espy_rec_mark *rec)
+{
+	for (unsigned i = 0; i < s->engines.cnt; i++)
+		if (espy_engine__wants_mark(s->engines.v[i], rec))
+			return true;
+	return false;
+}
+
+/* Is the record no part of what is shown, so that the state is not to know of it either? */
+static bool is_left_out(struct espy_session *s, const struct espy_rec *rec)
+{
+	switch (rec->type) {
+	case ESPY_REC_LOST:
+	case ESPY_REC_FACT:
+	case ESPY_REC_CLOCK:
+	case ESPY_REC_END:
+	case ESPY_REC_MARK_DEF:
+		return false;
+	case ESPY_REC_MARK:
+		return !is_mark_wanted(s, (const struct espy_rec_mark *)rec);
+	default:
+		return is_beside_marks(s, rec);
+	}
+}
+
+/* The event of a record: state, engines, state. *call: that it ends. false: its task was let go of. */
+static bool on_record(struct espy_session *s, const struct espy_rec *rec, const struct espy_call_view **call)
+{
+	const struct espy_call_view *v = NULL;
+	struct espy_task *task;
+
+	if (!espy_state__apply(s->state, rec, &task))
+		return false;
+	if (task)
+		v = on_task_record(s, task, rec);
+	else
+		on_general(s, rec);
+	espy_state__applied(s->state, rec, v);
+	*call = v;
+	return true;
+}
+
+/*
+ * What --from and --to leave is one piece of the stream, from the first record that is not before to the first that is
+ * behind: so the pieces of two neighbouring times are together what both times are.
+ */
+static void note_window(struct espy_session *s, uint64_t time_ns)
+{
+	if (s->stream.outside && time_ns >= s->window.from_ns && time_ns)
+		s->stream.outside = false;
+	if (s->window.to_ns && time_ns > s->window.to_ns) {
+		s->stream.outside = true;
+		s->run.stopping = true;
+	}
+}
+
+/* ---- sinks of records, and of time */
+
+/* The sinks of records, one after the other: NULL behind the last. */
+static struct espy_engine *next_recorder(const struct espy_session *s, unsigned *i)
+{
+	while (*i < s->engines.cnt) {
+		struct espy_engine *e = s->engines.v[(*i)++];
+
+		if (e->sink && e->sink->ops->record && !e->gone && !e->sink->error)
+			return e;
+	}
+	return NULL;
+}
+
+static void expect(struct espy_session *s, const struct espy_rec *rec, size_t size)
+{
+	struct espy_engine *e;
+
+	for (unsigned i = 0; (e = next_recorder(s, &i));)
+		e->sink->ops->expect(e->sink, rec, size);
+	if (s->run.clock_ns)
+		return;
+	s->run.clock_ns = espy_now_ns();
+	espy_session__clock(s);
+}
+
+static void record(struct espy_session *s, const struct espy_rec *rec, const struct espy_call_view *call)
+{
+	struct espy_engine *e;
+
+	for (unsigned i = 0; (e = next_recorder(s, &i));)
+		if (rec->type != ESPY_REC_MARK || espy_engine__wants_mark(e, (const struct espy_rec_mark *)rec))
+			e->sink->ops->record(e->sink, rec, call);
+}
+
+/* So that the text does not depend on when the record was read: by its own time. */
+static void tell_time(struct espy_session *s, uint64_t time_ns)
+{
+	for (unsigned i = 0; i < s->engines.cnt; i++) {
+		struct espy_sink *sink = s->engines.v[i]->sink;
+
+		if (sink && sink->timed)
+			sink->ops->time(sink, time_ns);
+	}
+}
+
+void espy_session__note_errors(struct espy_session *s)
+{
+	for (unsigned i = 0; i < s->engines.cnt; i++) {
+		const struct espy_engine *e = s->engines.v[i];
+
+		if (e->sink && e->sink->error && e->ends_session && !s->run.error) {
+			s->run.error = e->sink->error;
+			s->run.failed = e->name;
+		}
+	}
+}
+
+static int stop_asked(struct espy_session *s)
+{
+	espy_session__note_errors(s);
+	return s->run.error || (!s->run.draining && (s->run.stopping || s->run.stop_asked)) || s->targets.detach_tid;
+}
+
+static void define_mark(struct espy_session *s, const struct espy_rec *rec)
+{
+	for (unsigned i = 0; i < s->engines.cnt; i++)
+		if (s->engines.v[i]->mark_filter)
+			espy_mark_filter__define_rec(s->engines.v[i]->mark_filter, rec);
+}
+
+int espy_session__record(void *session, const struct espy_rec *rec)
+{
+	const struct espy_call_view *call = NULL;
+	struct espy_session *s = session;
+
+	espy_session__serve_requests(s);
+	if (s->engines.record_sinks)
+		expect(s, rec, rec->size);
+	if (s->trace) {
+		if (rec->type != ESPY_REC_CLOCK) /* taken when the recorder began to write, maybe long after what follows */
+			note_window(s, rec->time_ns);
+		if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
+			espy_session__need_image(s, rec);
+	}
+	if (rec->time_ns)
+		tell_time(s, rec->time_ns);
+	if (rec->type == ESPY_REC_MARK_DEF)
+		define_mark(s, rec);
+	if (!is_left_out(s, rec)) {
+		if (!on_record(s, rec, &call))
+			return 0;
+		if (s->engines.record_sinks)
+			record(s, rec, call);
+	}
+	return stop_asked(s);
+}
+
+/* Marks of one task and one definition, which lie between two places of a run. */
+static const struct espy_rec_mark *same_marks(const struct espy_rec_mark *first, const uint8_t *end, uint64_t *cnt,
+					      const struct espy_rec_mark **last)
+{
+	const struct espy_rec_mark *m = first;
+
+	for (*cnt = 0; (const uint8_t *)m < end && m->rec.tid == first->rec.tid && m->def == first->def; ++*cnt) {
+		*last = m;
+		m = (const struct espy_rec_mark *)(const void *)((const uint8_t *)m + m->rec.size);
+	}
+	return m;
+}
+
+/*
+ * A recording alone needs nothing of a mark but its count and its task: the run goes to the file as it lies. Of tasks
+ * that were let go nothing is kept, so there may be holes.
+ */
+static void record_marks(struct espy_session *s, struct espy_sink *r, const struct espy_rec *first, const uint8_t *end)
+{
+	const struct espy_rec_mark *m = (const struct espy_rec_mark *)first, *piece = m, *next, *last = m;
+	uint64_t cnt;
+
+	expect(s, first, (size_t)(end - (const uint8_t *)first));
+	for (; (const uint8_t *)m < end; m = next) {
+		next = same_marks(m, end, &cnt, &last);
+		if (espy_state__marks(s->state, m, last, cnt))
+			continue;
+		r->ops->marks(r, piece, (size_t)((const uint8_t *)m - (const uint8_t *)piece));
+		piece = next;
+	}
+	r->ops->marks(r, piece, (size_t)(end - (const uint8_t *)piece));
+}
+
+int espy_session__marks(void *session, const struct espy_rec *first, size_t size)
+{
+	struct espy_session *s = session;
+	const uint8_t *at = (const uint8_t *)first, *end = at + size;
+	int stop = 0;
+
+	espy_session__serve_requests(s);
+	if (s->engines.cnt == 1 && s->engines.record_sinks && !s->engines.v[0]->mark_filter) {
+		record_marks(s, s->engines.v[0]->sink, first, end);
+		return stop_asked(s);
+	}
+	for (; at < end; at += ((const struct espy_rec *)(const void *)at)->size)
+		stop |= espy_session__record(s, (const struct espy_rec *)(const void *)at);
+	return stop;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* An engine: a mask of events, a filter, and a sink. It gets exactly what it asked for, whatever the source sends. */
+#ifndef ESPY_LIB_ENGINE_H
+#define ESPY_LIB_ENGINE_H
+
+#include "filter/call_filter.h"
+#include "filter/mark_filter.h"
+#include "lib/options.h"
+#include "sink/sink.h"
+
+/* What an engine needs of the source beyond its calls, and how much of their data. */
+struct espy_needs {
+	bool times;	   /* when calls began and ended */
+	bool wall_clock;   /* where the source counts: time between begin and end, not on the CPU */
+	bool fds;	   /* what descriptors are */
+	bool details;	   /* of them, more than their names */
+	bool comms;	   /* names of tasks */
+	bool counts;	   /* the source may count calls in its place */
+	bool verbose;	   /* what only -v shows, of all calls */
+	bool whole_data;   /* all bytes of what is read and written */
+	uint32_t str_limit;
+	bool no_env;	   /* no environments */
+	bool limit_data;   /* of what is read and written at most data_bytes; 0: none */
+	uint32_t data_bytes;
+};
+
+struct espy_engine {
+	struct espy_session *session;
+	struct espy_sink *sink; /* its own; NULL: a flight recorder makes it for each snapshot */
+	const char *name;	/* where its sink writes to, for messages */
+	unsigned events;	/* that it gets */
+	struct espy_filter *filter; /* one of its users */
+	struct espy_mark_filter *mark_filter; /* marks that the source delivers and it does not want; NULL: it wants all */
+	bool no_marks; /* it wants none */
+	uint64_t calls[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS / 64]; /* which calls */
+	bool unknown_calls; /* numbers beyond the tables, too */
+	bool (*where)(void *ctx, const struct espy_call_view *v); /* --where: does the call meet it? NULL: all do */
+	void *where_ctx;
+	struct espy_where *own_where; /* where_ctx is the engine; NULL: it has no condition of its own */
+	uint64_t call_limit; /* 0: none */
+	bool ends_session;  /* with the limit, or an error of the sink */
+	bool gone;	    /* removed while an event is given to the engines */
+	bool lines;	    /* it makes text of events */
+	bool met;	    /* the condition holds for the call at work */
+	struct espy_needs needs;
+	uint64_t given, calls_given; /* events; of them calls that have ended */
+	void (*removed)(void *ctx);
+	void *ctx;
+	struct espy_trace_options trace; /* of a sink that is made later */
+	struct espy_kept kept;
+};
+
+/* Does it get any events of this call? */
+static inline bool espy_engine__wants_call(const struct espy_engine *e, unsigned abi, uint32_t nr)
+{
+	return nr < ESPY_MAX_SYSCALLS ? e->calls[abi][nr / 64] >> (nr % 64) & 1 : e->unknown_calls;
+}
+
+/* Does it get this MARK record? */
+static inline bool espy_engine__wants_mark(const struct espy_engine *e, const struct espy_rec_mark *rec)
+{
+	return !e->no_marks && (!e->mark_filter || espy_mark_filter__wants(e->mark_filter, rec));
+}
+
+/* An engine from the caller's options; its session is not told of it. 0 or -errno. */
+int espy_engine__new(struct espy_engine **out, const struct espy_engine_options *o, bool flight);
+void espy_engine__set_filter(struct espy_engine *e, struct espy_filter *f);
+/* Frees it and its sink: 0 or the first -errno of writing. */
+int espy_engine__free(struct espy_engine *e);
+/*
+ * The manners in which it wants the values of an event of a call; 0: it does not want them. Called once for each such event, before
+ * it is decoded and offered, with the state as it was before the call: so conditions are tested here.
+ */
+unsigned espy_engine__manners(struct espy_engine *e, struct espy_event *event, const struct espy_stream *stream);
+/*
+ * Offers an event: the sink gets it if the mask, the filter and the limit let it through. Returns false
+ * when the limit is reached by it.
+ */
+bool espy_engine__event(struct espy_engine *e, struct espy_event *event, const struct espy_stream *stream);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "lib/held_tasks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "lib/control_socket.h"
+#include "lib/session_impl.h"
+
+#define MOST 1024 /* tasks told of at once */
+#define PREFIX "hold"
+#define LONGEST_AUTO_NS 10000000ull
+#define LONGEST_ALWAYS_NS 10000000000ull
+#define ANSWER_MS 2000 /* an espy looks every 100 ms; a stopped one does not answer */
+
+struct espy_resume_socket {
+	struct espy_session *s;
+	int sock;
+	struct sockaddr_un addr;
+};
+
+static int add_triggers(struct espy_session *s, const char *option, const char *const *text, size_t cnt,
+			enum espy_trigger_action action)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		struct espy_trigger *t = &s->triggers[s->trigger_cnt];
+		char why[512];
+		int err;
+
+		if (s->trigger_cnt == ESPY_TRIGGER_MAX) {
+			espy_session__error(s, "there can be at most %u triggers", ESPY_TRIGGER_MAX);
+			return -E2BIG;
+		}
+		err = espy_trigger__parse(t, text[i], action, s->sets, why, sizeof(why));
+		if (err) {
+			espy_session__error(s, "%s %s", option, why);
+			return err;
+		}
+		s->sets[t->abi].wanted[t->nr / 64] |= 1ull << (t->nr % 64);
+		s->trigger_cnt++;
+	}
+	return 0;
+}
+
+int espy_hold__triggers(struct espy_session *s)
+{
+	int err = add_triggers(s, "--pause-on", s->o.pause_on, s->o.pause_on_count, ESPY_TRIGGER_PAUSE);
+
+	return err ? err : add_triggers(s, "--snapshot-on", s->o.snapshot_on, s->o.snapshot_on_count, ESPY_TRIGGER_SNAPSHOT);
+}
+
+enum espy_lossless espy_hold__lossless(const struct espy_session *s)
+{
+	const struct espy_session_options *o = &s->o;
+
+	if (o->overrun != ESPY_OVERRUN_AUTO)
+		return o->overrun == ESPY_OVERRUN_HOLD ? ESPY_LOSSLESS_ALWAYS : ESPY_LOSSLESS_NEVER;
+	/* What runs already is not held unasked. */
+	return o->all || o->cgroup || o->pid_count ? ESPY_LOSSLESS_NEVER : ESPY_LOSSLESS_AUTO;
+}
+
+uint64_t espy_hold__longest_ns(const struct espy_session *s)
+{
+	if (s->o.max_hold_ns)
+		return s->o.max_hold_ns;
+	return s->o.overrun == ESPY_OVERRUN_HOLD ? LONGEST_ALWAYS_NS : LONGEST_AUTO_NS;
+}
+
+void espy_hold__tell_pauses(struct espy_session *s, const struct espy_source_stats *st)
+{
+	char tasks[256] = "";
+	size_t len = 0;
+
+	for (unsigned i = 0; i < ESPY_PAUSED_TASKS && st->paused[i].pauses && len < sizeof(tasks); i++)
+		len += (size_t)snprintf(tasks + len, sizeof(tasks) - len, "%s%u (%" PRIu64 ", %.1f ms)", i ? ", " : "",
+					st->paused[i].tid, st->paused[i].pauses, (double)st->paused[i].ns / 1e6);
+	if (st->pauses)
+		espy_session__say(s, ESPY_TOPIC_LOSS, "%" PRIu64 " pause%s, %.1f ms in all, %.1f ms at most; %u task%s held: %s%s", st->pauses,
+				  st->pauses == 1 ? "" : "s", (double)st->paused_ns / 1e6,
+				  (double)st->longest_pause_ns / 1e6, st->paused_tasks,
+				  st->paused_tasks == 1 ? "" : "s", tasks,
+				  st->paused_tasks > ESPY_PAUSED_TASKS ? ", ..." : "");
+	const bool matters = st->lossless_failed && st->lost[ESPY_LOST_RING_FULL];
+
+	if (st->lossless)
+		espy_session__say(s, matters ? ESPY_TOPIC_LOSS : ESPY_TOPIC_STATS, "lossless mode: %s%s", st->lossless_failed ? "not possible: " : "", st->lossless);
+	if (st->cut_pauses)
+		espy_session__say(s, ESPY_TOPIC_LOSS, "%" PRIu64 " of them ended before there was room, after %g ms (--max-hold)", st->cut_pauses,
+				  (double)espy_hold__longest_ns(s) / 1e6);
+	if (st->unheld)
+		espy_session__say(s, ESPY_TOPIC_LOSS, "%" PRIu32 " time%s nobody could be held for a while, because espy did not run", st->unheld,
+				  st->unheld == 1 ? "" : "s");
+	if (st->not_paused)
+		espy_session__say(s, ESPY_TOPIC_LOSS, "%" PRIu64 " times a task was to be held and could not be: too many at once, or of a "
+				  "real-time policy", st->not_paused);
+}
+
+int espy_resume_socket__open(struct espy_resume_socket **out, struct espy_session *s)
+{
+	struct espy_resume_socket *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	h->s = s;
+	h->sock = espy_control__listen(PREFIX, &h->addr);
+	if (h->sock < 0)
+		espy_session__say(s, ESPY_TOPIC_GENERAL, "`espy resume` cannot reach this espy (a socket in %s: %s)",
+				  espy_control__where(), strerror(-h->sock));
+	*out = h;
+	return 0;
+}
+
+void espy_resume_socket__close(struct espy_resume_socket *h)
+{
+	if (!h)
+		return;
+	if (h->sock >= 0) {
+		unlink(h->addr.sun_path);
+		close(h->sock);
+	}
+	free(h);
+}
+
+/* A task, or all tasks of a process. */
+static unsigned resume(struct espy_session *s, pid_t pid)
+{
+	struct espy_held_task held[MOST];
+	int cnt = s->src_ops->held(s->src, held, MOST);
+	unsigned n = 0;
+
+	for (int i = 0; i < cnt && i < MOST; i++)
+		if (held[i].tid == (uint32_t)pid || held[i].tgid == (uint32_t)pid)
+			n += !s->src_ops->resume(s->src, (pid_t)held[i].tid);
+	return n;
+}
+
+void espy_resume_socket__serve(struct espy_resume_socket *h)
+{
+	char text[ESPY_CONTROL_TEXT];
+	int fd, pid;
+
+	while (h->sock >= 0 && (fd = espy_control__accept(h->sock, text)) >= 0) {
+		if (sscanf(text, "resume %d", &pid) == 1 && pid > 0) {
+			snprintf(text, sizeof(text), "resumed %u", resume(h->s, pid));
+			espy_control__answer(fd, text);
+		}
+		close(fd);
+	}
+}
+
+/* ---- for the library's user */
+
+static const char *call_name(const struct espy_session *s, const struct espy_held_task *t)
+{
+	const struct espy_image *img = t->abi < ESPY_ABI_CNT ? &s->images[t->abi] : NULL;
+
+	return img && t->nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[t->nr].name) : "";
+}
+
+int espy_session_held(struct espy_session *s, int (*fn)(void *ctx, const struct espy_held *held), void *ctx)
+{
+	struct espy_held_task held[MOST];
+	int cnt;
+
+	if (!s || !fn)
+		return -EINVAL;
+	if (s->run.phase != PHASE_RUNS || !s->src_ops->held)
+		return 0;
+	cnt = s->src_ops->held(s->src, held, MOST);
+	for (int i = 0; i < cnt && i < MOST; i++) {
+		const struct espy_held h = {
+			.task = (pid_t)held[i].tid,
+			.process = (pid_t)held[i].tgid,
+			.call = call_name(s, &held[i]),
+			.since_ns = held[i].since_ns,
+			.holds = 1,
+		};
+		int n = fn(ctx, &h);
+
+		if (n)
+			return n;
+	}
+	return cnt;
+}
+
+int espy_resume(struct espy_session *s, pid_t task)
+{
+	if (!s)
+		return -EINVAL;
+	if (s->run.phase != PHASE_RUNS || !s->src_ops->resume)
+		return -ESRCH;
+	return s->src_ops->resume(s->src, task);
+}
+
+/* ---- the other side */
+
+struct asked {
+	pid_t pid, by;
+	struct espy_resumed *answers;
+	size_t n, cnt;
+};
+
+static void ask(void *ctx, const char *dir, const char *file, pid_t espy)
+{
+	struct asked *a = ctx;
+	char request[32], answer[ESPY_CONTROL_TEXT];
+	unsigned resumed = 0;
+
+	if (a->by && espy != a->by)
+		return;
+	snprintf(request, sizeof(request), "resume %d", (int)a->pid);
+	if (espy_control__ask(dir, file, ANSWER_MS, request, answer) || sscanf(answer, "resumed %u", &resumed) != 1 || !resumed)
+		return;
+	if (a->cnt < a->n)
+		a->answers[a->cnt] = (struct espy_resumed){ .espy = espy, .tasks = resumed };
+	a->cnt++;
+}
+
+size_t espy_ask_resume(pid_t pid, pid_t by, struct espy_resumed *resumed, size_t count)
+{
+	struct asked a = { .pid = pid, .by = by, .answers = resumed, .n = count };
+
+	espy_control__each(PREFIX, ask, &a);
+	return a.cnt;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the engines need together is asked of a source. */
+#include "lib/session_impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "describe/asks.h"
+#include "lib/call_set.h"
+#include "lib/held_tasks.h"
+#include "source/choose.h"
+#include "source/mux.h"
+#include "source/tamper.h"
+
+/* Is a call wanted whose messages are decoded by what its socket is? */
+static bool asks_netlink(const struct espy_session *s, const struct espy_image *img)
+{
+	uint8_t *seen = malloc(img->type_cnt + 1);
+	bool asks = false;
+
+	for (uint32_t nr = 0; seen && !asks && nr < img->syscall_cnt; nr++)
+		asks = s->sets[img->abi].wanted[nr / 64] >> (nr % 64) & 1 &&
+		       espy_image__asks_netlink(img, img->syscalls[nr].call, seen);
+	free(seen);
+	return asks;
+}
+
+/*
+ * What the state knows of descriptors is true until a call changes it: such calls must come even if they are not shown.
+ * Without names, a source that tells what descriptors are makes them needless.
+ */
+static void want_needed_calls(struct espy_session *s)
+{
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		const struct espy_image *img = &s->images[abi];
+
+		if (!s->follow_fds && (s->src_ops->caps & ESPY_SRC_FDS || !asks_netlink(s, img)))
+			continue;
+		for (uint32_t nr = 0; nr < img->syscall_cnt; nr++)
+			if (espy_state__needs_call(espy_image__str(img, img->syscalls[nr].name)))
+				s->sets[abi].wanted[nr / 64] |= 1ull << (nr % 64);
+	}
+}
+
+/* ---- what the engines need together */
+
+static void add_needs(struct espy_needs *all, const struct espy_needs *n, bool first)
+{
+	all->times |= n->times;
+	all->wall_clock |= n->wall_clock;
+	all->fds |= n->fds;
+	all->details |= n->details;
+	all->comms |= n->comms;
+	all->verbose |= n->verbose;
+	all->whole_data |= n->whole_data;
+	if (n->str_limit > all->str_limit)
+		all->str_limit = n->str_limit;
+	if (n->counts) /* which needs no data */
+		return;
+	all->no_env = n->no_env && (first || all->no_env);
+	all->limit_data = n->limit_data && (first || all->limit_data);
+	if (n->data_bytes > all->data_bytes)
+		all->data_bytes = n->data_bytes;
+}
+
+/* One filter that wants what any engine wants, and shows as much of it. */
+static void merge_filters(const struct espy_session *s, struct espy_filter *all)
+{
+	memset(all, 0, sizeof(*all));
+	memset(&all->abbrev, 0xff, sizeof(all->abbrev));
+	memset(&all->raw, 0xff, sizeof(all->raw));
+	for (unsigned i = 0; i < s->engines.cnt; i++) {
+		const struct espy_engine *e = s->engines.v[i];
+		const unsigned calls = ESPY_EVENT_CALL_BEGIN | ESPY_EVENT_CALL_END;
+
+		if (e->gone || !(e->events & calls || e->trace.path))
+			continue;
+		for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+			for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++) {
+				const uint64_t not_mine = ~e->filter->trace.bits[abi][w];
+
+				all->trace.bits[abi][w] |= e->filter->trace.bits[abi][w];
+				all->abbrev.bits[abi][w] &= e->filter->abbrev.bits[abi][w] | not_mine;
+				all->raw.bits[abi][w] &= e->filter->raw.bits[abi][w] | not_mine;
+			}
+		all->trace_unknown |= e->filter->trace_unknown;
+	}
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
+			all->raw.bits[abi][w] &= all->trace.bits[abi][w];
+	/* What an engine may want that comes later is captured from the start. */
+	if (!s->o.engines_fixed && !s->trace) {
+		memset(&all->trace, 0xff, sizeof(all->trace));
+		memset(&all->abbrev, 0, sizeof(all->abbrev));
+		memset(&all->raw, 0, sizeof(all->raw));
+		all->trace_unknown = true;
+	}
+}
+
+/* Strings of events that are given to engines that come later. */
+#define LATER_STRINGS 4096u
+
+int espy_session__open_call_sets(struct espy_session *s)
+{
+	struct espy_filter all;
+	bool first = true;
+	int err = 0;
+
+	for (unsigned i = 0; i < s->engines.cnt; i++) {
+		add_needs(&s->needs, &s->engines.v[i]->needs, first);
+		first &= s->engines.v[i]->needs.counts;
+	}
+	if (!s->o.engines_fixed && !s->trace) {
+		s->needs.times = s->needs.fds = s->needs.details = s->needs.comms = s->needs.verbose = true;
+		s->needs.no_env = s->needs.limit_data = false;
+		if (s->needs.str_limit < LATER_STRINGS)
+			s->needs.str_limit = LATER_STRINGS;
+	}
+	merge_filters(s, &all);
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++)
+		err = espy_call_set__init(&s->sets[abi], &s->images[abi], &all, &s->needs);
+	return err;
+}
+
+/* ---- the source */
+
+/* What only a source that stops the task can serve. */
+static const char *needs_stopping_source(const struct espy_session *s)
+{
+	const struct espy_session_options *o = &s->o;
+
+	if (o->seccomp)
+		return "--seccomp-bpf";
+	if (o->detach_on_execve)
+		return "--detach-on=execve";
+	if (o->kill_on_exit)
+		return "--kill-on-exit";
+	if (s->first_filter && s->first_filter->tamper_cnt)
+		return "-e inject=";
+	if (o->stack_frames)
+		return "-k";
+	return NULL;
+}
+
+static unsigned needed_caps(const struct espy_session_options *o)
+{
+	return (o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0) | (o->flight_bytes ? ESPY_SRC_FLIGHT : 0);
+}
+
+/* A value in the range of errors: the program takes it for one, though the text shows a value. */
+static void warn_of_values(struct espy_session *s)
+{
+	const struct espy_filter *f = s->first_filter;
+
+	for (size_t i = 0; f && i < f->tamper_cnt; i++) {
+		const struct espy_tamper *t = &f->tampers[i];
+
+		if (t->has_result && !t->is_error && t->result < 0 && t->result >= -4095)
+			espy_session__say(s, ESPY_TOPIC_GENERAL,
+					  "Inadvertent injection of error %" PRId64 " is possible for retval=%" PRIu64,
+					  -t->result, (uint64_t)t->result);
+	}
+}
+
+static int choose_source(struct espy_session *s)
+{
+	const struct espy_session_options *o = &s->o;
+	const char *stopping = needs_stopping_source(s);
+	const char *asked = o->source && strcmp(o->source, "auto") ? o->source : NULL;
+	char why[512] = "";
+
+	if (!asked && stopping && !o->all && !o->cgroup)
+		asked = "ptrace";
+	if (asked && !strcmp(asked, "bpf") && stopping) {
+		espy_session__error(s, "%s needs a source that stops the task: use --source=ptrace", stopping);
+		return -EINVAL;
+	}
+	int err = o->no_calls ? 0 : espy_source__choose(&s->src_ops, asked, needed_caps(o), why, sizeof(why));
+	if (err) {
+		espy_session__error(s, "%s", why);
+		return err;
+	}
+	if (o->pause_on_count && !s->src_ops->held) {
+		espy_session__error(s, "--pause-on needs the source bpf%s%s", why[0] ? "; " : "", why);
+		return -EOPNOTSUPP;
+	}
+	if (why[0])
+		espy_session__say(s, ESPY_TOPIC_SOURCE, "%s", why);
+	return 0;
+}
+
+/* The engine whose calls the source may count, in place of sending them: the only one, and a table of all calls. */
+static struct espy_engine *find_counting(const struct espy_session *s)
+{
+	struct espy_engine *e = s->engines.cnt == 1 ? s->engines.v[0] : NULL;
+
+	if (!e || !e->needs.counts || !s->o.engines_fixed || !s->src_ops || !s->src_ops->counts)
+		return NULL;
+	return s->marks.cnt || e->filter->status != ESPY_STATUS_ALL || e->filter->path_cnt || e->filter->fds.given ||
+			       e->filter->task_cnt || e->call_limit || s->trigger_cnt ||
+			       s->condition.where ?
+		       NULL :
+		       e;
+}
+
+/* Marks come from a source of their own; beside one of system calls, or alone. */
+static int open_with_marks(struct espy_session *s, const struct espy_source_opts *so)
+{
+	int err = espy_mux__open(&s->src, s->o.no_calls ? NULL : s->src_ops,
+				 s->marks.via == ESPY_VIA_KERNEL ? &espy_source_usdt : &espy_source_agent, so);
+
+	if (!err)
+		s->src_ops = s->src->ops;
+	return err;
+}
+
+/*
+ * The filter whose paths the source may test: that of the only engine. A trace holds what is selected by other means, since its
+ * reader may want other paths. NULL: there is none.
+ */
+static const struct espy_filter *find_path_filter(const struct espy_session *s)
+{
+	const struct espy_engine *e = s->engines.cnt == 1 ? s->engines.v[0] : NULL;
+
+	return e && s->o.engines_fixed && !s->engines.record_sinks && !s->flight && !e->filter->fds.given ? e->filter : NULL;
+}
+
+int espy_session__open_source(struct espy_session *s)
+{
+	const struct espy_session_options *o = &s->o;
+	const struct espy_filter *paths = find_path_filter(s);
+	int err = choose_source(s);
+
+	if (err)
+		return err;
+	if (!o->no_calls)
+		want_needed_calls(s);
+	err = espy_session__set_gates(s);
+	if (err)
+		return err;
+	s->counts_for = find_counting(s);
+	const struct espy_source_opts so = {
+		.size = sizeof(so),
+		.report = espy_session__report,
+		.report_ctx = s,
+		.follow = o->follow,
+		.need_time = (s->needs.times || s->condition.times) && !s->counts_for,
+		.need_enter_ns = (s->needs.times || s->condition.times) && (!s->counts_for || s->needs.wall_clock),
+		.need_ip = o->instruction_pointer,
+		.need_signals = true,
+		.count_only = s->counts_for,
+		.need_fdnames = s->follow_fds,
+		.need_fd_details = s->follow_fds,
+		.need_comms = s->needs.comms,
+		.paths = paths ? (const char *const *)paths->paths : NULL,
+		.path_cnt = paths ? paths->path_cnt : 0,
+		.use_seccomp = o->seccomp,
+		.enter_records = true,
+		.ring_bytes = o->ring_bytes,
+		.rings = o->rings,
+		.stack_frames = o->stack_frames,
+		.tampers = s->first_filter ? s->first_filter->tampers : NULL,
+		.tamper_cnt = s->first_filter ? s->first_filter->tamper_cnt : 0,
+		.triggers = s->triggers,
+		.trigger_cnt = s->trigger_cnt,
+		.gates = s->condition.gates,
+		.gate_cnt = s->condition.gate_cnt,
+		.lossless = espy_hold__lossless(s),
+		.max_hold_ns = espy_hold__longest_ns(s),
+		.hang_ms = o->hang_ms,
+		.interruptible = o->interruptible,
+		.kill_on_exit = o->kill_on_exit,
+		.flight_bytes = o->flight_bytes,
+		.marks = s->marks.cnt ? &s->marks : NULL,
+		.marks_fn = espy_session__marks,
+	};
+	warn_of_values(s);
+	err = s->marks.cnt ? open_with_marks(s, &so) : s->src_ops ? s->src_ops->open(&s->src, &so) : -EINVAL;
+	if (err) {
+		espy_session__error(s, "Can't open the source %s: %s", s->src_ops ? s->src_ops->name : "of marks",
+				    strerror(-err));
+		return err;
+	}
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++)
+		err = s->src_ops->set_calls(s->src, (enum espy_abi)abi, &s->sets[abi]);
+	return err;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a session watches: a program that it starts, processes, a cgroup, everything. */
+#include "lib/session_impl.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "base/clock.h"
+#include "source/agent/control.h"
+
+/* A source needs some descriptors of its own; the command shall have the limit that the user gave. */
+#define ENOUGH_FILES 256
+#define ENOUGH_FILES_MARKS 16384 /* one for each process with an agent */
+
+void espy_session__raise_file_limit(struct espy_session *s)
+{
+	const rlim_t enough = s->marks.cnt ? ENOUGH_FILES_MARKS : ENOUGH_FILES;
+	struct rlimit more;
+
+	if (getrlimit(RLIMIT_NOFILE, &s->targets.user_files) < 0 || s->targets.user_files.rlim_cur >= enough)
+		return;
+	more.rlim_cur = enough;
+	more.rlim_max = s->targets.user_files.rlim_max > enough ? s->targets.user_files.rlim_max : enough;
+	if (setrlimit(RLIMIT_NOFILE, &more) < 0) { /* beyond the hard limit only with CAP_SYS_RESOURCE */
+		more.rlim_max = s->targets.user_files.rlim_max;
+		more.rlim_cur = more.rlim_max < enough ? more.rlim_max : enough;
+		if (setrlimit(RLIMIT_NOFILE, &more) < 0)
+			return;
+	}
+	s->targets.files_raised = true;
+}
+
+struct start {
+	const struct espy_session *s;
+	uint64_t *exec_ns; /* shared with the child; NULL if there was no memory for it */
+};
+
+/* In the child, just before its execve. */
+static int child_setup(void *ctx)
+{
+	const struct start *start = ctx;
+	const struct espy_session *s = start->s;
+
+	if (s->targets.files_raised && setrlimit(RLIMIT_NOFILE, &s->targets.user_files) < 0)
+		return -errno;
+	int err = s->targets.command.child_setup ? s->targets.command.child_setup(s->targets.command.child_ctx) : 0;
+	if (!err && start->exec_ns)
+		*start->exec_ns = espy_now_ns();
+	return err;
+}
+
+/* A record of tasks that were there before the stream: goes the way of all records. */
+static void attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsigned flags, uint64_t time_ns)
+{
+	const struct espy_rec_attached a = { .rec = { .size = sizeof(a),
+						      .type = ESPY_REC_ATTACHED,
+						      .flags = (uint16_t)flags,
+						      .tid = tid,
+						      .tgid = tgid,
+						      .time_ns = time_ns } };
+
+	espy_session__record(s, &a.rec);
+}
+
+/* Tasks of a process that runs already become known. Returns how many. */
+static unsigned seed(struct espy_session *s, pid_t pid, bool all_threads)
+{
+	char path[64];
+	unsigned n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+		if (!tid || (!all_threads && tid != (uint32_t)pid) || espy_agent__is_helper(dirfd(d), e->d_name))
+			continue;
+		attached(s, tid, (uint32_t)pid, 0, espy_now_ns());
+		n++;
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+int espy_session__add_pid(struct espy_session *s, pid_t pid, bool single_task)
+{
+	/* A process is what a person means by its number. */
+	const bool all_threads = s->o.follow || !single_task;
+	const struct espy_target t = { .kind = ESPY_TARGET_PID, .pid = pid, .single_task = !all_threads };
+	int err;
+
+	s->run.reported = false;
+	err = s->src_ops->add_target(s->src, &t);
+	if (err) {
+		if (!s->marks.cnt || !s->run.reported) /* else the source has said more */
+			espy_session__error(s, "attach: %s(%d): %s", s->src_ops->name, pid, strerror(-err));
+		return err;
+	}
+	unsigned n = seed(s, pid, all_threads);
+	if (s->follow_fds)
+		espy_state__seed(s->state, (uint32_t)pid);
+	if (n > 1)
+		espy_session__say(s, ESPY_TOPIC_TASKS, "Process %d attached with %u threads", pid, n);
+	else
+		espy_session__say(s, ESPY_TOPIC_TASKS, "Process %d attached", pid);
+	return 0;
+}
+
+static int add_wide(struct espy_session *s)
+{
+	struct espy_target t = { .kind = ESPY_TARGET_CGROUP, .path = s->o.cgroup };
+	int err = s->o.cgroup ? s->src_ops->add_target(s->src, &t) : 0;
+
+	if (err) {
+		espy_session__error(s, "cgroup '%s': %s (a directory of the cgroup v2 tree is expected)", s->o.cgroup,
+				    strerror(-err));
+		return err;
+	}
+	if (!s->o.all)
+		return 0;
+	t = (struct espy_target){ .kind = ESPY_TARGET_ALL };
+	err = s->src_ops->add_target(s->src, &t);
+	if (err)
+		espy_session__error(s, "--all: %s", strerror(-err));
+	return err;
+}
+
+static int start_command(struct espy_session *s)
+{
+	void *page = mmap(NULL, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct start start = { .s = s, .exec_ns = page == MAP_FAILED ? NULL : page };
+	struct espy_command command = s->targets.command;
+	pid_t *pid = &s->targets.command_pid;
+
+	command.child_setup = child_setup;
+	command.child_ctx = &start;
+	s->run.reported = false;
+	int err = s->src_ops->start_command(s->src, &command, pid);
+	/* It has run for a while when this is known here: a trace begins with its first call, not behind it. */
+	const uint64_t exec_ns = start.exec_ns && *start.exec_ns ? *start.exec_ns : espy_now_ns();
+	if (start.exec_ns)
+		munmap(page, sizeof(uint64_t));
+	if (err) {
+		if (!s->run.reported) /* else the source could not begin, and has said why: the program is not to blame */
+			espy_session__error(s, "exec: %s: %s", command.path, strerror(-err));
+		*pid = 0;
+		return err;
+	}
+	attached(s, (uint32_t)*pid, (uint32_t)*pid, ESPY_ATTACHED_COMMAND, exec_ns);
+	if (s->follow_fds)
+		espy_state__inherit(s->state, (uint32_t)*pid);
+	return 0;
+}
+
+int espy_session__add_targets(struct espy_session *s)
+{
+	size_t good = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < s->o.pid_count; i++) {
+		int e = espy_session__add_pid(s, s->o.pids[i], s->o.single_task);
+
+		if (e)
+			err = e;
+		else
+			good++;
+	}
+	/* As with strace, one target that is gone does not hinder the others. */
+	if (err && !good)
+		return err;
+	err = add_wide(s);
+	return err || !s->targets.command.path ? err : start_command(s);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sink/hexdump.h"
+
+#include <string.h>
+
+/*
+ * Which way the bytes went is not asked of the name of the call: what its description reads before
+ * the call was written by the program, what it reads after it the program has read.
+ */
+struct dump {
+	struct espy_buf *b;
+	const struct espy_filter *f;
+	int64_t fd;	 /* the call's first descriptor; -1: none yet */
+	unsigned buffer; /* number of the buffer within a vector */
+	unsigned depth;
+};
+
+static bool in_set(const struct espy_fd_set *s, int64_t fd)
+{
+	bool in = false;
+
+	if (!s->given)
+		return false;
+	for (size_t i = 0; i < s->fd_cnt; i++)
+		in |= s->fds[i] == fd;
+	return in != s->negated;
+}
+
+static void put_number(struct espy_buf *b, uint64_t n)
+{
+	char tmp[20];
+	size_t i = sizeof(tmp);
+
+	do
+		tmp[--i] = (char)('0' + n % 10);
+	while (n /= 10);
+	espy_buf__put(b, tmp + i, sizeof(tmp) - i);
+}
+
+static void put_hex(struct espy_buf *b, size_t n, unsigned digits)
+{
+	for (unsigned i = digits; i--;)
+		espy_buf__putc(b, "0123456789abcdef"[n >> (4 * i) & 15]);
+}
+
+/* " | 00000  68 65 6c 6c 6f ...   hello            |": sixteen bytes a line, a wider gap after the eighth. */
+static void put_lines(struct espy_buf *b, const uint8_t *p, size_t n)
+{
+	for (size_t off = 0; off < n; off += 16) {
+		espy_buf__puts(b, " | ");
+		put_hex(b, off, off > 0xfffff ? 8 : 5);
+		espy_buf__putc(b, ' ');
+		for (size_t i = off; i < off + 16; i++) {
+			espy_buf__puts(b, i == off + 8 ? "  " : " ");
+			if (i < n)
+				put_hex(b, p[i], 2);
+			else
+				espy_buf__puts(b, "  ");
+		}
+		espy_buf__puts(b, "  ");
+		for (size_t i = off; i < off + 16; i++)
+			espy_buf__putc(b, i >= n ? ' ' : p[i] >= 0x20 && p[i] < 0x7f ? (char)p[i] : '.');
+		espy_buf__puts(b, " |\n");
+	}
+}
+
+static void put_buffer(struct dump *d, const struct espy_token *k)
+{
+	if (k->type->kind != ESPY_T_BYTES || !k->len || d->fd < 0 ||
+	    !in_set(k->flags & ESPY_TOKF_AFTER ? &d->f->read : &d->f->write, d->fd))
+		return;
+	if (d->depth) {
+		espy_buf__puts(d->b, " * ");
+		put_number(d->b, k->len);
+		espy_buf__puts(d->b, " bytes in buffer ");
+		put_number(d->b, d->buffer++);
+		espy_buf__putc(d->b, '\n');
+	}
+	put_lines(d->b, k->bytes, k->len);
+}
+
+void espy_hexdump__call(struct espy_buf *b, const struct espy_filter *f, const struct espy_call_view *v, struct espy_tokens args)
+{
+	struct dump d = { .b = b, .f = f, .fd = -1 };
+
+	if (v->call == ESPY_NONE || !v->has_exit || v->ret <= 0)
+		return;
+	for (uint32_t i = 0; i < args.cnt; i++) {
+		const struct espy_token *k = &args.at[i];
+
+		if (!(k->shown & ESPY_MANNER_BYTES))
+			continue;
+		d.depth += k->kind == ESPY_TOKEN_OPEN;
+		d.depth -= k->kind == ESPY_TOKEN_CLOSE;
+		if (k->kind == ESPY_TOKEN_INT && k->fmt == ESPY_FMT_FD && d.fd < 0)
+			d.fd = (int)k->num;
+		if (k->kind == ESPY_TOKEN_STR)
+			put_buffer(&d, k);
+	}
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sink/line_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct espy_output *espy_line_output__use(struct espy_output *o)
+{
+	__atomic_fetch_add(&o->users, 1, __ATOMIC_RELAXED);
+	return o;
+}
+
+static struct espy_output *make(void)
+{
+	struct espy_output *o = calloc(1, sizeof(*o));
+
+	if (o)
+		*o = (struct espy_output){ .users = 1, .fd = -1 };
+	return o;
+}
+
+int espy_line_output__fd(struct espy_output **out, int fd)
+{
+	struct espy_output *o = make();
+
+	if (!o)
+		return -ENOMEM;
+	o->fd = fd;
+	o->keep_fd = true;
+	o->name = strdup(fd == STDOUT_FILENO ? "standard output" : fd == STDERR_FILENO ? "stderr" : "the output");
+	*out = o;
+	return 0;
+}
+
+int espy_line_output__per_task(struct espy_output **out, const char *name, bool append)
+{
+	struct espy_output *o = make();
+
+	if (!o || !(o->per_task = strdup(name))) {
+		free(o);
+		return -ENOMEM;
+	}
+	o->append = append;
+	o->name = strdup(name);
+	*out = o;
+	return 0;
+}
+
+static int open_command(struct espy_output *o, const char *cmd)
+{
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t pid = fork();
+	if (pid < 0) {
+		int err = -errno;
+
+		close(p[0]);
+		close(p[1]);
+		return err;
+	}
+	if (pid == 0) {
+		sigset_t none;
+
+		/* Blocked and ignored signals pass through execve: the command shall start with none of ours. */
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		signal(SIGPIPE, SIG_DFL);
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		signal(SIGHUP, SIG_DFL);
+		signal(SIGQUIT, SIG_DFL);
+		dup2(p[0], STDIN_FILENO);
+		execl("/bin/sh", "sh", "-c", cmd, (char *)NULL);
+		_exit(127);
+	}
+	close(p[0]);
+	o->fd = p[1];
+	o->command = pid;
+	return 0;
+}
+
+int espy_line_output__open(struct espy_output **out, const char *name, bool append)
+{
+	struct espy_output *o = make();
+	int err = 0;
+
+	if (!o)
+		return -ENOMEM;
+	if (name[0] == '|' || name[0] == '!') {
+		err = open_command(o, name + 1);
+	} else {
+		o->fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+		if (o->fd < 0)
+			err = -errno;
+	}
+	if (err) {
+		free(o);
+		return err;
+	}
+	o->name = strdup(name);
+	*out = o;
+	return 0;
+}
+
+/* The first `end` bytes of buf. */
+static int write_out(struct espy_output *o, size_t end)
+{
+	size_t done = 0;
+
+	while (done < end && !o->error) {
+		ssize_t n = write(o->fd, o->buf.data + done, end - done);
+
+		if (n > 0) {
+			done += (size_t)n;
+		} else if (n < 0 && errno == EAGAIN) {
+			/* The user's terminal or pipe may be non-blocking: somebody else set it so. */
+			struct pollfd p = { .fd = o->fd, .events = POLLOUT };
+
+			poll(&p, 1, -1);
+		} else if (n == 0 || errno != EINTR) {
+			o->error = n == 0 ? EIO : errno;
+		}
+	}
+	if (end > o->line_start)
+		o->flushed_cols += end - o->line_start;
+	if (end < o->buf.len)
+		memmove(o->buf.data, o->buf.data + end, o->buf.len - end);
+	o->buf.len -= end;
+	o->line_start = 0;
+	return -o->error;
+}
+
+int espy_line_output__flush(struct espy_output *o)
+{
+	if (!o->buf.len)
+		return -o->error;
+	return write_out(o, o->whole_lines ? o->line_start : o->buf.len);
+}
+
+size_t espy_line_output__column(const struct espy_output *o)
+{
+	return o->flushed_cols + (o->buf.len - o->line_start);
+}
+
+void espy_line_output__end_line(struct espy_output *o)
+{
+	espy_buf__putc(&o->buf, '\n');
+	espy_line_output__whole_lines(o);
+}
+
+void espy_line_output__whole_lines(struct espy_output *o)
+{
+	if (o->muted || o->hidden)
+		o->buf.len = o->line_start;
+	o->line_start = o->buf.len;
+	o->flushed_cols = 0;
+}
+
+int espy_line_output__close(struct espy_output *o)
+{
+	if (!o || __atomic_sub_fetch(&o->users, 1, __ATOMIC_ACQ_REL))
+		return 0;
+	int err = write_out(o, o->buf.len);
+
+	if (o->fd >= 0 && !o->keep_fd && close(o->fd) < 0 && !err)
+		err = -errno;
+	espy_buf__free(&o->buf);
+	while (o->command && waitpid(o->command, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(o->per_task);
+	free(o->name);
+	free(o);
+	return err;
+}

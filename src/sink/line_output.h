@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where lines go: standard error, a file, a command's standard input. Several sinks may write to one output; a line that one of
+ * them has begun is ended before another begins.
+ */
+#ifndef ESPY_SINK_LINE_OUTPUT_H
+#define ESPY_SINK_LINE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/buf.h"
+
+struct espy_output {
+	unsigned users;	     /* the last one closes it */
+	char *name;	     /* for messages; NULL: it has none */
+	int fd;
+	bool keep_fd;	     /* it is somebody else's */
+	char *per_task;	     /* not NULL: nothing is written here; each task has a file of this name and its number */
+	bool append;	     /* of per_task: files are written at their end */
+	struct espy_buf buf; /* not yet written */
+	size_t line_start;   /* where in buf the current line begins */
+	size_t flushed_cols; /* of the current line, already written */
+	const void *open;    /* whoever has begun a line and not ended it; NULL: nobody */
+	uint32_t open_tid;   /* the task that it is of */
+	pid_t command;	     /* "|command": to be waited for; 0: none */
+	int error;	     /* first write error, positive errno; later output is dropped */
+	bool whole_lines;    /* a line that is open is not written yet: it may have to be taken back */
+	bool muted;	     /* a line that ends now is taken back */
+	bool hidden;	     /* so is the line that was begun last, whenever it ends */
+};
+
+/* Another user. */
+struct espy_output *espy_line_output__use(struct espy_output *o);
+/* A descriptor of somebody else's; -ENOMEM. */
+int espy_line_output__fd(struct espy_output **out, int fd);
+/* "FILE", "|command" or "!command". 0 or -errno. */
+int espy_line_output__open(struct espy_output **out, const char *name, bool append);
+/* Files NAME.TASK, which whoever writes to it opens. */
+int espy_line_output__per_task(struct espy_output **out, const char *name, bool append);
+/* Write what is there. 0 or -errno of the first failed write (said once, then again at each call). */
+int espy_line_output__flush(struct espy_output *o);
+/* Column of the end of the current line, from 0. */
+size_t espy_line_output__column(const struct espy_output *o);
+/* End the current line. */
+void espy_line_output__end_line(struct espy_output *o);
+/* Whole lines were put into buf directly: the current line begins behind them. */
+void espy_line_output__whole_lines(struct espy_output *o);
+/* One user fewer; after the last one: flush, close, wait for the command. 0 or -errno of a write. NULL is let be. */
+int espy_line_output__close(struct espy_output *o);
+
+#endif

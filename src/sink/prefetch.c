@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sink/prefetch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "describe/asks.h"
+#include "describe/hooks.h"
+
+/* What a call's text can ask, from the types of its parameters. */
+enum interest {
+	ASKS_NOTHING,
+	ASKS_OF_REGISTERS, /* of numbers among the arguments, or of the result */
+	ASKS_OF_MEMORY,	   /* of what they point to, as well: to be walked */
+};
+
+static enum interest interest_of(const struct espy_image *img, const struct espy_call *c, uint8_t *seen)
+{
+	enum interest most = ASKS_NOTHING;
+
+	if (c->ret.type != ESPY_NONE && espy_image__asks_of_integer(&img->types[c->ret.type]))
+		most = ASKS_OF_REGISTERS;
+	for (uint32_t i = 0; i < c->nparam; i++) {
+		uint32_t type = img->fields[c->first_param + i].type;
+
+		if (type == ESPY_NONE)
+			continue;
+		if (img->types[type].kind == ESPY_T_INT) {
+			if (espy_image__asks_of_integer(&img->types[type]))
+				most = most > ASKS_OF_REGISTERS ? most : ASKS_OF_REGISTERS;
+			continue;
+		}
+		if (espy_image__asks_of_type(img, type, seen))
+			most = ASKS_OF_MEMORY;
+	}
+	return most;
+}
+
+int espy_prefetch__init(struct espy_prefetch *g, struct espy_state *s, const struct espy_image *images)
+{
+	*g = (struct espy_prefetch){ .state = s, .resolver = espy_state__resolver(s) };
+	g->decoder.resolver = &g->resolver;
+	g->decoder.want = (struct espy_want){ .paths = true, .details = true, .comms = true, .elem_limit = UINT32_MAX };
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		const struct espy_image *img = &images[abi];
+		uint8_t *seen = malloc(img->type_cnt + 1);
+
+		g->interest[abi] = malloc(img->call_cnt + 1);
+		for (uint32_t c = 0; seen && g->interest[abi] && c < img->call_cnt; c++)
+			g->interest[abi][c] = (uint8_t)interest_of(img, &img->calls[c], seen);
+		free(seen);
+		if (!seen || !g->interest[abi]) {
+			espy_prefetch__free(g);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static void ask(struct espy_state *s, const struct espy_call_view *v, const struct espy_type *t, uint64_t num)
+{
+	switch (t->fmt) {
+	case ESPY_FMT_FD:
+	case ESPY_FMT_DIRFD:
+		espy_state__fd(s, v->tid, (int)num, true);
+		break;
+	case ESPY_FMT_PID:
+	case ESPY_FMT_TID:
+		if ((int32_t)num > 0)
+			espy_state__comm(s, (uint32_t)num);
+		break;
+	case ESPY_FMT_IFINDEX:
+		espy_state__ifname(s, (uint32_t)num);
+		break;
+	}
+}
+
+static enum interest of_call(const struct espy_prefetch *g, const struct espy_call_view *v)
+{
+	if (v->call == ESPY_NONE || v->ret == -EBADF)
+		return ASKS_NOTHING;
+	return (enum interest)g->interest[v->image->abi][v->call];
+}
+
+void espy_prefetch__args(struct espy_prefetch *g, const struct espy_call_view *v)
+{
+	struct espy_state *s = g->state;
+	enum interest most = of_call(g, v);
+
+	if (most == ASKS_OF_MEMORY) {
+		/* The questions are all that is wanted of the tokens. */
+		if (v->has_exit)
+			espy_decoder__args(&g->decoder, v, ESPY_MANNER_FULL, 0);
+		else
+			espy_decoder__begin(&g->decoder, v, ESPY_MANNER_FULL);
+	} else if (most == ASKS_OF_REGISTERS) {
+		const struct espy_call *c = &v->image->calls[v->call];
+
+		for (uint32_t i = 0; i < c->nparam; i++) {
+			const struct espy_field *f = &v->image->fields[c->first_param + i];
+
+			if (f->type != ESPY_NONE && f->off < ESPY_MAX_ARGS)
+				ask(s, v, &v->image->types[f->type], v->args[f->off]);
+		}
+	}
+}
+
+void espy_prefetch__result(struct espy_prefetch *g, const struct espy_call_view *v)
+{
+	if (v->ret < 0 || of_call(g, v) == ASKS_NOTHING)
+		return;
+	const struct espy_call *c = &v->image->calls[v->call];
+
+	if (c->ret.type != ESPY_NONE)
+		ask(g->state, v, &v->image->types[c->ret.type], (uint64_t)v->ret);
+}
+
+void espy_prefetch__free(struct espy_prefetch *g)
+{
+	espy_decoder__free(&g->decoder);
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		free(g->interest[abi]);
+		g->interest[abi] = NULL;
+	}
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sink/summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "sink/line_output.h"
+
+struct row {
+	uint32_t nr;
+	char *name; /* NULL: a number without a name; a copy, since the images of a trace change while it is read */
+	struct espy_count c;
+};
+
+struct abi_rows {
+	const struct espy_image *image;
+	struct row *rows;
+	size_t cnt, cap;
+	uint32_t index[ESPY_MAX_SYSCALLS]; /* row + 1 by number; 0: none yet */
+};
+
+struct espy_summary_table {
+	struct espy_sink base;
+	struct espy_summary_options o;
+	enum espy_summary_column columns[ESPY_COL_COUNT];
+	struct espy_output *out;
+	const struct espy_stream *stream;
+	struct abi_rows abis[ESPY_ABI_CNT];
+};
+
+static struct espy_summary_table *to_summary(struct espy_sink *s)
+{
+	return (struct espy_summary_table *)s;
+}
+
+/* Columns as they are printed; width is the least one, it grows with the data. */
+static const struct column {
+	const char *head;
+	int width;
+	bool left;
+} columns[ESPY_COL_COUNT] = {
+	[ESPY_COL_TIME_PERCENT] = { "% time", 6, false },    [ESPY_COL_TOTAL_TIME] = { "seconds", 11, false },
+	[ESPY_COL_MIN_TIME] = { "shortest", 8, false },	     [ESPY_COL_MAX_TIME] = { "longest", 8, false },
+	[ESPY_COL_AVG_TIME] = { "usecs/call", 11, false },   [ESPY_COL_CALLS] = { "calls", 9, false },
+	[ESPY_COL_ERRORS] = { "errors", 9, false },	     [ESPY_COL_NAME] = { "syscall", 16, true },
+	[ESPY_COL_WALL_TOTAL] = { "wall-total", 11, false }, [ESPY_COL_WALL_MIN] = { "wall-min", 8, false },
+	[ESPY_COL_WALL_MAX] = { "wall-max", 8, false },	     [ESPY_COL_WALL_AVG] = { "wall-avg", 11, false },
+};
+static const enum espy_summary_column default_columns[] = {
+	ESPY_COL_TIME_PERCENT, ESPY_COL_TOTAL_TIME, ESPY_COL_AVG_TIME, ESPY_COL_CALLS, ESPY_COL_ERRORS, ESPY_COL_NAME,
+};
+
+static struct row *find_row(struct espy_summary_table *t, const struct espy_image *img, uint32_t nr)
+{
+	struct abi_rows *a = &t->abis[img->abi];
+
+	a->image = img;
+	if (nr < ESPY_MAX_SYSCALLS && a->index[nr])
+		return &a->rows[a->index[nr] - 1];
+	for (size_t i = 0; nr >= ESPY_MAX_SYSCALLS && i < a->cnt; i++)
+		if (a->rows[i].nr == nr)
+			return &a->rows[i];
+	if (a->cnt == a->cap) {
+		size_t cap = a->cap ? a->cap * 2 : 64;
+		struct row *rows = realloc(a->rows, cap * sizeof(*rows));
+
+		if (!rows)
+			return NULL;
+		a->rows = rows;
+		a->cap = cap;
+	}
+	struct row *r = &a->rows[a->cnt++];
+	const char *name = nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[nr].name) : "";
+	*r = (struct row){ .nr = nr, .name = name[0] ? strndup(name, NAME_MAX) : NULL, .c.min_ns = UINT64_MAX };
+	if (nr < ESPY_MAX_SYSCALLS)
+		a->index[nr] = (uint32_t)a->cnt;
+	return r;
+}
+
+static void merge(struct espy_count *to, const struct espy_count *c)
+{
+	to->calls += c->calls;
+	to->errors += c->errors;
+	to->time_ns += c->time_ns;
+	if (c->min_ns < to->min_ns)
+		to->min_ns = c->min_ns;
+	if (c->max_ns > to->max_ns)
+		to->max_ns = c->max_ns;
+}
+
+/* One call that has returned. A call that does not return is not counted, as it has no result. */
+static void count_call(struct espy_summary_table *t, const struct espy_call_view *v)
+{
+	if (v->no_return || !v->has_exit)
+		return;
+	struct row *r = find_row(t, v->image, v->nr);
+	if (!r)
+		return;
+	uint64_t ns = v->enter_ns && v->exit_ns > v->enter_ns ? v->exit_ns - v->enter_ns : 0;
+	const struct espy_count c = {
+		.calls = 1,
+		.errors = v->ret < 0 && v->ret >= -4095,
+		.time_ns = ns,
+		.min_ns = ns,
+		.max_ns = ns,
+	};
+	merge(&r->c, &c);
+}
+
+/* exit and exit_group: a source may count them, but they have no result and no duration. */
+static bool never_returns(const struct espy_image *img, uint32_t nr)
+{
+	return nr < img->syscall_cnt && img->plans[img->call_plans[nr].plan].flags & ESPY_PLAN_NO_RETURN;
+}
+
+void espy_summary__add(struct espy_sink *s, const struct espy_image *img, const struct espy_count *counts, size_t n)
+{
+	for (uint32_t nr = 0; nr < n; nr++) {
+		struct row *r = counts[nr].calls && !never_returns(img, nr) ? find_row(to_summary(s), img, nr) : NULL;
+
+		if (r)
+			merge(&r->c, &counts[nr]);
+	}
+}
+
+/* -O: what the tracer itself adds to each call. */
+static void subtract_overhead(const struct espy_summary_options *o, struct espy_count *c)
+{
+	const uint64_t each = o->overhead_ns;
+
+	if (!each)
+		return;
+	uint64_t all = c->calls > UINT64_MAX / each ? UINT64_MAX : each * c->calls;
+	c->time_ns = c->time_ns > all ? c->time_ns - all : 0;
+	c->min_ns = c->min_ns > each ? c->min_ns - each : 0;
+	c->max_ns = c->max_ns > each ? c->max_ns - each : 0;
+}
+
+static uint64_t average(const struct espy_count *c)
+{
+	return c->calls ? c->time_ns / c->calls : 0;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? 1 : a > b ? -1 : 0; /* largest first */
+}
+
+static int compare_rows(const void *pa, const void *pb, void *ctx)
+{
+	const struct row *a = pa, *b = pb;
+	const struct espy_summary_options *o = ctx;
+	int d = 0;
+
+	switch (o->unsorted ? ESPY_COL_COUNT : o->sort_by) {
+	case ESPY_COL_TIME_PERCENT:
+	case ESPY_COL_TOTAL_TIME:
+	case ESPY_COL_WALL_TOTAL:
+		d = compare_u64(a->c.time_ns, b->c.time_ns);
+		break;
+	case ESPY_COL_MIN_TIME:
+	case ESPY_COL_WALL_MIN:
+		d = compare_u64(a->c.min_ns, b->c.min_ns);
+		break;
+	case ESPY_COL_MAX_TIME:
+	case ESPY_COL_WALL_MAX:
+		d = compare_u64(a->c.max_ns, b->c.max_ns);
+		break;
+	case ESPY_COL_AVG_TIME:
+	case ESPY_COL_WALL_AVG:
+		d = compare_u64(average(&a->c), average(&b->c));
+		break;
+	case ESPY_COL_CALLS:
+		d = compare_u64(a->c.calls, b->c.calls);
+		break;
+	case ESPY_COL_ERRORS:
+		d = compare_u64(a->c.errors, b->c.errors);
+		break;
+	case ESPY_COL_NAME:
+		d = strcmp(a->name ? a->name : "syscall_", b->name ? b->name : "syscall_");
+		break;
+	case ESPY_COL_COUNT:
+		break;
+	}
+	return d ? d : a->nr < b->nr ? -1 : a->nr > b->nr;
+}
+
+static void cell(char *text, size_t size, enum espy_summary_column col, const struct row *r,
+		 const struct espy_count *total)
+{
+	const struct espy_count *c = &r->c;
+
+	text[0] = 0;
+	switch (col) {
+	case ESPY_COL_TIME_PERCENT: {
+		/* The last line is the whole, also if no time was measured. */
+		double share = c == total	? 100.0
+			       : total->time_ns ? 100.0 * (double)c->time_ns / (double)total->time_ns
+						: 0;
+
+		snprintf(text, size, "%.2f", share);
+		break;
+	}
+	case ESPY_COL_TOTAL_TIME:
+	case ESPY_COL_WALL_TOTAL:
+		snprintf(text, size, "%.6f", (double)c->time_ns / 1e9);
+		break;
+	case ESPY_COL_MIN_TIME:
+	case ESPY_COL_WALL_MIN:
+		snprintf(text, size, "%.6f", (double)c->min_ns / 1e9);
+		break;
+	case ESPY_COL_MAX_TIME:
+	case ESPY_COL_WALL_MAX:
+		snprintf(text, size, "%.6f", (double)c->max_ns / 1e9);
+		break;
+	case ESPY_COL_AVG_TIME:
+	case ESPY_COL_WALL_AVG:
+		snprintf(text, size, "%" PRIu64, average(c) / 1000);
+		break;
+	case ESPY_COL_CALLS:
+		snprintf(text, size, "%" PRIu64, c->calls);
+		break;
+	case ESPY_COL_ERRORS:
+		if (c->errors)
+			snprintf(text, size, "%" PRIu64, c->errors);
+		break;
+	case ESPY_COL_NAME:
+		if (r->name)
+			snprintf(text, size, "%s", r->name);
+		else
+			snprintf(text, size, "syscall_%#x", r->nr);
+		break;
+	case ESPY_COL_COUNT:
+		break;
+	}
+}
+
+struct layout {
+	const enum espy_summary_column *cols;
+	unsigned cnt;
+	int width[ESPY_COL_COUNT];
+};
+
+static void put_cell(struct espy_buf *b, const struct layout *l, unsigned i, const char *text)
+{
+	int pad = l->width[i] - (int)strlen(text);
+	bool left = columns[l->cols[i]].left;
+
+	if (i)
+		espy_buf__putc(b, ' ');
+	while (!left && pad-- > 0)
+		espy_buf__putc(b, ' ');
+	espy_buf__puts(b, text);
+	while (left && i + 1 < l->cnt && pad-- > 0)
+		espy_buf__putc(b, ' ');
+}
+
+static void put_dashes(struct espy_buf *b, const struct layout *l)
+{
+	for (unsigned i = 0; i < l->cnt; i++) {
+		if (i)
+			espy_buf__putc(b, ' ');
+		for (int n = 0; n < l->width[i]; n++)
+			espy_buf__putc(b, '-');
+	}
+	espy_buf__putc(b, '\n');
+}
+
+static void put_row(struct espy_buf *b, const struct layout *l, const struct row *r, const struct espy_count *total)
+{
+	char text[80];
+
+	for (unsigned i = 0; i < l->cnt; i++) {
+		cell(text, sizeof(text), l->cols[i], r, total);
+		put_cell(b, l, i, text);
+	}
+	espy_buf__putc(b, '\n');
+}
+
+static void print_rows(const struct espy_summary_options *o, struct abi_rows *a, struct espy_buf *b)
+{
+	struct row total = { .name = "total", .c.min_ns = UINT64_MAX };
+	struct layout l = {
+		.cols = o->column_count ? o->columns : default_columns,
+		.cnt = o->column_count ? (unsigned)o->column_count : sizeof(default_columns) / sizeof(default_columns[0]),
+	};
+	char text[80];
+
+	for (size_t i = 0; i < a->cnt; i++) {
+		subtract_overhead(o, &a->rows[i].c);
+		merge(&total.c, &a->rows[i].c);
+	}
+	qsort_r(a->rows, a->cnt, sizeof(*a->rows), compare_rows, (void *)o);
+	for (unsigned i = 0; i < l.cnt; i++) {
+		l.width[i] = columns[l.cols[i]].width;
+		for (size_t r = 0; r <= a->cnt; r++) {
+			cell(text, sizeof(text), l.cols[i], r < a->cnt ? &a->rows[r] : &total, &total.c);
+			if ((int)strlen(text) > l.width[i])
+				l.width[i] = (int)strlen(text);
+		}
+	}
+	for (unsigned i = 0; i < l.cnt; i++)
+		put_cell(b, &l, i, columns[l.cols[i]].head);
+	espy_buf__putc(b, '\n');
+	put_dashes(b, &l);
+	for (size_t i = 0; i < a->cnt; i++)
+		put_row(b, &l, &a->rows[i], &total.c);
+	put_dashes(b, &l);
+	put_row(b, &l, &total, &total.c);
+}
+
+static void drop_rows(struct abi_rows *a)
+{
+	while (a->cnt)
+		free(a->rows[--a->cnt].name);
+}
+
+/* The tables, one for each ABI that made calls; nothing if none did. */
+static void print(struct espy_summary_table *t, struct espy_buf *b)
+{
+	static const char *const modes[ESPY_ABI_CNT] = {
+		[ESPY_ABI_X86_64] = "64 bit",
+		[ESPY_ABI_I386] = "32 bit",
+		[ESPY_ABI_X32] = "x32",
+	};
+
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		if (!t->abis[abi].cnt)
+			continue;
+		if (abi != ESPY_ABI_X86_64) {
+			espy_buf__puts(b, "System call usage summary for ");
+			espy_buf__puts(b, modes[abi]);
+			espy_buf__puts(b, " mode:\n");
+		}
+		print_rows(&t->o, &t->abis[abi], b);
+		/* Rows have lost their order by number: a table is printed once. */
+		memset(t->abis[abi].index, 0, sizeof(t->abis[abi].index));
+		drop_rows(&t->abis[abi]);
+	}
+}
+
+static void summary_event(struct espy_sink *s, const struct espy_event *e)
+{
+	s->calls++;
+	count_call(to_summary(s), e->call);
+}
+
+static int summary_start(struct espy_sink *s, const struct espy_stream *stream)
+{
+	to_summary(s)->stream = stream;
+	return 0;
+}
+
+static void summary_finish(struct espy_sink *s)
+{
+	struct espy_output *out = to_summary(s)->out;
+
+	/* It is of the whole stream, whatever the last line was of. */
+	out->muted = to_summary(s)->stream && to_summary(s)->stream->outside;
+	print(to_summary(s), &out->buf);
+	espy_line_output__whole_lines(out);
+	espy_sink__fail(s, espy_line_output__flush(out));
+}
+
+static int summary_close(struct espy_sink *s)
+{
+	struct espy_summary_table *t = to_summary(s);
+
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		drop_rows(&t->abis[abi]);
+		free(t->abis[abi].rows);
+	}
+	espy_sink__fail(s, espy_line_output__close(t->out));
+	const int err = -s->error;
+	free(t);
+	return err;
+}
+
+static const struct espy_sink_ops summary_ops = {
+	.name = "summary",
+	.start = summary_start,
+	.event = summary_event,
+	.finish = summary_finish,
+	.close = summary_close,
+};
+
+int espy_summary__new(struct espy_sink **out, const struct espy_summary_options *o)
+{
+	struct espy_summary_table *t = calloc(1, sizeof(*t));
+	int err = 0;
+
+	if (!t)
+		return -ENOMEM;
+	t->base = (struct espy_sink){ .ops = &summary_ops, .events = ESPY_EVENT_CALL_END };
+	t->o = *o;
+	for (size_t i = 0; i < o->column_count && i < ESPY_COL_COUNT; i++)
+		t->columns[i] = o->columns[i];
+	t->o.columns = t->columns;
+	if (o->output)
+		t->out = espy_line_output__use(o->output);
+	else
+		err = espy_line_output__fd(&t->out, STDERR_FILENO);
+	if (err) {
+		free(t);
+		return err;
+	}
+	t->base.output = t->out;
+	*out = &t->base;
+	return 0;
+}
+
+bool espy_summary__needs_wall_clock(const struct espy_summary_options *o)
+{
+	for (size_t i = 0; i < o->column_count; i++)
+		if (o->columns[i] >= ESPY_COL_WALL_TOTAL)
+			return true;
+	return o->wall_clock;
+}

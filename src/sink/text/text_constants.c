@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names of constants: flags, enumerations, packed fields, in the three styles of -X. */
+#include "describe/constant_names.h"
+#include "sink/text/text_impl.h"
+
+static void put_unknown(struct espy_text *t, uint64_t num, const char *unknown)
+{
+	espy_buf__hex(t->b, num);
+	if (*unknown && t->xlat != ESPY_XLAT_RAW) {
+		espy_text_comment(t);
+		espy_buf__puts(t->b, unknown);
+		espy_text_comment_end(t);
+	}
+}
+
+static void separate(struct espy_text *t, bool *any)
+{
+	if (*any)
+		espy_buf__putc(t->b, '|');
+	*any = true;
+}
+
+/* The text for an unknown member of a group; "" if the group is no table of its own. */
+static const char *group_unknown(const struct espy_image *img, const struct espy_entry *g)
+{
+	return g->table < img->table_cnt ? espy_image__str(img, img->tables[g->table].unknown) : "";
+}
+
+/*
+ * Names for the bits of left, in table order; returns what no name covers. skip_sub leaves out the
+ * groups that are tables of their own (their bits are not in left then). *grouped: the last thing
+ * written was a member of such a group.
+ */
+static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uint64_t left, bool skip_sub, bool *any,
+			  const char **zero, bool *grouped)
+{
+	const struct espy_image *img = t->img;
+
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &img->entries[tab->first + i];
+		if (e->group_cnt) {
+			const char *unknown = group_unknown(img, e);
+			if (!(skip_sub && *unknown)) {
+				uint64_t masked = left & e->value;
+				const struct espy_entry *m = espy_table__member(img, tab, i, masked);
+				if (m) {
+					const char *name = espy_image__str(img, m->name);
+					if (*name) {
+						*grouped = *unknown;
+						separate(t, any);
+						espy_buf__puts(t->b, name);
+					}
+					left &= ~e->value;
+				} else if (masked && *unknown) {
+					*grouped = true;
+					separate(t, any);
+					put_unknown(t, masked, unknown);
+					left &= ~e->value;
+				}
+			}
+			i += e->group_cnt;
+		} else if (e->is_shift) {
+			continue;
+		} else if (!e->value) {
+			if (!*zero)
+				*zero = espy_image__str(img, e->name);
+		} else if ((left & e->value) == e->value) {
+			*grouped = false;
+			separate(t, any);
+			espy_buf__puts(t->b, espy_image__str(img, e->name));
+			left &= ~e->value;
+		}
+	}
+	return left;
+}
+
+/* Tables with such bits are one number throughout; their groups are no tables of their own. */
+static bool has_shifts(const struct espy_image *img, const struct espy_table *tab)
+{
+	for (uint32_t i = 0; i < tab->count; i++)
+		if (img->entries[tab->first + i].is_shift == 1)
+			return true;
+	return false;
+}
+
+/* Bits that stand for a number: 21<<MAP_HUGE_SHIFT. They come last, behind what no name covers. */
+static uint64_t shifted_bits(const struct espy_image *img, const struct espy_table *tab, uint64_t num)
+{
+	uint64_t bits = 0;
+	for (uint32_t i = 0; i < tab->count; i++)
+		if (img->entries[tab->first + i].is_shift)
+			bits |= num & img->entries[tab->first + i].value;
+	return bits;
+}
+
+static void put_shifted(struct espy_text *t, const struct espy_table *tab, uint64_t num, bool *any)
+{
+	for (uint32_t i = 0; num && i < tab->count; i++) {
+		const struct espy_entry *e = &t->img->entries[tab->first + i];
+		if (e->is_shift != 1 || !(num & e->value))
+			continue;
+		separate(t, any);
+		espy_buf__dec(t->b, (num & e->value) >> (e->shift & 63));
+		espy_buf__put(t->b, "<<", 2);
+		espy_buf__puts(t->b, espy_image__str(t->img, e->name));
+		num &= ~e->value;
+	}
+}
+
+void espy_text_flag_names(struct espy_text *t, uint32_t table, uint64_t num, bool *any)
+{
+	const char *zero = NULL;
+	bool grouped = false;
+
+	if (table >= t->img->table_cnt || t->img->tables[table].kind != ESPY_TABLE_FLAGS)
+		return;
+	const struct espy_table *tab = &t->img->tables[table];
+	uint64_t shifted = shifted_bits(t->img, tab, num);
+	uint64_t left = put_names(t, tab, num & ~shifted, false, any, &zero, &grouped);
+	if (left) {
+		separate(t, any);
+		espy_buf__hex(t->b, left);
+	}
+	put_shifted(t, tab, shifted, any);
+}
+
+static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t num, bool skip_sub, bool alone)
+{
+	bool any = false, grouped = false;
+	const char *zero = NULL;
+	uint64_t shifted = shifted_bits(t->img, tab, num);
+	uint64_t left = put_names(t, tab, num & ~shifted, skip_sub, &any, &zero, &grouped);
+
+	if (left && any && (!grouped || has_shifts(t->img, tab))) {
+		espy_buf__putc(t->b, '|');
+		espy_buf__hex(t->b, left);
+	} else if (left) {
+		/* behind members of tables of their own the flags stand alone */
+		separate(t, &any);
+		put_unknown(t, left, espy_image__str(t->img, tab->unknown));
+	}
+	put_shifted(t, tab, shifted, &any);
+	if (left || shifted)
+		return;
+	if (!any && alone) {
+		espy_buf__puts(t->b, zero ? zero : "0");
+	} else if (grouped && zero && !*zero) {
+		/* the groups are tables of their own, and the flags behind them show nothing for 0 */
+		espy_buf__putc(t->b, '|');
+	}
+}
+
+/* Does 0 show nothing at all? */
+static bool silent_zero(const struct espy_image *img, const struct espy_table *tab)
+{
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &img->entries[tab->first + i];
+		if (!e->group_cnt && !e->value && !e->is_shift)
+			return !*espy_image__str(img, e->name);
+		i += e->group_cnt;
+	}
+	return false;
+}
+
+/* raw and verbose: each group that is a table of its own stands for itself, then the rest. */
+static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	const struct espy_image *img = t->img;
+	uint64_t rest = num;
+	bool any = false;
+
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &img->entries[tab->first + i];
+		if (!e->group_cnt)
+			continue;
+		const char *unknown = group_unknown(img, e);
+		if (*unknown) {
+			uint64_t masked = num & e->value;
+			const struct espy_entry *m = espy_table__member(img, tab, i, masked);
+			rest &= ~e->value;
+			if (m || masked) {
+				separate(t, &any);
+				espy_buf__hex(t->b, masked);
+				if (t->xlat == ESPY_XLAT_VERBOSE) {
+					espy_text_comment(t);
+					espy_buf__puts(t->b, m ? espy_image__str(img, m->name) : unknown);
+					espy_text_comment_end(t);
+				}
+			}
+		}
+		i += e->group_cnt;
+	}
+	bool silent = silent_zero(img, tab);
+	if (any && !rest && !silent)
+		return;
+	if (any || !silent || rest)
+		separate(t, &any);
+	if (!rest && silent)
+		return;
+	espy_buf__hex(t->b, rest);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return;
+
+	/* a comment that would repeat the number says nothing */
+	size_t before = t->b->len;
+	espy_text_comment(t);
+	size_t start = t->b->len;
+	bool named = false, grouped = false;
+	const char *zero = NULL;
+	uint64_t shifted = shifted_bits(img, tab, rest);
+	uint64_t left = put_names(t, tab, rest & ~shifted, true, &named, &zero, &grouped);
+	if (left && named) {
+		espy_buf__putc(t->b, '|');
+		espy_buf__hex(t->b, left);
+	} else if (left) {
+		espy_buf__puts(t->b, espy_image__str(img, tab->unknown));
+	} else if (!named && zero && !shifted) {
+		espy_buf__puts(t->b, zero);
+	}
+	named |= t->b->len > start;
+	put_shifted(t, tab, shifted, &named);
+	if (t->b->len > start)
+		espy_text_comment_end(t);
+	else
+		t->b->len = before;
+}
+
+static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_t num);
+
+/* The number that flags share their word with; NULL: there is none. */
+static const struct espy_entry *low_number(const struct espy_image *img, const struct espy_table *tab)
+{
+	const struct espy_entry *e = tab->count ? &img->entries[tab->first + tab->count - 1] : NULL;
+
+	return e && e->is_shift >= ESPY_LOW_DEC ? e : NULL;
+}
+
+/* Flags and a number behind them: `SWAP_FLAG_PREFER|42`. In hexadecimal the two are one number to -X. */
+static void put_flags_and_number(struct espy_text *t, const struct espy_table *tab, const struct espy_entry *low,
+				 uint64_t num)
+{
+	struct espy_table flags = *tab;
+	uint64_t x = (num & low->value) >> (low->shift & 63), rest = num & ~low->value;
+	enum espy_xlat saved = t->xlat;
+	bool one = low->is_shift == ESPY_LOW_HEX;
+
+	flags.count--;
+	if (one && t->xlat != ESPY_XLAT_ABBREV) {
+		espy_buf__hex(t->b, num);
+		if (t->xlat == ESPY_XLAT_RAW || !rest)
+			return;
+		espy_text_comment(t);
+		t->xlat = ESPY_XLAT_ABBREV;
+	}
+	/* two numbers are two numbers in every style */
+	if (flags.count == 1 && has_shifts(t->img, &flags))
+		t->xlat = ESPY_XLAT_ABBREV;
+	if (rest) {
+		put_flags(t, &flags, rest);
+		espy_buf__putc(t->b, '|');
+	}
+	if (low->is_shift == ESPY_LOW_DEC)
+		espy_buf__dec(t->b, x);
+	else if (one)
+		espy_buf__hex(t->b, x);
+	else
+		espy_buf__oct(t->b, x, 3);
+	t->xlat = saved;
+	if (one && t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment_end(t);
+}
+
+static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	const struct espy_entry *low = low_number(t->img, tab);
+
+	if (low) {
+		put_flags_and_number(t, tab, low, num);
+		return;
+	}
+	if (tab->flags & ESPY_TABLE_COMMENT) {
+		enum espy_xlat saved = t->xlat;
+		if (t->xlat == ESPY_XLAT_ABBREV)
+			t->xlat = ESPY_XLAT_VERBOSE;
+		put_flags_parts(t, tab, num);
+		t->xlat = saved;
+	} else if (t->xlat == ESPY_XLAT_ABBREV) {
+		put_flags_abbrev(t, tab, num, false, true);
+	} else if (has_shifts(t->img, tab)) {
+		espy_buf__hex(t->b, num);
+		if (t->xlat == ESPY_XLAT_RAW)
+			return;
+		t->xlat = ESPY_XLAT_ABBREV;
+		espy_text_comment(t);
+		put_flags_abbrev(t, tab, num, false, true);
+		espy_text_comment_end(t);
+		t->xlat = ESPY_XLAT_VERBOSE;
+	} else {
+		put_flags_parts(t, tab, num);
+	}
+}
+
+static void put_enum(struct espy_text *t, const struct espy_table *tab, const struct espy_type *type, uint64_t num)
+{
+	const struct espy_entry *e = espy_table__find(t->img, tab, num, type->size);
+	uint64_t cut = num & espy_width_mask(type->size);
+	const char *unknown = espy_image__str(t->img, tab->unknown);
+	bool comment = tab->flags & ESPY_TABLE_COMMENT;
+
+	if (e && t->xlat == ESPY_XLAT_ABBREV && !comment) {
+		espy_buf__puts(t->b, espy_image__str(t->img, e->name));
+		return;
+	}
+	if ((tab->flags & ESPY_TABLE_DECIMAL) || (!e && (tab->flags & ESPY_TABLE_UNKNOWN_DEC))) {
+		if (type->flags & ESPY_TF_SIGNED)
+			espy_buf__sdec(t->b, (int64_t)num);
+		else
+			espy_buf__dec(t->b, cut);
+	} else {
+		espy_buf__hex(t->b, cut);
+	}
+	if ((t->xlat == ESPY_XLAT_RAW && !comment) ||
+	    (!e && (!*unknown || (tab->flags & ESPY_TABLE_UNKNOWN_HEX))))
+		return;
+	espy_text_comment(t);
+	espy_buf__puts(t->b, e ? espy_image__str(t->img, e->name) : unknown);
+	espy_text_comment_end(t);
+}
+
+static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	bool any = false;
+
+	if (t->xlat == ESPY_XLAT_RAW) {
+		espy_buf__hex(t->b, num);
+		return;
+	}
+	if (t->xlat == ESPY_XLAT_VERBOSE) {
+		espy_buf__hex(t->b, num);
+		espy_text_comment(t);
+	}
+	enum espy_xlat saved = t->xlat;
+	t->xlat = ESPY_XLAT_ABBREV;
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &t->img->entries[tab->first + i];
+		uint64_t x = (num & e->value) >> (e->shift & 63);
+		const struct espy_table *sub = e->table < t->img->table_cnt ? &t->img->tables[e->table] : NULL;
+		const char *unknown = "";
+
+		if (sub && sub->kind == ESPY_TABLE_FLAGS && !x)
+			continue;
+		separate(t, &any);
+		if (sub && sub->kind == ESPY_TABLE_ENUM) {
+			const struct espy_entry *m = espy_table__find(t->img, sub, x, 8);
+			if (m)
+				espy_buf__puts(t->b, espy_image__str(t->img, m->name));
+			else
+				espy_buf__hex(t->b, x);
+			if (!m)
+				unknown = espy_image__str(t->img, sub->unknown);
+		} else if (sub && sub->kind == ESPY_TABLE_FLAGS) {
+			put_flags_abbrev(t, sub, x, false, true);
+		} else {
+			espy_buf__hex(t->b, x);
+		}
+		const char *shift = espy_image__str(t->img, e->name);
+		if (e->shift) {
+			espy_buf__put(t->b, "<<", 2);
+			if (*shift)
+				espy_buf__puts(t->b, shift);
+			else
+				espy_buf__dec(t->b, e->shift);
+		}
+		if (*unknown) {
+			espy_text_comment(t);
+			espy_buf__puts(t->b, unknown);
+			espy_text_comment_end(t);
+		}
+	}
+	if (!any)
+		espy_buf__putc(t->b, '0');
+	t->xlat = saved;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment_end(t);
+}
+
+void espy_text_table(struct espy_text *t, const struct espy_token *v, uint64_t num)
+{
+	const struct espy_type *type = v->type;
+
+	if (v->link >= t->img->table_cnt) {
+		espy_buf__hex(t->b, num & espy_width_mask(type->size));
+		return;
+	}
+	const struct espy_table *tab = &t->img->tables[v->link];
+	switch (tab->kind) {
+	case ESPY_TABLE_FLAGS:
+		put_flags(t, tab, num & espy_width_mask(type->size));
+		break;
+	case ESPY_TABLE_PACK:
+		put_pack(t, tab, num & espy_width_mask(type->size));
+		break;
+	default:
+		put_enum(t, tab, type, num);
+	}
+}

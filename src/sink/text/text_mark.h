@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Static marks as text: `app:req_done(id=7, path="/x", took=1.5)`. Names and looks of the arguments come from the
+ * mark's format, the values from its record; neither is trusted.
+ */
+#ifndef ESPY_SINK_TEXT_MARK_H
+#define ESPY_SINK_TEXT_MARK_H
+
+#include "record/mark_def.h"
+#include "sink/text/text.h"
+
+/* "app:req_done", escaped. */
+void espy_mark_text__put_name(struct espy_buf *b, const struct espy_mark_def *t);
+/* The whole event. What its record does not hold is shown as `?`. t NULL: a mark that the stream has not defined. */
+void espy_mark_text__put(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
+			 const struct espy_rec_mark *rec);
+
+#endif

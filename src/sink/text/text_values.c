@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Leaves: integers by their format, strings, bit sets. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "base/errno_names.h"
+#include "describe/constant_names.h"
+#include "base/signal_names.h"
+#include "sink/text/text_impl.h"
+#include "state/fd_name.h"
+
+#define HEX_DIGITS(size) ((size) * 2u)
+
+static uint64_t cut(const struct espy_type *type, uint64_t num)
+{
+	return type->size && type->size < 8 ? num & ((1ull << type->size * 8) - 1) : num;
+}
+
+static void put_number(struct espy_text *t, const struct espy_token *v)
+{
+	if (v->type->flags & ESPY_TF_SIGNED)
+		espy_buf__sdec(t->b, (int64_t)v->num);
+	else
+		espy_buf__dec(t->b, v->num);
+}
+
+/* The bytes of a number as they lie in memory, low address first. */
+static unsigned memory_bytes(const struct espy_token *v, uint8_t out[8])
+{
+	unsigned n = v->type->size && v->type->size <= 8 ? v->type->size : 8;
+	uint64_t x = v->num;
+
+	if (v->bytes && v->len >= n) {
+		memcpy(out, v->bytes, n);
+		return n;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		unsigned at = v->type->flags & ESPY_TF_BE ? n - 1 - i : i;
+		out[at] = (uint8_t)(x >> 8 * i);
+	}
+	return n;
+}
+
+/* Host order of a number that is in network order in memory, whether the type says so or not. */
+static uint64_t from_network(const struct espy_token *v)
+{
+	uint8_t mem[8];
+	unsigned n = memory_bytes(v, mem);
+	return espy_load(mem, n, true, false);
+}
+
+/* Under -X raw the bytes, under verbose the bytes and the text as a comment. Returns false if the text is not wanted.
+ */
+static bool begin_bytes_style(struct espy_text *t, const struct espy_token *v)
+{
+	uint8_t mem[8];
+
+	if (t->xlat == ESPY_XLAT_ABBREV)
+		return true;
+	unsigned n = memory_bytes(v, mem);
+	espy_buf__quote(t->b, mem, n, ESPY_HEX_ALL, NULL, true);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return false;
+	espy_text_comment(t);
+	return true;
+}
+
+static void put_network(struct espy_text *t, const struct espy_token *v, const char *func)
+{
+	if (!begin_bytes_style(t, v))
+		return;
+	espy_buf__puts(t->b, func);
+	espy_buf__dec(t->b, from_network(v));
+	espy_buf__putc(t->b, ')');
+	espy_text_end_style(t);
+}
+
+static void put_inet4(struct espy_text *t, const struct espy_token *v)
+{
+	uint8_t mem[8] = { 0 };
+
+	if (!begin_bytes_style(t, v))
+		return;
+	memory_bytes(v, mem);
+	char ip[INET_ADDRSTRLEN];
+	inet_ntop(AF_INET, mem, ip, sizeof(ip));
+	espy_buf__puts(t->b, "inet_addr(");
+	espy_buf__quote(t->b, (const uint8_t *)ip, strlen(ip), t->o->hex, NULL, true);
+	espy_buf__putc(t->b, ')');
+	espy_text_end_style(t);
+}
+
+void espy_text_fd(struct espy_text *t, const struct espy_token *v)
+{
+	struct espy_buf *b = t->b;
+
+	if (!t->o->paths)
+		return;
+	const size_t gone = espy_fd_gone_suffix(v->name);
+	espy_buf__putc(b, '<');
+	if (t->o->details && v->bytes)
+		espy_buf__put(b, v->bytes, v->len);
+	else
+		espy_buf__quote(b, (const uint8_t *)v->name, strlen(v->name) - gone, ESPY_HEX_NONE, "<>", false);
+	espy_buf__putc(b, '>');
+	if (gone)
+		espy_buf__puts(b, "(deleted)");
+}
+
+static void put_dirfd(struct espy_text *t, int fd)
+{
+	if (fd != AT_FDCWD) {
+		espy_buf__sdec(t->b, fd);
+		return;
+	}
+	if (t->xlat != ESPY_XLAT_ABBREV)
+		espy_buf__sdec(t->b, fd);
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	if (t->xlat != ESPY_XLAT_RAW)
+		espy_buf__put(t->b, "AT_FDCWD", 8);
+	espy_text_end_style(t);
+}
+
+static void put_mode(struct espy_text *t, uint32_t mode)
+{
+	static const struct {
+		uint32_t value;
+		const char *name;
+	} kinds[] = { { S_IFREG, "S_IFREG" }, { S_IFDIR, "S_IFDIR" },	{ S_IFLNK, "S_IFLNK" }, { S_IFCHR, "S_IFCHR" },
+		      { S_IFBLK, "S_IFBLK" }, { S_IFSOCK, "S_IFSOCK" }, { S_IFIFO, "S_IFIFO" } };
+	const char *kind = NULL;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i].value == (mode & S_IFMT))
+			kind = kinds[i].name;
+	/* without a kind only the special bits have names */
+	bool named = kind || (!(mode & S_IFMT) && mode & (S_ISUID | S_ISGID | S_ISVTX));
+	if (!named || t->xlat != ESPY_XLAT_ABBREV)
+		espy_buf__oct(t->b, mode, 3);
+	if (!named || t->xlat == ESPY_XLAT_RAW)
+		return;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	if (kind) {
+		espy_buf__puts(t->b, kind);
+		espy_buf__putc(t->b, '|');
+	}
+	if (mode & S_ISUID)
+		espy_buf__puts(t->b, "S_ISUID|");
+	if (mode & S_ISGID)
+		espy_buf__puts(t->b, "S_ISGID|");
+	if (mode & S_ISVTX)
+		espy_buf__puts(t->b, "S_ISVTX|");
+	espy_buf__oct(t->b, mode & ~(uint32_t)(S_IFMT | S_ISUID | S_ISGID | S_ISVTX), 3);
+	espy_text_end_style(t);
+}
+
+static void put_dev(struct espy_text *t, uint64_t dev)
+{
+	if (!espy_text_begin_style(t, dev))
+		return;
+	espy_buf__puts(t->b, "makedev(");
+	espy_buf__hex(t->b, gnu_dev_major(dev));
+	espy_buf__put(t->b, ", ", 2);
+	espy_buf__hex(t->b, gnu_dev_minor(dev));
+	espy_buf__putc(t->b, ')');
+	espy_text_end_style(t);
+}
+
+static void put_rlim(struct espy_text *t, const struct espy_type *type, uint64_t x)
+{
+	bool infinite = x == (type->size == 4 ? UINT32_MAX : UINT64_MAX);
+
+	if (!infinite && (x <= 1024 || x % 1024)) {
+		espy_buf__dec(t->b, x);
+		return;
+	}
+	if (t->xlat != ESPY_XLAT_ABBREV)
+		espy_buf__dec(t->b, x);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	if (infinite) {
+		espy_buf__puts(t->b, type->size == 4 ? "RLIM_INFINITY" : "RLIM64_INFINITY");
+	} else {
+		espy_buf__dec(t->b, x / 1024);
+		espy_buf__puts(t->b, "*1024");
+	}
+	espy_text_end_style(t);
+}
+
+void espy_text_wstatus(struct espy_text *t, uint32_t status)
+{
+	uint32_t left = status;
+	struct espy_buf *b = t->b;
+
+	if (WIFSTOPPED(status)) {
+		unsigned sig = WSTOPSIG(status);
+		espy_buf__puts(b, "{WIFSTOPPED(s) && WSTOPSIG(s) == ");
+		espy_buf__signal(b, sig & 0x7f);
+		if (sig & 0x80)
+			espy_buf__puts(b, " | 0x80");
+		espy_buf__putc(b, '}');
+		left &= ~(uint32_t)W_STOPCODE(sig);
+	} else if (WIFSIGNALED(status)) {
+		espy_buf__puts(b, "{WIFSIGNALED(s) && WTERMSIG(s) == ");
+		espy_buf__signal(b, WTERMSIG(status));
+		if (WCOREDUMP(status))
+			espy_buf__puts(b, " && WCOREDUMP(s)");
+		espy_buf__putc(b, '}');
+		left &= ~(uint32_t)(WTERMSIG(status) | WCOREDUMP(status));
+	} else if (WIFEXITED(status)) {
+		espy_buf__puts(b, "{WIFEXITED(s) && WEXITSTATUS(s) == ");
+		espy_buf__dec(b, WEXITSTATUS(status));
+		espy_buf__putc(b, '}');
+		left &= ~(uint32_t)W_EXITCODE(WEXITSTATUS(status), 0);
+	} else if (WIFCONTINUED(status)) {
+		espy_buf__puts(b, "{WIFCONTINUED(s)}");
+		left &= ~0xffffu;
+	} else {
+		espy_buf__putc(b, '{');
+		espy_buf__hex(b, status);
+		espy_buf__putc(b, '}');
+		return;
+	}
+	if (left) {
+		espy_buf__puts(b, " | ");
+		espy_buf__hex(b, left & ~0xffffu ? left >> 16 : left);
+		if (left & ~0xffffu)
+			espy_buf__puts(b, "<<16");
+	}
+}
+
+void espy_text_errno(struct espy_text *t, int64_t err)
+{
+	uint64_t abs = err < 0 ? 0 - (uint64_t)err : (uint64_t)err;
+	const char *name = abs < 4096 && abs ? espy_errno_name((unsigned)abs) : NULL;
+
+	if (!name || t->xlat != ESPY_XLAT_ABBREV) {
+		espy_buf__sdec(t->b, err);
+		if (!name || t->xlat == ESPY_XLAT_RAW)
+			return;
+		espy_text_comment(t);
+	}
+	if (err < 0)
+		espy_buf__putc(t->b, '-');
+	espy_buf__puts(t->b, name);
+	espy_text_end_style(t);
+}
+
+/* One character in quotes; what is not printable in hexadecimal. */
+static void put_char(struct espy_text *t, uint8_t c)
+{
+	espy_buf__putc(t->b, '\'');
+	if (c == '\'' || c == '\\')
+		espy_buf__putc(t->b, '\\');
+	if (c >= 0x20 && c < 0x7f) {
+		espy_buf__putc(t->b, (char)c);
+	} else {
+		espy_buf__put(t->b, "\\x", 2);
+		espy_buf__hexdigits(t->b, c, 2);
+	}
+	espy_buf__putc(t->b, '\'');
+}
+
+static void put_sigval(struct espy_text *t, const struct espy_token *v)
+{
+	bool braces = *v->name && v->role != ESPY_ROLE_FIELD_UNNAMED;
+
+	if (braces)
+		espy_buf__putc(t->b, '{');
+	espy_buf__puts(t->b, braces ? "sival_int=" : "si_int=");
+	espy_buf__sdec(t->b, (int32_t)v->num);
+	espy_buf__puts(t->b, braces ? ", sival_ptr=" : ", si_ptr=");
+	espy_buf__addr(t->b, cut(v->type, v->num));
+	if (braces)
+		espy_buf__putc(t->b, '}');
+}
+
+/* Clock ticks: a hundred a second on every Linux that runs on these machines. */
+static void put_clock_ticks(struct espy_text *t, uint64_t x)
+{
+	espy_buf__dec(t->b, x);
+	if (!x || t->xlat == ESPY_XLAT_RAW)
+		return;
+	espy_text_comment(t);
+	espy_buf__dec(t->b, x / 100);
+	espy_buf__putc(t->b, '.');
+	espy_buf__pad(t->b, x % 100, 2);
+	espy_buf__puts(t->b, " s");
+	espy_text_comment_end(t);
+}
+
+static void put_syscall_nr(struct espy_text *t, const struct espy_token *v)
+{
+	uint64_t nr = cut(v->type, v->num);
+	const char *name = nr < t->img->syscall_cnt ? espy_image__str(t->img, t->img->syscalls[nr].name) : "";
+
+	if (!*name || t->xlat != ESPY_XLAT_ABBREV)
+		put_number(t, v);
+	if (!*name || t->xlat == ESPY_XLAT_RAW)
+		return;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	espy_buf__puts(t->b, "__NR_");
+	espy_buf__puts(t->b, name);
+	espy_text_end_style(t);
+}
+
+/* more: the interface's name; NULL: not known */
+static void put_ifindex(struct espy_text *t, const struct espy_token *v, const struct espy_token *more)
+{
+	if (!more || t->xlat != ESPY_XLAT_ABBREV)
+		put_number(t, v);
+	if (!more || t->xlat == ESPY_XLAT_RAW)
+		return;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	espy_buf__puts(t->b, "if_nametoindex(");
+	espy_buf__quote(t->b, (const uint8_t *)more->name, strlen(more->name), t->o->hex, NULL, true);
+	espy_buf__putc(t->b, ')');
+	espy_text_end_style(t);
+}
+
+/* A table name of a number in network order: htons(ETH_P_ALL). */
+static void put_network_table(struct espy_text *t, const struct espy_token *v)
+{
+	if (!begin_bytes_style(t, v))
+		return;
+	enum espy_xlat saved = t->xlat;
+	t->xlat = ESPY_XLAT_ABBREV;
+	espy_buf__puts(t->b, v->type->size == 2 ? "htons(" : v->type->size == 4 ? "htonl(" : "htobe64(");
+	espy_text_table(t, v, v->num);
+	espy_buf__putc(t->b, ')');
+	t->xlat = saved;
+	espy_text_end_style(t);
+}
+
+static void put_rare_integer(struct espy_text *t, const struct espy_token *v)
+{
+	const struct espy_type *type = v->type;
+	struct espy_buf *b = t->b;
+
+	switch ((enum espy_fmt)v->fmt) {
+	case ESPY_FMT_UID:
+	case ESPY_FMT_GID:
+		if (cut(type, v->num) == cut(type, UINT64_MAX))
+			espy_buf__put(b, "-1", 2);
+		else
+			espy_buf__dec(b, cut(type, v->num));
+		return;
+	case ESPY_FMT_PERM:
+		espy_buf__oct(b, cut(type, v->num), 3);
+		return;
+	case ESPY_FMT_MODE:
+		put_mode(t, (uint32_t)cut(type, v->num));
+		return;
+	case ESPY_FMT_DEV:
+		put_dev(t, cut(type, v->num));
+		return;
+	case ESPY_FMT_SIGNAL:
+		if (!(type->flags & ESPY_TF_SIGNED) && cut(type, v->num) > INT32_MAX)
+			put_number(t, v);
+		else
+			espy_text_signum(t, type->size > 4 ? (int64_t)v->num : (int32_t)v->num);
+		return;
+	case ESPY_FMT_ERRNO:
+		espy_text_errno(t, (int64_t)v->num);
+		return;
+	case ESPY_FMT_HTONS:
+		put_network(t, v, "htons(");
+		return;
+	case ESPY_FMT_HTONL:
+		put_network(t, v, "htonl(");
+		return;
+	case ESPY_FMT_INET4:
+		put_inet4(t, v);
+		return;
+	case ESPY_FMT_WSTATUS:
+		espy_text_wstatus(t, (uint32_t)v->num);
+		return;
+	case ESPY_FMT_TIME:
+		espy_buf__sdec(b, (int64_t)v->num);
+		return;
+	case ESPY_FMT_RLIM:
+		put_rlim(t, type, cut(type, v->num));
+		return;
+	case ESPY_FMT_CLOCKT:
+		put_clock_ticks(t, cut(type, v->num));
+		return;
+	case ESPY_FMT_HEX0: {
+		uint64_t x = cut(type, v->num);
+		unsigned digits = HEX_DIGITS(type->size ? type->size : 8);
+		if (x)
+			espy_buf__put(b, "0x", 2);
+		espy_buf__hexdigits(b, x, x ? digits - 2 : digits);
+		return;
+	}
+	case ESPY_FMT_SIGVAL:
+		put_sigval(t, v);
+		return;
+	case ESPY_FMT_SYSCALL:
+		put_syscall_nr(t, v);
+		return;
+	case ESPY_FMT_CHAR:
+		put_char(t, (uint8_t)v->num);
+		return;
+	default:
+		put_number(t, v);
+	}
+}
+
+uint32_t espy_text_integer(struct espy_text *t, uint32_t i)
+{
+	const struct espy_token *v = &t->tokens.at[i];
+	struct espy_buf *b = t->b;
+
+	switch ((enum espy_fmt)v->fmt) {
+	case ESPY_FMT_DEC:
+		put_number(t, v);
+		break;
+	case ESPY_FMT_HEX:
+		espy_buf__hex(b, cut(v->type, v->num));
+		break;
+	case ESPY_FMT_OCT:
+		espy_buf__oct(b, cut(v->type, v->num), 1);
+		break;
+	case ESPY_FMT_ADDR:
+		espy_buf__addr(b, cut(v->type, v->num));
+		break;
+	case ESPY_FMT_FLAGS:
+	case ESPY_FMT_ENUM:
+	case ESPY_FMT_PACK:
+		if (v->type->flags & ESPY_TF_BE)
+			put_network_table(t, v);
+		else
+			espy_text_table(t, v, v->num);
+		break;
+	case ESPY_FMT_FD:
+	case ESPY_FMT_DIRFD:
+		if (v->link != ESPY_NONE && espy_table__name(t->img, v->link, v->num, v->type->size))
+			espy_text_table(t, v, v->num);
+		else if (v->fmt == ESPY_FMT_DIRFD)
+			put_dirfd(t, (int)v->num);
+		else
+			espy_buf__sdec(b, (int)v->num);
+		break;
+	case ESPY_FMT_PID:
+	case ESPY_FMT_TID:
+	case ESPY_FMT_PGID:
+	case ESPY_FMT_SID:
+		espy_buf__sdec(b, (int32_t)v->num);
+		break;
+	case ESPY_FMT_IFINDEX:
+		put_ifindex(t, v, v->flags & ESPY_TOKF_MORE ? v + 1 : NULL);
+		return i + 1 + !!(v->flags & ESPY_TOKF_MORE);
+	default:
+		put_rare_integer(t, v);
+	}
+	return i + 1;
+}
+
+static void put_inet6(struct espy_text *t, const struct espy_token *v)
+{
+	char text[INET6_ADDRSTRLEN];
+	const char *name = v->role == ESPY_ROLE_FIELD_UNNAMED ? "" : v->name;
+
+	if (v->len < 16 || !inet_ntop(AF_INET6, v->bytes, text, sizeof(text))) {
+		espy_buf__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
+		return;
+	}
+	/* with a name the text takes the place of `name=` (which the visitor has held back) */
+	if (t->xlat != ESPY_XLAT_ABBREV) {
+		if (*name) {
+			espy_buf__puts(t->b, name);
+			espy_buf__putc(t->b, '=');
+		}
+		espy_buf__quote(t->b, v->bytes, 16, ESPY_HEX_ALL, NULL, true);
+		if (t->xlat == ESPY_XLAT_RAW)
+			return;
+		espy_text_comment(t);
+	}
+	espy_buf__puts(t->b, "inet_pton(AF_INET6, ");
+	espy_buf__quote(t->b, (const uint8_t *)text, strlen(text), t->o->hex, NULL, true);
+	if (*name && t->xlat == ESPY_XLAT_ABBREV) {
+		espy_buf__puts(t->b, ", &");
+		espy_buf__puts(t->b, name);
+	}
+	espy_buf__putc(t->b, ')');
+	espy_text_end_style(t);
+}
+
+/* Digits of every byte, parted by SEPARATOR: before each byte, or as a UUID is parted. */
+static void put_parted(struct espy_text *t, const struct espy_token *v, char separator)
+{
+	for (size_t i = 0; i < v->len; i++) {
+		if (v->fmt == ESPY_FMT_UUID ? i >= 4 && i <= 10 && !(i & 1) : i)
+			espy_buf__putc(t->b, separator);
+		espy_buf__hexdigits(t->b, v->bytes[i], 2);
+	}
+}
+
+/* Bytes of identifiers, digests and the like, which are shown whole. */
+#define WHOLE_BYTES 32u
+
+void espy_text_string(struct espy_text *t, const struct espy_token *v)
+{
+	const struct espy_type *type = v->type;
+	size_t n = v->len;
+	bool dots = false;
+
+	if (v->fmt == ESPY_FMT_INET6) {
+		put_inet6(t, v);
+		return;
+	}
+	if (v->fmt == ESPY_FMT_MAC || v->fmt == ESPY_FMT_UUID) {
+		put_parted(t, v, v->fmt == ESPY_FMT_MAC ? ':' : '-');
+		return;
+	}
+	if (v->fmt == ESPY_FMT_SUNPATH) {
+		/* an abstract name is all bytes behind its leading NUL */
+		if (n && !v->bytes[0]) {
+			espy_buf__putc(t->b, '@');
+			espy_buf__quote(t->b, v->bytes + 1, n - 1, t->o->hex, NULL, true);
+		} else {
+			espy_buf__quote(t->b, v->bytes, strnlen((const char *)v->bytes, n), t->o->hex, NULL, true);
+		}
+		return;
+	}
+
+	if (v->flags & ESPY_TOKF_TAIL) {
+		espy_buf__puts(t->b, "/* bytes ");
+		espy_buf__dec(t->b, v->num);
+		espy_buf__puts(t->b, "..");
+		espy_buf__dec(t->b, v->num + v->want - 1);
+		espy_buf__puts(t->b, " */ ");
+	}
+	size_t limit = type->flags & ESPY_TF_PATH ? 4095 : t->o->str_limit;
+	switch (type->kind) {
+	case ESPY_T_STR:
+		n = strnlen((const char *)v->bytes, n);
+		dots = v->flags & ESPY_TOKF_CUT && n == v->len;
+		break;
+	case ESPY_T_CHARS:
+		limit = v->fmt == ESPY_FMT_CSTR ? t->o->str_limit : SIZE_MAX;
+		n = strnlen((const char *)v->bytes, n);
+		dots = n == v->len && n && !(v->flags & ESPY_TOKF_WHOLE);
+		if (dots && type->size && v->len == v->want)
+			n--; /* the last place is the NUL's */
+		break;
+	default:
+		if (type->flags & ESPY_TF_HEX && type->kind == ESPY_T_BYTES && type->len_a == ESPY_NONE &&
+		    type->len_b == ESPY_NONE && !(v->flags & ESPY_TOKF_TAIL) && type->size <= WHOLE_BYTES)
+			limit = SIZE_MAX;
+		dots = v->want > n && v->want != UINT64_MAX;
+	}
+	if (n > limit) {
+		n = limit;
+		dots = true;
+	}
+	if (v->fmt == ESPY_FMT_CSTR && n && !v->bytes[n - 1]) {
+		n--;
+		dots = false;
+	}
+	espy_buf__quote(t->b, v->bytes, n, type->flags & ESPY_TF_HEX ? ESPY_HEX_ALL : t->o->hex, NULL, true);
+	if (dots)
+		espy_buf__put(t->b, "...", 3);
+}
+
+uint32_t espy_text_bits(struct espy_text *t, uint32_t i)
+{
+	const struct espy_token *v = &t->tokens.at[i++];
+	bool first = true;
+
+	if (v->fmt == ESPY_FMT_SIGNAL) {
+		espy_text_sigset(t, v->bytes, v->len);
+		return i;
+	}
+	espy_buf__putc(t->b, '[');
+	for (size_t byte = 0; byte < v->len; byte++) {
+		for (unsigned k = 0; v->bytes[byte] >> k; k++) {
+			const uint64_t bit = byte * 8 + k;
+			if (!(v->bytes[byte] >> k & 1) || bit >= v->num)
+				continue;
+			if (!first)
+				espy_buf__putc(t->b, ' ');
+			first = false;
+			espy_buf__dec(t->b, bit);
+			if (i < t->tokens.cnt && t->tokens.at[i].kind == ESPY_TOKEN_FD && t->tokens.at[i].num == bit)
+				espy_text_fd(t, &t->tokens.at[i++]);
+		}
+	}
+	espy_buf__putc(t->b, ']');
+	return i;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sink/text_lines.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include "base/quote.h"
+#include "base/signal_names.h"
+#include "record/loss_text.h"
+#include "sink/text/text_mark.h"
+#include "state/state.h"
+
+static void put_fmt(struct espy_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put_fmt(struct espy_buf *b, const char *fmt, ...)
+{
+	char tmp[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(tmp, sizeof(tmp), fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		espy_buf__put(b, tmp, (size_t)n < sizeof(tmp) ? (size_t)n : sizeof(tmp) - 1);
+}
+
+static void put_fraction(struct espy_buf *b, uint64_t ns, unsigned digits)
+{
+	if (!digits)
+		return;
+	for (unsigned i = digits; i < 9; i++)
+		ns /= 10;
+	put_fmt(b, ".%0*" PRIu64, (int)digits, ns);
+}
+
+static void put_time(struct espy_lines *l, struct espy_buf *b, uint64_t time_ns)
+{
+	const struct espy_text_options *o = l->o;
+
+	if (o->time != ESPY_TIME_NONE) {
+		uint64_t real = time_ns + (uint64_t)espy_state__realtime_offset_ns(l->stream->state);
+		time_t sec = (time_t)(real / 1000000000u);
+
+		if (o->time == ESPY_TIME_UNIX) {
+			put_fmt(b, "%lld", (long long)sec);
+		} else {
+			struct tm tm;
+			char hms[16] = "??:??:??";
+
+			const struct espy_zone *zone = espy_state__zone(l->stream->state);
+			const time_t there = sec + espy_zone__offset(zone, sec);
+
+			if (zone->cnt ? gmtime_r(&there, &tm) : localtime_r(&sec, &tm))
+				strftime(hms, sizeof(hms), "%T", &tm);
+			espy_buf__puts(b, hms);
+		}
+		put_fraction(b, real % 1000000000u, o->time_precision);
+		espy_buf__putc(b, ' ');
+	}
+	if (o->relative_time) {
+		uint64_t d = l->last_time_ns && time_ns > l->last_time_ns ? time_ns - l->last_time_ns : 0;
+
+		if (o->time != ESPY_TIME_NONE)
+			espy_buf__puts(b, "(+");
+		put_fmt(b, "%6" PRIu64, d / 1000000000u);
+		put_fraction(b, d % 1000000000u, o->relative_precision);
+		espy_buf__puts(b, o->time != ESPY_TIME_NONE ? ") " : " ");
+		l->last_time_ns = time_ns;
+	}
+}
+
+void espy_lines__interrupt(struct espy_output *o)
+{
+	if (!o->open)
+		return;
+	espy_buf__puts(&o->buf, " <unfinished ...>");
+	espy_line_output__end_line(o);
+	o->open = NULL;
+}
+
+bool espy_lines__is_open(const struct espy_output *o, uint32_t tid)
+{
+	return o->open && o->open_tid == tid;
+}
+
+static void put_comm(struct espy_lines *l, struct espy_buf *b, uint32_t tid)
+{
+	const char *comm = espy_state__comm(l->stream->state, tid);
+
+	if (!comm)
+		return;
+	espy_buf__putc(b, '<');
+	espy_buf__quote(b, (const uint8_t *)comm, strlen(comm), ESPY_HEX_NONE, "<>", false);
+	espy_buf__putc(b, '>');
+}
+
+/* Prefix of a new line of a task: ends another task's open line first. */
+static void begin(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, bool is_call, uint64_t ip)
+{
+	const struct espy_text_options *o = l->o;
+	const struct espy_task *task = t->task;
+	struct espy_buf *b = &t->out->buf;
+
+	espy_lines__interrupt(t->out);
+	t->out->hidden = t->hidden;
+	if (l->column || (!l->to_file && *l->live > 1) || o->task_always) {
+		const bool plain = l->column || (l->to_file && o->task_always);
+
+		if (plain)
+			put_fmt(b, o->task_names ? "%u" : "%-5u", task->tid);
+		else
+			put_fmt(b, "[pid %5u", task->tid);
+		if (o->task_names)
+			put_comm(l, b, task->tid);
+		espy_buf__puts(b, plain ? " " : "] ");
+	}
+	if (o->time != ESPY_TIME_NONE || o->relative_time)
+		put_time(l, b, time_ns);
+	if (o->call_number) {
+		if (task->last_nr == ESPY_NR_UNKNOWN)
+			espy_buf__puts(b, "[????] ");
+		else
+			put_fmt(b, "[%4u] ", task->last_nr);
+	}
+	if (o->instruction_pointer) {
+		if (is_call && ip)
+			put_fmt(b, "[%016" PRIx64 "] ", ip);
+		else
+			espy_buf__puts(b, "[????????????????] ");
+	}
+}
+
+uint64_t espy_lines__call_time(const struct espy_call_view *v)
+{
+	return v->enter_ns ? v->enter_ns : v->exit_ns;
+}
+
+static const char *call_name(const struct espy_call_view *v, char tmp[24])
+{
+	if (v->nr < v->image->syscall_cnt && v->image->syscalls[v->nr].name)
+		return espy_image__str(v->image, v->image->syscalls[v->nr].name);
+	snprintf(tmp, 24, "syscall_0x%x", v->nr);
+	return tmp;
+}
+
+static void begin_args(struct espy_buf *b, const struct espy_call_view *v)
+{
+	char tmp[24];
+
+	espy_buf__puts(b, call_name(v, tmp));
+	espy_buf__putc(b, '(');
+}
+
+unsigned espy_lines__manner(const struct espy_lines *l, const struct espy_call_view *v, bool begun)
+{
+	const unsigned m = espy_text__manner(&l->text[v->image->abi], v->nr);
+
+	return begun ? m << ESPY_MANNER_REST : m;
+}
+
+void espy_lines__enter(struct espy_lines *l, const struct espy_line_task *t, const struct espy_event *e)
+{
+	const struct espy_call_view *v = e->call;
+	struct espy_output *o = t->out;
+
+	begin(l, t, espy_lines__call_time(v), true, v->ip);
+	begin_args(&o->buf, v);
+	espy_text__args(&o->buf, &l->text[v->image->abi], v->image, e->args, espy_lines__manner(l, v, false), true);
+	*t->args_shown = e->args_shown;
+	*t->begun = true;
+	o->open = l;
+	o->open_tid = t->task->tid;
+}
+
+static void pad_to_column(struct espy_lines *l, struct espy_output *o)
+{
+	static const char blanks[] = "                                                                ";
+	size_t col = espy_line_output__column(o);
+
+	if (col >= l->text[0].column) {
+		espy_buf__putc(&o->buf, ' ');
+		return;
+	}
+	for (size_t n = l->text[0].column - col; n;) {
+		size_t k = n < sizeof(blanks) - 1 ? n : sizeof(blanks) - 1;
+
+		espy_buf__put(&o->buf, blanks, k);
+		n -= k;
+	}
+}
+
+static void put_call_time(struct espy_lines *l, struct espy_buf *b, const struct espy_call_view *v)
+{
+	if (v->enter_ns && v->exit_ns && !v->no_return) {
+		uint64_t d = v->exit_ns > v->enter_ns ? v->exit_ns - v->enter_ns : 0;
+
+		put_fmt(b, " <%" PRIu64, d / 1000000000u);
+		put_fraction(b, d % 1000000000u, l->o->call_time_precision);
+		espy_buf__putc(b, '>');
+	} else if (!v->no_return) {
+		espy_buf__puts(b, " <unavailable>");
+	}
+}
+
+void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, const struct espy_event *e)
+{
+	const struct espy_call_view *v = e->call;
+	const struct espy_text_opts *text = &l->text[v->image->abi];
+	const bool begun = t->begun && *t->begun;
+	const unsigned whole = espy_lines__manner(l, v, false);
+	struct espy_output *o = t->out;
+
+	if (!begun) {
+		begin(l, t, espy_lines__call_time(v), true, v->ip);
+		begin_args(&o->buf, v);
+	} else {
+		if (!espy_lines__is_open(o, t->task->tid)) {
+			char tmp[24];
+
+			begin(l, t, v->exit_ns ? v->exit_ns : espy_lines__call_time(v), true, v->ip);
+			espy_buf__puts(&o->buf, "<... ");
+			espy_buf__puts(&o->buf, call_name(v, tmp));
+			espy_buf__puts(&o->buf, " resumed>");
+		}
+		*t->begun = false;
+	}
+	espy_text__args(&o->buf, text, v->image, e->args, espy_lines__manner(l, v, begun),
+			!begun || !espy_shown_any(*t->args_shown, (enum espy_manner)whole));
+	espy_buf__putc(&o->buf, ')');
+	o->open = NULL;
+	pad_to_column(l, o);
+	espy_text__result(&o->buf, text, v->image, e->result, whole);
+	if (v->changed)
+		espy_text__changed(&o->buf, v->changed);
+	if (l->o->call_time)
+		put_call_time(l, &o->buf, v);
+	espy_line_output__end_line(o);
+}
+
+void espy_lines__signal(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec_signal *sig)
+{
+	begin(l, t, sig->rec.time_ns, false, 0);
+	espy_buf__puts(&t->out->buf, "--- ");
+	espy_buf__signal(&t->out->buf, sig->rec.nr);
+	if (sig->info_sz) {
+		size_t n = sig->info_sz < sizeof(sig->info) ? sig->info_sz : sizeof(sig->info);
+
+		espy_buf__putc(&t->out->buf, ' ');
+		l->signals.resolver = &l->resolver;
+		espy_decoder__siginfo(&l->signals, &l->stream->images[ESPY_ABI_X86_64], sig->info, n, ESPY_MANNER_BRIEF);
+		espy_text__siginfo(&t->out->buf, &l->text[0], &l->stream->images[ESPY_ABI_X86_64],
+				   espy_token_list__view(&l->signals.args));
+	}
+	espy_buf__puts(&t->out->buf, " ---");
+	espy_line_output__end_line(t->out);
+}
+
+void espy_lines__mark(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
+		      const struct espy_rec_mark *mark)
+{
+	begin(l, t, mark->rec.time_ns, false, 0);
+	espy_mark_text__put(&t->out->buf, &l->text[0], def, mark);
+	espy_line_output__end_line(t->out);
+}
+
+void espy_lines__stopped(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec *rec)
+{
+	begin(l, t, rec->time_ns, false, 0);
+	espy_buf__puts(&t->out->buf, "--- stopped by ");
+	espy_buf__signal(&t->out->buf, rec->nr);
+	espy_buf__puts(&t->out->buf, " ---");
+	espy_line_output__end_line(t->out);
+}
+
+void espy_lines__task_exit(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec_task_exit *x)
+{
+	begin(l, t, x->rec.time_ns, false, 0);
+	if (WIFSIGNALED((int)x->status)) {
+		espy_buf__puts(&t->out->buf, "+++ killed by ");
+		espy_buf__signal(&t->out->buf, WTERMSIG((int)x->status));
+		espy_buf__puts(&t->out->buf, WCOREDUMP((int)x->status) ? " (core dumped) +++" : " +++");
+	} else {
+		put_fmt(&t->out->buf, "+++ exited with %d +++", WEXITSTATUS((int)x->status));
+	}
+	espy_line_output__end_line(t->out);
+}
+
+void espy_lines__superseded(struct espy_lines *l, const struct espy_line_task *t, uint32_t by, uint64_t time_ns)
+{
+	begin(l, t, time_ns, false, 0);
+	put_fmt(&t->out->buf, "+++ superseded by execve in pid %u +++", by);
+	espy_line_output__end_line(t->out);
+}
+
+void espy_lines__detached(struct espy_output *o, uint32_t tid)
+{
+	if (!espy_lines__is_open(o, tid))
+		return;
+	espy_buf__puts(&o->buf, " <detached ...>");
+	espy_line_output__end_line(o);
+	o->open = NULL;
+}
+
+void espy_lines__mode(const struct espy_line_task *t)
+{
+	static const char *const mode[ESPY_ABI_CNT] = {
+		[ESPY_ABI_X86_64] = "64 bit",
+		[ESPY_ABI_I386] = "32 bit",
+		[ESPY_ABI_X32] = "x32",
+	};
+
+	espy_lines__interrupt(t->out);
+	t->out->hidden = t->hidden;
+	put_fmt(&t->out->buf, "[ Process PID=%u runs in %s mode. ]", t->task->tid, mode[t->task->abi]);
+	espy_line_output__end_line(t->out);
+}
+
+void espy_lines__lost(struct espy_output *o, const struct espy_rec_lost *lost)
+{
+	const bool overwritten = lost->rec.nr == ESPY_LOST_OVERWRITTEN;
+
+	espy_lines__interrupt(o);
+	o->hidden = false;
+	put_fmt(&o->buf, "+++ %" PRIu64 " event%s %s: %s +++", (uint64_t)lost->count, lost->count == 1 ? "" : "s",
+		overwritten ? "of one CPU lost before here" : "lost here",
+		overwritten ? "overwritten" : espy_loss_text(lost->rec.nr));
+	espy_line_output__end_line(o);
+}

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which lines each event makes. Of most tasks nothing is kept: only of those whose call has been begun on the screen, that
+ * have ignored signals to be shown, or that have a file of their own.
+ */
+#include "sink/text_sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+#include "base/clock.h"
+#include "sink/hexdump.h"
+#include "sink/text_lines.h"
+#include "sink/text_stack.h"
+#include "state/resolver.h"
+#include "state/state.h"
+
+/* Text is written at the latest when so much has gathered. */
+#define WRITE_BYTES (256u << 10)
+/* More ignored signals than a task has before a call of its own are not kept back. */
+#define LATER_MAX 64u
+
+struct text_task {
+	uint32_t tid;
+	uint32_t nr;	     /* of the call that was begun last */
+	bool begun;	     /* its first half has been written */
+	unsigned args_shown; /* arguments that the first half wrote */
+	struct espy_output *own;
+	struct espy_rec_signal *later; /* ignored signals, shown after the task's next call */
+	size_t later_cnt;
+	UT_hash_handle hh;
+};
+
+struct text_sink {
+	struct espy_sink base;
+	struct espy_text_options o;
+	const struct espy_filter *filter;
+	const struct espy_stream *stream;
+	struct espy_output *out;
+	struct espy_lines lines;
+	struct espy_symbolizer *symbols; /* made with the first stack that is shown */
+	struct text_task *tasks, *last; /* last: the one looked up last */
+	uint64_t open_since_ns;		/* when the open line of out was begun */
+};
+
+static struct text_sink *to_text(struct espy_sink *s)
+{
+	return (struct text_sink *)s;
+}
+
+/* ---- tasks */
+
+static struct text_task *find_task(struct text_sink *t, uint32_t tid)
+{
+	struct text_task *task = t->last;
+
+	if (!t->tasks || (task && task->tid == tid))
+		return t->tasks ? task : NULL;
+	HASH_FIND_INT(t->tasks, &tid, task);
+	if (task)
+		t->last = task;
+	return task;
+}
+
+/* NULL without memory. */
+static struct text_task *get_task(struct text_sink *t, uint32_t tid)
+{
+	struct text_task *task = find_task(t, tid);
+
+	if (task || !espy_budget__take(espy_state__budget(t->stream->state), sizeof(*task)))
+		return task;
+	task = calloc(1, sizeof(*task));
+	if (!task) {
+		espy_budget__give(espy_state__budget(t->stream->state), sizeof(*task));
+		return NULL;
+	}
+	task->tid = tid;
+	HASH_ADD_INT(t->tasks, tid, task);
+	return task;
+}
+
+static void close_own(struct text_sink *t, struct text_task *task)
+{
+	if (task->own)
+		espy_sink__fail(&t->base, espy_line_output__close(task->own));
+	task->own = NULL;
+}
+
+static void drop_task(struct text_sink *t, struct text_task *task)
+{
+	if (!task)
+		return;
+	close_own(t, task);
+	if (t->last == task)
+		t->last = NULL;
+	HASH_DEL(t->tasks, task);
+	espy_budget__give(espy_state__budget(t->stream->state),
+			  sizeof(*task) + (task->later ? LATER_MAX * sizeof(*task->later) : 0));
+	free(task->later);
+	free(task);
+}
+
+/* The file of a task's own. NULL: there is none. */
+static struct espy_output *own_output(struct text_sink *t, struct espy_task *task)
+{
+	struct text_task *tt = find_task(t, task->tid);
+	char *name;
+
+	if (tt && tt->own) {
+		tt->own->muted = t->stream->outside;
+		return tt->own;
+	}
+	if (t->stream->outside) /* no file for lines that are not wanted */
+		return NULL;
+	tt = get_task(t, task->tid);
+	if (!tt || asprintf(&name, "%s.%u", t->out->per_task, task->tid) < 0)
+		return NULL;
+	const int err = espy_line_output__open(&tt->own, name, t->out->append);
+	if (err) {
+		/* The lines of this task have nowhere to go: as with a full disk, the session ends. */
+		if (!t->base.error)
+			espy_log__say(t->stream->log, ESPY_LOG_ERROR, ESPY_TOPIC_GENERAL, "Can't open '%s': %s", name,
+				      strerror(-err));
+		espy_sink__fail(&t->base, err);
+		tt->own = NULL;
+	} else {
+		tt->own->whole_lines = t->out->whole_lines;
+	}
+	free(name);
+	return tt->own;
+}
+
+/* Where and how lines of the event's task are written; false: nowhere. */
+static bool line_task(struct text_sink *t, const struct espy_event *e, struct espy_line_task *lt)
+{
+	const bool hidden = e->withheld & ESPY_WITHHELD_TASK;
+
+	*lt = (struct espy_line_task){ .out = t->out, .task = e->task, .hidden = hidden };
+	if (t->out->per_task)
+		lt->out = hidden ? NULL : own_output(t, e->task);
+	else
+		t->out->muted = t->stream->outside;
+	return lt->out;
+}
+
+static void set_call(struct espy_line_task *lt, struct text_task *tt)
+{
+	lt->begun = tt ? &tt->begun : NULL;
+	lt->args_shown = tt ? &tt->args_shown : NULL;
+}
+
+/* ---- events */
+
+static void show_later(struct text_sink *t, const struct espy_line_task *lt)
+{
+	struct text_task *tt = find_task(t, lt->task->tid);
+
+	for (size_t i = 0; tt && i < tt->later_cnt; i++)
+		espy_lines__signal(&t->lines, lt, &tt->later[i]);
+	if (tt)
+		tt->later_cnt = 0;
+}
+
+static void on_call_begin(struct text_sink *t, const struct espy_event *e)
+{
+	struct text_task *tt = find_task(t, e->task->tid);
+	struct espy_line_task lt;
+
+	if (tt) {
+		tt->begun = false;
+		tt->args_shown = 0;
+	}
+	if (e->withheld & ESPY_WITHHELD_FILTER || !line_task(t, e, &lt))
+		return;
+	tt = get_task(t, e->task->tid);
+	if (!tt)
+		return;
+	tt->nr = e->rec->nr;
+	set_call(&lt, tt);
+	espy_lines__enter(&t->lines, &lt, e);
+	if (t->stream->passive) {
+		/* A passive source tells of an entry only when the call hangs: say so now. */
+		espy_lines__interrupt(lt.out);
+	} else if (!t->out->per_task) {
+		t->open_since_ns = e->rec->time_ns ? e->rec->time_ns : espy_now_ns();
+		t->base.timed = t->o.hang_ms;
+	}
+}
+
+static void show_call(struct text_sink *t, const struct espy_line_task *lt, const struct espy_event *e)
+{
+	espy_lines__exit(&t->lines, lt, e);
+	if (t->filter->read.given || t->filter->write.given) {
+		espy_hexdump__call(&lt->out->buf, t->filter, e->call, e->args);
+		espy_line_output__whole_lines(lt->out);
+	}
+	t->base.calls++;
+	if (lt->out->buf.len > WRITE_BYTES)
+		espy_line_output__flush(lt->out);
+}
+
+static void on_call_end(struct text_sink *t, const struct espy_event *e)
+{
+	struct text_task *tt = find_task(t, e->task->tid);
+	struct espy_line_task lt;
+
+	if (tt && tt->nr != e->rec->nr)
+		tt->begun = false; /* what was begun was never ended */
+	if (!line_task(t, e, &lt))
+		return;
+	const bool begun = tt && tt->begun;
+	if (!(e->withheld & ESPY_WITHHELD_FILTER) || begun) {
+		set_call(&lt, tt);
+		if ((lt.hidden || t->stream->outside) && !lt.out->open && !begun)
+			t->lines.last_time_ns = espy_lines__call_time(e->call); /* nothing would be left of the line */
+		else
+			show_call(t, &lt, e);
+	}
+	if (tt && tt->later_cnt)
+		show_later(t, &lt);
+}
+
+/* An ignored signal, which does not interrupt the call that it comes in. */
+static bool keep_for_later(struct text_sink *t, uint32_t tid, const struct espy_rec_signal *sig)
+{
+	struct text_task *tt = get_task(t, tid);
+	const size_t bytes = LATER_MAX * sizeof(*sig);
+
+	if (!tt || tt->later_cnt == LATER_MAX)
+		return tt == NULL;
+	if (!tt->later) {
+		if (!espy_budget__take(espy_state__budget(t->stream->state), bytes))
+			return true;
+		tt->later = malloc(bytes);
+		if (!tt->later) {
+			espy_budget__give(espy_state__budget(t->stream->state), bytes);
+			return true;
+		}
+	}
+	tt->later[tt->later_cnt++] = *sig;
+	return true;
+}
+
+static void on_signal(struct text_sink *t, const struct espy_event *e)
+{
+	const struct espy_rec_signal *sig = (const struct espy_rec_signal *)e->rec;
+	struct espy_line_task lt;
+
+	if (sig->rec.flags & ESPY_SIG_IGNORED && keep_for_later(t, e->task->tid, sig))
+		return;
+	if (!line_task(t, e, &lt))
+		return;
+	show_later(t, &lt);
+	espy_lines__signal(&t->lines, &lt, sig);
+}
+
+/* A thread that was not the leader has executed a program: it has the leader's number from here on, and its file. */
+static void on_exec(struct text_sink *t, const struct espy_event *e)
+{
+	const struct espy_rec_exec *x = (const struct espy_rec_exec *)e->rec;
+	struct espy_line_task lt;
+	struct text_task *leader, *caller;
+
+	if (!x->old_tid || x->old_tid == x->rec.tid)
+		return;
+	if (line_task(t, e, &lt)) {
+		if (!(t->o.quiet & ESPY_QUIET_SUPERSEDED))
+			espy_lines__superseded(&t->lines, &lt, x->old_tid, x->rec.time_ns);
+		if (e->other && espy_lines__is_open(lt.out, x->rec.tid))
+			espy_lines__interrupt(lt.out);
+	}
+	if (!e->other)
+		return;
+	leader = find_task(t, x->rec.tid);
+	caller = find_task(t, x->old_tid);
+	if (caller) {
+		close_own(t, caller);
+		HASH_DEL(t->tasks, caller);
+		caller->tid = x->rec.tid;
+		if (leader) {
+			caller->own = leader->own;
+			leader->own = NULL;
+			drop_task(t, leader);
+		}
+		HASH_ADD_INT(t->tasks, tid, caller);
+		t->last = NULL;
+	} else if (leader) {
+		leader->begun = false;
+		leader->later_cnt = 0;
+	}
+	/* The half line of the caller's execve goes on under its new number. */
+	if (espy_lines__is_open(t->out, x->old_tid))
+		t->out->open_tid = x->rec.tid;
+}
+
+static void on_task_exit(struct text_sink *t, const struct espy_event *e)
+{
+	struct espy_line_task lt;
+
+	if (line_task(t, e, &lt)) {
+		show_later(t, &lt);
+		if (espy_lines__is_open(lt.out, e->task->tid))
+			espy_lines__interrupt(lt.out);
+		if (!(t->o.quiet & ESPY_QUIET_EXIT))
+			espy_lines__task_exit(&t->lines, &lt, (const struct espy_rec_task_exit *)e->rec);
+	}
+	drop_task(t, find_task(t, e->task->tid));
+}
+
+static void on_detach(struct text_sink *t, const struct espy_event *e)
+{
+	struct text_task *tt = find_task(t, e->task->tid);
+	struct espy_output *out = t->out->per_task ? (tt ? tt->own : NULL) : t->out;
+
+	if (out)
+		espy_lines__detached(out, e->task->tid);
+	drop_task(t, tt);
+}
+
+static void on_mark(struct text_sink *t, const struct espy_event *e)
+{
+	struct espy_line_task lt;
+
+	if (!line_task(t, e, &lt))
+		return;
+	espy_lines__mark(&t->lines, &lt, e->mark, (const struct espy_rec_mark *)e->rec);
+	if (lt.out->buf.len > WRITE_BYTES)
+		espy_line_output__flush(lt.out);
+}
+
+static void on_stack(struct text_sink *t, const struct espy_event *e)
+{
+	struct espy_line_task lt = { .out = t->out };
+
+	if (!t->o.stacks || (e->task ? !line_task(t, e, &lt) : t->out->per_task != NULL) || lt.out->open)
+		return;
+	if (!t->symbols)
+		t->symbols = espy_symbolizer__new();
+	if (espy_text_stack(&lt.out->buf, (const struct espy_rec_stack *)e->rec, t->symbols, t->o.stack_source))
+		t->base.damaged++;
+	espy_line_output__whole_lines(lt.out);
+}
+
+/* Of a call from whose line nothing would be left it needs no values; but the end of one that begins may be seen. */
+static unsigned text_manners(struct espy_sink *s, const struct espy_event *e)
+{
+	struct text_sink *t = to_text(s);
+	const struct text_task *tt = find_task(t, e->task->tid);
+	const bool ended = e->type == ESPY_EVENT_CALL_END;
+	const bool begun = ended && tt && tt->begun && tt->nr == e->rec->nr;
+	const bool unseen = ended && (e->withheld & ESPY_WITHHELD_TASK || t->stream->outside);
+
+	if (!begun && (e->withheld & ESPY_WITHHELD_FILTER || (unseen && !t->out->per_task && !t->out->open)))
+		return 0;
+	const unsigned bytes = t->filter->read.given || t->filter->write.given ? ESPY_MANNER_BYTES : 0;
+	return espy_lines__manner(&t->lines, e->call, begun) | bytes;
+}
+
+static void text_event(struct espy_sink *s, const struct espy_event *e)
+{
+	struct text_sink *t = to_text(s);
+	struct espy_line_task lt;
+
+	switch (e->type) {
+	case ESPY_EVENT_CALL_BEGIN:
+		on_call_begin(t, e);
+		break;
+	case ESPY_EVENT_CALL_END:
+		on_call_end(t, e);
+		break;
+	case ESPY_EVENT_MODE:
+		if (!(t->o.quiet & ESPY_QUIET_PERSONALITY) && line_task(t, e, &lt))
+			espy_lines__mode(&lt);
+		break;
+	case ESPY_EVENT_SIGNAL:
+		if (!(e->withheld & ESPY_WITHHELD_FILTER))
+			on_signal(t, e);
+		break;
+	case ESPY_EVENT_STOPPED:
+		if (!(e->withheld & ESPY_WITHHELD_FILTER) && line_task(t, e, &lt))
+			espy_lines__stopped(&t->lines, &lt, e->rec);
+		break;
+	case ESPY_EVENT_EXEC:
+		on_exec(t, e);
+		break;
+	case ESPY_EVENT_EXIT:
+		on_task_exit(t, e);
+		break;
+	case ESPY_EVENT_DETACH:
+		on_detach(t, e);
+		break;
+	case ESPY_EVENT_MARK:
+		on_mark(t, e);
+		break;
+	case ESPY_EVENT_STACK:
+		on_stack(t, e);
+		break;
+	case ESPY_EVENT_LOSS:
+		t->out->muted = t->stream->outside;
+		if (!t->out->per_task)
+			espy_lines__lost(t->out, (const struct espy_rec_lost *)e->rec);
+		break;
+	}
+	if (t->out->error)
+		espy_sink__fail(s, t->out->error);
+}
+
+/* A call that stays open on the screen for long is marked, to be told from one that is just being written. */
+static void text_time(struct espy_sink *s, uint64_t now_ns)
+{
+	struct text_sink *t = to_text(s);
+
+	if (!t->out->open)
+		s->timed = false;
+	else if (now_ns >= t->open_since_ns + (uint64_t)t->o.hang_ms * 1000000u)
+		espy_lines__interrupt(t->out);
+}
+
+static int text_start(struct espy_sink *s, const struct espy_stream *stream)
+{
+	struct text_sink *t = to_text(s);
+
+	t->stream = stream;
+	t->lines = (struct espy_lines){
+		.o = &t->o,
+		.stream = stream,
+		.live = espy_state__live_tasks(stream->state),
+		.to_file = t->out->per_task || !t->out->keep_fd,
+	};
+	t->lines.column = t->o.task_column || (t->lines.to_file && !t->out->per_task && espy_stream__several(stream));
+	if (stream->recorded) /* of which a part may be wanted */
+		t->out->whole_lines = true;
+	t->lines.resolver = espy_state__resolver(stream->state);
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		t->lines.text[abi] = (struct espy_text_opts){
+			.str_limit = t->o.string_limit,
+			.xlat = (enum espy_xlat)t->o.names,
+			.hex = (enum espy_hex)t->o.strings,
+			.arg_names = t->o.argument_names,
+			.column = t->o.column,
+			.abbrev = t->filter->abbrev.bits[abi],
+			.verbose = t->filter->verbose.bits[abi],
+			.raw = t->filter->raw.bits[abi],
+			.paths = t->o.fds != ESPY_FD_NONE,
+			.details = t->o.fds == ESPY_FD_ALL,
+			.comms = t->o.task_names,
+		};
+	espy_text__want(&t->lines.text[0], &s->want);
+	t->lines.signals.want = s->want;
+	return 0;
+}
+
+static void text_flush(struct espy_sink *s)
+{
+	struct text_sink *t = to_text(s);
+
+	if (!t->out->per_task) {
+		espy_sink__fail(s, espy_line_output__flush(t->out));
+		return;
+	}
+	for (struct text_task *tt = t->tasks; tt; tt = tt->hh.next)
+		if (tt->own)
+			espy_sink__fail(s, espy_line_output__flush(tt->own));
+}
+
+static void text_finish(struct espy_sink *s)
+{
+	struct text_sink *t = to_text(s);
+
+	espy_lines__interrupt(t->out);
+	for (struct text_task *tt = t->tasks; tt; tt = tt->hh.next)
+		if (tt->own)
+			espy_lines__interrupt(tt->own);
+	text_flush(s);
+}
+
+static int text_close(struct espy_sink *s)
+{
+	struct text_sink *t = to_text(s);
+	struct text_task *tt, *next;
+
+	HASH_ITER(hh, t->tasks, tt, next)
+	drop_task(t, tt);
+	espy_symbolizer__free(t->symbols);
+	espy_decoder__free(&t->lines.signals);
+	espy_sink__fail(s, espy_line_output__close(t->out));
+	const int err = -s->error;
+	free(t);
+	return err;
+}
+
+static const struct espy_sink_ops text_ops = {
+	.name = "text",
+	.start = text_start,
+	.manners = text_manners,
+	.event = text_event,
+	.time = text_time,
+	.flush = text_flush,
+	.finish = text_finish,
+	.close = text_close,
+};
+
+int espy_text_sink__new(struct espy_sink **out, const struct espy_text_options *o, const struct espy_filter *f)
+{
+	struct text_sink *t = calloc(1, sizeof(*t));
+	int err = 0;
+
+	if (!t)
+		return -ENOMEM;
+	t->base = (struct espy_sink){
+		.ops = &text_ops,
+		.events = ESPY_EVENT_CALL_BEGIN | ESPY_EVENT_CALL_END | ESPY_EVENT_SIGNAL | ESPY_EVENT_EXEC |
+			  ESPY_EVENT_EXIT | ESPY_EVENT_DETACH | ESPY_EVENT_MARK | ESPY_EVENT_LOSS | ESPY_EVENT_MODE |
+			  ESPY_EVENT_STOPPED | ESPY_EVENT_STACK,
+		.takes_withheld = true,
+	};
+	t->o = *o;
+	t->filter = f;
+	if (!o->string_limit_given)
+		t->o.string_limit = 32;
+	if (!o->column_given)
+		t->o.column = 40;
+	if (o->output)
+		t->out = espy_line_output__use(o->output);
+	else
+		err = espy_line_output__fd(&t->out, STDERR_FILENO);
+	if (err) {
+		free(t);
+		return err;
+	}
+	t->base.output = t->out;
+	*out = &t->base;
+	return 0;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Holding tasks: is it wanted, can it be done here, and making all ready for it: the programs of pause.bpf.c, the pages
+ * that tasks sleep on, the helper process that has them.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include "source/bpf/kernel/object.h"
+#include "pause_impl.h"
+
+#define NEXT_PAUSE 2 /* in the rows of programs, see espy.bpf.c */
+#define NO_FUNCTIONS "the kernel cannot hold a task on its way out of a call (Linux 6.18 can)"
+
+static bool wants_hand(const struct bpf_source *s)
+{
+	for (size_t i = 0; i < s->opts.trigger_cnt; i++)
+		if (s->opts.triggers[i].action == ESPY_TRIGGER_PAUSE)
+			return true;
+	return false;
+}
+
+bool bpf_pause__wants_lossless(const struct bpf_source *s)
+{
+	return s->opts.lossless != ESPY_LOSSLESS_NEVER && !s->opts.count_only && !s->opts.flight_bytes;
+}
+
+/* The object, with the maps of the other one in place of its own. */
+static int open_object(struct bpf_source *s)
+{
+	struct bpf_pause *p = s->pause;
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", /* by it, too, shared memory is found */
+		    .btf_custom_path = *s->types.path ? s->types.path : NULL);
+	const unsigned char *from = s->rings.cnt ? espy_bpf_pause_rings_object : espy_bpf_pause_object;
+	const unsigned char *end = s->rings.cnt ? espy_bpf_pause_rings_object_end : espy_bpf_pause_object_end;
+	struct bpf_map *map;
+	int err = 0;
+
+	p->obj = bpf_object__open_mem(from, (size_t)(end - from), &opts);
+	if (!p->obj)
+		return -errno;
+	bpf_object__for_each_map(map, p->obj) {
+		struct bpf_map *own = bpf_object__find_map_by_name(s->obj, bpf_map__name(map));
+
+		err = own ? bpf_map__reuse_fd(map, bpf_map__fd(own)) : 0;
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static int load_programs(struct bpf_source *s)
+{
+	struct bpf_pause *p = s->pause;
+	struct bpf_verify verify;
+	int err;
+
+	for (size_t i = 0; i < ESPY_KFUNC_CNT; i++)
+		if (!s->types.kfuncs[i])
+			return -EOPNOTSUPP;
+	err = bpf_verify__begin(&verify, &s->types);
+	if (err)
+		return err;
+	err = open_object(s);
+	err = err ? err : bpf_object__load(p->obj);
+	err = bpf_verify__end(&verify, s, err);
+	if (err)
+		return err;
+	p->holds = mmap(NULL, ESPY_BPF_HOLDS * sizeof(*p->holds), PROT_READ | PROT_WRITE, MAP_SHARED,
+			bpf_map__fd(bpf_object__find_map_by_name(p->obj, "espy_holds")), 0);
+	if (p->holds == MAP_FAILED) {
+		p->holds = NULL;
+		return -errno;
+	}
+	return 0;
+}
+
+static int link_row(struct bpf_source *s, const char *row, const char *program)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(s->pause->obj, program);
+	struct bpf_map *array = bpf_object__find_map_by_name(s->obj, row);
+	uint32_t key = NEXT_PAUSE, fd;
+
+	if (!prog || !array)
+		return -ENOENT;
+	fd = (uint32_t)bpf_program__fd(prog);
+	return bpf_map_update_elem(bpf_map__fd(array), &key, &fd, BPF_ANY) ? -errno : 0;
+}
+
+void bpf_pause__drop_programs(struct bpf_pause *p)
+{
+	if (p->holds)
+		munmap(p->holds, ESPY_BPF_HOLDS * sizeof(*p->holds));
+	if (p->obj)
+		bpf_object__close(p->obj);
+	p->holds = NULL;
+	p->obj = NULL;
+}
+
+static int start_helper(struct bpf_source *s)
+{
+	struct bpf_pause *p = s->pause;
+	struct espy_bpf_pausing *pausing = &s->shared->pausing;
+	struct bpf_helper helper;
+	int err;
+
+	p->duty = (struct bpf_helper_duty){ .pausing = pausing, .holds = p->holds, .wake = p->wake };
+	err = bpf_helper__start(&helper, &p->duty, p->why, sizeof(p->why));
+	if (err)
+		return err;
+	pthread_mutex_lock(&p->lock);
+	p->helper = helper;
+	pthread_mutex_unlock(&p->lock);
+	s->shared->own_tgid[ESPY_OWN_HOLD] = (uint32_t)helper.pid;
+	pausing->helper = (uint32_t)helper.mapper;
+	pausing->base = helper.base;
+	return 0;
+}
+
+static void switch_on(struct bpf_source *s)
+{
+	__atomic_store_n(&s->shared->pausing.on, 1, __ATOMIC_SEQ_CST);
+}
+
+static int make_ready(struct bpf_source *s)
+{
+	struct bpf_pause *p = s->pause;
+	struct espy_bpf_pausing *pausing = &s->shared->pausing;
+	int err;
+
+	err = load_programs(s);
+	if (err)
+		snprintf(p->why, sizeof(p->why), NO_FUNCTIONS);
+	err = err ? err : start_helper(s);
+	if (err)
+		return err;
+	pausing->longest_ns[ESPY_PAUSE_RING_FULL] = s->opts.max_hold_ns;
+	err = link_row(s, "espy_raw_next", "espy_raw_hold");
+	err = err ? err : link_row(s, "espy_one_next", "espy_one_hold");
+	if (err) {
+		snprintf(p->why, sizeof(p->why), "the programs do not fit together: %s", strerror(-err));
+		return err;
+	}
+	switch_on(s);
+	__atomic_store_n(&p->ready, true, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int bpf_pause__make_ready(struct bpf_source *s)
+{
+	int err = make_ready(s);
+
+	if (err) {
+		bpf_helper__end(&s->pause->helper);
+		bpf_pause__drop_programs(s->pause);
+		__atomic_store_n(&s->pause->failed, true, __ATOMIC_RELEASE);
+	}
+	return err;
+}
+
+int bpf_pause__new_helper(struct bpf_source *s)
+{
+	int err = start_helper(s);
+
+	if (err)
+		__atomic_store_n(&s->pause->failed, true, __ATOMIC_RELEASE);
+	else
+		switch_on(s);
+	return err;
+}
+
+int bpf_pause__probe(char *why, size_t why_sz)
+{
+	static const char *const functions[] = { "bpf_task_work_schedule_resume_impl", "bpf_task_from_pid" };
+	struct btf *btf = btf__load_vmlinux_btf();
+	struct bpf_helper helper;
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && !err; i++)
+		if (!btf || btf__find_by_name_kind(btf, functions[i], BTF_KIND_FUNC) < 0)
+			err = -EOPNOTSUPP;
+	btf__free(btf);
+	if (err) {
+		snprintf(why, why_sz, NO_FUNCTIONS);
+		return err;
+	}
+	err = bpf_helper__start(&helper, NULL, why, why_sz);
+	if (!err)
+		bpf_helper__end(&helper);
+	return err;
+}
+
+int bpf_pause__begin(struct bpf_source *s)
+{
+	bool must = s->opts.lossless == ESPY_LOSSLESS_ALWAYS || wants_hand(s);
+	struct bpf_pause *p;
+	int err = 0;
+
+	if (!bpf_pause__wants_lossless(s) && !wants_hand(s))
+		return 0;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->wake < 0) {
+		err = -errno;
+		free(p);
+		return err;
+	}
+	p->helper = (struct bpf_helper){ .alive = -1, .pidfd = -1, .poke = -1 };
+	pthread_mutex_init(&p->lock, NULL);
+	s->pause = p;
+	err = bpf_pause__make_ready(s);
+	if (err && must) {
+		bpf_source_report(s, ESPY_REPORT_ERROR, "tasks cannot be held here: %s", p->why);
+		return err;
+	}
+	if (!err && bpf_pause__start_thread(s) && must)
+		return -EAGAIN;
+	return 0;
+}

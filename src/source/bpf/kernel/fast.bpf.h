@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The hot path: the whole of a common call in one switch, read straight into the ring. Rules that the measurements
+ * gave: one fixed reservation of about the right size, reads of up to 32 bytes through a small stack frame, anything
+ * unusual (a fault, a string that fills its class, an odd caller) is dropped here and left to the general path.
+ * Returns 0 when the call is dealt with, 1 when the general path is to take it.
+ */
+#ifndef ESPY_FAST_BPF_H
+#define ESPY_FAST_BPF_H
+
+#include "comm.bpf.h"
+#include "known.bpf.h"
+#include "trigger.bpf.h"
+
+#define TINY 32u /* bytes read through the stack */
+#define FAST_PATH 128u
+#define FAST_VEC 4u
+
+#define FAST_HEAD (32u + 8u * 8u)
+#define UP8(n) (((n) + 7) & ~7u)
+
+/*
+ * What the functions below share. Registers and result are loaded from the context each time they are needed: kept in
+ * variables they would be spilled around each helper call, and the stack frame would grow (see fast_tiny).
+ */
+struct fast_call {
+	u64 *ctx;
+	bool raw; /* the context of sys_exit, with the registers in it; else that of the tracepoint of one call */
+	const struct pt_regs *one_regs;
+	struct task_struct *task;
+	const struct espy_fast *fast;
+	u64 enter_ns, now;
+	bool wrote; /* or tried to */
+};
+
+static __always_inline u64 *fast_ctx(const struct fast_call *c)
+{
+	u64 *ctx = c->ctx;
+
+	asm volatile("" : "+r"(ctx));
+	return ctx;
+}
+
+static __always_inline const struct pt_regs *fast_regs_of(const struct fast_call *c)
+{
+	return c->raw ? (const struct pt_regs *)fast_ctx(c)[0] : c->one_regs;
+}
+
+static __always_inline s64 fast_ret(const struct fast_call *c)
+{
+	return fast_ctx(c)[c->raw ? 1 : 2];
+}
+
+static __always_inline u64 fast_arg(const struct fast_call *c, u32 i)
+{
+	return reg_arg(fast_regs_of(c), i);
+}
+
+/*
+ * All six arguments are written, or three if that is enough and room for no more was taken; the items, which come later,
+ * cover those that are not wanted.
+ */
+static __always_inline void fast_head(const struct fast_call *c, u8 *rec)
+{
+	struct espy_rec_call *call = (struct espy_rec_call *)rec;
+	const struct pt_regs *regs;
+	u64 *at = (u64 *)(rec + 32);
+
+	/* the helper first: nothing else is alive across it */
+	call->rec.time_ns = conf.need_enter_ns ? c->now : now_if(conf.need_time);
+	regs = fast_regs_of(c);
+	*(u32 *)&call->rec.flags = (u32)c->fast->rec_flags | (u32)regs->orig_ax << 16;
+	call->rec.tid = c->task->pid;
+	call->rec.tgid = c->task->tgid;
+	call->ret = fast_ret(c);
+	if (conf.need_enter_ns)
+		*at++ = c->enter_ns;
+	if (conf.need_ip)
+		*at++ = regs->ip;
+	at[0] = regs->di;
+	at[1] = regs->si;
+	at[2] = regs->dx;
+	if (OWN_RINGS && ESPY_REC_NARGS(c->fast->rec_flags) <= 3)
+		return;
+	at[3] = regs->r10;
+	at[4] = regs->r8;
+	at[5] = regs->r9;
+}
+
+/* What fast_head() writes, at most. */
+static __always_inline u64 fast_room(const struct fast_call *c)
+{
+	u64 most = 32 + (conf.need_enter_ns ? 8 : 0) + (conf.need_ip ? 8 : 0) + 48;
+
+	return ESPY_REC_NARGS(c->fast->rec_flags) <= 3 ? most - 24 : most;
+}
+
+static __always_inline void fast_size(u8 *rec, u32 size)
+{
+	*(u32 *)rec = ESPY_REC_FIRST_WORD(size, ESPY_ABI_X86_64, ESPY_REC_EXIT);
+}
+
+static __always_inline void fast_item(u8 *at, u32 op, u32 status, u32 len)
+{
+	*(u64 *)at = op | status << 8 | (u64)len << 32;
+}
+
+/* The item area in a reserved record, after a head whose size the verifier knows to be at most FAST_HEAD. */
+#define FAST_ITEMS(items, rec, head_size)  \
+	do {                               \
+		u64 head_off = head_size;  \
+		CLAMP(head_off, FAST_HEAD); \
+		items = rec + head_off;    \
+	} while (0)
+
+/* Registers alone. */
+static __always_inline int fast_regs(const struct fast_call *c)
+{
+	u8 *rec = OUT_RESERVE(FAST_HEAD, fast_room(c));
+
+	if (!rec)
+		return ring_full();
+	fast_head(c, rec);
+	fast_size(rec, c->fast->head);
+	out_submit(rec);
+	return 0;
+}
+
+/*
+ * A buffer of up to 32 bytes. The stack frame of the whole program must stay below 64 bytes: that is why there is
+ * one such buffer, and why all is inline.
+ */
+static __always_inline int fast_tiny(const struct fast_call *c, u64 ptr, u64 len, u32 status, u64 *tiny)
+{
+	u64 n = len;
+	u8 *rec, *at;
+
+	tiny[0] = tiny[1] = tiny[2] = tiny[3] = 0;
+	CLAMP(n, TINY);
+	if (bpf_probe_read_user(tiny, n, (void *)ptr))
+		return 1;
+	rec = OUT_RESERVE(FAST_HEAD + 8 + TINY, fast_room(c) + 8 + (len <= 8 ? 8 : TINY));
+	if (!rec)
+		return ring_full();
+	fast_head(c, rec);
+	fast_size(rec, c->fast->head + 8 + UP8((u32)len));
+	FAST_ITEMS(at, rec, c->fast->head);
+	fast_item(at, c->fast->op, status, len);
+	*(u64 *)(at + 8) = tiny[0];
+	if (OWN_RINGS && len <= 8) {
+		out_submit(rec);
+		return 0;
+	}
+	*(u64 *)(at + 16) = tiny[1];
+	*(u64 *)(at + 24) = tiny[2];
+	*(u64 *)(at + 32) = tiny[3];
+	out_submit(rec);
+	return 0;
+}
+
+/* A larger one, straight into a record of the class. */
+#define FAST_BUF_CLASS(size)                                                     \
+	static __always_inline int fast_buf_##size(const struct fast_call *c, u64 ptr, u64 len, u32 status) \
+	{                                                                        \
+		u8 *rec = OUT_RESERVE(FAST_HEAD + 8 + size, fast_room(c) + 8 + UP8((u32)len)), *at; \
+		u64 n = len, last = (len - 1) & ~7ull;                           \
+		if (!rec)                                                        \
+			return ring_full();                                      \
+		fast_head(c, rec);                                               \
+		FAST_ITEMS(at, rec, c->fast->head);                          \
+		CLAMP(last, size - 8);                                           \
+		*(u64 *)(at + 8 + last) = 0;                                     \
+		CLAMP(n, size);                                                  \
+		if (bpf_probe_read_user(at + 8, n, (void *)ptr)) {               \
+			out_discard(rec);              \
+			return 1;                                                \
+		}                                                                \
+		fast_size(rec, c->fast->head + 8 + UP8((u32)len));           \
+		fast_item(at, c->fast->op, status, len);                         \
+		out_submit(rec);                       \
+		return 0;                                                        \
+	}
+FAST_BUF_CLASS(64)
+FAST_BUF_CLASS(144)
+FAST_BUF_CLASS(256)
+
+static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
+{
+	const struct espy_fast *f = c->fast;
+	u64 ptr = fast_arg(c, f->arg), len = f->max_cnt;
+	u32 status = f->status;
+
+	if (!ptr)
+		return fast_regs(c);
+	if (f->flags & ESPY_FAST_ON_OK && fast_ret(c) < 0)
+		return fast_regs(c);
+	if (f->flags & ESPY_FAST_LEN_RET) {
+		u64 ret = fast_ret(c) < 0 ? 0 : fast_ret(c);
+
+		len = ret < len ? ret : len;
+	}
+	if (f->flags & ESPY_FAST_LEN_ARG) {
+		u64 arg = fast_arg(c, f->len_arg);
+
+		if (f->flags & ESPY_FAST_ARG32)
+			arg = (u32)arg;
+		len = arg < len ? arg : len;
+	}
+	len *= f->elem;
+	if (len > f->cap) {
+		len = f->cap;
+		status |= ESPY_ITEM_TRUNCATED;
+	}
+	if (len <= TINY)
+		return fast_tiny(c, ptr, len, status, tiny);
+	if (len <= 64)
+		return fast_buf_64(c, ptr, len, status);
+	if (len <= 144)
+		return fast_buf_144(c, ptr, len, status);
+	if (len <= 256)
+		return fast_buf_256(c, ptr, len, status);
+	return 1;
+}
+
+/*
+ * A path, and with `struct_size` a fixed struct behind it. A path that fills its class may go on: left to the
+ * general path.
+ */
+#define FAST_PATH_CLASS(name, struct_size)                                                   \
+	static __always_inline int name(const struct fast_call *c, u64 ptr, u64 ptr2)        \
+	{                                                                                    \
+		const struct espy_fast *f = c->fast;                                         \
+		u64 n, last;                                                                 \
+		u32 size = c->fast->head;                                                \
+		const u32 most = 8 + FAST_PATH + (struct_size ? 8 + struct_size : 0);        \
+		u8 *at, *rec = OUT_RESERVE(FAST_HEAD + most, fast_room(c) + most);           \
+		s64 got;                                                                     \
+		if (!rec)                                                                    \
+			return ring_full();                                                  \
+		fast_head(c, rec);                                                           \
+		FAST_ITEMS(at, rec, size);                                                   \
+		got = bpf_probe_read_user_str(at + 8, FAST_PATH, (void *)ptr);               \
+		if (got <= 0 || got >= FAST_PATH || got > f->cap) {                          \
+			out_discard(rec);                          \
+			return 1;                                                            \
+		}                                                                            \
+		last = (u64)got & ~7ull;                                                     \
+		CLAMP(last, FAST_PATH - 8);                                                  \
+		if (got & 7)                                                                 \
+			*(u64 *)(at + 8 + last) &= (1ull << (got & 7) * 8) - 1;              \
+		size += 8 + UP8((u32)got);                                                   \
+		fast_item(at, f->op, f->status, got);                                        \
+		if (struct_size) {                                                           \
+			last = UP8((u32)got);                                                \
+			CLAMP(last, FAST_PATH);                                              \
+			at += 8 + last;                                                      \
+			n = f->cap2;                                                         \
+			last = (n - 1) & ~7ull;                                              \
+			CLAMP(last, (struct_size ? struct_size : 8) - 8);                    \
+			*(u64 *)(at + 8 + last) = 0;                                         \
+			CLAMP(n, struct_size);                                               \
+			if (bpf_probe_read_user(at + 8, n, (void *)ptr2)) {                  \
+				out_discard(rec);                  \
+				return 1;                                                    \
+			}                                                                    \
+			fast_item(at, f->op2, f->status2, n);                                \
+			size += 8 + UP8((u32)n);                                             \
+		}                                                                            \
+		fast_size(rec, size);                                                        \
+		out_submit_short(rec, size);                                                 \
+		return 0;                                                                    \
+	}
+FAST_PATH_CLASS(fast_path_only, 0)
+FAST_PATH_CLASS(fast_path_144, 144)
+FAST_PATH_CLASS(fast_path_256, 256)
+
+static __always_inline int fast_path(const struct fast_call *c, bool with_buf)
+{
+	const struct espy_fast *f = c->fast;
+	u64 ptr = fast_arg(c, f->arg), ptr2;
+
+	if (!ptr)
+		return 1;
+	if (!with_buf || (f->flags & ESPY_FAST_ON_OK && fast_ret(c) < 0))
+		return fast_path_only(c, ptr, 0);
+	ptr2 = fast_arg(c, f->arg2);
+	if (!ptr2)
+		return fast_path_only(c, ptr, 0);
+	if (f->cap2 <= 144)
+		return fast_path_144(c, ptr, ptr2);
+	if (f->cap2 <= 256)
+		return fast_path_256(c, ptr, ptr2);
+	return 1;
+}
+
+#define VEC_RECORD (FAST_HEAD + 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY) + 40 + 16)
+
+/*
+ * Up to four buffers of up to 32 bytes each. What goes from one element to the next is kept at the end of the record:
+ * read back from there, it is unknown to the verifier, which then looks at one state per element instead of all
+ * combinations.
+ */
+static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
+{
+	const struct espy_fast *f = c->fast;
+	u64 ptr = fast_arg(c, f->arg), cnt = fast_arg(c, f->len_arg), n;
+	volatile u64 *state;
+	u8 *rec, *vec;
+
+	if (f->flags & ESPY_FAST_ARG32)
+		cnt = (u32)cnt;
+	if (!ptr || !cnt || cnt > FAST_VEC || cnt * 16 > f->cap || f->cap2 > TINY)
+		return 1;
+	if (f->flags & ESPY_FAST_ON_OK && fast_ret(c) < 0)
+		return 1;
+	rec = OUT_RESERVE(VEC_RECORD, VEC_RECORD);
+	if (!rec)
+		return ring_full();
+	fast_head(c, rec);
+	state = (u64 *)(rec + VEC_RECORD - 16);
+	state[0] = 0;           /* bytes of the elements' items */
+	state[1] = fast_ret(c); /* bytes not yet given to an element */
+	FAST_ITEMS(vec, rec, c->fast->head);
+	n = cnt * 16;
+	fast_item(vec, f->op, f->status, n);
+	CLAMP(n, FAST_VEC * 16);
+	if (bpf_probe_read_user(vec + 8, n, (void *)ptr))
+		goto drop;
+#pragma unroll
+	for (u32 i = 0; i < FAST_VEC; i++) {
+		u64 base, len, left, off;
+		u32 status = f->status2;
+		u8 *to;
+
+		base = *(u64 *)(vec + 8 + i * 16);
+		len = *(u64 *)(vec + 8 + i * 16 + 8);
+		if (((struct espy_item *)vec)->len <= i * 16)
+			break;
+		if (f->flags & ESPY_FAST_SPREAD) {
+			left = state[1];
+			len = len < left ? len : left;
+			state[1] = left - len;
+		}
+		if (!base)
+			continue;
+		if (len > f->cap2) {
+			len = f->cap2;
+			status |= ESPY_ITEM_TRUNCATED;
+		}
+		off = 8 + ((struct espy_item *)vec)->len + state[0];
+		CLAMP(off, 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY));
+		to = vec + off;
+		fast_item(to, f->op2, status | i << 8, len);
+		state[0] += 8 + UP8((u32)len);
+		tiny[0] = tiny[1] = tiny[2] = tiny[3] = 0;
+		CLAMP(len, TINY);
+		if (bpf_probe_read_user(tiny, len, (void *)base))
+			goto drop;
+		*(u64 *)(to + 8) = tiny[0];
+		*(u64 *)(to + 16) = tiny[1];
+		*(u64 *)(to + 24) = tiny[2];
+		*(u64 *)(to + 32) = tiny[3];
+	}
+	n = c->fast->head + 8 + ((struct espy_item *)vec)->len + state[0];
+	fast_size(rec, n);
+	out_submit_short(rec, n);
+	return 0;
+drop:
+	out_discard(rec);
+	return 1;
+}
+
+static __always_inline int fast_exit(struct fast_call *c)
+{
+	u64 tiny[TINY / 8], nr = fast_regs_of(c)->orig_ax;
+	int left = 1;
+
+	if (c->task->thread_info.status & TS_COMPAT)
+		return 1;
+	CLAMP(nr, ESPY_BPF_NRS - 1);
+	if (nr != fast_regs_of(c)->orig_ax)
+		return 1;
+	c->fast = &shared.fast[nr];
+	if (c->fast->shape == ESPY_SHAPE_SKIP)
+		return 0;
+	/* A task that is about to die never sees the result. */
+	if (shared.attention || c->task->pending.signal.sig[0] & 1ul << (SIG_KILL - 1))
+		return 1;
+	if (c->fast->gate && !passes_early(c->fast->gate, fast_regs_of(c), fast_ret(c)))
+		return 0;
+	if (conf.need_enter_ns) {
+		u32 pid = c->task->pid;
+		struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
+
+		if (!enter || !enter->ns)
+			return 1;
+		c->enter_ns = enter->ns;
+		c->now = now_if(conf.need_time);
+	}
+	if (nameless(c->task))
+		return 1;
+	if (c->fast->fd1 != ESPY_FAST_NO_FD && !known_fd(c->task, fast_arg(c, c->fast->fd1), tiny))
+		return 1;
+	if (c->fast->fd2 != ESPY_FAST_NO_FD && !known_fd(c->task, fast_arg(c, c->fast->fd2), tiny))
+		return 1;
+	switch (c->fast->shape) {
+	case ESPY_SHAPE_REGS:
+		left = fast_regs(c);
+		break;
+	case ESPY_SHAPE_BUF:
+		left = fast_buf(c, tiny);
+		break;
+	case ESPY_SHAPE_PATH:
+		left = fast_path(c, false);
+		break;
+	case ESPY_SHAPE_PATH_BUF:
+		left = fast_path(c, true);
+		break;
+	case ESPY_SHAPE_VEC:
+		left = fast_vec(c, tiny);
+		break;
+	}
+	if (!left)
+		wake_reader();
+	c->wrote = true;
+	return left;
+}
+
+#endif

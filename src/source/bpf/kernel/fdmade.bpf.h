@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Descriptors that a call has made: where they are found. Their names go before its EXIT record. */
+#ifndef ESPY_FDMADE_BPF_H
+#define ESPY_FDMADE_BPF_H
+
+#include "comm.bpf.h"
+#include "fddetail.bpf.h"
+#include "paths.bpf.h"
+
+#define EBADF 9
+#define EINPROGRESS 115 /* connect goes on by itself */
+
+/* Remembers what was told of a descriptor: flags of its known word, or NOT_TOLD. */
+static __always_inline void remember(struct task_struct *task, u32 fd, u32 flags)
+{
+	u64 tmp, ino, file = known_file(task, fd, &tmp, &ino);
+
+	if (file && !(flags & NOT_TOLD))
+		*known_word(task->tgid, fd) = known_as(task->tgid, fd, file, ino) | flags;
+}
+
+/* A descriptor that the call at work has made. */
+__noinline int send_new(u32 cpu, u32 fd)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	u32 flags = 0;
+	bool wanted;
+
+	if (!s)
+		return 0;
+	wanted = s->cap.flags & ESPY_CALL_WANTED;
+	if (!send_name(cpu, fd, wanted ? 0 : ESPY_FDNAME_ALONE))
+		flags = NOT_TOLD;
+	if (conf.need_fd_details)
+		flags |= send_detail(cpu, fd, wanted ? ESPY_FACT_AFTER_NAMES : 0);
+	remember(bpf_get_current_task_btf(), fd, flags);
+	return 0;
+}
+
+/*
+ * A descriptor that the call at work has used. Unless the stream knows it, it is told before the call; and if all that has
+ * changed is the address of a socket, to take effect behind the call's arguments.
+ */
+__noinline int send_used(u32 cpu, u32 fd)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 tmp, ino, file = known_file(task, fd, &tmp, &ino), whole, was;
+	u32 flags = 0;
+
+	if (!file)
+		return 0;
+	was = *known_word(task->tgid, fd);
+	whole = known_as(task->tgid, fd, file, ino);
+	if ((was & ~KNOWN_NETLINK) == whole)
+		return 0;
+	if (!conf.need_fdnames) {
+		flags = send_netlink(cpu, fd, was, whole);
+	} else if ((was & ~KNOWN_FLAGS) == whole) {
+		flags = send_detail(cpu, fd, ESPY_FACT_AFTER_ARGS);
+	} else {
+		if (!send_name(cpu, fd, ESPY_FDNAME_ALONE))
+			flags = NOT_TOLD;
+		if (conf.need_fd_details)
+			flags |= send_detail(cpu, fd, 0);
+	}
+	if (!(flags & NOT_TOLD))
+		*known_word(task->tgid, fd) = whole | flags;
+	return 0;
+}
+
+__noinline int send_args(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+
+	if (!s)
+		return 0;
+	for (u32 i = 0; i < ESPY_MAX_ARGS; i++)
+		/* The second argument of dup2 is what the call has made. */
+		if (s->fd_args >> i & 1 && !(s->cap.flags & ESPY_CALL_RET_FD && load_arg(s, i) == (u64)s->ret))
+			send_used(cpu, load_arg(s, i));
+	return 0;
+}
+
+/* The parts of 64-bit struct msghdr and cmsghdr that matter here. */
+struct user_msghdr64 {
+	u64 name, namelen, iov, iovlen, control, controllen;
+};
+struct user_cmsghdr64 {
+	u64 len;
+	u32 level, type;
+};
+#define SOL_SOCKET_LEVEL 1
+#define SCM_RIGHTS_TYPE 1
+#define RIGHTS_STEPS 64 /* messages and descriptors that are looked at; the kernel passes up to 253 */
+
+/* Descriptors that a message has brought. After the call the length is of what came. */
+__noinline int send_rights(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct user_msghdr64 msg;
+	struct user_cmsghdr64 head;
+	u64 at, end, fds_end = 0;
+	u32 fd;
+
+	if (!s || bpf_probe_read_user(&msg, sizeof(msg), (void *)load_arg(s, s->fds_arg)))
+		return 0;
+	at = msg.control;
+	end = at + msg.controllen;
+	for (u32 i = 0; i < RIGHTS_STEPS; i++) {
+		if (at < fds_end) {
+			if (bpf_probe_read_user(&fd, sizeof(fd), (void *)at))
+				break;
+			send_new(cpu, fd);
+			at += sizeof(fd);
+			continue;
+		}
+		at = (at + 7) & ~7ull;
+		if (at + sizeof(head) > end || bpf_probe_read_user(&head, sizeof(head), (void *)at) ||
+		    head.len < sizeof(head) || head.len > end - at)
+			break;
+		if (head.level == SOL_SOCKET_LEVEL && head.type == SCM_RIGHTS_TYPE) {
+			fds_end = at + (head.len & ~3ull);
+			at += sizeof(head);
+		} else {
+			at += head.len;
+		}
+	}
+	return 0;
+}
+
+#define CLONE_PIDFD 0x1000
+
+/* Where clone and clone3 have put a pidfd for the new process; 0: nowhere. */
+static __always_inline u64 pidfd_of_clone(struct espy_bpf_scratch *s)
+{
+	u64 args[2]; /* the head of struct clone_args: flags, pidfd */
+
+	if (s->fds == ESPY_FDS_CLONE)
+		return load_arg(s, 0) & CLONE_PIDFD ? load_arg(s, 2) : 0;
+	return bpf_probe_read_user(args, sizeof(args), (void *)load_arg(s, s->fds_arg)) || !(args[0] & CLONE_PIDFD)
+		       ? 0
+		       : args[1];
+}
+
+__noinline int send_from_memory(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	u32 pair[2];
+	u64 at;
+
+	if (!s)
+		return 0;
+	if (s->fds == ESPY_FDS_RIGHTS) {
+		send_rights(cpu);
+	} else if (s->fds == ESPY_FDS_PAIR) {
+		if (bpf_probe_read_user(pair, sizeof(pair), (void *)load_arg(s, s->fds_arg)))
+			return 0;
+		send_new(cpu, pair[0]);
+		send_new(cpu, pair[1]);
+	} else {
+		at = pidfd_of_clone(s);
+		if (at && !bpf_probe_read_user(pair, sizeof(pair[0]), (void *)at))
+			send_new(cpu, pair[0]);
+	}
+	return 0;
+}
+
+/*
+ * Before the EXIT record of a call: what its descriptors are, those that it has used and those that it has made. Returns
+ * false if the call touches no wanted path.
+ */
+static __always_inline bool send_fdnames(struct task_struct *task, const struct pt_regs *regs, s64 ret)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct espy_bpf_scratch *s;
+	bool made;
+
+	tell_comm(task);
+	made = (ret >= 0 || ret == -EINPROGRESS) && ret <= 0x7fffffff && conf.need_fdnames;
+
+	if ((ret == -EBADF && !conf.path_cnt) || (shared.attention && !say_lost(task->pid, task->tgid)))
+		return true;
+	s = scratch_take(cpu);
+	if (!s)
+		return true;
+	take_regs(s, task, regs);
+	s->ret = ret;
+	select_plan(cpu);
+	if (conf.path_cnt && !call_touches(cpu)) {
+		/* Relative paths of later calls begin there. */
+		if (made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
+			send_name(cpu, CWD, ESPY_FDNAME_ALONE);
+		scratch_give(s);
+		return false;
+	}
+	if (s->fd_args && s->cap.flags & ESPY_CALL_WANTED && ret != -EBADF)
+		send_args(cpu);
+	if (made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_SOCKET)
+		remember(task, load_arg(s, s->fds_arg),
+			 send_detail(cpu, load_arg(s, s->fds_arg),
+				     s->cap.flags & ESPY_CALL_WANTED ? ESPY_FACT_AFTER_NAMES : 0));
+	else if (made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
+		send_name(cpu, CWD, s->cap.flags & ESPY_CALL_WANTED ? 0 : ESPY_FDNAME_ALONE);
+	else if (made && ret >= 0 && s->cap.flags & ESPY_CALL_RET_FD)
+		send_new(cpu, ret);
+	else if (made && ret >= 0 && s->cap.flags & ESPY_CALL_FDS)
+		send_from_memory(cpu);
+	scratch_give(s);
+	return true;
+}
+
+#endif

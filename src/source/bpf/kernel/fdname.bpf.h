@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a new descriptor is, as /proc/PID/fd would show it: walks from the file up to the root, over mounts. The path is
+ * written from its end, one component a step, each step a function of its own for the verifier's sake.
+ */
+#ifndef ESPY_FDNAME_BPF_H
+#define ESPY_FDNAME_BPF_H
+
+#include "general.bpf.h"
+#include "known.bpf.h"
+
+#define NAME_STEPS 64     /* components and mounts */
+#define NAME_ROOM 4096u
+#define NAME_BASE 64u     /* the head of the record goes before the name */
+#define COMPONENT_MAX 255u
+#define CWD ((u32)-100)   /* AT_FDCWD */
+
+/* s_magic of file systems whose files have no path. */
+enum {
+	MAGIC_PIPE = 0x50495045, MAGIC_SOCK = 0x534f434b, MAGIC_ANON = 0x09041934, MAGIC_PIDFD = 0x50494446,
+	MAGIC_TMPFS = 0x01021994,
+};
+
+static __always_inline void put_text(struct espy_bpf_scratch *s, const char *text, u32 len)
+{
+	u64 pos = s->name_pos - len;
+
+	CLAMP(pos, NAME_BASE + NAME_ROOM);
+#pragma unroll
+	for (u32 i = 0; i < len; i++)
+		ITEMS(s)[pos + i] = text[i];
+	s->name_pos = pos;
+}
+
+/* Puts a name before what stands there already. */
+static __always_inline void put_component(struct espy_bpf_scratch *s, struct dentry *dentry)
+{
+	u64 len = BPF_CORE_READ(dentry, d_name.len), pos;
+	const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+
+	CLAMP(len, COMPONENT_MAX);
+	if (s->name_pos < NAME_BASE + len + 1) {
+		s->name_pos = 0; /* too long */
+		return;
+	}
+	pos = s->name_pos - len;
+	CLAMP(pos, NAME_BASE + NAME_ROOM);
+	bpf_probe_read_kernel(ITEMS(s) + pos, len, name);
+	s->name_pos = pos;
+}
+
+/* Digits of an inode number and a closing bracket, from the right. */
+__noinline int put_inode(u32 cpu, u64 ino)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+
+	if (!s)
+		return 0;
+	put_text(s, "]", 1);
+	for (u32 i = 0; i < 20; i++) {
+		u64 pos = s->name_pos - 1;
+
+		CLAMP(pos, NAME_BASE + NAME_ROOM);
+		ITEMS(s)[pos] = '0' + ino % 10;
+		s->name_pos = pos;
+		ino /= 10;
+		if (!ino)
+			break;
+	}
+	return 0;
+}
+
+/* One component or one mount. Returns non-zero at the root. */
+__noinline int name_step(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct dentry *dentry, *parent;
+	struct mount *mount, *above;
+
+	if (!s || !s->name_pos)
+		return 1;
+	dentry = (struct dentry *)s->dentry;
+	mount = (struct mount *)s->mount;
+	if (conf.root_ino && BPF_CORE_READ(dentry, d_inode, i_ino) == conf.root_ino &&
+	    BPF_CORE_READ(dentry, d_sb, s_dev) == conf.root_dev)
+		return 1;
+	if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
+		above = BPF_CORE_READ(mount, mnt_parent);
+		if (above == mount)
+			return 1;
+		s->dentry = (u64)BPF_CORE_READ(mount, mnt_mountpoint);
+		s->mount = (u64)above;
+		return 0;
+	}
+	parent = BPF_CORE_READ(dentry, d_parent);
+	if (parent == dentry)
+		return 1;
+	put_component(s, dentry);
+	if (s->name_pos <= NAME_BASE) {
+		s->name_pos = 0;
+		return 1;
+	}
+	put_text(s, "/", 1);
+	s->dentry = (u64)parent;
+	return 0;
+}
+
+static __always_inline struct file *file_of(u32 fd)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file **files, *file = NULL;
+
+	if (fd >= BPF_CORE_READ(fdt, max_fds))
+		return NULL;
+	files = BPF_CORE_READ(fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	return file;
+}
+
+static __always_inline u64 magic_of(struct file *file)
+{
+	return BPF_CORE_READ(file, f_path.dentry, d_sb, s_magic);
+}
+
+/* Writes the path of a directory entry to the items, from its end. Returns 0 if it is too long. */
+__noinline int name_path(u32 cpu, u64 dentry, u64 mnt)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+
+	if (!s)
+		return 0;
+	s->dentry = dentry;
+	s->mount = mnt - bpf_core_field_offset(struct mount, mnt);
+	for (u32 i = 0; i < NAME_STEPS; i++) {
+		if (!name_step(cpu))
+			continue;
+		if (s->name_pos == NAME_BASE + NAME_ROOM)
+			put_text(s, "/", 1);
+		return s->name_pos != 0;
+	}
+	return 0;
+}
+
+/* An empty name at the end of its room. */
+static __always_inline void name_begin(struct espy_bpf_scratch *s)
+{
+	u64 at = NAME_BASE + NAME_ROOM;
+
+	s->name_pos = at;
+	CLAMP(at, NAME_BASE + NAME_ROOM);
+	*(u64 *)(ITEMS(s) + at) = 0;
+}
+
+/* Writes the name of the current task's working directory. */
+__noinline int name_cwd(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!s)
+		return 0;
+	name_begin(s);
+	return name_path(cpu, (u64)BPF_CORE_READ(task, fs, pwd.dentry), (u64)BPF_CORE_READ(task, fs, pwd.mnt));
+}
+
+/* Writes the name of an open descriptor of the current task, NUL and all, to the items. Returns 0 if it has none. */
+__noinline int name_fd(u32 cpu, u32 fd)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct file *file = file_of(fd);
+	struct dentry *dentry;
+	struct vfsmount *mnt;
+	u64 magic;
+
+	if (!s || !file)
+		return 0;
+	dentry = BPF_CORE_READ(file, f_path.dentry);
+	mnt = BPF_CORE_READ(file, f_path.mnt);
+	magic = BPF_CORE_READ(dentry, d_sb, s_magic);
+	name_begin(s);
+	if (magic == MAGIC_PIPE || magic == MAGIC_SOCK) {
+		put_inode(cpu, BPF_CORE_READ(file, f_inode, i_ino));
+		if (magic == MAGIC_PIPE)
+			put_text(s, "pipe:[", 6);
+		else
+			put_text(s, "socket:[", 8);
+		return 1;
+	}
+	if (magic == MAGIC_PIDFD) {
+		put_text(s, "anon_inode:[pidfd]", 18);
+		return 1;
+	}
+	if (magic == MAGIC_ANON) {
+		put_component(s, dentry);
+		put_text(s, "anon_inode:", 11);
+		return 1;
+	}
+	if (BPF_CORE_READ(dentry, d_parent) == dentry) {
+		/* The root of a file system, or a file that never had a directory. */
+		if (magic == MAGIC_TMPFS && BPF_CORE_READ(mnt, mnt_root) != dentry) {
+			put_text(s, " (deleted)", 10);
+			put_component(s, dentry);
+			put_text(s, "/", 1);
+			return 1;
+		}
+	} else if (!BPF_CORE_READ(dentry, d_hash.pprev)) {
+		put_text(s, " (deleted)", 10);
+	}
+	return name_path(cpu, (u64)dentry, (u64)mnt);
+}
+
+/*
+ * Sends what an open descriptor, or with CWD the working directory, is called. flags: of the record. Returns 0 if it could not be sent; one without a name
+ * needs no record.
+ */
+__noinline int send_name(u32 cpu, u32 fd, u32 flags)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_rec_fdname *rec;
+	struct task_struct *task;
+	u64 start, size;
+
+	if (!s)
+		return 0;
+	if (fd == CWD ? !name_cwd(cpu) : !name_fd(cpu, fd))
+		return 1;
+	start = s->name_pos - sizeof(*rec);
+	CLAMP(start, NAME_BASE + NAME_ROOM);
+	rec = (struct espy_rec_fdname *)(ITEMS(s) + start);
+	size = NAME_BASE + NAME_ROOM + 1 - s->name_pos;
+	task = bpf_get_current_task_btf();
+	head_timed(&rec->rec, sizeof(*rec) + ROUND8(size), ESPY_REC_FDNAME, task->pid, task->tgid, time_before_copy());
+	rec->rec.flags = flags;
+	rec->fd = fd;
+	rec->name_sz = size;
+	size = sizeof(*rec) + ROUND8(size);
+	CLAMP(size, 8192);
+	if (out_copy(&rec->rec, size))
+		return ring_full();
+	return 1;
+}
+
+#endif

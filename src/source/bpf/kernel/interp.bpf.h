@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The general interpreter of plans: copies what a plan says into the CPU's scratch record. One step makes at most one
+ * item; everything that lasts between steps lies in the scratch, never in a register, so that a step is
+ * verified once (global functions are) and the loop around it costs the verifier next to nothing.
+ *
+ * Items begin at a fixed place in the scratch; the head is put right before them when its size is known.
+ */
+#ifndef ESPY_INTERP_BPF_H
+#define ESPY_INTERP_BPF_H
+
+#include "maps.bpf.h"
+
+/*
+ * Loops are cut in two, an inner one in a function of its own: the verifier walks through every turn, so 32 + 64 turns
+ * cost it far less than 2048 would.
+ */
+#define STEPS_INNER 32u
+#define STEPS_OUTER 64u  /* 2048 items and operations of one phase */
+#define CHUNKS_INNER 16u
+#define CHUNKS_OUTER 24u /* of 64 bytes: 3072 pointers in one vector */
+#define PAGE 4096ull
+#define ROUND8(n) (((n) + 7) & ~7ull)
+#define ITEMS(s) ((s)->rec + ESPY_BPF_HEAD_MAX)
+
+static __always_inline struct espy_bpf_scratch *scratch_of(u32 cpu)
+{
+	return bpf_map_lookup_elem(&espy_scratch, &cpu);
+}
+
+static __always_inline u64 load_u64(struct espy_bpf_scratch *s, u64 off)
+{
+	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	return *(u64 *)(ITEMS(s) + off);
+}
+
+static __always_inline u32 load_u32(struct espy_bpf_scratch *s, u64 off)
+{
+	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	return *(u32 *)(ITEMS(s) + off);
+}
+
+static __always_inline u64 load_arg(struct espy_bpf_scratch *s, u64 i)
+{
+	CLAMP(i, 5);
+	return s->cap.args[i];
+}
+
+static __always_inline u64 cut(u64 v, u16 ref)
+{
+	u32 shift = 64 - 8 * ESPY_REF_WIDTH(ref);
+
+	v <<= shift;
+	if (!ESPY_REF_SIGNED(ref))
+		return v >> shift;
+	v = (u64)((s64)v >> shift);
+	return (s64)v < 0 ? 0 : v;
+}
+
+/* Where the items of operation k are: of this phase, or of the entry. */
+static __always_inline struct espy_bpf_span span_of(struct espy_bpf_scratch *s, u64 k, bool at_exit)
+{
+	struct espy_bpf_span none = { 0, 0 };
+
+	CLAMP(k, ESPY_PLAN_MAX_OPS - 1);
+	if (at_exit && s->cap.span[k + ESPY_PLAN_MAX_OPS].end > s->cap.span[k + ESPY_PLAN_MAX_OPS].off)
+		return s->cap.span[k + ESPY_PLAN_MAX_OPS];
+	if (s->cap.span[k].end > s->cap.span[k].off)
+		return s->cap.span[k];
+	return none;
+}
+
+/* One side of a length, in elements; all ones: no limit. `base` is the element that holds the pointer. */
+__noinline u64 length(u32 cpu, u32 kind, u32 ref, u64 base, u32 at_exit)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_span span;
+	u64 v;
+
+	if (!s)
+		return 0;
+	switch (kind) {
+	case ESPY_LEN_ARG:
+		v = cut(load_arg(s, ESPY_REF_VAL(ref)), ref);
+		break;
+	case ESPY_LEN_RET:
+		if (!s->phase)
+			return ~0ull;
+		v = s->ret < 0 ? 0 : s->ret;
+		break;
+	case ESPY_LEN_FIELD:
+		v = cut(load_u64(s, base + ESPY_REF_VAL(ref)), ref);
+		break;
+	case ESPY_LEN_OPVAL:
+		span = span_of(s, ESPY_REF_VAL(ref), at_exit);
+		v = span.end ? cut(load_u64(s, span.off + 8), ref) : 0;
+		break;
+	case ESPY_LEN_SPREAD:
+		if (!s->phase)
+			return ~0ull;
+		v = s->spread;
+		break;
+	case ESPY_LEN_CONST:
+		return ref;
+	default:
+		return ~0ull;
+	}
+	if (ref & ESPY_REF_BITS && kind != ESPY_LEN_CONST) {
+		if (v > 1ull << 32)
+			v = 1ull << 32;
+		v = (v + 63) / 64 * 8;
+	}
+	return v;
+}
+
+/*
+ * Up to the end of the page at ptr, at most n bytes, into the items at off. Returns the number of bytes, 0 on
+ * a fault.
+ */
+__noinline int read_page(u32 cpu, u64 ptr, u64 off, u64 n)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	u64 chunk = PAGE - (ptr & (PAGE - 1));
+
+	if (!s)
+		return 0;
+	if (chunk > n)
+		chunk = n;
+	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	CLAMP(chunk, PAGE);
+	return bpf_probe_read_user(ITEMS(s) + off, chunk, (void *)ptr) ? 0 : chunk;
+}
+
+/* What is readable of n bytes at ptr. Returns the number of bytes. */
+__noinline int read_prefix(u32 cpu, u64 ptr, u64 off, u64 n)
+{
+	u64 got = 0;
+
+	for (u32 i = 0; i < ESPY_BPF_ITEMS_MAX / PAGE + 1; i++) {
+		int r = got < n ? read_page(cpu, ptr + got, off + got, n - got) : 0;
+
+		if (r <= 0)
+			break;
+		got += r;
+	}
+	return got;
+}
+
+/*
+ * One run of pointers, never across a page. Returns bytes taken | 1 << 16 at the end of the vector, or -1 on a fault.
+ * The place of the first NULL is kept in memory: in a register it would be one more state per turn to the verifier.
+ */
+__noinline int read_pointers(u32 cpu, u64 ptr, u64 off, u32 width)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	u64 chunk = PAGE - (ptr & (PAGE - 1));
+	u32 found;
+
+	if (!s)
+		return -1;
+	if (chunk > 64)
+		chunk = 64;
+	else if (chunk < width)
+		chunk = width;
+	s->lo = chunk & (width == 4 ? ~3ull : ~7ull);
+	chunk = s->lo; /* through memory: one state instead of several */
+	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	CLAMP(chunk, 64);
+	if (bpf_probe_read_user(ITEMS(s) + off, chunk, (void *)ptr))
+		return -1;
+	s->found = 128;
+	if (width == 4) {
+		u32 *v = (u32 *)(ITEMS(s) + off);
+
+#pragma unroll
+		for (int i = 15; i >= 0; i--)
+			if (!v[i])
+				s->found = i * 4;
+	} else {
+		u64 *v = (u64 *)(ITEMS(s) + off);
+
+#pragma unroll
+		for (int i = 7; i >= 0; i--)
+			if (!v[i])
+				s->found = i * 8;
+	}
+	found = s->found;
+	return found < chunk ? (found + width) | 1 << 16 : (int)chunk;
+}
+
+/* Some runs of pointers. Returns the length, | 1 << 28 at the end of the vector, | 1 << 29 on a fault. */
+__noinline int read_some_pointers(u32 cpu, u64 ptr, u64 off, u32 width)
+{
+	u32 len = 0;
+
+	for (u32 i = 0; i < CHUNKS_INNER; i++) {
+		int r = read_pointers(cpu, ptr + len, off + len, width);
+
+		if (r < 0)
+			return len | 1 << 29;
+		len += r & 0xffff;
+		if (r >> 16)
+			return len | 1 << 28;
+	}
+	return len;
+}
+
+/* Up to and including NULL, at most cap bytes. Returns the length | status << 24. */
+__noinline int read_vector(u32 cpu, u64 ptr, u64 off, u64 cap, u32 width)
+{
+	u32 len = 0;
+
+	for (u32 i = 0; i < CHUNKS_OUTER; i++) {
+		u32 r = read_some_pointers(cpu, ptr + len, off + len, width);
+
+		len += r & 0xffffff;
+		if (len > cap)
+			return ((u32)cap & ~7u) | ESPY_ITEM_TRUNCATED << 24;
+		if (r >> 28)
+			return len | (r >> 28 & 1 ? ESPY_ITEM_OK : ESPY_ITEM_FAULT) << 24;
+	}
+	return len | ESPY_ITEM_TRUNCATED << 24;
+}
+
+/* Appends the item of the operation at work: `want` bytes at ptr. Returns non-zero when the record is full. */
+__noinline int read_item(u32 cpu, u64 ptr, u64 want)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_op *op;
+	struct espy_item *item;
+	u64 off, at, n, room, k;
+	u32 status = ESPY_ITEM_OK, id;
+	bool ends;
+	s64 r;
+
+	if (!s)
+		return 1;
+	k = s->k;
+	id = s->first_op + k;
+	op = bpf_map_lookup_elem(&espy_ops, &id);
+	if (!op)
+		return 1;
+	off = s->cap.used;
+	if (off + 64 > ESPY_BPF_ITEMS_MAX)
+		return 1;
+	room = ESPY_BPF_ITEMS_MAX - 32 - off;
+	if (s->phase == 0 && s->cap.flags & ESPY_CALL_ENTER) {
+		if (off + 64 > ESPY_BPF_SLOT_BIG)
+			return 1;
+		room = ESPY_BPF_SLOT_BIG - 32 - off;
+	}
+	if (room > op->op.cap)
+		room = op->op.cap;
+	at = off + 8;
+	switch (op->op.kind) {
+	case ESPY_OP_BYTES:
+		n = want;
+		if (n > room) {
+			n = room;
+			status = ESPY_ITEM_TRUNCATED;
+		}
+		CLAMP(at, ESPY_BPF_ITEMS_MAX);
+		CLAMP(n, ESPY_BPF_ITEMS_MAX);
+		if (n && bpf_probe_read_user(ITEMS(s) + at, n, (void *)ptr)) {
+			n = read_prefix(cpu, ptr, at, n);
+			status = ESPY_ITEM_FAULT;
+		}
+		break;
+	case ESPY_OP_CSTR:
+		ends = want < room; /* a string with a length ends there at the latest, and is whole then */
+		if (ends)
+			room = want;
+		/* The helper always ends with a NUL of its own: one byte more tells whether it was the string's. */
+		n = room + 1;
+		CLAMP(at, ESPY_BPF_ITEMS_MAX);
+		CLAMP(n, ESPY_BPF_ITEMS_MAX);
+		r = bpf_probe_read_user_str(ITEMS(s) + at, n, (void *)ptr);
+		if (!r) {
+			/* 6.1 says 0 of an empty string. */
+			r = 1;
+			ITEMS(s)[at] = 0;
+		}
+		if (r < 0) {
+			n = read_prefix(cpu, ptr, at, room);
+			status = n < room ? ESPY_ITEM_FAULT : ends ? ESPY_ITEM_OK : ESPY_ITEM_TRUNCATED;
+		} else if ((u64)r > room) {
+			n = room;
+			status = ends ? ESPY_ITEM_OK : ESPY_ITEM_TRUNCATED;
+		} else {
+			n = r;
+		}
+		break;
+	case ESPY_OP_PTRVEC:
+		ends = want < room;
+		if (ends)
+			room = want;
+		r = read_vector(cpu, ptr, at, room, op->op.elem == 4 ? 4 : 8);
+		n = r & 0xffffff;
+		status = (r >> 24) & 0xf;
+		if (ends && status == ESPY_ITEM_TRUNCATED)
+			status = ESPY_ITEM_OK;
+		break;
+	default:
+		return 1;
+	}
+	if (status == ESPY_ITEM_FAULT && s->phase == 0)
+		s->cap.faults |= 1u << (k & 15);
+	if (s->phase)
+		status |= ESPY_ITEM_AT_EXIT;
+
+	/* What an earlier record has left behind the last byte must not leave the kernel's side. */
+	CLAMP(n, ESPY_BPF_ITEMS_MAX);
+	if (n & 7) {
+		u64 last = off + 8 + (n & ~7ull);
+
+		CLAMP(last, ESPY_BPF_ITEMS_MAX);
+		*(u64 *)(ITEMS(s) + last) &= (1ull << (n & 7) * 8) - 1;
+	}
+	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	item = (struct espy_item *)(ITEMS(s) + off);
+	item->op = k;
+	item->status = status;
+	item->index = s->index;
+	item->len = n;
+	s->cap.used = off + 8 + ROUND8(n);
+	return 0;
+}
+
+/* What was read at entry of operation k lies behind the items, see take_slot(): it goes into the record as it is. */
+static __always_inline void keep_saved(struct espy_bpf_scratch *s, u64 k)
+{
+	u64 from, to = s->cap.used, n;
+
+	CLAMP(k, ESPY_PLAN_MAX_OPS - 1);
+	from = s->saved.span[k].off;
+	n = s->saved.span[k].end;
+	if (n <= from)
+		return;
+	n -= from;
+	from += ESPY_BPF_ITEMS_MAX;
+	CLAMP(from, 2 * ESPY_BPF_ITEMS_MAX - ESPY_BPF_SLOT_BIG);
+	CLAMP(to, ESPY_BPF_ITEMS_MAX);
+	CLAMP(n, ESPY_BPF_SLOT_BIG);
+	if (bpf_probe_read_kernel(ITEMS(s) + to, n, ITEMS(s) + from))
+		return;
+	s->cap.used = to + n;
+	s->cap.span[k].end = s->cap.used;
+}
+
+/* Begins operation k. Returns 0 if it is not to be run here and now. */
+__noinline int begin_op(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_span span;
+	struct espy_bpf_op *op;
+	u64 slot;
+	u32 id;
+	u8 when;
+
+	if (!s)
+		return 0;
+	slot = s->k;
+	id = s->first_op + s->k;
+	op = bpf_map_lookup_elem(&espy_ops, &id);
+	if (!op)
+		return 0;
+	when = op->op.when;
+	CLAMP(slot, ESPY_PLAN_MAX_OPS - 1);
+	if (s->phase == 0) {
+		s->cap.span[slot].off = s->cap.used;
+		s->cap.span[slot].end = 0;
+		if (!(when & ESPY_OP_ENTER))
+			return 0;
+		if (!(s->redo >> slot & 1)) {
+			keep_saved(s, slot);
+			return 0;
+		}
+		if (s->late && when & ESPY_OP_EXIT)
+			return 0; /* overwritten by now: the exit part tells what is there */
+	} else {
+		s->cap.span[slot + ESPY_PLAN_MAX_OPS].off = s->cap.used;
+		s->cap.span[slot + ESPY_PLAN_MAX_OPS].end = 0;
+		if (!(when & ESPY_OP_EXIT))
+			return 0;
+		if (when & (ESPY_OP_ON_OK | ESPY_OP_ON_ERR) &&
+		    !(when & (IS_ERR_RET(s->ret) ? ESPY_OP_ON_ERR : ESPY_OP_ON_OK)))
+			return 0;
+	}
+	if (!op->op.cap)
+		return 0;
+	s->elem = 0;
+	s->index = 0;
+	s->spread = s->phase && s->ret > 0 ? s->ret : 0;
+	if (op->op.src & ESPY_OP_SRC_OP) {
+		span = span_of(s, op->op.src & (ESPY_PLAN_MAX_OPS - 1), false);
+		if (span.end <= span.off)
+			span = span_of(s, op->op.src & (ESPY_PLAN_MAX_OPS - 1), s->phase);
+		if (span.end <= span.off)
+			return 0;
+		s->pos = span.off;
+		s->end = span.end;
+	}
+	return 1;
+}
+
+/*
+ * The pointer in the element at work, to s->ptr, and that element's place to s->base. Returns 0 at the end of
+ * an item.
+ */
+__noinline int next_pointer(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_op *op, *src;
+	u64 base, len;
+	u32 id;
+	bool each;
+
+	if (!s)
+		return 0;
+	id = s->first_op + s->k;
+	op = bpf_map_lookup_elem(&espy_ops, &id);
+	if (!op)
+		return 0;
+	id = s->first_op + (op->op.src & (ESPY_PLAN_MAX_OPS - 1));
+	src = bpf_map_lookup_elem(&espy_ops, &id);
+	if (!src)
+		return 0;
+	each = op->op.flags & (ESPY_OPF_EACH | ESPY_OPF_MSG_EACH);
+	len = load_u32(s, s->pos + 4);
+	base = each ? (u64)s->elem * (src->op.elem ? src->op.elem : 8) : 0;
+	if (base + op->op.src_off + (op->op.flags & ESPY_OPF_PTR32 ? 4 : 8) > len) {
+		s->elem = 0;
+		s->pos += 8 + ROUND8(len);
+		if (!each || s->pos >= s->end) {
+			s->running = 0;
+			s->k++;
+		}
+		return 0;
+	}
+	s->base = base + s->pos + 8;
+	s->ptr = op->op.flags & ESPY_OPF_PTR32 ? load_u32(s, s->base + op->op.src_off) :
+						 load_u64(s, s->base + op->op.src_off);
+	if (!each) {
+		s->running = 0;
+	}
+	return 1;
+}
+
+/*
+ * One step: begins an operation or makes its next item. Returns non-zero when the phase is done. The entry part of
+ * a call that was not seen entering is run by the exit program with phase 0: what a call only reads is still there.
+ */
+__noinline int machine_step(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_op *op;
+	u64 slot, a, b;
+	u32 id;
+
+	if (!s || s->k >= s->op_cnt || s->k >= ESPY_PLAN_MAX_OPS)
+		return 1;
+	id = s->first_op + s->k;
+	op = bpf_map_lookup_elem(&espy_ops, &id);
+	if (!op)
+		return 1;
+	if (!s->running) {
+		if (!begin_op(cpu)) {
+			s->k++;
+			return 0;
+		}
+		s->running = 1;
+	}
+	if (op->op.src & ESPY_OP_SRC_OP) {
+		if (!next_pointer(cpu))
+			return 0;
+	} else {
+		s->ptr = op->op.src == ESPY_OP_SRC_SP ? s->cap.sp + op->op.src_off : load_arg(s, op->op.src);
+		s->base = 0;
+		s->running = 0;
+	}
+
+	a = length(cpu, op->op.a_kind, op->op.a_ref, s->base, s->phase);
+	b = length(cpu, op->op.b_kind, op->op.b_ref, s->base, 0);
+	a = a < b ? a : b;
+	if (a == ~0ull)
+		a = op->op.kind == ESPY_OP_BYTES ? 1 : 0xffffffff;
+	if (a > 0xffffffff)
+		a = 0xffffffff;
+	a *= op->op.elem;
+	if (op->op.a_kind == ESPY_LEN_SPREAD)
+		s->spread -= a < s->spread ? a : s->spread;
+
+	if (s->ptr) {
+		if (read_item(cpu, s->ptr, a)) {
+			s->k = ESPY_PLAN_MAX_OPS; /* full: no further operation of this phase */
+			return 1;
+		}
+		slot = s->k + (s->phase ? ESPY_PLAN_MAX_OPS : 0);
+		CLAMP(slot, 2 * ESPY_PLAN_MAX_OPS - 1);
+		s->cap.span[slot].end = s->cap.used;
+	}
+	s->index++;
+	s->elem++;
+	if (!s->running)
+		s->k++;
+	return 0;
+}
+
+__noinline int some_steps(u32 cpu)
+{
+	for (u32 i = 0; i < STEPS_INNER; i++)
+		if (machine_step(cpu))
+			return 1;
+	return 0;
+}
+
+__noinline int run_phase(u32 cpu, u32 phase)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+
+	if (!s)
+		return 0;
+	s->phase = phase;
+	s->k = 0;
+	s->running = 0;
+	for (u32 i = 0; i < STEPS_OUTER; i++)
+		if (some_steps(cpu))
+			break;
+	return 0;
+}
+
+/* Chooses the plan of the call in the scratch, by number and arguments. Returns 0 if it is not wanted. */
+__noinline int select_plan(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_call *call;
+	struct espy_bpf_plan *plan;
+	u32 id;
+
+	if (!s)
+		return 0;
+	s->op_cnt = 0;
+	s->first_op = 0;
+	s->cap.used = 0;
+	s->cap.faults = 0;
+	s->redo = ~0u;
+	s->triggers = 0;
+	s->fd_args = s->path_args = s->closes = 0;
+	s->early_gate = s->late_gate = 0;
+	if (s->cap.nr >= ESPY_BPF_NRS || s->cap.abi >= ESPY_BPF_ABIS) {
+		s->cap.flags = ESPY_CALL_WANTED | ESPY_CALL_RAW;
+		s->cap.plan = 0;
+		return ESPY_MAX_ARGS | 8;
+	}
+	id = s->cap.abi * ESPY_BPF_NRS + s->cap.nr;
+	call = bpf_map_lookup_elem(&espy_calls, &id);
+	if (!call || !call->flags) {
+		s->cap.flags = 0;
+		return 0;
+	}
+	s->cap.flags = call->flags;
+	s->path_arg = call->path_arg;
+	s->fds = call->fds;
+	s->fds_arg = call->fds_arg;
+	s->fd_args = call->fd_args;
+	s->path_args = call->path_args;
+	s->closes = call->closes;
+	s->triggers = call->triggers;
+	s->early_gate = call->early;
+	s->late_gate = call->late;
+	id = call->plan;
+	if (call->variant_cnt) {
+		u64 key = load_arg(s, call->key_arg0) & call->key_mask0;
+
+		s->lo = call->first_variant;
+		s->hi = s->lo + call->variant_cnt;
+		if (call->key_arg1 != 0xff)
+			key = key << 32 | (u32)load_arg(s, call->key_arg1);
+		for (u32 i = 0; i < 14; i++) {
+			u32 mid = (s->lo + s->hi) / 2;
+			struct espy_bpf_variant *var;
+
+			if (s->lo >= s->hi)
+				break;
+			var = bpf_map_lookup_elem(&espy_variants, &mid);
+			if (!var)
+				break;
+			if (var->key == key) {
+				id = var->plan;
+				s->cap.flags = (s->cap.flags & ~(ESPY_CALL_RET_FD | ESPY_CALL_ENTER)) | var->flags;
+				break;
+			}
+			if (var->key < key)
+				s->lo = mid + 1;
+			else
+				s->hi = mid;
+		}
+	}
+	if (!(call->flags & ESPY_CALL_WANTED))
+		return 0; /* it may make descriptors that are to be named */
+	s->cap.plan = id;
+	plan = bpf_map_lookup_elem(&espy_plans, &id);
+	if (!plan)
+		return ESPY_MAX_ARGS | 8;
+	if (!(call->flags & ESPY_CALL_RAW)) {
+		s->first_op = plan->first_op;
+		s->op_cnt = plan->op_cnt;
+	}
+	return (plan->nargs & 7) | 8;
+}
+
+#endif

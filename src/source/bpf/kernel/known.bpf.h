@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which descriptors the stream has told of. A call that uses a descriptor costs a look at the file behind it and one
+ * comparison; only a file that this process has not used at this number before is told.
+ *
+ * A word of shared.known says what was told last of a process and a number:
+ *
+ *	63        44                   3 2 1 0
+ *	+-----------+------------------+-+-+-+   N: it was a netlink socket
+ *	| whose     | which file       |C|N|U|   U: a socket that has no address yet: it is told again
+ *	+-----------+------------------+-+-+-+   C: a wanted file is being closed (paths.bpf.h)
+ *
+ * Several processes may share a word. Then each tells again what the other has overwritten, which is only a loss of time.
+ */
+#ifndef ESPY_KNOWN_BPF_H
+#define ESPY_KNOWN_BPF_H
+
+#include "out.bpf.h"
+
+#define KNOWN_UNBOUND 1ull
+#define KNOWN_NETLINK 2ull
+#define KNOWN_CLOSING 4ull
+#define KNOWN_FLAGS 7ull
+#define KNOWN_WHOSE(word) ((word) >> 44)
+
+/* Odd numbers without structure, to mix bits by multiplication. */
+#define MIX_FILE 0x9e3779b97f4a7c15ull
+#define MIX_INODE 0xc2b2ae3d27d4eb4full
+#define MIX_WHOSE 0xff51afd7ed558ccdull
+
+static __always_inline u64 known_whose(u32 tgid, u32 fd)
+{
+	return ((u64)tgid << 32 | fd) * MIX_WHOSE;
+}
+
+static __always_inline u64 *known_word(u32 tgid, u32 fd)
+{
+	return &shared.known[known_whose(tgid, fd) >> 16 & (ESPY_BPF_KNOWN - 1)];
+}
+
+/*
+ * A flight recorder overwrites what was told: so everything is told again in each half of a ring's length, and a snapshot
+ * that goes back further than that lacks nothing.
+ */
+static __always_inline u64 known_lap(void)
+{
+#ifdef ESPY_OWN_RINGS
+	if (conf.flight)
+		return (*(volatile u64 *)&OWN_HEAD(own_ring())->head & ESPY_BPF_POS_MASK) >>
+		       (conf.chunk_shift + conf.chunks_shift - 4);
+#endif
+	return 0;
+}
+
+/* The word of an open file without its flags. */
+static __always_inline u64 known_as(u32 tgid, u32 fd, u64 file, u64 ino)
+{
+	u64 which = (file + known_lap()) * MIX_FILE ^ ino * MIX_INODE;
+
+	return (known_whose(tgid, fd) & ~0ull << 44) | (which >> 20 & ~KNOWN_FLAGS);
+}
+
+/*
+ * The file behind a descriptor of the current task, and the number of its inode; 0: none. The address alone would not do:
+ * a file that is closed leaves it to the next one. tmp: 8 bytes.
+ */
+static __always_inline u64 known_file(struct task_struct *task, u32 fd, u64 *tmp, u64 *ino)
+{
+	struct fdtable *fdt = task->files->fdt;
+	u64 file;
+
+	if (fd >= fdt->max_fds || bpf_probe_read_kernel(tmp, sizeof(*tmp), fdt->fd + fd))
+		return 0;
+	file = *tmp;
+	if (!file || bpf_core_read(tmp, sizeof(*tmp), &((struct file *)file)->f_inode) ||
+	    bpf_core_read(tmp, sizeof(*tmp), &((struct inode *)*tmp)->i_ino))
+		return 0;
+	*ino = *tmp;
+	return file;
+}
+
+/* -P, see paths.bpf.h: is this the inode of a wanted path? */
+static __always_inline bool wanted_inode(u64 ino)
+{
+	for (u32 i = 0; i < ESPY_BPF_WANTED; i++)
+		if (shared.wanted[i] == ino && ino)
+			return true;
+	return false;
+}
+
+/* What closing a descriptor would do to a wanted file is known before it is closed. */
+static __always_inline void note_closing(struct task_struct *task, u32 fd)
+{
+	u64 tmp, ino, file = known_file(task, fd, &tmp, &ino), *word = known_word(task->tgid, fd);
+
+	if (!file || !wanted_inode(ino))
+		return;
+	if (KNOWN_WHOSE(*word) != KNOWN_WHOSE(known_whose(task->tgid, fd)))
+		*word = known_whose(task->tgid, fd) & ~0ull << 44;
+	*word |= KNOWN_CLOSING;
+}
+
+/* Need nothing be told of this descriptor? One that is not open needs nothing. */
+static __always_inline bool known_fd(struct task_struct *task, u32 fd, u64 *tmp)
+{
+	u64 ino, file = known_file(task, fd, tmp, &ino);
+
+	return !file || (*known_word(task->tgid, fd) & ~KNOWN_NETLINK) == known_as(task->tgid, fd, file, ino);
+}
+
+#endif

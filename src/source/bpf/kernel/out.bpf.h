@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where records go: get room for one, publish it or give it up; wake the reader; say what was lost. This file has two
+ * forms, and the object is compiled once with each:
+ *
+ *	one ring of the kernel's for all CPUs, or
+ *	ESPY_OWN_RINGS: a ring of our own per CPU, see shared.h, either read as it is written or, as a flight recorder,
+ *	overwritten without end.
+ *
+ * In a ring of our own several writers may be at work at once: a signal is told from an interrupt in the midst of a call.
+ * Each takes its room by one atomic addition and publishes its record by writing the mark before it. The time of a record
+ * is taken after its room: so once the reader has seen how far a ring is taken at some moment, nothing older than
+ * that moment can come there any more.
+ */
+#ifndef ESPY_OUT_BPF_H
+#define ESPY_OUT_BPF_H
+
+#include "maps.bpf.h"
+
+/* Of a record that found no room. Returns 0: nothing else is to be done about it. */
+static __always_inline int ring_full(void)
+{
+	lose(ESPY_LOST_RING_FULL);
+	return 0;
+}
+
+static __always_inline void wake_now(void)
+{
+	void *r;
+
+	r = bpf_ringbuf_reserve(&espy_ring, 8, 0);
+	if (r)
+		bpf_ringbuf_discard(r, BPF_RB_FORCE_WAKEUP);
+}
+
+#ifndef ESPY_OWN_RINGS
+
+#define OWN_RINGS false
+/* `max` is known when the program is loaded; `size` is how much is sure to suffice. */
+#define OUT_RESERVE(max, size) bpf_ringbuf_reserve(&espy_ring, (max), 0)
+
+/*
+ * Room for a record that must not be lost while calls are: in the ring, else in the one for such records. Behind the
+ * record stands how far the ring was written then, which is the record's place among those of the ring.
+ */
+#define LIFE_RESERVE(size)                                                        \
+	({                                                                        \
+		void *room = bpf_ringbuf_reserve(&espy_ring, (size) + 8, 0);      \
+		if (!room) {                                                      \
+			u64 pos = bpf_ringbuf_query(&espy_ring, BPF_RB_PROD_POS); \
+			room = bpf_ringbuf_reserve(&espy_life, (size) + 8, 0);    \
+			if (room)                                                 \
+				*(u64 *)(room + (size)) = pos;                    \
+		}                                                                 \
+		room;                                                             \
+	})
+
+static __always_inline void out_submit(void *rec)
+{
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+/* The same, of a record that may have become shorter than the room taken for it. */
+static __always_inline void out_submit_short(void *rec, u64 size)
+{
+	out_submit(rec);
+}
+
+static __always_inline void out_discard(void *rec)
+{
+	bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
+}
+
+/* A finished record from elsewhere, whose time is taken now if it was not before. The size is bounded. */
+static __always_inline int out_copy(struct espy_rec *rec, u64 size)
+{
+	return bpf_ringbuf_output(&espy_ring, rec, size, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline u64 time_before_copy(void)
+{
+	return now_if(conf.need_time);
+}
+
+/* Bytes that the reader has not read yet, in the ring that the next record would go to. */
+static __always_inline u64 out_unread(void)
+{
+	return bpf_ringbuf_query(&espy_ring, BPF_RB_AVAIL_DATA);
+}
+
+static __always_inline void not_an_event(void)
+{
+}
+
+/*
+ * After a record: if the reader sleeps, wake it by an empty, discarded record. The flag is looked at after the
+ * record was committed, and set by the reader before it looks at the ring for the last time.
+ */
+static __always_inline void wake_reader(void)
+{
+	if (shared.want) {
+		shared.want = 0;
+		wake_now();
+	}
+}
+
+#else
+
+#define OWN_RINGS true
+#define ONE_RECORD (1ull << ESPY_BPF_POS_BITS)
+
+/* CPUs that have come since share the first ring. */
+static __always_inline u32 own_ring(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+
+	return cpu < conf.ring_cnt ? cpu : 0;
+}
+
+#define OWN_HEAD(ring) (&shared.heads[(ring) & (ESPY_BPF_RINGS_MAX - 1)])
+
+/* Room for a mark and `size` bytes, a multiple of 8; room: so many units may be taken and not read. */
+static __always_inline void *own_reserve(u64 size, u64 room)
+{
+	u32 ring = own_ring(), chunk;
+	struct espy_bpf_head *h = OWN_HEAD(ring);
+	u64 bytes = size + ESPY_BPF_UNIT, add = bytes / ESPY_BPF_UNIT + ONE_RECORD, head, off;
+	u8 *at;
+
+	if (conf.flight) {
+		head = __sync_fetch_and_add(&h->head, add);
+		if (head >> ESPY_BPF_POS_BITS == 0xffff)
+			__sync_fetch_and_add(&h->turns, 1);
+	} else {
+		u32 tries = 0;
+
+		do {
+			head = *(volatile u64 *)&h->head;
+			/* Signed: after an interrupt here the reader may have gone beyond what was read. */
+			if ((s64)((head & ESPY_BPF_POS_MASK) + bytes / ESPY_BPF_UNIT - *(volatile u64 *)&h->consumer) >
+			    (s64)room)
+				return NULL;
+			if (++tries == 8)
+				return NULL; /* interrupted each time */
+		} while (__sync_val_compare_and_swap(&h->head, head, head + add) != head);
+	}
+	head &= ESPY_BPF_POS_MASK;
+	chunk = ring << conf.chunks_shift | (head * ESPY_BPF_UNIT >> conf.chunk_shift & ((1u << conf.chunks_shift) - 1));
+	at = bpf_map_lookup_elem(&espy_chunks, &chunk);
+	if (!at)
+		return NULL; /* there is no such chunk */
+	off = head * ESPY_BPF_UNIT & ((1u << conf.chunk_shift) - 1);
+	at += off;
+	*(u64 *)at = (head + conf.ring_secret) << 32 | ESPY_BPF_MARK_BUSY | bytes;
+	return at + ESPY_BPF_UNIT;
+}
+
+#define OUT_RESERVE(max, size) own_reserve(size, conf.room_calls)
+#define LIFE_RESERVE(size) own_reserve(size, conf.room_life)
+
+/* Publishing orders the record before its mark, and the mark before the look at shared.want. */
+static __always_inline void own_publish(void *rec, u64 mark)
+{
+	u64 *at = rec - ESPY_BPF_UNIT;
+
+	asm volatile("" ::: "memory");
+	if (conf.flight) {
+		*(volatile u64 *)at = mark;
+		__sync_fetch_and_add(&OWN_HEAD(own_ring())->ended, 1);
+	} else
+		__sync_lock_test_and_set(at, mark);
+}
+
+#define OWN_MARK(rec) (*(u64 *)((rec) - ESPY_BPF_UNIT))
+
+static __always_inline void out_submit(void *rec)
+{
+	own_publish(rec, OWN_MARK(rec) & ~(u64)ESPY_BPF_MARK_BUSY);
+}
+
+/* Gives the last bytes of the room back, if nothing was taken behind it since. Returns false if it could not. */
+static __always_inline bool own_give_back(u64 mark, u64 bytes, u64 records)
+{
+	struct espy_bpf_head *h = OWN_HEAD(own_ring());
+	u64 head = *(volatile u64 *)&h->head;
+	u32 end = (u32)(mark >> 32) - conf.ring_secret + (u32)(mark & ~ESPY_BPF_MARK_BUSY) / ESPY_BPF_UNIT;
+
+	if ((u32)head != end ||
+	    __sync_val_compare_and_swap(&h->head, head, head - bytes / ESPY_BPF_UNIT - records) != head)
+		return false;
+	if (records && !(head >> ESPY_BPF_POS_BITS))
+		__sync_fetch_and_add(&h->turns, -1);
+	return true;
+}
+
+static __always_inline void out_submit_short(void *rec, u64 size)
+{
+	u64 mark = OWN_MARK(rec), spare = (u32)(mark & ~(u64)ESPY_BPF_MARK_BUSY) - ESPY_BPF_UNIT - size;
+
+	if (spare && own_give_back(mark, spare, 0))
+		mark -= spare;
+	own_publish(rec, mark & ~(u64)ESPY_BPF_MARK_BUSY);
+}
+
+/* The record just begun does not count as something that has happened. */
+static __always_inline void not_an_event(void)
+{
+	__sync_fetch_and_add(&OWN_HEAD(own_ring())->others, 1);
+}
+
+static __always_inline void out_discard(void *rec)
+{
+	u64 mark = OWN_MARK(rec);
+
+	if (own_give_back(mark, (u32)(mark & ~(u64)ESPY_BPF_MARK_BUSY), ONE_RECORD))
+		return;
+	not_an_event();
+	own_publish(rec, (mark & ~(u64)ESPY_BPF_MARK_BUSY) | ESPY_BPF_MARK_GIVEN_UP);
+}
+
+static __always_inline int out_copy(struct espy_rec *rec, u64 size)
+{
+	void *to = own_reserve(size, conf.room_calls);
+
+	if (!to)
+		return -1;
+	rec->time_ns = bpf_ktime_get_ns();
+	CLAMP(size, ESPY_BPF_ITEMS_MAX);
+	bpf_probe_read_kernel(to, size, rec);
+	out_submit(to);
+	return 0;
+}
+
+static __always_inline u64 time_before_copy(void)
+{
+	return 0;
+}
+
+/* Of this CPU's ring. */
+static __always_inline u64 out_unread(void)
+{
+	struct espy_bpf_head *h = OWN_HEAD(own_ring());
+	u64 read = *(volatile u64 *)&h->consumer; /* first: it is never ahead of what was taken */
+
+	return conf.flight ? 0 : ((*(volatile u64 *)&h->head & ESPY_BPF_POS_MASK) - read) * ESPY_BPF_UNIT;
+}
+
+static __always_inline void wake_reader(void)
+{
+	if (!conf.flight && shared.want) {
+		shared.want = 0;
+		wake_now();
+	}
+}
+
+#endif
+
+/*
+ * After a record, for a task that is about to run on in user space: is it to be held, because so much is unread? There is
+ * room left for what every other task has on its way. Says so to the next program in the row.
+ */
+static __always_inline bool must_wait(void)
+{
+	if (!conf.room || out_unread() < shared.high)
+		return false;
+	shared.pause_why[bpf_get_smp_processor_id() & 1023] = ESPY_PAUSE_RING_FULL + 1;
+	return true;
+}
+
+/* Says what was lost, as soon as there is room again. Returns false while there is none. */
+__noinline int say_lost(u32 tid, u32 tgid)
+{
+	shared.attention = 0;
+	for (u32 i = 0; i < ESPY_LOST_REASONS; i++) {
+		struct espy_rec_lost *rec;
+		u64 count;
+
+		if (!shared.lost[i])
+			continue;
+		rec = OUT_RESERVE(sizeof(*rec), sizeof(*rec));
+		if (!rec) {
+			shared.attention = 1;
+			return 0;
+		}
+		count = __sync_lock_test_and_set(&shared.lost[i], 0);
+		if (!count) { /* the reader was faster */
+			out_discard(rec);
+			continue;
+		}
+		not_an_event();
+		*(u32 *)&rec->rec = ESPY_REC_FIRST_WORD(sizeof(*rec), ESPY_ABI_X86_64, ESPY_REC_LOST);
+		rec->rec.flags = 0;
+		rec->rec.nr = i;
+		rec->rec.tid = tid;
+		rec->rec.tgid = tgid;
+		rec->rec.time_ns = now_if(conf.need_time);
+		rec->count = count;
+		out_submit(rec);
+	}
+	return 1;
+}
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Triggers: tests of a call that was just captured. The general path runs them; a call that has one never takes the hot
+ * path. What they compare lies in the scratch: result, registers, and the items of the record.
+ *
+ * Gates stand in the same map, behind the triggers. A call that fails a gate of its own is dropped. Early gates compare
+ * nothing that must be copied first, so they are run before the call is captured, on the hot path too.
+ */
+#ifndef ESPY_TRIGGER_BPF_H
+#define ESPY_TRIGGER_BPF_H
+
+#include "interp.bpf.h"
+#include "out.bpf.h"
+
+static __always_inline u64 reg_arg(const struct pt_regs *regs, u32 i)
+{
+	switch (i) {
+	case 0: return regs->di;
+	case 1: return regs->si;
+	case 2: return regs->dx;
+	case 3: return regs->r10;
+	case 4: return regs->r8;
+	default: return regs->r9;
+	}
+}
+
+#define TEXT_WORDS (ESPY_TRIGGER_TEXT_MAX / 8)
+
+ESPY_ARRAY(espy_triggers, struct espy_trigger, BPF_F_MMAPABLE);
+
+static __always_inline const struct espy_trigger_test *test_of(u32 trigger, u64 i)
+{
+	struct espy_trigger *t = bpf_map_lookup_elem(&espy_triggers, &trigger);
+
+	if (!t)
+		return NULL;
+	CLAMP(i, ESPY_TRIGGER_TESTS - 1);
+	return &t->tests[i];
+}
+
+/* Do the bytes of an operation begin with the text? Whole words are compared; behind the bytes are zeros. */
+__noinline int begins_with(u32 cpu, u32 trigger, u32 i)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	const struct espy_trigger_test *c = test_of(trigger, i);
+	struct espy_bpf_span span;
+	u64 off;
+	u32 len;
+
+	if (!s || !c)
+		return 0;
+	span = span_of(s, c->op, true);
+	off = span.off;
+	len = c->text_len;
+	if (span.end <= span.off || load_u32(s, off + 4) < len)
+		return 0;
+	for (u32 w = 0; w < TEXT_WORDS; w++) {
+		u64 mask = ~0ull, at = w;
+
+		if (w * 8 >= len)
+			break;
+		if (len - w * 8 < 8)
+			mask = (1ull << (len - w * 8) * 8) - 1;
+		CLAMP(at, TEXT_WORDS - 1);
+		if ((load_u64(s, off + 8 + w * 8) ^ ((const u64 *)c->text)[at]) & mask)
+			return 0;
+	}
+	return 1;
+}
+
+/* enum espy_item_status of the item at `off`. */
+static __always_inline u32 item_status(struct espy_bpf_scratch *s, u32 off)
+{
+	return ESPY_ITEM_STATUS(load_u32(s, off) >> 8);
+}
+
+/* Is it all that there is, and as long as what begins_with() looks at? */
+__noinline int length_is(u32 cpu, u32 trigger, u32 i)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	const struct espy_trigger_test *c = test_of(trigger, i);
+	struct espy_bpf_span span;
+
+	if (!s || !c)
+		return 0;
+	span = span_of(s, c->op, true);
+	return span.end > span.off && load_u32(s, span.off + 4) == c->text_len && !item_status(s, span.off);
+}
+
+/* Was any of it copied? */
+__noinline int is_there(u32 cpu, u32 trigger, u32 i)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	const struct espy_trigger_test *c = test_of(trigger, i);
+	struct espy_bpf_span span;
+	u32 status;
+
+	if (!s || !c)
+		return 0;
+	span = span_of(s, c->op, true);
+	if (span.end <= span.off)
+		return 0;
+	status = item_status(s, span.off);
+	return status != ESPY_ITEM_NOT_RUN && (status != ESPY_ITEM_FAULT || load_u32(s, span.off + 4));
+}
+
+/* The task's name begins with the text; the NUL is part of the text if all of it is meant. */
+__noinline int is_called(u32 trigger, u32 i)
+{
+	const struct espy_trigger_test *c = test_of(trigger, i);
+	u64 comm[ESPY_TRIGGER_COMM_MAX / 8] = {};
+	u32 len;
+
+	if (!c)
+		return 0;
+	bpf_get_current_comm(comm, sizeof(comm));
+	len = c->text_len;
+	for (u32 w = 0; w < ESPY_TRIGGER_COMM_MAX / 8; w++) {
+		u64 mask = ~0ull;
+
+		if (w * 8 >= len)
+			break;
+		if (len - w * 8 < 8)
+			mask = (1ull << (len - w * 8) * 8) - 1;
+		if ((comm[w] ^ ((const u64 *)c->text)[w]) & mask)
+			return 0;
+	}
+	return len <= ESPY_TRIGGER_COMM_MAX;
+}
+
+static __always_inline bool compare(u8 how, u64 a, u64 b)
+{
+	switch (how) {
+	case ESPY_COMPARE_EQ: return a == b;
+	case ESPY_COMPARE_LT: return a < b;
+	case ESPY_COMPARE_LE: return a <= b;
+	case ESPY_COMPARE_GT: return a > b;
+	case ESPY_COMPARE_GE: return a >= b;
+	default: return false;
+	}
+}
+
+/* Where evaluation goes on behind a test. */
+static __always_inline u32 next_of(const struct espy_trigger_test *c, bool holds)
+{
+	return holds != !!c->negated ? c->yes : c->no;
+}
+
+/* Returns where evaluation goes on. */
+__noinline int run_test(u32 cpu, u32 trigger, u32 i)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct espy_trigger_test *c = test_of(trigger, i);
+	const u64 sign = 1ull << 63;
+	u32 shift;
+	u64 v;
+
+	if (!s || !c)
+		return ESPY_TRIGGER_FAILS;
+	switch (c->what) {
+	case ESPY_TRIGGER_RET:
+		v = s->ret;
+		break;
+	case ESPY_TRIGGER_ERRNO:
+		v = IS_ERR_RET(s->ret) ? -s->ret : 0;
+		break;
+	case ESPY_TRIGGER_PID:
+		v = task->tgid;
+		break;
+	case ESPY_TRIGGER_TID:
+		v = task->pid;
+		break;
+	case ESPY_TRIGGER_UID:
+		v = task->cred->euid.val;
+		break;
+	case ESPY_TRIGGER_ARG:
+		shift = (64 - 8 * c->width) & 63;
+		v = load_arg(s, c->arg) << shift;
+		v = c->is_signed ? (u64)((s64)v >> shift) : v >> shift;
+		break;
+	case ESPY_TRIGGER_COMM:
+		return next_of(c, is_called(trigger, i));
+	case ESPY_TRIGGER_TEXT:
+		if (!is_there(cpu, trigger, i))
+			return c->no;
+		return next_of(c, begins_with(cpu, trigger, i) &&
+					  (c->compare == ESPY_COMPARE_PREFIX || length_is(cpu, trigger, i)));
+	default:
+		return c->no;
+	}
+	if (c->compare == ESPY_COMPARE_ANY)
+		return next_of(c, v & (u64)c->number);
+	if (c->compare == ESPY_COMPARE_BITS)
+		return next_of(c, (v & c->mask) == (u64)c->number);
+	/* Signed numbers in the order of unsigned ones. */
+	return next_of(c, c->is_signed ? compare(c->compare, v ^ sign, (u64)c->number ^ sign) :
+					 compare(c->compare, v, c->number));
+}
+
+/* As run_test(), for a test of an early gate, by the registers. */
+static __always_inline u32 run_early_test(const struct espy_trigger_test *c, u32 gate, u32 i, const struct pt_regs *regs,
+					  s64 ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const u64 sign = 1ull << 63;
+	u32 shift;
+	u64 v;
+
+	switch (c->what) {
+	case ESPY_TRIGGER_RET:
+		v = ret;
+		break;
+	case ESPY_TRIGGER_ERRNO:
+		v = IS_ERR_RET(ret) ? -ret : 0;
+		break;
+	case ESPY_TRIGGER_PID:
+		v = task->tgid;
+		break;
+	case ESPY_TRIGGER_TID:
+		v = task->pid;
+		break;
+	case ESPY_TRIGGER_UID:
+		v = task->cred->euid.val;
+		break;
+	case ESPY_TRIGGER_ARG:
+		shift = (64 - 8 * c->width) & 63;
+		v = reg_arg(regs, c->arg) << shift;
+		v = c->is_signed ? (u64)((s64)v >> shift) : v >> shift;
+		break;
+	case ESPY_TRIGGER_COMM:
+		return next_of(c, is_called(gate, i));
+	default:
+		return c->no;
+	}
+	if (c->compare == ESPY_COMPARE_ANY)
+		return next_of(c, v & (u64)c->number);
+	if (c->compare == ESPY_COMPARE_BITS)
+		return next_of(c, (v & c->mask) == (u64)c->number);
+	return next_of(c, c->is_signed ? compare(c->compare, v ^ sign, (u64)c->number ^ sign) :
+					 compare(c->compare, v, c->number));
+}
+
+/* Does a call that nothing was captured of pass its early gate? A function of its own: the hot path has no stack to spare. */
+static __noinline int passes_early(u32 gate, const struct pt_regs *regs, s64 ret)
+{
+	u32 key = gate, at = 0;
+	struct espy_trigger *t = bpf_map_lookup_elem(&espy_triggers, &key);
+
+	if (!t)
+		return 1;
+	for (u32 i = 0; i < ESPY_TRIGGER_TESTS; i++) {
+		u64 k = at;
+
+		if (at >= ESPY_TRIGGER_TESTS)
+			break;
+		CLAMP(k, ESPY_TRIGGER_TESTS - 1);
+		at = run_early_test(&t->tests[k], key, k, regs, ret);
+	}
+	return at == ESPY_TRIGGER_HOLDS;
+}
+
+/* What one trigger asks for now: 0 or enum espy_trigger_action. A gate asks for the call to be kept. */
+__noinline int trigger_met(u32 cpu, u32 trigger)
+{
+	struct espy_trigger *t = bpf_map_lookup_elem(&espy_triggers, &trigger);
+	u32 at = 0;
+
+	if (!t)
+		return 0;
+	if (!t->test_cnt)
+		return t->action;
+	for (u32 i = 0; i < ESPY_TRIGGER_TESTS; i++) {
+		if (at >= ESPY_TRIGGER_TESTS)
+			break;
+		at = run_test(cpu, trigger, at);
+	}
+	return at == ESPY_TRIGGER_HOLDS ? t->action : 0;
+}
+
+/* After a call was captured. Returns non-zero if the task is to be held. */
+static __always_inline int run_triggers(struct espy_bpf_scratch *s, u32 cpu)
+{
+	u32 which = s->triggers, asked = 0;
+
+	for (u32 i = 0; i < ESPY_TRIGGER_MAX; i++)
+		if (which >> i & 1)
+			asked |= trigger_met(cpu, i);
+	if (asked & ESPY_TRIGGER_SNAPSHOT) {
+		shared.trigger_ns = bpf_ktime_get_ns();
+		__sync_fetch_and_add(&shared.triggers, 1);
+		wake_now();
+	}
+	if (!(asked & ESPY_TRIGGER_PAUSE))
+		return 0;
+	shared.pause_why[cpu & 1023] = ESPY_PAUSE_ASKED + 1;
+	return 1;
+}
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the programs need of the running kernel's types. The kernel describes all of its types, far over 100 000;
+ * libbpf would read and index them all and then search them once per struct, which takes longer than loading most
+ * programs. Here one walk picks the structs that types.bpf.h names and writes them, with what they contain and every
+ * pointer cut to void, as a small BTF file of their own in memory; the ids of the typed tracepoints are found in the
+ * same walk.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/btf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "source/bpf/bpf_source.h"
+
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
+#define DEPTH_MAX 16 /* structs without a name in each other */
+#define KIND_ENUM64 19
+#define LENGTH_MAX (256u << 20)
+
+/* The structs of types.bpf.h. */
+static const char *const names[] = {
+	"pt_regs", "thread_info", "sigpending", "signal_struct", "sched_entity", "qstr", "file_system_type",
+	"super_block", "inode", "hlist_bl_node", "dentry", "vfsmount", "mount", "path", "file", "fdtable",
+	"files_struct", "fs_struct", "kernfs_node", "cgroup", "css_set", "mm_struct", "task_struct",
+	"kernel_siginfo", "sigaction", "k_sigaction", "linux_binprm", "sock_common", "sock", "socket", "socket_alloc",
+	"sockaddr_un", "unix_address", "unix_sock", "netlink_sock", "upid", "pid", "cred",
+	"ns_common", "user_namespace",
+};
+#define NAME_CNT (sizeof(names) / sizeof(*names))
+
+struct bytes {
+	uint8_t *at;
+	size_t len, cap;
+	bool failed;
+};
+
+struct walk {
+	const uint8_t *types, *end;
+	const char *strings;
+	uint32_t string_len;
+	uint32_t *place; /* by id: offset of the type + 1 */
+	uint32_t *done;  /* by id: its number in the new file */
+	uint32_t cnt, cap;
+	uint64_t starts; /* bit set of hashes of how the names begin */
+	struct bytes out, out_strings;
+	uint32_t out_cnt;
+};
+
+static size_t put(struct bytes *b, const void *data, size_t n)
+{
+	size_t at = b->len;
+
+	if (b->len + n > b->cap) {
+		size_t cap = (b->cap ? b->cap * 2 : 65536) + n;
+		uint8_t *grown = realloc(b->at, cap);
+
+		if (!grown) {
+			b->failed = true;
+			return 0;
+		}
+		b->at = grown;
+		b->cap = cap;
+	}
+	if (n)
+		memcpy(b->at + at, data, n);
+	b->len += n;
+	return at;
+}
+
+static const char *string_at(const struct walk *w, uint32_t off)
+{
+	return off < w->string_len ? w->strings + off : "";
+}
+
+static unsigned start_of(const char *s)
+{
+	return s[0] ? ((unsigned char)s[0] * 5u ^ (unsigned char)s[1] * 3u) & 63 : 0;
+}
+
+static bool is_wanted(const struct walk *w, const char *name)
+{
+	if (!(w->starts >> start_of(name) & 1))
+		return false;
+	for (size_t i = 0; i < NAME_CNT; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Bytes behind the head of a type; -1: a kind of which nothing is known here. */
+static long extra(const struct btf_type *t)
+{
+	uint32_t vlen = BTF_INFO_VLEN(t->info);
+
+	switch (BTF_INFO_KIND(t->info)) {
+	case BTF_KIND_INT:
+	case BTF_KIND_VAR:
+	case BTF_KIND_DECL_TAG:
+		return 4;
+	case BTF_KIND_ARRAY:
+		return sizeof(struct btf_array);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+	case BTF_KIND_DATASEC:
+	case KIND_ENUM64:
+		return (long)vlen * 12;
+	case BTF_KIND_ENUM:
+	case BTF_KIND_FUNC_PROTO:
+		return (long)vlen * 8;
+	case BTF_KIND_PTR:
+	case BTF_KIND_FWD:
+	case BTF_KIND_TYPEDEF:
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_CONST:
+	case BTF_KIND_RESTRICT:
+	case BTF_KIND_FUNC:
+	case BTF_KIND_FLOAT:
+	case BTF_KIND_TYPE_TAG:
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+static const struct btf_type *type_at(const struct walk *w, uint32_t id)
+{
+	return id && id <= w->cnt ? (const struct btf_type *)(w->types + w->place[id] - 1) : NULL;
+}
+
+static uint32_t add_type(struct walk *w, const struct btf_type *t, const void *more, size_t more_len)
+{
+	put(&w->out, t, sizeof(*t));
+	put(&w->out, more, more_len);
+	return ++w->out_cnt;
+}
+
+static uint32_t add_pointer(struct walk *w)
+{
+	struct btf_type t = { .info = BTF_KIND_PTR << 24 };
+
+	return add_type(w, &t, NULL, 0);
+}
+
+static uint32_t copy(struct walk *w, uint32_t id, int depth);
+
+static uint32_t copy_struct(struct walk *w, const struct btf_type *t, bool whole, int depth)
+{
+	uint32_t vlen = whole ? BTF_INFO_VLEN(t->info) : 0;
+	const struct btf_member *from = (const struct btf_member *)(t + 1);
+	struct btf_member *members = calloc(vlen + 1, sizeof(*members));
+	struct btf_type head = { .info = (t->info & ~0xffffu) | vlen, .size = t->size };
+	const char *name = string_at(w, t->name_off);
+	uint32_t id;
+
+	if (!members) {
+		w->out.failed = true;
+		return 0;
+	}
+	if (*name && whole)
+		head.name_off = (uint32_t)put(&w->out_strings, name, strlen(name) + 1);
+	for (uint32_t i = 0; i < vlen; i++) {
+		const char *member = string_at(w, from[i].name_off);
+
+		if (*member)
+			members[i].name_off = (uint32_t)put(&w->out_strings, member, strlen(member) + 1);
+		members[i].type = copy(w, from[i].type, depth + 1);
+		members[i].offset = from[i].offset;
+	}
+	id = add_type(w, &head, members, vlen * sizeof(*members));
+	free(members);
+	return id;
+}
+
+/* A type and what lies within it, to the new file. Returns its number there; 0 is void. */
+static uint32_t copy(struct walk *w, uint32_t id, int depth)
+{
+	const struct btf_type *t;
+	struct btf_type head;
+	struct btf_array array;
+	uint32_t made = 0, asked = id;
+	const char *name;
+
+	/* How a type is called or qualified does not matter for where its fields lie. */
+	for (int i = 0; i < DEPTH_MAX; i++) {
+		uint32_t kind;
+
+		t = type_at(w, id);
+		kind = t ? BTF_INFO_KIND(t->info) : 0;
+		if (kind != BTF_KIND_TYPEDEF && kind != BTF_KIND_VOLATILE && kind != BTF_KIND_CONST &&
+		    kind != BTF_KIND_RESTRICT && kind != BTF_KIND_TYPE_TAG)
+			break;
+		id = t->type;
+	}
+	if (!t || depth > DEPTH_MAX)
+		return 0;
+	if (w->done[id])
+		return w->done[id];
+	name = string_at(w, t->name_off);
+	switch (BTF_INFO_KIND(t->info)) {
+	case BTF_KIND_INT:
+		head = *t;
+		head.name_off = (uint32_t)put(&w->out_strings, *name ? name : "int", strlen(*name ? name : "int") + 1);
+		made = add_type(w, &head, t + 1, 4);
+		break;
+	case BTF_KIND_FLOAT:
+	case BTF_KIND_ENUM:
+	case KIND_ENUM64:
+		/* of an enum only the size counts */
+		head = (struct btf_type){ .info = BTF_INFO_KIND(t->info) << 24, .size = t->size };
+		if (BTF_INFO_KIND(t->info) == BTF_KIND_FLOAT)
+			head.name_off = (uint32_t)put(&w->out_strings, name, strlen(name) + 1);
+		made = add_type(w, &head, NULL, 0);
+		break;
+	case BTF_KIND_PTR:
+		made = add_pointer(w);
+		break;
+	case BTF_KIND_ARRAY:
+		memcpy(&array, t + 1, sizeof(array));
+		array.type = copy(w, array.type, depth + 1);
+		array.index_type = copy(w, array.index_type, depth + 1);
+		head = (struct btf_type){ .info = BTF_KIND_ARRAY << 24 };
+		made = add_type(w, &head, &array, sizeof(array));
+		break;
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		made = copy_struct(w, t, !*name || is_wanted(w, name), depth);
+		break;
+	}
+	w->done[id] = made;
+	if (asked <= w->cnt)
+		w->done[asked] = made;
+	return made;
+}
+
+/* Finds where each type stands, which are wanted, and the typed tracepoints. */
+static int index_types(struct walk *w, struct bpf_types *t, uint32_t *wanted, size_t *wanted_cnt, size_t wanted_max)
+{
+	static const char *const points[BPF_TYPED_CNT] = { "btf_trace_sys_exit", "btf_trace_sys_enter" };
+	static const char *const kfuncs[ESPY_KFUNC_CNT] = ESPY_KFUNC_NAMES;
+	const uint8_t *at = w->types;
+
+	while (at + sizeof(struct btf_type) <= w->end) {
+		const struct btf_type *type = (const struct btf_type *)at;
+		uint32_t kind = BTF_INFO_KIND(type->info);
+		long more = extra(type);
+
+		if (more < 0 || more > w->end - at - (long)sizeof(*type))
+			return -EINVAL;
+		if (++w->cnt >= w->cap)
+			return -E2BIG;
+		w->place[w->cnt] = (uint32_t)(at - w->types) + 1;
+		if (kind == BTF_KIND_STRUCT && is_wanted(w, string_at(w, type->name_off))) {
+			if (*wanted_cnt == wanted_max)
+				return -E2BIG;
+			wanted[(*wanted_cnt)++] = w->cnt;
+		} else if (kind == BTF_KIND_TYPEDEF) {
+			const char *name = string_at(w, type->name_off);
+
+			for (size_t i = 0; name[0] == 'b' && name[1] == 't' && i < BPF_TYPED_CNT; i++)
+				if (!strcmp(name, points[i]))
+					t->typed[i] = w->cnt;
+			t->prepare_exec = t->prepare_exec || !strcmp(name, "btf_trace_sched_prepare_exec");
+		}
+		if (kind == BTF_KIND_FUNC) {
+			const char *name = string_at(w, type->name_off);
+
+			for (size_t i = 0; name[0] == 'b' && i < ESPY_KFUNC_CNT; i++)
+				if (!strcmp(name, kfuncs[i]))
+					t->kfuncs[i] = w->cnt;
+		}
+		at += sizeof(*type) + (size_t)more;
+	}
+	return 0;
+}
+
+static int write_file(struct walk *w, struct bpf_types *t)
+{
+	struct btf_header h = {
+		.magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = sizeof(h),
+		.type_len = (uint32_t)w->out.len, .str_off = (uint32_t)w->out.len,
+		.str_len = (uint32_t)w->out_strings.len,
+	};
+	int err;
+
+	if (w->out.failed || w->out_strings.failed)
+		return -ENOMEM;
+	t->fd = memfd_create("espy-types", MFD_CLOEXEC);
+	if (t->fd < 0)
+		return -errno;
+	snprintf(t->path, sizeof(t->path), "/proc/self/fd/%d", t->fd);
+	if (write(t->fd, &h, sizeof(h)) == (ssize_t)sizeof(h) &&
+	    write(t->fd, w->out.at, w->out.len) == (ssize_t)w->out.len &&
+	    write(t->fd, w->out_strings.at, w->out_strings.len) == (ssize_t)w->out_strings.len)
+		return 0;
+	err = errno ? -errno : -EIO;
+	bpf_types__free(t);
+	return err;
+}
+
+static int make_from(struct bpf_types *t, const uint8_t *data, size_t size)
+{
+	const struct btf_header *h = (const struct btf_header *)data;
+	uint32_t wanted[4 * NAME_CNT];
+	size_t wanted_cnt = 0;
+	struct walk w = { 0 };
+	int err;
+
+	if (size < sizeof(*h) || h->magic != BTF_MAGIC || h->version != BTF_VERSION || h->hdr_len < sizeof(*h) ||
+	    (uint64_t)h->hdr_len + h->type_off + h->type_len > size || h->type_off & 3 || h->hdr_len & 3 ||
+	    (uint64_t)h->hdr_len + h->str_off + h->str_len > size || !h->str_len ||
+	    data[h->hdr_len + h->str_off + h->str_len - 1])
+		return -EINVAL;
+	w.types = data + h->hdr_len + h->type_off;
+	w.end = w.types + h->type_len;
+	w.strings = (const char *)data + h->hdr_len + h->str_off;
+	w.string_len = h->str_len;
+	w.cap = h->type_len / sizeof(struct btf_type) + 2;
+	for (size_t i = 0; i < NAME_CNT; i++)
+		w.starts |= 1ull << start_of(names[i]);
+	/* zero pages, touched as far as they are used */
+	w.place = calloc(w.cap, sizeof(*w.place));
+	w.done = calloc(w.cap, sizeof(*w.done));
+	err = w.place && w.done ? index_types(&w, t, wanted, &wanted_cnt, sizeof(wanted) / sizeof(*wanted)) : -ENOMEM;
+	if (!err) {
+		put(&w.out_strings, "", 1);
+		for (size_t i = 0; i < wanted_cnt; i++)
+			copy(&w, wanted[i], 0);
+		err = write_file(&w, t);
+	}
+	free(w.place);
+	free(w.done);
+	free(w.out.at);
+	free(w.out_strings.at);
+	return err;
+}
+
+int bpf_types__make(struct bpf_types *t)
+{
+	int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC), err = 0;
+	struct stat st;
+	uint8_t *data;
+	size_t size, got = 0;
+
+	*t = (struct bpf_types){ .fd = -1 };
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || st.st_size <= 0 || (uint64_t)st.st_size > LENGTH_MAX) {
+		close(fd);
+		return -EINVAL;
+	}
+	size = (size_t)st.st_size;
+	/* 6.16 and later can map it; else it comes page by page. */
+	data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data != MAP_FAILED) {
+		close(fd);
+		err = make_from(t, data, size);
+		munmap(data, size);
+		return err;
+	}
+	data = malloc(size);
+	while (data && got < size) {
+		ssize_t n = read(fd, data + got, size - got);
+
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	close(fd);
+	err = !data ? -ENOMEM : got < size ? -EIO : make_from(t, data, size);
+	free(data);
+	return err;
+}
+
+void bpf_types__free(struct bpf_types *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
+}

@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Loads the object for one session: configuration, map sizes and the choice of programs are made before loading, the
+ * tables are filled before anything is attached. The kernel's verifier takes most of the start-up time, so only
+ * what the session needs is loaded.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "base/clock.h"
+#include "source/bpf/bpf_source.h"
+#include "source/rights.h"
+#include "source/bpf/kernel/object.h"
+#include "source/bpf/hold/pause.h"
+
+/* Room for about 350 000 small records. More takes longer to start. Where nobody is held the reader gets more time. */
+#define DEFAULT_RING (32u << 20)
+#define DEFAULT_UNHELD_RING (64u << 20)
+/* Long records (-s): room for so many of them, up to a limit. */
+#define DEFAULT_RECORDS 1024u
+#define DEFAULT_MOST (256u << 20)
+
+static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	(void)level;
+	(void)fmt;
+	(void)args;
+	return 0;
+}
+
+/* What is to be attached. */
+struct choice {
+	bool enter; /* entry parts */
+	bool enter_time, fork;
+	bool refill; /* execve's strings from the new image */
+};
+
+static size_t pid_max(void)
+{
+	unsigned long n = ESPY_BPF_PID_LIMIT;
+	FILE *f = fopen("/proc/sys/kernel/pid_max", "re");
+
+	if (f) {
+		if (fscanf(f, "%lu", &n) != 1 || n > ESPY_BPF_PID_LIMIT)
+			n = ESPY_BPF_PID_LIMIT;
+		fclose(f);
+	}
+	return n + 1;
+}
+
+static size_t power_of_two(size_t wanted)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+
+	while (size < wanted && size < 1ul << 30)
+		size *= 2;
+	return size;
+}
+
+/* Of all rings together, where the user names none. */
+static size_t default_size(const struct bpf_source *s)
+{
+	size_t size = DEFAULT_RING, records = s->tables.longest * (size_t)DEFAULT_RECORDS;
+
+	if (s->opts.count_only)
+		return size;
+	if (!bpf_pause__wants_lossless(s))
+		size = DEFAULT_UNHELD_RING;
+	if (records > DEFAULT_MOST)
+		records = DEFAULT_MOST;
+	return size < records ? power_of_two(records) : size;
+}
+
+static size_t ring_size(const struct bpf_source *s)
+{
+	return s->opts.ring_bytes ? power_of_two(s->opts.ring_bytes) : default_size(s);
+}
+
+/* A record that is longer than the ring is lost however empty that is, and whoever is held for it. */
+static int check_size(const struct bpf_source *s, size_t size)
+{
+	/* The kernel's ring has a head for each record; 1/16 of ours is for births and deaths. */
+	size_t need = s->tables.longest_ever + (s->tables.longest_ever >> 3) + 64, least = power_of_two(need);
+
+	if (!bpf_pause__wants_lossless(s) || size >= need)
+		return 0;
+	bpf_source_report(s, ESPY_REPORT_ERROR,
+			  "a buffer of %zu KB cannot hold the longest record of these calls: --buffer=%zuK is the least%s", size >> 10,
+			  (s->rings.cnt ? s->rings.cnt : 1) * least >> 10,
+			  s->rings.cnt ? " for a ring of each processor" : "");
+	return -EINVAL;
+}
+
+static struct bpf_map *map_of(const struct bpf_source *s, const char *name)
+{
+	return bpf_object__find_map_by_name(s->obj, name);
+}
+
+static int set_entries(const struct bpf_source *s, const char *name, size_t n)
+{
+	struct bpf_map *map = map_of(s, name);
+
+	return map ? bpf_map__set_max_entries(map, (uint32_t)n) : -ENOENT;
+}
+
+/* Tables are written through a mapping: one system call instead of one per entry. */
+static int fill_map(const struct bpf_source *s, const char *name, const void *data, size_t size)
+{
+	struct bpf_map *map = map_of(s, name);
+	void *at;
+
+	if (!map)
+		return -ENOENT;
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	memcpy(at, data, size);
+	munmap(at, size);
+	return 0;
+}
+
+static void choose_programs(const struct bpf_source *s, const struct choice *c)
+{
+	const struct {
+		const char *name;
+		bool on;
+	} programs[] = {
+		{ "espy_fork", c->fork },
+		{ "espy_exec", true },
+		{ "espy_exit", true },
+		{ "espy_rename", s->opts.need_comms && !s->opts.count_only },
+		{ "espy_signal", true },
+		{ "espy_signal_sent", true },
+		{ "espy_raw_exit", true },
+		{ "espy_raw_general", true },
+		{ "espy_raw_fdname", s->tables.tell_fds },
+		{ "espy_raw_enter_time", c->enter_time },
+		{ "espy_raw_enter", c->enter },
+		{ "espy_exec_refill", c->refill },
+		/* single.c loads these when they are needed */
+		{ "espy_one_exit", false },
+		{ "espy_one_exit_general", false },
+		{ "espy_one_fdname", false },
+		{ "espy_one_enter", false },
+		{ "espy_compat_call", false },
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, programs[i].name);
+
+		if (prog)
+			bpf_program__set_autoload(prog, programs[i].on);
+	}
+}
+
+int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(obj, program);
+	struct bpf_map *array = bpf_object__find_map_by_name(obj, map);
+	uint32_t fd;
+
+	if (!prog || !array)
+		return -ENOENT;
+	fd = (uint32_t)bpf_program__fd(prog);
+	return bpf_map_update_elem(bpf_map__fd(array), &key, &fd, BPF_ANY) ? -errno : 0;
+}
+
+/* Attaches a program where it says itself, or to the raw tracepoint named. Quiet: -ENOENT if there is no such place. */
+int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, name);
+	struct bpf_link *link;
+
+	if (!prog)
+		return -ENOENT;
+	if (s->link_cnt == s->link_cap) {
+		size_t cap = s->link_cap ? s->link_cap * 2 : 16;
+		struct bpf_link **links = realloc(s->links, cap * sizeof(*links));
+
+		if (!links)
+			return -ENOMEM;
+		s->links = links;
+		s->link_cap = cap;
+	}
+	if (tracepoint)
+		link = bpf_program__attach_raw_tracepoint(prog, tracepoint);
+	else if (!strncmp(bpf_program__section_name(prog), "espy/", 5))
+		link = bpf_program__attach_raw_tracepoint(prog, NULL); /* the typed program says where itself */
+	else
+		link = bpf_program__attach(prog);
+	if (!link)
+		return errno ? -errno : -EINVAL;
+	s->links[s->link_cnt++] = link;
+	if (out)
+		*out = link;
+	return 0;
+}
+
+static int attach(struct bpf_source *s, const char *name)
+{
+	int err = bpf_source_attach(s, name, NULL, NULL);
+
+	if (err)
+		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot attach the BPF program %s: %s", name, strerror(-err));
+	return err;
+}
+
+/* What the program at exec compares with; see rights.h. */
+static void fill_rights(struct espy_bpf_conf *conf)
+{
+	struct stat st;
+
+	conf->borrowed = espy_rights__are_borrowed();
+	conf->user_uid = getuid();
+	conf->user_gid = getgid();
+	conf->user_ns = stat("/proc/self/ns/user", &st) ? 0 : (uint32_t)st.st_ino;
+}
+
+/*
+ * Entry parts: of execve at the moment when it can no longer fail, where the kernel has that, of others at
+ * the entry.
+ */
+static int attach_enter(struct bpf_source *s, bool refill)
+{
+	const struct bpf_tables *t = &s->tables;
+	bool prepare = t->any_exec && !bpf_source_attach(s, "espy_raw_enter", "sched_prepare_exec", NULL);
+	bool any = false;
+
+	/* Behind the program that sees the exec, so that a command is watched by then. */
+	if (refill && !prepare) {
+		int err = bpf_source_attach(s, "espy_exec_refill", "sched_process_exec", NULL);
+
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+		uint8_t flags = t->calls[i].flags;
+
+		if ((!(flags & ESPY_CALL_ENTER) && !t->calls[i].closes) || (flags & ESPY_CALL_NEW_IMAGE && prepare))
+			continue;
+		s->shared->enters[i / 64] |= 1ull << (i % 64);
+		any = true;
+	}
+	return any ? bpf_source_attach(s, "espy_raw_enter", "sys_enter", &s->raw_enter) : 0;
+}
+
+static uint64_t room_of(const struct bpf_source *s)
+{
+	return s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : ring_size(s);
+}
+
+static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_level)
+{
+	const struct bpf_tables *t = &s->tables;
+	struct bpf_map *map = map_of(s, ".rodata.conf");
+	struct espy_bpf_conf *conf;
+	size_t size = 0, pids = s->opts.need_enter_ns || s->opts.count_only ? pid_max() : 1;
+	struct statx root;
+	int cpus = libbpf_num_possible_cpus(), err;
+
+	conf = map ? (void *)(uintptr_t)bpf_map__initial_value(map, &size) : NULL;
+	if (!conf || size < sizeof(*conf) || cpus < 1)
+		return -EINVAL;
+	/*
+	 * /proc shows paths from the root of whoever asks, and so do we. The root of a chroot is a directory in the middle
+	 * of a file system (STATX_ATTR_MOUNT_ROOT is of Linux 5.8): walks end there, not at the root of the system.
+	 */
+	const bool in_chroot = !statx(AT_FDCWD, "/", 0, STATX_INO, &root) &&
+			       root.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT &&
+			       !(root.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+	*conf = (struct espy_bpf_conf){
+		.mode = s->mode,
+		.follow = s->opts.follow,
+		.need_time = s->opts.need_time || s->rings.cnt, /* they are merged by it */
+		.need_enter_ns = s->opts.need_enter_ns,
+		.need_ip = s->opts.need_ip,
+		.need_signals = s->opts.need_signals,
+		.count_only = s->opts.count_only,
+		.need_fdnames = s->opts.need_fdnames && !s->opts.count_only,
+		.need_fd_details = s->opts.need_fd_details && !s->opts.count_only,
+		.need_comms = s->opts.need_comms && !s->opts.count_only,
+		.tell_fds = t->tell_fds,
+		.self_tgid = (uint32_t)getpid(),
+		.root_dev = in_chroot ? root.stx_dev_major << 20 | root.stx_dev_minor : 0, /* the kernel's own dev_t */
+		.root_ino = in_chroot ? root.stx_ino : 0,
+		.cgroup_id = cgroup_id,
+		.cgroup_level = cgroup_level,
+		.narrow = t->narrow,
+		.flight = s->opts.flight_bytes != 0,
+		.ring_cnt = s->rings.cnt,
+		.chunk_shift = s->rings.chunk_shift,
+		.chunks_shift = s->rings.chunks_shift,
+		.ring_secret = s->rings.secret,
+		.room_calls = s->rings.room_calls,
+		.room_life = s->rings.room_life,
+		.trigger_cnt = (uint32_t)s->opts.trigger_cnt,
+		.room = bpf_pause__wants_lossless(s) ? room_of(s) : 0,
+		.longest = t->longest,
+		.guard_compat = t->compat && (t->narrow || t->any_enter || t->any_exec),
+	};
+	bpf_paths__configure(s, conf);
+	fill_rights(conf);
+	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
+		conf->all_wanted[abi] = !s->set[abi] || s->sets[abi].all_wanted;
+	err = set_entries(s, "espy_calls", ESPY_BPF_ABIS * ESPY_BPF_NRS);
+	err = err ? err : set_entries(s, "espy_plans", t->plan_cnt);
+	err = err ? err : set_entries(s, "espy_ops", t->op_cnt);
+	err = err ? err : set_entries(s, "espy_variants", t->variant_cnt);
+	err = err ? err : set_entries(s, "espy_triggers", ESPY_TRIGGER_MAX + s->opts.gate_cnt);
+	err = err ? err : set_entries(s, "espy_scratch", (size_t)cpus);
+	err = err ? err : set_entries(s, "espy_enters", pids);
+	s->mark_cnt = t->narrow || conf->guard_compat ? (pid_max() + ESPY_BPF_MARKS - 1) / ESPY_BPF_MARKS : 1;
+	err = err ? err : set_entries(s, "espy_marks", s->mark_cnt);
+	return err ? err : set_entries(s, "espy_counts", s->opts.count_only ? ESPY_BPF_ABIS * ESPY_BPF_NRS : 1);
+}
+
+int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy",
+		    .btf_custom_path = *s->types.path ? s->types.path : NULL);
+	const unsigned char *at = s->rings.cnt ? espy_bpf_rings_object : espy_bpf_object;
+	const unsigned char *end = s->rings.cnt ? espy_bpf_rings_object_end : espy_bpf_object_end;
+
+	libbpf_set_print(silent);
+	*obj = bpf_object__open_mem(at, (size_t)(end - at), &opts);
+	return *obj ? 0 : -errno;
+}
+
+/* Triggers, and behind the room for them the gates. */
+static int fill_triggers(struct bpf_source *s)
+{
+	const size_t cnt = ESPY_TRIGGER_MAX + s->opts.gate_cnt;
+	struct espy_trigger *all = calloc(cnt, sizeof(*all));
+	int err;
+
+	if (!all)
+		return -ENOMEM;
+	if (s->opts.trigger_cnt)
+		memcpy(all, s->opts.triggers, s->opts.trigger_cnt * sizeof(*all));
+	if (s->opts.gate_cnt)
+		memcpy(all + ESPY_TRIGGER_MAX, s->opts.gates, s->opts.gate_cnt * sizeof(*all));
+	err = fill_map(s, "espy_triggers", all, cnt * sizeof(*all));
+	free(all);
+	return err;
+}
+
+static int fill_tables(struct bpf_source *s)
+{
+	const struct bpf_tables *t = &s->tables;
+	int err;
+
+	err = fill_map(s, "espy_calls", t->calls, ESPY_BPF_ABIS * ESPY_BPF_NRS * sizeof(*t->calls));
+	err = err ? err : fill_map(s, "espy_plans", t->plans, t->plan_cnt * sizeof(*t->plans));
+	err = err ? err : fill_map(s, "espy_ops", t->ops, t->op_cnt * sizeof(*t->ops));
+	err = err ? err : fill_map(s, "espy_variants", t->variants, t->variant_cnt * sizeof(*t->variants));
+	if (!err && s->opts.trigger_cnt + s->opts.gate_cnt)
+		err = fill_triggers(s);
+	if (err)
+		return err;
+	memcpy(s->shared->fast, t->fast, sizeof(s->shared->fast));
+	memcpy(s->shared->sigreturn_nr, t->sigreturn_nr, sizeof(t->sigreturn_nr));
+	return 0;
+}
+
+/* libbpf maps the data of a loaded object for its own skeletons only. */
+static int map_shared(struct bpf_source *s)
+{
+	struct bpf_map *map = map_of(s, ".bss");
+	void *at;
+
+	if (!map || bpf_map__value_size(map) < sizeof(*s->shared))
+		return -EINVAL;
+	at = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	s->shared = at;
+	s->shared->high = espy_bpf_high(room_of(s), s->tables.longest, 0);
+	bpf_paths__share(s);
+	return 0;
+}
+
+static int attach_all(struct bpf_source *s, const struct choice *c)
+{
+	int err = 0;
+
+	err = c->fork ? attach(s, "espy_fork") : 0;
+	err = err ? err : attach(s, "espy_exec");
+	err = err ? err : attach(s, "espy_exit");
+	if (!err && s->opts.need_comms && !s->opts.count_only)
+		err = attach(s, "espy_rename");
+	err = err ? err : attach(s, "espy_signal");
+	err = err ? err : attach(s, "espy_signal_sent");
+	if (!err && c->enter_time)
+		err = attach(s, "espy_raw_enter_time");
+	if (!err && c->enter)
+		err = attach_enter(s, c->refill);
+	if (err)
+		return err;
+	err = bpf_source_attach(s, "espy_raw_exit", NULL, &s->raw_exit);
+	if (err)
+		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot attach to the exits of calls: %s", strerror(-err));
+	return err;
+}
+
+/*
+ * Making the ring takes long: so many pages. It goes on beside the work on the types, and its mapping beside
+ * the programs.
+ */
+struct ring_job {
+	struct bpf_job job;
+	struct bpf_ring *ring;
+	struct bpf_rings *rings;
+	size_t size;
+	int fd, chunks_fd; /* or -errno */
+	int err;
+};
+
+static void make_ring(struct bpf_job *job)
+{
+	struct ring_job *r = (struct ring_job *)job;
+
+	r->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "espy_ring", 0, 0, (uint32_t)r->size, NULL);
+	if (r->fd < 0)
+		r->fd = -errno;
+	if (r->rings->cnt)
+		r->chunks_fd = bpf_rings__create(r->rings);
+}
+
+static void map_ring(struct bpf_job *job)
+{
+	struct ring_job *r = (struct ring_job *)job;
+
+	r->err = bpf_ring__open(r->ring, r->fd, r->size);
+	if (!r->err && r->rings->cnt)
+		r->err = bpf_rings__map(r->rings, r->chunks_fd);
+}
+
+static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level,
+		       struct ring_job *ring)
+{
+	struct bpf_verify verify;
+	int err;
+
+	/* If it cannot be done, say by a kind of type that is new, libbpf does it its way. */
+	if (bpf_types__make(&s->types))
+		s->types = (struct bpf_types){ .fd = -1 };
+	c->refill = c->enter && s->tables.any_exec && !s->types.prepare_exec;
+	err = bpf_verify__begin(&verify, &s->types);
+	if (err) {
+		bpf_job__wait(&ring->job);
+		return err;
+	}
+	err = bpf_source_open_object(&s->obj, s);
+	err = err ? err : configure(s, cgroup_id, cgroup_level);
+	if (!err)
+		choose_programs(s, c);
+	bpf_job__wait(&ring->job);
+	if (!err && ring->fd < 0)
+		err = ring->fd;
+	if (!err && bpf_map__reuse_fd(map_of(s, "espy_ring"), ring->fd))
+		err = -errno;
+	if (!err && s->rings.cnt && ring->chunks_fd < 0)
+		err = ring->chunks_fd;
+	if (!err && s->rings.cnt && bpf_map__reuse_fd(map_of(s, "espy_chunks"), ring->chunks_fd))
+		err = -errno;
+	if (!err) {
+		bpf_job__start(&ring->job, map_ring);
+		err = bpf_object__load(s->obj);
+		err = err ? err : map_shared(s);
+		err = err ? err : fill_tables(s);
+	}
+	err = bpf_verify__end(&verify, s, err);
+	bpf_job__wait(&ring->job);
+	return err ? err : ring->err;
+}
+
+static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
+{
+	struct ring_job ring = {
+		.ring = &s->ring,
+		.rings = &s->rings,
+		.size = s->rings.cnt ? (size_t)sysconf(_SC_PAGESIZE) : ring_size(s),
+		.fd = -1,
+		.chunks_fd = -1,
+	};
+	int err;
+
+	s->types.fd = -1;
+	bpf_job__start(&ring.job, make_ring);
+	err = load_object(s, c, cgroup_id, cgroup_level, &ring);
+	if (ring.fd >= 0)
+		close(ring.fd);
+	if (ring.chunks_fd >= 0)
+		close(ring.chunks_fd);
+	if (err)
+		return err;
+	err = bpf_source_link_next(s->obj, "espy_raw_next", 0, "espy_raw_general");
+	if (!err && s->tables.tell_fds)
+		err = bpf_source_link_next(s->obj, "espy_raw_next", 1, "espy_raw_fdname");
+	if (!err && s->rings.cnt)
+		err = bpf_rings__open(&s->rings, s->shared);
+	err = err ? err : bpf_ring__open(&s->life, bpf_map__fd(map_of(s, "espy_life")), ESPY_BPF_LIFE_RING);
+	err = err ? err : bpf_pause__begin(s);
+	return err ? err : attach_all(s, c);
+}
+
+/* Memory that can be had without harm to others; all there is, if the kernel does not say. */
+static size_t memory_left(void)
+{
+	unsigned long long kb = ~0ull >> 10;
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+
+	if (!f)
+		return (size_t)kb << 10;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %llu", &kb) == 1)
+			break;
+	fclose(f);
+	return (size_t)kb << 10;
+}
+
+static int choose_rings(struct bpf_source *s)
+{
+	uint32_t cnt = s->opts.rings ? (s->opts.rings == 1 ? 1 : bpf_rings__cpus()) : bpf_rings__auto();
+
+	if (s->opts.flight_bytes)
+		bpf_rings__plan(&s->rings, bpf_rings__cpus(), s->opts.flight_bytes, true);
+	else if (s->opts.rings > 1 || cnt > 1)
+		bpf_rings__plan(&s->rings, cnt, s->opts.ring_bytes || bpf_pause__wants_lossless(s) ? s->opts.ring_bytes : default_size(s),
+				false);
+	/* The kernel would put everything else out of memory before it says no. */
+	if (s->rings.cnt && bpf_rings__bytes(&s->rings) > memory_left()) {
+		bpf_source_report(s, ESPY_REPORT_ERROR, "rings of %zu MB do not fit into the %zu MB of memory that are free",
+				  bpf_rings__bytes(&s->rings) >> 20, memory_left() >> 20);
+		s->rings.cnt = 0;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level)
+{
+	struct choice c = { 0 };
+	int err;
+
+	if (s->loaded)
+		return s->mode == mode ? 0 : -EBUSY;
+	err = bpf_tables__make(&s->tables, s, mode);
+	if (err)
+		return err;
+	s->mode = mode;
+	err = choose_rings(s);
+	if (!err && !s->opts.flight_bytes)
+		err = check_size(s, s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : ring_size(s));
+	if (err) {
+		bpf_tables__free(&s->tables);
+		return err;
+	}
+	c.enter = (s->tables.any_enter || s->tables.any_exec) && !s->opts.count_only;
+	c.enter_time = s->opts.need_enter_ns || s->opts.count_only;
+	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;
+	err = try_load(s, &c, cgroup_id, cgroup_level);
+	if (err) {
+		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot load the BPF programs: %s", strerror(-err));
+		bpf_source_unload(s);
+		bpf_tables__free(&s->tables);
+		return err;
+	}
+	s->loaded = true;
+	s->loaded_ns = espy_now_ns();
+	return 0;
+}
+
+void bpf_source_detach(struct bpf_source *s)
+{
+	bpf_pause__end(s);
+	for (size_t i = s->link_cnt; i-- > 0;)
+		bpf_link__destroy(s->links[i]);
+	s->link_cnt = 0;
+	s->raw_enter = s->raw_exit = NULL;
+	bpf_link__destroy(s->guard);
+	s->guard = NULL;
+	bpf_source_say_missed(s, true);
+	s->switched = true;
+	if (s->grace > 0)
+		close(s->grace);
+	s->grace = -1;
+	bpf_source_drop_events(s);
+}
+
+void bpf_source_unload(struct bpf_source *s)
+{
+	bpf_source_detach(s);
+	free(s->links);
+	s->links = NULL;
+	s->link_cap = 0;
+	bpf_pause__free(s);
+	if (s->single)
+		bpf_object__close(s->single);
+	s->single = NULL;
+	if (s->ring.head)
+		bpf_ring__close(&s->ring);
+	if (s->life.head)
+		bpf_ring__close(&s->life);
+	bpf_rings__close(&s->rings);
+	if (s->types.fd > 0)
+		bpf_types__free(&s->types);
+	if (s->shared)
+		munmap(s->shared, sizeof(*s->shared));
+	if (s->marks)
+		munmap(s->marks, s->mark_cnt * ESPY_BPF_MARKS);
+	s->marks = NULL;
+	if (s->obj)
+		bpf_object__close(s->obj);
+	s->obj = NULL;
+	s->shared = NULL;
+	s->loaded = false;
+}

@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * From call sets to what the programs run: the plans of all ABIs in one set of tables, and for each x86-64 call
+ * the shape in which the hot path can copy it. A shape never changes what is copied, only how fast.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "describe/asks.h"
+#include "source/bpf/bpf_source.h"
+
+/* Up to so many wanted calls, each may be attached by itself: the calls that are not wanted then cost less. */
+#define NARROW_MAX 24u
+#define RAW_PLAN 0u /* first in the table: six registers, no memory */
+
+static bool test_bit(const uint64_t *bits, uint32_t nr)
+{
+	return bits[nr / 64] >> (nr % 64) & 1;
+}
+
+/* The operations that would really be run; those with cap 0 are not. Returns their number, at most max + 1. */
+static size_t live_ops(const struct espy_op *ops, size_t cnt, uint8_t *idx, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (!ops[i].cap)
+			continue;
+		if (ops[i].src & ESPY_OP_SRC_OP && !ops[ops[i].src & (ESPY_PLAN_MAX_OPS - 1)].cap)
+			continue;
+		if (n < max)
+			idx[n] = (uint8_t)i;
+		n++;
+	}
+	return n;
+}
+
+/* One phase only, and nothing that only an error leaves: the hot path makes one item of an operation. */
+static bool one_phase(const struct espy_op *op, uint8_t *status)
+{
+	bool enter = op->when & ESPY_OP_ENTER, at_exit = op->when & ESPY_OP_EXIT;
+
+	if (enter == at_exit || (at_exit && op->when & ESPY_OP_ON_ERR))
+		return false;
+	*status = at_exit ? ESPY_ITEM_AT_EXIT : 0;
+	return true;
+}
+
+static uint8_t outcome(const struct espy_op *op)
+{
+	if (!(op->when & ESPY_OP_EXIT))
+		return 0;
+	return op->when & ESPY_OP_ON_OK ? ESPY_FAST_ON_OK : 0;
+}
+
+/* One side of a length. Returns false if the hot path has no way to say it. */
+static bool fast_length(struct espy_fast *f, uint8_t kind, uint16_t ref, bool at_exit)
+{
+	switch (kind) {
+	case ESPY_LEN_NONE:
+		return true;
+	case ESPY_LEN_RET:
+		if (at_exit)
+			f->flags |= ESPY_FAST_LEN_RET;
+		return true;
+	case ESPY_LEN_CONST:
+		if (ref < f->max_cnt)
+			f->max_cnt = ref;
+		return true;
+	case ESPY_LEN_ARG:
+		if (f->flags & ESPY_FAST_LEN_ARG || ref & ESPY_REF_BITS || ESPY_REF_SIGNED(ref) ||
+		    ESPY_REF_WIDTH(ref) < 4)
+			return false;
+		f->flags |= ESPY_FAST_LEN_ARG;
+		f->len_arg = ESPY_REF_VAL(ref) & 7;
+		if (ESPY_REF_WIDTH(ref) == 4)
+			f->flags |= ESPY_FAST_ARG32;
+		return f->len_arg < ESPY_MAX_ARGS;
+	default:
+		return false;
+	}
+}
+
+static bool shape_buf(struct espy_fast *f, const struct espy_op *op, uint8_t idx)
+{
+	bool sized = op->a_kind || op->b_kind;
+
+	if (op->kind != ESPY_OP_BYTES || op->src >= ESPY_MAX_ARGS || op->elem > 0xffff || !one_phase(op, &f->status))
+		return false;
+	f->flags = outcome(op);
+	f->max_cnt = sized ? ~0u : 1;
+	if (!fast_length(f, op->a_kind, op->a_ref, op->when & ESPY_OP_EXIT) ||
+	    !fast_length(f, op->b_kind, op->b_ref, op->when & ESPY_OP_EXIT))
+		return false;
+	f->shape = ESPY_SHAPE_BUF;
+	f->arg = op->src;
+	f->op = idx;
+	f->elem = (uint16_t)op->elem;
+	f->cap = op->cap;
+	return true;
+}
+
+static bool shape_path(struct espy_fast *f, const struct espy_op *op, uint8_t idx)
+{
+	if (op->kind != ESPY_OP_CSTR || op->src >= ESPY_MAX_ARGS || !(op->when & ESPY_OP_ENTER) ||
+	    !one_phase(op, &f->status))
+		return false;
+	f->shape = ESPY_SHAPE_PATH;
+	f->arg = op->src;
+	f->op = idx;
+	f->cap = op->cap;
+	return true;
+}
+
+static bool shape_path_buf(struct espy_fast *f, const struct espy_op *ops, const uint8_t *idx)
+{
+	const struct espy_op *buf = &ops[idx[1]];
+
+	if (!shape_path(f, &ops[idx[0]], idx[0]) || buf->kind != ESPY_OP_BYTES || buf->src >= ESPY_MAX_ARGS ||
+	    buf->a_kind || buf->b_kind || buf->elem > buf->cap || !buf->elem || !(buf->when & ESPY_OP_EXIT) ||
+	    !one_phase(buf, &f->status2))
+		return false;
+	f->shape = ESPY_SHAPE_PATH_BUF;
+	f->flags = outcome(buf);
+	f->arg2 = buf->src;
+	f->op2 = idx[1];
+	f->cap2 = buf->elem;
+	return true;
+}
+
+static bool shape_vec(struct espy_fast *f, const struct espy_op *ops, const uint8_t *idx)
+{
+	const struct espy_op *vec = &ops[idx[0]], *buf = &ops[idx[1]];
+	bool spread = buf->a_kind == ESPY_LEN_SPREAD;
+
+	if (vec->elem != 16 || !(vec->when & ESPY_OP_ENTER) || !shape_buf(f, vec, idx[0]) ||
+	    !(f->flags & ESPY_FAST_LEN_ARG) || f->flags & ESPY_FAST_LEN_RET || f->max_cnt != ~0u)
+		return false;
+	if (buf->kind != ESPY_OP_BYTES || buf->elem != 1 || buf->src != (ESPY_OP_SRC_OP | idx[0]) ||
+	    (buf->flags & ~ESPY_OPF_LEAST) != ESPY_OPF_EACH || buf->src_off || !one_phase(buf, &f->status2))
+		return false;
+	/* the length stands beside the pointer; the result may cut it */
+	if (!(buf->b_kind == ESPY_LEN_FIELD && buf->b_ref == ESPY_REF(8, 3, 0)) &&
+	    !(buf->a_kind == ESPY_LEN_FIELD && buf->a_ref == ESPY_REF(8, 3, 0)))
+		return false;
+	if (!spread && buf->a_kind != ESPY_LEN_NONE && buf->a_kind != ESPY_LEN_FIELD)
+		return false;
+	if (buf->b_kind != ESPY_LEN_NONE && buf->b_kind != ESPY_LEN_FIELD)
+		return false;
+	f->shape = ESPY_SHAPE_VEC;
+	f->flags |= outcome(buf) | (spread && buf->when & ESPY_OP_EXIT ? ESPY_FAST_SPREAD : 0);
+	f->op2 = idx[1];
+	f->cap2 = buf->cap;
+	return true;
+}
+
+static void choose_shape(struct espy_fast *f, const struct espy_plan *plan, const struct espy_op *ops, bool raw)
+{
+	uint8_t idx[2] = { 0 };
+	size_t n = raw ? 0 : live_ops(ops, plan->op_cnt, idx, 2);
+	struct espy_fast try = { 0 };
+	bool fits = false;
+
+	if (n == 0) {
+		try.shape = ESPY_SHAPE_REGS;
+		fits = true;
+	} else if (n == 1 && ops[idx[0]].kind == ESPY_OP_CSTR) {
+		fits = shape_path(&try, &ops[idx[0]], idx[0]);
+	} else if (n == 1) {
+		fits = shape_buf(&try, &ops[idx[0]], idx[0]);
+	} else if (n == 2 && ops[idx[0]].kind == ESPY_OP_CSTR) {
+		fits = shape_path_buf(&try, ops, idx);
+	} else if (n == 2) {
+		fits = shape_vec(&try, ops, idx);
+	}
+	if (!fits)
+		try = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
+	*f = try;
+}
+
+static bool returns_fd(const struct espy_image *img, uint32_t call)
+{
+	uint32_t type;
+
+	if (call >= img->call_cnt)
+		return false;
+	type = img->calls[call].ret.type;
+	return type < img->type_cnt && img->types[type].fmt == ESPY_FMT_FD;
+}
+
+/* Does the plan read two descriptors that the call has made? Returns the argument that points to them, or -1. */
+static int fd_pair(const struct espy_image *img, const struct espy_plan *plan)
+{
+	for (uint32_t i = plan->first_op; i < plan->first_op + plan->op_cnt; i++) {
+		const struct espy_op *op = &img->ops[i];
+		const struct espy_type *type = op->type < img->type_cnt ? &img->types[op->type] : NULL;
+
+		if (!type || op->kind != ESPY_OP_BYTES || op->src >= ESPY_MAX_ARGS || !(op->when & ESPY_OP_EXIT))
+			continue;
+		if (type->kind == ESPY_T_ARRAY && type->count == 2 && type->elem < img->type_cnt &&
+		    img->types[type->elem].fmt == ESPY_FMT_FD && img->types[type->elem].size == 4)
+			return op->src;
+	}
+	return -1;
+}
+
+/* Of a call that replaces the image: the argument that is the file name. */
+static uint8_t path_arg(const struct espy_op *ops, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (ops[i].kind == ESPY_OP_CSTR && ops[i].src < ESPY_MAX_ARGS)
+			return (uint8_t)ops[i].src;
+	return 0;
+}
+
+/* Calls whose descriptors stand where only a program for them finds them. */
+static const struct {
+	const char *name;
+	uint8_t fds, arg;
+	bool x86_64;  /* for the structs of that ABI */
+	bool details; /* makes none; what more is known of one changes */
+} FDS_BY_NAME[] = {
+	{ "recvmsg", ESPY_FDS_RIGHTS, 1, true, false }, { "clone", ESPY_FDS_CLONE, 0, false, false },
+	{ "clone3", ESPY_FDS_CLONE3, 0, false, false }, { "bind", ESPY_FDS_SOCKET, 0, false, true },
+	{ "connect", ESPY_FDS_SOCKET, 0, false, true }, { "listen", ESPY_FDS_SOCKET, 0, false, true },
+	{ "chdir", ESPY_FDS_CWD, 0, false, false }, { "fchdir", ESPY_FDS_CWD, 0, false, false },
+};
+
+/* Which descriptors a call makes that are to be named, whether the call itself is wanted or not. */
+static void add_names(struct espy_bpf_call *call, const struct espy_image *img, uint32_t nr, bool details)
+{
+	const char *name = espy_image__str(img, img->syscalls[nr].name);
+	const int pair = fd_pair(img, &img->plans[img->call_plans[nr].plan]);
+
+	if (returns_fd(img, img->syscalls[nr].call)) {
+		call->flags |= ESPY_CALL_RET_FD;
+	} else if (pair >= 0) {
+		call->flags |= ESPY_CALL_FDS;
+		call->fds = ESPY_FDS_PAIR;
+		call->fds_arg = (uint8_t)pair;
+	}
+	for (size_t i = 0; i < sizeof(FDS_BY_NAME) / sizeof(FDS_BY_NAME[0]); i++)
+		if (!strcmp(name, FDS_BY_NAME[i].name) && (details || !FDS_BY_NAME[i].details) &&
+		    (img->abi == ESPY_ABI_X86_64 || !FDS_BY_NAME[i].x86_64)) {
+			call->flags |= ESPY_CALL_FDS;
+			call->fds = FDS_BY_NAME[i].fds;
+			call->fds_arg = FDS_BY_NAME[i].arg;
+		}
+}
+
+static void add_variants(struct espy_bpf_call *call, const struct espy_call_plan *cp, uint32_t base)
+{
+	call->first_variant = base + cp->first_variant;
+	call->variant_cnt = cp->variant_cnt;
+	call->key_arg0 = cp->key_arg0;
+	call->key_arg1 = cp->key_arg1;
+	call->key_mask0 = cp->key_mask0;
+}
+
+static uint32_t flags_of_variants(const struct bpf_tables *t, const struct espy_bpf_call *call)
+{
+	uint32_t flags = 0;
+
+	for (uint32_t v = 0; v < call->variant_cnt; v++)
+		flags |= t->variants[call->first_variant + v].flags;
+	return flags;
+}
+
+static uint16_t plan_flags(const struct espy_plan *plan)
+{
+	return (plan->flags & ESPY_PLAN_NEEDS_ENTER ? ESPY_CALL_ENTER : 0) |
+	       (plan->flags & ESPY_PLAN_NEW_IMAGE ? ESPY_CALL_NEW_IMAGE | ESPY_CALL_ENTER : 0) |
+	       (plan->flags & ESPY_PLAN_NO_RETURN ? ESPY_CALL_NO_RETURN : 0) |
+	       (plan->flags & ESPY_PLAN_TWICE ? ESPY_CALL_TWICE : 0);
+}
+
+/*
+ * The arguments of a call of which the program must know what descriptors they are: all, if names are shown; else the
+ * socket whose messages are decoded by its protocol.
+ */
+static uint8_t known_args(const struct espy_image *img, uint32_t call, bool names, uint8_t *seen)
+{
+	if (names)
+		return (uint8_t)espy_image__fd_args(img, call);
+	return espy_image__asks_netlink(img, call, seen) ? 1 : 0;
+}
+
+/* Calls that close a descriptor whose number is this argument; 0: more than one. */
+static const struct {
+	const char *name;
+	uint8_t args;
+} CLOSES[] = { { "close", 1 << 0 }, { "dup2", 1 << 1 }, { "dup3", 1 << 1 }, { "close_range", 0 } };
+
+/* -P: what of a call must be looked at to tell whether it touches a path. */
+static void add_path_test(struct espy_bpf_call *call, const struct espy_image *img, uint32_t nr, uint8_t *seen)
+{
+	const struct espy_call_plan *cp = &img->call_plans[nr];
+	const uint32_t c = img->syscalls[nr].call;
+
+	for (uint32_t v = 0; v <= cp->variant_cnt; v++) {
+		const struct espy_plan *plan =
+			&img->plans[v ? img->variants[cp->first_variant + v - 1].plan : cp->plan];
+
+		for (uint32_t i = plan->first_op; i < (uint32_t)plan->first_op + plan->op_cnt; i++) {
+			const struct espy_op *op = &img->ops[i];
+
+			if (op->type >= img->type_cnt)
+				continue;
+			if (op->kind == ESPY_OP_CSTR && img->types[op->type].flags & ESPY_TF_PATH) {
+				if (op->src < ESPY_MAX_ARGS)
+					call->path_args |= (uint8_t)(1u << op->src);
+				else
+					call->flags |= ESPY_CALL_TOUCHES;
+			} else if (espy_image__asks_of_type(img, op->type, seen) & ESPY_ASKS_FD) {
+				call->flags |= ESPY_CALL_TOUCHES;
+			}
+		}
+	}
+	if (c < img->call_cnt)
+		call->fd_args |= (uint8_t)espy_image__fd_args(img, c);
+	for (size_t i = 0; i < sizeof(CLOSES) / sizeof(CLOSES[0]); i++)
+		if (!strcmp(espy_image__str(img, img->syscalls[nr].name), CLOSES[i].name)) {
+			call->closes = CLOSES[i].args;
+			call->flags |= CLOSES[i].args ? 0 : ESPY_CALL_TOUCHES;
+		}
+}
+
+/* The first two of them, for the hot path. Returns false if there are more. */
+static bool set_fds(struct espy_fast *f, unsigned args)
+{
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; i < ESPY_MAX_ARGS; i++) {
+		if (!(args >> i & 1))
+			continue;
+		if (cnt == 2)
+			return false;
+		*(cnt++ ? &f->fd2 : &f->fd1) = (uint8_t)i;
+	}
+	return true;
+}
+
+/* One ABI: its plans go behind those already in the tables. */
+static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t abi, uint8_t *seen)
+{
+	const struct espy_call_set *set = &s->sets[abi];
+	const struct espy_image *img = set->image;
+	uint32_t op_base = (uint32_t)t->op_cnt, plan_base = (uint32_t)t->plan_cnt, var_base = (uint32_t)t->variant_cnt;
+	const bool names = s->opts.need_fdnames && !s->opts.count_only;
+
+	for (uint32_t i = 0; i < img->op_cnt; i++)
+		t->ops[op_base + i].op = set->ops[i];
+	for (uint32_t i = 0; i < img->plan_cnt; i++)
+		t->plans[plan_base + i] = (struct espy_bpf_plan){
+			.first_op = op_base + img->plans[i].first_op,
+			.op_cnt = img->plans[i].op_cnt,
+			.nargs = img->plans[i].nargs,
+			.flags = img->plans[i].flags,
+		};
+	for (uint32_t i = 0; i < img->variant_cnt; i++)
+		t->variants[var_base + i] = (struct espy_bpf_variant){
+			.key = img->variants[i].key,
+			.plan = plan_base + img->variants[i].plan,
+			.flags = (plan_flags(&img->plans[img->variants[i].plan]) & ESPY_CALL_ENTER) |
+				 (names && returns_fd(img, img->variants[i].call) ? ESPY_CALL_RET_FD : 0),
+		};
+	t->op_cnt += img->op_cnt;
+	t->plan_cnt += img->plan_cnt;
+	t->variant_cnt += img->variant_cnt;
+
+	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
+		struct espy_bpf_call *call = &t->calls[abi * ESPY_BPF_NRS + nr];
+		bool raw = test_bit(set->raw, nr), wanted = test_bit(set->wanted, nr);
+		const struct espy_call_plan *cp;
+		const struct espy_plan *plan;
+
+		*call = (struct espy_bpf_call){ .plan = RAW_PLAN };
+		if (nr >= img->syscall_cnt || !*espy_image__str(img, img->syscalls[nr].name)) {
+			if (wanted || set->all_wanted)
+				call->flags = ESPY_CALL_WANTED | ESPY_CALL_RAW;
+			if (call->flags && abi == ESPY_ABI_X86_64)
+				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
+			continue;
+		}
+		if (!strcmp(espy_image__str(img, img->syscalls[nr].name), "rt_sigreturn"))
+			t->sigreturn_nr[abi] = nr;
+		cp = &img->call_plans[nr];
+		plan = &img->plans[cp->plan];
+		if (names)
+			add_names(call, img, nr, s->opts.need_fd_details);
+		if (!wanted) {
+			if (names)
+				add_variants(call, cp, var_base);
+			call->flags |= flags_of_variants(t, call) & ESPY_CALL_RET_FD;
+			if (call->flags && abi == ESPY_ABI_X86_64)
+				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
+			continue;
+		}
+		call->plan = plan_base + cp->plan;
+		call->flags |= ESPY_CALL_WANTED | (raw ? ESPY_CALL_RAW : 0) | plan_flags(plan);
+		if (!raw || names)
+			call->fd_args = s->opts.count_only ? 0 : known_args(img, img->syscalls[nr].call, names, seen);
+		if (bpf_tests_paths(s))
+			add_path_test(call, img, nr, seen);
+		t->tell_fds |= call->fd_args != 0;
+		if (call->flags & ESPY_CALL_NEW_IMAGE)
+			call->path_arg = path_arg(set->ops + plan->first_op, plan->op_cnt);
+		if (t->sigreturn_nr[abi] == nr && plan->op_cnt && !raw)
+			call->flags |= ESPY_CALL_SIGRETURN;
+		if (!raw || plan->flags & ESPY_PLAN_NEW_IMAGE) {
+			add_variants(call, cp, var_base);
+			call->flags |= flags_of_variants(t, call) & ESPY_CALL_ENTER;
+		}
+		if (abi != ESPY_ABI_X86_64)
+			continue;
+		if (call->variant_cnt || bpf_tests_paths(s) || call->flags & (ESPY_CALL_ENTER | ESPY_CALL_RET_FD | ESPY_CALL_FDS |
+							ESPY_CALL_SIGRETURN))
+			t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
+		else
+			choose_shape(&t->fast[nr], plan, set->ops + plan->first_op, raw);
+	}
+}
+
+/* The parts of a shape that do not depend on its operations. */
+static void finish(struct espy_fast *f, const struct espy_bpf_call *call, uint8_t nargs,
+		   const struct espy_source_opts *opts)
+{
+	f->fd1 = f->fd2 = ESPY_FAST_NO_FD;
+	if (!set_fds(f, call->fd_args))
+		f->shape = ESPY_SHAPE_GENERAL;
+	f->rec_flags = (nargs & 7) | (opts->need_enter_ns ? ESPY_RF_ENTER_NS : 0) | (opts->need_ip ? ESPY_RF_IP : 0);
+	f->head = sizeof(struct espy_rec_call) + (opts->need_enter_ns ? 8 : 0) + (opts->need_ip ? 8 : 0) +
+		  8 * (nargs & 7);
+}
+
+/*
+ * Does this kernel take x32 calls? Few do. Where it does not, all numbers with that bit are ENOSYS, and no call that
+ * can be wanted by name.
+ */
+static bool takes_x32(void)
+{
+	return syscall(SYS_getpid | 0x40000000l) > 0;
+}
+
+/*
+ * Is the set so small that single tracepoints are better? They see neither x32 calls nor rt_sigreturn; 32-bit calls
+ * neither, but who makes those is known in time (single.c), if tasks are watched one by one.
+ */
+static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, uint32_t mode)
+{
+	size_t cnt = 0;
+
+	if (s->opts.count_only || s->opts.need_enter_ns || s->opts.need_fdnames || s->opts.trigger_cnt)
+		return false;
+	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
+		if (!s->set[abi] || s->sets[abi].all_wanted)
+			return false;
+	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+		if (!(t->calls[i].flags & ESPY_CALL_WANTED))
+			continue;
+		if (i / ESPY_BPF_NRS == ESPY_ABI_I386) {
+			if (mode != ESPY_BPF_MODE_BITS)
+				return false;
+		} else if (i / ESPY_BPF_NRS == ESPY_ABI_X32) {
+			if (takes_x32())
+				return false;
+		} else if (++cnt > NARROW_MAX || i == t->sigreturn_nr[ESPY_ABI_X86_64]) {
+			return false;
+		}
+	}
+	return cnt > 0;
+}
+
+/* A call that may meet a trigger is captured whether it is to be shown or not, and by the general path. */
+static void add_trigger(struct bpf_tables *t, uint32_t call, uint32_t trigger)
+{
+	t->calls[call].triggers |= (uint8_t)(1u << trigger);
+	if (call < ESPY_BPF_NRS)
+		t->fast[call].shape = ESPY_SHAPE_GENERAL;
+}
+
+/*
+ * What may be dropped of one call, and where. The hot path runs the early gate, unless the registers are other ones by
+ * then (execve), or descriptors are to be named whatever becomes of the call.
+ */
+static void add_gates(struct bpf_tables *t, const struct bpf_source *s, uint32_t call, const struct espy_call_gate *g)
+{
+	const uint32_t names = s->opts.need_fdnames ? ESPY_CALL_RET_FD | ESPY_CALL_FDS : 0;
+	struct espy_bpf_call *c = &t->calls[call];
+
+	if (g->early > s->opts.gate_cnt || g->late > s->opts.gate_cnt)
+		return;
+	c->early = g->early ? (uint16_t)(ESPY_TRIGGER_MAX + g->early - 1) : 0;
+	c->late = g->late ? (uint16_t)(ESPY_TRIGGER_MAX + g->late - 1) : 0;
+	if (call >= ESPY_BPF_NRS || t->fast[call].shape == ESPY_SHAPE_SKIP)
+		return;
+	if (c->late)
+		t->fast[call].shape = ESPY_SHAPE_GENERAL;
+	if (!(c->flags & (ESPY_CALL_ENTER | ESPY_CALL_NEW_IMAGE | ESPY_CALL_SIGRETURN | names)) && !c->triggers)
+		t->fast[call].gate = c->early;
+	else if (c->early)
+		t->fast[call].shape = ESPY_SHAPE_GENERAL;
+}
+
+/* How long the records of a plan may be. */
+static void measure_plan(struct bpf_tables *t, uint32_t plan)
+{
+	const struct espy_bpf_plan *p = &t->plans[plan];
+	uint64_t ever = ESPY_BPF_HEAD_MAX, data = ESPY_BPF_HEAD_MAX;
+
+	for (uint32_t i = 0; i < p->op_cnt; i++) {
+		const struct espy_op *op = &t->ops[p->first_op + i].op;
+
+		ever += op->flags & (ESPY_OPF_EACH | ESPY_OPF_MSG_EACH) ? ESPY_BPF_ITEMS_MAX : op->cap + 16;
+		if (op->limit == ESPY_LIMIT_STRING || op->limit == ESPY_LIMIT_DATA)
+			data += op->cap + 16;
+	}
+	ever = ever < ESPY_BPF_ITEMS_MAX + ESPY_BPF_HEAD_MAX ? ever : ESPY_BPF_ITEMS_MAX + ESPY_BPF_HEAD_MAX;
+	data = data < ever ? data : ever;
+	t->longest_ever = ever > t->longest_ever ? (uint32_t)ever : t->longest_ever;
+	t->longest = data > t->longest ? (uint32_t)data : t->longest;
+}
+
+static void measure(struct bpf_tables *t)
+{
+	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+		const struct espy_bpf_call *c = &t->calls[i];
+
+		if (!(c->flags & ESPY_CALL_WANTED) || c->flags & ESPY_CALL_RAW)
+			continue;
+		measure_plan(t, c->plan);
+		for (uint32_t v = 0; v < c->variant_cnt; v++)
+			measure_plan(t, t->variants[c->first_variant + v].plan);
+	}
+}
+
+int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t mode)
+{
+	size_t plans = 1, ops = 1, variants = 1, types = 1;
+	uint8_t *seen;
+
+	memset(t, 0, sizeof(*t));
+	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++) {
+		if (!s->set[abi])
+			continue;
+		plans += s->sets[abi].image->plan_cnt;
+		ops += s->sets[abi].image->op_cnt;
+		variants += s->sets[abi].image->variant_cnt;
+		if (s->sets[abi].image->type_cnt > types)
+			types = s->sets[abi].image->type_cnt;
+	}
+	t->calls = calloc(ESPY_BPF_ABIS * ESPY_BPF_NRS, sizeof(*t->calls));
+	t->plans = calloc(plans, sizeof(*t->plans));
+	t->ops = calloc(ops, sizeof(*t->ops));
+	t->variants = calloc(variants, sizeof(*t->variants));
+	t->fast = calloc(ESPY_BPF_NRS, sizeof(*t->fast));
+	seen = malloc(types);
+	if (!t->calls || !t->plans || !t->ops || !t->variants || !t->fast || !seen) {
+		free(seen);
+		bpf_tables__free(t);
+		return -ENOMEM;
+	}
+	/* Where tasks are not watched one by one, their names are told on the same way. */
+	t->tell_fds = !s->opts.count_only &&
+		      (s->opts.need_fdnames || (s->opts.need_comms && mode != ESPY_BPF_MODE_BITS));
+	t->plans[RAW_PLAN].nargs = ESPY_MAX_ARGS;
+	t->plan_cnt = 1;
+	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++) {
+		t->sigreturn_nr[abi] = ESPY_NR_UNKNOWN;
+		if (s->set[abi]) {
+			add_set(t, s, abi, seen);
+			continue;
+		}
+		for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
+			t->calls[abi * ESPY_BPF_NRS + nr].flags = ESPY_CALL_WANTED | ESPY_CALL_RAW;
+			if (abi == ESPY_ABI_X86_64)
+				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
+		}
+	}
+	free(seen);
+	for (uint32_t i = 0; i < s->opts.trigger_cnt; i++)
+		add_trigger(t, s->opts.triggers[i].abi * ESPY_BPF_NRS + s->opts.triggers[i].nr, i);
+	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+		const uint32_t abi = i / ESPY_BPF_NRS, nr = i % ESPY_BPF_NRS;
+
+		if (s->set[abi] && s->sets[abi].gates)
+			add_gates(t, s, i, &s->sets[abi].gates[nr]);
+	}
+	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+		if (t->calls[i].flags & ESPY_CALL_NEW_IMAGE)
+			t->any_exec = true;
+		else if (t->calls[i].flags & ESPY_CALL_ENTER || t->calls[i].closes)
+			t->any_enter = true;
+	}
+	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++)
+		t->compat = t->compat || t->calls[ESPY_ABI_I386 * ESPY_BPF_NRS + nr].flags & ESPY_CALL_WANTED;
+	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++)
+		finish(&t->fast[nr], &t->calls[nr], t->plans[t->calls[nr].plan].nargs, &s->opts);
+	t->narrow = is_narrow(t, s, mode);
+	measure(t);
+	if (!t->op_cnt)
+		t->op_cnt = 1;
+	if (!t->variant_cnt)
+		t->variant_cnt = 1;
+	return 0;
+}
+
+void bpf_tables__free(struct bpf_tables *t)
+{
+	free(t->calls);
+	free(t->plans);
+	free(t->ops);
+	free(t->variants);
+	free(t->fast);
+	memset(t, 0, sizeof(*t));
+}

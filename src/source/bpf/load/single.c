@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Tracepoints of single system calls. They cost the calls that are not wanted less than the tracepoints of all calls,
+ * but the kernel takes tens of milliseconds to let go of each. So a session starts with those of all calls, and
+ * changes over once it has lasted so long that this pays.
+ *
+ * No call may be lost or recorded twice on the way. While both programs are attached, the general one runs first,
+ * records and leaves a mark for the task, which the other one takes away (shared.h, ESPY_MARK_*). The general one
+ * takes it away too, at the task's next call. So only one kind of mark can mislead: left by a call that began before
+ * the other program was there, of a task that has made no call since. Those are found by asking (QUESTIONED), waiting
+ * until every call that was on its way has ended (a grace period of the kernel, which a small process waits out), and
+ * looking who has not answered.
+ *
+ * 32-bit calls have no such tracepoints. A task can make them if its program is a 32-bit one: known at exec, or from
+ * /proc for those that run already. Then the general program is attached again, for such calls alone, before the new
+ * program's first instruction if the reader is quick, and if not, it is said. What cannot be known beforehand is a
+ * 64-bit program that uses int 0x80; it is found when it forks, gets a signal or ends that way, and said then. Where
+ * functions of the kernel can be probed, a probe that only 32-bit calls meet finds it at once and counts what is missing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "base/clock.h"
+#include "source/bpf/bpf_source.h"
+
+#define SETTLED_NS 1000000000ull
+#define TASKS_ASKED 512u /* whose programs are looked at before the change; with more there is none */
+
+/* The event of one call, counting nothing yet. Returns a descriptor. */
+static int open_event(const struct bpf_source *s, int tracefs, uint32_t nr, bool at_exit)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .sample_period = 1,
+					.disabled = 1 };
+	const struct espy_image *img = s->sets[ESPY_ABI_X86_64].image;
+	int id, fd;
+
+	if (nr >= img->syscall_cnt)
+		return -ENOENT;
+	id = bpf_tracefs_event_id(tracefs, espy_image__str(img, img->syscalls[nr].name), at_exit);
+	if (id < 0)
+		return id;
+	attr.config = (uint64_t)id;
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int attach_event(struct bpf_source *s, int tracefs, uint32_t nr, bool at_exit)
+{
+	struct bpf_program *prog =
+		bpf_object__find_program_by_name(s->single, at_exit ? "espy_one_exit" : "espy_one_enter");
+	int fd = open_event(s, tracefs, nr, at_exit), err;
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(prog)) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	s->events[s->event_cnt++] = fd;
+	return 0;
+}
+
+/* The programs for single tracepoints, on the maps that the session already has. */
+static int load_programs(struct bpf_source *s, bool enters, bool exits)
+{
+	/* Functions can be probed where the kernel has this kind of event. */
+	bool guard = exits && s->tables.compat && !access("/sys/bus/event_source/devices/kprobe/type", F_OK);
+	struct bpf_program *prog;
+	struct bpf_map *map;
+	int err;
+
+	err = bpf_source_open_object(&s->single, s);
+	if (err)
+		return err;
+	bpf_object__for_each_map(map, s->single) {
+		struct bpf_map *own = bpf_object__find_map_by_name(s->obj, bpf_map__name(map));
+
+		err = own ? bpf_map__reuse_fd(map, bpf_map__fd(own)) : -ENOENT;
+		if (err)
+			return err;
+	}
+	bpf_object__for_each_program(prog, s->single) {
+		const char *name = bpf_program__name(prog);
+
+		bpf_program__set_autoload(prog, (enters && !strcmp(name, "espy_one_enter")) ||
+							(exits && !strncmp(name, "espy_one_exit", 13)) ||
+							(exits && s->tables.tell_fds && !strcmp(name, "espy_one_fdname")) ||
+							(guard && !strcmp(name, "espy_compat_call")));
+	}
+	err = bpf_object__load(s->single);
+	if (!err && exits)
+		err = bpf_source_link_next(s->single, "espy_one_next", 0, "espy_one_exit_general");
+	if (!err && exits && s->tables.tell_fds)
+		err = bpf_source_link_next(s->single, "espy_one_next", 1, "espy_one_fdname");
+	if (!err && guard) {
+		s->guard = bpf_program__attach_kprobe(bpf_object__find_program_by_name(s->single, "espy_compat_call"),
+						      false, "ia32_sys_call");
+		__atomic_store_n(&s->shared->guarded, s->guard != NULL, __ATOMIC_SEQ_CST);
+	}
+	return err;
+}
+
+/* Loading takes some tens of milliseconds, and attaching waits for whoever lets go of events: a thread does it. */
+struct bpf_change {
+	struct bpf_job job;
+	struct bpf_source *s;
+	bool enters, exits;
+	int tracefs;
+	int probe; /* the event that was opened first; its end is the grace period */
+	int err;
+	bool done;
+	bool stop; /* the session ends: no more is worth while */
+};
+
+/* One call that does nothing: who has seen it, in which order? */
+static uint32_t probe_call(struct espy_bpf_shared *shared, int which)
+{
+	shared->probe_order = 0;
+	__atomic_store_n(&shared->probe_tid, (uint32_t)gettid(), __ATOMIC_SEQ_CST);
+	if (which == 0)
+		syscall(SYS_getppid);
+	else if (which == 1)
+		syscall(SYS_getuid);
+	else
+		syscall(SYS_getgid);
+	__atomic_store_n(&shared->probe_tid, 0, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&shared->probe_order, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * Does the program of all calls run first, as the marks need it? Not if someone else watched single calls before us: the
+ * kernel has one place for all who do. Asked by one call of our own, before any call of the watched is at stake.
+ */
+static int probe_order(struct bpf_change *c)
+{
+	struct bpf_source *s = c->s;
+	int err;
+
+	for (int i = 0; i < 3; i++) {
+		if (probe_call(s->shared, i) != 01 || s->shared->probe_nr >= ESPY_BPF_NRS)
+			return -EBUSY;
+		if (!(s->tables.calls[s->shared->probe_nr].flags & ESPY_CALL_WANTED)) {
+			err = attach_event(s, c->tracefs, s->shared->probe_nr, true);
+			if (err)
+				return err;
+			c->probe = s->events[--s->event_cnt];
+			return probe_call(s->shared, i) == 012 ? 0 : -EBUSY;
+		}
+	}
+	return -EBUSY;
+}
+
+static int attach_programs(struct bpf_change *c)
+{
+	struct bpf_source *s = c->s;
+	const struct bpf_tables *t = &s->tables;
+	int err;
+
+	err = load_programs(s, c->enters, c->exits);
+	if (err)
+		return err;
+	s->events = calloc(2 * ESPY_BPF_NRS, sizeof(*s->events));
+	if (!s->events)
+		return -ENOMEM;
+	err = c->exits ? probe_order(c) : 0;
+	if (err)
+		return err;
+	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
+		if (c->enters && s->shared->enters[nr / 64] >> (nr % 64) & 1)
+			err = attach_event(s, c->tracefs, nr, false);
+		if (!err && c->exits && t->calls[nr].flags & ESPY_CALL_WANTED)
+			err = attach_event(s, c->tracefs, nr, true);
+		if (!err && __atomic_load_n(&c->stop, __ATOMIC_RELAXED))
+			err = -ECANCELED;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void drop_link(struct bpf_source *s, struct bpf_link **which)
+{
+	for (size_t i = 0; i < s->link_cnt; i++) {
+		if (s->links[i] != *which)
+			continue;
+		bpf_link__destroy(*which);
+		s->links[i] = s->links[--s->link_cnt];
+		break;
+	}
+	*which = NULL;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* In a process of its own: keeps only these open, waits until nobody else has the events any more, lets go of them. */
+static void __attribute__((noreturn)) hold_and_close(int *keep, size_t cnt, int go, int done)
+{
+	unsigned first = 0;
+	char c;
+
+	qsort(keep, cnt, sizeof(*keep), ascending);
+	for (size_t i = 0; i < cnt; i++) {
+		if ((unsigned)keep[i] > first)
+			syscall(SYS_close_range, first, (unsigned)keep[i] - 1, 0);
+		first = (unsigned)keep[i] + 1;
+	}
+	syscall(SYS_close_range, first, ~0u, 0);
+	while (read(go, &c, 1) < 0 && errno == EINTR)
+		;
+	for (size_t i = 0; i < cnt; i++)
+		if (keep[i] != go && keep[i] != done)
+			close(keep[i]);
+	_exit(write(done, "d", 1) != 1);
+}
+
+/*
+ * Letting go of events takes long, inside the kernel and under a lock: left to a process that has nothing else open and
+ * ends as soon as it is done, so that neither the caller nor a reader of its output waits for it. The events are closed
+ * here. *over: a pipe that brings a byte when the process is done, and with it, all calls that were on their way
+ * through the tracepoints then; NULL: nobody asks.
+ */
+static int let_go(const int *events, size_t cnt, int *over)
+{
+	int go[2] = { -1, -1 }, done[2] = { -1, -1 }, *keep = calloc(cnt + 2, sizeof(*keep)), err = 0;
+	pid_t pid = -1;
+
+	if (!keep || pipe2(go, O_CLOEXEC) || pipe2(done, O_CLOEXEC))
+		err = keep ? -errno : -ENOMEM;
+	else
+		pid = fork();
+	if (!pid) {
+		if (fork())
+			_exit(0);
+		memcpy(keep, events, cnt * sizeof(*keep));
+		keep[cnt] = go[0];
+		keep[cnt + 1] = done[1];
+		hold_and_close(keep, cnt + 2, go[0], done[1]);
+	}
+	if (!err && pid < 0)
+		err = -errno;
+	for (size_t i = 0; i < cnt; i++)
+		close(events[i]);
+	free(keep);
+	if (done[1] >= 0)
+		close(done[1]);
+	if (go[0] >= 0) {
+		close(go[0]);
+		close(go[1]);
+	}
+	if (pid > 0)
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	if (!err && over)
+		*over = done[0];
+	else if (done[0] >= 0)
+		close(done[0]);
+	return err;
+}
+
+/*
+ * Begins to wait until all calls that are on their way through the tracepoints have left them: before the kernel lets
+ * go of an event it waits for just that. One is opened for it that nobody else is likely to have open. s->grace can
+ * be read when it is over.
+ */
+static int begin_grace(struct bpf_source *s, int tracefs)
+{
+	const struct espy_image *img = s->sets[ESPY_ABI_X86_64].image;
+	uint32_t nr = (uint32_t)getpid() % (img->syscall_cnt ? img->syscall_cnt : 1);
+	int event = -ENOENT;
+
+	for (uint32_t i = 0; i < img->syscall_cnt && event < 0; i++, nr = (nr + 1) % img->syscall_cnt)
+		if (nr < ESPY_BPF_NRS && !(s->tables.calls[nr].flags & ESPY_CALL_WANTED))
+			event = open_event(s, tracefs, nr, true);
+	return event < 0 ? event : let_go(&event, 1, &s->grace);
+}
+
+/* Tasks that were asked and have not answered lose their marks; the others are asked. Returns how many those are. */
+static size_t settle_marks(struct bpf_source *s)
+{
+	size_t asked = 0;
+
+	for (size_t i = 0; i < s->mark_cnt * ESPY_BPF_MARKS; i += 8) {
+		uint64_t eight;
+
+		memcpy(&eight, s->marks + i, 8);
+		for (size_t k = i; eight && k < i + 8; k++) {
+			uint8_t was = ESPY_MARK_QUESTIONED;
+
+			if (__atomic_compare_exchange_n(&s->marks[k], &was, ESPY_MARK_NONE, false, __ATOMIC_SEQ_CST,
+							__ATOMIC_SEQ_CST))
+				continue;
+			if (was == ESPY_MARK_RECORDED &&
+			    __atomic_compare_exchange_n(&s->marks[k], &was, ESPY_MARK_QUESTIONED, false,
+							__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+				asked++;
+		}
+	}
+	return asked;
+}
+
+static bool compat_seen(const struct bpf_source *s)
+{
+	return __atomic_load_n(&s->shared->compat_seen, __ATOMIC_SEQ_CST);
+}
+
+/* Does a task that runs already belong to a 32-bit program, or are there too many to ask? */
+static bool compat_running(const struct bpf_source *s)
+{
+	if (s->tasks.cnt > TASKS_ASKED)
+		return true;
+	for (size_t i = 0; i < s->tasks.cnt; i++)
+		if (bpf_task_is_32bit(s->tasks.tids[i]))
+			return true;
+	return false;
+}
+
+static int map_marks(struct bpf_source *s)
+{
+	void *at = mmap(NULL, s->mark_cnt * ESPY_BPF_MARKS, PROT_READ | PROT_WRITE, MAP_SHARED,
+			bpf_map__fd(bpf_object__find_map_by_name(s->obj, "espy_marks")), 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	s->marks = at;
+	return 0;
+}
+
+static void do_change(struct bpf_job *job)
+{
+	struct bpf_change *c = (struct bpf_change *)job;
+
+	c->err = attach_programs(c);
+	__atomic_store_n(&c->done, true, __ATOMIC_RELEASE);
+}
+
+void bpf_source_use_single(struct bpf_source *s)
+{
+	bool enters = s->raw_enter != NULL, exits = s->tables.narrow;
+	struct bpf_change *c;
+
+	if (s->switched || !s->set[ESPY_ABI_X86_64])
+		return;
+	s->switched = true;
+	if ((!enters && !exits) || (s->tables.compat && (compat_seen(s) || compat_running(s))) ||
+	    (exits && map_marks(s)))
+		return;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return;
+	*c = (struct bpf_change){ .s = s, .enters = enters, .exits = exits, .tracefs = bpf_tracefs_open(), .probe = -1 };
+	if (c->tracefs < 0) {
+		free(c);
+		return;
+	}
+	s->change = c;
+	bpf_job__start(&c->job, do_change);
+}
+
+/* The programs are attached, or cannot be: then all stays as it was. */
+static void end_change(struct bpf_source *s)
+{
+	struct bpf_change *c = s->change;
+	int err;
+
+	bpf_job__wait(&c->job);
+	s->change = NULL;
+	err = c->err;
+	if (!err && c->exits) {
+		settle_marks(s);
+		err = let_go(&c->probe, 1, &s->grace);
+		c->probe = -1;
+	}
+	if (c->probe >= 0)
+		let_go(&c->probe, 1, NULL);
+	if (err) {
+		bpf_source_drop_events(s);
+	} else if (c->enters && s->raw_enter) {
+		drop_link(s, &s->raw_enter);
+		s->enters_over = true;
+	}
+	close(c->tracefs);
+	free(c);
+}
+
+/* When the grace period is over: the change of exits, or once more if a call was just on its way. */
+static void go_on(struct bpf_source *s)
+{
+	struct pollfd end = { .fd = s->grace, .events = POLLIN };
+	bool over;
+	char c;
+
+	if (!compat_seen(s) && poll(&end, 1, 0) <= 0)
+		return;
+	over = end.revents && read(s->grace, &c, 1) == 1;
+	close(s->grace);
+	s->grace = -1;
+	if (!over || compat_seen(s)) {
+		bpf_source_drop_events(s);
+		return;
+	}
+	if (settle_marks(s)) {
+		int tracefs = bpf_tracefs_open();
+
+		if (tracefs < 0 || begin_grace(s, tracefs))
+			bpf_source_drop_events(s);
+		if (tracefs >= 0)
+			close(tracefs);
+		return;
+	}
+	__atomic_store_n(&s->shared->handed, 1, __ATOMIC_SEQ_CST);
+	s->exits_over = true;
+	/* The program at exec does it in the other order: one of the two sees the other. */
+	if (compat_seen(s))
+		__atomic_store_n(&s->shared->all_back, 1, __ATOMIC_SEQ_CST);
+	else
+		drop_link(s, &s->raw_exit);
+}
+
+/* Someone makes 32-bit calls: the programs of all calls come back, those of exits for such calls only. */
+static void come_back(struct bpf_source *s)
+{
+	if (s->exits_over && !s->raw_exit && bpf_source_attach(s, "espy_raw_exit", NULL, &s->raw_exit))
+		bpf_source_report(s, ESPY_REPORT_WARN, "32-bit calls are not seen: %s", strerror(errno));
+	if (s->enters_over && !s->raw_enter)
+		bpf_source_attach(s, "espy_raw_enter", "sys_enter", &s->raw_enter);
+	__atomic_store_n(&s->shared->all_back, 1, __ATOMIC_SEQ_CST);
+	s->back_ns = espy_now_ns();
+}
+
+void bpf_source_tend_single(struct bpf_source *s)
+{
+	if (s->change && __atomic_load_n(&s->change->done, __ATOMIC_ACQUIRE))
+		end_change(s);
+	if (s->grace >= 0)
+		go_on(s);
+	if (!s->tables.compat || !(s->enters_over || s->exits_over))
+		return;
+	if (compat_seen(s) && !s->shared->all_back)
+		come_back(s);
+	bpf_source_say_missed(s, false);
+}
+
+void bpf_source_say_missed(struct bpf_source *s, bool at_end)
+{
+	uint32_t missed, calls;
+
+	if (!s->shared || !s->exits_over)
+		return;
+	missed = __atomic_exchange_n(&s->shared->missed, 0, __ATOMIC_SEQ_CST);
+	if (missed)
+		bpf_source_report(s, ESPY_REPORT_WARN,
+				  "process %u made 32-bit calls before they could be watched: "
+				  "some of them may be missing%s",
+				  s->shared->missed_tid, missed > 1 ? " (and of other processes)" : "");
+	/* Not while a call that was counted may still be seen to end. */
+	if (!at_end && (!s->back_ns || espy_now_ns() - s->back_ns < SETTLED_NS))
+		return;
+	calls = __atomic_exchange_n(&s->shared->missed_calls, 0, __ATOMIC_SEQ_CST);
+	if (calls)
+		bpf_source_report(s, ESPY_REPORT_WARN,
+				  "%u 32-bit calls (of process %u) began before they could be watched: lost", calls,
+				  s->shared->missed_tid);
+}
+
+void bpf_source_check_compat(struct bpf_source *s, uint32_t tid)
+{
+	if (!s->switched || !s->tables.compat || compat_seen(s) || !bpf_task_is_32bit(tid))
+		return;
+	__atomic_store_n(&s->shared->compat_seen, 1, __ATOMIC_SEQ_CST);
+	bpf_source_tend_single(s);
+}
+
+void bpf_source_drop_events(struct bpf_source *s)
+{
+	struct bpf_change *c = s->change;
+
+	s->change = NULL;
+	if (c) {
+		__atomic_store_n(&c->stop, true, __ATOMIC_RELAXED);
+		bpf_job__wait(&c->job);
+		if (c->probe >= 0)
+			let_go(&c->probe, 1, NULL);
+		close(c->tracefs);
+		free(c);
+	}
+	if (s->event_cnt)
+		let_go(s->events, s->event_cnt, NULL);
+	free(s->events);
+	s->events = NULL;
+	s->event_cnt = 0;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The large programs are handed to the kernel by threads: its verifier takes most of the start-up time, and several
+ * programs can be verified at once. libbpf does everything up to that; its hook before a program is loaded takes a
+ * copy of what would be loaded, starts a thread with it, and leaves libbpf a program of two instructions instead.
+ * When the thread is done, its program takes the place of that one under the same descriptor, so that all of libbpf
+ * works with it.
+ *
+ * The typed tracepoints are named here too, by the ids that btf.c has found: libbpf would read all of the kernel's
+ * types.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "source/bpf/bpf_source.h"
+
+#define SECTION "espy/"
+#define LOG_SIZE (1u << 20)
+
+struct verify_job {
+	struct bpf_job job;
+	struct bpf_program *prog;
+	enum bpf_prog_type type;
+	struct bpf_insn *insns;
+	size_t insn_cnt;
+	struct bpf_prog_load_opts opts;
+	int fd; /* or -errno */
+	char *log;
+};
+
+static void *run_job(void *arg)
+{
+	struct bpf_job *job = arg;
+
+	job->fn(job);
+	return NULL;
+}
+
+void bpf_job__start(struct bpf_job *job, void (*fn)(struct bpf_job *job))
+{
+	sigset_t all, old;
+
+	job->fn = fn;
+	/* Signals are for the threads that expect them. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	job->threaded = !pthread_create(&job->thread, NULL, run_job, job);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!job->threaded)
+		fn(job);
+}
+
+void bpf_job__wait(struct bpf_job *job)
+{
+	if (job->threaded)
+		pthread_join(job->thread, NULL);
+	job->threaded = false;
+}
+
+static void *copy_of(const void *from, size_t size)
+{
+	void *to = malloc(size ? size : 1);
+
+	return to && size ? memcpy(to, from, size) : to;
+}
+
+static void load_program(struct bpf_job *job)
+{
+	struct verify_job *v = (struct verify_job *)job;
+	const char *name = bpf_program__name(v->prog);
+
+	v->fd = bpf_prog_load(v->type, name, "GPL", v->insns, v->insn_cnt, &v->opts);
+	if (v->fd >= 0)
+		return;
+	/* Once more, for what the kernel says. */
+	v->log = calloc(1, LOG_SIZE);
+	if (!v->log)
+		return;
+	v->opts.log_level = 1;
+	v->opts.log_buf = v->log;
+	v->opts.log_size = LOG_SIZE;
+	v->fd = bpf_prog_load(v->type, name, "GPL", v->insns, v->insn_cnt, &v->opts);
+}
+
+/* Calls of functions of the kernel by their ids. False: the kernel does not have one of them. */
+static bool name_kfuncs(struct bpf_insn *insns, size_t n, const struct bpf_types *types)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t nr = (uint32_t)insns[i].imm - ESPY_KFUNC_BASE;
+
+		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg || nr >= ESPY_KFUNC_CNT)
+			continue;
+		if (!types->kfuncs[nr])
+			return false;
+		insns[i].src_reg = BPF_PSEUDO_KFUNC_CALL;
+		insns[i].imm = (int32_t)types->kfuncs[nr];
+	}
+	return true;
+}
+
+/* libbpf's hook: the program as it would be loaded. */
+static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
+{
+	static const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	const char *point = bpf_program__section_name(prog) + strlen(SECTION);
+	struct bpf_verify *all = (struct bpf_verify *)cookie;
+	struct verify_job *v;
+
+	if (all->cnt == BPF_VERIFY_MAX)
+		return -E2BIG;
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	all->jobs[all->cnt++] = v;
+	v->fd = -ENOMEM;
+	v->prog = prog;
+	v->type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+	v->opts = *opts;
+	if (!strcmp(point, "tp")) {
+		v->type = BPF_PROG_TYPE_TRACEPOINT;
+	} else if (strcmp(point, "raw")) {
+		v->type = BPF_PROG_TYPE_TRACING;
+		v->opts.expected_attach_type = BPF_TRACE_RAW_TP;
+		v->opts.attach_btf_id = all->types->typed[!strcmp(point, "sys_exit") ? BPF_TYPED_SYS_EXIT :
+									       BPF_TYPED_SYS_ENTER];
+		if (!v->opts.attach_btf_id) {
+			int id = libbpf_find_vmlinux_btf_id(point, BPF_TRACE_RAW_TP);
+
+			if (id < 0)
+				return id;
+			v->opts.attach_btf_id = (uint32_t)id;
+		}
+	}
+	v->insn_cnt = bpf_program__insn_cnt(prog);
+	v->insns = copy_of(bpf_program__insns(prog), v->insn_cnt * sizeof(*v->insns));
+	v->opts.func_info = copy_of(opts->func_info, (size_t)opts->func_info_cnt * opts->func_info_rec_size);
+	v->opts.line_info = copy_of(opts->line_info, (size_t)opts->line_info_cnt * opts->line_info_rec_size);
+	if (!v->insns || !v->opts.func_info || !v->opts.line_info)
+		return -ENOMEM;
+	if (!name_kfuncs(v->insns, v->insn_cnt, all->types))
+		return -EOPNOTSUPP;
+	opts->func_info_cnt = 0;
+	opts->line_info_cnt = 0;
+	opts->prog_btf_fd = 0;
+	if (bpf_program__set_insns(prog, (struct bpf_insn *)nothing, sizeof(nothing) / sizeof(*nothing)))
+		return -ENOMEM;
+	bpf_job__start(&v->job, load_program);
+	return 0;
+}
+
+int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)all, .prog_prepare_load_fn = before_load);
+
+	*all = (struct bpf_verify){ .types = types };
+	/* This one stays: libbpf up to 1.2 goes on with freed memory after the last handler was taken back. */
+	libbpf_register_prog_handler("espy-keeper/", BPF_PROG_TYPE_RAW_TRACEPOINT, 0, NULL);
+	all->handler = libbpf_register_prog_handler(SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
+	return all->handler < 0 ? all->handler : 0;
+}
+
+/* The last line but the statistics is the reason. */
+static void report_refusal(const struct bpf_source *s, const struct verify_job *v)
+{
+	const char *reason = "";
+	char *line = v->log;
+
+	while (line && *line) {
+		char *end = strchr(line, '\n');
+
+		if (end)
+			*end = '\0';
+		if (*line && strncmp(line, "processed ", 10) && strncmp(line, "verification ", 13) &&
+		    strncmp(line, "stack ", 6))
+			reason = line;
+		line = end ? end + 1 : NULL;
+	}
+	bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the BPF program %s: %s%s%s",
+			  bpf_program__name(v->prog), strerror(-v->fd), *reason ? "; " : "", reason);
+}
+
+int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err)
+{
+	for (size_t i = 0; i < all->cnt; i++) {
+		struct verify_job *v = all->jobs[i];
+
+		bpf_job__wait(&v->job);
+		if (!err && v->fd < 0) {
+			if (s)
+				report_refusal(s, v);
+			err = v->fd;
+		}
+		if (!err && dup3(v->fd, bpf_program__fd(v->prog), O_CLOEXEC) < 0)
+			err = -errno;
+		if (v->fd >= 0)
+			close(v->fd);
+		free(v->insns);
+		free((void *)(uintptr_t)v->opts.func_info);
+		free((void *)(uintptr_t)v->opts.line_info);
+		free(v->log);
+		free(v);
+	}
+	all->cnt = 0;
+	if (all->handler > 0)
+		libbpf_unregister_prog_handler(all->handler);
+	all->handler = 0;
+	return err;
+}

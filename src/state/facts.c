@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Answers that are kept: what the observer was told by the system becomes a FACT record in the trace, just before the
+ * record at which it was asked; a session that reads the trace takes the answers from there. So both know the same.
+ */
+#include "state/resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include "base/align.h"
+#include "base/clock.h"
+#include "state/socket_text.h"
+
+void espy_resolve__note(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid, uint32_t tgid, int32_t arg,
+			const void *bytes, uint32_t len)
+{
+	struct {
+		struct espy_rec_fact f;
+		uint8_t bytes[ESPY_ANSWER_MAX];
+	} rec = { .f = { .rec = { .type = ESPY_REC_FACT,
+				  .flags = r->call_shown    ? ESPY_FACT_AFTER_ARGS
+					   : r->news_taken ? ESPY_FACT_AFTER_NAMES
+							   : 0,
+				  .tid = tid,
+				  .tgid = tgid,
+				  .time_ns = r->now_ns },
+			 .kind = kind,
+			 .arg = arg,
+			 .len = len } };
+	size_t have = len == ESPY_FACT_NO_ANSWER ? 0 : len;
+
+	if (!r->note || r->note_stop || have > sizeof(rec.bytes))
+		return;
+	if (have)
+		memcpy(rec.bytes, bytes, have);
+	rec.f.rec.size = (uint32_t)espy_pad8(sizeof(rec.f) + have);
+	r->note_stop = r->note(r->note_ctx, &rec.f.rec);
+}
+
+static struct espy_numbered_name *find(struct espy_numbered_name *table, uint32_t number)
+{
+	struct espy_numbered_name *n;
+
+	HASH_FIND(hh, table, &number, sizeof(number), n);
+	return n;
+}
+
+static void forget(struct espy_resolve *r, struct espy_numbered_name **table, uint32_t number)
+{
+	struct espy_numbered_name *n = find(*table, number);
+
+	if (!n)
+		return;
+	HASH_DEL(*table, n);
+	free(n->name);
+	free(n);
+	espy_budget__give(r->fds.budget, sizeof(*n));
+}
+
+/* NULL without room. */
+static struct espy_numbered_name *keep(struct espy_resolve *r, struct espy_numbered_name **table, uint32_t number,
+				       const char *name, size_t len)
+{
+	struct espy_numbered_name *n = find(*table, number);
+
+	if (!n) {
+		if (!espy_budget__take(r->fds.budget, sizeof(*n)))
+			return NULL;
+		n = calloc(1, sizeof(*n));
+		if (n)
+			n->name = strdup("");
+		if (!n || !n->name) {
+			free(n);
+			espy_budget__give(r->fds.budget, sizeof(*n));
+			return NULL;
+		}
+		n->number = number;
+		HASH_ADD(hh, *table, number, sizeof(n->number), n);
+	}
+	char *copy = strndup(name, len);
+
+	if (copy) {
+		free(n->name);
+		n->name = copy;
+	}
+	return n;
+}
+
+static const char *text_of(const struct espy_numbered_name *n)
+{
+	return n && n->name[0] ? n->name : NULL;
+}
+
+#define ASK_AGAIN_NS 1000000000u
+
+/* The answer so far, if it need not be asked for again; `kept`: nothing changes it unseen. */
+static bool is_known(const struct espy_numbered_name *n, bool kept)
+{
+	return n && (n->told || kept || espy_now_ns() - n->asked_ns < ASK_AGAIN_NS);
+}
+
+/* Of a live session: keep an answer, and tell it if it is new. len 0: there is none. */
+static const char *learn(struct espy_resolve *r, struct espy_numbered_name **table, enum espy_fact_kind kind,
+			 uint32_t number, const char *name, size_t len)
+{
+	const bool is_task = kind != ESPY_FACT_IFNAME;
+	struct espy_numbered_name *n = find(*table, number);
+	const bool same = n ? strlen(n->name) == len && !memcmp(n->name, name, len) : !len;
+
+	n = keep(r, table, number, name, len);
+	if (n)
+		n->asked_ns = espy_now_ns();
+	if (!same)
+		espy_resolve__note(r, kind, is_task ? number : 0, 0, is_task ? 0 : (int32_t)number, name,
+				   len ? (uint32_t)len : ESPY_FACT_NO_ANSWER);
+	return text_of(n);
+}
+
+const char *espy_resolve__comm(struct espy_resolve *r, uint32_t tid)
+{
+	struct espy_numbered_name *n = find(r->comms, tid);
+	char comm[64];
+
+	if (!r->lookups->comm || is_known(n, espy_tasks__find(r->tasks, tid)))
+		return text_of(n);
+	return learn(r, &r->comms, ESPY_FACT_COMM, tid, comm, r->lookups->comm(tid, comm, sizeof(comm)));
+}
+
+/* What a task has beside its name. One that has ended has what it had last. */
+static const char *ask_of_task(struct espy_resolve *r, struct espy_numbered_name **table, enum espy_fact_kind kind,
+			       size_t (*ask)(uint32_t tid, char *to, size_t size), uint32_t tid)
+{
+	struct espy_numbered_name *n = find(*table, tid);
+	char answer[1024];
+	size_t len;
+
+	if (!ask || is_known(n, false))
+		return text_of(n);
+	len = ask(tid, answer, sizeof(answer));
+	return len || !n ? learn(r, table, kind, tid, answer, len) : text_of(n);
+}
+
+const char *espy_resolve__uid(struct espy_resolve *r, uint32_t tid)
+{
+	return ask_of_task(r, &r->uids, ESPY_FACT_UID, r->lookups->uid, tid);
+}
+
+const char *espy_resolve__cgroup(struct espy_resolve *r, uint32_t tid)
+{
+	return ask_of_task(r, &r->cgroups, ESPY_FACT_CGROUP, r->lookups->cgroup, tid);
+}
+
+const char *espy_resolve__ifname(struct espy_resolve *r, uint32_t index)
+{
+	struct espy_numbered_name *n = find(r->ifnames, index);
+	char name[64];
+
+	if (!r->lookups->ifname || is_known(n, false))
+		return text_of(n);
+	return learn(r, &r->ifnames, ESPY_FACT_IFNAME, index, name, r->lookups->ifname(index, name, sizeof(name)));
+}
+
+void espy_resolve__comm_changed(struct espy_resolve *r, uint32_t tid)
+{
+	struct espy_numbered_name *n = find(r->comms, tid);
+	char comm[64];
+
+	if (r->lookups->comm && !(n && n->told))
+		learn(r, &r->comms, ESPY_FACT_COMM, tid, comm, r->lookups->comm(tid, comm, sizeof(comm)));
+}
+
+void espy_resolve__forget_comm(struct espy_resolve *r, uint32_t tid)
+{
+	forget(r, &r->comms, tid);
+	forget(r, &r->uids, tid);
+	forget(r, &r->cgroups, tid);
+}
+
+void espy_resolve__copy_comm(struct espy_resolve *r, uint32_t from, uint32_t to)
+{
+	struct espy_numbered_name *n = find(r->comms, from), *copy;
+
+	if (!n) {
+		forget(r, &r->comms, to);
+		return;
+	}
+	copy = keep(r, &r->comms, to, n->name, strlen(n->name));
+	if (copy) {
+		copy->told = n->told;
+		copy->asked_ns = n->asked_ns;
+	}
+}
+
+/* It stands in the line as it is, so whatever would not be text there is left out: a file may hold anything. */
+static void take_detail(struct espy_resolve *r, struct espy_fd_name *n, const char *bytes, size_t len)
+{
+	char text[ESPY_ANSWER_MAX];
+	size_t to = 0;
+
+	for (size_t i = 0; i < len && i < sizeof(text) && bytes[i]; i++)
+		if (bytes[i] >= 0x20 && bytes[i] < 0x7f)
+			text[to++] = bytes[i];
+	espy_fd_table__set_detail(&r->fds, n, bytes ? text : NULL, to);
+}
+
+static void take_socket(struct espy_resolve *r, struct espy_fd_name *n, const char *bytes)
+{
+	struct espy_fact_socket s;
+	struct espy_buf text = { 0 };
+
+	memcpy(&s, bytes, sizeof(s));
+	if (espy_socket_text(&text, &s)) {
+		take_detail(r, n, text.data, text.len);
+		n->told = n->detail_asked = true;
+		n->unbound = espy_socket_is_unbound(&s);
+	}
+	n->netlink = s.family == AF_NETLINK ? s.protocol : ESPY_NETLINK_NONE;
+	r->netlink |= s.family == AF_NETLINK;
+	espy_buf__free(&text);
+}
+
+static void take_pidfd(struct espy_resolve *r, struct espy_fd_name *n, const char *bytes)
+{
+	char text[16];
+	uint32_t pid;
+
+	memcpy(&pid, bytes, sizeof(pid));
+	take_detail(r, n, text, (size_t)snprintf(text, sizeof(text), "pid:%u", pid));
+	n->told = n->detail_asked = true;
+}
+
+void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact *f)
+{
+	const char *bytes = (const char *)(f + 1);
+	const bool none = f->len == ESPY_FACT_NO_ANSWER;
+	size_t room = f->rec.size - sizeof(*f), len = none || f->len > room ? 0 : f->len;
+	struct espy_fd_name *n;
+
+	switch (f->kind) {
+	case ESPY_FACT_FD_LINK:
+		if (!none)
+			espy_resolve__set(r, f->rec.tgid, f->arg, bytes, strnlen(bytes, len));
+		break;
+	case ESPY_FACT_FD_DETAIL:
+		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
+		if (n)
+			take_detail(r, n, none ? NULL : bytes, len);
+		break;
+	case ESPY_FACT_SOCKET:
+		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
+		if (n && len >= sizeof(struct espy_fact_socket))
+			take_socket(r, n, bytes);
+		break;
+	case ESPY_FACT_PIDFD:
+		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
+		if (n && len >= 4)
+			take_pidfd(r, n, bytes);
+		break;
+	case ESPY_FACT_NETLINK:
+		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
+		if (n && len >= 4)
+			memcpy(&n->netlink, bytes, 4);
+		else if (n)
+			n->netlink = ESPY_NETLINK_NONE;
+		r->netlink |= n && n->netlink >= 0;
+		break;
+	case ESPY_FACT_COMM:
+	case ESPY_FACT_UID:
+	case ESPY_FACT_CGROUP:
+	case ESPY_FACT_IFNAME: {
+		const bool is_task = f->kind != ESPY_FACT_IFNAME;
+		struct espy_numbered_name **table = f->kind == ESPY_FACT_COMM	? &r->comms
+						    : f->kind == ESPY_FACT_UID	? &r->uids
+						    : f->kind == ESPY_FACT_CGROUP ? &r->cgroups
+										  : &r->ifnames;
+		uint32_t number = is_task ? f->rec.tid : (uint32_t)f->arg;
+
+		if (none) {
+			forget(r, table, number);
+		} else {
+			struct espy_numbered_name *c = keep(r, table, number, bytes, strnlen(bytes, len));
+
+			if (c)
+				c->told = is_task;
+		}
+		break;
+	}
+	case ESPY_FACT_OPEN_FD_BITS:
+		if (len < sizeof(r->open_fds))
+			break;
+		r->open_fds_of = f->rec.tgid;
+		memcpy(r->open_fds, bytes, sizeof(r->open_fds));
+		break;
+	case ESPY_FACT_OPEN_FDS:
+		r->open_fds_of = f->rec.tgid;
+		memset(r->open_fds, 0, sizeof(r->open_fds));
+		for (size_t at = 0; at + 4 <= len; at += 4) {
+			uint32_t fd;
+
+			memcpy(&fd, bytes + at, 4);
+			if (fd < 8 * sizeof(r->open_fds))
+				r->open_fds[fd / 64] |= UINT64_C(1) << (fd % 64);
+		}
+		break;
+	default: /* of a later version */
+		break;
+	}
+}
+
+static void dump_fd(void *ctx, uint32_t tgid, const struct espy_fd_name *n)
+{
+	struct espy_resolve *r = ctx;
+
+	if (n->name)
+		espy_resolve__note(r, ESPY_FACT_FD_LINK, tgid, tgid, n->fd, n->name, (uint32_t)strlen(n->name));
+	if (n->detail)
+		espy_resolve__note(r, ESPY_FACT_FD_DETAIL, tgid, tgid, n->fd, n->detail, (uint32_t)strlen(n->detail));
+	if (n->netlink >= 0)
+		espy_resolve__note(r, ESPY_FACT_NETLINK, tgid, tgid, n->fd, &n->netlink, 4);
+}
+
+int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
+{
+	const espy_record_fn note = r->note;
+	void *const note_ctx = r->note_ctx;
+	const bool news_taken = r->news_taken, call_shown = r->call_shown;
+	const int before = r->note_stop;
+	struct espy_numbered_name *c, *next_c;
+
+	r->note = fn;
+	r->note_ctx = ctx;
+	r->note_stop = 0;
+	r->news_taken = r->call_shown = false; /* no names wait in front of them */
+	espy_fd_table__each(&r->fds, dump_fd, r);
+	HASH_ITER(hh, r->comms, c, next_c)
+	if (c->name[0])
+		espy_resolve__note(r, ESPY_FACT_COMM, c->number, 0, 0, c->name, (uint32_t)strlen(c->name));
+	HASH_ITER(hh, r->uids, c, next_c)
+	if (c->name[0])
+		espy_resolve__note(r, ESPY_FACT_UID, c->number, 0, 0, c->name, (uint32_t)strlen(c->name));
+	HASH_ITER(hh, r->cgroups, c, next_c)
+	if (c->name[0])
+		espy_resolve__note(r, ESPY_FACT_CGROUP, c->number, 0, 0, c->name, (uint32_t)strlen(c->name));
+	HASH_ITER(hh, r->ifnames, c, next_c)
+	if (c->name[0])
+		espy_resolve__note(r, ESPY_FACT_IFNAME, 0, 0, (int32_t)c->number, c->name, (uint32_t)strlen(c->name));
+	const int stop = r->note_stop;
+	r->note_stop = before;
+	r->note = note;
+	r->note_ctx = note_ctx;
+	r->news_taken = news_taken;
+	r->call_shown = call_shown;
+	return stop;
+}
+
+void espy_resolve__clear_names(struct espy_resolve *r)
+{
+	while (r->comms)
+		forget(r, &r->comms, r->comms->number);
+	while (r->uids)
+		forget(r, &r->uids, r->uids->number);
+	while (r->cgroups)
+		forget(r, &r->cgroups, r->cgroups->number);
+	while (r->ifnames)
+		forget(r, &r->ifnames, r->ifnames->number);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "state/fd_detail.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include "base/quote.h"
+#include "base/signal_names.h"
+#include "state/fd_name.h"
+#include "state/socket_ask.h"
+#include "state/socket_text.h"
+
+static void put_quoted(struct espy_buf *b, const char *s, size_t n)
+{
+	espy_buf__quote(b, (const uint8_t *)s, n, ESPY_HEX_NONE, "<>", false);
+}
+
+/* Is the link still the one that bears this name? Meanwhile its number may be another file's. */
+static bool is_still(const char *name, const char *path)
+{
+	char link[128];
+	ssize_t n = readlink(path, link, sizeof(link));
+
+	return n > 0 && (size_t)n < sizeof(link) && (size_t)n == strlen(name) && !memcmp(link, name, (size_t)n);
+}
+
+/* What -yy knows of a socket; false: nothing more than its name. */
+static bool put_socket(struct espy_buf *b, const char *name, const char *path, uint32_t tid)
+{
+	unsigned long ino;
+	char proto[32] = "";
+
+	if (!espy_socket_inode(name, &ino))
+		return false;
+	/* The kernel gives the name of a socket's protocol as an extended attribute of the link's target. */
+	ssize_t n = getxattr(path, "system.sockprotoname", proto, sizeof(proto) - 1);
+	if (n <= 0 || !is_still(name, path))
+		return false;
+	struct espy_fact_socket s;
+
+	espy_socket_ask(&s, proto, ino, tid);
+	return espy_socket_text(b, &s);
+}
+
+/* A line "KEY:\tVALUE" of /proc/TID/fdinfo/N. */
+static bool fdinfo(const char *path, const char *key, char *out, size_t out_sz)
+{
+	char info[96], line[256];
+	const char *fd = strstr(path, "/fd/");
+	bool found = false;
+
+	if (!fd)
+		return false;
+	snprintf(info, sizeof(info), "%.*s/fdinfo/%s", (int)(fd - path), path, fd + 4);
+	FILE *f = fopen(info, "re");
+	size_t klen = strlen(key);
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, key, klen) || line[klen] != ':')
+			continue;
+		const char *v = line + klen + 1 + strspn(line + klen + 1, " \t");
+
+		snprintf(out, out_sz, "%.*s", (int)strcspn(v, "\n"), v);
+		found = true;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool put_anon(struct espy_buf *b, const char *name, const char *path)
+{
+	char v[64];
+
+	if (!strcmp(name, "anon_inode:[pidfd]") || !strcmp(name, "pidfd:[pidfd]") || !strncmp(name, "pidfd:", 6)) {
+		if (!fdinfo(path, "Pid", v, sizeof(v)) || v[0] == '-')
+			return false;
+		espy_buf__puts(b, "pid:");
+		espy_buf__puts(b, v);
+		return true;
+	}
+	if (!strcmp(name, "anon_inode:[signalfd]")) {
+		bool first = true;
+
+		if (!fdinfo(path, "sigmask", v, sizeof(v)))
+			return false;
+		uint64_t mask = strtoull(v, NULL, 16);
+		espy_buf__puts(b, "signalfd:[");
+		for (unsigned sig = 1; sig <= 64; sig++) {
+			struct espy_buf t = { 0 };
+
+			if (!(mask >> (sig - 1) & 1))
+				continue;
+			if (!first)
+				espy_buf__putc(b, ' ');
+			first = false;
+			espy_buf__signal(&t, sig);
+			/* Sets are shown without SIG, as in [USR1]. */
+			size_t skip = t.len > 3 && !memcmp(t.data, "SIG", 3) ? 3 : 0;
+			espy_buf__put(b, t.data + skip, t.len - skip);
+			espy_buf__free(&t);
+		}
+		espy_buf__putc(b, ']');
+		return true;
+	}
+	if (!strcmp(name, "anon_inode:[eventfd]")) {
+		char tmp[160], id[32] = "0", sem[32] = "0";
+
+		if (!fdinfo(path, "eventfd-count", v, sizeof(v)))
+			return false;
+		fdinfo(path, "eventfd-id", id, sizeof(id));
+		fdinfo(path, "eventfd-semaphore", sem, sizeof(sem));
+		uint64_t count = strtoull(v, NULL, 16);
+		snprintf(tmp, sizeof(tmp),
+			 count ? "{eventfd-count=%#" PRIx64 ", eventfd-id=%s, eventfd-semaphore=%s}"
+			       : "{eventfd-count=%" PRIx64 ", eventfd-id=%s, eventfd-semaphore=%s}",
+			 count, id, sem);
+		espy_buf__puts(b, tmp);
+		return true;
+	}
+	return false;
+}
+
+static bool put_device(struct espy_buf *b, const char *name, const char *path)
+{
+	struct stat st;
+	char tmp[64];
+
+	if (strncmp(name, "/dev/", 5) || (stat(path, &st) && stat(name, &st)) ||
+	    !(S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
+		return false;
+	put_quoted(b, name, strlen(name) - espy_fd_gone_suffix(name));
+	snprintf(tmp, sizeof(tmp), "<%s %u:%u", S_ISCHR(st.st_mode) ? "char" : "block", major(st.st_rdev),
+		 minor(st.st_rdev));
+	espy_buf__puts(b, tmp);
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2) && fdinfo(path, "tty-index", tmp, sizeof(tmp) - 16)) {
+		espy_buf__puts(b, " @/dev/pts/");
+		espy_buf__puts(b, tmp);
+	}
+	espy_buf__putc(b, '>');
+	return true;
+}
+
+bool espy_fd_detail(struct espy_buf *b, const char *name, const char *path, uint32_t tid)
+{
+	return put_socket(b, name, path, tid) || put_anon(b, name, path) || put_device(b, name, path);
+}

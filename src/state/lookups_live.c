@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The answers of the running system, from /proc and from the kernel's socket diagnosis. */
+#include "state/lookups.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "state/fd_detail.h"
+#include "state/socket_ask.h"
+
+#define LINK_MAX_SZ 4096u
+
+/* The path of the link that names a descriptor. */
+static void link_path(char *path, size_t size, uint32_t tid, int fd)
+{
+	if (fd == AT_FDCWD)
+		snprintf(path, size, "/proc/%u/cwd", tid);
+	else
+		snprintf(path, size, "/proc/%u/fd/%d", tid, fd);
+}
+
+static size_t ask_fd_link(uint32_t tid, int fd, char *to, size_t size)
+{
+	char path[64];
+
+	link_path(path, sizeof(path), tid, fd);
+	ssize_t len = readlink(path, to, size);
+
+	return len > 0 ? (size_t)len : 0;
+}
+
+static bool ask_fd_detail(uint32_t tid, int fd, const char *name, struct espy_buf *to)
+{
+	char path[64];
+
+	link_path(path, sizeof(path), tid, fd);
+	return espy_fd_detail(to, name, path, tid);
+}
+
+static bool ask_socket(uint32_t tid, unsigned long ino, const char *proto, struct espy_fact_socket *to)
+{
+	return espy_socket_ask(to, proto, ino, tid);
+}
+
+static bool ask_netlink(uint32_t tid, int fd, const char *name, unsigned *proto)
+{
+	char link[64];
+
+	if (!name) {
+		const size_t len = ask_fd_link(tid, fd, link, sizeof(link) - 1);
+
+		if (!len)
+			return false;
+		link[len] = '\0';
+		name = link;
+	}
+	return espy_netlink_proto(name, tid, fd, proto);
+}
+
+static size_t ask_comm(uint32_t tid, char *to, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t len = read(fd, to, size);
+	close(fd);
+	if (len > 0 && to[len - 1] == '\n')
+		len--;
+	return len > 0 ? (size_t)len : 0;
+}
+
+/* The first bytes of a file of /proc that belongs to a task, with a NUL behind them. */
+static bool read_of_task(uint32_t tid, const char *file, char *to, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", tid, file);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	const ssize_t len = read(fd, to, size - 1);
+	close(fd);
+	to[len > 0 ? len : 0] = '\0';
+	return len > 0;
+}
+
+static size_t ask_uid(uint32_t tid, char *to, size_t size)
+{
+	char status[2048], *line;
+	unsigned uid, euid;
+
+	if (!read_of_task(tid, "status", status, sizeof(status)))
+		return 0;
+	line = strstr(status, "\nUid:"); /* the name before it has no newline: the kernel escapes it */
+	if (!line || sscanf(line, "\nUid: %u %u", &uid, &euid) != 2)
+		return 0;
+	const int len = snprintf(to, size, "%u", euid);
+
+	return len > 0 && (size_t)len < size ? (size_t)len : 0;
+}
+
+static size_t ask_cgroup(uint32_t tid, char *to, size_t size)
+{
+	char all[4096], *line;
+	size_t len;
+
+	if (!read_of_task(tid, "cgroup", all, sizeof(all)))
+		return 0;
+	line = strncmp(all, "0::", 3) ? strstr(all, "\n0::") : all;
+	if (!line)
+		return 0;
+	line += *line == '\n' ? 4 : 3;
+	len = strcspn(line, "\n");
+	if (len > size)
+		return 0;
+	memcpy(to, line, len);
+	return len;
+}
+
+static size_t ask_ifname(uint32_t index, char *to, size_t size)
+{
+	char name[IF_NAMESIZE];
+
+	if (!if_indextoname(index, name) || strlen(name) > size)
+		return 0;
+	memcpy(to, name, strlen(name));
+	return strlen(name);
+}
+
+/* The number that names a directory entry of /proc/PID/fd; negative: it is none. */
+static int fd_of_entry(const struct dirent *e)
+{
+	return e->d_name[0] == '.' ? -1 : atoi(e->d_name);
+}
+
+static size_t ask_open_fds(uint32_t tgid, uint32_t *fds, size_t max)
+{
+	char path[64];
+	size_t cnt = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", tgid);
+	DIR *d = opendir(path);
+	if (!d)
+		return 0;
+	for (struct dirent *e; cnt < max && (e = readdir(d));)
+		if (fd_of_entry(e) >= 0)
+			fds[cnt++] = (uint32_t)fd_of_entry(e);
+	closedir(d);
+	return cnt;
+}
+
+static void ask_each_fd(uint32_t tgid, bool ours, void (*begin)(void *ctx),
+			void (*fn)(void *ctx, int fd, const char *link, size_t len), void *ctx)
+{
+	char path[96], from[16] = "self", link[LINK_MAX_SZ];
+
+	if (!ours)
+		snprintf(from, sizeof(from), "%u", tgid);
+	snprintf(path, sizeof(path), "/proc/%s/fd", from);
+	DIR *d = opendir(path);
+	if (!d)
+		return; /* it has ended meanwhile: what was known before is the best there is */
+	begin(ctx);
+	for (struct dirent *e; (e = readdir(d));) {
+		const int fd = fd_of_entry(e);
+		const ssize_t len = fd < 0 ? -1 : readlinkat(dirfd(d), e->d_name, link, sizeof(link));
+
+		/* of ours, a command gets those that stay open at its exec */
+		if (len > 0 && !(ours && fcntl(fd, F_GETFD) & FD_CLOEXEC))
+			fn(ctx, fd, link, (size_t)len);
+	}
+	closedir(d);
+	snprintf(path, sizeof(path), "/proc/%s/cwd", from);
+	const ssize_t len = readlink(path, link, sizeof(link));
+	if (len > 0)
+		fn(ctx, AT_FDCWD, link, (size_t)len);
+}
+
+const struct espy_lookups espy_lookups_live = {
+	.fd_link = ask_fd_link,
+	.fd_detail = ask_fd_detail,
+	.socket = ask_socket,
+	.netlink = ask_netlink,
+	.comm = ask_comm,
+	.uid = ask_uid,
+	.cgroup = ask_cgroup,
+	.ifname = ask_ifname,
+	.open_fds = ask_open_fds,
+	.each_fd = ask_each_fd,
+};

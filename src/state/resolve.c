@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Descriptors of each process, kept from the stream; what it does not tell is asked of the lookups. */
+#include "state/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include "base/align.h"
+#include "base/array.h"
+#include "state/socket_ask.h"
+#include "state/socket_text.h"
+#include "state/state.h"
+
+/* A FDNAME record, or a fact that was asked for with it known, that waits for the call that it belongs to. */
+struct fd_news {
+	uint32_t tgid;
+	int32_t fd;
+	char *name;
+	struct espy_rec_fact *fact; /* NULL: a name */
+	bool late;		    /* not before the call is shown */
+};
+
+/* Descriptors that one call can make, and more: SCM_RIGHTS brings 253 at most. */
+#define NEWS_MAX 1024u
+
+/* What calls do to descriptors, beyond making one (for that the source sends FDNAME records). */
+enum fd_effect {
+	FD_NOTHING,
+	FD_CLOSES_ONE,
+	FD_CLOSES_RANGE,
+	FD_MAKES_SOCKET,
+	FD_REPLACES,
+	FD_CHANGES_CWD,
+	FD_CHANGES_SOCKET, /* its address or its peer */
+	FD_SENDS,	   /* may give it an address */
+	FD_RENAMES_TASK,
+	FD_MAPS_FILE,
+};
+static const struct {
+	const char *call;
+	enum fd_effect effect;
+} fd_effects[] = {
+	{ "close", FD_CLOSES_ONE },	  { "close_range", FD_CLOSES_RANGE },
+	{ "socket", FD_MAKES_SOCKET },	  { "dup2", FD_REPLACES },
+	{ "dup3", FD_REPLACES },	  { "chdir", FD_CHANGES_CWD },
+	{ "fchdir", FD_CHANGES_CWD },	  { "bind", FD_CHANGES_SOCKET },
+	{ "connect", FD_CHANGES_SOCKET }, { "listen", FD_CHANGES_SOCKET },
+	{ "sendto", FD_SENDS },		  { "sendmsg", FD_SENDS },
+	{ "prctl", FD_RENAMES_TASK },	  { "mmap", FD_MAPS_FILE },
+};
+
+static enum fd_effect effect_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(fd_effects) / sizeof(fd_effects[0]); i++)
+		if (!strcmp(name, fd_effects[i].call))
+			return fd_effects[i].effect;
+	return FD_NOTHING;
+}
+
+static enum fd_effect effect_on_fds(const struct espy_resolve *r, const struct espy_call_view *v)
+{
+	return v->nr < ESPY_MAX_SYSCALLS ? (enum fd_effect)r->effects[v->image->abi][v->nr] : FD_NOTHING;
+}
+
+bool espy_state__needs_call(const char *name)
+{
+	enum fd_effect e = effect_of(name);
+
+	return e == FD_CLOSES_ONE || e == FD_CLOSES_RANGE || e == FD_REPLACES || e == FD_CHANGES_CWD;
+}
+
+/* What is told of a text that is foreign: no control characters, and no longer than an answer can be. */
+static size_t bounded(size_t len)
+{
+	return len < ESPY_ANSWER_MAX ? len : ESPY_ANSWER_MAX;
+}
+
+void espy_resolve__set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name, size_t len)
+{
+	struct espy_fd_name *n = espy_fd_table__entry(&r->fds, tgid, fd);
+
+	if (!n)
+		return;
+	espy_fd_table__set_name(&r->fds, n, name, bounded(len));
+	n->named_at = r->record;
+}
+
+/* late: those as well that wait until the call is shown. */
+static void apply_news(struct espy_resolve *r, bool late)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->news_cnt; i++) {
+		struct fd_news *n = &r->news[i];
+
+		if (n->late && !late) {
+			r->news[kept++] = *n;
+			continue;
+		}
+		if (n->fact)
+			espy_resolve__apply_fact(r, n->fact);
+		else if (n->name)
+			espy_resolve__set(r, n->tgid, n->fd, n->name, strlen(n->name));
+		free(n->name);
+		free(n->fact);
+	}
+	r->news_cnt = kept;
+	r->stream_only = false;
+	r->news_taken = true;
+}
+
+static int add_news(struct espy_resolve *r, struct fd_news news)
+{
+	/* More than any call can make: nothing takes them, so they are of no call. */
+	if (r->news_cnt == NEWS_MAX)
+		apply_news(r, true);
+	if (!espy_array__grow(r->news, r->news_cnt, r->news_cap)) {
+		free(news.name);
+		free(news.fact);
+		return -ENOMEM;
+	}
+	r->news[r->news_cnt++] = news;
+	return 0;
+}
+
+int espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec)
+{
+	size_t room = rec->rec.size - sizeof(*rec);
+	size_t len = strnlen((const char *)(rec + 1), bounded(rec->name_sz < room ? rec->name_sz : room));
+
+	if (rec->rec.flags & ESPY_FDNAME_ALONE) {
+		espy_resolve__set(r, rec->rec.tgid, rec->fd, (const char *)(rec + 1), len);
+		return 0;
+	}
+	return add_news(r, (struct fd_news){ .tgid = rec->rec.tgid,
+					     .fd = rec->fd,
+					     .name = strndup((const char *)(rec + 1), len) });
+}
+
+void espy_resolve__fact(struct espy_resolve *r, const struct espy_rec_fact *f)
+{
+	struct fd_news news = { 0 };
+
+	news.late = f->rec.flags & ESPY_FACT_AFTER_ARGS;
+	if (f->rec.flags & (ESPY_FACT_AFTER_NAMES | ESPY_FACT_AFTER_ARGS) && f->rec.size <= sizeof(*f) + ESPY_ANSWER_MAX)
+		news.fact = malloc(f->rec.size);
+	if (!news.fact) {
+		espy_resolve__apply_fact(r, f);
+		return;
+	}
+	memcpy(news.fact, f, f->rec.size);
+	add_news(r, news);
+}
+
+int espy_resolve__dump_news(struct espy_resolve *r, espy_record_fn fn, void *ctx)
+{
+	int stop = 0;
+
+	struct {
+		struct espy_rec_fdname f;
+		char name[ESPY_ANSWER_MAX + 8];
+	} rec;
+
+	for (size_t i = 0; i < r->news_cnt && !stop; i++) {
+		const struct fd_news *n = &r->news[i];
+
+		if (n->fact)
+			stop = fn(ctx, &n->fact->rec);
+		if (n->fact || !n->name)
+			continue;
+		const size_t len = strlen(n->name) + 1, size = espy_pad8(sizeof(rec.f) + len);
+
+		memset(&rec, 0, size);
+		rec.f = (struct espy_rec_fdname){ .rec = { .size = (uint32_t)size,
+							   .type = ESPY_REC_FDNAME,
+							   .tid = n->tgid,
+							   .tgid = n->tgid,
+							   .time_ns = r->now_ns },
+						  .fd = n->fd,
+						  .name_sz = (uint32_t)len };
+		memcpy(rec.name, n->name, len);
+		stop = fn(ctx, &rec.f.rec);
+	}
+	return stop;
+}
+
+void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns)
+{
+	r->record++;
+	r->now_ns = time_ns;
+	r->news_taken = r->call_shown = false;
+}
+
+/* What is complete does not change: a connection has both its ends. */
+static void ask_again(struct espy_resolve *r, const struct espy_call_view *v)
+{
+	struct espy_fd_name *n = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[0]);
+
+	if (n && !n->told && (!n->detail || !strstr(n->detail, "->")))
+		n->detail_asked = false;
+}
+
+void espy_resolve__before_args(struct espy_resolve *r, const struct espy_call_view *v)
+{
+	const enum fd_effect e = effect_on_fds(r, v);
+
+	if (e == FD_CHANGES_SOCKET || e == FD_SENDS)
+		ask_again(r, v);
+
+	/*
+	 * dup3(3, 30): as an argument 30 is what it was before the call, as the result what it is now. The same is true
+	 * of a socket that is connected; but of that /proc may be asked if nothing was ever told. What was not open (EBADF)
+	 * may be by now: /proc would tell of another file.
+	 */
+	r->stream_only = e == FD_REPLACES || v->ret == -EBADF;
+	if (!r->stream_only && e != FD_CHANGES_SOCKET)
+		apply_news(r, false);
+}
+
+void espy_resolve__before_result(struct espy_resolve *r)
+{
+	apply_news(r, false);
+}
+
+void espy_resolve__call_shown(struct espy_resolve *r)
+{
+	r->call_shown = true;
+	apply_news(r, true);
+}
+
+static void close_range_of(struct espy_resolve *r, uint32_t tgid, uint32_t first, uint32_t last)
+{
+	espy_fd_table__drop(&r->fds, tgid, first, last < INT_MAX ? last : INT_MAX, NULL, NULL);
+}
+
+void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
+{
+	struct espy_fd_name *n;
+
+	if (v->ret < 0)
+		return;
+	switch (effect_on_fds(r, v)) {
+	case FD_CLOSES_ONE:
+		close_range_of(r, v->tgid, (uint32_t)v->args[0], (uint32_t)v->args[0]);
+		break;
+	case FD_CLOSES_RANGE:
+		close_range_of(r, v->tgid, (uint32_t)v->args[0], (uint32_t)v->args[1]);
+		break;
+	case FD_MAKES_SOCKET:
+		n = (int)v->args[0] == AF_NETLINK ? espy_fd_table__entry(&r->fds, v->tgid, (int)v->ret) : NULL;
+		if (n)
+			n->netlink = (int)v->args[2];
+		r->netlink |= n != NULL;
+		break;
+	case FD_REPLACES:
+		n = espy_fd_table__find(&r->fds, v->tgid, (int)v->ret);
+		if (n && !n->told) {
+			const struct espy_fd_name *from = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[0]);
+
+			n->netlink = from ? from->netlink : ESPY_NETLINK_UNKNOWN;
+		}
+		break;
+	case FD_CHANGES_CWD:
+		n = espy_fd_table__find(&r->fds, v->tgid, AT_FDCWD);
+		if (n && n->named_at == r->record)
+			break; /* told with this call */
+		espy_fd_table__drop(&r->fds, v->tgid, (uint32_t)AT_FDCWD, (uint32_t)AT_FDCWD, NULL, NULL);
+		break;
+	case FD_RENAMES_TASK:
+		if (v->args[0] == PR_SET_NAME && !v->ret)
+			espy_resolve__comm_changed(r, v->tid);
+		break;
+	case FD_SENDS:
+		n = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[0]);
+		if (n && n->unbound)
+			n->detail_asked = false;
+		break;
+	default:
+		break;
+	}
+}
+
+bool espy_resolve__maps_file(const struct espy_resolve *r, const struct espy_call_view *v)
+{
+	return v->image->abi == ESPY_ABI_X86_64 && effect_on_fds(r, v) == FD_MAPS_FILE;
+}
+
+void espy_resolve__fork(struct espy_resolve *r, const struct espy_rec_fork *f)
+{
+	espy_resolve__copy_comm(r, f->rec.tid, f->child_tid);
+	espy_fd_table__fork(&r->fds, f->rec.tgid, f->child_tgid);
+}
+
+void espy_resolve__forget(struct espy_resolve *r, uint32_t tid, uint32_t tgid, bool process)
+{
+	espy_resolve__forget_comm(r, tid);
+	if (process)
+		espy_fd_table__forget(&r->fds, tgid);
+}
+
+/* What was read from /proc, kept for later readers too. */
+static void learn(struct espy_resolve *r, uint32_t tgid, int fd, const char *link, size_t len)
+{
+	espy_resolve__set(r, tgid, fd, link, len);
+	espy_resolve__note(r, ESPY_FACT_FD_LINK, tgid, tgid, fd, link, (uint32_t)len);
+}
+
+struct seed {
+	struct espy_resolve *r;
+	uint32_t tgid;
+};
+
+static void begin_seed(void *ctx)
+{
+	const struct seed *s = ctx;
+
+	espy_fd_table__drop(&s->r->fds, s->tgid, 0, INT_MAX, NULL, NULL);
+}
+
+static void seed_fd(void *ctx, int fd, const char *link, size_t len)
+{
+	const struct seed *s = ctx;
+
+	learn(s->r, s->tgid, fd, link, len);
+}
+
+void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid, bool ours)
+{
+	struct seed s = { .r = r, .tgid = tgid };
+
+	if (r->lookups->each_fd)
+		r->lookups->each_fd(tgid, ours, begin_seed, seed_fd, &s);
+}
+
+/* Which of its descriptors a process has open; false: it has ended. */
+static bool ask_open_fds(struct espy_resolve *r, uint32_t tgid)
+{
+	uint32_t fds[8 * sizeof(r->open_fds)];
+	size_t all = r->lookups->open_fds(tgid, fds, sizeof(fds) / sizeof(fds[0])), cnt = 0;
+
+	memset(r->open_fds, 0, sizeof(r->open_fds));
+	for (size_t i = 0; i < all; i++) {
+		if (fds[i] >= 8 * sizeof(r->open_fds))
+			continue;
+		r->open_fds[fds[i] / 64] |= UINT64_C(1) << (fds[i] % 64);
+		fds[cnt++] = fds[i];
+	}
+	if (!cnt)
+		return false;
+	espy_resolve__note(r, ESPY_FACT_OPEN_FDS, tgid, tgid, 0, fds, (uint32_t)cnt * 4);
+	return true;
+}
+
+static bool was_closed(void *ctx, const struct espy_fd_name *n)
+{
+	const struct espy_resolve *r = ctx;
+
+	return !(r->open_fds[n->fd / 64] >> (n->fd % 64) & 1);
+}
+
+/*
+ * A new image: exec has closed some descriptors, which no record tells. Those that are gone from /proc are forgotten;
+ * no name is taken from there, since by now the program may have gone on. The standard ones stay even if they are
+ * gone: programs close them at their end, and that is when short ones are looked at.
+ */
+void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid)
+{
+	if (r->open_fds_of != tgid && !(r->lookups->open_fds && ask_open_fds(r, tgid)))
+		return;
+	r->open_fds_of = 0;
+	espy_fd_table__drop(&r->fds, tgid, 3, 8 * sizeof(r->open_fds) - 1, was_closed, r);
+}
+
+/* The entry of a descriptor whose name is known, or could be asked for. NULL: it cannot be told. */
+static struct espy_fd_name *name_of(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd)
+{
+	struct espy_fd_name *n = espy_fd_table__find(&r->fds, tgid, fd);
+	char link[4096];
+
+	if (n && n->name)
+		return n;
+	if (r->stream_only || !r->lookups->fd_link)
+		return NULL;
+	const size_t len = r->lookups->fd_link(tid, fd, link, sizeof(link));
+	if (!len)
+		return NULL;
+	learn(r, tgid, fd, link, len);
+	n = espy_fd_table__find(&r->fds, tgid, fd);
+	return n && n->name ? n : NULL;
+}
+
+/*
+ * What is known of a socket by the stream, and may have changed since: asked by its inode, as its number may be another
+ * file's meanwhile. The protocol stays what it was.
+ */
+static bool ask_told(struct espy_resolve *r, struct espy_fd_name *n, uint32_t tid, struct espy_buf *to)
+{
+	struct espy_fact_socket s;
+	unsigned long ino;
+	char proto[16];
+
+	if (!n->detail || !espy_socket_inode(n->name, &ino))
+		return false;
+	snprintf(proto, sizeof(proto), "%.*s", (int)strcspn(n->detail, ":"), n->detail);
+	if (!r->lookups->socket || !r->lookups->socket(tid, ino, proto, &s))
+		return false;
+	n->unbound = espy_socket_is_unbound(&s);
+	return espy_socket_text(to, &s);
+}
+
+/* What a socket or a device was stays true when nobody can be asked any more; what an anonymous inode holds does not. */
+static bool stays_true(const struct espy_fd_name *n)
+{
+	return n->detail && strncmp(n->name, "anon_inode:", strlen("anon_inode:"));
+}
+
+static void ask_detail(struct espy_resolve *r, uint32_t tid, uint32_t tgid, struct espy_fd_name *n)
+{
+	struct espy_buf now = { 0 };
+
+	if (n->detail_asked && (n->told || n->asked_at == r->record))
+		return;
+	n->asked_at = r->record;
+	n->detail_asked = true;
+	bool known = n->told ? ask_told(r, n, tid, &now) : r->lookups->fd_detail(tid, n->fd, n->name, &now);
+	bool same = known ? n->detail && strlen(n->detail) == now.len && !memcmp(n->detail, now.data, now.len)
+			  : !n->detail || stays_true(n);
+	if (!same) {
+		espy_fd_table__set_detail(&r->fds, n, known ? now.data : NULL, now.len);
+		espy_resolve__note(r, ESPY_FACT_FD_DETAIL, tgid, tgid, n->fd, now.data,
+				   known ? (uint32_t)now.len : ESPY_FACT_NO_ANSWER);
+	}
+	espy_buf__free(&now);
+}
+
+struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd, bool details)
+{
+	struct espy_fd_name *n = fd < 0 && fd != AT_FDCWD ? NULL : name_of(r, tid, tgid, fd);
+
+	if (n && details && r->lookups->fd_detail && !(r->ask_once && n->detail_asked))
+		ask_detail(r, tid, tgid, n);
+	return n;
+}
+
+bool espy_resolve__netlink_proto(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd, unsigned *proto)
+{
+	struct espy_fd_name *n = espy_fd_table__find(&r->fds, tgid, fd);
+
+	if (n && n->netlink != ESPY_NETLINK_UNKNOWN) {
+		*proto = (unsigned)n->netlink;
+		return n->netlink >= 0;
+	}
+	if (!r->lookups->netlink)
+		return false;
+	const bool is = r->lookups->netlink(tid, fd, n ? n->name : NULL, proto);
+	n = espy_fd_table__entry(&r->fds, tgid, fd);
+	if (n)
+		n->netlink = is ? (int)*proto : ESPY_NETLINK_NONE;
+	if (is) {
+		r->netlink = true;
+		espy_resolve__note(r, ESPY_FACT_NETLINK, tgid, tgid, fd, proto, 4);
+	}
+	return is;
+}
+
+void espy_resolve__init(struct espy_resolve *r, const struct espy_image *images)
+{
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		for (uint32_t nr = 0; nr < images[abi].syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++)
+			r->effects[abi][nr] =
+				(uint8_t)effect_of(espy_image__str(&images[abi], images[abi].syscalls[nr].name));
+}
+
+void espy_resolve__clear(struct espy_resolve *r)
+{
+	apply_news(r, true);
+	free(r->news);
+	espy_resolve__clear_names(r);
+	espy_fd_table__free(&r->fds);
+}

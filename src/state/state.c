@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The state as an object: what each record changes, and who of its parts knows the answer to a question. */
+#include "state/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "state/marks_seen.h"
+#include "state/resolve.h"
+
+struct espy_state {
+	struct espy_state_opts o;
+	struct espy_tasks tasks;
+	struct espy_resolve resolve;
+	struct espy_marks_seen *marks; /* made with the first definition */
+	struct espy_zone zone;
+	struct espy_budget budget;
+	struct espy_rec_clock clock; /* the last one of the stream; size 0: none yet */
+	int64_t realtime_offset_ns;
+	uint64_t bad_definitions;
+};
+
+/* The parts that records fill, empty. */
+static void begin(struct espy_state *s)
+{
+	struct espy_budget *budget = s->o.max_bytes ? &s->budget : NULL;
+
+	s->tasks = (struct espy_tasks){ .budget = budget,
+					.slot_sz = s->o.slot_sz,
+					.drop_slot = s->o.drop_slot,
+					.slot_ctx = s->o.slot_ctx };
+	s->resolve = (struct espy_resolve){ .lookups = s->o.lookups,
+					    .tasks = &s->tasks,
+					    .fds.budget = budget,
+					    .ask_once = s->o.ask_once,
+					    .note = s->resolve.note,
+					    .note_ctx = s->resolve.note_ctx };
+	espy_resolve__init(&s->resolve, s->o.images);
+}
+
+static void end(struct espy_state *s)
+{
+	espy_tasks__clear(&s->tasks);
+	espy_resolve__clear(&s->resolve);
+	espy_marks_seen__free(s->marks);
+	s->marks = NULL;
+	s->clock.rec.size = 0;
+}
+
+int espy_state__new(struct espy_state **out, const struct espy_state_opts *opts)
+{
+	struct espy_state *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->o = *opts;
+	s->budget.max = opts->max_bytes;
+	begin(s);
+	*out = s;
+	return 0;
+}
+
+void espy_state__reset(struct espy_state *s)
+{
+	end(s);
+	begin(s);
+}
+
+void espy_state__free(struct espy_state *s)
+{
+	if (!s)
+		return;
+	end(s);
+	free(s);
+}
+
+void espy_state__keep_facts(struct espy_state *s, espy_record_fn fn, void *ctx)
+{
+	s->resolve.note = fn;
+	s->resolve.note_ctx = ctx;
+	s->resolve.note_stop = 0;
+}
+
+/* ---- records */
+
+static void on_fork(struct espy_state *s, const struct espy_task *parent, const struct espy_rec_fork *f)
+{
+	const enum espy_abi abi = parent->abi;
+	struct espy_task *child = espy_tasks__find(&s->tasks, f->child_tid);
+
+	if (child && child->detached)
+		espy_tasks__remove(&s->tasks, child); /* its number has come round again */
+	child = espy_tasks__get(&s->tasks, f->child_tid, f->child_tgid);
+	if (!child)
+		return;
+	child->abi = abi;
+	espy_resolve__fork(&s->resolve, f);
+	if (s->o.names)
+		espy_resolve__comm(&s->resolve, f->child_tid);
+}
+
+static void on_call(struct espy_task *task, const struct espy_rec *rec)
+{
+	const enum espy_abi abi = (enum espy_abi)rec->abi;
+
+	task->abi_changed = abi != task->abi;
+	task->abi = abi;
+	task->last_nr = rec->nr;
+}
+
+static void on_mark_def(struct espy_state *s, const struct espy_rec_mark_def *def)
+{
+	if (!s->marks)
+		s->marks = espy_marks_seen__new();
+	if (!s->marks || espy_marks_seen__define(s->marks, def))
+		s->bad_definitions++;
+}
+
+/* What concerns no task that is watched. true: dealt with. */
+static bool apply_general(struct espy_state *s, const struct espy_rec *rec)
+{
+	switch (rec->type) {
+	case ESPY_REC_FACT:
+		espy_resolve__fact(&s->resolve, (const struct espy_rec_fact *)rec);
+		return true;
+	case ESPY_REC_CLOCK:
+		s->clock = *(const struct espy_rec_clock *)rec;
+		s->realtime_offset_ns = (int64_t)(s->clock.realtime_ns - rec->time_ns);
+		return true;
+	case ESPY_REC_MARK_DEF:
+		on_mark_def(s, (const struct espy_rec_mark_def *)rec);
+		return true;
+	case ESPY_REC_LOST:
+	case ESPY_REC_END:
+	case ESPY_REC_PAD:
+	case ESPY_REC_MAP:
+		return true;
+	default:
+		return !rec->tid; /* of a later version: not for us */
+	}
+}
+
+static void apply_to_task(struct espy_state *s, struct espy_task *task, const struct espy_rec *rec)
+{
+	switch (rec->type) {
+	case ESPY_REC_ATTACHED:
+		if (rec->flags & ESPY_ATTACHED_LONG_AGO) {
+			task->abi = (enum espy_abi)rec->abi;
+			task->last_nr = rec->nr;
+		}
+		if (s->o.names)
+			espy_resolve__comm(&s->resolve, rec->tid);
+		break;
+	case ESPY_REC_ENTER:
+		on_call(task, rec);
+		espy_tasks__begin_call(&s->tasks, task, rec);
+		break;
+	case ESPY_REC_EXIT:
+		on_call(task, rec);
+		break;
+	case ESPY_REC_FORK:
+		on_fork(s, task, (const struct espy_rec_fork *)rec);
+		break;
+	case ESPY_REC_EXEC:
+		if (s->o.names)
+			espy_resolve__comm_changed(&s->resolve, rec->tid);
+		break;
+	case ESPY_REC_FDNAME:
+		espy_resolve__fdname(&s->resolve, (const struct espy_rec_fdname *)rec);
+		break;
+	default: /* what changes nothing */
+		break;
+	}
+}
+
+/* Types after which a task is not made known: what they tell of may be no task of ours. */
+static bool makes_known(const struct espy_rec *rec)
+{
+	return rec->type <= ESPY_REC_ATTACHED || rec->type == ESPY_REC_MARK;
+}
+
+bool espy_state__apply(struct espy_state *s, const struct espy_rec *rec, struct espy_task **task)
+{
+	*task = NULL;
+	espy_resolve__begin(&s->resolve, rec->time_ns);
+	if (apply_general(s, rec))
+		return true;
+	*task = makes_known(rec) ? espy_tasks__get(&s->tasks, rec->tid, rec->tgid)
+				 : espy_tasks__find(&s->tasks, rec->tid);
+	if (!*task)
+		return true;
+	if ((*task)->detached) {
+		if (rec->type == ESPY_REC_TASK_EXIT)
+			espy_tasks__remove(&s->tasks, *task);
+		*task = NULL;
+		return false;
+	}
+	if (rec->tgid)
+		(*task)->tgid = rec->tgid;
+	(*task)->abi_changed = false;
+	apply_to_task(s, *task, rec);
+	return true;
+}
+
+void espy_state__before_args(struct espy_state *s, const struct espy_call_view *v)
+{
+	espy_resolve__before_args(&s->resolve, v);
+}
+
+void espy_state__before_result(struct espy_state *s)
+{
+	espy_resolve__before_result(&s->resolve);
+}
+
+/* A thread that was not the leader has become the process: it is known by the number of its process from here on. */
+static void after_exec(struct espy_state *s, const struct espy_rec_exec *x)
+{
+	struct espy_task *caller;
+
+	if (!x->old_tid || x->old_tid == x->rec.tid)
+		return;
+	caller = espy_tasks__find(&s->tasks, x->old_tid);
+	if (caller)
+		espy_tasks__rename(&s->tasks, caller, x->rec.tid);
+}
+
+void espy_state__applied(struct espy_state *s, const struct espy_rec *rec, const struct espy_call_view *v)
+{
+	struct espy_task *task;
+
+	switch (rec->type) {
+	case ESPY_REC_EXIT:
+		task = espy_tasks__find(&s->tasks, rec->tid);
+		if (task)
+			task->in_call = false;
+		espy_resolve__call_shown(&s->resolve);
+		if (!v)
+			break;
+		espy_resolve__call(&s->resolve, v);
+		if (s->o.follow_fds && v->call != ESPY_NONE && !v->ret &&
+		    v->image->plans[v->plan].flags & ESPY_PLAN_NEW_IMAGE)
+			espy_resolve__exec(&s->resolve, v->tgid);
+		break;
+	case ESPY_REC_EXEC:
+		after_exec(s, (const struct espy_rec_exec *)rec);
+		break;
+	case ESPY_REC_DETACHED:
+		task = espy_tasks__find(&s->tasks, rec->tid);
+		if (task)
+			espy_tasks__detach(&s->tasks, task);
+		break;
+	case ESPY_REC_TASK_EXIT:
+		task = espy_tasks__find(&s->tasks, rec->tid);
+		if (!task)
+			break;
+		espy_resolve__forget(&s->resolve, rec->tid, task->tgid,
+				     ((const struct espy_rec_task_exit *)rec)->group_dead);
+		espy_tasks__remove(&s->tasks, task);
+		break;
+	default:
+		break;
+	}
+}
+
+bool espy_state__marks(struct espy_state *s, const struct espy_rec_mark *first, const struct espy_rec_mark *last,
+		       uint64_t cnt)
+{
+	struct espy_task *task;
+
+	espy_resolve__begin(&s->resolve, last->rec.time_ns);
+	task = espy_tasks__get(&s->tasks, first->rec.tid, first->rec.tgid);
+	if (task && task->detached)
+		return false;
+	if (task && first->rec.tgid)
+		task->tgid = first->rec.tgid;
+	if (s->marks)
+		espy_marks_seen__events(s->marks, first, last, cnt);
+	return true;
+}
+
+/* ---- everything, as records */
+
+static int dump_tasks(struct espy_state *s, espy_record_fn fn, void *ctx)
+{
+	struct espy_task *task, *next;
+	int stop = 0;
+
+	HASH_ITER(hh, s->tasks.by_tid, task, next)
+	{
+		const struct espy_rec_attached a = { .rec = { .size = sizeof(a),
+							      .type = ESPY_REC_ATTACHED,
+							      .abi = (uint8_t)task->abi,
+							      .flags = ESPY_ATTACHED_LONG_AGO,
+							      .nr = (uint16_t)task->last_nr,
+							      .tid = task->tid,
+							      .tgid = task->tgid,
+							      .time_ns = s->resolve.now_ns } };
+
+		if (!task->detached && !stop)
+			stop = fn(ctx, &a.rec);
+	}
+	return stop;
+}
+
+static int dump_calls(struct espy_state *s, espy_record_fn fn, void *ctx)
+{
+	struct espy_task *task, *next;
+	int stop = 0;
+
+	HASH_ITER(hh, s->tasks.by_tid, task, next)
+	if (!stop && !task->detached && task->in_call)
+		stop = fn(ctx, task->enter);
+	return stop;
+}
+
+int espy_state__dump(struct espy_state *s, espy_record_fn fn, void *ctx)
+{
+	int stop = s->clock.rec.size ? fn(ctx, &s->clock.rec) : 0;
+
+	if (!stop)
+		stop = dump_tasks(s, fn, ctx);
+	if (!stop)
+		stop = espy_resolve__dump(&s->resolve, fn, ctx);
+	if (!stop && s->marks)
+		stop = espy_marks_seen__each(s->marks, fn, ctx);
+	if (!stop) /* behind the facts: a call that has begun may be shown at once */
+		stop = dump_calls(s, fn, ctx);
+	return stop ? stop : espy_resolve__dump_news(&s->resolve, fn, ctx);
+}
+
+/* ---- tasks */
+
+struct espy_task *espy_state__task(struct espy_state *s, uint32_t tid)
+{
+	return espy_tasks__find(&s->tasks, tid);
+}
+
+struct espy_task *espy_state__next_task(struct espy_state *s, const struct espy_task *task)
+{
+	return task ? task->hh.next : s->tasks.by_tid;
+}
+
+const size_t *espy_state__live_tasks(const struct espy_state *s)
+{
+	return &s->tasks.live;
+}
+
+void espy_state__detach(struct espy_state *s, struct espy_task *task)
+{
+	espy_tasks__detach(&s->tasks, task);
+}
+
+/* ---- descriptors and names */
+
+static uint32_t process_of(struct espy_state *s, uint32_t tid)
+{
+	struct espy_task *task = espy_tasks__find(&s->tasks, tid);
+
+	return task ? task->tgid : tid;
+}
+
+const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, int fd, bool details)
+{
+	return espy_resolve__fd(&s->resolve, tid, process_of(s, tid), fd, details);
+}
+
+const char *espy_state__comm(struct espy_state *s, uint32_t tid)
+{
+	return espy_resolve__comm(&s->resolve, tid);
+}
+
+const char *espy_state__uid(struct espy_state *s, uint32_t tid)
+{
+	return espy_resolve__uid(&s->resolve, tid);
+}
+
+const char *espy_state__cgroup(struct espy_state *s, uint32_t tid)
+{
+	return espy_resolve__cgroup(&s->resolve, tid);
+}
+
+const char *espy_state__ifname(struct espy_state *s, uint32_t index)
+{
+	return espy_resolve__ifname(&s->resolve, index);
+}
+
+bool espy_state__netlink_proto(struct espy_state *s, uint32_t tid, int fd, unsigned *proto)
+{
+	return espy_resolve__netlink_proto(&s->resolve, tid, process_of(s, tid), fd, proto);
+}
+
+bool espy_state__had_netlink(const struct espy_state *s)
+{
+	return s->resolve.netlink;
+}
+
+const struct espy_fd_name *espy_state__mapped_file(struct espy_state *s, const struct espy_call_view *v)
+{
+	if (!espy_resolve__maps_file(&s->resolve, v) || v->ret < 0)
+		return NULL;
+	return espy_fd_table__find(&s->resolve.fds, v->tgid, (int)v->args[4]);
+}
+
+void espy_state__seed(struct espy_state *s, uint32_t tgid)
+{
+	espy_resolve__seed(&s->resolve, tgid, false);
+}
+
+void espy_state__inherit(struct espy_state *s, uint32_t tgid)
+{
+	espy_resolve__seed(&s->resolve, tgid, true);
+}
+
+/* ---- the rest */
+
+struct espy_marks_seen *espy_state__marks_seen(struct espy_state *s)
+{
+	return s->marks;
+}
+
+uint64_t espy_state__bad_definitions(const struct espy_state *s)
+{
+	return s->bad_definitions;
+}
+
+uint64_t espy_state__now_ns(const struct espy_state *s)
+{
+	return s->resolve.now_ns;
+}
+
+int64_t espy_state__realtime_offset_ns(const struct espy_state *s)
+{
+	return s->realtime_offset_ns;
+}
+
+void espy_state__set_realtime_offset(struct espy_state *s, int64_t ns)
+{
+	s->realtime_offset_ns = ns;
+}
+
+struct espy_zone *espy_state__zone(struct espy_state *s)
+{
+	return &s->zone;
+}
+
+struct espy_budget *espy_state__budget(struct espy_state *s)
+{
+	return s->o.max_bytes ? &s->budget : NULL;
+}

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A copy of espy with capabilities (setcap) in the hands of an ordinary user: it shows what ptrace would let that user see.
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || { echo "SKIP: needs root, to become nobody"; exit 77; }
+for p in setpriv setcap; do
+	command -v $p >/dev/null || { echo "SKIP: $p is not installed"; exit 77; }
+done
+nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
+}
+chmod 755 "$dir"
+mkdir "$dir/out.d" && chown 65534:65534 "$dir/out.d"
+cp "$espy" "$dir/espy" && espy=$dir/espy
+setcap cap_bpf,cap_perfmon+ep "$espy" 2>/dev/null || { echo "SKIP: the file system of $dir takes no capabilities"; exit 77; }
+nobody "$espy" trace --source=bpf -o "$dir/out.d/own" true 2>"$dir/why" || { echo "SKIP: $(head -n 1 "$dir/why")"; exit 77; }
+
+shows '^execve("/' "$dir/out.d/own"
+shows '^+++ exited with 0 +++' "$dir/out.d/own"
+
+# A program of root that is there already, and everything at once.
+sleep 100 &
+of_root=$!
+run 1 nobody "$espy" trace --source=bpf -p $of_root
+shows "Operation not permitted" "$dir/err"
+run 1 nobody "$espy" trace --source=bpf -p 1
+run 1 nobody timeout 60 "$espy" trace --source=bpf --all -o "$dir/out.d/all"
+shows 'capabilities of this espy are those of its file' "$dir/err"
+run 1 nobody timeout 60 "$espy" trace --source=bpf --cgroup /sys/fs/cgroup -o "$dir/out.d/cgroup"
+run 1 nobody timeout 60 "$espy" trace -m '*' --via kernel -o "$dir/out.d/marks" true
+kill $of_root
+
+# A set-user-id program reads what the user may not read. The secret is read by root, and seen by nobody.
+echo 'the-secret-of-root' >"$dir/secret" && chmod 600 "$dir/secret"
+cp "$(command -v head)" "$dir/root-head" && chmod 4755 "$dir/root-head"
+run 0 nobody "$espy" trace --source=bpf -f -s 100 -o "$dir/out.d/set-id" sh -c "'$dir/root-head' '$dir/secret'; echo after"
+shows '^the-secret-of-root$'
+lacks 'the-secret-of-root' "$dir/out.d/set-id"
+shows 'write(1, "after' "$dir/out.d/set-id"
+shows 'runs a program that its user may not trace' "$dir/err"
+run 0 nobody "$espy" trace --source=bpf -f -s 100 -o "$dir/out.d/set-id" "$dir/root-head" "$dir/secret"
+lacks 'the-secret-of-root' "$dir/out.d/set-id"
+run 0 nobody "$espy" record -f -o "$dir/out.d/trace" "$dir/root-head" "$dir/secret"
+lacks 'the-secret-of-root' "$dir/out.d/trace"
+# So does a program that the user may execute and not read, and one with capabilities.
+cp "$(command -v head)" "$dir/no-read" && chmod 711 "$dir/no-read"
+run 0 nobody "$espy" trace --source=bpf -f -o "$dir/out.d/no-read" sh -c "'$dir/no-read' /dev/null; echo after"
+lacks 'openat.*/dev/null' "$dir/out.d/no-read"
+cp "$(command -v head)" "$dir/cap-head" && chmod 755 "$dir/cap-head" && setcap cap_dac_read_search+ep "$dir/cap-head"
+run 0 nobody "$espy" trace --source=bpf -f -s 100 -o "$dir/out.d/cap" sh -c "'$dir/cap-head' '$dir/secret'; echo after"
+shows '^the-secret-of-root$'
+lacks 'the-secret-of-root' "$dir/out.d/cap"
+
+# Root itself is not bound by this: its capabilities are its own.
+run 0 "$espy" trace --source=bpf -f -s 100 -o "$dir/of-root" "$dir/root-head" "$dir/secret"
+shows 'the-secret-of-root' "$dir/of-root"
+finish

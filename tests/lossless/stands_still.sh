@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# espy is kept from running while it holds a task - frozen, stopped, killed, traced, starved, held by other espys: the task runs on
+# within a bounded time, and no other user of BPF waits for long.
+. "$(dirname "$0")/../trouble/lib.sh"
+"$espy" doctor >"$dir/doctor"
+grep -q 'yes *holds tasks' "$dir/doctor" || { echo "SKIP: $(grep 'holds tasks' "$dir/doctor")"; exit 77; }
+"$progs/bpf_user" "$dir/probe" &
+user=$!
+wait_for 60 test -s "$dir/probe" || { echo "SKIP: bpf_user"; kill $user; exit 77; }
+kill $user
+# The promise is a second. The machine may be busy with other things; without an end of their own the holds would last for ever.
+limit=10000
+
+# A process that makes a call again and again, and counts.
+cat >"$dir/work.sh" <<'S'
+while [ ! -e "$1/stop" ]; do
+	: >"$1/x"
+	rm "$1/x"
+	echo >>"$1/count"
+	sleep 0.05
+done
+S
+rounds() {
+	wc -l <"$dir/count"
+}
+went_on() { # beyond $from, by a few
+	[ "$(rounds)" -gt $((from + 3)) ]
+}
+told() {
+	grep -c 'is held after' "$dir/err"
+}
+held_again() {
+	[ "$(told)" -gt "$told_before" ]
+}
+helper() {
+	pgrep -x espy-hold -P "$job"
+}
+users_rounds() {
+	set -- $(cat "$dir/user")
+	[ "${1:-0}" -gt "$((user_from + 3))" ]
+}
+# Attaches to the worker and waits until it is held. COMMAND...: before espy.
+begin() {
+	rm -f "$dir/stop" "$dir/count" "$dir/err"
+	: >"$dir/count"
+	sh "$dir/work.sh" "$dir" &
+	worker=$!
+	"$@" "$progs/fresh" "$espy" trace --source=bpf -q -f -e trace=unlinkat --pause-on unlinkat -o "$dir/out" -p $worker </dev/null 2>"$dir/err" &
+	job=$!
+	wait_for 60 grep -q 'is held after unlinkat' "$dir/err" || not_ok "nobody is held: $(cat "$dir/err")"
+	"$progs/bpf_user" "$dir/user" &
+	user=$!
+	from=$(rounds)
+}
+# What must be true while espy stands still.
+while_still() { # NAME
+	wait_for 60 went_on && ok "$1: the task runs on" || not_ok "$1: the task stays held"
+	set -- "$1" $(cat "$dir/user")
+	user_from=${2:-0}
+	wait_for 60 users_rounds && ok "$1: another user of BPF goes on" || not_ok "$1: another user of BPF waits"
+}
+goes_on() { # NAME
+	told_before=$(told)
+	wait_for 60 held_again && ok "$1: then espy holds again" || not_ok "$1: then espy holds nobody"
+	has "$1: what happened is told" "$dir/err" 'did not run for a while: the tasks that were held ran on'
+}
+end() { # NAME
+	kill -INT $job 2>/dev/null
+	wait $job 2>/dev/null
+	: >"$dir/stop"
+	wait $worker
+	kill $user
+	wait $user 2>/dev/null
+	set -- "$1" $(cat "$dir/user")
+	longest=${3%.*}
+	[ "${longest:-$limit}" -lt $limit ] && ok "$1: the longest that a user of BPF waited: $longest ms" || not_ok "$1: a user of BPF waited for $longest ms"
+}
+
+cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+freezer=$cgroups/espy-test-$$
+if [ -n "$cgroups" ] && mkdir "$freezer" 2>/dev/null && [ -e "$freezer/cgroup.freeze" ]; then
+	begin sh -c "echo \$\$ >$freezer/cgroup.procs; exec \"\$@\"" sh
+	echo 1 >"$freezer/cgroup.freeze"
+	wait_for 60 grep -q 'frozen 1' "$freezer/cgroup.events" || not_ok "frozen: not so"
+	while_still frozen
+	echo 0 >"$freezer/cgroup.freeze"
+	goes_on frozen
+	end frozen
+	rmdir "$freezer"
+else
+	echo "no cgroups that can be frozen: left out"
+fi
+
+begin
+kill -STOP $job $(helper)
+while_still "stopped, all of it"
+kill -CONT $job $(helper) 2>/dev/null # it may have ended by its deadline
+goes_on "stopped, all of it"
+kill -STOP $job
+from=$(rounds)
+while_still "stopped, espy alone"
+kill -CONT $job
+goes_on "stopped, espy alone"
+kill -STOP "$(helper)"
+from=$(rounds)
+while_still "stopped, the helper alone"
+goes_on "stopped, the helper alone"
+end stopped
+
+begin
+"$progs/seize" "$dir/seized" $job $(helper) &
+tracer=$!
+if wait_for 60 test -e "$dir/seized"; then
+	while_still "in a debugger"
+	rm "$dir/seized"
+	wait $tracer
+	goes_on "in a debugger"
+else
+	not_ok "in a debugger: not so"
+fi
+end "in a debugger"
+
+begin
+kill -9 $job $(helper)
+while_still "killed, all of it"
+end "killed, all of it"
+
+# Of little weight among many who never sleep. It may be held up, or not: the task does not stay held for more than that.
+begin nice -n 19
+spinners=
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+	sh -c 'while :; do :; done' &
+	spinners="$spinners $!"
+done
+"$espy" resume $worker >/dev/null 2>&1
+user_from=0
+wait_for 60 users_rounds && ok "starved: another user of BPF goes on" || not_ok "starved: another user of BPF waits"
+kill $spinners
+wait $spinners 2>/dev/null
+end starved
+
+# Several that hold each other: all in one cgroup, each watching all of it.
+several() { # COUNT
+	rm -f "$dir"/t.*
+	jobs=
+	mkdir "$freezer"
+	for i in $(seq "$1"); do
+		sh -c "echo \$\$ >$freezer/cgroup.procs; exec \"\$@\"" sh "$progs/fresh" "$espy" record --source=bpf --force --cgroup "$freezer" \
+			--lossless=always --buffer=1M -o "$dir/t.$i" </dev/null 2>"$dir/err.$i" &
+		jobs="$jobs $!"
+	done
+	for i in $(seq "$1"); do
+		wait_for 60 test -e "$dir/t.$i" || not_ok "$1 at once: no $i"
+	done
+	"$progs/bpf_user" "$dir/user" &
+	user=$!
+	sh -c "echo \$\$ >$freezer/cgroup.procs; exec $progs/make_calls 3000" &
+	maker=$!
+	n=1200
+	while [ $n -gt 0 ] && kill -0 $maker 2>/dev/null; do
+		sleep 0.05
+		n=$((n - 1))
+	done
+	[ $n -gt 0 ] && ok "$1 at once: who is watched ends" || not_ok "$1 at once: who is watched does not end"
+	user_from=$(awk '{ print $1 }' "$dir/user")
+	wait_for 60 users_rounds && ok "$1 at once: another user of BPF goes on" || not_ok "$1 at once: another user of BPF waits"
+	kill -INT $jobs
+	n=1200
+	while [ $n -gt 0 ] && kill -0 $jobs 2>/dev/null; do
+		sleep 0.05
+		n=$((n - 1))
+	done
+	[ $n -gt 0 ] && ok "$1 at once: they end" || not_ok "$1 at once: they do not end"
+	kill -9 $jobs $maker 2>/dev/null
+	kill $user
+	wait
+	set -- "$1" $(cat "$dir/user")
+	longest=${3%.*}
+	[ "${longest:-$limit}" -lt $limit ] && ok "$1 at once: the longest that a user of BPF waited: $longest ms" || not_ok "$1 at once: a user of BPF waited for $longest ms"
+	rmdir "$freezer"
+}
+if [ -n "$cgroups" ] && [ "$(id -u)" = 0 ]; then
+	several 2
+	several 5
+fi
+finish

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Other users at the socket on which espy waits for calls of agents: they are given nothing, and keep nobody from calling.
+. "$(dirname "$0")/lib.sh"
+[ "$(id -u)" = 0 ] || { echo "SKIP: it takes root to be somebody else"; exit 77; }
+chmod 755 "$dir"
+name_of() { # PID: the socket of that espy
+	sed -n "s/.* @\(espy-agent-$1-[0-9a-f]*\)$/\1/p" /proc/net/unix | head -n 1
+}
+
+# espy is killed, and somebody else listens under its name at once: the program's children do not give it their descriptors.
+"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 400 2>/dev/null & a=$!
+if wait_for 60 grep -q 'app:short' "$dir/out"; then ok "children call"; else not_ok "no child has called"; fi
+prog=$(pgrep -P $a short)
+name=$(name_of $a)
+[ -n "$name" ] || not_ok "no socket of espy"
+"$progs/stranger" take "$name" 3 >"$dir/taken" & stranger=$!
+wait_for 60 grep -q waits "$dir/taken"
+kill -9 $a
+wait $stranger
+wait $a 2>/dev/null
+kill "$prog" 2>/dev/null
+has "somebody else listens in its place" "$dir/taken" '^calls [0-9]'
+sed "s/^/# /" "$dir/taken"
+expect "and is given no descriptor" 0 "$(sed -n 's/.*descriptors //p' "$dir/taken")"
+
+# Thousands of connections that say nothing: every child is heard.
+"$espy" trace -f -m 'app:*' -o "$dir/out" sh -c "while [ ! -e '$dir/go' ]; do sleep 0.05; done; exec '$progs/short-linked' forks 1000" \
+	2>"$dir/err" & a=$!
+wait_for 60 sh -c "grep -q '@espy-agent-$a-' /proc/net/unix"
+name=$(name_of $a)
+[ -n "$name" ] || not_ok "no socket of espy"
+"$progs/stranger" keep "$name" 5120 >"$dir/kept" & stranger=$!
+wait_for 60 grep -q kept "$dir/kept"
+touch "$dir/go"
+wait $a
+kill $stranger
+wait $stranger 2>/dev/null
+lost=$(sed -n 's/.*: \([0-9]*\) children ended before.*/\1/p' "$dir/err")
+seen=$(grep -c 'app:short(i=' "$dir/out")
+sed "s/^/# /" "$dir/err"
+expect "1000 children: seen, or told that they were not" 1000 $((seen + ${lost:-0}))
+[ "$seen" -ge 900 ] && ok "$seen of 1000 were seen" || not_ok "only $seen of 1000 were seen"
+finish

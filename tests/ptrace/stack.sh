@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# stack.sh ESPY STACK-CALLS SOURCE: -k, -kk and their limits, live and from a trace.
+calls=$(realpath "$2") source=$(realpath "$3")
+. "$(dirname "$0")/../cli/lib.sh"
+"$espy" doctor --source=ptrace >"$dir/doctor" 2>&1 || { echo "SKIP: $(tail -n 1 "$dir/doctor")"; exit 77; }
+
+# ours FILE: the functions of the program, in order, joined by blanks
+ours() {
+	sed -n "s,^ > $calls(\([a-z_]*\)+0x[0-9a-f]*) \[0x[0-9a-f]*\].*,\1,p" "$1" | tr '\n' ' '
+}
+run 3 "$espy" trace -k -e trace=getpgid -o log "$calls"
+same "the way to the call" "innermost deeper deeper deeper main _start " "$(ours log)"
+same "the line of the call, then its frames" getpgid "$(head -n 1 log | cut -d'(' -f1)"
+shows '^ > /[^ ]*libc[^ ]*(syscall+0x[0-9a-f]*) \[0x[0-9a-f]*\]$' log
+
+# A call that does not return: its frames stand behind the end of the task.
+run 3 "$espy" trace -k -e trace=exit_group -o log "$calls"
+same "the end comes first" "exit_group(3)                           = ?
++++ exited with 3 +++" "$(head -n 2 log)"
+same "then the way to it" "leave main _start " "$(ours log)"
+
+line=$(grep -n 'the line of the innermost frame' "$source" | cut -d: -f1)
+run 3 "$espy" trace -kk -e trace=getpgid -o log "$calls"
+shows "^ > $calls(innermost+0x[0-9a-f]*) .*stack_calls.c:$line\$" log
+run 3 "$espy" trace --stack-trace=source -e trace=getpgid -o log "$calls"
+shows "stack_calls.c:$line\$" log
+run 3 "$espy" trace --stack-trace=symbol -e trace=getpgid -o log "$calls"
+lacks 'stack_calls.c:' log
+
+run 3 "$espy" trace -k --stack-trace-frame-limit=3 -e trace=getpgid -o log "$calls"
+same "three frames" 3 "$(grep -c '^ > /' log)"
+same "and that there are more" " > too many stack frames" "$(grep '^ >' log | tail -n 1)"
+run 3 "$espy" trace -k --stack-trace-frame-limit=1024 -e trace=getpgid -o log "$calls" 3000
+same "1 024 frames" 1024 "$(grep -c '^ > /' log)"
+run 3 "$espy" trace -k -e trace=getpgid -o log "$calls" 3000
+same "256 without a word" 256 "$(grep -c '^ > /' log)"
+run 1 "$espy" trace --stack-trace=foo true
+run 1 "$espy" trace --stack-trace-frame-limit=0 true
+run 1 "$espy" trace --source=bpf -k true
+says "espy: -k needs a source that stops the task: use --source=ptrace"
+
+# In a trace: the same lines, and none without -k.
+run 3 "$espy" trace -kk -e trace=getpgid,exit_group -o log --record=t "$calls"
+run 0 "$espy" show -kk t
+same "live and shown" "$(sed 's/= [0-9]*$/= N/' log)" "$(sed 's/= [0-9]*$/= N/' out)"
+run 0 "$espy" show t
+lacks '^ >' out
+# Another file by that path is not what ran.
+cp "$calls" mine && chmod u+w mine
+run 3 "$espy" trace -k -e trace=getpgid -o log --record=other "$dir/mine"
+cp /bin/true new && mv new mine
+run 0 "$espy" show -k other
+shows "^ > $dir/mine() \[0x[0-9a-f]*\]\$" out
+finish

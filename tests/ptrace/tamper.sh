@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tamper.sh ESPY TAMPER-CALLS: -e inject= and -e fault=: what the program sees, and what the lines say.
+calls=$(realpath "$2")
+. "$(dirname "$0")/../cli/lib.sh"
+"$espy" doctor --source=ptrace >"$dir/doctor" 2>&1 || { echo "SKIP: $(tail -n 1 "$dir/doctor")"; exit 77; }
+own=$(ps -o pgid= -p $$ | tr -d ' ')
+
+# saw NAME LINES RULE...: what the program printed of its calls of getpgid
+saw() {
+	what=$1 name=$1 lines=$2
+	shift 2
+	"$espy" trace -o log -e trace=getpgid,statfs "$@" "$calls" >out 2>err
+	same "$name: $*" "$lines" "$(grep '^[0-9]:\|^thread\|^read' out | tr '\n' '|')"
+}
+# logged LINES: what the trace shows of them
+logged() {
+	same "... its lines" "$1" "$(grep '^getpgid' log | sed "s/  *= $own/ = OWN/; s/  *= / = /" | tr '\n' '|')"
+}
+ok="own errno 0 signals 0" eperm="other errno 1 signals 0"
+read='read -1 wwww|'
+saw "an error" "1: $ok|2: $eperm|3: $ok|4: $eperm|5: $ok|6: $eperm|$read" -e inject=getpgid:error=EPERM:when=2+2
+logged "getpgid(0) = OWN|getpgid(0) = -1 EPERM (Operation not permitted) (INJECTED)|getpgid(0) = OWN|getpgid(0) = -1 EPERM (Operation not permitted) (INJECTED)|getpgid(0) = OWN|getpgid(0) = -1 EPERM (Operation not permitted) (INJECTED)|"
+saw "a value" "1: $ok|2: 42 errno 0 signals 0|3: 42 errno 0 signals 0|4: $ok|5: $ok|6: $ok|$read" -e inject=getpgid:retval=42:when=2..3
+saw "a fault" "1: $ok|2: $ok|3: $ok|4: $ok|5: other errno 38 signals 0|6: other errno 38 signals 0|$read" --fault=getpgid:when=5+
+saw "another call" "1: 42 errno 0 signals 0|2: $ok|3: $ok|4: $ok|5: $ok|6: $ok|$read" --inject=getpgid:syscall=getuid:retval=42:when=1
+saw "a signal" "1: $ok|2: own errno 0 signals 1|3: own errno 0 signals 1|4: own errno 0 signals 1|5: own errno 0 signals 1|6: own errno 0 signals 1|$read" \
+	-e inject=getpgid:signal=USR2:when=2
+shows '^--- SIGUSR2 {si_signo=SIGUSR2, si_code=SI_KERNEL} ---' log
+saw "delays" "1: $ok late|2: $ok|3: $ok late|4: $ok|5: $ok|6: $ok|$read" -e inject=getpgid:delay_enter=100ms:delay_exit=150000:when=1..3+2
+logged "getpgid(0) = OWN (DELAYED)|getpgid(0) = OWN|getpgid(0) = OWN (DELAYED)|getpgid(0) = OWN|getpgid(0) = OWN|getpgid(0) = OWN|"
+saw "bytes" "1: $ok|2: $ok|3: $ok|4: $ok|5: $ok|6: $ok|read 3 ABCw|" -e 'inject=statfs:poke_exit=@arg2=414243:retval=3'
+saw "the last rule counts" "1: $ok|2: 42 errno 0 signals 0|3: $ok|4: $ok|5: $ok|6: $ok|$read" -e inject=getpgid:error=1 -e inject=%process,getpgid:retval=42:when=2
+# What is not traced is not changed.
+"$espy" trace -o log -e trace=read -e inject=getpgid:error=1 "$calls" >out 2>err
+same "a call that is not traced" 0 "$(grep -c 'errno 1' out)"
+
+# Each task counts for itself.
+"$espy" trace -f -o log -e trace=getpgid -e inject=getpgid:error=EIO:when=2 "$calls" threads >out 2>err
+same "each thread's second call" "thread 1 0|thread -1 5|thread 1 0|thread 1 0|thread -1 5|thread 1 0|" "$(tr '\n' '|' <out)"
+
+# One that waits holds nobody else up, and being killed or let go of ends the wait.
+"$espy" trace -f -o log -e trace=getpgid -e inject=getpgid:delay_enter=60s:when=1 sh -c "'$calls' >slow & p=\$!; sleep 0.3; kill -9 \$p; wait \$p; echo through" >out 2>err &
+pid=$!
+n=0
+while kill -0 $pid 2>/dev/null && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
+if kill -0 $pid 2>/dev/null; then echo "not ok a delayed task that was killed is waited for"; kill -9 $pid; bad=1; else echo "ok a delayed task can be killed"; fi
+same "... and others go on" through "$(cat out)"
+"$espy" trace -I1 -o log -e trace=getpgid -e inject=getpgid:delay_enter=60s "$calls" >out 2>err &
+pid=$!
+n=0
+while ! pgrep -P $pid >/dev/null && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
+sleep 0.3
+kill -INT $pid
+n=0
+while kill -0 $pid 2>/dev/null && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
+if kill -0 $pid 2>/dev/null; then echo "not ok ^C waits for a delay"; kill -9 $pid; bad=1; else echo "ok ^C does not wait for a delay"; fi
+
+# A value that looks like an error is shown as a value, and told.
+"$espy" trace -o log -e trace=getpgid -e inject=getpgid:retval=-1:when=1 "$calls" >out 2>err
+shows '^getpgid(0)  *= -1 (INJECTED)$' log
+shows 'Inadvertent injection of error 1 is possible for retval=18446744073709551615' err
+
+# Recorded, it is shown the same.
+"$espy" record --source=ptrace -o t -e trace=getpgid -e inject=getpgid:error=EIO:delay_exit=1:when=2 "$calls" >out 2>err
+"$espy" show t >shown 2>err
+shows '^getpgid(0)  *= -1 EIO (Input/output error) (INJECTED) (DELAYED)$' shown
+finish

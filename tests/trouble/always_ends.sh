@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# INT and TERM given twice end espy, whatever it waits for.
+. "$(dirname "$0")/lib.sh"
+
+ends() { # NAME SIGNAL
+	kill -"$2" $job
+	sleep 0.2
+	kill -"$2" $job 2>/dev/null
+	ended() {
+		! kill -0 $job
+	}
+	wait_for 20 ended && ok "$1, $2 twice: it ends" || { not_ok "$1, $2 twice: it does not end"; kill -9 $job; }
+	wait $job 2>/dev/null
+}
+"$progs/busy_threads" "$dir/busy" 1 600000 >"$dir/busy.out" &
+busy=$!
+wait_for 60 test -s "$dir/busy" || not_ok "the busy program did not start"
+
+# Its output is a pipe that nobody empties, as if the traced program were to do that.
+mkfifo "$dir/pipe"
+exec 3<>"$dir/pipe"
+for sig in INT TERM; do
+	trace_bg -f -p $busy -o "$dir/pipe" 2>"$dir/err" &
+	job=$!
+	blocked() {
+		grep -q pipe "/proc/$job/wchan"
+	}
+	wait_for 60 blocked || not_ok "the pipe does not fill: $(cat "/proc/$job/wchan") $(cat "$dir/err")"
+	ends "an output that nobody reads" $sig
+done
+exec 3>&-
+
+# A page of the traced program's that does not come.
+"$progs/late_page" "$dir/hangs" 2>"$dir/late.err" &
+late=$!
+ready() {
+	test -e "$dir/hangs" || ! kill -0 $late
+}
+wait_for 60 ready
+if [ -e "$dir/hangs" ] && [ "$source" = bpf ]; then
+	trace_bg -f -p $late -o "$dir/out" 2>"$dir/err" &
+	job=$!
+	wait_for 60 grep -q "^$late  *getppid()" "$dir/out" || not_ok "not attached: $(cat "$dir/err")"
+	ends "a page that does not come" INT
+fi
+kill $late 2>/dev/null
+wait $late 2>/dev/null
+
+kill $busy
+wait $busy
+has "the traced program computes what it always did" "$dir/busy.out" 'all is well'
+finish

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Socket options whose length is short, long or negative, and addresses of the rarer families. */
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include "truth.h"
+
+#define TIPC 271
+#define TIPC_IMPORTANCE_OPT 127
+
+/* Sets an option at each of four lengths: too short or negative ones leave an address. */
+static void set(long fd, int level, int option, const char *names, const void *value, int size, const char *shown)
+{
+	const int lengths[] = { -1, size - 1, size, size + 1 };
+	/* One byte more than the value, for the last length. */
+	uint8_t *p = tail_alloc((size_t)size + 1);
+
+	memcpy(p, value, (size_t)size);
+	for (unsigned i = 0; i < 4; i++) {
+		const long ret = call(SYS_setsockopt, JUNK(fd), JUNK(level), JUNK(option), p, JUNK(lengths[i]));
+
+		line(ret, "setsockopt(%ld, %s, %s, %d)", fd, names, i < 2 ? ptr(p) : shown, lengths[i]);
+	}
+}
+
+static void address(const void *bytes, size_t size, const char *shown)
+{
+	line(call(SYS_connect, JUNK(-1), tail_copy(bytes, size), JUNK(size)), "connect(-1, {%s}, %zu)", shown, size);
+}
+#define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
+
+int main(int argc, char **argv)
+{
+	truth_begin(argc, argv, "-e trace=setsockopt,getsockopt,connect");
+	const long fd = call(SYS_socket, (long)AF_UNIX, (long)SOCK_STREAM, 0L);
+	const int five = 5, one = 1;
+
+	set(fd, SOL_SOCKET, SO_REUSEADDR, "SOL_SOCKET, SO_REUSEADDR", &five, 4, "[5]");
+	set(-1, SOL_NETLINK, 6, "SOL_NETLINK, NETLINK_RX_RING", &five, 4, "[5]");
+	set(fd, SOL_SOCKET, SO_LINGER, "SOL_SOCKET, SO_LINGER", &(struct linger){ 1, 2 }, 8, "{l_onoff=1, l_linger=2}");
+	set(-1, SOL_IP, IP_ADD_MEMBERSHIP, "SOL_IP, IP_ADD_MEMBERSHIP",
+	    &(struct ip_mreq){ { htonl(0xe0000003) }, { htonl(INADDR_LOOPBACK) } }, 8,
+	    "{imr_multiaddr=inet_addr(\"224.0.0.3\"), imr_interface=inet_addr(\"127.0.0.1\")}");
+	set(-1, SOL_IPV6, IPV6_ADD_MEMBERSHIP, "SOL_IPV6, IPV6_ADD_MEMBERSHIP", &(struct ipv6_mreq){ IN6ADDR_LOOPBACK_INIT, 1 }, 20,
+	    "{inet_pton(AF_INET6, \"::1\", &ipv6mr_multiaddr), ipv6mr_interface=if_nametoindex(\"lo\")}");
+	set(-1, TIPC, TIPC_IMPORTANCE_OPT, "SOL_TIPC, TIPC_IMPORTANCE", &one, 4, "[TIPC_MEDIUM_IMPORTANCE]");
+	set(-1, TIPC, TIPC_IMPORTANCE_OPT, "SOL_TIPC, TIPC_IMPORTANCE", &five, 4, "[0x5 /* TIPC_???_IMPORTANCE */]");
+
+	/* The kernel writes no more than there is room for. */
+	int *length = tail_alloc(4), *value = tail_alloc(4);
+
+	*length = 3;
+	line(call(SYS_getsockopt, fd, JUNK(SOL_SOCKET), JUNK(SO_REUSEADDR), value, length),
+	     "getsockopt(%ld, SOL_SOCKET, SO_REUSEADDR, \"\\x01\\x00\\x00\", [3])", fd);
+	*length = 4;
+	line(call(SYS_getsockopt, fd, JUNK(SOL_SOCKET), JUNK(SO_REUSEADDR), value, length),
+	     "getsockopt(%ld, SOL_SOCKET, SO_REUSEADDR, [1], [4])", fd);
+
+	address(BYTES(17, 0, 0, 3, 0xed, 0xfe, 0xce, 0xfa, 1, 0, 0, 8, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'),
+		"sa_family=AF_PACKET, sll_protocol=htons(ETH_P_ALL), sll_ifindex=4207869677, sll_hatype=ARPHRD_ETHER, "
+		"sll_pkttype=PACKET_HOST, sll_halen=8, sll_addr=[0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68]");
+	address(BYTES(16, 0, 0xff, 0xff, 1, 0, 0, 0, 2, 0, 0, 0), "sa_family=AF_NETLINK, nl_pad=0xffff, nl_pid=1, nl_groups=0x000002");
+	address(BYTES(30, 0, 1, 0xfe, 42, 0, 0, 0, 2, 0, 0, 0, 20, 0, 0, 0),
+		"sa_family=AF_TIPC, addrtype=TIPC_SERVICE_RANGE, scope=-TIPC_CLUSTER_SCOPE, addr={nameseq={type=42, lower=2, upper=20}}");
+	address(BYTES(30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+		"sa_family=AF_TIPC, addrtype=0 /* TIPC_??? */, scope=0 /* TIPC_???_SCOPE */, addr=\"\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\"");
+	address(BYTES(31, 0, 0x39, 0x30), "sa_family=AF_BLUETOOTH, hci_dev=htobs(12345)");
+	address((const uint8_t[36]){ 33 }, 36,
+		"sa_family=AF_RXRPC, srx_service=0 /* ???_SERVICE */, transport_type=0 /* SOCK_??? */, transport_len=0, "
+		"transport={family=AF_UNSPEC}");
+	return 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Netlink messages of the smaller families: whole, cut short, and with types and attributes that nobody knows. */
+#include <linux/netlink.h>
+#include <sys/socket.h>
+#include "truth.h"
+
+static long fd;
+
+/* Sends a message; type and flags, and what stands behind the header, as they are to be shown. */
+static void message(unsigned type, const char *type_text, unsigned flags, const char *flags_text, const void *payload, size_t size,
+		    const char *text_of)
+{
+	struct nlmsghdr *h = tail_alloc(sizeof(*h) + size);
+	const size_t len = sizeof(*h) + size;
+
+	*h = (struct nlmsghdr){ .nlmsg_len = (uint32_t)len, .nlmsg_type = (uint16_t)type, .nlmsg_flags = (uint16_t)flags };
+	memcpy(h + 1, payload, size);
+	line(call(SYS_sendto, JUNK(fd), h, len, JUNK(MSG_DONTWAIT), NULL, 0L),
+	     "sendto(%ld, %s{nlmsg_len=%zu, nlmsg_type=%s, nlmsg_flags=%s, nlmsg_seq=0, nlmsg_pid=0}%s%s%s, %zu, MSG_DONTWAIT, "
+	     "NULL, 0)",
+	     fd, size ? "[" : "", len, type_text, flags_text, size ? ", " : "", text_of, size ? "]" : "", len);
+}
+#define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
+#define DUMP "NLM_F_REQUEST|NLM_F_DUMP"
+
+static void generic(void)
+{
+	message(0xffff, "0xffff /* GENERIC_FAMILY_??? */", 0x301, DUMP, "abc", 3, "\"\\x61\\x62\\x63\"");
+	message(0xffff, "0xffff /* GENERIC_FAMILY_??? */", 0x301, DUMP, BYTES(3, 1, 0, 0), "{cmd=0x3, version=1}");
+	message(0xffff, "0xffff /* GENERIC_FAMILY_??? */", 0x301, DUMP, BYTES(3, 2, 0xed, 0xfe, 8, 0, 10, 0, 'a', 'b', 'c', 'd'),
+		"{cmd=0x3, version=2, reserved=0xfeed}, [{nla_len=8, nla_type=0xa}, \"\\x61\\x62\\x63\\x64\"]");
+	message(NLMSG_DONE, "NLMSG_DONE", 1, "NLM_F_REQUEST", BYTES(0xad, 0xef, 0xcd, 0xab), "-1412567123");
+	message(16, "nlctrl", 0x301, DUMP, "abc", 3, "\"\\x61\\x62\\x63\"");
+	message(16, "nlctrl", 0x301, DUMP, BYTES(8, 1, 0, 0), "{cmd=CTRL_CMD_DELMCAST_GRP, version=1}");
+	message(16, "nlctrl", 0x301, DUMP, BYTES(3, 2, 0xed, 0xfe, 5, 0, 1, 0, 'a'),
+		"{cmd=CTRL_CMD_GETFAMILY, version=2, reserved=0xfeed}, [{nla_len=5, nla_type=CTRL_ATTR_FAMILY_ID}, \"\\x61\"]");
+	message(16, "nlctrl", 0x301, DUMP, BYTES(3, 1, 0, 0, 8, 0, 3, 0, 7, 0, 0, 0),
+		"{cmd=CTRL_CMD_GETFAMILY, version=1}, [{nla_len=8, nla_type=CTRL_ATTR_VERSION}, 7]");
+}
+
+static void selinux(void)
+{
+	message(16, "SELNL_MSG_SETENFORCE", 1, "NLM_F_REQUEST", "", 0, "");
+	message(0xffff, "0xffff /* SELNL_MSG_??? */", 1, "NLM_F_REQUEST", "1234", 4, "\"\\x31\\x32\\x33\\x34\"");
+	message(16, "SELNL_MSG_SETENFORCE", 1, "NLM_F_REQUEST", "abc", 3, "\"\\x61\\x62\\x63\"");
+	message(16, "SELNL_MSG_SETENFORCE", 1, "NLM_F_REQUEST", BYTES(0xab, 0xdf, 0xdc, 0xfb), "{val=-69410901}");
+	message(17, "SELNL_MSG_POLICYLOAD", 1, "NLM_F_REQUEST", BYTES(0xbc, 0xfa, 0xdc, 0xab), "{seqno=2883386044}");
+}
+
+#define UNKNOWN 8, 0, 0xff, 0x3f, 'a', 'b', 'c', 'd'
+#define UNKNOWN_TEXT(attrs) ", [{nla_len=8, nla_type=0x3fff /* " attrs "_??? */}, \"\\x61\\x62\\x63\\x64\"]"
+
+static void route(void)
+{
+	message(0xffff, "0xffff /* RTM_??? */", 1, "NLM_F_REQUEST", BYTES(0), "{family=AF_UNSPEC}");
+	message(0xffff, "0xffff /* RTM_??? */", 1, "NLM_F_REQUEST", BYTES(2, 'a', 'b'), "{family=AF_INET, \"\\x61\\x62\"}");
+	message(49, "RTM_DELACTION", 0x100, "NLM_F_ROOT", "", 0, "");
+	message(82, "RTM_GETNETCONF", 0x300, "NLM_F_DUMP", BYTES(2), "{ncm_family=AF_INET}");
+	message(82, "RTM_GETNETCONF", 0x300, "NLM_F_DUMP", BYTES(2, 0, 0, 0, UNKNOWN), "{ncm_family=AF_INET}" UNKNOWN_TEXT("NETCONFA"));
+	message(82, "RTM_GETNETCONF", 0x300, "NLM_F_DUMP", BYTES(2, 0, 0, 0, 8, 0, 1, 0, 1, 0, 0, 0),
+		"{ncm_family=AF_INET}, [{nla_len=8, nla_type=NETCONFA_IFINDEX}, if_nametoindex(\"lo\")]");
+	message(74, "RTM_GETADDRLABEL", 0x300, "NLM_F_DUMP", BYTES(1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, UNKNOWN),
+		"{ifal_family=AF_UNIX, ifal_prefixlen=0, ifal_flags=0, ifal_index=if_nametoindex(\"lo\"), ifal_seq=0}" UNKNOWN_TEXT("IFAL"));
+	message(78, "RTM_GETDCB", 0x300, "NLM_F_DUMP", BYTES(1, 0, 0, 0, UNKNOWN), "{dcb_family=AF_UNIX, cmd=DCB_CMD_UNDEFINED}" UNKNOWN_TEXT("DCB_ATTR"));
+	message(94, "RTM_GETSTATS", 0x300, "NLM_F_DUMP", BYTES(1, 0, 0, 0, 1, 0, 0, 0, 0x22, 0, 0, 0, UNKNOWN),
+		"{family=AF_UNIX, ifindex=if_nametoindex(\"lo\"), filter_mask=1<<IFLA_STATS_LINK_64|1<<IFLA_STATS_AF_SPEC}"
+		UNKNOWN_TEXT("IFLA_STATS"));
+	message(38, "RTM_GETQDISC", 0x300, "NLM_F_DUMP",
+		BYTES(0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 8, 0, 1, 0, 'f', 'q', 0, 0),
+		"{tcm_family=AF_UNSPEC, tcm_ifindex=if_nametoindex(\"lo\"), tcm_handle=1, tcm_parent=2, tcm_info=3}, "
+		"[{nla_len=8, nla_type=TCA_KIND}, \"fq\"]");
+	message(66, "RTM_GETNEIGHTBL", 0x300, "NLM_F_DUMP", BYTES(0, 0, 0, 0, 8, 0, 2, 0, 9, 0, 0, 0),
+		"{ndtm_family=AF_UNSPEC}, [{nla_len=8, nla_type=NDTA_THRESH1}, 9]");
+	message(90, "RTM_GETNSID", 1, "NLM_F_REQUEST", BYTES(0, 0, 0, 0, 8, 0, 1, 0, 0xff, 0xff, 0xff, 0xff),
+		"{rtgen_family=AF_UNSPEC}, [{nla_len=8, nla_type=NETNSA_NSID}, -1]");
+	message(106, "RTM_GETNEXTHOP", 0x300, "NLM_F_DUMP", BYTES(2, 0, 0, 0, 0, 0, 0, 0, 8, 0, 1, 0, 5, 0, 0, 0),
+		"{nh_family=AF_INET, nh_scope=RT_SCOPE_UNIVERSE, nh_protocol=RTPROT_UNSPEC, nh_flags=0}, [{nla_len=8, nla_type=NHA_ID}, 5]");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		int protocol;
+		const char *name;
+		void (*send)(void);
+	} sockets[] = { { 16, "NETLINK_GENERIC", generic }, { 7, "NETLINK_SELINUX", selinux }, { 0, "NETLINK_ROUTE", route } };
+
+	truth_begin(argc, argv, "-s 100 -e trace=socket,sendto");
+	for (size_t i = 0; i < sizeof(sockets) / sizeof(sockets[0]); i++) {
+		fd = call(SYS_socket, (long)AF_NETLINK, (long)SOCK_RAW, (long)sockets[i].protocol);
+		if (fd < 0)
+			truth_skip("a netlink protocol is not here");
+		line(fd, "socket(AF_NETLINK, SOCK_RAW, %s)", sockets[i].name);
+		sockets[i].send();
+	}
+	return 0;
+}
