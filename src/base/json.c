@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Strings of JSON. Most of what a traced program handles is plain ASCII: eight bytes of it are looked at, at a time. */
+#include "base/json.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define EACH(c) (0x0101010101010101ull * (uint8_t)(c))
+#define TOP EACH(0x80)
+/* The top bit of each byte that is zero. Bytes above one that is zero may be marked, too: enough to tell whether there is one. */
+#define ZERO_BYTES(x) (((x)-EACH(1)) & ~(x)&TOP)
+
+/* Is there among eight bytes one that does not stand for itself in a string? */
+static inline bool has_special(uint64_t x)
+{
+	const uint64_t control = (x - EACH(0x20)) & ~x;
+
+	return (control | x | ZERO_BYTES(x ^ EACH('"')) | ZERO_BYTES(x ^ EACH('\\')) | ZERO_BYTES(x ^ EACH(0x7f))) & TOP;
+}
+
+static inline bool is_special(uint8_t c)
+{
+	return c < 0x20 || c >= 0x7f || c == '"' || c == '\\';
+}
+
+/* How many bytes at s stand for themselves; s has n. */
+static size_t plain_bytes(const uint8_t *s, size_t n)
+{
+	size_t i = 0;
+	uint64_t x;
+
+	for (; n - i >= sizeof(x); i += sizeof(x)) {
+		memcpy(&x, s + i, sizeof(x));
+		if (has_special(x))
+			break;
+	}
+	while (i < n && !is_special(s[i]))
+		i++;
+	return i;
+}
+
+/* The length of the UTF-8 sequence at s, which has n bytes, and its code point. 0: it is none (RFC 3629). */
+static unsigned sequence(const uint8_t *s, size_t n, uint32_t *code)
+{
+	static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned len = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	uint32_t c = s[0] & (0x7fu >> len);
+
+	if (!len || len > n)
+		return 0;
+	for (unsigned i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*code = c;
+	return len;
+}
+
+static void put_escape(struct espy_buf *b, uint32_t c)
+{
+	static const char letters[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"',
+					['\\'] = '\\' };
+
+	espy_buf__putc(b, '\\');
+	if (c < sizeof(letters) && letters[c]) {
+		espy_buf__putc(b, letters[c]);
+		return;
+	}
+	espy_buf__putc(b, 'u');
+	espy_buf__hexdigits(b, c, 4);
+}
+
+/* A string; false: it has a byte that is no UTF-8, which is replaced, or with which the string ends. */
+static bool put_string(struct espy_buf *b, const uint8_t *s, size_t n, bool replace)
+{
+	bool whole = true;
+
+	espy_buf__putc(b, '"');
+	for (size_t i = 0;;) {
+		const size_t plain = plain_bytes(s + i, n - i);
+		unsigned len = 1;
+		uint32_t code;
+
+		espy_buf__put(b, s + i, plain);
+		i += plain;
+		if (i == n)
+			break;
+		code = s[i];
+		if (code >= 0x80)
+			len = sequence(s + i, n - i, &code);
+		if (!len) {
+			whole = false;
+			if (!replace)
+				break;
+			espy_buf__puts(b, "\\ufffd");
+			len = 1;
+		} else if (code < 0xa0) {
+			put_escape(b, code);
+		} else {
+			espy_buf__put(b, s + i, len);
+		}
+		i += len;
+	}
+	espy_buf__putc(b, '"');
+	return whole;
+}
+
+void espy_json__text(struct espy_json *j, const void *s, size_t n)
+{
+	espy_json__separate(j);
+	put_string(j->b, s, n, true);
+}
+
+void espy_json__str(struct espy_json *j, const char *s)
+{
+	espy_json__text(j, s, strlen(s));
+}
+
+bool espy_json__utf8(struct espy_json *j, const void *s, size_t n)
+{
+	const size_t before = j->b->len;
+	const bool more = j->more;
+
+	espy_json__separate(j);
+	if (put_string(j->b, s, n, false))
+		return true;
+	j->b->len = before;
+	j->more = more;
+	return false;
+}
+
+void espy_json__base64(struct espy_json *j, const void *s, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const uint8_t *in = s;
+
+	espy_json__separate(j);
+	if (!espy_buf__room(j->b, (n + 2) / 3 * 4 + 2))
+		return;
+	char *at = j->b->data + j->b->len;
+	*at++ = '"';
+	for (size_t i = 0; i < n; i += 3) {
+		const size_t left = n - i;
+		const uint32_t x = (uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) | (left > 2 ? in[i + 2] : 0);
+
+		*at++ = digits[x >> 18];
+		*at++ = digits[x >> 12 & 63];
+		*at++ = left > 1 ? digits[x >> 6 & 63] : '=';
+		*at++ = left > 2 ? digits[x & 63] : '=';
+	}
+	*at++ = '"';
+	j->b->len = (size_t)(at - j->b->data);
+}
+
+void espy_json__bytes(struct espy_json *j, const void *s, size_t n)
+{
+	if (espy_json__utf8(j, s, n))
+		return;
+	espy_json__open(j, '{');
+	espy_json__key(j, "base64");
+	espy_json__base64(j, s, n);
+	espy_json__close(j, '}');
+}
+
+void espy_json__double(struct espy_json *j, double x)
+{
+	char text[40];
+	bool pointed = false;
+
+	if (!isfinite(x)) {
+		espy_json__null(j);
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, x);
+		if (strtod(text, NULL) == x)
+			break;
+	}
+	espy_json__separate(j);
+	for (const char *c = text; *c; c++) {
+		const bool point = !strchr("0123456789+-e", *c);
+
+		/* The host program's locale decides what stands for the point, and how many bytes it has. */
+		if (!point)
+			espy_buf__putc(j->b, *c);
+		else if (!pointed)
+			espy_buf__putc(j->b, '.');
+		pointed |= point;
+	}
+}
