@@ -386,7 +386,7 @@ static __always_inline int fast_exit(struct fast_call *c)
 	/* A task that is about to die never sees the result. */
 	if (shared.attention || c->task->pending.signal.sig[0] & 1ul << (SIG_KILL - 1))
 		return 1;
-	if (c->fast->gate && !passes_early(c->fast->gate, fast_regs_of(c), fast_ret(c)))
+	if (conf.gate_cnt && c->fast->gate && !passes_early(c->fast->gate, fast_regs_of(c), fast_ret(c)))
 		return 0;
 	if (conf.need_enter_ns) {
 		u32 pid = c->task->pid;

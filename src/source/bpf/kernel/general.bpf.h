@@ -338,8 +338,8 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 	if (dying || never_returns())
 		flags = ESPY_RF_NO_RETURN;
 	/* A call without a result has missing values, which gates do not know; and what was read at entry is not here yet. */
-	kept = flags || (!s->early_gate && !s->late_gate);
-	if (!kept && s->early_gate && !(s->cap.flags & ESPY_CALL_ENTER)) {
+	kept = flags || !conf.gate_cnt || (!s->early_gate && !s->late_gate);
+	if (conf.gate_cnt && !kept && s->early_gate && !(s->cap.flags & ESPY_CALL_ENTER)) {
 		if (!trigger_met(cpu, s->early_gate) && !s->triggers)
 			goto out;
 	}
@@ -367,7 +367,7 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 		run_phase(cpu, 1);
 	}
 send:
-	if (!kept)
+	if (conf.gate_cnt && !kept)
 		kept = (!s->early_gate || trigger_met(cpu, s->early_gate)) && (!s->late_gate || trigger_met(cpu, s->late_gate));
 	if (!lost && kept)
 		send_call(cpu, wanted, flags, enter_time(task->pid));

@@ -57,6 +57,7 @@ struct espy_bpf_conf {
 	__u32 ring_secret;   /* in the mark of each record, so that no payload looks like a record */
 	__u64 room_calls, room_life; /* so far may the writer be ahead of the reader, in units */
 	__u32 trigger_cnt;
+	__u32 gate_cnt; /* 0: the verifier looks at nothing that gates need */
 	__u64 room;    /* of a ring, in bytes; 0: nobody is ever held (pause.bpf.c) */
 	__u64 longest; /* bytes of a record with as much data as the user's limit allows */
 	__u32 guard_compat;  /* 32-bit calls are wanted, and those programs do not see them */

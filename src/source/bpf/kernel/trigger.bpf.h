@@ -38,14 +38,32 @@ static __always_inline const struct espy_trigger_test *test_of(u32 trigger, u64 
 	return &t->tests[i];
 }
 
-/* Do the bytes of an operation begin with the text? Whole words are compared; behind the bytes are zeros. */
+/*
+ * Does word w of the bytes of an operation, at `off`, equal that of the text, as far as the text goes? Behind the bytes
+ * are zeros. A function of its own: in a loop of the caller the verifier would look at each word again for each length.
+ */
+__noinline int word_begins(u32 cpu, u32 trigger, u32 i, u32 off, u32 w)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	const struct espy_trigger_test *c = test_of(trigger, i);
+	u64 mask = ~0ull, at = w, bytes;
+
+	if (!s || !c)
+		return 0;
+	CLAMP(at, TEXT_WORDS - 1);
+	bytes = c->text_len - at * 8;
+	if (bytes < 8)
+		mask = (1ull << bytes * 8) - 1;
+	return !((load_u64(s, off + 8 + at * 8) ^ ((const u64 *)c->text)[at]) & mask);
+}
+
+/* Do the bytes of an operation begin with the text? */
 __noinline int begins_with(u32 cpu, u32 trigger, u32 i)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	const struct espy_trigger_test *c = test_of(trigger, i);
 	struct espy_bpf_span span;
-	u64 off;
-	u32 len;
+	u32 len, off;
 
 	if (!s || !c)
 		return 0;
@@ -55,14 +73,9 @@ __noinline int begins_with(u32 cpu, u32 trigger, u32 i)
 	if (span.end <= span.off || load_u32(s, off + 4) < len)
 		return 0;
 	for (u32 w = 0; w < TEXT_WORDS; w++) {
-		u64 mask = ~0ull, at = w;
-
 		if (w * 8 >= len)
 			break;
-		if (len - w * 8 < 8)
-			mask = (1ull << (len - w * 8) * 8) - 1;
-		CLAMP(at, TEXT_WORDS - 1);
-		if ((load_u64(s, off + 8 + w * 8) ^ ((const u64 *)c->text)[at]) & mask)
+		if (!word_begins(cpu, trigger, i, off, w))
 			return 0;
 	}
 	return 1;

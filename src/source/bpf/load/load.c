@@ -300,6 +300,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.room_calls = s->rings.room_calls,
 		.room_life = s->rings.room_life,
 		.trigger_cnt = (uint32_t)s->opts.trigger_cnt,
+		.gate_cnt = (uint32_t)s->opts.gate_cnt,
 		.room = bpf_pause__wants_lossless(s) ? room_of(s) : 0,
 		.longest = t->longest,
 		.guard_compat = t->compat && (t->narrow || t->any_enter || t->any_exec),
