@@ -60,11 +60,11 @@ static bool tell_what_lacks(const struct espy_cli *cli, const char *path, const 
 	const bool cut = !t->finished && !t->damaged && whole;
 
 	if (t->unknown_sections)
-		espy_cli__say(cli, "%s: %" PRIu64 " sections of kinds that this version does not know were left out",
-			      path, t->unknown_sections);
+		espy_cli__say(cli, "%s: left out, for this version does not know their kind: %" PRIu64 " section%s", path,
+			      t->unknown_sections, t->unknown_sections == 1 ? "" : "s");
 	if (t->unknown_records)
-		espy_cli__say(cli, "%s: %" PRIu64 " records of types that this version does not know were left out", path,
-			      t->unknown_records);
+		espy_cli__say(cli, "%s: left out, for this version does not know their type: %" PRIu64 " record%s", path,
+			      t->unknown_records, t->unknown_records == 1 ? "" : "s");
 	if (cut)
 		espy_cli__say(cli, "%s: the recording did not end in order, at offset %" PRIu64 "; this is what had been written",
 			      path, t->offset);

@@ -85,6 +85,15 @@ void espy_signals__install_snapshot(void)
 	change(SIGUSR1, on_snapshot);
 }
 
+void espy_signals__end_with_reader(void)
+{
+	const struct sigaction sa = { .sa_handler = SIG_DFL };
+
+	/* Whoever ignores it for us (a parent) wants to be told by an error. */
+	if (sigismember(&changed, SIGPIPE) == 1 && before[SIGPIPE].sa_handler != SIG_IGN)
+		sigaction(SIGPIPE, &sa, NULL);
+}
+
 void espy_signals__restore(void)
 {
 	for (int sig = 1; sig < NSIG; sig++)

@@ -132,6 +132,8 @@ struct espy_session;
 void espy_signals__install(unsigned interruptible);
 /* SIGUSR1 asks a flight recorder to write what it has. */
 void espy_signals__install_snapshot(void);
+/* A reader of standard output that goes away ends this process in silence, as it does any other that only prints. */
+void espy_signals__end_with_reader(void);
 /* Async-signal-safe: what a command started by us shall find. */
 void espy_signals__restore(void);
 void espy_signals__session(struct espy_session *s);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
@@ -190,6 +191,33 @@ static int check_output(struct espy_trace_args *a)
 	return 0;
 }
 
+static bool is_null_device(const struct stat *st)
+{
+	struct stat null;
+
+	return S_ISCHR(st->st_mode) && !stat("/dev/null", &null) && st->st_rdev == null.st_rdev;
+}
+
+/* What the program prints would stand in the middle of the trace, and nobody could take it out again. */
+static int check_shared_output(struct espy_trace_args *a)
+{
+	const char *path = a->record.path;
+	struct stat trace, own;
+
+	if (!path || !a->command[0])
+		return 0;
+	if (!strcmp(path, "-"))
+		return espy_cli__usage(a->cli, "the trace cannot go to standard output, where PROG writes, too: name a file, or give the trace a "
+					       "descriptor of its own (-o /dev/fd/3 PROG 3>&1 >/dev/null | ...)");
+	if (stat(path, &trace) || S_ISREG(trace.st_mode))
+		return 0; /* it is made anew */
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+		if (!fstat(fd, &own) && own.st_dev == trace.st_dev && own.st_ino == trace.st_ino && !is_null_device(&own))
+			return espy_cli__usage(a->cli, "%s is where PROG writes, too (its standard %s): name another file", path,
+					       fd == STDOUT_FILENO ? "output" : "error");
+	return 0;
+}
+
 static void check_seccomp(struct espy_trace_args *a)
 {
 
@@ -264,6 +292,8 @@ int espy_trace_args__check(struct espy_trace_args *a)
 		err = check_summary(a);
 	if (!err)
 		err = check_output(a);
+	if (!err && a->role != ESPY_ROLE_SHOW)
+		err = check_shared_output(a);
 	if (!err)
 		err = check_marks(a);
 	if (err)

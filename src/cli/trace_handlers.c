@@ -293,8 +293,8 @@ int espy_do_source(void *ctx, const struct espy_opt_use *use)
 	struct espy_trace_args *a = ctx;
 	int value;
 
-	if (word(a, use, espy_words_source, &value))
-		return -EINVAL;
+	if (!espy_word__find(espy_words_source, use->arg, strlen(use->arg), &value))
+		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (auto, bpf or ptrace)", use->as, use->arg);
 	a->session.source = value == 1 ? "bpf" : value == 2 ? "ptrace" : NULL;
 	return 0;
 }

@@ -151,9 +151,9 @@ static void show_progress(struct run *r)
 	for (unsigned i = 0; i < ESPY_LOSS_REASONS; i++)
 		lost += st.lost[i];
 	int n = snprintf(line, sizeof(line),
-			 "\r%" PRIu64 ":%02" PRIu64 "  %" PRIu64 " calls  %.1f MB  %" PRIu64 " lost  %" PRIu64
+			 "\r%" PRIu64 ":%02" PRIu64 "  %" PRIu64 " call%s  %.1f MB  %" PRIu64 " lost  %" PRIu64
 			 " paused \033[K",
-			 sec / 60, sec % 60, e.calls, (double)e.file_bytes / 1e6, lost, st.pauses);
+			 sec / 60, sec % 60, e.calls, e.calls == 1 ? "" : "s", (double)e.file_bytes / 1e6, lost, st.pauses);
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		return; /* nobody looks */
 	r->progress_shown = true;
@@ -364,6 +364,8 @@ int espy_trace_run(struct espy_trace_args *a)
 		return 1;
 	r->a = a;
 	espy_signals__install(a->session.interruptible);
+	if (a->role == ESPY_ROLE_SHOW && !a->output)
+		espy_signals__end_with_reader();
 	if (a->session.flight_bytes)
 		espy_signals__install_snapshot();
 	if (a->role != ESPY_ROLE_SHOW && a->command[0]) {

@@ -139,7 +139,11 @@ static int put_descriptions(void *ctx, struct espy_trace_writer *w, unsigned fil
 
 void espy_recording__not_created(const struct espy_log *log, const char *path, int err)
 {
-	if (err == -EEXIST)
+	struct stat st;
+
+	if ((err == -EEXIST || err == -EISDIR) && !stat(path, &st) && S_ISDIR(st.st_mode))
+		espy_log__say(log, ESPY_LOG_ERROR, ESPY_TOPIC_GENERAL, "%s is a directory: -o takes the name of a file", path);
+	else if (err == -EEXIST)
 		espy_log__say(log, ESPY_LOG_ERROR, ESPY_TOPIC_GENERAL, "%s exists: --force replaces it", path);
 	else
 		espy_log__say(log, ESPY_LOG_ERROR, ESPY_TOPIC_GENERAL, "Can't create the trace '%s': %s", path,

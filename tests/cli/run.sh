@@ -62,8 +62,23 @@ same "the command's file holds the command's text" text "$(cat kept)"
 # Standard output is closed: what was to go there is missed, and it is said; what goes elsewhere is not disturbed.
 run 5 sh -c '"$0" -o out sh -c "exit 5" >&-' "$trace"
 same "nothing is said" "" "$(cat "$dir/err")"
-run 1 sh -c '"$0" record --source="$1" -o - true >&-' "$espy" "$source"
+sleep 60 &
+sleeper=$!
+run 1 sh -c '"$0" record --source="$1" -o - -p $2 >&-' "$espy" "$source" $sleeper
 shows 'Bad file descriptor$' "$dir/err"
+kill $sleeper
+
+# What espy says of what it has written.
+run 0 "$espy" record --source="$source" -e trace=none -o few true
+shows '^espy: few: \([02-9] calls\|1 call\), [0-9]* records, [0-9.]* \(bytes\|kB\) in 1 file, 0 lost, 0 pauses$' "$dir/err"
+run 0 "$espy" record --source="$source" --compress=none --rotate 20k --keep 2 -o set dd if=/dev/zero of=/dev/null bs=1 count=20000
+shows '^espy: set: .* in [0-9]* files (the newest 2 are kept), 0 lost,' "$dir/err"
+same "--keep 2" 2 "$(ls set.* | wc -l)"
+# A reader that goes away is no error: a pipe to head is how a trace is looked into.
+run 0 "$espy" record --source="$source" -o long dd if=/dev/zero of=/dev/null bs=1 count=20000
+"$espy" show long 2>err | head -n 1 >first
+same "show | head: the first line" execve "$(cut -d'(' -f1 first)"
+same "show | head: silent" "" "$(cat err)"
 
 # Programs that cannot be run.
 : >noexec
@@ -77,6 +92,8 @@ gone=$!
 wait $gone
 run 1 "$trace" -p $gone
 shows "$gone.*No such process" "$dir/err"
+run 1 "$trace" -p 4194305
+shows "4194305.*No such process" "$dir/err"
 
 # -D: the command has the number of the process that was started.
 run 0 sh -c 'sh -c "echo \$\$; exec \"\$0\" -D -o daemon -e trace=execve sh -c \"echo \\\$\\\$\"" "$0" | uniq | wc -l' "$trace"

@@ -64,6 +64,17 @@ run 1 "$espy" trace -e "$(printf 'a\033[31m')" true
 says "espy: invalid system call 'a\\033[31m'"
 run 1 "$espy" trace -p abc
 says "espy: Invalid process id: 'abc'"
+run 1 "$espy" trace --source=perf true
+says "espy trace: invalid --source argument: 'perf' (auto, bpf or ptrace)"
+run 1 "$espy" record -o "$dir" true
+says "espy: $dir is a directory: -o takes the name of a file"
+run 1 "$espy" record --force -o "$dir" true
+says "espy: $dir is a directory: -o takes the name of a file"
+# PROG and the trace in one pipe, one terminal: nobody could tell them apart.
+run 1 "$espy" record -o - echo text
+says "espy record: the trace cannot go to standard output, where PROG writes, too: name a file, or give the trace a descriptor of its own (-o /dev/fd/3 PROG 3>&1 >/dev/null | ...)"
+sh -c '{ "$0" record -o /dev/fd/1 echo text || echo $? >status; } | cat' "$espy" 2>err
+same "the same pipe by another name" 1 "$(cat status)"
 run 1 "$espy" trace -u nosuch-user true
 run 1 "$espy" trace -o '' true
 run 1 "$espy" trace --all --source=ptrace

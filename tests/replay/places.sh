@@ -24,9 +24,9 @@ expect "nothing was watched: no file is left" "" "$(ls "$dir" | grep nothing)"
 has "without -o: espy.trace" "$dir/text2" 'exited with 0'
 
 # pipes
-record -q -o - sh -c 'echo hello >/dev/null' | show - >"$dir/text"
+record -q -o /dev/fd/3 sh -c 'echo hello' 3>&1 >/dev/null | show - >"$dir/text"
 has "through a pipe" "$dir/text" 'write(1, "hello\\n", 6)'
-record -o - dd if=/dev/zero of=/dev/null bs=1 count=300000 2>"$dir/err" | head -c 200000 >/dev/null
+record -o /dev/fd/3 dd if=/dev/zero of=/dev/null bs=1 count=300000 2>"$dir/err" 3>&1 >/dev/null | head -c 200000 >/dev/null
 has "a pipe that is closed: said" "$dir/err" 'Broken pipe'
 has "a pipe that is closed: the program runs on" "$dir/err" '300000 bytes'
 

@@ -184,7 +184,7 @@ static void test_refused(void **state)
 		{ "-s 99999999999 true", "espy trace: invalid -s argument: '99999999999'" },
 		{ "-I 9 true", "espy trace: invalid -I argument: '9'" },
 		{ "--syscall-limit=0 true", "espy trace: invalid --syscall-limit argument: '0'" },
-		{ "--source=x true", "espy trace: invalid --source argument: 'x'" },
+		{ "--source=x true", "espy trace: invalid --source argument: 'x' (auto, bpf or ptrace)" },
 		{ "--color=x true", "espy trace: invalid --color argument: 'x'" },
 		{ "-S foo -c true", "espy trace: invalid sortby: 'foo'" },
 		{ "-U foo -c true", "espy trace: unknown column name: 'foo'" },

@@ -81,9 +81,10 @@ static int add_pid(struct bpf_source *s, const struct espy_target *t)
 	uint64_t before;
 	int err;
 
-	if (t->pid <= 0 || (uint32_t)t->pid >= ESPY_BPF_PID_LIMIT)
+	if (t->pid <= 0)
 		return -EINVAL;
-	if (!alive(t->pid))
+	/* The kernel gives no task a number from the limit on. */
+	if ((uint32_t)t->pid >= ESPY_BPF_PID_LIMIT || !alive(t->pid))
 		return -ESRCH;
 	err = espy_rights__check(t->pid);
 	if (err)
