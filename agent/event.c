@@ -3,7 +3,7 @@
 // it calls nothing outside the agent, takes no lock, uses general registers only (see meson.build), and at SIGKILL
 // leaves at most one torn record behind. Shared memory is espy's to write, too: what is read of it never is an address.
 #include "inside.h"
-#include "text.h"
+#include "event_text.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -129,7 +129,7 @@ static uint32_t asked_len(const struct arg *a, const uint64_t *words)
 	return asked > UINT32_MAX ? UINT32_MAX : (uint32_t)asked;
 }
 
-// What of a string or of bytes goes into the record: a span (text.h).
+// What of a string or of bytes goes into the record: a span (event_text.h).
 static inline uint64_t measure(const struct arg *a, const uint64_t *words, uint32_t max)
 {
 	const char *s = (const char *)words[a->word];
@@ -216,7 +216,7 @@ static __attribute__((noinline)) void share_any(struct thread *me, const struct 
 	share_write(me, ring, h->def, size, pieces, n, time);
 }
 
-// One whole string: never half a chunk (session.c limits it to an eighth).
+// One whole string: never half a chunk (agent_sessions.c limits it to an eighth).
 static __attribute__((noinline)) void share_text(struct thread *me, const struct hooks *h, const struct ring *ring,
 						 const uint64_t *words, uint64_t *time)
 {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of the agent share. The agent lives in somebody else's process: it uses no malloc and no stdio, its one
- * thread takes no lock that the program could hold, and its event path (event.c, trampoline.S) makes no call at all.
+ * What the files of the agent share. The agent lives in somebody else's process: it uses no malloc and no stdio, its
+ * one thread takes no lock that the program could hold, and its event path (event.c, trampoline.S) makes no call at
+ * all.
  *
- *   trampoline.S  saves the registers of the program
- *   event.c       filter, time, room in a ring, arguments
- *   text.h        how much of a string is recorded, and its copy
- *   chunk.c       pieces of a ring: taken, begun, ended
- *   share.c       when threads are many: chunks that they share
- *   rseq.S        how a CPU's chunk is written
- *   format.c      what arguments a mark has
- *   sites.c       finds the marks of the loaded objects and switches sites
- *   defs.c        marks of equal name, format and types; who wants them
- *   session.c     slots, rings, requests of espy
- *   usdt.c        marks that other tools watch
- *   newest.c      the ring of a flight recorder
- *   call.c        tells espy that this process is there
- *   probe.c       callbacks of the program's own (include/espy/agent.h)
- *   memory.c      memory, and when what was in use is free again
- *   start.c       start, the thread, fork
+ *   trampoline.S      saves the registers of the program
+ *   event.c           filter, time, room in a ring, arguments
+ *   event_text.h      how much of a string is recorded, and its copy
+ *   chunk.c           pieces of a ring: taken, begun, ended
+ *   share.c           when threads are many: chunks that they share
+ *   rseq.S            how a CPU's chunk is written
+ *   format.c          what arguments a mark has
+ *   sites.c           finds the marks of the loaded objects and switches sites
+ *   defs.c            marks of equal name, format and types; who wants them
+ *   agent_sessions.c  slots, rings, requests of espy
+ *   usdt_watch.c      marks that other tools watch
+ *   newest.c          the ring of a flight recorder
+ *   call.c            tells espy that this process is there
+ *   probe.c           callbacks of the program's own (include/espy/agent.h)
+ *   memory.c          memory, and when what was in use is free again
+ *   start.c           start, the thread, fork
  */
 #ifndef ESPY_AGENT_INSIDE_H
 #define ESPY_AGENT_INSIDE_H
@@ -283,8 +284,8 @@ extern struct live *live __attribute__((visibility("hidden")));
 extern __thread struct thread *self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /*
- * system calls without errno; -errno on error. What is called stands in src/source/agent/needed_calls.c, too, where it is
- * held against seccomp filters before the agent is loaded
+ * system calls without errno; -errno on error. What is called stands in src/source/agent/seccomp_requirements.c, too,
+ * where it is held against seccomp filters before the agent is loaded
  */
 static inline long sys(long nr, long a, long b, long c, long d, long e, long f)
 {
@@ -448,7 +449,7 @@ HIDDEN const struct espy_mark_note *sites_note(const struct dl_phdr_info *info);
 HIDDEN const ElfW(Phdr) *sites_segment(const struct dl_phdr_info *info, uint64_t addr, uint64_t size);
 HIDDEN uint64_t sites_relative(const __s32 *field);
 
-/* session.c */
+/* agent_sessions.c */
 HIDDEN void session_requests(void);
 /* Ends the sessions that nobody holds; returns how many are open. */
 HIDDEN unsigned int session_check(void);
@@ -458,7 +459,7 @@ HIDDEN int session_any(uint32_t flag);
 /* 0, or -EINVAL: this cannot be asked of that mark. */
 HIDDEN int rule_preds_resolve(struct rule_preds *to, const struct rule *rule, const struct def *d);
 
-/* usdt.c */
+/* usdt_watch.c */
 #define ESPY_AGENT_USDT_MS 1000u
 /* Switches what other tools have begun or ended to watch; returns whether they watch anything. Under agent.lock. */
 HIDDEN int usdt_look(void);

@@ -9,7 +9,7 @@
 // for the length of its record: a locked exchange more, and a thread that is preempted in the middle keeps a chunk from
 // others, which then take the next.
 #include "inside.h"
-#include "text.h"
+#include "event_text.h"
 
 #include <sys/syscall.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The loop of bench/marks.c with tracepoints of LTTng-UST, for comparison: bench/marks.sh runs both by turns.
+// The loop of bench/marks_bench.c with tracepoints of LTTng-UST, for comparison: bench/marks.sh runs both by turns.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The events of bench/marks.c as tracepoints of LTTng-UST. */
+/* The events of bench/marks_bench.c as tracepoints of LTTng-UST. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER marks_lttng
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

@@ -3,7 +3,7 @@
  * included. */
 #include <stdio.h>
 #include <string.h>
-#include "trace/format.h"
+#include "trace/trace_format.h"
 #include "trace/trace.h"
 
 static const char *const names[] = {

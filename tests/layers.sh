@@ -61,6 +61,12 @@ sleeping() {
 		grep -vE '^src/source/bpf/kernel/pause\.bpf\.c:|^[^:]*:[0-9]+:[ \t]*(\*|/\*|//)'
 }
 
+# same_name DIR: files whose name another one has, too: a name in a message or a comment means one file.
+same_name() {
+	(cd "$1" && find agent bench fuzz include src tests -name '*.[chS]' -o -name '*.def') 2>/dev/null |
+		awk -F/ '$NF != "source.c" { where[$NF] = where[$NF] " " $0; n[$NF]++ } END { for (f in n) if (n[f] > 1) print f ":" where[f] }'
+}
+
 # holds RULE WHAT: nothing is found in the tree
 holds() {
 	found=$($1 "$root")
@@ -110,7 +116,10 @@ finds upward 3
 finds called 2
 finds named 1
 finds scheduled 1
+mkdir "$dir/agent"
+touch "$dir/agent/b.c" "$dir/src/lib/source.c" "$dir/src/source/source.c"
 finds sleeping 1
+finds same_name 1
 
 [ "$(includes "$root" | wc -l)" -ge 100 ] || {
 	echo "not ok the tree at $root has no includes"
@@ -121,4 +130,5 @@ holds called "libraries neither print nor exit"
 holds named "no system call is named outside the descriptions"
 holds scheduled "no task is scheduled otherwise than it was"
 holds sleeping "no BPF program but a hold waits for memory"
+holds same_name "no two files have one name"
 exit $bad

@@ -8,7 +8,7 @@
  *
  * The caller waits without any system call, since the first one that is seen shall be the execve.
  */
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The command that is traced: which file it is, its environment, whose it runs as. */
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 
 #include <errno.h>
 #include <grp.h>

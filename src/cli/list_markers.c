@@ -18,7 +18,7 @@
 #include "base/quote.h"
 #include "source/agent/control.h"
 #include "symbols/lines.h"
-#include "symbols/marks.h"
+#include "symbols/mark_notes.h"
 #include "symbols/objects.h"
 #include "symbols/usdt.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/commands.h"
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 
 static const struct subcommand {
 	const char *name;

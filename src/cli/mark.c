@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "base/quote.h"
 #include "source/agent/control.h"
-#include "symbols/marks.h"
+#include "symbols/mark_notes.h"
 
 #define SAMPLE_NS 500000000l
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 
 static void help(const struct espy_cli *cli)
 {

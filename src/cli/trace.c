@@ -2,7 +2,7 @@
 /* `espy trace`, and the whole of `strace`. */
 #include "cli/commands.h"
 
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 
 static void help(const struct espy_cli *cli)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What several options of `espy trace` decide together: defaults, combinations that make no sense, warnings. */
 #include "cli/commands.h"
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* -e EXPR and the long options that say the same: sets of words, and what is left to the filter. */
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 #include "cli/trace_values.h"
 
 #include <errno.h>

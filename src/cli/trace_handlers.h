@@ -3,7 +3,7 @@
 #ifndef ESPY_CLI_TRACE_HANDLERS_H
 #define ESPY_CLI_TRACE_HANDLERS_H
 
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 
 /* What espy_do_flag() sets. */
 enum espy_trace_flag {

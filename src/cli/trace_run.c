@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the command line says becomes a session with its engines, and the end of it an exit status. */
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 
 #include <errno.h>
 #include <fcntl.h>

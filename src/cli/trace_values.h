@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 
 struct espy_word {
 	const char *word; /* NULL ends the table */

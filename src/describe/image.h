@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "arch/abi.h"
+#include "arch/call_abi.h"
 #include "record/plan.h"
 
 #define ESPY_NONE 0xffffffffu

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "describe/format.h"
+#include "describe/image_format.h"
 #include "describe/hooks.h"
 #include "describe/image.h"
 

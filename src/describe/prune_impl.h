@@ -3,7 +3,7 @@
 #ifndef ESPY_DESCRIBE_PRUNE_IMPL_H
 #define ESPY_DESCRIBE_PRUNE_IMPL_H
 
-#include "describe/format.h"
+#include "describe/image_format.h"
 #include "describe/prune.h"
 
 struct espy_prune_part {

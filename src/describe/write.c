@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The last stage: the arrays behind one header (format.h). */
+/* The last stage: the arrays behind one header (image_format.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include "describe/compiler.h"
-#include "describe/format.h"
+#include "describe/image_format.h"
 
 int dc_write(struct dc *dc, void **blob, size_t *size)
 {

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "source/marks.h"
+#include "source/wanted_marks.h"
 #include "source/source.h"
 
 struct espy_syscall_set {

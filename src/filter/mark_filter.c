@@ -8,7 +8,7 @@
 #include <uthash.h>
 #include "record/mark_def.h"
 #include "record/mark_format.h"
-#include "source/agent/ring.h"
+#include "source/agent/mark_ring.h"
 
 #define DEFS_MAX 262144u
 

@@ -8,7 +8,7 @@
 
 #include "filter/condition.h"
 #include "record/record.h"
-#include "source/marks.h"
+#include "source/wanted_marks.h"
 
 /* ---- the condition of a rule, for the arguments of one definition */
 

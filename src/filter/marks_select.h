@@ -11,7 +11,7 @@
 #ifndef ESPY_FILTER_MARKS_SELECT_H
 #define ESPY_FILTER_MARKS_SELECT_H
 
-#include "source/marks.h"
+#include "source/wanted_marks.h"
 
 /* Adds the rules of one -m. -EINVAL: *at is where in the text, and why says what was expected there; -E2BIG, -ENOMEM.
  */

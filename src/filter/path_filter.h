@@ -3,7 +3,7 @@
 #ifndef ESPY_FILTER_PATH_FILTER_H
 #define ESPY_FILTER_PATH_FILTER_H
 
-#include "event/event.h"
+#include "event/stream_event.h"
 #include "filter/call_filter.h"
 
 /* Does the filter ask for it at all? */

@@ -5,7 +5,7 @@
 
 #include "filter/call_filter.h"
 #include "filter/mark_filter.h"
-#include "lib/options.h"
+#include "lib/option_structs.h"
 #include "sink/sink.h"
 
 /* What an engine needs of the source beyond its calls, and how much of their data. */

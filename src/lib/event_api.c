@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <espy/espy.h>
 #include "describe/image.h"
-#include "event/event.h"
+#include "event/stream_event.h"
 
 unsigned espy_event_type(const struct espy_event *e)
 {

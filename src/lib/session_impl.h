@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 #include <time.h>
 #include "event/decoder.h"
-#include "filter/trigger.h"
+#include "filter/trigger_text.h"
 #include "filter/where.h"
 #include "lib/engine.h"
-#include "lib/options.h"
+#include "lib/option_structs.h"
 #include "sink/prefetch.h"
 #include "source/source.h"
 #include "state/resolver.h"
@@ -145,7 +145,7 @@ static inline struct espy_task_notes *espy_task_notes(const struct espy_task *ta
 	return task->slot;
 }
 
-/* ---- log.c: what is said */
+/* ---- log_api.c: what is said */
 void espy_session__open_log(struct espy_session *s);
 void espy_session__say(struct espy_session *s, enum espy_log_topic topic, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -11,7 +11,7 @@
 #include "lib/call_set.h"
 #include "lib/held_tasks.h"
 #include "source/choose.h"
-#include "source/mux.h"
+#include "source/merged_source.h"
 #include "source/tamper.h"
 
 /* Is a call wanted whose messages are decoded by what its socket is? */
@@ -208,8 +208,9 @@ static struct espy_engine *find_counting(const struct espy_session *s)
 /* Marks come from a source of their own; beside one of system calls, or alone. */
 static int open_with_marks(struct espy_session *s, const struct espy_source_opts *so)
 {
-	int err = espy_mux__open(&s->src, s->o.no_calls ? NULL : s->src_ops,
-				 s->marks.via == ESPY_VIA_KERNEL ? &espy_source_usdt : &espy_source_agent, so);
+	int err =
+		espy_merged_source__open(&s->src, s->o.no_calls ? NULL : s->src_ops,
+					 s->marks.via == ESPY_VIA_KERNEL ? &espy_source_usdt : &espy_source_agent, so);
 
 	if (!err)
 		s->src_ops = s->src->ops;

@@ -43,7 +43,7 @@
 #ifndef ESPY_BPF
 #include <linux/types.h>
 #endif
-#include "arch/abi.h"
+#include "arch/call_abi.h"
 
 #define ESPY_MAX_ARGS 6u
 /* A record never is larger than this; sources cut items (TRUNCATED) to keep it. */

@@ -7,7 +7,7 @@
  * Which way the bytes went is not asked of the name of the call: what its description reads before
  * the call was written by the program, what it reads after it the program has read.
  */
-struct dump {
+struct hexdump {
 	struct espy_buf *b;
 	const struct espy_filter *f;
 	int64_t fd;	 /* the call's first descriptor; -1: none yet */
@@ -64,7 +64,7 @@ static void put_lines(struct espy_buf *b, const uint8_t *p, size_t n)
 	}
 }
 
-static void put_buffer(struct dump *d, const struct espy_token *k)
+static void put_buffer(struct hexdump *d, const struct espy_token *k)
 {
 	if (k->type->kind != ESPY_T_BYTES || !k->len || d->fd < 0 ||
 	    !in_set(k->flags & ESPY_TOKF_AFTER ? &d->f->read : &d->f->write, d->fd))
@@ -81,7 +81,7 @@ static void put_buffer(struct dump *d, const struct espy_token *k)
 
 void espy_hexdump__call(struct espy_buf *b, const struct espy_filter *f, const struct espy_call_view *v, struct espy_tokens args)
 {
-	struct dump d = { .b = b, .f = f, .fd = -1 };
+	struct hexdump d = { .b = b, .f = f, .fd = -1 };
 
 	if (v->call == ESPY_NONE || !v->has_exit || v->ret <= 0)
 		return;

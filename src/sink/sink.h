@@ -15,7 +15,7 @@
 #include <espy/espy.h>
 #include "base/log.h"
 #include "event/decoder.h"
-#include "event/event.h"
+#include "event/stream_event.h"
 #include "record/record.h"
 
 struct espy_state;

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "source/agent/agent_source.h"
-#include "source/report.h"
+#include "source/source_report.h"
 
 static void __attribute__((noreturn)) run_command(const struct espy_command *cmd, int fail)
 {

@@ -95,7 +95,8 @@ struct espy_source_opts {
 	 * overwritten. Nothing is read and nobody is woken until snapshot() is called. Records carry time_ns.
 	 */
 	size_t flight_bytes;
-	const struct espy_mark_rules *marks; /* -m (source/marks.h): for the sources that serve marks; NULL: none wanted */
+	const struct espy_mark_rules
+		*marks; /* -m (source/wanted_marks.h): for the sources that serve marks; NULL: none wanted */
 	/* Not NULL: a source may give runs of marks to it, with poll's ctx, instead of each to poll's fn. */
 	espy_marks_fn marks_fn;
 	enum espy_lossless lossless;
@@ -232,7 +233,7 @@ struct espy_source {
 
 extern const struct espy_source_ops espy_source_bpf;
 extern const struct espy_source_ops espy_source_ptrace;
-/* Marks only, behind the mux (source/mux.h): */
+/* Marks only, behind the merged source (source/merged_source.h): */
 extern const struct espy_source_ops espy_source_agent;
 extern const struct espy_source_ops espy_source_usdt;
 

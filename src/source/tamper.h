@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "arch/abi.h"
+#include "arch/call_abi.h"
 
 #define ESPY_TAMPER_CALLS 1024u /* numbers of calls that a rule can name: ESPY_MAX_SYSCALLS */
 #define ESPY_TAMPER_ARGS 6u

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "trace/format.h"
+#include "trace/trace_format.h"
 #include "trace/trace.h"
 
 struct espy_trace_meta {

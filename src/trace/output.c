@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "trace/format.h"
+#include "trace/trace_format.h"
 
 static char *name_in_set(const char *path, uint32_t number)
 {

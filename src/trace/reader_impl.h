@@ -4,7 +4,7 @@
 #define ESPY_TRACE_READER_IMPL_H
 
 #include "trace/section_codec.h"
-#include "trace/format.h"
+#include "trace/trace_format.h"
 #include "trace/input.h"
 #include "trace/trace.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "trace/format.h"
+#include "trace/trace_format.h"
 
 struct espy_section_codec;
 

@@ -3,7 +3,7 @@
  * The BPF source holds tasks by a trigger. What must be true of a held task whatever happens to it, to its tracer and to the
  * helper process. Needs the privilege to load BPF programs, and Linux 6.18; else it is skipped and says why.
  */
-#include "kit.h"
+#include "hold_harness.h"
 
 #include <dirent.h>
 #include <errno.h>

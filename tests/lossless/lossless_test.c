@@ -3,7 +3,7 @@
  * Lossless mode of the BPF source: who outruns the reader is held, and nothing is lost. Needs the privilege to load BPF
  * programs and Linux 6.18; else it is skipped and says why.
  */
-#include "kit.h"
+#include "hold_harness.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include "describe/builtin.h"
 #include "lib/call_set.h"
-#include "filter/trigger.h"
+#include "filter/trigger_text.h"
 
 static struct espy_image images[ESPY_ABI_CNT];
 static struct espy_call_set sets[ESPY_ABI_CNT];

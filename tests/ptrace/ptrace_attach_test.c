@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Attaching and letting go, asked for or not: whatever happens to the tracer, the traced go on unharmed. */
-#include "kit.h"
+#include "ptrace_harness.h"
 #include "source/ptrace/ptrace_source.h"
 
 #include <errno.h>
@@ -15,14 +15,14 @@
 
 static void wait_for_ticks(struct trace *t, int more)
 {
-	uint64_t end = kit_now_ms() + 60000;
+	uint64_t end = harness_now_ms() + 60000;
 	int was[SUBJECT_THREADS], i;
 
 	for (i = 0; i < SUBJECT_THREADS; i++)
 		was[i] = t->truth->ticks[i];
 	for (i = 0; i < SUBJECT_THREADS; i++)
 		while (t->truth->ticks[i] < was[i] + more) {
-			if (kit_now_ms() > end)
+			if (harness_now_ms() > end)
 				fail_msg("thread %d stands still", i);
 			usleep(1000);
 		}
@@ -49,33 +49,33 @@ static void attach(struct trace *t, pid_t pid, const struct espy_source_opts *o)
 static void test_attach_and_detach(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
-	pid_t pid = kit_launch(t, "crowd", 0);
+	struct espy_source_opts o = harness_usual(t);
+	pid_t pid = harness_launch(t, "crowd", 0);
 	int round, i, sent = 0;
 
 	for (round = 0; round < 6; round++) {
 		attach(t, pid, &o);
 		for (i = 0; i < 10; i++) {
-			kit_poll_for(t, 10);
+			harness_poll_for(t, 10);
 			if (!sigqueue(pid, SIGRTMIN, (union sigval){ 0 }))
 				sent++;
 		}
 		for (i = 0; i < SUBJECT_THREADS; i++)
-			assert_true(kit_is_traced(pid));
-		kit_poll_until(t, ESPY_REC_EXIT, SYS_clock_nanosleep, 1);
+			assert_true(harness_is_traced(pid));
+		harness_poll_until(t, ESPY_REC_EXIT, SYS_clock_nanosleep, 1);
 		sigqueue(pid, SIGRTMIN, (union sigval){ 0 });
 		sent++;
 		if (round % 2) {
 			assert_int_equal(t->ops->remove_target(t->s, 0), 0);
 			sigqueue(pid, SIGRTMIN, (union sigval){ 0 });
 			sent++;
-			kit_poll_to_end(t);
-			assert_int_equal(kit_count(t, ESPY_REC_DETACHED, -1, 0), SUBJECT_THREADS);
+			harness_poll_to_end(t);
+			assert_int_equal(harness_count(t, ESPY_REC_DETACHED, -1, 0), SUBJECT_THREADS);
 		}
 		t->ops->close(t->s);
 		t->s = NULL;
 		t->cnt = 0;
-		assert_false(kit_is_traced(pid));
+		assert_false(harness_is_traced(pid));
 		wait_for_ticks(t, 3);
 	}
 	for (i = 0; i < 10000 && t->truth->signals < sent; i++)
@@ -87,20 +87,20 @@ static void test_attach_and_detach(void **state)
 static void test_attach_stopped(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
-	pid_t pid = kit_launch(t, "crowd", 0);
+	struct espy_source_opts o = harness_usual(t);
+	pid_t pid = harness_launch(t, "crowd", 0);
 	int i;
 
 	kill(pid, SIGSTOP);
-	while (kit_state_of(pid) != 'T')
+	while (harness_state_of(pid) != 'T')
 		usleep(1000);
 	attach(t, pid, &o);
-	kit_poll_until(t, ESPY_REC_STOPPED, SIGSTOP, SUBJECT_THREADS);
-	assert_int_equal(kit_count(t, ESPY_REC_STOPPED, SIGSTOP, 0), SUBJECT_THREADS);
+	harness_poll_until(t, ESPY_REC_STOPPED, SIGSTOP, SUBJECT_THREADS);
+	assert_int_equal(harness_count(t, ESPY_REC_STOPPED, SIGSTOP, 0), SUBJECT_THREADS);
 	t->ops->close(t->s);
 	t->s = NULL;
 	usleep(20000);
-	assert_int_equal(kit_state_of(pid), 'T'); /* as it was found */
+	assert_int_equal(harness_state_of(pid), 'T'); /* as it was found */
 	i = t->truth->ticks[0];
 	usleep(20000);
 	assert_int_equal(t->truth->ticks[0], i);
@@ -112,15 +112,15 @@ static void test_attach_stopped(void **state)
 static void test_single_task(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
-	pid_t pid = kit_launch(t, "crowd", 0);
+	struct espy_source_opts o = harness_usual(t);
+	pid_t pid = harness_launch(t, "crowd", 0);
 	struct espy_target target = { .kind = ESPY_TARGET_PID, .pid = pid, .single_task = true };
 	size_t i;
 
 	o.follow = false;
 	assert_int_equal(t->ops->open(&t->s, &o), 0);
 	assert_int_equal(t->ops->add_target(t->s, &target), 0);
-	kit_poll_until(t, ESPY_REC_EXIT, SYS_clock_nanosleep, 3);
+	harness_poll_until(t, ESPY_REC_EXIT, SYS_clock_nanosleep, 3);
 	for (i = 0; i < t->cnt; i++)
 		assert_int_equal(t->rec[i].tid, pid);
 	t->ops->close(t->s);
@@ -132,25 +132,25 @@ static void test_single_task(void **state)
 static void test_detach_in_a_call(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
-	pid_t pid = kit_launch(t, "blocked_read", 0);
+	struct espy_source_opts o = harness_usual(t);
+	pid_t pid = harness_launch(t, "blocked_read", 0);
 	int status;
 
 	o.follow = false;
 	attach(t, pid, &o);
 	t->let_go_of = pid;
 	t->let_go_nr = SYS_read;
-	kit_poll_to_end(t);
-	assert_int_equal(kit_count(t, ESPY_REC_DETACHED, -1, 0), 1);
-	assert_false(kit_is_traced(pid));
+	harness_poll_to_end(t);
+	assert_int_equal(harness_count(t, ESPY_REC_DETACHED, -1, 0), 1);
+	assert_false(harness_is_traced(pid));
 	/* Again, and now it sleeps in the call when it is let go of. */
 	t->let_go_of = 0;
 	t->ops->close(t->s);
 	attach(t, pid, &o);
-	kit_poll_for(t, 100);
+	harness_poll_for(t, 100);
 	assert_int_equal(t->ops->remove_target(t->s, pid), 0);
-	kit_poll_to_end(t);
-	assert_false(kit_is_traced(pid));
+	harness_poll_to_end(t);
+	assert_false(harness_is_traced(pid));
 	t->truth->quit = 1;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
@@ -159,7 +159,7 @@ static void test_detach_in_a_call(void **state)
 static void test_tracer_killed(void **state)
 {
 	struct trace *t = *state;
-	pid_t pid = kit_launch(t, "crowd", 0), tracer;
+	pid_t pid = harness_launch(t, "crowd", 0), tracer;
 	int round;
 
 	for (round = 0; round < 5; round++) {
@@ -167,21 +167,21 @@ static void test_tracer_killed(void **state)
 
 		tracer = fork();
 		if (!tracer) {
-			struct espy_source_opts o = kit_usual(t);
+			struct espy_source_opts o = harness_usual(t);
 
 			attach(t, pid, &o);
 			for (;;) {
-				kit_poll_for(t, 5);
+				harness_poll_for(t, 5);
 				*going = 1;
 			}
 		}
 		while (!*going)
 			usleep(1000);
 		usleep((useconds_t)(3000 + round * 700));
-		assert_true(kit_is_traced(pid));
+		assert_true(harness_is_traced(pid));
 		kill(tracer, SIGKILL);
 		waitpid(tracer, NULL, 0);
-		assert_false(kit_is_traced(pid));
+		assert_false(harness_is_traced(pid));
 		wait_for_ticks(t, 3);
 	}
 	end_crowd(t, pid);
@@ -191,28 +191,28 @@ static void test_tracer_killed(void **state)
 static void test_detach_in_a_storm(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	int round, status, i;
 
 	for (round = 0; round < 6; round++) {
-		uint64_t end = kit_now_ms() + 60000;
+		uint64_t end = harness_now_ms() + 60000;
 
 		t->truth->pid_cnt = 0;
 		t->let_go_at_fork = round >= 3;
-		kit_start(t, &o, NULL, "forks", 300);
-		kit_poll_for(t, 20 + round * 7);
+		harness_start(t, &o, NULL, "forks", 300);
+		harness_poll_for(t, 20 + round * 7);
 		if (round % 2) {
 			assert_int_equal(t->ops->remove_target(t->s, 0), 0);
-			kit_poll_to_end(t);
+			harness_poll_to_end(t);
 			/* It is still our child, and its status is to be had. */
 			while (t->ops->command_status(t->s, &status))
-				assert_true(kit_now_ms() < end);
+				assert_true(harness_now_ms() < end);
 		} else {
 			t->ops->close(t->s);
 			t->s = NULL;
 			while (waitpid(t->command, &status, WNOHANG) != t->command) {
 				usleep(1000);
-				assert_true(kit_now_ms() < end);
+				assert_true(harness_now_ms() < end);
 			}
 		}
 		assert_int_equal(status, 0);
@@ -229,11 +229,11 @@ static void test_detach_in_a_storm(void **state)
 /* The next stop of a task of ours, which nobody has handled yet. */
 static int next_stop(pid_t *tid)
 {
-	const uint64_t end = kit_now_ms() + 60000;
+	const uint64_t end = harness_now_ms() + 60000;
 	int status;
 
 	while ((*tid = wait4(-1, &status, __WCLONE | WNOHANG, NULL)) <= 0)
-		assert_true(kit_now_ms() < end);
+		assert_true(harness_now_ms() < end);
 	return status;
 }
 
@@ -244,14 +244,14 @@ static int next_stop(pid_t *tid)
 static void test_detach_before_the_parent_tells(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
-	const uint64_t end = kit_now_ms() + 60000;
+	struct espy_source_opts o = harness_usual(t);
+	const uint64_t end = harness_now_ms() + 60000;
 	struct espy_ptrace *p;
 	pid_t tid, child = 0;
 	int told = 0, shown = 0, status;
 
 	t->truth->pid_cnt = 0;
-	kit_start(t, &o, NULL, "forks", 30);
+	harness_start(t, &o, NULL, "forks", 30);
 	p = (struct espy_ptrace *)t->s;
 	/* Both stops of the first fork, which come in any order, are kept back. */
 	while (!told || !child) {
@@ -269,10 +269,10 @@ static void test_detach_before_the_parent_tells(void **state)
 	assert_int_equal(p->embryo_cnt, 1);
 	assert_int_equal(t->ops->remove_target(t->s, 0), 0);
 	espy_ptrace__handle(p, t->command, told);
-	while (t->ops->poll(t->s, kit_on_record, t, 100) != -ESRCH)
-		assert_true(kit_now_ms() < end);
+	while (t->ops->poll(t->s, harness_on_record, t, 100) != -ESRCH)
+		assert_true(harness_now_ms() < end);
 	while (t->ops->command_status(t->s, &status))
-		assert_true(kit_now_ms() < end);
+		assert_true(harness_now_ms() < end);
 	assert_int_equal(status, 0);
 	assert_int_equal(t->truth->pid_cnt, 30);
 }
@@ -281,21 +281,21 @@ static void test_detach_before_the_parent_tells(void **state)
 static void test_parents_killed(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	int round;
 
 	for (round = 0; round < 30; round++) {
-		uint64_t end = kit_now_ms() + 20;
+		uint64_t end = harness_now_ms() + 20;
 
 		t->truth->pid_cnt = 0;
-		kit_start(t, &o, NULL, "forks", 2000);
+		harness_start(t, &o, NULL, "forks", 2000);
 		end += (uint64_t)round;
-		while (kit_now_ms() < end)
-			t->ops->poll(t->s, kit_on_record, t, 1);
+		while (harness_now_ms() < end)
+			t->ops->poll(t->s, harness_on_record, t, 1);
 		kill(t->command, SIGKILL);
-		kit_poll_to_end(t);
-		assert_int_equal(kit_status_of_command(t), SIGKILL);
-		kit_check_stream(t);
+		harness_poll_to_end(t);
+		assert_int_equal(harness_status_of_command(t), SIGKILL);
+		harness_check_stream(t);
 		t->ops->close(t->s);
 		t->s = NULL;
 		t->cnt = 0;
@@ -315,12 +315,12 @@ static void test_tracer_of_command_killed(void **state)
 		*pid = t->truth->ready = t->truth->quit = 0;
 		tracer = fork();
 		if (!tracer) {
-			struct espy_source_opts o = kit_usual(t);
+			struct espy_source_opts o = harness_usual(t);
 
 			o.kill_on_exit = kill_on_exit;
-			kit_start(t, &o, NULL, "crowd", 0);
+			harness_start(t, &o, NULL, "crowd", 0);
 			for (;;) {
-				kit_poll_for(t, 50);
+				harness_poll_for(t, 50);
 				if (t->truth->ready)
 					*pid = t->command;
 			}
@@ -331,13 +331,13 @@ static void test_tracer_of_command_killed(void **state)
 		kill(tracer, SIGKILL);
 		waitpid(tracer, NULL, 0);
 		if (kill_on_exit) {
-			for (i = 0; i < 2000 && kit_state_of(*pid) && kit_state_of(*pid) != 'Z'; i++)
+			for (i = 0; i < 2000 && harness_state_of(*pid) && harness_state_of(*pid) != 'Z'; i++)
 				usleep(1000);
 			assert_true(i < 2000);
 		} else {
 			wait_for_ticks(t, 3);
 			t->truth->quit = 1;
-			for (i = 0; i < 5000 && kit_state_of(*pid) && kit_state_of(*pid) != 'Z'; i++)
+			for (i = 0; i < 5000 && harness_state_of(*pid) && harness_state_of(*pid) != 'Z'; i++)
 				usleep(1000);
 			assert_true(i < 5000);
 		}
@@ -347,9 +347,9 @@ static void test_tracer_of_command_killed(void **state)
 static void test_attach_refused(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	struct espy_target target = { .kind = ESPY_TARGET_PID };
-	pid_t pid = kit_launch(t, "waits", 0), zombie, other;
+	pid_t pid = harness_launch(t, "waits", 0), zombie, other;
 	int gate[2];
 	char c;
 
@@ -363,7 +363,7 @@ static void test_attach_refused(void **state)
 	zombie = fork();
 	if (!zombie)
 		_exit(0);
-	while (kit_state_of(zombie) != 'Z')
+	while (harness_state_of(zombie) != 'Z')
 		usleep(1000);
 	target.pid = zombie;
 	assert_int_equal(t->ops->add_target(t->s, &target), -EPERM);
@@ -377,9 +377,9 @@ static void test_attach_refused(void **state)
 
 		theirs.s = NULL;
 		attach(&theirs, pid, &o);
-		kit_poll_for(&theirs, 20);
+		harness_poll_for(&theirs, 20);
 		(void)!write(gate[1], "x", 1);
-		kit_poll_for(&theirs, 20000);
+		harness_poll_for(&theirs, 20000);
 		_exit(0);
 	}
 	assert_int_equal(read(gate[0], &c, 1), 1);
@@ -398,7 +398,7 @@ static void test_attach_refused(void **state)
 
 int main(int argc, char **argv)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, kit_setup, kit_teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, harness_setup, harness_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_attach_and_detach),
 		T(test_attach_stopped),
@@ -412,5 +412,5 @@ int main(int argc, char **argv)
 		T(test_attach_refused),
 	};
 
-	return kit_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+	return harness_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Commands under the ptrace source: what they did is known, and has to stand in the stream record by record. */
-#include "kit.h"
+#include "ptrace_harness.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,13 +15,13 @@
 static void test_command(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 
 	o.need_time = o.need_enter_ns = o.need_ip = true;
-	kit_start(t, &o, NULL, "status", 3);
-	kit_poll_to_end(t);
-	kit_check_stream(t);
-	assert_int_equal(kit_status_of_command(t), 3 << 8);
+	harness_start(t, &o, NULL, "status", 3);
+	harness_poll_to_end(t);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), 3 << 8);
 	/* From the execve on: its entry, the new image, its end. */
 	assert_int_equal(t->rec[0].type, ESPY_REC_ENTER);
 	assert_int_equal(t->rec[0].nr, SYS_execve);
@@ -50,7 +50,7 @@ static int refuse(void *ctx)
 static void test_command_that_cannot_run(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	char *argv[] = { (char *)"none", NULL };
 	struct espy_command cmd = { .path = "/nonexistent/program", .argv = argv, .envp = environ };
 
@@ -61,7 +61,7 @@ static void test_command_that_cannot_run(void **state)
 	cmd.path = "/bin/true";
 	cmd.child_setup = refuse;
 	assert_int_equal(t->ops->start_command(t->s, &cmd, &t->command), -EDOM);
-	assert_int_equal(t->ops->poll(t->s, kit_on_record, t, 0), -ESRCH);
+	assert_int_equal(t->ops->poll(t->s, harness_on_record, t, 0), -ESRCH);
 	assert_int_equal(t->cnt, 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing left behind */
 }
@@ -69,37 +69,37 @@ static void test_command_that_cannot_run(void **state)
 static void test_threads(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	size_t i, threads = 0;
 
-	kit_start(t, &o, NULL, "threads", 60);
-	kit_poll_to_end(t);
-	kit_check_stream(t);
-	assert_int_equal(kit_status_of_command(t), 0);
+	harness_start(t, &o, NULL, "threads", 60);
+	harness_poll_to_end(t);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), 0);
 	for (i = 0; i < t->cnt; i++)
 		threads += t->rec[i].type == ESPY_REC_FORK && t->rec[i].b == (uint32_t)t->command;
 	assert_int_equal(threads, 60);
-	assert_int_equal(kit_count(t, ESPY_REC_ENTER, SYS_getppid, 0), 600);
-	assert_int_equal(kit_count(t, ESPY_REC_EXIT, SYS_getppid, 0), 600);
-	assert_int_equal(kit_count(t, ESPY_REC_TASK_EXIT, -1, 0), 61);
+	assert_int_equal(harness_count(t, ESPY_REC_ENTER, SYS_getppid, 0), 600);
+	assert_int_equal(harness_count(t, ESPY_REC_EXIT, SYS_getppid, 0), 600);
+	assert_int_equal(harness_count(t, ESPY_REC_TASK_EXIT, -1, 0), 61);
 }
 
 static void fork_storm(struct trace *t, int n)
 {
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	struct espy_source_stats st;
 	int i;
 
-	kit_start(t, &o, NULL, "forks", n);
-	kit_poll_to_end(t);
-	kit_check_stream(t);
-	assert_int_equal(kit_status_of_command(t), 0);
-	assert_int_equal(kit_count(t, ESPY_REC_FORK, -1, 0), n);
-	assert_int_equal(kit_count(t, ESPY_REC_TASK_EXIT, -1, 0), n + 1);
-	assert_int_equal(kit_count(t, ESPY_REC_EXIT, SYS_getppid, 0), n);
+	harness_start(t, &o, NULL, "forks", n);
+	harness_poll_to_end(t);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), 0);
+	assert_int_equal(harness_count(t, ESPY_REC_FORK, -1, 0), n);
+	assert_int_equal(harness_count(t, ESPY_REC_TASK_EXIT, -1, 0), n + 1);
+	assert_int_equal(harness_count(t, ESPY_REC_EXIT, SYS_getppid, 0), n);
 	assert_int_equal(t->truth->pid_cnt, n);
 	for (i = 0; i < n; i += 97)
-		assert_int_equal(kit_count(t, ESPY_REC_EXIT, SYS_getppid, (uint32_t)t->truth->pids[i]), 1);
+		assert_int_equal(harness_count(t, ESPY_REC_EXIT, SYS_getppid, (uint32_t)t->truth->pids[i]), 1);
 	t->ops->stats(t->s, &st);
 	assert_int_equal(st.tasks, n + 1);
 	for (i = 0; i < ESPY_LOST_REASONS; i++)
@@ -114,33 +114,33 @@ static void test_fork_storm(void **state)
 static void test_vfork(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 
-	kit_start(t, &o, NULL, "vforks", 20);
-	kit_poll_to_end(t);
-	kit_check_stream(t);
-	assert_int_equal(kit_status_of_command(t), 0);
-	assert_int_equal(kit_count(t, ESPY_REC_FORK, -1, 0), 20);
-	assert_int_equal(kit_count(t, ESPY_REC_EXEC, -1, 0), 21);
+	harness_start(t, &o, NULL, "vforks", 20);
+	harness_poll_to_end(t);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), 0);
+	assert_int_equal(harness_count(t, ESPY_REC_FORK, -1, 0), 20);
+	assert_int_equal(harness_count(t, ESPY_REC_EXEC, -1, 0), 21);
 }
 
 static void test_exec_from_thread(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	const struct seen *exec = NULL;
 	size_t i;
 
-	kit_start(t, &o, NULL, "exec_from_thread", 0);
-	kit_poll_to_end(t);
-	kit_check_stream(t);
-	assert_int_equal(kit_status_of_command(t), 7 << 8);
+	harness_start(t, &o, NULL, "exec_from_thread", 0);
+	harness_poll_to_end(t);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), 7 << 8);
 	for (i = 0; i < t->cnt; i++)
 		if (t->rec[i].type == ESPY_REC_EXEC && t->rec[i].a)
 			exec = &t->rec[i];
 	assert_non_null(exec);
 	assert_int_equal(exec->tid, t->command);
-	assert_true(kit_count(t, ESPY_REC_ENTER, SYS_execve, exec->a) == 1);
+	assert_true(harness_count(t, ESPY_REC_ENTER, SYS_execve, exec->a) == 1);
 	assert_int_equal(exec[1].type, ESPY_REC_EXIT);
 	assert_int_equal(exec[1].nr, SYS_execve);
 	assert_int_equal(exec[1].tid, t->command);
@@ -149,30 +149,30 @@ static void test_exec_from_thread(void **state)
 static void test_stop_and_continue(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 
-	kit_start(t, &o, NULL, "stops", 5);
-	kit_poll_to_end(t);
-	kit_check_stream(t);
-	assert_int_equal(kit_status_of_command(t), 0);
+	harness_start(t, &o, NULL, "stops", 5);
+	harness_poll_to_end(t);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), 0);
 	assert_int_equal(t->truth->ticks[0], 5);
-	assert_int_equal(kit_count(t, ESPY_REC_STOPPED, SIGSTOP, 0), 5);
-	assert_int_equal(kit_count(t, ESPY_REC_SIGNAL, SIGSTOP, 0), 5);
-	assert_int_equal(kit_count(t, ESPY_REC_SIGNAL, SIGCONT, 0), 5);
+	assert_int_equal(harness_count(t, ESPY_REC_STOPPED, SIGSTOP, 0), 5);
+	assert_int_equal(harness_count(t, ESPY_REC_SIGNAL, SIGSTOP, 0), 5);
+	assert_int_equal(harness_count(t, ESPY_REC_SIGNAL, SIGCONT, 0), 5);
 }
 
 static void test_killed_in_a_call(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	const struct seen *s;
 
-	kit_start(t, &o, NULL, "waits", 0);
-	kit_poll_until(t, ESPY_REC_ENTER, SYS_pause, 1);
+	harness_start(t, &o, NULL, "waits", 0);
+	harness_poll_until(t, ESPY_REC_ENTER, SYS_pause, 1);
 	kill(t->command, SIGKILL);
-	kit_poll_to_end(t);
-	kit_check_stream(t);
-	assert_int_equal(kit_status_of_command(t), SIGKILL);
+	harness_poll_to_end(t);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), SIGKILL);
 	s = &t->rec[t->cnt - 2];
 	assert_int_equal(s->type, ESPY_REC_EXIT);
 	assert_int_equal(s->nr, SYS_pause);
@@ -188,7 +188,7 @@ static void on_alarm(int sig)
 static void test_waiting(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	struct sigaction sa = { .sa_handler = on_alarm };
 	struct timespec cpu0, cpu1;
 	uint64_t begin;
@@ -197,23 +197,23 @@ static void test_waiting(void **state)
 
 	if (!other)
 		_exit(5);
-	kit_start(t, &o, NULL, "waits", 0);
-	kit_poll_until(t, ESPY_REC_ENTER, SYS_pause, 1);
-	begin = kit_now_ms();
+	harness_start(t, &o, NULL, "waits", 0);
+	harness_poll_until(t, ESPY_REC_ENTER, SYS_pause, 1);
+	begin = harness_now_ms();
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu0);
-	assert_int_equal(t->ops->poll(t->s, kit_on_record, t, 300), 0);
+	assert_int_equal(t->ops->poll(t->s, harness_on_record, t, 300), 0);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu1);
-	assert_true(kit_now_ms() - begin >= 299 && kit_now_ms() - begin < 2000);
+	assert_true(harness_now_ms() - begin >= 299 && harness_now_ms() - begin < 2000);
 	/* It slept. */
 	assert_true((cpu1.tv_sec - cpu0.tv_sec) * 1000000000l + cpu1.tv_nsec - cpu0.tv_nsec < 50000000);
 	assert_int_equal(t->ops->command_status(t->s, &status), -EAGAIN);
 	sigaction(SIGALRM, &sa, NULL);
 	ualarm(50000, 0);
-	assert_int_equal(t->ops->poll(t->s, kit_on_record, t, 5000), -EINTR);
+	assert_int_equal(t->ops->poll(t->s, harness_on_record, t, 5000), -EINTR);
 	kill(t->command, SIGTERM);
-	for (begin = kit_now_ms(); (r = t->ops->poll(t->s, kit_on_record, t, 1000)) != -ESRCH;)
-		assert_true(kit_now_ms() < begin + 5000);
-	assert_int_equal(kit_status_of_command(t), SIGTERM);
+	for (begin = harness_now_ms(); (r = t->ops->poll(t->s, harness_on_record, t, 1000)) != -ESRCH;)
+		assert_true(harness_now_ms() < begin + 5000);
+	assert_int_equal(harness_status_of_command(t), SIGTERM);
 	assert_int_equal(waitpid(other, &status, 0), other);
 	assert_int_equal(status, 5 << 8);
 }
@@ -227,13 +227,13 @@ static const struct espy_image no_image;
 
 static void run_sequence(struct trace *t, bool seccomp, const struct espy_call_set *set)
 {
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 
 	o.use_seccomp = seccomp;
-	kit_start(t, &o, set, "sequence", 0);
-	kit_poll_to_end(t);
-	kit_check_stream(t);
-	assert_int_equal(kit_status_of_command(t), 4 << 8);
+	harness_start(t, &o, set, "sequence", 0);
+	harness_poll_to_end(t);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), 4 << 8);
 	t->ops->close(t->s);
 	t->s = NULL;
 }
@@ -292,7 +292,7 @@ static void test_filter_equals_plain(void **state)
 				fail_msg("record %zu: type %u nr %u ret %ld against type %u nr %u ret %ld", i,
 					 a[i].type, a[i].nr, (long)a[i].ret, b[i].type, b[i].nr, (long)b[i].ret);
 	}
-	assert_int_equal(kit_count(t, ESPY_REC_EXIT, SYS_lseek, 0), 22);
+	assert_int_equal(harness_count(t, ESPY_REC_EXIT, SYS_lseek, 0), 22);
 	free(a);
 	free(b);
 	free(plain.rec);
@@ -301,16 +301,16 @@ static void test_filter_equals_plain(void **state)
 static void test_filter_of_the_program(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	struct espy_call_set set = { .image = &no_image };
 	size_t i, found = 0;
 
 	want(&set, SYS_lseek);
 	o.use_seccomp = true;
-	kit_start(t, &o, &set, "own_filter", 0);
-	kit_poll_to_end(t);
-	kit_check_stream(t);
-	assert_int_equal(kit_status_of_command(t), 0);
+	harness_start(t, &o, &set, "own_filter", 0);
+	harness_poll_to_end(t);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), 0);
 	for (i = 0; i < t->cnt; i++)
 		found += t->rec[i].type == ESPY_REC_EXIT && t->rec[i].nr == SYS_lseek && t->rec[i].arg0 == 999 &&
 			 t->rec[i].ret == -EXDEV;
@@ -327,15 +327,15 @@ static void test_other_abi(void **state)
 
 	want(&set, 20);
 	for (seccomp = 0; seccomp < 2; seccomp++) {
-		struct espy_source_opts o = kit_usual(t);
+		struct espy_source_opts o = harness_usual(t);
 
 		o.use_seccomp = seccomp;
 		t->cnt = 0;
-		kit_start(t, &o, &set, "int80", 0);
-		kit_poll_to_end(t);
-		if (kit_status_of_command(t) == SIGSEGV)
+		harness_start(t, &o, &set, "int80", 0);
+		harness_poll_to_end(t);
+		if (harness_status_of_command(t) == SIGSEGV)
 			skip(); /* a kernel without the i386 gate */
-		assert_int_equal(kit_status_of_command(t), 0);
+		assert_int_equal(harness_status_of_command(t), 0);
 		for (i = found = 0; i < t->cnt; i++)
 			found += t->rec[i].type == ESPY_REC_EXIT && t->rec[i].nr == 20 &&
 				 t->rec[i].abi == ESPY_ABI_I386 && t->rec[i].ret == t->command;
@@ -398,13 +398,13 @@ static int on_name(void *ctx, const struct espy_rec *r)
 		n->fault_cnt += it->status == ESPY_ITEM_FAULT && it->len == 5 && !memcmp(it + 1, "/dev/", 5) &&
 				c->ret == -EFAULT;
 	}
-	return kit_on_record(n->t, r);
+	return harness_on_record(n->t, r);
 }
 
 static void test_names_of_descriptors(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	struct names n = { .t = t };
 	static struct espy_syscall syscalls[400];
 	static struct espy_call_plan call_plans[400];
@@ -432,11 +432,11 @@ static void test_names_of_descriptors(void **state)
 	want(&set, SYS_openat);
 	want(&set, SYS_pipe2);
 	o.need_fdnames = true;
-	kit_start(t, &o, &set, "descriptors", 0);
+	harness_start(t, &o, &set, "descriptors", 0);
 	while ((r = t->ops->poll(t->s, on_name, &n, 1000)) != -ESRCH)
 		assert_true(r >= 0);
-	kit_check_stream(t);
-	assert_int_equal(kit_status_of_command(t), 0);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), 0);
 	assert_int_equal(n.null_cnt, 3);
 	assert_int_equal(n.pipe_cnt, 2);
 	assert_int_equal(n.fault_cnt, 1);
@@ -445,13 +445,13 @@ static void test_names_of_descriptors(void **state)
 static void test_sigchld_ignored(void **state)
 {
 	struct trace *t = *state;
-	struct espy_source_opts o = kit_usual(t);
+	struct espy_source_opts o = harness_usual(t);
 	struct sigaction now;
 
 	signal(SIGCHLD, SIG_IGN);
-	kit_start(t, &o, NULL, "status", 9);
-	kit_poll_to_end(t);
-	assert_int_equal(kit_status_of_command(t), 9 << 8);
+	harness_start(t, &o, NULL, "status", 9);
+	harness_poll_to_end(t);
+	assert_int_equal(harness_status_of_command(t), 9 << 8);
 	t->ops->close(t->s);
 	t->s = NULL;
 	sigaction(SIGCHLD, NULL, &now);
@@ -461,7 +461,7 @@ static void test_sigchld_ignored(void **state)
 
 int main(int argc, char **argv)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, kit_setup, kit_teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, harness_setup, harness_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_command),
 		T(test_command_that_cannot_run),
@@ -479,5 +479,5 @@ int main(int argc, char **argv)
 		T(test_sigchld_ignored),
 	};
 
-	return kit_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+	return harness_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Damaged files: cut at every length, every bit flipped, pieces missing or foreign, claims that are not true. */
-#include "kit.h"
+#include "trace_harness.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <zstd.h>
 #include "trace/columns.h"
 #include "trace/crc32c.h"
-#include "trace/format.h"
+#include "trace/trace_format.h"
 
 /* A sanitizer needs terabytes of addresses. */
 #if defined(__SANITIZE_ADDRESS__)

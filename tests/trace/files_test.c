@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Files over time: rotated sets, checkpoints and seeking, files that grow, disks that are full, writers that die. */
-#include "kit.h"
+#include "trace_harness.h"
 
 #include <errno.h>
 #include <fcntl.h>

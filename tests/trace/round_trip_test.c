@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is written is read again, byte for byte; options, sections, file heads. */
-#include "kit.h"
+#include "trace_harness.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "trace/columns.h"
 #include "trace/crc32c.h"
-#include "trace/format.h"
+#include "trace/trace_format.h"
 
 static void same(const struct stream *want, const struct stream *got)
 {

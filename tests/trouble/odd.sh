@@ -13,7 +13,7 @@ trace -f -o "$dir/race" "$progs/race_args" >"$dir/race.out"
 expect "arguments changed by another thread: the program is unharmed" "$(cat "$dir/race.out")" "20000 calls"
 expect "arguments changed by another thread: every call is shown" 20000 "$(grep -c 'openat(AT_FDCWD, "/nonexistent/[ab]*"' "$dir/race")"
 
-trace -o "$dir/hostile" "$progs/hostile" >"$dir/hostile.out"
+trace -o "$dir/hostile" "$progs/hostile_calls" >"$dir/hostile.out"
 expect "bad pointers, huge vectors: the program is unharmed" "survived" "$(tail -n 1 "$dir/hostile.out")"
 has "a bad pointer is shown as an address" "$dir/hostile" 'openat(AT_FDCWD, 0x1, O_RDONLY) *= -1 EFAULT (Bad address)'
 has "a vector longer than the kernel takes" "$dir/hostile" 'writev(1, .*, 2000000000) *= -1 EINVAL'

@@ -20,12 +20,12 @@ seen() {
 	sed -n 's/^shutdown([0-9]*<\(.*\)>, 0x4d .*/\1/p' "$1" | sed 's/\([].1]\):[0-9]\{1,5\}\([]-]\)/\1:P\2/g; s/\(espy-\|pid:\|:\[\|->\|ROUTE:\)[0-9]\{1,\}\([],"]\|->\|$\)/\1N\2/g; s/->[0-9]\{1,\}\([],]\)/->N\1/'
 }
 for i in 1 2 3 4 5; do
-	trace -yy -o "$dir/out" "$progs/sockets"
+	trace -yy -o "$dir/out" "$progs/socket_states"
 	expect "run $i" "$want" "$(seen "$dir/out")"
 done
-trace -yy -e trace=shutdown -o "$dir/out" "$progs/sockets"
+trace -yy -e trace=shutdown -o "$dir/out" "$progs/socket_states"
 expect "without the calls that make them" "$want" "$(seen "$dir/out")"
-"$espy" record -q --source="$source" -o "$dir/t.espy" "$progs/sockets"
+"$espy" record -q --source="$source" -o "$dir/t.espy" "$progs/socket_states"
 "$espy" show -yy "$dir/t.espy" >"$dir/out"
 expect "from a trace" "$want" "$(seen "$dir/out")"
 finish

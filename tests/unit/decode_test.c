@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Records to views: what a record that lies may say, and which item is found for what. */
-#include "render_kit.h"
+#include "render_harness.h"
 #include <errno.h>
 
 static const char text[] = "write(fd fd, buf in bytes[count], count usize)\n"
@@ -10,23 +10,23 @@ static const char calls[] = "0 read 3 desc\n1 write 3 desc\n20 writev 3 desc\n";
 
 static int setup(void **state)
 {
-	return kit_new(state, text, "", calls);
+	return harness_new(state, text, "", calls);
 }
 
-static int init(struct kit *k)
+static int init(struct harness *k)
 {
 	return espy_call_view__init(&k->view, &k->img, NULL, (struct espy_rec *)k->rec);
 }
 
-static void good_record(struct kit *k)
+static void good_record(struct harness *k)
 {
-	kit_exit(k, "write", 3, 1, 0x1000, 3);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "abc", 3);
+	harness_exit(k, "write", 3, 1, 0x1000, 3);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "abc", 3);
 }
 
 static void test_view(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
 	good_record(k);
 	assert_int_equal(init(k), 0);
@@ -43,7 +43,7 @@ static void test_view(void **state)
 
 static void test_lying_sizes(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	struct espy_rec *r = (struct espy_rec *)k->rec;
 
 	good_record(k);
@@ -68,7 +68,7 @@ static void test_lying_sizes(void **state)
 
 static void test_lying_items(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	struct espy_item *it = (struct espy_item *)(k->rec + 32 + 24);
 
 	good_record(k);
@@ -87,7 +87,7 @@ static void test_lying_items(void **state)
 
 static void test_all_truncations(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
 	good_record(k);
 	size_t whole = k->len;
@@ -100,13 +100,13 @@ static void test_all_truncations(void **state)
 
 static void test_two_records(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
 	/* the enter record's bytes stand, unless they could not be read then */
-	kit_enter(k, "write", 1, 0x1000, 3);
-	kit_item(k, 0, ESPY_ITEM_FAULT, 0, "", 0);
-	kit_exit(k, "write", 3, 1, 0x2000, 3);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "abc", 3);
+	harness_enter(k, "write", 1, 0x1000, 3);
+	harness_item(k, 0, ESPY_ITEM_FAULT, 0, "", 0);
+	harness_exit(k, "write", 3, 1, 0x2000, 3);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "abc", 3);
 	assert_int_equal(
 		espy_call_view__init(&k->view, &k->img, (struct espy_rec *)k->enter, (struct espy_rec *)k->rec), 0);
 	assert_int_equal(k->view.args[1], 0x1000);
@@ -122,13 +122,13 @@ static void test_two_records(void **state)
 
 static void test_items_by_index(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint64_t vec[] = { 0x2000, 1, 0x3000, 1, 0x4000, 1 };
 
-	kit_exit(k, "writev", 3, 1, 0x1000, 3);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, vec, sizeof(vec));
-	kit_item(k, 1, ESPY_ITEM_OK, 0, "a", 1);
-	kit_item(k, 1, ESPY_ITEM_OK, 2, "c", 1); /* the second one had no room */
+	harness_exit(k, "writev", 3, 1, 0x1000, 3);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, vec, sizeof(vec));
+	harness_item(k, 1, ESPY_ITEM_OK, 0, "a", 1);
+	harness_item(k, 1, ESPY_ITEM_OK, 2, "c", 1); /* the second one had no room */
 	assert_int_equal(init(k), 0);
 	assert_non_null(espy_call_view__item(&k->view, 1, 0, false));
 	assert_null(espy_call_view__item(&k->view, 1, 1, false));
@@ -139,11 +139,11 @@ static void test_items_by_index(void **state)
 
 static void test_many_items(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
-	kit_exit(k, "writev", 3, 1, 0x1000, 3);
+	harness_exit(k, "writev", 3, 1, 0x1000, 3);
 	for (unsigned i = 0; i < ESPY_VIEW_MAX_ITEMS + 5; i++)
-		kit_item(k, 1, ESPY_ITEM_OK, i, "x", 1);
+		harness_item(k, 1, ESPY_ITEM_OK, i, "x", 1);
 	assert_int_equal(init(k), 0);
 	assert_int_equal(k->view.item_cnt, ESPY_VIEW_MAX_ITEMS);
 	assert_int_equal(k->view.item_dropped, 5);
@@ -157,5 +157,5 @@ int main(void)
 		cmocka_unit_test(test_two_records),  cmocka_unit_test(test_items_by_index),
 		cmocka_unit_test(test_many_items),
 	};
-	return cmocka_run_group_tests(tests, setup, kit_free);
+	return cmocka_run_group_tests(tests, setup, harness_free);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "cli/commands.h"
-#include "cli/trace.h"
+#include "cli/trace_command.h"
 
 static const struct espy_cli cli = { .name = "espy", .opt_name = "espy trace", .try_help = "espy trace --help" };
 static struct espy_trace_args args;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The plan runner on whole plans: operations that depend on others, records that are full, memory and records that lie. */
-#include "plan_run_kit.h"
+#include "plan_run_harness.h"
 
 /* getsockname: min of the length after (in memory) and the one before. */
 static void value_of_another_operation(void **state)

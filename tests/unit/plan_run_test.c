@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The plan runner, one operation at a time: every kind of it, faults in the middle, lengths from registers. */
-#include "plan_run_kit.h"
+#include "plan_run_harness.h"
 
 static void bytes_of_fixed_size(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Whole calls: structures, arrays, what changed, what could not be read, calls written in two parts. */
-#include "render_kit.h"
+#include "render_harness.h"
 
 static const char text[] =
 	"flags pollflags s16 \"POLL_???\" { POLLIN POLLOUT POLLHUP }\n"
@@ -56,31 +56,31 @@ static const char calls[] = "0 nanosleep 2 -\n1 utimensat 1 -\n2 fstat 2 -\n3 wr
 
 static int setup(void **state)
 {
-	return kit_new(state, text, constants, calls);
+	return harness_new(state, text, constants, calls);
 }
 
 static void test_struct(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const int64_t ts[2] = { 1, 2 }, left[2] = { 0, 5 };
 
-	kit_exit(k, "nanosleep", 0, 0x1000, 0x2000);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, ts, 16);
-	assert_string_equal(kit_line(k), "nanosleep({tv_sec=1, tv_nsec=2}, 0x2000) = 0");
-	kit_exit(k, "nanosleep", -4, 0x1000, 0x2000);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, ts, 16);
-	kit_item(k, 1, AT_EXIT, 0, left, 16);
+	harness_exit(k, "nanosleep", 0, 0x1000, 0x2000);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, ts, 16);
+	assert_string_equal(harness_line(k), "nanosleep({tv_sec=1, tv_nsec=2}, 0x2000) = 0");
+	harness_exit(k, "nanosleep", -4, 0x1000, 0x2000);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, ts, 16);
+	harness_item(k, 1, AT_EXIT, 0, left, 16);
 	assert_string_equal(
-		kit_line(k),
+		harness_line(k),
 		"nanosleep({tv_sec=1, tv_nsec=2}, {tv_sec=0, tv_nsec=5}) = -1 EINTR (Interrupted system call)");
-	kit_exit(k, "nanosleep", -14, 0x1000, 0);
-	kit_item(k, 0, FAULT, 0, ts, 12);
-	assert_string_equal(kit_line(k), "nanosleep(0x1000, NULL) = -1 EFAULT (Bad address)");
+	harness_exit(k, "nanosleep", -14, 0x1000, 0);
+	harness_item(k, 0, FAULT, 0, ts, 12);
+	assert_string_equal(harness_line(k), "nanosleep(0x1000, NULL) = -1 EFAULT (Bad address)");
 }
 
 static void test_brief(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	struct {
 		uint64_t dev;
 		uint32_t mode, pad;
@@ -88,129 +88,129 @@ static void test_brief(void **state)
 	} st = { 0xfe00, 0100644, 7, 42, 1600000000 };
 	const uint64_t none[16] = { 0 };
 
-	kit_exit(k, "fstat", 0, 3, 0x1000);
-	kit_item(k, 0, AT_EXIT, 0, &st, sizeof(st));
-	assert_string_equal(kit_line(k), "fstat(3, {st_mode=S_IFREG|0644, st_size=42, ...}) = 0");
+	harness_exit(k, "fstat", 0, 3, 0x1000);
+	harness_item(k, 0, AT_EXIT, 0, &st, sizeof(st));
+	assert_string_equal(harness_line(k), "fstat(3, {st_mode=S_IFREG|0644, st_size=42, ...}) = 0");
 	k->o.abbrev = none;
-	assert_string_equal(kit_line(k), "fstat(3, {st_dev=makedev(0xfe, 0), st_mode=S_IFREG|0644, st_size=42, "
-					 "st_mtime=1600000000 /* 2020-09-13T12:26:40+0000 */}) = 0");
+	assert_string_equal(harness_line(k), "fstat(3, {st_dev=makedev(0xfe, 0), st_mode=S_IFREG|0644, st_size=42, "
+					     "st_mtime=1600000000 /* 2020-09-13T12:26:40+0000 */}) = 0");
 	k->o.abbrev = NULL;
 	k->o.verbose = none;
-	assert_string_equal(kit_line(k), "fstat(3, 0x1000) = 0");
+	assert_string_equal(harness_line(k), "fstat(3, 0x1000) = 0");
 	k->o.verbose = NULL;
 }
 
 static void test_notes(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	int64_t ts[4] = { 1600000000, 123, 5, (1l << 30) - 2l };
 
-	kit_exit(k, "utimensat", 0, 0x1000);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, ts, 32);
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "utimensat", 0, 0x1000);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, ts, 32);
+	assert_string_equal(harness_line(k),
 			    "utimensat([{tv_sec=1600000000, tv_nsec=123} /* 2020-09-13T12:26:40.000000123+0000 */, "
 			    "UTIME_OMIT]) = 0");
 }
 
 static void test_vectors(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint64_t vec[] = { 0x2000, 1, 0x3000, 2, 0x4000, 8 };
 
-	kit_exit(k, "writev", 11, 1, 0x1000, 3);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, vec, sizeof(vec));
-	kit_item(k, 1, ESPY_ITEM_OK, 0, "a", 1);
-	kit_item(k, 1, FAULT, 1, "b", 1);
-	kit_item(k, 1, ESPY_ITEM_OK, 2, "cccccccc", 8);
-	assert_string_equal(kit_line(k), "writev(1, [{iov_base=\"a\", iov_len=1}, {iov_base=0x3000, iov_len=2}, "
-					 "{iov_base=\"cccccccc\", iov_len=8}], 3) = 11");
+	harness_exit(k, "writev", 11, 1, 0x1000, 3);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, vec, sizeof(vec));
+	harness_item(k, 1, ESPY_ITEM_OK, 0, "a", 1);
+	harness_item(k, 1, FAULT, 1, "b", 1);
+	harness_item(k, 1, ESPY_ITEM_OK, 2, "cccccccc", 8);
+	assert_string_equal(harness_line(k), "writev(1, [{iov_base=\"a\", iov_len=1}, {iov_base=0x3000, iov_len=2}, "
+					     "{iov_base=\"cccccccc\", iov_len=8}], 3) = 11");
 	/* what was received fills the buffers in order */
-	kit_exit(k, "readv", 4, 1, 0x1000, 3);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, vec, sizeof(vec));
-	kit_item(k, 1, AT_EXIT, 0, "a", 1);
-	kit_item(k, 1, AT_EXIT, 1, "bb", 2);
-	kit_item(k, 1, AT_EXIT, 2, "c", 1);
-	assert_string_equal(kit_line(k), "readv(1, [{iov_base=\"a\", iov_len=1}, {iov_base=\"bb\", iov_len=2}, "
-					 "{iov_base=\"c\", iov_len=8}], 3) = 4");
+	harness_exit(k, "readv", 4, 1, 0x1000, 3);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, vec, sizeof(vec));
+	harness_item(k, 1, AT_EXIT, 0, "a", 1);
+	harness_item(k, 1, AT_EXIT, 1, "bb", 2);
+	harness_item(k, 1, AT_EXIT, 2, "c", 1);
+	assert_string_equal(harness_line(k), "readv(1, [{iov_base=\"a\", iov_len=1}, {iov_base=\"bb\", iov_len=2}, "
+					     "{iov_base=\"c\", iov_len=8}], 3) = 4");
 	/* the vector runs into memory that is not there */
-	kit_exit(k, "writev", -14, 1, 0x1000, 3);
-	kit_item(k, 0, FAULT, 0, vec, 32);
-	kit_item(k, 1, ESPY_ITEM_OK, 0, "a", 1);
-	kit_item(k, 1, ESPY_ITEM_OK, 1, "bb", 2);
+	harness_exit(k, "writev", -14, 1, 0x1000, 3);
+	harness_item(k, 0, FAULT, 0, vec, 32);
+	harness_item(k, 1, ESPY_ITEM_OK, 0, "a", 1);
+	harness_item(k, 1, ESPY_ITEM_OK, 1, "bb", 2);
 	assert_string_equal(
-		kit_line(k),
+		harness_line(k),
 		"writev(1, [{iov_base=\"a\", iov_len=1}, {iov_base=\"bb\", iov_len=2}, ... /* 0x1020 */], 3) "
 		"= -1 EFAULT (Bad address)");
-	kit_exit(k, "writev", 0, 1, 0x1000, 0);
-	assert_string_equal(kit_line(k), "writev(1, [], 0) = 0");
-	kit_exit(k, "writev", 0, 1, 0, 0);
-	assert_string_equal(kit_line(k), "writev(1, NULL, 0) = 0");
+	harness_exit(k, "writev", 0, 1, 0x1000, 0);
+	assert_string_equal(harness_line(k), "writev(1, [], 0) = 0");
+	harness_exit(k, "writev", 0, 1, 0, 0);
+	assert_string_equal(harness_line(k), "writev(1, NULL, 0) = 0");
 }
 
 static void test_array_limit(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint32_t ids[4] = { 0, 1, 2, 0xffffffff };
 
 	k->o.str_limit = 3;
-	kit_exit(k, "setgroups", 0, 4, 0x1000);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, ids, 16);
-	assert_string_equal(kit_line(k), "setgroups(4, [0, 1, 2, ...]) = 0");
+	harness_exit(k, "setgroups", 0, 4, 0x1000);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, ids, 16);
+	assert_string_equal(harness_line(k), "setgroups(4, [0, 1, 2, ...]) = 0");
 	k->o.str_limit = 32;
-	assert_string_equal(kit_line(k), "setgroups(4, [0, 1, 2, -1]) = 0");
-	kit_exit(k, "setgroups", -22, 40, 0x1000);
-	kit_item(k, 0, CUT, 0, ids, 16);
-	assert_string_equal(kit_line(k), "setgroups(40, [0, 1, 2, -1, ...]) = -1 EINVAL (Invalid argument)");
+	assert_string_equal(harness_line(k), "setgroups(4, [0, 1, 2, -1]) = 0");
+	harness_exit(k, "setgroups", -22, 40, 0x1000);
+	harness_item(k, 0, CUT, 0, ids, 16);
+	assert_string_equal(harness_line(k), "setgroups(40, [0, 1, 2, -1, ...]) = -1 EINVAL (Invalid argument)");
 	/* a negative count is no count */
-	kit_exit(k, "setgroups", -22, (uint32_t)-1, 0x1000);
-	assert_string_equal(kit_line(k), "setgroups(-1, []) = -1 EINVAL (Invalid argument)");
+	harness_exit(k, "setgroups", -22, (uint32_t)-1, 0x1000);
+	assert_string_equal(harness_line(k), "setgroups(-1, []) = -1 EINVAL (Invalid argument)");
 }
 
 static void test_sockaddr(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	static const uint8_t in[16] = { 2, 0, 0, 80, 127, 0, 0, 1 };
 	static const uint8_t in6[28] = { 10, 0, 1, 187, 0, 0, 0, 5, 0xfe, 0x80, [23] = 1, [24] = 3 };
 	int32_t len = 128, got = 16;
 
-	kit_exit(k, "connect", 0, 3, 0x1000, 16);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, in, 16);
+	harness_exit(k, "connect", 0, 3, 0x1000, 16);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, in, 16);
 	assert_string_equal(
-		kit_line(k),
+		harness_line(k),
 		"connect(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr(\"127.0.0.1\")}, 16) = 0");
-	kit_exit(k, "connect", 0, 3, 0x1000, 8);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, in, 8);
-	assert_string_equal(kit_line(k), "connect(3, {sa_family=AF_INET, sa_data=\"\\0P\\177\\0\\0\\1\"}, 8) = 0");
-	kit_exit(k, "connect", 0, 3, 0x1000, 28);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, in6, 28);
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "connect", 0, 3, 0x1000, 8);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, in, 8);
+	assert_string_equal(harness_line(k), "connect(3, {sa_family=AF_INET, sa_data=\"\\0P\\177\\0\\0\\1\"}, 8) = 0");
+	harness_exit(k, "connect", 0, 3, 0x1000, 28);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, in6, 28);
+	assert_string_equal(harness_line(k),
 			    "connect(3, {sa_family=AF_INET6, sin6_port=htons(443), sin6_flowinfo=htonl(5), "
 			    "inet_pton(AF_INET6, \"fe80::1\", &sin6_addr), sin6_scope_id=3}, 28) = 0");
-	kit_exit(k, "connect", 0, 3, 0x1000, 8);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "\1\0/tmp/x", 8);
-	assert_string_equal(kit_line(k), "connect(3, {sa_family=AF_UNIX, sun_path=\"/tmp/x\"}, 8) = 0");
-	kit_exit(k, "connect", 0, 3, 0x1000, 7);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "\1\0\0ab\0\0", 7);
-	assert_string_equal(kit_line(k), "connect(3, {sa_family=AF_UNIX, sun_path=@\"ab\\0\\0\"}, 7) = 0");
-	kit_exit(k, "connect", 0, 3, 0x1000, 2);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "\1\0", 2);
-	assert_string_equal(kit_line(k), "connect(3, {sa_family=AF_UNIX}, 2) = 0");
-	kit_exit(k, "connect", -22, 3, 0x1000, 1);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "\1", 1);
-	assert_string_equal(kit_line(k), "connect(3, 0x1000, 1) = -1 EINVAL (Invalid argument)");
+	harness_exit(k, "connect", 0, 3, 0x1000, 8);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "\1\0/tmp/x", 8);
+	assert_string_equal(harness_line(k), "connect(3, {sa_family=AF_UNIX, sun_path=\"/tmp/x\"}, 8) = 0");
+	harness_exit(k, "connect", 0, 3, 0x1000, 7);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "\1\0\0ab\0\0", 7);
+	assert_string_equal(harness_line(k), "connect(3, {sa_family=AF_UNIX, sun_path=@\"ab\\0\\0\"}, 7) = 0");
+	harness_exit(k, "connect", 0, 3, 0x1000, 2);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "\1\0", 2);
+	assert_string_equal(harness_line(k), "connect(3, {sa_family=AF_UNIX}, 2) = 0");
+	harness_exit(k, "connect", -22, 3, 0x1000, 1);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "\1", 1);
+	assert_string_equal(harness_line(k), "connect(3, 0x1000, 1) = -1 EINVAL (Invalid argument)");
 	/* a length that the call changes */
-	kit_exit(k, "accept", 4, 3, 0x1000, 0x2000);
-	kit_item(k, 1, ESPY_ITEM_OK, 0, &len, 4);
-	kit_item(k, 0, AT_EXIT, 0, in, 16);
-	kit_item(k, 1, AT_EXIT, 0, &got, 4);
-	const char *line = kit_line(k);
+	harness_exit(k, "accept", 4, 3, 0x1000, 0x2000);
+	harness_item(k, 1, ESPY_ITEM_OK, 0, &len, 4);
+	harness_item(k, 0, AT_EXIT, 0, in, 16);
+	harness_item(k, 1, AT_EXIT, 0, &got, 4);
+	const char *line = harness_line(k);
 	/* which of the two operations comes first is the compiler's business */
 	if (k->img.ops[k->img.plans[k->view.plan].first_op].src == 2) {
-		kit_exit(k, "accept", 4, 3, 0x1000, 0x2000);
-		kit_item(k, 0, ESPY_ITEM_OK, 0, &len, 4);
-		kit_item(k, 1, AT_EXIT, 0, in, 16);
-		kit_item(k, 0, AT_EXIT, 0, &got, 4);
-		line = kit_line(k);
+		harness_exit(k, "accept", 4, 3, 0x1000, 0x2000);
+		harness_item(k, 0, ESPY_ITEM_OK, 0, &len, 4);
+		harness_item(k, 1, AT_EXIT, 0, in, 16);
+		harness_item(k, 0, AT_EXIT, 0, &got, 4);
+		line = harness_line(k);
 	}
 	assert_string_equal(line, "accept(3, {sa_family=AF_INET, sin_port=htons(80), "
 				  "sin_addr=inet_addr(\"127.0.0.1\")}, [128 => 16]) = 4");
@@ -218,115 +218,115 @@ static void test_sockaddr(void **state)
 
 static void test_poll(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	struct {
 		int32_t fd;
 		int16_t events, revents;
 	} in[2] = { { 3, 1, 0 }, { 4, 5, 0 } }, out[2] = { { 3, 1, 0 }, { 4, 5, 17 } };
 
-	kit_exit(k, "poll", 1, 0x1000, 2, 100);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, in, sizeof(in));
-	kit_item(k, 0, AT_EXIT, 0, out, sizeof(out));
-	assert_string_equal(kit_line(k), "poll([{fd=3, events=POLLIN}, {fd=4, events=POLLIN|POLLOUT}], 2, 100) = "
-					 "1 ([{fd=4, revents=POLLIN|POLLHUP}])");
-	kit_exit(k, "poll", 0, 0x1000, 2, 100);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, in, sizeof(in));
-	kit_item(k, 0, AT_EXIT, 0, in, sizeof(in));
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "poll", 1, 0x1000, 2, 100);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, in, sizeof(in));
+	harness_item(k, 0, AT_EXIT, 0, out, sizeof(out));
+	assert_string_equal(harness_line(k), "poll([{fd=3, events=POLLIN}, {fd=4, events=POLLIN|POLLOUT}], 2, 100) = "
+					     "1 ([{fd=4, revents=POLLIN|POLLHUP}])");
+	harness_exit(k, "poll", 0, 0x1000, 2, 100);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, in, sizeof(in));
+	harness_item(k, 0, AT_EXIT, 0, in, sizeof(in));
+	assert_string_equal(harness_line(k),
 			    "poll([{fd=3, events=POLLIN}, {fd=4, events=POLLIN|POLLOUT}], 2, 100) = 0 (Timeout)");
 }
 
 static void test_execve(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint64_t argv[] = { 0x2000, 0x2002, 0 }, envp[] = { 0x3000, 0x3010, 0x3020, 0 };
 	const uint64_t none[16] = { 0 };
 
-	kit_exit(k, "execve", 0, 0x1000, 0x1100, 0x1200);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "/bin/ls", 8);
-	kit_item(k, 1, ESPY_ITEM_OK, 0, argv, sizeof(argv));
-	kit_item(k, 2, ESPY_ITEM_OK, 0, "ls", 3);
-	kit_item(k, 2, ESPY_ITEM_OK, 1, "-l\n", 4);
-	kit_item(k, 3, ESPY_ITEM_OK, 0, envp, sizeof(envp));
-	assert_string_equal(kit_line(k), "execve(\"/bin/ls\", [\"ls\", \"-l\\n\"], 0x1200 /* 3 vars */) = 0");
-	kit_exit(k, "execve", -14, 0x1000, 0x1100, 0x1200);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "/bin/ls", 8);
-	kit_item(k, 1, FAULT, 0, argv, 16);
-	kit_item(k, 2, ESPY_ITEM_OK, 0, "ls", 3);
-	kit_item(k, 2, FAULT, 1, "", 0);
-	kit_item(k, 3, FAULT, 0, envp, 8);
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "execve", 0, 0x1000, 0x1100, 0x1200);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "/bin/ls", 8);
+	harness_item(k, 1, ESPY_ITEM_OK, 0, argv, sizeof(argv));
+	harness_item(k, 2, ESPY_ITEM_OK, 0, "ls", 3);
+	harness_item(k, 2, ESPY_ITEM_OK, 1, "-l\n", 4);
+	harness_item(k, 3, ESPY_ITEM_OK, 0, envp, sizeof(envp));
+	assert_string_equal(harness_line(k), "execve(\"/bin/ls\", [\"ls\", \"-l\\n\"], 0x1200 /* 3 vars */) = 0");
+	harness_exit(k, "execve", -14, 0x1000, 0x1100, 0x1200);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "/bin/ls", 8);
+	harness_item(k, 1, FAULT, 0, argv, 16);
+	harness_item(k, 2, ESPY_ITEM_OK, 0, "ls", 3);
+	harness_item(k, 2, FAULT, 1, "", 0);
+	harness_item(k, 3, FAULT, 0, envp, 8);
+	assert_string_equal(harness_line(k),
 			    "execve(\"/bin/ls\", [\"ls\", 0x2002, ... /* 0x1110 */], 0x1200 /* 1 var, unterminated */) "
 			    "= -1 EFAULT (Bad address)");
 	k->o.abbrev = none;
-	kit_exit(k, "execve", 0, 0x1000, 0x1100, 0x1200);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "/bin/ls", 8);
-	kit_item(k, 1, ESPY_ITEM_OK, 0, argv + 2, 8);
-	kit_item(k, 3, ESPY_ITEM_OK, 0, envp + 2, 16);
-	kit_item(k, 4, ESPY_ITEM_OK, 0, "A=1", 4);
-	assert_string_equal(kit_line(k), "execve(\"/bin/ls\", [], [\"A=1\"]) = 0");
+	harness_exit(k, "execve", 0, 0x1000, 0x1100, 0x1200);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "/bin/ls", 8);
+	harness_item(k, 1, ESPY_ITEM_OK, 0, argv + 2, 8);
+	harness_item(k, 3, ESPY_ITEM_OK, 0, envp + 2, 16);
+	harness_item(k, 4, ESPY_ITEM_OK, 0, "A=1", 4);
+	assert_string_equal(harness_line(k), "execve(\"/bin/ls\", [], [\"A=1\"]) = 0");
 	k->o.abbrev = NULL;
 }
 
 static void test_two_parts_struct(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint64_t args[4] = { 0x100000, 0x5000, 0x6000, 17 };
 	const int32_t tid = 4711;
 	struct espy_buf b = { 0 };
 	unsigned shown;
 
-	kit_enter(k, "clone3", 0x1000, 32);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, args, 32);
-	kit_exit(k, "clone3", 4711, 0x1000, 32);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, args, 32);
-	kit_item(k, 1, AT_EXIT, 0, &tid, 4);
+	harness_enter(k, "clone3", 0x1000, 32);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, args, 32);
+	harness_exit(k, "clone3", 4711, 0x1000, 32);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, args, 32);
+	harness_item(k, 1, AT_EXIT, 0, &tid, 4);
 	assert_string_equal(
-		kit_line(k),
+		harness_line(k),
 		"clone3({flags=CLONE_PARENT_SETTID, child_tid=0x5000, parent_tid=0x6000, exit_signal=SIGCHLD} => "
 		"{parent_tid=[4711]}, 32) = 4711");
 	/* the first half is written when the call begins */
-	shown = kit_put_begin(k, &b);
+	shown = harness_put_begin(k, &b);
 	espy_buf__putc(&b, '^');
-	kit_put_rest(k, &b, shown);
+	harness_put_rest(k, &b, shown);
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data,
 			    "{flags=CLONE_PARENT_SETTID, child_tid=0x5000, parent_tid=0x6000, exit_signal=SIGCHLD}^ => "
 			    "{parent_tid=[4711]}, 32");
 	espy_buf__free(&b);
 	/* bytes behind the struct */
-	kit_exit(k, "clone3", -22, 0x1000, 40);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, (const uint64_t[]){ 0, 0, 0, 0, 5 }, 40);
-	assert_string_equal(kit_line(k), "clone3({flags=0, child_tid=NULL, exit_signal=0, /* bytes 32..39 */ "
-					 "\"\\x05\\x00\\x00\\x00\\x00\\x00\\x00\\x00\"}, 40) "
-					 "= -1 EINVAL (Invalid argument)");
+	harness_exit(k, "clone3", -22, 0x1000, 40);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, (const uint64_t[]){ 0, 0, 0, 0, 5 }, 40);
+	assert_string_equal(harness_line(k), "clone3({flags=0, child_tid=NULL, exit_signal=0, /* bytes 32..39 */ "
+					     "\"\\x05\\x00\\x00\\x00\\x00\\x00\\x00\\x00\"}, 40) "
+					     "= -1 EINVAL (Invalid argument)");
 }
 
 static void test_parts(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	struct espy_buf b = { 0 };
 	unsigned shown;
 	const int32_t status = 3 << 8;
 
-	kit_enter(k, "wait4", (uint32_t)-1, 0x1000, 0);
-	shown = kit_put_begin(k, &b);
+	harness_enter(k, "wait4", (uint32_t)-1, 0x1000, 0);
+	shown = harness_put_begin(k, &b);
 	espy_buf__puts(&b, " <unfinished ...>");
-	kit_exit(k, "wait4", 77, (uint32_t)-1, 0x1000, 0);
-	kit_item(k, 0, AT_EXIT, 0, &status, 4);
-	kit_put_rest(k, &b, shown);
+	harness_exit(k, "wait4", 77, (uint32_t)-1, 0x1000, 0);
+	harness_item(k, 0, AT_EXIT, 0, &status, 4);
+	harness_put_rest(k, &b, shown);
 	espy_buf__putc(&b, 0);
 	/* the comma comes with the argument behind it */
 	assert_string_equal(b.data, "-1 <unfinished ...>, [{WIFEXITED(s) && WEXITSTATUS(s) == 3}], 0");
 	espy_buf__free(&b);
 
-	kit_enter(k, "pipe", 0x1000);
-	shown = kit_put_begin(k, &b);
+	harness_enter(k, "pipe", 0x1000);
+	shown = harness_put_begin(k, &b);
 	assert_int_equal(b.len, 0);
 	const int32_t fds[2] = { 3, 4 };
-	kit_exit(k, "pipe", 0, 0x1000);
-	kit_item(k, 0, AT_EXIT, 0, fds, 8);
-	kit_put_rest(k, &b, shown);
+	harness_exit(k, "pipe", 0, 0x1000);
+	harness_item(k, 0, AT_EXIT, 0, fds, 8);
+	harness_put_rest(k, &b, shown);
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data, "[3, 4]");
 	espy_buf__free(&b);
@@ -334,37 +334,37 @@ static void test_parts(void **state)
 
 static void test_control(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	struct {
 		uint64_t len;
 		int32_t level, type;
 		uint8_t data[8];
 	} m[2] = { { 24, 1, 1, { 3, 0, 0, 0, 4 } }, { 18, 0, 9, { 'h', 'i' } } };
 
-	kit_exit(k, "control", 0, 0x1000, 48);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, m, 48);
-	assert_string_equal(kit_line(k), "control([{cmsg_len=24, cmsg_level=1, cmsg_type=1, cmsg_data=[3, 4]}, "
-					 "{cmsg_len=18, cmsg_level=0, cmsg_type=9, cmsg_data=\"hi\"}], 48) = 0");
+	harness_exit(k, "control", 0, 0x1000, 48);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, m, 48);
+	assert_string_equal(harness_line(k), "control([{cmsg_len=24, cmsg_level=1, cmsg_type=1, cmsg_data=[3, 4]}, "
+					     "{cmsg_len=18, cmsg_level=0, cmsg_type=9, cmsg_data=\"hi\"}], 48) = 0");
 	/* records that lie about their length: longer than the buffer, shorter than their own header */
 	m[1].len = 1000;
-	kit_exit(k, "control", 0, 0x1000, 48);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, m, 48);
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "control", 0, 0x1000, 48);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, m, 48);
+	assert_string_equal(harness_line(k),
 			    "control([{cmsg_len=24, cmsg_level=1, cmsg_type=1, cmsg_data=[3, 4]}, "
 			    "{cmsg_len=1000, cmsg_level=0, cmsg_type=9, cmsg_data=\"hi\\0\\0\\0\\0\\0\\0\"}], 48) = 0");
 	m[1].len = 3;
-	kit_exit(k, "control", 0, 0x1000, 48);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, m, 48);
-	assert_string_equal(kit_line(k), "control([{cmsg_len=24, cmsg_level=1, cmsg_type=1, cmsg_data=[3, 4]}, "
-					 "{cmsg_len=3, cmsg_level=0, cmsg_type=9}, ... /* 0x1028 */], 48) = 0");
-	kit_exit(k, "control", 0, 0x1000, 5);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, m, 5);
-	assert_string_equal(kit_line(k), "control(0x1000, 5) = 0");
+	harness_exit(k, "control", 0, 0x1000, 48);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, m, 48);
+	assert_string_equal(harness_line(k), "control([{cmsg_len=24, cmsg_level=1, cmsg_type=1, cmsg_data=[3, 4]}, "
+					     "{cmsg_len=3, cmsg_level=0, cmsg_type=9}, ... /* 0x1028 */], 48) = 0");
+	harness_exit(k, "control", 0, 0x1000, 5);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, m, 5);
+	assert_string_equal(harness_line(k), "control(0x1000, 5) = 0");
 }
 
 static void test_inout_struct(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	struct {
 		uint64_t name;
 		int32_t namelen, pad;
@@ -375,43 +375,43 @@ static void test_inout_struct(void **state)
 
 	out.namelen = 2;
 	out.flags = 0;
-	kit_exit(k, "recvmsg", 3, 5, 0x1000, 0x40);
+	harness_exit(k, "recvmsg", 3, 5, 0x1000, 0x40);
 	espy_call_view__init(&k->view, &k->img, NULL, (struct espy_rec *)k->rec);
 	const struct espy_op *ops = &k->img.ops[k->img.plans[k->view.plan].first_op];
-	kit_item(k, 0, ESPY_ITEM_OK, 0, &in, sizeof(in));
-	kit_item(k, 0, AT_EXIT, 0, &out, sizeof(out));
+	harness_item(k, 0, ESPY_ITEM_OK, 0, &in, sizeof(in));
+	harness_item(k, 0, AT_EXIT, 0, &out, sizeof(out));
 	for (unsigned i = 1; i < 4; i++) {
 		if (ops[i].src != (ESPY_OP_SRC_OP | 0))
-			kit_item(k, i, AT_EXIT, 0, "abc", 3);
+			harness_item(k, i, AT_EXIT, 0, "abc", 3);
 		else if (ops[i].src_off == 0)
-			kit_item(k, i, AT_EXIT, 0, "\0\0", 2);
+			harness_item(k, i, AT_EXIT, 0, "\0\0", 2);
 		else
-			kit_item(k, i, ESPY_ITEM_OK, 0, vec, sizeof(vec));
+			harness_item(k, i, ESPY_ITEM_OK, 0, vec, sizeof(vec));
 	}
-	assert_string_equal(kit_line(k),
+	assert_string_equal(harness_line(k),
 			    "recvmsg(5, {msg_name={sa_family=AF_UNSPEC}, msg_namelen=128 => 2, "
 			    "msg_iov=[{iov_base=\"abc\", iov_len=100}], msg_iovlen=1, msg_flags=0}, 0x40) = 3");
-	kit_exit(k, "recvmsg", -11, 5, 0x1000, 0x40);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, &in, sizeof(in));
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "recvmsg", -11, 5, 0x1000, 0x40);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, &in, sizeof(in));
+	assert_string_equal(harness_line(k),
 			    "recvmsg(5, {msg_namelen=128}, 0x40) = -1 EAGAIN (Resource temporarily unavailable)");
 }
 
 static void test_messages(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint64_t msgs[] = { 0x2000, 2, 0x3000, 1 };
 	const uint64_t v0[] = { 0x5000, 1, 0x5001, 1 }, v1[] = { 0x6000, 1 };
 
-	kit_exit(k, "sendmmsg", 2, 5, 0x1000, 2);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, msgs, sizeof(msgs));
-	kit_item(k, 1, ESPY_ITEM_OK, 0, v0, sizeof(v0));
-	kit_item(k, 1, ESPY_ITEM_OK, 1, v1, sizeof(v1));
-	kit_item(k, 2, ESPY_ITEM_OK, 0, "a", 1);
-	kit_item(k, 2, ESPY_ITEM_OK, 1, "b", 1);
-	kit_item(k, 2, ESPY_ITEM_OK, 2, "c", 1);
+	harness_exit(k, "sendmmsg", 2, 5, 0x1000, 2);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, msgs, sizeof(msgs));
+	harness_item(k, 1, ESPY_ITEM_OK, 0, v0, sizeof(v0));
+	harness_item(k, 1, ESPY_ITEM_OK, 1, v1, sizeof(v1));
+	harness_item(k, 2, ESPY_ITEM_OK, 0, "a", 1);
+	harness_item(k, 2, ESPY_ITEM_OK, 1, "b", 1);
+	harness_item(k, 2, ESPY_ITEM_OK, 2, "c", 1);
 	assert_string_equal(
-		kit_line(k),
+		harness_line(k),
 		"sendmmsg(5, [{msg_iov=[{iov_base=\"a\", iov_len=1}, {iov_base=\"b\", iov_len=1}], msg_iovlen=2}, "
 		"{msg_iov=[{iov_base=\"c\", iov_len=1}], msg_iovlen=1}], 2) = 2");
 }
@@ -435,5 +435,5 @@ int main(void)
 	};
 	/* dates in the lines */
 	setenv("TZ", "UTC", 1);
-	return cmocka_run_group_tests(tests, setup, kit_free);
+	return cmocka_run_group_tests(tests, setup, harness_free);
 }

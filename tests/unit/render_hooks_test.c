@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What only hooks show, and the rarer forms of structures: headers with values behind them, unions of numbers, sets
  * with a count. */
-#include "render_kit.h"
+#include "render_harness.h"
 #include <linux/filter.h>
 
 static const char text[] = "enum cmds u32 { TCGETS = 0x5401 }\n"
@@ -35,18 +35,18 @@ static const char calls[] =
 
 static int setup(void **state)
 {
-	return kit_new(state, text, "", calls);
+	return harness_new(state, text, "", calls);
 }
 
-static const char *ioctl_line(struct kit *k, uint32_t cmd)
+static const char *ioctl_line(struct harness *k, uint32_t cmd)
 {
-	kit_exit(k, "ioctl", 0, 3, cmd, 0);
-	return kit_line(k);
+	harness_exit(k, "ioctl", 0, 3, cmd, 0);
+	return harness_line(k);
 }
 
 static void test_ioctl(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
 	assert_string_equal(ioctl_line(k, 0x5401), "ioctl(3, TCGETS, NULL) = 0");
 	assert_string_equal(ioctl_line(k, 0xc0049901),
@@ -61,7 +61,7 @@ static void test_ioctl(void **state)
 
 static void test_getdents(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint64_t none[16] = { 0 };
 	struct {
 		uint64_t ino, off;
@@ -70,107 +70,108 @@ static void test_getdents(void **state)
 		char name[5];
 	} d[2] = { { 1, 2, 24, 4, "." }, { 3, 4, 24, 9, "a\33b" } };
 
-	kit_exit(k, "getdents64", 48, 3, 0x1000, 100);
-	kit_item(k, 0, AT_EXIT, 0, d, 48);
-	assert_string_equal(kit_line(k), "getdents64(3, 0x1000 /* 2 entries */, 100) = 48");
+	harness_exit(k, "getdents64", 48, 3, 0x1000, 100);
+	harness_item(k, 0, AT_EXIT, 0, d, 48);
+	assert_string_equal(harness_line(k), "getdents64(3, 0x1000 /* 2 entries */, 100) = 48");
 	k->o.abbrev = none;
-	assert_string_equal(kit_line(k),
+	assert_string_equal(harness_line(k),
 			    "getdents64(3, [{d_ino=1, d_off=2, d_reclen=24, d_type=DT_DIR, d_name=\".\"}, "
 			    "{d_ino=3, d_off=4, d_reclen=24, d_type=0x9 /* DT_??? */, d_name=\"a\\33b\"}], 100) = 48");
 	/* an entry that says it is longer than the buffer, and one of no length */
 	d[1].reclen = 1000;
-	kit_exit(k, "getdents64", 48, 3, 0x1000, 100);
-	kit_item(k, 0, AT_EXIT, 0, d, 48);
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "getdents64", 48, 3, 0x1000, 100);
+	harness_item(k, 0, AT_EXIT, 0, d, 48);
+	assert_string_equal(harness_line(k),
 			    "getdents64(3, [{d_ino=1, d_off=2, d_reclen=24, d_type=DT_DIR, d_name=\".\"}], 100) = 48");
 	d[0].reclen = 0;
-	kit_exit(k, "getdents64", 48, 3, 0x1000, 100);
-	kit_item(k, 0, AT_EXIT, 0, d, 48);
-	assert_string_equal(kit_line(k), "getdents64(3, [], 100) = 48");
+	harness_exit(k, "getdents64", 48, 3, 0x1000, 100);
+	harness_item(k, 0, AT_EXIT, 0, d, 48);
+	assert_string_equal(harness_line(k), "getdents64(3, [], 100) = 48");
 	k->o.abbrev = NULL;
 }
 
 static void test_clone_flags(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
-	kit_exit(k, "clone", 5, 0x311, 0);
-	assert_string_equal(kit_line(k), "clone(flags=CLONE_VM|CLONE_FS|SIGCHLD, NULL) = 5");
-	kit_exit(k, "clone", 5, 0x11, 0);
-	assert_string_equal(kit_line(k), "clone(flags=SIGCHLD, NULL) = 5");
-	kit_exit(k, "clone", 5, 0, 0);
-	assert_string_equal(kit_line(k), "clone(flags=0, NULL) = 5");
-	kit_exit(k, "clone", 5, 0x80000000000000, 0);
-	assert_string_equal(kit_line(k), "clone(flags=0x80000000000000 /* CLONE_??? */, NULL) = 5");
+	harness_exit(k, "clone", 5, 0x311, 0);
+	assert_string_equal(harness_line(k), "clone(flags=CLONE_VM|CLONE_FS|SIGCHLD, NULL) = 5");
+	harness_exit(k, "clone", 5, 0x11, 0);
+	assert_string_equal(harness_line(k), "clone(flags=SIGCHLD, NULL) = 5");
+	harness_exit(k, "clone", 5, 0, 0);
+	assert_string_equal(harness_line(k), "clone(flags=0, NULL) = 5");
+	harness_exit(k, "clone", 5, 0x80000000000000, 0);
+	assert_string_equal(harness_line(k), "clone(flags=0x80000000000000 /* CLONE_??? */, NULL) = 5");
 }
 
 static void test_headed(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	struct {
 		uint16_t len, type;
 		uint32_t value;
 	} a[2] = { { 8, 1, 1500 }, { 4, 2, 0 } };
 
-	kit_exit(k, "attrs", 0, 0x1000, 8);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, a, 8);
-	assert_string_equal(kit_line(k), "attrs([{nla_len=8, nla_type=1}, 1500], 8) = 0");
-	kit_exit(k, "attrs", 0, 0x1000, 12);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, a, 12);
-	assert_string_equal(kit_line(k), "attrs([[{nla_len=8, nla_type=1}, 1500], {nla_len=4, nla_type=2}], 12) = 0");
+	harness_exit(k, "attrs", 0, 0x1000, 8);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, a, 8);
+	assert_string_equal(harness_line(k), "attrs([{nla_len=8, nla_type=1}, 1500], 8) = 0");
+	harness_exit(k, "attrs", 0, 0x1000, 12);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, a, 12);
+	assert_string_equal(harness_line(k),
+			    "attrs([[{nla_len=8, nla_type=1}, 1500], {nla_len=4, nla_type=2}], 12) = 0");
 }
 
 static void test_select(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint64_t in = 0xff | 1ull << 60, out = 1ull << 2;
 	const int64_t tv[2] = { 1, 0 }, left[2] = { 0, 7 };
 
 	/* the words hold bits beyond the count: they are nobody's */
-	kit_exit(k, "select", 1, 4, 0x1000, 0, 0, 0x2000);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, &in, 8);
-	kit_item(k, 0, AT_EXIT, 0, &out, 8);
-	kit_item(k, 3, ESPY_ITEM_OK, 0, tv, 16);
-	kit_item(k, 3, AT_EXIT, 0, left, 16);
-	assert_string_equal(kit_line(k), "select(4, [0 1 2 3], NULL, NULL, {tv_sec=1, tv_nsec=0}) = "
-					 "1 (in [2], left {tv_sec=0, tv_nsec=7})");
-	kit_exit(k, "select", 0, 4, 0x1000, 0, 0, 0x2000);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, &in, 8);
-	kit_item(k, 3, ESPY_ITEM_OK, 0, tv, 16);
-	assert_string_equal(kit_line(k), "select(4, [0 1 2 3], NULL, NULL, {tv_sec=1, tv_nsec=0}) = 0 (Timeout)");
+	harness_exit(k, "select", 1, 4, 0x1000, 0, 0, 0x2000);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, &in, 8);
+	harness_item(k, 0, AT_EXIT, 0, &out, 8);
+	harness_item(k, 3, ESPY_ITEM_OK, 0, tv, 16);
+	harness_item(k, 3, AT_EXIT, 0, left, 16);
+	assert_string_equal(harness_line(k), "select(4, [0 1 2 3], NULL, NULL, {tv_sec=1, tv_nsec=0}) = "
+					     "1 (in [2], left {tv_sec=0, tv_nsec=7})");
+	harness_exit(k, "select", 0, 4, 0x1000, 0, 0, 0x2000);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, &in, 8);
+	harness_item(k, 3, ESPY_ITEM_OK, 0, tv, 16);
+	assert_string_equal(harness_line(k), "select(4, [0 1 2 3], NULL, NULL, {tv_sec=1, tv_nsec=0}) = 0 (Timeout)");
 }
 
 static void test_capabilities(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint32_t v3 = 0x20080522, data[6] = { 1 << 1, 0, 0, 1, 0, 0 };
 
-	kit_exit(k, "capget", 0, 0x1000, 0x2000);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, &v3, 4);
-	kit_item(k, 1, AT_EXIT, 0, data, 24);
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "capget", 0, 0x1000, 0x2000);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, &v3, 4);
+	harness_item(k, 1, AT_EXIT, 0, data, 24);
+	assert_string_equal(harness_line(k),
 			    "capget([537396514], {effective=1<<CAP_DAC_OVERRIDE|1<<CAP_MAC_OVERRIDE, permitted=0, "
 			    "inheritable=0}) = 0");
 }
 
 static void test_filter(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const struct sock_filter f[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4),
 					 BPF_JUMP(BPF_JMP | BPF_K | BPF_JEQ, 0x27, 0, 1),
 					 BPF_STMT(BPF_RET | BPF_K, 0x50005) };
 
-	kit_exit(k, "filter", 0, 0x1000, sizeof(f));
-	kit_item(k, 0, ESPY_ITEM_OK, 0, f, sizeof(f));
+	harness_exit(k, "filter", 0, 0x1000, sizeof(f));
+	harness_item(k, 0, ESPY_ITEM_OK, 0, f, sizeof(f));
 	assert_string_equal(
-		kit_line(k),
+		harness_line(k),
 		"filter([BPF_STMT(BPF_LD|BPF_W|BPF_ABS, 0x4), BPF_JUMP(BPF_JMP|BPF_K|BPF_JEQ, 0x27, 0, 0x1), "
 		"BPF_STMT(BPF_RET|BPF_K, SECCOMP_RET_ERRNO|0x5)], 24) = 0");
 }
 
 static void test_siginfo(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	struct espy_buf b = { 0 };
 	struct {
 		int32_t signo, code;
@@ -178,17 +179,17 @@ static void test_siginfo(void **state)
 	} si = { 11, 1, 0, 0 };
 
 	/* a number whose table depends on another field is a field of its own */
-	kit_put_siginfo(k, &b, &si, sizeof(si));
+	harness_put_siginfo(k, &b, &si, sizeof(si));
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data, "{si_signo=SIGSEGV, si_code=SEGV_MAPERR, si_addr=NULL}");
 	b.len = 0;
 	si.signo = 4;
 	si.code = 9;
-	kit_put_siginfo(k, &b, &si, sizeof(si));
+	harness_put_siginfo(k, &b, &si, sizeof(si));
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data, "{si_signo=SIGILL, si_code=0x9 /* ILL_??? */, si_addr=NULL}");
 	b.len = 0;
-	kit_put_siginfo(k, &b, NULL, 0);
+	harness_put_siginfo(k, &b, NULL, 0);
 	espy_buf__putc(&b, 0);
 	assert_string_equal(b.data, "{}");
 	espy_buf__free(&b);
@@ -196,23 +197,23 @@ static void test_siginfo(void **state)
 
 static void test_own_size(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint32_t s[3] = { 8, 5, 6 };
 
-	kit_exit(k, "self", 0, 0x1000);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, s, 12);
-	assert_string_equal(kit_line(k), "self({size=8, a=5}) = 0");
-	kit_exit(k, "self", 0, 0x1000);
-	kit_item(k, 0, FAULT, 0, s, 8);
-	assert_string_equal(kit_line(k), "self({size=8, a=5}) = 0");
-	kit_exit(k, "self", 0, 0x1000);
-	kit_item(k, 0, FAULT, 0, s, 6);
-	assert_string_equal(kit_line(k), "self(0x1000) = 0");
+	harness_exit(k, "self", 0, 0x1000);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, s, 12);
+	assert_string_equal(harness_line(k), "self({size=8, a=5}) = 0");
+	harness_exit(k, "self", 0, 0x1000);
+	harness_item(k, 0, FAULT, 0, s, 8);
+	assert_string_equal(harness_line(k), "self({size=8, a=5}) = 0");
+	harness_exit(k, "self", 0, 0x1000);
+	harness_item(k, 0, FAULT, 0, s, 6);
+	assert_string_equal(harness_line(k), "self(0x1000) = 0");
 }
 
 static void test_wait_status(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const int32_t st = 0;
 	static const struct {
 		uint32_t status;
@@ -226,16 +227,16 @@ static void test_wait_status(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		kit_exit(k, "status", 0, cases[i].status);
-		assert_string_equal(kit_line(k), cases[i].line);
+		harness_exit(k, "status", 0, cases[i].status);
+		assert_string_equal(harness_line(k), cases[i].line);
 	}
 	/* nothing is written where nobody has ended */
-	kit_exit(k, "wait", 0, 0x1000);
-	kit_item(k, 0, AT_EXIT, 0, &st, 4);
-	assert_string_equal(kit_line(k), "wait(0x1000) = 0");
-	kit_exit(k, "wait", 9, 0x1000);
-	kit_item(k, 0, AT_EXIT, 0, &st, 4);
-	assert_string_equal(kit_line(k), "wait([{WIFEXITED(s) && WEXITSTATUS(s) == 0}]) = 9");
+	harness_exit(k, "wait", 0, 0x1000);
+	harness_item(k, 0, AT_EXIT, 0, &st, 4);
+	assert_string_equal(harness_line(k), "wait(0x1000) = 0");
+	harness_exit(k, "wait", 9, 0x1000);
+	harness_item(k, 0, AT_EXIT, 0, &st, 4);
+	assert_string_equal(harness_line(k), "wait([{WIFEXITED(s) && WEXITSTATUS(s) == 0}]) = 9");
 }
 
 int main(void)
@@ -247,5 +248,5 @@ int main(void)
 		cmocka_unit_test(test_filter),	    cmocka_unit_test(test_siginfo),
 		cmocka_unit_test(test_own_size),    cmocka_unit_test(test_wait_status),
 	};
-	return cmocka_run_group_tests(tests, setup, kit_free);
+	return cmocka_run_group_tests(tests, setup, harness_free);
 }

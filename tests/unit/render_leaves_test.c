@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Leaves: strings and their escapes, flags, enumerations, numbers in all formats, bit sets, errors. */
 #include "base/errno_names.h"
-#include "render_kit.h"
+#include "render_harness.h"
 
 static const char text[] =
 	"flags open_flags u32 \"O_???\" { O_ACCMODE = { O_RDONLY O_WRONLY O_RDWR } O_CREAT O_EXCL O_CLOEXEC }\n"
@@ -40,7 +40,7 @@ static const char calls[] =
 
 static int setup(void **state)
 {
-	return kit_new(state, text, constants, calls);
+	return harness_new(state, text, constants, calls);
 }
 
 static const char *quote(const char *s, size_t n, enum espy_hex hex, const char *extra)
@@ -71,185 +71,186 @@ static void test_quote(void **state)
 
 static void test_string_limits(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	static const char abc[] = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
 
-	kit_exit(k, "write", 32, 1, 0x1000, 32);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, abc, 32);
-	assert_string_equal(kit_line(k), "write(1, \"abcdefghijklmnopqrstuvwxyzabcdef\", 32) = 32");
-	kit_exit(k, "write", 33, 1, 0x1000, 33);
-	kit_item(k, 0, CUT, 0, abc, 32);
-	assert_string_equal(kit_line(k), "write(1, \"abcdefghijklmnopqrstuvwxyzabcdef\"..., 33) = 33");
+	harness_exit(k, "write", 32, 1, 0x1000, 32);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, abc, 32);
+	assert_string_equal(harness_line(k), "write(1, \"abcdefghijklmnopqrstuvwxyzabcdef\", 32) = 32");
+	harness_exit(k, "write", 33, 1, 0x1000, 33);
+	harness_item(k, 0, CUT, 0, abc, 32);
+	assert_string_equal(harness_line(k), "write(1, \"abcdefghijklmnopqrstuvwxyzabcdef\"..., 33) = 33");
 	/* the same of a C string: 32 characters fit, 33 do not */
-	kit_exit(k, "strs", 0, 0x1000, 0x2000);
-	kit_item(k, 0, CUT, 0, abc, 33);
-	kit_item(k, 1, ESPY_ITEM_OK, 0, "/abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq", 45);
-	assert_string_equal(kit_line(k), "strs(\"abcdefghijklmnopqrstuvwxyzabcdef\"..., "
-					 "\"/abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq\") = 0");
-	kit_exit(k, "write", 0, 1, 0x1000, 0);
-	assert_string_equal(kit_line(k), "write(1, \"\", 0) = 0");
-	kit_exit(k, "write", 0, 1, 0, 0);
-	assert_string_equal(kit_line(k), "write(1, NULL, 0) = 0");
+	harness_exit(k, "strs", 0, 0x1000, 0x2000);
+	harness_item(k, 0, CUT, 0, abc, 33);
+	harness_item(k, 1, ESPY_ITEM_OK, 0, "/abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq", 45);
+	assert_string_equal(harness_line(k), "strs(\"abcdefghijklmnopqrstuvwxyzabcdef\"..., "
+					     "\"/abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq\") = 0");
+	harness_exit(k, "write", 0, 1, 0x1000, 0);
+	assert_string_equal(harness_line(k), "write(1, \"\", 0) = 0");
+	harness_exit(k, "write", 0, 1, 0, 0);
+	assert_string_equal(harness_line(k), "write(1, NULL, 0) = 0");
 }
 
 static void test_unreadable(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
-	kit_exit(k, "write", -14, 1, 0x7f0000001000, 8);
-	kit_item(k, 0, FAULT, 0, "ab", 2);
-	assert_string_equal(kit_line(k), "write(1, 0x7f0000001000, 8) = -1 EFAULT (Bad address)");
-	kit_exit(k, "strs", 0, 0x1000, 0x2000);
-	kit_item(k, 0, FAULT, 0, "", 0);
-	assert_string_equal(kit_line(k), "strs(0x1000, 0x2000) = 0");
+	harness_exit(k, "write", -14, 1, 0x7f0000001000, 8);
+	harness_item(k, 0, FAULT, 0, "ab", 2);
+	assert_string_equal(harness_line(k), "write(1, 0x7f0000001000, 8) = -1 EFAULT (Bad address)");
+	harness_exit(k, "strs", 0, 0x1000, 0x2000);
+	harness_item(k, 0, FAULT, 0, "", 0);
+	assert_string_equal(harness_line(k), "strs(0x1000, 0x2000) = 0");
 	/* results of a call that failed were never written */
-	kit_exit(k, "read", -9, 99, 0x1000, 8);
-	assert_string_equal(kit_line(k), "read(99, 0x1000, 8) = -1 EBADF (Bad file descriptor)");
-	kit_exit(k, "read", 2, 3, 0x1000, 8);
-	kit_item(k, 0, AT_EXIT, 0, "hi", 2);
-	assert_string_equal(kit_line(k), "read(3, \"hi\", 8) = 2");
-	kit_exit(k, "read", 0, 3, 0x1000, 8);
-	assert_string_equal(kit_line(k), "read(3, \"\", 8) = 0");
+	harness_exit(k, "read", -9, 99, 0x1000, 8);
+	assert_string_equal(harness_line(k), "read(99, 0x1000, 8) = -1 EBADF (Bad file descriptor)");
+	harness_exit(k, "read", 2, 3, 0x1000, 8);
+	harness_item(k, 0, AT_EXIT, 0, "hi", 2);
+	assert_string_equal(harness_line(k), "read(3, \"hi\", 8) = 2");
+	harness_exit(k, "read", 0, 3, 0x1000, 8);
+	assert_string_equal(harness_line(k), "read(3, \"\", 8) = 0");
 }
 
-static const char *open_line(struct kit *k, unsigned flags)
+static const char *open_line(struct harness *k, unsigned flags)
 {
-	kit_exit(k, "open", 3, 0x1000, flags, 0640);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "/x", 3);
-	return kit_line(k);
+	harness_exit(k, "open", 3, 0x1000, flags, 0640);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "/x", 3);
+	return harness_line(k);
 }
 
 static void test_flags(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
 	assert_string_equal(open_line(k, 0x80000), "open(\"/x\", O_RDONLY|O_CLOEXEC) = 3");
 	assert_string_equal(open_line(k, 0x42), "open(\"/x\", O_RDWR|O_CREAT, 0640) = 3");
 	assert_string_equal(open_line(k, 0x40000041), "open(\"/x\", O_WRONLY|O_CREAT|0x40000000, 0640) = 3");
-	kit_exit(k, "mmap", 0x7f0000000000, 0, 4096, 0, 0x22, (uint64_t)-1, 0);
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "mmap", 0x7f0000000000, 0, 4096, 0, 0x22, (uint64_t)-1, 0);
+	assert_string_equal(harness_line(k),
 			    "mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f0000000000");
-	kit_exit(k, "mmap", -22, 0, 4096, 8, 0x8000002f, (uint64_t)-1, 0x1000);
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "mmap", -22, 0, 4096, 8, 0x8000002f, (uint64_t)-1, 0x1000);
+	assert_string_equal(harness_line(k),
 			    "mmap(NULL, 4096, 0x8 /* PROT_??? */, 0xf /* MAP_??? */|MAP_ANONYMOUS|32<<MAP_HUGE_SHIFT, "
 			    "-1, 0x1000) = -1 EINVAL (Invalid argument)");
 }
 
 static void test_flag_styles(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
 	k->o.xlat = ESPY_XLAT_RAW;
 	assert_string_equal(open_line(k, 0x80000), "open(\"/x\", 0x80000) = 3");
 	k->o.xlat = ESPY_XLAT_VERBOSE;
 	assert_string_equal(open_line(k, 0x80000), "open(\"/x\", 0x80000 /* O_RDONLY|O_CLOEXEC */) = 3");
-	kit_exit(k, "mmap", 0, 0, 4096, 0, 0x22, (uint64_t)-1, 0);
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "mmap", 0, 0, 4096, 0, 0x22, (uint64_t)-1, 0);
+	assert_string_equal(harness_line(k),
 			    "mmap(NULL, 4096, 0 /* PROT_NONE */, 0x22 /* MAP_PRIVATE|MAP_ANONYMOUS */, -1, 0) = 0");
 	/* a group with a text of its own is a number of its own */
-	kit_exit(k, "sock", 0, 0x90001);
-	assert_string_equal(kit_line(k), "sock(0x1 /* ONE_S */|0x90000 /* SOCK_X|0x10000 */) = 0");
-	kit_exit(k, "madvise", 0, 0, 0, 1);
-	assert_string_equal(kit_line(k), "madvise(NULL, 0, 0x1 /* MADV_RANDOM */) = 0");
-	kit_exit(k, "ids", 0, 0, 9, 0, 0, (uint64_t)-100, 0);
-	assert_string_equal(kit_line(k), "ids(0, 9 /* SIGKILL */, 0, 0, -100 /* AT_FDCWD */, 0000000000000000) = 0");
+	harness_exit(k, "sock", 0, 0x90001);
+	assert_string_equal(harness_line(k), "sock(0x1 /* ONE_S */|0x90000 /* SOCK_X|0x10000 */) = 0");
+	harness_exit(k, "madvise", 0, 0, 0, 1);
+	assert_string_equal(harness_line(k), "madvise(NULL, 0, 0x1 /* MADV_RANDOM */) = 0");
+	harness_exit(k, "ids", 0, 0, 9, 0, 0, (uint64_t)-100, 0);
+	assert_string_equal(harness_line(k),
+			    "ids(0, 9 /* SIGKILL */, 0, 0, -100 /* AT_FDCWD */, 0000000000000000) = 0");
 	k->o.xlat = ESPY_XLAT_ABBREV;
 }
 
 static void test_enums(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
-	kit_exit(k, "sock", 0, 0x90001);
-	assert_string_equal(kit_line(k), "sock(ONE_S|SOCK_X|0x10000) = 0");
-	kit_exit(k, "sock", 0, 0x10003);
-	assert_string_equal(kit_line(k), "sock(0x3 /* SOCK_??? */|0x10000 /* SOCK_??? */) = 0");
+	harness_exit(k, "sock", 0, 0x90001);
+	assert_string_equal(harness_line(k), "sock(ONE_S|SOCK_X|0x10000) = 0");
+	harness_exit(k, "sock", 0, 0x10003);
+	assert_string_equal(harness_line(k), "sock(0x3 /* SOCK_??? */|0x10000 /* SOCK_??? */) = 0");
 
-	kit_exit(k, "madvise", 0, 0x1000, 1, 1);
-	assert_string_equal(kit_line(k), "madvise(0x1000, 1, MADV_RANDOM) = 0");
-	kit_exit(k, "madvise", 0, 0x1000, 1, 99);
-	assert_string_equal(kit_line(k), "madvise(0x1000, 1, 0x63 /* MADV_??? */) = 0");
-	kit_exit(k, "formats", 0, 0xdeadbeeffffffffe, 2, 0, 0x10003005, 0100644, 0x801);
-	assert_string_equal(kit_line(k),
+	harness_exit(k, "madvise", 0, 0x1000, 1, 1);
+	assert_string_equal(harness_line(k), "madvise(0x1000, 1, MADV_RANDOM) = 0");
+	harness_exit(k, "madvise", 0, 0x1000, 1, 99);
+	assert_string_equal(harness_line(k), "madvise(0x1000, 1, 0x63 /* MADV_??? */) = 0");
+	harness_exit(k, "formats", 0, 0xdeadbeeffffffffe, 2, 0, 0x10003005, 0100644, 0x801);
+	assert_string_equal(harness_line(k),
 			    "formats(MINUS, 0x2, , FUTEX_OP_ADD<<28|0x3<<12|0x5, S_IFREG|0644, makedev(0x8, 0x1)) = 0");
-	kit_exit(k, "formats", 0, (uint64_t)-7, 1, 1, 0xf0000000, 0104755, 0);
-	assert_string_equal(kit_line(k), "formats(-7, ONE_X, LOUD, 0xf<<28 /* FUTEX_OP_??? */|0<<12|0, "
-					 "S_IFREG|S_ISUID|0755, makedev(0, 0)) = 0");
+	harness_exit(k, "formats", 0, (uint64_t)-7, 1, 1, 0xf0000000, 0104755, 0);
+	assert_string_equal(harness_line(k), "formats(-7, ONE_X, LOUD, 0xf<<28 /* FUTEX_OP_??? */|0<<12|0, "
+					     "S_IFREG|S_ISUID|0755, makedev(0, 0)) = 0");
 }
 
 static void test_numbers(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
 	/* junk in upper register halves is no part of a 32-bit argument */
-	kit_exit(k, "ids", 0, 0xaaaaaaaaffffffff, 0xbbbbbbbb00000022, 8, 8388608, 0xccccccccffffff9c, 0x1234);
-	assert_string_equal(kit_line(k), "ids(-1, SIGRT_2, 010, 8192*1024, AT_FDCWD, 0x00000000001234) = 0");
-	kit_exit(k, "ids", 0, 1000, 77, 0, UINT64_MAX, 3, 0);
-	assert_string_equal(kit_line(k), "ids(1000, 77, 0, RLIM64_INFINITY, 3, 0000000000000000) = 0");
-	kit_exit(k, "ids", 0, 1000, 32, 0, 1024, (uint64_t)-1, 0);
-	assert_string_equal(kit_line(k), "ids(1000, SIGRTMIN, 0, 1024, -1, 0000000000000000) = 0");
+	harness_exit(k, "ids", 0, 0xaaaaaaaaffffffff, 0xbbbbbbbb00000022, 8, 8388608, 0xccccccccffffff9c, 0x1234);
+	assert_string_equal(harness_line(k), "ids(-1, SIGRT_2, 010, 8192*1024, AT_FDCWD, 0x00000000001234) = 0");
+	harness_exit(k, "ids", 0, 1000, 77, 0, UINT64_MAX, 3, 0);
+	assert_string_equal(harness_line(k), "ids(1000, 77, 0, RLIM64_INFINITY, 3, 0000000000000000) = 0");
+	harness_exit(k, "ids", 0, 1000, 32, 0, 1024, (uint64_t)-1, 0);
+	assert_string_equal(harness_line(k), "ids(1000, SIGRTMIN, 0, 1024, -1, 0000000000000000) = 0");
 }
 
 static void test_sets(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	uint64_t sigs = 1ull << 1 | 1ull << 9 | 1ull << 31 | 1ull << 32, fds = 1ull << 3 | 1ull << 5, all = UINT64_MAX;
 
-	kit_exit(k, "sigs", 0, 0x1000, 0x2000, 8);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, &sigs, 8);
-	kit_item(k, 1, ESPY_ITEM_OK, 0, &fds, 8);
-	assert_string_equal(kit_line(k), "sigs([INT USR1 RTMIN RT_1], [3 5], 8) = 0");
+	harness_exit(k, "sigs", 0, 0x1000, 0x2000, 8);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, &sigs, 8);
+	harness_item(k, 1, ESPY_ITEM_OK, 0, &fds, 8);
+	assert_string_equal(harness_line(k), "sigs([INT USR1 RTMIN RT_1], [3 5], 8) = 0");
 	all &= ~(1ull << 31 | 1ull << 32);
 	fds = 0;
-	kit_exit(k, "sigs", 0, 0x1000, 0x2000, 8);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, &all, 8);
-	kit_item(k, 1, ESPY_ITEM_OK, 0, &fds, 8);
-	assert_string_equal(kit_line(k), "sigs(~[RTMIN RT_1], [], 8) = 0");
+	harness_exit(k, "sigs", 0, 0x1000, 0x2000, 8);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, &all, 8);
+	harness_item(k, 1, ESPY_ITEM_OK, 0, &fds, 8);
+	assert_string_equal(harness_line(k), "sigs(~[RTMIN RT_1], [], 8) = 0");
 }
 
 static void test_results(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 
-	kit_exit(k, "fcntl", 0x80000, 3);
-	assert_string_equal(kit_line(k), "fcntl(3) = 0x80000 (flags O_RDONLY|O_CLOEXEC)");
-	kit_exit(k, "fcntl", 0, 3);
-	assert_string_equal(kit_line(k), "fcntl(3) = 0 (flags O_RDONLY)");
-	kit_exit(k, "getfd", 0, 3);
-	assert_string_equal(kit_line(k), "getfd(3) = 0");
-	kit_exit(k, "getfd", 1, 3);
-	assert_string_equal(kit_line(k), "getfd(3) = 0x1 (flags FD_CLOEXEC)");
-	kit_exit(k, "umask", 022, 0);
-	assert_string_equal(kit_line(k), "umask(000) = 022");
-	kit_exit(k, "fcntl", -512, 3);
-	assert_string_equal(kit_line(k), "fcntl(3) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)");
-	kit_exit(k, "fcntl", -516, 3);
-	assert_string_equal(kit_line(k), "fcntl(3) = ? ERESTART_RESTARTBLOCK (Interrupted by signal)");
-	kit_exit(k, "fcntl", -4000, 3);
-	assert_string_equal(kit_line(k), "fcntl(3) = -1 (errno 4000)");
-	kit_begin(k, k->rec, ESPY_REC_EXIT, "pause", 0, 0, (const uint64_t[]){ 0 });
+	harness_exit(k, "fcntl", 0x80000, 3);
+	assert_string_equal(harness_line(k), "fcntl(3) = 0x80000 (flags O_RDONLY|O_CLOEXEC)");
+	harness_exit(k, "fcntl", 0, 3);
+	assert_string_equal(harness_line(k), "fcntl(3) = 0 (flags O_RDONLY)");
+	harness_exit(k, "getfd", 0, 3);
+	assert_string_equal(harness_line(k), "getfd(3) = 0");
+	harness_exit(k, "getfd", 1, 3);
+	assert_string_equal(harness_line(k), "getfd(3) = 0x1 (flags FD_CLOEXEC)");
+	harness_exit(k, "umask", 022, 0);
+	assert_string_equal(harness_line(k), "umask(000) = 022");
+	harness_exit(k, "fcntl", -512, 3);
+	assert_string_equal(harness_line(k), "fcntl(3) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)");
+	harness_exit(k, "fcntl", -516, 3);
+	assert_string_equal(harness_line(k), "fcntl(3) = ? ERESTART_RESTARTBLOCK (Interrupted by signal)");
+	harness_exit(k, "fcntl", -4000, 3);
+	assert_string_equal(harness_line(k), "fcntl(3) = -1 (errno 4000)");
+	harness_begin(k, k->rec, ESPY_REC_EXIT, "pause", 0, 0, (const uint64_t[]){ 0 });
 	((struct espy_rec *)k->rec)->flags |= ESPY_RF_NO_RETURN;
-	assert_string_equal(kit_line(k), "pause() = ?");
+	assert_string_equal(harness_line(k), "pause() = ?");
 }
 
 static void test_raw(void **state)
 {
-	struct kit *k = *state;
+	struct harness *k = *state;
 	const uint64_t raw[16] = { 1u << 1 };
 
-	kit_exit(k, "nodesc", 5, 1, 0);
-	assert_string_equal(kit_line(k), "nodesc(0x1, 0) = 5");
+	harness_exit(k, "nodesc", 5, 1, 0);
+	assert_string_equal(harness_line(k), "nodesc(0x1, 0) = 5");
 	k->o.raw = raw;
-	kit_exit(k, "write", 5, 1, 0x1000, 5);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "hello", 5);
-	assert_string_equal(kit_line(k), "write(0x1, 0x1000, 0x5) = 0x5");
-	kit_exit(k, "write", -9, 1, 0x1000, 5);
-	assert_string_equal(kit_line(k), "write(0x1, 0x1000, 0x5) = -1 EBADF (Bad file descriptor)");
+	harness_exit(k, "write", 5, 1, 0x1000, 5);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "hello", 5);
+	assert_string_equal(harness_line(k), "write(0x1, 0x1000, 0x5) = 0x5");
+	harness_exit(k, "write", -9, 1, 0x1000, 5);
+	assert_string_equal(harness_line(k), "write(0x1, 0x1000, 0x5) = -1 EBADF (Bad file descriptor)");
 	k->o.raw = NULL;
 	k->o.arg_names = true;
-	kit_exit(k, "write", 5, 1, 0x1000, 5);
-	kit_item(k, 0, ESPY_ITEM_OK, 0, "hello", 5);
-	assert_string_equal(kit_line(k), "write(fd=1, buf=\"hello\", count=5) = 5");
+	harness_exit(k, "write", 5, 1, 0x1000, 5);
+	harness_item(k, 0, ESPY_ITEM_OK, 0, "hello", 5);
+	assert_string_equal(harness_line(k), "write(fd=1, buf=\"hello\", count=5) = 5");
 	k->o.arg_names = false;
 }
 
@@ -274,5 +275,5 @@ int main(void)
 		cmocka_unit_test(test_numbers), cmocka_unit_test(test_sets),	      cmocka_unit_test(test_results),
 		cmocka_unit_test(test_raw),	cmocka_unit_test(test_errno_table),
 	};
-	return cmocka_run_group_tests(tests, setup, kit_free);
+	return cmocka_run_group_tests(tests, setup, harness_free);
 }

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include "source/agent/control.h"
 #include "source/agent/inject.h"
-#include "source/agent/ring.h"
-#include "source/marks.h"
-#include "source/report.h"
+#include "source/agent/mark_ring.h"
+#include "source/wanted_marks.h"
+#include "source/source_report.h"
 #include "source/source.h"
 
 /* A clock by two pairs of readings: TSC to CLOCK_MONOTONIC. */
@@ -31,7 +31,7 @@ static inline uint64_t espy_tsc__to_ns(const struct espy_tsc *c, uint64_t tsc)
 	return ns > 0 ? (uint64_t)ns : 1;
 }
 
-/* Who has called (call.c). */
+/* Who has called (callers.c). */
 #define ESPY_AGENT_CALLERS 256u
 struct espy_agent_waiting {
 	int fd;
@@ -204,9 +204,9 @@ struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, str
 /* The task that a chunk says it is of, as far as that can be true. */
 pid_t espy_agent_process__task(struct espy_agent_process *p, uint32_t tid);
 
-/* For the mux: is this record of another source about us (our thread, our calls in somebody's thread)? */
+/* For the merged source: is this record of another source about us (our thread, our calls in somebody's thread)? */
 bool espy_agent_source__hides(const struct espy_source *s, const struct espy_rec *rec);
-/* For the mux: a record of another source, which may tell of a child. */
+/* For the merged source: a record of another source, which may tell of a child. */
 void espy_agent_source__saw(struct espy_source *s, const struct espy_rec *rec);
 /* Listens for calls; does nothing if it does already. */
 int espy_agent_calls__open(struct espy_agent_calls *c, uint64_t tag);
@@ -226,15 +226,15 @@ int espy_agent_wide__begin(struct espy_agent_source *s, const struct espy_target
 int espy_agent_wide__look(struct espy_agent_source *s);
 
 /*
- * For the mux: what a command is to find in its environment, so that it (if it is traced by ptrace) and programs which
- * it starts call us ("NAME=VALUE"). False: nothing.
+ * For the merged source: what a command is to find in its environment, so that it (if it is traced by ptrace) and
+ * programs which it starts call us ("NAME=VALUE"). False: nothing.
  */
 bool espy_agent_source__call_word(struct espy_source *s, bool traced, char *word, size_t size);
 /* Is it one that may have an agent soon? */
 bool espy_agent_source__expects(const struct espy_agent_source *s, pid_t pid);
-/* For the mux: what is to be done again and again while an agent is waited for. */
+/* For the merged source: what is to be done again and again while an agent is waited for. */
 void espy_agent_source__meanwhile(struct espy_source *s, void (*fn)(void *ctx), void *ctx);
-/* For the mux: the process was started with the library, and will have an agent soon. */
+/* For the merged source: the process was started with the library, and will have an agent soon. */
 void espy_agent_source__expect(struct espy_source *s, pid_t pid);
 
 #endif

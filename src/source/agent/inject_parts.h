@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The parts of an injection: what forbids it (refuse.c, filters.c), where a thread can be used (safe_point.c). Private
- * to it. */
+/* The parts of an injection: what forbids it (refuse.c, thread_filters.c), where a thread can be used (safe_point.c).
+ * Private to it. */
 #ifndef ESPY_SOURCE_AGENT_INJECT_PARTS_H
 #define ESPY_SOURCE_AGENT_INJECT_PARTS_H
 

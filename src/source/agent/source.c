@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The agent source behind source.h. It serves marks only: no system calls, no start of commands (the mux, which is
- * always in front of it, does that).
+ * The agent source behind source.h. It serves marks only: no system calls, no start of commands (the merged source,
+ * which is always in front of it, does that).
  */
 #include <ctype.h>
 #include <errno.h>

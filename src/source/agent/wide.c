@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Marks of the whole system or of a cgroup: of every process that has an agent. It is found by its thread in /proc;
- * nothing is loaded into processes that have none. Forked children call (call.c), what other sources tell of programs
- * that were executed is followed up (source.c), and from time to time everything is looked through again.
+ * nothing is loaded into processes that have none. Forked children call (callers.c), what other sources tell of
+ * programs that were executed is followed up (source.c), and from time to time everything is looked through again.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 #include <bpf/libbpf.h>
-#include "source/report.h"
+#include "source/source_report.h"
 #include "source/source.h"
 #include "source/bpf/kernel/shared.h"
 #include "source/bpf/ring/rings.h"
@@ -95,7 +95,7 @@ struct bpf_source {
 	uint64_t loaded_ns;
 	struct espy_bpf_shared *shared;
 	struct bpf_ring ring;
-	struct bpf_ring life; /* births, execs and deaths that found no room there */
+	struct bpf_ring task_ring; /* births, execs and deaths that found no room there */
 	struct bpf_rings rings; /* one per CPU instead of these two; then `ring` only wakes the reader */
 	uint32_t triggers;    /* flight recorder: that poll() has told */
 	bool loaded;

@@ -228,7 +228,7 @@ bool bpf_source_all_read(const struct bpf_source *s)
 		return true; /* whatever there is to read, a snapshot reads it */
 	if (s->rings.cnt)
 		return bpf_rings__empty(&s->rings);
-	return bpf_ring__empty(&s->ring) && bpf_ring__empty(&s->life);
+	return bpf_ring__empty(&s->ring) && bpf_ring__empty(&s->task_ring);
 }
 
 uint64_t bpf_source_unread(const struct bpf_source *s)
@@ -340,8 +340,8 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		    (s->tables.narrow ? now - s->loaded_ns > NARROW_AFTER_NS : s->stats.records > MANY_RECORDS))
 			bpf_source_use_single(s);
 		bpf_source_tend_single(s);
-		cnt = s->rings.cnt ? bpf_rings__drain(&s->rings, now, deliver, &d, &stop) :
-				     bpf_ring__drain(&s->ring, &s->life, deliver, &d, &stop);
+		cnt = s->rings.cnt ? bpf_rings__drain(&s->rings, now, deliver, &d, &stop)
+				   : bpf_ring__drain(&s->ring, &s->task_ring, deliver, &d, &stop);
 		bpf_pause__progress(s);
 		if (!stop && bpf_source_all_read(s))
 			cnt += deliver_lost(&d, &stop);

@@ -3,17 +3,17 @@
  * The ptrace source, inside. One source object belongs to one thread: the kernel lets only the thread that seized
  * a task control it, so all calls through source.h come from the thread that called start_command or add_target.
  *
- *      source.c    life of a source, poll
- *      stops.c     what each stop of a task means
- *      records.c   records made and handed over
- *      tasks.c     table of tasks
- *      start.c     the command
- *      attach.c    -p, detaching, and why it was refused
- *      tamper.c    calls that are changed
- *      stack.c     call stacks
- *      seccomp.c   filter with which only wanted calls stop
- *      arch_x86.c  what depends on the architecture
- *      probe.c     can it run here
+ *      source.c         life of a source, poll
+ *      stops.c          what each stop of a task means
+ *      records.c        records made and handed over
+ *      traced_tasks.c   table of tasks
+ *      start_command.c  the command
+ *      attach.c         -p, detaching, and why it was refused
+ *      tamper.c         calls that are changed
+ *      stack.c          call stacks
+ *      stop_filter.c    filter with which only wanted calls stop
+ *      arch_x86.c       what depends on the architecture
+ *      can_run.c        can it run here
  */
 #ifndef ESPY_PTRACE_SOURCE_H
 #define ESPY_PTRACE_SOURCE_H
@@ -24,7 +24,7 @@
 #include <sys/types.h>
 #include <sys/ptrace.h>
 #include "source/plan_run.h"
-#include "source/report.h"
+#include "source/source_report.h"
 #include "source/source.h"
 
 #define ESPY_TASK_BUCKETS 1024u
@@ -91,7 +91,7 @@ struct espy_ptrace {
 	unsigned char *scratch; /* ESPY_REC_MAX, for the record in the making */
 };
 
-/* tasks.c */
+/* traced_tasks.c */
 struct espy_ptask *espy_ptask__find(struct espy_ptrace *p, pid_t tid);
 struct espy_ptask *espy_ptask__add(struct espy_ptrace *p, pid_t tid, pid_t tgid); /* NULL: no memory */
 void espy_ptask__remove(struct espy_ptrace *p, struct espy_ptask *t);
@@ -148,7 +148,7 @@ uint64_t espy_ptrace__wake_delayed(struct espy_ptrace *p);
 /* Handle one stop or death if there is one: 1, else 0. */
 int espy_ptrace__step(struct espy_ptrace *p);
 
-/* start.c, attach.c */
+/* start_command.c, attach.c */
 int espy_ptrace__start_command(struct espy_source *s, const struct espy_command *cmd, pid_t *pid);
 int espy_ptrace__add_target(struct espy_source *s, const struct espy_target *t);
 int espy_ptrace__remove_target(struct espy_source *s, pid_t pid);
@@ -156,7 +156,7 @@ int espy_ptrace__remove_target(struct espy_source *s, pid_t pid);
 void espy_ptrace__explain(pid_t pid, int err, char *text, size_t text_sz);
 int espy_ptrace__probe(char *why, size_t why_sz);
 
-/* seccomp.c */
+/* stop_filter.c */
 struct sock_filter;
 #define ESPY_FILTER_MAX 4096u /* BPF_MAXINSNS */
 /* The filter's mark in the event message: a filter of the program's own may also say TRACE. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The USDT source behind source.h. As the agent source it serves marks only, behind the mux. */
+/* The USDT source behind source.h. As the agent source it serves marks only, behind the merged source. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "base/clock.h"
-#include "source/agent/ring.h"
+#include "source/agent/mark_ring.h"
 #include "source/rights.h"
 #include "source/usdt/usdt_source.h"
 

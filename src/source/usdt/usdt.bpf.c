@@ -22,7 +22,7 @@ enum { BPF_ANY = 0, BPF_RB_NO_WAKEUP = 1 };
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
-#include "shared.h"
+#include "usdt_shared.h"
 
 #define STATUS_OK 0
 #define STATUS_FAULT 1

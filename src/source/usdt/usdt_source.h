@@ -5,11 +5,11 @@
 
 #include <bpf/libbpf.h>
 #include <linux/types.h>
-#include "source/marks.h"
-#include "source/report.h"
+#include "source/wanted_marks.h"
+#include "source/source_report.h"
 #include "source/source.h"
-#include "source/usdt/shared.h"
-#include "symbols/marks.h"
+#include "source/usdt/usdt_shared.h"
+#include "symbols/mark_notes.h"
 #include "symbols/objects.h"
 #include "symbols/usdt.h"
 

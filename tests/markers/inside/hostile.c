@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "control.h"
+#include "own_espy.h"
 #include "espy/mark.h"
 
 static int stop;

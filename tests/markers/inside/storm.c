@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "control.h"
+#include "own_espy.h"
 #include "espy/mark.h"
 
 #define MAX_THREADS 1024

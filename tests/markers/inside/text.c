@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Strings of all lengths at all places of a page with nothing behind it: agent/text.h against the plain way of doing
-// it, and then through the agent, wherever the string stands among the arguments, for one session and for several.
+// Strings of all lengths at all places of a page with nothing behind it: agent/event_text.h against the plain way of
+// doing it, and then through the agent, wherever the string stands among the arguments, for one session and for
+// several.
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/text.h"
+#include "agent/event_text.h"
 #include "check.h"
-#include "control.h"
+#include "own_espy.h"
 #include "espy/mark.h"
 
 #define PAGE 4096

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "control.h"
+#include "own_espy.h"
 #include "sample.h"
 
 static void ignore(void *ctx, const struct espy_chunk *chunk, const struct espy_mark_record *r)

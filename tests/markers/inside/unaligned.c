@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "control.h"
+#include "own_espy.h"
 #include "espy/mark.h"
 
 // A page begins, and the site AT bytes behind it; nobody runs through what lies between.

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "../../../include/espy/mark.h"
-#include "symbols/marks.h"
+#include "symbols/mark_notes.h"
 #include "symbols/usdt.h"
 
 static void read_all(struct espy_elf *e)

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <cmocka.h>
 #include "record/record.h"
-#include "source/agent/ring.h"
+#include "source/agent/mark_ring.h"
 
 enum { CHUNK = 4096, CHUNKS = 64, DATA = 8192, SIZE = DATA + CHUNK * CHUNKS };
 static const struct espy_agent_opened opened = { .chunk_sz = CHUNK, .nchunks = CHUNKS };

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "source/agent/seccomp.h"
+#include "source/agent/seccomp_verdict.h"
 
 #define BODY_MAX 24u
 #define CALLS 6u

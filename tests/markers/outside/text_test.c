@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "agent/format.h"
 #include "sink/text/text_mark.h"
-#include "source/marks.h"
+#include "source/wanted_marks.h"
 
 static struct espy_buf out;
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
-#include "source/bpf/kernel/object.h"
+#include "source/bpf/kernel/bpf_objects.h"
 #include "pause_impl.h"
 
 #define NEXT_PAUSE 2 /* in the rows of programs, see espy.bpf.c */

@@ -265,4 +265,4 @@ int espy_compat_call(u64 *ctx)
 	return 0;
 }
 
-#include "life.bpf.h"
+#include "task_events.bpf.h"

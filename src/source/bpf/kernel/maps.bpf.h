@@ -24,11 +24,11 @@ struct {
 	__uint(max_entries, 4096);
 } espy_ring SEC(".maps");
 
-/* For births, execs and deaths that find no room in the ring: the reader's tables hang on them. See LIFE_RESERVE. */
+/* For births, execs and deaths that find no room in the ring: the reader's tables hang on them. See TASK_RESERVE. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, ESPY_BPF_LIFE_RING);
-} espy_life SEC(".maps");
+	__uint(max_entries, ESPY_BPF_TASK_RING);
+} espy_task_ring SEC(".maps");
 
 #ifdef ESPY_OWN_RINGS
 /* The chunks of all rings; sized by user space. espy_ring only wakes the reader then. */

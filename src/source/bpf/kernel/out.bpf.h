@@ -43,16 +43,16 @@ static __always_inline void wake_now(void)
  * Room for a record that must not be lost while calls are: in the ring, else in the one for such records. Behind the
  * record stands how far the ring was written then, which is the record's place among those of the ring.
  */
-#define LIFE_RESERVE(size)                                                        \
-	({                                                                        \
-		void *room = bpf_ringbuf_reserve(&espy_ring, (size) + 8, 0);      \
-		if (!room) {                                                      \
-			u64 pos = bpf_ringbuf_query(&espy_ring, BPF_RB_PROD_POS); \
-			room = bpf_ringbuf_reserve(&espy_life, (size) + 8, 0);    \
-			if (room)                                                 \
-				*(u64 *)(room + (size)) = pos;                    \
-		}                                                                 \
-		room;                                                             \
+#define TASK_RESERVE(size)                                                                                             \
+	({                                                                                                             \
+		void *room = bpf_ringbuf_reserve(&espy_ring, (size) + 8, 0);                                           \
+		if (!room) {                                                                                           \
+			u64 pos = bpf_ringbuf_query(&espy_ring, BPF_RB_PROD_POS);                                      \
+			room = bpf_ringbuf_reserve(&espy_task_ring, (size) + 8, 0);                                    \
+			if (room)                                                                                      \
+				*(u64 *)(room + (size)) = pos;                                                         \
+		}                                                                                                      \
+		room;                                                                                                  \
 	})
 
 static __always_inline void out_submit(void *rec)
@@ -156,7 +156,7 @@ static __always_inline void *own_reserve(u64 size, u64 room)
 }
 
 #define OUT_RESERVE(max, size) own_reserve(size, conf.room_calls)
-#define LIFE_RESERVE(size) own_reserve(size, conf.room_life)
+#define TASK_RESERVE(size) own_reserve(size, conf.room_tasks)
 
 /* Publishing orders the record before its mark, and the mark before the look at shared.want. */
 static __always_inline void own_publish(void *rec, u64 mark)

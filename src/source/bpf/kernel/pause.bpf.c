@@ -95,7 +95,7 @@ static __always_inline void give_back(struct espy_bpf_hold *hold)
 static __always_inline void tell(const struct espy_bpf_hold *hold)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct espy_rec_pause *rec = LIFE_RESERVE(sizeof(*rec));
+	struct espy_rec_pause *rec = TASK_RESERVE(sizeof(*rec));
 
 	if (!rec) {
 		ring_full();

@@ -17,7 +17,7 @@
 #define ESPY_BPF_PATHS 8u          /* wanted paths (-P) that the programs can test; with more they test none */
 #define ESPY_BPF_COMPONENT 255u
 #define ESPY_BPF_WANTED 32u        /* inodes of such paths; a power of two */
-#define ESPY_BPF_LIFE_RING 131072u  /* bytes of the ring for births, execs and deaths alone */
+#define ESPY_BPF_TASK_RING 131072u /* bytes of the ring for births, execs and deaths alone */
 
 /*
  * Functions of the kernel that the programs call, beside the helpers, which have numbers. These are called by such a number
@@ -55,7 +55,7 @@ struct espy_bpf_conf {
 	__u32 chunk_shift;   /* bytes of a chunk */
 	__u32 chunks_shift;  /* chunks of a ring */
 	__u32 ring_secret;   /* in the mark of each record, so that no payload looks like a record */
-	__u64 room_calls, room_life; /* so far may the writer be ahead of the reader, in units */
+	__u64 room_calls, room_tasks; /* so far may the writer be ahead of the reader, in units */
 	__u32 trigger_cnt;
 	__u32 gate_cnt; /* 0: the verifier looks at nothing that gates need */
 	__u64 room;    /* of a ring, in bytes; 0: nobody is ever held (pause.bpf.c) */

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "source/bpf/bpf_source.h"
 #include "source/rights.h"
-#include "source/bpf/kernel/object.h"
+#include "source/bpf/kernel/bpf_objects.h"
 #include "source/bpf/hold/pause.h"
 
 /* Room for about 350 000 small records. More takes longer to start. Where nobody is held the reader gets more time. */
@@ -298,7 +298,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.chunks_shift = s->rings.chunks_shift,
 		.ring_secret = s->rings.secret,
 		.room_calls = s->rings.room_calls,
-		.room_life = s->rings.room_life,
+		.room_tasks = s->rings.room_tasks,
 		.trigger_cnt = (uint32_t)s->opts.trigger_cnt,
 		.gate_cnt = (uint32_t)s->opts.gate_cnt,
 		.room = bpf_pause__wants_lossless(s) ? room_of(s) : 0,
@@ -506,7 +506,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 		err = bpf_source_link_next(s->obj, "espy_raw_next", 1, "espy_raw_fdname");
 	if (!err && s->rings.cnt)
 		err = bpf_rings__open(&s->rings, s->shared);
-	err = err ? err : bpf_ring__open(&s->life, bpf_map__fd(map_of(s, "espy_life")), ESPY_BPF_LIFE_RING);
+	err = err ? err : bpf_ring__open(&s->task_ring, bpf_map__fd(map_of(s, "espy_task_ring")), ESPY_BPF_TASK_RING);
 	err = err ? err : bpf_pause__begin(s);
 	return err ? err : attach_all(s, c);
 }
@@ -608,8 +608,8 @@ void bpf_source_unload(struct bpf_source *s)
 	s->single = NULL;
 	if (s->ring.head)
 		bpf_ring__close(&s->ring);
-	if (s->life.head)
-		bpf_ring__close(&s->life);
+	if (s->task_ring.head)
+		bpf_ring__close(&s->task_ring);
 	bpf_rings__close(&s->rings);
 	if (s->types.fd > 0)
 		bpf_types__free(&s->types);

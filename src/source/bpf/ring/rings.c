@@ -52,7 +52,7 @@ void bpf_rings__plan(struct bpf_rings *r, uint32_t cnt, size_t bytes, bool fligh
 		shift++;
 	r->chunk_shift = 1ull << shift < ESPY_BPF_CHUNK_MAX ? shift : (unsigned)__builtin_ctz(ESPY_BPF_CHUNK_MAX);
 	r->chunks_shift = shift - r->chunk_shift;
-	r->room_life = size / ESPY_BPF_UNIT;
+	r->room_tasks = size / ESPY_BPF_UNIT;
 	r->room_calls = (each < size ? each : size - size / 16) / ESPY_BPF_UNIT;
 	if (getrandom(&r->secret, sizeof(r->secret), GRND_NONBLOCK) != sizeof(r->secret))
 		r->secret = (uint32_t)(uintptr_t)r ^ (uint32_t)getpid() << 7;

@@ -22,7 +22,7 @@ struct bpf_cpu_ring {
 struct bpf_rings {
 	uint32_t cnt; /* 0: one ring of the kernel's is used instead */
 	unsigned chunk_shift, chunks_shift;
-	uint64_t room_calls, room_life;
+	uint64_t room_calls, room_tasks;
 	uint32_t secret;
 	uint8_t *map;
 	size_t map_size;

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0-only */
+/*
+ * The ABIs: each has a table of call numbers, a width of pointers and an order of arguments of its own. Compiled in BPF
+ * programs and in user space. Records and traces hold these numbers, so they are append-only; a second architecture
+ * appends its own.
+ */
+#ifndef ESPY_ARCH_CALL_ABI_H
+#define ESPY_ARCH_CALL_ABI_H
+
+enum espy_abi { ESPY_ABI_X86_64 = 0, ESPY_ABI_I386 = 1, ESPY_ABI_X32 = 2, ESPY_ABI_CNT };
+
+#endif

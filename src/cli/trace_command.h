@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the command line of `espy trace` (and of strace) says, gathered before anything is started. */
+#ifndef ESPY_CLI_TRACE_COMMAND_H
+#define ESPY_CLI_TRACE_COMMAND_H
+
+#include <espy/espy.h>
+#include <sys/types.h>
+#include "cli/options.h"
+
+/* A list that grows; the strings are argv's own. */
+struct espy_words {
+	const char **v;
+	size_t cnt;
+};
+
+/* Whose command line it is: they share most options. */
+enum espy_role { ESPY_ROLE_TRACE, ESPY_ROLE_RECORD, ESPY_ROLE_SHOW };
+
+enum espy_summary { ESPY_SUMMARY_NONE, ESPY_SUMMARY_ONLY /* -c */, ESPY_SUMMARY_TOO /* -C */ };
+
+/* -q, -e quiet=, beside enum espy_quiet */
+enum { ESPY_QUIET_ATTACH = 1, ESPY_QUIET_PATH = 4, ESPY_QUIET_ALL = 31 };
+
+struct espy_trace_args {
+	const struct espy_cli *cli;
+	enum espy_role role;
+	/* What the library is asked for. */
+	struct espy_session_options session;
+	struct espy_text_options text;
+	struct espy_summary_options table;
+	struct espy_trace_options record; /* path NULL: no trace is written */
+	struct espy_filter *filter;
+	unsigned status; /* enum espy_status */
+	unsigned follow; /* 0, 1 (-f), 2 (-ff to files) */
+	enum espy_summary summary;
+	enum espy_summary_column columns[ESPY_COL_COUNT];
+	bool sort_given;
+	unsigned call_limit;
+	unsigned quiet;
+	bool stats;
+	const char *output; /* -o: file, "|command", "!command"; NULL: standard error, of a trace standard output */
+	bool append;
+	bool progress;	   /* a line on standard error, written again and again */
+	bool trace_follow; /* -F: wait for more at the end of the trace */
+	/* What was said, before it is put together. */
+	pid_t *pids;
+	size_t pid_cnt;
+	struct espy_words env_edits, describe, paths, pause_on, snapshot_on;
+	const char *user, *argv0;
+	/* How often a letter was given, and whether its long form was: the two exclude each other. */
+	unsigned t_cnt, x_cnt, y_cnt, q_cnt, D_cnt, f_cnt, T_cnt;
+	bool long_time, long_hex, long_fds, long_quiet, long_daemon, long_pids;
+	bool comm_letter;
+	bool output_separately;
+	unsigned daemonize;	 /* 1-3 */
+	const char *status_word; /* -z or -Z, as typed last */
+	bool status_twice;
+	struct espy_words where; /* conditions on calls; allocated */
+	bool via_given;
+	struct espy_words select; /* options that say what is shown, as typed; allocated */
+	bool help, version;
+	char *const *command; /* PROG [ARGS] */
+};
+
+extern const struct espy_opt_group espy_trace_groups[], espy_record_groups[], espy_show_groups[], espy_select_groups[];
+extern const size_t espy_trace_group_cnt, espy_record_group_cnt, espy_show_group_cnt, espy_select_group_cnt;
+
+/* A command of this family: how its words are read, and what it then does. */
+struct espy_trace_command {
+	enum espy_role role;
+	const struct espy_opt_group *groups;
+	const size_t *group_cnt;
+	/* For espy_cli.seen; NULL: the caller's. */
+	int (*seen)(void *args, const struct espy_opt_use *use);
+	void (*help)(const struct espy_cli *cli);
+	/* argv[first] is the first word that is no option. Returns the exit status. */
+	int (*run)(struct espy_trace_args *a, int argc, char **argv, int first);
+};
+/* Reads the words and runs the command, or --help, or --version. Returns the exit status. */
+int espy_trace_command(const struct espy_trace_command *c, const struct espy_cli *cli, int argc, char **argv);
+
+/* Sets the defaults. 0 or -errno, said. */
+int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli);
+/* Combinations: refused (-EINVAL, said), or warned about; derives what several options decide together. */
+int espy_trace_args__check(struct espy_trace_args *a);
+void espy_trace_args__free(struct espy_trace_args *a);
+
+/* espy_log_fn: what the library says, unless the user wants to be spared it. ctx: struct espy_trace_args. */
+void espy_trace_log(void *ctx, enum espy_log_level level, enum espy_log_topic topic, const char *text);
+/* Runs a session on what the command line says: the command, signals, exit status. */
+int espy_trace_run(struct espy_trace_args *a);
+/* Is the option one that says what is shown (a filter), and so is to be kept in a trace? */
+bool espy_trace_opt_selects(const struct espy_opt *opt);
+/* For espy_cli.seen: keeps such options as they were typed, for whoever shows the trace. */
+int espy_trace_keep_selection(void *args, const struct espy_opt_use *use);
+
+/* Tells whether an expression changes calls (inject=, fault=) instead of selecting them. */
+bool espy_trace_changes_calls(const char *expr);
+/* One -e expression, or what a long option of the same name says. 0 or -EINVAL, said. */
+int espy_trace_expr(struct espy_trace_args *a, const char *expr);
+/* A set of words given as `name`; *out as the values of the table joined. 0 or -EINVAL, said. */
+struct espy_word;
+int espy_trace_set(struct espy_trace_args *a, const char *name, const struct espy_word *table, const char *arg,
+		   unsigned *out);
+int espy_trace_decode_fds(struct espy_trace_args *a, const char *arg);
+int espy_trace_decode_pids(struct espy_trace_args *a, const char *arg);
+/* An option of strace that is known and not served; -EINVAL. */
+int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char *hint);
+
+/* One more word at the end of a list; the text is the caller's and must outlive it. -ENOMEM. */
+int espy_words__add(struct espy_words *w, const char *s);
+
+/* The command: its file found as the shell would find it, its environment, its user. */
+struct espy_launch {
+	struct espy_program program;
+	char *path;
+	char **argv, **envp;
+	const struct espy_cli *cli;
+	bool switch_user;
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups;
+	int group_cnt;
+	pid_t *shared_pid; /* one page shared with the child: it writes its pid */
+};
+/* 0, or -errno with the reason said. */
+int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a);
+void espy_launch__free(struct espy_launch *l);
+
+/* Signals of the tracer itself. */
+struct espy_session;
+void espy_signals__install(unsigned interruptible);
+/* SIGUSR1 asks a flight recorder to write what it has. */
+void espy_signals__install_snapshot(void);
+/* A reader of standard output that goes away ends this process in silence, as it does any other that only prints. */
+void espy_signals__end_with_reader(void);
+/* Async-signal-safe: what a command started by us shall find. */
+void espy_signals__restore(void);
+void espy_signals__session(struct espy_session *s);
+int espy_signals__caught(void);
+/* The one that has stopped the session; 0: none. */
+int espy_signals__stopped(void);
+
+/*
+ * -D: this process becomes the command, a grandchild traces it. In the grandchild: 0 and *pid is the process
+ * to attach to. In the caller: never returns. -errno, said.
+ */
+int espy_daemonize(const struct espy_cli *cli, const struct espy_launch *l, unsigned how, pid_t *pid, int **go);
+/* Attached: let it run; or not: end it. */
+void espy_daemonize__go(int *go, bool ok);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Signals that would end the tracer. A handler can be given nothing but globals; these are the only ones of the
+ * command.
+ */
+#include "cli/trace_command.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+static const int fatal[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+static const int job_control[] = { SIGTSTP, SIGTTOU, SIGTTIN };
+
+static struct espy_session *volatile session;
+static volatile sig_atomic_t caught, stopped;
+static struct sigaction before[NSIG];
+static sigset_t changed;
+static sigset_t ending; /* of the fatal ones those that end us */
+static pthread_t reader;
+static bool waiting; /* a thread waits for them */
+
+#define WAKE SIGURG /* makes the reader's system call return; by default it does nothing */
+#define AGAIN_NS 100000000l
+#define GRACE_NS 700000000l
+
+static void on_signal(int sig)
+{
+	struct espy_session *s = session;
+
+	caught = sig;
+	if (s) {
+		stopped = sig;
+		espy_session_stop(s);
+	}
+}
+
+static void on_snapshot(int sig)
+{
+	struct espy_session *s = session;
+
+	(void)sig;
+	if (s)
+		espy_session_snapshot(s);
+}
+
+static void change(int sig, void (*handler)(int))
+{
+	struct sigaction sa = { .sa_handler = handler };
+
+	sigemptyset(&sa.sa_mask);
+	if (!sigismember(&changed, sig))
+		sigaction(sig, NULL, &before[sig]);
+	sigaddset(&changed, sig);
+	sigaction(sig, &sa, NULL);
+}
+
+void espy_signals__install(unsigned interruptible)
+{
+	sigemptyset(&changed);
+	sigemptyset(&ending);
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
+		struct sigaction now;
+
+		/* nohup has said that a hang-up shall not end us. */
+		if (fatal[i] == SIGHUP && !sigaction(SIGHUP, NULL, &now) && now.sa_handler == SIG_IGN)
+			continue;
+		if (interruptible >= 3) {
+			change(fatal[i], SIG_IGN);
+		} else {
+			change(fatal[i], on_signal);
+			sigaddset(&ending, fatal[i]);
+		}
+	}
+	/* A reader that has gone away shows as an error of write, which is reported. */
+	change(SIGPIPE, SIG_IGN);
+	/* So does a file that may grow no larger (ulimit -f). */
+	change(SIGXFSZ, SIG_IGN);
+	for (size_t i = 0; interruptible == 4 && i < sizeof(job_control) / sizeof(job_control[0]); i++)
+		change(job_control[i], SIG_IGN);
+}
+
+void espy_signals__install_snapshot(void)
+{
+	change(SIGUSR1, on_snapshot);
+}
+
+void espy_signals__end_with_reader(void)
+{
+	const struct sigaction sa = { .sa_handler = SIG_DFL };
+
+	/* Whoever ignores it for us (a parent) wants to be told by an error. */
+	if (sigismember(&changed, SIGPIPE) == 1 && before[SIGPIPE].sa_handler != SIG_IGN)
+		sigaction(SIGPIPE, &sa, NULL);
+}
+
+void espy_signals__restore(void)
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigismember(&changed, sig) == 1)
+			sigaction(sig, &before[sig], NULL);
+}
+
+static void on_wake(int sig)
+{
+	(void)sig;
+}
+
+/* The end that no system call of the reader's holds up, not even one that only SIGKILL ends. */
+static void die_of(int sig)
+{
+	sigset_t set;
+
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+}
+
+/*
+ * The first signal asks the reader to end, the second one gives it a last moment. The reader is woken again and
+ * again: it may have been about to begin a system call that lasts.
+ */
+static void *wait_for_signals(void *arg)
+{
+	const struct timespec again = { .tv_nsec = AGAIN_NS }, grace = { .tv_nsec = GRACE_NS };
+
+	(void)arg;
+	for (unsigned cnt = 0;;) {
+		int sig = cnt ? sigtimedwait(&ending, NULL, &again) : sigwaitinfo(&ending, NULL);
+
+		if (sig > 0) {
+			cnt++;
+			on_signal(sig);
+		}
+		if (cnt)
+			pthread_kill(reader, WAKE);
+		if (sig > 0 && cnt >= 2) {
+			nanosleep(&grace, NULL);
+			die_of(sig);
+		}
+	}
+	return NULL;
+}
+
+/* From here on a thread of its own takes the signals: the reader may be where no handler is run. */
+static void begin_waiting(void)
+{
+	pthread_t thread;
+	sigset_t all, old;
+
+	if (waiting || sigisemptyset(&ending))
+		return;
+	reader = pthread_self();
+	change(WAKE, on_wake);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	waiting = !pthread_create(&thread, NULL, wait_for_signals, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!waiting)
+		return; /* the handlers do */
+	pthread_detach(thread);
+	pthread_sigmask(SIG_BLOCK, &ending, NULL);
+}
+
+void espy_signals__session(struct espy_session *s)
+{
+	session = s;
+	if (s)
+		begin_waiting();
+	/* A signal that came while the session was being made. */
+	if (s && caught) {
+		stopped = caught;
+		espy_session_stop(s);
+	}
+}
+
+int espy_signals__stopped(void)
+{
+	return stopped;
+}
+
+int espy_signals__caught(void)
+{
+	return caught;
+}

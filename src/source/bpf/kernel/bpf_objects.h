@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The compiled BPF objects, see object.c: tracing, and holding tasks. */
+#ifndef ESPY_BPF_BPF_OBJECTS_H
+#define ESPY_BPF_BPF_OBJECTS_H
+
+/* The programs for one ring of the kernel's, and those for rings of our own. */
+extern const unsigned char espy_bpf_object[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_object_end[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_rings_object[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_rings_object_end[] __attribute__((visibility("hidden")));
+/* Holding tasks, in the same two forms. */
+extern const unsigned char espy_bpf_pause_object[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_pause_object_end[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_pause_rings_object[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_pause_rings_object_end[] __attribute__((visibility("hidden")));
+
+#endif

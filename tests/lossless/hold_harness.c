@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "hold_harness.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "small_image.h"
+
+struct espy_image image;
+const struct espy_trigger on_getpgrp = { .nr = SYS_getpgrp, .action = ESPY_TRIGGER_PAUSE };
+
+static void on_report(void *ctx, enum espy_report_level level, const char *text)
+{
+	struct rig *r = ctx;
+
+	if (level == ESPY_REPORT_NOTE)
+		return;
+	r->warnings++;
+	snprintf(r->warning, sizeof(r->warning), "%s", text);
+}
+
+int take(void *ctx, const struct espy_rec *rec)
+{
+	struct rig *r = ctx;
+	uint64_t fd;
+
+	r->records += rec->type != ESPY_REC_LOST && rec->type != ESPY_REC_PAUSE;
+	switch (rec->type) {
+	case ESPY_REC_EXIT:
+		r->exits[rec->nr & 511]++;
+		memcpy(&fd, (const char *)rec + sizeof(struct espy_rec_call), 8);
+		if (rec->nr <= SYS_write && fd == rec->nr)
+			r->on_fd[fd]++; /* read of 0, write to 1 */
+		break;
+	case ESPY_REC_LOST:
+		r->lost += ((const struct espy_rec_lost *)rec)->count;
+		break;
+	case ESPY_REC_PAUSE: {
+		uint64_t ns = ((const struct espy_rec_pause *)rec)->duration_ns;
+
+		r->pauses++;
+		r->asked_pauses += rec->nr == ESPY_PAUSE_ASKED;
+		r->paused_ns += ns;
+		if (ns > r->longest_ns)
+			r->longest_ns = ns;
+		break;
+	}
+	}
+	if (r->slow_us && !(r->records % r->slow_every))
+		usleep(r->slow_us);
+	return 0;
+}
+
+void open_source(struct rig *r, const struct espy_source_opts *with)
+{
+	struct espy_source_opts opts = *with;
+
+	opts.size = sizeof(opts);
+	opts.report = on_report;
+	opts.report_ctx = r;
+	opts.follow = true;
+	small_image__want_all(&r->set, &image);
+	assert_int_equal(espy_source_bpf.open(&r->s, &opts), 0);
+	assert_int_equal(r->s->ops->set_calls(r->s, ESPY_ABI_X86_64, &r->set), 0);
+}
+
+void start_subject(struct rig *r, const char *path, char **argv)
+{
+	char *envp[] = { "PATH=/usr/bin:/bin", NULL };
+	struct espy_command cmd = { .path = path, .argv = argv, .envp = envp };
+
+	assert_int_equal(r->s->ops->start_command(r->s, &cmd, &r->pid), 0);
+}
+
+/* The counting subject, held at each of its calls. */
+struct rig *new_rig(long calls)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	char n[16], *argv[] = { "/proc/self/exe", "count", r->file, n, "0", NULL };
+	int fd;
+
+	snprintf(n, sizeof(n), "%ld", calls);
+	strcpy(r->file, "/tmp/espy-hold-XXXXXX");
+	fd = mkstemp(r->file);
+	assert_true(fd >= 0 && !ftruncate(fd, 4096));
+	r->progress = mmap(NULL, sizeof(*r->progress), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(r->progress != MAP_FAILED);
+	close(fd);
+	open_source(r, &(struct espy_source_opts){ .triggers = &on_getpgrp, .trigger_cnt = 1 });
+	start_subject(r, "/proc/self/exe", argv);
+	return r;
+}
+
+bool is_held(struct rig *r, pid_t *tid)
+{
+	struct espy_held_task held[4];
+	int n = r->s->ops->held(r->s, held, 4);
+
+	for (int i = 0; i < n && i < 4; i++)
+		if (held[i].tgid == (uint32_t)r->pid) {
+			assert_int_equal(held[i].nr, SYS_getpgrp);
+			*tid = (pid_t)held[i].tid;
+			return true;
+		}
+	return false;
+}
+
+pid_t wait_held(struct rig *r)
+{
+	pid_t tid;
+
+	while (!is_held(r, &tid)) {
+		r->end = r->s->ops->poll(r->s, take, r, 0);
+		assert_true(r->end >= 0);
+		sched_yield();
+	}
+	return tid;
+}
+
+void let_go(struct rig *r, pid_t tid)
+{
+	/* It may just be leaving one round for the next: asked for, it goes all the same. */
+	assert_int_equal(r->s->ops->resume(r->s, tid), 0);
+}
+
+/* Lets it run to its end. */
+void run_out(struct rig *r)
+{
+	do {
+		r->s->ops->resume(r->s, 0);
+		r->end = r->s->ops->poll(r->s, take, r, 1);
+	} while (r->end >= 0 || r->end == -EINTR);
+	assert_int_equal(r->end, -ESRCH);
+}
+
+void free_rig(struct rig *r)
+{
+	if (r->s)
+		r->s->ops->close(r->s);
+	if (r->progress)
+		munmap(r->progress, sizeof(*r->progress));
+	if (*r->file)
+		unlink(r->file);
+	free(r);
+}
+
+struct rig *watch(const struct espy_source_opts *opts, const char *path, char **argv, unsigned slow_us,
+		  unsigned slow_every)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	struct espy_source_stats st = { 0 };
+
+	r->slow_us = slow_us;
+	r->slow_every = slow_every;
+	open_source(r, opts);
+	start_subject(r, path, argv);
+	do
+		r->end = r->s->ops->poll(r->s, take, r, 1000);
+	while (r->end >= 0 || r->end == -EINTR);
+	assert_int_equal(r->end, -ESRCH);
+	r->s->ops->stats(r->s, &st);
+	assert_int_equal(st.lost[0] + st.lost[1] + st.lost[2] + st.lost[3], r->lost);
+	assert_int_equal(st.pauses, r->pauses);
+	assert_int_equal(st.paused_ns, r->paused_ns);
+	assert_int_equal(st.longest_pause_ns, r->longest_ns);
+	return r;
+}
