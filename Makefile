@@ -6,10 +6,10 @@ PREFIX ?= /usr/local
 CMD    ?= ls /
 MESON_ARGS ?=
 
-.PHONY: all deps setup trace check check-vm bench fuzz install clean format
+.PHONY: all deps setup trace check check-vm bench fuzz install uninstall clean format
 
 all: setup
-	@ninja -C $(BUILD) $(NINJA_QUIET)
+	@ninja -C $(BUILD)
 	@ln -sf src/cli/espy $(BUILD)/espy
 
 # As root this installs Debian's packages; otherwise it prints the one command to run.
@@ -17,12 +17,17 @@ deps:
 	@tools/deps build
 
 setup: deps
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_ARGS) >$(BUILD).log 2>&1 || \
+	@test -f $(BUILD)/build.ninja || { echo "espy: configuring $(BUILD)" >&2; \
+		meson setup $(BUILD) --prefix=$(abspath $(PREFIX)) $(MESON_ARGS) >$(BUILD).log 2>&1; } || \
 		{ cat $(BUILD).log; rm -rf $(BUILD); exit 1; }
 	@rm -f $(BUILD).log
 
-trace: NINJA_QUIET = --quiet
-trace: all
+# Standard output is for what CMD prints: what is built is said on standard error, and only if there is something to build.
+trace: setup
+	@steps=$$(ninja -C $(BUILD) -n command | sed -n 's,^\[1/\([0-9]*\)\].*,\1,p'); \
+		test -z "$$steps" || echo "espy: building $(BUILD)/espy in $$steps steps; the first time this takes a minute or two" >&2
+	@ninja -C $(BUILD) $$(test -t 2 || echo --quiet) command >&2
+	@ln -sf src/cli/espy $(BUILD)/espy
 	@$(BUILD)/espy trace $(CMD)
 
 check: all
@@ -39,8 +44,17 @@ bench: all
 fuzz: deps
 	@fuzz/run
 
-install: all
+# A PREFIX that is given holds from now on, also for what was built for another one.
+install: setup
+	@test "$(origin PREFIX)" = file || meson configure $(BUILD) --prefix=$(abspath $(PREFIX)) >/dev/null
 	@meson install -C $(BUILD)
+
+# Removes what the last `make install` of this build has written, and the directories that it has made.
+uninstall:
+	@test -f $(BUILD)/meson-logs/install-log.txt || \
+		{ echo "espy: nothing was installed from $(BUILD)" >&2; exit 1; }
+	@ninja -C $(BUILD) uninstall
+	@rm $(BUILD)/meson-logs/install-log.txt
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
