@@ -33,20 +33,3 @@ char *espy_message__line(const char *prefix, const char *fmt, va_list ap, size_t
 	free(text);
 	return line;
 }
-
-const char *espy_message__size(char text[ESPY_MESSAGE_SIZE], uint64_t bytes)
-{
-	static const char *const units[] = { "kB", "MB", "GB", "TB", "PB", "EB" };
-	double size = (double)bytes / 1000;
-	unsigned unit = 0;
-
-	if (bytes < 1000) {
-		snprintf(text, ESPY_MESSAGE_SIZE, "%u byte%s", (unsigned)bytes, espy_message__s(bytes));
-		return text;
-	}
-	/* What would be rounded to 1000 of a unit is 1 of the next. */
-	for (; size >= 999.5 && unit < sizeof(units) / sizeof(units[0]) - 1; unit++)
-		size /= 1000;
-	snprintf(text, ESPY_MESSAGE_SIZE, size < 9.95 ? "%.1f %s" : "%.0f %s", size, units[unit]);
-	return text;
-}

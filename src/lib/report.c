@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/amount.h"
 #include "lib/held_tasks.h"
-#include "base/message.h"
 #include "record/loss_text.h"
 #include "sink/recording.h"
 #include "sink/text/text_mark.h"
@@ -84,11 +84,11 @@ static void say_marks(struct espy_session *s)
 					  (double)(counts[i].events - 1) * 1e9 / (double)ns);
 		else
 			espy_session__say(s, ESPY_TOPIC_END, "%s: %" PRIu64 " event%s", b.failed ? "?" : b.data,
-					  counts[i].events, espy_message__s(counts[i].events));
+					  counts[i].events, espy_amount__s(counts[i].events));
 		espy_buf__free(&b);
 	}
 	if (all > cnt)
-		espy_session__say(s, ESPY_TOPIC_END, "and %zu other mark%s", all - cnt, espy_message__s(all - cnt));
+		espy_session__say(s, ESPY_TOPIC_END, "and %zu other mark%s", all - cnt, espy_amount__s(all - cnt));
 }
 
 void espy_session__report_end(struct espy_session *s)
@@ -107,7 +107,7 @@ void espy_session__report_end(struct espy_session *s)
 		lost += st.lost[i];
 		if (st.lost[i])
 			espy_session__say(s, ESPY_TOPIC_LOSS, "%" PRIu64 " event%s lost: %s", st.lost[i],
-					  espy_message__s(st.lost[i]), espy_loss_text(i));
+					  espy_amount__s(st.lost[i]), espy_loss_text(i));
 	}
 	if (st.lost[ESPY_LOST_RING_FULL])
 		espy_session__say(s, ESPY_TOPIC_LOSS,
@@ -125,7 +125,7 @@ static void end_trace(struct espy_session *s, struct espy_engine *e, unsigned fl
 {
 	struct espy_source_stats st = { 0 };
 	struct espy_sink *sink = e->sink;
-	char size[ESPY_MESSAGE_SIZE], kept[48] = "";
+	char size[ESPY_AMOUNT_SIZE], kept[48] = "";
 	uint64_t lost = 0;
 
 	s->src_ops->stats(s->src, &st);
@@ -147,9 +147,9 @@ static void end_trace(struct espy_session *s, struct espy_engine *e, unsigned fl
 		snprintf(kept, sizeof(kept), " (the newest %u are kept)", e->trace.keep);
 	espy_session__say(s, ESPY_TOPIC_TRACE,
 			  "%s: %" PRIu64 " call%s, %" PRIu64 " record%s, %s in %u file%s%s, %" PRIu64 " lost, %" PRIu64 " pause%s",
-			  e->name, calls, espy_message__s(calls), file.records, espy_message__s(file.records),
-			  espy_message__size(size, file.file_bytes), file.files, espy_message__s(file.files), kept, lost, st.pauses,
-			  espy_message__s(st.pauses));
+			  e->name, calls, espy_amount__s(calls), file.records, espy_amount__s(file.records),
+			  espy_amount__bytes(size, file.file_bytes), file.files, espy_amount__s(file.files), kept, lost, st.pauses,
+			  espy_amount__s(st.pauses));
 }
 
 void espy_session__end_traces(struct espy_session *s, int status)
