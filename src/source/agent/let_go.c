@@ -20,12 +20,22 @@ bool espy_inject_let_go(struct espy_inject_left *left)
 	return done;
 }
 
-static bool is_known(const struct espy_inject_result *r, pid_t tid)
+bool espy_inject__is_left(const struct espy_inject_result *r, pid_t tid)
 {
 	for (unsigned i = 0; i < r->left_cnt; i++)
 		if (r->left[i].tid == tid)
 			return true;
 	return false;
+}
+
+void espy_inject__retry_left(struct espy_inject_result *r)
+{
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; i < r->left_cnt; i++)
+		if (!espy_inject_let_go(&r->left[i]))
+			r->left[cnt++] = r->left[i];
+	r->left_cnt = cnt;
 }
 
 static void let_go(pid_t pid, pid_t tid, struct espy_inject_result *r)
@@ -53,7 +63,7 @@ void espy_inject__let_all_go(pid_t pid, struct espy_inject_result *r)
 		const pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 		struct espy_inject_status s;
 
-		if (tid > 0 && !is_known(r, tid) && !espy_inject__read_status(tid, &s) && s.tracer == gettid())
+		if (tid > 0 && !espy_inject__is_left(r, tid) && !espy_inject__read_status(tid, &s) && s.tracer == gettid())
 			let_go(pid, tid, r);
 	}
 	if (d)

@@ -212,6 +212,7 @@ static int get_agent(struct espy_agent_source *s, struct espy_agent_process *p, 
 	/* Another espy may be loading it at this very moment: then it will be there. */
 	for (unsigned i = 0; err == -EBUSY && i < 600; i++) {
 		espy_agent_turn__pass(&s->turn, 5000000);
+		espy_agent_source__let_go(s); /* the tracer may be this thread, which left one behind */
 		if (!espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why)))
 			return 0;
 		how_to.held = false;

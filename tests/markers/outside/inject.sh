@@ -127,6 +127,13 @@ kill -9 $pid
 start "$progs/subjects" vforks 11000
 works "a program whose first thread waits for a vfork child for long" $pid 'app:vforked(i='
 kill -9 $pid
+# No thread can be used, one of them cannot even be let go of: espy says so, and does not take itself for a debugger.
+start "$progs/subjects" stuck
+"$espy" trace -p $pid -m 'app:*' -o /dev/null >"$dir/out" 2>&1
+has "a process none of whose threads can be used" "$dir/out" 'can be loaded safely'
+lives "a process none of whose threads can be used" $pid
+pkill -9 -P $pid
+kill -9 $pid
 # Threads, children and new images all the time: nothing of it comes to harm, nobody stays traced.
 "$progs/inject_many" -x 200 "$agent" "$progs/subjects" churn 0 || bad=1
 finish

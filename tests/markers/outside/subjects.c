@@ -159,6 +159,25 @@ static void run_handler(void)
 	raise(SIGUSR1);
 }
 
+static void *stay_in_handler(void *arg)
+{
+	(void)arg;
+	signal(SIGUSR1, stay);
+	raise(SIGUSR1);
+	return NULL;
+}
+
+/* The first thread waits for a vfork child, the other one is in a signal handler: none of them can be used, for ever. */
+static void run_stuck(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, stay_in_handler, NULL);
+	if (!vfork())
+		for (;;)
+			pause();
+}
+
 static void *crowd_one(void *arg)
 {
 	const unsigned rounds = *(unsigned *)arg;
@@ -328,7 +347,7 @@ int main(int argc, char **argv)
 		{ "malloc", run_malloc },   { "threads", run_threads },	  { "sleep", run_sleep },
 		{ "epoll", run_epoll },	    { "read", run_read },	  { "spin", run_spin },
 		{ "signals", run_signals }, { "headless", run_headless },
-		{ "handler", run_handler },
+		{ "handler", run_handler }, { "stuck", run_stuck },
 	};
 	static const struct {
 		const char *name;
