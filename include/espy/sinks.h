@@ -83,7 +83,6 @@ struct espy_text_options {
 	bool stacks;	  /* the call stack of each call; the session captures them if it is asked for stack_frames */
 	bool stack_source; /* with lines of source */
 	unsigned quiet;	  /* enum espy_quiet */
-	unsigned hang_ms; /* a call whose line has been open so long is marked <unfinished ...>; 0: never */
 };
 
 /* ---- the table of -c */

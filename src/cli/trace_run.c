@@ -310,7 +310,6 @@ static int open_session(struct run *r)
 	else if (!a->session.stack_frames)
 		a->session.stack_frames = STACK_FRAMES;
 	a->text.quiet = a->quiet;
-	a->text.hang_ms = a->cli->strace_mode ? 0 : a->session.hang_ms;
 	err = espy_session_open(&r->s, &a->session);
 	if (!err)
 		err = add_engines(r);

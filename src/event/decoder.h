@@ -50,10 +50,15 @@ enum {
 	ESPY_SHOWN_ANY = 1u << 9,     /* something was shown */
 	ESPY_SHOWN_PLAIN = 1u << 10,  /* the same in the plain manners */
 	ESPY_SHOWN_RAW = 1u << 11,    /* the same in the raw manner */
+	ESPY_SHOWN_MORE = 1u << 12,   /* a further argument is known to follow when the call ends; not in the raw manner */
 };
 static inline bool espy_shown_any(unsigned shown, enum espy_manner m)
 {
 	return shown & (m & ESPY_MANNERS_PLAIN ? ESPY_SHOWN_PLAIN : m & ESPY_MANNERS_RAW ? ESPY_SHOWN_RAW : ESPY_SHOWN_ANY);
+}
+static inline bool espy_shown_more(unsigned shown, enum espy_manner m)
+{
+	return shown & ESPY_SHOWN_MORE && espy_shown_any(shown, m) && !(m & ESPY_MANNERS_RAW);
 }
 
 /*

@@ -344,8 +344,10 @@ unsigned espy_walk_begin(struct espy_decoder *d, const struct espy_call_view *v,
 	for (i = 0; w.shown && i < c->nparam; i++) {
 		const struct espy_field *declared = &v->image->fields[c->first_param + i];
 		struct espy_field chosen;
-		if (chosen_by_ret(&w, declared))
+		if (chosen_by_ret(&w, declared)) {
+			any |= ESPY_SHOWN_MORE;
 			break;
+		}
 		const struct espy_field *p = param_to_show(&w, declared, &chosen);
 		if (!p)
 			continue;
@@ -358,6 +360,8 @@ unsigned espy_walk_begin(struct espy_decoder *d, const struct espy_call_view *v,
 				espy_walk_role(&w, arg_role(p), espy_image__str(w.img, p->name));
 				espy_walk_struct(&w, to, &m, ESPY_FIRST_PART);
 				any |= ESPY_SHOWN_HALF | ESPY_SHOWN_ANY;
+			} else if (p->when == ESPY_NONE || espy_walk__eval(&w, NULL, p->when, false)) {
+				any |= ESPY_SHOWN_MORE;
 			}
 			espy_walk_join(&w, &ways);
 			break;
@@ -368,7 +372,7 @@ unsigned espy_walk_begin(struct espy_decoder *d, const struct espy_call_view *v,
 	}
 	if (w.wrote)
 		any |= ESPY_SHOWN_ANY | ESPY_SHOWN_PLAIN;
-	return any ? any | i : 0;
+	return any & ~ESPY_SHOWN_MORE ? any | i : 0;
 }
 
 void espy_walk_args(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners, unsigned shown)

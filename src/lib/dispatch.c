@@ -374,7 +374,7 @@ static void note_window(struct espy_session *s, uint64_t time_ns)
 	}
 }
 
-/* ---- sinks of records, and of time */
+/* ---- sinks of records */
 
 /* The sinks of records, one after the other: NULL behind the last. */
 static struct espy_engine *next_recorder(const struct espy_session *s, unsigned *i)
@@ -407,17 +407,6 @@ static void record(struct espy_session *s, const struct espy_rec *rec, const str
 	for (unsigned i = 0; (e = next_recorder(s, &i));)
 		if (rec->type != ESPY_REC_MARK || espy_engine__wants_mark(e, (const struct espy_rec_mark *)rec))
 			e->sink->ops->record(e->sink, rec, call);
-}
-
-/* So that the text does not depend on when the record was read: by its own time. */
-static void tell_time(struct espy_session *s, uint64_t time_ns)
-{
-	for (unsigned i = 0; i < s->engines.cnt; i++) {
-		struct espy_sink *sink = s->engines.v[i]->sink;
-
-		if (sink && sink->timed)
-			sink->ops->time(sink, time_ns);
-	}
 }
 
 void espy_session__note_errors(struct espy_session *s)
@@ -459,8 +448,6 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 		if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
 			espy_session__need_image(s, rec);
 	}
-	if (rec->time_ns)
-		tell_time(s, rec->time_ns);
 	if (rec->type == ESPY_REC_MARK_DEF)
 		define_mark(s, rec);
 	if (!is_left_out(s, rec)) {

@@ -333,17 +333,11 @@ static void flush(struct espy_session *s)
 	espy_session__note_errors(s);
 }
 
-/* Time that goes by though nothing comes. */
+/* Write the clocks into traces now and then, also while nothing else comes. */
 static void tick(struct espy_session *s)
 {
 	const uint64_t now = espy_now_ns();
 
-	for (unsigned i = 0; i < s->engines.cnt && !s->trace; i++) {
-		struct espy_sink *sink = s->engines.v[i]->sink;
-
-		if (sink && sink->timed)
-			sink->ops->time(sink, now);
-	}
 	if (s->engines.record_sinks && s->run.clock_ns && now - s->run.clock_ns >= CLOCK_EVERY_NS) {
 		s->run.clock_ns = now;
 		espy_session__clock(s);

@@ -61,8 +61,6 @@ struct espy_sink_ops {
 	unsigned (*manners)(struct espy_sink *s, const struct espy_event *e);
 	/* One of the events in s->events. */
 	void (*event)(struct espy_sink *s, const struct espy_event *e);
-	/* Time goes by: CLOCK_MONOTONIC of the stream. Called while s->timed is set. */
-	void (*time)(struct espy_sink *s, uint64_t now_ns);
 	/*
 	 * Sinks of records get each, whatever it is. expect: before it takes effect on the state, with its size, or that of the
 	 * run of marks that it begins. record: after it; call is its view, NULL if it is none or could not be read. fact: the
@@ -87,7 +85,6 @@ struct espy_sink {
 	struct espy_want want; /* what the values are to tell besides what was captured */
 	unsigned events;     /* that it makes use of: enum espy_event_type and the above */
 	bool takes_withheld; /* it must know of events that it does not show */
-	bool timed;	     /* see ops->time */
 	struct espy_output *output; /* that it writes lines to; NULL: none */
 	int error;	     /* of writing, the first one, positive: nothing more is given to it */
 	uint64_t calls;	     /* that it has shown, counted, written */

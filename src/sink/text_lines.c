@@ -167,6 +167,8 @@ void espy_lines__enter(struct espy_lines *l, const struct espy_line_task *t, con
 	begin(l, t, espy_lines__call_time(v), true, v->ip);
 	begin_args(&o->buf, v);
 	espy_text__args(&o->buf, &l->text[v->image->abi], v->image, e->args, espy_lines__manner(l, v, false), true);
+	if (espy_shown_more(e->args_shown, (enum espy_manner)espy_lines__manner(l, v, false)))
+		espy_buf__put(&o->buf, ", ", 2);
 	*t->args_shown = e->args_shown;
 	*t->begun = true;
 	o->open = l;
@@ -226,7 +228,8 @@ void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, cons
 		*t->begun = false;
 	}
 	espy_text__args(&o->buf, text, v->image, e->args, espy_lines__manner(l, v, begun),
-			!begun || !espy_shown_any(*t->args_shown, (enum espy_manner)whole));
+			!begun || !espy_shown_any(*t->args_shown, (enum espy_manner)whole) ||
+				espy_shown_more(*t->args_shown, (enum espy_manner)whole));
 	espy_buf__putc(&o->buf, ')');
 	o->open = NULL;
 	pad_to_column(l, o);

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <uthash.h>
-#include "base/clock.h"
 #include "sink/hexdump.h"
 #include "sink/text_lines.h"
 #include "sink/text_stack.h"
@@ -43,7 +42,6 @@ struct text_sink {
 	struct espy_lines lines;
 	struct espy_symbolizer *symbols; /* made with the first stack that is shown */
 	struct text_task *tasks, *last; /* last: the one looked up last */
-	uint64_t open_since_ns;		/* when the open line of out was begun */
 };
 
 static struct text_sink *to_text(struct espy_sink *s)
@@ -181,13 +179,6 @@ static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 	tt->nr = e->rec->nr;
 	set_call(&lt, tt);
 	espy_lines__enter(&t->lines, &lt, e);
-	if (t->stream->passive) {
-		/* A passive source tells of an entry only when the call hangs: say so now. */
-		espy_lines__interrupt(lt.out);
-	} else if (!t->out->per_task) {
-		t->open_since_ns = e->rec->time_ns ? e->rec->time_ns : espy_now_ns();
-		t->base.timed = t->o.hang_ms;
-	}
 }
 
 static void show_call(struct text_sink *t, const struct espy_line_task *lt, const struct espy_event *e)
@@ -408,17 +399,6 @@ static void text_event(struct espy_sink *s, const struct espy_event *e)
 		espy_sink__fail(s, t->out->error);
 }
 
-/* A call that stays open on the screen for long is marked, to be told from one that is just being written. */
-static void text_time(struct espy_sink *s, uint64_t now_ns)
-{
-	struct text_sink *t = to_text(s);
-
-	if (!t->out->open)
-		s->timed = false;
-	else if (now_ns >= t->open_since_ns + (uint64_t)t->o.hang_ms * 1000000u)
-		espy_lines__interrupt(t->out);
-}
-
 static int text_start(struct espy_sink *s, const struct espy_stream *stream)
 {
 	struct text_sink *t = to_text(s);
@@ -466,14 +446,21 @@ static void text_flush(struct espy_sink *s)
 			espy_sink__fail(s, espy_line_output__flush(tt->own));
 }
 
+/* A line that is open where --to ends belongs to what follows, where its call ends. */
+static void end_line(struct text_sink *t, struct espy_output *out)
+{
+	out->muted = t->stream->outside;
+	espy_lines__interrupt(out);
+}
+
 static void text_finish(struct espy_sink *s)
 {
 	struct text_sink *t = to_text(s);
 
-	espy_lines__interrupt(t->out);
+	end_line(t, t->out);
 	for (struct text_task *tt = t->tasks; tt; tt = tt->hh.next)
 		if (tt->own)
-			espy_lines__interrupt(tt->own);
+			end_line(t, tt->own);
 	text_flush(s);
 }
 
@@ -497,7 +484,6 @@ static const struct espy_sink_ops text_ops = {
 	.start = text_start,
 	.manners = text_manners,
 	.event = text_event,
-	.time = text_time,
 	.flush = text_flush,
 	.finish = text_finish,
 	.close = text_close,
