@@ -373,8 +373,10 @@ drop:
 static __always_inline int fast_exit(struct fast_call *c)
 {
 	u64 tiny[TINY / 8], nr = fast_regs_of(c)->orig_ax;
+	struct files_struct *files = c->task->files;
 	int left = 1;
 
+	asm volatile("" : "+r"(files)); /* here, see known_fd() */
 	if (c->task->thread_info.status & TS_COMPAT)
 		return 1;
 	CLAMP(nr, ESPY_BPF_NRS - 1);
@@ -399,9 +401,9 @@ static __always_inline int fast_exit(struct fast_call *c)
 	}
 	if (nameless(c->task))
 		return 1;
-	if (c->fast->fd1 != ESPY_FAST_NO_FD && !known_fd(c->task, fast_arg(c, c->fast->fd1), tiny))
+	if (c->fast->fd1 != ESPY_FAST_NO_FD && !known_fd(c->task, files, fast_arg(c, c->fast->fd1), tiny))
 		return 1;
-	if (c->fast->fd2 != ESPY_FAST_NO_FD && !known_fd(c->task, fast_arg(c, c->fast->fd2), tiny))
+	if (c->fast->fd2 != ESPY_FAST_NO_FD && !known_fd(c->task, files, fast_arg(c, c->fast->fd2), tiny))
 		return 1;
 	switch (c->fast->shape) {
 	case ESPY_SHAPE_REGS:

@@ -64,9 +64,9 @@ static __always_inline u64 known_as(u32 tgid, u32 fd, u64 file, u64 ino)
  * The file behind a descriptor of the current task, and the number of its inode; 0: none. The address alone would not do:
  * a file that is closed leaves it to the next one. tmp: 8 bytes.
  */
-static __always_inline u64 known_file(struct task_struct *task, u32 fd, u64 *tmp, u64 *ino)
+static __always_inline u64 known_file_of(struct files_struct *files, u32 fd, u64 *tmp, u64 *ino)
 {
-	struct fdtable *fdt = task->files->fdt;
+	struct fdtable *fdt = files->fdt;
 	u64 file;
 
 	if (fd >= fdt->max_fds || bpf_probe_read_kernel(tmp, sizeof(*tmp), fdt->fd + fd))
@@ -77,6 +77,11 @@ static __always_inline u64 known_file(struct task_struct *task, u32 fd, u64 *tmp
 		return 0;
 	*ino = *tmp;
 	return file;
+}
+
+static __always_inline u64 known_file(struct task_struct *task, u32 fd, u64 *tmp, u64 *ino)
+{
+	return known_file_of(task->files, fd, tmp, ino);
 }
 
 /* -P, see paths.bpf.h: is this the inode of a wanted path? */
@@ -100,10 +105,14 @@ static __always_inline void note_closing(struct task_struct *task, u32 fd)
 	*word |= KNOWN_CLOSING;
 }
 
-/* Need nothing be told of this descriptor? One that is not open needs nothing. */
-static __always_inline bool known_fd(struct task_struct *task, u32 fd, u64 *tmp)
+/*
+ * Need nothing be told of this descriptor of the current task? One that is not open needs nothing. The caller has loaded
+ * `files` where the verifier comes by once: each time it sees a pointer loaded from a task it searches all of the kernel's
+ * types, some 0.2 ms long.
+ */
+static __always_inline bool known_fd(struct task_struct *task, struct files_struct *files, u32 fd, u64 *tmp)
 {
-	u64 ino, file = known_file(task, fd, tmp, &ino);
+	u64 ino, file = known_file_of(files, fd, tmp, &ino);
 
 	return !file || (*known_word(task->tgid, fd) & ~KNOWN_NETLINK) == known_as(task->tgid, fd, file, ino);
 }
