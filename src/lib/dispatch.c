@@ -291,8 +291,10 @@ static const struct espy_call_view *on_task_record(struct espy_session *s, struc
 		plain_event(s, ESPY_EVENT_STACK, task, rec);
 		break;
 	case ESPY_REC_DETACHED:
-		espy_session__say(s, ESPY_TOPIC_GENERAL,
-				  "Process %u runs a program that its user may not trace: it is watched no longer", task->tid);
+		if (rec->nr == ESPY_DETACHED_RIGHTS)
+			espy_session__say(
+				s, ESPY_TOPIC_GENERAL,
+				"Process %u runs a program that its user may not trace: it is watched no longer", task->tid);
 		espy_session__drop_task(s, task);
 		break;
 	case ESPY_REC_MARK:

@@ -61,7 +61,7 @@ enum espy_rec_type {
 	ESPY_REC_STOPPED = 7, /* a group stop began; nr = the signal */
 	ESPY_REC_LOST = 8,   /* records were lost here: struct espy_rec_lost */
 	ESPY_REC_COMM = 9,   /* reserved: the name of a task has changed */
-	ESPY_REC_DETACHED = 10, /* the task goes on without us */
+	ESPY_REC_DETACHED = 10, /* the task goes on without us; nr = enum espy_detached */
 	ESPY_REC_FDNAME = 11, /* what a descriptor is: struct espy_rec_fdname */
 	ESPY_REC_ATTACHED = 12, /* the task is watched from here on: struct espy_rec_attached */
 	ESPY_REC_FACT = 13,  /* what the observer asked of the system, and the answer: struct espy_rec_fact */
@@ -72,6 +72,12 @@ enum espy_rec_type {
 	ESPY_REC_MAP = 18,   /* a file that a process has mapped: struct espy_rec_map */
 	ESPY_REC_END = 19,   /* the stream ends in order: struct espy_rec_end */
 	ESPY_REC_STACK = 20, /* the call stack of the task at its call: struct espy_rec_stack */
+};
+
+/* Why a task is not watched any more. Never renumber. */
+enum espy_detached {
+	ESPY_DETACHED_ASKED = 0,  /* the session ends, or wants it no more */
+	ESPY_DETACHED_RIGHTS = 1, /* it runs a program that the user may not trace */
 };
 
 /* espy_rec.flags of ENTER and EXIT. Low three bits: number of arguments stored. Append only: 0x400 is the next free bit.

@@ -81,6 +81,25 @@ expect "interrupted: the trace ended in order" 0 "$?$(wc -c <"$dir/err" | sed 's
 sed "s/^/# /" "$dir/err"
 has "interrupted: it has what was done" "$dir/text" 'openat('
 
+# The same while many make calls: one that stands is let go of before the last look at it, which is nothing to be told.
+spin=
+for i in 1 2 3 4 5 6; do
+	"$progs/spin_calls" "$dir/spin" 60 >/dev/null &
+	spin="$spin $!"
+done
+for i in 1 2; do
+	rm -f "$dir/int"
+	"$espy" record -q --source="$source" -o "$dir/int" -p "$(echo $spin | tr ' ' ,)" 2>"$dir/err" &
+	e=$!
+	wait_for 60 begun "$dir/int"
+	sleep 0.1
+	kill -INT $e
+	wait $e
+	show "$dir/int" 2>>"$dir/err" >/dev/null
+	expect "interrupted while calls are made, $i" "0" "$?$(cat "$dir/err")"
+done
+kill $spin
+
 # two recordings of one task (only one can stop it)
 if [ "$source" = bpf ]; then
 	"$espy" record --source=bpf -o "$dir/one" -p $$ 2>"$dir/err1" &

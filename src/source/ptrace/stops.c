@@ -38,7 +38,7 @@ long espy_ptrace__options(const struct espy_ptrace *p, bool filtered)
 static void let_go(struct espy_ptrace *p, struct espy_ptask *t, int sig)
 {
 	if (!t->starting && !t->embryo)
-		espy_ptrace__emit_bare(p, t, ESPY_REC_DETACHED, 0);
+		espy_ptrace__emit_bare(p, t, ESPY_REC_DETACHED, ESPY_DETACHED_ASKED);
 	if (t->filtered && !p->warned_filter) {
 		p->warned_filter = true;
 		espy_ptrace__report(

@@ -93,6 +93,7 @@ static __always_inline void let_go(struct task_struct *task)
 	__sync_fetch_and_add(&shared.not_allowed, 1);
 	if (rec) {
 		head(rec, sizeof(*rec), ESPY_REC_DETACHED, task);
+		rec->nr = ESPY_DETACHED_RIGHTS;
 		out_submit(rec);
 	} else {
 		ring_full();
