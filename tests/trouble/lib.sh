@@ -11,3 +11,7 @@ trace() {
 trace_bg() {
 	exec "$progs/fresh" "$espy" trace --source="$source" $rings "$@"
 }
+# messages FILE: what espy said. That it did not get to run is the machine's doing.
+messages() {
+	grep -v 'did not run' "$1"
+}

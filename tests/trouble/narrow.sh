@@ -27,7 +27,7 @@ for i in 1 2 3; do
 	trace -f -e trace=rmdir -o "$dir/busy" "$progs/narrow_calls" busy 350 >"$dir/made" 2>"$dir/err"
 	expect "busy, run $i: every call once" "$(cat "$dir/made")" "$(calls "$dir/busy")"
 done
-expect "nothing is said" "" "$(cat "$dir/err")"
+expect "nothing is said" "" "$(messages "$dir/err")"
 # Another espy has changed over before: the kernel then runs the programs in another order.
 trace_bg -e trace=unlink -o "$dir/other" sleep 3 2>"$dir/other.err" &
 sleep "$wait_s"

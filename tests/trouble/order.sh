@@ -10,11 +10,11 @@ for kind in one cpu; do
 	for select in "-e trace=lseek" ""; do
 		# shellcheck disable=SC2086 # words are meant to be split
 		trace -f $select -o "$dir/out" "$progs/relay" "$runners" "$rounds" 2>"$dir/err"
-		expect "$rings ${select:-all calls}: a number that goes round among $runners: status, messages" "0 " "$? $(cat "$dir/err")"
+		expect "$rings ${select:-all calls}: a number that goes round among $runners: status, messages" "0 " "$? $(messages "$dir/err")"
 		expect "$rings ${select:-all calls}: in its order" "$numbers" "$(sed -n 's/.* lseek(-1, \([0-9]*\), SEEK_SET).*/\1/p' "$dir/out" | cksum)"
 	done
 	trace -f -o "$dir/out" sh -c "i=0; while [ \$i -lt $((2 * runners)) ]; do '$progs/make_calls' $rounds & i=\$((i + 1)); done; wait" 2>"$dir/err"
-	expect "$rings: $((2 * runners)) at once: status, messages" "0 " "$? $(cat "$dir/err")"
+	expect "$rings: $((2 * runners)) at once: status, messages" "0 " "$? $(messages "$dir/err")"
 	awk -v n="$rounds" '
 		function is(pid, name) {
 			if (name != step[seen[pid] % 6])
