@@ -68,6 +68,8 @@ void bpf_types__free(struct bpf_types *t);
 struct bpf_source;
 int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t mode);
 void bpf_tables__free(struct bpf_tables *t);
+/* shapes.c: how the hot path can copy a call of this plan, if it can. */
+void bpf_tables__choose_shape(struct espy_fast *f, const struct espy_plan *plan, const struct espy_op *ops, bool raw);
 
 struct bpf_source {
 	struct espy_source base;

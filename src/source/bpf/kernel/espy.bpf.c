@@ -146,6 +146,7 @@ SEC("espy/raw")
 int espy_raw_enter(u64 *ctx)
 {
 	struct task_struct *task;
+	struct pt_regs *regs;
 	u64 nr = ctx[1];
 
 	if (nr <= ~0u) { /* a number, not a pointer */
@@ -157,7 +158,11 @@ int espy_raw_enter(u64 *ctx)
 	task = bpf_get_current_task_btf();
 	if (!watched_current(task) && (u32)task->pid != shared.start_pid)
 		return 0;
-	return general_enter(task, (struct pt_regs *)bpf_task_pt_regs(task));
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (nr < ESPY_BPF_NRS && shared.fast[nr].nulls && !(task->thread_info.status & TS_COMPAT) &&
+	    !points_to_more(regs, shared.fast[nr].nulls))
+		return 0; /* what it would point to is not there */
+	return general_enter(task, regs);
 }
 
 /* sched_process_exec(task, old pid, bprm), where there is no sched_prepare_exec. */

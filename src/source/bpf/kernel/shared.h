@@ -138,7 +138,9 @@ struct espy_fast {
 	__u32 max_cnt; /* BUF: constant count; all ones: none */
 	__u32 cap;
 	__u32 cap2;   /* PATH_BUF: bytes of the struct; VEC: cap of an element */
-	__u32 head;   /* bytes before the items */
+	__u16 head;   /* bytes before the items */
+	__u8 nulls;   /* bit per argument: the shape holds, and nothing is read at entry, if all of them are NULL */
+	__u8 reserved;
 	__u8 fd1, fd2; /* arguments that are descriptors and must be known (known.bpf.h); ESPY_FAST_NO_FD: none */
 	__u16 gate;   /* in espy_triggers; 0: none. Calls that fail it are dropped */
 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * From call sets to what the programs run: the plans of all ABIs in one set of tables, and for each x86-64 call
- * the shape in which the hot path can copy it. A shape never changes what is copied, only how fast.
- */
+/* From call sets to what the programs run: the plans of all ABIs in one set of tables. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,166 +15,6 @@
 static bool test_bit(const uint64_t *bits, uint32_t nr)
 {
 	return bits[nr / 64] >> (nr % 64) & 1;
-}
-
-/* The operations that would really be run; those with cap 0 are not. Returns their number, at most max + 1. */
-static size_t live_ops(const struct espy_op *ops, size_t cnt, uint8_t *idx, size_t max)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < cnt; i++) {
-		if (!ops[i].cap)
-			continue;
-		if (ops[i].src & ESPY_OP_SRC_OP && !ops[ops[i].src & (ESPY_PLAN_MAX_OPS - 1)].cap)
-			continue;
-		if (n < max)
-			idx[n] = (uint8_t)i;
-		n++;
-	}
-	return n;
-}
-
-/* One phase only, and nothing that only an error leaves: the hot path makes one item of an operation. */
-static bool one_phase(const struct espy_op *op, uint8_t *status)
-{
-	bool enter = op->when & ESPY_OP_ENTER, at_exit = op->when & ESPY_OP_EXIT;
-
-	if (enter == at_exit || (at_exit && op->when & ESPY_OP_ON_ERR))
-		return false;
-	*status = at_exit ? ESPY_ITEM_AT_EXIT : 0;
-	return true;
-}
-
-static uint8_t outcome(const struct espy_op *op)
-{
-	if (!(op->when & ESPY_OP_EXIT))
-		return 0;
-	return op->when & ESPY_OP_ON_OK ? ESPY_FAST_ON_OK : 0;
-}
-
-/* One side of a length. Returns false if the hot path has no way to say it. */
-static bool fast_length(struct espy_fast *f, uint8_t kind, uint16_t ref, bool at_exit)
-{
-	switch (kind) {
-	case ESPY_LEN_NONE:
-		return true;
-	case ESPY_LEN_RET:
-		if (at_exit)
-			f->flags |= ESPY_FAST_LEN_RET;
-		return true;
-	case ESPY_LEN_CONST:
-		if (ref < f->max_cnt)
-			f->max_cnt = ref;
-		return true;
-	case ESPY_LEN_ARG:
-		if (f->flags & ESPY_FAST_LEN_ARG || ref & ESPY_REF_BITS || ESPY_REF_SIGNED(ref) ||
-		    ESPY_REF_WIDTH(ref) < 4)
-			return false;
-		f->flags |= ESPY_FAST_LEN_ARG;
-		f->len_arg = ESPY_REF_VAL(ref) & 7;
-		if (ESPY_REF_WIDTH(ref) == 4)
-			f->flags |= ESPY_FAST_ARG32;
-		return f->len_arg < ESPY_MAX_ARGS;
-	default:
-		return false;
-	}
-}
-
-static bool shape_buf(struct espy_fast *f, const struct espy_op *op, uint8_t idx)
-{
-	bool sized = op->a_kind || op->b_kind;
-
-	if (op->kind != ESPY_OP_BYTES || op->src >= ESPY_MAX_ARGS || op->elem > 0xffff || !one_phase(op, &f->status))
-		return false;
-	f->flags = outcome(op);
-	f->max_cnt = sized ? ~0u : 1;
-	if (!fast_length(f, op->a_kind, op->a_ref, op->when & ESPY_OP_EXIT) ||
-	    !fast_length(f, op->b_kind, op->b_ref, op->when & ESPY_OP_EXIT))
-		return false;
-	f->shape = ESPY_SHAPE_BUF;
-	f->arg = op->src;
-	f->op = idx;
-	f->elem = (uint16_t)op->elem;
-	f->cap = op->cap;
-	return true;
-}
-
-static bool shape_path(struct espy_fast *f, const struct espy_op *op, uint8_t idx)
-{
-	if (op->kind != ESPY_OP_CSTR || op->src >= ESPY_MAX_ARGS || !(op->when & ESPY_OP_ENTER) ||
-	    !one_phase(op, &f->status))
-		return false;
-	f->shape = ESPY_SHAPE_PATH;
-	f->arg = op->src;
-	f->op = idx;
-	f->cap = op->cap;
-	return true;
-}
-
-static bool shape_path_buf(struct espy_fast *f, const struct espy_op *ops, const uint8_t *idx)
-{
-	const struct espy_op *buf = &ops[idx[1]];
-
-	if (!shape_path(f, &ops[idx[0]], idx[0]) || buf->kind != ESPY_OP_BYTES || buf->src >= ESPY_MAX_ARGS ||
-	    buf->a_kind || buf->b_kind || buf->elem > buf->cap || !buf->elem || !(buf->when & ESPY_OP_EXIT) ||
-	    !one_phase(buf, &f->status2))
-		return false;
-	f->shape = ESPY_SHAPE_PATH_BUF;
-	f->flags = outcome(buf);
-	f->arg2 = buf->src;
-	f->op2 = idx[1];
-	f->cap2 = buf->elem;
-	return true;
-}
-
-static bool shape_vec(struct espy_fast *f, const struct espy_op *ops, const uint8_t *idx)
-{
-	const struct espy_op *vec = &ops[idx[0]], *buf = &ops[idx[1]];
-	bool spread = buf->a_kind == ESPY_LEN_SPREAD;
-
-	if (vec->elem != 16 || !(vec->when & ESPY_OP_ENTER) || !shape_buf(f, vec, idx[0]) ||
-	    !(f->flags & ESPY_FAST_LEN_ARG) || f->flags & ESPY_FAST_LEN_RET || f->max_cnt != ~0u)
-		return false;
-	if (buf->kind != ESPY_OP_BYTES || buf->elem != 1 || buf->src != (ESPY_OP_SRC_OP | idx[0]) ||
-	    (buf->flags & ~ESPY_OPF_LEAST) != ESPY_OPF_EACH || buf->src_off || !one_phase(buf, &f->status2))
-		return false;
-	/* the length stands beside the pointer; the result may cut it */
-	if (!(buf->b_kind == ESPY_LEN_FIELD && buf->b_ref == ESPY_REF(8, 3, 0)) &&
-	    !(buf->a_kind == ESPY_LEN_FIELD && buf->a_ref == ESPY_REF(8, 3, 0)))
-		return false;
-	if (!spread && buf->a_kind != ESPY_LEN_NONE && buf->a_kind != ESPY_LEN_FIELD)
-		return false;
-	if (buf->b_kind != ESPY_LEN_NONE && buf->b_kind != ESPY_LEN_FIELD)
-		return false;
-	f->shape = ESPY_SHAPE_VEC;
-	f->flags |= outcome(buf) | (spread && buf->when & ESPY_OP_EXIT ? ESPY_FAST_SPREAD : 0);
-	f->op2 = idx[1];
-	f->cap2 = buf->cap;
-	return true;
-}
-
-static void choose_shape(struct espy_fast *f, const struct espy_plan *plan, const struct espy_op *ops, bool raw)
-{
-	uint8_t idx[2] = { 0 };
-	size_t n = raw ? 0 : live_ops(ops, plan->op_cnt, idx, 2);
-	struct espy_fast try = { 0 };
-	bool fits = false;
-
-	if (n == 0) {
-		try.shape = ESPY_SHAPE_REGS;
-		fits = true;
-	} else if (n == 1 && ops[idx[0]].kind == ESPY_OP_CSTR) {
-		fits = shape_path(&try, &ops[idx[0]], idx[0]);
-	} else if (n == 1) {
-		fits = shape_buf(&try, &ops[idx[0]], idx[0]);
-	} else if (n == 2 && ops[idx[0]].kind == ESPY_OP_CSTR) {
-		fits = shape_path_buf(&try, ops, idx);
-	} else if (n == 2) {
-		fits = shape_vec(&try, ops, idx);
-	}
-	if (!fits)
-		try = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
-	*f = try;
 }
 
 static bool returns_fd(const struct espy_image *img, uint32_t call)
@@ -415,11 +252,11 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		}
 		if (abi != ESPY_ABI_X86_64)
 			continue;
-		if (call->variant_cnt || bpf_tests_paths(s) || call->flags & (ESPY_CALL_ENTER | ESPY_CALL_RET_FD | ESPY_CALL_FDS |
-							ESPY_CALL_SIGRETURN))
+		if (call->variant_cnt || bpf_tests_paths(s) ||
+		    call->flags & (ESPY_CALL_RET_FD | ESPY_CALL_FDS | ESPY_CALL_SIGRETURN))
 			t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
 		else
-			choose_shape(&t->fast[nr], plan, set->ops + plan->first_op, raw);
+			bpf_tables__choose_shape(&t->fast[nr], plan, set->ops + plan->first_op, raw);
 	}
 }
 
