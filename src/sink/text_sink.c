@@ -26,6 +26,10 @@ struct text_task {
 	uint32_t tid;
 	uint32_t nr;	     /* of the call that was begun last */
 	bool begun;	     /* its first half has been written */
+	bool left;	     /* it has ended before other threads of its process: the line is due when the last one ends */
+	bool left_hidden;    /* and is not wanted */
+	uint32_t left_status;
+	uint64_t left_ns;
 	unsigned args_shown; /* arguments that the first half wrote */
 	struct espy_output *own;
 	struct espy_rec_signal *later; /* ignored signals, shown after the task's next call */
@@ -257,6 +261,9 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 
 	if (!x->old_tid || x->old_tid == x->rec.tid)
 		return;
+	leader = find_task(t, x->rec.tid);
+	if (leader)
+		leader->left = false;
 	if (line_task(t, e, &lt)) {
 		if (!(t->o.quiet & ESPY_QUIET_SUPERSEDED))
 			espy_lines__superseded(&t->lines, &lt, x->old_tid, x->rec.time_ns);
@@ -287,18 +294,49 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 		t->out->open_tid = x->rec.tid;
 }
 
+/* The first thread of a process that has ended: its line comes now. */
+static void show_left(struct text_sink *t, struct text_task *tt, uint64_t time_ns)
+{
+	struct espy_task task = { .tid = tt->tid, .tgid = tt->tid, .last_nr = ESPY_NR_UNKNOWN };
+	const struct espy_rec_task_exit x = { .rec = { .tid = tt->tid, .time_ns = time_ns }, .status = tt->left_status };
+	const struct espy_line_task lt = { .out = tt->own ? tt->own : t->out, .task = &task, .hidden = tt->left_hidden };
+
+	lt.out->muted = t->stream->outside;
+	if (!lt.out->per_task && !(t->o.quiet & ESPY_QUIET_EXIT))
+		espy_lines__task_exit(&t->lines, &lt, &x);
+	drop_task(t, tt);
+}
+
+/*
+ * A process ends with its first thread, as its parent and a debugger see it: if other threads live on, the line of the first
+ * one waits for the last of them. There is none if one of them executes a program.
+ */
 static void on_task_exit(struct text_sink *t, const struct espy_event *e)
 {
+	const struct espy_rec_task_exit *x = (const struct espy_rec_task_exit *)e->rec;
+	const bool first = e->task->tid == e->task->tgid;
+	const bool shown = !(t->o.quiet & ESPY_QUIET_EXIT);
 	struct espy_line_task lt;
+	struct text_task *tt;
 
 	if (line_task(t, e, &lt)) {
 		show_later(t, &lt);
 		if (espy_lines__is_open(lt.out, e->task->tid))
 			espy_lines__interrupt(lt.out);
-		if (!(t->o.quiet & ESPY_QUIET_EXIT))
-			espy_lines__task_exit(&t->lines, &lt, (const struct espy_rec_task_exit *)e->rec);
+		if (first && !x->group_dead && shown && (tt = get_task(t, e->task->tid))) {
+			tt->left = true;
+			tt->left_hidden = lt.hidden;
+			tt->left_status = x->status;
+			tt->left_ns = x->rec.time_ns;
+			return;
+		}
+		if (shown)
+			espy_lines__task_exit(&t->lines, &lt, x);
 	}
 	drop_task(t, find_task(t, e->task->tid));
+	tt = x->group_dead && !first ? find_task(t, e->task->tgid) : NULL;
+	if (tt && tt->left)
+		show_left(t, tt, x->rec.time_ns);
 }
 
 static void on_detach(struct text_sink *t, const struct espy_event *e)
@@ -457,8 +495,13 @@ static void text_finish(struct espy_sink *s)
 {
 	struct text_sink *t = to_text(s);
 
+	struct text_task *tt, *next;
+
+	HASH_ITER(hh, t->tasks, tt, next)
+		if (tt->left)
+			show_left(t, tt, tt->left_ns);
 	end_line(t, t->out);
-	for (struct text_task *tt = t->tasks; tt; tt = tt->hh.next)
+	for (tt = t->tasks; tt; tt = tt->hh.next)
 		if (tt->own)
 			end_line(t, tt->own);
 	text_flush(s);

@@ -8,6 +8,14 @@ has "exec from a thread: the new image ran" "$dir/prog.out" '^after exec$'
 has "exec from a thread: said" "$dir/exec" '+++ superseded by execve in pid [0-9]* +++'
 has "exec from a thread: its execve is shown with arguments" "$dir/exec" 'execve("/bin/echo", \["echo", "after exec"\], '
 has "exec from a thread: the calls of the new image" "$dir/exec" 'write(1, "after exec\\n", 11) *= 11'
+expect "exec from a thread: one exit" 1 "$(grep -c '+++ exited' "$dir/exec")"
+
+# A process ends with its first thread, also if that has called exit() long before the others.
+trace -f -o "$dir/leaves" "$progs/leader_leaves" >"$dir/leaves.out"
+read -r first other <"$dir/leaves.out"
+printf '%s +++ exited with 0 +++\n' "$other" "$first" >"$dir/want"
+grep '+++' "$dir/leaves" | tr -s ' ' >"$dir/got"
+expect "a first thread that ends early: its end is told last" "$(cat "$dir/want")" "$(cat "$dir/got")"
 
 trace -f -o "$dir/race" "$progs/race_args" >"$dir/race.out"
 expect "arguments changed by another thread: the program is unharmed" "$(cat "$dir/race.out")" "20000 calls"
