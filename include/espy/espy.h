@@ -155,6 +155,45 @@ struct espy_trace_info {
 };
 ESPY_API int espy_trace_info(struct espy_trace *t, struct espy_trace_info *info);
 
+#define ESPY_LOSS_REASONS 16
+/* Returns the words for a reason of loss, an index of `lost`. */
+ESPY_API const char *espy_lost_text(unsigned reason);
+
+/* What a trace says of itself, and what is in it. All text is foreign: it may hold any byte but NUL. */
+struct espy_trace_contents {
+	size_t size; /* set it before the call */
+	/* What its head says; texts are valid until the trace is closed, and "" if it says nothing. */
+	const char *espy_version, *host, *kernel, *machine; /* of the recorder, and where it ran */
+	const char *source;				     /* where events came from: "bpf", "ptrace" */
+	bool passive;					     /* that source stops no task */
+	unsigned cpus;
+	const char *command; /* the program and its arguments: each ended by NUL, command_size bytes */
+	size_t command_size;
+	uint64_t start_unix_ns; /* CLOCK_REALTIME */
+	int32_t utc_offset_s;	/* of the time zone there, east of Greenwich */
+	/* What its records say, as far as they can be read. */
+	uint64_t duration_ns; /* from the start to the last moment in it */
+	bool program_ended;   /* the started program: program_status as wait(2) gives it */
+	int program_status;
+	bool detached; /* tasks went on when the recorder ended */
+	uint64_t calls, signals, marks, tasks, records;
+	uint64_t lost[ESPY_LOSS_REASONS]; /* events, by reason: espy_lost_text */
+	uint64_t overwritten;		  /* records that a flight recorder had no more room for */
+	uint64_t pauses, paused_ns, longest_pause_ns; /* tasks that were held */
+	unsigned files;
+	uint64_t file_bytes;
+};
+/*
+ * Reads a trace from where it stands to its end: of a trace that was just opened, all of it. The trace cannot be shown after;
+ * what it lacks is in espy_trace_info. 0 or -errno.
+ */
+ESPY_API int espy_trace_contents(struct espy_trace *t, struct espy_trace_contents *contents);
+/*
+ * Makes one JSON object (one line without newline) of it and of espy_trace_info, the keys as espy-info(1) names them. *json is
+ * the caller's to free(). 0 or -errno.
+ */
+ESPY_API int espy_trace_contents_json(struct espy_trace *t, const struct espy_trace_contents *contents, char **json);
+
 enum espy_moment_kind { ESPY_MOMENT_NONE, ESPY_MOMENT_SINCE_START, ESPY_MOMENT_UNIX, ESPY_MOMENT_OF_DAY };
 /* A moment in a trace. */
 struct espy_moment {
@@ -258,11 +297,10 @@ ESPY_API const char *espy_session_source(struct espy_session *s);
 /* Asks a flight recorder for what it has: its engines get it. Done by run or dispatch. For any thread, and signal handlers. */
 ESPY_API void espy_session_snapshot(struct espy_session *s);
 
-#define ESPY_LOSS_REASONS 16
 struct espy_session_stats {
 	size_t size; /* set it before the call */
 	uint64_t records, bytes;
-	uint64_t lost[ESPY_LOSS_REASONS]; /* by espy_loss_text */
+	uint64_t lost[ESPY_LOSS_REASONS]; /* by reason: espy_lost_text */
 	uint64_t tasks;			  /* seen */
 	uint64_t pauses, paused_ns, longest_pause_ns;
 	uint64_t overwritten; /* flight recorder: at the last snapshot */

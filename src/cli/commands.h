@@ -11,11 +11,12 @@ int espy_cmd_show(const struct espy_cli *cli, int argc, char **argv);
 int espy_cmd_mark(const struct espy_cli *cli, int argc, char **argv);
 int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv);
 int espy_cmd_doctor(const struct espy_cli *cli, int argc, char **argv);
+int espy_cmd_info(const struct espy_cli *cli, int argc, char **argv);
 int espy_cmd_resume(const struct espy_cli *cli, int argc, char **argv);
 int espy_cmd_snapshot(const struct espy_cli *cli, int argc, char **argv);
 int espy_cmd_version(const struct espy_cli *cli, int argc, char **argv);
 
-extern const struct espy_opt_group espy_list_groups[], espy_mark_groups[], espy_doctor_groups[], espy_main_groups[],
+extern const struct espy_opt_group espy_list_groups[], espy_mark_groups[], espy_doctor_groups[], espy_main_groups[], espy_info_groups[],
 	espy_resume_groups[], espy_snapshot_groups[];
 
 #endif

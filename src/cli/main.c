@@ -20,6 +20,8 @@ static const struct subcommand {
 	  "write what a program does into a trace, to be shown later, anywhere" },
 	{ "show", espy_cmd_show, espy_show_groups, &espy_show_group_cnt,
 	  "show a trace as trace would have shown it" },
+	{ "info", espy_cmd_info, espy_info_groups, &(const size_t){ 1 },
+	  "say what a trace holds: host, command, time, calls, losses" },
 	{ "resume", espy_cmd_resume, espy_resume_groups, &(const size_t){ 1 },
 	  "let a task run on that `trace --pause-on` holds" },
 	{ "snapshot", espy_cmd_snapshot, espy_snapshot_groups, &(const size_t){ 1 },
@@ -197,7 +199,7 @@ int main(int argc, char **argv)
 		return finish(base, run_subcommand(c, base, 2, words));
 	}
 	if (first == argc) {
-		espy_cli__usage(&cli, "a command is missing: trace, record, show, resume, snapshot, list, mark or doctor");
+		espy_cli__usage(&cli, "a command is missing: trace, record, show, info, resume, snapshot, list, mark or doctor");
 		return 1;
 	}
 	const struct subcommand *c = find(&cli, argv[first]);

@@ -164,6 +164,8 @@ struct espy_trace_read_stats {
 	uint16_t machine;    /* e_machine of ELF: where it was recorded; 0: not known */
 	uint64_t created_ns; /* CLOCK_REALTIME; of the current file */
 	uint64_t offset;     /* how far it was read; of the current file */
+	unsigned files;	     /* that were opened */
+	uint64_t file_bytes; /* their sizes at that time; 0: streams have none */
 };
 void espy_trace_reader__stats(const struct espy_trace_reader *r, struct espy_trace_read_stats *st);
 void espy_trace_reader__close(struct espy_trace_reader *r);

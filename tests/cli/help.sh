@@ -4,11 +4,11 @@
 . "$(dirname "$0")/lib.sh"
 
 run 0 "$espy" --help
-for c in trace record show resume snapshot list mark doctor; do shows "^  $c "; done
+for c in trace record show info resume snapshot list mark doctor; do shows "^  $c "; done
 run 0 "$espy" help
 run 0 "$espy" --version
 shows '^espy [0-9]'
-for c in trace record show resume snapshot list mark doctor; do
+for c in trace record show info resume snapshot list mark doctor; do
 	run 0 "$espy" "$c" --help
 	shows "^Usage: espy $c"
 	cp "$dir/out" "$dir/help"
@@ -32,7 +32,7 @@ shows '^hook  ioctl_cmd$'
 # A full disk is an error of the command.
 [ -c /dev/full ] && run 1 sh -c '"$0" list syscalls >/dev/full' "$espy"
 
-for c in trace record show resume snapshot list mark doctor; do
+for c in trace record show info resume snapshot list mark doctor; do
 	run 0 "$espy" --list-options "$c"
 	cut -f1,2 "$dir/out" | tr '\t' '\n' | grep -v '^-$' | sort -u >"$dir/table"
 	run 0 "$espy" "$c" --help
