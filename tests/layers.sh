@@ -15,7 +15,7 @@ includes() {
 		awk '{ to = $3; if (to !~ /\//) to = $2; else sub(/\/.*/, "", to); print $1, $2, to }'
 }
 # upward DIR: includes that do not point downward. MAY lists what each layer may include besides itself; a source knows no
-# event, an event neither session nor source.
+# event, an event neither session nor source; the command only what the library promises (espy/).
 upward() {
 	includes "$1" | awk '
 		BEGIN {
@@ -31,7 +31,8 @@ upward() {
 			may["filter"] = " agent event state source describe record arch base "
 			may["sink"] = " event state filter symbols lib source trace describe record arch base "
 			may["lib"] = " sink event state filter symbols source trace describe record arch base "
-			may["cli"] = " lib sink event state filter symbols source trace describe record arch base "
+			may["cli"] = " "
+			may["inspect"] = " cli filter symbols source describe record arch base "
 		}
 		!($2 in may) { print $1 ": no such layer: " $2; next }
 		$2 != $3 && index(may[$2], " " $3 " ") == 0 { print $1 ": " $2 " includes " $3 }'
@@ -88,7 +89,7 @@ finds() {
 	fi
 }
 
-for layer in base arch record describe symbols source/bpf/kernel event trace state filter sink lib cli; do
+for layer in base arch record describe symbols source/bpf/kernel event trace state filter sink lib cli inspect; do
 	mkdir -p "$dir/src/$layer"
 done
 cat >"$dir/src/event/a.c" <<'END'
@@ -112,7 +113,8 @@ cat >"$dir/src/source/bpf/kernel/c.bpf.h" <<'END'
 	bpf_copy_from_user_task(to, n, from, task, 0);
 	bpf_probe_read_user(to, n, from);
 END
-finds upward 3
+printf '#include "cli/options.h"\n#include "base/buf.h"\n#include <espy/espy.h>\n' >"$dir/src/cli/d.c"
+finds upward 4
 finds called 2
 finds named 1
 finds scheduled 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libespy: see what programs do, without stopping them. What the espy command is made of; it is not installed yet.
+ * libespy: see what programs do, without stopping them. The espy command is its first user. espy(3) begins its manual.
  *
  *	struct espy_text_options text = { .size = sizeof(text) };
  *	struct espy_session_options so = { .size = sizeof(so), .pids = &pid, .pid_count = 1 };

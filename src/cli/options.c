@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/options.h"
-#include "base/message.h"
+#include "cli/message.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/buf.h"
 #include "cli/trace_handlers.h"
 #include "cli/trace_values.h"
 
@@ -27,19 +26,19 @@ int espy_do_where(void *ctx, const struct espy_opt_use *use)
 /* NAME, or NAME* for all that begin so. */
 int espy_do_comm(void *ctx, const struct espy_opt_use *use)
 {
-	struct espy_buf b = { 0 };
+	static const char before[] = "comm == \"";
+	char *text = malloc(sizeof(before) + 2 * strlen(use->arg) + sizeof("\"")), *to;
 
-	espy_buf__puts(&b, "comm == \"");
+	if (!text)
+		return -ENOMEM;
+	to = stpcpy(text, before);
 	for (const char *c = use->arg; *c; c++) {
 		if (*c == '"' || *c == '\\')
-			espy_buf__putc(&b, '\\');
-		espy_buf__putc(&b, *c);
+			*to++ = '\\';
+		*to++ = *c;
 	}
-	espy_buf__put(&b, "\"", 2); /* with its NUL */
-	if (!b.failed)
-		return add(ctx, b.data);
-	espy_buf__free(&b);
-	return -ENOMEM;
+	strcpy(to, "\"");
+	return add(ctx, text);
 }
 
 /* The number of a user by name or number; false: there is no such user. */

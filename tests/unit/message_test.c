@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "base/message.h"
+#include "cli/message.h"
 
 static char *line_of(size_t *len, const char *prefix, const char *fmt, ...)
 {

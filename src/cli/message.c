@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "base/message.h"
+#include "cli/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

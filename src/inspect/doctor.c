@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/commands.h"
-#include "cli/doctor_checks.h"
+#include "inspect/doctor_checks.h"
 #include "source/choose.h"
 
 struct doctor_args {

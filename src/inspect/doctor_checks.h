@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the doctor looks at, one function each. */
-#ifndef ESPY_CLI_DOCTOR_CHECKS_H
-#define ESPY_CLI_DOCTOR_CHECKS_H
+#ifndef ESPY_INSPECT_DOCTOR_CHECKS_H
+#define ESPY_INSPECT_DOCTOR_CHECKS_H
 
 enum espy_finding { ESPY_FINDING_YES, ESPY_FINDING_NO, ESPY_FINDING_PARTLY, ESPY_FINDING_INFO };
 

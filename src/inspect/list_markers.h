@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `espy list markers`; the other lists are in list.c. */
-#ifndef ESPY_CLI_LIST_MARKERS_H
-#define ESPY_CLI_LIST_MARKERS_H
+#ifndef ESPY_INSPECT_LIST_MARKERS_H
+#define ESPY_INSPECT_LIST_MARKERS_H
 
 #include <sys/types.h>
 #include "cli/options.h"

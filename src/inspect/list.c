@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/commands.h"
-#include "cli/list_markers.h"
+#include "inspect/list_markers.h"
 #include "describe/builtin.h"
 #include "describe/hooks.h"
 #include "filter/filter_calls.h"

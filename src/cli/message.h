@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Messages for people. What a message quotes (names of files, tasks, marks) is foreign, and may hold any byte. */
-#ifndef ESPY_BASE_MESSAGE_H
-#define ESPY_BASE_MESSAGE_H
+#ifndef ESPY_CLI_MESSAGE_H
+#define ESPY_CLI_MESSAGE_H
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * Static marks and USDT probes: one line for each place in the code. Names and formats come from a file that anyone may
  * have written, so all texts are shown quoted or escaped.
  */
-#include "cli/list_markers.h"
+#include "inspect/list_markers.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/doctor_checks.h"
+#include "inspect/doctor_checks.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>

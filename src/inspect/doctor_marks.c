@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "cli/doctor_checks.h"
+#include "inspect/doctor_checks.h"
 #include "source/agent/control.h"
 #include "source/agent/inject.h"
 #include "source/source.h"
