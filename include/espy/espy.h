@@ -27,6 +27,7 @@
 
 #include <espy/event.h>
 #include <espy/sinks.h>
+#include <espy/value.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,9 +3,9 @@
  * libespy: one event. Part of <espy/espy.h>.
  *
  * An event exists while the callback runs that was given it; so do the texts that the functions below give out. They may be
- * called on the thread of that callback only. There is no way yet to ask for the arguments of a call.
+ * called on the thread of that callback only. What the arguments of a call are is asked by <espy/value.h>.
  *
- * All functions return 0 or a negative errno unless said otherwise. -ENOENT: the event has no such thing.
+ * All functions return 0 or a negative errno unless said otherwise. -ENOENT: the event has no such thing; -EINVAL: a NULL pointer.
  */
 #ifndef ESPY_EVENT_PUBLIC_H
 #define ESPY_EVENT_PUBLIC_H
@@ -41,7 +41,7 @@ enum espy_event_type {
 	ESPY_EVENT_ALL = (1u << 13) - 1,
 };
 
-/* Exactly one bit of enum espy_event_type. */
+/* Exactly one bit of enum espy_event_type; 0: NULL was given. */
 ESPY_API unsigned espy_event_type(const struct espy_event *e);
 /* When it happened: ns of CLOCK_MONOTONIC of the machine it happened on. Of a call that has ended: when it ended. 0: not known. */
 ESPY_API uint64_t espy_event_time(const struct espy_event *e);
@@ -54,10 +54,14 @@ ESPY_API const char *espy_event_name(const struct espy_event *e);
 ESPY_API int espy_event_number(const struct espy_event *e);
 /* CALL_END: the result as the kernel returned it: -4095..-1 are errors. -ENODATA: the call did not return. */
 ESPY_API int espy_event_result(const struct espy_event *e, int64_t *result);
-/* CALL_END: ns between begin and end. -ENODATA: one of them is not known. */
+/* CALL_END: ns between begin and end. PAUSE: how long the task was held. -ENODATA: a time is not known. */
 ESPY_API int espy_event_duration(const struct espy_event *e, uint64_t *ns);
 /* EXIT: as wait(2) gives it. */
 ESPY_API int espy_event_status(const struct espy_event *e, int *status);
+/* FORK: the new task. 0: it is no FORK. */
+ESPY_API pid_t espy_event_child(const struct espy_event *e);
+/* LOSS: how many events, and why, in words. reason may be NULL. */
+ESPY_API int espy_event_loss(const struct espy_event *e, uint64_t *count, const char **reason);
 
 #ifdef __cplusplus
 }

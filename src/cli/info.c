@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include "base/message.h"
+#include "cli/message.h"
 #include "cli/options.h"
 
 struct info_args {

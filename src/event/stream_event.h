@@ -12,6 +12,7 @@
 
 struct espy_task;
 struct espy_mark_def;
+struct espy_session;
 
 /* Types of events that only sinks get, beside enum espy_event_type. */
 enum {
@@ -43,6 +44,7 @@ struct espy_event {
 	 * 0: nothing was.
 	 */
 	unsigned args_shown;
+	struct espy_session *session; /* that gives it out: for what callbacks ask (lib/event_values.c); of no use to a sink */
 	const char *cwd;	  /* CALL_*, for filters by path: the working directory when it began; NULL: not known */
 	bool decoded;		  /* args is filled in */
 	struct espy_tokens args;  /* CALL_*: arguments. SIGNAL: its siginfo. MARK: arguments */

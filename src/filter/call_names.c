@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/signal_names.h"
+#include "event/value_path.h"
 
 #define NAME_MAX_LEN ESPY_CONDITION_NAME_MAX
 
@@ -126,8 +127,7 @@ static bool in_register(const struct espy_field *f)
 	return f->off < ESPY_MAX_ARGS;
 }
 
-/* The parameter of this name, else for "path" the first path, else the first descriptor. -1: none. */
-static int find_param(const struct espy_call_names *c, const char *name, size_t len)
+int espy_call_names__param(const struct espy_call_names *c, const char *name, size_t len)
 {
 	const struct espy_call *call = call_of(c);
 	const uint32_t cnt = call ? call->nparam : 0;
@@ -191,13 +191,6 @@ static bool find_op(const struct espy_call_names *c, const struct espy_field *f,
 
 /* ---- what arguments point to */
 
-bool espy_call_names__is_field(const char *name, const char *word, size_t len)
-{
-	const size_t n = strlen(name);
-
-	return n >= len && !memcmp(name + n - len, word, len) && (n == len || name[n - len - 1] == '_');
-}
-
 /* The field of a struct or union, also in those of its parts that have no name. depth: types may be recursive. */
 static const struct espy_type *find_field(const struct espy_image *img, const struct espy_type *t, const char *word,
 					  size_t len, unsigned depth)
@@ -210,7 +203,7 @@ static const struct espy_type *find_field(const struct espy_image *img, const st
 		const struct espy_field *f = &img->fields[t->first + i];
 		const char *name = espy_image__str(img, f->name);
 
-		if (f->type != ESPY_NONE && *name && espy_call_names__is_field(name, word, len))
+		if (f->type != ESPY_NONE && *name && espy_value_path__is_field(name, word, len))
 			return &img->types[f->type];
 	}
 	for (uint32_t i = 0; i < t->count; i++) {
@@ -368,7 +361,7 @@ static int find(void *ctx, const char *name, bool text, struct espy_name_info *o
 	for (size_t k = 0; base == name && !*rest && k < sizeof(own_names) / sizeof(own_names[0]); k++)
 		if (!strcmp(name, own_names[k].name))
 			return find_own(&own_names[k], text, out, why, why_sz);
-	i = find_param(c, base, len);
+	i = espy_call_names__param(c, base, len);
 	if (i < 0)
 		return unknown_name(c, name, why, why_sz);
 	const struct espy_field *f = param(c, (uint32_t)i);

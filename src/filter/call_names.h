@@ -63,8 +63,8 @@ const char *espy_call_names__list(const struct espy_call_names *c, char *why, si
 /* Takes out what is known of this call: tests of its name. */
 void espy_call_names__fold(const struct espy_call_names *c, struct espy_predicate *p);
 
-/* How a field may be called: the whole name, or what stands behind one of its underscores. */
-bool espy_call_names__is_field(const char *name, const char *word, size_t len);
+/* The parameter of this name, else for "path" the first path, else the first descriptor. -1: none. */
+int espy_call_names__param(const struct espy_call_names *c, const char *name, size_t len);
 
 /* The number of the call that is called so, or -ENOENT with the nearest name in why. */
 int espy_call_names__find_call(const struct espy_image *image, const char *name, char *why, size_t why_sz);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "event/value_path.h"
 #include "filter/call_names.h"
 #include "state/fd_table.h"
 #include "state/state.h"
@@ -57,99 +58,15 @@ static int put_item(struct espy_filter_value *out, const struct espy_call_view *
 
 /* ---- what lies deeper: found among the tokens of the call, by the path of the name */
 
-/* Groups nest no deeper than types do. */
-#define DEPTH_MAX 64u
-
 struct search {
-	const char *rest; /* of the name, behind the parameter: ".msg_iov[0].iov_base" */
-	const char *param; /* its name */
-	const char *at;	  /* what is left of the name for the value that comes; NULL: it is another one */
-	const char *open[DEPTH_MAX];
-	long elem[DEPTH_MAX];
-	unsigned depth;
+	struct espy_tokens tokens;
 	bool text; /* text is looked for */
 	struct espy_filter_value *out;
 	bool found;
 };
 
-static void on_open(struct search *s, const struct espy_token *k)
-{
-	if (s->depth < DEPTH_MAX) {
-		s->open[s->depth] = s->at;
-		s->elem[s->depth] = -1;
-	}
-	s->depth++;
-	/* A value behind a pointer is element 0. */
-	if (k->group == ESPY_GROUP_POINTEE && s->at && !strncmp(s->at, "[0]", 3))
-		s->at += 3;
-}
-
-static void on_close(struct search *s)
-{
-	s->depth -= s->depth > 0;
-	s->at = NULL;
-}
-
-static const char *around(const struct search *s)
-{
-	return s->depth && s->depth <= DEPTH_MAX ? s->open[s->depth - 1] : NULL;
-}
-
-static void on_field(struct search *s, const char *name)
-{
-	const char *at = around(s);
-
-	s->at = at;
-	if (!at || !*name)
-		return; /* a part without a name has the fields itself */
-	const size_t len = *at == '.' ? strcspn(at + 1, ".[") : 0;
-
-	s->at = len && espy_call_names__is_field(name, at + 1, len) ? at + 1 + len : NULL;
-}
-
-static void on_elem(struct search *s)
-{
-	const char *at = around(s);
-	char *end;
-
-	s->at = NULL;
-	if (!at)
-		return;
-	s->elem[s->depth - 1]++;
-	if (*at == '[' && strtol(at + 1, &end, 10) == s->elem[s->depth - 1] && *end == ']')
-		s->at = end + 1;
-}
-
-static void on_role(struct search *s, const struct espy_token *k)
-{
-	switch (k->role) {
-	case ESPY_ROLE_ARG:
-	case ESPY_ROLE_ARG_NAMED:
-	case ESPY_ROLE_ARG_UNNAMED:
-		s->at = strcmp(k->name, s->param) ? NULL : s->rest;
-		s->depth = 0;
-		break;
-	case ESPY_ROLE_FIELD:
-		on_field(s, k->name);
-		break;
-	case ESPY_ROLE_FIELD_UNNAMED:
-		on_field(s, "");
-		break;
-	case ESPY_ROLE_ELEM:
-		on_elem(s);
-		break;
-	}
-}
-
-static bool is_met(const struct search *s)
-{
-	return s->at && !*s->at;
-}
-
 static void on_number(struct search *s, const struct espy_token *k)
 {
-	if (!is_met(s) || s->text)
-		return;
 	s->found = true; /* of a value before and after the call the later one stays */
 	if (k->type && k->type->flags & ESPY_TF_SIGNED)
 		put_int(s->out, (int64_t)k->num);
@@ -163,11 +80,22 @@ static void on_string(struct search *s, const struct espy_token *k)
 	const bool cut = k->flags & (ESPY_TOKF_CUT | ESPY_TOKF_FAULT);
 	size_t len;
 
-	if (!is_met(s) || !s->text || (k->flags & ESPY_TOKF_FAULT && !k->len))
+	if (k->flags & ESPY_TOKF_FAULT && !k->len)
 		return;
 	s->found = true;
 	len = counted ? k->len : strnlen((const char *)k->bytes, k->len);
 	put_text(s->out, (const char *)k->bytes, len, cut || (counted && k->want > k->len));
+}
+
+static void on_value(void *ctx, uint32_t i)
+{
+	struct search *s = ctx;
+	const struct espy_token *k = &s->tokens.at[i];
+
+	if (s->text && k->kind == ESPY_TOKEN_STR)
+		on_string(s, k);
+	else if (!s->text && (k->kind == ESPY_TOKEN_INT || k->kind == ESPY_TOKEN_ADDR))
+		on_number(s, k);
 }
 
 /* The arguments as tokens, decoded when the first of them is asked for. */
@@ -190,30 +118,14 @@ static int put_field(struct espy_filter_value *out, struct espy_call_values *c, 
 
 	if (!c->decoder || v->call == ESPY_NONE || call == ESPY_NONE || ref.arg >= img->calls[call].nparam)
 		return -ENOENT;
-	s.param = espy_image__str(img, img->fields[img->calls[call].first_param + ref.arg].name);
 	name += !strncmp(name, "arg.", 4) ? 4 : 0;
-	s.rest = name + strcspn(name, ".[");
-	const struct espy_tokens args = args_of(c);
-	for (uint32_t i = 0; i < args.cnt; i++) {
-		const struct espy_token *k = &args.at[i];
-
-		on_role(&s, k);
-		switch (k->kind) {
-		case ESPY_TOKEN_OPEN:
-			on_open(&s, k);
-			break;
-		case ESPY_TOKEN_CLOSE:
-			on_close(&s);
-			break;
-		case ESPY_TOKEN_INT:
-		case ESPY_TOKEN_ADDR:
-			on_number(&s, k);
-			break;
-		case ESPY_TOKEN_STR:
-			on_string(&s, k);
-			break;
-		}
-	}
+	const struct espy_value_path path = {
+		.param = espy_image__str(img, img->fields[img->calls[call].first_param + ref.arg].name),
+		.rest = name + strcspn(name, ".["),
+		.manner = ESPY_MANNER_BYTES,
+	};
+	s.tokens = args_of(c);
+	espy_value_path__each(&s.tokens, &path, on_value, &s);
 	return s.found ? 0 : -ENOENT;
 }
 

@@ -104,55 +104,65 @@ void espy_mark_test__free(struct espy_mark_test *t)
 
 struct event {
 	const struct espy_mark_test *test;
-	const uint8_t *args, *end;
+	const void *args;
+	size_t size;
 };
 
-static int get(void *ctx, uint64_t ref, const char *name, struct espy_filter_value *out)
+static int get_text(struct espy_filter_value *out, uint8_t kind, const uint8_t *bytes, size_t len, uint32_t status)
 {
-	const struct event *e = ctx;
-	const uint8_t *at = e->args;
+	if (status == ESPY_ITEM_NOT_RUN || (status == ESPY_ITEM_FAULT && !len))
+		return -EFAULT;
+	if (kind == ESPY_MARK_STRING && len && !bytes[len - 1])
+		len--;
+	out->type = ESPY_VALUE_TEXT;
+	out->cut = status != ESPY_ITEM_OK;
+	out->text = (const char *)bytes;
+	out->len = len;
+	return 0;
+}
+
+int espy_mark_values__get(const void *args, size_t size, const uint8_t *kinds, unsigned nargs, unsigned index,
+			  struct espy_filter_value *out)
+{
+	const uint8_t *at = args, *end = at + size;
 	uint32_t head[2];
 
-	(void)name;
-	for (unsigned i = 0; i < e->test->nargs; i++) {
-		const uint8_t kind = e->test->kinds[i];
+	for (unsigned i = 0; i < nargs; i++) {
 		const uint8_t *value = at;
 		size_t len = 0;
 
-		if ((size_t)(e->end - at) < 8)
+		if ((size_t)(end - at) < 8)
 			return -EINVAL;
 		at += 8;
-		if (is_text(kind)) {
+		if (is_text(kinds[i])) {
 			memcpy(head, value, sizeof(head));
 			len = head[0];
-			if ((size_t)(e->end - at) < ((len + 7) & ~(size_t)7))
+			if ((size_t)(end - at) < ((len + 7) & ~(size_t)7))
 				return -EINVAL;
 			at += (len + 7) & ~(size_t)7;
 		}
-		if (i != ref)
+		if (i != index)
 			continue;
-		if (!is_text(kind)) {
-			memcpy(&out->u, value, sizeof(out->u));
-			out->type = kind == ESPY_MARK_DOUBLE ? ESPY_VALUE_DOUBLE :
-				    is_signed(kind)	     ? ESPY_VALUE_INT : ESPY_VALUE_UINT;
-			return 0;
-		}
-		if (head[1] == ESPY_ITEM_NOT_RUN || (head[1] == ESPY_ITEM_FAULT && !len))
-			return -EFAULT;
-		if (kind == ESPY_MARK_STRING && len && !value[8 + len - 1])
-			len--;
-		out->type = ESPY_VALUE_TEXT;
-		out->cut = head[1] != ESPY_ITEM_OK;
-		out->text = (const char *)value + 8;
-		out->len = len;
+		if (is_text(kinds[i]))
+			return get_text(out, kinds[i], value + 8, len, head[1]);
+		memcpy(&out->u, value, sizeof(out->u));
+		out->type = kinds[i] == ESPY_MARK_DOUBLE ? ESPY_VALUE_DOUBLE : is_signed(kinds[i]) ? ESPY_VALUE_INT : ESPY_VALUE_UINT;
 		return 0;
 	}
 	return -ENOENT;
 }
 
+static int get(void *ctx, uint64_t ref, const char *name, struct espy_filter_value *out)
+{
+	const struct event *e = ctx;
+
+	(void)name;
+	return espy_mark_values__get(e->args, e->size, e->test->kinds, e->test->nargs, (unsigned)ref, out);
+}
+
 bool espy_mark_test__passes(const struct espy_mark_test *t, const void *args, size_t len)
 {
-	struct event e = { .test = t, .args = args, .end = (const uint8_t *)args + len };
+	struct event e = { .test = t, .args = args, .size = len };
 
 	return espy_evaluator__holds(t->evaluator, get, &e);
 }

@@ -22,6 +22,11 @@ void espy_mark_test__free(struct espy_mark_test *t);
 /* args as espy_mark_args__check has found them good. */
 bool espy_mark_test__passes(const struct espy_mark_test *t, const void *args, size_t len);
 
+struct espy_filter_value;
+/* An argument of a mark, whose arguments have these kinds. -ENOENT: it has fewer; -EFAULT: it could not be read; -EINVAL: damaged. */
+int espy_mark_values__get(const void *args, size_t size, const uint8_t *kinds, unsigned nargs, unsigned index,
+			  struct espy_filter_value *out);
+
 /* ---- the rules, for a stream */
 
 struct espy_mark_filter;

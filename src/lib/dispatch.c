@@ -18,6 +18,7 @@ static struct espy_event make_event(struct espy_session *s, unsigned type, struc
 {
 	return (struct espy_event){
 		.type = type,
+		.session = s,
 		.rec = rec,
 		.task = task,
 		.tid = task ? task->tid : 0,

@@ -257,6 +257,7 @@ void espy_session__event(struct espy_session *s, struct espy_event *event)
 	bool limit = false;
 
 	e->depth++;
+	e->serial++;
 	for (unsigned i = 0; i < cnt; i++) {
 		struct espy_engine *en = e->v[i];
 

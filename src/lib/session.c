@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "describe/builtin.h"
 #include "lib/call_set.h"
+#include "lib/event_values.h"
 #include "lib/flight_recorder.h"
 #include "lib/held_tasks.h"
 #include "sink/recording.h"
@@ -548,6 +549,7 @@ static void free_session(struct espy_session *s)
 {
 	espy_session__close_engines(s);
 	espy_flight__close(s);
+	espy_session__free_answers(s->answers);
 	espy_prefetch__free(&s->prefetch);
 	espy_resume_socket__close(s->resume_socket);
 	if (s->src)

@@ -19,6 +19,7 @@
 #include "state/resolver.h"
 #include "state/state.h"
 
+struct espy_event_answers;
 struct espy_flight;
 struct espy_resume_socket;
 struct espy_trace_reader;
@@ -65,6 +66,7 @@ struct session_engines {
 	unsigned record_sinks; /* how many sinks of records there are */
 	unsigned depth;	       /* events that are being given to them now, one within the other */
 	bool any_gone;
+	uint64_t serial;       /* of the event at work */
 	pthread_mutex_t lock;	 /* of what follows */
 	pthread_cond_t changed;
 	struct engine_request *requests;
@@ -129,6 +131,7 @@ struct espy_session {
 	struct session_targets targets;
 	struct session_engines engines;
 	struct session_run run;
+	struct espy_event_answers *answers; /* of questions of callbacks; NULL: nothing was asked yet */
 	struct espy_flight *flight; /* NULL: no flight recorder */
 	struct espy_resume_socket *resume_socket;
 	struct espy_filter **filters; /* that the source uses; NULL behind the last */

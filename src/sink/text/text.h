@@ -41,6 +41,10 @@ enum espy_manner espy_text__manner(const struct espy_text_opts *o, uint32_t nr);
 void espy_text__args(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_image *img, struct espy_tokens args,
 		     unsigned manner, bool first);
 
+/* The value that token i begins, without its name, and what is said of it. */
+void espy_text__value(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_image *img, struct espy_tokens tokens,
+		      unsigned manner, uint32_t i);
+
 /* From "= " on: value, error name and text, note. The caller has padded to the column; no newline, no -T. */
 void espy_text__result(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_image *img,
 		       struct espy_tokens result, unsigned manner);

@@ -326,6 +326,22 @@ void espy_text__args(struct espy_buf *b, const struct espy_text_opts *o, const s
 	put_list(&t, 0, args.cnt, COMMA, first, UINT32_MAX);
 }
 
+void espy_text__value(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_image *img, struct espy_tokens tokens,
+		      unsigned manner, uint32_t i)
+{
+	struct espy_text t = { .b = b, .o = o, .img = img, .tokens = tokens, .xlat = o->xlat, .manner = manner };
+
+	if (tokens.at[i].flags & ESPY_TOKF_FAILED) {
+		put_error(b, (unsigned)(0 - tokens.at[i].num));
+		return;
+	}
+	do {
+		const struct espy_token *v = &tokens.at[i];
+
+		i = v->shown & manner ? put_token(&t, i) : (v->kind == ESPY_TOKEN_OPEN ? v->link : i) + 1;
+	} while (i < tokens.cnt && !tokens.at[i].role && tokens.at[i].kind != ESPY_TOKEN_CLOSE);
+}
+
 void espy_text__result(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_image *img,
 		       struct espy_tokens result, unsigned manner)
 {
