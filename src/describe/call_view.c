@@ -99,16 +99,14 @@ int espy_call_view__init(struct espy_call_view *v, const struct espy_image *imag
 
 	size_t enter_off = 0, exit_off = 0;
 	int r = enter ? read_head(v, enter, &enter_off) : 0;
-	if (!r && enter && enter->time_ns)
+	/* The time of the record, unless it says that the call began before: a call that hangs is looked at late. */
+	if (!r && enter && !v->enter_ns)
 		v->enter_ns = enter->time_ns;
-	uint64_t enter_ns = v->enter_ns;
 	if (!r && exit) {
 		r = read_head(v, exit, &exit_off);
 		if (!r) {
 			v->ret = ((const struct espy_rec_call *)exit)->ret;
 			v->exit_ns = exit->time_ns;
-			if (enter_ns)
-				v->enter_ns = enter_ns;
 		}
 	}
 	if (r)

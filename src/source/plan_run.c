@@ -502,7 +502,7 @@ static const struct espy_plan *plan_of(const struct espy_call_set *set, const st
 
 static int put_head(struct espy_rec_out *out, uint8_t type, const struct espy_call_regs *regs, unsigned nargs)
 {
-	bool has_enter_ns = type == ESPY_REC_EXIT && regs->enter_ns;
+	bool has_enter_ns = regs->enter_ns && (type == ESPY_REC_EXIT || regs->enter_ns != regs->time_ns);
 	uint32_t size =
 		(uint32_t)sizeof(struct espy_rec_call) + (has_enter_ns ? 8 : 0) + (regs->ip ? 8 : 0) + 8 * nargs;
 	struct espy_rec_call *call = (void *)out->data;

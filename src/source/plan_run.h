@@ -64,7 +64,7 @@ struct espy_call_regs {
 	int64_t ret;       /* EXIT: negative errno on error */
 	uint32_t tid, tgid;
 	uint64_t time_ns;  /* of this record; 0: not taken */
-	uint64_t enter_ns; /* EXIT: time of entry; 0: the record has no field for it */
+	uint64_t enter_ns; /* time of entry; 0: the record has no field for it */
 	uint64_t ip;       /* 0: the record has no field for it */
 	bool no_return;    /* EXIT: the call does not return */
 	uint16_t changed;  /* EXIT: ESPY_RF_INJECTED and the flags behind it */

@@ -78,6 +78,7 @@ struct bpf_source {
 	bool set[ESPY_ABI_CNT];
 
 	struct bpf_object *obj;
+	int enters_fd; /* the map of struct espy_bpf_enter by task */
 	struct bpf_link **links;
 	size_t link_cnt, link_cap;
 	struct bpf_link *raw_enter, *raw_exit; /* among links; single tracepoints may take their place */

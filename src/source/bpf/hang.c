@@ -4,6 +4,7 @@
  * its exit; the one that a program hangs in is seen by looking, from outside and seldom, at /proc/TID/syscall. A process of its own
  * does that (look.c): the reader waits for no task.
  */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -151,8 +152,18 @@ static int take_answers(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliv
 	return cnt;
 }
 
+/* When the task's last call began; 0: not known, since it began before the task was watched, or times are not wanted. */
+static uint64_t began_at(const struct bpf_source *s, uint32_t tid)
+{
+	struct espy_bpf_enter enter = { 0 };
+
+	if (!s->opts.need_enter_ns || bpf_map_lookup_elem(s->enters_fd, &tid, &enter))
+		return 0;
+	return enter.ns;
+}
+
 /* The next of those that have been silent for long. Returns their number. */
-static size_t choose(struct bpf_source *s, uint64_t now_ms, uint32_t *tids)
+static size_t choose(struct bpf_source *s, uint64_t now_ms, struct bpf_look_at *tasks)
 {
 	struct bpf_tasks *t = &s->tasks;
 	size_t n = 0;
@@ -166,7 +177,7 @@ static size_t choose(struct bpf_source *s, uint64_t now_ms, uint32_t *tids)
 		if (bpf_pause__holds(s, tid))
 			t->heard_ms[tid] = (uint32_t)now_ms;
 		else
-			tids[n++] = tid;
+			tasks[n++] = (struct bpf_look_at){ tid, began_at(s, tid) };
 	}
 	return n;
 }
@@ -194,7 +205,7 @@ int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, 
 {
 	struct bpf_tasks *t = &s->tasks;
 	uint64_t now_ms = now_ns / 1000000;
-	uint32_t tids[BPF_LOOK_TASKS];
+	struct bpf_look_at tasks[BPF_LOOK_TASKS];
 	size_t n;
 
 	if (!s->opts.hang_ms)
@@ -204,12 +215,12 @@ int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, 
 	if (now_ms - t->last_scan_ms < SCAN_EVERY_MS || !make_look(s))
 		return 0;
 	t->last_scan_ms = now_ms;
-	n = choose(s, now_ms, tids);
-	if (!n || bpf_look__ask(t->look, tids, n, now_ns))
+	n = choose(s, now_ms, tasks);
+	if (!n || bpf_look__ask(t->look, tasks, n, now_ns))
 		return 0;
 	__atomic_store_n(&s->shared->own_tgid[ESPY_OWN_LOOK], bpf_look__pid(t->look), __ATOMIC_RELAXED);
 	for (size_t i = 0; i < n; i++)
-		t->shown[tids[i]] = SHOWN_ASKED;
+		t->shown[tasks[i].tid] = SHOWN_ASKED;
 	return 0;
 }
 

@@ -128,6 +128,7 @@ static void look_at(const struct bpf_look *l, struct bpf_looked *at, uint32_t *u
 		return;
 	}
 	regs.time_ns = l->need_time ? a->now_ns : 0;
+	regs.enter_ns = at->enter_ns;
 	at->regs = regs;
 	if (!l->need_ip)
 		at->regs.ip = 0;
@@ -259,7 +260,7 @@ uint32_t bpf_look__pid(const struct bpf_look *l)
 	return (uint32_t)l->pid;
 }
 
-int bpf_look__ask(struct bpf_look *l, const uint32_t *tids, size_t cnt, uint64_t now_ns)
+int bpf_look__ask(struct bpf_look *l, const struct bpf_look_at *tasks, size_t cnt, uint64_t now_ns)
 {
 	struct area *a = l->area;
 	int err = l->asked ? -EBUSY : l->pid ? 0 : start_looker(l);
@@ -269,7 +270,7 @@ int bpf_look__ask(struct bpf_look *l, const uint32_t *tids, size_t cnt, uint64_t
 	if (cnt > BPF_LOOK_TASKS)
 		cnt = BPF_LOOK_TASKS;
 	for (size_t i = 0; i < cnt; i++)
-		a->each[i] = (struct bpf_looked){ .tid = tids[i] };
+		a->each[i] = (struct bpf_looked){ .tid = tasks[i].tid, .enter_ns = tasks[i].enter_ns };
 	a->now_ns = now_ns;
 	a->cnt = (uint32_t)cnt;
 	__atomic_store_n(&a->done, 0, __ATOMIC_RELEASE);

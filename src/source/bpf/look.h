@@ -28,6 +28,7 @@ enum bpf_look_state {
 struct bpf_looked {
 	uint32_t tid, state; /* enum bpf_look_state; REGS: the memory cannot be read in time */
 	uint32_t off, size;  /* RECORD: where its record is */
+	uint64_t enter_ns;   /* when the call began; 0: not known */
 	struct espy_call_regs regs;
 };
 
@@ -35,8 +36,13 @@ struct bpf_looked {
 struct bpf_look *bpf_look__new(const struct espy_call_set *const *sets, bool need_time, bool need_ip);
 void bpf_look__free(struct bpf_look *l);
 
+/* A task to look at, and when its call began. */
+struct bpf_look_at {
+	uint32_t tid;
+	uint64_t enter_ns; /* 0: not known */
+};
 /* At least one task, at most BPF_LOOK_TASKS. -EBUSY while there is no answer to the last question yet; -errno. */
-int bpf_look__ask(struct bpf_look *l, const uint32_t *tids, size_t cnt, uint64_t now_ns);
+int bpf_look__ask(struct bpf_look *l, const struct bpf_look_at *tasks, size_t cnt, uint64_t now_ns);
 bool bpf_look__is_asked(const struct bpf_look *l);
 /*
  * The answers to the last question: their number, 0 if there are none yet. *first and their records stay until the

@@ -501,6 +501,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 		close(ring.chunks_fd);
 	if (err)
 		return err;
+	s->enters_fd = bpf_map__fd(map_of(s, "espy_enters"));
 	err = bpf_source_link_next(s->obj, "espy_raw_next", 0, "espy_raw_general");
 	if (!err && s->tables.tell_fds)
 		err = bpf_source_link_next(s->obj, "espy_raw_next", 1, "espy_raw_fdname");
