@@ -25,7 +25,7 @@ looked() { # MOST-OF-ONE MOST-OF-ALL NAME option...
 		not_ok "$name: $sum instructions looked at, $most of one program; budget $all and $one"
 	fi
 }
-looked 16000 50000 "trace" trace
-looked 24000 80000 "record" record -q --force
-looked 45000 120000 "trace --where" trace --where 'path == "/espy/a/path"'
+looked 14000 32000 "trace" trace
+looked 20000 55000 "record" record -q --force
+looked 45000 90000 "trace --where" trace --where 'path == "/espy/a/path"'
 finish

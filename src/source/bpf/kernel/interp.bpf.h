@@ -15,10 +15,12 @@
  * Loops are cut in two, an inner one in a function of its own: the verifier walks through every turn, so 32 + 64 turns
  * cost it far less than 2048 would.
  */
-#define STEPS_INNER 32u
-#define STEPS_OUTER 64u  /* 2048 items and operations of one phase */
+#define STEPS_INNER 64u
+#define STEPS_OUTER 32u  /* 2048 items and operations of one phase */
 #define CHUNKS_INNER 16u
 #define CHUNKS_OUTER 24u /* of 64 bytes: 3072 pointers in one vector */
+#define PAGES_INNER 6u
+#define PAGES_OUTER 6u   /* and more than ESPY_BPF_ITEMS_MAX */
 #define PAGE 4096ull
 #define ROUND8(n) (((n) + 7) & ~7ull)
 #define ITEMS(s) ((s)->rec + ESPY_BPF_HEAD_MAX)
@@ -122,7 +124,7 @@ __noinline int read_page(u32 cpu, u64 ptr, u64 off, u64 n)
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	u64 chunk = PAGE - (ptr & (PAGE - 1));
 
-	if (!s)
+	if (!s || !n)
 		return 0;
 	if (chunk > n)
 		chunk = n;
@@ -131,13 +133,27 @@ __noinline int read_page(u32 cpu, u64 ptr, u64 off, u64 n)
 	return bpf_probe_read_user(ITEMS(s) + off, chunk, (void *)ptr) ? 0 : chunk;
 }
 
+__noinline int read_some_pages(u32 cpu, u64 ptr, u64 off, u64 n)
+{
+	u32 got = 0;
+
+	for (u32 i = 0; i < PAGES_INNER; i++) {
+		int r = read_page(cpu, ptr + got, off + got, n - got);
+
+		if (r <= 0)
+			break;
+		got += r;
+	}
+	return got;
+}
+
 /* What is readable of n bytes at ptr. Returns the number of bytes. */
 __noinline int read_prefix(u32 cpu, u64 ptr, u64 off, u64 n)
 {
 	u64 got = 0;
 
-	for (u32 i = 0; i < ESPY_BPF_ITEMS_MAX / PAGE + 1; i++) {
-		int r = got < n ? read_page(cpu, ptr + got, off + got, n - got) : 0;
+	for (u32 i = 0; i < PAGES_OUTER; i++) {
+		int r = read_some_pages(cpu, ptr + got, off + got, n - got);
 
 		if (r <= 0)
 			break;
@@ -147,79 +163,86 @@ __noinline int read_prefix(u32 cpu, u64 ptr, u64 off, u64 n)
 }
 
 /*
- * One run of pointers, never across a page. Returns bytes taken | 1 << 16 at the end of the vector, or -1 on a fault.
- * The place of the first NULL is kept in memory: in a register it would be one more state per turn to the verifier.
+ * Where the first NULL is among the pointers in 64 bytes; 64: nowhere. Without branches: the verifier would follow them in
+ * all combinations.
  */
-__noinline int read_pointers(u32 cpu, u64 ptr, u64 off, u32 width)
+#define FIRST_NULL(type, at)                                                      \
+	({                                                                        \
+		u64 first = 64;                                                   \
+		_Pragma("unroll") for (int i = 64 / sizeof(type) - 1; i >= 0; i--) { \
+			u64 set = ((const type *)(at))[i];                        \
+			set = (set | -set) >> 63;                                 \
+			asm volatile("" : "+r"(set));                             \
+			first ^= (first ^ i * sizeof(type)) & (set - 1);          \
+		}                                                                 \
+		first;                                                            \
+	})
+
+/*
+ * One more run of the vector of which s->found bytes are here, never across a page. Returns non-zero when the vector is
+ * over, with s->hi set to an enum espy_item_status. Both are kept in memory: in registers they would be one more state per
+ * turn to the verifier.
+ */
+__noinline int read_pointers(u32 cpu, u64 ptr, u64 off, u64 cap, u32 width)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
-	u64 chunk = PAGE - (ptr & (PAGE - 1));
-	u32 found;
+	u64 chunk, place, found;
 
 	if (!s)
-		return -1;
+		return 1;
+	ptr += s->found;
+	place = off + s->found;
+	chunk = PAGE - (ptr & (PAGE - 1));
 	if (chunk > 64)
 		chunk = 64;
 	else if (chunk < width)
 		chunk = width;
-	s->lo = chunk & (width == 4 ? ~3ull : ~7ull);
+	chunk &= width == 4 ? ~3ull : ~7ull;
+	s->lo = chunk;
 	chunk = s->lo; /* through memory: one state instead of several */
-	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	CLAMP(place, ESPY_BPF_ITEMS_MAX);
 	CLAMP(chunk, 64);
-	if (bpf_probe_read_user(ITEMS(s) + off, chunk, (void *)ptr))
-		return -1;
-	s->found = 128;
-	if (width == 4) {
-		u32 *v = (u32 *)(ITEMS(s) + off);
-
-#pragma unroll
-		for (int i = 15; i >= 0; i--)
-			if (!v[i])
-				s->found = i * 4;
-	} else {
-		u64 *v = (u64 *)(ITEMS(s) + off);
-
-#pragma unroll
-		for (int i = 7; i >= 0; i--)
-			if (!v[i])
-				s->found = i * 8;
+	if (bpf_probe_read_user(ITEMS(s) + place, chunk, (void *)ptr)) {
+		s->hi = ESPY_ITEM_FAULT;
+		return 1;
 	}
-	found = s->found;
-	return found < chunk ? (found + width) | 1 << 16 : (int)chunk;
+	if (width == 4)
+		found = FIRST_NULL(u32, ITEMS(s) + place);
+	else
+		found = FIRST_NULL(u64, ITEMS(s) + place);
+	if (found < s->lo) {
+		s->lo = found + width;
+		s->hi = ESPY_ITEM_OK;
+	}
+	s->found += s->lo;
+	if (s->found <= cap)
+		return s->hi == ESPY_ITEM_OK;
+	s->found = (u32)cap & ~7u;
+	s->hi = ESPY_ITEM_TRUNCATED;
+	return 1;
 }
 
-/* Some runs of pointers. Returns the length, | 1 << 28 at the end of the vector, | 1 << 29 on a fault. */
-__noinline int read_some_pointers(u32 cpu, u64 ptr, u64 off, u32 width)
+__noinline int read_some_pointers(u32 cpu, u64 ptr, u64 off, u64 cap, u32 width)
 {
-	u32 len = 0;
-
-	for (u32 i = 0; i < CHUNKS_INNER; i++) {
-		int r = read_pointers(cpu, ptr + len, off + len, width);
-
-		if (r < 0)
-			return len | 1 << 29;
-		len += r & 0xffff;
-		if (r >> 16)
-			return len | 1 << 28;
-	}
-	return len;
+	for (u32 i = 0; i < CHUNKS_INNER; i++)
+		if (read_pointers(cpu, ptr, off, cap, width))
+			return 1;
+	return 0;
 }
 
 /* Up to and including NULL, at most cap bytes. Returns the length | status << 24. */
 __noinline int read_vector(u32 cpu, u64 ptr, u64 off, u64 cap, u32 width)
 {
-	u32 len = 0;
+	struct espy_bpf_scratch *s = scratch_of(cpu);
 
-	for (u32 i = 0; i < CHUNKS_OUTER; i++) {
-		u32 r = read_some_pointers(cpu, ptr + len, off + len, width);
-
-		len += r & 0xffffff;
-		if (len > cap)
-			return ((u32)cap & ~7u) | ESPY_ITEM_TRUNCATED << 24;
-		if (r >> 28)
-			return len | (r >> 28 & 1 ? ESPY_ITEM_OK : ESPY_ITEM_FAULT) << 24;
-	}
-	return len | ESPY_ITEM_TRUNCATED << 24;
+	if (!s)
+		return 0;
+	s->found = 0;
+	s->hi = ESPY_ITEM_TRUNCATED;
+	for (u32 i = 0; i < CHUNKS_OUTER; i++)
+		if (read_some_pointers(cpu, ptr, off, cap, width))
+			break;
+	return (s->found & 0xffffff) | s->hi << 24;
 }
 
 /* Appends the item of the operation at work: `want` bytes at ptr. Returns non-zero when the record is full. */
@@ -529,6 +552,34 @@ __noinline int run_phase(u32 cpu, u32 phase)
 	return 0;
 }
 
+/*
+ * One step of the search for the variant of this key, between s->lo and s->hi; its plan goes to s->cap. Returns non-zero
+ * when the search is over.
+ */
+__noinline int search_variant(u32 cpu, u64 key)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_variant *var;
+	u32 mid;
+
+	if (!s || s->lo >= s->hi)
+		return 1;
+	mid = (s->lo + s->hi) / 2;
+	var = bpf_map_lookup_elem(&espy_variants, &mid);
+	if (!var)
+		return 1;
+	if (var->key < key) {
+		s->lo = mid + 1;
+	} else if (var->key > key) {
+		s->hi = mid;
+	} else {
+		s->cap.plan = var->plan;
+		s->cap.flags = (s->cap.flags & ~(ESPY_CALL_RET_FD | ESPY_CALL_ENTER)) | var->flags;
+		return 1;
+	}
+	return 0;
+}
+
 /* Chooses the plan of the call in the scratch, by number and arguments. Returns 0 if it is not wanted. */
 __noinline int select_plan(u32 cpu)
 {
@@ -568,7 +619,7 @@ __noinline int select_plan(u32 cpu)
 	s->triggers = call->triggers;
 	s->early_gate = call->early;
 	s->late_gate = call->late;
-	id = call->plan;
+	s->cap.plan = call->plan;
 	if (call->variant_cnt) {
 		u64 key = load_arg(s, call->key_arg0) & call->key_mask0;
 
@@ -576,29 +627,13 @@ __noinline int select_plan(u32 cpu)
 		s->hi = s->lo + call->variant_cnt;
 		if (call->key_arg1 != 0xff)
 			key = key << 32 | (u32)load_arg(s, call->key_arg1);
-		for (u32 i = 0; i < 14; i++) {
-			u32 mid = (s->lo + s->hi) / 2;
-			struct espy_bpf_variant *var;
-
-			if (s->lo >= s->hi)
+		for (u32 i = 0; i < 14; i++)
+			if (search_variant(cpu, key))
 				break;
-			var = bpf_map_lookup_elem(&espy_variants, &mid);
-			if (!var)
-				break;
-			if (var->key == key) {
-				id = var->plan;
-				s->cap.flags = (s->cap.flags & ~(ESPY_CALL_RET_FD | ESPY_CALL_ENTER)) | var->flags;
-				break;
-			}
-			if (var->key < key)
-				s->lo = mid + 1;
-			else
-				s->hi = mid;
-		}
 	}
 	if (!(call->flags & ESPY_CALL_WANTED))
 		return 0; /* it may make descriptors that are to be named */
-	s->cap.plan = id;
+	id = s->cap.plan;
 	plan = bpf_map_lookup_elem(&espy_plans, &id);
 	if (!plan)
 		return ESPY_MAX_ARGS | 8;

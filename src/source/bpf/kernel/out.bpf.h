@@ -267,35 +267,44 @@ static __always_inline bool must_wait(void)
 	return true;
 }
 
+/* Says what was lost for one reason. Returns 0 if there is no room for that. */
+__noinline int say_lost_by(u32 tid, u32 tgid, u32 reason)
+{
+	const u32 i = reason & (ESPY_LOST_REASONS - 1);
+	struct espy_rec_lost *rec;
+	u64 count;
+
+	if (!shared.lost[i])
+		return 1;
+	rec = OUT_RESERVE(sizeof(*rec), sizeof(*rec));
+	if (!rec)
+		return 0;
+	count = __sync_lock_test_and_set(&shared.lost[i], 0);
+	if (!count) { /* the reader was faster */
+		out_discard(rec);
+		return 1;
+	}
+	not_an_event();
+	*(u32 *)&rec->rec = ESPY_REC_FIRST_WORD(sizeof(*rec), ESPY_ABI_X86_64, ESPY_REC_LOST);
+	rec->rec.flags = 0;
+	rec->rec.nr = i;
+	rec->rec.tid = tid;
+	rec->rec.tgid = tgid;
+	rec->rec.time_ns = now_if(conf.need_time);
+	rec->count = count;
+	out_submit(rec);
+	return 1;
+}
+
 /* Says what was lost, as soon as there is room again. Returns false while there is none. */
 __noinline int say_lost(u32 tid, u32 tgid)
 {
 	shared.attention = 0;
 	for (u32 i = 0; i < ESPY_LOST_REASONS; i++) {
-		struct espy_rec_lost *rec;
-		u64 count;
-
-		if (!shared.lost[i])
-			continue;
-		rec = OUT_RESERVE(sizeof(*rec), sizeof(*rec));
-		if (!rec) {
+		if (!say_lost_by(tid, tgid, i)) {
 			shared.attention = 1;
 			return 0;
 		}
-		count = __sync_lock_test_and_set(&shared.lost[i], 0);
-		if (!count) { /* the reader was faster */
-			out_discard(rec);
-			continue;
-		}
-		not_an_event();
-		*(u32 *)&rec->rec = ESPY_REC_FIRST_WORD(sizeof(*rec), ESPY_ABI_X86_64, ESPY_REC_LOST);
-		rec->rec.flags = 0;
-		rec->rec.nr = i;
-		rec->rec.tid = tid;
-		rec->rec.tgid = tgid;
-		rec->rec.time_ns = now_if(conf.need_time);
-		rec->count = count;
-		out_submit(rec);
 	}
 	return 1;
 }
