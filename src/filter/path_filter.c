@@ -22,16 +22,22 @@ static size_t name_len(const char *name)
 	return strlen(name) - espy_fd_gone_suffix(name);
 }
 
-/* A descriptor; what it is stands in the token behind it, if that is known. */
-static bool is_wanted_fd(const struct espy_filter *f, const struct espy_token *k, const struct espy_token *more)
+static bool is_wanted_number(const struct espy_filter *f, int fd)
 {
 	bool in = false;
 
 	for (size_t i = 0; i < f->fds.fd_cnt; i++)
-		in |= f->fds.fds[i] == (int)k->num;
-	if (f->fds.given && in != f->fds.negated)
-		return true;
-	return more && f->path_cnt && is_wanted_path(f, more->name, name_len(more->name));
+		in |= f->fds.fds[i] == fd;
+	return f->fds.given && in != f->fds.negated;
+}
+
+/* One of a set of descriptors, as select takes it. */
+static bool has_wanted_number(const struct espy_filter *f, const struct espy_token *set)
+{
+	for (uint64_t i = 0; f->fds.given && i < set->num && i / 8 < set->len; i++)
+		if (set->bytes[i / 8] >> (i % 8) & 1 && is_wanted_number(f, (int)i))
+			return true;
+	return false;
 }
 
 /* Appends a path to to[0..*len), one component after the other; "." and ".." are resolved. false: too long. */
@@ -81,7 +87,12 @@ static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, co
 		if (k->kind == ESPY_TOKEN_INT && k->fmt == ESPY_FMT_DIRFD)
 			dir = (int)k->num == AT_FDCWD ? cwd : more ? more->name : NULL;
 		if (k->kind == ESPY_TOKEN_INT && (k->fmt == ESPY_FMT_FD || k->fmt == ESPY_FMT_DIRFD) &&
-		    is_wanted_fd(f, k, more))
+		    is_wanted_number(f, (int)k->num))
+			return true;
+		if (k->kind == ESPY_TOKEN_BITS && k->fmt == ESPY_FMT_FD && has_wanted_number(f, k))
+			return true;
+		/* What a descriptor is stands behind it, if that is known. */
+		if (k->kind == ESPY_TOKEN_FD && k->name && is_wanted_path(f, k->name, name_len(k->name)))
 			return true;
 		if (k->kind == ESPY_TOKEN_STR && f->path_cnt && k->type->flags & ESPY_TF_PATH &&
 		    touches_wanted(f, dir, (const char *)k->bytes, strnlen((const char *)k->bytes, k->len)))

@@ -25,4 +25,13 @@ fi
 trace -f -qq -y -P "$dir/d/there" -o "$dir/out" "$progs/touch_path" "$dir/d" there 9<"$dir/d/there"
 expect "with -y" "fcntl lseek openat write close dup2 close stat rename dup2 " "$(shown "$dir/out")"
 has "by name" "$dir/out" 'lseek(9<.*/d/there>, 0, SEEK_SET)'
+# Among the descriptors of poll and select.
+asked() {
+	shown "$1" | sed 's/p*select6*/select/g'
+}
+: >"$dir/d/there"
+trace -qq -P "$dir/d/there" -o "$dir/out" "$progs/ask_fds" "$dir/d/there"
+expect "poll and select" "openat poll select poll select " "$(asked "$dir/out")"
+trace -qq -e trace-fds=4 -e trace=poll,select,pselect6 -o "$dir/out" "$progs/ask_fds" "$dir/d/there"
+expect "poll and select by number" "poll select poll select " "$(asked "$dir/out")"
 finish
