@@ -29,7 +29,7 @@ upward() {
 			may["event"] = " state describe record arch base "
 			may["state"] = " source describe record arch base "
 			may["filter"] = " agent event state source describe record arch base "
-			may["sink"] = " event state filter symbols lib source trace describe record arch base "
+			may["sink"] = " event state filter symbols source trace describe record arch base "
 			may["lib"] = " sink event state filter symbols source trace describe record arch base "
 			may["cli"] = " "
 			may["inspect"] = " cli filter symbols source describe record arch base "
