@@ -10,12 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct espy_output *espy_line_output__use(struct espy_output *o)
-{
-	__atomic_fetch_add(&o->users, 1, __ATOMIC_RELAXED);
-	return o;
-}
-
 static struct espy_output *make(void)
 {
 	struct espy_output *o = calloc(1, sizeof(*o));
@@ -35,6 +29,15 @@ int espy_line_output__fd(struct espy_output **out, int fd)
 	o->keep_fd = true;
 	o->name = strdup(fd == STDOUT_FILENO ? "standard output" : fd == STDERR_FILENO ? "stderr" : "the output");
 	*out = o;
+	return 0;
+}
+
+int espy_line_output__given(struct espy_output **out, struct espy_output *given)
+{
+	if (!given)
+		return espy_line_output__fd(out, STDERR_FILENO);
+	__atomic_fetch_add(&given->users, 1, __ATOMIC_RELAXED);
+	*out = given;
 	return 0;
 }
 

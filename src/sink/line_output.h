@@ -30,8 +30,8 @@ struct espy_output {
 	bool hidden;	     /* so is the line that was begun last, whenever it ends */
 };
 
-/* Another user. */
-struct espy_output *espy_line_output__use(struct espy_output *o);
+/* The output that a sink's options give, with one user more; without one (NULL) standard error. 0 or -ENOMEM. */
+int espy_line_output__given(struct espy_output **out, struct espy_output *given);
 /* A descriptor of somebody else's; -ENOMEM. */
 int espy_line_output__fd(struct espy_output **out, int fd);
 /* "FILE", "|command" or "!command". 0 or -errno. */

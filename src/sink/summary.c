@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "sink/line_output.h"
 
 struct row {
@@ -391,7 +390,7 @@ static const struct espy_sink_ops summary_ops = {
 int espy_summary__new(struct espy_sink **out, const struct espy_summary_options *o)
 {
 	struct espy_summary_table *t = calloc(1, sizeof(*t));
-	int err = 0;
+	int err;
 
 	if (!t)
 		return -ENOMEM;
@@ -400,10 +399,7 @@ int espy_summary__new(struct espy_sink **out, const struct espy_summary_options 
 	for (size_t i = 0; i < o->column_count && i < ESPY_COL_COUNT; i++)
 		t->columns[i] = o->columns[i];
 	t->o.columns = t->columns;
-	if (o->output)
-		t->out = espy_line_output__use(o->output);
-	else
-		err = espy_line_output__fd(&t->out, STDERR_FILENO);
+	err = espy_line_output__given(&t->out, o->output);
 	if (err) {
 		free(t);
 		return err;

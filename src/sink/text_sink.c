@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <uthash.h>
 #include "sink/hexdump.h"
 #include "sink/text_lines.h"
@@ -535,7 +534,7 @@ static const struct espy_sink_ops text_ops = {
 int espy_text_sink__new(struct espy_sink **out, const struct espy_text_options *o, const struct espy_filter *f)
 {
 	struct text_sink *t = calloc(1, sizeof(*t));
-	int err = 0;
+	int err;
 
 	if (!t)
 		return -ENOMEM;
@@ -552,10 +551,7 @@ int espy_text_sink__new(struct espy_sink **out, const struct espy_text_options *
 		t->o.string_limit = 32;
 	if (!o->column_given)
 		t->o.column = 40;
-	if (o->output)
-		t->out = espy_line_output__use(o->output);
-	else
-		err = espy_line_output__fd(&t->out, STDERR_FILENO);
+	err = espy_line_output__given(&t->out, o->output);
 	if (err) {
 		free(t);
 		return err;
