@@ -8,6 +8,7 @@
 #include <uthash.h>
 #include "record/mark_def.h"
 #include "record/mark_format.h"
+#include "record/mark_values.h"
 #include "source/agent/mark_ring.h"
 
 #define DEFS_MAX 262144u
@@ -26,16 +27,6 @@ struct names {
 	unsigned nargs;
 };
 
-static bool is_text(uint8_t kind)
-{
-	return kind == ESPY_MARK_STRING || kind == ESPY_MARK_BYTES;
-}
-
-static bool is_signed(uint8_t kind)
-{
-	return kind == ESPY_MARK_I8 || kind == ESPY_MARK_I16 || kind == ESPY_MARK_I32 || kind == ESPY_MARK_I64;
-}
-
 static int find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz)
 {
 	const struct names *n = ctx;
@@ -47,13 +38,13 @@ static int find(void *ctx, const char *name, bool text, struct espy_name_info *o
 	}
 	const uint8_t kind = n->kinds[arg];
 
-	if (text != is_text(kind)) {
+	if (text != espy_mark_kind_is_text(kind)) {
 		snprintf(why, why_sz, text ? "%s is a number; a number is expected" : "%s is a text; a \"text\" is expected", name);
 		return -EINVAL;
 	}
 	*out = (struct espy_name_info){
 		.type = text ? ESPY_VALUE_TEXT : kind == ESPY_MARK_DOUBLE ? ESPY_VALUE_DOUBLE :
-			is_signed(kind) ? ESPY_VALUE_INT : ESPY_VALUE_UINT,
+			espy_mark_kind_is_signed(kind) ? ESPY_VALUE_INT : ESPY_VALUE_UINT,
 		.ref = (uint64_t)arg,
 	};
 	return 0;
@@ -108,48 +99,31 @@ struct event {
 	size_t size;
 };
 
-static int get_text(struct espy_filter_value *out, uint8_t kind, const uint8_t *bytes, size_t len, uint32_t status)
-{
-	if (status == ESPY_ITEM_NOT_RUN || (status == ESPY_ITEM_FAULT && !len))
-		return -EFAULT;
-	if (kind == ESPY_MARK_STRING && len && !bytes[len - 1])
-		len--;
-	out->type = ESPY_VALUE_TEXT;
-	out->cut = status != ESPY_ITEM_OK;
-	out->text = (const char *)bytes;
-	out->len = len;
-	return 0;
-}
-
 int espy_mark_values__get(const void *args, size_t size, const uint8_t *kinds, unsigned nargs, unsigned index,
 			  struct espy_filter_value *out)
 {
 	const uint8_t *at = args, *end = at + size;
-	uint32_t head[2];
+	struct espy_mark_value v;
 
-	for (unsigned i = 0; i < nargs; i++) {
-		const uint8_t *value = at;
-		size_t len = 0;
-
-		if ((size_t)(end - at) < 8)
+	if (index >= nargs)
+		return -ENOENT;
+	for (unsigned i = 0; i <= index; i++)
+		if (!espy_mark_value__next(&at, end, kinds[i], &v))
 			return -EINVAL;
-		at += 8;
-		if (is_text(kinds[i])) {
-			memcpy(head, value, sizeof(head));
-			len = head[0];
-			if ((size_t)(end - at) < ((len + 7) & ~(size_t)7))
-				return -EINVAL;
-			at += (len + 7) & ~(size_t)7;
-		}
-		if (i != index)
-			continue;
-		if (is_text(kinds[i]))
-			return get_text(out, kinds[i], value + 8, len, head[1]);
-		memcpy(&out->u, value, sizeof(out->u));
-		out->type = kinds[i] == ESPY_MARK_DOUBLE ? ESPY_VALUE_DOUBLE : is_signed(kinds[i]) ? ESPY_VALUE_INT : ESPY_VALUE_UINT;
+	const uint8_t kind = kinds[index];
+	if (!espy_mark_kind_is_text(kind)) {
+		out->u = v.num;
+		out->type = kind == ESPY_MARK_DOUBLE ? ESPY_VALUE_DOUBLE :
+			    espy_mark_kind_is_signed(kind) ? ESPY_VALUE_INT : ESPY_VALUE_UINT;
 		return 0;
 	}
-	return -ENOENT;
+	if (v.status == ESPY_ITEM_NOT_RUN || (v.status == ESPY_ITEM_FAULT && !v.len))
+		return -EFAULT;
+	out->type = ESPY_VALUE_TEXT;
+	out->cut = v.status != ESPY_ITEM_OK;
+	out->text = (const char *)v.bytes;
+	out->len = v.len;
+	return 0;
 }
 
 static int get(void *ctx, uint64_t ref, const char *name, struct espy_filter_value *out)

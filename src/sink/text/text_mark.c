@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/num.h"
+#include "record/mark_values.h"
 
 #define NUMBER_MAX 512 /* bytes of a number: the largest double has 309 digits before its point */
 
@@ -21,33 +22,11 @@ static void put_double(struct espy_buf *b, const struct espy_mark_arg_def *a, ui
 		espy_buf__put(b, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-static const struct {
-	uint8_t bits;
-	bool is_signed;
-} widths[] = {
-	[ESPY_MARK_I8] = { 8, true },	 [ESPY_MARK_U8] = { 8, false },	  [ESPY_MARK_I16] = { 16, true },
-	[ESPY_MARK_U16] = { 16, false }, [ESPY_MARK_I32] = { 32, true },  [ESPY_MARK_U32] = { 32, false },
-	[ESPY_MARK_I64] = { 64, true },	 [ESPY_MARK_U64] = { 64, false },
-};
-
-static unsigned widths_of(uint8_t kind)
-{
-	return kind < sizeof(widths) / sizeof(widths[0]) ? widths[kind].bits : 0;
-}
-
-/* What its bits say, whatever stands above them. */
-static uint64_t cut(uint64_t raw, unsigned bits, bool is_signed)
-{
-	const unsigned above = 64 - bits;
-
-	return is_signed ? (uint64_t)((int64_t)(raw << above) >> above) : raw << above >> above;
-}
-
 /* As printf shows it: what is smaller than an int becomes one, with its value; then the conversion takes its bits. */
 static void put_integer(struct espy_buf *b, const struct espy_mark_arg_def *a, uint64_t raw)
 {
-	unsigned bits = widths[a->kind].bits;
-	const bool is_signed = widths[a->kind].is_signed;
+	unsigned bits = espy_mark_kind_bits(a->kind);
+	const bool is_signed = espy_mark_kind_is_signed(a->kind);
 	char letter = a->letter, format[40], text[NUMBER_MAX];
 	int n;
 
@@ -63,13 +42,13 @@ static void put_integer(struct espy_buf *b, const struct espy_mark_arg_def *a, u
 	if (!letter || !strchr("diuoxX", letter))
 		letter = is_signed ? 'd' : 'u';
 	if (bits < 32) {
-		raw = cut(raw, bits, is_signed);
+		raw = espy_mark_number(raw, bits, is_signed);
 		bits = 32;
 	}
 	if (a->narrow)
 		bits = a->narrow;
 	if (letter == 'd' || letter == 'i') {
-		int64_t v = (int64_t)cut(raw, bits, true);
+		int64_t v = (int64_t)espy_mark_number(raw, bits, true);
 
 		if (!a->spec[0] || !a->spec[1]) {
 			espy_buf__sdec(b, v);
@@ -78,7 +57,7 @@ static void put_integer(struct espy_buf *b, const struct espy_mark_arg_def *a, u
 		snprintf(format, sizeof(format), "%slld", a->spec);
 		n = snprintf(text, sizeof(text), format, (long long)v);
 	} else {
-		uint64_t v = cut(raw, bits, false);
+		uint64_t v = espy_mark_number(raw, bits, false);
 
 		if (letter == 'u' && (!a->spec[0] || !a->spec[1])) {
 			espy_buf__dec(b, v);
@@ -91,66 +70,36 @@ static void put_integer(struct espy_buf *b, const struct espy_mark_arg_def *a, u
 		espy_buf__put(b, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-static void put_string(struct espy_buf *b, const struct espy_text_opts *o, const uint8_t *s, size_t len,
-		       uint32_t status, bool text)
+static void put_string(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_value *v)
 {
-	bool more = status != ESPY_ITEM_OK;
+	const size_t len = v->len < o->str_limit ? v->len : o->str_limit;
 
-	/* The NUL at its end belongs to the program's memory, not to the text. */
-	if (text && len && !s[len - 1])
-		len--;
-	if (status == ESPY_ITEM_NOT_RUN) {
+	if (v->status == ESPY_ITEM_NOT_RUN) {
 		espy_buf__putc(b, '?');
 		return;
 	}
-	if (status == ESPY_ITEM_FAULT && !len) {
+	if (v->status == ESPY_ITEM_FAULT && !v->len) {
 		espy_buf__puts(b, "NULL");
 		return;
 	}
-	if (len > o->str_limit) {
-		len = o->str_limit;
-		more = true;
-	}
-	espy_buf__quote(b, s, len, o->hex, NULL, true);
-	if (more)
+	espy_buf__quote(b, v->bytes, len, o->hex, NULL, true);
+	if (v->status != ESPY_ITEM_OK || len < v->len)
 		espy_buf__puts(b, "...");
 }
 
-/* One argument at *at; false: there is none left. */
-static bool put_arg(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_arg_def *a, const uint8_t **at,
-		    const uint8_t *end)
+static void put_arg(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_arg_def *a,
+		    const struct espy_mark_value *v)
 {
-	uint64_t raw;
-	uint32_t head[2];
-
-	if ((size_t)(end - *at) < 8)
-		return false;
-	memcpy(&raw, *at, sizeof(raw));
-	memcpy(head, *at, sizeof(head));
-	*at += 8;
-	switch (a->kind) {
-	case ESPY_MARK_STRING:
-	case ESPY_MARK_BYTES:
-		if (((size_t)head[0] + 7) / 8 * 8 > (size_t)(end - *at)) {
-			*at = end;
-			return false;
-		}
-		put_string(b, o, *at, head[0], head[1], a->kind == ESPY_MARK_STRING);
-		*at += ((size_t)head[0] + 7) / 8 * 8;
-		return true;
-	case ESPY_MARK_POINTER:
-		espy_buf__addr(b, raw);
-		return true;
-	case ESPY_MARK_DOUBLE:
-		put_double(b, a, raw);
-		return true;
-	default:
-		if (widths_of(a->kind))
-			put_integer(b, a, raw);
-		else
-			espy_buf__hex(b, raw); /* of a kind that a newer espy knows */
-		return true;
-	}
+	if (espy_mark_kind_is_text(a->kind))
+		put_string(b, o, v);
+	else if (a->kind == ESPY_MARK_POINTER)
+		espy_buf__addr(b, v->num);
+	else if (a->kind == ESPY_MARK_DOUBLE)
+		put_double(b, a, v->num);
+	else if (espy_mark_kind_bits(a->kind))
+		put_integer(b, a, v->num);
+	else
+		espy_buf__hex(b, v->num); /* of a kind that a newer espy knows */
 }
 
 void espy_mark_text__put_name(struct espy_buf *b, const struct espy_mark_def *t)
@@ -163,10 +112,9 @@ void espy_mark_text__put_name(struct espy_buf *b, const struct espy_mark_def *t)
 void espy_mark_text__put(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
 			 const struct espy_rec_mark *rec)
 {
-	const uint8_t *at = (const uint8_t *)(rec + 1), *end;
-	size_t len = rec->rec.size >= sizeof(*rec) ? rec->rec.size - sizeof(*rec) : 0;
+	const uint8_t *end, *at = espy_mark_values__of(rec, &end);
+	struct espy_mark_value v;
 
-	end = at + (rec->len < len ? rec->len : len);
 	if (!t) {
 		espy_buf__puts(b, "mark#");
 		espy_buf__dec(b, rec->def);
@@ -184,9 +132,11 @@ void espy_mark_text__put(struct espy_buf *b, const struct espy_text_opts *o, con
 			espy_buf__put(b, a->name, a->name_len);
 			espy_buf__putc(b, '=');
 		}
-		if (a->hex_prefix && a->letter != 'p' && widths_of(a->kind))
+		if (a->hex_prefix && a->letter != 'p' && espy_mark_kind_bits(a->kind))
 			espy_buf__puts(b, "0x");
-		if (!put_arg(b, o, a, &at, end))
+		if (espy_mark_value__next(&at, end, a->kind, &v))
+			put_arg(b, o, a, &v);
+		else
 			espy_buf__putc(b, '?');
 	}
 	espy_buf__putc(b, ')');

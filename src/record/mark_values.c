@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/mark_values.h"
+
+#include <string.h>
+
+static const struct {
+	uint8_t bits;
+	bool is_signed;
+} integers[] = {
+	[ESPY_MARK_I8] = { 8, true },	 [ESPY_MARK_U8] = { 8, false },	  [ESPY_MARK_I16] = { 16, true },
+	[ESPY_MARK_U16] = { 16, false }, [ESPY_MARK_I32] = { 32, true },  [ESPY_MARK_U32] = { 32, false },
+	[ESPY_MARK_I64] = { 64, true },	 [ESPY_MARK_U64] = { 64, false },
+};
+#define INTEGERS (sizeof(integers) / sizeof(integers[0]))
+
+unsigned espy_mark_kind_bits(uint8_t kind)
+{
+	return kind < INTEGERS ? integers[kind].bits : 0;
+}
+
+bool espy_mark_kind_is_signed(uint8_t kind)
+{
+	return kind < INTEGERS && integers[kind].is_signed;
+}
+
+bool espy_mark_value__next(const uint8_t **at, const uint8_t *end, uint8_t kind, struct espy_mark_value *out)
+{
+	uint32_t head[2]; /* of text: its length and status */
+
+	*out = (struct espy_mark_value){ .num = 0 };
+	if ((size_t)(end - *at) < sizeof(out->num))
+		return false;
+	memcpy(&out->num, *at, sizeof(out->num));
+	memcpy(head, *at, sizeof(head));
+	*at += sizeof(out->num);
+	if (!espy_mark_kind_is_text(kind))
+		return true;
+	const size_t padded = ((size_t)head[0] + 7) / 8 * 8;
+	if (padded > (size_t)(end - *at)) {
+		*at = end;
+		return false;
+	}
+	out->bytes = *at;
+	out->len = head[0];
+	out->status = head[1];
+	/* The NUL at its end belongs to the program's memory, not to the text. */
+	if (kind == ESPY_MARK_STRING && out->len && !out->bytes[out->len - 1])
+		out->len--;
+	*at += padded;
+	return true;
+}
+
+const uint8_t *espy_mark_values__of(const struct espy_rec_mark *rec, const uint8_t **end)
+{
+	const uint8_t *at = (const uint8_t *)(rec + 1);
+	const size_t len = rec->rec.size >= sizeof(*rec) ? rec->rec.size - sizeof(*rec) : 0;
+
+	*end = at + (rec->len < len ? rec->len : len);
+	return at;
+}
