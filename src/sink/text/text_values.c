@@ -7,17 +7,12 @@
 #include <sys/wait.h>
 
 #include "base/errno_names.h"
-#include "describe/constant_names.h"
 #include "base/signal_names.h"
+#include "event/token_values.h"
 #include "sink/text/text_impl.h"
 #include "state/fd_name.h"
 
 #define HEX_DIGITS(size) ((size) * 2u)
-
-static uint64_t cut(const struct espy_type *type, uint64_t num)
-{
-	return type->size && type->size < 8 ? num & ((1ull << type->size * 8) - 1) : num;
-}
 
 static void put_number(struct espy_text *t, const struct espy_token *v)
 {
@@ -25,31 +20,6 @@ static void put_number(struct espy_text *t, const struct espy_token *v)
 		espy_buf__sdec(t->b, (int64_t)v->num);
 	else
 		espy_buf__dec(t->b, v->num);
-}
-
-/* The bytes of a number as they lie in memory, low address first. */
-static unsigned memory_bytes(const struct espy_token *v, uint8_t out[8])
-{
-	unsigned n = v->type->size && v->type->size <= 8 ? v->type->size : 8;
-	uint64_t x = v->num;
-
-	if (v->bytes && v->len >= n) {
-		memcpy(out, v->bytes, n);
-		return n;
-	}
-	for (unsigned i = 0; i < n; i++) {
-		unsigned at = v->type->flags & ESPY_TF_BE ? n - 1 - i : i;
-		out[at] = (uint8_t)(x >> 8 * i);
-	}
-	return n;
-}
-
-/* Host order of a number that is in network order in memory, whether the type says so or not. */
-static uint64_t from_network(const struct espy_token *v)
-{
-	uint8_t mem[8];
-	unsigned n = memory_bytes(v, mem);
-	return espy_load(mem, n, true, false);
 }
 
 /* Under -X raw the bytes, under verbose the bytes and the text as a comment. Returns false if the text is not wanted.
@@ -60,7 +30,7 @@ static bool begin_bytes_style(struct espy_text *t, const struct espy_token *v)
 
 	if (t->xlat == ESPY_XLAT_ABBREV)
 		return true;
-	unsigned n = memory_bytes(v, mem);
+	unsigned n = espy_token__memory(v, mem);
 	espy_buf__quote(t->b, mem, n, ESPY_HEX_ALL, NULL, true);
 	if (t->xlat == ESPY_XLAT_RAW)
 		return false;
@@ -73,7 +43,7 @@ static void put_network(struct espy_text *t, const struct espy_token *v, const c
 	if (!begin_bytes_style(t, v))
 		return;
 	espy_buf__puts(t->b, func);
-	espy_buf__dec(t->b, from_network(v));
+	espy_buf__dec(t->b, espy_token__from_network(v));
 	espy_buf__putc(t->b, ')');
 	espy_text_end_style(t);
 }
@@ -84,7 +54,7 @@ static void put_inet4(struct espy_text *t, const struct espy_token *v)
 
 	if (!begin_bytes_style(t, v))
 		return;
-	memory_bytes(v, mem);
+	espy_token__memory(v, mem);
 	char ip[INET_ADDRSTRLEN];
 	inet_ntop(AF_INET, mem, ip, sizeof(ip));
 	espy_buf__puts(t->b, "inet_addr(");
@@ -127,16 +97,8 @@ static void put_dirfd(struct espy_text *t, int fd)
 
 static void put_mode(struct espy_text *t, uint32_t mode)
 {
-	static const struct {
-		uint32_t value;
-		const char *name;
-	} kinds[] = { { S_IFREG, "S_IFREG" }, { S_IFDIR, "S_IFDIR" },	{ S_IFLNK, "S_IFLNK" }, { S_IFCHR, "S_IFCHR" },
-		      { S_IFBLK, "S_IFBLK" }, { S_IFSOCK, "S_IFSOCK" }, { S_IFIFO, "S_IFIFO" } };
-	const char *kind = NULL;
+	const char *kind = espy_file_type_name(mode);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (kinds[i].value == (mode & S_IFMT))
-			kind = kinds[i].name;
 	/* without a kind only the special bits have names */
 	bool named = kind || (!(mode & S_IFMT) && mode & (S_ISUID | S_ISGID | S_ISVTX));
 	if (!named || t->xlat != ESPY_XLAT_ABBREV)
@@ -277,7 +239,7 @@ static void put_sigval(struct espy_text *t, const struct espy_token *v)
 	espy_buf__puts(t->b, braces ? "sival_int=" : "si_int=");
 	espy_buf__sdec(t->b, (int32_t)v->num);
 	espy_buf__puts(t->b, braces ? ", sival_ptr=" : ", si_ptr=");
-	espy_buf__addr(t->b, cut(v->type, v->num));
+	espy_buf__addr(t->b, espy_token__unsigned(v));
 	if (braces)
 		espy_buf__putc(t->b, '}');
 }
@@ -298,7 +260,7 @@ static void put_clock_ticks(struct espy_text *t, uint64_t x)
 
 static void put_syscall_nr(struct espy_text *t, const struct espy_token *v)
 {
-	uint64_t nr = cut(v->type, v->num);
+	uint64_t nr = espy_token__unsigned(v);
 	const char *name = nr < t->img->syscall_cnt ? espy_image__str(t->img, t->img->syscalls[nr].name) : "";
 
 	if (!*name || t->xlat != ESPY_XLAT_ABBREV)
@@ -349,22 +311,22 @@ static void put_rare_integer(struct espy_text *t, const struct espy_token *v)
 	switch ((enum espy_fmt)v->fmt) {
 	case ESPY_FMT_UID:
 	case ESPY_FMT_GID:
-		if (cut(type, v->num) == cut(type, UINT64_MAX))
+		if (espy_token__unsigned(v) == espy_width_mask(type->size))
 			espy_buf__put(b, "-1", 2);
 		else
-			espy_buf__dec(b, cut(type, v->num));
+			espy_buf__dec(b, espy_token__unsigned(v));
 		return;
 	case ESPY_FMT_PERM:
-		espy_buf__oct(b, cut(type, v->num), 3);
+		espy_buf__oct(b, espy_token__unsigned(v), 3);
 		return;
 	case ESPY_FMT_MODE:
-		put_mode(t, (uint32_t)cut(type, v->num));
+		put_mode(t, (uint32_t)espy_token__unsigned(v));
 		return;
 	case ESPY_FMT_DEV:
-		put_dev(t, cut(type, v->num));
+		put_dev(t, espy_token__unsigned(v));
 		return;
 	case ESPY_FMT_SIGNAL:
-		if (!(type->flags & ESPY_TF_SIGNED) && cut(type, v->num) > INT32_MAX)
+		if (!(type->flags & ESPY_TF_SIGNED) && espy_token__unsigned(v) > INT32_MAX)
 			put_number(t, v);
 		else
 			espy_text_signum(t, type->size > 4 ? (int64_t)v->num : (int32_t)v->num);
@@ -388,13 +350,13 @@ static void put_rare_integer(struct espy_text *t, const struct espy_token *v)
 		espy_buf__sdec(b, (int64_t)v->num);
 		return;
 	case ESPY_FMT_RLIM:
-		put_rlim(t, type, cut(type, v->num));
+		put_rlim(t, type, espy_token__unsigned(v));
 		return;
 	case ESPY_FMT_CLOCKT:
-		put_clock_ticks(t, cut(type, v->num));
+		put_clock_ticks(t, espy_token__unsigned(v));
 		return;
 	case ESPY_FMT_HEX0: {
-		uint64_t x = cut(type, v->num);
+		uint64_t x = espy_token__unsigned(v);
 		unsigned digits = HEX_DIGITS(type->size ? type->size : 8);
 		if (x)
 			espy_buf__put(b, "0x", 2);
@@ -425,13 +387,13 @@ uint32_t espy_text_integer(struct espy_text *t, uint32_t i)
 		put_number(t, v);
 		break;
 	case ESPY_FMT_HEX:
-		espy_buf__hex(b, cut(v->type, v->num));
+		espy_buf__hex(b, espy_token__unsigned(v));
 		break;
 	case ESPY_FMT_OCT:
-		espy_buf__oct(b, cut(v->type, v->num), 1);
+		espy_buf__oct(b, espy_token__unsigned(v), 1);
 		break;
 	case ESPY_FMT_ADDR:
-		espy_buf__addr(b, cut(v->type, v->num));
+		espy_buf__addr(b, espy_token__unsigned(v));
 		break;
 	case ESPY_FMT_FLAGS:
 	case ESPY_FMT_ENUM:
@@ -505,14 +467,9 @@ static void put_parted(struct espy_text *t, const struct espy_token *v, char sep
 	}
 }
 
-/* Bytes of identifiers, digests and the like, which are shown whole. */
-#define WHOLE_BYTES 32u
-
 void espy_text_string(struct espy_text *t, const struct espy_token *v)
 {
 	const struct espy_type *type = v->type;
-	size_t n = v->len;
-	bool dots = false;
 
 	if (v->fmt == ESPY_FMT_INET6) {
 		put_inet6(t, v);
@@ -524,11 +481,11 @@ void espy_text_string(struct espy_text *t, const struct espy_token *v)
 	}
 	if (v->fmt == ESPY_FMT_SUNPATH) {
 		/* an abstract name is all bytes behind its leading NUL */
-		if (n && !v->bytes[0]) {
+		if (v->len && !v->bytes[0]) {
 			espy_buf__putc(t->b, '@');
-			espy_buf__quote(t->b, v->bytes + 1, n - 1, t->o->hex, NULL, true);
+			espy_buf__quote(t->b, v->bytes + 1, v->len - 1, t->o->hex, NULL, true);
 		} else {
-			espy_buf__quote(t->b, v->bytes, strnlen((const char *)v->bytes, n), t->o->hex, NULL, true);
+			espy_buf__quote(t->b, v->bytes, strnlen((const char *)v->bytes, v->len), t->o->hex, NULL, true);
 		}
 		return;
 	}
@@ -540,35 +497,9 @@ void espy_text_string(struct espy_text *t, const struct espy_token *v)
 		espy_buf__dec(t->b, v->num + v->want - 1);
 		espy_buf__puts(t->b, " */ ");
 	}
-	size_t limit = type->flags & ESPY_TF_PATH ? 4095 : t->o->str_limit;
-	switch (type->kind) {
-	case ESPY_T_STR:
-		n = strnlen((const char *)v->bytes, n);
-		dots = v->flags & ESPY_TOKF_CUT && n == v->len;
-		break;
-	case ESPY_T_CHARS:
-		limit = v->fmt == ESPY_FMT_CSTR ? t->o->str_limit : SIZE_MAX;
-		n = strnlen((const char *)v->bytes, n);
-		dots = n == v->len && n && !(v->flags & ESPY_TOKF_WHOLE);
-		if (dots && type->size && v->len == v->want)
-			n--; /* the last place is the NUL's */
-		break;
-	default:
-		if (type->flags & ESPY_TF_HEX && type->kind == ESPY_T_BYTES && type->len_a == ESPY_NONE &&
-		    type->len_b == ESPY_NONE && !(v->flags & ESPY_TOKF_TAIL) && type->size <= WHOLE_BYTES)
-			limit = SIZE_MAX;
-		dots = v->want > n && v->want != UINT64_MAX;
-	}
-	if (n > limit) {
-		n = limit;
-		dots = true;
-	}
-	if (v->fmt == ESPY_FMT_CSTR && n && !v->bytes[n - 1]) {
-		n--;
-		dots = false;
-	}
-	espy_buf__quote(t->b, v->bytes, n, type->flags & ESPY_TF_HEX ? ESPY_HEX_ALL : t->o->hex, NULL, true);
-	if (dots)
+	const struct espy_string_part part = espy_token__string(v, t->o->str_limit);
+	espy_buf__quote(t->b, v->bytes, part.len, type->flags & ESPY_TF_HEX ? ESPY_HEX_ALL : t->o->hex, NULL, true);
+	if (part.more)
 		espy_buf__put(t->b, "...", 3);
 }
 
