@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which lines each event makes. Of most tasks nothing is kept: only of those whose call has been begun on the screen, that
- * have ignored signals to be shown, or that have a file of their own.
+ * Which lines each event makes. Of most tasks nothing is kept: only of those whose call has been begun on the screen, or that
+ * have ignored signals to be shown.
  */
 #include "sink/text_sink.h"
 
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <uthash.h>
 #include "sink/hexdump.h"
+#include "sink/task_outputs.h"
 #include "sink/text_lines.h"
 #include "sink/text_stack.h"
 #include "state/resolver.h"
@@ -30,7 +31,6 @@ struct text_task {
 	uint32_t left_status;
 	uint64_t left_ns;
 	unsigned args_shown; /* arguments that the first half wrote */
-	struct espy_output *own;
 	struct espy_rec_signal *later; /* ignored signals, shown after the task's next call */
 	size_t later_cnt;
 	UT_hash_handle hh;
@@ -42,6 +42,7 @@ struct text_sink {
 	const struct espy_filter *filter;
 	const struct espy_stream *stream;
 	struct espy_output *out;
+	struct espy_task_outputs own; /* if out is a file for each task */
 	struct espy_lines lines;
 	struct espy_symbolizer *symbols; /* made with the first stack that is shown */
 	struct text_task *tasks, *last; /* last: the one looked up last */
@@ -83,18 +84,10 @@ static struct text_task *get_task(struct text_sink *t, uint32_t tid)
 	return task;
 }
 
-static void close_own(struct text_sink *t, struct text_task *task)
-{
-	if (task->own)
-		espy_sink__fail(&t->base, espy_line_output__close(task->own));
-	task->own = NULL;
-}
-
 static void drop_task(struct text_sink *t, struct text_task *task)
 {
 	if (!task)
 		return;
-	close_own(t, task);
 	if (t->last == task)
 		t->last = NULL;
 	HASH_DEL(t->tasks, task);
@@ -107,31 +100,13 @@ static void drop_task(struct text_sink *t, struct text_task *task)
 /* The file of a task's own. NULL: there is none. */
 static struct espy_output *own_output(struct text_sink *t, struct espy_task *task)
 {
-	struct text_task *tt = find_task(t, task->tid);
-	char *name;
+	struct espy_output *out;
 
-	if (tt && tt->own) {
-		tt->own->muted = t->stream->outside;
-		return tt->own;
-	}
-	if (t->stream->outside) /* no file for lines that are not wanted */
-		return NULL;
-	tt = get_task(t, task->tid);
-	if (!tt || asprintf(&name, "%s.%u", t->out->per_task, task->tid) < 0)
-		return NULL;
-	const int err = espy_line_output__open(&tt->own, name, t->out->append);
-	if (err) {
-		/* The lines of this task have nowhere to go: as with a full disk, the session ends. */
-		if (!t->base.error)
-			espy_log__say(t->stream->log, ESPY_LOG_ERROR, ESPY_TOPIC_GENERAL, "Can't open '%s': %s", name,
-				      strerror(-err));
-		espy_sink__fail(&t->base, err);
-		tt->own = NULL;
-	} else {
-		tt->own->whole_lines = t->out->whole_lines;
-	}
-	free(name);
-	return tt->own;
+	/* No file is made for lines that are not wanted. */
+	out = t->stream->outside ? espy_task_outputs__find(&t->own, task->tid) : espy_task_outputs__get(&t->own, task->tid);
+	if (out)
+		out->muted = t->stream->outside;
+	return out;
 }
 
 /* Where and how lines of the event's task are written; false: nowhere. */
@@ -273,15 +248,11 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 		return;
 	leader = find_task(t, x->rec.tid);
 	caller = find_task(t, x->old_tid);
+	espy_task_outputs__close(&t->own, x->old_tid);
 	if (caller) {
-		close_own(t, caller);
 		HASH_DEL(t->tasks, caller);
 		caller->tid = x->rec.tid;
-		if (leader) {
-			caller->own = leader->own;
-			leader->own = NULL;
-			drop_task(t, leader);
-		}
+		drop_task(t, leader);
 		HASH_ADD_INT(t->tasks, tid, caller);
 		t->last = NULL;
 	} else if (leader) {
@@ -298,12 +269,14 @@ static void show_left(struct text_sink *t, struct text_task *tt, uint64_t time_n
 {
 	struct espy_task task = { .tid = tt->tid, .tgid = tt->tid, .last_nr = ESPY_NR_UNKNOWN };
 	const struct espy_rec_task_exit x = { .rec = { .tid = tt->tid, .time_ns = time_ns }, .status = tt->left_status };
-	const struct espy_line_task lt = { .out = tt->own ? tt->own : t->out, .task = &task, .hidden = tt->left_hidden };
+	struct espy_output *own = espy_task_outputs__find(&t->own, tt->tid);
+	const struct espy_line_task lt = { .out = own ? own : t->out, .task = &task, .hidden = tt->left_hidden };
 
 	lt.out->muted = t->stream->outside;
 	if (!lt.out->per_task && !(t->o.quiet & ESPY_QUIET_EXIT))
 		espy_lines__task_exit(&t->lines, &lt, &x);
 	drop_task(t, tt);
+	espy_task_outputs__close(&t->own, task.tid);
 }
 
 /*
@@ -333,6 +306,7 @@ static void on_task_exit(struct text_sink *t, const struct espy_event *e)
 			espy_lines__task_exit(&t->lines, &lt, x);
 	}
 	drop_task(t, find_task(t, e->task->tid));
+	espy_task_outputs__close(&t->own, e->task->tid);
 	tt = x->group_dead && !first ? find_task(t, e->task->tgid) : NULL;
 	if (tt && tt->left)
 		show_left(t, tt, x->rec.time_ns);
@@ -340,12 +314,13 @@ static void on_task_exit(struct text_sink *t, const struct espy_event *e)
 
 static void on_detach(struct text_sink *t, const struct espy_event *e)
 {
-	struct text_task *tt = find_task(t, e->task->tid);
-	struct espy_output *out = t->out->per_task ? (tt ? tt->own : NULL) : t->out;
+	const uint32_t tid = e->task->tid;
+	struct espy_output *out = t->out->per_task ? espy_task_outputs__find(&t->own, tid) : t->out;
 
 	if (out)
-		espy_lines__detached(out, e->task->tid);
-	drop_task(t, tt);
+		espy_lines__detached(out, tid);
+	drop_task(t, find_task(t, tid));
+	espy_task_outputs__close(&t->own, tid);
 }
 
 static void on_mark(struct text_sink *t, const struct espy_event *e)
@@ -441,6 +416,7 @@ static int text_start(struct espy_sink *s, const struct espy_stream *stream)
 	struct text_sink *t = to_text(s);
 
 	t->stream = stream;
+	t->own = (struct espy_task_outputs){ .sink = s, .base = t->out, .stream = stream };
 	t->lines = (struct espy_lines){
 		.o = &t->o,
 		.stream = stream,
@@ -478,9 +454,7 @@ static void text_flush(struct espy_sink *s)
 		espy_sink__fail(s, espy_line_output__flush(t->out));
 		return;
 	}
-	for (struct text_task *tt = t->tasks; tt; tt = tt->hh.next)
-		if (tt->own)
-			espy_sink__fail(s, espy_line_output__flush(tt->own));
+	espy_task_outputs__flush(&t->own);
 }
 
 /* A line that is open where --to ends belongs to what follows, where its call ends. */
@@ -500,9 +474,9 @@ static void text_finish(struct espy_sink *s)
 		if (tt->left)
 			show_left(t, tt, tt->left_ns);
 	end_line(t, t->out);
-	for (tt = t->tasks; tt; tt = tt->hh.next)
-		if (tt->own)
-			end_line(t, tt->own);
+	for (struct espy_task_output *f = t->own.files; f; f = f->hh.next)
+		if (f->out)
+			end_line(t, f->out);
 	text_flush(s);
 }
 
@@ -513,6 +487,7 @@ static int text_close(struct espy_sink *s)
 
 	HASH_ITER(hh, t->tasks, tt, next)
 	drop_task(t, tt);
+	espy_task_outputs__free(&t->own);
 	espy_symbolizer__free(t->symbols);
 	espy_decoder__free(&t->lines.signals);
 	espy_sink__fail(s, espy_line_output__close(t->out));
