@@ -102,6 +102,7 @@ ESPY_API int espy_filter_status(struct espy_filter *f, unsigned status);
 enum espy_filter_part {
 	ESPY_FILTER_CALLS = 1, /* which calls, paths, descriptors */
 	ESPY_FILTER_MARKS = 2,
+	ESPY_FILTER_DUMPS = 4, /* bytes that text dumps: "read=", "write=" */
 };
 ESPY_API bool espy_filter_has(const struct espy_filter *f, enum espy_filter_part part);
 
@@ -328,6 +329,7 @@ struct espy_engine_options {
 	/* Exactly one of these. */
 	espy_event_fn event;
 	const struct espy_text_options *text;
+	const struct espy_json_options *json;
 	const struct espy_summary_options *summary;
 	const struct espy_trace_options *trace;
 	void *ctx; /* of event; kept */

@@ -31,7 +31,7 @@ ESPY_API int espy_output_open(struct espy_output **out, const char *name, bool a
 /* A descriptor, which stays the caller's. */
 ESPY_API int espy_output_fd(struct espy_output **out, int fd);
 /*
- * With -ff of strace: each task has a file NAME.TASK of its own, made with its first line. For one engine of text.
+ * With -ff of strace: each task has a file NAME.TASK of its own, made with its first line. For one engine of text or JSON.
  */
 ESPY_API int espy_output_per_task(struct espy_output **out, const char *name, bool append);
 /* Writes what has waited. -errno of the first write that failed, again at each call. */
@@ -85,6 +85,21 @@ struct espy_text_options {
 	unsigned quiet;	  /* enum espy_quiet */
 };
 
+/* ---- JSON: an object a line, docs/json.md; what changes what is there already changes the version */
+
+#define ESPY_JSON_VERSION 1
+
+struct espy_json_options {
+	size_t size;
+	struct espy_output *output; /* NULL: standard error */
+	uint32_t string_limit;	    /* bytes of strings; see string_limit_given */
+	bool string_limit_given;    /* else 32 */
+	bool fd_details;	    /* of descriptors more than their paths: what sockets are connected to */
+	bool task_names;	    /* of the tasks that arguments name; those of events always have one */
+	bool instruction_pointer;   /* what it shows must be captured: the session's option of the same name */
+	unsigned hang_ms;	    /* a call that has not ended for so long has an object of its own; 0: only if it never ends */
+};
+
 /* ---- the table of -c */
 
 enum espy_summary_column {
@@ -112,7 +127,7 @@ struct espy_summary_options {
 	bool unsorted;				   /* by number of the call */
 	bool wall_clock;			   /* time between begin and end; else time on the CPU where a source measures it */
 	uint64_t overhead_ns;			   /* of each call, that is taken off */
-	bool json;				   /* as JSON */
+	bool json;				   /* an object for each row, and no columns */
 };
 
 /* ---- a trace file, for a session on it later; espy-trace-format(5) */

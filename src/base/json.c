@@ -119,6 +119,13 @@ void espy_json__str(struct espy_json *j, const char *s)
 	espy_json__text(j, s, strlen(s));
 }
 
+void espy_json__key_text(struct espy_json *j, const char *key)
+{
+	espy_json__str(j, key);
+	espy_buf__putc(j->b, ':');
+	j->more = false;
+}
+
 bool espy_json__utf8(struct espy_json *j, const void *s, size_t n)
 {
 	const size_t before = j->b->len;

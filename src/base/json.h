@@ -78,6 +78,9 @@ static inline void espy_json__key(struct espy_json *j, const char *key)
 	espy_json__key_n(j, key, strlen(key));
 }
 
+/* The same of a name that may come from elsewhere: what needs an escape gets one. */
+void espy_json__key_text(struct espy_json *j, const char *key);
+
 /* Writes an integer; beyond +-ESPY_JSON_INT_MAX as a string of its decimal digits. */
 static inline void espy_json__u64(struct espy_json *j, uint64_t x)
 {
@@ -101,6 +104,15 @@ static inline void espy_json__i64(struct espy_json *j, int64_t x)
 	espy_buf__sdec(j->b, x);
 	if (large)
 		espy_buf__putc(j->b, '"');
+}
+
+/* Writes a number as a string of hexadecimal digits: "0x1f". */
+static inline void espy_json__hex(struct espy_json *j, uint64_t x)
+{
+	espy_json__separate(j);
+	espy_buf__put(j->b, "\"0x", 3);
+	espy_buf__hexdigits(j->b, x, 1);
+	espy_buf__putc(j->b, '"');
 }
 
 static inline void espy_json__bool(struct espy_json *j, bool x)

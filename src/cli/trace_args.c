@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define RESULT_COLUMN 40 /* where results begin */
+
 int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
 {
 	int err;
@@ -28,9 +30,10 @@ int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
 			.size = sizeof(a->text),
 			.string_limit = 32,
 			.string_limit_given = true,
-			.column = 40,
+			.column = RESULT_COLUMN,
 			.column_given = true,
 		},
+		.json = { .size = sizeof(a->json) },
 		.table = { .size = sizeof(a->table), .sort_by = ESPY_COL_TOTAL_TIME },
 		.record = { .size = sizeof(a->record), .level = 3, .level_given = true },
 		.status = ESPY_STATUS_ALL,
@@ -152,6 +155,43 @@ static void warn_no_lines(const struct espy_trace_args *a)
 	for (size_t i = 0; a->summary == ESPY_SUMMARY_ONLY && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].given)
 			espy_cli__say(a->cli, "%s has no effect with -c/--summary-only", rows[i].what);
+}
+
+/* What the objects of JSON always have, and what they have no place for. */
+static int check_json(struct espy_trace_args *a)
+{
+	static const char always[] = "each object has it", never[] = "it says how lines look";
+	const struct {
+		bool given;
+		const char *what, *why;
+	} rows[] = {
+		{ a->text.column != RESULT_COLUMN, "-a/--columns", never },
+		{ a->text.call_number, "-n/--syscall-number", always },
+		{ a->text.argument_names, "-N/--arg-names", always },
+		{ a->text.task_always, "--always-show-pid", always },
+		{ a->text.time != ESPY_TIME_NONE, "-t/--absolute-timestamps", always },
+		{ a->text.relative_time, "-r/--relative-timestamps", never },
+		{ a->text.call_time, "-T/--syscall-times", always },
+		{ a->text.strings != ESPY_STRINGS_PLAIN, "-x/--strings-in-hex", never },
+		{ a->text.names != ESPY_NAMES, "-X/--const-print-style", "objects have numbers and names" },
+		{ a->text.stacks, "-k/--stack-trace", "stacks are shown as text only" },
+		{ espy_filter_has(a->filter, ESPY_FILTER_DUMPS), "-e read= or -e write=", "dumps are text (see -s)" },
+	};
+
+	if (!a->as_json)
+		return 0;
+	if (a->table.column_count)
+		return espy_cli__usage(a->cli, "--json and -U/--summary-columns are mutually exclusive: each object has all figures");
+	for (size_t i = 0; a->summary != ESPY_SUMMARY_ONLY && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].given)
+			return espy_cli__usage(a->cli, "--json and %s are mutually exclusive: %s", rows[i].what, rows[i].why);
+	a->table.json = true;
+	a->json.string_limit = a->text.string_limit;
+	a->json.string_limit_given = true;
+	a->json.fd_details = a->text.fds == ESPY_FD_ALL;
+	a->json.task_names = a->text.task_names;
+	a->json.instruction_pointer = a->text.instruction_pointer;
+	return 0;
 }
 
 static int check_summary(struct espy_trace_args *a)
@@ -290,6 +330,8 @@ int espy_trace_args__check(struct espy_trace_args *a)
 		err = check_targets(a);
 	if (!err)
 		err = check_summary(a);
+	if (!err)
+		err = check_json(a);
 	if (!err)
 		err = check_output(a);
 	if (!err && a->role != ESPY_ROLE_SHOW)

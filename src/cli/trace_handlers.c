@@ -140,6 +140,9 @@ int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 	case F_FOLLOW_FILE:
 		a->trace_follow = true;
 		break;
+	case F_JSON:
+		a->as_json = true;
+		break;
 	}
 	return 0;
 }

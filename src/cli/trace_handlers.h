@@ -29,6 +29,7 @@ enum espy_trace_flag {
 	F_OLD_FORK,
 	F_FORCE,
 	F_FOLLOW_FILE,
+	F_JSON,
 };
 
 /*

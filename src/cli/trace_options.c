@@ -147,6 +147,8 @@ static const struct espy_opt filters[] = {
 };
 
 static const struct espy_opt format[] = {
+	FLAG(0, "json", F_JSON,
+	     "an object of JSON for each event in place of lines, with structures in full; see docs/json.md"),
 	ARG('a', "columns", "COLUMN", espy_do_columns, "the column of `=` (40)"),
 	ARG('s', "string-limit", "SIZE", espy_do_string_limit,
 	    "at most SIZE bytes of a string, elements of an array (32)"),

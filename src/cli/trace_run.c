@@ -102,9 +102,9 @@ static int open_output(const struct espy_trace_args *a, struct espy_output **out
 static int add_engines(struct run *r)
 {
 	struct espy_trace_args *a = r->a;
-	const bool text = a->role != ESPY_ROLE_RECORD && a->summary != ESPY_SUMMARY_ONLY;
+	const bool events = a->role != ESPY_ROLE_RECORD && a->summary != ESPY_SUMMARY_ONLY;
 	struct espy_engine_options o = {
-		.size = sizeof(o), .filter = a->filter, .call_limit = text ? a->call_limit : 0, .ends_session = true
+		.size = sizeof(o), .filter = a->filter, .call_limit = events ? a->call_limit : 0, .ends_session = true
 	};
 	struct espy_output *out;
 	int err = espy_filter_status(a->filter, a->status);
@@ -112,17 +112,19 @@ static int add_engines(struct run *r)
 	err = err ? err : open_output(a, &out);
 	if (err)
 		return err;
-	a->text.output = a->table.output = out;
+	a->text.output = a->json.output = a->table.output = out;
 	a->table.columns = a->columns;
 	if (a->summary != ESPY_SUMMARY_NONE) {
 		o.summary = &a->table;
 		err = espy_engine_add(r->s, &o, NULL);
 		o.summary = NULL;
 	}
-	if (!err && text) {
-		o.text = &a->text;
+	if (!err && events) {
+		o.text = a->as_json ? NULL : &a->text;
+		o.json = a->as_json ? &a->json : NULL;
 		err = espy_engine_add(r->s, &o, NULL);
 		o.text = NULL;
+		o.json = NULL;
 	}
 	if (!err && a->record.path) {
 		o.trace = &a->record;
@@ -310,6 +312,7 @@ static int open_session(struct run *r)
 	else if (!a->session.stack_frames)
 		a->session.stack_frames = STACK_FRAMES;
 	a->text.quiet = a->quiet;
+	a->json.hang_ms = a->cli->strace_mode ? 0 : a->session.hang_ms;
 	err = espy_session_open(&r->s, &a->session);
 	if (!err)
 		err = add_engines(r);

@@ -75,7 +75,7 @@ static void show_success(struct espy_walk *w, const struct espy_call *c)
 	if (!t || t->kind != ESPY_T_INT)
 		espy_hook_number(w, &espy_number_signed, x);
 	else if (t->fmt == ESPY_FMT_ADDR) /* an address that is 0 is a number here */
-		espy_walk_integer_as(w, &espy_number_hex, ESPY_FMT_HEX, x, "");
+		espy_walk_integer_as(w, t, ESPY_FMT_HEX, x, "");
 	else
 		espy_walk_integer(w, t, x, NULL, 0, "");
 	if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_TYPE)

@@ -7,6 +7,7 @@
 #include "filter/path_filter.h"
 #include "filter/where.h"
 #include "sink/callback_sink.h"
+#include "sink/json_sink.h"
 #include "sink/line_output.h"
 #include "sink/recording.h"
 #include "sink/summary.h"
@@ -19,6 +20,11 @@
 static uint32_t string_limit(uint32_t limit, bool given)
 {
 	return given ? limit : STRING_LIMIT;
+}
+
+static const char *output_name(struct espy_engine *e, const struct espy_output *out)
+{
+	return out && out->name ? espy_kept__string(&e->kept, out->name) : "stderr";
 }
 
 static int make_text(struct espy_engine *e, const struct espy_text_options *given)
@@ -37,8 +43,28 @@ static int make_text(struct espy_engine *e, const struct espy_text_options *give
 		.whole_data = e->filter->read.given || e->filter->write.given,
 		.str_limit = string_limit(o.string_limit, o.string_limit_given),
 	};
-	e->name = o.output && o.output->name ? espy_kept__string(&e->kept, o.output->name) : "stderr";
+	e->name = output_name(e, o.output);
 	return espy_text_sink__new(&e->sink, &o, e->filter);
+}
+
+static int make_json(struct espy_engine *e, const struct espy_json_options *given)
+{
+	struct espy_json_options o;
+	int err = espy_options__take(&o, sizeof(o), given);
+
+	if (err)
+		return err;
+	e->lines = true;
+	e->needs = (struct espy_needs){
+		.times = true,
+		.fds = true,
+		.details = o.fd_details,
+		.comms = true,
+		.verbose = true,
+		.str_limit = string_limit(o.string_limit, o.string_limit_given),
+	};
+	e->name = output_name(e, o.output);
+	return espy_json_sink__new(&e->sink, &o, e->filter);
 }
 
 static int make_summary(struct espy_engine *e, const struct espy_summary_options *given)
@@ -53,7 +79,7 @@ static int make_summary(struct espy_engine *e, const struct espy_summary_options
 		.times = true,
 		.wall_clock = espy_summary__needs_wall_clock(&o),
 	};
-	e->name = o.output && o.output->name ? espy_kept__string(&e->kept, o.output->name) : "stderr";
+	e->name = output_name(e, o.output);
 	return espy_summary__new(&e->sink, &o);
 }
 
@@ -99,10 +125,12 @@ static int make_callbacks(struct espy_engine *e, const struct espy_engine_option
 
 static int make_sink(struct espy_engine *e, const struct espy_engine_options *o, bool flight)
 {
-	if (!!o->event + !!o->text + !!o->summary + !!o->trace != 1)
+	if (!!o->event + !!o->text + !!o->json + !!o->summary + !!o->trace != 1)
 		return -EINVAL;
 	if (o->text)
 		return make_text(e, o->text);
+	if (o->json)
+		return make_json(e, o->json);
 	if (o->summary)
 		return make_summary(e, o->summary);
 	if (o->trace)

@@ -194,5 +194,7 @@ bool espy_filter_has(const struct espy_filter *f, enum espy_filter_part part)
 		return false;
 	if (part == ESPY_FILTER_CALLS)
 		return f->trace_given || f->path_cnt || f->fds.given;
+	if (part == ESPY_FILTER_DUMPS)
+		return f->read.given || f->write.given;
 	return part == ESPY_FILTER_MARKS && f->marks.cnt;
 }

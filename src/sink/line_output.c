@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <espy/espy.h>
+#include "base/json.h"
 
 static struct espy_output *make(void)
 {
@@ -151,6 +153,26 @@ int espy_line_output__flush(struct espy_output *o)
 size_t espy_line_output__column(const struct espy_output *o)
 {
 	return o->flushed_cols + (o->buf.len - o->line_start);
+}
+
+void espy_line_output__begin_json(struct espy_output *o)
+{
+	struct espy_json j = { .b = &o->buf };
+
+	o->hidden = false;
+	if (o->json_begun)
+		return;
+	o->json_begun = true;
+	o->muted = false;
+	espy_json__open(&j, '{');
+	espy_json__key(&j, "kind");
+	espy_json__str(&j, "begin");
+	espy_json__key(&j, "format");
+	espy_json__str(&j, "espy");
+	espy_json__key(&j, "version");
+	espy_json__u64(&j, ESPY_JSON_VERSION);
+	espy_json__close(&j, '}');
+	espy_line_output__end_line(o);
 }
 
 void espy_line_output__end_line(struct espy_output *o)

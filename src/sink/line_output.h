@@ -28,6 +28,7 @@ struct espy_output {
 	bool whole_lines;    /* a line that is open is not written yet: it may have to be taken back */
 	bool muted;	     /* a line that ends now is taken back */
 	bool hidden;	     /* so is the line that was begun last, whenever it ends */
+	bool json_begun;     /* the object that begins an output of JSON is written */
 };
 
 /* The output that a sink's options give, with one user more; without one (NULL) standard error. 0 or -ENOMEM. */
@@ -42,6 +43,11 @@ int espy_line_output__per_task(struct espy_output **out, const char *name, bool 
 int espy_line_output__flush(struct espy_output *o);
 /* Column of the end of the current line, from 0. */
 size_t espy_line_output__column(const struct espy_output *o);
+/*
+ * What comes is objects of JSON: writes the one that says so, if none of the output's sinks has done so yet. A line that is hidden
+ * ends here.
+ */
+void espy_line_output__begin_json(struct espy_output *o);
 /* End the current line. */
 void espy_line_output__end_line(struct espy_output *o);
 /* Whole lines were put into buf directly: the current line begins behind them. */

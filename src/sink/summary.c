@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json.h"
 #include "sink/line_output.h"
 
 struct row {
@@ -280,20 +281,70 @@ static void put_row(struct espy_buf *b, const struct layout *l, const struct row
 	espy_buf__putc(b, '\n');
 }
 
+/* Takes the overhead off, adds up the rows, and sorts them. */
+static void finish_rows(const struct espy_summary_options *o, struct abi_rows *a, struct row *total)
+{
+	*total = (struct row){ .name = "total", .c.min_ns = UINT64_MAX };
+	for (size_t i = 0; i < a->cnt; i++) {
+		subtract_overhead(o, &a->rows[i].c);
+		merge(&total->c, &a->rows[i].c);
+	}
+	qsort_r(a->rows, a->cnt, sizeof(*a->rows), compare_rows, (void *)o);
+}
+
+static void put_object(struct espy_output *out, const char *kind, const char *abi, const struct row *r, bool is_total)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+	} members[] = {
+		{ "calls", r->c.calls },       { "errors", r->c.errors },     { "total_time", r->c.time_ns },
+		{ "min_time", r->c.min_ns }, { "max_time", r->c.max_ns }, { "avg_time", average(&r->c) },
+	};
+	struct espy_json j = { .b = &out->buf };
+
+	espy_json__open(&j, '{');
+	espy_json__key(&j, "kind");
+	espy_json__str(&j, kind);
+	espy_json__key(&j, "abi");
+	espy_json__str(&j, abi);
+	if (!is_total) {
+		espy_json__key(&j, "name");
+		if (r->name)
+			espy_json__str(&j, r->name);
+		else
+			espy_json__null(&j);
+		espy_json__key(&j, "nr");
+		espy_json__u64(&j, r->nr);
+	}
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		espy_json__key(&j, members[i].key);
+		espy_json__u64(&j, members[i].value);
+	}
+	espy_json__close(&j, '}');
+	espy_line_output__end_line(out);
+}
+
+static void print_objects(const struct espy_summary_options *o, struct abi_rows *a, const char *abi, struct espy_output *out)
+{
+	struct row total;
+
+	finish_rows(o, a, &total);
+	for (size_t i = 0; i < a->cnt; i++)
+		put_object(out, "summary", abi, &a->rows[i], false);
+	put_object(out, "summary_total", abi, &total, true);
+}
+
 static void print_rows(const struct espy_summary_options *o, struct abi_rows *a, struct espy_buf *b)
 {
-	struct row total = { .name = "total", .c.min_ns = UINT64_MAX };
+	struct row total;
 	struct layout l = {
 		.cols = o->column_count ? o->columns : default_columns,
 		.cnt = o->column_count ? (unsigned)o->column_count : sizeof(default_columns) / sizeof(default_columns[0]),
 	};
 	char text[80];
 
-	for (size_t i = 0; i < a->cnt; i++) {
-		subtract_overhead(o, &a->rows[i].c);
-		merge(&total.c, &a->rows[i].c);
-	}
-	qsort_r(a->rows, a->cnt, sizeof(*a->rows), compare_rows, (void *)o);
+	finish_rows(o, a, &total);
 	for (unsigned i = 0; i < l.cnt; i++) {
 		l.width[i] = columns[l.cols[i]].width;
 		for (size_t r = 0; r <= a->cnt; r++) {
@@ -319,23 +370,31 @@ static void drop_rows(struct abi_rows *a)
 }
 
 /* The tables, one for each ABI that made calls; nothing if none did. */
-static void print(struct espy_summary_table *t, struct espy_buf *b)
+static void print(struct espy_summary_table *t, struct espy_output *out)
 {
-	static const char *const modes[ESPY_ABI_CNT] = {
-		[ESPY_ABI_X86_64] = "64 bit",
-		[ESPY_ABI_I386] = "32 bit",
-		[ESPY_ABI_X32] = "x32",
+	static const struct {
+		const char *name, *mode;
+	} abis[ESPY_ABI_CNT] = {
+		[ESPY_ABI_X86_64] = { "x86_64", NULL },
+		[ESPY_ABI_I386] = { "i386", "32 bit" },
+		[ESPY_ABI_X32] = { "x32", "x32" },
 	};
+	struct espy_buf *b = &out->buf;
 
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		if (!t->abis[abi].cnt)
 			continue;
-		if (abi != ESPY_ABI_X86_64) {
-			espy_buf__puts(b, "System call usage summary for ");
-			espy_buf__puts(b, modes[abi]);
-			espy_buf__puts(b, " mode:\n");
+		if (t->o.json) {
+			print_objects(&t->o, &t->abis[abi], abis[abi].name, out);
+		} else {
+			if (abis[abi].mode) {
+				espy_buf__puts(b, "System call usage summary for ");
+				espy_buf__puts(b, abis[abi].mode);
+				espy_buf__puts(b, " mode:\n");
+			}
+			print_rows(&t->o, &t->abis[abi], b);
+			espy_line_output__whole_lines(out);
 		}
-		print_rows(&t->o, &t->abis[abi], b);
 		/* Rows have lost their order by number: a table is printed once. */
 		memset(t->abis[abi].index, 0, sizeof(t->abis[abi].index));
 		drop_rows(&t->abis[abi]);
@@ -359,9 +418,10 @@ static void summary_finish(struct espy_sink *s)
 	struct espy_output *out = to_summary(s)->out;
 
 	/* It is of the whole stream, whatever the last line was of. */
+	if (to_summary(s)->o.json)
+		espy_line_output__begin_json(out);
 	out->muted = to_summary(s)->stream && to_summary(s)->stream->outside;
-	print(to_summary(s), &out->buf);
-	espy_line_output__whole_lines(out);
+	print(to_summary(s), out);
 	espy_sink__fail(s, espy_line_output__flush(out));
 }
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Arguments of static marks. Their names come from the traced program's format, their values from its memory. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record/mark_values.h"
+#include "sink/json/json_impl.h"
+
+/* An argument without a name of its own is called by its number. */
+static void put_name(struct espy_json *j, const struct espy_mark_def *def, unsigned i)
+{
+	const struct espy_mark_arg_def *a = &def->args[i];
+	bool own = a->name_len;
+	char key[16];
+
+	for (unsigned k = 0; k < i; k++)
+		own &= def->args[k].name_len != a->name_len || memcmp(def->args[k].name, a->name, a->name_len);
+	if (own) {
+		espy_json__text(j, a->name, a->name_len);
+		espy_buf__putc(j->b, ':');
+		j->more = false;
+		return;
+	}
+	snprintf(key, sizeof(key), "arg%u", i + 1);
+	espy_json__key(j, key);
+}
+
+static void put_text(struct espy_json *j, const struct espy_mark_value *v, uint32_t limit)
+{
+	const uint32_t len = v->len < limit ? v->len : limit;
+	const bool more = v->status != ESPY_ITEM_OK || len < v->len;
+
+	if (v->status == ESPY_ITEM_NOT_RUN || (v->status == ESPY_ITEM_FAULT && !v->len))
+		espy_json__null(j);
+	else if (more || !espy_json__utf8(j, v->bytes, len))
+		espy_json_part(j, v->bytes, len, more, UINT64_MAX);
+}
+
+static void put_double(struct espy_json *j, uint64_t raw)
+{
+	double d;
+
+	memcpy(&d, &raw, sizeof(d));
+	if (isfinite(d)) {
+		espy_json__double(j, d);
+		return;
+	}
+	ESPY_JSON_BEGIN(j, "float");
+	ESPY_JSON_KEY(j, "name");
+	espy_json__str(j, isnan(d) ? "nan" : d > 0 ? "inf" : "-inf");
+	espy_json_end(j);
+}
+
+static void put_integer(struct espy_json *j, uint8_t kind, uint64_t raw)
+{
+	const unsigned bits = espy_mark_kind_bits(kind);
+
+	if (!bits) /* of a kind that a newer espy knows */
+		espy_json_unsigned(j, raw);
+	else if (espy_mark_kind_is_signed(kind))
+		espy_json_signed(j, (int64_t)espy_mark_number(raw, bits, true));
+	else
+		espy_json_unsigned(j, espy_mark_number(raw, bits, false));
+}
+
+static void put_value(struct espy_json *j, uint8_t kind, const struct espy_mark_value *v, uint32_t limit)
+{
+	if (espy_mark_kind_is_text(kind))
+		put_text(j, v, limit);
+	else if (kind == ESPY_MARK_POINTER)
+		espy_json_pointer(j, v->num);
+	else if (kind == ESPY_MARK_DOUBLE)
+		put_double(j, v->num);
+	else
+		put_integer(j, kind, v->num);
+}
+
+void espy_json_values__mark(struct espy_json *j, const struct espy_mark_def *def, const struct espy_rec_mark *rec,
+			    uint32_t string_limit)
+{
+	const uint8_t *end, *at = espy_mark_values__of(rec, &end);
+	struct espy_mark_value v;
+
+	espy_json__open(j, '{');
+	for (unsigned i = 0; def && i < def->nargs; i++) {
+		put_name(j, def, i);
+		if (espy_mark_value__next(&at, end, def->args[i].kind, &v))
+			put_value(j, def->args[i].kind, &v, string_limit);
+		else
+			espy_json__null(j);
+	}
+	espy_json__close(j, '}');
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Values that hold others, and what is said about a value behind it. */
+#include <string.h>
+
+#include "sink/json/json_impl.h"
+
+static void put_value(const struct espy_json_values *x, uint32_t *i, uint32_t to);
+
+/* The next token of the manner, from i on; `to`: there is none. */
+static inline uint32_t shown_from(const struct espy_json_values *x, uint32_t i, uint32_t to)
+{
+	while (i < to && !(x->tokens.at[i].shown & x->manner))
+		i = (x->tokens.at[i].kind == ESPY_TOKEN_OPEN ? x->tokens.at[i].link : i) + 1;
+	return i;
+}
+
+/* Dates, and what was found out for other sinks, are passed over. */
+static inline bool is_decoration(const struct espy_token *v)
+{
+	return v->kind >= ESPY_TOKEN_FD && !v->role;
+}
+
+static inline bool is_remark(const struct espy_token *v)
+{
+	return !v->role && (v->kind == ESPY_TOKEN_REMARK || (v->kind == ESPY_TOKEN_WORD && v->flags & (ESPY_TOKF_ASIDE)));
+}
+
+static void put_elided(struct espy_json *j, const struct espy_token *v)
+{
+	static const char *const why[] = { [ESPY_ELIDED_MORE] = "more", [ESPY_ELIDED_FAULT] = "fault",
+					   [ESPY_ELIDED_UNKNOWN] = "unknown" };
+
+	ESPY_JSON_BEGIN(j, "elided");
+	ESPY_JSON_KEY(j, "why");
+	espy_json__str(j, why[v->group]);
+	if (v->addr) {
+		ESPY_JSON_KEY(j, "addr");
+		espy_json__hex(j, v->addr);
+	}
+	espy_json_end(j);
+}
+
+/* The values of a group, or of all, as elements. */
+static void put_elements(const struct espy_json_values *x, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = shown_from(x, from, to); i < to; i = shown_from(x, i, to)) {
+		const struct espy_token *v = &x->tokens.at[i];
+		const bool named = *v->name && (v->role == ESPY_ROLE_ELEM || v->role == ESPY_ROLE_LABEL);
+
+		if (v->kind == ESPY_TOKEN_ELIDED) {
+			put_elided(x->j, v);
+			i++;
+		} else if (!v->role) {
+			i = (v->kind == ESPY_TOKEN_OPEN ? v->link : i) + 1;
+		} else {
+			if (named) {
+				espy_json__open(x->j, '{');
+				espy_json__key_text(x->j, v->name);
+			}
+			put_value(x, &i, to);
+			if (named)
+				espy_json__close(x->j, '}');
+		}
+	}
+}
+
+/* The same as members. A value without a name has the name of what it is: bytes behind the known struct. */
+static void put_members(const struct espy_json_values *x, uint32_t from, uint32_t to)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = shown_from(x, from, to); i < to; i = shown_from(x, i, to)) {
+		const struct espy_token *v = &x->tokens.at[i];
+
+		if (v->kind == ESPY_TOKEN_ELIDED) {
+			espy_json__key(x->j, "$elided");
+			put_elided(x->j, v);
+			i++;
+		} else if (!v->role) {
+			i = (v->kind == ESPY_TOKEN_OPEN ? v->link : i) + 1;
+		} else {
+			if (*v->name) {
+				espy_json__key_text(x->j, v->name);
+			} else if (v->flags & ESPY_TOKF_TAIL) {
+				espy_json__key(x->j, "$tail");
+			} else {
+				char key[] = "$0";
+
+				key[1] = (char)('0' + n++ % 10);
+				espy_json__key(x->j, key);
+			}
+			put_value(x, &i, to);
+		}
+	}
+}
+
+static void key_list(const struct espy_json_values *x, const char *key, uint32_t open)
+{
+	espy_json__key(x->j, key);
+	espy_json__open(x->j, '[');
+	put_elements(x, open + 1, x->tokens.at[open].link);
+	espy_json__close(x->j, ']');
+}
+
+static void put_group(const struct espy_json_values *x, uint32_t i)
+{
+	const struct espy_token *v = &x->tokens.at[i];
+	struct espy_json *j = x->j;
+
+	switch ((enum espy_group)v->group) {
+	case ESPY_GROUP_STRUCT:
+		espy_json__open(j, '{');
+		put_members(x, i + 1, v->link);
+		espy_json__close(j, '}');
+		break;
+	case ESPY_GROUP_ARRAY:
+		espy_json__open(j, '[');
+		put_elements(x, i + 1, v->link);
+		espy_json__close(j, ']');
+		break;
+	case ESPY_GROUP_POINTEE:
+		i = shown_from(x, i + 1, v->link);
+		put_value(x, &i, v->link);
+		break;
+	case ESPY_GROUP_CALL:
+		ESPY_JSON_BEGIN(j, "call");
+		ESPY_JSON_KEY(j, "name");
+		espy_json__text(j, v->bytes, v->len);
+		ESPY_JSON_KEY(j, "num");
+		espy_json__u64(j, v->num);
+		key_list(x, "args", i);
+		espy_json_end(j);
+		break;
+	case ESPY_GROUP_JOIN:
+		ESPY_JSON_BEGIN(j, "join");
+		ESPY_JSON_KEY(j, "num");
+		espy_json__u64(j, v->num);
+		key_list(x, "parts", i);
+		espy_json_end(j);
+		break;
+	case ESPY_GROUP_NOTE:
+		ESPY_JSON_BEGIN(j, "note");
+		ESPY_JSON_KEY(j, "text");
+		espy_json__text(j, v->bytes, v->len);
+		key_list(x, "values", i);
+		espy_json_end(j);
+		break;
+	}
+}
+
+static void put_word(struct espy_json *j, const struct espy_token *v)
+{
+	const bool named = !(v->flags & ESPY_TOKF_UNKNOWN) || v->flags & ESPY_TOKF_STYLED;
+
+	ESPY_JSON_BEGIN(j, "word");
+	ESPY_JSON_KEY(j, "num");
+	espy_json__u64(j, v->num);
+	ESPY_JSON_KEY(j, "name");
+	if (named)
+		espy_json__text(j, v->bytes, v->len);
+	else
+		espy_json__null(j);
+	espy_json_end(j);
+}
+
+static void put_vars(struct espy_json *j, const struct espy_token *v)
+{
+	ESPY_JSON_BEGIN(j, "vars");
+	ESPY_JSON_KEY(j, "addr");
+	espy_json__hex(j, v->addr);
+	ESPY_JSON_KEY(j, "count");
+	espy_json__u64(j, v->num);
+	if (v->flags & ESPY_TOKF_CUT)
+		ESPY_JSON_LITERAL(j, ",\"cut\":true");
+	espy_json_end(j);
+}
+
+/* The value at i, without what is said about it. */
+static void put_bare(const struct espy_json_values *x, uint32_t i)
+{
+	const struct espy_token *v = &x->tokens.at[i];
+
+	switch ((enum espy_token_kind)v->kind) {
+	case ESPY_TOKEN_INT:
+		espy_json_integer(x, i);
+		break;
+	case ESPY_TOKEN_STR:
+		espy_json_string(x, v);
+		break;
+	case ESPY_TOKEN_BITS:
+		espy_json_set(x, i);
+		break;
+	case ESPY_TOKEN_ADDR:
+		espy_json_pointer(x->j, v->num);
+		break;
+	case ESPY_TOKEN_VARS:
+		put_vars(x->j, v);
+		break;
+	case ESPY_TOKEN_WORD:
+		put_word(x->j, v);
+		break;
+	case ESPY_TOKEN_OPEN:
+		put_group(x, i);
+		break;
+	default: /* what is no value by itself: a date alone is left out */
+		espy_json__null(x->j);
+	}
+}
+
+/* Behind the value at i and its decorations. */
+static inline uint32_t behind(const struct espy_json_values *x, uint32_t i, uint32_t to)
+{
+	i = (x->tokens.at[i].kind == ESPY_TOKEN_OPEN ? x->tokens.at[i].link : i) + 1;
+	for (i = shown_from(x, i, to); i < to && is_decoration(&x->tokens.at[i]);)
+		i = shown_from(x, i + 1, to);
+	return i;
+}
+
+/* The value with the remarks behind it. */
+static void put_noted(const struct espy_json_values *x, uint32_t *i, uint32_t to)
+{
+	const uint32_t next = behind(x, *i, to);
+	struct espy_json *j = x->j;
+	uint32_t k = next;
+
+	if (next == to || !is_remark(&x->tokens.at[next])) {
+		put_bare(x, *i);
+		*i = next;
+		return;
+	}
+	ESPY_JSON_BEGIN(j, "noted");
+	ESPY_JSON_KEY(j, "value");
+	put_bare(x, *i);
+	ESPY_JSON_KEY(j, "notes");
+	espy_json__open(j, '[');
+	while (k < to && (is_remark(&x->tokens.at[k]) || is_decoration(&x->tokens.at[k]))) {
+		if (is_remark(&x->tokens.at[k]))
+			espy_json__text(j, x->tokens.at[k].bytes, x->tokens.at[k].len);
+		k = shown_from(x, k + 1, to);
+	}
+	espy_json__close(j, ']');
+	espy_json_end(j);
+	*i = k;
+}
+
+/* Does what stands behind the value at i say that the call has changed it? */
+static bool is_changed(const struct espy_json_values *x, uint32_t i, uint32_t to)
+{
+	i = behind(x, i, to);
+	while (i < to && (is_remark(&x->tokens.at[i]) || is_decoration(&x->tokens.at[i])))
+		i = shown_from(x, i + 1, to);
+	return i < to && x->tokens.at[i].kind == ESPY_TOKEN_CHANGED;
+}
+
+/* The value at *i with all that is said about it; *i is behind it then. */
+static void put_value(const struct espy_json_values *x, uint32_t *i, uint32_t to)
+{
+	if (!is_changed(x, *i, to)) {
+		put_noted(x, i, to);
+		return;
+	}
+	ESPY_JSON_BEGIN(x->j, "changed");
+	ESPY_JSON_KEY(x->j, "before");
+	put_noted(x, i, to);
+	ESPY_JSON_KEY(x->j, "after");
+	*i = shown_from(x, *i + 1, to);
+	if (*i < to)
+		put_value(x, i, to);
+	else
+		espy_json__null(x->j);
+	espy_json_end(x->j);
+}
+
+/* ---- what the sink asks for */
+
+void espy_json_values__args(const struct espy_json_values *x)
+{
+	espy_json__open(x->j, '{');
+	put_members(x, 0, x->tokens.cnt);
+	espy_json__close(x->j, '}');
+}
+
+void espy_json_values__one(const struct espy_json_values *x)
+{
+	uint32_t i = shown_from(x, 0, x->tokens.cnt);
+
+	if (i < x->tokens.cnt)
+		put_value(x, &i, x->tokens.cnt);
+	else
+		espy_json__null(x->j);
+}
+
+void espy_json_values__result(const struct espy_json_values *x)
+{
+	const uint32_t to = x->tokens.cnt;
+	uint32_t i = shown_from(x, 0, to);
+	bool any = false;
+
+	if (i == to) {
+		espy_json__null(x->j);
+		return;
+	}
+	if (x->tokens.at[i].flags & ESPY_TOKF_FAILED) {
+		espy_json__i64(x->j, (int64_t)x->tokens.at[i].num);
+		i = behind(x, i, to);
+	} else {
+		put_value(x, &i, to);
+	}
+	while (i < to) {
+		const struct espy_token *v = &x->tokens.at[i];
+		const uint32_t first = v->kind == ESPY_TOKEN_OPEN ? shown_from(x, i + 1, v->link) : i;
+
+		/* A date is for those who read: the number is beside it. */
+		if (v->kind == ESPY_TOKEN_OPEN && first < v->link && x->tokens.at[first].kind != ESPY_TOKEN_DATE) {
+			if (!any) {
+				espy_json__key(x->j, "notes");
+				espy_json__open(x->j, '[');
+			}
+			any = true;
+			put_bare(x, i);
+		}
+		i = behind(x, i, to);
+	}
+	if (any)
+		espy_json__close(x->j, ']');
+}
+

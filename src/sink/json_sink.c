@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * An object for each event. A call is told of when it has ended; one that hangs, or is cut off by the end of the watching, also
+ * when it has begun. Sources that stop tasks tell of each begin, so those objects wait here until their call has taken long.
+ */
+#include "sink/json_sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <uthash.h>
+#include "base/clock.h"
+#include "record/loss_text.h"
+#include "sink/json/json_values.h"
+#include "sink/line_output.h"
+#include "sink/task_outputs.h"
+#include "state/resolver.h"
+#include "state/state.h"
+
+/* Text is written at the latest when so much has gathered. */
+#define WRITE_BYTES (256u << 10)
+
+/* A call that has begun, of a source that tells of each: its object, not written yet. */
+struct begun {
+	uint32_t tid;
+	uint64_t hangs_ns; /* from when on it is one that hangs */
+	char *object;
+	size_t len;
+	UT_hash_handle hh;
+};
+
+struct json_sink {
+	struct espy_sink base;
+	struct espy_json_options o;
+	const struct espy_filter *filter;
+	const struct espy_stream *stream;
+	struct espy_output *out;
+	struct espy_task_outputs own; /* if out is a file for each task */
+	struct espy_json json;
+	struct espy_json_values values;
+	struct espy_resolver resolver;
+	struct espy_decoder signals;
+	struct begun *begun;
+	uint64_t look_ns; /* none of them hangs before */
+};
+
+static struct json_sink *to_json(struct espy_sink *s)
+{
+	return (struct json_sink *)s;
+}
+
+/* ---- objects */
+
+static void key_u64(struct espy_json *j, const char *key, uint64_t x)
+{
+	espy_json__key(j, key);
+	espy_json__u64(j, x);
+}
+
+static void key_str(struct espy_json *j, const char *key, const char *text)
+{
+	espy_json__key(j, key);
+	espy_json__str(j, text);
+}
+
+static void put_comm(struct json_sink *s, uint32_t tid)
+{
+	const char *comm = espy_state__comm(s->stream->state, tid);
+
+	espy_json__key(&s->json, "comm");
+	if (comm)
+		espy_json__bytes(&s->json, comm, strlen(comm));
+	else
+		espy_json__null(&s->json);
+}
+
+/* Nanoseconds since 1970 are more than a double can hold: always a string. */
+static void put_time(struct json_sink *s, const struct espy_event *e, uint64_t time_ns)
+{
+	espy_json__key(&s->json, "time");
+	if (!time_ns) {
+		espy_json__null(&s->json);
+		return;
+	}
+	espy_json__separate(&s->json);
+	espy_buf__putc(s->json.b, '"');
+	espy_buf__dec(s->json.b, time_ns + (uint64_t)e->realtime_offset_ns);
+	espy_buf__putc(s->json.b, '"');
+}
+
+/* What all objects of events begin with. */
+static void begin(struct json_sink *s, const struct espy_event *e, const char *kind, uint64_t time_ns)
+{
+	struct espy_json *j = &s->json;
+
+	j->more = false;
+	espy_json__open(j, '{');
+	key_str(j, "kind", kind);
+	put_time(s, e, time_ns);
+	if (!e->task)
+		return;
+	key_u64(j, "tid", e->tid);
+	key_u64(j, "pid", e->tgid);
+	put_comm(s, e->tid);
+}
+
+/* Where objects of the event's task are written; NULL: nowhere. s->json writes there then. */
+static struct espy_output *output_of(struct json_sink *s, const struct espy_event *e)
+{
+	struct espy_output *out = s->out;
+
+	if (out->per_task)
+		out = e->task ? espy_task_outputs__get(&s->own, e->tid) : NULL;
+	if (!out)
+		return NULL;
+	espy_line_output__begin_json(out);
+	out->muted = false;
+	s->json.b = &out->buf;
+	return out;
+}
+
+static void end(struct json_sink *s, struct espy_output *out)
+{
+	espy_json__close(&s->json, '}');
+	espy_line_output__end_line(out);
+	if (out->buf.len > WRITE_BYTES)
+		espy_line_output__flush(out);
+	if (out->error)
+		espy_sink__fail(&s->base, out->error);
+}
+
+/* ---- calls */
+
+static unsigned json_manners(struct espy_sink *sink, const struct espy_event *e)
+{
+	const struct espy_filter *f = to_json(sink)->filter;
+	const enum espy_abi abi = (enum espy_abi)e->call->image->abi;
+
+	if (e->withheld)
+		return 0;
+	if (espy_syscall_set__has(&f->raw, abi, e->call->nr))
+		return ESPY_MANNER_RAW;
+	return espy_syscall_set__has(&f->verbose, abi, e->call->nr) ? ESPY_MANNER_FULL : ESPY_MANNER_PLAIN_FULL;
+}
+
+static void put_call(struct json_sink *s, const struct espy_event *e)
+{
+	static const char *const abis[ESPY_ABI_CNT] = { [ESPY_ABI_X86_64] = "x86_64", [ESPY_ABI_I386] = "i386",
+							[ESPY_ABI_X32] = "x32" };
+	const struct espy_call_view *v = e->call;
+	const char *name = v->nr < v->image->syscall_cnt ? espy_image__str(v->image, v->image->syscalls[v->nr].name) : "";
+	struct espy_json *j = &s->json;
+
+	espy_json__key(j, "name");
+	if (*name)
+		espy_json__str(j, name);
+	else
+		espy_json__null(j);
+	key_u64(j, "nr", v->nr);
+	key_str(j, "abi", abis[v->image->abi]);
+	if (s->o.instruction_pointer) {
+		espy_json__key(j, "ip");
+		espy_json__hex(j, v->ip);
+	}
+	s->values.image = v->image;
+	s->values.manner = json_manners(&s->base, e);
+	s->values.tokens = e->args;
+	espy_json__key(j, "args");
+	espy_json_values__args(&s->values);
+}
+
+static void put_outcome(struct json_sink *s, const struct espy_event *e)
+{
+	static const struct {
+		unsigned flag;
+		const char *name;
+	} changes[] = { { ESPY_RF_INJECTED, "result" }, { ESPY_RF_POKED, "args" }, { ESPY_RF_DELAYED, "delay" } };
+	const struct espy_call_view *v = e->call;
+	struct espy_json *j = &s->json;
+
+	s->values.tokens = e->result;
+	espy_json__key(j, "ret");
+	espy_json_values__result(&s->values);
+	espy_json__key(j, "error");
+	if (espy_call_view__failed(v))
+		espy_json_values__errno(j, (uint64_t)-v->ret);
+	else
+		espy_json__null(j);
+	espy_json__key(j, "duration");
+	if (v->enter_ns && v->exit_ns && !v->no_return)
+		espy_json__u64(j, v->exit_ns > v->enter_ns ? v->exit_ns - v->enter_ns : 0);
+	else
+		espy_json__null(j);
+	if (!v->changed)
+		return;
+	espy_json__key(j, "injected");
+	espy_json__open(j, '[');
+	for (unsigned i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+		if (v->changed & changes[i].flag)
+			espy_json__str(j, changes[i].name);
+	espy_json__close(j, ']');
+}
+
+static uint64_t begin_ns(const struct espy_call_view *v)
+{
+	return v->enter_ns ? v->enter_ns : v->exit_ns;
+}
+
+static struct begun *find_begun(const struct json_sink *s, uint32_t tid)
+{
+	struct begun *b = NULL;
+
+	if (s->begun)
+		HASH_FIND_INT(s->begun, &tid, b);
+	return b;
+}
+
+static void drop_begun(struct json_sink *s, struct begun *b)
+{
+	if (!b)
+		return;
+	HASH_DEL(s->begun, b);
+	espy_budget__give(espy_state__budget(s->stream->state), sizeof(*b) + b->len);
+	free(b->object);
+	free(b);
+}
+
+/* The object of a call that has gone on for long, or does not end while it is watched. */
+static void write_begun(struct json_sink *s, struct begun *b)
+{
+	struct espy_output *out = s->out->per_task ? espy_task_outputs__get(&s->own, b->tid) : s->out;
+
+	if (out) {
+		espy_line_output__begin_json(out);
+		out->muted = s->stream->outside;
+		espy_buf__put(&out->buf, b->object, b->len);
+		espy_line_output__end_line(out);
+	}
+	drop_begun(s, b);
+}
+
+/* Writes the calls that hang at this time. */
+static void look_at_begun(struct json_sink *s, uint64_t now_ns)
+{
+	struct begun *b, *next;
+
+	if (!s->begun || !s->o.hang_ms || now_ns < s->look_ns)
+		return;
+	s->look_ns = UINT64_MAX;
+	HASH_ITER(hh, s->begun, b, next)
+		if (now_ns >= b->hangs_ns)
+			write_begun(s, b);
+		else if (b->hangs_ns < s->look_ns)
+			s->look_ns = b->hangs_ns;
+}
+
+/* Keeps what was just written to buf behind `from`, in place of writing it. */
+static void keep_begun(struct json_sink *s, const struct espy_event *e, struct espy_buf *buf, size_t from)
+{
+	const size_t len = buf->len - from;
+	struct begun *b;
+
+	drop_begun(s, find_begun(s, e->tid));
+	if (!espy_budget__take(espy_state__budget(s->stream->state), sizeof(*b) + len))
+		return;
+	b = calloc(1, sizeof(*b));
+	if (b)
+		b->object = malloc(len);
+	if (!b || !b->object) {
+		espy_budget__give(espy_state__budget(s->stream->state), sizeof(*b) + len);
+		free(b);
+		return;
+	}
+	b->tid = e->tid;
+	b->hangs_ns = (e->rec->time_ns ? e->rec->time_ns : espy_now_ns()) + (uint64_t)s->o.hang_ms * 1000000u;
+	if (!s->begun || b->hangs_ns < s->look_ns)
+		s->look_ns = b->hangs_ns;
+	b->len = len;
+	memcpy(b->object, buf->data + from, len);
+	HASH_ADD_INT(s->begun, tid, b);
+}
+
+static void on_call_begin(struct json_sink *s, const struct espy_event *e)
+{
+	struct espy_output *out = output_of(s, e);
+	size_t from;
+
+	if (!out)
+		return;
+	from = out->buf.len;
+	begin(s, e, "call_begin", begin_ns(e->call));
+	put_call(s, e);
+	if (s->stream->passive) { /* of such a source it is the call that hangs */
+		end(s, out);
+		return;
+	}
+	espy_json__close(&s->json, '}');
+	keep_begun(s, e, &out->buf, from);
+	out->buf.len = from;
+}
+
+static void on_call_end(struct json_sink *s, const struct espy_event *e)
+{
+	struct espy_output *out = output_of(s, e);
+
+	drop_begun(s, find_begun(s, e->tid));
+	s->base.calls++;
+	if (!out)
+		return;
+	begin(s, e, "call", begin_ns(e->call));
+	put_call(s, e);
+	put_outcome(s, e);
+	end(s, out);
+}
+
+/* ---- other events */
+
+static void put_signal(struct json_sink *s, const struct espy_event *e)
+{
+	const struct espy_rec_signal *sig = (const struct espy_rec_signal *)e->rec;
+	struct espy_json *j = &s->json;
+
+	espy_json__key(j, "signal");
+	espy_json_values__signal(j, sig->rec.nr);
+	key_u64(j, "nr", sig->rec.nr);
+	espy_json__key(j, "ignored");
+	espy_json__bool(j, sig->rec.flags & ESPY_SIG_IGNORED);
+	espy_json__key(j, "info");
+	s->signals.resolver = &s->resolver;
+	espy_decoder__siginfo(&s->signals, &s->stream->images[ESPY_ABI_X86_64], sig->info,
+			      sig->info_sz < sizeof(sig->info) ? sig->info_sz : sizeof(sig->info), ESPY_MANNER_FULL);
+	s->values.image = &s->stream->images[ESPY_ABI_X86_64];
+	s->values.manner = ESPY_MANNER_FULL;
+	s->values.tokens = espy_token_list__view(&s->signals.args);
+	espy_json_values__one(&s->values);
+}
+
+static void put_fork(struct json_sink *s, const struct espy_event *e)
+{
+	const struct espy_rec_fork *f = (const struct espy_rec_fork *)e->rec;
+
+	key_u64(&s->json, "child_tid", f->child_tid);
+	key_u64(&s->json, "child_pid", f->child_tgid);
+}
+
+static void put_exec(struct json_sink *s, const struct espy_event *e)
+{
+	const struct espy_rec_exec *x = (const struct espy_rec_exec *)e->rec;
+	const size_t room = x->rec.size > sizeof(*x) ? x->rec.size - sizeof(*x) : 0;
+
+	espy_json__key(&s->json, "file");
+	espy_json__bytes(&s->json, x + 1, strnlen((const char *)(x + 1), x->filename_sz < room ? x->filename_sz : room));
+	if (x->old_tid && x->old_tid != x->rec.tid)
+		key_u64(&s->json, "old_tid", x->old_tid);
+}
+
+static void put_exit(struct json_sink *s, const struct espy_event *e)
+{
+	const struct espy_rec_task_exit *x = (const struct espy_rec_task_exit *)e->rec;
+	const int status = (int)x->status;
+	struct espy_json *j = &s->json;
+
+	espy_json__key(j, "status");
+	if (WIFSIGNALED(status))
+		espy_json__null(j);
+	else
+		espy_json__u64(j, WEXITSTATUS(status));
+	espy_json__key(j, "signal");
+	if (WIFSIGNALED(status))
+		espy_json_values__signal(j, WTERMSIG(status));
+	else
+		espy_json__null(j);
+	espy_json__key(j, "core");
+	espy_json__bool(j, WIFSIGNALED(status) && WCOREDUMP(status));
+	espy_json__key(j, "last");
+	espy_json__bool(j, x->group_dead);
+}
+
+static void put_mark(struct json_sink *s, const struct espy_event *e)
+{
+	struct espy_json *j = &s->json;
+
+	espy_json__key(j, "provider");
+	if (e->mark)
+		espy_json__bytes(j, e->mark->provider, strlen(e->mark->provider));
+	else
+		espy_json__null(j);
+	espy_json__key(j, "name");
+	if (e->mark)
+		espy_json__bytes(j, e->mark->name, strlen(e->mark->name));
+	else
+		espy_json__null(j);
+	espy_json__key(j, "args");
+	espy_json_values__mark(j, e->mark, (const struct espy_rec_mark *)e->rec, s->o.string_limit);
+}
+
+static void put_loss(struct json_sink *s, const struct espy_event *e)
+{
+	const struct espy_rec_lost *lost = (const struct espy_rec_lost *)e->rec;
+	const bool overwritten = lost->rec.nr == ESPY_LOST_OVERWRITTEN;
+
+	key_u64(&s->json, "count", lost->count);
+	key_str(&s->json, "reason", overwritten ? "overwritten" : espy_loss_text(lost->rec.nr));
+}
+
+static void put_hold(struct json_sink *s, const struct espy_event *e)
+{
+	const struct espy_rec_pause *p = (const struct espy_rec_pause *)e->rec;
+
+	key_str(&s->json, "reason", p->rec.nr == ESPY_PAUSE_RING_FULL ? "overrun" : "asked");
+	key_u64(&s->json, "duration", p->duration_ns);
+}
+
+static void put_stop(struct json_sink *s, const struct espy_event *e)
+{
+	espy_json__key(&s->json, "signal");
+	espy_json_values__signal(&s->json, e->rec->nr);
+	key_u64(&s->json, "nr", e->rec->nr);
+}
+
+static const struct {
+	unsigned type;
+	const char *kind;
+	void (*put)(struct json_sink *s, const struct espy_event *e); /* its own members; NULL: it has none */
+} kinds[] = {
+	{ ESPY_EVENT_SIGNAL, "signal", put_signal },
+	{ ESPY_EVENT_STOPPED, "stop", put_stop },
+	{ ESPY_EVENT_FORK, "fork", put_fork },
+	{ ESPY_EVENT_EXEC, "exec", put_exec },
+	{ ESPY_EVENT_EXIT, "exit", put_exit },
+	{ ESPY_EVENT_ATTACH, "attach", NULL },
+	{ ESPY_EVENT_DETACH, "detach", NULL },
+	{ ESPY_EVENT_MARK, "mark", put_mark },
+	{ ESPY_EVENT_LOSS, "loss", put_loss },
+	{ ESPY_EVENT_PAUSE, "hold", put_hold },
+};
+
+static void on_other(struct json_sink *s, const struct espy_event *e)
+{
+	struct espy_output *out = output_of(s, e);
+
+	for (size_t i = 0; out && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (kinds[i].type != e->type)
+			continue;
+		begin(s, e, kinds[i].kind, e->time_ns);
+		if (kinds[i].put)
+			kinds[i].put(s, e);
+		end(s, out);
+	}
+}
+
+/* The task is no more, or goes on unwatched: a call that it is in has no end. */
+static void on_gone(struct json_sink *s, const struct espy_event *e)
+{
+	struct begun *b = find_begun(s, e->tid);
+
+	if (b)
+		write_begun(s, b);
+	on_other(s, e);
+	espy_task_outputs__close(&s->own, e->tid);
+}
+
+/* A thread that was not the leader has the leader's number from here on, and its call goes on under it. */
+static void on_exec(struct json_sink *s, const struct espy_event *e)
+{
+	const struct espy_rec_exec *x = (const struct espy_rec_exec *)e->rec;
+
+	if (x->old_tid && x->old_tid != x->rec.tid) {
+		drop_begun(s, find_begun(s, x->old_tid));
+		espy_task_outputs__close(&s->own, x->old_tid);
+	}
+	on_other(s, e);
+}
+
+static void json_event(struct espy_sink *sink, const struct espy_event *e)
+{
+	struct json_sink *s = to_json(sink);
+
+	look_at_begun(s, e->time_ns); /* by the events' own time: so a trace gives the same */
+	switch (e->type) {
+	case ESPY_EVENT_CALL_BEGIN:
+		on_call_begin(s, e);
+		break;
+	case ESPY_EVENT_CALL_END:
+		on_call_end(s, e);
+		break;
+	case ESPY_EVENT_EXEC:
+		on_exec(s, e);
+		break;
+	case ESPY_EVENT_EXIT:
+	case ESPY_EVENT_DETACH:
+		on_gone(s, e);
+		break;
+	default:
+		on_other(s, e);
+	}
+}
+
+/* ---- life */
+
+static int json_start(struct espy_sink *sink, const struct espy_stream *stream)
+{
+	struct json_sink *s = to_json(sink);
+
+	s->stream = stream;
+	s->own = (struct espy_task_outputs){ .sink = sink, .base = s->out, .stream = stream };
+	s->resolver = espy_state__resolver(stream->state);
+	s->signals.want = sink->want;
+	s->values = (struct espy_json_values){
+		.j = &s->json,
+		.string_limit = s->o.string_limit,
+		.fd_details = s->o.fd_details,
+		.task_names = s->o.task_names,
+	};
+	if (!s->out->per_task)
+		espy_line_output__begin_json(s->out);
+	return 0;
+}
+
+static void json_flush(struct espy_sink *sink)
+{
+	struct json_sink *s = to_json(sink);
+
+	/* Nothing comes: so what comes next is later than now. */
+	if (!s->stream->recorded)
+		look_at_begun(s, espy_now_ns());
+	if (s->out->per_task)
+		espy_task_outputs__flush(&s->own);
+	else
+		espy_sink__fail(sink, espy_line_output__flush(s->out));
+}
+
+static void json_finish(struct espy_sink *sink)
+{
+	struct json_sink *s = to_json(sink);
+	struct begun *b, *next;
+
+	HASH_ITER(hh, s->begun, b, next)
+	write_begun(s, b);
+	json_flush(sink);
+}
+
+static int json_close(struct espy_sink *sink)
+{
+	struct json_sink *s = to_json(sink);
+	struct begun *b, *next;
+
+	HASH_ITER(hh, s->begun, b, next)
+	drop_begun(s, b);
+	espy_task_outputs__free(&s->own);
+	espy_decoder__free(&s->signals);
+	espy_sink__fail(sink, espy_line_output__close(s->out));
+	const int err = -sink->error;
+	free(s);
+	return err;
+}
+
+static const struct espy_sink_ops json_ops = {
+	.name = "JSON",
+	.start = json_start,
+	.manners = json_manners,
+	.event = json_event,
+	.flush = json_flush,
+	.finish = json_finish,
+	.close = json_close,
+};
+
+int espy_json_sink__new(struct espy_sink **out, const struct espy_json_options *o, const struct espy_filter *f)
+{
+	struct json_sink *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->base = (struct espy_sink){
+		.ops = &json_ops,
+		.events = ESPY_EVENT_ALL | ESPY_EVENT_STOPPED,
+		.want = { .paths = true, .details = o->fd_details, .comms = o->task_names },
+	};
+	s->o = *o;
+	if (!o->string_limit_given)
+		s->o.string_limit = 32;
+	s->base.want.elem_limit = s->o.string_limit;
+	s->filter = f;
+	err = espy_line_output__given(&s->out, o->output);
+	if (err) {
+		free(s);
+		return err;
+	}
+	s->base.output = s->out;
+	*out = &s->base;
+	return 0;
+}
