@@ -39,14 +39,28 @@ upward() {
 }
 # called DIR: calls by which a library would end the program or write to its terminal. _exit is for children only.
 called() {
-	(cd "$1" && grep -srnE '(^|[^a-z_>.])(printf|puts|putchar|perror|exit|abort|err|errx|warn|warnx)\(' \
-		src/record src/describe src/symbols src/source src/event src/trace src/base src/arch src/state src/filter src/sink src/lib --include='*.c' --include='*.h') |
-		grep -vE '^src/describe/tool[a-z_]*\.c:|^[^:]*:[0-9]+:[ \t]*(\*|/\*)|\.bpf\.[ch]:'
+	(cd "$1" && grep -srnE '(^|[^a-z_>.])((printf|puts|putchar|perror|exit|abort|err|errx|warn|warnx)\(|(v?fprintf|v?dprintf|writev?|fputs|putc|fputc|fwrite)\((.*(stderr|stdout|STD(OUT|ERR)_FILENO)|[12],))' \
+		src agent --include='*.c' --include='*.h') |
+		grep -vE '^src/(cli|inspect)/|^src/describe/tool[a-z_]*\.c:|^[^:]*:[0-9]+:[ \t]*(\*|/\*|//)|\.bpf\.[ch]:'
+}
+# typed DIR: a source that looks at types: what it needs of them stands in plans and call sets.
+typed() {
+	(cd "$1" && grep -srnE '(img|image)(->|\.)(types|fields|tables|cases|exprs|calls)([^a-z_]|$)|ESPY_(T|FMT|TF|FF|X)_[A-Z]|"describe/(asks|hooks|call_view|describe)\.h"' \
+		src/source --include='*.c' --include='*.h')
 }
 # named DIR: system calls by their number outside the descriptions; `syscall(SYS_x` makes one, which is no knowledge.
 named() {
 	(cd "$1" && grep -srnE '(SYS|__NR)_[a-z0-9_]+' src --include='*.c' --include='*.h') |
 		grep -vE 'syscall\(SYS_|^[^:]*:[0-9]+:[ \t]*(\*|/\*)|/\*[^*]*__NR_'
+}
+
+# call_names DIR: strings that are the name of a call. Words that mean something else as well are left out, as are the command's
+# options, the words of the description language, names of the kernel's types, and functions of libc.
+call_names() {
+	(cd "$1" && names=$(awk '$1 ~ /^[0-9]+$/ { print $2 }' descriptions/*.syscalls | sort -u |
+		grep -vxE 'bpf|exit|fork|ptrace|read|select|signal|sync|time|times|write' | paste -sd'|') &&
+		grep -srnE "\"($names)\"" src agent --include='*.c' --include='*.h') |
+		grep -vE '^src/(cli|inspect|describe)/|^src/source/(bpf/load/btf|agent/safe_point)\.c:'
 }
 
 # scheduled DIR: calls that change how a task is scheduled, but for the caller itself (0).
@@ -103,7 +117,10 @@ END
 cat >"$dir/src/source/bpf/b.c" <<'END'
 #include "event/decoder.h"
 #  include "lib/session.h"
-	if (nr == SYS_read)
+	if (nr == SYS_read || !strcmp(name, "openat"))
+		write(2, "a line", 6);
+	fprintf(stderr, "another");
+	if (img->types[i].fmt == ESPY_FMT_FD)
 		exit(1);
 	fd = syscall(SYS_fsopen, "tracefs", 0);
 	setpriority(PRIO_PROCESS, 0, -10);
@@ -115,8 +132,12 @@ cat >"$dir/src/source/bpf/kernel/c.bpf.h" <<'END'
 END
 printf '#include "cli/options.h"\n#include "base/buf.h"\n#include <espy/espy.h>\n' >"$dir/src/cli/d.c"
 finds upward 4
-finds called 2
+mkdir "$dir/descriptions"
+echo '257 openat 4 desc,file' >"$dir/descriptions/x.syscalls"
+finds called 4
 finds named 1
+finds typed 1
+finds call_names 1
 finds scheduled 1
 mkdir "$dir/agent"
 touch "$dir/agent/b.c" "$dir/src/lib/source.c" "$dir/src/source/source.c"
@@ -130,6 +151,8 @@ finds same_name 1
 holds upward "includes point downward only"
 holds called "libraries neither print nor exit"
 holds named "no system call is named outside the descriptions"
+holds typed "no source looks at types"
+holds call_names "no call is known by its name"
 holds scheduled "no task is scheduled otherwise than it was"
 holds sleeping "no BPF program but a hold waits for memory"
 holds same_name "no two files have one name"

@@ -293,6 +293,7 @@ void dc_init_words(struct dc *dc)
 		[W_TWICE] = "twice",
 		[W_BLOCKS] = "blocks",
 		[W_ORDER] = "order",
+		[W_TRACEPOINT] = "tracepoint",
 		[W_OK] = "ok",
 		[W_ERR] = "err",
 		[W_ANY] = "any",

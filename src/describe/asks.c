@@ -57,13 +57,9 @@ unsigned espy_image__asks_of_type(const struct espy_image *img, uint32_t type, u
 	return asks_of(img, type, seen, 0);
 }
 
-unsigned espy_image__fd_args(const struct espy_image *img, uint32_t call)
+unsigned espy_image__fd_args(const struct espy_image *img, const struct espy_call *c)
 {
 	unsigned args = 0;
-
-	if (call >= img->call_cnt)
-		return 0;
-	const struct espy_call *c = &img->calls[call];
 
 	for (uint32_t i = 0; i < c->nparam; i++) {
 		const struct espy_field *f = &img->fields[c->first_param + i];
@@ -75,12 +71,10 @@ unsigned espy_image__fd_args(const struct espy_image *img, uint32_t call)
 	return args;
 }
 
-bool espy_image__asks_netlink(const struct espy_image *img, uint32_t call, uint8_t *seen)
+bool espy_image__asks_netlink(const struct espy_image *img, const struct espy_call *c, uint8_t *seen)
 {
-	if (call >= img->call_cnt || !(espy_image__fd_args(img, call) & 1))
+	if (!(espy_image__fd_args(img, c) & 1))
 		return false;
-	const struct espy_call *c = &img->calls[call];
-
 	for (uint32_t i = 0; i < c->nparam; i++) {
 		const uint32_t type = img->fields[c->first_param + i].type;
 

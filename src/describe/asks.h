@@ -19,8 +19,8 @@ unsigned espy_image__asks_of_integer(const struct espy_type *t);
 /* What is asked anywhere in a type. seen: img->type_cnt bytes, which the function overwrites. */
 unsigned espy_image__asks_of_type(const struct espy_image *img, uint32_t type, uint8_t *seen);
 /* The arguments of a call that are descriptors, as a bit set. */
-unsigned espy_image__fd_args(const struct espy_image *img, uint32_t call);
+unsigned espy_image__fd_args(const struct espy_image *img, const struct espy_call *c);
 /* Do the messages that a call sends or receives depend on ESPY_ASKS_NETLINK? seen: as above. */
-bool espy_image__asks_netlink(const struct espy_image *img, uint32_t call, uint8_t *seen);
+bool espy_image__asks_netlink(const struct espy_image *img, const struct espy_call *c, uint8_t *seen);
 
 #endif

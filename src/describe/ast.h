@@ -192,6 +192,10 @@ struct ast_call {
 	struct ast_expr *sw[2];        /* switch */
 	struct dc_pos sw_pos;
 	uint8_t plan_flags;            /* ESPY_PLAN_* from the words behind it */
+	struct dc_sym *effect;         /* NULL: none, or as in the base form */
+	struct dc_pos effect_pos;
+	struct ast_names effect_args;
+	struct dc_sym *event;          /* `tracepoint NAME`; NULL: as the call is called */
 	struct ast_names order;
 	/* variants */
 	bool is_variant;

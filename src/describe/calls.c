@@ -73,6 +73,17 @@ static uint32_t assign_registers(struct dc *dc, const struct ast_call *c, uint32
 	return r;
 }
 
+uint32_t dc_register_of(struct dc *dc, const struct ast_call *c, const struct dc_sym *name)
+{
+	uint32_t reg[ESPY_MAX_PARAMS];
+
+	assign_registers(dc, c, reg);
+	for (uint32_t i = 0; i < c->nparams; i++)
+		if (c->params[i].name == name && !c->params[i].slot && reg[i] < ESPY_MAX_PARAMS)
+			return reg[i];
+	return ESPY_NONE;
+}
+
 /* Where each parameter stands when shown. */
 static void display_order(struct dc *dc, const struct ast_call *c, const struct ast_names *order, uint32_t *at)
 {
@@ -268,8 +279,14 @@ static uint32_t lower_form(struct dc *dc, struct ast_call *c, uint32_t nargs)
 		return ESPY_NONE;
 	ic.first_param = dc_intern_record(dc, DC_FIELDS, f, c->nparams);
 	ic.nparam = c->nparams;
-	ic.plan = dc_make_plan(dc, c, &ic, pos, nargs > nregs ? nargs : nregs,
-			       (c->plan_flags | (c->base ? c->base->plan_flags : 0)) | ESPY_PLAN_DESCRIBED);
+	struct espy_plan plan = { .flags = c->plan_flags | (c->base ? c->base->plan_flags : 0) | ESPY_PLAN_DESCRIBED };
+
+	nargs = nargs > nregs ? nargs : nregs;
+	plan.nargs = (uint8_t)(nargs > 6 ? 6 : nargs);
+	dc_lower_effects(dc, c, &ic, &plan);
+	if (c->event)
+		ic.event = dc_sym_str(dc, c->event);
+	ic.plan = dc_make_plan(dc, c, &ic, pos, &plan);
 	uint32_t i = dc->icalls.n;
 
 	memcpy(dc_vec_add(dc, &dc->icalls, 1), &ic, sizeof(ic));

@@ -52,7 +52,7 @@ enum dc_word {
 	W_SIZED, W_OF, W_MIN, W_NULL, W_RET, W_OUTER, W_SIZE, W_ELSE, W_SLOT,
 	/* declarations */
 	W_FLAGS, W_ENUM, W_PACK, W_STRUCT, W_UNION, W_TYPE, W_FROM, W_AS, W_INCLUDE, W_SHOW, W_BRIEF, W_NOTE, W_TAIL,
-	W_PACKED, W_TLV, W_ALIGN, W_BY, W_BRACES, W_SWITCH, W_NEWIMAGE, W_NORETURN, W_TWICE, W_BLOCKS, W_ORDER,
+	W_PACKED, W_TLV, W_ALIGN, W_BY, W_BRACES, W_SWITCH, W_NEWIMAGE, W_NORETURN, W_TWICE, W_BLOCKS, W_ORDER, W_TRACEPOINT,
 	W_OK, W_ERR, W_ANY, W_POS, W_HEADED, W_EXTENT, W_SP, W_DATA, W_ENV, W_SECRET, W_WALLTIME, W_UTIME,
 	W_CNT,
 };
@@ -238,11 +238,20 @@ const struct ast_type *dc_param_type(const struct ast_call *c, uint32_t i); /* b
 uint32_t dc_lower_guard(struct dc *dc, const struct ast_call *c, const struct ast_expr *e);
 void dc_bind_variants(struct dc *dc);
 void dc_lower_calls(struct dc *dc);
+/* the register of the parameter of that name; ESPY_NONE: it has none */
+uint32_t dc_register_of(struct dc *dc, const struct ast_call *c, const struct dc_sym *name);
+
+/* effects.c */
+bool dc_is_effect(const struct dc_sym *name);
+/* What the plan says of a call besides its memory: its effect, and which of its values are descriptors. */
+void dc_lower_effects(struct dc *dc, const struct ast_call *c, const struct espy_call *ic, struct espy_plan *plan);
+/* What the memory of operations holds: espy_op.holds. */
+void dc_find_fds(struct dc *dc, struct espy_op *ops, uint32_t n);
 
 /* plan.c */
-/* the plan of a call whose parameters are lowered; its index */
+/* the plan of a call whose parameters are lowered; *plan has all but its operations. Its index */
 uint32_t dc_make_plan(struct dc *dc, struct ast_call *c, const struct espy_call *ic, const struct dc_pos *param_pos,
-		      uint32_t nargs, uint8_t flags);
+		      struct espy_plan *plan);
 
 /* write.c */
 int dc_write(struct dc *dc, void **blob, size_t *size);

@@ -245,7 +245,7 @@ struct espy_call {
 	uint32_t first_param, nparam; /* fields; off = register */
 	struct espy_ret ret;
 	uint32_t plan;   /* plans */
-	uint32_t reserved;
+	uint32_t event;  /* strings: the kernel's tracepoint of it, if that is not called as the call; "" else */
 };
 
 /* espy_syscall.flags */
@@ -308,6 +308,9 @@ uint32_t espy_image__find_type(const struct espy_image *img, const char *name);
 uint32_t espy_image__find_table(const struct espy_image *img, const char *name);
 /* Call number by name; -ENOENT. */
 int espy_image__find_syscall(const struct espy_image *img, const char *name);
+
+/* What the kernel's tracepoint of call number nr is called behind sys_enter_ and sys_exit_. */
+const char *espy_image__event_name(const struct espy_image *img, uint32_t nr);
 
 /*
  * The variant of call number nr that these arguments select. Returns the index of the call (its

@@ -40,6 +40,7 @@ static void add_calls(struct espy_image *out, const struct espy_image *img, cons
 		calls[i].ret.type = shifted(calls[i].ret.type, b->types);
 		calls[i].ret.note_text = string(calls[i].ret.note_text, b);
 		calls[i].ret.note_type = shifted(calls[i].ret.note_type, b->types);
+		calls[i].event = string(calls[i].event, b);
 		calls[i].plan += b->plans;
 	}
 	for (uint32_t i = 0; i < img->plan_cnt; i++) {

@@ -315,11 +315,17 @@ static bool len_ok(unsigned k, uint8_t kind, uint16_t ref)
 	}
 }
 
+static bool arg_ok(unsigned arg)
+{
+	return arg < 6 || arg == ESPY_NO_ARG;
+}
+
 static bool check_plan(struct checker *c, const struct espy_plan *p)
 {
 	const struct espy_image *img = c->img;
 
-	if (p->op_cnt > ESPY_PLAN_MAX_OPS || p->nargs > 6 || !in_range(p->first_op, p->op_cnt, img->op_cnt))
+	if (p->op_cnt > ESPY_PLAN_MAX_OPS || p->nargs > 6 || !in_range(p->first_op, p->op_cnt, img->op_cnt) ||
+	    !arg_ok(ESPY_EFFECT_A(p->effect_args)) || !arg_ok(ESPY_EFFECT_B(p->effect_args)))
 		return fault(c, p);
 	for (unsigned k = 0; k < p->op_cnt; k++) {
 		const struct espy_op *op = &img->ops[p->first_op + k];
@@ -348,7 +354,7 @@ static bool check_call(struct checker *c, const struct espy_call *call)
 	const struct scope s = { call->nparam, true };
 	uint32_t note = call->ret.note & 0xffff;
 
-	if (!string_ok(c, call->name) || call->nparam > 6 ||
+	if (!string_ok(c, call->name) || !string_ok(c, call->event) || call->nparam > 6 ||
 	    !in_range(call->first_param, call->nparam, img->field_cnt) || call->plan >= img->plan_cnt ||
 	    !optional(call->ret.type, img->type_cnt) || !optional(call->ret.note_type, img->type_cnt) ||
 	    !string_ok(c, call->ret.note_text) || note > ESPY_NOTE_RET_HOOK || call->ret.note >> 16 >= ESPY_HOOK_CNT ||

@@ -82,6 +82,15 @@ void dc_parse_call(struct dc *dc)
 		} else if (t->word == W_ORDER) {
 			dc->tok++;
 			dc_parse_names(dc, &c->order, '(', ')');
+		} else if (t->word == W_TRACEPOINT) {
+			dc->tok++;
+			c->event = dc_expect_name(dc, "the name of the kernel's tracepoint", NULL);
+		} else if (dc_is_effect(t->sym)) {
+			dc->tok++;
+			c->effect = t->sym;
+			c->effect_pos = dc_tok_pos(dc, t);
+			if (dc_is_punct(dc, 0, '('))
+				dc_parse_names(dc, &c->effect_args, '(', ')');
 		} else if (t->word == W_NEWIMAGE || t->word == W_NORETURN || t->word == W_TWICE ||
 			   t->word == W_BLOCKS) {
 			dc->tok++;

@@ -464,7 +464,7 @@ static bool needs_enter(const struct planner *p, uint8_t flags)
 }
 
 uint32_t dc_make_plan(struct dc *dc, struct ast_call *c, const struct espy_call *ic, const struct dc_pos *param_pos,
-		      uint32_t nargs, uint8_t flags)
+		      struct espy_plan *plan)
 {
 	struct planner p = { .dc = dc, .ast = c, .call = ic };
 	uint32_t first = dc->ops.n;
@@ -479,6 +479,7 @@ uint32_t dc_make_plan(struct dc *dc, struct ast_call *c, const struct espy_call 
 				op_of_param(&p, i);
 		}
 	}
+	dc_find_fds(dc, p.ops, p.n);
 	/* Descriptions differ by their plans rarely: equal runs of operations are stored once. */
 	if (p.n) {
 		bool found = false;
@@ -494,18 +495,15 @@ uint32_t dc_make_plan(struct dc *dc, struct ast_call *c, const struct espy_call 
 	} else {
 		first = 0;
 	}
-	struct espy_plan plan = { .first_op = (uint16_t)first,
-				  .op_cnt = (uint8_t)p.n,
-				  .nargs = (uint8_t)(nargs > 6 ? 6 : nargs),
-				  .flags = flags };
-
-	if (needs_enter(&p, flags))
-		plan.flags |= ESPY_PLAN_NEEDS_ENTER;
+	plan->first_op = (uint16_t)first;
+	plan->op_cnt = (uint8_t)p.n;
+	if (needs_enter(&p, plan->flags))
+		plan->flags |= ESPY_PLAN_NEEDS_ENTER;
 	if (dc->ops.n > 0xffff || dc->plans.n >= 0xffff)
 		dc_error(dc, c->pos, "too many operations in all, at most 65535");
 	for (uint32_t i = 0; i < dc->plans.n && i < 4096; i++)
-		if (!memcmp(dc_vec_at(&dc->plans, i), &plan, sizeof(plan)))
+		if (!memcmp(dc_vec_at(&dc->plans, i), plan, sizeof(*plan)))
 			return i;
-	memcpy(dc_vec_add(dc, &dc->plans, 1), &plan, sizeof(plan));
+	memcpy(dc_vec_add(dc, &dc->plans, 1), plan, sizeof(*plan));
 	return dc->plans.n - 1;
 }

@@ -88,6 +88,7 @@ static void write_calls(struct espy_pruning *p, struct espy_call *to, char *pool
 		to->ret.type = moved(p, ESPY_SEC_TYPES, from->ret.type);
 		to->ret.note_text = string(p, pool, from->ret.note_text);
 		to->ret.note_type = moved(p, ESPY_SEC_TYPES, from->ret.note_type);
+		to->event = string(p, pool, from->event);
 		to->plan = moved(p, ESPY_SEC_PLANS, from->plan);
 		to++;
 	}

@@ -66,3 +66,11 @@ uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uin
 	*plan_idx = v[lo].plan;
 	return v[lo].call;
 }
+
+const char *espy_image__event_name(const struct espy_image *img, uint32_t nr)
+{
+	const struct espy_syscall *s = &img->syscalls[nr];
+	const char *event = s->call < img->call_cnt ? espy_image__str(img, img->calls[s->call].event) : "";
+
+	return *event ? event : espy_image__str(img, s->name);
+}

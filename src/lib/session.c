@@ -165,7 +165,6 @@ static int open_state(struct espy_session *s)
 {
 	const struct espy_state_opts so = {
 		.size = sizeof(so),
-		.images = s->images,
 		.lookups = s->trace ? &espy_lookups_trace : &espy_lookups_live,
 		.follow_fds = s->follow_fds,
 		.names = s->needs.comms,

@@ -133,11 +133,9 @@ int espy_session__set_gates(struct espy_session *s)
 		return -ENOMEM;
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		for (uint32_t nr = 0; nr < s->images[abi].syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
-			const char *name = espy_image__str(&s->images[abi], s->images[abi].syscalls[nr].name);
-
 			/* What the tables of descriptors need comes whatever the condition says. */
 			if (espy_syscall_set__has(&s->first_filter->trace, (enum espy_abi)abi, nr) &&
-			    !(s->follow_fds && espy_state__needs_call(name)))
+			    !(s->follow_fds && espy_state__needs_call(&s->images[abi], nr)))
 				set_gate(s, (enum espy_abi)abi, nr);
 		}
 		s->sets[abi].gates = s->condition.call_gates[abi];

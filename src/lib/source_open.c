@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "describe/asks.h"
 #include "lib/call_set.h"
 #include "lib/held_tasks.h"
 #include "source/choose.h"
@@ -17,13 +16,11 @@
 /* Is a call wanted whose messages are decoded by what its socket is? */
 static bool asks_netlink(const struct espy_session *s, const struct espy_image *img)
 {
-	uint8_t *seen = malloc(img->type_cnt + 1);
 	bool asks = false;
 
-	for (uint32_t nr = 0; seen && !asks && nr < img->syscall_cnt; nr++)
+	for (uint32_t nr = 0; !asks && nr < img->syscall_cnt; nr++)
 		asks = s->sets[img->abi].wanted[nr / 64] >> (nr % 64) & 1 &&
-		       espy_image__asks_netlink(img, img->syscalls[nr].call, seen);
-	free(seen);
+		       img->plans[img->call_plans[nr].plan].flags & ESPY_PLAN_NETLINK;
 	return asks;
 }
 
@@ -39,7 +36,7 @@ static void want_needed_calls(struct espy_session *s)
 		if (!s->follow_fds && (s->src_ops->caps & ESPY_SRC_FDS || !asks_netlink(s, img)))
 			continue;
 		for (uint32_t nr = 0; nr < img->syscall_cnt; nr++)
-			if (espy_state__needs_call(espy_image__str(img, img->syscalls[nr].name)))
+			if (espy_state__needs_call(img, nr))
 				s->sets[abi].wanted[nr / 64] |= 1ull << (nr % 64);
 	}
 }

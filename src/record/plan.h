@@ -81,6 +81,13 @@ enum espy_limit {
 	ESPY_LIMIT_VERBOSE = 7, /* shown under -v only: cap 0 without */
 };
 
+/* espy_op.holds; images of older traces have 0 */
+enum {
+	ESPY_HOLDS_PATH = 0x01,	    /* a file name */
+	ESPY_HOLDS_FDS = 0x02,	    /* descriptors of 4 bytes, one behind the other, and nothing else */
+	ESPY_HOLDS_SOME_FDS = 0x04, /* descriptors are somewhere in it, or may be */
+};
+
 struct espy_op {
 	__u8 kind;    /* enum espy_op_kind */
 	__u8 when;
@@ -92,7 +99,7 @@ struct espy_op {
 	__u32 elem;   /* bytes of one element (BYTES: also the stride for EACH children); CSTR: 1 */
 	__u32 cap;    /* most bytes of one item */
 	__u16 limit;  /* enum espy_limit */
-	__u16 reserved;
+	__u16 holds;  /* ESPY_HOLDS_*: what a source may look for in the memory */
 	__u32 type;   /* pointee in the image (image.h); of no use to a source */
 };
 _Static_assert(sizeof(struct espy_op) == 28, "an operation is 28 bytes");
@@ -105,13 +112,44 @@ enum {
 	ESPY_PLAN_TWICE = 0x08,       /* fork, clone: also returns in the child */
 	ESPY_PLAN_MAY_BLOCK = 0x10,   /* may sleep for long; a hint only */
 	ESPY_PLAN_DESCRIBED = 0x20,   /* clear: no description, raw arguments */
+	ESPY_PLAN_RET_FD = 0x40,      /* the result is a new descriptor */
+	ESPY_PLAN_NETLINK = 0x80,     /* its messages are decoded by the protocol of the netlink socket in argument 0 */
 };
+
+/*
+ * What a call that has succeeded did, beyond its result: to descriptors, to its task. A and B are the arguments that the
+ * description names. Traces hold these numbers, so they are append-only; a reader ignores those that it does not know.
+ */
+enum espy_effect {
+	ESPY_EFFECT_NONE = 0,
+	ESPY_EFFECT_CLOSES,	    /* descriptor A is closed */
+	ESPY_EFFECT_CLOSES_RANGE,   /* descriptors A to B are closed */
+	ESPY_EFFECT_REPLACES,	    /* descriptor A is what B is from now on */
+	ESPY_EFFECT_MAKES_SOCKET,   /* the result is a socket of family A, protocol B */
+	ESPY_EFFECT_CHANGES_SOCKET, /* socket A has another address or peer */
+	ESPY_EFFECT_SENDS,	    /* socket A may have got an address by it */
+	ESPY_EFFECT_CHANGES_CWD,    /* the working directory is another one */
+	ESPY_EFFECT_RENAMES,	    /* the task is called otherwise */
+	ESPY_EFFECT_MAPS,	    /* memory is mapped; the arguments are those of mmap, in its order */
+	ESPY_EFFECT_RECEIVES_FDS,   /* struct msghdr A may have brought descriptors */
+	ESPY_EFFECT_MAKES_PIDFD,    /* with CLONE_PIDFD in A, B points to a descriptor of the new process */
+	ESPY_EFFECT_MAKES_PIDFD_BY, /* the same by struct clone_args A */
+	ESPY_EFFECT_RESTORES,	    /* the registers are those of before a signal: the kernel tells no call number at its end */
+};
+
+/* espy_plan.effect_args: A in the low half, B in the high one; what an effect does not have is ESPY_NO_ARG. */
+#define ESPY_NO_ARG 0xfu
+#define ESPY_EFFECT_A(args) ((args) & 0xfu)
+#define ESPY_EFFECT_B(args) ((unsigned)(args) >> 4)
+
 struct espy_plan {
 	__u16 first_op; /* in the table of operations */
 	__u8 op_cnt;    /* <= ESPY_PLAN_MAX_OPS */
 	__u8 nargs;     /* registers to store, <= 6 */
 	__u8 flags;
-	__u8 reserved[3];
+	__u8 fd_args;   /* bit per argument that is a descriptor */
+	__u8 effect;    /* enum espy_effect */
+	__u8 effect_args;
 };
 _Static_assert(sizeof(struct espy_plan) == 8, "a plan is 8 bytes");
 

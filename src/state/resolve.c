@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include "base/align.h"
 #include "base/array.h"
@@ -28,50 +27,41 @@ struct fd_news {
 /* Descriptors that one call can make, and more: SCM_RIGHTS brings 253 at most. */
 #define NEWS_MAX 1024u
 
-/* What calls do to descriptors, beyond making one (for that the source sends FDNAME records). */
-enum fd_effect {
-	FD_NOTHING,
-	FD_CLOSES_ONE,
-	FD_CLOSES_RANGE,
-	FD_MAKES_SOCKET,
-	FD_REPLACES,
-	FD_CHANGES_CWD,
-	FD_CHANGES_SOCKET, /* its address or its peer */
-	FD_SENDS,	   /* may give it an address */
-	FD_RENAMES_TASK,
-	FD_MAPS_FILE,
-};
-static const struct {
-	const char *call;
-	enum fd_effect effect;
-} fd_effects[] = {
-	{ "close", FD_CLOSES_ONE },	  { "close_range", FD_CLOSES_RANGE },
-	{ "socket", FD_MAKES_SOCKET },	  { "dup2", FD_REPLACES },
-	{ "dup3", FD_REPLACES },	  { "chdir", FD_CHANGES_CWD },
-	{ "fchdir", FD_CHANGES_CWD },	  { "bind", FD_CHANGES_SOCKET },
-	{ "connect", FD_CHANGES_SOCKET }, { "listen", FD_CHANGES_SOCKET },
-	{ "sendto", FD_SENDS },		  { "sendmsg", FD_SENDS },
-	{ "prctl", FD_RENAMES_TASK },	  { "mmap", FD_MAPS_FILE },
-};
-
-static enum fd_effect effect_of(const char *name)
+/* The plan of a call, which says what it does to descriptors; it may come from a trace. */
+static const struct espy_plan *plan_of(const struct espy_call_view *v)
 {
-	for (size_t i = 0; i < sizeof(fd_effects) / sizeof(fd_effects[0]); i++)
-		if (!strcmp(name, fd_effects[i].call))
-			return fd_effects[i].effect;
-	return FD_NOTHING;
+	static const struct espy_plan none = { .effect = ESPY_EFFECT_NONE };
+
+	return v->call != ESPY_NONE && v->plan < v->image->plan_cnt ? &v->image->plans[v->plan] : &none;
 }
 
-static enum fd_effect effect_on_fds(const struct espy_resolve *r, const struct espy_call_view *v)
+/* Argument A or B of the plan's effect. */
+static uint64_t arg(const struct espy_call_view *v, unsigned n)
 {
-	return v->nr < ESPY_MAX_SYSCALLS ? (enum fd_effect)r->effects[v->image->abi][v->nr] : FD_NOTHING;
+	return n < ESPY_MAX_ARGS ? v->args[n] : 0;
 }
 
-bool espy_state__needs_call(const char *name)
+static uint64_t arg_a(const struct espy_call_view *v)
 {
-	enum fd_effect e = effect_of(name);
+	return arg(v, ESPY_EFFECT_A(plan_of(v)->effect_args));
+}
 
-	return e == FD_CLOSES_ONE || e == FD_CLOSES_RANGE || e == FD_REPLACES || e == FD_CHANGES_CWD;
+static uint64_t arg_b(const struct espy_call_view *v)
+{
+	return arg(v, ESPY_EFFECT_B(plan_of(v)->effect_args));
+}
+
+bool espy_state__needs_call(const struct espy_image *img, uint32_t nr)
+{
+	switch (img->plans[img->call_plans[nr].plan].effect) {
+	case ESPY_EFFECT_CLOSES:
+	case ESPY_EFFECT_CLOSES_RANGE:
+	case ESPY_EFFECT_REPLACES:
+	case ESPY_EFFECT_CHANGES_CWD:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* What is told of a text that is foreign: no control characters, and no longer than an answer can be. */
@@ -199,7 +189,7 @@ void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns)
 /* What is complete does not change: a connection has both its ends. */
 static void ask_again(struct espy_resolve *r, const struct espy_call_view *v)
 {
-	struct espy_fd_name *n = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[0]);
+	struct espy_fd_name *n = espy_fd_table__find(&r->fds, v->tgid, (int)arg_a(v));
 
 	if (n && !n->told && (!n->detail || !strstr(n->detail, "->")))
 		n->detail_asked = false;
@@ -207,9 +197,9 @@ static void ask_again(struct espy_resolve *r, const struct espy_call_view *v)
 
 void espy_resolve__before_args(struct espy_resolve *r, const struct espy_call_view *v)
 {
-	const enum fd_effect e = effect_on_fds(r, v);
+	const unsigned e = plan_of(v)->effect;
 
-	if (e == FD_CHANGES_SOCKET || e == FD_SENDS)
+	if (e == ESPY_EFFECT_CHANGES_SOCKET || e == ESPY_EFFECT_SENDS)
 		ask_again(r, v);
 
 	/*
@@ -217,8 +207,8 @@ void espy_resolve__before_args(struct espy_resolve *r, const struct espy_call_vi
 	 * of a socket that is connected; but of that /proc may be asked if nothing was ever told. What was not open (EBADF)
 	 * may be by now: /proc would tell of another file.
 	 */
-	r->stream_only = e == FD_REPLACES || v->ret == -EBADF;
-	if (!r->stream_only && e != FD_CHANGES_SOCKET)
+	r->stream_only = e == ESPY_EFFECT_REPLACES || v->ret == -EBADF;
+	if (!r->stream_only && e != ESPY_EFFECT_CHANGES_SOCKET)
 		apply_news(r, false);
 }
 
@@ -244,39 +234,39 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 
 	if (v->ret < 0)
 		return;
-	switch (effect_on_fds(r, v)) {
-	case FD_CLOSES_ONE:
-		close_range_of(r, v->tgid, (uint32_t)v->args[0], (uint32_t)v->args[0]);
+	switch (plan_of(v)->effect) {
+	case ESPY_EFFECT_CLOSES:
+		close_range_of(r, v->tgid, (uint32_t)arg_a(v), (uint32_t)arg_a(v));
 		break;
-	case FD_CLOSES_RANGE:
-		close_range_of(r, v->tgid, (uint32_t)v->args[0], (uint32_t)v->args[1]);
+	case ESPY_EFFECT_CLOSES_RANGE:
+		close_range_of(r, v->tgid, (uint32_t)arg_a(v), (uint32_t)arg_b(v));
 		break;
-	case FD_MAKES_SOCKET:
-		n = (int)v->args[0] == AF_NETLINK ? espy_fd_table__entry(&r->fds, v->tgid, (int)v->ret) : NULL;
+	case ESPY_EFFECT_MAKES_SOCKET:
+		n = (int)arg_a(v) == AF_NETLINK ? espy_fd_table__entry(&r->fds, v->tgid, (int)v->ret) : NULL;
 		if (n)
-			n->netlink = (int)v->args[2];
+			n->netlink = (int)arg_b(v);
 		r->netlink |= n != NULL;
 		break;
-	case FD_REPLACES:
+	case ESPY_EFFECT_REPLACES:
 		n = espy_fd_table__find(&r->fds, v->tgid, (int)v->ret);
 		if (n && !n->told) {
-			const struct espy_fd_name *from = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[0]);
+			const struct espy_fd_name *from = espy_fd_table__find(&r->fds, v->tgid, (int)arg_b(v));
 
 			n->netlink = from ? from->netlink : ESPY_NETLINK_UNKNOWN;
 		}
 		break;
-	case FD_CHANGES_CWD:
+	case ESPY_EFFECT_CHANGES_CWD:
 		n = espy_fd_table__find(&r->fds, v->tgid, AT_FDCWD);
 		if (n && n->named_at == r->record)
 			break; /* told with this call */
 		espy_fd_table__drop(&r->fds, v->tgid, (uint32_t)AT_FDCWD, (uint32_t)AT_FDCWD, NULL, NULL);
 		break;
-	case FD_RENAMES_TASK:
-		if (v->args[0] == PR_SET_NAME && !v->ret)
+	case ESPY_EFFECT_RENAMES:
+		if (!v->ret)
 			espy_resolve__comm_changed(r, v->tid);
 		break;
-	case FD_SENDS:
-		n = espy_fd_table__find(&r->fds, v->tgid, (int)v->args[0]);
+	case ESPY_EFFECT_SENDS:
+		n = espy_fd_table__find(&r->fds, v->tgid, (int)arg_a(v));
 		if (n && n->unbound)
 			n->detail_asked = false;
 		break;
@@ -285,9 +275,9 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 	}
 }
 
-bool espy_resolve__maps_file(const struct espy_resolve *r, const struct espy_call_view *v)
+bool espy_resolve__maps_file(const struct espy_call_view *v)
 {
-	return v->image->abi == ESPY_ABI_X86_64 && effect_on_fds(r, v) == FD_MAPS_FILE;
+	return v->image->abi == ESPY_ABI_X86_64 && plan_of(v)->effect == ESPY_EFFECT_MAPS;
 }
 
 void espy_resolve__fork(struct espy_resolve *r, const struct espy_rec_fork *f)
@@ -466,14 +456,6 @@ bool espy_resolve__netlink_proto(struct espy_resolve *r, uint32_t tid, uint32_t 
 		espy_resolve__note(r, ESPY_FACT_NETLINK, tgid, tgid, fd, proto, 4);
 	}
 	return is;
-}
-
-void espy_resolve__init(struct espy_resolve *r, const struct espy_image *images)
-{
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
-		for (uint32_t nr = 0; nr < images[abi].syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++)
-			r->effects[abi][nr] =
-				(uint8_t)effect_of(espy_image__str(&images[abi], images[abi].syscalls[nr].name));
 }
 
 void espy_resolve__clear(struct espy_resolve *r)

@@ -56,11 +56,8 @@ struct espy_resolve {
 	bool netlink;			/* one of the descriptors was of netlink */
 	uint32_t open_fds_of;		/* whose descriptors a fact has told, after an exec; 0: none */
 	uint64_t open_fds[16];
-	uint8_t effects[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS]; /* what a call does to descriptors */
 };
 
-/* images: ESPY_ABI_CNT of them. The rest of *r is zero. */
-void espy_resolve__init(struct espy_resolve *r, const struct espy_image *images);
 /* A record begins to be dealt with. */
 void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns);
 /* A fact from a trace or a source: what the observer was told at this place of the stream. */
@@ -112,7 +109,7 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx);
 int espy_resolve__dump_news(struct espy_resolve *r, espy_record_fn fn, void *ctx);
 
-/* mmap, of x86-64: the descriptor is argument 4, the offset argument 5. */
-bool espy_resolve__maps_file(const struct espy_resolve *r, const struct espy_call_view *v);
+/* Is it a call of x86-64 that maps memory? */
+bool espy_resolve__maps_file(const struct espy_call_view *v);
 
 #endif

@@ -34,7 +34,6 @@ static void begin(struct espy_state *s)
 					    .ask_once = s->o.ask_once,
 					    .note = s->resolve.note,
 					    .note_ctx = s->resolve.note_ctx };
-	espy_resolve__init(&s->resolve, s->o.images);
 }
 
 static void end(struct espy_state *s)
@@ -395,7 +394,7 @@ bool espy_state__had_netlink(const struct espy_state *s)
 
 const struct espy_fd_name *espy_state__mapped_file(struct espy_state *s, const struct espy_call_view *v)
 {
-	if (!espy_resolve__maps_file(&s->resolve, v) || v->ret < 0)
+	if (!espy_resolve__maps_file(v) || v->ret < 0)
 		return NULL;
 	return espy_fd_table__find(&s->resolve.fds, v->tgid, (int)v->args[4]);
 }

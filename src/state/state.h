@@ -29,7 +29,6 @@ struct espy_marks_seen;
 
 struct espy_state_opts {
 	size_t size; /* of this struct, for later growth */
-	const struct espy_image *images; /* ESPY_ABI_CNT of them; read again at each reset */
 	const struct espy_lookups *lookups; /* who answers what the stream does not tell: live, trace */
 	bool follow_fds; /* what descriptors are is followed through fork, exec and close */
 	bool names;	 /* what tasks are called is asked when they are first met */
@@ -99,7 +98,7 @@ void espy_state__seed(struct espy_state *s, uint32_t tgid);
 /* A command of ours begins with what we have open ourselves; a short one has ended before it could be asked. */
 void espy_state__inherit(struct espy_state *s, uint32_t tgid);
 /* Must a source send this call even if it is not shown? Else names of closed descriptors would live on. */
-bool espy_state__needs_call(const char *name);
+bool espy_state__needs_call(const struct espy_image *img, uint32_t nr);
 
 /* ---- the rest */
 struct espy_marks_seen *espy_state__marks_seen(struct espy_state *s); /* NULL: no mark was defined */

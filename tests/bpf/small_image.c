@@ -91,7 +91,7 @@ static struct {
 	struct espy_call_plan call_plans[NR_MAX];
 	struct espy_variant variants[2];
 	struct espy_call calls[ROWS + 2];
-	struct espy_type types[2];
+	struct espy_type types[1];
 	struct espy_plan plans[ROWS + 3];
 	struct espy_op ops[(ROWS + 1) * OP_MAX];
 } mem;
@@ -110,20 +110,21 @@ void small_image__make(struct espy_image *img, uint32_t limit)
 	size_t str = 1, op = 0;
 
 	memset(&mem, 0, sizeof(mem));
-	mem.types[1] = (struct espy_type){ .kind = ESPY_T_INT, .fmt = ESPY_FMT_FD, .size = 4, .flags = ESPY_TF_SIGNED };
 	for (size_t i = 0; i < ROWS; i++) {
 		size_t n = ops_of(&rows[i]);
 
 		strcpy(mem.strings + str, rows[i].name);
 		mem.calls[i] = (struct espy_call){ .name = (uint32_t)str, .plan = (uint32_t)i, .ret.type = ESPY_NONE };
-		if (rows[i].nr == SYS_openat || rows[i].nr == SYS_dup)
-			mem.calls[i].ret.type = 1;
 		mem.syscalls[rows[i].nr] = (struct espy_syscall){
 			.name = (uint32_t)str, .call = (uint32_t)i, .nargs = rows[i].nargs };
 		mem.call_plans[rows[i].nr].plan = (uint16_t)i;
 		mem.plans[i] = (struct espy_plan){ .first_op = (uint16_t)op, .op_cnt = (uint8_t)n,
 			.nargs = rows[i].nargs,
 						   .flags = rows[i].flags | ESPY_PLAN_DESCRIBED };
+		if (rows[i].nr == SYS_openat || rows[i].nr == SYS_dup)
+			mem.plans[i].flags |= ESPY_PLAN_RET_FD;
+		if (rows[i].nr == SYS_rt_sigreturn)
+			mem.plans[i].effect = ESPY_EFFECT_RESTORES;
 		memcpy(mem.ops + op, rows[i].ops, n * sizeof(struct espy_op));
 		for (size_t k = op; k < op + n; k++)
 			if (mem.ops[k].limit == ESPY_LIMIT_DATA)
@@ -151,7 +152,7 @@ void small_image__make(struct espy_image *img, uint32_t limit)
 		.syscalls = mem.syscalls, .syscall_cnt = NR_MAX, .call_plans = mem.call_plans,
 		.variants = mem.variants, .variant_cnt = 2,
 		.calls = mem.calls, .call_cnt = ROWS + 2,
-		.types = mem.types, .type_cnt = 2,
+		.types = mem.types, .type_cnt = 1,
 		.plans = mem.plans, .plan_cnt = ROWS + 2,
 		.ops = mem.ops, .op_cnt = (uint32_t)op,
 	};

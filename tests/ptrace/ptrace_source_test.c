@@ -346,27 +346,23 @@ static void test_other_abi(void **state)
 }
 
 /*
- * Names of descriptors, by an image made by hand: openat returns one, pipe2 writes two. What the descriptions say
- * of the result and of the memory is all that the source knows.
+ * Names of descriptors, by an image made by hand: openat returns one, pipe2 writes two. What the plans say of the
+ * result and of the memory is all that the source knows.
  */
-enum { TYPE_FD, TYPE_PAIR, TYPE_CNT };
-static const struct espy_type fd_types[TYPE_CNT] = {
-	[TYPE_FD] = { .kind = ESPY_T_INT, .fmt = ESPY_FMT_FD, .size = 4, .flags = ESPY_TF_SIGNED },
-	[TYPE_PAIR] = { .kind = ESPY_T_ARRAY, .elem = TYPE_FD, .count = 2, .size = 8 },
-};
 static const struct espy_op fd_ops[] = {
-	{ .kind = ESPY_OP_CSTR, .when = ESPY_OP_ENTER, .src = 1, .elem = 1, .cap = 4096, .type = ESPY_NONE },
+	{ .kind = ESPY_OP_CSTR, .when = ESPY_OP_ENTER, .src = 1, .elem = 1, .cap = 4096 },
 	{ .kind = ESPY_OP_BYTES,
 	  .when = ESPY_OP_EXIT | ESPY_OP_ON_OK,
 	  .src = 0,
 	  .elem = 8,
 	  .cap = 8,
-	  .type = TYPE_PAIR },
+	  .holds = ESPY_HOLDS_FDS },
 };
-static const struct espy_plan fd_plans[] = { { .first_op = 0, .op_cnt = 1, .nargs = 4, .flags = ESPY_PLAN_DESCRIBED },
-					     { .first_op = 1, .op_cnt = 1, .nargs = 2, .flags = ESPY_PLAN_DESCRIBED } };
-static const struct espy_call fd_calls[] = { { .ret = { .type = TYPE_FD }, .plan = 0 },
-					     { .ret = { .type = ESPY_NONE }, .plan = 1 } };
+static const struct espy_plan fd_plans[] = {
+	{ .first_op = 0, .op_cnt = 1, .nargs = 4, .flags = ESPY_PLAN_DESCRIBED | ESPY_PLAN_RET_FD },
+	{ .first_op = 1, .op_cnt = 1, .nargs = 2, .flags = ESPY_PLAN_DESCRIBED },
+};
+static const struct espy_call fd_calls[] = { { .plan = 0 }, { .plan = 1 } };
 
 struct names {
 	struct trace *t;
@@ -413,8 +409,6 @@ static void test_names_of_descriptors(void **state)
 				  .call_plans = call_plans,
 				  .calls = fd_calls,
 				  .call_cnt = 2,
-				  .types = fd_types,
-				  .type_cnt = TYPE_CNT,
 				  .plans = fd_plans,
 				  .plan_cnt = 2,
 				  .ops = fd_ops,

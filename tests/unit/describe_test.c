@@ -31,7 +31,7 @@ static const char SYSCALLS[] =
 	"0 read 3 desc\n1 write 3 desc\n2 openat 4 desc,file\n3 sendmsg 3 desc,network\n4 execve 3 file,process\n"
 	"5 select 5 desc\n6 ioctl 3 desc\n7 setsockopt 5 desc,network\n8 getsockname 3 desc,network\n9 readv 3 desc\n"
 	"10 clone3 2 process\n11 futex 6 -\n12 pread64 5 desc\n13 other 2 -\n14 sendmmsg 4 network\n15 mincore 3 -\n"
-	"16 mmap 6 memory\n17 wait4 4 process\n";
+	"16 mmap 6 memory\n17 wait4 4 process\n18 close 1 desc\n19 dup2 2 desc\n20 stat 2 file\n";
 static const char CONSTS[] = "O_CREAT 0x40 a.h\nNEG 0xfffffffffffffff0 a.h\nGONE 1 a.h\n";
 static const char I386_CONSTS[] = "GONE ?\n";
 
@@ -344,6 +344,64 @@ static const char VARIANTS[] =
 	"futex/0(uaddr, op, val, timeout in u64)\n"
 	"futex/1(uaddr, op)\n";
 
+static const char EFFECTS[] =
+	"close(fd fd) closes(fd)\n"
+	"mmap(a addr, len usize, prot u32, flags u32, fd fd, off ulong) maps\n"
+	"dup2(oldfd fd, newfd fd) -> fd\n"
+	"	replaces(newfd, oldfd)\n"
+	"ioctl(fd fd, op u32, arg addr) switch op sends(fd)\n"
+	"ioctl/1(fd, op) changes_cwd\n"
+	"ioctl/2(fd, op) -> fd\n"
+	"ioctl/3(fd, op, at out fd[2])\n"
+	"stat(name in path, buf out u64) tracepoint newstat\n";
+
+static const struct espy_plan *variant_of(const struct compiled *c, const char *call, uint64_t op, uint32_t *number)
+{
+	uint32_t plan;
+
+	*number = (uint32_t)espy_image__find_syscall(&c->img, call);
+	espy_image__select(&c->img, *number, (uint64_t[6]){ 3, op }, &plan);
+	return &c->img.plans[plan];
+}
+
+/* What sources and the state take from plans in place of names and types. */
+static void test_effects(void **state)
+{
+	struct compiled c = compile(EFFECTS, ESPY_ABI_X86_64);
+	const struct espy_op *op;
+	const struct espy_plan *p = plan_of(&c, "dup2", &op);
+	uint32_t nr;
+
+	(void)state;
+	assert_int_equal(p->effect, ESPY_EFFECT_REPLACES);
+	assert_int_equal(ESPY_EFFECT_A(p->effect_args), 1);
+	assert_int_equal(ESPY_EFFECT_B(p->effect_args), 0);
+	assert_int_equal(p->fd_args, 3);
+	assert_true(p->flags & ESPY_PLAN_RET_FD);
+	p = plan_of(&c, "close", &op);
+	assert_int_equal(p->effect, ESPY_EFFECT_CLOSES);
+	assert_int_equal(ESPY_EFFECT_B(p->effect_args), ESPY_NO_ARG);
+	assert_false(p->flags & ESPY_PLAN_RET_FD);
+	p = plan_of(&c, "mmap", &op);
+	assert_int_equal(p->effect, ESPY_EFFECT_MAPS);
+	assert_int_equal(p->fd_args, 1 << 4);
+	assert_int_equal(variant_of(&c, "ioctl", 1, &nr)->effect, ESPY_EFFECT_CHANGES_CWD);
+	p = variant_of(&c, "ioctl", 2, &nr);
+	assert_int_equal(p->effect, ESPY_EFFECT_SENDS); /* of the base form */
+	assert_true(p->flags & ESPY_PLAN_RET_FD);
+	p = variant_of(&c, "ioctl", 3, &nr);
+	assert_int_equal(c.img.ops[p->first_op].holds, ESPY_HOLDS_FDS | ESPY_HOLDS_SOME_FDS);
+	assert_string_equal(espy_image__event_name(&c.img, nr), "ioctl");
+	plan_of(&c, "stat", &op);
+	assert_int_equal(op[0].holds, ESPY_HOLDS_PATH);
+	assert_int_equal(op[1].holds, 0);
+	assert_string_equal(espy_image__event_name(&c.img, (uint32_t)espy_image__find_syscall(&c.img, "stat")), "newstat");
+	/* A number that is no argument: the image may come with a trace. */
+	((struct espy_plan *)p)->effect_args = 0x71;
+	assert_int_equal(espy_image__open(&c.img, c.blob, c.size, NULL), -EBADMSG);
+	free(c.blob);
+}
+
 static void test_select(void **state)
 {
 	struct compiled c = compile(VARIANTS, ESPY_ABI_X86_64);
@@ -532,6 +590,7 @@ int main(void)
 		cmocka_unit_test(test_plan_openat_execve),
 		cmocka_unit_test(test_plan_lengths),
 		cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_effects),
 		cmocka_unit_test(test_select),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_hostile_images), cmocka_unit_test(test_names_are_printable),

@@ -137,11 +137,6 @@ static void emit_fdname(struct espy_ptrace *p, const struct espy_ptask *t, int f
 	espy_ptrace__emit(p, &rec.f.rec);
 }
 
-static bool is_fd_type(const struct espy_image *img, uint32_t type)
-{
-	return type < img->type_cnt && img->types[type].kind == ESPY_T_INT && img->types[type].fmt == ESPY_FMT_FD;
-}
-
 /*
  * Names of the descriptors that a call has made: its result, and those that it wrote to memory (pipe,
  * socketpair). The task stands still, so /proc tells the truth.
@@ -154,27 +149,22 @@ static void emit_fdnames(struct espy_ptrace *p, const struct espy_ptask *t, cons
 	const struct espy_item *items, *it;
 	int fds[16];
 	unsigned fd_cnt = 0, i;
-	uint32_t call, idx;
+	uint32_t idx;
 	size_t sz;
 
 	if (!img || t->regs.nr >= img->syscall_cnt || espy_ret_is_error(t->regs.ret))
 		return;
-	call = espy_image__select(img, t->regs.nr, t->regs.args, &idx);
-	if (call == ESPY_NONE || call >= img->call_cnt || idx >= img->plan_cnt)
+	if (espy_image__select(img, t->regs.nr, t->regs.args, &idx) == ESPY_NONE || idx >= img->plan_cnt)
 		return;
 	plan = &img->plans[idx];
-	if (is_fd_type(img, img->calls[call].ret.type) && t->regs.ret <= INT_MAX)
+	if (plan->flags & ESPY_PLAN_RET_FD && t->regs.ret <= INT_MAX)
 		fds[fd_cnt++] = (int)t->regs.ret;
 	items = espy_rec__items(exit, &sz);
 	for (it = espy_item__first(items, sz); it; it = espy_item__next(it, items, sz)) {
-		uint32_t type, off;
+		uint32_t off;
 
-		if (!(it->status & ESPY_ITEM_AT_EXIT) || it->op >= plan->op_cnt)
-			continue;
-		type = set->ops[plan->first_op + it->op].type;
-		if (type < img->type_cnt && img->types[type].kind == ESPY_T_ARRAY)
-			type = img->types[type].elem;
-		if (!is_fd_type(img, type) || img->types[type].size != sizeof(int))
+		if (!(it->status & ESPY_ITEM_AT_EXIT) || it->op >= plan->op_cnt ||
+		    !(set->ops[plan->first_op + it->op].holds & ESPY_HOLDS_FDS))
 			continue;
 		for (off = 0; off + sizeof(int) <= it->len && fd_cnt < sizeof(fds) / sizeof(fds[0]); off += sizeof(int))
 			memcpy(&fds[fd_cnt++], (const unsigned char *)(it + 1) + off, sizeof(int));

@@ -136,7 +136,7 @@ static __always_inline u64 pidfd_of_clone(struct espy_bpf_scratch *s)
 	u64 args[2]; /* the head of struct clone_args: flags, pidfd */
 
 	if (s->fds == ESPY_FDS_CLONE)
-		return load_arg(s, 0) & CLONE_PIDFD ? load_arg(s, 2) : 0;
+		return load_arg(s, ESPY_EFFECT_A(s->fds_arg)) & CLONE_PIDFD ? load_arg(s, ESPY_EFFECT_B(s->fds_arg)) : 0;
 	return bpf_probe_read_user(args, sizeof(args), (void *)load_arg(s, s->fds_arg)) || !(args[0] & CLONE_PIDFD)
 		       ? 0
 		       : args[1];

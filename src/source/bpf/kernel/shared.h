@@ -272,12 +272,12 @@ enum {
 };
 /* Where a call leaves new descriptors, which is no result: espy_bpf_call.fds_arg is the argument that leads there. */
 enum {
-	ESPY_FDS_PAIR,   /* points to two of them: pipe, socketpair */
-	ESPY_FDS_RIGHTS, /* points to a 64-bit struct msghdr, in whose SCM_RIGHTS they are: recvmsg */
-	ESPY_FDS_SOCKET, /* nowhere, but the descriptor in it is another socket now: bind, connect */
-	ESPY_FDS_CLONE,  /* of flags with CLONE_PIDFD; argument 2 points to it: clone */
-	ESPY_FDS_CLONE3, /* points to a struct clone_args: clone3 */
-	ESPY_FDS_CWD,    /* nowhere, but the working directory is another one now: chdir */
+	ESPY_FDS_PAIR,   /* points to two of them */
+	ESPY_FDS_RIGHTS, /* points to a 64-bit struct msghdr, in whose SCM_RIGHTS they are */
+	ESPY_FDS_SOCKET, /* nowhere, but the socket in it has another address or peer now */
+	ESPY_FDS_CLONE,  /* of flags with CLONE_PIDFD: fds_arg is espy_plan.effect_args */
+	ESPY_FDS_CLONE3, /* points to a struct clone_args */
+	ESPY_FDS_CWD,    /* nowhere, but the working directory is another one now */
 };
 struct espy_bpf_call {
 	__u32 plan;          /* in plans */

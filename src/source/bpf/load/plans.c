@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "describe/asks.h"
 #include "source/bpf/bpf_source.h"
 
 /* Up to so many wanted calls, each may be attached by itself: the calls that are not wanted then cost less. */
@@ -17,27 +16,14 @@ static bool test_bit(const uint64_t *bits, uint32_t nr)
 	return bits[nr / 64] >> (nr % 64) & 1;
 }
 
-static bool returns_fd(const struct espy_image *img, uint32_t call)
-{
-	uint32_t type;
-
-	if (call >= img->call_cnt)
-		return false;
-	type = img->calls[call].ret.type;
-	return type < img->type_cnt && img->types[type].fmt == ESPY_FMT_FD;
-}
-
 /* Does the plan read two descriptors that the call has made? Returns the argument that points to them, or -1. */
 static int fd_pair(const struct espy_image *img, const struct espy_plan *plan)
 {
-	for (uint32_t i = plan->first_op; i < plan->first_op + plan->op_cnt; i++) {
+	for (uint32_t i = plan->first_op; i < (uint32_t)plan->first_op + plan->op_cnt; i++) {
 		const struct espy_op *op = &img->ops[i];
-		const struct espy_type *type = op->type < img->type_cnt ? &img->types[op->type] : NULL;
 
-		if (!type || op->kind != ESPY_OP_BYTES || op->src >= ESPY_MAX_ARGS || !(op->when & ESPY_OP_EXIT))
-			continue;
-		if (type->kind == ESPY_T_ARRAY && type->count == 2 && type->elem < img->type_cnt &&
-		    img->types[type->elem].fmt == ESPY_FMT_FD && img->types[type->elem].size == 4)
+		if (op->holds & ESPY_HOLDS_FDS && op->src < ESPY_MAX_ARGS && op->when & ESPY_OP_EXIT &&
+		    op->b_kind == ESPY_LEN_CONST && op->b_ref == 2)
 			return op->src;
 	}
 	return -1;
@@ -52,39 +38,47 @@ static uint8_t path_arg(const struct espy_op *ops, size_t cnt)
 	return 0;
 }
 
-/* Calls whose descriptors stand where only a program for them finds them. */
-static const struct {
-	const char *name;
-	uint8_t fds, arg;
-	bool x86_64;  /* for the structs of that ABI */
-	bool details; /* makes none; what more is known of one changes */
-} FDS_BY_NAME[] = {
-	{ "recvmsg", ESPY_FDS_RIGHTS, 1, true, false }, { "clone", ESPY_FDS_CLONE, 0, false, false },
-	{ "clone3", ESPY_FDS_CLONE3, 0, false, false }, { "bind", ESPY_FDS_SOCKET, 0, false, true },
-	{ "connect", ESPY_FDS_SOCKET, 0, false, true }, { "listen", ESPY_FDS_SOCKET, 0, false, true },
-	{ "chdir", ESPY_FDS_CWD, 0, false, false }, { "fchdir", ESPY_FDS_CWD, 0, false, false },
-};
+/* Descriptors that stand where only a program for them finds them. details: what more is known of sockets is told. */
+static bool add_fds_of_effect(struct espy_bpf_call *call, const struct espy_plan *plan, uint32_t abi, bool details)
+{
+	call->fds_arg = ESPY_EFFECT_A(plan->effect_args);
+	switch (plan->effect) {
+	case ESPY_EFFECT_RECEIVES_FDS:
+		call->fds = ESPY_FDS_RIGHTS;
+		return abi == ESPY_ABI_X86_64; /* the program reads the structs of that ABI */
+	case ESPY_EFFECT_MAKES_PIDFD:
+		call->fds = ESPY_FDS_CLONE;
+		call->fds_arg = plan->effect_args;
+		return true;
+	case ESPY_EFFECT_MAKES_PIDFD_BY:
+		call->fds = ESPY_FDS_CLONE3;
+		return true;
+	case ESPY_EFFECT_CHANGES_SOCKET:
+		call->fds = ESPY_FDS_SOCKET;
+		return details;
+	case ESPY_EFFECT_CHANGES_CWD:
+		call->fds = ESPY_FDS_CWD;
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* Which descriptors a call makes that are to be named, whether the call itself is wanted or not. */
-static void add_names(struct espy_bpf_call *call, const struct espy_image *img, uint32_t nr, bool details)
+static void add_names(struct espy_bpf_call *call, const struct espy_image *img, const struct espy_plan *plan,
+		      bool details)
 {
-	const char *name = espy_image__str(img, img->syscalls[nr].name);
-	const int pair = fd_pair(img, &img->plans[img->call_plans[nr].plan]);
+	const int pair = fd_pair(img, plan);
 
-	if (returns_fd(img, img->syscalls[nr].call)) {
+	if (add_fds_of_effect(call, plan, img->abi, details)) {
+		call->flags |= ESPY_CALL_FDS;
+	} else if (plan->flags & ESPY_PLAN_RET_FD) {
 		call->flags |= ESPY_CALL_RET_FD;
 	} else if (pair >= 0) {
 		call->flags |= ESPY_CALL_FDS;
 		call->fds = ESPY_FDS_PAIR;
 		call->fds_arg = (uint8_t)pair;
 	}
-	for (size_t i = 0; i < sizeof(FDS_BY_NAME) / sizeof(FDS_BY_NAME[0]); i++)
-		if (!strcmp(name, FDS_BY_NAME[i].name) && (details || !FDS_BY_NAME[i].details) &&
-		    (img->abi == ESPY_ABI_X86_64 || !FDS_BY_NAME[i].x86_64)) {
-			call->flags |= ESPY_CALL_FDS;
-			call->fds = FDS_BY_NAME[i].fds;
-			call->fds_arg = FDS_BY_NAME[i].arg;
-		}
 }
 
 static void add_variants(struct espy_bpf_call *call, const struct espy_call_plan *cp, uint32_t base)
@@ -117,51 +111,42 @@ static uint16_t plan_flags(const struct espy_plan *plan)
  * The arguments of a call of which the program must know what descriptors they are: all, if names are shown; else the
  * socket whose messages are decoded by its protocol.
  */
-static uint8_t known_args(const struct espy_image *img, uint32_t call, bool names, uint8_t *seen)
+static uint8_t known_args(const struct espy_plan *plan, bool names)
 {
 	if (names)
-		return (uint8_t)espy_image__fd_args(img, call);
-	return espy_image__asks_netlink(img, call, seen) ? 1 : 0;
+		return plan->fd_args;
+	return plan->flags & ESPY_PLAN_NETLINK ? 1 : 0;
 }
 
-/* Calls that close a descriptor whose number is this argument; 0: more than one. */
-static const struct {
-	const char *name;
-	uint8_t args;
-} CLOSES[] = { { "close", 1 << 0 }, { "dup2", 1 << 1 }, { "dup3", 1 << 1 }, { "close_range", 0 } };
+/* Descriptors that the call closes. Returns the arguments that are their numbers; 0: none, or more than one. */
+static uint8_t closed_args(const struct espy_plan *plan)
+{
+	return plan->effect == ESPY_EFFECT_CLOSES || plan->effect == ESPY_EFFECT_REPLACES
+		       ? (uint8_t)(1u << ESPY_EFFECT_A(plan->effect_args))
+		       : 0;
+}
 
 /* -P: what of a call must be looked at to tell whether it touches a path. */
-static void add_path_test(struct espy_bpf_call *call, const struct espy_image *img, uint32_t nr, uint8_t *seen)
+static void add_path_test(struct espy_bpf_call *call, const struct espy_image *img, const struct espy_call_plan *cp)
 {
-	const struct espy_call_plan *cp = &img->call_plans[nr];
-	const uint32_t c = img->syscalls[nr].call;
+	const struct espy_plan *base = &img->plans[cp->plan];
 
 	for (uint32_t v = 0; v <= cp->variant_cnt; v++) {
-		const struct espy_plan *plan =
-			&img->plans[v ? img->variants[cp->first_variant + v - 1].plan : cp->plan];
+		const struct espy_plan *plan = v ? &img->plans[img->variants[cp->first_variant + v - 1].plan] : base;
 
 		for (uint32_t i = plan->first_op; i < (uint32_t)plan->first_op + plan->op_cnt; i++) {
 			const struct espy_op *op = &img->ops[i];
 
-			if (op->type >= img->type_cnt)
-				continue;
-			if (op->kind == ESPY_OP_CSTR && img->types[op->type].flags & ESPY_TF_PATH) {
-				if (op->src < ESPY_MAX_ARGS)
-					call->path_args |= (uint8_t)(1u << op->src);
-				else
-					call->flags |= ESPY_CALL_TOUCHES;
-			} else if (espy_image__asks_of_type(img, op->type, seen) & ESPY_ASKS_FD) {
+			if (op->holds & ESPY_HOLDS_PATH && op->src < ESPY_MAX_ARGS)
+				call->path_args |= (uint8_t)(1u << op->src);
+			else if (op->holds & (ESPY_HOLDS_PATH | ESPY_HOLDS_SOME_FDS))
 				call->flags |= ESPY_CALL_TOUCHES;
-			}
 		}
 	}
-	if (c < img->call_cnt)
-		call->fd_args |= (uint8_t)espy_image__fd_args(img, c);
-	for (size_t i = 0; i < sizeof(CLOSES) / sizeof(CLOSES[0]); i++)
-		if (!strcmp(espy_image__str(img, img->syscalls[nr].name), CLOSES[i].name)) {
-			call->closes = CLOSES[i].args;
-			call->flags |= CLOSES[i].args ? 0 : ESPY_CALL_TOUCHES;
-		}
+	call->fd_args |= base->fd_args;
+	call->closes = closed_args(base);
+	if (base->effect == ESPY_EFFECT_CLOSES_RANGE)
+		call->flags |= ESPY_CALL_TOUCHES;
 }
 
 /* The first two of them, for the hot path. Returns false if there are more. */
@@ -180,7 +165,7 @@ static bool set_fds(struct espy_fast *f, unsigned args)
 }
 
 /* One ABI: its plans go behind those already in the tables. */
-static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t abi, uint8_t *seen)
+static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t abi)
 {
 	const struct espy_call_set *set = &s->sets[abi];
 	const struct espy_image *img = set->image;
@@ -201,7 +186,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 			.key = img->variants[i].key,
 			.plan = plan_base + img->variants[i].plan,
 			.flags = (plan_flags(&img->plans[img->variants[i].plan]) & ESPY_CALL_ENTER) |
-				 (names && returns_fd(img, img->variants[i].call) ? ESPY_CALL_RET_FD : 0),
+				 (names && img->plans[img->variants[i].plan].flags & ESPY_PLAN_RET_FD ? ESPY_CALL_RET_FD : 0),
 		};
 	t->op_cnt += img->op_cnt;
 	t->plan_cnt += img->plan_cnt;
@@ -221,12 +206,12 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
 			continue;
 		}
-		if (!strcmp(espy_image__str(img, img->syscalls[nr].name), "rt_sigreturn"))
-			t->sigreturn_nr[abi] = nr;
 		cp = &img->call_plans[nr];
 		plan = &img->plans[cp->plan];
+		if (plan->effect == ESPY_EFFECT_RESTORES)
+			t->sigreturn_nr[abi] = nr;
 		if (names)
-			add_names(call, img, nr, s->opts.need_fd_details);
+			add_names(call, img, plan, s->opts.need_fd_details);
 		if (!wanted) {
 			if (names)
 				add_variants(call, cp, var_base);
@@ -238,9 +223,9 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		call->plan = plan_base + cp->plan;
 		call->flags |= ESPY_CALL_WANTED | (raw ? ESPY_CALL_RAW : 0) | plan_flags(plan);
 		if (!raw || names)
-			call->fd_args = s->opts.count_only ? 0 : known_args(img, img->syscalls[nr].call, names, seen);
+			call->fd_args = s->opts.count_only ? 0 : known_args(plan, names);
 		if (bpf_tests_paths(s))
-			add_path_test(call, img, nr, seen);
+			add_path_test(call, img, cp);
 		t->tell_fds |= call->fd_args != 0;
 		if (call->flags & ESPY_CALL_NEW_IMAGE)
 			call->path_arg = path_arg(set->ops + plan->first_op, plan->op_cnt);
@@ -375,8 +360,7 @@ static void measure(struct bpf_tables *t)
 
 int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t mode)
 {
-	size_t plans = 1, ops = 1, variants = 1, types = 1;
-	uint8_t *seen;
+	size_t plans = 1, ops = 1, variants = 1;
 
 	memset(t, 0, sizeof(*t));
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++) {
@@ -385,17 +369,13 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 		plans += s->sets[abi].image->plan_cnt;
 		ops += s->sets[abi].image->op_cnt;
 		variants += s->sets[abi].image->variant_cnt;
-		if (s->sets[abi].image->type_cnt > types)
-			types = s->sets[abi].image->type_cnt;
 	}
 	t->calls = calloc(ESPY_BPF_ABIS * ESPY_BPF_NRS, sizeof(*t->calls));
 	t->plans = calloc(plans, sizeof(*t->plans));
 	t->ops = calloc(ops, sizeof(*t->ops));
 	t->variants = calloc(variants, sizeof(*t->variants));
 	t->fast = calloc(ESPY_BPF_NRS, sizeof(*t->fast));
-	seen = malloc(types);
-	if (!t->calls || !t->plans || !t->ops || !t->variants || !t->fast || !seen) {
-		free(seen);
+	if (!t->calls || !t->plans || !t->ops || !t->variants || !t->fast) {
 		bpf_tables__free(t);
 		return -ENOMEM;
 	}
@@ -407,7 +387,7 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++) {
 		t->sigreturn_nr[abi] = ESPY_NR_UNKNOWN;
 		if (s->set[abi]) {
-			add_set(t, s, abi, seen);
+			add_set(t, s, abi);
 			continue;
 		}
 		for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
@@ -416,7 +396,6 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
 		}
 	}
-	free(seen);
 	for (uint32_t i = 0; i < s->opts.trigger_cnt; i++)
 		add_trigger(t, s->opts.triggers[i].abi * ESPY_BPF_NRS + s->opts.triggers[i].nr, i);
 	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {

@@ -45,7 +45,7 @@ static int open_event(const struct bpf_source *s, int tracefs, uint32_t nr, bool
 
 	if (nr >= img->syscall_cnt)
 		return -ENOENT;
-	id = bpf_tracefs_event_id(tracefs, espy_image__str(img, img->syscalls[nr].name), at_exit);
+	id = bpf_tracefs_event_id(tracefs, espy_image__event_name(img, nr), at_exit);
 	if (id < 0)
 		return id;
 	attr.config = (uint64_t)id;

@@ -17,14 +17,6 @@
 #define FSCONFIG_CMD_CREATE 6
 #endif
 
-/* Where the event is named after the function in the kernel rather than the call. */
-static const struct {
-	const char *call, *event;
-} event_names[] = {
-	{ "stat", "newstat" }, { "fstat", "newfstat" }, { "lstat", "newlstat" }, { "uname", "newuname" },
-	{ "sendfile", "sendfile64" }, { "umount2", "umount" }, { "_sysctl", "sysctl" },
-};
-
 int bpf_tracefs_open(void)
 {
 	static const char *const mounted[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
@@ -50,16 +42,12 @@ int bpf_tracefs_open(void)
 	return fd;
 }
 
-int bpf_tracefs_event_id(int tracefs, const char *syscall_name, bool at_exit)
+int bpf_tracefs_event_id(int tracefs, const char *name, bool at_exit)
 {
 	char path[160], text[32];
-	const char *name = syscall_name;
 	ssize_t n;
 	int fd;
 
-	for (size_t i = 0; i < sizeof(event_names) / sizeof(*event_names); i++)
-		if (!strcmp(name, event_names[i].call))
-			name = event_names[i].event;
 	if ((size_t)snprintf(path, sizeof(path), "events/syscalls/sys_%s_%s/id", at_exit ? "exit" : "enter", name) >=
 	    sizeof(path))
 		return -ENAMETOOLONG;
