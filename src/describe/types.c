@@ -336,6 +336,7 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 		ty.name = dc_str(dc, t->text);
 		ty.len_a = t->number[0] ? dc_lower_expr(dc, t->number[0], ctx) : ESPY_NONE;
 		ty.len_b = t->number[1] ? dc_lower_expr(dc, t->number[1], ctx) : ESPY_NONE;
+		dc_apply_hook(dc, t, &ty);
 		return dc_add_type(dc, &ty);
 	case W_REST:
 		ty.kind = ESPY_T_REST;

@@ -3,6 +3,7 @@
  * Hooks on values: what descriptions cannot say. Names and numbers are in describe/hooks.def; each
  * hook is one function and one line of the table at the end. A hook makes tokens, or lets the walk make them.
  */
+#include <stdio.h>
 #include "describe/constant_names.h"
 #include "event/hook_impl.h"
 
@@ -334,6 +335,21 @@ static bool ax25_call(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
+/* The kernel goes on with a call that a stop of the task has interrupted. */
+static bool resumed(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const struct espy_resolver *r = w->d->resolver;
+	const char *name = "system call"; /* it was interrupted before espy watched */
+	char text[128];
+	unsigned nr;
+
+	if (r->interrupted && r->interrupted(r->ctx, w->v->tid, &nr) && nr < w->img->syscall_cnt)
+		name = espy_image__str(w->img, w->img->syscalls[nr].name);
+	const int n = snprintf(text, sizeof(text), "<... resuming interrupted %.80s ...>", name);
+	espy_hook_word(w, espy_walk_keep(w, text, (size_t)n), 0, 0);
+	return true;
+}
+
 static const value_hook hooks[ESPY_HOOK_CNT] = {
 	[ESPY_HOOK_IOCTL_CMD] = espy_hook_ioctl_cmd,
 	[ESPY_HOOK_GETDENTS] = espy_hook_getdents,
@@ -357,6 +373,7 @@ static const value_hook hooks[ESPY_HOOK_CNT] = {
 	[ESPY_HOOK_KB_VALUE] = kb_value,
 	[ESPY_HOOK_SOCKOPT] = sockopt,
 	[ESPY_HOOK_AX25_CALL] = ax25_call,
+	[ESPY_HOOK_RESUMED] = resumed,
 };
 
 static bool run(struct espy_walk *w, unsigned hook, const struct espy_hooked *v)

@@ -145,6 +145,19 @@ static void show_arg(struct espy_walk *w, const struct espy_field *p)
 
 	if (t->kind == ESPY_T_VOID)
 		return;
+	if (t->kind == ESPY_T_REMARK && t->hook) {
+		const struct espy_hooked v = { .type = t, .name = name };
+		const struct espy_ways ways = espy_walk_part(w);
+
+		/* Where arguments are shown as numbers it has none. */
+		w->wrote = true;
+		espy_walk_role(w, arg_role(p), name);
+		if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BYTES))
+			espy_walk_hook(w, t->hook, &v);
+		espy_walk_join(w, &ways);
+		espy_walk_role(w, ESPY_ROLE_NONE, "");
+		return;
+	}
 	if (t->kind == ESPY_T_REMARK) {
 		espy_walk_remark(w, t);
 		return;

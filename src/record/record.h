@@ -205,6 +205,7 @@ enum {
 	ESPY_ATTACHED_COMMAND = 1, /* rec.flags: the command of the session */
 	/* rec.flags: in front of a piece of a stream; rec.nr and rec.abi are of its last call */
 	ESPY_ATTACHED_LONG_AGO = 2,
+	ESPY_ATTACHED_INTERRUPTED = 4, /* beside LONG_AGO: a stop has interrupted that call, and the task goes on with it */
 };
 struct espy_rec_attached {
 	struct espy_rec rec;

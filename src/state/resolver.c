@@ -29,6 +29,16 @@ static bool ask_netlink_proto(void *ctx, uint32_t tid, int fd, unsigned *proto)
 	return espy_state__netlink_proto(ctx, tid, fd, proto);
 }
 
+static bool ask_interrupted(void *ctx, uint32_t tid, unsigned *nr)
+{
+	const struct espy_task *task = espy_state__task(ctx, tid);
+
+	if (!task || task->interrupted_nr == ESPY_NR_UNKNOWN)
+		return false;
+	*nr = task->interrupted_nr;
+	return true;
+}
+
 static int32_t utc_offset(void *ctx, int64_t sec)
 {
 	return espy_zone__offset(espy_state__zone(ctx), sec);
@@ -42,6 +52,7 @@ struct espy_resolver espy_state__resolver(struct espy_state *s)
 		.comm = ask_comm,
 		.ifname = ask_ifname,
 		.netlink_proto = ask_netlink_proto,
+		.interrupted = ask_interrupted,
 		.utc_offset = espy_state__zone(s)->cnt ? utc_offset : NULL,
 	};
 }

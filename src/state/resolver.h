@@ -21,6 +21,8 @@ struct espy_resolver {
 	const char *(*ifname)(void *ctx, uint32_t index); /* lo */
 	/* protocol (NETLINK_ROUTE, ...) of a netlink socket; false: fd is none */
 	bool (*netlink_proto)(void *ctx, uint32_t tid, int fd, unsigned *proto);
+	/* the number of the call in which a stop has interrupted the task, and with which it goes on; of its ABI */
+	bool (*interrupted)(void *ctx, uint32_t tid, unsigned *nr);
 	/* seconds east of Greenwich at a time since 1970; NULL: as it is here */
 	int32_t (*utc_offset)(void *ctx, int64_t sec);
 };

@@ -145,6 +145,8 @@ static void apply_to_task(struct espy_state *s, struct espy_task *task, const st
 		if (rec->flags & ESPY_ATTACHED_LONG_AGO) {
 			task->abi = (enum espy_abi)rec->abi;
 			task->last_nr = rec->nr;
+			if (rec->flags & ESPY_ATTACHED_INTERRUPTED)
+				task->interrupted_nr = rec->nr;
 		}
 		if (s->o.names)
 			espy_resolve__comm(&s->resolve, rec->tid);
@@ -222,6 +224,18 @@ static void after_exec(struct espy_state *s, const struct espy_rec_exec *x)
 		espy_tasks__rename(&s->tasks, caller, x->rec.tid);
 }
 
+/* Only tracers see it, so that no header for programs has it. */
+#define ERESTART_RESTARTBLOCK 516
+
+/* The kernel will go on with the call as it were a call of its own, of which only the first one's name says what it does. */
+static void note_interruption(struct espy_task *task, const struct espy_rec *rec)
+{
+	if (((const struct espy_rec_call *)rec)->ret != -ERESTART_RESTARTBLOCK)
+		task->interrupted_nr = ESPY_NR_UNKNOWN;
+	else if (task->interrupted_nr == ESPY_NR_UNKNOWN)
+		task->interrupted_nr = rec->nr;
+}
+
 void espy_state__applied(struct espy_state *s, const struct espy_rec *rec, const struct espy_call_view *v)
 {
 	struct espy_task *task;
@@ -229,8 +243,10 @@ void espy_state__applied(struct espy_state *s, const struct espy_rec *rec, const
 	switch (rec->type) {
 	case ESPY_REC_EXIT:
 		task = espy_tasks__find(&s->tasks, rec->tid);
-		if (task)
+		if (task) {
 			task->in_call = false;
+			note_interruption(task, rec);
+		}
 		espy_resolve__call_shown(&s->resolve);
 		if (!v)
 			break;
@@ -285,11 +301,14 @@ static int dump_tasks(struct espy_state *s, espy_record_fn fn, void *ctx)
 
 	HASH_ITER(hh, s->tasks.by_tid, task, next)
 	{
+		const bool interrupted = task->interrupted_nr != ESPY_NR_UNKNOWN;
 		const struct espy_rec_attached a = { .rec = { .size = sizeof(a),
 							      .type = ESPY_REC_ATTACHED,
 							      .abi = (uint8_t)task->abi,
-							      .flags = ESPY_ATTACHED_LONG_AGO,
-							      .nr = (uint16_t)task->last_nr,
+							      .flags = ESPY_ATTACHED_LONG_AGO |
+								       (interrupted ? ESPY_ATTACHED_INTERRUPTED : 0),
+							      .nr = (uint16_t)(interrupted ? task->interrupted_nr :
+											     task->last_nr),
 							      .tid = task->tid,
 							      .tgid = task->tgid,
 							      .time_ns = s->resolve.now_ns } };

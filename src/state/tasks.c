@@ -33,7 +33,7 @@ struct espy_task *espy_tasks__get(struct espy_tasks *t, uint32_t tid, uint32_t t
 	task->slot = task + 1;
 	task->tid = tid;
 	task->tgid = tgid ? tgid : tid;
-	task->last_nr = ESPY_NR_UNKNOWN;
+	task->last_nr = task->interrupted_nr = ESPY_NR_UNKNOWN;
 	HASH_ADD_INT(t->by_tid, tid, task);
 	t->last = task;
 	t->live++;

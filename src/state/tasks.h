@@ -20,6 +20,7 @@ struct espy_task {
 	bool abi_changed;	/* the record at work is of another ABI than the task's calls before */
 	enum espy_abi abi;	/* of its calls so far */
 	uint32_t last_nr;	/* of the last call begun, for -n */
+	uint32_t interrupted_nr; /* of the call with which it goes on after a stop; ESPY_NR_UNKNOWN: none */
 	void *slot;		/* of the consumer: struct espy_state_opts.slot_sz bytes */
 	UT_hash_handle hh;
 };

@@ -25,4 +25,20 @@ trace -o "$dir/hostile" "$progs/hostile_calls" >"$dir/hostile.out"
 expect "bad pointers, huge vectors: the program is unharmed" "survived" "$(tail -n 1 "$dir/hostile.out")"
 has "a bad pointer is shown as an address" "$dir/hostile" 'openat(AT_FDCWD, 0x1, O_RDONLY) *= -1 EFAULT (Bad address)'
 has "a vector longer than the kernel takes" "$dir/hostile" 'writev(1, .*, 2000000000) *= -1 EINVAL'
+# A stop interrupts a sleep, twice: the call with which the kernel goes on says what it goes on with, live and replayed.
+cat >"$dir/stops.sh" <<'END'
+sleep 2 &
+for i in 1 2; do
+	while ! grep -qE '^(230|219) ' /proc/$!/syscall; do sleep 0.02; done
+	kill -STOP $!
+	while ! grep -q '^State:.[Tt]' /proc/$!/status; do sleep 0.02; done
+	kill -CONT $!
+done
+wait
+END
+trace -f -o "$dir/stops" --record "$dir/stops.espy" sh "$dir/stops.sh"
+expect "restart_syscall: what was interrupted" 2 \
+	"$(grep -c 'restart_syscall(<... resuming interrupted clock_nanosleep \.\.\.>' "$dir/stops")"
+"$espy" show -o "$dir/stops.shown" "$dir/stops.espy"
+expect "restart_syscall: replayed" "$(grep restart_syscall "$dir/stops")" "$(grep restart_syscall "$dir/stops.shown")"
 finish

@@ -75,6 +75,13 @@ static void sizes(void)
 	     "sched_setattr(-1, {size=0, sched_flags=SCHED_FLAG_KEEP_POLICY, sched_nice=0, sched_priority=0, "
 	     "sched_runtime=0, sched_deadline=0, sched_period=0}, 0)");
 
+	/* A size that the kernel refuses: it writes its own over it. */
+	attr.size = 8;
+	line(call(SYS_sched_setattr, JUNK(0), tail_copy(&attr, 56), 0L), "sched_setattr(0, {size=8}, 0)");
+	uint32_t event[16] = { 1, 8 };
+	line(call(SYS_perf_event_open, tail_copy(event, 64), JUNK(-1), JUNK(-1), JUNK(-1), 0L),
+	     "perf_event_open({type=PERF_TYPE_SOFTWARE, size=0x8 /* PERF_ATTR_SIZE_??? */, ...}, -1, -1, -1, 0)");
+
 	uint64_t ctx[] = { 0x8786858483828180, 1, 2, 0 };
 	line(call(SYS_lsm_set_self_attr, JUNK(100), tail_copy(ctx, 32), JUNK(33), JUNK(1)),
 	     "lsm_set_self_attr(LSM_ATTR_CURRENT, {id=0x8786858483828180, flags=0x1, len=2, ctx_len=0}, 33, 0x1)");
@@ -101,6 +108,31 @@ static void arrays(void)
 	p = tail_copy(&mask, 8);
 	line(call(SYS_set_mempolicy, JUNK(0xff), p, 66L), "set_mempolicy(0xff /* MPOL_??? */, [0x00000000000005, ... /* %s */], 66)",
 	     ptr((char *)p + 8));
+}
+
+/* The two bytes of KEYCTL_CAPABILITIES have tables of their own. */
+static void key_capabilities(void)
+{
+	static const char *const names[2][8] = {
+		{ "KEYCTL_CAPS0_CAPABILITIES", "KEYCTL_CAPS0_PERSISTENT_KEYRINGS", "KEYCTL_CAPS0_DIFFIE_HELLMAN",
+		  "KEYCTL_CAPS0_PUBLIC_KEY", "KEYCTL_CAPS0_BIG_KEY", "KEYCTL_CAPS0_INVALIDATE",
+		  "KEYCTL_CAPS0_RESTRICT_KEYRING", "KEYCTL_CAPS0_MOVE" },
+		{ "KEYCTL_CAPS1_NS_KEYRING_NAME", "KEYCTL_CAPS1_NS_KEY_TAG", "KEYCTL_CAPS1_NOTIFICATIONS" },
+	};
+	unsigned char *caps = tail_alloc(2);
+	const long ret = call(SYS_keyctl, JUNK(KEYCTL_CAPABILITIES), caps, 2L);
+	char shown[2][512] = { "", "" };
+
+	if (ret != 2)
+		return; /* a kernel without keys, or with less to tell */
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned bit = 0; bit < 8; bit++)
+			if (caps[i] >> bit & 1) {
+				strcat(shown[i], shown[i][0] ? "|" : "");
+				strcat(shown[i], names[i][bit] ? names[i][bit] : "?");
+			}
+	line(ret, "keyctl(KEYCTL_CAPABILITIES, [%s, %s], 2)", shown[0][0] ? shown[0] : "0", shown[1][0] ? shown[1] : "0");
+	line(call(SYS_keyctl, JUNK(KEYCTL_CAPABILITIES), caps + 1, 1L), "keyctl(KEYCTL_CAPABILITIES, [%s], 1)", shown[0]);
 }
 
 static void numbers(void)
@@ -150,6 +182,7 @@ int main(int argc, char **argv)
 	at_flags();
 	sizes();
 	arrays();
+	key_capabilities();
 	numbers();
 	descriptors();
 	return 0;

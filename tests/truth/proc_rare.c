@@ -42,6 +42,10 @@ static void tasks(void)
 	     "pidfd_send_signal(-1, SIGUSR1, NULL, PIDFD_SIGNAL_THREAD)");
 	line(call(SYS_rseq, 32L, JUNK(1), JUNK(2), JUNK(0x53053053)),
 	     "rseq(0x20, 1, RSEQ_FLAG_SLICE_EXT_DEFAULT_ON, 0x53053053)");
+	const uint32_t area[] = { 0, 0, 0, 0, 0, 7, 8, 0 };
+	line(call(SYS_rseq, tail_copy(area, 32), JUNK(32), JUNK(2), JUNK(0x53053053)),
+	     "rseq({cpu_id_start=0, cpu_id=0, rseq_cs=NULL, flags=0, node_id=7, mm_cid=8, "
+	     "slice_ctrl={request=0, granted=0, __reserved=0}}, 32, RSEQ_FLAG_SLICE_EXT_DEFAULT_ON, 0x53053053)");
 }
 
 static void files(void)
