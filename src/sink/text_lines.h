@@ -32,6 +32,7 @@ struct espy_line_task {
 	struct espy_output *out;
 	struct espy_task *task;
 	bool hidden;	     /* its lines were not asked for */
+	bool several; /* the line is of a time when there was more than one task */
 	bool *begun;	     /* the first half of its call has been written */
 	unsigned *args_shown; /* arguments that the first half wrote */
 };

@@ -30,6 +30,8 @@ struct text_task {
 	bool left_hidden;    /* and is not wanted */
 	uint32_t left_status;
 	uint64_t left_ns;
+	uint32_t superseded_by; /* the thread that has executed a program in its place, which has not been said yet; 0: none */
+	uint64_t superseded_ns;
 	unsigned args_shown; /* arguments that the first half wrote */
 	struct espy_rec_signal *later; /* ignored signals, shown after the task's next call */
 	size_t later_cnt;
@@ -159,6 +161,35 @@ static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 	espy_lines__enter(&t->lines, &lt, e);
 }
 
+/* Another thread has taken the task's place. */
+static void show_superseded(struct text_sink *t, const struct espy_line_task *lt, struct text_task *tt)
+{
+	if (!(t->o.quiet & ESPY_QUIET_SUPERSEDED))
+		espy_lines__superseded(&t->lines, lt, tt->superseded_by, tt->superseded_ns);
+	tt->superseded_by = 0;
+}
+
+static bool makes_image(const struct espy_call_view *v)
+{
+	return v->plan < v->image->plan_cnt && v->image->plans[v->plan].flags & ESPY_PLAN_NEW_IMAGE;
+}
+
+/* The call was begun by one thread and ends in the place of the first one: two parts, as a tracer that stops it sees them. */
+static void show_superseding(struct text_sink *t, const struct espy_line_task *lt, const struct espy_event *e,
+			     struct text_task *tt)
+{
+	struct espy_task caller = *e->task;
+	struct espy_line_task half = *lt;
+
+	caller.tid = tt->superseded_by;
+	half.task = &caller;
+	half.several = true;
+	set_call(&half, tt);
+	espy_lines__enter(&t->lines, &half, e);
+	espy_lines__interrupt(lt->out);
+	show_superseded(t, lt, tt);
+}
+
 static void show_call(struct text_sink *t, const struct espy_line_task *lt, const struct espy_event *e)
 {
 	espy_lines__exit(&t->lines, lt, e);
@@ -180,7 +211,15 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 		tt->begun = false; /* what was begun was never ended */
 	if (!line_task(t, e, &lt))
 		return;
-	const bool begun = tt && tt->begun;
+	bool begun = tt && tt->begun;
+	const bool superseding = tt && tt->superseded_by && makes_image(e->call);
+
+	if (tt && tt->superseded_by && (e->withheld & ESPY_WITHHELD_FILTER || !superseding || t->out->per_task)) {
+		show_superseded(t, &lt, tt);
+	} else if (superseding) {
+		show_superseding(t, &lt, e, tt);
+		begun = true;
+	}
 	if (!(e->withheld & ESPY_WITHHELD_FILTER) || begun) {
 		set_call(&lt, tt);
 		if ((lt.hidden || t->stream->outside) && !lt.out->open && !begun)
@@ -239,8 +278,16 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 	if (leader)
 		leader->left = false;
 	if (line_task(t, e, &lt)) {
-		if (!(t->o.quiet & ESPY_QUIET_SUPERSEDED))
-			espy_lines__superseded(&t->lines, &lt, x->old_tid, x->rec.time_ns);
+		struct text_task *tt = get_task(t, x->rec.tid);
+
+		caller = find_task(t, x->old_tid);
+		if (tt) {
+			tt->superseded_by = x->old_tid;
+			tt->superseded_ns = x->rec.time_ns;
+			/* If the call that does it has not been seen yet, its first part comes before. */
+			if (!t->stream->passive || (caller && caller->begun))
+				show_superseded(t, &lt, tt);
+		}
 		if (e->other && espy_lines__is_open(lt.out, x->rec.tid))
 			espy_lines__interrupt(lt.out);
 	}
@@ -252,6 +299,10 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 	if (caller) {
 		HASH_DEL(t->tasks, caller);
 		caller->tid = x->rec.tid;
+		if (leader) {
+			caller->superseded_by = leader->superseded_by;
+			caller->superseded_ns = leader->superseded_ns;
+		}
 		drop_task(t, leader);
 		HASH_ADD_INT(t->tasks, tid, caller);
 		t->last = NULL;
@@ -365,8 +416,11 @@ static unsigned text_manners(struct espy_sink *s, const struct espy_event *e)
 static void text_event(struct espy_sink *s, const struct espy_event *e)
 {
 	struct text_sink *t = to_text(s);
+	struct text_task *tt = e->task && e->type != ESPY_EVENT_CALL_END ? find_task(t, e->task->tid) : NULL;
 	struct espy_line_task lt;
 
+	if (tt && tt->superseded_by && line_task(t, e, &lt))
+		show_superseded(t, &lt, tt);
 	switch (e->type) {
 	case ESPY_EVENT_CALL_BEGIN:
 		on_call_begin(t, e);

@@ -6,6 +6,10 @@ trace -f -o "$dir/exec" "$progs/thread_exec" >"$dir/prog.out"
 expect "exec from a thread: exit status" 0 $?
 has "exec from a thread: the new image ran" "$dir/prog.out" '^after exec$'
 has "exec from a thread: said" "$dir/exec" '+++ superseded by execve in pid [0-9]* +++'
+caller=$(sed -n 's/.* superseded by execve in pid \([0-9]*\) +++/\1/p' "$dir/exec")
+has "exec from a thread: its execve begins in that thread" "$dir/exec" "^$caller *execve(\"/bin/echo\", .* <unfinished \.\.\.>\$"
+expect "exec from a thread: and ends behind that, in the place of the first one" "<... execve resumed>) = 0" \
+	"$(sed -n '/superseded/{n;s/^[0-9]* *//;p;}' "$dir/exec" | tr -s ' ')"
 has "exec from a thread: its execve is shown with arguments" "$dir/exec" 'execve("/bin/echo", \["echo", "after exec"\], '
 has "exec from a thread: the calls of the new image" "$dir/exec" 'write(1, "after exec\\n", 11) *= 11'
 expect "exec from a thread: one exit" 1 "$(grep -c '+++ exited' "$dir/exec")"
