@@ -3,7 +3,6 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -19,6 +18,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/small_file.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -46,37 +46,15 @@ static void way(struct espy_check_result *r, const char *text)
 	snprintf(r->way, sizeof(r->way), "%s", text);
 }
 
-/* The first line of a small file, without its newline. 0 or -errno. */
-static int read_line(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	ssize_t n = read(fd, buf, size - 1);
-	int err = n < 0 ? -errno : 0;
-	close(fd);
-	buf[n > 0 ? n : 0] = 0;
-	buf[strcspn(buf, "\n")] = 0;
-	return err;
-}
-
 /* A line "Name:\tvalue" of /proc/self/status as a hexadecimal or decimal number. */
 static bool status_number(const char *name, int base, uint64_t *out)
 {
-	FILE *f = fopen("/proc/self/status", "re");
-	char line[256];
-	size_t len = strlen(name);
-	bool found = false;
+	char value[64];
 
-	while (f && !found && fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, len) && line[len] == ':') {
-			*out = strtoull(line + len + 1, NULL, base);
-			found = true;
-		}
-	if (f)
-		fclose(f);
-	return found;
+	if (espy_read_field("/proc/self/status", name, value, sizeof(value)) < 0)
+		return false;
+	*out = strtoull(value, NULL, base);
+	return true;
 }
 
 static bool has_cap(unsigned cap)
@@ -150,7 +128,7 @@ static void check_userns(struct espy_check_result *r)
 	char line[128];
 	unsigned long inside, outside, count;
 
-	if (read_line("/proc/self/uid_map", line, sizeof(line)) ||
+	if (espy_read_line("/proc/self/uid_map", line, sizeof(line)) < 0 ||
 	    sscanf(line, "%lu %lu %lu", &inside, &outside, &count) != 3)
 		say(r, ESPY_FINDING_INFO, "cannot be told: no /proc/self/uid_map");
 	else if (!inside && !outside && count == 4294967295ul)
@@ -188,7 +166,7 @@ static void check_bpf_sysctl(struct espy_check_result *r)
 {
 	char v[32];
 
-	if (read_line("/proc/sys/kernel/unprivileged_bpf_disabled", v, sizeof(v)))
+	if (espy_read_line("/proc/sys/kernel/unprivileged_bpf_disabled", v, sizeof(v)) < 0)
 		say(r, ESPY_FINDING_INFO, "not to be had");
 	else
 		say(r, ESPY_FINDING_INFO,
@@ -200,7 +178,7 @@ static void check_lockdown(struct espy_check_result *r)
 {
 	char v[128];
 
-	if (read_line("/sys/kernel/security/lockdown", v, sizeof(v))) {
+	if (espy_read_line("/sys/kernel/security/lockdown", v, sizeof(v)) < 0) {
 		say(r, ESPY_FINDING_YES, "no lockdown");
 	} else if (strstr(v, "[confidentiality]")) {
 		say(r, ESPY_FINDING_NO, "confidentiality: BPF programs may not read memory");
@@ -272,7 +250,7 @@ static void check_paranoid(struct espy_check_result *r)
 {
 	char v[32];
 
-	if (read_line("/proc/sys/kernel/perf_event_paranoid", v, sizeof(v)))
+	if (espy_read_line("/proc/sys/kernel/perf_event_paranoid", v, sizeof(v)) < 0)
 		say(r, ESPY_FINDING_INFO, "not to be had: a kernel without perf events");
 	else
 		say(r, ESPY_FINDING_INFO, "%s: perf events of %s for users without CAP_PERFMON", v,
@@ -285,7 +263,7 @@ static void check_yama(struct espy_check_result *r)
 {
 	char v[32];
 
-	if (read_line("/proc/sys/kernel/yama/ptrace_scope", v, sizeof(v))) {
+	if (espy_read_line("/proc/sys/kernel/yama/ptrace_scope", v, sizeof(v)) < 0) {
 		say(r, ESPY_FINDING_YES, "no Yama: -p works on every process of the same user");
 		return;
 	}
@@ -307,7 +285,7 @@ static void check_seccomp(struct espy_check_result *r)
 	char v[256];
 	uint64_t mode = 0;
 
-	if (read_line("/proc/sys/kernel/seccomp/actions_avail", v, sizeof(v)) || !strstr(v, "trace")) {
+	if (espy_read_line("/proc/sys/kernel/seccomp/actions_avail", v, sizeof(v)) < 0 || !strstr(v, "trace")) {
 		say(r, ESPY_FINDING_NO, "no filter that asks a tracer: under ptrace every call stops, wanted or not");
 		way(r, "a kernel with CONFIG_SECCOMP_FILTER=y");
 		return;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/small_file.h"
 #include "inspect/doctor_checks.h"
 #include "source/agent/control.h"
 #include "source/agent/inject.h"
@@ -106,13 +107,9 @@ void espy_check_usdt(struct espy_check_result *r)
 
 void espy_check_mark_clock(struct espy_check_result *r)
 {
-	char name[32] = "";
-	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+	char name[32];
 
-	if (f && fgets(name, sizeof(name), f))
-		name[strcspn(name, "\n")] = 0;
-	if (f)
-		fclose(f);
+	espy_read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof(name));
 	if (!strcmp(name, "tsc"))
 		found(r, ESPY_FINDING_YES, "", "the time stamp counter");
 	else

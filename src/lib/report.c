@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/amount.h"
+#include "base/small_file.h"
 #include "lib/held_tasks.h"
 #include "record/loss_text.h"
 #include "sink/recording.h"
@@ -53,15 +54,9 @@ static void say_what_lacks(struct espy_session *s)
 /* The most that this process has had in memory, buffers included; 0: not known. */
 static unsigned long most_memory_kb(void)
 {
-	unsigned long kb = 0;
-	char line[128];
-	FILE *f = fopen("/proc/self/status", "re");
+	const long kb = espy_status_field(0, "VmHWM");
 
-	while (f && !kb && fgets(line, sizeof(line), f))
-		sscanf(line, "VmHWM: %lu", &kb);
-	if (f)
-		fclose(f);
-	return kb;
+	return kb > 0 ? (unsigned long)kb : 0;
 }
 
 #define SHOWN_MARKS 10

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/quote.h"
 #include "base/signal_names.h"
+#include "base/small_file.h"
 #include "state/fd_name.h"
 #include "state/socket_ask.h"
 #include "state/socket_text.h"
@@ -50,26 +51,13 @@ static bool put_socket(struct espy_buf *b, const char *name, const char *path, u
 /* A line "KEY:\tVALUE" of /proc/TID/fdinfo/N. */
 static bool fdinfo(const char *path, const char *key, char *out, size_t out_sz)
 {
-	char info[96], line[256];
 	const char *fd = strstr(path, "/fd/");
-	bool found = false;
+	char info[96];
 
 	if (!fd)
 		return false;
 	snprintf(info, sizeof(info), "%.*s/fdinfo/%s", (int)(fd - path), path, fd + 4);
-	FILE *f = fopen(info, "re");
-	size_t klen = strlen(key);
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		if (strncmp(line, key, klen) || line[klen] != ':')
-			continue;
-		const char *v = line + klen + 1 + strspn(line + klen + 1, " \t");
-
-		snprintf(out, out_sz, "%.*s", (int)strcspn(v, "\n"), v);
-		found = true;
-	}
-	if (f)
-		fclose(f);
-	return found;
+	return espy_read_field(info, key, out, out_sz) >= 0;
 }
 
 static bool put_anon(struct espy_buf *b, const char *name, const char *path)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/small_file.h"
 #include "state/fd_detail.h"
 #include "state/socket_ask.h"
 
@@ -63,43 +64,24 @@ static bool ask_netlink(uint32_t tid, int fd, const char *name, unsigned *proto)
 
 static size_t ask_comm(uint32_t tid, char *to, size_t size)
 {
-	char path[64];
+	char comm[64];
+	ssize_t len = espy_read_proc((pid_t)tid, "comm", comm, sizeof(comm));
 
-	snprintf(path, sizeof(path), "/proc/%u/comm", tid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t len = read(fd, to, size);
-	close(fd);
-	if (len > 0 && to[len - 1] == '\n')
+	if (len > 0 && comm[len - 1] == '\n') /* the name may hold others */
 		len--;
-	return len > 0 ? (size_t)len : 0;
-}
-
-/* The first bytes of a file of /proc that belongs to a task, with a NUL behind them. */
-static bool read_of_task(uint32_t tid, const char *file, char *to, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/%s", tid, file);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	const ssize_t len = read(fd, to, size - 1);
-	close(fd);
-	to[len > 0 ? len : 0] = '\0';
-	return len > 0;
+	if (len <= 0 || (size_t)len > size)
+		return 0;
+	memcpy(to, comm, (size_t)len);
+	return (size_t)len;
 }
 
 static size_t ask_uid(uint32_t tid, char *to, size_t size)
 {
-	char status[2048], *line;
+	char path[64], ids[64];
 	unsigned uid, euid;
 
-	if (!read_of_task(tid, "status", status, sizeof(status)))
-		return 0;
-	line = strstr(status, "\nUid:"); /* the name before it has no newline: the kernel escapes it */
-	if (!line || sscanf(line, "\nUid: %u %u", &uid, &euid) != 2)
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	if (espy_read_field(path, "Uid", ids, sizeof(ids)) < 0 || sscanf(ids, "%u %u", &uid, &euid) != 2)
 		return 0;
 	const int len = snprintf(to, size, "%u", euid);
 
@@ -111,7 +93,7 @@ static size_t ask_cgroup(uint32_t tid, char *to, size_t size)
 	char all[4096], *line;
 	size_t len;
 
-	if (!read_of_task(tid, "cgroup", all, sizeof(all)))
+	if (espy_read_proc((pid_t)tid, "cgroup", all, sizeof(all)) <= 0)
 		return 0;
 	line = strncmp(all, "0::", 3) ? strstr(all, "\n0::") : all;
 	if (!line)

@@ -4,6 +4,7 @@
  * helper process. Needs the privilege to load BPF programs, and Linux 6.18; else it is skipped and says why.
  */
 #include "hold_harness.h"
+#include "base/small_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -36,17 +37,9 @@ static uint64_t now_ns(void)
 
 static char state_of(pid_t pid)
 {
-	char path[64], line[256], state = '?';
-	FILE *f;
+	struct espy_proc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "r");
-	if (!f)
-		return 'X';
-	if (fgets(line, sizeof(line), f) && strrchr(line, ')'))
-		state = strrchr(line, ')')[2];
-	fclose(f);
-	return state;
+	return espy_read_proc_stat(pid, &stat) ? stat.state : 'X';
 }
 
 static void wait_state(pid_t pid, char want)

@@ -3,6 +3,7 @@
  * tells their side.
  */
 #include "ptrace_harness.h"
+#include "base/small_file.h"
 
 #include <fcntl.h>
 #include <errno.h>
@@ -277,16 +278,9 @@ int harness_status_of_command(struct trace *t)
 
 char harness_state_of(pid_t pid)
 {
-	char path[40], line[300], *end;
-	FILE *f;
+	struct espy_proc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "r");
-	if (!f)
-		return 0;
-	end = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	fclose(f);
-	return end ? end[2] : 0;
+	return espy_read_proc_stat(pid, &stat) ? stat.state : 0;
 }
 
 bool harness_is_traced(pid_t pid)

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/small_file.h"
 
 #define ANSWER_NS 2000000000ull	      /* of one that does not run: stopped, or not an agent at all */
 #define ANSWER_BUSY_NS 20000000000ull /* of one that waits for a processor */
@@ -161,16 +162,10 @@ bool espy_agent__is_helper(int tasks, const char *tid)
 {
 	static const char name[] = ESPY_AGENT_COMM "\n";
 	char comm[32], file[NAME_MAX + 8];
-	ssize_t n = -1;
 
 	snprintf(file, sizeof(file), "%s/comm", tid);
-	int fd = openat(tasks, file, O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		n = read(fd, comm, sizeof(comm));
-		close(fd);
-	}
-	return n == sizeof(name) - 1 && !memcmp(comm, name, sizeof(name) - 1);
+	espy_read_small_at(tasks, file, comm, sizeof(comm));
+	return !strcmp(comm, name);
 }
 
 int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t why_sz)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "source/agent/agent_source.h"
 #include "source/agent/inject.h"
 
@@ -65,32 +66,14 @@ int espy_agent__library(char *path, size_t size)
 	return real_path(ESPY_AGENT_INSTALLED, path, size);
 }
 
-/* A field of /proc/PID/status; -1: it is not there. */
-static int status_field(pid_t pid, const char *name)
-{
-	char path[48], line[256];
-	const size_t len = strlen(name);
-	int value = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	FILE *f = fopen(path, "re");
-
-	while (f && value < 0 && fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, len) && line[len] == ':')
-			value = (int)strtol(line + len + 1, NULL, 10);
-	if (f)
-		fclose(f);
-	return value;
-}
-
 static bool traced_by_us(pid_t pid)
 {
-	return status_field(pid, "TracerPid") == getpid();
+	return espy_status_field(pid, "TracerPid") == getpid();
 }
 
 bool espy_agent_process__stands_alone(pid_t pid)
 {
-	const int parent = status_field(pid, "PPid");
+	const int parent = (int)espy_status_field(pid, "PPid");
 	struct stat st, parent_st;
 	char path[48], parent_path[48];
 
@@ -405,7 +388,7 @@ static int ask_for_more(struct espy_agent_source *s, const struct espy_agent_pro
 		return 0;
 	o->flags |= s->eager ? 0 : ESPY_AGENT_LAZY;
 	/* Children of one that is confined must not do anything that it was not asked for before. */
-	if (s->follow && status_field(p->pid, "Seccomp") <= 0 && !espy_agent_calls__open(&s->calls, s->tag)) {
+	if (s->follow && espy_status_field(p->pid, "Seccomp") <= 0 && !espy_agent_calls__open(&s->calls, s->tag)) {
 		o->flags |= ESPY_AGENT_CALL;
 		memcpy(o->call, s->calls.name, sizeof(o->call));
 	}

@@ -3,7 +3,6 @@
  * The agent source behind source.h. It serves marks only: no system calls, no start of commands (the merged source,
  * which is always in front of it, does that).
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -13,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "source/agent/agent_source.h"
 
 #define LOOK_NS 20000000ull /* for children, and for processes that have ended */
@@ -114,21 +114,9 @@ static int agent_remove_target(struct espy_source *src, pid_t pid)
 
 static bool process_lives(pid_t pid)
 {
-	char path[64], state;
-	unsigned flags;
+	struct espy_proc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	FILE *f = fopen(path, "re");
-
-	if (!f)
-		return false;
-	/* "PID (NAME) S": the name may hold anything, so the state is what follows the last ")". */
-	char line[512], *end = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-
-	fclose(f);
-	if (!end || sscanf(end + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
-		return false;
-	return state != 'Z' && state != 'X' && !(flags & EXITING);
+	return espy_read_proc_stat(pid, &stat) && stat.state != 'Z' && stat.state != 'X' && !(stat.flags & EXITING);
 }
 
 static void expect(struct espy_agent_source *s, pid_t pid, int how, unsigned ms)

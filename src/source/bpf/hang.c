@@ -6,13 +6,13 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "bpf_source.h"
 #include "source/bpf/hold/pause.h"
 #include "source/bpf/look.h"
@@ -57,15 +57,8 @@ void bpf_tasks__add(struct bpf_tasks *t, uint32_t tid, uint32_t now_ms)
 	t->shown[tid] = 0;
 	if (t->place[tid])
 		return;
-	if (t->cnt == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 256;
-		uint32_t *tids = realloc(t->tids, cap * sizeof(*tids));
-
-		if (!tids)
-			return; /* it is not looked at when it hangs; nothing else depends on the list */
-		t->tids = tids;
-		t->cap = cap;
-	}
+	if (!espy_array__grow(t->tids, t->cnt, t->cap))
+		return; /* it is not looked at when it hangs; nothing else depends on the list */
 	t->tids[t->cnt++] = tid;
 	t->place[tid] = (uint32_t)t->cnt;
 }
@@ -95,24 +88,9 @@ void bpf_tasks__forget_shown(struct bpf_tasks *t)
  */
 bool bpf_task_is_32bit(uint32_t tid)
 {
-	enum { START_STACK = 28 };
-	char path[48], text[1024], *at;
-	unsigned long long start = 0;
-	ssize_t n;
-	int fd, field = 2;
+	struct espy_proc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	for (at = strrchr(text, ')'); at && field < START_STACK; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		start = strtoull(at, NULL, 10);
-	return start > 1 && start < 1ull << 32;
+	return espy_read_proc_stat((pid_t)tid, &stat) && stat.start_stack > 1 && stat.start_stack < 1ull << 32;
 }
 
 /* The answers to the last question: what is shown, or asked for again later. */

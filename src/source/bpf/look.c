@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +13,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/align.h"
+#include "base/small_file.h"
 
 #define BYTES (1u << 20)
 #define RECORD_MAX (64u * 1024u)
@@ -79,17 +80,9 @@ static bool parse_call(const char *text, uint32_t tid, struct espy_call_regs *re
 
 static bool read_call(uint32_t tid, bool is_32bit, struct espy_call_regs *regs)
 {
-	char path[48], text[256];
-	ssize_t n;
-	int fd;
+	char text[256];
 
-	snprintf(path, sizeof(path), "/proc/%u/syscall", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	espy_read_proc((pid_t)tid, "syscall", text, sizeof(text));
 	if (!parse_call(text, tid, regs))
 		return false;
 	if (regs->nr & 0x40000000) {
@@ -139,7 +132,7 @@ static void look_at(const struct bpf_look *l, struct bpf_looked *at, uint32_t *u
 	if (!err && read_call(at->tid, is_32bit, &after) && same_call(&regs, &after)) {
 		at->off = *used;
 		at->size = out.size;
-		*used += (out.size + 7) & ~7u;
+		*used += (uint32_t)espy_pad8(out.size);
 		state = BPF_LOOK_RECORD;
 	}
 	__atomic_store_n(&at->state, state, __ATOMIC_RELEASE);

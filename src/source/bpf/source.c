@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "bpf_source.h"
 #include "source/bpf/hold/pause.h"
 
@@ -33,17 +34,9 @@
 
 static uint64_t effective_caps(void)
 {
-	char line[128];
-	unsigned long long caps = 0;
-	FILE *f = fopen("/proc/self/status", "re");
+	char text[32];
 
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "CapEff: %llx", &caps) == 1)
-			break;
-	fclose(f);
-	return caps;
+	return espy_read_field("/proc/self/status", "CapEff", text, sizeof(text)) > 0 ? strtoull(text, NULL, 16) : 0;
 }
 
 static int bpf_probe(char *why, size_t why_sz)

@@ -5,40 +5,21 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int read_line(const char *path, char *buf, size_t sz)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, buf, sz - 1);
-	close(fd);
-	if (n < 0)
-		return -EIO;
-	buf[n] = 0;
-	buf[strcspn(buf, "\n")] = 0;
-	return 0;
-}
+#include "base/small_file.h"
 
 /* A name from outside goes into a message: nothing of it may reach the terminal raw. */
 static void comm_of(pid_t pid, char *buf, size_t sz)
 {
-	char path[40];
-	size_t i;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	if (read_line(path, buf, sz))
+	if (espy_read_proc(pid, "comm", buf, sz) < 0)
 		snprintf(buf, sz, "?");
-	for (i = 0; buf[i]; i++)
+	buf[strcspn(buf, "\n")] = '\0';
+	for (size_t i = 0; buf[i]; i++)
 		if (!isprint((unsigned char)buf[i]))
 			buf[i] = '?';
 }
@@ -47,18 +28,14 @@ static int yama_scope(void)
 {
 	char line[16];
 
-	return read_line("/proc/sys/kernel/yama/ptrace_scope", line, sizeof(line)) ? 0 : atoi(line);
+	return espy_read_small("/proc/sys/kernel/yama/ptrace_scope", line, sizeof(line)) < 0 ? 0 : atoi(line);
 }
 
 static char state_of(pid_t pid)
 {
-	char path[40], line[512], *end;
+	struct espy_proc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (read_line(path, line, sizeof(line)))
-		return 0;
-	end = strrchr(line, ')'); /* the name may hold anything */
-	return end && end[1] ? end[2] : 0;
+	return espy_read_proc_stat(pid, &stat) ? stat.state : 0;
 }
 
 static void user_name(long uid, char *buf, size_t sz)
@@ -74,7 +51,7 @@ static void user_name(long uid, char *buf, size_t sz)
 
 static void explain_eperm(pid_t pid, char *text, size_t text_sz)
 {
-	long tracer = espy_ptask__status_field(pid, "TracerPid"), uid = espy_ptask__status_field(pid, "Uid");
+	long tracer = espy_status_field(pid, "TracerPid"), uid = espy_status_field(pid, "Uid");
 	char path[40], comm[32], user[64];
 	struct stat st;
 
@@ -83,11 +60,11 @@ static void explain_eperm(pid_t pid, char *text, size_t text_sz)
 		comm_of((pid_t)tracer, comm, sizeof(comm));
 		snprintf(text, text_sz, "it is traced by process %ld (%s) already; end that first, or use --source bpf",
 			 tracer, comm);
-	} else if (pid == getpid() || espy_ptask__status_field(pid, "Tgid") == getpid()) {
+	} else if (pid == getpid() || espy_status_field(pid, "Tgid") == getpid()) {
 		snprintf(text, text_sz, "a process cannot trace itself");
 	} else if (state_of(pid) == 'Z') {
 		snprintf(text, text_sz, "it has ended and waits for its parent to take note (a zombie)");
-	} else if (espy_ptask__status_field(pid, "VmSize") < 0) {
+	} else if (espy_status_field(pid, "VmSize") < 0) {
 		snprintf(text, text_sz, "it is a kernel thread");
 	} else if (yama_scope() >= 3) {
 		snprintf(text, text_sz,
@@ -144,7 +121,7 @@ static int seize(struct espy_ptrace *p, pid_t tid, pid_t tgid)
 		int err = -errno;
 
 		/* A thread that one of ours has made since is ours already and will show itself. */
-		if (err == -EPERM && espy_ptask__status_field(tid, "TracerPid") == getpid())
+		if (err == -EPERM && espy_status_field(tid, "TracerPid") == getpid())
 			return 0;
 		return err;
 	}
@@ -201,7 +178,7 @@ int espy_ptrace__add_target(struct espy_source *s, const struct espy_target *tar
 			"the ptrace source watches processes, not the system or a cgroup; use --source bpf as root");
 		return -EOPNOTSUPP;
 	}
-	tgid = espy_ptask__status_field(target->pid, "Tgid");
+	tgid = espy_status_field(target->pid, "Tgid");
 	if (tgid <= 0) {
 		r = -ESRCH;
 	} else if (target->single_task) {

@@ -98,8 +98,6 @@ void espy_ptask__remove(struct espy_ptrace *p, struct espy_ptask *t);
 /* fn may remove the task that it is called with, and no other. */
 void espy_ptask__each(struct espy_ptrace *p, void (*fn)(struct espy_ptrace *p, struct espy_ptask *t, void *ctx),
 		      void *ctx);
-/* Number behind "Key:" in /proc/TID/status; -1. */
-long espy_ptask__status_field(pid_t tid, const char *key);
 
 /* records.c */
 void espy_ptrace__emit(struct espy_ptrace *p, const struct espy_rec *rec);

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/small_file.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
@@ -198,7 +199,7 @@ static void child_born(struct espy_ptrace *p, struct espy_ptask *parent, pid_t t
 		t = NULL;
 	}
 	/* Adopted and dead by now, or let go of: it is not ours any more, and would never show itself. */
-	if (!t && p->early && espy_ptask__status_field(tid, "TracerPid") != getpid())
+	if (!t && p->early && espy_status_field(tid, "TracerPid") != getpid())
 		return;
 	if (!t)
 		t = espy_ptask__add(p, tid, tgid);
@@ -220,7 +221,7 @@ static void forked(struct espy_ptrace *p, struct espy_ptask *t, int event)
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &child))
 		return;
 	flags = espy_arch__clone_flags(t, event);
-	if (!flags && event == PTRACE_EVENT_CLONE && espy_ptask__status_field((pid_t)child, "Tgid") == t->tgid)
+	if (!flags && event == PTRACE_EVENT_CLONE && espy_status_field((pid_t)child, "Tgid") == t->tgid)
 		flags = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND; /* what a thread cannot be without */
 	child_born(p, t, (pid_t)child, flags);
 }
@@ -231,8 +232,8 @@ static void adopt_orphan(struct espy_ptrace *p, struct espy_ptask *t)
 	long tgid, ppid;
 	uint64_t flags = 0;
 
-	tgid = espy_ptask__status_field(t->tid, "Tgid");
-	ppid = espy_ptask__status_field(t->tid, "PPid");
+	tgid = espy_status_field(t->tid, "Tgid");
+	ppid = espy_status_field(t->tid, "PPid");
 	t->tgid = tgid > 0 ? (pid_t)tgid : t->tid;
 	if (t->tgid != t->tid) {
 		ppid = tgid;

@@ -2,7 +2,6 @@
 /* The table of tasks of the ptrace source: by tid, which is unique while the task is ours. */
 #include "ptrace_source.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,24 +67,4 @@ void espy_ptask__each(struct espy_ptrace *p, void (*fn)(struct espy_ptrace *p, s
 			fn(p, t, ctx);
 		}
 	}
-}
-
-long espy_ptask__status_field(pid_t tid, const char *key)
-{
-	char path[40], line[256];
-	size_t key_sz = strlen(key);
-	long val = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	f = fopen(path, "re");
-	if (!f)
-		return -1;
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, key_sz) && line[key_sz] == ':') {
-			val = strtol(line + key_sz + 1, NULL, 10);
-			break;
-		}
-	fclose(f);
-	return val;
 }

@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "base/align.h"
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "source/agent/mark_ring.h"
 #include "source/rights.h"
 #include "source/usdt/usdt_source.h"
@@ -219,7 +221,7 @@ static void widen_floats(const struct usdt_probe *p, uint8_t *args)
 		memcpy(head, args, sizeof(head));
 		args += 8;
 		if (p->kinds[i] == ESPY_MARK_STRING || p->kinds[i] == ESPY_MARK_BYTES)
-			args += (head[0] + 7) & ~7u;
+			args += espy_pad8(head[0]);
 	}
 }
 
@@ -273,21 +275,11 @@ static void give_losses(struct usdt_source *s)
 
 static bool any_lives(const struct usdt_source *s)
 {
-	char path[48];
+	struct espy_proc_stat stat;
 
-	for (size_t i = 0; i < s->pid_cnt; i++) {
-		char line[512], *end = NULL;
-
-		snprintf(path, sizeof(path), "/proc/%d/stat", (int)s->pids[i]);
-		FILE *f = fopen(path, "re");
-
-		if (f && fgets(line, sizeof(line), f))
-			end = strrchr(line, ')');
-		if (f)
-			fclose(f);
-		if (end && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X')
+	for (size_t i = 0; i < s->pid_cnt; i++)
+		if (espy_read_proc_stat(s->pids[i], &stat) && stat.state != 'Z' && stat.state != 'X')
 			return true;
-	}
 	return false;
 }
 

@@ -31,6 +31,7 @@
 #include <unistd.h>
 #include "pause.h"
 #include "base/clock.h"
+#include "base/small_file.h"
 
 #define MS 1000000ull
 #define STEP_MS 50     /* so long a task sleeps at a time */
@@ -255,14 +256,8 @@ static bool can_be_frozen_for_good(void)
 {
 	char text[4096];
 	const char *at;
-	ssize_t n = -1;
-	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
 
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
+	espy_read_proc(0, "cgroup", text, sizeof(text));
 	at = strstr(text, ":freezer:/");
 	return at && at[10] != '\n';
 }

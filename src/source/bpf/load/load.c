@@ -6,14 +6,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "base/array.h"
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "source/bpf/bpf_source.h"
 #include "source/rights.h"
 #include "source/bpf/kernel/bpf_objects.h"
@@ -43,15 +44,12 @@ struct choice {
 
 static size_t pid_max(void)
 {
-	unsigned long n = ESPY_BPF_PID_LIMIT;
-	FILE *f = fopen("/proc/sys/kernel/pid_max", "re");
+	char text[24];
+	unsigned long n = 0;
 
-	if (f) {
-		if (fscanf(f, "%lu", &n) != 1 || n > ESPY_BPF_PID_LIMIT)
-			n = ESPY_BPF_PID_LIMIT;
-		fclose(f);
-	}
-	return n + 1;
+	if (espy_read_small("/proc/sys/kernel/pid_max", text, sizeof(text)) > 0)
+		n = strtoul(text, NULL, 10);
+	return (n && n < ESPY_BPF_PID_LIMIT ? n : ESPY_BPF_PID_LIMIT) + 1;
 }
 
 static size_t power_of_two(size_t wanted)
@@ -179,15 +177,8 @@ int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracep
 
 	if (!prog)
 		return -ENOENT;
-	if (s->link_cnt == s->link_cap) {
-		size_t cap = s->link_cap ? s->link_cap * 2 : 16;
-		struct bpf_link **links = realloc(s->links, cap * sizeof(*links));
-
-		if (!links)
-			return -ENOMEM;
-		s->links = links;
-		s->link_cap = cap;
-	}
+	if (!espy_array__grow(s->links, s->link_cnt, s->link_cap))
+		return -ENOMEM;
 	if (tracepoint)
 		link = bpf_program__attach_raw_tracepoint(prog, tracepoint);
 	else if (!strncmp(bpf_program__section_name(prog), "espy/", 5))
@@ -516,15 +507,10 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 static size_t memory_left(void)
 {
 	unsigned long long kb = ~0ull >> 10;
-	FILE *f = fopen("/proc/meminfo", "re");
-	char line[128];
+	char text[32];
 
-	if (!f)
-		return (size_t)kb << 10;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %llu", &kb) == 1)
-			break;
-	fclose(f);
+	if (espy_read_field("/proc/meminfo", "MemAvailable", text, sizeof(text)) > 0)
+		kb = strtoull(text, NULL, 10);
 	return (size_t)kb << 10;
 }
 

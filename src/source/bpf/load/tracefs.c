@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/small_file.h"
 #include "source/bpf/bpf_source.h"
 
 #ifndef FSCONFIG_CMD_CREATE
@@ -46,18 +47,12 @@ int bpf_tracefs_event_id(int tracefs, const char *name, bool at_exit)
 {
 	char path[160], text[32];
 	ssize_t n;
-	int fd;
 
 	if ((size_t)snprintf(path, sizeof(path), "events/syscalls/sys_%s_%s/id", at_exit ? "exit" : "enter", name) >=
 	    sizeof(path))
 		return -ENAMETOOLONG;
-	fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return -EIO;
-	text[n] = '\0';
-	return atoi(text);
+	n = espy_read_small_at(tracefs, path, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	return n ? atoi(text) : -EIO;
 }
