@@ -16,31 +16,22 @@ static int read_head(struct espy_call_view *v, const struct espy_rec *rec, size_
 	if (rec->size < sizeof(struct espy_rec_call) || rec->size > ESPY_REC_MAX || rec->size % 8)
 		return -EBADMSG;
 
-	unsigned nargs = ESPY_REC_NARGS(rec->flags);
-	size_t off = sizeof(struct espy_rec_call);
-	size_t need = off + 8u * nargs;
-	if (rec->flags & ESPY_RF_ENTER_NS)
-		need += 8;
-	if (rec->flags & ESPY_RF_IP)
-		need += 8;
-	if (nargs > ESPY_MAX_ARGS || need > rec->size)
+	const unsigned nargs = ESPY_REC_NARGS(rec->flags), args = espy_call__args_off(rec->flags);
+
+	*items_off = espy_call__items_off(rec->flags);
+	if (nargs > ESPY_MAX_ARGS || *items_off > rec->size)
 		return -EBADMSG;
 
 	const uint8_t *p = (const uint8_t *)rec;
-	if (rec->flags & ESPY_RF_ENTER_NS) {
-		memcpy(&v->enter_ns, p + off, 8);
-		off += 8;
-	}
-	if (rec->flags & ESPY_RF_IP) {
-		memcpy(&v->ip, p + off, 8);
-		off += 8;
-	}
+	if (rec->flags & ESPY_RF_ENTER_NS)
+		memcpy(&v->enter_ns, p + sizeof(struct espy_rec_call), 8);
+	if (rec->flags & ESPY_RF_IP)
+		memcpy(&v->ip, p + args - 8, 8);
 	/* The arguments at entry are the true ones; those of an exit record count if nothing else is there. */
 	if (nargs > v->nargs) {
-		memcpy(v->args, p + off, 8u * nargs);
+		memcpy(v->args, p + args, 8u * nargs);
 		v->nargs = nargs;
 	}
-	*items_off = off + 8u * nargs;
 	return 0;
 }
 
@@ -54,7 +45,7 @@ static int read_items(struct espy_call_view *v, const struct espy_rec *rec, size
 		size_t room = rec->size - off - sizeof(*it);
 		if (it->len > room || ESPY_ITEM_STATUS(it->status) > ESPY_ITEM_NOT_RUN || it->op >= op_cnt)
 			return -EBADMSG;
-		off += sizeof(*it) + ((it->len + 7u) & ~(size_t)7);
+		off += espy_item__step(it);
 		if (v->item_cnt == ESPY_VIEW_MAX_ITEMS) {
 			v->item_dropped++;
 			continue;

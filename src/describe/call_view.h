@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "record/record.h"
+#include "record/call_record.h"
 #include "describe/image.h"
 
 #define ESPY_VIEW_MAX_ITEMS 2048u
@@ -55,11 +55,6 @@ static inline bool espy_call_view__failed(const struct espy_call_view *v)
 
 /* The item that parameter n's pointer led to, at exit or entry; NULL if there is none. For hooks on results. */
 const struct espy_item *espy_call_view__arg_item(const struct espy_call_view *v, unsigned reg, bool at_exit);
-
-static inline const uint8_t *espy_item__bytes(const struct espy_item *it)
-{
-	return (const uint8_t *)(it + 1);
-}
 
 /* n bytes (1, 2, 4, 8; others: 0) as a number of the given byte order and sign. */
 uint64_t espy_load(const uint8_t *p, unsigned n, bool big_endian, bool sgn);

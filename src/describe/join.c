@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/align.h"
 #include "describe/prune.h"
 
 /* Where the elements of one part begin in the arrays of the whole. */
@@ -188,7 +189,7 @@ static const void *take(char **at, size_t n, size_t elem_sz)
 {
 	const void *here = *at;
 
-	*at += (n * elem_sz + 7) & ~(size_t)7;
+	*at += espy_pad8(n * elem_sz);
 	return here;
 }
 

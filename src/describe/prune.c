@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/align.h"
 
 /* Where an element of an array is now. Not one of it: ESPY_NONE. */
 static uint32_t moved(const struct espy_pruning *p, enum espy_section which, uint32_t i)
@@ -285,7 +286,7 @@ static int write_image(struct espy_pruning *p)
 	/* The strings come last: how many there are is known when all else is written. */
 	for (unsigned i = ESPY_SEC_STRINGS + 1; i < ESPY_SECTION_CNT; i++) {
 		h.sections[i] = (struct espy_image_section){ off, n[i], espy_image_elem_sz[i] };
-		off += ((uint64_t)n[i] * espy_image_elem_sz[i] + 7) & ~7ull;
+		off += espy_pad8((uint64_t)n[i] * espy_image_elem_sz[i]);
 	}
 	char *out = calloc(1, off + p->img->strings_sz + 8);
 
@@ -304,7 +305,7 @@ static int write_image(struct espy_pruning *p)
 	write_entries(p, to[ESPY_SEC_ENTRIES], pool);
 	write_rest(p, to);
 	h.sections[ESPY_SEC_STRINGS] = (struct espy_image_section){ off, p->strings_sz, 1 };
-	h.size = off + ((p->strings_sz + 7u) & ~7u);
+	h.size = off + espy_pad8(p->strings_sz);
 	memcpy(out, &h, sizeof(h));
 	p->out = out;
 	p->out_sz = h.size;

@@ -2,6 +2,7 @@
 /* The last stage: the arrays behind one header (image_format.h). */
 #include <errno.h>
 #include <stdlib.h>
+#include "base/align.h"
 #include "describe/compiler.h"
 #include "describe/image_format.h"
 
@@ -21,7 +22,7 @@ int dc_write(struct dc *dc, void **blob, size_t *size)
 
 	for (unsigned i = 0; i < ESPY_SECTION_CNT; i++) {
 		h.sections[i] = (struct espy_image_section){ off, v[i]->n, v[i]->elem_sz };
-		off += ((uint64_t)v[i]->n * v[i]->elem_sz + 7) & ~7ull;
+		off += espy_pad8((uint64_t)v[i]->n * v[i]->elem_sz);
 	}
 	h.size = off;
 	char *p = calloc(1, off);

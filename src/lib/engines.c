@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "filter/path_filter.h"
 #include "state/marks_seen.h"
 
@@ -279,15 +280,8 @@ static int add(struct espy_session *s, void *arg)
 	struct session_engines *e = &s->engines;
 	struct espy_engine *en = arg;
 
-	if (e->cnt == e->room) {
-		const unsigned room = e->room ? 2 * e->room : 4;
-		struct espy_engine **v = reallocarray(e->v, room, sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		e->v = v;
-		e->room = room;
-	}
+	if (!espy_array__grow(e->v, e->cnt, e->room))
+		return -ENOMEM;
 	en->session = s;
 	if (s->run.phase == PHASE_RUNS) {
 		int err = s->o.engines_fixed ? -EOPNOTSUPP : espy_session__start_engine(s, en);

@@ -62,7 +62,8 @@ struct session_targets {
 /* Engines, and requests to change them from threads that do not run the session. */
 struct session_engines {
 	struct espy_engine **v;
-	unsigned cnt, room;
+	unsigned cnt;
+	size_t room;
 	unsigned record_sinks; /* how many sinks of records there are */
 	unsigned depth;	       /* events that are being given to them now, one within the other */
 	bool any_gone;

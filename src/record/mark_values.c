@@ -2,6 +2,7 @@
 #include "record/mark_values.h"
 
 #include <string.h>
+#include "base/align.h"
 
 static const struct {
 	uint8_t bits;
@@ -35,7 +36,7 @@ bool espy_mark_value__next(const uint8_t **at, const uint8_t *end, uint8_t kind,
 	*at += sizeof(out->num);
 	if (!espy_mark_kind_is_text(kind))
 		return true;
-	const size_t padded = ((size_t)head[0] + 7) / 8 * 8;
+	const size_t padded = espy_pad8(head[0]);
 	if (padded > (size_t)(end - *at)) {
 		*at = end;
 		return false;

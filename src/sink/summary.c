@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/json.h"
 #include "sink/line_output.h"
 
@@ -64,15 +65,8 @@ static struct row *find_row(struct espy_summary_table *t, const struct espy_imag
 	for (size_t i = 0; nr >= ESPY_MAX_SYSCALLS && i < a->cnt; i++)
 		if (a->rows[i].nr == nr)
 			return &a->rows[i];
-	if (a->cnt == a->cap) {
-		size_t cap = a->cap ? a->cap * 2 : 64;
-		struct row *rows = realloc(a->rows, cap * sizeof(*rows));
-
-		if (!rows)
-			return NULL;
-		a->rows = rows;
-		a->cap = cap;
-	}
+	if (!espy_array__grow(a->rows, a->cnt, a->cap))
+		return NULL;
 	struct row *r = &a->rows[a->cnt++];
 	const char *name = nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[nr].name) : "";
 	*r = (struct row){ .nr = nr, .name = name[0] ? strndup(name, NAME_MAX) : NULL, .c.min_ns = UINT64_MAX };

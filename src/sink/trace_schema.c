@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "describe/prune.h"
+#include "record/call_record.h"
 #include "source/source.h"
 
 /* Parts of one ABI in one file; what comes then is the whole image, and nothing is left to be said. */
@@ -108,26 +109,23 @@ static void note_value(struct abi_schema *a, uint32_t nr, const struct espy_prun
 }
 
 /* What stood at the head of the struct that the register points to, each time that it was read. */
-static void note_structs(struct abi_schema *a, const struct espy_rec *rec, size_t off, const struct espy_plan *plan,
-			 uint32_t reg, uint32_t of, uint32_t key_sz)
+static void note_structs(struct abi_schema *a, const struct espy_rec *rec, const struct espy_plan *plan, uint32_t reg,
+			 uint32_t of, uint32_t key_sz)
 {
-	struct espy_item it;
+	size_t size;
+	const struct espy_item *items = espy_rec__items(rec, &size);
 
-	for (; off + sizeof(it) <= rec->size; off += sizeof(it) + ((it.len + 7) & ~(size_t)7)) {
-		const uint8_t *at = (const uint8_t *)rec + off;
+	for (const struct espy_item *it = espy_item__first(items, size); it; it = espy_item__next(it, items, size)) {
 		struct espy_prune_value v = { .of = of };
 
-		memcpy(&it, at, sizeof(it));
-		if (it.len > rec->size - off - sizeof(it))
-			return;
-		if (it.op >= plan->op_cnt || a->img->ops[plan->first_op + it.op].src != reg || it.len < key_sz)
+		if (it->op >= plan->op_cnt || a->img->ops[plan->first_op + it->op].src != reg || it->len < key_sz)
 			continue;
-		memcpy(&v.value, at + sizeof(it), key_sz);
+		memcpy(&v.value, espy_item__bytes(it), key_sz);
 		note_value(a, rec->nr, &v);
 	}
 }
 
-static void note_values(struct abi_schema *a, const struct espy_rec *rec, size_t items, uint32_t call, uint32_t plan,
+static void note_values(struct abi_schema *a, const struct espy_rec *rec, uint32_t call, uint32_t plan,
 			const uint64_t args[6])
 {
 	const struct espy_call *c = &a->img->calls[call];
@@ -140,15 +138,14 @@ static void note_values(struct abi_schema *a, const struct espy_rec *rec, size_t
 		if (espy_prune_value_of(a->img, param, args, &v))
 			note_value(a, rec->nr, &v);
 		else if (espy_prune_struct_of(a->img, param, &of, &key_sz))
-			note_structs(a, rec, items, &a->img->plans[plan], param->off, of, key_sz);
+			note_structs(a, rec, &a->img->plans[plan], param->off, of, key_sz);
 	}
 }
 
 static void note_call(struct abi_schema *a, const struct espy_rec *rec)
 {
 	const unsigned nargs = ESPY_REC_NARGS(rec->flags) < ESPY_MAX_ARGS ? ESPY_REC_NARGS(rec->flags) : ESPY_MAX_ARGS;
-	const size_t off = sizeof(struct espy_rec_call) + (rec->flags & ESPY_RF_ENTER_NS ? 8 : 0) +
-			   (rec->flags & ESPY_RF_IP ? 8 : 0);
+	const size_t off = espy_call__args_off(rec->flags);
 	uint64_t args[ESPY_MAX_ARGS] = { 0 };
 	uint32_t plan;
 
@@ -159,7 +156,7 @@ static void note_call(struct abi_schema *a, const struct espy_rec *rec)
 
 	if (call != ESPY_NONE && call < CALLS_MAX) {
 		if (bit(a->has_values, call))
-			note_values(a, rec, off + 8u * nargs, call, plan, args);
+			note_values(a, rec, call, plan, args);
 		a->any |= !bit(a->there.calls, call);
 		set(a->now.calls, call);
 	}

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/clock.h"
 #include "record/merge.h"
 #include "source/agent/agent_source.h"
@@ -95,15 +96,8 @@ static int append(struct input *in, const void *records, size_t size)
 			in->tail -= in->head;
 			in->head = 0;
 		}
-		if (in->tail + size > in->cap) {
-			size_t cap = (in->cap ? in->cap * 2 : 65536) + size;
-			uint8_t *buf = realloc(in->buf, cap);
-
-			if (!buf)
-				return in->error = -ENOMEM;
-			in->buf = buf;
-			in->cap = cap;
-		}
+		if (!espy_array__room(&in->buf, in->tail, &in->cap, 1, size))
+			return in->error = -ENOMEM;
 	}
 	memcpy(in->buf + in->tail, records, size);
 	in->tail += size;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "record/call_record.h"
 
 #define ITEM_ALIGN 8u
 /* A string mostly is short: read this much first, aligned, so that a fault behind its end is not met. */
@@ -33,45 +34,6 @@ struct place {
 	const unsigned char *enter, *exit; /* bytes of the element at entry and at exit; either may be NULL */
 	size_t enter_sz, exit_sz;	   /* bytes from there to the end of the item */
 };
-
-const struct espy_item *espy_item__first(const struct espy_item *items, size_t size)
-{
-	if (!items || size < item_sz || items->len > size - item_sz)
-		return NULL;
-	return items;
-}
-
-const struct espy_item *espy_item__next(const struct espy_item *it, const struct espy_item *items, size_t size)
-{
-	size_t off = (size_t)((const unsigned char *)it - (const unsigned char *)items);
-	size_t step = item_sz + (((size_t)it->len + ITEM_ALIGN - 1) & ~(size_t)(ITEM_ALIGN - 1));
-
-	if (step > size - off)
-		return NULL;
-	off += step;
-	return espy_item__first((const void *)((const unsigned char *)items + off), size - off);
-}
-
-const struct espy_item *espy_rec__items(const struct espy_rec *rec, size_t *size)
-{
-	size_t head = sizeof(struct espy_rec_call);
-
-	*size = 0;
-	if (!rec || (rec->type != ESPY_REC_ENTER && rec->type != ESPY_REC_EXIT))
-		return NULL;
-	head += rec->flags & ESPY_RF_ENTER_NS ? 8 : 0;
-	head += rec->flags & ESPY_RF_IP ? 8 : 0;
-	head += 8 * ESPY_REC_NARGS(rec->flags);
-	if (rec->size < head || rec->size > ESPY_REC_MAX)
-		return NULL;
-	*size = rec->size - head;
-	return (const void *)((const unsigned char *)rec + head);
-}
-
-static const unsigned char *item_bytes(const struct espy_item *it)
-{
-	return (const unsigned char *)(it + 1);
-}
 
 /* The first item of an operation in a region, of the phase that is asked for. */
 static const struct espy_item *find_item(const struct region *r, unsigned op, bool at_exit)
@@ -146,7 +108,7 @@ static bool number_at(const unsigned char *p, size_t sz, unsigned off, uint16_t 
 
 static bool op_number(const struct espy_item *it, uint16_t ref, uint64_t *v)
 {
-	return it && number_at(item_bytes(it), it->len, 0, ref, v);
+	return it && number_at(espy_item__bytes(it), it->len, 0, ref, v);
 }
 
 /* One of a and b. false: the memory that holds it was not readable. UINT64_MAX: no limit. */
@@ -209,7 +171,7 @@ static int64_t room_left(const struct espy_rec_out *out)
 static void put_item(struct espy_rec_out *out, unsigned op, unsigned status, unsigned index, uint32_t len)
 {
 	struct espy_item *it = (void *)(out->data + out->size);
-	uint32_t padded = (len + ITEM_ALIGN - 1) & ~(ITEM_ALIGN - 1);
+	uint32_t padded = (uint32_t)espy_pad8(len);
 
 	*it = (struct espy_item){ .op = (uint8_t)op, .status = (uint8_t)status, .index = (uint16_t)index, .len = len };
 	memset(out->data + out->size + item_sz + len, 0, padded - len);
@@ -390,13 +352,13 @@ static void run_from_op(struct runner *r, unsigned k, unsigned phase, uint64_t s
 			uint64_t addr;
 
 			if (en) {
-				pl.enter = off < en->len ? item_bytes(en) + off : NULL;
+				pl.enter = off < en->len ? espy_item__bytes(en) + off : NULL;
 				pl.enter_sz = off < en->len ? en->len - off : 0;
 			}
 			if (beside || !en) {
 				const struct espy_item *x = en ? beside : ex;
 
-				pl.exit = off < x->len ? item_bytes(x) + off : NULL;
+				pl.exit = off < x->len ? espy_item__bytes(x) + off : NULL;
 				pl.exit_sz = off < x->len ? x->len - off : 0;
 			}
 			if (each && it->len - off < stride)

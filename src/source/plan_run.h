@@ -109,10 +109,4 @@ struct espy_plan_run {
 /* Append the items of one phase to out. */
 void espy_plan_run__items(struct espy_rec_out *out, const struct espy_plan_run *run);
 
-/* Where the items of a call record begin and how many bytes they have; NULL if it is no call record or is broken. */
-const struct espy_item *espy_rec__items(const struct espy_rec *rec, size_t *size);
-/* The first item of items[0..size), and the one behind it; NULL at the end or where a length lies. */
-const struct espy_item *espy_item__first(const struct espy_item *items, size_t size);
-const struct espy_item *espy_item__next(const struct espy_item *it, const struct espy_item *items, size_t size);
-
 #endif

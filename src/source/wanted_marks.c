@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "base/align.h"
 #include "record/mark_format.h"
 
 #define DEFS_MAX 65536u
@@ -67,7 +68,7 @@ int espy_mark_defs__get(struct espy_mark_defs *d, const char *provider, size_t p
 		provider_len = TEXT_MAX;
 	size_t size = sizeof(**out) + nargs + provider_len + name_len + format_len + 3;
 
-	size = (size + 7) & ~(size_t)7;
+	size = espy_pad8(size);
 	struct espy_rec_mark_def *rec = calloc(1, size);
 
 	if (!rec)

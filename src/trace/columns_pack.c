@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "record/call_record.h"
 #include "record/record.h"
 
 /* With more of either a block is hardly made of calls. */
@@ -175,7 +176,7 @@ INLINE void put_words(struct cursor *c, const uint8_t *now, size_t words, const 
 
 static inline size_t words_in(uint32_t len)
 {
-	return ((size_t)len + 7) / 8;
+	return espy_pad8(len) / 8;
 }
 
 /* Structs consist of words, most of which are small. Texts do not. */
@@ -210,7 +211,7 @@ static void divide(const struct espy_rec *rec, struct espy_column_kind *k)
 	if (!is_call(rec))
 		return;
 	const unsigned has_enter = rec->flags & ESPY_RF_ENTER_NS ? 1 : 0;
-	const unsigned words = 1 + has_enter + (rec->flags & ESPY_RF_IP ? 1 : 0) + ESPY_REC_NARGS(rec->flags);
+	const unsigned words = (espy_call__items_off(rec->flags) - (unsigned)sizeof(*rec)) / 8;
 
 	if (words > k->words)
 		return;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/align.h"
 #include "record/record.h"
 
 struct kind {
@@ -160,7 +161,7 @@ static bool get_items(struct unpack *u, const struct espy_column_kind *k, const 
 		if (last)
 			memcpy(&old, last, sizeof(old));
 		last = last ? last + sizeof(old) : NULL;
-		const size_t words = ((size_t)it.len + 7) / 8, words_before = ((size_t)old.len + 7) / 8;
+		const size_t words = espy_pad8(it.len) / 8, words_before = espy_pad8(old.len) / 8;
 
 		if (u->bad || !has_room(u, 8 * words))
 			return false;

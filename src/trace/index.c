@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 
 void espy_index_tasks__add_slow(struct espy_index_tasks *t, uint32_t tid)
 {
@@ -115,15 +116,8 @@ int espy_index__add_checkpoint(struct espy_index *x, uint64_t offset)
 			x->checkpoints[i] = x->checkpoints[2 * i + 1];
 		x->checkpoint_cnt /= 2;
 	}
-	if (x->checkpoint_cnt == x->checkpoint_cap) {
-		const uint32_t cap = x->checkpoint_cap ? 2 * x->checkpoint_cap : 64;
-		void *p = realloc(x->checkpoints, cap * sizeof(*x->checkpoints));
-
-		if (!p)
-			return -ENOMEM;
-		x->checkpoints = p;
-		x->checkpoint_cap = cap;
-	}
+	if (!espy_array__grow(x->checkpoints, x->checkpoint_cnt, x->checkpoint_cap))
+		return -ENOMEM;
 	x->checkpoints[x->checkpoint_cnt++] = offset;
 	return 0;
 }

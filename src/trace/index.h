@@ -35,7 +35,8 @@ struct espy_index {
 	uint32_t count, cap;
 	uint32_t blocks_per_entry; /* grows when the index is full */
 	uint64_t *checkpoints;	   /* offsets */
-	uint32_t checkpoint_cnt, checkpoint_cap;
+	uint32_t checkpoint_cnt;
+	size_t checkpoint_cap;
 };
 
 /* first_ns 0: without times. Forgets nothing: when it is full, neighbours are put together. */

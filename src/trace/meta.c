@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/align.h"
+#include "base/array.h"
 #include "trace/trace_format.h"
 #include "trace/trace.h"
 
@@ -40,19 +42,12 @@ int espy_trace_meta__add(struct espy_trace_meta *m, const char *name, const void
 		return -E2BIG;
 	const struct entry e = { .name_sz = (uint16_t)name_sz, .value_sz = (uint32_t)size };
 	/* a NUL after the value that is not counted: what a reader gives out can be used as a text */
-	const size_t need = (sizeof(e) + name_sz + size + 1 + 7) & ~(size_t)7;
+	const size_t need = espy_pad8(sizeof(e) + name_sz + size + 1);
 
 	if (m->size + need > ESPY_SECTION_RAW_MAX)
 		return -E2BIG;
-	if (m->size + need > m->cap) {
-		const size_t cap = 2 * (m->size + need);
-		uint8_t *bytes = realloc(m->bytes, cap);
-
-		if (!bytes)
-			return -ENOMEM;
-		m->bytes = bytes;
-		m->cap = cap;
-	}
+	if (!espy_array__room(&m->bytes, m->size, &m->cap, 1, need))
+		return -ENOMEM;
 	uint8_t *at = m->bytes + m->size;
 
 	memset(at, 0, need);
@@ -96,7 +91,7 @@ const void *espy_trace_meta__find(const void *bytes, size_t size, const char *na
 		struct entry e;
 
 		memcpy(&e, at, sizeof(e));
-		const uint64_t whole = ((uint64_t)sizeof(e) + e.name_sz + e.value_sz + 1 + 7) & ~7ull;
+		const uint64_t whole = espy_pad8((uint64_t)sizeof(e) + e.name_sz + e.value_sz + 1);
 
 		if (whole > size)
 			break;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "record/call_record.h"
 #include "trace/index.h"
 #include "trace/meta.h"
 
@@ -39,8 +40,7 @@ size_t espy_rec_least_size(const struct espy_rec *rec)
 	size_t least = rec->type < sizeof(least_size) ? least_size[rec->type] : sizeof(*rec);
 
 	if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
-		least += 8u * ESPY_REC_NARGS(rec->flags) + (rec->flags & ESPY_RF_ENTER_NS ? 8 : 0) +
-			 (rec->flags & ESPY_RF_IP ? 8 : 0);
+		least = espy_call__items_off(rec->flags);
 	return least;
 }
 

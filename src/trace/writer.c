@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include "base/align.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "trace/section_codec.h"
 #include "trace/crc32c.h"
@@ -49,7 +51,8 @@ struct espy_trace_writer {
 
 	struct espy_index index; /* of this file */
 	struct espy_end_entry *sections;
-	uint32_t section_cnt, section_cap;
+	uint32_t section_cnt;
+	size_t section_cap;
 	struct espy_end_head end;	  /* totals of this file */
 	uint64_t since_checkpoint; /* raw bytes */
 	struct kept *kept;
@@ -106,7 +109,7 @@ static int write_file_head(struct espy_trace_writer *w)
 			memcpy(bytes + at, names[i], strlen(names[i]));
 			at += strlen(names[i]) + 1;
 		}
-	h.size = (uint32_t)((at + sizeof(uint32_t) + 7) & ~(size_t)7);
+	h.size = (uint32_t)espy_pad8(at + sizeof(uint32_t));
 	memcpy(bytes, &h, sizeof(h));
 	const uint32_t crc = espy_crc32c(0, bytes, h.size - sizeof(crc));
 
@@ -143,15 +146,8 @@ static int write_other(struct espy_trace_writer *w, enum espy_trace_section kind
 	struct espy_section_head head = { .kind = (uint16_t)kind, .id = id };
 	const uint64_t offset = w->out.offset;
 
-	if (w->section_cnt == w->section_cap) {
-		const uint32_t cap = w->section_cap ? 2 * w->section_cap : 16;
-		void *p = realloc(w->sections, cap * sizeof(*w->sections));
-
-		if (!p)
-			return -ENOMEM;
-		w->sections = p;
-		w->section_cap = cap;
-	}
+	if (!espy_array__grow(w->sections, w->section_cnt, w->section_cap))
+		return -ENOMEM;
 	int err = write_section(w, &head, data, size);
 
 	if (!err)

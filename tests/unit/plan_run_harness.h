@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "record/call_record.h"
 #include "source/plan_run.h"
 
 /* Memory: from MEM on there are MEM_SZ bytes, then nothing. */

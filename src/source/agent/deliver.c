@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "base/array.h"
 #include "base/clock.h"
 #include "source/agent/agent_source.h"
 
@@ -70,15 +71,8 @@ void espy_agent_delivery__lost(struct espy_agent_delivery *d, const struct espy_
 
 static void push(struct espy_agent_source *s, uint64_t time_ns, struct espy_agent_process *p, uint32_t cursor)
 {
-	if (s->heap_cnt == s->heap_cap) {
-		size_t cap = s->heap_cap ? s->heap_cap * 2 : 256;
-		void *heap = realloc(s->heap, cap * sizeof(*s->heap));
-
-		if (!heap)
-			return; /* it is looked at again with the next look */
-		s->heap = heap;
-		s->heap_cap = cap;
-	}
+	if (!espy_array__grow(s->heap, s->heap_cnt, s->heap_cap))
+		return; /* it is looked at again with the next look */
 	size_t i = s->heap_cnt++;
 
 	while (i && s->heap[(i - 1) / 2].time_ns > time_ns) {

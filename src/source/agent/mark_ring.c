@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/align.h"
 #include "record/record.h"
 
 static struct espy_chunk *chunk_at(const struct espy_agent_ring *r, uint32_t i)
@@ -220,7 +221,7 @@ bool espy_mark_args__check(const void *args, size_t len, const uint8_t *kinds, u
 			size_t padded;
 
 			memcpy(head, at, sizeof(head));
-			padded = ((size_t)head[0] + 7) & ~(size_t)7;
+			padded = espy_pad8(head[0]);
 			if (padded > len - 8 || head[1] > ESPY_ITEM_NOT_RUN)
 				return false;
 			at += padded;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define ALIGN8(n) (((n) + 7u) & ~7u)
+#include "base/array.h"
+#include "record/call_record.h"
 
 const struct espy_call_set *espy_ptrace__set(const struct espy_ptrace *p, enum espy_abi abi)
 {
@@ -20,18 +20,8 @@ static int enqueue(struct espy_ptrace *p, const struct espy_rec *rec)
 {
 	if (p->queue_off == p->queue_sz)
 		p->queue_off = p->queue_sz = 0;
-	if (rec->size > p->queue_cap - p->queue_sz) {
-		size_t cap = p->queue_cap ? p->queue_cap * 2 : 4096;
-		unsigned char *mem;
-
-		while (cap - p->queue_sz < rec->size)
-			cap *= 2;
-		mem = realloc(p->queue, cap);
-		if (!mem)
-			return -ENOMEM;
-		p->queue = mem;
-		p->queue_cap = cap;
-	}
+	if (!espy_array__room(&p->queue, p->queue_sz, &p->queue_cap, 1, rec->size))
+		return -ENOMEM;
 	memcpy(p->queue + p->queue_sz, rec, rec->size);
 	p->queue_sz += rec->size;
 	return 0;
@@ -133,7 +123,7 @@ static void emit_fdname(struct espy_ptrace *p, const struct espy_ptask *t, int f
 		return;
 	memset(rec.name + n, 0, 8);
 	rec.f = (struct espy_rec_fdname){ .fd = fd, .name_sz = (uint32_t)n + 1 };
-	rec.f.rec = head(p, t, ESPY_REC_FDNAME, sizeof(rec.f) + ALIGN8((uint32_t)n + 1));
+	rec.f.rec = head(p, t, ESPY_REC_FDNAME, sizeof(rec.f) + espy_pad8((uint64_t)n + 1));
 	espy_ptrace__emit(p, &rec.f.rec);
 }
 
@@ -217,7 +207,7 @@ void espy_ptrace__emit_exec(struct espy_ptrace *p, const struct espy_ptask *t, p
 	memset(rec.name + n, 0, 8);
 	rec.e = (struct espy_rec_exec){ .old_tid = old_tid != t->tid ? (uint32_t)old_tid : 0,
 					.filename_sz = (uint32_t)n + 1 };
-	rec.e.rec = head(p, t, ESPY_REC_EXEC, sizeof(rec.e) + ALIGN8((uint32_t)n + 1));
+	rec.e.rec = head(p, t, ESPY_REC_EXEC, sizeof(rec.e) + espy_pad8((uint64_t)n + 1));
 	espy_ptrace__emit(p, &rec.e.rec);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "source/usdt/usdt_source.h"
 
 static const uint8_t nop5[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
@@ -34,15 +35,8 @@ int usdt_switch_on(struct usdt_source *s, pid_t pid, uint64_t site, uint64_t col
 
 	if (in > 3 || rel != distance)
 		return -EINVAL;
-	if (s->switch_cnt == s->switch_cap) {
-		size_t cap = s->switch_cap ? s->switch_cap * 2 : 64;
-		struct usdt_switch *more = realloc(s->switches, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->switches = more;
-		s->switch_cap = cap;
-	}
+	if (!espy_array__grow(s->switches, s->switch_cnt, s->switch_cap))
+		return -ENOMEM;
 	fd = open_memory(pid);
 	if (fd < 0)
 		return fd;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <bpf/bpf.h>
 #include "agent/format.h"
+#include "base/array.h"
 #include "record/mark_format.h"
 #include "source/agent/control.h"
 #include "source/usdt/usdt_source.h"
@@ -106,16 +107,9 @@ static struct usdt_probe *find_probe(struct usdt_source *s, const struct stat *s
 
 static int keep_link(struct usdt_source *s, struct bpf_link *link)
 {
-	if (s->link_cnt == s->link_cap) {
-		size_t cap = s->link_cap ? s->link_cap * 2 : 64;
-		struct bpf_link **links = realloc(s->links, cap * sizeof(*links));
-
-		if (!links) {
-			bpf_link__destroy(link);
-			return -ENOMEM;
-		}
-		s->links = links;
-		s->link_cap = cap;
+	if (!espy_array__grow(s->links, s->link_cnt, s->link_cap)) {
+		bpf_link__destroy(link);
+		return -ENOMEM;
 	}
 	s->links[s->link_cnt++] = link;
 	return 0;
@@ -166,15 +160,8 @@ static int add_probe(struct usdt_source *s, const struct espy_object *o, const s
 	if (!known) {
 		if (s->probe_cnt == USDT_SPECS)
 			return -ENOSPC;
-		if (s->probe_cnt == s->probe_cap) {
-			size_t cap = s->probe_cap ? s->probe_cap * 2 : 64;
-			struct usdt_probe *probes = realloc(s->probes, cap * sizeof(*probes));
-
-			if (!probes)
-				return -ENOMEM;
-			s->probes = probes;
-			s->probe_cap = cap;
-		}
+		if (!espy_array__grow(s->probes, s->probe_cnt, s->probe_cap))
+			return -ENOMEM;
 		int err = espy_mark_defs__get(s->defs, u->provider, strlen(u->provider), u->name, format, p.kinds,
 					      p.nargs, &p.number, &fresh, &p.def);
 		if (err)

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "source/bpf/bpf_source.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
@@ -55,16 +56,9 @@ static size_t put(struct bytes *b, const void *data, size_t n)
 {
 	size_t at = b->len;
 
-	if (b->len + n > b->cap) {
-		size_t cap = (b->cap ? b->cap * 2 : 65536) + n;
-		uint8_t *grown = realloc(b->at, cap);
-
-		if (!grown) {
-			b->failed = true;
-			return 0;
-		}
-		b->at = grown;
-		b->cap = cap;
+	if (!espy_array__room(&b->at, b->len, &b->cap, 1, n)) {
+		b->failed = true;
+		return 0;
 	}
 	if (n)
 		memcpy(b->at + at, data, n);

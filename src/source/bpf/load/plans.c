@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "record/call_record.h"
 #include "source/bpf/bpf_source.h"
 
 /* Up to so many wanted calls, each may be attached by itself: the calls that are not wanted then cost less. */
@@ -253,8 +254,7 @@ static void finish(struct espy_fast *f, const struct espy_bpf_call *call, uint8_
 	if (!set_fds(f, call->fd_args))
 		f->shape = ESPY_SHAPE_GENERAL;
 	f->rec_flags = (nargs & 7) | (opts->need_enter_ns ? ESPY_RF_ENTER_NS : 0) | (opts->need_ip ? ESPY_RF_IP : 0);
-	f->head = sizeof(struct espy_rec_call) + (opts->need_enter_ns ? 8 : 0) + (opts->need_ip ? 8 : 0) +
-		  8 * (nargs & 7);
+	f->head = espy_call__items_off(f->rec_flags);
 }
 
 /*

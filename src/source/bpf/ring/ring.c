@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "base/align.h"
 #include "source/bpf/bpf_source.h"
 
 #define RECORD_BUSY 0x80000000u
@@ -87,7 +88,7 @@ static int drain_aside(struct bpf_ring *r, unsigned long end, unsigned long upto
 			cnt++;
 			*stop = fn(ctx, at + RECORD_HEAD, size - sizeof(place));
 		}
-		pos += (size + RECORD_HEAD + 7) & ~7ul;
+		pos += espy_pad8(size + RECORD_HEAD);
 		__atomic_store_n(r->consumer, pos, __ATOMIC_RELEASE);
 	}
 	return cnt;
@@ -114,7 +115,7 @@ int bpf_ring__drain(struct bpf_ring *r, struct bpf_ring *aside, bpf_ring_fn fn, 
 			if (*stop)
 				break;
 		}
-		pos += (size + RECORD_HEAD + 7) & ~7ul;
+		pos += espy_pad8(size + RECORD_HEAD);
 		if (!(len & RECORD_DISCARDED)) {
 			cnt++;
 			*stop = fn(ctx, at + RECORD_HEAD, size);
