@@ -1,6 +1,23 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # bash completion of espy. The options come from espy itself (espy --list-options), so they cannot differ.
 
+# Processes by number: all, those that are an espy, those that an espy holds.
+_espy_pids() {
+	local pid text
+	for pid in /proc/[0-9]*; do
+		case $1 in
+		held)
+			# A held task sleeps where it reads from the server of espy's own file.
+			text=$(cat "$pid"/task/*/wchan 2>/dev/null | tr '\0' '\n')
+			[[ $text == *request_wait_answer* ]] || continue ;;
+		espy)
+			text=$(tr '\0' ' ' <"$pid/cmdline" 2>/dev/null)
+			[[ $text == *espy*" record "*--ring* ]] || continue ;;
+		esac
+		echo "${pid#/proc/}"
+	done
+}
+
 # Complete one value by its kind: the fourth field of a row of --list-options.
 _espy_value() {
 	local espy=$1 kind=$2 cur=$3 head=
@@ -10,7 +27,8 @@ _espy_value() {
 	dir) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 	user) mapfile -t COMPREPLY < <(compgen -u -- "$cur") ;;
 	signal) mapfile -t COMPREPLY < <(compgen -A signal -- "$cur") ;;
-	pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
+	pid) mapfile -t COMPREPLY < <(compgen -W "$(_espy_pids)" -- "$cur") ;;
+	held|espy) mapfile -t COMPREPLY < <(compgen -W "$(_espy_pids "$kind")" -- "$cur") ;;
 	expr)
 		case $cur in
 		trace=*|abbrev=*|verbose=*|raw=*) kind=syscall ;;
@@ -28,7 +46,7 @@ _espy_value() {
 		[[ $cur == *,* ]] && head+=${cur%,*}, && cur=${cur##*,}
 		mapfile -t COMPREPLY < <(compgen -P "$head" -W "$("$espy" list syscalls 2>/dev/null | { while read -r _ name _; do echo "$name"; done; })
 			%file %desc %process %network %signal %ipc %memory %clock %creds %pure %stat %lstat %fstat %%stat %statfs %fstatfs %%statfs" -- "$cur") ;;
-	file|dir|user|signal|pid|-) ;;
+	file|dir|user|signal|pid|held|espy|-) ;;
 	*)
 		[[ $cur == *,* ]] && head=${cur%,*}, && cur=${cur##*,}
 		mapfile -t COMPREPLY < <(compgen -P "$head" -W "$kind" -- "$cur") ;;
@@ -85,7 +103,7 @@ _espy() {
 	w=${words[n-1]}
 	if ((i < n - 1)) || [[ $w != -* ]]; then
 		case $sub in
-		trace)
+		trace|record)
 			if ((i < n - 1)) && declare -F _command_offset >/dev/null; then
 				_command_offset $((COMP_CWORD - (n - 1 - i)))
 			elif ((i < n - 1)); then
@@ -100,6 +118,12 @@ _espy() {
 				mapfile -t COMPREPLY < <(compgen -W "syscalls hooks markers" -- "$cur")
 			fi ;;
 		mark) _espy_value "$espy" pid "$cur" ;;
+		show)
+			# One trace; of a rotated set the name without its number.
+			((i < n - 1)) || _espy_value "$espy" file "$cur" ;;
+		info) _espy_value "$espy" file "$cur" ;;
+		snapshot) _espy_value "$espy" espy "$cur" ;;
+		resume) _espy_value "$espy" held "$cur" ;;
 		help) mapfile -t COMPREPLY < <(compgen -W "$("$espy" --list-options 2>/dev/null)" -- "$cur") ;;
 		esac
 		return

@@ -20,7 +20,22 @@ static void help(const struct espy_cli *cli)
 	      "Write what a program does into a trace, without stopping it. `espy show` makes of it the text that\n"
 	      "`espy trace` would have printed, here or on another machine. A trace holds the data of the program: "
 	      "names,\n"
-	      "arguments, environments, what it reads and writes. Keep it as you keep those.\n",
+	      "arguments, environments, what it reads and writes. Keep it as you keep those.\n"
+	      "\nWhat is needed most:\n"
+	      "  -o TRACE       the file to write (espy.trace)\n"
+	      "  --force        replace it\n"
+	      "  -f             children and threads, too\n"
+	      "  -p PID         processes that run already, with all their threads\n"
+	      "  -e trace=SET   only these calls: openat,%network,!futex\n"
+	      "  -m RULE        static marks: 'app:*'\n"
+	      "  --ring SIZE    flight recorder: write only the newest, when it is asked for\n"
+	      "  --rotate SIZE  files of this size, one after the other\n"
+	      "  --keep N       of these the newest N\n"
+	      "  --data SIZE    of what is read and written at most SIZE bytes a call, or none\n"
+	      "\nExamples:\n"
+	      "  espy record -f -o build.espy make\n"
+	      "  espy record -o db.espy -p 1234 -e trace=%network --rotate 100M --keep 5\n"
+	      "  espy record --ring 64M -f -o rare.espy --snapshot-on 'openat: ret == -EMFILE' ./server\n",
 	      stdout);
 	espy_opts__help(stdout, espy_record_groups, espy_record_group_cnt);
 	fputs("\nExit status: that of PROG; 1 if recording could not begin or the trace could not be written.\n",

@@ -14,7 +14,22 @@ static void help(const struct espy_cli *cli)
 	fputs("Usage: espy show [OPTIONS] TRACE\n"
 	      "Show a trace (`espy record`) as the text that `espy trace` would have printed. TRACE may be - for "
 	      "standard\n"
-	      "input, or the name given to --rotate.\n",
+	      "input, or the name given to --rotate.\n"
+	      "\nWhat is needed most:\n"
+	      "  -e trace=SET   only these calls: openat,%network,!futex\n"
+	      "  -p PID         only lines of this process or task\n"
+	      "  --from TIME    from this time on: +2.5 is 2.5 s after the start\n"
+	      "  --to TIME      up to this time\n"
+	      "  --where COND   only calls of which this holds: 'duration > 10ms'\n"
+	      "  -y             the files behind descriptors; -yy: sockets, too\n"
+	      "  -T             how long each call took\n"
+	      "  -t             the time of day; -tt: with microseconds\n"
+	      "  -c             a table of counts and times in place of lines\n"
+	      "  -o FILE        write to FILE, not to standard output\n"
+	      "\nExamples:\n"
+	      "  espy show build.espy\n"
+	      "  espy show -yy -T -e trace=%file build.espy\n"
+	      "  espy show --from +2.5 --to +3 --where 'ret < 0' build.espy\n",
 	      stdout);
 	espy_opts__help(stdout, espy_show_groups, espy_show_group_cnt);
 	fputs("\nExit status: 0; 1 if the trace could not be read whole or the output not be written.\n", stdout);

@@ -13,6 +13,23 @@ static void help(const struct espy_cli *cli)
 	       "       %s [OPTIONS] --cgroup PATH | --all\n"
 	       "Show the system calls and signals of a program, decoded, without stopping it.\n",
 	       name, name, name);
+	fputs("\nWhat is needed most:\n"
+	      "  -f             children and threads, too\n"
+	      "  -p PID         processes that run already, with all their threads\n"
+	      "  -e trace=SET   only these calls: openat,%network,!futex\n"
+	      "  -P PATH        only calls that touch PATH\n"
+	      "  -o FILE        write to FILE, not to standard error\n"
+	      "  -s SIZE        so much of each string (32)\n"
+	      "  -y             the files behind descriptors; -yy: sockets, too\n"
+	      "  -T             how long each call took\n"
+	      "  -t             the time of day; -tt: with microseconds\n"
+	      "  -c             a table of counts and times in place of lines\n"
+	      "\nExamples:\n",
+	      stdout);
+	printf("  %s -f -o build.txt make\n"
+	       "  %s -p 1234 -T -y\n"
+	       "  %s -e trace=%%file -Z ls /nowhere\n",
+	       name, name, name);
 	espy_opts__help(stdout, espy_trace_groups, espy_trace_group_cnt);
 	fputs("\nExit status: that of PROG; if a signal killed PROG the same signal kills the tracer; 0 after -p, "
 	      "--cgroup and\n"

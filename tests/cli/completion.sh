@@ -11,6 +11,8 @@ COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
 _espy 2>/dev/null
 echo "${COMPREPLY[*]}"
 END
+: >some.espy
+: >espy.trace
 # offers WANT words...: as readline cuts them
 offers() {
 	want=$1
@@ -32,6 +34,29 @@ offers '%file %fstat %fstatfs' trace --trace = %f
 offers 'syscalls' list s
 offers '64' list --abi 6
 offers '' list --nosuch
+offers 'some.espy' show so
+offers 'some.espy' show -T so
+offers '' show some.espy so
+offers 'some.espy' info so
+offers 'some.espy' info some.espy so
+offers 'espy.trace' record -o espy
+offers '' record nosuch-program
+offers 'some.espy' record cat so
+# Numbers of processes: for snapshot those of flight recorders, for resume of what is held.
+if "$espy" doctor --source=bpf >/dev/null; then
+	sleep 600 &
+	sleeper=$!
+	"$espy" record -q --ring 1M -o ring.espy -p $sleeper 2>"$dir/err" &
+	ring=$!
+	i=0
+	until [ -n "$(bash "$dir/complete" "$root" "$espy" snapshot $ring)" ] || [ $i = 600 ]; do i=$((i + 1)); sleep 0.1; done
+	offers "$ring" snapshot $ring
+	offers '' snapshot $sleeper
+	offers '' resume $sleeper
+	kill -INT $ring
+	kill $sleeper
+	wait
+fi
 # zsh is not needed to see that its file is one.
 command -v zsh >/dev/null && { run 0 zsh -n "$root/completions/_espy"; }
 finish

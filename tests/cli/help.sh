@@ -17,6 +17,16 @@ for c in trace record show info resume snapshot list mark doctor; do
 	lacks '.\{121\}'
 done
 run 1 "$espy" help nosuch
+# The long pages begin with ten options that matter and three examples, each of which is a command line that espy understands.
+for c in trace record show; do
+	run 0 "$espy" "$c" --help
+	same "$c: ten options first" 10 "$(sed -n '/^What is needed most:/,/^$/p' "$dir/out" | grep -c '^  -')"
+	same "$c: three examples" 3 "$(sed -n '/^Examples:/,/^$/p' "$dir/out" | grep -c "^  espy $c ")"
+	same "$c: they come first" Usage: "$(sed -n '/^What is needed most:/q; s/ .*//p' "$dir/out" | head -n 1)"
+	sed -n '/^What is needed most:/,/^$/s/^  \(-[^ ]*\).*/\1/p' "$dir/out" >"$dir/first"
+	"$espy" --list-options "$c" | cut -f1,2 | tr '\t' '\n' >"$dir/table"
+	same "$c: all of them are options" "" "$(grep -vxF -f "$dir/table" "$dir/first")"
+done
 
 run 0 "$espy" list syscalls
 shows '^ *0  read  *[a-z]*  *%desc$'
@@ -61,10 +71,10 @@ for c in record show; do
 	done >"$dir/missing"
 	same "espy-$c(1), or espy-trace(1), names the options of $c" "" "$(cat "$dir/missing")"
 done
-for c in resume snapshot list mark doctor; do
+for c in info resume snapshot list mark doctor; do
 	"$espy" --list-options "$c" | cut -f1,2 | tr '\t' '\n' | grep -v '^-$' | while read -r o; do
-		grep -q -- "^\*.*$o\*" "$root/docs/espy.1.scd" || echo "$c $o"
+		grep -q -- "^\*.*$o\*" "$root/docs/espy-$c.1.scd" || echo "$c $o"
 	done >"$dir/missing"
-	same "espy(1) names the options of $c" "" "$(cat "$dir/missing")"
+	same "espy-$c(1) names the options of $c" "" "$(cat "$dir/missing")"
 done
 finish

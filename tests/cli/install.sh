@@ -14,7 +14,7 @@ run 0 to_make install DESTDIR="$dir/to"
 installed=$(find to -name espy -type f -path '*/bin/*')
 same "one command" 1 "$(echo "$installed" | grep -c .)"
 run 0 "$installed" --version
-for page in espy espy-trace; do
+for page in espy espy-trace espy-info espy-doctor espy-list espy-snapshot espy-resume; do
 	command -v scdoc >/dev/null && same "$page.1" 1 "$(find to -name "$page.1" | wc -l)"
 done
 run 0 to_make uninstall
