@@ -70,13 +70,27 @@ static void put_time(struct espy_lines *l, struct espy_buf *b, uint64_t time_ns)
 	}
 }
 
-void espy_lines__interrupt(struct espy_output *o)
+/* Ends the open line with words of its own. */
+static void end_open(struct espy_output *o, const char *words)
 {
 	if (!o->open)
 		return;
-	espy_buf__puts(&o->buf, " <unfinished ...>");
+	espy_buf__puts(&o->buf, words);
 	espy_line_output__end_line(o);
 	o->open = NULL;
+}
+
+void espy_lines__interrupt(struct espy_output *o)
+{
+	end_open(o, " <unfinished ...>");
+}
+
+void espy_lines__renumber(struct espy_output *o, uint32_t tid)
+{
+	char words[48];
+
+	snprintf(words, sizeof(words), " <pid changed to %u ...>", tid);
+	end_open(o, words);
 }
 
 bool espy_lines__is_open(const struct espy_output *o, uint32_t tid)
@@ -298,11 +312,8 @@ void espy_lines__superseded(struct espy_lines *l, const struct espy_line_task *t
 
 void espy_lines__detached(struct espy_output *o, uint32_t tid)
 {
-	if (!espy_lines__is_open(o, tid))
-		return;
-	espy_buf__puts(&o->buf, " <detached ...>");
-	espy_line_output__end_line(o);
-	o->open = NULL;
+	if (espy_lines__is_open(o, tid))
+		end_open(o, " <detached ...>");
 }
 
 void espy_lines__mode(const struct espy_line_task *t)

@@ -39,6 +39,8 @@ struct espy_line_task {
 
 /* The open line of whoever has one is ended by ` <unfinished ...>`. */
 void espy_lines__interrupt(struct espy_output *o);
+/* The same by ` <pid changed to TID ...>`. */
+void espy_lines__renumber(struct espy_output *o, uint32_t tid);
 /* Has this task a line open? */
 bool espy_lines__is_open(const struct espy_output *o, uint32_t tid);
 /* The time that stands in front of its line. */

@@ -186,7 +186,11 @@ static void show_superseding(struct text_sink *t, const struct espy_line_task *l
 	half.several = true;
 	set_call(&half, tt);
 	espy_lines__enter(&t->lines, &half, e);
-	espy_lines__interrupt(lt->out);
+	/* Where lines wait for the status of their calls, this one has waited under its old number. */
+	if (t->filter->status == ESPY_STATUS_ALL)
+		espy_lines__interrupt(lt->out);
+	else
+		espy_lines__renumber(lt->out, e->task->tid);
 	show_superseded(t, lt, tt);
 }
 
@@ -284,8 +288,8 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 		if (tt) {
 			tt->superseded_by = x->old_tid;
 			tt->superseded_ns = x->rec.time_ns;
-			/* If the call that does it has not been seen yet, its first part comes before. */
-			if (!t->stream->passive || (caller && caller->begun))
+			/* If the call that does it has not been shown yet, its first part comes before. */
+			if (caller && caller->begun)
 				show_superseded(t, &lt, tt);
 		}
 		if (e->other && espy_lines__is_open(lt.out, x->rec.tid))
