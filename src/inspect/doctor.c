@@ -67,8 +67,9 @@ static void put_caps(const struct espy_source_ops *ops)
 	static const struct {
 		unsigned cap;
 		const char *text;
+		bool without; /* it is a source without this capability that does what the text says */
 	} caps[] = {
-		{ ESPY_SRC_PASSIVE, "never stops a task" },
+		{ ESPY_SRC_PASSIVE, "stops the task at each call that is wanted", true },
 		{ ESPY_SRC_SYSTEM_WIDE, "watches cgroups and the whole system (--cgroup, --all)" },
 		{ ESPY_SRC_COUNT, "counts in the kernel (-c)" },
 		{ ESPY_SRC_ENTER, "shows every call as it begins" },
@@ -78,7 +79,8 @@ static void put_caps(const struct espy_source_ops *ops)
 	};
 
 	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
-		printf("  %-26s %-7s %s\n", "", ops->caps & caps[i].cap ? "yes" : "no", caps[i].text);
+		printf("  %-26s %-7s %s\n", "", !(ops->caps & caps[i].cap) == caps[i].without ? "yes" : "no",
+		       caps[i].text);
 }
 
 /* --lossless, --pause-on: what a source that stops its tasks anyway has no need of. */

@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -25,7 +26,8 @@
 #define CAP_BPF 39
 #endif
 #define PTRACE_GET_SYSCALL_INFO_OP 0x420e
-/* Inode of the first pid namespace (include/linux/proc_ns.h of the kernel). */
+/* Inodes of the first namespaces (include/linux/proc_ns.h of the kernel). */
+#define FIRST_USER_NS 0xeffffffdu
 #define FIRST_PID_NS 0xeffffffcu
 
 static void say(struct espy_check_result *r, enum espy_finding state, const char *fmt, ...)
@@ -64,9 +66,17 @@ static bool has_cap(unsigned cap)
 	return status_number("CapEff", 16, &caps) && caps >> cap & 1;
 }
 
+/* Capabilities of another user namespace than the first one mean nothing to BPF, nor to most of the kernel. */
+static bool in_first_userns(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/user", &st) || st.st_ino == FIRST_USER_NS; /* no such file: there is only one */
+}
+
 static bool may_bpf(void)
 {
-	return has_cap(CAP_SYS_ADMIN) || (has_cap(CAP_BPF) && has_cap(CAP_PERFMON));
+	return in_first_userns() && (has_cap(CAP_SYS_ADMIN) || (has_cap(CAP_BPF) && has_cap(CAP_PERFMON)));
 }
 
 static void check_kernel(struct espy_check_result *r)
@@ -116,9 +126,11 @@ static void check_user(struct espy_check_result *r)
 			strncat(list, " ", sizeof(list) - strlen(list) - 1);
 			strncat(list, caps[i].name, sizeof(list) - strlen(list) - 1);
 		}
-	say(r, may_bpf() ? ESPY_FINDING_YES : ESPY_FINDING_PARTLY, "uid %u;%s", (unsigned)geteuid(),
-	    list[0] ? list : " no capabilities");
-	if (!may_bpf())
+	say(r, may_bpf() ? ESPY_FINDING_YES : ESPY_FINDING_PARTLY, "uid %u;%s%s", (unsigned)geteuid(),
+	    list[0] ? list : " no capabilities", list[0] && !in_first_userns() ? ", inside this user namespace only" : "");
+	if (!in_first_userns())
+		way(r, "for bpf: run espy as root of the first user namespace, outside of the container");
+	else if (!may_bpf())
 		way(r, "for bpf: run as root, or give espy CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon+ep): every user may then "
 		       "watch programs that ptrace would show that user, and no others");
 }
@@ -148,8 +160,10 @@ static void check_pidns(struct espy_check_result *r)
 		say(r, ESPY_FINDING_INFO, "cannot be told: %s", strerror(errno));
 	else if (st.st_ino == FIRST_PID_NS)
 		say(r, ESPY_FINDING_YES, "the first one");
-	else
-		say(r, ESPY_FINDING_YES, "not the first one: process numbers are those of this namespace");
+	else {
+		say(r, ESPY_FINDING_PARTLY, "not the first one: ptrace works with its process numbers, bpf is not possible");
+		way(r, "for bpf: run espy outside of the container, or share its host's pid namespace (--pid=host)");
+	}
 }
 
 static void check_btf(struct espy_check_result *r)
@@ -190,7 +204,9 @@ static void check_lockdown(struct espy_check_result *r)
 
 static void probed(struct espy_check_result *r, int probe, const char *since)
 {
-	if (!may_bpf()) {
+	if (!in_first_userns()) {
+		say(r, ESPY_FINDING_INFO, "cannot be asked from inside a user namespace");
+	} else if (!may_bpf()) {
 		say(r, ESPY_FINDING_INFO, "cannot be asked without CAP_BPF and CAP_PERFMON");
 	} else if (probe > 0) {
 		say(r, ESPY_FINDING_YES, "Linux %s or newer has it", since);
@@ -227,23 +243,52 @@ static void check_raw_tp(struct espy_check_result *r)
 	probed(r, may_bpf() ? libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL) : 0, "4.17");
 }
 
+/* Where a file system of this type is mounted; the path has no blanks in the places where it may be. */
+static bool find_mount(const char *type, char *path, size_t size)
+{
+	FILE *f = fopen("/proc/self/mounts", "re");
+	char line[4096], at[256], kind[64];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %255s %63s", at, kind) == 2 && !strcmp(kind, type);
+	if (f)
+		fclose(f);
+	if (found)
+		snprintf(path, size, "%s", at);
+	return found;
+}
+
+/* espy needs it to watch few calls of many at a lower price; where it is not mounted, espy makes one for itself. */
 static void check_tracefs(struct espy_check_result *r)
 {
 	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
-	char path[96];
+	char path[320], mounted[256];
+	bool denied = false;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(path, sizeof(path), "%s/events/raw_syscalls", places[i]);
-		if (!access(path, R_OK)) {
+		snprintf(path, sizeof(path), "%s/events/syscalls", places[i]);
+		if (!faccessat(AT_FDCWD, path, R_OK, AT_EACCESS)) {
 			say(r, ESPY_FINDING_YES, "%s", places[i]);
 			return;
 		}
+		denied |= errno == EACCES;
 	}
-	bool denied = errno == EACCES;
-	say(r, ESPY_FINDING_NO,
-	    denied ? "not readable for this user" : "not mounted, or a kernel without system call events");
-	way(r,
-	    denied ? "root" : "mount -t tracefs tracefs /sys/kernel/tracing; a kernel with CONFIG_FTRACE_SYSCALLS=y");
+	if (!find_mount("tracefs", mounted, sizeof(mounted))) {
+		if (may_bpf() && has_cap(CAP_SYS_ADMIN))
+			say(r, ESPY_FINDING_YES, "not mounted; espy opens one for itself");
+		else
+			say(r, ESPY_FINDING_PARTLY, "not mounted: a narrow -e trace= is not made cheaper");
+		return;
+	}
+	if (denied) {
+		say(r, ESPY_FINDING_PARTLY, "mounted at %.100s, and this user may not read it: a narrow -e trace= is not made cheaper",
+		    mounted);
+		way(r, in_first_userns() ? "root" : "root of the first user namespace, outside of the container");
+		return;
+	}
+	say(r, ESPY_FINDING_NO, "mounted at %.100s, of a kernel without events of system calls", mounted);
+	way(r, "a kernel with CONFIG_FTRACE_SYSCALLS=y");
 }
 
 static void check_paranoid(struct espy_check_result *r)
