@@ -116,16 +116,13 @@ static int new_form(struct espy_where *w, const struct espy_predicate *p, uint16
 	return 0;
 }
 
-/* What the conditions are for a call; NULL: no memory. */
-static struct form *form_of(struct espy_where *w, enum espy_abi abi, uint32_t nr)
+/* Binds the conditions to a call that is met for the first time; NULL: no memory. */
+static __attribute__((noinline)) struct form *bind_form(struct espy_where *w, enum espy_abi abi, uint32_t nr, uint16_t *place)
 {
 	struct espy_call_names call = { .image = &w->images[abi], .nr = nr };
-	uint16_t *place = &w->by_call[abi][nr < ESPY_MAX_SYSCALLS ? nr : OTHER_CALLS];
 	struct espy_predicate all = { .test_cnt = 0 }, one;
 	struct espy_condition_error e = { .at = 0 };
 
-	if (*place != UNBOUND)
-		return w->forms[*place];
 	for (size_t i = 0; i < w->condition_cnt; i++) {
 		if (bind_one(w, i, &call, &one, NULL, &e))
 			return NULL;
@@ -136,6 +133,14 @@ static struct form *form_of(struct espy_where *w, enum espy_abi abi, uint32_t nr
 	}
 	espy_predicate__fold(&all, NULL, NULL);
 	return new_form(w, &all, place) ? NULL : w->forms[*place];
+}
+
+/* What the conditions are for a call; NULL: no memory. Asked for each record: the kilobytes that binding needs are its own. */
+static struct form *form_of(struct espy_where *w, enum espy_abi abi, uint32_t nr)
+{
+	uint16_t *place = &w->by_call[abi][nr < ESPY_MAX_SYSCALLS ? nr : OTHER_CALLS];
+
+	return *place != UNBOUND ? w->forms[*place] : bind_form(w, abi, nr, place);
 }
 
 /* ---- the object */
