@@ -34,10 +34,34 @@ for i in $(seq "$rounds"); do
 	"$espy" record -q --lossless=always --force -o "$tmp/rec" dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null
 	cpu_of "$espy" show "$tmp/rec" >>"$tmp/show.cpu"
 	cpu_of "$espy" show -c "$tmp/rec" >>"$tmp/count.cpu"
+	cpu_of "$espy" show --json "$tmp/rec" >>"$tmp/json.cpu"
 done
 row "from ring to compressed file, one core" "$(calc "$calls / 1000000 / ($(median "$tmp/rec.cpu") - $(median "$tmp/rec.cpu0"))")" "million calls/s" "1.5"
 row "espy show, text, one core" "$(calc "1 / $(median "$tmp/show.cpu")")" "million calls/s" "2"
+row "espy show --json, one core" "$(calc "1 / $(median "$tmp/json.cpu")")" "million calls/s" "2"
 row "espy show -c, one core" "$(calc "1 / $(median "$tmp/count.cpu")")" "million calls/s" ""
+
+# Conditions: what each record costs behind the source, and what a call costs the program that the kernel rejects.
+"$espy" record -q --lossless=always --force -o "$tmp/rec" "$percall" openat 1000000 "$tmp/ns" 2>/dev/null
+for i in $(seq "$rounds"); do
+	cpu_of "$espy" show -c "$tmp/rec" >>"$tmp/where.none"
+	cpu_of "$espy" show -c --where 'path ^= "/nope/"' "$tmp/rec" >>"$tmp/where.path"
+	cpu_of "$espy" show -c --where 'path =~ "^/etc/.*x"' "$tmp/rec" >>"$tmp/where.regex"
+done
+for w in path regex; do # seconds of a million calls are microseconds of one
+	row "--where on a path ($w), behind the source" "$(calc "1000 * ($(median "$tmp/where.$w") - $(median "$tmp/where.none"))")" "ns" "100"
+done
+t_not_named() { "$espy" trace -e 'trace=!openat' -o "$tmp/out" "$@"; }
+t_rejected() { "$espy" trace --where 'ret == 77' -o "$tmp/out" "$@"; }
+for i in $(seq "$rounds"); do
+	for t in native not_named rejected; do
+		per $t openat 200000 >>"$tmp/where.openat.$t"
+	done
+done
+n=$(median "$tmp/where.openat.native")
+row "openat: not in -e trace= adds" "$(calc "$(median "$tmp/where.openat.not_named") - $n")" "ns" ""
+row "openat: rejected by --where adds, over that" \
+	"$(calc "$(median "$tmp/where.openat.rejected") - $(median "$tmp/where.openat.not_named")")" "ns" "30"
 
 # Size, of what people do: git, an interpreter, a compiler
 mkdir "$tmp/work"

@@ -18,24 +18,23 @@ static inline bool has_special(uint64_t x)
 	return (control | x | ZERO_BYTES(x ^ EACH('"')) | ZERO_BYTES(x ^ EACH('\\')) | ZERO_BYTES(x ^ EACH(0x7f))) & TOP;
 }
 
-static inline bool is_special(uint8_t c)
-{
-	return c < 0x20 || c >= 0x7f || c == '"' || c == '\\';
-}
+/* Bytes that do not stand for themselves. */
+static const bool special[256] = { [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x7f ... 0xff] = true };
 
-/* How many bytes at s stand for themselves; s has n. */
-static size_t plain_bytes(const uint8_t *s, size_t n)
+/* How many bytes at s stand for themselves and were copied; s has n. Up to eight places behind them are written to, too. */
+static inline size_t copy_plain(char *to, const uint8_t *s, size_t n)
 {
 	size_t i = 0;
 	uint64_t x;
 
 	for (; n - i >= sizeof(x); i += sizeof(x)) {
 		memcpy(&x, s + i, sizeof(x));
+		memcpy(to + i, &x, sizeof(x));
 		if (has_special(x))
 			break;
 	}
-	while (i < n && !is_special(s[i]))
-		i++;
+	for (; i < n && !special[s[i]]; i++)
+		to[i] = (char)s[i];
 	return i;
 }
 
@@ -59,51 +58,78 @@ static unsigned sequence(const uint8_t *s, size_t n, uint32_t *code)
 	return len;
 }
 
-static void put_escape(struct espy_buf *b, uint32_t c)
+/* Most bytes that one byte becomes. */
+#define ESCAPE_MAX 6u
+
+static inline char *put_escape(char *at, uint32_t c)
 {
 	static const char letters[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"',
 					['\\'] = '\\' };
 
-	espy_buf__putc(b, '\\');
 	if (c < sizeof(letters) && letters[c]) {
-		espy_buf__putc(b, letters[c]);
-		return;
+		at[0] = '\\';
+		at[1] = letters[c];
+		return at + 2;
 	}
-	espy_buf__putc(b, 'u');
-	espy_buf__hexdigits(b, c, 4);
+	memcpy(at, "\\u00", 4);
+	at[4] = "0123456789abcdef"[c >> 4];
+	at[5] = "0123456789abcdef"[c & 15];
+	return at + ESCAPE_MAX;
 }
+
+/* What does not stand for itself at s, which has n bytes; *len: of them are dealt with; 0: it is no UTF-8, and nothing is written. */
+static char *put_special(char *at, const uint8_t *s, size_t n, unsigned *len)
+{
+	uint32_t code = s[0];
+
+	*len = code < 0x80 ? 1 : sequence(s, n, &code);
+	if (!*len)
+		return at;
+	if (code < 0xa0)
+		return put_escape(at, code);
+	memcpy(at, s, *len);
+	return at + *len;
+}
+
+/* So many bytes of a string are dealt with at a time. */
+#define PIECE 1024u
 
 /* A string; false: it has a byte that is no UTF-8, which is replaced, or with which the string ends. */
 static bool put_string(struct espy_buf *b, const uint8_t *s, size_t n, bool replace)
 {
 	bool whole = true;
+	size_t i = 0;
 
 	espy_buf__putc(b, '"');
-	for (size_t i = 0;;) {
-		const size_t plain = plain_bytes(s + i, n - i);
-		unsigned len = 1;
-		uint32_t code;
+	do {
+		const size_t end = n - i < PIECE ? n : i + PIECE;
 
-		espy_buf__put(b, s + i, plain);
-		i += plain;
-		if (i == n)
-			break;
-		code = s[i];
-		if (code >= 0x80)
-			len = sequence(s + i, n - i, &code);
-		if (!len) {
-			whole = false;
-			if (!replace)
+		if (!espy_buf__room(b, ESCAPE_MAX * PIECE + 16))
+			return whole;
+		char *at = b->data + b->len;
+		while (i < end) {
+			const size_t plain = copy_plain(at, s + i, end - i);
+			unsigned len;
+
+			at += plain;
+			i += plain;
+			if (i >= end)
 				break;
-			espy_buf__puts(b, "\\ufffd");
-			len = 1;
-		} else if (code < 0xa0) {
-			put_escape(b, code);
-		} else {
-			espy_buf__put(b, s + i, len);
+			at = put_special(at, s + i, n - i, &len);
+			if (!len) {
+				whole = false;
+				if (!replace) {
+					n = i;
+					break;
+				}
+				memcpy(at, "\\ufffd", ESCAPE_MAX);
+				at += ESCAPE_MAX;
+				len = 1;
+			}
+			i += len;
 		}
-		i += len;
-	}
+		b->len = (size_t)(at - b->data);
+	} while (i < n);
 	espy_buf__putc(b, '"');
 	return whole;
 }
@@ -119,10 +145,30 @@ void espy_json__str(struct espy_json *j, const char *s)
 	espy_json__text(j, s, strlen(s));
 }
 
+/* A longer key is written as any string. */
+#define KEY_BYTES 48u
+
 void espy_json__key_text(struct espy_json *j, const char *key)
 {
-	espy_json__str(j, key);
-	espy_buf__putc(j->b, ':');
+	struct espy_buf *b = j->b;
+	size_t n = 0;
+
+	if (!espy_buf__room(b, KEY_BYTES + 4))
+		return;
+	char *at = b->data + b->len;
+	if (j->more)
+		*at++ = ',';
+	*at++ = '"';
+	/* The NUL at its end is special, too. */
+	for (; n < KEY_BYTES && !special[(uint8_t)key[n]]; n++)
+		at[n] = key[n];
+	if (n < KEY_BYTES && !key[n]) {
+		memcpy(at + n, "\":", 2);
+		b->len = (size_t)(at + n + 2 - b->data);
+	} else {
+		espy_json__str(j, key);
+		espy_buf__putc(b, ':');
+	}
 	j->more = false;
 }
 

@@ -66,8 +66,8 @@ static inline void espy_json__key_n(struct espy_json *j, const char *key, size_t
 	*at++ = '"';
 	memcpy(at, key, n);
 	at += n;
-	*at++ = '"';
-	*at++ = ':';
+	memcpy(at, "\":", 2);
+	at += 2;
 	j->b->len = (size_t)(at - j->b->data);
 	j->more = false;
 }
@@ -84,20 +84,28 @@ void espy_json__key_text(struct espy_json *j, const char *key);
 /* Writes an integer; beyond +-ESPY_JSON_INT_MAX as a string of its decimal digits. */
 static inline void espy_json__u64(struct espy_json *j, uint64_t x)
 {
-	const bool large = x > ESPY_JSON_INT_MAX;
-
-	espy_json__separate(j);
-	if (large)
-		espy_buf__putc(j->b, '"');
-	espy_buf__dec(j->b, x);
-	if (large)
-		espy_buf__putc(j->b, '"');
+	if (!espy_buf__room(j->b, ESPY_DEC_MAX + 3))
+		return;
+	char *at = j->b->data + j->b->len;
+	if (j->more)
+		*at++ = ',';
+	if (x > ESPY_JSON_INT_MAX)
+		*at++ = '"';
+	at = espy_dec_at(at, x);
+	if (x > ESPY_JSON_INT_MAX)
+		*at++ = '"';
+	j->b->len = (size_t)(at - j->b->data);
+	j->more = true;
 }
 
 static inline void espy_json__i64(struct espy_json *j, int64_t x)
 {
-	const bool large = x < -(int64_t)ESPY_JSON_INT_MAX || x > (int64_t)ESPY_JSON_INT_MAX;
+	const bool large = x < -(int64_t)ESPY_JSON_INT_MAX;
 
+	if (x >= 0) {
+		espy_json__u64(j, (uint64_t)x);
+		return;
+	}
 	espy_json__separate(j);
 	if (large)
 		espy_buf__putc(j->b, '"');

@@ -41,6 +41,7 @@ struct json_sink {
 	struct espy_json_values values;
 	struct espy_resolver resolver;
 	struct espy_decoder signals;
+	unsigned manner; /* of the call at work */
 	struct begun *begun;
 	uint64_t look_ns; /* none of them hangs before */
 };
@@ -68,41 +69,47 @@ static void put_comm(struct json_sink *s, uint32_t tid)
 {
 	const char *comm = espy_state__comm(s->stream->state, tid);
 
-	espy_json__key(&s->json, "comm");
 	if (comm)
 		espy_json__bytes(&s->json, comm, strlen(comm));
 	else
 		espy_json__null(&s->json);
 }
 
-/* Nanoseconds since 1970 are more than a double can hold: always a string. */
-static void put_time(struct json_sink *s, const struct espy_event *e, uint64_t time_ns)
-{
-	espy_json__key(&s->json, "time");
-	if (!time_ns) {
-		espy_json__null(&s->json);
-		return;
-	}
-	espy_json__separate(&s->json);
-	espy_buf__putc(s->json.b, '"');
-	espy_buf__dec(s->json.b, time_ns + (uint64_t)e->realtime_offset_ns);
-	espy_buf__putc(s->json.b, '"');
-}
+#define KIND_BYTES 16u
+#define LITERAL(at, text) ((char *)memcpy(at, text, sizeof(text) - 1) + sizeof(text) - 1)
 
-/* What all objects of events begin with. */
+/*
+ * What all objects of events begin with, in one go: each event has it. Nanoseconds since 1970 are more than a double can hold, so
+ * the time is always a string.
+ */
 static void begin(struct json_sink *s, const struct espy_event *e, const char *kind, uint64_t time_ns)
 {
+	static const char frame[] = "{'kind':'','time':'','tid':,'pid':,'comm':";
 	struct espy_json *j = &s->json;
+	const size_t kind_len = strnlen(kind, KIND_BYTES);
 
-	j->more = false;
-	espy_json__open(j, '{');
-	key_str(j, "kind", kind);
-	put_time(s, e, time_ns);
-	if (!e->task)
+	if (!espy_buf__room(j->b, sizeof(frame) + KIND_BYTES + 3 * ESPY_DEC_MAX))
 		return;
-	key_u64(j, "tid", e->tid);
-	key_u64(j, "pid", e->tgid);
-	put_comm(s, e->tid);
+	char *at = LITERAL(j->b->data + j->b->len, "{\"kind\":\"");
+	memcpy(at, kind, kind_len);
+	at = LITERAL(at + kind_len, "\",\"time\":");
+	if (time_ns) {
+		*at++ = '"';
+		at = espy_dec_at(at, time_ns + (uint64_t)e->realtime_offset_ns);
+		*at++ = '"';
+	} else {
+		at = LITERAL(at, "null");
+	}
+	if (e->task) {
+		at = espy_dec_at(LITERAL(at, ",\"tid\":"), e->tid);
+		at = espy_dec_at(LITERAL(at, ",\"pid\":"), e->tgid);
+		at = LITERAL(at, ",\"comm\":");
+	}
+	j->b->len = (size_t)(at - j->b->data);
+	j->more = false;
+	if (e->task)
+		put_comm(s, e->tid);
+	j->more = true;
 }
 
 /* Where objects of the event's task are written; NULL: nowhere. s->json writes there then. */
@@ -134,20 +141,23 @@ static void end(struct json_sink *s, struct espy_output *out)
 
 static unsigned json_manners(struct espy_sink *sink, const struct espy_event *e)
 {
-	const struct espy_filter *f = to_json(sink)->filter;
+	struct json_sink *s = to_json(sink);
+	const struct espy_filter *f = s->filter;
 	const enum espy_abi abi = (enum espy_abi)e->call->image->abi;
 
 	if (e->withheld)
 		return 0;
-	if (espy_syscall_set__has(&f->raw, abi, e->call->nr))
-		return ESPY_MANNER_RAW;
-	return espy_syscall_set__has(&f->verbose, abi, e->call->nr) ? ESPY_MANNER_FULL : ESPY_MANNER_PLAIN_FULL;
+	s->manner = espy_syscall_set__has(&f->raw, abi, e->call->nr)	   ? ESPY_MANNER_RAW :
+		    espy_syscall_set__has(&f->verbose, abi, e->call->nr) ? ESPY_MANNER_FULL :
+									     ESPY_MANNER_PLAIN_FULL;
+	return s->manner;
 }
 
 static void put_call(struct json_sink *s, const struct espy_event *e)
 {
-	static const char *const abis[ESPY_ABI_CNT] = { [ESPY_ABI_X86_64] = "x86_64", [ESPY_ABI_I386] = "i386",
-							[ESPY_ABI_X32] = "x32" };
+	static const char *const abis[ESPY_ABI_CNT] = { [ESPY_ABI_X86_64] = ",\"abi\":\"x86_64\"",
+							[ESPY_ABI_I386] = ",\"abi\":\"i386\"",
+							[ESPY_ABI_X32] = ",\"abi\":\"x32\"" };
 	const struct espy_call_view *v = e->call;
 	const char *name = v->nr < v->image->syscall_cnt ? espy_image__str(v->image, v->image->syscalls[v->nr].name) : "";
 	struct espy_json *j = &s->json;
@@ -158,24 +168,36 @@ static void put_call(struct json_sink *s, const struct espy_event *e)
 	else
 		espy_json__null(j);
 	key_u64(j, "nr", v->nr);
-	key_str(j, "abi", abis[v->image->abi]);
+	espy_buf__puts(j->b, abis[v->image->abi]);
 	if (s->o.instruction_pointer) {
 		espy_json__key(j, "ip");
 		espy_json__hex(j, v->ip);
 	}
 	s->values.image = v->image;
-	s->values.manner = json_manners(&s->base, e);
+	s->values.manner = s->manner;
 	s->values.tokens = e->args;
 	espy_json__key(j, "args");
 	espy_json_values__args(&s->values);
 }
 
-static void put_outcome(struct json_sink *s, const struct espy_event *e)
+/* What espy itself has changed of the call. */
+static void put_injected(struct espy_json *j, unsigned changed)
 {
 	static const struct {
 		unsigned flag;
 		const char *name;
 	} changes[] = { { ESPY_RF_INJECTED, "result" }, { ESPY_RF_POKED, "args" }, { ESPY_RF_DELAYED, "delay" } };
+
+	espy_json__key(j, "injected");
+	espy_json__open(j, '[');
+	for (unsigned i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+		if (changed & changes[i].flag)
+			espy_json__str(j, changes[i].name);
+	espy_json__close(j, ']');
+}
+
+static void put_outcome(struct json_sink *s, const struct espy_event *e)
+{
 	const struct espy_call_view *v = e->call;
 	struct espy_json *j = &s->json;
 
@@ -192,14 +214,8 @@ static void put_outcome(struct json_sink *s, const struct espy_event *e)
 		espy_json__u64(j, v->exit_ns > v->enter_ns ? v->exit_ns - v->enter_ns : 0);
 	else
 		espy_json__null(j);
-	if (!v->changed)
-		return;
-	espy_json__key(j, "injected");
-	espy_json__open(j, '[');
-	for (unsigned i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
-		if (v->changed & changes[i].flag)
-			espy_json__str(j, changes[i].name);
-	espy_json__close(j, ']');
+	if (v->changed)
+		put_injected(j, v->changed);
 }
 
 static uint64_t begin_ns(const struct espy_call_view *v)

@@ -176,10 +176,11 @@ static const struct espy_token *more_about(const struct espy_json_values *x, uin
 static void key_path(const struct espy_json_values *x, const struct espy_token *file)
 {
 	struct espy_json *j = x->j;
-	const size_t gone = espy_fd_gone_suffix(file->name);
+	const size_t len = strlen(file->name);
+	const size_t gone = len && file->name[len - 1] == ')' ? espy_fd_gone_suffix(file->name) : 0;
 
 	ESPY_JSON_KEY(j, "path");
-	espy_json__bytes(j, file->name, strlen(file->name) - gone);
+	espy_json__bytes(j, file->name, len - gone);
 	if (gone)
 		ESPY_JSON_LITERAL(j, ",\"deleted\":true");
 	if (x->fd_details && file->bytes) {

@@ -176,7 +176,7 @@ static void put_vars(struct espy_json *j, const struct espy_token *v)
 }
 
 /* The value at i, without what is said about it. */
-static void put_bare(const struct espy_json_values *x, uint32_t i)
+static inline void put_bare(const struct espy_json_values *x, uint32_t i)
 {
 	const struct espy_token *v = &x->tokens.at[i];
 
@@ -216,56 +216,56 @@ static inline uint32_t behind(const struct espy_json_values *x, uint32_t i, uint
 	return i;
 }
 
-/* The value with the remarks behind it. */
-static void put_noted(const struct espy_json_values *x, uint32_t *i, uint32_t to)
+/* Behind the remarks from i on. */
+static uint32_t behind_remarks(const struct espy_json_values *x, uint32_t i, uint32_t to)
 {
-	const uint32_t next = behind(x, *i, to);
-	struct espy_json *j = x->j;
-	uint32_t k = next;
+	while (i < to && (is_remark(&x->tokens.at[i]) || is_decoration(&x->tokens.at[i])))
+		i = shown_from(x, i + 1, to);
+	return i;
+}
 
-	if (next == to || !is_remark(&x->tokens.at[next])) {
-		put_bare(x, *i);
-		*i = next;
+/* The value at i, and the remarks from `remarks` to `next`. */
+static inline void put_noted(const struct espy_json_values *x, uint32_t i, uint32_t remarks, uint32_t next)
+{
+	struct espy_json *j = x->j;
+
+	if (remarks == next) {
+		put_bare(x, i);
 		return;
 	}
 	ESPY_JSON_BEGIN(j, "noted");
 	ESPY_JSON_KEY(j, "value");
-	put_bare(x, *i);
+	put_bare(x, i);
 	ESPY_JSON_KEY(j, "notes");
 	espy_json__open(j, '[');
-	while (k < to && (is_remark(&x->tokens.at[k]) || is_decoration(&x->tokens.at[k]))) {
-		if (is_remark(&x->tokens.at[k]))
-			espy_json__text(j, x->tokens.at[k].bytes, x->tokens.at[k].len);
-		k = shown_from(x, k + 1, to);
-	}
+	for (; remarks < next; remarks = shown_from(x, remarks + 1, next))
+		if (is_remark(&x->tokens.at[remarks]))
+			espy_json__text(j, x->tokens.at[remarks].bytes, x->tokens.at[remarks].len);
 	espy_json__close(j, ']');
 	espy_json_end(j);
-	*i = k;
 }
 
-/* Does what stands behind the value at i say that the call has changed it? */
-static bool is_changed(const struct espy_json_values *x, uint32_t i, uint32_t to)
+/* The value at *at with all that is said about it; *at is behind it then. */
+static void put_value(const struct espy_json_values *x, uint32_t *at, uint32_t to)
 {
-	i = behind(x, i, to);
-	while (i < to && (is_remark(&x->tokens.at[i]) || is_decoration(&x->tokens.at[i])))
-		i = shown_from(x, i + 1, to);
-	return i < to && x->tokens.at[i].kind == ESPY_TOKEN_CHANGED;
-}
+	const uint32_t i = *at, remarks = behind(x, i, to);
+	uint32_t next = remarks;
 
-/* The value at *i with all that is said about it; *i is behind it then. */
-static void put_value(const struct espy_json_values *x, uint32_t *i, uint32_t to)
-{
-	if (!is_changed(x, *i, to)) {
-		put_noted(x, i, to);
+	/* Nearly always another value comes, or none. */
+	if (next < to && !x->tokens.at[next].role)
+		next = behind_remarks(x, next, to);
+	*at = next;
+	if (next == to || x->tokens.at[next].kind != ESPY_TOKEN_CHANGED) {
+		put_noted(x, i, remarks, next);
 		return;
 	}
 	ESPY_JSON_BEGIN(x->j, "changed");
 	ESPY_JSON_KEY(x->j, "before");
-	put_noted(x, i, to);
+	put_noted(x, i, remarks, next);
 	ESPY_JSON_KEY(x->j, "after");
-	*i = shown_from(x, *i + 1, to);
-	if (*i < to)
-		put_value(x, i, to);
+	*at = shown_from(x, next + 1, to);
+	if (*at < to)
+		put_value(x, at, to);
 	else
 		espy_json__null(x->j);
 	espy_json_end(x->j);
