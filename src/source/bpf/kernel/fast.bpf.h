@@ -113,6 +113,27 @@ static __always_inline void fast_item(u8 *at, u32 op, u32 status, u32 len)
 		items = rec + head_off;    \
 	} while (0)
 
+/*
+ * Without branches, so that the verifier sees one state: the value of a length argument, of which only 32 bits may count;
+ * and *len cut to `cap`, with the status that says so.
+ */
+static __always_inline u64 fast_len_arg(const struct fast_call *c)
+{
+	return fast_arg(c, c->fast->len_arg) & ~0ull >> ((c->fast->flags & ESPY_FAST_ARG32) << 1);
+}
+_Static_assert(ESPY_FAST_ARG32 << 1 == 32, "bits that do not count");
+
+static __always_inline u32 cut_to(u64 *len, u64 cap)
+{
+	u64 over;
+
+	CLAMP(*len, 0x7fffffff);
+	over = (cap - *len) >> 63;
+	asm volatile("" : "+r"(over));
+	*len ^= (*len ^ cap) & -over;
+	return over * ESPY_ITEM_TRUNCATED;
+}
+
 /* Registers alone. */
 static __always_inline int fast_regs(const struct fast_call *c)
 {
@@ -200,17 +221,12 @@ static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
 		len = ret < len ? ret : len;
 	}
 	if (f->flags & ESPY_FAST_LEN_ARG) {
-		u64 arg = fast_arg(c, f->len_arg);
+		u64 arg = fast_len_arg(c);
 
-		if (f->flags & ESPY_FAST_ARG32)
-			arg = (u32)arg;
 		len = arg < len ? arg : len;
 	}
 	len *= f->elem;
-	if (len > f->cap) {
-		len = f->cap;
-		status |= ESPY_ITEM_TRUNCATED;
-	}
+	status |= cut_to(&len, f->cap);
 	if (len <= TINY)
 		return fast_tiny(c, ptr, len, status, tiny);
 	if (len <= 64)
@@ -274,16 +290,15 @@ FAST_PATH_CLASS(fast_path_only, 0)
 FAST_PATH_CLASS(fast_path_144, 144)
 FAST_PATH_CLASS(fast_path_256, 256)
 
-static __always_inline int fast_path(const struct fast_call *c, bool with_buf)
+static __always_inline int fast_path(const struct fast_call *c)
 {
 	const struct espy_fast *f = c->fast;
-	u64 ptr = fast_arg(c, f->arg), ptr2;
+	u64 ptr = fast_arg(c, f->arg), ptr2 = 0;
 
 	if (!ptr)
 		return 1;
-	if (!with_buf || (f->flags & ESPY_FAST_ON_OK && fast_ret(c) < 0))
-		return fast_path_only(c, ptr, 0);
-	ptr2 = fast_arg(c, f->arg2);
+	if (f->shape == ESPY_SHAPE_PATH_BUF && (!(f->flags & ESPY_FAST_ON_OK) || fast_ret(c) >= 0))
+		ptr2 = fast_arg(c, f->arg2);
 	if (!ptr2)
 		return fast_path_only(c, ptr, 0);
 	if (f->cap2 <= 144)
@@ -303,12 +318,10 @@ static __always_inline int fast_path(const struct fast_call *c, bool with_buf)
 static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 {
 	const struct espy_fast *f = c->fast;
-	u64 ptr = fast_arg(c, f->arg), cnt = fast_arg(c, f->len_arg), n;
+	u64 ptr = fast_arg(c, f->arg), cnt = fast_len_arg(c), no_spread, n;
 	volatile u64 *state;
 	u8 *rec, *vec;
 
-	if (f->flags & ESPY_FAST_ARG32)
-		cnt = (u32)cnt;
 	if (!ptr || !cnt || cnt > FAST_VEC || cnt * 16 > f->cap || f->cap2 > TINY)
 		return 1;
 	if (f->flags & ESPY_FAST_ON_OK && fast_ret(c) < 0)
@@ -317,6 +330,7 @@ static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 	if (!rec)
 		return ring_full();
 	fast_head(c, rec);
+	no_spread = ((f->flags & ESPY_FAST_SPREAD) >> 5) - 1ull;
 	state = (u64 *)(rec + VEC_RECORD - 16);
 	state[0] = 0;           /* bytes of the elements' items */
 	state[1] = fast_ret(c); /* bytes not yet given to an element */
@@ -336,17 +350,12 @@ static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 		len = *(u64 *)(vec + 8 + i * 16 + 8);
 		if (((struct espy_item *)vec)->len <= i * 16)
 			break;
-		if (f->flags & ESPY_FAST_SPREAD) {
-			left = state[1];
-			len = len < left ? len : left;
-			state[1] = left - len;
-		}
+		left = state[1] | no_spread;
+		len = len < left ? len : left;
+		state[1] = left - len;
 		if (!base)
 			continue;
-		if (len > f->cap2) {
-			len = f->cap2;
-			status |= ESPY_ITEM_TRUNCATED;
-		}
+		status |= cut_to(&len, f->cap2);
 		off = 8 + ((struct espy_item *)vec)->len + state[0];
 		CLAMP(off, 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY));
 		to = vec + off;
@@ -420,10 +429,8 @@ static __always_inline int fast_exit(struct fast_call *c)
 		left = fast_buf(c, tiny);
 		break;
 	case ESPY_SHAPE_PATH:
-		left = fast_path(c, false);
-		break;
 	case ESPY_SHAPE_PATH_BUF:
-		left = fast_path(c, true);
+		left = fast_path(c);
 		break;
 	case ESPY_SHAPE_VEC:
 		left = fast_vec(c, tiny);
