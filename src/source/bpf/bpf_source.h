@@ -14,9 +14,9 @@
 
 /* The reader's side of the kernel's ring. */
 struct bpf_ring {
-	void *head;            /* two mappings: the reader's page, then the writer's page and the data twice */
+	void *head;            /* two mappings: the reader's page, then the writer's page, the data, and its begin again */
 	void *body;
-	size_t page, size;
+	size_t page, size, body_size;
 	unsigned long *consumer;
 	const unsigned long *producer;
 	const uint8_t *data;
@@ -53,6 +53,16 @@ struct bpf_tables {
 	bool tell_fds;  /* what descriptors are is told before some calls */
 	bool narrow;    /* so few x86-64 calls that single tracepoints may serve */
 };
+/* verify.c: work in a thread. */
+struct bpf_job {
+	pthread_t thread;
+	bool threaded;
+	void (*fn)(struct bpf_job *job);
+};
+/* Without a thread, if there is none to be had. */
+void bpf_job__start(struct bpf_job *job, void (*fn)(struct bpf_job *job));
+void bpf_job__wait(struct bpf_job *job);
+
 /* btf.c: the kernel's types, as far as the programs name them. */
 enum { BPF_TYPED_SYS_EXIT, BPF_TYPED_SYS_ENTER, BPF_TYPED_CNT }; /* typed tracepoints */
 struct bpf_types {
@@ -125,16 +135,7 @@ static inline bool bpf_tests_paths(const struct bpf_source *s)
 void bpf_paths__configure(const struct bpf_source *s, struct espy_bpf_conf *conf);
 void bpf_paths__share(struct bpf_source *s);
 
-/* verify.c: work in a thread, and programs loaded so. */
-struct bpf_job {
-	pthread_t thread;
-	bool threaded;
-	void (*fn)(struct bpf_job *job);
-};
-/* Without a thread, if there is none to be had. */
-void bpf_job__start(struct bpf_job *job, void (*fn)(struct bpf_job *job));
-void bpf_job__wait(struct bpf_job *job);
-
+/* verify.c: programs loaded by threads. */
 #define BPF_VERIFY_MAX 8
 struct bpf_verify {
 	const struct bpf_types *types;
@@ -148,12 +149,12 @@ struct bpf_verify {
  */
 int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types);
 int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err);
-
 /* hang.c: is its program a 32-bit one? */
 bool bpf_task_is_32bit(uint32_t tid);
 
 /* load.c: the object, its tables and its places in the kernel. */
 int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level);
+int bpf_source_load_for_command(struct bpf_source *s);
 void bpf_source_detach(struct bpf_source *s); /* from the kernel's events; what was recorded can still be read */
 void bpf_source_unload(struct bpf_source *s);
 int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s);

@@ -241,7 +241,7 @@ uint64_t bpf_source_room(const struct bpf_source *s)
 static int sleep_for_data(struct bpf_source *s, int left_ms)
 {
 	struct epoll_event ev;
-	bool soon = (s->tables.narrow && !s->switched) || s->change || s->grace >= 0 || bpf_tasks__asked(&s->tasks);
+	bool soon = bpf_pause__is_late(s) || (s->tables.narrow && !s->switched) || s->change || s->grace >= 0 || bpf_tasks__asked(&s->tasks);
 	int longest = soon ? SHORT_SLEEP_MS : LONGEST_SLEEP_MS;
 	int n, ms = left_ms < 0 || left_ms > longest ? longest : left_ms;
 
@@ -329,6 +329,8 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		int stop, cnt, err;
 
 		d.now_ms = (uint32_t)(now / 1000000);
+		if (bpf_pause__is_late(s))
+			bpf_pause__tend(s, now);
 		if (!s->switched && bpf_pause__calm(s) &&
 		    (s->tables.narrow ? now - s->loaded_ns > NARROW_AFTER_NS : s->stats.records > MANY_RECORDS))
 			bpf_source_use_single(s);

@@ -219,7 +219,7 @@ bool bpf_pause__calm(const struct bpf_source *s)
 {
 	if (!s->pause)
 		return true;
-	return bpf_source_room(s) > SMALL_RING && !held(s, ESPY_PAUSE_RING_FULL) && !held(s, ESPY_PAUSE_ASKED) &&
+	return !s->pause->late && bpf_source_room(s) > SMALL_RING && !held(s, ESPY_PAUSE_RING_FULL) && !held(s, ESPY_PAUSE_ASKED) &&
 	       bpf_source_unread(s) < __atomic_load_n(&s->shared->high, __ATOMIC_RELAXED) / 4;
 }
 
@@ -294,6 +294,7 @@ void bpf_pause__end(struct bpf_source *s)
 
 	if (!p || p->ending)
 		return;
+	bpf_job__wait(&p->later.job);
 	if (s->shared)
 		__atomic_store_n(&s->shared->pausing.on, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->ending, true, __ATOMIC_RELEASE);

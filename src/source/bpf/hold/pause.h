@@ -69,8 +69,16 @@ struct bpf_pause;
 int bpf_pause__probe(char *why, size_t why_sz);
 /* Is a task to be held that finds little room? */
 bool bpf_pause__wants_lossless(const struct bpf_source *s);
-/* After the programs are loaded, before anything is attached: makes all ready. -errno only if it was asked for in so many words. */
-int bpf_pause__begin(struct bpf_source *s);
+/* Was it asked for in so many words, so that not being able to is an error? */
+bool bpf_pause__must(const struct bpf_source *s);
+/* After the programs are loaded, before anything is attached: makes all ready. -errno only if it must be. */
+int bpf_pause__begin(struct bpf_source *s, bool for_command);
+/*
+ * Most commands end before anyone could have to be held: for a command that is done when it has run for 10 ms, unless it must
+ * be or the ring is one that the user has chosen. Is it still to be done? Then the reader calls the other one at each poll.
+ */
+bool bpf_pause__is_late(const struct bpf_source *s);
+void bpf_pause__tend(struct bpf_source *s, uint64_t now_ns);
 /* The reader has made progress. Cheap while nobody is held. */
 void bpf_pause__progress(struct bpf_source *s);
 /*

@@ -11,6 +11,14 @@
 /* So large a ring is not full before something that takes long is done. */
 #define SMALL_RING (8u << 20)
 
+/* A command's first milliseconds are over before a ring is full: a thread makes ready what holds it, when they are over. */
+struct bpf_pause_later {
+	struct bpf_job job;
+	struct bpf_source *s;
+	bool begun;
+	bool done; /* by the thread */
+};
+
 struct bpf_pause {
 	struct bpf_helper helper;
 	struct bpf_helper_duty duty;
@@ -19,6 +27,8 @@ struct bpf_pause {
 	bool ready;
 	bool failed; /* it could not be made ready, see why */
 	char why[256];
+	bool late; /* not made ready yet */
+	struct bpf_pause_later later;
 	pthread_mutex_t lock; /* over the helper */
 	pthread_t thread;
 	bool threaded;

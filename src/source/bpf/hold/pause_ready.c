@@ -18,7 +18,7 @@
 #include "source/bpf/kernel/bpf_objects.h"
 #include "pause_impl.h"
 
-#define NEXT_PAUSE 2 /* in the rows of programs, see espy.bpf.c */
+#define LATE_AFTER_NS 10000000ull
 #define NO_FUNCTIONS "the kernel cannot hold a task on its way out of a call (Linux 6.18 can)"
 
 static bool wants_hand(const struct bpf_source *s)
@@ -72,7 +72,7 @@ static int load_programs(struct bpf_source *s)
 		return err;
 	err = open_object(s);
 	err = err ? err : bpf_object__load(p->obj);
-	err = bpf_verify__end(&verify, s, err);
+	err = bpf_verify__end(&verify, bpf_pause__must(s) ? s : NULL, err);
 	if (err)
 		return err;
 	p->holds = mmap(NULL, ESPY_BPF_HOLDS * sizeof(*p->holds), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -88,7 +88,7 @@ static int link_row(struct bpf_source *s, const char *row, const char *program)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(s->pause->obj, program);
 	struct bpf_map *array = bpf_object__find_map_by_name(s->obj, row);
-	uint32_t key = NEXT_PAUSE, fd;
+	uint32_t key = ESPY_NEXT_PAUSE, fd;
 
 	if (!prog || !array)
 		return -ENOENT;
@@ -199,9 +199,51 @@ int bpf_pause__probe(char *why, size_t why_sz)
 	return err;
 }
 
-int bpf_pause__begin(struct bpf_source *s)
+bool bpf_pause__must(const struct bpf_source *s)
 {
-	bool must = s->opts.lossless == ESPY_LOSSLESS_ALWAYS || wants_hand(s);
+	return s->opts.lossless == ESPY_LOSSLESS_ALWAYS || wants_hand(s);
+}
+
+/* Programs, helper and thread. */
+static int make_all_ready(struct bpf_source *s)
+{
+	int err = bpf_pause__make_ready(s);
+
+	if (err && bpf_pause__must(s))
+		bpf_source_report(s, ESPY_REPORT_ERROR, "tasks cannot be held here: %s", s->pause->why);
+	return err ? err : bpf_pause__start_thread(s);
+}
+
+bool bpf_pause__is_late(const struct bpf_source *s)
+{
+	return s->pause && s->pause->late;
+}
+
+static void make_later(struct bpf_job *job)
+{
+	struct bpf_pause_later *later = (struct bpf_pause_later *)job;
+
+	make_all_ready(later->s);
+	__atomic_store_n(&later->done, true, __ATOMIC_RELEASE);
+}
+
+void bpf_pause__tend(struct bpf_source *s, uint64_t now_ns)
+{
+	struct bpf_pause_later *later = &s->pause->later;
+
+	if (!later->begun && now_ns - s->loaded_ns > LATE_AFTER_NS) {
+		later->s = s;
+		later->begun = true;
+		bpf_job__start(&later->job, make_later);
+	}
+	if (__atomic_load_n(&later->done, __ATOMIC_ACQUIRE)) {
+		bpf_job__wait(&later->job);
+		s->pause->late = false;
+	}
+}
+
+int bpf_pause__begin(struct bpf_source *s, bool for_command)
+{
 	struct bpf_pause *p;
 	int err = 0;
 
@@ -219,12 +261,7 @@ int bpf_pause__begin(struct bpf_source *s)
 	p->helper = (struct bpf_helper){ .alive = -1, .pidfd = -1, .poke = -1 };
 	pthread_mutex_init(&p->lock, NULL);
 	s->pause = p;
-	err = bpf_pause__make_ready(s);
-	if (err && must) {
-		bpf_source_report(s, ESPY_REPORT_ERROR, "tasks cannot be held here: %s", p->why);
-		return err;
-	}
-	if (!err && bpf_pause__start_thread(s) && must)
-		return -EAGAIN;
-	return 0;
+	p->late = for_command && !bpf_pause__must(s) && !s->opts.ring_bytes;
+	err = p->late ? 0 : make_all_ready(s);
+	return bpf_pause__must(s) ? err : 0;
 }

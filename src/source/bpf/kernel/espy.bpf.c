@@ -17,12 +17,10 @@ char LICENSE[] SEC("license") = "GPL";
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 3); /* NEXT_* */
+	__uint(max_entries, ESPY_NEXT_CNT);
 	__type(key, u32);
 	__type(value, u32);
 } espy_raw_next SEC(".maps"), espy_one_next SEC(".maps");
-
-enum { NEXT_GENERAL, NEXT_FDNAME, NEXT_PAUSE };
 
 #define IA32_EXECVE 11 /* the kernel leaves this number to every new 32-bit image */
 
@@ -93,12 +91,12 @@ int espy_raw_exit(u64 *ctx)
 	c.task = task;
 	if (conf.count_only || fast_exit(&c)) {
 		if (conf.tell_fds)
-			bpf_tail_call_static(ctx, &espy_raw_next, NEXT_FDNAME);
-		bpf_tail_call_static(ctx, &espy_raw_next, NEXT_GENERAL);
+			bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_FDNAME);
+		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_GENERAL);
 	}
 	/* In that place is a program only where tasks can be held. */
 	if (c.wrote && must_wait())
-		bpf_tail_call_static(ctx, &espy_raw_next, NEXT_PAUSE);
+		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_PAUSE);
 	return 0;
 }
 
@@ -108,7 +106,7 @@ int espy_raw_fdname(u64 *ctx)
 {
 	if (!send_fdnames(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1]))
 		return 0;
-	bpf_tail_call_static(ctx, &espy_raw_next, NEXT_GENERAL);
+	bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_GENERAL);
 	return 0;
 }
 
@@ -116,7 +114,7 @@ SEC("espy/sys_exit")
 int espy_raw_general(u64 *ctx)
 {
 	if (general_exit(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1], false) || must_wait())
-		bpf_tail_call_static(ctx, &espy_raw_next, NEXT_PAUSE);
+		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_PAUSE);
 	return 0;
 }
 
@@ -199,11 +197,11 @@ int espy_one_exit(u64 *ctx)
 	c.one_regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (fast_exit(&c)) {
 		if (conf.tell_fds)
-			bpf_tail_call_static(ctx, &espy_one_next, NEXT_FDNAME);
-		bpf_tail_call_static(ctx, &espy_one_next, NEXT_GENERAL);
+			bpf_tail_call_static(ctx, &espy_one_next, ESPY_NEXT_FDNAME);
+		bpf_tail_call_static(ctx, &espy_one_next, ESPY_NEXT_GENERAL);
 	}
 	if (c.wrote && must_wait())
-		bpf_tail_call_static(ctx, &espy_one_next, NEXT_PAUSE);
+		bpf_tail_call_static(ctx, &espy_one_next, ESPY_NEXT_PAUSE);
 	return 0;
 }
 
@@ -214,7 +212,7 @@ int espy_one_fdname(u64 *ctx)
 
 	if (!send_fdnames(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx[2]))
 		return 0;
-	bpf_tail_call_static(ctx, &espy_one_next, NEXT_GENERAL);
+	bpf_tail_call_static(ctx, &espy_one_next, ESPY_NEXT_GENERAL);
 	return 0;
 }
 
@@ -224,7 +222,7 @@ int espy_one_exit_general(u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), ctx[2], false) || must_wait())
-		bpf_tail_call_static(ctx, &espy_one_next, NEXT_PAUSE);
+		bpf_tail_call_static(ctx, &espy_one_next, ESPY_NEXT_PAUSE);
 	return 0;
 }
 

@@ -198,6 +198,9 @@ struct espy_bpf_pausing {
 
 enum { ESPY_OWN_HOLD, ESPY_OWN_LOOK }; /* espy_bpf_shared.own_tgid */
 
+/* The row of programs that a call goes through, as far as a session has them: espy_raw_next, espy_one_next. */
+enum { ESPY_NEXT_GENERAL, ESPY_NEXT_FDNAME, ESPY_NEXT_PAUSE, ESPY_NEXT_CNT };
+
 /* What user space and the programs both write. One object in .bss. */
 struct espy_bpf_shared {
 	__u64 bits[ESPY_BPF_PID_LIMIT / 64]; /* tasks that are watched */

@@ -472,7 +472,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 	return err ? err : ring->err;
 }
 
-static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
+static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level, bool for_command)
 {
 	struct ring_job ring = {
 		.ring = &s->ring,
@@ -493,13 +493,13 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	if (err)
 		return err;
 	s->enters_fd = bpf_map__fd(map_of(s, "espy_enters"));
-	err = bpf_source_link_next(s->obj, "espy_raw_next", 0, "espy_raw_general");
+	err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_GENERAL, "espy_raw_general");
 	if (!err && s->tables.tell_fds)
-		err = bpf_source_link_next(s->obj, "espy_raw_next", 1, "espy_raw_fdname");
+		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_FDNAME, "espy_raw_fdname");
 	if (!err && s->rings.cnt)
 		err = bpf_rings__open(&s->rings, s->shared);
 	err = err ? err : bpf_ring__open(&s->task_ring, bpf_map__fd(map_of(s, "espy_task_ring")), ESPY_BPF_TASK_RING);
-	err = err ? err : bpf_pause__begin(s);
+	err = err ? err : bpf_pause__begin(s, for_command);
 	return err ? err : attach_all(s, c);
 }
 
@@ -533,7 +533,7 @@ static int choose_rings(struct bpf_source *s)
 	return 0;
 }
 
-int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level)
+static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level, bool for_command)
 {
 	struct choice c = { 0 };
 	int err;
@@ -554,7 +554,7 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 	c.enter = (s->tables.any_enter || s->tables.any_exec) && !s->opts.count_only;
 	c.enter_time = s->opts.need_enter_ns || s->opts.count_only;
 	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;
-	err = try_load(s, &c, cgroup_id, cgroup_level);
+	err = try_load(s, &c, cgroup_id, cgroup_level, for_command);
 	if (err) {
 		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot load the BPF programs: %s", strerror(-err));
 		bpf_source_unload(s);
@@ -564,6 +564,16 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 	s->loaded = true;
 	s->loaded_ns = espy_now_ns();
 	return 0;
+}
+
+int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level)
+{
+	return load(s, mode, cgroup_id, cgroup_level, false);
+}
+
+int bpf_source_load_for_command(struct bpf_source *s)
+{
+	return load(s, ESPY_BPF_MODE_BITS, 0, 0, true);
 }
 
 void bpf_source_detach(struct bpf_source *s)

@@ -257,7 +257,7 @@ int bpf_source_start_command(struct espy_source *src, const struct espy_command 
 
 	if (s->command)
 		return -EBUSY;
-	err = bpf_source_load(s, ESPY_BPF_MODE_BITS, 0, 0);
+	err = bpf_source_load_for_command(s);
 	if (err)
 		return err;
 	if (pipe2(go, O_CLOEXEC))

@@ -23,16 +23,21 @@ int bpf_ring__open(struct bpf_ring *r, int map_fd, size_t size)
 
 	r->page = (size_t)sysconf(_SC_PAGESIZE);
 	r->size = size;
+	/*
+	 * The kernel would show the data twice, so that a record at its end goes on behind it. As much as the longest one is
+	 * enough: each page takes its time to map, and again to let go.
+	 */
+	r->body_size = r->page + size + (size < ESPY_REC_MAX ? size : ESPY_REC_MAX);
 	r->epoll = -1;
 	r->body = MAP_FAILED;
 	r->head = mmap(NULL, r->page, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
 	if (r->head == MAP_FAILED)
 		goto fail;
-	r->body = mmap(NULL, r->page + 2 * size, PROT_READ, MAP_SHARED, map_fd, (off_t)r->page);
+	r->body = mmap(NULL, r->body_size, PROT_READ, MAP_SHARED, map_fd, (off_t)r->page);
 	if (r->body == MAP_FAILED)
 		goto fail;
 	/* A child that is about to execve need not copy so many page table entries. */
-	madvise(r->body, r->page + 2 * size, MADV_DONTFORK);
+	madvise(r->body, r->body_size, MADV_DONTFORK);
 	r->consumer = r->head;
 	r->producer = r->body;
 	r->data = (const uint8_t *)r->body + r->page;
@@ -51,7 +56,7 @@ void bpf_ring__close(struct bpf_ring *r)
 	if (r->head && r->head != MAP_FAILED)
 		munmap(r->head, r->page);
 	if (r->body && r->body != MAP_FAILED)
-		munmap(r->body, r->page + 2 * r->size);
+		munmap(r->body, r->body_size);
 	if (r->epoll > 0)
 		close(r->epoll);
 	memset(r, 0, sizeof(*r));
