@@ -102,7 +102,7 @@ static const struct espy_opt sources[] = {
 static const struct espy_opt marks[] = {
 	ARG('m', "mark", "RULE", espy_do_mark,
 	    "show these static marks: names with * and ?, commas between, and perhaps a condition: "
-	    "'app:*', 'app:req_* if size > 4096 && path ^= \"/tmp\"'; may be repeated. Without -e trace= marks alone are shown"),
+	    "'app:*', 'app:req_* if size > 4096 && path ^= \"/tmp\"', 'db:query(str arg0)' for an address of a string; may be repeated. Without -e trace= marks alone are shown"),
 	ARG(0, "via", "HOW", espy_do_via,
 	    "how marks are seen: agent (a library in the program, loaded if it is not there; default), preload (the same, given by "
 	    "LD_PRELOAD to the command and all that it starts), kernel (USDT notes, by probes of the kernel)",

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "filter/lower_agent.h"
 #include "filter/marks_select.h"
+#include "record/mark_format.h"
 
 struct parser {
 	const char *text, *at;
@@ -63,6 +64,45 @@ static int parse_pattern(struct parser *p, char out[ESPY_AGENT_PATTERN_MAX])
 	return 0;
 }
 
+/* Steps over a word that stands at the cursor; false: another one does. */
+static bool eat_word(struct parser *p, const char *word)
+{
+	const size_t len = strlen(word);
+
+	if (strncmp(p->at, word, len) || isalnum((unsigned char)p->at[len]) || p->at[len] == '_')
+		return false;
+	p->at += len;
+	skip_blanks(p);
+	return true;
+}
+
+/* "(str arg0, str arg2)" behind a pattern: bits in *strings. */
+static int parse_strings(struct parser *p, uint32_t *strings)
+{
+	*strings = 0;
+	skip_blanks(p);
+	if (*p->at != '(')
+		return 0;
+	do {
+		p->at++;
+		skip_blanks(p);
+		if (!eat_word(p, "str"))
+			return expected(p, "'str' and an argument are expected: (str arg0)");
+		const size_t len = strcspn(p->at, " \t\n,)");
+		const int arg = espy_mark_arg_number(p->at, len, ESPY_MARK_MAX_ARGS);
+
+		if (arg < 0)
+			return expected(p, "an argument by its number is expected: arg0 to arg%u", ESPY_MARK_MAX_ARGS - 1);
+		*strings |= 1u << arg;
+		p->at += len;
+		skip_blanks(p);
+	} while (*p->at == ',');
+	if (*p->at != ')')
+		return expected(p, "',' or ')' is expected");
+	p->at++;
+	return 0;
+}
+
 /* What follows `if`. */
 static int parse_condition(struct parser *p, struct espy_mark_rule *rule)
 {
@@ -81,9 +121,13 @@ static int parse_condition(struct parser *p, struct espy_mark_rule *rule)
 	return expected(p, "%s", e.text);
 }
 
+struct pattern {
+	char name[ESPY_AGENT_PATTERN_MAX];
+	uint32_t strings;
+};
+
 /* Makes room for cnt more rules and fills them; each owns a copy of the condition. */
-static int add_rules(struct espy_mark_rules *r, const struct espy_mark_rule *rule,
-		     char (*patterns)[ESPY_AGENT_PATTERN_MAX], size_t cnt)
+static int add_rules(struct espy_mark_rules *r, const struct espy_mark_rule *rule, const struct pattern *patterns, size_t cnt)
 {
 	struct espy_mark_rule *v = realloc(r->v, (r->cnt + cnt) * sizeof(*v));
 
@@ -104,7 +148,8 @@ static int add_rules(struct espy_mark_rules *r, const struct espy_mark_rule *rul
 		*to = *rule;
 		to->condition = c;
 		to->agent.id = (uint32_t)r->cnt;
-		memcpy(to->agent.pattern, patterns[i], sizeof(to->agent.pattern));
+		to->strings = patterns[i].strings;
+		memcpy(to->agent.pattern, patterns[i].name, sizeof(to->agent.pattern));
 	}
 	return 0;
 }
@@ -112,7 +157,7 @@ static int add_rules(struct espy_mark_rules *r, const struct espy_mark_rule *rul
 int espy_marks_select__add(struct espy_mark_rules *r, const char *text, size_t *at, char *why, size_t why_sz)
 {
 	struct parser p = { .text = text, .at = text, .why = why, .why_sz = why_sz };
-	char patterns[ESPY_AGENT_RULES][ESPY_AGENT_PATTERN_MAX];
+	struct pattern patterns[ESPY_AGENT_RULES];
 	struct espy_mark_rule rule = { 0 };
 	size_t cnt = 0;
 	int err = 0;
@@ -123,7 +168,8 @@ int espy_marks_select__add(struct espy_mark_rules *r, const char *text, size_t *
 			err = expected(&p, "at most %u names of marks can be given", ESPY_AGENT_RULES);
 			break;
 		}
-		err = parse_pattern(&p, patterns[cnt]);
+		err = parse_pattern(&p, patterns[cnt].name);
+		err = err ? err : parse_strings(&p, &patterns[cnt].strings);
 		if (err)
 			break;
 		cnt++;

@@ -3,7 +3,9 @@
  * The rules of -m as text:
  *
  *     RULE    = PATTERN { ',' PATTERN } [ 'if' CONDITION ]
- *     PATTERN = a name with * and ?: "app:req_*"; without ':' of any subsystem
+ *     PATTERN = NAME [ '(' 'str' ARG { ',' 'str' ARG } ')' ]
+ *     NAME    = a name with * and ?: "app:req_*"; without ':' of any subsystem
+ *     ARG     = argN: an address for which the string behind it is read; of probes that do not say what they point to
  *
  * The condition is one of filter/condition.h; its names are those that the mark's format gives to arguments, or argN (arg0 is
  * the first).

@@ -205,6 +205,12 @@ static struct espy_engine *find_counting(const struct espy_session *s)
 /* Marks come from a source of their own; beside one of system calls, or alone. */
 static int open_with_marks(struct espy_session *s, const struct espy_source_opts *so)
 {
+	/* The agent knows by their formats which arguments are strings; what is not known of a USDT note it never reads. */
+	for (size_t i = 0; i < s->marks.cnt && s->marks.via != ESPY_VIA_KERNEL; i++)
+		if (s->marks.v[i].strings) {
+			espy_session__error(s, "-m '%s(str ...)' is for USDT probes: add --via kernel", s->marks.v[i].agent.pattern);
+			return -EINVAL;
+		}
 	int err =
 		espy_merged_source__open(&s->src, s->o.no_calls ? NULL : s->src_ops,
 					 s->marks.via == ESPY_VIA_KERNEL ? &espy_source_usdt : &espy_source_agent, so);

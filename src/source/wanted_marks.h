@@ -28,6 +28,7 @@ struct espy_mark_rule {
 	struct espy_agent_rule agent;
 	const struct espy_condition *condition; /* NULL: none */
 	bool rest; /* there is more to test than what stands in `agent` */
+	uint32_t strings; /* bits by number of arguments: addresses of which the user says that they are those of strings */
 };
 
 struct espy_mark_rules {

@@ -46,7 +46,34 @@ static uint8_t plain_kind(const struct espy_usdt_arg *a)
 	return kinds[a->is_signed != 0][a->size == 1 ? 0 : a->size == 2 ? 1 : a->size == 4 ? 2 : 3];
 }
 
-static void set_outs(const struct usdt_source *s, struct usdt_spec *spec, struct usdt_probe *p,
+/* Arguments that a rule of this name wants as strings, as bits. */
+static uint32_t wanted_strings(const struct usdt_source *s, const struct espy_usdt *u)
+{
+	const struct espy_mark_rules *rules = s->opts.marks;
+	uint32_t strings = 0;
+
+	for (size_t i = 0; i < rules->cnt; i++)
+		if (espy_mark_glob(rules->v[i].agent.pattern, u->provider, strlen(u->provider), u->name, strlen(u->name)))
+			strings |= rules->v[i].strings;
+	return strings;
+}
+
+/* A number that may be an address becomes the string there. */
+static void make_strings(struct espy_format *f, uint32_t strings)
+{
+	for (unsigned i = 0; i < f->nargs; i++) {
+		struct espy_format_arg *a = &f->args[i];
+
+		if (!(strings >> i & 1) ||
+		    (a->kind != ESPY_MARK_POINTER && a->kind != ESPY_MARK_U64 && a->kind != ESPY_MARK_I64))
+			continue;
+		*a = (struct espy_format_arg){
+			.kind = ESPY_MARK_STRING, .word = a->word, .len_word = ESPY_FORMAT_NONE, .precision = ~0u
+		};
+	}
+}
+
+static void set_outs(const struct usdt_source *s, struct usdt_spec *spec, struct usdt_probe *p, const struct espy_usdt *u,
 		     const struct espy_usdt_arg *args, unsigned cnt, const struct espy_mark_entry *mark)
 {
 	struct espy_format f = { .nargs = (uint8_t)cnt };
@@ -63,6 +90,7 @@ static void set_outs(const struct usdt_source *s, struct usdt_spec *spec, struct
 							      .len_word = ESPY_FORMAT_NONE,
 							      .precision = ~0u };
 	}
+	make_strings(&f, wanted_strings(s, u));
 	p->nargs = (uint8_t)f.nargs;
 	spec->nouts = f.nargs;
 	for (unsigned i = 0; i < f.nargs; i++) {
@@ -152,7 +180,7 @@ static int add_probe(struct usdt_source *s, const struct espy_object *o, const s
 	p.dev = st.st_dev;
 	p.ino = st.st_ino;
 	set_args(&spec, args, cnt);
-	set_outs(s, &spec, &p, args, cnt, mark);
+	set_outs(s, &spec, &p, u, args, cnt, mark);
 	if (!is_wanted(s, &p, u->provider, u->name, format))
 		return -ENOENT;
 	uint32_t index = known ? (uint32_t)(known - s->probes) : (uint32_t)s->probe_cnt;

@@ -33,6 +33,18 @@ app:three(2, PTR, 3)
 app:kinds(-3, 200)
 app:real(0.5)
 +++ exited with 0 +++' "$(sed 's/0x[0-9a-f]*/PTR/' "$dir/out")"
+	# An address is the string there if the user says so; conditions can ask for it.
+	"$espy" trace --via kernel -s 1000 -m 'app:three(str arg1)' -o "$dir/out" "$progs/sdt" 2 2>/dev/null
+	expect "strings on demand" "app:three(0, \"$progs/sdt\", 1)
+app:three(1, \"$progs/sdt\", 2)
++++ exited with 0 +++" "$(cat "$dir/out")"
+	"$espy" trace --via kernel -s 1000 -m 'app:three(str arg1) if arg1 $= "/sdt" && arg0 == 1' -o "$dir/out" "$progs/sdt" 2 2>/dev/null
+	expect "strings on demand, with a condition" "app:three(1, \"$progs/sdt\", 2)" "$(head -n 1 "$dir/out")"
+	"$espy" record -q --force -o "$dir/t" -s 1000 --via kernel -m 'app:three(str arg1)' "$progs/sdt" 2 2>/dev/null
+	expect "strings on demand, replayed" "app:three(0, \"$progs/sdt\", 1)" "$("$espy" show -s 1000 "$dir/t" | head -n 1)"
+	"$espy" trace -m 'app:three(str arg1)' "$progs/sdt" 2 2>"$dir/err"
+	expect "strings on demand without --via kernel: refused" 1 $?
+	has "strings on demand without --via kernel: said" "$dir/err" 'is for USDT probes: add --via kernel'
 	rm -f "$dir/out" # what is waited for must be of this espy
 	"$progs/sdt" & pid=$!
 	"$espy" trace -p $pid --via kernel -m 'app:three if arg2 >= 3' -o "$dir/out" 2>/dev/null & a=$!

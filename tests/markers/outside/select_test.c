@@ -46,6 +46,13 @@ static void test_good(void **state)
 	assert_int_equal(r.v[4].agent.preds[0].type, ESPY_CONST_UINT);
 	assert_int_equal(r.v[4].agent.preds[0].u, 0);
 	assert_int_equal(r.v[4].agent.npreds, 2);
+	assert_int_equal(espy_marks_select__add(&r, "db:query ( str arg0 , str arg15 ),db:* if arg0 ^= \"a\"", &at, why,
+						sizeof(why)),
+			 0);
+	assert_string_equal(r.v[5].agent.pattern, "db:query");
+	assert_int_equal(r.v[5].strings, 0x8001);
+	assert_int_equal(r.v[6].strings, 0);
+	assert_int_equal(r.v[6].agent.npreds, 1);
 	espy_marks_select__free(&r);
 }
 
@@ -58,6 +65,12 @@ static void test_bad(void **state)
 		{ "", "the name of a mark", 0 },
 		{ "app:*,", "the name of a mark", 6 },
 		{ "a:b:c", "one colon", 1 },
+		{ "a:x(", "'str' and an argument", 4 },
+		{ "a:x(arg0)", "'str' and an argument", 4 },
+		{ "a:x(str size)", "arg0 to arg", 8 },
+		{ "a:x(str arg16)", "arg0 to arg", 8 },
+		{ "a:x(str arg1", "',' or ')'", 12 },
+		{ "a:x(str arg1) y", "'if' or the end", 14 },
 		{ "a:x iff y", "'if' or the end", 4 },
 		{ "a:x if", "',', 'if' or the end", 4 },
 		{ "a:x if ", "a name is expected", 7 },
