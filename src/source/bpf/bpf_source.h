@@ -69,6 +69,7 @@ struct bpf_types {
 	int fd;        /* a BTF file in memory */
 	char path[32]; /* its name, for libbpf */
 	uint32_t typed[BPF_TYPED_CNT]; /* ids in the kernel's BTF; 0: not found */
+	uint32_t file, kiocb; /* ids of these structs; 0: there is none, or more than one of that name */
 	uint32_t kfuncs[ESPY_KFUNC_CNT]; /* ids of functions that programs may call; 0: the kernel has no such */
 	bool prepare_exec; /* the kernel has the tracepoint sched_prepare_exec */
 };

@@ -24,8 +24,8 @@
  * too, and the loader puts the id of the running kernel's in its place (verify.c): libbpf would read all of the
  * kernel's types for that.
  */
-enum { ESPY_KFUNC_TASK_WORK, ESPY_KFUNC_TASK_FROM_PID, ESPY_KFUNC_TASK_RELEASE, ESPY_KFUNC_CNT };
-#define ESPY_KFUNC_NAMES { "bpf_task_work_schedule_resume_impl", "bpf_task_from_pid", "bpf_task_release" }
+enum { ESPY_KFUNC_TASK_WORK, ESPY_KFUNC_TASK_FROM_PID, ESPY_KFUNC_TASK_RELEASE, ESPY_KFUNC_CAST, ESPY_KFUNC_CNT };
+#define ESPY_KFUNC_NAMES { "bpf_task_work_schedule_resume_impl", "bpf_task_from_pid", "bpf_task_release", "bpf_rdonly_cast" }
 #define ESPY_KFUNC_BASE 0x70000000
 
 /* Whom the programs watch. */
@@ -41,6 +41,7 @@ struct espy_bpf_conf {
 	__u32 path_cnt; /* -P (paths.bpf.h); 0: each call is wanted whatever it touches */
 	__u32 path_len[ESPY_BPF_PATHS];
 	__u8 path_name[ESPY_BPF_PATHS][ESPY_BPF_COMPONENT + 1]; /* last components */
+	__u32 file_type, kiocb_type; /* ids of these structs in the kernel's types; 0: bpf_rdonly_cast cannot be used */
 	__u32 tell_fds; /* what descriptors are is told: those that calls make, or those that some calls use */
 	__u32 self_tgid;
 	__u32 root_dev; /* where paths begin, if espy runs in a chroot; root_ino 0: at the root of all */

@@ -132,6 +132,10 @@ struct file {
 	void *private_data;
 };
 
+struct kiocb {
+	long long ki_pos;
+};
+
 struct sock_common {
 	u32 skc_daddr, skc_rcv_saddr;
 	u16 skc_dport, skc_num, skc_family;

@@ -26,7 +26,7 @@
 /* The structs of types.bpf.h. */
 static const char *const names[] = {
 	"pt_regs", "thread_info", "sigpending", "signal_struct", "sched_entity", "qstr", "file_system_type",
-	"super_block", "inode", "hlist_bl_node", "dentry", "vfsmount", "mount", "path", "file", "fdtable",
+	"super_block", "inode", "hlist_bl_node", "dentry", "vfsmount", "mount", "path", "file", "kiocb", "fdtable",
 	"files_struct", "fs_struct", "kernfs_node", "cgroup", "css_set", "mm_struct", "task_struct",
 	"kernel_siginfo", "sigaction", "k_sigaction", "linux_binprm", "sock_common", "sock", "socket", "socket_alloc",
 	"sockaddr_un", "unix_address", "unix_sock", "netlink_sock", "upid", "pid", "cred",
@@ -231,12 +231,22 @@ static uint32_t copy(struct walk *w, uint32_t id, int depth)
 	return made;
 }
 
+/* The id of a struct of which there shall be one. */
+static void note_struct(const char *name, const char *wanted, uint32_t id, uint32_t *found, bool *again)
+{
+	if (strcmp(name, wanted))
+		return;
+	*again = *again || *found;
+	*found = *again ? 0 : id;
+}
+
 /* Finds where each type stands, which are wanted, and the typed tracepoints. */
 static int index_types(struct walk *w, struct bpf_types *t, uint32_t *wanted, size_t *wanted_cnt, size_t wanted_max)
 {
 	static const char *const points[BPF_TYPED_CNT] = { "btf_trace_sys_exit", "btf_trace_sys_enter" };
 	static const char *const kfuncs[ESPY_KFUNC_CNT] = ESPY_KFUNC_NAMES;
 	const uint8_t *at = w->types;
+	bool again[2] = { false, false };
 
 	while (at + sizeof(struct btf_type) <= w->end) {
 		const struct btf_type *type = (const struct btf_type *)at;
@@ -252,6 +262,8 @@ static int index_types(struct walk *w, struct bpf_types *t, uint32_t *wanted, si
 			if (*wanted_cnt == wanted_max)
 				return -E2BIG;
 			wanted[(*wanted_cnt)++] = w->cnt;
+			note_struct(string_at(w, type->name_off), "file", w->cnt, &t->file, &again[0]);
+			note_struct(string_at(w, type->name_off), "kiocb", w->cnt, &t->kiocb, &again[1]);
 		} else if (kind == BTF_KIND_TYPEDEF) {
 			const char *name = string_at(w, type->name_off);
 

@@ -276,6 +276,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.need_fdnames = s->opts.need_fdnames && !s->opts.count_only,
 		.need_fd_details = s->opts.need_fd_details && !s->opts.count_only,
 		.need_comms = s->opts.need_comms && !s->opts.count_only,
+		.file_type = s->types.kfuncs[ESPY_KFUNC_CAST] && s->types.kiocb ? s->types.file : 0,
+		.kiocb_type = s->types.kiocb,
 		.tell_fds = t->tell_fds,
 		.self_tgid = (uint32_t)getpid(),
 		.root_dev = in_chroot ? root.stx_dev_major << 20 | root.stx_dev_minor : 0, /* the kernel's own dev_t */
