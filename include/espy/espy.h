@@ -19,7 +19,9 @@
  * never prints, never ends the process, installs no signal handlers, and changes no limits of its host.
  * Structs of options: set `size` to sizeof, and what you do not mean to zero. -E2BIG: a struct of a later version has something
  * set that this one does not know. Strings, arrays and structs are copied, unless it is said that they are kept.
- * Threads: what is called of one session is called by one thread at a time, except what is said to be for any thread.
+ * Threads: what is called of one session is called by one thread at a time, except what is said to be for any thread. -EBUSY:
+ * another thread, or a callback's caller, is in run or dispatch. With the source ptrace it must be the thread that has started the
+ * session, else -EPERM; that thread closes it, too.
  * Times: unsigned ns of CLOCK_MONOTONIC unless their name says otherwise.
  */
 #ifndef ESPY_PUBLIC_H

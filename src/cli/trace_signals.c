@@ -57,6 +57,8 @@ static void change(int sig, void (*handler)(int))
 
 void espy_signals__install(unsigned interruptible)
 {
+	struct sigaction children;
+
 	sigemptyset(&changed);
 	sigemptyset(&ending);
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
@@ -76,6 +78,9 @@ void espy_signals__install(unsigned interruptible)
 	change(SIGPIPE, SIG_IGN);
 	/* So does a file that may grow no larger (ulimit -f). */
 	change(SIGXFSZ, SIG_IGN);
+	/* Ignored (by who started us), or without stops, it does not tell a source of its tracees: the source would have to ask. */
+	if (!sigaction(SIGCHLD, NULL, &children) && (children.sa_handler == SIG_IGN || children.sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT)))
+		change(SIGCHLD, SIG_DFL);
 	for (size_t i = 0; interruptible == 4 && i < sizeof(job_control) / sizeof(job_control[0]); i++)
 		change(job_control[i], SIG_IGN);
 }

@@ -27,8 +27,8 @@ int espy_session__open_engines(struct espy_session *s)
 {
 	struct session_engines *e = &s->engines;
 
-	e->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (e->wake_fd < 0)
+	e->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (e->wake.fd < 0)
 		return -errno;
 	pthread_mutex_init(&e->lock, NULL);
 	pthread_cond_init(&e->changed, NULL);
@@ -57,7 +57,7 @@ static void serve(struct espy_session *s)
 		r->result = result;
 		r->done = true;
 	}
-	atomic_store_explicit(&e->asked, false, memory_order_relaxed);
+	atomic_store_explicit(&e->wake.asked, false, memory_order_relaxed);
 	pthread_cond_broadcast(&e->changed);
 }
 
@@ -66,10 +66,10 @@ void espy_session__serve_requests(struct espy_session *s)
 	struct session_engines *e = &s->engines;
 	uint64_t n;
 
-	if (!atomic_load_explicit(&e->asked, memory_order_acquire) || e->depth)
+	if (!atomic_load_explicit(&e->wake.asked, memory_order_acquire) || e->depth)
 		return;
 	pthread_mutex_lock(&e->lock);
-	while (read(e->wake_fd, &n, sizeof(n)) > 0)
+	while (read(e->wake.fd, &n, sizeof(n)) > 0)
 		;
 	serve(s);
 	pthread_mutex_unlock(&e->lock);
@@ -81,8 +81,12 @@ int espy_session__enter(struct espy_session *s)
 	int err = 0;
 
 	pthread_mutex_lock(&e->lock);
+	while (e->reading && e->brief)
+		pthread_cond_wait(&e->changed, &e->lock);
 	if (e->reading) {
 		err = -EBUSY;
+	} else if (s->src && s->src_ops->caps & ESPY_SRC_ONE_THREAD && !pthread_equal(s->run.starter, pthread_self())) {
+		err = -EPERM;
 	} else {
 		e->reading = true;
 		e->reader = pthread_self();
@@ -97,9 +101,19 @@ void espy_session__leave(struct espy_session *s)
 
 	pthread_mutex_lock(&e->lock);
 	serve(s);
-	e->reading = false;
+	e->reading = e->brief = false;
 	pthread_cond_broadcast(&e->changed);
 	pthread_mutex_unlock(&e->lock);
+}
+
+void espy_session__wake(struct espy_session *s)
+{
+	const int saved = errno;
+	const uint64_t one = 1;
+
+	atomic_store_explicit(&s->engines.wake.asked, true, memory_order_release);
+	if (write(s->engines.wake.fd, &one, sizeof(one)) < 0)
+		errno = saved; /* it is readable already */
 }
 
 /* Runs fn where the engines may be touched, and returns what it returned. */
@@ -107,7 +121,6 @@ static int at_the_reader(struct espy_session *s, int (*fn)(struct espy_session *
 {
 	struct session_engines *e = &s->engines;
 	struct engine_request r = { .fn = fn, .arg = arg }, **last = &e->requests;
-	const uint64_t one = 1;
 
 	pthread_mutex_lock(&e->lock);
 	if (is_reader(e)) {
@@ -116,7 +129,7 @@ static int at_the_reader(struct espy_session *s, int (*fn)(struct espy_session *
 	}
 	if (!e->reading) {
 		/* Nobody can begin to read while we are the reader. */
-		e->reading = true;
+		e->reading = e->brief = true;
 		e->reader = pthread_self();
 		pthread_mutex_unlock(&e->lock);
 		r.result = fn(s, arg);
@@ -126,9 +139,7 @@ static int at_the_reader(struct espy_session *s, int (*fn)(struct espy_session *
 	while (*last)
 		last = &(*last)->next;
 	*last = &r;
-	atomic_store_explicit(&e->asked, true, memory_order_release);
-	if (write(e->wake_fd, &one, sizeof(one)) < 0)
-		errno = 0; /* it is readable already */
+	espy_session__wake(s);
 	while (!r.done)
 		pthread_cond_wait(&e->changed, &e->lock);
 	pthread_mutex_unlock(&e->lock);
@@ -242,12 +253,18 @@ static void sweep(struct espy_session *s)
 	for (unsigned i = 0; i < e->cnt; i++) {
 		struct espy_engine *en = e->v[i];
 
-		if (en->gone)
-			espy_engine__free(en);
-		else
+		if (!en->gone) {
 			e->v[kept++] = en;
+			continue;
+		}
+		if (s->counts_for == en)
+			s->counts_for = NULL;
+		if (s->run.failed == en->name)
+			s->run.failed = espy_kept__string(&s->kept, en->name);
+		espy_engine__free(en);
 	}
 	e->cnt = kept;
+	espy_session__want_calls(s);
 	espy_session__note_sinks(s);
 }
 
@@ -292,6 +309,7 @@ static int add(struct espy_session *s, void *arg)
 		return -ESRCH;
 	}
 	e->v[e->cnt++] = en;
+	espy_session__want_calls(s);
 	espy_session__note_sinks(s);
 	if (s->run.phase == PHASE_RUNS && en->trace.path)
 		s->run.clock_ns = 0; /* a trace needs to know the time from its beginning on */
@@ -304,6 +322,8 @@ int espy_engine_add(struct espy_session *s, const struct espy_engine_options *op
 	struct espy_engine *e;
 	int err = s ? espy_options__take(&o, sizeof(o), options) : -EINVAL;
 
+	if (!err && o.events & ~(unsigned)ESPY_EVENT_ALL)
+		err = -EINVAL;
 	if (!err)
 		err = espy_engine__new(&e, &o, s->o.flight_bytes);
 	if (err)
@@ -346,8 +366,8 @@ static int change_mask(struct espy_session *s, void *arg)
 {
 	const struct mask_change *c = arg;
 
-	(void)s;
 	c->engine->events = c->events;
+	espy_session__want_calls(s);
 	return 0;
 }
 
@@ -355,7 +375,7 @@ int espy_engine_set_events(struct espy_engine *engine, unsigned events)
 {
 	struct mask_change c = { .engine = engine, .events = events };
 
-	if (!engine || !events)
+	if (!engine || !events || events & ~(unsigned)ESPY_EVENT_ALL)
 		return -EINVAL;
 	if (engine->sink)
 		c.events &= engine->sink->events;
@@ -386,6 +406,7 @@ static int change_filter(struct espy_session *s, void *arg)
 	if (s->run.phase != PHASE_RUNS)
 		return 0;
 	int err = espy_session__open_own_where(s, c->engine);
+	espy_session__want_calls(s);
 	return err ? err : open_mark_filter(s, c->engine);
 }
 
@@ -436,9 +457,9 @@ void espy_session__close_engines(struct espy_session *s)
 	while (e->cnt)
 		espy_engine__free(e->v[--e->cnt]);
 	free(e->v);
-	if (e->wake_fd < 0)
+	if (e->wake.fd < 0)
 		return;
-	close(e->wake_fd);
+	close(e->wake.fd);
 	pthread_mutex_destroy(&e->lock);
 	pthread_cond_destroy(&e->changed);
 }

@@ -30,6 +30,8 @@ struct espy_trace {
 	char *path;
 	bool follow;
 	uint64_t damaged; /* places of it that could not be read */
+	unsigned users;	  /* the caller, and a session */
+	bool taken;	  /* a session has read it, or does */
 	struct espy_log log;
 	espy_log_fn log_fn;
 	void *log_ctx;
@@ -73,8 +75,8 @@ struct session_engines {
 	struct engine_request *requests;
 	pthread_t reader; /* the thread in run or dispatch, if reading */
 	bool reading;
-	atomic_bool asked; /* there are requests */
-	int wake_fd;	   /* readable when there are */
+	bool brief;	       /* that thread changes engines, and is about to leave */
+	struct espy_wake wake; /* there are requests, or the session is to stop */
 };
 
 /* The condition (--where) of the first engine's filter, and what of it the source tests. Other filters' conditions are tested here. */
@@ -88,9 +90,9 @@ struct session_condition {
 
 enum session_phase { PHASE_NEW, PHASE_RUNS, PHASE_OVER, PHASE_FINISHED };
 struct session_run {
+	pthread_t starter; /* the thread that has started it */
 	enum session_phase phase;
-	volatile sig_atomic_t stop_asked; /* by the user */
-	volatile sig_atomic_t snapshot_asked;
+	atomic_bool stop_asked, snapshot_asked; /* by the user, from any thread or a signal handler */
 	bool stopping;	/* to be ended, for whatever reason */
 	bool draining;	/* what was on its way is taken, though it ends */
 	bool closing;	/* to be closed when the reader comes out of it */
@@ -149,6 +151,11 @@ static inline struct espy_task_notes *espy_task_notes(const struct espy_task *ta
 	return task->slot;
 }
 
+/* ---- session_start.c: 0; -ESRCH: it is over; or -errno, which was said. */
+int espy_session__start_once(struct espy_session *s);
+/* ---- session_run.c: the reader leaves the session. Returns n, or -ECANCELED: a callback has closed the session, which is gone now. */
+int espy_session__come_out(struct espy_session *s, int n);
+
 /* ---- log_api.c: what is said */
 void espy_session__open_log(struct espy_session *s);
 void espy_session__say(struct espy_session *s, enum espy_log_topic topic, const char *fmt, ...)
@@ -166,6 +173,8 @@ void espy_session__need_image(struct espy_session *s, const struct espy_rec *cal
 /* From the engines: which calls, and how much of their data. 0 or -errno. */
 int espy_session__open_call_sets(struct espy_session *s);
 int espy_session__open_source(struct espy_session *s);
+/* The engines have changed: the source is asked for what they want together now. */
+void espy_session__want_calls(struct espy_session *s);
 /* ---- targets.c */
 void espy_session__raise_file_limit(struct espy_session *s);
 int espy_session__add_targets(struct espy_session *s);
@@ -173,6 +182,8 @@ int espy_session__add_pid(struct espy_session *s, pid_t pid, bool single_task);
 /* ---- trace_input.c */
 void espy_session__open_window(struct espy_session *s);
 int espy_session__open_trace(struct espy_session *s);
+/* A trace is read by one session, which is one of its users from then on: 0, or -EBUSY. */
+int espy_session__take_trace(struct espy_session *s, struct espy_trace *t);
 
 /* ---- session_where.c */
 /* 0, or -errno that was said. After the images, before the state and the call sets. */
@@ -205,11 +216,13 @@ void espy_session__close_engines(struct espy_session *s);
 /* The sink is told that the stream begins. 0 or -errno, which was said. */
 int espy_session__start_engine(struct espy_session *s, struct espy_engine *e);
 void espy_session__event(struct espy_session *s, struct espy_event *e);
+/* The thread that runs or dispatches is to look soon. For any thread, and for signal handlers. */
+void espy_session__wake(struct espy_session *s);
 /* What other threads have asked for. */
 void espy_session__serve_requests(struct espy_session *s);
 /* What has changed about the sinks is taken in: sinks of records, what is gathered. */
 void espy_session__note_sinks(struct espy_session *s);
-/* 0; or it is run or dispatched by this or another thread: -EBUSY. */
+/* 0; -EBUSY: this or another thread runs or dispatches it; -EPERM: its source is for the thread that has started it. */
 int espy_session__enter(struct espy_session *s);
 void espy_session__leave(struct espy_session *s);
 

@@ -28,7 +28,7 @@ static bool asks_netlink(const struct espy_session *s, const struct espy_image *
  * What the state knows of descriptors is true until a call changes it: such calls must come even if they are not shown.
  * Without names, a source that tells what descriptors are makes them needless.
  */
-static void want_needed_calls(struct espy_session *s)
+static void add_needed_calls(const struct espy_session *s, struct espy_syscall_set *calls)
 {
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		const struct espy_image *img = &s->images[abi];
@@ -37,8 +37,18 @@ static void want_needed_calls(struct espy_session *s)
 			continue;
 		for (uint32_t nr = 0; nr < img->syscall_cnt; nr++)
 			if (espy_state__needs_call(img, nr))
-				s->sets[abi].wanted[nr / 64] |= 1ull << (nr % 64);
+				calls->bits[abi][nr / 64] |= 1ull << (nr % 64);
 	}
+}
+
+static void want_needed_calls(struct espy_session *s)
+{
+	struct espy_syscall_set needed = { .bits = { { 0 } } };
+
+	add_needed_calls(s, &needed);
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
+			s->sets[abi].wanted[w] |= needed.bits[abi][w];
 }
 
 /* ---- what the engines need together */
@@ -87,13 +97,34 @@ static void merge_filters(const struct espy_session *s, struct espy_filter *all)
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 		for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
 			all->raw.bits[abi][w] &= all->trace.bits[abi][w];
-	/* What an engine may want that comes later is captured from the start. */
-	if (!s->o.engines_fixed && !s->trace) {
-		memset(&all->trace, 0xff, sizeof(all->trace));
-		memset(&all->abbrev, 0, sizeof(all->abbrev));
-		memset(&all->raw, 0, sizeof(all->raw));
-		all->trace_unknown = true;
-	}
+}
+
+/* The source is made ready for all that an engine may want later; what is wanted now is said by want_calls. */
+static void widen_filter(struct espy_filter *all)
+{
+	memset(&all->trace, 0xff, sizeof(all->trace));
+	memset(&all->abbrev, 0, sizeof(all->abbrev));
+	memset(&all->raw, 0, sizeof(all->raw));
+	all->trace_unknown = true;
+}
+
+static bool calls_change(const struct espy_session *s)
+{
+	return !s->o.engines_fixed && !s->trace && !s->o.flight_bytes;
+}
+
+void espy_session__want_calls(struct espy_session *s)
+{
+	struct espy_filter all;
+
+	if (!s->src || !calls_change(s) || !s->src_ops->want_calls)
+		return;
+	merge_filters(s, &all);
+	add_needed_calls(s, &all.trace);
+	for (size_t i = 0; i < s->trigger_cnt; i++)
+		all.trace.bits[s->triggers[i].abi][s->triggers[i].nr / 64] |= 1ull << (s->triggers[i].nr % 64);
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		s->src_ops->want_calls(s->src, (enum espy_abi)abi, all.trace.bits[abi]);
 }
 
 /* Strings of events that are given to engines that come later. */
@@ -116,6 +147,8 @@ int espy_session__open_call_sets(struct espy_session *s)
 			s->needs.str_limit = LATER_STRINGS;
 	}
 	merge_filters(s, &all);
+	if (!s->o.engines_fixed && !s->trace)
+		widen_filter(&all);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++)
 		err = espy_call_set__init(&s->sets[abi], &s->images[abi], &all, &s->needs);
 	return err;
@@ -279,6 +312,8 @@ int espy_session__open_source(struct espy_session *s)
 		.flight_bytes = o->flight_bytes,
 		.marks = s->marks.cnt ? &s->marks : NULL,
 		.marks_fn = espy_session__marks,
+		.wake = &s->engines.wake,
+		.calls_change = calls_change(s),
 	};
 	warn_of_values(s);
 	err = s->marks.cnt ? open_with_marks(s, &so) : s->src_ops ? s->src_ops->open(&s->src, &so) : -EINVAL;
@@ -289,5 +324,7 @@ int espy_session__open_source(struct espy_session *s)
 	}
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++)
 		err = s->src_ops->set_calls(s->src, (enum espy_abi)abi, &s->sets[abi]);
+	if (!err)
+		espy_session__want_calls(s);
 	return err;
 }

@@ -101,6 +101,7 @@ int espy_trace_open(struct espy_trace **out, const char *path, bool follow, espy
 		free(t);
 		return -ENOMEM;
 	}
+	t->users = 1;
 	t->follow = follow;
 	t->log_fn = log;
 	t->log_ctx = log_ctx;
@@ -119,9 +120,19 @@ int espy_trace_open(struct espy_trace **out, const char *path, bool follow, espy
 	return 0;
 }
 
+int espy_session__take_trace(struct espy_session *s, struct espy_trace *t)
+{
+	if (t->taken)
+		return -EBUSY;
+	t->taken = true;
+	t->users++;
+	s->trace = t;
+	return 0;
+}
+
 void espy_trace_close(struct espy_trace *t)
 {
-	if (!t)
+	if (!t || --t->users)
 		return;
 	espy_trace_reader__close(t->reader);
 	free(t->path);

@@ -356,7 +356,7 @@ static int merged_poll(struct espy_source *src, espy_record_fn fn, void *ctx, in
 			return cnt;
 		if (!front(&m->in[CALLS]) && !front(&m->in[MARKS]) && !calls && m->in[MARKS].over)
 			return -ESRCH;
-		if (timeout_ms >= 0 && espy_now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
+		if ((timeout_ms >= 0 && espy_now_ns() - start >= (uint64_t)timeout_ms * 1000000u) || espy_wake__is_asked(m->opts.wake))
 			return 0;
 	}
 }

@@ -10,6 +10,7 @@
 #ifndef ESPY_SOURCE_H
 #define ESPY_SOURCE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,7 @@ enum espy_source_caps {
 	ESPY_SRC_FDS = 1u << 6,         /* tells with a call what its descriptors are, where its text depends on it */
 	ESPY_SRC_STACKS = 1u << 7,      /* stack_frames */
 	ESPY_SRC_GATES = 1u << 8,       /* tests the gates of call sets */
+	ESPY_SRC_ONE_THREAD = 1u << 9,  /* only the thread that has started or added the first target may use it */
 };
 
 enum espy_report_level { ESPY_REPORT_NOTE, ESPY_REPORT_WARN, ESPY_REPORT_ERROR };
@@ -47,6 +49,16 @@ struct espy_target {
 	const char *path;   /* CGROUP: a cgroup v2 directory */
 	bool held;          /* PID: it stands at its entry point, traced by the calling thread (source/hold.h) */
 };
+
+/* Another thread has something for the one that polls: `asked` is set, then `fd` becomes readable. */
+struct espy_wake {
+	atomic_bool asked;
+	int fd;
+};
+static inline bool espy_wake__is_asked(const struct espy_wake *w)
+{
+	return w && atomic_load_explicit(&w->asked, memory_order_acquire);
+}
 
 struct espy_mark_rules;
 struct espy_tamper;
@@ -108,6 +120,8 @@ struct espy_source_opts {
 	size_t trigger_cnt;
 	const struct espy_trigger *gates; /* of the call sets, with the action KEEP; valid until close */
 	size_t gate_cnt;
+	const struct espy_wake *wake; /* poll returns 0 within a millisecond of a wake; NULL: none comes */
+	bool calls_change; /* want_calls will be called */
 };
 
 /* Gates of one call: numbers in espy_source_opts.gates, from 1 on; 0: none. */
@@ -193,6 +207,11 @@ struct espy_source_ops {
 	int (*open)(struct espy_source **out, const struct espy_source_opts *opts);
 	/* Before targets. abi: each ABI has its own set; an ABI that was not set is recorded raw. */
 	int (*set_calls)(struct espy_source *s, enum espy_abi abi, const struct espy_call_set *set);
+	/*
+	 * From now on these are the calls of the ABI's set that are wanted: a part of those that set_calls has named. Others go on
+	 * without a gap. Only with opts.calls_change. NULL: the source sends the whole set.
+	 */
+	int (*want_calls)(struct espy_source *s, enum espy_abi abi, const uint64_t wanted[ESPY_MAX_SYSCALLS / 64]);
 	/* Start a command, watched from its execve on. Returns the pid in *pid. -errno of execve if that failed. */
 	int (*start_command)(struct espy_source *s, const struct espy_command *cmd, pid_t *pid);
 	int (*add_target)(struct espy_source *s, const struct espy_target *t);

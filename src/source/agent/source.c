@@ -333,9 +333,12 @@ static bool is_alone(const struct espy_agent_source *s)
 /* Programs that call wait for us. */
 static int nap_or_call(const struct espy_agent_source *s, const struct timespec *nap)
 {
-	struct pollfd p = { .fd = s->calls.fd, .events = POLLIN };
+	struct pollfd p[2] = {
+		{ .fd = s->calls.fd, .events = POLLIN },
+		{ .fd = s->opts.wake ? s->opts.wake->fd : -1, .events = POLLIN },
+	};
 
-	return ppoll(&p, 1, nap, NULL) < 0 ? -1 : 0;
+	return ppoll(p, 2, nap, NULL) < 0 ? -1 : 0;
 }
 
 static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
@@ -363,7 +366,7 @@ static int agent_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int
 			return d.cnt;
 		if (is_over(s))
 			return -ESRCH;
-		if (timeout_ms >= 0 && espy_now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
+		if ((timeout_ms >= 0 && espy_now_ns() - start >= (uint64_t)timeout_ms * 1000000u) || espy_wake__is_asked(s->opts.wake))
 			return 0;
 		if (nap_or_call(s, &nap))
 			return -errno;

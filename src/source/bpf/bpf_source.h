@@ -87,6 +87,9 @@ struct bpf_source {
 	struct espy_source_opts opts;
 	struct espy_call_set sets[ESPY_ABI_CNT];
 	bool set[ESPY_ABI_CNT];
+	/* What want_calls has said, and which calls of the sets the programs pass over because of that. */
+	uint64_t wanted[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS / 64], muted[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS / 64];
+	bool has_wanted[ESPY_ABI_CNT];
 
 	struct bpf_object *obj;
 	int enters_fd; /* the map of struct espy_bpf_enter by task */
@@ -186,6 +189,8 @@ int bpf_ring__drain(struct bpf_ring *r, struct bpf_ring *aside, bpf_ring_fn fn, 
 
 /* source.c: is everything read that was recorded so far? */
 bool bpf_source_all_read(const struct bpf_source *s);
+/* Tells the programs which calls are wanted, after they are loaded. 0 or -errno. */
+int bpf_source_say_wanted(struct bpf_source *s);
 /* Bytes not read yet in the fullest ring, and how many calls may fill there. */
 uint64_t bpf_source_unread(const struct bpf_source *s);
 uint64_t bpf_source_room(const struct bpf_source *s);

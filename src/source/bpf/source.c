@@ -149,6 +149,64 @@ static int bpf_set_calls(struct espy_source *src, enum espy_abi abi, const struc
 	return 0;
 }
 
+/*
+ * The programs look at the shape of an x86-64 call, and at the flags of its entry in the general path. A call that is not wanted
+ * may still make descriptors that are to be named.
+ */
+static int mute_call(struct bpf_source *s, uint32_t id, bool wanted)
+{
+	struct espy_bpf_call call = s->tables.calls[id];
+	const int fd = bpf_map__fd(bpf_object__find_map_by_name(s->obj, "espy_calls"));
+
+	if (!wanted)
+		call.flags &= ~(uint32_t)ESPY_CALL_WANTED;
+	if (bpf_map_update_elem(fd, &id, &call, BPF_ANY))
+		return -errno;
+	if (id < ESPY_BPF_NRS)
+		__atomic_store_n(&s->shared->fast[id].shape,
+				 wanted ? s->tables.fast[id].shape
+					: call.flags & (ESPY_CALL_RET_FD | ESPY_CALL_FDS) ? ESPY_SHAPE_GENERAL : ESPY_SHAPE_SKIP,
+				 __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* The tables were made for the whole sets; what is wanted of them is said to the programs call by call, while they run. */
+static int say_wanted(struct bpf_source *s, uint32_t abi)
+{
+	int err = 0;
+
+	for (uint32_t nr = 0; nr < ESPY_BPF_NRS && !err; nr++) {
+		const uint32_t id = abi * ESPY_BPF_NRS + nr;
+		const bool wanted = s->wanted[abi][nr / 64] >> (nr % 64) & 1, muted = s->muted[abi][nr / 64] >> (nr % 64) & 1;
+
+		if (!(s->tables.calls[id].flags & ESPY_CALL_WANTED) || wanted == !muted)
+			continue;
+		err = mute_call(s, id, wanted);
+		s->muted[abi][nr / 64] ^= 1ull << (nr % 64);
+	}
+	return err;
+}
+
+int bpf_source_say_wanted(struct bpf_source *s)
+{
+	int err = 0;
+
+	for (uint32_t abi = 0; abi < ESPY_ABI_CNT && !err; abi++)
+		err = s->has_wanted[abi] ? say_wanted(s, abi) : 0;
+	return err;
+}
+
+static int bpf_want_calls(struct espy_source *src, enum espy_abi abi, const uint64_t wanted[ESPY_MAX_SYSCALLS / 64])
+{
+	struct bpf_source *s = to_bpf(src);
+
+	if ((unsigned)abi >= ESPY_ABI_CNT || !s->opts.calls_change)
+		return -EINVAL;
+	memcpy(s->wanted[abi], wanted, sizeof(s->wanted[abi]));
+	s->has_wanted[abi] = true;
+	return s->loaded ? say_wanted(s, abi) : 0;
+}
+
 struct delivery {
 	struct bpf_source *s;
 	espy_record_fn fn;
@@ -296,6 +354,8 @@ static int flight_poll(struct bpf_source *s, int timeout_ms)
 		}
 		if (nobody_left(s))
 			return -ESRCH;
+		if (espy_wake__is_asked(s->opts.wake))
+			return 0;
 		if (!s->switched && bpf_flight__events(s) > MANY_RECORDS)
 			bpf_source_use_single(s);
 		bpf_source_tend_single(s);
@@ -350,7 +410,7 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		}
 		if (over && bpf_source_all_read(s))
 			return -ESRCH;
-		if (timeout_ms >= 0 && gone_ms >= (uint64_t)timeout_ms)
+		if ((timeout_ms >= 0 && gone_ms >= (uint64_t)timeout_ms) || espy_wake__is_asked(s->opts.wake))
 			return 0;
 		err = sleep_for_data(s, timeout_ms < 0 ? -1 : timeout_ms - (int)gone_ms);
 		if (err)
@@ -482,6 +542,7 @@ const struct espy_source_ops espy_source_bpf = {
 	.probe = bpf_probe,
 	.open = bpf_open,
 	.set_calls = bpf_set_calls,
+	.want_calls = bpf_want_calls,
 	.start_command = bpf_source_start_command,
 	.add_target = bpf_source_add_target,
 	.remove_target = bpf_source_remove_target,

@@ -85,8 +85,9 @@ struct espy_ptrace {
 
 	uint64_t now_ns; /* of the stop in hand */
 	struct espy_unwinder *unwinder; /* made with the first stack */
-	struct sigaction old_sigchld;
-	bool sigchld_changed;
+	bool told;	      /* SIGCHLD reaches the thread that polls */
+	uint64_t told_at_ns;  /* when that was looked at last */
+	uint64_t nap_ns;      /* else: how long it sleeps next */
 	bool warned_filter;
 	unsigned char *scratch; /* ESPY_REC_MAX, for the record in the making */
 };

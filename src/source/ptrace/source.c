@@ -5,7 +5,8 @@
  * Waiting: wait4 with __WCLONE and without __WALL sees every task that is traced, whatever it is, but of our own
  * children only those whose end would not raise SIGCHLD. So the children that belong to somebody else in this process
  * (a pager, say) are never reaped here. Sleeping is done in sigtimedwait for SIGCHLD, which the kernel
- * raises at each stop; it is blocked while poll runs and so cannot be missed between the look and the sleep.
+ * raises at each stop; it is blocked while poll runs and so cannot be missed between the look and the sleep. What the process
+ * does with SIGCHLD is not changed. Where the signal is not raised, or another thread may take it, naps take its place.
  *
  * What this source cannot help: attaching to a task and letting go of it interrupts the call that it sleeps in. The
  * kernel starts nearly all calls again unseen; a few (epoll_wait, for one) return EINTR to the program, as after
@@ -13,7 +14,10 @@
  */
 #include "ptrace_source.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -25,8 +29,12 @@
 /* Records after which poll returns, and stops handled without a record after which it looks at the clock. */
 #define POLL_RECORDS 256
 #define POLL_STOPS 256
-/* Another thread that has SIGCHLD open may be given ours: never sleep longer than this on it. */
-#define SLEEP_MAX_NS 1000000000ull
+/* The process may begin a thread, which has SIGCHLD open: never sleep longer than this on it, and look so often. */
+#define SLEEP_MAX_NS 20000000ull
+#define LOOK_NS 50000000ull
+/* Naps: while stops come, and when none does. */
+#define NAP_LEAST_NS 20000u
+#define NAP_MOST_NS 500000u
 /* close waits so long for tasks that do not stop (they sleep in the kernel and cannot be interrupted). */
 #define CLOSE_NS 3000000000ull
 
@@ -37,13 +45,66 @@ int espy_ptrace__step(struct espy_ptrace *p)
 
 	if (tid <= 0)
 		return 0;
+	p->nap_ns = NAP_LEAST_NS;
 	espy_ptrace__handle(p, tid, status);
 	return 1;
 }
 
-/* Sleep until SIGCHLD, ns at most. 0, or -EINTR after another signal. */
-static int sleep_for_child(uint64_t ns)
+/* Does a thread of this process other than the caller have SIGCHLD open? */
+static bool another_takes_it(void)
 {
+	DIR *dir = opendir("/proc/self/task");
+	const pid_t self = gettid();
+	bool taken = !dir;
+
+	for (struct dirent *e; !taken && (e = readdir(dir));) {
+		unsigned long long blocked;
+		char path[64], line[128];
+		FILE *f;
+
+		if (e->d_name[0] == '.' || atoi(e->d_name) == self)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", e->d_name);
+		f = fopen(path, "re");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
+				taken = !(blocked >> (SIGCHLD - 1) & 1);
+		if (f)
+			fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return taken;
+}
+
+/* Is SIGCHLD raised at each stop, and does no other thread take it? */
+static bool is_told(struct espy_ptrace *p)
+{
+	const uint64_t now = espy_now_ns();
+	struct sigaction sa;
+
+	if (p->told_at_ns && now - p->told_at_ns < LOOK_NS)
+		return p->told;
+	p->told_at_ns = now;
+	p->told = !sigaction(SIGCHLD, NULL, &sa) && (sa.sa_flags & SA_SIGINFO || sa.sa_handler != SIG_IGN) &&
+		  !(sa.sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT)) && !another_takes_it();
+	return p->told;
+}
+
+static int nap(struct espy_ptrace *p, uint64_t ns)
+{
+	const struct timespec ts = { .tv_nsec = (long)(ns < p->nap_ns ? ns : p->nap_ns) };
+
+	p->nap_ns = p->nap_ns < NAP_MOST_NS / 2 ? p->nap_ns * 2 : NAP_MOST_NS;
+	return nanosleep(&ts, NULL) ? -EINTR : 0;
+}
+
+/* Sleep until SIGCHLD, ns at most. 0, or -EINTR after another signal. */
+static int sleep_for_child(struct espy_ptrace *p, uint64_t ns)
+{
+	if (!is_told(p))
+		return nap(p, ns);
+
 	struct timespec ts = { .tv_sec = (time_t)(ns / 1000000000ull), .tv_nsec = (long)(ns % 1000000000ull) };
 	sigset_t set;
 
@@ -91,7 +152,7 @@ static int poll_loop(struct espy_ptrace *p, int timeout_ms)
 		if (n != 1 || p->delivered)
 			return n;
 		now = espy_now_ns();
-		if (now >= deadline || quiet_stops >= POLL_STOPS)
+		if (now >= deadline || quiet_stops >= POLL_STOPS || espy_wake__is_asked(p->opts.wake))
 			return 0; /* early too: the caller may have a signal to see to */
 		sleep_ns = deadline - now;
 		if (sleep_ns > SLEEP_MAX_NS)
@@ -100,7 +161,7 @@ static int poll_loop(struct espy_ptrace *p, int timeout_ms)
 			sleep_ns = wake_ns > now ? wake_ns - now : 0;
 		if (p->embryo_cnt && sleep_ns > ESPY_EMBRYO_NS)
 			sleep_ns = ESPY_EMBRYO_NS;
-		n = sleep_for_child(sleep_ns);
+		n = sleep_for_child(p, sleep_ns);
 		if (n)
 			return n;
 	}
@@ -127,25 +188,16 @@ static int ptrace_poll(struct espy_source *s, espy_record_fn fn, void *ctx, int 
 static int ptrace_open(struct espy_source **out, const struct espy_source_opts *opts)
 {
 	struct espy_ptrace *p = calloc(1, sizeof(*p));
-	struct sigaction old;
 
 	if (!p)
 		return -ENOMEM;
 	p->src.ops = &espy_source_ptrace;
 	memcpy(&p->opts, opts, opts->size && opts->size < sizeof(p->opts) ? opts->size : sizeof(p->opts));
+	p->nap_ns = NAP_LEAST_NS;
 	p->scratch = aligned_alloc(8, ESPY_REC_MAX);
 	if (!p->scratch) {
 		free(p);
 		return -ENOMEM;
-	}
-	/* If SIGCHLD is ignored (inherited from who started us) the kernel tells us nothing and reaps by itself. */
-	if (!sigaction(SIGCHLD, NULL, &old) && ((!(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_IGN) ||
-						(old.sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT)))) {
-		struct sigaction dfl = { .sa_handler = SIG_DFL };
-
-		sigemptyset(&dfl.sa_mask);
-		p->old_sigchld = old;
-		p->sigchld_changed = !sigaction(SIGCHLD, &dfl, NULL);
 	}
 	*out = &p->src;
 	return 0;
@@ -159,6 +211,16 @@ static int ptrace_set_calls(struct espy_source *s, enum espy_abi abi, const stru
 		return -EINVAL;
 	p->sets[abi] = *set;
 	p->has_set[abi] = true;
+	return 0;
+}
+
+static int ptrace_want_calls(struct espy_source *s, enum espy_abi abi, const uint64_t wanted[ESPY_MAX_SYSCALLS / 64])
+{
+	struct espy_ptrace *p = (struct espy_ptrace *)s;
+
+	if ((unsigned)abi >= ESPY_ABI_CNT || !p->has_set[abi])
+		return -EINVAL;
+	memcpy(p->sets[abi].wanted, wanted, sizeof(p->sets[abi].wanted));
 	return 0;
 }
 
@@ -199,7 +261,7 @@ static void ptrace_close(struct espy_source *s)
 	while (p->task_cnt && espy_now_ns() < deadline) {
 		p->queue_sz = p->queue_off = 0;
 		if (!espy_ptrace__step(p))
-			sleep_for_child(20000000);
+			sleep_for_child(p, 20000000);
 		espy_ptrace__adopt_orphans(p);
 	}
 	/* What is left sleeps in the kernel; it is let go when this process ends, without ever having been stopped. */
@@ -209,8 +271,6 @@ static void ptrace_close(struct espy_source *s)
 				    p->task_cnt);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	espy_ptask__each(p, forget, NULL);
-	if (p->sigchld_changed)
-		sigaction(SIGCHLD, &p->old_sigchld, NULL);
 	espy_unwinder__free(p->unwinder);
 	free(p->queue);
 	free(p->scratch);
@@ -219,10 +279,11 @@ static void ptrace_close(struct espy_source *s)
 
 const struct espy_source_ops espy_source_ptrace = {
 	.name = "ptrace",
-	.caps = ESPY_SRC_ENTER | ESPY_SRC_TAMPER | ESPY_SRC_STACKS,
+	.caps = ESPY_SRC_ENTER | ESPY_SRC_TAMPER | ESPY_SRC_STACKS | ESPY_SRC_ONE_THREAD,
 	.probe = espy_ptrace__probe,
 	.open = ptrace_open,
 	.set_calls = ptrace_set_calls,
+	.want_calls = ptrace_want_calls,
 	.start_command = espy_ptrace__start_command,
 	.add_target = espy_ptrace__add_target,
 	.remove_target = espy_ptrace__remove_target,

@@ -59,8 +59,6 @@ static void __attribute__((noreturn)) run_child(const struct child *c)
 		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, c->filter))
 			fail(c, STEP_FILTER, errno);
 	}
-	if (c->p->sigchld_changed)
-		sigaction(SIGCHLD, &c->p->old_sigchld, NULL);
 	sigprocmask(SIG_SETMASK, &c->mask, NULL);
 	if (c->cmd->child_setup) {
 		int err = c->cmd->child_setup(c->cmd->child_ctx);

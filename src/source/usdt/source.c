@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The USDT source behind source.h. As the agent source it serves marks only, behind the merged source. */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "source/agent/mark_ring.h"
+#include "source/quiet_libbpf.h"
 #include "source/rights.h"
 #include "source/usdt/usdt_source.h"
 
@@ -21,14 +23,6 @@
 static struct usdt_source *to_usdt(struct espy_source *s)
 {
 	return (struct usdt_source *)s;
-}
-
-static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
-{
-	(void)level;
-	(void)fmt;
-	(void)args;
-	return 0;
 }
 
 static int usdt_probe(char *why, size_t why_sz)
@@ -49,7 +43,6 @@ static int load(struct usdt_source *s)
 	struct bpf_map *map;
 	uint32_t *by_process;
 
-	libbpf_set_print(silent);
 	s->obj = bpf_object__open_mem(espy_usdt_object, (size_t)(espy_usdt_object_end - espy_usdt_object), &o);
 	if (!s->obj)
 		return -errno;
@@ -82,7 +75,9 @@ static int usdt_open(struct espy_source **out, const struct espy_source_opts *op
 	err = usdt_probe(why, sizeof(why));
 	if (err)
 		usdt_report(s, ESPY_REPORT_ERROR, "--via kernel: %s", why);
+	espy_quiet_libbpf__begin();
 	err = err ? err : load(s);
+	espy_quiet_libbpf__end();
 	if (err)
 		goto fail;
 	s->defs = espy_mark_defs__new(FIRST_NUMBER);
@@ -106,7 +101,11 @@ static int usdt_open(struct espy_source **out, const struct espy_source_opts *op
 		goto fail;
 	}
 	if (s->opts.follow) {
-		struct bpf_link *link = bpf_program__attach(bpf_object__find_program_by_name(s->obj, "espy_usdt_fork"));
+		struct bpf_link *link;
+
+		espy_quiet_libbpf__begin();
+		link = bpf_program__attach(bpf_object__find_program_by_name(s->obj, "espy_usdt_fork"));
+		espy_quiet_libbpf__end();
 
 		if (!link) {
 			err = -errno;
@@ -283,6 +282,19 @@ static bool any_lives(const struct usdt_source *s)
 	return false;
 }
 
+/* For a mark, or a wake. */
+static int wait_for_marks(struct usdt_source *s, int timeout_ms)
+{
+	struct pollfd p[2] = {
+		{ .fd = ring_buffer__epoll_fd(s->ring), .events = POLLIN },
+		{ .fd = s->opts.wake ? s->opts.wake->fd : -1, .events = POLLIN },
+	};
+
+	if (poll(p, 2, timeout_ms) < 0)
+		return -errno;
+	return ring_buffer__consume(s->ring);
+}
+
 static int usdt_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int timeout_ms)
 {
 	struct usdt_source *s = to_usdt(src);
@@ -294,7 +306,7 @@ static int usdt_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int 
 	s->stop = s->delivered = 0;
 	n = ring_buffer__consume(s->ring);
 	if (!s->stop && !s->delivered && timeout_ms)
-		n = ring_buffer__poll(s->ring, timeout_ms);
+		n = wait_for_marks(s, timeout_ms);
 	if (!s->stop)
 		give_losses(s);
 	if (s->stop)

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "record/mark_format.h"
 #include "source/agent/control.h"
+#include "source/quiet_libbpf.h"
 #include "source/usdt/usdt_source.h"
 
 _Static_assert(USDT_ARGS >= ESPY_USDT_MAX_ARGS, "as many as <sys/sdt.h> can have");
@@ -154,10 +155,13 @@ static int attach_probe(struct usdt_source *s, const struct espy_elf *e, const s
 
 	/* Exactly the file that is mapped, also when another one has taken its name. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", e->fd);
+	espy_quiet_libbpf__begin();
 	errno = 0;
 	link = bpf_program__attach_uprobe_opts(prog, s->opts.follow ? -1 : pid, path, u->offset, &o);
-	if (!link)
-		return errno ? -errno : -EINVAL;
+	const int err = link ? 0 : errno ? -errno : -EINVAL;
+	espy_quiet_libbpf__end();
+	if (err)
+		return err;
 	return keep_link(s, link);
 }
 

@@ -36,6 +36,16 @@ static __always_inline void note_enter(struct task_struct *task)
 		enter->cpu = task->se.sum_exec_runtime - task->se.exec_start;
 }
 
+/* The time of an earlier call is none of this one's. */
+static __always_inline void forget_enter(struct task_struct *task)
+{
+	u32 pid = task->pid;
+	struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
+
+	if (enter)
+		enter->ns = 0;
+}
+
 /*
  * The programs of single calls take over from that of all calls while calls go on. Where both are attached, that of
  * all calls runs first; it marks the task whose call it has recorded, and the other one takes the mark away and does
@@ -126,8 +136,11 @@ int espy_raw_enter_time(u64 *ctx)
 	u64 nr = ctx[1];
 
 	/* Of calls that nobody wants no time is taken; the clock is half of the price. */
-	if (nr < ESPY_BPF_NRS && shared.fast[nr].shape == ESPY_SHAPE_SKIP && !(task->thread_info.status & TS_COMPAT))
+	if (nr < ESPY_BPF_NRS && shared.fast[nr].shape == ESPY_SHAPE_SKIP && !(task->thread_info.status & TS_COMPAT)) {
+		if (conf.calls_change)
+			forget_enter(task);
 		return 0;
+	}
 	if (watched_current(task) || (u32)task->pid == shared.start_pid)
 		note_enter(task);
 	return 0;

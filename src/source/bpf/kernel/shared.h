@@ -37,6 +37,7 @@ struct espy_bpf_conf {
 	__u32 follow;
 	__u32 need_time, need_enter_ns, need_ip, need_signals;
 	__u32 count_only, need_fdnames, need_fd_details;
+	__u32 calls_change; /* a call that is passed over may be wanted before it ends */
 	__u32 need_comms; /* what tasks are called is told */
 	__u32 path_cnt; /* -P (paths.bpf.h); 0: each call is wanted whatever it touches */
 	__u32 path_len[ESPY_BPF_PATHS];

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "source/bpf/bpf_source.h"
+#include "source/quiet_libbpf.h"
 #include "source/rights.h"
 #include "source/bpf/kernel/bpf_objects.h"
 #include "source/bpf/hold/pause.h"
@@ -26,14 +28,6 @@
 /* Long records (-s): room for so many of them, up to a limit. */
 #define DEFAULT_RECORDS 1024u
 #define DEFAULT_MOST (256u << 20)
-
-static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
-{
-	(void)level;
-	(void)fmt;
-	(void)args;
-	return 0;
-}
 
 /* What is to be attached. */
 struct choice {
@@ -290,6 +284,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.chunk_shift = s->rings.chunk_shift,
 		.chunks_shift = s->rings.chunks_shift,
 		.ring_secret = s->rings.secret,
+		.calls_change = s->opts.calls_change,
 		.room_calls = s->rings.room_calls,
 		.room_tasks = s->rings.room_tasks,
 		.trigger_cnt = (uint32_t)s->opts.trigger_cnt,
@@ -321,7 +316,6 @@ int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s)
 	const unsigned char *at = s->rings.cnt ? espy_bpf_rings_object : espy_bpf_object;
 	const unsigned char *end = s->rings.cnt ? espy_bpf_rings_object_end : espy_bpf_object_end;
 
-	libbpf_set_print(silent);
 	*obj = bpf_object__open_mem(at, (size_t)(end - at), &opts);
 	return *obj ? 0 : -errno;
 }
@@ -435,6 +429,14 @@ static void map_ring(struct bpf_job *job)
 		r->err = bpf_rings__map(r->rings, r->chunks_fd);
 }
 
+/* Whoever waits for records is woken by that, too. */
+static int add_wake(struct bpf_source *s)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return s->opts.wake && epoll_ctl(s->ring.epoll, EPOLL_CTL_ADD, s->opts.wake->fd, &ev) ? -errno : 0;
+}
+
 static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level,
 		       struct ring_job *ring)
 {
@@ -468,6 +470,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 		err = bpf_object__load(s->obj);
 		err = err ? err : map_shared(s);
 		err = err ? err : fill_tables(s);
+		err = err ? err : bpf_source_say_wanted(s);
 	}
 	err = bpf_verify__end(&verify, s, err);
 	bpf_job__wait(&ring->job);
@@ -502,6 +505,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 		err = bpf_rings__open(&s->rings, s->shared);
 	err = err ? err : bpf_ring__open(&s->task_ring, bpf_map__fd(map_of(s, "espy_task_ring")), ESPY_BPF_TASK_RING);
 	err = err ? err : bpf_pause__begin(s, for_command);
+	err = err ? err : add_wake(s);
 	return err ? err : attach_all(s, c);
 }
 
@@ -556,7 +560,9 @@ static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_
 	c.enter = (s->tables.any_enter || s->tables.any_exec) && !s->opts.count_only;
 	c.enter_time = s->opts.need_enter_ns || s->opts.count_only;
 	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;
+	espy_quiet_libbpf__begin();
 	err = try_load(s, &c, cgroup_id, cgroup_level, for_command);
+	espy_quiet_libbpf__end();
 	if (err) {
 		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot load the BPF programs: %s", strerror(-err));
 		bpf_source_unload(s);

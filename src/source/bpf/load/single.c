@@ -30,6 +30,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "base/clock.h"
+#include "source/quiet_libbpf.h"
 #include "source/bpf/bpf_source.h"
 
 #define SETTLED_NS 1000000000ull
@@ -166,7 +167,9 @@ static int attach_programs(struct bpf_change *c)
 	const struct bpf_tables *t = &s->tables;
 	int err;
 
+	espy_quiet_libbpf__begin();
 	err = load_programs(s, c->enters, c->exits);
+	espy_quiet_libbpf__end();
 	if (err)
 		return err;
 	s->events = calloc(2 * ESPY_BPF_NRS, sizeof(*s->events));
