@@ -113,7 +113,7 @@ ESPY_API bool espy_filter_has(const struct espy_filter *f, enum espy_filter_part
 /* A program to start and watch. */
 struct espy_program {
 	size_t size;
-	const char *path; /* a file; PATH is not searched */
+	const char *path; /* a file; PATH is not searched: espy_find_program */
 	char *const *argv;
 	char *const *envp; /* NULL: that of this process */
 	/*
@@ -123,6 +123,12 @@ struct espy_program {
 	int (*child_setup)(void *ctx);
 	void *child_ctx; /* kept */
 };
+
+/*
+ * Finds a program as execvp(3) does: a name with a slash is a file, another one is looked for in PATH. Writes its path. -ENOENT, or
+ * why the file cannot be looked at; -ENAMETOOLONG: the path does not fit.
+ */
+ESPY_API int espy_find_program(const char *name, char *path, size_t size);
 
 /* A task writes faster than this process reads. */
 enum espy_overrun {
@@ -376,8 +382,9 @@ struct espy_held {
 	uint64_t since_ns;
 	unsigned holds; /* of this session */
 };
+typedef int (*espy_held_fn)(void *ctx, const struct espy_held *held);
 /* fn for each task that this session holds; returns how many, or what fn returned if that is not 0. */
-ESPY_API int espy_session_held(struct espy_session *s, int (*fn)(void *ctx, const struct espy_held *held), void *ctx);
+ESPY_API int espy_session_held(struct espy_session *s, espy_held_fn fn, void *ctx);
 
 /* ---- other processes with espy of this user; for root, of every user */
 

@@ -18,35 +18,6 @@
 
 extern char **environ;
 
-/* As execvp() looks: a name with a slash is a file; else the first executable regular file of that name in PATH. */
-static char *find_file(const char *name, struct stat *st)
-{
-	const char *path = getenv("PATH");
-	char *file;
-
-	if (strchr(name, '/'))
-		return stat(name, st) ? NULL : strdup(name);
-	if (!*name) {
-		errno = ENOENT;
-		return NULL;
-	}
-	for (const char *dir = path ? path : "/bin:/usr/bin";; dir++) {
-		size_t len = strcspn(dir, ":");
-
-		/* An empty entry is the current directory. */
-		if (asprintf(&file, "%.*s%s%s", (int)len, dir, len && dir[len - 1] != '/' ? "/" : "", name) < 0)
-			return NULL;
-		if (!stat(file, st) && S_ISREG(st->st_mode) && (st->st_mode & 0111))
-			return file;
-		free(file);
-		dir += len;
-		if (!*dir)
-			break;
-	}
-	errno = ENOENT;
-	return NULL;
-}
-
 static bool names_var(const char *entry, const char *edit, size_t name_len)
 {
 	return !strncmp(entry, edit, name_len) && entry[name_len] == '=';
@@ -227,13 +198,19 @@ int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
 {
 	const char *name = a->command[0];
 	struct stat st;
+	char path[PATH_MAX];
 	size_t argc = 0;
-	int err = 0;
+	int err;
 
 	*l = (struct espy_launch){ .cli = a->cli };
-	l->path = find_file(name, &st);
-	if (!l->path) {
+	err = espy_find_program(name, path, sizeof(path));
+	if (!err && stat(path, &st))
 		err = -errno;
+	if (!err) {
+		l->path = strdup(path);
+		err = l->path ? 0 : -ENOMEM;
+	}
+	if (err) {
 		if (err == -ENOENT && !strchr(name, '/'))
 			espy_cli__say(a->cli, "Cannot find executable '%s'", name);
 		else

@@ -162,7 +162,7 @@ static const char *call_name(const struct espy_session *s, const struct espy_hel
 	return img && t->nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[t->nr].name) : "";
 }
 
-int espy_session_held(struct espy_session *s, int (*fn)(void *ctx, const struct espy_held *held), void *ctx)
+int espy_session_held(struct espy_session *s, espy_held_fn fn, void *ctx)
 {
 	struct espy_held_task held[MOST];
 	int cnt;

@@ -65,6 +65,13 @@ static void null_pointers(void **state)
 	assert_int_equal(espy_output_close(NULL), 0);
 	assert_int_equal(espy_trace_open(NULL, NULL, false, NULL, NULL), -EINVAL);
 	espy_trace_close(NULL);
+	assert_int_equal(espy_find_program(NULL, text, sizeof(text)), -EINVAL);
+	assert_int_equal(espy_find_program("sh", NULL, 5), -EINVAL);
+	assert_int_equal(espy_find_program("/bin/sh", text, 3), -ENAMETOOLONG);
+	assert_int_equal(espy_find_program("", text, sizeof(text)), -ENOENT);
+	assert_int_equal(espy_find_program("no such program", text, sizeof(text)), -ENAMETOOLONG);
+	assert_int_equal(espy_find_program("/bin/sh", text, sizeof(text)), 0);
+	assert_string_equal(text, "/bin/sh");
 	assert_int_equal(espy_trace_info(NULL, NULL), -EINVAL);
 	assert_int_equal(espy_ask_resume(1, -1, NULL, 0), 0);
 	assert_int_equal(espy_event_type(NULL), 0);

@@ -27,5 +27,9 @@ same "libespy.so exports them, with the version ESPY_0.1, and nothing else"
 # What a sanitizer adds to each object is not ours.
 nm -g --defined-only "$static" | awk 'NF == 3 { print $3 }' | grep -vE '^__(asan|odr_asan|tsan|ubsan)' | LC_ALL=C sort >"$dir/have"
 same "libespy.a exports nothing else"
+# Each function has a place in a manual page's synopsis.
+cat "$source"/docs/*.3.scd | tr -d '*\\' | grep -oE 'espy_[a-z0-9_]+\(' | tr -d '(' | LC_ALL=C sort -u >"$dir/pages"
+LC_ALL=C comm -12 "$dir/headers" "$dir/pages" >"$dir/have"
+same "a manual page shows each function"
 readelf -d "$shared" | grep -q 'SONAME.*libespy\.so\.0' || { echo "not ok its name is libespy.so.0"; bad=1; }
 exit $bad
