@@ -159,99 +159,78 @@ static __always_inline u32 next_of(const struct espy_trigger_test *c, bool holds
 	return holds != !!c->negated ? c->yes : c->no;
 }
 
+/* The number that a test is about; arg: its argument, as it stands in the register. false: it is about no number. */
+static __always_inline bool number_of(const struct espy_trigger_test *c, s64 ret, u64 arg, u64 *number)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const u32 shift = (64 - 8 * c->width) & 63;
+
+	switch (c->what) {
+	case ESPY_TRIGGER_RET:
+		*number = ret;
+		return true;
+	case ESPY_TRIGGER_ERRNO:
+		*number = IS_ERR_RET(ret) ? -ret : 0;
+		return true;
+	case ESPY_TRIGGER_PID:
+		*number = task->tgid;
+		return true;
+	case ESPY_TRIGGER_TID:
+		*number = task->pid;
+		return true;
+	case ESPY_TRIGGER_UID:
+		*number = task->cred->euid.val;
+		return true;
+	case ESPY_TRIGGER_ARG:
+		arg <<= shift;
+		*number = c->is_signed ? (u64)((s64)arg >> shift) : arg >> shift;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Does the comparison of a test hold for this number? */
+static __always_inline bool number_holds(const struct espy_trigger_test *c, u64 v)
+{
+	const u64 sign = 1ull << 63;
+
+	if (c->compare == ESPY_COMPARE_ANY)
+		return v & (u64)c->number;
+	if (c->compare == ESPY_COMPARE_BITS)
+		return (v & c->mask) == (u64)c->number;
+	/* Signed numbers in the order of unsigned ones. */
+	return c->is_signed ? compare(c->compare, v ^ sign, (u64)c->number ^ sign) : compare(c->compare, v, c->number);
+}
+
 /* Returns where evaluation goes on. */
 __noinline int run_test(u32 cpu, u32 trigger, u32 i)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
-	struct task_struct *task = bpf_get_current_task_btf();
 	const struct espy_trigger_test *c = test_of(trigger, i);
-	const u64 sign = 1ull << 63;
-	u32 shift;
 	u64 v;
 
 	if (!s || !c)
 		return ESPY_TRIGGER_FAILS;
-	switch (c->what) {
-	case ESPY_TRIGGER_RET:
-		v = s->ret;
-		break;
-	case ESPY_TRIGGER_ERRNO:
-		v = IS_ERR_RET(s->ret) ? -s->ret : 0;
-		break;
-	case ESPY_TRIGGER_PID:
-		v = task->tgid;
-		break;
-	case ESPY_TRIGGER_TID:
-		v = task->pid;
-		break;
-	case ESPY_TRIGGER_UID:
-		v = task->cred->euid.val;
-		break;
-	case ESPY_TRIGGER_ARG:
-		shift = (64 - 8 * c->width) & 63;
-		v = load_arg(s, c->arg) << shift;
-		v = c->is_signed ? (u64)((s64)v >> shift) : v >> shift;
-		break;
-	case ESPY_TRIGGER_COMM:
+	if (number_of(c, s->ret, c->what == ESPY_TRIGGER_ARG ? load_arg(s, c->arg) : 0, &v))
+		return next_of(c, number_holds(c, v));
+	if (c->what == ESPY_TRIGGER_COMM)
 		return next_of(c, is_called(trigger, i));
-	case ESPY_TRIGGER_TEXT:
-		if (!is_there(cpu, trigger, i))
-			return c->no;
-		return next_of(c, begins_with(cpu, trigger, i) &&
-					  (c->compare == ESPY_COMPARE_PREFIX || length_is(cpu, trigger, i)));
-	default:
+	if (c->what != ESPY_TRIGGER_TEXT || !is_there(cpu, trigger, i))
 		return c->no;
-	}
-	if (c->compare == ESPY_COMPARE_ANY)
-		return next_of(c, v & (u64)c->number);
-	if (c->compare == ESPY_COMPARE_BITS)
-		return next_of(c, (v & c->mask) == (u64)c->number);
-	/* Signed numbers in the order of unsigned ones. */
-	return next_of(c, c->is_signed ? compare(c->compare, v ^ sign, (u64)c->number ^ sign) :
-					 compare(c->compare, v, c->number));
+	return next_of(c, begins_with(cpu, trigger, i) &&
+				  (c->compare == ESPY_COMPARE_PREFIX || length_is(cpu, trigger, i)));
 }
 
 /* As run_test(), for a test of an early gate, by the registers. */
 static __always_inline u32 run_early_test(const struct espy_trigger_test *c, u32 gate, u32 i, const struct pt_regs *regs,
 					  s64 ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	const u64 sign = 1ull << 63;
-	u32 shift;
 	u64 v;
 
-	switch (c->what) {
-	case ESPY_TRIGGER_RET:
-		v = ret;
-		break;
-	case ESPY_TRIGGER_ERRNO:
-		v = IS_ERR_RET(ret) ? -ret : 0;
-		break;
-	case ESPY_TRIGGER_PID:
-		v = task->tgid;
-		break;
-	case ESPY_TRIGGER_TID:
-		v = task->pid;
-		break;
-	case ESPY_TRIGGER_UID:
-		v = task->cred->euid.val;
-		break;
-	case ESPY_TRIGGER_ARG:
-		shift = (64 - 8 * c->width) & 63;
-		v = reg_arg(regs, c->arg) << shift;
-		v = c->is_signed ? (u64)((s64)v >> shift) : v >> shift;
-		break;
-	case ESPY_TRIGGER_COMM:
-		return next_of(c, is_called(gate, i));
-	default:
-		return c->no;
-	}
-	if (c->compare == ESPY_COMPARE_ANY)
-		return next_of(c, v & (u64)c->number);
-	if (c->compare == ESPY_COMPARE_BITS)
-		return next_of(c, (v & c->mask) == (u64)c->number);
-	return next_of(c, c->is_signed ? compare(c->compare, v ^ sign, (u64)c->number ^ sign) :
-					 compare(c->compare, v, c->number));
+	if (number_of(c, ret, c->what == ESPY_TRIGGER_ARG ? reg_arg(regs, c->arg) : 0, &v))
+		return next_of(c, number_holds(c, v));
+	return c->what == ESPY_TRIGGER_COMM ? next_of(c, is_called(gate, i)) : c->no;
 }
 
 /* Does a call that nothing was captured of pass its early gate? A function of its own: the hot path has no stack to spare. */
