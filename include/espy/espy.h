@@ -337,7 +337,7 @@ struct espy_engine_options {
 	/* Exactly one of these. */
 	espy_event_fn event;
 	const struct espy_text_options *text;
-	const struct espy_json_options *json;
+	const struct espy_sink_options *sink;
 	const struct espy_summary_options *summary;
 	const struct espy_trace_options *trace;
 	void *ctx; /* of event; kept */

@@ -85,19 +85,23 @@ struct espy_text_options {
 	unsigned quiet;	  /* enum espy_quiet */
 };
 
-/* ---- JSON: an object a line, docs/json.md; what changes what is there already changes the version */
+/* ---- other sinks, by name
+ *
+ * "json": an object a line for each event, as docs/json.md says. What changes what is there already changes its version.
+ */
 
 #define ESPY_JSON_VERSION 1
 
-struct espy_json_options {
+struct espy_sink_options {
 	size_t size;
+	const char *name;
 	struct espy_output *output; /* NULL: standard error */
 	uint32_t string_limit;	    /* bytes of strings; see string_limit_given */
 	bool string_limit_given;    /* else 32 */
 	bool fd_details;	    /* of descriptors more than their paths: what sockets are connected to */
 	bool task_names;	    /* of the tasks that arguments name; those of events always have one */
 	bool instruction_pointer;   /* what it shows must be captured: the session's option of the same name */
-	unsigned hang_ms;	    /* a call that has not ended for so long has an object of its own; 0: only if it never ends */
+	unsigned hang_ms;	    /* a call that has not ended for so long is told of; 0: only if it never ends */
 };
 
 /* ---- the table of -c */

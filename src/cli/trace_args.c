@@ -33,7 +33,7 @@ int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
 			.column = RESULT_COLUMN,
 			.column_given = true,
 		},
-		.json = { .size = sizeof(a->json) },
+		.sink = { .size = sizeof(a->sink) },
 		.table = { .size = sizeof(a->table), .sort_by = ESPY_COL_TOTAL_TIME },
 		.record = { .size = sizeof(a->record), .level = 3, .level_given = true },
 		.status = ESPY_STATUS_ALL,
@@ -157,8 +157,8 @@ static void warn_no_lines(const struct espy_trace_args *a)
 			espy_cli__say(a->cli, "%s has no effect with -c/--summary-only", rows[i].what);
 }
 
-/* What the objects of JSON always have, and what they have no place for. */
-static int check_json(struct espy_trace_args *a)
+/* What objects always have, and what they have no place for: options of lines are for text. */
+static int check_sink(struct espy_trace_args *a)
 {
 	static const char always[] = "each object has it", never[] = "it says how lines look";
 	const struct {
@@ -178,19 +178,19 @@ static int check_json(struct espy_trace_args *a)
 		{ espy_filter_has(a->filter, ESPY_FILTER_DUMPS), "-e read= or -e write=", "dumps are text (see -s)" },
 	};
 
-	if (!a->as_json)
+	if (!a->sink.name)
 		return 0;
 	if (a->table.column_count)
-		return espy_cli__usage(a->cli, "--json and -U/--summary-columns are mutually exclusive: each object has all figures");
+		return espy_cli__usage(a->cli, "--%s and -U/--summary-columns are mutually exclusive: each object has all figures", a->sink.name);
 	for (size_t i = 0; a->summary != ESPY_SUMMARY_ONLY && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].given)
-			return espy_cli__usage(a->cli, "--json and %s are mutually exclusive: %s", rows[i].what, rows[i].why);
-	a->table.json = true;
-	a->json.string_limit = a->text.string_limit;
-	a->json.string_limit_given = true;
-	a->json.fd_details = a->text.fds == ESPY_FD_ALL;
-	a->json.task_names = a->text.task_names;
-	a->json.instruction_pointer = a->text.instruction_pointer;
+			return espy_cli__usage(a->cli, "--%s and %s are mutually exclusive: %s", a->sink.name, rows[i].what, rows[i].why);
+	a->table.json = !strcmp(a->sink.name, "json");
+	a->sink.string_limit = a->text.string_limit;
+	a->sink.string_limit_given = true;
+	a->sink.fd_details = a->text.fds == ESPY_FD_ALL;
+	a->sink.task_names = a->text.task_names;
+	a->sink.instruction_pointer = a->text.instruction_pointer;
 	return 0;
 }
 
@@ -331,7 +331,7 @@ int espy_trace_args__check(struct espy_trace_args *a)
 	if (!err)
 		err = check_summary(a);
 	if (!err)
-		err = check_json(a);
+		err = check_sink(a);
 	if (!err)
 		err = check_output(a);
 	if (!err && a->role != ESPY_ROLE_SHOW)

@@ -27,7 +27,7 @@ struct espy_trace_args {
 	/* What the library is asked for. */
 	struct espy_session_options session;
 	struct espy_text_options text;
-	struct espy_json_options json; /* in place of text, if as_json */
+	struct espy_sink_options sink; /* in place of text, if it has a name */
 	struct espy_summary_options table;
 	struct espy_trace_options record; /* path NULL: no trace is written */
 	struct espy_filter *filter;
@@ -38,7 +38,7 @@ struct espy_trace_args {
 	bool sort_given;
 	unsigned call_limit;
 	unsigned quiet;
-	bool stats, as_json;
+	bool stats;
 	const char *output; /* -o: file, "|command", "!command"; NULL: standard error, of a trace standard output */
 	bool append;
 	bool progress;	   /* a line on standard error, written again and again */

@@ -141,7 +141,7 @@ int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 		a->trace_follow = true;
 		break;
 	case F_JSON:
-		a->as_json = true;
+		a->sink.name = "json";
 		break;
 	}
 	return 0;
@@ -197,6 +197,14 @@ int espy_do_time(void *ctx, const struct espy_opt_use *use)
 			return espy_opts__bad_arg(a->cli, use);
 		s += len + (s[len] == ',');
 	}
+	return 0;
+}
+
+int espy_do_sink(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+
+	a->sink.name = strcmp(use->arg, "text") ? use->arg : NULL;
 	return 0;
 }
 

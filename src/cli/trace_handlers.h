@@ -41,6 +41,7 @@ int espy_do_qualifier(void *ctx, const struct espy_opt_use *use);
 int espy_do_successful(void *ctx, const struct espy_opt_use *use);
 int espy_do_flag(void *ctx, const struct espy_opt_use *use);
 int espy_do_time(void *ctx, const struct espy_opt_use *use);
+int espy_do_sink(void *ctx, const struct espy_opt_use *use);
 int espy_do_relative(void *ctx, const struct espy_opt_use *use);
 int espy_do_call_time(void *ctx, const struct espy_opt_use *use);
 int espy_do_hex(void *ctx, const struct espy_opt_use *use);

@@ -149,6 +149,7 @@ static const struct espy_opt filters[] = {
 static const struct espy_opt format[] = {
 	FLAG(0, "json", F_JSON,
 	     "an object of JSON for each event in place of lines, with structures in full; see docs/json.md"),
+	ARG(0, "sink", "NAME", espy_do_sink, "what writes the events: text, json (as --json)", .complete = "text json"),
 	ARG('a', "columns", "COLUMN", espy_do_columns, "the column of `=` (40)"),
 	ARG('s', "string-limit", "SIZE", espy_do_string_limit,
 	    "at most SIZE bytes of a string, elements of an array (32)"),

@@ -112,7 +112,7 @@ static int add_engines(struct run *r)
 	err = err ? err : open_output(a, &out);
 	if (err)
 		return err;
-	a->text.output = a->json.output = a->table.output = out;
+	a->text.output = a->sink.output = a->table.output = out;
 	a->table.columns = a->columns;
 	if (a->summary != ESPY_SUMMARY_NONE) {
 		o.summary = &a->table;
@@ -120,11 +120,13 @@ static int add_engines(struct run *r)
 		o.summary = NULL;
 	}
 	if (!err && events) {
-		o.text = a->as_json ? NULL : &a->text;
-		o.json = a->as_json ? &a->json : NULL;
+		o.text = a->sink.name ? NULL : &a->text;
+		o.sink = a->sink.name ? &a->sink : NULL;
 		err = espy_engine_add(r->s, &o, NULL);
+		if (err == -ENOENT)
+			espy_cli__usage(a->cli, "--sink=%s: there is no sink of this name; text and json are", a->sink.name);
 		o.text = NULL;
-		o.json = NULL;
+		o.sink = NULL;
 	}
 	if (!err && a->record.path) {
 		o.trace = &a->record;
@@ -312,7 +314,7 @@ static int open_session(struct run *r)
 	else if (!a->session.stack_frames)
 		a->session.stack_frames = STACK_FRAMES;
 	a->text.quiet = a->quiet;
-	a->json.hang_ms = a->cli->strace_mode ? 0 : a->session.hang_ms;
+	a->sink.hang_ms = a->cli->strace_mode ? 0 : a->session.hang_ms;
 	err = espy_session_open(&r->s, &a->session);
 	if (!err)
 		err = add_engines(r);

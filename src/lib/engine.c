@@ -7,9 +7,9 @@
 #include "filter/path_filter.h"
 #include "filter/where.h"
 #include "sink/callback_sink.h"
-#include "sink/json_sink.h"
 #include "sink/line_output.h"
 #include "sink/recording.h"
+#include "sink/sink_kind.h"
 #include "sink/summary.h"
 #include "sink/text_sink.h"
 
@@ -47,24 +47,30 @@ static int make_text(struct espy_engine *e, const struct espy_text_options *give
 	return espy_text_sink__new(&e->sink, &o, e->filter);
 }
 
-static int make_json(struct espy_engine *e, const struct espy_json_options *given)
+static int make_named(struct espy_engine *e, const struct espy_sink_options *given)
 {
-	struct espy_json_options o;
+	const struct espy_sink_kind *kind;
+	struct espy_sink_options o;
 	int err = espy_options__take(&o, sizeof(o), given);
 
 	if (err)
 		return err;
+	kind = o.name ? espy_sink_kind__find(o.name) : NULL;
+	if (!kind)
+		return -ENOENT;
+	o.string_limit = string_limit(o.string_limit, o.string_limit_given);
+	o.string_limit_given = true;
 	e->lines = true;
 	e->needs = (struct espy_needs){
-		.times = true,
-		.fds = true,
+		.times = kind->needs & ESPY_SINK_NEEDS_TIMES,
+		.fds = kind->needs & ESPY_SINK_NEEDS_FDS,
 		.details = o.fd_details,
-		.comms = true,
-		.verbose = true,
-		.str_limit = string_limit(o.string_limit, o.string_limit_given),
+		.comms = kind->needs & ESPY_SINK_NEEDS_COMMS || o.task_names,
+		.verbose = kind->needs & ESPY_SINK_NEEDS_VERBOSE,
+		.str_limit = o.string_limit,
 	};
 	e->name = output_name(e, o.output);
-	return espy_json_sink__new(&e->sink, &o, e->filter);
+	return kind->make(&e->sink, &o, e->filter);
 }
 
 static int make_summary(struct espy_engine *e, const struct espy_summary_options *given)
@@ -125,12 +131,12 @@ static int make_callbacks(struct espy_engine *e, const struct espy_engine_option
 
 static int make_sink(struct espy_engine *e, const struct espy_engine_options *o, bool flight)
 {
-	if (!!o->event + !!o->text + !!o->json + !!o->summary + !!o->trace != 1)
+	if (!!o->event + !!o->text + !!o->sink + !!o->summary + !!o->trace != 1)
 		return -EINVAL;
 	if (o->text)
 		return make_text(e, o->text);
-	if (o->json)
-		return make_json(e, o->json);
+	if (o->sink)
+		return make_named(e, o->sink);
 	if (o->summary)
 		return make_summary(e, o->summary);
 	if (o->trace)

@@ -3,8 +3,6 @@
  * An object for each event. A call is told of when it has ended; one that hangs, or is cut off by the end of the watching, also
  * when it has begun. Sources that stop tasks tell of each begin, so those objects wait here until their call has taken long.
  */
-#include "sink/json_sink.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include "record/loss_text.h"
 #include "sink/json/json_values.h"
 #include "sink/line_output.h"
+#include "sink/sink_kind.h"
 #include "sink/task_outputs.h"
 #include "state/resolver.h"
 #include "state/state.h"
@@ -32,7 +31,7 @@ struct begun {
 
 struct json_sink {
 	struct espy_sink base;
-	struct espy_json_options o;
+	struct espy_sink_options o;
 	const struct espy_filter *filter;
 	const struct espy_stream *stream;
 	struct espy_output *out;
@@ -582,7 +581,7 @@ static const struct espy_sink_ops json_ops = {
 	.close = json_close,
 };
 
-int espy_json_sink__new(struct espy_sink **out, const struct espy_json_options *o, const struct espy_filter *f)
+static int json_make(struct espy_sink **out, const struct espy_sink_options *o, const struct espy_filter *f)
 {
 	struct json_sink *s = calloc(1, sizeof(*s));
 	int err;
@@ -595,8 +594,6 @@ int espy_json_sink__new(struct espy_sink **out, const struct espy_json_options *
 		.want = { .paths = true, .details = o->fd_details, .comms = o->task_names },
 	};
 	s->o = *o;
-	if (!o->string_limit_given)
-		s->o.string_limit = 32;
 	s->base.want.elem_limit = s->o.string_limit;
 	s->filter = f;
 	err = espy_line_output__given(&s->out, o->output);
@@ -608,3 +605,9 @@ int espy_json_sink__new(struct espy_sink **out, const struct espy_json_options *
 	*out = &s->base;
 	return 0;
 }
+
+const struct espy_sink_kind espy_sink_kind_json = {
+	.name = "json",
+	.needs = ESPY_SINK_NEEDS_TIMES | ESPY_SINK_NEEDS_FDS | ESPY_SINK_NEEDS_COMMS | ESPY_SINK_NEEDS_VERBOSE,
+	.make = json_make,
+};

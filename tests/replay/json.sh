@@ -153,5 +153,8 @@ refused "-T" 'json and -T/--syscall-times are mutually exclusive: each object ha
 refused "-x" 'json and -x/--strings-in-hex are mutually exclusive' --json -x
 refused "-k" 'json and -k/--stack-trace are mutually exclusive' --json -k
 refused "-U" 'json and -U/--summary-columns are mutually exclusive' --json -c -U calls
+refused "a sink of no name that is known" 'sink=nosuch: there is no sink of this name' --sink=nosuch
+trace --sink=json -o live -- true 2>/dev/null
+value "--sink=json" live 'events[0]["format"]' espy
 refused "a dump" 'json and -e read= or -e write= are mutually exclusive' --json -e read=0
 finish
