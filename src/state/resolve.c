@@ -186,12 +186,17 @@ void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns)
 	r->news_taken = r->call_shown = false;
 }
 
-/* What is complete does not change: a connection has both its ends. */
+/* A connection has both its ends, and a device stays what it is. Others change by calls, which may not be watched. */
+static bool is_final(const struct espy_fd_name *n)
+{
+	return n->name[0] == '/' || (n->detail && strstr(n->detail, "->"));
+}
+
 static void ask_again(struct espy_resolve *r, const struct espy_call_view *v)
 {
 	struct espy_fd_name *n = espy_fd_table__find(&r->fds, v->tgid, (int)arg_a(v));
 
-	if (n && !n->told && (!n->detail || !strstr(n->detail, "->")))
+	if (n && !n->told && !is_final(n))
 		n->detail_asked = false;
 }
 
@@ -413,7 +418,7 @@ static void ask_detail(struct espy_resolve *r, uint32_t tid, uint32_t tgid, stru
 {
 	struct espy_buf now = { 0 };
 
-	if (n->detail_asked && (n->told || n->asked_at == r->record))
+	if (n->detail_asked && (n->told || n->asked_at == r->record || is_final(n)))
 		return;
 	n->asked_at = r->record;
 	n->detail_asked = true;

@@ -15,17 +15,25 @@ done
 "$espy" show "$dir/t.espy" >"$dir/out"
 expect "netlink from a trace" "$want" "$(sent "$dir/out")"
 
-# Opens of /proc by espy, as a tracer of espy sees them, of a short loop and of a long one.
-opens() { # CALLS
-	"$espy" trace --source=ptrace -f -qq -e trace=open,openat,openat2,readlink,readlinkat,getxattr -o "$dir/opens" \
-		"$espy" record -q --source="$source" --lossless=never --force -o "$dir/t.espy" "$progs/send_recv" "$1"
+# What espy asks of /proc, as another espy sees it, for a short loop and for a long one. The other one is not the source at work:
+# a task has one tracer.
+other=ptrace
+[ "$source" = bpf ] || other=bpf
+asks() { # CALLS command-of-espy option...
+	calls=$1
+	shift
+	"$espy" trace --source=$other -f -qq -e trace=open,openat,openat2,readlink,readlinkat,getxattr -o "$dir/opens" \
+		"$espy" "$@" --source="$source" -o "$dir/t.espy" "$progs/send_recv" "$calls"
 	grep -c '"/proc/' "$dir/opens"
 }
-if [ "$source" = bpf ]; then
-	short=$(opens 10)
-	long=$(opens 20000)
-	if [ "$long" -le $((short + 20)) ]; then ok "a loop of calls opens nothing"; else
-		not_ok "$short opens of /proc for 10 calls, $long for 20000"
-	fi
-fi
+long=5000
+[ "$source" = bpf ] || long=1000
+"$espy" doctor --source=$other >/dev/null 2>&1 &&
+	for how in "record -q --lossless=never --force" "trace --lossless=never -yy"; do
+		few=$(asks 10 $how)
+		many=$(asks $long $how)
+		if [ "$many" -le $((few + 20)) ]; then ok "$how: a loop of calls asks nothing"; else
+			not_ok "$how: /proc was asked $few times for 10 calls, $many times for $long"
+		fi
+	done
 finish
