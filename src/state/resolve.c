@@ -189,7 +189,7 @@ void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns)
 /* A connection has both its ends, and a device stays what it is. Others change by calls, which may not be watched. */
 static bool is_final(const struct espy_fd_name *n)
 {
-	return n->name[0] == '/' || (n->detail && strstr(n->detail, "->"));
+	return (n->name && n->name[0] == '/') || (n->detail && strstr(n->detail, "->"));
 }
 
 static void ask_again(struct espy_resolve *r, const struct espy_call_view *v)
