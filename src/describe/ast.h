@@ -83,7 +83,9 @@ struct ast_type {
 	uint32_t sp_off;      /* `from sp + N` */
 	uint8_t on;           /* enum ast_on */
 	uint32_t class_flags; /* ESPY_TF_ENV, ESPY_TF_SECRET */
-	bool verbose, hex, bare, from_sp;
+	bool verbose, hex, bare, from_sp, upto;
+	struct dc_sym *index; /* `indexed TABLE` */
+	struct dc_pos index_pos;
 	uint32_t field_flags; /* ESPY_FF_* */
 };
 
@@ -123,7 +125,7 @@ struct ast_named {
 	const char *as_name, *as_header;
 	struct ast_names show, brief;
 	uint32_t note;
-	bool packed, tail, more;
+	bool packed, tail, more, lead;
 	struct dc_sym *tlv_len; /* NULL: not a record of its own length */
 	struct dc_pos tlv_pos;
 	struct ast_expr *tlv_align;
@@ -169,7 +171,7 @@ struct ast_table {
 	struct dc_sym *width;
 	struct dc_pos width_pos;
 	const char *unknown; /* NULL: none */
-	bool decimal, comment;
+	bool decimal, comment, apart;
 	const char *header;
 	struct ast_item *items;
 	uint32_t nitems;

@@ -47,11 +47,12 @@ enum dc_word {
 	/* clauses */
 	W_CLAUSE_FIRST,
 	W_WHEN = W_CLAUSE_FIRST, W_ON, W_AT, W_SPREAD, W_CLASS, W_MAX, W_VERBOSE, W_NONZERO, W_HIDDEN, W_NONAME, W_ON_OK,
-	W_BEFORE, W_AFTER, W_HEX, W_BOTH, W_NAMED, W_THEN, W_OK_OR_MORE, W_BARE, W_FOLDED, W_HOOK,
+	W_BEFORE, W_AFTER, W_HEX, W_BOTH, W_NAMED, W_THEN, W_OK_OR_MORE, W_BARE, W_FOLDED, W_INDEXED,
+	W_UPTO, W_HOOK,
 	W_CLAUSE_LAST = W_HOOK,
-	W_SIZED, W_OF, W_MIN, W_NULL, W_RET, W_OUTER, W_SIZE, W_ELSE, W_SLOT,
+	W_SIZED, W_OF, W_MIN, W_NULL, W_RET, W_OUTER, W_SIZE, W_FIRST, W_ELSE, W_SLOT,
 	/* declarations */
-	W_FLAGS, W_ENUM, W_PACK, W_STRUCT, W_UNION, W_TYPE, W_FROM, W_AS, W_INCLUDE, W_SHOW, W_BRIEF, W_NOTE, W_TAIL,
+	W_FLAGS, W_ENUM, W_PACK, W_STRUCT, W_UNION, W_TYPE, W_ATTRS, W_FROM, W_AS, W_INCLUDE, W_SHOW, W_BRIEF, W_NOTE, W_TAIL,
 	W_PACKED, W_TLV, W_ALIGN, W_BY, W_BRACES, W_SWITCH, W_NEWIMAGE, W_NORETURN, W_TWICE, W_BLOCKS, W_ORDER, W_TRACEPOINT,
 	W_OK, W_ERR, W_ANY, W_POS, W_HEADED, W_EXTENT, W_SP, W_DATA, W_ENV, W_SECRET, W_WALLTIME, W_UTIME,
 	W_CNT,
@@ -178,6 +179,8 @@ struct ast_expr *dc_parse_expr(struct dc *dc);
 struct ast_expr *dc_parse_primary(struct dc *dc); /* name, number, or expression in parentheses */
 /* parse_table.c */
 void dc_parse_table(struct dc *dc, int kind);
+/* parse_attrs.c */
+void dc_parse_attrs(struct dc *dc);
 /* parse_call.c */
 void dc_parse_call(struct dc *dc);
 void dc_parse_names(struct dc *dc, struct ast_names *names, char open, char close);

@@ -13,6 +13,7 @@ enum {
 	ESPY_TABLE_UNKNOWN_HEX = 4,
 	ESPY_TABLE_DECIMAL = 16, /* numbers of the table are decimal */
 	ESPY_TABLE_COMMENT = 8, /* the number, with the name as a comment behind it in every style */
+	ESPY_TABLE_APART = 32, /* a pack whose parts are numbers of their own in every style */
 };
 
 /* The bits of a number of `size` bytes; 0: of any. */

@@ -145,6 +145,8 @@ static uint32_t lower_leaf(struct dc *dc, const struct ast_expr *e, const struct
 		return dc_add_expr(dc, ESPY_X_RET, 0, 0, 0);
 	if (e->sym->word == W_SIZE && ctx && ctx->record)
 		return dc_add_expr(dc, ESPY_X_SIZE, 0, 0, 0);
+	if (e->sym->word == W_FIRST && ctx && ctx->record)
+		return dc_add_expr(dc, ESPY_X_FIRST, 0, 0, 0);
 	if (!e->sym->consts) {
 		dc_error(dc, e->pos, "unknown name `%s`, expected %s or a constant", e->sym->s,
 			 ctx && ctx->record ? "a field of this struct" : "a parameter of this call");
@@ -186,7 +188,7 @@ bool dc_expr_has(struct dc *dc, uint32_t i, uint32_t op)
 
 	if (x->op == op)
 		return true;
-	if (x->op < ESPY_X_OR || x->op == ESPY_X_SIZE || x->op == ESPY_X_OUTER || x->op == ESPY_X_VERBOSE)
+	if (x->op < ESPY_X_OR || x->op > ESPY_X_ROUND_BITS)
 		return false;
 	return dc_expr_has(dc, x->a, op) ||
 	       (x->op != ESPY_X_NOT && x->op != ESPY_X_INV && x->op != ESPY_X_ROUND_BITS && dc_expr_has(dc, x->b, op));

@@ -18,7 +18,7 @@ static const struct {
 	{ "pid", ESPY_FMT_PID },	 { "tid", ESPY_FMT_TID },	  { "pgid", ESPY_FMT_PGID },
 	{ "sid", ESPY_FMT_SID },	 { "uid", ESPY_FMT_UID },	  { "gid", ESPY_FMT_GID },
 	{ "syscall", ESPY_FMT_SYSCALL }, { "cstr", ESPY_FMT_CSTR },
-	{ "char", ESPY_FMT_CHAR },	 { "uuid", ESPY_FMT_UUID },
+	{ "char", ESPY_FMT_CHAR },	 { "uuid", ESPY_FMT_UUID },	  { "htonlx", ESPY_FMT_HTONLX },
 };
 
 static const struct {

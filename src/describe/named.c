@@ -110,7 +110,8 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 	ty.show = lower_list(dc, s, &s->show, "show", &ty.show_cnt);
 	ty.brief = lower_list(dc, s, &s->brief, "brief", &ty.brief_cnt);
 	ty.note = s->note;
-	ty.flags = (s->tail ? ESPY_TF_TAIL : 0) | (s->more ? ESPY_TF_MORE : 0);
+	ty.flags = (s->tail ? ESPY_TF_TAIL : 0) | (s->more ? ESPY_TF_MORE : 0) |
+		   (s->lead ? ESPY_TF_LEAD : 0);
 	if (s->headed > s->nfields && s->headed != ESPY_NO_HEADS)
 		dc_error(dc, s->pos, "`headed %u`: the struct has fewer fields", s->headed);
 	ty.aux = (uint32_t)s->headed << 24;
@@ -261,7 +262,7 @@ uint32_t dc_lower_named(struct dc *dc, struct ast_named *s, const struct dc_ctx 
 		return s->memo - 1;
 	if (s->failed)
 		return ESPY_NONE;
-	if (s->busy && (s->tlv_len || s->kind == NAMED_UNION) && s->busy < MAX_RECURSION + (s->kind == NAMED_UNION)) {
+	if (s->busy && s->busy < MAX_RECURSION + (s->kind == NAMED_UNION)) {
 		; /* attributes in attributes: made anew, so that records refer to lower ones only */
 	} else if (s->busy && s->tlv_len) {
 		struct espy_type rest = dc_empty_type;

@@ -88,7 +88,7 @@ static bool check_expr(struct checker *c, uint32_t i)
 		if (++d > MAX_EXPR_DEPTH || nodes > MAX_EXPR_NODES)
 			return fault(c, x);
 		c->nodes[i] = (uint16_t)nodes;
-	} else if (x->op < ESPY_X_CONST || x->op > ESPY_X_VERBOSE) {
+	} else if (x->op < ESPY_X_CONST || x->op > ESPY_X_FIRST) {
 		return fault(c, x);
 	} else {
 		c->nodes[i] = 1;
@@ -120,6 +120,7 @@ static bool expr_fits(struct checker *c, uint32_t i, const struct scope *s)
 	case ESPY_X_CONST:
 	case ESPY_X_RET:
 	case ESPY_X_SIZE:
+	case ESPY_X_FIRST:
 	case ESPY_X_VERBOSE:
 		return true;
 	case ESPY_X_ARG:

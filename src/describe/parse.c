@@ -181,6 +181,9 @@ static void parse_struct(struct dc *dc, struct ast_named *s)
 		} else if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "more")) {
 			dc->tok++;
 			s->more = true;
+		} else if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "lead")) {
+			dc->tok++;
+			s->lead = true;
 		} else if (dc_accept_word(dc, W_HEADED)) {
 			if (dc_peek(dc, 0)->kind != T_NUM || dc_peek(dc, 0)->num > 100)
 				dc_syntax(dc, "the number of fields in the header after `headed`");
@@ -316,7 +319,7 @@ void dc_parse(struct dc *dc, uint32_t src)
 
 		dc->depth = 0;
 		if (t->kind != T_NAME)
-			dc_syntax(dc, "a declaration: flags, enum, pack, struct, union, type, or a call");
+			dc_syntax(dc, "a declaration: flags, enum, pack, struct, union, type, attrs, or a call");
 		if (dc_is_punct(dc, 1, '(') || dc_is_punct(dc, 1, '/'))
 			dc_parse_call(dc);
 		else if (t->word == W_FLAGS)
@@ -331,7 +334,9 @@ void dc_parse(struct dc *dc, uint32_t src)
 			parse_named(dc, NAMED_UNION);
 		else if (t->word == W_TYPE)
 			parse_named(dc, NAMED_ALIAS);
+		else if (t->word == W_ATTRS)
+			dc_parse_attrs(dc);
 		else
-			dc_syntax(dc, "a declaration: flags, enum, pack, struct, union, type, or a call `name(...)`");
+			dc_syntax(dc, "a declaration: flags, enum, pack, struct, union, type, attrs, or a call `name(...)`");
 	}
 }

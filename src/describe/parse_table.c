@@ -162,6 +162,8 @@ void dc_parse_table(struct dc *dc, int kind)
 			t->decimal = true;
 		else if (!strcmp(dc_peek(dc, 0)->sym->s, "comment"))
 			t->comment = true;
+		else if (!strcmp(dc_peek(dc, 0)->sym->s, "apart") && kind == ESPY_TABLE_PACK)
+			t->apart = true;
 		else
 			break;
 	}

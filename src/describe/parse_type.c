@@ -160,6 +160,12 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 	case W_OK_OR_MORE:
 		t->field_flags |= ESPY_FF_ON_OK | ESPY_FF_MORE;
 		break;
+	case W_INDEXED:
+		t->index = dc_expect_name(dc, "the name of an enum table after `indexed`", &t->index_pos);
+		break;
+	case W_UPTO:
+		t->upto = true;
+		break;
 	case W_FOLDED:
 		t->field_flags |= ESPY_FF_FOLDED;
 		break;

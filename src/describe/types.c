@@ -278,6 +278,8 @@ static uint32_t tlv_of(struct dc *dc, const struct ast_type *t, const struct dc_
 		align = 1;
 	}
 	const struct espy_type *e = dc_type(dc, elem);
+	if (e->kind == ESPY_T_REST) /* records in records, cut off */
+		return elem;
 	const struct espy_field *f = dc_vec_at(&dc->fields, e->first);
 	uint32_t k = 0;
 
@@ -465,7 +467,7 @@ static uint32_t lower_name_type(struct dc *dc, const struct ast_type *t, const s
 	return i;
 }
 
-static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place,
+static uint32_t lower_base(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place,
 			    struct phase ph)
 {
 	if (t->len.kind == LEN_SIZED && !(t->base == BASE_NAME && t->name->type && t->name->type->kind != NAMED_ALIAS))
@@ -500,6 +502,28 @@ static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struc
 	default:
 		return lower_word(dc, t, ctx, place, ph);
 	}
+}
+
+static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place,
+			    struct phase ph)
+{
+	const uint32_t i = lower_base(dc, t, ctx, place, ph);
+
+	if (i == ESPY_NONE || (!t->index && !t->upto))
+		return i;
+	struct espy_type ty = *dc_type(dc, i);
+
+	if (t->upto) {
+		if (ty.kind != ESPY_T_INT)
+			dc_error(dc, t->pos, "`upto` belongs to an integer");
+		ty.flags |= ESPY_TF_UPTO;
+	} else if (ty.kind != ESPY_T_ARRAY || ty.fmt || !t->index->table || t->index->table->kind != ESPY_TABLE_ENUM) {
+		dc_error(dc, t->index_pos, "`indexed %s`: expected an array, and an enum table", t->index->s);
+	} else {
+		ty.table = dc_lower_table(dc, t->index->table);
+		ty.flags |= ESPY_TF_INDEXED;
+	}
+	return dc_add_type(dc, &ty);
 }
 
 uint32_t dc_lower_type(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place)

@@ -70,6 +70,9 @@ struct espy_string_part espy_token__string(const struct espy_token *v, unsigned 
 	if (v->fmt == ESPY_FMT_CSTR && p.len && !v->bytes[p.len - 1]) {
 		p.len--;
 		p.more = false;
+	} else if (v->fmt == ESPY_FMT_CSTR && type->kind == ESPY_T_REST && p.len) {
+		/* the NUL may stand right behind what is shown */
+		p.more = p.len != limit || v->want != limit + 1 || v->len <= limit || v->bytes[limit];
 	}
 	return p;
 }

@@ -11,7 +11,7 @@ static bool uses_ret(const struct espy_image *img, uint32_t expr, unsigned depth
 	const struct espy_expr *x = &img->exprs[expr];
 	if (x->op == ESPY_X_RET)
 		return true;
-	if (x->op < ESPY_X_OR || x->op == ESPY_X_SIZE || x->op == ESPY_X_OUTER || x->op == ESPY_X_VERBOSE)
+	if (x->op < ESPY_X_OR || x->op > ESPY_X_ROUND_BITS)
 		return false;
 	bool unary = x->op == ESPY_X_NOT || x->op == ESPY_X_INV || x->op == ESPY_X_ROUND_BITS;
 	return uses_ret(img, x->a, depth + 1) || (!unary && uses_ret(img, x->b, depth + 1));

@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Arrays, and records that say their own length (TLV: control messages, netlink attributes). */
+#include "describe/constant_names.h"
 #include "event/walk_impl.h"
 
 bool espy_walk_is_headed(const struct espy_type *t)
 {
 	return t->kind == ESPY_T_STRUCT && t->aux >> 24;
+}
+
+/* An element by the name of its index; of an index without one what the table says of the unknown. */
+static void show_indexed(struct espy_walk *w, const struct espy_type *t, size_t i, const struct espy_span *m)
+{
+	const struct espy_table *tab = &w->img->tables[t->table];
+	const struct espy_entry *e = espy_table__find(w->img, tab, i, 8);
+	const uint32_t at = w->out->cnt;
+
+	espy_walk_role(w, ESPY_ROLE_INDEX, espy_image__str(w->img, e ? e->name : tab->unknown));
+	espy_walk_value(w, t->elem, m, "");
+	if (!e && at < w->out->cnt)
+		w->out->at[at].flags |= ESPY_TOKF_UNKNOWN;
 }
 
 static void show_array_once(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
@@ -45,6 +59,10 @@ static void show_array_once(struct espy_walk *w, const struct espy_type *t, cons
 	uint32_t open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, ESPY_TOKF_LIMITED);
 	for (size_t i = 0; i < show; i++) {
 		struct espy_span s = espy_span_sub(m, i * stride, stride);
+		if (t->flags & ESPY_TF_INDEXED) {
+			show_indexed(w, t, i, &s);
+			continue;
+		}
 		espy_walk_role(w, ESPY_ROLE_ELEM, "");
 		espy_walk_value(w, elem, &s, "");
 	}
@@ -129,7 +147,8 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 	uint64_t total = m->want == UINT64_MAX || m->want < end ? end : m->want; /* more than end: cut */
 
 	uint32_t open = ESPY_NO_TOKEN;
-	bool alone = espy_walk_is_headed(e) && tlv_next(t, e, m->p[ph], end, end, &len, &step) && step >= total;
+	const bool whole_one = tlv_next(t, e, m->p[ph], end, end, &len, &step);
+	const bool alone = espy_walk_is_headed(e) && end >= header && (!whole_one || step >= total);
 	if (!alone)
 		open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, ESPY_TOKF_LIMITED);
 	while (pos < end) {

@@ -89,6 +89,17 @@ static uint64_t field_value(const struct eval *e, const struct espy_scope *sc, u
 	return 0;
 }
 
+/* The first 32 bits, or as many of them as were captured. */
+static uint64_t first_word(const struct eval *e, const struct espy_scope *sc)
+{
+	const unsigned phase = sc->mem->p[e->at_exit] ? e->at_exit : !e->at_exit;
+	uint64_t x = 0;
+
+	for (size_t i = 0; i < 4 && i < sc->mem->n[phase]; i++)
+		x |= (uint64_t)sc->mem->p[phase][i] << 8 * i;
+	return x;
+}
+
 static uint64_t deref(const struct eval *e, uint32_t idx, uint32_t member)
 {
 	size_t off = 0;
@@ -155,6 +166,8 @@ static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t
 		if (e->w->shown & ESPY_MANNERS_FULL && e->w->shown & ~ESPY_MANNERS_FULL)
 			e->w->d->mixed = true;
 		return !!(e->w->shown & ESPY_MANNERS_FULL);
+	case ESPY_X_FIRST:
+		return sc ? first_word(e, sc) : 0;
 	case ESPY_X_SIZE:
 		return sc ? sc->size : 0;
 	case ESPY_X_RET:

@@ -31,15 +31,27 @@ static size_t least_size(const struct espy_walk *w, const struct espy_type *t)
 {
 	size_t least = 0;
 
+	if (t->kind == ESPY_T_UNION) {
+		for (uint32_t i = 0; i < t->count; i++) {
+			const size_t of_case = least_size(w, &w->img->types[w->img->cases[t->first + i].type]);
+			least = !i || of_case < least ? of_case : least;
+		}
+		return least;
+	}
+	if (t->kind == ESPY_T_TLV)
+		return espy_walk_tlv_header(w, t);
+	if (t->kind == ESPY_T_ARRAY && !t->size && t->elem != ESPY_NONE)
+		return w->img->types[t->elem].size; /* less is no array */
 	if (t->kind != ESPY_T_STRUCT)
-		return t->size;
+		return t->flags & ESPY_TF_UPTO ? 1 : t->size;
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct espy_field *f = &w->img->fields[t->first + i];
 		const struct espy_type *ft = &w->img->types[f->type];
 		if (ft->kind == ESPY_T_CHARS || ft->kind == ESPY_T_REST || espy_walk_is_unit(w, ft))
 			continue;
-		if (f->off + ft->size > least)
-			least = f->off + ft->size;
+		const size_t size = ft->kind == ESPY_T_STRUCT && !ft->size ? least_size(w, ft) : ft->size;
+		if (f->off + size > least)
+			least = f->off + size;
 	}
 	return least;
 }
@@ -47,8 +59,13 @@ static size_t least_size(const struct espy_walk *w, const struct espy_type *t)
 uint32_t espy_walk_union_case(const struct espy_walk *w, const struct espy_type *u, const struct espy_span *m)
 {
 	uint32_t c = espy_walk__case(w, w->scope, u);
+	uint64_t have = m->n[espy_span_best(m)];
 
-	if (c != ESPY_NONE && u->count && least_size(w, &w->img->types[c]) > m->n[espy_span_best(m)]) {
+	if (m->fault && m->want != UINT64_MAX && m->want > have)
+		have = m->want; /* there is enough, though it could not be read */
+	if (c != ESPY_NONE && u->count &&
+	    (least_size(w, &w->img->types[c]) > have ||
+	     (w->img->types[c].flags & ESPY_TF_UPTO && m->want > sizeof(uint64_t)))) {
 		const struct espy_case *last = &w->img->cases[u->first + u->count - 1];
 		if (last->is_else)
 			c = last->type;
@@ -96,13 +113,36 @@ static int dropped_phase(const struct espy_walk *w, const struct espy_field *f, 
 	return 2;
 }
 
+/* The bytes that a value needs to be shown: of a struct with `lead` those of its first field, of a number with `upto` one. */
+static size_t needed(const struct espy_walk *w, const struct espy_type *t)
+{
+	if (t->kind == ESPY_T_STRUCT && t->flags & ESPY_TF_LEAD && t->count)
+		return w->img->types[w->img->fields[t->first].type].size;
+	return t->kind == ESPY_T_UNION || t->kind == ESPY_T_INT ? least_size(w, t) : t->size;
+}
+
+/* Behind the header of a record: what is there, but could not be read, is an address. */
+static bool show_unread(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t, const struct espy_span *m,
+			struct members *st)
+{
+	const bool open = is_array_like(t) || t->kind == ESPY_T_CHARS || (t->kind == ESPY_T_STRUCT && !t->size);
+	const uint64_t least = open ? 1 : t->size;
+
+	if (!st->values || !m->fault || !least || m->want == UINT64_MAX || f->off + least > m->want || st->end & w->shown)
+		return false;
+	begin_field(w, st, f);
+	espy_walk_address(w, m->addr + f->off);
+	st->end |= w->shown;
+	return true;
+}
+
 /* The bytes of the field among those of its struct; false: there are none to show. */
 static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t, const struct espy_span *fm,
 			uint64_t struct_want, struct members *st, struct espy_span *s)
 {
 	size_t have = fm->n[0] > fm->n[1] ? fm->n[0] : fm->n[1];
-	bool open_end = is_array_like(t) || t->kind == ESPY_T_UNION;
-	size_t need = open_end ? 0 : t->size;
+	bool open_end = is_array_like(t) || t->kind == ESPY_T_UNION || (t->kind == ESPY_T_STRUCT && !t->size);
+	size_t need = open_end ? 0 : needed(w, t);
 
 	if (t->kind == ESPY_T_CHARS || espy_walk_is_unit(w, t)) {
 		need = 0;
@@ -112,6 +152,8 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 		       (need == 0 && f->off >= have && t->kind != ESPY_T_TLV && have >= struct_want);
 	if (used_up && !(is_array_like(t) && f->off <= have)) { /* an array may be empty, but there */
 		const struct espy_ways ways = espy_walk_part(w);
+		if (show_unread(w, f, t, fm, st))
+			return false;
 		if (f->off + (uint64_t)t->size <= struct_want && struct_want != UINT64_MAX && t->size &&
 		    espy_walk_take(w, &ways, ~(unsigned)st->end))
 			espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0);
@@ -189,7 +231,11 @@ static uint32_t joined_union(struct espy_walk *w, const struct espy_field *f, co
 	if (ct->size && ct->size < s->want && !is_array_like(ct))
 		*s = espy_span_sub(s, 0, ct->size);
 	unsigned ph = espy_span_best(s);
-	if ((s->n[ph] < ct->size && ct->kind != ESPY_T_CHARS) || (is_array_like(ct) && !s->n[ph] && st->values))
+	if (s->n[ph] < needed(w, ct) && ct->kind != ESPY_T_CHARS) {
+		show_unread(w, f, ct, m, st);
+		return ESPY_NONE;
+	}
+	if (is_array_like(ct) && !s->n[ph] && st->values)
 		return ESPY_NONE;
 	if (ct->kind == ESPY_T_UNION && w->depth < ESPY_WALK_MAX_DEPTH) {
 		/* a union directly in a union: as if it stood here itself */
@@ -233,6 +279,9 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 		t = &w->img->types[type];
 	}
 	if (st->values && is_array_like(t) && !s.n[espy_span_best(&s)])
+		return;
+	const bool bytes = t->kind == ESPY_T_CHARS || t->kind == ESPY_T_BYTES || t->kind == ESPY_T_REST;
+	if (bytes && s.fault && s.n[espy_span_best(&s)] < s.want && show_unread(w, f, t, &fm, st))
 		return;
 	begin_field(w, st, f);
 	if (only_address) {
@@ -451,9 +500,25 @@ static void show_note(struct espy_walk *w, const int64_t num[2], unsigned usec, 
 		espy_walk_date(w, num[0], num[1], usec);
 }
 
+/* The first field, read on its own, and the address of the others, which could not be read. */
+static void show_lead(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st)
+{
+	const struct espy_field *f = &w->img->fields[t->first];
+	uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, t, 0);
+
+	show_field(w, f, m, st);
+	espy_walk_role(w, ESPY_ROLE_FIELD_UNNAMED, "");
+	espy_walk_address(w, m->addr + f->off + w->img->types[f->type].size);
+	espy_walk_close(w, open);
+}
+
 static void show_first(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st,
 		       unsigned flags)
 {
+	if (t->flags & ESPY_TF_LEAD && m->fault && m->n[espy_span_best(m)] < t->size && t->count) {
+		show_lead(w, t, m, st);
+		return;
+	}
 	uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, t, flags);
 
 	show_members(w, t, m, st, 0);

@@ -43,11 +43,17 @@ static uint64_t bit_count(const struct espy_walk *w, const struct espy_type *t, 
 	return n < captured ? n : captured;
 }
 
+/* Bytes without which an integer is none. */
+static size_t int_needs(const struct espy_type *t)
+{
+	return t->flags & ESPY_TF_UPTO ? 1 : t->size;
+}
+
 void espy_walk_leaf(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t, const struct espy_span *m,
 		    const char *name)
 {
 	/* a phase that was captured in part has no number */
-	size_t least = t->kind == ESPY_T_INT ? t->size : 0;
+	const size_t least = t->kind == ESPY_T_INT ? int_needs(t) : 0;
 	const bool there[2] = { m->p[0] && m->n[0] >= least, m->p[1] && m->n[1] >= least };
 	bool both = there[0] && there[1] && espy_span_differs(m);
 
@@ -57,7 +63,11 @@ void espy_walk_leaf(struct espy_walk *w, enum espy_token_kind kind, const struct
 		if (i == 1 && both)
 			espy_walk_changed(w);
 		if (kind == ESPY_TOKEN_INT) {
-			uint64_t num = espy_load(m->p[i], t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED);
+			uint8_t whole[8] = { 0 };
+			const uint8_t *p = m->p[i];
+			if (m->n[i] < t->size) /* `upto` */
+				p = memcpy(whole, p, m->n[i]);
+			uint64_t num = espy_load(p, t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED);
 			espy_walk_integer(w, t, num, m->p[i], m->n[i], name);
 			continue;
 		}
@@ -245,6 +255,8 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 		/* of a struct that varies in size all must be there that does not */
 		if (!t->size && t->count)
 			return have && have >= w->img->fields[t->first + t->count - 1].off;
+		if (t->flags & ESPY_TF_LEAD && m->fault && t->count)
+			return have >= w->img->types[w->img->fields[t->first].type].size;
 		return have >= t->size && (have || !t->size);
 	case ESPY_T_UNION:
 		return have >= t->size;
@@ -466,7 +478,7 @@ static void show_value(struct espy_walk *w, const struct espy_type *t, const str
 	w->depth++;
 	switch (t->kind) {
 	case ESPY_T_INT:
-		if (m->n[0] >= t->size || m->n[1] >= t->size)
+		if (m->n[0] >= int_needs(t) || m->n[1] >= int_needs(t))
 			espy_walk_leaf(w, ESPY_TOKEN_INT, t, m, name);
 		else
 			espy_walk_address(w, m->addr);

@@ -118,6 +118,24 @@ static void put_date(struct espy_text *t, const struct espy_token *v)
 	}
 }
 
+/* Of an element: the constant that its index is, or the index and the constant as a comment. */
+static void put_index(struct espy_text *t, const struct espy_token *v, unsigned index)
+{
+	const bool number = !*v->name || v->flags & ESPY_TOKF_UNKNOWN || t->xlat != ESPY_XLAT_ABBREV;
+
+	espy_buf__putc(t->b, '[');
+	if (number)
+		espy_buf__dec(t->b, index);
+	else
+		espy_buf__puts(t->b, v->name);
+	if (number && *v->name && t->xlat != ESPY_XLAT_RAW) {
+		espy_text_comment(t);
+		espy_buf__puts(t->b, v->name);
+		espy_text_comment_end(t);
+	}
+	espy_buf__put(t->b, "]=", 2);
+}
+
 /* What stands in front of a value: a name that the value itself writes (inet_pton) is left to it. */
 static void put_role(struct espy_text *t, const struct espy_token *v, unsigned index)
 {
@@ -134,12 +152,7 @@ static void put_role(struct espy_text *t, const struct espy_token *v, unsigned i
 		espy_buf__putc(t->b, ' ');
 		return;
 	case ESPY_ROLE_INDEX:
-		espy_buf__putc(t->b, '[');
-		if (*v->name)
-			espy_buf__puts(t->b, v->name);
-		else
-			espy_buf__dec(t->b, index);
-		espy_buf__put(t->b, "]=", 2);
+		put_index(t, v, index);
 		return;
 	default:
 		return;

@@ -327,10 +327,46 @@ static void put_enum(struct espy_text *t, const struct espy_table *tab, const st
 	espy_text_comment_end(t);
 }
 
+static void put_shift(struct espy_text *t, const struct espy_entry *e)
+{
+	const char *shift = espy_image__str(t->img, e->name);
+
+	if (!e->shift)
+		return;
+	espy_buf__put(t->b, "<<", 2);
+	if (*shift)
+		espy_buf__puts(t->b, shift);
+	else
+		espy_buf__dec(t->b, e->shift);
+}
+
+/* Parts that are numbers of their own, each in the style that is asked for. */
+static void put_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	static const struct espy_type part = { .kind = ESPY_T_INT, .size = 8 };
+	bool any = false;
+
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &t->img->entries[tab->first + i];
+		const uint64_t x = (num & e->value) >> (e->shift & 63);
+
+		separate(t, &any);
+		if (e->table < t->img->table_cnt && t->img->tables[e->table].kind == ESPY_TABLE_ENUM)
+			put_enum(t, &t->img->tables[e->table], &part, x);
+		else
+			espy_buf__hex(t->b, x);
+		put_shift(t, e);
+	}
+}
+
 static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t num)
 {
 	bool any = false;
 
+	if (tab->flags & ESPY_TABLE_APART) {
+		put_parts(t, tab, num);
+		return;
+	}
 	if (t->xlat == ESPY_XLAT_RAW) {
 		espy_buf__hex(t->b, num);
 		return;
@@ -363,14 +399,7 @@ static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t
 		} else {
 			espy_buf__hex(t->b, x);
 		}
-		const char *shift = espy_image__str(t->img, e->name);
-		if (e->shift) {
-			espy_buf__put(t->b, "<<", 2);
-			if (*shift)
-				espy_buf__puts(t->b, shift);
-			else
-				espy_buf__dec(t->b, e->shift);
-		}
+		put_shift(t, e);
 		if (*unknown) {
 			espy_text_comment(t);
 			espy_buf__puts(t->b, unknown);

@@ -43,7 +43,10 @@ static void put_network(struct espy_text *t, const struct espy_token *v, const c
 	if (!begin_bytes_style(t, v))
 		return;
 	espy_buf__puts(t->b, func);
-	espy_buf__dec(t->b, espy_token__from_network(v));
+	if (v->fmt == ESPY_FMT_HTONLX)
+		espy_buf__hex(t->b, espy_token__from_network(v));
+	else
+		espy_buf__dec(t->b, espy_token__from_network(v));
 	espy_buf__putc(t->b, ')');
 	espy_text_end_style(t);
 }
@@ -338,6 +341,7 @@ static void put_rare_integer(struct espy_text *t, const struct espy_token *v)
 		put_network(t, v, "htons(");
 		return;
 	case ESPY_FMT_HTONL:
+	case ESPY_FMT_HTONLX:
 		put_network(t, v, "htonl(");
 		return;
 	case ESPY_FMT_INET4:
