@@ -83,7 +83,7 @@ struct ast_type {
 	uint32_t sp_off;      /* `from sp + N` */
 	uint8_t on;           /* enum ast_on */
 	uint32_t class_flags; /* ESPY_TF_ENV, ESPY_TF_SECRET */
-	bool verbose, hex, bare, from_sp, upto;
+	bool verbose, hex, bare, from_sp, upto, naming;
 	struct dc_sym *index; /* `indexed TABLE` */
 	struct dc_pos index_pos;
 	uint32_t field_flags; /* ESPY_FF_* */

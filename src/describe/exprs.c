@@ -135,6 +135,8 @@ static uint32_t lower_leaf(struct dc *dc, const struct ast_expr *e, const struct
 				 e->sym->s);
 		else if (lower_name(dc, e, ctx->outer, true, &x))
 			return x;
+		else if (e->sym->word == W_FIRST)
+			return dc_add_expr(dc, ESPY_X_FIRST, 1, 0, 0);
 		else
 			dc_error(dc, e->pos, "`outer.%s`: what is around has no field of that name", e->sym->s);
 		return ESPY_NONE;
@@ -145,6 +147,8 @@ static uint32_t lower_leaf(struct dc *dc, const struct ast_expr *e, const struct
 		return dc_add_expr(dc, ESPY_X_RET, 0, 0, 0);
 	if (e->sym->word == W_SIZE && ctx && ctx->record)
 		return dc_add_expr(dc, ESPY_X_SIZE, 0, 0, 0);
+	if (e->sym->word == W_KIND && ctx && ctx->record)
+		return dc_add_expr(dc, ESPY_X_KIND, 0, 0, 0);
 	if (e->sym->word == W_FIRST && ctx && ctx->record)
 		return dc_add_expr(dc, ESPY_X_FIRST, 0, 0, 0);
 	if (!e->sym->consts) {

@@ -55,6 +55,7 @@ enum espy_type_flags {
 	ESPY_TF_MORE = 1u << 18,    /* STRUCT: `...` if it is said to be larger than the known fields */
 	ESPY_TF_BARE = 1u << 19,    /* INT behind a pointer: without brackets */
 	ESPY_TF_INDEXED = 1u << 21, /* ARRAY: `table` names its indices: [[SK_MEMINFO_RCVBUF]=1, ...] */
+	ESPY_TF_KIND = 1u << 23,    /* a string that says what values behind it are */
 	ESPY_TF_UPTO = 1u << 22,    /* INT: of 1 to 8 bytes as many count as it has */
 	ESPY_TF_LEAD = 1u << 20,    /* STRUCT: the first field is read on its own; where only it can be, the others are an address */
 	ESPY_TF_BRACES = 1u << 16,  /* UNION: a value of its own, not joined to the struct around */
@@ -195,7 +196,8 @@ enum espy_expr_op {
 	 */
 	ESPY_X_OUTER,
 	ESPY_X_VERBOSE, /* 1 under -v */
-	ESPY_X_FIRST,   /* the first 32 bits of the struct that the expression stands in */
+	ESPY_X_FIRST,   /* the first 32 bits of the struct that the expression stands in; a = 1: of the one around it */
+	ESPY_X_KIND,    /* the first 64 bits of the last string of ESPY_TF_KIND */
 };
 struct espy_expr {
 	uint32_t op;

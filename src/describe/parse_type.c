@@ -163,6 +163,9 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 	case W_INDEXED:
 		t->index = dc_expect_name(dc, "the name of an enum table after `indexed`", &t->index_pos);
 		break;
+	case W_NAMING:
+		t->naming = true;
+		break;
 	case W_UPTO:
 		t->upto = true;
 		break;

@@ -509,11 +509,13 @@ static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struc
 {
 	const uint32_t i = lower_base(dc, t, ctx, place, ph);
 
-	if (i == ESPY_NONE || (!t->index && !t->upto))
+	if (i == ESPY_NONE || (!t->index && !t->upto && !t->naming))
 		return i;
 	struct espy_type ty = *dc_type(dc, i);
 
-	if (t->upto) {
+	if (t->naming) {
+		ty.flags |= ESPY_TF_KIND;
+	} else if (t->upto) {
 		if (ty.kind != ESPY_T_INT)
 			dc_error(dc, t->pos, "`upto` belongs to an integer");
 		ty.flags |= ESPY_TF_UPTO;

@@ -167,7 +167,10 @@ static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t
 			e->w->d->mixed = true;
 		return !!(e->w->shown & ESPY_MANNERS_FULL);
 	case ESPY_X_FIRST:
+		sc = sc && x->a ? sc->outer : sc;
 		return sc ? first_word(e, sc) : 0;
+	case ESPY_X_KIND:
+		return e->w->kind;
 	case ESPY_X_SIZE:
 		return sc ? sc->size : 0;
 	case ESPY_X_RET:

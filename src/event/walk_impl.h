@@ -55,6 +55,7 @@ struct espy_walk {
 	bool ok, failed;     /* the call has returned, and how */
 	bool folded;	     /* the next array is `[...]` in manners that are brief */
 	bool wrote;	     /* some argument was shown */
+	uint64_t kind;       /* first bytes of the last string with ESPY_TF_KIND */
 	uint64_t spread_left; /* bytes of the result not yet given to an element */
 };
 

@@ -40,6 +40,8 @@ static size_t least_size(const struct espy_walk *w, const struct espy_type *t)
 	}
 	if (t->kind == ESPY_T_TLV)
 		return espy_walk_tlv_header(w, t);
+	if (espy_walk_is_unit(w, t) && t->fmt == ESPY_FMT_MAC)
+		return 1;
 	if (t->kind == ESPY_T_ARRAY && !t->size && t->elem != ESPY_NONE)
 		return w->img->types[t->elem].size; /* less is no array */
 	if (t->kind != ESPY_T_STRUCT)
@@ -118,7 +120,7 @@ static size_t needed(const struct espy_walk *w, const struct espy_type *t)
 {
 	if (t->kind == ESPY_T_STRUCT && t->flags & ESPY_TF_LEAD && t->count)
 		return w->img->types[w->img->fields[t->first].type].size;
-	return t->kind == ESPY_T_UNION || t->kind == ESPY_T_INT ? least_size(w, t) : t->size;
+	return t->kind == ESPY_T_UNION || t->kind == ESPY_T_INT || t->kind == ESPY_T_ARRAY ? least_size(w, t) : t->size;
 }
 
 /* Behind the header of a record: what is there, but could not be read, is an address. */

@@ -461,6 +461,15 @@ static void show_mem_ptr(struct espy_walk *w, const struct espy_type *t, const s
 
 /* ---- any value in memory ---- */
 
+/* What the values behind it are is told by this string. */
+static void remember_kind(struct espy_walk *w, const struct espy_span *m)
+{
+	const unsigned ph = espy_span_best(m);
+
+	w->kind = 0;
+	memcpy(&w->kind, m->p[ph], m->n[ph] < sizeof(w->kind) ? m->n[ph] : sizeof(w->kind));
+}
+
 /* A value without a hook, or whose hook has nothing to say. */
 static void show_value(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, const char *name)
 {
@@ -472,6 +481,8 @@ static void show_value(struct espy_walk *w, const struct espy_type *t, const str
 		return;
 	}
 	if (is_string(t) || espy_walk_is_unit(w, t)) {
+		if (t->flags & ESPY_TF_KIND)
+			remember_kind(w, m);
 		espy_walk_leaf(w, ESPY_TOKEN_STR, t, m, name);
 		return;
 	}

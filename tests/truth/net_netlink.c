@@ -53,7 +53,7 @@ static void selinux(void)
 static void route(void)
 {
 	message(0xffff, "0xffff /* RTM_??? */", 1, "NLM_F_REQUEST", BYTES(0), "{family=AF_UNSPEC}");
-	message(0xffff, "0xffff /* RTM_??? */", 1, "NLM_F_REQUEST", BYTES(2, 'a', 'b'), "{family=AF_INET, \"\\x61\\x62\"}");
+	message(0xffff, "0xffff /* RTM_??? */", 1, "NLM_F_REQUEST", BYTES(2, 'a', 'b'), "{family=AF_INET, data=\"\\x61\\x62\"}");
 	message(49, "RTM_DELACTION", 0x100, "NLM_F_ROOT", "", 0, "");
 	message(82, "RTM_GETNETCONF", 0x300, "NLM_F_DUMP", BYTES(2), "{ncm_family=AF_INET}");
 	message(82, "RTM_GETNETCONF", 0x300, "NLM_F_DUMP", BYTES(2, 0, 0, 0, UNKNOWN), "{ncm_family=AF_INET}" UNKNOWN_TEXT("NETCONFA"));
@@ -68,7 +68,7 @@ static void route(void)
 	message(38, "RTM_GETQDISC", 0x300, "NLM_F_DUMP",
 		BYTES(0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 8, 0, 1, 0, 'f', 'q', 0, 0),
 		"{tcm_family=AF_UNSPEC, tcm_ifindex=if_nametoindex(\"lo\"), tcm_handle=1, tcm_parent=2, tcm_info=3}, "
-		"[{nla_len=8, nla_type=TCA_KIND}, \"fq\"]");
+		"[{nla_len=8, nla_type=TCA_KIND}, \"fq\\0\"]");
 	message(66, "RTM_GETNEIGHTBL", 0x300, "NLM_F_DUMP", BYTES(0, 0, 0, 0, 8, 0, 2, 0, 9, 0, 0, 0),
 		"{ndtm_family=AF_UNSPEC}, [{nla_len=8, nla_type=NDTA_THRESH1}, 9]");
 	message(90, "RTM_GETNSID", 1, "NLM_F_REQUEST", BYTES(0, 0, 0, 0, 8, 0, 1, 0, 0xff, 0xff, 0xff, 0xff),
@@ -77,13 +77,46 @@ static void route(void)
 		"{nh_family=AF_INET, nh_scope=RT_SCOPE_UNIVERSE, nh_protocol=RTPROT_UNSPEC, nh_flags=0}, [{nla_len=8, nla_type=NHA_ID}, 5]");
 }
 
+/* The last byte of the message is unreadable: what it belongs to is an address. */
+static void unreadable(unsigned type, const char *type_text, const void *payload, size_t size, const char *before,
+		       size_t at, const char *behind)
+{
+	const size_t len = sizeof(struct nlmsghdr) + size;
+	struct nlmsghdr *h = tail_alloc(len - 1);
+	const struct nlmsghdr head = { .nlmsg_len = (uint32_t)len, .nlmsg_type = (uint16_t)type, .nlmsg_flags = 1 };
+
+	memcpy(h, &head, sizeof(head));
+	memcpy((char *)h + sizeof(head), payload, size - 1);
+	line(call(SYS_sendto, JUNK(fd), h, len, JUNK(MSG_DONTWAIT), NULL, 0L),
+	     "sendto(%ld, [{nlmsg_len=%zu, nlmsg_type=%s, nlmsg_flags=NLM_F_REQUEST, nlmsg_seq=0, nlmsg_pid=0}, "
+	     "%s%s%s], %zu, MSG_DONTWAIT, "
+	     "NULL, 0)",
+	     fd, len, type_text, before, ptr((char *)h + sizeof(head) + at), behind, len);
+}
+
+static void faults(void)
+{
+	unreadable(16, "RTM_NEWLINK", BYTES(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), "{ifi_family=AF_UNIX, ", 1,
+		   "}");
+	unreadable(20, "RTM_NEWADDR", BYTES(1, 0, 0, 0, 0, 0, 0, 0), "{ifa_family=AF_UNIX, ", 1, "}");
+	unreadable(34, "RTM_GETRULE", BYTES(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 15, 0, 1, 2, 3, 4),
+		   "{family=AF_UNIX, dst_len=0, src_len=0, tos=0, table=RT_TABLE_UNSPEC, action=FR_ACT_UNSPEC, "
+		   "flags=0}, [{nla_len=8, nla_type=FRA_TABLE}, ",
+		   16, "]");
+	unreadable(20, "RTM_NEWADDR", BYTES(2, 0, 0, 0, 0, 0, 0, 0, 8, 0, 1, 0, 1, 2, 3, 4),
+		   "{ifa_family=AF_INET, ifa_prefixlen=0, ifa_flags=0, ifa_scope=RT_SCOPE_UNIVERSE, ifa_index=0}, "
+		   "[{nla_len=8, nla_type=IFA_ADDRESS}, ",
+		   12, "]");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		int protocol;
 		const char *name;
 		void (*send)(void);
-	} sockets[] = { { 16, "NETLINK_GENERIC", generic }, { 7, "NETLINK_SELINUX", selinux }, { 0, "NETLINK_ROUTE", route } };
+	} sockets[] = { { 16, "NETLINK_GENERIC", generic }, { 7, "NETLINK_SELINUX", selinux }, { 0, "NETLINK_ROUTE", route },
+		      { 0, "NETLINK_ROUTE", faults } };
 
 	truth_begin(argc, argv, "-s 100 -e trace=socket,sendto");
 	for (size_t i = 0; i < sizeof(sockets) / sizeof(sockets[0]); i++) {

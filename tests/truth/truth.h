@@ -112,7 +112,7 @@ static inline const char *ptr(const void *p)
 /* What the test driver asks first: options of the trace that the lines are for. */
 static inline void truth_begin(int argc, char **argv, const char *options)
 {
-	static char out[1 << 18];
+	static char out[1 << 19];
 
 	if (argc > 1 && !strcmp(argv[1], "--options")) {
 		puts(options);

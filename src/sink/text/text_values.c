@@ -342,7 +342,7 @@ static void put_rare_integer(struct espy_text *t, const struct espy_token *v)
 		return;
 	case ESPY_FMT_HTONL:
 	case ESPY_FMT_HTONLX:
-		put_network(t, v, "htonl(");
+		put_network(t, v, type->size == 8 ? "htobe64(" : "htonl(");
 		return;
 	case ESPY_FMT_INET4:
 		put_inet4(t, v);
