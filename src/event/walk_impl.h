@@ -11,8 +11,11 @@
 #include "event/decoder.h"
 
 #define ESPY_NO_OP 0xffu
-/* Deeper than the compiler allows (4 pointers, each with struct, union and array), and a bound for the stack. */
-#define ESPY_WALK_MAX_DEPTH 24u
+/*
+ * Deeper than the compiler allows (4 pointers, each with struct, union and array, and in buffers messages with attributes of
+ * attributes), and a bound for the stack.
+ */
+#define ESPY_WALK_MAX_DEPTH 40u
 
 /*
  * Captured bytes of one object in the program's memory, as read before [0] and after [1] the call.
