@@ -382,6 +382,7 @@ static void put_rare_integer(const struct espy_json_values *x, const struct espy
 		return;
 	case ESPY_FMT_HTONS:
 	case ESPY_FMT_HTONL:
+	case ESPY_FMT_HTONLX:
 		espy_json_unsigned(j, espy_token__from_network(v));
 		return;
 	case ESPY_FMT_INET4:
