@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "base/align.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "source/agent/mark_ring.h"
@@ -61,6 +62,25 @@ static int load(struct usdt_source *s)
 
 static int on_event(void *ctx, void *data, size_t size);
 
+static int attach(struct usdt_source *s, const char *program)
+{
+	struct bpf_link *link;
+	int err;
+
+	espy_quiet_libbpf__begin();
+	link = bpf_program__attach(bpf_object__find_program_by_name(s->obj, program));
+	err = -errno;
+	espy_quiet_libbpf__end();
+	if (!link)
+		return err;
+	if (!espy_array__grow(s->links, s->link_cnt, s->link_cap)) {
+		bpf_link__destroy(link);
+		return -ENOMEM;
+	}
+	s->links[s->link_cnt++] = link;
+	return 0;
+}
+
 static int usdt_open(struct espy_source **out, const struct espy_source_opts *opts)
 {
 	struct usdt_source *s = calloc(1, sizeof(*s));
@@ -100,26 +120,11 @@ static int usdt_open(struct espy_source **out, const struct espy_source_opts *op
 		err = -errno;
 		goto fail;
 	}
-	if (s->opts.follow) {
-		struct bpf_link *link;
-
-		espy_quiet_libbpf__begin();
-		link = bpf_program__attach(bpf_object__find_program_by_name(s->obj, "espy_usdt_fork"));
-		espy_quiet_libbpf__end();
-
-		if (!link) {
-			err = -errno;
-			goto fail;
-		}
-		s->links = calloc(64, sizeof(*s->links));
-		if (!s->links) {
-			bpf_link__destroy(link);
-			err = -ENOMEM;
-			goto fail;
-		}
-		s->link_cap = 64;
-		s->links[s->link_cnt++] = link;
-	}
+	err = s->opts.follow ? attach(s, "espy_usdt_fork") : 0;
+	if (err)
+		goto fail;
+	/* Without tracefs, or events of system calls in it, libraries that are loaded later are not seen. */
+	s->sees_mapped = !attach(s, "espy_usdt_mmap_exit") && !attach(s, "espy_usdt_mmap_enter");
 	*out = &s->base;
 	return 0;
 fail:
@@ -155,21 +160,25 @@ static int usdt_add_target(struct espy_source *src, const struct espy_target *t)
 			    "whole system");
 		return -EOPNOTSUPP;
 	}
-	if (s->opts.follow && bpf_map_update_elem(s->processes_fd, &pid, &one, BPF_ANY))
+	if (bpf_map_update_elem(s->processes_fd, &pid, &one, BPF_ANY))
 		return -errno;
 	pid_t *pids = realloc(s->pids, (s->pid_cnt + 1) * sizeof(*pids));
 
 	if (!pids)
 		return -ENOMEM;
 	s->pids = pids;
-	int n = usdt_attach_process(s, t->pid);
+	int n = usdt_attach_process(s, t->pid, true);
 
-	if (n < 0)
+	if (n < 0) {
+		bpf_map_delete_elem(s->processes_fd, &pid);
 		return n;
+	}
 	s->pids[s->pid_cnt++] = t->pid;
 	s->stats.tasks++;
 	if (!n)
-		usdt_report(s, ESPY_REPORT_WARN, "process %d has no such mark with a USDT note", (int)t->pid);
+		usdt_report(s, ESPY_REPORT_WARN,
+			    "process %d has no such mark with a USDT note%s", (int)t->pid,
+			    s->sees_mapped ? " yet; libraries that it loads are looked at" : "");
 	return 0;
 }
 
@@ -224,12 +233,39 @@ static void widen_floats(const struct usdt_probe *p, uint8_t *args)
 	}
 }
 
+static void note_mapped(struct usdt_source *s, const struct usdt_mapped *m)
+{
+	const pid_t pid = (pid_t)m->event.tgid;
+	const struct usdt_object object = {
+		.pid = pid, .dev_major = m->dev_major, .dev_minor = m->dev_minor, .inode = m->inode
+	};
+
+	if (usdt_is_known_object(s, object))
+		return;
+	for (size_t i = 0; i < s->mapped_cnt; i++)
+		if (s->mapped[i] == pid)
+			return;
+	if (espy_array__grow(s->mapped, s->mapped_cnt, s->mapped_cap))
+		s->mapped[s->mapped_cnt++] = pid;
+}
+
+/* Probes in what was mapped meanwhile: hits between the mapping and this moment are not seen. */
+static void attach_mapped(struct usdt_source *s)
+{
+	while (s->mapped_cnt)
+		usdt_attach_process(s, s->mapped[--s->mapped_cnt], false);
+}
+
 static int on_event(void *ctx, void *data, size_t size)
 {
 	struct usdt_source *s = ctx;
 	const struct usdt_event *e = data;
 	struct espy_rec_mark *rec = (void *)s->record;
 
+	if (size >= sizeof(struct usdt_mapped) && e->spec == USDT_MAPPED) {
+		note_mapped(s, data);
+		return 0;
+	}
 	if (size < sizeof(*e) || e->spec >= s->probe_cnt || e->len > size - sizeof(*e) || e->len > USDT_RECORD_MAX)
 		return 0;
 	struct usdt_probe *p = &s->probes[e->spec];
@@ -307,6 +343,7 @@ static int usdt_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int 
 	n = ring_buffer__consume(s->ring);
 	if (!s->stop && !s->delivered && timeout_ms)
 		n = wait_for_marks(s, timeout_ms);
+	attach_mapped(s);
 	if (!s->stop)
 		give_losses(s);
 	if (s->stop)
@@ -361,6 +398,8 @@ static void usdt_close(struct espy_source *src)
 	free(s->probes);
 	free(s->links);
 	free(s->switches);
+	free(s->objects);
+	free(s->mapped);
 	free(s->pids);
 	free(s->record);
 	free(s);

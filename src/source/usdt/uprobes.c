@@ -280,7 +280,34 @@ static int attach_object(struct usdt_source *s, pid_t pid, const struct espy_obj
 	return cnt ? (int)cnt : first_err;
 }
 
-int usdt_attach_process(struct usdt_source *s, pid_t pid)
+bool usdt_is_known_object(const struct usdt_source *s, struct usdt_object object)
+{
+	const pid_t pid = s->opts.follow ? 0 : object.pid;
+
+	for (size_t i = 0; i < s->object_cnt; i++) {
+		const struct usdt_object *known = &s->objects[i];
+
+		if (known->pid == pid && known->inode == object.inode && known->dev_major == object.dev_major &&
+		    known->dev_minor == object.dev_minor)
+			return true;
+	}
+	return false;
+}
+
+/* Was the file not yet looked at? Then it is from here on. */
+static bool is_new(struct usdt_source *s, pid_t pid, const struct espy_object *o)
+{
+	struct usdt_object object = { .pid = pid, .dev_major = o->dev_major, .dev_minor = o->dev_minor, .inode = o->inode };
+
+	if (usdt_is_known_object(s, object))
+		return false;
+	object.pid = s->opts.follow ? 0 : pid;
+	if (espy_array__grow(s->objects, s->object_cnt, s->object_cap))
+		s->objects[s->object_cnt++] = object;
+	return true;
+}
+
+int usdt_attach_process(struct usdt_source *s, pid_t pid, bool first)
 {
 	struct espy_agent_link agent;
 	struct espy_objects o;
@@ -289,17 +316,19 @@ int usdt_attach_process(struct usdt_source *s, pid_t pid)
 
 	if (!espy_agent__attach(&agent, pid, why, sizeof(why))) {
 		espy_agent__detach(&agent);
-		usdt_report(s, ESPY_REPORT_ERROR,
+		if (first)
+			usdt_report(s, ESPY_REPORT_ERROR,
 			    "process %d has an agent, which switches its marks: leave --via kernel out", (int)pid);
 		return -EBUSY;
 	}
 	err = espy_objects__of_pid(&o, pid);
 	if (err) {
-		usdt_report(s, ESPY_REPORT_ERROR, "process %d: %s", (int)pid, strerror(-err));
+		if (first)
+			usdt_report(s, ESPY_REPORT_ERROR, "process %d: %s", (int)pid, strerror(-err));
 		return err;
 	}
 	for (size_t i = 0; i < o.cnt; i++) {
-		if (o.v[i].error)
+		if (o.v[i].error || !is_new(s, pid, &o.v[i]))
 			continue;
 		int n = attach_object(s, pid, &o.v[i]);
 

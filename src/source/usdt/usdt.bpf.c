@@ -31,8 +31,26 @@ enum { BPF_ANY = 0, BPF_RB_NO_WAKEUP = 1 };
 
 char LICENSE[] SEC("license") = "GPL";
 
+struct super_block {
+	__u32 s_dev;
+} __attribute__((preserve_access_index));
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+} __attribute__((preserve_access_index));
+struct file {
+	struct inode *f_inode;
+} __attribute__((preserve_access_index));
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} __attribute__((preserve_access_index));
+struct files_struct {
+	struct fdtable *fdt;
+} __attribute__((preserve_access_index));
 struct task_struct {
 	__s32 tgid;
+	struct files_struct *files;
 } __attribute__((preserve_access_index));
 
 /* 1: only the processes of espy_usdt_processes. */
@@ -220,5 +238,69 @@ int espy_usdt_fork(__u64 *ctx)
 		return 0;
 	child_tgid = (__u32)BPF_CORE_READ(child, tgid);
 	bpf_map_update_elem(&espy_usdt_processes, &child_tgid, &one, BPF_ANY);
+	return 0;
+}
+
+/*
+ * A process maps code of a file: user space then looks for probes in it. A library is mapped when the call returns, and which
+ * file it is, is asked of its descriptor before. By tracepoints of this call alone: many kernels let no function be probed.
+ */
+#define PROT_EXEC 4
+
+struct mmap_enter {
+	__u64 common;
+	long nr;
+	unsigned long args[6];
+};
+struct mmap_exit {
+	__u64 common;
+	long nr;
+	long ret;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct usdt_mapped);
+} espy_usdt_mapping SEC(".maps");
+
+SEC("tp/syscalls/sys_enter_mmap")
+int espy_usdt_mmap_enter(struct mmap_enter *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tgid = id >> 32, tid = (__u32)id, fd = (__u32)ctx->args[4], dev;
+	struct usdt_mapped m = { .event = { .spec = USDT_MAPPED, .tid = tid, .tgid = tgid } };
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct file **files, *file = NULL;
+	struct inode *inode;
+
+	if (!(ctx->args[2] & PROT_EXEC) || !bpf_map_lookup_elem(&espy_usdt_processes, &tgid) ||
+	    fd >= BPF_CORE_READ(task, files, fdt, max_fds))
+		return 0;
+	files = BPF_CORE_READ(task, files, fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	inode = BPF_CORE_READ(file, f_inode);
+	if (!inode)
+		return 0;
+	dev = BPF_CORE_READ(inode, i_sb, s_dev); /* the kernel's own form: 12 bits of major, 20 of minor */
+	m.inode = BPF_CORE_READ(inode, i_ino);
+	m.dev_major = dev >> 20;
+	m.dev_minor = dev & 0xfffff;
+	bpf_map_update_elem(&espy_usdt_mapping, &tid, &m, BPF_ANY);
+	return 0;
+}
+
+SEC("tp/syscalls/sys_exit_mmap")
+int espy_usdt_mmap_exit(struct mmap_exit *ctx)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct usdt_mapped *m = bpf_map_lookup_elem(&espy_usdt_mapping, &tid);
+
+	if (!m)
+		return 0;
+	m->event.time_ns = bpf_ktime_get_ns();
+	bpf_ringbuf_output(&espy_usdt_ring, m, sizeof(*m), 0);
+	bpf_map_delete_elem(&espy_usdt_mapping, &tid);
 	return 0;
 }

@@ -36,11 +36,21 @@ struct usdt_spec {
 	struct usdt_out outs[USDT_ARGS];
 };
 
+/* usdt_event.spec: no probe was hit, but the process tgid has mapped a file with code: struct usdt_mapped. */
+#define USDT_MAPPED 0xffffffffu
+
 /* In the ring: this, and the arguments as in struct espy_rec_mark. */
 struct usdt_event {
 	__u32 spec, len;
 	__u32 tid, tgid;
 	__u64 time_ns;
+};
+
+/* Which file: as /proc/PID/maps has it. */
+struct usdt_mapped {
+	struct usdt_event event;
+	__u64 inode;
+	__u32 dev_major, dev_minor;
 };
 
 struct usdt_counts {

@@ -35,6 +35,13 @@ struct usdt_switch {
 	uint64_t off, on;
 };
 
+/* A file that a process has mapped, whose probes were looked at. */
+struct usdt_object {
+	pid_t pid; /* 0: whatever process */
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+};
+
 struct usdt_source {
 	struct espy_source base;
 	struct espy_source_opts opts;
@@ -42,6 +49,7 @@ struct usdt_source {
 	struct ring_buffer *ring;
 	struct usdt_counts *counts; /* the kernel half's, mapped */
 	int specs_fd, processes_fd;
+	bool sees_mapped; /* the kernel tells of files that are mapped */
 	struct usdt_probe *probes;
 	size_t probe_cnt, probe_cap;
 	struct bpf_link **links;
@@ -51,6 +59,10 @@ struct usdt_source {
 	struct espy_mark_defs *defs;
 	pid_t *pids; /* targets */
 	size_t pid_cnt;
+	struct usdt_object *objects;
+	size_t object_cnt, object_cap;
+	pid_t *mapped; /* processes that have mapped something since they were looked at */
+	size_t mapped_cnt, mapped_cap;
 	uint8_t *record;
 	uint64_t lost_seen;
 	struct espy_source_stats stats;
@@ -62,9 +74,13 @@ struct usdt_source {
 
 #define usdt_report(s, ...) espy_source_report(&(s)->opts, __VA_ARGS__)
 
-/* Attaches to everything that is wanted in the process. Returns the number of probes, or -errno with the reason told.
+/*
+ * Attaches to everything that is wanted in the files of the process that were not looked at before. Returns the number of
+ * probes, or -errno; the reason is told if this is the first time.
  */
-int usdt_attach_process(struct usdt_source *s, pid_t pid);
+int usdt_attach_process(struct usdt_source *s, pid_t pid, bool first);
+/* Were the probes of this file looked at in this process? With -f a file is probed for all processes at once. */
+bool usdt_is_known_object(const struct usdt_source *s, struct usdt_object object);
 
 /*
  * Marks of ours are jumped over while they are off, and the probe with them: makes the NOP at the site a jump to its

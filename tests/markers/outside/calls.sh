@@ -45,6 +45,21 @@ app:three(1, \"$progs/sdt\", 2)
 	"$espy" trace -m 'app:three(str arg1)' "$progs/sdt" 2 2>"$dir/err"
 	expect "strings on demand without --via kernel: refused" 1 $?
 	has "strings on demand without --via kernel: said" "$dir/err" 'is for USDT probes: add --via kernel'
+	# A library that is loaded while its program is watched, and by a program that a watched one starts.
+	for how in '' -f; do
+		rm -f "$dir/out"
+		if [ "$how" ]; then set -- sh -c '"$0" "$1" & wait' "$progs/late" "$progs/late.so"; else set -- "$progs/late" "$progs/late.so"; fi
+		"$espy" trace $how --via kernel -m 'late:work(str arg1)' -o "$dir/out" "$@" 2>"$dir/err" & a=$!
+		if wait_for 60 grep -q 'late:work([0-9]*, "hello")' "$dir/out"; then
+			ok "a library that is loaded later $how"
+		else
+			not_ok "a library that is loaded later $how: $(cat "$dir/err")"
+		fi
+		for pid in $(grep -l "late.so" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3); do
+			[ "$(readlink "/proc/$pid/exe")" = "$progs/late" ] && kill "$pid"
+		done
+		wait $a
+	done
 	rm -f "$dir/out" # what is waited for must be of this espy
 	"$progs/sdt" & pid=$!
 	"$espy" trace -p $pid --via kernel -m 'app:three if arg2 >= 3' -o "$dir/out" 2>/dev/null & a=$!
