@@ -121,7 +121,7 @@ command -v pgrep >/dev/null || {
 }
 
 # Signals: with -o FILE PROG they are for the command; else espy ends and takes the command with it.
-"$trace" -o out2 sleep 5 &
+"$trace" -o out2 sleep 60 &
 pid=$!
 wait_for grep -q execve out2
 wait_for pgrep -P $pid -x sleep
@@ -131,7 +131,7 @@ kill -0 $pid 2>/dev/null && echo "ok -o FILE PROG: SIGTERM is not for espy" || {
 pkill -P $pid -x sleep
 wait $pid
 same "... and the command's end is passed on" 143 $?
-"$trace" -e trace=none -I 2 sleep 5 2>err2 &
+"$trace" -e trace=none -I 2 sleep 60 2>err2 &
 pid=$!
 wait_for pgrep -P $pid -x sleep
 sleep 0.2
@@ -140,11 +140,11 @@ kill -TERM $pid
 wait $pid
 same "SIGTERM ends espy by SIGTERM" 143 $?
 n=0
-while [ -n "$child" ] && kill -0 "$child" 2>/dev/null && [ $n -lt 40 ]; do sleep 0.05; n=$((n + 1)); done
+while [ -n "$child" ] && kill -0 "$child" 2>/dev/null && [ $n -lt 1200 ]; do sleep 0.05; n=$((n + 1)); done
 if [ -n "$child" ] && ! kill -0 "$child" 2>/dev/null; then echo "ok and the command too"; else echo "not ok the command lives on"; bad=1; fi
 
 # Attached: ^C lets go, the process lives.
-sleep 20 &
+sleep 60 &
 target=$!
 "$trace" -o out3 -p $target 2>err3 &
 pid=$!

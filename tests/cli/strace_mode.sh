@@ -27,12 +27,12 @@ shows '^[0-9]* *exit_group(3)  *= ?$' out
 run 0 strace -e trace=none true
 same "no message of espy's own" "+++ exited with 0 +++" "$(cat "$dir/err")"
 # Ended by a signal it dies of it, also after -p.
-sleep 20 &
+sleep 60 &
 target=$!
 strace -o out -p $target 2>err2 &
 pid=$!
 n=0
-while ! grep -q attached err2 2>/dev/null && [ $n -lt 200 ]; do sleep 0.05; n=$((n + 1)); done
+while ! grep -q attached err2 2>/dev/null && [ $n -lt 1000 ]; do sleep 0.05; n=$((n + 1)); done
 sleep 0.1
 kill -TERM $pid
 wait $pid

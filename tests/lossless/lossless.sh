@@ -52,14 +52,21 @@ done
 # What runs already is held only if it is said so.
 mkfifo "$dir/never_read"
 exec 4<>"$dir/never_read"
+# It has made as many calls as do not fit the ring, or sleeps because they do not.
+outran_it() {
+	[ "$(od -An -tu8 -N8 "$dir/busy.n" | tr -d ' ')" -gt $((from + 50000)) ] ||
+		grep -q request_wait_answer /proc/"$(cat "$dir/busy")"/task/*/wchan
+}
 outran() { # OPTIONS...: a process that makes calls while espy can write none of them
 	"$progs/busy_threads" "$dir/busy" 1 60000 >"$dir/busy.out" &
 	busy=$!
-	wait_for 10 test -s "$dir/busy" || not_ok "the busy program did not start"
+	wait_for 60 test -s "$dir/busy" || not_ok "the busy program did not start"
 	"$progs/fresh" "$espy" trace --source=bpf $rings --stats --buffer 1M "$@" -p $busy -o "$dir/never_read" 2>"$dir/err" &
 	job=$!
-	wait_for 20 grep -q attached "$dir/err" || not_ok "not attached"
-	sleep 1
+	wait_for 60 grep -q attached "$dir/err" || not_ok "not attached"
+	from=$(od -An -tu8 -N8 "$dir/busy.n" | tr -d ' ')
+	wait_for 60 outran_it || not_ok "nobody outruns espy"
+	sleep 0.3
 	cat <&4 >/dev/null &
 	reader=$!
 	kill -INT $job
@@ -103,5 +110,5 @@ kill -9 $espy_pid
 wait_for 60 test -s "$dir/done" && ok "killed with -9: they run to their end" || not_ok "killed with -9: they do not run on"
 exec 3<&-
 wait $espy_pid 2>/dev/null
-wait_for 10 test ! -e "/proc/${helper:-self}" && ok "the helper is gone" || not_ok "a helper is left"
+wait_for 60 test ! -e "/proc/${helper:-self}" && ok "the helper is gone" || not_ok "a helper is left"
 finish

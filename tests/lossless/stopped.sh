@@ -27,20 +27,20 @@ done
 S
 trace_bg -f -e trace=unlinkat --pause-on unlinkat -o "$dir/out" sh "$dir/work.sh" "$dir" </dev/null 2>"$dir/err" &
 job=$!
-wait_for 20 grep -q 'is held after unlinkat' "$dir/err" && ok "held" || not_ok "not held: $(cat "$dir/err")"
+wait_for 60 grep -q 'is held after unlinkat' "$dir/err" && ok "held" || not_ok "not held: $(cat "$dir/err")"
 kill -STOP $job
-wait_for 20 is_state $job T || not_ok "espy does not stop"
-wait_for 20 test -s "$dir/count" && ok "espy is stopped: the task runs on" || not_ok "espy is stopped: the task stays held"
+wait_for 60 is_state $job T || not_ok "espy does not stop"
+wait_for 60 test -s "$dir/count" && ok "espy is stopped: the task runs on" || not_ok "espy is stopped: the task stays held"
 loads "BPF programs can be loaded"
 runs_on() {
 	[ "$(wc -l <"$dir/count")" -gt 3 ]
 }
-wait_for 20 runs_on && ok "nobody is held meanwhile" || not_ok "held while espy is stopped"
+wait_for 60 runs_on && ok "nobody is held meanwhile" || not_ok "held while espy is stopped"
 kill -CONT $job
 held_again() {
 	[ "$(told)" -gt 1 ]
 }
-wait_for 20 held_again && ok "espy goes on: held again" || not_ok "espy goes on: not held again"
+wait_for 60 held_again && ok "espy goes on: held again" || not_ok "espy goes on: not held again"
 has "what happened is told" "$dir/err" "$said"
 
 # Stopped once more, and killed: no matter whether its helper was quicker.
@@ -50,7 +50,7 @@ kill -9 $job
 went_on() {
 	[ "$(wc -l <"$dir/count")" -gt $((from + 2)) ]
 }
-wait_for 20 went_on && ok "stopped, then killed: the task runs on" || not_ok "stopped, then killed: the task stays held"
+wait_for 60 went_on && ok "stopped, then killed: the task runs on" || not_ok "stopped, then killed: the task stays held"
 : >"$dir/stop"
 wait $job 2>/dev/null
 
@@ -60,12 +60,12 @@ second=$dir/second
 mkdir "$second"
 trace_bg -f -e trace=unlinkat --pause-on unlinkat -o "$second/out" sh "$dir/work.sh" "$second" </dev/null 2>"$second/err" &
 job=$!
-wait_for 20 grep -q 'is held after unlinkat' "$second/err" || not_ok "not held: $(cat "$second/err")"
+wait_for 60 grep -q 'is held after unlinkat' "$second/err" || not_ok "not held: $(cat "$second/err")"
 kill -STOP $job
-wait_for 20 test -s "$second/count" || not_ok "espy is stopped: the task stays held"
+wait_for 60 test -s "$second/count" || not_ok "espy is stopped: the task stays held"
 kill -9 "$(pgrep -x espy-hold -P $job)"
 kill -CONT $job
-wait_for 20 grep -q "$said" "$second/err" && ok "the helper was killed meanwhile: said" || not_ok "the helper was killed: not said"
+wait_for 60 grep -q "$said" "$second/err" && ok "the helper was killed meanwhile: said" || not_ok "the helper was killed: not said"
 another() {
 	pgrep -x espy-hold -P $job
 }
@@ -86,10 +86,10 @@ job=$!
 sleepers() {
 	grep -q request_wait_answer "/proc/$(pgrep -x make_calls -P $job)/wchan"
 }
-wait_for 20 sleepers && ok "lossless: held" || not_ok "lossless: never held"
+wait_for 60 sleepers && ok "lossless: held" || not_ok "lossless: never held"
 # As ^Z does, but for espy alone: the program shall not get signals that the whole trace does not have.
 kill -TSTP $job
-wait_for 20 is_state $job T && ok "^Z stops espy" || not_ok "^Z does not stop espy"
+wait_for 60 is_state $job T && ok "^Z stops espy" || not_ok "^Z does not stop espy"
 loads "^Z: BPF programs can be loaded"
 subject=$(pgrep -x make_calls -P $job)
 wait_for 60 is_state "$subject" Z && ok "^Z: the program runs to its end" || not_ok "^Z: the program is $(state "$subject")"

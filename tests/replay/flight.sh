@@ -51,18 +51,17 @@ lines crash.espy >text
 has "how it ended" text '+++ killed by SIGSEGV'
 
 # SIGUSR1: a trace now, another one later; nothing before.
-"$progs/fresh" "$espy" record --ring 1M -f -o usr1.espy -- sh -c 'while [ ! -e stop ]; do /bin/true; done' 2>err &
+"$progs/fresh" "$espy" record --ring 1M -f -o usr1.espy -- sh -c ': >begun; while [ ! -e stop ]; do /bin/true; done' 2>err &
 job=$!
-wait_for 10 test -n "$(pgrep -P $job)" || :
-sleep 0.5
+wait_for 60 test -e begun
 [ -e usr1.espy ] && not_ok "written before it was wanted" || ok "nothing is written before it is wanted"
 kill -USR1 $job
-wait_for 20 grep -q 'usr1.espy: asked for' err && ok "SIGUSR1" || not_ok "SIGUSR1 wrote nothing"
+wait_for 60 grep -q 'usr1.espy: asked for' err && ok "SIGUSR1" || not_ok "SIGUSR1 wrote nothing"
 lines usr1.espy >text
 has "a whole trace" text 'execve("/bin/true"'
 hasnt "that is not damaged" show.err 'damaged'
 kill -USR1 $job
-wait_for 20 grep -q 'usr1.espy.2: asked for' err && ok "SIGUSR1 again" || not_ok "the second SIGUSR1 wrote nothing"
+wait_for 60 grep -q 'usr1.espy.2: asked for' err && ok "SIGUSR1 again" || not_ok "the second SIGUSR1 wrote nothing"
 : >stop
 wait $job
 [ -e usr1.espy.3 ] && ok "and the end" || not_ok "no trace of the end"
@@ -71,7 +70,7 @@ wait $job
 "$espy" record --ring 1M -o killed.espy -- sleep 60 2>err & killed=$!
 socket=$(dirname "$dir")/none
 for place in /run/espy "${XDG_RUNTIME_DIR:-/nowhere}/espy"; do
-	wait_for 20 test -S "$place/flight.$killed" && socket=$place/flight.$killed && break
+	wait_for 60 test -S "$place/flight.$killed" && socket=$place/flight.$killed && break
 done
 kill -9 $killed
 wait $killed 2>/dev/null

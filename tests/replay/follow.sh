@@ -4,10 +4,10 @@
 # -F ends when the recording ends, and has then all of it.
 "$espy" record -q --source="$source" -f -o "$dir/t" sh -c 'i=0; while [ $i -lt 30 ]; do cat /etc/passwd >/dev/null; sleep 0.1; i=$((i + 1)); done' &
 e=$!
-wait_for 20 test -s "$dir/t"
+wait_for 60 test -s "$dir/t"
 timeout 100 "$espy" show -F "$dir/t" >"$dir/followed" 2>"$dir/err" &
 f=$!
-wait_for 20 test -s "$dir/followed" && ok "-F: text comes while the program runs" || not_ok "-F: no text"
+wait_for 60 test -s "$dir/followed" && ok "-F: text comes while the program runs" || not_ok "-F: no text"
 kill -0 $e 2>/dev/null && ok "-F: the program still runs" || not_ok "-F: the program had ended before"
 wait $e
 wait $f
@@ -28,7 +28,7 @@ has "descriptions that come later: they are used" "$dir/whole" 'symlink.*("a", '
 
 # What comes later may be a signal and no call: its part of the descriptions says nothing of the calls before it.
 (record -q -o "$dir/late-signal" sh -c 'echo $$ >"$1"; exec sleep 60' sh "$dir/pid" 2>/dev/null) &
-wait_for 30 test -s "$dir/pid"
+wait_for 60 test -s "$dir/pid"
 sleep 2.5 # until a block has been written
 kill -TERM "$(cat "$dir/pid")"
 wait

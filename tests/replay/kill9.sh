@@ -16,13 +16,13 @@ round() {
 	"$espy" record -q --source="$source" -f -o t sh -c "$program" sh "pid.$1" &
 	e=$!
 	# One half from the start on, the other one from the first block of records on.
-	[ $(($1 % 2)) = 0 ] || wait_for 30 has_block
+	[ $(($1 % 2)) = 0 ] || wait_for 60 has_block
 	sleep "$delay"
 	kill -9 $e
 	wait $e 2>/dev/null
 	if [ -s "pid.$1" ]; then
 		pid=$(cat "pid.$1")
-		wait_for 30 runs "$pid" || echo "hung after $delay: $(state "$pid")" >>found
+		wait_for 60 runs "$pid" || echo "hung after $delay: $(state "$pid")" >>found
 		kill -9 "$pid" 2>/dev/null
 	fi
 	[ -s t ] || return # it had not begun

@@ -71,7 +71,7 @@ begun() {
 # ^C ends it in order; the program runs on
 "$espy" record --source="$source" -o "$dir/int" -p $$ 2>"$dir/err" &
 e=$!
-wait_for 20 begun "$dir/int"
+wait_for 60 begun "$dir/int"
 i=0; while [ $i -lt 50 ]; do : <"$0"; i=$((i + 1)); done
 sleep 0.3
 kill -INT $e
@@ -106,8 +106,8 @@ if [ "$source" = bpf ]; then
 	a=$!
 	"$espy" record --source=bpf -o "$dir/two" -p $$ 2>"$dir/err2" &
 	b=$!
-	wait_for 20 begun "$dir/one"
-	wait_for 20 begun "$dir/two"
+	wait_for 60 begun "$dir/one"
+	wait_for 60 begun "$dir/two"
 	i=0; while [ $i -lt 50 ]; do : <"$0"; i=$((i + 1)); done
 	sleep 0.3
 	kill -INT $a $b

@@ -9,7 +9,7 @@ ends() { # NAME SIGNAL
 	ended() {
 		! kill -0 $job
 	}
-	wait_for 20 ended && ok "$1, $2 twice: it ends" || { not_ok "$1, $2 twice: it does not end"; kill -9 $job; }
+	wait_for 60 ended && ok "$1, $2 twice: it ends" || { not_ok "$1, $2 twice: it does not end"; kill -9 $job; }
 	wait $job 2>/dev/null
 }
 "$progs/busy_threads" "$dir/busy" 1 600000 >"$dir/busy.out" &

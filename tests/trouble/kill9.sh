@@ -27,7 +27,7 @@ harm() { # of a process: a task that is stopped or traced
 
 "$progs/busy_threads" "$dir/busy" 8 600000 >"$dir/busy.out" &
 busy_job=$!
-wait_for 5 test -s "$dir/busy" || { not_ok "the busy program did not start"; finish; }
+wait_for 60 test -s "$dir/busy" || { not_ok "the busy program did not start"; finish; }
 busy=$(cat "$dir/busy")
 i=0 harmed='' stuck='' early=0 died=0
 while [ $i -lt "$rounds" ]; do
@@ -48,7 +48,7 @@ while [ $i -lt "$rounds" ]; do
 	advances 5 || stuck="$stuck round $i after $delay;"
 	# The command may not have got as far as its execve; one that has runs to its end.
 	if [ -s "$dir/spin.pid" ]; then
-		wait_for 10 grep -q 'all is well' "$dir/spin.out" || { died=$((died + 1)); not_ok "round $i after $delay: the command: $(cat "$dir/spin.out") $(grep State "/proc/$(cat "$dir/spin.pid")/status" 2>&1)"; }
+		wait_for 60 grep -q 'all is well' "$dir/spin.out" || { died=$((died + 1)); not_ok "round $i after $delay: the command: $(cat "$dir/spin.out") $(grep State "/proc/$(cat "$dir/spin.pid")/status" 2>&1)"; }
 	else
 		early=$((early + 1))
 	fi
@@ -57,11 +57,16 @@ expect "killed $rounds times: nothing is stopped or traced" "" "$harmed"
 expect "the busy program goes on" "" "$stuck"
 expect "commands that ran: none is harmed (of $((rounds - early)))" 0 "$died"
 # A parked command whose tracer is dead must not wait for ever.
-sleep 0.3
-left=$(ps -eo pid,ppid,args | awk -v d="$dir/spin.pid" 'index($0, d) && !/awk/')
-expect "nobody is left behind" "" "$left"
+left() {
+	ps -eo pid,ppid,args | awk -v d="$dir/spin.pid" 'index($0, d) && !/awk/'
+}
+nobody() {
+	[ -z "$(left)" ]
+}
+wait_for 60 nobody
+expect "nobody is left behind" "" "$(left)"
 kill "$busy"
-wait_for 10 grep -q well "$dir/busy.out" || not_ok "the busy program never ended"
+wait_for 60 grep -q well "$dir/busy.out" || not_ok "the busy program never ended"
 wait $busy_job
 expect "the busy program's result" 0 $?
 finish

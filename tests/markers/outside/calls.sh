@@ -63,7 +63,7 @@ app:three(1, \"$progs/sdt\", 2)
 	rm -f "$dir/out" # what is waited for must be of this espy
 	"$progs/sdt" & pid=$!
 	"$espy" trace -p $pid --via kernel -m 'app:three if arg2 >= 3' -o "$dir/out" 2>/dev/null & a=$!
-	if wait_for 20 grep -q 'app:three(' "$dir/out"; then ok "a process that runs, via kernel"; else not_ok "no probe was hit"; fi
+	if wait_for 60 grep -q 'app:three(' "$dir/out"; then ok "a process that runs, via kernel"; else not_ok "no probe was hit"; fi
 	kill -INT $a
 	wait $a
 	kill $pid
@@ -72,7 +72,7 @@ fi
 rm -f "$dir/out"
 "$progs/subjects" marks & pid=$!
 "$espy" trace -p $pid --via kernel -m 'app:req_done' -o "$dir/out" 2>/dev/null & a=$!
-if wait_for 20 grep -q 'app:req_done(' "$dir/out"; then ok "switched from outside"; else not_ok "no mark was hit"; fi
+if wait_for 60 grep -q 'app:req_done(' "$dir/out"; then ok "switched from outside"; else not_ok "no mark was hit"; fi
 "$espy" list -p $pid markers >"$dir/list"
 has "shown as on" "$dir/list" '^app:req_done  *mark  on '
 kill -INT $a

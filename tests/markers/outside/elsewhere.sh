@@ -15,7 +15,7 @@ done
 behind() {
 	# shellcheck disable=SC2086 # words are meant to be split
 	unshare $1 sh -c "$2" 2>/dev/null & shell=$!
-	wait_for 10 sh -c "pgrep -x subjects -P $shell || grep -qx subjects /proc/$shell/comm"
+	wait_for 60 sh -c "pgrep -x subjects -P $shell || grep -qx subjects /proc/$shell/comm"
 	pid=$(pgrep -x subjects -P $shell || echo $shell)
 }
 end() {

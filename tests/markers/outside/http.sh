@@ -9,7 +9,7 @@ mkdir "$dir/www"
 echo hello >"$dir/www/a"
 "$espy" trace -f -e trace=accept4,openat,sendfile,close -m 'http:*' -o "$dir/out" "$progs/httpd" -n 20 0 "$dir/www" \
 	>"$dir/port" 2>"$dir/err" & tracer=$!
-wait_for 30 grep -q port "$dir/port" || { cat "$dir/err"; not_ok "the server did not start"; kill $tracer; finish; }
+wait_for 60 grep -q port "$dir/port" || { cat "$dir/err"; not_ok "the server did not start"; kill $tracer; finish; }
 port=$(sed -n 's/^port //p' "$dir/port")
 for i in $(seq 20); do
 	bash -c 'exec 3<>/dev/tcp/127.0.0.1/$0; printf "GET /a HTTP/1.0\r\n\r\n" >&3; cat <&3' "$port" >>"$dir/answer" 2>/dev/null

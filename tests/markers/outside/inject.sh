@@ -77,10 +77,10 @@ start "$progs/subjects" read
 traits $pid >"$dir/before"
 for i in 1 2; do
 	"$espy" trace -p $pid -m 'app:*' -o /dev/null 2>/dev/null & tracer=$!
-	wait_for 20 grep -q memfd:espy-ring /proc/$pid/maps
+	wait_for 60 grep -q memfd:espy-ring /proc/$pid/maps
 	kill -INT $tracer
 	wait $tracer
-	wait_for 10 sh -c "! grep -q memfd:espy-ring /proc/$pid/maps"
+	wait_for 60 sh -c "! grep -q memfd:espy-ring /proc/$pid/maps"
 done
 hasnt "its ring goes with the session" /proc/$pid/maps 'memfd:espy-ring'
 traits $pid >"$dir/after"
@@ -104,10 +104,10 @@ for i in $(seq "$times"); do
 	lives "a program that is stopped and goes on, $i" $pid
 done
 kill -STOP $pid
-wait_for 10 sh -c "grep -q '^State:.T' /proc/$pid/status"
+wait_for 60 sh -c "grep -q '^State:.T' /proc/$pid/status"
 expect "a program that is stopped and goes on: it can be stopped" T "$(state $pid)"
 kill -CONT $pid
-wait_for 10 sh -c "! grep -q '^State:.T' /proc/$pid/status"
+wait_for 60 sh -c "! grep -q '^State:.T' /proc/$pid/status"
 works "a program that was stopped and goes on" $pid 'app:req_done(id='
 kill $pid
 # A process that never comes to a safe point is waited for; what others do is seen meanwhile.

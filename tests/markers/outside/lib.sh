@@ -10,7 +10,7 @@ unset MALLOC_PERTURB_
 # start PROGRAM...: in the background; its number in $pid
 start() {
 	"$@" >/dev/null 2>"$dir/its-errors" & pid=$!
-	wait_for 10 sh -c "! readlink /proc/$pid/exe | grep -Eq '/(ba|da)?sh$'"
+	wait_for 60 sh -c "! readlink /proc/$pid/exe | grep -Eq '/(ba|da)?sh$'"
 	sleep 0.1
 }
 # refused NAME PID PATTERN: the agent is not loaded into it, with a reason like that, and nothing is changed

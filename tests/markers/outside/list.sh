@@ -40,12 +40,12 @@ has "a file that was cut off is refused in words" "$dir/out" 'espy: '
 has "what is missing is said" "$dir/out" 'PROGRAM or -p PID is missing'
 
 "$progs/subjects" marks & pid=$!
-wait_for 10 sh -c "readlink /proc/$pid/exe | grep -q subjects"
+wait_for 60 sh -c "readlink /proc/$pid/exe | grep -q subjects"
 "$espy" list markers -p $pid >"$dir/out" 2>&1
 has "a process without agent" "$dir/out" "^# process $pid: no agent in it"
 has "its marks are off" "$dir/out" '^app:req_done  *mark  off '
 "$espy" trace -p $pid -m app:req_done -o "$dir/trace" 2>/dev/null & tracer=$!
-if wait_for 20 grep -q req_done "$dir/trace"; then ok "marks of a running process"; else not_ok "no marks came"; fi
+if wait_for 60 grep -q req_done "$dir/trace"; then ok "marks of a running process"; else not_ok "no marks came"; fi
 "$espy" list -p $pid markers >"$dir/out" 2>&1
 has "the agent and who uses it" "$dir/out" "^# process $pid: agent .*in use by espy $tracer"
 has "on, and by whom" "$dir/out" "^app:req_done  *mark  on .* by espy $tracer"
@@ -53,6 +53,6 @@ has "what nobody asked for is off" "$dir/out" '^app:req_start  *mark  off '
 kill -INT $tracer
 wait $tracer
 off() { "$espy" list -p $pid markers | grep -q '^app:req_done  *mark  off '; }
-if wait_for 10 off; then ok "off when espy ends"; else not_ok "it stays on"; fi
+if wait_for 60 off; then ok "off when espy ends"; else not_ok "it stays on"; fi
 kill $pid
 finish

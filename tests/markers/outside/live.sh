@@ -72,18 +72,18 @@ hasnt "each has its own marks" "$dir/a" req_done
 kill -9 $a
 wait $a 2>/dev/null
 off() { "$espy" list -p $pid markers | grep -q '^app:req_start  *mark  off '; }
-if wait_for 10 off; then ok "killed: its marks go off"; else not_ok "killed: its marks stay on"; fi
+if wait_for 60 off; then ok "killed: its marks go off"; else not_ok "killed: its marks stay on"; fi
 n=$(wc -l <"$dir/b")
 more() { [ "$(wc -l <"$dir/b")" -gt $((n + 5)) ]; }
-if wait_for 20 more; then ok "the other one goes on"; else not_ok "the other one has stopped"; fi
+if wait_for 60 more; then ok "the other one goes on"; else not_ok "the other one has stopped"; fi
 # The program dies at a bad moment.
 kill -9 $pid
-if wait_for 20 sh -c "! kill -0 $b"; then ok "the program is killed: espy ends"; else not_ok "espy waits for a dead program"; kill -9 $b; fi
+if wait_for 60 sh -c "! kill -0 $b"; then ok "the program is killed: espy ends"; else not_ok "espy waits for a dead program"; kill -9 $b; fi
 wait $b
 for i in 1 2 3 4 5; do
 	"$progs/subjects" flood & pid=$!
 	"$espy" trace -p $pid -m app:flood -o "$dir/flood" 2>"$dir/err" & a=$!
-	wait_for 20 test -s "$dir/flood"
+	wait_for 60 test -s "$dir/flood"
 	kill -9 $pid
 	if wait_for 60 sh -c "! kill -0 $a"; then :; else not_ok "a flood is killed: espy does not end"; kill -9 $a; fi
 	wait $a || { not_ok "a flood is killed: espy fails"; cat "$dir/err"; }
@@ -93,14 +93,14 @@ ok "programs killed in the middle of records"
 
 # Something else stands at a site (the byte of a breakpoint; the program does not come there): it is left alone.
 "$progs/subjects" marks & pid=$!
-wait_for 5 sh -c "readlink /proc/$pid/exe | grep -q subjects"
+wait_for 60 sh -c "readlink /proc/$pid/exe | grep -q subjects"
 at=$("$espy" list markers -p $pid | sed -n 's/^app:flood .* \(0x[0-9a-f]*\) .*/\1/p')
 byte_at() { dd if=/proc/$pid/mem bs=1 count=1 iflag=skip_bytes skip=$(($1)) 2>/dev/null | od -An -tx1 | tr -d ' \n'; }
 printf '\314' | dd of=/proc/$pid/mem bs=1 oflag=seek_bytes seek=$((at)) conv=notrunc 2>/dev/null
 rm -f "$dir/out"
 if [ "$(byte_at "$at")" = cc ]; then
 	"$espy" trace -p $pid -m 'app:flood,app:req_done' -o "$dir/out" 2>"$dir/err" & a=$!
-	wait_for 20 grep -q req_done "$dir/out"
+	wait_for 60 grep -q req_done "$dir/out"
 	has "a site with a breakpoint is refused" "$dir/err" '1 place could not be switched on'
 	"$espy" list -p $pid markers >"$dir/list"
 	has "and shown so" "$dir/list" '^app:flood  *mark  refused:probed '

@@ -19,19 +19,19 @@ for arch in i386 x32; do
 done
 start "$progs/subjects" marks
 kill -STOP $pid
-wait_for 5 sh -c "grep -q '^State:.*T' /proc/$pid/status"
+wait_for 60 sh -c "grep -q '^State:.*T' /proc/$pid/status"
 refused "a stopped program" $pid 'is stopped'
 kill -CONT $pid
 if command -v strace >/dev/null; then
 	strace -qq -o /dev/null -p $pid & tracer=$!
-	wait_for 10 sh -c "! grep -q '^TracerPid:.0' /proc/$pid/status"
+	wait_for 60 sh -c "! grep -q '^TracerPid:.0' /proc/$pid/status"
 	refused "a program under a tracer" $pid 'is being traced by process'
 	kill $tracer
 	wait $tracer 2>/dev/null
 fi
 if command -v gdb >/dev/null; then
 	gdb -q -nx -batch -p $pid -ex 'shell sleep 600' >/dev/null 2>&1 & tracer=$!
-	wait_for 20 sh -c "grep -q '^TracerPid:.$tracer$' /proc/$pid/status"
+	wait_for 60 sh -c "grep -q '^TracerPid:.$tracer$' /proc/$pid/status"
 	refused "a program in a debugger" $pid 'is being traced by process'
 	expect "a program in a debugger: whose it is" $tracer "$(tracer $pid)"
 	pkill -P $tracer
@@ -41,16 +41,16 @@ fi
 kill $pid
 # One that has ended, and nobody has asked how.
 sh -c '"$1" marks 1 & echo $! >"$2/zombie"; exec sleep 600' sh "$progs/subjects" "$dir" & parent=$!
-wait_for 10 sh -c "grep -q '^State:.Z' /proc/\$(cat '$dir/zombie')/status"
+wait_for 60 sh -c "grep -q '^State:.Z' /proc/\$(cat '$dir/zombie')/status"
 refused "a program that has ended" "$(cat "$dir/zombie")" 'has ended'
 kill $parent
 start "$progs/subjects" headless
-wait_for 10 grep -q '^State:.Z' /proc/$pid/status
+wait_for 60 grep -q '^State:.Z' /proc/$pid/status
 refused "a program whose first thread has ended" $pid 'the first thread of process [0-9]* has ended'
 kill $pid
 # Between vfork and exec a child works in its parent's memory.
 start "$progs/subjects" vforks 600000
-wait_for 10 sh -c "[ -n \"\$(pgrep -P $pid)\" ]"
+wait_for 60 sh -c "[ -n \"\$(pgrep -P $pid)\" ]"
 child=$(pgrep -P $pid)
 refused "a vfork child" "$child" "works in the memory of its parent $pid"
 kill "$child" $pid
@@ -70,10 +70,13 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	fi
 	kill $pid
 	# One's own: no privilege is needed.
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/subjects" marks & pid=$!
-	sleep 0.3
-	ESPY_AGENT=$dir/agent.so setpriv --reuid=65534 --regid=65534 --clear-groups timeout -s INT 2 "$dir/espy" trace -p $pid \
-		-m 'app:*' >"$dir/out" 2>&1
+	start setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/subjects" marks
+	wait_for 60 grep -qx subjects /proc/$pid/comm
+	ESPY_AGENT=$dir/agent.so setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/espy" trace -p $pid \
+		-m 'app:*' >"$dir/out" 2>&1 & tracer=$!
+	wait_for 60 grep -q 'app:req_done(id=' "$dir/out"
+	kill -INT $tracer
+	wait $tracer
 	has "one's own program, without privilege" "$dir/out" 'app:req_done(id='
 	kill $pid
 fi

@@ -6,7 +6,7 @@
 confined() {
 	start "$progs/confined" "$@"
 	# The filter is there, or one of its threads has it.
-	wait_for 10 sh -c "grep -q '^Seccomp:.[12]' /proc/$pid/task/*/status || ! kill -0 $pid"
+	wait_for 60 sh -c "grep -q '^Seccomp:.[12]' /proc/$pid/task/*/status || ! kill -0 $pid"
 	lives "confined $*" $pid
 }
 # forbidden NAME PATTERN FILTER...
@@ -42,7 +42,7 @@ if [ "$(id -u)" != 0 ] || [ "$(field $$ Seccomp)" != 0 ]; then
 fi
 confined deny log ptrace
 "$espy" trace -p $pid -m 'app:*' -o "$dir/lines" >"$dir/out" 2>&1 & tracer=$!
-wait_for 20 sh -c "grep -q app:tick '$dir/lines' || ! kill -0 $tracer"
+wait_for 60 sh -c "grep -q app:tick '$dir/lines' || ! kill -0 $tracer"
 kill -INT $tracer
 wait $tracer
 if grep -q 'this kernel does not let be read' "$dir/out"; then
@@ -55,7 +55,7 @@ if command -v setpriv >/dev/null; then
 	chmod 755 "$dir"
 	cp "$espy" "$dir/espy" && cp "$agent" "$dir/agent.so" && cp "$progs/confined" "$dir/confined"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/confined" container & pid=$!
-	wait_for 10 sh -c "grep -q '^Seccomp:.2' /proc/$pid/status"
+	wait_for 60 sh -c "grep -q '^Seccomp:.2' /proc/$pid/status"
 	ESPY_AGENT=$dir/agent.so setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/espy" trace -p $pid -m 'app:*' \
 		>"$dir/out" 2>&1 && not_ok "without privilege: espy says it worked"
 	has "without privilege" "$dir/out" 'seccomp filter that espy may not read (it takes root'
@@ -100,7 +100,7 @@ LINE='app:child(i=' ARGS=-f allowed "nothing but that, and it forks" -f only $ag
 confined -s deny kill restart_syscall
 for i in 1 2 3; do
 	"$espy" trace -p $pid -m 'app:*' -o /dev/null 2>/dev/null & tracer=$!
-	wait_for 20 grep -q '^espy-agent$' /proc/$pid/task/*/comm
+	wait_for 60 grep -q '^espy-agent$' /proc/$pid/task/*/comm
 	sleep 0.1
 	kill -INT $tracer
 	wait $tracer

@@ -18,8 +18,8 @@ start short; none=$started
 has_agent() {
 	grep -qx espy-agent "/proc/$1"/task/*/comm
 }
-wait_for 20 has_agent $a || not_ok "no agent in $a"
-wait_for 20 has_agent $b || not_ok "no agent in $b"
+wait_for 60 has_agent $a || not_ok "no agent in $a"
+wait_for 60 has_agent $b || not_ok "no agent in $b"
 # ends NAME FILE: espy, asked to end, says how many there were
 ends() {
 	kill -INT $espy_pid
