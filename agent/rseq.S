@@ -186,4 +186,8 @@ espy_agent_rseq_swap:
 	.cfi_endproc
 	.size	espy_agent_rseq_swap, . - espy_agent_rseq_swap
 
+/* Every way in begins with endbr64, and every call returns: the object says so, or the library could not. */
+#ifdef __CET__
+#include <cet.h>
+#endif
 	.section .note.GNU-stack,"",@progbits

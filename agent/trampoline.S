@@ -89,4 +89,8 @@ espy_agent_keep_fpu:
 	.cfi_endproc
 	.size	espy_agent_keep_fpu, . - espy_agent_keep_fpu
 
+/* Every way in begins with endbr64, and every call returns: the object says so, or the library could not. */
+#ifdef __CET__
+#include <cet.h>
+#endif
 	.section .note.GNU-stack,"",@progbits

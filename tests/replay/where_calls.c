@@ -57,7 +57,7 @@ static void messages(void)
 	iov[0].iov_base = "PUT /index";
 	msg.msg_iovlen = 1;
 	sendmsg(sv[0], &msg, 0);
-	writev(sv[1], iov, 2);
+	(void)!writev(sv[1], iov, 2);
 	close(sv[0]);
 	close(sv[1]);
 	kill(getpid(), 0);
