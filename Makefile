@@ -39,6 +39,7 @@ check-vm: all
 	@tests/vm/run $(BUILD)
 
 bench: all
+	@tools/deps bench || true
 	@bench/run $(BUILD)
 
 fuzz: deps

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -48,6 +49,17 @@ static void do_writev(void)
 	syscall(SYS_writev, null_fd, v, 3);
 }
 
+static int ends[2];
+
+/* Two calls, counted as such. */
+static void do_socket(void)
+{
+	char bytes[32];
+
+	send(ends[0], three, sizeof(three), 0);
+	recv(ends[1], bytes, sizeof(bytes), 0);
+}
+
 static double now_ns(void)
 {
 	struct timespec ts;
@@ -78,17 +90,20 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*call)(void);
+		unsigned calls;
 	} kinds[] = {
-		{ "getppid", do_getppid }, { "read", do_read },	    { "openat", do_openat },
-		{ "fstat", do_fstat },	   { "writev", do_writev },
+		{ "getppid", do_getppid, 1 }, { "read", do_read, 1 },	  { "openat", do_openat, 1 },
+		{ "fstat", do_fstat, 1 },     { "writev", do_writev, 1 }, { "socket", do_socket, 2 },
 	};
 	double best = 0;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: percall getppid|read|openat|fstat|writev|paced COUNT [FILE]\n");
+		fprintf(stderr, "usage: percall getppid|read|openat|fstat|writev|socket|paced COUNT [FILE]\n");
 		return 2;
 	}
 	unsigned long n = strtoul(argv[2], NULL, 10) / BATCHES + 1;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+		return 1;
 	zero_fd = open("/dev/zero", O_RDONLY);
 	null_fd = open("/dev/null", O_WRONLY);
 	if (!strcmp(argv[1], "paced"))
@@ -99,7 +114,7 @@ int main(int argc, char **argv)
 		for (int batch = 0; batch < BATCHES; batch++) {
 			double t = now_ns();
 
-			for (unsigned long i = 0; i < n; i++)
+			for (unsigned long i = 0; i < n; i += kinds[k].calls)
 				kinds[k].call();
 			t = (now_ns() - t) / (double)n;
 			if (!batch || t < best)
