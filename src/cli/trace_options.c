@@ -36,7 +36,7 @@ static const struct espy_opt general[] = {
 	FLAG('h', "help", F_HELP, "print this text and exit"),
 	FLAG('V', "version", F_VERSION, "print the version and exit"),
 	FLAG('d', "debug", F_STATS, "as --stats"),
-	FLAG(0, "explain", F_EXPLAIN, "say what of a condition (--where) the kernel tests, and what espy does"),
+	FLAG(0, "explain", F_EXPLAIN, "say which part of a condition (--where) the kernel tests, and which part espy tests"),
 };
 
 static const struct espy_opt targets[] = {
@@ -71,7 +71,7 @@ static const struct espy_opt targets[] = {
 
 static const struct espy_opt sources[] = {
 	ARG(0, "source", "NAME", espy_do_source,
-	    "where events come from: bpf (nothing is stopped), ptrace (every call stops the "
+	    "the source of events: bpf (stops no task), ptrace (every call stops the "
 	    "task), auto (default: bpf if it is allowed)",
 	    .complete = "auto bpf ptrace"),
 	ARG(0, "inject", "RULE", espy_do_qualifier,
@@ -84,11 +84,11 @@ static const struct espy_opt sources[] = {
 	    "bpf source: one buffer for all processors, one for each of them (cpu), or auto (cpu from five processors on)",
 	    .complete = "auto one cpu"),
 	ARG(0, "lossless", "WHEN", espy_do_lossless,
-	    "a task that outruns espy is held until there is room, so that nothing is lost: auto (default: a command that espy "
+	    "espy holds a task that outruns it until there is room, so that nothing is lost: auto (default: a command that espy "
 	    "starts, never what runs already), always (-p and --cgroup, too; an error where the kernel cannot), never",
 	    .complete = "auto always never"),
 	ARG(0, "max-hold", "TIME", espy_do_max_hold,
-	    "so long a task is held for lack of room at a time, in seconds, or with ms (10ms; with --lossless=always 10)"),
+	    "the longest time for which espy holds a task for lack of room: seconds, or with ms (10ms; with --lossless=always 10)"),
 	ARG(0, "pause-on", "CALL[: CONDITION]", espy_do_pause_on,
 	    "hold a task after such a call, until Enter, `espy resume PID` or the end of espy: 'unlinkat: path == "
 	    "\"/etc/passwd\"', 'connect: errno != 0 && pid == 1234'; may be repeated"),
@@ -96,7 +96,7 @@ static const struct espy_opt sources[] = {
 	    "show a call as unfinished that has not returned after MS milliseconds (200); 0: never"),
 	ARG(0, "describe", "FILE", espy_do_describe, "read further descriptions of system calls; may be repeated",
 	    .complete = "file"),
-	FLAG(0, "stats", F_STATS, "say at the end what the session cost and what was lost"),
+	FLAG(0, "stats", F_STATS, "at the end say what the session cost, and which events were lost"),
 };
 
 static const struct espy_opt marks[] = {
@@ -149,7 +149,7 @@ static const struct espy_opt filters[] = {
 static const struct espy_opt format[] = {
 	FLAG(0, "json", F_JSON,
 	     "an object of JSON for each event in place of lines, with structures in full; see docs/json.md"),
-	ARG(0, "sink", "NAME", espy_do_sink, "what writes the events: text, json (as --json)", .complete = "text json"),
+	ARG(0, "sink", "NAME", espy_do_sink, "the sink that writes the events: text, json (as --json)", .complete = "text json"),
 	ARG('a', "columns", "COLUMN", espy_do_columns, "the column of `=` (40)"),
 	ARG('s', "string-limit", "SIZE", espy_do_string_limit,
 	    "at most SIZE bytes of a string, elements of an array (32)"),
@@ -158,9 +158,9 @@ static const struct espy_opt format[] = {
 	ARG(0, "verbose", "SET", espy_do_qualifier, "calls whose structures are decoded (all)", .complete = "syscall"),
 	ARG(0, "raw", "SET", espy_do_qualifier, "calls whose arguments are shown as numbers (none)",
 	    .complete = "syscall"),
-	ARG(0, "read", "SET", espy_do_qualifier, "dump what is read from these descriptors"),
+	ARG(0, "read", "SET", espy_do_qualifier, "dump the bytes that are read from these descriptors"),
 	ALIAS("reads", espy_do_qualifier, 0),
-	ARG(0, "write", "SET", espy_do_qualifier, "dump what is written to these descriptors"),
+	ARG(0, "write", "SET", espy_do_qualifier, "dump the bytes that are written to these descriptors"),
 	ALIAS("writes", espy_do_qualifier, 0),
 	OPTIONAL('x', "strings-in-hex", "WHICH", espy_do_hex,
 		 "strings in hexadecimal: -x those that are not ASCII, -xx all (WHICH: "
@@ -169,14 +169,14 @@ static const struct espy_opt format[] = {
 	ARG('X', "const-print-style", "STYLE", espy_do_xlat,
 	    "constants as raw numbers, as names (abbrev), or both (verbose)", .complete = "raw abbrev verbose"),
 	OPTIONAL('y', "decode-fds", "SET", espy_do_fds,
-		 "what descriptors are: -y paths, -yy also sockets, devices and more (SET: path, "
+		 "the files behind descriptors: -y paths, -yy also sockets, devices and more (SET: path, "
 		 "dev, socket, pidfd, signalfd, eventfd; any of them but path gives all)",
 		 .complete = "none all path dev socket pidfd signalfd eventfd"),
-	ARG(0, "decode-pids", "SET", espy_do_pids, "what process numbers are: comm", .complete = "none comm"),
+	ARG(0, "decode-pids", "SET", espy_do_pids, "names behind process numbers: comm", .complete = "none comm"),
 	FLAG('Y', NULL, F_COMM, "as --decode-pids=comm: names of processes behind their numbers"),
 	FLAG('N', "arg-names", F_ARG_NAMES, "names of arguments"),
 	FLAG('n', "syscall-number", F_NR, "the number of the call"),
-	FLAG('i', "instruction-pointer", F_IP, "where in the program the call was made"),
+	FLAG('i', "instruction-pointer", F_IP, "the place in the program of each call"),
 	OPTIONAL('t', "absolute-timestamps", "[FORMAT][,PRECISION]", espy_do_time,
 		 "the time of each line: -t time of day, -tt with "
 		 "microseconds, -ttt seconds since 1970 (FORMAT: none, time, unix; PRECISION: s, ms, us, ns)",
@@ -230,9 +230,9 @@ static const struct espy_opt recording[] = {
 	    "with --ring: write a trace after such a call: 'openat: ret == -ENOSPC'; as --pause-on, may be repeated"),
 	ARG(0, "after", "TIME", espy_do_after, "with --ring: write the trace TIME after it was asked for (seconds, or with ms)"),
 	ARG(0, "data", "SIZE", espy_do_data,
-	    "of what is read and written, sent and received keep at most SIZE bytes a call, or none", .complete = "none"),
+	    "keep at most SIZE bytes a call, or none, of data that is read, written, sent and received", .complete = "none"),
 	ARG('s', "string-limit", "SIZE", espy_do_string_limit, "keep at most SIZE bytes of a string (32)"),
-	FLAG('i', "instruction-pointer", F_IP, "keep where in the program each call was made, for `espy show -i`"),
+	FLAG('i', "instruction-pointer", F_IP, "keep the place in the program of each call, for `espy show -i`"),
 	ALIAS("read", espy_do_qualifier, 0),
 	ALIAS("write", espy_do_qualifier, 0),
 	OPTIONAL('q', "quiet", "SET", espy_do_quiet, "no last line, no messages about tasks that come",
@@ -246,7 +246,7 @@ static const struct espy_opt replay[] = {
 	ARG('p', "pid", "PID", espy_do_show_pid, "only lines of these processes or tasks; may be repeated"),
 	FLAG('F', "follow", F_FOLLOW_FILE, "at the end wait for more, while the trace is being written"),
 	FLAG('f', NULL, F_FORK, "-ff: with -o, a file for each process"),
-	FLAG(0, "stats", F_STATS, "say at the end what the trace holds"),
+	FLAG(0, "stats", F_STATS, "at the end say what the trace holds"),
 };
 
 static const struct espy_opt statistics[] = {
