@@ -45,7 +45,7 @@ static void look(struct espy_agent_ring *r, const struct espy_mark_def *t)
 
 			if (len > CHUNK)
 				abort();
-			espy_mark_args__check(args + sizeof(struct espy_rec_mark), len, kinds, 3);
+			espy_mark_values__check(args + sizeof(struct espy_rec_mark), len, kinds, 3);
 			show(t, len);
 		}
 }

@@ -37,6 +37,18 @@ upward() {
 		!($2 in may) { print $1 ": no such layer: " $2; next }
 		$2 != $3 && index(may[$2], " " $3 " ") == 0 { print $1 ": " $2 " includes " $3 }'
 }
+# entered DIR: a source is used through the headers in src/source, not through those in its folder; and a header that says whose it
+# is alone ("Private to src/lib/", or by its name: X_impl.h, X_parts.h) is included in that folder only.
+entered() {
+	own=$(cd "$1" && grep -srlE 'Private to src/' src --include='*.h' | sed 's,^src/,,')
+	(cd "$1" && grep -srnE '^[ \t]*#[ \t]*include[ \t]+"[a-z]+/' src --include='*.c' --include='*.h') |
+		sed -nE 's,^(src/([^:]*)/[^/:]*:[0-9]+):[^"]*"([^"]+)".*,\1 \2 \3,p' |
+		awk -v own="$own" '
+			BEGIN { n = split(own, o, /[ \n]+/); for (i = 1; i <= n; i++) alone[o[i]] = 1 }
+			{ to = $3; sub(/\/[^\/]*$/, "", to) }
+			($3 in alone || $3 ~ /_(impl|parts)\.h$/) && $2 != to && index($2 "/", to "/") != 1 { print $1 ": " $3 " is private to " to; next }
+			to ~ /^source\// { split(to, t, "/"); split($2, f, "/"); if (!(f[1] == "source" && f[2] == t[2])) print $1 ": " $3 " is inside a source" }'
+}
 # called DIR: calls by which a library would end the program or write to its terminal. _exit is for children only.
 called() {
 	(cd "$1" && grep -srnE '(^|[^a-z_>.])((printf|puts|putchar|perror|exit|abort|err|errx|warn|warnx)\(|(v?fprintf|v?dprintf|writev?|fputs|putc|fputc|fwrite)\((.*(stderr|stdout|STD(OUT|ERR)_FILENO)|[12],))' \
@@ -131,7 +143,11 @@ cat >"$dir/src/source/bpf/kernel/c.bpf.h" <<'END'
 	bpf_probe_read_user(to, n, from);
 END
 printf '#include "cli/options.h"\n#include "base/buf.h"\n#include <espy/espy.h>\n' >"$dir/src/cli/d.c"
-finds upward 4
+printf '/* Private to src/lib/. */\n' >"$dir/src/lib/e.h"
+printf '#include "lib/e.h"\n#include "source/bpf/b.h"\n#include "event/walk_impl.h"\n' >"$dir/src/sink/e.c"
+printf '#include "lib/e.h"\n#include "lib/session.h"\n' >"$dir/src/lib/g.c"
+finds entered 3
+finds upward 5
 mkdir "$dir/descriptions"
 echo '257 openat 4 desc,file' >"$dir/descriptions/x.syscalls"
 finds called 4
@@ -149,6 +165,7 @@ finds same_name 1
 	bad=1
 }
 holds upward "includes point downward only"
+holds entered "what is private is not included from elsewhere"
 holds called "libraries neither print nor exit"
 holds named "no system call is named outside the descriptions"
 holds typed "no source looks at types"

@@ -9,7 +9,6 @@
 #include "record/mark_def.h"
 #include "record/mark_format.h"
 #include "record/mark_values.h"
-#include "source/agent/mark_ring.h"
 
 #define DEFS_MAX 262144u
 
@@ -253,7 +252,7 @@ bool espy_mark_filter__wants(struct espy_mark_filter *f, const struct espy_rec_m
 	if (!x || x->unconditional || !x->test_cnt)
 		return x && x->unconditional;
 	if (rec->rec.size < sizeof(*rec) || rec->len > rec->rec.size - sizeof(*rec) ||
-	    !espy_mark_args__check(rec + 1, rec->len, x->kinds, x->nargs))
+	    !espy_mark_values__check(rec + 1, rec->len, x->kinds, x->nargs))
 		return false;
 	for (size_t i = 0; i < x->test_cnt; i++)
 		if (espy_mark_test__passes(x->tests[i], rec + 1, rec->len))

@@ -19,7 +19,7 @@ struct espy_mark_test;
 int espy_mark_test__new(struct espy_mark_test **out, const struct espy_condition *c, const char *format,
 			const uint8_t *kinds, unsigned nargs);
 void espy_mark_test__free(struct espy_mark_test *t);
-/* args as espy_mark_args__check has found them good. */
+/* args as espy_mark_values__check has found them good. */
 bool espy_mark_test__passes(const struct espy_mark_test *t, const void *args, size_t len);
 
 struct espy_filter_value;

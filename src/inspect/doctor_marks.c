@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include "base/small_file.h"
 #include "inspect/doctor_checks.h"
-#include "source/agent/control.h"
-#include "source/agent/inject.h"
+#include "source/agent_control.h"
+#include "source/agent_inject.h"
 #include "source/source.h"
 
 static void found(struct espy_check_result *r, enum espy_finding state, const char *way, const char *fmt, ...)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "base/buf.h"
 #include "base/quote.h"
-#include "source/agent/control.h"
+#include "source/agent_control.h"
 #include "symbols/lines.h"
 #include "symbols/mark_notes.h"
 #include "symbols/objects.h"

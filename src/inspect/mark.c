@@ -8,7 +8,7 @@
 #include <time.h>
 #include "cli/commands.h"
 #include "base/quote.h"
-#include "source/agent/control.h"
+#include "source/agent_control.h"
 #include "symbols/mark_notes.h"
 
 #define SAMPLE_NS 500000000l

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "base/clock.h"
-#include "source/agent/control.h"
+#include "source/agent_control.h"
 
 /* A source needs some descriptors of its own; the command shall have the limit that the user gave. */
 #define ENOUGH_FILES 256

@@ -59,3 +59,41 @@ const uint8_t *espy_mark_values__of(const struct espy_rec_mark *rec, const uint8
 	*end = at + (rec->len < len ? rec->len : len);
 	return at;
 }
+
+bool espy_mark_values__check(const void *args, size_t len, const uint8_t *kinds, unsigned nargs)
+{
+	const uint8_t *at = args;
+
+	if (nargs > ESPY_MARK_MAX_ARGS)
+		return false;
+	for (unsigned i = 0; i < nargs; i++) {
+		if (len < 8)
+			return false;
+		if (espy_mark_kind_is_text(kinds[i])) {
+			uint32_t head[2];
+			size_t padded;
+
+			memcpy(head, at, sizeof(head));
+			padded = espy_pad8(head[0]);
+			if (padded > len - 8 || head[1] > ESPY_ITEM_NOT_RUN)
+				return false;
+			at += padded;
+			len -= padded;
+		} else if (!kinds[i] || kinds[i] > ESPY_MARK_U16) {
+			return false;
+		}
+		at += 8;
+		len -= 8;
+	}
+	return !len;
+}
+
+bool espy_mark_values__fixed(const uint8_t *kinds, unsigned nargs)
+{
+	if (nargs > ESPY_MARK_MAX_ARGS)
+		return false;
+	for (unsigned i = 0; i < nargs; i++)
+		if (!kinds[i] || kinds[i] > ESPY_MARK_U16 || espy_mark_kind_is_text(kinds[i]))
+			return false;
+	return true;
+}

@@ -4,6 +4,7 @@
 #define ESPY_RECORD_MARK_VALUES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "record/record.h"
 
@@ -32,6 +33,13 @@ static inline uint64_t espy_mark_number(uint64_t raw, unsigned bits, bool is_sig
 
 /* Reads the argument at *at and steps behind it. Returns false, with *at at the end, if its bytes are not all there. */
 bool espy_mark_value__next(const uint8_t **at, const uint8_t *end, uint8_t kind, struct espy_mark_value *out);
+/*
+ * Tells whether these bytes hold arguments of these kinds, all of them and nothing behind. Strings longer than what is
+ * there, and states that do not exist, are refused.
+ */
+bool espy_mark_values__check(const void *args, size_t len, const uint8_t *kinds, unsigned nargs);
+/* Tells whether they are numbers alone, each of 8 bytes: then their length says whether they are good. */
+bool espy_mark_values__fixed(const uint8_t *kinds, unsigned nargs);
 /* Where the arguments of a record begin; *end is where they end. */
 const uint8_t *espy_mark_values__of(const struct espy_rec_mark *rec, const uint8_t **end);
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "source/agent/agent_source.h"
 #include "source/source_report.h"
 
 static void __attribute__((noreturn)) run_command(const struct espy_command *cmd, int fail)
@@ -87,11 +86,12 @@ char **espy_command__env(char *const *env, char *const *words, size_t word_cnt)
 	return out;
 }
 
-int espy_command__preload(const struct espy_source_opts *o, char *const *env, char **word)
+int espy_command__preload(const struct espy_source_opts *o, const struct espy_inside_ops *inside, char *const *env,
+			  char **word)
 {
 	const char *more = env_value(env, "LD_PRELOAD");
 	char library[PATH_MAX];
-	int err = espy_agent__library(library, sizeof(library));
+	int err = inside->library(library, sizeof(library));
 
 	if (err) {
 		espy_source_report(

@@ -18,6 +18,7 @@ char **espy_command__env(char *const *env, char *const *words, size_t word_cnt);
  * *word: LD_PRELOAD with the agent's library in front of what stands there in env already; allocated. -errno; that the
  * library was not found is said.
  */
-int espy_command__preload(const struct espy_source_opts *o, char *const *env, char **word);
+int espy_command__preload(const struct espy_source_opts *o, const struct espy_inside_ops *inside, char *const *env,
+			  char **word);
 
 #endif

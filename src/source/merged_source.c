@@ -13,7 +13,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "record/merge.h"
-#include "source/agent/agent_source.h"
 #include "source/command.h"
 #include "source/hold.h"
 #include "source/wanted_marks.h"
@@ -47,10 +46,10 @@ struct merged {
 	char name[32];
 	struct espy_source_opts opts;
 	struct input in[2]; /* calls (ops NULL: none), marks */
+	const struct espy_inside_ops *inside; /* of the source of marks */
 	struct espy_merge merge;
 	bool merge_ready;
 	bool closing;  /* nothing new is wanted: what is there goes out */
-	bool agent;    /* the source of marks is the agent */
 	int error;     /* of the calls, while an agent was waited for */
 	pid_t command; /* started here; 0: none */
 	bool reaped, told_exit;
@@ -110,10 +109,10 @@ static int enqueue(void *ctx, const struct espy_rec *rec)
 	struct input *in = ctx;
 	struct merged *m = in->of;
 
-	if (in == &m->in[CALLS] && m->agent) {
-		if (espy_agent_source__hides(m->in[MARKS].src, rec))
+	if (in == &m->in[CALLS] && m->inside) {
+		if (m->inside->hides(m->in[MARKS].src, rec))
 			return 0;
-		espy_agent_source__saw(m->in[MARKS].src, rec);
+		m->inside->saw(m->in[MARKS].src, rec);
 	}
 	if (rec->time_ns > in->last_ns)
 		in->last_ns = rec->time_ns;
@@ -279,7 +278,7 @@ static int give_call(void *ctx, const struct espy_rec *rec)
 {
 	struct both *b = ctx;
 
-	if (espy_agent_source__hides(b->m->in[MARKS].src, rec))
+	if (b->m->inside && b->m->inside->hides(b->m->in[MARKS].src, rec))
 		return 0;
 	return rec->time_ns && give_marks(b, rec->time_ns) ? b->stop : give_one(b, rec);
 }
@@ -363,15 +362,11 @@ static int merged_poll(struct espy_source *src, espy_record_fn fn, void *ctx, in
 
 /* ---- targets */
 
-/* The command with our part of its set-up: after what the user wants, the last thing before execve. */
-struct held_setup {
-	const struct espy_command *cmd;
-};
-
+/* The command's set-up with our part: after what the user wants, the last thing before execve. */
 static int setup_and_hold(void *ctx)
 {
-	const struct held_setup *h = ctx;
-	int err = h->cmd->child_setup ? h->cmd->child_setup(h->cmd->child_ctx) : 0;
+	const struct espy_command *cmd = ctx;
+	int err = cmd->child_setup ? cmd->child_setup(cmd->child_ctx) : 0;
 
 	/* Where it may not be traced it starts unheld: the first marks are then missed. */
 	if (!err)
@@ -387,18 +382,18 @@ static int start_preloaded(struct merged *m, const struct espy_command *cmd, pid
 {
 	struct espy_command preloaded = *cmd;
 	char call[96], *words[2] = { NULL, call };
-	int err = espy_command__preload(&m->opts, cmd->envp, &words[0]);
+	int err = espy_command__preload(&m->opts, m->inside, cmd->envp, &words[0]);
 
 	if (err)
 		return err;
-	const bool calls_us = espy_agent_source__call_word(m->in[MARKS].src, true, call, sizeof(call));
+	const bool calls_us = m->inside->call_word(m->in[MARKS].src, true, call, sizeof(call));
 
 	preloaded.envp = espy_command__env(cmd->envp, words, 1 + calls_us);
 	err = preloaded.envp ? m->in[CALLS].ops->start_command(m->in[CALLS].src, &preloaded, pid) : -ENOMEM;
 	free((void *)preloaded.envp);
 	free(words[0]);
 	if (!err)
-		espy_agent_source__expect(m->in[MARKS].src, *pid);
+		m->inside->expect(m->in[MARKS].src, *pid);
 	return err;
 }
 
@@ -409,15 +404,15 @@ static int add_env(const struct merged *m, struct espy_command *cmd, char *call,
 	size_t cnt = 0;
 	int err;
 
-	if (!m->agent)
+	if (!m->inside)
 		return 0;
 	if (m->opts.marks->via == ESPY_VIA_PRELOAD) {
-		err = espy_command__preload(&m->opts, cmd->envp, preload);
+		err = espy_command__preload(&m->opts, m->inside, cmd->envp, preload);
 		if (err)
 			return err;
 		words[cnt++] = *preload;
 	}
-	if (espy_agent_source__call_word(m->in[MARKS].src, false, call, call_sz))
+	if (m->inside->call_word(m->in[MARKS].src, false, call, call_sz))
 		words[cnt++] = call;
 	cmd->envp = espy_command__env(cmd->envp, words, cnt);
 	return cmd->envp ? 0 : -ENOMEM;
@@ -426,21 +421,20 @@ static int add_env(const struct merged *m, struct espy_command *cmd, char *call,
 static int merged_start_command(struct espy_source *src, const struct espy_command *cmd, pid_t *pid)
 {
 	struct merged *m = to_merged(src);
-	struct held_setup h = { cmd };
 	struct espy_command held = *cmd;
 	const struct input *calls = &m->in[CALLS];
 	char call[96], *preload = NULL;
 	int err;
 
 	if (calls->ops && !(calls->ops->caps & ESPY_SRC_PASSIVE)) {
-		if (m->agent)
+		if (m->inside)
 			return start_preloaded(m, cmd, pid);
 		espy_source_report(&m->opts, ESPY_REPORT_ERROR, "--via kernel goes with the bpf source, not with %s",
 				   calls->ops->name);
 		return -EOPNOTSUPP;
 	}
 	held.child_setup = setup_and_hold;
-	held.child_ctx = &h;
+	held.child_ctx = (void *)cmd;
 	err = add_env(m, &held, call, sizeof(call), &preload);
 	if (!err)
 		err = calls->ops ? calls->ops->start_command(calls->src, &held, pid) : espy_command__start(&held, pid);
@@ -475,25 +469,17 @@ static int merged_add_target(struct espy_source *src, const struct espy_target *
 	/* Marks first: what loading the agent does in the process is then not among the calls. */
 	int err = m->in[MARKS].ops->add_target(m->in[MARKS].src, t);
 
-	if (m->in[CALLS].ops) {
-		int calls_err = m->in[CALLS].ops->add_target(m->in[CALLS].src, t);
-
-		return calls_err;
-	}
-	return err;
+	return m->in[CALLS].ops ? m->in[CALLS].ops->add_target(m->in[CALLS].src, t) : err;
 }
 
 static int merged_remove_target(struct espy_source *src, pid_t pid)
 {
 	struct merged *m = to_merged(src);
-	int err = 0;
 
 	if (!pid)
 		m->closing = true;
 	m->in[MARKS].ops->remove_target(m->in[MARKS].src, pid);
-	if (m->in[CALLS].ops)
-		err = m->in[CALLS].ops->remove_target(m->in[CALLS].src, pid);
-	return err;
+	return m->in[CALLS].ops ? m->in[CALLS].ops->remove_target(m->in[CALLS].src, pid) : 0;
 }
 
 static int merged_set_calls(struct espy_source *src, enum espy_abi abi, const struct espy_call_set *set)
@@ -572,7 +558,7 @@ int espy_merged_source__open(struct espy_source **out, const struct espy_source_
 	if (!m)
 		return -ENOMEM;
 	m->opts = *o;
-	m->agent = marks == &espy_source_agent;
+	m->inside = marks->inside;
 	snprintf(m->name, sizeof(m->name), "%s%s%s", calls ? calls->name : "", calls ? " and " : "", marks->name);
 	m->ops = (struct espy_source_ops){
 		.name = m->name,
@@ -605,8 +591,8 @@ int espy_merged_source__open(struct espy_source **out, const struct espy_source_
 		return err;
 	}
 	m->merge_ready = true;
-	if (m->agent && calls && (!o->flight_bytes || !(calls->caps & ESPY_SRC_PASSIVE)))
-		espy_agent_source__meanwhile(m->in[MARKS].src, let_calls_go_on, m);
+	if (m->inside && calls && (!o->flight_bytes || !(calls->caps & ESPY_SRC_PASSIVE)))
+		m->inside->meanwhile(m->in[MARKS].src, let_calls_go_on, m);
 	*out = &m->base;
 	return 0;
 }

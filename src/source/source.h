@@ -199,6 +199,28 @@ struct espy_command {
 	void *child_ctx;
 };
 
+/*
+ * What a source does that puts something of ours into processes. The merged source (source/merged_source.h) needs it of
+ * the source of marks: it starts the commands, and it sees the calls of the other source.
+ */
+struct espy_inside_ops {
+	/* Is this record of another source about us (our thread, our calls in somebody's thread)? */
+	bool (*hides)(const struct espy_source *s, const struct espy_rec *rec);
+	/* A record of another source, which may tell of a child. */
+	void (*saw)(struct espy_source *s, const struct espy_rec *rec);
+	/* Where the library is that goes into processes. -ENOENT */
+	int (*library)(char *path, size_t size);
+	/*
+	 * What a command finds in its environment, so that it (if it is traced by ptrace) and the programs which it
+	 * starts call us ("NAME=VALUE"). False: nothing.
+	 */
+	bool (*call_word)(struct espy_source *s, bool traced, char *word, size_t size);
+	/* The process was started with the library, and will have an agent soon. */
+	void (*expect)(struct espy_source *s, pid_t pid);
+	/* fn is called again and again while an agent is waited for. */
+	void (*meanwhile)(struct espy_source *s, void (*fn)(void *ctx), void *ctx);
+};
+
 struct espy_source_ops {
 	const char *name; /* "bpf", "ptrace" */
 	unsigned caps;    /* enum espy_source_caps */
@@ -244,6 +266,7 @@ struct espy_source_ops {
 	/* Can tasks be held without stopping them? 0, or -errno with the reason in why. NULL: never, nor need it be. */
 	int (*probe_lossless)(char *why, size_t why_sz);
 	void (*close)(struct espy_source *s); /* lets everything go on; no task stays stopped */
+	const struct espy_inside_ops *inside; /* NULL: it puts nothing into processes */
 };
 
 struct espy_source {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The source `agent`: marks that our library inside the watched processes records. Private to this folder and to the
- * mux. */
+/* The source `agent`: marks that our library inside the watched processes records. Private to src/source/agent. */
 #ifndef ESPY_SOURCE_AGENT_AGENT_SOURCE_H
 #define ESPY_SOURCE_AGENT_AGENT_SOURCE_H
 
 #include <stdio.h>
-#include "source/agent/control.h"
-#include "source/agent/inject.h"
+#include "source/agent_control.h"
+#include "source/agent_inject.h"
 #include "source/agent/mark_ring.h"
 #include "source/wanted_marks.h"
 #include "source/source_report.h"
@@ -181,6 +180,10 @@ enum espy_agent_how {
 	ESPY_AGENT_FIND,      /* -ENOENT, and nothing said, if it is not there */
 };
 int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how);
+/* get_agent.c: the first half of it. Attaches p->link. */
+int espy_agent_process__get_agent(struct espy_agent_source *s, struct espy_agent_process *p, enum espy_agent_how how);
+/* A task of ours in somebody's process: its calls are not shown. */
+void espy_agent_source__hide(struct espy_agent_source *s, pid_t tid);
 /* Lets go of the threads that an injection could not let go of at its time, as far as they can be woken now. */
 void espy_agent_source__let_go(struct espy_agent_source *s);
 /* A child that inherited the session. */
@@ -204,10 +207,6 @@ struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, str
 /* The task that a chunk says it is of, as far as that can be true. */
 pid_t espy_agent_process__task(struct espy_agent_process *p, uint32_t tid);
 
-/* For the merged source: is this record of another source about us (our thread, our calls in somebody's thread)? */
-bool espy_agent_source__hides(const struct espy_source *s, const struct espy_rec *rec);
-/* For the merged source: a record of another source, which may tell of a child. */
-void espy_agent_source__saw(struct espy_source *s, const struct espy_rec *rec);
 /* Listens for calls; does nothing if it does already. */
 int espy_agent_calls__open(struct espy_agent_calls *c, uint64_t tag);
 void espy_agent_calls__close(struct espy_agent_calls *c);
@@ -225,16 +224,6 @@ int espy_agent_flight__snapshot(struct espy_agent_source *s, int (*deliver)(void
 int espy_agent_wide__begin(struct espy_agent_source *s, const struct espy_target *t);
 int espy_agent_wide__look(struct espy_agent_source *s);
 
-/*
- * For the merged source: what a command is to find in its environment, so that it (if it is traced by ptrace) and
- * programs which it starts call us ("NAME=VALUE"). False: nothing.
- */
-bool espy_agent_source__call_word(struct espy_source *s, bool traced, char *word, size_t size);
 /* Is it one that may have an agent soon? */
 bool espy_agent_source__expects(const struct espy_agent_source *s, pid_t pid);
-/* For the merged source: what is to be done again and again while an agent is waited for. */
-void espy_agent_source__meanwhile(struct espy_source *s, void (*fn)(void *ctx), void *ctx);
-/* For the merged source: the process was started with the library, and will have an agent soon. */
-void espy_agent_source__expect(struct espy_source *s, pid_t pid);
-
 #endif

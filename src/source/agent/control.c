@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "source/agent/control.h"
+#include "source/agent_control.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "base/array.h"
 #include "base/clock.h"
+#include "record/mark_values.h"
 #include "source/agent/agent_source.h"
 
 /* Between taking a time and finishing its record a thread may be interrupted: younger events than this wait. */
@@ -180,7 +181,7 @@ static uint64_t deliver(struct espy_agent_delivery *d, struct espy_agent_process
 		const uint32_t len = espy_agent_ring__take(&p->ring, c, rec + 1);
 
 		if (!k ||
-		    !(k->fixed ? len == 8u * k->nargs : espy_mark_args__check(rec + 1, len, k->kinds, k->nargs))) {
+		    !(k->fixed ? len == 8u * k->nargs : espy_mark_values__check(rec + 1, len, k->kinds, k->nargs))) {
 			p->damaged++;
 			s->stats.lost[ESPY_LOST_DAMAGED]++;
 		} else {

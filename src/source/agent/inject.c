@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Loading a library into a process: thread by thread, until one stands where it can be made to call dlopen(). */
-#include "source/agent/inject.h"
+#include "source/agent_inject.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
-#include "source/agent/control.h"
+#include "source/agent_control.h"
 #include "source/agent/inject_parts.h"
 #include "source/agent/remote.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The parts of an injection: what forbids it (refuse.c, thread_filters.c), where a thread can be used (safe_point.c).
- * Private to it. */
+ * Private to src/source/agent. */
 #ifndef ESPY_SOURCE_AGENT_INJECT_PARTS_H
 #define ESPY_SOURCE_AGENT_INJECT_PARTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "source/agent/inject.h"
+#include "source/agent_inject.h"
 #include "source/agent/remote.h"
 #include "symbols/objects.h"
 

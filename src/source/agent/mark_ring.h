@@ -96,12 +96,4 @@ static inline uint32_t espy_agent_ring__take(struct espy_agent_ring *r, struct e
 void espy_agent_ring__bury(struct espy_agent_ring *r);
 void espy_agent_ring__losses(const struct espy_agent_ring *r, struct espy_ring_losses *out);
 
-/*
- * Do these bytes hold arguments of these kinds, all of them and nothing behind? Strings longer than what is there, and
- * states that do not exist, are refused.
- */
-bool espy_mark_args__check(const void *args, size_t len, const uint8_t *kinds, unsigned nargs);
-/* Are they numbers alone, each of 8 bytes? Then their length tells whether they are good. */
-bool espy_mark_args__fixed(const uint8_t *kinds, unsigned nargs);
-
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One thread of another process, held by ptrace, and made to call something. Private to the injection. */
+/* One thread of another process, held by ptrace, and made to call something. Private to src/source/agent. */
 #ifndef ESPY_SOURCE_AGENT_REMOTE_H
 #define ESPY_SOURCE_AGENT_REMOTE_H
 

@@ -182,17 +182,17 @@ static bool any_expected(const struct espy_agent_source *s)
 	return false;
 }
 
-void espy_agent_source__meanwhile(struct espy_source *src, void (*fn)(void *ctx), void *ctx)
+static void agent_meanwhile(struct espy_source *src, void (*fn)(void *ctx), void *ctx)
 {
 	to_agent(src)->turn = (struct espy_agent_turn){ fn, ctx };
 }
 
-void espy_agent_source__expect(struct espy_source *src, pid_t pid)
+static void agent_expect(struct espy_source *src, pid_t pid)
 {
 	expect(to_agent(src), pid, ESPY_AGENT_FIND, ESPY_AGENT_INHERIT_MS);
 }
 
-void espy_agent_source__saw(struct espy_source *src, const struct espy_rec *rec)
+static void agent_saw(struct espy_source *src, const struct espy_rec *rec)
 {
 	struct espy_agent_source *s = to_agent(src);
 	const struct espy_rec_fork *f = (const struct espy_rec_fork *)rec;
@@ -441,7 +441,7 @@ static void agent_close(struct espy_source *src)
 	free(s);
 }
 
-bool espy_agent_source__call_word(struct espy_source *src, bool traced, char *word, size_t size)
+static bool agent_call_word(struct espy_source *src, bool traced, char *word, size_t size)
 {
 	struct espy_agent_source *s = to_agent(src);
 
@@ -459,7 +459,7 @@ bool espy_agent_source__expects(const struct espy_agent_source *s, pid_t pid)
 	return false;
 }
 
-bool espy_agent_source__hides(const struct espy_source *src, const struct espy_rec *rec)
+static bool agent_hides(const struct espy_source *src, const struct espy_rec *rec)
 {
 	const struct espy_agent_source *s = (const struct espy_agent_source *)src;
 
@@ -478,6 +478,15 @@ bool espy_agent_source__hides(const struct espy_source *src, const struct espy_r
 	return false;
 }
 
+static const struct espy_inside_ops inside = {
+	.hides = agent_hides,
+	.saw = agent_saw,
+	.library = espy_agent__library,
+	.call_word = agent_call_word,
+	.expect = agent_expect,
+	.meanwhile = agent_meanwhile,
+};
+
 const struct espy_source_ops espy_source_agent = {
 	.name = "agent",
 	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_FLIGHT,
@@ -492,4 +501,5 @@ const struct espy_source_ops espy_source_agent = {
 	.stats = agent_stats,
 	.command_status = agent_command_status,
 	.close = agent_close,
+	.inside = &inside,
 };

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/clock.h"
-#include "source/agent/control.h"
+#include "source/agent_control.h"
 #include "source/agent/seccomp_requirements.h"
 #include "source/agent/remote.h"
 #include "source/agent/seccomp_verdict.h"

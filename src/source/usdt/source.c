@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/small_file.h"
-#include "source/agent/mark_ring.h"
+#include "record/mark_values.h"
 #include "source/quiet_libbpf.h"
 #include "source/rights.h"
 #include "source/usdt/usdt_source.h"
@@ -271,7 +271,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	struct usdt_probe *p = &s->probes[e->spec];
 
 	memcpy(rec + 1, e + 1, e->len);
-	if (!espy_mark_args__check(rec + 1, e->len, p->kinds, p->nargs))
+	if (!espy_mark_values__check(rec + 1, e->len, p->kinds, p->nargs))
 		return 0; /* cut: there was no room for all its strings */
 	widen_floats(p, (uint8_t *)(rec + 1));
 	if (!p->told) {

@@ -9,7 +9,7 @@
 #include "agent/format.h"
 #include "base/array.h"
 #include "record/mark_format.h"
-#include "source/agent/control.h"
+#include "source/agent_control.h"
 #include "source/quiet_libbpf.h"
 #include "source/usdt/usdt_source.h"
 

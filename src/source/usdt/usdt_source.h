@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The source `usdt`: probes of the kernel on USDT notes. Private to this folder. */
+/* The source `usdt`: probes of the kernel on USDT notes. Private to src/source/usdt. */
 #ifndef ESPY_SOURCE_USDT_USDT_SOURCE_H
 #define ESPY_SOURCE_USDT_USDT_SOURCE_H
 

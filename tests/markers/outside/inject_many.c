@@ -17,8 +17,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "source/agent/control.h"
-#include "source/agent/inject.h"
+#include "source/agent_control.h"
+#include "source/agent_inject.h"
 
 static int compare(const void *a, const void *b)
 {

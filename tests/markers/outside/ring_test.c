@@ -8,6 +8,7 @@
 #include <string.h>
 #include <errno.h>
 #include <cmocka.h>
+#include "record/mark_values.h"
 #include "record/record.h"
 #include "source/agent/mark_ring.h"
 
@@ -282,7 +283,7 @@ static void test_garbage(void **state)
 					uint32_t len = espy_agent_ring__take(&r, &r.cursors[i], args);
 
 					assert_true(len <= CHUNK);
-					espy_mark_args__check(args, len, (const uint8_t[]){ 7, 1, 8 }, 3);
+					espy_mark_values__check(args, len, (const uint8_t[]){ 7, 1, 8 }, 3);
 				}
 		}
 		espy_agent_ring__bury(&r);
@@ -296,18 +297,18 @@ static void test_args(void **state)
 	uint64_t w[4] = { 5, 3, 0, 0 };
 
 	(void)state;
-	assert_true(espy_mark_args__check(w, 8, (const uint8_t[]){ 1 }, 1));
-	assert_false(espy_mark_args__check(w, 16, (const uint8_t[]){ 1 }, 1));
-	assert_false(espy_mark_args__check(w, 8, (const uint8_t[]){ 1, 1 }, 2));
-	assert_false(espy_mark_args__check(w, 8, (const uint8_t[]){ 0 }, 1));
-	assert_false(espy_mark_args__check(w, 8, (const uint8_t[]){ 99 }, 1));
-	assert_true(espy_mark_args__check(w, 16, (const uint8_t[]){ 7 }, 1));
-	assert_false(espy_mark_args__check(w, 8, (const uint8_t[]){ 7 }, 1));
+	assert_true(espy_mark_values__check(w, 8, (const uint8_t[]){ 1 }, 1));
+	assert_false(espy_mark_values__check(w, 16, (const uint8_t[]){ 1 }, 1));
+	assert_false(espy_mark_values__check(w, 8, (const uint8_t[]){ 1, 1 }, 2));
+	assert_false(espy_mark_values__check(w, 8, (const uint8_t[]){ 0 }, 1));
+	assert_false(espy_mark_values__check(w, 8, (const uint8_t[]){ 99 }, 1));
+	assert_true(espy_mark_values__check(w, 16, (const uint8_t[]){ 7 }, 1));
+	assert_false(espy_mark_values__check(w, 8, (const uint8_t[]){ 7 }, 1));
 	w[0] = 0xffffffff;
-	assert_false(espy_mark_args__check(w, 32, (const uint8_t[]){ 7 }, 1));
+	assert_false(espy_mark_values__check(w, 32, (const uint8_t[]){ 7 }, 1));
 	w[0] = 5ull | 9ull << 32; /* a state that does not exist */
-	assert_false(espy_mark_args__check(w, 16, (const uint8_t[]){ 7 }, 1));
-	assert_true(espy_mark_args__check(w, 0, NULL, 0));
+	assert_false(espy_mark_values__check(w, 16, (const uint8_t[]){ 7 }, 1));
+	assert_true(espy_mark_values__check(w, 0, NULL, 0));
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "source/agent/control.h"
+#include "source/agent_control.h"
 
 /* A thread that this thread still traces, since it sleeps so that nothing can wake it. */
 struct espy_inject_left {
