@@ -6,6 +6,7 @@
 // All of this happens inside dl_iterate_phdr: its lock is the one that dlclose holds while it unmaps, so nothing can be
 // unloaded under our hands.
 #include "inside.h"
+#include "arch/machine_code.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include <sys/syscall.h>
 
 #define PAGE 4096ull
-#define NOP5 0x0000441f0full // 0f 1f 44 00 00, lowest byte first
+#define NOP5 ESPY_CODE_NOP5
 #define FIVE 0xffffffffffull
 #define RUN_GAP (16 * PAGE) // sites nearer to each other than this share one mprotect
 
@@ -382,7 +383,7 @@ uint32_t sites_objects(void)
 
 static uint64_t jump_of(const struct site *s)
 {
-	return 0xe9 | (uint64_t)(uint32_t)(s->cold - (s->addr + 5)) << 8;
+	return ESPY_CODE_JUMP | (uint64_t)(uint32_t)(s->cold - (s->addr + ESPY_CODE_SITE_SZ)) << 8;
 }
 
 static void set_state(struct object *o, struct site *s, unsigned int state)
@@ -439,7 +440,7 @@ static uint64_t page_behind(const struct site *s)
 // long as well: whatever the other four are, it does nothing but set flags, which are dead at a site (abi.h). So a
 // thread always finds one of three whole instructions there, none of which traps, and no event is lost. Each step is
 // fetched by every thread before the next one is made.
-#define TEST_IMM32 0xa9
+#define TEST_IMM32 ESPY_CODE_TEST
 
 static uint64_t load_five(const struct site *s)
 {

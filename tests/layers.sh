@@ -63,7 +63,7 @@ typed() {
 # named DIR: system calls by their number outside the descriptions; `syscall(SYS_x` makes one, which is no knowledge.
 named() {
 	(cd "$1" && grep -srnE '(SYS|__NR)_[a-z0-9_]+' src --include='*.c' --include='*.h') |
-		grep -vE 'syscall\(SYS_|^[^:]*:[0-9]+:[ \t]*(\*|/\*)|/\*[^*]*__NR_'
+		grep -vE 'syscall\(SYS_|^[^:]*:[0-9]+:[ \t]*(\*|/\*)'
 }
 
 # call_names DIR: strings that are the name of a call. Words that mean something else as well are left out, as are the command's
@@ -73,6 +73,12 @@ call_names() {
 		grep -vxE 'bpf|exit|fork|ptrace|read|select|signal|stat|sync|time|times|write' | paste -sd'|') &&
 		grep -srnE "\"($names)\"" src agent --include='*.c' --include='*.h') |
 		grep -vE '^src/(cli|inspect|describe)/|^src/source/(bpf/load/btf|agent/safe_point)\.c:'
+}
+
+# machine DIR: numbers of calls, and instructions as bytes, outside src/arch.
+machine() {
+	(cd "$1" && grep -srnE '(^|[^A-Z_])NR(32)?_[A-Z][A-Z0-9_]* [0-9]+|0x40000000[^u]|[=|] ?0x(cc|e8|e9)([^0-9a-f]|$)|0x0f, ?0x(05|1f)' src agent --include='*.c' --include='*.h') |
+		grep -vE '^src/arch/|\.bpf\.[ch]:|RECORD_DISCARDED'
 }
 
 # scheduled DIR: calls that change how a task is scheduled, but for the caller itself (0).
@@ -129,6 +135,7 @@ END
 cat >"$dir/src/source/bpf/b.c" <<'END'
 #include "event/decoder.h"
 #  include "lib/session.h"
+#define NR_READ 0
 	if (nr == SYS_read || !strcmp(name, "openat"))
 		write(2, "a line", 6);
 	fprintf(stderr, "another");
@@ -152,6 +159,7 @@ mkdir "$dir/descriptions"
 echo '257 openat 4 desc,file' >"$dir/descriptions/x.syscalls"
 finds called 4
 finds named 1
+finds machine 1
 finds typed 1
 finds call_names 1
 finds scheduled 1
@@ -168,6 +176,7 @@ holds upward "includes point downward only"
 holds entered "what is private is not included from elsewhere"
 holds called "libraries neither print nor exit"
 holds named "no system call is named outside the descriptions"
+holds machine "what depends on the machine stands in src/arch"
 holds typed "no source looks at types"
 holds call_names "no call is known by its name"
 holds scheduled "no task is scheduled otherwise than it was"

@@ -93,7 +93,7 @@ enum espy_fmt {
 	ESPY_FMT_MAC,      /* bytes aa:bb:cc:dd:ee:ff */
 	ESPY_FMT_SUNPATH,  /* sun_path: abstract names with @ */
 	ESPY_FMT_SIGVAL,
-	ESPY_FMT_SYSCALL,  /* __NR_getppid, or decimal */
+	ESPY_FMT_SYSCALL,  /* the name behind a call number, with __NR_ before it, or decimal */
 	ESPY_FMT_CSTR,     /* bytes that a NUL may end: it is not shown */
 	ESPY_FMT_CHAR,     /* 'A', '\\x07' */
 	ESPY_FMT_UUID,     /* bytes 00112233-4455-6677-8899-aabbccddeeff */

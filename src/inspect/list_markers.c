@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "arch/machine_code.h"
 #include "base/buf.h"
 #include "base/quote.h"
 #include "source/agent_control.h"
@@ -171,17 +172,17 @@ static size_t read_process(pid_t pid, uint64_t addr, void *buf, size_t len)
 /* Without an agent: what stands at the site. */
 static const char *site_state(struct list *l, uint64_t addr, char **who)
 {
-	static const uint8_t nop5[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
-	uint8_t now[5];
+	const uint64_t off = ESPY_CODE_NOP5;
+	uint8_t now[ESPY_CODE_SITE_SZ];
 	const char *state = l->has_agent ? agent_state(l, addr, who) : NULL;
 
 	if (state)
 		return state;
 	if (read_process(l->pid, addr, now, sizeof(now)) != sizeof(now))
 		return "?";
-	if (!memcmp(now, nop5, sizeof(nop5)))
+	if (!memcmp(now, &off, sizeof(now)))
 		return "off";
-	return now[0] == 0xe9 ? "on" : now[0] == 0xcc ? "refused:probed" : "?";
+	return now[0] == ESPY_CODE_JUMP ? "on" : now[0] == ESPY_CODE_BREAKPOINT ? "refused:probed" : "?";
 }
 
 static const char *usdt_state(const struct list *l, uint64_t addr, uint64_t semaphore)
@@ -194,7 +195,7 @@ static const char *usdt_state(const struct list *l, uint64_t addr, uint64_t sema
 	if (read_process(l->pid, addr, &insn, 1) != 1)
 		return "?";
 	/* A breakpoint (int3), or the call by which newer kernels replace it. */
-	return insn == 0xcc || insn == 0xe8 ? "on" : "off";
+	return insn == ESPY_CODE_BREAKPOINT || insn == ESPY_CODE_CALL ? "on" : "off";
 }
 
 static void add_marks(struct list *l, const struct espy_elf *e, uint64_t bias, const char *path)

@@ -11,6 +11,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include "arch/machine_code.h"
 #include "source/auxv.h"
 
 #define CODE_64 0x33 /* the code segment of 64-bit programs */
@@ -64,7 +65,8 @@ int espy_hold__to_entry(pid_t pid)
 		errno = 0;
 		const long word = ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)entry, NULL);
 
-		if (errno || ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)entry, (void *)((word & ~0xffl) | 0xcc)))
+		if (errno || ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)entry,
+				    (void *)((word & ~0xffl) | ESPY_CODE_BREAKPOINT)))
 			err = -EIO;
 		if (!err && ptrace(PTRACE_CONT, pid, NULL, NULL))
 			err = -errno;

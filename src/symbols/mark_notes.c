@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/machine_code.h"
 
 #define PLACES_MAX (1u << 20)
 #define MARKS_MAX (1u << 20)
 #define TEXT_MAX 4096u
 
-static const uint8_t nop5[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+static const uint64_t site_off = ESPY_CODE_NOP5; /* a site that is off */
 
 struct found_note {
 	bool any, foreign;
@@ -164,7 +165,7 @@ static int read_places(const struct espy_elf *e, const struct found_note *n, str
 			continue;
 		}
 		p->mark = (size_t)(m - out->marks);
-		p->intact = !memcmp(bytes, nop5, sizeof(nop5));
+		p->intact = !memcmp(bytes, &site_off, ESPY_CODE_SITE_SZ);
 		out->place_cnt++;
 	}
 	free(raw);

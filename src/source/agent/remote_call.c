@@ -32,6 +32,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "arch/machine_calls.h"
 #include "source/agent/remote_parts.h"
 
 #define STACK_SZ (256u * 1024u)
@@ -41,11 +42,6 @@
 #define CALL_TIMEOUT_NS 5000000000ull
 #define MAGIC1 0x46505853u
 #define MAGIC2 0x46505845u
-/* Of x86-64: */
-#define NR_MMAP 9      /* __NR_mmap */
-#define NR_MUNMAP 11   /* __NR_munmap */
-#define NR_CLOSE 3     /* __NR_close */
-#define NR_MEMFD 319   /* __NR_memfd_create */
 #define SW_BYTES 464u  /* in the legacy area: what the kernel keeps for software */
 
 /* What rt_sigreturn reads, as the kernel lays it out (it is not libc's ucontext_t). */
@@ -346,7 +342,7 @@ static int run(struct espy_remote *r, const struct espy_remote_code *code, const
 	err = write_state(r, code, r->regs.rsp - RED_ZONE, &ret);
 	if (err)
 		return err;
-	err = call_kernel(r, code, ret, NR_MMAP, map_args, &stack);
+	err = call_kernel(r, code, ret, ESPY_NR_MMAP, map_args, &stack);
 	if (!err && stack > (uint64_t)-4096)
 		err = (int)stack;
 	if (!err) {
@@ -354,8 +350,8 @@ static int run(struct espy_remote *r, const struct espy_remote_code *code, const
 
 		err = call_on(r, code, stack + STACK_SZ, f);
 		/* A call that hangs stands on the stack: it must stay. */
-		if (err != -ETIMEDOUT && err != -ESRCH && call_kernel(r, code, ret, NR_MUNMAP, unmap_args, &ignored) &&
-		    !err)
+		if (err != -ETIMEDOUT && err != -ESRCH &&
+		    call_kernel(r, code, ret, ESPY_NR_MUNMAP, unmap_args, &ignored) && !err)
 			err = -EFAULT;
 	}
 back:
@@ -429,7 +425,7 @@ static int give_file(struct espy_remote *r, const struct espy_remote_code *code,
 
 	err = err ? err : write_state(r, code, name_at, &ret);
 	err = err ? err : write_memory(r, name_at, name, strlen(name) + 1);
-	err = err ? err : call_kernel(r, code, ret, NR_MEMFD, args, &fd);
+	err = err ? err : call_kernel(r, code, ret, ESPY_NR_MEMFD_CREATE, args, &fd);
 	if (err)
 		return err;
 	if (fd > (uint64_t)-4096)
@@ -459,7 +455,7 @@ int espy_remote__call_file(struct espy_remote *r, const struct espy_remote_code 
 		const uint64_t args[6] = { (uint64_t)there };
 		int close_err = write_state(r, code, r->regs.rsp - RED_ZONE, &ret);
 
-		close_err = close_err ? close_err : call_kernel(r, code, ret, NR_CLOSE, args, &ignored);
+		close_err = close_err ? close_err : call_kernel(r, code, ret, ESPY_NR_CLOSE, args, &ignored);
 		err = err ? err : close_err;
 	}
 	if (r->stopped) {

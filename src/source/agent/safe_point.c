@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/machine_calls.h"
+#include "arch/machine_code.h"
 #include "source/agent/remote.h"
 #include "source/auxv.h"
 
@@ -29,22 +31,8 @@ static const char *const locking[] = {
 };
 #define LOCKING_CNT (sizeof(locking) / sizeof(locking[0]))
 
-/* Calls that are made while such a lock is held. Numbers of x86-64. */
-static const uint16_t locked_calls[] = {
-	9,   /* __NR_mmap */
-	10,  /* __NR_mprotect */
-	11,  /* __NR_munmap */
-	12,  /* __NR_brk */
-	25,  /* __NR_mremap */
-	28,  /* __NR_madvise */
-	56,  /* __NR_clone */
-	57,  /* __NR_fork */
-	58,  /* __NR_vfork */
-	59,  /* __NR_execve */
-	15,  /* __NR_rt_sigreturn */
-	435, /* __NR_clone3 */
-	322, /* __NR_execveat */
-};
+/* Calls that are made while such a lock is held. */
+static const uint16_t locked_calls[] = { ESPY_LOCKED_CALLS };
 
 struct espy_inject_place {
 	const struct espy_object *object;
@@ -96,8 +84,8 @@ static int choose_bell(const struct espy_inject_status *s)
 
 static int find_code(struct espy_inject_target *t, const struct espy_inject_status *s)
 {
-	static const uint8_t syscall_ret[] = { 0x0f, 0x05, 0xc3 }, pop_ret[] = { 0x5f, 0xc3 },
-			     sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	static const uint8_t syscall_ret[] = ESPY_CODE_SYSCALL_RET, pop_ret[] = ESPY_CODE_POP_RET,
+			     sigreturn[] = ESPY_CODE_SIGRETURN;
 	static const char *const names[] = { "dlopen", "raise", "pidfd_spawn", "pthread_create" };
 	struct espy_elf_symbol found[4];
 	int err = espy_elf__dynamic_symbols(&t->libc->object->elf, names, 4, found);
@@ -189,13 +177,7 @@ static bool follows_call(const struct espy_inject_place *p, uint64_t addr)
 
 	if (at < 7 || at > p->text_sz)
 		return false;
-	const uint8_t *b = p->text + at;
-	if (b[-5] == 0xe8)
-		return true; /* call rel32 */
-	for (unsigned len = 2; len <= 7; len++)
-		if (b[-(int)len] == 0xff && (b[-(int)len + 1] >> 3 & 7) == 2)
-			return true; /* call *... */
-	return false;
+	return espy_code_may_be_call(p->text + at);
 }
 
 /* Of a word on the stack: does it say that a function with locks is under way, or a signal handler is? */
@@ -246,17 +228,17 @@ static bool in_leaf(const struct espy_inject_target *t, const struct espy_remote
 
 bool espy_inject__at_safe_point(const struct espy_inject_target *t, const struct espy_remote *r)
 {
-	static const uint8_t syscall_insn[] = { 0x0f, 0x05 };
 	const struct espy_inject_place *at = place_at(t, r->regs.rip);
 	uint64_t stack[1024];
 	bool safe_place = true;
 
 	if ((int64_t)r->regs.orig_rax >= 0) {
-		uint8_t insn[2] = { 0 };
+		uint8_t insn[ESPY_CODE_SYSCALL_SZ] = { 0 };
 
 		/* A 32-bit call (int 0x80) from 64-bit code has other numbers. */
-		if (in_locked_call(r->regs.orig_rax) || espy_remote__read(r->pid, r->regs.rip - 2, insn, 2) != 2 ||
-		    memcmp(insn, syscall_insn, 2))
+		if (in_locked_call(r->regs.orig_rax) ||
+		    espy_remote__read(r->pid, r->regs.rip - sizeof(insn), insn, sizeof(insn)) != sizeof(insn) ||
+		    !espy_code_is_syscall(insn))
 			return false;
 	} else if (at && (at->whole || at->locks)) {
 		safe_place = in_leaf(t, r, at);
@@ -278,7 +260,7 @@ bool espy_inject__at_safe_point(const struct espy_inject_target *t, const struct
 
 bool espy_inject__still_the_same(const struct espy_inject_target *t)
 {
-	static const uint8_t want[] = { 0x0f, 0x05, 0xc3 };
+	static const uint8_t want[] = ESPY_CODE_SYSCALL_RET;
 	uint8_t is[sizeof(want)];
 
 	return espy_remote__read(t->pid, t->code.syscall_ret, is, sizeof(is)) == sizeof(is) &&

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "arch/machine_calls.h"
 #include "base/align.h"
 #include "base/small_file.h"
 
@@ -85,9 +86,9 @@ static bool read_call(uint32_t tid, bool is_32bit, struct espy_call_regs *regs)
 	espy_read_proc((pid_t)tid, "syscall", text, sizeof(text));
 	if (!parse_call(text, tid, regs))
 		return false;
-	if (regs->nr & 0x40000000) {
+	if (regs->nr & ESPY_X32_BIT) {
 		regs->abi = ESPY_ABI_X32;
-		regs->nr &= ~0x40000000u;
+		regs->nr &= ~ESPY_X32_BIT;
 	} else if (is_32bit) {
 		regs->abi = ESPY_ABI_I386;
 	}

@@ -12,7 +12,6 @@
  *      tamper.c         calls that are changed
  *      stack.c          call stacks
  *      stop_filter.c    filter with which only wanted calls stop
- *      arch_x86.c       what depends on the architecture
  *      can_run.c        can it run here
  */
 #ifndef ESPY_PTRACE_SOURCE_H
@@ -23,6 +22,7 @@
 #include <signal.h>
 #include <sys/types.h>
 #include <sys/ptrace.h>
+#include "arch/traced_call.h"
 #include "source/plan_run.h"
 #include "source/source_report.h"
 #include "source/source.h"
@@ -165,24 +165,5 @@ bool espy_ptrace__may_filter(void);
 bool espy_ptrace__filter_useful(const struct espy_ptrace *p);
 /* Instructions written to prog[0..max), or -E2BIG. */
 int espy_ptrace__filter_build(const struct espy_ptrace *p, struct sock_filter *prog, size_t max);
-
-/* arch_x86.c */
-/* ABI and table number from what PTRACE_GET_SYSCALL_INFO says. */
-enum espy_abi espy_arch__abi(uint32_t audit_arch, uint64_t *nr);
-/* The call in whose first stop the task stands becomes another one of its ABI; UINT32_MAX: none. 0, or -errno. */
-int espy_arch__set_call(const struct espy_ptask *t, uint32_t nr);
-/* What the call returns in whose second stop the task stands. 0, or -errno. */
-int espy_arch__set_result(const struct espy_ptask *t, int64_t result);
-/* The audit architecture of an ABI and the bit that marks its numbers. */
-uint32_t espy_arch__audit(enum espy_abi abi, uint32_t *nr_bit);
-/* The flags with which the task that stands in a fork, vfork or clone event made its child; 0: not known. */
-uint64_t espy_arch__clone_flags(struct espy_ptask *t, int event);
-/* Is this the call that could install a seccomp filter, and did its arguments say so? */
-bool espy_arch__installs_filter(const struct espy_call_regs *regs, bool *all_threads);
-/* The numbers of those calls, and the first argument that matters (UINT32_MAX: any); ends with nr UINT32_MAX. */
-struct espy_arch_call {
-	uint32_t nr, arg0;
-};
-const struct espy_arch_call *espy_arch__filter_calls(enum espy_abi abi);
 
 #endif

@@ -124,7 +124,8 @@ static void call_left(struct espy_ptrace *p, struct espy_ptask *t, const struct 
 	t->in_call = false;
 	t->regs.ret = info->exit.rval;
 	espy_ptrace__tamper_exit(p, t);
-	if (t->filtered && !info->exit.is_error && espy_arch__installs_filter(&t->regs, &all_threads)) {
+	if (t->filtered && !info->exit.is_error &&
+	    espy_arch__installs_filter(t->regs.abi, t->regs.nr, t->regs.args, &all_threads)) {
 		pid_t tgid = t->tgid;
 
 		go_plain(p, t, NULL);
@@ -212,6 +213,30 @@ static void child_born(struct espy_ptrace *p, struct espy_ptask *parent, pid_t t
 	announce(p, parent, t, flags);
 }
 
+/* The flags with which the task that stands in a fork, vfork or clone event made its child; 0: not known. */
+static uint64_t clone_flags(struct espy_ptask *t)
+{
+	enum espy_abi abi;
+	uint64_t nr, arg0, flags, memory;
+
+	if (espy_arch__get_call(t->tid, &abi, &nr, &arg0))
+		return 0;
+	/* A 64-bit program may use int 0x80 too: what the entry stop told is surer than the width of the registers. */
+	if (t->in_call) {
+		abi = t->regs.abi;
+		nr = t->regs.nr;
+		arg0 = t->regs.args[0];
+	}
+	switch (espy_arch__task_flags(abi, nr, &flags)) {
+	case ESPY_FLAGS_IN_ARG0:
+		return arg0;
+	case ESPY_FLAGS_AT_ARG0:
+		return espy_task_mem__read(&t->mem, arg0, &memory, sizeof(memory)) == sizeof(memory) ? memory : 0;
+	default:
+		return flags;
+	}
+}
+
 static void forked(struct espy_ptrace *p, struct espy_ptask *t, int event)
 {
 	unsigned long child;
@@ -220,7 +245,7 @@ static void forked(struct espy_ptrace *p, struct espy_ptask *t, int event)
 	/* Fails if the parent was killed in its stop: the child is adopted as an orphan then. */
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &child))
 		return;
-	flags = espy_arch__clone_flags(t, event);
+	flags = clone_flags(t);
 	if (!flags && event == PTRACE_EVENT_CLONE && espy_status_field((pid_t)child, "Tgid") == t->tgid)
 		flags = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND; /* what a thread cannot be without */
 	child_born(p, t, (pid_t)child, flags);

@@ -56,7 +56,7 @@ int espy_ptrace__tamper_enter(struct espy_ptrace *p, struct espy_ptask *t)
 	t->tamper = r && is_due(p, t, r, index) ? r : NULL;
 	if (!t->tamper)
 		return 0;
-	if (r->has_result && espy_arch__set_call(t, r->has_call ? r->call[t->regs.abi] : UINT32_MAX))
+	if (r->has_result && espy_arch__set_call(t->tid, t->regs.abi, r->has_call ? r->call[t->regs.abi] : UINT32_MAX))
 		t->tamper = NULL; /* the task was killed in its stop */
 	if (poke(t, r->poke_enter))
 		t->tamper_flags |= ESPY_RF_POKED;
@@ -72,7 +72,7 @@ void espy_ptrace__tamper_exit(struct espy_ptrace *p, struct espy_ptask *t)
 	t->tamper = NULL;
 	if (!r)
 		return;
-	if (r->has_result && !espy_arch__set_result(t, r->result)) {
+	if (r->has_result && !espy_arch__set_result(t->tid, r->result)) {
 		t->regs.ret = r->result;
 		t->tamper_flags |= ESPY_RF_INJECTED | (r->is_error ? 0 : ESPY_RF_VALUE);
 	}

@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "arch/machine_code.h"
 #include "base/array.h"
 #include "source/usdt/usdt_source.h"
-
-static const uint8_t nop5[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
 static int open_memory(pid_t pid)
 {
@@ -27,9 +26,10 @@ static int open_memory(pid_t pid)
 int usdt_switch_on(struct usdt_source *s, pid_t pid, uint64_t site, uint64_t cold)
 {
 	const uint64_t word_at = site & ~7ull, in = site & 7;
-	const int64_t distance = (int64_t)(cold - (site + 5));
+	const int64_t distance = (int64_t)(cold - (site + ESPY_CODE_SITE_SZ));
 	struct usdt_switch sw = { .pid = pid, .addr = word_at };
 	const int32_t rel = (int32_t)distance;
+	const uint64_t off = ESPY_CODE_NOP5;
 	uint8_t bytes[8];
 	int fd, err = 0;
 
@@ -42,11 +42,11 @@ int usdt_switch_on(struct usdt_source *s, pid_t pid, uint64_t site, uint64_t col
 		return fd;
 	if (pread(fd, bytes, sizeof(bytes), (off_t)word_at) != sizeof(bytes)) {
 		err = -EIO;
-	} else if (memcmp(bytes + in, nop5, sizeof(nop5))) {
+	} else if (memcmp(bytes + in, &off, ESPY_CODE_SITE_SZ)) {
 		err = -EBUSY;
 	} else {
 		memcpy(&sw.off, bytes, sizeof(sw.off));
-		bytes[in] = 0xe9;
+		bytes[in] = ESPY_CODE_JUMP;
 		memcpy(bytes + in + 1, &rel, sizeof(rel));
 		memcpy(&sw.on, bytes, sizeof(sw.on));
 		if (pwrite(fd, &sw.on, sizeof(sw.on), (off_t)word_at) != sizeof(sw.on))

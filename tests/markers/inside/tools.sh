@@ -17,7 +17,7 @@ fail() {
 	printf 'not ok %s\n' "$*"
 	bad=1
 }
-gcc -O2 -D_GNU_SOURCE -I"$root" -I"$root/src" -I"$root/include" "$here/sample.c" "$here/tools_main.c" "$here/control.c" \
+gcc -O2 -D_GNU_SOURCE -I"$root" -I"$root/src" -I"$root/include" "$here/sample.c" "$here/tools_main.c" "$here/own_espy.c" \
 	-Wl,--no-as-needed "$agent" -Wl,-rpath,"$(dirname "$agent")" -o "$dir/t" || exit 1
 readelf -n "$dir/t" 2>/dev/null | sed -n 's/^ *Provider: //p;s/^ *Name: //p' | paste -d: - - | sort -u >"$dir/want"
 grep -q '^sample:leaf$' "$dir/want" || fail "readelf: $(cat "$dir/want")"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "arch/machine_calls.h"
 #include "record/call_record.h"
 #include "source/bpf/bpf_source.h"
 
@@ -263,7 +264,7 @@ static void finish(struct espy_fast *f, const struct espy_bpf_call *call, uint8_
  */
 static bool takes_x32(void)
 {
-	return syscall(SYS_getpid | 0x40000000l) > 0;
+	return syscall(SYS_getpid | (long)ESPY_X32_BIT) > 0;
 }
 
 /*
