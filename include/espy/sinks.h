@@ -76,6 +76,7 @@ struct espy_text_options {
 	unsigned call_time_precision;
 	bool argument_names;
 	bool task_names;	  /* <cat> behind numbers of tasks */
+	bool task_numbers;	  /* the observer's number of a task behind the one that it has in the caller's pid namespace */
 	bool instruction_pointer; /* what it shows must be captured: the session's option of the same name */
 	bool call_number;
 	bool task_column; /* every line begins with the number of its task; else only [pid N] if there are several */

@@ -42,11 +42,8 @@ int espy_trace_decode_pids(struct espy_trace_args *a, const char *arg)
 
 	if (espy_trace_set(a, "decode-pids", espy_words_pids, arg, &bits))
 		return -EINVAL;
-	/* "all" means what there is; pidns by name is a wish that is not fulfilled. */
-	if (strstr(arg, "pidns") && arg[0] != '!')
-		return espy_trace_not_here(a, "decode-pids=pidns",
-					   "shows process numbers of its own pid namespace only");
 	a->text.task_names = bits & ESPY_PIDS_COMM;
+	a->text.task_numbers = bits & ESPY_PIDS_NS;
 	return 0;
 }
 

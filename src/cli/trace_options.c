@@ -172,7 +172,9 @@ static const struct espy_opt format[] = {
 		 "the files behind descriptors: -y paths, -yy also sockets, devices and more (SET: path, "
 		 "dev, socket, pidfd, signalfd, eventfd; any of them but path gives all)",
 		 .complete = "none all path dev socket pidfd signalfd eventfd"),
-	ARG(0, "decode-pids", "SET", espy_do_pids, "names behind process numbers: comm", .complete = "none comm"),
+	ARG(0, "decode-pids", "SET", espy_do_pids,
+	    "more about process numbers: comm (names), pidns (espy's number of a process in another pid namespace)",
+	    .complete = "none comm pidns all"),
 	FLAG('Y', NULL, F_COMM, "as --decode-pids=comm: names of processes behind their numbers"),
 	FLAG('N', "arg-names", F_ARG_NAMES, "names of arguments"),
 	FLAG('n', "syscall-number", F_NR, "the number of the call"),

@@ -87,7 +87,7 @@ static void show_success(struct espy_walk *w, const struct espy_call *c)
 void espy_decoder__result(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
 {
 	const struct espy_call *c = v->call == ESPY_NONE ? NULL : &v->image->calls[v->call];
-	struct espy_walk w = { .d = d, .out = &d->result, .v = v, .img = v->image, .ok = true, .name = "",
+	struct espy_walk w = { .d = d, .out = &d->result, .v = v, .tid = v->tid, .img = v->image, .ok = true, .name = "",
 			       .elem_limit = d->want.elem_limit, .asks = espy_walk_asks(d) };
 
 	d->result.cnt = 0;
@@ -112,7 +112,7 @@ void espy_decoder__result(struct espy_decoder *d, const struct espy_call_view *v
 void espy_decoder__siginfo(struct espy_decoder *d, const struct espy_image *img, const uint8_t *info, size_t size,
 			    unsigned manners)
 {
-	struct espy_walk w = { .d = d, .out = &d->args, .img = img, .ok = true, .shown = (uint16_t)manners,
+	struct espy_walk w = { .d = d, .out = &d->args, .tid = d->signal_tid, .img = img, .ok = true, .shown = (uint16_t)manners,
 			       .name = "", .elem_limit = d->want.elem_limit, .asks = espy_walk_asks(d) };
 	const uint32_t type = espy_image__find_type(img, "siginfo");
 

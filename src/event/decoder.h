@@ -16,6 +16,7 @@ struct espy_want {
 	bool paths;	     /* the files behind descriptors */
 	bool details;	     /* more about them: what sockets are connected to */
 	bool comms;	     /* names of tasks */
+	bool pids;	     /* their numbers in the observer's pid namespace, where they are others */
 	bool dates;	     /* times as dates, in the zone of the resolver */
 	unsigned elem_limit; /* most elements of an array that a brief sink shows */
 };
@@ -30,6 +31,7 @@ struct espy_decoder_block;
 struct espy_decoder {
 	const struct espy_resolver *resolver; /* may be NULL */
 	struct espy_want want;
+	uint32_t signal_tid; /* the task that the next siginfo is of; 0: not known */
 	struct espy_token_list args, result;
 	struct espy_decoder_block *blocks, *block; /* texts of tokens: all of it, and the one in use */
 	size_t block_used;

@@ -154,12 +154,32 @@ void espy_walk_fd_set(struct espy_walk *w, const uint8_t *bits, uint64_t cnt)
 
 static void ask_comm(struct espy_walk *w, uint32_t pid)
 {
+	if (!w->d->want.comms)
+		return;
+
 	const struct espy_resolver *r = w->d->resolver;
 	const char *comm = r->comm(r->ctx, pid);
 
 	if (comm)
 		espy_walk_put(w, (struct espy_token){
 					  .kind = ESPY_TOKEN_COMM, .name = espy_walk_keep(w, comm, strlen(comm)), .num = pid });
+}
+
+/*
+ * More about a task, which the caller names by its number in its own pid namespace. One that has ended has its number until
+ * its parent is told of it, by the result of a call; a process group keeps it longer.
+ */
+static void ask_task(struct espy_walk *w, enum espy_fmt fmt, uint32_t number)
+{
+	const struct espy_resolver *r = w->d->resolver;
+	const bool gone = w->out != &w->d->result || fmt == ESPY_FMT_PGID || fmt == ESPY_FMT_SID;
+	const uint32_t pid = r->pid ? r->pid(r->ctx, w->tid, number, gone) : number;
+
+	if (!pid)
+		return;
+	ask_comm(w, pid);
+	if (w->d->want.pids && pid != number)
+		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_PID, .num = pid, .name = "" });
 }
 
 static void ask_ifname(struct espy_walk *w, uint32_t index)
@@ -239,7 +259,7 @@ static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char
 		break;
 	default:
 		if ((int32_t)num > 0)
-			ask_comm(w, (uint32_t)num);
+			ask_task(w, fmt, (uint32_t)num);
 	}
 	if (w->out->cnt > at && at)
 		w->out->at[at - 1].flags |= ESPY_TOKF_MORE;
@@ -254,7 +274,7 @@ uint64_t espy_walk_asks(const struct espy_decoder *d)
 
 	if (d->want.paths && r && r->fd)
 		fmts |= BIT(ESPY_FMT_FD) | BIT(ESPY_FMT_DIRFD);
-	if (d->want.comms && r && r->comm)
+	if (r && ((d->want.comms && r->comm) || (d->want.pids && r->pid)))
 		fmts |= BIT(ESPY_FMT_PID) | BIT(ESPY_FMT_TID) | BIT(ESPY_FMT_PGID) | BIT(ESPY_FMT_SID);
 	if (r && r->ifname)
 		fmts |= BIT(ESPY_FMT_IFINDEX);

@@ -40,6 +40,7 @@ enum espy_token_kind {
 	ESPY_TOKEN_ELIDED, /* group: enum espy_elided; addr: where the unreadable begins */
 	ESPY_TOKEN_FD,	   /* what descriptor num is: name is its file, bytes[0..len) what more is known; NULL: nothing */
 	ESPY_TOKEN_COMM,   /* task num is called name */
+	ESPY_TOKEN_PID,	   /* the task has number num in the observer's pid namespace */
 	ESPY_TOKEN_IFNAME, /* interface num is called name */
 	ESPY_TOKEN_DATE,   /* num seconds since 1970 and want nano- or microseconds (USEC), addr seconds east of Greenwich */
 };

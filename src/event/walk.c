@@ -316,7 +316,7 @@ static inline const struct espy_field *param_to_show(const struct espy_walk *w, 
 
 static struct espy_walk walk_of(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
 {
-	struct espy_walk w = { .d = d, .out = &d->args, .v = v, .img = v->image, .shown = (uint16_t)manners,
+	struct espy_walk w = { .d = d, .out = &d->args, .v = v, .tid = v->tid, .img = v->image, .shown = (uint16_t)manners,
 			       .name = "", .elem_limit = d->want.elem_limit, .asks = espy_walk_asks(d) };
 
 	w.failed = espy_call_view__failed(v);

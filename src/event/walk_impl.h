@@ -46,6 +46,7 @@ struct espy_walk {
 	struct espy_decoder *d;
 	struct espy_token_list *out;
 	const struct espy_call_view *v; /* NULL: no call */
+	uint32_t tid; /* the task; 0: not known */
 	const struct espy_image *img;
 	const struct espy_scope *scope; /* innermost */
 	const struct espy_span *mem;	/* of the value that a hook is asked for; NULL: a register */

@@ -175,6 +175,7 @@ static void collect_wants(struct espy_session *s)
 		all.paths |= w->paths || espy_path_filter__given(e->filter);
 		all.details |= w->details;
 		all.comms |= w->comms;
+		all.pids |= w->pids;
 		all.dates |= w->dates;
 		if (w->elem_limit > all.elem_limit)
 			all.elem_limit = w->elem_limit;

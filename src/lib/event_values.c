@@ -43,6 +43,7 @@ static int signal_tokens(const struct espy_event *e, struct espy_tokens *out)
 		return -ENOMEM;
 	if (a->signal_serial != serial) {
 		a->signals.resolver = &e->session->resolver;
+		a->signals.signal_tid = e->rec->tid;
 		espy_decoder__siginfo(&a->signals, e->image, sig->info, sig->info_sz < sizeof(sig->info) ? sig->info_sz : sizeof(sig->info),
 				      MANNER);
 		a->signal_serial = serial;

@@ -272,6 +272,8 @@ int espy_session__open_source(struct espy_session *s)
 
 	if (err)
 		return err;
+	if (s->src_ops && s->src_ops->caps & ESPY_SRC_PID_NUMBERS)
+		espy_state__numbers_are_told(s->state);
 	if (!o->no_calls)
 		want_needed_calls(s);
 	err = espy_session__set_gates(s);

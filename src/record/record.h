@@ -227,7 +227,8 @@ enum espy_fact_kind {
 	ESPY_FACT_OPEN_FD_BITS = 8, /* the same as OPEN_FDS, told by a source: ESPY_OPEN_FD_WORDS words of bits by number */
 	ESPY_FACT_UID = 9,       /* effective user of the task, as decimal digits; where a condition asked for it */
 	ESPY_FACT_CGROUP = 10,   /* cgroup of the task: its path in the tree of version 2; where a condition asked for it */
-	ESPY_FACT_KINDS = 11,    /* append only */
+	ESPY_FACT_PID_NUMBERS = 11, /* numbers of the task in pid namespaces below the observer's: struct espy_pid_number[] */
+	ESPY_FACT_KINDS = 12,    /* append only */
 };
 enum {
 	/* rec.flags: asked after the FDNAME records before it had been taken in; else they come later than this */
@@ -251,6 +252,12 @@ struct espy_fact_socket {
 	char proto[16];    /* as the kernel calls its protocol, with NUL: "TCPv6" */
 	char name[112];    /* sun_path; abstract names begin with NUL */
 };
+/* The number of a task in a pid namespace, which its inode names (/proc/PID/ns/pid). From the outermost to the task's own. */
+struct espy_pid_number {
+	__u32 ns;
+	__u32 number;
+};
+#define ESPY_PID_LEVELS 8u /* no deeper ones are told, though the kernel has up to 32 */
 #define ESPY_OPEN_FD_WORDS 16u
 #define ESPY_FACT_NO_ANSWER 0xffffffffu /* espy_rec_fact.len: it could not be told; no bytes follow */
 struct espy_rec_fact {

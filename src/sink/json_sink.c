@@ -343,6 +343,7 @@ static void put_signal(struct json_sink *s, const struct espy_event *e)
 	espy_json__bool(j, sig->rec.flags & ESPY_SIG_IGNORED);
 	espy_json__key(j, "info");
 	s->signals.resolver = &s->resolver;
+	s->signals.signal_tid = sig->rec.tid;
 	espy_decoder__siginfo(&s->signals, &s->stream->images[ESPY_ABI_X86_64], sig->info,
 			      sig->info_sz < sizeof(sig->info) ? sig->info_sz : sizeof(sig->info), ESPY_MANNER_FULL);
 	s->values.image = &s->stream->images[ESPY_ABI_X86_64];

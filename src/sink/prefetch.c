@@ -58,6 +58,8 @@ int espy_prefetch__init(struct espy_prefetch *g, struct espy_state *s, const str
 
 static void ask(struct espy_state *s, const struct espy_call_view *v, const struct espy_type *t, uint64_t num)
 {
+	uint32_t pid;
+
 	switch (t->fmt) {
 	case ESPY_FMT_FD:
 	case ESPY_FMT_DIRFD:
@@ -65,8 +67,11 @@ static void ask(struct espy_state *s, const struct espy_call_view *v, const stru
 		break;
 	case ESPY_FMT_PID:
 	case ESPY_FMT_TID:
-		if ((int32_t)num > 0)
-			espy_state__comm(s, (uint32_t)num);
+	case ESPY_FMT_PGID:
+	case ESPY_FMT_SID:
+		pid = (int32_t)num > 0 ? espy_state__pid(s, v->tid, (uint32_t)num, true) : 0;
+		if (pid)
+			espy_state__comm(s, pid);
 		break;
 	case ESPY_FMT_IFINDEX:
 		espy_state__ifname(s, (uint32_t)num);

@@ -265,6 +265,7 @@ void espy_lines__signal(struct espy_lines *l, const struct espy_line_task *t, co
 
 		espy_buf__putc(&t->out->buf, ' ');
 		l->signals.resolver = &l->resolver;
+		l->signals.signal_tid = t->task->tid;
 		espy_decoder__siginfo(&l->signals, &l->stream->images[ESPY_ABI_X86_64], sig->info, n, ESPY_MANNER_BRIEF);
 		espy_text__siginfo(&t->out->buf, &l->text[0], &l->stream->images[ESPY_ABI_X86_64],
 				   espy_token_list__view(&l->signals.args));

@@ -498,6 +498,7 @@ static int text_start(struct espy_sink *s, const struct espy_stream *stream)
 			.paths = t->o.fds != ESPY_FD_NONE,
 			.details = t->o.fds == ESPY_FD_ALL,
 			.comms = t->o.task_names,
+			.pids = t->o.task_numbers,
 		};
 	espy_text__want(&t->lines.text[0], &s->want);
 	t->lines.signals.want = s->want;

@@ -36,6 +36,7 @@ enum espy_source_caps {
 	ESPY_SRC_STACKS = 1u << 7,      /* stack_frames */
 	ESPY_SRC_GATES = 1u << 8,       /* tests the gates of call sets */
 	ESPY_SRC_ONE_THREAD = 1u << 9,  /* only the thread that has started or added the first target may use it */
+	ESPY_SRC_PID_NUMBERS = 1u << 10, /* tells the numbers of a new task in pid namespaces, if need_comms */
 };
 
 enum espy_report_level { ESPY_REPORT_NOTE, ESPY_REPORT_WARN, ESPY_REPORT_ERROR };

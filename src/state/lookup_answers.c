@@ -171,9 +171,64 @@ void espy_resolve__comm_changed(struct espy_resolve *r, uint32_t tid)
 		learn(r, &r->comms, ESPY_FACT_COMM, tid, comm, r->lookups->comm(tid, comm, sizeof(comm)));
 }
 
+static void learn_pid_numbers(struct espy_resolve *r, uint32_t tid, const struct espy_pid_number *at, size_t cnt)
+{
+	espy_pid_numbers__set(&r->pids, tid, at, cnt);
+	espy_resolve__note(r, ESPY_FACT_PID_NUMBERS, tid, 0, 0, at, (uint32_t)(cnt * sizeof(*at)));
+}
+
+void espy_resolve__ask_pid_numbers(struct espy_resolve *r, uint32_t tid)
+{
+	struct espy_pid_number at[ESPY_PID_LEVELS];
+	const size_t cnt = r->lookups->pid_numbers ? r->lookups->pid_numbers(tid, at, ESPY_PID_LEVELS) : 0;
+
+	if (cnt)
+		learn_pid_numbers(r, tid, at, cnt);
+}
+
+/* One that is not watched, or was not when it came. All of /proc is read for it: the last that was not there is remembered. */
+static uint32_t ask_pid(struct espy_resolve *r, struct espy_pid_number wanted)
+{
+	struct espy_pid_number at[ESPY_PID_LEVELS];
+	const uint64_t now = espy_now_ns();
+	uint32_t pid;
+	size_t cnt;
+
+	if (!r->lookups->find_pid ||
+	    (!memcmp(&wanted, &r->missed, sizeof(wanted)) && now - r->missed_ns < ASK_AGAIN_NS))
+		return 0;
+	pid = r->lookups->find_pid(wanted);
+	cnt = pid ? r->lookups->pid_numbers(pid, at, ESPY_PID_LEVELS) : 0;
+	if (cnt) {
+		learn_pid_numbers(r, pid, at, cnt);
+		return pid;
+	}
+	r->missed = wanted;
+	r->missed_ns = now;
+	return 0;
+}
+
+uint32_t espy_resolve__pid(struct espy_resolve *r, uint32_t tid, uint32_t number, bool gone)
+{
+	const uint32_t ns = espy_pid_numbers__namespace(&r->pids, tid);
+	bool ended = false;
+	uint32_t pid;
+
+	if (!ns)
+		return number;
+	pid = espy_pid_numbers__find(&r->pids, ns, number, &ended);
+	if (!pid)
+		return ask_pid(r, (struct espy_pid_number){ .ns = ns, .number = number });
+	if (!ended || gone)
+		return pid;
+	espy_pid_numbers__set(&r->pids, pid, NULL, 0);
+	return 0;
+}
+
 void espy_resolve__forget_comm(struct espy_resolve *r, uint32_t tid)
 {
 	forget(r, &r->comms, tid);
+	espy_pid_numbers__end(&r->pids, tid);
 	forget(r, &r->uids, tid);
 	forget(r, &r->cgroups, tid);
 }
@@ -287,6 +342,14 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 		}
 		break;
 	}
+	case ESPY_FACT_PID_NUMBERS: {
+		struct espy_pid_number at[ESPY_PID_LEVELS];
+		const size_t cnt = len / sizeof(at[0]) < ESPY_PID_LEVELS ? len / sizeof(at[0]) : ESPY_PID_LEVELS;
+
+		memcpy(at, bytes, cnt * sizeof(at[0]));
+		espy_pid_numbers__set(&r->pids, f->rec.tid, at, cnt);
+		break;
+	}
 	case ESPY_FACT_OPEN_FD_BITS:
 		if (len < sizeof(r->open_fds))
 			break;
@@ -321,6 +384,11 @@ static void dump_fd(void *ctx, uint32_t tgid, const struct espy_fd_name *n)
 		espy_resolve__note(r, ESPY_FACT_NETLINK, tgid, tgid, n->fd, &n->netlink, 4);
 }
 
+static void dump_pid_numbers(void *ctx, uint32_t tid, const struct espy_pid_number *at, size_t cnt)
+{
+	espy_resolve__note(ctx, ESPY_FACT_PID_NUMBERS, tid, 0, 0, at, (uint32_t)(cnt * sizeof(*at)));
+}
+
 int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
 {
 	const espy_record_fn note = r->note;
@@ -334,6 +402,7 @@ int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
 	r->note_stop = 0;
 	r->news_taken = r->call_shown = false; /* no names wait in front of them */
 	espy_fd_table__each(&r->fds, dump_fd, r);
+	espy_pid_numbers__each(&r->pids, dump_pid_numbers, r);
 	HASH_ITER(hh, r->comms, c, next_c)
 	if (c->name[0])
 		espy_resolve__note(r, ESPY_FACT_COMM, c->number, 0, 0, c->name, (uint32_t)strlen(c->name));
@@ -357,6 +426,7 @@ int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
 
 void espy_resolve__clear_names(struct espy_resolve *r)
 {
+	espy_pid_numbers__clear(&r->pids);
 	while (r->comms)
 		forget(r, &r->comms, r->comms->number);
 	while (r->uids)

@@ -27,6 +27,10 @@ struct espy_lookups {
 	bool (*netlink)(uint32_t tid, int fd, const char *name, unsigned *proto);
 	size_t (*comm)(uint32_t tid, char *to, size_t size);
 	size_t (*uid)(uint32_t tid, char *to, size_t size);    /* the effective user, as decimal digits */
+	/* Its numbers in pid namespaces below ours, from the outermost to its own; 0: it is in ours, or has ended. */
+	size_t (*pid_numbers)(uint32_t tid, struct espy_pid_number *to, size_t max);
+	/* The process that has this number in a pid namespace, as we call it; 0: there is none. */
+	uint32_t (*find_pid)(struct espy_pid_number number);
 	size_t (*cgroup)(uint32_t tid, char *to, size_t size); /* its path in the tree of version 2 */
 	size_t (*ifname)(uint32_t index, char *to, size_t size);
 	/* Numbers of the descriptors that a process has open, at most max; returns how many. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/small_file.h"
 #include "state/fd_detail.h"
+#include "state/pid_ask.h"
 #include "state/socket_ask.h"
 
 #define LINK_MAX_SZ 4096u
@@ -172,6 +173,8 @@ const struct espy_lookups espy_lookups_live = {
 	.netlink = ask_netlink,
 	.comm = ask_comm,
 	.uid = ask_uid,
+	.pid_numbers = espy_pid_numbers_ask,
+	.find_pid = espy_pid_find,
 	.cgroup = ask_cgroup,
 	.ifname = ask_ifname,
 	.open_fds = ask_open_fds,

@@ -15,6 +15,7 @@
 #include "source/source.h"
 #include "state/fd_table.h"
 #include "state/lookups.h"
+#include "state/pid_numbers.h"
 #include "state/tasks.h"
 
 struct fd_news;
@@ -52,6 +53,9 @@ struct espy_resolve {
 	uint32_t record;
 	uint64_t now_ns;		/* time of the record at work, for the facts that it makes */
 	struct espy_numbered_name *comms, *ifnames; /* the answers so far */
+	struct espy_pid_numbers pids;
+	struct espy_pid_number missed; /* the last one that nobody had, when it was asked for: */
+	uint64_t missed_ns;
 	struct espy_numbered_name *uids, *cgroups;  /* of tasks, where a condition asks for them */
 	bool netlink;			/* one of the descriptors was of netlink */
 	uint32_t open_fds_of;		/* whose descriptors a fact has told, after an exec; 0: none */
@@ -93,6 +97,13 @@ const char *espy_resolve__comm(struct espy_resolve *r, uint32_t tid);
 const char *espy_resolve__uid(struct espy_resolve *r, uint32_t tid);
 const char *espy_resolve__cgroup(struct espy_resolve *r, uint32_t tid);
 const char *espy_resolve__ifname(struct espy_resolve *r, uint32_t index);
+/* A task comes whose numbers in pid namespaces the stream does not tell. */
+void espy_resolve__ask_pid_numbers(struct espy_resolve *r, uint32_t tid);
+/*
+ * The observer's number of what a task calls `number`; `gone`: also of one that has ended; else that one is forgotten. 0: not
+ * known. In the observer's own namespace it is the same.
+ */
+uint32_t espy_resolve__pid(struct espy_resolve *r, uint32_t tid, uint32_t number, bool gone);
 /* The task may have another name, which the stream has told if it tells names. */
 void espy_resolve__comm_changed(struct espy_resolve *r, uint32_t tid);
 void espy_resolve__forget_comm(struct espy_resolve *r, uint32_t tid);

@@ -19,6 +19,11 @@ static const char *ask_comm(void *ctx, uint32_t tid)
 	return espy_state__comm(ctx, tid);
 }
 
+static uint32_t ask_pid(void *ctx, uint32_t tid, uint32_t number, bool gone)
+{
+	return espy_state__pid(ctx, tid, number, gone);
+}
+
 static const char *ask_ifname(void *ctx, uint32_t index)
 {
 	return espy_state__ifname(ctx, index);
@@ -50,6 +55,7 @@ struct espy_resolver espy_state__resolver(struct espy_state *s)
 		.ctx = s,
 		.fd = ask_fd,
 		.comm = ask_comm,
+		.pid = ask_pid,
 		.ifname = ask_ifname,
 		.netlink_proto = ask_netlink_proto,
 		.interrupted = ask_interrupted,

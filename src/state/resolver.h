@@ -18,6 +18,8 @@ struct espy_resolver {
 	/* fd may be AT_FDCWD; details: more than its name is wanted */
 	bool (*fd)(void *ctx, uint32_t tid, int fd, bool details, struct espy_fd_answer *answer);
 	const char *(*comm)(void *ctx, uint32_t tid);	  /* of a task */
+	/* the observer's number of what a task calls `number`; gone: also if it has ended; 0: not known. NULL: it is the same */
+	uint32_t (*pid)(void *ctx, uint32_t tid, uint32_t number, bool gone);
 	const char *(*ifname)(void *ctx, uint32_t index); /* lo */
 	/* protocol (NETLINK_ROUTE, ...) of a netlink socket; false: fd is none */
 	bool (*netlink_proto)(void *ctx, uint32_t tid, int fd, unsigned *proto);

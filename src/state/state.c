@@ -14,6 +14,7 @@ struct espy_state {
 	struct espy_marks_seen *marks; /* made with the first definition */
 	struct espy_zone zone;
 	struct espy_budget budget;
+	bool numbers_told; /* of new tasks in pid namespaces */
 	struct espy_rec_clock clock; /* the last one of the stream; size 0: none yet */
 	int64_t realtime_offset_ns;
 	uint64_t bad_definitions;
@@ -31,6 +32,7 @@ static void begin(struct espy_state *s)
 	s->resolve = (struct espy_resolve){ .lookups = s->o.lookups,
 					    .tasks = &s->tasks,
 					    .fds.budget = budget,
+					    .pids.budget = budget,
 					    .ask_once = s->o.ask_once,
 					    .note = s->resolve.note,
 					    .note_ctx = s->resolve.note_ctx };
@@ -72,6 +74,11 @@ void espy_state__free(struct espy_state *s)
 	free(s);
 }
 
+void espy_state__numbers_are_told(struct espy_state *s)
+{
+	s->numbers_told = true;
+}
+
 void espy_state__keep_facts(struct espy_state *s, espy_record_fn fn, void *ctx)
 {
 	s->resolve.note = fn;
@@ -93,8 +100,11 @@ static void on_fork(struct espy_state *s, const struct espy_task *parent, const 
 		return;
 	child->abi = abi;
 	espy_resolve__fork(&s->resolve, f);
-	if (s->o.names)
+	if (s->o.names) {
 		espy_resolve__comm(&s->resolve, f->child_tid);
+		if (!s->numbers_told)
+			espy_resolve__ask_pid_numbers(&s->resolve, f->child_tid);
+	}
 }
 
 static void on_call(struct espy_task *task, const struct espy_rec *rec)
@@ -148,8 +158,10 @@ static void apply_to_task(struct espy_state *s, struct espy_task *task, const st
 			if (rec->flags & ESPY_ATTACHED_INTERRUPTED)
 				task->interrupted_nr = rec->nr;
 		}
-		if (s->o.names)
+		if (s->o.names) {
 			espy_resolve__comm(&s->resolve, rec->tid);
+			espy_resolve__ask_pid_numbers(&s->resolve, rec->tid);
+		}
 		break;
 	case ESPY_REC_ENTER:
 		on_call(task, rec);
@@ -384,6 +396,11 @@ const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, in
 const char *espy_state__comm(struct espy_state *s, uint32_t tid)
 {
 	return espy_resolve__comm(&s->resolve, tid);
+}
+
+uint32_t espy_state__pid(struct espy_state *s, uint32_t tid, uint32_t number, bool gone)
+{
+	return espy_resolve__pid(&s->resolve, tid, number, gone);
 }
 
 const char *espy_state__uid(struct espy_state *s, uint32_t tid)

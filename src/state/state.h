@@ -31,7 +31,7 @@ struct espy_state_opts {
 	size_t size; /* of this struct, for later growth */
 	const struct espy_lookups *lookups; /* who answers what the stream does not tell: live, trace */
 	bool follow_fds; /* what descriptors are is followed through fork, exec and close */
-	bool names;	 /* what tasks are called is asked when they are first met */
+	bool names;	 /* what tasks are called is asked when they are first met, their numbers in pid namespaces as well */
 	bool ask_once;	 /* what has been asked of a descriptor is asked again only if a call may have changed it */
 	size_t max_bytes; /* of the tables, which a trace could fill without end; 0: no bound */
 	/*
@@ -49,6 +49,8 @@ int espy_state__new(struct espy_state **out, const struct espy_state_opts *opts)
 void espy_state__reset(struct espy_state *s);
 void espy_state__free(struct espy_state *s);
 
+/* The source tells the numbers of a new task in pid namespaces: nobody need be asked for them. */
+void espy_state__numbers_are_told(struct espy_state *s);
 /* fn is given each answer that differs from the one before, as a FACT record; NULL: no more. */
 void espy_state__keep_facts(struct espy_state *s, espy_record_fn fn, void *ctx);
 /* Everything that is known, as records that make another state equal to this one. Ends with what fn returns, if not 0. */
@@ -83,6 +85,8 @@ struct espy_fd_name;
 const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, int fd, bool details);
 /* NULL: not known. Valid until the next question. */
 const char *espy_state__comm(struct espy_state *s, uint32_t tid);
+/* The observer's number of what the task calls `number`; gone: also of one that has ended. 0: not known. */
+uint32_t espy_state__pid(struct espy_state *s, uint32_t tid, uint32_t number, bool gone);
 /* The effective user as decimal digits; the path of its cgroup in the tree of version 2. */
 const char *espy_state__uid(struct espy_state *s, uint32_t tid);
 const char *espy_state__cgroup(struct espy_state *s, uint32_t tid);

@@ -22,6 +22,7 @@ struct espy_text_opts {
 	bool paths;	     /* -y */
 	bool details;	     /* -yy */
 	bool comms;	     /* -Y */
+	bool pids;	     /* --decode-pids=pidns */
 	unsigned column;     /* -a; default 40 */
 	/* per call number, NULL = none/all as noted: */
 	const uint64_t *abbrev;  /* abbreviated (NULL: all are) */

@@ -27,6 +27,7 @@ void espy_text__want(const struct espy_text_opts *o, struct espy_want *want)
 	want->paths |= o->paths;
 	want->details |= o->details;
 	want->comms |= o->comms;
+	want->pids |= o->pids;
 	want->dates |= o->xlat != ESPY_XLAT_RAW;
 	if (o->str_limit > want->elem_limit)
 		want->elem_limit = o->str_limit;
@@ -104,6 +105,16 @@ static void put_comm(struct espy_text *t, const struct espy_token *v)
 	espy_buf__putc(t->b, '<');
 	espy_buf__quote(t->b, (const uint8_t *)v->name, strlen(v->name), ESPY_HEX_NONE, "<>", false);
 	espy_buf__putc(t->b, '>');
+}
+
+static void put_pid(struct espy_text *t, const struct espy_token *v)
+{
+	if (!t->o->pids)
+		return;
+	espy_text_comment(t);
+	espy_buf__dec(t->b, v->num);
+	espy_buf__puts(t->b, " in strace's PID NS"); /* the words that parsers of strace's output know */
+	espy_text_comment_end(t);
 }
 
 /* Behind a value, or as one. */
@@ -208,6 +219,9 @@ static uint32_t put_token(struct espy_text *t, uint32_t i)
 		break;
 	case ESPY_TOKEN_COMM:
 		put_comm(t, v);
+		break;
+	case ESPY_TOKEN_PID:
+		put_pid(t, v);
 		break;
 	case ESPY_TOKEN_DATE:
 		put_date(t, v);

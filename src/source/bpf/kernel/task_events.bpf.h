@@ -30,6 +30,42 @@ static __always_inline void speak_up(struct task_struct *task)
 }
 
 /*
+ * What a new task is called in pid namespaces below the first one, whose numbers are those of the records. Programs in them
+ * name each other so.
+ */
+static __always_inline void send_pid_numbers(struct task_struct *task, u32 tid, u32 tgid)
+{
+	const struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	u32 level = BPF_CORE_READ(pid, level);
+	struct {
+		struct espy_rec_fact f;
+		struct espy_pid_number at[ESPY_PID_LEVELS];
+	} *rec;
+
+	if (!level || level > ESPY_PID_LEVELS)
+		return;
+	rec = OUT_RESERVE(sizeof(*rec), sizeof(*rec));
+	if (!rec) {
+		ring_full();
+		return;
+	}
+	for (u32 i = 0; i < ESPY_PID_LEVELS; i++) {
+		const void *at = (const void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				 (i + 1) * bpf_core_type_size(struct upid);
+		const struct pid_namespace *ns = i < level ? BPF_CORE_READ((const struct upid *)at, ns) : NULL;
+
+		rec->at[i].number = ns ? BPF_CORE_READ((const struct upid *)at, nr) : 0;
+		rec->at[i].ns = ns ? BPF_CORE_READ(ns, ns.inum) : 0;
+	}
+	head_of(&rec->f.rec, sizeof(*rec), ESPY_REC_FACT, tid, tgid);
+	rec->f.kind = ESPY_FACT_PID_NUMBERS;
+	rec->f.arg = 0;
+	rec->f.len = level * sizeof(rec->at[0]);
+	rec->f.reserved = 0;
+	out_submit(rec);
+}
+
+/*
  * All here are raw tracepoints: a typed one (tp_btf) costs the kernel and libbpf a search through all types each, some
  * milliseconds of the start. The current task is typed anyway; of others the fields are read by helper calls.
  */
@@ -80,6 +116,8 @@ int espy_fork(u64 *ctx)
 	exit_signal = BPF_CORE_READ(child, exit_signal);
 	rec->clone_flags = flags | (exit_signal > 0 ? exit_signal : 0);
 	out_submit(rec);
+	if (conf.need_comms)
+		send_pid_numbers(child, pid, BPF_CORE_READ(child, tgid));
 	wake_reader();
 	return 0;
 }

@@ -173,11 +173,21 @@ struct unix_sock {
 	struct sock *peer;
 };
 
+struct ns_common {
+	u32 inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
 struct upid {
 	int nr;
+	struct pid_namespace *ns;
 };
 
 struct pid {
+	unsigned int level;
 	struct upid numbers[1];
 };
 
@@ -220,10 +230,6 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
-struct ns_common {
-	u32 inum;
-};
-
 struct user_namespace {
 	struct ns_common ns;
 };
@@ -255,6 +261,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	int exit_code, exit_signal;
 	int pid, tgid;
+	struct pid *thread_pid;
 	struct task_struct *real_parent;
 	const struct cred *cred;
 	struct fs_struct *fs;

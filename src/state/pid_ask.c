@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "state/pid_ask.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/small_file.h"
+
+#define LEVELS_MAX 33u /* the kernel's MAX_PID_NS_LEVEL, and the first one */
+
+/* The line NSpid of /proc/TID/status: numbers from the namespace that /proc shows to the task's own. tid 0: of the caller. */
+static size_t read_numbers(uint32_t tid, uint32_t *to)
+{
+	char path[64] = "/proc/self/status", line[512], *at = line, *end;
+	size_t cnt = 0;
+
+	if (tid)
+		snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	if (espy_read_field(path, "NSpid", line, sizeof(line)) < 0)
+		return 0;
+	for (; cnt < LEVELS_MAX; at = end) {
+		const unsigned long n = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		to[cnt++] = (uint32_t)n;
+	}
+	return cnt;
+}
+
+/* The inodes of the task's pid namespaces, from its own outwards. Returns how many of cnt could be had. */
+static size_t read_namespaces(uint32_t tid, uint32_t *to, size_t cnt)
+{
+	char path[64];
+	struct stat st;
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/pid", tid);
+	for (int fd = open(path, O_RDONLY | O_CLOEXEC), next; fd >= 0; fd = next) {
+		const bool known = !fstat(fd, &st);
+
+		if (known)
+			to[n++] = (uint32_t)st.st_ino;
+		next = known && n < cnt ? ioctl(fd, NS_GET_PARENT) : -1;
+		close(fd);
+	}
+	return n;
+}
+
+size_t espy_pid_numbers_ask(uint32_t tid, struct espy_pid_number *to, size_t max)
+{
+	uint32_t numbers[LEVELS_MAX], ns[LEVELS_MAX];
+	const size_t all = read_numbers(tid, numbers), ours = all > 1 ? read_numbers(0, ns) : 1;
+	const size_t cnt = all > ours ? all - ours : 0;
+
+	if (!cnt || cnt > max || read_namespaces(tid, ns, cnt) < cnt)
+		return 0;
+	for (size_t i = 0; i < cnt; i++)
+		to[i] = (struct espy_pid_number){ .ns = ns[cnt - 1 - i], .number = numbers[ours + i] };
+	return cnt;
+}
+
+uint32_t espy_pid_find(struct espy_pid_number number)
+{
+	struct espy_pid_number at[ESPY_PID_LEVELS];
+	DIR *d = opendir("/proc");
+	uint32_t found = 0;
+
+	for (struct dirent *e; d && !found && (e = readdir(d));) {
+		const uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
+		const size_t cnt = pid ? espy_pid_numbers_ask(pid, at, ESPY_PID_LEVELS) : 0;
+
+		for (size_t i = 0; i < cnt && !found; i++)
+			if (at[i].ns == number.ns && at[i].number == number.number)
+				found = pid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}

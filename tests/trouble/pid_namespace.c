@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Programs in a pid namespace of their own: the first one, and its child, which asks for numbers. Prints theirs, from outside. */
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int inner(void)
+{
+	const pid_t child = fork();
+
+	if (!child) {
+		getppid();
+		syscall(SYS_gettid);
+		kill(getpid(), 0);
+		getpgid(0);
+		_exit(0);
+	}
+	return child != 2 || waitpid(child, NULL, 0) != child;
+}
+
+int main(void)
+{
+	int status;
+
+	if (unshare(CLONE_NEWPID))
+		return 77;
+	const pid_t first = fork();
+
+	if (!first)
+		_exit(inner());
+	if (waitpid(first, &status, 0) != first || status)
+		return 1;
+	printf("%d\n", (int)first);
+	return 0;
+}
