@@ -223,6 +223,9 @@ struct espy_session_options {
 	bool single_task;   /* pids are of tasks: the others of their process are not watched, unless follow */
 	const char *cgroup; /* a directory of the cgroup v2 tree */
 	bool all;	    /* the whole system */
+	/* With all and cgroup: at most 8 processes that are not watched: those that carry what this one writes, above all. */
+	const pid_t *without;
+	size_t without_count;
 	bool follow;	    /* children and threads of the targets, too */
 
 	/* A trace in place of targets and source. */

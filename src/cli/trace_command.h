@@ -46,6 +46,7 @@ struct espy_trace_args {
 	/* What was said, before it is put together. */
 	pid_t *pids;
 	size_t pid_cnt;
+	pid_t readers[8]; /* with --all: who carries the output */
 	struct espy_words env_edits, describe, paths, pause_on, snapshot_on;
 	const char *user, *argv0;
 	/* How often a letter was given, and whether its long form was: the two exclude each other. */

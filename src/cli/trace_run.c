@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "cli/output_readers.h"
 
 #define POLL_MS 100
 #define PROGRESS_EVERY_MS 500
@@ -300,6 +301,26 @@ static void pass_on(const struct espy_launch *l, int sig)
 
 /* ---- */
 
+/* What espy writes makes others read and write, which makes espy write: of all tasks these are left out, and it is said. */
+static void leave_readers_out(struct espy_trace_args *a)
+{
+	char names[512] = "", name[32];
+	size_t cnt, len = 0;
+
+	if (!a->session.all || (a->output && a->role == ESPY_ROLE_TRACE))
+		return;
+	/* Of a recording it is the line of its progress that goes there. */
+	cnt = espy_output_readers(STDERR_FILENO, a->readers, sizeof(a->readers) / sizeof(a->readers[0]));
+	a->session.without = a->readers;
+	a->session.without_count = cnt;
+	for (size_t i = 0; i < cnt && len < sizeof(names); i++) {
+		name_of(a->readers[i], name, sizeof(name));
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s (%d)", i ? ", " : "", name, (int)a->readers[i]);
+	}
+	if (cnt && !(a->quiet & ESPY_QUIET_ATTACH))
+		espy_cli__say(a->cli, "not watched, since %s what espy writes: %s", cnt == 1 ? "it carries" : "they carry", names);
+}
+
 static int open_session(struct run *r)
 {
 	struct espy_trace_args *a = r->a;
@@ -315,6 +336,7 @@ static int open_session(struct run *r)
 		a->session.stack_frames = STACK_FRAMES;
 	a->text.quiet = a->quiet;
 	a->sink.hang_ms = a->cli->strace_mode ? 0 : a->session.hang_ms;
+	leave_readers_out(a);
 	err = espy_session_open(&r->s, &a->session);
 	if (!err)
 		err = add_engines(r);

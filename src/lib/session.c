@@ -48,6 +48,7 @@ static int keep_options(struct espy_session *s)
 	if (err)
 		return err;
 	o->pids = o->pid_count ? espy_kept__bytes(k, o->pids, o->pid_count * sizeof(*o->pids)) : NULL;
+	o->without = o->without_count ? espy_kept__bytes(k, o->without, o->without_count * sizeof(*o->without)) : NULL;
 	o->cgroup = espy_kept__string(k, o->cgroup);
 	o->source = espy_kept__string(k, o->source);
 	o->describe = (const char *const *)espy_kept__strings(k, o->describe, o->describe_count);
@@ -62,7 +63,7 @@ static bool contradicts(const struct espy_session_options *o)
 {
 	const unsigned kinds = (o->program || o->pid_count) + (o->cgroup != NULL) + o->all + (o->trace != NULL);
 
-	return kinds > 1 || (o->trace && o->flight_bytes) || (o->pid_count && !o->pids) ||
+	return kinds > 1 || (o->trace && o->flight_bytes) || o->without_count > 8 || (o->without_count && !o->without) || (o->pid_count && !o->pids) ||
 	       (o->describe_count && !o->describe) || (o->pause_on_count && !o->pause_on) ||
 	       (o->snapshot_on_count && !o->snapshot_on);
 }

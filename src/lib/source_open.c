@@ -302,6 +302,8 @@ int espy_session__open_source(struct espy_session *s)
 		.stack_frames = o->stack_frames,
 		.tampers = s->first_filter ? s->first_filter->tampers : NULL,
 		.tamper_cnt = s->first_filter ? s->first_filter->tamper_cnt : 0,
+		.without = o->without,
+		.without_cnt = o->without_count,
 		.triggers = s->triggers,
 		.trigger_cnt = s->trigger_cnt,
 		.gates = s->condition.gates,

@@ -121,6 +121,8 @@ struct espy_source_opts {
 	size_t trigger_cnt;
 	const struct espy_trigger *gates; /* of the call sets, with the action KEEP; valid until close */
 	size_t gate_cnt;
+	const pid_t *without; /* with a cgroup or the whole system: processes that are not watched; valid until close */
+	size_t without_cnt;
 	const struct espy_wake *wake; /* poll returns 0 within a millisecond of a wake; NULL: none comes */
 	bool calls_change; /* want_calls will be called */
 };

@@ -167,4 +167,22 @@ wait $pid
 same "a name of 1 206 bytes: messages are whole" "$long: Process $target attached
 $long: Process $target detached" "$(cat err4)"
 kill $target
+# --all on a terminal: whoever carries the text to the user's eyes is left out, or it would never end.
+if [ "$source" = bpf ] && command -v script >/dev/null; then
+	script -qec "'$espy' trace --all -e trace=read,write --syscall-limit=3000" /dev/null </dev/null >typescript
+	shows '^espy: not watched, since it carries what espy writes: script ([0-9]*)' typescript
+	writer=$(sed -n 's/.*what espy writes: script (\([0-9]*\)).*/\1/p' typescript)
+	lacks "^\\[pid *$writer\\]" typescript
+	"$espy" trace --all -e trace=read,write --syscall-limit=3000 2>&1 | cat >typescript
+	shows '^espy: not watched, since it carries what espy writes: cat ([0-9]*)' typescript
+	lacks "^\\[pid *$(sed -n 's/.*what espy writes: cat (\([0-9]*\)).*/\1/p' typescript)\\]" typescript
+	# A terminal inside a terminal: both.
+	if command -v tmux >/dev/null; then
+		TERM=xterm script -qec "tmux -L espy$$ -f /dev/null new-session \"'$espy' trace --all -e trace=write --syscall-limit=300 2>&1 | tee '$dir/inside'\"" \
+			/dev/null </dev/null >/dev/null
+		shows '^espy: not watched, since they carry what espy writes: .*tmux: server ([0-9]*)' inside
+		shows '^espy: not watched, .*script ([0-9]*)' inside
+		tmux -L espy$$ kill-server 2>/dev/null
+	fi
+fi
 finish

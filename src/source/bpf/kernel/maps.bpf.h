@@ -147,9 +147,13 @@ static __always_inline bool in_cgroup(struct task_struct *task)
 	}
 }
 
-/* espy itself, and the processes that work for it. */
+/* espy itself, the processes that work for it, and those that the user wants to be left out. */
 static __always_inline bool is_ours(u32 tgid)
 {
+	/* The verifier knows that there is none, where there is none, and drops the loop. */
+	for (u32 i = 0; conf.without_cnt && i < ESPY_BPF_WITHOUT; i++)
+		if (tgid == conf.without[i])
+			return true;
 	return tgid == conf.self_tgid || tgid == shared.own_tgid[ESPY_OWN_HOLD] || tgid == shared.own_tgid[ESPY_OWN_LOOK];
 }
 

@@ -32,6 +32,8 @@ enum { ESPY_KFUNC_TASK_WORK, ESPY_KFUNC_TASK_FROM_PID, ESPY_KFUNC_TASK_RELEASE, 
 enum { ESPY_BPF_MODE_BITS = 0, ESPY_BPF_MODE_CGROUP = 1, ESPY_BPF_MODE_ALL = 2 };
 
 /* .rodata: the verifier takes these for constants and drops the branches that they close. */
+#define ESPY_BPF_WITHOUT 8
+
 struct espy_bpf_conf {
 	__u32 mode;
 	__u32 follow;
@@ -45,6 +47,8 @@ struct espy_bpf_conf {
 	__u32 file_type, kiocb_type; /* ids of these structs in the kernel's types; 0: bpf_rdonly_cast cannot be used */
 	__u32 tell_fds; /* what descriptors are is told: those that calls make, or those that some calls use */
 	__u32 self_tgid;
+	__u32 without_cnt; /* processes that are not watched, not even in a cgroup or the whole system */
+	__u32 without[ESPY_BPF_WITHOUT];
 	__u32 root_dev; /* where paths begin, if espy runs in a chroot; root_ino 0: at the root of all */
 	__u64 root_ino;
 	__u32 cgroup_level;

@@ -293,6 +293,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.longest = t->longest,
 		.guard_compat = t->compat && (t->narrow || t->any_enter || t->any_exec),
 	};
+	for (size_t i = 0; i < s->opts.without_cnt && i < ESPY_BPF_WITHOUT; i++)
+		conf->without[conf->without_cnt++] = (uint32_t)s->opts.without[i];
 	bpf_paths__configure(s, conf);
 	fill_rights(conf);
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/output_readers.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* Unix98 pseudo-terminals: eight majors of 256 each (Documentation/admin-guide/devices.txt of the kernel). */
+#define PTS_MAJOR 136u
+#define PTS_MAJORS 8u
+#define PLACES_MAX 64u
+
+/* Something that is written to. */
+struct place {
+	bool pipe;
+	unsigned long id; /* inode of the pipe, or number of the terminal */
+};
+
+struct search {
+	pid_t *pids;
+	size_t cnt, max;
+	struct place places[PLACES_MAX];
+	size_t place_cnt;
+};
+
+static void add_place(struct search *s, bool pipe, unsigned long id)
+{
+	for (size_t i = 0; i < s->place_cnt; i++)
+		if (s->places[i].pipe == pipe && s->places[i].id == id)
+			return;
+	if (s->place_cnt < PLACES_MAX)
+		s->places[s->place_cnt++] = (struct place){ pipe, id };
+}
+
+/* Of a link in /proc/PID/fd. */
+static void add_place_of(struct search *s, const char *link, bool pipes)
+{
+	unsigned long id;
+
+	if (sscanf(link, "/dev/pts/%lu", &id) == 1)
+		add_place(s, false, id);
+	else if (pipes && sscanf(link, "pipe:[%lu]", &id) == 1)
+		add_place(s, true, id);
+}
+
+/* A number behind a name in /proc/PID/fdinfo/FD, in this base; false: there is none. */
+static bool fd_info(pid_t pid, const char *fd, const char *name, int base, unsigned long *out)
+{
+	char path[300], line[256];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", (int)pid, fd);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, strlen(name))) {
+			*out = strtoul(line + strlen(name), NULL, base);
+			found = true;
+		}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Is this descriptor the reading end of a place? */
+static bool reads(const struct search *s, pid_t pid, const char *fd, const char *link)
+{
+	unsigned long id, flags;
+
+	if (!strcmp(link, "/dev/ptmx") || !strcmp(link, "/dev/pts/ptmx")) {
+		if (!fd_info(pid, fd, "tty-index:", 10, &id))
+			return false;
+		for (size_t i = 0; i < s->place_cnt; i++)
+			if (!s->places[i].pipe && s->places[i].id == id)
+				return true;
+		return false;
+	}
+	if (sscanf(link, "pipe:[%lu]", &id) != 1)
+		return false;
+	for (size_t i = 0; i < s->place_cnt; i++)
+		if (s->places[i].pipe && s->places[i].id == id)
+			return fd_info(pid, fd, "flags:", 8, &flags) && (flags & O_ACCMODE) == O_RDONLY;
+	return false;
+}
+
+/* Calls fn with each descriptor of the process and what it is a link to, until it returns true. Returns whether it has. */
+static bool each_fd(struct search *s, pid_t pid, bool (*fn)(struct search *, pid_t, const char *fd, const char *link))
+{
+	char path[64], link[256];
+	bool done = false;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	DIR *d = opendir(path);
+	for (struct dirent *e; !done && d && (e = readdir(d));) {
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
+		if (n <= 0)
+			continue;
+		link[n] = '\0';
+		done = fn(s, pid, e->d_name, link);
+	}
+	if (d)
+		closedir(d);
+	return done;
+}
+
+static bool is_reader(struct search *s, pid_t pid, const char *fd, const char *link)
+{
+	return reads(s, pid, fd, link);
+}
+
+/* Where a reader writes in its turn: any terminal, for tmux has those of its clients; pipes by its standard output alone. */
+static bool take_places(struct search *s, pid_t pid, const char *fd, const char *link)
+{
+	add_place_of(s, link, !strcmp(fd, "1"));
+	return false;
+}
+
+static bool is_known(const struct search *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->cnt; i++)
+		if (s->pids[i] == pid)
+			return true;
+	return pid == getpid();
+}
+
+/* Those that read what is known to be written to. Returns whether there was a new one. */
+static bool find_readers(struct search *s)
+{
+	const size_t before = s->cnt;
+	DIR *proc = opendir("/proc");
+
+	for (struct dirent *e; proc && s->cnt < s->max && (e = readdir(proc));) {
+		const pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid > 0 && !is_known(s, pid) && each_fd(s, pid, is_reader))
+			s->pids[s->cnt++] = pid;
+	}
+	if (proc)
+		closedir(proc);
+	for (size_t i = before; i < s->cnt; i++)
+		each_fd(s, s->pids[i], take_places);
+	return s->cnt > before;
+}
+
+size_t espy_output_readers(int fd, pid_t *pids, size_t max)
+{
+	struct search s = { .pids = pids, .max = max };
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return 0;
+	if (S_ISFIFO(st.st_mode))
+		add_place(&s, true, (unsigned long)st.st_ino);
+	else if (S_ISCHR(st.st_mode) && major(st.st_rdev) - PTS_MAJOR < PTS_MAJORS)
+		add_place(&s, false, (major(st.st_rdev) - PTS_MAJOR) * 256ul + minor(st.st_rdev));
+	while (s.place_cnt && s.cnt < max && find_readers(&s))
+		;
+	return s.cnt;
+}

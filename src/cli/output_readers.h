@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Who carries what espy writes to the user's eyes: to watch these processes is to watch one's own watching, without an end. */
+#ifndef ESPY_CLI_OUTPUT_READERS_H
+#define ESPY_CLI_OUTPUT_READERS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Finds the processes that read what is written to fd, a terminal or a pipe: the one at the other end of the pseudo-terminal
+ * (tmux, script, sshd, an emulator), the readers of the pipe, and, as each of them writes to a terminal again, the readers of
+ * that. Only those that this user may look at. Returns how many of them are in pids[0..max).
+ */
+size_t espy_output_readers(int fd, pid_t *pids, size_t max);
+
+#endif
