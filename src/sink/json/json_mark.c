@@ -7,7 +7,7 @@
 #include "record/mark_values.h"
 #include "sink/json/json_impl.h"
 
-/* An argument without a name of its own is called by its number. */
+/* An argument without a name of its own is called by its number, as in conditions. */
 static void put_name(struct espy_json *j, const struct espy_mark_def *def, unsigned i)
 {
 	const struct espy_mark_arg_def *a = &def->args[i];
@@ -22,7 +22,7 @@ static void put_name(struct espy_json *j, const struct espy_mark_def *def, unsig
 		j->more = false;
 		return;
 	}
-	snprintf(key, sizeof(key), "arg%u", i + 1);
+	snprintf(key, sizeof(key), "arg%u", i);
 	espy_json__key(j, key);
 }
 

@@ -23,6 +23,11 @@ same() {
 }
 "$espy" record -m '*' -o "$dir/marks" "$progs/subjects" marks 4 2>/dev/null
 same "a trace of marks" "$dir/marks" marks 4
+"$espy" trace --json -m '*' -o "$dir/live" --record "$dir/json" "$progs/subjects" marks 4 2>/dev/null
+"$espy" show --json -m '*' "$dir/json" >"$dir/shown" 2>/dev/null
+expect "as JSON: live and replay" "$(cat "$dir/live")" "$(cat "$dir/shown")"
+has "as JSON: arguments by name" "$dir/shown" '"provider":"app","name":"req_done","args":{"id":3,"path":"/odd","took":0.75}}$'
+has "as JSON: arguments without names" "$dir/shown" '"provider":"other","name":"thing","args":{"arg0":1,"arg1":98}}$'
 "$espy" doctor --source=bpf >/dev/null 2>&1 || { echo "not run: what needs the source bpf"; finish; }
 "$espy" record -e trace=all -m '*' -o "$dir/both" "$progs/subjects" marks 4 2>/dev/null
 same "a trace of marks and calls" "$dir/both" marks 4
