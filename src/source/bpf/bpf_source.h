@@ -135,6 +135,11 @@ static inline bool bpf_tests_paths(const struct bpf_source *s)
 	return s->opts.path_cnt && s->opts.path_cnt <= ESPY_BPF_PATHS && s->opts.need_fdnames && !s->opts.count_only;
 }
 
+/* load/ring_size.c: bytes of the one ring; are they enough for what the user asks for? How many rings are there? */
+size_t bpf_ring_size(const struct bpf_source *s);
+int bpf_ring_size__check(const struct bpf_source *s, size_t size);
+int bpf_ring_size__choose(struct bpf_source *s);
+
 /* load/paths.c: what they test by, before and after they are loaded. */
 void bpf_paths__configure(const struct bpf_source *s, struct espy_bpf_conf *conf);
 void bpf_paths__share(struct bpf_source *s);

@@ -417,6 +417,8 @@ static __always_inline int fast_exit(struct fast_call *c)
 	}
 	if (nameless(c->task) || (c->fast->nulls && points_to_more(fast_regs_of(c), c->fast->nulls)))
 		return 1;
+	if (c->fast->flags & ESPY_FAST_MAKES_FD && fast_ret(c) >= 0)
+		return 1;
 	if (c->fast->fd1 != ESPY_FAST_NO_FD && !known_fd(c->task, files, fast_arg(c, c->fast->fd1), tiny, c->raw))
 		return 1;
 	if (c->fast->fd2 != ESPY_FAST_NO_FD && !known_fd(c->task, files, fast_arg(c, c->fast->fd2), tiny, c->raw))

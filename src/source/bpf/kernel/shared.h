@@ -126,6 +126,7 @@ enum {
 	ESPY_FAST_LEN_ARG = 0x08,
 	ESPY_FAST_ARG32 = 0x10,  /* of the length argument only 32 bits count, unsigned */
 	ESPY_FAST_SPREAD = 0x20, /* VEC: the result is spread over the elements */
+	ESPY_FAST_MAKES_FD = 0x40, /* a result >= 0 is a descriptor that is to be named: the general path does that */
 };
 
 #define ESPY_FAST_NO_FD 0xffu

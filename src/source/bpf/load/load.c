@@ -22,13 +22,6 @@
 #include "source/bpf/kernel/bpf_objects.h"
 #include "source/bpf/hold/pause.h"
 
-/* Room for about 350 000 small records. More takes longer to start. Where nobody is held the reader gets more time. */
-#define DEFAULT_RING (32u << 20)
-#define DEFAULT_UNHELD_RING (64u << 20)
-/* Long records (-s): room for so many of them, up to a limit. */
-#define DEFAULT_RECORDS 1024u
-#define DEFAULT_MOST (256u << 20)
-
 /* What is to be attached. */
 struct choice {
 	bool enter; /* entry parts */
@@ -44,49 +37,6 @@ static size_t pid_max(void)
 	if (espy_read_small("/proc/sys/kernel/pid_max", text, sizeof(text)) > 0)
 		n = strtoul(text, NULL, 10);
 	return (n && n < ESPY_BPF_PID_LIMIT ? n : ESPY_BPF_PID_LIMIT) + 1;
-}
-
-static size_t power_of_two(size_t wanted)
-{
-	size_t size = (size_t)sysconf(_SC_PAGESIZE);
-
-	while (size < wanted && size < 1ul << 30)
-		size *= 2;
-	return size;
-}
-
-/* Of all rings together, where the user names none. */
-static size_t default_size(const struct bpf_source *s)
-{
-	size_t size = DEFAULT_RING, records = s->tables.longest * (size_t)DEFAULT_RECORDS;
-
-	if (s->opts.count_only)
-		return size;
-	if (!bpf_pause__wants_lossless(s))
-		size = DEFAULT_UNHELD_RING;
-	if (records > DEFAULT_MOST)
-		records = DEFAULT_MOST;
-	return size < records ? power_of_two(records) : size;
-}
-
-static size_t ring_size(const struct bpf_source *s)
-{
-	return s->opts.ring_bytes ? power_of_two(s->opts.ring_bytes) : default_size(s);
-}
-
-/* A record that is longer than the ring is lost however empty that is, and whoever is held for it. */
-static int check_size(const struct bpf_source *s, size_t size)
-{
-	/* The kernel's ring has a head for each record; 1/16 of ours is for births and deaths. */
-	size_t need = s->tables.longest_ever + (s->tables.longest_ever >> 3) + 64, least = power_of_two(need);
-
-	if (!bpf_pause__wants_lossless(s) || size >= need)
-		return 0;
-	bpf_source_report(s, ESPY_REPORT_ERROR,
-			  "a buffer of %zu KB cannot hold the longest record of these calls: --buffer=%zuK is the least%s", size >> 10,
-			  (s->rings.cnt ? s->rings.cnt : 1) * least >> 10,
-			  s->rings.cnt ? " for a ring of each processor" : "");
-	return -EINVAL;
 }
 
 static struct bpf_map *map_of(const struct bpf_source *s, const char *name)
@@ -237,7 +187,7 @@ static int attach_enter(struct bpf_source *s, bool refill)
 
 static uint64_t room_of(const struct bpf_source *s)
 {
-	return s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : ring_size(s);
+	return s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : bpf_ring_size(s);
 }
 
 static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_level)
@@ -484,7 +434,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	struct ring_job ring = {
 		.ring = &s->ring,
 		.rings = &s->rings,
-		.size = s->rings.cnt ? (size_t)sysconf(_SC_PAGESIZE) : ring_size(s),
+		.size = s->rings.cnt ? (size_t)sysconf(_SC_PAGESIZE) : bpf_ring_size(s),
 		.fd = -1,
 		.chunks_fd = -1,
 	};
@@ -511,36 +461,6 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	return err ? err : attach_all(s, c);
 }
 
-/* Memory that can be had without harm to others; all there is, if the kernel does not say. */
-static size_t memory_left(void)
-{
-	unsigned long long kb = ~0ull >> 10;
-	char text[32];
-
-	if (espy_read_field("/proc/meminfo", "MemAvailable", text, sizeof(text)) > 0)
-		kb = strtoull(text, NULL, 10);
-	return (size_t)kb << 10;
-}
-
-static int choose_rings(struct bpf_source *s)
-{
-	uint32_t cnt = s->opts.rings ? (s->opts.rings == 1 ? 1 : bpf_rings__cpus()) : bpf_rings__auto();
-
-	if (s->opts.flight_bytes)
-		bpf_rings__plan(&s->rings, bpf_rings__cpus(), s->opts.flight_bytes, true);
-	else if (s->opts.rings > 1 || cnt > 1)
-		bpf_rings__plan(&s->rings, cnt, s->opts.ring_bytes || bpf_pause__wants_lossless(s) ? s->opts.ring_bytes : default_size(s),
-				false);
-	/* The kernel would put everything else out of memory before it says no. */
-	if (s->rings.cnt && bpf_rings__bytes(&s->rings) > memory_left()) {
-		bpf_source_report(s, ESPY_REPORT_ERROR, "rings of %zu MB do not fit into the %zu MB of memory that are free",
-				  bpf_rings__bytes(&s->rings) >> 20, memory_left() >> 20);
-		s->rings.cnt = 0;
-		return -ENOMEM;
-	}
-	return 0;
-}
-
 static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level, bool for_command)
 {
 	struct choice c = { 0 };
@@ -552,9 +472,9 @@ static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_
 	if (err)
 		return err;
 	s->mode = mode;
-	err = choose_rings(s);
+	err = bpf_ring_size__choose(s);
 	if (!err && !s->opts.flight_bytes)
-		err = check_size(s, s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : ring_size(s));
+		err = bpf_ring_size__check(s, s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : bpf_ring_size(s));
 	if (err) {
 		bpf_tables__free(&s->tables);
 		return err;

@@ -240,10 +240,12 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		if (abi != ESPY_ABI_X86_64)
 			continue;
 		if (call->variant_cnt || bpf_tests_paths(s) ||
-		    call->flags & (ESPY_CALL_RET_FD | ESPY_CALL_FDS | ESPY_CALL_SIGRETURN))
+		    call->flags & (ESPY_CALL_FDS | ESPY_CALL_SIGRETURN))
 			t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
 		else
 			bpf_tables__choose_shape(&t->fast[nr], plan, set->ops + plan->first_op, raw);
+		if (call->flags & ESPY_CALL_RET_FD && t->fast[nr].shape != ESPY_SHAPE_GENERAL)
+			t->fast[nr].flags |= ESPY_FAST_MAKES_FD;
 	}
 }
 
