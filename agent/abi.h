@@ -420,8 +420,8 @@ struct espy_shared_record { /* in shared chunks: what follows the time is the th
  *   BORN     by the agent of a forked child, before fork returns there, for each session with ESPY_AGENT_CALL. With it
  *            (SCM_RIGHTS) come its control area and the session's ring: both can be read whatever becomes of the child.
  *   STARTED  by a program that finds ESPY_AGENT_CALL_ENV=NAME,TAG[,traced] (TAG hexadecimal) in its environment, from
- *            the library's constructor. It waits until espy closes the connection, or for ESPY_AGENT_CALL_MS; not if it
- *            is being traced by ptrace, since then somebody has it in his hands already, unless the third word is there.
+ *            the library's constructor. It waits until espy closes the connection, or for ESPY_AGENT_CALL_MS; not if its
+ *            parent traces it by ptrace, since then that has it in his hands already, unless the third word is there.
  *
  * espy takes the sender's number from SO_PEERCRED, and believes a call only if its tag is the session's. The process looks
  * at SO_PEERCRED as well, and gives its descriptors to root and to its own user alone: the name may be somebody else's by now.

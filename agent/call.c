@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <time.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 // So often, and a millisecond each, a full queue is tried again: somebody else fills it, and espy empties it.
 #define DIAL_TRIES 20
@@ -91,21 +93,38 @@ void call_born(uint32_t i)
 	sys(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-// Somebody holds this program by ptrace from its first instruction on: espy, that is about to look at it anyway.
-static int is_traced(void)
+// The number behind that name in /proc/self/status; 0: there is none.
+static long field(const char *status, long n, const char *name, long len)
 {
-	static const char name[] = "TracerPid:\t";
+	long value = 0;
+
+	for (long i = 0; i + len < n; i++)
+		if (!__builtin_memcmp(status + i, name, (size_t)len)) {
+			for (i += len; i < n && status[i] >= '0' && status[i] <= '9'; i++)
+				value = value * 10 + status[i] - '0';
+			return value;
+		}
+	return 0;
+}
+
+// Whoever started this program holds it by ptrace from its first instruction on: espy, that is about to look at it anyway, or
+// a debugger. Another tracer may be espy as well, which came to load the agent before this one was there: it answers.
+static int is_held(void)
+{
+	static const char tracer[] = "TracerPid:\t", parent[] = "PPid:\t";
 	char status[1024];
-	long n, fd = sys(SYS_openat, AT_FDCWD, (long)"/proc/self/status", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	long n, tid, fd = sys(SYS_openat, AT_FDCWD, (long)"/proc/self/status", O_RDONLY | O_CLOEXEC, 0, 0, 0);
 
 	if (fd < 0)
 		return 0;
 	n = sys(SYS_read, fd, (long)status, sizeof(status) - 1, 0, 0, 0);
 	sys(SYS_close, fd, 0, 0, 0, 0, 0);
-	for (long i = 0; i + (long)sizeof(name) < n; i++)
-		if (!__builtin_memcmp(status + i, name, sizeof(name) - 1))
-			return status[i + (long)sizeof(name) - 1] != '0';
-	return 0;
+	tid = field(status, n, tracer, sizeof(tracer) - 1);
+	if (!tid)
+		return 0;
+	// Which may be any thread of the parent's.
+	snprintf(status, sizeof(status), "/proc/%ld/task/%ld", field(status, n, parent, sizeof(parent) - 1), tid);
+	return !sys(SYS_faccessat, AT_FDCWD, (long)status, F_OK, 0, 0, 0);
 }
 
 void call_started(const char *where)
@@ -123,7 +142,7 @@ void call_started(const char *where)
 	hangup.fd = dial(where, len);
 	if (hangup.fd < 0)
 		return;
-	if ((*c || !is_traced()) &&
+	if ((*c || !is_held()) &&
 	    sys(SYS_sendto, hangup.fd, (long)&call, sizeof(call), MSG_NOSIGNAL, 0, 0) == (long)sizeof(call))
 		sys(SYS_ppoll, (long)&hangup, 1, (long)&limit, 0, 0, 0);
 	sys(SYS_close, hangup.fd, 0, 0, 0, 0, 0);
