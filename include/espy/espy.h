@@ -237,6 +237,7 @@ struct espy_session_options {
 	bool no_calls;	    /* no source of system calls is opened: marks alone */
 	enum espy_mark_way marks_by;
 	enum espy_overrun overrun;
+	bool can_pause;	     /* espy_pause will be called: holding tasks is made ready; not being able to is an error */
 	uint64_t max_hold_ns; /* so long at most a task is held because of that, at a time; 0: as overrun says */
 	size_t ring_bytes;   /* between source and reader; 0: a sensible size */
 	unsigned rings;	     /* 0: as is best; 1: one for all CPUs; more: one for each */
@@ -370,12 +371,20 @@ struct espy_engine_stats {
 };
 ESPY_API int espy_engine_stats(struct espy_engine *engine, struct espy_engine_stats *stats);
 
-/* ---- holding a task
+/* ---- holding a task: espy_hold(3)
  *
  * A task is held before its next instruction in user space: neither stopped nor signalled. Each holder (a session) counts; it
- * runs on when the last hold of the last holder is gone: by espy_resume, when the session is closed, when the process that
- * holds it dies. A session holds tasks by the options of its overrun and of its calls.
+ * runs on when the last hold of the last holder is gone: by espy_resume, when its lease has run out, when the session is closed, when
+ * the process that holds it dies. A session also holds tasks by the options of its overrun and of its calls.
  */
+/*
+ * Adds a hold of this session on a watched task, until lease_ns from now; a further hold may only make that later. When the lease has run
+ * out, all holds of the session on the task are gone. Returns at once: a task that is in user space is held within microseconds, one
+ * that sleeps in a call when that returns. The session must have can_pause. For any thread.
+ * -EINVAL: no lease; -EOPNOTSUPP: no can_pause, or the source is not bpf; -ESRCH: the task is not watched, or the session does not run;
+ * -EAGAIN: nobody can be held for now: too many are held, or the process that tasks are held by (espy-hold) did not run for a while.
+ */
+ESPY_API int espy_pause(struct espy_session *s, pid_t task, uint64_t lease_ns);
 /* Takes back one hold of this session; task 0: all of them. -ESRCH: it has none on that task. For any thread. */
 ESPY_API int espy_resume(struct espy_session *s, pid_t task);
 

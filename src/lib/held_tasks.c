@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "lib/control_socket.h"
 #include "lib/session_impl.h"
 
@@ -17,6 +18,8 @@
 #define LONGEST_AUTO_NS 10000000ull
 #define LONGEST_ALWAYS_NS 10000000000ull
 #define ANSWER_MS 2000 /* an espy looks every 100 ms; a stopped one does not answer */
+
+static bool take_back(struct session_holds *h, pid_t task);
 
 struct espy_resume_socket {
 	struct espy_session *s;
@@ -126,6 +129,14 @@ void espy_resume_socket__close(struct espy_resume_socket *h)
 	free(h);
 }
 
+/* All holds of this session on a task. */
+static bool resume_whole(struct espy_session *s, pid_t task)
+{
+	while (take_back(&s->holds, task))
+		;
+	return !s->src_ops->resume(s->src, task);
+}
+
 /* A task, or all tasks of a process. */
 static unsigned resume(struct espy_session *s, pid_t pid)
 {
@@ -135,7 +146,7 @@ static unsigned resume(struct espy_session *s, pid_t pid)
 
 	for (int i = 0; i < cnt && i < MOST; i++)
 		if (held[i].tid == (uint32_t)pid || held[i].tgid == (uint32_t)pid)
-			n += !s->src_ops->resume(s->src, (pid_t)held[i].tid);
+			n += resume_whole(s, (pid_t)held[i].tid);
 	return n;
 }
 
@@ -162,6 +173,78 @@ static const char *call_name(const struct espy_session *s, const struct espy_hel
 	return img && t->nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[t->nr].name) : "";
 }
 
+/* Under holds->lock: NULL if there is none, or its lease has run out. */
+static struct session_hold *find_hold(struct session_holds *h, pid_t task)
+{
+	const uint64_t now = espy_now_ns();
+	struct session_hold *found = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->cnt; i++) {
+		if (h->v[i].until_ns <= now)
+			continue;
+		h->v[kept] = h->v[i];
+		if (h->v[kept].task == task)
+			found = &h->v[kept];
+		kept++;
+	}
+	h->cnt = kept;
+	return found;
+}
+
+static struct session_hold *add_hold(struct session_holds *h, pid_t task)
+{
+	if (h->cnt == h->room) {
+		const size_t room = h->room ? 2 * h->room : 16;
+		struct session_hold *v = reallocarray(h->v, room, sizeof(*v));
+
+		if (!v)
+			return NULL;
+		h->v = v;
+		h->room = room;
+	}
+	h->v[h->cnt] = (struct session_hold){ .task = task };
+	return &h->v[h->cnt];
+}
+
+int espy_pause(struct espy_session *s, pid_t task, uint64_t lease_ns)
+{
+	const uint64_t until = espy_now_ns() + lease_ns;
+	struct session_hold *hold;
+	int err;
+
+	if (!s || task <= 0 || !lease_ns || until < lease_ns)
+		return -EINVAL;
+	if (!s->o.can_pause)
+		return -EOPNOTSUPP;
+	if (s->run.phase != PHASE_RUNS)
+		return -ESRCH;
+	pthread_mutex_lock(&s->holds.lock);
+	hold = find_hold(&s->holds, task);
+	const bool fresh = !hold;
+	hold = hold ? hold : add_hold(&s->holds, task);
+	err = hold ? s->src_ops->pause(s->src, task, until > hold->until_ns ? until : hold->until_ns) : -ENOMEM;
+	if (!err) {
+		hold->holds++;
+		hold->until_ns = until > hold->until_ns ? until : hold->until_ns;
+		s->holds.cnt += fresh;
+	}
+	pthread_mutex_unlock(&s->holds.lock);
+	return err;
+}
+
+static unsigned holds_of(struct espy_session *s, pid_t task)
+{
+	const struct session_hold *hold;
+	unsigned holds;
+
+	pthread_mutex_lock(&s->holds.lock);
+	hold = find_hold(&s->holds, task);
+	holds = hold ? hold->holds : 1; /* by a trigger */
+	pthread_mutex_unlock(&s->holds.lock);
+	return holds;
+}
+
 int espy_session_held(struct espy_session *s, espy_held_fn fn, void *ctx)
 {
 	struct espy_held_task held[MOST];
@@ -178,7 +261,7 @@ int espy_session_held(struct espy_session *s, espy_held_fn fn, void *ctx)
 			.process = (pid_t)held[i].tgid,
 			.call = call_name(s, &held[i]),
 			.since_ns = held[i].since_ns,
-			.holds = 1,
+			.holds = holds_of(s, (pid_t)held[i].tid),
 		};
 		int n = fn(ctx, &h);
 
@@ -188,13 +271,30 @@ int espy_session_held(struct espy_session *s, espy_held_fn fn, void *ctx)
 	return cnt;
 }
 
+/* Takes back a hold; does the task stay held by another one? */
+static bool take_back(struct session_holds *h, pid_t task)
+{
+	struct session_hold *hold;
+	bool stays;
+
+	pthread_mutex_lock(&h->lock);
+	hold = task ? find_hold(h, task) : NULL;
+	stays = hold && --hold->holds;
+	if (!task)
+		h->cnt = 0;
+	else if (hold && !stays)
+		*hold = h->v[--h->cnt];
+	pthread_mutex_unlock(&h->lock);
+	return stays;
+}
+
 int espy_resume(struct espy_session *s, pid_t task)
 {
-	if (!s)
+	if (!s || task < 0)
 		return -EINVAL;
 	if (s->run.phase != PHASE_RUNS || !s->src_ops->resume)
 		return -ESRCH;
-	return s->src_ops->resume(s->src, task);
+	return take_back(&s->holds, task) ? 0 : s->src_ops->resume(s->src, task);
 }
 
 /* ---- the other side */

@@ -78,6 +78,7 @@ int espy_session_open(struct espy_session **out, const struct espy_session_optio
 	if (!s)
 		return -ENOMEM;
 	s->wait_fd = -1;
+	pthread_mutex_init(&s->holds.lock, NULL);
 	s->engines.wake.fd = -1;
 	espy_session__open_log(s);
 	err = espy_options__take(&s->o, sizeof(s->o), options);
@@ -121,6 +122,8 @@ static void free_session(struct espy_session *s)
 		espy_filter_free(s->filters[i]);
 	free(s->filters);
 	free(s->marks.v);
+	free(s->holds.v);
+	pthread_mutex_destroy(&s->holds.lock);
 	if (s->wait_fd >= 0) {
 		close(s->timer_fd);
 		close(s->wait_fd);

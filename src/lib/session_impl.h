@@ -88,10 +88,22 @@ struct session_condition {
 	struct espy_call_gate (*call_gates)[ESPY_MAX_SYSCALLS]; /* one table for each ABI */
 };
 
+/* Holds by espy_pause, of tasks that may have come to the end of their lease. */
+struct session_hold {
+	pid_t task;
+	unsigned holds;
+	uint64_t until_ns;
+};
+struct session_holds {
+	struct session_hold *v;
+	size_t cnt, room;
+	pthread_mutex_t lock;
+};
+
 enum session_phase { PHASE_NEW, PHASE_RUNS, PHASE_OVER, PHASE_FINISHED };
 struct session_run {
 	pthread_t starter; /* the thread that has started it */
-	enum session_phase phase;
+	_Atomic(enum session_phase) phase;
 	atomic_bool stop_asked, snapshot_asked; /* by the user, from any thread or a signal handler */
 	bool stopping;	/* to be ended, for whatever reason */
 	bool draining;	/* what was on its way is taken, though it ends */
@@ -134,6 +146,7 @@ struct espy_session {
 	struct session_targets targets;
 	struct session_engines engines;
 	struct session_run run;
+	struct session_holds holds;
 	struct espy_event_answers *answers; /* of questions of callbacks; NULL: nothing was asked yet */
 	struct espy_flight *flight; /* NULL: no flight recorder */
 	struct espy_resume_socket *resume_socket;

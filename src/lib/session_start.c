@@ -134,7 +134,7 @@ static int open_input(struct espy_session *s)
 	if (s->o.raise_file_limit)
 		espy_session__raise_file_limit(s);
 	err = espy_session__open_source(s);
-	if (!err && s->o.pause_on_count)
+	if (!err && (s->o.pause_on_count || s->o.can_pause))
 		err = espy_resume_socket__open(&s->resume_socket, s);
 	if (err)
 		return err;

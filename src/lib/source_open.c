@@ -212,6 +212,10 @@ static int choose_source(struct espy_session *s)
 		espy_session__error(s, "%s", why);
 		return err;
 	}
+	if (o->can_pause && !s->src_ops->pause) {
+		espy_session__error(s, "holding tasks needs the source bpf%s%s", why[0] ? "; " : "", why);
+		return -EOPNOTSUPP;
+	}
 	if (o->pause_on_count && !s->src_ops->held) {
 		espy_session__error(s, "--pause-on needs the source bpf%s%s", why[0] ? "; " : "", why);
 		return -EOPNOTSUPP;
@@ -318,6 +322,7 @@ int espy_session__open_source(struct espy_session *s)
 		.marks_fn = espy_session__marks,
 		.wake = &s->engines.wake,
 		.calls_change = calls_change(s),
+		.can_pause = o->can_pause,
 	};
 	warn_of_values(s);
 	err = s->marks.cnt ? open_with_marks(s, &so) : s->src_ops ? s->src_ops->open(&s->src, &so) : -EINVAL;

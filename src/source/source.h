@@ -124,6 +124,7 @@ struct espy_source_opts {
 	const pid_t *without; /* with a cgroup or the whole system: processes that are not watched; valid until close */
 	size_t without_cnt;
 	const struct espy_wake *wake; /* poll returns 0 within a millisecond of a wake; NULL: none comes */
+	bool can_pause; /* pause will be called: not being able to hold tasks is an error */
 	bool calls_change; /* want_calls will be called */
 };
 
@@ -264,6 +265,11 @@ struct espy_source_ops {
 	int (*command_status)(struct espy_source *s, int *status);
 	/* Tasks that PAUSE triggers hold now: fills held[0..n), returns how many there are. NULL: no triggers here. */
 	int (*held)(struct espy_source *s, struct espy_held_task *held, size_t n);
+	/*
+	 * Hold a watched task before its next instruction, until then at the latest, or until resume. For any thread, as are held and
+	 * resume. Only with opts.can_pause. -ESRCH: it is not watched. NULL: the source cannot.
+	 */
+	int (*pause)(struct espy_source *s, pid_t tid, uint64_t until_ns);
 	/* Let one of them run on, or with 0 all. -ESRCH: it is not held. NULL if `held` is. */
 	int (*resume)(struct espy_source *s, pid_t tid);
 	/* Can tasks be held without stopping them? 0, or -errno with the reason in why. NULL: never, nor need it be. */

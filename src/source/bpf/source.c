@@ -521,6 +521,11 @@ static int bpf_held(struct espy_source *src, struct espy_held_task *held, size_t
 	return bpf_pause__held(to_bpf(src), held, n);
 }
 
+static int bpf_pause(struct espy_source *src, pid_t tid, uint64_t until_ns)
+{
+	return bpf_pause__pause(to_bpf(src), tid, until_ns);
+}
+
 static int bpf_resume(struct espy_source *src, pid_t tid)
 {
 	return bpf_pause__resume(to_bpf(src), tid);
@@ -553,6 +558,7 @@ const struct espy_source_ops espy_source_bpf = {
 	.counts = bpf_counts,
 	.command_status = bpf_source_command_status,
 	.held = bpf_held,
+	.pause = bpf_pause,
 	.resume = bpf_resume,
 	.probe_lossless = bpf_pause__probe,
 	.close = bpf_close,

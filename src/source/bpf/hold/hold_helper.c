@@ -106,12 +106,15 @@ static int step_ms(const struct helper *h)
 
 	for (size_t i = 0; i < ESPY_BPF_HOLDS; i++) {
 		const struct espy_bpf_hold *at = &h->duty.holds[i];
-		uint64_t since, longest;
+		uint64_t since, longest, until;
 
 		if (!__atomic_load_n(&at->tid, __ATOMIC_RELAXED))
 			continue;
 		if (__atomic_load_n(&at->go, __ATOMIC_RELAXED) == ESPY_GO_RUN)
 			return 0;
+		until = __atomic_load_n(&at->until_ns, __ATOMIC_RELAXED);
+		if (until)
+			left = until <= now ? 0 : until - now < left ? until - now : left;
 		since = __atomic_load_n(&at->since_ns, __ATOMIC_RELAXED);
 		longest = h->duty.pausing->longest_ns[at->reason & 1];
 		if (!since || !longest)

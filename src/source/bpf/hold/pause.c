@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+#include <bpf/bpf.h>
 #include "base/clock.h"
 #include "source/bpf/hold/pause_impl.h"
 
@@ -25,6 +26,9 @@
 #define AGAIN_MOST_MS 60000
 #define TELL_NS 1000000000ull
 #define THREAD_NICE (-10)
+/* A hold that ends so soon is not prolonged but begun anew; that is tried for so long. */
+#define NEAR_END_NS 3000000ull
+#define PAUSE_NS 1000000000ull
 
 static uint32_t held(const struct bpf_source *s, enum espy_pause_reason reason)
 {
@@ -276,6 +280,50 @@ int bpf_pause__held(struct bpf_source *s, struct espy_held_task *list, size_t n)
 		cnt++;
 	}
 	return (int)cnt;
+}
+
+/* Of a task that is held, and not about to go: longer. */
+static bool prolong(struct bpf_pause *p, pid_t tid, uint64_t until_ns)
+{
+	for (uint32_t i = 0; i < ESPY_BPF_HOLD_PROBES; i++) {
+		struct espy_bpf_hold *h = &p->holds[((uint32_t)tid + i) & (ESPY_BPF_HOLDS - 1)];
+		uint64_t until = __atomic_load_n(&h->until_ns, __ATOMIC_SEQ_CST);
+
+		if (!matches(h, ESPY_PAUSE_ASKED, tid) || __atomic_load_n(&h->go, __ATOMIC_SEQ_CST) == ESPY_GO_RUN)
+			continue;
+		/* A trigger's hold has no end of its own. */
+		if (until && until < until_ns)
+			__atomic_store_n(&h->until_ns, until_ns, __ATOMIC_SEQ_CST);
+		return !until || until > espy_now_ns() + NEAR_END_NS;
+	}
+	return false;
+}
+
+int bpf_pause__pause(struct bpf_source *s, pid_t tid, uint64_t until_ns)
+{
+	struct bpf_pause *p = s->pause;
+	struct espy_bpf_order order = { .tid = (uint32_t)tid, .until_ns = until_ns };
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &order, .ctx_size_in = sizeof(order));
+	struct bpf_program *prog;
+
+	if (!p || !__atomic_load_n(&p->ready, __ATOMIC_ACQUIRE))
+		return -EOPNOTSUPP;
+	prog = bpf_object__find_program_by_name(p->obj, "espy_hold_task");
+	if (!prog)
+		return -EOPNOTSUPP;
+	for (const uint64_t end = espy_now_ns() + PAUSE_NS; espy_now_ns() < end;) {
+		const struct timespec t = { .tv_nsec = 100000 };
+
+		if (prolong(p, tid, until_ns))
+			return 0;
+		run.retval = 0;
+		if (bpf_prog_test_run_opts(bpf_program__fd(prog), &run))
+			return -errno;
+		if ((int)run.retval != -EAGAIN)
+			return (int)run.retval;
+		nanosleep(&t, NULL); /* it is on its way out of a hold, or nobody can be held for a moment */
+	}
+	return -EAGAIN;
 }
 
 int bpf_pause__resume(struct bpf_source *s, pid_t tid)

@@ -90,6 +90,11 @@ void bpf_pause__count(struct bpf_source *s, const struct espy_rec_pause *rec);
 void bpf_pause__stats(struct bpf_source *s, struct espy_source_stats *st);
 bool bpf_pause__holds(const struct bpf_source *s, uint32_t tid);
 int bpf_pause__held(struct bpf_source *s, struct espy_held_task *list, size_t n);
+/*
+ * Holds a task until then, or, if it is held already, until then at least. For any thread. -ESRCH: it is not watched; -EAGAIN: nobody can
+ * be held now.
+ */
+int bpf_pause__pause(struct bpf_source *s, pid_t tid, uint64_t until_ns);
 /* A task, or with 0 everyone who was asked to be held. -ESRCH: it is not held. */
 int bpf_pause__resume(struct bpf_source *s, pid_t tid);
 /* Everyone runs on, and nobody is held from now on. */

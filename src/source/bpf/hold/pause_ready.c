@@ -23,6 +23,8 @@
 
 static bool wants_hand(const struct bpf_source *s)
 {
+	if (s->opts.can_pause)
+		return true;
 	for (size_t i = 0; i < s->opts.trigger_cnt; i++)
 		if (s->opts.triggers[i].action == ESPY_TRIGGER_PAUSE)
 			return true;
@@ -48,6 +50,7 @@ static int open_object(struct bpf_source *s)
 	p->obj = bpf_object__open_mem(from, (size_t)(end - from), &opts);
 	if (!p->obj)
 		return -errno;
+	bpf_program__set_autoload(bpf_object__find_program_by_name(p->obj, "espy_hold_task"), s->opts.can_pause);
 	bpf_object__for_each_map(map, p->obj) {
 		struct bpf_map *own = bpf_object__find_map_by_name(s->obj, bpf_map__name(map));
 

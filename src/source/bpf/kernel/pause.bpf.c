@@ -53,6 +53,8 @@ HOLD_MAP(espy_work_b, struct hold_work, 0);
 
 enum { SCHED_FIFO = 1, SCHED_RR = 2, SCHED_DEADLINE = 6 };
 
+#define ESRCH 3
+#define EAGAIN 11
 #define SIGSTOP 19
 #define JOBCTL_TRAP_STOP (1ul << 19)
 
@@ -73,6 +75,7 @@ static __always_inline struct espy_bpf_hold *claim(const struct task_struct *tas
 		hold->go = ESPY_GO_NOWHERE; /* what was meant for whoever had it before */
 		hold->tgid = task->tgid;
 		hold->reason = reason;
+		hold->until_ns = 0;
 		__sync_fetch_and_add(&shared.pausing.held[reason & 1], 1);
 		return hold;
 	}
@@ -121,8 +124,10 @@ static __always_inline bool wanted_by_debugger(const struct task_struct *task)
 /* As long as it may be; what is less than a millisecond is not worth another round. */
 static __always_inline bool held_for_longest(const struct espy_bpf_hold *hold)
 {
-	u64 longest = shared.pausing.longest_ns[hold->reason & 1];
+	u64 longest = shared.pausing.longest_ns[hold->reason & 1], until = hold->until_ns;
 
+	if (until && bpf_ktime_get_ns() + 1000000 >= until)
+		return true;
 	if (!longest || bpf_ktime_get_ns() - hold->since_ns + 1000000 < longest)
 		return false;
 	__sync_fetch_and_add(&shared.pausing.expired, 1);
@@ -146,7 +151,7 @@ static __always_inline bool sleep_round(u32 index)
 		return false;
 	if (!hold->since_ns) {
 		/* The reader may have caught up in between; then there is nothing to wait for, nor to tell. */
-		if (!shared.pausing.on || room_again(hold)) {
+		if (!shared.pausing.on || room_again(hold) || (hold->until_ns && bpf_ktime_get_ns() >= hold->until_ns)) {
 			give_back(hold);
 			return false;
 		}
@@ -283,4 +288,50 @@ SEC("espy/tp")
 int espy_one_hold(u64 *ctx)
 {
 	return hold_current();
+}
+
+/*
+ * Holds a task that may be anywhere: it does the work on its way back to user space, and if it is there it is made to come into the
+ * kernel for it. 0 or a negative errno.
+ */
+static __always_inline int hold_other(struct task_struct *task, const struct espy_bpf_order *order)
+{
+	struct espy_bpf_hold *hold;
+	struct hold_work *work;
+	u32 index;
+
+	if (!task->mm || !watched_other(task, task->pid, task->tgid)) /* none of the kernel's own: they do no such work */
+		return -ESRCH;
+	hold = claim(task, ESPY_PAUSE_ASKED, &index);
+	if (!hold)
+		return -EAGAIN;
+	hold->abi = 0;
+	hold->nr = ESPY_BPF_NO_CALL;
+	hold->until_ns = order->until_ns;
+	work = bpf_map_lookup_elem(&espy_work_a, &index);
+	if (work && !bpf_task_work_schedule_resume_impl(task, &work->work, &espy_work_a, turn_a, NULL))
+		return 0;
+	/* Of a place that was just given back the work may not be over yet. */
+	work = bpf_map_lookup_elem(&espy_work_b, &index);
+	if (work && !bpf_task_work_schedule_resume_impl(task, &work->work, &espy_work_b, turn_b, NULL))
+		return 0;
+	give_back(hold);
+	return -EAGAIN;
+}
+
+/* Run by user space (BPF_PROG_RUN), by espy_pause. */
+SEC("espy/call")
+int espy_hold_task(struct espy_bpf_order *order)
+{
+	struct task_struct *task;
+	int err;
+
+	if (!shared.pausing.on)
+		return -EAGAIN;
+	task = bpf_task_from_pid(order->tid);
+	if (!task)
+		return -ESRCH;
+	err = hold_other(task, order);
+	bpf_task_release(task);
+	return err;
 }

@@ -172,9 +172,17 @@ struct espy_bpf_hold {
 	__u32 reason; /* enum espy_pause_reason */
 	__u32 go;     /* enum espy_bpf_go; written by user space, taken by the program */
 	__u64 since_ns; /* 0: about to be held */
-	__u32 nr, abi;  /* the call after which it is held */
+	__u32 nr, abi;  /* the call after which it is held; nr ESPY_BPF_NO_CALL: it was asked for by name */
+	__u64 until_ns; /* it runs on then at the latest; 0: as longest_ns says. Written by user space, too */
 };
-_Static_assert(sizeof(struct espy_bpf_hold) == 32, "");
+_Static_assert(sizeof(struct espy_bpf_hold) == 40, "");
+#define ESPY_BPF_NO_CALL 0xffffffffu
+
+/* What espy_hold_task is run with. */
+struct espy_bpf_order {
+	__u32 tid, reserved;
+	__u64 until_ns;
+};
 
 /*
  * So many bytes of a ring unread are too many: a task that writes then is held. Above this mark there is room for the record

@@ -133,6 +133,9 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	v->opts = *opts;
 	if (!strcmp(point, "tp")) {
 		v->type = BPF_PROG_TYPE_TRACEPOINT;
+	} else if (!strcmp(point, "call")) {
+		v->type = BPF_PROG_TYPE_SYSCALL;
+		v->opts.prog_flags |= BPF_F_SLEEPABLE;
 	} else if (strcmp(point, "raw")) {
 		v->type = BPF_PROG_TYPE_TRACING;
 		v->opts.expected_attach_type = BPF_TRACE_RAW_TP;

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * espy_pause and espy_resume: a task that runs in user space stands still, neither stopped nor signalled; holds are counted by task and
+ * session; a lease runs out; several processes hold one task, and the death of one releases its hold alone.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <espy/espy.h>
+
+#define LEASE_NS UINT64_C(60000000000)
+#define DEADLINE_NS UINT64_C(60000000000)
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The watched process counts, and makes no call. */
+static atomic_ulong *counter;
+static pid_t counting;
+
+static char said[256];
+static void log_line(void *ctx, enum espy_log_level level, enum espy_log_topic topic, const char *text)
+{
+	(void)ctx;
+	(void)topic;
+	if (level == ESPY_LOG_ERROR)
+		snprintf(said, sizeof(said), "%s", text);
+}
+
+static atomic_uint pauses;
+static _Atomic uint64_t paused_ns;
+static void on_event(void *ctx, const struct espy_event *e)
+{
+	uint64_t ns = 0;
+
+	(void)ctx;
+	if (espy_event_type(e) == ESPY_EVENT_PAUSE && !espy_event_duration(e, &ns)) {
+		atomic_store(&paused_ns, ns);
+		atomic_fetch_add(&pauses, 1);
+	}
+}
+
+/* 0 or why there is none. */
+static int open_session(struct espy_session **s)
+{
+	const struct espy_session_options so = { .size = sizeof(so), .pids = &counting, .pid_count = 1, .source = "bpf", .can_pause = true,
+						 .log = log_line };
+	const struct espy_engine_options eo = { .size = sizeof(eo), .events = ESPY_EVENT_PAUSE, .event = on_event };
+	int err = espy_session_open(s, &so);
+
+	err = err ? err : espy_engine_add(*s, &eo, NULL);
+	err = err ? err : espy_session_start(*s);
+	if (err)
+		espy_session_close(*s);
+	return err;
+}
+
+static void *run(void *ctx)
+{
+	espy_session_run(ctx);
+	return NULL;
+}
+
+/* A machine that is busy may keep espy from holding anyone for some time. */
+static int pause_task(struct espy_session *s, uint64_t lease_ns)
+{
+	int err;
+
+	for (const uint64_t end = now_ns() + DEADLINE_NS; (err = espy_pause(s, counting, lease_ns)) == -EAGAIN && now_ns() < end;)
+		usleep(1000);
+	return err;
+}
+
+static bool runs_on(void)
+{
+	const unsigned long from = atomic_load(counter);
+
+	for (const uint64_t end = now_ns() + DEADLINE_NS; atomic_load(counter) == from;)
+		if (now_ns() > end || usleep(1000))
+			return false;
+	return true;
+}
+
+/* It counts no more, for a while. */
+static bool stands_still(void)
+{
+	for (const uint64_t end = now_ns() + DEADLINE_NS; now_ns() < end;) {
+		const unsigned long from = atomic_load(counter);
+
+		usleep(30000);
+		if (atomic_load(counter) != from)
+			continue;
+		usleep(170000);
+		return atomic_load(counter) == from;
+	}
+	return false;
+}
+
+static char state_of(pid_t pid)
+{
+	char path[64], state = '?';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = '?';
+	if (f)
+		fclose(f);
+	return state;
+}
+
+static int count_held(void *ctx, const struct espy_held *held)
+{
+	unsigned *holds = ctx;
+
+	assert_int_equal(held->task, counting);
+	assert_string_equal(held->call, "");
+	*holds += held->holds;
+	return 0;
+}
+
+struct fixture {
+	struct espy_session *s;
+	pthread_t thread;
+};
+
+static int begin(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	if (open_session(&f->s) || pthread_create(&f->thread, NULL, run, f->s))
+		return -1;
+	*state = f;
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct fixture *f = *state;
+
+	espy_session_stop(f->s);
+	pthread_join(f->thread, NULL);
+	espy_session_close(f->s);
+	free(f);
+	return runs_on() ? 0 : -1;
+}
+
+static void holds_are_counted(void **state)
+{
+	struct espy_session *s = ((struct fixture *)*state)->s;
+	const unsigned before = atomic_load(&pauses);
+	unsigned holds = 0;
+
+	assert_true(runs_on());
+	assert_int_equal(pause_task(s, LEASE_NS), 0);
+	assert_true(stands_still());
+	assert_int_not_equal(state_of(counting), 'T');
+	assert_int_not_equal(state_of(counting), 't');
+	assert_int_equal(pause_task(s, 1000000), 0); /* which does not shorten the lease */
+	assert_int_equal(espy_session_held(s, count_held, &holds), 1);
+	assert_int_equal(holds, 2);
+	assert_int_equal(espy_resume(s, counting), 0);
+	assert_true(stands_still());
+	assert_int_equal(espy_resume(s, counting), 0);
+	assert_true(runs_on());
+	for (unsigned i = 0; atomic_load(&pauses) == before && i < 60000; i++)
+		usleep(1000);
+	assert_int_equal(atomic_load(&pauses), before + 1);
+	assert_true(atomic_load(&paused_ns) > 300000000u);
+	assert_int_equal(espy_resume(s, counting), -ESRCH);
+}
+
+static void a_lease_runs_out(void **state)
+{
+	struct espy_session *s = ((struct fixture *)*state)->s;
+	const uint64_t begun = now_ns();
+
+	assert_int_equal(pause_task(s, UINT64_C(1000000000)), 0);
+	assert_int_equal(pause_task(s, UINT64_C(500000000)), 0);
+	assert_true(stands_still());
+	assert_true(runs_on());
+	assert_true(now_ns() - begun > UINT64_C(900000000));
+}
+
+static void refusals(void **state)
+{
+	struct espy_session *s = ((struct fixture *)*state)->s, *other;
+	const struct espy_session_options so = { .size = sizeof(so), .pids = &counting, .pid_count = 1 };
+
+	assert_int_equal(espy_pause(s, counting, 0), -EINVAL);
+	assert_int_equal(espy_pause(s, -1, LEASE_NS), -EINVAL);
+	assert_int_equal(espy_pause(NULL, counting, LEASE_NS), -EINVAL);
+	assert_int_equal(espy_pause(s, getpid(), LEASE_NS), -ESRCH); /* not watched */
+	assert_int_equal(espy_pause(s, 1, LEASE_NS), -ESRCH);
+	assert_int_equal(espy_session_open(&other, &so), 0);
+	assert_int_equal(espy_pause(other, counting, LEASE_NS), -EOPNOTSUPP);
+	espy_session_close(other);
+}
+
+/* Another process with a session of its own holds the task, too, until it is killed. */
+static void two_processes(void **state)
+{
+	struct espy_session *s = ((struct fixture *)*state)->s;
+	int ready[2];
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	const pid_t other = fork();
+	if (!other) {
+		char *const argv[] = { "holds", "hold", NULL };
+		char pid[16];
+
+		snprintf(pid, sizeof(pid), "%d", counting);
+		setenv("COUNTING", pid, 1);
+		dup2(ready[1], 1);
+		execv("/proc/self/exe", argv);
+		_exit(127);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_int_equal(pause_task(s, LEASE_NS), 0);
+	assert_true(stands_still());
+	assert_int_equal(espy_resume(s, counting), 0);
+	assert_true(stands_still()); /* the other one holds it */
+	kill(other, SIGKILL);
+	assert_int_equal(waitpid(other, NULL, 0), other);
+	assert_true(runs_on());
+	close(ready[0]);
+}
+
+/* That process. */
+static int hold(void)
+{
+	struct espy_session *s;
+	pthread_t thread;
+
+	counting = atoi(getenv("COUNTING"));
+	if (open_session(&s) || pthread_create(&thread, NULL, run, s) || pause_task(s, LEASE_NS) || write(1, "h", 1) != 1)
+		return 1;
+	for (;;)
+		pause();
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(holds_are_counted, begin, end),
+		cmocka_unit_test_setup_teardown(a_lease_runs_out, begin, end),
+		cmocka_unit_test_setup_teardown(refusals, begin, end),
+		cmocka_unit_test_setup_teardown(two_processes, begin, end),
+	};
+	struct espy_session *s;
+	int failed;
+
+	(void)argv;
+	if (argc > 1)
+		return hold();
+	counter = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	counting = fork();
+	if (!counting)
+		for (;;)
+			atomic_fetch_add(counter, 1);
+	if (open_session(&s)) {
+		printf("SKIP: tasks cannot be held here: %s\n", said);
+		failed = 77;
+	} else {
+		espy_session_close(s);
+		failed = cmocka_run_group_tests(tests, NULL, NULL);
+	}
+	kill(counting, SIGKILL);
+	return failed;
+}
