@@ -95,7 +95,7 @@ struct espy_text_options {
 
 struct espy_sink_options {
 	size_t size;
-	const char *name;
+	const char *name; /* -ENOENT of espy_engine_add: there is none of this name */
 	struct espy_output *output; /* NULL: standard error */
 	uint32_t string_limit;	    /* bytes of strings; see string_limit_given */
 	bool string_limit_given;    /* else 32 */

@@ -122,6 +122,7 @@ static void contradictions(void **state)
 	const struct espy_session_options empty = { .size = sizeof(empty) };
 	struct espy_text_options text = { .size = sizeof(text) };
 	struct espy_summary_options summary = { .size = sizeof(summary) };
+	struct espy_sink_options sink = { .size = sizeof(sink) };
 	struct espy_engine_options eo = { .size = sizeof(eo) };
 	const pid_t pid = 1;
 	struct espy_filter *f;
@@ -145,6 +146,14 @@ static void contradictions(void **state)
 	eo.text = &text;
 	assert_int_equal(espy_engine_add(s, &eo, &e), -EINVAL);
 	eo.text = NULL;
+	eo.sink = &sink;
+	assert_int_equal(espy_engine_add(s, &eo, &e), -ENOENT);
+	sink.name = "nosuch";
+	assert_int_equal(espy_engine_add(s, &eo, &e), -ENOENT);
+	sink.name = "json";
+	sink.size = 3;
+	assert_int_equal(espy_engine_add(s, &eo, &e), -EINVAL);
+	eo.sink = NULL;
 	eo.event = on_event;
 	eo.events = 1u << 30;
 	assert_int_equal(espy_engine_add(s, &eo, &e), -EINVAL); /* no such type */
