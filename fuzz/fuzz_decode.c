@@ -2,13 +2,15 @@
 /*
  * Fuzz target: the bytes are a stream of call records; each is put into a view over the built-in
  * image and rendered in all styles. Whatever stands in them, nothing but printable text comes out,
- * and the line is the same when it is written in two parts.
+ * and the line is the same when it is written in two parts. As JSON it is JSON.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "describe/builtin.h"
+#include "json_syntax.h"
+#include "sink/json/json_values.h"
 #include "sink/text/text.h"
 
 static struct espy_image images[ESPY_ABI_CNT];
@@ -31,6 +33,29 @@ static void check_text(void)
 	for (size_t i = 0; i < text.len; i++)
 		if ((unsigned char)text.data[i] < 0x20 || (unsigned char)text.data[i] >= 0x7f)
 			abort();
+	text.len = 0;
+}
+
+/* The arguments and the result as JSON, in the manner in which they were decoded. */
+static void check_json(const struct espy_image *img, unsigned manner, uint32_t string_limit)
+{
+	struct espy_json json = { .b = &text };
+	struct espy_json_values x = { .j = &json,
+				      .image = img,
+				      .manner = manner,
+				      .string_limit = string_limit,
+				      .tokens = espy_token_list__view(&decoder.args) };
+
+	espy_json__open(&json, '[');
+	espy_json_values__args(&x);
+	espy_json__open(&json, '{');
+	espy_json__key(&json, "ret");
+	x.tokens = espy_token_list__view(&decoder.result);
+	espy_json_values__result(&x);
+	espy_json__close(&json, '}');
+	espy_json__close(&json, ']');
+	if (!fuzz_json_is_value(text.data, text.len))
+		abort();
 	text.len = 0;
 }
 
@@ -89,6 +114,7 @@ static void render(const struct espy_rec *rec, uint8_t style)
 	check_tokens(&decoder.result);
 	espy_text__result(&text, &o, img, espy_token_list__view(&decoder.result), manner);
 	check_text();
+	check_json(img, manner, o.str_limit);
 	const unsigned shown = espy_decoder__begin(&decoder, &view, manners);
 	espy_text__args(&text, &o, img, espy_token_list__view(&decoder.args), manner, true);
 	espy_decoder__args(&decoder, &view, manners << ESPY_MANNER_REST | manners, shown);

@@ -10,6 +10,8 @@
 
 #include "describe/builtin.h"
 #include "describe/prune.h"
+#include "json_syntax.h"
+#include "sink/json/json_values.h"
 #include "sink/text/text.h"
 #include "lib/call_set.h"
 #include "filter/call_filter.h"
@@ -53,6 +55,16 @@ static void render(const struct espy_image *img, uint16_t nr, const uint8_t *dat
 	espy_text__args(&text, &o, img, espy_token_list__view(&decoder.args), ESPY_MANNER_FULL, true);
 	espy_decoder__result(&decoder, &view, ESPY_MANNERS);
 	espy_text__result(&text, &o, img, espy_token_list__view(&decoder.result), ESPY_MANNER_FULL);
+	text.len = 0;
+	struct espy_json json = { .b = &text };
+	const struct espy_json_values x = { .j = &json,
+					    .image = img,
+					    .manner = ESPY_MANNER_FULL,
+					    .string_limit = 32,
+					    .tokens = espy_token_list__view(&decoder.args) };
+	espy_json_values__args(&x);
+	if (!fuzz_json_is_value(text.data, text.len))
+		abort();
 	text.len = 0;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "describe/builtin.h"
+#include "json_syntax.h"
 #include "lib/session_impl.h"
 #include "trace/trace.h"
 
@@ -76,7 +77,11 @@ static struct espy_session *open_session(const uint8_t *style, struct espy_trace
 		.instruction_pointer = style[1] & 2,
 		.task_always = style[1] & 32,
 	};
-	struct espy_summary_options table = { .size = sizeof(table) };
+	const bool json = style[1] & 64;
+	struct espy_summary_options table = { .size = sizeof(table), .json = json };
+	struct espy_sink_options sink = {
+		.size = sizeof(sink), .name = "json", .fd_details = style[0] & 1, .task_names = style[0] & 4, .hang_ms = style[0] & 8
+	};
 	struct espy_engine_options e = { .size = sizeof(e), .filter = style[1] & 4 ? one_task : NULL };
 	const struct espy_session_options so = {
 		.size = sizeof(so),
@@ -89,21 +94,34 @@ static struct espy_session *open_session(const uint8_t *style, struct espy_trace
 
 	if (espy_output_open(&out, text_path, false) || espy_session_open(&s, &so))
 		abort();
-	text.output = table.output = out;
+	text.output = table.output = sink.output = out;
 	if (style[1] & 128) {
 		e.summary = &table;
 		if (espy_engine_add(s, &e, NULL))
 			abort();
 		e.summary = NULL;
 	}
-	e.text = &text;
+	e.text = json ? NULL : &text;
+	e.sink = json ? &sink : NULL;
 	if (espy_engine_add(s, &e, NULL) || espy_session_start(s) || espy_output_close(out))
 		abort();
 	return s;
 }
 
-/* Nothing but whole lines of printable text. */
-static void check_text(void)
+/* Each line is an object. */
+static void check_objects(const char *text, const char *end)
+{
+	while (text < end) {
+		const char *const line_end = memchr(text, '\n', (size_t)(end - text));
+
+		if (!line_end || *text != '{' || !fuzz_json_is_value(text, (size_t)(line_end - text)))
+			abort();
+		text = line_end + 1;
+	}
+}
+
+/* Nothing but whole lines of printable text; or of JSON. */
+static void check_text(bool json)
 {
 	const off_t size = lseek(text_fd, 0, SEEK_END);
 	char *text = malloc((size_t)size + 1);
@@ -112,7 +130,9 @@ static void check_text(void)
 		abort();
 	if (size && text[size - 1] != '\n')
 		abort();
-	for (off_t i = 0; i < size; i++) {
+	if (json)
+		check_objects(text, text + size);
+	for (off_t i = 0; i < size && !json; i++) {
 		const unsigned char c = (unsigned char)text[i];
 
 		if ((c < 0x20 || c >= 0x7f) && c != '\n')
@@ -169,6 +189,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	espy_session_run(session); /* there is nothing more: what is unfinished, and the table */
 	espy_session_close(session);
 	espy_trace_close(trace);
-	check_text();
+	check_text(data[1] & 64);
 	return 0;
 }
