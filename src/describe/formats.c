@@ -51,7 +51,7 @@ void dc_apply_format(struct dc *dc, const struct ast_type *t, struct espy_type *
 		ty->flags |= ESPY_TF_HEX;
 	if (!t->fmt)
 		return;
-	if (t->fmt->word == W_PATH && (ty->kind == ESPY_T_CHARS || ty->kind == ESPY_T_STR)) {
+	if (t->fmt->word == W_PATH && (ty->kind == ESPY_T_CHARS || ty->kind == ESPY_T_STR || ty->kind == ESPY_T_REST)) {
 		ty->flags |= ESPY_TF_PATH;
 		return;
 	}

@@ -55,6 +55,8 @@ enum espy_type_flags {
 	ESPY_TF_MORE = 1u << 18,    /* STRUCT: `...` if it is said to be larger than the known fields */
 	ESPY_TF_BARE = 1u << 19,    /* INT behind a pointer: without brackets */
 	ESPY_TF_INDEXED = 1u << 21, /* ARRAY: `table` names its indices: [[SK_MEMINFO_RCVBUF]=1, ...] */
+	ESPY_TF_PARTIAL = 1u << 25, /* STRUCT: a field that the size cuts is shown by its bytes */
+	ESPY_TF_WHOLE = 1u << 24,   /* STRUCT: shown only if all of it could be read */
 	ESPY_TF_KIND = 1u << 23,    /* a string that says what values behind it are */
 	ESPY_TF_UPTO = 1u << 22,    /* INT: of 1 to 8 bytes as many count as it has */
 	ESPY_TF_LEAD = 1u << 20,    /* STRUCT: the first field is read on its own; where only it can be, the others are an address */

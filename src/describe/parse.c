@@ -184,6 +184,12 @@ static void parse_struct(struct dc *dc, struct ast_named *s)
 		} else if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "lead")) {
 			dc->tok++;
 			s->lead = true;
+		} else if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "whole")) {
+			dc->tok++;
+			s->whole = true;
+		} else if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "partial")) {
+			dc->tok++;
+			s->partial = true;
 		} else if (dc_accept_word(dc, W_HEADED)) {
 			if (dc_peek(dc, 0)->kind != T_NUM || dc_peek(dc, 0)->num > 100)
 				dc_syntax(dc, "the number of fields in the header after `headed`");

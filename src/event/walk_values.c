@@ -236,6 +236,8 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 	case ESPY_T_BITS:
 		return !m->fault && (have || (!m->want && t->fmt != ESPY_FMT_FD));
 	case ESPY_T_STRUCT:
+		if (t->flags & ESPY_TF_WHOLE && m->fault)
+			return false;
 		if (t->flags & ESPY_TF_SIZED) {
 			size_t least = t->aux >> 8 & 0xffff;
 			if (m->want < least || have < least)
@@ -246,6 +248,8 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 			const struct espy_type *last =
 				t->count ? &w->img->types[w->img->fields[t->first + t->count - 1].type] : t;
 			bool open = last->kind == ESPY_T_REST && have <= t->size;
+			if (t->flags & ESPY_TF_PARTIAL && have && !m->fault)
+				return true;
 			return have && have >= first->size && (!m->fault || (have >= t->size && !open));
 		}
 		if (t->aux & 0xff) {

@@ -28,6 +28,64 @@ static void address(const void *bytes, size_t size, const char *shown)
 }
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 
+/* Families whose address has a size of its own, and addresses of which a part cannot be read. */
+static void addresses(void)
+{
+	const uint8_t *cut = tail_copy("\1\0\0\0\0\0", 6);
+
+	address(BYTES(36, 0, 0, 0, 3, 0, 0, 0, 0xff, 0xff, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0),
+		"sa_family=AF_IEEE802154, addr={addr_type=0x3 /* IEEE802154_ADDR_LONG */, "
+		"pan_id=0xffff /* IEEE802154_PANID_BROADCAST */, hwaddr=01:02:03:04:05:06:07:08}");
+	address(BYTES(36, 0, 0, 0, 2, 0, 0, 0, 0x22, 0x11, 0xfe, 0xff, 0, 0, 0, 0, 0, 0, 0, 0),
+		"sa_family=AF_IEEE802154, addr={addr_type=0x2 /* IEEE802154_ADDR_SHORT */, pan_id=0x1122, "
+		"short_addr=0xfffe /* IEEE802154_ADDR_UNDEF */}");
+	address(BYTES(39, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0),
+		"sa_family=AF_NFC, dev_idx=if_nametoindex(\"lo\"), target_idx=0x2, nfc_protocol=NFC_PROTO_NFC_DEP");
+	address(BYTES(39, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 9, 0, 0, 0, 7),
+		"sa_family=AF_NFC, dev_idx=if_nametoindex(\"lo\"), target_idx=0x2, nfc_protocol=0x9 /* NFC_PROTO_??? */, ...");
+	address(BYTES(45, 0, 1, 0, 9, 0, 0, 0, 0xff, 5, 6, 1),
+		"sa_family=AF_MCTP, __smctp_pad0=0x1, smctp_network=0x9, smctp_addr={s_addr=MCTP_ADDR_ANY}, smctp_type=0x5, "
+		"smctp_tag=0x6, __smctp_pad1=0x1");
+	address(BYTES(40, 0, 2, 0, 5, 0, 0, 0, 6, 0, 0, 0, 3, 1, 2, 3),
+		"sa_family=AF_VSOCK, svm_reserved1=0x2, svm_cid=0x6, svm_port=0x5, svm_flags=VMADDR_FLAG_TO_HOST|0x2, "
+		"svm_zero=\"\\x01\\x02\\x03\"");
+	address(BYTES(44, 0, 1, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0),
+		"sa_family=AF_XDP, sxdp_flags=XDP_SHARED_UMEM, sxdp_ifindex=if_nametoindex(\"lo\"), sxdp_queue_id=2, "
+		"sxdp_shared_umem_fd=3");
+	address(BYTES(44, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0),
+		"sa_family=AF_XDP, sxdp_flags=0, sxdp_ifindex=if_nametoindex(\"lo\"), sxdp_queue_id=2, sxdp_shared_umem_fd=0x3");
+	address(BYTES(38, 0, 'h', 'a', 's', 'h'), "sa_family=AF_ALG, sa_data=\"hash\"");
+	address(BYTES(99, 0, 'h', 'a', 's', 'h'), "sa_family=0x63 /* AF_??? */, sa_data=\"hash\"");
+	line(call(SYS_connect, JUNK(-1), cut, JUNK(7)), "connect(-1, %s, 7)", ptr(cut));
+}
+
+/* Values that the length cuts in the middle of a field. */
+static void cut_values(long fd)
+{
+	int *length = tail_alloc(4);
+	uint8_t *value = tail_alloc(12);
+	static const struct {
+		int len, option;
+		const char *shown;
+	} cases[] = {
+		{ 1, SO_LINGER, "SO_LINGER, {l_onoff=\"\\x00\"}" },
+		{ 4, SO_LINGER, "SO_LINGER, {l_onoff=0}" },
+		{ 7, SO_LINGER, "SO_LINGER, {l_onoff=0, l_linger=\"\\x00\\x00\\x00\"}" },
+		{ 8, SO_LINGER, "SO_LINGER, {l_onoff=0, l_linger=0}" },
+		{ 3, SO_PEERCRED, "SO_PEERCRED, {pid=\"\\x00\\x00\\x00\"}" },
+		{ 11, SO_PEERCRED, "SO_PEERCRED, {pid=0, uid=-1, gid=\"\\xff\\xff\\xff\"}" },
+		{ 3, SO_ERROR, "SO_ERROR, \"\\x00\\x00\\x00\"" },
+		{ 4, SO_ERROR, "SO_ERROR, [0]" },
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		*length = cases[i].len;
+		const long ret = call(SYS_getsockopt, fd, JUNK(SOL_SOCKET), JUNK(cases[i].option), value, length);
+
+		line(ret, "getsockopt(%ld, SOL_SOCKET, %s, [%d])", fd, cases[i].shown, cases[i].len);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	truth_begin(argc, argv, "-e trace=setsockopt,getsockopt,connect");
@@ -67,5 +125,7 @@ int main(int argc, char **argv)
 	address((const uint8_t[36]){ 33 }, 36,
 		"sa_family=AF_RXRPC, srx_service=0 /* ???_SERVICE */, transport_type=0 /* SOCK_??? */, transport_len=0, "
 		"transport={family=AF_UNSPEC}");
+	addresses();
+	cut_values(fd);
 	return 0;
 }
