@@ -40,6 +40,17 @@ for i in 1 2; do
 done
 wait
 END
+# Where bpf(2) is refused in spite of all capabilities espy goes on by ptrace, and says so once.
+for error in 1 38; do
+	[ "$(id -u)" = 0 ] && "$espy" doctor --source=bpf >/dev/null 2>&1 || break
+	"$progs/refuse_bpf" $error "$espy" trace -f sh -c 'true & wait' 2>"$dir/refused"
+	expect "bpf(2) is refused ($error): status" 0 $?
+	has "bpf(2) is refused ($error): traced" "$dir/refused" 'exited with 0'
+	expect "bpf(2) is refused ($error): said once" 1 "$(grep -c 'using the ptrace source.*bpf(2): ' "$dir/refused")"
+	"$progs/refuse_bpf" $error "$espy" trace --source=bpf -o "$dir/refused" true 2>"$dir/err"
+	expect "bpf(2) is refused ($error), --source=bpf: status" 1 $?
+	has "bpf(2) is refused ($error), --source=bpf: why" "$dir/err" 'bpf(2): .*seccomp'
+done
 trace -f -o "$dir/stops" --record "$dir/stops.espy" sh "$dir/stops.sh"
 expect "restart_syscall: what was interrupted" 2 \
 	"$(grep -c 'restart_syscall(<... resuming interrupted clock_nanosleep \.\.\.>' "$dir/stops")"

@@ -80,6 +80,14 @@ static int bpf_probe(char *why, size_t why_sz)
 			 strerror(-err));
 		return err;
 	}
+	/* Capabilities are not all: the seccomp filter of a container or service, or the kernel's lockdown, may refuse the call. */
+	const int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, sizeof(uint32_t), sizeof(uint32_t), 1, NULL);
+
+	if (map < 0) {
+		snprintf(why, why_sz, "bpf(2): %s, though the capabilities are there (a seccomp filter?)", strerror(-map));
+		return map;
+	}
+	close(map);
 	return 0;
 }
 
