@@ -153,5 +153,7 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	small_image__make(&image, 32);
+	if (argc == 2) /* the name of one */
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("lossless", tests, NULL, NULL);
 }
