@@ -253,6 +253,7 @@ void dc_init_words(struct dc *dc)
 		[W_MAX] = "max",
 		[W_VERBOSE] = "verbose",
 		[W_NONZERO] = "nonzero",
+		[W_ALWAYS] = "always",
 		[W_HIDDEN] = "hidden",
 		[W_NONAME] = "noname",
 		[W_ON_OK] = "on_ok",

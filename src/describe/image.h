@@ -55,6 +55,7 @@ enum espy_type_flags {
 	ESPY_TF_MORE = 1u << 18,    /* STRUCT: `...` if it is said to be larger than the known fields */
 	ESPY_TF_BARE = 1u << 19,    /* INT behind a pointer: without brackets */
 	ESPY_TF_INDEXED = 1u << 21, /* ARRAY: `table` names its indices: [[SK_MEMINFO_RCVBUF]=1, ...] */
+	ESPY_TF_EXTRA = 1u << 26,   /* with TAIL: as extra_data="..." under -v, else as `...` */
 	ESPY_TF_PARTIAL = 1u << 25, /* STRUCT: a field that the size cuts is shown by its bytes */
 	ESPY_TF_WHOLE = 1u << 24,   /* STRUCT: shown only if all of it could be read */
 	ESPY_TF_KIND = 1u << 23,    /* a string that says what values behind it are */
@@ -156,6 +157,7 @@ enum espy_field_flags {
 	ESPY_FF_NAMED = 1u << 8,   /* parameter: with name= even without -N */
 	ESPY_FF_THEN = 1u << 9,    /* parameter: the register of the one before it, seen after the call: ` => value` behind that */
 	ESPY_FF_FOLDED = 1u << 11, /* array: `[...]` without -v */
+	ESPY_FF_ALWAYS = 1u << 12, /* shown as 0 if the size of the struct ends before it */
 	ESPY_FF_MORE = 1u << 10,   /* with ON_OK: `...` in its place after failure */
 };
 

@@ -164,6 +164,27 @@ static void parse_tlv(struct dc *dc, struct ast_named *s)
 	}
 }
 
+/* Words that are none elsewhere: how a struct is shown of which less or more is there than it has fields. */
+static bool accept_manner(struct dc *dc, struct ast_named *s)
+{
+	const struct {
+		const char *word;
+		bool *set;
+	} words[] = {
+		{ "more", &s->more }, { "lead", &s->lead }, { "whole", &s->whole }, { "partial", &s->partial },
+		{ "extra", &s->extra },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, words[i].word)) {
+			dc->tok++;
+			*words[i].set = true;
+			return true;
+		}
+	}
+	return false;
+}
+
 static void parse_struct(struct dc *dc, struct ast_named *s)
 {
 	struct ast_field v[MAX_LIST];
@@ -178,18 +199,8 @@ static void parse_struct(struct dc *dc, struct ast_named *s)
 			s->packed = true;
 		} else if (dc_accept_word(dc, W_TAIL)) {
 			s->tail = true;
-		} else if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "more")) {
-			dc->tok++;
-			s->more = true;
-		} else if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "lead")) {
-			dc->tok++;
-			s->lead = true;
-		} else if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "whole")) {
-			dc->tok++;
-			s->whole = true;
-		} else if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "partial")) {
-			dc->tok++;
-			s->partial = true;
+		} else if (accept_manner(dc, s)) {
+			continue;
 		} else if (dc_accept_word(dc, W_HEADED)) {
 			if (dc_peek(dc, 0)->kind != T_NUM || dc_peek(dc, 0)->num > 100)
 				dc_syntax(dc, "the number of fields in the header after `headed`");

@@ -136,6 +136,9 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 	case W_HIDDEN:
 		t->field_flags |= ESPY_FF_HIDDEN;
 		break;
+	case W_ALWAYS:
+		t->field_flags |= ESPY_FF_ALWAYS;
+		break;
 	case W_NONAME:
 		t->field_flags |= ESPY_FF_NONAME;
 		break;

@@ -170,6 +170,18 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 	}
 	bool used_up = f->off > have || need > have - f->off ||
 		       (need == 0 && f->off >= have && t->kind != ESPY_T_TLV && have >= struct_want);
+	if (f->flags & ESPY_FF_ALWAYS && f->off >= struct_want && t->size <= sizeof(uint64_t) && !(st->end & w->shown)) {
+		/* what the kernel takes for the bytes that are not there */
+		static const uint8_t zeros[sizeof(uint64_t)];
+
+		*s = *fm;
+		s->want = t->size;
+		for (unsigned i = 0; i < 2; i++) {
+			s->n[i] = fm->p[i] ? t->size : 0;
+			s->p[i] = fm->p[i] ? zeros : NULL;
+		}
+		return true;
+	}
 	if (used_up && !(is_array_like(t) && f->off <= have)) { /* an array may be empty, but there */
 		const struct espy_ways ways = espy_walk_part(w);
 		if (show_unread(w, f, t, fm, st))
@@ -373,12 +385,26 @@ static void show_members(struct espy_walk *w, const struct espy_type *t, const s
 
 #define STRUCT_MOST 4096u
 
-/* Bytes behind the known struct: they say something only if they are not zero. */
-static void show_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+static void put_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *s, unsigned ph)
 {
 	static const struct espy_type rest = { .kind = ESPY_T_BYTES, .flags = ESPY_TF_HEX, .table = ESPY_NONE,
 					       .len_a = ESPY_NONE, .len_b = ESPY_NONE, .elem = ESPY_NONE };
+	const bool named = t->flags & ESPY_TF_EXTRA;
 
+	espy_walk_role(w, named ? ESPY_ROLE_FIELD : ESPY_ROLE_FIELD_UNNAMED, named ? "extra_data" : "");
+	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
+					       .flags = named ? 0 : ESPY_TOKF_TAIL,
+					       .len = (uint32_t)s->n[ph],
+					       .type = &rest,
+					       .num = t->size,
+					       .bytes = s->p[ph],
+					       .want = s->want,
+					       .addr = s->addr });
+}
+
+/* Bytes behind the known struct: they say something only if they are not zero. */
+static void show_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
 	if (m->want <= t->size || m->want == UINT64_MAX)
 		return;
 	/* the kernel takes no struct larger than a page */
@@ -393,15 +419,17 @@ static void show_tail(struct espy_walk *w, const struct espy_type *t, const stru
 	}
 	if (!s.p[ph] || espy_all_zero(s.p[ph], s.n[ph]))
 		return;
-	espy_walk_role(w, ESPY_ROLE_FIELD_UNNAMED, "");
-	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
-					       .flags = ESPY_TOKF_TAIL,
-					       .len = (uint32_t)s.n[ph],
-					       .type = &rest,
-					       .num = t->size,
-					       .bytes = s.p[ph],
-					       .want = s.want,
-					       .addr = s.addr });
+	if (t->flags & ESPY_TF_EXTRA) {
+		const struct espy_ways ways = espy_walk_part(w);
+
+		if (espy_walk_take(w, &ways, ESPY_MANNERS_BRIEF))
+			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
+		if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BRIEF))
+			put_tail(w, t, &s, ph);
+		espy_walk_join(w, &ways);
+		return;
+	}
+	put_tail(w, t, &s, ph);
 }
 
 /* `[{header}, value, ...]`, or the header alone if nothing follows it. */

@@ -236,7 +236,8 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 	case ESPY_T_BITS:
 		return !m->fault && (have || (!m->want && t->fmt != ESPY_FMT_FD));
 	case ESPY_T_STRUCT:
-		if (t->flags & ESPY_TF_WHOLE && m->fault)
+		/* the kernel takes no struct that may grow if it is larger than a page */
+		if (t->flags & ESPY_TF_WHOLE && (m->fault || (t->flags & ESPY_TF_EXTRA && m->want > 4096 && m->want != UINT64_MAX)))
 			return false;
 		if (t->flags & ESPY_TF_SIZED) {
 			size_t least = t->aux >> 8 & 0xffff;
