@@ -11,7 +11,8 @@
  *   share.c           when threads are many: chunks that they share
  *   rseq.S            how a CPU's chunk is written
  *   format.c          what arguments a mark has
- *   sites.c           finds the marks of the loaded objects and switches sites
+ *   sites.c           finds the marks of the loaded objects
+ *   switch_sites.c    switches their sites
  *   defs.c            marks of equal name, format and types; who wants them
  *   agent_sessions.c  slots, rings, requests of espy
  *   usdt_watch.c      marks that other tools watch
@@ -437,6 +438,16 @@ HIDDEN void defs_publish_all(void);
 
 /* sites.c */
 HIDDEN int sites_scan(int force); /* 1: something was loaded or unloaded */
+/* What the reader sees of a site is its state. */
+HIDDEN void site_publish(const struct site *s);
+/* The part of the object's text that holds [addr, addr + size); -1: none does. */
+HIDDEN int site_text(const struct object *o, uint64_t addr, uint64_t size);
+/* Does it cross a multiple of 8? Then no store changes it whole. */
+static inline int site_in_parts(const struct site *s)
+{
+	return (s->addr & 7) > 3;
+}
+/* switch_sites.c: each site becomes what is wanted. */
 HIDDEN void sites_switch(void);
 HIDDEN int sites_init(void);
 HIDDEN void sites_register(void); // before the first switching, by the agent's thread

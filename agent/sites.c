@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The marks of the loaded objects, and switching their sites while other threads run through them.
-//
-// The five bytes of a site that mark.h makes never cross a multiple of 8, so one aligned store changes it whole;
-// membarrier then makes every running thread fetch anew before we go on. Other sites are changed in parts, see there.
-// All of this happens inside dl_iterate_phdr: its lock is the one that dlclose holds while it unmaps, so nothing can be
-// unloaded under our hands.
+// The marks of the loaded objects: found, published, and forgotten when they go. This happens inside dl_iterate_phdr:
+// its lock is the one that dlclose holds while it unmaps, so nothing can be unloaded under our hands.
 #include "inside.h"
 #include "arch/machine_code.h"
 
@@ -121,7 +117,7 @@ static uint32_t def_of(const struct dl_phdr_info *info, const struct espy_mark *
 	return defs_find(name, name_len, format, format_len, m->types, m->nargs, m->what);
 }
 
-static void publish_state(const struct site *s)
+void site_publish(const struct site *s)
 {
 	if (s->shared == ~0u)
 		return;
@@ -209,17 +205,12 @@ static void set_text(struct object *o, const struct dl_phdr_info *info)
 	}
 }
 
-static int in_text(const struct object *o, uint64_t addr, uint64_t size)
+int site_text(const struct object *o, uint64_t addr, uint64_t size)
 {
 	for (uint32_t i = 0; i < o->ntext; i++)
 		if (addr >= o->text_start[i] && addr + size <= o->text_end[i])
 			return (int)i;
 	return -1;
-}
-
-static int in_parts(const struct site *s)
-{
-	return (s->addr & 7) > 3;
 }
 
 static uint32_t path_text(const char *path)
@@ -278,11 +269,11 @@ static void add_object(const struct dl_phdr_info *info, const struct espy_mark_n
 		s->def = mark % sizeof(struct espy_mark) == 0 && mark / sizeof(struct espy_mark) < o->nmarks
 				 ? o->defs[mark / sizeof(struct espy_mark)]
 				 : ~0u;
-		if (in_text(o, s->addr, 5) < 0 || in_text(o, s->cold, 1) < 0)
+		if (site_text(o, s->addr, 5) < 0 || site_text(o, s->cold, 1) < 0)
 			s->def = ~0u; // a function that the linker threw away: its record says 0
 		if (s->def == ~0u)
 			s->state = ESPY_SITE_DENIED;
-		else if (in_parts(s) && !agent.sync_core)
+		else if (site_in_parts(s) && !agent.sync_core)
 			s->state = ESPY_SITE_UNALIGNED;
 		if (s->def != ~0u)
 			agent.defs[s->def].nsites++;
@@ -306,7 +297,7 @@ static void drop_object(struct object *o)
 			agent.defs[s->def].changed = 1;
 		}
 		s->state = ESPY_SITE_GONE;
-		publish_state(s);
+		site_publish(s);
 	}
 	free_object(o);
 }
@@ -379,199 +370,6 @@ uint32_t sites_objects(void)
 	return n;
 }
 
-// ---- switching ----
-
-static uint64_t jump_of(const struct site *s)
-{
-	return ESPY_CODE_JUMP | (uint64_t)(uint32_t)(s->cold - (s->addr + ESPY_CODE_SITE_SZ)) << 8;
-}
-
-static void set_state(struct object *o, struct site *s, unsigned int state)
-{
-	struct def *d = &agent.defs[s->def];
-
-	d->sites_on += (state == ESPY_SITE_ON) - (s->state == ESPY_SITE_ON);
-	agent.refused += (state != ESPY_SITE_ON && s->want) && s->state != state;
-	s->state = (uint8_t)state;
-	publish_state(s);
-}
-
-// One site; its page is writable. Bytes that are neither our NOP nor our JMP are somebody else's: a breakpoint, a
-// uprobe.
-static int switch_site(struct object *o, struct site *s)
-{
-	uint64_t *word = (uint64_t *)(s->addr & ~7ull);
-	unsigned int shift = 8 * (s->addr & 7);
-	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED), bytes = old >> shift & FIVE;
-	uint64_t jump = jump_of(s), to = s->want ? jump : NOP5;
-
-	if (bytes != NOP5 && bytes != jump) {
-		set_state(o, s, ESPY_SITE_FOREIGN);
-		return 0;
-	}
-	if (bytes != to && !__atomic_compare_exchange_n(word, &old, (old & ~(FIVE << shift)) | to << shift, 0,
-							__ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
-		set_state(o, s, ESPY_SITE_FOREIGN);
-		return 0;
-	}
-	set_state(o, s, s->want ? ESPY_SITE_ON : ESPY_SITE_OFF);
-	return bytes != to;
-}
-
-// Nothing to do. Under somebody's breakpoint there may still be our JMP, so FOREIGN is tried again.
-static int is_right(const struct site *s)
-{
-	return s->want ? s->state == ESPY_SITE_ON : s->state != ESPY_SITE_ON && s->state != ESPY_SITE_FOREIGN;
-}
-
-static int is_to_switch(const struct site *s)
-{
-	return s->def != ~0u && !is_right(s) && (!in_parts(s) || agent.sync_core);
-}
-
-static uint64_t page_behind(const struct site *s)
-{
-	return ((s->addr + 4) & ~(PAGE - 1)) + PAGE;
-}
-
-// ---- sites that cross a multiple of 8 ----
-//
-// No store changes all five bytes at once. In between the first one is the opcode of `test $imm32, %eax`, five bytes
-// long as well: whatever the other four are, it does nothing but set flags, which are dead at a site (abi.h). So a
-// thread always finds one of three whole instructions there, none of which traps, and no event is lost. Each step is
-// fetched by every thread before the next one is made.
-#define TEST_IMM32 ESPY_CODE_TEST
-
-static uint64_t load_five(const struct site *s)
-{
-	uint64_t bytes = 0;
-
-	for (unsigned int i = 0; i < 5; i++)
-		bytes |= (uint64_t)__atomic_load_n((const uint8_t *)s->addr + i, __ATOMIC_RELAXED) << 8 * i;
-	return bytes;
-}
-
-static int replace_first(struct site *s, uint8_t from, uint8_t to)
-{
-	return __atomic_compare_exchange_n((uint8_t *)s->addr, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
-}
-
-static int begin_parts(struct object *o, struct site *s)
-{
-	uint64_t bytes = load_five(s), to = s->want ? jump_of(s) : NOP5;
-
-	if (s->parting) // it was left so, when there was no membarrier or by a fork
-		return (uint8_t)bytes == TEST_IMM32;
-	if (bytes == to) {
-		set_state(o, s, s->want ? ESPY_SITE_ON : ESPY_SITE_OFF);
-		return 0;
-	}
-	if ((bytes != NOP5 && bytes != jump_of(s)) || !replace_first(s, (uint8_t)bytes, TEST_IMM32)) {
-		set_state(o, s, ESPY_SITE_FOREIGN);
-		return 0;
-	}
-	s->parting = 1;
-	return 1;
-}
-
-static void write_rest(const struct site *s)
-{
-	uint64_t to = s->want ? jump_of(s) : NOP5;
-
-	for (unsigned int i = 1; i < 5; i++)
-		__atomic_store_n((uint8_t *)s->addr + i, (uint8_t)(to >> 8 * i), __ATOMIC_RELAXED);
-}
-
-static int end_parts(struct object *o, struct site *s)
-{
-	if (!replace_first(s, TEST_IMM32, s->want ? (uint8_t)jump_of(s) : (uint8_t)NOP5)) {
-		set_state(o, s, ESPY_SITE_FOREIGN);
-		return 0;
-	}
-	s->parting = 0;
-	set_state(o, s, s->want ? ESPY_SITE_ON : ESPY_SITE_OFF);
-	return 1;
-}
-
-static int sync_core(void)
-{
-	return !sys(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0, 0);
-}
-
-// Those of the n sites that are not what they should be, step by step for all together. Their pages are writable.
-static int switch_in_parts(struct object *o, struct site *sites, uint32_t n)
-{
-	uint32_t begun = 0;
-	int changed = 0, synced;
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct site *s = &sites[i];
-
-		s->step = is_to_switch(s) && in_parts(s) && begin_parts(o, s);
-		begun += s->step;
-	}
-	if (!begun)
-		return 0;
-	synced = sync_core();
-	for (uint32_t i = 0; i < n && synced; i++)
-		if (sites[i].step)
-			write_rest(&sites[i]);
-	synced = synced && sync_core();
-	for (uint32_t i = 0; i < n; i++) {
-		if (!sites[i].step)
-			continue;
-		if (synced)
-			changed += end_parts(o, &sites[i]);
-		else
-			set_state(o, &sites[i], ESPY_SITE_UNALIGNED);
-	}
-	return changed;
-}
-
-// Sites are in the order of the text. Each run of near pages is made writable, changed, and made what it was.
-static int switch_object(struct object *o)
-{
-	int changed = 0;
-
-	for (uint32_t i = 0; i < o->nsites;) {
-		uint64_t start, end;
-		uint32_t j;
-		int t;
-
-		if (!is_to_switch(&o->sites[i])) {
-			i++;
-			continue;
-		}
-		t = in_text(o, o->sites[i].addr, 5);
-		start = o->sites[i].addr & ~(PAGE - 1);
-		end = page_behind(&o->sites[i]);
-		for (j = i + 1; j < o->nsites; j++) {
-			uint64_t addr = o->sites[j].addr;
-
-			if (addr < start || addr > end + RUN_GAP || in_text(o, addr, 5) != t)
-				break;
-			if (is_to_switch(&o->sites[j]) && page_behind(&o->sites[j]) > end)
-				end = page_behind(&o->sites[j]);
-		}
-		if (mprotect((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC)) {
-			for (; i < j; i++)
-				if (is_to_switch(&o->sites[i]))
-					set_state(o, &o->sites[i], ESPY_SITE_DENIED);
-			continue;
-		}
-		changed += switch_in_parts(o, &o->sites[i], j - i);
-		for (; i < j; i++)
-			if (is_to_switch(&o->sites[i]) && !in_parts(&o->sites[i]))
-				changed += switch_site(o, &o->sites[i]);
-		mprotect((void *)start, end - start, o->text_prot[t]);
-	}
-	return changed;
-}
-
-struct switching {
-	int changed;
-};
-
 // It may have gone since it was last seen; then the next scan finds out.
 struct object *sites_object(const struct dl_phdr_info *info, const struct object *after)
 {
@@ -580,38 +378,4 @@ struct object *sites_object(const struct dl_phdr_info *info, const struct object
 		    *o->hook == (uint64_t)&espy_agent_hook)
 			return o;
 	return NULL;
-}
-
-static int switch_one(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct switching *sw = data;
-
-	for (struct object *o = sites_object(info, NULL); o; o = sites_object(info, o)) {
-		int dirty = o->changed;
-
-		for (uint32_t i = 0; i < o->nmarks; i++)
-			if (o->defs[i] != ~0u && (dirty || agent.defs[o->defs[i]].changed) &&
-			    agent.defs[o->defs[i]].hooks)
-				__atomic_store_n(&o->marks[i].state, (uint64_t)agent.defs[o->defs[i]].hooks,
-						 __ATOMIC_RELEASE);
-		for (uint32_t i = 0; i < o->nsites; i++)
-			if (o->sites[i].def != ~0u)
-				o->sites[i].want = agent.defs[o->sites[i].def].sessions != 0;
-		sw->changed += switch_object(o);
-		for (uint32_t i = 0; i < o->nmarks; i++)
-			if (o->defs[i] != ~0u && (dirty || agent.defs[o->defs[i]].changed) &&
-			    !agent.defs[o->defs[i]].hooks)
-				__atomic_store_n(&o->marks[i].state, 0, __ATOMIC_RELEASE);
-		o->changed = 0;
-	}
-	return 0;
-}
-
-void sites_switch(void)
-{
-	struct switching sw = { 0 };
-
-	dl_iterate_phdr(switch_one, &sw);
-	if (sw.changed)
-		sync_core();
 }
