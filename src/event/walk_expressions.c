@@ -140,6 +140,41 @@ static inline uint64_t operand(const struct eval *e, const struct espy_scope *sc
 	return eval(e, sc, idx, depth);
 }
 
+static inline uint64_t binary(uint32_t op, uint64_t a, uint64_t b)
+{
+	switch (op) {
+	case ESPY_X_OR:
+		return a | b;
+	case ESPY_X_AND:
+		return a & b;
+	case ESPY_X_ADD:
+		return a + b;
+	case ESPY_X_SUB:
+		return a - b;
+	case ESPY_X_MUL:
+		return a * b;
+	case ESPY_X_DIV:
+		return b ? a / b : 0;
+	case ESPY_X_SHL:
+		return b < 64 ? a << b : 0;
+	case ESPY_X_SHR:
+		return b < 64 ? a >> b : 0;
+	case ESPY_X_EQ:
+		return a == b;
+	case ESPY_X_NE:
+		return a != b;
+	case ESPY_X_LT:
+		return a < b;
+	case ESPY_X_LE:
+		return a <= b;
+	case ESPY_X_GT:
+		return a > b;
+	case ESPY_X_GE:
+		return a >= b;
+	}
+	return 0;
+}
+
 static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth)
 {
 	if (idx >= e->w->img->expr_cnt || depth > MAX_DEPTH)
@@ -195,38 +230,7 @@ static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t
 		return a || operand(e, sc, x->b, depth + 1);
 	}
 
-	uint64_t b = operand(e, sc, x->b, depth + 1);
-	switch (x->op) {
-	case ESPY_X_OR:
-		return a | b;
-	case ESPY_X_AND:
-		return a & b;
-	case ESPY_X_ADD:
-		return a + b;
-	case ESPY_X_SUB:
-		return a - b;
-	case ESPY_X_MUL:
-		return a * b;
-	case ESPY_X_DIV:
-		return b ? a / b : 0;
-	case ESPY_X_SHL:
-		return b < 64 ? a << b : 0;
-	case ESPY_X_SHR:
-		return b < 64 ? a >> b : 0;
-	case ESPY_X_EQ:
-		return a == b;
-	case ESPY_X_NE:
-		return a != b;
-	case ESPY_X_LT:
-		return a < b;
-	case ESPY_X_LE:
-		return a <= b;
-	case ESPY_X_GT:
-		return a > b;
-	case ESPY_X_GE:
-		return a >= b;
-	}
-	return 0;
+	return binary(x->op, a, operand(e, sc, x->b, depth + 1));
 }
 
 uint64_t espy_walk__eval(const struct espy_walk *w, const struct espy_scope *sc, uint32_t expr, bool at_exit)

@@ -286,6 +286,26 @@ static void take_pidfd(struct espy_resolve *r, struct espy_fd_name *n, const cha
 	n->told = n->detail_asked = true;
 }
 
+/* The name of a task or of an interface; NULL: there is none. */
+static void take_name(struct espy_resolve *r, const struct espy_rec_fact *f, const char *name, size_t len)
+{
+	const bool is_task = f->kind != ESPY_FACT_IFNAME;
+	struct espy_numbered_name **table = f->kind == ESPY_FACT_COMM	  ? &r->comms
+					    : f->kind == ESPY_FACT_UID	  ? &r->uids
+					    : f->kind == ESPY_FACT_CGROUP ? &r->cgroups
+									  : &r->ifnames;
+	const uint32_t number = is_task ? f->rec.tid : (uint32_t)f->arg;
+	struct espy_numbered_name *n;
+
+	if (!name) {
+		forget(r, table, number);
+		return;
+	}
+	n = keep(r, table, number, name, strnlen(name, len));
+	if (n)
+		n->told = is_task;
+}
+
 void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact *f)
 {
 	const char *bytes = (const char *)(f + 1);
@@ -324,24 +344,9 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 	case ESPY_FACT_COMM:
 	case ESPY_FACT_UID:
 	case ESPY_FACT_CGROUP:
-	case ESPY_FACT_IFNAME: {
-		const bool is_task = f->kind != ESPY_FACT_IFNAME;
-		struct espy_numbered_name **table = f->kind == ESPY_FACT_COMM	? &r->comms
-						    : f->kind == ESPY_FACT_UID	? &r->uids
-						    : f->kind == ESPY_FACT_CGROUP ? &r->cgroups
-										  : &r->ifnames;
-		uint32_t number = is_task ? f->rec.tid : (uint32_t)f->arg;
-
-		if (none) {
-			forget(r, table, number);
-		} else {
-			struct espy_numbered_name *c = keep(r, table, number, bytes, strnlen(bytes, len));
-
-			if (c)
-				c->told = is_task;
-		}
+	case ESPY_FACT_IFNAME:
+		take_name(r, f, none ? NULL : bytes, len);
 		break;
-	}
 	case ESPY_FACT_PID_NUMBERS: {
 		struct espy_pid_number at[ESPY_PID_LEVELS];
 		const size_t cnt = len / sizeof(at[0]) < ESPY_PID_LEVELS ? len / sizeof(at[0]) : ESPY_PID_LEVELS;
