@@ -146,4 +146,17 @@ void espy_json__base64(struct espy_json *j, const void *s, size_t n);
 /* Writes foreign bytes without loss: a string if they are UTF-8, else an object {"base64":"..."}. */
 void espy_json__bytes(struct espy_json *j, const void *s, size_t n);
 
+/* Members of an object: a key and its value. */
+static inline void espy_json__key_u64(struct espy_json *j, const char *key, uint64_t x)
+{
+	espy_json__key(j, key);
+	espy_json__u64(j, x);
+}
+
+static inline void espy_json__key_str(struct espy_json *j, const char *key, const char *text)
+{
+	espy_json__key(j, key);
+	espy_json__str(j, text);
+}
+
 #endif

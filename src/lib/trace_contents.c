@@ -113,12 +113,6 @@ int espy_trace_contents(struct espy_trace *t, struct espy_trace_contents *conten
 
 /* ---- as JSON */
 
-static void put_number(struct espy_json *j, const char *key, uint64_t x)
-{
-	espy_json__key(j, key);
-	espy_json__u64(j, x);
-}
-
 static void put_bool(struct espy_json *j, const char *key, bool x)
 {
 	espy_json__key(j, key);
@@ -153,9 +147,9 @@ static void put_program_end(struct espy_json *j, const struct espy_trace_content
 	}
 	espy_json__open(j, '{');
 	if (WIFSIGNALED(status))
-		put_number(j, "signal", (unsigned)WTERMSIG(status));
+		espy_json__key_u64(j, "signal", (unsigned)WTERMSIG(status));
 	else
-		put_number(j, "exit", (unsigned)WEXITSTATUS(status));
+		espy_json__key_u64(j, "exit", (unsigned)WEXITSTATUS(status));
 	espy_json__close(j, '}');
 }
 
@@ -165,18 +159,18 @@ static void put_losses(struct espy_json *j, const struct espy_trace_contents *c)
 
 	for (unsigned i = 0; i < ESPY_LOSS_REASONS; i++)
 		all += c->lost[i];
-	put_number(j, "lost", all);
+	espy_json__key_u64(j, "lost", all);
 	espy_json__key(j, "lost_by_reason");
 	espy_json__open(j, '[');
 	for (unsigned i = 0; i < ESPY_LOSS_REASONS; i++)
 		if (c->lost[i]) {
 			espy_json__open(j, '{');
 			put_text(j, "reason", espy_lost_text(i));
-			put_number(j, "count", c->lost[i]);
+			espy_json__key_u64(j, "count", c->lost[i]);
 			espy_json__close(j, '}');
 		}
 	espy_json__close(j, ']');
-	put_number(j, "overwritten", c->overwritten);
+	espy_json__key_u64(j, "overwritten", c->overwritten);
 }
 
 static void put_head(struct espy_json *j, const struct espy_trace_info *i, const struct espy_trace_contents *c)
@@ -185,16 +179,16 @@ static void put_head(struct espy_json *j, const struct espy_trace_info *i, const
 	put_text(j, "host", c->host);
 	put_text(j, "kernel", c->kernel);
 	put_text(j, "machine", c->machine);
-	put_number(j, "cpus", c->cpus);
+	espy_json__key_u64(j, "cpus", c->cpus);
 	put_text(j, "source", c->source);
 	put_bool(j, "passive", c->passive);
 	put_bool(j, "program", i->program);
 	put_words(j, "command", c->command, c->command_size);
-	put_number(j, "pids", i->pids);
+	espy_json__key_u64(j, "pids", i->pids);
 	put_bool(j, "wide", i->wide);
 	put_bool(j, "follow", i->follow);
 	put_words(j, "selected", i->words, i->words_size);
-	put_number(j, "start_unix_ns", c->start_unix_ns);
+	espy_json__key_u64(j, "start_unix_ns", c->start_unix_ns);
 	espy_json__key(j, "utc_offset_s");
 	espy_json__i64(j, c->utc_offset_s);
 }
@@ -213,24 +207,24 @@ int espy_trace_contents_json(struct espy_trace *t, const struct espy_trace_conte
 	espy_json__open(&j, '{');
 	put_text(&j, "trace", t->path);
 	put_head(&j, &i, &own);
-	put_number(&j, "duration_ns", own.duration_ns);
+	espy_json__key_u64(&j, "duration_ns", own.duration_ns);
 	put_bool(&j, "finished", i.finished);
 	put_program_end(&j, &own);
 	put_bool(&j, "detached", own.detached);
-	put_number(&j, "calls", own.calls);
-	put_number(&j, "signals", own.signals);
-	put_number(&j, "marks", own.marks);
-	put_number(&j, "tasks", own.tasks);
-	put_number(&j, "records", own.records);
+	espy_json__key_u64(&j, "calls", own.calls);
+	espy_json__key_u64(&j, "signals", own.signals);
+	espy_json__key_u64(&j, "marks", own.marks);
+	espy_json__key_u64(&j, "tasks", own.tasks);
+	espy_json__key_u64(&j, "records", own.records);
 	put_losses(&j, &own);
-	put_number(&j, "holds", own.pauses);
-	put_number(&j, "held_ns", own.paused_ns);
-	put_number(&j, "longest_hold_ns", own.longest_pause_ns);
-	put_number(&j, "files", own.files);
-	put_number(&j, "file_bytes", own.file_bytes);
-	put_number(&j, "damaged", i.damaged);
-	put_number(&j, "unknown_sections", i.unknown_sections);
-	put_number(&j, "unknown_records", i.unknown_records);
+	espy_json__key_u64(&j, "holds", own.pauses);
+	espy_json__key_u64(&j, "held_ns", own.paused_ns);
+	espy_json__key_u64(&j, "longest_hold_ns", own.longest_pause_ns);
+	espy_json__key_u64(&j, "files", own.files);
+	espy_json__key_u64(&j, "file_bytes", own.file_bytes);
+	espy_json__key_u64(&j, "damaged", i.damaged);
+	espy_json__key_u64(&j, "unknown_sections", i.unknown_sections);
+	espy_json__key_u64(&j, "unknown_records", i.unknown_records);
 	espy_json__close(&j, '}');
 	espy_buf__putc(&b, '\0');
 	if (b.failed) {

@@ -52,18 +52,6 @@ static struct json_sink *to_json(struct espy_sink *s)
 
 /* ---- objects */
 
-static void key_u64(struct espy_json *j, const char *key, uint64_t x)
-{
-	espy_json__key(j, key);
-	espy_json__u64(j, x);
-}
-
-static void key_str(struct espy_json *j, const char *key, const char *text)
-{
-	espy_json__key(j, key);
-	espy_json__str(j, text);
-}
-
 static void put_comm(struct json_sink *s, uint32_t tid)
 {
 	const char *comm = espy_state__comm(s->stream->state, tid);
@@ -166,7 +154,7 @@ static void put_call(struct json_sink *s, const struct espy_event *e)
 		espy_json__str(j, name);
 	else
 		espy_json__null(j);
-	key_u64(j, "nr", v->nr);
+	espy_json__key_u64(j, "nr", v->nr);
 	espy_buf__puts(j->b, abis[v->image->abi]);
 	if (s->o.instruction_pointer) {
 		espy_json__key(j, "ip");
@@ -338,7 +326,7 @@ static void put_signal(struct json_sink *s, const struct espy_event *e)
 
 	espy_json__key(j, "signal");
 	espy_json_values__signal(j, sig->rec.nr);
-	key_u64(j, "nr", sig->rec.nr);
+	espy_json__key_u64(j, "nr", sig->rec.nr);
 	espy_json__key(j, "ignored");
 	espy_json__bool(j, sig->rec.flags & ESPY_SIG_IGNORED);
 	espy_json__key(j, "info");
@@ -356,8 +344,8 @@ static void put_fork(struct json_sink *s, const struct espy_event *e)
 {
 	const struct espy_rec_fork *f = (const struct espy_rec_fork *)e->rec;
 
-	key_u64(&s->json, "child_tid", f->child_tid);
-	key_u64(&s->json, "child_pid", f->child_tgid);
+	espy_json__key_u64(&s->json, "child_tid", f->child_tid);
+	espy_json__key_u64(&s->json, "child_pid", f->child_tgid);
 }
 
 static void put_exec(struct json_sink *s, const struct espy_event *e)
@@ -368,7 +356,7 @@ static void put_exec(struct json_sink *s, const struct espy_event *e)
 	espy_json__key(&s->json, "file");
 	espy_json__bytes(&s->json, x + 1, strnlen((const char *)(x + 1), x->filename_sz < room ? x->filename_sz : room));
 	if (x->old_tid && x->old_tid != x->rec.tid)
-		key_u64(&s->json, "old_tid", x->old_tid);
+		espy_json__key_u64(&s->json, "old_tid", x->old_tid);
 }
 
 static void put_exit(struct json_sink *s, const struct espy_event *e)
@@ -416,23 +404,23 @@ static void put_loss(struct json_sink *s, const struct espy_event *e)
 	const struct espy_rec_lost *lost = (const struct espy_rec_lost *)e->rec;
 	const bool overwritten = lost->rec.nr == ESPY_LOST_OVERWRITTEN;
 
-	key_u64(&s->json, "count", lost->count);
-	key_str(&s->json, "reason", overwritten ? "overwritten" : espy_loss_text(lost->rec.nr));
+	espy_json__key_u64(&s->json, "count", lost->count);
+	espy_json__key_str(&s->json, "reason", overwritten ? "overwritten" : espy_loss_text(lost->rec.nr));
 }
 
 static void put_hold(struct json_sink *s, const struct espy_event *e)
 {
 	const struct espy_rec_pause *p = (const struct espy_rec_pause *)e->rec;
 
-	key_str(&s->json, "reason", p->rec.nr == ESPY_PAUSE_RING_FULL ? "overrun" : "asked");
-	key_u64(&s->json, "duration", p->duration_ns);
+	espy_json__key_str(&s->json, "reason", p->rec.nr == ESPY_PAUSE_RING_FULL ? "overrun" : "asked");
+	espy_json__key_u64(&s->json, "duration", p->duration_ns);
 }
 
 static void put_stop(struct json_sink *s, const struct espy_event *e)
 {
 	espy_json__key(&s->json, "signal");
 	espy_json_values__signal(&s->json, e->rec->nr);
-	key_u64(&s->json, "nr", e->rec->nr);
+	espy_json__key_u64(&s->json, "nr", e->rec->nr);
 }
 
 static const struct {
@@ -523,12 +511,10 @@ static int json_start(struct espy_sink *sink, const struct espy_stream *stream)
 	s->own = (struct espy_task_outputs){ .sink = sink, .base = s->out, .stream = stream };
 	s->resolver = espy_state__resolver(stream->state);
 	s->signals.want = sink->want;
-	s->values = (struct espy_json_values){
-		.j = &s->json,
-		.string_limit = s->o.string_limit,
-		.fd_details = s->o.fd_details,
-		.task_names = s->o.task_names,
-	};
+	s->values = (struct espy_json_values){ .j = &s->json,
+					       .string_limit = s->o.string_limit,
+					       .fd_details = s->o.fd_details,
+					       .task_names = s->o.task_names };
 	if (!s->out->per_task)
 		espy_line_output__begin_json(s->out);
 	return 0;
