@@ -7,17 +7,38 @@
 #include <cmocka.h>
 #include "source/bpf/bpf_source.h"
 
-static const struct espy_op sent = { .kind = ESPY_OP_BYTES, .when = ESPY_OP_ENTER, .src = 1, .b_kind = ESPY_LEN_ARG,
-				     .b_ref = ESPY_REF(2, 3, 0), .elem = 1, .cap = 512 };
-static const struct espy_op to = { .kind = ESPY_OP_BYTES, .when = ESPY_OP_ENTER, .src = 4, .b_kind = ESPY_LEN_ARG,
-				   .b_ref = ESPY_REF(5, 2, 1), .elem = 1, .cap = 4096 };
-static const struct espy_op received = { .kind = ESPY_OP_BYTES, .when = ESPY_OP_EXIT | ESPY_OP_ON_OK, .src = 1,
-					 .a_kind = ESPY_LEN_RET, .b_kind = ESPY_LEN_ARG, .b_ref = ESPY_REF(2, 3, 0),
-					 .elem = 1, .cap = 256 };
-static const struct espy_op room = { .kind = ESPY_OP_BYTES, .when = ESPY_OP_ENTER | ESPY_OP_EXIT, .src = 5, .elem = 4,
-				     .cap = 4 };
-static const struct espy_op from = { .kind = ESPY_OP_BYTES, .when = ESPY_OP_EXIT | ESPY_OP_ON_OK, .src = 4,
-				     .a_kind = ESPY_LEN_OPVAL, .a_ref = ESPY_REF(1, 2, 1), .elem = 1, .cap = 4096 };
+static const struct espy_op sent = { .kind = ESPY_OP_BYTES,
+				     .when = ESPY_OP_ENTER,
+				     .src = 1,
+				     .b_kind = ESPY_LEN_ARG,
+				     .b_ref = ESPY_REF(2, 3, 0),
+				     .elem = 1,
+				     .cap = 512 };
+static const struct espy_op to = { .kind = ESPY_OP_BYTES,
+				   .when = ESPY_OP_ENTER,
+				   .src = 4,
+				   .b_kind = ESPY_LEN_ARG,
+				   .b_ref = ESPY_REF(5, 2, 1),
+				   .elem = 1,
+				   .cap = 4096 };
+static const struct espy_op received = { .kind = ESPY_OP_BYTES,
+					 .when = ESPY_OP_EXIT | ESPY_OP_ON_OK,
+					 .src = 1,
+					 .a_kind = ESPY_LEN_RET,
+					 .b_kind = ESPY_LEN_ARG,
+					 .b_ref = ESPY_REF(2, 3, 0),
+					 .elem = 1,
+					 .cap = 256 };
+static const struct espy_op room = {
+	.kind = ESPY_OP_BYTES, .when = ESPY_OP_ENTER | ESPY_OP_EXIT, .src = 5, .elem = 4, .cap = 4
+};
+static const struct espy_op from = { .kind = ESPY_OP_BYTES,
+				     .when = ESPY_OP_EXIT | ESPY_OP_ON_OK,
+				     .src = 4,
+				     .a_kind = ESPY_LEN_OPVAL,
+				     .a_ref = ESPY_REF(1, 2, 1),
+				     .elem = 1,
+				     .cap = 4096 };
 
 static struct espy_fast choose(const struct espy_op *ops, uint8_t cnt, uint8_t flags, bool raw)
 {
@@ -60,7 +81,8 @@ static void test_none(void **state)
 	(void)state;
 	assert_int_equal(choose(&room, 1, ESPY_PLAN_NEEDS_ENTER, false).shape, ESPY_SHAPE_GENERAL);
 	assert_int_equal(choose(both, 2, ESPY_PLAN_NEEDS_ENTER, false).shape, ESPY_SHAPE_GENERAL);
-	assert_int_equal(choose(sendto, 2, ESPY_PLAN_NEW_IMAGE | ESPY_PLAN_NEEDS_ENTER, false).shape, ESPY_SHAPE_GENERAL);
+	assert_int_equal(choose(sendto, 2, ESPY_PLAN_NEW_IMAGE | ESPY_PLAN_NEEDS_ENTER, false).shape,
+			 ESPY_SHAPE_GENERAL);
 	assert_int_equal(choose(sendto, 2, 0, true).shape, ESPY_SHAPE_REGS);
 	assert_int_equal(choose(sendto, 2, ESPY_PLAN_NEW_IMAGE, true).shape, ESPY_SHAPE_GENERAL);
 }

@@ -9,12 +9,12 @@
 #include "source/bpf/hold/pause.h"
 
 /*
- * Why this size: the ring is full when the reader has not run for as long as the programs take to fill it. One task that does
- * nothing but call writes 60-120 MB a second, so 32 MB last for a third of a second of it, and longer than a scheduler
- * keeps a reader of nice -10 waiting. A task that fills the ring all the same is held; where nobody is held the ring lasts
- * twice as long. It does not grow: the kernel's rings have the size that they are made with, a second ring beside the first
- * would cost each record a lookup, and what overruns 64 MB overruns any size soon, for the reader is the slower one then.
- * Each MB takes 0.2 ms to make and map when espy starts.
+ * Why this size: the ring is full when the reader has not run for as long as the programs take to fill it. One task
+ * that does nothing but call writes 60-120 MB a second, so 32 MB last for a third of a second of it, and longer than a
+ * scheduler keeps a reader of nice -10 waiting. A task that fills the ring all the same is held; where nobody is held
+ * the ring lasts twice as long. It does not grow: the kernel's rings have the size that they are made with, a second
+ * ring beside the first would cost each record a lookup, and what overruns 64 MB overruns any size soon, for the reader
+ * is the slower one then. Each MB takes 0.2 ms to make and map when espy starts.
  */
 #define DEFAULT_RING (32u << 20)
 #define DEFAULT_UNHELD_RING (64u << 20)
@@ -58,10 +58,11 @@ int bpf_ring_size__check(const struct bpf_source *s, size_t size)
 
 	if (!bpf_pause__wants_lossless(s) || size >= need)
 		return 0;
-	bpf_source_report(s, ESPY_REPORT_ERROR,
-			  "a buffer of %zu KB cannot hold the longest record of these calls: --buffer=%zuK is the least%s", size >> 10,
-			  (s->rings.cnt ? s->rings.cnt : 1) * least >> 10,
-			  s->rings.cnt ? " for a ring of each processor" : "");
+	bpf_source_report(
+		s, ESPY_REPORT_ERROR,
+		"a buffer of %zu KB cannot hold the longest record of these calls: --buffer=%zuK is the least%s",
+		size >> 10, (s->rings.cnt ? s->rings.cnt : 1) * least >> 10,
+		s->rings.cnt ? " for a ring of each processor" : "");
 	return -EINVAL;
 }
 
@@ -83,11 +84,14 @@ int bpf_ring_size__choose(struct bpf_source *s)
 	if (s->opts.flight_bytes)
 		bpf_rings__plan(&s->rings, bpf_rings__cpus(), s->opts.flight_bytes, true);
 	else if (s->opts.rings > 1 || cnt > 1)
-		bpf_rings__plan(&s->rings, cnt, s->opts.ring_bytes || bpf_pause__wants_lossless(s) ? s->opts.ring_bytes : default_size(s),
+		bpf_rings__plan(&s->rings, cnt,
+				s->opts.ring_bytes || bpf_pause__wants_lossless(s) ? s->opts.ring_bytes
+										   : default_size(s),
 				false);
 	/* The kernel would put everything else out of memory before it says no. */
 	if (s->rings.cnt && bpf_rings__bytes(&s->rings) > memory_left()) {
-		bpf_source_report(s, ESPY_REPORT_ERROR, "rings of %zu MB do not fit into the %zu MB of memory that are free",
+		bpf_source_report(s, ESPY_REPORT_ERROR,
+				  "rings of %zu MB do not fit into the %zu MB of memory that are free",
 				  bpf_rings__bytes(&s->rings) >> 20, memory_left() >> 20);
 		s->rings.cnt = 0;
 		return -ENOMEM;

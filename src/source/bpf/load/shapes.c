@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * For each x86-64 call the shape in which the hot path can copy it. A shape never changes what is copied, only how fast.
+ * For each x86-64 call the shape in which the hot path can copy it. A shape never changes what is copied, only how
+ * fast.
  */
 #include "source/bpf/bpf_source.h"
 
@@ -145,14 +146,15 @@ static bool shape_of(struct espy_fast *f, const struct espy_op *ops, const uint8
 {
 	*f = (struct espy_fast){ 0 };
 	if (n == 1)
-		return ops[idx[0]].kind == ESPY_OP_CSTR ? shape_path(f, &ops[idx[0]], idx[0]) :
-							  shape_buf(f, &ops[idx[0]], idx[0]);
+		return ops[idx[0]].kind == ESPY_OP_CSTR ? shape_path(f, &ops[idx[0]], idx[0])
+							: shape_buf(f, &ops[idx[0]], idx[0]);
 	if (n == 2)
 		return ops[idx[0]].kind == ESPY_OP_CSTR ? shape_path_buf(f, ops, idx) : shape_vec(f, ops, idx);
 	return false;
 }
 
-/* The argument from which the pointer of an operation comes, over however many others; ESPY_MAX_ARGS: from elsewhere. */
+/* The argument from which the pointer of an operation comes, over however many others; ESPY_MAX_ARGS: from elsewhere.
+ */
 static uint32_t root_of(const struct espy_op *ops, uint32_t i)
 {
 	while (ops[i].src & ESPY_OP_SRC_OP && (ops[i].src & (ESPY_PLAN_MAX_OPS - 1)) < i)
@@ -161,8 +163,8 @@ static uint32_t root_of(const struct espy_op *ops, uint32_t i)
 }
 
 /*
- * A call that points to more than a shape can copy often does not: send() is sendto() without an address. The operations
- * that come from one argument may have a shape, which holds while the arguments of all others are NULL.
+ * A call that points to more than a shape can copy often does not: send() is sendto() without an address. The
+ * operations that come from one argument may have a shape, which holds while the arguments of all others are NULL.
  */
 static bool shape_without(struct espy_fast *f, const struct espy_op *ops, const uint8_t *idx, size_t n)
 {
