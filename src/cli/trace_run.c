@@ -188,6 +188,12 @@ static bool was_told(const struct run *r, const struct espy_held *h)
 	return false;
 }
 
+/* May what is typed on the terminal be ours? */
+static bool in_foreground(const struct run *r)
+{
+	return r->terminal >= 0 && tcgetpgrp(r->terminal) == getpgrp();
+}
+
 static int tell_held(void *ctx, const struct espy_held *h)
 {
 	struct run *r = ctx;
@@ -198,7 +204,7 @@ static int tell_held(void *ctx, const struct espy_held *h)
 		espy_cli__say(r->a->cli,
 			      "task %d (%s) is held after %s; it runs on at %s`espy resume %d` or the end of espy; "
 			      "`gdb -p %d` takes it over where it stands",
-			      (int)h->task, name, h->call[0] ? h->call : "a call", r->terminal >= 0 ? "Enter, " : "",
+			      (int)h->task, name, h->call[0] ? h->call : "a call", in_foreground(r) ? "Enter, " : "",
 			      (int)h->task, (int)h->process);
 	}
 	if (r->now_cnt < HELD_MOST)
@@ -212,7 +218,7 @@ static void look_at_terminal(struct run *r)
 	struct pollfd p = { .fd = r->terminal, .events = POLLIN };
 	char line[256];
 
-	if (r->terminal < 0 || tcgetpgrp(r->terminal) != getpgrp() || poll(&p, 1, 0) <= 0)
+	if (!in_foreground(r) || poll(&p, 1, 0) <= 0)
 		return;
 	if (read(r->terminal, line, sizeof(line)) > 0)
 		espy_resume(r->s, 0);

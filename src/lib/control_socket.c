@@ -20,15 +20,6 @@
 /* An answer may wait for a trace of gigabytes to be written. */
 #define WAIT_MAX_MS (10 * 60 * 1000)
 
-static bool user_dir(char *dir, size_t size)
-{
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-
-	if (!geteuid())
-		return (size_t)snprintf(dir, size, ROOT_DIR) < size;
-	return runtime && *runtime == '/' && (size_t)snprintf(dir, size, "%s/espy", runtime) < size;
-}
-
 static bool is_ours(const char *dir)
 {
 	struct stat st;
@@ -36,9 +27,42 @@ static bool is_ours(const char *dir)
 	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
 }
 
+#define PLACES 3
+
+/*
+ * The n-th directory in which sockets of this user may be; false: there is no such place. Whoever comes by su or cron, or has a
+ * copy with capabilities, may be without XDG_RUNTIME_DIR, and the espy that is asked may have been with it, so all are looked into.
+ */
+static bool place(unsigned n, char *dir, size_t size)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char of_user[32];
+
+	if (!geteuid())
+		return !n && (size_t)snprintf(dir, size, ROOT_DIR) < size;
+	switch (n) {
+	case 0:
+		return runtime && *runtime == '/' && is_ours(runtime) && (size_t)snprintf(dir, size, "%s/espy", runtime) < size;
+	case 1:
+		snprintf(of_user, sizeof(of_user), "/run/user/%u", (unsigned)geteuid());
+		return is_ours(of_user) && (size_t)snprintf(dir, size, "%s/espy", of_user) < size;
+	default:
+		return (size_t)snprintf(dir, size, "/tmp/espy-%u", (unsigned)geteuid()) < size;
+	}
+}
+
+/* Where an espy of this user listens. */
+static bool user_dir(char *dir, size_t size)
+{
+	for (unsigned n = 0; n < PLACES; n++)
+		if (place(n, dir, size))
+			return true;
+	return false;
+}
+
 const char *espy_control__where(void)
 {
-	return geteuid() ? "$XDG_RUNTIME_DIR/espy" : ROOT_DIR;
+	return geteuid() ? "$XDG_RUNTIME_DIR/espy or /tmp" : ROOT_DIR;
 }
 
 /* An espy binds its socket and listens to it at once: for so long nobody listens to one that is in order. */
@@ -163,10 +187,18 @@ static void each_in(const char *dir, const char *prefix, void (*fn)(void *, cons
 
 void espy_control__each(const char *prefix, void (*fn)(void *, const char *, const char *, pid_t), void *ctx)
 {
-	char dir[300];
+	char dirs[PLACES][300];
 
-	if (user_dir(dir, sizeof(dir)))
-		each_in(dir, prefix, fn, ctx);
+	for (unsigned n = 0; n < PLACES; n++) {
+		bool again = !place(n, dirs[n], sizeof(dirs[n]));
+
+		if (again)
+			dirs[n][0] = '\0';
+		for (unsigned k = 0; k < n && !again; k++)
+			again = !strcmp(dirs[k], dirs[n]);
+		if (!again)
+			each_in(dirs[n], prefix, fn, ctx);
+	}
 }
 
 int espy_control__ask(const char *dir, const char *file, unsigned wait_ms, const char *request,

@@ -10,6 +10,10 @@ done
 nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
 }
+# For use with &: $! is the command itself.
+nobody_bg() {
+	exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
+}
 chmod 755 "$dir"
 mkdir "$dir/out.d" && chown 65534:65534 "$dir/out.d"
 cp "$espy" "$dir/espy" && espy=$dir/espy
@@ -51,6 +55,45 @@ cp "$(command -v head)" "$dir/cap-head" && chmod 755 "$dir/cap-head" && setcap c
 run 0 nobody "$espy" trace --source=bpf -f -s 100 -o "$dir/out.d/cap" sh -c "'$dir/cap-head' '$dir/secret'; echo after"
 shows '^the-secret-of-root$'
 lacks 'the-secret-of-root' "$dir/out.d/cap"
+
+# Its user reaches it from another shell, also without XDG_RUNTIME_DIR (su, cron): snapshots, and tasks that it holds.
+unset XDG_RUNTIME_DIR
+until_there() { # FILE PATTERN
+	i=0
+	until grep -q "$2" "$1" 2>/dev/null || [ $i = 600 ]; do i=$((i + 1)); sleep 0.1; done
+	shows "$2" "$1"
+}
+nobody_bg sleep 600 &
+sleeper=$!
+nobody_bg "$espy" record --source=bpf --ring 1M -o "$dir/out.d/ring" -p $sleeper 2>"$dir/ring.err" &
+ring=$!
+i=0
+until nobody "$espy" snapshot $ring >"$dir/snapped" 2>/dev/null || [ $i = 600 ]; do i=$((i + 1)); sleep 0.1; done
+shows "^$dir/out.d/ring" "$dir/snapped"
+kill -INT $ring
+kill $sleeper
+wait $ring
+# Holding needs CAP_SYS_ADMIN and a /dev/fuse that is open to users, as it is on most machines.
+setcap cap_bpf,cap_perfmon,cap_sys_admin+ep "$espy"
+mknod "$dir/fuse" c 10 229 && chmod 666 "$dir/fuse"
+cat >"$dir/hold.sh" <<'END'
+mount --bind "$1/fuse" /dev/fuse || exit 77
+cd "$1/out.d"
+setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+	"$1/espy" trace --pause-on 'openat: path == "/etc/hostname"' cat /etc/hostname >hold.out 2>hold.err </dev/null
+END
+: >"$dir/out.d/hold.err"
+if "$espy" doctor | grep -q 'yes *holds tasks'; then
+	unshare -m sh "$dir/hold.sh" "$dir" &
+	holding=$!
+	until_there "$dir/out.d/hold.err" ' is held after openat; it runs on at `espy resume [0-9]*` or the end of espy'
+	held=$(sed -n 's/.*: task \([0-9]*\) (cat) is held.*/\1/p' "$dir/out.d/hold.err")
+	run 0 nobody "$espy" resume "$held"
+	shows "^$held runs on: espy [0-9]* has let go of 1 task$"
+	wait $holding
+	same "the program ended well" 0 $?
+fi
+setcap cap_bpf,cap_perfmon+ep "$espy"
 
 # Root itself is not bound by this: its capabilities are its own.
 run 0 "$espy" trace --source=bpf -f -s 100 -o "$dir/of-root" "$dir/root-head" "$dir/secret"
