@@ -26,7 +26,7 @@ struct espy_call_view {
 	unsigned nargs;
 	int64_t ret;
 	bool has_exit;   /* ret and exit items are there */
-	bool no_return;
+	bool no_return; /* it never ends: that is in its nature (exit), or its task has died in it */
 	uint16_t changed; /* what the observer has changed of the call: ESPY_RF_INJECTED and the flags behind it */
 	uint64_t enter_ns, exit_ns; /* 0: not known */
 	uint64_t ip;

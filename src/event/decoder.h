@@ -58,6 +58,11 @@ static inline bool espy_shown_any(unsigned shown, enum espy_manner m)
 {
 	return shown & (m & ESPY_MANNERS_PLAIN ? ESPY_SHOWN_PLAIN : m & ESPY_MANNERS_RAW ? ESPY_SHOWN_RAW : ESPY_SHOWN_ANY);
 }
+/* A call that never ends stays without a part of its arguments. */
+static inline bool espy_shown_part(unsigned shown, enum espy_manner m)
+{
+	return shown & (ESPY_SHOWN_MORE | ESPY_SHOWN_HALF) && !(m & ESPY_MANNERS_RAW);
+}
 static inline bool espy_shown_more(unsigned shown, enum espy_manner m)
 {
 	return shown & ESPY_SHOWN_MORE && espy_shown_any(shown, m) && !(m & ESPY_MANNERS_RAW);

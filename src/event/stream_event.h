@@ -44,6 +44,7 @@ struct espy_event {
 	 * 0: nothing was.
 	 */
 	unsigned args_shown;
+	bool broken_off; /* CALL_END: the task has died in the call; the arguments end where args_shown says */
 	struct espy_session *session; /* that gives it out: for what callbacks ask (lib/event_values.c); of no use to a sink */
 	const char *cwd;	  /* CALL_*, for filters by path: the working directory when it began; NULL: not known */
 	bool decoded;		  /* args is filled in */

@@ -385,7 +385,7 @@ unsigned espy_walk_begin(struct espy_decoder *d, const struct espy_call_view *v,
 	}
 	if (w.wrote)
 		any |= ESPY_SHOWN_ANY | ESPY_SHOWN_PLAIN;
-	return any & ~ESPY_SHOWN_MORE ? any | i : 0;
+	return any ? any | i : 0;
 }
 
 void espy_walk_args(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners, unsigned shown)

@@ -28,7 +28,7 @@ static bool is_wanted_number(const struct espy_filter *f, int fd)
 
 	for (size_t i = 0; i < f->fds.fd_cnt; i++)
 		in |= f->fds.fds[i] == fd;
-	return f->fds.given && in != f->fds.negated;
+	return f->fds.given && fd >= 0 && in != f->fds.negated;
 }
 
 /* One of a set of descriptors, as select takes it. */
@@ -74,7 +74,8 @@ static bool touches_wanted(const struct espy_filter *f, const char *dir, const c
 	       join(whole, &whole_len, path, len) && is_wanted_path(f, whole, whole_len);
 }
 
-static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, const char *cwd)
+/* numbers: descriptors count by their numbers, too. */
+static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, const char *cwd, bool numbers)
 {
 	const char *dir = cwd;
 
@@ -86,10 +87,10 @@ static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, co
 			continue;
 		if (k->kind == ESPY_TOKEN_INT && k->fmt == ESPY_FMT_DIRFD)
 			dir = (int)k->num == AT_FDCWD ? cwd : more ? more->name : NULL;
-		if (k->kind == ESPY_TOKEN_INT && (k->fmt == ESPY_FMT_FD || k->fmt == ESPY_FMT_DIRFD) &&
+		if (numbers && k->kind == ESPY_TOKEN_INT && (k->fmt == ESPY_FMT_FD || k->fmt == ESPY_FMT_DIRFD) &&
 		    is_wanted_number(f, (int)k->num))
 			return true;
-		if (k->kind == ESPY_TOKEN_BITS && k->fmt == ESPY_FMT_FD && has_wanted_number(f, k))
+		if (numbers && k->kind == ESPY_TOKEN_BITS && k->fmt == ESPY_FMT_FD && has_wanted_number(f, k))
 			return true;
 		/* What a descriptor is stands behind it, if that is known. */
 		if (k->kind == ESPY_TOKEN_FD && k->name && is_wanted_path(f, k->name, name_len(k->name)))
@@ -103,5 +104,5 @@ static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, co
 
 bool espy_path_filter__match(const struct espy_filter *f, const struct espy_event *e)
 {
-	return is_wanted(f, e->args, e->cwd) || is_wanted(f, e->result, e->cwd);
+	return is_wanted(f, e->args, e->cwd, true) || is_wanted(f, e->result, e->cwd, false);
 }

@@ -72,6 +72,12 @@ static const char *copy_cwd(struct espy_session *s, const struct espy_task *task
 	return strcpy(s->cwd, n->name);
 }
 
+/* Its task has died in it: what the call would have done to its arguments will never be known. */
+static bool is_broken_off(const struct espy_call_view *v)
+{
+	return v->no_return && !(v->plan < v->image->plan_cnt && v->image->plans[v->plan].flags & ESPY_PLAN_NO_RETURN);
+}
+
 /*
  * The values of a call, once for all engines that want them: the arguments as the state knew the world before the call, the
  * result as it knows it after.
@@ -84,13 +90,17 @@ static void decode_call(struct espy_session *s, struct espy_event *e)
 
 	for (unsigned i = 0; i < s->engines.cnt; i++)
 		manners |= espy_engine__manners(s->engines.v[i], e, &s->stream);
-	if (manners && ended)
+	const bool broken_off = ended && is_broken_off(e->call), known = broken_off && notes->args_shown;
+	if (manners && ended && !broken_off)
 		espy_decoder__args(&s->decoder, e->call, manners, notes->args_shown);
-	else if (manners)
+	else if (manners && !known)
 		notes->args_shown = espy_decoder__begin(&s->decoder, e->call, manners);
 	else if (!ended)
 		notes->args_shown = 0;
 	e->args_shown = notes->args_shown;
+	e->broken_off = broken_off;
+	if (ended)
+		notes->args_shown = 0;
 	if (manners && has_paths(s))
 		e->cwd = copy_cwd(s, e->task);
 	if (ended)
@@ -102,7 +112,8 @@ static void decode_call(struct espy_session *s, struct espy_event *e)
 		espy_decoder__result(&s->decoder, e->call, manners);
 		e->result = espy_token_list__view(&s->decoder.result);
 	}
-	e->args = espy_token_list__view(&s->decoder.args);
+	if (!known)
+		e->args = espy_token_list__view(&s->decoder.args);
 }
 
 static void call_event(struct espy_session *s, unsigned type, struct espy_task *task, const struct espy_rec *rec,

@@ -244,6 +244,11 @@ void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, cons
 	espy_text__args(&o->buf, text, v->image, e->args, espy_lines__manner(l, v, begun),
 			!begun || !espy_shown_any(*t->args_shown, (enum espy_manner)whole) ||
 				espy_shown_more(*t->args_shown, (enum espy_manner)whole));
+	if (e->broken_off && espy_shown_part(e->args_shown, (enum espy_manner)whole)) {
+		if (!begun && espy_shown_more(e->args_shown, (enum espy_manner)whole))
+			espy_buf__put(&o->buf, ", ", 2);
+		espy_buf__puts(&o->buf, " <unfinished ...>");
+	}
 	espy_buf__putc(&o->buf, ')');
 	o->open = NULL;
 	pad_to_column(l, o);

@@ -36,4 +36,12 @@ kill -INT $espy_pid
 wait $espy_pid
 kill $target
 wait $target 2>/dev/null
+
+# The task dies in it: what the call would have written is not shown.
+trace_bg -e trace=clock_nanosleep -o "$dir/dies" sleep 600 &
+espy_pid=$!
+wait_for 60 grep -q 'nanosleep(' "$dir/dies" || not_ok "the call of a task that is to die is not shown"
+pkill -9 -x sleep -P $espy_pid
+wait $espy_pid
+has "a task that dies in its call" "$dir/dies" '^clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=600, tv_nsec=0},  <unfinished \.\.\.>) *= ?$'
 finish

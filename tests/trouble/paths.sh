@@ -34,4 +34,6 @@ trace -qq -P "$dir/d/there" -o "$dir/out" "$progs/ask_fds" "$dir/d/there"
 expect "poll and select" "openat poll select poll select " "$(asked "$dir/out")"
 trace -qq -e trace-fds=4 -e trace=poll,select,pselect6 -o "$dir/out" "$progs/ask_fds" "$dir/d/there"
 expect "poll and select by number" "poll select poll select " "$(asked "$dir/out")"
+trace -qq -e trace-fds='!3' -e trace=poll,select,pselect6,openat -o "$dir/out" "$progs/ask_fds" "$dir/d/there"
+expect "all numbers but one: what is none does not count, nor does a result" "poll select poll select " "$(asked "$dir/out")"
 finish
