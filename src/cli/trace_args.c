@@ -246,6 +246,8 @@ static int check_shared_output(struct espy_trace_args *a)
 
 	if (!path || !a->command[0])
 		return 0;
+	if (a->session.flight_bytes || a->record.rotate_bytes)
+		return 0; /* several files: standard output is refused anyway */
 	if (!strcmp(path, "-"))
 		return espy_cli__usage(a->cli, "the trace cannot go to standard output, where PROG writes, too: name a file, or give the trace a "
 					       "descriptor of its own (-o /dev/fd/3 PROG 3>&1 >/dev/null | ...)");

@@ -68,7 +68,9 @@ for ms in 1 40; do
 done
 # What stays: the library, one thread that sleeps, and its area of memory. Nothing else of the program is changed.
 traits() { # PID: of its first thread, and what it has open
-	grep -E '^(State|TracerPid|SigPnd|ShdPnd|SigBlk|SigIgn|CapEff|NoNewPrivs|Seccomp)' "/proc/$1/status"
+	# Signals 32 and 33 are the libc's own, which takes them over with the first thread; whoever runs this may ignore them.
+	grep -E '^(State|TracerPid|SigPnd|ShdPnd|SigBlk|SigIgn|CapEff|NoNewPrivs|Seccomp)' "/proc/$1/status" |
+		sed '/^SigIgn/s/.[0-9a-f]\([0-9a-f]\{7\}\)$/--\1/'
 	find "/proc/$1/fd" -mindepth 1 -printf '%f %l\n' | sort
 	readlink "/proc/$1/cwd" "/proc/$1/exe"
 	sed 's/ .*//' "/proc/$1/syscall"
