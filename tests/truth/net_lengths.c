@@ -68,10 +68,10 @@ static void cut_values(long fd)
 		int len, option;
 		const char *shown;
 	} cases[] = {
-		{ 1, SO_LINGER, "SO_LINGER, {l_onoff=\"\\x00\"}" },
-		{ 4, SO_LINGER, "SO_LINGER, {l_onoff=0}" },
-		{ 7, SO_LINGER, "SO_LINGER, {l_onoff=0, l_linger=\"\\x00\\x00\\x00\"}" },
-		{ 8, SO_LINGER, "SO_LINGER, {l_onoff=0, l_linger=0}" },
+		{ 1, SO_LINGER, "SO_LINGER, {l_onoff=\"\\x01\"}" },
+		{ 4, SO_LINGER, "SO_LINGER, {l_onoff=1}" },
+		{ 7, SO_LINGER, "SO_LINGER, {l_onoff=1, l_linger=\"\\x02\\x00\\x00\"}" },
+		{ 8, SO_LINGER, "SO_LINGER, {l_onoff=1, l_linger=2}" },
 		{ 3, SO_PEERCRED, "SO_PEERCRED, {pid=\"\\x00\\x00\\x00\"}" },
 		{ 11, SO_PEERCRED, "SO_PEERCRED, {pid=0, uid=-1, gid=\"\\xff\\xff\\xff\"}" },
 		{ 3, SO_ERROR, "SO_ERROR, \"\\x00\\x00\\x00\"" },
