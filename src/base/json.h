@@ -139,6 +139,14 @@ void espy_json__double(struct espy_json *j, double x);
 void espy_json__text(struct espy_json *j, const void *s, size_t n);
 /* The same of what ends with NUL. */
 void espy_json__str(struct espy_json *j, const char *s);
+/* The same; null for "". */
+static inline void espy_json__str_or_null(struct espy_json *j, const char *s)
+{
+	if (*s)
+		espy_json__str(j, s);
+	else
+		espy_json__null(j);
+}
 /* Writes n bytes as a string and returns true; writes nothing and returns false if they are no UTF-8. */
 bool espy_json__utf8(struct espy_json *j, const void *s, size_t n);
 /* Writes n bytes as a string of base64 (RFC 4648, with padding). */

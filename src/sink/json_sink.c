@@ -52,14 +52,21 @@ static struct json_sink *to_json(struct espy_sink *s)
 
 /* ---- objects */
 
-static void put_comm(struct json_sink *s, uint32_t tid)
+/* text NULL: it is not known */
+static void key_bytes(struct espy_json *j, const char *key, const char *text)
 {
-	const char *comm = espy_state__comm(s->stream->state, tid);
-
-	if (comm)
-		espy_json__bytes(&s->json, comm, strlen(comm));
+	espy_json__key(j, key);
+	if (text)
+		espy_json__bytes(j, text, strlen(text));
 	else
-		espy_json__null(&s->json);
+		espy_json__null(j);
+}
+
+static void key_signal(struct espy_json *j, unsigned sig)
+{
+	espy_json__key(j, "signal");
+	espy_json_values__signal(j, sig);
+	espy_json__key_u64(j, "nr", sig);
 }
 
 #define KIND_BYTES 16u
@@ -71,7 +78,7 @@ static void put_comm(struct json_sink *s, uint32_t tid)
  */
 static void begin(struct json_sink *s, const struct espy_event *e, const char *kind, uint64_t time_ns)
 {
-	static const char frame[] = "{'kind':'','time':'','tid':,'pid':,'comm':";
+	static const char frame[] = "{'kind':'','time':'','tid':,'pid':";
 	struct espy_json *j = &s->json;
 	const size_t kind_len = strnlen(kind, KIND_BYTES);
 
@@ -90,13 +97,11 @@ static void begin(struct json_sink *s, const struct espy_event *e, const char *k
 	if (e->task) {
 		at = espy_dec_at(LITERAL(at, ",\"tid\":"), e->tid);
 		at = espy_dec_at(LITERAL(at, ",\"pid\":"), e->tgid);
-		at = LITERAL(at, ",\"comm\":");
 	}
 	j->b->len = (size_t)(at - j->b->data);
-	j->more = false;
-	if (e->task)
-		put_comm(s, e->tid);
 	j->more = true;
+	if (e->task)
+		key_bytes(j, "comm", espy_state__comm(s->stream->state, e->tid));
 }
 
 /* Where objects of the event's task are written; NULL: nowhere. s->json writes there then. */
@@ -150,10 +155,7 @@ static void put_call(struct json_sink *s, const struct espy_event *e)
 	struct espy_json *j = &s->json;
 
 	espy_json__key(j, "name");
-	if (*name)
-		espy_json__str(j, name);
-	else
-		espy_json__null(j);
+	espy_json__str_or_null(j, name);
 	espy_json__key_u64(j, "nr", v->nr);
 	espy_buf__puts(j->b, abis[v->image->abi]);
 	if (s->o.instruction_pointer) {
@@ -324,9 +326,7 @@ static void put_signal(struct json_sink *s, const struct espy_event *e)
 	const struct espy_rec_signal *sig = (const struct espy_rec_signal *)e->rec;
 	struct espy_json *j = &s->json;
 
-	espy_json__key(j, "signal");
-	espy_json_values__signal(j, sig->rec.nr);
-	espy_json__key_u64(j, "nr", sig->rec.nr);
+	key_signal(j, sig->rec.nr);
 	espy_json__key(j, "ignored");
 	espy_json__bool(j, sig->rec.flags & ESPY_SIG_IGNORED);
 	espy_json__key(j, "info");
@@ -385,16 +385,8 @@ static void put_mark(struct json_sink *s, const struct espy_event *e)
 {
 	struct espy_json *j = &s->json;
 
-	espy_json__key(j, "provider");
-	if (e->mark)
-		espy_json__bytes(j, e->mark->provider, strlen(e->mark->provider));
-	else
-		espy_json__null(j);
-	espy_json__key(j, "name");
-	if (e->mark)
-		espy_json__bytes(j, e->mark->name, strlen(e->mark->name));
-	else
-		espy_json__null(j);
+	key_bytes(j, "provider", e->mark ? e->mark->provider : NULL);
+	key_bytes(j, "name", e->mark ? e->mark->name : NULL);
 	espy_json__key(j, "args");
 	espy_json_values__mark(j, e->mark, (const struct espy_rec_mark *)e->rec, s->o.string_limit);
 }
@@ -418,9 +410,7 @@ static void put_hold(struct json_sink *s, const struct espy_event *e)
 
 static void put_stop(struct json_sink *s, const struct espy_event *e)
 {
-	espy_json__key(&s->json, "signal");
-	espy_json_values__signal(&s->json, e->rec->nr);
-	espy_json__key_u64(&s->json, "nr", e->rec->nr);
+	key_signal(&s->json, e->rec->nr);
 }
 
 static const struct {

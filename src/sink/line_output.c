@@ -165,12 +165,9 @@ void espy_line_output__begin_json(struct espy_output *o)
 	o->json_begun = true;
 	o->muted = false;
 	espy_json__open(&j, '{');
-	espy_json__key(&j, "kind");
-	espy_json__str(&j, "begin");
-	espy_json__key(&j, "format");
-	espy_json__str(&j, "espy");
-	espy_json__key(&j, "version");
-	espy_json__u64(&j, ESPY_JSON_VERSION);
+	espy_json__key_str(&j, "kind", "begin");
+	espy_json__key_str(&j, "format", "espy");
+	espy_json__key_u64(&j, "version", ESPY_JSON_VERSION);
 	espy_json__close(&j, '}');
 	espy_line_output__end_line(o);
 }

@@ -298,23 +298,15 @@ static void put_object(struct espy_output *out, const char *kind, const char *ab
 	struct espy_json j = { .b = &out->buf };
 
 	espy_json__open(&j, '{');
-	espy_json__key(&j, "kind");
-	espy_json__str(&j, kind);
-	espy_json__key(&j, "abi");
-	espy_json__str(&j, abi);
+	espy_json__key_str(&j, "kind", kind);
+	espy_json__key_str(&j, "abi", abi);
 	if (!is_total) {
 		espy_json__key(&j, "name");
-		if (r->name)
-			espy_json__str(&j, r->name);
-		else
-			espy_json__null(&j);
-		espy_json__key(&j, "nr");
-		espy_json__u64(&j, r->nr);
+		espy_json__str_or_null(&j, r->name ? r->name : "");
+		espy_json__key_u64(&j, "nr", r->nr);
 	}
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-		espy_json__key(&j, members[i].key);
-		espy_json__u64(&j, members[i].value);
-	}
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		espy_json__key_u64(&j, members[i].key, members[i].value);
 	espy_json__close(&j, '}');
 	espy_line_output__end_line(out);
 }

@@ -77,10 +77,7 @@ static void key_num(struct espy_json *j, const struct espy_token *v)
 static void key_name(struct espy_json *j, const char *name)
 {
 	ESPY_JSON_KEY(j, "name");
-	if (name && *name)
-		espy_json__str(j, name);
-	else
-		espy_json__null(j);
+	espy_json__str_or_null(j, name ? name : "");
 }
 
 static void put_named(struct espy_json *j, const struct espy_token *v, const char *name)
