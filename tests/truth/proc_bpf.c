@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * bpf and io_uring_register: sizes that end before the first fields of a command, in the middle and behind the known
+ * bpf and io_uring: sizes that end before the first fields of a command, in the middle and behind the known
  * ones, and memory of which a part cannot be read. Nothing of it does anything: descriptors are -1.
  */
 #include "truth.h"
@@ -17,6 +17,10 @@ static void bpf(void)
 	BPF(3, w, 4, "bpf(BPF_MAP_DELETE_ELEM, {map_fd=-1, key=NULL}, 4)");
 	BPF(4, w, 16, "bpf(BPF_MAP_GET_NEXT_KEY, {map_fd=-1, key=NULL, next_key=NULL}, 16)");
 	BPF(9, w, 4, "bpf(BPF_PROG_DETACH, {target_fd=-1, attach_type=BPF_CGROUP_INET_INGRESS}, 4)");
+	BPF(6, w, 8, "bpf(BPF_OBJ_PIN, {pathname=0xffffffff, bpf_fd=0}, 8)");
+	BPF(8, w, 4, "bpf(BPF_PROG_ATTACH, {target_fd=-1, attach_bpf_fd=0, attach_type=BPF_CGROUP_INET_INGRESS, attach_flags=0}, 4)");
+	BPF(13, w, 4, "bpf(BPF_PROG_GET_FD_BY_ID, {prog_id=4294967295, next_id=0}, 4)");
+	BPF(18, w, 8, "bpf(BPF_BTF_LOAD, {btf=0xffffffff, btf_log_buf=NULL, btf_size=0, btf_log_size=0, btf_log_level=0}, 8)");
 	w[2] = 0xdeadbeef;
 	w[4] = 0xbadc0ded;
 	w[6] = 28;
@@ -48,13 +52,17 @@ static void rings(void)
 	RING(19, workers, 2, "io_uring_register(-1, IORING_REGISTER_IOWQ_MAX_WORKERS, [[IO_WQ_BOUND]=3, [IO_WQ_UNBOUND]=4], 2)");
 	RING(22, ring, 1, "io_uring_register(-1, IORING_REGISTER_PBUF_RING, {ring_addr=0x1000, ring_entries=8, bgid=5, "
 			  "flags=IOU_PBUF_RING_MMAP, resv=[0, 0x6, 0]}, 1)");
+	line(call(SYS_io_uring_enter, JUNK(-1), JUNK(1), JUNK(2), JUNK(1), p, 16L),
+	     "io_uring_enter(-1, 1, 2, IORING_ENTER_GETEVENTS, %s, 16)", ptr(p));
+	line(call(SYS_io_uring_enter, JUNK(-1), JUNK(1), JUNK(2), JUNK(1), p, 8L),
+	     "io_uring_enter(-1, 1, 2, IORING_ENTER_GETEVENTS, [HUP], 8)");
 	line(call(SYS_io_uring_register, JUNK(-1), JUNK(0x80000000 | 13), p, JUNK(8)),
 	     "io_uring_register(-1, IORING_REGISTER_USE_REGISTERED_RING|IORING_REGISTER_FILES2, %s, 8)", ptr(p));
 }
 
 int main(int argc, char **argv)
 {
-	truth_begin(argc, argv, "-e trace=bpf,io_uring_register");
+	truth_begin(argc, argv, "-e trace=bpf,io_uring_register,io_uring_enter");
 	bpf();
 	rings();
 	return 0;
