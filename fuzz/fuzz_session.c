@@ -62,6 +62,52 @@ static void begin(void)
 		abort();
 }
 
+/* Every value that an event has, by the paths that it is said to have, in all ways. What is said must hold. */
+static void ask_values(const struct espy_event *e, const char *path, unsigned depth)
+{
+	struct espy_value v = { .size = sizeof(v) };
+	const char *names[2];
+	char member[512], text[64];
+	uint64_t rest;
+	int64_t n;
+
+	for (unsigned i = 0; i < 20 && depth < 4 && espy_event_member(e, path, i, member, sizeof(member)) >= 0; i++)
+		ask_values(e, member, depth + 1);
+	if (*path && !espy_event_value(e, path, &v)) {
+		const volatile uint8_t *bytes = v.bytes;
+		const bool number = v.kind == ESPY_KIND_SIGNED || v.kind == ESPY_KIND_UNSIGNED;
+
+		if (v.length && (bytes[0] ^ bytes[v.length - 1]) > 255) /* they can be read */
+			abort();
+		if (number != (espy_event_number_at(e, path, &n) == 0) && v.kind != ESPY_KIND_ADDRESS)
+			abort();
+	}
+	espy_event_string_at(e, path, text, sizeof(text));
+	espy_event_names(e, path, names, 2, &rest);
+	espy_event_value_text(e, path, text, sizeof(text));
+}
+
+static void ask(void *ctx, const struct espy_event *e)
+{
+	char text[256];
+	uint64_t u;
+	int n;
+
+	ask_values(e, "", 0);
+	ask_values(e, ctx, 0); /* a path that the fuzzer makes */
+	n = espy_event_text(e, text, sizeof(text));
+	if (n >= 0 && strlen(text) != ((size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1))
+		abort();
+	espy_event_fd_path(e, 3);
+	espy_event_task_name(e);
+	espy_event_duration(e, &u);
+	espy_event_register(e, 1, &u);
+	espy_event_error(e);
+	espy_event_child(e);
+	espy_event_loss(e, &u, NULL);
+	espy_event_status(e, &n);
+}
+
 /* A session that shows the trace in a style. */
 static struct espy_session *open_session(const uint8_t *style, struct espy_trace *trace)
 {
@@ -100,6 +146,16 @@ static struct espy_session *open_session(const uint8_t *style, struct espy_trace
 		if (espy_engine_add(s, &e, NULL))
 			abort();
 		e.summary = NULL;
+	}
+	if (style[1] & 64) {
+		static char path[7];
+
+		memcpy(path, style + 2, 6);
+		e.event = ask;
+		e.ctx = path;
+		if (espy_engine_add(s, &e, NULL))
+			abort();
+		e.event = NULL;
 	}
 	e.text = json ? NULL : &text;
 	e.sink = json ? &sink : NULL;

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What engines cost on the reader's side: a trace is delivered to 1 and to 10 engines of callbacks that want the same calls, and to 10
+ * that want different ones. engines_bench TRACE [TIMES]: ns a record, the least of some runs; and what each further engine adds.
+ */
+#include <errno.h>
+#include <espy/espy.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void on_event(void *ctx, const struct espy_event *e)
+{
+	uint64_t *calls = ctx;
+
+	*calls += espy_event_number(e) >= 0;
+}
+
+/* The calls of a usual program, spread over engines. */
+static const char *const parts[] = { "read", "write", "openat", "close", "fstat,newfstatat", "mmap,munmap,mprotect,brk", "execve,wait4,clone,vfork",
+				     "rt_sigaction,rt_sigprocmask", "lseek,ioctl,fcntl,access", "lstat,stat,getdents64,readlink" };
+
+/* ns a record; 0: it did not work. */
+static double run(const char *path, unsigned engines, bool disjoint)
+{
+	static uint64_t calls[10];
+	struct espy_session_stats st = { .size = sizeof(st) };
+	struct espy_session_options so = { .size = sizeof(so), .engines_fixed = true };
+	struct espy_engine_options eo = { .size = sizeof(eo), .events = ESPY_EVENT_CALL_END, .event = on_event, .no_values = true };
+	struct espy_session *s;
+	struct espy_trace *t;
+	int err = espy_trace_open(&t, path, false, NULL, NULL);
+
+	if (err)
+		return 0;
+	so.trace = t;
+	err = espy_session_open(&s, &so);
+	espy_trace_close(t);
+	if (err)
+		return 0;
+	for (unsigned i = 0; i < engines && !err; i++) {
+		struct espy_filter *f = NULL;
+
+		if (disjoint) {
+			err = espy_filter_new(&f);
+			err = err ? err : espy_filter_select(f, parts[i], NULL, 0);
+		}
+		eo.filter = f;
+		eo.ctx = &calls[i];
+		err = err ? err : espy_engine_add(s, &eo, NULL);
+		espy_filter_free(f);
+	}
+	const uint64_t begun = now_ns();
+	err = err ? err : espy_session_run(s);
+	const uint64_t took = now_ns() - begun;
+	err = err ? err : espy_session_stats(s, &st);
+	espy_session_close(s);
+	return err || !st.records ? 0 : (double)took / (double)st.records;
+}
+
+int main(int argc, char **argv)
+{
+	const struct {
+		const char *name;
+		unsigned engines;
+		bool disjoint;
+	} kinds[] = { { "1 engine", 1, false }, { "10 engines", 10, false }, { "10 disjoint", 10, true } };
+	const unsigned times = argc > 2 ? (unsigned)atoi(argv[2]) : 5;
+	double least[3] = { 0 };
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: engines_bench TRACE [TIMES]\n");
+		return 2;
+	}
+	for (unsigned i = 0; i < times; i++)
+		for (unsigned k = 0; k < 3; k++) {
+			const double ns = run(argv[1], kinds[k].engines, kinds[k].disjoint);
+
+			if (!ns) {
+				fprintf(stderr, "%s cannot be shown\n", argv[1]);
+				return 1;
+			}
+			least[k] = !least[k] || ns < least[k] ? ns : least[k];
+		}
+	for (unsigned k = 0; k < 3; k++)
+		printf("%-12s %7.1f ns a record\n", kinds[k].name, least[k]);
+	printf("%-12s %7.1f ns a record\n", "each further", (least[1] - least[0]) / 9);
+	return 0;
+}
