@@ -61,7 +61,7 @@ static int be_watched(char **argv)
 	for (unsigned i = 0, n = calls(); i < n; i++)
 		syscall(SYS_getppid);
 	syscall(SYS_getuid);
-	return 3;
+	_exit(3); /* no leak check of a sanitizer, which would be traced */
 }
 
 static char self[4096];
