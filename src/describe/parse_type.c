@@ -92,6 +92,22 @@ static bool is_field_name(struct dc *dc)
 	}
 }
 
+/* Clauses that only set flags of the field. */
+static const uint32_t field_flags[W_CNT] = {
+	[W_NONZERO] = ESPY_FF_NONZERO,
+	[W_HIDDEN] = ESPY_FF_HIDDEN,
+	[W_ALWAYS] = ESPY_FF_ALWAYS,
+	[W_NONAME] = ESPY_FF_NONAME,
+	[W_ON_OK] = ESPY_FF_ON_OK,
+	[W_BEFORE] = ESPY_FF_ENTER,
+	[W_AFTER] = ESPY_FF_EXIT,
+	[W_BOTH] = ESPY_FF_BOTH,
+	[W_NAMED] = ESPY_FF_NAMED,
+	[W_THEN] = ESPY_FF_THEN,
+	[W_OK_OR_MORE] = ESPY_FF_ON_OK | ESPY_FF_MORE,
+	[W_FOLDED] = ESPY_FF_FOLDED,
+};
+
 static bool parse_clause(struct dc *dc, struct ast_type *t)
 {
 	struct dc_tok *w = dc_peek(dc, 0);
@@ -100,6 +116,7 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 	if (w->kind != T_NAME || w->word < W_CLAUSE_FIRST || w->word > W_CLAUSE_LAST || is_field_name(dc))
 		return false;
 	dc->tok++;
+	t->field_flags |= field_flags[w->word];
 	switch ((enum dc_word)w->word) {
 	case W_WHEN:
 		t->when = dc_parse_expr(dc);
@@ -130,39 +147,6 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 	case W_VERBOSE:
 		t->verbose = true;
 		break;
-	case W_NONZERO:
-		t->field_flags |= ESPY_FF_NONZERO;
-		break;
-	case W_HIDDEN:
-		t->field_flags |= ESPY_FF_HIDDEN;
-		break;
-	case W_ALWAYS:
-		t->field_flags |= ESPY_FF_ALWAYS;
-		break;
-	case W_NONAME:
-		t->field_flags |= ESPY_FF_NONAME;
-		break;
-	case W_ON_OK:
-		t->field_flags |= ESPY_FF_ON_OK;
-		break;
-	case W_BEFORE:
-		t->field_flags |= ESPY_FF_ENTER;
-		break;
-	case W_AFTER:
-		t->field_flags |= ESPY_FF_EXIT;
-		break;
-	case W_BOTH:
-		t->field_flags |= ESPY_FF_BOTH;
-		break;
-	case W_NAMED:
-		t->field_flags |= ESPY_FF_NAMED;
-		break;
-	case W_THEN:
-		t->field_flags |= ESPY_FF_THEN;
-		break;
-	case W_OK_OR_MORE:
-		t->field_flags |= ESPY_FF_ON_OK | ESPY_FF_MORE;
-		break;
 	case W_INDEXED:
 		t->index = dc_expect_name(dc, "the name of an enum table after `indexed`", &t->index_pos);
 		break;
@@ -171,9 +155,6 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 		break;
 	case W_UPTO:
 		t->upto = true;
-		break;
-	case W_FOLDED:
-		t->field_flags |= ESPY_FF_FOLDED;
 		break;
 	case W_BARE:
 		t->bare = true;
