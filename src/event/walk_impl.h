@@ -266,6 +266,10 @@ uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, 
 bool espy_walk_has_flag(const struct espy_walk *w, const struct espy_type *t, uint32_t flag);
 uint32_t espy_walk_union_case(const struct espy_walk *w, const struct espy_type *u, const struct espy_span *m);
 
+/* ---- walk_tail.c */
+/* Shows the bytes behind the known fields of a struct, if one of them is not zero. */
+void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
+
 /* ---- hooks.c: values whose meaning the language cannot say */
 struct espy_hooked {
 	const struct espy_type *type;

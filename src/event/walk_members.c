@@ -383,55 +383,6 @@ static void show_members(struct espy_walk *w, const struct espy_type *t, const s
 	espy_walk_join(w, &ways);
 }
 
-#define STRUCT_MOST 4096u
-
-static void put_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *s, unsigned ph)
-{
-	static const struct espy_type rest = { .kind = ESPY_T_BYTES, .flags = ESPY_TF_HEX, .table = ESPY_NONE,
-					       .len_a = ESPY_NONE, .len_b = ESPY_NONE, .elem = ESPY_NONE };
-	const bool named = t->flags & ESPY_TF_EXTRA;
-
-	espy_walk_role(w, named ? ESPY_ROLE_FIELD : ESPY_ROLE_FIELD_UNNAMED, named ? "extra_data" : "");
-	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
-					       .flags = named ? 0 : ESPY_TOKF_TAIL,
-					       .len = (uint32_t)s->n[ph],
-					       .type = &rest,
-					       .num = t->size,
-					       .bytes = s->p[ph],
-					       .want = s->want,
-					       .addr = s->addr });
-}
-
-/* Bytes behind the known struct: they say something only if they are not zero. */
-static void show_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
-{
-	if (m->want <= t->size || m->want == UINT64_MAX)
-		return;
-	/* the kernel takes no struct larger than a page */
-	uint64_t end = m->want < STRUCT_MOST ? m->want : STRUCT_MOST;
-	if (end <= t->size)
-		return;
-	struct espy_span s = espy_span_sub(m, t->size, end - t->size);
-	unsigned ph = espy_span_best(&s);
-	if (s.n[ph] < s.want && m->fault) {
-		espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0);
-		return;
-	}
-	if (!s.p[ph] || espy_all_zero(s.p[ph], s.n[ph]))
-		return;
-	if (t->flags & ESPY_TF_EXTRA) {
-		const struct espy_ways ways = espy_walk_part(w);
-
-		if (espy_walk_take(w, &ways, ESPY_MANNERS_BRIEF))
-			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
-		if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BRIEF))
-			put_tail(w, t, &s, ph);
-		espy_walk_join(w, &ways);
-		return;
-	}
-	put_tail(w, t, &s, ph);
-}
-
 /* `[{header}, value, ...]`, or the header alone if nothing follows it. */
 static void show_headed(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st)
 {
@@ -578,7 +529,7 @@ static void show_first(struct espy_walk *w, const struct espy_type *t, const str
 	if (more && espy_walk_take(w, &ways, more))
 		espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
 	if (t->flags & ESPY_TF_TAIL && espy_walk_take(w, &ways, ~more))
-		show_tail(w, t, m);
+		espy_walk_tail(w, t, m);
 	espy_walk_join(w, &ways);
 	espy_walk_close(w, open);
 }

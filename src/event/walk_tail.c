@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Bytes behind a struct as it is known: one of a later kernel. */
+#include "event/walk_impl.h"
+
+#define STRUCT_MOST 4096u /* bytes: the kernel takes no struct larger than a page */
+
+static void put_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *s, unsigned ph)
+{
+	static const struct espy_type rest = { .kind = ESPY_T_BYTES, .flags = ESPY_TF_HEX, .table = ESPY_NONE,
+					       .len_a = ESPY_NONE, .len_b = ESPY_NONE, .elem = ESPY_NONE };
+	const bool named = t->flags & ESPY_TF_EXTRA;
+
+	espy_walk_role(w, named ? ESPY_ROLE_FIELD : ESPY_ROLE_FIELD_UNNAMED, named ? "extra_data" : "");
+	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
+					       .flags = named ? 0 : ESPY_TOKF_TAIL,
+					       .len = (uint32_t)s->n[ph],
+					       .type = &rest,
+					       .num = t->size,
+					       .bytes = s->p[ph],
+					       .want = s->want,
+					       .addr = s->addr });
+}
+
+void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	if (m->want <= t->size || m->want == UINT64_MAX)
+		return;
+	uint64_t end = m->want < STRUCT_MOST ? m->want : STRUCT_MOST;
+	if (end <= t->size)
+		return;
+	struct espy_span s = espy_span_sub(m, t->size, end - t->size);
+	unsigned ph = espy_span_best(&s);
+	if (s.n[ph] < s.want && m->fault) {
+		espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0);
+		return;
+	}
+	if (!s.p[ph] || espy_all_zero(s.p[ph], s.n[ph]))
+		return;
+	if (t->flags & ESPY_TF_EXTRA) {
+		const struct espy_ways ways = espy_walk_part(w);
+
+		if (espy_walk_take(w, &ways, ESPY_MANNERS_BRIEF))
+			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
+		if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BRIEF))
+			put_tail(w, t, &s, ph);
+		espy_walk_join(w, &ways);
+		return;
+	}
+	put_tail(w, t, &s, ph);
+}
