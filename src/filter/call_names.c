@@ -6,37 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/edits.h"
 #include "base/signal_names.h"
 #include "event/value_path.h"
 
-#define NAME_MAX_LEN ESPY_CONDITION_NAME_MAX
-
 /* ---- names of calls */
-
-/* Letters to change, add or drop; good enough to find a slip. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[NAME_MAX_LEN + 1];
-	const size_t n = strlen(b);
-
-	if (n > NAME_MAX_LEN || strlen(a) > NAME_MAX_LEN)
-		return ~0u;
-	for (size_t j = 0; j <= n; j++)
-		row[j] = (unsigned)j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = (unsigned)i;
-		for (size_t j = 1; j <= n; j++) {
-			const unsigned change = diagonal + (a[i - 1] != b[j - 1]);
-			const unsigned least = row[j - 1] < row[j] ? row[j - 1] : row[j];
-
-			diagonal = row[j];
-			row[j] = change < least + 1 ? change : least + 1;
-		}
-	}
-	return row[n];
-}
 
 int espy_call_names__find_call(const struct espy_image *image, const char *name, char *why, size_t why_sz)
 {
@@ -48,7 +22,7 @@ int espy_call_names__find_call(const struct espy_image *image, const char *name,
 		return nr;
 	for (uint32_t i = 0; i < image->syscall_cnt; i++) {
 		const char *other = espy_image__str(image, image->syscalls[i].name);
-		const unsigned d = *other ? distance(name, other) : best;
+		const unsigned d = *other ? espy_edits(name, other, best) : best;
 
 		if (d < best) {
 			best = d;
