@@ -381,3 +381,52 @@ int espy_elf__symbol(const struct espy_elf *e, const char *name, bool all, struc
 		return err;
 	return out->value ? 0 : -ENOENT;
 }
+
+struct each {
+	int (*fn)(void *ctx, const char *name, uint64_t addr, uint64_t size, uint8_t type);
+	void *ctx;
+	int stop;
+};
+
+static bool give_symbol(void *ctx, const char *name, const Elf64_Sym *s)
+{
+	struct each *e = ctx;
+
+	e->stop = e->fn(e->ctx, name, s->st_value, s->st_size, ELF64_ST_TYPE(s->st_info));
+	return e->stop;
+}
+
+int espy_elf__each_symbol(const struct espy_elf *e,
+			  int (*fn)(void *ctx, const char *name, uint64_t addr, uint64_t size, uint8_t type), void *ctx)
+{
+	struct each each = { fn, ctx, 0 };
+	int err = each_symbol(e, SHT_SYMTAB, give_symbol, &each);
+
+	if (!err && !each.stop)
+		err = each_symbol(e, SHT_DYNSYM, give_symbol, &each);
+	return err ? err : each.stop;
+}
+
+struct build_id {
+	uint8_t *bytes;
+	size_t size;
+};
+
+static int take_build_id(void *ctx, const struct espy_elf_note *n)
+{
+	struct build_id *id = ctx;
+
+	if (n->type != NT_GNU_BUILD_ID || strcmp(n->name, "GNU") || n->desc_sz > 20)
+		return 0;
+	memcpy(id->bytes, n->desc, n->desc_sz);
+	id->size = n->desc_sz;
+	return 1;
+}
+
+size_t espy_elf__build_id(const struct espy_elf *e, uint8_t bytes[20])
+{
+	struct build_id id = { bytes, 0 };
+
+	espy_elf__each_note(e, true, take_build_id, &id);
+	return id.size;
+}

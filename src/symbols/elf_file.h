@@ -49,6 +49,9 @@ const struct espy_elf_section *espy_elf__section(const struct espy_elf *e, const
 /* Where the byte at vaddr stands in the file; false if no segment has it. */
 bool espy_elf__offset_of(const struct espy_elf *e, uint64_t vaddr, uint64_t *offset);
 
+/* The build-id that a note of the file gives. Returns its bytes; 0: there is none of at most 20. */
+size_t espy_elf__build_id(const struct espy_elf *e, uint8_t id[20]);
+
 struct espy_elf_note {
 	const char *name; /* terminated */
 	uint32_t type;
@@ -69,6 +72,9 @@ struct espy_elf_symbol {
 };
 /* A symbol that the file defines, of the dynamic table (and, if asked, of the whole one). -ENOENT. */
 int espy_elf__symbol(const struct espy_elf *e, const char *name, bool all, struct espy_elf_symbol *out);
+/* Every symbol of the whole table and of the dynamic one that the file defines; ends with what fn returns, if not 0. */
+int espy_elf__each_symbol(const struct espy_elf *e,
+			  int (*fn)(void *ctx, const char *name, uint64_t addr, uint64_t size, uint8_t type), void *ctx);
 /* Several at once, in one walk over the dynamic table: found[i].value 0 for those that it does not define. */
 int espy_elf__dynamic_symbols(const struct espy_elf *e, const char *const *names, size_t cnt,
 			      struct espy_elf_symbol *found);

@@ -80,6 +80,25 @@ const char *espy_lines_of__symbol(struct espy_lines_of *l, uint64_t addr, uint64
 	return name;
 }
 
+int espy_lines_of__each_symbol(struct espy_lines_of *l,
+			       int (*fn)(void *ctx, const char *name, uint64_t addr, uint64_t size, uint8_t type), void *ctx)
+{
+	const int cnt = dwfl_module_getsymtab(l->module);
+
+	for (int i = 1; i < cnt; i++) {
+		GElf_Word section = SHN_UNDEF;
+		GElf_Addr addr;
+		GElf_Sym sym;
+		const char *name = dwfl_module_getsym_info(l->module, i, &sym, &addr, &section, NULL, NULL);
+		int stop = name && section != SHN_UNDEF ?
+				   fn(ctx, name, addr - l->bias, sym.st_size, GELF_ST_TYPE(sym.st_info)) : 0;
+
+		if (stop)
+			return stop;
+	}
+	return 0;
+}
+
 bool espy_lines_of__has_build_id(struct espy_lines_of *l, const uint8_t *id, size_t size)
 {
 	const unsigned char *own = NULL;
@@ -132,6 +151,15 @@ const char *espy_lines_of__symbol(struct espy_lines_of *l, uint64_t addr, uint64
 	(void)addr;
 	*offset = 0;
 	return NULL;
+}
+
+int espy_lines_of__each_symbol(struct espy_lines_of *l,
+			       int (*fn)(void *ctx, const char *name, uint64_t addr, uint64_t size, uint8_t type), void *ctx)
+{
+	(void)l;
+	(void)fn;
+	(void)ctx;
+	return 0;
 }
 
 bool espy_lines_of__has_build_id(struct espy_lines_of *l, const uint8_t *id, size_t size)
