@@ -69,7 +69,7 @@ typedef void (*espy_log_fn)(void *ctx, enum espy_log_level level, enum espy_log_
  * Engines share the filter that they are given, so it cannot be changed any more: all that would change it give -EBUSY.
  */
 
-/* A filter that wants everything but marks. -ENOMEM. */
+/* A filter that wants everything but marks and probes. -ENOMEM. */
 ESPY_API int espy_filter_new(struct espy_filter **out);
 /* Engines that have it keep it. NULL is let be. */
 ESPY_API void espy_filter_free(struct espy_filter *f);
@@ -88,6 +88,11 @@ ESPY_API int espy_filter_path(struct espy_filter *f, const char *path);
 ESPY_API int espy_filter_where(struct espy_filter *f, const char *condition);
 /* Marks (-m): "app:request_*", "app:* if size > 100". -EINVAL: *at is where in the text. */
 ESPY_API int espy_filter_mark(struct espy_filter *f, const char *rule, size_t *at, char *why, size_t why_size);
+/*
+ * Probes (-u), espy-probes(7): "libc:malloc(size=%di) if size > 4096". Places are looked for when the session starts: what is wrong
+ * with them goes to the log. Of a trace: only hits of probes that are called so. -EINVAL as above.
+ */
+ESPY_API int espy_filter_probe(struct espy_filter *f, const char *probe, size_t *at, char *why, size_t why_size);
 /* Only events of this task, or of the tasks of this process. */
 ESPY_API int espy_filter_task(struct espy_filter *f, pid_t pid);
 /* How calls may have ended. */
@@ -105,6 +110,7 @@ enum espy_filter_part {
 	ESPY_FILTER_CALLS = 1, /* which calls, paths, descriptors */
 	ESPY_FILTER_MARKS = 2,
 	ESPY_FILTER_DUMPS = 4, /* bytes that text dumps: "read=", "write=" */
+	ESPY_FILTER_PROBES = 8,
 };
 ESPY_API bool espy_filter_has(const struct espy_filter *f, enum espy_filter_part part);
 
@@ -234,7 +240,7 @@ struct espy_session_options {
 
 	/* How. */
 	const char *source; /* NULL or "auto": the best that works; "bpf", "ptrace" */
-	bool no_calls;	    /* no source of system calls is opened: marks alone */
+	bool no_calls;	    /* no source of system calls is opened: marks alone. Probes need one all the same */
 	enum espy_mark_way marks_by;
 	enum espy_overrun overrun;
 	bool can_pause;	     /* espy_pause will be called: holding tasks is made ready; not being able to is an error */

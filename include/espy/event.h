@@ -36,7 +36,7 @@ enum espy_event_type {
 	ESPY_EVENT_MARK = 1u << 8,	 /* a static marker was passed */
 	ESPY_EVENT_LOSS = 1u << 9,	 /* events were lost here. Belongs to no task */
 	ESPY_EVENT_PAUSE = 1u << 10,	 /* the task was held, and has run on */
-	ESPY_EVENT_PROBE = 1u << 11,	 /* reserved */
+	ESPY_EVENT_PROBE = 1u << 11,	 /* a probed place was passed */
 	ESPY_EVENT_BRANCH = 1u << 12,	 /* reserved */
 	ESPY_EVENT_ALL = (1u << 13) - 1,
 };
@@ -54,7 +54,7 @@ ESPY_API const char *espy_event_name(const struct espy_event *e);
 ESPY_API int espy_event_number(const struct espy_event *e);
 /* CALL_END: the result as the kernel returned it: -4095..-1 are errors. -ENODATA: the call did not return. */
 ESPY_API int espy_event_result(const struct espy_event *e, int64_t *result);
-/* CALL_END: ns between begin and end. PAUSE: how long the task was held. -ENODATA: a time is not known. */
+/* CALL_END: ns between begin and end. PROBE: in the function that returns. PAUSE: how long the task was held. -ENODATA: a time is not known. */
 ESPY_API int espy_event_duration(const struct espy_event *e, uint64_t *ns);
 /* EXIT: as wait(2) gives it. */
 ESPY_API int espy_event_status(const struct espy_event *e, int *status);

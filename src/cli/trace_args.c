@@ -301,10 +301,13 @@ static int add_paths(struct espy_trace_args *a)
 /* Marks: alone, unless something is said about system calls. */
 static int check_marks(struct espy_trace_args *a)
 {
-	const bool alone = !espy_filter_has(a->filter, ESPY_FILTER_CALLS) && a->summary == ESPY_SUMMARY_NONE && !a->paths.cnt;
+	const bool alone = !a->probes_alone && !espy_filter_has(a->filter, ESPY_FILTER_CALLS) && a->summary == ESPY_SUMMARY_NONE &&
+			   !a->paths.cnt;
 	const bool wide = a->session.all || a->session.cgroup;
 	const enum espy_mark_way by = a->session.marks_by;
 
+	if (a->role == ESPY_ROLE_SHOW && espy_filter_has(a->filter, ESPY_FILTER_PROBES))
+		a->session.no_calls = alone;
 	if (!espy_filter_has(a->filter, ESPY_FILTER_MARKS))
 		return a->via_given ? espy_cli__usage(a->cli, "--via goes with -m") : 0;
 	if (a->role == ESPY_ROLE_SHOW) {
@@ -324,6 +327,37 @@ static int check_marks(struct espy_trace_args *a)
 	return 0;
 }
 
+/* Where a trace is shown that is recorded now: as if the user had said it. */
+static int keep_word(struct espy_trace_args *a, const char *text)
+{
+	char *word = strdup(text);
+	int err = word ? espy_words__add(&a->select, word) : -ENOMEM;
+
+	if (err)
+		free(word);
+	return err;
+}
+
+/* Probes: alone, or with marks, unless something is said about system calls. They come from the source of calls. */
+static int check_probes(struct espy_trace_args *a)
+{
+	char why[128];
+	int err;
+
+	if (!espy_filter_has(a->filter, ESPY_FILTER_PROBES) || espy_filter_has(a->filter, ESPY_FILTER_CALLS) ||
+	    a->summary != ESPY_SUMMARY_NONE || a->paths.cnt || a->role == ESPY_ROLE_SHOW)
+		return 0;
+	a->probes_alone = true;
+	err = espy_filter_select(a->filter, "trace=none", why, sizeof(why));
+	/* The signals of a whole system, and who ends in it, are not what was asked for. */
+	if (err || (!a->session.all && !a->session.cgroup))
+		return err;
+	a->quiet |= ESPY_QUIET_EXIT;
+	err = espy_filter_select(a->filter, "signal=none", why, sizeof(why));
+	err = err ? err : keep_word(a, "-esignal=none");
+	return err ? err : keep_word(a, "-equiet=exit");
+}
+
 int espy_trace_args__check(struct espy_trace_args *a)
 {
 	int err = check_letters(a);
@@ -338,6 +372,8 @@ int espy_trace_args__check(struct espy_trace_args *a)
 		err = check_output(a);
 	if (!err && a->role != ESPY_ROLE_SHOW)
 		err = check_shared_output(a);
+	if (!err)
+		err = check_probes(a);
 	if (!err)
 		err = check_marks(a);
 	if (err)

@@ -59,6 +59,7 @@ struct espy_trace_args {
 	bool status_twice;
 	struct espy_words where; /* conditions on calls; allocated */
 	bool via_given;
+	bool probes_alone; /* no calls are shown */
 	struct espy_words select; /* options that say what is shown, as typed; allocated */
 	bool help, version;
 	char *const *command; /* PROG [ARGS] */

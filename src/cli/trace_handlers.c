@@ -499,7 +499,11 @@ int espy_do_cgroup(void *ctx, const struct espy_opt_use *use)
 
 int espy_do_user(void *ctx, const struct espy_opt_use *use)
 {
-	((struct espy_trace_args *)ctx)->user = use->arg;
+	struct espy_trace_args *a = ctx;
+
+	if (use->by_letter && !a->cli->strace_mode && espy_looks_like_probe(use->arg))
+		return espy_do_probe(ctx, use);
+	a->user = use->arg;
 	return 0;
 }
 

@@ -36,6 +36,7 @@ enum espy_trace_flag {
  * Each is the handler of lines in the option table (trace_options.c), ctx is struct espy_trace_args. 0, -ENOMEM, or
  * -EINVAL with all said.
  */
+int espy_do_probe(void *ctx, const struct espy_opt_use *use);
 int espy_do_expr(void *ctx, const struct espy_opt_use *use);
 int espy_do_qualifier(void *ctx, const struct espy_opt_use *use);
 int espy_do_successful(void *ctx, const struct espy_opt_use *use);
@@ -98,5 +99,8 @@ int espy_do_show_pid(void *ctx, const struct espy_opt_use *use);
 int espy_do_mark(void *ctx, const struct espy_opt_use *use);
 int espy_do_via(void *ctx, const struct espy_opt_use *use);
 int espy_do_tips(void *ctx, const struct espy_opt_use *use);
+
+/* -u names a user (NAME, UID:GID) or a probe. */
+bool espy_looks_like_probe(const char *arg);
 
 #endif

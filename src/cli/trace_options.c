@@ -51,7 +51,8 @@ static const struct espy_opt targets[] = {
 	FLAG('F', NULL, F_OLD_FORK, NULL),
 	ARG('E', "env", "VAR[=VAL]", espy_do_env,
 	    "put VAR=VAL into the environment of the command; without = remove VAR"),
-	ARG('u', "user", "USER", espy_do_user, "run the command as USER, or as UID:GID", .complete = "user"),
+	ARG('u', "user", "USER", espy_do_user,
+	    "run the command as USER, or as UID:GID. Of -u, what looks like a probe is one: see --probe", .complete = "user"),
 	ARG(0, "argv0", "NAME", espy_do_argv0, "NAME is the command's own name (argv[0])"),
 	OPTIONAL('D', "daemonize", "HOW", espy_do_daemonize,
 		 "the command keeps this process and its parent, the tracer runs as its "
@@ -107,6 +108,18 @@ static const struct espy_opt marks[] = {
 	    "how marks are seen: agent (a library in the program, loaded if it is not there; default), preload (the same, given by "
 	    "LD_PRELOAD to the command and all that it starts), kernel (USDT notes, by probes of the kernel)",
 	    .complete = "agent preload kernel"),
+};
+
+static const struct espy_opt shown_probes[] = {
+	ARG('u', "probe", "PROBE", espy_do_probe,
+	    "show these probes of the trace: FILE:SYMBOL with * and ?, and perhaps a condition: 'zsh:zfree if len > 48'; may be repeated"),
+};
+
+static const struct espy_opt probes[] = {
+	ARG(0, "probe", "PROBE", espy_do_probe,
+	    "also -u PROBE: show when this place in a program or library is passed, in every process that is watched: "
+	    "'zsh:zfree(ptr=%di)', 'libc:malloc%return(size=$arg1:u, =$retval) if size > 4096', 'app:0x1234'; espy-probes(7). May be "
+	    "repeated. Without -e trace= no calls are shown"),
 };
 
 static const struct espy_opt filters[] = {
@@ -283,6 +296,7 @@ static const struct espy_opt refused[] = {
 const struct espy_opt_group espy_trace_groups[] = {
 	{ "General", general, COUNT(general) },		  { "What is watched", targets, COUNT(targets) },
 	{ "How it is watched", sources, COUNT(sources) }, { "Static marks", marks, COUNT(marks) },
+	{ "Probes", probes, COUNT(probes) },
 	{ "Filters", filters, COUNT(filters) },
 	{ "Form of the lines", format, COUNT(format) },	  { "Where they go", output, COUNT(output) },
 	{ "A trace besides", tee, COUNT(tee) },		  { "Statistics", statistics, COUNT(statistics) },
@@ -293,6 +307,7 @@ const size_t espy_trace_group_cnt = COUNT(espy_trace_groups);
 const struct espy_opt_group espy_record_groups[] = {
 	{ "General", general, COUNT(general) },		  { "What is watched", targets, COUNT(targets) },
 	{ "How it is watched", sources, COUNT(sources) }, { "Static marks", marks, COUNT(marks) },
+	{ "Probes", probes, COUNT(probes) },
 	{ "Filters", filters, COUNT(filters) },
 	{ "The trace", recording, COUNT(recording) },
 };
@@ -300,6 +315,7 @@ const size_t espy_record_group_cnt = COUNT(espy_record_groups);
 
 const struct espy_opt_group espy_show_groups[] = {
 	{ "General", general, COUNT(general) },	   { "Which part of the trace", replay, COUNT(replay) },
+	{ "Probes", shown_probes, COUNT(shown_probes) },
 	{ "Static marks", marks, 1 }, /* those after it are of how marks are made, not of which are shown */
 	{ "Filters", filters, COUNT(filters) },	   { "Form of the lines", format, COUNT(format) },
 	{ "Where they go", output, COUNT(output) }, { "Statistics", statistics, COUNT(statistics) },

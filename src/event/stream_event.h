@@ -38,7 +38,7 @@ struct espy_event {
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	const struct espy_image *image;	/* of the call's ABI; of a signal: x86_64 */
 	const struct espy_call_view *call; /* CALL_BEGIN, CALL_END; else NULL */
-	const struct espy_mark_def *mark;  /* MARK: NULL: the stream has not defined it */
+	const struct espy_mark_def *mark;  /* MARK, PROBE: NULL: the stream has not defined it */
 	/*
 	 * CALL_END of a call that was told of when it began: how far its arguments were shown then (espy_decoder__args);
 	 * 0: nothing was.

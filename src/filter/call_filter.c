@@ -13,6 +13,7 @@
 #include "base/signal_names.h"
 #include "filter/filter_calls.h"
 #include "filter/marks_select.h"
+#include "filter/probe_select.h"
 #include "filter/tamper_rules.h"
 
 enum what {
@@ -258,6 +259,7 @@ void espy_filter__free(struct espy_filter *f)
 	free(f->fds.fds);
 	espy_tamper_rules__free(f);
 	espy_marks_select__free(&f->marks);
+	espy_probe_select__free(&f->probes);
 	free(f->tasks);
 	for (size_t i = 0; i < f->where_cnt; i++)
 		free(f->where[i]);

@@ -8,8 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "source/wanted_marks.h"
+#include "source/probes.h"
 #include "source/source.h"
+#include "source/wanted_marks.h"
 
 struct espy_syscall_set {
 	uint64_t bits[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS / 64];
@@ -37,6 +38,7 @@ struct espy_filter {
 	struct espy_tamper *tampers; /* -e inject=, fault= (source/tamper.h), in the order given */
 	size_t tamper_cnt;
 	struct espy_mark_rules marks; /* -m */
+	struct espy_probe_rules probes; /* -u */
 	unsigned status;     /* -z, -Z, -e status=: how calls may have ended, enum espy_status */
 	pid_t *tasks;	     /* only events of these tasks, and of the tasks of these processes; none: of all */
 	size_t task_cnt;

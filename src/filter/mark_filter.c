@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "filter/mark_names.h"
 #include "record/mark_def.h"
 #include "record/mark_format.h"
 #include "record/mark_values.h"
@@ -18,44 +19,13 @@ struct espy_mark_test {
 	uint8_t kinds[ESPY_MARK_MAX_ARGS];
 };
 
-/* ---- names */
-
-struct names {
-	const char *format;
-	const uint8_t *kinds;
-	unsigned nargs;
-};
-
-static int find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz)
-{
-	const struct names *n = ctx;
-	const int arg = espy_mark_arg__find(!strncmp(name, "arg.", 4) ? name + 4 : name, n->format, n->nargs);
-
-	if (arg < 0) {
-		snprintf(why, why_sz, "the mark has no argument '%s'", name);
-		return -ENOENT;
-	}
-	const uint8_t kind = n->kinds[arg];
-
-	if (text != espy_mark_kind_is_text(kind)) {
-		snprintf(why, why_sz, text ? "%s is a number; a number is expected" : "%s is a text; a \"text\" is expected", name);
-		return -EINVAL;
-	}
-	*out = (struct espy_name_info){
-		.type = text ? ESPY_VALUE_TEXT : kind == ESPY_MARK_DOUBLE ? ESPY_VALUE_DOUBLE :
-			espy_mark_kind_is_signed(kind) ? ESPY_VALUE_INT : ESPY_VALUE_UINT,
-		.ref = (uint64_t)arg,
-	};
-	return 0;
-}
-
 /* ---- one rule, one definition */
 
 int espy_mark_test__new(struct espy_mark_test **out, const struct espy_condition *c, const char *format,
 			const uint8_t *kinds, unsigned nargs)
 {
-	struct names n = { .format = format, .kinds = kinds, .nargs = nargs };
-	const struct espy_names names = { .ctx = &n, .find = find, .lenient = true };
+	struct espy_mark_names n = { .format = format, .kinds = kinds, .nargs = nargs };
+	const struct espy_names names = { .ctx = &n, .find = espy_mark_names__find, .lenient = true };
 	struct espy_condition_error e = { .at = 0 };
 	struct espy_predicate p;
 	struct espy_mark_test *t;
@@ -116,7 +86,7 @@ int espy_mark_values__get(const void *args, size_t size, const uint8_t *kinds, u
 			    espy_mark_kind_is_signed(kind) ? ESPY_VALUE_INT : ESPY_VALUE_UINT;
 		return 0;
 	}
-	if (v.status == ESPY_ITEM_NOT_RUN || (v.status == ESPY_ITEM_FAULT && !v.len))
+	if (v.status == ESPY_ITEM_NOT_RUN || v.status == ESPY_ITEM_ADDRESS || (v.status == ESPY_ITEM_FAULT && !v.len))
 		return -EFAULT;
 	out->type = ESPY_VALUE_TEXT;
 	out->cut = v.status != ESPY_ITEM_OK;

@@ -229,12 +229,12 @@ void espy_session__detached(struct espy_session *s)
 			plain_event(s, ESPY_EVENT_DETACH, t, NULL);
 }
 
-static void on_mark_def(struct espy_session *s)
+static void on_definition(struct espy_session *s)
 {
 	const uint64_t bad = espy_state__bad_definitions(s->state);
 
 	if (bad != s->run.bad_definitions)
-		espy_session__say(s, ESPY_TOPIC_GENERAL, "the definition of a mark is damaged and was left out");
+		espy_session__say(s, ESPY_TOPIC_GENERAL, "the definition of a mark or a probe is damaged and was left out");
 	s->run.bad_definitions = bad;
 }
 
@@ -243,7 +243,16 @@ static void on_mark(struct espy_session *s, struct espy_task *task, const struct
 	struct espy_marks_seen *seen = espy_state__marks_seen(s->state);
 	struct espy_event e = make_event(s, ESPY_EVENT_MARK, task, &mark->rec);
 
-	e.mark = seen ? espy_marks_seen__event(seen, mark) : NULL;
+	e.mark = seen ? espy_marks_seen__event(seen, mark->def, mark->rec.time_ns) : NULL;
+	espy_session__event(s, &e);
+}
+
+static void on_probe(struct espy_session *s, struct espy_task *task, const struct espy_rec_probe *probe)
+{
+	struct espy_marks_seen *seen = espy_state__marks_seen(s->state);
+	struct espy_event e = make_event(s, ESPY_EVENT_PROBE, task, &probe->rec);
+
+	e.mark = seen ? espy_marks_seen__event(seen, probe->def, probe->rec.time_ns) : NULL;
 	espy_session__event(s, &e);
 }
 
@@ -259,7 +268,8 @@ static void on_general(struct espy_session *s, const struct espy_rec *rec)
 			espy_session__detached(s);
 		break;
 	case ESPY_REC_MARK_DEF:
-		on_mark_def(s);
+	case ESPY_REC_PROBE_DEF:
+		on_definition(s);
 		break;
 	case ESPY_REC_STACK:
 		plain_event(s, ESPY_EVENT_STACK, NULL, rec);
@@ -312,6 +322,9 @@ static const struct espy_call_view *on_task_record(struct espy_session *s, struc
 	case ESPY_REC_MARK:
 		on_mark(s, task, (const struct espy_rec_mark *)rec);
 		break;
+	case ESPY_REC_PROBE:
+		on_probe(s, task, (const struct espy_rec_probe *)rec);
+		break;
 	default: /* what has no line of its own */
 		break;
 	}
@@ -326,16 +339,17 @@ static bool is_beside_marks(struct espy_session *s, const struct espy_rec *rec)
 {
 	if (rec->type == ESPY_REC_ATTACHED && rec->flags & ESPY_ATTACHED_COMMAND)
 		s->window.command = rec->tid;
-	if (!s->trace || !s->o.no_calls || rec->type == ESPY_REC_MARK || rec->type == ESPY_REC_ATTACHED)
+	if (!s->trace || !s->o.no_calls || rec->type == ESPY_REC_MARK || rec->type == ESPY_REC_PROBE ||
+	    rec->type == ESPY_REC_ATTACHED)
 		return false;
 	return rec->type != ESPY_REC_TASK_EXIT || rec->tid != s->window.command;
 }
 
 /* Does an engine want it? A trace holds more marks than are wanted, and some sources cannot test all conditions. */
-static bool is_mark_wanted(const struct espy_session *s, const struct espy_rec_mark *rec)
+static bool is_record_wanted(const struct espy_session *s, const struct espy_rec *rec)
 {
 	for (unsigned i = 0; i < s->engines.cnt; i++)
-		if (espy_engine__wants_mark(s->engines.v[i], rec))
+		if (espy_engine__wants_record(s->engines.v[i], rec))
 			return true;
 	return false;
 }
@@ -349,9 +363,11 @@ static bool is_left_out(struct espy_session *s, const struct espy_rec *rec)
 	case ESPY_REC_CLOCK:
 	case ESPY_REC_END:
 	case ESPY_REC_MARK_DEF:
+	case ESPY_REC_PROBE_DEF:
 		return false;
 	case ESPY_REC_MARK:
-		return !is_mark_wanted(s, (const struct espy_rec_mark *)rec);
+	case ESPY_REC_PROBE:
+		return !is_record_wanted(s, rec);
 	default:
 		return is_beside_marks(s, rec);
 	}
@@ -419,7 +435,7 @@ static void record(struct espy_session *s, const struct espy_rec *rec, const str
 	struct espy_engine *e;
 
 	for (unsigned i = 0; (e = next_recorder(s, &i));)
-		if (rec->type != ESPY_REC_MARK || espy_engine__wants_mark(e, (const struct espy_rec_mark *)rec))
+		if (espy_engine__wants_record(e, rec))
 			e->sink->ops->record(e->sink, rec, call);
 }
 
@@ -441,11 +457,14 @@ static int stop_asked(struct espy_session *s)
 	return s->run.error || (!s->run.draining && (s->run.stopping || s->run.stop_asked)) || s->targets.detach_tid;
 }
 
-static void define_mark(struct espy_session *s, const struct espy_rec *rec)
+static void define(struct espy_session *s, const struct espy_rec *rec)
 {
-	for (unsigned i = 0; i < s->engines.cnt; i++)
+	for (unsigned i = 0; i < s->engines.cnt; i++) {
 		if (s->engines.v[i]->mark_filter)
 			espy_mark_filter__define_rec(s->engines.v[i]->mark_filter, rec);
+		if (s->engines.v[i]->probe_filter)
+			espy_probe_filter__define_rec(s->engines.v[i]->probe_filter, rec);
+	}
 }
 
 int espy_session__record(void *session, const struct espy_rec *rec)
@@ -462,8 +481,8 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 		if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
 			espy_session__need_image(s, rec);
 	}
-	if (rec->type == ESPY_REC_MARK_DEF)
-		define_mark(s, rec);
+	if (rec->type == ESPY_REC_MARK_DEF || rec->type == ESPY_REC_PROBE_DEF)
+		define(s, rec);
 	if (!is_left_out(s, rec)) {
 		if (!on_record(s, rec, &call))
 			return 0;

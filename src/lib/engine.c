@@ -189,6 +189,7 @@ int espy_engine__free(struct espy_engine *e)
 	int err = e->sink ? e->sink->ops->close(e->sink) : 0;
 
 	espy_mark_filter__free(e->mark_filter);
+	espy_probe_filter__free(e->probe_filter);
 	espy_where__free(e->own_where);
 	espy_filter_free(e->filter);
 	espy_kept__free(&e->kept);
@@ -288,7 +289,7 @@ bool espy_engine__event(struct espy_engine *e, struct espy_event *event, const s
 	/* Beyond the limit: what was on its way when it was reached. */
 	if (is_call && (!espy_engine__wants_call(e, event->call->image->abi, event->call->nr) || is_over(e)))
 		return true;
-	if (event->type == ESPY_EVENT_MARK && !espy_engine__wants_mark(e, (const struct espy_rec_mark *)event->rec))
+	if (event->rec && !espy_engine__wants_record(e, event->rec))
 		return true;
 	event->withheld = wants_task(e, event) ? 0 : ESPY_WITHHELD_TASK;
 	if (!e->sink->takes_withheld && (event->withheld || stream->outside))

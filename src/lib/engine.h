@@ -5,6 +5,7 @@
 
 #include "filter/call_filter.h"
 #include "filter/mark_filter.h"
+#include "filter/probe_filter.h"
 #include "lib/option_structs.h"
 #include "sink/sink.h"
 
@@ -32,6 +33,8 @@ struct espy_engine {
 	struct espy_filter *filter; /* one of its users */
 	struct espy_mark_filter *mark_filter; /* marks that the source delivers and it does not want; NULL: it wants all */
 	bool no_marks; /* it wants none */
+	struct espy_probe_filter *probe_filter; /* as mark_filter, of probes */
+	bool no_probes;
 	uint64_t calls[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS / 64]; /* which calls */
 	bool unknown_calls; /* numbers beyond the tables, too */
 	bool (*where)(void *ctx, const struct espy_call_view *v); /* --where: does the call meet it? NULL: all do */
@@ -60,6 +63,20 @@ static inline bool espy_engine__wants_call(const struct espy_engine *e, unsigned
 static inline bool espy_engine__wants_mark(const struct espy_engine *e, const struct espy_rec_mark *rec)
 {
 	return !e->no_marks && (!e->mark_filter || espy_mark_filter__wants(e->mark_filter, rec));
+}
+
+/* Does it get this PROBE record? */
+static inline bool espy_engine__wants_probe(const struct espy_engine *e, const struct espy_rec_probe *rec)
+{
+	return !e->no_probes && (!e->probe_filter || espy_probe_filter__wants(e->probe_filter, rec));
+}
+
+/* Does it get this record, as far as it is one of those that engines choose by themselves? */
+static inline bool espy_engine__wants_record(const struct espy_engine *e, const struct espy_rec *rec)
+{
+	if (rec->type == ESPY_REC_MARK)
+		return espy_engine__wants_mark(e, (const struct espy_rec_mark *)rec);
+	return rec->type != ESPY_REC_PROBE || espy_engine__wants_probe(e, (const struct espy_rec_probe *)rec);
 }
 
 /* An engine from the caller's options; its session is not told of it. 0 or -errno. */

@@ -204,6 +204,12 @@ void espy_session__note_sinks(struct espy_session *s)
 		espy_state__keep_facts(s->state, records ? note_fact : NULL, s);
 }
 
+/* Of a trace all marks and probes are shown, unless some are named and nothing else is wanted. */
+static bool shows_all(const struct espy_session *s)
+{
+	return s->trace && !s->o.no_calls;
+}
+
 /* Marks that the source delivers and this engine does not want. */
 static int open_mark_filter(struct espy_session *s, struct espy_engine *e)
 {
@@ -215,13 +221,32 @@ static int open_mark_filter(struct espy_session *s, struct espy_engine *e)
 		needed |= own->v[i].rest;
 	espy_mark_filter__free(e->mark_filter);
 	e->mark_filter = NULL;
-	e->no_marks = !own->cnt && !s->trace; /* of a trace all are shown, unless some are named */
+	e->no_marks = !own->cnt && !shows_all(s);
 	if (!needed || !own->cnt)
 		return 0;
 	e->mark_filter = espy_mark_filter__new(own);
 	if (!e->mark_filter)
 		return -ENOMEM;
 	return seen ? espy_marks_seen__each(seen, espy_mark_filter__define_rec, e->mark_filter) : 0;
+}
+
+/* As of marks. Places are resolved when the session starts: an engine cannot bring new ones later. */
+static int open_probe_filter(struct espy_session *s, struct espy_engine *e)
+{
+	const struct espy_probe_rules *own = &e->filter->probes;
+	struct espy_marks_seen *seen = s->state ? espy_state__marks_seen(s->state) : NULL;
+
+	espy_probe_filter__free(e->probe_filter);
+	e->probe_filter = NULL;
+	e->no_probes = !own->cnt && !shows_all(s);
+	if (!own->cnt)
+		return 0;
+	if (!s->trace && !espy_session__has_probes_of(s, own))
+		return -EOPNOTSUPP;
+	e->probe_filter = espy_probe_filter__new(own, s->trace ? NULL : espy_session__probes(s));
+	if (!e->probe_filter)
+		return -ENOMEM;
+	return seen ? espy_marks_seen__each(seen, espy_probe_filter__define_rec, e->probe_filter) : 0;
 }
 
 int espy_session__start_engine(struct espy_session *s, struct espy_engine *e)
@@ -232,6 +257,8 @@ int espy_session__start_engine(struct espy_session *s, struct espy_engine *e)
 	err = espy_session__open_own_where(s, e);
 	if (!err)
 		err = open_mark_filter(s, e);
+	if (!err)
+		err = open_probe_filter(s, e);
 	if (!err && e->sink && e->sink->ops->start)
 		err = e->sink->ops->start(e->sink, &s->stream);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && s->trace; abi++)
@@ -408,7 +435,8 @@ static int change_filter(struct espy_session *s, void *arg)
 		return 0;
 	int err = espy_session__open_own_where(s, c->engine);
 	espy_session__want_calls(s);
-	return err ? err : open_mark_filter(s, c->engine);
+	err = err ? err : open_mark_filter(s, c->engine);
+	return err ? err : open_probe_filter(s, c->engine);
 }
 
 int espy_engine_set_filter(struct espy_engine *engine, const struct espy_filter *filter)

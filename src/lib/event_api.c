@@ -5,6 +5,7 @@
 #include "describe/image.h"
 #include "event/stream_event.h"
 #include "record/loss_text.h"
+#include "record/mark_def.h"
 
 unsigned espy_event_type(const struct espy_event *e)
 {
@@ -62,6 +63,14 @@ int espy_event_duration(const struct espy_event *e, uint64_t *ns)
 	if (e->type == ESPY_EVENT_PAUSE) {
 		*ns = ((const struct espy_rec_pause *)e->rec)->duration_ns;
 		return 0;
+	}
+	if (e->type == ESPY_EVENT_PROBE) {
+		const struct espy_rec_probe *p = (const struct espy_rec_probe *)e->rec;
+
+		if (!e->mark || e->mark->place != ESPY_PROBE_RETURN)
+			return -ENOENT;
+		*ns = p->begin_ns && p->rec.time_ns >= p->begin_ns ? p->rec.time_ns - p->begin_ns : 0;
+		return p->begin_ns ? 0 : -ENODATA;
 	}
 	if (e->type != ESPY_EVENT_CALL_END)
 		return -ENOENT;

@@ -49,6 +49,9 @@ static bool put_line(struct espy_event_answers *a, const struct espy_event *e)
 	case ESPY_EVENT_MARK:
 		espy_lines__mark(&a->lines, &t, e->mark, (const struct espy_rec_mark *)e->rec);
 		return true;
+	case ESPY_EVENT_PROBE:
+		espy_lines__probe(&a->lines, &t, e->mark, (const struct espy_rec_probe *)e->rec);
+		return true;
 	case ESPY_EVENT_LOSS:
 		espy_lines__lost(a->line, (const struct espy_rec_lost *)e->rec);
 		return true;

@@ -17,6 +17,7 @@
 #include "filter/predicate.h"
 #include "lib/session_impl.h"
 #include "record/mark_def.h"
+#include "record/mark_values.h"
 #include "state/fd_table.h"
 
 /* Callbacks have a call's values in full; the text of the whole event is brief (sink/callback_sink.c). */
@@ -230,13 +231,17 @@ static int give_file(const struct espy_event *e, struct espy_value *v, const str
 	return 0;
 }
 
-/* ---- marks */
+/* ---- marks and probes */
+
+static bool has_mark_args(const struct espy_event *e)
+{
+	return e->type == ESPY_EVENT_MARK || e->type == ESPY_EVENT_PROBE;
+}
 
 static int mark_value(const struct espy_event *e, const char *path, struct espy_value *v)
 {
-	const struct espy_rec_mark *rec = (const struct espy_rec_mark *)e->rec;
 	const struct espy_mark_def *def = e->mark;
-	const size_t room = rec->rec.size >= sizeof(*rec) ? rec->rec.size - sizeof(*rec) : 0;
+	struct espy_mark_args args;
 	uint8_t kinds[ESPY_MARK_MAX_ARGS];
 	struct espy_filter_value value = { 0 };
 	unsigned i = 0;
@@ -248,7 +253,10 @@ static int mark_value(const struct espy_event *e, const char *path, struct espy_
 		return -ENOENT;
 	for (unsigned k = 0; k < def->nargs; k++)
 		kinds[k] = def->args[k].kind;
-	err = espy_mark_values__get(rec + 1, rec->len < room ? rec->len : room, kinds, def->nargs, i, &value);
+	espy_mark_args__begin(&args, e->rec);
+	if (args.missing >> i & 1)
+		return -EFAULT;
+	err = espy_mark_values__get(args.at, (size_t)(args.end - args.at), kinds, def->nargs, i, &value);
 	if (err)
 		return err == -EFAULT ? err : -ENOENT;
 	if (value.type == ESPY_VALUE_TEXT) {
@@ -268,7 +276,7 @@ static int get_value(const struct espy_event *e, const char *path, struct espy_v
 	*v = (struct espy_value){ .size = sizeof(*v) };
 	if (!e || !path)
 		return -EINVAL;
-	if (e->type == ESPY_EVENT_MARK)
+	if (has_mark_args(e))
 		return mark_value(e, path, v);
 	err = find(e, path, &f);
 	if (err)
@@ -378,7 +386,7 @@ int espy_event_member(const struct espy_event *e, const char *path, unsigned ind
 
 	if (!e || !path || !member)
 		return -EINVAL;
-	if (e->type == ESPY_EVENT_MARK)
+	if (has_mark_args(e))
 		return *path ? -ENOENT : mark_member(e->mark, index, member, size);
 	if (*path)
 		err = find(e, path, &f);
@@ -440,7 +448,7 @@ int espy_event_names(const struct espy_event *e, const char *path, const char **
 	int err = (names || !count) ? get_value(e, path, &v) : -EINVAL;
 
 	err = err ? err : v.kind != ESPY_KIND_SIGNED && v.kind != ESPY_KIND_UNSIGNED ? -EDOM : 0;
-	if (err || e->type == ESPY_EVENT_MARK)
+	if (err || has_mark_args(e))
 		return err ? err : -ENOENT;
 	find(e, path, &f);
 	const struct espy_token *k = &f.tokens.at[f.at];
@@ -475,9 +483,9 @@ int espy_event_value_text(const struct espy_event *e, const char *path, char *te
 
 	if (n)
 		return n;
-	if (e->type != ESPY_EVENT_MARK)
+	if (!has_mark_args(e))
 		n = find(e, path, &f);
-	if (e->type == ESPY_EVENT_MARK || f.file) {
+	if (has_mark_args(e) || f.file) {
 		if (v.kind == ESPY_KIND_STRING || v.kind == ESPY_KIND_BYTES)
 			espy_buf__quote(&b, v.bytes, v.length, ESPY_HEX_NONE, NULL, !f.file);
 		else if (v.kind == ESPY_KIND_SIGNED)

@@ -8,6 +8,7 @@
 #include "describe/builtin.h"
 #include "filter/call_filter.h"
 #include "filter/marks_select.h"
+#include "filter/probe_select.h"
 
 /* What names of calls are looked up in. */
 struct names {
@@ -163,6 +164,18 @@ int espy_filter_mark(struct espy_filter *f, const char *rule, size_t *at, char *
 	return espy_marks_select__add(&f->marks, rule, at ? at : &nowhere, why_size ? why : unread, why_size ? why_size : 1);
 }
 
+int espy_filter_probe(struct espy_filter *f, const char *probe, size_t *at, char *why, size_t why_size)
+{
+	char unread[1];
+	size_t nowhere;
+	int err = may_change(f);
+
+	if (err || !probe)
+		return err ? err : -EINVAL;
+	set_why(why, why_size, "");
+	return espy_probe_select__add(&f->probes, probe, at ? at : &nowhere, why_size ? why : unread, why_size ? why_size : 1);
+}
+
 int espy_filter_task(struct espy_filter *f, pid_t pid)
 {
 	int err = may_change(f);
@@ -196,5 +209,5 @@ bool espy_filter_has(const struct espy_filter *f, enum espy_filter_part part)
 		return f->trace_given || f->path_cnt || f->fds.given;
 	if (part == ESPY_FILTER_DUMPS)
 		return f->read.given || f->write.given;
-	return part == ESPY_FILTER_MARKS && f->marks.cnt;
+	return part == ESPY_FILTER_MARKS ? f->marks.cnt : part == ESPY_FILTER_PROBES && f->probes.cnt;
 }

@@ -127,6 +127,7 @@ struct espy_session {
 	size_t trigger_cnt;
 	struct espy_needs needs;     /* of all engines, when it was started */
 	struct espy_mark_rules marks; /* of all engines; cnt 0: none. The rules are their filters' */
+	struct espy_probe_places *probes; /* of all engines; NULL: none are wanted */
 	struct espy_filter *first_filter; /* of the engine that was added first */
 	struct espy_engine *counts_for; /* the source counts for this one, and sends no calls; NULL: it does not */
 	struct espy_image images[ESPY_ABI_CNT];
@@ -176,6 +177,13 @@ void espy_session__say(struct espy_session *s, enum espy_log_topic topic, const 
 void espy_session__error(struct espy_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* espy_report_fn */
 void espy_session__report(void *session, enum espy_report_level level, const char *text);
+
+/* ---- session_probes.c */
+/* From the rules of all engines to places. 0, or -errno that was said. */
+int espy_session__open_probes(struct espy_session *s);
+const struct espy_probes *espy_session__probes(const struct espy_session *s); /* NULL: none are wanted */
+/* Are these rules among those that were resolved? */
+bool espy_session__has_probes_of(const struct espy_session *s, const struct espy_probe_rules *rules);
 
 /* ---- images.c */
 int espy_session__open_images(struct espy_session *s);

@@ -104,13 +104,28 @@ static int keep_filters(struct espy_session *s)
 	return 0;
 }
 
+/* Is any call wanted, now or later? Of probes and marks alone no text leads to a descriptor. */
+static bool wants_calls(const struct espy_session *s)
+{
+	if (!s->o.engines_fixed)
+		return true;
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		if (s->sets[abi].all_wanted)
+			return true;
+		for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
+			if (s->sets[abi].wanted[w])
+				return true;
+	}
+	return false;
+}
+
 static bool follows_fds(const struct espy_session *s)
 {
 	bool paths = false;
 
 	for (unsigned i = 0; i < s->engines.cnt; i++)
 		paths |= s->engines.v[i]->filter->path_cnt != 0;
-	return s->trace || s->needs.fds || paths;
+	return s->trace || (wants_calls(s) && (s->needs.fds || paths));
 }
 
 static int start_engines(struct espy_session *s)
@@ -160,6 +175,8 @@ static int start(struct espy_session *s)
 		err = open_marks(s);
 	if (!err)
 		err = keep_filters(s);
+	if (!err && !s->trace)
+		err = espy_session__open_probes(s);
 	if (err)
 		return err;
 	s->follow_fds |= follows_fds(s);

@@ -174,9 +174,11 @@ static const char *needs_stopping_source(const struct espy_session *s)
 	return NULL;
 }
 
-static unsigned needed_caps(const struct espy_session_options *o)
+static unsigned needed_caps(const struct espy_session *s)
 {
-	return (o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0) | (o->flight_bytes ? ESPY_SRC_FLIGHT : 0);
+	const struct espy_session_options *o = &s->o;
+
+	return (s->probes ? ESPY_SRC_PROBES : 0) | (o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0) | (o->flight_bytes ? ESPY_SRC_FLIGHT : 0);
 }
 
 /* A value in the range of errors: the program takes it for one, though the text shows a value. */
@@ -194,6 +196,12 @@ static void warn_of_values(struct espy_session *s)
 	}
 }
 
+/* Is a source of marks alone enough? Probes come with system calls. */
+static bool marks_alone(const struct espy_session *s)
+{
+	return s->o.no_calls && !s->probes;
+}
+
 static int choose_source(struct espy_session *s)
 {
 	const struct espy_session_options *o = &s->o;
@@ -207,7 +215,7 @@ static int choose_source(struct espy_session *s)
 		espy_session__error(s, "%s needs a source that stops the task: use --source=ptrace", stopping);
 		return -EINVAL;
 	}
-	int err = o->no_calls ? 0 : espy_source__choose(&s->src_ops, asked, needed_caps(o), why, sizeof(why));
+	int err = marks_alone(s) ? 0 : espy_source__choose(&s->src_ops, asked, needed_caps(s), why, sizeof(why));
 	if (err) {
 		espy_session__error(s, "%s", why);
 		return err;
@@ -232,7 +240,7 @@ static struct espy_engine *find_counting(const struct espy_session *s)
 
 	if (!e || !e->needs.counts || !s->o.engines_fixed || !s->src_ops || !s->src_ops->counts)
 		return NULL;
-	return s->marks.cnt || e->filter->status != ESPY_STATUS_ALL || e->filter->path_cnt || e->filter->fds.given ||
+	return s->marks.cnt || s->probes || e->filter->status != ESPY_STATUS_ALL || e->filter->path_cnt || e->filter->fds.given ||
 			       e->filter->task_cnt || e->call_limit || s->trigger_cnt ||
 			       s->condition.where ?
 		       NULL :
@@ -249,7 +257,7 @@ static int open_with_marks(struct espy_session *s, const struct espy_source_opts
 			return -EINVAL;
 		}
 	int err =
-		espy_merged_source__open(&s->src, s->o.no_calls ? NULL : s->src_ops,
+		espy_merged_source__open(&s->src, marks_alone(s) ? NULL : s->src_ops,
 					 s->marks.via == ESPY_VIA_KERNEL ? &espy_source_usdt : &espy_source_agent, so);
 
 	if (!err)
@@ -278,7 +286,7 @@ int espy_session__open_source(struct espy_session *s)
 		return err;
 	if (s->src_ops && s->src_ops->caps & ESPY_SRC_PID_NUMBERS)
 		espy_state__numbers_are_told(s->state);
-	if (!o->no_calls)
+	if (!marks_alone(s))
 		want_needed_calls(s);
 	err = espy_session__set_gates(s);
 	if (err)
@@ -319,6 +327,7 @@ int espy_session__open_source(struct espy_session *s)
 		.kill_on_exit = o->kill_on_exit,
 		.flight_bytes = o->flight_bytes,
 		.marks = s->marks.cnt ? &s->marks : NULL,
+		.probes = espy_session__probes(s),
 		.marks_fn = espy_session__marks,
 		.wake = &s->engines.wake,
 		.calls_change = calls_change(s),

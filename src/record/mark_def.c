@@ -44,25 +44,20 @@ static void read_format(struct espy_mark_def *t)
 	}
 }
 
-int espy_mark_def__make(struct espy_mark_def **out, const struct espy_rec_mark_def *def)
+/* Kinds and the three texts, one behind the other at `at`, where there are `room` bytes. */
+static int make(struct espy_mark_def **out, const uint8_t *at, size_t room, unsigned nargs, const uint16_t sizes[3])
 {
-	const uint8_t *at = (const uint8_t *)(def + 1);
-	size_t room, texts;
+	const size_t texts = (size_t)sizes[0] + sizes[1] + sizes[2];
 
-	*out = NULL;
-	if (def->rec.size < sizeof(*def) || def->nargs > ESPY_MARK_MAX_ARGS)
-		return -EBADMSG;
-	room = def->rec.size - sizeof(*def);
-	texts = (size_t)def->provider_sz + def->name_sz + def->format_sz;
-	if (!def->provider_sz || !def->name_sz || !def->format_sz || def->nargs > room || texts > room - def->nargs)
+	if (nargs > ESPY_MARK_MAX_ARGS || !sizes[0] || !sizes[1] || !sizes[2] || nargs > room || texts > room - nargs)
 		return -EBADMSG;
 	struct espy_mark_def *t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	t->nargs = def->nargs;
+	t->nargs = nargs;
 	for (unsigned i = 0; i < t->nargs; i++)
 		t->args[i].kind = at[i];
-	at += def->nargs;
+	at += nargs;
 	t->texts = malloc(texts);
 	if (!t->texts) {
 		free(t);
@@ -70,13 +65,38 @@ int espy_mark_def__make(struct espy_mark_def **out, const struct espy_rec_mark_d
 	}
 	memcpy(t->texts, at, texts);
 	t->provider = t->texts;
-	t->name = t->provider + def->provider_sz;
-	t->format = t->name + def->name_sz;
+	t->name = t->provider + sizes[0];
+	t->format = t->name + sizes[1];
 	/* Whatever stands there: each of them ends. */
-	t->provider[def->provider_sz - 1] = t->name[def->name_sz - 1] = t->format[def->format_sz - 1] = 0;
+	t->provider[sizes[0] - 1] = t->name[sizes[1] - 1] = t->format[sizes[2] - 1] = 0;
 	read_format(t);
 	*out = t;
 	return 0;
+}
+
+int espy_mark_def__make(struct espy_mark_def **out, const struct espy_rec_mark_def *def)
+{
+	*out = NULL;
+	if (def->rec.size < sizeof(*def))
+		return -EBADMSG;
+	const uint16_t sizes[] = { def->provider_sz, def->name_sz, def->format_sz };
+
+	return make(out, (const uint8_t *)(def + 1), def->rec.size - sizeof(*def), def->nargs, sizes);
+}
+
+int espy_mark_def__make_probe(struct espy_mark_def **out, const struct espy_rec_probe_def *def)
+{
+	*out = NULL;
+	if (def->rec.size < sizeof(*def) || def->kind >= ESPY_PROBE_KINDS || def->result > def->nargs)
+		return -EBADMSG;
+	const uint16_t sizes[] = { def->provider_sz, def->name_sz, def->format_sz };
+	int err = make(out, (const uint8_t *)(def + 1), def->rec.size - sizeof(*def), def->nargs, sizes);
+
+	if (!err) {
+		(*out)->place = def->kind;
+		(*out)->result = def->result;
+	}
+	return err;
 }
 
 void espy_mark_def__free(struct espy_mark_def *t)

@@ -45,19 +45,30 @@ bool espy_mark_value__next(const uint8_t **at, const uint8_t *end, uint8_t kind,
 	out->len = head[0];
 	out->status = head[1];
 	/* The NUL at its end belongs to the program's memory, not to the text. */
-	if (kind == ESPY_MARK_STRING && out->len && !out->bytes[out->len - 1])
+	if (kind == ESPY_MARK_STRING && out->status != ESPY_ITEM_ADDRESS && out->len && !out->bytes[out->len - 1])
 		out->len--;
 	*at += padded;
 	return true;
 }
 
-const uint8_t *espy_mark_values__of(const struct espy_rec_mark *rec, const uint8_t **end)
+void espy_mark_args__begin(struct espy_mark_args *a, const struct espy_rec *rec)
 {
-	const uint8_t *at = (const uint8_t *)(rec + 1);
-	const size_t len = rec->rec.size >= sizeof(*rec) ? rec->rec.size - sizeof(*rec) : 0;
+	const bool probe = rec->type == ESPY_REC_PROBE;
+	const size_t head = probe ? sizeof(struct espy_rec_probe) : sizeof(struct espy_rec_mark);
+	const size_t room = rec->size >= head ? rec->size - head : 0;
+	const uint32_t len = probe ? ((const struct espy_rec_probe *)rec)->len : ((const struct espy_rec_mark *)rec)->len;
 
-	*end = at + (rec->len < len ? rec->len : len);
-	return at;
+	a->at = (const uint8_t *)rec + head;
+	a->end = a->at + (len < room ? len : room);
+	a->missing = probe ? rec->nr : 0;
+}
+
+bool espy_mark_args__next(struct espy_mark_args *a, uint8_t kind, struct espy_mark_value *out)
+{
+	const bool missing = a->missing & 1 && !espy_mark_kind_is_text(kind);
+
+	a->missing >>= 1;
+	return espy_mark_value__next(&a->at, a->end, kind, out) && !missing;
 }
 
 bool espy_mark_values__check(const void *args, size_t len, const uint8_t *kinds, unsigned nargs)
@@ -75,7 +86,7 @@ bool espy_mark_values__check(const void *args, size_t len, const uint8_t *kinds,
 
 			memcpy(head, at, sizeof(head));
 			padded = espy_pad8(head[0]);
-			if (padded > len - 8 || head[1] > ESPY_ITEM_NOT_RUN)
+			if (padded > len - 8 || head[1] > ESPY_ITEM_ADDRESS)
 				return false;
 			at += padded;
 			len -= padded;

@@ -40,7 +40,14 @@ bool espy_mark_value__next(const uint8_t **at, const uint8_t *end, uint8_t kind,
 bool espy_mark_values__check(const void *args, size_t len, const uint8_t *kinds, unsigned nargs);
 /* Tells whether they are numbers alone, each of 8 bytes: then their length says whether they are good. */
 bool espy_mark_values__fixed(const uint8_t *kinds, unsigned nargs);
-/* Where the arguments of a record begin; *end is where they end. */
-const uint8_t *espy_mark_values__of(const struct espy_rec_mark *rec, const uint8_t **end);
+/* The arguments of one record, one after the other. */
+struct espy_mark_args {
+	const uint8_t *at, *end;
+	uint32_t missing; /* of a probe: bit per argument from here on that is a number and could not be read */
+};
+/* Of a MARK or PROBE. */
+void espy_mark_args__begin(struct espy_mark_args *a, const struct espy_rec *rec);
+/* The next one. Returns false if it is not there, or could not be read; the one behind it may be. */
+bool espy_mark_args__next(struct espy_mark_args *a, uint8_t kind, struct espy_mark_value *out);
 
 #endif

@@ -72,6 +72,9 @@ enum espy_rec_type {
 	ESPY_REC_MAP = 18,   /* a file that a process has mapped: struct espy_rec_map */
 	ESPY_REC_END = 19,   /* the stream ends in order: struct espy_rec_end */
 	ESPY_REC_STACK = 20, /* the call stack of the task at its call: struct espy_rec_stack */
+	/* 21 and 22 stand for types of later versions in a file that the tests keep */
+	ESPY_REC_PROBE = 23, /* a probed place was passed: struct espy_rec_probe */
+	ESPY_REC_PROBE_DEF = 24, /* what a probe is called and how its arguments lie: struct espy_rec_probe_def */
 };
 
 /* Why a task is not watched any more. Never renumber. */
@@ -122,6 +125,7 @@ enum espy_item_status {
 	ESPY_ITEM_FAULT = 1,     /* unreadable; bytes hold the readable prefix, maybe none */
 	ESPY_ITEM_TRUNCATED = 2, /* the cap was reached; there is more */
 	ESPY_ITEM_NOT_RUN = 3,   /* no room left in the record, or its source had failed */
+	ESPY_ITEM_ADDRESS = 4,   /* of a probe: unreadable; the 8 bytes are the address */
 };
 #define ESPY_ITEM_STATUS(s) ((s) & 0x0f)
 #define ESPY_ITEM_AT_EXIT 0x10 /* read after the call; without it: before (or, for unchanged memory, whenever) */
@@ -306,6 +310,39 @@ struct espy_rec_mark_def {
 	/* kinds[nargs], provider, name, format; padded to 8 */
 };
 
+/*
+ * A probe: a place chosen at run time. def: the number of an espy_rec_probe_def that came earlier in the stream; marks and probes
+ * share the numbers. Arguments follow the head, as those of a mark.
+ */
+struct espy_rec_probe {
+	struct espy_rec rec; /* nr: bit per argument that is a number and could not be read */
+	__u32 def;
+	__u32 len;      /* bytes of arguments that follow, padding included */
+	__u64 begin_ns; /* RETURN: when the function was entered; 0: not known, or no RETURN */
+};
+/* What kind of place it is; append only. */
+enum espy_probe_kind {
+	ESPY_PROBE_ENTRY = 0,  /* the first instruction of a function */
+	ESPY_PROBE_RETURN = 1, /* where a function returns to its caller */
+	ESPY_PROBE_INSIDE = 2, /* any other instruction */
+	ESPY_PROBE_KINDS = 3,
+};
+struct espy_rec_probe_def {
+	struct espy_rec rec; /* tid 0 */
+	__u32 def;
+	__u8 nargs;       /* at most ESPY_MARK_MAX_ARGS */
+	__u8 kind;        /* enum espy_probe_kind */
+	__u8 result;      /* number of the argument that is the function's result, from 1 on; 0: none is */
+	__u8 build_id_sz; /* 0: not known; at most 20 */
+	__u16 provider_sz, name_sz, format_sz, path_sz; /* with the NUL each */
+	__u64 offset;     /* of the place, in the file */
+	__u64 inode;      /* of the file */
+	__u32 dev_major, dev_minor;
+	__u8 build_id[20];
+	__u32 reserved;
+	/* kinds[nargs], provider, name, format, path; padded to 8 */
+};
+
 /* rec.time_ns: CLOCK_MONOTONIC, at the same moment (within a microsecond) as: */
 struct espy_rec_clock {
 	struct espy_rec rec;
@@ -386,6 +423,8 @@ _Static_assert(sizeof(struct espy_fact_socket) == 184, "");
 _Static_assert(sizeof(struct espy_rec_pause) == 32, "");
 _Static_assert(sizeof(struct espy_rec_mark) == 32, "");
 _Static_assert(sizeof(struct espy_rec_mark_def) == 40, "");
+_Static_assert(sizeof(struct espy_rec_probe) == 40, "");
+_Static_assert(sizeof(struct espy_rec_probe_def) == 88, "");
 _Static_assert(sizeof(struct espy_rec_clock) == 48, "");
 _Static_assert(sizeof(struct espy_rec_map) == 80, "");
 _Static_assert(sizeof(struct espy_rec_end) == 72, "");

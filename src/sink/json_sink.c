@@ -388,7 +388,20 @@ static void put_mark(struct json_sink *s, const struct espy_event *e)
 	key_bytes(j, "provider", e->mark ? e->mark->provider : NULL);
 	key_bytes(j, "name", e->mark ? e->mark->name : NULL);
 	espy_json__key(j, "args");
-	espy_json_values__mark(j, e->mark, (const struct espy_rec_mark *)e->rec, s->o.string_limit);
+	espy_json_values__mark(j, e->mark, e->rec, s->o.string_limit);
+}
+
+static void put_probe(struct json_sink *s, const struct espy_event *e)
+{
+	static const char *const places[ESPY_PROBE_KINDS] = { "entry", "return", "inside" };
+	const struct espy_rec_probe *rec = (const struct espy_rec_probe *)e->rec;
+
+	put_mark(s, e);
+	if (!e->mark)
+		return;
+	espy_json__key_str(&s->json, "place", places[e->mark->place]);
+	if (rec->begin_ns && rec->rec.time_ns >= rec->begin_ns)
+		espy_json__key_u64(&s->json, "duration", rec->rec.time_ns - rec->begin_ns);
 }
 
 static void put_loss(struct json_sink *s, const struct espy_event *e)
@@ -426,6 +439,7 @@ static const struct {
 	{ ESPY_EVENT_ATTACH, "attach", NULL },
 	{ ESPY_EVENT_DETACH, "detach", NULL },
 	{ ESPY_EVENT_MARK, "mark", put_mark },
+	{ ESPY_EVENT_PROBE, "probe", put_probe },
 	{ ESPY_EVENT_LOSS, "loss", put_loss },
 	{ ESPY_EVENT_PAUSE, "hold", put_hold },
 };

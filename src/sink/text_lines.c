@@ -12,6 +12,8 @@
 #include "sink/text/text_mark.h"
 #include "state/state.h"
 
+#define PROBE_PRECISION 6 /* digits of how long a function took, unless the user asks for others */
+
 static void put_fmt(struct espy_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void put_fmt(struct espy_buf *b, const char *fmt, ...)
 {
@@ -206,17 +208,18 @@ static void pad_to_column(struct espy_lines *l, struct espy_output *o)
 	}
 }
 
-static void put_call_time(struct espy_lines *l, struct espy_buf *b, const struct espy_call_view *v)
+/* How long it took; a moment 0: not known. */
+static void put_duration(struct espy_buf *b, uint64_t begin_ns, uint64_t end_ns, unsigned precision)
 {
-	if (v->enter_ns && v->exit_ns && !v->no_return) {
-		uint64_t d = v->exit_ns > v->enter_ns ? v->exit_ns - v->enter_ns : 0;
+	const uint64_t d = end_ns > begin_ns ? end_ns - begin_ns : 0;
 
-		put_fmt(b, " <%" PRIu64, d / 1000000000u);
-		put_fraction(b, d % 1000000000u, l->o->call_time_precision);
-		espy_buf__putc(b, '>');
-	} else if (!v->no_return) {
+	if (!begin_ns || !end_ns) {
 		espy_buf__puts(b, " <unavailable>");
+		return;
 	}
+	put_fmt(b, " <%" PRIu64, d / 1000000000u);
+	put_fraction(b, d % 1000000000u, precision);
+	espy_buf__putc(b, '>');
 }
 
 void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, const struct espy_event *e)
@@ -255,8 +258,8 @@ void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, cons
 	espy_text__result(&o->buf, text, v->image, e->result, whole);
 	if (v->changed)
 		espy_text__changed(&o->buf, v->changed);
-	if (l->o->call_time)
-		put_call_time(l, &o->buf, v);
+	if (l->o->call_time && !v->no_return)
+		put_duration(&o->buf, v->enter_ns, v->exit_ns, l->o->call_time_precision);
 	espy_line_output__end_line(o);
 }
 
@@ -285,6 +288,32 @@ void espy_lines__mark(struct espy_lines *l, const struct espy_line_task *t, cons
 	begin(l, t, mark->rec.time_ns, false, 0);
 	espy_mark_text__put(&t->out->buf, &l->text[0], def, mark);
 	espy_line_output__end_line(t->out);
+}
+
+/* Where a function returns the line looks like that of a system call. */
+void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
+		       const struct espy_rec_probe *probe)
+{
+	struct espy_output *o = t->out;
+
+	begin(l, t, probe->rec.time_ns, false, 0);
+	if (!def) {
+		put_fmt(&o->buf, "probe#%u(?)", probe->def);
+		espy_line_output__end_line(o);
+		return;
+	}
+	espy_mark_text__put_name(&o->buf, def);
+	espy_buf__putc(&o->buf, '(');
+	espy_mark_text__put_args(&o->buf, &l->text[0], def, &probe->rec);
+	espy_buf__putc(&o->buf, ')');
+	if (def->place == ESPY_PROBE_RETURN) {
+		pad_to_column(l, o);
+		espy_buf__puts(&o->buf, def->result ? "= " : "returned");
+		espy_mark_text__put_result(&o->buf, &l->text[0], def, &probe->rec);
+		put_duration(&o->buf, probe->begin_ns, probe->rec.time_ns,
+			     l->o->call_time ? l->o->call_time_precision : PROBE_PRECISION);
+	}
+	espy_line_output__end_line(o);
 }
 
 void espy_lines__stopped(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec *rec)

@@ -55,6 +55,8 @@ void espy_lines__signal(struct espy_lines *l, const struct espy_line_task *t, co
 /* def NULL: the stream has not defined it. */
 void espy_lines__mark(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
 		      const struct espy_rec_mark *mark);
+void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
+		       const struct espy_rec_probe *probe);
 void espy_lines__stopped(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec *rec);
 void espy_lines__task_exit(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec_task_exit *x);
 void espy_lines__superseded(struct espy_lines *l, const struct espy_line_task *t, uint32_t by, uint64_t time_ns);

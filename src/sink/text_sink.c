@@ -389,6 +389,17 @@ static void on_mark(struct text_sink *t, const struct espy_event *e)
 		espy_line_output__flush(lt.out);
 }
 
+static void on_probe(struct text_sink *t, const struct espy_event *e)
+{
+	struct espy_line_task lt;
+
+	if (!line_task(t, e, &lt))
+		return;
+	espy_lines__probe(&t->lines, &lt, e->mark, (const struct espy_rec_probe *)e->rec);
+	if (lt.out->buf.len > WRITE_BYTES)
+		espy_line_output__flush(lt.out);
+}
+
 static void on_stack(struct text_sink *t, const struct espy_event *e)
 {
 	struct espy_line_task lt = { .out = t->out };
@@ -455,6 +466,9 @@ static void text_event(struct espy_sink *s, const struct espy_event *e)
 		break;
 	case ESPY_EVENT_MARK:
 		on_mark(t, e);
+		break;
+	case ESPY_EVENT_PROBE:
+		on_probe(t, e);
 		break;
 	case ESPY_EVENT_STACK:
 		on_stack(t, e);
@@ -575,7 +589,7 @@ int espy_text_sink__new(struct espy_sink **out, const struct espy_text_options *
 	t->base = (struct espy_sink){
 		.ops = &text_ops,
 		.events = ESPY_EVENT_CALL_BEGIN | ESPY_EVENT_CALL_END | ESPY_EVENT_SIGNAL | ESPY_EVENT_EXEC |
-			  ESPY_EVENT_EXIT | ESPY_EVENT_DETACH | ESPY_EVENT_MARK | ESPY_EVENT_LOSS | ESPY_EVENT_MODE |
+			  ESPY_EVENT_EXIT | ESPY_EVENT_DETACH | ESPY_EVENT_MARK | ESPY_EVENT_PROBE | ESPY_EVENT_LOSS | ESPY_EVENT_MODE |
 			  ESPY_EVENT_STOPPED | ESPY_EVENT_STACK,
 		.takes_withheld = true,
 	};

@@ -35,6 +35,7 @@ enum espy_source_caps {
 	ESPY_SRC_FDS = 1u << 6,         /* tells with a call what its descriptors are, where its text depends on it */
 	ESPY_SRC_STACKS = 1u << 7,      /* stack_frames */
 	ESPY_SRC_GATES = 1u << 8,       /* tests the gates of call sets */
+	ESPY_SRC_PROBES = 1u << 11,     /* probes */
 	ESPY_SRC_ONE_THREAD = 1u << 9,  /* only the thread that has started or added the first target may use it */
 	ESPY_SRC_PID_NUMBERS = 1u << 10, /* tells the numbers of a new task in pid namespaces, if need_comms */
 };
@@ -62,6 +63,7 @@ static inline bool espy_wake__is_asked(const struct espy_wake *w)
 }
 
 struct espy_mark_rules;
+struct espy_probes;
 struct espy_tamper;
 /*
  * Several records at once, which lie one behind the other, `size` bytes in all: MARK records only, whose definitions
@@ -119,6 +121,7 @@ struct espy_source_opts {
 	size_t tamper_cnt;
 	const struct espy_trigger *triggers; /* valid until close; their calls must be in the call sets */
 	size_t trigger_cnt;
+	const struct espy_probes *probes; /* source/probes.h; valid until close; only with ESPY_SRC_PROBES; NULL: none */
 	const struct espy_trigger *gates; /* of the call sets, with the action KEEP; valid until close */
 	size_t gate_cnt;
 	const pid_t *without; /* with a cgroup or the whole system: processes that are not watched; valid until close */

@@ -12,7 +12,7 @@
 struct seen {
 	UT_hash_handle hh;
 	uint32_t def;
-	struct espy_rec_mark_def *rec;
+	struct espy_rec *rec;
 	struct espy_mark_def *text;
 	uint64_t events, first_ns, last_ns;
 };
@@ -60,17 +60,20 @@ static struct seen *find(struct espy_marks_seen *m, uint32_t def)
 	return x;
 }
 
-int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec_mark_def *def)
+int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec *rec)
 {
+	const bool probe = rec->type == ESPY_REC_PROBE_DEF;
+	const struct espy_rec_probe_def *p = (const struct espy_rec_probe_def *)rec;
+	const struct espy_rec_mark_def *k = (const struct espy_rec_mark_def *)rec;
 	struct espy_mark_def *text;
-	struct espy_rec_mark_def *copy;
-	int err = espy_mark_def__make(&text, def);
+	struct espy_rec *copy;
+	int err = probe ? espy_mark_def__make_probe(&text, p) : espy_mark_def__make(&text, k);
 	struct seen *x;
 
 	if (err)
 		return err;
-	copy = malloc(def->rec.size);
-	x = find(m, def->def);
+	copy = malloc(rec->size);
+	x = find(m, probe ? p->def : k->def);
 	if (!x && HASH_COUNT(m->by_def) >= DEFS_MAX)
 		err = -ENOSPC;
 	else if (!copy || (!x && !(x = calloc(1, sizeof(*x)))))
@@ -80,12 +83,12 @@ int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec_mar
 		free(copy);
 		return err;
 	}
-	memcpy(copy, def, def->rec.size);
+	memcpy(copy, rec, rec->size);
 	if (x->text) {
 		espy_mark_def__free(x->text);
 		free(x->rec);
 	} else {
-		x->def = def->def;
+		x->def = probe ? p->def : k->def;
 		HASH_ADD(hh, m->by_def, def, sizeof(x->def), x);
 	}
 	x->text = text;
@@ -102,13 +105,13 @@ static void count(struct seen *x, uint64_t first_ns, uint64_t last_ns, uint64_t 
 	x->events += cnt;
 }
 
-const struct espy_mark_def *espy_marks_seen__event(struct espy_marks_seen *m, const struct espy_rec_mark *rec)
+const struct espy_mark_def *espy_marks_seen__event(struct espy_marks_seen *m, uint32_t def, uint64_t time_ns)
 {
-	struct seen *x = find(m, rec->def);
+	struct seen *x = find(m, def);
 
 	if (!x)
 		return NULL;
-	count(x, rec->rec.time_ns, rec->rec.time_ns, 1);
+	count(x, time_ns, time_ns, 1);
 	return x->text;
 }
 
@@ -124,7 +127,7 @@ void espy_marks_seen__events(struct espy_marks_seen *m, const struct espy_rec_ma
 int espy_marks_seen__each(const struct espy_marks_seen *m, int (*fn)(void *ctx, const struct espy_rec *def), void *ctx)
 {
 	for (const struct seen *x = m->by_def; x; x = x->hh.next) {
-		int err = fn(ctx, &x->rec->rec);
+		int err = fn(ctx, x->rec);
 
 		if (err)
 			return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The marks of one stream: the definitions that it brought, and how many events each mark had. */
+/* The marks and probes of one stream: the definitions that it brought, and how many events each had. */
 #ifndef ESPY_STATE_MARKS_SEEN_H
 #define ESPY_STATE_MARKS_SEEN_H
 
@@ -10,10 +10,10 @@ struct espy_marks_seen; /* of one stream */
 
 struct espy_marks_seen *espy_marks_seen__new(void); /* NULL: no memory */
 void espy_marks_seen__free(struct espy_marks_seen *m);
-/* A MARK_DEF record. -EBADMSG, -ENOMEM, -ENOSPC; a definition that comes twice replaces the former. */
-int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec_mark_def *def);
-/* The definition of a MARK record, which is counted; NULL: not defined. */
-const struct espy_mark_def *espy_marks_seen__event(struct espy_marks_seen *m, const struct espy_rec_mark *rec);
+/* A MARK_DEF or PROBE_DEF record. -EBADMSG, -ENOMEM, -ENOSPC; a definition that comes twice replaces the former. */
+int espy_marks_seen__define(struct espy_marks_seen *m, const struct espy_rec *rec);
+/* The definition that a record at time_ns is of, which is counted; NULL: not defined. */
+const struct espy_mark_def *espy_marks_seen__event(struct espy_marks_seen *m, uint32_t def, uint64_t time_ns);
 /* The same of `cnt` events of one definition, from `first` to `last`. */
 void espy_marks_seen__events(struct espy_marks_seen *m, const struct espy_rec_mark *first,
 			     const struct espy_rec_mark *last, uint64_t cnt);

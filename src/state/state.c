@@ -116,7 +116,7 @@ static void on_call(struct espy_task *task, const struct espy_rec *rec)
 	task->last_nr = rec->nr;
 }
 
-static void on_mark_def(struct espy_state *s, const struct espy_rec_mark_def *def)
+static void on_definition(struct espy_state *s, const struct espy_rec *def)
 {
 	if (!s->marks)
 		s->marks = espy_marks_seen__new();
@@ -136,7 +136,8 @@ static bool apply_general(struct espy_state *s, const struct espy_rec *rec)
 		s->realtime_offset_ns = (int64_t)(s->clock.realtime_ns - rec->time_ns);
 		return true;
 	case ESPY_REC_MARK_DEF:
-		on_mark_def(s, (const struct espy_rec_mark_def *)rec);
+	case ESPY_REC_PROBE_DEF:
+		on_definition(s, rec);
 		return true;
 	case ESPY_REC_LOST:
 	case ESPY_REC_END:
@@ -188,7 +189,7 @@ static void apply_to_task(struct espy_state *s, struct espy_task *task, const st
 /* Types after which a task is not made known: what they tell of may be no task of ours. */
 static bool makes_known(const struct espy_rec *rec)
 {
-	return rec->type <= ESPY_REC_ATTACHED || rec->type == ESPY_REC_MARK;
+	return rec->type <= ESPY_REC_ATTACHED || rec->type == ESPY_REC_MARK || rec->type == ESPY_REC_PROBE;
 }
 
 bool espy_state__apply(struct espy_state *s, const struct espy_rec *rec, struct espy_task **task)

@@ -33,11 +33,18 @@ static const uint8_t least_size[] = {
 	[ESPY_REC_MAP] = sizeof(struct espy_rec_map),
 	[ESPY_REC_END] = sizeof(struct espy_rec_end),
 	[ESPY_REC_STACK] = sizeof(struct espy_rec_stack),
+	[ESPY_REC_PROBE] = sizeof(struct espy_rec_probe),
+	[ESPY_REC_PROBE_DEF] = sizeof(struct espy_rec_probe_def),
 };
+
+static bool is_known(const struct espy_rec *rec)
+{
+	return rec->type < sizeof(least_size) && least_size[rec->type];
+}
 
 size_t espy_rec_least_size(const struct espy_rec *rec)
 {
-	size_t least = rec->type < sizeof(least_size) ? least_size[rec->type] : sizeof(*rec);
+	size_t least = is_known(rec) ? least_size[rec->type] : sizeof(*rec);
 
 	if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
 		least = espy_call__items_off(rec->flags);
@@ -127,7 +134,7 @@ int espy_trace_reader__next(struct espy_trace_reader *r, const struct espy_rec *
 		if (head_is_good(at, r->block_sz - r->block_at)) {
 			r->block_at += at->size;
 			r->stats.records++;
-			r->stats.unknown_records += at->type > ESPY_REC_STACK;
+			r->stats.unknown_records += !is_known(at);
 			*rec = at;
 			return 1;
 		}

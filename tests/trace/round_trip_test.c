@@ -25,8 +25,11 @@ static uint64_t of_later_versions(const struct stream *s)
 {
 	uint64_t n = 0;
 
-	for (size_t at = 0; at < s->size; at += ((const struct espy_rec *)(s->bytes + at))->size)
-		n += ((const struct espy_rec *)(s->bytes + at))->type > ESPY_REC_STACK;
+	for (size_t at = 0; at < s->size; at += ((const struct espy_rec *)(s->bytes + at))->size) {
+		const unsigned type = ((const struct espy_rec *)(s->bytes + at))->type;
+
+		n += (type > ESPY_REC_STACK && type < ESPY_REC_PROBE) || type > ESPY_REC_PROBE_DEF;
+	}
 	return n;
 }
 

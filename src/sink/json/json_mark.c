@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Arguments of static marks. Their names come from the traced program's format, their values from its memory. */
+/* Arguments of static marks and of probes. Their names come from the traced program's format, their values from its memory. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +31,13 @@ static void put_text(struct espy_json *j, const struct espy_mark_value *v, uint3
 	const uint32_t len = v->len < limit ? v->len : limit;
 	const bool more = v->status != ESPY_ITEM_OK || len < v->len;
 
+	if (v->status == ESPY_ITEM_ADDRESS && v->len == sizeof(uint64_t)) {
+		uint64_t addr;
+
+		memcpy(&addr, v->bytes, sizeof(addr));
+		espy_json_pointer(j, addr);
+		return;
+	}
 	if (v->status == ESPY_ITEM_NOT_RUN || (v->status == ESPY_ITEM_FAULT && !v->len))
 		espy_json__null(j);
 	else if (more || !espy_json__utf8(j, v->bytes, len))
@@ -76,16 +83,17 @@ static void put_value(struct espy_json *j, uint8_t kind, const struct espy_mark_
 		put_integer(j, kind, v->num);
 }
 
-void espy_json_values__mark(struct espy_json *j, const struct espy_mark_def *def, const struct espy_rec_mark *rec,
+void espy_json_values__mark(struct espy_json *j, const struct espy_mark_def *def, const struct espy_rec *rec,
 			    uint32_t string_limit)
 {
-	const uint8_t *end, *at = espy_mark_values__of(rec, &end);
+	struct espy_mark_args args;
 	struct espy_mark_value v;
 
+	espy_mark_args__begin(&args, rec);
 	espy_json__open(j, '{');
 	for (unsigned i = 0; def && i < def->nargs; i++) {
 		put_name(j, def, i);
-		if (espy_mark_value__next(&at, end, def->args[i].kind, &v))
+		if (espy_mark_args__next(&args, def->args[i].kind, &v))
 			put_value(j, def->args[i].kind, &v, string_limit);
 		else
 			espy_json__null(j);

@@ -34,7 +34,7 @@ void espy_json_values__signal(struct espy_json *j, unsigned sig);
 /* Writes the name of an error number (positive), or the number as text if it has none. */
 void espy_json_values__errno(struct espy_json *j, uint64_t err);
 /* Writes the arguments of a mark, which are foreign, as an object by name. def NULL: the stream has not defined it. */
-void espy_json_values__mark(struct espy_json *j, const struct espy_mark_def *def, const struct espy_rec_mark *rec,
+void espy_json_values__mark(struct espy_json *j, const struct espy_mark_def *def, const struct espy_rec *rec,
 			    uint32_t string_limit);
 
 #endif

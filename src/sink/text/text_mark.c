@@ -78,6 +78,13 @@ static void put_string(struct espy_buf *b, const struct espy_text_opts *o, const
 		espy_buf__putc(b, '?');
 		return;
 	}
+	if (v->status == ESPY_ITEM_ADDRESS && v->len == sizeof(uint64_t)) {
+		uint64_t addr;
+
+		memcpy(&addr, v->bytes, sizeof(addr));
+		espy_buf__addr(b, addr);
+		return;
+	}
 	if (v->status == ESPY_ITEM_FAULT && !v->len) {
 		espy_buf__puts(b, "NULL");
 		return;
@@ -109,12 +116,61 @@ void espy_mark_text__put_name(struct espy_buf *b, const struct espy_mark_def *t)
 	espy_buf__quote(b, (const uint8_t *)t->name, strlen(t->name), ESPY_HEX_NONE, "()", false);
 }
 
+static void put_value(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_arg_def *a,
+		      struct espy_mark_args *args)
+{
+	struct espy_mark_value v;
+
+	if (!espy_mark_args__next(args, a->kind, &v)) {
+		espy_buf__putc(b, '?');
+		return;
+	}
+	if (a->hex_prefix && a->letter != 'p' && espy_mark_kind_bits(a->kind))
+		espy_buf__puts(b, "0x");
+	put_arg(b, o, a, &v);
+}
+
+void espy_mark_text__put_args(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
+			      const struct espy_rec *rec)
+{
+	struct espy_mark_args args;
+	bool first = true;
+
+	espy_mark_args__begin(&args, rec);
+	for (unsigned i = 0; i < t->nargs; i++) {
+		const struct espy_mark_arg_def *a = &t->args[i];
+		const size_t before = b->len;
+
+		if (!first)
+			espy_buf__puts(b, ", ");
+		if (a->name_len) {
+			espy_buf__put(b, a->name, a->name_len);
+			espy_buf__putc(b, '=');
+		}
+		put_value(b, o, a, &args);
+		if (i + 1 == t->result)
+			b->len = before;
+		else
+			first = false;
+	}
+}
+
+void espy_mark_text__put_result(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
+				const struct espy_rec *rec)
+{
+	const size_t before = b->len;
+	struct espy_mark_args args;
+
+	espy_mark_args__begin(&args, rec);
+	for (unsigned i = 0; i < t->result; i++) {
+		b->len = before;
+		put_value(b, o, &t->args[i], &args);
+	}
+}
+
 void espy_mark_text__put(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
 			 const struct espy_rec_mark *rec)
 {
-	const uint8_t *end, *at = espy_mark_values__of(rec, &end);
-	struct espy_mark_value v;
-
 	if (!t) {
 		espy_buf__puts(b, "mark#");
 		espy_buf__dec(b, rec->def);
@@ -123,21 +179,6 @@ void espy_mark_text__put(struct espy_buf *b, const struct espy_text_opts *o, con
 	}
 	espy_mark_text__put_name(b, t);
 	espy_buf__putc(b, '(');
-	for (unsigned i = 0; i < t->nargs; i++) {
-		const struct espy_mark_arg_def *a = &t->args[i];
-
-		if (i)
-			espy_buf__puts(b, ", ");
-		if (a->name_len) {
-			espy_buf__put(b, a->name, a->name_len);
-			espy_buf__putc(b, '=');
-		}
-		if (a->hex_prefix && a->letter != 'p' && espy_mark_kind_bits(a->kind))
-			espy_buf__puts(b, "0x");
-		if (espy_mark_value__next(&at, end, a->kind, &v))
-			put_arg(b, o, a, &v);
-		else
-			espy_buf__putc(b, '?');
-	}
+	espy_mark_text__put_args(b, o, t, &rec->rec);
 	espy_buf__putc(b, ')');
 }

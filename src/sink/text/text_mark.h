@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Static marks as text: `app:req_done(id=7, path="/x", took=1.5)`. Names and looks of the arguments come from the
+ * Static marks, and what probes share with them, as text: `app:req_done(id=7, path="/x", took=1.5)`. Names and looks of the arguments come from the
  * mark's format, the values from its record; neither is trusted.
  */
 #ifndef ESPY_SINK_TEXT_MARK_H
@@ -11,7 +11,13 @@
 
 /* "app:req_done", escaped. */
 void espy_mark_text__put_name(struct espy_buf *b, const struct espy_mark_def *t);
-/* The whole event. What its record does not hold is shown as `?`. t NULL: a mark that the stream has not defined. */
+/* "id=7, path="/x"" of a MARK or PROBE, without a probe's result. What is not there is shown as `?`. */
+void espy_mark_text__put_args(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
+			      const struct espy_rec *rec);
+/* The result alone, without its name. Nothing if there is none. */
+void espy_mark_text__put_result(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
+				const struct espy_rec *rec);
+/* The whole event of a mark. What its record does not hold is shown as `?`. t NULL: a mark that the stream has not defined. */
 void espy_mark_text__put(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
 			 const struct espy_rec_mark *rec);
 

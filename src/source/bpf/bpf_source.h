@@ -51,6 +51,7 @@ struct bpf_tables {
 	bool any_exec;  /* some wanted call replaces the image */
 	bool compat;    /* some 32-bit call is wanted */
 	bool tell_fds;  /* what descriptors are is told before some calls */
+	bool none;      /* no call is wanted: exits of calls need not be looked at */
 	bool narrow;    /* so few x86-64 calls that single tracepoints may serve */
 };
 /* verify.c: work in a thread. */
@@ -126,6 +127,7 @@ struct bpf_source {
 
 	struct bpf_tasks tasks;
 	struct bpf_pause *pause; /* NULL: nobody is ever held */
+	struct bpf_probes *probes; /* NULL: none are wanted */
 	struct espy_source_stats stats;
 };
 
@@ -167,6 +169,9 @@ int bpf_source_load_for_command(struct bpf_source *s);
 void bpf_source_detach(struct bpf_source *s); /* from the kernel's events; what was recorded can still be read */
 void bpf_source_unload(struct bpf_source *s);
 int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s);
+/* An object with the maps of the main one in place of its own of the same names; the caller closes *obj, also after an error. */
+int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const unsigned char *at,
+			   const unsigned char *end);
 int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out);
 int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program);
 
@@ -179,6 +184,16 @@ void bpf_source_say_missed(struct bpf_source *s, bool at_end);
 /* To be told of tasks that are added by hand. */
 void bpf_source_check_compat(struct bpf_source *s, uint32_t tid);
 void bpf_source_drop_events(struct bpf_source *s);
+
+/* load/probe_links.c: places that opts.probes names. */
+int bpf_probes__load(struct bpf_source *s);
+int bpf_probes__attach(struct bpf_source *s, pid_t pid); /* in that process alone; 0: in whoever maps the files */
+void bpf_probes__detach(struct bpf_source *s);
+void bpf_probes__free(struct bpf_source *s);
+/* The definition of a record's probe, if it has not been told yet; else NULL. */
+const struct espy_rec *bpf_probes__definition(struct bpf_source *s, const struct espy_rec_probe *rec);
+/* Another stream begins: all of them are to be told anew. */
+void bpf_probes__tell_again(struct bpf_source *s);
 
 /* ring.c */
 int bpf_ring__open(struct bpf_ring *r, int map_fd, size_t size);

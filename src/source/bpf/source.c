@@ -222,6 +222,16 @@ struct delivery {
 	uint32_t now_ms;
 };
 
+/* What it is stands in front of the first hit. */
+static int deliver_probe(struct delivery *d, const struct espy_rec_probe *rec)
+{
+	const struct espy_rec *def = bpf_probes__definition(d->s, rec);
+	int stop = def ? d->fn(d->ctx, def) : 0;
+	const int after = d->fn(d->ctx, &rec->rec);
+
+	return stop ? stop : after;
+}
+
 static int deliver(void *ctx, const void *data, size_t size)
 {
 	struct delivery *d = ctx;
@@ -258,6 +268,8 @@ static int deliver(void *ctx, const void *data, size_t size)
 	case ESPY_REC_PAUSE:
 		bpf_pause__count(s, (const struct espy_rec_pause *)rec);
 		break;
+	case ESPY_REC_PROBE:
+		return deliver_probe(d, (const struct espy_rec_probe *)rec);
 	}
 	return d->fn(d->ctx, rec);
 }
@@ -430,8 +442,9 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 static int deliver_again(void *ctx, const void *data, size_t size)
 {
 	struct delivery *d = ctx;
+	const struct espy_rec *rec = data;
 
-	return d->fn(d->ctx, data);
+	return rec->type == ESPY_REC_PROBE ? deliver_probe(d, data) : d->fn(d->ctx, rec);
 }
 
 /*
@@ -458,6 +471,7 @@ static int bpf_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
 		return -EOPNOTSUPP;
 	if (!s->loaded)
 		return -ESRCH;
+	bpf_probes__tell_again(s);
 	cnt = bpf_flight__snapshot(s, deliver_flight, deliver_again, &d, &stop);
 	/* Calls that hang now: told in each snapshot anew, and no event of the rings. */
 	if (cnt >= 0 && !stop) {
@@ -552,7 +566,7 @@ static void bpf_close(struct espy_source *src)
 const struct espy_source_ops espy_source_bpf = {
 	.name = "bpf",
 	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_SYSTEM_WIDE | ESPY_SRC_COUNT | ESPY_SRC_FLIGHT | ESPY_SRC_FDS | ESPY_SRC_GATES |
-		ESPY_SRC_PID_NUMBERS,
+		ESPY_SRC_PID_NUMBERS | ESPY_SRC_PROBES,
 	.probe = bpf_probe,
 	.open = bpf_open,
 	.set_calls = bpf_set_calls,

@@ -36,28 +36,15 @@ bool bpf_pause__wants_lossless(const struct bpf_source *s)
 	return s->opts.lossless != ESPY_LOSSLESS_NEVER && !s->opts.count_only && !s->opts.flight_bytes;
 }
 
-/* The object, with the maps of the other one in place of its own. */
 static int open_object(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", /* by it, too, shared memory is found */
-		    .btf_custom_path = *s->types.path ? s->types.path : NULL);
 	const unsigned char *from = s->rings.cnt ? espy_bpf_pause_rings_object : espy_bpf_pause_object;
 	const unsigned char *end = s->rings.cnt ? espy_bpf_pause_rings_object_end : espy_bpf_pause_object_end;
-	struct bpf_map *map;
-	int err = 0;
+	const int err = bpf_source_open_beside(&p->obj, s, from, end);
 
-	p->obj = bpf_object__open_mem(from, (size_t)(end - from), &opts);
-	if (!p->obj)
-		return -errno;
-	bpf_program__set_autoload(bpf_object__find_program_by_name(p->obj, "espy_hold_task"), s->opts.can_pause);
-	bpf_object__for_each_map(map, p->obj) {
-		struct bpf_map *own = bpf_object__find_map_by_name(s->obj, bpf_map__name(map));
-
-		err = own ? bpf_map__reuse_fd(map, bpf_map__fd(own)) : 0;
-		if (err)
-			break;
-	}
+	if (!err)
+		bpf_program__set_autoload(bpf_object__find_program_by_name(p->obj, "espy_hold_task"), s->opts.can_pause);
 	return err;
 }
 

@@ -19,3 +19,5 @@ BYTES("espy_bpf_object", ESPY_BPF_OBJECT);
 BYTES("espy_bpf_rings_object", ESPY_BPF_RINGS_OBJECT);
 BYTES("espy_bpf_pause_object", ESPY_BPF_PAUSE_OBJECT);
 BYTES("espy_bpf_pause_rings_object", ESPY_BPF_PAUSE_RINGS_OBJECT);
+BYTES("espy_bpf_probe_object", ESPY_BPF_PROBE_OBJECT);
+BYTES("espy_bpf_probe_rings_object", ESPY_BPF_PROBE_RINGS_OBJECT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The compiled BPF objects, see object.c: tracing, and holding tasks. */
+/* The compiled BPF objects, see object.c: tracing, holding tasks, and probes. */
 #ifndef ESPY_BPF_BPF_OBJECTS_H
 #define ESPY_BPF_BPF_OBJECTS_H
 
@@ -13,5 +13,10 @@ extern const unsigned char espy_bpf_pause_object[] __attribute__((visibility("hi
 extern const unsigned char espy_bpf_pause_object_end[] __attribute__((visibility("hidden")));
 extern const unsigned char espy_bpf_pause_rings_object[] __attribute__((visibility("hidden")));
 extern const unsigned char espy_bpf_pause_rings_object_end[] __attribute__((visibility("hidden")));
+/* Probes. */
+extern const unsigned char espy_bpf_probe_object[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_probe_object_end[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_probe_rings_object[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_probe_rings_object_end[] __attribute__((visibility("hidden")));
 
 #endif

@@ -79,8 +79,8 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 		{ "espy_rename", s->opts.need_comms && !s->opts.count_only },
 		{ "espy_signal", true },
 		{ "espy_signal_sent", true },
-		{ "espy_raw_exit", true },
-		{ "espy_raw_general", true },
+		{ "espy_raw_exit", !s->tables.none },
+		{ "espy_raw_general", !s->tables.none },
 		{ "espy_raw_fdname", s->tables.tell_fds },
 		{ "espy_raw_enter_time", c->enter_time },
 		{ "espy_raw_enter", c->enter },
@@ -272,6 +272,25 @@ int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s)
 	return *obj ? 0 : -errno;
 }
 
+int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const unsigned char *at, const unsigned char *end)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", /* by it, too, shared memory is found */
+		    .btf_custom_path = *s->types.path ? s->types.path : NULL);
+	struct bpf_map *map;
+
+	*obj = bpf_object__open_mem(at, (size_t)(end - at), &opts);
+	if (!*obj)
+		return -errno;
+	bpf_object__for_each_map(map, *obj) {
+		struct bpf_map *own = bpf_object__find_map_by_name(s->obj, bpf_map__name(map));
+		int err = own ? bpf_map__reuse_fd(map, bpf_map__fd(own)) : 0;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* Triggers, and behind the room for them the gates. */
 static int fill_triggers(struct bpf_source *s)
 {
@@ -340,7 +359,7 @@ static int attach_all(struct bpf_source *s, const struct choice *c)
 		err = attach(s, "espy_raw_enter_time");
 	if (!err && c->enter)
 		err = attach_enter(s, c->refill);
-	if (err)
+	if (err || s->tables.none)
 		return err;
 	err = bpf_source_attach(s, "espy_raw_exit", NULL, &s->raw_exit);
 	if (err)
@@ -450,7 +469,8 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	if (err)
 		return err;
 	s->enters_fd = bpf_map__fd(map_of(s, "espy_enters"));
-	err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_GENERAL, "espy_raw_general");
+	if (!s->tables.none)
+		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_GENERAL, "espy_raw_general");
 	if (!err && s->tables.tell_fds)
 		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_FDNAME, "espy_raw_fdname");
 	if (!err && s->rings.cnt)
@@ -458,7 +478,10 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	err = err ? err : bpf_ring__open(&s->task_ring, bpf_map__fd(map_of(s, "espy_task_ring")), ESPY_BPF_TASK_RING);
 	err = err ? err : bpf_pause__begin(s, for_command);
 	err = err ? err : add_wake(s);
-	return err ? err : attach_all(s, c);
+	err = err ? err : bpf_probes__load(s);
+	err = err ? err : attach_all(s, c);
+	/* Without -f each target gets probes of its own: others who map the file do not pay for them. */
+	return err || (s->mode == ESPY_BPF_MODE_BITS && !s->opts.follow) ? err : bpf_probes__attach(s, 0);
 }
 
 static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level, bool for_command)
@@ -515,6 +538,7 @@ void bpf_source_detach(struct bpf_source *s)
 	s->raw_enter = s->raw_exit = NULL;
 	bpf_link__destroy(s->guard);
 	s->guard = NULL;
+	bpf_probes__detach(s);
 	bpf_source_say_missed(s, true);
 	s->switched = true;
 	if (s->grace > 0)
@@ -530,6 +554,7 @@ void bpf_source_unload(struct bpf_source *s)
 	s->links = NULL;
 	s->link_cap = 0;
 	bpf_pause__free(s);
+	bpf_probes__free(s);
 	if (s->single)
 		bpf_object__close(s->single);
 	s->single = NULL;

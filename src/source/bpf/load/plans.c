@@ -298,6 +298,19 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, ui
 	return cnt > 0;
 }
 
+static bool is_none(const struct bpf_tables *t, const struct bpf_source *s)
+{
+	if (s->opts.count_only || s->opts.need_fdnames || s->opts.trigger_cnt || s->opts.calls_change || t->any_enter || t->any_exec)
+		return false;
+	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
+		if (!s->set[abi] || s->sets[abi].all_wanted)
+			return false;
+	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++)
+		if (t->calls[i].flags & ESPY_CALL_WANTED)
+			return false;
+	return true;
+}
+
 /* A call that may meet a trigger is captured whether it is to be shown or not, and by the general path. */
 static void add_trigger(struct bpf_tables *t, uint32_t call, uint32_t trigger)
 {
@@ -418,6 +431,7 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++)
 		finish(&t->fast[nr], &t->calls[nr], t->plans[t->calls[nr].plan].nargs, &s->opts);
 	t->narrow = is_narrow(t, s, mode);
+	t->none = is_none(t, s);
 	measure(t);
 	if (!t->op_cnt)
 		t->op_cnt = 1;

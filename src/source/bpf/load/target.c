@@ -90,6 +90,8 @@ static int add_pid(struct bpf_source *s, const struct espy_target *t)
 	if (err)
 		return err == -EACCES ? -EPERM : err;
 	err = bpf_source_load(s, ESPY_BPF_MODE_BITS, 0, 0);
+	if (!err && !s->opts.follow)
+		err = bpf_probes__attach(s, t->pid);
 	if (err)
 		return err;
 	if (t->single_task) {
@@ -278,12 +280,14 @@ int bpf_source_start_command(struct espy_source *src, const struct espy_command 
 	close(go[0]);
 	close(fail[1]);
 	if (!err) {
+		if (!s->opts.follow)
+			err = bpf_probes__attach(s, child);
 		__atomic_store_n(&s->shared->start_pid, (uint32_t)child, __ATOMIC_SEQ_CST);
-		if (write(go[1], "g", 1) != 1)
+		if (!err && write(go[1], "g", 1) != 1)
 			err = -EPIPE;
 		close(go[1]);
 		go[1] = -1;
-		if (read_all(fail[0], &child_err, sizeof(child_err)) == sizeof(child_err))
+		if (!err && read_all(fail[0], &child_err, sizeof(child_err)) == sizeof(child_err))
 			err = child_err;
 	}
 	if (go[1] >= 0)

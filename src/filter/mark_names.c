@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "filter/mark_names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "record/mark_values.h"
+#include "source/wanted_marks.h"
+
+int espy_mark_names__find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz)
+{
+	const struct espy_mark_names *n = ctx;
+	const int arg = espy_mark_arg__find(!strncmp(name, "arg.", 4) ? name + 4 : name, n->format, n->nargs);
+
+	if (arg < 0) {
+		snprintf(why, why_sz, "there is no argument '%s'", name);
+		return -ENOENT;
+	}
+	const uint8_t kind = n->kinds[arg];
+
+	if (text != espy_mark_kind_is_text(kind)) {
+		snprintf(why, why_sz, text ? "%s is a number; a number is expected" : "%s is a text; a \"text\" is expected", name);
+		return -EINVAL;
+	}
+	*out = (struct espy_name_info){
+		.type = text ? ESPY_VALUE_TEXT : kind == ESPY_MARK_DOUBLE ? ESPY_VALUE_DOUBLE :
+			espy_mark_kind_is_signed(kind) ? ESPY_VALUE_INT : ESPY_VALUE_UINT,
+		.ref = (uint64_t)arg,
+	};
+	return 0;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Arguments of probes: `name=FETCH:TYPE`. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "filter/probe_select.h"
+
+static const struct {
+	const char *name;
+	uint8_t reg, size;
+} registers[] = {
+	{ "ax", ESPY_REG_AX, 8 },    { "bx", ESPY_REG_BX, 8 },	  { "cx", ESPY_REG_CX, 8 },    { "dx", ESPY_REG_DX, 8 },
+	{ "si", ESPY_REG_SI, 8 },    { "di", ESPY_REG_DI, 8 },	  { "bp", ESPY_REG_BP, 8 },    { "sp", ESPY_REG_SP, 8 },
+	{ "r8", ESPY_REG_R8, 8 },    { "r9", ESPY_REG_R9, 8 },	  { "r10", ESPY_REG_R10, 8 },  { "r11", ESPY_REG_R11, 8 },
+	{ "r12", ESPY_REG_R12, 8 },  { "r13", ESPY_REG_R13, 8 },  { "r14", ESPY_REG_R14, 8 },  { "r15", ESPY_REG_R15, 8 },
+	{ "ip", ESPY_REG_IP, 8 },    { "flags", ESPY_REG_FLAGS, 8 }, { "rax", ESPY_REG_AX, 8 },  { "rbx", ESPY_REG_BX, 8 },
+	{ "rcx", ESPY_REG_CX, 8 },   { "rdx", ESPY_REG_DX, 8 },	  { "rsi", ESPY_REG_SI, 8 },   { "rdi", ESPY_REG_DI, 8 },
+	{ "rbp", ESPY_REG_BP, 8 },   { "rsp", ESPY_REG_SP, 8 },	  { "rip", ESPY_REG_IP, 8 },   { "eax", ESPY_REG_AX, 4 },
+	{ "ebx", ESPY_REG_BX, 4 },   { "ecx", ESPY_REG_CX, 4 },	  { "edx", ESPY_REG_DX, 4 },   { "esi", ESPY_REG_SI, 4 },
+	{ "edi", ESPY_REG_DI, 4 },   { "ebp", ESPY_REG_BP, 4 },	  { "r8d", ESPY_REG_R8, 4 },   { "r9d", ESPY_REG_R9, 4 },
+};
+
+static const struct {
+	const char *name;
+	uint8_t what, size, is_signed;
+	char letter;
+} types[] = {
+	{ "u8", ESPY_PROBE_NUMBER, 1, 0, 'u' },	 { "u16", ESPY_PROBE_NUMBER, 2, 0, 'u' }, { "u32", ESPY_PROBE_NUMBER, 4, 0, 'u' },
+	{ "u64", ESPY_PROBE_NUMBER, 8, 0, 'u' }, { "u", ESPY_PROBE_NUMBER, 8, 0, 'u' },	  { "s8", ESPY_PROBE_NUMBER, 1, 1, 'd' },
+	{ "s16", ESPY_PROBE_NUMBER, 2, 1, 'd' }, { "s32", ESPY_PROBE_NUMBER, 4, 1, 'd' }, { "s64", ESPY_PROBE_NUMBER, 8, 1, 'd' },
+	{ "d", ESPY_PROBE_NUMBER, 8, 1, 'd' },	 { "x8", ESPY_PROBE_NUMBER, 1, 0, 'x' },  { "x16", ESPY_PROBE_NUMBER, 2, 0, 'x' },
+	{ "x32", ESPY_PROBE_NUMBER, 4, 0, 'x' }, { "x64", ESPY_PROBE_NUMBER, 8, 0, 'x' }, { "x", ESPY_PROBE_NUMBER, 8, 0, 'x' },
+	{ "p", ESPY_PROBE_NUMBER, 8, 0, 'p' },	 { "char", ESPY_PROBE_NUMBER, 1, 0, 'c' }, { "string", ESPY_PROBE_STRING, 8, 0, 's' },
+	{ "ustring", ESPY_PROBE_STRING, 8, 0, 's' }, { "bytes", ESPY_PROBE_BYTES, 8, 0, 's' },
+};
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The length of the word at `at`. */
+static size_t word_len(const char *at)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)at[n]) || at[n] == '_')
+		n++;
+	return n;
+}
+
+static bool is_word(const char *at, size_t len, const char *word)
+{
+	return strlen(word) == len && !strncmp(at, word, len);
+}
+
+int espy_probe_parser__number(struct espy_probe_parser *p, uint64_t *out)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*p->at))
+		return espy_probe_parser__expected(p, "a number is expected");
+	errno = 0;
+	*out = strtoull(p->at, &end, 0);
+	if (errno || isalnum((unsigned char)*end))
+		return espy_probe_parser__expected(p, "this is no number of 64 bits");
+	p->at = end;
+	return 0;
+}
+
+static int add_step(struct espy_probe_parser *p, struct espy_probe_fetch *f, int64_t offset)
+{
+	if (f->way_cnt == ESPY_PROBE_WAY_MAX)
+		return espy_probe_parser__expected(p, "at most %u pointers can be followed", ESPY_PROBE_WAY_MAX);
+	if (offset != (int32_t)offset)
+		return espy_probe_parser__expected(p, "the offset is too large");
+	f->way[f->way_cnt++] = (int32_t)offset;
+	return 0;
+}
+
+static int parse_register(struct espy_probe_parser *p, struct espy_probe_fetch *f)
+{
+	const size_t len = word_len(++p->at);
+
+	for (size_t i = 0; i < COUNT(registers); i++)
+		if (is_word(p->at, len, registers[i].name)) {
+			f->src = ESPY_PROBE_REG;
+			f->reg = registers[i].reg;
+			f->size = registers[i].size;
+			p->at += len;
+			return 0;
+		}
+	return espy_probe_parser__expected(p, "there is no register '%.*s'; there are ax bx cx dx si di bp sp r8-r15 ip flags", (int)len, p->at);
+}
+
+/* The number behind a word: $arg3, $stack2. False: there is none. */
+static bool parse_index(struct espy_probe_parser *p, const char *word, uint64_t *index)
+{
+	const size_t len = strlen(word), all = word_len(p->at);
+
+	if (strncmp(p->at, word, len) || all <= len || all > len + 3 || strspn(p->at + len, "0123456789") != all - len)
+		return false;
+	*index = strtoull(p->at + len, NULL, 10);
+	p->at += all;
+	return true;
+}
+
+static int parse_function_arg(struct espy_probe_parser *p, struct espy_probe_fetch *f, uint64_t index)
+{
+	static const uint8_t regs[ESPY_PROBE_SAVED] = { ESPY_REG_DI, ESPY_REG_SI, ESPY_REG_DX, ESPY_REG_CX, ESPY_REG_R8, ESPY_REG_R9 };
+
+	if (!index || index > ESPY_PROBE_SAVED)
+		return espy_probe_parser__expected(p, "the arguments in registers are $arg1 to $arg%u", ESPY_PROBE_SAVED);
+	if (!p->rule->returns && p->rule->where == ESPY_PROBE_AT_SYMBOL && p->rule->offset)
+		return espy_probe_parser__expected(p, "arguments are known where a function begins or returns: name a register here");
+	f->src = p->rule->returns ? ESPY_PROBE_ENTRY_ARG : ESPY_PROBE_REG;
+	f->reg = p->rule->returns ? (uint8_t)(index - 1) : regs[index - 1];
+	return 0;
+}
+
+static int parse_variable(struct espy_probe_parser *p, struct espy_probe_fetch *f)
+{
+	const char *begin = p->at++;
+	const size_t len = word_len(p->at);
+	uint64_t index;
+
+	f->src = ESPY_PROBE_REG;
+	if (is_word(p->at, len, "retval")) {
+		if (!p->rule->returns) {
+			p->bad = begin;
+			return espy_probe_parser__expected(p, "$retval is there only where a function returns: FILE:SYMBOL%%return");
+		}
+		f->reg = ESPY_REG_AX;
+	} else if (is_word(p->at, len, "stack")) {
+		f->reg = ESPY_REG_SP;
+	} else if (is_word(p->at, len, "comm")) {
+		f->src = ESPY_PROBE_COMM;
+		f->what = ESPY_PROBE_STRING;
+	} else if (parse_index(p, "stack", &index)) {
+		f->reg = ESPY_REG_SP;
+		return add_step(p, f, (int64_t)index * 8);
+	} else if (parse_index(p, "arg", &index)) {
+		return parse_function_arg(p, f, index);
+	} else {
+		p->bad = begin;
+		return espy_probe_parser__expected(p, "there are $retval, $argN, $stack, $stackN and $comm");
+	}
+	p->at += len;
+	return 0;
+}
+
+static int parse_fetch(struct espy_probe_parser *p, struct espy_probe_fetch *f)
+{
+	int64_t offsets[ESPY_PROBE_WAY_MAX];
+	unsigned depth = 0;
+	uint64_t number;
+	int err = 0;
+
+	*f = (struct espy_probe_fetch){ .size = 8, .len_arg = ESPY_PROBE_NO_ARG };
+	while (!err && (*p->at == '+' || *p->at == '-')) {
+		const bool minus = *p->at++ == '-';
+
+		p->at += *p->at == 'u';
+		err = espy_probe_parser__number(p, &number);
+		if (!err && (*p->at++ != '(' || number > INT32_MAX)) {
+			p->at--;
+			return espy_probe_parser__expected(p, "OFFSET(FETCH) is expected");
+		}
+		if (!err && depth == ESPY_PROBE_WAY_MAX)
+			return espy_probe_parser__expected(p, "at most %u pointers can be followed", ESPY_PROBE_WAY_MAX);
+		if (!err)
+			offsets[depth++] = minus ? -(int64_t)number : (int64_t)number;
+	}
+	if (err)
+		return err;
+	switch (*p->at) {
+	case '%':
+		err = parse_register(p, f);
+		break;
+	case '$':
+		err = parse_variable(p, f);
+		break;
+	case '@':
+	case '\\': {
+		const bool memory = *p->at++ == '@';
+
+		err = espy_probe_parser__number(p, &number);
+		f->value = err ? 0 : number;
+		if (!err && memory)
+			err = add_step(p, f, 0);
+		break;
+	}
+	default:
+		return espy_probe_parser__expected(p, "%%REGISTER, $VARIABLE, @ADDRESS, \\NUMBER or +OFFSET(...) is expected");
+	}
+	while (!err && depth--) {
+		if (*p->at++ != ')') {
+			p->at--;
+			return espy_probe_parser__expected(p, "')' is expected");
+		}
+		if (f->src == ESPY_PROBE_COMM)
+			return espy_probe_parser__expected(p, "$comm is no address");
+		f->size = 8;
+		err = add_step(p, f, offsets[depth]);
+	}
+	return err;
+}
+
+/* What stands in the brackets of bytes[...]. */
+static int parse_length(struct espy_probe_parser *p, struct espy_probe_fetch *f)
+{
+	uint64_t number;
+	int err;
+
+	if (*p->at++ != '[') {
+		p->at--;
+		return espy_probe_parser__expected(p, "bytes[NUMBER] or bytes[%%REGISTER] is expected");
+	}
+	if (isdigit((unsigned char)*p->at)) {
+		err = espy_probe_parser__number(p, &number);
+		if (!err && (!number || number > ESPY_PROBE_STRING_MAX))
+			return espy_probe_parser__expected(p, "1 to %u bytes can be fetched", ESPY_PROBE_STRING_MAX);
+		f->max = (uint32_t)number;
+	} else {
+		if (p->length_cnt == ESPY_MARK_MAX_ARGS)
+			return espy_probe_parser__expected(p, "there are too many arguments");
+		err = parse_fetch(p, &p->lengths[p->length_cnt]);
+		f->len_arg = (uint8_t)p->length_cnt++; /* for now: among the lengths */
+	}
+	if (!err && *p->at++ != ']') {
+		p->at--;
+		return espy_probe_parser__expected(p, "']' is expected");
+	}
+	return err;
+}
+
+static int parse_type(struct espy_probe_parser *p, struct espy_probe_fetch *f, char *letter)
+{
+	const size_t len = word_len(p->at);
+
+	for (size_t i = 0; i < COUNT(types); i++) {
+		if (!is_word(p->at, len, types[i].name))
+			continue;
+		if (f->src == ESPY_PROBE_COMM && types[i].what != ESPY_PROBE_STRING)
+			return espy_probe_parser__expected(p, "$comm is a string");
+		p->at += len;
+		f->what = types[i].what;
+		f->is_signed = types[i].is_signed;
+		/* A type that says no size leaves that of the register. */
+		if (types[i].name[1])
+			f->size = types[i].size;
+		*letter = types[i].letter;
+		return f->what == ESPY_PROBE_BYTES ? parse_length(p, f) : 0;
+	}
+	return espy_probe_parser__expected(p, "there is no type '%.*s'; there are u8-u64, s8-s64, x8-x64, u, d, x, p, char, string, bytes[N]",
+					   (int)len, p->at);
+}
+
+/* `name=` in front of the fetch. */
+static int parse_name(struct espy_probe_parser *p, struct espy_probe_arg *arg)
+{
+	const size_t len = word_len(p->at);
+
+	if (p->at[len] != '=') {
+		snprintf(arg->name, sizeof(arg->name), "arg%u", p->rule->plan.arg_cnt + 1);
+		return 0;
+	}
+	if (!len) {
+		if (p->rule->result || !p->rule->returns)
+			return espy_probe_parser__expected(p, "%s", p->rule->result ? "there is a result already" :
+									"only where a function returns is there a result: FILE:SYMBOL%return");
+		p->rule->result = (uint8_t)(p->rule->plan.arg_cnt + 1);
+		strcpy(arg->name, "retval");
+	} else if (len >= sizeof(arg->name) || isdigit((unsigned char)*p->at)) {
+		return espy_probe_parser__expected(p, "a name begins with a letter and has at most %zu characters", sizeof(arg->name) - 1);
+	} else {
+		memcpy(arg->name, p->at, len);
+	}
+	p->at += len + 1;
+	return 0;
+}
+
+int espy_probe_parser__arg(struct espy_probe_parser *p)
+{
+	struct espy_probe_plan *plan = &p->rule->plan;
+	struct espy_probe_arg *arg = &p->rule->args[plan->arg_cnt];
+	struct espy_probe_fetch *f = &plan->fetches[plan->arg_cnt];
+	int err;
+
+	if (plan->arg_cnt == ESPY_MARK_MAX_ARGS)
+		return espy_probe_parser__expected(p, "a probe has at most %u arguments", ESPY_MARK_MAX_ARGS);
+	err = parse_name(p, arg);
+	err = err ? err : parse_fetch(p, f);
+	arg->letter = f->what == ESPY_PROBE_STRING ? 's' : 'x';
+	if (!err && *p->at == ':') {
+		p->at++;
+		err = parse_type(p, f, &arg->letter);
+	}
+	if (err)
+		return err;
+	plan->memory |= f->what != ESPY_PROBE_NUMBER;
+	plan->arg_cnt++;
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From the condition of a rule of -u to the tests that the kernel runs. */
+#include <errno.h>
+#include <string.h>
+#include "filter/probe_filter.h"
+#include "filter/probe_names.h"
+#include "record/trigger.h"
+
+static const uint8_t compares[] = {
+	[ESPY_TEST_EQ] = ESPY_COMPARE_EQ, [ESPY_TEST_LT] = ESPY_COMPARE_LT,	[ESPY_TEST_LE] = ESPY_COMPARE_LE,
+	[ESPY_TEST_GT] = ESPY_COMPARE_GT, [ESPY_TEST_GE] = ESPY_COMPARE_GE,	[ESPY_TEST_ANY] = ESPY_COMPARE_ANY,
+	[ESPY_TEST_BITS] = ESPY_COMPARE_BITS, [ESPY_TEST_PREFIX] = ESPY_COMPARE_PREFIX,
+};
+
+/* The kernel compares numbers of one sign: a constant that no such number equals is left to us. */
+static bool lower_number(const struct espy_test *t, struct espy_probe_test *out)
+{
+	const bool orders = t->op != ESPY_TEST_ANY && t->op != ESPY_TEST_BITS;
+
+	if (t->type != ESPY_VALUE_INT && t->type != ESPY_VALUE_UINT)
+		return false;
+	if (orders && (out->is_signed ? t->type == ESPY_VALUE_UINT : t->type == ESPY_VALUE_INT) && t->i < 0)
+		return false;
+	out->number = t->i;
+	out->mask = t->mask;
+	return true;
+}
+
+static bool lower_text(const struct espy_predicate *p, const struct espy_test *t, const struct espy_probe_fetch *f,
+		       struct espy_probe_test *out)
+{
+	const uint32_t len = t->text_len + (t->op == ESPY_TEST_EQ); /* with the NUL */
+
+	if (t->type != ESPY_VALUE_TEXT || (t->op != ESPY_TEST_EQ && t->op != ESPY_TEST_PREFIX) || len >= sizeof(out->text) ||
+	    f->what != ESPY_PROBE_STRING || f->src == ESPY_PROBE_COMM)
+		return false;
+	out->what = ESPY_PROBE_TEST_TEXT;
+	out->text_len = (uint8_t)len;
+	memcpy(out->text, p->text + t->text, t->text_len);
+	return true;
+}
+
+/* One test without its targets; false: the kernel cannot do it. */
+static bool lower(const struct espy_probe_rule *rule, const struct espy_predicate *p, const struct espy_test *t,
+		  struct espy_probe_test *out)
+{
+	const uint64_t ref = p->names[t->name].ref;
+
+	*out = (struct espy_probe_test){ .negated = t->negated };
+	if (t->op >= sizeof(compares) || !compares[t->op])
+		return false;
+	out->compare = compares[t->op];
+	switch (ref) {
+	case ESPY_PROBE_NAME_PID:
+		out->what = ESPY_PROBE_TEST_PID;
+		return lower_number(t, out);
+	case ESPY_PROBE_NAME_TID:
+		out->what = ESPY_PROBE_TEST_TID;
+		return lower_number(t, out);
+	case ESPY_PROBE_NAME_DURATION:
+		out->what = ESPY_PROBE_TEST_DURATION;
+		return lower_number(t, out);
+	}
+	const struct espy_probe_fetch *f = &rule->plan.fetches[ref];
+
+	out->arg = (uint8_t)ref;
+	if (f->what != ESPY_PROBE_NUMBER)
+		return lower_text(p, t, f, out);
+	out->what = ESPY_PROBE_TEST_ARG;
+	out->is_signed = f->is_signed;
+	return lower_number(t, out);
+}
+
+static bool takes(void *ctx, const struct espy_predicate *p, uint32_t first, uint32_t end)
+{
+	struct espy_probe_test test;
+
+	for (uint32_t i = first; i < end; i++)
+		if (!lower(ctx, p, &p->tests[i], &test))
+			return false;
+	return true;
+}
+
+static uint8_t target(uint16_t to)
+{
+	return to == ESPY_TEST_HOLDS ? ESPY_PROBE_HOLDS : to == ESPY_TEST_FAILS ? ESPY_PROBE_FAILS : (uint8_t)to;
+}
+
+int espy_probe_lower(struct espy_probe_rule *rule, struct espy_condition_error *e)
+{
+	struct espy_predicate whole, near, rest;
+	uint8_t kinds[ESPY_MARK_MAX_ARGS];
+	char format[ESPY_PROBE_FORMAT_MAX];
+	int err;
+
+	rule->plan.test_cnt = 0;
+	if (!rule->condition)
+		return 0;
+	espy_probe_kinds(rule, kinds);
+	espy_probe_format(rule, format);
+	struct espy_probe_names n = {
+		.args = { .format = format, .kinds = kinds, .nargs = rule->plan.arg_cnt },
+		.returns = rule->returns,
+	};
+	const struct espy_names names = { .ctx = &n, .find = espy_probe_names__find };
+
+	err = espy_condition__bind(rule->condition, &names, &whole, NULL, e);
+	if (err)
+		return err;
+	espy_predicate__split(&whole, takes, rule, &near, &rest);
+	if (near.test_cnt > ESPY_PROBE_TESTS)
+		return 0; /* all of it is tested behind the source anyway */
+	for (uint32_t i = 0; i < near.test_cnt; i++) {
+		struct espy_probe_test *t = &rule->plan.tests[i];
+
+		lower(rule, &near, &near.tests[i], t);
+		t->yes = target(near.tests[i].yes);
+		t->no = target(near.tests[i].no);
+	}
+	rule->plan.test_cnt = near.test_cnt;
+	return 0;
+}

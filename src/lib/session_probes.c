@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Probes of a session: the rules of its engines, and the places that they are resolved to when it starts. */
+#include <errno.h>
+#include <stdlib.h>
+#include "lib/session_impl.h"
+
+/* Of text that probes fetch: so many bytes are copied at least. */
+#define STRINGS_LEAST 256u
+
+static void say(void *session, bool error, const char *text)
+{
+	struct espy_session *s = session;
+
+	if (error)
+		espy_session__error(s, "%s", text);
+	else
+		espy_session__say(s, ESPY_TOPIC_GENERAL, "%s", text);
+}
+
+/* Each filter once, whatever the number of its engines. The filters stay. */
+static int gather(struct espy_session *s, struct espy_probe_rule **rules, size_t *cnt)
+{
+	for (unsigned i = 0; s->filters[i]; i++) {
+		struct espy_probe_rules *own = &s->filters[i]->probes;
+		unsigned k = 0;
+
+		while (k < i && s->filters[k] != s->filters[i])
+			k++;
+		for (size_t r = 0; k == i && r < own->cnt; r++) {
+			struct espy_condition_error e = { .at = 0 };
+			int err = espy_probe_lower(&own->v[r], &e);
+
+			if (err) {
+				espy_session__error(s, "the condition of a probe: %s", e.text);
+				return err;
+			}
+			rules[(*cnt)++] = &own->v[r];
+		}
+	}
+	return 0;
+}
+
+int espy_session__open_probes(struct espy_session *s)
+{
+	struct espy_probe_targets targets = {
+		.pids = s->o.pids,
+		.pid_cnt = s->o.pid_count,
+		.command = s->targets.command.path,
+		.string_max = STRINGS_LEAST,
+		.say = say,
+		.ctx = s,
+	};
+	struct espy_probe_rule **rules;
+	size_t cnt = 0;
+	int err;
+
+	for (unsigned i = 0; i < s->engines.cnt; i++) {
+		cnt += s->engines.v[i]->filter->probes.cnt;
+		if (s->engines.v[i]->needs.str_limit > targets.string_max)
+			targets.string_max = s->engines.v[i]->needs.str_limit;
+	}
+	if (!cnt)
+		return 0;
+	rules = calloc(cnt, sizeof(*rules));
+	if (!rules)
+		return -ENOMEM;
+	cnt = 0;
+	err = gather(s, rules, &cnt);
+	err = err ? err : espy_probe_places__open(&s->probes, rules, cnt, &targets);
+	free(rules);
+	return err;
+}
+
+const struct espy_probes *espy_session__probes(const struct espy_session *s)
+{
+	return s->probes ? espy_probe_places__get(s->probes) : NULL;
+}
+
+bool espy_session__has_probes_of(const struct espy_session *s, const struct espy_probe_rules *rules)
+{
+	const struct espy_probes *p = espy_session__probes(s);
+
+	for (size_t i = 0; p && i < p->place_cnt; i++)
+		if (p->places[i].rule >= rules->v && p->places[i].rule < rules->v + rules->cnt)
+			return true;
+	return false;
+}

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes: the kernel's uprobes run these programs at places of files, in every process that maps them. An object of its own,
+ * on the maps of the other one: records go into the same ring, and who is watched is asked of the same bits.
+ *
+ * The cookie of an attachment says which probe was hit: the number of its definition below, of its plan above
+ * (record/probe_plan.h).
+ *
+ * A place may be hit in a task that is preempted there while another one hits a place on the same CPU. So there is no scratch per
+ * CPU here: numbers lie on the stack, all else in the task's own storage.
+ */
+#include "out.bpf.h"
+#include "record/probe_plan.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define FRAMES 64u
+#define SMALL_ARGS 4u
+
+/* Sized and filled by user space. */
+ESPY_ARRAY(espy_probe_plans, struct espy_probe_plan, BPF_F_MMAPABLE);
+
+/* A function that was entered and has not returned. */
+struct probe_frame {
+	u64 sp; /* where its return address lies */
+	u64 begin_ns;
+	u64 def;
+	u64 args[ESPY_PROBE_SAVED];
+};
+
+struct probe_frames {
+	u64 depth;
+	struct probe_frame v[FRAMES];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct probe_frames);
+} espy_probe_frames SEC(".maps");
+
+/* A record with texts, in the making. */
+struct probe_scratch {
+	struct espy_rec_probe rec;
+	u8 args[ESPY_PROBE_ARGS_MAX + 2 * ESPY_PROBE_STRING_MAX + 16];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct probe_scratch);
+} espy_probe_scratch SEC(".maps");
+
+/*
+ * One hit. Functions that are not static are verified once by themselves, and what they return may be anything: so the number of
+ * ways through a plan does not multiply.
+ */
+struct hit {
+	u64 values[ESPY_MARK_MAX_ARGS]; /* of texts: where they begin */
+	u64 saved[ESPY_PROBE_SAVED];
+	u64 begin_ns, now_ns;
+	u32 bad;   /* bit per value that could not be read */
+	u32 def;
+	u64 begun; /* begin_ns and saved are known */
+};
+
+/* The loads stay apart: the verifier knows registers by constant offsets only, and the compiler would make one load of all. */
+#define LOAD(reg)                                                       \
+	do {                                                            \
+		v = regs->reg;                                          \
+		asm volatile("# " #reg : "+r"(v));                      \
+	} while (0)
+
+static __noinline u64 reg_of(struct pt_regs *regs, u32 reg)
+{
+	u64 v;
+
+	switch (reg) {
+	case ESPY_REG_AX: LOAD(ax); break;
+	case ESPY_REG_BX: LOAD(bx); break;
+	case ESPY_REG_CX: LOAD(cx); break;
+	case ESPY_REG_DX: LOAD(dx); break;
+	case ESPY_REG_SI: LOAD(si); break;
+	case ESPY_REG_DI: LOAD(di); break;
+	case ESPY_REG_BP: LOAD(bp); break;
+	case ESPY_REG_SP: LOAD(sp); break;
+	case ESPY_REG_R8: LOAD(r8); break;
+	case ESPY_REG_R9: LOAD(r9); break;
+	case ESPY_REG_R10: LOAD(r10); break;
+	case ESPY_REG_R11: LOAD(r11); break;
+	case ESPY_REG_R12: LOAD(r12); break;
+	case ESPY_REG_R13: LOAD(r13); break;
+	case ESPY_REG_R14: LOAD(r14); break;
+	case ESPY_REG_R15: LOAD(r15); break;
+	case ESPY_REG_IP: LOAD(ip); break;
+	default: LOAD(flags);
+	}
+	return v;
+}
+
+/* `size` bytes of the task's memory as a number. */
+static __always_inline bool load_number(u64 at, u32 size, u64 *v)
+{
+	*v = 0;
+	switch (size) {
+	case 1: return !bpf_probe_read_user(v, 1, (void *)at);
+	case 2: return !bpf_probe_read_user(v, 2, (void *)at);
+	case 4: return !bpf_probe_read_user(v, 4, (void *)at);
+	default: return !bpf_probe_read_user(v, 8, (void *)at);
+	}
+}
+
+/* From where a value begins along its way: the value itself, or of a text where it begins. 0: memory could not be read. */
+__noinline int follow(const struct espy_probe_fetch *f, u64 *v)
+{
+	u32 cnt, shift;
+	bool number;
+
+	if (!f || !v)
+		return 0;
+	cnt = f->way_cnt;
+	number = f->what == ESPY_PROBE_NUMBER;
+	for (u32 i = 0; i < ESPY_PROBE_WAY_MAX; i++) {
+		if (i >= cnt)
+			break;
+		*v += (s64)f->way[i];
+		if (i == cnt - 1 && !number)
+			break;
+		if (!load_number(*v, i == cnt - 1 ? f->size : 8, v))
+			return 0;
+	}
+	shift = (64 - 8 * f->size) & 63;
+	if (number)
+		*v = f->is_signed ? (u64)((s64)(*v << shift) >> shift) : *v << shift >> shift;
+	return 1;
+}
+
+__noinline int bit(u32 i)
+{
+	return 1 << (i & 31);
+}
+
+static __noinline int fetch_all(struct pt_regs *regs, const struct espy_probe_plan *plan, struct hit *h)
+{
+	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS; i++) {
+		const struct espy_probe_fetch *f = &plan->fetches[i];
+		u32 reg = f->reg;
+		u64 v;
+
+		if (i >= plan->fetch_cnt)
+			break;
+		if (f->src == ESPY_PROBE_REG) {
+			v = reg_of(regs, reg);
+		} else if (f->src == ESPY_PROBE_ENTRY_ARG) {
+			if (!h->begun || reg >= ESPY_PROBE_SAVED) {
+				h->bad |= bit(i);
+				continue;
+			}
+			v = h->saved[reg];
+		} else {
+			v = f->value;
+		}
+		h->values[i] = v;
+		if (!follow(f, &h->values[i]))
+			h->bad |= bit(i);
+	}
+	return 0;
+}
+
+/* ---- conditions */
+
+static __always_inline bool compare(u8 how, u64 a, u64 b)
+{
+	switch (how) {
+	case ESPY_COMPARE_EQ: return a == b;
+	case ESPY_COMPARE_LT: return a < b;
+	case ESPY_COMPARE_LE: return a <= b;
+	case ESPY_COMPARE_GT: return a > b;
+	case ESPY_COMPARE_GE: return a >= b;
+	default: return false;
+	}
+}
+
+/* Does the text at `at` begin with that of the test? Whole words are compared; behind the text of the test are zeros. */
+static __always_inline int text_begins(const struct espy_probe_test *t, u64 at)
+{
+	u64 text[ESPY_PROBE_TEXT_MAX / 8] = {};
+	u32 len = t->text_len, want = len;
+
+	if (!len || len > ESPY_PROBE_TEXT_MAX)
+		return !len;
+	if (bpf_probe_read_user_str(text, sizeof(text), (void *)at) < 0)
+		return -1;
+	for (u32 w = 0; w < ESPY_PROBE_TEXT_MAX / 8; w++) {
+		u64 mask = ~0ull;
+
+		if (w * 8 >= want)
+			break;
+		if (want - w * 8 < 8)
+			mask = (1ull << (want - w * 8) * 8) - 1;
+		if ((text[w] ^ ((const u64 *)t->text)[w]) & mask)
+			return 0;
+	}
+	return 1;
+}
+
+/* Returns where evaluation goes on. */
+__noinline int run_test(const struct espy_probe_test *t, const struct hit *h)
+{
+	const u64 sign = 1ull << 63;
+	bool holds;
+	u32 arg;
+	u64 v;
+
+	if (!t || !h)
+		return ESPY_PROBE_FAILS;
+	arg = t->arg & (ESPY_MARK_MAX_ARGS - 1);
+	v = h->values[arg];
+	switch (t->what) {
+	case ESPY_PROBE_TEST_PID:
+		v = bpf_get_current_pid_tgid() >> 32;
+		break;
+	case ESPY_PROBE_TEST_TID:
+		v = (u32)bpf_get_current_pid_tgid();
+		break;
+	case ESPY_PROBE_TEST_DURATION:
+		if (!h->begun)
+			return t->no;
+		v = h->now_ns - h->begin_ns;
+		break;
+	default:
+		if (h->bad >> arg & 1)
+			return t->no;
+	}
+	if (t->what == ESPY_PROBE_TEST_TEXT) {
+		int begins = text_begins(t, v);
+
+		if (begins < 0)
+			return t->no;
+		holds = begins;
+	} else if (t->compare == ESPY_COMPARE_ANY) {
+		holds = v & (u64)t->number;
+	} else if (t->compare == ESPY_COMPARE_BITS) {
+		holds = (v & t->mask) == (u64)t->number;
+	} else {
+		/* Signed numbers in the order of unsigned ones. */
+		holds = t->is_signed ? compare(t->compare, v ^ sign, (u64)t->number ^ sign) :
+				       compare(t->compare, v, t->number);
+	}
+	return holds != !!t->negated ? t->yes : t->no;
+}
+
+static __noinline int meets(const struct espy_probe_plan *plan, const struct hit *h)
+{
+	u32 at = 0;
+
+	for (u32 i = 0; i < ESPY_PROBE_TESTS; i++) {
+		u64 k = at;
+
+		if (at >= ESPY_PROBE_TESTS)
+			break;
+		CLAMP(k, ESPY_PROBE_TESTS - 1);
+		at = run_test(&plan->tests[k], h);
+	}
+	return at == ESPY_PROBE_HOLDS;
+}
+
+/* ---- records */
+
+static __always_inline void put_head(struct espy_rec_probe *rec, struct task_struct *task, const struct hit *h, u32 len)
+{
+	head_timed(&rec->rec, sizeof(*rec) + len, ESPY_REC_PROBE, task->pid, task->tgid, h->now_ns);
+	rec->rec.nr = h->bad;
+	rec->def = h->def;
+	rec->len = len;
+	rec->begin_ns = h->begin_ns;
+}
+
+static __always_inline int put_numbers(const struct espy_probe_plan *plan, struct task_struct *task, const struct hit *h)
+{
+	u32 cnt = plan->arg_cnt, len;
+	struct espy_rec_probe *rec;
+
+	if (cnt > ESPY_MARK_MAX_ARGS)
+		return 0;
+	len = cnt * 8;
+	if (cnt <= SMALL_ARGS) {
+		rec = OUT_RESERVE(sizeof(*rec) + 8 * SMALL_ARGS, sizeof(*rec) + len);
+		if (!rec)
+			return ring_full();
+		for (u32 i = 0; i < SMALL_ARGS; i++)
+			if (i < cnt)
+				((u64 *)(rec + 1))[i] = h->values[i];
+	} else {
+		rec = OUT_RESERVE(sizeof(*rec) + 8 * ESPY_MARK_MAX_ARGS, sizeof(*rec) + len);
+		if (!rec)
+			return ring_full();
+		for (u32 i = 0; i < ESPY_MARK_MAX_ARGS; i++)
+			if (i < cnt)
+				((u64 *)(rec + 1))[i] = h->values[i];
+	}
+	put_head(rec, task, h, len);
+	out_submit(rec);
+	return 1;
+}
+
+/* A text at `at` behind its head in the scratch. Returns its length. */
+static __always_inline u32 copy_text(u8 *to, u64 at, u32 max, u32 *status)
+{
+	u8 next = 0;
+	long n = bpf_probe_read_user_str(to, max + 1, (void *)at);
+
+	if (n < 0) {
+		*status = ESPY_ITEM_FAULT;
+		return 0;
+	}
+	n = n ? n - 1 : 0;
+	/* Full: it is all only if it ends here. */
+	if (n >= max && (bpf_probe_read_user(&next, 1, (void *)(at + max)) || next))
+		*status = ESPY_ITEM_TRUNCATED;
+	return n;
+}
+
+/* One argument at `off`. Returns where the next one begins. */
+__noinline int put_memory(struct probe_scratch *s, u32 off, const struct espy_probe_fetch *f, const struct hit *h, u32 i)
+{
+	u32 *head, max, len = 0, status = ESPY_ITEM_OK, len_arg;
+	u64 wanted, at;
+
+	if (!s || !f || !h || off > ESPY_PROBE_ARGS_MAX)
+		return off;
+	max = f->max;
+	len_arg = f->len_arg;
+	at = h->values[i & (ESPY_MARK_MAX_ARGS - 1)];
+	head = (u32 *)(s->args + off);
+	if (max > ESPY_PROBE_STRING_MAX)
+		max = ESPY_PROBE_STRING_MAX;
+	if (h->bad >> i & 1) {
+		status = ESPY_ITEM_FAULT;
+	} else if (f->src == ESPY_PROBE_COMM) {
+		bpf_get_current_comm(head + 2, 16);
+		for (len = 0; len < 16; len++)
+			if (!((u8 *)(head + 2))[len])
+				break;
+	} else if (f->what == ESPY_PROBE_STRING) {
+		len = copy_text((u8 *)(head + 2), at, max, &status);
+	} else {
+		wanted = max;
+		if (len_arg < ESPY_MARK_MAX_ARGS) {
+			wanted = h->values[len_arg];
+			if (h->bad >> len_arg & 1 || (s64)wanted < 0)
+				wanted = 0;
+		}
+		len = wanted < max ? wanted : max;
+		if (wanted > max)
+			status = ESPY_ITEM_TRUNCATED;
+		CLAMP(len, ESPY_PROBE_STRING_MAX);
+		if (len && bpf_probe_read_user(head + 2, len, (void *)at)) {
+			status = ESPY_ITEM_FAULT;
+			len = 0;
+		}
+	}
+	if (status == ESPY_ITEM_FAULT && !(h->bad >> i & 1)) {
+		*(u64 *)(head + 2) = at;
+		status = ESPY_ITEM_ADDRESS;
+		len = 8;
+	}
+	CLAMP(len, ESPY_PROBE_STRING_MAX);
+	head[0] = len;
+	head[1] = status;
+	return off + 8 + ((len + 7) & ~7u);
+}
+
+static __noinline int put_all(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h,
+			      struct probe_scratch *s)
+{
+	u32 off = 0, bad = h->bad;
+	u64 size;
+
+	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS; i++) {
+		const struct espy_probe_fetch *f = &plan->fetches[i];
+
+		if (i >= plan->arg_cnt)
+			break;
+		if (f->what != ESPY_PROBE_NUMBER) {
+			off = put_memory(s, off, f, h, i);
+			bad &= ~(1u << i);
+		} else if (off <= ESPY_PROBE_ARGS_MAX) {
+			*(u64 *)(s->args + off) = h->values[i];
+			off += 8;
+		}
+	}
+	h->bad = bad;
+	put_head(&s->rec, task, h, off);
+	size = sizeof(s->rec) + off;
+	CLAMP(size, sizeof(*s));
+	return out_copy(&s->rec.rec, size) ? ring_full() : 1;
+}
+
+static __always_inline void record(struct pt_regs *regs, struct task_struct *task, struct hit *h, bool timed)
+{
+	u32 plan_nr = bpf_get_attach_cookie(regs) >> 32;
+	const struct espy_probe_plan *plan = bpf_map_lookup_elem(&espy_probe_plans, &plan_nr);
+
+	if (!plan)
+		return;
+	fetch_all(regs, plan, h);
+	if (timed || conf.need_time)
+		h->now_ns = bpf_ktime_get_ns();
+	if (plan->test_cnt && !meets(plan, h))
+		return;
+	if (shared.attention)
+		say_lost(task->pid, task->tgid);
+	if (plan->memory) {
+		struct probe_scratch *s = bpf_task_storage_get(&espy_probe_scratch, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+		if (!s) {
+			lose(ESPY_LOST_NO_SLOT);
+			return;
+		}
+		put_all(plan, task, h, s);
+	} else {
+		put_numbers(plan, task, h);
+	}
+	wake_reader();
+}
+
+/* ---- places */
+
+SEC("uprobe")
+int espy_probe(struct pt_regs *regs)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct hit h = {};
+
+	if (!watched_current(task))
+		return 0;
+	h.def = bpf_get_attach_cookie(regs);
+	record(regs, task, &h, false);
+	return 0;
+}
+
+/* A function whose return is wanted is entered. */
+SEC("uprobe")
+int espy_probe_begin(struct pt_regs *regs)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct probe_frames *frames;
+	struct probe_frame *f;
+	u64 depth;
+
+	if (!watched_current(task))
+		return 0;
+	frames = bpf_task_storage_get(&espy_probe_frames, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!frames)
+		return 0;
+	/* What was left by longjmp stays until there is no room. */
+	if (frames->depth >= FRAMES)
+		for (u32 i = 0; i < FRAMES; i++) {
+			u64 top = frames->depth - 1;
+
+			if (top >= FRAMES)
+				break;
+			CLAMP(top, FRAMES - 1);
+			if (frames->v[top].sp >= regs->sp)
+				break;
+			frames->depth = top;
+		}
+	depth = frames->depth;
+	if (depth >= FRAMES)
+		return 0;
+	CLAMP(depth, FRAMES - 1);
+	f = &frames->v[depth];
+	f->sp = regs->sp;
+	f->def = (u32)bpf_get_attach_cookie(regs);
+	f->args[0] = regs->di;
+	f->args[1] = regs->si;
+	f->args[2] = regs->dx;
+	f->args[3] = regs->cx;
+	f->args[4] = regs->r8;
+	f->args[5] = regs->r9;
+	frames->depth = depth + 1;
+	f->begin_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Its frame, which goes with all that were entered later: they were left otherwise. */
+static __noinline bool take_frame(struct task_struct *task, u64 sp, struct hit *h)
+{
+	struct probe_frames *frames = bpf_task_storage_get(&espy_probe_frames, task, NULL, 0);
+
+	if (!frames)
+		return false;
+	for (u32 i = 0; i < FRAMES; i++) {
+		u64 at = frames->depth - 1 - i;
+		struct probe_frame *f;
+
+		if (at >= FRAMES)
+			break;
+		CLAMP(at, FRAMES - 1);
+		f = &frames->v[at];
+		if (f->sp != sp || f->def != h->def)
+			continue;
+		frames->depth = at;
+		h->begin_ns = f->begin_ns;
+		for (u32 k = 0; k < ESPY_PROBE_SAVED; k++)
+			h->saved[k] = f->args[k];
+		return true;
+	}
+	return false;
+}
+
+SEC("uprobe")
+int espy_probe_end(struct pt_regs *regs)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct hit h = {};
+
+	if (!watched_current(task))
+		return 0;
+	h.def = bpf_get_attach_cookie(regs);
+	/* The return address has been taken from the stack. */
+	h.begun = take_frame(task, regs->sp - 8, &h);
+	record(regs, task, &h, true);
+	return 0;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Probes by the kernel's uprobes: the programs of probe.bpf.c at the places of opts.probes. Where the kernel can, all places of
+ * a file are attached at once (uprobe_multi, Linux 6.6); else each by a perf event.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "source/bpf/bpf_source.h"
+#include "source/bpf/kernel/bpf_objects.h"
+#include "source/probes.h"
+#include "source/rights.h"
+
+/* Of uapi/linux/bpf.h as of Linux 6.6; the headers of the build may be older. */
+#define ATTACH_UPROBE_MULTI 48
+#define MULTI_RETURN 1u
+struct multi_attr { /* union bpf_attr of BPF_LINK_CREATE */
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, semaphores, cookies;
+	uint32_t cnt, multi_flags, pid, reserved;
+};
+
+struct bpf_probes {
+	struct bpf_object *obj;
+	bool multi;	/* uprobe_multi */
+	int *fds;	/* links */
+	size_t fd_cnt, fd_cap;
+	struct bpf_link **links; /* of single places */
+	size_t link_cnt, link_cap;
+	uint8_t *told; /* by place: its definition has been delivered */
+	size_t refused; /* places of patterns that the kernel cannot probe */
+};
+
+/* Room for one element more. */
+static int grow(void **v, size_t cnt, size_t *cap, size_t size)
+{
+	const size_t more = *cap ? *cap * 2 : 16;
+	void *p;
+
+	if (cnt < *cap)
+		return 0;
+	p = reallocarray(*v, more, size);
+	if (!p)
+		return -ENOMEM;
+	*v = p;
+	*cap = more;
+	return 0;
+}
+
+static int create_link(const struct multi_attr *attr)
+{
+	const int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A kernel that knows such links looks at the path, which is that of a directory. */
+static bool has_multi(void)
+{
+	static const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+	const uint64_t offset = 0;
+	const int prog = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", nothing, sizeof(nothing) / sizeof(*nothing), &opts);
+	const struct multi_attr attr = { .prog_fd = (uint32_t)prog,
+					 .attach_type = ATTACH_UPROBE_MULTI,
+					 .path = (uintptr_t)"/",
+					 .offsets = (uintptr_t)&offset,
+					 .cnt = 1 };
+
+	if (prog < 0)
+		return false;
+	const int fd = create_link(&attr);
+
+	if (fd >= 0)
+		close(fd);
+	close(prog);
+	return fd == -EBADF;
+}
+
+static bool any_of(const struct espy_probes *p, bool returns)
+{
+	for (size_t i = 0; i < p->place_cnt; i++)
+		if ((p->places[i].kind == ESPY_PROBE_RETURN) == returns)
+			return true;
+	return false;
+}
+
+static int fill_plans(const struct bpf_object *obj, const struct espy_probes *p)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, "espy_probe_plans");
+	const size_t size = p->plan_cnt * sizeof(*p->plans);
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	memcpy(at, p->plans, size);
+	munmap(at, size);
+	return 0;
+}
+
+int bpf_probes__load(struct bpf_source *s)
+{
+	const struct espy_probes *wanted = s->opts.probes;
+	struct bpf_probes *p;
+	struct bpf_program *prog;
+	int err;
+
+	if (!wanted || !wanted->place_cnt)
+		return 0;
+	if (espy_rights__are_borrowed()) {
+		bpf_source_report(s, ESPY_REPORT_ERROR,
+				  "probes reach every process, and the capabilities of this espy are those of its file: the user needs "
+				  "CAP_BPF and CAP_PERFMON");
+		return -EPERM;
+	}
+	p = s->probes = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->told = calloc(1, wanted->place_cnt);
+	if (!p->told)
+		return -ENOMEM;
+	if (s->rings.cnt)
+		err = bpf_source_open_beside(&p->obj, s, espy_bpf_probe_rings_object, espy_bpf_probe_rings_object_end);
+	else
+		err = bpf_source_open_beside(&p->obj, s, espy_bpf_probe_object, espy_bpf_probe_object_end);
+	if (err)
+		return err;
+	p->multi = has_multi();
+	bpf_object__for_each_program(prog, p->obj) {
+		const bool returns = strcmp(bpf_program__name(prog), "espy_probe");
+
+		bpf_program__set_autoload(prog, any_of(wanted, returns));
+		if (p->multi)
+			bpf_program__set_expected_attach_type(prog, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+	}
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(p->obj, "espy_probe_plans"), (uint32_t)wanted->plan_cnt);
+	err = bpf_object__load(p->obj);
+	if (err)
+		bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the programs of probes: %s", strerror(-err));
+	return err ? err : fill_plans(p->obj, wanted);
+}
+
+static uint64_t cookie_of(const struct espy_probes *p, size_t i)
+{
+	return (uint64_t)p->places[i].plan << 32 | (uint32_t)(ESPY_PROBE_FIRST_DEF + i);
+}
+
+/* ---- many places at once */
+
+/* Places [first, first + cnt) of one file, of which those that return or those that do not are meant. */
+struct group {
+	size_t first, cnt;
+	bool returns;
+	uint64_t *offsets, *cookies; /* room for all of them */
+};
+
+/* Instructions that the kernel neither emulates nor executes elsewhere: not supported (its own 524), or invalid. */
+static bool is_refusal(int err)
+{
+	return err == -524 || err == -EOPNOTSUPP || err == -EINVAL;
+}
+
+static bool is_of_pattern(const struct espy_probes *p, uint64_t cookie)
+{
+	return strpbrk(p->places[(uint32_t)cookie - ESPY_PROBE_FIRST_DEF].rule->symbol, "*?");
+}
+
+/* Those that the kernel refuses are found by halves, and left out if a pattern has named them. */
+static int create_links(struct bpf_source *s, struct multi_attr attr)
+{
+	struct bpf_probes *p = s->probes;
+	int err = grow((void **)&p->fds, p->fd_cnt, &p->fd_cap, sizeof(*p->fds));
+
+	if (err)
+		return err;
+	const int fd = create_link(&attr);
+
+	if (fd >= 0) {
+		p->fds[p->fd_cnt++] = fd;
+		return 0;
+	}
+	if (!is_refusal(fd))
+		return fd;
+	if (attr.cnt == 1) {
+		p->refused++;
+		return is_of_pattern(s->opts.probes, *(const uint64_t *)(uintptr_t)attr.cookies) ? 0 : fd;
+	}
+	struct multi_attr rest = attr;
+
+	attr.cnt /= 2;
+	rest.cnt -= attr.cnt;
+	rest.offsets += attr.cnt * sizeof(uint64_t);
+	rest.cookies += attr.cnt * sizeof(uint64_t);
+	err = create_links(s, attr);
+	return err ? err : create_links(s, rest);
+}
+
+static int attach_program(struct bpf_source *s, const struct group *g, const char *name, bool at_return, pid_t pid)
+{
+	const struct espy_probes *wanted = s->opts.probes;
+	struct bpf_probes *p = s->probes;
+	char path[48];
+	uint32_t cnt = 0;
+
+	for (size_t i = g->first; i < g->first + g->cnt; i++) {
+		if ((wanted->places[i].kind == ESPY_PROBE_RETURN) != g->returns)
+			continue;
+		g->offsets[cnt] = wanted->places[i].offset;
+		g->cookies[cnt++] = cookie_of(wanted, i);
+	}
+	if (!cnt)
+		return 0;
+	/* Exactly the file that was resolved, also when another one has taken its name. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", wanted->places[g->first].fd);
+	const struct multi_attr attr = {
+		.prog_fd = (uint32_t)bpf_program__fd(bpf_object__find_program_by_name(p->obj, name)),
+		.attach_type = ATTACH_UPROBE_MULTI,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)g->offsets,
+		.cookies = (uintptr_t)g->cookies,
+		.cnt = cnt,
+		.multi_flags = at_return ? MULTI_RETURN : 0,
+		.pid = (uint32_t)pid,
+	};
+	return create_links(s, attr);
+}
+
+static int attach_groups(struct bpf_source *s, pid_t pid)
+{
+	const struct espy_probes *wanted = s->opts.probes;
+	uint64_t *room = calloc(wanted->place_cnt, 2 * sizeof(*room));
+	int err = room ? 0 : -ENOMEM;
+
+	for (size_t i = 0, end; i < wanted->place_cnt && !err; i = end) {
+		for (end = i + 1; end < wanted->place_cnt && wanted->places[end].fd == wanted->places[i].fd;)
+			end++;
+		struct group g = { .first = i, .cnt = end - i, .offsets = room, .cookies = room + wanted->place_cnt };
+
+		err = attach_program(s, &g, "espy_probe", false, pid);
+		g.returns = true;
+		err = err ? err : attach_program(s, &g, "espy_probe_begin", false, pid);
+		err = err ? err : attach_program(s, &g, "espy_probe_end", true, pid);
+	}
+	free(room);
+	return err;
+}
+
+/* ---- one after the other */
+
+static int attach_single(struct bpf_source *s, size_t i, const char *name, bool at_return, pid_t pid)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = cookie_of(s->opts.probes, i), .retprobe = at_return);
+	const struct espy_probe_place *place = &s->opts.probes->places[i];
+	struct bpf_probes *p = s->probes;
+	struct bpf_program *prog = bpf_object__find_program_by_name(p->obj, name);
+	int err = grow((void **)&p->links, p->link_cnt, &p->link_cap, sizeof(struct bpf_link *));
+	struct bpf_link *link;
+	char path[48];
+
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->fd);
+	errno = 0;
+	link = bpf_program__attach_uprobe_opts(prog, pid ? pid : -1, path, place->offset, &o);
+	if (!link)
+		return errno ? -errno : -EINVAL;
+	p->links[p->link_cnt++] = link;
+	return 0;
+}
+
+static int attach_one(struct bpf_source *s, size_t i, pid_t pid)
+{
+	int err;
+
+	if (s->opts.probes->places[i].kind != ESPY_PROBE_RETURN)
+		return attach_single(s, i, "espy_probe", false, pid);
+	err = attach_single(s, i, "espy_probe_begin", false, pid);
+	return err ? err : attach_single(s, i, "espy_probe_end", true, pid);
+}
+
+int bpf_probes__attach(struct bpf_source *s, pid_t pid)
+{
+	int err = 0;
+
+	if (!s->probes)
+		return 0;
+	if (s->probes->multi)
+		err = attach_groups(s, pid);
+	for (size_t i = 0; !s->probes->multi && i < s->opts.probes->place_cnt && !err; i++)
+		err = attach_one(s, i, pid);
+	if (err)
+		bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses a probe: %s",
+				  is_refusal(err) ? "it cannot probe this instruction" : strerror(-err));
+	return err;
+}
+
+const struct espy_rec *bpf_probes__definition(struct bpf_source *s, const struct espy_rec_probe *rec)
+{
+	const uint32_t i = rec->def - ESPY_PROBE_FIRST_DEF;
+
+	if (!s->probes || i >= s->opts.probes->place_cnt || s->probes->told[i])
+		return NULL;
+	s->probes->told[i] = 1;
+	return &s->opts.probes->places[i].def->rec;
+}
+
+void bpf_probes__tell_again(struct bpf_source *s)
+{
+	if (s->probes)
+		memset(s->probes->told, 0, s->opts.probes->place_cnt);
+}
+
+void bpf_probes__detach(struct bpf_source *s)
+{
+	struct bpf_probes *p = s->probes;
+
+	if (!p)
+		return;
+	for (size_t i = p->link_cnt; i-- > 0;)
+		bpf_link__destroy(p->links[i]);
+	for (size_t i = p->fd_cnt; i-- > 0;)
+		close(p->fds[i]);
+	p->link_cnt = p->fd_cnt = 0;
+}
+
+void bpf_probes__free(struct bpf_source *s)
+{
+	struct bpf_probes *p = s->probes;
+
+	if (!p)
+		return;
+	bpf_probes__detach(s);
+	bpf_object__close(p->obj);
+	free(p->links);
+	free(p->fds);
+	free(p->told);
+	free(p);
+	s->probes = NULL;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which files a probe's FILE means: what targets have mapped, the program to be started, PATH, the libraries of the system. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "source/probe/probe_impl.h"
+#include "symbols/find_file.h"
+
+#define DELETED " (deleted)"
+
+struct search {
+	struct espy_probe_places *p;
+	const struct espy_probe_rule *rule;
+	struct espy_probe_file **found;
+	size_t cnt;
+	int error; /* why the last file that would fit cannot be used */
+};
+
+/* An open file, which is taken over; one that is known already is not opened twice. */
+static int take(struct search *s, int fd, const char *path)
+{
+	struct espy_probe_places *p = s->p;
+	struct espy_probe_file *file = NULL, **v;
+	struct stat st;
+	int err;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		err = fd < 0 ? fd : -errno;
+		if (fd >= 0)
+			close(fd);
+		return s->error = err;
+	}
+	for (size_t i = 0; i < p->file_cnt && !file; i++)
+		if (p->files[i]->inode == st.st_ino && p->files[i]->dev_major == major(st.st_dev) &&
+		    p->files[i]->dev_minor == minor(st.st_dev))
+			file = p->files[i];
+	if (file) {
+		close(fd);
+	} else {
+		v = reallocarray(p->files, p->file_cnt + 1, sizeof(struct espy_probe_file *));
+		file = calloc(1, sizeof(*file));
+		if (v)
+			p->files = v;
+		if (!v || !file || !(file->path = strdup(path))) {
+			free(file);
+			close(fd);
+			return s->error = -ENOMEM;
+		}
+		err = espy_elf__open(&file->elf, fd);
+		if (err) {
+			free(file->path);
+			free(file);
+			return s->error = err;
+		}
+		file->inode = st.st_ino;
+		file->dev_major = major(st.st_dev);
+		file->dev_minor = minor(st.st_dev);
+		file->build_id_sz = espy_elf__build_id(&file->elf, file->build_id);
+		p->files[p->file_cnt++] = file;
+	}
+	for (size_t i = 0; i < s->cnt; i++)
+		if (s->found[i] == file)
+			return 0;
+	if (s->cnt == ESPY_PROBE_FILES_MAX)
+		return s->error = -E2BIG;
+	s->found[s->cnt++] = file;
+	return 0;
+}
+
+static int take_path(struct search *s, const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return take(s, fd < 0 ? -errno : fd, path);
+}
+
+static bool is_meant(const struct search *s, const char *path)
+{
+	const char *name = s->rule->file;
+
+	return strchr(name, '/') ? !strcmp(path, name) : espy_file_is_called(path, name);
+}
+
+/* The file as the process has it, which may be another one than lies on the disk by now. */
+static void take_mapped(struct search *s, pid_t pid, const struct espy_object *o)
+{
+	const size_t len = strlen(o->path), gone = strlen(DELETED);
+	const bool deleted = len > gone && !strcmp(o->path + len - gone, DELETED);
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%.*s", (int)(deleted ? len - gone : len), o->path);
+	if (!is_meant(s, path))
+		return;
+	if (o->error) {
+		s->error = o->error;
+		return;
+	}
+	const int fd = fcntl(o->elf.fd, F_DUPFD_CLOEXEC, 3);
+
+	if (!take(s, fd < 0 ? -errno : fd, path) && deleted)
+		espy_probe_say(s->p, false, "process %d has mapped %s, which was replaced or removed since: the probe is in the old file",
+			       (int)pid, path);
+}
+
+static void look_at_process(struct search *s, pid_t pid)
+{
+	struct espy_objects o;
+
+	if (espy_objects__of_pid(&o, pid))
+		return; /* that it is gone is said where it is attached to */
+	for (size_t i = 0; i < o.cnt; i++)
+		take_mapped(s, pid, &o.v[i]);
+	espy_objects__free(&o);
+}
+
+static void look_at_system(struct search *s)
+{
+	const struct espy_probe_targets *t = s->p->targets;
+	const char *name = s->rule->file;
+	char path[PATH_MAX];
+
+	if (strchr(name, '/'))
+		take_path(s, name);
+	else if (t->command && espy_file_is_called(t->command, name))
+		take_path(s, t->command);
+	else if (!espy_find_file(name, path, sizeof(path)))
+		take_path(s, path);
+}
+
+static void say_none(const struct search *s)
+{
+	const char *name = s->rule->file;
+
+	if (s->error == -ENOTSUP || s->error == -ENOEXEC)
+		espy_probe_say(s->p, true, "%s is no x86-64 program or library", name);
+	else if (s->error)
+		espy_probe_say(s->p, true, "%s: %s", name, strerror(-s->error));
+	else
+		espy_probe_say(s->p, true, "there is no program or library '%s': not mapped by a process that is watched, not on PATH, not known "
+					   "to the dynamic linker; give its path", name);
+}
+
+/* The file that holds an address of a process. */
+static int find_address(struct search *s, uint64_t *addr)
+{
+	const struct espy_probe_rule *rule = s->rule;
+	const struct espy_object *at;
+	struct espy_objects o;
+	int err = espy_objects__of_pid(&o, rule->pid), fd;
+
+	if (err) {
+		espy_probe_say(s->p, true, "process %d: %s", (int)rule->pid, strerror(-err));
+		return -ENOENT;
+	}
+	at = espy_objects__at(&o, rule->offset);
+	if (!at || at->error) {
+		espy_probe_say(s->p, true, "process %d has no code of a file at address %#llx", (int)rule->pid,
+			       (unsigned long long)rule->offset);
+		err = -ENOENT;
+	} else {
+		fd = fcntl(at->elf.fd, F_DUPFD_CLOEXEC, 3);
+		*addr = rule->offset - at->bias;
+		err = take(s, fd < 0 ? -errno : fd, at->path);
+	}
+	espy_objects__free(&o);
+	return err ? err : 1;
+}
+
+int espy_probe_files__find(struct espy_probe_places *p, const struct espy_probe_rule *rule,
+			   struct espy_probe_file *found[ESPY_PROBE_FILES_MAX], uint64_t *addr)
+{
+	struct search s = { .p = p, .rule = rule, .found = found };
+
+	if (rule->where == ESPY_PROBE_AT_ADDRESS)
+		return find_address(&s, addr);
+	for (size_t i = 0; i < p->targets->pid_cnt; i++)
+		look_at_process(&s, p->targets->pids[i]);
+	if (!s.cnt)
+		look_at_system(&s);
+	if (s.cnt)
+		return (int)s.cnt;
+	if (s.error == -ENOMEM)
+		return s.error;
+	say_none(&s);
+	return -ENOENT;
+}
+
+void espy_probe_files__free(struct espy_probe_places *p)
+{
+	for (size_t i = 0; i < p->file_cnt; i++) {
+		espy_functions__free(&p->files[i]->functions);
+		espy_elf__close(&p->files[i]->elf);
+		free(p->files[i]->path);
+		free(p->files[i]);
+	}
+	free(p->files);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From symbols to places in files; what is no place for a probe is refused with the reason. */
+#include <elf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "source/probe/probe_impl.h"
+#include "arch/insn_length.h"
+
+#define PLACES_MAX 262144u
+#define NAME_MAX_SHOWN 1024
+
+void espy_probe_say(const struct espy_probe_places *p, bool error, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	p->targets->say(p->targets->ctx, error, text);
+}
+
+/* What stands in front of the colon. */
+static const char *provider_of(const struct espy_probe_rule *rule, const struct espy_probe_file *file)
+{
+	const char *path = rule->file ? rule->file : file->path, *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* And behind it: the event's own name, or the function and how far behind its beginning, or the offset. */
+static void name_of(const struct espy_probe_rule *rule, const struct espy_function *f, uint64_t addr, uint64_t offset,
+		    char name[NAME_MAX_SHOWN])
+{
+	const char *slash = rule->event ? strrchr(rule->event, '/') : NULL;
+
+	if (rule->event)
+		snprintf(name, NAME_MAX_SHOWN, "%s", slash ? slash + 1 : rule->event);
+	else if (f && addr == f->addr)
+		snprintf(name, NAME_MAX_SHOWN, "%s", f->name);
+	else if (f)
+		snprintf(name, NAME_MAX_SHOWN, "%s+%#llx", f->name, (unsigned long long)(addr - f->addr));
+	else
+		snprintf(name, NAME_MAX_SHOWN, "%#llx", (unsigned long long)offset);
+}
+
+static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file,
+		     const struct espy_function *f, uint64_t addr)
+{
+	struct espy_probes *all = &p->probes;
+	struct espy_probe_place *place;
+	char name[NAME_MAX_SHOWN];
+	uint64_t offset;
+
+	if (!espy_elf__offset_of(&file->elf, addr, &offset))
+		return -EINVAL;
+	if (all->place_cnt == PLACES_MAX) {
+		espy_probe_say(p, true, "at most %u places can be probed", PLACES_MAX);
+		return -EINVAL;
+	}
+	if (all->place_cnt == p->place_cap) {
+		const size_t cap = p->place_cap ? p->place_cap * 2 : 16;
+
+		place = reallocarray(all->places, cap, sizeof(*place));
+		if (!place)
+			return -ENOMEM;
+		all->places = place;
+		p->place_cap = cap;
+	}
+	name_of(rule, f, addr, offset, name);
+	place = &all->places[all->place_cnt];
+	*place = (struct espy_probe_place){
+		.fd = file->elf.fd,
+		.offset = offset,
+		.kind = rule->returns ? ESPY_PROBE_RETURN : f && f->addr == addr ? ESPY_PROBE_ENTRY : ESPY_PROBE_INSIDE,
+		.plan = plan,
+		.rule = rule,
+	};
+	const char *provider = rule->event && strchr(rule->event, '/') ? rule->event : provider_of(rule, file);
+	char group[256];
+
+	snprintf(group, sizeof(group), "%.*s", (int)strcspn(provider, "/"), provider);
+	place->def = espy_probe_def__new(rule, file, place->kind, group, name, offset);
+	if (!place->def)
+		return -ENOMEM;
+	all->place_cnt++;
+	return 0;
+}
+
+/* ---- refusals */
+
+static void say_unknown(const struct espy_probe_places *p, const struct espy_probe_rule *rule, const struct espy_probe_file *file)
+{
+	const char *near[ESPY_NEAR_NAMES], *name = provider_of(rule, file);
+	const size_t cnt = espy_functions__near(&file->functions, rule->symbol, near);
+
+	if (!file->functions.cnt)
+		espy_probe_say(p, true, "%s (%s) has no symbols: give an offset in the file (%s:0x1234), or install its debug symbols", name,
+			       file->path, name);
+	else if (strpbrk(rule->symbol, "*?"))
+		espy_probe_say(p, true, "no function of %s (%s) is called like '%s'", name, file->path, rule->symbol);
+	else if (!cnt)
+		espy_probe_say(p, true, "%s (%s) has no function '%s'", name, file->path, rule->symbol);
+	else
+		espy_probe_say(p, true, "%s (%s) has no function '%s'; there %s %s%s%s%s%s", name, file->path, rule->symbol,
+			       cnt > 1 ? "are" : "is", near[0], cnt > 1 ? ", " : "", cnt > 1 ? near[1] : "", cnt > 2 ? ", " : "",
+			       cnt > 2 ? near[2] : "");
+}
+
+static int refuse(const struct espy_probe_places *p, const struct espy_probe_file *file, uint64_t addr, uint64_t begin, int err)
+{
+	const struct espy_function *f = espy_functions__around(&file->functions, begin);
+	uint64_t offset = 0;
+
+	espy_elf__offset_of(&file->elf, addr, &offset);
+	if (err == -EACCES)
+		espy_probe_say(p, true, "%s: there is no code at offset %#llx", file->path, (unsigned long long)offset);
+	else if (err == -ENOENT)
+		espy_probe_say(p, true, "%s: no function is known around offset %#llx, so it cannot be told where instructions begin",
+			       file->path, (unsigned long long)offset);
+	else if (err == -EILSEQ && f)
+		espy_probe_say(p, true, "%s: %s+%#llx is in the middle of an instruction, which begins at %s+%#llx", file->path, f->name,
+			       (unsigned long long)(addr - f->addr), f->name, (unsigned long long)(begin - f->addr));
+	else if (err == -EILSEQ)
+		espy_probe_say(p, true, "%s: offset %#llx is in the middle of an instruction, which begins at %#llx", file->path,
+			       (unsigned long long)offset, (unsigned long long)(offset - (addr - begin)));
+	else
+		espy_probe_say(p, true, "%s: %s", file->path, strerror(-err));
+	return err == -ENOMEM ? err : -EINVAL;
+}
+
+static int refuse_symbol(const struct espy_probe_places *p, const struct espy_probe_rule *rule, const struct espy_probe_file *file,
+			 const struct espy_function *f)
+{
+	const char *name = provider_of(rule, file);
+
+	if (f->type == STT_OBJECT)
+		espy_probe_say(p, true, "'%s' of %s is data, no function", f->name, name);
+	else if (f->type == STT_GNU_IFUNC)
+		espy_probe_say(p, true, "'%s' of %s stands for several functions, one of which is chosen when the program is started: name that one "
+					"(%s:*%s*), or the function that calls it", f->name, name, name, f->name);
+	else
+		espy_probe_say(p, true, "'%s' of %s has %llu bytes: offset %#llx is outside", f->name, name, (unsigned long long)f->size,
+			       (unsigned long long)rule->offset);
+	return -EINVAL;
+}
+
+static bool can_be_probed(const struct espy_probe_file *file, uint64_t addr)
+{
+	uint8_t code[ESPY_INSN_MAX] = { 0 };
+
+	/* Fewer bytes at the end of a segment: the kernel sees for itself. */
+	return espy_elf__read_vaddr(&file->elf, addr, code, sizeof(code)) || !espy_insn_unprobed(code, sizeof(code));
+}
+
+/* ---- rules */
+
+static int add_checked(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file,
+		       const struct espy_function *f, uint64_t addr)
+{
+	if (can_be_probed(file, addr))
+		return add_place(p, rule, plan, file, f, addr);
+	espy_probe_say(p, true, "%s: %s+%#llx: the kernel cannot probe this instruction (LOCK, VEX, EVEX or privileged): take the next one",
+		       file->path, f ? f->name : "", (unsigned long long)(f ? addr - f->addr : addr));
+	return -EINVAL;
+}
+
+static int add_symbol(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file,
+		      const struct espy_function *f)
+{
+	const uint64_t addr = f->addr + rule->offset;
+	uint64_t begin = addr;
+	int err;
+
+	if (f->type == STT_OBJECT || f->type == STT_GNU_IFUNC || (rule->offset && f->size && rule->offset >= f->size))
+		return refuse_symbol(p, rule, file, f);
+	err = espy_functions__check(&file->functions, &file->elf, addr, &begin);
+	return err ? refuse(p, file, addr, begin, err) : add_checked(p, rule, plan, file, f, addr);
+}
+
+/* Of a pattern: what it fits and is no function is passed over, and of several names of one function one is taken. */
+static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file)
+{
+	const bool glob = strpbrk(rule->symbol, "*?");
+	const struct espy_function *f;
+	size_t at = 0, cnt = 0, unprobed = 0;
+	uint64_t last = 0, begin;
+	int err = 0;
+
+	while (!err && (f = espy_functions__match(&file->functions, rule->symbol, &at))) {
+		if (!glob) {
+			err = add_symbol(p, rule, plan, file, f);
+			cnt++;
+			continue;
+		}
+		if (f->type != STT_FUNC || f->addr == last || (f->size && rule->offset >= f->size) ||
+		    espy_functions__check(&file->functions, &file->elf, f->addr + rule->offset, &begin))
+			continue;
+		last = f->addr;
+		cnt++;
+		if (can_be_probed(file, f->addr + rule->offset))
+			err = add_place(p, rule, plan, file, f, f->addr + rule->offset);
+		else
+			unprobed++;
+	}
+	if (unprobed)
+		espy_probe_say(p, false, "%zu of %zu functions of %s are left out: they begin with an instruction that the kernel cannot probe",
+			       unprobed, cnt, file->path);
+	if (err || cnt)
+		return err;
+	say_unknown(p, rule, file);
+	return -EINVAL;
+}
+
+static int add_address(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file,
+		       uint64_t addr)
+{
+	uint64_t begin = addr;
+	const int err = espy_functions__check(&file->functions, &file->elf, addr, &begin);
+
+	if (err)
+		return refuse(p, file, addr, begin, err);
+	return add_checked(p, rule, plan, file, espy_functions__around(&file->functions, addr), addr);
+}
+
+/* The address of a byte of the file in its own numbering. */
+static bool address_of(const struct espy_elf *e, uint64_t offset, uint64_t *addr)
+{
+	for (size_t i = 0; i < e->segment_cnt; i++) {
+		const struct espy_elf_segment *s = &e->segments[i];
+
+		if (s->type == PT_LOAD && s->flags & PF_X && offset >= s->offset && offset - s->offset < s->file_sz) {
+			*addr = s->vaddr + (offset - s->offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int add_rule(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan)
+{
+	struct espy_probe_file *files[ESPY_PROBE_FILES_MAX];
+	uint64_t addr = 0;
+	int n = espy_probe_files__find(p, rule, files, &addr), err = n < 0 ? n : 0;
+
+	for (int i = 0; i < n && !err; i++) {
+		struct espy_probe_file *file = files[i];
+
+		if (!file->functions_read)
+			err = espy_functions__read(&file->functions, &file->elf, file->path);
+		file->functions_read = !err;
+		if (err)
+			espy_probe_say(p, true, "%s: %s", file->path, err == -EBADMSG ? "its symbols are damaged" : strerror(-err));
+		else if (rule->where == ESPY_PROBE_AT_SYMBOL)
+			err = add_symbols(p, rule, plan, file);
+		else if (rule->where == ESPY_PROBE_AT_OFFSET && !address_of(&file->elf, rule->offset, &addr))
+			err = refuse(p, file, 0, 0, -EACCES);
+		else
+			err = add_address(p, rule, plan, file, addr);
+	}
+	return err == -ENOENT ? -EINVAL : err;
+}
+
+/* Places of one file become neighbours. */
+static int by_file(const void *a, const void *b)
+{
+	const struct espy_probe_place *x = a, *y = b;
+
+	if (x->fd != y->fd)
+		return x->fd < y->fd ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static void number(struct espy_probes *all)
+{
+	if (all->place_cnt)
+		qsort(all->places, all->place_cnt, sizeof(*all->places), by_file);
+	for (size_t i = 0; i < all->place_cnt; i++)
+		((struct espy_rec_probe_def *)all->places[i].def)->def = ESPY_PROBE_FIRST_DEF + (uint32_t)i;
+}
+
+int espy_probe_places__open(struct espy_probe_places **out, struct espy_probe_rule *const *rules, size_t rule_cnt,
+			    const struct espy_probe_targets *t)
+{
+	struct espy_probe_places *p = calloc(1, sizeof(*p));
+	struct espy_probe_plan *plans = calloc(rule_cnt + 1, sizeof(*plans));
+	int err = p && plans ? 0 : -ENOMEM;
+
+	*out = NULL;
+	if (err) {
+		free(p);
+		free(plans);
+		return err;
+	}
+	p->targets = t;
+	p->probes.plans = plans;
+	for (p->probes.plan_cnt = 0; p->probes.plan_cnt < rule_cnt && !err; p->probes.plan_cnt++) {
+		const size_t i = p->probes.plan_cnt;
+
+		plans[i] = rules[i]->plan;
+		for (unsigned k = 0; k < plans[i].fetch_cnt; k++)
+			if (!plans[i].fetches[k].max)
+				plans[i].fetches[k].max = t->string_max < ESPY_PROBE_STRING_MAX ? t->string_max : ESPY_PROBE_STRING_MAX - 1;
+		err = add_rule(p, rules[i], (uint32_t)i);
+	}
+	p->targets = NULL;
+	for (size_t i = 0; i < p->file_cnt; i++)
+		espy_functions__free(&p->files[i]->functions);
+	if (err) {
+		espy_probe_places__free(p);
+		return err;
+	}
+	number(&p->probes);
+	*out = p;
+	return 0;
+}
+
+const struct espy_probes *espy_probe_places__get(const struct espy_probe_places *p)
+{
+	return &p->probes;
+}
+
+void espy_probe_places__free(struct espy_probe_places *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->probes.place_cnt; i++)
+		free((void *)p->probes.places[i].def);
+	free(p->probes.places);
+	free((void *)p->probes.plans);
+	espy_probe_files__free(p);
+	free(p);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From rules to places, inside. Private to this folder. */
+#ifndef ESPY_SOURCE_PROBE_IMPL_H
+#define ESPY_SOURCE_PROBE_IMPL_H
+
+#include "source/probes.h"
+#include "symbols/functions.h"
+#include "symbols/objects.h"
+
+/* A file with places in it. */
+struct espy_probe_file {
+	char *path; /* as it is called, or was when a process mapped it */
+	struct espy_elf elf;
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	uint8_t build_id[20];
+	size_t build_id_sz;
+	struct espy_functions functions;
+	bool functions_read;
+};
+
+struct espy_probe_places {
+	struct espy_probes probes;
+	struct espy_probe_file **files;
+	size_t file_cnt;
+	size_t place_cap;
+	const struct espy_probe_targets *targets; /* while they are resolved */
+};
+
+/* ---- files.c */
+#define ESPY_PROBE_FILES_MAX 64u /* that one name may mean */
+/*
+ * The files that a rule means: found[0..n), n returned. -ENOENT: none, which was said; -ENOMEM. *addr: of a rule with an address, that
+ * address as the file numbers it.
+ */
+int espy_probe_files__find(struct espy_probe_places *p, const struct espy_probe_rule *rule,
+			   struct espy_probe_file *found[ESPY_PROBE_FILES_MAX], uint64_t *addr);
+void espy_probe_files__free(struct espy_probe_places *p);
+
+/* ---- rule.c */
+struct espy_rec_probe_def *espy_probe_def__new(const struct espy_probe_rule *rule, const struct espy_probe_file *file, uint8_t kind,
+					       const char *provider, const char *name, uint64_t offset);
+
+/* ---- places.c */
+void espy_probe_say(const struct espy_probe_places *p, bool error, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

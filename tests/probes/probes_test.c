@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The language of -u, what becomes of it, and the files that it speaks of. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+#include <cmocka.h>
+#include "filter/probe_filter.h"
+#include "filter/probe_select.h"
+#include "record/mark_def.h"
+#include "record/trigger.h"
+#include "symbols/find_file.h"
+#include "symbols/functions.h"
+#include "arch/insn_length.h"
+
+static struct espy_probe_rules rules;
+static char why[256];
+
+static const struct espy_probe_rule *parse(const char *text)
+{
+	size_t at;
+
+	espy_probe_select__free(&rules);
+	if (espy_probe_select__add(&rules, text, &at, why, sizeof(why)))
+		fail_msg("%s: at %zu: %s", text, at, why);
+	return rules.v;
+}
+
+static void test_places(void **state)
+{
+	const struct espy_probe_rule *r = parse("zsh:zfree");
+
+	(void)state;
+	assert_string_equal(r->file, "zsh");
+	assert_string_equal(r->symbol, "zfree");
+	assert_int_equal(r->where, ESPY_PROBE_AT_SYMBOL);
+	assert_false(r->returns);
+	r = parse("  /usr/bin/zsh:zfree+4 ");
+	assert_string_equal(r->file, "/usr/bin/zsh");
+	assert_int_equal(r->offset, 4);
+	r = parse("zsh:0x46420%return");
+	assert_int_equal(r->where, ESPY_PROBE_AT_OFFSET);
+	assert_int_equal(r->offset, 0x46420);
+	assert_true(r->returns);
+	r = parse("pid 3551:0x446420");
+	assert_int_equal(r->where, ESPY_PROBE_AT_ADDRESS);
+	assert_int_equal(r->pid, 3551);
+	assert_null(r->file);
+	r = parse("zfree+0x10@zsh(%di)");
+	assert_string_equal(r->file, "zsh");
+	assert_string_equal(r->symbol, "zfree");
+	assert_int_equal(r->offset, 16);
+	assert_int_equal(r->plan.arg_cnt, 1);
+	r = parse("p:probes/zfree_entry /bin/zsh:0x46420 %ip %ax name=+8(%di):u32 if name > 2");
+	assert_string_equal(r->event, "probes/zfree_entry");
+	assert_string_equal(r->file, "/bin/zsh");
+	assert_int_equal(r->plan.arg_cnt, 3);
+	assert_string_equal(r->args[1].name, "arg2");
+	assert_non_null(r->condition);
+	r = parse("r:zfree_exit /bin/zsh:0x46420 $retval");
+	assert_true(r->returns);
+	r = parse("libssl:SSL_*");
+	assert_string_equal(r->symbol, "SSL_*");
+	espy_probe_select__free(&rules);
+}
+
+static void test_fetches(void **state)
+{
+	const struct espy_probe_rule *r = parse("f:g%return(a=+0(-8(+16($arg2))):s16, b=$stack3:x32, c=@0x1000:string, d=$comm, "
+						"e=%edi:u, f=%si:bytes[%dx], g=\\5, =$retval:d)");
+	const struct espy_probe_fetch *f = r->plan.fetches;
+
+	(void)state;
+	assert_int_equal(r->plan.arg_cnt, 8);
+	assert_int_equal(r->plan.fetch_cnt, 9); /* the length */
+	assert_int_equal(r->plan.memory, 1);
+	assert_int_equal(r->result, 8);
+	assert_int_equal(f[0].src, ESPY_PROBE_ENTRY_ARG);
+	assert_int_equal(f[0].reg, 1);
+	assert_int_equal(f[0].way_cnt, 3);
+	assert_int_equal(f[0].way[0], 16);
+	assert_int_equal(f[0].way[1], -8);
+	assert_int_equal(f[0].way[2], 0);
+	assert_int_equal(f[0].size, 2);
+	assert_true(f[0].is_signed);
+	assert_int_equal(f[1].reg, ESPY_REG_SP);
+	assert_int_equal(f[1].way[0], 24);
+	assert_int_equal(f[2].src, ESPY_PROBE_CONST);
+	assert_int_equal(f[2].value, 0x1000);
+	assert_int_equal(f[2].what, ESPY_PROBE_STRING);
+	assert_int_equal(f[3].src, ESPY_PROBE_COMM);
+	assert_int_equal(f[4].size, 4);
+	assert_int_equal(f[5].what, ESPY_PROBE_BYTES);
+	assert_int_equal(f[5].len_arg, 8);
+	assert_int_equal(f[8].reg, ESPY_REG_DX);
+	assert_int_equal(f[6].value, 5);
+	assert_int_equal(f[7].reg, ESPY_REG_AX);
+
+	char format[ESPY_PROBE_FORMAT_MAX];
+	uint8_t kinds[ESPY_MARK_MAX_ARGS];
+
+	espy_probe_format(r, format);
+	espy_probe_kinds(r, kinds);
+	assert_string_equal(format, "a=%lld b=0x%llx c=%s d=%s e=%llu f=%s g=0x%llx retval=%lld");
+	assert_int_equal(kinds[0], ESPY_MARK_I16);
+	assert_int_equal(kinds[4], ESPY_MARK_U32);
+	assert_int_equal(kinds[5], ESPY_MARK_BYTES);
+	espy_probe_select__free(&rules);
+}
+
+/* What is refused, and the character that the message points to. */
+static void test_bad(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t at;
+		const char *why;
+	} bad[] = {
+		{ "", 0, "FILE:SYMBOL" },
+		{ "malloc", 0, "FILE:SYMBOL" },
+		{ "libc:", 5, "name of a function" },
+		{ "libc:malloc+", 12, "number" },
+		{ "libc:malloc+4%return", 5, "leave +OFFSET out" },
+		{ "libc:malloc(", 12, "is expected" },
+		{ "libc:malloc(%xx)", 13, "no register" },
+		{ "libc:malloc($retval)", 12, "%return" },
+		{ "libc:malloc(=%ax)", 12, "only where" },
+		{ "libc:malloc%return(=%ax, =%dx)", 25, "already" },
+		{ "libc:malloc(%di:u7)", 16, "no type" },
+		{ "libc:malloc(%di:bytes[0])", 23, "1 to" },
+		{ "libc:malloc(+8%di)", 14, "OFFSET(FETCH)" },
+		{ "libc:malloc(+8(%di)", 19, "',' or ')'" },
+		{ "libc:malloc(+0(+0(+0(+0(+0(+0(+0(%di))))))))", 33, "pointers" },
+		{ "libc:malloc($arg7)", 17, "$arg6" },
+		{ "libc:malloc+4($arg1)", 19, "name a register" },
+		{ "libc:malloc(%di) iff", 17, "'if'" },
+		{ "libc:malloc(n=%di) if n >", 25, "" },
+		{ "pid 0:0x1", 5, "number of a process" },
+		{ "pid 1:main", 6, "address" },
+		{ "libc:malloc(a,)", 12, "REGISTER" },
+		{ "libc:malloc(%di:99999999999999999999)", 16, "no type" },
+		{ "libc:99999999999999999999", 5, "64 bits" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct espy_probe_rules r = { 0 };
+		size_t at;
+
+		if (!espy_probe_select__add(&r, bad[i].text, &at, why, sizeof(why)))
+			fail_msg("taken: %s", bad[i].text);
+		if (!strstr(why, bad[i].why) || at != bad[i].at)
+			fail_msg("%s: at %zu: %s", bad[i].text, at, why);
+		assert_int_equal(r.cnt, 0);
+		espy_probe_select__free(&r);
+	}
+}
+
+/* Whatever is cut off or changed of a good one: taken or refused, within its bounds. */
+static void test_damaged(void **state)
+{
+	static const char good[] = "p:g/e /a/b:f%return a=+0(-8(+16($arg2))):s16 f=%si:bytes[%dx] =$retval:d if a > 2 || f == \"x\"";
+	static const char letters[] = "%$+-@\\:()[],= \"9z";
+	size_t at;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good); i++)
+		for (size_t k = 0; k < sizeof(letters); k++) {
+			struct espy_probe_rules r = { 0 };
+			char *text = strdup(good);
+
+			text[i] = letters[k];
+			if (!espy_probe_select__add(&r, text, &at, why, sizeof(why))) {
+				assert_true(r.v->plan.fetch_cnt <= ESPY_MARK_MAX_ARGS);
+				for (unsigned n = 0; n < r.v->plan.arg_cnt; n++)
+					assert_true(r.v->plan.fetches[n].way_cnt <= ESPY_PROBE_WAY_MAX);
+			}
+			assert_true(at <= strlen(text));
+			espy_probe_select__free(&r);
+			free(text);
+		}
+}
+
+static void test_lowered(void **state)
+{
+	struct espy_condition_error e;
+
+	(void)state;
+	parse("f:g%return(n=%di:s32, t=%si:string) if n > -2 && t ^= \"/tmp\" && duration > 1ms && t =~ \"x\"");
+	assert_int_equal(espy_probe_lower(rules.v, &e), 0);
+	const struct espy_probe_plan *p = &rules.v->plan;
+
+	assert_int_equal(p->test_cnt, 3); /* no regular expressions */
+	assert_int_equal(p->tests[0].what, ESPY_PROBE_TEST_ARG);
+	assert_int_equal(p->tests[0].compare, ESPY_COMPARE_GT);
+	assert_int_equal(p->tests[0].number, -2);
+	assert_true(p->tests[0].is_signed);
+	assert_int_equal(p->tests[0].no, ESPY_PROBE_FAILS);
+	assert_int_equal(p->tests[1].what, ESPY_PROBE_TEST_TEXT);
+	assert_int_equal(p->tests[1].text_len, 4);
+	assert_int_equal(p->tests[2].what, ESPY_PROBE_TEST_DURATION);
+	assert_int_equal(p->tests[2].number, 1000000);
+	assert_int_equal(p->tests[2].yes, ESPY_PROBE_HOLDS);
+	parse("f:g(n=%di) if m > 2");
+	assert_int_equal(espy_probe_lower(rules.v, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "no argument 'm'"));
+	espy_probe_select__free(&rules);
+}
+
+/* A definition of a trace, and hits of it. */
+static void test_filter(void **state)
+{
+	struct {
+		struct espy_rec_probe_def def;
+		char rest[64];
+	} d = { .def = { .rec = { .size = sizeof(d), .type = ESPY_REC_PROBE_DEF },
+			 .def = 9, .nargs = 1, .provider_sz = 4, .name_sz = 6, .format_sz = 8, .path_sz = 1 } };
+	struct {
+		struct espy_rec_probe probe;
+		uint64_t n;
+	} hit = { .probe = { .rec = { .size = sizeof(hit), .type = ESPY_REC_PROBE, .tgid = 5 }, .def = 9, .len = 8 }, .n = 40 };
+
+	(void)state;
+	d.rest[0] = ESPY_MARK_U64;
+	memcpy(d.rest + 1, "zsh\0zfree\0len=%llu", 18);
+	d.def.format_sz = 9;
+	parse("/bin/zsh:zf* if len > 39 && pid == 5");
+	struct espy_probe_filter *f = espy_probe_filter__new(&rules, NULL);
+
+	espy_probe_filter__define_rec(f, &d.def.rec);
+	assert_true(espy_probe_filter__wants(f, &hit.probe));
+	hit.n = 39;
+	assert_false(espy_probe_filter__wants(f, &hit.probe));
+	hit.n = 40;
+	hit.probe.rec.nr = 1; /* it could not be read: the condition does not hold */
+	assert_false(espy_probe_filter__wants(f, &hit.probe));
+	hit.probe.rec.nr = 0;
+	hit.probe.len = 4096; /* more than there is */
+	assert_false(espy_probe_filter__wants(f, &hit.probe));
+	hit.probe.def = 10;
+	assert_false(espy_probe_filter__wants(f, &hit.probe));
+	/* Definitions that are cut off or wrong are none. */
+	struct espy_mark_def *text;
+
+	for (uint32_t size = 0; size < sizeof(d); size += 8) {
+		d.def.rec.size = size;
+		if (!espy_mark_def__make_probe(&text, &d.def))
+			espy_mark_def__free(text);
+		else
+			assert_true(size < sizeof(d.def) + 19 || size == 0);
+	}
+	d.def.rec.size = sizeof(d);
+	d.def.nargs = 200;
+	assert_int_equal(espy_mark_def__make_probe(&text, &d.def), -EBADMSG);
+	d.def.nargs = 1;
+	d.def.result = 2;
+	assert_int_equal(espy_mark_def__make_probe(&text, &d.def), -EBADMSG);
+	espy_probe_filter__free(f);
+	espy_probe_select__free(&rules);
+}
+
+static void test_lengths(void **state)
+{
+	static const struct {
+		const char *bytes;
+		uint8_t cnt, len;
+	} insns[] = {
+		{ "\xc3", 1, 1 },			      /* ret */
+		{ "\xf3\x0f\x1e\xfa", 4, 4 },		      /* endbr64 */
+		{ "\x0f\x1f\x44\x00\x00", 5, 5 },	      /* nop */
+		{ "\x48\xb8\1\2\3\4\5\6\7\10", 10, 10 },      /* movabs */
+		{ "\x66\xb8\1\2", 4, 4 },		      /* mov $,%ax */
+		{ "\x48\x8b\x04\x25\1\2\3\4", 8, 8 },	      /* mov abs,%rax */
+		{ "\x48\x8b\x05\1\2\3\4", 7, 7 },	      /* mov (%rip),%rax */
+		{ "\xf6\xc1\x01", 3, 3 },		      /* test $,%cl */
+		{ "\xf6\xd1", 2, 2 },			      /* not %cl */
+		{ "\xf7\x44\x24\x08\1\2\3\4", 8, 8 },	      /* testl $,8(%rsp) */
+		{ "\xc5\xf9\x6e\xc6", 4, 4 },		      /* vmovd */
+		{ "\xc4\xe3\x79\x14\xc0\x01", 6, 6 },	      /* vpextrb */
+		{ "\x62\xf1\x7c\x48\x10\x47\x01", 7, 7 },     /* vmovups, compressed displacement */
+		{ "\xf0\x48\x0f\xb1\x0f", 5, 5 },	      /* lock cmpxchg */
+		{ "\xe8\1\2\3\4", 5, 5 },		      /* call */
+		{ "\x0f\x84\1\2\3\4", 6, 6 },		      /* je */
+		{ "\xa1\1\2\3\4\5\6\7\10", 9, 9 },	      /* movabs (),%eax */
+		{ "\xc8\1\2\3", 4, 4 },			      /* enter */
+		{ "\x06", 1, 0 },			      /* none in 64-bit mode */
+		{ "\xe8\1\2\3", 4, 0 },			      /* cut off */
+		{ "\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x90", 16, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(insns) / sizeof(insns[0]); i++)
+		assert_int_equal(espy_insn_length((const uint8_t *)insns[i].bytes, insns[i].cnt), insns[i].len);
+	assert_true(espy_insn_unprobed((const uint8_t *)"\xf0\x48\x0f\xb1\x0f", 5));
+	assert_true(espy_insn_unprobed((const uint8_t *)"\xc5\xf9\x6e\xc6", 4));
+	assert_false(espy_insn_unprobed((const uint8_t *)"\xf3\x0f\x1e\xfa", 4));
+	/* Any bytes: within their bounds. */
+	for (unsigned seed = 1; seed < 200000; seed += 7) {
+		uint8_t *bytes = malloc(5);
+		unsigned v = seed * 2654435761u;
+
+		memcpy(bytes, &v, 4);
+		bytes[4] = (uint8_t)(seed >> 3);
+		assert_true(espy_insn_length(bytes, 5) <= 5);
+		espy_insn_unprobed(bytes, 5);
+		free(bytes);
+	}
+}
+
+static void test_names(void **state)
+{
+	struct espy_function v[] = { { 0x10, 4, 2, "free" }, { 0x20, 4, 2, "zfree" }, { 0x30, 4, 2, "malloc" }, { 0x40, 8, 1, "free_data" } };
+	const struct espy_functions f = { .v = v, .cnt = 4 };
+	const char *near[ESPY_NEAR_NAMES];
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(espy_functions__near(&f, "zfre", near), 2);
+	assert_string_equal(near[0], "zfree");
+	assert_string_equal(near[1], "free");
+	assert_int_equal(espy_functions__near(&f, "completely_else", near), 0);
+	assert_string_equal(espy_functions__match(&f, "*free", &at)->name, "free");
+	assert_string_equal(espy_functions__match(&f, "*free", &at)->name, "zfree");
+	assert_null(espy_functions__match(&f, "*free", &at));
+	assert_string_equal(espy_functions__around(&f, 0x23)->name, "zfree");
+	assert_null(espy_functions__around(&f, 0x24));
+	assert_null(espy_functions__around(&f, 0x41)); /* data */
+	assert_true(espy_file_is_called("/lib/libc.so.6", "libc"));
+	assert_true(espy_file_is_called("/lib/libc-2.31.so", "libc"));
+	assert_true(espy_file_is_called("/usr/bin/zsh", "zsh"));
+	assert_false(espy_file_is_called("/lib/libcap.so.2", "libc"));
+	assert_false(espy_file_is_called("/usr/bin/zsh-5.9", "zsh"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_places),	cmocka_unit_test(test_fetches), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_damaged), cmocka_unit_test(test_lowered), cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_lengths), cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
