@@ -20,7 +20,7 @@ static void ask(unsigned long cmd, const char *name, const void *bytes, size_t n
 	char all[2048];
 
 	snprintf(all, sizeof(all), "ioctl(-1, %s%s%s)", name, *text ? ", " : "", text);
-	line(call(SYS_ioctl, -1L, cmd, n ? tail_copy(bytes, n) : bytes), all);
+	line(call(SYS_ioctl, -1L, cmd, n ? tail_copy(bytes, n) : bytes), "%s", all);
 }
 
 #define ASK(cmd, obj, text) ask(cmd, #cmd, &(obj), sizeof(obj), text)
