@@ -9,35 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include "sink/hexdump.h"
 #include "sink/task_outputs.h"
 #include "sink/text_lines.h"
 #include "sink/text_stack.h"
+#include "sink/text_tasks.h"
 #include "state/resolver.h"
 #include "state/state.h"
 
 /* Text is written at the latest when so much has gathered. */
 #define WRITE_BYTES (256u << 10)
-/* More ignored signals than a task has before a call of its own are not kept back. */
-#define LATER_MAX 64u
-
-struct text_task {
-	uint32_t tid;
-	uint32_t nr;	     /* of the call that was begun last */
-	bool begun;	     /* its first half has been written */
-	bool left;	     /* it has ended before other threads of its process: the line is due when the last one ends */
-	bool left_hidden;    /* and is not wanted */
-	uint32_t left_status;
-	uint64_t left_ns;
-	uint32_t superseded_by; /* the thread that has executed a program in its place, which has not been said yet; 0: none */
-	uint64_t superseded_ns;
-	unsigned args_shown; /* arguments that the first half wrote */
-	struct espy_rec_signal *later; /* ignored signals, shown after the task's next call */
-	size_t later_cnt;
-	UT_hash_handle hh;
-};
-
 struct text_sink {
 	struct espy_sink base;
 	struct espy_text_options o;
@@ -47,56 +28,12 @@ struct text_sink {
 	struct espy_task_outputs own; /* if out is a file for each task */
 	struct espy_lines lines;
 	struct espy_symbolizer *symbols; /* made with the first stack that is shown */
-	struct text_task *tasks, *last; /* last: the one looked up last */
+	struct espy_text_tasks tasks;
 };
 
 static struct text_sink *to_text(struct espy_sink *s)
 {
 	return (struct text_sink *)s;
-}
-
-/* ---- tasks */
-
-static struct text_task *find_task(struct text_sink *t, uint32_t tid)
-{
-	struct text_task *task = t->last;
-
-	if (!t->tasks || (task && task->tid == tid))
-		return t->tasks ? task : NULL;
-	HASH_FIND_INT(t->tasks, &tid, task);
-	if (task)
-		t->last = task;
-	return task;
-}
-
-/* NULL without memory. */
-static struct text_task *get_task(struct text_sink *t, uint32_t tid)
-{
-	struct text_task *task = find_task(t, tid);
-
-	if (task || !espy_budget__take(espy_state__budget(t->stream->state), sizeof(*task)))
-		return task;
-	task = calloc(1, sizeof(*task));
-	if (!task) {
-		espy_budget__give(espy_state__budget(t->stream->state), sizeof(*task));
-		return NULL;
-	}
-	task->tid = tid;
-	HASH_ADD_INT(t->tasks, tid, task);
-	return task;
-}
-
-static void drop_task(struct text_sink *t, struct text_task *task)
-{
-	if (!task)
-		return;
-	if (t->last == task)
-		t->last = NULL;
-	HASH_DEL(t->tasks, task);
-	espy_budget__give(espy_state__budget(t->stream->state),
-			  sizeof(*task) + (task->later ? LATER_MAX * sizeof(*task->later) : 0));
-	free(task->later);
-	free(task);
 }
 
 /* The file of a task's own. NULL: there is none. */
@@ -124,17 +61,33 @@ static bool line_task(struct text_sink *t, const struct espy_event *e, struct es
 	return lt->out;
 }
 
-static void set_call(struct espy_line_task *lt, struct text_task *tt)
+static void set_call(struct espy_line_task *lt, struct espy_text_task *tt)
 {
 	lt->begun = tt ? &tt->begun : NULL;
 	lt->args_shown = tt ? &tt->args_shown : NULL;
+}
+
+/* Where the whole system is watched, signals and ends are shown of tasks of which something else was shown. */
+static void note_shown(struct text_sink *t, uint32_t tid)
+{
+	struct espy_text_task *tt = t->stream->origin.wide ? espy_text_tasks__get(&t->tasks, tid) : NULL;
+
+	if (tt)
+		tt->shown = true;
+}
+
+static bool is_met(struct text_sink *t, uint32_t tid)
+{
+	const struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, tid);
+
+	return !t->stream->origin.wide || (tt && tt->shown);
 }
 
 /* ---- events */
 
 static void show_later(struct text_sink *t, const struct espy_line_task *lt)
 {
-	struct text_task *tt = find_task(t, lt->task->tid);
+	struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, lt->task->tid);
 
 	for (size_t i = 0; tt && i < tt->later_cnt; i++)
 		espy_lines__signal(&t->lines, lt, &tt->later[i]);
@@ -144,7 +97,7 @@ static void show_later(struct text_sink *t, const struct espy_line_task *lt)
 
 static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 {
-	struct text_task *tt = find_task(t, e->task->tid);
+	struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, e->task->tid);
 	struct espy_line_task lt;
 
 	if (tt) {
@@ -153,16 +106,17 @@ static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 	}
 	if (e->withheld & ESPY_WITHHELD_FILTER || !line_task(t, e, &lt))
 		return;
-	tt = get_task(t, e->task->tid);
+	tt = espy_text_tasks__get(&t->tasks, e->task->tid);
 	if (!tt)
 		return;
+	note_shown(t, e->task->tid);
 	tt->nr = e->rec->nr;
 	set_call(&lt, tt);
 	espy_lines__enter(&t->lines, &lt, e);
 }
 
 /* Another thread has taken the task's place. */
-static void show_superseded(struct text_sink *t, const struct espy_line_task *lt, struct text_task *tt)
+static void show_superseded(struct text_sink *t, const struct espy_line_task *lt, struct espy_text_task *tt)
 {
 	if (!(t->o.quiet & ESPY_QUIET_SUPERSEDED))
 		espy_lines__superseded(&t->lines, lt, tt->superseded_by, tt->superseded_ns);
@@ -176,7 +130,7 @@ static bool makes_image(const struct espy_call_view *v)
 
 /* The call was begun by one thread and ends in the place of the first one: two parts, as a tracer that stops it sees them. */
 static void show_superseding(struct text_sink *t, const struct espy_line_task *lt, const struct espy_event *e,
-			     struct text_task *tt)
+			     struct espy_text_task *tt)
 {
 	struct espy_task caller = *e->task;
 	struct espy_line_task half = *lt;
@@ -196,6 +150,7 @@ static void show_superseding(struct text_sink *t, const struct espy_line_task *l
 
 static void show_call(struct text_sink *t, const struct espy_line_task *lt, const struct espy_event *e)
 {
+	note_shown(t, e->task->tid);
 	espy_lines__exit(&t->lines, lt, e);
 	if (t->filter->read.given || t->filter->write.given) {
 		espy_hexdump__call(&lt->out->buf, t->filter, e->call, e->args);
@@ -208,7 +163,7 @@ static void show_call(struct text_sink *t, const struct espy_line_task *lt, cons
 
 static void on_call_end(struct text_sink *t, const struct espy_event *e)
 {
-	struct text_task *tt = find_task(t, e->task->tid);
+	struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, e->task->tid);
 	struct espy_line_task lt;
 
 	if (tt && tt->nr != e->rec->nr)
@@ -235,35 +190,14 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 		show_later(t, &lt);
 }
 
-/* An ignored signal, which does not interrupt the call that it comes in. */
-static bool keep_for_later(struct text_sink *t, uint32_t tid, const struct espy_rec_signal *sig)
-{
-	struct text_task *tt = get_task(t, tid);
-	const size_t bytes = LATER_MAX * sizeof(*sig);
-
-	if (!tt || tt->later_cnt == LATER_MAX)
-		return tt == NULL;
-	if (!tt->later) {
-		if (!espy_budget__take(espy_state__budget(t->stream->state), bytes))
-			return true;
-		tt->later = malloc(bytes);
-		if (!tt->later) {
-			espy_budget__give(espy_state__budget(t->stream->state), bytes);
-			return true;
-		}
-	}
-	tt->later[tt->later_cnt++] = *sig;
-	return true;
-}
-
 static void on_signal(struct text_sink *t, const struct espy_event *e)
 {
 	const struct espy_rec_signal *sig = (const struct espy_rec_signal *)e->rec;
 	struct espy_line_task lt;
 
-	if (sig->rec.flags & ESPY_SIG_IGNORED && keep_for_later(t, e->task->tid, sig))
+	if (sig->rec.flags & ESPY_SIG_IGNORED && espy_text_tasks__keep_signal(&t->tasks, e->task->tid, sig))
 		return;
-	if (!line_task(t, e, &lt))
+	if (!is_met(t, e->task->tid) || !line_task(t, e, &lt))
 		return;
 	show_later(t, &lt);
 	espy_lines__signal(&t->lines, &lt, sig);
@@ -274,17 +208,17 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 {
 	const struct espy_rec_exec *x = (const struct espy_rec_exec *)e->rec;
 	struct espy_line_task lt;
-	struct text_task *leader, *caller;
+	struct espy_text_task *leader, *caller;
 
 	if (!x->old_tid || x->old_tid == x->rec.tid)
 		return;
-	leader = find_task(t, x->rec.tid);
+	leader = espy_text_tasks__find(&t->tasks, x->rec.tid);
 	if (leader)
 		leader->left = false;
 	if (line_task(t, e, &lt)) {
-		struct text_task *tt = get_task(t, x->rec.tid);
+		struct espy_text_task *tt = espy_text_tasks__get(&t->tasks, x->rec.tid);
 
-		caller = find_task(t, x->old_tid);
+		caller = espy_text_tasks__find(&t->tasks, x->old_tid);
 		if (tt) {
 			tt->superseded_by = x->old_tid;
 			tt->superseded_ns = x->rec.time_ns;
@@ -297,19 +231,16 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 	}
 	if (!e->other)
 		return;
-	leader = find_task(t, x->rec.tid);
-	caller = find_task(t, x->old_tid);
+	leader = espy_text_tasks__find(&t->tasks, x->rec.tid);
+	caller = espy_text_tasks__find(&t->tasks, x->old_tid);
 	espy_task_outputs__close(&t->own, x->old_tid);
 	if (caller) {
-		HASH_DEL(t->tasks, caller);
-		caller->tid = x->rec.tid;
 		if (leader) {
 			caller->superseded_by = leader->superseded_by;
 			caller->superseded_ns = leader->superseded_ns;
 		}
-		drop_task(t, leader);
-		HASH_ADD_INT(t->tasks, tid, caller);
-		t->last = NULL;
+		espy_text_tasks__drop(&t->tasks, leader);
+		espy_text_tasks__rename(&t->tasks, caller, x->rec.tid);
 	} else if (leader) {
 		leader->begun = false;
 		leader->later_cnt = 0;
@@ -320,7 +251,7 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 }
 
 /* The first thread of a process that has ended: its line comes now. */
-static void show_left(struct text_sink *t, struct text_task *tt, uint64_t time_ns)
+static void show_left(struct text_sink *t, struct espy_text_task *tt, uint64_t time_ns)
 {
 	struct espy_task task = { .tid = tt->tid, .tgid = tt->tid, .last_nr = ESPY_NR_UNKNOWN };
 	const struct espy_rec_task_exit x = { .rec = { .tid = tt->tid, .time_ns = time_ns }, .status = tt->left_status };
@@ -330,7 +261,7 @@ static void show_left(struct text_sink *t, struct text_task *tt, uint64_t time_n
 	lt.out->muted = t->stream->outside;
 	if (!lt.out->per_task && !(t->o.quiet & ESPY_QUIET_EXIT))
 		espy_lines__task_exit(&t->lines, &lt, &x);
-	drop_task(t, tt);
+	espy_text_tasks__drop(&t->tasks, tt);
 	espy_task_outputs__close(&t->own, task.tid);
 }
 
@@ -342,15 +273,15 @@ static void on_task_exit(struct text_sink *t, const struct espy_event *e)
 {
 	const struct espy_rec_task_exit *x = (const struct espy_rec_task_exit *)e->rec;
 	const bool first = e->task->tid == e->task->tgid;
-	const bool shown = !(t->o.quiet & ESPY_QUIET_EXIT);
+	const bool shown = !(t->o.quiet & ESPY_QUIET_EXIT) && is_met(t, e->task->tid);
 	struct espy_line_task lt;
-	struct text_task *tt;
+	struct espy_text_task *tt;
 
 	if (line_task(t, e, &lt)) {
 		show_later(t, &lt);
 		if (espy_lines__is_open(lt.out, e->task->tid))
 			espy_lines__interrupt(lt.out);
-		if (first && !x->group_dead && shown && (tt = get_task(t, e->task->tid))) {
+		if (first && !x->group_dead && shown && (tt = espy_text_tasks__get(&t->tasks, e->task->tid))) {
 			tt->left = true;
 			tt->left_hidden = lt.hidden;
 			tt->left_status = x->status;
@@ -360,9 +291,9 @@ static void on_task_exit(struct text_sink *t, const struct espy_event *e)
 		if (shown)
 			espy_lines__task_exit(&t->lines, &lt, x);
 	}
-	drop_task(t, find_task(t, e->task->tid));
+	espy_text_tasks__drop(&t->tasks, espy_text_tasks__find(&t->tasks, e->task->tid));
 	espy_task_outputs__close(&t->own, e->task->tid);
-	tt = x->group_dead && !first ? find_task(t, e->task->tgid) : NULL;
+	tt = x->group_dead && !first ? espy_text_tasks__find(&t->tasks, e->task->tgid) : NULL;
 	if (tt && tt->left)
 		show_left(t, tt, x->rec.time_ns);
 }
@@ -374,7 +305,7 @@ static void on_detach(struct text_sink *t, const struct espy_event *e)
 
 	if (out)
 		espy_lines__detached(out, tid);
-	drop_task(t, find_task(t, tid));
+	espy_text_tasks__drop(&t->tasks, espy_text_tasks__find(&t->tasks, tid));
 	espy_task_outputs__close(&t->own, tid);
 }
 
@@ -384,6 +315,7 @@ static void on_mark(struct text_sink *t, const struct espy_event *e)
 
 	if (!line_task(t, e, &lt))
 		return;
+	note_shown(t, e->task->tid);
 	espy_lines__mark(&t->lines, &lt, e->mark, (const struct espy_rec_mark *)e->rec);
 	if (lt.out->buf.len > WRITE_BYTES)
 		espy_line_output__flush(lt.out);
@@ -417,7 +349,7 @@ static void on_stack(struct text_sink *t, const struct espy_event *e)
 static unsigned text_manners(struct espy_sink *s, const struct espy_event *e)
 {
 	struct text_sink *t = to_text(s);
-	const struct text_task *tt = find_task(t, e->task->tid);
+	const struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, e->task->tid);
 	const bool ended = e->type == ESPY_EVENT_CALL_END;
 	const bool begun = ended && tt && tt->begun && tt->nr == e->rec->nr;
 	const bool unseen = ended && (e->withheld & ESPY_WITHHELD_TASK || t->stream->outside);
@@ -431,7 +363,7 @@ static unsigned text_manners(struct espy_sink *s, const struct espy_event *e)
 static void text_event(struct espy_sink *s, const struct espy_event *e)
 {
 	struct text_sink *t = to_text(s);
-	struct text_task *tt = e->task && e->type != ESPY_EVENT_CALL_END ? find_task(t, e->task->tid) : NULL;
+	struct espy_text_task *tt = e->task && e->type != ESPY_EVENT_CALL_END ? espy_text_tasks__find(&t->tasks, e->task->tid) : NULL;
 	struct espy_line_task lt;
 
 	if (tt && tt->superseded_by && line_task(t, e, &lt))
@@ -488,6 +420,7 @@ static int text_start(struct espy_sink *s, const struct espy_stream *stream)
 	struct text_sink *t = to_text(s);
 
 	t->stream = stream;
+	t->tasks.budget = espy_state__budget(stream->state);
 	t->own = (struct espy_task_outputs){ .sink = s, .base = t->out, .stream = stream };
 	t->lines = (struct espy_lines){
 		.o = &t->o,
@@ -541,9 +474,9 @@ static void text_finish(struct espy_sink *s)
 {
 	struct text_sink *t = to_text(s);
 
-	struct text_task *tt, *next;
+	struct espy_text_task *tt, *next;
 
-	HASH_ITER(hh, t->tasks, tt, next)
+	HASH_ITER(hh, t->tasks.by_tid, tt, next)
 		if (tt->left)
 			show_left(t, tt, tt->left_ns);
 	end_line(t, t->out);
@@ -556,10 +489,10 @@ static void text_finish(struct espy_sink *s)
 static int text_close(struct espy_sink *s)
 {
 	struct text_sink *t = to_text(s);
-	struct text_task *tt, *next;
+	struct espy_text_task *tt, *next;
 
-	HASH_ITER(hh, t->tasks, tt, next)
-	drop_task(t, tt);
+	HASH_ITER(hh, t->tasks.by_tid, tt, next)
+	espy_text_tasks__drop(&t->tasks, tt);
 	espy_task_outputs__free(&t->own);
 	espy_symbolizer__free(t->symbols);
 	espy_decoder__free(&t->lines.signals);

@@ -11,12 +11,13 @@ fi
 
 trace_bg --all -e trace=openat,execve -o "$dir/all" 2>"$dir/err" &
 espy_pid=$!
-wait_for 60 sh -c "cat /etc/hostname >/dev/null; grep -q hostname '$dir/all'"
+wait_for 60 sh -c "cat /etc/hostname >/dev/null; (:) ; grep -q hostname '$dir/all'"
 sleep 0.3
 kill -INT $espy_pid
 wait $espy_pid
 expect "--all: exit status" 0 $?
 has "--all: a program that nobody named" "$dir/all" 'openat(AT_FDCWD, "/etc/hostname", O_RDONLY) *= 3'
+expect "--all: ends of tasks of which nothing else was shown" 0 "$(awk '/\(/ { met[$1] = 1 } /\+\+\+ exited/ && !met[$1]' "$dir/all" | wc -l)"
 expect "--all: espy itself is not there" 0 "$(grep -c "^$espy_pid " "$dir/all")"
 
 cat >"$dir/cgroup.sh" <<'END'

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sink/text_tasks.h"
+
+#include <stdlib.h>
+
+/* More ignored signals than a task has before a call of its own are not kept back. */
+#define LATER_MAX 64u
+
+struct espy_text_task *espy_text_tasks__find(struct espy_text_tasks *t, uint32_t tid)
+{
+	struct espy_text_task *task = t->last;
+
+	if (!t->by_tid || (task && task->tid == tid))
+		return t->by_tid ? task : NULL;
+	HASH_FIND_INT(t->by_tid, &tid, task);
+	if (task)
+		t->last = task;
+	return task;
+}
+
+struct espy_text_task *espy_text_tasks__get(struct espy_text_tasks *t, uint32_t tid)
+{
+	struct espy_text_task *task = espy_text_tasks__find(t, tid);
+
+	if (task || !espy_budget__take(t->budget, sizeof(*task)))
+		return task;
+	task = calloc(1, sizeof(*task));
+	if (!task) {
+		espy_budget__give(t->budget, sizeof(*task));
+		return NULL;
+	}
+	task->tid = tid;
+	HASH_ADD_INT(t->by_tid, tid, task);
+	return task;
+}
+
+void espy_text_tasks__drop(struct espy_text_tasks *t, struct espy_text_task *task)
+{
+	if (!task)
+		return;
+	if (t->last == task)
+		t->last = NULL;
+	HASH_DEL(t->by_tid, task);
+	espy_budget__give(t->budget, sizeof(*task) + (task->later ? LATER_MAX * sizeof(*task->later) : 0));
+	free(task->later);
+	free(task);
+}
+
+void espy_text_tasks__rename(struct espy_text_tasks *t, struct espy_text_task *task, uint32_t tid)
+{
+	HASH_DEL(t->by_tid, task);
+	task->tid = tid;
+	HASH_ADD_INT(t->by_tid, tid, task);
+	t->last = NULL;
+}
+
+bool espy_text_tasks__keep_signal(struct espy_text_tasks *t, uint32_t tid, const struct espy_rec_signal *sig)
+{
+	struct espy_text_task *task = espy_text_tasks__get(t, tid);
+	const size_t bytes = LATER_MAX * sizeof(*sig);
+
+	if (!task || task->later_cnt == LATER_MAX)
+		return task == NULL;
+	if (!task->later) {
+		if (!espy_budget__take(t->budget, bytes))
+			return true;
+		task->later = malloc(bytes);
+		if (!task->later) {
+			espy_budget__give(t->budget, bytes);
+			return true;
+		}
+	}
+	task->later[task->later_cnt++] = *sig;
+	return true;
+}
