@@ -404,7 +404,7 @@ typedef int (*espy_held_fn)(void *ctx, const struct espy_held *held);
 /* fn for each task that this session holds; returns how many, or what fn returned if that is not 0. */
 ESPY_API int espy_session_held(struct espy_session *s, espy_held_fn fn, void *ctx);
 
-/* ---- other processes with espy of this user; for root, of every user */
+/* ---- other processes with espy of this user */
 
 struct espy_resumed {
 	pid_t espy;	/* a process that held some */
