@@ -21,7 +21,7 @@ class Program(C.Structure):
 class SessionOptions(C.Structure):
     _fields_ = [("size", C.c_size_t), ("log", LogFn), ("log_ctx", C.c_void_p), ("program", C.POINTER(Program)),
                 ("pids", C.c_void_p), ("pid_count", C.c_size_t), ("single_task", C.c_bool), ("cgroup", C.c_char_p),
-                ("all", C.c_bool), ("follow", C.c_bool)]
+                ("all", C.c_bool), ("without", C.c_void_p), ("without_count", C.c_size_t), ("follow", C.c_bool)]
 
 
 class EngineOptions(C.Structure):

@@ -11,7 +11,7 @@ fi
 
 trace_bg --all -e trace=openat,execve -o "$dir/all" 2>"$dir/err" &
 espy_pid=$!
-wait_for 60 sh -c "cat /etc/hostname >/dev/null; (:) ; grep -q hostname '$dir/all'"
+wait_for 60 sh -c "cat /etc/hostname >/dev/null; (:) ; grep -q 'openat(AT_FDCWD, \"/etc/hostname\"' '$dir/all'"
 sleep 0.3
 kill -INT $espy_pid
 wait $espy_pid
