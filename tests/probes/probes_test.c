@@ -168,7 +168,7 @@ static void test_damaged(void **state)
 	size_t at;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(good); i++)
+	for (size_t i = 0; i + 1 < sizeof(good); i++)
 		for (size_t k = 0; k < sizeof(letters); k++) {
 			struct espy_probe_rules r = { 0 };
 			char *text = strdup(good);

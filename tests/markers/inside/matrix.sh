@@ -17,11 +17,11 @@ fail() {
 	bad=1
 }
 inc="-I$root -I$root/src -I$root/include"
-for f in matrix_main control; do
+for f in matrix_main own_espy; do
 	gcc -O1 -D_GNU_SOURCE $inc -Wno-unused-parameter -c "$here/$f.c" -o "$dir/$f.o" || exit 1
 done
 warn='-Wall -Wextra -Wshadow -Wpedantic -Werror'
-rest="$dir/matrix_main.o $dir/control.o -Wl,--no-as-needed $agent -Wl,-rpath,$(dirname "$agent") -ldl -pthread"
+rest="$dir/matrix_main.o $dir/own_espy.o -Wl,--no-as-needed $agent -Wl,-rpath,$(dirname "$agent") -ldl -pthread"
 
 # try NAME COMPILE-COMMAND...: makes $dir/t, which is run
 try() {
