@@ -18,8 +18,11 @@ struct espy_inject_left {
 	pid_t pid, tid;
 };
 #define ESPY_INJECT_LEFT_MAX 8u
-/* To be called again and again until it says true: else the thread stops for ever as soon as it wakes. */
-bool espy_inject_let_go(struct espy_inject_left *left);
+/*
+ * Lets go of those threads that have woken, and moves the others to the front. Returns how many these are. To be called again
+ * and again until it returns 0: else a thread stops for ever as soon as it wakes.
+ */
+unsigned espy_inject_let_go(struct espy_inject_left *left, unsigned cnt);
 
 struct espy_inject_result {
 	uint64_t paused_ns;  /* how long threads stood, in all */

@@ -122,12 +122,7 @@ static int load_agent(struct espy_agent_source *s, pid_t pid, const char *librar
 
 void espy_agent_source__let_go(struct espy_agent_source *s)
 {
-	unsigned cnt = 0;
-
-	for (unsigned i = 0; i < s->left_cnt; i++)
-		if (!espy_inject_let_go(&s->left[i]))
-			s->left[cnt++] = s->left[i];
-	s->left_cnt = cnt;
+	s->left_cnt = espy_inject_let_go(s->left, s->left_cnt);
 }
 
 /* The agent is found, or loaded and then found. */

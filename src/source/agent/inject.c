@@ -183,7 +183,7 @@ static int try_threads(struct espy_inject_target *t, struct espy_inject_result *
 			/* The threads that could be used have gone: look at the others again. */
 			return err ? espy_inject__refuse(r, err, "process %d has ended", (int)t->pid) : -ESTALE;
 		}
-		espy_inject__retry_left(r);
+		r->left_cnt = espy_inject_let_go(r->left, r->left_cnt);
 		for (size_t i = 0; i < cnt; i++) {
 			/* A thread that waits for its vfork child cannot be stopped, nor let go of, before that child is done. */
 			if (espy_inject__is_left(r, tids[i])) {

@@ -64,8 +64,6 @@ int espy_inject__check_library(pid_t pid, const char *library, struct espy_injec
 
 /* After an error, or where a thread was not let go of at once: all threads of the process that this thread traces. */
 void espy_inject__let_all_go(pid_t pid, struct espy_inject_result *r);
-/* Lets go of those threads in r->left that have woken since. */
-void espy_inject__retry_left(struct espy_inject_result *r);
 /* Whether the thread is in r->left: this thread traces it still, and ptrace refuses to attach to it again. */
 bool espy_inject__is_left(const struct espy_inject_result *r, pid_t tid);
 /* A thread of it has stood from `since` until now. */

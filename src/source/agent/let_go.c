@@ -11,13 +11,23 @@
 #include <time.h>
 #include <unistd.h>
 
-bool espy_inject_let_go(struct espy_inject_left *left)
+static bool let_go_one(struct espy_inject_left *left)
 {
 	struct espy_remote r = espy_remote__traced(left->pid, left->tid);
 	const bool done = espy_remote__detach(&r);
 
 	left->tid = r.tid;
 	return done;
+}
+
+unsigned espy_inject_let_go(struct espy_inject_left *left, unsigned cnt)
+{
+	unsigned still = 0;
+
+	for (unsigned i = 0; i < cnt; i++)
+		if (!let_go_one(&left[i]))
+			left[still++] = left[i];
+	return still;
 }
 
 bool espy_inject__is_left(const struct espy_inject_result *r, pid_t tid)
@@ -28,22 +38,12 @@ bool espy_inject__is_left(const struct espy_inject_result *r, pid_t tid)
 	return false;
 }
 
-void espy_inject__retry_left(struct espy_inject_result *r)
-{
-	unsigned cnt = 0;
-
-	for (unsigned i = 0; i < r->left_cnt; i++)
-		if (!espy_inject_let_go(&r->left[i]))
-			r->left[cnt++] = r->left[i];
-	r->left_cnt = cnt;
-}
-
 static void let_go(pid_t pid, pid_t tid, struct espy_inject_result *r)
 {
 	struct espy_inject_left left = { .pid = pid, .tid = tid };
 	const struct timespec nap = { .tv_nsec = 50000000 };
 
-	while (!espy_inject_let_go(&left)) {
+	while (!let_go_one(&left)) {
 		if (r->left_cnt < ESPY_INJECT_LEFT_MAX) {
 			r->left[r->left_cnt++] = left;
 			return;

@@ -210,7 +210,7 @@ static int churn(int count, char **argv)
 
 		loaded += !err;
 		for (unsigned k = 0; k < r.left_cnt; k++)
-			while (!espy_inject_let_go(&r.left[k]))
+			while (espy_inject_let_go(&r.left[k], 1))
 				usleep(1000);
 		if (err && err != -EAGAIN && err != -ESTALE && err != -EBUSY) {
 			printf("not ok %d: %s: %s\n", i, strerror(-err), r.why);
