@@ -9,6 +9,7 @@
  * A place may be hit in a task that is preempted there while another one hits a place on the same CPU. So there is no scratch per
  * CPU here: numbers lie on the stack, all else in the task's own storage.
  */
+#include "compare.bpf.h"
 #include "out.bpf.h"
 #include "record/probe_plan.h"
 
@@ -169,39 +170,17 @@ static __noinline int fetch_all(struct pt_regs *regs, const struct espy_probe_pl
 
 /* ---- conditions */
 
-static __always_inline bool compare(u8 how, u64 a, u64 b)
-{
-	switch (how) {
-	case ESPY_COMPARE_EQ: return a == b;
-	case ESPY_COMPARE_LT: return a < b;
-	case ESPY_COMPARE_LE: return a <= b;
-	case ESPY_COMPARE_GT: return a > b;
-	case ESPY_COMPARE_GE: return a >= b;
-	default: return false;
-	}
-}
-
 /* Does the text at `at` begin with that of the test? Whole words are compared; behind the text of the test are zeros. */
 static __always_inline int text_begins(const struct espy_probe_test *t, u64 at)
 {
 	u64 text[ESPY_PROBE_TEXT_MAX / 8] = {};
-	u32 len = t->text_len, want = len;
+	u32 len = t->text_len;
 
 	if (!len || len > ESPY_PROBE_TEXT_MAX)
 		return !len;
 	if (bpf_probe_read_user_str(text, sizeof(text), (void *)at) < 0)
 		return -1;
-	for (u32 w = 0; w < ESPY_PROBE_TEXT_MAX / 8; w++) {
-		u64 mask = ~0ull;
-
-		if (w * 8 >= want)
-			break;
-		if (want - w * 8 < 8)
-			mask = (1ull << (want - w * 8) * 8) - 1;
-		if ((text[w] ^ ((const u64 *)t->text)[w]) & mask)
-			return 0;
-	}
-	return 1;
+	return same_bytes(text, (const u64 *)t->text, len, ESPY_PROBE_TEXT_MAX / 8);
 }
 
 /* Returns where evaluation goes on. */

@@ -9,6 +9,7 @@
 #ifndef ESPY_TRIGGER_BPF_H
 #define ESPY_TRIGGER_BPF_H
 
+#include "compare.bpf.h"
 #include "interp.bpf.h"
 #include "out.bpf.h"
 
@@ -128,29 +129,7 @@ __noinline int is_called(u32 trigger, u32 i)
 		return 0;
 	bpf_get_current_comm(comm, sizeof(comm));
 	len = c->text_len;
-	for (u32 w = 0; w < ESPY_TRIGGER_COMM_MAX / 8; w++) {
-		u64 mask = ~0ull;
-
-		if (w * 8 >= len)
-			break;
-		if (len - w * 8 < 8)
-			mask = (1ull << (len - w * 8) * 8) - 1;
-		if ((comm[w] ^ ((const u64 *)c->text)[w]) & mask)
-			return 0;
-	}
-	return len <= ESPY_TRIGGER_COMM_MAX;
-}
-
-static __always_inline bool compare(u8 how, u64 a, u64 b)
-{
-	switch (how) {
-	case ESPY_COMPARE_EQ: return a == b;
-	case ESPY_COMPARE_LT: return a < b;
-	case ESPY_COMPARE_LE: return a <= b;
-	case ESPY_COMPARE_GT: return a > b;
-	case ESPY_COMPARE_GE: return a >= b;
-	default: return false;
-	}
+	return same_bytes(comm, (const u64 *)c->text, len, ESPY_TRIGGER_COMM_MAX / 8) && len <= ESPY_TRIGGER_COMM_MAX;
 }
 
 /* Where evaluation goes on behind a test. */
