@@ -185,6 +185,18 @@ static bool accept_manner(struct dc *dc, struct ast_named *s)
 	return false;
 }
 
+/* A name that no name of the language can be stands in quotes: "fmt.pix". */
+static struct dc_sym *parse_field_name(struct dc *dc, struct dc_pos *pos)
+{
+	const struct dc_tok *t = dc_peek(dc, 0);
+
+	if (t->kind != T_STR)
+		return dc_expect_name(dc, "the name of a field or `}`", pos);
+	*pos = dc_tok_pos(dc, t);
+	dc->tok++;
+	return dc_intern(dc, t->str, strlen(t->str));
+}
+
 static void parse_struct(struct dc *dc, struct ast_named *s)
 {
 	struct ast_field v[MAX_LIST];
@@ -236,7 +248,7 @@ static void parse_struct(struct dc *dc, struct ast_named *s)
 		if (n == MAX_LIST)
 			dc_syntax(dc, "at most 1024 fields");
 		v[n] = (struct ast_field){ 0 };
-		v[n].name = dc_expect_name(dc, "the name of a field or `}`", &v[n].pos);
+		v[n].name = parse_field_name(dc, &v[n].pos);
 		v[n].type = dc_parse_type(dc);
 		n++;
 		dc_accept(dc, ',');

@@ -3,6 +3,8 @@
  * Hooks on values: what descriptions cannot say. Names and numbers are in describe/hooks.def; each
  * hook is one function and one line of the table at the end. A hook makes tokens, or lets the walk make them.
  */
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include "describe/constant_names.h"
 #include "event/hook_impl.h"
@@ -129,6 +131,34 @@ static bool htobs(struct espy_walk *w, const struct espy_hooked *v)
 	else
 		espy_hook_number(w, &espy_number_dec, (uint16_t)v->num);
 	espy_walk_close(w, open);
+	return true;
+}
+
+/* Four characters that name a format of pixels, and the name that the header has for them. */
+static bool fourcc(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const char *name = espy_table__name(w->img, v->type->table, v->num, 4);
+	char text[160];
+	size_t n = (size_t)snprintf(text, sizeof(text), "v4l2_fourcc(");
+
+	for (unsigned i = 0; i < 4; i++) {
+		const uint8_t c = (uint8_t)(v->num >> (8 * i));
+		const char *how = c == '\'' || c == '\\' ? "'\\%c'%s" : isprint(c) ? "'%c'%s" : "'\\x%02x'%s";
+
+		n += (size_t)snprintf(text + n, sizeof(text) - n, how, c, i < 3 ? ", " : ")");
+	}
+	if (name)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " /* %.80s */", name);
+	espy_hook_word(w, espy_walk_keep(w, text, n), (uint32_t)v->num, ESPY_TOKF_SPELT);
+	return true;
+}
+
+static bool fraction(struct espy_walk *w, const struct espy_hooked *v)
+{
+	char text[32];
+	const int n = snprintf(text, sizeof(text), "%" PRIu32 "/%" PRIu32, (uint32_t)v->num, (uint32_t)(v->num >> 32));
+
+	espy_hook_word(w, espy_walk_keep(w, text, (size_t)n), v->num, 0);
 	return true;
 }
 
@@ -370,6 +400,8 @@ static const value_hook hooks[ESPY_HOOK_CNT] = {
 	[ESPY_HOOK_KERNEL_VERSION] = kernel_version,
 	[ESPY_HOOK_BITFIELDS] = bitfields,
 	[ESPY_HOOK_USER_DESC] = user_desc,
+	[ESPY_HOOK_FOURCC] = fourcc,
+	[ESPY_HOOK_FRACTION] = fraction,
 	[ESPY_HOOK_KB_VALUE] = kb_value,
 	[ESPY_HOOK_SOCKOPT] = sockopt,
 	[ESPY_HOOK_AX25_CALL] = ax25_call,

@@ -334,6 +334,9 @@ static void show_field(struct espy_walk *w, const struct espy_field *f, const st
 
 	if (f->flags & ESPY_FF_HIDDEN || t->kind == ESPY_T_VOID)
 		return;
+	/* What the call has not written is not left out either. */
+	if (f->flags & ESPY_FF_ON_OK && !w->ok && !(f->flags & ESPY_FF_MORE))
+		return;
 	if (t->kind == ESPY_T_REMARK) {
 		if (!st->end && !st->second && (f->when == ESPY_NONE || espy_walk__eval(w, w->scope, f->when, w->ok)))
 			espy_walk_remark(w, t);

@@ -5,10 +5,12 @@
 #include <linux/dm-ioctl.h>
 #include <linux/gpio.h>
 #include <linux/hdreg.h>
+#include <linux/input.h>
 #include <linux/kd.h>
 #include <linux/kvm.h>
 #include <linux/loop.h>
 #include <linux/tee.h>
+#include <linux/videodev2.h>
 #include <mtd/mtd-user.h>
 #include <mtd/ubi-user.h>
 #include <signal.h>
@@ -129,6 +131,86 @@ static void others(void)
 	ASK_NUMBER(KVM_CHECK_EXTENSION, KVM_CAP_USER_MEMORY, "KVM_CAP_USER_MEMORY");
 }
 
+/* Formats of each kind of stream share their room. */
+static void video_formats(void)
+{
+	struct v4l2_format f = { .type = V4L2_BUF_TYPE_VIDEO_CAPTURE };
+
+	f.fmt.pix.width = 640;
+	f.fmt.pix.pixelformat = V4L2_PIX_FMT_MJPEG;
+	f.fmt.pix.field = V4L2_FIELD_INTERLACED_BT;
+	ASK(VIDIOC_S_FMT, f,
+	    "{type=V4L2_BUF_TYPE_VIDEO_CAPTURE, fmt.pix={width=640, height=0, pixelformat=v4l2_fourcc('M', 'J', 'P', 'G')"
+	    " /* V4L2_PIX_FMT_MJPEG */, field=V4L2_FIELD_INTERLACED_BT, bytesperline=0, sizeimage=0,"
+	    " colorspace=V4L2_COLORSPACE_DEFAULT}}");
+	ASK(VIDIOC_G_FMT, f, "{type=V4L2_BUF_TYPE_VIDEO_CAPTURE}");
+	f.fmt.pix.pixelformat = 0x015c2741;
+	f.fmt.pix.colorspace = 99;
+	ASK(VIDIOC_TRY_FMT, f,
+	    "{type=V4L2_BUF_TYPE_VIDEO_CAPTURE, fmt.pix={width=640, height=0, pixelformat=v4l2_fourcc('A', '\\'', '\\\\', '\\x01'),"
+	    " field=V4L2_FIELD_INTERLACED_BT, bytesperline=0, sizeimage=0, colorspace=0x63 /* V4L2_COLORSPACE_??? */}}");
+	f = (struct v4l2_format){ .type = V4L2_BUF_TYPE_VIDEO_OUTPUT_MPLANE };
+	f.fmt.pix_mp.num_planes = 2;
+	f.fmt.pix_mp.plane_fmt[1].bytesperline = 77;
+	ASK(VIDIOC_S_FMT, f,
+	    "{type=V4L2_BUF_TYPE_VIDEO_OUTPUT_MPLANE, fmt.pix_mp={width=0, height=0, pixelformat=v4l2_fourcc('\\x00', '\\x00', '\\x00', '\\x00'),"
+	    " field=V4L2_FIELD_ANY, colorspace=V4L2_COLORSPACE_DEFAULT, plane_fmt=[{sizeimage=0, bytesperline=0}, {sizeimage=0, bytesperline=77}],"
+	    " num_planes=2}}");
+	f = (struct v4l2_format){ .type = V4L2_BUF_TYPE_SLICED_VBI_CAPTURE };
+	f.fmt.sliced.service_set = V4L2_SLICED_VPS | 2;
+	f.fmt.sliced.io_size = 9;
+	ASK(VIDIOC_S_FMT, f,
+	    "{type=V4L2_BUF_TYPE_SLICED_VBI_CAPTURE, fmt.sliced={service_set=V4L2_SLICED_VPS|0x2,"
+	    " service_lines=[[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],"
+	    " [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]], io_size=9}}");
+	f = (struct v4l2_format){ .type = V4L2_BUF_TYPE_META_OUTPUT };
+	ASK(VIDIOC_S_FMT, f,
+	    "{type=V4L2_BUF_TYPE_META_OUTPUT, fmt.meta={dataformat=v4l2_fourcc('\\x00', '\\x00', '\\x00', '\\x00'), buffersize=0}}");
+	f.type = 77;
+	ASK(VIDIOC_S_FMT, f, "{type=0x4d /* V4L2_BUF_TYPE_??? */}");
+}
+
+static void video(void)
+{
+	struct v4l2_streamparm p = { .type = V4L2_BUF_TYPE_VIDEO_OUTPUT };
+	struct v4l2_tuner t = { .index = 1, .name = "radio", .type = V4L2_TUNER_RADIO, .capability = V4L2_TUNER_CAP_RDS, .afc = -5 };
+	struct v4l2_buffer b = { .index = 3, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP };
+	struct v4l2_frmivalenum i = { .index = 1, .pixel_format = V4L2_PIX_FMT_YUYV, .width = 64, .height = 48 };
+	struct v4l2_queryctrl q = { .id = V4L2_CTRL_FLAG_NEXT_CTRL | V4L2_CID_BRIGHTNESS };
+	struct v4l2_create_buffers c = { .count = 2, .memory = V4L2_MEMORY_DMABUF, .format = { .type = 77 } };
+	struct v4l2_ext_control e[] = { { .id = V4L2_CID_CONTRAST, .value = -3 } };
+	struct v4l2_ext_controls x = { .ctrl_class = V4L2_CTRL_CLASS_USER, .count = 1, .controls = e };
+
+	video_formats();
+	p.parm.output.capability = V4L2_CAP_TIMEPERFRAME;
+	p.parm.output.timeperframe = (struct v4l2_fract){ 1, 30 };
+	ASK(VIDIOC_S_PARM, p,
+	    "{type=V4L2_BUF_TYPE_VIDEO_OUTPUT, parm.output={capability=V4L2_CAP_TIMEPERFRAME, outputmode=0, timeperframe=1/30, extendedmode=0, writebuffers=0}}");
+	ASK(VIDIOC_G_PARM, p, "{type=V4L2_BUF_TYPE_VIDEO_OUTPUT}");
+	ASK(VIDIOC_S_TUNER, t,
+	    "{index=1, name=\"radio\", type=V4L2_TUNER_RADIO, capability=V4L2_TUNER_CAP_RDS, rangelow=0, rangehigh=0, rxsubchans=0,"
+	    " audmode=V4L2_TUNER_MODE_MONO, signal=0, afc=-5}");
+	ASK(VIDIOC_G_TUNER, t, "{index=1}");
+	ASK(VIDIOC_QBUF, b, "{type=V4L2_BUF_TYPE_VIDEO_CAPTURE, index=3}");
+	ASK(VIDIOC_DQBUF, b, "{type=V4L2_BUF_TYPE_VIDEO_CAPTURE}");
+	ASK(VIDIOC_ENUM_FRAMEINTERVALS, i,
+	    "{index=1, pixel_format=v4l2_fourcc('Y', 'U', 'Y', 'V') /* V4L2_PIX_FMT_YUYV */, width=64, height=48}");
+	ASK(VIDIOC_QUERYCTRL, q, "{id=V4L2_CTRL_FLAG_NEXT_CTRL|V4L2_CID_BRIGHTNESS}");
+	ASK(VIDIOC_CREATE_BUFS, c, "{count=2, memory=V4L2_MEMORY_DMABUF, format={type=0x4d /* V4L2_BUF_TYPE_??? */}}");
+	ASK(VIDIOC_G_EXT_CTRLS, x,
+	    "{ctrl_class=V4L2_CTRL_CLASS_USER, count=1, controls=[{id=V4L2_CID_CONTRAST, size=0, value=-3}]}");
+	ASK_NUMBER(VIDIOC_S_FMT, 0, "NULL");
+}
+
+static void keys(void)
+{
+	uint32_t old[2] = { 3, KEY_B };
+	struct input_keymap_entry e = { .flags = 1, .len = 4 };
+
+	ASK(EVIOCSKEYCODE, old, "[3, KEY_B]");
+	ASK(EVIOCSKEYCODE_V2, e, "{flags=1, len=4, ...}");
+}
+
 int main(int argc, char **argv)
 {
 	truth_begin(argc, argv, "");
@@ -138,6 +220,8 @@ int main(int argc, char **argv)
 	gpio();
 	mapper();
 	btrfs();
+	video();
+	keys();
 	others();
 	return 0;
 }

@@ -85,6 +85,9 @@ static void put_word(struct espy_text *t, const struct espy_token *v)
 	if (v->flags & ESPY_TOKF_ASIDE) {
 		if (t->xlat != ESPY_XLAT_VERBOSE)
 			return;
+	} else if (v->flags & ESPY_TOKF_SPELT && t->xlat == ESPY_XLAT_RAW) {
+		espy_buf__hex(t->b, v->num);
+		return;
 	} else if (unknown || (v->flags & ESPY_TOKF_STYLED && t->xlat != ESPY_XLAT_ABBREV)) {
 		espy_buf__hex(t->b, v->num);
 		if (v->flags & ESPY_TOKF_STYLED && t->xlat == ESPY_XLAT_RAW)
