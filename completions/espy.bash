@@ -112,10 +112,10 @@ _espy() {
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 			fi ;;
 		list)
-			if ((i < n - 1)) && [[ ${words[i]} == markers ]]; then
+			if ((i < n - 1)) && [[ ${words[i]} == markers || ${words[i]} == functions ]]; then
 				_espy_value "$espy" file "$cur"
 			else
-				mapfile -t COMPREPLY < <(compgen -W "syscalls hooks markers" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "syscalls functions hooks markers" -- "$cur")
 			fi ;;
 		mark) _espy_value "$espy" pid "$cur" ;;
 		show)

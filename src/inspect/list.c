@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `espy list syscalls [WHICH]`, `espy list hooks`; `espy list markers` is in list_markers.c. */
+/* `espy list syscalls [WHICH]`, `espy list hooks`; the others are in list_functions.c and list_markers.c. */
 #include <errno.h>
 #include <limits.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cli/commands.h"
+#include "inspect/list_functions.h"
 #include "inspect/list_markers.h"
+#include "inspect/list_reference.h"
 #include "describe/builtin.h"
 #include "describe/hooks.h"
 #include "filter/filter_calls.h"
@@ -15,7 +17,7 @@ struct list_args {
 	const struct espy_cli *cli;
 	enum espy_abi abi;
 	pid_t pid;
-	bool help;
+	bool help, markdown;
 };
 
 static int do_list(void *ctx, const struct espy_opt_use *use)
@@ -29,6 +31,10 @@ static int do_list(void *ctx, const struct espy_opt_use *use)
 
 	if (use->opt->value == 'h') {
 		a->help = true;
+		return 0;
+	}
+	if (use->opt->value == 'm') {
+		a->markdown = true;
 		return 0;
 	}
 	if (use->opt->value == 'p') {
@@ -65,17 +71,25 @@ static const struct espy_opt list_opts[] = {
 	  .value = 'p',
 	  .complete = "pid",
 	  .help = "markers of a process that runs, with their state" },
+	{ .name = "markdown",
+	  .handle = do_list,
+	  .value = 'm',
+	  .help = "the page of all that is decoded: calls, ioctl commands, options, attributes, structs" },
 	{ .letter = 'h', .name = "help", .handle = do_list, .value = 'h', .help = "print this text and exit" },
 };
 const struct espy_opt_group espy_list_groups[] = { { "Options", list_opts, sizeof(list_opts) / sizeof(list_opts[0]) } };
 
 static void help(void)
 {
-	fputs("Usage: espy list [OPTIONS] syscalls [REGEX | %CLASS]\n"
+	fputs("Usage: espy list [--markdown]\n"
+	      "       espy list [OPTIONS] syscalls [REGEX | %CLASS]\n"
+	      "       espy list functions FILE [PATTERN]\n"
 	      "       espy list hooks\n"
 	      "       espy list markers PROGRAM\n"
 	      "       espy list -p PID markers\n"
 	      "List what can be asked for: number, name, decoded or raw, and classes of each system call;\n"
+	      "without a word, how much of each kind is described;\n"
+	      "functions are those of a program or library that -u can probe: offset, size, name;\n"
 	      "hooks are the values of descriptions that are shown by code; markers are the static marks "
 	      "(espy/mark.h)\n"
 	      "and USDT probes of a program, or of a process and all its libraries: name, kind, state, place, "
@@ -103,20 +117,39 @@ static void put_call(const struct espy_image *img, uint32_t nr)
 	puts(sep[0] ? "" : "-");
 }
 
+static bool open_image(const struct list_args *a, struct espy_image *img)
+{
+	size_t size;
+	const void *data = espy_builtin_image(a->abi, &size);
+	const int err = espy_image__open(img, data, size, NULL);
+
+	if (err)
+		espy_cli__say(a->cli, "the built-in descriptions are damaged (%s): install espy again", strerror(-err));
+	return !err;
+}
+
+static int list_reference(const struct list_args *a)
+{
+	struct espy_image img;
+
+	if (!open_image(a, &img))
+		return 1;
+	if (a->markdown)
+		espy_list_markdown(stdout, &img);
+	else
+		espy_list_counts(stdout, &img);
+	return 0;
+}
+
 static int list_syscalls(const struct list_args *a, const char *which)
 {
 	struct espy_image img;
 	uint64_t classes = 0;
 	regex_t re;
-	size_t size;
 	unsigned found = 0;
-	const void *data = espy_builtin_image(a->abi, &size);
-	int err = espy_image__open(&img, data, size, NULL);
 
-	if (err) {
-		espy_cli__say(a->cli, "the built-in descriptions are damaged (%s): install espy again", strerror(-err));
+	if (!open_image(a, &img))
 		return 1;
-	}
 	if (which && which[0] == '%') {
 		classes = espy_filter_class(which + 1, strlen(which + 1));
 		if (!classes) {
@@ -180,12 +213,24 @@ int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv)
 		return 0;
 	}
 	const char *what = argv[first];
-	if (!what) {
-		espy_cli__usage(cli, "what to list is missing: syscalls, hooks or markers");
+	if (!what && !a.pid)
+		return list_reference(&a);
+	if (!what || a.markdown) {
+		espy_cli__usage(cli, what ? "--markdown is the page of everything: no word goes with it"
+					  : "what to list is missing: -p/--attach goes with markers");
 		return 1;
 	}
 	const char *which = argv[first + 1];
 	const bool syscalls = !strcmp(what, "syscalls"), markers = !strcmp(what, "markers");
+
+	if (!strcmp(what, "functions")) {
+		if (!which || (argv[first + 2] && argv[first + 3])) {
+			espy_cli__usage(cli, which ? "too many words after 'functions FILE PATTERN'"
+						   : "functions of what? FILE is missing");
+			return 1;
+		}
+		return espy_list_functions(cli, which, argv[first + 2]);
+	}
 
 	/* `espy list markers -p PID` is what many type. */
 	if (markers && which && which[0] == '-' && which[1]) {
@@ -215,6 +260,6 @@ int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv)
 		return list_syscalls(&a, which);
 	if (!strcmp(what, "hooks"))
 		return list_hooks();
-	espy_cli__usage(cli, "cannot list '%s': syscalls, hooks or markers", what);
+	espy_cli__usage(cli, "cannot list '%s': syscalls, functions, hooks or markers", what);
 	return 1;
 }

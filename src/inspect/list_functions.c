@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Functions of a program or library: one line for each, with its offset in the file, as -u names places, its size and its
+ * name. Names come from a file that anyone may have written, so they are shown escaped.
+ */
+#include "inspect/list_functions.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/quote.h"
+#include "symbols/demangle.h"
+#include "symbols/find_file.h"
+#include "symbols/functions.h"
+
+/* A part of a C++ name is a pattern that fits: many do not know the whole one. */
+static bool fits(const char *pattern, const char *symbol, const char *plain)
+{
+	return !pattern || !fnmatch(pattern, symbol, 0) || (plain && !fnmatch(pattern, plain, 0));
+}
+
+/* Returns whether the function was one that is wanted. */
+static bool put_function(const struct espy_elf *e, const struct espy_function *f, const char *pattern, struct espy_buf *b)
+{
+	char *plain = espy_demangle(f->name);
+	const bool wanted = fits(pattern, f->name, plain);
+	uint64_t offset;
+
+	b->len = 0;
+	if (wanted && espy_elf__offset_of(e, f->addr, &offset)) {
+		espy_buf__quote(b, (const uint8_t *)f->name, strlen(f->name), ESPY_HEX_NONE, NULL, false);
+		if (plain) {
+			espy_buf__puts(b, "  ");
+			espy_buf__quote(b, (const uint8_t *)plain, strlen(plain), ESPY_HEX_NONE, NULL, false);
+		}
+		printf("0x%-10" PRIx64 " %6" PRIu64 "  %.*s\n", offset, f->size, (int)b->len, b->data ? b->data : "");
+	}
+	free(plain);
+	return wanted;
+}
+
+static int list_file(const struct espy_cli *cli, const char *path, const char *pattern)
+{
+	struct espy_functions functions = { 0 };
+	struct espy_buf b = { 0 };
+	struct espy_elf e;
+	size_t found = 0;
+	int err = espy_elf__open_path(&e, path);
+
+	if (err) {
+		espy_cli__say(cli, "%s: %s", path, err == -ENOEXEC ? "not a program or library (ELF)" : strerror(-err));
+		return 1;
+	}
+	err = espy_functions__read(&functions, &e, path);
+	for (size_t i = 0; !err && i < functions.cnt; i++)
+		if (functions.v[i].type != STT_OBJECT)
+			found += put_function(&e, &functions.v[i], pattern, &b);
+	if (err)
+		espy_cli__say(cli, "%s: %s", path, err == -EBADMSG ? "its symbols are damaged" : strerror(-err));
+	else if (!found && functions.cnt)
+		espy_cli__say(cli, "%s: no function matches '%s'", path, pattern ? pattern : "*");
+	else if (!found)
+		espy_cli__say(cli, "%s: it has no symbols; -u takes offsets: FILE:0xOFFSET", path);
+	espy_buf__free(&b);
+	espy_functions__free(&functions);
+	espy_elf__close(&e);
+	return err || !found;
+}
+
+int espy_list_functions(const struct espy_cli *cli, const char *file, const char *pattern)
+{
+	char path[PATH_MAX];
+
+	/* As -u finds it: a path, a program, or a library by its short name. */
+	if (strchr(file, '/'))
+		return list_file(cli, file, pattern);
+	const int err = espy_find_file(file, path, sizeof(path));
+
+	if (err) {
+		espy_cli__say(cli, "%s: neither a program on PATH nor a library is called so", file);
+		return 1;
+	}
+	return list_file(cli, path, pattern);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names of C++ and Rust functions as their programmers know them. */
+#ifndef ESPY_SYMBOLS_DEMANGLE_H
+#define ESPY_SYMBOLS_DEMANGLE_H
+
+/*
+ * The name behind a mangled symbol, or NULL: it is none, or the C++ library that knows is not installed. The caller frees it.
+ * Names of Rust's older scheme lose the hash at their end. A name is foreign: it may hold any byte.
+ */
+char *espy_demangle(const char *symbol);
+
+#endif
