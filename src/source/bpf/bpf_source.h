@@ -223,10 +223,6 @@ int bpf_flight__snapshot(struct bpf_source *s, bpf_ring_fn fresh, bpf_ring_fn ol
 
 uint64_t bpf_flight__events(const struct bpf_source *s); /* recorded so far, roughly while programs run */
 
-/* tracefs.c: the tracepoints of single calls. */
-int bpf_tracefs_open(void); /* descriptor of the tracefs root, or -errno */
-int bpf_tracefs_event_id(int tracefs, const char *syscall, bool at_exit);
-
 /* target.c */
 int bpf_source_start_command(struct espy_source *src, const struct espy_command *cmd, pid_t *pid);
 int bpf_source_add_target(struct espy_source *src, const struct espy_target *t);

@@ -16,6 +16,7 @@
 #include "record/mark_values.h"
 #include "source/quiet_libbpf.h"
 #include "source/rights.h"
+#include "source/tracefs.h"
 #include "source/usdt/usdt_source.h"
 
 #define RING_DEFAULT (16u << 20)
@@ -62,6 +63,18 @@ static int load(struct usdt_source *s)
 
 static int on_event(void *ctx, void *data, size_t size);
 
+static int keep_link(struct usdt_source *s, struct bpf_link *link, int err)
+{
+	if (!link)
+		return err;
+	if (!espy_array__grow(s->links, s->link_cnt, s->link_cap)) {
+		bpf_link__destroy(link);
+		return -ENOMEM;
+	}
+	s->links[s->link_cnt++] = link;
+	return 0;
+}
+
 static int attach(struct usdt_source *s, const char *program)
 {
 	struct bpf_link *link;
@@ -71,14 +84,30 @@ static int attach(struct usdt_source *s, const char *program)
 	link = bpf_program__attach(bpf_object__find_program_by_name(s->obj, program));
 	err = -errno;
 	espy_quiet_libbpf__end();
+	return keep_link(s, link, err);
+}
+
+/* To the tracepoint that the program's section names. libbpf would find it only where tracefs is mounted. */
+static int attach_tracepoint(struct usdt_source *s, const char *program)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, program);
+	const int tracefs = espy_tracefs__open();
+	const int fd = tracefs < 0 ? tracefs :
+				     espy_tracefs__open_event(tracefs, bpf_program__section_name(prog) + strlen("tp/"));
+	struct bpf_link *link;
+	int err;
+
+	if (tracefs >= 0)
+		close(tracefs);
+	if (fd < 0)
+		return fd;
+	espy_quiet_libbpf__begin();
+	link = bpf_program__attach_perf_event(prog, fd);
+	err = -errno;
+	espy_quiet_libbpf__end();
 	if (!link)
-		return err;
-	if (!espy_array__grow(s->links, s->link_cnt, s->link_cap)) {
-		bpf_link__destroy(link);
-		return -ENOMEM;
-	}
-	s->links[s->link_cnt++] = link;
-	return 0;
+		close(fd);
+	return keep_link(s, link, err);
 }
 
 static int usdt_open(struct espy_source **out, const struct espy_source_opts *opts)
@@ -123,8 +152,8 @@ static int usdt_open(struct espy_source **out, const struct espy_source_opts *op
 	err = s->opts.follow ? attach(s, "espy_usdt_fork") : 0;
 	if (err)
 		goto fail;
-	/* Without tracefs, or events of system calls in it, libraries that are loaded later are not seen. */
-	s->sees_mapped = !attach(s, "espy_usdt_mmap_exit") && !attach(s, "espy_usdt_mmap_enter");
+	/* A kernel without tracepoints of system calls does not tell of libraries that are loaded later. */
+	s->sees_mapped = !attach_tracepoint(s, "espy_usdt_mmap_exit") && !attach_tracepoint(s, "espy_usdt_mmap_enter");
 	*out = &s->base;
 	return 0;
 fail:

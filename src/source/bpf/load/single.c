@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -31,6 +32,7 @@
 #include <bpf/bpf.h>
 #include "base/clock.h"
 #include "source/quiet_libbpf.h"
+#include "source/tracefs.h"
 #include "source/bpf/bpf_source.h"
 
 #define SETTLED_NS 1000000000ull
@@ -39,19 +41,15 @@
 /* The event of one call, counting nothing yet. Returns a descriptor. */
 static int open_event(const struct bpf_source *s, int tracefs, uint32_t nr, bool at_exit)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .sample_period = 1,
-					.disabled = 1 };
 	const struct espy_image *img = s->sets[ESPY_ABI_X86_64].image;
-	int id, fd;
+	char name[128];
 
 	if (nr >= img->syscall_cnt)
 		return -ENOENT;
-	id = bpf_tracefs_event_id(tracefs, espy_image__event_name(img, nr), at_exit);
-	if (id < 0)
-		return id;
-	attr.config = (uint64_t)id;
-	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if ((size_t)snprintf(name, sizeof(name), "syscalls/sys_%s_%s", at_exit ? "exit" : "enter",
+			     espy_image__event_name(img, nr)) >= sizeof(name))
+		return -ENAMETOOLONG;
+	return espy_tracefs__open_event(tracefs, name);
 }
 
 static int attach_event(struct bpf_source *s, int tracefs, uint32_t nr, bool at_exit)
@@ -363,7 +361,7 @@ void bpf_source_use_single(struct bpf_source *s)
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return;
-	*c = (struct bpf_change){ .s = s, .enters = enters, .exits = exits, .tracefs = bpf_tracefs_open(), .probe = -1 };
+	*c = (struct bpf_change){ .s = s, .enters = enters, .exits = exits, .tracefs = espy_tracefs__open(), .probe = -1 };
 	if (c->tracefs < 0) {
 		free(c);
 		return;
@@ -415,7 +413,7 @@ static void go_on(struct bpf_source *s)
 		return;
 	}
 	if (settle_marks(s)) {
-		int tracefs = bpf_tracefs_open();
+		int tracefs = espy_tracefs__open();
 
 		if (tracefs < 0 || begin_grace(s, tracefs))
 			bpf_source_drop_events(s);

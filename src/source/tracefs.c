@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Identifiers of the tracepoints of single system calls. They stand in tracefs, which need not be mounted: then a
- * mount of our own is made that is attached nowhere, so that nothing changes for anyone else.
+ * Identifiers of tracepoints stand in tracefs, which need not be mounted: then a mount of our own is made that is attached
+ * nowhere, so that nothing changes for anyone else.
  */
+#include "source/tracefs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/small_file.h"
-#include "source/bpf/bpf_source.h"
 
 #ifndef FSCONFIG_CMD_CREATE
 #define FSCONFIG_CMD_CREATE 6
 #endif
 
-int bpf_tracefs_open(void)
+int espy_tracefs__open(void)
 {
 	static const char *const mounted[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	int fs, fd;
@@ -43,16 +45,29 @@ int bpf_tracefs_open(void)
 	return fd;
 }
 
-int bpf_tracefs_event_id(int tracefs, const char *name, bool at_exit)
+static int event_id(int tracefs, const char *tracepoint)
 {
 	char path[160], text[32];
 	ssize_t n;
 
-	if ((size_t)snprintf(path, sizeof(path), "events/syscalls/sys_%s_%s/id", at_exit ? "exit" : "enter", name) >=
-	    sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/id", tracepoint) >= sizeof(path))
 		return -ENAMETOOLONG;
 	n = espy_read_small_at(tracefs, path, text, sizeof(text));
 	if (n < 0)
 		return (int)n;
 	return n ? atoi(text) : -EIO;
+}
+
+int espy_tracefs__open_event(int tracefs, const char *tracepoint)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .sample_period = 1,
+					.disabled = 1 };
+	const int id = event_id(tracefs, tracepoint);
+	int fd;
+
+	if (id < 0)
+		return id;
+	attr.config = (uint64_t)id;
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
