@@ -17,9 +17,9 @@ for i in 1 2 3 4 5; do
 	trace -y -e trace=read -o "$dir/out" "$progs/pass_fds" "$file"
 	expect "run $i: each descriptor that is read has its name" "$want" "$(names "$dir/out")"
 done
-trace -y -e trace=read,recvmsg -o "$dir/out" "$progs/pass_fds" "$file"
+trace -v -y -e trace=read,recvmsg -o "$dir/out" "$progs/pass_fds" "$file"
 expect "with the call that brought some" "$want" "$(names "$dir/out")"
-expect "and there" 20 "$(grep '^recvmsg' "$dir/out" | grep -o "[0-9]<$file>" | wc -l)"
+expect "and there" 253 "$(grep '^recvmsg' "$dir/out" | grep -o "[0-9]<$file>" | wc -l)"
 trace -e trace=read -P "$file" -o "$dir/out" "$progs/pass_fds" "$file"
 expect "-P: reads of the file" 6 "$(grep -c '^read.* = 1$' "$dir/out")"
 "$espy" record -q --source="$source" -e trace=read -o "$dir/t.espy" "$progs/pass_fds" "$file"

@@ -395,7 +395,7 @@ static __always_inline int fast_exit(struct fast_call *c)
 	asm volatile("" : "+r"(files)); /* here, see known_fd() */
 	if (c->task->thread_info.status & TS_COMPAT)
 		return 1;
-	CLAMP(nr, ESPY_BPF_NRS - 1);
+	nr &= ESPY_BPF_NRS - 1;
 	if (nr != fast_regs_of(c)->orig_ax)
 		return 1;
 	c->fast = &shared.fast[nr];

@@ -91,41 +91,54 @@ struct user_cmsghdr64 {
 };
 #define SOL_SOCKET_LEVEL 1
 #define SCM_RIGHTS_TYPE 1
-#define RIGHTS_STEPS 64 /* messages and descriptors that are looked at; the kernel passes up to 253 */
+/* Messages and descriptors that are looked at: the kernel passes up to 253 descriptors. */
+#define RIGHTS_STEPS 256
 
-/* Descriptors that a message has brought. After the call the length is of what came. */
-__noinline int send_rights(u32 cpu)
+/* One descriptor, or the head of one control message. Returns non-zero at the end. */
+__noinline int right_step(u32 cpu)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
-	struct user_msghdr64 msg;
 	struct user_cmsghdr64 head;
-	u64 at, end, fds_end = 0;
+	u64 at;
 	u32 fd;
 
-	if (!s || bpf_probe_read_user(&msg, sizeof(msg), (void *)load_arg(s, s->fds_arg)))
+	if (!s)
+		return 1;
+	at = s->message_at;
+	if (at < s->rights_end) {
+		s->message_at = at + sizeof(fd);
+		if (bpf_probe_read_user(&fd, sizeof(fd), (void *)at))
+			return 1;
+		send_new(cpu, fd);
 		return 0;
-	at = msg.control;
-	end = at + msg.controllen;
-	for (u32 i = 0; i < RIGHTS_STEPS; i++) {
-		if (at < fds_end) {
-			if (bpf_probe_read_user(&fd, sizeof(fd), (void *)at))
-				break;
-			send_new(cpu, fd);
-			at += sizeof(fd);
-			continue;
-		}
-		at = (at + 7) & ~7ull;
-		if (at + sizeof(head) > end || bpf_probe_read_user(&head, sizeof(head), (void *)at) ||
-		    head.len < sizeof(head) || head.len > end - at)
-			break;
-		if (head.level == SOL_SOCKET_LEVEL && head.type == SCM_RIGHTS_TYPE) {
-			fds_end = at + (head.len & ~3ull);
-			at += sizeof(head);
-		} else {
-			at += head.len;
-		}
 	}
+	at = (at + 7) & ~7ull;
+	if (at + sizeof(head) > s->message_end || bpf_probe_read_user(&head, sizeof(head), (void *)at) ||
+	    head.len < sizeof(head) || head.len > s->message_end - at)
+		return 1;
+	if (head.level == SOL_SOCKET_LEVEL && head.type == SCM_RIGHTS_TYPE) {
+		s->rights_end = at + (head.len & ~3ull);
+		at += sizeof(head);
+	} else {
+		at += head.len;
+	}
+	s->message_at = at;
 	return 0;
+}
+
+/* Descriptors that a message has brought. After the call the length is of what came. Inline: calls nest eight deep at most. */
+static __always_inline void send_rights(struct espy_bpf_scratch *s, u32 cpu)
+{
+	struct user_msghdr64 msg;
+
+	if (bpf_probe_read_user(&msg, sizeof(msg), (void *)load_arg(s, s->fds_arg)))
+		return;
+	s->message_at = msg.control;
+	s->message_end = msg.control + msg.controllen;
+	s->rights_end = 0;
+	for (u32 i = 0; i < RIGHTS_STEPS; i++)
+		if (right_step(cpu))
+			break;
 }
 
 #define CLONE_PIDFD 0x1000
@@ -151,7 +164,7 @@ __noinline int send_from_memory(u32 cpu)
 	if (!s)
 		return 0;
 	if (s->fds == ESPY_FDS_RIGHTS) {
-		send_rights(cpu);
+		send_rights(s, cpu);
 	} else if (s->fds == ESPY_FDS_PAIR) {
 		if (bpf_probe_read_user(pair, sizeof(pair), (void *)load_arg(s, s->fds_arg)))
 			return 0;

@@ -49,6 +49,22 @@ static __always_inline void put_component(struct espy_bpf_scratch *s, struct den
 	s->name_pos = pos;
 }
 
+/* The last digit of s->number, before what stands there already. Returns non-zero if it was the first one, too. */
+__noinline int put_digit(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	u64 pos;
+
+	if (!s)
+		return 1;
+	pos = s->name_pos - 1;
+	CLAMP(pos, NAME_BASE + NAME_ROOM);
+	ITEMS(s)[pos] = '0' + s->number % 10;
+	s->name_pos = pos;
+	s->number /= 10;
+	return !s->number;
+}
+
 /* Digits of an inode number and a closing bracket, from the right. */
 __noinline int put_inode(u32 cpu, u64 ino)
 {
@@ -57,16 +73,10 @@ __noinline int put_inode(u32 cpu, u64 ino)
 	if (!s)
 		return 0;
 	put_text(s, "]", 1);
-	for (u32 i = 0; i < 20; i++) {
-		u64 pos = s->name_pos - 1;
-
-		CLAMP(pos, NAME_BASE + NAME_ROOM);
-		ITEMS(s)[pos] = '0' + ino % 10;
-		s->name_pos = pos;
-		ino /= 10;
-		if (!ino)
+	s->number = ino;
+	for (u32 i = 0; i < 20; i++)
+		if (put_digit(cpu))
 			break;
-	}
 	return 0;
 }
 

@@ -89,9 +89,11 @@ struct {
 
 /*
  * The verifier of 6.1 forgets bounds that the compiler has derived in another register: this clamps the very
- * register that the next helper or access uses.
+ * register that the next helper or access uses. The verifier looks first at the way that does not jump: there the
+ * register has any value up to the limit, which covers the limit itself. The other way round it would look at all that
+ * follows twice.
  */
-#define CLAMP(v, limit) asm volatile("if %0 <= %1 goto +1; %0 = %1" : "+r"(v) : "i"(limit))
+#define CLAMP(v, limit) asm volatile("if %0 > %1 goto +1; goto +1; %0 = %1" : "+r"(v) : "i"(limit))
 
 #define MAX_ERRNO 4095
 #define IS_ERR_RET(ret) ((u64)(ret) >= (u64)-MAX_ERRNO)

@@ -415,5 +415,7 @@ struct espy_bpf_scratch {
 	struct espy_bpf_capture saved; /* the entry part, while it is merged */
 	__u8 rec[ESPY_BPF_HEAD_MAX + 2 * ESPY_BPF_ITEMS_MAX + 32];
 };
+	__u64 number;        /* fdname: what is still to be written in digits */
+	__u64 message_at, message_end, rights_end; /* fdmade: the walk through control messages; descriptors come up to rights_end */
 
 #endif

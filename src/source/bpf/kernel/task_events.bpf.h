@@ -101,13 +101,13 @@ int espy_fork(u64 *ctx)
 	head(&rec->rec, sizeof(*rec), ESPY_REC_FORK, parent);
 	rec->child_tid = pid;
 	rec->child_tgid = BPF_CORE_READ(child, tgid);
-	if (BPF_CORE_READ(child, mm) == parent->mm)
+	if (BPF_CORE_READ(child, mm) == BPF_CORE_READ(parent, mm))
 		flags |= SHARE_VM;
-	if (BPF_CORE_READ(child, fs) == parent->fs)
+	if (BPF_CORE_READ(child, fs) == BPF_CORE_READ(parent, fs))
 		flags |= SHARE_FS;
-	if (BPF_CORE_READ(child, files) == parent->files)
+	if (BPF_CORE_READ(child, files) == BPF_CORE_READ(parent, files))
 		flags |= SHARE_FILES;
-	if (BPF_CORE_READ(child, sighand) == parent->sighand)
+	if (BPF_CORE_READ(child, sighand) == BPF_CORE_READ(parent, sighand))
 		flags |= SHARE_SIGHAND;
 	if (rec->child_tgid == (u32)parent->tgid)
 		flags |= SHARE_THREAD;
@@ -146,7 +146,7 @@ static __always_inline void send_open_fds(struct task_struct *task)
 		struct espy_rec_fact f;
 		u64 bits[ESPY_OPEN_FD_WORDS];
 	} *rec = OUT_RESERVE(sizeof(*rec), sizeof(*rec));
-	struct fdtable *fdt = task->files->fdt;
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
 	u64 size;
 
 	if (!rec) {
@@ -155,9 +155,9 @@ static __always_inline void send_open_fds(struct task_struct *task)
 	}
 	for (u32 i = 0; i < ESPY_OPEN_FD_WORDS; i++)
 		rec->bits[i] = 0;
-	size = fdt->max_fds / 8;
+	size = BPF_CORE_READ(fdt, max_fds) / 8;
 	CLAMP(size, ESPY_OPEN_FD_WORDS * 8);
-	bpf_probe_read_kernel(rec->bits, size, fdt->open_fds);
+	bpf_probe_read_kernel(rec->bits, size, BPF_CORE_READ(fdt, open_fds));
 	head(&rec->f.rec, sizeof(*rec), ESPY_REC_FACT, task);
 	rec->f.kind = ESPY_FACT_OPEN_FD_BITS;
 	rec->f.arg = 0;
@@ -416,7 +416,7 @@ int espy_exit(u64 *ctx)
 	if (rec) {
 		head(&rec->rec, sizeof(*rec), ESPY_REC_TASK_EXIT, task);
 		rec->status = task->exit_code & 0xffff;
-		rec->group_dead = task->signal->live.counter == 0;
+		rec->group_dead = BPF_CORE_READ(task, signal, live.counter) == 0;
 		out_submit(rec);
 	} else {
 		ring_full();
