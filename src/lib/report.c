@@ -111,9 +111,10 @@ void espy_session__report_end(struct espy_session *s)
 	espy_session__say(s, ESPY_TOPIC_STATS,
 			  "source %s: %" PRIu64 " records, %" PRIu64 " bytes, %" PRIu64 " lost, %" PRIu64
 			  " items read again at exit, %" PRIu64 " tasks seen, %" PRIu64 " hanging calls shown, %" PRIu64
-			  " wake-ups, %" PRIu64 " calls without description, %lu MB of memory at most",
+			  " wake-ups, %" PRIu64 " calls without description, rings of %" PRIu64
+			  " KB, %lu MB of memory at most",
 			  s->src_ops->name, st.records, st.bytes, lost, st.reread, st.tasks, st.hangs, st.wakeups,
-			  s->run.undescribed, (most_memory_kb() + 1023) / 1024);
+			  s->run.undescribed, st.ring_bytes >> 10, (most_memory_kb() + 1023) / 1024);
 }
 
 static void end_trace(struct espy_session *s, struct espy_engine *e, unsigned flags, int status)

@@ -174,6 +174,7 @@ struct espy_source_stats {
 	uint64_t tasks;  /* seen */
 	uint64_t hangs;  /* calls shown while they hung */
 	uint64_t wakeups;
+	uint64_t ring_bytes; /* of all rings that the kernel writes to; grows where opts.ring_bytes is 0 and nobody is held */
 	/* Flight recorder; at the last snapshot: records + overwritten + lost = what had happened when it was asked for. */
 	uint64_t overwritten;
 	uint64_t whole_since_ns; /* from this moment on nothing is missing in it; 0: nothing was overwritten */

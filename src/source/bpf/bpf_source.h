@@ -114,7 +114,9 @@ struct bpf_source {
 	struct espy_bpf_shared *shared;
 	struct bpf_ring ring;
 	struct bpf_ring task_ring; /* births, execs and deaths that found no room there */
-	struct bpf_rings rings; /* one per CPU instead of these two; then `ring` only wakes the reader */
+	struct bpf_spare *spare; /* ring/spare.h; NULL: none was needed yet */
+	bool spare_tried;
+	struct bpf_rings rings; /* one per CPU instead of these; then `ring` only wakes the reader */
 	uint32_t triggers;    /* flight recorder: that poll() has told */
 	bool loaded;
 	uint32_t mode;
@@ -138,6 +140,7 @@ static inline bool bpf_tests_paths(const struct bpf_source *s)
 }
 
 /* load/ring_size.c: bytes of the one ring; are they enough for what the user asks for? How many rings are there? */
+size_t bpf_ring_size__memory_left(void);
 size_t bpf_ring_size(const struct bpf_source *s);
 int bpf_ring_size__check(const struct bpf_source *s, size_t size);
 int bpf_ring_size__choose(struct bpf_source *s);
@@ -202,10 +205,10 @@ bool bpf_ring__empty(const struct bpf_ring *r);
 void bpf_ring__skip(struct bpf_ring *r); /* nothing in it is of interest */
 typedef int (*bpf_ring_fn)(void *ctx, const void *data, size_t size);
 /*
- * Everything that has come, with what found no room and lies in `aside` at its place in between; stops when fn returns
- * non-zero, which goes to *stop. Returns the number of records.
+ * Everything that has come to the source's rings, each record that found no room in the first at its place in between;
+ * stops when fn returns non-zero, which goes to *stop. Returns the number of records.
  */
-int bpf_ring__drain(struct bpf_ring *r, struct bpf_ring *aside, bpf_ring_fn fn, void *ctx, int *stop);
+int bpf_ring__drain(struct bpf_source *s, bpf_ring_fn fn, void *ctx, int *stop);
 
 /* source.c: is everything read that was recorded so far? */
 bool bpf_source_all_read(const struct bpf_source *s);

@@ -14,6 +14,7 @@
 #include "base/small_file.h"
 #include "bpf_source.h"
 #include "source/bpf/hold/pause.h"
+#include "source/bpf/ring/spare.h"
 
 #define INIT_PID_NS 0xEFFFFFFCu
 #define INIT_USER_NS 0xEFFFFFFDu
@@ -299,7 +300,9 @@ bool bpf_source_all_read(const struct bpf_source *s)
 		return true; /* whatever there is to read, a snapshot reads it */
 	if (s->rings.cnt)
 		return bpf_rings__empty(&s->rings);
-	return bpf_ring__empty(&s->ring) && bpf_ring__empty(&s->task_ring);
+	const struct bpf_ring *spare = bpf_spare__ring(s);
+
+	return bpf_ring__empty(&s->ring) && (!spare || bpf_ring__empty(spare)) && bpf_ring__empty(&s->task_ring);
 }
 
 uint64_t bpf_source_unread(const struct bpf_source *s)
@@ -415,8 +418,9 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		    (s->tables.narrow ? now - s->loaded_ns > NARROW_AFTER_NS : s->stats.records > MANY_RECORDS))
 			bpf_source_use_single(s);
 		bpf_source_tend_single(s);
+		bpf_spare__tend(s);
 		cnt = s->rings.cnt ? bpf_rings__drain(&s->rings, now, deliver, &d, &stop)
-				   : bpf_ring__drain(&s->ring, &s->task_ring, deliver, &d, &stop);
+				   : bpf_ring__drain(s, deliver, &d, &stop);
 		bpf_pause__progress(s);
 		if (!stop && bpf_source_all_read(s))
 			cnt += deliver_lost(&d, &stop);
@@ -485,6 +489,7 @@ static void bpf_stats(struct espy_source *src, struct espy_source_stats *st)
 	struct bpf_source *s = to_bpf(src);
 
 	*st = s->stats;
+	st->ring_bytes = s->rings.cnt ? bpf_rings__bytes(&s->rings) : s->ring.size + bpf_spare__size(s);
 	bpf_pause__stats(s, st);
 	if (!s->shared)
 		return;

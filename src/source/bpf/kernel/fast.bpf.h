@@ -137,10 +137,10 @@ static __always_inline u32 cut_to(u64 *len, u64 cap)
 /* Registers alone. */
 static __always_inline int fast_regs(const struct fast_call *c)
 {
-	u8 *rec = OUT_RESERVE(FAST_HEAD, fast_room(c));
+	u8 *rec = FAST_RESERVE(FAST_HEAD, fast_room(c));
 
 	if (!rec)
-		return ring_full();
+		return fast_full();
 	fast_head(c, rec);
 	fast_size(rec, c->fast->head);
 	out_submit(rec);
@@ -160,9 +160,9 @@ static __always_inline int fast_tiny(const struct fast_call *c, u64 ptr, u64 len
 	CLAMP(n, TINY);
 	if (bpf_probe_read_user(tiny, n, (void *)ptr))
 		return 1;
-	rec = OUT_RESERVE(FAST_HEAD + 8 + TINY, fast_room(c) + 8 + (len <= 8 ? 8 : TINY));
+	rec = FAST_RESERVE(FAST_HEAD + 8 + TINY, fast_room(c) + 8 + (len <= 8 ? 8 : TINY));
 	if (!rec)
-		return ring_full();
+		return fast_full();
 	fast_head(c, rec);
 	fast_size(rec, c->fast->head + 8 + UP8((u32)len));
 	FAST_ITEMS(at, rec, c->fast->head);
@@ -183,10 +183,10 @@ static __always_inline int fast_tiny(const struct fast_call *c, u64 ptr, u64 len
 #define FAST_BUF_CLASS(size)                                                     \
 	static __always_inline int fast_buf_##size(const struct fast_call *c, u64 ptr, u64 len, u32 status) \
 	{                                                                        \
-		u8 *rec = OUT_RESERVE(FAST_HEAD + 8 + size, fast_room(c) + 8 + UP8((u32)len)), *at; \
+		u8 *rec = FAST_RESERVE(FAST_HEAD + 8 + size, fast_room(c) + 8 + UP8((u32)len)), *at; \
 		u64 n = len, last = (len - 1) & ~7ull;                           \
 		if (!rec)                                                        \
-			return ring_full();                                      \
+			return fast_full();                                      \
 		fast_head(c, rec);                                               \
 		FAST_ITEMS(at, rec, c->fast->head);                          \
 		CLAMP(last, size - 8);                                           \
@@ -249,10 +249,10 @@ static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
 		u64 n, last;                                                                 \
 		u32 size = c->fast->head;                                                \
 		const u32 most = 8 + FAST_PATH + (struct_size ? 8 + struct_size : 0);        \
-		u8 *at, *rec = OUT_RESERVE(FAST_HEAD + most, fast_room(c) + most);           \
+		u8 *at, *rec = FAST_RESERVE(FAST_HEAD + most, fast_room(c) + most);           \
 		s64 got;                                                                     \
 		if (!rec)                                                                    \
-			return ring_full();                                                  \
+			return fast_full();                                                  \
 		fast_head(c, rec);                                                           \
 		FAST_ITEMS(at, rec, size);                                                   \
 		got = bpf_probe_read_user_str(at + 8, FAST_PATH, (void *)ptr);               \
@@ -326,9 +326,9 @@ static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 		return 1;
 	if (f->flags & ESPY_FAST_ON_OK && fast_ret(c) < 0)
 		return 1;
-	rec = OUT_RESERVE(VEC_RECORD, VEC_RECORD);
+	rec = FAST_RESERVE(VEC_RECORD, VEC_RECORD);
 	if (!rec)
-		return ring_full();
+		return fast_full();
 	fast_head(c, rec);
 	no_spread = ((f->flags & ESPY_FAST_SPREAD) >> 5) - 1ull;
 	state = (u64 *)(rec + VEC_RECORD - 16);

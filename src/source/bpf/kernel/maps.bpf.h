@@ -30,7 +30,18 @@ struct {
 	__uint(max_entries, ESPY_BPF_TASK_RING);
 } espy_task_ring SEC(".maps");
 
-#ifdef ESPY_OWN_RINGS
+#ifndef ESPY_OWN_RINGS
+/* The spare ring, which user space makes when the first is half full; until then shared.spare is 0. See SPARE_RESERVE. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_RINGBUF);
+		__uint(max_entries, 4096);
+	});
+} espy_spare SEC(".maps");
+#else
 /* The chunks of all rings; sized by user space. espy_ring only wakes the reader then. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -36,23 +36,62 @@ static __always_inline void wake_now(void)
 #ifndef ESPY_OWN_RINGS
 
 #define OWN_RINGS false
-/* `max` is known when the program is loaded; `size` is how much is sure to suffice. */
-#define OUT_RESERVE(max, size) bpf_ringbuf_reserve(&espy_ring, (max), 0)
+
+static __always_inline void *spare_ring(void)
+{
+	u32 zero = 0;
+
+	return shared.spare ? bpf_map_lookup_elem(&espy_spare, &zero) : NULL;
+}
 
 /*
- * Room for a record that must not be lost while calls are: in the ring, else in the one for such records. Behind the
- * record stands how far the ring was written then, which is the record's place among those of the ring.
+ * Room in the spare ring. The place is asked for before the room is taken: what the same task writes to the first ring
+ * afterwards lies at that place or behind it.
+ */
+#define SPARE_RESERVE(size)                                                                                            \
+	({                                                                                                             \
+		void *spare = spare_ring(), *aside = NULL;                                                             \
+		if (spare) {                                                                                           \
+			u64 pos = bpf_ringbuf_query(&espy_ring, BPF_RB_PROD_POS);                                      \
+			aside = bpf_ringbuf_reserve(spare, (size) + ESPY_BPF_SPARE_TAIL, 0);                           \
+			if (aside)                                                                                     \
+				*(u64 *)(aside + (size)) = pos;                                                        \
+		}                                                                                                      \
+		aside;                                                                                                 \
+	})
+
+/* `max` is known when the program is loaded; `size` is how much is sure to suffice. */
+#define OUT_RESERVE(max, size)                                                                                         \
+	({                                                                                                             \
+		void *room = bpf_ringbuf_reserve(&espy_ring, (max), 0);                                                \
+		room ? room : SPARE_RESERVE(max);                                                                      \
+	})
+
+/* The same for the programs of the hot path, which leave the call to the general path where there is a spare ring. */
+#define FAST_RESERVE(max, size) bpf_ringbuf_reserve(&espy_ring, (max), 0)
+
+/* The hot path found no room. Returns 1 if the general path may find some. */
+static __always_inline int fast_full(void)
+{
+	return shared.spare ? 1 : ring_full();
+}
+
+/*
+ * Room for a record that must not be lost while calls are: where all others go, else in the ring for such records. What
+ * stands behind the record there is its place.
  */
 #define TASK_RESERVE(size)                                                                                             \
 	({                                                                                                             \
-		void *room = bpf_ringbuf_reserve(&espy_ring, (size) + 8, 0);                                           \
-		if (!room) {                                                                                           \
-			u64 pos = bpf_ringbuf_query(&espy_ring, BPF_RB_PROD_POS);                                      \
-			room = bpf_ringbuf_reserve(&espy_task_ring, (size) + 8, 0);                                    \
-			if (room)                                                                                      \
-				*(u64 *)(room + (size)) = pos;                                                         \
+		void *life = OUT_RESERVE(size, size);                                                                  \
+		if (!life) {                                                                                           \
+			void *full = spare_ring();                                                                     \
+			struct espy_bpf_place place = { bpf_ringbuf_query(&espy_ring, BPF_RB_PROD_POS),                \
+							full ? bpf_ringbuf_query(full, BPF_RB_PROD_POS) : 0 };         \
+			life = bpf_ringbuf_reserve(&espy_task_ring, (size) + sizeof(place), 0);                        \
+			if (life)                                                                                      \
+				*(struct espy_bpf_place *)(life + (size)) = place;                                     \
 		}                                                                                                      \
-		room;                                                                                                  \
+		life;                                                                                                  \
 	})
 
 static __always_inline void out_submit(void *rec)
@@ -71,10 +110,19 @@ static __always_inline void out_discard(void *rec)
 	bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
 }
 
-/* A finished record from elsewhere, whose time is taken now if it was not before. The size is bounded. */
+/*
+ * A finished record from elsewhere, whose time is taken now if it was not before. The size is bounded, and the memory has
+ * room for ESPY_BPF_SPARE_TAIL bytes behind that.
+ */
 static __always_inline int out_copy(struct espy_rec *rec, u64 size)
 {
-	return bpf_ringbuf_output(&espy_ring, rec, size, BPF_RB_NO_WAKEUP);
+	int err = bpf_ringbuf_output(&espy_ring, rec, size, BPF_RB_NO_WAKEUP);
+	void *spare = err ? spare_ring() : NULL;
+
+	if (!spare)
+		return err;
+	*(u64 *)((void *)rec + size) = bpf_ringbuf_query(&espy_ring, BPF_RB_PROD_POS);
+	return bpf_ringbuf_output(spare, rec, size + ESPY_BPF_SPARE_TAIL, BPF_RB_NO_WAKEUP);
 }
 
 static __always_inline u64 time_before_copy(void)
@@ -156,7 +204,13 @@ static __always_inline void *own_reserve(u64 size, u64 room)
 }
 
 #define OUT_RESERVE(max, size) own_reserve(size, conf.room_calls)
+#define FAST_RESERVE(max, size) OUT_RESERVE(max, size)
 #define TASK_RESERVE(size) own_reserve(size, conf.room_tasks)
+
+static __always_inline int fast_full(void)
+{
+	return ring_full();
+}
 
 /* Publishing orders the record before its mark, and the mark before the look at shared.want. */
 static __always_inline void own_publish(void *rec, u64 mark)

@@ -372,7 +372,7 @@ static __noinline int put_all(const struct espy_probe_plan *plan, struct task_st
 	h->bad = bad;
 	put_head(&s->rec, task, h, off);
 	size = sizeof(s->rec) + off;
-	CLAMP(size, sizeof(*s));
+	CLAMP(size, sizeof(*s) - ESPY_BPF_SPARE_TAIL);
 	return out_copy(&s->rec.rec, size) ? ring_full() : 1;
 }
 

@@ -197,6 +197,15 @@ static inline __u64 espy_bpf_high(__u64 room, __u64 longest, __u64 tasks)
 	return way < room - least ? room - way : least;
 }
 
+/*
+ * Behind a record that found no room in the ring: how far the ring was written then, and, behind one that found none in the
+ * spare ring either, how far that one was. Both are places among the records of those rings.
+ */
+struct espy_bpf_place {
+	__u64 ring, spare;
+};
+#define ESPY_BPF_SPARE_TAIL 8u /* bytes of it behind a record in the spare ring */
+
 struct espy_bpf_pausing {
 	__u32 on;
 	__u32 helper;  /* the process that has the pages */
@@ -253,7 +262,7 @@ struct espy_bpf_shared {
 	__u64 trigger_ns; /* when one last did */
 	__u64 high; /* bytes of a ring unread from which on tasks are held, until half of them are read; see espy_bpf_high() */
 	__u32 not_allowed; /* conf.borrowed: programs that were let go of, because the user may not trace them */
-	__u32 reserved2;
+	__u32 spare; /* there is a spare ring */
 	__u32 wanted_cnt; /* that were put into: */
 	__u32 reserved3;
 	__u64 wanted[ESPY_BPF_WANTED]; /* inodes of wanted paths; 0: none */
@@ -406,6 +415,8 @@ struct espy_bpf_scratch {
 	__u32 found, lo, hi; /* of searches */
 	__u64 ptr, base; /* the pointer at work, and the place of the element that holds it (0: an argument) */
 	__u64 dentry, mount; /* fdname: where the walk is */
+	__u64 number;        /* fdname: what is still to be written in digits */
+	__u64 message_at, message_end, rights_end; /* fdmade: the walk through control messages; descriptors come up to rights_end */
 	__u32 path_arg, fds, fds_arg, fd_args, path_args, closes; /* of espy_bpf_call */
 	__u32 triggers; /* of the call, as a bit set */
 	__u32 early_gate, late_gate; /* of the call */
@@ -415,7 +426,5 @@ struct espy_bpf_scratch {
 	struct espy_bpf_capture saved; /* the entry part, while it is merged */
 	__u8 rec[ESPY_BPF_HEAD_MAX + 2 * ESPY_BPF_ITEMS_MAX + 32];
 };
-	__u64 number;        /* fdname: what is still to be written in digits */
-	__u64 message_at, message_end, rights_end; /* fdmade: the walk through control messages; descriptors come up to rights_end */
 
 #endif

@@ -21,6 +21,7 @@
 #include "source/rights.h"
 #include "source/bpf/kernel/bpf_objects.h"
 #include "source/bpf/hold/pause.h"
+#include "source/bpf/ring/spare.h"
 
 /* What is to be attached. */
 struct choice {
@@ -562,6 +563,7 @@ void bpf_source_unload(struct bpf_source *s)
 		bpf_ring__close(&s->ring);
 	if (s->task_ring.head)
 		bpf_ring__close(&s->task_ring);
+	bpf_spare__free(s);
 	bpf_rings__close(&s->rings);
 	if (s->types.fd > 0)
 		bpf_types__free(&s->types);

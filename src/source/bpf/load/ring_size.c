@@ -12,12 +12,9 @@
  * Why this size: the ring is full when the reader has not run for as long as the programs take to fill it. One task
  * that does nothing but call writes 60-120 MB a second, so 32 MB last for a third of a second of it, and longer than a
  * scheduler keeps a reader of nice -10 waiting. A task that fills the ring all the same is held; where nobody is held
- * the ring lasts twice as long. It does not grow: the kernel's rings have the size that they are made with, a second
- * ring beside the first would cost each record a lookup, and what overruns 64 MB overruns any size soon, for the reader
- * is the slower one then. Each MB takes 0.2 ms to make and map when espy starts.
+ * there comes a spare ring beside it (spare.h). Each MB takes 0.2 ms to make and map when espy starts.
  */
 #define DEFAULT_RING (32u << 20)
-#define DEFAULT_UNHELD_RING (64u << 20)
 /* Long records (-s): room for so many of them, up to a limit. */
 #define DEFAULT_RECORDS 1024u
 #define DEFAULT_MOST (256u << 20)
@@ -38,8 +35,6 @@ static size_t default_size(const struct bpf_source *s)
 
 	if (s->opts.count_only)
 		return size;
-	if (!bpf_pause__wants_lossless(s))
-		size = DEFAULT_UNHELD_RING;
 	if (records > DEFAULT_MOST)
 		records = DEFAULT_MOST;
 	return size < records ? power_of_two(records) : size;
@@ -67,7 +62,7 @@ int bpf_ring_size__check(const struct bpf_source *s, size_t size)
 }
 
 /* Memory that can be had without harm to others; all there is, if the kernel does not say. */
-static size_t memory_left(void)
+size_t bpf_ring_size__memory_left(void)
 {
 	unsigned long long kb = ~0ull >> 10;
 	char text[32];
@@ -89,10 +84,10 @@ int bpf_ring_size__choose(struct bpf_source *s)
 										   : default_size(s),
 				false);
 	/* The kernel would put everything else out of memory before it says no. */
-	if (s->rings.cnt && bpf_rings__bytes(&s->rings) > memory_left()) {
+	if (s->rings.cnt && bpf_rings__bytes(&s->rings) > bpf_ring_size__memory_left()) {
 		bpf_source_report(s, ESPY_REPORT_ERROR,
 				  "rings of %zu MB do not fit into the %zu MB of memory that are free",
-				  bpf_rings__bytes(&s->rings) >> 20, memory_left() >> 20);
+				  bpf_rings__bytes(&s->rings) >> 20, bpf_ring_size__memory_left() >> 20);
 		s->rings.cnt = 0;
 		return -ENOMEM;
 	}

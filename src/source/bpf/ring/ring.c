@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/align.h"
 #include "source/bpf/bpf_source.h"
+#include "source/bpf/ring/spare.h"
 
 #define RECORD_BUSY 0x80000000u
 #define RECORD_DISCARDED 0x40000000u
@@ -72,58 +73,114 @@ void bpf_ring__skip(struct bpf_ring *r)
 	__atomic_store_n(r->consumer, __atomic_load_n(r->producer, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
 }
 
-/* Those of the second ring whose place in the first is not behind `upto`: it stands at the end of each record. */
-static int drain_aside(struct bpf_ring *r, unsigned long end, unsigned long upto, bpf_ring_fn fn, void *ctx, int *stop)
+/* A drain of all rings: how far each was written when it began. */
+struct drain {
+	struct bpf_ring *spare, *tasks; /* spare: NULL if there is none */
+	unsigned long spare_end, tasks_end;
+	bpf_ring_fn fn;
+	void *ctx;
+	int *stop;
+	int cnt;
+};
+
+/* The bytes of the record at the reader's place, or 0: it is still being written. *len: as the kernel has it. */
+static uint32_t record_at(const struct bpf_ring *r, unsigned long pos, const uint8_t **at, uint32_t *len)
 {
-	unsigned long pos = *r->consumer;
-	int cnt = 0;
-
-	while (pos < end && !*stop) {
-		const uint8_t *at = r->data + (pos & (r->size - 1));
-		uint32_t len = __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
-		uint32_t size = len & ~(RECORD_BUSY | RECORD_DISCARDED);
-		uint64_t place;
-
-		if (len & RECORD_BUSY || size < sizeof(place))
-			break;
-		memcpy(&place, at + RECORD_HEAD + size - sizeof(place), sizeof(place));
-		if (!(len & RECORD_DISCARDED)) {
-			if (place > upto)
-				break;
-			cnt++;
-			*stop = fn(ctx, at + RECORD_HEAD, size - sizeof(place));
-		}
-		pos += espy_pad8(size + RECORD_HEAD);
-		__atomic_store_n(r->consumer, pos, __ATOMIC_RELEASE);
-	}
-	return cnt;
+	*at = r->data + (pos & (r->size - 1)) + RECORD_HEAD;
+	*len = __atomic_load_n((const uint32_t *)(*at - RECORD_HEAD), __ATOMIC_ACQUIRE);
+	return *len & RECORD_BUSY ? 0 : *len & ~RECORD_DISCARDED;
 }
 
-int bpf_ring__drain(struct bpf_ring *r, struct bpf_ring *aside, bpf_ring_fn fn, void *ctx, int *stop)
+/* A record that lies aside, without the place behind it, unless it was given up. */
+static void give(struct drain *d, const uint8_t *at, uint32_t len, uint32_t size, size_t tail)
 {
+	if (len & RECORD_DISCARDED)
+		return;
+	d->cnt++;
+	*d->stop = d->fn(d->ctx, at, size - tail);
+}
+
+static void step(struct bpf_ring *r, unsigned long pos, uint32_t size)
+{
+	__atomic_store_n(r->consumer, pos + espy_pad8(size + RECORD_HEAD), __ATOMIC_RELEASE);
+}
+
+/* Births, execs and deaths whose place in the first ring, or in the spare one, is not behind `upto`. */
+static void drain_tasks(struct drain *d, unsigned long upto, bool in_spare)
+{
+	unsigned long pos;
+
+	while ((pos = *d->tasks->consumer) < d->tasks_end && !*d->stop) {
+		struct espy_bpf_place place;
+		const uint8_t *at;
+		uint32_t len, size = record_at(d->tasks, pos, &at, &len);
+
+		if (size < sizeof(place))
+			return;
+		memcpy(&place, at + size - sizeof(place), sizeof(place));
+		if (!(len & RECORD_DISCARDED) && (in_spare ? place.spare : place.ring) > upto)
+			return;
+		give(d, at, len, size, sizeof(place));
+		step(d->tasks, pos, size);
+	}
+}
+
+/* Records of the spare ring whose place in the first is not behind `upto`, and then those of tasks. */
+static void drain_aside(struct drain *d, unsigned long upto)
+{
+	unsigned long pos;
+
+	while (d->spare && (pos = *d->spare->consumer) < d->spare_end && !*d->stop) {
+		uint64_t place;
+		const uint8_t *at;
+		uint32_t len, size = record_at(d->spare, pos, &at, &len);
+
+		if (size < sizeof(place))
+			return; /* what is behind it, and of tasks, comes later than it */
+		memcpy(&place, at + size - sizeof(place), sizeof(place));
+		if (!(len & RECORD_DISCARDED) && place > upto)
+			break;
+		drain_tasks(d, pos, true);
+		if (*d->stop)
+			return;
+		give(d, at, len, size, sizeof(place));
+		step(d->spare, pos, size);
+	}
+	drain_tasks(d, upto, false);
+}
+
+static bool has_aside(const struct drain *d)
+{
+	return *d->tasks->consumer != d->tasks_end || (d->spare && *d->spare->consumer != d->spare_end);
+}
+
+int bpf_ring__drain(struct bpf_source *s, bpf_ring_fn fn, void *ctx, int *stop)
+{
+	struct bpf_ring *r = &s->ring;
 	unsigned long pos = *r->consumer, given = pos, end = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
 	unsigned long batch = r->size / 16 < 65536 ? r->size / 16 : 65536;
-	/* After the other: what was put aside before a record of this ring was begun is seen here. */
-	unsigned long aside_end = __atomic_load_n(aside->producer, __ATOMIC_ACQUIRE);
-	int cnt = 0;
+	struct drain d = { .tasks = &s->task_ring, .fn = fn, .ctx = ctx, .stop = stop };
 
+	/* One after the other: what was put aside before a record of a ring was begun is seen here. */
+	d.spare = bpf_spare__ring(s);
+	d.spare_end = d.spare ? __atomic_load_n(d.spare->producer, __ATOMIC_ACQUIRE) : 0;
+	d.tasks_end = __atomic_load_n(d.tasks->producer, __ATOMIC_ACQUIRE);
 	*stop = 0;
 	while (pos < end && !*stop) {
-		const uint8_t *at = r->data + (pos & (r->size - 1));
-		uint32_t len = __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
-		uint32_t size = len & ~(RECORD_BUSY | RECORD_DISCARDED);
+		const uint8_t *at;
+		uint32_t len, size = record_at(r, pos, &at, &len);
 
 		if (len & RECORD_BUSY)
 			break;
-		if (*aside->consumer != aside_end) {
-			cnt += drain_aside(aside, aside_end, pos, fn, ctx, stop);
+		if (has_aside(&d)) {
+			drain_aside(&d, pos);
 			if (*stop)
 				break;
 		}
 		pos += espy_pad8(size + RECORD_HEAD);
 		if (!(len & RECORD_DISCARDED)) {
-			cnt++;
-			*stop = fn(ctx, at + RECORD_HEAD, size);
+			d.cnt++;
+			*stop = fn(ctx, at, size);
 		}
 		if (pos - given >= batch) {
 			__atomic_store_n(r->consumer, pos, __ATOMIC_RELEASE);
@@ -131,7 +188,7 @@ int bpf_ring__drain(struct bpf_ring *r, struct bpf_ring *aside, bpf_ring_fn fn, 
 		}
 	}
 	__atomic_store_n(r->consumer, pos, __ATOMIC_RELEASE);
-	if (!*stop && *aside->consumer != aside_end)
-		cnt += drain_aside(aside, aside_end, pos, fn, ctx, stop);
-	return cnt;
+	if (!*stop && has_aside(&d))
+		drain_aside(&d, pos);
+	return d.cnt;
 }
