@@ -103,6 +103,13 @@ wait $pid $tracer
 expect "-p: of that process alone; a place twice" 4 "$(grep -c 'probed:handle()' "$dir/got")"
 rm "$dir/in"
 
+# ---- several probes of one return: each has what the function was called with
+trace -u 'probed:factorial%return(n=$arg1:s32, =$retval:s32)' -u 'probed:factorial%return(m=$arg1:s32)' -u 'probed:factorial%return(k=$arg1:s32)' \
+	"$probed" | sed -n 's/^probed:factorial(\([nmk]=[0-9?]*\)).*/\1/p' | LC_ALL=C sort | tr '\n' ' ' >"$dir/got"
+expect "three probes of a return" 'k=1 k=2 k=3 m=1 m=2 m=3 n=1 n=2 n=3 ' "$(cat "$dir/got")"
+trace -T -u 'probed:leave%return' -u 'probed:factorial%return(n=$arg1:s32)' -u 'probed:factorial%return(m=$arg1:s32)' "$probed" jump >"$dir/got"
+expect "and after 100 longjmps" 'm=2 n=2 ' "$(grep '^probed:factorial' "$dir/got" | tail -n 2 | sed 's/.*(\(.=[0-9?]*\)).*/\1/' | LC_ALL=C sort | tr '\n' ' ')"
+
 # ---- a longjmp leaves frames behind; what comes later is right
 trace -u 'probed:leave%return' -u 'probed:factorial%return(n=$arg1:s32, =$retval:s32)' "$probed" jump | lines >"$dir/got"
 expect "returns after 100 longjmps" 'probed:factorial(n=2) = 2' "$(tail -n 1 "$dir/got")"

@@ -419,6 +419,8 @@ int espy_probe(struct pt_regs *regs)
 	return 0;
 }
 
+#define TAKEN 0 /* the sp of a frame whose probe has been hit, while another probe of the same call still wants its own */
+
 /* A function whose return is wanted is entered. */
 SEC("uprobe")
 int espy_probe_begin(struct pt_regs *regs)
@@ -445,6 +447,16 @@ int espy_probe_begin(struct pt_regs *regs)
 				break;
 			frames->depth = top;
 		}
+	/* Frames of calls that are over lie at the top. */
+	for (u32 i = 0; i < FRAMES; i++) {
+		depth = frames->depth - 1;
+		if (depth >= FRAMES)
+			break;
+		CLAMP(depth, FRAMES - 1);
+		if (frames->v[depth].sp != TAKEN)
+			break;
+		frames->depth = depth;
+	}
 	depth = frames->depth;
 	if (depth >= FRAMES)
 		return 0;
@@ -463,10 +475,14 @@ int espy_probe_begin(struct pt_regs *regs)
 	return 0;
 }
 
-/* Its frame, which goes with all that were entered later: they were left otherwise. */
+/*
+ * Its frame, which goes with all that were entered later: they were left otherwise. Those of the same call stay, because other
+ * probes of its return come next.
+ */
 static __noinline bool take_frame(struct task_struct *task, u64 sp, struct hit *h)
 {
 	struct probe_frames *frames = bpf_task_storage_get(&espy_probe_frames, task, NULL, 0);
+	u64 keep = 0;
 
 	if (!frames)
 		return false;
@@ -478,9 +494,12 @@ static __noinline bool take_frame(struct task_struct *task, u64 sp, struct hit *
 			break;
 		CLAMP(at, FRAMES - 1);
 		f = &frames->v[at];
+		if (f->sp == sp && f->def != h->def && !keep)
+			keep = at + 1;
 		if (f->sp != sp || f->def != h->def)
 			continue;
-		frames->depth = at;
+		frames->depth = keep ? keep : at;
+		f->sp = TAKEN;
 		h->begin_ns = f->begin_ns;
 		for (u32 k = 0; k < ESPY_PROBE_SAVED; k++)
 			h->saved[k] = f->args[k];
