@@ -5,13 +5,17 @@
  */
 #include "hold_harness.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "small_image.h"
+#include "tests/wait.h"
 
 #define BLOCKS 2000000
 #define MB (1u << 20)
@@ -147,12 +151,59 @@ static void made_ready_late(void **state)
 			"the writers did not get so many CPUs that they outran the reader: nobody had to be held\n");
 }
 
+static unsigned children(void)
+{
+	unsigned cnt = 0;
+	int pid;
+	DIR *tasks = opendir("/proc/self/task");
+
+	assert_non_null(tasks);
+	for (struct dirent *d; (d = readdir(tasks));) {
+		char path[300];
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/children", d->d_name);
+		f = d->d_name[0] == '.' ? NULL : fopen(path, "re");
+		while (f && fscanf(f, "%d", &pid) == 1)
+			cnt++;
+		if (f)
+			fclose(f);
+	}
+	closedir(tasks);
+	return cnt;
+}
+
+static int poll_once(struct rig *r)
+{
+	return r->s->ops->poll(r->s, take, r, 1);
+}
+
+/* A session that has let go of its command before that (its output is full, say) makes nothing ready any more. */
+static void not_made_ready_after_the_end(void **state)
+{
+	char *argv[] = { "/bin/sleep", "60", NULL }; /* sleeps: a program that is watched */
+	struct rig *r = calloc(1, sizeof(*r));
+
+	(void)state;
+	open_source(r, &(struct espy_source_opts){ .lossless = ESPY_LOSSLESS_AUTO });
+	start_subject(r, "/bin/sleep", argv);
+	const unsigned before = children();
+
+	assert_int_equal(r->s->ops->remove_target(r->s, 0), 0);
+	/* It would be made ready at a look that comes 10 ms after the begin; a helper process is a part of it. */
+	assert_true(STAYS_MS(poll_once(r) != -EIO && children() == before, 300));
+	kill(r->pid, SIGKILL);
+	assert_int_equal(waitpid(r->pid, NULL, 0), r->pid);
+	free_rig(r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lossless_dd),	       cmocka_unit_test(lossless_writers),
 		cmocka_unit_test(lossless_rings),      cmocka_unit_test(without_lossless),
 		cmocka_unit_test(reader_stands_still), cmocka_unit_test(made_ready_late),
+		cmocka_unit_test(not_made_ready_after_the_end),
 	};
 	char why[256];
 	int err = run_subject(argc, argv);

@@ -221,7 +221,8 @@ void bpf_pause__tend(struct bpf_source *s, uint64_t now_ns)
 {
 	struct bpf_pause_later *later = &s->pause->later;
 
-	if (!later->begun && now_ns - s->loaded_ns > LATE_AFTER_NS) {
+	/* Behind the end nobody would wait for the thread, which works on what is given back then. */
+	if (!later->begun && !s->pause->ending && now_ns - s->loaded_ns > LATE_AFTER_NS) {
 		later->s = s;
 		later->begun = true;
 		bpf_job__start(&later->job, make_later);
