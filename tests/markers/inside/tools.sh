@@ -124,7 +124,7 @@ espy=$(realpath "$3")
 for how in plain self; do
 	for cc in gcc clang; do
 		[ -x "$dir/$how-$cc" ] || continue
-		"$espy" trace --via kernel -m 'counted:*' -o "$dir/text" "$dir/$how-$cc" 1000 2>"$dir/err" ||
+		"$espy" trace -s 4096 --via kernel -m 'counted:*' -o "$dir/text" "$dir/$how-$cc" 1000 2>"$dir/err" ||
 			fail "espy --via kernel, $how, $cc: $(cat "$dir/err")"
 		seq 0 999 | awk -v text="$dir/$how-$cc" '{ printf "counted:leaf(i=%d, triple=%d, text=\"%s\")\n", $1, 3 * $1, text }' >"$dir/want"
 		grep '^counted:leaf' "$dir/text" | cmp -s - "$dir/want" ||

@@ -100,8 +100,8 @@ LINE='app:child(i=' ARGS=-f allowed "nothing but that, and it forks" -f only $ag
 confined -s deny kill restart_syscall
 for i in 1 2 3; do
 	"$espy" trace -p $pid -m 'app:*' -o /dev/null 2>/dev/null & tracer=$!
-	wait_for 60 grep -q '^espy-agent$' /proc/$pid/task/*/comm
-	sleep 0.1
+	# By a shell each time: the thread is not there yet when this line is read.
+	wait_for 60 sh -c "grep -q '^espy-agent\$' /proc/$pid/task/*/comm" || not_ok "a sleep that must not be gone on with, $i: there is no agent in it"
 	kill -INT $tracer
 	wait $tracer
 	lives "a sleep that must not be gone on with, $i" $pid
