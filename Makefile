@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CMD    ?= ls /
 MESON_ARGS ?=
 
-.PHONY: all deps setup trace check check-vm bench fuzz install uninstall clean format
+.PHONY: all deps setup trace check check-all check-vm bench fuzz install uninstall clean format
 
 all: setup
 	@ninja -C $(BUILD)
@@ -33,6 +33,12 @@ trace: setup
 check: all
 	@tools/deps test
 	@tests/run $(BUILD)
+
+# Everything: also storms, sanitizers, slow machines, another kernel, fuzzing. About half an hour; it says how long it took.
+check-all: all
+	@tools/deps test
+	@tools/deps vm
+	@tests/all $(BUILD)
 
 check-vm: all
 	@tools/deps vm

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The agent is loaded into programs at any moment of their lives; all of them live, and their waiting calls go on waiting.
-# ESPY_TEST_TIMES: how often (a loop of malloc, a sleeper, a spinner and a python with threads 100 times, others 10).
+# ROUNDS: how often; a loop of malloc, a sleeper, a spinner and a python with threads ten times as often.
 . "$(dirname "$0")/lib.sh"
-times=${ESPY_TEST_TIMES:-10} many=${ESPY_TEST_TIMES:-100}
+times=${ROUNDS:-10} many=$((times * 10))
 for mode in sleep spin malloc; do
 	"$progs/inject_many" "$many" "$agent" "$progs/subjects" $mode || bad=1
 done
