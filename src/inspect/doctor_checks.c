@@ -278,11 +278,11 @@ static void check_tracefs(struct espy_check_result *r)
 		if (may_bpf() && has_cap(CAP_SYS_ADMIN))
 			say(r, ESPY_FINDING_YES, "not mounted; espy opens one for itself");
 		else
-			say(r, ESPY_FINDING_PARTLY, "not mounted: a narrow -e trace= is not made cheaper");
+			say(r, ESPY_FINDING_PARTLY, "not mounted: neither entries of calls nor a narrow -e trace= are made cheaper");
 		return;
 	}
 	if (denied) {
-		say(r, ESPY_FINDING_PARTLY, "mounted at %.100s, and this user may not read it: a narrow -e trace= is not made cheaper",
+		say(r, ESPY_FINDING_PARTLY, "mounted at %.100s, and this user may not read it: neither entries of calls nor a narrow -e trace= are made cheaper",
 		    mounted);
 		way(r, in_first_userns() ? "root" : "root of the first user namespace, outside of the container");
 		return;

@@ -115,6 +115,8 @@ void espy_session__report_end(struct espy_session *s)
 			  " KB, %lu MB of memory at most",
 			  s->src_ops->name, st.records, st.bytes, lost, st.reread, st.tasks, st.hangs, st.wakeups,
 			  s->run.undescribed, st.ring_bytes >> 10, (most_memory_kb() + 1023) / 1024);
+	if (*st.tracepoints)
+		espy_session__say(s, ESPY_TOPIC_STATS, "source %s: %s", s->src_ops->name, st.tracepoints);
 }
 
 static void end_trace(struct espy_session *s, struct espy_engine *e, unsigned flags, int status)

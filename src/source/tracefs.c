@@ -42,6 +42,11 @@ int espy_tracefs__open(void)
 	if (fd < 0)
 		fd = -errno;
 	close(fs);
+	/* A kernel may have tracefs without tracepoints of calls. */
+	if (fd >= 0 && faccessat(fd, "events/syscalls", R_OK, 0)) {
+		close(fd);
+		fd = -EOPNOTSUPP;
+	}
 	return fd;
 }
 

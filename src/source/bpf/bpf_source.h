@@ -97,9 +97,10 @@ struct bpf_source {
 	struct bpf_link **links;
 	size_t link_cnt, link_cap;
 	struct bpf_link *raw_enter, *raw_exit; /* among links; single tracepoints may take their place */
+	bool reads_enters; /* some calls are read at their entry */
 	struct bpf_object *single; /* the object once more, for the programs of single tracepoints */
 	int *events; /* perf events of single calls */
-	size_t event_cnt;
+	size_t event_cnt, single_cnt; /* open now; attached by the change */
 	struct bpf_tables tables;
 	struct bpf_types types;
 	bool switched; /* to single tracepoints, or tried */
@@ -107,6 +108,7 @@ struct bpf_source {
 	struct bpf_link *guard;    /* espy_compat_call, where it is to be had */
 	uint64_t back_ns;          /* the programs of all calls came back then */
 	bool enters_over, exits_over; /* who has been replaced */
+	char unchanged[128];          /* why nobody is; empty: no reason yet */
 	int grace;     /* -1, or a pipe: a byte in it says that all calls are over that were on their way */
 	uint8_t *marks;
 	size_t mark_cnt;
@@ -184,6 +186,8 @@ void bpf_source_use_single(struct bpf_source *s);
 void bpf_source_tend_single(struct bpf_source *s);
 /* Says what is known to be missing; at the end, when nothing is attached any more, all of it. */
 void bpf_source_say_missed(struct bpf_source *s, bool at_end);
+/* At which calls programs run now, and why at so many; an empty text if there is no choice. */
+void bpf_source_tell_single(const struct bpf_source *s, char *text, size_t size);
 /* To be told of tasks that are added by hand. */
 void bpf_source_check_compat(struct bpf_source *s, uint32_t tid);
 void bpf_source_drop_events(struct bpf_source *s);

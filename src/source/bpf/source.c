@@ -491,6 +491,7 @@ static void bpf_stats(struct espy_source *src, struct espy_source_stats *st)
 	*st = s->stats;
 	st->ring_bytes = s->rings.cnt ? bpf_rings__bytes(&s->rings) : s->ring.size + bpf_spare__size(s);
 	bpf_pause__stats(s, st);
+	bpf_source_tell_single(s, st->tracepoints, sizeof(st->tracepoints));
 	if (!s->shared)
 		return;
 	st->trigger_ns = __atomic_load_n(&s->shared->trigger_ns, __ATOMIC_RELAXED);

@@ -183,6 +183,7 @@ static int attach_enter(struct bpf_source *s, bool refill)
 		s->shared->enters[i / 64] |= 1ull << (i % 64);
 		any = true;
 	}
+	s->reads_enters = any;
 	return any ? bpf_source_attach(s, "espy_raw_enter", "sys_enter", &s->raw_enter) : 0;
 }
 

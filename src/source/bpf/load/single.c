@@ -117,6 +117,7 @@ struct bpf_change {
 	int tracefs;
 	int probe; /* the event that was opened first; its end is the grace period */
 	int err;
+	const char *failed; /* the call at which it ended, if it was one */
 	bool done;
 	bool stop; /* the session ends: no more is worth while */
 };
@@ -179,12 +180,17 @@ static int attach_programs(struct bpf_change *c)
 	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
 		if (c->enters && s->shared->enters[nr / 64] >> (nr % 64) & 1)
 			err = attach_event(s, c->tracefs, nr, false);
+		/* A number that this kernel has no call for fails at once and overwrites nothing: its exit tells all. */
+		if (err == -ENOENT)
+			err = 0;
 		if (!err && c->exits && t->calls[nr].flags & ESPY_CALL_WANTED)
 			err = attach_event(s, c->tracefs, nr, true);
 		if (!err && __atomic_load_n(&c->stop, __ATOMIC_RELAXED))
 			err = -ECANCELED;
-		if (err)
+		if (err) {
+			c->failed = espy_image__event_name(s->sets[ESPY_ABI_X86_64].image, nr);
 			return err;
+		}
 	}
 	return 0;
 }
@@ -347,22 +353,41 @@ static void do_change(struct bpf_job *job)
 	__atomic_store_n(&c->done, true, __ATOMIC_RELEASE);
 }
 
+/* There is no change, or it ended early: every call goes on to cost what it costs. For bpf_source_tell_single(). */
+static void refuse(struct bpf_source *s, const char *call, int err)
+{
+	if (err == -ECANCELED)
+		return;
+	if (err == -EBUSY)
+		snprintf(s->unchanged, sizeof(s->unchanged), "another tracer watches single calls");
+	else
+		snprintf(s->unchanged, sizeof(s->unchanged), "%s%.80s: %s", call ? "tracepoint of " : "", call ? call : "tracefs",
+			 strerror(-err));
+}
+
 void bpf_source_use_single(struct bpf_source *s)
 {
 	bool enters = s->raw_enter != NULL, exits = s->tables.narrow;
 	struct bpf_change *c;
+	int err;
 
 	if (s->switched || !s->set[ESPY_ABI_X86_64])
 		return;
 	s->switched = true;
-	if ((!enters && !exits) || (s->tables.compat && (compat_seen(s) || compat_running(s))) ||
-	    (exits && map_marks(s)))
+	if (!enters && !exits)
 		return;
+	if (s->tables.compat && (compat_seen(s) || compat_running(s))) {
+		snprintf(s->unchanged, sizeof(s->unchanged), "32-bit programs run, or too many tasks to be asked");
+		return;
+	}
 	c = calloc(1, sizeof(*c));
-	if (!c)
-		return;
-	*c = (struct bpf_change){ .s = s, .enters = enters, .exits = exits, .tracefs = espy_tracefs__open(), .probe = -1 };
-	if (c->tracefs < 0) {
+	err = !c ? -ENOMEM : exits ? map_marks(s) : 0;
+	if (!err) {
+		*c = (struct bpf_change){ .s = s, .enters = enters, .exits = exits, .tracefs = espy_tracefs__open(), .probe = -1 };
+		err = c->tracefs < 0 ? c->tracefs : 0;
+	}
+	if (err) {
+		refuse(s, NULL, err);
 		free(c);
 		return;
 	}
@@ -387,8 +412,12 @@ static void end_change(struct bpf_source *s)
 	if (c->probe >= 0)
 		let_go(&c->probe, 1, NULL);
 	if (err) {
+		refuse(s, c->failed, err);
 		bpf_source_drop_events(s);
-	} else if (c->enters && s->raw_enter) {
+	} else {
+		s->single_cnt = s->event_cnt;
+	}
+	if (!err && c->enters && s->raw_enter) {
 		drop_link(s, &s->raw_enter);
 		s->enters_over = true;
 	}
@@ -452,6 +481,26 @@ void bpf_source_tend_single(struct bpf_source *s)
 	if (compat_seen(s) && !s->shared->all_back)
 		come_back(s);
 	bpf_source_say_missed(s, false);
+}
+
+void bpf_source_tell_single(const struct bpf_source *s, char *text, size_t size)
+{
+	const bool back = s->shared && s->shared->all_back;
+
+	if (!s->loaded || s->opts.count_only)
+		snprintf(text, size, "%s", "");
+	else if (s->opts.need_enter_ns)
+		snprintf(text, size, "programs run at all calls: the times of entries are wanted (-T, record)");
+	else if (*s->unchanged || back)
+		snprintf(text, size, "programs run at all calls: %s", back ? "32-bit calls are made" : s->unchanged);
+	else if (s->exits_over)
+		snprintf(text, size, "programs run at %zu calls only", s->single_cnt);
+	else if (s->enters_over)
+		snprintf(text, size, "programs run at the exits of all calls, and at the entries of %zu", s->single_cnt);
+	else if (s->reads_enters)
+		snprintf(text, size, "programs run at all calls: single ones come later");
+	else
+		snprintf(text, size, "programs run at the exits of all calls, and at no entry");
 }
 
 void bpf_source_say_missed(struct bpf_source *s, bool at_end)
