@@ -113,6 +113,29 @@ same_name() {
 		awk -F/ '$NF != "source.c" { where[$NF] = where[$NF] " " $0; n[$NF]++ } END { for (f in n) if (n[f] > 1) print f ":" where[f] }'
 }
 
+# waiting DIR: lines of tests that sleep. A test waits for an event, by tests/wait.sh and tests/wait.h. What sleeps in quotes or in the
+# background is a program that is watched; another one says so behind "sleeps:", in a comment on its line.
+waiting() {
+	(cd "$1" && find tests -name '*.sh' -o -name '*.[ch]' -o -name '*.py' -o -name run -o -name slow -o -name threads) 2>/dev/null |
+		grep -vE '^tests/(wait\.(sh|h)|layers\.sh)$' | sort | (cd "$1" && xargs -r awk '
+			/sleeps:/ { next }
+			FILENAME ~ /\.[ch]$/ {
+				if (/(^|[^a-z_])(u?sleep|(clock_)?nanosleep|wait_moment_us)\(/ && !/^[ \t]*(\*|\/\*)/) print FILENAME ":" FNR ": " $0
+				next
+			}
+			FILENAME ~ /\.py$/ {
+				if (/time\.sleep\(/) print FILENAME ":" FNR ": " $0
+				next
+			}
+			{
+				line = $0
+				gsub(/\\./, "", line)
+				gsub(/\047[^\047]*\047|"[^"]*"/, "Q", line)
+				sub(/(^|[ \t])#.*/, "", line)
+				if (line ~ /(^|[;&|(){}]|do|then|else)[ \t]*sleep[ \t]+[Q0-9.$A-Za-z]*[ \t]*(;|\)|\||&&|$)/) print FILENAME ":" FNR ": " $0
+			}')
+}
+
 # holds RULE WHAT: nothing is found in the tree
 holds() {
 	found=$($1 "$root")
@@ -187,6 +210,16 @@ finds scheduled 1
 mkdir "$dir/agent"
 touch "$dir/agent/b.c" "$dir/src/lib/source.c" "$dir/src/source/source.c"
 finds sleeping 1
+mkdir -p "$dir/tests/x"
+cat >"$dir/tests/x/a.sh" <<'END'
+sleep 0.3
+while ! test -e x; do sleep "$n"; done
+sleep 60 &
+trace sh -c 'sleep 1; echo'
+sleep 0.01 # sleeps: a moment of chance
+END
+printf '\tusleep(10);\n\tusleep(10); /* sleeps: a program that is watched */\n\tsyscall(SYS_nanosleep, 0, 0);\n' >"$dir/tests/x/waits.c"
+finds waiting 3
 finds same_name 1
 
 [ "$(includes "$root" | wc -l)" -ge 100 ] || {
@@ -204,4 +237,5 @@ holds scheduled "no task is scheduled otherwise than it was"
 holds sleeping "no BPF program but a hold waits for memory"
 holds long "no file and no function is much too long"
 holds same_name "no two files have one name"
+holds waiting "tests wait for events"
 exit $bad

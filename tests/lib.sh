@@ -2,6 +2,7 @@
 # Sourced by the lib.sh of the folders that trace programs: SCRIPT ESPY ... Each check prints ok or not ok; the script ends
 # with finish. $dir is for scratch.
 set -u
+. "$(dirname "$0")/../wait.sh"
 espy=$(realpath "$1")
 dir=$(mktemp -d)
 bad=0
@@ -26,17 +27,6 @@ has() {
 }
 hasnt() {
 	if grep -q -- "$3" "$2"; then not_ok "$1: there is: $(grep -- "$3" "$2" | head -n 1)"; else ok "$1"; fi
-}
-# wait_for SECONDS command...: until it succeeds
-wait_for() {
-	n=$(($1 * 20))
-	shift
-	while [ $n -gt 0 ]; do
-		"$@" >/dev/null 2>&1 && return 0
-		sleep 0.05
-		n=$((n - 1))
-	done
-	return 1
 }
 field() { # PID NAME: of /proc/PID/status; empty if it is gone
 	sed -n "s/^$2:[[:space:]]*\([^[:space:]]*\).*/\1/p" "/proc/$1/status" 2>/dev/null
