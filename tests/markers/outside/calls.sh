@@ -47,17 +47,19 @@ app:three(1, \"$progs/sdt\", 2)
 	has "strings on demand without --via kernel: said" "$dir/err" 'is for USDT probes: add --via kernel'
 	# A library that is loaded while its program is watched, and by a program that a watched one starts.
 	for how in '' -f; do
-		rm -f "$dir/out"
-		if [ "$how" ]; then set -- sh -c '"$0" "$1" & wait' "$progs/late" "$progs/late.so"; else set -- "$progs/late" "$progs/late.so"; fi
+		rm -f "$dir/out" "$dir/late" "$dir/go"
+		if [ "$how" ]; then begin='"$0" "$1" "$2" & echo $! >"$3"; wait'; else begin='echo $$ >"$3"; exec "$0" "$1" "$2"'; fi
+		set -- sh -c "$begin" "$progs/late" "$progs/late.so" "$dir/go" "$dir/late"
 		"$espy" trace $how --via kernel -m 'late:work(str arg1)' -o "$dir/out" "$@" 2>"$dir/err" & a=$!
+		runs() { readlink "/proc/$(cat "$dir/late")/exe" | grep -q '/late$'; }
+		wait_for 60 runs || not_ok "a library that is loaded later $how: the program does not begin: $(cat "$dir/err")"
+		: >"$dir/go"
 		if wait_for 60 grep -q 'late:work([0-9]*, "hello")' "$dir/out"; then
 			ok "a library that is loaded later $how"
 		else
 			not_ok "a library that is loaded later $how: $(cat "$dir/err")"
 		fi
-		for pid in $(grep -l "late.so" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3); do
-			[ "$(readlink "/proc/$pid/exe")" = "$progs/late" ] && kill "$pid"
-		done
+		kill "$(cat "$dir/late")"
 		wait $a
 	done
 	rm -f "$dir/out" # what is waited for must be of this espy

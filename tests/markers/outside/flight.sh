@@ -30,14 +30,12 @@ if cmp -s "$dir/live" "$dir/out"; then ok "as live"; else not_ok "not as live"; 
 "$progs/subjects" flood & pid=$!
 "$espy" record -p $pid --ring 16M -m app:flood -o "$dir/run" 2>"$dir/err" & a=$!
 more() { [ "$(grep -c overwritten "$dir/err")" -ge "$1" ]; }
-sleep 0.5
+# The signal is caught, and the program writes: its marks are on.
+is_on() { grep -q '^SigCgt:.*[2367abef]..$' "/proc/$a/status" && "$espy" list -p $pid markers | grep -q "^app:flood .* on .* by espy $a"; }
+wait_for 60 is_on || not_ok "the flight recorder does not begin: $(cat "$dir/err")"
 for i in 1 2 3 4; do
-	n=0
-	until more $i || [ $n = 600 ]; do
-		[ $((n % 40)) = 0 ] && if [ $i = 2 ]; then "$espy" snapshot $a >/dev/null 2>&1; else kill -USR1 $a; fi
-		sleep 0.1
-		n=$((n + 1))
-	done
+	if [ $i = 2 ]; then "$espy" snapshot $a >/dev/null 2>&1; else kill -USR1 $a; fi
+	wait_for 60 more $i || not_ok "no trace $i within a minute: $(cat "$dir/err")"
 done
 kill -INT $a
 wait $a

@@ -60,10 +60,12 @@ static void find_maps(void)
 
 int main(void)
 {
+	unsigned long rounds = 0;
+
 	for (unsigned i = 0;; i++) {
 		MARK(app_evil, "i=%u s=%s d=%g", i, "text", i * 0.5);
 		if (!map_cnt) {
-			usleep(2000);
+			usleep(2000); /* sleeps: a beat, until somebody comes */
 			if (i % 50 == 0)
 				find_maps();
 			continue;
@@ -84,6 +86,9 @@ int main(void)
 			memcpy(m + at, &value, sizeof(value));
 		}
 		if (i % 1000 == 0)
-			usleep(100);
+			usleep(100); /* sleeps: others come to run */
+		/* Its test wants to know that there is garbage. */
+		if (++rounds % 100000 == 0 && write(1, "garbage\n", 8) != 8)
+			return 1;
 	}
 }

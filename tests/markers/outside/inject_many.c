@@ -4,45 +4,34 @@
  * lives on and works; COUNT times. Each must live. Tells the median, the ninth of ten and the longest pause.
  * inject_many -x COUNT LIBRARY PROGRAM [ARGS]: COUNT times into one PROGRAM that executes itself again and again, with
  * other arguments each time. It must go on doing so, and have no tracer afterwards.
- * inject_many -k COUNT LIBRARY ...: LIBRARY takes half a second to be loaded, in the middle of which who does it is killed.
- *
- * COUNT is for a machine that has the time: behind ESPY_TEST_SECONDS (15) no further round begins, once there were five.
+ * inject_many -k COUNT LIBRARY ...: LIBRARY (slow.c) is loaded until it is told to go on, and before that who does it is killed.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "source/agent_control.h"
 #include "source/agent_inject.h"
+#include "tests/wait.h"
+
+/* Of -k: the library writes to the first when it is being loaded, and waits for the second. */
+static int loading[2] = { -1, -1 }, go_on[2] = { -1, -1 };
 
 static int compare(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
-}
-
-/* Is there time for this round, of that many? */
-static bool goes_round(int round, int count)
-{
-	static time_t end;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!end) {
-		const char *seconds = getenv("ESPY_TEST_SECONDS");
-
-		end = now.tv_sec + (seconds ? atoi(seconds) : 15);
-	}
-	return round < count && (round < 5 || now.tv_sec < end);
 }
 
 static int field(pid_t pid, const char *name)
@@ -82,15 +71,107 @@ static int favoured(pid_t pid)
 	return cnt;
 }
 
-/* Does it live, alone and as before, within a minute? If not it is told. */
+static bool died(pid_t pid)
+{
+	siginfo_t dead = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &dead, WEXITED | WNOHANG | WNOWAIT) || dead.si_pid;
+}
+
+/* The thread sleeps in a call that is the program's own and may last: not in one that a library makes which is being loaded. */
+static bool rests(pid_t pid, pid_t tid)
+{
+	static const long lasting[] = { SYS_nanosleep, SYS_clock_nanosleep, SYS_restart_syscall, SYS_pause, SYS_epoll_wait, SYS_read };
+	char path[64];
+	unsigned long arg = 0;
+	long nr = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	FILE *f = fopen(path, "r");
+
+	if (f && fscanf(f, "%ld 0x%lx", &nr, &arg) < 1)
+		nr = -1;
+	if (f)
+		fclose(f);
+	for (unsigned i = 0; i < sizeof(lasting) / sizeof(lasting[0]); i++)
+		if (nr == lasting[i])
+			return nr != SYS_read || go_on[0] < 0 || arg != (unsigned long)go_on[0];
+	return false;
+}
+
+/* The state of a thread, and what it has computed, in hundredths of a second; 0: it is gone, or the agent's own. */
+static char state_of(pid_t pid, pid_t tid, unsigned long *ticks)
+{
+	char path[64], line[512], *at;
+	unsigned long user = 0, kernel = 0;
+	char state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	FILE *f = fopen(path, "r");
+
+	if (f && fgets(line, sizeof(line), f) && !strstr(line, "(espy-agent)") && (at = strrchr(line, ')')) &&
+	    sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &state, &user, &kernel) != 3)
+		state = 0;
+	if (f)
+		fclose(f);
+	*ticks = user + kernel;
+	return state;
+}
+
+/*
+ * Is each thread where it was, or does it go on: does it sleep in a call of the program's, or has it computed for 20 ms since its
+ * number was noted in *w? Asked again and again.
+ */
+struct work {
+	struct {
+		pid_t tid;
+		unsigned long from;
+	} threads[64];
+	unsigned cnt;
+};
+
+static bool works(pid_t pid, struct work *w)
+{
+	char path[64];
+	bool all = true;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *d = opendir(path);
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		const pid_t tid = atoi(e->d_name);
+		unsigned long ticks = 0;
+		const char state = tid > 0 ? state_of(pid, tid, &ticks) : 0;
+		unsigned k = 0;
+
+		if (!state || state == 'Z' || state == 'X')
+			continue;
+		while (k < w->cnt && w->threads[k].tid != tid)
+			k++;
+		if (k == w->cnt && k < sizeof(w->threads) / sizeof(w->threads[0])) {
+			w->threads[k].tid = tid;
+			w->threads[k].from = ticks;
+			w->cnt++;
+		}
+		if (k < w->cnt && ticks >= w->threads[k].from + 2)
+			continue;
+		all &= state == 'S' && rests(pid, tid);
+	}
+	if (d)
+		closedir(d);
+	return all;
+}
+
+/* Does it live, alone and as before, and work, within a minute? If not it is told. */
 static bool lives(pid_t pid, int round)
 {
+	struct work w = { .cnt = 0 };
+	bool working = false;
 	int status;
 
-	for (int k = 0; k < 60000 && (field(pid, "TracerPid") > 0 || favoured(pid)); k++)
-		usleep(1000);
-
-	if (waitpid(pid, &status, WNOHANG)) {
+	WAIT_UNTIL(died(pid) || (field(pid, "TracerPid") <= 0 && !favoured(pid) && (working = works(pid, &w))));
+	if (died(pid)) {
+		waitpid(pid, &status, WNOHANG);
 		printf("not ok %d: it died: status %#x\n", round, status);
 		return false;
 	}
@@ -98,24 +179,11 @@ static bool lives(pid_t pid, int round)
 		printf("not ok %d: it is still traced\n", round);
 	else if (favoured(pid))
 		printf("not ok %d: the scheduler favours it\n", round);
+	else if (!working)
+		printf("not ok %d: it lives, but it does not work: a thread neither computes nor is in the call it was in\n", round);
 	else
 		return true;
 	return false;
-}
-
-static bool maps(pid_t pid, const char *library)
-{
-	char path[64], line[512];
-	bool found = false;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	FILE *f = fopen(path, "r");
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = strstr(line, library) != NULL;
-	if (f)
-		fclose(f);
-	return found;
 }
 
 static int start(char **argv)
@@ -123,42 +191,61 @@ static int start(char **argv)
 	const pid_t pid = fork();
 
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execvp(argv[0], argv);
 		_exit(127);
 	}
 	return pid;
 }
 
+/* Without waiting. */
+static bool is_loading(void)
+{
+	struct pollfd p = { .fd = loading[0], .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
 static int kill_many(int count, char **argv)
 {
 	int i, bad = 0, missed = 0, status;
+	char pipes[32], c;
 
-	for (i = 0; goes_round(i, count); i++) {
+	if (pipe(loading) || pipe(go_on)) {
+		perror("not ok pipe");
+		return 1;
+	}
+	snprintf(pipes, sizeof(pipes), "%d,%d", loading[1], go_on[0]);
+	setenv("SLOW_PIPES", pipes, 1);
+	for (i = 0; i < count; i++) {
 		struct espy_inject_result r;
 		const pid_t pid = start(argv + 1);
 
-		usleep(20000 + (unsigned)i * 977u % 40000u);
+		wait_moment_us(20000 + (unsigned)i * 977u % 40000u); /* sleeps: a moment of chance */
 		const pid_t injector = fork();
 
 		if (!injector)
 			_exit(espy_inject(pid, argv[0], &(struct espy_inject_how){ .held = false }, &r) != 0);
-		for (int k = 0; k < 60000 && !maps(pid, argv[0]); k++)
-			usleep(1000);
-		usleep(100000);
-		const bool favours = favoured(pid);
-
-		if (waitpid(injector, &status, WNOHANG)) {
-			/* This process ran too late to meet the middle: the round shows nothing. */
-			missed++;
-		} else {
-			kill(injector, SIGKILL);
-			waitpid(injector, &status, 0);
-			if (favours) {
-				printf("not ok %d: the scheduler favours it\n", i);
-				bad = 1;
-			}
+		/* From then on the library is being loaded, until it is told to go on. */
+		if (!WAIT_UNTIL(is_loading() || died(injector) || died(pid))) {
+			printf("not ok %d: the library is not loaded within a minute\n", i);
+			bad = 1;
 		}
-		usleep(1000000);
+		const bool favours = favoured(pid), middle = is_loading();
+
+		if (middle && (read(loading[0], &c, 1) != 1))
+			bad = 1;
+		if (!middle || died(injector)) {
+			/* No safe point, or this process ran too late to meet the middle: the round shows nothing. */
+			missed++;
+		} else if (favours) {
+			printf("not ok %d: the scheduler favours it\n", i);
+			bad = 1;
+		}
+		kill(injector, SIGKILL);
+		waitpid(injector, &status, 0);
+		if (middle && write(go_on[1], "g", 1) != 1)
+			bad = 1;
 		bad |= !lives(pid, i);
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
@@ -193,16 +280,7 @@ static bool goes_on(pid_t pid)
 
 	for (unsigned times = 0; times < 4; times++) {
 		read_arguments(pid, was, sizeof(was));
-		strcpy(now, was);
-		for (unsigned i = 0; i < 60000 && (!now[0] || !strcmp(was, now)); i++) {
-			siginfo_t dead = { 0 };
-
-			usleep(1000);
-			if (waitid(P_PID, (id_t)pid, &dead, WEXITED | WNOHANG | WNOWAIT) || dead.si_pid)
-				return false;
-			read_arguments(pid, now, sizeof(now));
-		}
-		if (!now[0] || !strcmp(was, now))
+		if (!WAIT_UNTIL(died(pid) || (read_arguments(pid, now, sizeof(now)), now[0] && strcmp(was, now))) || died(pid))
 			return false;
 	}
 	return true;
@@ -227,18 +305,22 @@ static int traced(pid_t pid)
 static int churn(int count, char **argv)
 {
 	const pid_t pid = start(argv + 1);
+	const uint64_t end = wait_now_ms() + WAIT_LIMIT_MS;
 	int i, bad = 0, loaded = 0, status;
 
-	for (i = 0; goes_round(i, count) && !bad; i++) {
+	/* A round whose moment was bad loads nothing; where too many were bad, there are more rounds, for up to a minute. */
+	for (i = 0; (i < count || (loaded < (count + 9) / 10 && wait_now_ms() < end)) && !bad; i++) {
 		struct espy_inject_result r;
 
-		usleep((unsigned)i * 977u % 7000u);
+		wait_moment_us((unsigned)i * 977u % 7000u); /* sleeps: a moment of chance */
 		const int err = espy_inject(pid, argv[0], &(struct espy_inject_how){ .patience_ms = 500 }, &r);
 
 		loaded += !err;
 		for (unsigned k = 0; k < r.left_cnt; k++)
-			while (espy_inject_let_go(&r.left[k], 1))
-				usleep(1000);
+			if (!WAIT_UNTIL(!espy_inject_let_go(&r.left[k], 1))) {
+				printf("not ok %d: thread %d is not let go of within a minute\n", i, (int)r.left[k].tid);
+				bad = 1;
+			}
 		if (err && err != -EAGAIN && err != -ESTALE && err != -EBUSY) {
 			printf("not ok %d: %s: %s\n", i, strerror(-err), r.why);
 			bad = 1;
@@ -258,7 +340,7 @@ static int churn(int count, char **argv)
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	if (!bad && loaded < i / 10) {
+	if (!bad && loaded < (count + 9) / 10) {
 		printf("not ok only %d of %d times the library was loaded: that proves nothing\n", loaded, i);
 		bad = 1;
 	}
@@ -281,7 +363,7 @@ int main(int argc, char **argv)
 
 	if (count <= 0 || !pauses || !stands)
 		return 2;
-	for (i = 0; goes_round(i, count); i++) {
+	for (i = 0; i < count; i++) {
 		struct espy_inject_result r;
 		struct espy_agent_link link;
 		char why[320];
@@ -289,9 +371,9 @@ int main(int argc, char **argv)
 		int status, err = 0;
 
 		/* At other moments of its life each time. */
-		usleep(20000 + (unsigned)i * 977u % 40000u);
-		/* -EAGAIN: no safe point in time, which a program that is nearly always in malloc has now and then. */
-		for (int attempt = 0; attempt < 3; attempt++) {
+		wait_moment_us(20000 + (unsigned)i * 977u % 40000u); /* sleeps: a moment of chance */
+		/* -EAGAIN: no safe point in eight seconds, which a program that is nearly always in malloc has now and then. */
+		for (int attempt = 0; attempt < 8; attempt++) {
 			err = espy_inject(pid, argv[2], &(struct espy_inject_how){ .held = false }, &r);
 			if (err != -EAGAIN)
 				break;
@@ -304,14 +386,10 @@ int main(int argc, char **argv)
 		pauses[i] = r.paused_ns;
 		stands[i] = r.longest_ns;
 		tries += r.tries;
-		usleep(30000);
 		if (!lives(pid, i))
 			bad = 1;
-		for (int k = 0; !err && k < 6000 && (err = espy_agent__attach(&link, pid, why, sizeof(why))) == -ENOENT;
-		     k++) {
-			usleep(10000);
-			err = 0;
-		}
+		if (!err)
+			WAIT_UNTIL((err = espy_agent__attach(&link, pid, why, sizeof(why))) != -ENOENT);
 		if (err) {
 			printf("not ok %d: no agent answers: %s\n", i, strerror(-err));
 			bad = 1;

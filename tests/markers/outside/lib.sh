@@ -1,17 +1,53 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the scripts beside it share beyond tests/lib.sh: SCRIPT ESPY AGENT PROGRAMS-DIR.
 . "$(dirname "$0")/../../lib.sh"
+# What was started ends with the script, however that ends; also what the programs have started themselves.
+end_tree() { # PID
+	for child in $(pgrep -P "$1"); do
+		end_tree "$child"
+	done
+	kill -9 "$1"
+}
+end_all() {
+	# Not jobs -p, which has the numbers of those that have ended, too.
+	jobs -l >"$dir/jobs"
+	for job in $(sed -n 's/^\[[0-9]*\] *[+-]* *\([0-9][0-9]*\) *\(Running\|Stopped\).*/\1/p' "$dir/jobs"); do
+		end_tree "$job"
+	done 2>/dev/null
+	rm -rf "$dir"
+}
+trap end_all EXIT
+trap 'exit 1' INT TERM
 agent=$(realpath "$2") progs=$(realpath "$3")
 [ "$(uname -m)" = x86_64 ] || { echo "SKIP: the agent is for x86-64"; exit 77; }
 ESPY_AGENT=$agent
 export ESPY_AGENT
 # meson sets it: malloc then fills what it gives, and a program of mallocs is hardly ever outside.
 unset MALLOC_PERTURB_
-# start PROGRAM...: in the background; its number in $pid
+# start_any PROGRAM...: in the background; its number in $pid. It is what it is to be, or has ended.
+start_any() {
+	: >"$dir/its-output"
+	SAYS_READY=1 "$@" >"$dir/its-output" 2>"$dir/its-errors" & pid=$!
+	wait_for 60 sh -c "! readlink /proc/$pid/exe | grep -Eq '/(ba|da)?sh$'" || not_ok "the shell has not become: $*"
+}
+# start PROGRAM...: the same with one that says when it has begun (subjects.c, confined.c)
 start() {
-	"$@" >/dev/null 2>"$dir/its-errors" & pid=$!
-	wait_for 60 sh -c "! readlink /proc/$pid/exe | grep -Eq '/(ba|da)?sh$'"
-	sleep 0.1
+	start_any "$@"
+	wait_for 60 sh -c "grep -q ready '$dir/its-output' || grep -q '^State:.Z' /proc/$pid/status || [ ! -e /proc/$pid ]" ||
+		not_ok "it does not begin: $*"
+}
+# in_call PID NUMBER...: the first thread sleeps in one of these calls, not stopped
+in_call() {
+	[ "$(state "$1")" = S ] || return 1
+	read -r its_call _ <"/proc/$1/syscall" || return 1
+	shift
+	for one in "$@"; do
+		[ "$one" != "$its_call" ] || return 0
+	done
+	return 1
+}
+untraced() { # PID
+	[ "$(tracer "$1")" = 0 ]
 }
 # refused NAME PID PATTERN: the agent is not loaded into it, with a reason like that, and nothing is changed
 refused() {

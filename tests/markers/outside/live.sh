@@ -111,8 +111,13 @@ if [ "$(byte_at "$at")" = cc ]; then
 fi
 kill $pid
 [ -x "$progs/hostile" ] && {
-	"$progs/hostile" & pid=$!
-	timeout --preserve-status -s INT 6 "$espy" trace -p $pid -m 'app:*' -o "$dir/out" 2>"$dir/err"
+	"$progs/hostile" >"$dir/garbage" & pid=$!
+	"$espy" trace -p $pid -m 'app:*' -o "$dir/out" 2>"$dir/err" & a=$!
+	enough() { [ "$(grep -c garbage "$dir/garbage")" -ge 5 ]; }
+	wait_for 60 enough || not_ok "garbage in the ring: too little of it to tell: $(grep -c garbage "$dir/garbage")"
+	kill -INT $a
+	wait_for 60 sh -c "! kill -0 $a" || kill -9 $a
+	wait $a
 	expect "garbage in the ring: espy ends as asked" 0 $?
 	hasnt "and does not crash" "$dir/err" 'Segmentation\|AddressSanitizer'
 	kill -9 $pid

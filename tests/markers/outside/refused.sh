@@ -9,7 +9,7 @@ if [ -x "$progs/subjects-static" ]; then
 fi
 for arch in i386 x32; do
 	[ -x "$progs/subjects-$arch" ] || continue
-	start "$progs/subjects-$arch"
+	start_any "$progs/subjects-$arch"
 	if [ -z "$(state $pid)" ] || [ "$(state $pid)" = Z ]; then
 		echo "# this kernel executes no $arch programs"
 		continue

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 			STAP_PROBE3(app, three, i, argv[0], counter);
 		STAP_PROBE2(app, kinds, small, byte);
 		STAP_PROBE1(app, real, real);
-		usleep(2000);
+		usleep(2000); /* sleeps: a beat */
 	}
 	return 0;
 }

@@ -98,10 +98,12 @@ LINE='app:child(i=' ARGS=-f allowed "nothing but that, and it forks" -f only $ag
 
 # A sleep that was stopped goes on by a call of its own, which is forbidden here.
 confined -s deny kill restart_syscall
+is_on() { "$espy" list -p $pid markers | grep -q "^app:tick .* on .* by espy $tracer"; }
+rests() { untraced $pid && in_call $pid 230; }
 for i in 1 2 3; do
 	"$espy" trace -p $pid -m 'app:*' -o /dev/null 2>/dev/null & tracer=$!
-	# By a shell each time: the thread is not there yet when this line is read.
-	wait_for 60 sh -c "grep -q '^espy-agent\$' /proc/$pid/task/*/comm" || not_ok "a sleep that must not be gone on with, $i: there is no agent in it"
+	wait_for 60 is_on || not_ok "a sleep that must not be gone on with, $i: its mark does not go on"
+	wait_for 60 rests || not_ok "a sleep that must not be gone on with, $i: it does not sleep: $(cat /proc/$pid/syscall)"
 	kill -INT $tracer
 	wait $tracer
 	lives "a sleep that must not be gone on with, $i" $pid

@@ -2,10 +2,12 @@
 /*
  * Processes that live for less than a look at them takes: short mark N (one mark), short forks COUNT [KEEP] (as many
  * children with one mark each, KEEP at a time), short runs COUNT (each another program: this one, with "mark"),
- * short ticks MS, short spawns (another that ticks), short forking COUNT (until it is killed), short leaves MS (ends at once,
- * its child has the mark, and gets a processor after MS milliseconds).
+ * short ticks (until it is killed, or there is the file $GOES_UNTIL), short spawns (another that ticks), short forking COUNT [FILE]
+ * (until it is killed; so many bytes in FILE as there were rounds), short leaves MS (ends at once, its child has the mark, and gets
+ * a processor after MS milliseconds).
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -22,7 +24,7 @@ static int late_ms;
 
 static void late(void)
 {
-	usleep((useconds_t)late_ms * 1000);
+	usleep((useconds_t)late_ms * 1000); /* sleeps: stands for a processor that others have */
 }
 
 static void first_of_all(void)
@@ -45,27 +47,33 @@ static void forks(int cnt, int keep)
 		;
 }
 
-/* Until it is killed, or for so many milliseconds. */
-static void ticks(int ms)
+static void ticks(void)
 {
-	for (int i = 0; i < ms / 10; i++) {
+	const char *end = getenv("GOES_UNTIL");
+
+	for (int i = 0; !end || access(end, F_OK); i++) {
 		MARK(app_short, "i=%d", i);
-		usleep(10000);
+		usleep(10000); /* sleeps: a beat */
 	}
 }
 
-/* Again and again as many children. */
-static void forking(int cnt)
+/* Again and again as many children, which tell whose they are. */
+static void forking(int cnt, const char *beats)
 {
+	const int fd = beats ? open(beats, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
+	const pid_t own = getpid();
+
 	for (;;) {
 		for (int i = 0; i < cnt; i++)
 			if (!fork()) {
-				MARK(app_short, "i=%d, n=%d", i, -7);
+				MARK(app_short, "i=%d, n=%d", i, -own);
 				_exit(0);
 			}
 		while (wait(NULL) > 0)
 			;
-		usleep(100000);
+		if (fd >= 0 && write(fd, ".", 1) != 1)
+			_exit(5);
+		usleep(100000); /* sleeps: others come to run */
 	}
 }
 
@@ -94,11 +102,11 @@ static void runs(char *self, int cnt)
 	}
 }
 
-/* One program that ticks for two seconds. */
+/* One program that ticks. */
 static void spawns(char *self)
 {
-	char word[] = "ticks", number[] = "2000";
-	char *args[] = { self, word, number, NULL };
+	char word[] = "ticks";
+	char *args[] = { self, word, NULL };
 	pid_t pid;
 
 	if (posix_spawn(&pid, self, NULL, NULL, args, environ))
@@ -121,9 +129,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "spawns"))
 		spawns(argv[0]);
 	else if (!strcmp(argv[1], "ticks"))
-		ticks(n);
+		ticks();
 	else if (!strcmp(argv[1], "forking"))
-		forking(n);
+		forking(n, argc > 3 ? argv[3] : NULL);
 	else if (!strcmp(argv[1], "leaves")) {
 		late_ms = n;
 		if (!fork())

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Somebody else (user 65534) at the socket on which espy listens for calls of agents.
- * stranger take NAME SECONDS: as soon as the name is free it listens there itself; says how many descriptors it was given.
+ * stranger take NAME MAX: as soon as the name is free it listens there itself, for up to MAX calls, and says "listens"; says how
+ * many descriptors it was given when its standard input ends.
  * stranger keep NAME COUNT: makes COUNT connections, says "kept", says nothing to the other end, and keeps them until it is
  * killed; those that are closed are made again.
  */
@@ -15,20 +16,13 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+#include "../../wait.h"
 
 static struct sockaddr_un addr = { .sun_family = AF_UNIX };
 static socklen_t addr_len;
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
+/* That one has sent; 0 also if it has left. */
 static int descriptors(int fd)
 {
 	char bytes[256];
@@ -38,42 +32,51 @@ static int descriptors(int fd)
 		char bytes[CMSG_SPACE(16 * sizeof(int))];
 	} control;
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	if (poll(&p, 1, 1000) < 1 || recvmsg(fd, &m, 0) < 0 || !CMSG_FIRSTHDR(&m))
+	if (recvmsg(fd, &m, MSG_DONTWAIT) < 0 || !CMSG_FIRSTHDR(&m))
 		return 0;
 	return (int)((CMSG_FIRSTHDR(&m)->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 }
 
-static int take(double seconds)
+static bool is_bound(int fd)
+{
+	return !bind(fd, (struct sockaddr *)&addr, addr_len);
+}
+
+/* Each call is waited for until the end: whoever is slow has the time to give something. */
+static int take(unsigned max)
 {
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	struct pollfd *p = calloc(max + 2, sizeof(*p));
+	unsigned open = 0;
 	int got = 0, calls = 0;
-	double until = now() + 60;
 
 	puts("waits");
-	while (bind(fd, (struct sockaddr *)&addr, addr_len)) {
-		if (errno != EADDRINUSE || now() > until) {
-			printf("not bound: %s\n", strerror(errno));
-			return 1;
-		}
-		usleep(100);
-	}
-	if (listen(fd, 4096))
+	if (!p || !WAIT_UNTIL(is_bound(fd) || errno != EADDRINUSE) || listen(fd, 4096)) {
+		printf("not bound: %s\n", strerror(errno));
 		return 1;
-	until = now() + seconds;
-	for (struct pollfd p = { .fd = fd, .events = POLLIN }; now() < until;) {
-		if (poll(&p, 1, 100) < 1)
+	}
+	puts("listens");
+	p[0] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
+	while (!p[0].revents) {
+		p[1] = (struct pollfd){ .fd = open < max ? fd : -1, .events = POLLIN };
+		if (poll(p, open + 2, -1) < 1)
 			continue;
-		const int one = accept(fd, NULL, NULL);
+		for (unsigned i = open + 1; i >= 2; i--)
+			if (p[i].revents) {
+				got += descriptors(p[i].fd);
+				close(p[i].fd);
+				p[i] = p[--open + 2];
+			}
+		const int one = p[1].revents ? accept(fd, NULL, NULL) : -1;
 
-		if (one < 0)
-			continue;
-		calls++;
-		got += descriptors(one);
-		close(one);
+		if (one >= 0) {
+			calls++;
+			p[open++ + 2] = (struct pollfd){ .fd = one, .events = POLLIN };
+		}
 	}
 	printf("calls %d descriptors %d\n", calls, got);
+	free(p);
 	return 0;
 }
 
@@ -98,7 +101,7 @@ static void keep(int count)
 		}
 		if (!round)
 			puts("kept");
-		usleep(1000);
+		usleep(1000); /* sleeps: a beat */
 	}
 }
 
@@ -116,7 +119,7 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	if (!strcmp(argv[1], "take"))
-		return take(atof(argv[3]));
+		return take((unsigned)atoi(argv[3]));
 	keep(atoi(argv[3]));
 	return 1;
 }

@@ -9,16 +9,24 @@ name_of() { # PID: the socket of that espy
 }
 
 # espy is killed, and somebody else listens under its name at once: the program's children do not give it their descriptors.
-"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 400 2>/dev/null & a=$!
+"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 400 "$dir/rounds" 2>/dev/null & a=$!
 if wait_for 60 grep -q 'app:short' "$dir/out"; then ok "children call"; else not_ok "no child has called"; fi
 prog=$(pgrep -P $a short)
 name=$(name_of $a)
 [ -n "$name" ] || not_ok "no socket of espy"
-"$progs/stranger" take "$name" 3 >"$dir/taken" & stranger=$!
-wait_for 60 grep -q waits "$dir/taken"
+mkfifo "$dir/end"
+"$progs/stranger" take "$name" 4000 >"$dir/taken" <"$dir/end" & stranger=$!
+exec 4>"$dir/end"
+wait_for 60 grep -q waits "$dir/taken" || not_ok "the stranger does not begin"
 kill -9 $a
-wait $stranger
 wait $a 2>/dev/null
+wait_for 60 grep -q listens "$dir/taken" || not_ok "the name does not become free"
+# Children of five rounds, from their first moment to their end.
+rounds=$(wc -c <"$dir/rounds")
+went_round() { [ "$(wc -c <"$dir/rounds")" -gt $((rounds + 5)) ]; }
+wait_for 60 went_round || not_ok "the program does not go on without espy"
+exec 4>&-
+wait $stranger
 kill "$prog" 2>/dev/null
 has "somebody else listens in its place" "$dir/taken" '^calls [0-9]'
 sed "s/^/# /" "$dir/taken"
@@ -27,11 +35,11 @@ expect "and is given no descriptor" 0 "$(sed -n 's/.*descriptors //p' "$dir/take
 # Thousands of connections that say nothing: every child is heard.
 "$espy" trace -f -m 'app:*' -o "$dir/out" sh -c "while [ ! -e '$dir/go' ]; do sleep 0.05; done; exec '$progs/short-linked' forks 1000" \
 	2>"$dir/err" & a=$!
-wait_for 60 sh -c "grep -q '@espy-agent-$a-' /proc/net/unix"
+wait_for 60 grep -q "@espy-agent-$a-" /proc/net/unix
 name=$(name_of $a)
 [ -n "$name" ] || not_ok "no socket of espy"
 "$progs/stranger" keep "$name" 5120 >"$dir/kept" & stranger=$!
-wait_for 60 grep -q kept "$dir/kept"
+wait_for 60 grep -q kept "$dir/kept" || not_ok "the connections are not made"
 touch "$dir/go"
 wait $a
 kill $stranger

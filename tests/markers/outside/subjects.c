@@ -18,6 +18,23 @@
 #include <unistd.h>
 #include "espy/mark.h"
 
+/* A test that waits until it has begun asks for that (start in lib.sh). */
+static void say_ready(void)
+{
+	if (getenv("SAYS_READY") && write(1, "ready\n", 6) != 6)
+		_exit(3);
+}
+
+/* The test has said that it is to end. */
+static int is_over(void)
+{
+	static const char *file;
+
+	if (!file)
+		file = getenv("GOES_UNTIL") ? getenv("GOES_UNTIL") : "";
+	return *file && !access(file, F_OK);
+}
+
 static void wrong(const char *what)
 {
 	dprintf(2, "WRONG: %s (errno %d)\n", what, errno);
@@ -70,7 +87,7 @@ static void run_sleep(void)
 {
 	const struct timespec long_time = { .tv_sec = 100000 };
 
-	nanosleep(&long_time, NULL);
+	nanosleep(&long_time, NULL); /* sleeps: for ever, and nothing is to wake it */
 	wrong("nanosleep came back");
 }
 
@@ -141,7 +158,7 @@ static void run_signals(void)
 	for (unsigned n = 0;; n++) {
 		kill(getpid(), n % 3 ? SIGUSR1 : SIGURG);
 		allocate(n);
-		nanosleep(&nap, NULL);
+		nanosleep(&nap, NULL); /* sleeps: signals are to meet it there, too */
 	}
 }
 
@@ -186,7 +203,7 @@ static void *crowd_one(void *arg)
 	for (unsigned i = 0; i < rounds; i++) {
 		MARK(app_crowd, "i=%u tid=%d s=%s", i, (int)syscall(SYS_gettid), i % 2 ? "odd" : "even, and longer");
 		if (i % 4 == 3)
-			nanosleep(&nap, NULL);
+			nanosleep(&nap, NULL); /* sleeps: others come to run */
 	}
 	return arg;
 }
@@ -208,13 +225,13 @@ static void run_crowd(unsigned rounds)
 
 static void run_marks(unsigned rounds)
 {
-	for (unsigned i = 0; !rounds || i < rounds; i++) {
+	for (unsigned i = 0; (!rounds || i < rounds) && !is_over(); i++) {
 		const double took = 0.25 * i;
 
 		MARK(app_req_start, "id=%u", i);
 		MARK(app_req_done, "id=%u path=%s took=%g", i, i % 2 ? "/odd" : "/even", took);
 		MARK(other_thing, "%#x %c", i, 'a' + (int)(i % 26));
-		usleep(5000);
+		usleep(5000); /* sleeps: a beat */
 	}
 }
 
@@ -244,7 +261,7 @@ static void run_forks(unsigned rounds)
 		if (!fork()) {
 			for (unsigned k = 0; k < 10; k++) {
 				MARK(app_child, "i=%u k=%u", i, k);
-				usleep(20000);
+				usleep(20000); /* sleeps: a beat; its siblings live meanwhile */
 			}
 			_exit(0);
 		}
@@ -269,7 +286,7 @@ static void run_execs(unsigned ms)
 
 	snprintf(number, sizeof(number), "%u", ms);
 	MARK(app_begun, "ms=%u", ms);
-	usleep(ms * 1000);
+	usleep(ms * 1000); /* sleeps: a beat */
 	execl("/proc/self/exe", "subjects", "execs", number, NULL);
 	wrong("execl");
 }
@@ -298,7 +315,7 @@ static void run_churn(unsigned round)
 	for (unsigned i = 0; i < 3; i++) {
 		const struct timespec nap = { .tv_nsec = (random >> 3 * i) % 3000000u };
 
-		if (nanosleep(&nap, NULL))
+		if (nanosleep(&nap, NULL)) /* sleeps: a thread that is in a call */
 			wrong("nanosleep");
 		MARK(app_churned, "round=%u i=%u", round, i);
 		const pid_t pid = fork();
@@ -328,7 +345,7 @@ static void run_vforks(unsigned ms)
 		pid_t pid = vfork();
 
 		if (!pid) {
-			usleep(ms * 1000);
+			usleep(ms * 1000); /* sleeps: its parent waits for so long; how long is no matter */
 			execl("/bin/true", "true", NULL);
 			_exit(1);
 		}
@@ -359,6 +376,7 @@ int main(int argc, char **argv)
 	};
 	const unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
 
+	say_ready();
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			modes[i].run();

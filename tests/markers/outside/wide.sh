@@ -7,11 +7,11 @@ mine() { # FILE PID: how many lines of the process
 	grep -c "^$2  *app:short(" "$1"
 }
 start() { # linked, or not
-	"$progs/$1" ticks 1000000 & started=$!
+	"$progs/$1" ticks & started=$!
 	pids="$pids $started"
 }
 pids=
-trap 'kill $pids 2>/dev/null; rm -rf "$dir"' EXIT
+trap 'kill $pids 2>/dev/null; end_all' EXIT
 start short-linked; a=$started
 start short-linked; b=$started
 start short; none=$started
@@ -37,7 +37,7 @@ start short-linked; later=$started
 if wait_for 60 grep -q "^$later  *app:short(" "$dir/all"; then ok "--all: one that begins later"; else not_ok "--all: one that begins later is not seen"; fi
 "$progs/short-linked" forking 3 & forking=$!
 pids="$pids $forking"
-kids() { [ "$(grep -c 'app:short(i=[012], n=-7)' "$dir/all")" -ge 3 ]; }
+kids() { [ "$(grep -c "app:short(i=[012], n=-$forking)" "$dir/all")" -ge 3 ]; }
 if wait_for 60 kids; then ok "--all: children"; else not_ok "--all: children are not seen"; fi
 ends --all "$dir/all.err"
 expect "--all: nothing is loaded into a process without an agent" 0 "$(mine "$dir/all" $none)"
@@ -53,9 +53,9 @@ if "$espy" doctor --source=bpf >/dev/null 2>&1; then
 	ends "--all with calls" "$dir/both.err"
 fi
 root=$(sed -n 's/^cgroup2 \([^ ]*\) .*/\1/p' /proc/mounts | head -n 1)
-group=$root/espy-marks-$$
-if [ -n "$root" ] && mkdir -p "$group/inner" 2>/dev/null; then
-	trap 'kill $pids 2>/dev/null; wait 2>/dev/null; rmdir "$group/inner" "$group"; rm -rf "$dir"' EXIT
+if [ -n "$root" ] && group=$(mktemp -d "$root/espy-marks-XXXXXX" 2>/dev/null) && mkdir "$group/inner" 2>/dev/null; then
+	empty() { ! grep -q . "$group/inner/cgroup.procs" "$group/cgroup.procs"; }
+	trap 'kill $pids 2>/dev/null; end_all; wait_for 60 empty; rmdir "$group/inner" "$group"' EXIT
 	echo $b >"$group/inner/cgroup.procs"
 	watch cgroup "$dir/cgroup" --cgroup "$group"
 	if wait_for 60 grep -q "^$b  *app:short(" "$dir/cgroup"; then ok "--cgroup: one below it"; else not_ok "--cgroup: nothing is seen"; fi
