@@ -30,7 +30,7 @@ static const char text[] =
 	"union cmsg_data by cmsg_level, cmsg_type { 1.1 : fdlist else : rest_data }\n"
 	"struct fdlist { cmsg_data fd[rest] }\n"
 	"struct rest_data { cmsg_data rest }\n"
-	"nanosleep(req in timespec, rem out timespec on err)\n"
+	"nanosleep(req in timespec, rem out timespec on err)\n" /* sleeps: no, this is text */
 	"utimensat(times in utimes[2])\n"
 	"fstat(fd fd, statbuf out stat)\n"
 	"writev(fd fd, iov in iov_in[iovcnt], iovcnt usize)\n"
@@ -66,16 +66,16 @@ static void test_struct(void **state)
 
 	harness_exit(k, "nanosleep", 0, 0x1000, 0x2000);
 	harness_item(k, 0, ESPY_ITEM_OK, 0, ts, 16);
-	assert_string_equal(harness_line(k), "nanosleep({tv_sec=1, tv_nsec=2}, 0x2000) = 0");
+	assert_string_equal(harness_line(k), "nanosleep({tv_sec=1, tv_nsec=2}, 0x2000) = 0"); /* sleeps: no, this is text */
 	harness_exit(k, "nanosleep", -4, 0x1000, 0x2000);
 	harness_item(k, 0, ESPY_ITEM_OK, 0, ts, 16);
 	harness_item(k, 1, AT_EXIT, 0, left, 16);
 	assert_string_equal(
 		harness_line(k),
-		"nanosleep({tv_sec=1, tv_nsec=2}, {tv_sec=0, tv_nsec=5}) = -1 EINTR (Interrupted system call)");
+		"nanosleep({tv_sec=1, tv_nsec=2}, {tv_sec=0, tv_nsec=5}) = -1 EINTR (Interrupted system call)"); /* sleeps: no, this is text */
 	harness_exit(k, "nanosleep", -14, 0x1000, 0);
 	harness_item(k, 0, FAULT, 0, ts, 12);
-	assert_string_equal(harness_line(k), "nanosleep(0x1000, NULL) = -1 EFAULT (Bad address)");
+	assert_string_equal(harness_line(k), "nanosleep(0x1000, NULL) = -1 EFAULT (Bad address)"); /* sleeps: no, this is text */
 }
 
 static void test_brief(void **state)
