@@ -70,6 +70,8 @@ int harness_on_record(void *ctx, const struct espy_rec *r)
 	default:
 		break;
 	}
+	if (r->type == ESPY_REC_STOPPED)
+		t->truth->stops_told++;
 	if (t->let_go_of && r->type == ESPY_REC_ENTER && r->nr == t->let_go_nr)
 		t->ops->remove_target(t->s, t->let_go_of);
 	if (t->let_go_at_fork && r->type == ESPY_REC_FORK && t->cnt > 100)
@@ -94,6 +96,7 @@ int harness_teardown(void **state)
 {
 	struct trace *t = *state;
 
+	t->truth->quit = 1; /* what a failed test has left ends */
 	if (t->s)
 		t->ops->close(t->s);
 	munmap(t->truth, sizeof(struct truth));
@@ -151,24 +154,16 @@ pid_t harness_launch(struct trace *t, const char *name, int n)
 		execv(path, argv);
 		_exit(126);
 	}
-	while (!t->truth->ready)
-		usleep(1000);
+	if (!WAIT_UNTIL(t->truth->ready))
+		fail_msg("the subject %s does not begin", name);
 	return pid;
-}
-
-uint64_t harness_now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
 void harness_poll_for(struct trace *t, int ms)
 {
-	uint64_t end = harness_now_ms() + (uint64_t)ms;
+	uint64_t end = wait_now_ms() + (uint64_t)ms;
 
-	while (harness_now_ms() < end)
+	while (wait_now_ms() < end)
 		if (t->ops->poll(t->s, harness_on_record, t, 20) == -ESRCH)
 			return;
 }
@@ -176,7 +171,7 @@ void harness_poll_for(struct trace *t, int ms)
 /* Until all have gone; the invariants of any stream hold for what has come. */
 void harness_poll_to_end(struct trace *t)
 {
-	uint64_t end = harness_now_ms() + 60000;
+	uint64_t end = wait_now_ms() + WAIT_LIMIT_MS;
 
 	for (;;) {
 		int r = t->ops->poll(t->s, harness_on_record, t, 1000);
@@ -184,7 +179,8 @@ void harness_poll_to_end(struct trace *t)
 		if (r == -ESRCH)
 			break;
 		assert_true(r >= 0);
-		assert_true(harness_now_ms() < end);
+		if (wait_now_ms() >= end)
+			fail_msg("not all tasks have gone within a minute; %zu records have come", t->cnt);
 	}
 }
 
@@ -199,11 +195,12 @@ size_t harness_count(const struct trace *t, int type, int nr, uint32_t tid)
 
 void harness_poll_until(struct trace *t, int type, int nr, size_t cnt)
 {
-	uint64_t end = harness_now_ms() + 30000;
+	uint64_t end = wait_now_ms() + WAIT_LIMIT_MS;
 
 	while (harness_count(t, type, nr, 0) < cnt) {
 		assert_true(t->ops->poll(t->s, harness_on_record, t, 20) != -ESRCH);
-		assert_true(harness_now_ms() < end);
+		if (wait_now_ms() >= end)
+			fail_msg("%zu records of type %d, number %d within a minute, not %zu", harness_count(t, type, nr, 0), type, nr, cnt);
 	}
 }
 
@@ -297,6 +294,21 @@ bool harness_is_traced(pid_t pid)
 	if (f)
 		fclose(f);
 	return tracer > 0;
+}
+
+bool harness_sleeps_in(pid_t tid, int nr)
+{
+	char path[40];
+	int in = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%d", &in) != 1)
+		in = -1;
+	if (f)
+		fclose(f);
+	return in == nr && harness_state_of(tid) == 'S';
 }
 
 /* All of it again as a user without any privilege. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "source/source.h"
+#include "tests/wait.h"
 #include "ptrace_subjects.h"
 
 /* One record, shortened to what the tests look at. */
@@ -46,7 +47,7 @@ void harness_start(struct trace *t, const struct espy_source_opts *o, const stru
 pid_t harness_launch(struct trace *t, const char *name, int n);
 int harness_on_record(void *trace, const struct espy_rec *r);
 void harness_poll_for(struct trace *t, int ms);
-/* Until there are cnt records of that type and number, however slow the machine is. */
+/* Until there are cnt records of that type and number; fails after a minute. */
 void harness_poll_until(struct trace *t, int type, int nr, size_t cnt);
 /* Until all have gone; fails after a minute. */
 void harness_poll_to_end(struct trace *t);
@@ -55,9 +56,10 @@ size_t harness_count(const struct trace *t, int type, int nr, uint32_t tid);
 /* What holds of any stream: born before all else, dead after it, calls well nested, nothing left open. */
 void harness_check_stream(const struct trace *t);
 int harness_status_of_command(struct trace *t);
-uint64_t harness_now_ms(void);
 char harness_state_of(pid_t pid);
 bool harness_is_traced(pid_t pid);
+/* The task sleeps in this call, and stands in no stop. */
+bool harness_sleeps_in(pid_t tid, int nr);
 /* Runs the tests, or a subject if the arguments say so; as root a second time without privilege. */
 int harness_main(int argc, char **argv, const struct CMUnitTest *tests, size_t test_cnt);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The traced side of the tests: each function makes a known number of known calls. */
 #include "ptrace_subjects.h"
+#include "tests/wait.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,12 +96,23 @@ static int vforks(int n)
 	return bad;
 }
 
+static atomic_bool other_thread;
+
+static void *pause_beside(void *arg)
+{
+	other_thread = true;
+	for (;;)
+		pause();
+	return arg;
+}
+
 static void *exec_self(void *arg)
 {
 	char *argv[] = { self_argv[0], self_argv[1], (char *)"status", self_argv[3], (char *)"7", NULL };
 
 	(void)arg;
-	usleep(20000);
+	if (!WAIT_UNTIL(other_thread))
+		return NULL;
 	execv("/proc/self/exe", argv);
 	return NULL;
 }
@@ -110,43 +122,28 @@ static int exec_from_thread(void)
 	pthread_t a, b;
 
 	pthread_create(&a, NULL, exec_self, NULL);
-	pthread_create(&b, NULL, (void *(*)(void *))(void *)pause, NULL);
+	pthread_create(&b, NULL, pause_beside, NULL);
 	pthread_join(a, NULL);
 	return 1;
 }
 
-/* Stops itself n times; a child sets it going again each time. */
+/*
+ * Stops itself n times; a child sets it going again each time, when the source has told of the stop: a SIGCONT before would take
+ * back the SIGSTOP.
+ */
 static int stops(int n)
 {
 	pid_t me = getpid(), pid = fork();
 
 	if (!pid) {
-		char path[40], line[256];
-
-		snprintf(path, sizeof(path), "/proc/%d/stat", (int)me);
-		while (n) {
-			int fd = open(path, O_RDONLY);
-			ssize_t got = read(fd, line, sizeof(line) - 1);
-			char *end;
-
-			close(fd);
-			if (got <= 0)
-				_exit(1);
-			line[got] = 0;
-			end = strrchr(line, ')');
-			/* t: in a stop of the tracer, T: stopped by the signal. Both may show while traced. */
-			if (end && (end[2] == 'T' || end[2] == 't') && truth->ready) {
-				truth->ready = 0;
-				usleep(30000);
-				kill(me, SIGCONT);
-				n--;
-			}
-			usleep(1000);
+		for (int i = 0; i < n; i++) {
+			if (!WAIT_UNTIL(truth->stops_told > i))
+				_exit(kill(me, SIGKILL));
+			kill(me, SIGCONT);
 		}
 		_exit(0);
 	}
 	while (n--) {
-		truth->ready = 1;
 		raise(SIGSTOP);
 		truth->ticks[0]++;
 	}
@@ -167,7 +164,7 @@ static void *tick(void *arg)
 
 	while (!truth->quit) {
 		truth->ticks[i]++;
-		nanosleep(&ts, NULL);
+		nanosleep(&ts, NULL); /* sleeps: a beat */
 	}
 	return NULL;
 }
@@ -215,7 +212,7 @@ static int blocked_read(void)
 	pid = fork();
 	if (!pid) {
 		while (!truth->quit)
-			usleep(1000);
+			usleep(1000); /* sleeps: until it is told to end */
 		_exit(write(fd[1], "x", 1) != 1);
 	}
 	truth->ready = 1;

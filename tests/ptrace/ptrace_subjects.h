@@ -17,6 +17,7 @@ struct truth {
 	atomic_int eintr;		       /* calls that failed with EINTR and no signal of ours */
 	atomic_int pids[4096];
 	atomic_int pid_cnt;
+	atomic_int stops_told; /* by the source, of tasks that have stopped */
 };
 
 /* Run subject `name`; returns its exit status. */

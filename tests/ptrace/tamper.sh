@@ -2,7 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tamper.sh ESPY TAMPER-CALLS: -e inject= and -e fault=: what the program sees, and what the lines say.
 calls=$(realpath "$2")
+wait_sh=$(realpath "$(dirname "$0")/../wait.sh")
 . "$(dirname "$0")/../cli/lib.sh"
+. "$wait_sh"
+pid=
+trap '[ -z "$pid" ] || { pkill -9 -P $pid; kill -9 $pid; } 2>/dev/null; rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
 "$espy" doctor --source=ptrace >"$dir/doctor" 2>&1 || { echo "SKIP: $(tail -n 1 "$dir/doctor")"; exit 77; }
 own=$(ps -o pgid= -p $$ | tr -d ' ')
 
@@ -27,7 +32,7 @@ saw "another call" "1: 42 errno 0 signals 0|2: $ok|3: $ok|4: $ok|5: $ok|6: $ok|$
 saw "a signal" "1: $ok|2: own errno 0 signals 1|3: own errno 0 signals 1|4: own errno 0 signals 1|5: own errno 0 signals 1|6: own errno 0 signals 1|$read" \
 	-e inject=getpgid:signal=USR2:when=2
 shows '^--- SIGUSR2 {si_signo=SIGUSR2, si_code=SI_KERNEL} ---' log
-saw "delays" "1: $ok late|2: $ok|3: $ok late|4: $ok|5: $ok|6: $ok|$read" -e inject=getpgid:delay_enter=100ms:delay_exit=150000:when=1..3+2
+saw "delays" "1: $ok late|2: $ok|3: $ok late|4: $ok|5: $ok|6: $ok|$read" -e inject=getpgid:delay_enter=400ms:delay_exit=600000:when=1..3+2
 logged "getpgid(0) = OWN (DELAYED)|getpgid(0) = OWN|getpgid(0) = OWN (DELAYED)|getpgid(0) = OWN|getpgid(0) = OWN|getpgid(0) = OWN|"
 saw "bytes" "1: $ok|2: $ok|3: $ok|4: $ok|5: $ok|6: $ok|read 3 ABCw|" -e 'inject=statfs:poke_exit=@arg2=414243:retval=3'
 saw "the last rule counts" "1: $ok|2: 42 errno 0 signals 0|3: $ok|4: $ok|5: $ok|6: $ok|$read" -e inject=getpgid:error=1 -e inject=%process,getpgid:retval=42:when=2
@@ -39,22 +44,23 @@ same "a call that is not traced" 0 "$(grep -c 'errno 1' out)"
 "$espy" trace -f -o log -e trace=getpgid -e inject=getpgid:error=EIO:when=2 "$calls" threads >out 2>err
 same "each thread's second call" "thread 1 0|thread -1 5|thread 1 0|thread 1 0|thread -1 5|thread 1 0|" "$(tr '\n' '|' <out)"
 
-# One that waits holds nobody else up, and being killed or let go of ends the wait.
-"$espy" trace -f -o log -e trace=getpgid -e inject=getpgid:delay_enter=60s:when=1 sh -c "'$calls' >slow & p=\$!; sleep 0.3; kill -9 \$p; wait \$p; echo through" >out 2>err &
+# One that waits holds nobody else up, and being killed or let go of ends the wait, which is longer than this test waits. In the delay
+# it stands in getpgid (121).
+gone() { ! kill -0 $pid; }
+"$espy" trace -f -o log -e trace=getpgid -e inject=getpgid:delay_enter=600s:when=1 \
+	sh -c ". '$wait_sh'; '$calls' >slow & p=\$!; wait_for 60 grep -q '^121 ' /proc/\$p/syscall && echo delayed; kill -9 \$p; wait \$p; echo through" >out 2>err &
 pid=$!
-n=0
-while kill -0 $pid 2>/dev/null && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
-if kill -0 $pid 2>/dev/null; then echo "not ok a delayed task that was killed is waited for"; kill -9 $pid; bad=1; else echo "ok a delayed task can be killed"; fi
-same "... and others go on" through "$(cat out)"
-"$espy" trace -I1 -o log -e trace=getpgid -e inject=getpgid:delay_enter=60s "$calls" >out 2>err &
+if wait_for 60 gone; then echo "ok a delayed task can be killed"; else echo "not ok a delayed task that was killed is waited for"; kill -9 $pid; bad=1; fi
+wait $pid
+same "... and others go on" "delayed through" "$(tr '\n' ' ' <out | sed 's/ $//')"
+"$espy" trace -I1 -o log -e trace=getpgid -e inject=getpgid:delay_enter=600s "$calls" >out 2>err &
 pid=$!
-n=0
-while ! pgrep -P $pid >/dev/null && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
-sleep 0.3
+delayed() { grep -q '^121 ' "/proc/$(pgrep -P $pid)/syscall"; }
+wait_for 60 delayed || { echo "not ok the program comes to no delay: $(cat err)"; bad=1; }
 kill -INT $pid
-n=0
-while kill -0 $pid 2>/dev/null && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
-if kill -0 $pid 2>/dev/null; then echo "not ok ^C waits for a delay"; kill -9 $pid; bad=1; else echo "ok ^C does not wait for a delay"; fi
+if wait_for 60 gone; then echo "ok ^C does not wait for a delay"; else echo "not ok ^C waits for a delay"; kill -9 $pid; bad=1; fi
+wait $pid
+pid=
 
 # A value that looks like an error is shown as a value, and told.
 "$espy" trace -o log -e trace=getpgid -e inject=getpgid:retval=-1:when=1 "$calls" >out 2>err

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 		clock_gettime(CLOCK_MONOTONIC, &b);
 		const long ms = (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000;
 		printf("%d: %s errno %d signals %d%s\n", i, got == getpgrp() ? "own" : got == 42 ? "42" : "other", errno,
-		       (int)signals, ms >= 200 ? " late" : "");
+		       (int)signals, ms >= 1000 ? " late" : "");
 		fflush(stdout);
 	}
 	/* It fails: the kernel writes nothing. */
