@@ -7,6 +7,7 @@
 #include "check.h"
 #include "own_espy.h"
 #include "espy/mark.h"
+#include "tests/wait.h"
 
 static unsigned long seen;
 
@@ -48,9 +49,7 @@ int main(int argc, char **argv)
 		*(void **)&run = dlsym(h, "plugin_run");
 		*(void **)&is_on = dlsym(h, "plugin_is_on");
 		if (i % 10 == 0) { // found without being asked
-			for (int ms = 0; ms < 20000 && !is_on(); ms += 5)
-				usleep(5000);
-			CHECK(is_on(), "the agent does not find what was loaded");
+			CHECK(WAIT_UNTIL(is_on()), "the agent does not find what was loaded");
 		} else {
 			CHECK(control_ask(&c, ESPY_AGENT_SCAN) >= 1, "scan");
 		}

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "own_espy.h"
 #include "espy/mark.h"
+#include "tests/wait.h"
 
 static int stop;
 static unsigned long seen;
@@ -21,7 +22,7 @@ static void *hammer(void *arg)
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		MARK(hostile_event, "n=%lu s=%s", ++n, "some text");
 		if (n % 64 == 0)
-			usleep(50);
+			usleep(50); /* sleeps: others come to run */
 	}
 	return NULL;
 }
@@ -86,9 +87,19 @@ static int child(pid_t pid)
 		garbage((uint8_t *)c.ring, 8192, 20);
 		if (i % 8 == 0)
 			garbage((uint8_t *)c.area + 4096, ESPY_AGENT_AREA_SZ - 4096, 30);
-		usleep(random_below(200));
+		wait_moment_us(random_below(200)); /* sleeps: a moment of chance */
 	}
 	return 0;
+}
+
+static bool opens(struct control *c, int *e)
+{
+	*e = control_attach(c, getpid());
+	CHECK(!*e, "%s", strerror(-*e));
+	*e = control_open(c, &(struct espy_agent_open){ .nchunks = 64 });
+	if (*e)
+		control_detach(c);
+	return !*e;
 }
 
 int main(void)
@@ -103,22 +114,9 @@ int main(void)
 	for (int i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, hammer, NULL);
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0, "the hostile espy: %#x", status);
-	for (int ms = 0;; ms += 100) {
-		e = control_attach(&c, getpid());
-		CHECK(!e, "%s", strerror(-e));
-		e = control_open(&c, &(struct espy_agent_open){ .nchunks = 64 });
-		if (!e)
-			break;
-		control_detach(&c);
-		CHECK(ms < 20000, "no session any more: %s", strerror(-e));
-		usleep(100000);
-	}
+	CHECK(WAIT_UNTIL(opens(&c, &e)), "no session any more: %s", strerror(-e));
 	CHECK(control_on(&c, 1, "hostile:*", NULL, 0) == 1, "on");
-	for (int ms = 0; ms < 20000 && seen < 100; ms += 10) {
-		usleep(10000);
-		control_read(&c, 0, record, NULL);
-	}
-	CHECK(seen >= 100, "%lu events afterwards", seen);
+	CHECK(WAIT_UNTIL((control_read(&c, 0, record, NULL), seen >= 100)), "%lu events afterwards", seen);
 	stop = 1;
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);

@@ -11,6 +11,7 @@
 #include "own_espy.h"
 #include "espy/agent.h"
 #include "espy/mark.h"
+#include "tests/wait.h"
 
 static void *hammer(void *arg)
 {
@@ -54,10 +55,10 @@ static void once(int round)
 	CHECK(!e, "%s", strerror(-e));
 	CHECK(control_on(&c, 1, "killed:*", NULL, 0) == 1, "on");
 	for (int i = 0; i < round % 7; i++) {
-		usleep(200);
+		wait_moment_us(200); /* sleeps: a moment of chance */
 		control_read(&c, 0, record, &seen);
 	}
-	usleep((unsigned int)(rand() % 1500));
+	wait_moment_us((uint64_t)(rand() % 1500)); /* sleeps: a moment of chance */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	control_read(&c, 1, record, &seen);

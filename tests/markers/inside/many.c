@@ -63,13 +63,13 @@ static void *hammer(void *arg)
 		if (n % 512 == 511 && me - ones < 40)
 			child();
 		if (n % 64 == 63 && pause_us)
-			usleep((unsigned int)pause_us);
+			usleep((unsigned int)pause_us); /* sleeps: as its user wants */
 		else if (n % 256 == 255)
 			sched_yield();
 	}
 	__atomic_fetch_sub(&running, 1, __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
-		usleep(20000); // signals still come
+		usleep(20000); /* sleeps: signals still come, until it is told to end */
 	return NULL;
 }
 
@@ -98,7 +98,7 @@ static void *reader(void *arg)
 {
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
 		if (!control_read(arg, 0, record, arg))
-			usleep(200);
+			usleep(200); /* sleeps: until there is something to read */
 	return NULL;
 }
 
@@ -134,7 +134,7 @@ int main(void)
 	for (long i = 0; __atomic_load_n(&running, __ATOMIC_ACQUIRE); i++) {
 		pthread_kill(ones[i % n_threads].id, SIGUSR1);
 		if (i % 16 == 0)
-			usleep(100);
+			usleep(100); /* sleeps: the threads come to run; it goes on until all have ended */
 	}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
 	for (long i = 0; i < n_threads; i++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "own_espy.h"
+#include "tests/wait.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -82,7 +83,7 @@ static int open_memfd(pid_t pid, pid_t tid, const char *name, int number)
 	return fd;
 }
 
-static int attach(struct control *c, pid_t pid)
+int control_attach_once(struct control *c, pid_t pid)
 {
 	memset(c, 0, sizeof(*c));
 	c->pid = pid;
@@ -120,12 +121,7 @@ int control_attach(struct control *c, pid_t pid)
 {
 	int e = -ESRCH;
 
-	for (int i = 0; i < 400; i++) {
-		e = attach(c, pid);
-		if (!e || e == -EBUSY)
-			return e;
-		usleep(5000);
-	}
+	WAIT_UNTIL(!(e = control_attach_once(c, pid)) || e == -EBUSY);
 	return e;
 }
 
@@ -175,7 +171,7 @@ int control_ask(struct control *c, unsigned int op)
 	__atomic_store_n(&s->asked, n, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&c->area->bell, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &c->area->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 60; i++) {
 		if (__atomic_load_n(&s->done, __ATOMIC_ACQUIRE) == n)
 			return s->result;
 		syscall(SYS_futex, &s->done, FUTEX_WAIT, done, &second, NULL, 0);

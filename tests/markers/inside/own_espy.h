@@ -26,8 +26,10 @@ struct control {
 
 typedef void record_fn(void *ctx, const struct espy_chunk *chunk, const struct espy_mark_record *r);
 
-/* 0, or -errno. Waits up to two seconds for an agent to appear. */
+/* 0, or -errno. Waits up to a minute for an agent to appear. */
 int control_attach(struct control *c, pid_t pid);
+/* The same with one that is there. */
+int control_attach_once(struct control *c, pid_t pid);
 void control_detach(struct control *c);
 /* This thread and the agent's come first, if that may be: else, among many busy ones, each waits for its turn. */
 void control_hurry(const struct control *c);

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "espy/agent.h"
 #include "espy/mark.h"
+#include "tests/wait.h"
 
 static double got_real;
 static int got_int;
@@ -127,8 +128,7 @@ static void unload(const char *plugin, long rounds)
 
 		CHECK(callback && n, "%s", dlerror());
 		CHECK(!espy_mark_connect("probe_loop", *callback, (void *)&sink, 0), "%s", espy_mark_error());
-		while (__atomic_load_n(n, __ATOMIC_RELAXED) < 10)
-			usleep(100);
+		CHECK(WAIT_UNTIL(__atomic_load_n(n, __ATOMIC_RELAXED) >= 10), "round %ld: only %lu calls of the callback", i, *n);
 		CHECK(!espy_mark_disconnect("probe_loop", *callback, (void *)&sink), "%s", espy_mark_error());
 		total += *n;
 		dlclose(h);
@@ -154,10 +154,9 @@ static void later(const char *plugin)
 	*(void **)&run = dlsym(h, "plugin_run");
 	*(void **)&is_on = dlsym(h, "plugin_is_on");
 	n = calls;
-	for (int ms = 0; ms < 20000 && !is_on(); ms += 5)
-		usleep(5000);
+	CHECK(WAIT_UNTIL(is_on()), "the agent does not find what was loaded");
 	run(5);
-	CHECK(is_on() && calls == n, "a callback of the wrong type was called");
+	CHECK(calls == n, "a callback of the wrong type was called");
 	CHECK(!espy_mark_disconnect("plugin_event", &values, &calls), "%s", espy_mark_error());
 	dlclose(h);
 }

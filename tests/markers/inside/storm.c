@@ -66,7 +66,7 @@ static void *reader(void *arg)
 {
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
 		if (!control_read(arg, 0, record, NULL))
-			usleep(500);
+			usleep(500); /* sleeps: until there is something to read */
 	return NULL;
 }
 
@@ -113,7 +113,7 @@ int main(void)
 	for (long i = 0; done < toggles; i++, requests++) {
 		char pattern[32];
 
-		usleep((unsigned int)pause_us);
+		usleep((unsigned int)pause_us); /* sleeps: the threads come to run; what is switched is counted */
 		// a hundred, ten or one at a time; now and then all
 		if (i % 16 == 0)
 			snprintf(pattern, sizeof(pattern), "storm:*");

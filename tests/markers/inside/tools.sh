@@ -9,8 +9,10 @@ root=$1
 agent=$(realpath "$2")
 here=$root/tests/markers/inside
 dir=$(mktemp -d)
-pid=
-trap '[ -n "$pid" ] && kill $pid 2>/dev/null; rm -rf "$dir"' EXIT
+pid='' tracer=''
+trap 'kill $pid $tracer 2>/dev/null; wait; rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+. "$here/../../wait.sh"
 bad=0
 
 fail() {
@@ -60,10 +62,14 @@ cmp -s "$dir/want" "$dir/bpftrace" || fail "bpftrace lists: $(cat "$dir/bpftrace
 
 "$dir/t" on >"$dir/out" 2>&1 &
 pid=$!
-sleep 1
-timeout 60 bpftrace -e "usdt:$dir/t:sample:leaf { if ((int32)arg1 == 3 * (int32)arg0) { @right = count(); } else { @wrong = count(); } }
-	usdt:$dir/t:sample:inline { @text[str(arg0)] = count(); }
-	interval:s:3 { exit(); }" >"$dir/seen" 2>"$dir/err"
+wait_for 60 grep -qx on "$dir/out" || fail "the program does not begin: $(cat "$dir/out")"
+bpftrace -e "usdt:$dir/t:sample:leaf { if ((int32)arg1 == 3 * (int32)arg0) { @right = count(); } else { @wrong = count(); } printf(\"leaf\n\"); }
+	usdt:$dir/t:sample:inline { @text[str(arg0)] = count(); printf(\"inline\n\"); }" >"$dir/seen" 2>"$dir/err" & tracer=$!
+some() { [ "$(grep -c leaf "$dir/seen")" -ge 10 ] && [ "$(grep -c inline "$dir/seen")" -ge 10 ]; }
+wait_for 60 some || fail "bpftrace sees fewer than ten events of each kind: $(tail -n 5 "$dir/seen") $(cat "$dir/err")"
+kill -INT $tracer
+wait $tracer
+tracer=
 grep -q '@right: [0-9]' "$dir/seen" || fail "bpftrace sees no events: $(cat "$dir/seen" "$dir/err")"
 grep -q '@wrong: [1-9]' "$dir/seen" && fail "bpftrace sees wrong arguments: $(cat "$dir/seen")"
 grep -q '@text\[text\]' "$dir/seen" || fail "bpftrace sees no string: $(cat "$dir/seen")"
@@ -98,20 +104,19 @@ for cc in gcc clang; do
 	done
 done
 
-# a program that runs already: the agent looks once a second
-rm -f "$dir/go"
+[ $# -gt 2 ] || exit $bad
+espy=$(realpath "$3")
+# a program that runs already: the agent looks once a second, and has found all three marks watched when it says so
 "$dir/agent-gcc" 1000 "$dir/go" >"$dir/out" 2>&1 &
 pid=$!
-(
-	# long enough for bpftrace to have attached, and the agent to have looked; the count at the end says whether it was
-	while ! grep -q Attaching "$dir/seen" 2>/dev/null && kill -0 $pid 2>/dev/null; do sleep 0.2; done
-	sleep 5
-	: >"$dir/go"
-) &
-: >"$dir/seen"
-counted "$dir/agent-gcc" -p $pid
+counted "$dir/agent-gcc" -p $pid & tracer=$!
+watched() { [ "$("$espy" list -p $pid markers | grep -c '^counted:.* on .* by another tool$')" = 3 ]; }
+wait_for 60 watched || fail "bpftrace -p: the agent does not see that it is there: $("$espy" list -p $pid markers) $(cat "$dir/err")"
+: >"$dir/go"
 wait $pid || fail "bpftrace -p: $(cat "$dir/out")"
 pid=
+wait $tracer
+tracer=
 seen 'bpftrace -p, agent'
 
 # told not to look, the agent does not
@@ -119,8 +124,6 @@ ESPY_AGENT_USDT=off counted "$dir/agent-gcc" -c "$dir/agent-gcc 1000"
 grep -q '@right: [1-9]' "$dir/seen" && fail "ESPY_AGENT_USDT=off: $(cat "$dir/seen")"
 
 # espy through the kernel: the semaphore is raised as by others, and an event is still one event
-[ $# -gt 2 ] || exit $bad
-espy=$(realpath "$3")
 for how in plain self; do
 	for cc in gcc clang; do
 		[ -x "$dir/$how-$cc" ] || continue

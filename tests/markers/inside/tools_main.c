@@ -21,12 +21,14 @@ int main(int argc, char **argv)
 		CHECK(!e, "%s", strerror(-e));
 		CHECK(!control_open(&c, &(struct espy_agent_open){ 0 }), "open");
 		CHECK(control_on(&c, 1, "sample:*", NULL, 0) > 0, "on");
+		puts("on"); // which its test waits for
+		fflush(stdout);
 	}
 	while (getppid() == parent) {
 		sample_run(3);
 		if (on)
 			control_read(&c, 0, ignore, NULL);
-		usleep(10000);
+		usleep(10000); /* sleeps: a beat */
 	}
 	return 0;
 }

@@ -126,7 +126,7 @@ static void *reader(void *arg)
 {
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
 		if (!control_read(arg, 0, record, NULL))
-			usleep(500);
+			usleep(500); /* sleeps: until there is something to read */
 	return NULL;
 }
 
