@@ -13,16 +13,17 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <espy/espy.h>
-
-#define DEADLINE_NS UINT64_C(60000000000)
+#include "../wait.h"
 
 static uint64_t now_ns(void)
 {
@@ -50,16 +51,40 @@ static void log_line(void *ctx, enum espy_log_level level, enum espy_log_topic t
 
 /* ---- the program that is watched: this one */
 
-/* getppid so often, then getuid once; "wait": for ever, a getpgrp now and then. */
+/* Of a program whose test says when it has made enough calls ($SHARED_FD). */
+struct shared {
+	atomic_uint made;
+	atomic_bool enough;
+};
+
+static struct shared *map_shared(int fd)
+{
+	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return s == MAP_FAILED ? NULL : s;
+}
+
+/* getppid so often, or more often if the test wants that, then getuid once; "wait": for ever, a getpgrp now and then. It ends with its test. */
 static int be_watched(char **argv)
 {
+	const char *fd = getenv("SHARED_FD");
+	struct shared *shared = fd ? map_shared(atoi(fd)) : NULL;
+	pid_t parent = 0;
+
 	if (!strcmp(argv[1], "wait"))
-		for (;;) {
+		for (parent = getppid(); getppid() == parent;) {
 			syscall(SYS_getpgrp);
-			usleep(100);
+			usleep(100); /* sleeps: a beat */
 		}
-	for (unsigned i = 0, n = calls(); i < n; i++)
-		syscall(SYS_getppid);
+	for (unsigned i = 0, n = calls(); i < n || (shared && !atomic_load(&shared->enough)); i++) {
+		const pid_t now = (pid_t)syscall(SYS_getppid);
+
+		if (i && now != parent)
+			_exit(4);
+		parent = now;
+		if (shared)
+			atomic_fetch_add(&shared->made, 1);
+	}
 	syscall(SYS_getuid);
 	_exit(3); /* no leak check of a sanitizer, which would be traced */
 }
@@ -157,6 +182,7 @@ static struct espy_engine *add(struct espy_session *s, struct seen *seen, const 
 
 struct changer {
 	struct espy_session *session;
+	struct shared *shared;
 	struct seen others[3];
 	unsigned rounds;
 	bool failed;
@@ -166,6 +192,7 @@ static void *change_all_the_time(void *ctx)
 {
 	struct changer *c = ctx;
 	struct espy_filter *f = select_calls("getuid,write");
+	const uint64_t end = wait_now_ms() + WAIT_LIMIT_MS;
 	unsigned cnt = 3;
 
 	for (; cnt == 3 && !c->failed; c->rounds++) {
@@ -180,7 +207,11 @@ static void *change_all_the_time(void *ctx)
 			/* From now on no callback of it runs, and none will. */
 			c->failed |= atomic_load(&c->others[k].inside) || atomic_load(&c->others[k].removed) != c->rounds + 1;
 		}
+		/* The program goes on until there was something to change, and this thread has come to it. */
+		if ((c->rounds > 3 && atomic_load(&c->others[0].calls)) || wait_now_ms() > end)
+			atomic_store(&c->shared->enough, true);
 	}
+	atomic_store(&c->shared->enough, true);
 	espy_filter_free(f);
 	return NULL;
 }
@@ -188,27 +219,40 @@ static void *change_all_the_time(void *ctx)
 /* Another thread adds, changes and removes engines; the one that was there sees each call once. */
 static void changes_lose_nothing(void **state)
 {
-	struct espy_session *s = open_session("calls", false);
+	const int fd = memfd_create("shared", 0);
 	struct seen seen = { .calls = 0 }, last = { .calls = 0 };
-	struct changer changer = { .session = s };
+	struct changer changer = { .session = NULL };
+	char number[16];
 	pthread_t thread;
 	int status;
 
 	(void)state;
+	assert_int_equal(ftruncate(fd, sizeof(struct shared)), 0);
+	changer.shared = map_shared(fd);
+	assert_non_null(changer.shared);
+	snprintf(number, sizeof(number), "%d", fd);
+	setenv("SHARED_FD", number, 1);
+	struct espy_session *s = open_session("calls", false);
+	changer.session = s;
 	add(s, &seen, "getppid");
 	add(s, &last, "getuid");
 	assert_int_equal(espy_session_start(s), 0);
+	unsetenv("SHARED_FD");
 	assert_int_equal(pthread_create(&thread, NULL, change_all_the_time, &changer), 0);
 	assert_int_equal(espy_session_run(s), 0);
 	pthread_join(thread, NULL);
 	assert_false(changer.failed);
 	print_message("%u rounds of changes, the first of three engines saw %u calls\n", changer.rounds, changer.others[0].calls);
 	assert_true(changer.rounds > 3);
-	assert_true(changer.others[0].calls > 0 && changer.others[0].calls <= calls());
+	const unsigned made = atomic_load(&changer.shared->made);
+	assert_true(made >= calls());
+	assert_true(changer.others[0].calls > 0 && changer.others[0].calls <= made);
 	assert_int_equal(espy_session_program_status(s, &status), 0);
 	assert_int_equal(status, 3 << 8);
 	espy_session_close(s);
-	assert_int_equal(seen.calls + seen.lost, calls());
+	munmap(changer.shared, sizeof(struct shared));
+	close(fd);
+	assert_int_equal(seen.calls + seen.lost, made);
 	assert_int_equal(last.calls, 1);
 	assert_int_equal(seen.removed, 1);
 }
@@ -223,10 +267,7 @@ static bool wait_for_calls(const struct seen *seen, unsigned more)
 {
 	const unsigned from = atomic_load(&seen->calls);
 
-	for (uint64_t end = now_ns() + DEADLINE_NS; atomic_load(&seen->calls) < from + more;)
-		if (now_ns() > end || usleep(1000))
-			return false;
-	return true;
+	return WAIT_UNTIL(atomic_load(&seen->calls) >= from + more);
 }
 
 /*
@@ -320,11 +361,13 @@ static void a_loop_of_the_hosts(void **state)
 	assert_int_equal(seen.calls + seen.lost, calls());
 }
 
-/* Another thread stops, closes. */
+/* Another thread stops the session, when it is seen to run. */
 static void *stop_soon(void *ctx)
 {
-	usleep(20000);
-	espy_session_stop(ctx);
+	const struct seen *seen = ctx;
+
+	wait_for_calls(seen, 3);
+	espy_session_stop(seen->session);
 	return NULL;
 }
 
@@ -339,9 +382,10 @@ static void stopped_from_another_thread(void **state)
 	add(s, &seen, "getpgrp");
 	assert_int_equal(espy_session_start(s), 0);
 	pid = espy_session_program(s);
-	assert_int_equal(pthread_create(&thread, NULL, stop_soon, s), 0);
+	assert_int_equal(pthread_create(&thread, NULL, stop_soon, &seen), 0);
 	assert_int_equal(espy_session_run(s), 0);
 	pthread_join(thread, NULL);
+	assert_true(atomic_load(&seen.calls) >= 3);
 	espy_session_close(s);
 	assert_int_equal(kill(pid, SIGKILL), 0); /* it was let go of, and lives */
 	assert_int_equal(waitpid(pid, NULL, 0), pid);

@@ -15,22 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <espy/espy.h>
+#include "../wait.h"
 
-#define LEASE_NS UINT64_C(60000000000)
-#define DEADLINE_NS UINT64_C(60000000000)
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+/* Longer than the test. */
+#define LEASE_NS UINT64_C(600000000000)
 
 /* The watched process counts, and makes no call. */
 static atomic_ulong *counter;
@@ -84,8 +77,7 @@ static int pause_task(struct espy_session *s, uint64_t lease_ns)
 {
 	int err;
 
-	for (const uint64_t end = now_ns() + DEADLINE_NS; (err = espy_pause(s, counting, lease_ns)) == -EAGAIN && now_ns() < end;)
-		usleep(1000);
+	WAIT_UNTIL((err = espy_pause(s, counting, lease_ns)) != -EAGAIN);
 	return err;
 }
 
@@ -93,25 +85,7 @@ static bool runs_on(void)
 {
 	const unsigned long from = atomic_load(counter);
 
-	for (const uint64_t end = now_ns() + DEADLINE_NS; atomic_load(counter) == from;)
-		if (now_ns() > end || usleep(1000))
-			return false;
-	return true;
-}
-
-/* It counts no more, for a while. */
-static bool stands_still(void)
-{
-	for (const uint64_t end = now_ns() + DEADLINE_NS; now_ns() < end;) {
-		const unsigned long from = atomic_load(counter);
-
-		usleep(30000);
-		if (atomic_load(counter) != from)
-			continue;
-		usleep(170000);
-		return atomic_load(counter) == from;
-	}
-	return false;
+	return WAIT_UNTIL(atomic_load(counter) != from);
 }
 
 static char state_of(pid_t pid)
@@ -126,6 +100,22 @@ static char state_of(pid_t pid)
 	if (f)
 		fclose(f);
 	return state;
+}
+
+/*
+ * It counts no more. It makes no call, so it never sleeps by itself: where it does, again and again, it is held, and has not merely
+ * to wait for a processor. (It is awake now and then: a hold goes from one program to the next.)
+ */
+static bool stands_still(void)
+{
+	unsigned asleep = 0;
+
+	if (!WAIT_UNTIL(state_of(counting) != 'R'))
+		return false;
+	const unsigned long from = atomic_load(counter);
+
+	return STAYS_MS((asleep += state_of(counting) != 'R', atomic_load(counter) == from), 200) &&
+	       WAIT_UNTIL((asleep += state_of(counting) != 'R') >= 20) && atomic_load(counter) == from;
 }
 
 static int count_held(void *ctx, const struct espy_held *held)
@@ -182,8 +172,7 @@ static void holds_are_counted(void **state)
 	assert_true(stands_still());
 	assert_int_equal(espy_resume(s, counting), 0);
 	assert_true(runs_on());
-	for (unsigned i = 0; atomic_load(&pauses) == before && i < 60000; i++)
-		usleep(1000);
+	WAIT_UNTIL(atomic_load(&pauses) != before);
 	assert_int_equal(atomic_load(&pauses), before + 1);
 	assert_true(atomic_load(&paused_ns) > 300000000u);
 	assert_int_equal(espy_resume(s, counting), -ESRCH);
@@ -192,13 +181,23 @@ static void holds_are_counted(void **state)
 static void a_lease_runs_out(void **state)
 {
 	struct espy_session *s = ((struct fixture *)*state)->s;
-	const uint64_t begun = now_ns();
 
-	assert_int_equal(pause_task(s, UINT64_C(1000000000)), 0);
-	assert_int_equal(pause_task(s, UINT64_C(500000000)), 0);
-	assert_true(stands_still());
-	assert_true(runs_on());
-	assert_true(now_ns() - begun > UINT64_C(900000000));
+	/* A lease that has run out before one could look shows nothing: then a longer one. */
+	for (uint64_t lease_ms = 1000;; lease_ms *= 2) {
+		const uint64_t begun = wait_now_ms();
+
+		assert_int_equal(pause_task(s, lease_ms * 1000000), 0);
+		assert_int_equal(pause_task(s, lease_ms * 500000), 0);
+		const bool still = stands_still(), late = wait_now_ms() - begun >= lease_ms * 9 / 10;
+
+		assert_true(runs_on());
+		if (!late) {
+			assert_true(still);
+			assert_true(wait_now_ms() - begun > lease_ms * 9 / 10);
+			break;
+		}
+		assert_true(lease_ms < WAIT_LIMIT_MS);
+	}
 }
 
 static void refusals(void **state)
@@ -226,6 +225,7 @@ static void two_processes(void **state)
 	assert_int_equal(pipe(ready), 0);
 	const pid_t other = fork();
 	if (!other) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		char *const argv[] = { "holds", "hold", NULL };
 		char pid[16];
 
@@ -276,9 +276,11 @@ int main(int argc, char **argv)
 		return hold();
 	counter = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	counting = fork();
-	if (!counting)
+	if (!counting) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			atomic_fetch_add(counter, 1);
+	}
 	if (open_session(&s)) {
 		printf("SKIP: tasks cannot be held here: %s\n", said);
 		failed = 77;

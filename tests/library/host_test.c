@@ -27,6 +27,7 @@
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 #include <espy/espy.h>
+#include "../wait.h"
 
 #define CHILDREN 4096
 static atomic_int children[CHILDREN], started, reaped;
@@ -53,7 +54,7 @@ static void *work(void *ctx)
 	const struct timespec t = { .tv_nsec = 1000000 };
 
 	while (!atomic_load(&ending))
-		nanosleep(&t, NULL);
+		nanosleep(&t, NULL); /* sleeps: a beat */
 	return ctx;
 }
 
@@ -180,8 +181,7 @@ static void the_host_is_not_disturbed(void **state)
 		assert_int_equal(sigismember(&mask_before, sig), sigismember(&mask_after, sig));
 	assert_int_equal(open_fds(), fds);
 	/* All children of its own were reaped by its own handler, whatever the session has waited for. */
-	for (unsigned i = 0; atomic_load(&reaped) < atomic_load(&started) && i < 60000; i++)
-		usleep(1000);
+	WAIT_UNTIL(atomic_load(&reaped) >= atomic_load(&started));
 	assert_int_equal(reaped, started);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
