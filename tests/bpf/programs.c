@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -153,6 +156,7 @@ static int hang(void)
 	int p[2];
 	char c;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* it ends with its test */
 	return pipe2(p, 0) || syscall(SYS_read, p[0], &c, 1) != 1;
 }
 
@@ -163,7 +167,7 @@ static int many(void)
 		syscall(SYS_getppid);
 		syscall(SYS_getuid);
 		if (i % 1000 == 0)
-			usleep(1000);
+			usleep(1000); /* sleeps: the source changes over meanwhile */
 	}
 	return 0;
 }
@@ -250,6 +254,33 @@ static int until_told(void)
 	while (poll(&p, 1, 0) == 0)
 		numbered(1);
 	return 0;
+}
+
+bool program_sleeps_in(pid_t pid, unsigned threads, int nr)
+{
+	char path[64];
+	unsigned cnt = 0;
+	bool all = true;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *d = opendir(path);
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		int in = -1;
+
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/syscall", (int)pid, e->d_name);
+		FILE *f = fopen(path, "r");
+
+		all &= f && fscanf(f, "%d", &in) == 1 && in == nr;
+		if (f)
+			fclose(f);
+		cnt++;
+	}
+	if (d)
+		closedir(d);
+	return all && cnt == threads;
 }
 
 int run_program(const char *name, int argc, char **argv)

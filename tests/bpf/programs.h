@@ -3,6 +3,11 @@
 #ifndef ESPY_TEST_PROGRAMS_H
 #define ESPY_TEST_PROGRAMS_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* All threads of a process, which are so many, sleep in this call. */
+bool program_sleeps_in(pid_t pid, unsigned threads, int nr);
 /* The result to exit with, or -1 if there is no such program. */
 int run_program(const char *name, int argc, char **argv);
 
