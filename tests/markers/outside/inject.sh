@@ -146,7 +146,7 @@ for attempt in 1 2 3 4 5; do
 	wait $tracer
 	[ $waited = yes ] || break
 done
-expect "others are kept waiting by a process that comes to no safe point" no $waited
+expect "a process that comes to no safe point: are others kept waiting?" no $waited
 start "$progs/subjects" vforks 300
 works "a program whose first thread waits for vfork children" $pid 'app:vforked(i='
 kill -9 $pid

@@ -9,8 +9,10 @@ name_of() { # PID: the socket of that espy
 }
 
 # espy is killed, and somebody else listens under its name at once: the program's children do not give it their descriptors.
-"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 400 "$dir/rounds" 2>/dev/null & a=$!
-if wait_for 60 grep -q 'app:short' "$dir/out"; then ok "children call"; else not_ok "no child has called"; fi
+"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 400 "$dir/rounds" 2>"$dir/err" & a=$!
+if wait_for 60 grep -q 'app:short' "$dir/out"; then ok "children call"; else
+	not_ok "no child has called in $(wc -c <"$dir/rounds") rounds: $(cat "$dir/err")"
+fi
 prog=$(pgrep -P $a short)
 name=$(name_of $a)
 [ -n "$name" ] || not_ok "no socket of espy"
