@@ -2,7 +2,6 @@
 #include "hold_harness.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "small_image.h"
+#include "tests/wait.h"
 
 struct espy_image image;
 const struct espy_trigger on_getpgrp = { .nr = SYS_getpgrp, .action = ESPY_TRIGGER_PAUSE };
@@ -22,6 +22,39 @@ static void on_report(void *ctx, enum espy_report_level level, const char *text)
 		return;
 	r->warnings++;
 	snprintf(r->warning, sizeof(r->warning), "%s", text);
+}
+
+bool sleeps_held(pid_t tid)
+{
+	char path[64], name[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/wchan", (int)tid);
+	f = fopen(path, "r");
+	if (f && !fgets(name, sizeof(name), f))
+		name[0] = '\0';
+	if (f)
+		fclose(f);
+	return !strcmp(name, "request_wait_answer");
+}
+
+bool is_outrun(struct rig *r)
+{
+	struct espy_source_stats st = { 0 };
+	char path[64];
+	bool held = sleeps_held(r->pid);
+	FILE *f;
+
+	r->s->ops->stats(r->s, &st);
+	if (held || st.lost[0] + st.lost[1] + st.lost[2] + st.lost[3])
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)r->pid, (int)r->pid);
+	f = fopen(path, "r");
+	for (int child; f && !held && fscanf(f, "%d", &child) == 1;)
+		held = sleeps_held(child);
+	if (f)
+		fclose(f);
+	return held;
 }
 
 int take(void *ctx, const struct espy_rec *rec)
@@ -51,8 +84,12 @@ int take(void *ctx, const struct espy_rec *rec)
 		break;
 	}
 	}
-	if (r->slow_us && !(r->records % r->slow_every))
-		usleep(r->slow_us);
+	if (r->slow_us && !(r->records % r->slow_every)) {
+		if (!r->outran && !WAIT_UNTIL(is_outrun(r)))
+			fail_msg("the subject did not outrun a reader that reads nothing");
+		r->outran = true;
+		wait_moment_us(r->slow_us); /* sleeps: a reader that is slow */
+	}
 	return 0;
 }
 
@@ -114,11 +151,9 @@ pid_t wait_held(struct rig *r)
 {
 	pid_t tid;
 
-	while (!is_held(r, &tid)) {
-		r->end = r->s->ops->poll(r->s, take, r, 0);
-		assert_true(r->end >= 0);
-		sched_yield();
-	}
+	/* Each look delivers what is there, too. */
+	if (!WAIT_UNTIL(is_held(r, &tid) || (r->end = r->s->ops->poll(r->s, take, r, 0)) < 0) || r->end < 0)
+		fail_msg("the subject is not held; poll returned %d", r->end);
 	return tid;
 }
 
@@ -131,10 +166,7 @@ void let_go(struct rig *r, pid_t tid)
 /* Lets it run to its end. */
 void run_out(struct rig *r)
 {
-	do {
-		r->s->ops->resume(r->s, 0);
-		r->end = r->s->ops->poll(r->s, take, r, 1);
-	} while (r->end >= 0 || r->end == -EINTR);
+	WAIT_UNTIL((r->s->ops->resume(r->s, 0), r->end = r->s->ops->poll(r->s, take, r, 1)) < 0 && r->end != -EINTR);
 	assert_int_equal(r->end, -ESRCH);
 }
 
@@ -157,6 +189,7 @@ struct rig *watch(const struct espy_source_opts *opts, const char *path, char **
 
 	r->slow_us = slow_us;
 	r->slow_every = slow_every;
+	r->outran = !opts->ring_bytes; /* a default ring: only who polls makes it ready to hold */
 	open_source(r, opts);
 	start_subject(r, path, argv);
 	do

@@ -25,6 +25,7 @@ struct rig {
 	pid_t pid;
 	uint64_t records, exits[512], on_fd[2], lost, pauses, asked_pauses, paused_ns, longest_ns;
 	unsigned slow_us, slow_every;
+	bool outran; /* the slow reader has stood still until it was outrun */
 	unsigned warnings;
 	char warning[256];
 	int end; /* what poll returned last */
@@ -35,12 +36,18 @@ void start_subject(struct rig *r, const char *path, char **argv);
 int take(void *ctx, const struct espy_rec *rec);
 /* The counting subject, held at each of its calls. */
 struct rig *new_rig(long calls);
+/* True if the kernel keeps the task asleep for espy; between two rounds it is elsewhere for a moment. */
+bool sleeps_held(pid_t tid);
+bool is_outrun(struct rig *r); /* one of the subject's tasks is held, or something is lost */
 bool is_held(struct rig *r, pid_t *tid);
 pid_t wait_held(struct rig *r);
 void let_go(struct rig *r, pid_t tid);
-/* Lets it run to its end. */
+/* Lets it run to its end, which it reaches within the time that tests wait. */
 void run_out(struct rig *r);
-/* From its beginning to its end, with a reader that sleeps slow_us at every slow_every-th record. */
+/*
+ * From its beginning to its end, with a reader that sleeps slow_us at every slow_every-th record. With a ring of a given size the first
+ * time lasts until the subject outruns it, however slow that is: until a task is held, or something is lost.
+ */
 struct rig *watch(const struct espy_source_opts *opts, const char *path, char **argv, unsigned slow_us,
 		  unsigned slow_every);
 void free_rig(struct rig *r);

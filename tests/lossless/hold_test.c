@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,20 +19,11 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "small_image.h"
+#include "tests/wait.h"
 
 #define HOLDS 1000
-#define MB (1u << 20)
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static char state_of(pid_t pid)
 {
@@ -44,14 +34,46 @@ static char state_of(pid_t pid)
 
 static void wait_state(pid_t pid, char want)
 {
-	while (state_of(pid) != want)
-		usleep(1000);
+	if (!WAIT_UNTIL(state_of(pid) == want))
+		fail_msg("task %d is in state %c, not in %c", (int)pid, state_of(pid), want);
 }
 
 static void wait_done(const struct rig *r)
 {
-	while (!r->progress->done)
-		usleep(1000);
+	if (!WAIT_UNTIL(r->progress->done))
+		fail_msg("the subject does not come to its end: %llu calls", (unsigned long long)r->progress->counted);
+}
+
+/* The subject comes back from the call after the first k. */
+static void wait_beyond(const struct rig *r, uint64_t k)
+{
+	if (!WAIT_UNTIL(r->progress->counted > k))
+		fail_msg("the subject does not come back from call %llu", (unsigned long long)k + 1);
+}
+
+/* For ms, which is several rounds of the kernel's patience, it does not come back from the call after the first k. */
+static void assert_stays(const struct rig *r, uint64_t k, unsigned ms)
+{
+	if (!STAYS_MS(r->progress->counted == k, ms))
+		fail_msg("the subject ran on: %llu calls instead of %llu", (unsigned long long)r->progress->counted,
+			 (unsigned long long)k);
+}
+
+/* A signal that has been sent waits for the task. */
+static bool is_pending(pid_t pid, int sig)
+{
+	unsigned long long all = 0, set;
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "SigPnd: %llx", &set) == 1 || sscanf(line, "ShdPnd: %llx", &set) == 1)
+			all |= set;
+	if (f)
+		fclose(f);
+	return all >> (sig - 1) & 1;
 }
 
 /* ---- */
@@ -59,50 +81,21 @@ static void wait_done(const struct rig *r)
 static void no_instruction_in_between(void **state)
 {
 	struct rig *r = new_rig(HOLDS);
-	uint64_t longest = 0, all = 0;
 
 	(void)state;
 	for (uint64_t k = 0; k < HOLDS; k++) {
 		pid_t tid = wait_held(r);
-		uint64_t start, took;
 
 		assert_int_equal(r->progress->counted, k);
-		start = now_ns();
 		let_go(r, tid);
-		while (r->progress->counted == k)
-			sched_yield();
-		took = now_ns() - start;
-		all += took;
-		longest = took > longest ? took : longest;
+		wait_beyond(r, k);
 	}
 	run_out(r);
-	print_message("%d holds, no instruction in between; resumed after %llu us on average, %llu us at most\n", HOLDS,
-		      (unsigned long long)(all / HOLDS / 1000), (unsigned long long)(longest / 1000));
+	print_message("%d holds, no instruction in between\n", HOLDS);
 	assert_int_equal(r->progress->done, 1);
 	assert_int_equal(r->exits[SYS_getpgrp], HOLDS);
 	assert_int_equal(r->asked_pauses, HOLDS);
 	free_rig(r);
-}
-
-/* Where it sleeps: between two rounds it is elsewhere for a moment. */
-static const char *wchan_of(pid_t tid)
-{
-	static char name[64];
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/wchan", (int)tid);
-	for (int i = 0; i < 1000; i++) {
-		FILE *f = fopen(path, "r");
-
-		if (!f || !fgets(name, sizeof(name), f))
-			name[0] = '\0';
-		if (f)
-			fclose(f);
-		if (strcmp(name, "0"))
-			break;
-		usleep(1000);
-	}
-	return name;
 }
 
 /* Over many rounds of the kernel's patience it stays where it is, asleep. */
@@ -112,12 +105,9 @@ static void stays_held(void **state)
 	pid_t tid = wait_held(r);
 
 	(void)state;
-	for (int i = 0; i < 40; i++) {
-		usleep(10000);
-		assert_int_equal(r->progress->counted, 0);
-	}
+	assert_stays(r, 0, 400);
 	wait_state(tid, 'S');
-	assert_string_equal(wchan_of(tid), "request_wait_answer");
+	assert_true(WAIT_UNTIL(sleeps_held(tid)));
 	run_out(r);
 	assert_true(r->longest_ns >= 400000000);
 	assert_int_equal(r->progress->done, 1);
@@ -127,17 +117,13 @@ static void stays_held(void **state)
 static void killed_while_held(void **state)
 {
 	struct rig *r = new_rig(3);
-	uint64_t start;
 	int status;
 
 	(void)state;
 	wait_held(r);
-	usleep(120000); /* also after the first round */
-	start = now_ns();
+	assert_stays(r, 0, 120); /* also after the first round */
 	kill(r->pid, SIGKILL);
-	while (r->s->ops->command_status(r->s, &status) == -EAGAIN)
-		sched_yield();
-	print_message("dead and reaped %llu us after SIGKILL\n", (unsigned long long)((now_ns() - start) / 1000));
+	assert_true(WAIT_UNTIL(r->s->ops->command_status(r->s, &status) != -EAGAIN));
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	run_out(r);
 	assert_int_equal(r->progress->counted, 0);
@@ -152,16 +138,16 @@ static void stopped_while_held(void **state)
 
 	(void)state;
 	kill(r->pid, SIGSTOP);
-	usleep(150000);
-	assert_true(is_held(r, &tid));
+	assert_true(WAIT_UNTIL(is_pending(r->pid, SIGSTOP)));
+	assert_stays(r, 0, 150);
+	assert_true(WAIT_UNTIL(is_held(r, &tid)));
 	assert_int_equal(r->progress->counted, 0);
 	/* Let go, it stops at once: not one instruction before that. */
 	let_go(r, tid);
 	wait_state(tid, 'T');
 	assert_int_equal(r->progress->counted, 0);
 	kill(r->pid, SIGCONT);
-	while (!r->progress->counted)
-		usleep(1000);
+	wait_beyond(r, 0);
 	run_out(r);
 	assert_int_equal(r->progress->done, 1);
 	free_rig(r);
@@ -174,8 +160,10 @@ static void signal_while_held(void **state)
 
 	(void)state;
 	kill(r->pid, SIGUSR1);
-	usleep(150000);
-	assert_true(is_held(r, &tid));
+	assert_true(WAIT_UNTIL(is_pending(r->pid, SIGUSR1)));
+	assert_stays(r, 0, 150);
+	assert_true(WAIT_UNTIL(is_held(r, &tid)));
+	assert_int_equal(r->progress->counted, 0);
 	assert_int_equal(r->progress->signals, 0);
 	run_out(r);
 	assert_int_equal(r->progress->signals, 1);
@@ -223,7 +211,7 @@ static pid_t start_tracer(struct rig *shared, int tell)
 	open_source(shared, &(struct espy_source_opts){ .triggers = &on_getpgrp, .trigger_cnt = 1 });
 	start_subject(shared, "/proc/self/exe", argv);
 	wait_held(shared);
-	usleep(120000);
+	assert_stays(shared, 0, 120); /* also after the first round */
 	if (write(tell, &shared->pid, sizeof(shared->pid)) != sizeof(shared->pid))
 		_exit(1);
 	for (;;)
@@ -234,7 +222,6 @@ static void tracer_killed(void **state)
 {
 	struct rig *r = calloc(1, sizeof(*r));
 	int tell[2], fd, status;
-	uint64_t start_ns;
 	pid_t tracer;
 
 	(void)state;
@@ -246,10 +233,8 @@ static void tracer_killed(void **state)
 	tracer = start_tracer(r, tell[1]);
 	assert_int_equal(read(tell[0], &r->pid, sizeof(r->pid)), sizeof(r->pid));
 	assert_int_equal(r->progress->counted, 0);
-	start_ns = now_ns();
 	kill(tracer, SIGKILL);
 	wait_done(r);
-	print_message("done %llu us after its tracer was killed\n", (unsigned long long)((now_ns() - start_ns) / 1000));
 	assert_int_equal(waitpid(tracer, &status, 0), tracer);
 	assert_int_equal(r->progress->counted, 5);
 	close(tell[0]);
@@ -289,8 +274,7 @@ static void helper_killed(void **state)
 
 	(void)state;
 	wait_held(r);
-	while (!(helper = find_helper())) /* it takes its name when it first runs */
-		usleep(1000);
+	assert_true(WAIT_UNTIL((helper = find_helper()) != 0)); /* it takes its name when it first runs */
 	kill(helper, SIGKILL);
 	wait_done(r);
 	run_out(r);
@@ -298,16 +282,26 @@ static void helper_killed(void **state)
 	free_rig(r);
 	r = new_rig(100000000);
 	wait_held(r);
-	helper = find_helper();
+	assert_true(WAIT_UNTIL((helper = find_helper()) != 0));
 	kill(helper, SIGKILL);
-	while (!(again = find_helper()) || again == helper)
-		assert_true(r->s->ops->poll(r->s, take, r, 10) >= 0);
+	assert_true(WAIT_UNTIL((r->end = r->s->ops->poll(r->s, take, r, 10)) < 0 || ((again = find_helper()) && again != helper)));
+	assert_true(r->end >= 0);
 	wait_held(r);
 	assert_true(r->warnings > 0);
 	assert_non_null(strstr(r->warning, "espy-hold did not run"));
 	kill(r->pid, SIGKILL);
 	run_out(r);
 	free_rig(r);
+}
+
+/* Which of the two holds the subject, NULL if none does. Delivers what is there. */
+static struct rig *first_holder(struct rig *a, struct rig *b)
+{
+	pid_t tid;
+
+	assert_true(a->s->ops->poll(a->s, take, a, 0) >= 0);
+	assert_true(b->s->ops->poll(b->s, take, b, 0) >= 0);
+	return is_held(a, &tid) ? a : is_held(b, &tid) ? b : NULL;
 }
 
 static void two_tracers(void **state)
@@ -321,25 +315,17 @@ static void two_tracers(void **state)
 	other->pid = t.pid = r->pid;
 	assert_int_equal(other->s->ops->add_target(other->s, &t), 0);
 	let_go(r, tid); /* this call has ended before the other one was there */
-	while (!r->progress->counted)
-		usleep(100);
+	wait_beyond(r, 0);
 	for (uint64_t k = 1; k < 10; k++) {
 		struct rig *first = NULL, *second;
 
-		while (!first) {
-			first = is_held(r, &tid) ? r : is_held(other, &tid) ? other : NULL;
-			assert_true(r->s->ops->poll(r->s, take, r, 0) >= 0);
-			assert_true(other->s->ops->poll(other->s, take, other, 0) >= 0);
-		}
+		assert_true(WAIT_UNTIL((first = first_holder(r, other)) != NULL));
 		second = first == r ? other : r;
 		let_go(first, r->pid);
 		wait_held(second);
-		usleep(60000);
-		assert_false(is_held(first, &tid));
-		assert_int_equal(r->progress->counted, k);
+		assert_true(STAYS_MS(!is_held(first, &tid) && r->progress->counted == k, 60));
 		let_go(second, r->pid);
-		while (r->progress->counted == k)
-			usleep(100);
+		wait_beyond(r, k);
 	}
 	other->s->ops->close(other->s);
 	other->s = NULL;

@@ -17,8 +17,12 @@
 #include "small_image.h"
 #include "tests/wait.h"
 
-#define BLOCKS 2000000
 #define MB (1u << 20)
+
+/* How much is written, by ROUNDS: enough to fill the ring several times over. */
+static int rounds;
+static int blocks;       /* of dd */
+static char each[16];    /* calls of each of four writers */
 
 static struct rig *dd(enum espy_lossless lossless, unsigned slow_us)
 {
@@ -26,9 +30,9 @@ static struct rig *dd(enum espy_lossless lossless, unsigned slow_us)
 	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = lossless };
 	struct rig *r;
 
-	snprintf(count, sizeof(count), "count=%d", BLOCKS);
+	snprintf(count, sizeof(count), "count=%d", blocks);
 	r = watch(&opts, "/bin/dd", argv, slow_us, 4096);
-	print_message("%d blocks, 1 MB: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n", BLOCKS,
+	print_message("%d blocks, 1 MB: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n", blocks,
 		      (unsigned long long)r->lost, (unsigned long long)r->pauses, (double)r->paused_ns / 1e6,
 		      (double)r->longest_ns / 1e6);
 	return r;
@@ -40,16 +44,16 @@ static void lossless_dd(void **state)
 
 	(void)state;
 	assert_int_equal(slow->lost, 0);
-	assert_int_equal(slow->on_fd[0], BLOCKS);
-	assert_int_equal(slow->on_fd[1], BLOCKS);
+	assert_int_equal(slow->on_fd[0], (uint64_t)blocks);
+	assert_int_equal(slow->on_fd[1], (uint64_t)blocks);
 	assert_true(slow->pauses > 0);
 	assert_int_equal(fast->lost, 0);
-	assert_int_equal(fast->on_fd[0], BLOCKS);
-	assert_int_equal(fast->on_fd[1], BLOCKS);
+	assert_int_equal(fast->on_fd[0], (uint64_t)blocks);
+	assert_int_equal(fast->on_fd[1], (uint64_t)blocks);
 	assert_int_equal(fast->records, slow->records);
 	free_rig(fast);
-	/* Without it: seen and lost are what there was. The reader is slow for a program that has half a CPU, too. */
-	fast = dd(ESPY_LOSSLESS_NEVER, 200000);
+	/* Without it: seen and lost are what there was. */
+	fast = dd(ESPY_LOSSLESS_NEVER, 2000);
 	assert_true(fast->lost > 0);
 	assert_int_equal(fast->records + fast->lost, slow->records);
 	assert_int_equal(fast->pauses, 0);
@@ -58,16 +62,16 @@ static void lossless_dd(void **state)
 }
 
 /* Four at once; with a ring for each processor each of those has its own mark. */
-static uint64_t writers(const struct espy_source_opts *opts, const char *name, const char *each, unsigned slow_us)
+static uint64_t writers(const struct espy_source_opts *opts, const char *name, const char *calls, unsigned slow_us)
 {
-	char *argv[] = { "/proc/self/exe", "writers", "4", (char *)each, NULL };
+	char *argv[] = { "/proc/self/exe", "writers", "4", (char *)calls, NULL };
 	struct rig *r = watch(opts, "/proc/self/exe", argv, slow_us, 4096);
 
 	print_message("4 writers of %s, %s, slow reader: %llu lost, %llu pauses, %.1f ms in all, %.2f ms at most\n",
-		      each, name, (unsigned long long)r->lost, (unsigned long long)r->pauses,
+		      calls, name, (unsigned long long)r->lost, (unsigned long long)r->pauses,
 		      (double)r->paused_ns / 1e6, (double)r->longest_ns / 1e6);
 	assert_int_equal(r->lost, 0);
-	assert_int_equal(r->exits[SYS_getpgrp], 4 * strtoull(each, NULL, 10));
+	assert_int_equal(r->exits[SYS_getpgrp], 4 * strtoull(calls, NULL, 10));
 	const uint64_t pauses = r->pauses;
 
 	free_rig(r);
@@ -79,7 +83,7 @@ static void lossless_writers(void **state)
 	(void)state;
 	const uint64_t pauses =
 		writers(&(struct espy_source_opts){ .ring_bytes = MB, .lossless = ESPY_LOSSLESS_ALWAYS }, "1 MB",
-			"200000", 1000);
+			each, 1000);
 
 	assert_true(pauses > 0);
 }
@@ -89,17 +93,17 @@ static void lossless_rings(void **state)
 	(void)state;
 	const uint64_t pauses =
 		writers(&(struct espy_source_opts){ .ring_bytes = 2 * MB, .rings = 2, .lossless = ESPY_LOSSLESS_AUTO },
-			"rings", "200000", 2000);
+			"rings", each, 2000);
 
 	assert_true(pauses > 0);
 }
 
 static void without_lossless(void **state)
 {
-	char *argv[] = { "/proc/self/exe", "writers", "4", "200000", NULL };
+	char *argv[] = { "/proc/self/exe", "writers", "4", each, NULL };
 	struct rig *all = watch(&(struct espy_source_opts){ .ring_bytes = 256 * MB }, "/proc/self/exe", argv, 0, 1);
-	/* So slow that on a loaded machine, too, the writers fill the ring while it sleeps. */
-	struct rig *some = watch(&(struct espy_source_opts){ .ring_bytes = MB }, "/proc/self/exe", argv, 200000, 4096);
+	/* It reads nothing until they have filled the ring. */
+	struct rig *some = watch(&(struct espy_source_opts){ .ring_bytes = MB }, "/proc/self/exe", argv, 2000, 4096);
 
 	(void)state;
 	assert_int_equal(all->lost, 0);
@@ -108,6 +112,17 @@ static void without_lossless(void **state)
 	assert_int_equal(some->pauses, 0);
 	free_rig(all);
 	free_rig(some);
+}
+
+/* A task of the subject is asleep for want of room, and stays so for a while. */
+static bool stands(struct rig *r, bool limited)
+{
+	struct espy_source_stats st = { 0 };
+
+	r->s->ops->stats(r->s, &st);
+	if (limited)
+		return st.cut_pauses > 20;
+	return is_outrun(r);
 }
 
 /* A reader that reads nothing for a while: what is written meanwhile waits, whoever writes sleeps. */
@@ -124,7 +139,9 @@ static void reader_stands_still(void **state)
 		opts.max_hold_ns = limited ? 20000000 : 0;
 		open_source(r, &opts);
 		start_subject(r, "/proc/self/exe", argv);
-		sleep(2);
+		assert_true(WAIT_UNTIL(stands(r, limited)));
+		if (!limited)
+			wait_moment_us(600000); /* sleeps: a reader that reads nothing; the hold lasts at least as long */
 		do
 			r->end = r->s->ops->poll(r->s, take, r, 1000);
 		while (r->end >= 0 || r->end == -EINTR);
@@ -215,6 +232,9 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	small_image__make(&image, 32);
+	rounds = getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 10;
+	blocks = 20000 * rounds;
+	snprintf(each, sizeof(each), "%d", 2000 * rounds);
 	if (argc == 2) /* the name of one */
 		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("lossless", tests, NULL, NULL);

@@ -2,17 +2,22 @@
 # INT and TERM given twice end espy, whatever it waits for.
 . "$(dirname "$0")/lib.sh"
 
+# The signal that was sent does not wait for espy any more, or espy has ended of it: two of one kind are no more than one while they wait.
+caught() { # SIGNAL
+	ended $job && return
+	case $1 in INT) set -- 2 ;; TERM) set -- 15 ;; esac
+	for set in $(sed -n 's/^S[hi][dg]Pnd:[[:space:]]*//p' "/proc/$job/status"); do
+		[ $((0x$set >> ($1 - 1) & 1)) = 0 ] || return 1
+	done
+}
 ends() { # NAME SIGNAL
 	kill -"$2" $job
-	sleep 0.2
+	wait_for 60 caught "$2" || not_ok "$1: espy does not take the first $2"
 	kill -"$2" $job 2>/dev/null
-	ended() {
-		! kill -0 $job
-	}
-	wait_for 60 ended && ok "$1, $2 twice: it ends" || { not_ok "$1, $2 twice: it does not end"; kill -9 $job; }
+	wait_for 60 ended $job && ok "$1, $2 twice: it ends" || { not_ok "$1, $2 twice: it does not end"; kill -9 $job; }
 	wait $job 2>/dev/null
 }
-"$progs/busy_threads" "$dir/busy" 1 600000 >"$dir/busy.out" &
+"$progs/busy_threads" "$dir/busy" 1 >"$dir/busy.out" &
 busy=$!
 wait_for 60 test -s "$dir/busy" || not_ok "the busy program did not start"
 

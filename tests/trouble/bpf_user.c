@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "../wait.h"
 
 static uint64_t now_ns(void)
 {
@@ -77,7 +78,7 @@ int main(int argc, char **argv)
 		n = snprintf(text, sizeof(text), "%8u %8.1f\n", rounds, (double)longest / 1e6);
 		if (pwrite(out, text, (size_t)n, 0) != n)
 			return 1;
-		usleep(1000);
+		wait_moment_us(1000); /* sleeps: a user that is not at it all the time */
 	}
 	return 2;
 }

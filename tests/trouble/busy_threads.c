@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * busy_threads PIDFILE THREADS MS: threads that write to pipes of their own and read back what they wrote, for so
+ * busy_threads PIDFILE THREADS [MS]: threads that write to pipes of their own and read back what they wrote, for so
  * long or until SIGTERM; every byte is checked. Prints "all is well ROUNDS". The count of rounds also stands in PIDFILE.n (mapped),
  * so that others see whether there is progress.
  */
@@ -17,12 +17,6 @@
 
 static atomic_long *rounds;
 static atomic_bool bad, stop;
-
-static void on_term(int sig)
-{
-	(void)sig;
-	stop = true;
-}
 
 static void *body(void *arg)
 {
@@ -47,8 +41,9 @@ int main(int argc, char **argv)
 {
 	char name[4096];
 	pthread_t t[2000];
-	int n = argc > 3 ? atoi(argv[2]) : 0, ms = n ? atoi(argv[3]) : 0;
-	struct timespec wait = { ms / 1000, ms % 1000 * 1000000L };
+	int n = argc > 2 ? atoi(argv[2]) : 0, ms = argc > 3 ? atoi(argv[3]) : 0;
+	struct timespec begin, now, wait;
+	sigset_t term;
 
 	if (n < 1 || n > 2000)
 		return 2;
@@ -61,14 +56,24 @@ int main(int argc, char **argv)
 	rounds = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (rounds == MAP_FAILED)
 		return 2;
-	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_term }, NULL);
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 0; i < n; i++)
 		if (pthread_create(&t[i], NULL, body, (void *)(size_t)(i + 1)))
 			return 2;
 	fprintf(f, "%d\n", getpid());
 	fclose(f);
-	while (!stop && nanosleep(&wait, &wait))
-		;
+	/* A tracer that attaches may interrupt it. */
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		const long left = ms - (now.tv_sec - begin.tv_sec) * 1000 - (now.tv_nsec - begin.tv_nsec) / 1000000;
+
+		wait = (struct timespec){ left / 1000, left % 1000 * 1000000 };
+		if (ms && left <= 0)
+			break;
+	} while (sigtimedwait(&term, NULL, ms ? &wait : NULL) != SIGTERM);
 	stop = true;
 	for (int i = 0; i < n; i++)
 		pthread_join(t[i], NULL);

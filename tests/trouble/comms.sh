@@ -23,15 +23,17 @@ if [ "$source" = bpf ]; then
 	# tasks that are there already
 	"$progs/fresh" "$progs/make_calls" 1000000000 & old=$!
 	trace_bg --all -Y -e trace=getppid,getuid,getgid,geteuid -o "$dir/all" 2>"$dir/err" & espy_pid=$!
-	wait_for 60 grep -q "^$old" "$dir/all"
-	"$progs/rename_task"
-	wait_for 60 grep -q '<rename_task> *geteuid()' "$dir/all"
+	wait_for 60 grep -q "^$old" "$dir/all" || not_ok "--all -Y: no call of a task that was there: $(cat "$dir/err")"
+	"$progs/rename_task" & new=$!
+	wait $new
+	wait_for 60 grep -q "^$new<rename_task> *geteuid()" "$dir/all" || not_ok "--all -Y: no call of a task that came"
 	kill -INT $espy_pid
 	wait $espy_pid
 	kill -9 $old
 	wait $old 2>/dev/null
-	expect "--all -Y: calls of tasks without a name" 0 "$(grep -v '^[0-9]*<..*>' "$dir/all" | grep -c '(')"
+	# Others may have given themselves an empty name.
+	expect "--all -Y: calls of tasks without a name" 0 "$(grep "^\($old\|$new\)[^0-9]" "$dir/all" | grep -v '^[0-9]*<..*>' | grep -c '(')"
 	has "--all -Y: a task that was there" "$dir/all" "^$old<make_calls>"
-	has "--all -Y: a task that came" "$dir/all" '<by-prctl> *getppid()'
+	has "--all -Y: a task that came" "$dir/all" "^$new<by-prctl> *getppid()"
 fi
 finish

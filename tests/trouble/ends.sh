@@ -5,8 +5,9 @@
 sleeps() {
 	[ "$(state "$1")" = S ]
 }
+mkfifo "$dir/never"
 for sig in INT TERM HUP; do
-	sleep 30 &
+	"$progs/fresh" cat "$dir/never" &
 	target=$!
 	rm -f "$dir/err" # what the last one said is not what this one says
 	trace_bg -o "$dir/out" -p $target 2>"$dir/err" &
@@ -29,25 +30,25 @@ target=$!
 rm -f "$dir/out"
 trace_bg -o "$dir/out" -p $target 2>"$dir/err" &
 espy_pid=$!
-wait_for 60 test -s "$dir/out"
+wait_for 60 test -s "$dir/out" || not_ok "kill -9, attached: no call is shown: $(cat "$dir/err")"
 kill -9 $espy_pid
 wait $espy_pid 2>/dev/null
 runs() {
-	case $(state $target) in R | S) ;; *) return 1 ;; esac
+	case $(state "$1") in R | S) ;; *) return 1 ;; esac
 }
-wait_for 60 runs && ok "kill -9, attached: the target runs on" || not_ok "kill -9, attached: state $(state $target)"
+wait_for 60 runs $target && ok "kill -9, attached: the target runs on" || not_ok "kill -9, attached: state $(state $target)"
 expect "kill -9, attached: nobody traces it" 0 "$(tracer $target)"
 kill $target
 wait $target 2>/dev/null
 
-"$progs/spin_calls" "$dir/pid" 3 >"$dir/spin.out" &
-wait $! # natively it ends by itself
-trace_bg -o "$dir/out" "$progs/spin_calls" "$dir/pid2" 3 >"$dir/spin2.out" &
+trace_bg -o "$dir/out" "$progs/spin_calls" "$dir/pid2" >"$dir/spin2.out" &
 espy_pid=$!
-wait_for 60 test -s "$dir/pid2"
+wait_for 60 test -s "$dir/pid2" || not_ok "kill -9, command: it does not begin"
 kill -9 $espy_pid
 wait $espy_pid 2>/dev/null
 target=$(cat "$dir/pid2")
+wait_for 60 runs $target || not_ok "kill -9, command: state $(state $target)"
+kill $target
 wait_for 60 grep -q 'all is well' "$dir/spin2.out"
 has "kill -9, command: it runs to its end" "$dir/spin2.out" 'all is well'
 

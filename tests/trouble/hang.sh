@@ -3,28 +3,52 @@
 . "$(dirname "$0")/lib.sh"
 
 mkfifo "$dir/fifo"
-sleep 60 >"$dir/fifo" &
-writer=$!
-trace_bg -o "$dir/out" cat "$dir/fifo" &
+exec 8<>"$dir/fifo" # a writer, which writes nothing
+trace_bg -o "$dir/out" cat "$dir/fifo" 8>&- &
 espy_pid=$!
 if wait_for 60 sh -c "tail -n 1 '$dir/out' | grep -q '^read(3, $'"; then
 	ok "read from a silent pipe is shown before it ends"
 else
 	not_ok "read from a silent pipe is not shown before it ends: $(tail -n 1 "$dir/out")"
 fi
-kill $writer
-wait $writer 2>/dev/null
+exec 8>&-
 wait $espy_pid
 expect "shown once, its line finished in place" 1 "$(grep -c '^read(3, "", 131072) *= 0$' "$dir/out")"
 hasnt "not in two parts" "$dir/out" 'unfinished\|resumed'
 
 # A line of another task ends the first part.
-trace -f -o "$dir/two" sh -c 'sleep 1 & sleep 2; wait'
+# Sleeps of a minute: what is looked at is their text. The one that is to come between begins when the other is shown.
+cat >"$dir/two.sh" <<'END'
+sleep 60 & # sleeps: a program that is watched
+echo $! >"$1/first"
+read -r line <"$1/go"
+sleep 61 & # sleeps: a program that is watched
+echo $! >"$1/second"
+wait
+END
+mkfifo "$dir/go"
+trace_bg -f -o "$dir/two" sh "$dir/two.sh" "$dir" &
+espy_pid=$!
+sleeps() { # SECONDS: the call is shown, and hangs
+	grep -q "nanosleep(CLOCK_REALTIME, 0, {tv_sec=$1, " "$dir/two"
+}
+wait_for 60 sleeps 60 || not_ok "a sleep is not shown while it lasts: $(tail -n 3 "$dir/two")"
+echo >"$dir/go"
+wait_for 60 sleeps 61 || not_ok "the other sleep is not shown while it lasts: $(tail -n 3 "$dir/two")"
+# A stop that is not seen ends the sleep for a moment: the call ends, and another one goes on.
+kill -STOP "$(cat "$dir/first")"
+kill -CONT "$(cat "$dir/first")"
+resumed() {
+	grep -q '<\.\.\. clock_nanosleep resumed>' "$dir/two"
+}
+wait_for 60 resumed
+kill "$(cat "$dir/first")" "$(cat "$dir/second")"
+wait $espy_pid
 grep -v '^[0-9]* *[+-]' "$dir/two" >"$dir/calls"
 has "another task's line comes between: the first part ends" "$dir/calls" '^[0-9]* *clock_nanosleep(.* <unfinished \.\.\.>$'
 has "another task's line comes between: the rest has a line of its own" "$dir/calls" '^[0-9]* *<\.\.\. clock_nanosleep resumed>'
 
-sleep 60 &
+sleep 600 & # sleeps: a program that is watched
 target=$!
 trace_bg -o "$dir/out2" -p $target 2>"$dir/err" &
 espy_pid=$!
@@ -41,7 +65,7 @@ wait $target 2>/dev/null
 trace_bg -e trace=clock_nanosleep -o "$dir/dies" sleep 600 &
 espy_pid=$!
 wait_for 60 grep -q 'nanosleep(' "$dir/dies" || not_ok "the call of a task that is to die is not shown"
-pkill -9 -x sleep -P $espy_pid
+kill -9 "$(pgrep -x sleep -P $espy_pid)"
 wait $espy_pid
 has "a task that dies in its call" "$dir/dies" '^clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=600, tv_nsec=0},  <unfinished \.\.\.>) *= ?$'
 finish

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "../wait.h"
 
 static char *page;
 static volatile sig_atomic_t stop;
@@ -40,6 +42,7 @@ int main(int argc, char **argv)
 	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	struct uffdio_zeropage zero = { 0 };
 	int u = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct pollfd faults = { .fd = u, .events = POLLIN };
 	void *wrote = NULL;
 	pthread_t t;
 
@@ -53,11 +56,14 @@ int main(int argc, char **argv)
 	}
 	signal(SIGTERM, on_term);
 	pthread_create(&t, NULL, hang, NULL);
-	usleep(100000);
+	if (poll(&faults, 1, WAIT_LIMIT_MS) != 1) {
+		fprintf(stderr, "nobody asks for the page\n");
+		return 1;
+	}
 	close(open(argv[1], O_WRONLY | O_CREAT, 0600));
 	while (!stop) {
 		syscall(SYS_getppid);
-		usleep(10000);
+		wait_moment_us(10000); /* sleeps: a program that is watched */
 	}
 	if (ioctl(u, UFFDIO_ZEROPAGE, &zero))
 		return 1;

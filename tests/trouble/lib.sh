@@ -11,6 +11,41 @@ trace() {
 trace_bg() {
 	exec "$progs/fresh" "$espy" trace --source="$source" $rings "$@"
 }
+# descendants PID: the processes below it
+descendants() {
+	ps -eo pid,ppid | awk -v top="$1" '
+		{ pid[NR] = $1; of[$1] = $2 }
+		END {
+			below[top] = 1
+			do {
+				more = 0
+				for (i in pid)
+					if (!(pid[i] in below) && of[pid[i]] in below)
+						more = below[pid[i]] = 1
+			} while (more)
+			for (p in below) if (p != top) print p
+		}'
+}
+# held_below PID COUNT: so many of the processes below it have a task that is held
+held_below() {
+	held_cnt=0
+	for held_pid in $(descendants "$1"); do
+		! grep -qs request_wait_answer "/proc/$held_pid"/task/*/wchan || held_cnt=$((held_cnt + 1))
+	done
+	[ $held_cnt -ge "$2" ]
+}
+# ended PID: of a child of this shell
+ended() {
+	! kill -0 "$1"
+}
+# Whatever a test has left behind ends with it.
+clean() {
+	left=$(descendants $$)
+	[ -z "$left" ] || kill -9 $left 2>/dev/null
+	rm -rf "$dir"
+}
+trap clean EXIT
+trap 'exit 1' HUP INT TERM
 # messages FILE: what espy said. That it did not get to run is the machine's doing.
 messages() {
 	grep -v 'did not run' "$1"

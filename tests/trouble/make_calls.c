@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* make_calls N: N calls of each kind, each recognisable by its arguments. */
+/* make_calls N [FILE]: N calls of each kind, each recognisable by its arguments. FILE is there when they have been made. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -22,5 +22,7 @@ int main(int argc, char **argv)
 		syscall(SYS_openat, AT_FDCWD, "/nonexistent/marker", O_RDONLY);
 		syscall(SYS_writev, null, v, 3);
 	}
+	if (argc > 2)
+		close(open(argv[2], O_WRONLY | O_CREAT, 0600));
 	return 0;
 }

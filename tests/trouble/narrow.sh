@@ -2,10 +2,18 @@
 # A few calls of many: the source may change how it watches while the program runs. Nothing is lost or told twice on the way,
 # and 32-bit calls are seen, or it is said that some may be missing.
 . "$(dirname "$0")/lib.sh"
-wait=${WAIT:-3} # tenths of a second until the change is over
-wait_s=$((wait / 10)).$((wait % 10))
+# Is the change over? The program for all calls is let go of then. The source ptrace changes nothing.
+changed() { # PID of espy
+	[ "$source" = bpf ] || return 0
+	cat "/proc/$1"/fdinfo/* >"$dir/fds" 2>/dev/null
+	grep -q '^tp_name:.*sched_process_exec' "$dir/fds" && ! grep -q '^tp_name:.*sys_exit' "$dir/fds"
+}
+back() { # it watches all calls again
+	[ "$source" = bpf ] || return 0
+	! changed "$1"
+}
 calls() { # FILE: rmdirs in it
-	grep -c 'rmdir.* = -1 ENOENT' "$1" # or its second half
+	grep -sc 'rmdir.* = -1 ENOENT' "$1" # or its second half
 }
 told='32-bit calls before they could be watched: some of them may be missing'
 # all_or_said NAME WANTED SEEN MESSAGES: all, or exactly counted, or said
@@ -23,32 +31,76 @@ all_or_said() {
 	fi
 }
 
+# Who has to lose what it has no room for gets room.
+room=
+"$espy" doctor | grep -q 'yes *holds tasks' || room='--buffer 64M'
+beyond() { # so many calls are shown
+	[ "$(calls "$dir/busy")" -gt "$goal" ]
+}
+until=changed least=1000
+busy() { # NAME OPTIONS... : a busy program from before the change until it is behind it, or whatever $until says
+	name=$1
+	shift
+	rm -f "$dir/stop" "$dir/busy"
+	trace_bg $room -f "$@" -o "$dir/busy" "$progs/narrow_calls" busy "$dir/stop" >"$dir/made" 2>"$dir/err" &
+	job=$!
+	wait_for 60 "$until" $job || not_ok "$name: espy changes nothing"
+	goal=$(($(calls "$dir/busy") + least))
+	wait_for 60 beyond || not_ok "$name: $goal calls are not shown"
+	: >"$dir/stop"
+	wait $job
+	expect "$name: every call once" "$(cat "$dir/made")" "$(calls "$dir/busy")"
+}
 for i in 1 2 3; do
-	trace -f -e trace=rmdir -o "$dir/busy" "$progs/narrow_calls" busy 350 >"$dir/made" 2>"$dir/err"
-	expect "busy, run $i: every call once" "$(cat "$dir/made")" "$(calls "$dir/busy")"
+	busy "busy, run $i" -e trace=rmdir
 done
 expect "nothing is said" "" "$(messages "$dir/err")"
 # Another espy has changed over before: the kernel then runs the programs in another order.
-trace_bg -e trace=unlink -o "$dir/other" sleep 3 2>"$dir/other.err" &
-sleep "$wait_s"
-sleep 0.3
-trace -f -e trace=rmdir -o "$dir/busy" "$progs/narrow_calls" busy 350 >"$dir/made" 2>"$dir/err"
-expect "busy, beside another espy: every call once" "$(cat "$dir/made")" "$(calls "$dir/busy")"
-wait
-trace -f -e trace=rmdir -o "$dir/idle" "$progs/narrow_calls" idle 24 2>"$dir/err"
+mkfifo "$dir/end" "$dir/go" "$dir/more"
+exec 7<>"$dir/end" 8<>"$dir/go" 9<>"$dir/more" # also for reading: nobody waits for who opens
+trace_bg -e trace=unlink -o "$dir/other" sh -c 'read -r line' <&7 2>"$dir/other.err" &
+other=$!
+wait_for 60 changed $other || not_ok "another espy changes nothing: $(cat "$dir/other.err")"
+# It may then find calls on their way each time that it looks, and change nothing before the program rests.
+until=true least=20000
+[ "$source" = bpf ] || least=1000
+busy "busy, beside another espy" -e trace=rmdir
+until=changed
+echo >&7
+wait $other
+# One of these is silent until the change is over.
+printf . >"$dir/flag"
+trace_bg -f -e trace=rmdir -o "$dir/idle" "$progs/narrow_calls" idle 24 "$dir/flag" 2>"$dir/err" &
+job=$!
+wait_for 60 changed $job || not_ok "espy changes nothing while tasks are silent"
+printf x 1<>"$dir/flag"
+wait $job
 expect "a task that was silent meanwhile" 48 "$(calls "$dir/idle")"
-trace -f -e trace=rmdir@64 -o "$dir/busy" "$progs/narrow_calls" busy 250 >"$dir/made"
-expect "64-bit calls alone" "$(cat "$dir/made")" "$(calls "$dir/busy")"
+busy "64-bit calls alone" -e trace=rmdir@64
 
-trace -f -e trace=rmdir -o "$dir/int80" "$progs/narrow_calls" int80 200 "${wait}00" 2>"$dir/err"
+trace_bg -f -e trace=rmdir -o "$dir/int80" "$progs/narrow_calls" int80 200 <&8 2>"$dir/err" &
+job=$!
+wait_for 60 changed $job || not_ok "espy changes nothing before the 32-bit calls"
+echo >&8
+wait $job
 all_or_said "32-bit calls of a 64-bit program" 200 "$(calls "$dir/int80")" "$dir/err"
 
 if [ -x "$progs/calls32" ] && "$progs/calls32"; then
 	trace -f -e trace=rmdir -o "$dir/early" "$progs/calls32" 2>"$dir/err"
 	expect "a 32-bit program from the beginning" 1000 "$(calls "$dir/early")"
-	trace -f -e trace=rmdir -o "$dir/late" sh -c "sleep $wait_s"'; "$0"; "$1" busy 100' "$progs/calls32" "$progs/narrow_calls" >"$dir/made" 2>"$dir/err"
-	all_or_said "a 32-bit program, later" $((1000 + $(cat "$dir/made"))) "$(calls "$dir/late")" "$dir/err"
-	trace -f -e trace=rmdir -o "$dir/again" sh -c "sleep $wait_s"'; "$0"; sleep 0.1; "$0"; "$0"' "$progs/calls32" 2>"$dir/err"
+	trace_bg -f -e trace=rmdir -o "$dir/late" sh -c 'read -r line; "$0"; "$1" some 1000' "$progs/calls32" "$progs/narrow_calls" <&8 2>"$dir/err" &
+	job=$!
+	wait_for 60 changed $job || not_ok "espy changes nothing before the 32-bit program"
+	echo >&8
+	wait $job
+	all_or_said "a 32-bit program, later" 2000 "$(calls "$dir/late")" "$dir/err"
+	trace_bg -f -e trace=rmdir -o "$dir/again" sh -c 'read -r line; "$0"; read -r line; "$0"; "$0"' "$progs/calls32" <&9 2>"$dir/err" &
+	job=$!
+	wait_for 60 changed $job || not_ok "espy changes nothing before the first of three 32-bit programs"
+	echo >&9
+	wait_for 60 back $job || not_ok "espy does not watch all calls again"
+	echo >&9
+	wait $job
 	seen=$(calls "$dir/again")
 	if [ "$seen" -ge 2000 ]; then ok "only the first can miss any"; else not_ok "only the first can miss any: $seen of 3000"; fi
 else

@@ -29,17 +29,6 @@ trace -o "$dir/hostile" "$progs/hostile_calls" >"$dir/hostile.out"
 expect "bad pointers, huge vectors: the program is unharmed" "survived" "$(tail -n 1 "$dir/hostile.out")"
 has "a bad pointer is shown as an address" "$dir/hostile" 'openat(AT_FDCWD, 0x1, O_RDONLY) *= -1 EFAULT (Bad address)'
 has "a vector longer than the kernel takes" "$dir/hostile" 'writev(1, .*, 2000000000) *= -1 EINVAL'
-# A stop interrupts a sleep, twice: the call with which the kernel goes on says what it goes on with, live and replayed.
-cat >"$dir/stops.sh" <<'END'
-sleep 2 &
-for i in 1 2; do
-	while ! grep -qE '^(230|219) ' /proc/$!/syscall; do sleep 0.02; done
-	kill -STOP $!
-	while ! grep -q '^State:.[Tt]' /proc/$!/status; do sleep 0.02; done
-	kill -CONT $!
-done
-wait
-END
 # Where bpf(2) is refused in spite of all capabilities espy goes on by ptrace, and says so once.
 for error in 1 38; do
 	[ "$(id -u)" = 0 ] && "$espy" doctor --source=bpf >/dev/null 2>&1 || break
@@ -51,7 +40,29 @@ for error in 1 38; do
 	expect "bpf(2) is refused ($error), --source=bpf: status" 1 $?
 	has "bpf(2) is refused ($error), --source=bpf: why" "$dir/err" 'bpf(2): .*seccomp'
 done
-trace -f -o "$dir/stops" --record "$dir/stops.espy" sh "$dir/stops.sh"
+# A stop interrupts a sleep, twice: the call with which the kernel goes on says what it goes on with, live and replayed.
+trace_bg -f -o "$dir/stops" --record "$dir/stops.espy" sh -c 'sleep 600 & echo $! >"$0"; wait' "$dir/sleeper" & # sleeps: a program that is watched
+job=$!
+wait_for 60 test -s "$dir/sleeper" || not_ok "the program does not begin"
+sleeper=$(cat "$dir/sleeper")
+in_sleep() { # clock_nanosleep or restart_syscall
+	grep -qE '^(230|219) ' "/proc/$sleeper/syscall" && [ "$(state "$sleeper")" = S ]
+}
+stopped() {
+	case $(state "$sleeper") in [Tt]) ;; *) return 1 ;; esac
+}
+for i in 1 2; do
+	wait_for 60 in_sleep || not_ok "stop $i: it does not sleep: $(cat "/proc/$sleeper/syscall")"
+	kill -STOP "$sleeper"
+	wait_for 60 stopped || not_ok "stop $i: its state is $(state "$sleeper")"
+	kill -CONT "$sleeper"
+done
+restarted() {
+	[ "$(grep -c 'restart_syscall(<... resuming interrupted' "$dir/stops")" -ge 2 ]
+}
+wait_for 60 restarted
+kill "$sleeper"
+wait $job
 expect "restart_syscall: what was interrupted" 2 \
 	"$(grep -c 'restart_syscall(<... resuming interrupted clock_nanosleep \.\.\.>' "$dir/stops")"
 "$espy" show -o "$dir/stops.shown" "$dir/stops.espy"

@@ -27,7 +27,14 @@ has "a strange path is one line" "$dir/out" '^execve("\./d\\n\\33\[31m\\"e/p", \
 
 trace -f -o "$dir/out" setsid -w sh -c 'exit 4'
 expect "a session of its own" 4 $?
-trace -f -o "$dir/out" sh -c '(setsid sh -c "sleep 0.4; exit 9" </dev/null >/dev/null 2>&1 &); exit 6'
+# The daemon lives until its parent has ended.
+mkfifo "$dir/daemon"
+exec 8<>"$dir/daemon"
+trace_bg -f -o "$dir/out" sh -c '(setsid sh -c "read line; exit 9" <"$0" >/dev/null 2>&1 &); exit 6' "$dir/daemon" &
+tracer=$!
+wait_for 60 grep -q '+++ exited with 6 +++' "$dir/out" || not_ok "the parent of a daemon does not end"
+echo >&8
+wait $tracer
 expect "the parent of a daemon: exit status" 6 $?
 has "the daemon is seen to its end" "$dir/out" '+++ exited with 9 +++'
 printf '#!/bin/sh\nexit 7\n' >script

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* seize FILE PID...: stops every thread of these processes as a debugger does, then makes FILE; lets go when FILE is gone. */
+/* seize FILE PID...: stops every thread of these processes as a debugger does, then makes FILE; lets go when FILE is gone, after a minute at the latest. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../wait.h"
 
 int main(int argc, char **argv)
 {
@@ -33,7 +34,5 @@ int main(int argc, char **argv)
 			closedir(d);
 	}
 	fd = open(argv[1], O_WRONLY | O_CREAT, 0600);
-	while (fd >= 0 && !access(argv[1], F_OK))
-		usleep(10000);
-	return fd < 0; /* they run on with our end */
+	return fd < 0 || !WAIT_UNTIL(access(argv[1], F_OK)); /* they run on with our end */
 }
