@@ -50,12 +50,12 @@ tried=0
 check 'no CAP_SYS_ADMIN' 'a FUSE file system: Operation not permitted (CAP_SYS_ADMIN is needed)' $noadmin
 check 'no /dev/fuse' '/dev/fuse: No such file or directory (FUSE of the kernel; a container must be given the device)' $nodev
 # SIGKILL does not reach whom a version 1 freezer has frozen, the helper neither: nobody is held from there.
-freezer=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)/espy-test-$$
-if [ "$(id -u)" = 0 ] && [ "$freezer" != "/espy-test-$$" ] && mkdir "$freezer" 2>/dev/null; then
+freezers=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)
+if [ "$(id -u)" = 0 ] && [ -n "$freezers" ] && freezer=$(mktemp -d "$freezers/espy-test.XXXXXX" 2>/dev/null); then
 	sh -c "echo \$\$ >$freezer/cgroup.procs; exec \"\$@\"" sh "$espy" trace --source=bpf --pause-on getppid -o "$dir/out" true </dev/null 2>"$dir/err"
 	expect "a version 1 freezer, --pause-on: status" 1 $?
 	has "a version 1 freezer, --pause-on: refused, and why" "$dir/err" 'tasks cannot be held here: espy runs in a version 1 freezer cgroup'
-	rmdir "$freezer"
+	wait_for 60 rmdir "$freezer" || not_ok "the freezer cannot be removed"
 else
 	echo "no version 1 freezer: left out"
 fi

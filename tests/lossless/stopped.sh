@@ -22,7 +22,6 @@ while [ ! -e "$1/stop" ]; do
 	: >"$1/x"
 	rm "$1/x"
 	echo >>"$1/count"
-	sleep 0.1
 done
 S
 trace_bg -f -e trace=unlinkat --pause-on unlinkat -o "$dir/out" sh "$dir/work.sh" "$dir" </dev/null 2>"$dir/err" &
@@ -79,9 +78,9 @@ wait $job
 expect "and the command ends well" 0 $?
 
 # Lossless, ^Z: what finds no room is counted. Nothing else is missing.
-n=20000
+n=4000
 trace --lossless=always -o "$dir/whole" "$progs/make_calls" $n || not_ok "a whole trace"
-"$progs/fresh" -g "$espy" trace --source=bpf --buffer 1M -o "|$progs/slow_reader $dir/slow" "$progs/make_calls" $n 2>"$dir/err" &
+"$progs/fresh" -g "$espy" trace --source=bpf --buffer 1M -o "|$progs/slow_reader $dir/slow $dir/go" "$progs/make_calls" $n 2>"$dir/err" &
 job=$!
 sleepers() {
 	grep -q request_wait_answer "/proc/$(pgrep -x make_calls -P $job)/wchan"
@@ -94,6 +93,7 @@ loads "^Z: BPF programs can be loaded"
 subject=$(pgrep -x make_calls -P $job)
 wait_for 60 is_state "$subject" Z && ok "^Z: the program runs to its end" || not_ok "^Z: the program is $(state "$subject")"
 kill -CONT $job
+: >"$dir/go"
 wait $job
 expect "fg: the command's status" 0 $?
 has "fg: what happened is told" "$dir/err" "$said\|nobody could be held for a while, because espy did not run"

@@ -1,16 +1,34 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What is told of pauses and losses: while espy records, at its end, by trace, and by whoever shows the trace.
+# What is told of pauses and losses: while espy records, at its end, by trace, and by whoever shows the trace. ROUNDS: thousands of calls.
 . "$(dirname "$0")/../trouble/lib.sh"
 "$espy" doctor >"$dir/doctor"
 grep -q 'yes *holds tasks' "$dir/doctor" || { echo "SKIP: $(grep 'holds tasks' "$dir/doctor")"; exit 77; }
 pauses='[1-9][0-9]* pauses*, [0-9.]* ms in all, [0-9.]* ms at most; [23] tasks held: [0-9]* ([0-9]*, [0-9.]* ms), [0-9]* ([0-9]*, [0-9.]* ms)'
-n=6000
-two="'$progs/make_calls' $n & '$progs/make_calls' $n & wait"
+n=$((${ROUNDS:-4} * 1000))
+two="'$progs/make_calls' $n '$dir/one' & '$progs/make_calls' $n '$dir/two' & wait"
 
 # A trace of calls that are all alike compresses to nothing, and no reader of it is slow: none is compressed here.
 # Without a terminal: what there is to say at the end, and that tasks are held while they are.
 while_held='the traced program outruns espy: tasks were held [0-9]* times* so far (--lossless, --max-hold)'
-"$espy" record --source=bpf -f --compress=none --buffer 1M -o /dev/fd/3 sh -c "$two" 2>"$dir/err" 3>&1 >/dev/null | "$progs/slow_reader" "$dir/t"
+mkfifo "$dir/pipe"
+record() { # OPTIONS... : into a pipe that nobody empties before $event
+	rm -f "$dir/go" "$dir/one" "$dir/two"
+	"$progs/slow_reader" "$dir/t" "$dir/go" <"$dir/pipe" &
+	reader=$!
+	"$espy" record --source=bpf -f --compress=none --buffer 1M "$@" -o /dev/fd/3 sh -c "$two" 2>"$dir/err" 3>"$dir/pipe" >/dev/null &
+	job=$!
+	wait_for 60 "$event" || not_ok "$*: nobody outruns espy: $(cat "$dir/err")"
+	: >"$dir/go"
+	wait $job $reader
+}
+both_held() {
+	held_below $job 2
+}
+both_done() {
+	[ -e "$dir/one" ] && [ -e "$dir/two" ]
+}
+event=both_held
+record
 has "record: told while it happens" "$dir/err" "^espy: $while_held\$"
 cut='of them ended before there was room, after 10 ms (--max-hold)'
 expect "record: else two lines" 2 "$(grep -v "$cut" "$dir/err" | grep -vc "$while_held")"
@@ -23,19 +41,45 @@ expect "show: the same pauses" "$(grep ' tasks held: ' "$dir/err")" "$(cat "$dir
 each=$(sed 's/.* held: //; s/[0-9]* (\([0-9]*\), [^)]*)/\1/g; s/, /+/g' "$dir/said" | awk -F+ '{ print $1 + $2 + $3 }')
 expect "the pauses of the tasks add up" "$sum" "$each"
 
-"$espy" record --source=bpf -f --compress=none --lossless=never --buffer 1M -o /dev/fd/3 sh -c "$two" 2>"$dir/err" 3>&1 >/dev/null | "$progs/slow_reader" "$dir/t"
+event=both_done
+record --lossless=never
 lost=$(sed -n 's/^espy: \([0-9]*\) events lost: no room.*/\1/p' "$dir/err")
 has "record, not lossless: the last line" "$dir/err" "^espy: /dev/fd/3: .* MB in 1 file, $lost lost, 0 pauses\$"
 
-trace -f --buffer 1M -o "|$progs/slow_reader '$dir/slow'" sh -c "$two" 2>"$dir/err"
+rm -f "$dir/go"
+trace_bg -f --buffer 1M -o "|$progs/slow_reader '$dir/slow' '$dir/go'" sh -c "$two" 2>"$dir/err" &
+job=$!
+wait_for 60 both_held || not_ok "trace: nobody outruns espy: $(cat "$dir/err")"
+: >"$dir/go"
+wait $job
 has "trace: told while it happens" "$dir/err" "^espy: $while_held\$"
 expect "trace: else one line" 1 "$(grep -v "$cut" "$dir/err" | grep -vc "$while_held")"
 has "trace: pauses" "$dir/err" "^espy: $pauses"
 
 # On a terminal: one line, written again and again.
 command -v script >/dev/null || { echo "no script(1): no terminal"; finish; }
-script -qec "sh -c \"'$espy' record --source=bpf -f --compress=none --buffer 1M -o /dev/fd/3 sh -c \\\"$two; sleep 3\\\" 3>&1 >/dev/null | '$progs/slow_reader' '$dir/t'\"" /dev/null </dev/null >"$dir/tty"
-tr '\r' '\n' <"$dir/tty" | grep '^[0-9]*:[0-9][0-9]  [0-9]* calls  [0-9.]* MB  [0-9]* lost  [0-9]* paused ' >"$dir/lines"
+# The program ends when a line has it all: when two of them say the same of calls and pauses.
+lines() {
+	tr '\r' '\n' <"$dir/tty" | grep '^[0-9]*:[0-9][0-9]  [0-9]* calls  [0-9.]* MB  [0-9]* lost  [0-9]* paused ' >"$dir/lines"
+}
+has_all() {
+	lines
+	tail -n 2 "$dir/lines" | awk -v n=$((12 * n)) '{ said[NR] = $2 " " $8 } $2 > n { big++ } END { exit !(big == 2 && said[1] == said[2]) }'
+}
+rm -f "$dir/go"
+mkfifo "$dir/end"
+exec 8<>"$dir/end"
+cat >"$dir/on_tty.sh" <<END
+'$espy' record --source=bpf -f --compress=none --buffer 1M -o /dev/fd/3 sh -c "$two; read -r line <'$dir/end'" 3>&1 >/dev/null | '$progs/slow_reader' '$dir/t' '$dir/go'
+END
+script -qfec "sh '$dir/on_tty.sh'" /dev/null </dev/null >"$dir/tty" &
+job=$!
+wait_for 60 both_held || not_ok "on a terminal: nobody outruns espy: $(cat "$dir/tty")"
+: >"$dir/go"
+wait_for 60 has_all || not_ok "no progress line has it all: $(tail -n 2 "$dir/lines")"
+echo >&8
+wait $job
+lines
 [ -s "$dir/lines" ] && ok "a progress line" || { not_ok "no progress line:"; head -c 500 "$dir/tty"; }
 sum=$(sed -n 's/.*espy: \([0-9]*\) pauses*, .*/\1/p' "$dir/tty")
 # The last one came behind the last call: it has them all.
