@@ -24,7 +24,7 @@ shows '^execve("/' "$dir/out.d/own"
 shows '^+++ exited with 0 +++' "$dir/out.d/own"
 
 # A program of root that is there already, and everything at once.
-sleep 100 &
+sleep 600 &
 of_root=$!
 run 1 nobody "$espy" trace --source=bpf -p $of_root
 shows "Operation not permitted" "$dir/err"
@@ -59,16 +59,17 @@ lacks 'the-secret-of-root' "$dir/out.d/cap"
 # Its user reaches it from another shell, also without XDG_RUNTIME_DIR (su, cron): snapshots, and tasks that it holds.
 unset XDG_RUNTIME_DIR
 until_there() { # FILE PATTERN
-	i=0
-	until grep -q "$2" "$1" 2>/dev/null || [ $i = 600 ]; do i=$((i + 1)); sleep 0.1; done
+	wait_for 60 grep -q "$2" "$1"
 	shows "$2" "$1"
 }
 nobody_bg sleep 600 &
 sleeper=$!
 nobody_bg "$espy" record --source=bpf --ring 1M -o "$dir/out.d/ring" -p $sleeper 2>"$dir/ring.err" &
 ring=$!
-i=0
-until nobody "$espy" snapshot $ring >"$dir/snapped" 2>/dev/null || [ $i = 600 ]; do i=$((i + 1)); sleep 0.1; done
+snaps() {
+	nobody "$espy" snapshot $ring >"$dir/snapped"
+}
+wait_for 60 snaps
 shows "^$dir/out.d/ring" "$dir/snapped"
 kill -INT $ring
 kill $sleeper

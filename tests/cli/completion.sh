@@ -48,8 +48,10 @@ if "$espy" doctor --source=bpf >/dev/null; then
 	sleeper=$!
 	"$espy" record -q --ring 1M -o ring.espy -p $sleeper 2>"$dir/err" &
 	ring=$!
-	i=0
-	until [ -n "$(bash "$dir/complete" "$root" "$espy" snapshot $ring)" ] || [ $i = 600 ]; do i=$((i + 1)); sleep 0.1; done
+	is_offered() {
+		[ -n "$(bash "$dir/complete" "$root" "$espy" snapshot $ring)" ]
+	}
+	wait_for 60 is_offered
 	offers "$ring" snapshot $ring
 	offers '' snapshot $sleeper
 	offers '' resume $sleeper

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Sourced by the scripts beside it: SCRIPT ESPY [SOURCE-DIR]. Each check prints ok or not ok; the script ends with finish.
 set -u
+. "$(dirname "$0")/../wait.sh"
 espy=$(realpath "$1") root=${2:-}
 dir=$(mktemp -d)
 bad=0
-trap 'rm -rf "$dir"' EXIT
+# Whatever a test has left behind ends with it.
+clean() {
+	for child in $(pgrep -P $$); do
+		pkill -9 -P "$child"
+		kill -9 "$child"
+	done 2>/dev/null
+	rm -rf "$dir"
+}
+trap clean EXIT
+trap 'exit 1' HUP INT TERM
 cd "$dir" || exit 1
 # Words of the C library are compared.
 LC_ALL=C

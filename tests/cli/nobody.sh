@@ -73,7 +73,7 @@ mkdir "$dir/swap" && chown 65534:65534 "$dir/swap"
 nobody sh -c "cd '$dir/swap' && cp ../own own && ln -s own now && touch ready &&
 	while [ -e ready ]; do ln -sf ../ids-root new && mv -T new now; ln -sf own new && mv -T new now; done" &
 swapper=$!
-while [ ! -e "$dir/swap/ready" ]; do sleep 0.05; done
+wait_for 60 test -e "$dir/swap/ready" || { echo "not ok nobody changes the name"; bad=1; }
 i=0 bad_ids=0
 while [ $i -lt 40 ]; do
 	# The program of root may have root's ids, that of the user never.

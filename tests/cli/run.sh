@@ -62,7 +62,7 @@ same "the command's file holds the command's text" text "$(cat kept)"
 # Standard output is closed: what was to go there is missed, and it is said; what goes elsewhere is not disturbed.
 run 5 sh -c '"$0" -o out sh -c "exit 5" >&-' "$trace"
 same "nothing is said" "" "$(cat "$dir/err")"
-sleep 60 &
+sleep 600 &
 sleeper=$!
 run 1 sh -c '"$0" record --source="$1" -o - -p $2 >&-' "$espy" "$source" $sleeper
 shows 'Bad file descriptor$' "$dir/err"
@@ -98,70 +98,63 @@ shows "4194305.*No such process" "$dir/err"
 # -D: the command has the number of the process that was started.
 run 0 sh -c 'sh -c "echo \$\$; exec \"\$0\" -D -o daemon -e trace=execve sh -c \"echo \\\$\\\$\"" "$0" | uniq | wc -l' "$trace"
 same "-D keeps the number" 1 "$(tr -d ' ' <"$dir/out")"
-n=0
-while ! grep -q exited daemon 2>/dev/null && [ $n -lt 100 ]; do sleep 0.05; n=$((n + 1)); done
+wait_for 60 grep -q exited daemon
 shows '^execve(' daemon
 # -c
 run 0 "$trace" -c -o table ls /
 shows '^% time     seconds  usecs/call     calls    errors syscall$' table
 shows '^100.00 .* total$' table
 
-# wait_for command...: until it succeeds, ten seconds at most
-wait_for() {
-	n=0
-	until "$@" >/dev/null 2>&1; do
-		n=$((n + 1))
-		[ $n -lt 200 ] || return 1
-		sleep 0.05
-	done
-}
 command -v pgrep >/dev/null || {
 	echo "pgrep is not installed: signals are left out"
 	finish
 }
 
 # Signals: with -o FILE PROG they are for the command; else espy ends and takes the command with it.
-"$trace" -o out2 sleep 60 &
+"$trace" -o out2 sleep 600 &
 pid=$!
-wait_for grep -q execve out2
-wait_for pgrep -P $pid -x sleep
+wait_for 60 grep -q execve out2
+wait_for 60 pgrep -P $pid -x sleep
 kill -TERM $pid
-sleep 0.2
+# It has the signal, if it takes it; and is there later, or the end of the command would not be passed on.
+has_term() {
+	for set in $(sed -n 's/^S[hi][dg]Pnd:[[:space:]]*//p' /proc/$pid/status); do
+		[ $((0x$set >> 14 & 1)) = 0 ] || return 1
+	done
+}
+wait_for 60 has_term
 kill -0 $pid 2>/dev/null && echo "ok -o FILE PROG: SIGTERM is not for espy" || { echo "not ok espy is gone"; bad=1; }
-pkill -P $pid -x sleep
+pkill -USR1 -P $pid -x sleep
 wait $pid
-same "... and the command's end is passed on" 143 $?
-"$trace" -e trace=none -I 2 sleep 60 2>err2 &
+same "... and the command's end is passed on" 138 $?
+"$trace" -e trace=execve -I 2 sleep 600 2>err2 &
 pid=$!
-wait_for pgrep -P $pid -x sleep
-sleep 0.2
+wait_for 60 grep -q execve err2
+wait_for 60 pgrep -P $pid -x sleep
 child=$(pgrep -P $pid -x sleep)
 kill -TERM $pid
 wait $pid
 same "SIGTERM ends espy by SIGTERM" 143 $?
-n=0
-while [ -n "$child" ] && kill -0 "$child" 2>/dev/null && [ $n -lt 1200 ]; do sleep 0.05; n=$((n + 1)); done
-if [ -n "$child" ] && ! kill -0 "$child" 2>/dev/null; then echo "ok and the command too"; else echo "not ok the command lives on"; bad=1; fi
+if [ -n "$child" ] && wait_for 60 test ! -e "/proc/$child"; then echo "ok and the command too"; else echo "not ok the command '$child' lives on"; bad=1; fi
 
 # Attached: ^C lets go, the process lives.
-sleep 60 &
+sleep 600 &
 target=$!
 "$trace" -o out3 -p $target 2>err3 &
 pid=$!
-wait_for grep -q attached err3
-sleep 0.1
+wait_for 60 grep -q attached err3
 kill -INT $pid
 wait $pid
 status=$?
 same "-p: SIGINT ends the trace well" 0 $status
-kill -0 $target && echo "ok the process lives" || bad=1
+kill -0 $target && echo "ok the process lives" || { echo "not ok the process is gone"; bad=1; }
 
 # The name under which espy is called stands before each message, however long it is.
 ln -s "$espy" strace
 long=$(printf '%0600d' 0 | sed 's,0,./,g')strace
 "$long" -f -o out4 -p $target 2>err4 &
 pid=$!
-wait_for grep -q attached err4
+wait_for 60 grep -q attached err4
 kill -INT $pid
 wait $pid
 same "a name of 1 206 bytes: messages are whole" "$long: Process $target attached
@@ -169,6 +162,9 @@ $long: Process $target detached" "$(cat err4)"
 kill $target
 # --all on a terminal: whoever carries the text to the user's eyes is left out, or it would never end.
 if [ "$source" = bpf ] && command -v script >/dev/null; then
+	# The rest of the machine may be silent: somebody is to make calls.
+	dd if=/dev/zero of=/dev/null bs=1 2>/dev/null &
+	maker=$!
 	script -qec "'$espy' trace --all -e trace=read,write --syscall-limit=3000" /dev/null </dev/null >typescript
 	shows '^espy: not watched, since it carries what espy writes: script ([0-9]*)' typescript
 	writer=$(sed -n 's/.*what espy writes: script (\([0-9]*\)).*/\1/p' typescript)
@@ -178,11 +174,12 @@ if [ "$source" = bpf ] && command -v script >/dev/null; then
 	lacks "^\\[pid *$(sed -n 's/.*what espy writes: cat (\([0-9]*\)).*/\1/p' typescript)\\]" typescript
 	# A terminal inside a terminal: both.
 	if command -v tmux >/dev/null; then
-		TERM=xterm script -qec "tmux -L espy$$ -f /dev/null new-session \"'$espy' trace --all -e trace=write --syscall-limit=300 2>&1 | tee '$dir/inside'\"" \
+		TERM=xterm script -qec "tmux -S '$dir/tmux.sock' -f /dev/null new-session \"'$espy' trace --all -e trace=write --syscall-limit=300 2>&1 | tee '$dir/inside'\"" \
 			/dev/null </dev/null >/dev/null
 		shows '^espy: not watched, since they carry what espy writes: .*tmux: server ([0-9]*)' inside
 		shows '^espy: not watched, .*script ([0-9]*)' inside
-		tmux -L espy$$ kill-server 2>/dev/null
+		tmux -S "$dir/tmux.sock" kill-server 2>/dev/null
 	fi
+	kill $maker
 fi
 finish

@@ -27,16 +27,14 @@ shows '^[0-9]* *exit_group(3)  *= ?$' out
 run 0 strace -e trace=none true
 same "no message of espy's own" "+++ exited with 0 +++" "$(cat "$dir/err")"
 # Ended by a signal it dies of it, also after -p.
-sleep 60 &
+sleep 600 &
 target=$!
 strace -o out -p $target 2>err2 &
 pid=$!
-n=0
-while ! grep -q attached err2 2>/dev/null && [ $n -lt 1000 ]; do sleep 0.05; n=$((n + 1)); done
-sleep 0.1
+wait_for 60 grep -q attached err2 || { echo "not ok -p: not attached: $(cat err2)"; bad=1; }
 kill -TERM $pid
 wait $pid
 same "-p: SIGTERM ends strace by SIGTERM" 143 $?
-kill -0 $target && echo "ok the process lives" || bad=1
+kill -0 $target && echo "ok the process lives" || { echo "not ok the process is gone"; bad=1; }
 kill $target
 finish
