@@ -50,10 +50,28 @@ expect "the signal is passed on" 139 $?
 lines crash.espy >text
 has "how it ended" text '+++ killed by SIGSEGV'
 
+# A program that runs until there is a file `stop`, and what it has done by then.
+cat >loop.sh <<'END'
+while [ ! -e stop ]; do
+	/bin/true
+	echo >>count
+done
+END
+ran() { # some times, since it was last asked
+	[ -e count ] && [ "$(wc -l <count)" -gt $((from + 3)) ]
+}
+from=0
+# The socket of a flight recorder, in either of the places for it.
+socket_of() {
+	for place in /run/espy "${XDG_RUNTIME_DIR:-/nowhere}/espy"; do
+		[ ! -S "$place/flight.$1" ] || { echo "$place/flight.$1"; return; }
+	done
+	return 1
+}
 # SIGUSR1: a trace now, another one later; nothing before.
-"$progs/fresh" "$espy" record --ring 1M -f -o usr1.espy -- sh -c ': >begun; while [ ! -e stop ]; do /bin/true; done' 2>err &
+"$progs/fresh" "$espy" record --ring 1M -f -o usr1.espy -- sh loop.sh 2>err &
 job=$!
-wait_for 60 test -e begun
+wait_for 60 ran || not_ok "the program does not run: $(cat err)"
 [ -e usr1.espy ] && not_ok "written before it was wanted" || ok "nothing is written before it is wanted"
 kill -USR1 $job
 wait_for 60 grep -q 'usr1.espy: asked for' err && ok "SIGUSR1" || not_ok "SIGUSR1 wrote nothing"
@@ -67,23 +85,25 @@ wait $job
 [ -e usr1.espy.3 ] && ok "and the end" || not_ok "no trace of the end"
 
 # One that is killed leaves its socket; the next one takes it away.
-"$espy" record --ring 1M -o killed.espy -- sleep 60 2>err & killed=$!
-socket=$(dirname "$dir")/none
-for place in /run/espy "${XDG_RUNTIME_DIR:-/nowhere}/espy"; do
-	wait_for 60 test -S "$place/flight.$killed" && socket=$place/flight.$killed && break
-done
+mkfifo end
+"$espy" record --ring 1M -o killed.espy -- sh -c 'read -r line <end' 2>err & killed=$!
+wait_for 60 socket_of $killed
+socket=$(socket_of $killed || echo none)
 kill -9 $killed
 wait $killed 2>/dev/null
+exec 8<>end
+echo >&8
+exec 8>&-
 [ -S "$socket" ] && ok "a socket of one that was killed" || not_ok "no socket of a flight recorder that runs"
 "$espy" record --ring 1M -o next.espy -- true 2>err
 [ -S "$socket" ] && not_ok "a socket of one that was killed stays" || ok "is taken away by the next one"
 
 # espy snapshot: waits until the trace is there, and tells its name.
-rm -f stop
-"$progs/fresh" "$espy" record --ring 1M -f --after 200ms -o snap.espy -- sh -c 'while [ ! -e stop ]; do /bin/true; done' 2>err &
+rm -f stop count
+"$progs/fresh" "$espy" record --ring 1M -f --after 200ms -o snap.espy -- sh loop.sh 2>err &
 job=$!
-wait_for 20 test -S "/run/espy/flight.$job" || wait_for 1 test -S "${XDG_RUNTIME_DIR:-}/espy/flight.$job"
-sleep 0.3
+wait_for 60 socket_of $job || not_ok "a flight recorder has no socket: $(cat err)"
+wait_for 60 ran || not_ok "the program does not run: $(cat err)"
 "$espy" snapshot $job >said 2>&1
 expect "snapshot: status" 0 $?
 expect "snapshot: the name" "$(realpath snap.espy)" "$(cat said)"
@@ -98,11 +118,17 @@ expect "snapshot of one that has ended: status" 1 $?
 has "snapshot of one that has ended: said" said 'is no flight recorder'
 "$espy" snapshot $$ 2>said
 expect "snapshot of another process: status" 1 $?
-expect "no socket is left" "" "$(ls "/run/espy/flight.$job" 2>/dev/null)"
+expect "no socket is left" "" "$(socket_of $job)"
 
 # A call that comes out in a certain way, and what followed.
-"$espy" record --ring 1M -f --snapshot-on 'openat: ret == -ENOENT' --after 300ms -o on.espy -- \
-	sh -c 'cat /etc/passwd; cat ./nowhere; /bin/echo behind; sleep 1; /bin/echo later' >/dev/null 2>err
+# What follows at once is seen if it takes no longer than the time that was asked for; what comes later begins when the trace is written.
+exec 8<>end
+"$espy" record --ring 1M -f --snapshot-on 'openat: ret == -ENOENT && path == "./nowhere"' --after 3s -o on.espy -- \
+	sh -c 'cat /etc/passwd; cat ./nowhere; /bin/echo behind; read -r line; /bin/echo later' <end >/dev/null 2>err &
+job=$!
+wait_for 60 grep -q 'on.espy: triggered' err
+echo >&8
+wait $job
 has "it came true" err 'on.espy: triggered'
 lines on.espy >text
 has "the call" text 'openat(AT_FDCWD, "./nowhere", O_RDONLY) = -1 ENOENT'
@@ -120,7 +146,11 @@ for name in there.espy no/such/dir.espy; do
 done
 # But what an earlier one has left is no reason to lose a later trace.
 echo mine >left.espy.2
-"$espy" record --ring 1M -f --snapshot-on 'openat: path == "/no/such"' -o left.espy -- sh -c 'cat /no/such; sleep 0.5' >/dev/null 2>err
+"$espy" record --ring 1M -f --snapshot-on 'openat: path == "/no/such"' -o left.espy -- sh -c 'cat /no/such; read -r line' <end >/dev/null 2>err &
+job=$!
+wait_for 60 grep -q 'left.espy: triggered' err || not_ok "no trace of what was asked for: $(cat err)"
+echo >&8
+wait $job
 expect "an older left.espy.2: untouched" mine "$(cat left.espy.2)"
 lines left.espy.3 >text
 has "and the end is in left.espy.3" text '^+++ exited with 0 +++$'

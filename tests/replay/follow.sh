@@ -2,13 +2,23 @@
 # show -F while it is being written; sets of files; other places.
 . "$(dirname "$0")/lib.sh"
 # -F ends when the recording ends, and has then all of it.
-"$espy" record -q --source="$source" -f -o "$dir/t" sh -c 'i=0; while [ $i -lt 30 ]; do cat /etc/passwd >/dev/null; sleep 0.1; i=$((i + 1)); done' &
+mkfifo "$dir/go"
+exec 8<>"$dir/go"
+go() { # the program that waits goes on
+	echo >&8
+}
+# is_there FILE PATTERN: a block that shows it has been written
+is_there() {
+	show "$1" | grep -q "$2"
+}
+"$espy" record -q --source="$source" -f -o "$dir/t" sh -c 'i=0; while [ $i -lt 30 ]; do cat /etc/passwd >/dev/null; [ $i != 20 ] || read -r line; i=$((i + 1)); done' <"$dir/go" &
 e=$!
 wait_for 60 test -s "$dir/t"
 timeout 100 "$espy" show -F "$dir/t" >"$dir/followed" 2>"$dir/err" &
 f=$!
 wait_for 60 test -s "$dir/followed" && ok "-F: text comes while the program runs" || not_ok "-F: no text"
 kill -0 $e 2>/dev/null && ok "-F: the program still runs" || not_ok "-F: the program had ended before"
+go
 wait $e
 wait $f
 expect "-F: exit status" 0 $?
@@ -16,7 +26,13 @@ show "$dir/t" >"$dir/whole"
 same "-F: the whole text" "$dir/whole" "$dir/followed"
 
 # Calls that come later than others have their descriptions later: read from front to back, and by the directory.
-record -q -f -o "$dir/late" sh -c 'sleep 1.3; mkdir "$1"; sleep 1.3; rmdir "$1"; sleep 1.3; ln -s a "$1"; rm "$1"' sh "$dir/later"
+record -q -f -o "$dir/late" sh -c 'read -r line; mkdir "$1"; read -r line; rmdir "$1"; read -r line; ln -s a "$1"; rm "$1"' sh "$dir/later" <"$dir/go" &
+e=$!
+for call in 'read(0, ' 'mkdir(.*) *= 0' 'rmdir(.*) *= 0'; do
+	wait_for 60 is_there "$dir/late" "$call" || not_ok "descriptions that come later: no block with $call"
+	go
+done
+wait $e
 for o in "-c" "-v -yy" "--from +1"; do
 	show $o "$dir/late" >"$dir/whole" 2>&1
 	expect "descriptions that come later, $o: exit status" 0 $?
@@ -27,11 +43,12 @@ done
 has "descriptions that come later: they are used" "$dir/whole" 'symlink.*("a", '
 
 # What comes later may be a signal and no call: its part of the descriptions says nothing of the calls before it.
-(record -q -o "$dir/late-signal" sh -c 'echo $$ >"$1"; exec sleep 60' sh "$dir/pid" 2>/dev/null) &
+(record -q -o "$dir/late-signal" sh -c 'echo $$ >"$1"; exec sleep 600' sh "$dir/pid" 2>/dev/null) &
+e=$!
 wait_for 60 test -s "$dir/pid"
-sleep 2.5 # until a block has been written
+wait_for 60 is_there "$dir/late-signal" '^execve("' || not_ok "a signal that comes later: no block is written before"
 kill -TERM "$(cat "$dir/pid")"
-wait
+wait $e
 show -v -yy - <"$dir/late-signal" >"$dir/piped" 2>&1
 show -v -yy "$dir/late-signal" >"$dir/whole" 2>&1
 expect "a signal that comes later: exit status" 0 $?

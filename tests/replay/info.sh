@@ -60,7 +60,7 @@ info --json "$dir/e" >"$dir/json"
 expect "--json: no control character" 0 "$(LC_ALL=C tr -d '\n\040-\176' <"$dir/json" | wc -c)"
 
 # A process by number, let go of.
-sleep 100 &
+sleep 600 &
 sleeper=$!
 "$espy" record --source="$source" -o "$dir/p" -p $sleeper 2>"$dir/err" &
 recorder=$!

@@ -55,7 +55,7 @@ printf 'plain' >text
 printf 'caf\303\251\n' >utf8
 printf 'a\377b' >binary
 cat >work.py <<'END'
-import os, signal, time
+import os, signal
 for name in ("text", "utf8", "binary"):
     fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
     os.read(fd, 4096)
@@ -67,11 +67,18 @@ except FileNotFoundError:
 os.write(os.open("out", os.O_CREAT | os.O_WRONLY, 0o640), b"x" * 5000)
 os.lseek(os.open("text", os.O_RDONLY), 2, os.SEEK_SET)
 if not os.fork():
-    time.sleep(0.7)
+    open("go").read(1)
     os.kill(os.getpid(), signal.SIGKILL)
 os.wait()
 END
-trace -f --json -o live --record t --force -- "$python" work.py 2>err
+# The child ends when the call in which its parent waits has been shown.
+mkfifo go
+exec 8<>go
+trace_bg -f --json -o live --record t --force -- "$python" work.py 2>err &
+job=$!
+wait_for 60 grep -q '"call_begin".*"wait4"' live || not_ok "a call that hangs is not shown: $(cat err)"
+echo >&8
+wait $job
 expect "the command's status" 0 $?
 show --json t >shown
 same "a mixed piece of work: live and replay" live shown
@@ -99,7 +106,7 @@ value "calls that hang" live 'sorted({e["name"] for e in kind("call_begin")} & {
 value "they have an end, too" live 'len(calls("wait4"))' 1
 
 # A call whose end is not seen: of a task that is let go of.
-mkfifo go
+exec 8>&-
 sh -c 'read x <go; exec sleep 300' &
 sleeper=$!
 trace_bg --json -o left -p $sleeper 2>err &

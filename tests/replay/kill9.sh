@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # espy is killed with -9 at a random moment while it records, many times: what was written can be shown, the program runs on.
 . "$(dirname "$0")/lib.sh"
-rounds=${ROUNDS:-200} workers=6
+rounds=${ROUNDS:-12} workers=6
 
 # It ends by itself: espy may be killed before the number of the program is known, and then nobody else ends it.
 program='echo $$ >"$1"; exec dd if=/dev/zero of=/dev/null bs=1 count=3000000 2>/dev/null'
@@ -17,7 +17,7 @@ round() {
 	e=$!
 	# One half from the start on, the other one from the first block of records on.
 	[ $(($1 % 2)) = 0 ] || wait_for 60 has_block
-	sleep "$delay"
+	sleep "$delay" # sleeps: a moment of chance
 	kill -9 $e
 	wait $e 2>/dev/null
 	if [ -s "pid.$1" ]; then

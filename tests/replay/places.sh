@@ -68,12 +68,14 @@ begun() {
 	[ "$(stat -c %s "$1")" -gt 1000 ]
 }
 
+grows() { # behind its descriptions
+	[ "$(stat -c %s "$1")" -gt 20000 ]
+}
 # ^C ends it in order; the program runs on
 "$espy" record --source="$source" -o "$dir/int" -p $$ 2>"$dir/err" &
 e=$!
 wait_for 60 begun "$dir/int"
 i=0; while [ $i -lt 50 ]; do : <"$0"; i=$((i + 1)); done
-sleep 0.3
 kill -INT $e
 wait $e
 show "$dir/int" >"$dir/text" 2>"$dir/err"
@@ -84,15 +86,14 @@ has "interrupted: it has what was done" "$dir/text" 'openat('
 # The same while many make calls: one that stands is let go of before the last look at it, which is nothing to be told.
 spin=
 for i in 1 2 3 4 5 6; do
-	"$progs/spin_calls" "$dir/spin" 60 >/dev/null &
+	"$progs/spin_calls" "$dir/spin.$i" >/dev/null &
 	spin="$spin $!"
 done
 for i in 1 2; do
 	rm -f "$dir/int"
 	"$espy" record -q --source="$source" -o "$dir/int" -p "$(echo $spin | tr ' ' ,)" 2>"$dir/err" &
 	e=$!
-	wait_for 60 begun "$dir/int"
-	sleep 0.1
+	wait_for 60 grows "$dir/int" || not_ok "interrupted while calls are made, $i: nothing is written"
 	kill -INT $e
 	wait $e
 	show "$dir/int" 2>>"$dir/err" >/dev/null
@@ -109,7 +110,6 @@ if [ "$source" = bpf ]; then
 	wait_for 60 begun "$dir/one"
 	wait_for 60 begun "$dir/two"
 	i=0; while [ $i -lt 50 ]; do : <"$0"; i=$((i + 1)); done
-	sleep 0.3
 	kill -INT $a $b
 	wait $a $b
 	for t in one two; do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Calls with arguments of every kind that a condition may ask for, always the same ones. */
+/* where_calls DIR [MS]: calls with arguments of every kind that a condition may ask for, always the same ones; one of them takes MS. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,11 +44,11 @@ static void files(const char *dir)
 	syscall(SYS_write, 1, 16L, 5L);
 }
 
-static void messages(void)
+static void messages(long ms)
 {
 	struct iovec iov[2] = { { "GET /index", 10 }, { "tail", 4 } };
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
-	struct timespec t = { 0, 20000000 };
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
 	int sv[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sv))
@@ -62,7 +62,7 @@ static void messages(void)
 	close(sv[1]);
 	kill(getpid(), 0);
 	kill(getpid(), SIGCHLD);
-	nanosleep(&t, NULL);
+	nanosleep(&t, NULL); /* sleeps: a program that is watched */
 	syscall(SYS_getpriority, 0, 0);
 }
 
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 1;
 	files(argv[1]);
-	messages();
+	messages(argc > 2 ? atol(argv[2]) : 20);
 	pid_t pid = fork();
 	if (!pid) {
 		close(99);
