@@ -2,15 +2,13 @@
 # Sourced by the scripts beside it: SCRIPT ESPY [SOURCE-DIR]. Each check prints ok or not ok; the script ends with finish.
 set -u
 . "$(dirname "$0")/../wait.sh"
+. "$(dirname "$0")/../trouble/descendants.sh"
 espy=$(realpath "$1") root=${2:-}
 dir=$(mktemp -d)
 bad=0
 # Whatever a test has left behind ends with it.
 clean() {
-	for child in $(pgrep -P $$); do
-		pkill -9 -P "$child"
-		kill -9 "$child"
-	done 2>/dev/null
+	end_descendants
 	rm -rf "$dir"
 }
 trap clean EXIT

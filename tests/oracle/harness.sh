@@ -2,6 +2,8 @@
 # What oracle.sh and replay.sh share: the environment of a run, its directory, servers. Sourced with $espy and $name set;
 # the script that sources it has a function trace, which runs a command under the tracer $who.
 
+. "$here/../wait.sh"
+. "$here/../trouble/descendants.sh"
 skip() { echo "SKIP: $*"; exit 77; }
 
 [ -x "$espy" ] || skip "$espy is not built"
@@ -26,18 +28,22 @@ clean="env -i PATH=$PATH LC_ALL=C TZ=UTC HOME=/nonexistent TERM=dumb GIT_CONFIG_
 PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 PERL_HASH_SEED=0"
 unset GIT_DIR TMUX
 top=$(mktemp -d "${TMPDIR:-/tmp}/espy-oracle.XXXXXX") || exit 1
-trap 'rm -rf "$top"' EXIT
+trap 'end_descendants; rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM
-port=$((20000 + $$ % 20000))
 unset TMPDIR
 
-wait_for() { # a file appears
-	n=0
-	while [ ! -e "$1" ] && [ $n -lt 100 ]; do
-		sleep 0.05
-		n=$((n + 1))
-	done
-	[ -e "$1" ] || { echo "not ok: nobody made $1"; exit 1; }
+# wait_until WHAT command...: within a minute, or the test has failed
+wait_until() {
+	what=$1
+	shift
+	wait_for 60 "$@" || { echo "not ok: $name under $who: $what"; head -n 5 "$top/err"; exit 1; }
+}
+# A server listens at the socket of that absolute name. There is a moment between its name and that.
+listens() {
+	grep -q "^[^ ]* [^ ]* [^ ]* 00010000 .* $1\$" /proc/net/unix
+}
+ended() {
+	! kill -0 "$1"
 }
 
 # A server is traced in the background, and driven meanwhile
@@ -47,12 +53,7 @@ serve() {
 	"$@" &
 	tracer=$!
 	"drive_$served"
-	n=0
-	while kill -0 "$tracer" 2>/dev/null && [ $n -lt 100 ]; do
-		sleep 0.05
-		n=$((n + 1))
-	done
-	kill "$tracer" 2>/dev/null
+	wait_until "the server does not end" ended $tracer
 	wait "$tracer" 2>/dev/null
 }
 

@@ -22,7 +22,7 @@ needs() {
 	python_*) echo python3 ;;
 	perl | curl | sqlite3 | tmux) echo "$1" ;;
 	redis) echo "redis-server redis-benchmark redis-cli" ;;
-	nginx) echo "nginx wrk" ;;
+	nginx) echo "nginx curl" ;;
 	ssh_keygen) echo ssh-keygen ;;
 	esac
 	case $1 in curl) echo python3 ;; esac
@@ -103,7 +103,7 @@ setup_curl() {
 	rm -f port
 	"$python" -S -E "$here/progs/server.py" >/dev/null 2>&1 &
 	server=$!
-	wait_for port
+	wait_until "the server makes no port" test -e port
 }
 run_curl() { trace curl -s -o out "http://127.0.0.1:$(cat port)/tree/a/f1.txt"; kill "$server" 2>/dev/null; wait "$server" 2>/dev/null || :; }
 run_sqlite3() { trace sqlite3 x.db "create table t(a); insert into t values(1),(2),(3); select sum(a) from t;"; }
@@ -111,13 +111,15 @@ run_ssh_keygen() { trace ssh-keygen -q -t ed25519 -N "" -f key; }
 
 run_redis() { serve redis trace redis-server --port 0 --unixsocket "$work/redis.sock" --save "" --appendonly no --daemonize no; }
 drive_redis() {
-	wait_for redis.sock
+	wait_until "the server does not listen" listens "$work/redis.sock"
 	redis-benchmark -s "$work/redis.sock" -q -n 200 -c 2 -t get,set,lpush >/dev/null 2>&1
 	redis-cli -s "$work/redis.sock" shutdown nosave >/dev/null 2>&1
 }
 
 setup_nginx() {
 	files
+	# Below those that the kernel gives away by itself. In a network of its own it is free; else another one is tried (run_nginx).
+	port=$((20000 + $(od -An -tu2 -N2 /dev/urandom) % 12000))
 	mkdir -p logs
 	cat >nginx.conf <<END
 daemon off; worker_processes 1; pid $work/nginx.pid; error_log $work/logs/e.log; user $(id -un);
@@ -126,18 +128,35 @@ http { access_log $work/logs/a.log; client_body_temp_path $work/t1; proxy_temp_p
 uwsgi_temp_path $work/t4; scgi_temp_path $work/t5; server { listen 127.0.0.1:$port; root $work/tree; } }
 END
 }
-run_nginx() { serve nginx trace nginx -p "$work" -c "$work/nginx.conf"; }
+run_nginx() {
+	for try in 1 2 3 4 5; do
+		serve nginx trace nginx -p "$work" -c "$work/nginx.conf"
+		grep -q 'Address already in use' logs/e.log || return 0
+		rm -rf "${work:?}"/*
+		setup_nginx
+	done
+}
+begun_or_ended() {
+	[ -s nginx.pid ] || ended "$tracer"
+}
+answered() { # each connection is closed behind its last answer: a client that breaks off is answered in another way each time
+	curl -fs --noproxy '*' -o got -o got -o got "http://127.0.0.1:$port/a/f1.txt" "http://127.0.0.1:$port/big" "http://127.0.0.1:$port/c/hard"
+}
 drive_nginx() {
-	wait_for nginx.pid
-	sleep 0.2
-	wrk -t1 -c2 -d0.4s "http://127.0.0.1:$port/a/f1.txt" >/dev/null 2>&1
+	wait_until "the server does not begin" begun_or_ended
+	[ -s nginx.pid ] || return 0
+	wait_until "the server does not answer" answered
 	kill -QUIT "$(cat nginx.pid)"
 }
+setup_tmux() { mkfifo end; }
 run_tmux() { serve tmux trace tmux -D -S "$work/tmux.sock" -f /dev/null; }
+no_session() {
+	! tmux -S "$work/tmux.sock" has-session
+}
 drive_tmux() {
-	wait_for tmux.sock
-	sleep 0.2
-	tmux -S "$work/tmux.sock" new-session -d -x 80 -y 24 'echo hello; sleep 0.2' 2>/dev/null
-	sleep 0.5
+	wait_until "the server does not listen" listens "$work/tmux.sock"
+	tmux -S "$work/tmux.sock" new-session -d -x 80 -y 24 "echo hello; read -r line <'$work/end'" 2>/dev/null
+	echo >end
+	wait_until "the session does not end" no_session
 	tmux -S "$work/tmux.sock" kill-server 2>/dev/null || :
 }

@@ -7,6 +7,7 @@
 #
 #     replay.sh ESPY NAME | /path/of/a/test/program
 set -u
+. "$(dirname "$0")/../oracle/own_net.sh"
 espy=$1 name=$2
 here=$(cd "$(dirname "$0")/../oracle" && pwd) # where the programs look for their parts
 . "$here/programs.sh"

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "tests/wait.h"
 
 /* A record with a number, at a time. */
 static void give(struct espy_trace_writer *w, uint64_t number, int expected)
@@ -338,6 +339,14 @@ static void test_seek(void **state)
 	free(bytes);
 }
 
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* A reader beside a writer; then at every cut of the file. */
 static void test_follow(void **state)
 {
@@ -346,21 +355,22 @@ static void test_follow(void **state)
 	struct espy_trace_writer *w;
 	struct espy_trace_read_stats st;
 	const struct espy_rec *rec;
-	struct timespec now;
 
 	assert_int_equal(espy_trace_writer__open(&w, &o), 0);
 	struct espy_trace_reader *r = open_reader(path, NULL, true);
 
 	assert_int_equal(espy_trace_reader__next(r, &rec), 0);
 	for (unsigned i = 0; i < 20; i++) {
-		give(w, i, 0);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		const uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+		/* The writer takes the time of its record between the two. */
+		const uint64_t before_ns = clock_ns();
 
-		assert_int_equal(espy_trace_writer__tick(w, now_ns), 0);
+		give(w, i, 0);
+		const uint64_t after_ns = clock_ns();
+
+		assert_int_equal(espy_trace_writer__tick(w, before_ns), 0);
 		if (i == 0)
 			assert_int_equal(espy_trace_reader__next(r, &rec), 0);
-		assert_int_equal(espy_trace_writer__tick(w, now_ns + 60000000), 0);
+		assert_int_equal(espy_trace_writer__tick(w, after_ns + 60000000), 0);
 		assert_int_equal(espy_trace_reader__next(r, &rec), 1);
 		assert_int_equal(number_of(rec), i);
 		assert_int_equal(espy_trace_reader__next(r, &rec), 0);
@@ -495,9 +505,10 @@ static void test_kill(void **state)
 {
 	volatile uint64_t *flushed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	const char *path = test_file("killed");
+	const int rounds = getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 10;
 	unsigned seed = 11;
 
-	for (unsigned round = 0; round < 60; round++) {
+	for (int round = 0; round < rounds; round++) {
 		*flushed = 0;
 		const pid_t pid = fork();
 
@@ -514,9 +525,8 @@ static void test_kill(void **state)
 				}
 			}
 		}
-		while (!*flushed)
-			usleep(100);
-		usleep(rnd(&seed) % 3000);
+		assert_true(WAIT_UNTIL(*flushed));
+		wait_moment_us(rnd(&seed) % 3000); /* sleeps: a moment of chance */
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 

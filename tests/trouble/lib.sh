@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the scripts beside it share beyond tests/lib.sh: SCRIPT ESPY SOURCE PROGRAMS-DIR.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../trouble/descendants.sh"
 source=$2 progs=$(realpath "$3")
 need_source "$source"
 rings=${RINGS:+--rings=$RINGS} # RINGS=cpu: the same with a ring for each CPU
@@ -10,21 +11,6 @@ trace() {
 # For use with &: $! is espy itself.
 trace_bg() {
 	exec "$progs/fresh" "$espy" trace --source="$source" $rings "$@"
-}
-# descendants PID: the processes below it
-descendants() {
-	ps -eo pid,ppid | awk -v top="$1" '
-		{ pid[NR] = $1; of[$1] = $2 }
-		END {
-			below[top] = 1
-			do {
-				more = 0
-				for (i in pid)
-					if (!(pid[i] in below) && of[pid[i]] in below)
-						more = below[pid[i]] = 1
-			} while (more)
-			for (p in below) if (p != top) print p
-		}'
 }
 # held_below PID COUNT: so many of the processes below it have a task that is held
 held_below() {
@@ -40,8 +26,7 @@ ended() {
 }
 # Whatever a test has left behind ends with it.
 clean() {
-	left=$(descendants $$)
-	[ -z "$left" ] || kill -9 $left 2>/dev/null
+	end_descendants
 	rm -rf "$dir"
 }
 trap clean EXIT

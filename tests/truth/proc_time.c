@@ -23,10 +23,12 @@ static void clocks(void)
 	line(call(SYS_clock_gettime, JUNK(99), t), "clock_gettime(0x63 /* CLOCK_??? */, %s)", ptr(t));
 	line(call(SYS_clock_getres, JUNK(-6), NULL), "clock_getres(0xfffffffa /* CLOCK_??? */, NULL)");
 	line(call(SYS_clock_settime, JUNK(5), ts(1600000000, 5)), "clock_settime(CLOCK_REALTIME_COARSE, {tv_sec=1600000000, tv_nsec=5})");
-	line(call(SYS_nanosleep, ts(0, 1), t), "nanosleep({tv_sec=0, tv_nsec=1}, %s)", ptr(t));
-	line(call(SYS_nanosleep, ts(-1, 1000000000), NULL), "nanosleep({tv_sec=-1, tv_nsec=1000000000}, NULL)");
-	line(call(SYS_clock_nanosleep, JUNK(0), JUNK(1), ts(1, 5), 1L), "clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, {tv_sec=1, tv_nsec=5}, 0x1)");
-	line(call(SYS_clock_nanosleep, JUNK(99), JUNK(0xfe), 1L, 1L), "clock_nanosleep(0x63 /* CLOCK_??? */, 0xfe /* TIMER_??? */, 0x1, 0x1)");
+	line(call(SYS_nanosleep, ts(0, 1), t), "nanosleep({tv_sec=0, tv_nsec=1}, %s)", ptr(t)); /* sleeps: a call that is shown */
+	line(call(SYS_nanosleep, ts(-1, 1000000000), NULL), "nanosleep({tv_sec=-1, tv_nsec=1000000000}, NULL)"); /* sleeps: a call that is shown */
+	line(call(SYS_clock_nanosleep, JUNK(0), JUNK(1), ts(1, 5), 1L),
+	     "clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, {tv_sec=1, tv_nsec=5}, 0x1)"); /* sleeps: a call that is shown */
+	line(call(SYS_clock_nanosleep, JUNK(99), JUNK(0xfe), 1L, 1L),
+	     "clock_nanosleep(0x63 /* CLOCK_??? */, 0xfe /* TIMER_??? */, 0x1, 0x1)"); /* sleeps: a call that is shown */
 
 	struct timeval *v = tail_alloc(sizeof(*v));
 	ret = call(SYS_gettimeofday, v, NULL);

@@ -90,8 +90,8 @@ check counts counts
 check where where
 check status status
 check ptrace ptraced
-narrow() { # loading takes long here, so the change does too
-	WAIT=40 sh /tests/trouble/narrow.sh /bin/espy bpf /tests
+narrow() {
+	sh /tests/trouble/narrow.sh /bin/espy bpf /tests
 }
 check narrow narrow
 # What descriptors are, from this kernel's structs. The loopback device is not up here.

@@ -2,6 +2,7 @@
 /* Oracle: control messages of datagram sockets: packet information, times, TTL and TOS, errors. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,14 @@ static void receive(int s, int flags)
 		.msg_controllen = sizeof(control),
 	};
 	recvmsg(s, &m, flags);
+}
+
+/* What is sent over the loopback arrives at once, or when the kernel gets to it. */
+static void wait_for(int s, short events)
+{
+	struct pollfd p = { s, events, 0 };
+
+	poll(&p, 1, 60000);
 }
 
 static void on(int s, int level, int option, int value)
@@ -46,13 +55,14 @@ int main(void)
 	on(to, IPPROTO_IP, IP_RECVORIGDSTADDR, 1);
 	on(to, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 	sendto(from, "two", 3, 0, (void *)&in, sizeof(in));
+	wait_for(to, POLLIN);
 	receive(to, MSG_DONTWAIT);
 
 	int err = socket(AF_INET, SOCK_DGRAM, 0);
 	on(err, IPPROTO_IP, IP_RECVERR, 1);
 	in.sin_port = htons(1);
 	sendto(err, "nobody", 6, 0, (void *)&in, sizeof(in));
-	usleep(1000);
+	wait_for(err, 0); /* POLLERR */
 	receive(err, MSG_ERRQUEUE | MSG_DONTWAIT);
 
 	int from6 = socket(AF_INET6, SOCK_DGRAM, 0), to6 = socket(AF_INET6, SOCK_DGRAM, 0);
@@ -62,6 +72,7 @@ int main(void)
 	on(to6, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
 	on(to6, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
 	sendto(from6, "six", 3, 0, (void *)&in6, sizeof(in6));
+	wait_for(to6, POLLIN);
 	receive(to6, MSG_DONTWAIT);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Oracle: epoll, eventfd, timerfd, signalfd, inotify. */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -44,7 +45,8 @@ int main(void)
 	timerfd_settime(t, 0, &its, NULL);
 	timerfd_settime(t, TFD_TIMER_ABSTIME, &its, &old);
 	timerfd_gettime(t, &old);
-	usleep(3000);
+	struct pollfd due = { t, POLLIN, 0 };
+	poll(&due, 1, 60000);
 	read(t, &n, 8);
 	timerfd_create(CLOCK_REALTIME, 0x77);
 

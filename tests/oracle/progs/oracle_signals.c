@@ -16,7 +16,8 @@ int main(void)
 {
 	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER }, old;
 	struct timespec t = { 0, 1000 };
-	struct itimerval it = { { 0, 0 }, { 0, 1000 } };
+	/* Again and again: the first may come before pause(), which then waits for the next one. */
+	struct itimerval it = { { 0, 300000 }, { 0, 300000 } };
 	struct itimerspec its = { { 0, 0 }, { 0, 1000000 } };
 	struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + 1, .sigev_value = { .sival_int = 7 } };
 	sigset_t set, all;

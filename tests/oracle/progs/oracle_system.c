@@ -83,8 +83,8 @@ int main(void)
 	syscall(SYS_clock_getres, CLOCK_MONOTONIC, &rem);
 	syscall(SYS_gettimeofday, &tv, NULL);
 	syscall(SYS_time, &now);
-	nanosleep(&t, &rem);
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+	nanosleep(&t, &rem); /* sleeps: a program that is watched */
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL); /* sleeps: a program that is watched */
 	getrandom(buf, 8, GRND_NONBLOCK);
 	sethostname("", (size_t)-1);
 	syscall(SYS_arch_prctl, 0x1003, &cpu);

@@ -4,6 +4,14 @@ import os
 import select
 import socket
 
+
+
+def wait(sock):  # what is sent arrives at once, or when the kernel gets to it
+    p = select.poll()
+    p.register(sock, select.POLLIN)
+    p.poll(60000)
+
+
 s = socket.socket()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(("127.0.0.1", 0))
@@ -18,8 +26,9 @@ try:
 except BlockingIOError:
     pass
 c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-c.settimeout(2)
+c.settimeout(60)
 c.shutdown(socket.SHUT_WR)
+wait(a)
 print(a.recv(1))
 u, v = socket.socketpair()
 r, w = os.pipe()
@@ -30,10 +39,11 @@ d.bind(("127.0.0.1", 0))
 d.sendto(b"dgram", d.getsockname())
 print(d.recvfrom(100)[0])
 x = socket.socket(socket.AF_UNIX)
-x.bind("\0oracle-abstract")
+name = "\0oracle-abstract-%d" % os.getpid()
+x.bind(name)
 x.listen()
 y = socket.socket(socket.AF_UNIX)
-y.connect("\0oracle-abstract")
+y.connect(name)
 server = x.accept()[0]
 print(server.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12) != b"")
 six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
