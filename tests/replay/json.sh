@@ -67,7 +67,7 @@ except FileNotFoundError:
 os.write(os.open("out", os.O_CREAT | os.O_WRONLY, 0o640), b"x" * 5000)
 os.lseek(os.open("text", os.O_RDONLY), 2, os.SEEK_SET)
 if not os.fork():
-    open("go").read(1)
+    os.read(os.open("go", os.O_RDONLY), 1)
     os.kill(os.getpid(), signal.SIGKILL)
 os.wait()
 END
