@@ -105,7 +105,7 @@ static void stays_held(void **state)
 	pid_t tid = wait_held(r);
 
 	(void)state;
-	assert_stays(r, 0, 400);
+	assert_stays(r, 0, 600);
 	wait_state(tid, 'S');
 	assert_true(WAIT_UNTIL(sleeps_held(tid)));
 	run_out(r);

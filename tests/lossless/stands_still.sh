@@ -39,6 +39,10 @@ went_on() { # beyond $from, by a few
 told() {
 	grep -c 'is held after' "$dir/err"
 }
+holds_now() { # at the moment, before something happens to it
+	from=$(rounds)
+	told_before=$(told)
+}
 held_again() {
 	[ "$(told)" -gt "$told_before" ]
 }
@@ -60,7 +64,7 @@ begin() {
 	wait_for 60 grep -q 'is held after unlinkat' "$dir/err" || not_ok "nobody is held: $(cat "$dir/err")"
 	"$progs/bpf_user" "$dir/user" &
 	user=$!
-	from=$(rounds)
+	holds_now
 }
 # What must be true while espy stands still.
 while_still() { # NAME
@@ -70,7 +74,6 @@ while_still() { # NAME
 	wait_for 60 users_rounds && ok "$1: another user of BPF goes on" || not_ok "$1: another user of BPF waits"
 }
 goes_on() { # NAME
-	told_before=$(told)
 	wait_for 60 held_again && ok "$1: then espy holds again" || not_ok "$1: then espy holds nobody"
 	has "$1: what happened is told" "$dir/err" 'did not run for a while: the tasks that were held ran on'
 }
@@ -105,13 +108,13 @@ kill -STOP $job $(helper)
 while_still "stopped, all of it"
 kill -CONT $job $(helper) 2>/dev/null # it may have ended by its deadline
 goes_on "stopped, all of it"
+holds_now
 kill -STOP $job
-from=$(rounds)
 while_still "stopped, espy alone"
 kill -CONT $job
 goes_on "stopped, espy alone"
+holds_now
 kill -STOP "$(helper)"
-from=$(rounds)
 while_still "stopped, the helper alone"
 goes_on "stopped, the helper alone"
 end stopped
