@@ -29,6 +29,7 @@ struct text_sink {
 	struct espy_lines lines;
 	struct espy_symbolizer *symbols; /* made with the first stack that is shown */
 	struct espy_text_tasks tasks;
+	bool ended_shown; /* a call stack of the task that has just ended has a place */
 };
 
 static struct text_sink *to_text(struct espy_sink *s)
@@ -65,6 +66,15 @@ static void set_call(struct espy_line_task *lt, struct espy_text_task *tt)
 {
 	lt->begun = tt ? &tt->begun : NULL;
 	lt->args_shown = tt ? &tt->args_shown : NULL;
+}
+
+/* The call has a line. Its stack, if there is one, comes next. */
+static void note_call(struct text_sink *t, uint32_t tid)
+{
+	struct espy_text_task *tt = t->o.stacks ? espy_text_tasks__get(&t->tasks, tid) : NULL;
+
+	if (tt)
+		tt->call_shown = true;
 }
 
 /* Where the whole system is watched, signals and ends are shown of tasks of which something else was shown. */
@@ -113,6 +123,7 @@ static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 	tt->nr = e->rec->nr;
 	set_call(&lt, tt);
 	espy_lines__enter(&t->lines, &lt, e);
+	note_call(t, e->task->tid);
 }
 
 /* Another thread has taken the task's place. */
@@ -151,6 +162,7 @@ static void show_superseding(struct text_sink *t, const struct espy_line_task *l
 static void show_call(struct text_sink *t, const struct espy_line_task *lt, const struct espy_event *e)
 {
 	note_shown(t, e->task->tid);
+	note_call(t, e->task->tid);
 	espy_lines__exit(&t->lines, lt, e);
 	if (t->filter->read.given || t->filter->write.given) {
 		espy_hexdump__call(&lt->out->buf, t->filter, e->call, e->args);
@@ -168,6 +180,8 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 
 	if (tt && tt->nr != e->rec->nr)
 		tt->begun = false; /* what was begun was never ended */
+	if (tt)
+		tt->call_shown = false;
 	if (!line_task(t, e, &lt))
 		return;
 	bool begun = tt && tt->begun;
@@ -291,7 +305,9 @@ static void on_task_exit(struct text_sink *t, const struct espy_event *e)
 		if (shown)
 			espy_lines__task_exit(&t->lines, &lt, x);
 	}
-	espy_text_tasks__drop(&t->tasks, espy_text_tasks__find(&t->tasks, e->task->tid));
+	tt = espy_text_tasks__find(&t->tasks, e->task->tid);
+	t->ended_shown = tt && tt->call_shown;
+	espy_text_tasks__drop(&t->tasks, tt);
 	espy_task_outputs__close(&t->own, e->task->tid);
 	tt = x->group_dead && !first ? espy_text_tasks__find(&t->tasks, e->task->tgid) : NULL;
 	if (tt && tt->left)
@@ -334,9 +350,14 @@ static void on_probe(struct text_sink *t, const struct espy_event *e)
 
 static void on_stack(struct text_sink *t, const struct espy_event *e)
 {
+	struct espy_text_task *tt = e->task ? espy_text_tasks__find(&t->tasks, e->task->tid) : NULL;
+	const bool shown = e->task ? tt && tt->call_shown : t->ended_shown;
 	struct espy_line_task lt = { .out = t->out };
 
-	if (!t->o.stacks || (e->task ? !line_task(t, e, &lt) : t->out->per_task != NULL) || lt.out->open)
+	if (tt)
+		tt->call_shown = false;
+	t->ended_shown = false;
+	if (!t->o.stacks || !shown || (e->task ? !line_task(t, e, &lt) : t->out->per_task != NULL) || lt.out->open)
 		return;
 	if (!t->symbols)
 		t->symbols = espy_symbolizer__new();

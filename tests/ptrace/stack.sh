@@ -35,6 +35,19 @@ run 3 "$espy" trace -k --stack-trace-frame-limit=1024 -e trace=getpgid -o log "$
 same "1 024 frames" 1024 "$(grep -c '^ > /' log)"
 run 3 "$espy" trace -k -e trace=getpgid -o log "$calls" 3000
 same "256 without a word" 256 "$(grep -c '^ > /' log)"
+# A call that is left out leaves no stack. stacks FILE: stacks, lines of openat
+stacks() {
+	awk '/^ > / { if (last !~ /^ > /) n++ } { last = $0 } /^openat\(/ { calls++ } END { print n + 0, calls + 0 }' "$1"
+}
+: >"$dir/wanted"
+for how in --where=path=="\"$dir/wanted\"" "--trace-path=$dir/wanted"; do
+	run 0 "$espy" trace -k -e trace=openat "$how" -o log --force --record=few cat "$dir/wanted"
+	same "$how: one call, one stack" "1 1" "$(stacks log)"
+	run 0 "$espy" show -k few
+	same "$how: and shown" "1 1" "$(stacks out)"
+done
+run 1 "$espy" trace -k -Z -e trace=openat -o log cat "$dir/wanted" "$dir/none"
+same "-Z: as many stacks as calls" "$(grep -c '^openat(' log) $(grep -c '^openat(' log)" "$(stacks log)"
 run 1 "$espy" trace --stack-trace=foo true
 run 1 "$espy" trace --stack-trace-frame-limit=0 true
 run 1 "$espy" trace --source=bpf -k true
