@@ -55,13 +55,13 @@ fuzz: deps
 install: setup
 	@test "$(origin PREFIX)" = file || meson configure $(BUILD) --prefix=$(abspath $(PREFIX)) >/dev/null
 	@meson install -C $(BUILD)
+	@tools/installed keep $(BUILD) "$$(meson introspect --buildoptions $(BUILD) | \
+		python3 -c 'import json, sys; print([o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"][0])')"
 
-# Removes what the last `make install` of this build has written, and the directories that it has made.
+# Removes what `make install` of this build has written under PREFIX, and the directories that it has made; without PREFIX what the
+# last one has written.
 uninstall:
-	@test -f $(BUILD)/meson-logs/install-log.txt || \
-		{ echo "espy: nothing was installed from $(BUILD)" >&2; exit 1; }
-	@ninja -C $(BUILD) uninstall
-	@rm $(BUILD)/meson-logs/install-log.txt
+	@tools/installed remove $(BUILD) $(if $(filter file,$(origin PREFIX)),,$(abspath $(PREFIX)))
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
