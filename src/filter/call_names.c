@@ -86,6 +86,12 @@ static bool is_text(const struct espy_type *t)
 	return t->kind == ESPY_T_STR || t->kind == ESPY_T_CHARS || t->kind == ESPY_T_BYTES || t->kind == ESPY_T_REST;
 }
 
+/* Characters, and not bytes of which a user may know the address. */
+static bool is_string(const struct espy_type *t)
+{
+	return t->kind == ESPY_T_STR || t->kind == ESPY_T_CHARS;
+}
+
 static bool is_descriptor(const struct espy_type *t)
 {
 	return t->kind == ESPY_T_INT && (t->fmt == ESPY_FMT_FD || t->fmt == ESPY_FMT_DIRFD);
@@ -268,6 +274,7 @@ static int find_arg(const struct espy_call_names *c, const char *name, const str
 		ref.is_signed = t->kind == ESPY_T_INT && t->flags & ESPY_TF_SIGNED;
 		out->type = ref.is_signed ? ESPY_VALUE_INT : ESPY_VALUE_UINT;
 		out->width = ref.width;
+		out->flags = to && is_string(to) ? ESPY_NAME_TEXT : 0;
 		out->ref = to_ref(ref);
 		if (!as_path || to)
 			return 0;
@@ -319,6 +326,7 @@ static int find_field_of(const struct espy_call_names *c, const char *name, cons
 		.ref = to_ref((struct espy_call_ref){ .what = text ? ESPY_CALL_FIELD_TEXT : ESPY_CALL_FIELD,
 						      .arg = (uint8_t)(f - param(c, 0)) }),
 		.own = (uint32_t)(t - c->image->types),
+		.flags = !text && to && is_string(to) ? ESPY_NAME_TEXT : 0,
 	};
 	return 0;
 }

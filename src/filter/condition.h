@@ -12,10 +12,11 @@
  *	          | has                  flags: all of these are set; of a field with values: it has this value
  *	          | ^= $= *=             a text begins with, ends with, contains
  *	          | =~ !~                a text matches a POSIX extended regular expression, or does not
- *	VALUE     = TERM { '|' TERM } | "text" | 'c'
+ *	VALUE     = TERM { '|' TERM } | "text" | 'text'
  *	TERM      = [ '-' ] ( NUMBER [ ns | us | ms | s ] | CONSTANT )
  *
- * NUMBER is 12, 0x1f, 017 or 1.5e3. CONSTANT is the name of an error, or of a constant of what is compared. Text has the
+ * A 'c' of one character is its number where a number is compared. A text is compared with no number, but with 0 and NULL: is its
+ * pointer one? NUMBER is 12, 0x1f, 017 or 1.5e3. CONSTANT is the name of an error, or of a constant of what is compared. Text has the
  * escapes \n \t \r \0 \a \e \" \\ \' \* \xHH. With ==, != and in, a text that ends with * (not \*) stands for all that
  * begins so.
  *
@@ -56,7 +57,7 @@ struct espy_condition_term {
 	uint8_t joined; /* the next term belongs to the same value: A|B */
 	uint8_t star;   /* TEXT: it ended with *, which is not among its bytes */
 	uint32_t at;    /* where it stands in the source */
-	uint32_t text, text_len; /* WORD, TEXT; in text, a NUL behind it */
+	uint32_t text, text_len; /* WORD, TEXT, CHAR; in text, a NUL behind it */
 	union {
 		uint64_t u; /* UINT, CHAR; TIME: nanoseconds */
 		double d;

@@ -329,9 +329,8 @@ static int bind_number(struct binder *b, const struct espy_condition_node *n, co
 
 /* ---- tests */
 
-static int check_operator(struct binder *b, const struct espy_condition_node *n, const struct espy_condition_term *t)
+static int check_operator(struct binder *b, const struct espy_condition_node *n, const struct espy_condition_term *t, bool text)
 {
-	const bool text = t->kind == ESPY_TERM_TEXT;
 	static const char *const names[] = { "", "==", "<", "<=", ">", ">=", "&", "has", "^=", "$=", "*=", "=~" };
 	static const char *const says[] = { [ESPY_TEST_PREFIX] = "begins with",
 					    [ESPY_TEST_SUFFIX] = "ends with",
@@ -345,12 +344,31 @@ static int check_operator(struct binder *b, const struct espy_condition_node *n,
 	return 0;
 }
 
+/* Is this value a text? A character is one beside a name that is no number, and where only a text can stand. */
+static bool means_text(const struct binder *b, const struct espy_condition_node *n, const struct espy_condition_term *t)
+{
+	struct espy_name_info info = { 0 };
+	char why[sizeof(b->e->text)];
+
+	if (t->kind != ESPY_TERM_CHAR || t->joined)
+		return t->kind == ESPY_TERM_TEXT;
+	return n->op >= ESPY_TEST_PREFIX ||
+	       b->names->find(b->names->ctx, b->c->text + n->name, false, &info, why, sizeof(why)) == -EINVAL ||
+	       info.flags & ESPY_NAME_TEXT;
+}
+
+/* A number beside a text is a mistake; 0 is the pointer that is NULL. */
+static bool is_number(const struct espy_condition_term *t)
+{
+	return t->kind == ESPY_TERM_DOUBLE || t->kind == ESPY_TERM_TIME || (t->kind == ESPY_TERM_UINT && t->u);
+}
+
 /* One value of one test. */
 static int bind_value(struct binder *b, const struct espy_condition_node *n, uint16_t term, uint8_t *bound)
 {
 	const struct espy_condition_term *t = &b->c->terms[term];
 	const char *name = b->c->text + n->name;
-	const bool text = t->kind == ESPY_TERM_TEXT;
+	const bool text = means_text(b, n, t);
 	struct espy_test *test = &b->tests[term];
 	struct espy_name_info info = { 0 };
 	char why[sizeof(b->e->text)] = "";
@@ -359,7 +377,7 @@ static int bind_value(struct binder *b, const struct espy_condition_node *n, uin
 	int err;
 
 	*test = (struct espy_test){ .op = n->op, .negated = n->negated };
-	err = check_operator(b, n, t);
+	err = check_operator(b, n, t, text);
 	if (!err && n->op == ESPY_TEST_MATCH)
 		err = check_regex(b, t, b->c->text + t->text);
 	if (err)
@@ -369,6 +387,8 @@ static int bind_value(struct binder *b, const struct espy_condition_node *n, uin
 		return wrong(b, err == -ENOENT ? n->at : t->at, "%s", why);
 	if (!err)
 		got = ESPY_BOUND_NAME;
+	if (!err && !text && is_number(t) && info.flags & ESPY_NAME_TEXT)
+		err = wrong(b, t->at, "%s is a text: a \"text\" is expected, not a number", name);
 	if (!err)
 		err = text ? bind_text(b, n, t, &info, test) : bind_number(b, n, t, &info, test);
 	if (!err)

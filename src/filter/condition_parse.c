@@ -114,14 +114,14 @@ static int escape(struct parser *p)
 }
 
 /*
- * One character of a text. A regular expression has backslashes of its own: of those only \" \n \t and \xHH are read here,
+ * One character of a text. A regular expression has backslashes of its own: of those only \n \t \xHH and that of the quote are read here,
  * others stay with what they stand before.
  */
-static bool put_character(struct parser *p, bool regex)
+static bool put_character(struct parser *p, bool regex, char quote)
 {
 	int c = (unsigned char)*p->at++;
 
-	if (c == '\\' && regex && *p->at && !strchr("\"ntx", *p->at)) {
+	if (c == '\\' && regex && *p->at && *p->at != quote && !strchr("ntx", *p->at)) {
 		if (!put_byte(p, (char)c))
 			return false;
 		c = (unsigned char)*p->at++;
@@ -135,18 +135,18 @@ static bool put_character(struct parser *p, bool regex)
 
 static void parse_text(struct parser *p, struct espy_condition_term *t, bool regex, bool may_star)
 {
-	const char *start = p->at++;
+	const char *start = p->at++, quote = *start;
 	bool star = false;
 
 	t->kind = ESPY_TERM_TEXT;
 	t->text = p->c->text_len;
-	while (*p->at != '"') {
+	while (*p->at != quote) {
 		if (!*p->at) {
-			wrong(p, start, "the text has no end: a \" is missing");
+			wrong(p, start, "the text has no end: a %c is missing", quote);
 			return;
 		}
 		star = *p->at == '*';
-		if (!put_character(p, regex)) {
+		if (!put_character(p, regex, quote)) {
 			wrong(p, start, "the condition is too long"); /* unless escape() has said more */
 			return;
 		}
@@ -157,27 +157,11 @@ static void parse_text(struct parser *p, struct espy_condition_term *t, bool reg
 	t->text_len = p->c->text_len - t->text;
 	if (!put_byte(p, 0))
 		wrong(p, start, "the condition is too long");
-}
-
-static void parse_char(struct parser *p, struct espy_condition_term *t)
-{
-	const char *start = p->at++;
-	int c = (unsigned char)*p->at;
-
-	if (c && c != '\'') {
-		p->at++;
-		if (c == '\\')
-			c = escape(p);
-	} else {
-		c = -1;
+	/* What it is compared with decides: a text, or the number of the character. */
+	if (quote == '\'' && t->text_len == 1 && !t->star && !regex) {
+		t->kind = ESPY_TERM_CHAR;
+		t->u = (unsigned char)p->c->text[t->text];
 	}
-	if (c < 0 || *p->at != '\'') {
-		wrong(p, start, "one character in single quotes is expected");
-		return;
-	}
-	p->at++;
-	t->kind = ESPY_TERM_CHAR;
-	t->u = (uint64_t)c;
 }
 
 static const struct {
@@ -289,12 +273,10 @@ static void parse_value(struct parser *p, const struct espy_condition_node *n)
 			parse_number(p, t);
 		else if (is_word(*p->at))
 			parse_constant(p, t);
-		else if (*p->at == '"' && !t->minus)
+		else if ((*p->at == '"' || *p->at == '\'') && !t->minus)
 			parse_text(p, t, n->op == ESPY_TEST_MATCH, n->op == ESPY_TEST_EQ);
-		else if (*p->at == '\'' && !t->minus)
-			parse_char(p, t);
 		else
-			wrong(p, start, "a number, a constant, 'c' or a \"text\" is expected, not %s",
+			wrong(p, start, "a number, a constant or a \"text\" is expected, not %s",
 			      found(start, buf, sizeof(buf)));
 		if (p->failed)
 			return;

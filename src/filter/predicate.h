@@ -90,6 +90,7 @@ enum espy_name_flags {
 	ESPY_NAME_ERRNO = 1,    /* a positive error number */
 	ESPY_NAME_RESULT = 2,   /* a result: errors are negative */
 	ESPY_NAME_DURATION = 4, /* nanoseconds: a number needs a unit */
+	ESPY_NAME_TEXT = 8,     /* a pointer to a text: a number but 0 (NULL) beside it is a mistake */
 };
 
 struct espy_predicate_name {

@@ -40,6 +40,7 @@ done <<'END'
 2 12 errno == ENOENT || ret == -EFAULT
 3 20 ret in {-ENOENT, -EBADF, -EFAULT}
 4 999 path ^= "/etc/"
+4 999 path ^= '/etc/'
 8 12 name == "write"
 8 12 syscall in {"write", "writev"} && fd > 2
 4 4 name == "openat" && path *= "/files/file"
@@ -71,6 +72,9 @@ done <<'END'
 8 16 ret == 200 || name == "pread64" && ret < 0 || name == "pread64" && ret > 40
 1 4 name == "socketpair" || name == "openat" && mode & 1
 END
+# A text is compared with texts, in quotes of either kind; a number beside it is refused, with its place.
+"$espy" trace --source="$source" --where "path == 5" -o live.out true 2>said && not_ok "a text and a number: taken"
+has "a text and a number: refused" said "column 9: path is a text: a \"text\" is expected, not a number"
 # The short forms are conditions, and all of them must hold; so it is in a recording, which shows what was asked for.
 "$espy" trace --source="$source" -qq -e trace=close,write --comm 'where_c*' --where 'fd == -1' -o live.out "$prog" "$dir/files" >/dev/null 2>&1
 expect "--comm and --where" 1 "$(grep -c 'close(-1)' live.out)"

@@ -26,6 +26,7 @@ static struct espy_filter_value values[] = {
 	{ .type = ESPY_VALUE_INT, .i = 2 },			       /* errno */
 	{ .type = ESPY_VALUE_UINT, .u = 0xffffffff },		       /* u32 */
 	{ .type = ESPY_VALUE_TEXT, .text = "a\0b\n", .len = 4 },	       /* bytes */
+	{ .type = ESPY_VALUE_UINT, .u = 0 },			       /* p */
 };
 static const struct {
 	const char *name;
@@ -38,6 +39,7 @@ static const struct {
 	{ "ret", 0, 8, ESPY_NAME_RESULT, ESPY_VALUE_INT }, { "errno", 8, 8, ESPY_NAME_ERRNO, ESPY_VALUE_INT },
 	{ "duration", 7, 0, ESPY_NAME_DURATION, ESPY_VALUE_UINT }, { "u32", 9, 4, 0, ESPY_VALUE_UINT },
 	{ "bytes", 10, 0, 0, ESPY_VALUE_TEXT }, { "msg.iov[0].base", 0, 0, 0, ESPY_VALUE_INT },
+	{ "p", 11, 8, ESPY_NAME_TEXT, ESPY_VALUE_UINT },
 };
 
 static int find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz)
@@ -128,7 +130,8 @@ static void operators(void **state)
 		"n in {1, -5, 7}", "!(n in {1, 2})", "n == -0x5", "n == -05", "msg.iov[0].base == -5", "n<0&&d>0",
 		"s == \"/etc/passwd\"", "s != \"/etc\"", "s ^= \"/etc/\"", "s $= \"wd\"", "s *= \"c/p\"", "s =~ \"^/e.c/\"",
 		"s =~ \"^/etc/(passwd|group)$\"", "s !~ \"^/usr\"", "s == \"/etc/*\"", "s != \"/usr/*\"", "s == \"*\"",
-		"s in {\"x\", \"/etc/passwd\"}", "s in {\"/e*\"}", "s =~ \"etc\"", "s =~ \"wd$\"", "s =~ \"^/etc/passwd$\"",
+		"s in {\"x\", \"/etc/passwd\"}", "s in {'x', '/etc/passwd'}", "s == '/etc/passwd'", "s != 'x'", "s ^= '/etc/'", "s *= 'p'",
+		"s =~ '^/e.c/'", "s == '/etc/*'", "s != 'it\\'s'", "p == NULL", "p == 0", "s in {\"/e*\"}", "s =~ \"etc\"", "s =~ \"wd$\"", "s =~ \"^/etc/passwd$\"",
 		"s !~ \"a\\.b\"", "bytes == \"a\\0b\\n\"", "bytes =~ \"b.$\"", "bytes *= \"\\x00b\"", "s *= \"\"",
 		"s *= \"/etc/passwd\"", "s *= \"swd\"", "!(s *= \"/etc/passwd2\")", "!(s *= \"wdx\")", "s *= \"ss\"",
 		"flags == 'A'", "flags & 0x41", "flags & CREAT", "flags has CREAT", "flags has WRONLY", "flags has CREAT|WRONLY",
@@ -239,8 +242,8 @@ static void errors(void **state)
 		{ "n has 1.5", 2, "has wants an integer" },
 		{ "d & 1", 2, "no bits" },
 		{ "flags has NONE", 10, "no bits" },
-		{ "n == 'ab'", 5, "single quotes" },
-		{ "n == ''", 5, "single quotes" },
+		{ "n == 'ab", 5, "a ' is missing" },
+		{ "n == '", 5, "a ' is missing" },
 		{ "n == 1|1.5", 7, "fraction" },
 		{ "n == 1|\"x\"", 7, "joined" },
 		{ "n == 1 t", 7, "&&, || or the end is expected, not 't'" },
@@ -255,6 +258,10 @@ static void errors(void **state)
 		{ "other == 1", 0, "there is no other" },
 		{ "n == 1 && other == 1", 10, "there is no other" },
 		{ "n == \"x\"", 5, "the other kind" },
+		{ "n == 'ab'", 5, "the other kind" },
+		{ "s == 5", 5, "the other kind" },
+		{ "p == 5", 5, "p is a text: a \"text\" is expected" },
+		{ "p in {NULL, 1.5}", 12, "p is a text" },
 		{ "n == FOO", 5, "'FOO' is neither a number nor an error, nor a constant of n" },
 		{ "ret == ENOENT", 7, "ret == -ENOENT" },
 		{ "errno == -ENOENT", 9, "errno is positive: ENOENT" },
