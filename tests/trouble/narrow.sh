@@ -82,13 +82,16 @@ wait $job
 expect "a task that was silent meanwhile" 48 "$(calls "$dir/idle")"
 busy "64-bit calls alone" -e trace=rmdir@64
 
-trace_bg -f -e trace=rmdir -o "$dir/int80" "$progs/narrow_calls" int80 200 <&8 2>"$dir/err" &
-job=$!
-wait_for 5 changed $job || kept
-echo >&8
-wait $job
-all_or_said "32-bit calls of a 64-bit program" 200 "$(calls "$dir/int80")" "$dir/err"
-
+if echo | "$progs/narrow_calls" int80 1; then
+	trace_bg -f -e trace=rmdir -o "$dir/int80" "$progs/narrow_calls" int80 200 <&8 2>"$dir/err" &
+	job=$!
+	wait_for 5 changed $job || kept
+	echo >&8
+	wait $job
+	all_or_said "32-bit calls of a 64-bit program" 200 "$(calls "$dir/int80")" "$dir/err"
+else
+	echo "# no 32-bit calls of 64-bit programs here (the machine ends a program that makes one)"
+fi
 if [ -x "$progs/calls32" ] && "$progs/calls32"; then
 	trace -f -e trace=rmdir -o "$dir/early" "$progs/calls32" 2>"$dir/err"
 	expect "a 32-bit program from the beginning" 1000 "$(calls "$dir/early")"

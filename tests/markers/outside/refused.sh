@@ -30,7 +30,7 @@ if command -v strace >/dev/null; then
 	wait $tracer 2>/dev/null
 fi
 if command -v gdb >/dev/null; then
-	gdb -q -nx -batch -p $pid -ex 'shell sleep 600' >/dev/null 2>&1 & tracer=$!
+	gdb -q -nx -batch -p $pid -ex 'shell exec sleep 600' >/dev/null 2>&1 & tracer=$!
 	wait_for 60 sh -c "grep -q '^TracerPid:.$tracer$' /proc/$pid/status"
 	refused "a program in a debugger" $pid 'is being traced by process'
 	expect "a program in a debugger: whose it is" $tracer "$(tracer $pid)"
