@@ -571,8 +571,10 @@ static __attribute__((noinline)) void event_first(const uint64_t *words, struct 
 		event_of(me, words, mark);
 		return;
 	}
+	if (!__atomic_load_n(&live->on, __ATOMIC_ACQUIRE)) // before the mark is looked at: see helper() in start.c
+		return;
 	h = (const void *)__atomic_load_n(&mark->state, __ATOMIC_ACQUIRE);
-	if (h && live->on)
+	if (h)
 		lose_all(h, words);
 }
 

@@ -237,8 +237,10 @@ static void *helper(void *arg)
 	live->clock = agent.clock;
 	if (agent.ncpus)
 		live->rseq_off = (uint64_t)__rseq_offset;
-	__atomic_store_n(&live->on, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	// In a forked child what marks lead to are the parent's rings, which are not mapped here: no thread may follow it
+	// before it is replaced.
 	session_after_fork();
+	__atomic_store_n(&live->on, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	__atomic_store_n(&agent.area->ready, 1, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&agent.lock);
 	__atomic_store_n(ready, 1, __ATOMIC_RELEASE);

@@ -87,13 +87,17 @@ static void follow(struct control *c)
 static void all_kinds(struct control *c)
 {
 	char *const args[] = { "true", NULL };
-	pid_t pid = fork();
+	pid_t pid;
 
-	if (!pid) {
-		events(100);
-		_exit(0);
+	// The child's agent begins while the child writes.
+	for (int i = 0; i < 200; i++) {
+		pid = fork();
+		if (!pid) {
+			events(20000);
+			_exit(0);
+		}
+		wait_for(pid);
 	}
-	wait_for(pid);
 	CHECK(drain(c, getpid()) == 0, "events of a child");
 	pid = (pid_t)syscall(SYS_fork);
 	if (!pid) {
