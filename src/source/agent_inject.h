@@ -39,12 +39,23 @@ struct espy_inject_how {
 	/* The process stands at its entry point, traced by the calling thread, and so it does afterwards
 	 * (source/hold.h). */
 	bool held;
+	/*
+	 * The process may be about to start an agent of its own. The constructor of that agent waits for espy with the dynamic
+	 * loader's lock, for which a call of dlopen() would wait in turn.
+	 */
+	bool may_start_itself;
 	uint32_t patience_ms;	     /* for so long a safe point is looked for; 0: eight seconds */
 	struct espy_agent_turn turn; /* what is to be done now and then meanwhile */
 };
 
-/* Does it; if the library is there already, calls its espy_agent_start(). */
+/*
+ * Does it; if the library is there already, calls its espy_agent_start(). -EALREADY: how->may_start_itself, and the library is
+ * there since the process was looked at.
+ */
 int espy_inject(pid_t pid, const char *library, const struct espy_inject_how *how, struct espy_inject_result *r);
+
+/* Does the process map an agent's library, under whatever path? */
+bool espy_inject_is_mapped(pid_t pid);
 
 /* What its agent could not start for: 0: nothing that one knows; -errno; -ECANCELED: ESPY_AGENT=off, and nobody has asked. */
 int espy_inject_failed(pid_t pid);

@@ -63,23 +63,6 @@ static bool traced_by_us(pid_t pid)
 	return espy_status_field(pid, "TracerPid") == getpid();
 }
 
-static bool maps_agent(pid_t pid)
-{
-	char path[48], *line = NULL;
-	size_t size = 0;
-	bool found = false;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	FILE *f = fopen(path, "re");
-
-	while (f && !found && getline(&line, &size, f) > 0)
-		found = strstr(line, "/libespy-agent.so") != NULL;
-	free(line);
-	if (f)
-		fclose(f);
-	return found;
-}
-
 void espy_agent_source__hide(struct espy_agent_source *s, pid_t tid)
 {
 	s->hidden[s->hidden_cnt++ % (sizeof(s->hidden) / sizeof(s->hidden[0]))] = tid;
@@ -144,7 +127,7 @@ int espy_agent_process__get_agent(struct espy_agent_source *s, struct espy_agent
 	if (how == ESPY_AGENT_FIND || (how == ESPY_AGENT_LOAD && traced_by_us(p->pid)))
 		return -ENOENT;
 	/* One that has begun a moment ago may be about to start its own, and to call: it shall not be disturbed. */
-	if (!s->eager && maps_agent(p->pid))
+	if (!s->eager && espy_inject_is_mapped(p->pid))
 		return -ENOENT;
 	err = espy_agent__library(library, sizeof(library));
 	if (err) {
@@ -156,6 +139,7 @@ int espy_agent_process__get_agent(struct espy_agent_source *s, struct espy_agent
 		return err;
 	}
 	struct espy_inject_how how_to = { .held = how == ESPY_AGENT_LOAD_HELD,
+					  .may_start_itself = !s->eager,
 					  .patience_ms = s->eager ? 0 : PATIENCE_MS,
 					  .turn = s->turn };
 
@@ -169,6 +153,8 @@ int espy_agent_process__get_agent(struct espy_agent_source *s, struct espy_agent
 		how_to.held = false;
 		err = load_agent(s, p->pid, library, &how_to, &r);
 	}
+	if (err == -EALREADY)
+		return -EAGAIN; /* the next look finds its agent */
 	if (err) {
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", r.why);
 		return err;

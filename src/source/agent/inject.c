@@ -51,6 +51,23 @@ static bool has_library(pid_t pid, const char *library)
 	return found;
 }
 
+bool espy_inject_is_mapped(pid_t pid)
+{
+	char path[48], *line = NULL;
+	size_t size = 0;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "re");
+
+	while (f && !found && getline(&line, &size, f) > 0)
+		found = strstr(line, "/libespy-agent.so") != NULL;
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static int call(struct espy_remote *r, const struct espy_inject_target *t)
 {
 	const uint64_t flags = RTLD_NOW | RTLD_GLOBAL;
@@ -101,6 +118,8 @@ static int try_stop(struct espy_inject_target *t, struct espy_remote *r, struct 
 
 	if (safe && (!espy_inject__still_the_same(t) || !espy_inject__same_filters(t, r->tid)))
 		err = -ESTALE;
+	else if (safe && t->how->may_start_itself && espy_inject_is_mapped(t->pid))
+		err = -EALREADY;
 	else if (safe)
 		err = begin_call(r, t, born);
 	else
@@ -200,6 +219,7 @@ static int try_threads(struct espy_inject_target *t, struct espy_inject_result *
 			case -ETIMEDOUT:
 				break;
 			case -ESTALE:
+			case -EALREADY:
 				return err;
 			case -EPERM:
 				return espy_inject__refuse_trace(t->pid, r);
