@@ -5,14 +5,15 @@
 grep -q 'yes *holds tasks' "$dir/doctor" || { echo "SKIP: $(grep 'holds tasks' "$dir/doctor")"; exit 77; }
 pauses='[1-9][0-9]* pauses*, [0-9.]* ms in all, [0-9.]* ms at most; [23] tasks held: [0-9]* ([0-9]*, [0-9.]* ms), [0-9]* ([0-9]*, [0-9.]* ms)'
 n=$((${ROUNDS:-4} * 1000))
-two="'$progs/make_calls' $n '$dir/one' & '$progs/make_calls' $n '$dir/two' & wait"
+# They begin together: else one could be done before the other has begun, and two are never held.
+two="'$progs/make_calls' $n '$dir/one' '$dir/two' & '$progs/make_calls' $n '$dir/two' '$dir/one' & wait"
 
 # A trace of calls that are all alike compresses to nothing, and no reader of it is slow: none is compressed here.
 # Without a terminal: what there is to say at the end, and that tasks are held while they are.
 while_held='the traced program outruns espy: tasks were held [0-9]* times* so far (--lossless, --max-hold)'
 mkfifo "$dir/pipe"
 record() { # OPTIONS... : into a pipe that nobody empties before $event
-	rm -f "$dir/go" "$dir/one" "$dir/two"
+	rm -f "$dir/go" "$dir"/one* "$dir"/two*
 	"$progs/slow_reader" "$dir/t" "$dir/go" <"$dir/pipe" &
 	reader=$!
 	"$espy" record --source=bpf -f --compress=none --buffer 1M "$@" -o /dev/fd/3 sh -c "$two" 2>"$dir/err" 3>"$dir/pipe" >/dev/null &
@@ -46,7 +47,7 @@ record --lossless=never
 lost=$(sed -n 's/^espy: \([0-9]*\) events lost: no room.*/\1/p' "$dir/err")
 has "record, not lossless: the last line" "$dir/err" "^espy: /dev/fd/3: .* MB in 1 file, $lost lost, 0 pauses\$"
 
-rm -f "$dir/go"
+rm -f "$dir/go" "$dir"/one* "$dir"/two*
 trace_bg -f --buffer 1M -o "|$progs/slow_reader '$dir/slow' '$dir/go'" sh -c "$two" 2>"$dir/err" &
 job=$!
 wait_for 60 both_held || not_ok "trace: nobody outruns espy: $(cat "$dir/err")"
@@ -66,7 +67,7 @@ has_all() {
 	lines
 	tail -n 2 "$dir/lines" | awk -v n=$((12 * n)) '{ said[NR] = $2 " " $8 } $2 > n { big++ } END { exit !(big == 2 && said[1] == said[2]) }'
 }
-rm -f "$dir/go"
+rm -f "$dir/go" "$dir"/one* "$dir"/two*
 mkfifo "$dir/end"
 exec 8<>"$dir/end"
 cat >"$dir/on_tty.sh" <<END

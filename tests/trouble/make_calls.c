@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* make_calls N [FILE]: N calls of each kind, each recognisable by its arguments. FILE is there when they have been made. */
+/*
+ * make_calls N [FILE [PEER]]: N calls of each kind, each recognisable by its arguments. FILE is there when they have been made. With
+ * PEER it begins together with the make_calls whose FILE that is.
+ */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "../wait.h"
+
+static void begin_with(const char *own, const char *peer)
+{
+	char here[4096], there[4096];
+
+	snprintf(here, sizeof(here), "%s.begins", own);
+	snprintf(there, sizeof(there), "%s.begins", peer);
+	close(open(here, O_WRONLY | O_CREAT, 0600));
+	WAIT_UNTIL(!access(there, F_OK));
+}
 
 int main(int argc, char **argv)
 {
@@ -14,6 +29,8 @@ int main(int argc, char **argv)
 	struct iovec v[3] = { { "one", 3 }, { "two", 3 }, { "three", 5 } };
 	struct stat st;
 
+	if (argc > 3)
+		begin_with(argv[2], argv[3]);
 	for (long i = 0; i < n; i++) {
 		syscall(SYS_getppid);
 		syscall(SYS_lseek, null, 4242, SEEK_SET);
