@@ -16,7 +16,14 @@
 #define FAST_PATH 128u
 #define FAST_VEC 4u
 
-#define FAST_HEAD (32u + 8u * 8u)
+/*
+ * What fast_head() writes: all six arguments, or the first three of a call that has no more. The configuration is constant
+ * for the verifier, so these are constants for it, as the size of a reservation must be. Small records matter: each line of
+ * the cache that a record touches comes from the reader's CPU, and the ring holds more of them.
+ */
+#define HEAD_OF(args) (32u + (conf.need_enter_ns ? 8u : 0u) + (conf.need_ip ? 8u : 0u) + 8u * (args))
+#define FEW 3u
+#define ALL 6u
 #define UP8(n) (((n) + 7) & ~7u)
 
 /*
@@ -56,11 +63,8 @@ static __always_inline u64 fast_arg(const struct fast_call *c, u32 i)
 	return reg_arg(fast_regs_of(c), i);
 }
 
-/*
- * All six arguments are written, or three if that is enough and room for no more was taken; the items, which come later,
- * cover those that are not wanted.
- */
-static __always_inline void fast_head(const struct fast_call *c, u8 *rec)
+/* The items, which come later, cover the arguments that are not wanted. args: FEW or ALL, see HEAD_OF. */
+static __always_inline void fast_head(const struct fast_call *c, u8 *rec, const u32 args)
 {
 	struct espy_rec_call *call = (struct espy_rec_call *)rec;
 	const struct pt_regs *regs;
@@ -80,19 +84,22 @@ static __always_inline void fast_head(const struct fast_call *c, u8 *rec)
 	at[0] = regs->di;
 	at[1] = regs->si;
 	at[2] = regs->dx;
-	if (OWN_RINGS && ESPY_REC_NARGS(c->fast->rec_flags) <= 3)
+	if (args == FEW)
 		return;
 	at[3] = regs->r10;
 	at[4] = regs->r8;
 	at[5] = regs->r9;
 }
 
-/* What fast_head() writes, at most. */
-static __always_inline u64 fast_room(const struct fast_call *c)
+static __always_inline bool has_few(const struct fast_call *c)
 {
-	u64 most = 32 + (conf.need_enter_ns ? 8 : 0) + (conf.need_ip ? 8 : 0) + 48;
+	return ESPY_REC_NARGS(c->fast->rec_flags) <= FEW;
+}
 
-	return ESPY_REC_NARGS(c->fast->rec_flags) <= 3 ? most - 24 : most;
+/* The least that a head needs in a ring of our own, with an item behind it that covers what fast_head() writes beyond. */
+static __always_inline u64 head_room(const struct fast_call *c)
+{
+	return has_few(c) ? HEAD_OF(FEW) : HEAD_OF(ALL);
 }
 
 static __always_inline void fast_size(u8 *rec, u32 size)
@@ -105,12 +112,13 @@ static __always_inline void fast_item(u8 *at, u32 op, u32 status, u32 len)
 	*(u64 *)at = op | status << 8 | (u64)len << 32;
 }
 
-/* The item area in a reserved record, after a head whose size the verifier knows to be at most FAST_HEAD. */
-#define FAST_ITEMS(items, rec, head_size)  \
-	do {                               \
-		u64 head_off = head_size;  \
-		CLAMP(head_off, FAST_HEAD); \
-		items = rec + head_off;    \
+/* The item area in a reserved record, behind a head whose size the verifier then knows to be at most HEAD_OF(args). */
+#define FAST_ITEMS(items, rec, head_size, args)           \
+	do {                                              \
+		u64 head_off = head_size;                 \
+		const u64 head_most = HEAD_OF(args);      \
+		CLAMP_TO(head_off, head_most);            \
+		items = rec + head_off;                   \
 	} while (0)
 
 /*
@@ -135,14 +143,41 @@ static __always_inline u32 cut_to(u64 *len, u64 cap)
 }
 
 /* Registers alone. */
-static __always_inline int fast_regs(const struct fast_call *c)
+static __always_inline int fast_regs_in(const struct fast_call *c, const u32 args)
 {
-	u8 *rec = FAST_RESERVE(FAST_HEAD, fast_room(c));
+	u8 *rec = FAST_RESERVE(HEAD_OF(args), HEAD_OF(args));
 
 	if (!rec)
 		return fast_full();
-	fast_head(c, rec);
+	fast_head(c, rec, args);
 	fast_size(rec, c->fast->head);
+	out_submit(rec);
+	return 0;
+}
+
+static __always_inline int fast_regs(const struct fast_call *c)
+{
+	return has_few(c) ? fast_regs_in(c, FEW) : fast_regs_in(c, ALL);
+}
+
+/* Bytes that were read to the stack; room for them: 8 or TINY. */
+static __always_inline int fast_tiny_in(const struct fast_call *c, u64 len, u32 status, const u64 *tiny, const u32 args,
+					const u32 room)
+{
+	u8 *rec = FAST_RESERVE(HEAD_OF(args) + 8 + room, HEAD_OF(args) + 8 + room), *at;
+
+	if (!rec)
+		return fast_full();
+	fast_head(c, rec, args);
+	fast_size(rec, c->fast->head + 8 + UP8((u32)len));
+	FAST_ITEMS(at, rec, c->fast->head, args);
+	fast_item(at, c->fast->op, status, len);
+	*(u64 *)(at + 8) = tiny[0];
+	if (room > 8) {
+		*(u64 *)(at + 16) = tiny[1];
+		*(u64 *)(at + 24) = tiny[2];
+		*(u64 *)(at + 32) = tiny[3];
+	}
 	out_submit(rec);
 	return 0;
 }
@@ -154,56 +189,38 @@ static __always_inline int fast_regs(const struct fast_call *c)
 static __always_inline int fast_tiny(const struct fast_call *c, u64 ptr, u64 len, u32 status, u64 *tiny)
 {
 	u64 n = len;
-	u8 *rec, *at;
 
 	tiny[0] = tiny[1] = tiny[2] = tiny[3] = 0;
 	CLAMP(n, TINY);
 	if (bpf_probe_read_user(tiny, n, (void *)ptr))
 		return 1;
-	rec = FAST_RESERVE(FAST_HEAD + 8 + TINY, fast_room(c) + 8 + (len <= 8 ? 8 : TINY));
-	if (!rec)
-		return fast_full();
-	fast_head(c, rec);
-	fast_size(rec, c->fast->head + 8 + UP8((u32)len));
-	FAST_ITEMS(at, rec, c->fast->head);
-	fast_item(at, c->fast->op, status, len);
-	*(u64 *)(at + 8) = tiny[0];
-	if (OWN_RINGS && len <= 8) {
-		out_submit(rec);
-		return 0;
-	}
-	*(u64 *)(at + 16) = tiny[1];
-	*(u64 *)(at + 24) = tiny[2];
-	*(u64 *)(at + 32) = tiny[3];
-	out_submit(rec);
-	return 0;
+	if (len > 8)
+		return has_few(c) ? fast_tiny_in(c, len, status, tiny, FEW, TINY) : fast_tiny_in(c, len, status, tiny, ALL, TINY);
+	return has_few(c) ? fast_tiny_in(c, len, status, tiny, FEW, 8) : fast_tiny_in(c, len, status, tiny, ALL, 8);
 }
 
 /* A larger one, straight into a record of the class. */
-#define FAST_BUF_CLASS(size)                                                     \
-	static __always_inline int fast_buf_##size(const struct fast_call *c, u64 ptr, u64 len, u32 status) \
-	{                                                                        \
-		u8 *rec = FAST_RESERVE(FAST_HEAD + 8 + size, fast_room(c) + 8 + UP8((u32)len)), *at; \
-		u64 n = len, last = (len - 1) & ~7ull;                           \
-		if (!rec)                                                        \
-			return fast_full();                                      \
-		fast_head(c, rec);                                               \
-		FAST_ITEMS(at, rec, c->fast->head);                          \
-		CLAMP(last, size - 8);                                           \
-		*(u64 *)(at + 8 + last) = 0;                                     \
-		CLAMP(n, size);                                                  \
-		if (bpf_probe_read_user(at + 8, n, (void *)ptr)) {               \
-			out_discard(rec);              \
-			return 1;                                                \
-		}                                                                \
-		fast_size(rec, c->fast->head + 8 + UP8((u32)len));           \
-		fast_item(at, c->fast->op, status, len);                         \
-		out_submit(rec);                       \
-		return 0;                                                        \
+static __always_inline int fast_buf_in(const struct fast_call *c, u64 ptr, u64 len, u32 status, const u32 args, const u32 size)
+{
+	u8 *rec = FAST_RESERVE(HEAD_OF(args) + 8 + size, head_room(c) + 8 + UP8((u32)len)), *at;
+	u64 n = len, last = (len - 1) & ~7ull;
+
+	if (!rec)
+		return fast_full();
+	fast_head(c, rec, args);
+	FAST_ITEMS(at, rec, c->fast->head, args);
+	CLAMP(last, size - 8);
+	*(u64 *)(at + 8 + last) = 0;
+	CLAMP(n, size);
+	if (bpf_probe_read_user(at + 8, n, (void *)ptr)) {
+		out_discard(rec);
+		return 1;
 	}
-FAST_BUF_CLASS(64)
-FAST_BUF_CLASS(144)
-FAST_BUF_CLASS(256)
+	fast_size(rec, c->fast->head + 8 + UP8((u32)len));
+	fast_item(at, c->fast->op, status, len);
+	out_submit(rec);
+	return 0;
+}
 
 static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
 {
@@ -230,11 +247,11 @@ static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
 	if (len <= TINY)
 		return fast_tiny(c, ptr, len, status, tiny);
 	if (len <= 64)
-		return fast_buf_64(c, ptr, len, status);
+		return fast_buf_in(c, ptr, len, status, ALL, 64);
 	if (len <= 144)
-		return fast_buf_144(c, ptr, len, status);
+		return has_few(c) ? fast_buf_in(c, ptr, len, status, FEW, 144) : fast_buf_in(c, ptr, len, status, ALL, 144);
 	if (len <= 256)
-		return fast_buf_256(c, ptr, len, status);
+		return fast_buf_in(c, ptr, len, status, ALL, 256);
 	return 1;
 }
 
@@ -249,12 +266,12 @@ static __always_inline int fast_buf(const struct fast_call *c, u64 *tiny)
 		u64 n, last;                                                                 \
 		u32 size = c->fast->head;                                                \
 		const u32 most = 8 + FAST_PATH + (struct_size ? 8 + struct_size : 0);        \
-		u8 *at, *rec = FAST_RESERVE(FAST_HEAD + most, fast_room(c) + most);           \
+		u8 *at, *rec = FAST_RESERVE(HEAD_OF(ALL) + most, head_room(c) + most);        \
 		s64 got;                                                                     \
 		if (!rec)                                                                    \
 			return fast_full();                                                  \
-		fast_head(c, rec);                                                           \
-		FAST_ITEMS(at, rec, size);                                                   \
+		fast_head(c, rec, ALL);                                                      \
+		FAST_ITEMS(at, rec, size, ALL);                                              \
 		got = bpf_probe_read_user_str(at + 8, FAST_PATH, (void *)ptr);               \
 		if (got <= 0 || got >= FAST_PATH || got > f->cap) {                          \
 			out_discard(rec);                          \
@@ -308,7 +325,7 @@ static __always_inline int fast_path(const struct fast_call *c)
 	return 1;
 }
 
-#define VEC_RECORD (FAST_HEAD + 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY) + 40 + 16)
+#define VEC_RECORD (HEAD_OF(ALL) + 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY) + 40 + 16)
 
 /*
  * Up to four buffers of up to 32 bytes each. What goes from one element to the next is kept at the end of the record:
@@ -329,12 +346,12 @@ static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 	rec = FAST_RESERVE(VEC_RECORD, VEC_RECORD);
 	if (!rec)
 		return fast_full();
-	fast_head(c, rec);
+	fast_head(c, rec, ALL);
 	no_spread = ((f->flags & ESPY_FAST_SPREAD) >> 5) - 1ull;
 	state = (u64 *)(rec + VEC_RECORD - 16);
 	state[0] = 0;           /* bytes of the elements' items */
 	state[1] = fast_ret(c); /* bytes not yet given to an element */
-	FAST_ITEMS(vec, rec, c->fast->head);
+	FAST_ITEMS(vec, rec, c->fast->head, ALL);
 	n = cnt * 16;
 	fast_item(vec, f->op, f->status, n);
 	CLAMP(n, FAST_VEC * 16);

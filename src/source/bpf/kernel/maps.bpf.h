@@ -105,6 +105,8 @@ struct {
  * follows twice.
  */
 #define CLAMP(v, limit) asm volatile("if %0 > %1 goto +1; goto +1; %0 = %1" : "+r"(v) : "i"(limit))
+/* The same with a limit that only the verifier knows to be constant. */
+#define CLAMP_TO(v, limit) asm volatile("if %0 > %1 goto +1; goto +1; %0 = %1" : "+r"(v) : "r"(limit))
 
 #define MAX_ERRNO 4095
 #define IS_ERR_RET(ret) ((u64)(ret) >= (u64)-MAX_ERRNO)
