@@ -70,7 +70,7 @@ named() {
 # options, the words of the description language, names of the kernel's types, and functions of libc.
 call_names() {
 	(cd "$1" && names=$(awk '$1 ~ /^[0-9]+$/ { print $2 }' descriptions/*.syscalls | sort -u |
-		grep -vxE 'bpf|exit|fork|ptrace|read|select|signal|stat|sync|time|times|write' | paste -sd'|') &&
+		grep -vxE 'bpf|exit|fork|ptrace|read|select|signal|stat|sync|time|times|uprobe|write' | paste -sd'|') &&
 		grep -srnE "\"($names)\"" src agent --include='*.c' --include='*.h') |
 		grep -vE '^src/(cli|inspect|describe)/|^src/source/(bpf/load/btf|agent/safe_point)\.c:'
 }
