@@ -20,6 +20,9 @@ int espy_arch__set_result(pid_t tid, int64_t result);
 /* Reads number and first argument of the call that a stopped task is in from its registers. 0, or -errno. */
 int espy_arch__get_call(pid_t tid, enum espy_abi *abi, uint64_t *nr, uint64_t *arg0);
 
+/* A call that the kernel's code for probes makes, in a program that has called something else? By its number; others may make it, too. */
+bool espy_arch__is_probe_call(enum espy_abi abi, uint32_t nr);
+
 /* Where the flags stand with which a call makes a task. */
 enum espy_arch_flags_in {
 	ESPY_FLAGS_CONST,   /* *flags: it makes them so, or 0: it is not known to make tasks */

@@ -72,6 +72,11 @@ int espy_arch__get_call(pid_t tid, enum espy_abi *abi, uint64_t *nr, uint64_t *a
 	return 0;
 }
 
+bool espy_arch__is_probe_call(enum espy_abi abi, uint32_t nr)
+{
+	return abi == ESPY_ABI_X86_64 && (nr == ESPY_NR_URETPROBE || nr == ESPY_NR_UPROBE);
+}
+
 struct maker {
 	uint32_t nr;
 	enum espy_arch_flags_in in;

@@ -39,6 +39,7 @@ struct espy_ptask {
 	bool plain;	/* filtered, but all its calls are to stop: a filter of its own might hide some */
 	bool in_call;	/* between entry and exit, as far as we were told */
 	bool wanted;	/* the call is recorded */
+	uint64_t probe_ip; /* a place in the kernel's code for probes, from where calls are left out; 0: none is known */
 	bool starting;	/* our command before its execve: nothing is shown */
 	/* A task whose stop came before its parent's event: it waits for that. */
 	bool embryo;

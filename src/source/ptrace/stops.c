@@ -13,7 +13,9 @@
 #include "ptrace_source.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -77,6 +79,43 @@ static bool syscall_info(const struct espy_ptask *t, struct __ptrace_syscall_inf
 	return ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, (void *)sizeof(*info), info) > 0;
 }
 
+/* Does an address lie in code that the kernel has put into the process for probes? */
+static bool in_probe_code(pid_t tid, uint64_t at)
+{
+	char path[48], *line = NULL;
+	size_t size = 0;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)tid);
+	FILE *f = fopen(path, "re");
+
+	while (f && !found && getline(&line, &size, f) > 0) {
+		uint64_t start, end;
+		int name = 0;
+
+		/* "[uprobes]", "[uprobes-trampoline]"; the name of a file begins with a slash. */
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &name) == 2 && at - start < end - start)
+			found = name && !strncmp(line + name, "[uprobes", strlen("[uprobes"));
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/*
+ * Is the call made by code that the kernel has put into the process for a probe? Then the program has called something else, and
+ * must not be kept from what it called.
+ */
+static bool made_by_probe(struct espy_ptask *t, const struct __ptrace_syscall_info *info)
+{
+	if (!espy_arch__is_probe_call(t->regs.abi, t->regs.nr))
+		return false;
+	if (t->probe_ip != info->instruction_pointer && in_probe_code(t->tid, info->instruction_pointer))
+		t->probe_ip = info->instruction_pointer;
+	return t->probe_ip == info->instruction_pointer;
+}
+
 /* Returns a signal that the task is to be sent, or 0. */
 static int call_entered(struct espy_ptrace *p, struct espy_ptask *t, const struct __ptrace_syscall_info *info)
 {
@@ -94,7 +133,7 @@ static int call_entered(struct espy_ptrace *p, struct espy_ptask *t, const struc
 	memcpy(t->regs.args, info->entry.args, sizeof(t->regs.args));
 	t->in_call = true;
 	t->has_enter = false;
-	t->wanted = espy_call_set__wants(espy_ptrace__set(p, t->regs.abi), t->regs.nr);
+	t->wanted = espy_call_set__wants(espy_ptrace__set(p, t->regs.abi), t->regs.nr) && !made_by_probe(t, info);
 	t->tamper_flags = 0;
 	/* The command's way to its execve is ours, not the program's. */
 	const int sig = t->wanted && p->opts.tamper_cnt && !t->starting ? espy_ptrace__tamper_enter(p, t) : 0;
@@ -327,6 +366,7 @@ static struct espy_ptask *image_replaced(struct espy_ptrace *p, struct espy_ptas
 		caller->enter_cap = cap;
 		espy_ptask__remove(p, caller);
 	}
+	t->probe_ip = 0;
 	espy_ptrace__forget_stacks(p, t->tgid);
 	espy_task_mem__close(&t->mem); /* an open /proc/PID/mem shows the old image */
 	if (t->starting) {

@@ -10,6 +10,7 @@
 #include "interp.bpf.h"
 #include "known.bpf.h"
 #include "out.bpf.h"
+#include "probecalls.bpf.h"
 #include "trigger.bpf.h"
 
 static __always_inline struct espy_bpf_scratch *scratch_take(u32 cpu)
@@ -324,7 +325,9 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 	if (s->cap.abi == 1)
 		s->ret = (s32)ret < 0 && (s32)ret >= -MAX_ERRNO ? (s64)(s32)ret : (s64)(u32)ret;
 	if ((s32)s->cap.nr < 0 && !dying) {
-		/* Only a return from a signal handler leaves no number behind; user space has put its plan there. */
+		if (caused_by_probe(task, regs))
+			goto out;
+		/* Else only a return from a signal handler leaves no number behind; user space has put its plan there. */
 		s->cap.nr = shared.sigreturn_nr[s->cap.abi & 3];
 	}
 	wanted = select_plan(cpu);

@@ -305,6 +305,7 @@ int espy_signal(u64 *ctx)
 	if (sig == SIG_KILL || !watched_current(task))
 		return 0;
 	look_for_compat(task);
+	note_probe_signal(task);
 	speak_up(task);
 	if (conf.need_signals) {
 		rec = signal_record(task->pid, task->tgid, sig);

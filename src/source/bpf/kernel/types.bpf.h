@@ -35,6 +35,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PROG_ARRAY = 3,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
@@ -252,8 +253,32 @@ struct cred {
 	struct user_namespace *user_ns;
 };
 
+/* The pages of code that the kernel puts into a process for probes. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct uprobe_trampoline {
+	struct hlist_node node;
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+	struct hlist_head head_tramps;
+};
+
 struct mm_struct {
 	unsigned long arg_start, arg_end, env_start, env_end;
+	struct uprobes_state uprobes_state;
 };
 
 struct task_struct {

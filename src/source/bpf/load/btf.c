@@ -30,7 +30,7 @@ static const char *const names[] = {
 	"files_struct", "fs_struct", "kernfs_node", "cgroup", "css_set", "mm_struct", "task_struct",
 	"kernel_siginfo", "sigaction", "k_sigaction", "linux_binprm", "sock_common", "sock", "socket", "socket_alloc",
 	"sockaddr_un", "unix_address", "unix_sock", "netlink_sock", "upid", "pid", "pid_namespace", "ns_common", "cred",
-	"ns_common", "user_namespace",
+	"ns_common", "user_namespace", "uprobes_state", "xol_area", "hlist_head", "hlist_node", "uprobe_trampoline",
 };
 #define NAME_CNT (sizeof(names) / sizeof(*names))
 

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Calls that probes cause. Since 6.11 the kernel lets a probed function return into code of its own, which calls uretprobe(2); since
+ * 6.18 a probe of a long NOP is such a call, too (uprobe). The program has made none of them, so they are left out.
+ *
+ * Such a call leaves the number -1 behind, as a return from a signal handler does and no other call. The place that it
+ * returns to tells the two apart. A call of the program's own fails, keeps its number, and is shown.
+ */
+#ifndef ESPY_PROBECALLS_BPF_H
+#define ESPY_PROBECALLS_BPF_H
+
+#include "maps.bpf.h"
+
+#define PROBE_PAGE 4096u
+#define TRAMPOLINES 16u /* each reaches 2 GB of code on both sides; few processes have more than one */
+
+/*
+ * Where a signal handler returns to that has interrupted such a call: the stack pointer there, by thread. A return to there is
+ * the handler's. The oldest go by themselves.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, u64);
+} espy_probe_signals SEC(".maps");
+
+/* Does the instruction before ip stand in code that the kernel has put into the process for probes? */
+__noinline int in_probe_code(u64 ip)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const void *area, *at;
+
+	if (bpf_core_field_exists(struct uprobes_state, xol_area)) {
+		area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
+		if (area && ip - BPF_CORE_READ((const struct xol_area *)area, vaddr) < PROBE_PAGE)
+			return 1;
+	}
+	if (bpf_core_field_exists(struct uprobes_state, head_tramps)) {
+		at = BPF_CORE_READ(task, mm, uprobes_state.head_tramps.first);
+		for (u32 i = 0; i < TRAMPOLINES && at; i++) {
+			const struct uprobe_trampoline *t = at - bpf_core_field_offset(struct uprobe_trampoline, node);
+
+			if (ip - BPF_CORE_READ(t, vaddr) < PROBE_PAGE)
+				return 1;
+			at = BPF_CORE_READ((const struct hlist_node *)at, next);
+		}
+	}
+	return 0;
+}
+
+/* Right behind a call the kernel leaves the place to go on at in cx, too; elsewhere in that code something else is there. */
+static __always_inline bool behind_probe_call(struct task_struct *task, const struct pt_regs *regs)
+{
+	return regs->cx == regs->ip && !(task->thread_info.status & TS_COMPAT) && in_probe_code(regs->ip);
+}
+
+/* A signal is about to be delivered to the task. */
+static __always_inline void note_probe_signal(struct task_struct *task)
+{
+	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	u32 pid = task->pid;
+	u64 sp;
+
+	if (!behind_probe_call(task, regs))
+		return;
+	sp = regs->sp;
+	bpf_map_update_elem(&espy_probe_signals, &pid, &sp, 0);
+}
+
+/* Is the call that ends now, and has left the number -1, one that a probe has caused? */
+static __always_inline bool caused_by_probe(struct task_struct *task, const struct pt_regs *regs)
+{
+	u32 pid = task->pid;
+	u64 *sp;
+
+	if (!behind_probe_call(task, regs))
+		return false;
+	sp = bpf_map_lookup_elem(&espy_probe_signals, &pid);
+	if (!sp || *sp != regs->sp)
+		return true;
+	bpf_map_delete_elem(&espy_probe_signals, &pid);
+	return false;
+}
+
+#endif
