@@ -301,12 +301,14 @@ static int add_paths(struct espy_trace_args *a)
 /* Marks: alone, unless something is said about system calls. */
 static int check_marks(struct espy_trace_args *a)
 {
-	const bool alone = !a->probes_alone && !espy_filter_has(a->filter, ESPY_FILTER_CALLS) && a->summary == ESPY_SUMMARY_NONE &&
-			   !a->paths.cnt;
+	const bool probes = espy_filter_has(a->filter, ESPY_FILTER_PROBES);
+	/* Beside marks a table is one of calls. */
+	const bool alone = !a->probes_alone && !espy_filter_has(a->filter, ESPY_FILTER_CALLS) &&
+			   (a->summary == ESPY_SUMMARY_NONE || probes) && !a->paths.cnt;
 	const bool wide = a->session.all || a->session.cgroup;
 	const enum espy_mark_way by = a->session.marks_by;
 
-	if (a->role == ESPY_ROLE_SHOW && espy_filter_has(a->filter, ESPY_FILTER_PROBES))
+	if (a->role == ESPY_ROLE_SHOW && probes)
 		a->session.no_calls = alone;
 	if (!espy_filter_has(a->filter, ESPY_FILTER_MARKS))
 		return a->via_given ? espy_cli__usage(a->cli, "--via goes with -m") : 0;
@@ -344,8 +346,8 @@ static int check_probes(struct espy_trace_args *a)
 	char why[128];
 	int err;
 
-	if (!espy_filter_has(a->filter, ESPY_FILTER_PROBES) || espy_filter_has(a->filter, ESPY_FILTER_CALLS) ||
-	    a->summary != ESPY_SUMMARY_NONE || a->paths.cnt || a->role == ESPY_ROLE_SHOW)
+	if (!espy_filter_has(a->filter, ESPY_FILTER_PROBES) || espy_filter_has(a->filter, ESPY_FILTER_CALLS) || a->paths.cnt ||
+	    a->role == ESPY_ROLE_SHOW)
 		return 0;
 	a->probes_alone = true;
 	err = espy_filter_select(a->filter, "trace=none", why, sizeof(why));

@@ -10,18 +10,22 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "sink/line_output.h"
+#include "sink/text/text_mark.h"
+
+#define TEXT_MAX 512 /* bytes of a cell; the name of a C++ function may be longer */
 
 struct row {
 	uint32_t nr;
 	char *name; /* NULL: a number without a name; a copy, since the images of a trace change while it is read */
 	struct espy_count c;
+	uint64_t timed; /* so many of them have a duration */
 };
 
 struct abi_rows {
 	const struct espy_image *image;
 	struct row *rows;
 	size_t cnt, cap;
-	uint32_t index[ESPY_MAX_SYSCALLS]; /* row + 1 by number; 0: none yet */
+	uint32_t index[ESPY_MAX_SYSCALLS]; /* row + 1 by number; of probes by definition, modulo; 0: none yet */
 };
 
 struct espy_summary_table {
@@ -31,6 +35,7 @@ struct espy_summary_table {
 	struct espy_output *out;
 	const struct espy_stream *stream;
 	struct abi_rows abis[ESPY_ABI_CNT];
+	struct abi_rows probes; /* in the order of their first hits */
 };
 
 static struct espy_summary_table *to_summary(struct espy_sink *s)
@@ -40,19 +45,29 @@ static struct espy_summary_table *to_summary(struct espy_sink *s)
 
 /* Columns as they are printed; width is the least one, it grows with the data. */
 static const struct column {
-	const char *head;
+	const char *head, *probe_head;
 	int width;
 	bool left;
 } columns[ESPY_COL_COUNT] = {
-	[ESPY_COL_TIME_PERCENT] = { "% time", 6, false },    [ESPY_COL_TOTAL_TIME] = { "seconds", 11, false },
-	[ESPY_COL_MIN_TIME] = { "shortest", 8, false },	     [ESPY_COL_MAX_TIME] = { "longest", 8, false },
-	[ESPY_COL_AVG_TIME] = { "usecs/call", 11, false },   [ESPY_COL_CALLS] = { "calls", 9, false },
-	[ESPY_COL_ERRORS] = { "errors", 9, false },	     [ESPY_COL_NAME] = { "syscall", 16, true },
-	[ESPY_COL_WALL_TOTAL] = { "wall-total", 11, false }, [ESPY_COL_WALL_MIN] = { "wall-min", 8, false },
-	[ESPY_COL_WALL_MAX] = { "wall-max", 8, false },	     [ESPY_COL_WALL_AVG] = { "wall-avg", 11, false },
+	[ESPY_COL_TIME_PERCENT] = { "% time", "% time", 6, false },
+	[ESPY_COL_TOTAL_TIME] = { "seconds", "seconds", 11, false },
+	[ESPY_COL_MIN_TIME] = { "shortest", "shortest", 8, false },
+	[ESPY_COL_MAX_TIME] = { "longest", "longest", 8, false },
+	[ESPY_COL_AVG_TIME] = { "usecs/call", "usecs/call", 11, false },
+	[ESPY_COL_CALLS] = { "calls", "hits", 9, false },
+	[ESPY_COL_ERRORS] = { "errors", "errors", 9, false },
+	[ESPY_COL_NAME] = { "syscall", "probe", 16, true },
+	[ESPY_COL_WALL_TOTAL] = { "wall-total", "wall-total", 11, false },
+	[ESPY_COL_WALL_MIN] = { "wall-min", "wall-min", 8, false },
+	[ESPY_COL_WALL_MAX] = { "wall-max", "wall-max", 8, false },
+	[ESPY_COL_WALL_AVG] = { "wall-avg", "wall-avg", 11, false },
 };
 static const enum espy_summary_column default_columns[] = {
 	ESPY_COL_TIME_PERCENT, ESPY_COL_TOTAL_TIME, ESPY_COL_AVG_TIME, ESPY_COL_CALLS, ESPY_COL_ERRORS, ESPY_COL_NAME,
+};
+/* A probe has no errors. */
+static const enum espy_summary_column probe_columns[] = {
+	ESPY_COL_TIME_PERCENT, ESPY_COL_TOTAL_TIME, ESPY_COL_AVG_TIME, ESPY_COL_CALLS, ESPY_COL_NAME,
 };
 
 static struct row *find_row(struct espy_summary_table *t, const struct espy_image *img, uint32_t nr)
@@ -73,6 +88,46 @@ static struct row *find_row(struct espy_summary_table *t, const struct espy_imag
 	if (nr < ESPY_MAX_SYSCALLS)
 		a->index[nr] = (uint32_t)a->cnt;
 	return r;
+}
+
+/* As its lines have it; of a return with the word by which -u names it. NULL: no memory. */
+static char *probe_name(const struct espy_mark_def *def)
+{
+	struct espy_buf b = { 0 };
+
+	espy_mark_text__put_name(&b, def);
+	if (def->place == ESPY_PROBE_RETURN)
+		espy_buf__puts(&b, "%return");
+	char *name = b.failed ? NULL : strndup(b.data, b.len);
+	espy_buf__free(&b);
+	return name;
+}
+
+/* By name: a probe of several places, or of several files of a set, is one. */
+static struct row *find_probe(struct abi_rows *a, const struct espy_mark_def *def, uint32_t def_nr)
+{
+	uint32_t *index = &a->index[def_nr % ESPY_MAX_SYSCALLS];
+	char *name = probe_name(def);
+
+	if (!name)
+		return NULL;
+	if (*index && !strcmp(a->rows[*index - 1].name, name)) {
+		free(name);
+		return &a->rows[*index - 1];
+	}
+	for (size_t i = 0; i < a->cnt; i++)
+		if (!strcmp(a->rows[i].name, name)) {
+			free(name);
+			*index = (uint32_t)i + 1;
+			return &a->rows[i];
+		}
+	if (!espy_array__grow(a->rows, a->cnt, a->cap)) {
+		free(name);
+		return NULL;
+	}
+	a->rows[a->cnt] = (struct row){ .nr = (uint32_t)a->cnt, .name = name, .c.min_ns = UINT64_MAX };
+	*index = (uint32_t)++a->cnt;
+	return &a->rows[a->cnt - 1];
 }
 
 static void merge(struct espy_count *to, const struct espy_count *c)
@@ -103,6 +158,23 @@ static void count_call(struct espy_summary_table *t, const struct espy_call_view
 		.max_ns = ns,
 	};
 	merge(&r->c, &c);
+	r->timed++;
+}
+
+/* One hit of a probe; at the return from a function it has the time since its entry, if that was seen. */
+static void count_hit(struct espy_summary_table *t, const struct espy_event *e)
+{
+	const struct espy_rec_probe *hit = (const struct espy_rec_probe *)e->rec;
+	struct row *r = e->mark ? find_probe(&t->probes, e->mark, hit->def) : NULL;
+
+	if (!r)
+		return;
+	struct espy_count c = { .calls = 1, .min_ns = UINT64_MAX };
+	if (hit->begin_ns && hit->rec.time_ns >= hit->begin_ns) {
+		c.time_ns = c.min_ns = c.max_ns = hit->rec.time_ns - hit->begin_ns;
+		r->timed++;
+	}
+	merge(&r->c, &c);
 }
 
 /* exit and exit_group: a source may count them, but they have no result and no duration. */
@@ -116,8 +188,10 @@ void espy_summary__add(struct espy_sink *s, const struct espy_image *img, const 
 	for (uint32_t nr = 0; nr < n; nr++) {
 		struct row *r = counts[nr].calls && !never_returns(img, nr) ? find_row(to_summary(s), img, nr) : NULL;
 
-		if (r)
-			merge(&r->c, &counts[nr]);
+		if (!r)
+			continue;
+		merge(&r->c, &counts[nr]);
+		r->timed += counts[nr].calls;
 	}
 }
 
@@ -134,9 +208,9 @@ static void subtract_overhead(const struct espy_summary_options *o, struct espy_
 	c->max_ns = c->max_ns > each ? c->max_ns - each : 0;
 }
 
-static uint64_t average(const struct espy_count *c)
+static uint64_t average(const struct row *r)
 {
-	return c->calls ? c->time_ns / c->calls : 0;
+	return r->timed ? r->c.time_ns / r->timed : 0;
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -166,7 +240,7 @@ static int compare_rows(const void *pa, const void *pb, void *ctx)
 		break;
 	case ESPY_COL_AVG_TIME:
 	case ESPY_COL_WALL_AVG:
-		d = compare_u64(average(&a->c), average(&b->c));
+		d = compare_u64(average(a), average(b));
 		break;
 	case ESPY_COL_CALLS:
 		d = compare_u64(a->c.calls, b->c.calls);
@@ -189,6 +263,10 @@ static void cell(char *text, size_t size, enum espy_summary_column col, const st
 	const struct espy_count *c = &r->c;
 
 	text[0] = 0;
+	if (!r->timed && col != ESPY_COL_CALLS && col != ESPY_COL_ERRORS && col != ESPY_COL_NAME) {
+		snprintf(text, size, "-");
+		return;
+	}
 	switch (col) {
 	case ESPY_COL_TIME_PERCENT: {
 		/* The last line is the whole, also if no time was measured. */
@@ -213,7 +291,7 @@ static void cell(char *text, size_t size, enum espy_summary_column col, const st
 		break;
 	case ESPY_COL_AVG_TIME:
 	case ESPY_COL_WALL_AVG:
-		snprintf(text, size, "%" PRIu64, average(c) / 1000);
+		snprintf(text, size, "%" PRIu64, average(r) / 1000);
 		break;
 	case ESPY_COL_CALLS:
 		snprintf(text, size, "%" PRIu64, c->calls);
@@ -266,7 +344,7 @@ static void put_dashes(struct espy_buf *b, const struct layout *l)
 
 static void put_row(struct espy_buf *b, const struct layout *l, const struct row *r, const struct espy_count *total)
 {
-	char text[80];
+	char text[TEXT_MAX];
 
 	for (unsigned i = 0; i < l->cnt; i++) {
 		cell(text, sizeof(text), l->cols[i], r, total);
@@ -282,31 +360,41 @@ static void finish_rows(const struct espy_summary_options *o, struct abi_rows *a
 	for (size_t i = 0; i < a->cnt; i++) {
 		subtract_overhead(o, &a->rows[i].c);
 		merge(&total->c, &a->rows[i].c);
+		total->timed += a->rows[i].timed;
 	}
 	qsort_r(a->rows, a->cnt, sizeof(*a->rows), compare_rows, (void *)o);
 }
 
+/* abi: NULL for probes, which have hits and a place in place of calls, errors and a number. */
 static void put_object(struct espy_output *out, const char *kind, const char *abi, const struct row *r, bool is_total)
 {
 	const struct {
 		const char *key;
 		uint64_t value;
+		bool of_probes;
 	} members[] = {
-		{ "calls", r->c.calls },       { "errors", r->c.errors },     { "total_time", r->c.time_ns },
-		{ "min_time", r->c.min_ns }, { "max_time", r->c.max_ns }, { "avg_time", average(&r->c) },
+		{ abi ? "calls" : "hits", r->c.calls, true },
+		{ "errors", r->c.errors, false },
+		{ "total_time", r->c.time_ns, true },
+		{ "min_time", r->timed ? r->c.min_ns : 0, true },
+		{ "max_time", r->c.max_ns, true },
+		{ "avg_time", average(r), true },
 	};
 	struct espy_json j = { .b = &out->buf };
 
 	espy_json__open(&j, '{');
 	espy_json__key_str(&j, "kind", kind);
-	espy_json__key_str(&j, "abi", abi);
+	if (abi)
+		espy_json__key_str(&j, "abi", abi);
 	if (!is_total) {
 		espy_json__key(&j, "name");
 		espy_json__str_or_null(&j, r->name ? r->name : "");
-		espy_json__key_u64(&j, "nr", r->nr);
+		if (abi)
+			espy_json__key_u64(&j, "nr", r->nr);
 	}
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-		espy_json__key_u64(&j, members[i].key, members[i].value);
+		if (abi || members[i].of_probes)
+			espy_json__key_u64(&j, members[i].key, members[i].value);
 	espy_json__close(&j, '}');
 	espy_line_output__end_line(out);
 }
@@ -317,18 +405,24 @@ static void print_objects(const struct espy_summary_options *o, struct abi_rows 
 
 	finish_rows(o, a, &total);
 	for (size_t i = 0; i < a->cnt; i++)
-		put_object(out, "summary", abi, &a->rows[i], false);
-	put_object(out, "summary_total", abi, &total, true);
+		put_object(out, abi ? "summary" : "summary_probe", abi, &a->rows[i], false);
+	put_object(out, abi ? "summary_total" : "summary_probe_total", abi, &total, true);
 }
 
-static void print_rows(const struct espy_summary_options *o, struct abi_rows *a, struct espy_buf *b)
+static struct layout layout_of(const struct espy_summary_options *o, bool probes)
 {
+	if (o->column_count)
+		return (struct layout){ .cols = o->columns, .cnt = (unsigned)o->column_count };
+	if (probes)
+		return (struct layout){ .cols = probe_columns, .cnt = sizeof(probe_columns) / sizeof(probe_columns[0]) };
+	return (struct layout){ .cols = default_columns, .cnt = sizeof(default_columns) / sizeof(default_columns[0]) };
+}
+
+static void print_rows(const struct espy_summary_options *o, struct abi_rows *a, bool probes, struct espy_buf *b)
+{
+	struct layout l = layout_of(o, probes);
 	struct row total;
-	struct layout l = {
-		.cols = o->column_count ? o->columns : default_columns,
-		.cnt = o->column_count ? (unsigned)o->column_count : sizeof(default_columns) / sizeof(default_columns[0]),
-	};
-	char text[80];
+	char text[TEXT_MAX];
 
 	finish_rows(o, a, &total);
 	for (unsigned i = 0; i < l.cnt; i++) {
@@ -340,7 +434,7 @@ static void print_rows(const struct espy_summary_options *o, struct abi_rows *a,
 		}
 	}
 	for (unsigned i = 0; i < l.cnt; i++)
-		put_cell(b, &l, i, columns[l.cols[i]].head);
+		put_cell(b, &l, i, probes ? columns[l.cols[i]].probe_head : columns[l.cols[i]].head);
 	espy_buf__putc(b, '\n');
 	put_dashes(b, &l);
 	for (size_t i = 0; i < a->cnt; i++)
@@ -378,7 +472,7 @@ static void print(struct espy_summary_table *t, struct espy_output *out)
 				espy_buf__puts(b, abis[abi].mode);
 				espy_buf__puts(b, " mode:\n");
 			}
-			print_rows(&t->o, &t->abis[abi], b);
+			print_rows(&t->o, &t->abis[abi], false, b);
 			espy_line_output__whole_lines(out);
 		}
 		/* Rows have lost their order by number: a table is printed once. */
@@ -387,8 +481,30 @@ static void print(struct espy_summary_table *t, struct espy_output *out)
 	}
 }
 
+/* And one of probes, if any was hit. What the tracer adds to a call (-O) is none of their times. */
+static void print_probes(struct espy_summary_table *t, struct espy_output *out)
+{
+	struct espy_summary_options o = t->o;
+
+	if (!t->probes.cnt)
+		return;
+	o.overhead_ns = 0;
+	if (o.json) {
+		print_objects(&o, &t->probes, NULL, out);
+	} else {
+		print_rows(&o, &t->probes, true, &out->buf);
+		espy_line_output__whole_lines(out);
+	}
+	memset(t->probes.index, 0, sizeof(t->probes.index));
+	drop_rows(&t->probes);
+}
+
 static void summary_event(struct espy_sink *s, const struct espy_event *e)
 {
+	if (e->type == ESPY_EVENT_PROBE) {
+		count_hit(to_summary(s), e);
+		return;
+	}
 	s->calls++;
 	count_call(to_summary(s), e->call);
 }
@@ -408,6 +524,7 @@ static void summary_finish(struct espy_sink *s)
 		espy_line_output__begin_json(out);
 	out->muted = to_summary(s)->stream && to_summary(s)->stream->outside;
 	print(to_summary(s), out);
+	print_probes(to_summary(s), out);
 	espy_sink__fail(s, espy_line_output__flush(out));
 }
 
@@ -419,6 +536,8 @@ static int summary_close(struct espy_sink *s)
 		drop_rows(&t->abis[abi]);
 		free(t->abis[abi].rows);
 	}
+	drop_rows(&t->probes);
+	free(t->probes.rows);
 	espy_sink__fail(s, espy_line_output__close(t->out));
 	const int err = -s->error;
 	free(t);
@@ -440,7 +559,7 @@ int espy_summary__new(struct espy_sink **out, const struct espy_summary_options 
 
 	if (!t)
 		return -ENOMEM;
-	t->base = (struct espy_sink){ .ops = &summary_ops, .events = ESPY_EVENT_CALL_END };
+	t->base = (struct espy_sink){ .ops = &summary_ops, .events = ESPY_EVENT_CALL_END | ESPY_EVENT_PROBE };
 	t->o = *o;
 	for (size_t i = 0; i < o->column_count && i < ESPY_COL_COUNT; i++)
 		t->columns[i] = o->columns[i];

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# count.sh ESPY PROGRAMS-DIR: -u with -c and -C counts hits, live and from a trace.
+. "$(dirname "$0")/../lib.sh"
+probed=$(realpath "$2")/probed
+need_source bpf
+trace() {
+	"$espy" trace --source=bpf "$@" 2>&1
+}
+
+# ---- counted: by probe, with the time in the function of returns; no calls unless they are chosen
+counts() { # FILE: hits and names of the table of probes; whether times are there
+	awk '$NF == "probe" { on = 1 } on && NF == 5 && $NF != "probe" && !/^-----/ { print $4, $5, ($2 == "-" ? "-" : $2 > 0 ? "timed" : "0") }' "$1" |
+		LC_ALL=C sort -k 2 | tr '\n' ' '
+}
+want='3 probed:factorial%return timed 2 probed:handle - 5 total timed '
+set -- -u probed:handle -u probed:factorial%return
+trace -c "$@" "$probed" >"$dir/got"
+expect "-c: hits and times" "$want" "$(counts "$dir/got")"
+hasnt "-c: no calls" "$dir/got" syscall
+trace -c -e trace=getppid "$@" "$probed" >"$dir/got"
+expect "-c: beside calls" "$want" "$(counts "$dir/got")"
+has "-c: the calls" "$dir/got" ' 1 *getppid$'
+trace -C "$@" "$probed" >"$dir/got"
+expect "-C: the table" "$want" "$(counts "$dir/got")"
+expect "-C: the lines" 5 "$(grep -c '^probed:' "$dir/got")"
+trace -c -U calls,name "$@" "$probed" >"$dir/got"
+has "-c: columns of one's own" "$dir/got" ' 3 probed:factorial%return$'
+trace -c --json "$@" "$probed" | grep '^{' >"$dir/got"
+has "-c --json: a probe" "$dir/got" '^{"kind":"summary_probe","name":"probed:handle","hits":2,"total_time":0,"min_time":0,"max_time":0,"avg_time":0}$'
+has "-c --json: their sum" "$dir/got" '^{"kind":"summary_probe_total","hits":5,"total_time":[1-9]'
+python=$(command -v /usr/bin/python3 python3 | head -n 1)
+here=$(dirname "$(realpath "$0")")
+if [ -n "$python" ]; then
+	"$python" "$here/../replay/json_check.py" "$here/../../docs/espy.schema.json" "$dir/got" >"$dir/check" 2>&1
+	case $? in 0 | 77) ok "-c --json: as the schema says" ;; *) not_ok "-c --json: $(cat "$dir/check")" ;; esac
+fi
+"$espy" record -o "$dir/c.espy" -e trace=getppid "$@" "$probed" >"$dir/err" 2>&1
+"$espy" show -c "$dir/c.espy" >"$dir/got" 2>&1
+expect "show -c" "$want" "$(counts "$dir/got")"
+has "show -c: the calls" "$dir/got" ' 1 *getppid$'
+"$espy" show -c -u probed:handle "$dir/c.espy" >"$dir/got" 2>&1
+expect "show -c -u: of that probe" "2 probed:handle - 2 total - " "$(counts "$dir/got")"
+hasnt "show -c -u: no calls" "$dir/got" syscall
+finish
