@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/amount.h"
 #include "base/clock.h"
 #include "lib/control_socket.h"
 #include "lib/session_impl.h"
@@ -195,7 +196,7 @@ static int take(struct espy_session *s, const char *why)
 	struct espy_engine *e = tracing(s);
 	struct espy_source_stats st = { 0 };
 	struct espy_trace_write_stats file = { 0 };
-	char *name = e ? trace_name(s->flight, &e->trace) : NULL, since[64];
+	char *name = e ? trace_name(s->flight, &e->trace) : NULL, since[64], bytes[ESPY_AMOUNT_SIZE];
 	uint64_t calls = 0;
 	int n = 0;
 
@@ -220,9 +221,10 @@ static int take(struct espy_session *s, const char *why)
 			espy_session__error(s, "writing to %s: %s", name, strerror(-err));
 		} else if (!err) {
 			espy_session__say(s, ESPY_TOPIC_TRACE,
-					  "%s: %s: %" PRIu64 " calls, %" PRIu64 " records, %.1f MB; %" PRIu64
+					  "%s: %s: %" PRIu64 " call%s, %" PRIu64 " record%s, %s; %" PRIu64
 					  " older ones were overwritten%s",
-					  name, why, calls, file.records, (double)file.file_bytes / 1e6, st.overwritten,
+					  name, why, calls, espy_amount__s(calls), file.records, espy_amount__s(file.records),
+					  espy_amount__bytes(bytes, file.file_bytes), st.overwritten,
 					  since_when(s, &st, since, sizeof(since)));
 		}
 	}

@@ -17,6 +17,8 @@ lines end.espy >text
 has "the last call is there" text '^exit_group(0) *= ?$'
 has "and the end" text '^+++ exited with 0 +++$'
 hasnt "the first is not" text '^execve('
+"$espy" record --ring 1M -o small.espy -- true 2>err.small
+has "a small trace is told in small units" err.small ' records, [1-9][0-9.]* \(bytes\|kB\); '
 has "how much was overwritten is told" err ': the end: .* older ones were overwritten'
 kept=$(grep -c '(' text)
 [ "$kept" -gt 1000 ] && ok "$kept calls were kept" || not_ok "only $kept calls were kept"
