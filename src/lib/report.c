@@ -64,7 +64,7 @@ static unsigned long most_memory_kb(void)
 static void say_marks(struct espy_session *s)
 {
 	struct espy_marks_count counts[SHOWN_MARKS];
-	size_t all, cnt = espy_marks_seen__counts(espy_state__marks_seen(s->state), counts, SHOWN_MARKS, &all);
+	size_t all, probes, cnt = espy_marks_seen__counts(espy_state__marks_seen(s->state), counts, SHOWN_MARKS, &all, &probes);
 
 	for (size_t i = 0; i < cnt; i++) {
 		const uint64_t ns = counts[i].last_ns - counts[i].first_ns;
@@ -83,7 +83,8 @@ static void say_marks(struct espy_session *s)
 		espy_buf__free(&b);
 	}
 	if (all > cnt)
-		espy_session__say(s, ESPY_TOPIC_END, "and %zu other mark%s", all - cnt, espy_amount__s(all - cnt));
+		espy_session__say(s, ESPY_TOPIC_END, "and %zu other %s%s", all - cnt,
+				  probes == all ? "probe" : probes ? "place" : "mark", espy_amount__s(all - cnt));
 }
 
 void espy_session__report_end(struct espy_session *s)

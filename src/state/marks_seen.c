@@ -135,17 +135,18 @@ int espy_marks_seen__each(const struct espy_marks_seen *m, int (*fn)(void *ctx, 
 	return 0;
 }
 
-size_t espy_marks_seen__counts(const struct espy_marks_seen *m, struct espy_marks_count *out, size_t max, size_t *all)
+size_t espy_marks_seen__counts(const struct espy_marks_seen *m, struct espy_marks_count *out, size_t max, size_t *all, size_t *probes)
 {
 	size_t cnt = 0;
 
-	*all = 0;
+	*all = *probes = 0;
 	for (const struct seen *x = m->by_def; x; x = x->hh.next) {
 		size_t at;
 
 		if (!x->events)
 			continue;
 		++*all;
+		*probes += x->rec->type == ESPY_REC_PROBE_DEF;
 		/* Sorted in, and what falls off the end is left out. */
 		for (at = cnt; at && out[at - 1].events < x->events; at--)
 			if (at < max)

@@ -26,7 +26,7 @@ struct espy_marks_count {
 	uint64_t events;
 	uint64_t first_ns, last_ns;
 };
-/* The marks with the most events first; returns how many were filled in, *all how many there are. */
-size_t espy_marks_seen__counts(const struct espy_marks_seen *m, struct espy_marks_count *out, size_t max, size_t *all);
+/* The marks with the most events first; returns how many were filled in, *all how many there are, *probes: of them probes. */
+size_t espy_marks_seen__counts(const struct espy_marks_seen *m, struct espy_marks_count *out, size_t max, size_t *all, size_t *probes);
 
 #endif
