@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/edits.h"
 
+#include <stdio.h>
 #include <string.h>
 
 unsigned espy_edits(const char *a, const char *b, unsigned limit)
@@ -30,4 +31,29 @@ unsigned espy_edits(const char *a, const char *b, unsigned limit)
 		}
 	}
 	return rows[la % 3][lb];
+}
+
+void espy_nearest__begin(struct espy_nearest *n, const char *wanted, size_t len)
+{
+	*n = (struct espy_nearest){ .limit = len < 4 || len > ESPY_EDITS_MAX ? 0 : len < 6 ? 1 : 2 };
+	if (n->limit)
+		memcpy(n->wanted, wanted, len);
+}
+
+void espy_nearest__offer(struct espy_nearest *n, const char *word)
+{
+	const unsigned d = n->limit ? espy_edits(n->wanted, word, n->limit) : 1;
+
+	if (d > n->limit)
+		return;
+	n->limit = d - (d > 0);
+	n->word = word;
+}
+
+const char *espy_nearest__hint(const struct espy_nearest *n, char text[ESPY_HINT_MAX])
+{
+	text[0] = '\0';
+	if (n->word)
+		snprintf(text, ESPY_HINT_MAX, "; did you mean '%s'?", n->word);
+	return text;
 }

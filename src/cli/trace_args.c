@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What several options of `espy trace` decide together: defaults, combinations that make no sense, warnings. */
 #include "cli/commands.h"
+#include "cli/probe_of.h"
 #include "cli/trace_command.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -360,10 +362,25 @@ static int check_probes(struct espy_trace_args *a)
 	return err ? err : keep_word(a, "-equiet=exit");
 }
 
+/* -u with a word that is neither a probe nor a user: somebody who forgot the file is told the whole probe. */
+static int check_user(const struct espy_trace_args *a)
+{
+	char probe[PATH_MAX + 128];
+
+	if (!a->user_letter || !*a->user || strchr(a->user, ':') || getpwnam(a->user))
+		return 0;
+	if (espy_probe_of(a->user, a->command ? a->command[0] : NULL, probe, sizeof(probe)))
+		espy_cli__say(a->cli, "Cannot find user '%s'; did you mean the probe -u %s?", a->user, probe);
+	else
+		espy_cli__say(a->cli, "Cannot find user '%s'; a probe names a file, too: -u FILE:FUNCTION", a->user);
+	return -ENOENT;
+}
+
 int espy_trace_args__check(struct espy_trace_args *a)
 {
 	int err = check_letters(a);
 
+	err = err ? err : check_user(a);
 	if (!err && a->role != ESPY_ROLE_SHOW)
 		err = check_targets(a);
 	if (!err)

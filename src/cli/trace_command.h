@@ -49,6 +49,7 @@ struct espy_trace_args {
 	pid_t readers[8]; /* with --all: who carries the output */
 	struct espy_words env_edits, describe, paths, pause_on, snapshot_on;
 	const char *user, *argv0;
+	bool user_letter; /* -u, which is for probes, too */
 	/* How often a letter was given, and whether its long form was: the two exclude each other. */
 	unsigned t_cnt, x_cnt, y_cnt, q_cnt, D_cnt, f_cnt, T_cnt;
 	bool long_time, long_hex, long_fds, long_quiet, long_daemon, long_pids;

@@ -504,6 +504,7 @@ int espy_do_user(void *ctx, const struct espy_opt_use *use)
 	if (use->by_letter && !a->cli->strace_mode && espy_looks_like_probe(use->arg))
 		return espy_do_probe(ctx, use);
 	a->user = use->arg;
+	a->user_letter = use->by_letter && !a->cli->strace_mode;
 	return 0;
 }
 

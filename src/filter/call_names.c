@@ -15,22 +15,16 @@
 int espy_call_names__find_call(const struct espy_image *image, const char *name, char *why, size_t why_sz)
 {
 	const int nr = espy_image__find_syscall(image, name);
-	const char *near = NULL;
-	unsigned best = 3;
+	struct espy_nearest near;
+	char hint[ESPY_HINT_MAX];
 
 	if (nr >= 0)
 		return nr;
-	for (uint32_t i = 0; i < image->syscall_cnt; i++) {
-		const char *other = espy_image__str(image, image->syscalls[i].name);
-		const unsigned d = *other ? espy_edits(name, other, best) : best;
-
-		if (d < best) {
-			best = d;
-			near = other;
-		}
-	}
-	if (near)
-		snprintf(why, why_sz, "no system call is named '%s'; did you mean '%s'?", name, near);
+	espy_nearest__begin(&near, name, strlen(name));
+	for (uint32_t i = 0; i < image->syscall_cnt; i++)
+		espy_nearest__offer(&near, espy_image__str(image, image->syscalls[i].name));
+	if (near.word)
+		snprintf(why, why_sz, "no system call is named '%s'%s", name, espy_nearest__hint(&near, hint));
 	else
 		snprintf(why, why_sz, "no system call is named '%s'; `espy list syscalls` names them", name);
 	return -ENOENT;

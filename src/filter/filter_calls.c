@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/edits.h"
 
 static const char *const class_names[ESPY_CLASS_CNT] = {
 	[ESPY_CLASS_DESC] = "%desc",	   [ESPY_CLASS_FILE] = "%file",		  [ESPY_CLASS_IPC] = "%ipc",
@@ -154,6 +155,22 @@ static bool is_number(const char *s, size_t len, uint32_t *nr)
 	return len > 0;
 }
 
+/* "invalid system call 'opennat'; did you mean 'openat'?" */
+static void say_invalid(const struct espy_image *const images[ESPY_ABI_CNT], const char *s, size_t len, char *err, size_t err_sz)
+{
+	struct espy_nearest near;
+	char hint[ESPY_HINT_MAX];
+
+	espy_nearest__begin(&near, s, len);
+	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
+		if (class_names[i] && len && s[0] == '%')
+			espy_nearest__offer(&near, class_names[i]);
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		for (uint32_t nr = 0; images[abi] && nr < images[abi]->syscall_cnt; nr++)
+			espy_nearest__offer(&near, espy_image__str(images[abi], images[abi]->syscalls[nr].name));
+	snprintf(err, err_sz, "invalid system call '%.*s'%s", (int)len, s, espy_nearest__hint(&near, hint));
+}
+
 static int add_word(struct espy_syscall_set *set, bool *unknown, const struct espy_image *const images[ESPY_ABI_CNT],
 		    const char *s, size_t len, char *err, size_t err_sz)
 {
@@ -195,7 +212,7 @@ static int add_word(struct espy_syscall_set *set, bool *unknown, const struct es
 	if (sel.kind == BY_REGEX)
 		regfree(&sel.regex);
 	if (!found && !may_lack && sel.kind != BY_CLASS && sel.kind != ALL) {
-		snprintf(err, err_sz, "invalid system call '%.*s'", (int)whole_len, whole);
+		say_invalid(images, whole, whole_len, err, err_sz);
 		return -EINVAL;
 	}
 	return 0;

@@ -111,6 +111,16 @@ static int parse_args(struct espy_probe_parser *p)
 	return 0;
 }
 
+/* What stands behind a place and is neither arguments nor a condition. */
+static int refuse_rest(struct espy_probe_parser *p)
+{
+	const size_t len = strcspn(p->at, " \t\n(");
+
+	if (*p->at != '%')
+		return espy_probe_parser__expected(p, "'(', 'if' or the end is expected");
+	return espy_probe_parser__expected(p, "there is no '%.*s'; did you mean '%%return'?", (int)len, p->at);
+}
+
 static bool is_if(const char *at)
 {
 	return !strncmp(at, "if", 2) && isspace((unsigned char)at[2]);
@@ -125,7 +135,7 @@ static int parse_condition(struct espy_probe_parser *p)
 	if (!*p->at)
 		return 0;
 	if (!is_if(p->at))
-		return espy_probe_parser__expected(p, "'(', 'if' or the end is expected");
+		return refuse_rest(p);
 	p->at += 2;
 	p->rule->condition = malloc(sizeof(*p->rule->condition));
 	if (!p->rule->condition)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "base/edits.h"
 #include "base/errno_names.h"
 #include "filter/filter_calls.h"
 #include "source/tamper.h"
@@ -20,6 +21,7 @@ struct rule {
 	const struct espy_image *const *images;
 	bool fault;
 	bool when_given, poke_enter_given, poke_exit_given, delay_enter_given, delay_exit_given;
+	char why[192]; /* what is wrong with it */
 };
 
 static bool read_unsigned(const char *s, uint64_t max, uint64_t *n)
@@ -216,35 +218,85 @@ static bool set_when(struct rule *r, const char *s)
 	return !*s;
 }
 
+static bool set_delay_enter(struct rule *r, const char *value)
+{
+	return set_delay(r, value, &r->t.delay_enter_ns, &r->delay_enter_given);
+}
+
+static bool set_delay_exit(struct rule *r, const char *value)
+{
+	return set_delay(r, value, &r->t.delay_exit_ns, &r->delay_exit_given);
+}
+
+/* The words behind the calls. */
+static const struct word {
+	const char *name;
+	bool (*set)(struct rule *r, const char *value); /* NULL: bytes, see set_word() */
+	bool of_fault;
+	const char *takes;
+} words[] = {
+	{ "error", set_error, true, "an error (ENOENT, 2)" },
+	{ "retval", set_retval, false, "a number (42, 0x2a, -1), and not beside error=" },
+	{ "signal", set_signal, false, "a signal (USR1, 10)" },
+	{ "syscall", set_call, false, "a call that changes nothing (getpid)" },
+	{ "delay_enter", set_delay_enter, false, "a time (5ms; without a unit, microseconds)" },
+	{ "delay_exit", set_delay_exit, false, "a time (5ms; without a unit, microseconds)" },
+	{ "poke_enter", NULL, false, "bytes for arguments (@arg2=414243)" },
+	{ "poke_exit", NULL, false, "bytes for arguments (@arg2=414243)" },
+	{ "when", set_when, true, "which calls (3, 2+, 1..9, 1+2), counted from 1" },
+};
+#define WORD_CNT (sizeof(words) / sizeof(words[0]))
+
+static void say_unknown(struct rule *r, const char *word, size_t len)
+{
+	struct espy_nearest near;
+	char hint[ESPY_HINT_MAX];
+
+	espy_nearest__begin(&near, word, len);
+	for (size_t i = 0; i < WORD_CNT; i++)
+		if (words[i].of_fault || !r->fault)
+			espy_nearest__offer(&near, words[i].name);
+	espy_nearest__hint(&near, hint);
+	snprintf(r->why, sizeof(r->why), "there is no '%.*s='%s", (int)len, word,
+		 *hint ? hint : r->fault ? "; there are error= and when=" : "; there are error=, retval=, signal=, delay_enter= and others");
+}
+
+static void say_value(struct rule *r, const struct word *w, const char *value)
+{
+	struct espy_nearest near;
+	char hint[ESPY_HINT_MAX];
+
+	espy_nearest__begin(&near, value, strlen(value));
+	for (unsigned e = 1; w->set == set_error && e <= ERRNO_MAX; e++)
+		if (espy_errno_name(e))
+			espy_nearest__offer(&near, espy_errno_name(e));
+	espy_nearest__hint(&near, hint);
+	snprintf(r->why, sizeof(r->why), "%s= takes %s, once%s", w->name, w->takes, hint);
+}
+
 /* One word behind the calls. Returns 0, -EINVAL, -ENOMEM. */
 static int set_word(struct rule *r, const char *word)
 {
-	const char *eq = strchr(word, '=');
-	const size_t len = eq ? (size_t)(eq - word) : 0;
-	const char *value = eq ? eq + 1 : "";
-	bool ok = false;
+	const size_t len = strcspn(word, "=");
+	const char *value = word[len] ? word + len + 1 : "";
+	const struct word *w = words;
+	int err;
 
-#define IS(name) (len == sizeof(name) - 1 && !strncmp(word, name, sizeof(name) - 1))
-	if (IS("error"))
-		ok = set_error(r, value);
-	else if (IS("retval"))
-		ok = set_retval(r, value);
-	else if (IS("signal"))
-		ok = set_signal(r, value);
-	else if (IS("syscall"))
-		ok = set_call(r, value);
-	else if (IS("delay_enter"))
-		ok = set_delay(r, value, &r->t.delay_enter_ns, &r->delay_enter_given);
-	else if (IS("delay_exit"))
-		ok = set_delay(r, value, &r->t.delay_exit_ns, &r->delay_exit_given);
-	else if (IS("poke_enter"))
-		return set_poke(r, value, r->t.poke_enter, &r->poke_enter_given);
-	else if (IS("poke_exit"))
-		return set_poke(r, value, r->t.poke_exit, &r->poke_exit_given);
-	else if (IS("when"))
-		ok = set_when(r, value);
-#undef IS
-	return ok ? 0 : -EINVAL;
+	while (w < words + WORD_CNT && (strlen(w->name) != len || strncmp(w->name, word, len)))
+		w++;
+	if (w == words + WORD_CNT || (r->fault && !w->of_fault)) {
+		say_unknown(r, word, len);
+		return -EINVAL;
+	}
+	if (w->set)
+		err = w->set(r, value) ? 0 : -EINVAL;
+	else if (!strcmp(w->name, "poke_enter"))
+		err = set_poke(r, value, r->t.poke_enter, &r->poke_enter_given);
+	else
+		err = set_poke(r, value, r->t.poke_exit, &r->poke_exit_given);
+	if (err == -EINVAL)
+		say_value(r, w, value);
+	return err;
 }
 
 static void free_pokes(struct espy_tamper *t)
@@ -253,6 +305,12 @@ static void free_pokes(struct espy_tamper *t)
 		free(t->poke_enter[i].bytes);
 		free(t->poke_exit[i].bytes);
 	}
+}
+
+static int refuse(struct rule *r, const char *why)
+{
+	snprintf(r->why, sizeof(r->why), "%s", why);
+	return -EINVAL;
 }
 
 /* The words of a rule, `text` being cut at the colons. Returns 0, -EINVAL, -ENOMEM. */
@@ -272,7 +330,11 @@ static int read_words(struct rule *r, char *text)
 			  r->poke_exit_given;
 
 	/* What the other call returns would never be seen: the result must be given, too. */
-	return !err && (!does || (t->has_call && !t->has_result)) ? -EINVAL : err;
+	if (!err && t->has_call && !t->has_result)
+		err = refuse(r, "syscall= needs retval= or error=, which the program sees");
+	else if (!err && !does)
+		err = refuse(r, "it does not say what is changed (error=ENOENT, retval=0, signal=USR1, delay_enter=5ms, ...)");
+	return err;
 }
 
 int espy_tamper_rules__add(struct espy_filter *f, const struct espy_image *const images[ESPY_ABI_CNT], const char *text,
@@ -280,19 +342,21 @@ int espy_tamper_rules__add(struct espy_filter *f, const struct espy_image *const
 {
 	struct rule r = { .t = { .first = 1, .last = UINT32_MAX, .step = 1 }, .images = images, .fault = fault };
 	struct espy_syscall_set calls = { 0 };
-	char *copy = strdup(text), *words = copy;
+	char *copy = strdup(text), *rest = copy;
 	int ret = copy ? 0 : -ENOMEM;
 
 	_Static_assert(sizeof(calls.bits) == sizeof(r.t.calls), "both hold a bit for each call");
 	if (!ret) {
-		const char *names = strsep(&words, ":");
+		char *names = strsep(&rest, ":");
 
-		ret = espy_filter_calls__parse(&calls, NULL, images, names, err, err_sz);
-		if (!ret) {
-			ret = words ? read_words(&r, words) : fault ? read_words(&r, copy + strlen(copy)) : -EINVAL;
-			if (ret == -EINVAL)
-				snprintf(err, err_sz, "invalid %s argument '%s'", fault ? "fault" : "inject", text);
-		}
+		if (names[strspn(names, "!,")])
+			ret = espy_filter_calls__parse(&calls, NULL, images, names, err, err_sz);
+		else
+			ret = refuse(&r, "it names no system call (CALLS:error=ENOENT)");
+		if (!ret)
+			ret = read_words(&r, rest ? rest : names + strlen(names));
+		if (ret == -EINVAL && *r.why)
+			snprintf(err, err_sz, "invalid %s argument '%s': %s", fault ? "fault" : "inject", text, r.why);
 	}
 	memcpy(r.t.calls, calls.bits, sizeof(r.t.calls));
 	struct espy_tamper *more = ret ? NULL : realloc(f->tampers, (f->tamper_cnt + 1) * sizeof(*more));

@@ -43,6 +43,16 @@ says() {
 		bad=1
 	fi
 }
+# says_why TEXT: a message of the last run begins with this text, and goes on behind a colon
+says_why() {
+	if awk -v text="$1: " 'index($0, text) == 1 && length($0) > length(text) { found = 1 } END { exit !found }' "$dir/err"; then
+		echo "ok says: $1: ..."
+	else
+		echo "not ok $what: no message: $1: ..."
+		head -n 10 "$dir/err"
+		bad=1
+	fi
+}
 # shows PATTERN [FILE]: a line like it (basic regular expression) in the output
 shows() {
 	if grep -q -- "$1" "${2:-$dir/out}"; then

@@ -24,6 +24,10 @@ run 1 "$espy" trace -j true
 says "espy trace: invalid option -- 'j'"
 run 1 "$espy" trace -e nosuch true
 says "espy: invalid system call 'nosuch'"
+run 1 "$espy" trace -e trace=opennat true
+says "espy: invalid system call 'opennat'; did you mean 'openat'?"
+run 1 "$espy" trace -e trace=read,%memroy true
+says "espy: invalid system call '%memroy'; did you mean '%memory'?"
 run 1 "$espy" trace -e signal=FOO true
 says "espy: invalid signal 'FOO'"
 run 1 "$espy" trace -e status=foo true
@@ -38,14 +42,26 @@ for rule in read read:foo read:error=0 read:error=4096 read:error=EFOO read:erro
 	read:poke_enter=@arg1=00,@arg1=01 read:poke_enter= read:when=1 read:error=1:when=0 read:error=1:when=5..3 read:error=1:when=2.. \
 	read:error=1:when=2+0 read:error=1:when=+ read:error=1:when=65536 read:error=1:when=1:when=2; do
 	run 1 "$espy" trace -e inject=$rule true
-	says "espy: invalid inject argument '$rule'"
+	says_why "espy: invalid inject argument '$rule'"
 done
 for rule in read:signal=1 read:retval=1 read:delay_enter=1; do
 	run 1 "$espy" trace -e fault=$rule true
-	says "espy: invalid fault argument '$rule'"
+	says_why "espy: invalid fault argument '$rule'"
 done
 run 1 "$espy" trace -e inject= true
-says "espy: invalid system call ''"
+says "espy: invalid inject argument '': it names no system call (CALLS:error=ENOENT)"
+run 1 "$espy" trace -e inject=read:erorr=EIO true
+says "espy: invalid inject argument 'read:erorr=EIO': there is no 'erorr='; did you mean 'error'?"
+run 1 "$espy" trace -e inject=read:error=ENOETN true
+says "espy: invalid inject argument 'read:error=ENOETN': error= takes an error (ENOENT, 2), once; did you mean 'ENOENT'?"
+run 1 "$espy" trace -e inject=raed:error=EIO true
+says "espy: invalid system call 'raed'; did you mean 'read'?"
+run 1 "$espy" trace -u malloc true
+says "espy: Cannot find user 'malloc'; did you mean the probe -u libc:malloc?"
+run 1 "$espy" trace -u nosuchfunction true
+says "espy: Cannot find user 'nosuchfunction'; a probe names a file, too: -u FILE:FUNCTION"
+run 1 "$espy" trace -u libc:malloc%retrun true
+says "espy trace: invalid -u argument: 'libc:malloc%retrun', at character 12: there is no '%retrun'; did you mean '%return'?"
 run 1 "$espy" trace --inject=nosuch:error=1 true
 says "espy: invalid system call 'nosuch'"
 run 1 "$espy" trace --source=bpf -e inject=read:error=1 true

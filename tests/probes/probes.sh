@@ -82,6 +82,10 @@ refused "duration at an entry" "duration is known where a function returns" 'pro
 mid=$((off - 1))
 case $mid in 0) mid=$((off + 1)) ;; esac
 refused "the middle of an instruction" "is in the middle of an instruction, which begins at handle+" "probed:handle+$mid"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$probed" >"$dir/shim"
+refused "a script that starts a program" "shim is a script (.*), which starts $probed: the probe is -u $probed:handle\$" "$dir/shim:handle"
+printf '#! /bin/sh -e\nprobed\n' >"$dir/shim"
+refused "a script" "is a script (.*), which /bin/sh runs: name that program (-u /bin/sh:handle), or the one that the script starts\$" "$dir/shim:handle"
 "$espy" trace --source=ptrace -u probed:handle "$probed" >"$dir/got" 2>&1 && not_ok "ptrace has taken a probe"
 has "ptrace says that it cannot" "$dir/got" 'the ptrace source cannot put probes'
 
@@ -129,6 +133,8 @@ trace -f -u 'probed:*' -u 'libc:*alloc*(=%di)' true >"$dir/got"
 has "a result where none is" "$dir/got" 'only where a function returns'
 trace -u 'libc:*alloc*(n=%di)' bash -c : >"$dir/got"
 has "a pattern over a library" "$dir/got" '^libc:malloc(n=0x'
+trace -u 'libc:*set*' -u 'libc:*get*' bash -c : >"$dir/got"
+has "what the sums leave out are probes" "$dir/got" '^espy: and [0-9]* other probes*$'
 
 # ---- live equals replay
 set -- -e trace=getppid -u 'probed:handle(path=+0(+8(%di)):string, b=%si:bytes[8], n=%dx:u)' -u 'probed:factorial%return(n=$arg1:s32, =$retval:x32)'

@@ -160,8 +160,8 @@ static void test_expressions(void **state)
 	bad("-e quiet=x true", "espy: invalid quiet 'x'", false);
 	bad("-e decode-fds=x true", "espy: invalid decode-fds 'x'", false);
 	bad("--trace=nosuch true", "espy: invalid system call 'nosuch'", false);
-	bad("-e inject=read:error=0 true", "espy: invalid inject argument 'read:error=0'", false);
-	bad("--fault=read:retval=1 true", "espy: invalid fault argument 'read:retval=1'", false);
+	bad("-e inject=read:error=0 true", "espy: invalid inject argument 'read:error=0': error= takes an error (ENOENT, 2), once", false);
+	bad("--fault=read:retval=1 true", "espy: invalid fault argument 'read:retval=1': there is no 'retval='; there are error= and when=", false);
 }
 
 static void test_refused(void **state)

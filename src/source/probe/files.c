@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "base/small_file.h"
 #include "source/probe/probe_impl.h"
 #include "symbols/find_file.h"
 
@@ -20,6 +21,7 @@ struct search {
 	struct espy_probe_file **found;
 	size_t cnt;
 	int error; /* why the last file that would fit cannot be used */
+	char refused[PATH_MAX]; /* that file, if it was found by name */
 };
 
 /* An open file, which is taken over; one that is known already is not opened twice. */
@@ -75,9 +77,11 @@ static int take(struct search *s, int fd, const char *path)
 
 static int take_path(struct search *s, const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = take(s, fd < 0 ? -errno : fd, path);
 
-	return take(s, fd < 0 ? -errno : fd, path);
+	if (err)
+		snprintf(s->refused, sizeof(s->refused), "%s", path);
+	return err;
 }
 
 static bool is_meant(const struct search *s, const char *path)
@@ -133,10 +137,59 @@ static void look_at_system(struct search *s)
 		take_path(s, path);
 }
 
+/* A word of a script from `at` on, without quotes, to `word`. */
+static void take_word(const char *at, char *word, size_t size)
+{
+	at += strspn(at, " \t\"'");
+	snprintf(word, size, "%.*s", (int)strcspn(at, " \t\n\"'"), at);
+}
+
+/* The program that a script ends up in, if a line of it says so: exec /PROGRAM ... */
+static bool started_by(const char *script, char *program, size_t size)
+{
+	struct espy_elf e;
+
+	for (const char *line = script; line; line = strchr(line, '\n')) {
+		line += strspn(line, " \t\n");
+		if (strncmp(line, "exec ", 5))
+			continue;
+		take_word(line + 5, program, size);
+		if (program[0] != '/' || espy_elf__open_path(&e, program))
+			continue;
+		espy_elf__close(&e);
+		return true;
+	}
+	return false;
+}
+
+/* Says which program to probe in place of a script. false: the file is none. */
+static bool say_script(const struct search *s)
+{
+	const struct espy_probe_rule *rule = s->rule;
+	char text[4096], interpreter[PATH_MAX], program[PATH_MAX], place[512];
+
+	if (!*s->refused || espy_read_small(s->refused, text, sizeof(text)) < 2 || strncmp(text, "#!", 2))
+		return false;
+	take_word(text + 2, interpreter, sizeof(interpreter));
+	if (rule->symbol)
+		snprintf(place, sizeof(place), "%s", rule->symbol);
+	else
+		snprintf(place, sizeof(place), "%#llx", (unsigned long long)rule->offset);
+	if (started_by(text, program, sizeof(program)))
+		espy_probe_say(s->p, true, "%s is a script (%s), which starts %s: the probe is -u %s:%s", rule->file, s->refused, program, program,
+			       place);
+	else
+		espy_probe_say(s->p, true, "%s is a script (%s), which %s runs: name that program (-u %s:%s), or the one that the script starts",
+			       rule->file, s->refused, interpreter, interpreter, place);
+	return true;
+}
+
 static void say_none(const struct search *s)
 {
 	const char *name = s->rule->file;
 
+	if (s->error == -ENOEXEC && say_script(s))
+		return;
 	if (s->error == -ENOTSUP || s->error == -ENOEXEC)
 		espy_probe_say(s->p, true, "%s is no x86-64 program or library", name);
 	else if (s->error)
