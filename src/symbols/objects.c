@@ -78,6 +78,7 @@ static struct espy_object *add_object(struct espy_objects *o, const struct mappi
 	*x = (struct espy_object){
 		.path = strdup(m->path),
 		.start = m->start,
+		.first_end = m->end,
 		.end = m->end,
 		.dev_major = m->major,
 		.dev_minor = m->minor,

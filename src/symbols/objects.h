@@ -9,6 +9,7 @@
 struct espy_object {
 	char *path;		       /* as /proc/PID/maps shows it */
 	uint64_t start, end;	       /* of the whole: the lowest and highest address mapped */
+	uint64_t first_end;	       /* of the first mapping: START-END is its name in /proc/PID/map_files */
 	uint64_t bias;		       /* address in memory = address in the file's numbering + bias */
 	uint64_t code_start, code_end; /* of the executable mappings */
 	uint32_t dev_major, dev_minor;

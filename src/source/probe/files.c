@@ -2,6 +2,7 @@
 /* Which files a probe's FILE means: what targets have mapped, the program to be started, PATH, the libraries of the system. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,40 @@ struct search {
 	size_t cnt;
 	int error; /* why the last file that would fit cannot be used */
 	char refused[PATH_MAX]; /* that file, if it was found by name */
+	char real[PATH_MAX];	/* the rule's path as maps show it; "": it has no path */
 };
+
+/* Takes the word off that /proc puts behind the name of a file that has lost it. Returns whether it stood there. */
+static bool without_deleted(char *path)
+{
+	const size_t len = strlen(path), gone = strlen(DELETED);
+	const bool deleted = len > gone && !strcmp(path + len - gone, DELETED);
+
+	if (deleted)
+		path[len - gone] = '\0';
+	return deleted;
+}
+
+bool espy_probe_is_mapping(const char *path)
+{
+	return !strncmp(path, "/proc/", strlen("/proc/")) && strstr(path, "/map_files/");
+}
+
+/* The path of the rule without links and from the root on, also if only its directory is still there. */
+static void find_real(struct search *s)
+{
+	const char *name = s->rule->file, *slash = strrchr(name, '/');
+	char dir[PATH_MAX], real[PATH_MAX];
+
+	if (!slash)
+		return;
+	if (realpath(name, s->real))
+		return;
+	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - name + 1), name);
+	s->real[0] = '\0';
+	if (realpath(dir, real) && snprintf(s->real, sizeof(s->real), "%s%s", strcmp(real, "/") ? real : "", slash) >= (int)sizeof(s->real))
+		s->real[0] = '\0';
+}
 
 /* An open file, which is taken over; one that is known already is not opened twice. */
 static int take(struct search *s, int fd, const char *path)
@@ -77,6 +111,16 @@ static int take(struct search *s, int fd, const char *path)
 
 static int take_path(struct search *s, const char *path)
 {
+	char mapped[PATH_MAX];
+
+	if (espy_probe_is_mapping(path)) {
+		const ssize_t len = readlink(path, mapped, sizeof(mapped) - 1);
+		const int map_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+		mapped[len < 0 ? 0 : len] = '\0';
+		without_deleted(mapped);
+		return take(s, map_fd < 0 ? -errno : map_fd, *mapped ? mapped : path);
+	}
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = take(s, fd < 0 ? -errno : fd, path);
 
 	if (err)
@@ -88,17 +132,17 @@ static bool is_meant(const struct search *s, const char *path)
 {
 	const char *name = s->rule->file;
 
-	return strchr(name, '/') ? !strcmp(path, name) : espy_file_is_called(path, name);
+	return strchr(name, '/') ? !strcmp(path, name) || !strcmp(path, s->real) : espy_file_is_called(path, name);
 }
 
 /* The file as the process has it, which may be another one than lies on the disk by now. */
 static void take_mapped(struct search *s, pid_t pid, const struct espy_object *o)
 {
-	const size_t len = strlen(o->path), gone = strlen(DELETED);
-	const bool deleted = len > gone && !strcmp(o->path + len - gone, DELETED);
 	char path[PATH_MAX + 16];
 
-	snprintf(path, sizeof(path), "%.*s", (int)(deleted ? len - gone : len), o->path);
+	snprintf(path, sizeof(path), "%s", o->path);
+	const bool deleted = without_deleted(path);
+
 	if (!is_meant(s, path))
 		return;
 	if (o->error) {
@@ -108,8 +152,9 @@ static void take_mapped(struct search *s, pid_t pid, const struct espy_object *o
 	const int fd = fcntl(o->elf.fd, F_DUPFD_CLOEXEC, 3);
 
 	if (!take(s, fd < 0 ? -errno : fd, path) && deleted)
-		espy_probe_say(s->p, false, "process %d has mapped %s, which was replaced or removed since: the probe is in the old file",
-			       (int)pid, path);
+		espy_probe_say(s->p, false, "process %d has mapped %s, which was replaced or removed since: the probe is in the old file, "
+					    "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+			       (int)pid, path, (int)pid, o->start, o->first_end);
 }
 
 static void look_at_process(struct search *s, pid_t pid)
@@ -120,6 +165,47 @@ static void look_at_process(struct search *s, pid_t pid)
 		return; /* that it is gone is said where it is attached to */
 	for (size_t i = 0; i < o.cnt; i++)
 		take_mapped(s, pid, &o.v[i]);
+	espy_objects__free(&o);
+}
+
+static bool is_found(const struct search *s, const struct espy_object *o)
+{
+	struct stat st;
+
+	/* Some file systems show another device in maps than to stat. */
+	if (o->error || fstat(o->elf.fd, &st))
+		st = (struct stat){ .st_ino = o->inode, .st_dev = makedev(o->dev_major, o->dev_minor) };
+	for (size_t i = 0; i < s->cnt; i++)
+		if (s->found[i]->inode == st.st_ino && s->found[i]->dev_major == major(st.st_dev) && s->found[i]->dev_minor == minor(st.st_dev))
+			return true;
+	return false;
+}
+
+/* A process that has another file of this name than the one that was found would never hit the probe, and nobody would know why. */
+static void compare_with(struct search *s, pid_t pid)
+{
+	const char *slash = strrchr(s->rule->file, '/'), *name = slash ? slash + 1 : s->rule->file;
+	const struct espy_object *other = NULL;
+	struct espy_objects o;
+	bool mapped = false;
+	char path[PATH_MAX + 16];
+
+	if (espy_objects__of_pid(&o, pid))
+		return;
+	for (size_t i = 0; i < o.cnt && !mapped; i++) {
+		mapped = is_found(s, &o.v[i]);
+		snprintf(path, sizeof(path), "%s", o.v[i].path);
+		without_deleted(path);
+		if (!mapped && espy_file_is_called(path, name))
+			other = &o.v[i];
+	}
+	if (!mapped && other)
+		espy_probe_say(s->p, false, "process %d does not map %s, but another file: %s. To probe that one: -u /proc/%d/map_files/%" PRIx64
+					    "-%" PRIx64 ":%s",
+			       (int)pid, s->found[0]->path, other->path, (int)pid, other->start, other->first_end,
+			       s->rule->symbol ? s->rule->symbol : "0xOFFSET");
+	else if (!mapped)
+		espy_probe_say(s->p, false, "process %d does not map %s now: hits come when it does", (int)pid, s->found[0]->path);
 	espy_objects__free(&o);
 }
 
@@ -232,10 +318,14 @@ int espy_probe_files__find(struct espy_probe_places *p, const struct espy_probe_
 
 	if (rule->where == ESPY_PROBE_AT_ADDRESS)
 		return find_address(&s, addr);
+	find_real(&s);
 	for (size_t i = 0; i < p->targets->pid_cnt; i++)
 		look_at_process(&s, p->targets->pids[i]);
-	if (!s.cnt)
+	if (!s.cnt) {
 		look_at_system(&s);
+		for (size_t i = 0; s.cnt && i < p->targets->pid_cnt; i++)
+			compare_with(&s, p->targets->pids[i]);
+	}
 	if (s.cnt)
 		return (int)s.cnt;
 	if (s.error == -ENOMEM)

@@ -26,7 +26,7 @@ void espy_probe_say(const struct espy_probe_places *p, bool error, const char *f
 /* What stands in front of the colon. */
 static const char *provider_of(const struct espy_probe_rule *rule, const struct espy_probe_file *file)
 {
-	const char *path = rule->file ? rule->file : file->path, *slash = strrchr(path, '/');
+	const char *path = rule->file && !espy_probe_is_mapping(rule->file) ? rule->file : file->path, *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }

@@ -35,6 +35,8 @@ struct espy_probe_places {
  */
 int espy_probe_files__find(struct espy_probe_places *p, const struct espy_probe_rule *rule,
 			   struct espy_probe_file *found[ESPY_PROBE_FILES_MAX], uint64_t *addr);
+/* Is this path one of a mapping (/proc/PID/map_files/START-END)? Then it says nothing of how the file is called. */
+bool espy_probe_is_mapping(const char *path);
 void espy_probe_files__free(struct espy_probe_places *p);
 
 /* ---- rule.c */
