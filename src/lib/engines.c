@@ -417,6 +417,9 @@ struct filter_change {
 
 static bool asks_for_more(const struct espy_session *s, const struct espy_filter *f)
 {
+	/* Calls that met none of the conditions that there were do not come. */
+	if (s->condition.gate_cnt)
+		return true;
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 		for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
 			if (f->trace.bits[abi][w] & ~s->sets[abi].wanted[w])
@@ -428,7 +431,7 @@ static int change_filter(struct espy_session *s, void *arg)
 {
 	const struct filter_change *c = arg;
 
-	if (s->run.phase == PHASE_RUNS && s->o.engines_fixed && asks_for_more(s, c->filter))
+	if (s->run.phase == PHASE_RUNS && s->o.engines_fixed && c->filter != c->engine->filter && asks_for_more(s, c->filter))
 		return -EOPNOTSUPP;
 	espy_engine__set_filter(c->engine, c->filter);
 	if (s->run.phase != PHASE_RUNS)

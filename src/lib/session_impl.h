@@ -82,7 +82,8 @@ struct session_engines {
 /* The condition (--where) of the first engine's filter, and what of it the source tests. Other filters' conditions are tested here. */
 struct session_condition {
 	struct espy_where *where; /* NULL: there is none */
-	bool times;		  /* it asks how long calls took */
+	bool times;		  /* it asks how long calls took, or that of another engine does */
+	bool several;		  /* an engine has another filter: what the source has tested may have been for that one */
 	struct espy_trigger *gates; /* what the source tests of it; NULL: nothing */
 	size_t gate_cnt;
 	struct espy_call_gate (*call_gates)[ESPY_MAX_SYSCALLS]; /* one table for each ABI */

@@ -20,21 +20,45 @@ static int open_where(struct espy_session *s, const struct espy_filter *f, struc
 	return err;
 }
 
+/* The condition of an engine, which is that of its filter; NULL: it has none. */
+static struct espy_where *where_of(const struct espy_session *s, const struct espy_engine *e)
+{
+	return e->filter == s->first_filter ? s->condition.where : e->own_where;
+}
+
+/* What the session must follow or ask for, so that an engine's condition can be tested. */
+static void note_asks(struct espy_session *s, const struct espy_engine *e)
+{
+	struct espy_where *w = where_of(s, e);
+	struct espy_syscall_set calls;
+	unsigned asks;
+
+	if (!w)
+		return;
+	memcpy(calls.bits, e->calls, sizeof(calls.bits));
+	asks = espy_where__asks(w, &calls);
+	s->follow_fds |= asks & ESPY_WHERE_FD_PATHS;
+	s->condition.times |= asks & ESPY_WHERE_DURATION;
+}
+
 int espy_session__open_where(struct espy_session *s)
 {
 	struct espy_filter *f = s->first_filter;
-	unsigned asks;
-	int err;
+	int err = 0;
 
-	if (!f || !f->where_cnt)
-		return 0;
-	err = open_where(s, f, &s->condition.where, &f->trace);
-	if (err)
-		return err;
-	asks = espy_where__asks(s->condition.where, &f->trace);
-	s->follow_fds |= asks & ESPY_WHERE_FD_PATHS;
-	s->condition.times = asks & ESPY_WHERE_DURATION;
-	return 0;
+	if (f && f->where_cnt)
+		err = open_where(s, f, &s->condition.where, &f->trace);
+	for (unsigned i = 0; i < s->engines.cnt && !err; i++) {
+		struct espy_engine *e = s->engines.v[i];
+
+		if (e->filter == f)
+			memcpy(e->calls, f->trace.bits, sizeof(e->calls));
+		else
+			err = espy_session__open_own_where(s, e);
+		if (!err)
+			note_asks(s, e);
+	}
+	return err;
 }
 
 static bool own_where(void *engine, const struct espy_call_view *v)
@@ -82,13 +106,116 @@ static uint8_t gate_number(struct espy_session *s, const struct espy_trigger *t)
 	return (uint8_t)++s->condition.gate_cnt;
 }
 
-/* Both gates of a call, or none: what the source does not test must be tested here as a whole. */
-static void set_gate(struct espy_session *s, enum espy_abi abi, uint32_t nr)
+/*
+ * Puts the tests of `more` behind those of t, for where these end with `end` (ESPY_TRIGGER_FAILS: one of the two must hold;
+ * ESPY_TRIGGER_HOLDS: both). false: there is no room, and t has no meaning any more.
+ */
+static bool append(struct espy_trigger *t, const struct espy_trigger *more, uint8_t end)
 {
-	struct espy_trigger early = { .action = ESPY_TRIGGER_KEEP }, late = early;
-	struct espy_call_gate *g = &s->condition.call_gates[abi][nr];
+	const uint32_t base = t->test_cnt;
 
-	if (!espy_where__kernel_part(s->condition.where, abi, nr, &early, &late))
+	if (base + more->test_cnt > ESPY_TRIGGER_TESTS)
+		return false;
+	for (uint32_t i = 0; i < base; i++) {
+		t->tests[i].yes = t->tests[i].yes == end ? (uint8_t)base : t->tests[i].yes;
+		t->tests[i].no = t->tests[i].no == end ? (uint8_t)base : t->tests[i].no;
+	}
+	for (uint32_t i = 0; i < more->test_cnt; i++) {
+		struct espy_trigger_test *test = &t->tests[base + i];
+
+		*test = more->tests[i];
+		test->yes = test->yes < ESPY_TRIGGER_TESTS ? (uint8_t)(test->yes + base) : test->yes;
+		test->no = test->no < ESPY_TRIGGER_TESTS ? (uint8_t)(test->no + base) : test->no;
+	}
+	t->test_cnt += more->test_cnt;
+	return true;
+}
+
+/* The gates of one condition; false: all of its calls may be wanted. */
+static bool parts_of(struct espy_where *w, enum espy_abi abi, uint32_t nr, struct espy_trigger *early, struct espy_trigger *late)
+{
+	*early = *late = (struct espy_trigger){ .action = ESPY_TRIGGER_KEEP };
+	return espy_where__kernel_part(w, abi, nr, early, late) && early->test_cnt + late->test_cnt;
+}
+
+/*
+ * The gates of several conditions, of which one must hold: early, that the early part of one holds; late, that both parts of one
+ * do. A gate for which there is no room is left out: the source then sends more than is wanted. false: as above.
+ */
+static bool either_of(struct espy_where *const *w, unsigned cnt, enum espy_abi abi, uint32_t nr, struct espy_trigger *early,
+		      struct espy_trigger *late)
+{
+	bool early_fits = true, late_fits = true, has_late = false;
+	struct espy_trigger first, second;
+
+	*early = *late = (struct espy_trigger){ .action = ESPY_TRIGGER_KEEP };
+	for (unsigned i = 0; i < cnt; i++) {
+		if (!parts_of(w[i], abi, nr, &first, &second))
+			return false;
+		early_fits = early_fits && first.test_cnt && append(early, &first, ESPY_TRIGGER_FAILS);
+		has_late |= second.test_cnt != 0;
+		late_fits = late_fits && append(&first, &second, ESPY_TRIGGER_HOLDS) && append(late, &first, ESPY_TRIGGER_FAILS);
+	}
+	if (!early_fits)
+		*early = (struct espy_trigger){ .test_cnt = 0 };
+	if (!late_fits || !has_late)
+		*late = (struct espy_trigger){ .test_cnt = 0 };
+	return true;
+}
+
+static bool same_conditions(const struct espy_filter *a, const struct espy_filter *b)
+{
+	bool same = a->where_cnt == b->where_cnt;
+
+	for (size_t i = 0; same && i < a->where_cnt; i++)
+		same = !strcmp(a->where[i], b->where[i]);
+	return same;
+}
+
+static bool engine_wants(const struct espy_engine *e, enum espy_abi abi, uint32_t nr)
+{
+	return !e->gone && (e->events & (ESPY_EVENT_CALL_BEGIN | ESPY_EVENT_CALL_END) || e->trace.path) &&
+	       e->calls[abi][nr / 64] >> (nr % 64) & 1;
+}
+
+/* Does an engine before this one want the call by the same condition? */
+static bool is_repeated(const struct espy_session *s, unsigned at, enum espy_abi abi, uint32_t nr)
+{
+	for (unsigned i = 0; i < at; i++)
+		if (engine_wants(s->engines.v[i], abi, nr) && same_conditions(s->engines.v[i]->filter, s->engines.v[at]->filter))
+			return true;
+	return false;
+}
+
+/*
+ * The conditions by which engines want a call, each once: into w, which has room for one of each engine. Returns how many; 0: nobody wants
+ * it, or somebody whatever it is.
+ */
+static unsigned conditions_of(const struct espy_session *s, enum espy_abi abi, uint32_t nr, struct espy_where **w)
+{
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; i < s->engines.cnt; i++) {
+		const struct espy_engine *e = s->engines.v[i];
+
+		if (!engine_wants(e, abi, nr))
+			continue;
+		if (!where_of(s, e))
+			return 0;
+		if (!is_repeated(s, i, abi, nr))
+			w[cnt++] = where_of(s, e);
+	}
+	return cnt;
+}
+
+/* Both gates of a call, or none: what the source does not test must be tested here as a whole. */
+static void set_gate(struct espy_session *s, enum espy_abi abi, uint32_t nr, struct espy_where **w)
+{
+	struct espy_call_gate *g = &s->condition.call_gates[abi][nr];
+	const unsigned cnt = conditions_of(s, abi, nr, w);
+	struct espy_trigger early, late;
+
+	if (!cnt || !(cnt == 1 ? parts_of(w[0], abi, nr, &early, &late) : either_of(w, cnt, abi, nr, &early, &late)))
 		return;
 	if (early.test_cnt)
 		g->early = gate_number(s, &early);
@@ -117,29 +244,34 @@ int espy_session__set_gates(struct espy_session *s)
 {
 	const bool kernel = s->src_ops && s->src_ops->caps & ESPY_SRC_GATES;
 
-	if (!s->condition.where)
-		return 0;
-	if (s->o.explain)
+	bool any = false;
+
+	if (s->condition.where && s->o.explain)
 		explain(s, kernel);
-	/* An engine with another filter is to get what this one does not want. */
-	for (unsigned i = 0; i < s->engines.cnt; i++)
-		if (s->engines.v[i]->filter != s->first_filter || !s->o.engines_fixed)
-			return 0;
-	if (!kernel)
+	for (unsigned i = 0; i < s->engines.cnt; i++) {
+		any |= where_of(s, s->engines.v[i]) != NULL;
+		s->condition.several |= s->engines.v[i]->filter != s->first_filter;
+	}
+	/* An engine that comes later may want what these do not. */
+	if (!any || !kernel || !s->o.engines_fixed)
 		return 0;
+	struct espy_where **w = calloc(s->engines.cnt, sizeof(struct espy_where *));
+
 	s->condition.gates = calloc(ESPY_GATE_MAX, sizeof(*s->condition.gates));
 	s->condition.call_gates = calloc(ESPY_ABI_CNT, sizeof(*s->condition.call_gates));
-	if (!s->condition.gates || !s->condition.call_gates)
+	if (!w || !s->condition.gates || !s->condition.call_gates) {
+		free(w);
 		return -ENOMEM;
+	}
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		for (uint32_t nr = 0; nr < s->images[abi].syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
 			/* What the tables of descriptors need comes whatever the condition says. */
-			if (espy_syscall_set__has(&s->first_filter->trace, (enum espy_abi)abi, nr) &&
-			    !(s->follow_fds && espy_state__needs_call(&s->images[abi], nr)))
-				set_gate(s, (enum espy_abi)abi, nr);
+			if (!(s->follow_fds && espy_state__needs_call(&s->images[abi], nr)))
+				set_gate(s, (enum espy_abi)abi, nr, w);
 		}
 		s->sets[abi].gates = s->condition.call_gates[abi];
 	}
+	free(w);
 	return 0;
 }
 
@@ -155,7 +287,9 @@ bool espy_session__where(void *session, const struct espy_call_view *v)
 	if (!v->has_exit && !espy_where__knows_at_entry(s->condition.where, abi, v->nr))
 		return false;
 	/* Who shows a recording must know what the kernel knew: so all is asked here once more. */
-	return espy_where__holds(s->condition.where, v, g && (g->early || g->late) && !s->engines.record_sinks, s->state);
+	const bool tested = g && (g->early || g->late) && !s->condition.several && !s->engines.record_sinks;
+
+	return espy_where__holds(s->condition.where, v, tested, s->state);
 }
 
 void espy_session__close_where(struct espy_session *s)
