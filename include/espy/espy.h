@@ -76,6 +76,7 @@ ESPY_API void espy_filter_free(struct espy_filter *f);
 /*
  * What strace takes after -e: "trace=open,%file", "openat", "!read", "/^epoll", "signal=SIGTERM", "trace-fds=3", and for text
  * "abbrev=", "verbose=", "raw=", "read=", "write=", "status=". Calls, signals and descriptors: the last word counts.
+ * "inject=" and "fault=" change calls; of the filters of a session only one may change a certain call.
  * -EINVAL: why[] is one line about it.
  */
 ESPY_API int espy_filter_select(struct espy_filter *f, const char *expression, char *why, size_t why_size);

@@ -320,6 +320,18 @@ void espy_session__event(struct espy_session *s, struct espy_event *event)
 
 /* ---- adding, changing, removing */
 
+/* What the source was told when it was opened cannot come later: rules that change calls. 0, or -EOPNOTSUPP, which was said. */
+static int check_later(struct espy_session *s, const struct espy_filter *f)
+{
+	for (unsigned i = 0; s->filters && s->filters[i]; i++)
+		if (s->filters[i] == f)
+			return 0;
+	if (!f->tamper_cnt)
+		return 0;
+	espy_session__error(s, "inject: the session has begun; calls are changed by rules that were there before");
+	return -EOPNOTSUPP;
+}
+
 static int add(struct espy_session *s, void *arg)
 {
 	struct session_engines *e = &s->engines;
@@ -329,8 +341,9 @@ static int add(struct espy_session *s, void *arg)
 		return -ENOMEM;
 	en->session = s;
 	if (s->run.phase == PHASE_RUNS) {
-		int err = s->o.engines_fixed ? -EOPNOTSUPP : espy_session__start_engine(s, en);
+		int err = s->o.engines_fixed ? -EOPNOTSUPP : check_later(s, en->filter);
 
+		err = err ? err : espy_session__start_engine(s, en);
 		if (err)
 			return err;
 	} else if (s->run.phase != PHASE_NEW) {
@@ -432,6 +445,8 @@ static int change_filter(struct espy_session *s, void *arg)
 	const struct filter_change *c = arg;
 
 	if (s->run.phase == PHASE_RUNS && s->o.engines_fixed && c->filter != c->engine->filter && asks_for_more(s, c->filter))
+		return -EOPNOTSUPP;
+	if (s->run.phase == PHASE_RUNS && check_later(s, c->filter))
 		return -EOPNOTSUPP;
 	espy_engine__set_filter(c->engine, c->filter);
 	if (s->run.phase != PHASE_RUNS)

@@ -121,6 +121,7 @@ static void free_session(struct espy_session *s)
 	for (size_t i = 0; s->filters && s->filters[i]; i++)
 		espy_filter_free(s->filters[i]);
 	free(s->filters);
+	free(s->tampers);
 	espy_probe_places__free(s->probes);
 	free(s->marks.v);
 	free(s->holds.v);

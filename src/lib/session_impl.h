@@ -130,6 +130,8 @@ struct espy_session {
 	struct espy_mark_rules marks; /* of all engines; cnt 0: none. The rules are their filters' */
 	struct espy_probe_places *probes; /* of all engines; NULL: none are wanted */
 	struct espy_filter *first_filter; /* of the engine that was added first */
+	struct espy_tamper *tampers; /* of all filters; their bytes are the filters' */
+	size_t tamper_cnt;
 	struct espy_engine *counts_for; /* the source counts for this one, and sends no calls; NULL: it does not */
 	struct espy_image images[ESPY_ABI_CNT];
 	struct session_images descriptions;

@@ -167,7 +167,7 @@ static const char *needs_stopping_source(const struct espy_session *s)
 		return "--detach-on=execve";
 	if (o->kill_on_exit)
 		return "--kill-on-exit";
-	if (s->first_filter && s->first_filter->tamper_cnt)
+	if (s->tamper_cnt)
 		return "-e inject=";
 	if (o->stack_frames)
 		return "-k";
@@ -181,13 +181,63 @@ static unsigned needed_caps(const struct espy_session *s)
 	return (s->probes ? ESPY_SRC_PROBES : 0) | (o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0) | (o->flight_bytes ? ESPY_SRC_FLIGHT : 0);
 }
 
+/* A call that rules of both change: its ABI and number. */
+static bool both_change(const struct espy_tamper *a, const struct espy_tamper *b, unsigned *abi, uint32_t *nr)
+{
+	for (*abi = 0; *abi < ESPY_ABI_CNT; ++*abi)
+		for (unsigned w = 0; w < ESPY_TAMPER_CALLS / 64; w++) {
+			const uint64_t bits = a->calls[*abi][w] & b->calls[*abi][w];
+
+			if (bits) {
+				*nr = w * 64 + (uint32_t)__builtin_ctzll(bits);
+				return true;
+			}
+		}
+	return false;
+}
+
+/*
+ * The rules of all filters. In one filter the last rule for a call counts; of two filters none comes before the other, so only one may
+ * change a call. Then it is also clear whose change an event tells.
+ */
+static int gather_tampers(struct espy_session *s)
+{
+	size_t cnt = 0;
+	unsigned abi;
+	uint32_t nr;
+
+	for (unsigned i = 0; s->filters[i]; i++)
+		cnt += s->filters[i]->tamper_cnt;
+	if (!cnt)
+		return 0;
+	s->tampers = calloc(cnt, sizeof(*s->tampers));
+	if (!s->tampers)
+		return -ENOMEM;
+	for (unsigned i = 0; s->filters[i]; i++) {
+		const struct espy_filter *f = s->filters[i];
+		const size_t before = s->tamper_cnt;
+		unsigned k = 0;
+
+		while (s->filters[k] != f)
+			k++;
+		for (size_t r = 0; k == i && r < f->tamper_cnt; r++) {
+			for (size_t other = 0; other < before; other++)
+				if (both_change(&s->tampers[other], &f->tampers[r], &abi, &nr)) {
+					espy_session__error(s, "inject: two filters change %s: of each call one filter may",
+							    espy_image__str(&s->images[abi], s->images[abi].syscalls[nr].name));
+					return -EINVAL;
+				}
+			s->tampers[s->tamper_cnt++] = f->tampers[r];
+		}
+	}
+	return 0;
+}
+
 /* A value in the range of errors: the program takes it for one, though the text shows a value. */
 static void warn_of_values(struct espy_session *s)
 {
-	const struct espy_filter *f = s->first_filter;
-
-	for (size_t i = 0; f && i < f->tamper_cnt; i++) {
-		const struct espy_tamper *t = &f->tampers[i];
+	for (size_t i = 0; i < s->tamper_cnt; i++) {
+		const struct espy_tamper *t = &s->tampers[i];
 
 		if (t->has_result && !t->is_error && t->result < 0 && t->result >= -4095)
 			espy_session__say(s, ESPY_TOPIC_GENERAL,
@@ -280,7 +330,9 @@ int espy_session__open_source(struct espy_session *s)
 {
 	const struct espy_session_options *o = &s->o;
 	const struct espy_filter *paths = find_path_filter(s);
-	int err = choose_source(s);
+	int err = gather_tampers(s);
+
+	err = err ? err : choose_source(s);
 
 	if (err)
 		return err;
@@ -312,8 +364,8 @@ int espy_session__open_source(struct espy_session *s)
 		.ring_bytes = o->ring_bytes,
 		.rings = o->rings,
 		.stack_frames = o->stack_frames,
-		.tampers = s->first_filter ? s->first_filter->tampers : NULL,
-		.tamper_cnt = s->first_filter ? s->first_filter->tamper_cnt : 0,
+		.tampers = s->tampers,
+		.tamper_cnt = s->tamper_cnt,
 		.without = o->without,
 		.without_cnt = o->without_count,
 		.triggers = s->triggers,

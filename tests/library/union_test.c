@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * No engine comes before another one: each sees the calls that meet the condition of its own filter, of which the kernel tests that one of
- * them holds. With two engines and with ten. By source bpf, where it works, else ptrace;
+ * them holds; the rules of all filters change calls. With two engines and with ten. By source bpf, where it works, else ptrace;
  * ESPY_SOURCE names one.
  */
 #include <errno.h>
@@ -26,17 +26,26 @@ static char self[4096], last_error[512];
 
 /* ---- the program that is watched: this one */
 
-/* "calls": getpriority and access of ROUNDS things that are not there. */
+static const long changed[ENGINES] = { SYS_getppid, SYS_getpgrp, SYS_getuid, SYS_geteuid, SYS_getgid,
+				       SYS_getegid, SYS_gettid, SYS_sched_yield, SYS_sync, SYS_getpid };
+static const char *const changed_names[ENGINES] = { "getppid", "getpgrp", "getuid", "geteuid", "getgid",
+						    "getegid", "gettid", "sched_yield", "sync", "getpid" };
+
+/* "calls": getpriority and access of ROUNDS things that are not there. "changed": exits with the number of calls that return 100 and its place. */
 static int be_watched(const char *how)
 {
 	char path[32];
+	int cnt = 0;
 
+	if (!strcmp(how, "changed"))
+		for (int i = 0; i < ENGINES; i++)
+			cnt += syscall(changed[i]) == 100 + i;
 	for (unsigned i = 0; !strcmp(how, "calls") && i < ROUNDS; i++) {
 		snprintf(path, sizeof(path), "/nosuch-%u", i);
 		syscall(SYS_getpriority, 0, FIRST_WHO + i);
 		syscall(SYS_access, path, 0);
 	}
-	_exit(0);
+	_exit(cnt);
 }
 
 /* ---- sessions */
@@ -83,13 +92,15 @@ static void on_event(void *ctx, const struct espy_event *e)
 		seen->wrong += espy_event_string_at(e, "pathname", path, sizeof(path)) < 0 || strcmp(path, want);
 }
 
-static struct espy_filter *new_filter(const char *expression, const char *where)
+static struct espy_filter *new_filter(const char *expression, const char *inject, const char *where)
 {
 	struct espy_filter *f;
 	char why[256];
 
 	assert_int_equal(espy_filter_new(&f), 0);
 	assert_int_equal(espy_filter_select(f, expression, why, sizeof(why)), 0);
+	if (inject)
+		assert_int_equal(espy_filter_select(f, inject, why, sizeof(why)), 0);
 	if (where)
 		assert_int_equal(espy_filter_where(f, where), 0);
 	return f;
@@ -116,11 +127,11 @@ static void each_sees_its_own(unsigned cnt, bool one_more)
 	for (unsigned i = 0; i < cnt; i++) {
 		seen[i].which = i * 7;
 		snprintf(where, sizeof(where), "who == %u || path == \"/nosuch-%u\"", FIRST_WHO + i * 7, i * 7);
-		assert_int_equal(add(s, new_filter("getpriority,access", where), &seen[i], NULL), 0);
+		assert_int_equal(add(s, new_filter("getpriority,access", NULL, where), &seen[i], NULL), 0);
 	}
 	seen[cnt].which = UINT32_MAX;
 	if (one_more)
-		assert_int_equal(add(s, new_filter("access", NULL), &seen[cnt], NULL), 0);
+		assert_int_equal(add(s, new_filter("access", NULL, NULL), &seen[cnt], NULL), 0);
 	assert_int_equal(espy_session_run(s), 0);
 	assert_int_equal(espy_session_stats(s, &st), 0);
 	for (unsigned i = 0; i < cnt; i++) {
@@ -161,7 +172,7 @@ static void duration_of_the_second(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
-		struct espy_filter *f = new_filter("getpriority", i ? "duration > 0s" : NULL);
+		struct espy_filter *f = new_filter("getpriority", NULL, i ? "duration > 0s" : NULL);
 		struct espy_text_options to = { .size = sizeof(to) };
 		const struct espy_engine_options eo = { .size = sizeof(eo), .filter = f, .text = &to };
 
@@ -185,6 +196,71 @@ static void duration_of_the_second(void **state)
 	}
 }
 
+/* ---- changed calls */
+
+static void all_rules_hold(unsigned cnt)
+{
+	struct espy_session *s = open_session("changed", NULL, true);
+	struct seen seen[ENGINES] = { { .calls = 0 } };
+	char inject[64];
+	int status;
+
+	for (unsigned i = 0; i < cnt; i++) {
+		seen[i].which = UINT32_MAX;
+		snprintf(inject, sizeof(inject), "inject=%s:retval=%u", changed_names[i], 100 + i);
+		assert_int_equal(add(s, new_filter(changed_names[i], inject, NULL), &seen[i], NULL), 0);
+	}
+	assert_int_equal(espy_session_run(s), 0);
+	assert_string_equal(espy_session_source(s), "ptrace");
+	assert_int_equal(espy_session_program_status(s, &status), 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), cnt);
+	espy_session_close(s);
+}
+
+static void two_change_calls(void **state)
+{
+	(void)state;
+	all_rules_hold(2);
+}
+
+static void ten_change_calls(void **state)
+{
+	(void)state;
+	all_rules_hold(ENGINES);
+}
+
+/* Which of the two should it be? */
+static void two_change_one_call(void **state)
+{
+	struct espy_session *s = open_session("changed", NULL, true);
+	struct seen seen = { .which = UINT32_MAX };
+
+	(void)state;
+	assert_int_equal(add(s, new_filter("getppid", "inject=getppid:retval=1", NULL), &seen, NULL), 0);
+	assert_int_equal(add(s, new_filter("getppid", "inject=getuid,getppid:retval=2", NULL), &seen, NULL), 0);
+	assert_int_equal(espy_session_start(s), -EINVAL);
+	assert_non_null(strstr(last_error, "two filters change getppid"));
+	espy_session_close(s);
+}
+
+static void rules_that_come_late(void **state)
+{
+	struct espy_session *s = open_session("changed", "ptrace", false);
+	struct seen seen = { .which = UINT32_MAX };
+	struct espy_engine *first;
+	struct espy_filter *late = new_filter("getppid", "inject=getppid:retval=1", NULL);
+
+	(void)state;
+	assert_int_equal(add(s, new_filter("getuid", NULL, NULL), &seen, &first), 0);
+	assert_int_equal(espy_session_start(s), 0);
+	assert_int_equal(espy_engine_set_filter(first, late), -EOPNOTSUPP);
+	assert_non_null(strstr(last_error, "the session has begun"));
+	assert_int_equal(add(s, late, &seen, NULL), -EOPNOTSUPP);
+	assert_int_equal(espy_session_run(s), 0);
+	espy_session_close(s);
+}
+
 int main(int argc, char **argv)
 {
 	const ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -193,6 +269,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ten_conditions),
 		cmocka_unit_test(conditions_and_none),
 		cmocka_unit_test(duration_of_the_second),
+		cmocka_unit_test(two_change_calls),
+		cmocka_unit_test(ten_change_calls),
+		cmocka_unit_test(two_change_one_call),
+		cmocka_unit_test(rules_that_come_late),
 	};
 
 	self[len > 0 ? len : 0] = 0;
