@@ -362,7 +362,7 @@ static int check_probes(struct espy_trace_args *a)
 	return err ? err : keep_word(a, "-equiet=exit");
 }
 
-/* -u with a word that is neither a probe nor a user: somebody who forgot the file is told the whole probe. */
+/* -u with a word that is neither a probe nor a user: perhaps the user left out the file, and espy says the whole probe. */
 static int check_user(const struct espy_trace_args *a)
 {
 	char probe[PATH_MAX + 128];

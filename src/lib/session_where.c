@@ -188,8 +188,8 @@ static bool is_repeated(const struct espy_session *s, unsigned at, enum espy_abi
 }
 
 /*
- * The conditions by which engines want a call, each once: into w, which has room for one of each engine. Returns how many; 0: nobody wants
- * it, or somebody whatever it is.
+ * The conditions by which engines want a call, each once: into w, which has room for one of each engine. Returns how many; 0: no engine
+ * wants the call, or an engine wants it without a condition.
  */
 static unsigned conditions_of(const struct espy_session *s, enum espy_abi abi, uint32_t nr, struct espy_where **w)
 {
@@ -243,7 +243,6 @@ static void explain(struct espy_session *s, bool kernel)
 int espy_session__set_gates(struct espy_session *s)
 {
 	const bool kernel = s->src_ops && s->src_ops->caps & ESPY_SRC_GATES;
-
 	bool any = false;
 
 	if (s->condition.where && s->o.explain)

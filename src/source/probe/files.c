@@ -181,7 +181,7 @@ static bool is_found(const struct search *s, const struct espy_object *o)
 	return false;
 }
 
-/* A process that has another file of this name than the one that was found would never hit the probe, and nobody would know why. */
+/* A process that maps another file of this name than the one that was found never hits the probe: espy says so. */
 static void compare_with(struct search *s, pid_t pid)
 {
 	const char *slash = strrchr(s->rule->file, '/'), *name = slash ? slash + 1 : s->rule->file;
