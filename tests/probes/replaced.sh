@@ -28,6 +28,7 @@ replaces() {
 }
 # hits PROBE some|none: attaches, lets the program go on once, and waits for the hits of its two calls
 hits() {
+	rm -f got err # what an earlier one has said is no answer
 	"$espy" trace -p $pid -u "$1" -o got 2>err 3>&- &
 	tracer=$!
 	wait_for 60 grep -q attached err || not_ok "not attached: $(cat err)"
