@@ -15,22 +15,13 @@ struct espy_buf {
 	bool failed; /* an allocation failed; what came after was dropped */
 };
 
+/* Makes the buffer larger, so that n more bytes find room; false if there is no memory. */
+bool espy_buf__grow(struct espy_buf *b, size_t n);
+
 /* Make room for n more bytes; false if there is no memory. */
 static inline bool espy_buf__room(struct espy_buf *b, size_t n)
 {
-	if (b->cap - b->len >= n)
-		return true;
-	size_t cap = b->cap ? b->cap * 2 : 4096;
-	while (cap - b->len < n)
-		cap *= 2;
-	char *p = realloc(b->data, cap);
-	if (!p) {
-		b->failed = true;
-		return false;
-	}
-	b->data = p;
-	b->cap = cap;
-	return true;
+	return b->cap - b->len >= n || espy_buf__grow(b, n);
 }
 
 static inline void espy_buf__put(struct espy_buf *b, const void *s, size_t n)

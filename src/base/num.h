@@ -64,18 +64,17 @@ static inline char *espy_dec_at(char *at, uint64_t x)
 
 static inline void espy_buf__dec(struct espy_buf *b, uint64_t x)
 {
-	if (espy_buf__room(b, ESPY_DEC_MAX))
+	if (x < 10) /* descriptors, results: most numbers */
+		espy_buf__putc(b, (char)('0' + x));
+	else if (espy_buf__room(b, ESPY_DEC_MAX))
 		b->len = (size_t)(espy_dec_at(b->data + b->len, x) - b->data);
 }
 
 static inline void espy_buf__sdec(struct espy_buf *b, int64_t x)
 {
-	if (x < 0) {
+	if (x < 0)
 		espy_buf__putc(b, '-');
-		espy_buf__dec(b, 0 - (uint64_t)x);
-		return;
-	}
-	espy_buf__dec(b, (uint64_t)x);
+	espy_buf__dec(b, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
 /* Hexadecimal digits, at least `digits` of them. */

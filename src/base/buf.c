@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Apart from what appends: that stands in every line of the renderers, and hardly ever comes here. */
+#include "base/buf.h"
+
+bool espy_buf__grow(struct espy_buf *b, size_t n)
+{
+	size_t cap = b->cap ? b->cap * 2 : 4096;
+
+	while (cap - b->len < n)
+		cap *= 2;
+
+	char *p = realloc(b->data, cap);
+	if (!p) {
+		b->failed = true;
+		return false;
+	}
+	b->data = p;
+	b->cap = cap;
+	return true;
+}
