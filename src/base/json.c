@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Strings of JSON. Most of what a traced program handles is plain ASCII: eight bytes of it are looked at, at a time. */
+/* Strings of JSON. */
 #include "base/json.h"
 
 #include <math.h>
 #include <stdio.h>
-
-#define EACH(c) (0x0101010101010101ull * (uint8_t)(c))
-#define TOP EACH(0x80)
-/* The top bit of each byte that is zero. Bytes above one that is zero may be marked, too: enough to tell whether there is one. */
-#define ZERO_BYTES(x) (((x)-EACH(1)) & ~(x)&TOP)
-
-/* Is there among eight bytes one that does not stand for itself in a string? */
-static inline bool has_special(uint64_t x)
-{
-	const uint64_t control = (x - EACH(0x20)) & ~x;
-
-	return (control | x | ZERO_BYTES(x ^ EACH('"')) | ZERO_BYTES(x ^ EACH('\\')) | ZERO_BYTES(x ^ EACH(0x7f))) & TOP;
-}
+#include "base/plain_bytes.h"
 
 /* Bytes that do not stand for themselves. */
 static const bool special[256] = { [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x7f ... 0xff] = true };
@@ -30,7 +18,7 @@ static inline size_t copy_plain(char *to, const uint8_t *s, size_t n)
 	for (; n - i >= sizeof(x); i += sizeof(x)) {
 		memcpy(&x, s + i, sizeof(x));
 		memcpy(to + i, &x, sizeof(x));
-		if (has_special(x))
+		if (espy_any_special(x))
 			break;
 	}
 	for (; i < n && !special[s[i]]; i++)

@@ -6,6 +6,7 @@
 #include "base/quote.h"
 
 #include <endian.h>
+#include "base/plain_bytes.h"
 
 enum { PLAIN, ESCAPED, SPACE, OTHER };
 
@@ -84,9 +85,19 @@ static inline char *put_escape(char *at, uint8_t c, enum espy_hex hex, bool digi
 static const uint32_t chars[256] = { EACH256(CHARS) };
 static const uint8_t lengths[256] = { EACH256(LENGTH) };
 
+/* Room for four characters a byte is the caller's, so that eight bytes may be copied before they are known to be plain. */
 static char *put_ordinary(char *at, const uint8_t *s, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	size_t i = 0;
+	uint64_t x;
+
+	for (; n - i >= sizeof(x); i += sizeof(x), at += sizeof(x)) {
+		memcpy(&x, s + i, sizeof(x));
+		if (espy_any_special(x))
+			break;
+		memcpy(at, &x, sizeof(x));
+	}
+	for (; i < n; i++) {
 		const uint8_t c = s[i];
 		const uint32_t four = htole32(chars[c]);
 
