@@ -88,7 +88,7 @@ void espy_decoder__result(struct espy_decoder *d, const struct espy_call_view *v
 {
 	const struct espy_call *c = v->call == ESPY_NONE ? NULL : &v->image->calls[v->call];
 	struct espy_walk w = { .d = d, .out = &d->result, .v = v, .tid = v->tid, .img = v->image, .ok = true, .name = "",
-			       .elem_limit = d->want.elem_limit, .asks = espy_walk_asks(d) };
+			       .elem_limit = d->want.elem_limit, .asks = d->asks };
 
 	d->result.cnt = 0;
 	w.shown = (uint16_t)((manners | manners >> ESPY_MANNER_REST) & ESPY_MANNERS);

@@ -35,6 +35,7 @@ struct espy_decoder {
 	struct espy_token_list args, result;
 	struct espy_decoder_block *blocks, *block; /* texts of tokens: all of it, and the one in use */
 	size_t block_used;
+	uint64_t asks; /* of the event at work: formats of numbers about which the resolver is asked, as bits */
 	bool mixed; /* a condition has asked for -v, which some want and some do not */
 	struct espy_token nowhere; /* what has no room goes here, and is read by nobody */
 };

@@ -138,28 +138,54 @@ static enum espy_token_role arg_role(const struct espy_field *p)
 	return p->flags & ESPY_FF_NAMED ? ESPY_ROLE_ARG_NAMED : ESPY_ROLE_ARG;
 }
 
-static void show_arg(struct espy_walk *w, const struct espy_field *p)
+/* Words behind the argument before it. */
+static void show_remark(struct espy_walk *w, const struct espy_field *p, const struct espy_type *t)
 {
-	const struct espy_type *t = &w->img->types[p->type];
 	const char *name = espy_image__str(w->img, p->name);
+	const struct espy_hooked v = { .type = t, .name = name };
+	const struct espy_ways ways = espy_walk_part(w);
 
-	if (t->kind == ESPY_T_VOID)
-		return;
-	if (t->kind == ESPY_T_REMARK && t->hook) {
-		const struct espy_hooked v = { .type = t, .name = name };
-		const struct espy_ways ways = espy_walk_part(w);
-
-		/* Where arguments are shown as numbers it has none. */
-		w->wrote = true;
-		espy_walk_role(w, arg_role(p), name);
-		if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BYTES))
-			espy_walk_hook(w, t->hook, &v);
-		espy_walk_join(w, &ways);
-		espy_walk_role(w, ESPY_ROLE_NONE, "");
+	if (!t->hook) {
+		espy_walk_remark(w, t);
 		return;
 	}
+	/* Where arguments are shown as numbers it has none. */
+	w->wrote = true;
+	espy_walk_role(w, arg_role(p), name);
+	if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BYTES))
+		espy_walk_hook(w, t->hook, &v);
+	espy_walk_join(w, &ways);
+	espy_walk_role(w, ESPY_ROLE_NONE, "");
+}
+
+static void show_hooked_arg(struct espy_walk *w, const struct espy_type *t, uint64_t x, const char *name)
+{
+	const struct espy_hooked v = { .type = t, .name = name, .num = x };
+	const struct espy_ways ways = espy_walk_part(w);
+
+	w->mem = NULL;
+	bool done = espy_walk_take(w, &ways, ~ESPY_MANNERS_BYTES) && espy_walk_hook(w, t->hook, &v);
+	if (espy_walk_take(w, &ways, done ? ESPY_MANNERS_BYTES : ~0u))
+		espy_walk_integer(w, t, x, NULL, 0, name);
+	espy_walk_join(w, &ways);
+}
+
+/* A pointer of which only what was read before the call, or only what was read after it, is shown. */
+static void show_one_phase(struct espy_walk *w, const struct espy_field *p, const struct espy_type *t, uint64_t x, int op)
+{
+	struct espy_type limited = *t;
+
+	limited.flags &= ~(p->flags & ESPY_FF_ENTER ? ESPY_TF_OUT : ESPY_TF_IN);
+	espy_walk_ptr(w, &limited, x, op, 0, espy_image__str(w->img, p->name));
+}
+
+/* What only some calls have: remarks, what the call left of the argument before, what lies at the stack pointer. */
+static void show_rare_arg(struct espy_walk *w, const struct espy_field *p, const struct espy_type *t)
+{
+	const char *name = espy_image__str(w->img, p->name);
+
 	if (t->kind == ESPY_T_REMARK) {
-		espy_walk_remark(w, t);
+		show_remark(w, p, t);
 		return;
 	}
 	if (p->flags & ESPY_FF_THEN) {
@@ -169,44 +195,44 @@ static void show_arg(struct espy_walk *w, const struct espy_field *p)
 		espy_walk_join(w, &ways);
 		return;
 	}
-	uint64_t x = espy_walk__param(w, p);
-	if (p->off == ESPY_PARAM_SP) {
-		/* what lies at the stack pointer has no register to show in its place */
-		int op = t->kind == ESPY_T_PTR ? espy_walk_arg_op(w, ESPY_PARAM_SP, t->elem) : -1;
-		if (op < 0 || (!espy_call_view__item(w->v, (unsigned)op, 0, false) &&
-			       !espy_call_view__item(w->v, (unsigned)op, 0, true)))
-			return;
-		x = UINT64_MAX;
+	/* what lies at the stack pointer has no register to show in its place */
+	const int op = t->kind == ESPY_T_PTR ? espy_walk_arg_op(w, ESPY_PARAM_SP, t->elem) : -1;
+	if (op < 0 || (!espy_call_view__item(w->v, (unsigned)op, 0, false) && !espy_call_view__item(w->v, (unsigned)op, 0, true)))
+		return;
+	w->wrote = true;
+	espy_walk_role(w, arg_role(p), name);
+	if (p->flags & (ESPY_FF_ENTER | ESPY_FF_EXIT))
+		show_one_phase(w, p, t, UINT64_MAX, op);
+	else
+		espy_walk_ptr(w, t, UINT64_MAX, op, 0, name);
+}
+
+static void show_arg(struct espy_walk *w, const struct espy_field *p)
+{
+	const struct espy_type *t = &w->img->types[p->type];
+
+	if (t->kind == ESPY_T_REMARK || p->flags & ESPY_FF_THEN || p->off == ESPY_PARAM_SP) {
+		show_rare_arg(w, p, t);
+		return;
 	}
+
+	const char *name = espy_image__str(w->img, p->name);
+	const uint64_t x = espy_walk__param_of(w, p, t);
 
 	w->wrote = true;
 	espy_walk_role(w, arg_role(p), name);
-	if (t->kind == ESPY_T_PTR && !(p->flags & (ESPY_FF_ENTER | ESPY_FF_EXIT))) {
-		espy_walk_ptr(w, t, x, x ? espy_walk_arg_op(w, (uint8_t)p->off, t->elem) : -1, 0, name);
-		return;
-	}
 	if (t->kind == ESPY_T_PTR) {
-		struct espy_type limited;
-		const struct espy_type *pt = t;
-		if (p->flags & (ESPY_FF_ENTER | ESPY_FF_EXIT)) {
-			limited = *t;
-			limited.flags &= ~(p->flags & ESPY_FF_ENTER ? ESPY_TF_OUT : ESPY_TF_IN);
-			pt = &limited;
-		}
-		espy_walk_ptr(w, pt, x, x ? espy_walk_arg_op(w, (uint8_t)p->off, t->elem) : -1, 0, name);
-		return;
+		const int op = x ? espy_walk_arg_op(w, (uint8_t)p->off, t->elem) : -1;
+
+		if (p->flags & (ESPY_FF_ENTER | ESPY_FF_EXIT))
+			show_one_phase(w, p, t, x, op);
+		else
+			espy_walk_ptr(w, t, x, op, 0, name);
+	} else if (t->hook) {
+		show_hooked_arg(w, t, x, name);
+	} else {
+		espy_walk_integer(w, t, x, NULL, 0, name);
 	}
-	if (t->hook) {
-		const struct espy_hooked v = { .type = t, .name = name, .num = x };
-		const struct espy_ways ways = espy_walk_part(w);
-		w->mem = NULL;
-		bool done = espy_walk_take(w, &ways, ~ESPY_MANNERS_BYTES) && espy_walk_hook(w, t->hook, &v);
-		if (espy_walk_take(w, &ways, done ? ESPY_MANNERS_BYTES : ~0u))
-			espy_walk_integer(w, t, x, NULL, 0, name);
-		espy_walk_join(w, &ways);
-		return;
-	}
-	espy_walk_integer(w, t, x, NULL, 0, name);
 }
 
 /* Registers in hexadecimal. */
@@ -302,27 +328,26 @@ static void show_ended_arg(struct espy_walk *w, const struct espy_field *p, unsi
 }
 
 /* A parameter, or the case of it that the arguments choose; NULL: not shown. */
-static inline const struct espy_field *param_to_show(const struct espy_walk *w, const struct espy_field *declared,
-					      struct espy_field *chosen)
+static inline const struct espy_field *param_to_show(const struct espy_walk *w, const struct espy_field *p, struct espy_field *chosen)
 {
-	const struct espy_field *p = declared;
+	unsigned kind = w->img->types[p->type].kind;
 
-	if (w->img->types[declared->type].kind == ESPY_T_UNION) {
-		*chosen = chosen_param(w, declared);
+	if (kind == ESPY_T_UNION) {
+		*chosen = chosen_param(w, p);
 		p = chosen;
+		kind = w->img->types[p->type].kind;
 	}
-	return (p->flags & ESPY_FF_HIDDEN) || w->img->types[p->type].kind == ESPY_T_VOID ? NULL : p;
+	return (p->flags & ESPY_FF_HIDDEN) || kind == ESPY_T_VOID ? NULL : p;
 }
 
-static struct espy_walk walk_of(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
+static inline void begin_walk(struct espy_walk *w, struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
 {
-	struct espy_walk w = { .d = d, .out = &d->args, .v = v, .tid = v->tid, .img = v->image, .shown = (uint16_t)manners,
-			       .name = "", .elem_limit = d->want.elem_limit, .asks = espy_walk_asks(d) };
+	const bool failed = espy_call_view__failed(v), ok = v->has_exit && !v->no_return && !failed;
 
-	w.failed = espy_call_view__failed(v);
-	w.ok = v->has_exit && !v->no_return && !w.failed;
-	w.spread_left = w.ok ? (uint64_t)v->ret : 0;
-	return w;
+	d->asks = espy_walk_asks(d);
+	*w = (struct espy_walk){ .d = d, .out = &d->args, .v = v, .tid = v->tid, .img = v->image, .shown = (uint16_t)manners,
+				 .name = "", .elem_limit = d->want.elem_limit, .asks = d->asks, .failed = failed, .ok = ok,
+				 .spread_left = ok ? (uint64_t)v->ret : 0 };
 }
 
 /* A call without a description; in the raw manner, any. Returns how many arguments it has. */
@@ -348,7 +373,9 @@ static bool is_described(const struct espy_call_view *v)
 
 unsigned espy_walk_begin(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
 {
-	struct espy_walk w = walk_of(d, v, manners);
+	struct espy_walk w;
+
+	begin_walk(&w, d, v, manners);
 	unsigned any = show_registers(&w, is_described(v)) ? ESPY_SHOWN_RAW : 0, i;
 
 	if (!is_described(v))
@@ -388,27 +415,44 @@ unsigned espy_walk_begin(struct espy_decoder *d, const struct espy_call_view *v,
 	return any ? any | i : 0;
 }
 
-void espy_walk_args(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners, unsigned shown)
+/* Arguments in manners of which some want more than was shown when the call began, or of which only some are brief. */
+static void show_in_manners(struct espy_walk *w, const struct espy_call *c, unsigned shown)
 {
-	struct espy_walk w = walk_of(d, v, manners);
 	const struct progress done = progress_of(shown);
 
-	show_registers(&w, is_described(v));
+	for (unsigned i = 0; i < c->nparam; i++) {
+		struct espy_field chosen;
+		const struct espy_field *p = param_to_show(w, &w->img->fields[c->first_param + i], &chosen);
+		if (!p)
+			continue;
+		if (w->shown & ~(unsigned)ESPY_MANNERS)
+			show_ended_arg(w, p, i, &done);
+		else
+			show_all_manners(w, p);
+	}
+}
+
+void espy_walk_args(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners, unsigned shown)
+{
+	struct espy_walk w;
+
+	begin_walk(&w, d, v, manners);
+	if (!is_described(v) || w.shown & ESPY_MANNERS_RAW)
+		show_registers(&w, is_described(v));
 	if (!is_described(v) || !w.shown)
 		return;
 	const struct espy_call *c = &v->image->calls[v->call];
-	const bool mixed = w.shown & ESPY_MANNERS_FULL && w.shown & ~ESPY_MANNERS_FULL;
-	for (unsigned i = 0; i < c->nparam; i++) {
+	if (w.shown & ~(unsigned)ESPY_MANNERS || (w.shown & ESPY_MANNERS_FULL && w.shown & ~ESPY_MANNERS_FULL)) {
+		show_in_manners(&w, c, shown);
+		return;
+	}
+	const struct espy_field *p = &v->image->fields[c->first_param], *const end = p + c->nparam;
+	for (; p < end; p++) {
 		struct espy_field chosen;
-		const struct espy_field *p = param_to_show(&w, &v->image->fields[c->first_param + i], &chosen);
-		if (!p)
-			continue;
-		if (w.shown & ~(unsigned)ESPY_MANNERS)
-			show_ended_arg(&w, p, i, &done);
-		else if (mixed)
-			show_all_manners(&w, p);
-		else if (p->when == ESPY_NONE || espy_walk__eval(&w, NULL, p->when, w.ok))
-			show_arg(&w, p);
+		const struct espy_field *f = param_to_show(&w, p, &chosen);
+
+		if (f && (f->when == ESPY_NONE || espy_walk__eval(&w, NULL, f->when, w.ok)))
+			show_arg(&w, f);
 	}
 }
 

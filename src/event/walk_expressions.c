@@ -9,31 +9,18 @@
 
 struct eval {
 	const struct espy_walk *w;
+	const struct espy_scope *sc; /* that the expression stands in */
+	const struct espy_expr *exprs;
+	uint32_t expr_cnt;
 	bool at_exit;
 	bool length; /* in a length the result of a failed call is 0 */
 };
 
-static inline uint64_t cut(uint64_t x, unsigned size, bool sgn)
-{
-	switch (size) {
-	case 1:
-		return sgn ? (uint64_t)(int8_t)x : (uint8_t)x;
-	case 2:
-		return sgn ? (uint64_t)(int16_t)x : (uint16_t)x;
-	case 4:
-		return sgn ? (uint64_t)(int32_t)x : (uint32_t)x;
-	}
-	return x;
-}
-
-uint64_t espy_walk__param(const struct espy_walk *w, const struct espy_field *param)
+uint64_t espy_walk__odd_param(const struct espy_walk *w, const struct espy_field *param)
 {
 	const struct espy_type *t = &w->img->types[param->type];
-	if (param->off >= ESPY_MAX_ARGS)
-		return 0;
-	if (t->size == 8 && !(t->flags & ESPY_TF_BE) && w->img->abi != ESPY_ABI_I386)
-		return w->v->args[param->off];
-	uint64_t x = cut(w->v->args[param->off], t->size ? t->size : 8, t->flags & ESPY_TF_SIGNED);
+	uint64_t x = espy_walk__cut(w->v->args[param->off], t->size, t->flags & ESPY_TF_SIGNED);
+
 	if (t->size == 8 && w->img->abi == ESPY_ABI_I386 && param->off + 1 < ESPY_MAX_ARGS)
 		x = (uint32_t)x | w->v->args[param->off + 1] << 32;
 	if (t->flags & ESPY_TF_BE) {
@@ -70,6 +57,12 @@ static const struct espy_type *scalar_type(const struct eval *e, const struct es
 	return t->kind == ESPY_T_INT || t->kind == ESPY_T_PTR ? t : NULL;
 }
 
+/* Were these bytes captured? */
+static inline bool holds(const struct espy_span *m, unsigned phase, size_t off, size_t size)
+{
+	return m->p[phase] && off + size <= m->n[phase];
+}
+
 static uint64_t field_value(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth)
 {
 	if (!sc || !sc->type || idx >= sc->type->count)
@@ -80,13 +73,13 @@ static uint64_t field_value(const struct eval *e, const struct espy_scope *sc, u
 		t = scalar_type(e, sc, f->type, depth);
 	if (!t)
 		return 0;
-	for (unsigned i = 0; i < 2; i++) {
-		unsigned phase = e->at_exit ? 1 - i : i;
-		if (sc->mem->p[phase] && f->off <= sc->mem->n[phase] && t->size <= sc->mem->n[phase] - f->off)
-			return espy_load(sc->mem->p[phase] + f->off, t->size, t->flags & ESPY_TF_BE,
-					 t->flags & ESPY_TF_SIGNED);
+	unsigned phase = e->at_exit;
+	if (!holds(sc->mem, phase, f->off, t->size)) {
+		phase = !phase;
+		if (!holds(sc->mem, phase, f->off, t->size))
+			return 0;
 	}
-	return 0;
+	return espy_load(sc->mem->p[phase] + f->off, t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED);
 }
 
 /* The first 32 bits, or as many of them as were captured. */
@@ -128,18 +121,17 @@ static uint64_t deref(const struct eval *e, uint32_t idx, uint32_t member)
 	return 0;
 }
 
-static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth);
+static uint64_t eval(const struct eval *e, uint32_t idx, unsigned depth);
 
-/* Most operands are constants and fields: not worth a call. */
-static inline uint64_t operand(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth)
+/* Many operands are constants: not worth a call. */
+static inline uint64_t operand(const struct eval *e, uint32_t idx, unsigned depth)
 {
-	if (idx < e->w->img->expr_cnt && e->w->img->exprs[idx].op == ESPY_X_CONST)
-		return e->w->img->exprs[idx].value;
-	if (idx < e->w->img->expr_cnt && e->w->img->exprs[idx].op == ESPY_X_FIELD)
-		return field_value(e, sc, e->w->img->exprs[idx].a, depth);
-	return eval(e, sc, idx, depth);
+	if (idx < e->expr_cnt && e->exprs[idx].op == ESPY_X_CONST)
+		return e->exprs[idx].value;
+	return eval(e, idx, depth);
 }
 
+/* What an operation makes of its two operands. */
 static inline uint64_t binary(uint32_t op, uint64_t a, uint64_t b)
 {
 	switch (op) {
@@ -175,11 +167,28 @@ static inline uint64_t binary(uint32_t op, uint64_t a, uint64_t b)
 	return 0;
 }
 
-static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth)
+/* What an operation makes of its first operand, and of the second if that counts at all. */
+static uint64_t logic(const struct eval *e, const struct espy_expr *x, uint64_t a, unsigned depth)
 {
-	if (idx >= e->w->img->expr_cnt || depth > MAX_DEPTH)
-		return 0;
-	const struct espy_expr *x = &e->w->img->exprs[idx];
+	switch (x->op) {
+	case ESPY_X_LAND:
+		return a && operand(e, x->b, depth);
+	case ESPY_X_LOR:
+		return a || operand(e, x->b, depth);
+	case ESPY_X_NOT:
+		return !a;
+	case ESPY_X_INV:
+		return ~a;
+	case ESPY_X_ROUND_BITS:
+		return a > UINT32_MAX ? a / 8 : (a + 63) / 64 * 8;
+	}
+	return 0;
+}
+
+/* An expression without operands. */
+static uint64_t single(const struct eval *e, const struct espy_expr *x, unsigned depth)
+{
+	const struct espy_scope *sc = e->sc;
 
 	switch (x->op) {
 	case ESPY_X_CONST:
@@ -215,28 +224,31 @@ static uint64_t eval(const struct eval *e, const struct espy_scope *sc, uint32_t
 	case ESPY_X_DEREF:
 		return deref(e, x->a, x->b);
 	}
+	return 0;
+}
 
-	uint64_t a = operand(e, sc, x->a, depth + 1);
-	switch (x->op) {
-	case ESPY_X_NOT:
-		return !a;
-	case ESPY_X_INV:
-		return ~a;
-	case ESPY_X_ROUND_BITS:
-		return a > UINT32_MAX ? a / 8 : (a + 63) / 64 * 8;
-	case ESPY_X_LAND:
-		return a && operand(e, sc, x->b, depth + 1);
-	case ESPY_X_LOR:
-		return a || operand(e, sc, x->b, depth + 1);
-	}
+_Static_assert(ESPY_X_OR < ESPY_X_GE && ESPY_X_GE < ESPY_X_LAND && ESPY_X_LAND < ESPY_X_ROUND_BITS, "as eval() parts them");
 
-	return binary(x->op, a, operand(e, sc, x->b, depth + 1));
+static uint64_t eval(const struct eval *e, uint32_t idx, unsigned depth)
+{
+	if (idx >= e->expr_cnt || depth > MAX_DEPTH)
+		return 0;
+	const struct espy_expr *x = &e->exprs[idx];
+
+	if (x->op == ESPY_X_FIELD)
+		return field_value(e, e->sc, x->a, depth);
+	if (x->op < ESPY_X_OR || x->op > ESPY_X_ROUND_BITS)
+		return single(e, x, depth);
+
+	const uint64_t a = operand(e, x->a, depth + 1);
+
+	return x->op > ESPY_X_GE ? logic(e, x, a, depth + 1) : binary(x->op, a, operand(e, x->b, depth + 1));
 }
 
 uint64_t espy_walk__eval(const struct espy_walk *w, const struct espy_scope *sc, uint32_t expr, bool at_exit)
 {
-	const struct eval e = { .w = w, .at_exit = at_exit };
-	return eval(&e, sc, expr, 0);
+	const struct eval e = { .w = w, .sc = sc, .exprs = w->img->exprs, .expr_cnt = w->img->expr_cnt, .at_exit = at_exit };
+	return eval(&e, expr, 0);
 }
 
 /* Does the expression name a signed number directly? A product of one that is negative is no length either. */
@@ -278,8 +290,9 @@ uint64_t espy_walk__length(const struct espy_walk *w, const struct espy_scope *s
 	for (unsigned i = 0; i < 2; i++) {
 		if (exprs[i] == ESPY_NONE)
 			continue;
-		const struct eval e = { .w = w, .at_exit = i, .length = true };
-		uint64_t x = eval(&e, sc, exprs[i], 0);
+		const struct eval e = { .w = w, .sc = sc, .exprs = w->img->exprs, .expr_cnt = w->img->expr_cnt, .at_exit = i,
+					.length = true };
+		uint64_t x = eval(&e, exprs[i], 0);
 		if ((int64_t)x < 0 && is_signed(w, sc, exprs[i]))
 			x = 0;
 		if ((i && best < x && t->len_b != ESPY_NONE))
@@ -291,8 +304,11 @@ uint64_t espy_walk__length(const struct espy_walk *w, const struct espy_scope *s
 
 static uint32_t choose(const struct eval *e, const struct espy_scope *sc, const struct espy_type *u, unsigned depth)
 {
-	uint64_t key = eval(e, sc, u->len_a, depth);
-	uint64_t key2 = u->len_b != ESPY_NONE ? eval(e, sc, u->len_b, depth) : 0;
+	struct eval in = *e;
+
+	in.sc = sc; /* the union may stand around the expression that asks for a field of it */
+	const uint64_t key = eval(&in, u->len_a, depth);
+	const uint64_t key2 = u->len_b != ESPY_NONE ? eval(&in, u->len_b, depth) : 0;
 
 	for (uint32_t i = 0; i < u->count; i++) {
 		const struct espy_case *c = &e->w->img->cases[u->first + i];
@@ -307,6 +323,6 @@ static uint32_t choose(const struct eval *e, const struct espy_scope *sc, const 
 
 uint32_t espy_walk__case(const struct espy_walk *w, const struct espy_scope *sc, const struct espy_type *u)
 {
-	const struct eval e = { .w = w, .at_exit = w->ok };
+	const struct eval e = { .w = w, .exprs = w->img->exprs, .expr_cnt = w->img->expr_cnt, .at_exit = w->ok };
 	return choose(&e, sc, u, 0);
 }

@@ -70,8 +70,28 @@ uint64_t espy_walk__length(const struct espy_walk *w, const struct espy_scope *s
 			   uint64_t fallback);
 /* The case of a union that stands in sc (or among the parameters: sc NULL); ESPY_NONE: none fits. */
 uint32_t espy_walk__case(const struct espy_walk *w, const struct espy_scope *sc, const struct espy_type *u);
+/* A number in network order, or one of two registers. */
+uint64_t espy_walk__odd_param(const struct espy_walk *w, const struct espy_field *param);
+/* The lowest `size` bytes of a number; of 8 bytes, or of a size that is no number's, all of it. */
+static inline uint64_t espy_walk__cut(uint64_t x, unsigned size, bool sgn)
+{
+	const unsigned unused = size && size <= 4 ? 64 - 8 * size : 0;
+
+	return sgn ? (uint64_t)((int64_t)(x << unused) >> unused) : x << unused >> unused;
+}
 /* A register as the parameter's type sees it. */
-uint64_t espy_walk__param(const struct espy_walk *w, const struct espy_field *param);
+static inline uint64_t espy_walk__param_of(const struct espy_walk *w, const struct espy_field *param, const struct espy_type *t)
+{
+	if (param->off >= ESPY_MAX_ARGS)
+		return 0;
+	if (t->flags & ESPY_TF_BE || (t->size == 8 && w->img->abi == ESPY_ABI_I386))
+		return espy_walk__odd_param(w, param);
+	return espy_walk__cut(w->v->args[param->off], t->size, t->flags & ESPY_TF_SIGNED);
+}
+static inline uint64_t espy_walk__param(const struct espy_walk *w, const struct espy_field *param)
+{
+	return espy_walk__param_of(w, param, &w->img->types[param->type]);
+}
 
 /* ---- making tokens */
 
@@ -81,24 +101,25 @@ struct espy_token *espy_walk_room(struct espy_walk *w);
 const char *espy_walk_keep(struct espy_walk *w, const void *bytes, size_t len);
 
 void espy_walk_free_texts(struct espy_decoder *d);
-/* Formats of numbers about which the resolver is to be asked, as bits. */
+/* Formats of numbers about which the resolver is to be asked, as bits. The walk over arguments leaves them in asks of the decoder. */
 uint64_t espy_walk_asks(const struct espy_decoder *d);
 
-/*
- * A token with the role of what comes next, which is nothing after it; all else is for the caller to fill in. Where there is
- * no room: in a place that nobody reads.
- */
+/* A token with the role of what comes next, which is nothing after it; all else is for the caller to fill in. */
+static inline struct espy_token *espy_walk_begin_token(struct espy_walk *w, struct espy_token *t, enum espy_token_kind kind)
+{
+	*t = (struct espy_token){ .kind = (uint8_t)kind, .role = w->role, .shown = w->shown, .name = w->name };
+	w->role = ESPY_ROLE_NONE;
+	w->name = "";
+	return t;
+}
+
+/* The next token. Where there is no room: in a place that nobody reads. */
 static inline struct espy_token *espy_walk_push(struct espy_walk *w, enum espy_token_kind kind)
 {
 	struct espy_token_list *l = w->out;
 	struct espy_token *t = l->cnt < l->cap ? &l->at[l->cnt++] : espy_walk_room(w);
 
-	if (!t)
-		t = &w->d->nowhere;
-	*t = (struct espy_token){ .kind = (uint8_t)kind, .role = w->role, .shown = w->shown, .name = w->name };
-	w->role = ESPY_ROLE_NONE;
-	w->name = "";
-	return t;
+	return espy_walk_begin_token(w, t ? t : &w->d->nowhere, kind);
 }
 
 /* The same, filled in but for role, name and manners; of a token without a role the name is the given one. */

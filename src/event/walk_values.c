@@ -49,41 +49,56 @@ static size_t int_needs(const struct espy_type *t)
 	return t->flags & ESPY_TF_UPTO ? 1 : t->size;
 }
 
+/* The number that a phase holds; of one with `upto` the bytes that are not there are 0. */
+static uint64_t number_of(const struct espy_type *t, const uint8_t *p, size_t n)
+{
+	uint64_t whole = 0;
+
+	if (n < t->size) {
+		memcpy(&whole, p, n < sizeof(whole) ? n : sizeof(whole));
+		p = (const uint8_t *)&whole;
+	}
+	return espy_load(p, t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED);
+}
+
+static void put_bytes(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t, const struct espy_span *m,
+		      unsigned phase, const char *name)
+{
+	struct espy_token *k = espy_walk_push(w, kind);
+
+	k->fmt = t->fmt;
+	k->flags = (m->cut ? ESPY_TOKF_CUT : 0) | (m->fault ? ESPY_TOKF_FAULT : 0) | (phase ? ESPY_TOKF_AFTER : 0);
+	k->len = (uint32_t)m->n[phase];
+	k->type = t;
+	if (!k->role)
+		k->name = name;
+	k->bytes = m->p[phase];
+	k->want = m->want;
+	k->addr = m->addr;
+	if (kind != ESPY_TOKEN_BITS)
+		return;
+	k->num = bit_count(w, t, m->n[phase] * 8ull);
+	if (t->fmt == ESPY_FMT_FD)
+		espy_walk_fd_set(w, m->p[phase], k->num);
+}
+
 void espy_walk_leaf(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t, const struct espy_span *m,
 		    const char *name)
 {
 	/* a phase that was captured in part has no number */
 	const size_t least = t->kind == ESPY_T_INT ? int_needs(t) : 0;
-	const bool there[2] = { m->p[0] && m->n[0] >= least, m->p[1] && m->n[1] >= least };
-	bool both = there[0] && there[1] && espy_span_differs(m);
+	const bool before = m->p[0] && m->n[0] >= least, after = m->p[1] && m->n[1] >= least;
+	const bool changed = before && after && espy_span_differs(m);
 
-	for (unsigned i = 0; i < 2; i++) {
-		if (!there[i] || (i == 1 && there[0] && !both))
-			continue;
-		if (i == 1 && both)
+	for (unsigned i = before ? 0 : 1; i < 2; i++) {
+		if (i == 1 && (before ? !changed : !after))
+			return;
+		if (i == 1 && changed)
 			espy_walk_changed(w);
-		if (kind == ESPY_TOKEN_INT) {
-			uint8_t whole[8] = { 0 };
-			const uint8_t *p = m->p[i];
-			if (m->n[i] < t->size) /* `upto` */
-				p = memcpy(whole, p, m->n[i]);
-			uint64_t num = espy_load(p, t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED);
-			espy_walk_integer(w, t, num, m->p[i], m->n[i], name);
-			continue;
-		}
-		struct espy_token *k = espy_walk_push(w, kind);
-		k->fmt = t->fmt;
-		k->flags = (m->cut ? ESPY_TOKF_CUT : 0) | (m->fault ? ESPY_TOKF_FAULT : 0) | (i ? ESPY_TOKF_AFTER : 0);
-		k->len = (uint32_t)m->n[i];
-		k->type = t;
-		if (!k->role)
-			k->name = name;
-		k->num = kind == ESPY_TOKEN_BITS ? bit_count(w, t, m->n[i] * 8ull) : 0;
-		k->bytes = m->p[i];
-		k->want = m->want;
-		k->addr = m->addr;
-		if (kind == ESPY_TOKEN_BITS && t->fmt == ESPY_FMT_FD)
-			espy_walk_fd_set(w, m->p[i], bit_count(w, t, m->n[i] * 8ull));
+		if (kind == ESPY_TOKEN_INT)
+			espy_walk_integer(w, t, number_of(t, m->p[i], m->n[i]), m->p[i], m->n[i], name);
+		else
+			put_bytes(w, kind, t, m, i, name);
 	}
 }
 
