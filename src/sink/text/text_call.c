@@ -180,6 +180,13 @@ static void put_role(struct espy_text *t, const struct espy_token *v, unsigned i
 enum separator { COMMA, BAR };
 static uint32_t put_group(struct espy_text *t, uint32_t i);
 
+/* What the name of an interface is stands in the text of its number already. */
+static inline uint32_t put_integer(struct espy_text *t, const struct espy_token *v, uint32_t i)
+{
+	espy_text_integer(t, v);
+	return i + 1 + (v->fmt == ESPY_FMT_IFINDEX && v->flags & ESPY_TOKF_MORE);
+}
+
 /* One token that is shown, and what stands in its text already; returns the index behind. */
 static uint32_t put_token(struct espy_text *t, uint32_t i)
 {
@@ -187,7 +194,7 @@ static uint32_t put_token(struct espy_text *t, uint32_t i)
 
 	switch ((enum espy_token_kind)v->kind) {
 	case ESPY_TOKEN_INT:
-		return espy_text_integer(t, i);
+		return put_integer(t, v, i);
 	case ESPY_TOKEN_STR:
 		espy_text_string(t, v);
 		break;
@@ -263,7 +270,7 @@ static void put_list(struct espy_text *t, uint32_t from, uint32_t to, enum separ
 				put_role(t, v, n);
 			n++;
 		}
-		i = put_token(t, i);
+		i = v->kind == ESPY_TOKEN_INT ? put_integer(t, v, i) : put_token(t, i);
 	}
 }
 

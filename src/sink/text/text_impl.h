@@ -17,7 +17,7 @@ struct espy_text {
 };
 
 /* text_values.c: a leaf. Returns the index behind it and behind what stands in its text already. */
-uint32_t espy_text_integer(struct espy_text *t, uint32_t i);
+void espy_text_integer(struct espy_text *t, const struct espy_token *v);
 void espy_text_string(struct espy_text *t, const struct espy_token *v);
 uint32_t espy_text_bits(struct espy_text *t, uint32_t i);
 /* -ENOENT, EINVAL, or a number */

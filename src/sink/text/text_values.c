@@ -83,7 +83,7 @@ void espy_text_fd(struct espy_text *t, const struct espy_token *v)
 		espy_buf__puts(b, "(deleted)");
 }
 
-static void put_dirfd(struct espy_text *t, int fd)
+static __attribute__((noinline)) void put_dirfd(struct espy_text *t, int fd)
 {
 	if (fd != AT_FDCWD) {
 		espy_buf__sdec(t->b, fd);
@@ -278,7 +278,7 @@ static void put_syscall_nr(struct espy_text *t, const struct espy_token *v)
 }
 
 /* more: the interface's name; NULL: not known */
-static void put_ifindex(struct espy_text *t, const struct espy_token *v, const struct espy_token *more)
+static __attribute__((noinline)) void put_ifindex(struct espy_text *t, const struct espy_token *v, const struct espy_token *more)
 {
 	if (!more || t->xlat != ESPY_XLAT_ABBREV)
 		put_number(t, v);
@@ -306,7 +306,7 @@ static void put_network_table(struct espy_text *t, const struct espy_token *v)
 	espy_text_end_style(t);
 }
 
-static void put_rare_integer(struct espy_text *t, const struct espy_token *v)
+static __attribute__((noinline)) void put_rare_integer(struct espy_text *t, const struct espy_token *v)
 {
 	const struct espy_type *type = v->type;
 	struct espy_buf *b = t->b;
@@ -381,54 +381,77 @@ static void put_rare_integer(struct espy_text *t, const struct espy_token *v)
 	}
 }
 
-uint32_t espy_text_integer(struct espy_text *t, uint32_t i)
+static __attribute__((noinline)) void put_octal(struct espy_text *t, uint64_t x)
 {
-	const struct espy_token *v = &t->tokens.at[i];
-	struct espy_buf *b = t->b;
+	espy_buf__oct(t->b, x, 1);
+}
 
+static __attribute__((noinline)) void put_hex(struct espy_text *t, uint64_t x)
+{
+	espy_buf__hex(t->b, x);
+}
+
+static __attribute__((noinline)) void put_table(struct espy_text *t, const struct espy_token *v)
+{
+	if (v->type->flags & ESPY_TF_BE)
+		put_network_table(t, v);
+	else
+		espy_text_table(t, v, v->num);
+}
+
+/* A number that may have a name in a table, and is no descriptor then. */
+static __attribute__((noinline)) void put_named_fd(struct espy_text *t, const struct espy_token *v)
+{
+	if (espy_table__name(t->img, v->link, v->num, v->type->size))
+		espy_text_table(t, v, v->num);
+	else if (v->fmt == ESPY_FMT_DIRFD)
+		put_dirfd(t, (int)v->num);
+	else
+		espy_buf__sdec(t->b, (int)v->num);
+}
+
+/* Each case ends with a call: what is common to all saves no register. */
+void espy_text_integer(struct espy_text *t, const struct espy_token *v)
+{
 	switch ((enum espy_fmt)v->fmt) {
 	case ESPY_FMT_DEC:
 		put_number(t, v);
 		break;
 	case ESPY_FMT_HEX:
-		espy_buf__hex(b, espy_token__unsigned(v));
+		put_hex(t, espy_token__unsigned(v));
 		break;
 	case ESPY_FMT_OCT:
-		espy_buf__oct(b, espy_token__unsigned(v), 1);
+		put_octal(t, espy_token__unsigned(v));
 		break;
 	case ESPY_FMT_ADDR:
-		espy_buf__addr(b, espy_token__unsigned(v));
+		espy_buf__addr(t->b, espy_token__unsigned(v));
 		break;
 	case ESPY_FMT_FLAGS:
 	case ESPY_FMT_ENUM:
 	case ESPY_FMT_PACK:
-		if (v->type->flags & ESPY_TF_BE)
-			put_network_table(t, v);
-		else
-			espy_text_table(t, v, v->num);
+		put_table(t, v);
 		break;
 	case ESPY_FMT_FD:
 	case ESPY_FMT_DIRFD:
-		if (v->link != ESPY_NONE && espy_table__name(t->img, v->link, v->num, v->type->size))
-			espy_text_table(t, v, v->num);
+		if (v->link != ESPY_NONE)
+			put_named_fd(t, v);
 		else if (v->fmt == ESPY_FMT_DIRFD)
 			put_dirfd(t, (int)v->num);
 		else
-			espy_buf__sdec(b, (int)v->num);
+			espy_buf__sdec(t->b, (int)v->num);
 		break;
 	case ESPY_FMT_PID:
 	case ESPY_FMT_TID:
 	case ESPY_FMT_PGID:
 	case ESPY_FMT_SID:
-		espy_buf__sdec(b, (int32_t)v->num);
+		espy_buf__sdec(t->b, (int32_t)v->num);
 		break;
 	case ESPY_FMT_IFINDEX:
 		put_ifindex(t, v, v->flags & ESPY_TOKF_MORE ? v + 1 : NULL);
-		return i + 1 + !!(v->flags & ESPY_TOKF_MORE);
+		break;
 	default:
 		put_rare_integer(t, v);
 	}
-	return i + 1;
 }
 
 static void put_inet6(struct espy_text *t, const struct espy_token *v)
