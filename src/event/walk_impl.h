@@ -287,6 +287,18 @@ uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, 
 bool espy_walk_has_flag(const struct espy_walk *w, const struct espy_type *t, uint32_t flag);
 uint32_t espy_walk_union_case(const struct espy_walk *w, const struct espy_type *u, const struct espy_span *m);
 
+/* ---- walk_notes.c */
+struct espy_time_note {
+	int64_t num[2]; /* seconds, fraction */
+	unsigned usec;	/* ESPY_TOKF_USEC: the fraction counts microseconds */
+	const char *instead; /* a name that stands for such a time; NULL: it is a time */
+};
+/* Reads what the note of a struct says; false if that was not captured. */
+bool espy_walk_read_note(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
+			 struct espy_time_note *note);
+/* Puts it behind the struct. */
+void espy_walk_put_note(struct espy_walk *w, const struct espy_time_note *note);
+
 /* ---- walk_tail.c */
 /* Shows the bytes behind the known fields of a struct, if one of them is not zero. */
 void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);

@@ -425,25 +425,6 @@ static void show_headed(struct espy_walk *w, const struct espy_type *t, const st
 	}
 }
 
-static bool note_fields(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, int64_t num[2],
-			unsigned *usec)
-{
-	unsigned ph = espy_span_best(m);
-
-	if (t->count < 2)
-		return false;
-	for (unsigned i = 0; i < 2; i++) {
-		const struct espy_field *f = &w->img->fields[t->first + i];
-		const struct espy_type *ft = &w->img->types[f->type];
-		if (ft->kind != ESPY_T_INT || f->off > m->n[ph] || ft->size > m->n[ph] - f->off)
-			return false;
-		num[i] = (int64_t)espy_load(m->p[ph] + f->off, ft->size, ft->flags & ESPY_TF_BE,
-					    ft->flags & ESPY_TF_SIGNED);
-		*usec = strstr(espy_image__str(w->img, f->name), "usec") ? ESPY_TOKF_USEC : 0;
-	}
-	return true;
-}
-
 /* The second of two parts: ` => {...}`, if it has anything to say. */
 static void show_second(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {
@@ -479,29 +460,6 @@ uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, 
 		return 0;
 	uint64_t x = espy_load(m->p[phase] + f->off, ft->size, ft->flags & ESPY_TF_BE, false);
 	return x > f->off + ft->size ? x : f->off + ft->size;
-}
-
-#define UTIME_NOW_NSEC ((1l << 30) - 1l)
-#define UTIME_OMIT_NSEC ((1l << 30) - 2l)
-
-/* What a note says that a time stands for instead; NULL: it is a time. */
-static const char *time_name(const struct espy_type *t, int64_t frac)
-{
-	if (t->note != ESPY_NOTE_UTIME || (frac != UTIME_NOW_NSEC && frac != UTIME_OMIT_NSEC))
-		return NULL;
-	return frac == UTIME_NOW_NSEC ? "UTIME_NOW" : "UTIME_OMIT";
-}
-
-/* Behind a struct with a note, whose first two fields are seconds and a fraction. */
-static void show_note(struct espy_walk *w, const int64_t num[2], unsigned usec, const char *name)
-{
-	if (name)
-		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_WORD,
-						       .flags = ESPY_TOKF_ASIDE,
-						       .len = (uint32_t)strlen(name),
-						       .bytes = (const uint8_t *)name });
-	else if ((num[0] || num[1]) && num[1] >= 0 && num[1] <= (usec ? 999999 : 999999999))
-		espy_walk_date(w, num[0], num[1], usec);
 }
 
 /* The first field, read on its own, and the address of the others, which could not be read. */
@@ -569,10 +527,8 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 				       .size = m->want == UINT64_MAX ? m->n[espy_span_best(m)] : m->want };
 	const struct espy_scope *saved = w->scope;
 	struct members st = { 0 };
-	int64_t num[2] = { 0 };
-	unsigned usec = 0;
-	bool noted = t->note && note_fields(w, t, m, num, &usec);
-	const char *instead = noted ? time_name(t, num[1]) : NULL;
+	struct espy_time_note note = { .instead = NULL };
+	const bool noted = t->note && espy_walk_read_note(w, t, m, &note);
 
 	w->scope = &sc;
 	w->depth++;
@@ -583,12 +539,12 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 		if (espy_walk_is_headed(t))
 			show_headed(w, t, m, &st);
 		else
-			show_first(w, t, m, &st, instead ? ESPY_TOKF_REPLACED : 0);
+			show_first(w, t, m, &st, note.instead ? ESPY_TOKF_REPLACED : 0);
 	}
 	if ((parts & ESPY_SECOND_PART) && st.two_parts)
 		show_second(w, t, m);
 	w->depth--;
 	w->scope = saved;
 	if (noted && (parts & ESPY_FIRST_PART))
-		show_note(w, num, usec, instead);
+		espy_walk_put_note(w, &note);
 }
