@@ -284,14 +284,41 @@ static uint32_t joined_union(struct espy_walk *w, const struct espy_field *f, co
 	return c;
 }
 
+/*
+ * A number as most fields are: nothing is said about when it counts, and all of it was captured, once. false, and nothing shown: it
+ * is none of these. Goes the same way as any other field would, without what is asked of those.
+ */
+static inline bool show_plain_number(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t,
+				     const struct espy_span *m, const struct members *st)
+{
+	const unsigned phase = espy_span_best(m);
+	const uint64_t end = f->off + (uint64_t)t->size;
+
+	if (t->kind != ESPY_T_INT || t->hook || t->len_a != ESPY_NONE || m->p[!phase] || end > m->n[phase] || end > m->want ||
+	    f->flags & ~(uint32_t)(ESPY_FF_NONAME | ESPY_FF_VERBOSE) || st->marked || st->two_parts ||
+	    w->depth >= ESPY_WALK_MAX_DEPTH)
+		return false;
+
+	const uint8_t *bytes = m->p[phase] + f->off;
+
+	begin_field(w, st, f);
+	espy_walk_integer(w, t, espy_load(bytes, t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED), bytes, t->size,
+			  f->flags & ESPY_FF_NONAME ? "" : espy_image__str(w->img, f->name));
+	w->folded = false;
+	return true;
+}
+
 /* A field whose manners are chosen. */
 static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st)
 {
 	uint32_t type = f->type;
 	const struct espy_type *t = &w->img->types[type];
-	struct espy_span fm = *m, s;
+	struct espy_span fm, s;
 	bool only_address = false;
 
+	if (show_plain_number(w, f, t, m, st))
+		return;
+	fm = *m;
 	if ((f->flags & ESPY_FF_ON_OK) && !w->ok) {
 		if (f->flags & ESPY_FF_MORE)
 			st->more_left |= w->shown;
