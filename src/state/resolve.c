@@ -80,8 +80,7 @@ void espy_resolve__set(struct espy_resolve *r, uint32_t tgid, int fd, const char
 	n->named_at = r->record;
 }
 
-/* late: those as well that wait until the call is shown. */
-static void apply_news(struct espy_resolve *r, bool late)
+static void apply_each_news(struct espy_resolve *r, bool late)
 {
 	size_t kept = 0;
 
@@ -100,6 +99,13 @@ static void apply_news(struct espy_resolve *r, bool late)
 		free(n->fact);
 	}
 	r->news_cnt = kept;
+}
+
+/* late: those as well that wait until the call is shown. Most calls bring no news. */
+static inline void apply_news(struct espy_resolve *r, bool late)
+{
+	if (r->news_cnt)
+		apply_each_news(r, late);
 	r->stream_only = false;
 	r->news_taken = true;
 }
