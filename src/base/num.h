@@ -77,6 +77,22 @@ static inline void espy_buf__sdec(struct espy_buf *b, int64_t x)
 	espy_buf__dec(b, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
+/* Decimal in at least `width` places: with blanks in front of it. */
+static inline void espy_buf__dec_right(struct espy_buf *b, uint64_t x, unsigned width)
+{
+	for (unsigned n = espy_dec_digits(x); n < width; n++)
+		espy_buf__putc(b, ' ');
+	espy_buf__dec(b, x);
+}
+
+/* The same with blanks behind it. */
+static inline void espy_buf__dec_left(struct espy_buf *b, uint64_t x, unsigned width)
+{
+	espy_buf__dec(b, x);
+	for (unsigned n = espy_dec_digits(x); n < width; n++)
+		espy_buf__putc(b, ' ');
+}
+
 /* Hexadecimal digits, at least `digits` of them. */
 static inline void espy_buf__hexdigits(struct espy_buf *b, uint64_t x, unsigned digits)
 {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
+#include "base/num.h"
 #include "base/quote.h"
 #include "base/signal_names.h"
 #include "record/loss_text.h"
@@ -27,13 +28,25 @@ static void put_fmt(struct espy_buf *b, const char *fmt, ...)
 		espy_buf__put(b, tmp, (size_t)n < sizeof(tmp) ? (size_t)n : sizeof(tmp) - 1);
 }
 
+/* Times and numbers of tasks stand in each line, and printf() costs more than the rest of it. */
 static void put_fraction(struct espy_buf *b, uint64_t ns, unsigned digits)
 {
 	if (!digits)
 		return;
 	for (unsigned i = digits; i < 9; i++)
 		ns /= 10;
-	put_fmt(b, ".%0*" PRIu64, (int)digits, ns);
+	espy_buf__putc(b, '.');
+	espy_buf__pad(b, ns, digits);
+}
+
+/* 13:05:59 */
+static void put_clock(struct espy_buf *b, const struct tm *tm)
+{
+	espy_buf__pad(b, (unsigned)tm->tm_hour, 2);
+	espy_buf__putc(b, ':');
+	espy_buf__pad(b, (unsigned)tm->tm_min, 2);
+	espy_buf__putc(b, ':');
+	espy_buf__pad(b, (unsigned)tm->tm_sec, 2);
 }
 
 static void put_time(struct espy_lines *l, struct espy_buf *b, uint64_t time_ns)
@@ -45,17 +58,16 @@ static void put_time(struct espy_lines *l, struct espy_buf *b, uint64_t time_ns)
 		time_t sec = (time_t)(real / 1000000000u);
 
 		if (o->time == ESPY_TIME_UNIX) {
-			put_fmt(b, "%lld", (long long)sec);
+			espy_buf__sdec(b, sec);
 		} else {
 			struct tm tm;
-			char hms[16] = "??:??:??";
-
 			const struct espy_zone *zone = espy_state__zone(l->stream->state);
 			const time_t there = sec + espy_zone__offset(zone, sec);
 
 			if (zone->cnt ? gmtime_r(&there, &tm) : localtime_r(&sec, &tm))
-				strftime(hms, sizeof(hms), "%T", &tm);
-			espy_buf__puts(b, hms);
+				put_clock(b, &tm);
+			else
+				espy_buf__puts(b, "??:??:??");
 		}
 		put_fraction(b, real % 1000000000u, o->time_precision);
 		espy_buf__putc(b, ' ');
@@ -65,7 +77,7 @@ static void put_time(struct espy_lines *l, struct espy_buf *b, uint64_t time_ns)
 
 		if (o->time != ESPY_TIME_NONE)
 			espy_buf__puts(b, "(+");
-		put_fmt(b, "%6" PRIu64, d / 1000000000u);
+		espy_buf__dec_right(b, d / 1000000000u, 6);
 		put_fraction(b, d % 1000000000u, o->relative_precision);
 		espy_buf__puts(b, o->time != ESPY_TIME_NONE ? ") " : " ");
 		l->last_time_ns = time_ns;
@@ -123,10 +135,12 @@ static void begin(struct espy_lines *l, const struct espy_line_task *t, uint64_t
 	if (l->column || (!l->to_file && (*l->live > 1 || t->several)) || o->task_always) {
 		const bool plain = l->column || (l->to_file && o->task_always);
 
-		if (plain)
-			put_fmt(b, o->task_names ? "%u" : "%-5u", task->tid);
-		else
-			put_fmt(b, "[pid %5u", task->tid);
+		if (plain) {
+			espy_buf__dec_left(b, task->tid, o->task_names ? 0 : 5);
+		} else {
+			espy_buf__puts(b, "[pid ");
+			espy_buf__dec_right(b, task->tid, 5);
+		}
 		if (o->task_names)
 			put_comm(l, b, task->tid);
 		espy_buf__puts(b, plain ? " " : "] ");
@@ -217,7 +231,8 @@ static void put_duration(struct espy_buf *b, uint64_t begin_ns, uint64_t end_ns,
 		espy_buf__puts(b, " <unavailable>");
 		return;
 	}
-	put_fmt(b, " <%" PRIu64, d / 1000000000u);
+	espy_buf__puts(b, " <");
+	espy_buf__dec(b, d / 1000000000u);
 	put_fraction(b, d % 1000000000u, precision);
 	espy_buf__putc(b, '>');
 }
@@ -244,7 +259,7 @@ void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, cons
 		}
 		*t->begun = false;
 	}
-	espy_text__args(&o->buf, text, v->image, e->args, espy_lines__manner(l, v, begun),
+	espy_text__args(&o->buf, text, v->image, e->args, begun ? whole << ESPY_MANNER_REST : whole,
 			!begun || !espy_shown_any(*t->args_shown, (enum espy_manner)whole) ||
 				espy_shown_more(*t->args_shown, (enum espy_manner)whole));
 	if (e->broken_off && espy_shown_part(e->args_shown, (enum espy_manner)whole)) {
