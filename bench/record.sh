@@ -2,9 +2,6 @@
 # Sourced by bench/run, whose variables and functions it uses: what recording costs, how fast it is written and shown, how
 # large a trace is. CPU time is of espy alone: programs are attached to, so that theirs is not in it.
 
-cpu_of() { # command...: user + system seconds of it and its children
-	( "$@" >/dev/null 2>&1; times ) | tail -n 1 | tr 'ms' '  ' | awk '{ print $1 * 60 + $2 + $3 * 60 + $4 }'
-}
 # What a trace of the same facts costs the program: times, names of descriptors, structures in full.
 t_trace_all() { "$espy" trace --lossless=never -ttt -T -yy -v -o "$tmp/out" "$@"; }
 t_record() { "$espy" record -q --lossless=never --force -o "$tmp/rec" "$@"; }
@@ -22,15 +19,10 @@ for kind in getppid read openat; do
 done
 
 # From ring to file: espy watches a program that was there before it, and one that does nothing.
-attached_cpu() { # a program that waits a second before it begins: CPU of espy
-	"$@" >/dev/null 2>&1 &
-	cpu_of "$espy" record --lossless=always --force -o "$tmp/rec" -p $!
-	wait $! 2>/dev/null
-}
 for i in $(seq "$rounds"); do
-	attached_cpu sh -c 'sleep 1; exec dd if=/dev/zero of=/dev/null bs=1 count=500000' >>"$tmp/rec.cpu"
-	calls=$("$espy" show -c -U calls,name "$tmp/rec" | awk '$NF == "total" { print $1 }')
-	attached_cpu sleep 1 >>"$tmp/rec.cpu0"
+	attached_cpu "$espy" sh -c 'sleep 1; exec dd if=/dev/zero of=/dev/null bs=1 count=500000' >>"$tmp/rec.cpu"
+	calls=$(calls_of "$espy" "$tmp/rec")
+	attached_cpu "$espy" sleep 1 >>"$tmp/rec.cpu0"
 	"$espy" record -q --lossless=always --force -o "$tmp/rec" dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null
 	cpu_of "$espy" show "$tmp/rec" >>"$tmp/show.cpu"
 	cpu_of "$espy" show -c "$tmp/rec" >>"$tmp/count.cpu"
@@ -64,20 +56,12 @@ row "openat: rejected by --where adds, over that" \
 	"$(calc "$(median "$tmp/where.openat.rejected") - $(median "$tmp/where.openat.not_named")")" "ns" "30"
 
 # Size, of what people do: git, an interpreter, a compiler
-mkdir "$tmp/work"
-(
-	cd "$tmp/work" || exit
-	printf '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n' >hello.c
-	git init -q . && for f in 1 2 3 4 5 6 7 8 9; do echo $f >f$f; done && git add . &&
-		git -c user.name=a -c user.email=a@b commit -q -m first
-) >/dev/null 2>&1
-mix='cd "$0"; git status; python3 -c "import json, re"; gcc -o hello hello.c'
 # size_of NAME PATH COMMAND...: with that PATH, by which the size of a mix goes: python3 may be a script that starts many programs
 size_of() {
 	name=$1 with=$2
 	shift 2
 	env PATH="$with" "$espy" record -q --force -f -o "$tmp/mix.espy" "$@" >/dev/null 2>&1
-	calls=$("$espy" show -c -U calls,name "$tmp/mix.espy" | awk '$NF == "total" { print $1 }')
+	calls=$(calls_of "$espy" "$tmp/mix.espy")
 	size=$(wc -c <"$tmp/mix.espy") fixed=$("$build/bench/sections" "$tmp/mix.espy" | awk '$1 == "descriptions" { print $2 }')
 	row "a trace of $name ($calls calls)" "$(calc "$size / 1000")" "kB" ""
 	row "$name: descriptions of calls" "$(calc "$fixed / 1000")" "kB" ""
