@@ -73,16 +73,14 @@ static inline uint64_t get_time(struct unpack *u)
 	return u->last_ns;
 }
 
-static inline uint64_t get_word(struct unpack *u, uint64_t before)
+static inline uint64_t get_word(struct unpack *u, unsigned code, uint64_t before)
 {
-	const uint8_t *code = get(u, COL_CODES, 1);
-
-	if (!code || *code >= ESPY_CODES) {
+	if (code >= ESPY_CODES) {
 		u->bad = true;
 		return 0;
 	}
-	const bool more = *code >= ESPY_CODE_MORE;
-	const unsigned n = more ? *code - ESPY_CODE_MORE : *code;
+	const bool more = code >= ESPY_CODE_MORE;
+	const unsigned n = more ? code - ESPY_CODE_MORE : code;
 	uint64_t v = 0;
 
 	if (n) {
@@ -95,14 +93,21 @@ static inline uint64_t get_word(struct unpack *u, uint64_t before)
 	return more ? before + v : v;
 }
 
-/* There is room for them. before: words_before of them, zeros behind. */
+/* There is room for them. before: words_before of them, zeros behind. What is not there is zero, and bad. */
 static inline void get_words(struct unpack *u, size_t words, const uint8_t *before, size_t words_before)
 {
-	for (size_t i = 0; i < words; i++) {
-		const uint64_t v = get_word(u, i < words_before ? word_at(before + 8 * i) : 0);
+	const uint8_t *codes = get(u, COL_CODES, words);
+	uint8_t *at = u->at;
 
-		memcpy(u->at, &v, 8);
-		u->at += 8;
+	u->at += 8 * words;
+	if (!codes) {
+		memset(at, 0, 8 * words);
+		return;
+	}
+	for (size_t i = 0; i < words; i++, at += 8) {
+		const uint64_t v = get_word(u, codes[i], i < words_before ? word_at(before + 8 * i) : 0);
+
+		memcpy(at, &v, 8);
 	}
 }
 
