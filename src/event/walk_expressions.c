@@ -281,18 +281,33 @@ static bool is_signed(const struct espy_walk *w, const struct espy_scope *sc, ui
 	return t && (t->flags & ESPY_TF_SIGNED);
 }
 
+/* A length; most are an argument, or the result. */
+static inline uint64_t length_of(struct eval *e, uint32_t idx, bool at_exit)
+{
+	const struct espy_expr *x = idx < e->expr_cnt ? &e->exprs[idx] : NULL;
+
+	if (x && x->op == ESPY_X_ARG) {
+		const struct espy_field *p = param_at(e->w, x->a);
+
+		return p ? espy_walk__param(e->w, p) : 0;
+	}
+	if (x && x->op == ESPY_X_RET)
+		return e->w->v && e->w->v->has_exit && e->w->ok ? (uint64_t)e->w->v->ret : 0;
+	e->at_exit = at_exit;
+	return eval(e, idx, 0);
+}
+
 uint64_t espy_walk__length(const struct espy_walk *w, const struct espy_scope *sc, const struct espy_type *t,
 			   uint64_t fallback)
 {
+	struct eval e = { .w = w, .sc = sc, .exprs = w->img->exprs, .expr_cnt = w->img->expr_cnt, .length = true };
 	uint64_t best = fallback;
 	const uint32_t exprs[2] = { t->len_b, t->len_a };
 
 	for (unsigned i = 0; i < 2; i++) {
 		if (exprs[i] == ESPY_NONE)
 			continue;
-		const struct eval e = { .w = w, .sc = sc, .exprs = w->img->exprs, .expr_cnt = w->img->expr_cnt, .at_exit = i,
-					.length = true };
-		uint64_t x = eval(&e, exprs[i], 0);
+		uint64_t x = length_of(&e, exprs[i], i);
 		if ((int64_t)x < 0 && is_signed(w, sc, exprs[i]))
 			x = 0;
 		if ((i && best < x && t->len_b != ESPY_NONE))
