@@ -63,7 +63,9 @@ static inline bool holds(const struct espy_span *m, unsigned phase, size_t off, 
 	return m->p[phase] && off + size <= m->n[phase];
 }
 
-static uint64_t field_value(const struct eval *e, const struct espy_scope *sc, uint32_t idx, unsigned depth)
+/* Apart from what evaluates: that would save registers for it each time. */
+static __attribute__((noinline)) uint64_t field_value(const struct eval *e, const struct espy_scope *sc, uint32_t idx,
+						       unsigned depth)
 {
 	if (!sc || !sc->type || idx >= sc->type->count)
 		return 0;
@@ -123,12 +125,24 @@ static uint64_t deref(const struct eval *e, uint32_t idx, uint32_t member)
 
 static uint64_t eval(const struct eval *e, uint32_t idx, unsigned depth);
 
-/* Many operands are constants: not worth a call. */
+/* Many operands are constants and fields: not worth another evaluation. */
 static inline uint64_t operand(const struct eval *e, uint32_t idx, unsigned depth)
 {
-	if (idx < e->expr_cnt && e->exprs[idx].op == ESPY_X_CONST)
-		return e->exprs[idx].value;
-	return eval(e, idx, depth);
+	if (idx >= e->expr_cnt)
+		return 0;
+
+	const struct espy_expr *x = &e->exprs[idx];
+	uint64_t mask = UINT64_MAX;
+
+	/* A field under a mask: conditions test kinds of files and the like by that. */
+	if (x->op == ESPY_X_AND && x->a < e->expr_cnt && x->b < e->expr_cnt && e->exprs[x->b].op == ESPY_X_CONST) {
+		mask = e->exprs[x->b].value;
+		idx = x->a;
+		x = &e->exprs[idx];
+	}
+	if (x->op == ESPY_X_CONST)
+		return x->value & mask;
+	return (x->op == ESPY_X_FIELD ? field_value(e, e->sc, x->a, depth) : eval(e, idx, depth)) & mask;
 }
 
 /* What an operation makes of its two operands. */
