@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 		return 2;
 	pid_t pid = fork();
 	if (pid == 0) {
+		close(go[1]); /* so that it ends if this program cannot load what it needs */
 		if (read(go[0], &c, 1) == 1)
 			execvp(argv[1], argv + 1);
 		_exit(127);
