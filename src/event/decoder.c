@@ -87,13 +87,12 @@ static void show_success(struct espy_walk *w, const struct espy_call *c)
 void espy_decoder__result(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
 {
 	const struct espy_call *c = v->call == ESPY_NONE ? NULL : &v->image->calls[v->call];
-	struct espy_walk w = { .d = d, .out = &d->result, .v = v, .tid = v->tid, .img = v->image, .ok = true, .name = "",
-			       .elem_limit = d->want.elem_limit, .asks = d->asks };
+	struct espy_walk w;
 
 	d->result.cnt = 0;
-	w.shown = (uint16_t)((manners | manners >> ESPY_MANNER_REST) & ESPY_MANNERS);
 	if (!v->has_exit || v->no_return)
 		return;
+	espy_walk_begin_result(&w, d, v, (manners | manners >> ESPY_MANNER_REST) & ESPY_MANNERS);
 	if (espy_call_view__failed(v)) {
 		espy_walk_integer_as(&w, &espy_number_signed, ESPY_FMT_ERRNO, (uint64_t)v->ret, "");
 		if (d->result.cnt)

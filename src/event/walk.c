@@ -340,14 +340,43 @@ static inline const struct espy_field *param_to_show(const struct espy_walk *w, 
 	return (p->flags & ESPY_FF_HIDDEN) || kind == ESPY_T_VOID ? NULL : p;
 }
 
-static inline void begin_walk(struct espy_walk *w, struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
+/*
+ * Each member by itself: compilers fill a struct of this size by an instruction that takes longer to begin than a short call takes to
+ * be walked over.
+ */
+static inline void begin_walk(struct espy_walk *w, struct espy_decoder *d, struct espy_token_list *out, const struct espy_call_view *v,
+			      unsigned manners)
 {
-	const bool failed = espy_call_view__failed(v), ok = v->has_exit && !v->no_return && !failed;
+	w->d = d;
+	w->out = out;
+	w->v = v;
+	w->tid = v->tid;
+	w->img = v->image;
+	w->scope = NULL;
+	w->mem = NULL;
+	w->name = "";
+	w->depth = 0;
+	w->elem_limit = d->want.elem_limit;
+	w->shown = (uint16_t)manners;
+	w->role = ESPY_ROLE_NONE;
+	w->asks = d->asks;
+	w->ok = w->failed = w->folded = w->wrote = false;
+	w->kind = w->spread_left = 0;
+}
 
+static inline void begin_args(struct espy_walk *w, struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
+{
 	d->asks = espy_walk_asks(d);
-	*w = (struct espy_walk){ .d = d, .out = &d->args, .v = v, .tid = v->tid, .img = v->image, .shown = (uint16_t)manners,
-				 .name = "", .elem_limit = d->want.elem_limit, .asks = d->asks, .failed = failed, .ok = ok,
-				 .spread_left = ok ? (uint64_t)v->ret : 0 };
+	begin_walk(w, d, &d->args, v, manners);
+	w->failed = espy_call_view__failed(v);
+	w->ok = v->has_exit && !v->no_return && !w->failed;
+	w->spread_left = w->ok ? (uint64_t)v->ret : 0;
+}
+
+void espy_walk_begin_result(struct espy_walk *w, struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
+{
+	begin_walk(w, d, &d->result, v, manners);
+	w->ok = true;
 }
 
 /* A call without a description; in the raw manner, any. Returns how many arguments it has. */
@@ -375,7 +404,7 @@ unsigned espy_walk_begin(struct espy_decoder *d, const struct espy_call_view *v,
 {
 	struct espy_walk w;
 
-	begin_walk(&w, d, v, manners);
+	begin_args(&w, d, v, manners);
 	unsigned any = show_registers(&w, is_described(v)) ? ESPY_SHOWN_RAW : 0, i;
 
 	if (!is_described(v))
@@ -436,7 +465,7 @@ void espy_walk_args(struct espy_decoder *d, const struct espy_call_view *v, unsi
 {
 	struct espy_walk w;
 
-	begin_walk(&w, d, v, manners);
+	begin_args(&w, d, v, manners);
 	if (!is_described(v) || w.shown & ESPY_MANNERS_RAW)
 		show_registers(&w, is_described(v));
 	if (!is_described(v) || !w.shown)

@@ -227,6 +227,8 @@ void espy_walk_date(struct espy_walk *w, int64_t sec, int64_t frac, unsigned fla
 /* As espy_decoder__begin and espy_decoder__args. */
 unsigned espy_walk_begin(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners);
 void espy_walk_args(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners, unsigned shown);
+/* The walk over the result of a call, whose arguments have been walked over. */
+void espy_walk_begin_result(struct espy_walk *w, struct espy_decoder *d, const struct espy_call_view *v, unsigned manners);
 /* Walks bytes that are no argument of a call, with the walk's decoder and manners. */
 void espy_walk_bytes(struct espy_walk *w, uint32_t type, const uint8_t *bytes, size_t len);
 /* Show bytes as this type inside the walk, as if they stood where the hook stands. */

@@ -13,20 +13,36 @@
 
 /* ---- events */
 
-static struct espy_event make_event(struct espy_session *s, unsigned type, struct espy_task *task,
-				    const struct espy_rec *rec)
+/*
+ * Each member by itself: compilers fill a struct of this size by an instruction that takes longer to begin than all of this.
+ */
+static void set_event(struct espy_event *e, struct espy_session *s, unsigned type, struct espy_task *task, const struct espy_rec *rec)
 {
-	return (struct espy_event){
-		.type = type,
-		.session = s,
-		.rec = rec,
-		.task = task,
-		.tid = task ? task->tid : 0,
-		.tgid = task ? task->tgid : 0,
-		.time_ns = rec ? rec->time_ns : 0,
-		.realtime_offset_ns = espy_state__realtime_offset_ns(s->state),
-		.image = &s->images[ESPY_ABI_X86_64],
-	};
+	e->type = type;
+	e->withheld = e->args_shown = 0;
+	e->rec = rec;
+	e->task = task;
+	e->other = NULL;
+	e->tid = task ? task->tid : 0;
+	e->tgid = task ? task->tgid : 0;
+	e->time_ns = rec ? rec->time_ns : 0;
+	e->realtime_offset_ns = espy_state__realtime_offset_ns(s->state);
+	e->image = &s->images[ESPY_ABI_X86_64];
+	e->call = NULL;
+	e->mark = NULL;
+	e->broken_off = e->decoded = false;
+	e->session = s;
+	e->cwd = NULL;
+	e->args.at = e->result.at = NULL;
+	e->args.cnt = e->result.cnt = 0;
+}
+
+static struct espy_event make_event(struct espy_session *s, unsigned type, struct espy_task *task, const struct espy_rec *rec)
+{
+	struct espy_event e;
+
+	set_event(&e, s, type, task, rec);
+	return e;
 }
 
 static void plain_event(struct espy_session *s, unsigned type, struct espy_task *task, const struct espy_rec *rec)
@@ -119,8 +135,9 @@ static void decode_call(struct espy_session *s, struct espy_event *e)
 static void call_event(struct espy_session *s, unsigned type, struct espy_task *task, const struct espy_rec *rec,
 		       const struct espy_call_view *v)
 {
-	struct espy_event e = make_event(s, type, task, rec);
+	struct espy_event e;
 
+	set_event(&e, s, type, task, rec);
 	e.call = v;
 	e.image = v->image;
 	decode_call(s, &e);
