@@ -18,7 +18,9 @@
 #include "source/bpf/kernel/bpf_objects.h"
 #include "pause_impl.h"
 
-#define LATE_AFTER_NS 10000000ull
+/* Most commands end before, or do not fill so much of the ring until then: these need not wait for what nobody needs. */
+#define LATE_AFTER_NS 30000000ull
+#define LATE_ABOVE(room) ((room) / 16)
 #define NO_FUNCTIONS "the kernel cannot hold a task on its way out of a call (Linux 6.18 can)"
 
 static bool wants_hand(const struct bpf_source *s)
@@ -217,12 +219,18 @@ static void make_later(struct bpf_job *job)
 	__atomic_store_n(&later->done, true, __ATOMIC_RELEASE);
 }
 
+/* Is it time to get ready for holds? */
+static bool is_time(const struct bpf_source *s, uint64_t now_ns)
+{
+	return now_ns - s->loaded_ns > LATE_AFTER_NS || bpf_source_unread(s) > LATE_ABOVE(bpf_source_room(s));
+}
+
 void bpf_pause__tend(struct bpf_source *s, uint64_t now_ns)
 {
 	struct bpf_pause_later *later = &s->pause->later;
 
 	/* Behind the end nobody would wait for the thread, which works on what is given back then. */
-	if (!later->begun && !s->pause->ending && now_ns - s->loaded_ns > LATE_AFTER_NS) {
+	if (!later->begun && !s->pause->ending && is_time(s, now_ns)) {
 		later->s = s;
 		later->begun = true;
 		bpf_job__start(&later->job, make_later);

@@ -68,6 +68,26 @@ static int fill_map(const struct bpf_source *s, const char *name, const void *da
 	return 0;
 }
 
+/*
+ * The memory that both sides write. libbpf would fill it with zeros once more, and touch each page of its megabyte for
+ * that.
+ */
+static int make_shared(const struct bpf_source *s)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	struct bpf_map *map = map_of(s, ".bss");
+	int fd, err;
+
+	if (!map)
+		return -EINVAL;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, bpf_map__name(map), sizeof(uint32_t), bpf_map__value_size(map), 1, &opts);
+	if (fd < 0)
+		return fd;
+	err = bpf_map__reuse_fd(map, fd);
+	close(fd);
+	return err;
+}
+
 static void choose_programs(const struct bpf_source *s, const struct choice *c)
 {
 	const struct {
@@ -438,6 +458,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 		err = ring->chunks_fd;
 	if (!err && s->rings.cnt && bpf_map__reuse_fd(map_of(s, "espy_chunks"), ring->chunks_fd))
 		err = -errno;
+	err = err ? err : make_shared(s);
 	if (!err) {
 		bpf_job__start(&ring->job, map_ring);
 		err = bpf_object__load(s->obj);
