@@ -231,12 +231,12 @@ static void drop_begun(struct json_sink *s, struct begun *b)
 	free(b);
 }
 
-/* The object of a call that has gone on for long, or does not end while it is watched. */
+/* The object of a call that has gone on for long, or does not end while it is watched; NULL: there is none. */
 static void write_begun(struct json_sink *s, struct begun *b)
 {
-	struct espy_output *out = s->out->per_task ? espy_task_outputs__get(&s->own, b->tid) : s->out;
+	struct espy_output *out = b && s->out->per_task ? espy_task_outputs__get(&s->own, b->tid) : s->out;
 
-	if (out) {
+	if (b && out) {
 		espy_line_output__begin_json(out);
 		out->muted = s->stream->outside;
 		espy_buf__put(&out->buf, b->object, b->len);
@@ -407,10 +407,9 @@ static void put_probe(struct json_sink *s, const struct espy_event *e)
 static void put_loss(struct json_sink *s, const struct espy_event *e)
 {
 	const struct espy_rec_lost *lost = (const struct espy_rec_lost *)e->rec;
-	const bool overwritten = lost->rec.nr == ESPY_LOST_OVERWRITTEN;
 
 	espy_json__key_u64(&s->json, "count", lost->count);
-	espy_json__key_str(&s->json, "reason", overwritten ? "overwritten" : espy_loss_text(lost->rec.nr));
+	espy_json__key_str(&s->json, "reason", lost->rec.nr == ESPY_LOST_OVERWRITTEN ? "overwritten" : espy_loss_text(lost->rec.nr));
 }
 
 static void put_hold(struct json_sink *s, const struct espy_event *e)
@@ -461,10 +460,7 @@ static void on_other(struct json_sink *s, const struct espy_event *e)
 /* The task is no more, or goes on unwatched: a call that it is in has no end. */
 static void on_gone(struct json_sink *s, const struct espy_event *e)
 {
-	struct begun *b = find_begun(s, e->tid);
-
-	if (b)
-		write_begun(s, b);
+	write_begun(s, find_begun(s, e->tid));
 	on_other(s, e);
 	espy_task_outputs__close(&s->own, e->tid);
 }

@@ -141,6 +141,15 @@ static inline bool bpf_tests_paths(const struct bpf_source *s)
 	return s->opts.path_cnt && s->opts.path_cnt <= ESPY_BPF_PATHS && s->opts.need_fdnames && !s->opts.count_only;
 }
 
+/* load/fill_maps.c: the map of that name, NULL: there is none. */
+struct bpf_map *bpf_maps__of(const struct bpf_source *s, const char *name);
+/* Before the object is loaded: how many entries there are. pids: numbers that tasks can have. 0 or -errno. */
+int bpf_maps__set_sizes(const struct bpf_source *s, size_t pids, size_t cpus);
+/* Before the object is loaded: makes the shared memory. 0 or -errno. */
+int bpf_maps__make_shared(const struct bpf_source *s);
+/* When it is loaded: maps the shared memory to s->shared and fills all tables. room: bytes of a ring. 0 or -errno. */
+int bpf_maps__fill(struct bpf_source *s, uint64_t room);
+
 /* load/ring_size.c: bytes of the one ring; are they enough for what the user asks for? How many rings are there? */
 size_t bpf_ring_size__memory_left(void);
 size_t bpf_ring_size(const struct bpf_source *s);

@@ -40,54 +40,6 @@ static size_t pid_max(void)
 	return (n && n < ESPY_BPF_PID_LIMIT ? n : ESPY_BPF_PID_LIMIT) + 1;
 }
 
-static struct bpf_map *map_of(const struct bpf_source *s, const char *name)
-{
-	return bpf_object__find_map_by_name(s->obj, name);
-}
-
-static int set_entries(const struct bpf_source *s, const char *name, size_t n)
-{
-	struct bpf_map *map = map_of(s, name);
-
-	return map ? bpf_map__set_max_entries(map, (uint32_t)n) : -ENOENT;
-}
-
-/* Tables are written through a mapping: one system call instead of one per entry. */
-static int fill_map(const struct bpf_source *s, const char *name, const void *data, size_t size)
-{
-	struct bpf_map *map = map_of(s, name);
-	void *at;
-
-	if (!map)
-		return -ENOENT;
-	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (at == MAP_FAILED)
-		return -errno;
-	memcpy(at, data, size);
-	munmap(at, size);
-	return 0;
-}
-
-/*
- * The memory that both sides write. libbpf would fill it with zeros once more, and touch each page of its megabyte for
- * that.
- */
-static int make_shared(const struct bpf_source *s)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	struct bpf_map *map = map_of(s, ".bss");
-	int fd, err;
-
-	if (!map)
-		return -EINVAL;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, bpf_map__name(map), sizeof(uint32_t), bpf_map__value_size(map), 1, &opts);
-	if (fd < 0)
-		return fd;
-	err = bpf_map__reuse_fd(map, fd);
-	close(fd);
-	return err;
-}
-
 static void choose_programs(const struct bpf_source *s, const struct choice *c)
 {
 	const struct {
@@ -215,11 +167,11 @@ static uint64_t room_of(const struct bpf_source *s)
 static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_level)
 {
 	const struct bpf_tables *t = &s->tables;
-	struct bpf_map *map = map_of(s, ".rodata.conf");
+	struct bpf_map *map = bpf_maps__of(s, ".rodata.conf");
 	struct espy_bpf_conf *conf;
 	size_t size = 0, pids = s->opts.need_enter_ns || s->opts.count_only ? pid_max() : 1;
 	struct statx root;
-	int cpus = libbpf_num_possible_cpus(), err;
+	const int cpus = libbpf_num_possible_cpus();
 
 	conf = map ? (void *)(uintptr_t)bpf_map__initial_value(map, &size) : NULL;
 	if (!conf || size < sizeof(*conf) || cpus < 1)
@@ -271,16 +223,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	fill_rights(conf);
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		conf->all_wanted[abi] = !s->set[abi] || s->sets[abi].all_wanted;
-	err = set_entries(s, "espy_calls", ESPY_BPF_ABIS * ESPY_BPF_NRS);
-	err = err ? err : set_entries(s, "espy_plans", t->plan_cnt);
-	err = err ? err : set_entries(s, "espy_ops", t->op_cnt);
-	err = err ? err : set_entries(s, "espy_variants", t->variant_cnt);
-	err = err ? err : set_entries(s, "espy_triggers", ESPY_TRIGGER_MAX + s->opts.gate_cnt);
-	err = err ? err : set_entries(s, "espy_scratch", (size_t)cpus);
-	err = err ? err : set_entries(s, "espy_enters", pids);
 	s->mark_cnt = t->narrow || conf->guard_compat ? (pid_max() + ESPY_BPF_MARKS - 1) / ESPY_BPF_MARKS : 1;
-	err = err ? err : set_entries(s, "espy_marks", s->mark_cnt);
-	return err ? err : set_entries(s, "espy_counts", s->opts.count_only ? ESPY_BPF_ABIS * ESPY_BPF_NRS : 1);
+	return bpf_maps__set_sizes(s, pids, (size_t)cpus);
 }
 
 int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s)
@@ -310,59 +254,6 @@ int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, 
 		if (err)
 			return err;
 	}
-	return 0;
-}
-
-/* Triggers, and behind the room for them the gates. */
-static int fill_triggers(struct bpf_source *s)
-{
-	const size_t cnt = ESPY_TRIGGER_MAX + s->opts.gate_cnt;
-	struct espy_trigger *all = calloc(cnt, sizeof(*all));
-	int err;
-
-	if (!all)
-		return -ENOMEM;
-	if (s->opts.trigger_cnt)
-		memcpy(all, s->opts.triggers, s->opts.trigger_cnt * sizeof(*all));
-	if (s->opts.gate_cnt)
-		memcpy(all + ESPY_TRIGGER_MAX, s->opts.gates, s->opts.gate_cnt * sizeof(*all));
-	err = fill_map(s, "espy_triggers", all, cnt * sizeof(*all));
-	free(all);
-	return err;
-}
-
-static int fill_tables(struct bpf_source *s)
-{
-	const struct bpf_tables *t = &s->tables;
-	int err;
-
-	err = fill_map(s, "espy_calls", t->calls, ESPY_BPF_ABIS * ESPY_BPF_NRS * sizeof(*t->calls));
-	err = err ? err : fill_map(s, "espy_plans", t->plans, t->plan_cnt * sizeof(*t->plans));
-	err = err ? err : fill_map(s, "espy_ops", t->ops, t->op_cnt * sizeof(*t->ops));
-	err = err ? err : fill_map(s, "espy_variants", t->variants, t->variant_cnt * sizeof(*t->variants));
-	if (!err && s->opts.trigger_cnt + s->opts.gate_cnt)
-		err = fill_triggers(s);
-	if (err)
-		return err;
-	memcpy(s->shared->fast, t->fast, sizeof(s->shared->fast));
-	memcpy(s->shared->sigreturn_nr, t->sigreturn_nr, sizeof(t->sigreturn_nr));
-	return 0;
-}
-
-/* libbpf maps the data of a loaded object for its own skeletons only. */
-static int map_shared(struct bpf_source *s)
-{
-	struct bpf_map *map = map_of(s, ".bss");
-	void *at;
-
-	if (!map || bpf_map__value_size(map) < sizeof(*s->shared))
-		return -EINVAL;
-	at = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (at == MAP_FAILED)
-		return -errno;
-	s->shared = at;
-	s->shared->high = espy_bpf_high(room_of(s), s->tables.longest, 0);
-	bpf_paths__share(s);
 	return 0;
 }
 
@@ -452,18 +343,17 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 	bpf_job__wait(&ring->job);
 	if (!err && ring->fd < 0)
 		err = ring->fd;
-	if (!err && bpf_map__reuse_fd(map_of(s, "espy_ring"), ring->fd))
+	if (!err && bpf_map__reuse_fd(bpf_maps__of(s, "espy_ring"), ring->fd))
 		err = -errno;
 	if (!err && s->rings.cnt && ring->chunks_fd < 0)
 		err = ring->chunks_fd;
-	if (!err && s->rings.cnt && bpf_map__reuse_fd(map_of(s, "espy_chunks"), ring->chunks_fd))
+	if (!err && s->rings.cnt && bpf_map__reuse_fd(bpf_maps__of(s, "espy_chunks"), ring->chunks_fd))
 		err = -errno;
-	err = err ? err : make_shared(s);
+	err = err ? err : bpf_maps__make_shared(s);
 	if (!err) {
 		bpf_job__start(&ring->job, map_ring);
 		err = bpf_object__load(s->obj);
-		err = err ? err : map_shared(s);
-		err = err ? err : fill_tables(s);
+		err = err ? err : bpf_maps__fill(s, room_of(s));
 		err = err ? err : bpf_source_say_wanted(s);
 	}
 	err = bpf_verify__end(&verify, s, err);
@@ -491,14 +381,14 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 		close(ring.chunks_fd);
 	if (err)
 		return err;
-	s->enters_fd = bpf_map__fd(map_of(s, "espy_enters"));
+	s->enters_fd = bpf_map__fd(bpf_maps__of(s, "espy_enters"));
 	if (!s->tables.none)
 		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_GENERAL, "espy_raw_general");
 	if (!err && s->tables.tell_fds)
 		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_FDNAME, "espy_raw_fdname");
 	if (!err && s->rings.cnt)
 		err = bpf_rings__open(&s->rings, s->shared);
-	err = err ? err : bpf_ring__open(&s->task_ring, bpf_map__fd(map_of(s, "espy_task_ring")), ESPY_BPF_TASK_RING);
+	err = err ? err : bpf_ring__open(&s->task_ring, bpf_map__fd(bpf_maps__of(s, "espy_task_ring")), ESPY_BPF_TASK_RING);
 	err = err ? err : bpf_pause__begin(s, for_command);
 	err = err ? err : add_wake(s);
 	err = err ? err : bpf_probes__load(s);

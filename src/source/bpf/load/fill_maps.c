@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The maps of the object: how large they are, the tables that are in them when programs run, and the memory that both sides write. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "source/bpf/bpf_source.h"
+
+struct bpf_map *bpf_maps__of(const struct bpf_source *s, const char *name)
+{
+	return bpf_object__find_map_by_name(s->obj, name);
+}
+
+static int set_entries(const struct bpf_source *s, const char *name, size_t n)
+{
+	struct bpf_map *map = bpf_maps__of(s, name);
+
+	return map ? bpf_map__set_max_entries(map, (uint32_t)n) : -ENOENT;
+}
+
+/* Tables are written through a mapping: one system call instead of one per entry. */
+static int fill_map(const struct bpf_source *s, const char *name, const void *data, size_t size)
+{
+	struct bpf_map *map = bpf_maps__of(s, name);
+	void *at;
+
+	if (!map)
+		return -ENOENT;
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	memcpy(at, data, size);
+	munmap(at, size);
+	return 0;
+}
+
+/*
+ * The memory that both sides write. libbpf would fill it with zeros once more, and touch each page of its megabyte for
+ * that.
+ */
+int bpf_maps__make_shared(const struct bpf_source *s)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	struct bpf_map *map = bpf_maps__of(s, ".bss");
+	int fd, err;
+
+	if (!map)
+		return -EINVAL;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, bpf_map__name(map), sizeof(uint32_t), bpf_map__value_size(map), 1, &opts);
+	if (fd < 0)
+		return fd;
+	err = bpf_map__reuse_fd(map, fd);
+	close(fd);
+	return err;
+}
+
+int bpf_maps__set_sizes(const struct bpf_source *s, size_t pids, size_t cpus)
+{
+	const struct bpf_tables *t = &s->tables;
+	const size_t calls = ESPY_BPF_ABIS * ESPY_BPF_NRS;
+	int err;
+
+	err = set_entries(s, "espy_calls", calls);
+	err = err ? err : set_entries(s, "espy_plans", t->plan_cnt);
+	err = err ? err : set_entries(s, "espy_ops", t->op_cnt);
+	err = err ? err : set_entries(s, "espy_variants", t->variant_cnt);
+	err = err ? err : set_entries(s, "espy_triggers", ESPY_TRIGGER_MAX + s->opts.gate_cnt);
+	err = err ? err : set_entries(s, "espy_scratch", cpus);
+	err = err ? err : set_entries(s, "espy_enters", pids);
+	err = err ? err : set_entries(s, "espy_marks", s->mark_cnt);
+	return err ? err : set_entries(s, "espy_counts", s->opts.count_only ? calls : 1);
+}
+
+/* Triggers, and behind the room for them the gates. */
+static int fill_triggers(struct bpf_source *s)
+{
+	const size_t cnt = ESPY_TRIGGER_MAX + s->opts.gate_cnt;
+	struct espy_trigger *all = calloc(cnt, sizeof(*all));
+	int err;
+
+	if (!all)
+		return -ENOMEM;
+	if (s->opts.trigger_cnt)
+		memcpy(all, s->opts.triggers, s->opts.trigger_cnt * sizeof(*all));
+	if (s->opts.gate_cnt)
+		memcpy(all + ESPY_TRIGGER_MAX, s->opts.gates, s->opts.gate_cnt * sizeof(*all));
+	err = fill_map(s, "espy_triggers", all, cnt * sizeof(*all));
+	free(all);
+	return err;
+}
+
+static int fill_tables(struct bpf_source *s)
+{
+	const struct bpf_tables *t = &s->tables;
+	int err;
+
+	err = fill_map(s, "espy_calls", t->calls, ESPY_BPF_ABIS * ESPY_BPF_NRS * sizeof(*t->calls));
+	err = err ? err : fill_map(s, "espy_plans", t->plans, t->plan_cnt * sizeof(*t->plans));
+	err = err ? err : fill_map(s, "espy_ops", t->ops, t->op_cnt * sizeof(*t->ops));
+	err = err ? err : fill_map(s, "espy_variants", t->variants, t->variant_cnt * sizeof(*t->variants));
+	if (!err && s->opts.trigger_cnt + s->opts.gate_cnt)
+		err = fill_triggers(s);
+	if (err)
+		return err;
+	memcpy(s->shared->fast, t->fast, sizeof(s->shared->fast));
+	memcpy(s->shared->sigreturn_nr, t->sigreturn_nr, sizeof(t->sigreturn_nr));
+	return 0;
+}
+
+/* libbpf maps the data of a loaded object for its own skeletons only. */
+static int map_shared(struct bpf_source *s, uint64_t room)
+{
+	struct bpf_map *map = bpf_maps__of(s, ".bss");
+	void *at;
+
+	if (!map || bpf_map__value_size(map) < sizeof(*s->shared))
+		return -EINVAL;
+	at = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	s->shared = at;
+	s->shared->high = espy_bpf_high(room, s->tables.longest, 0);
+	bpf_paths__share(s);
+	return 0;
+}
+
+int bpf_maps__fill(struct bpf_source *s, uint64_t room)
+{
+	int err = map_shared(s, room);
+
+	return err ? err : fill_tables(s);
+}
