@@ -76,7 +76,7 @@ kill $sleeper
 wait $ring
 # Holding needs CAP_SYS_ADMIN and a /dev/fuse that is open to users, as it is on most machines.
 setcap cap_bpf,cap_perfmon,cap_sys_admin+ep "$espy"
-mknod "$dir/fuse" c 10 229 && chmod 666 "$dir/fuse"
+mknod "$dir/fuse" c 10 229
 cat >"$dir/hold.sh" <<'END'
 mount --bind "$1/fuse" /dev/fuse || exit 77
 cd "$1/out.d"
@@ -85,6 +85,12 @@ setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
 END
 : >"$dir/out.d/hold.err"
 if "$espy" doctor | grep -q 'yes *holds tasks'; then
+	chmod 600 "$dir/fuse"
+	run 1 unshare -m sh "$dir/hold.sh" "$dir"
+	refused='/dev/fuse: Permission denied (as root: chmod 666 /dev/fuse, as it is on most systems; or run espy as root)'
+	shows "^espy: tasks cannot be held here: $refused\$" "$dir/out.d/hold.err"
+	: >"$dir/out.d/hold.err"
+	chmod 666 "$dir/fuse"
 	unshare -m sh "$dir/hold.sh" "$dir" &
 	holding=$!
 	until_there "$dir/out.d/hold.err" ' is held after openat; it runs on at `espy resume [0-9]*` or the end of espy'

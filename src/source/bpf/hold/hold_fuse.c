@@ -267,6 +267,8 @@ int bpf_pages__open(struct bpf_pages *p, size_t cnt, char *why, size_t why_sz)
 	*p = (struct bpf_pages){ .fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK), .mapper_end = -1, .cnt = cnt,
 				 .page_sz = (size_t)sysconf(_SC_PAGESIZE) };
 	err = p->fuse < 0 ? -errno : 0;
+	if (err == -EACCES)
+		hint = " (as root: chmod 666 /dev/fuse, as it is on most systems; or run espy as root)";
 	if (!err) {
 		p->buf = mmap(NULL, BUF_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		err = p->buf == MAP_FAILED ? -errno : 0;
