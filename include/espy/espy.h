@@ -264,7 +264,7 @@ struct espy_session_options {
 	 * later. Cheaper, and the only way to have calls counted in the kernel.
 	 */
 	bool engines_fixed;
-	bool explain; /* the log is told which part of a condition the kernel tests, and which is tested here */
+	bool explain; /* the log is told what the kernel tests of calls, paths and conditions, and what is tested here */
 	bool raise_file_limit; /* RLIMIT_NOFILE of this process, where sources need more; programs are started with the old one */
 
 	/* Only sources that stop tasks. */

@@ -412,8 +412,8 @@ int espy_trace_args__check(struct espy_trace_args *a)
 	a->record.string_limit_given = true;
 	a->record.words = a->select.v;
 	a->record.word_count = a->select.cnt;
-	if (a->session.explain && !a->where.cnt)
-		return espy_cli__usage(a->cli, "--explain needs a condition: --where, --comm, --uid or --duration");
+	if (a->session.explain && !a->where.cnt && !a->paths.cnt && !espy_filter_has(a->filter, ESPY_FILTER_CALLS))
+		return espy_cli__usage(a->cli, "--explain needs something to explain: -e trace=, -P, --where, --comm, --uid or --duration");
 	for (size_t i = 0; i < a->where.cnt && !err; i++)
 		err = espy_filter_where(a->filter, a->where.v[i]);
 	if (err)

@@ -36,7 +36,7 @@ static const struct espy_opt general[] = {
 	FLAG('h', "help", F_HELP, "print this text and exit"),
 	FLAG('V', "version", F_VERSION, "print the version and exit"),
 	FLAG('d', "debug", F_STATS, "as --stats"),
-	FLAG(0, "explain", F_EXPLAIN, "say which part of a condition (--where) the kernel tests, and which part espy tests"),
+	FLAG(0, "explain", F_EXPLAIN, "say what the kernel tests of -e trace=, -P and conditions (--where), and what espy tests"),
 };
 
 static const struct espy_opt targets[] = {

@@ -213,9 +213,12 @@ static bool wants_status(const struct espy_engine *e, const struct espy_call_vie
 }
 
 /* The union of -P and --trace-fds: a call that touches none of them is not wanted. */
-static bool wants_object(const struct espy_engine *e, const struct espy_event *event)
+static bool wants_object(struct espy_engine *e, const struct espy_event *event)
 {
-	return !espy_path_filter__given(e->filter) || espy_path_filter__match(e->filter, event);
+	if (!espy_path_filter__given(e->filter) || espy_path_filter__match(e->filter, event))
+		return true;
+	e->off_paths += event->type == ESPY_EVENT_CALL_END;
+	return false;
 }
 
 static bool meets_condition(const struct espy_engine *e, const struct espy_call_view *v)
@@ -239,7 +242,7 @@ static bool wants_task(const struct espy_engine *e, const struct espy_event *eve
 }
 
 /* Does the filter let it through? */
-static bool passes(const struct espy_engine *e, const struct espy_event *event)
+static bool passes(struct espy_engine *e, const struct espy_event *event)
 {
 	switch (event->type) {
 	case ESPY_EVENT_CALL_BEGIN:

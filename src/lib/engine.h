@@ -46,6 +46,7 @@ struct espy_engine {
 	bool lines;	    /* it makes text of events */
 	bool met;	    /* the condition holds for the call at work */
 	struct espy_needs needs;
+	uint64_t off_paths; /* ended calls that touch none of its filter's paths */
 	uint64_t given, calls_given; /* events; of them calls that have ended */
 	void (*removed)(void *ctx);
 	void *ctx;

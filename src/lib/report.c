@@ -87,6 +87,24 @@ static void say_marks(struct espy_session *s)
 				  probes == all ? "probe" : probes ? "place" : "mark", espy_amount__s(all - cnt));
 }
 
+/* -P: the calls that touch none of the paths. */
+static void say_off_paths(struct espy_session *s, const struct espy_source_stats *st)
+{
+	uint64_t here = 0;
+	bool any = false;
+
+	for (unsigned i = 0; i < s->engines.cnt; i++) {
+		here += s->engines.v[i]->off_paths;
+		any |= s->engines.v[i]->filter->path_cnt || s->engines.v[i]->filter->fds.given;
+	}
+	if (any && st->tests_paths)
+		espy_session__say(s, ESPY_TOPIC_STATS,
+				  "paths: the kernel left out %" PRIu64 " call%s, and espy %" PRIu64 " of those that came", st->off_paths,
+				  espy_amount__s(st->off_paths), here);
+	else if (any)
+		espy_session__say(s, ESPY_TOPIC_STATS, "paths: espy left out %" PRIu64 " of the calls that came", here);
+}
+
 void espy_session__report_end(struct espy_session *s)
 {
 	struct espy_source_stats st = { 0 };
@@ -118,6 +136,7 @@ void espy_session__report_end(struct espy_session *s)
 			  s->run.undescribed, st.ring_bytes >> 10, (most_memory_kb() + 1023) / 1024);
 	if (*st.tracepoints)
 		espy_session__say(s, ESPY_TOPIC_STATS, "source %s: %s", s->src_ops->name, st.tracepoints);
+	say_off_paths(s, &st);
 }
 
 static void end_trace(struct espy_session *s, struct espy_engine *e, unsigned flags, int status)

@@ -326,6 +326,34 @@ static const struct espy_filter *find_path_filter(const struct espy_session *s)
 	return e && s->o.engines_fixed && !s->engines.record_sinks && !s->flight && !e->filter->fds.given ? e->filter : NULL;
 }
 
+static unsigned chosen_calls(const struct espy_filter *f)
+{
+	unsigned cnt = 0;
+
+	for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
+		cnt += (unsigned)__builtin_popcountll(f->trace.bits[ESPY_ABI_X86_64][w]);
+	return cnt;
+}
+
+/* --explain: what the source tests of -e trace= and of -P. Conditions are explained by session_where.c. */
+static void explain_selection(struct espy_session *s)
+{
+	const struct espy_filter *f = s->first_filter;
+	const char *source = s->src_ops->name;
+	struct espy_source_stats st = { 0 };
+
+	s->src_ops->stats(s->src, &st);
+	if (f->trace_given)
+		espy_session__say(s, ESPY_TOPIC_GENERAL,
+				  "calls: %u are chosen; the source %s passes over others, but for those that tell what chosen ones need",
+				  chosen_calls(f), source);
+	if (f->path_cnt && st.tests_paths)
+		espy_session__say(s, ESPY_TOPIC_GENERAL,
+				  "paths: the kernel tests inodes and last components; espy tests whole paths of the calls that come");
+	else if (f->path_cnt)
+		espy_session__say(s, ESPY_TOPIC_GENERAL, "paths: the source %s tests none; espy tests all calls that come", source);
+}
+
 int espy_session__open_source(struct espy_session *s)
 {
 	const struct espy_session_options *o = &s->o;
@@ -396,5 +424,7 @@ int espy_session__open_source(struct espy_session *s)
 		err = s->src_ops->set_calls(s->src, (enum espy_abi)abi, &s->sets[abi]);
 	if (!err)
 		espy_session__want_calls(s);
+	if (!err && o->explain && s->first_filter)
+		explain_selection(s);
 	return err;
 }

@@ -189,6 +189,8 @@ struct espy_source_stats {
 	struct espy_paused_task paused[ESPY_PAUSED_TASKS]; /* those that were held longest in all; pauses 0: no more */
 	uint64_t trigger_ns;     /* when it last did (CLOCK_MONOTONIC) */
 	char tracepoints[160]; /* at which calls the source has programs now, and why not at fewer; empty: it has none, or no choice */
+	bool tests_paths;   /* the source tests opts.paths */
+	uint64_t off_paths; /* calls that it has left out for that */
 	uint64_t agents, marked; /* processes with an agent that were watched; those of which a mark came */
 };
 

@@ -36,4 +36,22 @@ trace -qq -e trace-fds=4 -e trace=poll,select,pselect6 -o "$dir/out" "$progs/ask
 expect "poll and select by number" "poll select poll select " "$(asked "$dir/out")"
 trace -qq -e trace-fds='!3' -e trace=poll,select,pselect6,openat -o "$dir/out" "$progs/ask_fds" "$dir/d/there"
 expect "all numbers but one: what is none does not count, nor does a result" "poll select poll select " "$(asked "$dir/out")"
+# What it has left out is counted, and who tests what is told.
+calls() { # FILE: calls in it
+	grep -c '^[a-z_0-9]*(.* = ' "$1"
+}
+trace -qq -o "$dir/all" "$progs/make_calls" 1000
+trace -qq --explain --stats -P /nonexistent/marker -o "$dir/out" "$progs/make_calls" 1000 2>"$dir/err"
+expect "calls that touch it" 1000 "$(calls "$dir/out")"
+kernel=$(sed -n 's/^espy: paths: the kernel left out \([0-9]*\) calls*, and .*/\1/p' "$dir/err")
+here=$(sed -n 's/^espy: paths: \(.*and \)*espy \(left out \)*\([0-9]*\) of .*/\3/p' "$dir/err")
+expect "shown and left out are all" "$(calls "$dir/all")" $(($(calls "$dir/out") + ${kernel:-0} + ${here:-0}))
+if [ "$source" = bpf ]; then
+	has "explained" "$dir/err" '^espy: paths: the kernel tests inodes and last components; espy tests whole paths of the calls that come$'
+	[ "${kernel:-0}" -ge 5000 ] && ok "most were left out by the kernel" || not_ok "the kernel left out ${kernel:-none}"
+else
+	has "explained" "$dir/err" "^espy: paths: the source ptrace tests none; espy tests all calls that come\$"
+fi
+trace -qq --explain -e trace=openat,fstat -o "$dir/out" true 2>"$dir/err"
+has "calls: explained" "$dir/err" "^espy: calls: 2 are chosen; the source $source passes over others"
 finish

@@ -492,8 +492,10 @@ static void bpf_stats(struct espy_source *src, struct espy_source_stats *st)
 	st->ring_bytes = s->rings.cnt ? bpf_rings__bytes(&s->rings) : s->ring.size + bpf_spare__size(s);
 	bpf_pause__stats(s, st);
 	bpf_source_tell_single(s, st->tracepoints, sizeof(st->tracepoints));
+	st->tests_paths = bpf_tests_paths(s);
 	if (!s->shared)
 		return;
+	st->off_paths = __atomic_load_n(&s->shared->off_paths, __ATOMIC_RELAXED);
 	st->trigger_ns = __atomic_load_n(&s->shared->trigger_ns, __ATOMIC_RELAXED);
 	st->reread = __atomic_load_n(&s->shared->reread, __ATOMIC_RELAXED);
 	st->triggers = __atomic_load_n(&s->shared->triggers, __ATOMIC_RELAXED);

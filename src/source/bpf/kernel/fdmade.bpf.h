@@ -200,6 +200,8 @@ static __always_inline bool send_fdnames(struct task_struct *task, const struct 
 	s->ret = ret;
 	select_plan(cpu);
 	if (conf.path_cnt && !call_touches(cpu)) {
+		if (s->cap.flags & ESPY_CALL_WANTED)
+			__sync_fetch_and_add(&shared.off_paths, 1);
 		/* Relative paths of later calls begin there. */
 		if (made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
 			send_name(cpu, CWD, ESPY_FDNAME_ALONE);

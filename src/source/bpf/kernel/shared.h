@@ -265,6 +265,7 @@ struct espy_bpf_shared {
 	__u32 spare; /* there is a spare ring */
 	__u32 wanted_cnt; /* that were put into: */
 	__u32 reserved3;
+	__u64 off_paths; /* wanted calls that touch none of the wanted paths: not captured */
 	__u64 wanted[ESPY_BPF_WANTED]; /* inodes of wanted paths; 0: none */
 	__u64 known[ESPY_BPF_KNOWN]; /* what was told of descriptors (known.bpf.h) */
 };
