@@ -103,7 +103,5 @@ int espy_agent__close(struct espy_agent_link *l);
 int espy_agent__ring_fd(const struct espy_agent_link *l, size_t *size);
 /* Nobody can make it smaller; *size its true size. -EPROTO. */
 int espy_agent__check_ring(int fd, size_t *size);
-/* Are the agent's clock pairs, as it wrote them last, to be had? */
-bool espy_agent__clockpair(const struct espy_agent_link *l, uint64_t *tsc, uint64_t *mono_ns);
 
 #endif

@@ -458,11 +458,6 @@ uint64_t espy_state__bad_definitions(const struct espy_state *s)
 	return s->bad_definitions;
 }
 
-uint64_t espy_state__now_ns(const struct espy_state *s)
-{
-	return s->resolve.now_ns;
-}
-
 int64_t espy_state__realtime_offset_ns(const struct espy_state *s)
 {
 	return s->realtime_offset_ns;

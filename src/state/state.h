@@ -108,7 +108,6 @@ bool espy_state__needs_call(const struct espy_image *img, uint32_t nr);
 struct espy_marks_seen *espy_state__marks_seen(struct espy_state *s); /* NULL: no mark was defined */
 /* Definitions of marks that were damaged, or found no room. */
 uint64_t espy_state__bad_definitions(const struct espy_state *s);
-uint64_t espy_state__now_ns(const struct espy_state *s);		      /* time of the last record */
 /* CLOCK_REALTIME - CLOCK_MONOTONIC, as the stream said last; before that, as it was set. */
 int64_t espy_state__realtime_offset_ns(const struct espy_state *s);
 void espy_state__set_realtime_offset(struct espy_state *s, int64_t ns);

@@ -107,23 +107,6 @@ static void put_shifted(struct espy_text *t, const struct espy_table *tab, uint6
 	}
 }
 
-void espy_text_flag_names(struct espy_text *t, uint32_t table, uint64_t num, bool *any)
-{
-	const char *zero = NULL;
-	bool grouped = false;
-
-	if (table >= t->img->table_cnt || t->img->tables[table].kind != ESPY_TABLE_FLAGS)
-		return;
-	const struct espy_table *tab = &t->img->tables[table];
-	uint64_t shifted = shifted_bits(t->img, tab, num);
-	uint64_t left = put_names(t, tab, num & ~shifted, false, any, &zero, &grouped);
-	if (left) {
-		separate(t, any);
-		espy_buf__hex(t->b, left);
-	}
-	put_shifted(t, tab, shifted, any);
-}
-
 static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t num, bool skip_sub, bool alone)
 {
 	bool any = false, grouped = false;

@@ -28,8 +28,6 @@ void espy_text_fd(struct espy_text *t, const struct espy_token *v);
 
 /* text_constants.c: tables. */
 void espy_text_table(struct espy_text *t, const struct espy_token *v, uint64_t num);
-/* Names of the bits of `num` by a flags table and what is left in hex, joined by |. *any: something was written. */
-void espy_text_flag_names(struct espy_text *t, uint32_t table, uint64_t num, bool *any);
 
 /* text_date.c: "2026-11-20T10:15:01+0000", with a fraction if it is not 0. */
 void espy_text_date(struct espy_text *t, const struct espy_token *v);

@@ -565,19 +565,3 @@ int espy_agent__ring_state(const struct espy_agent_link *l, unsigned slot, struc
 	munmap(map, size);
 	return 0;
 }
-
-bool espy_agent__clockpair(const struct espy_agent_link *l, uint64_t *tsc, uint64_t *mono_ns)
-{
-	const struct espy_agent_clockpair *c = &head(l)->clockpair;
-
-	for (unsigned i = 0; i < 100; i++) {
-		uint32_t before = load32(&c->seq);
-
-		*tsc = __atomic_load_n(&c->tsc, __ATOMIC_RELAXED);
-		*mono_ns = __atomic_load_n(&c->mono_ns, __ATOMIC_RELAXED);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (!(before & 1) && load32(&c->seq) == before)
-			return *tsc && *mono_ns;
-	}
-	return false;
-}
