@@ -4,8 +4,9 @@
 "$espy" doctor >"$dir/doctor"
 grep -q 'yes *holds tasks' "$dir/doctor" || { echo "SKIP: $(grep 'holds tasks' "$dir/doctor")"; exit 77; }
 pauses='[1-9][0-9]* pauses*, [0-9.]* ms in all, [0-9.]* ms at most; [23] tasks held: [0-9]* ([0-9]*, [0-9.]* ms), [0-9]* ([0-9]*, [0-9.]* ms)'
-n=$((${ROUNDS:-4} * 1000))
-# They begin together: else one could be done before the other has begun, and two are never held.
+# Each makes more calls than find room in the ring and in the block of a trace that nobody takes (1 + 2 MB), and they begin together: else one
+# could be done before the other has begun, and two are never held.
+n=$((${ROUNDS:-8} * 1000))
 two="'$progs/make_calls' $n '$dir/one' '$dir/two' & '$progs/make_calls' $n '$dir/two' '$dir/one' & wait"
 
 # A trace of calls that are all alike compresses to nothing, and no reader of it is slow: none is compressed here.
