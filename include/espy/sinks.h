@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libespy: the sinks that an engine may carry in place of callbacks. Part of <espy/espy.h>.
+ * libespy: the sinks that an engine may have in place of a callback. Part of <espy/espy.h>.
  *
- * Each has a struct of options whose first member is its size: set it to sizeof, set the rest to zero but what you mean.
- * Strings and arrays are copied. What is zero is the default, and is said at each member if it is not "no" or "none".
+ * Each sink has a struct of options whose first member is its size. The caller sets size to sizeof, and every member that it
+ * does not use to zero. The library copies strings and arrays. Zero means the default. The comment of a member names its
+ * default if that is not "no" or "none".
  */
 #ifndef ESPY_SINKS_PUBLIC_H
 #define ESPY_SINKS_PUBLIC_H
@@ -20,38 +21,47 @@
 extern "C" {
 #endif
 
-/* ---- where text goes
+/*
+ * ---- outputs: where sinks write
  *
- * An output may be given to several engines, whose lines then come one after the other. It is counted: whoever opened it
- * closes it when it has been given to the last engine; it is written and closed when the last engine is gone.
+ * Several engines may share an output; their lines then come one after the other. The library counts the users of an output.
+ * The caller that opened it closes it when it has given it to the last engine. The output is written and closed when the last
+ * engine is gone.
  */
 struct espy_output;
-/* "FILE" (made, or made empty; with append: written at its end), "|COMMAND" or "!COMMAND" (its standard input). -errno. */
+/*
+ * Opens "FILE" (made, or made empty; with append: written at its end), "|COMMAND" or "!COMMAND" (its standard input). Returns 0
+ * or -errno.
+ */
 ESPY_API int espy_output_open(struct espy_output **out, const char *name, bool append);
-/* A descriptor, which stays the caller's. */
+/* Makes an output of a descriptor, which stays the caller's. Returns 0 or -errno. */
 ESPY_API int espy_output_fd(struct espy_output **out, int fd);
 /*
- * With -ff of strace: each task has a file NAME.TASK of its own, made with its first line. For one engine of text or JSON.
+ * Makes an output as with -ff of strace: each task has a file NAME.TASK of its own, made with its first line. For one engine,
+ * of text or JSON.
  */
 ESPY_API int espy_output_per_task(struct espy_output **out, const char *name, bool append);
-/* Writes what has waited. -errno of the first write that failed, again at each call. */
+/*
+ * Writes the bytes that wait in the output. Returns 0, or -errno of the first write that failed; each further call returns that
+ * error again.
+ */
 ESPY_API int espy_output_flush(struct espy_output *o);
-/* The caller needs it no longer. -errno of the first write that failed. */
+/* Gives up the caller's use of the output. Returns 0, or -errno of the first write that failed. */
 ESPY_API int espy_output_close(struct espy_output *o);
 
 /* ---- text: the lines of `espy trace` */
 
-enum espy_fd_text { ESPY_FD_NONE, ESPY_FD_PATH /* <path> */, ESPY_FD_ALL /* and what sockets are connected to */ };
+enum espy_fd_text { ESPY_FD_NONE, ESPY_FD_PATH /* <path> */, ESPY_FD_ALL /* paths, and the peers of sockets */ };
 enum espy_time_text { ESPY_TIME_NONE, ESPY_TIME_OF_DAY /* 13:37:42 */, ESPY_TIME_UNIX /* seconds since 1970 */ };
 enum espy_name_text { ESPY_NAMES, ESPY_NAMES_RAW /* numbers alone */, ESPY_NAMES_VERBOSE /* numbers, names as comments */ };
 enum espy_string_text {
 	ESPY_STRINGS_PLAIN,
-	ESPY_STRINGS_HEX_NON_ASCII, /* strings that have such bytes, as a whole */
+	ESPY_STRINGS_HEX_NON_ASCII, /* whole strings that have non-ASCII bytes */
 	ESPY_STRINGS_HEX_NON_ASCII_CHARS,
 	ESPY_STRINGS_HEX,
 };
 
-/* Lines that are left out. */
+/* Lines that the text sink leaves out, as bits. */
 enum espy_quiet {
 	ESPY_QUIET_EXIT = 2,	     /* "+++ exited with 0 +++" */
 	ESPY_QUIET_PERSONALITY = 8,  /* "[ Process PID=1 runs in 32 bit mode. ]" */
@@ -61,48 +71,49 @@ enum espy_quiet {
 struct espy_text_options {
 	size_t size;
 	struct espy_output *output; /* NULL: standard error */
-	uint32_t string_limit;	    /* bytes of strings, elements of arrays that are shown; see string_limit_given */
+	uint32_t string_limit;	    /* how many bytes of strings and elements of arrays are shown; see string_limit_given */
 	bool string_limit_given;    /* else 32 */
-	uint32_t column;	    /* where results begin; see column_given */
+	uint32_t column;	    /* the column where results begin; see column_given */
 	bool column_given;	    /* else 40 */
 	enum espy_name_text names;
 	enum espy_string_text strings;
 	enum espy_fd_text fds;
 	enum espy_time_text time;
-	unsigned time_precision; /* digits of the fraction: 0, 3, 6 or 9; so all precisions */
-	bool relative_time;	 /* since the line before */
+	unsigned time_precision; /* digits of the fraction: 0, 3, 6 or 9; the same for the other precisions */
+	bool relative_time;	 /* the time since the line before */
 	unsigned relative_precision;
 	bool call_time; /* <0.000042> behind the result */
 	unsigned call_time_precision;
 	bool argument_names;
-	bool task_names;	  /* <cat> behind numbers of tasks */
-	bool task_numbers;	  /* the observer's number of a task behind the one that it has in the caller's pid namespace */
-	bool instruction_pointer; /* what it shows must be captured: the session's option of the same name */
+	bool task_names;	  /* <cat> behind the numbers of tasks */
+	bool task_numbers;	  /* the observer's number of a task, behind its number in the caller's pid namespace */
+	bool instruction_pointer; /* the session must capture the pointer: its option of the same name */
 	bool call_number;
-	bool task_column; /* every line begins with the number of its task; else only [pid N] if there are several */
-	bool task_always; /* [pid N] though there is but one */
-	bool stacks;	  /* the call stack of each call; the session captures them if it is asked for stack_frames */
-	bool stack_source; /* with lines of source */
+	bool task_column; /* every line begins with the number of its task; else [pid N], only if there are several tasks */
+	bool task_always; /* [pid N] even if there is only one task */
+	bool stacks;	  /* the call stack of each call; the session captures stacks if its option stack_frames is set */
+	bool stack_source; /* stacks with file and line of the source */
 	unsigned quiet;	  /* enum espy_quiet */
 };
 
-/* ---- other sinks, by name
+/*
+ * ---- other sinks, by name
  *
- * "json": an object a line for each event, as docs/json.md says. What changes what is there already changes its version.
+ * "json": one object on a line for each event, as docs/json.md says. A change to existing members changes its version.
  */
 
 #define ESPY_JSON_VERSION 1
 
 struct espy_sink_options {
 	size_t size;
-	const char *name; /* -ENOENT of espy_engine_add: there is none of this name */
+	const char *name; /* the sink's name; espy_engine_add returns -ENOENT if no sink has it */
 	struct espy_output *output; /* NULL: standard error */
-	uint32_t string_limit;	    /* bytes of strings; see string_limit_given */
+	uint32_t string_limit;	    /* how many bytes of strings are shown; see string_limit_given */
 	bool string_limit_given;    /* else 32 */
-	bool fd_details;	    /* of descriptors more than their paths: what sockets are connected to */
-	bool task_names;	    /* of the tasks that arguments name; those of events always have one */
-	bool instruction_pointer;   /* what it shows must be captured: the session's option of the same name */
-	unsigned hang_ms;	    /* a call that has not ended for so long is told of; 0: only if it never ends */
+	bool fd_details;	    /* more of descriptors than their paths: the peers of sockets */
+	bool task_names;	    /* names of the tasks that arguments name; the tasks of events always have a name */
+	bool instruction_pointer;   /* the session must capture the pointer: its option of the same name */
+	unsigned hang_ms;	    /* the sink tells of a call that has not ended for so long; 0: only of a call that never ends */
 };
 
 /* ---- the table of -c */
@@ -126,31 +137,32 @@ enum espy_summary_column {
 struct espy_summary_options {
 	size_t size;
 	struct espy_output *output;		   /* NULL: standard error */
-	const enum espy_summary_column *columns;   /* column_count of them, each at most once; none: time, calls, errors, name */
+	const enum espy_summary_column *columns;   /* column_count columns, each at most once; none: time, calls, errors, name */
 	size_t column_count;
 	enum espy_summary_column sort_by;	   /* 0: by total time */
-	bool unsorted;				   /* by number of the call */
-	bool wall_clock;			   /* time between begin and end; else time on the CPU where a source measures it */
-	uint64_t overhead_ns;			   /* of each call, that is taken off */
-	bool json;				   /* an object for each row, and no columns */
+	bool unsorted;				   /* rows by the number of the call */
+	/* show the time between begin and end; else time on the CPU where a source measures it */
+	bool wall_clock;
+	uint64_t overhead_ns;			   /* the sink subtracts so much from the time of each call */
+	bool json;				   /* one JSON object for each row, and no columns */
 };
 
-/* ---- a trace file, for a session on it later; espy-trace-format(5) */
+/* ---- a trace file, for a later session on it; espy-trace-format(5) */
 
 struct espy_trace_options {
 	size_t size;
-	const char *path;      /* made with mode 0600; "-": standard output */
-	bool replace;	       /* a file that exists; else -EEXIST */
+	const char *path;      /* the sink makes it with mode 0600; "-": standard output */
+	bool replace;	       /* replace a file that exists; else -EEXIST */
 	int level;	       /* of compression, 1-19; see level_given */
 	bool level_given;      /* else 3. level 0: not compressed */
 	uint64_t rotate_bytes; /* begin a new file (PATH.0, PATH.1, ...) beyond so many bytes; 0: one file */
-	unsigned keep;	       /* of rotated files; 0: all */
-	uint32_t string_limit; /* of strings that are captured; see text */
+	unsigned keep;	       /* keep so many rotated files; 0: all */
+	uint32_t string_limit; /* how many bytes of strings are captured; see struct espy_text_options */
 	bool string_limit_given;
-	bool no_environment;   /* of new programs */
-	bool limit_data;       /* of what is read and written capture at most data_limit bytes, 0: none; else string_limit */
+	bool no_environment;   /* capture no environment of new programs */
+	bool limit_data;       /* of data that calls read and write, capture at most data_limit bytes, 0: none; else string_limit */
 	uint32_t data_limit;
-	/* Words about how it was selected, kept in the file for whoever shows it: espy_trace_info gives them back. */
+	/* Words about how the trace was selected, for a later reader. The trace keeps them; espy_trace_info returns them. */
 	const char *const *words;
 	size_t word_count;
 };
