@@ -13,9 +13,10 @@
  *     ...
  *     espy_mark_disconnect("app_request_done", &done, data);
  *
- * A callback runs in the thread that hits the mark, in whatever state that is: in a signal handler if the mark is in one,
- * with the program's locks held. It may use any register and change errno; both are put back. It must not leave by
- * longjmp or an exception. Marks that a callback itself passes are events, but do not call callbacks again.
+ * A callback runs in the thread that passes the mark, in the state that this thread is in. If the mark is in a signal
+ * handler, the callback runs in the signal handler. It runs with the locks that the program holds. A callback may use any
+ * register and change errno; the agent restores both. It must not leave by longjmp or an exception. Marks that a callback
+ * itself passes are events, but the agent calls no callbacks for them.
  */
 #ifndef ESPY_AGENT_H
 #define ESPY_AGENT_H
@@ -26,26 +27,26 @@
 extern "C" {
 #endif
 
-/* What ESPY_MARK_CALLBACKn makes; read by the agent. */
+/* A callback with the types of its arguments. ESPY_MARK_CALLBACKn makes it; the agent reads it. */
 struct espy_mark_callback {
 	uint32_t size;          /* of this struct */
 	uint32_t nargs;
 	const char *signature;  /* "int id, const char * path", for messages */
-	const uint8_t *types;   /* nargs, as enum espy_mark_arg */
+	const uint8_t *types;   /* nargs types, as enum espy_mark_arg */
 	void (*call)(void *data, const uint64_t *args);
 };
 
 enum {
-	ESPY_MARK_LATER = 1, /* connect even if no mark of that name is loaded yet: it is called when one is */
+	ESPY_MARK_LATER = 1, /* connect even if no mark of that name is loaded yet: the agent connects it when such a mark is loaded */
 };
 
 /*
- * Connects a callback to every mark of that name ("app_request_done" or "app:request_done"), in all objects, now and as they
- * are loaded. One callback may be connected several times with different data.
+ * Connects a callback to every mark of that name ("app_request_done" or "app:request_done"), in all objects. This includes
+ * objects that are loaded later. A callback may be connected several times with different data. Returns:
  *   0
  *   -ENOENT     unknown: no mark of that name is loaded (and flags has no ESPY_MARK_LATER)
- *   -EPROTOTYPE wrong type: its arguments are not what the mark's format says; espy_mark_error() shows both
- *   -EBUSY      busy: this very callback with this data is connected already, or the mark has 16
+ *   -EPROTOTYPE wrong type: the callback's arguments differ from the mark's format; espy_mark_error() shows both
+ *   -EBUSY      busy: this callback is already connected with this data, or the mark has 16 callbacks
  *   -EINVAL     malformed name, callback or flags
  *   -ENOTSUP    the agent does not run in this process
  *   -ENOMEM
@@ -53,15 +54,15 @@ enum {
 int espy_mark_connect(const char *name, const struct espy_mark_callback *callback, void *data, unsigned int flags);
 
 /*
- * Returns when no thread runs the callback any more: what it needs, and the library it is in, may be gone then.
- * 0; -ENOENT: it was not connected; -EDEADLK: called from within a callback.
+ * Disconnects a callback. Returns when no thread runs the callback any more: the program may then free the callback's data,
+ * and unload its library. Returns 0; -ENOENT: the callback was not connected; -EDEADLK: the caller runs in a callback.
  */
 int espy_mark_disconnect(const char *name, const struct espy_mark_callback *callback, void *data);
 
-/* What the last failed call of this thread ran into, in words. Valid until its next call. */
+/* Returns the error of the last failed call of this thread, in words. The text is valid until the thread's next call. */
 const char *espy_mark_error(void);
 
-/* Makes the agent live if it is not (ESPY_AGENT=off, a raw fork): 0 or -errno. */
+/* Starts the agent if it does not run (ESPY_AGENT=off, a raw fork). Returns 0 or -errno. */
 int espy_agent_start(void);
 
 #ifdef __cplusplus
@@ -69,9 +70,9 @@ int espy_agent_start(void);
 #endif
 
 /*
- * ESPY_MARK_CALLBACKn(name, function, type1, arg1, ..., typen, argn) declares `name`, to be connected: function is called
- * as function(data, arg1, ..., argn). Types are those of the mark's arguments after the format; a `*` has an int of
- * its own. (n: 0 to 8.)
+ * ESPY_MARK_CALLBACKn(name, function, type1, arg1, ..., typen, argn) declares `name`, for espy_mark_connect. The agent
+ * calls function(data, arg1, ..., argn). The types are the types of the mark's arguments after the format. A `*` in the
+ * format has an argument of its own, of type int. (n: 0 to 8.)
  */
 #ifdef __cplusplus
 extern "C++" {

@@ -4,28 +4,31 @@
  *
  *     MARK(app_request_done, "id=%d path=%s took=%f", id, path, seconds);
  *
- * A mark that is off is one 5-byte NOP: its arguments are not evaluated. Anyone who may look into the process switches
- * it on while the program runs (`espy trace -p PID -m 'app:request_done'`). This header needs no library: what it
- * leaves in the object is found by espy and by libespy-agent. What it does, costs and forbids: docs/markers.md.
+ * A mark that is off is one 5-byte NOP: the program does not evaluate its arguments. Any user who may look into the process
+ * can switch it on while the program runs (`espy trace -p PID -m 'app:request_done'`). This header needs no library: espy
+ * and libespy-agent find what it leaves in the object. docs/markers.md says what a mark does, costs and forbids.
  *
  *     MARK(name, format, ...)            an event
- *     MARK_IF(condition, name, format, ...)  the same; the condition too is evaluated only when the mark is on
- *     MARK_INLINE(name, statements)      code of your own that is jumped over until `name` is switched on
+ *     MARK_IF(condition, name, format, ...)  an event; the condition, too, is evaluated only when the mark is on
+ *     MARK_INLINE(name, statements)      code of your own that the program jumps over until `name` is switched on
  *     MARK_ENABLED(name)                 1 while a mark of that name is wanted, else 0; costs the same NOP
  *
- * The part of the name before the first underscore is its subsystem: app_request_done is shown as app:request_done.
- * The compiler checks format and arguments as printf's. Conversions: integers of all sizes, %p, doubles, %s and %.*s
+ * The part of the name before the first underscore is its subsystem: espy shows app_request_done as app:request_done. The
+ * compiler checks format and arguments as it checks printf's. Conversions: integers of all sizes, %p, doubles, %s and %.*s
  * (bounded), and %*p: as many bytes as the int before the pointer says. At most 16 arguments.
  *
  * Before the #include:
  *     ESPY_NO_MARKS    every mark vanishes
- *     ESPY_MARK_USDT   how gdb, perf, bpftrace and SystemTap see the marks: 0: not at all (no USDT notes); 1, the default: they
- *                      list them, and see their events if the agent is in the program; 2: without an agent, too. Each
- *                      mark then takes a load, a comparison and a jump besides the NOP.
- *     ESPY_MARK_GOTO   0: do without `asm goto`, which clang before 17 refuses in C ("cannot jump from this asm goto statement")
- *                      beside variables with a cleanup or of changing size. A comparison and a jump besides the NOP.
+ *     ESPY_MARK_USDT   how gdb, perf, bpftrace and SystemTap see the marks. 0: not at all (no USDT notes). 1, the
+ *                      default: these tools list the marks, and see their events if the agent is in the program.
+ *                      2: these tools see the events without an agent, too. Each mark then takes a load, a comparison
+ *                      and a jump besides the NOP.
+ *     ESPY_MARK_GOTO   0: do without `asm goto`. In C, clang before 17 refuses it ("cannot jump from this asm goto
+ *                      statement") beside variables with a cleanup or of changing size. Each mark then takes a
+ *                      comparison and a jump besides the NOP.
  *
- * C11/GNU11 and C++11 or later, gcc and clang, x86-64 ELF; elsewhere the marks vanish, and the formats are still checked.
+ * C11/GNU11 and C++11 or later, gcc and clang, x86-64 ELF. Elsewhere the marks vanish; the compiler still checks the
+ * formats.
  */
 #ifndef ESPY_MARK_H
 #define ESPY_MARK_H
@@ -44,7 +47,7 @@
 #error "marks cannot be compiled with -mcmodel=large; define ESPY_NO_MARKS for this file"
 #endif
 
-/* Never called: the compiler reads the format and the arguments. */
+/* The program never calls this function: the compiler checks the format and the arguments by its attribute. */
 #ifdef __cplusplus
 extern "C++" {
 #endif
@@ -78,7 +81,10 @@ __attribute__((__format__(__printf__, 1, 2))) static inline void espy_mark_check
 
 #else
 
-/* The number of arguments after the format; whether they are more than 7; m(number, 8 * number, argument) for each. */
+/*
+ * ESPY_MARK_N_: the number of arguments after the format. ESPY_MARK_WIDE_: 1 if they are more than 7. ESPY_MARK_EACH_:
+ * m(number, 8 * number, argument) for each.
+ */
 #define ESPY_MARK_CAT_(a, b) ESPY_MARK_CAT2_(a, b)
 #define ESPY_MARK_CAT2_(a, b) a##b
 #define ESPY_MARK_STR_(a) ESPY_MARK_STR2_(a)
@@ -116,8 +122,8 @@ __attribute__((__format__(__printf__, 1, 2))) static inline void espy_mark_check
 	f, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14) m(15, 120, a15)
 
 /*
- * The types of all arguments, 4 bits each from the first on: the numbers of enum espy_mark_arg in espy's record.h. They
- * are worked out once for each mark: the expressions are long, and compilers take their time with them.
+ * The types of all arguments, 4 bits each from the first on: the numbers of enum espy_mark_arg in espy's record.h. The
+ * compiler works them out only once for each mark: the expressions are long and slow to compile.
  */
 #ifdef __cplusplus
 
@@ -189,7 +195,7 @@ template <typename... T> struct list {
 template <typename T, typename... More> struct list<T, More...> {
 	static constexpr unsigned long long types = arg<T>::type | list<More...>::types << 4;
 };
-/* By value, as through `...`: arrays become pointers, qualifiers go. Only its type is asked for. */
+/* Takes its arguments by value, as through `...`: arrays become pointers, qualifiers go. The header uses only its return type. */
 template <typename... T> list<T...> list_of(const char *format, T...);
 template <typename T> inline __attribute__((__always_inline__)) unsigned long long word(T value)
 {
@@ -209,7 +215,10 @@ template <typename T> inline __attribute__((__always_inline__)) unsigned long lo
 		espy_types_ = 0ull ESPY_MARK_EACH_(ESPY_MARK_TYPE1_, __VA_ARGS__) \
 	}
 #define ESPY_MARK_TYPES_OF_ (0ull | espy_types_)
-/* An int of 16 bytes is refused, by not being a constant. What is not listed is a pointer, or a bit-field of gcc's. */
+/*
+ * The type of an argument. The compiler refuses an int of 16 bytes, because (void)0 is no constant. A type that is not in
+ * the list is a pointer, or a bit-field of gcc's.
+ */
 #define ESPY_MARK_TYPE_(i, off, a) \
 	espy_type##i##_ = _Generic((a), _Bool: 10, char: (char)-1 < 0 ? 9 : 10, signed char: 9, unsigned char: 10, \
 		short: 11, unsigned short: 12, int: 1, unsigned int: 2, long: 3, unsigned long: 4, long long: 3, \
@@ -217,7 +226,7 @@ template <typename T> inline __attribute__((__always_inline__)) unsigned long lo
 		signed char *: 7, const signed char *: 7, unsigned char *: 7, const unsigned char *: 7, \
 		__int128: (void)0, unsigned __int128: (void)0, default: __builtin_classify_type(a) == 5 ? 5 : 3),
 #define ESPY_MARK_TYPE1_(i, off, a) | (unsigned long long)espy_type##i##_ << off / 2
-/* Each branch has to compile for every type; the argument is evaluated once. */
+/* The 8 bytes of an argument. Each branch has to compile for every type. The program evaluates the argument once. */
 #define ESPY_MARK_WORD_(i, off, a) \
 	__builtin_choose_expr(espy_type##i##_ == 6, espy_mark_bits_(__builtin_choose_expr(espy_type##i##_ == 6, a, 0.0)), \
 		(unsigned long long)(__builtin_choose_expr(espy_type##i##_ == 6, 0, a)))
@@ -231,13 +240,14 @@ static inline unsigned long long espy_mark_bits_(double value)
 #endif
 
 /*
- * What goes into the object. Sections are as struct espy_mark_note, espy_site and espy_mark of espy's agent/abi.h describe
- * them. A mark's record is shared by all copies of its code in one assembler file, and its label made of all that it
- * holds: .ifndef keeps the first (link-time optimisation puts several source files into one assembler file, and parts of
- * one into several, so each statement brings the record that it refers to). The label is written once for each
- * statement, \espy_r stands for it; <sys/sdt.h> leaves the assembler in a mode in which that fails, hence .noaltmacro.
- * Few operands, and `;` where a line could end: clang looks for the place in the source of each line of an asm
- * statement, and that alone was a fifth of what a mark took to compile.
+ * What the header puts into the object. struct espy_mark_note, espy_site and espy_mark of espy's agent/abi.h describe the
+ * sections. All copies of a mark's code in one assembler file share the mark's record. The record's label consists of all
+ * that the record holds; .ifndef keeps the first record of a label. Link-time optimisation puts several source files into
+ * one assembler file, and parts of one source file into several: hence each statement brings the record that it refers to.
+ * Each statement writes the label once; \espy_r stands for it. <sys/sdt.h> leaves the assembler in a mode in which that
+ * fails, hence .noaltmacro.
+ * The asm has few operands, and `;` where a line could end: clang looks for the place in the source of each line of an asm
+ * statement. That alone took a fifth of the compile time of a mark.
  */
 #define ESPY_MARK_NOTE_ \
 	".ifndef .Lespy_note;" \
@@ -258,8 +268,8 @@ static inline unsigned long long espy_mark_bits_(double value)
 	".endif;"
 
 /*
- * From the beginning of a statement up to its ESPY_MARK_END_: the record. format, semaphore: fields of it. Operands:
- * espy_file, and those in types.
+ * The record: from the beginning of a statement up to its ESPY_MARK_END_. format, semaphore: fields of the record.
+ * Operands: espy_file, and the operands in types.
  */
 #define ESPY_MARK_RECORD_(name, label, format, types, nargs, what, semaphore, semaphore_here) \
 	".noaltmacro; .irp espy_r, .Lespy_" #name "_" ESPY_MARK_STR_(__LINE__) "_" label ";" \
@@ -280,7 +290,7 @@ static inline unsigned long long espy_mark_bits_(double value)
 	".endif;"
 #define ESPY_MARK_END_ ".endr;"
 
-/* The NOP never crosses a multiple of 8, so that one store replaces it. */
+/* The site. Its NOP never crosses a multiple of 8, so that one store replaces it. */
 #define ESPY_MARK_SITE_ ESPY_MARK_SITE_TO_("%l[espy_on]")
 #define ESPY_MARK_SITE_TO_(target) ESPY_MARK_NOTE_ \
 	".p2align 3,,4;" \
@@ -290,14 +300,14 @@ static inline unsigned long long espy_mark_bits_(double value)
 	".long .Lespy_site%=-., " target "-., \\espy_r-., 0;" \
 	".popsection;"
 
-/* Events are told apart by all that they hold; the other kinds by their place. */
+/* The label of an event consists of all that its record holds. The label of the other kinds consists of their place. */
 #define ESPY_MARK_EVENT_(name, ...) ESPY_MARK_EVENT2_(name, ESPY_MARK_WIDE_(__VA_ARGS__), ESPY_MARK_N_(__VA_ARGS__))
 #define ESPY_MARK_EVENT2_(name, wide, nargs) \
 	ESPY_MARK_RECORD_(name, ESPY_MARK_CAT_(ESPY_MARK_LABEL, wide) "_%c[espy_format]", "%c[espy_format]-.", \
 			  ESPY_MARK_CAT_(ESPY_MARK_QUAD, wide), nargs, 0, ESPY_MARK_SEMAPHORE_, ESPY_MARK_SEMAPHORE_HERE_)
 #define ESPY_MARK_PLACE_(name, what) ESPY_MARK_RECORD_(name, #what "_%c[espy_file]", "0", "0", 0, what, "0", "")
 
-/* The types, in parts if they are many: gcc prints no constant that would not do as an address. */
+/* The types, in parts if there are more than 7: gcc prints no constant that is too large for an address. */
 #define ESPY_MARK_LABEL0 "%c[espy_types]"
 #define ESPY_MARK_LABEL1 "%c[espy_types]_%c[espy_types1]_%c[espy_types2]"
 #define ESPY_MARK_QUAD0 "%c[espy_types]"
@@ -313,11 +323,11 @@ static inline unsigned long long espy_mark_bits_(double value)
 #define ESPY_MARK_PLACE_OPERANDS_ [espy_file] "i"(__FILE__)
 
 /*
- * A USDT note for gdb, perf, bpftrace and SystemTap, at a NOP of its own: an address must never carry both the agent's
- * jump and a kernel uprobe. It lies in the cold block, where the arguments are; they are described as places in memory,
- * %rax being the address of the first: "-4@0(%rax) 8@8(%rax)", bytes, negative if signed. While one of those tools watches
- * the mark its semaphore is not 0: by that the agent switches the mark on, or (ESPY_MARK_USDT 2) the site sees it itself.
- * The name is split at the first underscore.
+ * A USDT note for gdb, perf, bpftrace and SystemTap. It has a NOP of its own: an address must never carry both the agent's
+ * jump and a kernel uprobe. This NOP lies in the cold block, where the arguments are. The note describes them as places in
+ * memory, with the address of the first in %rax: "-4@0(%rax) 8@8(%rax)", bytes, negative if signed. While a tool watches
+ * the mark, the mark's semaphore is not 0. The agent sees the semaphore and switches the mark on, or (ESPY_MARK_USDT 2) the
+ * site tests the semaphore itself. The note splits the name at the first underscore.
  */
 #if ESPY_MARK_USDT
 #define ESPY_MARK_SEMAPHORE_ "\\espy_r\\()s-."
@@ -386,12 +396,13 @@ static inline unsigned long long espy_mark_bits_(double value)
 #endif
 
 /*
- * The cold block: arguments into memory (volatile: there is nothing to be gained by working on these stores, and that is a
- * third of the compile time), then the hook of this object, if an agent has set one. It is called with %rax = the
- * arguments, %r11 = the mark's record; it keeps every other register, so that the compiler need not know of a call. The
- * red zone below %rsp may hold variables: the stack pointer goes below it not only for the call, but before the NOP of
- * the note, too, which the kernel may turn into a call of its own when somebody puts a uprobe there (since 6.18).
- * In both dialects, {AT&T|-masm=intel}.
+ * The cold block stores the arguments to memory. Then it calls the hook of this object, if an agent has set a hook. The
+ * array is volatile: the compiler gains nothing by optimising these stores, and would take a third of the compile time. The
+ * hook gets the arguments' address in %rax and the mark's record in %r11. It keeps every other register, so that the
+ * compiler need not know of a call.
+ * The red zone below %rsp may hold variables: the code moves the stack pointer below it before the call. It moves it even
+ * before the NOP of the note: since 6.18 the kernel may turn that NOP into a call of its own when a tool sets a uprobe
+ * there. In both dialects, {AT&T|-masm=intel}.
  */
 #define ESPY_MARK_CALL_(name, ...) \
 	volatile unsigned long long espy_words_[ESPY_MARK_N_(__VA_ARGS__) + 1]; \
@@ -428,7 +439,7 @@ static inline unsigned long long espy_mark_bits_(double value)
 #if defined(__cplusplus) && defined(__clang__)
 
 /*
- * A function of its own for the jump: older clang refuses `asm goto` in one whose variables have destructors. The
+ * The site is a function of its own: older clang refuses `asm goto` in a function whose variables have destructors. The
  * compiler turns the bool back into the jump.
  */
 #define ESPY_MARK_SITE_STRUCT_(site, ...) \
@@ -470,8 +481,8 @@ static inline unsigned long long espy_mark_bits_(double value)
 #elif !ESPY_MARK_GOTO
 
 /*
- * The zero flag tells whether the mark is on: equal before the NOP, and not behind the jump, which goes to the end of the
- * section and back.
+ * The zero flag tells whether the mark is on. Before the NOP the flag says equal; behind the jump it does not. The jump
+ * goes to the end of the section and back.
  */
 #define ESPY_MARK_FLAG_(on, record, compare, ...) \
 	ESPY_MARK_ASM_ __volatile__( \
