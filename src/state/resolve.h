@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the captured bytes of one call do not hold: the file behind a descriptor, the name of a
- * process, of an interface. Descriptors come from the stream (FDNAME records, close, fork, exec);
- * what the stream has not told is asked of the lookups. Private to src/state/.
+ * Answers that the captured bytes of a call do not hold: the file behind a descriptor, the name of a task, the name of an
+ * interface. Descriptors come from the stream (FDNAME records, close, fork, exec). The functions ask the lookups for what
+ * the stream has not told. Private to src/state/.
  */
 #ifndef ESPY_STATE_RESOLVE_H
 #define ESPY_STATE_RESOLVE_H
@@ -23,9 +23,9 @@ struct fd_news;
 /* The name of a task or of a network interface: both have at most 15 bytes. */
 struct espy_numbered_name {
 	uint32_t number;
-	bool told;	   /* by the stream, which tells every change */
-	uint64_t asked_ns; /* when it was asked for last, CLOCK_MONOTONIC */
-	char *name;	   /* ours; empty: there was no answer */
+	bool told;	   /* the stream has told the name, and tells every change */
+	uint64_t asked_ns; /* time of the last question for it, CLOCK_MONOTONIC */
+	char *name;	   /* owned by the table; empty: there was no answer */
 	UT_hash_handle hh;
 };
 
@@ -36,91 +36,97 @@ struct espy_resolve {
 	const struct espy_lookups *lookups;
 	struct espy_tasks *tasks;
 	struct espy_fd_table fds;
-	struct fd_news *news; /* FDNAME records of the call that is coming, and facts that belong behind them */
+	struct fd_news *news; /* FDNAME records of the call that comes next, and facts that belong behind them */
 	size_t news_cnt, news_cap;
-	bool news_taken;  /* at this record: what is asked now is asked with their names known */
-	bool call_shown;  /* at this record: the call is behind us */
-	bool stream_only; /* the lookups are not asked: they show what the call has changed already */
-	bool ask_once;	  /* what has been asked of a descriptor is not asked again */
-	/* Told each answer that differs from the one before, as a FACT record; NULL: nobody keeps them. */
+	bool news_taken;  /* at this record: the news are applied; questions from now on are asked with their names known */
+	bool call_shown;  /* at this record: the session has shown the call */
+	bool stream_only; /* do not ask the lookups: they show already what the call has changed */
+	bool ask_once;	  /* do not ask again about a descriptor */
+	/* Gets each answer that differs from the answer before, as a FACT record; NULL: no receiver. */
 	espy_record_fn note;
 	void *note_ctx;
-	int note_stop; /* what it returned last; not 0: it is told no more */
+	int note_stop; /* what note returned last; not 0: note gets no more answers */
 	/*
-	 * Number of the record at work. What is asked twice while one record is shown has one answer, as it has when
-	 * the record is shown again: it may change in between.
+	 * Number of the current record. A question that is asked twice while the session shows one record gets one answer. It
+	 * also has one answer when a later session shows the record again. The truth may change between the two questions.
 	 */
 	uint32_t record;
-	uint64_t now_ns;		/* time of the record at work, for the facts that it makes */
+	uint64_t now_ns;		/* time of the current record, for the facts that it makes */
 	struct espy_numbered_name *comms, *ifnames; /* the answers so far */
 	struct espy_pid_numbers pids;
-	struct espy_pid_number missed; /* the last one that nobody had, when it was asked for: */
+	struct espy_pid_number missed; /* the last number for which the lookups found no task; missed_ns: the time of that question */
 	uint64_t missed_ns;
-	struct espy_numbered_name *uids, *cgroups;  /* of tasks, where a condition asks for them */
-	bool netlink;			/* one of the descriptors was of netlink */
-	uint32_t open_fds_of;		/* whose descriptors a fact has told, after an exec; 0: none */
+	struct espy_numbered_name *uids, *cgroups;  /* answers about tasks, where a condition asks for them */
+	bool netlink;			/* one of the descriptors was a netlink socket */
+	uint32_t open_fds_of;		/* the process whose open descriptors (open_fds) a fact has told, after an exec; 0: none */
 	uint64_t open_fds[16];
 };
 
-/* A record begins to be dealt with. */
+/* Begins a record. time_ns: the time of the record. */
 void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns);
-/* A fact from a trace or a source: what the observer was told at this place of the stream. */
+/* Takes a fact from a trace or a source: an answer that the observer got at this place of the stream. */
 void espy_resolve__fact(struct espy_resolve *r, const struct espy_rec_fact *f);
-/* A source tells what a new descriptor is, just before the record of the call that made it. 0 or -ENOMEM. */
+/*
+ * Takes the name of a new descriptor. A source sends it just before the record of the call that made the descriptor.
+ * Returns 0 or -ENOMEM.
+ */
 int espy_resolve__fdname(struct espy_resolve *r, const struct espy_rec_fdname *rec);
-/* Around the text of a call that has ended: its arguments, its result. */
+/* Called for a call that has ended, before its arguments are decoded, and before its result is decoded. */
 void espy_resolve__before_args(struct espy_resolve *r, const struct espy_call_view *v);
 void espy_resolve__before_result(struct espy_resolve *r);
-/* The call was shown: what became true by it is true from now on. */
+/* Called when the session has shown the call: the effects of the call hold from now on. */
 void espy_resolve__call_shown(struct espy_resolve *r);
-/* What a call that has ended did to the descriptors of its process (close, close_range, socket). */
+/* Applies the effects of a call that has ended to the descriptors of its process (close, close_range, socket). */
 void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v);
-/* A new task has its parent's name; a new process its descriptors as well. */
+/* Gives a new task the name of its parent, and a new process the descriptors of its parent, too. */
 void espy_resolve__fork(struct espy_resolve *r, const struct espy_rec_fork *f);
-/* Learn what a process has open; ours: as if it were this one. */
+/* Asks the lookups for the open descriptors of a process; ours: as if the process were this process. */
 void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid, bool ours);
-/* A new image was started; after its execve is shown. */
+/* Drops the descriptors that an exec has closed. Called after the session has shown the execve. */
 void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid);
-/* A task has ended, and with it, perhaps, its process. */
+/* Forgets a task that has ended; process: its process has ended, too. */
 void espy_resolve__forget(struct espy_resolve *r, uint32_t tid, uint32_t tgid, bool process);
 /* Forgets everything. */
 void espy_resolve__clear(struct espy_resolve *r);
 
-/* What a descriptor is: from the table, else from the lookups. details: more than its name is asked for. NULL: not known. */
+/*
+ * Returns the file behind a descriptor, from the table, else from the lookups; NULL: not known. details: the caller asks
+ * for more than the name.
+ */
 struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd, bool details);
 bool espy_resolve__netlink_proto(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd, unsigned *proto);
 /*
- * Names of tasks and of interfaces. NULL: no answer. A name is asked for once; that of an interface, or of a task that is
- * not watched, may change unseen and is asked for again after a second.
+ * Return the names of tasks and of interfaces; NULL: no answer. The functions ask for a name once. The name of an
+ * interface, or of a task that is not watched, may change unseen: they ask for it again after a second.
  */
 const char *espy_resolve__comm(struct espy_resolve *r, uint32_t tid);
 const char *espy_resolve__uid(struct espy_resolve *r, uint32_t tid);
 const char *espy_resolve__cgroup(struct espy_resolve *r, uint32_t tid);
 const char *espy_resolve__ifname(struct espy_resolve *r, uint32_t index);
-/* A task comes whose numbers in pid namespaces the stream does not tell. */
+/* Asks for the numbers in pid namespaces of a new task. For a task whose numbers the stream does not tell. */
 void espy_resolve__ask_pid_numbers(struct espy_resolve *r, uint32_t tid);
 /*
- * The observer's number of what a task calls `number`; `gone`: also of one that has ended; else that one is forgotten. 0: not
- * known. In the observer's own namespace it is the same.
+ * Returns the observer's number of the task that `tid` calls `number`; 0: not known. `gone`: also of a task that has ended;
+ * else the function forgets its numbers. In the observer's own namespace the number is the same.
  */
 uint32_t espy_resolve__pid(struct espy_resolve *r, uint32_t tid, uint32_t number, bool gone);
-/* The task may have another name, which the stream has told if it tells names. */
+/* Asks again for the name of a task that may have another name now, unless the stream tells its names. */
 void espy_resolve__comm_changed(struct espy_resolve *r, uint32_t tid);
 void espy_resolve__forget_comm(struct espy_resolve *r, uint32_t tid);
 void espy_resolve__copy_comm(struct espy_resolve *r, uint32_t from, uint32_t to);
 void espy_resolve__clear_names(struct espy_resolve *r);
 
 void espy_resolve__set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name, size_t len);
-/* Tell an answer; len ESPY_FACT_NO_ANSWER: that there is none. */
+/* Gives `note` an answer as a FACT record; len ESPY_FACT_NO_ANSWER: there is no answer. */
 void espy_resolve__note(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid, uint32_t tgid, int32_t arg,
 			const void *bytes, uint32_t len);
-/* A fact takes effect. */
+/* Applies a fact to the tables. */
 void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact *f);
-/* All that is known, and then what waits for its call, as records. Each ends with what fn returns, if not 0. */
+/* Give fn all answers, and the news that wait for their call, as records. Each ends early with fn's return value if that is not 0. */
 int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx);
 int espy_resolve__dump_news(struct espy_resolve *r, espy_record_fn fn, void *ctx);
 
-/* Is it a call of x86-64 that maps memory? */
+/* Tells whether the call is a call of x86-64 that maps memory. */
 bool espy_resolve__maps_file(const struct espy_call_view *v);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is known of the watched world at one place of a stream: tasks, what their descriptors are, their names, the marks
- * that were defined, the clocks. The records of the stream are applied to it one after the other; what the stream does
- * not tell, the state asks of the lookups that it was given. Each new answer can be kept as a FACT record, so that a
- * state that is made from the same records later, elsewhere, without a live system, is equal to this one.
+ * The state: what espy knows of the tracees at one place of a stream. It holds the tasks, their names, the files behind
+ * their descriptors, the definitions of marks, and the clocks. The session applies the records of the stream to the state,
+ * one after the other. The state asks its lookups for what the stream does not tell. A FACT record can keep each new
+ * answer. Another state that is later made from the same records, elsewhere, without a live system, is then equal to this
+ * state.
  *
- * A record is applied in two halves, and the event is shown between them:
+ * The session applies a record in two halves, and shows the event between them:
  *
- *	espy_state__apply()          the task of the record, and all that holds when the event begins
- *	espy_state__before_args()    calls that have ended: before and between
- *	espy_state__before_result()  their arguments and their result
- *	espy_state__applied()        what the event leaves behind: a closed descriptor, a task that is gone
+ *	espy_state__apply()          the task of the record, and everything that holds when the event begins
+ *	espy_state__before_args()    only for a call that has ended: before its arguments are decoded
+ *	espy_state__before_result()  only for a call that has ended: after its arguments, before its result
+ *	espy_state__applied()        the effects of the event: a closed descriptor, a task that is gone
  */
 #ifndef ESPY_STATE_STATE_H
 #define ESPY_STATE_STATE_H
@@ -29,89 +30,104 @@ struct espy_marks_seen;
 
 struct espy_state_opts {
 	size_t size; /* of this struct, for later growth */
-	const struct espy_lookups *lookups; /* who answers what the stream does not tell: live, trace */
-	bool follow_fds; /* what descriptors are is followed through fork, exec and close */
-	bool names;	 /* what tasks are called is asked when they are first met, their numbers in pid namespaces as well */
-	bool ask_once;	 /* what has been asked of a descriptor is asked again only if a call may have changed it */
-	size_t max_bytes; /* of the tables, which a trace could fill without end; 0: no bound */
+	const struct espy_lookups *lookups; /* the functions that answer what the stream does not tell: live, trace */
+	bool follow_fds; /* follow the files behind descriptors through fork, exec and close */
+	bool names;	 /* ask for the name of a task, and its numbers in pid namespaces, when the state first meets it */
+	bool ask_once;	 /* ask again about a descriptor only if a call may have changed it */
+	size_t max_bytes; /* bound of the tables, which a trace could fill without end; 0: no bound */
 	/*
-	 * Each task has so many bytes, zero at first, for the consumer of the events. drop_slot is called before they go;
-	 * NULL: nothing need be done.
+	 * Each task has so many bytes for the consumer of the events, zero at first. The state calls drop_slot before it
+	 * frees them. drop_slot NULL: the consumer need do nothing.
 	 */
 	size_t slot_sz;
 	void (*drop_slot)(void *ctx, struct espy_task *task);
 	void *slot_ctx;
 };
 
-/* 0 or -ENOMEM. */
+/* Makes an empty state. Returns 0 or -ENOMEM. */
 int espy_state__new(struct espy_state **out, const struct espy_state_opts *opts);
-/* As it was when it was made; who keeps its facts stays. */
+/* Puts the state back as it was when it was made. The receiver of its facts stays. */
 void espy_state__reset(struct espy_state *s);
 void espy_state__free(struct espy_state *s);
 
-/* The source tells the numbers of a new task in pid namespaces: nobody need be asked for them. */
+/* Says that the source tells the numbers of a new task in pid namespaces: the state then does not ask the lookups for them. */
 void espy_state__numbers_are_told(struct espy_state *s);
-/* fn is given each answer that differs from the one before, as a FACT record; NULL: no more. */
+/* Makes the state give fn each answer that differs from the answer before, as a FACT record. fn NULL: the state gives no more answers. */
 void espy_state__keep_facts(struct espy_state *s, espy_record_fn fn, void *ctx);
-/* Everything that is known, as records that make another state equal to this one. Ends with what fn returns, if not 0. */
+/*
+ * Gives fn the whole state, as records that make another state equal to this state. Ends early with fn's return value if
+ * that is not 0. Else returns 0.
+ */
 int espy_state__dump(struct espy_state *s, espy_record_fn fn, void *ctx);
 
 /*
- * First half. *task: the task that the record is about; NULL: none that is watched. Returns false if the task was let go
- * of: the record is not part of the stream any more.
+ * Applies the first half of a record. *task is the task that the record is about; NULL: no watched task. Returns false if
+ * the session has dropped the task: the record is then not part of the stream any more.
  */
 bool espy_state__apply(struct espy_state *s, const struct espy_rec *rec, struct espy_task **task);
-/* Around the text of a call that has ended: its arguments, its result. */
+/* The session calls these for a call that has ended, before it decodes the arguments, and before it decodes the result. */
 void espy_state__before_args(struct espy_state *s, const struct espy_call_view *v);
 void espy_state__before_result(struct espy_state *s);
-/* Second half. v: of an EXIT record that could be read, else NULL. The task may be gone after this. */
+/*
+ * Applies the second half of a record. v: the call of an EXIT record that the session could read, else NULL. The task may
+ * be gone after this.
+ */
 void espy_state__applied(struct espy_state *s, const struct espy_rec *rec, const struct espy_call_view *v);
-/* A run of marks of one task and one definition has come, from `first` to `last`. false as with apply. */
+/* Applies a run of marks of one task and one definition, from `first` to `last`. Returns false as espy_state__apply does. */
 bool espy_state__marks(struct espy_state *s, const struct espy_rec_mark *first, const struct espy_rec_mark *last,
 		       uint64_t cnt);
 
 /* ---- tasks */
-struct espy_task *espy_state__task(struct espy_state *s, uint32_t tid); /* NULL: not known */
-/* The one behind `task`, NULL: the first one. NULL: there is none. None may be removed meanwhile. */
+struct espy_task *espy_state__task(struct espy_state *s, uint32_t tid); /* NULL: the state does not know the task */
+/*
+ * Returns the task behind `task`; for NULL, the first task. Returns NULL if there is none. The caller must remove no task
+ * between two calls.
+ */
 struct espy_task *espy_state__next_task(struct espy_state *s, const struct espy_task *task);
-/* How many are watched. Valid as long as the state. */
+/* Returns a pointer to the number of watched tasks, valid as long as the state. */
 const size_t *espy_state__live_tasks(const struct espy_state *s);
-/* It is watched no longer; it stays known, so that what was on its way can be told from news. */
+/* Ends the watching of a task. The state still knows the task, so that the session can tell records that were on their way from news. */
 void espy_state__detach(struct espy_state *s, struct espy_task *task);
 
-/* ---- descriptors and names; what is not known yet is asked now */
+/* ---- descriptors and names. The state asks its lookups at once for what it does not know yet. */
 struct espy_fd_name;
-/* fd: AT_FDCWD is the working directory. details: more than the name, where there is more. NULL: not known. */
+/*
+ * Returns the file behind a descriptor; NULL: not known. fd: AT_FDCWD is the working directory. details: more than the
+ * name, where there is more.
+ */
 const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, int fd, bool details);
-/* NULL: not known. Valid until the next question. */
+/* Returns the name of a task; NULL: not known. The name is valid until the next question. */
 const char *espy_state__comm(struct espy_state *s, uint32_t tid);
-/* The observer's number of what the task calls `number`; gone: also of one that has ended. 0: not known. */
+/* Returns the observer's number of the task that `tid` calls `number`; 0: not known. gone: also of a task that has ended. */
 uint32_t espy_state__pid(struct espy_state *s, uint32_t tid, uint32_t number, bool gone);
-/* The effective user as decimal digits; the path of its cgroup in the tree of version 2. */
+/* Return the effective user of a task as decimal digits, and the path of its cgroup in the tree of version 2. */
 const char *espy_state__uid(struct espy_state *s, uint32_t tid);
 const char *espy_state__cgroup(struct espy_state *s, uint32_t tid);
 const char *espy_state__ifname(struct espy_state *s, uint32_t index);
-/* The protocol of a netlink socket; false: it is none, or not known. */
+/* Writes the protocol of a netlink socket. Returns false if the descriptor is no netlink socket, or the state does not know it. */
 bool espy_state__netlink_proto(struct espy_state *s, uint32_t tid, int fd, unsigned *proto);
-/* Has one of the descriptors been a netlink socket? */
+/* Tells whether one of the descriptors has been a netlink socket. */
 bool espy_state__had_netlink(const struct espy_state *s);
-/* A file that a call has mapped: its name and the arguments of the mapping. NULL: it has mapped none. */
+/* Returns the file that a call has mapped: its name and the arguments of the mapping. NULL: the call has mapped none. */
 const struct espy_fd_name *espy_state__mapped_file(struct espy_state *s, const struct espy_call_view *v);
-/* Learn what a process has open from the lookups; what was known before is dropped, unless it has ended. */
+/* Asks the lookups for the open descriptors of a process. Drops what the state knew of them before, unless the process has ended. */
 void espy_state__seed(struct espy_state *s, uint32_t tgid);
-/* A command of ours begins with what we have open ourselves; a short one has ended before it could be asked. */
+/*
+ * Seeds the descriptors of a command that espy starts with the open descriptors of espy itself. A short command has ended
+ * before the state could ask for them.
+ */
 void espy_state__inherit(struct espy_state *s, uint32_t tgid);
-/* Must a source send this call even if it is not shown? Else names of closed descriptors would live on. */
+/* Tells whether a source must send this call even if no sink shows it. Else names of closed descriptors would live on. */
 bool espy_state__needs_call(const struct espy_image *img, uint32_t nr);
 
 /* ---- the rest */
-struct espy_marks_seen *espy_state__marks_seen(struct espy_state *s); /* NULL: no mark was defined */
-/* Definitions of marks that were damaged, or found no room. */
+struct espy_marks_seen *espy_state__marks_seen(struct espy_state *s); /* NULL: the stream has defined no mark */
+/* Returns the number of definitions of marks that were damaged, or found no room. */
 uint64_t espy_state__bad_definitions(const struct espy_state *s);
-/* CLOCK_REALTIME - CLOCK_MONOTONIC, as the stream said last; before that, as it was set. */
+/* Returns CLOCK_REALTIME - CLOCK_MONOTONIC, as the stream last told it; before that, as espy_state__set_realtime_offset has set it. */
 int64_t espy_state__realtime_offset_ns(const struct espy_state *s);
 void espy_state__set_realtime_offset(struct espy_state *s, int64_t ns);
-struct espy_zone *espy_state__zone(struct espy_state *s); /* cnt 0: as it is here */
+struct espy_zone *espy_state__zone(struct espy_state *s); /* cnt 0: the time zone of this machine */
 struct espy_budget *espy_state__budget(struct espy_state *s);
 
 #endif
