@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Records, one after the other: what each changes in the tables, and which line it makes. */
+/* Dispatches records, one after the other: applies each to the state, and gives its event to the engines. */
 #include "lib/session_impl.h"
 
 #include <errno.h>
@@ -14,7 +14,8 @@
 /* ---- events */
 
 /*
- * Each member by itself: compilers fill a struct of this size by an instruction that takes longer to begin than all of this.
+ * Fills in an event, each member by itself: compilers fill a struct of this size by an instruction that takes longer to
+ * begin than this whole function.
  */
 static void set_event(struct espy_event *e, struct espy_session *s, unsigned type, struct espy_task *task, const struct espy_rec *rec)
 {
@@ -60,7 +61,7 @@ static bool is_wanted(const struct espy_session *s, unsigned type)
 	return false;
 }
 
-/* A source may send more than is wanted: what the tables of descriptors need. */
+/* Tells whether an engine wants the call. A source may send more calls: the state needs them for its tables of descriptors. */
 static bool is_call_wanted(const struct espy_session *s, unsigned type, enum espy_abi abi, uint32_t nr)
 {
 	for (unsigned i = 0; i < s->engines.cnt; i++)
@@ -78,7 +79,7 @@ static bool has_paths(const struct espy_session *s)
 	return false;
 }
 
-/* The working directory of a task, which the call at work may change. NULL: not known. */
+/* Returns a copy of the working directory of a task, because the current call may change it. Returns NULL if it is not known. */
 static const char *copy_cwd(struct espy_session *s, const struct espy_task *task)
 {
 	const struct espy_fd_name *n = espy_state__fd(s->state, task->tid, AT_FDCWD, false);
@@ -88,15 +89,15 @@ static const char *copy_cwd(struct espy_session *s, const struct espy_task *task
 	return strcpy(s->cwd, n->name);
 }
 
-/* Its task has died in it: what the call would have done to its arguments will never be known. */
+/* Tells whether the task has died in the call. What the call would have done to its arguments stays unknown then. */
 static bool is_broken_off(const struct espy_call_view *v)
 {
 	return v->no_return && !(v->plan < v->image->plan_cnt && v->image->plans[v->plan].flags & ESPY_PLAN_NO_RETURN);
 }
 
 /*
- * The values of a call, once for all engines that want them: the arguments as the state knew the world before the call, the
- * result as it knows it after.
+ * Decodes the values of a call, once for all engines that want them. The arguments are as the state knew the tracee before
+ * the call, the result as the state knows it after the call.
  */
 static void decode_call(struct espy_session *s, struct espy_event *e)
 {
@@ -157,7 +158,7 @@ static void on_enter(struct espy_session *s, struct espy_task *task, const struc
 		return;
 	if (espy_call_view__init(&s->view, &s->images[rec->abi], rec, NULL))
 		return;
-	/* A reader of the trace may show the call before its end is known. */
+	/* A reader of the trace may show the call before the trace has the end of the call. */
 	if (s->gathers)
 		espy_prefetch__args(&s->prefetch, &s->view);
 	call_event(s, ESPY_EVENT_CALL_BEGIN, task, rec, &s->view);
@@ -172,7 +173,7 @@ static void show_call(struct espy_session *s, struct espy_task *task, const stru
 	call_event(s, ESPY_EVENT_CALL_END, task, rec, &s->view);
 }
 
-/* The call, if it could be read and its effects are to be applied; else NULL. */
+/* Shows a call that has ended. Returns the call if the session could read it and its effects are to be applied; else NULL. */
 static const struct espy_call_view *on_exit_call(struct espy_session *s, struct espy_task *task,
 						 const struct espy_rec *rec)
 {
@@ -184,17 +185,18 @@ static const struct espy_call_view *on_exit_call(struct espy_session *s, struct 
 	if (task->in_call && task->enter->nr == rec->nr)
 		enter = task->enter;
 	if (espy_call_view__init(v, &s->images[abi], enter, rec)) {
-		if (!s->run.damaged++) /* a file may hold millions of them */
+		if (!s->run.damaged++) /* a trace may hold millions of damaged records */
 			espy_session__say(s, ESPY_TOPIC_GENERAL, "a record of task %u is damaged and was left out", task->tid);
 		return NULL;
 	}
 	v->tgid = task->tgid;
 	if (v->call != ESPY_NONE && !v->ret && (v->image->plans[v->plan].flags & ESPY_PLAN_TWICE))
-		return NULL; /* fork and clone returning in the child: strace shows none, and the parent's line tells it */
+		/* fork and clone return in the child, too: strace shows no such line, and the parent's line tells of the child */
+		return NULL;
 	espy_state__before_args(s->state, v);
 	if (s->gathers) {
 		espy_prefetch__args(&s->prefetch, v);
-		espy_session__where(s, v); /* what it asks becomes part of the trace */
+		espy_session__where(s, v); /* the answers to the condition's questions become part of the trace */
 	}
 	show_call(s, task, rec);
 	espy_state__before_result(s->state);
@@ -231,7 +233,10 @@ static void on_exec(struct espy_session *s, struct espy_task *task, const struct
 	    (s->targets.command_execed || x->rec.tgid != (uint32_t)s->targets.command_pid))
 		s->targets.detach_tid = x->rec.tid;
 	s->targets.command_execed = true;
-	/* The caller is known by the number of its process from here on; its unfinished execve goes with it. */
+	/*
+	 * From here on the task that called execve has the number of its process. Its unfinished execve goes with the task
+	 * (e.other) to that number.
+	 */
 	if (x->old_tid && x->old_tid != x->rec.tid)
 		e.other = espy_state__task(s->state, x->old_tid);
 	espy_session__event(s, &e);
@@ -273,7 +278,7 @@ static void on_probe(struct espy_session *s, struct espy_task *task, const struc
 	espy_session__event(s, &e);
 }
 
-/* What concerns no task that is watched. */
+/* Gives the event of a record that is about no watched task. */
 static void on_general(struct espy_session *s, const struct espy_rec *rec)
 {
 	switch (rec->type) {
@@ -294,7 +299,10 @@ static void on_general(struct espy_session *s, const struct espy_rec *rec)
 	}
 }
 
-/* Returns the call, if the record ends one whose effects are to be applied; else NULL. */
+/*
+ * Gives the event of a record about a watched task. Returns the call if the record ends a call whose effects are to be
+ * applied; else NULL.
+ */
 static const struct espy_call_view *on_task_record(struct espy_session *s, struct espy_task *task,
 						   const struct espy_rec *rec)
 {
@@ -342,15 +350,16 @@ static const struct espy_call_view *on_task_record(struct espy_session *s, struc
 	case ESPY_REC_PROBE:
 		on_probe(s, task, (const struct espy_rec_probe *)rec);
 		break;
-	default: /* what has no line of its own */
+	default: /* a record without an event */
 		break;
 	}
 	return NULL;
 }
 
 /*
- * Marks alone of a trace that has more: what a live session without a source of calls would not have been told, so that the
- * lines are the same.
+ * Tells whether to leave out a record of a trace of which only marks are shown (no_calls). The session leaves out each
+ * record that a live session without a source of calls would not get, so that both show the same lines. Also notes
+ * the number of the command's task.
  */
 static bool is_beside_marks(struct espy_session *s, const struct espy_rec *rec)
 {
@@ -362,7 +371,10 @@ static bool is_beside_marks(struct espy_session *s, const struct espy_rec *rec)
 	return rec->type != ESPY_REC_TASK_EXIT || rec->tid != s->window.command;
 }
 
-/* Does an engine want it? A trace holds more marks than are wanted, and some sources cannot test all conditions. */
+/*
+ * Tells whether an engine wants the record. A trace may hold more marks than the engines want, and some sources cannot test
+ * all conditions.
+ */
 static bool is_record_wanted(const struct espy_session *s, const struct espy_rec *rec)
 {
 	for (unsigned i = 0; i < s->engines.cnt; i++)
@@ -371,7 +383,7 @@ static bool is_record_wanted(const struct espy_session *s, const struct espy_rec
 	return false;
 }
 
-/* Is the record no part of what is shown, so that the state is not to know of it either? */
+/* Tells whether the record is no part of the shown stream. The session does not apply such a record to the state either. */
 static bool is_left_out(struct espy_session *s, const struct espy_rec *rec)
 {
 	switch (rec->type) {
@@ -390,7 +402,10 @@ static bool is_left_out(struct espy_session *s, const struct espy_rec *rec)
 	}
 }
 
-/* The event of a record: state, engines, state. *call: that it ends. false: its task was let go of. */
+/*
+ * Gives the event of a record: applies its first half to the state, calls the engines, applies its second half. *call is
+ * the call that the record ends. Returns false if the session has dropped the record's task.
+ */
 static bool on_record(struct espy_session *s, const struct espy_rec *rec, const struct espy_call_view **call)
 {
 	const struct espy_call_view *v = NULL;
@@ -408,8 +423,9 @@ static bool on_record(struct espy_session *s, const struct espy_rec *rec, const 
 }
 
 /*
- * What --from and --to leave is one piece of the stream, from the first record that is not before to the first that is
- * behind: so the pieces of two neighbouring times are together what both times are.
+ * Notes whether the stream is inside --from and --to. A session shows the stream from the first record that is not before
+ * --from. It stops at the first record that is behind --to. So it always shows a contiguous piece of the stream: the pieces
+ * of two neighbouring times together are the piece of both times.
  */
 static void note_window(struct espy_session *s, uint64_t time_ns)
 {
@@ -423,7 +439,7 @@ static void note_window(struct espy_session *s, uint64_t time_ns)
 
 /* ---- sinks of records */
 
-/* The sinks of records, one after the other: NULL behind the last. */
+/* Returns the next engine whose sink takes records, from index *i on, and moves *i behind it. Returns NULL behind the last. */
 static struct espy_engine *next_recorder(const struct espy_session *s, unsigned *i)
 {
 	while (*i < s->engines.cnt) {
@@ -493,7 +509,7 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 	if (s->engines.record_sinks)
 		expect(s, rec, rec->size);
 	if (s->trace) {
-		if (rec->type != ESPY_REC_CLOCK) /* taken when the recorder began to write, maybe long after what follows */
+		if (rec->type != ESPY_REC_CLOCK) /* the recorder took it when it began to write, maybe long after the records that follow */
 			note_window(s, rec->time_ns);
 		if (rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT)
 			espy_session__need_image(s, rec);
@@ -509,7 +525,10 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 	return stop_asked(s);
 }
 
-/* Marks of one task and one definition, which lie between two places of a run. */
+/*
+ * Finds the marks of one task and one definition that a run begins with. Writes their number to *cnt and the last of them
+ * to *last. Returns the place behind them.
+ */
 static const struct espy_rec_mark *same_marks(const struct espy_rec_mark *first, const uint8_t *end, uint64_t *cnt,
 					      const struct espy_rec_mark **last)
 {
@@ -523,8 +542,9 @@ static const struct espy_rec_mark *same_marks(const struct espy_rec_mark *first,
 }
 
 /*
- * A recording alone needs nothing of a mark but its count and its task: the run goes to the file as it lies. Of tasks
- * that were let go nothing is kept, so there may be holes.
+ * Records a run of marks. A recorder alone needs nothing of a mark but its count and its task: it writes the run to the
+ * file as it lies. The trace leaves out the marks of tasks that the session has dropped, so the run may be written in
+ * pieces.
  */
 static void record_marks(struct espy_session *s, struct espy_sink *r, const struct espy_rec *first, const uint8_t *end)
 {
