@@ -213,7 +213,7 @@ int espy_session__add_pid(struct espy_session *s, pid_t pid, bool single_task);
 /* ---- trace_input.c */
 void espy_session__open_window(struct espy_session *s);
 int espy_session__open_trace(struct espy_session *s);
-/* Makes the session a user of the trace. Only one session may read a trace. Returns 0, or -EBUSY: another session has read the trace. */
+/* Makes the session a user of the trace. Only one session may read a trace. Returns 0, or -EBUSY: a session has taken it already. */
 int espy_session__take_trace(struct espy_session *s, struct espy_trace *t);
 
 /* ---- session_where.c */
