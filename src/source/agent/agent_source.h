@@ -32,6 +32,7 @@ static inline uint64_t espy_tsc__to_ns(const struct espy_tsc *c, uint64_t tsc)
 
 /* Who has called (callers.c). */
 #define ESPY_AGENT_CALLERS 256u
+#define ESPY_AGENT_BURIED 4096u
 struct espy_agent_waiting {
 	int fd;
 	pid_t pid;
@@ -138,6 +139,14 @@ struct espy_agent_source {
 	/* Our own threads in the processes, the latest ones: what they do is not the program's doing. */
 	pid_t hidden[256];
 	unsigned hidden_cnt;
+	/*
+	 * The rings of the processes that were forgotten last, by their files. A child that was found before its call came may have been
+	 * forgotten by then: the call is none of another child. So many calls can wait in the queue.
+	 */
+	struct {
+		uint64_t dev, ino;
+	} buried[ESPY_AGENT_BURIED];
+	unsigned buried_cnt;
 	/* Threads that an injection could not let go of yet. */
 	struct espy_inject_left left[64];
 	unsigned left_cnt;
@@ -199,6 +208,8 @@ bool espy_agent_process__stands_alone(pid_t pid);
 /* Marks off; what is in the ring may still be read. */
 void espy_agent_process__stop(struct espy_agent_process *p);
 void espy_agent_process__free(struct espy_agent_process *p);
+/* Frees a process that was watched; a call of it that comes later is known. */
+void espy_agent_process__bury(struct espy_agent_source *s, struct espy_agent_process *p);
 /* Is its agent still there? Sets `ended`. */
 bool espy_agent_process__lives(struct espy_agent_process *p);
 /* The stream's number for definition i of the process; its record is delivered before. NULL: nonsense. */

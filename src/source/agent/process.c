@@ -285,6 +285,9 @@ static bool is_known_ring(const struct espy_agent_source *s, int ring_fd)
 	for (const struct espy_agent_process *p = s->processes; p; p = p->next)
 		if (p->ring_ino == st.st_ino && p->ring_dev == st.st_dev)
 			return true;
+	for (unsigned i = 0; i < ESPY_AGENT_BURIED && i < s->buried_cnt; i++)
+		if (s->buried[i].ino == st.st_ino && s->buried[i].dev == st.st_dev)
+			return true;
 	return false;
 }
 
@@ -332,6 +335,15 @@ void espy_agent_process__free(struct espy_agent_process *p)
 	espy_agent__detach(&p->link);
 	free(p->defs);
 	free(p);
+}
+
+void espy_agent_process__bury(struct espy_agent_source *s, struct espy_agent_process *p)
+{
+	const unsigned at = s->buried_cnt++ % ESPY_AGENT_BURIED;
+
+	s->buried[at].dev = p->ring_dev;
+	s->buried[at].ino = p->ring_ino;
+	espy_agent_process__free(p);
 }
 
 bool espy_agent_process__lives(struct espy_agent_process *p)

@@ -255,7 +255,7 @@ static void bury(struct espy_agent_delivery *d, struct espy_agent_process **at)
 	s->stats.lost[ESPY_LOST_TORN] += p->ring.torn;
 	s->forks += forks_of(p);
 	*at = p->next;
-	espy_agent_process__free(p);
+	espy_agent_process__bury(s, p);
 follow:
 	if (process_lives(pid))
 		/* it has executed another program */
