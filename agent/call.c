@@ -14,8 +14,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// So often, and a millisecond each, a full queue is tried again: somebody else fills it, and espy empties it.
-#define DIAL_TRIES 20
+// So often, and a millisecond each, a full queue is tried again: somebody else fills it, and espy empties it. A fork waits for the
+// former; a program that starts waits for espy anyway, and would run without its marks.
+#define DIAL_TRIES_BORN 20
+#define DIAL_TRIES_STARTED 1000
 
 // Whoever listens gets descriptors of this process. When espy is gone anybody can listen under its name: then only root,
 // or the user whose process this is.
@@ -31,7 +33,7 @@ static int is_trusted(int fd)
 
 // A connection, or -errno. With nobody listening it fails at once. A program that is confined by a seccomp filter could be
 // killed for the try.
-static int dial(const char *name, size_t len)
+static int dial(const char *name, size_t len, int tries)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int fd, e;
@@ -44,7 +46,7 @@ static int dial(const char *name, size_t len)
 	fd = (int)sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0, 0);
 	if (fd < 0)
 		return fd;
-	for (int i = 0; i < DIAL_TRIES; i++) {
+	for (int i = 0; i < tries; i++) {
 		const struct timespec nap = { .tv_nsec = 1000000 };
 
 		e = (int)sys(SYS_connect, fd, (long)&to, (long)(offsetof(struct sockaddr_un, sun_path) + 1 + len), 0, 0, 0);
@@ -85,7 +87,7 @@ void call_born(uint32_t i)
 
 	while (len < sizeof(s->asked.call) && s->asked.call[len])
 		len++;
-	fd = dial(s->asked.call, len);
+	fd = dial(s->asked.call, len, DIAL_TRIES_BORN);
 	if (fd < 0)
 		return;
 	__builtin_memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
@@ -139,7 +141,7 @@ void call_started(const char *where)
 		len++;
 	for (c = where + len + (where[len] == ','); *c && *c != ','; c++)
 		call.tag = call.tag << 4 | (uint64_t)(*c <= '9' ? *c - '0' : (*c | 32) - 'a' + 10);
-	hangup.fd = dial(where, len);
+	hangup.fd = dial(where, len, DIAL_TRIES_STARTED);
 	if (hangup.fd < 0)
 		return;
 	if ((*c || !is_held()) &&

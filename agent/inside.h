@@ -252,6 +252,7 @@ struct agent {
 	uint32_t helper_of; /* the process in which a helper was begun, be it ready or not: who comes next begins no other */
 	pthread_t helper;
 	uint8_t started, resident, dirty_fork;
+	uint32_t early_forks; /* before there was an area to count them in */
 	uint8_t blind;          /* does not look at the semaphores of USDT notes */
 	uint32_t looked;        /* 1: has done so */
 	uint64_t scan_adds, scan_subs;

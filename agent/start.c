@@ -144,6 +144,7 @@ static int make_area(void)
 	area->area_sz = ESPY_AGENT_AREA_SZ;
 	area->pid = (uint32_t)getpid();
 	area->parent_pid = agent.parent_pid;
+	area->forks = agent.early_forks;
 	area->clock = agent.clock;
 	area->features = ESPY_AGENT_CAN_SHARE | ESPY_AGENT_CAN_CALL | ESPY_AGENT_CAN_KEEP;
 	area->text_sz = 1;
@@ -313,6 +314,8 @@ static void before_fork(void)
 	agent.dirty_fork = pthread_mutex_timedlock(&agent.lock, &until) != 0;
 	if (agent.area)
 		__atomic_fetch_add(&agent.area->forks, 1, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_add(&agent.early_forks, 1, __ATOMIC_RELAXED);
 }
 
 static void after_fork_parent(void)
@@ -335,6 +338,7 @@ static void after_fork_child(void)
 	int saved = errno;
 
 	agent.area = NULL;
+	agent.early_forks = 0;
 	agent.area_fd = -1;
 	agent.helper_tid = 0;
 	self = NULL;
