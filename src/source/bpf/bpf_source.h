@@ -66,16 +66,27 @@ void bpf_job__wait(struct bpf_job *job);
 
 /* btf.c: the kernel's types, as far as the programs name them. */
 enum { BPF_TYPED_SYS_EXIT, BPF_TYPED_SYS_ENTER, BPF_TYPED_CNT }; /* typed tracepoints */
+/* Ids in the kernel's BTF. */
+struct bpf_type_ids {
+	uint32_t typed[BPF_TYPED_CNT]; /* 0: not found */
+	uint32_t file, kiocb; /* of these structs; 0: there is none, or more than one of that name */
+	uint32_t kfuncs[ESPY_KFUNC_CNT]; /* of functions that programs may call; 0: the kernel has no such */
+	uint32_t prepare_exec; /* of the tracepoint sched_prepare_exec; 0: the kernel has none */
+};
 struct bpf_types {
 	int fd;        /* a BTF file in memory */
 	char path[32]; /* its name, for libbpf */
-	uint32_t typed[BPF_TYPED_CNT]; /* ids in the kernel's BTF; 0: not found */
-	uint32_t file, kiocb; /* ids of these structs; 0: there is none, or more than one of that name */
-	uint32_t kfuncs[ESPY_KFUNC_CNT]; /* ids of functions that programs may call; 0: the kernel has no such */
-	bool prepare_exec; /* the kernel has the tracepoint sched_prepare_exec */
+	struct bpf_type_ids ids;
 };
 int bpf_types__make(struct bpf_types *t);
 void bpf_types__free(struct bpf_types *t);
+
+/*
+ * types_cache.c: the types that an earlier espy has found since this kernel booted. `key` tells apart which types are asked for. Only
+ * root keeps and uses them. The caller frees the bytes; NULL: there are none.
+ */
+void *bpf_types_cache__read(uint64_t key, struct bpf_type_ids *ids, size_t *size);
+void bpf_types_cache__write(uint64_t key, const struct bpf_type_ids *ids, const void *data, size_t size);
 
 struct bpf_source;
 int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t mode);

@@ -16,6 +16,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include "source/bpf/kernel/bpf_objects.h"
+#include "source/quiet_libbpf.h"
 #include "pause_impl.h"
 
 /* Most commands end before, or do not fill so much of the ring until then: these need not wait for what nobody needs. */
@@ -57,7 +58,7 @@ static int load_programs(struct bpf_source *s)
 	int err;
 
 	for (size_t i = 0; i < ESPY_KFUNC_CNT; i++)
-		if (!s->types.kfuncs[i])
+		if (!s->types.ids.kfuncs[i])
 			return -EOPNOTSUPP;
 	err = bpf_verify__begin(&verify, &s->types);
 	if (err)
@@ -129,7 +130,9 @@ static int make_ready(struct bpf_source *s)
 	struct espy_bpf_pausing *pausing = &s->shared->pausing;
 	int err;
 
+	espy_quiet_libbpf__begin();
 	err = load_programs(s);
+	espy_quiet_libbpf__end();
 	if (err)
 		snprintf(p->why, sizeof(p->why), NO_FUNCTIONS);
 	err = err ? err : start_helper(s);

@@ -4,7 +4,7 @@
  * libbpf would read and index them all and then search them once per struct, which takes longer than loading most
  * programs. Here one walk picks the structs that types.bpf.h names and writes them, with what they contain and every
  * pointer cut to void, as a small BTF file of their own in memory; the ids of the typed tracepoints are found in the
- * same walk.
+ * same walk. As long as the kernel runs its types stay, so the next espy takes what this one has found (types_cache.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +25,54 @@
 
 /* The structs of types.bpf.h. */
 static const char *const names[] = {
-	"pt_regs", "thread_info", "sigpending", "signal_struct", "sched_entity", "qstr", "file_system_type",
-	"super_block", "inode", "hlist_bl_node", "dentry", "vfsmount", "mount", "path", "file", "kiocb", "fdtable",
-	"files_struct", "fs_struct", "kernfs_node", "cgroup", "css_set", "mm_struct", "task_struct",
-	"kernel_siginfo", "sigaction", "k_sigaction", "linux_binprm", "sock_common", "sock", "socket", "socket_alloc",
-	"sockaddr_un", "unix_address", "unix_sock", "netlink_sock", "upid", "pid", "pid_namespace", "ns_common", "cred",
-	"ns_common", "user_namespace", "uprobes_state", "xol_area", "hlist_head", "hlist_node", "uprobe_trampoline",
+	"pt_regs",
+	"thread_info",
+	"sigpending",
+	"signal_struct",
+	"sched_entity",
+	"qstr",
+	"file_system_type",
+	"super_block",
+	"inode",
+	"hlist_bl_node",
+	"dentry",
+	"vfsmount",
+	"mount",
+	"path",
+	"file",
+	"kiocb",
+	"fdtable",
+	"files_struct",
+	"fs_struct",
+	"kernfs_node",
+	"cgroup",
+	"css_set",
+	"mm_struct",
+	"task_struct",
+	"kernel_siginfo",
+	"sigaction",
+	"k_sigaction",
+	"linux_binprm",
+	"sock_common",
+	"sock",
+	"socket",
+	"socket_alloc",
+	"sockaddr_un",
+	"unix_address",
+	"unix_sock",
+	"netlink_sock",
+	"upid",
+	"pid",
+	"pid_namespace",
+	"ns_common",
+	"cred",
+	"ns_common",
+	"user_namespace",
+	"uprobes_state",
+	"xol_area",
+	"hlist_head",
+	"hlist_node",
+	"uprobe_trampoline",
 };
 #define NAME_CNT (sizeof(names) / sizeof(*names))
 
@@ -45,7 +87,7 @@ struct walk {
 	const char *strings;
 	uint32_t string_len;
 	uint32_t *place; /* by id: offset of the type + 1 */
-	uint32_t *done;  /* by id: its number in the new file */
+	uint32_t *done;	 /* by id: its number in the new file */
 	uint32_t cnt, cap;
 	uint64_t starts; /* bit set of hashes of how the names begin */
 	struct bytes out, out_strings;
@@ -241,7 +283,7 @@ static void note_struct(const char *name, const char *wanted, uint32_t id, uint3
 }
 
 /* Finds where each type stands, which are wanted, and the typed tracepoints. */
-static int index_types(struct walk *w, struct bpf_types *t, uint32_t *wanted, size_t *wanted_cnt, size_t wanted_max)
+static int index_types(struct walk *w, struct bpf_type_ids *t, uint32_t *wanted, size_t *wanted_cnt, size_t wanted_max)
 {
 	static const char *const points[BPF_TYPED_CNT] = { "btf_trace_sys_exit", "btf_trace_sys_enter" };
 	static const char *const kfuncs[ESPY_KFUNC_CNT] = ESPY_KFUNC_NAMES;
@@ -270,7 +312,8 @@ static int index_types(struct walk *w, struct bpf_types *t, uint32_t *wanted, si
 			for (size_t i = 0; name[0] == 'b' && name[1] == 't' && i < BPF_TYPED_CNT; i++)
 				if (!strcmp(name, points[i]))
 					t->typed[i] = w->cnt;
-			t->prepare_exec = t->prepare_exec || !strcmp(name, "btf_trace_sched_prepare_exec");
+			if (!strcmp(name, "btf_trace_sched_prepare_exec"))
+				t->prepare_exec = w->cnt;
 		}
 		if (kind == BTF_KIND_FUNC) {
 			const char *name = string_at(w, type->name_off);
@@ -284,33 +327,34 @@ static int index_types(struct walk *w, struct bpf_types *t, uint32_t *wanted, si
 	return 0;
 }
 
-static int write_file(struct walk *w, struct bpf_types *t)
+/* What was copied, as one BTF file. The caller frees it. */
+static int join_parts(const struct walk *w, void **data, size_t *size)
 {
-	struct btf_header h = {
-		.magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = sizeof(h),
-		.type_len = (uint32_t)w->out.len, .str_off = (uint32_t)w->out.len,
+	const struct btf_header h = {
+		.magic = BTF_MAGIC,
+		.version = BTF_VERSION,
+		.hdr_len = sizeof(h),
+		.type_len = (uint32_t)w->out.len,
+		.str_off = (uint32_t)w->out.len,
 		.str_len = (uint32_t)w->out_strings.len,
 	};
-	int err;
+	uint8_t *all;
 
 	if (w->out.failed || w->out_strings.failed)
 		return -ENOMEM;
-	t->fd = memfd_create("espy-types", MFD_CLOEXEC);
-	if (t->fd < 0)
-		return -errno;
-	snprintf(t->path, sizeof(t->path), "/proc/self/fd/%d", t->fd);
-	if (write(t->fd, &h, sizeof(h)) == (ssize_t)sizeof(h) &&
-	    write(t->fd, w->out.at, w->out.len) == (ssize_t)w->out.len &&
-	    write(t->fd, w->out_strings.at, w->out_strings.len) == (ssize_t)w->out_strings.len)
-		return 0;
-	err = errno ? -errno : -EIO;
-	bpf_types__free(t);
-	return err;
+	*size = sizeof(h) + w->out.len + w->out_strings.len;
+	*data = all = malloc(*size);
+	if (!all)
+		return -ENOMEM;
+	memcpy(all, &h, sizeof(h));
+	memcpy(all + sizeof(h), w->out.at, w->out.len);
+	memcpy(all + sizeof(h) + w->out.len, w->out_strings.at, w->out_strings.len);
+	return 0;
 }
 
-static int make_from(struct bpf_types *t, const uint8_t *data, size_t size)
+static int select_types(struct bpf_type_ids *ids, const uint8_t *types, size_t size, void **data, size_t *data_size)
 {
-	const struct btf_header *h = (const struct btf_header *)data;
+	const struct btf_header *h = (const struct btf_header *)types;
 	uint32_t wanted[4 * NAME_CNT];
 	size_t wanted_cnt = 0;
 	struct walk w = { 0 };
@@ -319,11 +363,11 @@ static int make_from(struct bpf_types *t, const uint8_t *data, size_t size)
 	if (size < sizeof(*h) || h->magic != BTF_MAGIC || h->version != BTF_VERSION || h->hdr_len < sizeof(*h) ||
 	    (uint64_t)h->hdr_len + h->type_off + h->type_len > size || h->type_off & 3 || h->hdr_len & 3 ||
 	    (uint64_t)h->hdr_len + h->str_off + h->str_len > size || !h->str_len ||
-	    data[h->hdr_len + h->str_off + h->str_len - 1])
+	    types[h->hdr_len + h->str_off + h->str_len - 1])
 		return -EINVAL;
-	w.types = data + h->hdr_len + h->type_off;
+	w.types = types + h->hdr_len + h->type_off;
 	w.end = w.types + h->type_len;
-	w.strings = (const char *)data + h->hdr_len + h->str_off;
+	w.strings = (const char *)types + h->hdr_len + h->str_off;
 	w.string_len = h->str_len;
 	w.cap = h->type_len / sizeof(struct btf_type) + 2;
 	for (size_t i = 0; i < NAME_CNT; i++)
@@ -331,12 +375,12 @@ static int make_from(struct bpf_types *t, const uint8_t *data, size_t size)
 	/* zero pages, touched as far as they are used */
 	w.place = calloc(w.cap, sizeof(*w.place));
 	w.done = calloc(w.cap, sizeof(*w.done));
-	err = w.place && w.done ? index_types(&w, t, wanted, &wanted_cnt, sizeof(wanted) / sizeof(*wanted)) : -ENOMEM;
+	err = w.place && w.done ? index_types(&w, ids, wanted, &wanted_cnt, sizeof(wanted) / sizeof(*wanted)) : -ENOMEM;
 	if (!err) {
 		put(&w.out_strings, "", 1);
 		for (size_t i = 0; i < wanted_cnt; i++)
 			copy(&w, wanted[i], 0);
-		err = write_file(&w, t);
+		err = join_parts(&w, data, data_size);
 	}
 	free(w.place);
 	free(w.done);
@@ -345,14 +389,14 @@ static int make_from(struct bpf_types *t, const uint8_t *data, size_t size)
 	return err;
 }
 
-int bpf_types__make(struct bpf_types *t)
+/* From all types of the kernel, 6 MB of them. */
+static int find_types(struct bpf_type_ids *ids, void **found, size_t *found_size)
 {
 	int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC), err = 0;
 	struct stat st;
 	uint8_t *data;
 	size_t size, got = 0;
 
-	*t = (struct bpf_types){ .fd = -1 };
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) || st.st_size <= 0 || (uint64_t)st.st_size > LENGTH_MAX) {
@@ -364,7 +408,7 @@ int bpf_types__make(struct bpf_types *t)
 	data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data != MAP_FAILED) {
 		close(fd);
-		err = make_from(t, data, size);
+		err = select_types(ids, data, size, found, found_size);
 		munmap(data, size);
 		return err;
 	}
@@ -377,7 +421,56 @@ int bpf_types__make(struct bpf_types *t)
 		got += (size_t)n;
 	}
 	close(fd);
-	err = !data ? -ENOMEM : got < size ? -EIO : make_from(t, data, size);
+	err = !data ? -ENOMEM : got < size ? -EIO : select_types(ids, data, size, found, found_size);
+	free(data);
+	return err;
+}
+
+/* Another espy may ask for other types: the names say which, and the version of the file. */
+static uint64_t key_of_names(void)
+{
+	uint64_t key = 0xcbf29ce484222325u; /* FNV-1a */
+
+	for (size_t i = 0; i < NAME_CNT; i++)
+		for (const char *c = names[i];; c++) {
+			key = (key ^ (unsigned char)*c) * 0x100000001b3u;
+			if (!*c)
+				break;
+		}
+	return key ^ sizeof(struct bpf_type_ids);
+}
+
+static int make_file(struct bpf_types *t, const void *data, size_t size)
+{
+	int err;
+
+	t->fd = memfd_create("espy-types", MFD_CLOEXEC);
+	if (t->fd < 0)
+		return -errno;
+	snprintf(t->path, sizeof(t->path), "/proc/self/fd/%d", t->fd);
+	errno = 0;
+	if (write(t->fd, data, size) == (ssize_t)size)
+		return 0;
+	err = errno ? -errno : -EIO;
+	bpf_types__free(t);
+	return err;
+}
+
+int bpf_types__make(struct bpf_types *t)
+{
+	const uint64_t key = key_of_names();
+	void *data = NULL;
+	size_t size = 0;
+	int err = 0;
+
+	*t = (struct bpf_types){ .fd = -1 };
+	data = bpf_types_cache__read(key, &t->ids, &size);
+	if (!data) {
+		err = find_types(&t->ids, &data, &size);
+		if (!err)
+			bpf_types_cache__write(key, &t->ids, data, size);
+	}
+	err = err ? err : make_file(t, data, size);
 	free(data);
 	return err;
 }

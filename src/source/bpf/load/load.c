@@ -194,8 +194,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.need_fdnames = s->opts.need_fdnames && !s->opts.count_only,
 		.need_fd_details = s->opts.need_fd_details && !s->opts.count_only,
 		.need_comms = s->opts.need_comms && !s->opts.count_only,
-		.file_type = s->types.kfuncs[ESPY_KFUNC_CAST] && s->types.kiocb ? s->types.file : 0,
-		.kiocb_type = s->types.kiocb,
+		.file_type = s->types.ids.kfuncs[ESPY_KFUNC_CAST] && s->types.ids.kiocb ? s->types.ids.file : 0,
+		.kiocb_type = s->types.ids.kiocb,
 		.tell_fds = t->tell_fds,
 		.self_tgid = (uint32_t)getpid(),
 		.root_dev = in_chroot ? root.stx_dev_major << 20 | root.stx_dev_minor : 0, /* the kernel's own dev_t */
@@ -330,7 +330,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 	/* If it cannot be done, say by a kind of type that is new, libbpf does it its way. */
 	if (bpf_types__make(&s->types))
 		s->types = (struct bpf_types){ .fd = -1 };
-	c->refill = c->enter && s->tables.any_exec && !s->types.prepare_exec;
+	c->refill = c->enter && s->tables.any_exec && !s->types.ids.prepare_exec;
 	err = bpf_verify__begin(&verify, &s->types);
 	if (err) {
 		bpf_job__wait(&ring->job);

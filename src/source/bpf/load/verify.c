@@ -98,14 +98,14 @@ static bool name_kfuncs(struct bpf_insn *insns, size_t n, const struct bpf_types
 
 		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg || nr >= ESPY_KFUNC_CNT)
 			continue;
-		if (!types->kfuncs[nr] && nr == ESPY_KFUNC_CAST) {
+		if (!types->ids.kfuncs[nr] && nr == ESPY_KFUNC_CAST) {
 			insns[i] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 };
 			continue;
 		}
-		if (!types->kfuncs[nr])
+		if (!types->ids.kfuncs[nr])
 			return false;
 		insns[i].src_reg = BPF_PSEUDO_KFUNC_CALL;
-		insns[i].imm = (int32_t)types->kfuncs[nr];
+		insns[i].imm = (int32_t)types->ids.kfuncs[nr];
 	}
 	return true;
 }
@@ -139,7 +139,7 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	} else if (strcmp(point, "raw")) {
 		v->type = BPF_PROG_TYPE_TRACING;
 		v->opts.expected_attach_type = BPF_TRACE_RAW_TP;
-		v->opts.attach_btf_id = all->types->typed[!strcmp(point, "sys_exit") ? BPF_TYPED_SYS_EXIT :
+		v->opts.attach_btf_id = all->types->ids.typed[!strcmp(point, "sys_exit") ? BPF_TYPED_SYS_EXIT :
 									       BPF_TYPED_SYS_ENTER];
 		if (!v->opts.attach_btf_id) {
 			int id = libbpf_find_vmlinux_btf_id(point, BPF_TRACE_RAW_TP);
