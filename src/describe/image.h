@@ -307,6 +307,8 @@ struct espy_image {
  * NULL: the offset of the first fault) if one is wrong.
  */
 int espy_image__open(struct espy_image *img, const void *data, size_t size, size_t *bad_off);
+/* The same of bytes that somebody trusted has checked before: looks for the sections only. */
+int espy_image__open_checked(struct espy_image *img, const void *data, size_t size);
 
 static inline const char *espy_image__str(const struct espy_image *img, uint32_t off)
 {

@@ -437,15 +437,13 @@ static bool check_all(struct checker *c)
 	return check_numbers(c);
 }
 
-int espy_image__open(struct espy_image *img, const void *data, size_t size, size_t *bad_off)
+/* Where the sections are. They lie within the image; what is in them is not looked at. */
+static int find_sections(struct espy_image *img, const void *data, size_t size, size_t *bad_off)
 {
 	const struct espy_image_header *h = data;
 	const char *sec[ESPY_SECTION_CNT];
 	uint32_t n[ESPY_SECTION_CNT];
-	struct checker c = { .img = img, .base = data, .budget = MAX_STEPS };
 
-	if (bad_off)
-		*bad_off = 0;
 	if (((uintptr_t)data & 7) || size < sizeof(*h) || h->magic != ESPY_IMAGE_MAGIC ||
 	    h->version != ESPY_IMAGE_VERSION || h->size != size || h->abi >= ESPY_ABI_CNT)
 		return -EBADMSG;
@@ -493,6 +491,24 @@ int espy_image__open(struct espy_image *img, const void *data, size_t size, size
 		.ops = (const void *)sec[ESPY_SEC_OPS],
 		.op_cnt = n[ESPY_SEC_OPS],
 	};
+	return 0;
+}
+
+int espy_image__open_checked(struct espy_image *img, const void *data, size_t size)
+{
+	return find_sections(img, data, size, NULL);
+}
+
+int espy_image__open(struct espy_image *img, const void *data, size_t size, size_t *bad_off)
+{
+	struct checker c = { .img = img, .base = data, .budget = MAX_STEPS };
+	int err;
+
+	if (bad_off)
+		*bad_off = 0;
+	err = find_sections(img, data, size, bad_off);
+	if (err)
+		return err;
 	c.depth = calloc(1, (size_t)img->type_cnt + img->expr_cnt + 1);
 	c.nodes = calloc((size_t)img->expr_cnt + 1, sizeof(*c.nodes));
 	if (!c.depth || !c.nodes) {

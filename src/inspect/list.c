@@ -119,9 +119,7 @@ static void put_call(const struct espy_image *img, uint32_t nr)
 
 static bool open_image(const struct list_args *a, struct espy_image *img)
 {
-	size_t size;
-	const void *data = espy_builtin_image(a->abi, &size);
-	const int err = espy_image__open(img, data, size, NULL);
+	const int err = espy_builtin_image__open(img, a->abi);
 
 	if (err)
 		espy_cli__say(a->cli, "the built-in descriptions are damaged (%s): install espy again", strerror(-err));

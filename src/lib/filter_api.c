@@ -19,9 +19,7 @@ struct names {
 static int open_names(struct names *n)
 {
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		size_t size;
-		const void *data = espy_builtin_image((enum espy_abi)abi, &size);
-		int err = espy_image__open(&n->images[abi], data, size, NULL);
+		int err = espy_builtin_image__open(&n->images[abi], (enum espy_abi)abi);
 
 		if (err)
 			return err;
@@ -76,9 +74,12 @@ static int select_status(struct espy_filter *f, const char *words, char *why, si
 		const char *word;
 		unsigned status;
 	} table[] = {
-		{ "successful", ESPY_STATUS_SUCCESSFUL }, { "failed", ESPY_STATUS_FAILED },
-		{ "unfinished", ESPY_STATUS_UNFINISHED }, { "unavailable", ESPY_STATUS_UNAVAILABLE },
-		{ "detached", ESPY_STATUS_DETACHED },	  { "all", ESPY_STATUS_ALL },
+		{ "successful", ESPY_STATUS_SUCCESSFUL },
+		{ "failed", ESPY_STATUS_FAILED },
+		{ "unfinished", ESPY_STATUS_UNFINISHED },
+		{ "unavailable", ESPY_STATUS_UNAVAILABLE },
+		{ "detached", ESPY_STATUS_DETACHED },
+		{ "all", ESPY_STATUS_ALL },
 		{ "none", 0 },
 	};
 	const bool negated = words[0] == '!';
@@ -161,7 +162,8 @@ int espy_filter_mark(struct espy_filter *f, const char *rule, size_t *at, char *
 	if (err || !rule)
 		return err ? err : -EINVAL;
 	set_why(why, why_size, "");
-	return espy_marks_select__add(&f->marks, rule, at ? at : &nowhere, why_size ? why : unread, why_size ? why_size : 1);
+	return espy_marks_select__add(&f->marks, rule, at ? at : &nowhere, why_size ? why : unread,
+				      why_size ? why_size : 1);
 }
 
 int espy_filter_probe(struct espy_filter *f, const char *probe, size_t *at, char *why, size_t why_size)
@@ -173,7 +175,8 @@ int espy_filter_probe(struct espy_filter *f, const char *probe, size_t *at, char
 	if (err || !probe)
 		return err ? err : -EINVAL;
 	set_why(why, why_size, "");
-	return espy_probe_select__add(&f->probes, probe, at ? at : &nowhere, why_size ? why : unread, why_size ? why_size : 1);
+	return espy_probe_select__add(&f->probes, probe, at ? at : &nowhere, why_size ? why : unread,
+				      why_size ? why_size : 1);
 }
 
 int espy_filter_task(struct espy_filter *f, pid_t pid)

@@ -15,32 +15,37 @@ static void on_diagnostic(void *ctx, const char *text)
 	espy_session__say(ctx, ESPY_TOPIC_DESCRIBE, "%s", text);
 }
 
+/* The built-in descriptions together with files of the user. */
+static int open_with_files(struct espy_session *s, enum espy_abi abi)
+{
+	size_t *size = &s->descriptions.own_size[abi], bad;
+	int err = espy_describe_with_files(abi, s->o.describe, s->o.describe_count, on_diagnostic, s,
+					   &s->descriptions.own[abi], size);
+
+	if (err) {
+		if (err != -EINVAL) /* else the diagnostics have said all */
+			espy_session__error(s, "--describe: %s", strerror(-err));
+		return err;
+	}
+	err = espy_image__open(&s->images[abi], s->descriptions.own[abi], *size, &bad);
+	if (err)
+		espy_session__error(s, "descriptions for ABI %u are damaged at offset %zu", abi, bad);
+	return err;
+}
+
 static int open_images(struct espy_session *s)
 {
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		size_t size, bad;
-		const void *data = espy_builtin_image((enum espy_abi)abi, &size);
+	int err = 0;
 
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++) {
 		if (s->o.describe_count) {
-			int err = espy_describe_with_files((enum espy_abi)abi, s->o.describe,
-							   s->o.describe_count, on_diagnostic, s,
-							   &s->descriptions.own[abi], &size);
-
-			if (err) {
-				if (err != -EINVAL) /* else the diagnostics have said all */
-					espy_session__error(s, "--describe: %s", strerror(-err));
-				return err;
-			}
-			data = s->descriptions.own[abi];
-		}
-		s->descriptions.own_size[abi] = size;
-		int err = espy_image__open(&s->images[abi], data, size, &bad);
-		if (err) {
-			espy_session__error(s, "descriptions for ABI %u are damaged at offset %zu", abi, bad);
-			return err;
+			err = open_with_files(s, (enum espy_abi)abi);
+		} else {
+			espy_builtin_image((enum espy_abi)abi, &s->descriptions.own_size[abi]);
+			err = espy_builtin_image__open(&s->images[abi], (enum espy_abi)abi);
 		}
 	}
-	return 0;
+	return err;
 }
 
 /* Parts of the descriptions of one ABI that count at a time: those of two files of a set. */
@@ -70,12 +75,12 @@ static int open_trace_image(struct espy_session *s, enum espy_abi abi)
 			err = -EBADMSG;
 	}
 	if (err) {
-		espy_session__error(s, "%s: its descriptions for ABI %u are damaged at offset %zu", s->trace->path, abi, bad);
+		espy_session__error(s, "%s: its descriptions for ABI %u are damaged at offset %zu", s->trace->path, abi,
+				    bad);
 		return err;
 	}
-	data = espy_builtin_image(abi, &size);
 	list[cnt] = &parts[cnt];
-	err = espy_image__open(&parts[cnt], data, size, NULL);
+	err = espy_builtin_image__open(&parts[cnt], abi);
 	if (!err)
 		err = espy_image__join(list, cnt + 1, &joined, &bytes);
 	if (err) {
@@ -108,13 +113,14 @@ void espy_session__need_image(struct espy_session *s, const struct espy_rec *cal
 	const struct espy_image *img = &s->images[abi];
 
 	/* They come in parts, before the calls that they describe. */
-	if (s->descriptions.changes[abi] != espy_trace_reader__section_changes(s->trace->reader) && open_trace_image(s, abi))
+	if (s->descriptions.changes[abi] != espy_trace_reader__section_changes(s->trace->reader) &&
+	    open_trace_image(s, abi))
 		return;
 	if (call->nr < img->syscall_cnt && !(img->syscalls[call->nr].flags & ESPY_SYSCALL_STAND_IN))
 		return;
 	if (!s->descriptions.lacks[abi] && call->nr < img->syscall_cnt)
 		espy_session__error(s, "%s: not all descriptions for ABI %u are there: those of this version are used",
-				  s->trace->path, abi);
+				    s->trace->path, abi);
 	s->descriptions.lacks[abi] = true; /* said once */
 }
 
