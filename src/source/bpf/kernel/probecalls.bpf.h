@@ -15,13 +15,13 @@
 #define TRAMPOLINES 16u /* each reaches 2 GB of code on both sides; few processes have more than one */
 
 /*
- * Where a signal handler returns to that has interrupted such a call: the stack pointer there, by thread. A return to there is
- * the handler's. The oldest go by themselves.
+ * Where a signal handler returns to that has interrupted such a call: the stack pointer there, 0 if there is none. A return to
+ * there is the handler's.
  */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
-	__type(key, u32);
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
 	__type(value, u64);
 } espy_probe_signals SEC(".maps");
 
@@ -59,27 +59,26 @@ static __always_inline bool behind_probe_call(struct task_struct *task, const st
 static __always_inline void note_probe_signal(struct task_struct *task)
 {
 	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
-	u32 pid = task->pid;
-	u64 sp;
+	u64 *sp;
 
 	if (!behind_probe_call(task, regs))
 		return;
-	sp = regs->sp;
-	bpf_map_update_elem(&espy_probe_signals, &pid, &sp, 0);
+	sp = bpf_task_storage_get(&espy_probe_signals, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (sp)
+		*sp = regs->sp;
 }
 
 /* Is the call that ends now, and has left the number -1, one that a probe has caused? */
 static __always_inline bool caused_by_probe(struct task_struct *task, const struct pt_regs *regs)
 {
-	u32 pid = task->pid;
 	u64 *sp;
 
 	if (!behind_probe_call(task, regs))
 		return false;
-	sp = bpf_map_lookup_elem(&espy_probe_signals, &pid);
+	sp = bpf_task_storage_get(&espy_probe_signals, task, NULL, 0);
 	if (!sp || *sp != regs->sp)
 		return true;
-	bpf_map_delete_elem(&espy_probe_signals, &pid);
+	*sp = 0;
 	return false;
 }
 

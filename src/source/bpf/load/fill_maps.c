@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The maps of the object: how large they are, the tables that are in them when programs run, and the memory that both sides write. */
+/* The maps of the object: how large they are, the tables that are in them when programs run, and the memory that both
+ * sides write. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,20 +21,36 @@ static int set_entries(const struct bpf_source *s, const char *name, size_t n)
 	return map ? bpf_map__set_max_entries(map, (uint32_t)n) : -ENOENT;
 }
 
-/* Tables are written through a mapping: one system call instead of one per entry. */
-static int fill_map(const struct bpf_source *s, const char *name, const void *data, size_t size)
+static bool is_zero(const uint8_t *at, size_t size)
 {
-	struct bpf_map *map = bpf_maps__of(s, name);
-	void *at;
+	return !*at && !memcmp(at, at + 1, size - 1);
+}
 
-	if (!map)
-		return -ENOENT;
-	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (at == MAP_FAILED)
-		return -errno;
-	memcpy(at, data, size);
-	munmap(at, size);
-	return 0;
+/*
+ * Writes the first n entries of a new array in one system call; those that are zero it is born with. A mapping would do
+ * it too, but each of its pages has to be mapped, touched and unmapped.
+ */
+static int fill_map(const struct bpf_source *s, const char *name, const void *data, size_t size, size_t n)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	struct bpf_map *map = bpf_maps__of(s, name);
+	uint32_t *keys = malloc((n + 1) * sizeof(*keys)), cnt = 0;
+	uint8_t *values = malloc((n + 1) * size);
+	int err = !keys || !values ? -ENOMEM : !map || bpf_map__value_size(map) != size ? -EINVAL : 0;
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		const uint8_t *value = (const uint8_t *)data + i * size;
+
+		if (is_zero(value, size))
+			continue;
+		memcpy(values + cnt * size, value, size);
+		keys[cnt++] = i;
+	}
+	if (!err && cnt)
+		err = bpf_map_update_batch(bpf_map__fd(map), keys, values, &cnt, &opts);
+	free(keys);
+	free(values);
+	return err;
 }
 
 /*
@@ -48,7 +65,8 @@ int bpf_maps__make_shared(const struct bpf_source *s)
 
 	if (!map)
 		return -EINVAL;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, bpf_map__name(map), sizeof(uint32_t), bpf_map__value_size(map), 1, &opts);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, bpf_map__name(map), sizeof(uint32_t), bpf_map__value_size(map), 1,
+			    &opts);
 	if (fd < 0)
 		return fd;
 	err = bpf_map__reuse_fd(map, fd);
@@ -86,7 +104,7 @@ static int fill_triggers(struct bpf_source *s)
 		memcpy(all, s->opts.triggers, s->opts.trigger_cnt * sizeof(*all));
 	if (s->opts.gate_cnt)
 		memcpy(all + ESPY_TRIGGER_MAX, s->opts.gates, s->opts.gate_cnt * sizeof(*all));
-	err = fill_map(s, "espy_triggers", all, cnt * sizeof(*all));
+	err = fill_map(s, "espy_triggers", all, sizeof(*all), cnt);
 	free(all);
 	return err;
 }
@@ -96,10 +114,10 @@ static int fill_tables(struct bpf_source *s)
 	const struct bpf_tables *t = &s->tables;
 	int err;
 
-	err = fill_map(s, "espy_calls", t->calls, ESPY_BPF_ABIS * ESPY_BPF_NRS * sizeof(*t->calls));
-	err = err ? err : fill_map(s, "espy_plans", t->plans, t->plan_cnt * sizeof(*t->plans));
-	err = err ? err : fill_map(s, "espy_ops", t->ops, t->op_cnt * sizeof(*t->ops));
-	err = err ? err : fill_map(s, "espy_variants", t->variants, t->variant_cnt * sizeof(*t->variants));
+	err = fill_map(s, "espy_calls", t->calls, sizeof(*t->calls), ESPY_BPF_ABIS * ESPY_BPF_NRS);
+	err = err ? err : fill_map(s, "espy_plans", t->plans, sizeof(*t->plans), t->plan_cnt);
+	err = err ? err : fill_map(s, "espy_ops", t->ops, sizeof(*t->ops), t->op_cnt);
+	err = err ? err : fill_map(s, "espy_variants", t->variants, sizeof(*t->variants), t->variant_cnt);
 	if (!err && s->opts.trigger_cnt + s->opts.gate_cnt)
 		err = fill_triggers(s);
 	if (err)
