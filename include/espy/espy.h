@@ -141,13 +141,14 @@ struct espy_program {
 /*
  * Finds a program as execvp(3) does: a name with a slash is a file; the function looks for any other name in PATH. Writes the
  * path of the program to path. Returns 0 or a negative errno. -ENOENT: no such program; another errno: why the function cannot
- * look at the file. -ENAMETOOLONG: the path does not fit.
+ * look at the file. -ENAMETOOLONG: the path does not fit. -EINVAL: an argument is NULL, or size is 0.
  */
 ESPY_API int espy_find_program(const char *name, char *path, size_t size);
 
 /* What the session does when a task writes faster than this process reads. */
 enum espy_overrun {
-	ESPY_OVERRUN_AUTO, /* hold the task until there is room, if the tracee can notice only the time that this takes; else LOSE */
+	/* hold tasks of a program that the session has started, if they can notice only the time that this takes; else LOSE */
+	ESPY_OVERRUN_AUTO,
 	ESPY_OVERRUN_LOSE, /* lose events; the session counts them and tells of them at their place in the stream */
 	ESPY_OVERRUN_HOLD, /* hold the task; a session that cannot hold tasks fails */
 };
@@ -316,8 +317,8 @@ ESPY_API int espy_session_fd(struct espy_session *s);
 /*
  * Delivers the records that have come. If there are none, waits for at most timeout_ms (-1: without limit) until records come.
  * Returns the number of records that it has delivered, 0 if none.
- * -ESRCH: no target is left, and all records are delivered. -ECANCELED: the session was stopped or closed. After a stop the
- * caller may call again until -ESRCH, for records that are on their way. -EINTR: a signal came.
+ * -ESRCH: no target is left, or the session was stopped; all records are delivered, also those that were on their way.
+ * -ECANCELED: a callback has closed the session. -EINTR: a signal came.
  */
 ESPY_API int espy_session_dispatch(struct espy_session *s, int timeout_ms);
 /* Makes run and dispatch return soon. For any thread, and for signal handlers. */
@@ -398,7 +399,16 @@ ESPY_API int espy_engine_add(struct espy_session *s, const struct espy_engine_op
  * takes effect when that callback has returned.
  */
 ESPY_API int espy_engine_remove(struct espy_engine *engine);
+/*
+ * Changes which events the engine is given: a set of ESPY_EVENT_*. Of an engine with a sink, the events that the sink has no use for stay
+ * out. Returns 0 or a negative errno. -EINVAL: no event, or an unknown one.
+ */
 ESPY_API int espy_engine_set_events(struct espy_engine *engine, unsigned events);
+/*
+ * Gives the engine another filter; the engine keeps its own reference. Returns 0 or a negative errno. -EINVAL: the engine writes
+ * lines or a trace, whose sinks keep what the first filter says. -EOPNOTSUPP: the session runs, and the filter changes calls
+ * (a rule "inject=" or "fault="), or asks for more than a session with engines_fixed captures.
+ */
 ESPY_API int espy_engine_set_filter(struct espy_engine *engine, const struct espy_filter *filter);
 
 struct espy_engine_stats {
@@ -426,7 +436,7 @@ ESPY_API int espy_engine_stats(struct espy_engine *engine, struct espy_engine_st
  * can_pause. For any thread.
  * Returns 0 or a negative errno. -EINVAL: no lease. -EOPNOTSUPP: no can_pause, or the source is not bpf. -ESRCH: the session
  * does not watch the task, or does not run. -EAGAIN: the session cannot hold a task for now: it holds too many, or the process
- * that holds tasks (espy-hold) did not run for a while.
+ * that holds tasks (espy-hold) did not run for a while. -ENOMEM.
  */
 ESPY_API int espy_pause(struct espy_session *s, pid_t task, uint64_t lease_ns);
 /*

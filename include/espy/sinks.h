@@ -43,7 +43,7 @@ ESPY_API int espy_output_fd(struct espy_output **out, int fd);
 ESPY_API int espy_output_per_task(struct espy_output **out, const char *name, bool append);
 /*
  * Writes the bytes that wait in the output. Returns 0, or -errno of the first write that failed; each further call returns that
- * error again.
+ * error again. -EINVAL: o is NULL, or has a file for each task.
  */
 ESPY_API int espy_output_flush(struct espy_output *o);
 /* Gives up the caller's use of the output. Returns 0, or -errno of the first write that failed. */
