@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Functions of a program or library: one line for each, with its offset in the file, as -u names places, its size and its
- * name. Names come from a file that anyone may have written, so they are shown escaped.
+ * Functions of a program or library: one line for each, with its offset in the file, as -u names places, its size, where in it a
+ * probe lies and what it costs, and its name. Names come from a file that anyone may have written, so they are shown escaped.
  */
 #include "inspect/list_functions.h"
 
@@ -12,10 +12,17 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/insn_effect.h"
 #include "base/quote.h"
 #include "symbols/demangle.h"
 #include "symbols/find_file.h"
-#include "symbols/functions.h"
+#include "symbols/entry_place.h"
+
+struct listed {
+	struct espy_elf elf;
+	struct espy_functions functions;
+	struct espy_branches branches;
+};
 
 /* A part of a C++ name is a pattern that fits: many do not know the whole one. */
 static bool fits(const char *pattern, const char *symbol, const char *plain)
@@ -23,21 +30,37 @@ static bool fits(const char *pattern, const char *symbol, const char *plain)
 	return !pattern || !fnmatch(pattern, symbol, 0) || (plain && !fnmatch(pattern, plain, 0));
 }
 
+/* How far behind its beginning a probe of the function lies that fetches arguments; or that the kernel steps over the instruction there. */
+static void say_place(struct listed *l, const struct espy_function *f, char text[24])
+{
+	enum espy_entry_cost cost = ESPY_ENTRY_REFUSED;
+	uint64_t place = f->addr;
+
+	if (f->type != STT_GNU_IFUNC)
+		place = espy_entry_place(&l->functions, &l->elf, &l->branches, f, ESPY_INSN_ARGS, &cost);
+	if (cost == ESPY_ENTRY_EMULATED)
+		snprintf(text, 24, "+%#" PRIx64, place - f->addr);
+	else
+		snprintf(text, 24, "%s", cost == ESPY_ENTRY_STEPPED ? "stepped" : "refused");
+}
+
 /* Returns whether the function was one that is wanted. */
-static bool put_function(const struct espy_elf *e, const struct espy_function *f, const char *pattern, struct espy_buf *b)
+static bool put_function(struct listed *l, const struct espy_function *f, const char *pattern, struct espy_buf *b)
 {
 	char *plain = espy_demangle(f->name);
 	const bool wanted = fits(pattern, f->name, plain);
 	uint64_t offset;
+	char place[24];
 
 	b->len = 0;
-	if (wanted && espy_elf__offset_of(e, f->addr, &offset)) {
+	if (wanted && espy_elf__offset_of(&l->elf, f->addr, &offset)) {
+		say_place(l, f, place);
 		espy_buf__quote(b, (const uint8_t *)f->name, strlen(f->name), ESPY_HEX_NONE, NULL, false);
 		if (plain) {
 			espy_buf__puts(b, "  ");
 			espy_buf__quote(b, (const uint8_t *)plain, strlen(plain), ESPY_HEX_NONE, NULL, false);
 		}
-		printf("0x%-10" PRIx64 " %6" PRIu64 "  %.*s\n", offset, f->size, (int)b->len, b->data ? b->data : "");
+		printf("0x%-10" PRIx64 " %6" PRIu64 "  %-7s  %.*s\n", offset, f->size, place, (int)b->len, b->data ? b->data : "");
 	}
 	free(plain);
 	return wanted;
@@ -45,29 +68,29 @@ static bool put_function(const struct espy_elf *e, const struct espy_function *f
 
 static int list_file(const struct espy_cli *cli, const char *path, const char *pattern)
 {
-	struct espy_functions functions = { 0 };
+	struct listed l = { 0 };
 	struct espy_buf b = { 0 };
-	struct espy_elf e;
 	size_t found = 0;
-	int err = espy_elf__open_path(&e, path);
+	int err = espy_elf__open_path(&l.elf, path);
 
 	if (err) {
 		espy_cli__say(cli, "%s: %s", path, err == -ENOEXEC ? "not a program or library (ELF)" : strerror(-err));
 		return 1;
 	}
-	err = espy_functions__read(&functions, &e, path);
-	for (size_t i = 0; !err && i < functions.cnt; i++)
-		if (functions.v[i].type != STT_OBJECT)
-			found += put_function(&e, &functions.v[i], pattern, &b);
+	err = espy_functions__read(&l.functions, &l.elf, path);
+	for (size_t i = 0; !err && i < l.functions.cnt; i++)
+		if (l.functions.v[i].type != STT_OBJECT)
+			found += put_function(&l, &l.functions.v[i], pattern, &b);
 	if (err)
 		espy_cli__say(cli, "%s: %s", path, err == -EBADMSG ? "its symbols are damaged" : strerror(-err));
-	else if (!found && functions.cnt)
+	else if (!found && l.functions.cnt)
 		espy_cli__say(cli, "%s: no function matches '%s'", path, pattern ? pattern : "*");
 	else if (!found)
 		espy_cli__say(cli, "%s: it has no symbols; -u takes offsets: FILE:0xOFFSET", path);
 	espy_buf__free(&b);
-	espy_functions__free(&functions);
-	espy_elf__close(&e);
+	espy_functions__free(&l.functions);
+	espy_branches__free(&l.branches);
+	espy_elf__close(&l.elf);
 	return err || !found;
 }
 

@@ -322,7 +322,7 @@ struct espy_rec_probe {
 };
 /* What kind of place it is; append only. */
 enum espy_probe_kind {
-	ESPY_PROBE_ENTRY = 0,  /* the first instruction of a function */
+	ESPY_PROBE_ENTRY = 0,  /* where a function begins */
 	ESPY_PROBE_RETURN = 1, /* where a function returns to its caller */
 	ESPY_PROBE_INSIDE = 2, /* any other instruction */
 	ESPY_PROBE_KINDS = 3,

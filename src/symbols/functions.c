@@ -207,8 +207,7 @@ const struct espy_function *espy_functions__around(const struct espy_functions *
 	return x && (addr == x->addr || addr - x->addr < x->size) ? x : NULL;
 }
 
-/* The nearest place at or before addr where code is known to begin. */
-static bool start_before(const struct espy_functions *f, uint64_t addr, uint64_t *start)
+bool espy_functions__start(const struct espy_functions *f, uint64_t addr, uint64_t *start)
 {
 	const struct espy_function *x = symbol_before(f, addr);
 	size_t low = 0, high = f->start_cnt;
@@ -236,7 +235,7 @@ int espy_functions__check(const struct espy_functions *f, const struct espy_elf 
 
 	if (!is_code(e, addr))
 		return -EACCES;
-	if (!start_before(f, addr, &at) || !is_code(e, at) || addr - at > CODE_MAX)
+	if (!espy_functions__start(f, addr, &at) || !is_code(e, at) || addr - at > CODE_MAX)
 		return -ENOENT;
 	*begin = at;
 	if (at == addr)

@@ -33,6 +33,8 @@ void espy_functions__free(struct espy_functions *f);
 const struct espy_function *espy_functions__match(const struct espy_functions *f, const char *pattern, size_t *at);
 /* The function that addr lies in; NULL: none is known. */
 const struct espy_function *espy_functions__around(const struct espy_functions *f, uint64_t addr);
+/* *start: the nearest address at or before addr where code is known to begin. false: there is none. */
+bool espy_functions__start(const struct espy_functions *f, uint64_t addr, uint64_t *start);
 /*
  * Does an instruction begin at addr? 0; -EACCES: there is no code; -ENOENT: no function is known around it, so that cannot be
  * told; -EILSEQ: it is in the middle of one, *begin is where that begins.

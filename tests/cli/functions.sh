@@ -4,7 +4,7 @@
 program=$(realpath "$3")
 . "$(dirname "$0")/lib.sh"
 run 0 "$espy" list functions "$program" plain
-shows '^0x[0-9a-f]* *[0-9]*  plain$'
+shows '^0x[0-9a-f]* *[0-9]*  \(+0\|+0x[1-9a-f]\|stepped\) *plain$'
 run 0 "$espy" list functions "$program" 'pl?i*'
 shows '  plain$'
 run 0 "$espy" list functions "$program" '_ZN99never'

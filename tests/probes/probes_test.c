@@ -15,7 +15,7 @@
 #include "record/trigger.h"
 #include "symbols/find_file.h"
 #include "symbols/functions.h"
-#include "arch/insn_length.h"
+#include "arch/insn_effect.h"
 
 static struct espy_probe_rules rules;
 static char why[256];
@@ -292,6 +292,9 @@ static void test_lengths(void **state)
 		{ "\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x90", 16, 0 },
 	};
 
+	uint32_t writes;
+	int64_t distance;
+
 	(void)state;
 	for (size_t i = 0; i < sizeof(insns) / sizeof(insns[0]); i++)
 		assert_int_equal(espy_insn_length((const uint8_t *)insns[i].bytes, insns[i].cnt), insns[i].len);
@@ -307,6 +310,11 @@ static void test_lengths(void **state)
 		bytes[4] = (uint8_t)(seed >> 3);
 		assert_true(espy_insn_length(bytes, 5) <= 5);
 		espy_insn_unprobed(bytes, 5);
+		assert_true(espy_insn_passed(bytes, 5, &writes) <= 5);
+		assert_true(espy_insn_far_jump(bytes, 5, &distance) <= 5);
+		espy_insn_emulated(bytes, 5);
+		espy_insn_is_push(bytes, 5);
+		espy_insn_jump(bytes, 5, &distance);
 		free(bytes);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "arch/insn_length.h"
+#include "arch/x86_64/insn.h"
 
 /* What follows an opcode. */
 enum {
@@ -74,12 +74,6 @@ static unsigned of_map(unsigned map, uint8_t op)
 	}
 }
 
-struct insn {
-	const uint8_t *bytes;
-	size_t at, room;
-	bool short_operand, short_address, wide, repne, short_of; /* short_of: it goes on beyond what may be read */
-};
-
 static uint8_t next(struct insn *i)
 {
 	if (i->at >= i->room || i->at >= ESPY_INSN_MAX) {
@@ -98,7 +92,11 @@ static uint8_t skip_prefixes(struct insn *i)
 		case 0x66: i->short_operand = true; break;
 		case 0x67: i->short_address = true; break;
 		case 0xf2: i->repne = true; break;
-		case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65: case 0xf0: case 0xf3: break;
+		case 0xf3: i->rep = true; break;
+		case 0xf0: i->lock = true; break;
+		case 0x64: i->fs = true; break;
+		case 0x65: i->gs = true; break;
+		case 0x26: case 0x2e: case 0x36: case 0x3e: break;
 		default: return b;
 		}
 		if (i->short_of)
@@ -106,52 +104,55 @@ static uint8_t skip_prefixes(struct insn *i)
 	}
 }
 
-/* The opcode and what it asks for. */
-static unsigned read_opcode(struct insn *i, uint8_t *op)
+/* The opcode behind a prefix of VEX, EVEX or XOP, of which `more` bytes follow the one that names the map. */
+static unsigned read_vector_opcode(struct insn *i, unsigned mask, unsigned more)
 {
-	uint8_t b = skip_prefixes(i), p;
+	const uint8_t map = next(i) & mask;
+
+	while (more--)
+		next(i);
+	i->op = next(i);
+	return of_map(map, i->op);
+}
+
+/* The opcode and what it asks for. */
+static unsigned read_opcode(struct insn *i)
+{
+	uint8_t b = skip_prefixes(i);
 
 	if ((b & 0xf0) == 0x40) {
+		i->rex = b;
 		i->wide = b & 8;
 		b = next(i);
 	}
+	i->map = INSN_OTHER_MAP;
 	switch (b) {
 	case 0xc5:
 		next(i);
-		*op = next(i);
-		return of_map(1, *op);
-	case 0xc4:
-		p = next(i);
-		next(i);
-		*op = next(i);
-		return of_map(p & 0x1f, *op);
-	case 0x62:
-		p = next(i);
-		next(i);
-		next(i);
-		*op = next(i);
-		return of_map(p & 7, *op);
+		i->op = next(i);
+		return of_map(1, i->op);
+	case 0xc4: return read_vector_opcode(i, 0x1f, 1);
+	case 0x62: return read_vector_opcode(i, 7, 2);
 	case 0x8f:
 		/* XOP where it is no pop. */
-		if (i->at < i->room && (i->bytes[i->at] & 0x1f) >= 8) {
-			p = next(i);
-			next(i);
-			*op = next(i);
-			return of_map(p & 0x1f, *op);
-		}
+		if (i->at < i->room && (i->bytes[i->at] & 0x1f) >= 8)
+			return read_vector_opcode(i, 0x1f, 1);
 		break;
 	case 0x0f:
-		b = next(i);
-		if (b == 0x38 || b == 0x3a) {
-			*op = next(i);
-			return b == 0x38 ? MODRM : MODRM | IMM8;
+		i->op = next(i);
+		if (i->op == 0x38 || i->op == 0x3a) {
+			const bool imm = i->op == 0x3a;
+
+			i->op = next(i);
+			return imm ? MODRM | IMM8 : MODRM;
 		}
-		*op = 0; /* not one of those that look at ModRM again */
-		if (b == 0x78 && (i->short_operand || i->repne))
+		i->map = 1;
+		if (i->op == 0x78 && (i->short_operand || i->repne))
 			return MODRM | IMM16;
-		return LOOK_UP(two_bytes, b, MODRM);
+		return LOOK_UP(two_bytes, i->op, MODRM);
 	}
-	*op = b;
+	i->map = 0;
+	i->op = b;
 	return of_one_byte(b) | (b == 0xf6 || b == 0xf7 ? TEST : 0u);
 }
 
@@ -160,25 +161,21 @@ bool espy_insn_unprobed(const uint8_t *at, size_t room)
 	struct insn i = { .bytes = at, .room = room };
 	const uint8_t b = skip_prefixes(&i);
 
-	for (size_t k = 0; k + 1 < i.at; k++)
-		if (at[k] == 0xf0)
-			return true;
-	return b == 0xc4 || b == 0xc5 || b == 0x62 || b == 0xcc || b == 0xcd || b == 0xcf || b == 0xf1 || b == 0xf4 || b == 0xfa ||
+	return i.lock || b == 0xc4 || b == 0xc5 || b == 0x62 || b == 0xcc || b == 0xcd || b == 0xcf || b == 0xf1 || b == 0xf4 || b == 0xfa ||
 	       b == 0xfb || (b >= 0x6c && b <= 0x6f) || (b >= 0xe4 && b <= 0xe7) || (b >= 0xec && b <= 0xef);
 }
 
-static void skip_modrm(struct insn *i, uint8_t *modrm)
+static void skip_modrm(struct insn *i)
 {
 	const uint8_t m = next(i), mod = m >> 6;
 	size_t disp = mod == 1 ? 1 : mod == 2 ? 4 : 0;
 
-	*modrm = m;
+	i->modrm = m;
 	if (mod == 3)
 		return;
 	if ((m & 7) == 4) {
-		const uint8_t sib = next(i);
-
-		if (!mod && (sib & 7) == 5)
+		i->sib = next(i);
+		if (!mod && (i->sib & 7) == 5)
 			disp = 4;
 	} else if (!mod && (m & 7) == 5) {
 		disp = 4;
@@ -186,27 +183,32 @@ static void skip_modrm(struct insn *i, uint8_t *modrm)
 	i->at += disp;
 }
 
+size_t espy_insn_parse(struct insn *i)
+{
+	const unsigned what = read_opcode(i);
+
+	if (what & BAD || i->short_of)
+		return 0;
+	if (what & MODRM)
+		skip_modrm(i);
+	if (i->short_of)
+		return 0;
+	i->at += (what & IMM8 ? 1 : 0) + (what & IMM16 ? 2 : 0) + (what & REL32 ? 4 : 0);
+	if (what & IMMZ)
+		i->at += i->short_operand ? 2 : 4;
+	if (what & IMMV)
+		i->at += i->wide ? 8 : i->short_operand ? 2 : 4;
+	if (what & MOFFS)
+		i->at += i->short_address ? 4 : 8;
+	/* test has an operand that its neighbours do not have. */
+	if (what & TEST && !(i->modrm & 0x30))
+		i->at += i->op == 0xf6 ? 1 : i->short_operand ? 2 : 4;
+	return i->at <= i->room && i->at <= ESPY_INSN_MAX ? i->at : 0;
+}
+
 size_t espy_insn_length(const uint8_t *at, size_t room)
 {
 	struct insn i = { .bytes = at, .room = room };
-	uint8_t op, modrm = 0;
-	const unsigned what = read_opcode(&i, &op);
 
-	if (what & BAD || i.short_of)
-		return 0;
-	if (what & MODRM)
-		skip_modrm(&i, &modrm);
-	if (i.short_of)
-		return 0;
-	i.at += (what & IMM8 ? 1 : 0) + (what & IMM16 ? 2 : 0) + (what & REL32 ? 4 : 0);
-	if (what & IMMZ)
-		i.at += i.short_operand ? 2 : 4;
-	if (what & IMMV)
-		i.at += i.wide ? 8 : i.short_operand ? 2 : 4;
-	if (what & MOFFS)
-		i.at += i.short_address ? 4 : 8;
-	/* test has an operand that its neighbours do not have. */
-	if (what & TEST && !(modrm & 0x30))
-		i.at += op == 0xf6 ? 1 : i.short_operand ? 2 : 4;
-	return i.at <= room && i.at <= ESPY_INSN_MAX ? i.at : 0;
+	return espy_insn_parse(&i);
 }

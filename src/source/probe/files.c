@@ -338,6 +338,7 @@ void espy_probe_files__free(struct espy_probe_places *p)
 {
 	for (size_t i = 0; i < p->file_cnt; i++) {
 		espy_functions__free(&p->files[i]->functions);
+		espy_branches__free(&p->files[i]->branches);
 		espy_elf__close(&p->files[i]->elf);
 		free(p->files[i]->path);
 		free(p->files[i]);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "source/probe/probe_impl.h"
-#include "arch/insn_length.h"
+#include "arch/insn_effect.h"
+#include "symbols/entry_place.h"
 
 #define PLACES_MAX 262144u
 #define NAME_MAX_SHOWN 1024
@@ -47,6 +48,39 @@ static void name_of(const struct espy_probe_rule *rule, const struct espy_functi
 		snprintf(name, NAME_MAX_SHOWN, "%#llx", (unsigned long long)offset);
 }
 
+/* The registers that a plan begins at, as the machine numbers them. false: it wants one that is another at each instruction. */
+static bool registers_of(const struct espy_probe_plan *plan, uint32_t *regs)
+{
+	static const uint8_t numbers[] = {
+		[ESPY_REG_AX] = 0, [ESPY_REG_BX] = 3, [ESPY_REG_CX] = 1, [ESPY_REG_DX] = 2, [ESPY_REG_SI] = 6, [ESPY_REG_DI] = 7,
+		[ESPY_REG_BP] = 5, [ESPY_REG_SP] = 4, [ESPY_REG_R8] = 8, [ESPY_REG_R9] = 9, [ESPY_REG_R10] = 10, [ESPY_REG_R11] = 11,
+		[ESPY_REG_R12] = 12, [ESPY_REG_R13] = 13, [ESPY_REG_R14] = 14, [ESPY_REG_R15] = 15,
+	};
+
+	*regs = 0;
+	for (uint32_t i = 0; i < plan->fetch_cnt; i++) {
+		const struct espy_probe_fetch *f = &plan->fetches[i];
+
+		if (f->src != ESPY_PROBE_REG)
+			continue;
+		if (f->reg >= sizeof(numbers))
+			return false;
+		*regs |= ESPY_INSN_REG(numbers[f->reg]);
+	}
+	return true;
+}
+
+/* Where a probe of addr lies. That of a function's beginning, which the user has named as such, may lie a little behind it. */
+static uint64_t place_of(const struct espy_probe_rule *rule, struct espy_probe_file *file, const struct espy_function *f, uint64_t addr)
+{
+	enum espy_entry_cost cost;
+	uint32_t keep;
+
+	if (rule->where != ESPY_PROBE_AT_SYMBOL || rule->returns || !f || addr != f->addr || !registers_of(&rule->plan, &keep))
+		return addr;
+	return espy_entry_place(&file->functions, &file->elf, &file->branches, f, keep, &cost);
+}
+
 static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file,
 		     const struct espy_function *f, uint64_t addr)
 {
@@ -55,7 +89,7 @@ static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *
 	char name[NAME_MAX_SHOWN];
 	uint64_t offset;
 
-	if (!espy_elf__offset_of(&file->elf, addr, &offset))
+	if (!espy_elf__offset_of(&file->elf, place_of(rule, file, f, addr), &offset))
 		return -EINVAL;
 	if (all->place_cnt == PLACES_MAX) {
 		espy_probe_say(p, true, "at most %u places can be probed", PLACES_MAX);
@@ -307,8 +341,10 @@ int espy_probe_places__open(struct espy_probe_places **out, struct espy_probe_ru
 		err = add_rule(p, rules[i], (uint32_t)i);
 	}
 	p->targets = NULL;
-	for (size_t i = 0; i < p->file_cnt; i++)
+	for (size_t i = 0; i < p->file_cnt; i++) {
 		espy_functions__free(&p->files[i]->functions);
+		espy_branches__free(&p->files[i]->branches);
+	}
 	if (err) {
 		espy_probe_places__free(p);
 		return err;

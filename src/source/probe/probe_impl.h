@@ -4,6 +4,7 @@
 #define ESPY_SOURCE_PROBE_IMPL_H
 
 #include "source/probes.h"
+#include "symbols/branches.h"
 #include "symbols/functions.h"
 #include "symbols/objects.h"
 
@@ -17,6 +18,7 @@ struct espy_probe_file {
 	size_t build_id_sz;
 	struct espy_functions functions;
 	bool functions_read;
+	struct espy_branches branches;
 };
 
 struct espy_probe_places {

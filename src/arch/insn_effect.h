@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What instructions at the beginning of a function do, as far as the place of a probe depends on it. */
+#ifndef ESPY_ARCH_INSN_EFFECT_H
+#define ESPY_ARCH_INSN_EFFECT_H
+
+#include "arch/insn_length.h"
+
+/* Bits of general registers, as the machine numbers them: ax cx dx bx sp bp si di r8-r15. */
+#define ESPY_INSN_REG(nr) (1u << (nr))
+#define ESPY_INSN_SP ESPY_INSN_REG(4)
+/* The registers of the six arguments of a function. */
+#define ESPY_INSN_ARGS                                                                                                 \
+	(ESPY_INSN_REG(7) | ESPY_INSN_REG(6) | ESPY_INSN_REG(2) | ESPY_INSN_REG(1) | ESPY_INSN_REG(8) |                \
+	 ESPY_INSN_REG(9))
+
+/*
+ * Does every kernel emulate this instruction where it is probed? A probe of any other costs ten times as much: the
+ * kernel has to execute a copy of it elsewhere, step by step. (arch/x86/kernel/uprobes.c of Linux 5.15 and later.)
+ */
+bool espy_insn_emulated(const uint8_t *at, size_t room);
+/* Is it a push of a register? Compilers save registers so, once a call. */
+bool espy_insn_is_push(const uint8_t *at, size_t room);
+/*
+ * Does a probe behind this instruction see what one on it sees, but for the registers *writes and the flags? So it
+ * neither jumps, nor faults, nor writes memory. Returns its length; 0: it may.
+ */
+size_t espy_insn_passed(const uint8_t *at, size_t room, uint32_t *writes);
+
+/* How an instruction jumps, but for espy_insn_far_jump(). */
+enum espy_insn_jump {
+	ESPY_INSN_GOES_ON = 0,
+	ESPY_INSN_JUMPS = 1,   /* or may: to *distance behind its end */
+	ESPY_INSN_CHOOSES = 2, /* where it jumps to stands in a register or in a table */
+};
+enum espy_insn_jump espy_insn_jump(const uint8_t *at, size_t room, int64_t *distance);
+/* Do these bytes look like a jump or a call by a distance of 32 bits, whatever stands before? Returns their number; 0:
+ * they do not. */
+size_t espy_insn_far_jump(const uint8_t *at, size_t room, int64_t *distance);
+
+#endif
