@@ -113,13 +113,18 @@ static bool put_anon(struct espy_buf *b, const char *name, const char *path)
 	return false;
 }
 
+/* The file behind the link, or, if the link is gone or bears another name by now, the one that has the name. */
+static bool stat_named(const char *name, const char *path, struct stat *st)
+{
+	return (!stat(path, st) && is_still(name, path)) || !stat(name, st);
+}
+
 static bool put_device(struct espy_buf *b, const char *name, const char *path)
 {
 	struct stat st;
 	char tmp[64];
 
-	if (strncmp(name, "/dev/", 5) || (stat(path, &st) && stat(name, &st)) ||
-	    !(S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
+	if (strncmp(name, "/dev/", 5) || !stat_named(name, path, &st) || !(S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
 		return false;
 	put_quoted(b, name, strlen(name) - espy_fd_gone_suffix(name));
 	snprintf(tmp, sizeof(tmp), "<%s %u:%u", S_ISCHR(st.st_mode) ? "char" : "block", major(st.st_rdev),

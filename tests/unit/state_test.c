@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "base/align.h"
 #include "describe/builtin.h"
 #include "describe/call_view.h"
+#include "state/fd_detail.h"
 #include "state/fd_table.h"
 #include "state/state.h"
 
@@ -232,6 +234,25 @@ static void test_detached(void **unused)
 	espy_state__free(s);
 }
 
+/* A descriptor of a device is closed, and its number is another file's, before anyone asks what the device is. */
+static void test_device_of_a_number_used_again(void **unused)
+{
+	struct espy_buf b = { 0 };
+	char path[64];
+	const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	(void)unused;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_true(espy_fd_detail(&b, "/dev/null", path, (uint32_t)getpid()));
+	assert_int_equal(b.len, strlen("/dev/null<char 1:3>"));
+	assert_memory_equal(b.data, "/dev/null<char 1:3>", b.len);
+	b.len = 0;
+	close(fd);
+	assert_true(espy_fd_detail(&b, "/dev/null", path, (uint32_t)getpid()));
+	assert_memory_equal(b.data, "/dev/null<char 1:3>", b.len);
+	espy_buf__free(&b);
+}
+
 static int open_images(void **unused)
 {
 	(void)unused;
@@ -252,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_reset_gives_everything_back),
 		cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_detached),
+		cmocka_unit_test(test_device_of_a_number_used_again),
 	};
 
 	return cmocka_run_group_tests(tests, open_images, NULL);
