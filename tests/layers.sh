@@ -81,6 +81,13 @@ machine() {
 		grep -vE '^src/arch/|\.bpf\.[ch]:|RECORD_DISCARDED'
 }
 
+# registers DIR: ABIs and registers of one machine outside src/arch and the injection.
+registers() {
+	(cd "$1" && grep -srnE 'ESPY_ABI_(X86_64|I386|X32)|ESPY_REG_([A-D]X|[SD]I|BP|R[0-9]+|FLAGS)|AUDIT_ARCH_|EM_(X86|AARCH)|__x86_64__|rdtsc|->thread_info|(->|\.)([er]?([a-d]x|[sd]i|bp)|r(ip|sp|[89]|1[0-5])|orig_r?ax|cs|eflags)([^a-z0-9_]|$)' \
+		src --include='*.c' --include='*.h') |
+		grep -vE '^src/(arch/|source/agent/remote|trace/crc32c\.c:)|^[^:]*:[0-9]+:[ \t]*(\*|/\*)'
+}
+
 # long DIR: files of more than 600 lines and functions of more than 80.
 long() {
 	(cd "$1" && find src agent include -name '*.[chS]' 2>/dev/null | sort | xargs -r awk '
@@ -179,6 +186,9 @@ cat >"$dir/src/source/bpf/b.c" <<'END'
 	fd = syscall(SYS_fsopen, "tracefs", 0);
 	setpriority(PRIO_PROCESS, 0, -10);
 	syscall(SYS_sched_setattr, tid, &first, 0);
+	if (regs->rdi && regs.orig_rax == ESPY_ABI_NATIVE && v->ip)
+		abi = ESPY_ABI_I386;
+	reg = ESPY_REG_R10;
 END
 cat >"$dir/src/source/bpf/kernel/c.bpf.h" <<'END'
 	bpf_copy_from_user_task(to, n, from, task, 0);
@@ -195,6 +205,7 @@ echo '257 openat 4 desc,file' >"$dir/descriptions/x.syscalls"
 finds called 4
 finds named 1
 finds machine 1
+finds registers 3
 {
 	echo 'int f(void)'
 	echo '{'
@@ -230,6 +241,7 @@ holds entered "what is private is not included from elsewhere"
 holds called "libraries neither print nor exit"
 holds named "no system call is named outside the descriptions"
 holds machine "what depends on the machine stands in src/arch"
+holds registers "ABIs and registers of one machine stand in src/arch"
 holds typed "no source looks at types"
 holds call_names "no call is known by its name"
 holds scheduled "no task is scheduled otherwise than it was"

@@ -9,4 +9,11 @@
 
 enum espy_abi { ESPY_ABI_X86_64 = 0, ESPY_ABI_I386 = 1, ESPY_ABI_X32 = 2, ESPY_ABI_CNT };
 
+/* Which of them this machine has: ESPY_ABI_NATIVE, COMPAT and TAGGED, and what else the whole of espy is told of it. */
+#if defined(__x86_64__)
+#include "arch/x86_64/abis.h"
+#else
+#error "a folder in src/arch is missing for this architecture"
+#endif
+
 #endif

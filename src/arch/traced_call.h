@@ -8,10 +8,15 @@
 #include <sys/types.h>
 #include "arch/call_abi.h"
 
-/* ABI and table number from what PTRACE_GET_SYSCALL_INFO says. */
+/* The kernel's audit architectures: of each the ABI, and the one whose numbers bear ESPY_ABI_TAG; ESPY_ABI_CNT: there is none. */
+enum { ESPY_AUDIT_NATIVE, ESPY_AUDIT_COMPAT, ESPY_AUDIT_CNT };
+struct espy_arch_audit {
+	uint32_t audit;
+	enum espy_abi abi, tagged;
+};
+extern const struct espy_arch_audit espy_arch_audits[ESPY_AUDIT_CNT];
+/* ABI and table number from an audit architecture and the number that the kernel was given. */
 enum espy_abi espy_arch__abi(uint32_t audit_arch, uint64_t *nr);
-/* The audit architecture of an ABI and the bit that marks its numbers. */
-uint32_t espy_arch__audit(enum espy_abi abi, uint32_t *nr_bit);
 
 /* The call in whose first stop the task stands becomes another one of its ABI; UINT32_MAX: none. 0, or -errno. */
 int espy_arch__set_call(pid_t tid, enum espy_abi abi, uint32_t nr);

@@ -22,7 +22,7 @@ static inline int espy_builtin_image__open(struct espy_image *img, enum espy_abi
 /* The texts that it was made from. */
 extern const struct espy_text_source espy_builtin_sources[];
 extern const size_t espy_builtin_source_cnt;
-extern const struct espy_text_source espy_builtin_constants[ESPY_ABI_CNT]; /* beyond x86-64: what differs */
+extern const struct espy_text_source espy_builtin_constants[ESPY_ABI_CNT]; /* beyond the base: what differs */
 extern const struct espy_text_source espy_builtin_syscalls[ESPY_ABI_CNT];
 
 /*

@@ -4,6 +4,7 @@
  * one plan for each form.
  */
 #include <stdlib.h>
+#include "arch/abi_facts.h"
 #include "describe/compiler.h"
 
 void dc_bind_variants(struct dc *dc)
@@ -59,7 +60,7 @@ static uint32_t assign_registers(struct dc *dc, const struct ast_call *c, uint32
 		reg[i] = r;
 		if (t)
 			t = dc_resolve_alias(dc, t);
-		bool wide = dc->in->abi == ESPY_ABI_I386 && t && !t->in && !t->out && t->base == BASE_WORD &&
+		bool wide = espy_abis[dc->in->abi].reg_sz < 8 && t && !t->in && !t->out && t->base == BASE_WORD &&
 			    dc_scalar(dc, t->name->word, &ty) && ty.size == 8;
 
 		bool none = t && t->base == BASE_WORD && t->name->word == W_REMARK;

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Layout: what differs between the three ABIs. x86-64 is C's natural layout; i386 aligns 64-bit
- * integers to 4; x32 has pointers and size_t of 4 bytes but the kernel's `long` there is 64 bits, so
- * that its times, limits and usages are those of x86-64.
- */
+/* Layout: what differs between the ABIs. */
+#include "arch/abi_facts.h"
 #include "describe/compiler.h"
-
-static const struct {
-	uint8_t long_sz, ptr_sz, u64_align;
-} ABIS[ESPY_ABI_CNT] = {
-	[ESPY_ABI_X86_64] = { 8, 8, 8 },
-	[ESPY_ABI_I386] = { 4, 4, 4 },
-	[ESPY_ABI_X32] = { 8, 4, 8 },
-};
 
 void dc_layout_init(struct dc *dc)
 {
-	dc->long_sz = ABIS[dc->in->abi].long_sz;
-	dc->ptr_sz = ABIS[dc->in->abi].ptr_sz;
-	dc->u64_align = ABIS[dc->in->abi].u64_align;
+	dc->long_sz = espy_abis[dc->in->abi].long_sz;
+	dc->ptr_sz = espy_abis[dc->in->abi].ptr_sz;
+	dc->u64_align = espy_abis[dc->in->abi].u64_align;
 }
 
 enum { LONG = 100, PTR = 101 }; /* sizes that the ABI decides */

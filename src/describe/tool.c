@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/abi_facts.h"
 #include "describe/builtin.h"
 #include "describe/describe.h"
 #include "describe/tool.h"
-
-static const char *const ABI_NAMES[ESPY_ABI_CNT] = { "x86_64", "i386", "x32" };
 
 static void print_diag(void *ctx, const char *text)
 {
@@ -27,15 +26,15 @@ static char *join(const char *dir, const char *name, const char *suffix)
 	return asprintf(&p, "%s/%s%s", dir, name, suffix) < 0 ? NULL : p;
 }
 
-/* Constants and call tables of all ABIs. x86_64.const counts everywhere; the others replace what differs. */
+/* Constants and call tables of all ABIs. Those of the base count for each of its ABIs, which replaces what differs. */
 static int load_tables(struct tool_input *t, const char *dir)
 {
 	for (unsigned i = 0; i < ESPY_ABI_CNT; i++) {
-		char *c = join(dir, ABI_NAMES[i], ".const"), *s = join(dir, ABI_NAMES[i], ".syscalls");
+		char *c = join(dir, espy_abis[i].name, ".const"), *s = join(dir, espy_abis[i].name, ".syscalls");
 
 		int err = c && s ? espy_text_source__read(&t->constants[i], c) : -ENOMEM;
 
-		if (err == -ENOENT && i) {
+		if (err == -ENOENT && espy_abis[i].base != i) {
 			t->constants[i].text = strdup("");
 			err = t->constants[i].text ? 0 : -ENOMEM;
 		}
@@ -72,14 +71,14 @@ static void free_input(struct tool_input *t)
 struct espy_describe_input tool_input_for(const struct tool_input *t, enum espy_abi abi,
 					  struct espy_text_source consts[2])
 {
-	consts[0] = t->constants[ESPY_ABI_X86_64];
+	consts[0] = t->constants[espy_abis[abi].base];
 	consts[1] = t->constants[abi];
 	return (struct espy_describe_input){
 		.abi = abi,
 		.sources = t->sources,
 		.source_cnt = t->source_cnt,
 		.constants = consts,
-		.constant_cnt = abi == ESPY_ABI_X86_64 ? 1 : 2,
+		.constant_cnt = abi == espy_abis[abi].base ? 1 : 2,
 		.syscalls = t->syscalls[abi],
 	};
 }
@@ -95,11 +94,12 @@ static int compile_all(const struct tool_input *t, struct tool_images *im)
 
 		if (err == -EINVAL) {
 			fprintf(stderr, "espy-describe: the descriptions are wrong for %s, see above\n",
-				ABI_NAMES[abi]);
+				espy_abis[abi].name);
 			return err;
 		}
 		if (err) {
-			fprintf(stderr, "espy-describe: cannot compile for %s: %s\n", ABI_NAMES[abi], strerror(-err));
+			fprintf(stderr, "espy-describe: cannot compile for %s: %s\n", espy_abis[abi].name,
+				strerror(-err));
 			return err;
 		}
 		err = espy_image__open(&img, im->blob[abi], im->size[abi], &bad);
@@ -107,7 +107,7 @@ static int compile_all(const struct tool_input *t, struct tool_images *im)
 			fprintf(stderr,
 				"espy-describe: the image for %s is not accepted at byte %zu: a mistake in the "
 				"compiler\n",
-				ABI_NAMES[abi], bad);
+				espy_abis[abi].name, bad);
 			return err;
 		}
 	}

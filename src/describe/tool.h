@@ -8,7 +8,7 @@
 struct tool_input {
 	struct espy_text_source *sources;
 	size_t source_cnt;
-	struct espy_text_source constants[ESPY_ABI_CNT]; /* beyond x86-64: what differs */
+	struct espy_text_source constants[ESPY_ABI_CNT]; /* beyond the base: what differs */
 	struct espy_text_source syscalls[ESPY_ABI_CNT];
 };
 struct tool_images {

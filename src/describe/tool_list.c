@@ -113,7 +113,7 @@ static void put_plan(const struct espy_image *img, const struct espy_plan *p)
 int tool_dump(const struct tool_images *im, const char *call)
 {
 	struct espy_image img;
-	int nr, err = espy_image__open(&img, im->blob[ESPY_ABI_X86_64], im->size[ESPY_ABI_X86_64], NULL);
+	int nr, err = espy_image__open(&img, im->blob[ESPY_ABI_NATIVE], im->size[ESPY_ABI_NATIVE], NULL);
 
 	if (err)
 		return err;

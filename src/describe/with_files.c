@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/abi_facts.h"
 #include "describe/builtin.h"
 
 int espy_describe_with_files(enum espy_abi abi, const char *const *files, size_t n, espy_diag_fn diag, void *ctx,
 			     void **blob, size_t *size)
 {
-	const struct espy_text_source consts[2] = { espy_builtin_constants[ESPY_ABI_X86_64],
+	const struct espy_text_source consts[2] = { espy_builtin_constants[espy_abis[abi].base],
 						    espy_builtin_constants[abi] };
 	struct espy_text_source *s = calloc(espy_builtin_source_cnt + n, sizeof(*s));
 	size_t read = 0;
@@ -37,7 +38,7 @@ int espy_describe_with_files(enum espy_abi abi, const char *const *files, size_t
 			.sources = s,
 			.source_cnt = espy_builtin_source_cnt + n,
 			.constants = consts,
-			.constant_cnt = abi == ESPY_ABI_X86_64 ? 1 : 2,
+			.constant_cnt = abi == espy_abis[abi].base ? 1 : 2,
 			.syscalls = espy_builtin_syscalls[abi],
 		};
 

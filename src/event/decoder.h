@@ -85,7 +85,7 @@ void espy_decoder__args(struct espy_decoder *d, const struct espy_call_view *v, 
  * made. Empty if the call did not return.
  */
 void espy_decoder__result(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners);
-/* A siginfo, into d->args; img: of x86_64. */
+/* A siginfo, into d->args; img: the native one. */
 void espy_decoder__siginfo(struct espy_decoder *d, const struct espy_image *img, const uint8_t *info, size_t size,
 			    unsigned manners);
 

@@ -90,7 +90,7 @@ static bool show_entries(struct espy_walk *w, const struct espy_hooked *v, const
 
 bool espy_hook_getdents(struct espy_walk *w, const struct espy_hooked *v)
 {
-	const struct layout l = { .word = w->img->abi == ESPY_ABI_X86_64 ? 8 : 4, .type_last = true };
+	const struct layout l = { .word = espy_abis[w->img->abi].ptr_sz, .type_last = true };
 	return show_entries(w, v, &l);
 }
 

@@ -238,7 +238,7 @@ static bool user_desc(struct espy_walk *w, const struct espy_hooked *v)
 	} fields[] = { { "seg_32bit", 0, 1 },	   { "contents", 1, 3 },	{ "read_exec_only", 3, 1 },
 		       { "limit_in_pages", 4, 1 }, { "seg_not_present", 5, 1 }, { "useable", 6, 1 },
 		       { "lm", 7, 1 } };
-	const size_t n = sizeof(fields) / sizeof(fields[0]) - (w->img->abi == ESPY_ABI_I386);
+	const size_t n = sizeof(fields) / sizeof(fields[0]) - (espy_abis[w->img->abi].reg_sz < 8);
 
 	for (size_t i = 0; i < n; i++) {
 		espy_hook_field(w, fields[i].name);

@@ -245,7 +245,7 @@ static unsigned show_raw(struct espy_walk *w)
 	unsigned n = sc && sc->name ? sc->nargs : ESPY_MAX_ARGS;
 
 	for (unsigned i = 0; i < n && i < ESPY_MAX_ARGS; i++) {
-		uint64_t num = w->img->abi == ESPY_ABI_I386 ? (uint32_t)w->v->args[i] : w->v->args[i];
+		uint64_t num = espy_abis[w->img->abi].reg_sz < 8 ? (uint32_t)w->v->args[i] : w->v->args[i];
 		espy_walk_role(w, ESPY_ROLE_ARG, names[i]);
 		espy_walk_integer(w, &reg, num, NULL, 0, names[i]);
 	}

@@ -21,7 +21,7 @@ uint64_t espy_walk__odd_param(const struct espy_walk *w, const struct espy_field
 	const struct espy_type *t = &w->img->types[param->type];
 	uint64_t x = espy_walk__cut(w->v->args[param->off], t->size, t->flags & ESPY_TF_SIGNED);
 
-	if (t->size == 8 && w->img->abi == ESPY_ABI_I386 && param->off + 1 < ESPY_MAX_ARGS)
+	if (t->size == 8 && espy_abis[w->img->abi].reg_sz < 8 && param->off + 1 < ESPY_MAX_ARGS)
 		x = (uint32_t)x | w->v->args[param->off + 1] << 32;
 	if (t->flags & ESPY_TF_BE) {
 		/* a number in network order in a register */

@@ -8,6 +8,7 @@
 #define ESPY_EVENT_WALK_IMPL_H
 
 #include <string.h>
+#include "arch/abi_facts.h"
 #include "event/decoder.h"
 
 #define ESPY_NO_OP 0xffu
@@ -84,7 +85,7 @@ static inline uint64_t espy_walk__param_of(const struct espy_walk *w, const stru
 {
 	if (param->off >= ESPY_MAX_ARGS)
 		return 0;
-	if (t->flags & ESPY_TF_BE || (t->size == 8 && w->img->abi == ESPY_ABI_I386))
+	if (t->flags & ESPY_TF_BE || (t->size == 8 && espy_abis[w->img->abi].reg_sz < 8))
 		return espy_walk__odd_param(w, param);
 	return espy_walk__cut(w->v->args[param->off], t->size, t->flags & ESPY_TF_SIGNED);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/abi_facts.h"
 #include "base/edits.h"
 
 static const char *const class_names[ESPY_CLASS_CNT] = {
@@ -22,14 +23,6 @@ static const char *const class_names[ESPY_CLASS_CNT] = {
 static const enum espy_class old_classes[] = {
 	ESPY_CLASS_DESC,    ESPY_CLASS_FILE,	ESPY_CLASS_IPC,	   ESPY_CLASS_MEMORY,
 	ESPY_CLASS_NETWORK, ESPY_CLASS_PROCESS, ESPY_CLASS_SIGNAL,
-};
-static const struct {
-	const char *word;
-	enum espy_abi abi;
-} abi_words[] = {
-	{ "64", ESPY_ABI_X86_64 },
-	{ "32", ESPY_ABI_I386 },
-	{ "x32", ESPY_ABI_X32 },
 };
 
 const char *espy_filter_class_name(unsigned class_nr)
@@ -136,10 +129,9 @@ static unsigned take_abi(const char *s, size_t *len)
 		return (1u << ESPY_ABI_CNT) - 1;
 	size_t word_len = *len - (size_t)(at + 1 - s);
 	*len = (size_t)(at - s);
-	for (size_t i = 0; i < sizeof(abi_words) / sizeof(abi_words[0]); i++)
-		if (is_word(abi_words[i].word, at + 1, word_len))
-			return 1u << abi_words[i].abi;
-	return 0;
+	const int abi = espy_abi_find(at + 1, word_len);
+
+	return abi < 0 ? 0 : 1u << abi;
 }
 
 static bool is_number(const char *s, size_t len, uint32_t *nr)

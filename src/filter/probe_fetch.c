@@ -9,21 +9,6 @@
 
 static const struct {
 	const char *name;
-	uint8_t reg, size;
-} registers[] = {
-	{ "ax", ESPY_REG_AX, 8 },    { "bx", ESPY_REG_BX, 8 },	  { "cx", ESPY_REG_CX, 8 },    { "dx", ESPY_REG_DX, 8 },
-	{ "si", ESPY_REG_SI, 8 },    { "di", ESPY_REG_DI, 8 },	  { "bp", ESPY_REG_BP, 8 },    { "sp", ESPY_REG_SP, 8 },
-	{ "r8", ESPY_REG_R8, 8 },    { "r9", ESPY_REG_R9, 8 },	  { "r10", ESPY_REG_R10, 8 },  { "r11", ESPY_REG_R11, 8 },
-	{ "r12", ESPY_REG_R12, 8 },  { "r13", ESPY_REG_R13, 8 },  { "r14", ESPY_REG_R14, 8 },  { "r15", ESPY_REG_R15, 8 },
-	{ "ip", ESPY_REG_IP, 8 },    { "flags", ESPY_REG_FLAGS, 8 }, { "rax", ESPY_REG_AX, 8 },  { "rbx", ESPY_REG_BX, 8 },
-	{ "rcx", ESPY_REG_CX, 8 },   { "rdx", ESPY_REG_DX, 8 },	  { "rsi", ESPY_REG_SI, 8 },   { "rdi", ESPY_REG_DI, 8 },
-	{ "rbp", ESPY_REG_BP, 8 },   { "rsp", ESPY_REG_SP, 8 },	  { "rip", ESPY_REG_IP, 8 },   { "eax", ESPY_REG_AX, 4 },
-	{ "ebx", ESPY_REG_BX, 4 },   { "ecx", ESPY_REG_CX, 4 },	  { "edx", ESPY_REG_DX, 4 },   { "esi", ESPY_REG_SI, 4 },
-	{ "edi", ESPY_REG_DI, 4 },   { "ebp", ESPY_REG_BP, 4 },	  { "r8d", ESPY_REG_R8, 4 },   { "r9d", ESPY_REG_R9, 4 },
-};
-
-static const struct {
-	const char *name;
 	uint8_t what, size, is_signed;
 	char letter;
 } types[] = {
@@ -80,16 +65,15 @@ static int add_step(struct espy_probe_parser *p, struct espy_probe_fetch *f, int
 static int parse_register(struct espy_probe_parser *p, struct espy_probe_fetch *f)
 {
 	const size_t len = word_len(++p->at);
+	struct espy_reg_part part;
 
-	for (size_t i = 0; i < COUNT(registers); i++)
-		if (is_word(p->at, len, registers[i].name)) {
-			f->src = ESPY_PROBE_REG;
-			f->reg = registers[i].reg;
-			f->size = registers[i].size;
-			p->at += len;
-			return 0;
-		}
-	return espy_probe_parser__expected(p, "there is no register '%.*s'; there are ax bx cx dx si di bp sp r8-r15 ip flags", (int)len, p->at);
+	if (!espy_arch__probe_register(p->at, len, &part))
+		return espy_probe_parser__expected(p, "there is no register '%.*s'; there are " ESPY_REG_NAMES, (int)len, p->at);
+	f->src = ESPY_PROBE_REG;
+	f->reg = part.reg;
+	f->size = part.size;
+	p->at += len;
+	return 0;
 }
 
 /* The number behind a word: $arg3, $stack2. False: there is none. */
@@ -106,7 +90,7 @@ static bool parse_index(struct espy_probe_parser *p, const char *word, uint64_t 
 
 static int parse_function_arg(struct espy_probe_parser *p, struct espy_probe_fetch *f, uint64_t index)
 {
-	static const uint8_t regs[ESPY_PROBE_SAVED] = { ESPY_REG_DI, ESPY_REG_SI, ESPY_REG_DX, ESPY_REG_CX, ESPY_REG_R8, ESPY_REG_R9 };
+	static const uint8_t regs[ESPY_PROBE_SAVED] = ESPY_REG_ARGS;
 
 	if (!index || index > ESPY_PROBE_SAVED)
 		return espy_probe_parser__expected(p, "the arguments in registers are $arg1 to $arg%u", ESPY_PROBE_SAVED);
@@ -129,7 +113,7 @@ static int parse_variable(struct espy_probe_parser *p, struct espy_probe_fetch *
 			p->bad = begin;
 			return espy_probe_parser__expected(p, "$retval is there only where a function returns: FILE:SYMBOL%%return");
 		}
-		f->reg = ESPY_REG_AX;
+		f->reg = ESPY_REG_RESULT;
 	} else if (is_word(p->at, len, "stack")) {
 		f->reg = ESPY_REG_SP;
 	} else if (is_word(p->at, len, "comm")) {

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "arch/abi_facts.h"
 #include "filter/call_names.h"
 #include "filter/lower_trigger.h"
 
@@ -56,10 +57,6 @@ static const char *found(const char *at, char *buf, size_t size)
 static int parse_call(const struct parser *p, const char **at, struct espy_trigger *t,
 		      const struct espy_call_set sets[ESPY_ABI_CNT], struct espy_call_names *names)
 {
-	static const struct {
-		const char *name;
-		enum espy_abi abi;
-	} abis[] = { { "64", ESPY_ABI_X86_64 }, { "32", ESPY_ABI_I386 }, { "x32", ESPY_ABI_X32 } };
 	char name[NAME_MAX_LEN], abi[NAME_MAX_LEN], why[200];
 	const size_t start = (size_t)(*at - p->text);
 	const struct espy_image *img;
@@ -68,17 +65,15 @@ static int parse_call(const struct parser *p, const char **at, struct espy_trigg
 	word(at, name);
 	if (!*name)
 		return wrong(p, start, "the name of a system call is expected, not %s", found(*at, abi, sizeof(abi)));
-	t->abi = ESPY_ABI_X86_64;
+	t->abi = ESPY_ABI_NATIVE;
 	if (**at == '@') {
 		const size_t abi_at = (size_t)(++*at - p->text);
-		size_t i = 0;
 
 		word(at, abi);
-		while (i < 3 && strcmp(abis[i].name, abi))
-			i++;
-		if (i == 3)
-			return wrong(p, abi_at, "64, 32 or x32 is expected behind @");
-		t->abi = abis[i].abi;
+		const int given = espy_abi_find(abi, strlen(abi));
+		if (given < 0)
+			return wrong(p, abi_at, ESPY_ABI_WORDS " is expected behind @");
+		t->abi = (uint32_t)given;
 	}
 	img = sets[t->abi].image;
 	nr = espy_call_names__find_call(img, name, why, sizeof(why));

@@ -19,6 +19,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "arch/call_abi.h"
 #include "base/small_file.h"
 
 #ifndef CAP_PERFMON
@@ -102,11 +103,11 @@ static void check_arch(struct espy_check_result *r)
 	struct utsname u;
 
 	uname(&u);
-	if (!strcmp(u.machine, "x86_64"))
+	if (!strcmp(u.machine, ESPY_ARCH_UNAME))
 		say(r, ESPY_FINDING_YES, "%s", u.machine);
 	else
-		say(r, ESPY_FINDING_NO, "%s: this version knows the system calls of x86_64 (and its 32-bit ABIs)",
-		    u.machine);
+		say(r, ESPY_FINDING_NO,
+		    "%s: this version knows the system calls of " ESPY_ARCH_UNAME " (and its 32-bit ABIs)", u.machine);
 }
 
 static void check_user(struct espy_check_result *r)

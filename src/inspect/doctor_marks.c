@@ -34,10 +34,6 @@ void espy_check_agent(struct espy_check_result *r)
 	char path[PATH_MAX];
 	int err = espy_agent__library(path, sizeof(path));
 
-#if !defined(__x86_64__)
-	found(r, ESPY_FINDING_NO, "", "marks are for x86-64 only");
-	return;
-#endif
 	if (err)
 		found(r, ESPY_FINDING_NO, "install espy whole, or set ESPY_AGENT=/PATH/OF/libespy-agent.so",
 		      "libespy-agent.so: %s", strerror(-err));

@@ -5,6 +5,7 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/abi_facts.h"
 #include "cli/commands.h"
 #include "inspect/list_functions.h"
 #include "inspect/list_markers.h"
@@ -22,11 +23,6 @@ struct list_args {
 
 static int do_list(void *ctx, const struct espy_opt_use *use)
 {
-	static const char *const abis[ESPY_ABI_CNT] = {
-		[ESPY_ABI_X86_64] = "64",
-		[ESPY_ABI_I386] = "32",
-		[ESPY_ABI_X32] = "x32",
-	};
 	struct list_args *a = ctx;
 
 	if (use->opt->value == 'h') {
@@ -47,12 +43,12 @@ static int do_list(void *ctx, const struct espy_opt_use *use)
 		a->pid = (pid_t)pid;
 		return 0;
 	}
-	for (unsigned i = 0; i < ESPY_ABI_CNT; i++)
-		if (!strcmp(abis[i], use->arg)) {
-			a->abi = (enum espy_abi)i;
-			return 0;
-		}
-	return espy_cli__usage(a->cli, "invalid %s argument: '%s' (64, 32 or x32)", use->as, use->arg);
+	const int abi = espy_abi_find(use->arg, strlen(use->arg));
+
+	if (abi < 0)
+		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (" ESPY_ABI_WORDS ")", use->as, use->arg);
+	a->abi = (enum espy_abi)abi;
+	return 0;
 }
 
 static const struct espy_opt list_opts[] = {
@@ -201,7 +197,7 @@ static int list_hooks(void)
 
 int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv)
 {
-	struct list_args a = { .cli = cli, .abi = ESPY_ABI_X86_64 };
+	struct list_args a = { .cli = cli, .abi = ESPY_ABI_NATIVE };
 	int first;
 
 	if (espy_opts__parse(cli, espy_list_groups, 1, &a, argc, argv, &first))

@@ -28,7 +28,7 @@ static void set_event(struct espy_event *e, struct espy_session *s, unsigned typ
 	e->tgid = task ? task->tgid : 0;
 	e->time_ns = rec ? rec->time_ns : 0;
 	e->realtime_offset_ns = espy_state__realtime_offset_ns(s->state);
-	e->image = &s->images[ESPY_ABI_X86_64];
+	e->image = &s->images[ESPY_ABI_NATIVE];
 	e->call = NULL;
 	e->mark = NULL;
 	e->broken_off = e->decoded = false;

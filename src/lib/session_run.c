@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+#include "arch/machine_code.h"
 #include "base/clock.h"
 #include "lib/flight_recorder.h"
 #include "lib/held_tasks.h"
@@ -20,22 +21,12 @@
 /* Clocks drift apart by some microseconds in that time. */
 #define CLOCK_EVERY_NS UINT64_C(10000000000)
 
-/* x86-64 has a counter that programs may read; where markers carry it, a trace tells how it runs against the clocks. */
-static uint64_t time_stamp_counter(void)
-{
-#ifdef __x86_64__
-	return __builtin_ia32_rdtsc();
-#else
-	return 0;
-#endif
-}
-
 void espy_session__clock(struct espy_session *s)
 {
 	const struct espy_rec_clock c = {
 		.rec = { .size = sizeof(c), .type = ESPY_REC_CLOCK, .time_ns = espy_now_ns() },
 		.realtime_ns = espy_clock_ns(CLOCK_REALTIME),
-		.tsc = time_stamp_counter(),
+		.tsc = espy_code_ticks(), /* where marks carry it, a trace tells how it runs against the clocks */
 		.utc_offset_s = espy_utc_offset(),
 	};
 

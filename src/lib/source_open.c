@@ -331,7 +331,7 @@ static unsigned chosen_calls(const struct espy_filter *f)
 	unsigned cnt = 0;
 
 	for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
-		cnt += (unsigned)__builtin_popcountll(f->trace.bits[ESPY_ABI_X86_64][w]);
+		cnt += (unsigned)__builtin_popcountll(f->trace.bits[ESPY_ABI_NATIVE][w]);
 	return cnt;
 }
 

@@ -18,6 +18,7 @@
 #ifndef ESPY_BPF
 #include <linux/types.h>
 #endif
+#include "arch/machine_regs.h"
 #include "record/record.h"
 
 #define ESPY_PROBE_WAY_MAX 6u
@@ -30,15 +31,9 @@
 /* Where a value begins. Never renumber. */
 enum espy_probe_src {
 	ESPY_PROBE_CONST = 0, /* value */
-	ESPY_PROBE_REG = 1,   /* register `reg`: enum espy_probe_reg */
+	ESPY_PROBE_REG = 1,   /* register `reg`: enum espy_reg */
 	ESPY_PROBE_ENTRY_ARG = 2, /* the register of argument `reg` (0-5) as it was when the function was entered */
 	ESPY_PROBE_COMM = 3,  /* the name of the task; what: STRING */
-};
-enum espy_probe_reg {
-	ESPY_REG_AX, ESPY_REG_BX, ESPY_REG_CX, ESPY_REG_DX, ESPY_REG_SI, ESPY_REG_DI, ESPY_REG_BP, ESPY_REG_SP,
-	ESPY_REG_R8, ESPY_REG_R9, ESPY_REG_R10, ESPY_REG_R11, ESPY_REG_R12, ESPY_REG_R13, ESPY_REG_R14, ESPY_REG_R15,
-	ESPY_REG_IP, ESPY_REG_FLAGS,
-	ESPY_REG_CNT,
 };
 enum espy_probe_what {
 	ESPY_PROBE_NUMBER = 0, /* `size` bytes, signed or not */

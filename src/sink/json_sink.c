@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <uthash.h>
+#include "arch/abi_facts.h"
 #include "base/clock.h"
 #include "record/loss_text.h"
 #include "sink/json/json_values.h"
@@ -147,9 +148,6 @@ static unsigned json_manners(struct espy_sink *sink, const struct espy_event *e)
 
 static void put_call(struct json_sink *s, const struct espy_event *e)
 {
-	static const char *const abis[ESPY_ABI_CNT] = { [ESPY_ABI_X86_64] = ",\"abi\":\"x86_64\"",
-							[ESPY_ABI_I386] = ",\"abi\":\"i386\"",
-							[ESPY_ABI_X32] = ",\"abi\":\"x32\"" };
 	const struct espy_call_view *v = e->call;
 	const char *name = v->nr < v->image->syscall_cnt ? espy_image__str(v->image, v->image->syscalls[v->nr].name) : "";
 	struct espy_json *j = &s->json;
@@ -157,7 +155,9 @@ static void put_call(struct json_sink *s, const struct espy_event *e)
 	espy_json__key(j, "name");
 	espy_json__str_or_null(j, name);
 	espy_json__key_u64(j, "nr", v->nr);
-	espy_buf__puts(j->b, abis[v->image->abi]);
+	espy_buf__puts(j->b, ",\"abi\":\"");
+	espy_buf__puts(j->b, espy_abis[v->image->abi].name);
+	espy_buf__putc(j->b, '"');
 	if (s->o.instruction_pointer) {
 		espy_json__key(j, "ip");
 		espy_json__hex(j, v->ip);
@@ -332,9 +332,9 @@ static void put_signal(struct json_sink *s, const struct espy_event *e)
 	espy_json__key(j, "info");
 	s->signals.resolver = &s->resolver;
 	s->signals.signal_tid = sig->rec.tid;
-	espy_decoder__siginfo(&s->signals, &s->stream->images[ESPY_ABI_X86_64], sig->info,
+	espy_decoder__siginfo(&s->signals, &s->stream->images[ESPY_ABI_NATIVE], sig->info,
 			      sig->info_sz < sizeof(sig->info) ? sig->info_sz : sizeof(sig->info), ESPY_MANNER_FULL);
-	s->values.image = &s->stream->images[ESPY_ABI_X86_64];
+	s->values.image = &s->stream->images[ESPY_ABI_NATIVE];
 	s->values.manner = ESPY_MANNER_FULL;
 	s->values.tokens = espy_token_list__view(&s->signals.args);
 	espy_json_values__one(&s->values);

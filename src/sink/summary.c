@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/abi_facts.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "sink/line_output.h"
@@ -452,24 +453,17 @@ static void drop_rows(struct abi_rows *a)
 /* The tables, one for each ABI that made calls; nothing if none did. */
 static void print(struct espy_summary_table *t, struct espy_output *out)
 {
-	static const struct {
-		const char *name, *mode;
-	} abis[ESPY_ABI_CNT] = {
-		[ESPY_ABI_X86_64] = { "x86_64", NULL },
-		[ESPY_ABI_I386] = { "i386", "32 bit" },
-		[ESPY_ABI_X32] = { "x32", "x32" },
-	};
 	struct espy_buf *b = &out->buf;
 
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		if (!t->abis[abi].cnt)
 			continue;
 		if (t->o.json) {
-			print_objects(&t->o, &t->abis[abi], abis[abi].name, out);
+			print_objects(&t->o, &t->abis[abi], espy_abis[abi].name, out);
 		} else {
-			if (abis[abi].mode) {
+			if (espy_abis[abi].base != abi) {
 				espy_buf__puts(b, "System call usage summary for ");
-				espy_buf__puts(b, abis[abi].mode);
+				espy_buf__puts(b, espy_abis[abi].mode);
 				espy_buf__puts(b, " mode:\n");
 			}
 			print_rows(&t->o, &t->abis[abi], false, b);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
+#include "arch/abi_facts.h"
 #include "base/num.h"
 #include "base/quote.h"
 #include "base/signal_names.h"
@@ -289,8 +290,8 @@ void espy_lines__signal(struct espy_lines *l, const struct espy_line_task *t, co
 		espy_buf__putc(&t->out->buf, ' ');
 		l->signals.resolver = &l->resolver;
 		l->signals.signal_tid = t->task->tid;
-		espy_decoder__siginfo(&l->signals, &l->stream->images[ESPY_ABI_X86_64], sig->info, n, ESPY_MANNER_BRIEF);
-		espy_text__siginfo(&t->out->buf, &l->text[0], &l->stream->images[ESPY_ABI_X86_64],
+		espy_decoder__siginfo(&l->signals, &l->stream->images[ESPY_ABI_NATIVE], sig->info, n, ESPY_MANNER_BRIEF);
+		espy_text__siginfo(&t->out->buf, &l->text[0], &l->stream->images[ESPY_ABI_NATIVE],
 				   espy_token_list__view(&l->signals.args));
 	}
 	espy_buf__puts(&t->out->buf, " ---");
@@ -368,15 +369,9 @@ void espy_lines__detached(struct espy_output *o, uint32_t tid)
 
 void espy_lines__mode(const struct espy_line_task *t)
 {
-	static const char *const mode[ESPY_ABI_CNT] = {
-		[ESPY_ABI_X86_64] = "64 bit",
-		[ESPY_ABI_I386] = "32 bit",
-		[ESPY_ABI_X32] = "x32",
-	};
-
 	espy_lines__interrupt(t->out);
 	t->out->hidden = t->hidden;
-	put_fmt(&t->out->buf, "[ Process PID=%u runs in %s mode. ]", t->task->tid, mode[t->task->abi]);
+	put_fmt(&t->out->buf, "[ Process PID=%u runs in %s mode. ]", t->task->tid, espy_abis[t->task->abi].mode);
 	espy_line_output__end_line(t->out);
 }
 

@@ -167,7 +167,7 @@ static void note_call(struct abi_schema *a, const struct espy_rec *rec)
 
 void espy_trace_schema__record(struct espy_trace_schema *d, const struct espy_rec *rec)
 {
-	struct abi_schema *native = &d->abi[ESPY_ABI_X86_64];
+	struct abi_schema *native = &d->abi[ESPY_ABI_NATIVE];
 
 	switch (rec->type) {
 	case ESPY_REC_ENTER:

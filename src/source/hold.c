@@ -9,12 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include "arch/machine_code.h"
+#include "arch/machine_stopped.h"
 #include "source/auxv.h"
-
-#define CODE_64 0x33 /* the code segment of 64-bit programs */
 
 int espy_hold__child(void)
 {
@@ -48,38 +46,37 @@ static int next_stop(pid_t pid)
 
 int espy_hold__to_entry(pid_t pid)
 {
-#if defined(__x86_64__)
 	struct user_regs_struct regs;
 	int err = next_stop(pid); /* the trap that follows an execve */
 
 	if (err)
 		return err;
 	/* If we die, it must not be left with our breakpoint in its code. */
-	if (ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)) ||
-	    ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+	if (ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)))
 		err = -errno;
+	err = err ? err : espy_stopped__get(pid, &regs);
 	uint64_t entry = err ? 0 : espy_auxv(pid, AT_ENTRY);
-	if (!err && (regs.cs != CODE_64 || !entry))
+	if (!err && (!espy_stopped__is_native(&regs) || !entry))
 		err = -EOPNOTSUPP;
 	if (!err) {
 		errno = 0;
 		const long word = ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)entry, NULL);
 
-		if (errno || ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)entry,
-				    (void *)((word & ~0xffl) | ESPY_CODE_BREAKPOINT)))
+		if (errno ||
+		    ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)entry,
+			   (void *)((word & ~((1l << 8 * ESPY_CODE_BREAKPOINT_SZ) - 1)) | ESPY_CODE_BREAKPOINT)))
 			err = -EIO;
 		if (!err && ptrace(PTRACE_CONT, pid, NULL, NULL))
 			err = -errno;
 		err = err ? err : next_stop(pid);
 		if (err == -ESRCH)
 			return err;
-		if (!err && (ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)entry, (void *)word) ||
-			     ptrace(PTRACE_GETREGS, pid, NULL, &regs)))
+		if (!err && ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)entry, (void *)word))
 			err = -errno;
-		if (!err && regs.rip == entry + 1) {
-			regs.rip = entry;
-			if (ptrace(PTRACE_SETREGS, pid, NULL, &regs))
-				err = -errno;
+		err = err ? err : espy_stopped__get(pid, &regs);
+		if (!err && espy_stopped__ip(&regs) == entry + ESPY_CODE_BREAKPOINT_SZ) {
+			espy_stopped__set_ip(&regs, entry);
+			err = espy_stopped__set(pid, &regs);
 		}
 		/* From here on it can do without us. */
 		ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD);
@@ -87,10 +84,6 @@ int espy_hold__to_entry(pid_t pid)
 	if (err)
 		espy_hold__release(pid);
 	return err;
-#else
-	(void)pid;
-	return -EOPNOTSUPP;
-#endif
 }
 
 void espy_hold__release(pid_t pid)

@@ -288,7 +288,7 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 
 bool espy_resolve__maps_file(const struct espy_call_view *v)
 {
-	return v->image->abi == ESPY_ABI_X86_64 && plan_of(v)->effect == ESPY_EFFECT_MAPS;
+	return v->image->abi == ESPY_ABI_NATIVE && plan_of(v)->effect == ESPY_EFFECT_MAPS;
 }
 
 void espy_resolve__fork(struct espy_resolve *r, const struct espy_rec_fork *f)

@@ -126,7 +126,7 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx);
 int espy_resolve__dump_news(struct espy_resolve *r, espy_record_fn fn, void *ctx);
 
-/* Tells whether the call is a call of x86-64 that maps memory. */
+/* Tells whether the call is a native call that maps memory. */
 bool espy_resolve__maps_file(const struct espy_call_view *v);
 
 #endif

@@ -105,35 +105,6 @@ void espy_usdt__free(struct espy_usdt_list *l)
 
 /* ---- arguments */
 
-/* In the order of pt_regs; NULL: no argument lies there. By size 8, 4, 2, 1. */
-static const struct {
-	const char *name[4];
-} registers[ESPY_USDT_REG_CNT] = {
-	{ { "r15", "r15d", "r15w", "r15b" } },
-	{ { "r14", "r14d", "r14w", "r14b" } },
-	{ { "r13", "r13d", "r13w", "r13b" } },
-	{ { "r12", "r12d", "r12w", "r12b" } },
-	{ { "rbp", "ebp", "bp", "bpl" } },
-	{ { "rbx", "ebx", "bx", "bl" } },
-	{ { "r11", "r11d", "r11w", "r11b" } },
-	{ { "r10", "r10d", "r10w", "r10b" } },
-	{ { "r9", "r9d", "r9w", "r9b" } },
-	{ { "r8", "r8d", "r8w", "r8b" } },
-	{ { "rax", "eax", "ax", "al" } },
-	{ { "rcx", "ecx", "cx", "cl" } },
-	{ { "rdx", "edx", "dx", "dl" } },
-	{ { "rsi", "esi", "si", "sil" } },
-	{ { "rdi", "edi", "di", "dil" } },
-	{ { NULL } },
-	{ { "rip", "eip" } },
-	{ { NULL } },
-	{ { NULL } },
-	{ { "rsp", "esp", "sp", "spl" } },
-	{ { NULL } },
-};
-static const char *const high_bytes[] = { "ah", "bh", "ch", "dh" };
-static const uint8_t high_byte_regs[] = { 10, 5, 11, 12 };
-
 struct cursor {
 	const char *at, *end;
 };
@@ -149,31 +120,18 @@ static bool eat(struct cursor *c, char ch)
 /* "%name"; false if there is no such register. */
 static bool eat_register(struct cursor *c, uint8_t *reg, uint8_t *shift)
 {
+	struct espy_reg_part part;
 	const char *s;
-	size_t len;
 
-	*shift = 0;
 	if (!eat(c, '%'))
 		return false;
 	for (s = c->at; c->at < c->end && isalnum((unsigned char)*c->at);)
 		c->at++;
-	len = (size_t)(c->at - s);
-	for (unsigned i = 0; i < ESPY_USDT_REG_CNT; i++)
-		for (unsigned k = 0; k < 4; k++) {
-			const char *name = registers[i].name[k];
-
-			if (name && strlen(name) == len && !memcmp(name, s, len)) {
-				*reg = (uint8_t)i;
-				return true;
-			}
-		}
-	for (unsigned i = 0; i < sizeof(high_byte_regs); i++)
-		if (len == 2 && !memcmp(high_bytes[i], s, 2)) {
-			*reg = high_byte_regs[i];
-			*shift = 8;
-			return true;
-		}
-	return false;
+	if (!espy_arch__note_register(s, (size_t)(c->at - s), &part))
+		return false;
+	*reg = part.reg;
+	*shift = part.shift;
+	return true;
 }
 
 static bool eat_number(struct cursor *c, int64_t *out)
@@ -257,11 +215,11 @@ static bool eat_place(struct cursor *c, const struct espy_elf *e, uint64_t addr,
 	} else if (!symbol) {
 		return false; /* a bare number is no address of a file that may be loaded anywhere */
 	}
-	if (symbol && (a->reg == ESPY_USDT_NO_REG || a->reg == ESPY_USDT_REG_IP)) {
+	if (symbol && (a->reg == ESPY_USDT_NO_REG || a->reg == ESPY_REG_IP)) {
 		/* The program counter of the probe tells where the file was loaded. */
-		a->reg = ESPY_USDT_REG_IP;
+		a->reg = ESPY_REG_IP;
 		a->value -= (int64_t)addr;
-	} else if (symbol || a->reg == ESPY_USDT_REG_IP) {
+	} else if (symbol || a->reg == ESPY_REG_IP) {
 		return false;
 	}
 	return a->reg != ESPY_USDT_NO_REG || a->index != ESPY_USDT_NO_REG;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The probes of <sys/sdt.h> in a file: notes "stapsdt", with what they say of their arguments ("-4@%edi 8@-16(%rbp)"),
- * and the parser of that language for x86-64.
+ * and the parser of that language.
  */
 #ifndef ESPY_SYMBOLS_USDT_H
 #define ESPY_SYMBOLS_USDT_H
 
+#include "arch/machine_regs.h"
 #include "symbols/elf_file.h"
 
 #define ESPY_USDT_MAX_ARGS 12u /* what <sys/sdt.h> can give */
@@ -17,16 +18,13 @@ enum espy_usdt_arg_kind {
 	ESPY_USDT_MEM = 3,     /* at reg + value, plus index * scale */
 };
 
-/* Numbers of registers: their place in the kernel's pt_regs of x86-64, in words. */
-#define ESPY_USDT_REG_IP 16u
-#define ESPY_USDT_REG_CNT 21u
 #define ESPY_USDT_NO_REG 0xffu
 
 struct espy_usdt_arg {
 	uint8_t kind; /* enum espy_usdt_arg_kind */
 	uint8_t size; /* bytes: 1, 2, 4, 8 */
 	uint8_t is_signed, is_float;
-	uint8_t reg, index; /* ESPY_USDT_NO_REG: none */
+	uint8_t reg, index; /* enum espy_reg; ESPY_USDT_NO_REG: none */
 	uint8_t scale;	    /* 1, 2, 4, 8 */
 	uint8_t shift;	    /* bits: 8 for %ah and its like */
 	int64_t value;	    /* constant, or displacement */

@@ -51,14 +51,6 @@ struct espy_trace_file_head {
 	/* the name of each bit of `needed`, lowest first, each with its NUL; zeros; u32 CRC32C of all before it */
 };
 
-#if defined(__x86_64__)
-#define ESPY_TRACE_MACHINE 62 /* EM_X86_64 */
-#elif defined(__aarch64__)
-#define ESPY_TRACE_MACHINE 183 /* EM_AARCH64 */
-#else
-#define ESPY_TRACE_MACHINE 0
-#endif
-
 #define ESPY_SECTION_MARK 0x5eb10c7a9d02e3f1u
 
 enum { ESPY_ENCODING_PLAIN = 0, ESPY_ENCODING_COLUMNS = 1 /* RECORDS only */ };

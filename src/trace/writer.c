@@ -95,7 +95,7 @@ static int write_file_head(struct espy_trace_writer *w)
 		.major = ESPY_TRACE_MAJOR,
 		.minor = ESPY_TRACE_MINOR,
 		.byte_order = ESPY_TRACE_BYTE_ORDER,
-		.machine = ESPY_TRACE_MACHINE,
+		.machine = ESPY_ARCH_ELF_MACHINE,
 		.word_bits = 8 * sizeof(long),
 		.needed = needed_features(w),
 		.file_id = w->file_id,

@@ -3,9 +3,6 @@
 #ifndef ESPY_ARCH_X86_64_CALLS_H
 #define ESPY_ARCH_X86_64_CALLS_H
 
-/* In the number of an x32 call. */
-#define ESPY_X32_BIT 0x40000000u
-
 enum {
 	ESPY_NR_CLOSE = 3,
 	ESPY_NR_MMAP = 9,

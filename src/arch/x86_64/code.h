@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-#define ESPY_CODE_BREAKPOINT 0xcc
+#define ESPY_CODE_BREAKPOINT 0xcc /* one byte; a task that meets it stands behind it */
+#define ESPY_CODE_BREAKPOINT_SZ 1u
 #define ESPY_CODE_JUMP 0xe9	       /* jmp rel32; the distance is from the instruction behind it */
 #define ESPY_CODE_CALL 0xe8	       /* call rel32 */
 #define ESPY_CODE_TEST 0xa9	       /* test $imm32, %eax: as long as the two above, and sets flags only */
@@ -26,6 +27,12 @@
 	{                                                                                                              \
 		0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05                                                            \
 	}
+
+/* The counter that programs may read. */
+static inline uint64_t espy_code_ticks(void)
+{
+	return __builtin_ia32_rdtsc();
+}
 
 /* Tells whether these bytes are the instruction that makes a 64-bit call. */
 static inline int espy_code_is_syscall(const uint8_t *insn)

@@ -14,28 +14,27 @@
 #include <sys/user.h>
 #include "arch/x86_64/calls.h"
 
+const struct espy_arch_audit espy_arch_audits[ESPY_AUDIT_CNT] = {
+	[ESPY_AUDIT_NATIVE] = { AUDIT_ARCH_X86_64, ESPY_ABI_X86_64, ESPY_ABI_X32 },
+	[ESPY_AUDIT_COMPAT] = { AUDIT_ARCH_I386, ESPY_ABI_I386, ESPY_ABI_CNT },
+};
+
 enum espy_abi espy_arch__abi(uint32_t audit_arch, uint64_t *nr)
 {
 	*nr &= 0xffffffffu; /* the kernel takes the number from the low half */
 	if (audit_arch == AUDIT_ARCH_I386)
 		return ESPY_ABI_I386;
 	/* syscall(-1) has the bit as well and is no x32 call */
-	if ((*nr & ESPY_X32_BIT) && !(*nr & 0x80000000u)) {
-		*nr &= ~(uint64_t)ESPY_X32_BIT;
+	if ((*nr & ESPY_ABI_TAG) && !(*nr & 0x80000000u)) {
+		*nr &= ~(uint64_t)ESPY_ABI_TAG;
 		return ESPY_ABI_X32;
 	}
 	return ESPY_ABI_X86_64;
 }
 
-uint32_t espy_arch__audit(enum espy_abi abi, uint32_t *nr_bit)
-{
-	*nr_bit = abi == ESPY_ABI_X32 ? ESPY_X32_BIT : 0;
-	return abi == ESPY_ABI_I386 ? AUDIT_ARCH_I386 : AUDIT_ARCH_X86_64;
-}
-
 int espy_arch__set_call(pid_t tid, enum espy_abi abi, uint32_t nr)
 {
-	const uint64_t bit = abi == ESPY_ABI_X32 && nr != UINT32_MAX ? ESPY_X32_BIT : 0;
+	const uint64_t bit = abi == ESPY_ABI_X32 && nr != UINT32_MAX ? ESPY_ABI_TAG : 0;
 	const uint64_t value = nr == UINT32_MAX ? UINT64_MAX : nr | bit;
 
 	return ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, orig_rax), value) ? -errno : 0;
@@ -66,7 +65,7 @@ int espy_arch__get_call(pid_t tid, enum espy_abi *abi, uint64_t *nr, uint64_t *a
 		*arg0 = regs.r32.ebx;
 	} else {
 		*abi = ESPY_ABI_X86_64;
-		*nr = regs.r64.orig_rax & ~(uint64_t)ESPY_X32_BIT;
+		*nr = regs.r64.orig_rax & ~(uint64_t)ESPY_ABI_TAG;
 		*arg0 = regs.r64.rdi;
 	}
 	return 0;

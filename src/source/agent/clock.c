@@ -4,20 +4,12 @@
  * (some 50 ns); the rate is taken from the last two pairs, so a clock that is being adjusted is followed.
  */
 #include <time.h>
+#include "arch/machine_code.h"
 #include "base/clock.h"
 #include "source/agent/agent_source.h"
 
 #define FIRST_GAP_NS 4000000ull
 #define GAP_NS 20000000ull
-
-static uint64_t ticks(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	return 0;
-#endif
-}
 
 /* Of a few tries the one in which the least time passed between the two readings. */
 static void read_pair(uint64_t *tsc, uint64_t *ns)
@@ -25,7 +17,7 @@ static void read_pair(uint64_t *tsc, uint64_t *ns)
 	uint64_t best = ~0ull;
 
 	for (unsigned i = 0; i < 5; i++) {
-		uint64_t before = ticks(), n = espy_now_ns(), after = ticks();
+		uint64_t before = espy_code_ticks(), n = espy_now_ns(), after = espy_code_ticks();
 
 		if (after - before < best) {
 			best = after - before;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "arch/call_abi.h"
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "source/agent/agent_source.h"
@@ -31,8 +32,8 @@ int espy_agent__library(char *path, size_t size)
 {
 	/* From the folder of the program: a build tree, an installed one. */
 	static const char *const beside[] = { "/../../agent/libespy-agent.so", "/../lib/libespy-agent.so",
-					      "/../lib/x86_64-linux-gnu/libespy-agent.so", "/../lib64/libespy-agent.so",
-					      "/libespy-agent.so" };
+					      "/../lib/" ESPY_ARCH_TRIPLET "/libespy-agent.so",
+					      "/../lib64/libespy-agent.so", "/libespy-agent.so" };
 	const char *given = getenv("ESPY_AGENT");
 	char self[PATH_MAX], try[PATH_MAX + 64], *slash;
 	ssize_t n;

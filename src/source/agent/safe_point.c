@@ -12,8 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/call_abi.h"
 #include "arch/machine_calls.h"
 #include "arch/machine_code.h"
+#include "arch/machine_stopped.h"
 #include "source/agent/remote.h"
 #include "source/auxv.h"
 
@@ -219,8 +221,8 @@ static bool in_leaf(const struct espy_inject_target *t, const struct espy_remote
 	const struct espy_inject_place *caller;
 	uint64_t top;
 
-	if (p->whole || in_locking_function(p, r->regs.rip) ||
-	    espy_remote__read(r->pid, r->regs.rsp, &top, sizeof(top)) != sizeof(top))
+	if (p->whole || in_locking_function(p, espy_stopped__ip(&r->regs)) ||
+	    espy_remote__read(r->pid, espy_stopped__sp(&r->regs), &top, sizeof(top)) != sizeof(top))
 		return false;
 	caller = place_at(t, top);
 	return caller && !caller->whole && !caller->locks;
@@ -228,25 +230,26 @@ static bool in_leaf(const struct espy_inject_target *t, const struct espy_remote
 
 bool espy_inject__at_safe_point(const struct espy_inject_target *t, const struct espy_remote *r)
 {
-	const struct espy_inject_place *at = place_at(t, r->regs.rip);
+	const struct espy_inject_place *at = place_at(t, espy_stopped__ip(&r->regs));
 	uint64_t stack[1024];
 	bool safe_place = true;
 
-	if ((int64_t)r->regs.orig_rax >= 0) {
+	if (espy_stopped__call(&r->regs) >= 0) {
 		uint8_t insn[ESPY_CODE_SYSCALL_SZ] = { 0 };
 
 		/* A 32-bit call (int 0x80) from 64-bit code has other numbers. */
-		if (in_locked_call(r->regs.orig_rax) ||
-		    espy_remote__read(r->pid, r->regs.rip - sizeof(insn), insn, sizeof(insn)) != sizeof(insn) ||
+		if (in_locked_call((uint64_t)espy_stopped__call(&r->regs)) ||
+		    espy_remote__read(r->pid, espy_stopped__ip(&r->regs) - sizeof(insn), insn, sizeof(insn)) !=
+			    sizeof(insn) ||
 		    !espy_code_is_syscall(insn))
 			return false;
 	} else if (at && (at->whole || at->locks)) {
 		safe_place = in_leaf(t, r, at);
 	}
-	if (!safe_place || (r->regs.cs & 0xffff) != 0x33)
+	if (!safe_place || !espy_stopped__is_native(&r->regs))
 		return false;
 	for (uint64_t off = 0; off < SCAN_BYTES;) {
-		size_t got = espy_remote__read(r->pid, r->regs.rsp + off, stack, sizeof(stack));
+		size_t got = espy_remote__read(r->pid, espy_stopped__sp(&r->regs) + off, stack, sizeof(stack));
 
 		for (size_t i = 0; i < got / 8; i++)
 			if (unsafe_word(t, stack[i]))
@@ -283,8 +286,10 @@ int espy_inject__prepare(struct espy_inject_target *t, const struct espy_inject_
 	if (!t->objects.cnt)
 		return espy_inject__refuse(r, -ESTALE, "process %d has no program in it (a kernel thread?)",
 					   (int)t->pid);
-	if (t->objects.v[0].error == -ENOTSUP || (!t->objects.v[0].error && t->objects.v[0].elf.machine != EM_X86_64))
-		return espy_inject__refuse(r, -EOPNOTSUPP, "process %d is not an x86-64 program, and the agent is",
+	if (t->objects.v[0].error == -ENOTSUP ||
+	    (!t->objects.v[0].error && t->objects.v[0].elf.machine != ESPY_ARCH_ELF_MACHINE))
+		return espy_inject__refuse(r, -EOPNOTSUPP,
+					   "process %d is not an " ESPY_ARCH_NAME " program, and the agent is",
 					   (int)t->pid);
 	if (!random) /* in the middle of an execve: there is nothing yet */
 		return espy_inject__refuse(r, -ESTALE, "process %d executes another program at this moment", (int)t->pid);

@@ -7,11 +7,11 @@
 #include "source/agent/seccomp_verdict.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include "arch/traced_call.h"
 
 /* At most 32768 instructions in all of them are what the kernel takes. */
 #define FILTERS_MAX 8192u
@@ -273,7 +273,7 @@ uint32_t espy_seccomp__run(const struct sock_filter *insns, unsigned cnt, const 
 	if (!r.at)
 		return SECCOMP_RET_KILL_PROCESS;
 	r.data[0] = known(call->nr);
-	r.data[1] = known(AUDIT_ARCH_X86_64);
+	r.data[1] = known(espy_arch_audits[ESPY_AUDIT_NATIVE].audit);
 	r.data[2] = r.data[3] = (struct word){ 0, ~0u }; /* where it is made from */
 	for (size_t i = 0; i < 6; i++) {
 		const uint64_t unknown = call->unknown[i], value = call->args[i] & ~unknown;

@@ -20,7 +20,7 @@ struct espy_seccomp {
 	size_t cnt;
 };
 
-/* A call of x86-64. */
+/* A call of the native ABI. */
 struct espy_seccomp_call {
 	uint32_t nr;
 	uint64_t args[6];

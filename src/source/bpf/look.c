@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "arch/machine_calls.h"
+#include "arch/traced_call.h"
 #include "base/align.h"
 #include "base/small_file.h"
 
@@ -63,7 +63,7 @@ static bool parse_call(const char *text, uint32_t tid, struct espy_call_regs *re
 {
 	unsigned long long nr, sp, ip, arg;
 
-	*regs = (struct espy_call_regs){ .abi = ESPY_ABI_X86_64, .tid = tid };
+	*regs = (struct espy_call_regs){ .tid = tid };
 	if (*text < '0' || *text > '9' || !next_number(&text, 10, &nr))
 		return false;
 	for (int i = 0; i < 6; i++) {
@@ -82,16 +82,14 @@ static bool parse_call(const char *text, uint32_t tid, struct espy_call_regs *re
 static bool read_call(uint32_t tid, bool is_32bit, struct espy_call_regs *regs)
 {
 	char text[256];
+	uint64_t nr;
 
 	espy_read_proc((pid_t)tid, "syscall", text, sizeof(text));
 	if (!parse_call(text, tid, regs))
 		return false;
-	if (regs->nr & ESPY_X32_BIT) {
-		regs->abi = ESPY_ABI_X32;
-		regs->nr &= ~ESPY_X32_BIT;
-	} else if (is_32bit) {
-		regs->abi = ESPY_ABI_I386;
-	}
+	nr = regs->nr;
+	regs->abi = espy_arch__abi(espy_arch_audits[is_32bit ? ESPY_AUDIT_COMPAT : ESPY_AUDIT_NATIVE].audit, &nr);
+	regs->nr = (uint32_t)nr;
 	return true;
 }
 

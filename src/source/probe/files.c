@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "arch/call_abi.h"
 #include "base/small_file.h"
 #include "source/probe/probe_impl.h"
 #include "symbols/find_file.h"
@@ -277,7 +278,7 @@ static void say_none(const struct search *s)
 	if (s->error == -ENOEXEC && say_script(s))
 		return;
 	if (s->error == -ENOTSUP || s->error == -ENOEXEC)
-		espy_probe_say(s->p, true, "%s is no x86-64 program or library", name);
+		espy_probe_say(s->p, true, "%s is no " ESPY_ARCH_NAME " program or library", name);
 	else if (s->error)
 		espy_probe_say(s->p, true, "%s: %s", name, strerror(-s->error));
 	else

@@ -19,7 +19,6 @@
 #include "ptrace_source.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -50,6 +49,13 @@ static size_t put(struct builder *b, struct sock_filter insn)
 	return b->n++;
 }
 
+/* Makes a jump that was put before lead to here. */
+static void land(struct builder *b, size_t jump)
+{
+	if (!b->full)
+		b->prog[jump].k = (uint32_t)(b->n - jump - 1);
+}
+
 bool espy_ptrace__may_filter(void)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -75,7 +81,7 @@ bool espy_ptrace__filter_useful(const struct espy_ptrace *p)
 			wanted += (unsigned)__builtin_popcountll(set->wanted[i]);
 	}
 	/* An ABI that was not set is recorded whole; a program that uses none of its calls pays nothing for that. */
-	return wanted > 0 && espy_ptrace__set(p, ESPY_ABI_X86_64);
+	return wanted > 0 && espy_ptrace__set(p, ESPY_ABI_NATIVE);
 }
 
 static bool wishes(const struct wish *w, uint32_t nr)
@@ -131,8 +137,7 @@ static void put_tree(struct builder *b, const struct wish *w, const uint32_t *st
 	put(b, (struct sock_filter){ .code = BPF_JMP | BPF_JGE | BPF_K, .jt = 0, .jf = 1, .k = starts[mid] | bit });
 	jump = put(b, INSN(BPF_JMP | BPF_JA, 0));
 	put_tree(b, w, starts, lo, mid, bit);
-	if (!b->full)
-		b->prog[jump].k = (uint32_t)(b->n - jump - 1);
+	land(b, jump);
 	put_tree(b, w, starts, mid, hi, bit);
 }
 
@@ -153,35 +158,36 @@ static struct wish wish_of(const struct espy_ptrace *p, enum espy_abi abi)
 	return (struct wish){ .set = espy_ptrace__set(p, abi), .extra = espy_arch__filter_calls(abi) };
 }
 
+/* The calls of one audit architecture; behind them the next one begins. */
+static void put_audit(struct builder *b, const struct espy_ptrace *p, const struct espy_arch_audit *a)
+{
+	size_t next, tagged = 0;
+	struct wish w = wish_of(p, a->abi);
+
+	put(b, (struct sock_filter){ .code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 1, .k = a->audit });
+	next = put(b, INSN(BPF_JMP | BPF_JA, 0));
+	put(b, INSN(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+	/* -1, which has all bits, is nobody's and falls behind either table. */
+	if (a->tagged != ESPY_ABI_CNT) {
+		put(b, (struct sock_filter){ .code = BPF_JMP | BPF_JGE | BPF_K, .jt = 0, .jf = 1, .k = ESPY_ABI_TAG });
+		tagged = put(b, INSN(BPF_JMP | BPF_JA, 0));
+	}
+	put_abi(b, &w, 0);
+	if (a->tagged != ESPY_ABI_CNT) {
+		land(b, tagged);
+		w = wish_of(p, a->tagged);
+		put_abi(b, &w, ESPY_ABI_TAG);
+	}
+	land(b, next);
+}
+
 int espy_ptrace__filter_build(const struct espy_ptrace *p, struct sock_filter *prog, size_t max)
 {
 	struct builder b = { .prog = prog, .max = max };
-	struct wish w;
-	uint32_t bit, none;
-	size_t jump, jump_x32;
 
 	put(&b, INSN(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
-	put(&b, (struct sock_filter){
-			.code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 1, .k = espy_arch__audit(ESPY_ABI_X86_64, &none) });
-	jump = put(&b, INSN(BPF_JMP | BPF_JA, 0));
-	put(&b, INSN(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
-	espy_arch__audit(ESPY_ABI_X32, &bit);
-	/* Numbers with the bit belong to x32; -1, which has all bits, is nobody's and falls behind either table. */
-	put(&b, (struct sock_filter){ .code = BPF_JMP | BPF_JGE | BPF_K, .jt = 0, .jf = 1, .k = bit });
-	jump_x32 = put(&b, INSN(BPF_JMP | BPF_JA, 0));
-	w = wish_of(p, ESPY_ABI_X86_64);
-	put_abi(&b, &w, 0);
-	if (!b.full)
-		prog[jump_x32].k = (uint32_t)(b.n - jump_x32 - 1);
-	w = wish_of(p, ESPY_ABI_X32);
-	put_abi(&b, &w, bit);
-	if (!b.full)
-		prog[jump].k = (uint32_t)(b.n - jump - 1);
-	put(&b, (struct sock_filter){
-			.code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 1, .k = espy_arch__audit(ESPY_ABI_I386, &none) });
+	for (unsigned i = 0; i < ESPY_AUDIT_CNT; i++)
+		put_audit(&b, p, &espy_arch_audits[i]);
 	put(&b, RET_TRACE); /* an architecture that we do not know: rather one stop too many */
-	put(&b, INSN(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
-	w = wish_of(p, ESPY_ABI_I386);
-	put_abi(&b, &w, 0);
 	return b.full ? -E2BIG : (int)b.n;
 }

@@ -22,6 +22,8 @@ enum { BPF_ANY = 0, BPF_RB_NO_WAKEUP = 1 };
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#define ESPY_BPF 1
+#include "arch/machine_regs.h"
 #include "usdt_shared.h"
 
 #define STATUS_OK 0
@@ -92,7 +94,7 @@ static __always_inline __u64 reg_value(void *ctx, __u8 reg)
 {
 	__u64 v = 0;
 
-	if (reg < 21)
+	if (reg < ESPY_REG_CNT)
 		bpf_probe_read_kernel(&v, sizeof(v), ctx + reg * 8);
 	return v;
 }

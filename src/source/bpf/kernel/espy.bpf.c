@@ -60,7 +60,7 @@ static __always_inline bool left_to_single(struct task_struct *task, u64 nr, s64
 	if (!mark)
 		return false;
 	was = *mark;
-	if (conf.guard_compat && task->thread_info.status & TS_COMPAT) {
+	if (conf.guard_compat && IS_COMPAT(task)) {
 		shared.compat_seen = 1;
 		/* The first call seen of a program that began unwatched: is it the execve itself, none is missing. */
 		if (was == ESPY_MARK_UNWATCHED && (nr != IA32_EXECVE || ret))
@@ -91,12 +91,12 @@ int espy_raw_exit(u64 *ctx)
 
 	if (!watched_current(task)) {
 		if (conf.narrow && (u32)task->pid == shared.probe_tid) {
-			shared.probe_nr = ((struct pt_regs *)ctx[0])->orig_ax;
+			shared.probe_nr = call_nr((struct pt_regs *)ctx[0]);
 			shared.probe_order = shared.probe_order * 8 + 1;
 		}
 		return 0;
 	}
-	if (conf.narrow && left_to_single(task, ((struct pt_regs *)ctx[0])->orig_ax, ctx[1]))
+	if (conf.narrow && left_to_single(task, call_nr((struct pt_regs *)ctx[0]), ctx[1]))
 		return 0;
 	c.task = task;
 	if (conf.count_only || fast_exit(&c)) {
@@ -136,7 +136,7 @@ int espy_raw_enter_time(u64 *ctx)
 	u64 nr = ctx[1];
 
 	/* Of calls that nobody wants no time is taken; the clock is half of the price. */
-	if (nr < ESPY_BPF_NRS && shared.fast[nr].shape == ESPY_SHAPE_SKIP && !(task->thread_info.status & TS_COMPAT)) {
+	if (nr < ESPY_BPF_NRS && shared.fast[nr].shape == ESPY_SHAPE_SKIP && !IS_COMPAT(task)) {
 		if (conf.calls_change)
 			forget_enter(task);
 		return 0;
@@ -170,7 +170,7 @@ int espy_raw_enter(u64 *ctx)
 	if (!watched_current(task) && (u32)task->pid != shared.start_pid)
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (nr < ESPY_BPF_NRS && shared.fast[nr].nulls && !(task->thread_info.status & TS_COMPAT) &&
+	if (nr < ESPY_BPF_NRS && shared.fast[nr].nulls && !IS_COMPAT(task) &&
 	    !points_to_more(regs, shared.fast[nr].nulls))
 		return 0; /* what it would point to is not there */
 	return general_enter(task, regs);

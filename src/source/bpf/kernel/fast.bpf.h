@@ -73,7 +73,7 @@ static __always_inline void fast_head(const struct fast_call *c, u8 *rec, const 
 	/* the helper first: nothing else is alive across it */
 	call->rec.time_ns = conf.need_enter_ns ? c->now : now_if(conf.need_time);
 	regs = fast_regs_of(c);
-	*(u32 *)&call->rec.flags = (u32)c->fast->rec_flags | (u32)regs->orig_ax << 16;
+	*(u32 *)&call->rec.flags = (u32)c->fast->rec_flags | (u32)call_nr(regs) << 16;
 	call->rec.tid = c->task->pid;
 	call->rec.tgid = c->task->tgid;
 	call->ret = fast_ret(c);
@@ -81,14 +81,14 @@ static __always_inline void fast_head(const struct fast_call *c, u8 *rec, const 
 		*at++ = c->enter_ns;
 	if (conf.need_ip)
 		*at++ = regs->ip;
-	at[0] = regs->di;
-	at[1] = regs->si;
-	at[2] = regs->dx;
+	at[0] = reg_arg(regs, 0);
+	at[1] = reg_arg(regs, 1);
+	at[2] = reg_arg(regs, 2);
 	if (args == FEW)
 		return;
-	at[3] = regs->r10;
-	at[4] = regs->r8;
-	at[5] = regs->r9;
+	at[3] = reg_arg(regs, 3);
+	at[4] = reg_arg(regs, 4);
+	at[5] = reg_arg(regs, 5);
 }
 
 static __always_inline bool has_few(const struct fast_call *c)
@@ -104,7 +104,7 @@ static __always_inline u64 head_room(const struct fast_call *c)
 
 static __always_inline void fast_size(u8 *rec, u32 size)
 {
-	*(u32 *)rec = ESPY_REC_FIRST_WORD(size, ESPY_ABI_X86_64, ESPY_REC_EXIT);
+	*(u32 *)rec = ESPY_REC_FIRST_WORD(size, ESPY_ABI_NATIVE, ESPY_REC_EXIT);
 }
 
 static __always_inline void fast_item(u8 *at, u32 op, u32 status, u32 len)
@@ -399,21 +399,22 @@ drop:
 /* Is an argument of the bit set not NULL? Without branches, which the verifier would look at in all combinations. */
 static __always_inline bool points_to_more(const struct pt_regs *regs, u64 nulls)
 {
-	return (regs->di & -(nulls & 1)) | (regs->si & -(nulls >> 1 & 1)) | (regs->dx & -(nulls >> 2 & 1)) |
-	       (regs->r10 & -(nulls >> 3 & 1)) | (regs->r8 & -(nulls >> 4 & 1)) | (regs->r9 & -(nulls >> 5 & 1));
+	return (reg_arg(regs, 0) & -(nulls & 1)) | (reg_arg(regs, 1) & -(nulls >> 1 & 1)) |
+	       (reg_arg(regs, 2) & -(nulls >> 2 & 1)) | (reg_arg(regs, 3) & -(nulls >> 3 & 1)) |
+	       (reg_arg(regs, 4) & -(nulls >> 4 & 1)) | (reg_arg(regs, 5) & -(nulls >> 5 & 1));
 }
 
 static __always_inline int fast_exit(struct fast_call *c)
 {
-	u64 tiny[TINY / 8], nr = fast_regs_of(c)->orig_ax;
+	u64 tiny[TINY / 8], nr = call_nr(fast_regs_of(c));
 	struct files_struct *files = c->task->files;
 	int left = 1;
 
 	asm volatile("" : "+r"(files)); /* here, see known_fd() */
-	if (c->task->thread_info.status & TS_COMPAT)
+	if (IS_COMPAT(c->task))
 		return 1;
 	nr &= ESPY_BPF_NRS - 1;
-	if (nr != fast_regs_of(c)->orig_ax)
+	if (nr != call_nr(fast_regs_of(c)))
 		return 1;
 	c->fast = &shared.fast[nr];
 	if (c->fast->shape == ESPY_SHAPE_SKIP)

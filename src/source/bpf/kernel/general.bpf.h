@@ -35,29 +35,29 @@ static __always_inline void scratch_give(struct espy_bpf_scratch *s)
 static __always_inline void take_regs(struct espy_bpf_scratch *s, struct task_struct *task,
 				      const struct pt_regs *regs)
 {
-	u64 nr = regs->orig_ax;
+	u64 nr = call_nr(regs);
 
 	s->cap.ip = regs->ip;
 	s->cap.sp = regs->sp;
-	if (task->thread_info.status & TS_COMPAT) {
-		s->cap.abi = 1;
+	if (IS_COMPAT(task)) {
+		s->cap.abi = ESPY_ABI_COMPAT;
 		s->cap.nr = nr;
-		s->cap.args[0] = (u32)regs->bx;
-		s->cap.args[1] = (u32)regs->cx;
-		s->cap.args[2] = (u32)regs->dx;
-		s->cap.args[3] = (u32)regs->si;
-		s->cap.args[4] = (u32)regs->di;
-		s->cap.args[5] = (u32)regs->bp;
+		s->cap.args[0] = compat_arg(regs, 0);
+		s->cap.args[1] = compat_arg(regs, 1);
+		s->cap.args[2] = compat_arg(regs, 2);
+		s->cap.args[3] = compat_arg(regs, 3);
+		s->cap.args[4] = compat_arg(regs, 4);
+		s->cap.args[5] = compat_arg(regs, 5);
 		return;
 	}
-	s->cap.abi = (s64)nr >= 0 && nr & X32_BIT ? 2 : 0;
-	s->cap.nr = s->cap.abi ? nr & ~(u64)X32_BIT : nr;
-	s->cap.args[0] = regs->di;
-	s->cap.args[1] = regs->si;
-	s->cap.args[2] = regs->dx;
-	s->cap.args[3] = regs->r10;
-	s->cap.args[4] = regs->r8;
-	s->cap.args[5] = regs->r9;
+	s->cap.abi = (s64)nr >= 0 && nr & ESPY_ABI_TAG ? ESPY_ABI_TAGGED : ESPY_ABI_NATIVE;
+	s->cap.nr = s->cap.abi != ESPY_ABI_NATIVE ? nr & ~(u64)ESPY_ABI_TAG : nr;
+	s->cap.args[0] = reg_arg(regs, 0);
+	s->cap.args[1] = reg_arg(regs, 1);
+	s->cap.args[2] = reg_arg(regs, 2);
+	s->cap.args[3] = reg_arg(regs, 3);
+	s->cap.args[4] = reg_arg(regs, 4);
+	s->cap.args[5] = reg_arg(regs, 5);
 }
 
 /* By a helper: as an assignment it would be ninety instructions. */
@@ -443,11 +443,11 @@ static __always_inline int refill_exec(struct task_struct *task, struct linux_bi
 	s->ret = -1; /* as after a failure: what has failed may be read again */
 	if (!select_plan(cpu) || take_slot(cpu))
 		goto out;
-	width = task->thread_info.status & TS_COMPAT ? 4 : 8;
+	width = IS_COMPAT(task) ? 4 : 8;
 	/* An interpreter gets an argv of its own; a program of other width has pointers of that. */
 	if (BPF_CORE_READ(bprm, interp) != BPF_CORE_READ(bprm, filename))
 		argv_moved = 1;
-	if (width != (s->cap.abi ? 4 : 8))
+	if (width != (s->cap.abi == ESPY_ABI_NATIVE ? 8 : 4))
 		argv_moved |= 2;
 	if (bpf_core_field_exists(bprm->fdpath) && BPF_CORE_READ(bprm, fdpath))
 		path_moved = 1;

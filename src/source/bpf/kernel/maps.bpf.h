@@ -112,8 +112,6 @@ struct {
 #define IS_ERR_RET(ret) ((u64)(ret) >= (u64)-MAX_ERRNO)
 
 #define SIG_KILL 9
-#define TS_COMPAT 0x0002
-#define X32_BIT 0x40000000u
 
 static __always_inline bool pid_bit(u32 pid)
 {
@@ -206,11 +204,11 @@ static __always_inline bool watched_current(struct task_struct *task)
 static __always_inline u32 compat_call(struct task_struct *task)
 {
 	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
-	u64 nr = regs->orig_ax;
+	u64 nr = call_nr(regs);
 
 	asm volatile("" : "+r"(nr)); /* a load of half a register is more than 6.1 allows */
 	nr &= 0xffffffff;
-	return nr < ESPY_BPF_NRS ? ESPY_BPF_NRS + nr : ~0u; /* ESPY_ABI_I386 is 1 */
+	return nr < ESPY_BPF_NRS ? ESPY_ABI_COMPAT * ESPY_BPF_NRS + nr : ~0u;
 }
 
 static __always_inline u8 *mark_of(u32 pid)
@@ -236,7 +234,7 @@ static __always_inline void say_missed(u32 pid)
  */
 static __always_inline void look_for_compat(struct task_struct *task)
 {
-	bool compat = task->thread_info.status & TS_COMPAT;
+	bool compat = IS_COMPAT(task);
 	u8 *mark = conf.guard_compat ? mark_of(task->pid) : NULL;
 
 	if (!mark)
@@ -268,7 +266,7 @@ static __always_inline void lose(u32 reason)
 
 static __always_inline void head_timed(struct espy_rec *rec, u32 size, u32 type, u32 tid, u32 tgid, u64 time_ns)
 {
-	*(u32 *)rec = ESPY_REC_FIRST_WORD(size, ESPY_ABI_X86_64, type);
+	*(u32 *)rec = ESPY_REC_FIRST_WORD(size, ESPY_ABI_NATIVE, type);
 	rec->flags = 0;
 	rec->nr = 0;
 	rec->tid = tid;

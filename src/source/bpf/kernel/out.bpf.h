@@ -339,7 +339,7 @@ __noinline int say_lost_by(u32 tid, u32 tgid, u32 reason)
 		return 1;
 	}
 	not_an_event();
-	*(u32 *)&rec->rec = ESPY_REC_FIRST_WORD(sizeof(*rec), ESPY_ABI_X86_64, ESPY_REC_LOST);
+	*(u32 *)&rec->rec = ESPY_REC_FIRST_WORD(sizeof(*rec), ESPY_ABI_NATIVE, ESPY_REC_LOST);
 	rec->rec.flags = 0;
 	rec->rec.nr = i;
 	rec->rec.tid = tid;

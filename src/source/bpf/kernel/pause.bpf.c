@@ -260,8 +260,8 @@ static __always_inline struct espy_bpf_hold *begin(struct task_struct *task, u32
 	hold = claim(task, why - 1, index);
 	if (!hold)
 		return NULL;
-	hold->abi = task->thread_info.status & TS_COMPAT ? 1 : regs->orig_ax & X32_BIT ? 2 : 0;
-	hold->nr = regs->orig_ax & ~X32_BIT;
+	hold->abi = IS_COMPAT(task) ? ESPY_ABI_COMPAT : call_nr(regs) & ESPY_ABI_TAG ? ESPY_ABI_TAGGED : ESPY_ABI_NATIVE;
+	hold->nr = call_nr(regs) & ~ESPY_ABI_TAG;
 	return hold;
 }
 

@@ -77,24 +77,10 @@ static __noinline u64 reg_of(struct pt_regs *regs, u32 reg)
 	u64 v;
 
 	switch (reg) {
-	case ESPY_REG_AX: LOAD(ax); break;
-	case ESPY_REG_BX: LOAD(bx); break;
-	case ESPY_REG_CX: LOAD(cx); break;
-	case ESPY_REG_DX: LOAD(dx); break;
-	case ESPY_REG_SI: LOAD(si); break;
-	case ESPY_REG_DI: LOAD(di); break;
-	case ESPY_REG_BP: LOAD(bp); break;
-	case ESPY_REG_SP: LOAD(sp); break;
-	case ESPY_REG_R8: LOAD(r8); break;
-	case ESPY_REG_R9: LOAD(r9); break;
-	case ESPY_REG_R10: LOAD(r10); break;
-	case ESPY_REG_R11: LOAD(r11); break;
-	case ESPY_REG_R12: LOAD(r12); break;
-	case ESPY_REG_R13: LOAD(r13); break;
-	case ESPY_REG_R14: LOAD(r14); break;
-	case ESPY_REG_R15: LOAD(r15); break;
-	case ESPY_REG_IP: LOAD(ip); break;
-	default: LOAD(flags);
+#define REG(name, member) case ESPY_REG_##name: LOAD(member); break;
+	ESPY_REGISTERS(REG)
+#undef REG
+	default: v = 0;
 	}
 	return v;
 }
@@ -464,12 +450,8 @@ int espy_probe_begin(struct pt_regs *regs)
 	f = &frames->v[depth];
 	f->sp = regs->sp;
 	f->def = (u32)bpf_get_attach_cookie(regs);
-	f->args[0] = regs->di;
-	f->args[1] = regs->si;
-	f->args[2] = regs->dx;
-	f->args[3] = regs->cx;
-	f->args[4] = regs->r8;
-	f->args[5] = regs->r9;
+	for (u32 i = 0; i < ESPY_PROBE_SAVED; i++)
+		f->args[i] = function_arg(regs, i);
 	frames->depth = depth + 1;
 	f->begin_ns = bpf_ktime_get_ns();
 	return 0;
@@ -517,8 +499,7 @@ int espy_probe_end(struct pt_regs *regs)
 	if (!watched_current(task))
 		return 0;
 	h.def = bpf_get_attach_cookie(regs);
-	/* The return address has been taken from the stack. */
-	h.begun = take_frame(task, regs->sp - 8, &h);
+	h.begun = take_frame(task, entry_sp(regs), &h);
 	record(regs, task, &h, true);
 	return 0;
 }

@@ -49,10 +49,9 @@ __noinline int in_probe_code(u64 ip)
 	return 0;
 }
 
-/* Right behind a call the kernel leaves the place to go on at in cx, too; elsewhere in that code something else is there. */
 static __always_inline bool behind_probe_call(struct task_struct *task, const struct pt_regs *regs)
 {
-	return regs->cx == regs->ip && !(task->thread_info.status & TS_COMPAT) && in_probe_code(regs->ip);
+	return is_behind_call(regs) && !IS_COMPAT(task) && in_probe_code(regs->ip);
 }
 
 /* A signal is about to be delivered to the task. */

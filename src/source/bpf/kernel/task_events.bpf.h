@@ -181,7 +181,7 @@ int espy_rename(u64 *ctx)
 	if (conf.mode != ESPY_BPF_MODE_BITS)
 		pid_set(tid);
 	if (tid == (u32)self->pid) {
-		u64 nr = ((struct pt_regs *)bpf_task_pt_regs(self))->orig_ax;
+		u64 nr = call_nr((struct pt_regs *)bpf_task_pt_regs(self));
 
 		if (nr < ESPY_BPF_NRS && shared.fast[nr].shape != ESPY_SHAPE_SKIP)
 			flags = ESPY_FACT_AFTER_ARGS;
@@ -222,7 +222,7 @@ int espy_exec(u64 *ctx)
 
 		if (mark && *mark == ESPY_MARK_UNWATCHED)
 			say_missed(pid); /* the image that goes */
-		if (task->thread_info.status & TS_COMPAT) {
+		if (IS_COMPAT(task)) {
 			/* Before the look at `handed`: user space writes that first and then reads this. */
 			__sync_fetch_and_or(&shared.compat_seen, 1);
 			if (mark && conf.narrow && shared.handed && !shared.all_back && !shared.guarded)

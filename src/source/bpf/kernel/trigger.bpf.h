@@ -13,18 +13,6 @@
 #include "interp.bpf.h"
 #include "out.bpf.h"
 
-static __always_inline u64 reg_arg(const struct pt_regs *regs, u32 i)
-{
-	switch (i) {
-	case 0: return regs->di;
-	case 1: return regs->si;
-	case 2: return regs->dx;
-	case 3: return regs->r10;
-	case 4: return regs->r8;
-	default: return regs->r9;
-	}
-}
-
 #define TEXT_WORDS (ESPY_TRIGGER_TEXT_MAX / 8)
 
 ESPY_ARRAY(espy_triggers, struct espy_trigger, BPF_F_MMAPABLE);

@@ -43,16 +43,9 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1 << 10 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0, BPF_RB_PROD_POS = 3 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 
+#include "arch/machine_regs.bpf.h"
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-/* The user's registers, as x86-64 saves them. */
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
-};
-
-struct thread_info {
-	u32 status;
-};
 
 typedef struct {
 	unsigned long sig[1];

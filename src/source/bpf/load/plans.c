@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "arch/machine_calls.h"
 #include "record/call_record.h"
 #include "source/bpf/bpf_source.h"
 
@@ -47,7 +46,7 @@ static bool add_fds_of_effect(struct espy_bpf_call *call, const struct espy_plan
 	switch (plan->effect) {
 	case ESPY_EFFECT_RECEIVES_FDS:
 		call->fds = ESPY_FDS_RIGHTS;
-		return abi == ESPY_ABI_X86_64; /* the program reads the structs of that ABI */
+		return abi == ESPY_ABI_NATIVE; /* the program reads the structs of that ABI */
 	case ESPY_EFFECT_MAKES_PIDFD:
 		call->fds = ESPY_FDS_CLONE;
 		call->fds_arg = plan->effect_args;
@@ -204,7 +203,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		if (nr >= img->syscall_cnt || !*espy_image__str(img, img->syscalls[nr].name)) {
 			if (wanted || set->all_wanted)
 				call->flags = ESPY_CALL_WANTED | ESPY_CALL_RAW;
-			if (call->flags && abi == ESPY_ABI_X86_64)
+			if (call->flags && abi == ESPY_ABI_NATIVE)
 				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
 			continue;
 		}
@@ -218,7 +217,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 			if (names)
 				add_variants(call, cp, var_base);
 			call->flags |= flags_of_variants(t, call) & ESPY_CALL_RET_FD;
-			if (call->flags && abi == ESPY_ABI_X86_64)
+			if (call->flags && abi == ESPY_ABI_NATIVE)
 				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_GENERAL };
 			continue;
 		}
@@ -237,7 +236,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 			add_variants(call, cp, var_base);
 			call->flags |= flags_of_variants(t, call) & ESPY_CALL_ENTER;
 		}
-		if (abi != ESPY_ABI_X86_64)
+		if (abi != ESPY_ABI_NATIVE)
 			continue;
 		if (call->variant_cnt || bpf_tests_paths(s) ||
 		    call->flags & (ESPY_CALL_FDS | ESPY_CALL_SIGRETURN))
@@ -266,7 +265,7 @@ static void finish(struct espy_fast *f, const struct espy_bpf_call *call, uint8_
  */
 static bool takes_x32(void)
 {
-	return syscall(SYS_getpid | (long)ESPY_X32_BIT) > 0;
+	return syscall(SYS_getpid | (long)ESPY_ABI_TAG) > 0;
 }
 
 /*
@@ -285,13 +284,13 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, ui
 	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
 		if (!(t->calls[i].flags & ESPY_CALL_WANTED))
 			continue;
-		if (i / ESPY_BPF_NRS == ESPY_ABI_I386) {
+		if (i / ESPY_BPF_NRS == ESPY_ABI_COMPAT) {
 			if (mode != ESPY_BPF_MODE_BITS)
 				return false;
-		} else if (i / ESPY_BPF_NRS == ESPY_ABI_X32) {
+		} else if (i / ESPY_BPF_NRS == ESPY_ABI_TAGGED) {
 			if (takes_x32())
 				return false;
-		} else if (++cnt > NARROW_MAX || i == t->sigreturn_nr[ESPY_ABI_X86_64]) {
+		} else if (++cnt > NARROW_MAX || i == t->sigreturn_nr[ESPY_ABI_NATIVE]) {
 			return false;
 		}
 	}
@@ -408,7 +407,7 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 		}
 		for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
 			t->calls[abi * ESPY_BPF_NRS + nr].flags = ESPY_CALL_WANTED | ESPY_CALL_RAW;
-			if (abi == ESPY_ABI_X86_64)
+			if (abi == ESPY_ABI_NATIVE)
 				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
 		}
 	}
@@ -427,7 +426,7 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 			t->any_enter = true;
 	}
 	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++)
-		t->compat = t->compat || t->calls[ESPY_ABI_I386 * ESPY_BPF_NRS + nr].flags & ESPY_CALL_WANTED;
+		t->compat = t->compat || t->calls[ESPY_ABI_COMPAT * ESPY_BPF_NRS + nr].flags & ESPY_CALL_WANTED;
 	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++)
 		finish(&t->fast[nr], &t->calls[nr], t->plans[t->calls[nr].plan].nargs, &s->opts);
 	t->narrow = is_narrow(t, s, mode);

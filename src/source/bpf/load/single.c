@@ -41,7 +41,7 @@
 /* The event of one call, counting nothing yet. Returns a descriptor. */
 static int open_event(const struct bpf_source *s, int tracefs, uint32_t nr, bool at_exit)
 {
-	const struct espy_image *img = s->sets[ESPY_ABI_X86_64].image;
+	const struct espy_image *img = s->sets[ESPY_ABI_NATIVE].image;
 	char name[128];
 
 	if (nr >= img->syscall_cnt)
@@ -188,7 +188,7 @@ static int attach_programs(struct bpf_change *c)
 		if (!err && __atomic_load_n(&c->stop, __ATOMIC_RELAXED))
 			err = -ECANCELED;
 		if (err) {
-			c->failed = espy_image__event_name(s->sets[ESPY_ABI_X86_64].image, nr);
+			c->failed = espy_image__event_name(s->sets[ESPY_ABI_NATIVE].image, nr);
 			return err;
 		}
 	}
@@ -284,7 +284,7 @@ static int let_go(const int *events, size_t cnt, int *over)
  */
 static int begin_grace(struct bpf_source *s, int tracefs)
 {
-	const struct espy_image *img = s->sets[ESPY_ABI_X86_64].image;
+	const struct espy_image *img = s->sets[ESPY_ABI_NATIVE].image;
 	uint32_t nr = (uint32_t)getpid() % (img->syscall_cnt ? img->syscall_cnt : 1);
 	int event = -ENOENT;
 
@@ -371,7 +371,7 @@ void bpf_source_use_single(struct bpf_source *s)
 	struct bpf_change *c;
 	int err;
 
-	if (s->switched || !s->set[ESPY_ABI_X86_64])
+	if (s->switched || !s->set[ESPY_ABI_NATIVE])
 		return;
 	s->switched = true;
 	if (!enters && !exits)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See arch/machine_stopped.h. */
+#ifndef ESPY_ARCH_X86_64_STOPPED_REGS_H
+#define ESPY_ARCH_X86_64_STOPPED_REGS_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+/* Reads the registers of a stopped task, and writes them. 0, or -errno. */
+static inline int espy_stopped__get(pid_t tid, struct user_regs_struct *r)
+{
+	return ptrace(PTRACE_GETREGS, tid, NULL, r) ? -errno : 0;
+}
+static inline int espy_stopped__set(pid_t tid, const struct user_regs_struct *r)
+{
+	return ptrace(PTRACE_SETREGS, tid, NULL, r) ? -errno : 0;
+}
+
+static inline uint64_t espy_stopped__ip(const struct user_regs_struct *r)
+{
+	return r->rip;
+}
+static inline void espy_stopped__set_ip(struct user_regs_struct *r, uint64_t ip)
+{
+	r->rip = ip;
+}
+static inline uint64_t espy_stopped__sp(const struct user_regs_struct *r)
+{
+	return r->rsp;
+}
+/* Returns the number of the call that the task is in; below 0: it is in none. */
+static inline int64_t espy_stopped__call(const struct user_regs_struct *r)
+{
+	return (int64_t)r->orig_rax;
+}
+/* Tells whether the task executes 64-bit code. */
+static inline bool espy_stopped__is_native(const struct user_regs_struct *r)
+{
+	return (r->cs & 0xffff) == 0x33; /* the kernel's segment of such code */
+}
+
+#endif
