@@ -29,3 +29,33 @@ int espy_mark_names__find(void *ctx, const char *name, bool text, struct espy_na
 	};
 	return 0;
 }
+
+int espy_probe_names__find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz)
+{
+	static const struct {
+		const char *name;
+		uint16_t ref, flags;
+	} own[] = {
+		{ "pid", ESPY_PROBE_NAME_PID, 0 },
+		{ "tid", ESPY_PROBE_NAME_TID, 0 },
+		{ "duration", ESPY_PROBE_NAME_DURATION, ESPY_NAME_DURATION },
+	};
+	struct espy_probe_names *n = ctx;
+	const int err = espy_mark_names__find(&n->args, name, text, out, why, why_sz);
+
+	if (err != -ENOENT)
+		return err;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (strcmp(name, own[i].name))
+			continue;
+		if (text || (own[i].flags && !n->returns)) {
+			snprintf(why, why_sz, text ? "%s is a number; a number is expected" :
+						     "%s is known where a function returns (FILE:SYMBOL%%return)", name);
+			return -EINVAL;
+		}
+		*out = (struct espy_name_info){ .type = ESPY_VALUE_UINT, .flags = own[i].flags, .ref = own[i].ref };
+		return 0;
+	}
+	snprintf(why, why_sz, "the probe has no argument '%s'; beside its arguments there are pid, tid and duration", name);
+	return -ENOENT;
+}

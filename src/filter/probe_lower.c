@@ -2,8 +2,8 @@
 /* From the condition of a rule of -u to the tests that the kernel runs. */
 #include <errno.h>
 #include <string.h>
-#include "filter/probe_filter.h"
-#include "filter/probe_names.h"
+#include "filter/mark_names.h"
+#include "filter/probe_select.h"
 #include "record/trigger.h"
 
 static const uint8_t compares[] = {

@@ -27,6 +27,12 @@
 int espy_probe_select__add(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz);
 void espy_probe_select__free(struct espy_probe_rules *r);
 
+/*
+ * Puts into the plan of the rule what of its condition can be tested near the place. -EINVAL with *e filled: the condition names
+ * what the probe does not have.
+ */
+int espy_probe_lower(struct espy_probe_rule *rule, struct espy_condition_error *e);
+
 /* ---- probe_fetch.c: one argument */
 
 struct espy_probe_parser {

@@ -494,9 +494,9 @@ static void define(struct espy_session *s, const struct espy_rec *rec)
 {
 	for (unsigned i = 0; i < s->engines.cnt; i++) {
 		if (s->engines.v[i]->mark_filter)
-			espy_mark_filter__define_rec(s->engines.v[i]->mark_filter, rec);
+			espy_def_filter__define(s->engines.v[i]->mark_filter, rec);
 		if (s->engines.v[i]->probe_filter)
-			espy_probe_filter__define_rec(s->engines.v[i]->probe_filter, rec);
+			espy_def_filter__define(s->engines.v[i]->probe_filter, rec);
 	}
 }
 

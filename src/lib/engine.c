@@ -188,8 +188,8 @@ int espy_engine__free(struct espy_engine *e)
 {
 	int err = e->sink ? e->sink->ops->close(e->sink) : 0;
 
-	espy_mark_filter__free(e->mark_filter);
-	espy_probe_filter__free(e->probe_filter);
+	espy_def_filter__free(e->mark_filter);
+	espy_def_filter__free(e->probe_filter);
 	espy_where__free(e->own_where);
 	espy_filter_free(e->filter);
 	espy_kept__free(&e->kept);

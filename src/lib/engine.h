@@ -4,8 +4,7 @@
 #define ESPY_LIB_ENGINE_H
 
 #include "filter/call_filter.h"
-#include "filter/mark_filter.h"
-#include "filter/probe_filter.h"
+#include "filter/def_filter.h"
 #include "lib/option_structs.h"
 #include "sink/sink.h"
 
@@ -31,9 +30,9 @@ struct espy_engine {
 	const char *name;	/* where its sink writes to, for messages */
 	unsigned events;	/* that it gets */
 	struct espy_filter *filter; /* one of its users */
-	struct espy_mark_filter *mark_filter; /* marks that the source delivers and it does not want; NULL: it wants all */
+	struct espy_def_filter *mark_filter; /* marks that the source delivers and it does not want; NULL: it wants all */
 	bool no_marks; /* it wants none */
-	struct espy_probe_filter *probe_filter; /* as mark_filter, of probes */
+	struct espy_def_filter *probe_filter; /* as mark_filter, of probes */
 	bool no_probes;
 	uint64_t calls[ESPY_ABI_CNT][ESPY_MAX_SYSCALLS / 64]; /* which calls */
 	bool unknown_calls; /* numbers beyond the tables, too */
@@ -61,23 +60,17 @@ static inline bool espy_engine__wants_call(const struct espy_engine *e, unsigned
 }
 
 /* Does it get this MARK record? */
-static inline bool espy_engine__wants_mark(const struct espy_engine *e, const struct espy_rec_mark *rec)
+static inline bool espy_engine__wants_mark(const struct espy_engine *e, const struct espy_rec *rec)
 {
-	return !e->no_marks && (!e->mark_filter || espy_mark_filter__wants(e->mark_filter, rec));
-}
-
-/* Does it get this PROBE record? */
-static inline bool espy_engine__wants_probe(const struct espy_engine *e, const struct espy_rec_probe *rec)
-{
-	return !e->no_probes && (!e->probe_filter || espy_probe_filter__wants(e->probe_filter, rec));
+	return !e->no_marks && (!e->mark_filter || espy_def_filter__wants(e->mark_filter, rec));
 }
 
 /* Does it get this record, as far as it is one of those that engines choose by themselves? */
 static inline bool espy_engine__wants_record(const struct espy_engine *e, const struct espy_rec *rec)
 {
 	if (rec->type == ESPY_REC_MARK)
-		return espy_engine__wants_mark(e, (const struct espy_rec_mark *)rec);
-	return rec->type != ESPY_REC_PROBE || espy_engine__wants_probe(e, (const struct espy_rec_probe *)rec);
+		return espy_engine__wants_mark(e, rec);
+	return rec->type != ESPY_REC_PROBE || (!e->no_probes && (!e->probe_filter || espy_def_filter__wants(e->probe_filter, rec)));
 }
 
 /* An engine from the caller's options; its session is not told of it. 0 or -errno. */

@@ -219,15 +219,15 @@ static int open_mark_filter(struct espy_session *s, struct espy_engine *e)
 
 	for (size_t i = 0; i < own->cnt; i++)
 		needed |= own->v[i].rest;
-	espy_mark_filter__free(e->mark_filter);
+	espy_def_filter__free(e->mark_filter);
 	e->mark_filter = NULL;
 	e->no_marks = !own->cnt && !shows_all(s);
 	if (!needed || !own->cnt)
 		return 0;
-	e->mark_filter = espy_mark_filter__new(own);
+	e->mark_filter = espy_def_filter__of_marks(own);
 	if (!e->mark_filter)
 		return -ENOMEM;
-	return seen ? espy_marks_seen__each(seen, espy_mark_filter__define_rec, e->mark_filter) : 0;
+	return seen ? espy_marks_seen__each(seen, espy_def_filter__define, e->mark_filter) : 0;
 }
 
 /* As of marks. Places are resolved when the session starts: an engine cannot bring new ones later. */
@@ -236,17 +236,17 @@ static int open_probe_filter(struct espy_session *s, struct espy_engine *e)
 	const struct espy_probe_rules *own = &e->filter->probes;
 	struct espy_marks_seen *seen = s->state ? espy_state__marks_seen(s->state) : NULL;
 
-	espy_probe_filter__free(e->probe_filter);
+	espy_def_filter__free(e->probe_filter);
 	e->probe_filter = NULL;
 	e->no_probes = !own->cnt && !shows_all(s);
 	if (!own->cnt)
 		return 0;
 	if (!s->trace && !espy_session__has_probes_of(s, own))
 		return -EOPNOTSUPP;
-	e->probe_filter = espy_probe_filter__new(own, s->trace ? NULL : espy_session__probes(s));
+	e->probe_filter = espy_def_filter__of_probes(own, s->trace ? NULL : espy_session__probes(s));
 	if (!e->probe_filter)
 		return -ENOMEM;
-	return seen ? espy_marks_seen__each(seen, espy_probe_filter__define_rec, e->probe_filter) : 0;
+	return seen ? espy_marks_seen__each(seen, espy_def_filter__define, e->probe_filter) : 0;
 }
 
 int espy_session__start_engine(struct espy_session *s, struct espy_engine *e)

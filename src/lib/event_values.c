@@ -13,7 +13,7 @@
 #include "describe/constant_names.h"
 #include "event/value_path.h"
 #include "filter/call_names.h"
-#include "filter/mark_filter.h"
+#include "filter/def_filter.h"
 #include "filter/predicate.h"
 #include "lib/session_impl.h"
 #include "record/mark_def.h"

@@ -23,7 +23,7 @@ static void say_skipped_marks(struct espy_session *s)
 		const struct espy_mark_rules *rules = &e->filter->marks;
 
 		for (size_t i = 0; e->mark_filter && i < rules->cnt; i++) {
-			const unsigned n = espy_mark_filter__skipped(e->mark_filter, i);
+			const unsigned n = espy_def_filter__skipped(e->mark_filter, i);
 
 			if (n)
 				espy_session__say(s, ESPY_TOPIC_GENERAL,

@@ -2,6 +2,7 @@
 /* Probes of a session: the rules of its engines, and the places that they are resolved to when it starts. */
 #include <errno.h>
 #include <stdlib.h>
+#include "filter/probe_select.h"
 #include "lib/session_impl.h"
 
 /* Of text that probes fetch: so many bytes are copied at least. */

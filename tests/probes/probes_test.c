@@ -9,7 +9,7 @@
 #include <string.h>
 #include <errno.h>
 #include <cmocka.h>
-#include "filter/probe_filter.h"
+#include "filter/def_filter.h"
 #include "filter/probe_select.h"
 #include "record/mark_def.h"
 #include "record/trigger.h"
@@ -229,20 +229,20 @@ static void test_filter(void **state)
 	memcpy(d.rest + 1, "zsh\0zfree\0len=%llu", 18);
 	d.def.format_sz = 9;
 	parse("/bin/zsh:zf* if len > 39 && pid == 5");
-	struct espy_probe_filter *f = espy_probe_filter__new(&rules, NULL);
+	struct espy_def_filter *f = espy_def_filter__of_probes(&rules, NULL);
 
-	espy_probe_filter__define_rec(f, &d.def.rec);
-	assert_true(espy_probe_filter__wants(f, &hit.probe));
+	espy_def_filter__define(f, &d.def.rec);
+	assert_true(espy_def_filter__wants(f, &hit.probe.rec));
 	hit.n = 39;
-	assert_false(espy_probe_filter__wants(f, &hit.probe));
+	assert_false(espy_def_filter__wants(f, &hit.probe.rec));
 	hit.n = 40;
 	hit.probe.rec.nr = 1; /* it could not be read: the condition does not hold */
-	assert_false(espy_probe_filter__wants(f, &hit.probe));
+	assert_false(espy_def_filter__wants(f, &hit.probe.rec));
 	hit.probe.rec.nr = 0;
 	hit.probe.len = 4096; /* more than there is */
-	assert_false(espy_probe_filter__wants(f, &hit.probe));
+	assert_false(espy_def_filter__wants(f, &hit.probe.rec));
 	hit.probe.def = 10;
-	assert_false(espy_probe_filter__wants(f, &hit.probe));
+	assert_false(espy_def_filter__wants(f, &hit.probe.rec));
 	/* Definitions that are cut off or wrong are none. */
 	struct espy_mark_def *text;
 
@@ -259,7 +259,7 @@ static void test_filter(void **state)
 	d.def.nargs = 1;
 	d.def.result = 2;
 	assert_int_equal(espy_mark_def__make_probe(&text, &d.def), -EBADMSG);
-	espy_probe_filter__free(f);
+	espy_def_filter__free(f);
 	espy_probe_select__free(&rules);
 }
 

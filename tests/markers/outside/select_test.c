@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <cmocka.h>
 #include "record/mark_format.h"
-#include "filter/mark_filter.h"
+#include "filter/def_filter.h"
 #include "filter/marks_select.h"
 
 static void test_good(void **state)
@@ -184,18 +184,32 @@ static void test_patterns(void **state)
 /* One condition on one argument. */
 static bool holds(const char *cond, const char *format, uint8_t kind, const void *args, size_t len)
 {
+	struct {
+		struct espy_rec_mark_def def;
+		char rest[64];
+	} d = { .def = { .rec = { .size = sizeof(d), .type = ESPY_REC_MARK_DEF },
+			 .def = 3, .nargs = 1, .provider_sz = 2, .name_sz = 2, .format_sz = (uint16_t)(strlen(format) + 1) } };
+	struct {
+		struct espy_rec_mark mark;
+		char args[64];
+	} m = { .mark = { .rec = { .size = sizeof(m), .type = ESPY_REC_MARK }, .def = 3, .len = (uint32_t)len } };
 	struct espy_mark_rules r = { 0 };
-	struct espy_mark_test *t;
 	char text[200], why[200];
-	bool yes = false;
 	size_t at;
 
+	assert_true(len <= sizeof(m.args) && strlen(format) < sizeof(d.rest) - 5);
+	d.rest[0] = (char)kind;
+	memcpy(d.rest + 1, "p\0x", 4);
+	strcpy(d.rest + 5, format);
+	memcpy(m.args, args, len);
 	snprintf(text, sizeof(text), "x if %s", cond);
 	assert_int_equal(espy_marks_select__add(&r, text, &at, why, sizeof(why)), 0);
-	if (!espy_mark_test__new(&t, r.v[0].condition, format, &kind, 1)) {
-		yes = espy_mark_test__passes(t, args, len);
-		espy_mark_test__free(t);
-	}
+	struct espy_def_filter *f = espy_def_filter__of_marks(&r);
+
+	assert_int_equal(espy_def_filter__define(f, &d.def.rec), 0);
+	const bool yes = espy_def_filter__wants(f, &m.mark.rec);
+
+	espy_def_filter__free(f);
 	espy_marks_select__free(&r);
 	return yes;
 }
