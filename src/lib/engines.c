@@ -197,7 +197,7 @@ void espy_session__note_sinks(struct espy_session *s)
 	}
 	s->engines.record_sinks = records;
 	s->gathers = records && !lines;
-	if (s->gathers && s->state && !s->prefetch.state && espy_prefetch__init(&s->prefetch, s->state, s->images))
+	if (s->gathers && s->state && !s->prefetch.resolver.ctx && espy_prefetch__init(&s->prefetch, s->state, s->images))
 		s->gathers = false;
 	collect_wants(s);
 	if (s->state)

@@ -37,7 +37,7 @@ static enum interest interest_of(const struct espy_image *img, const struct espy
 
 int espy_prefetch__init(struct espy_prefetch *g, struct espy_state *s, const struct espy_image *images)
 {
-	*g = (struct espy_prefetch){ .state = s, .resolver = espy_state__resolver(s) };
+	*g = (struct espy_prefetch){ .resolver = espy_state__resolver(s) };
 	g->decoder.resolver = &g->resolver;
 	g->decoder.want = (struct espy_want){ .paths = true, .details = true, .comms = true, .elem_limit = UINT32_MAX };
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
@@ -56,25 +56,26 @@ int espy_prefetch__init(struct espy_prefetch *g, struct espy_state *s, const str
 	return 0;
 }
 
-static void ask(struct espy_state *s, const struct espy_call_view *v, const struct espy_type *t, uint64_t num)
+static void ask(const struct espy_resolver *r, const struct espy_call_view *v, const struct espy_type *t, uint64_t num)
 {
+	struct espy_fd_answer answer;
 	uint32_t pid;
 
 	switch (t->fmt) {
 	case ESPY_FMT_FD:
 	case ESPY_FMT_DIRFD:
-		espy_state__fd(s, v->tid, (int)num, true);
+		r->fd(r->ctx, v->tid, (int)num, true, &answer);
 		break;
 	case ESPY_FMT_PID:
 	case ESPY_FMT_TID:
 	case ESPY_FMT_PGID:
 	case ESPY_FMT_SID:
-		pid = (int32_t)num > 0 ? espy_state__pid(s, v->tid, (uint32_t)num, true) : 0;
+		pid = (int32_t)num > 0 ? r->pid(r->ctx, v->tid, (uint32_t)num, true) : 0;
 		if (pid)
-			espy_state__comm(s, pid);
+			r->comm(r->ctx, pid);
 		break;
 	case ESPY_FMT_IFINDEX:
-		espy_state__ifname(s, (uint32_t)num);
+		r->ifname(r->ctx, (uint32_t)num);
 		break;
 	}
 }
@@ -88,7 +89,6 @@ static enum interest of_call(const struct espy_prefetch *g, const struct espy_ca
 
 void espy_prefetch__args(struct espy_prefetch *g, const struct espy_call_view *v)
 {
-	struct espy_state *s = g->state;
 	enum interest most = of_call(g, v);
 
 	if (most == ASKS_OF_MEMORY) {
@@ -104,7 +104,7 @@ void espy_prefetch__args(struct espy_prefetch *g, const struct espy_call_view *v
 			const struct espy_field *f = &v->image->fields[c->first_param + i];
 
 			if (f->type != ESPY_NONE && f->off < ESPY_MAX_ARGS)
-				ask(s, v, &v->image->types[f->type], v->args[f->off]);
+				ask(&g->resolver, v, &v->image->types[f->type], v->args[f->off]);
 		}
 	}
 }
@@ -116,7 +116,7 @@ void espy_prefetch__result(struct espy_prefetch *g, const struct espy_call_view 
 	const struct espy_call *c = &v->image->calls[v->call];
 
 	if (c->ret.type != ESPY_NONE)
-		ask(g->state, v, &v->image->types[c->ret.type], (uint64_t)v->ret);
+		ask(&g->resolver, v, &v->image->types[c->ret.type], (uint64_t)v->ret);
 }
 
 void espy_prefetch__free(struct espy_prefetch *g)

@@ -10,7 +10,6 @@
 #include "state/state.h"
 
 struct espy_prefetch {
-	struct espy_state *state;
 	struct espy_resolver resolver;
 	struct espy_decoder decoder;
 	uint8_t *interest[ESPY_ABI_CNT]; /* per call of the image: enum interest */

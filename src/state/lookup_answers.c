@@ -118,8 +118,9 @@ static const char *learn(struct espy_resolve *r, struct espy_numbered_name **tab
 	return text_of(n);
 }
 
-const char *espy_resolve__comm(struct espy_resolve *r, uint32_t tid)
+const char *espy_resolve__comm(void *resolve, uint32_t tid)
 {
+	struct espy_resolve *r = resolve;
 	struct espy_numbered_name *n = find(r->comms, tid);
 	char comm[64];
 
@@ -152,8 +153,9 @@ const char *espy_resolve__cgroup(struct espy_resolve *r, uint32_t tid)
 	return ask_of_task(r, &r->cgroups, ESPY_FACT_CGROUP, r->lookups->cgroup, tid);
 }
 
-const char *espy_resolve__ifname(struct espy_resolve *r, uint32_t index)
+const char *espy_resolve__ifname(void *resolve, uint32_t index)
 {
+	struct espy_resolve *r = resolve;
 	struct espy_numbered_name *n = find(r->ifnames, index);
 	char name[64];
 
@@ -208,8 +210,9 @@ static uint32_t ask_pid(struct espy_resolve *r, struct espy_pid_number wanted)
 	return 0;
 }
 
-uint32_t espy_resolve__pid(struct espy_resolve *r, uint32_t tid, uint32_t number, bool gone)
+uint32_t espy_resolve__pid(void *resolve, uint32_t tid, uint32_t number, bool gone)
 {
+	struct espy_resolve *r = resolve;
 	const uint32_t ns = espy_pid_numbers__namespace(&r->pids, tid);
 	bool ended = false;
 	uint32_t pid;

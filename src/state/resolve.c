@@ -439,8 +439,16 @@ static void ask_detail(struct espy_resolve *r, uint32_t tid, uint32_t tgid, stru
 	espy_buf__free(&now);
 }
 
-struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd, bool details)
+static uint32_t process_of(const struct espy_resolve *r, uint32_t tid)
 {
+	const struct espy_task *task = espy_tasks__find(r->tasks, tid);
+
+	return task ? task->tgid : tid;
+}
+
+struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, int fd, bool details)
+{
+	const uint32_t tgid = process_of(r, tid);
 	struct espy_fd_name *n = fd < 0 && fd != AT_FDCWD ? NULL : name_of(r, tid, tgid, fd);
 
 	if (n && details && r->lookups->fd_detail && !(r->ask_once && n->detail_asked))
@@ -448,8 +456,10 @@ struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, uint
 	return n;
 }
 
-bool espy_resolve__netlink_proto(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd, unsigned *proto)
+bool espy_resolve__netlink_proto(void *resolve, uint32_t tid, int fd, unsigned *proto)
 {
+	struct espy_resolve *r = resolve;
+	const uint32_t tgid = process_of(r, tid);
 	struct espy_fd_name *n = espy_fd_table__find(&r->fds, tgid, fd);
 
 	if (n && n->netlink != ESPY_NETLINK_UNKNOWN) {
@@ -467,6 +477,45 @@ bool espy_resolve__netlink_proto(struct espy_resolve *r, uint32_t tid, uint32_t 
 		espy_resolve__note(r, ESPY_FACT_NETLINK, tgid, tgid, fd, proto, 4);
 	}
 	return is;
+}
+
+static bool ask_fd(void *resolve, uint32_t tid, int fd, bool details, struct espy_fd_answer *answer)
+{
+	const struct espy_fd_name *n = espy_resolve__fd(resolve, tid, fd, details);
+
+	if (n)
+		*answer = (struct espy_fd_answer){ .name = n->name, .detail = details ? n->detail : NULL };
+	return n;
+}
+
+static bool ask_interrupted(void *resolve, uint32_t tid, unsigned *nr)
+{
+	const struct espy_resolve *r = resolve;
+	const struct espy_task *task = espy_tasks__find(r->tasks, tid);
+
+	if (!task || task->interrupted_nr == ESPY_NR_UNKNOWN)
+		return false;
+	*nr = task->interrupted_nr;
+	return true;
+}
+
+static int32_t utc_offset(void *resolve, int64_t sec)
+{
+	return espy_zone__offset(((const struct espy_resolve *)resolve)->zone, sec);
+}
+
+struct espy_resolver espy_resolve__resolver(struct espy_resolve *r)
+{
+	return (struct espy_resolver){
+		.ctx = r,
+		.fd = ask_fd,
+		.comm = espy_resolve__comm,
+		.pid = espy_resolve__pid,
+		.ifname = espy_resolve__ifname,
+		.netlink_proto = espy_resolve__netlink_proto,
+		.interrupted = ask_interrupted,
+		.utc_offset = r->zone->cnt ? utc_offset : NULL,
+	};
 }
 
 void espy_resolve__clear(struct espy_resolve *r)

@@ -16,7 +16,9 @@
 #include "state/fd_table.h"
 #include "state/lookups.h"
 #include "state/pid_numbers.h"
+#include "state/resolver.h"
 #include "state/tasks.h"
+#include "state/zone.h"
 
 struct fd_news;
 
@@ -35,6 +37,7 @@ struct espy_numbered_name {
 struct espy_resolve {
 	const struct espy_lookups *lookups;
 	struct espy_tasks *tasks;
+	const struct espy_zone *zone;
 	struct espy_fd_table fds;
 	struct fd_news *news; /* FDNAME records of the call that comes next, and facts that belong behind them */
 	size_t news_cnt, news_cap;
@@ -93,23 +96,25 @@ void espy_resolve__clear(struct espy_resolve *r);
  * Returns the file behind a descriptor, from the table, else from the lookups; NULL: not known. details: the caller asks
  * for more than the name.
  */
-struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd, bool details);
-bool espy_resolve__netlink_proto(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd, unsigned *proto);
+struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, int fd, bool details);
+/* The answers as functions of a resolver. Those that take `resolve`, a struct espy_resolve, are among them as they are. */
+struct espy_resolver espy_resolve__resolver(struct espy_resolve *r);
+bool espy_resolve__netlink_proto(void *resolve, uint32_t tid, int fd, unsigned *proto);
 /*
  * Return the names of tasks and of interfaces; NULL: no answer. The functions ask for a name once. The name of an
  * interface, or of a task that is not watched, may change unseen: they ask for it again after a second.
  */
-const char *espy_resolve__comm(struct espy_resolve *r, uint32_t tid);
+const char *espy_resolve__comm(void *resolve, uint32_t tid);
 const char *espy_resolve__uid(struct espy_resolve *r, uint32_t tid);
 const char *espy_resolve__cgroup(struct espy_resolve *r, uint32_t tid);
-const char *espy_resolve__ifname(struct espy_resolve *r, uint32_t index);
+const char *espy_resolve__ifname(void *resolve, uint32_t index);
 /* Asks for the numbers in pid namespaces of a new task. For a task whose numbers the stream does not tell. */
 void espy_resolve__ask_pid_numbers(struct espy_resolve *r, uint32_t tid);
 /*
  * Returns the observer's number of the task that `tid` calls `number`; 0: not known. `gone`: also of a task that has ended;
  * else the function forgets its numbers. In the observer's own namespace the number is the same.
  */
-uint32_t espy_resolve__pid(struct espy_resolve *r, uint32_t tid, uint32_t number, bool gone);
+uint32_t espy_resolve__pid(void *resolve, uint32_t tid, uint32_t number, bool gone);
 /* Asks again for the name of a task that may have another name now, unless the stream tells its names. */
 void espy_resolve__comm_changed(struct espy_resolve *r, uint32_t tid);
 void espy_resolve__forget_comm(struct espy_resolve *r, uint32_t tid);

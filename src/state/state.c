@@ -31,6 +31,7 @@ static void begin(struct espy_state *s)
 					.slot_ctx = s->o.slot_ctx };
 	s->resolve = (struct espy_resolve){ .lookups = s->o.lookups,
 					    .tasks = &s->tasks,
+					    .zone = &s->zone,
 					    .fds.budget = budget,
 					    .pids.budget = budget,
 					    .ask_once = s->o.ask_once,
@@ -382,26 +383,19 @@ void espy_state__detach(struct espy_state *s, struct espy_task *task)
 
 /* ---- descriptors and names */
 
-static uint32_t process_of(struct espy_state *s, uint32_t tid)
+struct espy_resolver espy_state__resolver(struct espy_state *s)
 {
-	struct espy_task *task = espy_tasks__find(&s->tasks, tid);
-
-	return task ? task->tgid : tid;
+	return espy_resolve__resolver(&s->resolve);
 }
 
 const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, int fd, bool details)
 {
-	return espy_resolve__fd(&s->resolve, tid, process_of(s, tid), fd, details);
+	return espy_resolve__fd(&s->resolve, tid, fd, details);
 }
 
 const char *espy_state__comm(struct espy_state *s, uint32_t tid)
 {
 	return espy_resolve__comm(&s->resolve, tid);
-}
-
-uint32_t espy_state__pid(struct espy_state *s, uint32_t tid, uint32_t number, bool gone)
-{
-	return espy_resolve__pid(&s->resolve, tid, number, gone);
 }
 
 const char *espy_state__uid(struct espy_state *s, uint32_t tid)
@@ -412,16 +406,6 @@ const char *espy_state__uid(struct espy_state *s, uint32_t tid)
 const char *espy_state__cgroup(struct espy_state *s, uint32_t tid)
 {
 	return espy_resolve__cgroup(&s->resolve, tid);
-}
-
-const char *espy_state__ifname(struct espy_state *s, uint32_t index)
-{
-	return espy_resolve__ifname(&s->resolve, index);
-}
-
-bool espy_state__netlink_proto(struct espy_state *s, uint32_t tid, int fd, unsigned *proto)
-{
-	return espy_resolve__netlink_proto(&s->resolve, tid, process_of(s, tid), fd, proto);
 }
 
 bool espy_state__had_netlink(const struct espy_state *s)

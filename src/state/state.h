@@ -98,14 +98,9 @@ struct espy_fd_name;
 const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, int fd, bool details);
 /* Returns the name of a task; NULL: not known. The name is valid until the next question. */
 const char *espy_state__comm(struct espy_state *s, uint32_t tid);
-/* Returns the observer's number of the task that `tid` calls `number`; 0: not known. gone: also of a task that has ended. */
-uint32_t espy_state__pid(struct espy_state *s, uint32_t tid, uint32_t number, bool gone);
 /* Return the effective user of a task as decimal digits, and the path of its cgroup in the tree of version 2. */
 const char *espy_state__uid(struct espy_state *s, uint32_t tid);
 const char *espy_state__cgroup(struct espy_state *s, uint32_t tid);
-const char *espy_state__ifname(struct espy_state *s, uint32_t index);
-/* Writes the protocol of a netlink socket. Returns false if the descriptor is no netlink socket, or the state does not know it. */
-bool espy_state__netlink_proto(struct espy_state *s, uint32_t tid, int fd, unsigned *proto);
 /* Tells whether one of the descriptors has been a netlink socket. */
 bool espy_state__had_netlink(const struct espy_state *s);
 /* Returns the file that a call has mapped: its name and the arguments of the mapping. NULL: the call has mapped none. */
