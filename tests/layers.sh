@@ -15,7 +15,7 @@ includes() {
 		awk '{ to = $3; if (to !~ /\//) to = $2; else sub(/\/.*/, "", to); print $1, $2, to }'
 }
 # upward DIR: includes that do not point downward. MAY lists what each layer may include besides itself; a source knows no
-# event, an event neither session nor source; the command only what the library promises (espy/).
+# event, an event neither session nor source; the command only what the library promises (espy/), and the helpers that all may use.
 upward() {
 	includes "$1" | awk '
 		BEGIN {
@@ -31,7 +31,7 @@ upward() {
 			may["filter"] = " agent event state source describe record arch base "
 			may["sink"] = " event state filter symbols source trace describe record arch base "
 			may["lib"] = " sink event state filter symbols source trace describe record arch base "
-			may["cli"] = " "
+			may["cli"] = " base "
 			may["inspect"] = " cli filter symbols source describe record arch base "
 		}
 		!($2 in may) { print $1 ": no such layer: " $2; next }
@@ -194,7 +194,7 @@ cat >"$dir/src/source/bpf/kernel/c.bpf.h" <<'END'
 	bpf_copy_from_user_task(to, n, from, task, 0);
 	bpf_probe_read_user(to, n, from);
 END
-printf '#include "cli/options.h"\n#include "base/buf.h"\n#include <espy/espy.h>\n' >"$dir/src/cli/d.c"
+printf '#include "cli/options.h"\n#include "state/tasks.h"\n#include <espy/espy.h>\n' >"$dir/src/cli/d.c"
 printf '/* Private to src/lib/. */\n' >"$dir/src/lib/e.h"
 printf '#include "lib/e.h"\n#include "source/bpf/b.h"\n#include "event/walk_impl.h"\n' >"$dir/src/sink/e.c"
 printf '#include "lib/e.h"\n#include "lib/session.h"\n' >"$dir/src/lib/g.c"

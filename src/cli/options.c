@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/edits.h"
 
 struct table {
 	const struct espy_opt_group *groups;
@@ -63,36 +64,6 @@ int espy_opts__bad_arg(const struct espy_cli *cli, const struct espy_opt_use *us
 	return espy_cli__usage(cli, "invalid %s argument: '%s'", use->as, use->arg);
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) that make b of a; more than limit counts as limit + 1. */
-static unsigned distance(const char *a, const char *b, unsigned limit)
-{
-	enum { MAX = 40 };
-	unsigned rows[3][MAX + 1];
-	size_t la = strlen(a), lb = strlen(b);
-
-	if (la > MAX || lb > MAX || (la > lb ? la - lb : lb - la) > limit)
-		return limit + 1;
-	for (size_t j = 0; j <= lb; j++)
-		rows[0][j] = (unsigned)j;
-	for (size_t i = 1; i <= la; i++) {
-		unsigned *cur = rows[i % 3], *prev = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-
-		cur[0] = (unsigned)i;
-		for (size_t j = 1; j <= lb; j++) {
-			unsigned best = prev[j - 1] + (a[i - 1] != b[j - 1]);
-
-			if (prev[j] + 1 < best)
-				best = prev[j] + 1;
-			if (cur[j - 1] + 1 < best)
-				best = cur[j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
-				best = before[j - 2] + 1;
-			cur[j] = best;
-		}
-	}
-	return rows[la % 3][lb];
-}
-
 const char *espy_cli__nearest(const char *typed, const char *(*next)(void *ctx, size_t i), void *ctx)
 {
 	/* A third of the word may be wrong: more is guessing. */
@@ -100,7 +71,7 @@ const char *espy_cli__nearest(const char *typed, const char *(*next)(void *ctx, 
 	const char *word, *found = NULL;
 
 	for (size_t i = 0; (word = next(ctx, i)); i++) {
-		unsigned d = distance(typed, word, best);
+		unsigned d = espy_edits(typed, word, best);
 
 		if (d < best) {
 			best = d;
