@@ -20,6 +20,9 @@ struct row {
 	char *name; /* NULL: a number without a name; a copy, since the images of a trace change while it is read */
 	struct espy_count c;
 	uint64_t timed; /* so many of them have a duration */
+	/* Of a probe: what its definition said when the name was made. */
+	char *provider, *symbol;
+	bool returns;
 };
 
 struct abi_rows {
@@ -46,22 +49,17 @@ static struct espy_summary_table *to_summary(struct espy_sink *s)
 
 /* Columns as they are printed; width is the least one, it grows with the data. */
 static const struct column {
-	const char *head, *probe_head;
+	const char *head;
 	int width;
 	bool left;
+	const char *probe_head; /* in the table of probes; NULL: the same */
 } columns[ESPY_COL_COUNT] = {
-	[ESPY_COL_TIME_PERCENT] = { "% time", "% time", 6, false },
-	[ESPY_COL_TOTAL_TIME] = { "seconds", "seconds", 11, false },
-	[ESPY_COL_MIN_TIME] = { "shortest", "shortest", 8, false },
-	[ESPY_COL_MAX_TIME] = { "longest", "longest", 8, false },
-	[ESPY_COL_AVG_TIME] = { "usecs/call", "usecs/call", 11, false },
-	[ESPY_COL_CALLS] = { "calls", "hits", 9, false },
-	[ESPY_COL_ERRORS] = { "errors", "errors", 9, false },
-	[ESPY_COL_NAME] = { "syscall", "probe", 16, true },
-	[ESPY_COL_WALL_TOTAL] = { "wall-total", "wall-total", 11, false },
-	[ESPY_COL_WALL_MIN] = { "wall-min", "wall-min", 8, false },
-	[ESPY_COL_WALL_MAX] = { "wall-max", "wall-max", 8, false },
-	[ESPY_COL_WALL_AVG] = { "wall-avg", "wall-avg", 11, false },
+	[ESPY_COL_TIME_PERCENT] = { "% time", 6, false },    [ESPY_COL_TOTAL_TIME] = { "seconds", 11, false },
+	[ESPY_COL_MIN_TIME] = { "shortest", 8, false },	     [ESPY_COL_MAX_TIME] = { "longest", 8, false },
+	[ESPY_COL_AVG_TIME] = { "usecs/call", 11, false },   [ESPY_COL_CALLS] = { "calls", 9, false, "hits" },
+	[ESPY_COL_ERRORS] = { "errors", 9, false },	     [ESPY_COL_NAME] = { "syscall", 16, true, "probe" },
+	[ESPY_COL_WALL_TOTAL] = { "wall-total", 11, false }, [ESPY_COL_WALL_MIN] = { "wall-min", 8, false },
+	[ESPY_COL_WALL_MAX] = { "wall-max", 8, false },	     [ESPY_COL_WALL_AVG] = { "wall-avg", 11, false },
 };
 static const enum espy_summary_column default_columns[] = {
 	ESPY_COL_TIME_PERCENT, ESPY_COL_TOTAL_TIME, ESPY_COL_AVG_TIME, ESPY_COL_CALLS, ESPY_COL_ERRORS, ESPY_COL_NAME,
@@ -104,31 +102,47 @@ static char *probe_name(const struct espy_mark_def *def)
 	return name;
 }
 
-/* By name: a probe of several places, or of several files of a set, is one. */
+/* Tells whether the name of the row was made from the same words. */
+static bool is_named(const struct row *r, const struct espy_mark_def *def)
+{
+	return r->returns == (def->place == ESPY_PROBE_RETURN) && !strcmp(r->symbol, def->name) && !strcmp(r->provider, def->provider);
+}
+
+static void free_row(struct row *r)
+{
+	free(r->name);
+	free(r->provider);
+	free(r->symbol);
+}
+
+/* By name, which is made once: a probe of several places, or of several files of a set, is one. */
 static struct row *find_probe(struct abi_rows *a, const struct espy_mark_def *def, uint32_t def_nr)
 {
 	uint32_t *index = &a->index[def_nr % ESPY_MAX_SYSCALLS];
-	char *name = probe_name(def);
 
-	if (!name)
-		return NULL;
-	if (*index && !strcmp(a->rows[*index - 1].name, name)) {
-		free(name);
+	if (*index && is_named(&a->rows[*index - 1], def))
 		return &a->rows[*index - 1];
-	}
-	for (size_t i = 0; i < a->cnt; i++)
-		if (!strcmp(a->rows[i].name, name)) {
-			free(name);
-			*index = (uint32_t)i + 1;
-			return &a->rows[i];
-		}
-	if (!espy_array__grow(a->rows, a->cnt, a->cap)) {
-		free(name);
+	struct row r = { .nr = (uint32_t)a->cnt,
+			 .name = probe_name(def),
+			 .c.min_ns = UINT64_MAX,
+			 .provider = strdup(def->provider),
+			 .symbol = strdup(def->name),
+			 .returns = def->place == ESPY_PROBE_RETURN };
+	size_t i = 0;
+
+	while (r.name && i < a->cnt && strcmp(a->rows[i].name, r.name))
+		i++;
+	const bool fresh = r.name && i == a->cnt;
+	const bool failed = !r.name || !r.provider || !r.symbol || (fresh && !espy_array__grow(a->rows, a->cnt, a->cap));
+
+	if (failed || !fresh)
+		free_row(&r);
+	else
+		a->rows[a->cnt++] = r;
+	if (failed)
 		return NULL;
-	}
-	a->rows[a->cnt] = (struct row){ .nr = (uint32_t)a->cnt, .name = name, .c.min_ns = UINT64_MAX };
-	*index = (uint32_t)++a->cnt;
-	return &a->rows[a->cnt - 1];
+	*index = (uint32_t)i + 1;
+	return &a->rows[i];
 }
 
 static void merge(struct espy_count *to, const struct espy_count *c)
@@ -434,8 +448,11 @@ static void print_rows(const struct espy_summary_options *o, struct abi_rows *a,
 				l.width[i] = (int)strlen(text);
 		}
 	}
-	for (unsigned i = 0; i < l.cnt; i++)
-		put_cell(b, &l, i, probes ? columns[l.cols[i]].probe_head : columns[l.cols[i]].head);
+	for (unsigned i = 0; i < l.cnt; i++) {
+		const struct column *c = &columns[l.cols[i]];
+
+		put_cell(b, &l, i, probes && c->probe_head ? c->probe_head : c->head);
+	}
 	espy_buf__putc(b, '\n');
 	put_dashes(b, &l);
 	for (size_t i = 0; i < a->cnt; i++)
@@ -447,7 +464,7 @@ static void print_rows(const struct espy_summary_options *o, struct abi_rows *a,
 static void drop_rows(struct abi_rows *a)
 {
 	while (a->cnt)
-		free(a->rows[--a->cnt].name);
+		free_row(&a->rows[--a->cnt]);
 }
 
 /* The tables, one for each ABI that made calls; nothing if none did. */
