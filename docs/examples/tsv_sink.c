@@ -70,6 +70,6 @@ static int tsv_make(struct espy_sink **out, const struct espy_sink_options *o, c
 
 const struct espy_sink_kind espy_sink_kind_tsv = {
 	.name = "tsv",
-	.needs = ESPY_SINK_NEEDS_TIMES,
+	.needs = { .times = true },
 	.make = tsv_make,
 };

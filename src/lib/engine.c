@@ -61,14 +61,10 @@ static int make_named(struct espy_engine *e, const struct espy_sink_options *giv
 	o.string_limit = string_limit(o.string_limit, o.string_limit_given);
 	o.string_limit_given = true;
 	e->lines = true;
-	e->needs = (struct espy_needs){
-		.times = kind->needs & ESPY_SINK_NEEDS_TIMES,
-		.fds = kind->needs & ESPY_SINK_NEEDS_FDS,
-		.details = o.fd_details,
-		.comms = kind->needs & ESPY_SINK_NEEDS_COMMS || o.task_names,
-		.verbose = kind->needs & ESPY_SINK_NEEDS_VERBOSE,
-		.str_limit = o.string_limit,
-	};
+	e->needs = kind->needs;
+	e->needs.details |= o.fd_details;
+	e->needs.comms |= o.task_names;
+	e->needs.str_limit = o.string_limit;
 	e->name = output_name(e, o.output);
 	return kind->make(&e->sink, &o, e->filter);
 }

@@ -8,22 +8,6 @@
 #include "lib/option_structs.h"
 #include "sink/sink.h"
 
-/* What an engine needs of the source beyond its calls, and how much of their data. */
-struct espy_needs {
-	bool times;	   /* when calls began and ended */
-	bool wall_clock;   /* where the source counts: time between begin and end, not on the CPU */
-	bool fds;	   /* what descriptors are */
-	bool details;	   /* of them, more than their names */
-	bool comms;	   /* names of tasks */
-	bool counts;	   /* the source may count calls in its place */
-	bool verbose;	   /* what only -v shows, of all calls */
-	bool whole_data;   /* all bytes of what is read and written */
-	uint32_t str_limit;
-	bool no_env;	   /* no environments */
-	bool limit_data;   /* of what is read and written at most data_bytes; 0: none */
-	uint32_t data_bytes;
-};
-
 struct espy_engine {
 	struct espy_session *session;
 	struct espy_sink *sink; /* its own; NULL: a flight recorder makes it for each snapshot */

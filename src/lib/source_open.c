@@ -372,23 +372,22 @@ int espy_session__open_source(struct espy_session *s)
 	if (err)
 		return err;
 	s->counts_for = find_counting(s);
+	const bool times = s->needs.times || s->condition.times;
 	const struct espy_source_opts so = {
 		.size = sizeof(so),
 		.report = espy_session__report,
 		.report_ctx = s,
 		.follow = o->follow,
-		.need_time = (s->needs.times || s->condition.times) && !s->counts_for,
-		.need_enter_ns = (s->needs.times || s->condition.times) && (!s->counts_for || s->needs.wall_clock),
-		.need_ip = o->instruction_pointer,
-		.need_signals = true,
+		.needs = { .times = times && !s->counts_for,
+			   .enter_ns = times && (!s->counts_for || s->needs.wall_clock),
+			   .ip = o->instruction_pointer,
+			   .fds = s->follow_fds,
+			   .details = s->follow_fds,
+			   .comms = s->needs.comms },
 		.count_only = s->counts_for,
-		.need_fdnames = s->follow_fds,
-		.need_fd_details = s->follow_fds,
-		.need_comms = s->needs.comms,
 		.paths = paths ? (const char *const *)paths->paths : NULL,
 		.path_cnt = paths ? paths->path_cnt : 0,
 		.use_seccomp = o->seccomp,
-		.enter_records = true,
 		.ring_bytes = o->ring_bytes,
 		.rings = o->rings,
 		.stack_frames = o->stack_frames,

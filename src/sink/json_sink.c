@@ -595,6 +595,6 @@ static int json_make(struct espy_sink **out, const struct espy_sink_options *o, 
 
 const struct espy_sink_kind espy_sink_kind_json = {
 	.name = "json",
-	.needs = ESPY_SINK_NEEDS_TIMES | ESPY_SINK_NEEDS_FDS | ESPY_SINK_NEEDS_COMMS | ESPY_SINK_NEEDS_VERBOSE,
+	.needs = { .times = true, .fds = true, .comms = true, .verbose = true },
 	.make = json_make,
 };

@@ -8,18 +8,11 @@
 
 #include "filter/call_filter.h"
 #include "sink/sink.h"
-
-/* What a sink needs captured, as bits; what no engine of a session needs is not. */
-enum {
-	ESPY_SINK_NEEDS_TIMES = 1,   /* when calls began and ended */
-	ESPY_SINK_NEEDS_FDS = 2,     /* the files behind descriptors */
-	ESPY_SINK_NEEDS_COMMS = 4,   /* names of tasks */
-	ESPY_SINK_NEEDS_VERBOSE = 8, /* structures in full */
-};
+#include "source/needs.h"
 
 struct espy_sink_kind {
 	const char *name;
-	unsigned needs;
+	struct espy_needs needs; /* captured: what no engine of a session needs is not */
 	/*
 	 * o: whole; its output is used by the sink as well (espy_line_output__given). f: valid until close. 0 or -errno; the engine
 	 * asks for *out's events.

@@ -574,7 +574,7 @@ int espy_merged_source__open(struct espy_source **out, const struct espy_source_
 		.close = merged_close,
 	};
 	m->base.ops = &m->ops;
-	so.need_time = true; /* or else there is no order between the two */
+	so.needs.times = true; /* or else there is no order between the two */
 	so.count_only = false;
 	/* Alone they go through as they are; those of a snapshot wait for one that is to be put between them. */
 	if (calls || o->flight_bytes)

@@ -19,6 +19,7 @@
 #include "record/plan.h"
 #include "record/trigger.h"
 #include "describe/image.h"
+#include "source/needs.h"
 
 #define ESPY_MAX_SYSCALLS 1024u /* numbers at and above it are recorded with raw arguments */
 
@@ -37,7 +38,7 @@ enum espy_source_caps {
 	ESPY_SRC_GATES = 1u << 8,       /* tests the gates of call sets */
 	ESPY_SRC_PROBES = 1u << 11,     /* probes */
 	ESPY_SRC_ONE_THREAD = 1u << 9,  /* only the thread that has started or added the first target may use it */
-	ESPY_SRC_PID_NUMBERS = 1u << 10, /* tells the numbers of a new task in pid namespaces, if need_comms */
+	ESPY_SRC_PID_NUMBERS = 1u << 10, /* tells the numbers of a new task in pid namespaces, if needs.comms */
 };
 
 enum espy_report_level { ESPY_REPORT_NOTE, ESPY_REPORT_WARN, ESPY_REPORT_ERROR };
@@ -84,22 +85,14 @@ struct espy_source_opts {
 	espy_report_fn report;
 	void *report_ctx;
 	bool follow;        /* -f: children and threads are watched too */
-	bool need_time;     /* records carry time_ns */
-	bool need_enter_ns; /* EXIT records carry the time of entry (-T, -t, -r) */
-	bool need_ip;       /* -i */
-	bool need_signals;
+	struct espy_needs needs;
 	bool count_only;    /* -c alone: count in the source, send no calls */
-	bool need_fdnames;  /* -y: send FDNAME records where descriptors are born */
-	/* -yy: and facts, where sockets are born, bound and connected, and where pidfds are born (sources that can) */
-	bool need_fd_details;
 	/*
 	 * -P: calls that surely touch none of these may be left out; absolute paths. Whoever asks looks at each call again.
 	 */
 	const char *const *paths;
 	size_t path_cnt;
-	bool need_comms;    /* what tasks are called, when they get another name: COMM facts (sources that can) */
 	bool use_seccomp;   /* --seccomp-bpf; the ptrace source uses it by itself where it is correct */
-	bool enter_records; /* ENTER records wanted where the source can give them */
 	size_t ring_bytes;  /* of all rings together; 0: the source's default */
 	unsigned hang_ms;   /* a task silent in a call for so long is shown by an ENTER record; 0: never */
 	unsigned interruptible; /* -I: 1-4 as strace */
@@ -196,7 +189,7 @@ struct espy_source_stats {
 
 struct espy_count { /* count_only: one per call number and ABI */
 	uint64_t calls, errors;
-	uint64_t time_ns, min_ns, max_ns; /* system time in calls (wall clock if need_enter_ns was set) */
+	uint64_t time_ns, min_ns, max_ns; /* system time in calls (wall clock if needs.enter_ns was set) */
 };
 
 typedef int (*espy_record_fn)(void *ctx, const struct espy_rec *rec); /* rec is valid until return; non-zero ends poll with that value */

@@ -195,7 +195,7 @@ static void watch(struct run *r, const char *program, const struct espy_source_o
 	int err;
 
 	opts.size = sizeof(opts);
-	opts.follow = opts.need_signals = true;
+	opts.follow = true;
 	opts.rings = TEST_RINGS;
 	small_image__want_all(&set, &image);
 	if (only_cnt) {
@@ -251,7 +251,7 @@ static void every_call_once(void **state)
 	struct run *r = new_run(SYS_writev);
 
 	(void)state;
-	watch(r, "calls", &(struct espy_source_opts){ .need_time = true });
+	watch(r, "calls", &(struct espy_source_opts){ .needs.times = true });
 	assert_int_equal(r->lost, 0);
 	assert_int_equal(r->exits[SYS_getppid], CALLS_EACH);
 	assert_int_equal(r->exits[SYS_writev], CALLS_EACH);
@@ -277,7 +277,7 @@ static void longer_head(void **state)
 	uint64_t enter_ns, ip;
 
 	(void)state;
-	watch(r, "calls", &(struct espy_source_opts){ .need_time = true, .need_enter_ns = true, .need_ip = true });
+	watch(r, "calls", &(struct espy_source_opts){ .needs.times = true, .needs.enter_ns = true, .needs.ip = true });
 	assert_int_equal(r->exits[SYS_getppid], CALLS_EACH);
 	assert_true(r->kept[0]->flags & ESPY_RF_ENTER_NS && r->kept[0]->flags & ESPY_RF_IP);
 	memcpy(&enter_ns, (uint8_t *)r->kept[0] + 32, 8);
@@ -294,7 +294,7 @@ static void losses_are_counted(void **state)
 	struct run *all = new_run(~0u), *some = new_run(~0u);
 
 	(void)state;
-	watch(all, "calls", &(struct espy_source_opts){ .need_time = false });
+	watch(all, "calls", &(struct espy_source_opts){ .needs.times = false });
 	assert_int_equal(all->lost, 0);
 	watch(some, "calls", &(struct espy_source_opts){ .ring_bytes = 65536 });
 	assert_true(some->lost > 0);
@@ -309,7 +309,7 @@ static void fork_storm(void **state)
 	unsigned ended = 0;
 
 	(void)state;
-	watch(r, "storm", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "storm", &(struct espy_source_opts){ .needs.times = false });
 	assert_int_equal(r->lost, 0);
 	assert_int_equal(r->forks, STORM_CHILDREN);
 	assert_int_equal(r->task_exits, STORM_CHILDREN + 1);
@@ -341,7 +341,7 @@ static void edges_of_memory(void **state)
 	size_t n;
 
 	(void)state;
-	watch(r, "edge", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "edge", &(struct espy_source_opts){ .needs.times = false });
 	n = r->kept_cnt;
 	assert_true(n >= 4);
 	assert_item(r->kept[n - 3], 0, 0, ESPY_ITEM_OK, 0, "/no/way\0");
@@ -350,7 +350,7 @@ static void edges_of_memory(void **state)
 	free_run(r);
 
 	r = new_run(SYS_write);
-	watch(r, "edge", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "edge", &(struct espy_source_opts){ .needs.times = false });
 	n = r->kept_cnt;
 	assert_int_equal(n, 2);
 	assert_item(r->kept[0], 0, 0, ESPY_ITEM_OK, 0, "cutoff");
@@ -358,14 +358,14 @@ static void edges_of_memory(void **state)
 	free_run(r);
 
 	r = new_run(SYS_writev);
-	watch(r, "edge", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "edge", &(struct espy_source_opts){ .needs.times = false });
 	assert_int_equal(r->kept_cnt, 1);
 	assert_item(r->kept[0], 1, 1, ESPY_ITEM_OK, 0, "cutoff");
 	assert_item(r->kept[0], 2, 1, ESPY_ITEM_FAULT, 1, "");
 	free_run(r);
 
 	r = new_run(SYS_read);
-	watch(r, "edge", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "edge", &(struct espy_source_opts){ .needs.times = false });
 	n = r->kept_cnt - 1;
 	assert_int_equal(arg_of(r->kept[n], 0) >> 32, 0xdeadbeef);
 	assert_item(r->kept[n], 0, 0, ESPY_ITEM_OK | ESPY_ITEM_AT_EXIT, 0, "cuto");
@@ -377,7 +377,7 @@ static void signals_and_deaths(void **state)
 	struct run *r = new_run(SYS_rt_sigreturn);
 
 	(void)state;
-	watch(r, "signals", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "signals", &(struct espy_source_opts){ .needs.times = false });
 	assert_int_equal(r->signals[SIGUSR1], 1);
 	assert_int_equal(r->ignored[SIGUSR1], 1);
 	assert_int_equal(r->ignored[SIGCHLD], 1);
@@ -396,7 +396,7 @@ static void exec_by_a_thread(void **state)
 	struct run *r = new_run(SYS_execve);
 
 	(void)state;
-	watch(r, "thread_exec", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "thread_exec", &(struct espy_source_opts){ .needs.times = false });
 	assert_int_equal(r->execs, 2);
 	assert_true(r->exec_old_tid && r->exec_old_tid != (uint32_t)r->pid);
 	assert_int_equal(r->kept_cnt, 2);
@@ -412,33 +412,33 @@ static void nested_data(void **state)
 	struct run *r = new_run(SYS_poll);
 
 	(void)state;
-	watch(r, "nested", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "nested", &(struct espy_source_opts){ .needs.times = false });
 	assert_int_equal(r->kept_cnt, 1);
 	assert_item(r->kept[0], 0, 0, ESPY_ITEM_OK, 0, "\3\0\0\0\1\0\0\0");
 	assert_item(r->kept[0], 1, 0, ESPY_ITEM_OK | ESPY_ITEM_AT_EXIT, 0, "\3\0\0\0\1\0\1\0");
 	free_run(r);
 
 	r = new_run(SYS_readv);
-	watch(r, "nested", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "nested", &(struct espy_source_opts){ .needs.times = false });
 	assert_item(r->kept[0], 1, 1, ESPY_ITEM_OK | ESPY_ITEM_AT_EXIT, 0, "he");
 	assert_item(r->kept[0], 2, 1, ESPY_ITEM_OK | ESPY_ITEM_AT_EXIT, 1, "llo");
 	assert_item(r->kept[0], 3, 1, ESPY_ITEM_OK | ESPY_ITEM_AT_EXIT, 2, " world");
 	free_run(r);
 
 	r = new_run(SYS_ioctl);
-	watch(r, "nested", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "nested", &(struct espy_source_opts){ .needs.times = false });
 	assert_item(r->kept[r->kept_cnt - 1], 0, 0, ESPY_ITEM_OK | ESPY_ITEM_AT_EXIT, 0, "\x0b\0\0\0");
 	free_run(r);
 
 	r = new_run(SYS_getsockname);
-	watch(r, "nested", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "nested", &(struct espy_source_opts){ .needs.times = false });
 	assert_item(r->kept[0], 0, 0, ESPY_ITEM_OK, 0, "\x80\0\0\0");
 	assert_item(r->kept[0], 1, 0, ESPY_ITEM_OK | ESPY_ITEM_AT_EXIT, 0, "\2\0\0\0");
 	assert_item(r->kept[0], 2, 1, ESPY_ITEM_OK | ESPY_ITEM_AT_EXIT, 0, "\1\0");
 	free_run(r);
 
 	r = new_run(SYS_sendmmsg);
-	watch(r, "nested", &(struct espy_source_opts){ .need_time = false });
+	watch(r, "nested", &(struct espy_source_opts){ .needs.times = false });
 	assert_int_equal(item_cnt(r->kept[0]), 8);
 	assert_item(r->kept[0], 3, 2, ESPY_ITEM_OK, 0, "ab");
 	assert_item(r->kept[0], 5, 2, ESPY_ITEM_OK, 2, "f");
@@ -566,7 +566,7 @@ static void names_of_descriptors(void **state)
 	struct run *r = new_run(~0u);
 
 	(void)state;
-	watch(r, "descriptors", &(struct espy_source_opts){ .need_fdnames = true });
+	watch(r, "descriptors", &(struct espy_source_opts){ .needs.fds = true });
 	assert_true(r->name_cnt >= 3);
 	assert_string_equal(strchr(r->names[r->name_cnt - 3], ' '), " /dev/null");
 	assert_string_equal(strchr(r->names[r->name_cnt - 2], ' '), " /dev/null");

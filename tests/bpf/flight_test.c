@@ -42,7 +42,7 @@ static struct espy_source *open_source(const struct espy_source_opts *with)
 	struct espy_source *s;
 
 	opts.size = sizeof(opts);
-	opts.follow = opts.need_signals = true;
+	opts.follow = true;
 	small_image__want_all(&set, &image);
 	assert_int_equal(espy_source_bpf.open(&s, &opts), 0);
 	assert_int_equal(s->ops->set_calls(s, ESPY_ABI_X86_64, &set), 0);

@@ -111,9 +111,7 @@ struct espy_source_opts harness_usual(struct trace *t)
 	return (struct espy_source_opts){ .size = sizeof(struct espy_source_opts),
 					  .report = on_report,
 					  .report_ctx = t,
-					  .follow = true,
-					  .need_signals = true,
-					  .enter_records = true };
+					  .follow = true };
 }
 
 static const char *subject_argv(struct trace *t, const char *name, int n, char *argv[6], char text[2][16])

@@ -17,7 +17,7 @@ static void test_command(void **state)
 	struct trace *t = *state;
 	struct espy_source_opts o = harness_usual(t);
 
-	o.need_time = o.need_enter_ns = o.need_ip = true;
+	o.needs.times = o.needs.enter_ns = o.needs.ip = true;
 	harness_start(t, &o, NULL, "status", 3);
 	harness_poll_to_end(t);
 	harness_check_stream(t);
@@ -426,7 +426,7 @@ static void test_names_of_descriptors(void **state)
 	call_plans[SYS_pipe2].plan = 1;
 	want(&set, SYS_openat);
 	want(&set, SYS_pipe2);
-	o.need_fdnames = true;
+	o.needs.fds = true;
 	harness_start(t, &o, &set, "descriptors", 0);
 	while ((r = t->ops->poll(t->s, on_name, &n, 1000)) != -ESRCH)
 		assert_true(r >= 0);

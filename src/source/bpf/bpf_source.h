@@ -149,7 +149,7 @@ struct bpf_source {
 /* -P: do the programs test paths, so that fewer calls come? */
 static inline bool bpf_tests_paths(const struct bpf_source *s)
 {
-	return s->opts.path_cnt && s->opts.path_cnt <= ESPY_BPF_PATHS && s->opts.need_fdnames && !s->opts.count_only;
+	return s->opts.path_cnt && s->opts.path_cnt <= ESPY_BPF_PATHS && s->opts.needs.fds && !s->opts.count_only;
 }
 
 /* load/fill_maps.c: the map of that name, NULL: there is none. */

@@ -135,7 +135,7 @@ static uint64_t began_at(const struct bpf_source *s, uint32_t tid)
 {
 	struct espy_bpf_enter enter = { 0 };
 
-	if (!s->opts.need_enter_ns || bpf_map_lookup_elem(s->enters_fd, &tid, &enter))
+	if (!s->opts.needs.enter_ns || bpf_map_lookup_elem(s->enters_fd, &tid, &enter))
 		return 0;
 	return enter.ns;
 }
@@ -168,7 +168,7 @@ static bool make_look(struct bpf_source *s)
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 		sets[abi] = s->set[abi] ? &s->sets[abi] : NULL;
 	if (!t->look)
-		t->look = bpf_look__new(sets, s->opts.need_time, s->opts.need_ip);
+		t->look = bpf_look__new(sets, s->opts.needs.times, s->opts.needs.ip);
 	if (!t->record)
 		t->record = malloc(HANG_RECORD_MAX);
 	return t->look && t->record;

@@ -98,13 +98,13 @@ void espy_ptrace__emit_enter(struct espy_ptrace *p, struct espy_ptask *t)
 	if (espy_plan_run__enter(&out, espy_ptrace__set(p, t->regs.abi), &t->regs, &mem))
 		return;
 	t->has_enter = keep_enter(t, rec);
-	if (p->opts.enter_records && !t->starting)
+	if (!t->starting)
 		espy_ptrace__emit(p, rec);
 }
 
 void espy_ptrace__emit_held_enter(struct espy_ptrace *p, struct espy_ptask *t)
 {
-	if (t->has_enter && p->opts.enter_records)
+	if (t->has_enter)
 		espy_ptrace__emit(p, (const void *)t->enter);
 }
 
@@ -175,7 +175,7 @@ void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool al
 	t->regs.time_ns = p->now_ns;
 	if (espy_plan_run__exit(&out, espy_ptrace__set(p, t->regs.abi), &t->regs, enter, alive ? &mem : NULL))
 		return;
-	if (p->opts.need_fdnames && alive)
+	if (p->opts.needs.fds && alive)
 		emit_fdnames(p, t, (const void *)p->scratch);
 	espy_ptrace__emit(p, (const void *)p->scratch);
 }

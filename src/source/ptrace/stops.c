@@ -127,8 +127,8 @@ static int call_entered(struct espy_ptrace *p, struct espy_ptask *t, const struc
 					   .tid = (uint32_t)t->tid,
 					   .tgid = (uint32_t)t->tgid,
 					   .time_ns = p->now_ns,
-					   .enter_ns = p->opts.need_enter_ns ? p->now_ns : 0,
-					   .ip = p->opts.need_ip ? info->instruction_pointer : 0 };
+					   .enter_ns = p->opts.needs.enter_ns ? p->now_ns : 0,
+					   .ip = p->opts.needs.ip ? info->instruction_pointer : 0 };
 	t->regs.nr = (uint32_t)nr;
 	memcpy(t->regs.args, info->entry.args, sizeof(t->regs.args));
 	t->in_call = true;
@@ -443,7 +443,7 @@ void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
 		t->delayed_until_ns = 0;
 		p->delayed_cnt--;
 	}
-	p->now_ns = p->opts.need_time || p->opts.need_enter_ns ? espy_now_ns() : 0;
+	p->now_ns = p->opts.needs.times || p->opts.needs.enter_ns ? espy_now_ns() : 0;
 	if (!WIFSTOPPED(status)) {
 		died(p, t, status);
 		return;
@@ -452,7 +452,7 @@ void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
 	if (!event) {
 		if (sig == SYSCALL_STOP) {
 			sig = syscall_stop(p, t, false);
-		} else if (p->opts.need_signals && !t->starting) {
+		} else if (!t->starting) {
 			espy_ptrace__emit_signal(p, t, sig);
 		}
 		espy_ptrace__resume(p, t, sig);

@@ -37,7 +37,7 @@ enum { ESPY_BPF_MODE_BITS = 0, ESPY_BPF_MODE_CGROUP = 1, ESPY_BPF_MODE_ALL = 2 }
 struct espy_bpf_conf {
 	__u32 mode;
 	__u32 follow;
-	__u32 need_time, need_enter_ns, need_ip, need_signals;
+	__u32 need_time, need_enter_ns, need_ip;
 	__u32 count_only, need_fdnames, need_fd_details;
 	__u32 calls_change; /* a call that is passed over may be wanted before it ends */
 	__u32 need_comms; /* what tasks are called is told */

@@ -307,12 +307,10 @@ int espy_signal(u64 *ctx)
 	look_for_compat(task);
 	note_probe_signal(task);
 	speak_up(task);
-	if (conf.need_signals) {
-		rec = signal_record(task->pid, task->tgid, sig);
-		if (rec) {
-			bpf_probe_read_kernel(rec->info, ESPY_BPF_SIGINFO, info);
-			out_submit(rec);
-		}
+	rec = signal_record(task->pid, task->tgid, sig);
+	if (rec) {
+		bpf_probe_read_kernel(rec->info, ESPY_BPF_SIGINFO, info);
+		out_submit(rec);
 	}
 	if (SIG_IS_STOP(sig) && !BPF_CORE_READ(action, sa.sa_handler))
 		send_stopped(task, sig);
@@ -353,7 +351,7 @@ int espy_signal_sent(u64 *ctx)
 	if (sig == SIG_KILL || !watched_other(target, tid, tgid))
 		return 0;
 	dying = BPF_CORE_READ(target, signal, flags) & SIGNAL_GROUP_EXIT;
-	if (result == TRACE_SIGNAL_IGNORED && !dying && conf.need_signals) {
+	if (result == TRACE_SIGNAL_IGNORED && !dying) {
 		struct espy_rec_signal *rec = signal_record(tid, tgid, sig);
 
 		if (!rec)
@@ -403,7 +401,7 @@ int espy_exit(u64 *ctx)
 	speak_up(task);
 	general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), 0, true);
 	fatal = bpf_map_lookup_elem(&espy_fatals, &pid);
-	if (fatal && conf.need_signals && (task->exit_code & 0x7f) != SIG_KILL) {
+	if (fatal && (task->exit_code & 0x7f) != SIG_KILL) {
 		struct espy_rec_signal *signal = signal_record(pid, task->tgid, fatal->sig);
 
 		if (signal) {

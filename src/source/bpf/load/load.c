@@ -49,7 +49,7 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 		{ "espy_fork", c->fork },
 		{ "espy_exec", true },
 		{ "espy_exit", true },
-		{ "espy_rename", s->opts.need_comms && !s->opts.count_only },
+		{ "espy_rename", s->opts.needs.comms && !s->opts.count_only },
 		{ "espy_signal", true },
 		{ "espy_signal_sent", true },
 		{ "espy_raw_exit", !s->tables.none },
@@ -169,7 +169,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	const struct bpf_tables *t = &s->tables;
 	struct bpf_map *map = bpf_maps__of(s, ".rodata.conf");
 	struct espy_bpf_conf *conf;
-	size_t size = 0, pids = s->opts.need_enter_ns || s->opts.count_only ? pid_max() : 1;
+	size_t size = 0, pids = s->opts.needs.enter_ns || s->opts.count_only ? pid_max() : 1;
 	struct statx root;
 	const int cpus = libbpf_num_possible_cpus();
 
@@ -186,14 +186,13 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	*conf = (struct espy_bpf_conf){
 		.mode = s->mode,
 		.follow = s->opts.follow,
-		.need_time = s->opts.need_time || s->rings.cnt, /* they are merged by it */
-		.need_enter_ns = s->opts.need_enter_ns,
-		.need_ip = s->opts.need_ip,
-		.need_signals = s->opts.need_signals,
+		.need_time = s->opts.needs.times || s->rings.cnt, /* they are merged by it */
+		.need_enter_ns = s->opts.needs.enter_ns,
+		.need_ip = s->opts.needs.ip,
 		.count_only = s->opts.count_only,
-		.need_fdnames = s->opts.need_fdnames && !s->opts.count_only,
-		.need_fd_details = s->opts.need_fd_details && !s->opts.count_only,
-		.need_comms = s->opts.need_comms && !s->opts.count_only,
+		.need_fdnames = s->opts.needs.fds && !s->opts.count_only,
+		.need_fd_details = s->opts.needs.details && !s->opts.count_only,
+		.need_comms = s->opts.needs.comms && !s->opts.count_only,
 		.file_type = s->types.ids.kfuncs[ESPY_KFUNC_CAST] && s->types.ids.kiocb ? s->types.ids.file : 0,
 		.kiocb_type = s->types.ids.kiocb,
 		.tell_fds = t->tell_fds,
@@ -264,7 +263,7 @@ static int attach_all(struct bpf_source *s, const struct choice *c)
 	err = c->fork ? attach(s, "espy_fork") : 0;
 	err = err ? err : attach(s, "espy_exec");
 	err = err ? err : attach(s, "espy_exit");
-	if (!err && s->opts.need_comms && !s->opts.count_only)
+	if (!err && s->opts.needs.comms && !s->opts.count_only)
 		err = attach(s, "espy_rename");
 	err = err ? err : attach(s, "espy_signal");
 	err = err ? err : attach(s, "espy_signal_sent");
@@ -416,7 +415,7 @@ static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_
 		return err;
 	}
 	c.enter = (s->tables.any_enter || s->tables.any_exec) && !s->opts.count_only;
-	c.enter_time = s->opts.need_enter_ns || s->opts.count_only;
+	c.enter_time = s->opts.needs.enter_ns || s->opts.count_only;
 	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;
 	espy_quiet_libbpf__begin();
 	err = try_load(s, &c, cgroup_id, cgroup_level, for_command);

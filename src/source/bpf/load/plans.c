@@ -171,7 +171,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 	const struct espy_call_set *set = &s->sets[abi];
 	const struct espy_image *img = set->image;
 	uint32_t op_base = (uint32_t)t->op_cnt, plan_base = (uint32_t)t->plan_cnt, var_base = (uint32_t)t->variant_cnt;
-	const bool names = s->opts.need_fdnames && !s->opts.count_only;
+	const bool names = s->opts.needs.fds && !s->opts.count_only;
 
 	for (uint32_t i = 0; i < img->op_cnt; i++)
 		t->ops[op_base + i].op = set->ops[i];
@@ -212,7 +212,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		if (plan->effect == ESPY_EFFECT_RESTORES)
 			t->sigreturn_nr[abi] = nr;
 		if (names)
-			add_names(call, img, plan, s->opts.need_fd_details);
+			add_names(call, img, plan, s->opts.needs.details);
 		if (!wanted) {
 			if (names)
 				add_variants(call, cp, var_base);
@@ -255,7 +255,7 @@ static void finish(struct espy_fast *f, const struct espy_bpf_call *call, uint8_
 	f->fd1 = f->fd2 = ESPY_FAST_NO_FD;
 	if (!set_fds(f, call->fd_args))
 		f->shape = ESPY_SHAPE_GENERAL;
-	f->rec_flags = (nargs & 7) | (opts->need_enter_ns ? ESPY_RF_ENTER_NS : 0) | (opts->need_ip ? ESPY_RF_IP : 0);
+	f->rec_flags = (nargs & 7) | (opts->needs.enter_ns ? ESPY_RF_ENTER_NS : 0) | (opts->needs.ip ? ESPY_RF_IP : 0);
 	f->head = espy_call__items_off(f->rec_flags);
 }
 
@@ -276,7 +276,7 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, ui
 {
 	size_t cnt = 0;
 
-	if (s->opts.count_only || s->opts.need_enter_ns || s->opts.need_fdnames || s->opts.trigger_cnt)
+	if (s->opts.count_only || s->opts.needs.enter_ns || s->opts.needs.fds || s->opts.trigger_cnt)
 		return false;
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		if (!s->set[abi] || s->sets[abi].all_wanted)
@@ -299,7 +299,7 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, ui
 
 static bool is_none(const struct bpf_tables *t, const struct bpf_source *s)
 {
-	if (s->opts.count_only || s->opts.need_fdnames || s->opts.trigger_cnt || s->opts.calls_change || t->any_enter || t->any_exec)
+	if (s->opts.count_only || s->opts.needs.fds || s->opts.trigger_cnt || s->opts.calls_change || t->any_enter || t->any_exec)
 		return false;
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		if (!s->set[abi] || s->sets[abi].all_wanted)
@@ -324,7 +324,7 @@ static void add_trigger(struct bpf_tables *t, uint32_t call, uint32_t trigger)
  */
 static void add_gates(struct bpf_tables *t, const struct bpf_source *s, uint32_t call, const struct espy_call_gate *g)
 {
-	const uint32_t names = s->opts.need_fdnames ? ESPY_CALL_RET_FD | ESPY_CALL_FDS : 0;
+	const uint32_t names = s->opts.needs.fds ? ESPY_CALL_RET_FD | ESPY_CALL_FDS : 0;
 	struct espy_bpf_call *c = &t->calls[call];
 
 	if (g->early > s->opts.gate_cnt || g->late > s->opts.gate_cnt)
@@ -396,7 +396,7 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 	}
 	/* Where tasks are not watched one by one, their names are told on the same way. */
 	t->tell_fds = !s->opts.count_only &&
-		      (s->opts.need_fdnames || (s->opts.need_comms && mode != ESPY_BPF_MODE_BITS));
+		      (s->opts.needs.fds || (s->opts.needs.comms && mode != ESPY_BPF_MODE_BITS));
 	t->plans[RAW_PLAN].nargs = ESPY_MAX_ARGS;
 	t->plan_cnt = 1;
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++) {

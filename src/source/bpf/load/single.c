@@ -489,7 +489,7 @@ void bpf_source_tell_single(const struct bpf_source *s, char *text, size_t size)
 
 	if (!s->loaded || s->opts.count_only)
 		snprintf(text, size, "%s", "");
-	else if (s->opts.need_enter_ns)
+	else if (s->opts.needs.enter_ns)
 		snprintf(text, size, "programs run at all calls: the times of entries are wanted (-T, record)");
 	else if (*s->unchanged || back)
 		snprintf(text, size, "programs run at all calls: %s", back ? "32-bit calls are made" : s->unchanged);
