@@ -306,9 +306,13 @@ static int open_with_marks(struct espy_session *s, const struct espy_source_opts
 			espy_session__error(s, "-m '%s(str ...)' is for USDT probes: add --via kernel", s->marks.v[i].agent.pattern);
 			return -EINVAL;
 		}
-	int err =
-		espy_merged_source__open(&s->src, marks_alone(s) ? NULL : s->src_ops,
-					 s->marks.via == ESPY_VIA_KERNEL ? &espy_source_usdt : &espy_source_agent, so);
+	const struct espy_source_ops *inputs[2];
+	size_t cnt = 0;
+
+	if (!marks_alone(s))
+		inputs[cnt++] = s->src_ops;
+	inputs[cnt++] = s->marks.via == ESPY_VIA_KERNEL ? &espy_source_usdt : &espy_source_agent;
+	const int err = espy_merged_source__open(&s->src, inputs, cnt, so);
 
 	if (!err)
 		s->src_ops = s->src->ops;

@@ -284,7 +284,7 @@ struct espy_source {
 
 extern const struct espy_source_ops espy_source_bpf;
 extern const struct espy_source_ops espy_source_ptrace;
-/* Marks only, behind the merged source (source/merged_source.h): */
+/* Marks only, behind the merged source (source/merged_source.h): without set_calls, start_command and command_status. */
 extern const struct espy_source_ops espy_source_agent;
 extern const struct espy_source_ops espy_source_usdt;
 

@@ -66,22 +66,6 @@ static int agent_open(struct espy_source **out, const struct espy_source_opts *o
 	return 0;
 }
 
-static int agent_set_calls(struct espy_source *src, enum espy_abi abi, const struct espy_call_set *set)
-{
-	(void)src;
-	(void)abi;
-	(void)set;
-	return 0;
-}
-
-static int agent_start_command(struct espy_source *src, const struct espy_command *cmd, pid_t *pid)
-{
-	(void)src;
-	(void)cmd;
-	(void)pid;
-	return -EOPNOTSUPP;
-}
-
 static int agent_add_target(struct espy_source *src, const struct espy_target *t)
 {
 	struct espy_agent_source *s = to_agent(src);
@@ -395,13 +379,6 @@ static void agent_stats(struct espy_source *src, struct espy_source_stats *st)
 	*st = to_agent(src)->stats;
 }
 
-static int agent_command_status(struct espy_source *src, int *status)
-{
-	(void)src;
-	(void)status;
-	return -ECHILD;
-}
-
 /* Children of processes that have ended: each of them either has called, or nobody knows what marks it met. */
 static void tell_missing(struct espy_agent_source *s)
 {
@@ -487,14 +464,11 @@ const struct espy_source_ops espy_source_agent = {
 	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_FLIGHT,
 	.probe = agent_probe,
 	.open = agent_open,
-	.set_calls = agent_set_calls,
-	.start_command = agent_start_command,
 	.add_target = agent_add_target,
 	.remove_target = agent_remove_target,
 	.poll = agent_poll,
 	.snapshot = agent_snapshot,
 	.stats = agent_stats,
-	.command_status = agent_command_status,
 	.close = agent_close,
 	.inside = &inside,
 };

@@ -161,22 +161,6 @@ fail:
 	return err;
 }
 
-static int usdt_set_calls(struct espy_source *src, enum espy_abi abi, const struct espy_call_set *set)
-{
-	(void)src;
-	(void)abi;
-	(void)set;
-	return 0;
-}
-
-static int usdt_start_command(struct espy_source *src, const struct espy_command *cmd, pid_t *pid)
-{
-	(void)src;
-	(void)cmd;
-	(void)pid;
-	return -EOPNOTSUPP;
-}
-
 static int usdt_add_target(struct espy_source *src, const struct espy_target *t)
 {
 	struct usdt_source *s = to_usdt(src);
@@ -405,13 +389,6 @@ static void usdt_stats(struct espy_source *src, struct espy_source_stats *st)
 	*st = to_usdt(src)->stats;
 }
 
-static int usdt_command_status(struct espy_source *src, int *status)
-{
-	(void)src;
-	(void)status;
-	return -ECHILD;
-}
-
 static void usdt_close(struct espy_source *src)
 {
 	struct usdt_source *s = to_usdt(src);
@@ -439,12 +416,9 @@ const struct espy_source_ops espy_source_usdt = {
 	.caps = ESPY_SRC_PASSIVE,
 	.probe = usdt_probe,
 	.open = usdt_open,
-	.set_calls = usdt_set_calls,
-	.start_command = usdt_start_command,
 	.add_target = usdt_add_target,
 	.remove_target = usdt_remove_target,
 	.poll = usdt_poll,
 	.stats = usdt_stats,
-	.command_status = usdt_command_status,
 	.close = usdt_close,
 };
