@@ -27,8 +27,8 @@ static void set_event(struct espy_event *e, struct espy_session *s, unsigned typ
 	e->tid = task ? task->tid : 0;
 	e->tgid = task ? task->tgid : 0;
 	e->time_ns = rec ? rec->time_ns : 0;
-	e->realtime_offset_ns = espy_state__realtime_offset_ns(s->state);
-	e->image = &s->images[ESPY_ABI_NATIVE];
+	e->realtime_offset_ns = espy_state__realtime_offset_ns(s->pipe.state);
+	e->image = &s->pipe.images[ESPY_ABI_NATIVE];
 	e->call = NULL;
 	e->mark = NULL;
 	e->broken_off = e->decoded = false;
@@ -80,13 +80,13 @@ static bool has_paths(const struct espy_session *s)
 }
 
 /* Returns a copy of the working directory of a task, because the current call may change it. Returns NULL if it is not known. */
-static const char *copy_cwd(struct espy_session *s, const struct espy_task *task)
+static const char *copy_cwd(struct pipeline *p, const struct espy_task *task)
 {
-	const struct espy_fd_name *n = espy_state__fd(s->state, task->tid, AT_FDCWD, false);
+	const struct espy_fd_name *n = espy_state__fd(p->state, task->tid, AT_FDCWD, false);
 
-	if (!n || strlen(n->name) >= sizeof(s->cwd))
+	if (!n || strlen(n->name) >= sizeof(p->cwd))
 		return NULL;
-	return strcpy(s->cwd, n->name);
+	return strcpy(p->cwd, n->name);
 }
 
 /* Tells whether the task has died in the call. What the call would have done to its arguments stays unknown then. */
@@ -101,17 +101,18 @@ static bool is_broken_off(const struct espy_call_view *v)
  */
 static void decode_call(struct espy_session *s, struct espy_event *e)
 {
+	struct pipeline *p = &s->pipe;
 	struct espy_task_notes *notes = espy_task_notes(e->task);
 	const bool ended = e->type == ESPY_EVENT_CALL_END;
 	unsigned manners = 0;
 
 	for (unsigned i = 0; i < s->engines.cnt; i++)
-		manners |= espy_engine__manners(s->engines.v[i], e, &s->stream);
+		manners |= espy_engine__manners(s->engines.v[i], e, &p->stream);
 	const bool broken_off = ended && is_broken_off(e->call), known = broken_off && notes->args_shown;
 	if (manners && ended && !broken_off)
-		espy_decoder__args(&s->decoder, e->call, manners, notes->args_shown);
+		espy_decoder__args(&p->decoder, e->call, manners, notes->args_shown);
 	else if (manners && !known)
-		notes->args_shown = espy_decoder__begin(&s->decoder, e->call, manners);
+		notes->args_shown = espy_decoder__begin(&p->decoder, e->call, manners);
 	else if (!ended)
 		notes->args_shown = 0;
 	e->args_shown = notes->args_shown;
@@ -119,18 +120,18 @@ static void decode_call(struct espy_session *s, struct espy_event *e)
 	if (ended)
 		notes->args_shown = 0;
 	if (manners && has_paths(s))
-		e->cwd = copy_cwd(s, e->task);
+		e->cwd = copy_cwd(p, e->task);
 	if (ended)
-		espy_state__before_result(s->state);
+		espy_state__before_result(p->state);
 	if (!manners)
 		return;
 	e->decoded = true;
 	if (ended) {
-		espy_decoder__result(&s->decoder, e->call, manners);
-		e->result = espy_token_list__view(&s->decoder.result);
+		espy_decoder__result(&p->decoder, e->call, manners);
+		e->result = espy_token_list__view(&p->decoder.result);
 	}
 	if (!known)
-		e->args = espy_token_list__view(&s->decoder.args);
+		e->args = espy_token_list__view(&p->decoder.args);
 }
 
 static void call_event(struct espy_session *s, unsigned type, struct espy_task *task, const struct espy_rec *rec,
@@ -154,23 +155,23 @@ static void show_abi(struct espy_session *s, struct espy_task *task, const struc
 static void on_enter(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
 {
 	show_abi(s, task, rec);
-	if (!task->in_call || (!s->gathers && !is_call_wanted(s, ESPY_EVENT_CALL_BEGIN, rec->abi, rec->nr)))
+	if (!task->in_call || (!s->pipe.gathers && !is_call_wanted(s, ESPY_EVENT_CALL_BEGIN, rec->abi, rec->nr)))
 		return;
-	if (espy_call_view__init(&s->view, &s->images[rec->abi], rec, NULL))
+	if (espy_call_view__init(&s->pipe.view, &s->pipe.images[rec->abi], rec, NULL))
 		return;
 	/* A reader of the trace may show the call before the trace has the end of the call. */
-	if (s->gathers)
-		espy_prefetch__args(&s->prefetch, &s->view);
-	call_event(s, ESPY_EVENT_CALL_BEGIN, task, rec, &s->view);
+	if (s->pipe.gathers)
+		espy_prefetch__args(&s->pipe.prefetch, &s->pipe.view);
+	call_event(s, ESPY_EVENT_CALL_BEGIN, task, rec, &s->pipe.view);
 }
 
 static void show_call(struct espy_session *s, struct espy_task *task, const struct espy_rec *rec)
 {
 	if (!is_call_wanted(s, ESPY_EVENT_CALL_END, rec->abi, rec->nr))
 		return;
-	if (s->view.call == ESPY_NONE)
+	if (s->pipe.view.call == ESPY_NONE)
 		s->run.undescribed++;
-	call_event(s, ESPY_EVENT_CALL_END, task, rec, &s->view);
+	call_event(s, ESPY_EVENT_CALL_END, task, rec, &s->pipe.view);
 }
 
 /* Shows a call that has ended. Returns the call if the session could read it and its effects are to be applied; else NULL. */
@@ -178,13 +179,14 @@ static const struct espy_call_view *on_exit_call(struct espy_session *s, struct 
 						 const struct espy_rec *rec)
 {
 	enum espy_abi abi = rec->abi;
-	struct espy_call_view *v = &s->view;
+	struct pipeline *p = &s->pipe;
+	struct espy_call_view *v = &p->view;
 	const struct espy_rec *enter = NULL;
 
 	show_abi(s, task, rec);
 	if (task->in_call && task->enter->nr == rec->nr)
 		enter = task->enter;
-	if (espy_call_view__init(v, &s->images[abi], enter, rec)) {
+	if (espy_call_view__init(v, &p->images[abi], enter, rec)) {
 		if (!s->run.damaged++) /* a trace may hold millions of damaged records */
 			espy_session__say(s, ESPY_TOPIC_GENERAL, "a record of task %u is damaged and was left out", task->tid);
 		return NULL;
@@ -193,25 +195,25 @@ static const struct espy_call_view *on_exit_call(struct espy_session *s, struct 
 	if (v->call != ESPY_NONE && !v->ret && (v->image->plans[v->plan].flags & ESPY_PLAN_TWICE))
 		/* fork and clone return in the child, too: strace shows no such line, and the parent's line tells of the child */
 		return NULL;
-	espy_state__before_args(s->state, v);
-	if (s->gathers) {
-		espy_prefetch__args(&s->prefetch, v);
+	espy_state__before_args(p->state, v);
+	if (p->gathers) {
+		espy_prefetch__args(&p->prefetch, v);
 		espy_session__where(s, v); /* the answers to the condition's questions become part of the trace */
 	}
 	show_call(s, task, rec);
-	espy_state__before_result(s->state);
-	if (s->gathers)
-		espy_prefetch__result(&s->prefetch, v);
+	espy_state__before_result(p->state);
+	if (p->gathers)
+		espy_prefetch__result(&p->prefetch, v);
 	return v;
 }
 
 static void on_fork(struct espy_session *s, struct espy_task *parent, const struct espy_rec_fork *f)
 {
-	struct espy_task *child = espy_state__task(s->state, f->child_tid);
+	struct espy_task *child = espy_state__task(s->pipe.state, f->child_tid);
 
 	if (!child)
 		return;
-	if (!espy_task_notes(child)->announced && !s->stream.origin.wide)
+	if (!espy_task_notes(child)->announced && !s->pipe.stream.origin.wide)
 		espy_session__say(s, ESPY_TOPIC_TASKS, "Process %u attached", child->tid);
 	espy_task_notes(child)->announced = true;
 	struct espy_event e = make_event(s, ESPY_EVENT_FORK, parent, &f->rec);
@@ -222,7 +224,7 @@ static void on_fork(struct espy_session *s, struct espy_task *parent, const stru
 void espy_session__drop_task(struct espy_session *s, struct espy_task *task)
 {
 	plain_event(s, ESPY_EVENT_DETACH, task, NULL);
-	espy_state__detach(s->state, task);
+	espy_state__detach(s->pipe.state, task);
 }
 
 static void on_exec(struct espy_session *s, struct espy_task *task, const struct espy_rec_exec *x)
@@ -238,7 +240,7 @@ static void on_exec(struct espy_session *s, struct espy_task *task, const struct
 	 * (e.other) to that number.
 	 */
 	if (x->old_tid && x->old_tid != x->rec.tid)
-		e.other = espy_state__task(s->state, x->old_tid);
+		e.other = espy_state__task(s->pipe.state, x->old_tid);
 	espy_session__event(s, &e);
 }
 
@@ -246,14 +248,14 @@ void espy_session__detached(struct espy_session *s)
 {
 	if (!is_wanted(s, ESPY_EVENT_DETACH))
 		return;
-	for (struct espy_task *t = NULL; (t = espy_state__next_task(s->state, t));)
+	for (struct espy_task *t = NULL; (t = espy_state__next_task(s->pipe.state, t));)
 		if (!t->detached)
 			plain_event(s, ESPY_EVENT_DETACH, t, NULL);
 }
 
 static void on_definition(struct espy_session *s)
 {
-	const uint64_t bad = espy_state__bad_definitions(s->state);
+	const uint64_t bad = espy_state__bad_definitions(s->pipe.state);
 
 	if (bad != s->run.bad_definitions)
 		espy_session__say(s, ESPY_TOPIC_GENERAL, "the definition of a mark or a probe is damaged and was left out");
@@ -262,7 +264,7 @@ static void on_definition(struct espy_session *s)
 
 static void on_mark(struct espy_session *s, struct espy_task *task, const struct espy_rec_mark *mark)
 {
-	struct espy_marks_seen *seen = espy_state__marks_seen(s->state);
+	struct espy_marks_seen *seen = espy_state__marks_seen(s->pipe.state);
 	struct espy_event e = make_event(s, ESPY_EVENT_MARK, task, &mark->rec);
 
 	e.mark = seen ? espy_marks_seen__event(seen, mark->def, mark->rec.time_ns) : NULL;
@@ -271,7 +273,7 @@ static void on_mark(struct espy_session *s, struct espy_task *task, const struct
 
 static void on_probe(struct espy_session *s, struct espy_task *task, const struct espy_rec_probe *probe)
 {
-	struct espy_marks_seen *seen = espy_state__marks_seen(s->state);
+	struct espy_marks_seen *seen = espy_state__marks_seen(s->pipe.state);
 	struct espy_event e = make_event(s, ESPY_EVENT_PROBE, task, &probe->rec);
 
 	e.mark = seen ? espy_marks_seen__event(seen, probe->def, probe->rec.time_ns) : NULL;
@@ -411,13 +413,13 @@ static bool on_record(struct espy_session *s, const struct espy_rec *rec, const 
 	const struct espy_call_view *v = NULL;
 	struct espy_task *task;
 
-	if (!espy_state__apply(s->state, rec, &task))
+	if (!espy_state__apply(s->pipe.state, rec, &task))
 		return false;
 	if (task)
 		v = on_task_record(s, task, rec);
 	else
 		on_general(s, rec);
-	espy_state__applied(s->state, rec, v);
+	espy_state__applied(s->pipe.state, rec, v);
 	*call = v;
 	return true;
 }
@@ -429,10 +431,10 @@ static bool on_record(struct espy_session *s, const struct espy_rec *rec, const 
  */
 static void note_window(struct espy_session *s, uint64_t time_ns)
 {
-	if (s->stream.outside && time_ns >= s->window.from_ns && time_ns)
-		s->stream.outside = false;
+	if (s->pipe.stream.outside && time_ns >= s->window.from_ns && time_ns)
+		s->pipe.stream.outside = false;
 	if (s->window.to_ns && time_ns > s->window.to_ns) {
-		s->stream.outside = true;
+		s->pipe.stream.outside = true;
 		s->run.stopping = true;
 	}
 }
@@ -554,7 +556,7 @@ static void record_marks(struct espy_session *s, struct espy_sink *r, const stru
 	expect(s, first, (size_t)(end - (const uint8_t *)first));
 	for (; (const uint8_t *)m < end; m = next) {
 		next = same_marks(m, end, &cnt, &last);
-		if (espy_state__marks(s->state, m, last, cnt))
+		if (espy_state__marks(s->pipe.state, m, last, cnt))
 			continue;
 		r->ops->marks(r, piece, (size_t)((const uint8_t *)m - (const uint8_t *)piece));
 		piece = next;

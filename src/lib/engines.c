@@ -180,7 +180,7 @@ static void collect_wants(struct espy_session *s)
 		if (w->elem_limit > all.elem_limit)
 			all.elem_limit = w->elem_limit;
 	}
-	s->decoder.want = all;
+	s->pipe.decoder.want = all;
 }
 
 void espy_session__note_sinks(struct espy_session *s)
@@ -196,12 +196,12 @@ void espy_session__note_sinks(struct espy_session *s)
 		lines += e->lines;
 	}
 	s->engines.record_sinks = records;
-	s->gathers = records && !lines;
-	if (s->gathers && s->state && !s->prefetch.resolver.ctx && espy_prefetch__init(&s->prefetch, s->state, s->images))
-		s->gathers = false;
+	s->pipe.gathers = records && !lines;
+	if (s->pipe.gathers && s->pipe.state && !s->pipe.prefetch.resolver.ctx && espy_prefetch__init(&s->pipe.prefetch, s->pipe.state, s->pipe.images))
+		s->pipe.gathers = false;
 	collect_wants(s);
-	if (s->state)
-		espy_state__keep_facts(s->state, records ? note_fact : NULL, s);
+	if (s->pipe.state)
+		espy_state__keep_facts(s->pipe.state, records ? note_fact : NULL, s);
 }
 
 /* Of a trace all marks and probes are shown, unless some are named and nothing else is wanted. */
@@ -215,7 +215,7 @@ static int open_mark_filter(struct espy_session *s, struct espy_engine *e)
 {
 	const struct espy_mark_rules *own = &e->filter->marks;
 	bool needed = s->trace || s->marks.via == ESPY_VIA_KERNEL || own->cnt != s->marks.cnt;
-	struct espy_marks_seen *seen = s->state ? espy_state__marks_seen(s->state) : NULL;
+	struct espy_marks_seen *seen = s->pipe.state ? espy_state__marks_seen(s->pipe.state) : NULL;
 
 	for (size_t i = 0; i < own->cnt; i++)
 		needed |= own->v[i].rest;
@@ -234,7 +234,7 @@ static int open_mark_filter(struct espy_session *s, struct espy_engine *e)
 static int open_probe_filter(struct espy_session *s, struct espy_engine *e)
 {
 	const struct espy_probe_rules *own = &e->filter->probes;
-	struct espy_marks_seen *seen = s->state ? espy_state__marks_seen(s->state) : NULL;
+	struct espy_marks_seen *seen = s->pipe.state ? espy_state__marks_seen(s->pipe.state) : NULL;
 
 	espy_def_filter__free(e->probe_filter);
 	e->probe_filter = NULL;
@@ -260,7 +260,7 @@ int espy_session__start_engine(struct espy_session *s, struct espy_engine *e)
 	if (!err)
 		err = open_probe_filter(s, e);
 	if (!err && e->sink && e->sink->ops->start)
-		err = e->sink->ops->start(e->sink, &s->stream);
+		err = e->sink->ops->start(e->sink, &s->pipe.stream);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && s->trace; abi++)
 		for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
 			e->calls[abi][w] &= s->window.recorded[abi][w];
@@ -307,7 +307,7 @@ void espy_session__event(struct espy_session *s, struct espy_event *event)
 	for (unsigned i = 0; i < cnt; i++) {
 		struct espy_engine *en = e->v[i];
 
-		if (!en->gone && !espy_engine__event(en, event, &s->stream))
+		if (!en->gone && !espy_engine__event(en, event, &s->pipe.stream))
 			limit |= en->ends_session;
 	}
 	if (limit && !s->run.stopping) {

@@ -15,10 +15,10 @@ static bool open_lines(struct espy_event_answers *a, struct espy_session *s)
 	a->text = (struct espy_text_options){ .size = sizeof(a->text), .string_limit = 32 };
 	a->lines = (struct espy_lines){
 		.o = &a->text,
-		.stream = &s->stream,
-		.live = espy_state__live_tasks(s->state),
+		.stream = &s->pipe.stream,
+		.live = espy_state__live_tasks(s->pipe.state),
 		.to_file = true,
-		.resolver = s->resolver,
+		.resolver = s->pipe.resolver,
 	};
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 		a->lines.text[abi].str_limit = a->text.string_limit;

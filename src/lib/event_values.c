@@ -43,7 +43,7 @@ static int signal_tokens(const struct espy_event *e, struct espy_tokens *out)
 	if (!a)
 		return -ENOMEM;
 	if (a->signal_serial != serial) {
-		a->signals.resolver = &e->session->resolver;
+		a->signals.resolver = &e->session->pipe.resolver;
 		a->signals.signal_tid = e->rec->tid;
 		espy_decoder__siginfo(&a->signals, e->image, sig->info, sig->info_sz < sizeof(sig->info) ? sig->info_sz : sizeof(sig->info),
 				      MANNER);
@@ -519,12 +519,12 @@ const char *espy_event_error(const struct espy_event *e)
 
 const char *espy_event_fd_path(const struct espy_event *e, int fd)
 {
-	const struct espy_fd_name *n = e && e->task ? espy_state__fd(e->session->state, e->tid, fd, false) : NULL;
+	const struct espy_fd_name *n = e && e->task ? espy_state__fd(e->session->pipe.state, e->tid, fd, false) : NULL;
 
 	return n ? n->name : NULL;
 }
 
 const char *espy_event_task_name(const struct espy_event *e)
 {
-	return e && e->task ? espy_state__comm(e->session->state, e->tid) : NULL;
+	return e && e->task ? espy_state__comm(e->session->pipe.state, e->tid) : NULL;
 }

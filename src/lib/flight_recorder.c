@@ -159,7 +159,7 @@ int espy_flight__open(struct espy_session *s)
  */
 static const char *since_when(const struct espy_session *s, const struct espy_source_stats *st, char *text, size_t size)
 {
-	const uint64_t real_ns = st->whole_since_ns + (uint64_t)espy_state__realtime_offset_ns(s->state);
+	const uint64_t real_ns = st->whole_since_ns + (uint64_t)espy_state__realtime_offset_ns(s->pipe.state);
 	const time_t sec = (time_t)(real_ns / 1000000000u);
 	char hms[16];
 	struct tm tm;
@@ -177,7 +177,7 @@ static int begin_trace(struct espy_session *s, struct espy_engine *e, const char
 	o.path = name;
 	int err = espy_recording__new(&e->sink, &o, e->filter);
 	if (!err)
-		err = e->sink->ops->start(e->sink, &s->stream);
+		err = e->sink->ops->start(e->sink, &s->pipe.stream);
 	s->run.clock_ns = 0;
 	return err;
 }
@@ -202,7 +202,7 @@ static int take(struct espy_session *s, const char *why)
 
 	if (e && !name)
 		return -ENOMEM;
-	espy_state__reset(s->state); /* each trace begins from nothing */
+	espy_state__reset(s->pipe.state); /* each trace begins from nothing */
 	int err = e ? begin_trace(s, e, name) : 0;
 	if (!err) {
 		n = s->src_ops->snapshot(s->src, espy_session__record, s);

@@ -168,7 +168,7 @@ void espy_resume_socket__serve(struct espy_resume_socket *h)
 
 static const char *call_name(const struct espy_session *s, const struct espy_held_task *t)
 {
-	const struct espy_image *img = t->abi < ESPY_ABI_CNT ? &s->images[t->abi] : NULL;
+	const struct espy_image *img = t->abi < ESPY_ABI_CNT ? &s->pipe.images[t->abi] : NULL;
 
 	return img && t->nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[t->nr].name) : "";
 }

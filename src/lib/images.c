@@ -27,7 +27,7 @@ static int open_with_files(struct espy_session *s, enum espy_abi abi)
 			espy_session__error(s, "--describe: %s", strerror(-err));
 		return err;
 	}
-	err = espy_image__open(&s->images[abi], s->descriptions.own[abi], *size, &bad);
+	err = espy_image__open(&s->pipe.images[abi], s->descriptions.own[abi], *size, &bad);
 	if (err)
 		espy_session__error(s, "descriptions for ABI %u are damaged at offset %zu", abi, bad);
 	return err;
@@ -42,7 +42,7 @@ static int open_images(struct espy_session *s)
 			err = open_with_files(s, (enum espy_abi)abi);
 		} else {
 			espy_builtin_image((enum espy_abi)abi, &s->descriptions.own_size[abi]);
-			err = espy_builtin_image__open(&s->images[abi], (enum espy_abi)abi);
+			err = espy_builtin_image__open(&s->pipe.images[abi], (enum espy_abi)abi);
 		}
 	}
 	return err;
@@ -89,7 +89,7 @@ static int open_trace_image(struct espy_session *s, enum espy_abi abi)
 	}
 	free(s->descriptions.own[abi]);
 	s->descriptions.own[abi] = bytes;
-	s->images[abi] = joined;
+	s->pipe.images[abi] = joined;
 	if (s->condition.where)
 		espy_where__forget(s->condition.where, abi);
 	for (unsigned i = 0; i < s->engines.cnt; i++)
@@ -110,7 +110,7 @@ static int open_trace_images(struct espy_session *s)
 void espy_session__need_image(struct espy_session *s, const struct espy_rec *call)
 {
 	const enum espy_abi abi = call->abi;
-	const struct espy_image *img = &s->images[abi];
+	const struct espy_image *img = &s->pipe.images[abi];
 
 	/* They come in parts, before the calls that they describe. */
 	if (s->descriptions.changes[abi] != espy_trace_reader__section_changes(s->trace->reader) &&

@@ -37,7 +37,7 @@ static void say_skipped_marks(struct espy_session *s)
 /* What a trace holds and could not be shown as it was. */
 static void say_what_lacks(struct espy_session *s)
 {
-	const struct espy_budget *budget = espy_state__budget(s->state);
+	const struct espy_budget *budget = espy_state__budget(s->pipe.state);
 
 	for (unsigned i = 0; i < s->engines.cnt; i++)
 		s->run.damaged += s->engines.v[i]->sink ? s->engines.v[i]->sink->damaged : 0;
@@ -64,7 +64,7 @@ static unsigned long most_memory_kb(void)
 static void say_marks(struct espy_session *s)
 {
 	struct espy_marks_count counts[SHOWN_MARKS];
-	size_t all, probes, cnt = espy_marks_seen__counts(espy_state__marks_seen(s->state), counts, SHOWN_MARKS, &all, &probes);
+	size_t all, probes, cnt = espy_marks_seen__counts(espy_state__marks_seen(s->pipe.state), counts, SHOWN_MARKS, &all, &probes);
 
 	for (size_t i = 0; i < cnt; i++) {
 		const uint64_t ns = counts[i].last_ns - counts[i].first_ns;
@@ -111,10 +111,10 @@ void espy_session__report_end(struct espy_session *s)
 	uint64_t lost = 0;
 
 	say_what_lacks(s);
-	if (espy_state__marks_seen(s->state) && !s->trace)
+	if (espy_state__marks_seen(s->pipe.state) && !s->trace)
 		say_marks(s);
 	s->src_ops->stats(s->src, &st);
-	if (s->stream.origin.wide && s->marks.cnt && !s->trace)
+	if (s->pipe.stream.origin.wide && s->marks.cnt && !s->trace)
 		espy_session__say(s, ESPY_TOPIC_END, "%" PRIu64 " process%s with an agent, marks of %" PRIu64, st.agents,
 				  st.agents == 1 ? "" : "es", st.marked);
 	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++) {

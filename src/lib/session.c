@@ -107,12 +107,12 @@ static void free_session(struct espy_session *s)
 	espy_session__close_engines(s);
 	espy_flight__close(s);
 	espy_session__free_answers(s->answers);
-	espy_prefetch__free(&s->prefetch);
+	espy_prefetch__free(&s->pipe.prefetch);
 	espy_resume_socket__close(s->resume_socket);
 	if (s->src)
 		s->src_ops->close(s->src);
-	espy_state__free(s->state);
-	espy_decoder__free(&s->decoder);
+	espy_state__free(s->pipe.state);
+	espy_decoder__free(&s->pipe.decoder);
 	espy_session__close_where(s);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		espy_call_set__free(&s->sets[abi]);
@@ -187,7 +187,7 @@ int espy_session_remove_pid(struct espy_session *s, pid_t pid)
 	if (err)
 		return err;
 	err = s->run.phase != PHASE_RUNS || s->trace ? -ESRCH : s->src_ops->remove_target(s->src, pid);
-	task = err ? NULL : espy_state__task(s->state, (uint32_t)pid);
+	task = err ? NULL : espy_state__task(s->pipe.state, (uint32_t)pid);
 	if (task)
 		espy_session__drop_task(s, task);
 	return espy_session__come_out(s, err);

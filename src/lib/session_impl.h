@@ -37,7 +37,24 @@ struct espy_trace {
 	void *log_ctx;
 };
 
-/* The descriptions, for each ABI. */
+/* What makes an event of a record: the descriptions, the state, and the decoder between them. One record is at work at a time. */
+struct pipeline {
+	struct espy_image images[ESPY_ABI_CNT];
+	struct espy_state *state;
+	struct espy_resolver resolver; /* the answers of the state */
+	struct espy_decoder decoder;
+	struct espy_stream stream;
+	struct espy_call_view view; /* large */
+	char cwd[4096];		    /* working directory of the current event: struct espy_event */
+	struct espy_prefetch prefetch;
+	/*
+	 * No engine makes lines of text, but an engine writes a trace. The session asks the state every question that text would
+	 * ask, so that the trace has the answers.
+	 */
+	bool gathers;
+};
+
+/* The memory of the descriptions, for each ABI. */
 struct session_images {
 	void *own[ESPY_ABI_CNT]; /* images made at run time (from files; of a trace: joined); NULL: the built-in image */
 	size_t own_size[ESPY_ABI_CNT];
@@ -136,20 +153,8 @@ struct espy_session {
 	struct espy_tamper *tampers; /* of all filters, which own the bytes */
 	size_t tamper_cnt;
 	struct espy_engine *counts_for; /* the source counts calls for this engine, and sends none; NULL: the source sends calls */
-	struct espy_image images[ESPY_ABI_CNT];
+	struct pipeline pipe;
 	struct session_images descriptions;
-	struct espy_state *state;
-	char cwd[4096]; /* working directory of the current event: struct espy_event */
-	struct espy_resolver resolver; /* the answers of the state */
-	struct espy_decoder decoder;
-	struct espy_stream stream;
-	struct espy_call_view view; /* large; one at a time */
-	struct espy_prefetch prefetch;
-	/*
-	 * No engine makes lines of text, but an engine writes a trace. The session asks the state every question that text would
-	 * ask, so that the trace has the answers.
-	 */
-	bool gathers;
 	bool follow_fds; /* the state must know the file behind each descriptor */
 	struct espy_trace *trace; /* NULL: live */
 	struct session_window window;

@@ -58,7 +58,7 @@ static void tick(struct espy_session *s)
 /* --detach-on=execve: the task has a new image and goes on without us. */
 static void detach_one(struct espy_session *s)
 {
-	struct espy_task *task = espy_state__task(s->state, s->targets.detach_tid);
+	struct espy_task *task = espy_state__task(s->pipe.state, s->targets.detach_tid);
 
 	s->src_ops->remove_target(s->src, (pid_t)s->targets.detach_tid);
 	s->targets.detach_tid = 0;
@@ -80,7 +80,7 @@ static void detach_all(struct espy_session *s)
 		espy_session__detached(s);
 	flush(s);
 	for (size_t i = 0; i < s->o.pid_count; i++)
-		if (espy_state__task(s->state, (uint32_t)s->o.pids[i]))
+		if (espy_state__task(s->pipe.state, (uint32_t)s->o.pids[i]))
 			espy_session__say(s, ESPY_TOPIC_TASKS, "Process %d detached", s->o.pids[i]);
 }
 
@@ -204,7 +204,7 @@ static void add_counts(struct espy_session *s)
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && counts; abi++) {
 		memset(counts, 0, ESPY_MAX_SYSCALLS * sizeof(*counts));
 		if (!s->src_ops->counts(s->src, (enum espy_abi)abi, counts, ESPY_MAX_SYSCALLS))
-			espy_summary__add(s->counts_for->sink, &s->images[abi], counts, ESPY_MAX_SYSCALLS);
+			espy_summary__add(s->counts_for->sink, &s->pipe.images[abi], counts, ESPY_MAX_SYSCALLS);
 	}
 	free(counts);
 }

@@ -18,8 +18,8 @@
 
 static void open_stream(struct espy_session *s)
 {
-	s->stream = (struct espy_stream){
-		.images = s->images,
+	s->pipe.stream = (struct espy_stream){
+		.images = s->pipe.images,
 		.recorded = s->trace,
 		.origin = {
 			.command = s->targets.command.path,
@@ -31,10 +31,10 @@ static void open_stream(struct espy_session *s)
 		.log = &s->log,
 	};
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		s->stream.image_bytes[abi] = s->descriptions.own[abi];
-		s->stream.image_sizes[abi] = s->descriptions.own_size[abi];
+		s->pipe.stream.image_bytes[abi] = s->descriptions.own[abi];
+		s->pipe.stream.image_sizes[abi] = s->descriptions.own_size[abi];
 		if (!s->descriptions.own[abi])
-			s->stream.image_bytes[abi] = espy_builtin_image((enum espy_abi)abi, &s->stream.image_sizes[abi]);
+			s->pipe.stream.image_bytes[abi] = espy_builtin_image((enum espy_abi)abi, &s->pipe.stream.image_sizes[abi]);
 	}
 }
 
@@ -45,20 +45,20 @@ static int open_state(struct espy_session *s)
 		.lookups = s->trace ? &espy_lookups_trace : &espy_lookups_live,
 		.follow_fds = s->follow_fds,
 		.names = s->needs.comms,
-		.ask_once = s->gathers,
+		.ask_once = s->pipe.gathers,
 		.max_bytes = s->trace ? TRACE_TABLES_BYTES : 0,
 		.slot_sz = sizeof(struct espy_task_notes),
 	};
-	int err = espy_state__new(&s->state, &so);
+	int err = espy_state__new(&s->pipe.state, &so);
 
 	if (err)
 		return err;
-	s->stream.state = s->state;
-	espy_state__set_realtime_offset(s->state, (int64_t)(espy_clock_ns(CLOCK_REALTIME) - espy_now_ns()));
+	s->pipe.stream.state = s->pipe.state;
+	espy_state__set_realtime_offset(s->pipe.state, (int64_t)(espy_clock_ns(CLOCK_REALTIME) - espy_now_ns()));
 	if (s->trace)
 		espy_session__open_window(s);
-	s->resolver = espy_state__resolver(s->state);
-	s->decoder.resolver = &s->resolver;
+	s->pipe.resolver = espy_state__resolver(s->pipe.state);
+	s->pipe.decoder.resolver = &s->pipe.resolver;
 	espy_session__note_sinks(s);
 	return 0;
 }
@@ -153,8 +153,8 @@ static int open_input(struct espy_session *s)
 		err = espy_resume_socket__open(&s->resume_socket, s);
 	if (err)
 		return err;
-	s->stream.passive = s->src_ops->caps & ESPY_SRC_PASSIVE;
-	s->stream.origin.source = s->src_ops->name;
+	s->pipe.stream.passive = s->src_ops->caps & ESPY_SRC_PASSIVE;
+	s->pipe.stream.origin.source = s->src_ops->name;
 	/* After the source, whose name stands in a trace, and before the first task is watched. */
 	err = start_engines(s);
 	if (!err && s->o.flight_bytes)

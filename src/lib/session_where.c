@@ -11,7 +11,7 @@ static int open_where(struct espy_session *s, const struct espy_filter *f, struc
 {
 	struct espy_condition_error e = { .at = 0 };
 	size_t which = 0;
-	int err = espy_where__new(out, (const char *const *)f->where, f->where_cnt, s->images, &which, &e);
+	int err = espy_where__new(out, (const char *const *)f->where, f->where_cnt, s->pipe.images, &which, &e);
 
 	if (!err)
 		err = espy_where__restrict(*out, calls, &which, &e);
@@ -67,7 +67,7 @@ static bool own_where(void *engine, const struct espy_call_view *v)
 
 	if (!v->has_exit && !espy_where__knows_at_entry(e->own_where, (enum espy_abi)v->image->abi, v->nr))
 		return false;
-	return espy_where__holds(e->own_where, v, false, e->session->state);
+	return espy_where__holds(e->own_where, v, false, e->session->pipe.state);
 }
 
 int espy_session__open_own_where(struct espy_session *s, struct espy_engine *e)
@@ -263,9 +263,9 @@ int espy_session__set_gates(struct espy_session *s)
 		return -ENOMEM;
 	}
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		for (uint32_t nr = 0; nr < s->images[abi].syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
+		for (uint32_t nr = 0; nr < s->pipe.images[abi].syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
 			/* What the tables of descriptors need comes whatever the condition says. */
-			if (!(s->follow_fds && espy_state__needs_call(&s->images[abi], nr)))
+			if (!(s->follow_fds && espy_state__needs_call(&s->pipe.images[abi], nr)))
 				set_gate(s, (enum espy_abi)abi, nr, w);
 		}
 		s->sets[abi].gates = s->condition.call_gates[abi];
@@ -288,7 +288,7 @@ bool espy_session__where(void *session, const struct espy_call_view *v)
 	/* Who shows a recording must know what the kernel knew: so all is asked here once more. */
 	const bool tested = g && (g->early || g->late) && !s->condition.several && !s->engines.record_sinks;
 
-	return espy_where__holds(s->condition.where, v, tested, s->state);
+	return espy_where__holds(s->condition.where, v, tested, s->pipe.state);
 }
 
 void espy_session__close_where(struct espy_session *s)

@@ -31,7 +31,7 @@ static bool asks_netlink(const struct espy_session *s, const struct espy_image *
 static void add_needed_calls(const struct espy_session *s, struct espy_syscall_set *calls)
 {
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		const struct espy_image *img = &s->images[abi];
+		const struct espy_image *img = &s->pipe.images[abi];
 
 		if (!s->follow_fds && (s->src_ops->caps & ESPY_SRC_FDS || !asks_netlink(s, img)))
 			continue;
@@ -150,7 +150,7 @@ int espy_session__open_call_sets(struct espy_session *s)
 	if (!s->o.engines_fixed && !s->trace)
 		widen_filter(&all);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++)
-		err = espy_call_set__init(&s->sets[abi], &s->images[abi], &all, &s->needs);
+		err = espy_call_set__init(&s->sets[abi], &s->pipe.images[abi], &all, &s->needs);
 	return err;
 }
 
@@ -224,7 +224,7 @@ static int gather_tampers(struct espy_session *s)
 			for (size_t other = 0; other < before; other++)
 				if (both_change(&s->tampers[other], &f->tampers[r], &abi, &nr)) {
 					espy_session__error(s, "inject: two filters change %s: of each call one filter may",
-							    espy_image__str(&s->images[abi], s->images[abi].syscalls[nr].name));
+							    espy_image__str(&s->pipe.images[abi], s->pipe.images[abi].syscalls[nr].name));
 					return -EINVAL;
 				}
 			s->tampers[s->tamper_cnt++] = f->tampers[r];
@@ -369,7 +369,7 @@ int espy_session__open_source(struct espy_session *s)
 	if (err)
 		return err;
 	if (s->src_ops && s->src_ops->caps & ESPY_SRC_PID_NUMBERS)
-		espy_state__numbers_are_told(s->state);
+		espy_state__numbers_are_told(s->pipe.state);
 	if (!marks_alone(s))
 		want_needed_calls(s);
 	err = espy_session__set_gates(s);

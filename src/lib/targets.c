@@ -102,7 +102,7 @@ int espy_session__add_pid(struct espy_session *s, pid_t pid, bool single_task)
 	}
 	unsigned n = seed(s, pid, all_threads);
 	if (s->follow_fds)
-		espy_state__seed(s->state, (uint32_t)pid);
+		espy_state__seed(s->pipe.state, (uint32_t)pid);
 	if (n > 1)
 		espy_session__say(s, ESPY_TOPIC_TASKS, "Process %d attached with %u threads", pid, n);
 	else
@@ -152,7 +152,7 @@ static int start_command(struct espy_session *s)
 	}
 	attached(s, (uint32_t)*pid, (uint32_t)*pid, ESPY_ATTACHED_COMMAND, exec_ns);
 	if (s->follow_fds)
-		espy_state__inherit(s->state, (uint32_t)*pid);
+		espy_state__inherit(s->pipe.state, (uint32_t)*pid);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 
 static void open_trace_zone(struct espy_session *s)
 {
-	struct espy_zone *zone = espy_state__zone(s->state);
+	struct espy_zone *zone = espy_state__zone(s->pipe.state);
 	struct espy_trace_reader *r = s->trace->reader;
 	const struct espy_zone_change always = {
 		.offset_s = (int32_t)espy_trace_reader__meta_number(r, "start.utc_offset_s", 0)
@@ -32,13 +32,13 @@ void espy_session__open_window(struct espy_session *s)
 	unsigned follow = (unsigned)espy_trace_reader__meta_number(r, "target.follow", 1);
 	char name[32];
 
-	s->stream.origin = (struct espy_origin){
+	s->pipe.stream.origin = (struct espy_origin){
 		.command = espy_trace_reader__meta_number(r, "target.command", 0),
 		.wide = espy_trace_reader__meta_number(r, "target.wide", 0),
 		.pids = (uint32_t)espy_trace_reader__meta_number(r, "target.pids", 0),
 	};
-	s->stream.origin.follow = follow ? 1 : 0;
-	s->stream.passive = espy_trace_reader__meta_number(r, "source.passive", 1);
+	s->pipe.stream.origin.follow = follow ? 1 : 0;
+	s->pipe.stream.passive = espy_trace_reader__meta_number(r, "source.passive", 1);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		size_t size = 0;
 
@@ -50,10 +50,10 @@ void espy_session__open_window(struct espy_session *s)
 	}
 	s->window.from_ns = espy_replay__moment(r, &s->o.from);
 	s->window.to_ns = espy_replay__moment(r, &s->o.to);
-	s->stream.outside = s->window.from_ns;
+	s->pipe.stream.outside = s->window.from_ns;
 	open_trace_zone(s);
 	/* until a record of clocks says it better */
-	espy_state__set_realtime_offset(s->state,
+	espy_state__set_realtime_offset(s->pipe.state,
 					(int64_t)(espy_trace_reader__meta_number(r, "start.realtime_ns", 0) -
 						  espy_trace_reader__meta_number(r, "start.monotonic_ns", 0)));
 }
