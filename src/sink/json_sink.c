@@ -530,7 +530,7 @@ static void json_flush(struct espy_sink *sink)
 	if (s->out->per_task)
 		espy_task_outputs__flush(&s->own);
 	else
-		espy_sink__fail(sink, espy_line_output__flush(s->out));
+		espy_line_sink__flush(sink);
 }
 
 static void json_finish(struct espy_sink *sink)
@@ -552,10 +552,7 @@ static int json_close(struct espy_sink *sink)
 	drop_begun(s, b);
 	espy_task_outputs__free(&s->own);
 	espy_decoder__free(&s->signals);
-	espy_sink__fail(sink, espy_line_output__close(s->out));
-	const int err = -sink->error;
-	free(s);
-	return err;
+	return espy_line_sink__close(sink);
 }
 
 static const struct espy_sink_ops json_ops = {
@@ -583,14 +580,10 @@ static int json_make(struct espy_sink **out, const struct espy_sink_options *o, 
 	s->o = *o;
 	s->base.want.elem_limit = s->o.string_limit;
 	s->filter = f;
-	err = espy_line_output__given(&s->out, o->output);
-	if (err) {
-		free(s);
-		return err;
-	}
-	s->base.output = s->out;
-	*out = &s->base;
-	return 0;
+	err = espy_line_sink__open(out, &s->base, o->output);
+	if (!err)
+		s->out = s->base.output;
+	return err;
 }
 
 const struct espy_sink_kind espy_sink_kind_json = {

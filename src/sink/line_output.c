@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <espy/espy.h>
 #include "base/json.h"
+#include "sink/sink.h"
 
 static struct espy_output *make(void)
 {
@@ -200,5 +201,30 @@ int espy_line_output__close(struct espy_output *o)
 	free(o->per_task);
 	free(o->name);
 	free(o);
+	return err;
+}
+
+int espy_line_sink__open(struct espy_sink **out, struct espy_sink *s, struct espy_output *given)
+{
+	const int err = espy_line_output__given(&s->output, given);
+
+	if (err)
+		free(s);
+	else
+		*out = s;
+	return err;
+}
+
+void espy_line_sink__flush(struct espy_sink *s)
+{
+	espy_sink__fail(s, espy_line_output__flush(s->output));
+}
+
+int espy_line_sink__close(struct espy_sink *s)
+{
+	espy_sink__fail(s, espy_line_output__close(s->output));
+	const int err = -s->error;
+
+	free(s);
 	return err;
 }

@@ -55,4 +55,13 @@ void espy_line_output__whole_lines(struct espy_output *o);
 /* One user fewer; after the last one: flush, close, wait for the command. 0 or -errno of a write. NULL is let be. */
 int espy_line_output__close(struct espy_output *o);
 
+/* ---- sinks that write lines */
+
+struct espy_sink;
+/* Gives a new sink, which *out then is, the output that its options give. 0, or -ENOMEM: the sink was freed. */
+int espy_line_sink__open(struct espy_sink **out, struct espy_sink *s, struct espy_output *given);
+/* As functions of a sink. close frees the sink itself: what else it has was freed before. */
+void espy_line_sink__flush(struct espy_sink *s);
+int espy_line_sink__close(struct espy_sink *s);
+
 #endif

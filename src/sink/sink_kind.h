@@ -14,7 +14,7 @@ struct espy_sink_kind {
 	const char *name;
 	struct espy_needs needs; /* captured: what no engine of a session needs is not */
 	/*
-	 * o: whole; its output is used by the sink as well (espy_line_output__given). f: valid until close. 0 or -errno; the engine
+	 * o: whole; its output is used by the sink as well (espy_line_sink__open). f: valid until close. 0 or -errno; the engine
 	 * asks for *out's events.
 	 */
 	int (*make)(struct espy_sink **out, const struct espy_sink_options *o, const struct espy_filter *f);

@@ -36,7 +36,6 @@ struct espy_summary_table {
 	struct espy_sink base;
 	struct espy_summary_options o;
 	enum espy_summary_column columns[ESPY_COL_COUNT];
-	struct espy_output *out;
 	const struct espy_stream *stream;
 	struct abi_rows abis[ESPY_ABI_CNT];
 	struct abi_rows probes; /* in the order of their first hits */
@@ -528,7 +527,7 @@ static int summary_start(struct espy_sink *s, const struct espy_stream *stream)
 
 static void summary_finish(struct espy_sink *s)
 {
-	struct espy_output *out = to_summary(s)->out;
+	struct espy_output *out = s->output;
 
 	/* It is of the whole stream, whatever the last line was of. */
 	if (to_summary(s)->o.json)
@@ -536,7 +535,7 @@ static void summary_finish(struct espy_sink *s)
 	out->muted = to_summary(s)->stream && to_summary(s)->stream->outside;
 	print(to_summary(s), out);
 	print_probes(to_summary(s), out);
-	espy_sink__fail(s, espy_line_output__flush(out));
+	espy_line_sink__flush(s);
 }
 
 static int summary_close(struct espy_sink *s)
@@ -549,10 +548,7 @@ static int summary_close(struct espy_sink *s)
 	}
 	drop_rows(&t->probes);
 	free(t->probes.rows);
-	espy_sink__fail(s, espy_line_output__close(t->out));
-	const int err = -s->error;
-	free(t);
-	return err;
+	return espy_line_sink__close(s);
 }
 
 static const struct espy_sink_ops summary_ops = {
@@ -566,7 +562,6 @@ static const struct espy_sink_ops summary_ops = {
 int espy_summary__new(struct espy_sink **out, const struct espy_summary_options *o)
 {
 	struct espy_summary_table *t = calloc(1, sizeof(*t));
-	int err;
 
 	if (!t)
 		return -ENOMEM;
@@ -575,14 +570,7 @@ int espy_summary__new(struct espy_sink **out, const struct espy_summary_options 
 	for (size_t i = 0; i < o->column_count && i < ESPY_COL_COUNT; i++)
 		t->columns[i] = o->columns[i];
 	t->o.columns = t->columns;
-	err = espy_line_output__given(&t->out, o->output);
-	if (err) {
-		free(t);
-		return err;
-	}
-	t->base.output = t->out;
-	*out = &t->base;
-	return 0;
+	return espy_line_sink__open(out, &t->base, o->output);
 }
 
 bool espy_summary__needs_wall_clock(const struct espy_summary_options *o)

@@ -477,11 +477,10 @@ static void text_flush(struct espy_sink *s)
 {
 	struct text_sink *t = to_text(s);
 
-	if (!t->out->per_task) {
-		espy_sink__fail(s, espy_line_output__flush(t->out));
-		return;
-	}
-	espy_task_outputs__flush(&t->own);
+	if (t->out->per_task)
+		espy_task_outputs__flush(&t->own);
+	else
+		espy_line_sink__flush(s);
 }
 
 /* A line that is open where --to ends belongs to what follows, where its call ends. */
@@ -517,10 +516,7 @@ static int text_close(struct espy_sink *s)
 	espy_task_outputs__free(&t->own);
 	espy_symbolizer__free(t->symbols);
 	espy_decoder__free(&t->lines.signals);
-	espy_sink__fail(s, espy_line_output__close(t->out));
-	const int err = -s->error;
-	free(t);
-	return err;
+	return espy_line_sink__close(s);
 }
 
 static const struct espy_sink_ops text_ops = {
@@ -553,12 +549,8 @@ int espy_text_sink__new(struct espy_sink **out, const struct espy_text_options *
 		t->o.string_limit = 32;
 	if (!o->column_given)
 		t->o.column = 40;
-	err = espy_line_output__given(&t->out, o->output);
-	if (err) {
-		free(t);
-		return err;
-	}
-	t->base.output = t->out;
-	*out = &t->base;
-	return 0;
+	err = espy_line_sink__open(out, &t->base, o->output);
+	if (!err)
+		t->out = t->base.output;
+	return err;
 }
