@@ -79,12 +79,12 @@ static int find_user(struct espy_launch *l, const struct espy_trace_args *a)
 		return -EPERM;
 	}
 	l->switch_user = true;
-	if (!numeric_user(l, a->user)) {
-		const struct passwd *pw = getpwnam(a->user);
+	if (!numeric_user(l, a->run.user)) {
+		const struct passwd *pw = getpwnam(a->run.user);
 		int cnt = 64;
 
 		if (!pw) {
-			espy_cli__say(a->cli, "Cannot find user '%s'", a->user);
+			espy_cli__say(a->cli, "Cannot find user '%s'", a->run.user);
 			return -ENOENT;
 		}
 		l->uid = pw->pw_uid;
@@ -196,7 +196,7 @@ static int child_setup(void *ctx)
 
 int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
 {
-	const char *name = a->command[0];
+	const char *name = a->run.command[0];
 	struct stat st;
 	char path[PATH_MAX];
 	size_t argc = 0;
@@ -217,16 +217,16 @@ int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
 			espy_cli__say(a->cli, "Can't stat '%s': %s", name, strerror(-err));
 		return err;
 	}
-	while (a->command[argc])
+	while (a->run.command[argc])
 		argc++;
 	l->argv = calloc(argc + 1, sizeof(*l->argv));
-	l->envp = make_env(&a->env_edits);
+	l->envp = make_env(&a->lists.env_edits);
 	l->shared_pid = mmap(NULL, sizeof(*l->shared_pid), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (l->shared_pid == MAP_FAILED)
 		l->shared_pid = NULL;
 	if (!l->argv || !l->envp || !l->shared_pid)
 		err = -ENOMEM;
-	if (!err && a->user)
+	if (!err && a->run.user)
 		err = find_user(l, a);
 	if (err) {
 		if (err == -ENOMEM)
@@ -234,9 +234,9 @@ int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
 		espy_launch__free(l);
 		return err;
 	}
-	memcpy(l->argv, a->command, argc * sizeof(*l->argv));
-	if (a->argv0)
-		l->argv[0] = (char *)a->argv0;
+	memcpy(l->argv, a->run.command, argc * sizeof(*l->argv));
+	if (a->run.argv0)
+		l->argv[0] = (char *)a->run.argv0;
 	l->program = (struct espy_program){
 		.size = sizeof(l->program),
 		.path = l->path,

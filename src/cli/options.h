@@ -37,6 +37,7 @@ struct espy_opt {
 	/* 0, or -EINVAL with all said. */
 	int (*handle)(void *ctx, const struct espy_opt_use *use);
 	int value;	      /* for the handler */
+	const void *with;     /* and so is this */
 	const char *complete; /* how a shell completes the argument: "file", "dir", "pid", "user", "syscall", or the
 				 words themselves */
 };

@@ -51,7 +51,7 @@ static int keep_real_path(struct espy_trace_args *a, const char *path)
 	if (real && strcmp(real, path)) {
 		if (asprintf(&word, "-P%s", real) < 0)
 			word = NULL;
-		err = word ? espy_words__add(&a->select, word) : -ENOMEM;
+		err = word ? espy_words__add(&a->lists.select, word) : -ENOMEM;
 	}
 	if (err)
 		free(word);
@@ -85,7 +85,7 @@ int espy_trace_keep_selection(void *ctx, const struct espy_opt_use *use)
 		n = asprintf(&word, use->by_letter ? "%s%s" : "%s=%s", use->as, use->arg);
 	if (n < 0)
 		return -ENOMEM;
-	int err = espy_words__add(&a->select, word);
+	int err = espy_words__add(&a->lists.select, word);
 	if (err)
 		free(word);
 	return err;
@@ -94,10 +94,10 @@ int espy_trace_keep_selection(void *ctx, const struct espy_opt_use *use)
 static int run(struct espy_trace_args *a, int argc, char **argv, int first)
 {
 	(void)argc;
-	a->command = argv + first;
+	a->run.command = argv + first;
 	if (!a->record.path)
 		a->record.path = DEFAULT_TRACE;
-	a->progress = isatty(STDERR_FILENO) && !(a->q_cnt || a->long_quiet);
+	a->out.progress = isatty(STDERR_FILENO) && !(a->letters.q || a->longs.quiet);
 	return espy_trace_args__check(a) ? 1 : espy_trace_run(a);
 }
 

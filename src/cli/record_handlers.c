@@ -92,7 +92,7 @@ int espy_do_ring(void *ctx, const struct espy_opt_use *use)
 
 int espy_do_snapshot_on(void *ctx, const struct espy_opt_use *use)
 {
-	return espy_words__add(&((struct espy_trace_args *)ctx)->snapshot_on, use->arg);
+	return espy_words__add(&((struct espy_trace_args *)ctx)->lists.snapshot_on, use->arg);
 }
 
 int espy_do_after(void *ctx, const struct espy_opt_use *use)

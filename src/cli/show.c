@@ -104,10 +104,10 @@ static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int
 		a->role = ESPY_ROLE_SHOW;
 		if (!apply_selection(cli, a, path, info.words, info.words_size) &&
 		    !espy_opts__parse(cli, espy_show_groups, espy_show_group_cnt, a, argc, argv, &first)) {
-			a->command = argv + first;
+			a->run.command = argv + first;
 			a->session.trace = t;
 			/* As strace: whoever asked for a file wants no messages beside it. */
-			if (a->output && info.program && !info.pids)
+			if (a->out.name && info.program && !info.pids)
 				a->quiet |= ESPY_QUIET_PERSONALITY;
 			if (!espy_trace_args__check(a))
 				status = espy_trace_run(a);

@@ -40,7 +40,7 @@ static void help(const struct espy_cli *cli)
 static int run(struct espy_trace_args *a, int argc, char **argv, int first)
 {
 	(void)argc;
-	a->command = argv + first;
+	a->run.command = argv + first;
 	return espy_trace_args__check(a) ? 1 : espy_trace_run(a);
 }
 

@@ -50,17 +50,17 @@ void espy_trace_args__free(struct espy_trace_args *a)
 {
 	espy_filter_free(a->filter);
 	free(a->pids);
-	free(a->env_edits.v);
-	free(a->describe.v);
-	free(a->paths.v);
-	for (size_t i = 0; i < a->select.cnt; i++)
-		free((void *)a->select.v[i]);
-	free(a->select.v);
-	for (size_t i = 0; i < a->where.cnt; i++)
-		free((void *)a->where.v[i]);
-	free(a->where.v);
-	free(a->pause_on.v);
-	free(a->snapshot_on.v);
+	free(a->lists.env_edits.v);
+	free(a->lists.describe.v);
+	free(a->lists.paths.v);
+	for (size_t i = 0; i < a->lists.select.cnt; i++)
+		free((void *)a->lists.select.v[i]);
+	free(a->lists.select.v);
+	for (size_t i = 0; i < a->lists.where.cnt; i++)
+		free((void *)a->lists.where.v[i]);
+	free(a->lists.where.v);
+	free(a->lists.pause_on.v);
+	free(a->lists.snapshot_on.v);
 }
 
 /* A letter that counts and its long form say the same thing in two ways. */
@@ -73,35 +73,35 @@ static int both(const struct espy_trace_args *a, const char *letter, const char 
 static int check_letters(struct espy_trace_args *a)
 {
 
-	if (a->t_cnt && a->long_time)
+	if (a->letters.t && a->longs.time)
 		return both(a, "-t", "--absolute-timestamps");
-	if (a->x_cnt && a->long_hex)
+	if (a->letters.x && a->longs.hex)
 		return both(a, "-x", "--strings-in-hex");
-	if (a->y_cnt && a->long_fds)
+	if (a->letters.y && a->longs.fds)
 		return both(a, "-y", "--decode-fds");
-	if (a->q_cnt && a->long_quiet)
+	if (a->letters.q && a->longs.quiet)
 		return both(a, "-q", "--quiet");
-	if (a->comm_letter && a->long_pids)
+	if (a->comm_letter && a->longs.pids)
 		return both(a, "-Y", "--decode-pids");
-	if (a->D_cnt && a->long_daemon)
+	if (a->letters.D && a->longs.daemon)
 		return both(a, "-D", "--daemonize");
-	if (a->D_cnt > 3)
-		return espy_cli__usage(a->cli, "Too many -D's (%u), maximum supported -D count is 3", a->D_cnt);
-	if (a->t_cnt) {
-		a->text.time = a->t_cnt > 2 ? ESPY_TIME_UNIX : ESPY_TIME_OF_DAY;
-		a->text.time_precision = a->t_cnt > 1 ? 6 : 0;
+	if (a->letters.D > 3)
+		return espy_cli__usage(a->cli, "Too many -D's (%u), maximum supported -D count is 3", a->letters.D);
+	if (a->letters.t) {
+		a->text.time = a->letters.t > 2 ? ESPY_TIME_UNIX : ESPY_TIME_OF_DAY;
+		a->text.time_precision = a->letters.t > 1 ? 6 : 0;
 	}
-	if (a->x_cnt)
-		a->text.strings = a->x_cnt > 1 ? ESPY_STRINGS_HEX : ESPY_STRINGS_HEX_NON_ASCII;
-	if (a->y_cnt)
-		a->text.fds = a->y_cnt > 1 ? ESPY_FD_ALL : ESPY_FD_PATH;
-	if (a->q_cnt)
-		a->quiet |= a->q_cnt > 2
+	if (a->letters.x)
+		a->text.strings = a->letters.x > 1 ? ESPY_STRINGS_HEX : ESPY_STRINGS_HEX_NON_ASCII;
+	if (a->letters.y)
+		a->text.fds = a->letters.y > 1 ? ESPY_FD_ALL : ESPY_FD_PATH;
+	if (a->letters.q)
+		a->quiet |= a->letters.q > 2
 				    ? ESPY_QUIET_ALL
-				    : ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY | (a->q_cnt > 1 ? ESPY_QUIET_EXIT : 0);
-	if (a->D_cnt)
-		a->daemonize = a->D_cnt;
-	a->output_separately |= a->f_cnt > 1;
+				    : ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY | (a->letters.q > 1 ? ESPY_QUIET_EXIT : 0);
+	if (a->letters.D)
+		a->run.daemonize = a->letters.D;
+	a->out.separately |= a->letters.f > 1;
 	return 0;
 }
 
@@ -111,16 +111,16 @@ static int check_targets(struct espy_trace_args *a)
 		return espy_cli__usage(a->cli, "-c/--summary-only and --record are mutually exclusive");
 	const char *wide = a->session.all ? "--all" : a->session.cgroup ? "--cgroup" : NULL;
 
-	if (!a->command[0] && !a->pid_cnt && !wide)
-		return espy_cli__usage(a->cli, a->daemonize ? "PROG [ARGS] must be specified with -D/--daemonize"
+	if (!a->run.command[0] && !a->pid_cnt && !wide)
+		return espy_cli__usage(a->cli, a->run.daemonize ? "PROG [ARGS] must be specified with -D/--daemonize"
 					       : a->cli->strace_mode
 						       ? "must have PROG [ARGS] or -p PID"
 						       : "must have PROG [ARGS], -p PID, --cgroup PATH or --all");
-	if (!a->command[0] && a->daemonize)
+	if (!a->run.command[0] && a->run.daemonize)
 		return espy_cli__usage(a->cli, "PROG [ARGS] must be specified with -D/--daemonize");
-	if (wide && (a->command[0] || a->pid_cnt))
+	if (wide && (a->run.command[0] || a->pid_cnt))
 		return espy_cli__usage(a->cli, "%s and %s are mutually exclusive", wide,
-				       a->command[0] ? "PROG [ARGS]" : "-p/--attach");
+				       a->run.command[0] ? "PROG [ARGS]" : "-p/--attach");
 	if (a->session.all && a->session.cgroup)
 		return espy_cli__usage(a->cli, "--all and --cgroup are mutually exclusive");
 	for (size_t i = 0; i < a->pid_cnt; i++)
@@ -131,7 +131,7 @@ static int check_targets(struct espy_trace_args *a)
 		}
 	if (a->session.kill_on_exit && a->pid_cnt)
 		return espy_cli__usage(a->cli, "--kill-on-exit and -p/--attach are mutually exclusive options");
-	if (a->daemonize && a->pid_cnt)
+	if (a->run.daemonize && a->pid_cnt)
 		return espy_cli__usage(a->cli, "-D/--daemonize and -p/--attach are mutually exclusive");
 	return 0;
 }
@@ -209,7 +209,7 @@ static int check_summary(struct espy_trace_args *a)
 			espy_cli__say(a->cli, "-S/--summary-sort-by has no effect without %s", c);
 		return 0;
 	}
-	if (a->output_separately)
+	if (a->out.separately)
 		return espy_cli__usage(a->cli, "%s and -ff/--output-separately are mutually exclusive", c);
 	warn_no_lines(a);
 	return 0;
@@ -217,18 +217,18 @@ static int check_summary(struct espy_trace_args *a)
 
 static int check_output(struct espy_trace_args *a)
 {
-	bool piped = a->output && (a->output[0] == '|' || a->output[0] == '!');
+	bool piped = a->out.name && (a->out.name[0] == '|' || a->out.name[0] == '!');
 
-	if (a->output && !a->output[piped])
+	if (a->out.name && !a->out.name[piped])
 		return espy_cli__usage(a->cli, piped ? "-o '%s': a command is missing" : "-o: '%s' names no file",
-				       a->output);
-	if (piped && a->output_separately)
+				       a->out.name);
+	if (piped && a->out.separately)
 		return espy_cli__usage(a->cli, "piping the output and -ff/--output-separately are mutually exclusive");
-	if (!a->output && a->append)
+	if (!a->out.name && a->out.append)
 		espy_cli__say(a->cli, "-A/--output-append-mode has no effect without -o/--output");
-	if (!a->output && a->output_separately && a->f_cnt < 2)
+	if (!a->out.name && a->out.separately && a->letters.f < 2)
 		espy_cli__say(a->cli, "--output-separately has no effect without -o/--output");
-	if (a->output_separately && a->follow)
+	if (a->out.separately && a->follow)
 		a->follow = 2;
 	return 0;
 }
@@ -246,7 +246,7 @@ static int check_shared_output(struct espy_trace_args *a)
 	const char *path = a->record.path;
 	struct stat trace, own;
 
-	if (!path || !a->command[0])
+	if (!path || !a->run.command[0])
 		return 0;
 	if (a->session.flight_bytes || a->record.rotate_bytes)
 		return 0; /* several files: standard output is refused anyway */
@@ -282,8 +282,8 @@ static void check_seccomp(struct espy_trace_args *a)
 /* -P: a name is compared with what the kernel says of open files, so links in it are resolved first. */
 static int add_paths(struct espy_trace_args *a)
 {
-	for (size_t i = 0; i < a->paths.cnt; i++) {
-		const char *path = a->paths.v[i];
+	for (size_t i = 0; i < a->lists.paths.cnt; i++) {
+		const char *path = a->lists.paths.v[i];
 		/* links of the place where a trace is shown say nothing of it */
 		char *real = a->role == ESPY_ROLE_SHOW ? NULL : realpath(path, NULL);
 
@@ -306,7 +306,7 @@ static int check_marks(struct espy_trace_args *a)
 	const bool probes = espy_filter_has(a->filter, ESPY_FILTER_PROBES);
 	/* Beside marks a table is one of calls. */
 	const bool alone = !a->probes_alone && !espy_filter_has(a->filter, ESPY_FILTER_CALLS) &&
-			   (a->summary == ESPY_SUMMARY_NONE || probes) && !a->paths.cnt;
+			   (a->summary == ESPY_SUMMARY_NONE || probes) && !a->lists.paths.cnt;
 	const bool wide = a->session.all || a->session.cgroup;
 	const enum espy_mark_way by = a->session.marks_by;
 
@@ -321,11 +321,11 @@ static int check_marks(struct espy_trace_args *a)
 	if (wide && by != ESPY_MARKS_BY_AGENT)
 		return espy_cli__usage(a->cli, "--via is for a command or processes (-p), not for %s: there marks are seen of programs "
 				       "that have an agent", a->session.all ? "--all" : "--cgroup");
-	if (by == ESPY_MARKS_BY_PRELOAD && !a->command[0])
+	if (by == ESPY_MARKS_BY_PRELOAD && !a->run.command[0])
 		return espy_cli__usage(a->cli, "--via=preload is for a command: PROG [ARGS] is missing");
 	if (a->session.flight_bytes && by == ESPY_MARKS_BY_KERNEL)
 		return espy_cli__usage(a->cli, "--via=kernel and a ring (--ring) are mutually exclusive");
-	if (a->pause_on.cnt)
+	if (a->lists.pause_on.cnt)
 		return espy_cli__usage(a->cli, "-m and --pause-on are mutually exclusive");
 	a->session.no_calls = alone && !a->session.source;
 	return 0;
@@ -335,7 +335,7 @@ static int check_marks(struct espy_trace_args *a)
 static int keep_word(struct espy_trace_args *a, const char *text)
 {
 	char *word = strdup(text);
-	int err = word ? espy_words__add(&a->select, word) : -ENOMEM;
+	int err = word ? espy_words__add(&a->lists.select, word) : -ENOMEM;
 
 	if (err)
 		free(word);
@@ -348,7 +348,7 @@ static int check_probes(struct espy_trace_args *a)
 	char why[128];
 	int err;
 
-	if (!espy_filter_has(a->filter, ESPY_FILTER_PROBES) || espy_filter_has(a->filter, ESPY_FILTER_CALLS) || a->paths.cnt ||
+	if (!espy_filter_has(a->filter, ESPY_FILTER_PROBES) || espy_filter_has(a->filter, ESPY_FILTER_CALLS) || a->lists.paths.cnt ||
 	    a->role == ESPY_ROLE_SHOW)
 		return 0;
 	a->probes_alone = true;
@@ -367,12 +367,12 @@ static int check_user(const struct espy_trace_args *a)
 {
 	char probe[PATH_MAX + 128];
 
-	if (!a->user_letter || !*a->user || strchr(a->user, ':') || getpwnam(a->user))
+	if (!a->run.user_letter || !*a->run.user || strchr(a->run.user, ':') || getpwnam(a->run.user))
 		return 0;
-	if (espy_probe_of(a->user, a->command ? a->command[0] : NULL, probe, sizeof(probe)))
-		espy_cli__say(a->cli, "Cannot find user '%s'; did you mean the probe -u %s?", a->user, probe);
+	if (espy_probe_of(a->run.user, a->run.command ? a->run.command[0] : NULL, probe, sizeof(probe)))
+		espy_cli__say(a->cli, "Cannot find user '%s'; did you mean the probe -u %s?", a->run.user, probe);
 	else
-		espy_cli__say(a->cli, "Cannot find user '%s'; a probe names a file, too: -u FILE:FUNCTION", a->user);
+		espy_cli__say(a->cli, "Cannot find user '%s'; a probe names a file, too: -u FILE:FUNCTION", a->run.user);
 	return -ENOENT;
 }
 
@@ -403,25 +403,25 @@ int espy_trace_args__check(struct espy_trace_args *a)
 			      "Only the last of -z/--successful-only/-Z/--failed-only options will take effect. "
 			      "See status qualifier for more complex filters.");
 	if (!a->session.interruptible)
-		a->session.interruptible = a->output && a->command[0] && !a->daemonize ? 3 : 2;
+		a->session.interruptible = a->out.name && a->run.command[0] && !a->run.daemonize ? 3 : 2;
 	a->session.pids = a->pids;
 	a->session.pid_count = a->pid_cnt;
-	a->session.describe = a->describe.v;
-	a->session.describe_count = a->describe.cnt;
+	a->session.describe = a->lists.describe.v;
+	a->session.describe_count = a->lists.describe.cnt;
 	a->record.string_limit = a->text.string_limit;
 	a->record.string_limit_given = true;
-	a->record.words = a->select.v;
-	a->record.word_count = a->select.cnt;
-	if (a->session.explain && !a->where.cnt && !a->paths.cnt && !espy_filter_has(a->filter, ESPY_FILTER_CALLS))
+	a->record.words = a->lists.select.v;
+	a->record.word_count = a->lists.select.cnt;
+	if (a->session.explain && !a->lists.where.cnt && !a->lists.paths.cnt && !espy_filter_has(a->filter, ESPY_FILTER_CALLS))
 		return espy_cli__usage(a->cli, "--explain needs something to explain: -e trace=, -P, --where, --comm, --uid or --duration");
-	for (size_t i = 0; i < a->where.cnt && !err; i++)
-		err = espy_filter_where(a->filter, a->where.v[i]);
+	for (size_t i = 0; i < a->lists.where.cnt && !err; i++)
+		err = espy_filter_where(a->filter, a->lists.where.v[i]);
 	if (err)
 		return err;
-	a->session.pause_on = a->pause_on.v;
-	a->session.pause_on_count = a->pause_on.cnt;
-	a->session.snapshot_on = a->snapshot_on.v;
-	a->session.snapshot_on_count = a->snapshot_on.cnt;
+	a->session.pause_on = a->lists.pause_on.v;
+	a->session.pause_on_count = a->lists.pause_on.cnt;
+	a->session.snapshot_on = a->lists.snapshot_on.v;
+	a->session.snapshot_on_count = a->lists.snapshot_on.cnt;
 	if (a->session.snapshot_on_count && !a->session.flight_bytes)
 		return espy_cli__usage(a->cli, "--snapshot-on needs --ring: without it everything is written anyway");
 	if (a->session.snapshot_after_ns && !a->session.flight_bytes)

@@ -39,31 +39,40 @@ struct espy_trace_args {
 	unsigned call_limit;
 	unsigned quiet;
 	bool stats;
-	const char *output; /* -o: file, "|command", "!command"; NULL: standard error, of a trace standard output */
-	bool append;
-	bool progress;	   /* a line on standard error, written again and again */
 	bool trace_follow; /* -F: wait for more at the end of the trace */
+	bool via_given;
+	bool probes_alone; /* no calls are shown */
+	bool help, version;
+	struct {
+		const char *name; /* -o: file, "|command", "!command"; NULL: standard error, of a trace standard output */
+		bool append, separately;
+		bool progress;	  /* a line on standard error, written again and again */
+		pid_t readers[8]; /* with --all: who carries the output */
+	} out;
+	struct {
+		char *const *command; /* PROG [ARGS] */
+		const char *user, *argv0;
+		bool user_letter;   /* -u, which is for probes, too */
+		unsigned daemonize; /* 1-3 */
+	} run;
 	/* What was said, before it is put together. */
 	pid_t *pids;
 	size_t pid_cnt;
-	pid_t readers[8]; /* with --all: who carries the output */
-	struct espy_words env_edits, describe, paths, pause_on, snapshot_on;
-	const char *user, *argv0;
-	bool user_letter; /* -u, which is for probes, too */
+	struct {
+		struct espy_words env_edits, describe, paths, pause_on, snapshot_on;
+		struct espy_words where;  /* conditions on calls; allocated */
+		struct espy_words select; /* options that say what is shown, as typed; allocated */
+	} lists;
 	/* How often a letter was given, and whether its long form was: the two exclude each other. */
-	unsigned t_cnt, x_cnt, y_cnt, q_cnt, D_cnt, f_cnt, T_cnt;
-	bool long_time, long_hex, long_fds, long_quiet, long_daemon, long_pids;
+	struct {
+		unsigned t, x, y, q, D, f, T;
+	} letters;
+	struct {
+		bool time, hex, fds, quiet, daemon, pids;
+	} longs;
 	bool comm_letter;
-	bool output_separately;
-	unsigned daemonize;	 /* 1-3 */
 	const char *status_word; /* -z or -Z, as typed last */
 	bool status_twice;
-	struct espy_words where; /* conditions on calls; allocated */
-	bool via_given;
-	bool probes_alone; /* no calls are shown */
-	struct espy_words select; /* options that say what is shown, as typed; allocated */
-	bool help, version;
-	char *const *command; /* PROG [ARGS] */
 };
 
 extern const struct espy_opt_group espy_trace_groups[], espy_record_groups[], espy_show_groups[], espy_select_groups[];

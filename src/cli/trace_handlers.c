@@ -20,20 +20,53 @@ int espy_words__add(struct espy_words *w, const char *s)
 	return 0;
 }
 
-static int number(struct espy_trace_args *a, const struct espy_opt_use *use, unsigned long min, unsigned long max,
-		  unsigned *out)
-{
-	unsigned long n;
-
-	if (!espy_value__number(use->arg, max, &n) || n < min)
-		return espy_opts__bad_arg(a->cli, use);
-	*out = (unsigned)n;
-	return 0;
-}
-
 static int word(struct espy_trace_args *a, const struct espy_opt_use *use, const struct espy_word *table, int *out)
 {
 	return espy_word__find(table, use->arg, strlen(use->arg), out) ? 0 : espy_opts__bad_arg(a->cli, use);
+}
+
+static void *member(void *ctx, const struct espy_opt_use *use)
+{
+	return (char *)ctx + use->opt->value;
+}
+
+int espy_do_set(void *ctx, const struct espy_opt_use *use)
+{
+	*(bool *)member(ctx, use) = true;
+	return 0;
+}
+
+int espy_do_text(void *ctx, const struct espy_opt_use *use)
+{
+	*(const char **)member(ctx, use) = use->arg;
+	return 0;
+}
+
+int espy_do_list(void *ctx, const struct espy_opt_use *use)
+{
+	return espy_words__add(member(ctx, use), use->arg);
+}
+
+int espy_do_number(void *ctx, const struct espy_opt_use *use)
+{
+	const struct espy_range *range = use->opt->with;
+	struct espy_trace_args *a = ctx;
+	unsigned long n;
+
+	if (!espy_value__number(use->arg, range->max, &n) || n < range->min)
+		return espy_opts__bad_arg(a->cli, use);
+	*(unsigned *)member(ctx, use) = (unsigned)n;
+	return 0;
+}
+
+int espy_do_word(void *ctx, const struct espy_opt_use *use)
+{
+	int value;
+
+	if (word(ctx, use, use->opt->with, &value))
+		return -EINVAL;
+	*(unsigned *)member(ctx, use) = (unsigned)value;
+	return 0;
 }
 
 int espy_do_expr(void *ctx, const struct espy_opt_use *use)
@@ -75,37 +108,13 @@ int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 		a->follow = 1;
 		break;
 	case F_FORK:
-		a->f_cnt += use->by_letter;
+		a->letters.f += use->by_letter;
 		a->follow = 1;
-		break;
-	case F_SEPARATELY:
-		a->output_separately = true;
-		break;
-	case F_APPEND:
-		a->append = true;
 		break;
 	case F_VERBOSE:
 		return espy_trace_expr(a, "abbrev=none");
-	case F_IP:
-		a->text.instruction_pointer = true;
-		break;
-	case F_NR:
-		a->text.call_number = true;
-		break;
 	case F_COMM:
 		a->comm_letter = a->text.task_names = true;
-		break;
-	case F_ARG_NAMES:
-		a->text.argument_names = true;
-		break;
-	case F_ALWAYS_PID:
-		a->text.task_always = true;
-		break;
-	case F_SECCOMP:
-		a->session.seccomp = true;
-		break;
-	case F_KILL:
-		a->session.kill_on_exit = true;
 		break;
 	case F_COUNT:
 	case F_COUNT_TOO: {
@@ -116,30 +125,6 @@ int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 		a->summary = want;
 		break;
 	}
-	case F_WALL:
-		a->table.wall_clock = true;
-		break;
-	case F_ALL:
-		a->session.all = true;
-		break;
-	case F_STATS:
-		a->stats = true;
-		break;
-	case F_EXPLAIN:
-		a->session.explain = true;
-		break;
-	case F_HELP:
-		a->help = true;
-		break;
-	case F_VERSION:
-		a->version = true;
-		break;
-	case F_FORCE:
-		a->record.replace = true;
-		break;
-	case F_FOLLOW_FILE:
-		a->trace_follow = true;
-		break;
 	case F_JSON:
 		a->sink.name = "json";
 		break;
@@ -151,24 +136,9 @@ int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 static int do_letter(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
+	unsigned *const counts[] = { &a->letters.t, &a->letters.x, &a->letters.y, &a->letters.q, &a->letters.D };
 
-	switch (use->opt->letter) {
-	case 't':
-		a->t_cnt++;
-		break;
-	case 'x':
-		a->x_cnt++;
-		break;
-	case 'y':
-		a->y_cnt++;
-		break;
-	case 'q':
-		a->q_cnt++;
-		break;
-	case 'D':
-		a->D_cnt++;
-		break;
-	}
+	++*counts[strchr("txyqD", use->opt->letter) - "txyqD"];
 	return 0;
 }
 
@@ -179,7 +149,7 @@ int espy_do_time(void *ctx, const struct espy_opt_use *use)
 
 	if (use->by_letter)
 		return do_letter(ctx, use);
-	a->long_time = true;
+	a->longs.time = true;
 	a->text.time = ESPY_TIME_OF_DAY;
 	while (*s) {
 		size_t len = strcspn(s, ",");
@@ -241,7 +211,7 @@ int espy_do_hex(void *ctx, const struct espy_opt_use *use)
 		return do_letter(ctx, use);
 	if (use->arg && word(a, use, espy_words_hex, &value))
 		return -EINVAL;
-	a->long_hex = true;
+	a->longs.hex = true;
 	a->text.strings = (enum espy_string_text)value;
 	return 0;
 }
@@ -252,7 +222,7 @@ int espy_do_fds(void *ctx, const struct espy_opt_use *use)
 
 	if (use->by_letter)
 		return do_letter(ctx, use);
-	a->long_fds = true;
+	a->longs.fds = true;
 	return espy_trace_decode_fds(a, use->arg ? use->arg : "path");
 }
 
@@ -260,7 +230,7 @@ int espy_do_pids(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
-	a->long_pids = true;
+	a->longs.pids = true;
 	return espy_trace_decode_pids(a, use->arg);
 }
 
@@ -270,7 +240,7 @@ int espy_do_quiet(void *ctx, const struct espy_opt_use *use)
 
 	if (use->by_letter)
 		return do_letter(ctx, use);
-	a->long_quiet = true;
+	a->longs.quiet = true;
 	return espy_trace_set(a, "quiet", espy_words_quiet, use->arg ? use->arg : "attach,personality", &a->quiet);
 }
 
@@ -283,19 +253,8 @@ int espy_do_daemonize(void *ctx, const struct espy_opt_use *use)
 		return do_letter(ctx, use);
 	if (use->arg && word(a, use, espy_words_daemonize, &how))
 		return -EINVAL;
-	a->long_daemon = true;
-	a->daemonize = (unsigned)how;
-	return 0;
-}
-
-int espy_do_xlat(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-	int value;
-
-	if (word(a, use, espy_words_xlat, &value))
-		return -EINVAL;
-	a->text.names = (enum espy_name_text)value;
+	a->longs.daemon = true;
+	a->run.daemonize = (unsigned)how;
 	return 0;
 }
 
@@ -310,17 +269,6 @@ int espy_do_source(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-int espy_do_interruptible(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-	int value;
-
-	if (word(a, use, espy_words_interruptible, &value))
-		return -EINVAL;
-	a->session.interruptible = (unsigned)value;
-	return 0;
-}
-
 int espy_do_color(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
@@ -331,51 +279,12 @@ int espy_do_color(void *ctx, const struct espy_opt_use *use)
 	return always && use->arg ? espy_trace_not_here(a, "--color=always", "writes no colours") : 0;
 }
 
-int espy_do_string_limit(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-
-	return number(a, use, 0, INT_MAX, &a->text.string_limit);
-}
-
-int espy_do_columns(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-
-	return number(a, use, 0, INT_MAX, &a->text.column);
-}
-
-int espy_do_limit(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-
-	return number(a, use, 1, UINT_MAX, &a->call_limit);
-}
-
-int espy_do_hang(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-
-	return number(a, use, 0, INT_MAX, &a->session.hang_ms);
-}
-
 int espy_do_buffer(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
 	if (!espy_value__bytes(use->arg, &a->session.ring_bytes) || !a->session.ring_bytes)
 		return espy_opts__bad_arg(a->cli, use);
-	return 0;
-}
-
-int espy_do_lossless(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-	int value;
-
-	if (word(a, use, espy_words_lossless, &value))
-		return -EINVAL;
-	a->session.overrun = (enum espy_overrun)value;
 	return 0;
 }
 
@@ -392,17 +301,6 @@ int espy_do_max_hold(void *ctx, const struct espy_opt_use *use)
 	if (us < 1000 || us > 3600e6)
 		return espy_cli__usage(a->cli, "--max-hold is between 1 ms and an hour");
 	a->session.max_hold_ns = (uint64_t)(us * 1e3);
-	return 0;
-}
-
-int espy_do_rings(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-	int value;
-
-	if (word(a, use, espy_words_rings, &value))
-		return -EINVAL;
-	a->session.rings = (unsigned)value;
 	return 0;
 }
 
@@ -485,32 +383,14 @@ int espy_do_detach_on(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-int espy_do_output(void *ctx, const struct espy_opt_use *use)
-{
-	((struct espy_trace_args *)ctx)->output = use->arg;
-	return 0;
-}
-
-int espy_do_cgroup(void *ctx, const struct espy_opt_use *use)
-{
-	((struct espy_trace_args *)ctx)->session.cgroup = use->arg;
-	return 0;
-}
-
 int espy_do_user(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
 	if (use->by_letter && !a->cli->strace_mode && espy_looks_like_probe(use->arg))
 		return espy_do_probe(ctx, use);
-	a->user = use->arg;
-	a->user_letter = use->by_letter && !a->cli->strace_mode;
-	return 0;
-}
-
-int espy_do_argv0(void *ctx, const struct espy_opt_use *use)
-{
-	((struct espy_trace_args *)ctx)->argv0 = use->arg;
+	a->run.user = use->arg;
+	a->run.user_letter = use->by_letter && !a->cli->strace_mode;
 	return 0;
 }
 
@@ -523,22 +403,7 @@ int espy_do_env(void *ctx, const struct espy_opt_use *use)
 		a->record.no_environment = use->arg[0] == 'n';
 		return 0;
 	}
-	return espy_words__add(&((struct espy_trace_args *)ctx)->env_edits, use->arg);
-}
-
-int espy_do_describe(void *ctx, const struct espy_opt_use *use)
-{
-	return espy_words__add(&((struct espy_trace_args *)ctx)->describe, use->arg);
-}
-
-int espy_do_pause_on(void *ctx, const struct espy_opt_use *use)
-{
-	return espy_words__add(&((struct espy_trace_args *)ctx)->pause_on, use->arg);
-}
-
-int espy_do_path(void *ctx, const struct espy_opt_use *use)
-{
-	return espy_words__add(&((struct espy_trace_args *)ctx)->paths, use->arg);
+	return espy_words__add(&((struct espy_trace_args *)ctx)->lists.env_edits, use->arg);
 }
 
 int espy_do_stack(void *ctx, const struct espy_opt_use *use)
@@ -559,28 +424,9 @@ int espy_do_stack(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-int espy_do_stack_limit(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-	unsigned long n;
-
-	if (!espy_value__number(use->arg, 1024, &n) || !n)
-		return espy_opts__bad_arg(a->cli, use);
-	a->session.stack_frames = (unsigned)n;
-	return 0;
-}
-
 int espy_do_secontext(void *ctx, const struct espy_opt_use *use)
 {
 	return espy_trace_not_here(ctx, use->as, "does not show security contexts");
-}
-
-int espy_do_pidns(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-
-	a->text.task_numbers = true;
-	return 0;
 }
 
 int espy_do_tips(void *ctx, const struct espy_opt_use *use)

@@ -5,31 +5,11 @@
 
 #include "cli/trace_command.h"
 
-/* What espy_do_flag() sets. */
-enum espy_trace_flag {
-	F_FORK,
-	F_SEPARATELY,
-	F_APPEND,
-	F_VERBOSE,
-	F_IP,
-	F_NR,
-	F_COMM,
-	F_ARG_NAMES,
-	F_ALWAYS_PID,
-	F_SECCOMP,
-	F_KILL,
-	F_COUNT,
-	F_COUNT_TOO,
-	F_WALL,
-	F_ALL,
-	F_STATS,
-	F_HELP,
-	F_EXPLAIN,
-	F_VERSION,
-	F_OLD_FORK,
-	F_FORCE,
-	F_FOLLOW_FILE,
-	F_JSON,
+/* What espy_do_flag() does besides setting one member. */
+enum espy_trace_flag { F_FORK, F_OLD_FORK, F_VERBOSE, F_COMM, F_COUNT, F_COUNT_TOO, F_JSON };
+
+struct espy_range {
+	unsigned long min, max;
 };
 
 /*
@@ -37,6 +17,15 @@ enum espy_trace_flag {
  * -EINVAL with all said.
  */
 int espy_do_probe(void *ctx, const struct espy_opt_use *use);
+/*
+ * These store one value where `value` of the line says, an offset in struct espy_trace_args: true; the argument; the argument, at the end
+ * of a list; a number in the range `with`; the value that the table of words `with` gives it.
+ */
+int espy_do_set(void *ctx, const struct espy_opt_use *use);
+int espy_do_text(void *ctx, const struct espy_opt_use *use);
+int espy_do_list(void *ctx, const struct espy_opt_use *use);
+int espy_do_number(void *ctx, const struct espy_opt_use *use);
+int espy_do_word(void *ctx, const struct espy_opt_use *use);
 int espy_do_expr(void *ctx, const struct espy_opt_use *use);
 int espy_do_qualifier(void *ctx, const struct espy_opt_use *use);
 int espy_do_successful(void *ctx, const struct espy_opt_use *use);
@@ -50,31 +39,17 @@ int espy_do_fds(void *ctx, const struct espy_opt_use *use);
 int espy_do_pids(void *ctx, const struct espy_opt_use *use);
 int espy_do_quiet(void *ctx, const struct espy_opt_use *use);
 int espy_do_daemonize(void *ctx, const struct espy_opt_use *use);
-int espy_do_xlat(void *ctx, const struct espy_opt_use *use);
 int espy_do_source(void *ctx, const struct espy_opt_use *use);
-int espy_do_interruptible(void *ctx, const struct espy_opt_use *use);
 int espy_do_color(void *ctx, const struct espy_opt_use *use);
-int espy_do_string_limit(void *ctx, const struct espy_opt_use *use);
-int espy_do_columns(void *ctx, const struct espy_opt_use *use);
-int espy_do_limit(void *ctx, const struct espy_opt_use *use);
-int espy_do_hang(void *ctx, const struct espy_opt_use *use);
-int espy_do_pause_on(void *ctx, const struct espy_opt_use *use);
-int espy_do_lossless(void *ctx, const struct espy_opt_use *use);
 int espy_do_max_hold(void *ctx, const struct espy_opt_use *use);
 int espy_do_buffer(void *ctx, const struct espy_opt_use *use);
-int espy_do_rings(void *ctx, const struct espy_opt_use *use);
 int espy_do_overhead(void *ctx, const struct espy_opt_use *use);
 int espy_do_sort(void *ctx, const struct espy_opt_use *use);
 int espy_do_summary_columns(void *ctx, const struct espy_opt_use *use);
 int espy_do_pid(void *ctx, const struct espy_opt_use *use);
 int espy_do_detach_on(void *ctx, const struct espy_opt_use *use);
-int espy_do_output(void *ctx, const struct espy_opt_use *use);
-int espy_do_cgroup(void *ctx, const struct espy_opt_use *use);
 int espy_do_user(void *ctx, const struct espy_opt_use *use);
-int espy_do_argv0(void *ctx, const struct espy_opt_use *use);
 int espy_do_env(void *ctx, const struct espy_opt_use *use);
-int espy_do_describe(void *ctx, const struct espy_opt_use *use);
-int espy_do_path(void *ctx, const struct espy_opt_use *use);
 int espy_do_where(void *ctx, const struct espy_opt_use *use);
 int espy_do_comm(void *ctx, const struct espy_opt_use *use);
 int espy_do_uid(void *ctx, const struct espy_opt_use *use);
@@ -82,9 +57,7 @@ int espy_do_duration(void *ctx, const struct espy_opt_use *use);
 /* The number of a user by name or number; false: there is no such user. */
 bool espy_trace_uid(const char *arg, unsigned long *uid);
 int espy_do_stack(void *ctx, const struct espy_opt_use *use);
-int espy_do_stack_limit(void *ctx, const struct espy_opt_use *use);
 int espy_do_secontext(void *ctx, const struct espy_opt_use *use);
-int espy_do_pidns(void *ctx, const struct espy_opt_use *use);
 int espy_do_record(void *ctx, const struct espy_opt_use *use);
 int espy_do_compress(void *ctx, const struct espy_opt_use *use);
 int espy_do_rotate(void *ctx, const struct espy_opt_use *use);

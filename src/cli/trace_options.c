@@ -8,10 +8,19 @@
  */
 #include "cli/trace_handlers.h"
 
+#include <limits.h>
+#include <stddef.h>
+#include "cli/trace_values.h"
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define AT(member) offsetof(struct espy_trace_args, member)
 #define FLAG(l, n, v, h)                                                                                               \
 	{                                                                                                              \
 		.letter = l, .name = n, .handle = espy_do_flag, .value = v, .help = h                                  \
+	}
+#define SET(l, n, m, h)                                                                                                \
+	{                                                                                                              \
+		.letter = l, .name = n, .handle = espy_do_set, .value = AT(m), .help = h                               \
 	}
 #define ARG(l, n, an, f, h, ...)                                                                                       \
 	{                                                                                                              \
@@ -26,6 +35,8 @@
 		.name = n, .arg = ESPY_OPT_REQUIRED, .arg_name = "SET", .handle = f, .value = v                        \
 	}
 
+static const struct espy_range any = { 0, INT_MAX }, some = { 1, UINT_MAX }, frames = { 1, 1024 };
+
 static const struct espy_opt general[] = {
 	/* -e stands first: espy_select_groups takes it alone */
 	ARG('e', NULL, "EXPR", espy_do_expr,
@@ -33,10 +44,10 @@ static const struct espy_opt general[] = {
 	    "trace-fds, abbrev, verbose, raw, read, write, quiet, decode-fds, decode-pids; without NAME= it is trace. "
 	    "SET is all, none or words with commas between; ! means all but these",
 	    .complete = "expr"),
-	FLAG('h', "help", F_HELP, "print this text and exit"),
-	FLAG('V', "version", F_VERSION, "print the version and exit"),
-	FLAG('d', "debug", F_STATS, "as --stats"),
-	FLAG(0, "explain", F_EXPLAIN, "say what the kernel tests of -e trace=, -P and conditions (--where), and what espy tests"),
+	SET('h', "help", help, "print this text and exit"),
+	SET('V', "version", version, "print the version and exit"),
+	SET('d', "debug", stats, "as --stats"),
+	SET(0, "explain", session.explain, "say what the kernel tests of -e trace=, -P and conditions (--where), and what espy tests"),
 };
 
 static const struct espy_opt targets[] = {
@@ -44,16 +55,16 @@ static const struct espy_opt targets[] = {
 	    "watch processes that run already: numbers with commas or blanks between; "
 	    "may be repeated",
 	    .complete = "pid"),
-	ARG(0, "cgroup", "PATH", espy_do_cgroup, "watch every task of a cgroup (a directory of the cgroup v2 tree)",
-	    .complete = "dir"),
-	FLAG(0, "all", F_ALL, "watch every task of the system, but not espy itself"),
+	ARG(0, "cgroup", "PATH", espy_do_text, "watch every task of a cgroup (a directory of the cgroup v2 tree)",
+	    .complete = "dir", .value = AT(session.cgroup)),
+	SET(0, "all", session.all, "watch every task of the system, but not espy itself"),
 	FLAG('f', "follow-forks", F_FORK, "watch children and threads that are born"),
 	FLAG('F', NULL, F_OLD_FORK, NULL),
 	ARG('E', "env", "VAR[=VAL]", espy_do_env,
 	    "put VAR=VAL into the environment of the command; without = remove VAR"),
 	ARG('u', "user", "USER", espy_do_user,
 	    "run the command as USER, or as UID:GID. Of -u, what looks like a probe is one: see --probe", .complete = "user"),
-	ARG(0, "argv0", "NAME", espy_do_argv0, "NAME is the command's own name (argv[0])"),
+	ARG(0, "argv0", "NAME", espy_do_text, "NAME is the command's own name (argv[0])", .value = AT(run.argv0)),
 	OPTIONAL('D', "daemonize", "HOW", espy_do_daemonize,
 		 "the command keeps this process and its parent, the tracer runs as its "
 		 "grandchild; -DD also in a process group of its own, -DDD in a session of its own "
@@ -62,12 +73,12 @@ static const struct espy_opt targets[] = {
 	{ .name = "daemonise", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_daemonize },
 	ARG('b', "detach-on", "SYSCALL", espy_do_detach_on,
 	    "let go of a process that calls SYSCALL; only execve is possible", .complete = "execve"),
-	FLAG(0, "kill-on-exit", F_KILL, "kill the command if the tracer ends first"),
-	ARG(0, "syscall-limit", "N", espy_do_limit, "let go of everything after N calls were shown"),
-	ARG('I', "interruptible", "N", espy_do_interruptible,
+	SET(0, "kill-on-exit", session.kill_on_exit, "kill the command if the tracer ends first"),
+	ARG(0, "syscall-limit", "N", espy_do_number, "let go of everything after N calls were shown", .value = AT(call_limit), .with = &some),
+	ARG('I', "interruptible", "N", espy_do_word,
 	    "what ends the tracer: 1 any signal at any time, 2 signals between "
 	    "two events (default), 3 none (default with -o FILE PROG), 4 none, nor ^Z",
-	    .complete = "anywhere waiting never never_tstp"),
+	    .complete = "anywhere waiting never never_tstp", .value = AT(session.interruptible), .with = espy_words_interruptible),
 };
 
 static const struct espy_opt sources[] = {
@@ -79,25 +90,25 @@ static const struct espy_opt sources[] = {
 	    "change calls, by the source ptrace: CALLS and any of :error=E :retval=N :syscall=CALL :signal=SIG :delay_enter=TIME "
 	    ":delay_exit=TIME :poke_enter=@argN=HEX :poke_exit=@argN=HEX :when=FIRST[..LAST][+[STEP]]"),
 	ARG(0, "fault", "RULE", espy_do_qualifier, "let calls fail: CALLS[:error=E][:when=...]; without error: ENOSYS"),
-	FLAG(0, "seccomp-bpf", F_SECCOMP, "ptrace source: let the kernel pass over calls that are not wanted"),
+	SET(0, "seccomp-bpf", session.seccomp, "ptrace source: let the kernel pass over calls that are not wanted"),
 	ARG(0, "buffer", "SIZE", espy_do_buffer, "room for events on their way, in bytes, or with k, M, G"),
-	ARG(0, "rings", "HOW", espy_do_rings,
+	ARG(0, "rings", "HOW", espy_do_word,
 	    "bpf source: one buffer for all processors, one for each of them (cpu), or auto (cpu from five processors on)",
-	    .complete = "auto one cpu"),
-	ARG(0, "lossless", "WHEN", espy_do_lossless,
+	    .complete = "auto one cpu", .value = AT(session.rings), .with = espy_words_rings),
+	ARG(0, "lossless", "WHEN", espy_do_word,
 	    "espy holds a task that outruns it until there is room, so that nothing is lost: auto (default: a command that espy "
 	    "starts, never what runs already), always (-p and --cgroup, too; an error where the kernel cannot), never",
-	    .complete = "auto always never"),
+	    .complete = "auto always never", .value = AT(session.overrun), .with = espy_words_lossless),
 	ARG(0, "max-hold", "TIME", espy_do_max_hold,
 	    "the longest time for which espy holds a task for lack of room: seconds, or with ms (10ms; with --lossless=always 10)"),
-	ARG(0, "pause-on", "CALL[: CONDITION]", espy_do_pause_on,
+	ARG(0, "pause-on", "CALL[: CONDITION]", espy_do_list,
 	    "hold a task after such a call, until Enter, `espy resume PID` or the end of espy: 'unlinkat: path == "
-	    "\"/etc/passwd\"', 'connect: errno != 0 && pid == 1234'; may be repeated"),
-	ARG(0, "hang", "MS", espy_do_hang,
-	    "show a call as unfinished that has not returned after MS milliseconds (200); 0: never"),
-	ARG(0, "describe", "FILE", espy_do_describe, "read further descriptions of system calls; may be repeated",
-	    .complete = "file"),
-	FLAG(0, "stats", F_STATS, "at the end say what the session cost, and which events were lost"),
+	    "\"/etc/passwd\"', 'connect: errno != 0 && pid == 1234'; may be repeated", .value = AT(lists.pause_on)),
+	ARG(0, "hang", "MS", espy_do_number,
+	    "show a call as unfinished that has not returned after MS milliseconds (200); 0: never", .value = AT(session.hang_ms), .with = &any),
+	ARG(0, "describe", "FILE", espy_do_list, "read further descriptions of system calls; may be repeated",
+	    .complete = "file", .value = AT(lists.describe)),
+	SET(0, "stats", stats, "at the end say what the session cost, and which events were lost"),
 };
 
 static const struct espy_opt marks[] = {
@@ -133,8 +144,8 @@ static const struct espy_opt filters[] = {
 	ALIAS("trace-fd", espy_do_qualifier, 0),
 	ALIAS("fds", espy_do_qualifier, 0),
 	ALIAS("fd", espy_do_qualifier, 0),
-	ARG('P', "trace-path", "PATH", espy_do_path, "show only calls that touch PATH; may be repeated",
-	    .complete = "file"),
+	ARG('P', "trace-path", "PATH", espy_do_list, "show only calls that touch PATH; may be repeated",
+	    .complete = "file", .value = AT(lists.paths)),
 	ARG(0, "where", "CONDITION", espy_do_where,
 	    "show only calls that meet a condition (espy-where(7)): 'ret < 0 && path ^= \"/etc/\"', 'flags has O_CREAT', "
 	    "'duration > 10ms || name in {\"read\", \"write\"}'; if repeated, all must hold"),
@@ -163,9 +174,9 @@ static const struct espy_opt format[] = {
 	FLAG(0, "json", F_JSON,
 	     "an object of JSON for each event in place of lines, with structures in full; see docs/json.md"),
 	ARG(0, "sink", "NAME", espy_do_sink, "the sink that writes the events: text, json (as --json)", .complete = "text json"),
-	ARG('a', "columns", "COLUMN", espy_do_columns, "the column of `=` (40)"),
-	ARG('s', "string-limit", "SIZE", espy_do_string_limit,
-	    "at most SIZE bytes of a string, elements of an array (32)"),
+	ARG('a', "columns", "COLUMN", espy_do_number, "the column of `=` (40)", .value = AT(text.column), .with = &any),
+	ARG('s', "string-limit", "SIZE", espy_do_number,
+	    "at most SIZE bytes of a string, elements of an array (32)", .value = AT(text.string_limit), .with = &any),
 	FLAG('v', "no-abbrev", F_VERBOSE, "structures, environments and lists in full"),
 	ARG(0, "abbrev", "SET", espy_do_qualifier, "calls that are shown abbreviated (all)", .complete = "syscall"),
 	ARG(0, "verbose", "SET", espy_do_qualifier, "calls whose structures are decoded (all)", .complete = "syscall"),
@@ -179,8 +190,8 @@ static const struct espy_opt format[] = {
 		 "strings in hexadecimal: -x those that are not ASCII, -xx all (WHICH: "
 		 "none, non-ascii-chars, non-ascii, all)",
 		 .complete = "none non-ascii-chars non-ascii all"),
-	ARG('X', "const-print-style", "STYLE", espy_do_xlat,
-	    "constants as raw numbers, as names (abbrev), or both (verbose)", .complete = "raw abbrev verbose"),
+	ARG('X', "const-print-style", "STYLE", espy_do_word,
+	    "constants as raw numbers, as names (abbrev), or both (verbose)", .complete = "raw abbrev verbose", .value = AT(text.names), .with = espy_words_xlat),
 	OPTIONAL('y', "decode-fds", "SET", espy_do_fds,
 		 "the files behind descriptors: -y paths, -yy also sockets, devices and more (SET: path, "
 		 "dev, socket, pidfd, signalfd, eventfd; any of them but path gives all)",
@@ -189,9 +200,9 @@ static const struct espy_opt format[] = {
 	    "more about process numbers: comm (names), pidns (espy's number of a process in another pid namespace)",
 	    .complete = "none comm pidns all"),
 	FLAG('Y', NULL, F_COMM, "as --decode-pids=comm: names of processes behind their numbers"),
-	FLAG('N', "arg-names", F_ARG_NAMES, "names of arguments"),
-	FLAG('n', "syscall-number", F_NR, "the number of the call"),
-	FLAG('i', "instruction-pointer", F_IP, "the place in the program of each call"),
+	SET('N', "arg-names", text.argument_names, "names of arguments"),
+	SET('n', "syscall-number", text.call_number, "the number of the call"),
+	SET('i', "instruction-pointer", text.instruction_pointer, "the place in the program of each call"),
 	OPTIONAL('t', "absolute-timestamps", "[FORMAT][,PRECISION]", espy_do_time,
 		 "the time of each line: -t time of day, -tt with "
 		 "microseconds, -ttt seconds since 1970 (FORMAT: none, time, unix; PRECISION: s, ms, us, ns)",
@@ -205,8 +216,8 @@ static const struct espy_opt format[] = {
 		 "the call stack behind each call, by the source ptrace (WHAT: symbol; source, as -kk: with lines of source)",
 		 .complete = "symbol source"),
 	{ .name = "stack-traces", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_stack },
-	ARG(0, "stack-trace-frame-limit", "N", espy_do_stack_limit, "at most N frames of a stack (256)"),
-	FLAG(0, "always-show-pid", F_ALWAYS_PID,
+	ARG(0, "stack-trace-frame-limit", "N", espy_do_number, "at most N frames of a stack (256)", .value = AT(session.stack_frames), .with = &frames),
+	SET(0, "always-show-pid", text.task_always,
 	     "the process number in front of every line, also if there is only one"),
 	OPTIONAL(0, "color", "WHEN", espy_do_color, "auto and never are accepted; espy writes no colours",
 		 .complete = "auto never"),
@@ -219,21 +230,21 @@ static const struct espy_opt format[] = {
 };
 
 static const struct espy_opt output[] = {
-	ARG('o', "output", "FILE", espy_do_output, "write to FILE, or into a command: '|COMMAND' or '!COMMAND'",
-	    .complete = "file"),
-	FLAG('A', "output-append-mode", F_APPEND, "append to FILE"),
-	FLAG(0, "output-separately", F_SEPARATELY, "a file for each process, FILE.PID (-ff: with -f)"),
+	ARG('o', "output", "FILE", espy_do_text, "write to FILE, or into a command: '|COMMAND' or '!COMMAND'",
+	    .complete = "file", .value = AT(out.name)),
+	SET('A', "output-append-mode", out.append, "append to FILE"),
+	SET(0, "output-separately", out.separately, "a file for each process, FILE.PID (-ff: with -f)"),
 };
 
 static const struct espy_opt tee[] = {
 	ARG(0, "record", "TRACE", espy_do_record, "write a trace besides, for `espy show`", .complete = "file"),
-	FLAG(0, "force", F_FORCE, "replace TRACE if it exists"),
+	SET(0, "force", record.replace, "replace TRACE if it exists"),
 };
 
 static const struct espy_opt recording[] = {
 	ARG('o', "output", "TRACE", espy_do_record, "the trace to write (espy.trace); -: standard output",
 	    .complete = "file"),
-	FLAG(0, "force", F_FORCE, "replace the trace if it exists"),
+	SET(0, "force", record.replace, "replace the trace if it exists"),
 	ARG(0, "compress", "LEVEL", espy_do_compress, "of zstd, 1 (fast) to 19 (small), or none (3)",
 	    .complete = "none 1 3 9 19"),
 	ARG(0, "rotate", "SIZE", espy_do_rotate, "begin another file after SIZE bytes: TRACE.0, TRACE.1, ..."),
@@ -246,8 +257,8 @@ static const struct espy_opt recording[] = {
 	ARG(0, "after", "TIME", espy_do_after, "with --ring: write the trace TIME after it was asked for (seconds, or with ms)"),
 	ARG(0, "data", "SIZE", espy_do_data,
 	    "keep at most SIZE bytes a call, or none, of data that is read, written, sent and received", .complete = "none"),
-	ARG('s', "string-limit", "SIZE", espy_do_string_limit, "keep at most SIZE bytes of a string (32)"),
-	FLAG('i', "instruction-pointer", F_IP, "keep the place in the program of each call, for `espy show -i`"),
+	ARG('s', "string-limit", "SIZE", espy_do_number, "keep at most SIZE bytes of a string (32)", .value = AT(text.string_limit), .with = &any),
+	SET('i', "instruction-pointer", text.instruction_pointer, "keep the place in the program of each call, for `espy show -i`"),
 	ALIAS("read", espy_do_qualifier, 0),
 	ALIAS("write", espy_do_qualifier, 0),
 	OPTIONAL('q', "quiet", "SET", espy_do_quiet, "no last line, no messages about tasks that come",
@@ -259,9 +270,9 @@ static const struct espy_opt replay[] = {
 	    "begin at TIME: +SECONDS after the start, HH:MM[:SS[.FRACTION]], or @SECONDS since 1970"),
 	ARG(0, "to", "TIME", espy_do_to, "end after TIME"),
 	ARG('p', "pid", "PID", espy_do_show_pid, "only lines of these processes or tasks; may be repeated"),
-	FLAG('F', "follow", F_FOLLOW_FILE, "at the end wait for more, while the trace is being written"),
+	SET('F', "follow", trace_follow, "at the end wait for more, while the trace is being written"),
 	FLAG('f', NULL, F_FORK, "-ff: with -o, a file for each process"),
-	FLAG(0, "stats", F_STATS, "at the end say what the trace holds"),
+	SET(0, "stats", stats, "at the end say what the trace holds"),
 };
 
 static const struct espy_opt statistics[] = {
@@ -280,7 +291,7 @@ static const struct espy_opt statistics[] = {
 	    "avg-time, calls, errors, name, wall-total, wall-min, wall-max, wall-avg",
 	    .complete = "time-percent total-time min-time max-time avg-time calls errors name wall-total wall-min "
 			"wall-max wall-avg"),
-	FLAG('w', "summary-wall-clock", F_WALL,
+	SET('w', "summary-wall-clock", table.wall_clock,
 	     "the time from entry to return of a call, instead of that spent on a processor"),
 };
 
@@ -289,7 +300,7 @@ static const struct espy_opt refused[] = {
 	ALIAS("kvm", espy_do_qualifier, 0),
 	ALIAS("namespace", espy_do_qualifier, 0),
 	{ .name = "secontext", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_secontext },
-	{ .name = "pidns-translation", .handle = espy_do_pidns },
+	{ .name = "pidns-translation", .handle = espy_do_set, .value = AT(text.task_numbers) },
 	{ .name = "tips", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_tips },
 };
 

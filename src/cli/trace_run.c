@@ -89,13 +89,13 @@ static int open_output(const struct espy_trace_args *a, struct espy_output **out
 
 	*out = NULL;
 	/* What a trace prints goes to standard output, as data does. */
-	if (!a->output)
+	if (!a->out.name)
 		return espy_output_fd(out, a->role == ESPY_ROLE_SHOW ? STDOUT_FILENO : STDERR_FILENO);
 	if (a->follow > 1)
-		return espy_output_per_task(out, a->output, a->append);
-	err = espy_output_open(out, a->output, a->append);
+		return espy_output_per_task(out, a->out.name, a->out.append);
+	err = espy_output_open(out, a->out.name, a->out.append);
 	if (err)
-		espy_cli__say(a->cli, "Can't open '%s': %s", a->output, strerror(-err));
+		espy_cli__say(a->cli, "Can't open '%s': %s", a->out.name, strerror(-err));
 	return err;
 }
 
@@ -148,7 +148,7 @@ static void show_progress(struct run *r)
 	uint64_t lost = 0;
 	char line[160];
 
-	if (!r->a->progress || !r->trace || now - r->progress_ms < PROGRESS_EVERY_MS)
+	if (!r->a->out.progress || !r->trace || now - r->progress_ms < PROGRESS_EVERY_MS)
 		return;
 	r->progress_ms = now;
 	espy_session_stats(r->s, &st);
@@ -313,15 +313,15 @@ static void leave_readers_out(struct espy_trace_args *a)
 	char names[512] = "", name[32];
 	size_t cnt, len = 0;
 
-	if (!a->session.all || (a->output && a->role == ESPY_ROLE_TRACE))
+	if (!a->session.all || (a->out.name && a->role == ESPY_ROLE_TRACE))
 		return;
 	/* Of a recording it is the line of its progress that goes there. */
-	cnt = espy_output_readers(STDERR_FILENO, a->readers, sizeof(a->readers) / sizeof(a->readers[0]));
-	a->session.without = a->readers;
+	cnt = espy_output_readers(STDERR_FILENO, a->out.readers, sizeof(a->out.readers) / sizeof(a->out.readers[0]));
+	a->session.without = a->out.readers;
 	a->session.without_count = cnt;
 	for (size_t i = 0; i < cnt && len < sizeof(names); i++) {
-		name_of(a->readers[i], name, sizeof(name));
-		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s (%d)", i ? ", " : "", name, (int)a->readers[i]);
+		name_of(a->out.readers[i], name, sizeof(name));
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s (%d)", i ? ", " : "", name, (int)a->out.readers[i]);
 	}
 	if (cnt && !(a->quiet & ESPY_QUIET_ATTACH))
 		espy_cli__say(a->cli, "not watched, since %s what espy writes: %s", cnt == 1 ? "it carries" : "they carry", names);
@@ -396,21 +396,21 @@ int espy_trace_run(struct espy_trace_args *a)
 		return 1;
 	r->a = a;
 	espy_signals__install(a->session.interruptible);
-	if (a->role == ESPY_ROLE_SHOW && !a->output)
+	if (a->role == ESPY_ROLE_SHOW && !a->out.name)
 		espy_signals__end_with_reader();
 	if (a->session.flight_bytes)
 		espy_signals__install_snapshot();
-	if (a->role != ESPY_ROLE_SHOW && a->command[0]) {
+	if (a->role != ESPY_ROLE_SHOW && a->run.command[0]) {
 		if (espy_launch__init(&launch, a))
 			goto out;
 		launched = true;
 		a->session.program = &launch.program;
 		/* As strace: whoever asked for a file wants no messages beside it. */
-		if (a->output && !a->pid_cnt)
+		if (a->out.name && !a->pid_cnt)
 			a->quiet |= ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY;
 	}
-	if (a->daemonize) {
-		if (espy_daemonize(a->cli, &launch, a->daemonize, &self, &go))
+	if (a->run.daemonize) {
+		if (espy_daemonize(a->cli, &launch, a->run.daemonize, &self, &go))
 			goto out;
 		a->session.program = NULL;
 		a->session.pids = &self;

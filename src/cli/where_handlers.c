@@ -11,7 +11,7 @@
 /* Keeps a condition; text is allocated, and the list's from here on. */
 static int add(struct espy_trace_args *a, char *text)
 {
-	int err = text ? espy_words__add(&a->where, text) : -ENOMEM;
+	int err = text ? espy_words__add(&a->lists.where, text) : -ENOMEM;
 
 	if (err)
 		free(text);

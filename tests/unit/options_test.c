@@ -42,9 +42,9 @@ static int run(const char *line)
 	if (!err)
 		err = espy_opts__parse(&cli, espy_trace_groups, espy_trace_group_cnt, &args, n, words, &first);
 	if (!err) {
-		args.command = words + first;
+		args.run.command = words + first;
 		err = espy_trace_args__check(&args);
-		args.command = NULL;
+		args.run.command = NULL;
 	}
 	fflush(stderr);
 	dup2(saved, STDERR_FILENO);
@@ -79,7 +79,7 @@ static void test_defaults(void **state)
 	good("true");
 	assert_true(args.text.string_limit == 32 && args.text.column == 40 && args.session.hang_ms == 200);
 	assert_true(args.status == ESPY_STATUS_ALL && !args.quiet && args.session.interruptible == 2 && !args.follow);
-	assert_true(!args.session.source && args.summary == ESPY_SUMMARY_NONE && !args.output);
+	assert_true(!args.session.source && args.summary == ESPY_SUMMARY_NONE && !args.out.name);
 	assert_string_equal(said, "");
 	espy_trace_args__free(&args);
 }
@@ -93,8 +93,8 @@ static void test_letters(void **state)
 		    args.text.call_time_precision == 6);
 	assert_true(args.text.fds == ESPY_FD_ALL && args.text.strings == ESPY_STRINGS_HEX_NON_ASCII); /* -x behind PROG is PROG's */
 	assert_int_equal(args.quiet, ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY | ESPY_QUIET_EXIT);
-	assert_true(args.append && args.session.interruptible == 1 && espy_filter_has(args.filter, ESPY_FILTER_CALLS));
-	assert_string_equal(args.output, "out");
+	assert_true(args.out.append && args.session.interruptible == 1 && espy_filter_has(args.filter, ESPY_FILTER_CALLS));
+	assert_string_equal(args.out.name, "out");
 	espy_trace_args__free(&args);
 	good("-ttt -xx -y -qqq -ff -o f -N -Y -n -i -r true");
 	assert_true(args.text.time == ESPY_TIME_UNIX && args.text.strings == ESPY_STRINGS_HEX && args.text.fds == ESPY_FD_PATH);
@@ -120,10 +120,10 @@ static void test_long(void **state)
 		    args.session.rings == 2);
 	assert_true(args.call_limit == 9 && args.text.names == ESPY_NAMES_RAW && args.text.task_always &&
 		    args.stats);
-	assert_string_equal(args.argv0, "x");
+	assert_string_equal(args.run.argv0, "x");
 	espy_trace_args__free(&args);
 	good("--summary-o --abs=format:time,precision:us --daemonize=session true");
-	assert_true(args.summary == ESPY_SUMMARY_ONLY && args.text.time_precision == 6 && args.daemonize == 3);
+	assert_true(args.summary == ESPY_SUMMARY_ONLY && args.text.time_precision == 6 && args.run.daemonize == 3);
 	espy_trace_args__free(&args);
 }
 
