@@ -20,7 +20,7 @@ changes() {
 changes_once() {
 	"$espy" "$@" --stats -o /dev/null dd if=/dev/zero of=/dev/null bs=1 2>"$dir/err" &
 	tracer=$!
-	"$progs/run_counts" $tracer "$program" "$reference" 200000 20 >"$dir/counts"
+	"$progs/run_counts" $tracer "$program" "$reference" 200000 60 >"$dir/counts"
 	status=$?
 	pkill -P $tracer -x dd
 	wait $tracer 2>/dev/null
