@@ -59,5 +59,6 @@ bool espy_hook_seccomp_filter(struct espy_walk *w, const struct espy_hooked *v);
 bool espy_hook_bpf_insn(struct espy_walk *w, const struct espy_hooked *v);
 bool espy_hook_bpf_insn_seccomp(struct espy_walk *w, const struct espy_hooked *v);
 bool espy_hook_netlink(struct espy_walk *w, const struct espy_hooked *v);
+bool espy_hook_nlmsgerr(struct espy_walk *w, const struct espy_hooked *v);
 
 #endif

@@ -1,58 +1,95 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Messages of netlink sockets. Which protocol a socket speaks is not in the bytes: the state knows
- * it from the socket's birth. What a protocol's messages mean is said by the descriptions, in a
- * struct named nlmsg_, the protocol in lower case, and _list; its field is the array of messages.
+ * it from the socket's birth. What a protocol's messages mean is said by the descriptions, in structs
+ * named nlmsg_, the protocol in lower case, and what is meant; their field is the type of that.
  */
+#include <stdio.h>
 #include "event/hook_impl.h"
 
-#define LIST(protocol) "nlmsg_" #protocol "_list"
-static const char *const lists[] = {
-	[0] = LIST(route),
-	[2] = LIST(usersock),
-	[4] = LIST(sock_diag),
-	[5] = LIST(nflog),
-	[6] = LIST(xfrm),
-	[7] = LIST(selinux),
-	[9] = LIST(audit),
-	[10] = LIST(fib_lookup),
-	[11] = LIST(connector),
-	[12] = LIST(netfilter),
-	[15] = LIST(kobject_uevent),
-	[16] = LIST(generic),
-	[18] = LIST(scsitransport),
-	[20] = LIST(rdma),
-	[21] = LIST(crypto),
-	[22] = LIST(smc),
+#define ERROR_SZ 4u   /* the number of an error, before the message that it is about */
+#define HEADER_SZ 16u /* of a message */
+
+static const char *const protocols[] = {
+	[0] = "route",		[2] = "usersock",   [4] = "sock_diag",	     [5] = "nflog",
+	[6] = "xfrm",		[7] = "selinux",    [9] = "audit",	     [10] = "fib_lookup",
+	[11] = "connector",	[12] = "netfilter", [15] = "kobject_uevent", [16] = "generic",
+	[18] = "scsitransport", [20] = "rdma",	    [21] = "crypto",	     [22] = "smc",
 };
 
-static uint32_t message_list(const struct espy_image *img, unsigned proto)
+/* The struct that says what this is in the protocol, else in any. ESPY_NONE: there is none. */
+static uint32_t find(const struct espy_image *img, unsigned proto, const char *what)
 {
+	const char *known = proto < sizeof(protocols) / sizeof(protocols[0]) ? protocols[proto] : NULL;
+	char name[64];
 	uint32_t type = ESPY_NONE;
 
-	if (proto < sizeof(lists) / sizeof(lists[0]) && lists[proto])
-		type = espy_image__find_type(img, lists[proto]);
-	if (type == ESPY_NONE)
-		type = espy_image__find_type(img, "nlmsg_any_list");
-	return type;
+	if (known) {
+		snprintf(name, sizeof(name), "nlmsg_%s_%s", known, what);
+		type = espy_image__find_type(img, name);
+	}
+	if (type == ESPY_NONE) {
+		snprintf(name, sizeof(name), "nlmsg_any_%s", what);
+		type = espy_image__find_type(img, name);
+	}
+	return type != ESPY_NONE && img->types[type].count ? type : ESPY_NONE;
+}
+
+static bool protocol_of(const struct espy_walk *w, unsigned *proto)
+{
+	const struct espy_resolver *r = w->d->resolver;
+
+	return w->v && r && r->netlink_proto && r->netlink_proto(r->ctx, w->v->tid, (int)w->v->args[0], proto);
+}
+
+/* The only field of a struct that find() has found. */
+static uint32_t field_of(const struct espy_image *img, uint32_t type)
+{
+	return img->fields[img->types[type].first].type;
 }
 
 bool espy_hook_netlink(struct espy_walk *w, const struct espy_hooked *v)
 {
-	const struct espy_resolver *r = w->d->resolver;
 	unsigned proto;
 
-	if (!w->v || !r || !r->netlink_proto || !v->bytes || v->len < 8 ||
-	    !r->netlink_proto(r->ctx, w->v->tid, (int)w->v->args[0], &proto))
+	if (!v->bytes || v->len < 8 || !protocol_of(w, &proto))
 		return false;
-	const uint32_t list = message_list(w->img, proto);
-	if (list == ESPY_NONE || !w->img->types[list].count || !w->mem)
+	const uint32_t list = find(w->img, proto, "list");
+	if (list == ESPY_NONE || !w->mem)
 		return false;
-	/* its only field: the array of messages, or what chooses by the first bytes */
-	const struct espy_scope sc = { .outer = w->scope, .type = &w->img->types[list], .mem = w->mem, .size = v->want };
+	/* the array of messages, or what chooses by the first bytes */
+	const struct espy_scope sc = {
+		.outer = w->scope, .type = &w->img->types[list], .mem = w->mem, .size = v->want
+	};
 	const struct espy_scope *saved = w->scope;
 	w->scope = &sc;
-	espy_walk_show(w, w->img->fields[w->img->types[list].first].type, v->bytes, v->len, v->name);
+	espy_walk_show(w, field_of(w->img, list), v->bytes, v->len, v->name);
 	w->scope = saved;
+	return true;
+}
+
+/* An error and the whole message that it is about, which says how long it is; attributes behind that. */
+bool espy_hook_nlmsgerr(struct espy_walk *w, const struct espy_hooked *v)
+{
+	unsigned proto;
+
+	if (!v->bytes || v->len < ERROR_SZ + HEADER_SZ || !protocol_of(w, &proto))
+		return false;
+	const uint32_t error = find(w->img, proto, "error_list"), attrs = find(w->img, UINT32_MAX, "error_attr_list");
+	const uint64_t about = espy_load(v->bytes + ERROR_SZ, 4, false, false), end = ERROR_SZ + ((about + 3) & ~3ull);
+
+	if (error == ESPY_NONE || attrs == ESPY_NONE)
+		return false;
+	if (about < HEADER_SZ || end >= v->len) {
+		espy_walk_show(w, field_of(w->img, error), v->bytes, v->len, v->name);
+		return true;
+	}
+	const uint32_t open = espy_walk_open(w, ESPY_GROUP_ARRAY, NULL, 0);
+
+	espy_walk_role(w, ESPY_ROLE_ELEM, "");
+	espy_walk_show(w, field_of(w->img, error), v->bytes, (size_t)end, "");
+	espy_walk_role(w, ESPY_ROLE_ELEM, "");
+	espy_walk_show(w, field_of(w->img, attrs), v->bytes + end, v->len - (size_t)end, "");
+	espy_walk_close(w, open);
 	return true;
 }

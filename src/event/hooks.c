@@ -388,6 +388,7 @@ static const value_hook hooks[ESPY_HOOK_CNT] = {
 	[ESPY_HOOK_SECCOMP_FILTER] = espy_hook_seccomp_filter,
 	[ESPY_HOOK_CAP_DATA] = cap_data,
 	[ESPY_HOOK_NETLINK] = espy_hook_netlink,
+	[ESPY_HOOK_NLMSGERR] = espy_hook_nlmsgerr,
 	[ESPY_HOOK_CLONE_FLAGS] = clone_flags,
 	[ESPY_HOOK_IN6_SCOPE] = in6_scope,
 	[ESPY_HOOK_IOPRIO] = ioprio,

@@ -77,6 +77,22 @@ static void route(void)
 		"{nh_family=AF_INET, nh_scope=RT_SCOPE_UNIVERSE, nh_protocol=RTPROT_UNSPEC, nh_flags=0}, [{nla_len=8, nla_type=NHA_ID}, 5]");
 }
 
+/* An error with the whole message that it is about, and what the kernel says of it behind that. */
+static void errors(void)
+{
+#define ABOUT(len) 0xa1, 0xff, 0xff, 0xff, len, 0, 0, 0, 90, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0
+#define BARE(len) "{error=-EOPNOTSUPP, msg={nlmsg_len=" #len ", nlmsg_type=RTM_GETNSID, nlmsg_flags=NLM_F_REQUEST, nlmsg_seq=0, nlmsg_pid=0}"
+#define WITH "{error=-EOPNOTSUPP, msg=[{nlmsg_len=17, nlmsg_type=RTM_GETNSID, nlmsg_flags=NLM_F_REQUEST, nlmsg_seq=0, nlmsg_pid=0}, {rtgen_family=AF_UNSPEC}]}"
+#define SAID 11, 0, 1, 0, 'n', 'o', ' ', 'w', 'a', 'y', 0, 0
+#define SAID_TEXT "[{nla_len=11, nla_type=NLMSGERR_ATTR_MSG}, \"no way\"]"
+	message(2, "NLMSG_ERROR", 0x200, "NLM_F_ACK_TLVS", BYTES(ABOUT(17), 0, 0, 0, 0, SAID), "[" WITH ", " SAID_TEXT "]");
+	message(2, "NLMSG_ERROR", 0x200, "NLM_F_ACK_TLVS", BYTES(ABOUT(16), SAID), "[" BARE(16) "}, " SAID_TEXT "]");
+	message(2, "NLMSG_ERROR", 0x200, "NLM_F_ACK_TLVS", BYTES(ABOUT(16), SAID, 8, 0, 2, 0, 44, 0, 0, 0),
+		"[" BARE(16) "}, [" SAID_TEXT ", [{nla_len=8, nla_type=NLMSGERR_ATTR_OFFS}, 44]]]");
+	message(2, "NLMSG_ERROR", 0x200, "NLM_F_ACK_TLVS", BYTES(ABOUT(16)), BARE(16) "}");
+	message(2, "NLMSG_ERROR", 0x300, "NLM_F_CAPPED|NLM_F_ACK_TLVS", BYTES(ABOUT(200), SAID), "[" BARE(200) "}, " SAID_TEXT "]");
+}
+
 /* The last byte of the message is unreadable: what it belongs to is an address. */
 static void unreadable(unsigned type, const char *type_text, const void *payload, size_t size, const char *before,
 		       size_t at, const char *behind)
@@ -116,7 +132,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*send)(void);
 	} sockets[] = { { 16, "NETLINK_GENERIC", generic }, { 7, "NETLINK_SELINUX", selinux }, { 0, "NETLINK_ROUTE", route },
-		      { 0, "NETLINK_ROUTE", faults } };
+		      { 0, "NETLINK_ROUTE", faults }, { 0, "NETLINK_ROUTE", errors } };
 
 	truth_begin(argc, argv, "-s 100 -e trace=socket,sendto");
 	for (size_t i = 0; i < sizeof(sockets) / sizeof(sockets[0]); i++) {
