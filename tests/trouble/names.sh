@@ -25,4 +25,12 @@ expect "-P: reads of the file" 6 "$(grep -c '^read.* = 1$' "$dir/out")"
 "$espy" record -q --source="$source" -e trace=read -o "$dir/t.espy" "$progs/pass_fds" "$file"
 "$espy" show -y "$dir/t.espy" >"$dir/out"
 expect "and from a trace" "$want" "$(names "$dir/out")"
+# A descriptor that the program takes out of another process, which is watched or not.
+for follow in '' -f; do
+	for calls in read pidfd_getfd,read; do
+		trace $follow -y -e trace=$calls -o "$dir/out" "$progs/take_fd" "$file"
+		has "pidfd_getfd ${follow:-alone}, $calls: the name of what was taken" "$dir/out" "read([0-9]*<$file>, \"m\", 1) *= 1\$"
+	done
+	has "pidfd_getfd ${follow:-alone}: its result" "$dir/out" "pidfd_getfd([0-9]*<anon_inode:\[pidfd\]>, 77, 0) = [0-9]*<$file>\$"
+done
 finish
