@@ -52,11 +52,11 @@ int main(int argc, char **argv)
 	const char *colon = strchr(argv[1], ':');
 	const size_t bytes = (size_t)(colon ? atoi(colon + 1) : 64) << 20;
 
-	opts.rings = strncmp(argv[1], "rings", 5) ? 1 : 2;
+	opts.rings.cnt = strncmp(argv[1], "rings", 5) ? 1 : 2;
 	if (!strncmp(argv[1], "flight", 6))
-		opts.flight_bytes = bytes;
+		opts.rings.flight_bytes = bytes;
 	else
-		opts.ring_bytes = bytes;
+		opts.rings.bytes = bytes;
 	err = espy_source_bpf.open(&s, &opts);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++) {
 		size_t size;
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	do
 		err = s->ops->poll(s, drop, NULL, 1000);
 	while (err >= 0 || err == -EINTR);
-	if (opts.flight_bytes && s->ops->snapshot(s, drop, NULL) < 0)
+	if (opts.rings.flight_bytes && s->ops->snapshot(s, drop, NULL) < 0)
 		return 1;
 	s->ops->command_status(s, &status);
 	s->ops->stats(s, &st);

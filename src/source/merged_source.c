@@ -307,10 +307,10 @@ static int give(struct merged *m, struct input *in, espy_record_fn fn, void *ctx
 			in->given_ns = rec->time_ns;
 		++*cnt;
 		rec = front(in);
-	} while (m->opts.marks_fn && first->type == ESPY_REC_MARK && in->head - begin < RUN_MAX && rec &&
+	} while (m->opts.marks.fn && first->type == ESPY_REC_MARK && in->head - begin < RUN_MAX && rec &&
 		 rec->type == ESPY_REC_MARK && rec->time_ns < until);
-	if (m->opts.marks_fn && first->type == ESPY_REC_MARK)
-		return m->opts.marks_fn(ctx, first, in->head - begin);
+	if (m->opts.marks.fn && first->type == ESPY_REC_MARK)
+		return m->opts.marks.fn(ctx, first, in->head - begin);
 	return fn(ctx, first);
 }
 
@@ -319,7 +319,7 @@ static int merged_poll(struct espy_source *src, espy_record_fn fn, void *ctx, in
 	struct merged *m = to_merged(src);
 	const uint64_t start = espy_now_ns();
 
-	if (m->opts.flight_bytes)
+	if (m->opts.rings.flight_bytes)
 		return poll_flight(m, fn, ctx, timeout_ms);
 	if (m->cnt == 1)
 		return poll_alone(m, fn, ctx, timeout_ms);
@@ -454,7 +454,7 @@ int espy_merged_source__open(struct espy_source **out, const struct espy_source_
 		.add_target = merged_add_target,
 		.remove_target = merged_remove_target,
 		.poll = merged_poll,
-		.snapshot = o->flight_bytes ? merged_snapshot : NULL,
+		.snapshot = o->rings.flight_bytes ? merged_snapshot : NULL,
 		.stats = merged_stats,
 		.command_status = merged_command_status,
 		.close = merged_close,
@@ -463,8 +463,8 @@ int espy_merged_source__open(struct espy_source **out, const struct espy_source_
 	so.needs.times = true; /* or else there is no order between them */
 	so.count_only = false;
 	/* Alone they go through as they are; those of a snapshot wait for one that is to be put between them. */
-	if (m->cnt > 1 || o->flight_bytes)
-		so.marks_fn = enqueue_marks;
+	if (m->cnt > 1 || o->rings.flight_bytes)
+		so.marks.fn = enqueue_marks;
 	for (size_t i = 0; i < m->cnt && !err; i++) {
 		merged[i] = &m->in[i];
 		err = m->in[i].ops->open(&m->in[i].src, &so);
@@ -475,7 +475,7 @@ int espy_merged_source__open(struct espy_source **out, const struct espy_source_
 		return err;
 	}
 	m->merge_ready = true;
-	if (m->guest && m->lead && (!o->flight_bytes || !(m->lead->ops->caps & ESPY_SRC_PASSIVE)))
+	if (m->guest && m->lead && (!o->rings.flight_bytes || !(m->lead->ops->caps & ESPY_SRC_PASSIVE)))
 		m->guest->ops->inside->meanwhile(m->guest->src, let_calls_go_on, m);
 	*out = &m->base;
 	return 0;

@@ -54,7 +54,7 @@ static int add_env(const struct merged *m, struct espy_command *cmd, char *call,
 
 	if (!m->guest)
 		return 0;
-	if (m->opts.marks->via == ESPY_VIA_PRELOAD) {
+	if (m->opts.marks.rules->via == ESPY_VIA_PRELOAD) {
 		err = espy_command__preload(&m->opts, m->guest->ops->inside, cmd->envp, preload);
 		if (err)
 			return err;

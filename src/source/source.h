@@ -32,9 +32,9 @@ enum espy_source_caps {
 	ESPY_SRC_COUNT = 1u << 2,       /* counts without events (-c) */
 	ESPY_SRC_ENTER = 1u << 3,       /* sends ENTER records as they happen */
 	ESPY_SRC_TAMPER = 1u << 4,      /* can change results */
-	ESPY_SRC_FLIGHT = 1u << 5,      /* flight_bytes and snapshot() */
+	ESPY_SRC_FLIGHT = 1u << 5,      /* rings.flight_bytes and snapshot() */
 	ESPY_SRC_FDS = 1u << 6,         /* tells with a call what its descriptors are, where its text depends on it */
-	ESPY_SRC_STACKS = 1u << 7,      /* stack_frames */
+	ESPY_SRC_STACKS = 1u << 7,      /* stops.stack_frames */
 	ESPY_SRC_GATES = 1u << 8,       /* tests the gates of call sets */
 	ESPY_SRC_PROBES = 1u << 11,     /* probes */
 	ESPY_SRC_ONE_THREAD = 1u << 9,  /* only the thread that has started or added the first target may use it */
@@ -84,44 +84,49 @@ struct espy_source_opts {
 	size_t size; /* of this struct, for later growth */
 	espy_report_fn report;
 	void *report_ctx;
+	const struct espy_wake *wake; /* poll returns 0 within a millisecond of a wake; NULL: none comes */
 	bool follow;        /* -f: children and threads are watched too */
+	const pid_t *without; /* with a cgroup or the whole system: processes that are not watched; valid until close */
+	size_t without_cnt;
 	struct espy_needs needs;
 	bool count_only;    /* -c alone: count in the source, send no calls */
+	bool calls_change;  /* want_calls will be called */
+	unsigned hang_ms;   /* a task silent in a call for so long is shown by an ENTER record; 0: never */
 	/*
 	 * -P: calls that surely touch none of these may be left out; absolute paths. Whoever asks looks at each call again.
 	 */
 	const char *const *paths;
 	size_t path_cnt;
-	bool use_seccomp;   /* --seccomp-bpf; the ptrace source uses it by itself where it is correct */
-	size_t ring_bytes;  /* of all rings together; 0: the source's default */
-	unsigned hang_ms;   /* a task silent in a call for so long is shown by an ENTER record; 0: never */
-	unsigned interruptible; /* -I: 1-4 as strace */
-	bool kill_on_exit; /* --kill-on-exit: tasks die with us (sources that can) */
-	unsigned rings;    /* 0: the source chooses; 1: one for all CPUs; more: one per CPU, merged by time */
-	/*
-	 * Flight recorder, not 0: so many bytes, of all CPUs together, keep the newest records; the oldest are
-	 * overwritten. Nothing is read and nobody is woken until snapshot() is called. Records carry time_ns.
-	 */
-	size_t flight_bytes;
-	const struct espy_mark_rules
-		*marks; /* -m (source/wanted_marks.h): for the sources that serve marks; NULL: none wanted */
-	/* Not NULL: a source may give runs of marks to it, with poll's ctx, instead of each to poll's fn. */
-	espy_marks_fn marks_fn;
-	enum espy_lossless lossless;
-	uint64_t max_hold_ns; /* for lack of room a task is held so long at a time at most; 0: until there is room */
-	unsigned stack_frames; /* -k: a STACK record behind each call, of so many frames at most; only with ESPY_SRC_STACKS; 0: none */
-	const struct espy_tamper *tampers; /* source/tamper.h; valid until close; only with ESPY_SRC_TAMPER */
-	size_t tamper_cnt;
 	const struct espy_trigger *triggers; /* valid until close; their calls must be in the call sets */
 	size_t trigger_cnt;
-	const struct espy_probes *probes; /* source/probes.h; valid until close; only with ESPY_SRC_PROBES; NULL: none */
 	const struct espy_trigger *gates; /* of the call sets, with the action KEEP; valid until close */
 	size_t gate_cnt;
-	const pid_t *without; /* with a cgroup or the whole system: processes that are not watched; valid until close */
-	size_t without_cnt;
-	const struct espy_wake *wake; /* poll returns 0 within a millisecond of a wake; NULL: none comes */
-	bool can_pause; /* pause will be called: not being able to hold tasks is an error */
-	bool calls_change; /* want_calls will be called */
+	const struct espy_probes *probes; /* source/probes.h; valid until close; only with ESPY_SRC_PROBES; NULL: none */
+	struct {
+		size_t bytes;  /* of all rings together; 0: the source's default */
+		unsigned cnt;  /* 0: the source chooses; 1: one for all CPUs; more: one per CPU, merged by time */
+		/*
+		 * Flight recorder, not 0: so many bytes, of all CPUs together, keep the newest records; the oldest are
+		 * overwritten. Nothing is read and nobody is woken until snapshot() is called. Records carry time_ns.
+		 */
+		size_t flight_bytes;
+	} rings;
+	struct { /* of a source that holds tasks without stopping them */
+		enum espy_lossless lossless;
+		uint64_t max_ns; /* for lack of room a task is held so long at a time at most; 0: until there is room */
+		bool can_pause;  /* pause will be called: not being able to hold tasks is an error */
+	} hold;
+	struct { /* of a source that stops tasks */
+		bool seccomp;      /* --seccomp-bpf; the source uses it by itself where it is correct */
+		bool kill_on_exit; /* --kill-on-exit: tasks die with us */
+		unsigned stack_frames; /* -k: a STACK record behind each call, of so many frames at most; only with ESPY_SRC_STACKS; 0: none */
+		const struct espy_tamper *tampers; /* source/tamper.h; valid until close; only with ESPY_SRC_TAMPER */
+		size_t tamper_cnt;
+	} stops;
+	struct { /* -m */
+		const struct espy_mark_rules *rules; /* source/wanted_marks.h: for the sources that serve marks; NULL: none wanted */
+		espy_marks_fn fn; /* not NULL: a source may give runs of marks to it, with poll's ctx, instead of each to poll's fn */
+	} marks;
 };
 
 /* Gates of one call: numbers in espy_source_opts.gates, from 1 on; 0: none. */
@@ -167,16 +172,16 @@ struct espy_source_stats {
 	uint64_t tasks;  /* seen */
 	uint64_t hangs;  /* calls shown while they hung */
 	uint64_t wakeups;
-	uint64_t ring_bytes; /* of all rings that the kernel writes to; grows where opts.ring_bytes is 0 and nobody is held */
+	uint64_t ring_bytes; /* of all rings that the kernel writes to; grows where opts.rings.bytes is 0 and nobody is held */
 	/* Flight recorder; at the last snapshot: records + overwritten + lost = what had happened when it was asked for. */
 	uint64_t overwritten;
 	uint64_t whole_since_ns; /* from this moment on nothing is missing in it; 0: nothing was overwritten */
 	uint64_t triggers;       /* times that a trigger in the source has asked for a snapshot */
 	uint64_t pauses, paused_ns, longest_pause_ns; /* tasks held because they outran the reader, or as asked */
-	const char *lossless;  /* what became of opts.lossless, in words; NULL: not asked for. Valid until close */
+	const char *lossless;  /* what became of opts.hold.lossless, in words; NULL: not asked for. Valid until close */
 	bool lossless_failed;  /* tasks cannot be held; `lossless` is the reason */
 	uint64_t not_paused;   /* tasks that could not be held though the ring was full */
-	uint64_t cut_pauses;   /* that ended before there was room: opts.max_hold_ns */
+	uint64_t cut_pauses;   /* that ended before there was room: opts.hold.max_ns */
 	uint32_t unheld;       /* times that nobody could be held for a while: the reader did not run */
 	uint32_t paused_tasks; /* different ones */
 	struct espy_paused_task paused[ESPY_PAUSED_TASKS]; /* those that were held longest in all; pauses 0: no more */
@@ -267,7 +272,7 @@ struct espy_source_ops {
 	int (*held)(struct espy_source *s, struct espy_held_task *held, size_t n);
 	/*
 	 * Hold a watched task before its next instruction, until then at the latest, or until resume. For any thread, as are held and
-	 * resume. Only with opts.can_pause. -ESRCH: it is not watched. NULL: the source cannot.
+	 * resume. Only with opts.hold.can_pause. -ESRCH: it is not watched. NULL: the source cannot.
 	 */
 	int (*pause)(struct espy_source *s, pid_t tid, uint64_t until_ns);
 	/* Let one of them run on, or with 0 all. -ESRCH: it is not held. NULL if `held` is. */

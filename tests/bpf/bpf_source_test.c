@@ -196,14 +196,14 @@ static void watch(struct run *r, const char *program, const struct espy_source_o
 
 	opts.size = sizeof(opts);
 	opts.follow = true;
-	opts.rings = TEST_RINGS;
+	opts.rings.cnt = TEST_RINGS;
 	small_image__want_all(&set, &image);
 	if (only_cnt) {
 		memset(set.wanted, 0, sizeof(set.wanted));
 		set.all_wanted = false;
 	}
 	assert_int_equal(espy_source_bpf.open(&s, &opts), 0);
-	if (opts.ring_bytes && opts.ring_bytes < 1u << 20)
+	if (opts.rings.bytes && opts.rings.bytes < 1u << 20)
 		r->slow = s;
 	if (only_cnt) {
 		struct espy_call_set none = set;
@@ -296,7 +296,7 @@ static void losses_are_counted(void **state)
 	(void)state;
 	watch(all, "calls", &(struct espy_source_opts){ .needs.times = false });
 	assert_int_equal(all->lost, 0);
-	watch(some, "calls", &(struct espy_source_opts){ .ring_bytes = 65536 });
+	watch(some, "calls", &(struct espy_source_opts){ .rings.bytes = 65536 });
 	assert_true(some->lost > 0);
 	assert_int_equal(some->records + some->lost, all->records);
 	free_run(all);
@@ -327,7 +327,7 @@ static void life_is_not_lost(void **state)
 	struct run *r = new_run(~0u);
 
 	(void)state;
-	watch(r, "storm", &(struct espy_source_opts){ .ring_bytes = 4096 });
+	watch(r, "storm", &(struct espy_source_opts){ .rings.bytes = 4096 });
 	assert_true(r->lost > 0);
 	assert_int_equal(r->forks, STORM_CHILDREN);
 	assert_int_equal(r->execs, 1);
@@ -500,7 +500,7 @@ static void few_calls_wanted(void **state)
 	only[0] = SYS_getppid;
 	only[1] = SYS_poll;
 	only_cnt = 2;
-	watch(r, "many", &(struct espy_source_opts){ .ring_bytes = 64u << 20 }); /* for all of them: nobody has to be quick */
+	watch(r, "many", &(struct espy_source_opts){ .rings.bytes = 64u << 20 }); /* for all of them: nobody has to be quick */
 	only_cnt = 0;
 	assert_int_equal(r->lost, 0);
 	assert_int_equal(r->exits[SYS_getppid], MANY_CALLS);
@@ -514,7 +514,7 @@ static void change_over_with_all(void **state)
 	struct run *r = new_run(~0u);
 
 	(void)state;
-	watch(r, "many", &(struct espy_source_opts){ .ring_bytes = 64u << 20 });
+	watch(r, "many", &(struct espy_source_opts){ .rings.bytes = 64u << 20 });
 	assert_int_equal(r->lost, 0);
 	assert_int_equal(r->exits[SYS_getppid], MANY_CALLS);
 	assert_int_equal(r->exits[SYS_getuid], MANY_CALLS);

@@ -132,7 +132,7 @@ static int take(void *ctx, const struct espy_rec *rec)
 /* Runs a program and reads everything as it comes. */
 static struct espy_source_stats run_reading(const char *program, struct seen *seen)
 {
-	struct espy_source *s = open_source(&(struct espy_source_opts){ .rings = 2, .ring_bytes = 256u << 20 });
+	struct espy_source *s = open_source(&(struct espy_source_opts){ .rings.cnt = 2, .rings.bytes = 256u << 20 });
 	struct espy_source_stats st;
 	int err, status;
 
@@ -161,7 +161,7 @@ static uint64_t all_lost(const struct espy_source_stats *st)
 /* Runs a program to its end under a flight recorder, and takes a snapshot then. */
 static struct espy_source_stats run_flight(const char *program, size_t bytes, struct seen *seen)
 {
-	struct espy_source *s = open_source(&(struct espy_source_opts){ .flight_bytes = bytes });
+	struct espy_source *s = open_source(&(struct espy_source_opts){ .rings.flight_bytes = bytes });
 	struct espy_source_stats st;
 	struct seen before = { 0 };
 	int n;
@@ -282,7 +282,7 @@ static void interrupts(void **state)
  */
 static unsigned snapshots(size_t bytes)
 {
-	struct espy_source *s = open_source(&(struct espy_source_opts){ .flight_bytes = bytes });
+	struct espy_source *s = open_source(&(struct espy_source_opts){ .rings.flight_bytes = bytes });
 	struct seen all = { 0 }, last = { 0 };
 	struct espy_source_stats st;
 	unsigned cnt = 0;
@@ -361,7 +361,8 @@ static bool shows_a_hang(struct espy_source *s, struct seen *seen)
 /* A program that hangs: each snapshot shows the call, once it has hung for long enough. */
 static void hanging_call(void **state)
 {
-	struct espy_source *s = open_source(&(struct espy_source_opts){ .flight_bytes = 1u << 20, .hang_ms = 200 });
+	struct espy_source *s =
+		open_source(&(struct espy_source_opts){ .rings.flight_bytes = 1u << 20, .hang_ms = 200 });
 	struct seen one = { 0 }, two = { 0 };
 	int status;
 	pid_t pid;
@@ -422,7 +423,7 @@ static void killed_recorder(void **state)
 	recorder = fork();
 	if (!recorder) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		struct espy_source *s = open_source(&(struct espy_source_opts){ .flight_bytes = 1u << 20 });
+		struct espy_source *s = open_source(&(struct espy_source_opts){ .rings.flight_bytes = 1u << 20 });
 
 		target.pid = pid;
 		if (!s->ops->add_target(s, &target) && write(ready[1], "r", 1) == 1)

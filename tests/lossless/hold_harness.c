@@ -189,7 +189,7 @@ struct rig *watch(const struct espy_source_opts *opts, const char *path, char **
 
 	r->slow_us = slow_us;
 	r->slow_every = slow_every;
-	r->outran = !opts->ring_bytes; /* a default ring: only who polls makes it ready to hold */
+	r->outran = !opts->rings.bytes; /* a default ring: only who polls makes it ready to hold */
 	open_source(r, opts);
 	start_subject(r, path, argv);
 	do

@@ -27,7 +27,7 @@ static char each[16];    /* calls of each of four writers */
 static struct rig *dd(enum espy_lossless lossless, unsigned slow_us)
 {
 	char count[32], *argv[] = { "dd", "if=/dev/zero", "of=/dev/null", "bs=1", count, "status=none", NULL };
-	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = lossless };
+	struct espy_source_opts opts = { .rings.bytes = MB, .hold.lossless = lossless };
 	struct rig *r;
 
 	snprintf(count, sizeof(count), "count=%d", blocks);
@@ -82,7 +82,7 @@ static void lossless_writers(void **state)
 {
 	(void)state;
 	const uint64_t pauses =
-		writers(&(struct espy_source_opts){ .ring_bytes = MB, .lossless = ESPY_LOSSLESS_ALWAYS }, "1 MB",
+		writers(&(struct espy_source_opts){ .rings.bytes = MB, .hold.lossless = ESPY_LOSSLESS_ALWAYS }, "1 MB",
 			each, 1000);
 
 	assert_true(pauses > 0);
@@ -91,9 +91,10 @@ static void lossless_writers(void **state)
 static void lossless_rings(void **state)
 {
 	(void)state;
-	const uint64_t pauses =
-		writers(&(struct espy_source_opts){ .ring_bytes = 2 * MB, .rings = 2, .lossless = ESPY_LOSSLESS_AUTO },
-			"rings", each, 2000);
+	const uint64_t pauses = writers(&(struct espy_source_opts){ .rings.bytes = 2 * MB,
+								    .rings.cnt = 2,
+								    .hold.lossless = ESPY_LOSSLESS_AUTO },
+					"rings", each, 2000);
 
 	assert_true(pauses > 0);
 }
@@ -101,9 +102,9 @@ static void lossless_rings(void **state)
 static void without_lossless(void **state)
 {
 	char *argv[] = { "/proc/self/exe", "writers", "4", each, NULL };
-	struct rig *all = watch(&(struct espy_source_opts){ .ring_bytes = 256 * MB }, "/proc/self/exe", argv, 0, 1);
+	struct rig *all = watch(&(struct espy_source_opts){ .rings.bytes = 256 * MB }, "/proc/self/exe", argv, 0, 1);
 	/* It reads nothing until they have filled the ring. */
-	struct rig *some = watch(&(struct espy_source_opts){ .ring_bytes = MB }, "/proc/self/exe", argv, 2000, 4096);
+	struct rig *some = watch(&(struct espy_source_opts){ .rings.bytes = MB }, "/proc/self/exe", argv, 2000, 4096);
 
 	(void)state;
 	assert_int_equal(all->lost, 0);
@@ -129,14 +130,14 @@ static bool stands(struct rig *r, bool limited)
 static void reader_stands_still(void **state)
 {
 	char *argv[] = { "/proc/self/exe", "writers", "4", "20000", NULL };
-	struct espy_source_opts opts = { .ring_bytes = MB, .lossless = ESPY_LOSSLESS_AUTO };
+	struct espy_source_opts opts = { .rings.bytes = MB, .hold.lossless = ESPY_LOSSLESS_AUTO };
 
 	(void)state;
 	/* Until there is room, then for 20 ms at a time: what comes in between finds room. */
 	for (int limited = 0; limited < 2; limited++) {
 		struct rig *r = calloc(1, sizeof(*r));
 
-		opts.max_hold_ns = limited ? 20000000 : 0;
+		opts.hold.max_ns = limited ? 20000000 : 0;
 		open_source(r, &opts);
 		start_subject(r, "/proc/self/exe", argv);
 		assert_true(WAIT_UNTIL(stands(r, limited)));
@@ -163,7 +164,7 @@ static void reader_stands_still(void **state)
 static void made_ready_late(void **state)
 {
 	(void)state;
-	if (!writers(&(struct espy_source_opts){ .lossless = ESPY_LOSSLESS_AUTO }, "default ring", "300000", 8000))
+	if (!writers(&(struct espy_source_opts){ .hold.lossless = ESPY_LOSSLESS_AUTO }, "default ring", "300000", 8000))
 		print_message(
 			"the writers did not get so many CPUs that they outran the reader: nobody had to be held\n");
 }
@@ -202,7 +203,7 @@ static void not_made_ready_after_the_end(void **state)
 	struct rig *r = calloc(1, sizeof(*r));
 
 	(void)state;
-	open_source(r, &(struct espy_source_opts){ .lossless = ESPY_LOSSLESS_AUTO });
+	open_source(r, &(struct espy_source_opts){ .hold.lossless = ESPY_LOSSLESS_AUTO });
 	start_subject(r, "/bin/sleep", argv);
 	const unsigned before = children();
 

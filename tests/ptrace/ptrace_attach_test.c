@@ -355,7 +355,7 @@ static void test_tracer_of_command_killed(void **state)
 			struct espy_source_opts o = harness_usual(t);
 
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			o.kill_on_exit = kill_on_exit;
+			o.stops.kill_on_exit = kill_on_exit;
 			harness_start(t, &o, NULL, "crowd", 0);
 			for (;;) {
 				harness_poll_for(t, 50);

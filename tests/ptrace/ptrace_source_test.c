@@ -230,7 +230,7 @@ static void run_sequence(struct trace *t, bool seccomp, const struct espy_call_s
 {
 	struct espy_source_opts o = harness_usual(t);
 
-	o.use_seccomp = seccomp;
+	o.stops.seccomp = seccomp;
 	harness_start(t, &o, set, "sequence", 0);
 	harness_poll_to_end(t);
 	harness_check_stream(t);
@@ -307,7 +307,7 @@ static void test_filter_of_the_program(void **state)
 	size_t i, found = 0;
 
 	want(&set, SYS_lseek);
-	o.use_seccomp = true;
+	o.stops.seccomp = true;
 	harness_start(t, &o, &set, "own_filter", 0);
 	harness_poll_to_end(t);
 	harness_check_stream(t);
@@ -330,7 +330,7 @@ static void test_other_abi(void **state)
 	for (seccomp = 0; seccomp < 2; seccomp++) {
 		struct espy_source_opts o = harness_usual(t);
 
-		o.use_seccomp = seccomp;
+		o.stops.seccomp = seccomp;
 		t->cnt = 0;
 		harness_start(t, &o, &set, "int80", 0);
 		harness_poll_to_end(t);

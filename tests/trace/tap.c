@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 		.needs.times = true,
 		.needs.enter_ns = true,
 		.needs.fds = true,
-		.ring_bytes = 64u << 20,
+		.rings.bytes = 64u << 20,
 		.hang_ms = 200,
 	};
 	extern char **environ;

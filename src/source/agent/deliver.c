@@ -41,7 +41,7 @@ static void flush(struct espy_agent_delivery *d)
 	d->cnt += (int)s->run_cnt;
 	s->run_sz = 0;
 	s->run_cnt = 0;
-	end_if(d, s->opts.marks_fn ? s->opts.marks_fn(d->ctx, first, size) : d->fn(d->ctx, first));
+	end_if(d, s->opts.marks.fn ? s->opts.marks.fn(d->ctx, first, size) : d->fn(d->ctx, first));
 }
 
 static void give(struct espy_agent_delivery *d, const struct espy_rec *rec)
@@ -162,7 +162,7 @@ static uint64_t deliver(struct espy_agent_delivery *d, struct espy_agent_process
 			uint64_t time_ns, uint64_t until)
 {
 	struct espy_agent_source *s = d->s;
-	const size_t most = s->opts.marks_fn ? RUN_MAX : 0;
+	const size_t most = s->opts.marks.fn ? RUN_MAX : 0;
 	const struct espy_mark_known *k = NULL;
 	struct espy_rec_mark head = { .rec = { .type = ESPY_REC_MARK, .tgid = (uint32_t)p->pid } };
 	uint32_t def = 0;

@@ -308,7 +308,7 @@ void espy_agent_flight__keep(struct espy_agent_source *s, struct espy_agent_proc
 
 void espy_agent_flight__trim(struct espy_agent_source *s)
 {
-	while (s->past_cnt && (s->past_bytes > s->opts.flight_bytes || s->past_cnt > PAST_MAX))
+	while (s->past_cnt && (s->past_bytes > s->opts.rings.flight_bytes || s->past_cnt > PAST_MAX))
 		forget(s, oldest_past(s));
 }
 

@@ -120,7 +120,7 @@ static void link_process(struct espy_agent_source *s, struct espy_agent_process 
 /* Rule by rule; what a rule could not switch is told once. */
 static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 {
-	const struct espy_mark_rules *rules = s->opts.marks;
+	const struct espy_mark_rules *rules = s->opts.marks.rules;
 	struct espy_agent_ruled reply;
 	unsigned found = 0;
 
@@ -202,7 +202,7 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 	if (is_watched(s, pid))
 		return 0;
 	struct espy_agent_process *p = new_process(pid);
-	size_t ring = s->flight ? s->opts.flight_bytes : s->opts.ring_bytes ? s->opts.ring_bytes : RING_DEFAULT;
+	size_t ring = s->flight ? s->opts.rings.flight_bytes : s->opts.rings.bytes ? s->opts.rings.bytes : RING_DEFAULT;
 	int err;
 
 	if (!p)
@@ -212,9 +212,9 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 	struct espy_agent_open o = {
 		.chunk_sz = CHUNK_SZ,
 		.nchunks = ring / CHUNK_SZ < 64 ? 64 : (uint32_t)(ring / CHUNK_SZ) / 64 * 64,
-		.string_max = s->opts.marks->string_max > 4096 || s->opts.marks->string_max > CHUNK_SZ / 8
+		.string_max = s->opts.marks.rules->string_max > 4096 || s->opts.marks.rules->string_max > CHUNK_SZ / 8
 				      ? CHUNK_SZ / 8
-				      : s->opts.marks->string_max,
+				      : s->opts.marks.rules->string_max,
 		.flags = s->follow ? ESPY_AGENT_FOLLOW : 0,
 		.tag = s->tag,
 	};

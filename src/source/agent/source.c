@@ -47,8 +47,8 @@ static int agent_open(struct espy_source **out, const struct espy_source_opts *o
 	memcpy(&s->opts, opts, size);
 	s->base.ops = &espy_source_agent;
 	s->defs = espy_mark_defs__new(0);
-	if (!s->defs || espy_agent_source__alloc(s) || !s->opts.marks) {
-		int err = s->opts.marks ? -ENOMEM : -EINVAL;
+	if (!s->defs || espy_agent_source__alloc(s) || !s->opts.marks.rules) {
+		int err = s->opts.marks.rules ? -ENOMEM : -EINVAL;
 
 		espy_mark_defs__free(s->defs);
 		free(s->run);
@@ -61,7 +61,7 @@ static int agent_open(struct espy_source **out, const struct espy_source_opts *o
 		s->tag = (uint64_t)getpid() << 32 ^ espy_now_ns();
 	s->calls.fd = -1;
 	s->follow = s->opts.follow;
-	s->flight = s->opts.flight_bytes;
+	s->flight = s->opts.rings.flight_bytes;
 	*out = &s->base;
 	return 0;
 }

@@ -296,7 +296,7 @@ static int deliver_lost(struct delivery *d, int *stop)
 
 bool bpf_source_all_read(const struct bpf_source *s)
 {
-	if (s->opts.flight_bytes)
+	if (s->opts.rings.flight_bytes)
 		return true; /* whatever there is to read, a snapshot reads it */
 	if (s->rings.cnt)
 		return bpf_rings__empty(&s->rings);
@@ -307,7 +307,7 @@ bool bpf_source_all_read(const struct bpf_source *s)
 
 uint64_t bpf_source_unread(const struct bpf_source *s)
 {
-	if (s->opts.flight_bytes)
+	if (s->opts.rings.flight_bytes)
 		return 0;
 	return s->rings.cnt ? bpf_rings__unread(&s->rings) :
 			      __atomic_load_n(s->ring.producer, __ATOMIC_ACQUIRE) -
@@ -404,7 +404,7 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 
 	if (!s->loaded)
 		return -ESRCH;
-	if (s->opts.flight_bytes)
+	if (s->opts.rings.flight_bytes)
 		return flight_poll(s, timeout_ms);
 	for (;;) {
 		uint64_t now = espy_now_ns(), gone_ms = (now - start) / 1000000;
@@ -471,7 +471,7 @@ static int bpf_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
 	struct delivery d = { .s = s, .fn = fn, .ctx = ctx };
 	int cnt, stop;
 
-	if (!s->opts.flight_bytes)
+	if (!s->opts.rings.flight_bytes)
 		return -EOPNOTSUPP;
 	if (!s->loaded)
 		return -ESRCH;
@@ -501,7 +501,7 @@ static void bpf_stats(struct espy_source *src, struct espy_source_stats *st)
 	st->triggers = __atomic_load_n(&s->shared->triggers, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++) {
 		/* What says so in a flight recorder may have been overwritten. */
-		if (s->opts.flight_bytes)
+		if (s->opts.rings.flight_bytes)
 			st->lost[i] = __atomic_load_n(&s->shared->lost_ever[i], __ATOMIC_RELAXED);
 		else
 			st->lost[i] += __atomic_load_n(&s->shared->lost[i], __ATOMIC_RELAXED);

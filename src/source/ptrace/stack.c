@@ -46,7 +46,8 @@ static const struct espy_rec *make_stack(struct espy_ptrace *p, struct espy_ptas
 {
 	struct espy_rec_stack *rec = (void *)p->scratch;
 	struct espy_stack_frame *frames = (void *)(rec + 1);
-	const size_t max = p->opts.stack_frames < ESPY_STACK_FRAMES_MAX ? p->opts.stack_frames : ESPY_STACK_FRAMES_MAX;
+	const size_t max =
+		p->opts.stops.stack_frames < ESPY_STACK_FRAMES_MAX ? p->opts.stops.stack_frames : ESPY_STACK_FRAMES_MAX;
 	struct espy_unwound_frame *unwound;
 	struct files files = { .cnt = 0 };
 	bool more;
@@ -79,7 +80,7 @@ static const struct espy_rec *make_stack(struct espy_ptrace *p, struct espy_ptas
 
 void espy_ptrace__emit_stack(struct espy_ptrace *p, struct espy_ptask *t)
 {
-	const struct espy_rec *rec = p->opts.stack_frames ? make_stack(p, t) : NULL;
+	const struct espy_rec *rec = p->opts.stops.stack_frames ? make_stack(p, t) : NULL;
 
 	if (rec)
 		espy_ptrace__emit(p, rec);
@@ -87,7 +88,7 @@ void espy_ptrace__emit_stack(struct espy_ptrace *p, struct espy_ptask *t)
 
 void espy_ptrace__keep_stack(struct espy_ptrace *p, struct espy_ptask *t)
 {
-	const struct espy_rec *rec = p->opts.stack_frames ? make_stack(p, t) : NULL;
+	const struct espy_rec *rec = p->opts.stops.stack_frames ? make_stack(p, t) : NULL;
 
 	free(t->last_stack);
 	t->last_stack = rec ? malloc(rec->size) : NULL;

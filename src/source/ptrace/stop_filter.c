@@ -68,7 +68,7 @@ bool espy_ptrace__filter_useful(const struct espy_ptrace *p)
 {
 	unsigned abi, i, wanted = 0;
 
-	if (!p->opts.follow || !(p->opts.use_seccomp || (p->opts.kill_on_exit && espy_ptrace__may_filter())))
+	if (!p->opts.follow || !(p->opts.stops.seccomp || (p->opts.stops.kill_on_exit && espy_ptrace__may_filter())))
 		return false;
 	for (abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		const struct espy_call_set *set = espy_ptrace__set(p, abi);

@@ -33,7 +33,7 @@ long espy_ptrace__options(const struct espy_ptrace *p, bool filtered)
 		o |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
 	if (filtered)
 		o |= PTRACE_O_TRACESECCOMP;
-	if (p->opts.kill_on_exit)
+	if (p->opts.stops.kill_on_exit)
 		o |= PTRACE_O_EXITKILL;
 	return o;
 }
@@ -136,7 +136,7 @@ static int call_entered(struct espy_ptrace *p, struct espy_ptask *t, const struc
 	t->wanted = espy_call_set__wants(espy_ptrace__set(p, t->regs.abi), t->regs.nr) && !made_by_probe(t, info);
 	t->tamper_flags = 0;
 	/* The command's way to its execve is ours, not the program's. */
-	const int sig = t->wanted && p->opts.tamper_cnt && !t->starting ? espy_ptrace__tamper_enter(p, t) : 0;
+	const int sig = t->wanted && p->opts.stops.tamper_cnt && !t->starting ? espy_ptrace__tamper_enter(p, t) : 0;
 
 	if (t->wanted)
 		espy_ptrace__emit_enter(p, t);

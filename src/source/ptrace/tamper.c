@@ -13,10 +13,10 @@ static const struct espy_tamper *rule_of(const struct espy_ptrace *p, const stru
 {
 	const uint32_t nr = t->regs.nr;
 
-	for (size_t i = p->opts.tamper_cnt; i-- && nr < ESPY_TAMPER_CALLS;)
-		if (p->opts.tampers[i].calls[t->regs.abi][nr / 64] >> (nr % 64) & 1) {
+	for (size_t i = p->opts.stops.tamper_cnt; i-- && nr < ESPY_TAMPER_CALLS;)
+		if (p->opts.stops.tampers[i].calls[t->regs.abi][nr / 64] >> (nr % 64) & 1) {
 			*index = i;
-			return &p->opts.tampers[i];
+			return &p->opts.stops.tampers[i];
 		}
 	return NULL;
 }
@@ -25,7 +25,7 @@ static const struct espy_tamper *rule_of(const struct espy_ptrace *p, const stru
 static bool is_due(struct espy_ptrace *p, struct espy_ptask *t, const struct espy_tamper *r, size_t index)
 {
 	if (!t->tamper_counts)
-		t->tamper_counts = calloc(p->opts.tamper_cnt, sizeof(*t->tamper_counts));
+		t->tamper_counts = calloc(p->opts.stops.tamper_cnt, sizeof(*t->tamper_counts));
 	if (!t->tamper_counts)
 		return false; /* without memory nothing is changed */
 	const uint32_t n = ++t->tamper_counts[index];

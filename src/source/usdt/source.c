@@ -48,7 +48,7 @@ static int load(struct usdt_source *s)
 	s->obj = bpf_object__open_mem(espy_usdt_object, (size_t)(espy_usdt_object_end - espy_usdt_object), &o);
 	if (!s->obj)
 		return -errno;
-	while (ring < (s->opts.ring_bytes ? s->opts.ring_bytes : RING_DEFAULT) && ring < 1u << 30)
+	while (ring < (s->opts.rings.bytes ? s->opts.rings.bytes : RING_DEFAULT) && ring < 1u << 30)
 		ring *= 2;
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(s->obj, "espy_usdt_ring"), (uint32_t)ring);
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(s->obj, "espy_usdt_specs"), USDT_SPECS);

@@ -50,7 +50,7 @@ static uint8_t plain_kind(const struct espy_usdt_arg *a)
 /* Arguments that a rule of this name wants as strings, as bits. */
 static uint32_t wanted_strings(const struct usdt_source *s, const struct espy_usdt *u)
 {
-	const struct espy_mark_rules *rules = s->opts.marks;
+	const struct espy_mark_rules *rules = s->opts.marks.rules;
 	uint32_t strings = 0;
 
 	for (size_t i = 0; i < rules->cnt; i++)
@@ -78,7 +78,7 @@ static void set_outs(const struct usdt_source *s, struct usdt_spec *spec, struct
 		     const struct espy_usdt_arg *args, unsigned cnt, const struct espy_mark_entry *mark)
 {
 	struct espy_format f = { .nargs = (uint8_t)cnt };
-	unsigned max = s->opts.marks->string_max ? s->opts.marks->string_max : 256;
+	unsigned max = s->opts.marks.rules->string_max ? s->opts.marks.rules->string_max : 256;
 
 	if (max > USDT_STRING_MAX - 8)
 		max = USDT_STRING_MAX - 8;
@@ -118,7 +118,7 @@ static void set_outs(const struct usdt_source *s, struct usdt_spec *spec, struct
 static bool is_wanted(const struct usdt_source *s, const struct usdt_probe *p, const char *provider, const char *name,
 		      const char *format)
 {
-	const struct espy_mark_rules *rules = s->opts.marks;
+	const struct espy_mark_rules *rules = s->opts.marks.rules;
 
 	for (size_t i = 0; i < rules->cnt; i++)
 		if (espy_mark_rule__fits(&rules->v[i], provider, name, format, p->kinds, p->nargs))

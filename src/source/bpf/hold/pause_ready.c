@@ -26,7 +26,7 @@
 
 static bool wants_hand(const struct bpf_source *s)
 {
-	if (s->opts.can_pause)
+	if (s->opts.hold.can_pause)
 		return true;
 	for (size_t i = 0; i < s->opts.trigger_cnt; i++)
 		if (s->opts.triggers[i].action == ESPY_TRIGGER_PAUSE)
@@ -36,7 +36,7 @@ static bool wants_hand(const struct bpf_source *s)
 
 bool bpf_pause__wants_lossless(const struct bpf_source *s)
 {
-	return s->opts.lossless != ESPY_LOSSLESS_NEVER && !s->opts.count_only && !s->opts.flight_bytes;
+	return s->opts.hold.lossless != ESPY_LOSSLESS_NEVER && !s->opts.count_only && !s->opts.rings.flight_bytes;
 }
 
 static int open_object(struct bpf_source *s)
@@ -47,7 +47,7 @@ static int open_object(struct bpf_source *s)
 	const int err = bpf_source_open_beside(&p->obj, s, from, end);
 
 	if (!err)
-		bpf_program__set_autoload(bpf_object__find_program_by_name(p->obj, "espy_hold_task"), s->opts.can_pause);
+		bpf_program__set_autoload(bpf_object__find_program_by_name(p->obj, "espy_hold_task"), s->opts.hold.can_pause);
 	return err;
 }
 
@@ -138,7 +138,7 @@ static int make_ready(struct bpf_source *s)
 	err = err ? err : start_helper(s);
 	if (err)
 		return err;
-	pausing->longest_ns[ESPY_PAUSE_RING_FULL] = s->opts.max_hold_ns;
+	pausing->longest_ns[ESPY_PAUSE_RING_FULL] = s->opts.hold.max_ns;
 	err = link_row(s, "espy_raw_next", "espy_raw_hold");
 	err = err ? err : link_row(s, "espy_one_next", "espy_one_hold");
 	if (err) {
@@ -196,7 +196,7 @@ int bpf_pause__probe(char *why, size_t why_sz)
 
 bool bpf_pause__must(const struct bpf_source *s)
 {
-	return s->opts.lossless == ESPY_LOSSLESS_ALWAYS || wants_hand(s);
+	return s->opts.hold.lossless == ESPY_LOSSLESS_ALWAYS || wants_hand(s);
 }
 
 /* Programs, helper and thread. */
@@ -263,7 +263,7 @@ int bpf_pause__begin(struct bpf_source *s, bool for_command)
 	p->helper = (struct bpf_helper){ .alive = -1, .pidfd = -1, .poke = -1 };
 	pthread_mutex_init(&p->lock, NULL);
 	s->pause = p;
-	p->late = for_command && !bpf_pause__must(s) && !s->opts.ring_bytes;
+	p->late = for_command && !bpf_pause__must(s) && !s->opts.rings.bytes;
 	err = p->late ? 0 : make_all_ready(s);
 	return bpf_pause__must(s) ? err : 0;
 }

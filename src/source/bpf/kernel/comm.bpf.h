@@ -36,7 +36,7 @@ static __always_inline void send_comm(u32 tid, u32 tgid, const char *comm, u32 f
 /* Where tasks are not watched one by one, the bit of a task says that its name was told. */
 static __always_inline bool nameless(struct task_struct *task)
 {
-	return conf.need_comms && conf.mode != ESPY_BPF_MODE_BITS && !pid_bit(task->pid);
+	return conf.needs.comms && conf.mode != ESPY_BPF_MODE_BITS && !pid_bit(task->pid);
 }
 
 static __always_inline void tell_comm(struct task_struct *task)

@@ -21,7 +21,7 @@
  * for the verifier, so these are constants for it, as the size of a reservation must be. Small records matter: each line of
  * the cache that a record touches comes from the reader's CPU, and the ring holds more of them.
  */
-#define HEAD_OF(args) (32u + (conf.need_enter_ns ? 8u : 0u) + (conf.need_ip ? 8u : 0u) + 8u * (args))
+#define HEAD_OF(args) (32u + (conf.needs.enter_ns ? 8u : 0u) + (conf.needs.ip ? 8u : 0u) + 8u * (args))
 #define FEW 3u
 #define ALL 6u
 #define UP8(n) (((n) + 7) & ~7u)
@@ -71,15 +71,15 @@ static __always_inline void fast_head(const struct fast_call *c, u8 *rec, const 
 	u64 *at = (u64 *)(rec + 32);
 
 	/* the helper first: nothing else is alive across it */
-	call->rec.time_ns = conf.need_enter_ns ? c->now : now_if(conf.need_time);
+	call->rec.time_ns = conf.needs.enter_ns ? c->now : now_if(conf.needs.times);
 	regs = fast_regs_of(c);
 	*(u32 *)&call->rec.flags = (u32)c->fast->rec_flags | (u32)call_nr(regs) << 16;
 	call->rec.tid = c->task->pid;
 	call->rec.tgid = c->task->tgid;
 	call->ret = fast_ret(c);
-	if (conf.need_enter_ns)
+	if (conf.needs.enter_ns)
 		*at++ = c->enter_ns;
-	if (conf.need_ip)
+	if (conf.needs.ip)
 		*at++ = regs->ip;
 	at[0] = reg_arg(regs, 0);
 	at[1] = reg_arg(regs, 1);
@@ -424,14 +424,14 @@ static __always_inline int fast_exit(struct fast_call *c)
 		return 1;
 	if (conf.gate_cnt && c->fast->gate && !passes_early(c->fast->gate, fast_regs_of(c), fast_ret(c)))
 		return 0;
-	if (conf.need_enter_ns) {
+	if (conf.needs.enter_ns) {
 		u32 pid = c->task->pid;
 		struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
 
 		if (!enter || !enter->ns)
 			return 1;
 		c->enter_ns = enter->ns;
-		c->now = now_if(conf.need_time);
+		c->now = now_if(conf.needs.times);
 	}
 	if (nameless(c->task) || (c->fast->nulls && points_to_more(fast_regs_of(c), c->fast->nulls)))
 		return 1;

@@ -31,7 +31,7 @@ __noinline int send_new(u32 cpu, u32 fd)
 	wanted = s->cap.flags & ESPY_CALL_WANTED;
 	if (!send_name(cpu, fd, wanted ? 0 : ESPY_FDNAME_ALONE))
 		flags = NOT_TOLD;
-	if (conf.need_fd_details)
+	if (conf.needs.details)
 		flags |= send_detail(cpu, fd, wanted ? ESPY_FACT_AFTER_NAMES : 0);
 	remember(bpf_get_current_task_btf(), fd, flags);
 	return 0;
@@ -53,14 +53,14 @@ __noinline int send_used(u32 cpu, u32 fd)
 	whole = known_as(task->tgid, fd, file, ino);
 	if ((was & ~KNOWN_NETLINK) == whole)
 		return 0;
-	if (!conf.need_fdnames) {
+	if (!conf.needs.fds) {
 		flags = send_netlink(cpu, fd, was, whole);
 	} else if ((was & ~KNOWN_FLAGS) == whole) {
 		flags = send_detail(cpu, fd, ESPY_FACT_AFTER_ARGS);
 	} else {
 		if (!send_name(cpu, fd, ESPY_FDNAME_ALONE))
 			flags = NOT_TOLD;
-		if (conf.need_fd_details)
+		if (conf.needs.details)
 			flags |= send_detail(cpu, fd, 0);
 	}
 	if (!(flags & NOT_TOLD))
@@ -189,9 +189,9 @@ static __always_inline bool send_fdnames(struct task_struct *task, const struct 
 	bool made;
 
 	tell_comm(task);
-	made = (ret >= 0 || ret == -EINPROGRESS) && ret <= 0x7fffffff && conf.need_fdnames;
+	made = (ret >= 0 || ret == -EINPROGRESS) && ret <= 0x7fffffff && conf.needs.fds;
 
-	if ((ret == -EBADF && !conf.path_cnt) || (shared.attention && !say_lost(task->pid, task->tgid)))
+	if ((ret == -EBADF && !conf.paths.cnt) || (shared.attention && !say_lost(task->pid, task->tgid)))
 		return true;
 	s = scratch_take(cpu);
 	if (!s)
@@ -199,7 +199,7 @@ static __always_inline bool send_fdnames(struct task_struct *task, const struct 
 	take_regs(s, task, regs);
 	s->ret = ret;
 	select_plan(cpu);
-	if (conf.path_cnt && !call_touches(cpu)) {
+	if (conf.paths.cnt && !call_touches(cpu)) {
 		if (s->cap.flags & ESPY_CALL_WANTED)
 			__sync_fetch_and_add(&shared.off_paths, 1);
 		/* Relative paths of later calls begin there. */

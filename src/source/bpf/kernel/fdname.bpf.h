@@ -91,8 +91,8 @@ __noinline int name_step(u32 cpu)
 		return 1;
 	dentry = (struct dentry *)s->dentry;
 	mount = (struct mount *)s->mount;
-	if (conf.root_ino && BPF_CORE_READ(dentry, d_inode, i_ino) == conf.root_ino &&
-	    BPF_CORE_READ(dentry, d_sb, s_dev) == conf.root_dev)
+	if (conf.root.ino && BPF_CORE_READ(dentry, d_inode, i_ino) == conf.root.ino &&
+	    BPF_CORE_READ(dentry, d_sb, s_dev) == conf.root.dev)
 		return 1;
 	if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
 		above = BPF_CORE_READ(mount, mnt_parent);

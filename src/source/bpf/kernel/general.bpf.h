@@ -206,11 +206,11 @@ __noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns)
 		return 0;
 	nargs &= 7;
 	start = ESPY_BPF_HEAD_MAX - 32 - nargs * 8;
-	if (conf.need_ip) {
+	if (conf.needs.ip) {
 		start -= 8;
 		flags |= ESPY_RF_IP;
 	}
-	if (conf.need_enter_ns && enter_ns) {
+	if (conf.needs.enter_ns && enter_ns) {
 		start -= 8;
 		flags |= ESPY_RF_ENTER_NS;
 	}
@@ -223,12 +223,12 @@ __noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns)
 	call->rec.nr = s->cap.nr;
 	call->ret = s->ret;
 	at = start + 32;
-	if (conf.need_enter_ns && enter_ns) {
+	if (conf.needs.enter_ns && enter_ns) {
 		CLAMP(at, 96);
 		*(u64 *)(s->rec + at) = enter_ns;
 		at += 8;
 	}
-	if (conf.need_ip) {
+	if (conf.needs.ip) {
 		CLAMP(at, 104);
 		*(u64 *)(s->rec + at) = s->cap.ip;
 	}
@@ -263,7 +263,7 @@ static __always_inline void count_call(struct task_struct *task, u32 abi, u32 nr
 		return;
 	wall = bpf_ktime_get_ns() - enter->ns;
 	spent = wall;
-	if (!conf.need_enter_ns) {
+	if (!conf.needs.enter_ns) {
 		/*
 		 * CPU time: the run time charged so far, plus what has gone by since it was last charged. The
 		 * scheduler's clock and ours differ by an offset that cancels in the difference.
@@ -284,7 +284,7 @@ static __always_inline u64 enter_time(u32 pid)
 {
 	struct espy_bpf_enter *enter;
 
-	if (!conf.need_enter_ns)
+	if (!conf.needs.enter_ns)
 		return 0;
 	enter = bpf_map_lookup_elem(&espy_enters, &pid);
 	return enter ? enter->ns : 0;
@@ -482,7 +482,7 @@ static __always_inline int general_enter(struct task_struct *task, const struct 
 	s->ret = 0;
 	s->late = 0;
 	wanted = select_plan(cpu);
-	for (u32 i = 0; conf.path_cnt && i < ESPY_MAX_ARGS; i++)
+	for (u32 i = 0; conf.paths.cnt && i < ESPY_MAX_ARGS; i++)
 		if (s->closes >> i & 1)
 			note_closing(task, load_arg(s, i));
 	/* Of a raw execve the arguments are kept: after it they are gone too. */

@@ -45,9 +45,9 @@ static __always_inline u64 *known_word(u32 tgid, u32 fd)
 static __always_inline u64 known_lap(void)
 {
 #ifdef ESPY_OWN_RINGS
-	if (conf.flight)
+	if (conf.rings.flight)
 		return (*(volatile u64 *)&OWN_HEAD(own_ring())->head & ESPY_BPF_POS_MASK) >>
-		       (conf.chunk_shift + conf.chunks_shift - 4);
+		       (conf.rings.chunk_shift + conf.rings.chunks_shift - 4);
 #endif
 	return 0;
 }
@@ -95,11 +95,11 @@ static __always_inline u64 known_file_by_cast(struct files_struct *files, u32 fd
 
 	if (fd >= fdt->max_fds)
 		return 0;
-	place = bpf_rdonly_cast((void *)(fdt->fd + fd) - bpf_core_field_offset(struct kiocb, ki_pos), conf.kiocb_type);
+	place = bpf_rdonly_cast((void *)(fdt->fd + fd) - bpf_core_field_offset(struct kiocb, ki_pos), conf.types.kiocb);
 	address = place->ki_pos;
 	if (!address)
 		return 0;
-	file = bpf_rdonly_cast((void *)address, conf.file_type);
+	file = bpf_rdonly_cast((void *)address, conf.types.file);
 	*ino = file->f_inode->i_ino;
 	return address;
 }
@@ -137,7 +137,7 @@ static __always_inline void note_closing(struct task_struct *task, u32 fd)
  */
 static __always_inline bool known_fd(struct task_struct *task, struct files_struct *files, u32 fd, u64 *tmp, bool may_cast)
 {
-	u64 ino, file = may_cast && conf.file_type ? known_file_by_cast(files, fd, &ino) : known_file_of(files, fd, tmp, &ino);
+	u64 ino, file = may_cast && conf.types.file ? known_file_by_cast(files, fd, &ino) : known_file_of(files, fd, tmp, &ino);
 
 	return !file || (*known_word(task->tgid, fd) & ~KNOWN_NETLINK) == known_as(task->tgid, fd, file, ino);
 }

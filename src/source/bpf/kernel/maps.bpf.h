@@ -125,8 +125,8 @@ static __always_inline void pid_set(u32 pid)
 	if (__sync_fetch_and_or(&shared.bits[(pid & (ESPY_BPF_PID_LIMIT - 1)) >> 6], bit) & bit)
 		return;
 	__sync_fetch_and_add(&shared.live, 1);
-	if (conf.room)
-		shared.high = espy_bpf_high(conf.room, conf.longest, shared.live);
+	if (conf.hold.room)
+		shared.high = espy_bpf_high(conf.hold.room, conf.hold.longest, shared.live);
 }
 
 static __always_inline void pid_clear(u32 pid)
@@ -141,7 +141,7 @@ static __always_inline void pid_clear(u32 pid)
 static __always_inline bool in_cgroup(struct task_struct *task)
 {
 	struct cgroup *own = BPF_CORE_READ(task, cgroups, dfl_cgrp);
-	u32 level = conf.cgroup_level;
+	u32 level = conf.cgroup.level;
 
 	if (BPF_CORE_READ(own, level) < (int)level)
 		return false;
@@ -150,13 +150,13 @@ static __always_inline bool in_cgroup(struct task_struct *task)
 		void *base = (void *)own + bpf_core_field_offset(struct cgroup___ptrs, ancestors);
 
 		bpf_probe_read_kernel(&at, sizeof(at), base + level * sizeof(at));
-		return BPF_CORE_READ(at, kn, id) == conf.cgroup_id;
+		return BPF_CORE_READ(at, kn, id) == conf.cgroup.id;
 	} else {
 		u64 id = 0;
 		void *base = (void *)own + bpf_core_field_offset(struct cgroup___ids, ancestor_ids);
 
 		bpf_probe_read_kernel(&id, sizeof(id), base + level * sizeof(id));
-		return id == conf.cgroup_id;
+		return id == conf.cgroup.id;
 	}
 }
 
@@ -195,7 +195,7 @@ static __always_inline bool watched_other(struct task_struct *task, u32 tid, u32
 static __always_inline bool watched_current(struct task_struct *task)
 {
 	if (conf.mode == ESPY_BPF_MODE_CGROUP)
-		return bpf_get_current_ancestor_cgroup_id(conf.cgroup_level) == conf.cgroup_id &&
+		return bpf_get_current_ancestor_cgroup_id(conf.cgroup.level) == conf.cgroup.id &&
 		       !is_ours(task->tgid);
 	return watched_task(task);
 }
@@ -258,7 +258,7 @@ static __always_inline void lose(u32 reason)
 {
 	__sync_fetch_and_add(&shared.lost[reason & (ESPY_LOST_REASONS - 1)], 1);
 #ifdef ESPY_OWN_RINGS
-	if (conf.flight)
+	if (conf.rings.flight)
 		__sync_fetch_and_add(&shared.lost_ever[reason & (ESPY_LOST_REASONS - 1)], 1);
 #endif
 	shared.attention = 1;
@@ -276,7 +276,7 @@ static __always_inline void head_timed(struct espy_rec *rec, u32 size, u32 type,
 
 static __always_inline void head_of(struct espy_rec *rec, u32 size, u32 type, u32 tid, u32 tgid)
 {
-	head_timed(rec, size, type, tid, tgid, now_if(conf.need_time));
+	head_timed(rec, size, type, tid, tgid, now_if(conf.needs.times));
 }
 
 static __always_inline void head(struct espy_rec *rec, u32 size, u32 type, struct task_struct *task)

@@ -127,7 +127,7 @@ static __always_inline int out_copy(struct espy_rec *rec, u64 size)
 
 static __always_inline u64 time_before_copy(void)
 {
-	return now_if(conf.need_time);
+	return now_if(conf.needs.times);
 }
 
 /* Bytes that the reader has not read yet, in the ring that the next record would go to. */
@@ -162,7 +162,7 @@ static __always_inline u32 own_ring(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 
-	return cpu < conf.ring_cnt ? cpu : 0;
+	return cpu < conf.rings.cnt ? cpu : 0;
 }
 
 #define OWN_HEAD(ring) (&shared.heads[(ring) & (ESPY_BPF_RINGS_MAX - 1)])
@@ -175,7 +175,7 @@ static __always_inline void *own_reserve(u64 size, u64 room)
 	u64 bytes = size + ESPY_BPF_UNIT, add = bytes / ESPY_BPF_UNIT + ONE_RECORD, head, off;
 	u8 *at;
 
-	if (conf.flight) {
+	if (conf.rings.flight) {
 		head = __sync_fetch_and_add(&h->head, add);
 		if (head >> ESPY_BPF_POS_BITS == 0xffff)
 			__sync_fetch_and_add(&h->turns, 1);
@@ -193,19 +193,19 @@ static __always_inline void *own_reserve(u64 size, u64 room)
 		} while (__sync_val_compare_and_swap(&h->head, head, head + add) != head);
 	}
 	head &= ESPY_BPF_POS_MASK;
-	chunk = ring << conf.chunks_shift | (head * ESPY_BPF_UNIT >> conf.chunk_shift & ((1u << conf.chunks_shift) - 1));
+	chunk = ring << conf.rings.chunks_shift | (head * ESPY_BPF_UNIT >> conf.rings.chunk_shift & ((1u << conf.rings.chunks_shift) - 1));
 	at = bpf_map_lookup_elem(&espy_chunks, &chunk);
 	if (!at)
 		return NULL; /* there is no such chunk */
-	off = head * ESPY_BPF_UNIT & ((1u << conf.chunk_shift) - 1);
+	off = head * ESPY_BPF_UNIT & ((1u << conf.rings.chunk_shift) - 1);
 	at += off;
-	*(u64 *)at = (head + conf.ring_secret) << 32 | ESPY_BPF_MARK_BUSY | bytes;
+	*(u64 *)at = (head + conf.rings.secret) << 32 | ESPY_BPF_MARK_BUSY | bytes;
 	return at + ESPY_BPF_UNIT;
 }
 
-#define OUT_RESERVE(max, size) own_reserve(size, conf.room_calls)
+#define OUT_RESERVE(max, size) own_reserve(size, conf.rings.room_calls)
 #define FAST_RESERVE(max, size) OUT_RESERVE(max, size)
-#define TASK_RESERVE(size) own_reserve(size, conf.room_tasks)
+#define TASK_RESERVE(size) own_reserve(size, conf.rings.room_tasks)
 
 static __always_inline int fast_full(void)
 {
@@ -218,7 +218,7 @@ static __always_inline void own_publish(void *rec, u64 mark)
 	u64 *at = rec - ESPY_BPF_UNIT;
 
 	asm volatile("" ::: "memory");
-	if (conf.flight) {
+	if (conf.rings.flight) {
 		*(volatile u64 *)at = mark;
 		__sync_fetch_and_add(&OWN_HEAD(own_ring())->ended, 1);
 	} else
@@ -237,7 +237,7 @@ static __always_inline bool own_give_back(u64 mark, u64 bytes, u64 records)
 {
 	struct espy_bpf_head *h = OWN_HEAD(own_ring());
 	u64 head = *(volatile u64 *)&h->head;
-	u32 end = (u32)(mark >> 32) - conf.ring_secret + (u32)(mark & ~ESPY_BPF_MARK_BUSY) / ESPY_BPF_UNIT;
+	u32 end = (u32)(mark >> 32) - conf.rings.secret + (u32)(mark & ~ESPY_BPF_MARK_BUSY) / ESPY_BPF_UNIT;
 
 	if ((u32)head != end ||
 	    __sync_val_compare_and_swap(&h->head, head, head - bytes / ESPY_BPF_UNIT - records) != head)
@@ -274,7 +274,7 @@ static __always_inline void out_discard(void *rec)
 
 static __always_inline int out_copy(struct espy_rec *rec, u64 size)
 {
-	void *to = own_reserve(size, conf.room_calls);
+	void *to = own_reserve(size, conf.rings.room_calls);
 
 	if (!to)
 		return -1;
@@ -296,12 +296,12 @@ static __always_inline u64 out_unread(void)
 	struct espy_bpf_head *h = OWN_HEAD(own_ring());
 	u64 read = *(volatile u64 *)&h->consumer; /* first: it is never ahead of what was taken */
 
-	return conf.flight ? 0 : ((*(volatile u64 *)&h->head & ESPY_BPF_POS_MASK) - read) * ESPY_BPF_UNIT;
+	return conf.rings.flight ? 0 : ((*(volatile u64 *)&h->head & ESPY_BPF_POS_MASK) - read) * ESPY_BPF_UNIT;
 }
 
 static __always_inline void wake_reader(void)
 {
-	if (!conf.flight && shared.want) {
+	if (!conf.rings.flight && shared.want) {
 		shared.want = 0;
 		wake_now();
 	}
@@ -315,7 +315,7 @@ static __always_inline void wake_reader(void)
  */
 static __always_inline bool must_wait(void)
 {
-	if (!conf.room || out_unread() < shared.high)
+	if (!conf.hold.room || out_unread() < shared.high)
 		return false;
 	shared.pause_why[bpf_get_smp_processor_id() & 1023] = ESPY_PAUSE_RING_FULL + 1;
 	return true;
@@ -344,7 +344,7 @@ __noinline int say_lost_by(u32 tid, u32 tgid, u32 reason)
 	rec->rec.nr = i;
 	rec->rec.tid = tid;
 	rec->rec.tgid = tgid;
-	rec->rec.time_ns = now_if(conf.need_time);
+	rec->rec.time_ns = now_if(conf.needs.times);
 	rec->count = count;
 	out_submit(rec);
 	return 1;

@@ -38,7 +38,7 @@ __noinline int ends_in(u32 cpu, u32 which, u32 len)
 
 	if (!s || which >= ESPY_BPF_PATHS || !len)
 		return 0;
-	n = conf.path_len[which];
+	n = conf.paths.len[which];
 	len--;
 	if (n > ESPY_BPF_COMPONENT || n > len)
 		return 0;
@@ -48,7 +48,7 @@ __noinline int ends_in(u32 cpu, u32 which, u32 len)
 	for (u32 i = 0; i < ESPY_BPF_COMPONENT; i++) {
 		if (i >= n)
 			break;
-		if (ITEMS(s)[(from + i) & 4095] != conf.path_name[which][i])
+		if (ITEMS(s)[(from + i) & 4095] != conf.paths.name[which][i])
 			return 0;
 	}
 	return 1;
@@ -75,7 +75,7 @@ __noinline int path_touches(u32 cpu, u64 ptr)
 	if (last == '/' || (last == '.' && (before == '/' || before == '.')))
 		return 1;
 	for (u32 i = 0; i < ESPY_BPF_PATHS; i++)
-		if (i < conf.path_cnt && ends_in(cpu, i, len))
+		if (i < conf.paths.cnt && ends_in(cpu, i, len))
 			return 1;
 	return 0;
 }

@@ -370,7 +370,7 @@ static __always_inline void record(struct pt_regs *regs, struct task_struct *tas
 	if (!plan)
 		return;
 	fetch_all(regs, plan, h);
-	if (timed || conf.need_time)
+	if (timed || conf.needs.times)
 		h->now_ns = bpf_ktime_get_ns();
 	if (plan->test_cnt && !meets(plan, h))
 		return;

@@ -20,10 +20,10 @@ static __always_inline bool may_trace_image(struct task_struct *task, struct lin
 	u64 capabilities = 1;
 
 	bpf_core_read(&capabilities, sizeof(capabilities), &cred->cap_permitted);
-	return !capabilities && BPF_CORE_READ(cred, user_ns, ns.inum) == conf.user_ns &&
-	       BPF_CORE_READ(cred, uid.val) == conf.user_uid && BPF_CORE_READ(cred, euid.val) == conf.user_uid &&
-	       BPF_CORE_READ(cred, suid.val) == conf.user_uid && BPF_CORE_READ(cred, gid.val) == conf.user_gid &&
-	       BPF_CORE_READ(cred, egid.val) == conf.user_gid && BPF_CORE_READ(cred, sgid.val) == conf.user_gid &&
+	return !capabilities && BPF_CORE_READ(cred, user_ns, ns.inum) == conf.user.ns &&
+	       BPF_CORE_READ(cred, uid.val) == conf.user.uid && BPF_CORE_READ(cred, euid.val) == conf.user.uid &&
+	       BPF_CORE_READ(cred, suid.val) == conf.user.uid && BPF_CORE_READ(cred, gid.val) == conf.user.gid &&
+	       BPF_CORE_READ(cred, egid.val) == conf.user.gid && BPF_CORE_READ(cred, sgid.val) == conf.user.gid &&
 	       !(BPF_CORE_READ(image, interp_flags) & BINPRM_ENFORCE_NONDUMP);
 }
 

@@ -37,39 +37,53 @@ enum { ESPY_BPF_MODE_BITS = 0, ESPY_BPF_MODE_CGROUP = 1, ESPY_BPF_MODE_ALL = 2 }
 struct espy_bpf_conf {
 	__u32 mode;
 	__u32 follow;
-	__u32 need_time, need_enter_ns, need_ip;
-	__u32 count_only, need_fdnames, need_fd_details;
+	struct { /* as struct espy_needs */
+		__u32 times, enter_ns, ip, fds, details, comms;
+	} needs;
+	__u32 count_only;
 	__u32 calls_change; /* a call that is passed over may be wanted before it ends */
-	__u32 need_comms; /* what tasks are called is told */
-	__u32 path_cnt; /* -P (paths.bpf.h); 0: each call is wanted whatever it touches */
-	__u32 path_len[ESPY_BPF_PATHS];
-	__u8 path_name[ESPY_BPF_PATHS][ESPY_BPF_COMPONENT + 1]; /* last components */
-	__u32 file_type, kiocb_type; /* ids of these structs in the kernel's types; 0: bpf_rdonly_cast cannot be used */
 	__u32 tell_fds; /* what descriptors are is told: those that calls make, or those that some calls use */
+	__u32 all_wanted[ESPY_BPF_ABIS]; /* also numbers beyond the tables */
+	__u32 narrow;       /* the programs of single calls may take over */
+	__u32 guard_compat; /* 32-bit calls are wanted, and those programs do not see them */
+	__u32 trigger_cnt;
+	__u32 gate_cnt; /* 0: the verifier looks at nothing that gates need */
+	struct { /* -P (paths.bpf.h) */
+		__u32 cnt; /* 0: each call is wanted whatever it touches */
+		__u32 len[ESPY_BPF_PATHS];
+		__u8 name[ESPY_BPF_PATHS][ESPY_BPF_COMPONENT + 1]; /* last components */
+	} paths;
+	struct {
+		__u32 file, kiocb; /* ids of these structs in the kernel's types; 0: bpf_rdonly_cast cannot be used */
+	} types;
 	__u32 self_tgid;
 	__u32 without_cnt; /* processes that are not watched, not even in a cgroup or the whole system */
 	__u32 without[ESPY_BPF_WITHOUT];
-	__u32 root_dev; /* where paths begin, if espy runs in a chroot; root_ino 0: at the root of all */
-	__u64 root_ino;
-	__u32 cgroup_level;
-	__u64 cgroup_id;
-	__u32 all_wanted[ESPY_BPF_ABIS]; /* also numbers beyond the tables */
-	__u32 narrow;        /* the programs of single calls may take over */
-	/* Rings of our own (out.bpf.h); all sizes in bytes are powers of two. */
-	__u32 flight;        /* they overwrite the oldest */
-	__u32 ring_cnt;      /* one per CPU */
-	__u32 chunk_shift;   /* bytes of a chunk */
-	__u32 chunks_shift;  /* chunks of a ring */
-	__u32 ring_secret;   /* in the mark of each record, so that no payload looks like a record */
-	__u64 room_calls, room_tasks; /* so far may the writer be ahead of the reader, in units */
-	__u32 trigger_cnt;
-	__u32 gate_cnt; /* 0: the verifier looks at nothing that gates need */
-	__u64 room;    /* of a ring, in bytes; 0: nobody is ever held (pause.bpf.c) */
-	__u64 longest; /* bytes of a record with as much data as the user's limit allows */
-	__u32 guard_compat;  /* 32-bit calls are wanted, and those programs do not see them */
-	__u32 borrowed;      /* espy's capabilities are of its file: only programs that its user may trace are watched */
-	__u32 user_uid, user_gid; /* that user, as the kernel's kuid_t and kgid_t hold it */
-	__u32 user_ns; /* inode of the user namespace of espy */
+	struct {
+		__u64 ino; /* where paths begin, if espy runs in a chroot; 0: at the root of all */
+		__u32 dev;
+	} root;
+	struct {
+		__u64 id;
+		__u32 level;
+	} cgroup;
+	struct { /* rings of our own (out.bpf.h); all sizes in bytes are powers of two */
+		__u32 flight;       /* they overwrite the oldest */
+		__u32 cnt;          /* one per CPU */
+		__u32 chunk_shift;  /* bytes of a chunk */
+		__u32 chunks_shift; /* chunks of a ring */
+		__u32 secret;       /* in the mark of each record, so that no payload looks like a record */
+		__u64 room_calls, room_tasks; /* so far may the writer be ahead of the reader, in units */
+	} rings;
+	struct {
+		__u64 room;    /* of a ring, in bytes; 0: nobody is ever held (pause.bpf.c) */
+		__u64 longest; /* bytes of a record with as much data as the user's limit allows */
+	} hold;
+	struct {
+		__u32 borrowed; /* espy's capabilities are of its file: only programs that its user may trace are watched */
+		__u32 uid, gid; /* that user, as the kernel's kuid_t and kgid_t hold it */
+		__u32 ns;       /* inode of the user namespace of espy */
+	} user;
 };
 
 /*
@@ -261,7 +275,7 @@ struct espy_bpf_shared {
 	struct espy_bpf_pausing pausing;
 	__u64 trigger_ns; /* when one last did */
 	__u64 high; /* bytes of a ring unread from which on tasks are held, until half of them are read; see espy_bpf_high() */
-	__u32 not_allowed; /* conf.borrowed: programs that were let go of, because the user may not trace them */
+	__u32 not_allowed; /* conf.user.borrowed: programs that were let go of, because the user may not trace them */
 	__u32 spare; /* there is a spare ring */
 	__u32 wanted_cnt; /* that were put into: */
 	__u32 reserved3;

@@ -84,14 +84,14 @@ int espy_fork(u64 *ctx)
 		return 0;
 	look_for_compat(parent);
 	pid = BPF_CORE_READ(child, pid);
-	if (conf.need_enter_ns || conf.count_only) {
+	if (conf.needs.enter_ns || conf.count_only) {
 		struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
 
 		if (enter)
 			enter->ns = 0;
 	}
 	speak_up(parent);
-	if (conf.mode == ESPY_BPF_MODE_BITS || conf.need_comms)
+	if (conf.mode == ESPY_BPF_MODE_BITS || conf.needs.comms)
 		pid_set(pid);
 	rec = TASK_RESERVE(sizeof(*rec));
 	if (!rec) {
@@ -116,7 +116,7 @@ int espy_fork(u64 *ctx)
 	exit_signal = BPF_CORE_READ(child, exit_signal);
 	rec->clone_flags = flags | (exit_signal > 0 ? exit_signal : 0);
 	out_submit(rec);
-	if (conf.need_comms)
+	if (conf.needs.comms)
 		send_pid_numbers(child, pid, BPF_CORE_READ(child, tgid));
 	wake_reader();
 	return 0;
@@ -213,7 +213,7 @@ int espy_exec(u64 *ctx)
 	}
 	if (!watched_current(task))
 		return 0;
-	if (conf.borrowed && !may_trace_image(task, (struct linux_binprm *)ctx[2])) {
+	if (conf.user.borrowed && !may_trace_image(task, (struct linux_binprm *)ctx[2])) {
 		let_go(task);
 		return 0;
 	}
@@ -232,9 +232,9 @@ int espy_exec(u64 *ctx)
 		}
 	}
 	speak_up(task);
-	if (conf.need_comms && old != pid) /* its new name came before its new number */
+	if (conf.needs.comms && old != pid) /* its new name came before its new number */
 		send_comm(pid, task->tgid, task->comm, 0);
-	if (conf.need_fdnames)
+	if (conf.needs.fds)
 		send_open_fds(task);
 	/* Most names are short; the long class is for the others only. */
 	rec = TASK_RESERVE(sizeof(*rec) + 256);
@@ -420,9 +420,9 @@ int espy_exit(u64 *ctx)
 	} else {
 		ring_full();
 	}
-	if (conf.mode == ESPY_BPF_MODE_BITS || conf.need_comms)
+	if (conf.mode == ESPY_BPF_MODE_BITS || conf.needs.comms)
 		pid_clear(task->pid);
-	if (conf.flight && conf.mode == ESPY_BPF_MODE_BITS && !shared.live)
+	if (conf.rings.flight && conf.mode == ESPY_BPF_MODE_BITS && !shared.live)
 		wake_now(); /* the reader is to notice that all is over */
 	wake_reader();
 	return 0;

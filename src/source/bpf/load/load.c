@@ -124,10 +124,10 @@ static void fill_rights(struct espy_bpf_conf *conf)
 {
 	struct stat st;
 
-	conf->borrowed = espy_rights__are_borrowed();
-	conf->user_uid = getuid();
-	conf->user_gid = getgid();
-	conf->user_ns = stat("/proc/self/ns/user", &st) ? 0 : (uint32_t)st.st_ino;
+	conf->user.borrowed = espy_rights__are_borrowed();
+	conf->user.uid = getuid();
+	conf->user.gid = getgid();
+	conf->user.ns = stat("/proc/self/ns/user", &st) ? 0 : (uint32_t)st.st_ino;
 }
 
 /*
@@ -186,34 +186,34 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	*conf = (struct espy_bpf_conf){
 		.mode = s->mode,
 		.follow = s->opts.follow,
-		.need_time = s->opts.needs.times || s->rings.cnt, /* they are merged by it */
-		.need_enter_ns = s->opts.needs.enter_ns,
-		.need_ip = s->opts.needs.ip,
+		.needs = { .times = s->opts.needs.times || s->rings.cnt, /* they are merged by it */
+			   .enter_ns = s->opts.needs.enter_ns,
+			   .ip = s->opts.needs.ip,
+			   .fds = s->opts.needs.fds && !s->opts.count_only,
+			   .details = s->opts.needs.details && !s->opts.count_only,
+			   .comms = s->opts.needs.comms && !s->opts.count_only },
 		.count_only = s->opts.count_only,
-		.need_fdnames = s->opts.needs.fds && !s->opts.count_only,
-		.need_fd_details = s->opts.needs.details && !s->opts.count_only,
-		.need_comms = s->opts.needs.comms && !s->opts.count_only,
-		.file_type = s->types.ids.kfuncs[ESPY_KFUNC_CAST] && s->types.ids.kiocb ? s->types.ids.file : 0,
-		.kiocb_type = s->types.ids.kiocb,
+		.types.file = s->types.ids.kfuncs[ESPY_KFUNC_CAST] && s->types.ids.kiocb ? s->types.ids.file : 0,
+		.types.kiocb = s->types.ids.kiocb,
 		.tell_fds = t->tell_fds,
 		.self_tgid = (uint32_t)getpid(),
-		.root_dev = in_chroot ? root.stx_dev_major << 20 | root.stx_dev_minor : 0, /* the kernel's own dev_t */
-		.root_ino = in_chroot ? root.stx_ino : 0,
-		.cgroup_id = cgroup_id,
-		.cgroup_level = cgroup_level,
+		.root.dev = in_chroot ? root.stx_dev_major << 20 | root.stx_dev_minor : 0, /* the kernel's own dev_t */
+		.root.ino = in_chroot ? root.stx_ino : 0,
+		.cgroup.id = cgroup_id,
+		.cgroup.level = cgroup_level,
 		.narrow = t->narrow,
-		.flight = s->opts.flight_bytes != 0,
-		.ring_cnt = s->rings.cnt,
-		.chunk_shift = s->rings.chunk_shift,
-		.chunks_shift = s->rings.chunks_shift,
-		.ring_secret = s->rings.secret,
+		.rings = { .flight = s->opts.rings.flight_bytes != 0,
+			   .cnt = s->rings.cnt,
+			   .chunk_shift = s->rings.chunk_shift,
+			   .chunks_shift = s->rings.chunks_shift,
+			   .secret = s->rings.secret,
+			   .room_calls = s->rings.room_calls,
+			   .room_tasks = s->rings.room_tasks },
 		.calls_change = s->opts.calls_change,
-		.room_calls = s->rings.room_calls,
-		.room_tasks = s->rings.room_tasks,
 		.trigger_cnt = (uint32_t)s->opts.trigger_cnt,
 		.gate_cnt = (uint32_t)s->opts.gate_cnt,
-		.room = bpf_pause__wants_lossless(s) ? room_of(s) : 0,
-		.longest = t->longest,
+		.hold.room = bpf_pause__wants_lossless(s) ? room_of(s) : 0,
+		.hold.longest = t->longest,
 		.guard_compat = t->compat && (t->narrow || t->any_enter || t->any_exec),
 	};
 	for (size_t i = 0; i < s->opts.without_cnt && i < ESPY_BPF_WITHOUT; i++)
@@ -408,7 +408,7 @@ static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_
 		return err;
 	s->mode = mode;
 	err = bpf_ring_size__choose(s);
-	if (!err && !s->opts.flight_bytes)
+	if (!err && !s->opts.rings.flight_bytes)
 		err = bpf_ring_size__check(s, s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : bpf_ring_size(s));
 	if (err) {
 		bpf_tables__free(&s->tables);

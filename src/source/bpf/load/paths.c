@@ -24,16 +24,16 @@ void bpf_paths__configure(const struct bpf_source *s, struct espy_bpf_conf *conf
 {
 	if (!bpf_tests_paths(s))
 		return;
-	conf->path_cnt = (uint32_t)s->opts.path_cnt;
-	for (uint32_t i = 0; i < conf->path_cnt; i++) {
+	conf->paths.cnt = (uint32_t)s->opts.path_cnt;
+	for (uint32_t i = 0; i < conf->paths.cnt; i++) {
 		size_t len;
 		const char *name = last_component(s->opts.paths[i], &len);
 
 		/* Longer than a name can be: no file is called so. */
 		if (len > ESPY_BPF_COMPONENT)
 			len = ESPY_BPF_COMPONENT;
-		conf->path_len[i] = (uint32_t)len;
-		memcpy(conf->path_name[i], name, len);
+		conf->paths.len[i] = (uint32_t)len;
+		memcpy(conf->paths.name[i], name, len);
 	}
 }
 

@@ -42,7 +42,7 @@ static size_t default_size(const struct bpf_source *s)
 
 size_t bpf_ring_size(const struct bpf_source *s)
 {
-	return s->opts.ring_bytes ? power_of_two(s->opts.ring_bytes) : default_size(s);
+	return s->opts.rings.bytes ? power_of_two(s->opts.rings.bytes) : default_size(s);
 }
 
 /* A record that is longer than the ring is lost however empty that is, and whoever is held for it. */
@@ -74,14 +74,14 @@ size_t bpf_ring_size__memory_left(void)
 
 int bpf_ring_size__choose(struct bpf_source *s)
 {
-	uint32_t cnt = s->opts.rings ? (s->opts.rings == 1 ? 1 : bpf_rings__cpus()) : bpf_rings__auto();
+	uint32_t cnt = s->opts.rings.cnt ? (s->opts.rings.cnt == 1 ? 1 : bpf_rings__cpus()) : bpf_rings__auto();
 
-	if (s->opts.flight_bytes)
-		bpf_rings__plan(&s->rings, bpf_rings__cpus(), s->opts.flight_bytes, true);
-	else if (s->opts.rings > 1 || cnt > 1)
+	if (s->opts.rings.flight_bytes)
+		bpf_rings__plan(&s->rings, bpf_rings__cpus(), s->opts.rings.flight_bytes, true);
+	else if (s->opts.rings.cnt > 1 || cnt > 1)
 		bpf_rings__plan(&s->rings, cnt,
-				s->opts.ring_bytes || bpf_pause__wants_lossless(s) ? s->opts.ring_bytes
-										   : default_size(s),
+				s->opts.rings.bytes || bpf_pause__wants_lossless(s) ? s->opts.rings.bytes
+										    : default_size(s),
 				false);
 	/* The kernel would put everything else out of memory before it says no. */
 	if (s->rings.cnt && bpf_rings__bytes(&s->rings) > bpf_ring_size__memory_left()) {

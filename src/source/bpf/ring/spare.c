@@ -26,7 +26,7 @@ struct bpf_spare {
 
 bool bpf_spare__wanted(const struct bpf_source *s)
 {
-	return !s->rings.cnt && !s->opts.ring_bytes && !s->opts.count_only && !bpf_pause__wants_lossless(s);
+	return !s->rings.cnt && !s->opts.rings.bytes && !s->opts.count_only && !bpf_pause__wants_lossless(s);
 }
 
 static void make(struct bpf_job *job)
