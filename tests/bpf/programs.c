@@ -40,6 +40,15 @@ static int calls(void)
 	return 0;
 }
 
+unsigned program_rounds(void)
+{
+	static unsigned rounds;
+
+	if (!rounds)
+		rounds = getenv("ROUNDS") ? (unsigned)atoi(getenv("ROUNDS")) : 1;
+	return rounds;
+}
+
 static int storm(void)
 {
 	for (int i = 0; i < STORM_CHILDREN; i++) {
@@ -205,8 +214,8 @@ static int descriptors(void)
 
 static void numbered(int writer)
 {
-	for (int i = 0; i < NUMBERED_EACH; i++)
-		syscall(SYS_close, NUMBERED + NUMBERED_STEP * writer + i);
+	for (unsigned i = 0; i < NUMBERED_EACH; i++)
+		syscall(SYS_close, NUMBERED + NUMBERED_STEP * writer + (int)i);
 }
 
 /* Some at once. */

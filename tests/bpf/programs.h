@@ -10,14 +10,16 @@
 bool program_sleeps_in(pid_t pid, unsigned threads, int nr);
 /* The result to exit with, or -1 if there is no such program. */
 int run_program(const char *name, int argc, char **argv);
+/* Rounds of what looks for rare moments: ROUNDS, else 1. */
+unsigned program_rounds(void);
 
 #define CALLS_EACH 3000
-#define STORM_CHILDREN 2000
+#define STORM_CHILDREN ((int)(500u * program_rounds()))
 #define MANY_CALLS 100000
 /* Numbered calls: close(NUMBERED + NUMBERED_STEP * writer + i). */
 #define NUMBERED 0x10000000
 #define NUMBERED_STEP 0x1000000
-#define NUMBERED_EACH 60000
+#define NUMBERED_EACH (20000u * program_rounds())
 #define WRITERS 4
 
 #endif
