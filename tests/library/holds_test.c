@@ -215,10 +215,9 @@ static void refusals(void **state)
 	espy_session_close(other);
 }
 
-/* Another process with a session of its own holds the task, too, until it is killed. */
-static void two_processes(void **state)
+/* Another process with a session of its own, which holds the task from now on for that long. */
+static pid_t other_holds(uint64_t lease_ns)
 {
-	struct espy_session *s = ((struct fixture *)*state)->s;
 	int ready[2];
 	char c;
 
@@ -227,24 +226,69 @@ static void two_processes(void **state)
 	if (!other) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		char *const argv[] = { "holds", "hold", NULL };
-		char pid[16];
+		char pid[16], ns[24];
 
 		snprintf(pid, sizeof(pid), "%d", counting);
+		snprintf(ns, sizeof(ns), "%llu", (unsigned long long)lease_ns);
 		setenv("COUNTING", pid, 1);
+		setenv("LEASE_NS", ns, 1);
 		dup2(ready[1], 1);
 		execv("/proc/self/exe", argv);
 		_exit(127);
 	}
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return other;
+}
+
+static void end_other(pid_t other)
+{
+	kill(other, SIGKILL);
+	assert_int_equal(waitpid(other, NULL, 0), other);
+}
+
+/* It holds the task, too, until it is killed. */
+static void two_processes(void **state)
+{
+	struct espy_session *s = ((struct fixture *)*state)->s;
+	const pid_t other = other_holds(LEASE_NS);
+
 	assert_int_equal(pause_task(s, LEASE_NS), 0);
 	assert_true(stands_still());
 	assert_int_equal(espy_resume(s, counting), 0);
 	assert_true(stands_still()); /* the other one holds it */
-	kill(other, SIGKILL);
-	assert_int_equal(waitpid(other, NULL, 0), other);
+	end_other(other);
 	assert_true(runs_on());
-	close(ready[0]);
+}
+
+/* The lease of each holder runs out by itself: the task goes on at the end of the last one. */
+static void leases_of_two(void **state)
+{
+	struct espy_session *s = ((struct fixture *)*state)->s;
+
+	/* As above: what was looked at too late shows nothing. */
+	for (uint64_t lease_ms = 2000;; lease_ms *= 2) {
+		const uint64_t begun = wait_now_ms();
+		const pid_t other = other_holds(lease_ms * 1000000);
+
+		assert_int_equal(pause_task(s, lease_ms * 100000), 0);
+		const uint64_t own_over = wait_now_ms() + lease_ms / 8;
+
+		WAIT_UNTIL(wait_now_ms() > own_over);
+		const bool still = stands_still(), late = wait_now_ms() - begun >= lease_ms * 9 / 10;
+
+		assert_true(runs_on());
+		const uint64_t took = wait_now_ms() - begun;
+
+		end_other(other);
+		if (!late) {
+			assert_true(still);
+			assert_true(took > lease_ms * 9 / 10);
+			break;
+		}
+		assert_true(lease_ms < WAIT_LIMIT_MS);
+	}
 }
 
 /* That process. */
@@ -254,7 +298,7 @@ static int hold(void)
 	pthread_t thread;
 
 	counting = atoi(getenv("COUNTING"));
-	if (open_session(&s) || pthread_create(&thread, NULL, run, s) || pause_task(s, LEASE_NS) || write(1, "h", 1) != 1)
+	if (open_session(&s) || pthread_create(&thread, NULL, run, s) || pause_task(s, strtoull(getenv("LEASE_NS"), NULL, 10)) || write(1, "h", 1) != 1)
 		return 1;
 	for (;;)
 		pause();
@@ -267,6 +311,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_lease_runs_out, begin, end),
 		cmocka_unit_test_setup_teardown(refusals, begin, end),
 		cmocka_unit_test_setup_teardown(two_processes, begin, end),
+		cmocka_unit_test_setup_teardown(leases_of_two, begin, end),
 	};
 	struct espy_session *s;
 	int failed;
