@@ -13,6 +13,9 @@
 	(ESPY_INSN_REG(7) | ESPY_INSN_REG(6) | ESPY_INSN_REG(2) | ESPY_INSN_REG(1) | ESPY_INSN_REG(8) |                \
 	 ESPY_INSN_REG(9))
 
+/* The bit of a register (enum espy_reg). 0: it is another one at each instruction, as ip and flags are. */
+uint32_t espy_insn_bit_of(unsigned reg);
+
 /*
  * Does every kernel emulate this instruction where it is probed? A probe of any other costs ten times as much: the
  * kernel has to execute a copy of it elsewhere, step by step. (arch/x86/kernel/uprobes.c of Linux 5.15 and later.)

@@ -2,7 +2,22 @@
 #include "arch/insn_effect.h"
 
 #include <string.h>
+#include "arch/machine_regs.h"
 #include "arch/x86_64/insn.h"
+
+uint32_t espy_insn_bit_of(unsigned reg)
+{
+	static const uint32_t bits[ESPY_REG_CNT] = {
+		[ESPY_REG_AX] = ESPY_INSN_REG(0),   [ESPY_REG_CX] = ESPY_INSN_REG(1),	[ESPY_REG_DX] = ESPY_INSN_REG(2),
+		[ESPY_REG_BX] = ESPY_INSN_REG(3),   [ESPY_REG_SP] = ESPY_INSN_SP,	[ESPY_REG_BP] = ESPY_INSN_REG(5),
+		[ESPY_REG_SI] = ESPY_INSN_REG(6),   [ESPY_REG_DI] = ESPY_INSN_REG(7),	[ESPY_REG_R8] = ESPY_INSN_REG(8),
+		[ESPY_REG_R9] = ESPY_INSN_REG(9),   [ESPY_REG_R10] = ESPY_INSN_REG(10), [ESPY_REG_R11] = ESPY_INSN_REG(11),
+		[ESPY_REG_R12] = ESPY_INSN_REG(12), [ESPY_REG_R13] = ESPY_INSN_REG(13), [ESPY_REG_R14] = ESPY_INSN_REG(14),
+		[ESPY_REG_R15] = ESPY_INSN_REG(15),
+	};
+
+	return reg < ESPY_REG_CNT ? bits[reg] : 0;
+}
 
 /* ---- what the kernel emulates */
 

@@ -51,21 +51,15 @@ static void name_of(const struct espy_probe_rule *rule, const struct espy_functi
 /* The registers that a plan begins at, as the machine numbers them. false: it wants one that is another at each instruction. */
 static bool registers_of(const struct espy_probe_plan *plan, uint32_t *regs)
 {
-	static const uint8_t numbers[] = {
-		[ESPY_REG_AX] = 0, [ESPY_REG_BX] = 3, [ESPY_REG_CX] = 1, [ESPY_REG_DX] = 2, [ESPY_REG_SI] = 6, [ESPY_REG_DI] = 7,
-		[ESPY_REG_BP] = 5, [ESPY_REG_SP] = 4, [ESPY_REG_R8] = 8, [ESPY_REG_R9] = 9, [ESPY_REG_R10] = 10, [ESPY_REG_R11] = 11,
-		[ESPY_REG_R12] = 12, [ESPY_REG_R13] = 13, [ESPY_REG_R14] = 14, [ESPY_REG_R15] = 15,
-	};
-
 	*regs = 0;
 	for (uint32_t i = 0; i < plan->fetch_cnt; i++) {
 		const struct espy_probe_fetch *f = &plan->fetches[i];
 
 		if (f->src != ESPY_PROBE_REG)
 			continue;
-		if (f->reg >= sizeof(numbers))
+		if (!espy_insn_bit_of(f->reg))
 			return false;
-		*regs |= ESPY_INSN_REG(numbers[f->reg]);
+		*regs |= espy_insn_bit_of(f->reg);
 	}
 	return true;
 }
