@@ -1,29 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Children that have one mark and live for less than five milliseconds: none of their marks is missed. ROUNDS: how often a mother leaves.
+# Children that have one mark and live for less than five milliseconds: none of their marks is missed. ROUNDS: how often a mother leaves,
+# and a twentieth of the number that others have.
 . "$(dirname "$0")/lib.sh"
+rounds=${ROUNDS:-3}
+n=$((rounds * 20))
 # all NAME COUNT FILE: each of the numbers from 0 on once
 all() {
 	expect "$1" "$(seq 0 $(($2 - 1)))" "$(sed -n 's/.*app:short(i=\([0-9]*\)).*/\1/p' "$3" | sort -n)"
 }
 for prog in short short-linked; do
-	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/$prog" forks 200 2>"$dir/err"
-	all "200 by fork, $prog" 200 "$dir/out"
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/$prog" forks $n 2>"$dir/err"
+	all "$n by fork, $prog" $n "$dir/out"
 	hasnt "no losses, $prog" "$dir/err" lost
-	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/$prog" forks 200 50 2>"$dir/err"
-	all "200 by fork, fifty at a time, $prog" 200 "$dir/out"
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/$prog" forks $n 30 2>"$dir/err"
+	all "$n by fork, thirty at a time, $prog" $n "$dir/out"
 done
-"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short-linked" runs 200 2>"$dir/err"
-all "200 programs that are linked with the agent" 200 "$dir/out"
+"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short-linked" runs $n 2>"$dir/err"
+all "$n programs that are linked with the agent" $n "$dir/out"
 expect "and the mother ends well" "+++ exited with 0 +++" "$(tail -n 1 "$dir/out" | sed 's/^[0-9]* *//')"
-"$espy" trace -f -m 'app:*' --via=preload -o "$dir/out" "$progs/short" runs 200 2>"$dir/err"
-all "200 programs that are given it (--via=preload)" 200 "$dir/out"
+"$espy" trace -f -m 'app:*' --via=preload -o "$dir/out" "$progs/short" runs $n 2>"$dir/err"
+all "$n programs that are given it (--via=preload)" $n "$dir/out"
 "$espy" trace -f -m 'app:*' --via=preload -o "$dir/out" sh -c "exec '$progs/short' runs 20" 2>"$dir/err"
 all "behind a shell" 20 "$dir/out"
 "$espy" record -f -m 'app:*' -o "$dir/t" "$progs/short-linked" runs 20 2>"$dir/err"
 "$espy" show "$dir/t" >"$dir/out" 2>/dev/null
 all "recorded" 20 "$dir/out"
-for i in $(seq "${ROUNDS:-2}"); do
+for i in $(seq $rounds); do
 	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" leaves 0 2>"$dir/err"
 	all "a mother that does not wait" 1 "$dir/out"
 	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short-linked" leaves 200 2>"$dir/err"
