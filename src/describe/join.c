@@ -122,6 +122,29 @@ static void add_tables(struct espy_image *out, const struct espy_image *img, con
 	}
 }
 
+static void copy(const void *to, const void *from, size_t n, size_t elem_sz)
+{
+	if (n)
+		memcpy((void *)to, from, n * elem_sz);
+}
+
+/* The part whose elements come first in all arrays: what they refer to is where it was. */
+static void add_first(struct espy_image *out, const struct espy_image *img)
+{
+	copy(out->strings, img->strings, img->strings_sz, 1);
+	copy(out->variants, img->variants, img->variant_cnt, sizeof(*img->variants));
+	copy(out->calls, img->calls, img->call_cnt, sizeof(*img->calls));
+	copy(out->plans, img->plans, img->plan_cnt, sizeof(*img->plans));
+	copy(out->ops, img->ops, img->op_cnt, sizeof(*img->ops));
+	copy(out->fields, img->fields, img->field_cnt, sizeof(*img->fields));
+	copy(out->types, img->types, img->type_cnt, sizeof(*img->types));
+	copy(out->cases, img->cases, img->case_cnt, sizeof(*img->cases));
+	copy(out->exprs, img->exprs, img->expr_cnt, sizeof(*img->exprs));
+	copy(out->index_list, img->index_list, img->index_cnt, sizeof(*img->index_list));
+	copy(out->tables, img->tables, img->table_cnt, sizeof(*img->tables));
+	copy(out->entries, img->entries, img->entry_cnt, sizeof(*img->entries));
+}
+
 bool espy_image__is_part(const struct espy_image *img)
 {
 	bool describes = false;
@@ -265,13 +288,22 @@ int espy_image__join(const struct espy_image *const *parts, unsigned cnt, struct
 		return err;
 	for (uint32_t nr = 0; nr < numbers; nr++)
 		((struct espy_syscall *)out->syscalls)[nr].call = ESPY_NONE;
-	for (unsigned i = 0; i < cnt; i++) {
-		memcpy((char *)out->strings + b.strings, parts[i]->strings, parts[i]->strings_sz);
-		add_numbers(out, parts[i], &b, known, cnt > 1 && i + 1 == cnt);
+	if (!cnt)
+		return 0;
+	/* The last one is the largest by far: the descriptions of this version. It comes first, so that it is copied as it is. */
+	const struct espy_image *last = parts[cnt - 1];
+	const struct base first = { .strings = 0 };
+
+	b = after(&first, last);
+	for (unsigned i = 0; i + 1 < cnt; i++) {
+		copy(out->strings + b.strings, parts[i]->strings, parts[i]->strings_sz, 1);
+		add_numbers(out, parts[i], &b, known, false);
 		add_calls(out, parts[i], &b);
 		add_types(out, parts[i], &b);
 		add_tables(out, parts[i], &b);
 		b = after(&b, parts[i]);
 	}
+	add_first(out, last);
+	add_numbers(out, last, &first, known, cnt > 1);
 	return 0;
 }

@@ -62,7 +62,7 @@ static int open_trace_image(struct espy_session *s, enum espy_abi abi)
 	size_t size = 0, bad = 0;
 	const void *data;
 	unsigned cnt = 0;
-	void *bytes;
+	void *bytes = NULL;
 	int err = 0;
 
 	s->descriptions.changes[abi] = espy_trace_reader__section_changes(s->trace->reader);
@@ -81,8 +81,10 @@ static int open_trace_image(struct espy_session *s, enum espy_abi abi)
 	}
 	list[cnt] = &parts[cnt];
 	err = espy_builtin_image__open(&parts[cnt], abi);
-	if (!err)
+	if (!err && cnt)
 		err = espy_image__join(list, cnt + 1, &joined, &bytes);
+	else
+		joined = parts[0];
 	if (err) {
 		espy_session__error(s, "%s: its descriptions for ABI %u: %s", s->trace->path, abi, strerror(-err));
 		return err;
