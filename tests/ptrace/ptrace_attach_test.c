@@ -359,7 +359,8 @@ static void test_tracer_of_command_killed(void **state)
 
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			o.stops.kill_on_exit = kill_on_exit;
-			harness_start(t, &o, NULL, "crowd", 0);
+			/* A stopping tracer that 50 threads keep busy would need seconds until all have begun. */
+			harness_start(t, &o, NULL, "crowd", 50);
 			for (;;) {
 				harness_poll_for(t, 50);
 				if (t->truth->ready)

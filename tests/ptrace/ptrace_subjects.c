@@ -157,10 +157,12 @@ static void count_signal(int sig)
 	truth->signals++;
 }
 
+static int beat_ms;
+
 static void *tick(void *arg)
 {
 	int i = (int)(long)arg;
-	struct timespec ts = { .tv_nsec = 1000000 };
+	const struct timespec ts = { .tv_nsec = beat_ms * 1000000 };
 
 	while (!truth->quit) {
 		truth->ticks[i]++;
@@ -169,14 +171,15 @@ static void *tick(void *arg)
 	return NULL;
 }
 
-/* 50 threads that run until they are told to end. Signals are caught and counted by the first. */
-static int crowd(void)
+/* 50 threads that run until they are told to end, each awake once in so many ms (0: 1). Signals are caught and counted by the first. */
+static int crowd(int ms)
 {
 	pthread_t th[SUBJECT_THREADS];
 	struct sigaction sa = { .sa_handler = count_signal, .sa_flags = SA_RESTART };
 	sigset_t set;
 	long i;
 
+	beat_ms = ms ? ms : 1;
 	sigaction(SIGRTMIN, &sa, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN);
@@ -305,7 +308,7 @@ int subject_run(const char *name, struct truth *t, int n, char **argv)
 	if (!strcmp(name, "stops"))
 		return stops(n);
 	if (!strcmp(name, "crowd"))
-		return crowd();
+		return crowd(n);
 	if (!strcmp(name, "waits"))
 		return waits_for_signal();
 	if (!strcmp(name, "blocked_read"))
