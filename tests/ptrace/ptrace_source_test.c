@@ -108,7 +108,7 @@ static void fork_storm(struct trace *t, int n)
 
 static void test_fork_storm(void **state)
 {
-	fork_storm(*state, 2000);
+	fork_storm(*state, 500 * (getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 1));
 }
 
 static void test_vfork(void **state)
