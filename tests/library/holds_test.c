@@ -252,14 +252,22 @@ static void end_other(pid_t other)
 static void two_processes(void **state)
 {
 	struct espy_session *s = ((struct fixture *)*state)->s;
-	const pid_t other = other_holds(LEASE_NS);
+	bool still = false;
 
-	assert_int_equal(pause_task(s, LEASE_NS), 0);
-	assert_true(stands_still());
-	assert_int_equal(espy_resume(s, counting), 0);
-	assert_true(stands_still()); /* the other one holds it */
-	end_other(other);
-	assert_true(runs_on());
+	/* A holder that does not get to run for a while lets the task go, as it must; then the next attempt shows it. */
+	for (int attempt = 0; attempt < 5 && !still; attempt++) {
+		const pid_t other = other_holds(LEASE_NS);
+
+		assert_int_equal(pause_task(s, LEASE_NS), 0);
+		still = stands_still();
+		const int err = espy_resume(s, counting);
+
+		assert_true(!err || (!still && err == -ESRCH));
+		still = still && stands_still(); /* the other one holds it */
+		end_other(other);
+		assert_true(runs_on());
+	}
+	assert_true(still);
 }
 
 /* The lease of each holder runs out by itself: the task goes on at the end of the last one. */
