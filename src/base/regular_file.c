@@ -5,26 +5,46 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
+
+int espy_reopen(int found, int flags)
+{
+	char link[40];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+	const int fd = open(link, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int espy_stat_known(int dir, const char *path, int flags, struct stat *st)
+{
+	struct statx x;
+
+	if (statx(dir, path, flags | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MODE | STATX_INO, &x))
+		return -errno;
+	*st = (struct stat){
+		.st_dev = makedev(x.stx_dev_major, x.stx_dev_minor),
+		.st_rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor),
+		.st_ino = x.stx_ino,
+		.st_mode = x.stx_mode,
+	};
+	return 0;
+}
 
 int espy_open_regular(const char *path)
 {
-	char link[40];
 	struct stat st;
-	int fd, err = 0;
-	/* O_PATH finds the file without opening it; what is found stays the same file, whatever is renamed meanwhile. */
+	/* O_PATH finds the file without opening it; it stays the same file, whatever is renamed meanwhile. */
 	const int found = open(path, O_PATH | O_CLOEXEC);
 
 	if (found < 0)
 		return -errno;
-	if (fstat(found, &st))
-		err = -errno;
-	else if (!S_ISREG(st.st_mode))
-		err = -EMEDIUMTYPE;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
-	fd = err ? -1 : open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (!err && fd < 0)
-		err = -errno;
+	int fd = espy_stat_known(found, "", AT_EMPTY_PATH, &st);
+
+	if (!fd)
+		fd = S_ISREG(st.st_mode) ? espy_reopen(found, O_RDONLY) : -EMEDIUMTYPE;
 	close(found);
-	return err ? err : fd;
+	return fd;
 }

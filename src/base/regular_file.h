@@ -3,10 +3,19 @@
 #ifndef ESPY_BASE_REGULAR_FILE_H
 #define ESPY_BASE_REGULAR_FILE_H
 
+#include <sys/stat.h>
+
 /*
  * Opens a file for reading if it is a regular one. Nothing else is opened: the open of a device or FIFO may block, rewind a
  * tape, or wake a program. Returns a descriptor (close-on-exec), -errno, or -EMEDIUMTYPE for another kind of file.
  */
 int espy_open_regular(const char *path);
+/* Opens what an O_PATH descriptor stands for, which stays open. Returns a descriptor (close-on-exec) or -errno. */
+int espy_reopen(int found, int flags);
+/*
+ * Tells devices, inode and mode of a file, and no more, as the kernel knows them: a server of its file system is not
+ * asked, since it may never answer. path "" with AT_EMPTY_PATH in flags: of dir itself. Returns 0 or -errno.
+ */
+int espy_stat_known(int dir, const char *path, int flags, struct stat *st);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "state/fd_detail.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "base/quote.h"
+#include "base/regular_file.h"
 #include "base/signal_names.h"
 #include "base/small_file.h"
 #include "state/fd_name.h"
@@ -116,7 +118,8 @@ static bool put_anon(struct espy_buf *b, const char *name, const char *path)
 /* The file behind the link, or, if the link is gone or bears another name by now, the one that has the name. */
 static bool stat_named(const char *name, const char *path, struct stat *st)
 {
-	return (!stat(path, st) && is_still(name, path)) || !stat(name, st);
+	return (!espy_stat_known(AT_FDCWD, path, 0, st) && is_still(name, path)) ||
+	       !espy_stat_known(AT_FDCWD, name, 0, st);
 }
 
 static bool put_device(struct espy_buf *b, const char *name, const char *path)
