@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/regular_file.h"
 #include "base/small_file.h"
 
 #define ANSWER_NS 2000000000ull	      /* of one that does not run: stopped, or not an agent at all */
@@ -33,7 +34,23 @@ static struct espy_agent *head(const struct espy_agent_link *l)
 	return (struct espy_agent *)(void *)l->area;
 }
 
-/* A memfd of that name among the descriptors of a task. Opened for us, or -errno. */
+/*
+ * Tells whether an O_PATH descriptor stands for a file without a place, as a memfd is. The name of any file can read
+ * like a memfd's, and to open it may do anything: a device starts, a server does not answer.
+ */
+static bool is_memfd(int found)
+{
+	const int ours = memfd_create("espy-compare", MFD_CLOEXEC);
+	struct stat st, its;
+	const bool same = ours >= 0 && !fstat(ours, &st) && !espy_stat_known(found, "", AT_EMPTY_PATH, &its) &&
+			  S_ISREG(its.st_mode) && st.st_dev == its.st_dev;
+
+	if (ours >= 0)
+		close(ours);
+	return same;
+}
+
+/* A memfd of that name among the descriptors of a task. Opened for us, or -errno; -EPROTO: it is none. */
 static int open_memfd(pid_t pid, pid_t tid, const char *name, int number)
 {
 	char path[96], want[64], is[128];
@@ -55,9 +72,11 @@ static int open_memfd(pid_t pid, pid_t tid, const char *name, int number)
 		is[n] = 0;
 		if (strcmp(is, want))
 			continue;
-		found = openat(dirfd(d), e->d_name, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-		if (found < 0)
-			found = -errno;
+		const int at = openat(dirfd(d), e->d_name, O_PATH | O_CLOEXEC);
+
+		found = at < 0 ? -errno : is_memfd(at) ? espy_reopen(at, O_RDWR) : -EPROTO;
+		if (at >= 0)
+			close(at);
 	}
 	closedir(d);
 	return found;
@@ -85,19 +104,24 @@ void espy_agent_turn__pass(const struct espy_agent_turn *t, long ns)
 		nanosleep(&nap, NULL);
 }
 
+static int refuse_stranger(const struct espy_agent_link *l, char *why, size_t why_sz)
+{
+	snprintf(why, why_sz, "what calls itself the agent of process %d is not one of ours", (int)l->pid);
+	return -EPROTO;
+}
+
 static int attach_to(struct espy_agent_link *l, pid_t tid, char *why, size_t why_sz)
 {
 	int fd = open_memfd(l->pid, tid, ESPY_AGENT_MEMFD, -1);
 
 	if (fd < 0)
-		return fd;
+		return fd == -EPROTO ? refuse_stranger(l, why, why_sz) : fd;
 	/* An agent that has just begun is still making it. */
 	for (uint64_t until = espy_now_ns() + READY_NS; !cannot_shrink(fd, ESPY_AGENT_AREA_SZ) && espy_now_ns() < until;)
 		espy_agent_turn__pass(&l->turn, 500000);
 	if (!cannot_shrink(fd, ESPY_AGENT_AREA_SZ)) {
 		close(fd);
-		snprintf(why, why_sz, "what calls itself the agent of process %d is not one of ours", (int)l->pid);
-		return -EPROTO;
+		return refuse_stranger(l, why, why_sz);
 	}
 	uint8_t *area = mmap(NULL, ESPY_AGENT_AREA_SZ, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (area == MAP_FAILED) {
@@ -339,7 +363,7 @@ void espy_agent__sessions(const struct espy_agent_link *l, struct espy_agent_ses
 		DIR *fds = opendir(path);
 
 		for (struct dirent *e; fds && (e = readdir(fds));) {
-			if (!isdigit((unsigned char)e->d_name[0]) || fstatat(dirfd(fds), e->d_name, &st, 0) ||
+			if (!isdigit((unsigned char)e->d_name[0]) || espy_stat_known(dirfd(fds), e->d_name, 0, &st) ||
 			    st.st_dev != ours.st_dev || st.st_ino != ours.st_ino)
 				continue;
 			snprintf(path, sizeof(path), "/proc/%.20s/fdinfo/%.20s", p->d_name, e->d_name);

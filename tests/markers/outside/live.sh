@@ -122,4 +122,16 @@ kill $pid
 	hasnt "and does not crash" "$dir/err" 'Segmentation\|AddressSanitizer'
 	kill -9 $pid
 }
+# What is called as the agent's memory may be anything: nothing is opened but what it is to be.
+"$progs/false_memfd" >"$dir/said" & pid=$!
+wait_for 60 test -s "$dir/said"
+if grep -q ready "$dir/said"; then
+	"$espy" trace -p $pid -m 'app:*' -o "$dir/out" 2>"$dir/err"
+	has "a FIFO in the place of the agent's memory: it is said" "$dir/err" 'is not one of ours'
+	kill $pid
+	wait $pid
+	expect "a FIFO in the place of the agent's memory: it is not opened" 0 $?
+else
+	cat "$dir/said"
+fi
 finish
