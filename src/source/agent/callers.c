@@ -114,8 +114,11 @@ void espy_agent_calls__close(struct espy_agent_calls *c)
 	c->fd = -1;
 }
 
-/* One message and its descriptors (-1: none). -EAGAIN: it has not come yet; another error: it never will. */
-static int receive(int fd, struct espy_agent_call *call, int fds[2])
+/*
+ * Receives one message and its descriptors (-1: none). -EAGAIN: it has not come yet; another error: it never will.
+ * Only a process that knows the tag can give descriptors: to close one may mean to wait for the server of its file.
+ */
+static int receive(int fd, uint64_t tag, struct espy_agent_call *call, int fds[2])
 {
 	struct iovec iov = { call, sizeof(*call) };
 	union {
@@ -123,23 +126,25 @@ static int receive(int fd, struct espy_agent_call *call, int fds[2])
 		char bytes[CMSG_SPACE(2 * sizeof(int))];
 	} control;
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t n = recv(fd, call, sizeof(*call), MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
 
 	fds[0] = fds[1] = -1;
+	if (n == sizeof(*call) && call->magic == ESPY_AGENT_CALL_MAGIC && call->tag == tag)
+		n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	else if (n >= 0)
+		return -EPROTO;
 	if (n < 0)
 		return errno == EINTR ? -EAGAIN : -errno;
 	const struct cmsghdr *h = CMSG_FIRSTHDR(&m);
 
 	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS && h->cmsg_len >= CMSG_LEN(sizeof(int)))
 		memcpy(fds, CMSG_DATA(h), h->cmsg_len == CMSG_LEN(2 * sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
-	if (n != sizeof(*call) || call->magic != ESPY_AGENT_CALL_MAGIC)
-		return -EPROTO;
 	return 0;
 }
 
 static void answer_born(struct espy_agent_source *s, pid_t pid, const struct espy_agent_call *call, int fds[2])
 {
-	if (call->tag != s->calls.tag || fds[0] < 0 || fds[1] < 0)
+	if (fds[0] < 0 || fds[1] < 0)
 		return;
 	if (!espy_agent_process__born(s, pid, call, fds[0], fds[1]))
 		fds[0] = -1; /* kept */
@@ -165,12 +170,12 @@ static bool answer(struct espy_agent_source *s, struct espy_agent_waiting *w)
 
 	if (w->started)
 		return answer_started(s, w);
-	err = receive(w->fd, &call, fds);
+	err = receive(w->fd, s->calls.tag, &call, fds);
 	if (err == -EAGAIN)
 		return espy_now_ns() > w->until_ns;
 	if (!err && call.what == ESPY_CALL_BORN)
 		answer_born(s, w->pid, &call, fds);
-	w->started = !err && call.what == ESPY_CALL_STARTED && call.tag == s->calls.tag;
+	w->started = !err && call.what == ESPY_CALL_STARTED;
 	for (unsigned i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

@@ -5,14 +5,21 @@
  * many descriptors it was given when its standard input ends.
  * stranger keep NAME COUNT: makes COUNT connections, says "kept", says nothing to the other end, and keeps them until it is
  * killed; those that are closed are made again.
+ * stranger give NAME FILE: sends a descriptor of FILE, whose server answers no request but the first two, and says "given";
+ * then "hung up", when the other end has closed the connection.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -105,21 +112,102 @@ static void keep(int count)
 	}
 }
 
+/* The server: the file can be opened. A close of it waits for an answer. */
+static void serve(int fuse)
+{
+	char bytes[65536];
+	const struct fuse_in_header *in = (const void *)bytes;
+	struct {
+		struct fuse_out_header head;
+		union {
+			struct fuse_init_out init;
+			struct fuse_open_out open;
+		};
+	} out;
+
+	while (read(fuse, bytes, sizeof(bytes)) > 0) {
+		memset(&out, 0, sizeof(out));
+		if (in->opcode == FUSE_INIT) {
+			out.init.major = FUSE_KERNEL_VERSION;
+			out.init.minor = 31;
+			out.init.max_write = 4096;
+			out.head.len = sizeof(out.head) + sizeof(out.init);
+		} else if (in->opcode == FUSE_OPEN) {
+			out.head.len = sizeof(out.head) + sizeof(out.open);
+		} else {
+			continue;
+		}
+		out.head.unique = in->unique;
+		if (write(fuse, &out, out.head.len) != (ssize_t)out.head.len)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* As root, in a mount namespace of its own: the file becomes one of that server. Its descriptor, or -1. */
+static int served_file(const char *path)
+{
+	const int fuse = open("/dev/fuse", O_RDWR);
+	char options[80];
+	int fd;
+
+	snprintf(options, sizeof(options), "fd=%d,rootmode=100666,user_id=0,group_id=0,allow_other", fuse);
+	if (fuse < 0 || unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", path, "fuse", 0, options))
+		return -1;
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		serve(fuse);
+	}
+	fd = open(path, O_RDONLY);
+	close(fuse);
+	return fd;
+}
+
+static int give(int file)
+{
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	char text[] = "take this";
+	struct iovec iov = { text, sizeof(text) };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+
+	memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
+	if (connect(fd, (struct sockaddr *)&addr, addr_len) || sendmsg(fd, &m, 0) < 0) {
+		perror("to give it");
+		return 1;
+	}
+	puts("given");
+	if (recv(fd, text, sizeof(text), 0) <= 0)
+		puts("hung up");
+	return pause();
+}
+
 int main(int argc, char **argv)
 {
 	const struct rlimit many = { 8192, 8192 };
+	int file = -1;
 
 	if (argc != 4 || strlen(argv[2]) > sizeof(addr.sun_path) - 2)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	memcpy(addr.sun_path + 1, argv[2], strlen(argv[2]));
 	addr_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(argv[2]));
+	if (!strcmp(argv[1], "give") && (file = served_file(argv[3])) < 0) {
+		printf("SKIP: a file of a server of its own: %s\n", strerror(errno));
+		return 77;
+	}
 	if (setrlimit(RLIMIT_NOFILE, &many) || setgid(65534) || setuid(65534)) {
 		perror("to be somebody else");
 		return 77;
 	}
 	if (!strcmp(argv[1], "take"))
 		return take((unsigned)atoi(argv[3]));
+	if (file >= 0)
+		return give(file);
 	keep(atoi(argv[3]));
 	return 1;
 }

@@ -36,6 +36,29 @@ has "somebody else listens in its place" "$dir/taken" '^calls [0-9]'
 sed "s/^/# /" "$dir/taken"
 expect "and is given no descriptor" 0 "$(sed -n 's/.*descriptors //p' "$dir/taken")"
 
+# A stranger gives a descriptor of a file whose server does not answer. A close of it waits for that server, and no signal ends
+# the wait: espy does not take it.
+rm -f "$dir/out"
+"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 20 2>"$dir/err" & a=$!
+wait_for 60 grep -q 'app:short' "$dir/out" || not_ok "no child has called: $(cat "$dir/err")"
+: >"$dir/served"
+"$progs/stranger" give "$(name_of $a)" "$dir/served" >"$dir/given" 2>&1 & stranger=$!
+wait_for 60 test -s "$dir/given"
+if grep -q given "$dir/given"; then
+	wait_for 60 grep -q 'hung up' "$dir/given" && ok "a descriptor of a strange file: it is refused" ||
+		not_ok "a descriptor of a strange file: espy waits"
+	gone() { [ -z "$(state $a)" ] || [ "$(state $a)" = Z ]; }
+	pkill -P $a short
+	wait_for 60 gone && ok "a descriptor of a strange file: espy ends" || not_ok "a descriptor of a strange file: espy does not end: $(state $a)"
+else
+	echo "a file of a server of its own: left out: $(cat "$dir/given")"
+fi
+pkill -P $stranger
+kill $stranger 2>/dev/null
+wait $stranger 2>/dev/null
+pkill -P $a short
+wait $a
+
 # Thousands of connections that say nothing: every child is heard.
 "$espy" trace -f -m 'app:*' -o "$dir/out" sh -c "while [ ! -e '$dir/go' ]; do sleep 0.05; done; exec '$progs/short-linked' forks $n" \
 	2>"$dir/err" & a=$!
