@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "arch/call_abi.h"
+#include "base/regular_file.h"
 #include "base/small_file.h"
 #include "source/probe/probe_impl.h"
 #include "symbols/find_file.h"
@@ -116,13 +117,12 @@ static int take_path(struct search *s, const char *path)
 
 	if (espy_probe_is_mapping(path)) {
 		const ssize_t len = readlink(path, mapped, sizeof(mapped) - 1);
-		const int map_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 		mapped[len < 0 ? 0 : len] = '\0';
 		without_deleted(mapped);
-		return take(s, map_fd < 0 ? -errno : map_fd, *mapped ? mapped : path);
+		return take(s, espy_open_regular(path), *mapped ? mapped : path);
 	}
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = take(s, fd < 0 ? -errno : fd, path);
+	const int err = take(s, espy_open_regular(path), path);
 
 	if (err)
 		snprintf(s->refused, sizeof(s->refused), "%s", path);
@@ -277,7 +277,7 @@ static void say_none(const struct search *s)
 
 	if (s->error == -ENOEXEC && say_script(s))
 		return;
-	if (s->error == -ENOTSUP || s->error == -ENOEXEC)
+	if (s->error == -ENOTSUP || s->error == -ENOEXEC || s->error == -EMEDIUMTYPE)
 		espy_probe_say(s->p, true, "%s is no " ESPY_ARCH_NAME " program or library", name);
 	else if (s->error)
 		espy_probe_say(s->p, true, "%s: %s", name, strerror(-s->error));
