@@ -171,7 +171,7 @@ several() { # COUNT
 	done
 	"$progs/bpf_user" "$dir/user" &
 	user=$!
-	sh -c "echo \$\$ >$freezer/cgroup.procs; exec $progs/make_calls 3000" &
+	sh -c "echo \$\$ >$freezer/cgroup.procs; exec $progs/make_calls 1000" &
 	maker=$!
 	wait_for 60 ended $maker && ok "$1 at once: who is watched ends" || not_ok "$1 at once: who is watched does not end"
 	user_from=$(awk '{ print $1 }' "$dir/user")

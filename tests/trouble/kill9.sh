@@ -2,7 +2,7 @@
 # espy is killed with -9 at any moment, beside a busy program with many threads and beside commands of its own:
 # nothing that was traced stops, hangs or computes something else.
 . "$(dirname "$0")/lib.sh"
-rounds=${ROUNDS:-5}
+rounds=${ROUNDS:-3}
 
 progress() { # of the busy program: the first word of its mapped counter
 	od -An -tu8 -N8 "$dir/busy.n" 2>/dev/null | tr -d ' '

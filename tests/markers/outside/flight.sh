@@ -11,12 +11,12 @@ count() {
 overwritten() {
 	sed -n 's/.*; \([0-9]*\) older ones were overwritten.*/\1/p' "$2" | sed -n "$1p"
 }
-"$espy" record --ring 1M -m app:flood -o "$dir/end" "$progs/subjects" flood 1000000 2>"$dir/err"
+"$espy" record --ring 1M -m app:flood -o "$dir/end" "$progs/subjects" flood 300000 2>"$dir/err"
 expect "the exit status is the command's" 0 $?
 set -- $(count "$dir/end") ""
-expect "the newest are there" 999999 "$3"
+expect "the newest are there" 299999 "$3"
 expect "all of them from one on" "" "$4"
-expect "kept and overwritten are what happened" 1000000 $(($1 + $(overwritten 1 "$dir/err")))
+expect "kept and overwritten are what happened" 300000 $(($1 + $(overwritten 1 "$dir/err")))
 has "since when it is whole" "$dir/err" 'whole since [0-9]'
 "$espy" show "$dir/end" >"$dir/out" 2>/dev/null
 expect "how the command ended" "+++ exited with 0 +++" "$(tail -n 1 "$dir/out")"
@@ -57,12 +57,12 @@ done
 "$espy" record -f --force --ring 1M -m app:short -o "$dir/kids" "$progs/short" forks 100 2>"$dir/err"
 "$espy" show "$dir/kids" >"$dir/out" 2>/dev/null
 expect "100 children, all kept" 100 "$(grep -c 'app:short(' "$dir/out")"
-"$espy" record -f --force --ring 1M -m app:short -o "$dir/kids" "$progs/short-linked" forks 600 20 2>"$dir/err"
+"$espy" record -f --force --ring 1M -m app:short -o "$dir/kids" "$progs/short-linked" forks 300 20 2>"$dir/err"
 "$espy" show "$dir/kids" >"$dir/out" 2>/dev/null
 kept=$(grep -c 'app:short(' "$dir/out")
-expect "600 children, as many as there is room for" 600 $((kept + $(overwritten 1 "$dir/err")))
-[ "$kept" -ge 50 ] && [ "$kept" -lt 600 ] || not_ok "of 600 children $kept were kept"
-expect "the newest" 599 "$(sed -n 's/.*app:short(i=\([0-9]*\)).*/\1/p' "$dir/out" | sort -n | tail -n 1)"
+expect "300 children, as many as there is room for" 300 $((kept + $(overwritten 1 "$dir/err")))
+[ "$kept" -ge 50 ] && [ "$kept" -lt 300 ] || not_ok "of 300 children $kept were kept"
+expect "the newest" 299 "$(sed -n 's/.*app:short(i=\([0-9]*\)).*/\1/p' "$dir/out" | sort -n | tail -n 1)"
 "$espy" record --force --ring 1M -m app:short --via=kernel -o "$dir/x" true 2>"$dir/err"
 has "--via=kernel has no flight recorder" "$dir/err" 'mutually exclusive'
 
