@@ -24,10 +24,15 @@ struct listed {
 	struct espy_branches branches;
 };
 
-/* A part of a C++ name is a pattern that fits: many do not know the whole one. */
+/* A part of a C++ name is a pattern that fits: many do not know the whole one. So is the name without types, as -u has it. */
 static bool fits(const char *pattern, const char *symbol, const char *plain)
 {
-	return !pattern || !fnmatch(pattern, symbol, 0) || (plain && !fnmatch(pattern, plain, 0));
+	char *name = pattern && plain ? espy_demangle_name(symbol) : NULL;
+	const bool fits = !pattern || !fnmatch(pattern, symbol, 0) || (plain && !fnmatch(pattern, plain, 0)) ||
+			  (name && !fnmatch(pattern, name, 0));
+
+	free(name);
+	return fits;
 }
 
 /* How far behind its beginning a probe of the function lies that fetches arguments; or that the kernel steps over the instruction there. */

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Longer ones are shown as they are: time and depth of the library's parser grow with them. */
@@ -45,5 +46,52 @@ char *espy_demangle(const char *symbol)
 	name = demangle ? demangle(symbol, NULL, NULL, &status) : NULL;
 	if (name)
 		cut_hash(name);
+	return name;
+}
+
+/* The first of `c` outside of all brackets, or NULL. */
+static char *find_outside(char *name, char c)
+{
+	int depth = 0;
+
+	for (char *at = name; *at; at++) {
+		if (*at == c && !depth)
+			return at;
+		depth += *at == '<' || *at == '(' ? 1 : *at == '>' || *at == ')' ? -1 : 0;
+	}
+	return NULL;
+}
+
+/* Where the list of parameters begins, or NULL. The name of an operator may have brackets of its own. */
+static char *find_parameters(char *name)
+{
+	char *op = strstr(name, "operator");
+
+	if (!op)
+		return find_outside(name, '(');
+	op += strlen("operator");
+	return strchr(op + (strncmp(op, "()", 2) ? 0 : 2), '(');
+}
+
+char *espy_demangle_name(const char *symbol)
+{
+	static const char nameless[] = "(anonymous namespace)", instead[] = "{anonymous}";
+	char *name = espy_demangle(symbol), *at;
+
+	while (name && (at = strstr(name, nameless))) {
+		memcpy(at, instead, strlen(instead));
+		memmove(at + strlen(instead), at + strlen(nameless), strlen(at + strlen(nameless)) + 1);
+	}
+	at = name ? find_parameters(name) : NULL;
+	if (at)
+		*at = 0;
+	/* A function template tells its result first. */
+	while (name && !strstr(name, "operator") && (at = find_outside(name, ' ')))
+		memmove(name, at + 1, strlen(at + 1) + 1);
+	/* Of a function that returns a pointer to a function the list is not the first one. */
+	if (name && !*name) {
+		free(name);
+		return NULL;
+	}
 	return name;
 }

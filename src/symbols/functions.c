@@ -8,6 +8,7 @@
 #include <string.h>
 #include "arch/insn_length.h"
 #include "symbols/lines.h"
+#include "symbols/demangle.h"
 
 #define FUNCTIONS_MAX (4u << 20)
 #define NAMES_MAX (512u << 20)
@@ -168,14 +169,27 @@ void espy_functions__free(struct espy_functions *f)
 
 /* ---- questions */
 
+bool espy_function_name__is_scoped(const char *name)
+{
+	return strstr(name, "::");
+}
+
+static bool is_like(const char *name, const char *pattern, bool glob)
+{
+	return glob ? !fnmatch(pattern, name, 0) : !strcmp(pattern, name);
+}
+
 const struct espy_function *espy_functions__match(const struct espy_functions *f, const char *pattern, size_t *at)
 {
-	const bool glob = strpbrk(pattern, "*?");
+	const bool glob = strpbrk(pattern, "*?"), scoped = espy_function_name__is_scoped(pattern);
 
 	while (*at < f->cnt) {
 		const struct espy_function *x = &f->v[(*at)++];
+		char *name = scoped ? espy_demangle_name(x->name) : NULL;
+		const bool found = is_like(name ? name : x->name, pattern, glob);
 
-		if (glob ? !fnmatch(pattern, x->name, 0) : !strcmp(pattern, x->name))
+		free(name);
+		if (found)
 			return x;
 	}
 	return NULL;

@@ -11,6 +11,8 @@ struct espy_function {
 	uint8_t type;	     /* STT_* */
 	const char *name;
 };
+/* Is it a name, or a pattern of names, as programmers of C++ and Rust write them? */
+bool espy_function_name__is_scoped(const char *name);
 
 struct espy_functions {
 	struct espy_function *v; /* symbols of functions and of data, by address; of one address the plainest name first */
@@ -29,7 +31,10 @@ struct espy_functions {
 int espy_functions__read(struct espy_functions *f, const struct espy_elf *e, const char *path);
 void espy_functions__free(struct espy_functions *f);
 
-/* The next symbol at or behind *at that the pattern of `*` and `?` fits; *at is then behind it. NULL: there is none. */
+/*
+ * The next symbol at or behind *at that the pattern of `*` and `?` fits; *at is then behind it. A pattern with "::" is one of
+ * names of C++ and Rust, without types. NULL: there is none.
+ */
 const struct espy_function *espy_functions__match(const struct espy_functions *f, const char *pattern, size_t *at);
 /* The function that addr lies in; NULL: none is known. */
 const struct espy_function *espy_functions__around(const struct espy_functions *f, uint64_t addr);

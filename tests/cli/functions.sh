@@ -15,6 +15,16 @@ if ldconfig -p 2>/dev/null | grep -q 'libstdc++\.so\.6'; then
 	shows '  _ZN5store4findERKNS_3keyE  store::find(store::key const&)$'
 	run 0 "$espy" list functions "$program" '*fmt*'
 	shows '  core::fmt::write$'
+	run 0 "$espy" list functions "$program" store::find
+	shows '  store::find(store::key const&)$'
+	# -u takes them without types, and shows them so.
+	if "$espy" doctor --source=bpf >/dev/null 2>&1; then
+		run 0 "$espy" trace -qq -o "$dir/hits" -u "$program:store::find(x=%di:d)" -u "$program:core::*%return(=\$retval:d)" "$program"
+		same "probes by such names" 'cli-mangled:store::find(x=1) cli-mangled:core::fmt::write() = 3' \
+			"$(sed 's/ <[0-9.]*>$//; s/  *= / = /' "$dir/hits" | grep cli-mangled | paste -sd' ')"
+		run 1 "$espy" trace -u "$program:store::fnid" "$program"
+		says "espy: cli-mangled ($program) has no function 'store::fnid'"
+	fi
 fi
 # The offset is one that a probe takes.
 run 0 "$espy" list functions "$program" plain

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "source/probe/probe_impl.h"
 #include "arch/insn_effect.h"
+#include "symbols/demangle.h"
 #include "symbols/entry_place.h"
 
 #define PLACES_MAX 262144u
@@ -37,15 +38,18 @@ static void name_of(const struct espy_probe_rule *rule, const struct espy_functi
 		    char name[NAME_MAX_SHOWN])
 {
 	const char *slash = rule->event ? strrchr(rule->event, '/') : NULL;
+	char *scoped = f && rule->symbol && espy_function_name__is_scoped(rule->symbol) ? espy_demangle_name(f->name) : NULL;
+	const char *of_function = scoped ? scoped : f ? f->name : NULL;
 
 	if (rule->event)
 		snprintf(name, NAME_MAX_SHOWN, "%s", slash ? slash + 1 : rule->event);
 	else if (f && addr == f->addr)
-		snprintf(name, NAME_MAX_SHOWN, "%s", f->name);
+		snprintf(name, NAME_MAX_SHOWN, "%s", of_function);
 	else if (f)
-		snprintf(name, NAME_MAX_SHOWN, "%s+%#llx", f->name, (unsigned long long)(addr - f->addr));
+		snprintf(name, NAME_MAX_SHOWN, "%s+%#llx", of_function, (unsigned long long)(addr - f->addr));
 	else
 		snprintf(name, NAME_MAX_SHOWN, "%#llx", (unsigned long long)offset);
+	free(scoped);
 }
 
 /* The registers that a plan begins at, as the machine numbers them. false: it wants one that is another at each instruction. */
