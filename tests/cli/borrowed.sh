@@ -55,6 +55,27 @@ cp "$(command -v head)" "$dir/cap-head" && chmod 755 "$dir/cap-head" && setcap c
 run 0 nobody "$espy" trace --source=bpf -f -s 100 -o "$dir/out.d/cap" sh -c "'$dir/cap-head' '$dir/secret'; echo after"
 shows '^the-secret-of-root$'
 lacks 'the-secret-of-root' "$dir/out.d/cap"
+# A set-group-id program, and a process of the user that has made itself unreadable, or lives in another user namespace.
+cp "$(command -v head)" "$dir/group-head" && chown root:root "$dir/group-head" && chmod 2755 "$dir/group-head"
+echo 'the-secret-of-root' >"$dir/group-secret" && chmod 640 "$dir/group-secret"
+run 0 nobody "$espy" trace --source=bpf -f -s 100 -o "$dir/out.d/set-gid" sh -c "'$dir/group-head' '$dir/group-secret'; echo after"
+shows '^the-secret-of-root$'
+lacks 'the-secret-of-root' "$dir/out.d/set-gid"
+if perl -e 1 2>/dev/null; then
+	# prctl(PR_SET_DUMPABLE, 0)
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		perl -e 'syscall(157, 4, 0, 0, 0, 0) == 0 or exit 1; $| = 1; print "hidden\n"; sleep 600' >"$dir/hidden" &
+	hidden=$!
+	wait_for 60 grep -q hidden "$dir/hidden" || { echo "not ok no process hides"; bad=1; }
+	run 1 nobody "$espy" trace --source=bpf -p $hidden
+	shows 'Operation not permitted' "$dir/err"
+	kill $hidden
+fi
+if nobody unshare -Ur true 2>/dev/null; then
+	run 0 nobody "$espy" trace --source=bpf -f -o "$dir/out.d/userns" sh -c "unshare -Ur '$dir/root-head' /dev/null; echo after"
+	lacks 'openat.*/dev/null' "$dir/out.d/userns"
+	shows 'write(1, "after' "$dir/out.d/userns"
+fi
 
 # Its user reaches it from another shell, also without XDG_RUNTIME_DIR (su, cron): snapshots, and tasks that it holds.
 unset XDG_RUNTIME_DIR
