@@ -137,6 +137,35 @@ kill -9 $job $(helper)
 while_still "killed, all of it"
 end "killed, all of it"
 
+# As the out-of-memory killer would, which cannot choose the helper.
+begin
+kill -9 $job
+while_still "killed, espy alone"
+end "killed, espy alone"
+
+# Its output is a pipe that nobody empties: the ring fills, and the task is held at each call, each time for --max-hold at most.
+mkfifo "$dir/full"
+exec 3<>"$dir/full"
+rm -f "$dir/stop" "$dir/count"
+: >"$dir/count"
+sh "$dir/work.sh" "$dir" 3>&- &
+worker=$!
+"$progs/fresh" "$espy" trace --source=bpf -q -f --lossless=always --max-hold 100ms --buffer 1M -o "$dir/full" -p $worker </dev/null 2>"$dir/err" 3>&- &
+job=$!
+is_held() {
+	grep -q request_wait_answer "/proc/$worker/wchan"
+}
+wait_for 60 is_held || not_ok "the output stands still: nobody is held: $(cat "$dir/err")"
+"$progs/bpf_user" "$dir/user" 3>&- &
+user=$!
+holds_now
+while_still "the output stands still"
+cat <&3 >/dev/null &
+reader=$!
+end "the output stands still"
+kill $reader
+exec 3>&-
+
 # Of little weight among many who never sleep. It may be held up, or not: the task does not stay held for more than that.
 begin nice -n 19
 spinners=
