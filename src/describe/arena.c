@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Memory of one compilation: an arena for declarations, growing arrays for the image, interned names. */
 #include <stdlib.h>
+#include "base/fnv1a.h"
 #include "describe/compiler.h"
 
 #define CHUNK_SZ (256u * 1024u)
@@ -80,13 +81,11 @@ void dc_vec_free(struct dc_vec *v)
 	v->n = v->cap = 0;
 }
 
-static uint32_t hash_bytes(const char *s, size_t n)
+static uint32_t hash_bytes(const void *bytes, size_t n)
 {
-	uint32_t h = 2166136261u;
+	const uint64_t h = espy_fnv1a(ESPY_FNV1A, bytes, n);
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)s[i]) * 16777619u;
-	return h ^ h >> 15;
+	return (uint32_t)(h ^ h >> 32);
 }
 
 static void sym_grow(struct dc *dc)

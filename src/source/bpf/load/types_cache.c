@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/fnv1a.h"
 #include "base/small_file.h"
 #include "source/bpf/bpf_source.h"
 
@@ -29,15 +30,6 @@ struct head {
 	uint32_t size;
 	uint64_t sum; /* of the bytes of the BTF file */
 };
-
-static uint64_t sum_of(const uint8_t *at, size_t size)
-{
-	uint64_t sum = 0xcbf29ce484222325u; /* FNV-1a */
-
-	for (size_t i = 0; i < size; i++)
-		sum = (sum ^ at[i]) * 0x100000001b3u;
-	return sum;
-}
 
 static bool fill_head(struct head *h, uint64_t key)
 {
@@ -79,7 +71,7 @@ static void *read_kept(int fd, const struct head *expected, struct bpf_type_ids 
 	    memcmp(h.boot, expected->boot, sizeof(h.boot)) || !h.size || h.size > SIZE_MAX_KEPT)
 		return NULL;
 	data = malloc(h.size);
-	if (data && (read(fd, data, h.size) != (ssize_t)h.size || sum_of(data, h.size) != h.sum)) {
+	if (data && (read(fd, data, h.size) != (ssize_t)h.size || espy_fnv1a(ESPY_FNV1A, data, h.size) != h.sum)) {
 		free(data);
 		return NULL;
 	}
@@ -117,7 +109,7 @@ void bpf_types_cache__write(uint64_t key, const struct bpf_type_ids *ids, const 
 		return;
 	h.ids = *ids;
 	h.size = (uint32_t)size;
-	h.sum = sum_of(data, size);
+	h.sum = espy_fnv1a(ESPY_FNV1A, data, size);
 	/* Another espy reads the old file or the new one, never half of one. */
 	snprintf(name, sizeof(name), FILE_NAME ".%d", (int)getpid());
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
