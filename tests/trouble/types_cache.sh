@@ -33,6 +33,8 @@ searches "a file of another boot" yes "sed -i s/$boot/00000000-0000-4000-8000-00
 searches "a file that anybody may write" yes "chmod 666 $kept"
 searches "a file of somebody else" yes "chown 65534 $kept"
 searches "a link to the file" yes "mv $kept /run/elsewhere; ln -s /run/elsewhere $kept"
+searches "a file of an espy that calls other functions" yes "'$progs/keep_functions'"
+searches "a file of an espy that follows other tracepoints" yes "'$progs/keep_points'"
 # Nothing is kept in a directory that somebody else may change.
 "$espy" trace -f -e trace=openat -o "$dir/calls" sh -c "chmod 777 /run/espy; exec '$espy' trace -o '$dir/out' true"
 has "a directory that anybody may write: it searches" "$dir/calls" '"/sys/kernel/btf/vmlinux".*= [0-9]'

@@ -65,13 +65,16 @@ void bpf_job__start(struct bpf_job *job, void (*fn)(struct bpf_job *job));
 void bpf_job__wait(struct bpf_job *job);
 
 /* btf.c: the kernel's types, as far as the programs name them. */
-enum { BPF_TYPED_SYS_EXIT, BPF_TYPED_SYS_ENTER, BPF_TYPED_CNT }; /* typed tracepoints */
+enum { BPF_TYPED_SYS_EXIT, BPF_TYPED_SYS_ENTER, BPF_TYPED_PREPARE_EXEC, BPF_TYPED_CNT }; /* typed tracepoints */
+#define BPF_TYPED_NAMES                                                                                                \
+	{                                                                                                              \
+		"btf_trace_sys_exit", "btf_trace_sys_enter", "btf_trace_sched_prepare_exec"                            \
+	}
 /* Ids in the kernel's BTF. */
 struct bpf_type_ids {
-	uint32_t typed[BPF_TYPED_CNT]; /* 0: not found */
+	uint32_t typed[BPF_TYPED_CNT]; /* 0: the kernel has none */
 	uint32_t file, kiocb; /* of these structs; 0: there is none, or more than one of that name */
 	uint32_t kfuncs[ESPY_KFUNC_CNT]; /* of functions that programs may call; 0: the kernel has no such */
-	uint32_t prepare_exec; /* of the tracepoint sched_prepare_exec; 0: the kernel has none */
 };
 struct bpf_types {
 	int fd;        /* a BTF file in memory */

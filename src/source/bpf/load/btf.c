@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "base/fnv1a.h"
 #include "source/bpf/bpf_source.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
@@ -75,6 +76,10 @@ static const char *const names[] = {
 	"uprobe_trampoline",
 };
 #define NAME_CNT (sizeof(names) / sizeof(*names))
+
+/* Typed tracepoints, and functions that programs may call. */
+static const char *const points[BPF_TYPED_CNT] = BPF_TYPED_NAMES;
+static const char *const kfuncs[ESPY_KFUNC_CNT] = ESPY_KFUNC_NAMES;
 
 struct bytes {
 	uint8_t *at;
@@ -285,8 +290,6 @@ static void note_struct(const char *name, const char *wanted, uint32_t id, uint3
 /* Finds where each type stands, which are wanted, and the typed tracepoints. */
 static int index_types(struct walk *w, struct bpf_type_ids *t, uint32_t *wanted, size_t *wanted_cnt, size_t wanted_max)
 {
-	static const char *const points[BPF_TYPED_CNT] = { "btf_trace_sys_exit", "btf_trace_sys_enter" };
-	static const char *const kfuncs[ESPY_KFUNC_CNT] = ESPY_KFUNC_NAMES;
 	const uint8_t *at = w->types;
 	bool again[2] = { false, false };
 
@@ -312,8 +315,6 @@ static int index_types(struct walk *w, struct bpf_type_ids *t, uint32_t *wanted,
 			for (size_t i = 0; name[0] == 'b' && name[1] == 't' && i < BPF_TYPED_CNT; i++)
 				if (!strcmp(name, points[i]))
 					t->typed[i] = w->cnt;
-			if (!strcmp(name, "btf_trace_sched_prepare_exec"))
-				t->prepare_exec = w->cnt;
 		}
 		if (kind == BTF_KIND_FUNC) {
 			const char *name = string_at(w, type->name_off);
@@ -426,18 +427,20 @@ static int find_types(struct bpf_type_ids *ids, void **found, size_t *found_size
 	return err;
 }
 
-/* Another espy may ask for other types: the names say which, and the version of the file. */
+static uint64_t add_names(uint64_t key, const char *const *list, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		key = espy_fnv1a(key, list[i], strlen(list[i]) + 1);
+	return key;
+}
+
+/* Another espy may ask for other types: all the names say which, and the version of the file. */
 static uint64_t key_of_names(void)
 {
-	uint64_t key = 0xcbf29ce484222325u; /* FNV-1a */
+	uint64_t key = add_names(ESPY_FNV1A, names, NAME_CNT);
 
-	for (size_t i = 0; i < NAME_CNT; i++)
-		for (const char *c = names[i];; c++) {
-			key = (key ^ (unsigned char)*c) * 0x100000001b3u;
-			if (!*c)
-				break;
-		}
-	return key ^ sizeof(struct bpf_type_ids);
+	key = add_names(key, points, BPF_TYPED_CNT);
+	return add_names(key, kfuncs, ESPY_KFUNC_CNT) ^ sizeof(struct bpf_type_ids);
 }
 
 static int make_file(struct bpf_types *t, const void *data, size_t size)

@@ -329,7 +329,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 	/* If it cannot be done, say by a kind of type that is new, libbpf does it its way. */
 	if (bpf_types__make(&s->types))
 		s->types = (struct bpf_types){ .fd = -1 };
-	c->refill = c->enter && s->tables.any_exec && !s->types.ids.prepare_exec;
+	c->refill = c->enter && s->tables.any_exec && !s->types.ids.typed[BPF_TYPED_PREPARE_EXEC];
 	err = bpf_verify__begin(&verify, &s->types);
 	if (err) {
 		bpf_job__wait(&ring->job);
