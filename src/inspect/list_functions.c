@@ -27,10 +27,10 @@ struct listed {
 /* A part of a C++ name is a pattern that fits: many do not know the whole one. So is the name without types, as -u has it. */
 static bool fits(const char *pattern, const char *symbol, const char *plain)
 {
-	char *name = pattern && plain ? espy_demangle_name(symbol) : NULL;
-	const bool fits = !pattern || !fnmatch(pattern, symbol, 0) || (plain && !fnmatch(pattern, plain, 0)) ||
-			  (name && !fnmatch(pattern, name, 0));
+	bool fits = !pattern || !fnmatch(pattern, symbol, 0) || (plain && !fnmatch(pattern, plain, 0));
+	char *name = fits || !plain ? NULL : strdup(plain);
 
+	fits = fits || (name && espy_demangled__cut(name) && !fnmatch(pattern, name, 0));
 	free(name);
 	return fits;
 }

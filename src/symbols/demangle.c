@@ -73,25 +73,31 @@ static char *find_parameters(char *name)
 	return strchr(op + (strncmp(op, "()", 2) ? 0 : 2), '(');
 }
 
-char *espy_demangle_name(const char *symbol)
+bool espy_demangled__cut(char *name)
 {
 	static const char nameless[] = "(anonymous namespace)", instead[] = "{anonymous}";
-	char *name = espy_demangle(symbol), *at;
+	char *at;
 
-	while (name && (at = strstr(name, nameless))) {
+	while ((at = strstr(name, nameless))) {
 		memcpy(at, instead, strlen(instead));
 		memmove(at + strlen(instead), at + strlen(nameless), strlen(at + strlen(nameless)) + 1);
 	}
-	at = name ? find_parameters(name) : NULL;
+	at = find_parameters(name);
 	if (at)
 		*at = 0;
 	/* A function template tells its result first. */
-	while (name && !strstr(name, "operator") && (at = find_outside(name, ' ')))
+	while (!strstr(name, "operator") && (at = find_outside(name, ' ')))
 		memmove(name, at + 1, strlen(at + 1) + 1);
 	/* Of a function that returns a pointer to a function the list is not the first one. */
-	if (name && !*name) {
-		free(name);
-		return NULL;
-	}
-	return name;
+	return *name;
+}
+
+char *espy_demangle_name(const char *symbol)
+{
+	char *name = espy_demangle(symbol);
+
+	if (name && espy_demangled__cut(name))
+		return name;
+	free(name);
+	return NULL;
 }
