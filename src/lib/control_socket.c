@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/run_dir.h"
 
-#define ROOT_DIR "/run/espy"
 /* More of them no user runs at a time; whoever fills the directory delays nobody for long. */
 #define SOCKETS_MAX 256
 /* An answer may wait for a trace of gigabytes to be written. */
@@ -39,7 +39,7 @@ static bool place(unsigned n, char *dir, size_t size)
 	char of_user[32];
 
 	if (!geteuid())
-		return !n && (size_t)snprintf(dir, size, ROOT_DIR) < size;
+		return !n && (size_t)snprintf(dir, size, ESPY_RUN_DIR) < size;
 	switch (n) {
 	case 0:
 		return runtime && *runtime == '/' && is_ours(runtime) && (size_t)snprintf(dir, size, "%s/espy", runtime) < size;
@@ -62,7 +62,7 @@ static bool user_dir(char *dir, size_t size)
 
 const char *espy_control__where(void)
 {
-	return geteuid() ? "$XDG_RUNTIME_DIR/espy or /tmp" : ROOT_DIR;
+	return geteuid() ? "$XDG_RUNTIME_DIR/espy or /tmp" : ESPY_RUN_DIR;
 }
 
 /* An espy binds its socket and listens to it at once: for so long nobody listens to one that is in order. */

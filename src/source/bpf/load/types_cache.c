@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/fnv1a.h"
+#include "base/run_dir.h"
 #include "base/small_file.h"
 #include "source/bpf/bpf_source.h"
 
-#define DIRECTORY "/run/espy"
 #define FILE_NAME "kernel-types"
 #define SIZE_MAX_KEPT (1u << 20)
 
@@ -52,8 +52,8 @@ static int open_directory(bool make)
 	if (getuid() || geteuid())
 		return -1;
 	if (make)
-		mkdir(DIRECTORY, 0700);
-	dir = open(DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		mkdir(ESPY_RUN_DIR, 0700);
+	dir = open(ESPY_RUN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir >= 0 && !is_of_root(dir, S_IFDIR)) {
 		close(dir);
 		return -1;
