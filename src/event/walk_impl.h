@@ -9,6 +9,7 @@
 
 #include <string.h>
 #include "arch/abi_facts.h"
+#include "base/zero.h"
 #include "event/decoder.h"
 
 #define ESPY_NO_OP 0xffu
@@ -247,8 +248,6 @@ static inline unsigned espy_span_best(const struct espy_span *m)
 {
 	return m->p[1] ? 1 : 0;
 }
-/* Whether all n bytes are 0; true if there are none. */
-bool espy_all_zero(const uint8_t *p, size_t n);
 /* Bytes that stand for one thing: an address in an array of u8. */
 bool espy_walk_is_unit(const struct espy_walk *w, const struct espy_type *t);
 /* Do the two phases differ? false if there is but one. */

@@ -184,15 +184,6 @@ int espy_walk_arg_op(const struct espy_walk *w, unsigned reg, uint32_t pointee)
 	return -1;
 }
 
-bool espy_all_zero(const uint8_t *p, size_t n)
-{
-	while (n && !*p) {
-		p++;
-		n--;
-	}
-	return !n;
-}
-
 size_t espy_walk_count_ptrs(const struct espy_span *m, size_t width, bool *terminated)
 {
 	unsigned ph = espy_span_best(m);

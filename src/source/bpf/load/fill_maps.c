@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "base/zero.h"
 #include "source/bpf/bpf_source.h"
 
 struct bpf_map *bpf_maps__of(const struct bpf_source *s, const char *name)
@@ -19,11 +20,6 @@ static int set_entries(const struct bpf_source *s, const char *name, size_t n)
 	struct bpf_map *map = bpf_maps__of(s, name);
 
 	return map ? bpf_map__set_max_entries(map, (uint32_t)n) : -ENOENT;
-}
-
-static bool is_zero(const uint8_t *at, size_t size)
-{
-	return !*at && !memcmp(at, at + 1, size - 1);
 }
 
 /*
@@ -41,7 +37,7 @@ static int fill_map(const struct bpf_source *s, const char *name, const void *da
 	for (uint32_t i = 0; !err && i < n; i++) {
 		const uint8_t *value = (const uint8_t *)data + i * size;
 
-		if (is_zero(value, size))
+		if (espy_all_zero(value, size))
 			continue;
 		memcpy(values + cnt * size, value, size);
 		keys[cnt++] = i;
