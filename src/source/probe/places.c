@@ -61,9 +61,11 @@ static bool registers_of(const struct espy_probe_plan *plan, uint32_t *regs)
 
 		if (f->src != ESPY_PROBE_REG)
 			continue;
-		if (!espy_insn_bit_of(f->reg))
+		const uint32_t bit = espy_insn_bit_of(f->reg);
+
+		if (!bit)
 			return false;
-		*regs |= espy_insn_bit_of(f->reg);
+		*regs |= bit;
 	}
 	return true;
 }
