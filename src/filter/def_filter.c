@@ -2,10 +2,10 @@
 #include "filter/def_filter.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "base/pattern.h"
 #include "filter/mark_names.h"
 #include "record/mark_def.h"
 #include "record/mark_format.h"
@@ -78,11 +78,6 @@ void espy_def_filter__free(struct espy_def_filter *f)
 	free(f);
 }
 
-static bool fits(const char *pattern, const char *name)
-{
-	return strpbrk(pattern, "*?") ? !fnmatch(pattern, name, 0) : !strcmp(pattern, name);
-}
-
 /* Tells whether the rule names the probe: by its place, or in a trace by its names. */
 static bool names_probe(const struct espy_def_filter *f, const struct espy_probe_rule *rule, uint32_t def,
 			const struct espy_mark_def *text)
@@ -93,7 +88,7 @@ static bool names_probe(const struct espy_def_filter *f, const struct espy_probe
 
 	if (f->places)
 		return i < f->places->place_cnt && f->places->places[i].rule == rule;
-	return file && rule->symbol && fits(file, text->provider) && fits(rule->symbol, text->name) &&
+	return file && rule->symbol && espy_fits(file, text->provider) && espy_fits(rule->symbol, text->name) &&
 	       (!rule->returns || text->place == ESPY_PROBE_RETURN);
 }
 

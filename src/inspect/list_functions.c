@@ -7,12 +7,12 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "arch/insn_effect.h"
+#include "base/pattern.h"
 #include "base/quote.h"
 #include "symbols/demangle.h"
 #include "symbols/find_file.h"
@@ -27,10 +27,10 @@ struct listed {
 /* A part of a C++ name is a pattern that fits: many do not know the whole one. So is the name without types, as -u has it. */
 static bool fits(const char *pattern, const char *symbol, const char *plain)
 {
-	bool fits = !pattern || !fnmatch(pattern, symbol, 0) || (plain && !fnmatch(pattern, plain, 0));
+	bool fits = !pattern || espy_fits(pattern, symbol) || (plain && espy_fits(pattern, plain));
 	char *name = fits || !plain ? NULL : strdup(plain);
 
-	fits = fits || (name && espy_demangled__cut(name) && !fnmatch(pattern, name, 0));
+	fits = fits || (name && espy_demangled__cut(name) && espy_fits(pattern, name));
 	free(name);
 	return fits;
 }

@@ -3,10 +3,10 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include "arch/insn_length.h"
+#include "base/pattern.h"
 #include "symbols/lines.h"
 #include "symbols/demangle.h"
 
@@ -174,19 +174,14 @@ bool espy_function_name__is_scoped(const char *name)
 	return strstr(name, "::");
 }
 
-static bool is_like(const char *name, const char *pattern, bool glob)
-{
-	return glob ? !fnmatch(pattern, name, 0) : !strcmp(pattern, name);
-}
-
 const struct espy_function *espy_functions__match(const struct espy_functions *f, const char *pattern, size_t *at)
 {
-	const bool glob = strpbrk(pattern, "*?"), scoped = espy_function_name__is_scoped(pattern);
+	const bool scoped = espy_function_name__is_scoped(pattern);
 
 	while (*at < f->cnt) {
 		const struct espy_function *x = &f->v[(*at)++];
 		char *name = scoped ? espy_demangle_name(x->name) : NULL;
-		const bool found = is_like(name ? name : x->name, pattern, glob);
+		const bool found = espy_fits(pattern, name ? name : x->name);
 
 		free(name);
 		if (found)
