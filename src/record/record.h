@@ -231,7 +231,8 @@ enum espy_fact_kind {
 	ESPY_FACT_OPEN_FD_BITS = 8, /* the same as OPEN_FDS, told by a source: ESPY_OPEN_FD_WORDS words of bits by number */
 	ESPY_FACT_UID = 9,       /* effective user of the task, as decimal digits; where a condition asked for it */
 	ESPY_FACT_CGROUP = 10,   /* cgroup of the task: its path in the tree of version 2; where a condition asked for it */
-	ESPY_FACT_PID_NUMBERS = 11, /* numbers of the task in pid namespaces below the observer's: struct espy_pid_number[] */
+	/* numbers of the task in pid namespaces below the observer's: struct espy_pid_number[]; no answer: it has ended */
+	ESPY_FACT_PID_NUMBERS = 11,
 	ESPY_FACT_KINDS = 12,    /* append only */
 };
 enum {

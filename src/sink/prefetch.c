@@ -56,8 +56,10 @@ int espy_prefetch__init(struct espy_prefetch *g, struct espy_state *s, const str
 	return 0;
 }
 
-static void ask(const struct espy_resolver *r, const struct espy_call_view *v, const struct espy_type *t, uint64_t num)
+/* result: as the result of a call names a task, so that what the decoder forgets then is forgotten here. */
+static void ask(const struct espy_resolver *r, const struct espy_call_view *v, const struct espy_type *t, uint64_t num, bool result)
 {
+	const bool of_group = t->fmt == ESPY_FMT_PGID || t->fmt == ESPY_FMT_SID;
 	struct espy_fd_answer answer;
 	uint32_t pid;
 
@@ -70,7 +72,7 @@ static void ask(const struct espy_resolver *r, const struct espy_call_view *v, c
 	case ESPY_FMT_TID:
 	case ESPY_FMT_PGID:
 	case ESPY_FMT_SID:
-		pid = (int32_t)num > 0 ? r->pid(r->ctx, v->tid, (uint32_t)num, true) : 0;
+		pid = (int32_t)num > 0 ? r->pid(r->ctx, v->tid, (uint32_t)num, of_group || !result) : 0;
 		if (pid)
 			r->comm(r->ctx, pid);
 		break;
@@ -104,7 +106,7 @@ void espy_prefetch__args(struct espy_prefetch *g, const struct espy_call_view *v
 			const struct espy_field *f = &v->image->fields[c->first_param + i];
 
 			if (f->type != ESPY_NONE && f->off < ESPY_MAX_ARGS)
-				ask(&g->resolver, v, &v->image->types[f->type], v->args[f->off]);
+				ask(&g->resolver, v, &v->image->types[f->type], v->args[f->off], false);
 		}
 	}
 }
@@ -116,7 +118,7 @@ void espy_prefetch__result(struct espy_prefetch *g, const struct espy_call_view 
 	const struct espy_call *c = &v->image->calls[v->call];
 
 	if (c->ret.type != ESPY_NONE)
-		ask(&g->resolver, v, &v->image->types[c->ret.type], (uint64_t)v->ret);
+		ask(&g->resolver, v, &v->image->types[c->ret.type], (uint64_t)v->ret, true);
 }
 
 void espy_prefetch__free(struct espy_prefetch *g)

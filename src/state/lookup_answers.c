@@ -210,10 +210,27 @@ static uint32_t ask_pid(struct espy_resolve *r, struct espy_pid_number wanted)
 	return 0;
 }
 
+/* Is there still a task that has the number? No record tells the end of one that is not watched. */
+static bool is_there(const struct espy_resolve *r, uint32_t pid, struct espy_pid_number number)
+{
+	const struct espy_task *t = espy_tasks__find(r->tasks, pid);
+	struct espy_pid_number at[ESPY_PID_LEVELS];
+	size_t cnt;
+
+	if ((t && !t->detached) || !r->lookups->pid_numbers)
+		return true;
+	cnt = r->lookups->pid_numbers(pid, at, ESPY_PID_LEVELS);
+	while (cnt && memcmp(&at[cnt - 1], &number, sizeof(number)))
+		cnt--;
+	return cnt;
+}
+
 uint32_t espy_resolve__pid(void *resolve, uint32_t tid, uint32_t number, bool gone)
 {
 	struct espy_resolve *r = resolve;
 	const uint32_t ns = espy_pid_numbers__namespace(&r->pids, tid);
+	const struct espy_pid_number wanted = { .ns = ns, .number = number };
+	const struct espy_task *caller;
 	bool ended = false;
 	uint32_t pid;
 
@@ -221,9 +238,12 @@ uint32_t espy_resolve__pid(void *resolve, uint32_t tid, uint32_t number, bool go
 		return number;
 	pid = espy_pid_numbers__find(&r->pids, ns, number, &ended);
 	if (!pid)
-		return ask_pid(r, (struct espy_pid_number){ .ns = ns, .number = number });
-	if (!ended || gone)
+		return ask_pid(r, wanted);
+	caller = gone ? NULL : espy_tasks__find(r->tasks, tid);
+	if (gone || (caller && caller->born == pid) || (!ended && is_there(r, pid, wanted)))
 		return pid;
+	if (!ended)
+		espy_resolve__note(r, ESPY_FACT_PID_NUMBERS, pid, 0, 0, NULL, ESPY_FACT_NO_ANSWER);
 	espy_pid_numbers__set(&r->pids, pid, NULL, 0);
 	return 0;
 }
@@ -355,7 +375,10 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 		const size_t cnt = len / sizeof(at[0]) < ESPY_PID_LEVELS ? len / sizeof(at[0]) : ESPY_PID_LEVELS;
 
 		memcpy(at, bytes, cnt * sizeof(at[0]));
-		espy_pid_numbers__set(&r->pids, f->rec.tid, at, cnt);
+		if (none)
+			espy_pid_numbers__end(&r->pids, f->rec.tid);
+		else
+			espy_pid_numbers__set(&r->pids, f->rec.tid, at, cnt);
 		break;
 	}
 	case ESPY_FACT_OPEN_FD_BITS:

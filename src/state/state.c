@@ -89,11 +89,12 @@ void espy_state__keep_facts(struct espy_state *s, espy_record_fn fn, void *ctx)
 
 /* ---- records */
 
-static void on_fork(struct espy_state *s, const struct espy_task *parent, const struct espy_rec_fork *f)
+static void on_fork(struct espy_state *s, struct espy_task *parent, const struct espy_rec_fork *f)
 {
 	const enum espy_abi abi = parent->abi;
 	struct espy_task *child = espy_tasks__find(&s->tasks, f->child_tid);
 
+	parent->born = f->child_tid;
 	if (child && child->detached)
 		espy_tasks__remove(&s->tasks, child); /* its number has come round again */
 	child = espy_tasks__get(&s->tasks, f->child_tid, f->child_tgid);
@@ -259,6 +260,7 @@ void espy_state__applied(struct espy_state *s, const struct espy_rec *rec, const
 		task = espy_tasks__find(&s->tasks, rec->tid);
 		if (task) {
 			task->in_call = false;
+			task->born = 0;
 			note_interruption(task, rec);
 		}
 		espy_resolve__call_shown(&s->resolve);

@@ -21,6 +21,7 @@ struct espy_task {
 	enum espy_abi abi;	/* of its calls so far */
 	uint32_t last_nr;	/* of the last call begun, for -n */
 	uint32_t interrupted_nr; /* of the call with which it goes on after a stop; ESPY_NR_UNKNOWN: none */
+	uint32_t born;		/* the task that its call has made; 0: none */
 	void *slot;		/* of the consumer: struct espy_state_opts.slot_sz bytes */
 	UT_hash_handle hh;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Programs in a pid namespace of their own: the first one, and its child, which asks for numbers. Prints theirs, from outside. */
+/* Programs in a pid namespace of their own: the first one, and its child, which asks for numbers, and another one. Prints theirs, from outside. */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +18,14 @@ static int inner(void)
 		getpgid(0);
 		_exit(0);
 	}
-	return child != 2 || waitpid(child, NULL, 0) != child;
+	if (child != 2 || waitpid(child, NULL, 0) != child)
+		return 1;
+	/* One that has ended before its parent hears of its birth. */
+	const pid_t brief = vfork();
+
+	if (!brief)
+		_exit(0);
+	return brief != 3 || waitpid(brief, NULL, 0) != brief;
 }
 
 int main(void)

@@ -17,12 +17,36 @@ outside 'getppid.*)  *= ' 1 "$first"
 outside 'gettid.*)  *= ' 2 "$child"
 outside 'kill(' 2 "$child"
 outside 'wait4(' 2 "$child"
-hasnt "the result of wait4: its task is gone" "$dir/out" "wait4(.*) *= 2 /"
+hasnt "the result of wait4: its task is gone" "$dir/out" "wait4(.*) *= [23] /"
+# The parent learns of this one's birth when it has ended already.
+brief=$(sed -n "s@^$first .*vfork.* = 3 /\* \([0-9]*\) in strace's PID NS \*/\$@\1@p" "$dir/out")
+[ "$brief" ] || not_ok "the result of vfork: $(grep "^$first .* = 3" "$dir/out")"
+outside 'wait4(' 3 "$brief"
 hasnt "outside nothing is added" "$dir/out" "$first /\*"
 trace -f --decode-pids=comm,pidns -o "$dir/out" "$progs/pid_namespace" >"$dir/first"
 has "with names" "$dir/out" "gettid.*)  *= 2<pid_namespace> /\* [0-9]* in strace's PID NS \*/"
 trace -f -Y -o "$dir/out" "$progs/pid_namespace" >"$dir/first"
 has "names alone" "$dir/out" "gettid.*)  *= 2<pid_namespace>\$"
+trace -f --decode-pids=pidns --record "$dir/both" -o "$dir/out" "$progs/pid_namespace" >"$dir/first"
+"$espy" show -f --decode-pids=pidns -o "$dir/shown" "$dir/both"
+expect "a trace shows the same" '' "$(diff "$dir/out" "$dir/shown")"
+# A child that espy does not watch: no record tells of its end.
+mkfifo "$dir/go" "$dir/end"
+unshare -pf sh -c ': <"$1"; (: <"$2"); exit 0' sh "$dir/go" "$dir/end" &
+outer=$!
+blocked() {
+	inner=$(descendants $outer) && [ "$inner" ] && [ "$(state "$inner")" = S ]
+}
+wait_for 60 blocked || not_ok "no shell in a pid namespace"
+trace_bg --decode-pids=pidns --record "$dir/alone" -o "$dir/out" -p "$inner" 2>"$dir/err" &
+wait_for 60 grep -q "$inner attached" "$dir/err" || not_ok "not attached: $(cat "$dir/err")"
+: >"$dir/go"
+wait_for 60 grep -q "= 2 /\* [0-9]* in strace's PID NS \*/\$" "$dir/out" || not_ok "not watched: the result of fork: $(tail -n 3 "$dir/out")"
+: >"$dir/end"
+wait $! $outer
+has "not watched: the result of wait4: its task is gone" "$dir/out" "wait4(-1, .*) *= 2\$"
+"$espy" show --decode-pids=pidns -o "$dir/shown" "$dir/alone"
+expect "not watched: a trace shows the same" '' "$(diff "$dir/out" "$dir/shown")"
 "$espy" record -q -f --source="$source" -o "$dir/t" "$progs/pid_namespace" >"$dir/first"
 "$espy" show --decode-pids=pidns "$dir/t" >"$dir/shown"
 has "from a trace" "$dir/shown" "getppid.*)  *= 1 /\* $(cat "$dir/first") in strace's PID NS \*/"
