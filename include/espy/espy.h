@@ -413,7 +413,7 @@ ESPY_API int espy_engine_set_filter(struct espy_engine *engine, const struct esp
 
 struct espy_engine_stats {
 	size_t size; /* the caller sets it before the call */
-	uint64_t events, calls; /* events and calls that the engine was given */
+	uint64_t events, calls; /* events that the filter of the engine let through; of them calls that have ended */
 	int error;		/* 0, or the negative errno with which its sink failed; the sink gets no more events then */
 	uint64_t file_bytes;	/* of a trace: bytes written so far to all its files, records in them, number of files */
 	uint64_t records;

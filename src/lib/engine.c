@@ -297,8 +297,8 @@ bool espy_engine__event(struct espy_engine *e, struct espy_event *event, const s
 		event->withheld |= ESPY_WITHHELD_FILTER;
 	if (event->withheld && !e->sink->takes_withheld)
 		return true;
-	e->given++;
-	e->calls_given += event->type == ESPY_EVENT_CALL_END;
+	e->passed += !event->withheld && !stream->outside;
+	e->calls_passed += !event->withheld && !stream->outside && event->type == ESPY_EVENT_CALL_END;
 	e->sink->ops->event(e->sink, event);
 	return !is_call || !is_over(e);
 }

@@ -30,7 +30,7 @@ struct espy_engine {
 	bool met;	    /* the condition holds for the call at work */
 	struct espy_needs needs;
 	uint64_t off_paths; /* ended calls that touch none of its filter's paths */
-	uint64_t given, calls_given; /* events; of them calls that have ended */
+	uint64_t passed, calls_passed; /* events that the filter let through; of them calls that have ended */
 	void (*removed)(void *ctx);
 	void *ctx;
 	struct espy_trace_options trace; /* of a sink that is made later */

@@ -475,8 +475,8 @@ static int get_stats(struct espy_session *s, void *arg)
 	const struct espy_engine *e = a->engine;
 
 	(void)s;
-	a->st->events = e->given;
-	a->st->calls = e->sink && e->trace.path ? e->sink->calls : e->calls_given;
+	a->st->events = e->passed;
+	a->st->calls = e->sink && e->trace.path ? e->sink->calls : e->calls_passed;
 	a->st->error = e->sink ? -e->sink->error : 0;
 	if (e->sink && e->sink->ops->written)
 		e->sink->ops->written(e->sink, &a->st->file_bytes, &a->st->records, &a->st->files);

@@ -196,6 +196,40 @@ static void duration_of_the_second(void **state)
 	}
 }
 
+/* Lines are told of calls that are not theirs, to know of tasks and gaps. Those do not count as the engine's. */
+static void counts_its_own(void **state)
+{
+	struct espy_session *s = open_session("calls", getenv("ESPY_SOURCE"), true);
+	struct espy_text_options to = { .size = sizeof(to) };
+	struct espy_filter *one = new_filter("getpriority", NULL, "who == 100007");
+	const struct espy_engine_options eo = { .size = sizeof(eo), .filter = one, .text = &to };
+	struct espy_engine_stats st[3];
+	struct espy_engine *e[3];
+	struct seen seen[2] = { { .which = 7 }, { .which = UINT32_MAX } };
+	FILE *lines = tmpfile();
+
+	(void)state;
+	assert_non_null(lines);
+	assert_int_equal(espy_output_fd(&to.output, fileno(lines)), 0);
+	assert_int_equal(espy_engine_add(s, &eo, &e[0]), 0);
+	espy_output_close(to.output);
+	assert_int_equal(add(s, one, &seen[0], &e[1]), 0);
+	assert_int_equal(add(s, new_filter("getpriority", NULL, NULL), &seen[1], &e[2]), 0);
+	assert_int_equal(espy_session_run(s), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		st[i].size = sizeof(st[i]);
+		assert_int_equal(espy_engine_stats(e[i], &st[i]), 0);
+	}
+	espy_session_close(s);
+	fclose(lines);
+	assert_int_equal(st[0].calls, 1);
+	assert_in_range(st[0].events, 1, ROUNDS - 1);
+	assert_int_equal(st[1].calls, 1);
+	assert_int_equal(st[1].events, 1);
+	assert_int_equal(st[2].calls, seen[1].calls);
+	assert_int_equal(st[2].calls, ROUNDS);
+}
+
 /* ---- changed calls */
 
 static void all_rules_hold(unsigned cnt)
@@ -269,6 +303,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ten_conditions),
 		cmocka_unit_test(conditions_and_none),
 		cmocka_unit_test(duration_of_the_second),
+		cmocka_unit_test(counts_its_own),
 		cmocka_unit_test(two_change_calls),
 		cmocka_unit_test(ten_change_calls),
 		cmocka_unit_test(two_change_one_call),
