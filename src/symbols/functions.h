@@ -49,7 +49,10 @@ int espy_functions__check(const struct espy_functions *f, const struct espy_elf 
 /* ---- near_names.c */
 
 #define ESPY_NEAR_NAMES 3u
-/* Names of functions that are like `name`, the nearest first; returns how many. */
-size_t espy_functions__near(const struct espy_functions *f, const char *name, const char *near[ESPY_NEAR_NAMES]);
+/*
+ * Names of functions that are like `name`, the nearest first; returns how many. For a name with "::" they are names of
+ * C++ and Rust. The caller frees each.
+ */
+size_t espy_functions__near(const struct espy_functions *f, const char *name, char *near[ESPY_NEAR_NAMES]);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What somebody may have meant who has named a function that is not there. */
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/edits.h"
+#include "symbols/demangle.h"
 #include "symbols/functions.h"
 
 /* Edits between the names. One that the other is a part of is near, too. */
@@ -13,30 +15,50 @@ static unsigned farness(const char *wanted, size_t len, const char *name, unsign
 	return d > 2 && len >= 4 && strlen(name) >= 4 && (strstr(name, wanted) || strstr(wanted, name)) ? 2 : d;
 }
 
-size_t espy_functions__near(const struct espy_functions *f, const char *name, const char *near[ESPY_NEAR_NAMES])
+struct nearest {
+	char **names;
+	unsigned far[ESPY_NEAR_NAMES];
+	size_t cnt;
+};
+
+static void offer(struct nearest *n, const char *name, unsigned far)
 {
+	size_t at = n->cnt;
+	char *copy;
+
+	for (size_t i = 0; i < n->cnt; i++)
+		if (!strcmp(n->names[i], name))
+			return; /* functions of one name, with other parameters */
+	if ((at == ESPY_NEAR_NAMES && far >= n->far[at - 1]) || !(copy = strdup(name)))
+		return;
+	if (at == ESPY_NEAR_NAMES)
+		free(n->names[--at]);
+	else
+		n->cnt++;
+	for (; at && n->far[at - 1] > far; at--) {
+		n->far[at] = n->far[at - 1];
+		n->names[at] = n->names[at - 1];
+	}
+	n->far[at] = far;
+	n->names[at] = copy;
+}
+
+size_t espy_functions__near(const struct espy_functions *f, const char *name, char *near[ESPY_NEAR_NAMES])
+{
+	const bool scoped = espy_function_name__is_scoped(name);
 	const size_t len = strlen(name);
 	const unsigned limit = len < 4 ? 1 : len < 8 ? 2 : 3;
-	unsigned far[ESPY_NEAR_NAMES];
-	size_t cnt = 0;
+	struct nearest n = { .names = near };
 
 	for (size_t i = 0; i < f->cnt; i++) {
 		const struct espy_function *x = &f->v[i];
-		const unsigned d = x->type == STT_FUNC ? farness(name, len, x->name, limit) : limit + 1;
-		size_t at = cnt;
+		char *plain = x->type == STT_FUNC && scoped ? espy_demangle_name(x->name) : NULL;
+		const char *offered = plain ? plain : x->name;
+		const unsigned far = x->type == STT_FUNC ? farness(name, len, offered, limit) : limit + 1;
 
-		if (d > limit || (cnt == ESPY_NEAR_NAMES && d >= far[cnt - 1]))
-			continue;
-		if (at == ESPY_NEAR_NAMES)
-			at--;
-		else
-			cnt++;
-		for (; at && far[at - 1] > d; at--) {
-			far[at] = far[at - 1];
-			near[at] = near[at - 1];
-		}
-		far[at] = d;
-		near[at] = x->name;
+		if (far <= limit)
+			offer(&n, offered, far);
+		free(plain);
 	}
-	return cnt;
+	return n.cnt;
 }

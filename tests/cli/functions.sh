@@ -23,7 +23,7 @@ if ldconfig -p 2>/dev/null | grep -q 'libstdc++\.so\.6'; then
 		same "probes by such names" 'cli-mangled:store::find(x=1) cli-mangled:core::fmt::write() = 3' \
 			"$(sed 's/ <[0-9.]*>$//; s/  *= / = /' "$dir/hits" | grep cli-mangled | paste -sd' ')"
 		run 1 "$espy" trace -u "$program:store::fnid" "$program"
-		says "espy: cli-mangled ($program) has no function 'store::fnid'"
+		says "espy: cli-mangled ($program) has no function 'store::fnid'; there is store::find"
 	fi
 fi
 # The offset is one that a probe takes.

@@ -323,13 +323,15 @@ static void test_names(void **state)
 {
 	struct espy_function v[] = { { 0x10, 4, 2, "free" }, { 0x20, 4, 2, "zfree" }, { 0x30, 4, 2, "malloc" }, { 0x40, 8, 1, "free_data" } };
 	const struct espy_functions f = { .v = v, .cnt = 4 };
-	const char *near[ESPY_NEAR_NAMES];
+	char *near[ESPY_NEAR_NAMES];
 	size_t at = 0;
 
 	(void)state;
 	assert_int_equal(espy_functions__near(&f, "zfre", near), 2);
 	assert_string_equal(near[0], "zfree");
 	assert_string_equal(near[1], "free");
+	free(near[0]);
+	free(near[1]);
 	assert_int_equal(espy_functions__near(&f, "completely_else", near), 0);
 	assert_string_equal(espy_functions__match(&f, "*free", &at)->name, "free");
 	assert_string_equal(espy_functions__match(&f, "*free", &at)->name, "zfree");

@@ -128,7 +128,8 @@ static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *
 
 static void say_unknown(const struct espy_probe_places *p, const struct espy_probe_rule *rule, const struct espy_probe_file *file)
 {
-	const char *near[ESPY_NEAR_NAMES], *name = provider_of(rule, file);
+	const char *name = provider_of(rule, file);
+	char *near[ESPY_NEAR_NAMES];
 	const size_t cnt = espy_functions__near(&file->functions, rule->symbol, near);
 
 	if (!file->functions.cnt)
@@ -142,6 +143,8 @@ static void say_unknown(const struct espy_probe_places *p, const struct espy_pro
 		espy_probe_say(p, true, "%s (%s) has no function '%s'; there %s %s%s%s%s%s", name, file->path, rule->symbol,
 			       cnt > 1 ? "are" : "is", near[0], cnt > 1 ? ", " : "", cnt > 1 ? near[1] : "", cnt > 2 ? ", " : "",
 			       cnt > 2 ? near[2] : "");
+	for (size_t i = 0; i < cnt; i++)
+		free(near[i]);
 }
 
 static int refuse(const struct espy_probe_places *p, const struct espy_probe_file *file, uint64_t addr, uint64_t begin, int err)
