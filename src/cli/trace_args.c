@@ -304,9 +304,7 @@ static int add_paths(struct espy_trace_args *a)
 static int check_marks(struct espy_trace_args *a)
 {
 	const bool probes = espy_filter_has(a->filter, ESPY_FILTER_PROBES);
-	/* Beside marks a table is one of calls. */
-	const bool alone = !a->probes_alone && !espy_filter_has(a->filter, ESPY_FILTER_CALLS) &&
-			   (a->summary == ESPY_SUMMARY_NONE || probes) && !a->lists.paths.cnt;
+	const bool alone = !a->probes_alone && !espy_filter_has(a->filter, ESPY_FILTER_CALLS) && !a->lists.paths.cnt;
 	const bool wide = a->session.all || a->session.cgroup;
 	const enum espy_mark_way by = a->session.marks_by;
 

@@ -20,7 +20,7 @@ struct row {
 	char *name; /* NULL: a number without a name; a copy, since the images of a trace change while it is read */
 	struct espy_count c;
 	uint64_t timed; /* so many of them have a duration */
-	/* Of a probe: what its definition said when the name was made. */
+	/* Of a mark or probe: what its definition said when the name was made. */
 	char *provider, *symbol;
 	bool returns;
 };
@@ -29,7 +29,7 @@ struct abi_rows {
 	const struct espy_image *image;
 	struct row *rows;
 	size_t cnt, cap;
-	uint32_t index[ESPY_MAX_SYSCALLS]; /* row + 1 by number; of probes by definition, modulo; 0: none yet */
+	uint32_t index[ESPY_MAX_SYSCALLS]; /* row + 1 by number, of the others by definition, modulo; 0: none yet */
 };
 
 struct espy_summary_table {
@@ -38,7 +38,7 @@ struct espy_summary_table {
 	enum espy_summary_column columns[ESPY_COL_COUNT];
 	const struct espy_stream *stream;
 	struct abi_rows abis[ESPY_ABI_CNT];
-	struct abi_rows probes; /* in the order of their first hits */
+	struct abi_rows probes, marks; /* in the order of their first hits */
 };
 
 static struct espy_summary_table *to_summary(struct espy_sink *s)
@@ -51,22 +51,27 @@ static const struct column {
 	const char *head;
 	int width;
 	bool left;
-	const char *probe_head; /* in the table of probes; NULL: the same */
 } columns[ESPY_COL_COUNT] = {
 	[ESPY_COL_TIME_PERCENT] = { "% time", 6, false },    [ESPY_COL_TOTAL_TIME] = { "seconds", 11, false },
 	[ESPY_COL_MIN_TIME] = { "shortest", 8, false },	     [ESPY_COL_MAX_TIME] = { "longest", 8, false },
-	[ESPY_COL_AVG_TIME] = { "usecs/call", 11, false },   [ESPY_COL_CALLS] = { "calls", 9, false, "hits" },
-	[ESPY_COL_ERRORS] = { "errors", 9, false },	     [ESPY_COL_NAME] = { "syscall", 16, true, "probe" },
+	[ESPY_COL_AVG_TIME] = { "usecs/call", 11, false },   [ESPY_COL_CALLS] = { "calls", 9, false },
+	[ESPY_COL_ERRORS] = { "errors", 9, false },	     [ESPY_COL_NAME] = { "syscall", 16, true },
 	[ESPY_COL_WALL_TOTAL] = { "wall-total", 11, false }, [ESPY_COL_WALL_MIN] = { "wall-min", 8, false },
 	[ESPY_COL_WALL_MAX] = { "wall-max", 8, false },	     [ESPY_COL_WALL_AVG] = { "wall-avg", 11, false },
 };
 static const enum espy_summary_column default_columns[] = {
 	ESPY_COL_TIME_PERCENT, ESPY_COL_TOTAL_TIME, ESPY_COL_AVG_TIME, ESPY_COL_CALLS, ESPY_COL_ERRORS, ESPY_COL_NAME,
 };
-/* A probe has no errors. */
-static const enum espy_summary_column probe_columns[] = {
-	ESPY_COL_TIME_PERCENT, ESPY_COL_TOTAL_TIME, ESPY_COL_AVG_TIME, ESPY_COL_CALLS, ESPY_COL_NAME,
+
+/* What a table is of. A probe has no errors, a mark no times either. */
+struct subject {
+	const char *calls, *name; /* heads of these columns; NULL: as above */
+	const char *kind, *total; /* of objects */
+	bool errors, times;
 };
+static const struct subject of_calls = { NULL, NULL, "summary", "summary_total", .errors = true, .times = true };
+static const struct subject of_probes = { "hits", "probe", "summary_probe", "summary_probe_total", .times = true };
+static const struct subject of_marks = { "hits", "mark", "summary_mark", "summary_mark_total", .times = false };
 
 static struct row *find_row(struct espy_summary_table *t, const struct espy_image *img, uint32_t nr)
 {
@@ -89,7 +94,7 @@ static struct row *find_row(struct espy_summary_table *t, const struct espy_imag
 }
 
 /* As its lines have it; of a return with the word by which -u names it. NULL: no memory. */
-static char *probe_name(const struct espy_mark_def *def)
+static char *full_name(const struct espy_mark_def *def)
 {
 	struct espy_buf b = { 0 };
 
@@ -114,15 +119,15 @@ static void free_row(struct row *r)
 	free(r->symbol);
 }
 
-/* By name, which is made once: a probe of several places, or of several files of a set, is one. */
-static struct row *find_probe(struct abi_rows *a, const struct espy_mark_def *def, uint32_t def_nr)
+/* By name, which is made once: a mark or probe of several places, or of several files, is one. */
+static struct row *find_named(struct abi_rows *a, const struct espy_mark_def *def, uint32_t def_nr)
 {
 	uint32_t *index = &a->index[def_nr % ESPY_MAX_SYSCALLS];
 
 	if (*index && is_named(&a->rows[*index - 1], def))
 		return &a->rows[*index - 1];
 	struct row r = { .nr = (uint32_t)a->cnt,
-			 .name = probe_name(def),
+			 .name = full_name(def),
 			 .c.min_ns = UINT64_MAX,
 			 .provider = strdup(def->provider),
 			 .symbol = strdup(def->name),
@@ -175,16 +180,17 @@ static void count_call(struct espy_summary_table *t, const struct espy_call_view
 	r->timed++;
 }
 
-/* One hit of a probe; at the return from a function it has the time since its entry, if that was seen. */
+/* One hit of a mark or probe. At the return from a function it has the time since its entry, if that was seen. */
 static void count_hit(struct espy_summary_table *t, const struct espy_event *e)
 {
-	const struct espy_rec_probe *hit = (const struct espy_rec_probe *)e->rec;
-	struct row *r = e->mark ? find_probe(&t->probes, e->mark, hit->def) : NULL;
+	const struct espy_rec_probe *hit = e->type == ESPY_EVENT_PROBE ? (const struct espy_rec_probe *)e->rec : NULL;
+	const uint32_t def = hit ? hit->def : ((const struct espy_rec_mark *)e->rec)->def;
+	struct row *r = e->mark ? find_named(hit ? &t->probes : &t->marks, e->mark, def) : NULL;
 
 	if (!r)
 		return;
 	struct espy_count c = { .calls = 1, .min_ns = UINT64_MAX };
-	if (hit->begin_ns && hit->rec.time_ns >= hit->begin_ns) {
+	if (hit && hit->begin_ns && hit->rec.time_ns >= hit->begin_ns) {
 		c.time_ns = c.min_ns = c.max_ns = hit->rec.time_ns - hit->begin_ns;
 		r->timed++;
 	}
@@ -227,48 +233,38 @@ static uint64_t average(const struct row *r)
 	return r->timed ? r->c.time_ns / r->timed : 0;
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
+/* The number of a row in a column that has one. */
+static uint64_t figure(const struct row *r, enum espy_summary_column col)
 {
-	return a < b ? 1 : a > b ? -1 : 0; /* largest first */
+	switch (col) {
+	case ESPY_COL_MIN_TIME:
+	case ESPY_COL_WALL_MIN:
+		return r->c.min_ns;
+	case ESPY_COL_MAX_TIME:
+	case ESPY_COL_WALL_MAX:
+		return r->c.max_ns;
+	case ESPY_COL_AVG_TIME:
+	case ESPY_COL_WALL_AVG:
+		return average(r);
+	case ESPY_COL_CALLS:
+		return r->c.calls;
+	case ESPY_COL_ERRORS:
+		return r->c.errors;
+	default:
+		return r->c.time_ns;
+	}
 }
 
 static int compare_rows(const void *pa, const void *pb, void *ctx)
 {
 	const struct row *a = pa, *b = pb;
 	const struct espy_summary_options *o = ctx;
-	int d = 0;
+	const uint64_t x = figure(a, o->sort_by), y = figure(b, o->sort_by);
+	int d = x < y ? 1 : x > y ? -1 : 0; /* largest first */
 
-	switch (o->unsorted ? ESPY_COL_COUNT : o->sort_by) {
-	case ESPY_COL_TIME_PERCENT:
-	case ESPY_COL_TOTAL_TIME:
-	case ESPY_COL_WALL_TOTAL:
-		d = compare_u64(a->c.time_ns, b->c.time_ns);
-		break;
-	case ESPY_COL_MIN_TIME:
-	case ESPY_COL_WALL_MIN:
-		d = compare_u64(a->c.min_ns, b->c.min_ns);
-		break;
-	case ESPY_COL_MAX_TIME:
-	case ESPY_COL_WALL_MAX:
-		d = compare_u64(a->c.max_ns, b->c.max_ns);
-		break;
-	case ESPY_COL_AVG_TIME:
-	case ESPY_COL_WALL_AVG:
-		d = compare_u64(average(a), average(b));
-		break;
-	case ESPY_COL_CALLS:
-		d = compare_u64(a->c.calls, b->c.calls);
-		break;
-	case ESPY_COL_ERRORS:
-		d = compare_u64(a->c.errors, b->c.errors);
-		break;
-	case ESPY_COL_NAME:
+	if (o->sort_by == ESPY_COL_NAME)
 		d = strcmp(a->name ? a->name : "syscall_", b->name ? b->name : "syscall_");
-		break;
-	case ESPY_COL_COUNT:
-		break;
-	}
-	return d ? d : a->nr < b->nr ? -1 : a->nr > b->nr;
+	return d && !o->unsorted ? d : a->nr < b->nr ? -1 : a->nr > b->nr;
 }
 
 static void cell(char *text, size_t size, enum espy_summary_column col, const struct row *r,
@@ -293,15 +289,11 @@ static void cell(char *text, size_t size, enum espy_summary_column col, const st
 	}
 	case ESPY_COL_TOTAL_TIME:
 	case ESPY_COL_WALL_TOTAL:
-		snprintf(text, size, "%.6f", (double)c->time_ns / 1e9);
-		break;
 	case ESPY_COL_MIN_TIME:
 	case ESPY_COL_WALL_MIN:
-		snprintf(text, size, "%.6f", (double)c->min_ns / 1e9);
-		break;
 	case ESPY_COL_MAX_TIME:
 	case ESPY_COL_WALL_MAX:
-		snprintf(text, size, "%.6f", (double)c->max_ns / 1e9);
+		snprintf(text, size, "%.6f", (double)figure(r, col) / 1e9);
 		break;
 	case ESPY_COL_AVG_TIME:
 	case ESPY_COL_WALL_AVG:
@@ -326,7 +318,7 @@ static void cell(char *text, size_t size, enum espy_summary_column col, const st
 }
 
 struct layout {
-	const enum espy_summary_column *cols;
+	enum espy_summary_column cols[ESPY_COL_COUNT];
 	unsigned cnt;
 	int width[ESPY_COL_COUNT];
 };
@@ -379,25 +371,26 @@ static void finish_rows(const struct espy_summary_options *o, struct abi_rows *a
 	qsort_r(a->rows, a->cnt, sizeof(*a->rows), compare_rows, (void *)o);
 }
 
-/* abi: NULL for probes, which have hits and a place in place of calls, errors and a number. */
-static void put_object(struct espy_output *out, const char *kind, const char *abi, const struct row *r, bool is_total)
+/* abi: of calls; NULL: a mark or probe, which has no number. */
+static void put_object(struct espy_output *out, const struct subject *of, const char *abi, const struct row *r,
+		       bool is_total)
 {
 	const struct {
 		const char *key;
 		uint64_t value;
-		bool of_probes;
+		bool there;
 	} members[] = {
-		{ abi ? "calls" : "hits", r->c.calls, true },
-		{ "errors", r->c.errors, false },
-		{ "total_time", r->c.time_ns, true },
-		{ "min_time", r->timed ? r->c.min_ns : 0, true },
-		{ "max_time", r->c.max_ns, true },
-		{ "avg_time", average(r), true },
+		{ of->calls ? of->calls : "calls", r->c.calls, true },
+		{ "errors", r->c.errors, of->errors },
+		{ "total_time", r->c.time_ns, of->times },
+		{ "min_time", r->timed ? r->c.min_ns : 0, of->times },
+		{ "max_time", r->c.max_ns, of->times },
+		{ "avg_time", average(r), of->times },
 	};
 	struct espy_json j = { .b = &out->buf };
 
 	espy_json__open(&j, '{');
-	espy_json__key_str(&j, "kind", kind);
+	espy_json__key_str(&j, "kind", is_total ? of->total : of->kind);
 	if (abi)
 		espy_json__key_str(&j, "abi", abi);
 	if (!is_total) {
@@ -407,34 +400,49 @@ static void put_object(struct espy_output *out, const char *kind, const char *ab
 			espy_json__key_u64(&j, "nr", r->nr);
 	}
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-		if (abi || members[i].of_probes)
+		if (members[i].there)
 			espy_json__key_u64(&j, members[i].key, members[i].value);
 	espy_json__close(&j, '}');
 	espy_line_output__end_line(out);
 }
 
-static void print_objects(const struct espy_summary_options *o, struct abi_rows *a, const char *abi, struct espy_output *out)
+static void print_objects(const struct espy_summary_options *o, struct abi_rows *a, const struct subject *of,
+			  const char *abi, struct espy_output *out)
 {
 	struct row total;
 
 	finish_rows(o, a, &total);
 	for (size_t i = 0; i < a->cnt; i++)
-		put_object(out, abi ? "summary" : "summary_probe", abi, &a->rows[i], false);
-	put_object(out, abi ? "summary_total" : "summary_probe_total", abi, &total, true);
+		put_object(out, of, abi, &a->rows[i], false);
+	put_object(out, of, abi, &total, true);
 }
 
-static struct layout layout_of(const struct espy_summary_options *o, bool probes)
+/* The columns that the user chose, or all that the subject has. */
+static struct layout layout_of(const struct espy_summary_options *o, const struct subject *of)
 {
-	if (o->column_count)
-		return (struct layout){ .cols = o->columns, .cnt = (unsigned)o->column_count };
-	if (probes)
-		return (struct layout){ .cols = probe_columns, .cnt = sizeof(probe_columns) / sizeof(probe_columns[0]) };
-	return (struct layout){ .cols = default_columns, .cnt = sizeof(default_columns) / sizeof(default_columns[0]) };
+	const bool chosen = o->column_count;
+	const enum espy_summary_column *from = chosen ? o->columns : default_columns;
+	const size_t cnt = chosen ? o->column_count : sizeof(default_columns) / sizeof(*default_columns);
+	struct layout l = { .cnt = 0 };
+
+	for (size_t i = 0; i < cnt && l.cnt < ESPY_COL_COUNT; i++)
+		if (chosen || from[i] == ESPY_COL_CALLS || from[i] == ESPY_COL_NAME ||
+		    (from[i] == ESPY_COL_ERRORS ? of->errors : of->times))
+			l.cols[l.cnt++] = from[i];
+	return l;
 }
 
-static void print_rows(const struct espy_summary_options *o, struct abi_rows *a, bool probes, struct espy_buf *b)
+static const char *head_of(const struct subject *of, enum espy_summary_column col)
 {
-	struct layout l = layout_of(o, probes);
+	const char *own = col == ESPY_COL_CALLS ? of->calls : col == ESPY_COL_NAME ? of->name : NULL;
+
+	return own ? own : columns[col].head;
+}
+
+static void print_rows(const struct espy_summary_options *o, struct abi_rows *a, const struct subject *of,
+		       struct espy_buf *b)
+{
+	struct layout l = layout_of(o, of);
 	struct row total;
 	char text[TEXT_MAX];
 
@@ -447,11 +455,8 @@ static void print_rows(const struct espy_summary_options *o, struct abi_rows *a,
 				l.width[i] = (int)strlen(text);
 		}
 	}
-	for (unsigned i = 0; i < l.cnt; i++) {
-		const struct column *c = &columns[l.cols[i]];
-
-		put_cell(b, &l, i, probes && c->probe_head ? c->probe_head : c->head);
-	}
+	for (unsigned i = 0; i < l.cnt; i++)
+		put_cell(b, &l, i, head_of(of, l.cols[i]));
 	espy_buf__putc(b, '\n');
 	put_dashes(b, &l);
 	for (size_t i = 0; i < a->cnt; i++)
@@ -475,14 +480,14 @@ static void print(struct espy_summary_table *t, struct espy_output *out)
 		if (!t->abis[abi].cnt)
 			continue;
 		if (t->o.json) {
-			print_objects(&t->o, &t->abis[abi], espy_abis[abi].name, out);
+			print_objects(&t->o, &t->abis[abi], &of_calls, espy_abis[abi].name, out);
 		} else {
 			if (espy_abis[abi].base != abi) {
 				espy_buf__puts(b, "System call usage summary for ");
 				espy_buf__puts(b, espy_abis[abi].mode);
 				espy_buf__puts(b, " mode:\n");
 			}
-			print_rows(&t->o, &t->abis[abi], false, b);
+			print_rows(&t->o, &t->abis[abi], &of_calls, b);
 			espy_line_output__whole_lines(out);
 		}
 		/* Rows have lost their order by number: a table is printed once. */
@@ -491,27 +496,28 @@ static void print(struct espy_summary_table *t, struct espy_output *out)
 	}
 }
 
-/* And one of probes, if any was hit. What the tracer adds to a call (-O) is none of their times. */
-static void print_probes(struct espy_summary_table *t, struct espy_output *out)
+/* And one of marks or probes, if any was hit. What the tracer adds to a call (-O) is none of their times. */
+static void print_named(const struct espy_summary_table *t, struct abi_rows *a, const struct subject *of,
+			struct espy_output *out)
 {
 	struct espy_summary_options o = t->o;
 
-	if (!t->probes.cnt)
+	if (!a->cnt)
 		return;
 	o.overhead_ns = 0;
 	if (o.json) {
-		print_objects(&o, &t->probes, NULL, out);
+		print_objects(&o, a, of, NULL, out);
 	} else {
-		print_rows(&o, &t->probes, true, &out->buf);
+		print_rows(&o, a, of, &out->buf);
 		espy_line_output__whole_lines(out);
 	}
-	memset(t->probes.index, 0, sizeof(t->probes.index));
-	drop_rows(&t->probes);
+	memset(a->index, 0, sizeof(a->index));
+	drop_rows(a);
 }
 
 static void summary_event(struct espy_sink *s, const struct espy_event *e)
 {
-	if (e->type == ESPY_EVENT_PROBE) {
+	if (e->type != ESPY_EVENT_CALL_END) {
 		count_hit(to_summary(s), e);
 		return;
 	}
@@ -534,20 +540,25 @@ static void summary_finish(struct espy_sink *s)
 		espy_line_output__begin_json(out);
 	out->muted = to_summary(s)->stream && to_summary(s)->stream->outside;
 	print(to_summary(s), out);
-	print_probes(to_summary(s), out);
+	print_named(to_summary(s), &to_summary(s)->marks, &of_marks, out);
+	print_named(to_summary(s), &to_summary(s)->probes, &of_probes, out);
 	espy_line_sink__flush(s);
+}
+
+static void free_rows(struct abi_rows *a)
+{
+	drop_rows(a);
+	free(a->rows);
 }
 
 static int summary_close(struct espy_sink *s)
 {
 	struct espy_summary_table *t = to_summary(s);
 
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		drop_rows(&t->abis[abi]);
-		free(t->abis[abi].rows);
-	}
-	drop_rows(&t->probes);
-	free(t->probes.rows);
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		free_rows(&t->abis[abi]);
+	free_rows(&t->probes);
+	free_rows(&t->marks);
 	return espy_line_sink__close(s);
 }
 
@@ -565,7 +576,8 @@ int espy_summary__new(struct espy_sink **out, const struct espy_summary_options 
 
 	if (!t)
 		return -ENOMEM;
-	t->base = (struct espy_sink){ .ops = &summary_ops, .events = ESPY_EVENT_CALL_END | ESPY_EVENT_PROBE };
+	t->base = (struct espy_sink){ .ops = &summary_ops,
+				      .events = ESPY_EVENT_CALL_END | ESPY_EVENT_MARK | ESPY_EVENT_PROBE };
 	t->o = *o;
 	for (size_t i = 0; i < o->column_count && i < ESPY_COL_COUNT; i++)
 		t->columns[i] = o->columns[i];

@@ -83,4 +83,33 @@ wait $a
 has "and put back" "$dir/list" '^app:req_done  *mark  off '
 has "without an agent" "$dir/list" 'no agent in it'
 kill $pid
+# Counted: by name, and no calls unless they are chosen.
+counts() { # FILE: the rows of the table of marks
+	awk '$NF == "mark" { on = 1 } on && NF == 2 && $NF != "mark" && !/^-----/' "$1" | sed 's/^ *//' | paste -sd' '
+}
+want='300 app:opened 300 app:closed 600 total'
+for via in agent kernel; do
+	"$espy" trace -c --via $via -m 'app:*' "$progs/subjects" turns 300 2>"$dir/out"
+	expect "-c, via $via" "$want" "$(counts "$dir/out")"
+	hasnt "-c, via $via: no calls" "$dir/out" syscall
+done
+"$espy" trace -C -e trace=openat -m 'app:*' "$progs/subjects" turns 300 2>"$dir/out"
+expect "-C: the table" "$want" "$(counts "$dir/out")"
+expect "-C: the lines" 600 "$(grep -c '^app:' "$dir/out")"
+has "-C: the calls" "$dir/out" ' 3[0-9][0-9]  *[0-9]* openat$'
+"$espy" trace -c -m 'app:opened' -u subjects:main "$progs/subjects" turns 300 2>"$dir/out"
+expect "-c: beside a probe" '300 app:opened 300 total' "$(counts "$dir/out")"
+has "-c: the probe" "$dir/out" ' 1 subjects:main$'
+"$espy" record -q --force -e trace=openat -m 'app:*' -o "$dir/t" "$progs/subjects" turns 300 2>/dev/null
+"$espy" show -c "$dir/t" >"$dir/out" 2>&1
+expect "show -c" "$want" "$(counts "$dir/out")"
+"$espy" trace -c --json -m 'app:*' "$progs/subjects" turns 300 2>&1 | grep '^{' >"$dir/out"
+has "-c --json: a mark" "$dir/out" '^{"kind":"summary_mark","name":"app:closed","hits":300}$'
+has "-c --json: their sum" "$dir/out" '^{"kind":"summary_mark_total","hits":600}$'
+python=$(command -v /usr/bin/python3 python3 | head -n 1)
+if [ -n "$python" ]; then
+	here=$(dirname "$(realpath "$0")")
+	"$python" "$here/../../replay/json_check.py" "$here/../../../docs/espy.schema.json" "$dir/out" >"$dir/check" 2>&1
+	case $? in 0 | 77) ok "-c --json: as the schema says" ;; *) not_ok "-c --json: $(cat "$dir/check")" ;; esac
+fi
 finish
