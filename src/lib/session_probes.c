@@ -18,16 +18,12 @@ static void say(void *session, bool error, const char *text)
 		espy_session__say(s, ESPY_TOPIC_GENERAL, "%s", text);
 }
 
-/* Each filter once, whatever the number of its engines. The filters stay. */
 static int gather(struct espy_session *s, struct espy_probe_rule **rules, size_t *cnt)
 {
 	for (unsigned i = 0; s->filters[i]; i++) {
 		struct espy_probe_rules *own = &s->filters[i]->probes;
-		unsigned k = 0;
 
-		while (k < i && s->filters[k] != s->filters[i])
-			k++;
-		for (size_t r = 0; k == i && r < own->cnt; r++) {
+		for (size_t r = 0; r < own->cnt; r++) {
 			struct espy_condition_error e = { .at = 0 };
 			int err = espy_probe_lower(&own->v[r], &e);
 

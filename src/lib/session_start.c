@@ -91,15 +91,22 @@ static int open_marks(struct espy_session *s)
 	return 0;
 }
 
-/* Filters are used by the source until it is closed, though their engines may go before. */
+/* Each filter once, whatever the number of its engines. The source uses them until it is closed, though engines may go before. */
 static int keep_filters(struct espy_session *s)
 {
 	s->filters = calloc(s->engines.cnt + 1, sizeof(*s->filters));
 	if (!s->filters)
 		return -ENOMEM;
-	for (unsigned i = 0; i < s->engines.cnt; i++) {
-		s->filters[i] = s->engines.v[i]->filter;
-		__atomic_fetch_add(&s->filters[i]->users, 1, __ATOMIC_RELAXED);
+	for (unsigned i = 0, cnt = 0; i < s->engines.cnt; i++) {
+		struct espy_filter *f = s->engines.v[i]->filter;
+		unsigned k = 0;
+
+		while (k < cnt && s->filters[k] != f)
+			k++;
+		if (k < cnt)
+			continue;
+		s->filters[cnt++] = f;
+		__atomic_fetch_add(&f->users, 1, __ATOMIC_RELAXED);
 	}
 	return 0;
 }

@@ -216,11 +216,8 @@ static int gather_tampers(struct espy_session *s)
 	for (unsigned i = 0; s->filters[i]; i++) {
 		const struct espy_filter *f = s->filters[i];
 		const size_t before = s->tamper_cnt;
-		unsigned k = 0;
 
-		while (s->filters[k] != f)
-			k++;
-		for (size_t r = 0; k == i && r < f->tamper_cnt; r++) {
+		for (size_t r = 0; r < f->tamper_cnt; r++) {
 			for (size_t other = 0; other < before; other++)
 				if (both_change(&s->tampers[other], &f->tampers[r], &abi, &nr)) {
 					espy_session__error(s, "inject: two filters change %s: of each call one filter may",
@@ -330,12 +327,34 @@ static const struct espy_filter *find_path_filter(const struct espy_session *s)
 	return e && s->o.engines_fixed && !s->engines.record_sinks && !s->flight && !e->filter->fds.given ? e->filter : NULL;
 }
 
-static unsigned chosen_calls(const struct espy_filter *f)
+/* Has -e trace= chosen a call of this name in one of the first ABIs? */
+static bool is_chosen(const struct espy_session *s, const char *name, unsigned abis)
+{
+	for (unsigned abi = 0; abi < abis; abi++) {
+		const struct espy_image *img = &s->pipe.images[abi];
+
+		for (uint32_t nr = 0; nr < img->syscall_cnt; nr++)
+			if (s->first_filter->trace.bits[abi][nr / 64] >> (nr % 64) & 1 &&
+			    !strcmp(espy_image__str(img, img->syscalls[nr].name), name))
+				return true;
+	}
+	return false;
+}
+
+/* So many names of calls. Most names are of calls of several ABIs. */
+static unsigned chosen_calls(const struct espy_session *s)
 {
 	unsigned cnt = 0;
 
-	for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
-		cnt += (unsigned)__builtin_popcountll(f->trace.bits[ESPY_ABI_NATIVE][w]);
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+		const struct espy_image *img = &s->pipe.images[abi];
+
+		for (uint32_t nr = 0; nr < img->syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
+			const char *name = espy_image__str(img, img->syscalls[nr].name);
+
+			cnt += s->first_filter->trace.bits[abi][nr / 64] >> (nr % 64) & 1 && *name && !is_chosen(s, name, abi);
+		}
+	}
 	return cnt;
 }
 
@@ -347,10 +366,12 @@ static void explain_selection(struct espy_session *s)
 	struct espy_source_stats st = { 0 };
 
 	s->src_ops->stats(s->src, &st);
+	const unsigned chosen = f->trace_given ? chosen_calls(s) : 0;
+
 	if (f->trace_given)
 		espy_session__say(s, ESPY_TOPIC_GENERAL,
-				  "calls: %u are chosen; the source %s passes over others, but for those that tell what chosen ones need",
-				  chosen_calls(f), source);
+				  "calls: %u %s chosen; the source %s passes over others, but for those that tell what chosen ones need",
+				  chosen, chosen == 1 ? "is" : "are", source);
 	if (f->path_cnt && st.tests_paths)
 		espy_session__say(s, ESPY_TOPIC_GENERAL,
 				  "paths: the kernel tests inodes and last components; espy tests whole paths of the calls that come");

@@ -54,4 +54,9 @@ else
 fi
 trace -qq --explain -e trace=openat,fstat -o "$dir/out" true 2>"$dir/err"
 has "calls: explained" "$dir/err" "^espy: calls: 2 are chosen; the source $source passes over others"
+# One that programs of 32 bits alone make, and one that all make.
+trace -qq --explain -e trace=waitpid,openat -o "$dir/out" true 2>"$dir/err"
+has "calls of other programs: explained" "$dir/err" "^espy: calls: 2 are chosen;"
+trace -qq --explain -e trace=all -o "$dir/out" true 2>"$dir/err"
+hasnt "calls without a name do not count" "$dir/err" "^espy: calls: 1024 "
 finish
