@@ -46,9 +46,12 @@ static int open_object(struct bpf_source *s)
 	const unsigned char *end = s->rings.cnt ? espy_bpf_pause_rings_object_end : espy_bpf_pause_object_end;
 	const int err = bpf_source_open_beside(&p->obj, s, from, end);
 
-	if (!err)
-		bpf_program__set_autoload(bpf_object__find_program_by_name(p->obj, "espy_hold_task"), s->opts.hold.can_pause);
-	return err;
+	if (err)
+		return err;
+	bpf_program__set_autoload(bpf_object__find_program_by_name(p->obj, "espy_hold_task"), s->opts.hold.can_pause);
+	/* Only a narrow session may go over to the tracepoints of single calls (single.c). */
+	bpf_program__set_autoload(bpf_object__find_program_by_name(p->obj, "espy_one_hold"), s->tables.narrow);
+	return 0;
 }
 
 static int load_programs(struct bpf_source *s)
@@ -60,7 +63,7 @@ static int load_programs(struct bpf_source *s)
 	for (size_t i = 0; i < ESPY_KFUNC_CNT; i++)
 		if (!s->types.ids.kfuncs[i])
 			return -EOPNOTSUPP;
-	err = bpf_verify__begin(&verify, &s->types);
+	err = bpf_verify__begin(&verify, s, &p->obj);
 	if (err)
 		return err;
 	err = open_object(s);
@@ -140,7 +143,8 @@ static int make_ready(struct bpf_source *s)
 		return err;
 	pausing->longest_ns[ESPY_PAUSE_RING_FULL] = s->opts.hold.max_ns;
 	err = link_row(s, "espy_raw_next", "espy_raw_hold");
-	err = err ? err : link_row(s, "espy_one_next", "espy_one_hold");
+	if (!err && s->tables.narrow)
+		err = link_row(s, "espy_one_next", "espy_one_hold");
 	if (err) {
 		snprintf(p->why, sizeof(p->why), "the programs do not fit together: %s", strerror(-err));
 		return err;

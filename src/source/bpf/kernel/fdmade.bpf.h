@@ -178,6 +178,22 @@ __noinline int send_from_memory(u32 cpu)
 	return 0;
 }
 
+/* What the call has made. */
+static __always_inline void send_made(struct espy_bpf_scratch *s, struct task_struct *task, u32 cpu)
+{
+	const u32 flags = s->cap.flags;
+
+	if (flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_SOCKET)
+		remember(task, load_arg(s, s->fds_arg),
+			 send_detail(cpu, load_arg(s, s->fds_arg), flags & ESPY_CALL_WANTED ? ESPY_FACT_AFTER_NAMES : 0));
+	else if (flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
+		send_name(cpu, CWD, flags & ESPY_CALL_WANTED ? 0 : ESPY_FDNAME_ALONE);
+	else if (s->ret >= 0 && flags & ESPY_CALL_RET_FD)
+		send_new(cpu, s->ret);
+	else if (s->ret >= 0 && flags & ESPY_CALL_FDS)
+		send_from_memory(cpu);
+}
+
 /*
  * Before the EXIT record of a call: what its descriptors are, those that it has used and those that it has made. Returns
  * false if the call touches no wanted path.
@@ -189,7 +205,7 @@ static __always_inline bool send_fdnames(struct task_struct *task, const struct 
 	bool made;
 
 	tell_comm(task);
-	made = (ret >= 0 || ret == -EINPROGRESS) && ret <= 0x7fffffff && conf.needs.fds;
+	made = (ret >= 0 || ret == -EINPROGRESS) && ret <= 0x7fffffff;
 
 	if ((ret == -EBADF && !conf.paths.cnt) || (shared.attention && !say_lost(task->pid, task->tgid)))
 		return true;
@@ -203,23 +219,15 @@ static __always_inline bool send_fdnames(struct task_struct *task, const struct 
 		if (s->cap.flags & ESPY_CALL_WANTED)
 			__sync_fetch_and_add(&shared.off_paths, 1);
 		/* Relative paths of later calls begin there. */
-		if (made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
+		if (conf.needs.fds && made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
 			send_name(cpu, CWD, ESPY_FDNAME_ALONE);
 		scratch_give(s);
 		return false;
 	}
 	if (s->fd_args && s->cap.flags & ESPY_CALL_WANTED && ret != -EBADF)
 		send_args(cpu);
-	if (made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_SOCKET)
-		remember(task, load_arg(s, s->fds_arg),
-			 send_detail(cpu, load_arg(s, s->fds_arg),
-				     s->cap.flags & ESPY_CALL_WANTED ? ESPY_FACT_AFTER_NAMES : 0));
-	else if (made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
-		send_name(cpu, CWD, s->cap.flags & ESPY_CALL_WANTED ? 0 : ESPY_FDNAME_ALONE);
-	else if (made && ret >= 0 && s->cap.flags & ESPY_CALL_RET_FD)
-		send_new(cpu, ret);
-	else if (made && ret >= 0 && s->cap.flags & ESPY_CALL_FDS)
-		send_from_memory(cpu);
+	if (conf.needs.fds && made)
+		send_made(s, task, cpu);
 	scratch_give(s);
 	return true;
 }

@@ -4,7 +4,7 @@
  * programs can be verified at once. libbpf does everything up to that; its hook before a program is loaded takes a
  * copy of what would be loaded, starts a thread with it, and leaves libbpf a program of two instructions instead.
  * When the thread is done, its program takes the place of that one under the same descriptor, so that all of libbpf
- * works with it.
+ * works with it. A small one is loaded by libbpf meanwhile. All lose what the configuration rules out (dead_code.h).
  *
  * The typed tracepoints are named here too, by the ids that btf.c has found: libbpf would read all of the kernel's
  * types.
@@ -18,14 +18,17 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "source/bpf/bpf_source.h"
+#include "source/bpf/load/dead_code.h"
 
 #define SECTION "espy/"
+#define SMALL 1000 /* instructions: a thread would cost as much as it saves */
 #define LOG_SIZE (1u << 20)
 
 struct verify_job {
 	struct bpf_job job;
 	struct bpf_program *prog;
 	enum bpf_prog_type type;
+	bool small; /* no thread loads it */
 	struct bpf_insn *insns;
 	size_t insn_cnt;
 	struct bpf_prog_load_opts opts;
@@ -88,8 +91,8 @@ static void load_program(struct bpf_job *job)
 }
 
 /*
- * Calls of functions of the kernel by their ids. False: the kernel does not have one of them. Of bpf_rdonly_cast (Linux 6.2) a
- * program knows that beforehand, and has such calls where it does not come.
+ * Calls of functions of the kernel by their ids. False: the kernel does not have one of them. Of bpf_rdonly_cast
+ * (Linux 6.2) a program knows that beforehand, and has such calls where it does not come.
  */
 static bool name_kfuncs(struct bpf_insn *insns, size_t n, const struct bpf_types *types)
 {
@@ -110,37 +113,50 @@ static bool name_kfuncs(struct bpf_insn *insns, size_t n, const struct bpf_types
 	return true;
 }
 
-/* libbpf's hook: the program as it would be loaded. */
-static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
+/* The program as it would be loaded: what libbpf has made of it, without what the configuration rules out. */
+static int copy_program(struct verify_job *v, const struct bpf_verify *all)
 {
-	static const struct bpf_insn nothing[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	const char *point = bpf_program__section_name(prog) + strlen(SECTION);
-	struct bpf_verify *all = (struct bpf_verify *)cookie;
-	struct verify_job *v;
+	const struct bpf_map *map = bpf_object__find_map_by_name(*all->obj, ".rodata.conf");
+	struct bpf_code code = { .insn_cnt = bpf_program__insn_cnt(v->prog), .func_cnt = v->opts.func_info_cnt };
+	int err;
 
-	if (all->cnt == BPF_VERIFY_MAX)
-		return -E2BIG;
-	v = calloc(1, sizeof(*v));
-	if (!v)
+	v->insns = copy_of(bpf_program__insns(v->prog), code.insn_cnt * sizeof(*v->insns));
+	v->opts.func_info = copy_of(v->opts.func_info, (size_t)v->opts.func_info_cnt * v->opts.func_info_rec_size);
+	v->opts.line_info = copy_of(v->opts.line_info, (size_t)v->opts.line_info_cnt * v->opts.line_info_rec_size);
+	if (!v->insns || !v->opts.func_info || !v->opts.line_info)
 		return -ENOMEM;
-	all->jobs[all->cnt++] = v;
-	v->fd = -ENOMEM;
-	v->prog = prog;
+	if (!name_kfuncs(v->insns, code.insn_cnt, &all->s->types))
+		return -EOPNOTSUPP;
+	code.insns = v->insns;
+	code.funcs = (void *)(uintptr_t)v->opts.func_info;
+	if (map && !v->opts.line_info_cnt && (!code.func_cnt || v->opts.func_info_rec_size == sizeof(*code.funcs))) {
+		const struct bpf_conf_map conf = { .fd = bpf_map__fd(map),
+						   .bytes = (const unsigned char *)all->s->conf,
+						   .size = sizeof(*all->s->conf) };
+
+		err = bpf_drop_dead_code(&code, &conf);
+		if (err)
+			return err;
+	}
+	v->insn_cnt = code.insn_cnt;
+	v->opts.func_info_cnt = (uint32_t)code.func_cnt;
+	return 0;
+}
+
+/* Type and place, from the name of the section. */
+static int choose_type(struct verify_job *v, const char *point, const struct bpf_types *types)
+{
 	v->type = BPF_PROG_TYPE_RAW_TRACEPOINT;
-	v->opts = *opts;
 	if (!strcmp(point, "tp")) {
 		v->type = BPF_PROG_TYPE_TRACEPOINT;
 	} else if (!strcmp(point, "call")) {
 		v->type = BPF_PROG_TYPE_SYSCALL;
 		v->opts.prog_flags |= BPF_F_SLEEPABLE;
-	} else if (strcmp(point, "raw")) {
+	} else if (strncmp(point, "raw", 3)) {
 		v->type = BPF_PROG_TYPE_TRACING;
 		v->opts.expected_attach_type = BPF_TRACE_RAW_TP;
-		v->opts.attach_btf_id = all->types->ids.typed[!strcmp(point, "sys_exit") ? BPF_TYPED_SYS_EXIT :
-									       BPF_TYPED_SYS_ENTER];
+		v->opts.attach_btf_id =
+			types->ids.typed[!strcmp(point, "sys_exit") ? BPF_TYPED_SYS_EXIT : BPF_TYPED_SYS_ENTER];
 		if (!v->opts.attach_btf_id) {
 			int id = libbpf_find_vmlinux_btf_id(point, BPF_TRACE_RAW_TP);
 
@@ -149,14 +165,46 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 			v->opts.attach_btf_id = (uint32_t)id;
 		}
 	}
-	v->insn_cnt = bpf_program__insn_cnt(prog);
-	v->insns = copy_of(bpf_program__insns(prog), v->insn_cnt * sizeof(*v->insns));
-	v->opts.func_info = copy_of(opts->func_info, (size_t)opts->func_info_cnt * opts->func_info_rec_size);
-	v->opts.line_info = copy_of(opts->line_info, (size_t)opts->line_info_cnt * opts->line_info_rec_size);
-	if (!v->insns || !v->opts.func_info || !v->opts.line_info)
+	return 0;
+}
+
+/* What this thread loads. */
+static _Thread_local struct bpf_verify *working_at;
+
+/* libbpf's hook. */
+static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
+{
+	static const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	struct bpf_verify *all = working_at;
+	struct verify_job *v;
+	int err;
+
+	(void)cookie;
+	if (!all || all->cnt == BPF_VERIFY_MAX)
+		return -E2BIG;
+	v = calloc(1, sizeof(*v));
+	if (!v)
 		return -ENOMEM;
-	if (!name_kfuncs(v->insns, v->insn_cnt, all->types))
-		return -EOPNOTSUPP;
+	all->jobs[all->cnt++] = v;
+	v->fd = -ENOMEM;
+	v->prog = prog;
+	v->opts = *opts;
+	err = copy_program(v, all);
+	if (err)
+		return err;
+	err = choose_type(v, bpf_program__section_name(prog) + strlen(SECTION), &all->s->types);
+	if (err)
+		return err;
+	v->small =
+		v->type == BPF_PROG_TYPE_RAW_TRACEPOINT && v->insn_cnt < SMALL; /* the type that libbpf takes it for */
+	if (v->small) {
+		opts->func_info = v->opts.func_info;
+		opts->func_info_cnt = v->opts.func_info_cnt;
+		return bpf_program__set_insns(prog, v->insns, v->insn_cnt);
+	}
 	opts->func_info_cnt = 0;
 	opts->line_info_cnt = 0;
 	opts->prog_btf_fd = 0;
@@ -166,15 +214,29 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	return 0;
 }
 
-int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types)
-{
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)all, .prog_prepare_load_fn = before_load);
+/*
+ * Once for the process, and for good: libbpf keeps its handlers in an array that it moves when one comes, whatever
+ * another thread is doing there.
+ */
+static int handler;
 
-	*all = (struct bpf_verify){ .types = types };
-	/* This one stays: libbpf up to 1.2 goes on with freed memory after the last handler was taken back. */
-	libbpf_register_prog_handler("espy-keeper/", BPF_PROG_TYPE_RAW_TRACEPOINT, 0, NULL);
-	all->handler = libbpf_register_prog_handler(SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
-	return all->handler < 0 ? all->handler : 0;
+static void register_handler(void)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = before_load);
+
+	handler = libbpf_register_prog_handler(SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
+}
+
+int bpf_verify__begin(struct bpf_verify *all, const struct bpf_source *s, struct bpf_object *const *obj)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	*all = (struct bpf_verify){ .s = s, .obj = obj };
+	pthread_once(&once, register_handler);
+	if (handler < 0)
+		return handler;
+	working_at = all;
+	return 0;
 }
 
 /* The last line but the statistics is the reason. */
@@ -203,12 +265,12 @@ int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err)
 		struct verify_job *v = all->jobs[i];
 
 		bpf_job__wait(&v->job);
-		if (!err && v->fd < 0) {
+		if (!err && !v->small && v->fd < 0) {
 			if (s)
 				report_refusal(s, v);
 			err = v->fd;
 		}
-		if (!err && dup3(v->fd, bpf_program__fd(v->prog), O_CLOEXEC) < 0)
+		if (!err && !v->small && dup3(v->fd, bpf_program__fd(v->prog), O_CLOEXEC) < 0)
 			err = -errno;
 		if (v->fd >= 0)
 			close(v->fd);
@@ -219,8 +281,6 @@ int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err)
 		free(v);
 	}
 	all->cnt = 0;
-	if (all->handler > 0)
-		libbpf_unregister_prog_handler(all->handler);
-	all->handler = 0;
+	working_at = NULL;
 	return err;
 }
