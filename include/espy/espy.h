@@ -302,7 +302,10 @@ ESPY_API int espy_session_open(struct espy_session **out, const struct espy_sess
  */
 ESPY_API void espy_session_close(struct espy_session *s);
 
-/* Opens the source, and starts the program or attaches to the targets. Returns 0 or a negative errno. -EALREADY: the session has begun. */
+/*
+ * Opens the source, and starts the program or attaches to the targets. Returns when the program has executed: 0 or a negative errno.
+ * -EALREADY: the session has begun. -EINTR: a signal handler has called espy_session_stop meanwhile; the program was killed.
+ */
 ESPY_API int espy_session_start(struct espy_session *s);
 /*
  * Runs the session until the targets are gone, the trace is at its end, or espy_session_stop is called. Then detaches from the

@@ -348,7 +348,11 @@ static int open_session(struct run *r)
 		err = add_engines(r);
 	if (err == -ENOMEM)
 		espy_cli__say(a->cli, "out of memory");
-	return err ? err : espy_session_start(r->s);
+	if (err)
+		return err;
+	/* The command may be long about its execve. */
+	espy_signals__session(r->s);
+	return espy_session_start(r->s);
 }
 
 /*
@@ -372,13 +376,15 @@ static int run_session(struct run *r, int *go, int *killed_by)
 		r->terminal = r->a->session.pause_on_count && isatty(STDIN_FILENO) ?
 				      open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) :
 				      -1;
-		espy_signals__session(r->s);
 		hurry(r->a);
 		err = loop(r);
 		espy_signals__session(NULL);
 		status = status_of(r, err, killed_by);
 		if (r->terminal >= 0)
 			close(r->terminal);
+	} else {
+		espy_signals__session(NULL);
+		*killed_by = espy_signals__stopped();
 	}
 	espy_session_close(r->s);
 	return status;
@@ -395,11 +401,6 @@ int espy_trace_run(struct espy_trace_args *a)
 	if (!r)
 		return 1;
 	r->a = a;
-	espy_signals__install(a->session.interruptible);
-	if (a->role == ESPY_ROLE_SHOW && !a->out.name)
-		espy_signals__end_with_reader();
-	if (a->session.flight_bytes)
-		espy_signals__install_snapshot();
 	if (a->role != ESPY_ROLE_SHOW && a->run.command[0]) {
 		if (espy_launch__init(&launch, a))
 			goto out;
@@ -409,6 +410,12 @@ int espy_trace_run(struct espy_trace_args *a)
 		if (a->out.name && !a->pid_cnt)
 			a->quiet |= ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY;
 	}
+	/* Only now: until here there is nothing to be ended well, and the file of the command may be where no handler is run. */
+	espy_signals__install(a->session.interruptible);
+	if (a->role == ESPY_ROLE_SHOW && !a->out.name)
+		espy_signals__end_with_reader();
+	if (a->session.flight_bytes)
+		espy_signals__install_snapshot();
 	if (a->run.daemonize) {
 		if (espy_daemonize(a->cli, &launch, a->run.daemonize, &self, &go))
 			goto out;

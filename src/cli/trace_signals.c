@@ -19,6 +19,7 @@ static sigset_t changed;
 static sigset_t ending; /* of the fatal ones those that end us */
 static pthread_t reader;
 static bool waiting; /* a thread waits for them */
+static sigset_t mask_before;
 
 #define WAKE SIGURG /* makes the reader's system call return; by default it does nothing */
 #define AGAIN_NS 100000000l
@@ -104,6 +105,8 @@ void espy_signals__restore(void)
 	for (int sig = 1; sig < NSIG; sig++)
 		if (sigismember(&changed, sig) == 1)
 			sigaction(sig, &before[sig], NULL);
+	if (waiting)
+		pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
 }
 
 static void on_wake(int sig)
@@ -153,16 +156,16 @@ static void *wait_for_signals(void *arg)
 static void begin_waiting(void)
 {
 	pthread_t thread;
-	sigset_t all, old;
+	sigset_t all;
 
 	if (waiting || sigisemptyset(&ending))
 		return;
 	reader = pthread_self();
 	change(WAKE, on_wake);
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_sigmask(SIG_SETMASK, &all, &mask_before);
 	waiting = !pthread_create(&thread, NULL, wait_for_signals, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
 	if (!waiting)
 		return; /* the handlers do */
 	pthread_detach(thread);

@@ -138,6 +138,7 @@ static int start_command(struct espy_session *s)
 
 	command.child_setup = child_setup;
 	command.child_ctx = &start;
+	command.stop = &s->run.stop_asked;
 	s->run.reported = false;
 	int err = s->src_ops->start_command(s->src, &command, pid);
 	/* It has run for a while when this is known here: a trace begins with its first call, not behind it. */
@@ -145,7 +146,7 @@ static int start_command(struct espy_session *s)
 	if (start.exec_ns)
 		munmap(page, sizeof(uint64_t));
 	if (err) {
-		if (!s->run.reported) /* else the source could not begin, and has said why: the program is not to blame */
+		if (!s->run.reported && err != -EINTR) /* else the source could not begin, and has said why: the program is not to blame */
 			espy_session__error(s, "exec: %s: %s", command.path, strerror(-err));
 		*pid = 0;
 		return err;

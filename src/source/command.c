@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,27 @@ static void __attribute__((noreturn)) run_command(const struct espy_command *cmd
 	_exit(127);
 }
 
+ssize_t espy_command__hear(const struct espy_command *cmd, int fd, void *buf, size_t size)
+{
+	size_t got = 0;
+
+	while (got < size) {
+		const ssize_t n = read(fd, (char *)buf + got, size - got);
+
+		if (n < 0 && espy_command__waits(cmd))
+			continue;
+		if (n < 0 && errno == EINTR)
+			return -EINTR;
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
 int espy_command__start(const struct espy_command *cmd, pid_t *pid)
 {
 	int fail[2], err = 0;
-	ssize_t n;
 
 	if (pipe2(fail, O_CLOEXEC))
 		return -errno;
@@ -43,16 +61,14 @@ int espy_command__start(const struct espy_command *cmd, pid_t *pid)
 	if (*pid < 0)
 		err = -errno;
 	close(fail[1]);
-	do
-		n = err ? 0 : read(fail[0], &err, sizeof(err));
-	while (n < 0 && errno == EINTR);
-	close(fail[0]);
-	if (err) {
-		if (*pid > 0)
-			waitpid(*pid, NULL, 0);
-		return err;
+	if (!err && espy_command__hear(cmd, fail[0], &err, sizeof(err)) == -EINTR) {
+		kill(*pid, SIGKILL);
+		err = -EINTR;
 	}
-	return 0;
+	close(fail[0]);
+	if (err && *pid > 0)
+		waitpid(*pid, NULL, 0);
+	return err;
 }
 
 static const char *env_value(char *const *env, const char *name)

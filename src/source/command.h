@@ -3,10 +3,19 @@
 #ifndef ESPY_SOURCE_COMMAND_H
 #define ESPY_SOURCE_COMMAND_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include "source/source.h"
 
+/* After a call that a signal has broken off: is it to be made again? */
+static inline bool espy_command__waits(const struct espy_command *cmd)
+{
+	return errno == EINTR && !(cmd->stop && *cmd->stop);
+}
+
+/* Reads what the child tells, until it has told all or closes its end. Returns how many bytes came, or -EINTR: `stop` is set. */
+ssize_t espy_command__hear(const struct espy_command *cmd, int fd, void *buf, size_t size);
 /* Returns when the child has executed the program: 0 and *pid; or -errno, and the child is reaped. */
 int espy_command__start(const struct espy_command *cmd, pid_t *pid);
 /*

@@ -206,6 +206,8 @@ struct espy_command {
 	/* runs in the child just before execve, in a forked process: only async-signal-safe; non-zero: do not exec */
 	int (*child_setup)(void *ctx);
 	void *child_ctx;
+	/* Set: nobody waits for the execve any longer. The child is killed, start_command returns -EINTR. NULL: it is waited for. */
+	const atomic_bool *stop;
 };
 
 /*

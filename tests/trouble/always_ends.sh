@@ -42,7 +42,7 @@ ready() {
 	test -e "$dir/hangs" || ! kill -0 $late
 }
 wait_for 60 ready
-if [ -e "$dir/hangs" ] && [ "$source" = bpf ]; then
+if [ -e "$dir/hangs" ]; then
 	trace_bg -f -p $late -o "$dir/out" 2>"$dir/err" &
 	job=$!
 	wait_for 60 grep -q "^$late  *getppid()" "$dir/out" || not_ok "not attached: $(cat "$dir/err")"
@@ -50,6 +50,27 @@ if [ -e "$dir/hangs" ] && [ "$source" = bpf ]; then
 fi
 kill $late 2>/dev/null
 wait $late 2>/dev/null
+
+# A command that is not there yet: its file, or its interpreter, is one of a server that answers nothing.
+cp "$progs/make_calls" "$dir/served"
+printf '#!%s\n' "$dir/served" >"$dir/script"
+chmod +x "$dir/script"
+"$progs/late_file" "$dir/served" true
+if [ $? != 77 ]; then
+	for command in served script; do
+		exec "$progs/fresh" "$progs/late_file" "$dir/served" "$espy" trace --source="$source" -I 2 -o "$dir/out" "$dir/$command" 2>"$dir/err" &
+		job=$!
+		waits() {
+			for waits_pid in $job $(descendants $job); do
+				grep -q fuse_get_req "/proc/$waits_pid/wchan" && return
+			done
+			return 1
+		}
+		wait_for 60 waits || not_ok "$command: nobody waits for the server: $(cat "$dir/err")"
+		ends "a $command that nobody serves" INT
+		[ -z "$(pgrep -f "$dir/served")" ] && ok "and so does the command" || not_ok "the command is left: $(pgrep -a -f "$dir/served")"
+	done
+fi
 
 kill $busy
 wait $busy

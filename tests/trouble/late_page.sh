@@ -12,11 +12,19 @@ test -e "$dir/hangs" || { cat "$dir/late.err"; exit 77; }
 busy=$!
 wait_for 60 test -s "$dir/busy" || not_ok "the busy program did not start"
 
-trace_bg -f -e trace=write,getppid -p $late -p $busy -o "$dir/out" 2>"$dir/err" &
+if [ "${WHO:-}" = all ]; then
+	set -- --all
+else
+	set -- -f -p $late -p $busy
+fi
+trace_bg "$@" -e trace=write,getppid -o "$dir/out" 2>"$dir/err" &
 job=$!
 wait_for 60 grep -q "^$late  *getppid()" "$dir/out" || not_ok "not attached: $(cat "$dir/err")"
-wait_for 60 grep -q 'write([0-9]*, 0x[0-9a-f]*, 100 <unfinished \.\.\.>$' "$dir/out" &&
-	ok "the call that hangs is shown, its data as an address" || not_ok "the call that hangs is not shown: $(grep unfinished "$dir/out")"
+# With --all no call is shown before it ends.
+if [ "${WHO:-}" != all ]; then
+	wait_for 60 grep -q 'write([0-9]*, 0x[0-9a-f]*, 100 <unfinished \.\.\.>$' "$dir/out" &&
+		ok "the call that hangs is shown, its data as an address" || not_ok "the call that hangs is not shown: $(grep unfinished "$dir/out" | head -n 5)"
+fi
 lines=$(wc -l <"$dir/out")
 more() {
 	[ "$(wc -l <"$dir/out")" -gt $((lines + 1000)) ]

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "source/command.h"
 
 struct child {
 	const struct espy_command *cmd;
@@ -104,14 +105,19 @@ static pid_t wait_for(pid_t pid, int *status)
 	return got;
 }
 
-/* Drive the child from its first stop to the execve. 0 when it stands in the exec event; -errno if it is dead. */
-static int run_to_exec(struct espy_ptrace *p, pid_t pid)
+/* Drive the child from its first stop to the execve. 0 when it stands in the exec event; -errno if it is dead; -EINTR. */
+static int run_to_exec(struct espy_ptrace *p, const struct espy_command *cmd, pid_t pid)
 {
 	int status;
 
 	for (;;) {
-		if (wait_for(pid, &status) != pid)
-			return -ECHILD;
+		pid_t got;
+
+		do
+			got = waitpid(pid, &status, __WALL);
+		while (got < 0 && espy_command__waits(cmd));
+		if (got != pid)
+			return errno == EINTR ? -EINTR : -ECHILD;
 		if (!WIFSTOPPED(status))
 			return -ESRCH;
 		espy_ptrace__handle(p, pid, status);
@@ -149,6 +155,24 @@ static const char *const step_text[] = {
 	[STEP_EXEC] = NULL, /* the caller says it, from the error */
 };
 
+/* No handler of ours runs in the child; it gets back its mask before child_setup. The other ends of the pipes are closed there. */
+static pid_t fork_child(struct child *c, int gate, int report)
+{
+	sigset_t block;
+	pid_t pid;
+
+	sigfillset(&block);
+	pthread_sigmask(SIG_SETMASK, &block, &c->mask);
+	pid = fork();
+	if (!pid) {
+		close(gate);
+		close(report);
+		run_child(c);
+	}
+	pthread_sigmask(SIG_SETMASK, &c->mask, NULL);
+	return pid;
+}
+
 static int start(struct espy_ptrace *p, struct child *c, pid_t *out)
 {
 	int gate[2], report[2], err;
@@ -164,15 +188,10 @@ static int start(struct espy_ptrace *p, struct child *c, pid_t *out)
 		goto close_gate;
 	c->gate = gate[0];
 	c->report = report[1];
-	pid = fork();
+	pid = fork_child(c, gate[1], report[0]);
 	if (pid < 0) {
 		err = -errno;
 		goto close_report;
-	}
-	if (!pid) {
-		close(gate[1]);
-		close(report[0]);
-		run_child(c);
 	}
 	t = espy_ptask__add(p, pid, pid);
 	err = t ? seize_child(p, pid, c->filter) : -ENOMEM;
@@ -196,13 +215,15 @@ static int start(struct espy_ptrace *p, struct child *c, pid_t *out)
 	p->command_ended = false;
 	p->leaving = false;
 	espy_ptrace__resume(p, t, 0);
-	err = run_to_exec(p, pid);
+	err = run_to_exec(p, c->cmd, pid);
 	if (!err) {
 		*out = pid;
 		goto close_report;
 	}
 	t = espy_ptask__find(p, pid);
-	if (read(report[0], &f, sizeof(f)) == sizeof(f))
+	if (err == -EINTR)
+		kill_child(pid);
+	else if (read(report[0], &f, sizeof(f)) == sizeof(f))
 		err = -f.err;
 	p->command = 0;
 	p->command_ended = false;
@@ -233,7 +254,6 @@ int espy_ptrace__start_command(struct espy_source *s, const struct espy_command 
 	struct sock_filter *insns = NULL;
 	struct sock_fprog filter;
 	struct child c = { .cmd = cmd, .p = p };
-	sigset_t block;
 	int err, n;
 
 	if (espy_ptrace__filter_useful(p)) {
@@ -245,15 +265,11 @@ int espy_ptrace__start_command(struct espy_source *s, const struct espy_command 
 			c.no_new_privs = !espy_ptrace__may_filter();
 		}
 	}
-	/* No handler of ours runs in the child; it gets back its mask before child_setup. */
-	sigfillset(&block);
-	pthread_sigmask(SIG_SETMASK, &block, &c.mask);
 	err = start(p, &c, pid);
 	if (err && c.filter_refused) {
 		c.filter = NULL;
 		err = start(p, &c, pid);
 	}
-	pthread_sigmask(SIG_SETMASK, &c.mask, NULL);
 	free(insns);
 	return err;
 }

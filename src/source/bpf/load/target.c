@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "source/bpf/bpf_source.h"
+#include "source/command.h"
 #include "source/rights.h"
 
 static void set_task(struct bpf_source *s, uint32_t tid)
@@ -212,29 +213,13 @@ int bpf_source_remove_target(struct espy_source *src, pid_t pid)
 	return 0;
 }
 
-static ssize_t read_all(int fd, void *buf, size_t n)
-{
-	size_t got = 0;
-
-	while (got < n) {
-		ssize_t r = read(fd, (char *)buf + got, n - got);
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			break;
-		got += (size_t)r;
-	}
-	return (ssize_t)got;
-}
-
 /* The child: waits until it is watched from its execve on. An error comes back through the pipe, success closes it. */
 static void __attribute__((noreturn)) run_command(const struct espy_command *cmd, int go, int fail)
 {
 	int err = 0;
 	char c;
 
-	if (read_all(go, &c, 1) != 1)
+	if (espy_command__hear(cmd, go, &c, 1) != 1)
 		_exit(127);
 	close(go);
 	if (cmd->child_setup) {
@@ -255,6 +240,7 @@ int bpf_source_start_command(struct espy_source *src, const struct espy_command 
 {
 	struct bpf_source *s = to_bpf(src);
 	int go[2], fail[2], err, child_err = 0;
+	ssize_t got;
 	pid_t child;
 
 	if (s->command)
@@ -287,8 +273,13 @@ int bpf_source_start_command(struct espy_source *src, const struct espy_command 
 			err = -EPIPE;
 		close(go[1]);
 		go[1] = -1;
-		if (!err && read_all(fail[0], &child_err, sizeof(child_err)) == sizeof(child_err))
+		got = err ? 0 : espy_command__hear(cmd, fail[0], &child_err, sizeof(child_err));
+		if (got == sizeof(child_err))
 			err = child_err;
+		if (got == -EINTR) {
+			kill(child, SIGKILL);
+			err = -EINTR;
+		}
 	}
 	if (go[1] >= 0)
 		close(go[1]);
