@@ -75,7 +75,7 @@ run() { # one tracer, in a fresh directory that has the same name each time
 }
 
 sources=ptrace
-if "$espy" trace --source bpf -o /dev/null -- true >/dev/null 2>"$top/probe"; then
+if "$espy" doctor --source=bpf >"$top/probe" 2>&1; then
 	sources="bpf ptrace"
 else
 	echo "note: the bpf source does not run here: $(head -n 1 "$top/probe")"

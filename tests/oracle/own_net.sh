@@ -5,7 +5,7 @@ if [ -z "${ESPY_OWN_NET-}" ] && command -v ip >/dev/null && unshare -n ip link s
 	export ESPY_OWN_NET=1
 	# An interface beside lo, so that there is more to say of interfaces. It stays down: nothing changes by itself.
 	exec unshare -n sh -c '
-		ip link set lo up
-		ip link add espy0 type veth peer name espy1 2>/dev/null && ip addr add 192.0.2.1/24 dev espy0
+		printf "%s\n" "link set lo up" "link add espy0 type veth peer name espy1" "addr add 192.0.2.1/24 dev espy0" |
+			ip -force -batch - 2>/dev/null
 		exec "$0" "$@"' "$0" "$@"
 fi

@@ -6,6 +6,8 @@
 # trace in that way has to show: as many lines, no descriptor without a name that had one.
 #
 #     replay.sh ESPY NAME | /path/of/a/test/program
+#
+# OPTIONS=apart: the options of lines in four groups rather than in two.
 set -u
 . "$(dirname "$0")/../oracle/own_net.sh"
 espy=$1 name=$2
@@ -21,8 +23,13 @@ trace() {
 }
 
 bad=0
+if [ "${OPTIONS-}" = apart ]; then
+	set -- "-qq" "-v -s 200" "-yy -Y -i -n" "-ttt -T -r -x -X verbose"
+else
+	set -- "-qq -yy -Y -i -n" "-v -s 200 -ttt -T -r -x -X verbose"
+fi
 for s in $sources; do
-	for opts in "-qq" "-v -s 200" "-yy -Y -i -n" "-ttt -T -r -x -X verbose"; do
+	for opts; do
 		# -s is said again: how much was kept of each string was said when recording
 		run "$s $opts"
 		if [ ! -s "$top/live" ] || [ ! -s "$top/trace" ]; then
