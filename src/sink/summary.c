@@ -262,6 +262,9 @@ static int compare_rows(const void *pa, const void *pb, void *ctx)
 	const uint64_t x = figure(a, o->sort_by), y = figure(b, o->sort_by);
 	int d = x < y ? 1 : x > y ? -1 : 0; /* largest first */
 
+	/* Of probes and marks at a place there is no time: the most frequent first. */
+	if (!d && !a->timed && !b->timed)
+		d = a->c.calls < b->c.calls ? 1 : a->c.calls > b->c.calls ? -1 : 0;
 	if (o->sort_by == ESPY_COL_NAME)
 		d = strcmp(a->name ? a->name : "syscall_", b->name ? b->name : "syscall_");
 	return d && !o->unsorted ? d : a->nr < b->nr ? -1 : a->nr > b->nr;

@@ -26,6 +26,9 @@ expect "-C: the table" "$want" "$(counts "$dir/got")"
 expect "-C: the lines" 5 "$(grep -c '^probed:' "$dir/got")"
 trace -c -U calls,name "$@" "$probed" >"$dir/got"
 has "-c: columns of one's own" "$dir/got" ' 3 probed:factorial%return$'
+trace -c -u probed:handle -u probed:factorial "$probed" >"$dir/got"
+expect "-c: without times the most frequent first" "probed:factorial probed:handle" \
+	"$(sed -n 's/.* \(probed:[a-z]*\)$/\1/p' "$dir/got" | paste -sd' ')"
 trace -c --json "$@" "$probed" | grep '^{' >"$dir/got"
 has "-c --json: a probe" "$dir/got" '^{"kind":"summary_probe","name":"probed:handle","hits":2,"total_time":0,"min_time":0,"max_time":0,"avg_time":0}$'
 has "-c --json: their sum" "$dir/got" '^{"kind":"summary_probe_total","hits":5,"total_time":[1-9]'
