@@ -264,7 +264,11 @@ static int choose_source(struct espy_session *s)
 	}
 	int err = marks_alone(s) ? 0 : espy_source__choose(&s->src_ops, asked, needed_caps(s), why, sizeof(why));
 	if (err) {
-		espy_session__error(s, "%s", why);
+		/* The user has not named that source: why it was taken stands first. */
+		if (stopping && asked && asked != o->source)
+			espy_session__error(s, "%s needs a source that stops the task, and %s", stopping, why);
+		else
+			espy_session__error(s, "%s", why);
 		return err;
 	}
 	if (o->can_pause && !s->src_ops->pause) {

@@ -88,6 +88,8 @@ printf '#! /bin/sh -e\nprobed\n' >"$dir/shim"
 refused "a script" "is a script (.*), which /bin/sh runs: name that program (-u /bin/sh:handle), or the one that the script starts\$" "$dir/shim:handle"
 "$espy" trace --source=ptrace -u probed:handle "$probed" >"$dir/got" 2>&1 && not_ok "ptrace has taken a probe"
 has "ptrace says that it cannot" "$dir/got" 'the ptrace source cannot put probes'
+"$espy" trace -k -u probed:handle "$probed" >"$dir/got" 2>&1 && not_ok "-k has taken a probe"
+has "and why it was taken" "$dir/got" '^espy: -k needs a source that stops the task, and the ptrace source cannot put probes'
 
 # ---- whose
 expect "without -f the child is none of ours" 2 "$(trace -u probed:handle "$probed" fork | grep -c '^probed:handle')"
