@@ -310,7 +310,7 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 	bool len = t->len.kind != LEN_NONE;
 	enum dc_word w = (enum dc_word)t->name->word;
 	bool byte_fmt = t->fmt && (!strcmp(t->fmt->s, "mac") || !strcmp(t->fmt->s, "inet6") ||
-				   !strcmp(t->fmt->s, "sunpath") || !strcmp(t->fmt->s, "uuid"));
+				   !strcmp(t->fmt->s, "sunpath") || !strcmp(t->fmt->s, "uuid") || !strcmp(t->fmt->s, "ax25"));
 
 	switch (w) {
 	case W_STR:

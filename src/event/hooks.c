@@ -251,6 +251,7 @@ static bool user_desc(struct espy_walk *w, const struct espy_hooked *v)
 static bool bitfields(struct espy_walk *w, const struct espy_hooked *v)
 {
 	const struct espy_ways ways = espy_walk_part(w);
+	const uint16_t empty = v->type->flags & ESPY_TF_BARE ? UINT16_MAX : ESPY_MANNERS_FULL;
 	bool any = false;
 
 	if (v->type->table >= w->img->table_cnt)
@@ -260,11 +261,11 @@ static bool bitfields(struct espy_walk *w, const struct espy_hooked *v)
 		const struct espy_entry *e = &w->img->entries[tab->first + i];
 		const uint64_t x = (v->num & e->value) >> (e->shift & 63);
 
-		if (!espy_walk_take(w, &ways, x ? UINT16_MAX : ESPY_MANNERS_FULL))
+		if (!espy_walk_take(w, &ways, x ? UINT16_MAX : empty))
 			continue;
 		espy_hook_field(w, espy_image__str(w->img, e->reserved));
 		espy_hook_number(w, &espy_number_dec, x);
-		any |= x;
+		any |= x || empty == UINT16_MAX;
 	}
 	if (!any && espy_walk_take(w, &ways, tab->count ? ESPY_MANNERS_BRIEF : UINT16_MAX))
 		espy_hook_number(w, &espy_number_dec, 0);
@@ -336,35 +337,6 @@ static bool sockopt(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-#define AX25_CALL_SIZE 7u
-
-/* Six characters, shifted left by one, and a number in the seventh byte. Anything else stays a string. */
-static bool ax25_call(struct espy_walk *w, const struct espy_hooked *v)
-{
-	char call[AX25_CALL_SIZE + 2];
-	size_t n = AX25_CALL_SIZE - 1;
-
-	if (!v->bytes || v->len < AX25_CALL_SIZE)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		call[i] = (char)(v->bytes[i] >> 1);
-		bool ok = (call[i] >= 'A' && call[i] <= 'Z') || (call[i] >= '0' && call[i] <= '9') || call[i] == ' ';
-		if (!ok || v->bytes[i] & 1)
-			return false;
-	}
-	while (n && call[n - 1] == ' ')
-		n--;
-	const unsigned ssid = v->bytes[6] >> 1 & 0xf;
-	if (ssid)
-		call[n++] = '-';
-	if (ssid >= 10)
-		call[n++] = '1';
-	if (ssid)
-		call[n++] = (char)('0' + ssid % 10);
-	espy_hook_word(w, espy_walk_keep(w, call, n), 0, 0);
-	return true;
-}
-
 /* The kernel goes on with a call that a stop of the task has interrupted. */
 static bool resumed(struct espy_walk *w, const struct espy_hooked *v)
 {
@@ -405,7 +377,6 @@ static const value_hook hooks[ESPY_HOOK_CNT] = {
 	[ESPY_HOOK_FRACTION] = fraction,
 	[ESPY_HOOK_KB_VALUE] = kb_value,
 	[ESPY_HOOK_SOCKOPT] = sockopt,
-	[ESPY_HOOK_AX25_CALL] = ax25_call,
 	[ESPY_HOOK_RESUMED] = resumed,
 };
 

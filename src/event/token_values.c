@@ -40,6 +40,33 @@ static bool is_short_digest(const struct espy_token *v)
 	       !(v->flags & ESPY_TOKF_TAIL) && t->size <= WHOLE_BYTES;
 }
 
+/* Six characters, shifted left by one, and a number in the seventh byte. */
+size_t espy_ax25_call(const uint8_t *bytes, size_t len, char call[ESPY_AX25_CALL])
+{
+	size_t n = 6;
+
+	if (len != n + 1 || bytes[n] & ~0x1eu)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const char c = (char)(bytes[i] >> 1);
+
+		if (bytes[i] & 1 || !((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c == ' ' && i)) ||
+		    (i && c != ' ' && call[i - 1] == ' '))
+			return 0;
+		call[i] = c;
+	}
+	while (call[n - 1] == ' ')
+		n--;
+	const unsigned station = bytes[6] >> 1;
+	if (station)
+		call[n++] = '-';
+	if (station >= 10)
+		call[n++] = '1';
+	if (station)
+		call[n++] = (char)('0' + station % 10);
+	return n;
+}
+
 struct espy_string_part espy_token__string(const struct espy_token *v, unsigned str_limit)
 {
 	const struct espy_type *type = v->type;

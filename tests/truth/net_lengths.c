@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Socket options whose length is short, long or negative, and addresses of the rarer families. */
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include "truth.h"
 
 #define TIPC 271
 #define TIPC_IMPORTANCE_OPT 127
+#define TCP_AO_ADD_KEY_OPT 38
 
 /* Sets an option at each of four lengths: too short or negative ones leave an address. */
 static void set(long fd, int level, int option, const char *names, const void *value, int size, const char *shown)
@@ -86,6 +88,19 @@ static void cut_values(long fd)
 	}
 }
 
+/* struct tcp_ao_add */
+static void keys(void)
+{
+	static const char text[] = "{addr={sa_family=AF_INET, sin_port=htons(0), sin_addr=inet_addr(\"127.0.0.1\")}, prefix=32, "
+				   "alg_name=\"cmac(aes)\", ifindex=0, set_current=0, set_rnext=1, sndid=200, rcvid=100, maclen=12, "
+				   "keyflags=TCP_AO_KEYF_IFINDEX|TCP_AO_KEYF_EXCLUDE_OPT, key=\"\\x7a\\x66\", keylen=2}";
+	uint8_t key[288] = { 2, 0, 0, 0, 127, 0, 0, 1 };
+
+	memcpy(key + 128, "cmac(aes)", 9);
+	memcpy(key + 196, "\2\0\0\0\0\0\x20\xc8\x64\x0c\3\2\x7a\x66", 14);
+	set(-1, SOL_TCP, TCP_AO_ADD_KEY_OPT, "SOL_TCP, TCP_AO_ADD_KEY", key, sizeof(key), text);
+}
+
 int main(int argc, char **argv)
 {
 	truth_begin(argc, argv, "-e trace=setsockopt,getsockopt,connect");
@@ -125,7 +140,15 @@ int main(int argc, char **argv)
 	address((const uint8_t[36]){ 33 }, 36,
 		"sa_family=AF_RXRPC, srx_service=0 /* ???_SERVICE */, transport_type=0 /* SOCK_??? */, transport_len=0, "
 		"transport={family=AF_UNSPEC}");
+	address((const uint8_t[36]){ 33, 0, 1, 0, 2, 0, 3, 0, 0, 0, 'x', 'y' }, 36,
+		"sa_family=AF_RXRPC, srx_service=0x1 /* ???_SERVICE */, transport_type=SOCK_DGRAM, transport_len=3, "
+		"transport={family=AF_UNSPEC, \"xy\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\"}");
+	address(BYTES(3, 0, 'A' << 1, 'B' << 1, '1' << 1, ' ' << 1, ' ' << 1, ' ' << 1, 13 << 1, 0xff, 0xff, 0xff, 0, 0, 0, 0),
+		"sa_family=AF_AX25, sax25_call=AB1-13, sax25_ndigis=0");
+	address(BYTES(3, 0, 'A' << 1, ' ' << 1, '1' << 1, ' ' << 1, ' ' << 1, ' ' << 1, 0, 0, 0, 0, 0, 0, 0, 0),
+		"sa_family=AF_AX25, sax25_call={ax25_call=\"\\x82\\x40\\x62\\x40\\x40\\x40\\x00\"}, sax25_ndigis=0");
 	addresses();
+	keys();
 	cut_values(fd);
 	return 0;
 }

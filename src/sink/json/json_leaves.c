@@ -524,6 +524,16 @@ static void put_unit(struct espy_json *j, const struct espy_token *v)
 			put_digest(j, v->bytes, v->len, false);
 		return;
 	}
+	if (v->fmt == ESPY_FMT_AX25) {
+		const size_t n = espy_ax25_call(v->bytes, v->len, text);
+
+		text[n] = '\0';
+		if (n)
+			espy_json__str(j, text);
+		else
+			put_digest(j, v->bytes, v->len, false);
+		return;
+	}
 	espy_json__separate(j);
 	espy_buf__putc(j->b, '"');
 	for (size_t i = 0; i < v->len; i++) {

@@ -484,6 +484,37 @@ static void put_inet6(struct espy_text *t, const struct espy_token *v)
 	espy_text_end_style(t);
 }
 
+/* What -X makes of bytes that have a text; as espy_text_begin_style(). */
+static bool begin_string_style(struct espy_text *t, const struct espy_token *v)
+{
+	if (t->xlat == ESPY_XLAT_ABBREV)
+		return true;
+	espy_buf__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return false;
+	espy_text_comment(t);
+	return true;
+}
+
+static void put_ax25(struct espy_text *t, const struct espy_token *v)
+{
+	char call[ESPY_AX25_CALL];
+	const size_t n = espy_ax25_call(v->bytes, v->len, call);
+
+	if (n && t->xlat == ESPY_XLAT_ABBREV) {
+		espy_buf__put(t->b, call, n);
+		return;
+	}
+	espy_buf__puts(t->b, "{ax25_call=");
+	espy_buf__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
+	espy_buf__putc(t->b, '}');
+	if (!n || t->xlat == ESPY_XLAT_RAW)
+		return;
+	espy_text_comment(t);
+	espy_buf__put(t->b, call, n);
+	espy_text_comment_end(t);
+}
+
 /* Digits of every byte, parted by SEPARATOR: before each byte, or as a UUID is parted. */
 static void put_parted(struct espy_text *t, const struct espy_token *v, char separator)
 {
@@ -502,8 +533,19 @@ void espy_text_string(struct espy_text *t, const struct espy_token *v)
 		put_inet6(t, v);
 		return;
 	}
-	if (v->fmt == ESPY_FMT_MAC || v->fmt == ESPY_FMT_UUID) {
-		put_parted(t, v, v->fmt == ESPY_FMT_MAC ? ':' : '-');
+	if (v->fmt == ESPY_FMT_MAC) {
+		if (begin_string_style(t, v)) {
+			put_parted(t, v, ':');
+			espy_text_end_style(t);
+		}
+		return;
+	}
+	if (v->fmt == ESPY_FMT_UUID) {
+		put_parted(t, v, '-');
+		return;
+	}
+	if (v->fmt == ESPY_FMT_AX25) {
+		put_ax25(t, v);
 		return;
 	}
 	if (v->fmt == ESPY_FMT_SUNPATH) {

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Addresses of which the bytes and their text are shown (-X verbose). */
+#include "truth.h"
+
+#define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
+
+static void address(const void *bytes, size_t size, const char *shown)
+{
+	line(call(SYS_connect, JUNK(-1), tail_copy(bytes, size), JUNK(size)), "connect(-1, {%s}, %zu)", shown, size);
+}
+
+int main(int argc, char **argv)
+{
+	truth_begin(argc, argv, "-X verbose -e trace=connect");
+	address(BYTES(31, 0, 1, 2, 3, 0xa, 0xb, 0xc),
+		"sa_family=0x1f /* AF_BLUETOOTH */, sco_bdaddr=\"\\x01\\x02\\x03\\x0a\\x0b\\x0c\" /* 01:02:03:0a:0b:0c "
+		"*/");
+	address(BYTES(3, 0, 'A' << 1, 'B' << 1, ' ' << 1, ' ' << 1, ' ' << 1, ' ' << 1, 2, 0, 0, 0, 0, 0, 0, 0),
+		"sa_family=0x3 /* AF_AX25 */, sax25_call={ax25_call=\"\\x82\\x84\\x40\\x40\\x40\\x40\\x02\"} /* AB-1 "
+		"*/, sax25_ndigis=0");
+	address(BYTES(2, 0, 0, 80, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0),
+		"sa_family=0x2 /* AF_INET */, sin_port=\"\\x00\\x50\" /* htons(80) */, "
+		"sin_addr=\"\\x7f\\x00\\x00\\x01\" /* inet_addr(\"127.0.0.1\") */");
+	return 0;
+}
