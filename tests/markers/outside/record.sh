@@ -71,6 +71,11 @@ if "$espy" doctor --source=bpf >"$dir/doctor" 2>&1; then
 	"$espy" show "$dir/turns" 2>/dev/null | sed -n 's/.*openat(AT_FDCWD, "\/dev\/null".*/o/p; s/.*app:opened(.*/m/p; s/.*close(.*/c/p; s/.*app:closed(.*/n/p' |
 		tr -d '\n' >"$dir/order"
 	expect "calls and marks in turn" $n "$(grep -o omcn "$dir/order" | wc -l)"
+	if [ "$(grep -o omcn "$dir/order" | wc -l)" != $n ]; then # what came in between
+		cat "$dir/err"
+		sed 's/omcn/./g; s/\.\.*/./g' "$dir/order"
+		"$espy" show -ttt "$dir/turns" 2>&1 | tail -n 20
+	fi
 else
 	echo "note: without the source bpf nothing is tested beside calls: $(tail -n 1 "$dir/doctor")"
 fi
