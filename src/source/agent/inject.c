@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/mapping.h"
 #include "source/agent_control.h"
 #include "source/agent/inject_parts.h"
 #include "source/agent/remote.h"
@@ -53,19 +54,9 @@ static bool has_library(pid_t pid, const char *library)
 
 bool espy_inject_is_mapped(pid_t pid)
 {
-	char path[48], *line = NULL;
-	size_t size = 0;
-	bool found = false;
+	struct espy_mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	FILE *f = fopen(path, "re");
-
-	while (f && !found && getline(&line, &size, f) > 0)
-		found = strstr(line, "/libespy-agent.so") != NULL;
-	free(line);
-	if (f)
-		fclose(f);
-	return found;
+	return espy_mapping__of_file(&m, pid, "/libespy-agent.so");
 }
 
 static int call(struct espy_remote *r, const struct espy_inject_target *t)

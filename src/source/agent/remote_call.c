@@ -33,6 +33,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "arch/machine_calls.h"
+#include "base/mapping.h"
 #include "source/agent/remote_parts.h"
 
 #define STACK_SZ (256u * 1024u)
@@ -305,23 +306,11 @@ static int call_on(struct espy_remote *r, const struct espy_remote_code *code, u
  */
 static bool own_stack(const struct espy_remote *r)
 {
-	char path[48], line[512];
-	bool own = false;
+	const uint64_t sp = r->regs.rsp, tcb = r->regs.fs_base;
+	struct espy_mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)r->pid);
-	FILE *f = fopen(path, "re");
-
-	while (f && fgets(line, sizeof(line), f)) {
-		uint64_t start, end, sp = r->regs.rsp, tcb = r->regs.fs_base;
-
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2 || sp < start || sp >= end)
-			continue;
-		own = strstr(line, "[stack]") || (tcb > sp && tcb < end && sp - start > ROOM_WANTED);
-		break;
-	}
-	if (f)
-		fclose(f);
-	return own;
+	return espy_mapping__at(&m, r->pid, sp) &&
+	       (!strcmp(m.name, "[stack]") || (tcb > sp && tcb < m.end && sp - m.start > ROOM_WANTED));
 }
 
 /* On its own stack, if that is known to be large enough, or a new one; then all is as it was. */

@@ -15,12 +15,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/mapping.h"
 #include "base/small_file.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
@@ -79,28 +78,12 @@ static bool syscall_info(const struct espy_ptask *t, struct __ptrace_syscall_inf
 	return ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, (void *)sizeof(*info), info) > 0;
 }
 
-/* Does an address lie in code that the kernel has put into the process for probes? */
+/* Does an address lie in code of the kernel for probes: "[uprobes]", "[uprobes-trampoline]"? */
 static bool in_probe_code(pid_t tid, uint64_t at)
 {
-	char path[48], *line = NULL;
-	size_t size = 0;
-	bool found = false;
+	struct espy_mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)tid);
-	FILE *f = fopen(path, "re");
-
-	while (f && !found && getline(&line, &size, f) > 0) {
-		uint64_t start, end;
-		int name = 0;
-
-		/* "[uprobes]", "[uprobes-trampoline]"; the name of a file begins with a slash. */
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &name) == 2 && at - start < end - start)
-			found = name && !strncmp(line + name, "[uprobes", strlen("[uprobes"));
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	return found;
+	return espy_mapping__at(&m, tid, at) && !strncmp(m.name, "[uprobes", strlen("[uprobes"));
 }
 
 /*

@@ -134,4 +134,15 @@ if grep -q ready "$dir/said"; then
 else
 	cat "$dir/said"
 fi
+# While a thread stands for the agent to be loaded, espy does not read the list of mappings, which may be long (Linux 6.11).
+if "$espy" doctor --source=bpf >/dev/null 2>&1 && [ "$(printf '6.11\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.11 ]; then
+	start "$progs/subjects" sleep
+	"$espy" trace -f -y --source=bpf -e trace=ptrace,read -o "$dir/calls" "$espy" trace -p $pid -m 'app:*' -o "$dir/out" 2>"$dir/err" & a=$!
+	wait_for 60 grep -q 'PTRACE_DETACH' "$dir/calls" || not_ok "nothing is loaded: $(cat "$dir/err")"
+	kill -9 $pid
+	wait $a
+	expect "no list of mappings is read while a thread stands" '' "$(awk '
+		/PTRACE_(INTERRUPT|ATTACH)/ { stands = 1 } /PTRACE_(CONT|DETACH|LISTEN|SYSCALL)/ { stands = 0 }
+		stands && /read\(.*\/maps>/' "$dir/calls" | head -n 1)"
+fi
 finish

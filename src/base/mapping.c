@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/mapping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Of <linux/fs.h>, which may be older. */
+struct query {
+	uint64_t size, flags, addr;
+	uint64_t start, end, vma_flags, page_size, offset, inode;
+	uint32_t major, minor, name_size, build_id_size;
+	uint64_t name, build_id;
+};
+_Static_assert(sizeof(struct query) == 104, "the kernel's struct procmap_query");
+#define QUERY _IOWR('f', 17, struct query)
+#define EXECUTABLE 0x04u
+#define OR_NEXT 0x10u
+#define OF_FILE 0x20u
+
+/* The mapping that the address lies in; with `part`, that one or one behind it. 0, -ENOENT, or -ENOTTY: the kernel is
+ * older. */
+static int ask(struct espy_mapping *m, int fd, uint64_t addr, const char *part)
+{
+	struct query q = { .size = sizeof(q), .flags = part ? EXECUTABLE | OR_NEXT | OF_FILE : 0 };
+
+	do {
+		q.addr = addr;
+		q.name = (uint64_t)(uintptr_t)m->name;
+		q.name_size = sizeof(m->name);
+		m->name[0] = 0;
+		if (ioctl(fd, QUERY, &q)) {
+			if (errno != ENAMETOOLONG)
+				return -errno;
+			q.name = q.name_size = 0;
+			if (ioctl(fd, QUERY, &q))
+				return -errno;
+		}
+		addr = q.end;
+	} while (part && !strstr(m->name, part));
+	m->start = q.start;
+	m->end = q.end;
+	return 0;
+}
+
+static bool find_in_list(struct espy_mapping *m, int fd, uint64_t addr, const char *part)
+{
+	FILE *f = fdopen(fd, "re");
+	char *line = NULL;
+	size_t cap = 0;
+	bool found = false;
+
+	if (!f)
+		close(fd);
+	while (f && !found && getline(&line, &cap, f) > 0) {
+		char prot[5] = "";
+		int name = 0;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &m->start, &m->end, prot, &name) != 3 ||
+		    !name)
+			continue;
+		line[name + (int)strcspn(line + name, "\n")] = 0;
+		found = part ? prot[2] == 'x' && line[name] == '/' && strstr(line + name, part)
+			     : addr - m->start < m->end - m->start;
+		if (found)
+			snprintf(m->name, sizeof(m->name), "%s",
+				 strlen(line + name) < sizeof(m->name) ? line + name : "");
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool find(struct espy_mapping *m, pid_t pid, uint64_t addr, const char *part)
+{
+	char path[48];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	err = ask(m, fd, addr, part);
+	if (err == -ENOTTY)
+		return find_in_list(m, fd, addr, part);
+	close(fd);
+	return !err;
+}
+
+bool espy_mapping__at(struct espy_mapping *m, pid_t pid, uint64_t addr)
+{
+	return find(m, pid, addr, NULL);
+}
+
+bool espy_mapping__of_file(struct espy_mapping *m, pid_t pid, const char *part)
+{
+	return find(m, pid, 0, part);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One mapping of a process. Since 6.11 the kernel answers that question by itself, whatever the number of mappings; an
+ * older one is asked for the whole list. So a task that stands still for the answer waits for microseconds, not for a
+ * list of thousands.
+ */
+#ifndef ESPY_BASE_MAPPING_H
+#define ESPY_BASE_MAPPING_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct espy_mapping {
+	uint64_t start, end;
+	char name[PATH_MAX]; /* of its file, or as "[stack]"; empty: none, or a longer one */
+};
+
+/* The mapping that the address lies in. false: there is none, or the process is gone. */
+bool espy_mapping__at(struct espy_mapping *m, pid_t pid, uint64_t addr);
+/* The first code of a file whose name has this part. */
+bool espy_mapping__of_file(struct espy_mapping *m, pid_t pid, const char *part);
+
+#endif
