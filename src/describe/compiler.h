@@ -179,6 +179,8 @@ struct ast_expr *dc_parse_expr(struct dc *dc);
 struct ast_expr *dc_parse_primary(struct dc *dc); /* name, number, or expression in parentheses */
 /* parse_table.c */
 void dc_parse_table(struct dc *dc, int kind);
+/* What stands for a value without a name, and `from` and a header: both may be missing. */
+void dc_parse_origin(struct dc *dc, struct ast_table *t);
 /* parse_attrs.c */
 void dc_parse_attrs(struct dc *dc);
 /* parse_call.c */

@@ -168,13 +168,7 @@ void dc_parse_attrs(struct dc *dc)
 	s->name = dc_expect_name(dc, "the name of the attributes", &s->pos);
 	t->name = derived(dc, s->name, "names");
 	t->pos = s->pos;
-	if (dc_peek(dc, 0)->kind == T_STR)
-		t->unknown = dc_next(dc)->str;
-	if (dc_accept_word(dc, W_FROM)) {
-		if (dc_peek(dc, 0)->kind != T_HEADER)
-			dc_syntax(dc, "a header in angle brackets after `from`");
-		t->header = dc_next(dc)->str;
-	}
+	dc_parse_origin(dc, t);
 	parse_body(dc, a);
 	struct dc_sym *format = a->nnames ? make_table(dc, a, t) : word(dc, "hex");
 	struct dc_sym *value = make_union(dc, a, s->pos, derived(dc, s->name, "value"));

@@ -149,6 +149,17 @@ static struct ast_item *parse_items(struct dc *dc, uint32_t *count, int kind, bo
 	return v;
 }
 
+void dc_parse_origin(struct dc *dc, struct ast_table *t)
+{
+	if (dc_peek(dc, 0)->kind == T_STR)
+		t->unknown = dc_next(dc)->str;
+	if (dc_accept_word(dc, W_FROM)) {
+		if (dc_peek(dc, 0)->kind != T_HEADER)
+			dc_syntax(dc, "a header in angle brackets after `from`");
+		t->header = dc_next(dc)->str;
+	}
+}
+
 void dc_parse_table(struct dc *dc, int kind)
 {
 	struct ast_table *t = dc_alloc(dc, sizeof(*t));
@@ -167,13 +178,7 @@ void dc_parse_table(struct dc *dc, int kind)
 		else
 			break;
 	}
-	if (dc_peek(dc, 0)->kind == T_STR)
-		t->unknown = dc_next(dc)->str;
-	if (dc_accept_word(dc, W_FROM)) {
-		if (dc_peek(dc, 0)->kind != T_HEADER)
-			dc_syntax(dc, "a header in angle brackets after `from`");
-		t->header = dc_next(dc)->str;
-	}
+	dc_parse_origin(dc, t);
 	dc_expect(dc, '{', "before the items");
 	t->items = parse_items(dc, &t->nitems, kind, false);
 	if (t->name->table || (kind == ESPY_TABLE_PACK && t->name->type))

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/clock.h"
 #include "lib/control_socket.h"
 #include "lib/session_impl.h"
@@ -194,15 +195,8 @@ static struct session_hold *find_hold(struct session_holds *h, pid_t task)
 
 static struct session_hold *add_hold(struct session_holds *h, pid_t task)
 {
-	if (h->cnt == h->room) {
-		const size_t room = h->room ? 2 * h->room : 16;
-		struct session_hold *v = reallocarray(h->v, room, sizeof(*v));
-
-		if (!v)
-			return NULL;
-		h->v = v;
-		h->room = room;
-	}
+	if (!espy_array__grow(h->v, h->cnt, h->room))
+		return NULL;
 	h->v[h->cnt] = (struct session_hold){ .task = task };
 	return &h->v[h->cnt];
 }

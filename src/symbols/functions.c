@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "arch/insn_length.h"
+#include "base/array.h"
 #include "base/pattern.h"
 #include "symbols/lines.h"
 #include "symbols/demangle.h"
@@ -17,23 +18,6 @@
 
 /* ---- symbols */
 
-static int grow(void **v, size_t need, size_t *cap, size_t size, size_t first)
-{
-	size_t more = *cap ? *cap : first;
-	void *p;
-
-	if (need <= *cap)
-		return 0;
-	while (more < need)
-		more *= 2;
-	p = reallocarray(*v, more, size);
-	if (!p)
-		return -ENOMEM;
-	*v = p;
-	*cap = more;
-	return 0;
-}
-
 /* name is an offset in names until all are read. */
 static int add_symbol(void *ctx, const char *name, uint64_t addr, uint64_t size, uint8_t type)
 {
@@ -43,8 +27,7 @@ static int add_symbol(void *ctx, const char *name, uint64_t addr, uint64_t size,
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT && type != STT_NOTYPE) || !len || !addr ||
 	    f->cnt >= FUNCTIONS_MAX || f->names_sz + len >= NAMES_MAX)
 		return 0;
-	if (grow((void **)&f->v, f->cnt + 1, &f->cap, sizeof(*f->v), 1024) ||
-	    grow((void **)&f->names, f->names_sz + len + 1, &f->names_cap, 1, 32768))
+	if (!espy_array__grow(f->v, f->cnt, f->cap) || !espy_array__room(&f->names, f->names_sz, &f->names_cap, 1, len + 1))
 		return -ENOMEM;
 	memcpy(f->names + f->names_sz, name, len);
 	f->names[f->names_sz + len] = 0;

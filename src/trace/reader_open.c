@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "trace/crc32c.h"
 #include "trace/output.h"
 
@@ -247,7 +248,7 @@ static int list_set(const char *path, uint32_t **numbers, size_t *count)
 	const char *base = slash ? slash + 1 : path;
 	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 	uint32_t *list = NULL;
-	size_t n = 0;
+	size_t n = 0, cap = 0;
 	int err = 0;
 
 	DIR *d = dir ? opendir(dir) : NULL;
@@ -260,16 +261,10 @@ static int list_set(const char *path, uint32_t **numbers, size_t *count)
 
 		if (number < 0)
 			continue;
-		if (!(n & (n - 1))) {
-			uint32_t *more = realloc(list, (n ? 2 * n : 1) * sizeof(*list));
-
-			if (!more) {
-				err = -ENOMEM;
-				break;
-			}
-			list = more;
-		}
-		list[n++] = (uint32_t)number;
+		if (espy_array__grow(list, n, cap))
+			list[n++] = (uint32_t)number;
+		else
+			err = -ENOMEM;
 	}
 	closedir(d);
 	if (!err && !n)

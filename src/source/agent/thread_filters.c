@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/clock.h"
 #include "source/agent_control.h"
 #include "source/agent/seccomp_requirements.h"
@@ -190,7 +191,6 @@ static long find_filtered(struct espy_inject_target *t, bool held, struct espy_i
 		return espy_inject__refuse(r, -ESRCH, "process %d has ended", (int)t->pid);
 	for (struct dirent *e; all >= 0 && (e = readdir(d));) {
 		const pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
-		struct espy_inject_thread *v;
 		struct espy_inject_status s;
 
 		if (tid <= 0 || espy_agent__is_helper(dirfd(d), e->d_name) || espy_inject__read_status(tid, &s))
@@ -205,14 +205,9 @@ static long find_filtered(struct espy_inject_target *t, bool held, struct espy_i
 						  (int)t->pid);
 		if (s.seccomp != 2)
 			continue;
-		if (t->thread_cnt == room) {
-			room = room ? 2 * room : 16;
-			v = realloc(t->threads, room * sizeof(*v));
-			if (!v) {
-				all = -ENOMEM;
-				break;
-			}
-			t->threads = v;
+		if (!espy_array__grow(t->threads, t->thread_cnt, room)) {
+			all = -ENOMEM;
+			break;
 		}
 		t->threads[t->thread_cnt++] = (struct espy_inject_thread){ .tid = tid, .filters = s.filters };
 	}

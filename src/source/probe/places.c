@@ -8,6 +8,7 @@
 #include <string.h>
 #include "source/probe/probe_impl.h"
 #include "arch/insn_effect.h"
+#include "base/array.h"
 #include "symbols/demangle.h"
 #include "symbols/entry_place.h"
 
@@ -95,15 +96,8 @@ static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *
 		espy_probe_say(p, true, "at most %u places can be probed", PLACES_MAX);
 		return -EINVAL;
 	}
-	if (all->place_cnt == p->place_cap) {
-		const size_t cap = p->place_cap ? p->place_cap * 2 : 16;
-
-		place = reallocarray(all->places, cap, sizeof(*place));
-		if (!place)
-			return -ENOMEM;
-		all->places = place;
-		p->place_cap = cap;
-	}
+	if (!espy_array__grow(all->places, all->place_cnt, p->place_cap))
+		return -ENOMEM;
 	name_of(rule, f, addr, offset, name);
 	place = &all->places[all->place_cnt];
 	*place = (struct espy_probe_place){

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "base/array.h"
 #include "source/bpf/bpf_source.h"
 #include "source/bpf/kernel/bpf_objects.h"
 #include "source/probes.h"
@@ -35,22 +36,6 @@ struct bpf_probes {
 	uint8_t *told; /* by place: its definition has been delivered */
 	size_t refused; /* places of patterns that the kernel cannot probe */
 };
-
-/* Room for one element more. */
-static int grow(void **v, size_t cnt, size_t *cap, size_t size)
-{
-	const size_t more = *cap ? *cap * 2 : 16;
-	void *p;
-
-	if (cnt < *cap)
-		return 0;
-	p = reallocarray(*v, more, size);
-	if (!p)
-		return -ENOMEM;
-	*v = p;
-	*cap = more;
-	return 0;
-}
 
 static int create_link(const struct multi_attr *attr)
 {
@@ -177,10 +162,9 @@ static bool is_of_pattern(const struct espy_probes *p, uint64_t cookie)
 static int create_links(struct bpf_source *s, struct multi_attr attr)
 {
 	struct bpf_probes *p = s->probes;
-	int err = grow((void **)&p->fds, p->fd_cnt, &p->fd_cap, sizeof(*p->fds));
 
-	if (err)
-		return err;
+	if (!espy_array__grow(p->fds, p->fd_cnt, p->fd_cap))
+		return -ENOMEM;
 	const int fd = create_link(&attr);
 
 	if (fd >= 0) {
@@ -199,7 +183,8 @@ static int create_links(struct bpf_source *s, struct multi_attr attr)
 	rest.cnt -= attr.cnt;
 	rest.offsets += attr.cnt * sizeof(uint64_t);
 	rest.cookies += attr.cnt * sizeof(uint64_t);
-	err = create_links(s, attr);
+	const int err = create_links(s, attr);
+
 	return err ? err : create_links(s, rest);
 }
 
@@ -261,12 +246,11 @@ static int attach_single(struct bpf_source *s, size_t i, const char *name, bool 
 	const struct espy_probe_place *place = &s->opts.probes->places[i];
 	struct bpf_probes *p = s->probes;
 	struct bpf_program *prog = bpf_object__find_program_by_name(p->obj, name);
-	int err = grow((void **)&p->links, p->link_cnt, &p->link_cap, sizeof(struct bpf_link *));
 	struct bpf_link *link;
 	char path[48];
 
-	if (err)
-		return err;
+	if (!espy_array__grow(p->links, p->link_cnt, p->link_cap))
+		return -ENOMEM;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->fd);
 	errno = 0;
 	link = bpf_program__attach_uprobe_opts(prog, pid ? pid : -1, path, place->offset, &o);
