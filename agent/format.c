@@ -138,7 +138,8 @@ int espy_mark_whole(struct espy_agent_pred *p)
 	return 0;
 }
 
-size_t espy_mark_split(const char *full, size_t len, size_t *name)
+/* Splits "app_req_done": returns the length of the provider; *name is where the name begins. */
+static size_t split_name(const char *full, size_t len, size_t *name)
 {
 	for (size_t i = 0; i < len && full[i]; i++)
 		if (full[i] == '_') {
@@ -151,7 +152,7 @@ size_t espy_mark_split(const char *full, size_t len, size_t *name)
 
 int espy_mark_match(const char *pattern, const char *full, size_t len)
 {
-	size_t name, provider = espy_mark_split(full, len, &name);
+	size_t name, provider = split_name(full, len, &name);
 
 	return espy_mark_glob(pattern, full, provider, full + name, len - name);
 }

@@ -34,9 +34,6 @@ struct espy_format {
  */
 void espy_format_parse(struct espy_format *f, const char *format, size_t len, __u64 types, unsigned int nwords);
 
-/* Where "app_req_done" is split: length of the provider; *name is where the name begins. */
-size_t espy_mark_split(const char *full, size_t len, size_t *name);
-
 /*
  * A comparison of an integer with a number that may have a fraction, as one with a whole number of the same result: `n < 1.5`
  * is `n < 2`. 0: *p (a DOUBLE, not AND) is an INT or UINT now; 1: every integer passes; -1: none does.

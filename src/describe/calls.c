@@ -118,6 +118,23 @@ static void display_order(struct dc *dc, const struct ast_call *c, const struct 
 			at[i] = n++;
 }
 
+/* Lower the guard alone, for the check below; the expression table keeps one copy anyway. */
+static const uint32_t IDENTITY[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+static uint32_t lower_guard(struct dc *dc, const struct ast_call *c, const struct ast_expr *e)
+{
+	struct dc_ctx ctx = { .call = c, .order = IDENTITY };
+	uint32_t before = dc->errors;
+	espy_diag_fn diag = dc->diag;
+
+	dc->diag = NULL; /* already reported */
+	uint32_t x = dc_lower_expr(dc, e, &ctx);
+
+	dc->diag = diag;
+	dc->errors = before;
+	return x;
+}
+
 static void check_param(struct dc *dc, const struct ast_call *c, uint32_t i, const struct ast_type *t, uint32_t type)
 {
 	const struct espy_type *ty = dc_type(dc, type);
@@ -136,26 +153,9 @@ static void check_param(struct dc *dc, const struct ast_call *c, uint32_t i, con
 			 c->params[i].name->s);
 	if (t->out && ((c->plan_flags | (c->base ? c->base->plan_flags : 0)) & ESPY_PLAN_NEW_IMAGE))
 		dc_error(dc, t->pos, "`out` in a call that replaces the program: nothing of it is left to be read");
-	if (t->in && t->when && !t->out && dc_expr_has(dc, dc_lower_guard(dc, c, t->when), ESPY_X_RET))
+	if (t->in && t->when && !t->out && dc_expr_has(dc, lower_guard(dc, c, t->when), ESPY_X_RET))
 		dc_error(dc, t->when->pos,
 			 "`ret` is not known before the call, expected a guard for what the call reads");
-}
-
-/* Lower the guard alone, for the check above; the expression table keeps one copy anyway. */
-static const uint32_t IDENTITY[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-
-uint32_t dc_lower_guard(struct dc *dc, const struct ast_call *c, const struct ast_expr *e)
-{
-	struct dc_ctx ctx = { .call = c, .order = IDENTITY };
-	uint32_t before = dc->errors;
-	espy_diag_fn diag = dc->diag;
-
-	dc->diag = NULL; /* already reported */
-	uint32_t x = dc_lower_expr(dc, e, &ctx);
-
-	dc->diag = diag;
-	dc->errors = before;
-	return x;
 }
 
 static uint32_t void_type(struct dc *dc)

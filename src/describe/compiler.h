@@ -240,7 +240,6 @@ bool dc_is_int_word(enum dc_word w);
 
 /* calls.c */
 const struct ast_type *dc_param_type(const struct ast_call *c, uint32_t i); /* bare names: as in the base form */
-uint32_t dc_lower_guard(struct dc *dc, const struct ast_call *c, const struct ast_expr *e);
 void dc_bind_variants(struct dc *dc);
 void dc_lower_calls(struct dc *dc);
 /* the register of the parameter of that name; ESPY_NONE: it has none */

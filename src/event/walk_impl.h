@@ -264,9 +264,6 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 void espy_walk_value(struct espy_walk *w, uint32_t type, const struct espy_span *m, const char *name);
 void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr, int op, unsigned index,
 		   const char *name);
-/* A leaf of the given kind: what was read before the call, and again if it was something else after it. */
-void espy_walk_leaf(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t, const struct espy_span *m,
-		    const char *name);
 
 /* ---- walk_arrays.c */
 void espy_walk_array(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);

@@ -82,8 +82,9 @@ static void put_bytes(struct espy_walk *w, enum espy_token_kind kind, const stru
 		espy_walk_fd_set(w, m->p[phase], k->num);
 }
 
-void espy_walk_leaf(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t, const struct espy_span *m,
-		    const char *name)
+/* A leaf of the given kind: what was read before the call, and again if it was something else after it. */
+static void put_leaf(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t,
+		     const struct espy_span *m, const char *name)
 {
 	/* a phase that was captured in part has no number */
 	const size_t least = t->kind == ESPY_T_INT ? int_needs(t) : 0;
@@ -494,14 +495,14 @@ static void show_value(struct espy_walk *w, const struct espy_type *t, const str
 	if (is_string(t) || espy_walk_is_unit(w, t)) {
 		if (t->flags & ESPY_TF_KIND)
 			remember_kind(w, m);
-		espy_walk_leaf(w, ESPY_TOKEN_STR, t, m, name);
+		put_leaf(w, ESPY_TOKEN_STR, t, m, name);
 		return;
 	}
 	w->depth++;
 	switch (t->kind) {
 	case ESPY_T_INT:
 		if (m->n[0] >= int_needs(t) || m->n[1] >= int_needs(t))
-			espy_walk_leaf(w, ESPY_TOKEN_INT, t, m, name);
+			put_leaf(w, ESPY_TOKEN_INT, t, m, name);
 		else
 			espy_walk_address(w, m->addr);
 		break;
@@ -513,7 +514,7 @@ static void show_value(struct espy_walk *w, const struct espy_type *t, const str
 			espy_walk_address(w, m->addr);
 		return;
 	case ESPY_T_BITS:
-		espy_walk_leaf(w, ESPY_TOKEN_BITS, t, m, name);
+		put_leaf(w, ESPY_TOKEN_BITS, t, m, name);
 		break;
 	case ESPY_T_ARRAY:
 		espy_walk_array(w, t, m);
@@ -527,7 +528,7 @@ static void show_value(struct espy_walk *w, const struct espy_type *t, const str
 	case ESPY_T_UNION: {
 		uint32_t c = espy_walk_union_case(w, t, m);
 		if (c == ESPY_NONE)
-			espy_walk_leaf(w, ESPY_TOKEN_STR, &rest, m, name);
+			put_leaf(w, ESPY_TOKEN_STR, &rest, m, name);
 		else
 			espy_walk_value(w, c, m, name);
 		break;

@@ -35,7 +35,8 @@ int espy_line_output__fd(struct espy_output **out, int fd)
 	return 0;
 }
 
-int espy_line_output__given(struct espy_output **out, struct espy_output *given)
+/* The output that a sink's options give, with one user more; without one (NULL) standard error. 0 or -ENOMEM. */
+static int take_given(struct espy_output **out, struct espy_output *given)
 {
 	if (!given)
 		return espy_line_output__fd(out, STDERR_FILENO);
@@ -206,7 +207,7 @@ int espy_line_output__close(struct espy_output *o)
 
 int espy_line_sink__open(struct espy_sink **out, struct espy_sink *s, struct espy_output *given)
 {
-	const int err = espy_line_output__given(&s->output, given);
+	const int err = take_given(&s->output, given);
 
 	if (err)
 		free(s);

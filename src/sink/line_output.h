@@ -31,8 +31,6 @@ struct espy_output {
 	bool json_begun;     /* the object that begins an output of JSON is written */
 };
 
-/* The output that a sink's options give, with one user more; without one (NULL) standard error. 0 or -ENOMEM. */
-int espy_line_output__given(struct espy_output **out, struct espy_output *given);
 /* A descriptor of somebody else's; -ENOMEM. */
 int espy_line_output__fd(struct espy_output **out, int fd);
 /* "FILE", "|command" or "!command". 0 or -errno. */

@@ -456,7 +456,7 @@ struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, int 
 	return n;
 }
 
-bool espy_resolve__netlink_proto(void *resolve, uint32_t tid, int fd, unsigned *proto)
+static bool netlink_proto(void *resolve, uint32_t tid, int fd, unsigned *proto)
 {
 	struct espy_resolve *r = resolve;
 	const uint32_t tgid = process_of(r, tid);
@@ -512,7 +512,7 @@ struct espy_resolver espy_resolve__resolver(struct espy_resolve *r)
 		.comm = espy_resolve__comm,
 		.pid = espy_resolve__pid,
 		.ifname = espy_resolve__ifname,
-		.netlink_proto = espy_resolve__netlink_proto,
+		.netlink_proto = netlink_proto,
 		.interrupted = ask_interrupted,
 		.utc_offset = r->zone->cnt ? utc_offset : NULL,
 	};

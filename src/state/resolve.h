@@ -99,7 +99,6 @@ void espy_resolve__clear(struct espy_resolve *r);
 struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, int fd, bool details);
 /* The answers as functions of a resolver. Those that take `resolve`, a struct espy_resolve, are among them as they are. */
 struct espy_resolver espy_resolve__resolver(struct espy_resolve *r);
-bool espy_resolve__netlink_proto(void *resolve, uint32_t tid, int fd, unsigned *proto);
 /*
  * Return the names of tasks and of interfaces; NULL: no answer. The functions ask for a name once. The name of an
  * interface, or of a task that is not watched, may change unseen: they ask for it again after a second.

@@ -202,7 +202,8 @@ bool espy_elf__offset_of(const struct espy_elf *e, uint64_t vaddr, uint64_t *off
 	return false;
 }
 
-void *espy_elf__section_bytes(const struct espy_elf *e, const struct espy_elf_section *s, size_t max)
+/* A copy of a section, at most `max` bytes, with a NUL behind it that is not counted. NULL with errno set. */
+static void *section_bytes(const struct espy_elf *e, const struct espy_elf_section *s, size_t max)
 {
 	char *bytes;
 	int err;
@@ -311,8 +312,8 @@ static int each_symbol(const struct espy_elf *e, uint32_t table_type,
 		if (t->type != table_type || t->link >= e->section_cnt)
 			continue;
 		const struct espy_elf_section *str = &e->sections[t->link];
-		char *names = espy_elf__section_bytes(e, str, SYMBOLS_MAX);
-		Elf64_Sym *syms = names ? espy_elf__section_bytes(e, t, SYMBOLS_MAX) : NULL;
+		char *names = section_bytes(e, str, SYMBOLS_MAX);
+		Elf64_Sym *syms = names ? section_bytes(e, t, SYMBOLS_MAX) : NULL;
 
 		if (!syms) {
 			int err = -errno;

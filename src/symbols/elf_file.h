@@ -43,8 +43,6 @@ void espy_elf__close(struct espy_elf *e);
 int espy_elf__read(const struct espy_elf *e, uint64_t offset, void *buf, size_t len);
 /* The same by address in the file's own numbering; bytes beyond the file's part of a segment (bss) are zero. */
 int espy_elf__read_vaddr(const struct espy_elf *e, uint64_t vaddr, void *buf, size_t len);
-/* A copy of a section, at most `max` bytes, with a NUL behind it that is not counted. NULL with errno set. */
-void *espy_elf__section_bytes(const struct espy_elf *e, const struct espy_elf_section *s, size_t max);
 const struct espy_elf_section *espy_elf__section(const struct espy_elf *e, const char *name);
 /* Where the byte at vaddr stands in the file; false if no segment has it. */
 bool espy_elf__offset_of(const struct espy_elf *e, uint64_t vaddr, uint64_t *offset);

@@ -20,9 +20,6 @@ struct espy_text {
 void espy_text_integer(struct espy_text *t, const struct espy_token *v);
 void espy_text_string(struct espy_text *t, const struct espy_token *v);
 uint32_t espy_text_bits(struct espy_text *t, uint32_t i);
-/* -ENOENT, EINVAL, or a number */
-void espy_text_errno(struct espy_text *t, int64_t err);
-void espy_text_wstatus(struct espy_text *t, uint32_t status);
 /* What a descriptor is: </etc/passwd>. Nothing if the options do not ask for it. */
 void espy_text_fd(struct espy_text *t, const struct espy_token *v);
 

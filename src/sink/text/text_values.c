@@ -159,7 +159,7 @@ static void put_rlim(struct espy_text *t, const struct espy_type *type, uint64_t
 	espy_text_end_style(t);
 }
 
-void espy_text_wstatus(struct espy_text *t, uint32_t status)
+static void put_wstatus(struct espy_text *t, uint32_t status)
 {
 	uint32_t left = status;
 	struct espy_buf *b = t->b;
@@ -201,7 +201,8 @@ void espy_text_wstatus(struct espy_text *t, uint32_t status)
 	}
 }
 
-void espy_text_errno(struct espy_text *t, int64_t err)
+/* -ENOENT, EINVAL, or a number */
+static void put_errno(struct espy_text *t, int64_t err)
 {
 	uint64_t abs = err < 0 ? 0 - (uint64_t)err : (uint64_t)err;
 	const char *name = abs < 4096 && abs ? espy_errno_name((unsigned)abs) : NULL;
@@ -335,7 +336,7 @@ static __attribute__((noinline)) void put_rare_integer(struct espy_text *t, cons
 			espy_text_signum(t, type->size > 4 ? (int64_t)v->num : (int32_t)v->num);
 		return;
 	case ESPY_FMT_ERRNO:
-		espy_text_errno(t, (int64_t)v->num);
+		put_errno(t, (int64_t)v->num);
 		return;
 	case ESPY_FMT_HTONS:
 		put_network(t, v, "htons(");
@@ -348,7 +349,7 @@ static __attribute__((noinline)) void put_rare_integer(struct espy_text *t, cons
 		put_inet4(t, v);
 		return;
 	case ESPY_FMT_WSTATUS:
-		espy_text_wstatus(t, (uint32_t)v->num);
+		put_wstatus(t, (uint32_t)v->num);
 		return;
 	case ESPY_FMT_TIME:
 		espy_buf__sdec(b, (int64_t)v->num);

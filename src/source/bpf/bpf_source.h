@@ -265,7 +265,6 @@ int bpf_tasks__init(struct bpf_tasks *t, size_t limit);
 void bpf_tasks__free(struct bpf_tasks *t);
 void bpf_tasks__add(struct bpf_tasks *t, uint32_t tid, uint32_t now_ms);
 void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid);
-void bpf_tasks__forget_shown(struct bpf_tasks *t); /* and when the last look was */
 /*
  * Delivers an ENTER record for each call that has lasted too long. Cheap; call it when the ring is empty. Returns their
  * number. What it looks at is delivered by a later call; as long as `asked` says so that is worth calling soon.

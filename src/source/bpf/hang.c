@@ -75,7 +75,8 @@ void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid)
 	t->place[tid] = 0;
 }
 
-void bpf_tasks__forget_shown(struct bpf_tasks *t)
+/* And when the last look was. */
+static void forget_shown(struct bpf_tasks *t)
 {
 	for (size_t i = 0; i < t->cnt; i++)
 		t->shown[t->tids[i]] = 0;
@@ -208,7 +209,7 @@ int bpf_tasks__scan_all(struct bpf_source *s, bpf_ring_fn deliver, void *ctx, in
 	uint64_t start = espy_now_ns();
 	int cnt = 0;
 
-	bpf_tasks__forget_shown(&s->tasks);
+	forget_shown(&s->tasks);
 	do {
 		cnt += bpf_tasks__scan(s, espy_now_ns(), deliver, ctx, stop);
 		nanosleep(&nap, NULL);

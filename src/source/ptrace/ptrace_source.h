@@ -139,14 +139,8 @@ void espy_ptrace__keep_stack(struct espy_ptrace *p, struct espy_ptask *t);
 int espy_ptrace__tamper_enter(struct espy_ptrace *p, struct espy_ptask *t);
 /* The call has ended: regs.ret is what the program will see, tamper_flags say what was changed. */
 void espy_ptrace__tamper_exit(struct espy_ptrace *p, struct espy_ptask *t);
-/* The next resume of the task waits for so long. */
-void espy_ptrace__delay(struct espy_ptrace *p, struct espy_ptask *t, uint64_t ns);
 /* Lets tasks go on whose delay is over. Returns when the next one is to go on (CLOCK_MONOTONIC), UINT64_MAX: none. */
 uint64_t espy_ptrace__wake_delayed(struct espy_ptrace *p);
-
-/* source.c */
-/* Handle one stop or death if there is one: 1, else 0. */
-int espy_ptrace__step(struct espy_ptrace *p);
 
 /* start_command.c, attach.c */
 int espy_ptrace__start_command(struct espy_source *s, const struct espy_command *cmd, pid_t *pid);

@@ -38,7 +38,8 @@
 /* close waits so long for tasks that do not stop (they sleep in the kernel and cannot be interrupted). */
 #define CLOSE_NS 3000000000ull
 
-int espy_ptrace__step(struct espy_ptrace *p)
+/* Handles one stop or death if there is one: 1, else 0. */
+static int step(struct espy_ptrace *p)
 {
 	int status;
 	pid_t tid = wait4(-1, &status, __WCLONE | WNOHANG, NULL);
@@ -143,7 +144,7 @@ static int poll_loop(struct espy_ptrace *p, int timeout_ms)
 	for (;;) {
 		uint64_t now, sleep_ns;
 
-		while (!p->fn_result && p->delivered < POLL_RECORDS && quiet_stops < POLL_STOPS && espy_ptrace__step(p))
+		while (!p->fn_result && p->delivered < POLL_RECORDS && quiet_stops < POLL_STOPS && step(p))
 			quiet_stops++;
 		espy_ptrace__adopt_orphans(p);
 		const uint64_t wake_ns = espy_ptrace__wake_delayed(p);
@@ -260,7 +261,7 @@ static void ptrace_close(struct espy_source *s)
 	espy_ptrace__remove_target(s, 0);
 	while (p->task_cnt && espy_now_ns() < deadline) {
 		p->queue_sz = p->queue_off = 0;
-		if (!espy_ptrace__step(p))
+		if (!step(p))
 			sleep_for_child(p, 20000000);
 		espy_ptrace__adopt_orphans(p);
 	}

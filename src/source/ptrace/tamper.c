@@ -48,6 +48,15 @@ static bool poke(const struct espy_ptask *t, const struct espy_poke *pokes)
 	return any;
 }
 
+/* The next resume of the task waits for so long. */
+static void delay(struct espy_ptrace *p, struct espy_ptask *t, uint64_t ns)
+{
+	if (!t->delayed_until_ns)
+		p->delayed_cnt++;
+	t->delayed_until_ns = espy_now_ns() + ns;
+	t->tamper_flags |= ESPY_RF_DELAYED;
+}
+
 int espy_ptrace__tamper_enter(struct espy_ptrace *p, struct espy_ptask *t)
 {
 	size_t index = 0;
@@ -61,7 +70,7 @@ int espy_ptrace__tamper_enter(struct espy_ptrace *p, struct espy_ptask *t)
 	if (poke(t, r->poke_enter))
 		t->tamper_flags |= ESPY_RF_POKED;
 	if (r->delay_enter_ns)
-		espy_ptrace__delay(p, t, r->delay_enter_ns);
+		delay(p, t, r->delay_enter_ns);
 	return r->signal;
 }
 
@@ -79,18 +88,10 @@ void espy_ptrace__tamper_exit(struct espy_ptrace *p, struct espy_ptask *t)
 	if (poke(t, r->poke_exit))
 		t->tamper_flags |= ESPY_RF_POKED;
 	if (r->delay_exit_ns)
-		espy_ptrace__delay(p, t, r->delay_exit_ns);
+		delay(p, t, r->delay_exit_ns);
 }
 
 /* ---- delays: the task stays in its stop, and everybody else goes on */
-
-void espy_ptrace__delay(struct espy_ptrace *p, struct espy_ptask *t, uint64_t ns)
-{
-	if (!t->delayed_until_ns)
-		p->delayed_cnt++;
-	t->delayed_until_ns = espy_now_ns() + ns;
-	t->tamper_flags |= ESPY_RF_DELAYED;
-}
 
 struct due {
 	uint64_t now_ns, next_ns;

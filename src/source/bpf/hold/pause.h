@@ -69,8 +69,6 @@ struct bpf_pause;
 int bpf_pause__probe(char *why, size_t why_sz);
 /* Is a task to be held that finds little room? */
 bool bpf_pause__wants_lossless(const struct bpf_source *s);
-/* Was it asked for in so many words, so that not being able to is an error? */
-bool bpf_pause__must(const struct bpf_source *s);
 /* After the programs are loaded, before anything is attached: makes all ready. -errno only if it must be. */
 int bpf_pause__begin(struct bpf_source *s, bool for_command);
 /*

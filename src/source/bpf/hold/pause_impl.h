@@ -45,9 +45,7 @@ struct bpf_pause {
 /* pause.c: the thread that shows the helper that espy is alive. */
 int bpf_pause__start_thread(struct bpf_source *s);
 
-/* pause_ready.c: programs and helper. -errno, then p->failed is set and p->why says it. */
-int bpf_pause__make_ready(struct bpf_source *s);
-/* The helper has ended: another one. The same. */
+/* pause_ready.c. The helper has ended: another one. -errno, then p->failed is set and p->why says it. */
 int bpf_pause__new_helper(struct bpf_source *s);
 void bpf_pause__drop_programs(struct bpf_pause *p);
 

@@ -54,6 +54,12 @@ static int open_object(struct bpf_source *s)
 	return 0;
 }
 
+/* Was it asked for in so many words, so that not being able to is an error? */
+static bool must_hold(const struct bpf_source *s)
+{
+	return s->opts.hold.lossless == ESPY_LOSSLESS_ALWAYS || wants_hand(s);
+}
+
 static int load_programs(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
@@ -68,7 +74,7 @@ static int load_programs(struct bpf_source *s)
 		return err;
 	err = open_object(s);
 	err = err ? err : bpf_object__load(p->obj);
-	err = bpf_verify__end(&verify, bpf_pause__must(s) ? s : NULL, err);
+	err = bpf_verify__end(&verify, must_hold(s) ? s : NULL, err);
 	if (err)
 		return err;
 	p->holds = mmap(NULL, ESPY_BPF_HOLDS * sizeof(*p->holds), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -127,7 +133,7 @@ static void switch_on(struct bpf_source *s)
 	__atomic_store_n(&s->shared->pausing.on, 1, __ATOMIC_SEQ_CST);
 }
 
-static int make_ready(struct bpf_source *s)
+static int load_and_link(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
 	struct espy_bpf_pausing *pausing = &s->shared->pausing;
@@ -154,9 +160,10 @@ static int make_ready(struct bpf_source *s)
 	return 0;
 }
 
-int bpf_pause__make_ready(struct bpf_source *s)
+/* Programs and helper. -errno, then p->failed is set and p->why says it. */
+static int make_ready(struct bpf_source *s)
 {
-	int err = make_ready(s);
+	int err = load_and_link(s);
 
 	if (err) {
 		bpf_helper__end(&s->pause->helper);
@@ -198,17 +205,12 @@ int bpf_pause__probe(char *why, size_t why_sz)
 	return err;
 }
 
-bool bpf_pause__must(const struct bpf_source *s)
-{
-	return s->opts.hold.lossless == ESPY_LOSSLESS_ALWAYS || wants_hand(s);
-}
-
 /* Programs, helper and thread. */
 static int make_all_ready(struct bpf_source *s)
 {
-	int err = bpf_pause__make_ready(s);
+	int err = make_ready(s);
 
-	if (err && bpf_pause__must(s))
+	if (err && must_hold(s))
 		bpf_source_report(s, ESPY_REPORT_ERROR, "tasks cannot be held here: %s", s->pause->why);
 	return err ? err : bpf_pause__start_thread(s);
 }
@@ -267,7 +269,7 @@ int bpf_pause__begin(struct bpf_source *s, bool for_command)
 	p->helper = (struct bpf_helper){ .alive = -1, .pidfd = -1, .poke = -1 };
 	pthread_mutex_init(&p->lock, NULL);
 	s->pause = p;
-	p->late = for_command && !bpf_pause__must(s) && !s->opts.rings.bytes;
+	p->late = for_command && !must_hold(s) && !s->opts.rings.bytes;
 	err = p->late ? 0 : make_all_ready(s);
-	return bpf_pause__must(s) ? err : 0;
+	return must_hold(s) ? err : 0;
 }

@@ -24,7 +24,8 @@ struct bpf_spare {
 	atomic_bool ready;
 };
 
-bool bpf_spare__wanted(const struct bpf_source *s)
+/* Is there to be one? Not for rings of our own, of a size that the user names, or whose writers are held. */
+static bool is_wanted(const struct bpf_source *s)
 {
 	return !s->rings.cnt && !s->opts.rings.bytes && !s->opts.count_only && !bpf_pause__wants_lossless(s);
 }
@@ -60,7 +61,7 @@ void bpf_spare__tend(struct bpf_source *s)
 	struct bpf_spare *p;
 	size_t size;
 
-	if (s->spare_tried || bpf_source_unread(s) < s->ring.size / 2 || !bpf_spare__wanted(s))
+	if (s->spare_tried || bpf_source_unread(s) < s->ring.size / 2 || !is_wanted(s))
 		return;
 	s->spare_tried = true;
 	size = choose_size(s);

@@ -12,8 +12,6 @@
 struct bpf_source;
 struct bpf_ring;
 
-/* Is there to be one? Not for rings of our own, of a size that the user names, or whose writers are held. */
-bool bpf_spare__wanted(const struct bpf_source *s);
 /* Begins to make it, once that is worth its price. Call it often. */
 void bpf_spare__tend(struct bpf_source *s);
 /* The ring, or NULL as long as no record can lie in it. Look at the end of the first ring before. */
