@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "describe/builtin.h"
 #include "filter/call_names.h"
-#include "filter/lower_trigger.h"
 #include "filter/trigger_text.h"
 
 static int find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz)

@@ -13,7 +13,6 @@
 #include "json_syntax.h"
 #include "sink/json/json_values.h"
 #include "sink/text/text.h"
-#include "lib/call_set.h"
 #include "filter/call_filter.h"
 #include "sink/prefetch.h"
 #include "state/resolver.h"

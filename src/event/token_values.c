@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include "describe/call_view.h"
 
 unsigned espy_token__memory(const struct espy_token *v, uint8_t out[8])
 {

@@ -3,7 +3,6 @@
 #ifndef ESPY_EVENT_TOKEN_VALUES_H
 #define ESPY_EVENT_TOKEN_VALUES_H
 
-#include "describe/call_view.h"
 #include "describe/constant_names.h"
 #include "event/tokens.h"
 

@@ -9,7 +9,6 @@
 
 #include <string.h>
 #include "arch/abi_facts.h"
-#include "base/zero.h"
 #include "event/decoder.h"
 
 #define ESPY_NO_OP 0xffu

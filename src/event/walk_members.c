@@ -2,6 +2,7 @@
 /* Structures and unions: which of their fields are shown, from which of the two phases, and in what form. */
 #include <string.h>
 
+#include "base/zero.h"
 #include "event/walk_impl.h"
 
 struct members {

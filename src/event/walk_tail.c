@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Bytes behind a struct as it is known: one of a later kernel. */
+#include "base/zero.h"
 #include "event/walk_impl.h"
 
 #define STRUCT_MOST 4096u /* bytes: the kernel takes no struct larger than a page */

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/zero.h"
 #include "event/walk_impl.h"
 
 /* A piece of captured memory; phases that do not reach it are left out. */

@@ -3,7 +3,6 @@
 #ifndef ESPY_FILTER_CALL_VALUES_H
 #define ESPY_FILTER_CALL_VALUES_H
 
-#include "base/buf.h"
 #include "describe/call_view.h"
 #include "event/decoder.h"
 #include "filter/predicate.h"

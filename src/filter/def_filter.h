@@ -7,7 +7,6 @@
 #ifndef ESPY_FILTER_DEF_FILTER_H
 #define ESPY_FILTER_DEF_FILTER_H
 
-#include "filter/condition.h"
 #include "source/probes.h"
 #include "source/wanted_marks.h"
 

@@ -4,7 +4,6 @@
 #define ESPY_LIB_CALL_SET_H
 
 #include "filter/call_filter.h"
-#include "lib/engine.h"
 #include "source/source.h"
 
 /* Fills set (its ops are allocated; espy_call_set__free). 0 or -ENOMEM. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "describe/asks.h"
-#include "describe/hooks.h"
 
 /* What a call's text can ask, from the types of its parameters. */
 enum interest {
