@@ -75,19 +75,12 @@ struct qstr {
 	const unsigned char *name;
 };
 
-struct file_system_type {
-	const char *name;
-};
-
 struct super_block {
 	unsigned long s_magic;
-	struct dentry *s_root;
-	struct file_system_type *s_type;
 	u32 s_dev;
 };
 
 struct inode {
-	u16 i_mode;
 	unsigned long i_ino;
 	struct super_block *i_sb;
 	void *i_private;
@@ -269,7 +262,6 @@ struct uprobes_state {
 };
 
 struct mm_struct {
-	unsigned long arg_start, arg_end, env_start, env_end;
 	struct uprobes_state uprobes_state;
 };
 
