@@ -277,7 +277,8 @@ static const struct espy_opt replay[] = {
 
 static const struct espy_opt statistics[] = {
 	FLAG('c', "summary-only", F_COUNT,
-	     "count calls, errors and time by call, and hits by mark (-m) or probe (-u), print tables at the end and no lines"),
+	     "count calls, errors and time by call, and hits by mark (-m) or probe (-u), print tables at the end and "
+	     "no lines"),
 	FLAG('C', "summary", F_COUNT_TOO, "the same beside the lines"),
 	ARG('O', "summary-syscall-overhead", "TIME", espy_do_overhead,
 	    "subtract TIME from each call (microseconds, or with s, ms, us, ns)"),

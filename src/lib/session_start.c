@@ -91,7 +91,7 @@ static int open_marks(struct espy_session *s)
 	return 0;
 }
 
-/* Each filter once, whatever the number of its engines. The source uses them until it is closed, though engines may go before. */
+/* Each filter once, whatever the number of its engines. The source uses them until it is closed; engines may go before. */
 static int keep_filters(struct espy_session *s)
 {
 	s->filters = calloc(s->engines.cnt + 1, sizeof(*s->filters));

@@ -356,7 +356,8 @@ static unsigned chosen_calls(const struct espy_session *s)
 		for (uint32_t nr = 0; nr < img->syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
 			const char *name = espy_image__str(img, img->syscalls[nr].name);
 
-			cnt += s->first_filter->trace.bits[abi][nr / 64] >> (nr % 64) & 1 && *name && !is_chosen(s, name, abi);
+			cnt += s->first_filter->trace.bits[abi][nr / 64] >> (nr % 64) & 1 && *name &&
+			       !is_chosen(s, name, abi);
 		}
 	}
 	return cnt;
@@ -374,7 +375,8 @@ static void explain_selection(struct espy_session *s)
 
 	if (f->trace_given)
 		espy_session__say(s, ESPY_TOPIC_GENERAL,
-				  "calls: %u %s chosen; the source %s passes over others, but for those that tell what chosen ones need",
+				  "calls: %u %s chosen; the source %s passes over others, but for those that tell what "
+				  "chosen ones need",
 				  chosen, chosen == 1 ? "is" : "are", source);
 	if (f->path_cnt && st.tests_paths)
 		espy_session__say(s, ESPY_TOPIC_GENERAL,

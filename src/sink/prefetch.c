@@ -56,7 +56,8 @@ int espy_prefetch__init(struct espy_prefetch *g, struct espy_state *s, const str
 }
 
 /* result: as the result of a call names a task, so that what the decoder forgets then is forgotten here. */
-static void ask(const struct espy_resolver *r, const struct espy_call_view *v, const struct espy_type *t, uint64_t num, bool result)
+static void ask(const struct espy_resolver *r, const struct espy_call_view *v, const struct espy_type *t, uint64_t num,
+		bool result)
 {
 	const bool of_group = t->fmt == ESPY_FMT_PGID || t->fmt == ESPY_FMT_SID;
 	struct espy_fd_answer answer;

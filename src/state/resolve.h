@@ -110,9 +110,9 @@ const char *espy_resolve__ifname(void *resolve, uint32_t index);
 /* Asks for the numbers in pid namespaces of a new task. For a task whose numbers the stream does not tell. */
 void espy_resolve__ask_pid_numbers(struct espy_resolve *r, uint32_t tid);
 /*
- * Returns the observer's number of the task that `tid` calls `number`; 0: not known. `gone`: also of a task that has ended;
- * else the function forgets its numbers, unless the present call of `tid` has made that task. In the observer's own namespace
- * the number is the same.
+ * Returns the observer's number of the task that `tid` calls `number`; 0: not known. `gone`: also of a task that has
+ * ended; else the function forgets its numbers, unless the present call of `tid` has made that task. In the observer's
+ * own namespace the number is the same.
  */
 uint32_t espy_resolve__pid(void *resolve, uint32_t tid, uint32_t number, bool gone);
 /* Asks again for the name of a task that may have another name now, unless the stream tells its names. */

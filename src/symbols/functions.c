@@ -27,7 +27,8 @@ static int add_symbol(void *ctx, const char *name, uint64_t addr, uint64_t size,
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT && type != STT_NOTYPE) || !len || !addr ||
 	    f->cnt >= FUNCTIONS_MAX || f->names_sz + len >= NAMES_MAX)
 		return 0;
-	if (!espy_array__grow(f->v, f->cnt, f->cap) || !espy_array__room(&f->names, f->names_sz, &f->names_cap, 1, len + 1))
+	if (!espy_array__grow(f->v, f->cnt, f->cap) ||
+	    !espy_array__room(&f->names, f->names_sz, &f->names_cap, 1, len + 1))
 		return -ENOMEM;
 	memcpy(f->names + f->names_sz, name, len);
 	f->names[f->names_sz + len] = 0;
