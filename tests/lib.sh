@@ -28,14 +28,26 @@ has() {
 hasnt() {
 	if grep -q -- "$3" "$2"; then not_ok "$1: there is: $(grep -- "$3" "$2" | head -n 1)"; else ok "$1"; fi
 }
-field() { # PID NAME: of /proc/PID/status; empty if it is gone
-	sed -n "s/^$2:[[:space:]]*\([^[:space:]]*\).*/\1/p" "/proc/$1/status" 2>/dev/null
+# look PID NAME: sets $value to that of /proc/PID/status, or to nothing if it is gone. Starts no program.
+look() {
+	value=
+	while read -r look_name value look_rest; do
+		[ "$look_name" != "$2:" ] || return 0
+	done 2>/dev/null <"/proc/$1/status"
+	value=
+}
+field() { # PID NAME: the same as output
+	look "$1" "$2"
+	echo "$value"
 }
 state() { # of a process: R, S, T, t, Z
 	field "$1" State
 }
 tracer() {
 	field "$1" TracerPid
+}
+not() { # COMMAND...: for wait_for
+	! "$@"
 }
 # need_source NAME: skips where it cannot run
 need_source() {

@@ -22,25 +22,29 @@ kill $user
 # this test waits.
 limit=30000
 
-# A process that makes a call again and again, and counts.
+# A process that makes a call again and again, with a pause, and counts: the number is written over the one before, and never shorter.
 cat >"$dir/work.sh" <<'S'
+. "$2"
+n=0
 while [ ! -e "$1/stop" ]; do
 	: >"$1/x"
 	rm "$1/x"
-	echo >>"$1/count"
+	n=$((n + 1))
+	echo $n 1<>"$1/count"
+	wait_a_tick
 done
 S
-rounds() {
-	wc -l <"$dir/count"
-}
+wait_sh=$(realpath "$(dirname "$0")/../wait.sh")
 went_on() { # beyond $from, by a few
-	[ "$(rounds)" -gt $((from + 3)) ]
+	read -r now <"$dir/count"
+	[ "$now" -gt $((from + 3)) ]
 }
 told() {
 	grep -c 'is held after' "$dir/err"
 }
 holds_now() { # at the moment, before something happens to it
-	from=$(rounds)
+	from=0
+	read -r from <"$dir/count"
 	told_before=$(told)
 }
 held_again() {
@@ -50,14 +54,15 @@ helper() {
 	pgrep -x espy-hold -P "$job"
 }
 users_rounds() {
-	set -- $(cat "$dir/user" 2>/dev/null)
-	[ "${1:-0}" -gt "$((user_from + 3))" ]
+	now=0
+	read -r now _ <"$dir/user"
+	[ "${now:-0}" -gt "$((user_from + 3))" ]
 }
 # Attaches to the worker and waits until it is held. COMMAND...: before espy.
 begin() {
 	rm -f "$dir/stop" "$dir/count" "$dir/err"
 	: >"$dir/count"
-	sh "$dir/work.sh" "$dir" &
+	sh "$dir/work.sh" "$dir" "$wait_sh" &
 	worker=$!
 	"$@" "$progs/fresh" "$espy" trace --source=bpf -q -f -e trace=unlinkat --pause-on unlinkat -o "$dir/out" -p $worker </dev/null 2>"$dir/err" &
 	job=$!
@@ -148,7 +153,7 @@ mkfifo "$dir/full"
 exec 3<>"$dir/full"
 rm -f "$dir/stop" "$dir/count"
 : >"$dir/count"
-sh "$dir/work.sh" "$dir" 3>&- &
+sh -c 'n=0; while [ ! -e "$1/stop" ]; do n=$((n + 1)); echo $n 1<>"$1/count"; done' sh "$dir" 3>&- &
 worker=$!
 "$progs/fresh" "$espy" trace --source=bpf -q -f --lossless=always --max-hold 100ms --buffer 1M -o "$dir/full" -p $worker </dev/null 2>"$dir/err" 3>&- &
 job=$!
@@ -169,7 +174,7 @@ exec 3>&-
 # Of little weight among many who never sleep. It may be held up, or not: the task does not stay held for more than that.
 begin nice -n 19
 spinners=
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+for i in 1 2 3 4 5 6 7 8; do
 	sh -c 'while :; do :; done' &
 	spinners="$spinners $!"
 done

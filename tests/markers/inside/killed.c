@@ -69,7 +69,7 @@ static void once(int round)
 
 int main(void)
 {
-	long rounds = scale("KILLED_ROUNDS", 140);
+	long rounds = scale("KILLED_ROUNDS", 50);
 
 	for (long i = 0; i < rounds; i++)
 		once((int)i);

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The agent is loaded into programs at any moment of their lives; all of them live, and their waiting calls go on waiting.
-# ROUNDS: how often; a loop of malloc, a sleeper, a spinner and a python with threads ten times as often.
+# ROUNDS: how often; a loop of malloc, a sleeper, a spinner and a python with threads ten times as often (four times for one round).
 . "$(dirname "$0")/lib.sh"
 times=${ROUNDS:-1} many=$((times * 10))
+[ "$times" -gt 1 ] || many=4
 for mode in sleep spin malloc; do
 	"$progs/inject_many" "$many" "$agent" "$progs/subjects" $mode || bad=1
 done
@@ -31,10 +32,6 @@ ticks() { # PID: what it has computed, in hundredths of a second
 goes_on() {
 	in_call "$1" 35 219 230 232 || [ "$(ticks "$1")" -ge $(($2 + 5)) ]
 }
-has_ended() { # PID
-	case $(state "$1") in '' | Z) return 0 ;; esac
-	return 1
-}
 for mode in spin malloc sleep epoll signals threads; do
 	dead=0
 	for i in $(seq "$times"); do
@@ -44,8 +41,8 @@ for mode in spin malloc sleep epoll signals threads; do
 		kill -9 $a
 		wait $a 2>/dev/null
 		from=$(ticks $pid)
-		either() { has_ended $pid || { untraced $pid && goes_on $pid "$from"; }; }
-		if ! wait_for 60 either || has_ended $pid; then
+		either() { is_gone $pid || { untraced $pid && goes_on $pid "$from"; }; }
+		if ! wait_for 60 either || is_gone $pid; then
 			dead=$((dead + 1))
 			echo "# $mode, $i: state $(state $pid), tracer $(tracer $pid), call $(cat /proc/$pid/syscall), $(cat "$dir/its-errors")"
 		fi
@@ -97,7 +94,7 @@ for i in 1 2; do
 	wait_for 60 grep -q memfd:espy-ring /proc/$pid/maps || not_ok "its ring does not come"
 	kill -INT $tracer
 	wait $tracer
-	wait_for 60 sh -c "! grep -q memfd:espy-ring /proc/$pid/maps"
+	wait_for 60 not grep -q memfd:espy-ring /proc/$pid/maps
 done
 wait_for 60 in_call $pid 0 || not_ok "it does not read any more"
 hasnt "its ring goes with the session" /proc/$pid/maps 'memfd:espy-ring'
@@ -122,10 +119,10 @@ for i in $(seq "$times"); do
 	lives "a program that is stopped and goes on, $i" $pid
 done
 kill -STOP $pid
-wait_for 60 sh -c "grep -q '^State:.T' /proc/$pid/status"
+wait_for 60 grep -q '^State:.T' /proc/$pid/status
 expect "a program that is stopped and goes on: it can be stopped" T "$(state $pid)"
 kill -CONT $pid
-wait_for 60 sh -c "! grep -q '^State:.T' /proc/$pid/status"
+wait_for 60 not grep -q '^State:.T' /proc/$pid/status
 works "a program that was stopped and goes on" $pid 'app:req_done(id='
 kill $pid
 # A process that never comes to a safe point is waited for, eight seconds; what others do is seen meanwhile. Were they kept waiting,

@@ -28,17 +28,32 @@ unset MALLOC_PERTURB_
 start_any() {
 	: >"$dir/its-output"
 	SAYS_READY=1 "$@" >"$dir/its-output" 2>"$dir/its-errors" & pid=$!
-	wait_for 60 sh -c "! readlink /proc/$pid/exe | grep -Eq '/(ba|da)?sh$'" || not_ok "the shell has not become: $*"
+	wait_for 60 is_no_shell || not_ok "the shell has not become: $*"
+}
+is_no_shell() {
+	[ ! "/proc/$pid/exe" -ef "/proc/$$/exe" ]
 }
 # start PROGRAM...: the same with one that says when it has begun (subjects.c, confined.c)
 start() {
 	start_any "$@"
-	wait_for 60 sh -c "grep -q ready '$dir/its-output' || grep -q '^State:.Z' /proc/$pid/status || [ ! -e /proc/$pid ]" ||
-		not_ok "it does not begin: $*"
+	wait_for 60 has_begun || not_ok "it does not begin: $*"
+}
+has_begun() {
+	while read -r its_line; do
+		case $its_line in *ready*) return 0 ;; esac
+	done <"$dir/its-output"
+	is_gone $pid
+}
+# is_gone PID: it has ended
+is_gone() {
+	look "$1" State
+	case $value in '' | Z) return 0 ;; esac
+	return 1
 }
 # in_call PID NUMBER...: the first thread sleeps in one of these calls, not stopped
 in_call() {
-	[ "$(state "$1")" = S ] || return 1
+	look "$1" State
+	[ "$value" = S ] || return 1
 	read -r its_call _ <"/proc/$1/syscall" || return 1
 	shift
 	for one in "$@"; do
@@ -47,7 +62,8 @@ in_call() {
 	return 1
 }
 untraced() { # PID
-	[ "$(tracer "$1")" = 0 ]
+	look "$1" TracerPid
+	[ "$value" = 0 ]
 }
 # refused NAME PID PATTERN: the agent is not loaded into it, with a reason like that, and nothing is changed
 refused() {
@@ -56,6 +72,9 @@ refused() {
 	[ -n "$(state "$2")" ] || not_ok "$1: the program is gone"
 	grep -q '^espy-agent$' /proc/"$2"/task/*/comm 2>/dev/null && not_ok "$1: there is an agent in it"
 }
+has_line() { # PATTERN: there is one, or none will come
+	grep -q "$1" "$dir/lines" || ! kill -0 $tracer
+}
 # works NAME PID PATTERN: the agent is loaded, and lines like that come; ARGS: more of them for espy
 works() {
 	# A program that is nearly always in malloc comes to no safe point in time now and then, and espy says so: then again.
@@ -63,7 +82,7 @@ works() {
 		rm -f "$dir/lines"
 		# shellcheck disable=SC2086 # words are meant to be split
 		"$espy" trace ${ARGS:-} -p "$2" -m 'app:*' -o "$dir/lines" >"$dir/out" 2>&1 & tracer=$!
-		wait_for 60 sh -c "grep -q '$3' '$dir/lines' || ! kill -0 $tracer"
+		wait_for 60 has_line "$3"
 		kill -INT $tracer 2>/dev/null
 		wait $tracer
 		grep -q 'can be loaded safely; try again' "$dir/out" || break
@@ -76,6 +95,6 @@ works() {
 	lives "$1" "$2"
 }
 lives() { # NAME PID: it does, and nobody traces it
-	case $(state "$2") in '' | Z) not_ok "$1: the program is gone: $(cat "$dir/its-errors")" ;; esac
-	[ "$(tracer "$2")" = 0 ] || not_ok "$1: the program is still traced"
+	! is_gone "$2" || not_ok "$1: the program is gone: $(cat "$dir/its-errors")"
+	untraced "$2" || not_ok "$1: the program is still traced"
 }

@@ -78,14 +78,14 @@ more() { [ "$(wc -l <"$dir/b")" -gt $((n + 5)) ]; }
 if wait_for 60 more; then ok "the other one goes on"; else not_ok "the other one has stopped"; fi
 # The program dies at a bad moment.
 kill -9 $pid
-if wait_for 60 sh -c "! kill -0 $b"; then ok "the program is killed: espy ends"; else not_ok "espy waits for a dead program"; kill -9 $b; fi
+if wait_for 60 not kill -0 $b; then ok "the program is killed: espy ends"; else not_ok "espy waits for a dead program"; kill -9 $b; fi
 wait $b
 for i in 1 2 3 4 5; do
 	"$progs/subjects" flood & pid=$!
 	"$espy" trace -p $pid -m app:flood -o "$dir/flood" 2>"$dir/err" & a=$!
 	wait_for 60 test -s "$dir/flood"
 	kill -9 $pid
-	if wait_for 60 sh -c "! kill -0 $a"; then :; else not_ok "a flood is killed: espy does not end"; kill -9 $a; fi
+	if wait_for 60 not kill -0 $a; then :; else not_ok "a flood is killed: espy does not end"; kill -9 $a; fi
 	wait $a || { not_ok "a flood is killed: espy fails"; cat "$dir/err"; }
 	rm -f "$dir/flood"
 done
@@ -116,7 +116,7 @@ kill $pid
 	enough() { [ "$(grep -c garbage "$dir/garbage")" -ge 5 ]; }
 	wait_for 60 enough || not_ok "garbage in the ring: too little of it to tell: $(grep -c garbage "$dir/garbage")"
 	kill -INT $a
-	wait_for 60 sh -c "! kill -0 $a" || kill -9 $a
+	wait_for 60 not kill -0 $a || kill -9 $a
 	wait $a
 	expect "garbage in the ring: espy ends as asked" 0 $?
 	hasnt "and does not crash" "$dir/err" 'Segmentation\|AddressSanitizer'

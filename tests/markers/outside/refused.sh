@@ -19,19 +19,19 @@ for arch in i386 x32; do
 done
 start "$progs/subjects" marks
 kill -STOP $pid
-wait_for 60 sh -c "grep -q '^State:.*T' /proc/$pid/status"
+wait_for 60 grep -q '^State:.*T' /proc/$pid/status
 refused "a stopped program" $pid 'is stopped'
 kill -CONT $pid
 if command -v strace >/dev/null; then
 	strace -qq -o /dev/null -p $pid & tracer=$!
-	wait_for 60 sh -c "! grep -q '^TracerPid:.0' /proc/$pid/status"
+	wait_for 60 not grep -q '^TracerPid:.0' /proc/$pid/status
 	refused "a program under a tracer" $pid 'is being traced by process'
 	kill $tracer
 	wait $tracer 2>/dev/null
 fi
 if command -v gdb >/dev/null; then
 	gdb -q -nx -batch -p $pid -ex 'shell exec sleep 600' >/dev/null 2>&1 & tracer=$!
-	wait_for 60 sh -c "grep -q '^TracerPid:.$tracer$' /proc/$pid/status"
+	wait_for 60 grep -q "^TracerPid:.$tracer$" /proc/$pid/status
 	refused "a program in a debugger" $pid 'is being traced by process'
 	expect "a program in a debugger: whose it is" $tracer "$(tracer $pid)"
 	pkill -P $tracer

@@ -55,7 +55,7 @@ if command -v setpriv >/dev/null; then
 	chmod 755 "$dir"
 	cp "$espy" "$dir/espy" && cp "$agent" "$dir/agent.so" && cp "$progs/confined" "$dir/confined"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/confined" container & pid=$!
-	wait_for 60 sh -c "grep -q '^Seccomp:.2' /proc/$pid/status"
+	wait_for 60 grep -q '^Seccomp:.2' /proc/$pid/status
 	ESPY_AGENT=$dir/agent.so setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/espy" trace -p $pid -m 'app:*' \
 		>"$dir/out" 2>&1 && not_ok "without privilege: espy says it worked"
 	has "without privilege" "$dir/out" 'seccomp filter that espy may not read (it takes root'

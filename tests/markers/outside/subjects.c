@@ -334,13 +334,24 @@ static void run_churn(unsigned round)
 		allocate(round);
 }
 
-/* Children that live in its memory for so many milliseconds, and the marks of another thread meanwhile. */
+static void *allocate_now_and_then(void *arg)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	for (unsigned n = 0;; n++) {
+		allocate(n);
+		nanosleep(&nap, NULL); /* sleeps: a beat */
+	}
+	return arg;
+}
+
+/* Children that live in its memory for so many milliseconds, and another thread meanwhile: for long, one that mostly sleeps. */
 static void run_vforks(unsigned ms)
 {
 	pthread_t t;
 	int status;
 
-	pthread_create(&t, NULL, allocate_forever, NULL);
+	pthread_create(&t, NULL, ms < 1000 ? allocate_forever : allocate_now_and_then, NULL);
 	for (unsigned i = 0;; i++) {
 		pid_t pid = vfork();
 
