@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * guard COMMAND [ARGS]: runs one test so that it cannot disturb the next. The test has a session, a cgroup and a folder for its files
- * ($TMPDIR) of its own. Whoever reads a line from the FIFO $ESPY_TEST_TICKS waits for 20 ms: so a script waits without a program that
- * sleeps. Behind its end guard looks for processes and files that are left, says which, ends and removes them; the
- * test has failed then. Without the right to make cgroups guard finds the processes that the test has orphaned.
+ * guard COMMAND [ARGS]: runs one test so that it cannot disturb the next. The test has a session, a cgroup and a folder
+ * for its files ($TMPDIR) of its own. Behind its end guard looks for processes and files that are left, says which, ends
+ * and removes them; the test has failed then. Without the right to make cgroups guard finds the processes that the test
+ * has orphaned.
+ *
+ * A script that reads a line from the FIFO $ESPY_TEST_TICKS waits for 20 ms: it needs no program that sleeps.
  *
  * With ESPY_TEST_USAGE=FILE a line goes there: seconds of CPU time, user and system, and the command.
  *
@@ -186,7 +188,7 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 
 /* ---- the clock of its scripts */
 
-/* Gives each reader of the FIFO a line, 20 ms after the first has opened it. Nothing happens while there is no reader. */
+/* Gives each reader of the FIFO a line, 20 ms after the first has opened it. It rests while there is no reader. */
 static void *tick(void *unused)
 {
 	static const char lines[] = "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"; /* for as many at a time */

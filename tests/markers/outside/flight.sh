@@ -4,8 +4,9 @@
 . "$(dirname "$0")/lib.sh"
 # count TRACE: how many events of app:flood, the first and the last, and whether one is missing in between
 count() {
-	"$espy" show "$1" 2>/dev/null | sed -n 's/^.*app:flood(i=\([0-9]*\),.*/\1/p' |
-		awk 'NR == 1 { first = $1 } NR > 1 && $1 != last + 1 { gap = " gap after " last } { last = $1 } END { print NR, first, last gap }'
+	"$espy" show "$1" 2>/dev/null | awk -F'app:flood[(]i=' '
+		NF == 2 { i = $2 + 0; if (!n++) first = i; else if (i != last + 1) gap = " gap after " last; last = i }
+		END { print n + 0, first, last gap }'
 }
 # overwritten N FILE: as the N-th trace's line says
 overwritten() {
@@ -33,7 +34,7 @@ more() { [ "$(grep -c overwritten "$dir/err")" -ge "$1" ]; }
 # The signal is caught, and the program writes: its marks are on.
 is_on() { grep -q '^SigCgt:.*[2367abef]..$' "/proc/$a/status" && "$espy" list -p $pid markers | grep -q "^app:flood .* on .* by espy $a"; }
 wait_for 60 is_on || not_ok "the flight recorder does not begin: $(cat "$dir/err")"
-for i in 1 2 3 4; do
+for i in 1 2; do
 	if [ $i = 2 ]; then "$espy" snapshot $a >/dev/null 2>&1; else kill -USR1 $a; fi
 	wait_for 60 more $i || not_ok "no trace $i within a minute: $(cat "$dir/err")"
 done
@@ -51,18 +52,18 @@ for file in "$dir/run" "$dir"/run.[2-9]; do
 	expect "trace $i: kept and overwritten are what happened" "$begun" $(($3 + 1 - $1 - $(overwritten $i "$dir/err")))
 done
 [ -n "$begun" ] || not_ok "no trace has any event"
-[ $i -ge 5 ] || not_ok "there are only $i traces"
+[ $i -ge 3 ] || not_ok "there are only $i traces"
 
 # Processes that have ended: their marks stay, as far as there is room.
-"$espy" record -f --force --ring 1M -m app:short -o "$dir/kids" "$progs/short" forks 100 2>"$dir/err"
+"$espy" record -f --force --ring 1M -m app:short -o "$dir/kids" "$progs/short" forks 40 2>"$dir/err"
 "$espy" show "$dir/kids" >"$dir/out" 2>/dev/null
-expect "100 children, all kept" 100 "$(grep -c 'app:short(' "$dir/out")"
-"$espy" record -f --force --ring 1M -m app:short -o "$dir/kids" "$progs/short-linked" forks 300 20 2>"$dir/err"
+expect "40 children, all kept" 40 "$(grep -c 'app:short(' "$dir/out")"
+"$espy" record -f --force --ring 256k -m app:short -o "$dir/kids" "$progs/short-linked" forks 100 20 2>"$dir/err"
 "$espy" show "$dir/kids" >"$dir/out" 2>/dev/null
 kept=$(grep -c 'app:short(' "$dir/out")
-expect "300 children, as many as there is room for" 300 $((kept + $(overwritten 1 "$dir/err")))
-[ "$kept" -ge 50 ] && [ "$kept" -lt 300 ] || not_ok "of 300 children $kept were kept"
-expect "the newest" 299 "$(sed -n 's/.*app:short(i=\([0-9]*\)).*/\1/p' "$dir/out" | sort -n | tail -n 1)"
+expect "100 children, as many as there is room for" 100 $((kept + $(overwritten 1 "$dir/err")))
+[ "$kept" -ge 50 ] && [ "$kept" -lt 100 ] || not_ok "of 100 children $kept were kept"
+expect "the newest" 99 "$(sed -n 's/.*app:short(i=\([0-9]*\)).*/\1/p' "$dir/out" | sort -n | tail -n 1)"
 "$espy" record --force --ring 1M -m app:short --via=kernel -o "$dir/x" true 2>"$dir/err"
 has "--via=kernel has no flight recorder" "$dir/err" 'mutually exclusive'
 

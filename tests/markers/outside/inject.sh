@@ -148,7 +148,7 @@ start "$progs/subjects" vforks 300
 works "a program whose first thread waits for vfork children" $pid 'app:vforked(i='
 kill -9 $pid
 # The same for longer than espy tries to let go of that thread: it is let go of when it wakes.
-start "$progs/subjects" vforks 11000
+start "$progs/subjects" vforks 9000
 works "a program whose first thread waits for a vfork child for long" $pid 'app:vforked(i='
 kill -9 $pid
 # No thread can be used, one of them cannot even be let go of: espy says so, and does not take itself for a debugger.

@@ -3,7 +3,7 @@
 # Marks on their way to a file, more than anybody reads: what is in the trace and what was lost is what happened, exactly.
 . "$(dirname "$0")/lib.sh"
 
-n=400000
+n=150000
 # lost FILE: the sum of what espy says at its end; in_place FILE: of what stands in the text
 lost() { sed -n 's/.*: \([0-9]*\) events* lost: .*/\1/p' "$1" | awk '{ n += $1 } END { print n + 0 }'; }
 in_place() { sed -n 's/^+++ \([0-9]*\) events* lost here.*/\1/p' "$1" | awk '{ n += $1 } END { print n + 0 }'; }
@@ -48,9 +48,9 @@ expect "a file of the set alone" "" "$(good "$dir/part")"
 has "a file of the set knows its marks" "$dir/part" 'app:flood(i='
 
 # Killed in the middle: what was written up to then can be shown.
-"$progs/subjects" flood 2000000000 & pid=$!
+"$progs/subjects" paced 2000000000 & pid=$!
 "$espy" record -p $pid -m app:flood -o "$dir/killed" 2>/dev/null & e=$!
-grown() { [ "$(stat -c %s "$dir/killed" 2>/dev/null || echo 0)" -gt 200000 ]; }
+grown() { [ "$(stat -c %s "$dir/killed" 2>/dev/null || echo 0)" -gt 10000 ]; }
 wait_for 60 grown || not_ok "nothing is written"
 kill -9 $e
 wait $e 2>/dev/null
@@ -63,7 +63,7 @@ has "a killed recorder: there are some" "$dir/text" 'app:flood(i='
 
 # Beside system calls, where two streams become one.
 if "$espy" doctor --source=bpf >"$dir/doctor" 2>&1; then
-	n=500000
+	n=150000
 	"$espy" record -e trace=openat,close -m app:flood -o "$dir/calls" --buffer=1M "$progs/subjects" flood $n 2>"$dir/err"
 	counted "beside calls" "$dir/calls"
 	n=3000

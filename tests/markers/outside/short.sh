@@ -3,7 +3,7 @@
 # Children that have one mark and live for less than five milliseconds: none of their marks is missed. ROUNDS: how often a mother leaves,
 # and a twentieth of the number that others have.
 . "$(dirname "$0")/lib.sh"
-rounds=${ROUNDS:-3}
+rounds=${ROUNDS:-2}
 n=$((rounds * 20))
 # all NAME COUNT FILE: each of the numbers from 0 on once
 all() {
@@ -33,15 +33,15 @@ for i in $(seq $rounds); do
 	all "and a child that gets no processor for long" 1 "$dir/out"
 done
 if "$espy" doctor --source=bpf >/dev/null 2>&1; then
-	"$espy" trace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short-linked" runs 50 2>"$dir/err"
-	all "beside system calls" 50 "$dir/out"
+	"$espy" trace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short-linked" runs 20 2>"$dir/err"
+	all "beside system calls" 20 "$dir/out"
 fi
 # By ptrace, whose tracer has the agents' threads in its hands as well.
 if "$espy" doctor --source=ptrace >/dev/null 2>&1; then
-	"$espy" trace --source=ptrace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short" forks 50 2>"$dir/err"
-	all "by ptrace: children" 50 "$dir/out"
-	"$espy" trace --source=ptrace -f -e trace=execve -m 'app:*,app:none' -o "$dir/out" "$progs/short" runs 30 2>"$dir/err"
-	all "by ptrace: programs" 30 "$dir/out"
+	"$espy" trace --source=ptrace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short" forks 20 2>"$dir/err"
+	all "by ptrace: children" 20 "$dir/out"
+	"$espy" trace --source=ptrace -f -e trace=execve -m 'app:*,app:none' -o "$dir/out" "$progs/short" runs 12 2>"$dir/err"
+	all "by ptrace: programs" 12 "$dir/out"
 	"$espy" trace --source=ptrace -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short" mark 0 2>"$dir/err"
 	all "by ptrace: one program" 1 "$dir/out"
 fi

@@ -242,6 +242,16 @@ static void run_flood(unsigned rounds)
 		MARK(app_flood, "i=%u n=%u", i, rounds);
 }
 
+/* The same, but no more than half a million in a second. */
+static void run_paced(unsigned rounds)
+{
+	for (unsigned i = 0; i < rounds; i++) {
+		MARK(app_flood, "i=%u n=%u", i, rounds);
+		if (i % 500 == 499)
+			usleep(1000); /* sleeps: a beat */
+	}
+}
+
 /* Marks and calls, strictly in turn. */
 static void run_turns(unsigned rounds)
 {
@@ -345,7 +355,7 @@ static void *allocate_now_and_then(void *arg)
 	return arg;
 }
 
-/* Children that live in its memory for so many milliseconds, and another thread meanwhile: for long, one that mostly sleeps. */
+/* Children that live in its memory for so many milliseconds, and another thread meanwhile; beside long ones it naps. */
 static void run_vforks(unsigned ms)
 {
 	pthread_t t;
@@ -381,7 +391,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(unsigned rounds);
 	} counted[] = {
-		{ "marks", run_marks }, { "flood", run_flood }, { "crowd", run_crowd }, { "turns", run_turns },
+		{ "marks", run_marks }, { "flood", run_flood }, { "paced", run_paced }, { "crowd", run_crowd }, { "turns", run_turns },
 		{ "forks", run_forks }, { "execs", run_execs }, { "vforks", run_vforks },
 		{ "churn", run_churn },
 	};
