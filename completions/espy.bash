@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # bash completion of espy. The options come from espy itself (espy --list-options), so they cannot differ.
 
-# Processes by number: all, those that are an espy, those that an espy holds.
+# Processes by number: all, those that are an espy, those that an espy holds. Starts no program: there may be thousands.
 _espy_pids() {
 	local pid text
+	local -a words
 	for pid in /proc/[0-9]*; do
 		case $1 in
 		held)
 			# A held task sleeps where it reads from the server of espy's own file.
-			text=$(cat "$pid"/task/*/wchan 2>/dev/null | tr '\0' '\n')
-			[[ $text == *request_wait_answer* ]] || continue ;;
+			for text in "$pid"/task/*/wchan; do
+				{ read -r text <"$text"; } 2>/dev/null
+				[[ $text == request_wait_answer ]] && break
+			done
+			[[ $text == request_wait_answer ]] || continue ;;
 		espy)
-			text=$(tr '\0' ' ' <"$pid/cmdline" 2>/dev/null)
-			[[ $text == *espy*" record "*--ring* ]] || continue ;;
+			words=()
+			{ mapfile -d '' -t words <"$pid/cmdline"; } 2>/dev/null
+			[[ "${words[*]} " == *espy*" record "*--ring* ]] || continue ;;
 		esac
 		echo "${pid#/proc/}"
 	done

@@ -4,20 +4,30 @@
 . "$(dirname "$0")/lib.sh"
 command -v bash >/dev/null || { echo "SKIP: bash is not installed"; exit 77; }
 
+# One bash answers all questions, a line of words with tabs between for each.
 cat >"$dir/complete" <<'END'
 . "$1/completions/espy.bash"
-shift
-COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
-_espy 2>/dev/null
-echo "${COMPREPLY[*]}"
+while IFS=$'\t' read -ra COMP_WORDS; do
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+	_espy 2>/dev/null
+	echo "${COMPREPLY[*]}"
+done
 END
+mkfifo asked answered
+bash "$dir/complete" "$root" <asked >answered &
+exec 6>asked 7<answered
+ask() { # words...: what is offered, in $answer
+	(IFS='	'; printf '%s\n' "$espy	$*") >&6
+	read -r answer <&7
+}
 : >some.espy
 : >espy.trace
 # offers WANT words...: as readline cuts them
 offers() {
 	want=$1
 	shift
-	same "$* -> $want" "$want" "$(bash "$dir/complete" "$root" "$espy" "$@")"
+	ask "$@"
+	same "$* -> $want" "$want" "$answer"
 }
 offers 'trace' tr
 offers 'doctor' help d
@@ -48,17 +58,27 @@ if "$espy" doctor --source=bpf >/dev/null; then
 	sleeper=$!
 	"$espy" record -q --ring 1M -o ring.espy -p $sleeper 2>"$dir/err" &
 	ring=$!
-	is_offered() {
-		[ -n "$(bash "$dir/complete" "$root" "$espy" snapshot $ring)" ]
+	is_espy() {
+		[ "/proc/$ring/exe" -ef "$espy" ]
 	}
-	wait_for 60 is_offered
+	wait_for 60 is_espy
 	offers "$ring" snapshot $ring
 	offers '' snapshot $sleeper
 	offers '' resume $sleeper
-	kill -INT $ring
-	kill $sleeper
-	wait
+	kill $ring $sleeper
+	wait $ring $sleeper
 fi
+if "$espy" doctor | grep -q 'yes *holds tasks'; then
+	: >held
+	"$espy" trace -q -e trace=unlinkat --pause-on unlinkat -o lines rm held 2>"$dir/err" &
+	wait_for 60 grep -q 'is held after' "$dir/err"
+	held=$(sed -n 's/.*: task \([0-9]*\) .* is held after.*/\1/p' "$dir/err")
+	offers "${held:-a task that is held}" resume "$held"
+	"$espy" resume "$held" >"$dir/out"
+	wait $!
+fi
+exec 6>&-
+wait
 # zsh is not needed to see that its file is one.
 command -v zsh >/dev/null && { run 0 zsh -n "$root/completions/_espy"; }
 finish
