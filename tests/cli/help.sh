@@ -64,17 +64,29 @@ cut -f1,2 "$dir/out" | tr '\t' '\n' | grep -v '^-$' | sort -u >"$dir/table"
 sed -n '/^# OPTIONS/,/^# EXIT/p' "$root/docs/espy-trace.1.scd" | grep '^\*-' | sed 's/\*//g; s/_[^_]*_//g' |
 	tr ',[=] ' '\n\n\n\n\n' | grep -E '^(-[A-Za-z]|--[a-z0-9-]+)$' | sort -u >"$dir/in-manual"
 same "espy-trace(1) names what the table has" "$(cat "$dir/table")" "$(cat "$dir/in-manual")"
+# described COMMAND FILE...: its options that no line of the files describes: one that begins with *, and has the option before another *
+described() {
+	c=$1
+	shift
+	"$espy" --list-options "$c" | awk -F'\t' -v c="$c" '
+		FILENAME != "-" { if (/^\*/) line[n++] = substr($0, 2); next }
+		{
+			for (i = 1; i <= 2; i++) {
+				found = $i == "-"
+				for (k = 0; k < n && !found; k++)
+					found = index(line[k], $i "*")
+				if (!found)
+					print c, $i
+			}
+		}' "$@" -
+}
 # What record and show share with trace is described there.
 for c in record show; do
-	"$espy" --list-options "$c" | cut -f1,2 | tr '\t' '\n' | grep -v '^-$' | while read -r o; do
-		grep -q -- "^\*.*$o\*" "$root/docs/espy-$c.1.scd" || grep -q -- "^\*.*$o\*" "$root/docs/espy-trace.1.scd" || echo "$c $o"
-	done >"$dir/missing"
+	described "$c" "$root/docs/espy-$c.1.scd" "$root/docs/espy-trace.1.scd" >"$dir/missing"
 	same "espy-$c(1), or espy-trace(1), names the options of $c" "" "$(cat "$dir/missing")"
 done
 for c in info resume snapshot list mark doctor; do
-	"$espy" --list-options "$c" | cut -f1,2 | tr '\t' '\n' | grep -v '^-$' | while read -r o; do
-		grep -q -- "^\*.*$o\*" "$root/docs/espy-$c.1.scd" || echo "$c $o"
-	done >"$dir/missing"
+	described "$c" "$root/docs/espy-$c.1.scd" >"$dir/missing"
 	same "espy-$c(1) names the options of $c" "" "$(cat "$dir/missing")"
 done
 finish
