@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """json_check.py SCHEMA FILE: each line of FILE is an object that the schema of espy --json describes. Exit status 77 without jsonschema.
+json_check.py SCHEMA -: requests come in lines of standard input, `valid FILE` or `value FILE EXPRESSION` with tabs between. The answer
+is what the check prints, or the value of the expression on `events`, and a last line: a dot and the status.
 
 Objects of one shape are checked once: the shape is what is left when text and numbers that the schema does not tell apart are put
 out of sight. So thousands of calls take seconds.
@@ -42,13 +44,9 @@ def shape(value, key=""):
     return "-n" if value < 0 else "N" if value > 2**53 - 1 else "n"
 
 
-def main():
-    with open(sys.argv[1], encoding="utf-8") as f:
-        schema = json.load(f)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
+def check(validator, path):
     seen, bad, count = set(), 0, 0
-    with open(sys.argv[2], encoding="utf-8") as f:
+    with open(path, encoding="utf-8") as f:
         for number, line in enumerate(f, 1):
             count += 1
             try:
@@ -62,9 +60,41 @@ def main():
             except ValueError as e:
                 bad += 1
                 if bad <= 5:
-                    print(f"{sys.argv[2]}:{number}: {str(e)[:300]}\n  {line[:300].rstrip()}")
+                    print(f"{path}:{number}: {str(e)[:300]}\n  {line[:300].rstrip()}")
     print(f"{count} lines, {len(seen)} shapes, {bad} bad")
     return 1 if bad or not count else 0
+
+
+def value(path, expression):
+    with open(path, encoding="utf-8") as f:
+        events = [json.loads(line) for line in f]
+
+    def kind(k):
+        return [e for e in events if e["kind"] == k]
+
+    def calls(name, **members):
+        return [e for e in kind("call") if e["name"] == name and all(e[k] == v for k, v in members.items())]
+
+    print(eval(expression, {"events": events, "kind": kind, "calls": calls}))
+    return 0
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as f:
+        schema = json.load(f)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    if sys.argv[2] != "-":
+        return check(validator, sys.argv[2])
+    for line in sys.stdin:
+        what, *words = line.rstrip("\n").split("\t")
+        try:
+            status = value(*words) if what == "value" else check(validator, *words)
+        except Exception as e:
+            print(f"{type(e).__name__}: {e}")
+            status = 1
+        print(f".{status}", flush=True)
+    return 0
 
 
 sys.exit(main())
