@@ -53,7 +53,7 @@ hasnt "and no stop" "$dir/parent" 'Stopped'
 hasnt "nor a signal" "$dir/slow" 'SIGSTOP'
 
 # A reader that keeps up with ordinary programs.
-for cmd in 'ls -lR /etc' 'sh -c "i=0; while [ \$i -lt 300 ]; do /bin/true; i=\$((i + 1)); done"' \
+for cmd in 'ls -lR /etc' 'sh -c "i=0; while [ \$i -lt 100 ]; do /bin/true; i=\$((i + 1)); done"' \
 	'grep -r localhost /etc' 'find /usr/share -name x*'; do
 	eval "trace -f --buffer 64M --lossless=always -o '$dir/out' $cmd" >/dev/null 2>"$dir/err"
 	hasnt "64 MB, $cmd: nobody is held" "$dir/err" 'pause'

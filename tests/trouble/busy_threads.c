@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * busy_threads PIDFILE THREADS [MS]: threads that write to pipes of their own and read back what they wrote, for so
- * long or until SIGTERM; every byte is checked. Prints "all is well ROUNDS". The count of rounds also stands in PIDFILE.n (mapped),
- * so that others see whether there is progress.
+ * busy_threads PIDFILE THREADS [MS [NAP]]: threads that write to pipes of their own and read back what they wrote, for
+ * so long or until SIGTERM; every byte is checked. After each 64 rounds a thread naps for NAP microseconds. Prints "all
+ * is well ROUNDS". The count of rounds also stands in PIDFILE.n (mapped), so that others see whether there is progress.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,6 +17,7 @@
 
 static atomic_long *rounds;
 static atomic_bool bad, stop;
+static struct timespec nap;
 
 static void *body(void *arg)
 {
@@ -30,7 +31,8 @@ static void *body(void *arg)
 		y = 0;
 		if (write(p[1], &x, sizeof(x)) != sizeof(x) || read(p[0], &y, sizeof(y)) != sizeof(y) || x != y)
 			bad = true;
-		atomic_fetch_add(rounds, 1);
+		if (atomic_fetch_add(rounds, 1) % 64 == 63 && nap.tv_nsec)
+			nanosleep(&nap, NULL); /* sleeps: a program that is watched */
 	}
 	close(p[0]);
 	close(p[1]);
@@ -45,6 +47,7 @@ int main(int argc, char **argv)
 	struct timespec begin, now, wait;
 	sigset_t term;
 
+	nap.tv_nsec = argc > 4 ? atol(argv[4]) * 1000 : 0;
 	if (n < 1 || n > 2000)
 		return 2;
 	snprintf(name, sizeof(name), "%s.n", argv[1]);

@@ -3,6 +3,9 @@
 # nothing that was traced stops, hangs or computes something else.
 . "$(dirname "$0")/lib.sh"
 rounds=${ROUNDS:-3}
+# With more rounds the threads are never at rest.
+nap=${ROUNDS:+0}
+nap=${nap:-500}
 
 progress() { # of the busy program: the first word of its mapped counter
 	od -An -tu8 -N8 "$dir/busy.n" 2>/dev/null | tr -d ' '
@@ -21,7 +24,7 @@ unharmed() {
 	[ -z "$(harm "$1")" ]
 }
 
-"$progs/busy_threads" "$dir/busy" 8 >"$dir/busy.out" &
+"$progs/busy_threads" "$dir/busy" 8 0 $nap >"$dir/busy.out" &
 busy_job=$!
 wait_for 60 test -s "$dir/busy" || { not_ok "the busy program did not start"; finish; }
 busy=$(cat "$dir/busy")
@@ -33,7 +36,7 @@ while [ $i -lt "$rounds" ]; do
 	"$espy" trace --source="$source" -o "$dir/out" -f -p "$busy" 2>/dev/null &
 	attached=$!
 	spin=$dir/spin.$i # an older one may still begin
-	"$espy" trace --source="$source" -o "$dir/out2" -f "$progs/busy_threads" "$spin" 3 600 >"$spin.out" 2>/dev/null &
+	"$espy" trace --source="$source" -o "$dir/out2" -f "$progs/busy_threads" "$spin" 3 600 $nap >"$spin.out" 2>/dev/null &
 	command=$!
 	sleep "$delay" # sleeps: a moment of chance
 	kill -9 $attached $command 2>/dev/null # the command may have ended
