@@ -38,8 +38,9 @@ try() {
 	rm -f "$dir/t"
 }
 # both COMPILER SOURCE FLAGS...: as a program, and as a shared library
-levels='-O0 -O1 -O2 -O3 -Os' cc_list='gcc clang clang-16 clang-19' cxx_list='g++ clang++ clang++-16 clang++-19' stds='14 17 20' least=40
-[ "${MATRIX:-all}" = all ] || { levels='-O0 -O2' cc_list='gcc clang' cxx_list='g++' stds=20 least=20; }
+levels='-O0 -O1 -O2 -O3 -Os' cc_list='gcc clang clang-16 clang-19' cxx_list='g++ clang++ clang++-16 clang++-19' stds='14 17 20' shared="-O0 -O2 -O2,-flto" least=40
+no_goto='-O0 -O1 -O3 -O2,-flto -O2,-masm=intel -O2,-DESPY_MARK_USDT=2 -O2,-ffunction-sections,-Wl,--gc-sections'
+[ "${MATRIX:-all}" = all ] || { levels='-O0 -O2' cc_list='gcc clang' cxx_list='g++' stds=20 shared=-O2 no_goto='-O0 -O2,-masm=intel' least=20; }
 variants() {
 	cc=$1
 	src=$2
@@ -53,7 +54,8 @@ variants() {
 	try "$cc $* intel" $cc -O2 -masm=intel $warn "$@" $inc "$src" $rest -o "$dir/t"
 	try "$cc $* intel, USDT 2" $cc -O2 -masm=intel -DESPY_MARK_USDT=2 $warn "$@" $inc "$src" $rest -o "$dir/t"
 	try "$cc $* cet, unrolled" $cc -O3 -funroll-loops -fcf-protection=full $warn "$@" $inc "$src" $rest -o "$dir/t"
-	for o in -O0 -O2 '-O2 -flto'; do
+	for o in $shared; do
+		o=$(echo $o | tr , ' ')
 		$cc $o -fPIC -shared $warn "$@" $inc "$src" -o "$dir/libsample.so" >"$dir/out" 2>&1 ||
 			fail "$cc $* $o -shared: $(head -5 "$dir/out")"
 		try "$cc $* $o -shared" $cc $rest "$dir/libsample.so" -Wl,-rpath,"$dir" -o "$dir/t"
@@ -68,7 +70,8 @@ for cc in $cc_list; do
 		$cc -fsanitize=$san "$dir/san.c" -o "$dir/san" 2>/dev/null || continue
 		try "$cc -fsanitize=$san" $cc -O1 -g -fsanitize=$san $inc "$here/sample.c" $rest -o "$dir/t"
 	done
-	for o in -O0 -O1 -O3 '-O2 -flto' '-O2 -masm=intel' '-O2 -DESPY_MARK_USDT=2' '-O2 -ffunction-sections -Wl,--gc-sections'; do
+	for o in $no_goto; do
+		case $o in *-Wl,*) o='-O2 -ffunction-sections -Wl,--gc-sections' ;; *) o=$(echo $o | tr , ' ') ;; esac
 		try "$cc, no asm goto, $o" $cc $o -DESPY_MARK_GOTO=0 $warn $inc "$here/sample.c" $rest -o "$dir/t"
 	done
 	for usdt in 0 2; do
