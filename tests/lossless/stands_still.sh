@@ -171,10 +171,10 @@ end "the output stands still"
 kill $reader
 exec 3>&-
 
-# Of little weight among many who never sleep. It may be held up, or not: the task does not stay held for more than that.
+# Of little weight among many who never sleep (SPINNERS: how many). It may be held up, or not: the task does not stay held for more than that.
 begin nice -n 19
 spinners=
-for i in 1 2 3 4 5 6 7 8; do
+for i in $(seq "${SPINNERS:-8}"); do
 	sh -c 'while :; do :; done' &
 	spinners="$spinners $!"
 done

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Strings as text, and bytes that stand for one thing: addresses and identifiers. */
+#include <arpa/inet.h>
+#include <string.h>
+#include "event/token_values.h"
+#include "sink/text/text_impl.h"
+
+/* What -X makes of bytes that have a text; as espy_text_begin_style(). */
+static bool begin_string_style(struct espy_text *t, const struct espy_token *v)
+{
+	if (t->xlat == ESPY_XLAT_ABBREV)
+		return true;
+	espy_buf__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return false;
+	espy_text_comment(t);
+	return true;
+}
+
+static void put_inet6(struct espy_text *t, const struct espy_token *v)
+{
+	char text[INET6_ADDRSTRLEN];
+	const char *name = v->role == ESPY_ROLE_FIELD_UNNAMED ? "" : v->name;
+
+	if (v->len < 16 || !inet_ntop(AF_INET6, v->bytes, text, sizeof(text))) {
+		espy_buf__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
+		return;
+	}
+	/* with a name the text takes the place of `name=` (which the visitor has held back) */
+	if (*name && t->xlat != ESPY_XLAT_ABBREV) {
+		espy_buf__puts(t->b, name);
+		espy_buf__putc(t->b, '=');
+	}
+	if (!begin_string_style(t, v))
+		return;
+	espy_buf__puts(t->b, "inet_pton(AF_INET6, ");
+	espy_buf__quote(t->b, (const uint8_t *)text, strlen(text), t->o->hex, NULL, true);
+	if (*name && t->xlat == ESPY_XLAT_ABBREV) {
+		espy_buf__puts(t->b, ", &");
+		espy_buf__puts(t->b, name);
+	}
+	espy_buf__putc(t->b, ')');
+	espy_text_end_style(t);
+}
+
+static void put_ax25(struct espy_text *t, const struct espy_token *v)
+{
+	char call[ESPY_AX25_CALL];
+	const size_t n = espy_ax25_call(v->bytes, v->len, call);
+
+	if (n && t->xlat == ESPY_XLAT_ABBREV) {
+		espy_buf__put(t->b, call, n);
+		return;
+	}
+	espy_buf__puts(t->b, "{ax25_call=");
+	espy_buf__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
+	espy_buf__putc(t->b, '}');
+	if (!n || t->xlat == ESPY_XLAT_RAW)
+		return;
+	espy_text_comment(t);
+	espy_buf__put(t->b, call, n);
+	espy_text_comment_end(t);
+}
+
+/* Digits of every byte, parted by SEPARATOR: before each byte, or as a UUID is parted. */
+static void put_parted(struct espy_text *t, const struct espy_token *v, char separator)
+{
+	for (size_t i = 0; i < v->len; i++) {
+		if (v->fmt == ESPY_FMT_UUID ? i >= 4 && i <= 10 && !(i & 1) : i)
+			espy_buf__putc(t->b, separator);
+		espy_buf__hexdigits(t->b, v->bytes[i], 2);
+	}
+}
+
+/* An abstract name is all bytes behind its leading NUL. */
+static void put_sun_path(struct espy_text *t, const struct espy_token *v)
+{
+	const bool abstract = v->len && !v->bytes[0];
+
+	if (abstract)
+		espy_buf__putc(t->b, '@');
+	espy_buf__quote(t->b, v->bytes + abstract, abstract ? v->len - 1 : strnlen((const char *)v->bytes, v->len), t->o->hex, NULL, true);
+}
+
+void espy_text_string(struct espy_text *t, const struct espy_token *v)
+{
+	const struct espy_type *type = v->type;
+
+	switch (v->fmt) {
+	case ESPY_FMT_INET6:
+		put_inet6(t, v);
+		return;
+	case ESPY_FMT_MAC:
+		if (begin_string_style(t, v)) {
+			put_parted(t, v, ':');
+			espy_text_end_style(t);
+		}
+		return;
+	case ESPY_FMT_UUID:
+		put_parted(t, v, '-');
+		return;
+	case ESPY_FMT_AX25:
+		put_ax25(t, v);
+		return;
+	case ESPY_FMT_SUNPATH:
+		put_sun_path(t, v);
+		return;
+	default:
+		break;
+	}
+	if (v->flags & ESPY_TOKF_TAIL) {
+		espy_buf__puts(t->b, "/* bytes ");
+		espy_buf__dec(t->b, v->num);
+		espy_buf__puts(t->b, "..");
+		espy_buf__dec(t->b, v->num + v->want - 1);
+		espy_buf__puts(t->b, " */ ");
+	}
+	const struct espy_string_part part = espy_token__string(v, t->o->str_limit);
+	espy_buf__quote(t->b, v->bytes, part.len, type->flags & ESPY_TF_HEX ? ESPY_HEX_ALL : t->o->hex, NULL, true);
+	if (part.more)
+		espy_buf__put(t->b, "...", 3);
+}
