@@ -13,11 +13,11 @@ while [ ! -e "$1/stop" ]; do
 done
 END
 has_lines() { # FILE
-	[ "$(wc -l <"$1")" -ge "$lines" ]
+	[ -s "$1" ] && [ "$(wc -l <"$1")" -ge "$lines" ]
 }
 # together OPTIONS: of both, and of what shows their traces
 together() {
-	rm -f "$dir/stop"
+	rm -f "$dir/stop" "$dir"/one* "$dir"/two* # the lines of an earlier turn are none of this one
 	sh "$dir/target.sh" "$dir" 2>/dev/null &
 	target=$!
 	trace_bg -f "$@" --force --record "$dir/one" -o "$dir/one.live" -p $target 2>"$dir/one.err" &
