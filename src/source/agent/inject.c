@@ -20,6 +20,8 @@
 #define TRIES_OF_A_THREAD 12u
 #define THREADS_MAX 64u
 #define PATIENCE_MS 8000u
+#define TRIES_EACH 500u /* after so many tries the pause grows by its first length, up to LONGEST times that */
+#define LONGEST 10
 #define TURN_NS 20000000ull /* as often as the rings are looked at elsewhere */
 
 void espy_inject__paused(struct espy_inject_result *r, uint64_t since)
@@ -84,16 +86,20 @@ static int end_call(struct espy_remote *born, const struct espy_inject_target *t
 	return err ? err : call(born, t);
 }
 
-/* Until the next try: not in step with what the program may do at regular times. */
-static void wait_a_moment(struct espy_inject_target *t)
+/*
+ * Until the next try: not in step with what the program may do at regular times, and longer after many tries in vain. Most
+ * programs are at a safe point at one of the first; each try stops a thread of the others.
+ */
+static void wait_a_moment(struct espy_inject_target *t, unsigned tries)
 {
 	const struct espy_agent_turn none = { NULL, NULL };
 	const uint64_t now = espy_now_ns();
 	const bool turn = now >= t->next_turn_ns;
+	const long longer = tries < LONGEST * TRIES_EACH ? 1 + (long)(tries / TRIES_EACH) : LONGEST;
 
 	if (turn)
 		t->next_turn_ns = now + TURN_NS;
-	espy_agent_turn__pass(turn ? &t->how->turn : &none, 100000 + (long)(now % 400000));
+	espy_agent_turn__pass(turn ? &t->how->turn : &none, (100000 + (long)(now % 400000)) * longer);
 }
 
 /* One look at the thread: 0: it was made to call; -EAGAIN: it stands at no safe point, and goes on. */
@@ -135,7 +141,7 @@ static int try_thread(struct espy_inject_target *t, pid_t tid, struct espy_injec
 	err = -EAGAIN;
 	for (unsigned i = 0; i < TRIES_OF_A_THREAD && err == -EAGAIN; i++) {
 		if (i)
-			wait_a_moment(t);
+			wait_a_moment(t, res->tries);
 		res->tries++;
 		err = try_stop(t, &r, &born, res);
 	}
@@ -197,7 +203,7 @@ static int try_threads(struct espy_inject_target *t, struct espy_inject_result *
 		for (size_t i = 0; i < cnt; i++) {
 			/* A thread that waits for its vfork child cannot be stopped, nor let go of, before that child is done. */
 			if (espy_inject__is_left(r, tids[i])) {
-				wait_a_moment(t);
+				wait_a_moment(t, r->tries);
 				continue;
 			}
 			err = try_thread(t, tids[i], r);
