@@ -107,7 +107,6 @@ struct bpf_source {
 	bool has_wanted[ESPY_ABI_CNT];
 
 	struct bpf_object *obj;
-	const struct espy_bpf_conf *conf; /* of `obj`, constant for its programs */
 	int enters_fd; /* the map of struct espy_bpf_enter by task */
 	struct bpf_link **links;
 	size_t link_cnt, link_cap;
@@ -176,18 +175,17 @@ void bpf_paths__configure(const struct bpf_source *s, struct espy_bpf_conf *conf
 void bpf_paths__share(struct bpf_source *s);
 
 /* verify.c: programs loaded by threads. */
-#define BPF_VERIFY_MAX 24
+#define BPF_VERIFY_MAX 8
 struct bpf_verify {
 	const struct bpf_source *s;
-	struct bpf_object *const *obj;
 	size_t cnt;
 	struct verify_job *jobs[BPF_VERIFY_MAX];
 };
 /*
- * Between the two *obj is opened and loaded; before the load the session's configuration is complete. The end waits, and
- * returns err or what the threads met with; it says why the kernel refuses a program, unless s is NULL.
+ * Between the two this thread opens and loads an object. The end waits, and returns err or what the threads met with; it
+ * says why the kernel refuses a program, unless s is NULL.
  */
-int bpf_verify__begin(struct bpf_verify *all, const struct bpf_source *s, struct bpf_object *const *obj);
+int bpf_verify__begin(struct bpf_verify *all, const struct bpf_source *s);
 int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err);
 /* hang.c: is its program a 32-bit one? */
 bool bpf_task_is_32bit(uint32_t tid);

@@ -69,7 +69,7 @@ static int load_programs(struct bpf_source *s)
 	for (size_t i = 0; i < ESPY_KFUNC_CNT; i++)
 		if (!s->types.ids.kfuncs[i])
 			return -EOPNOTSUPP;
-	err = bpf_verify__begin(&verify, s, &p->obj);
+	err = bpf_verify__begin(&verify, s);
 	if (err)
 		return err;
 	err = open_object(s);

@@ -4,8 +4,7 @@
  * each. User space loads only the programs that a session needs.
  *
  * Sections called espy/... are loaded by verify.c: "sys_exit" and "sys_enter" are typed tracepoints (libbpf's
- * tp_btf), "raw" is a raw one, and behind it the one to attach to, where there is one only. They stand before the small
- * programs, which libbpf loads while they are verified.
+ * tp_btf), "raw" is a raw one. They stand before the small programs, which libbpf loads while they are verified.
  *
  * Two families do the same work under two program types: the raw tracepoints of all calls (tp_btf), and the
  * tracepoints of single calls (tp), which cost the other calls less.

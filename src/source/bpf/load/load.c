@@ -91,18 +91,14 @@ int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracep
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, name);
 	struct bpf_link *link;
-	const char *section;
 
 	if (!prog)
 		return -ENOENT;
 	if (!espy_array__grow(s->links, s->link_cnt, s->link_cap))
 		return -ENOMEM;
-	section = bpf_program__section_name(prog);
 	if (tracepoint)
 		link = bpf_program__attach_raw_tracepoint(prog, tracepoint);
-	else if (!strncmp(section, "espy/raw/", 9))
-		link = bpf_program__attach_raw_tracepoint(prog, section + 9);
-	else if (!strncmp(section, "espy/", 5))
+	else if (!strncmp(bpf_program__section_name(prog), "espy/", 5))
 		link = bpf_program__attach_raw_tracepoint(prog, NULL); /* the typed program says where itself */
 	else
 		link = bpf_program__attach(prog);
@@ -226,7 +222,6 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	fill_rights(conf);
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		conf->all_wanted[abi] = !s->set[abi] || s->sets[abi].all_wanted;
-	s->conf = conf;
 	s->mark_cnt = t->narrow || conf->guard_compat ? (pid_max() + ESPY_BPF_MARKS - 1) / ESPY_BPF_MARKS : 1;
 	return bpf_maps__set_sizes(s, pids, (size_t)cpus);
 }
@@ -335,7 +330,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 	if (bpf_types__make(&s->types))
 		s->types = (struct bpf_types){ .fd = -1 };
 	c->refill = c->enter && s->tables.any_exec && !s->types.ids.typed[BPF_TYPED_PREPARE_EXEC];
-	err = bpf_verify__begin(&verify, s, &s->obj);
+	err = bpf_verify__begin(&verify, s);
 	if (err) {
 		bpf_job__wait(&ring->job);
 		return err;
@@ -491,7 +486,6 @@ void bpf_source_unload(struct bpf_source *s)
 	if (s->obj)
 		bpf_object__close(s->obj);
 	s->obj = NULL;
-	s->conf = NULL;
 	s->shared = NULL;
 	s->loaded = false;
 }

@@ -4,7 +4,7 @@
  * programs can be verified at once. libbpf does everything up to that; its hook before a program is loaded takes a
  * copy of what would be loaded, starts a thread with it, and leaves libbpf a program of two instructions instead.
  * When the thread is done, its program takes the place of that one under the same descriptor, so that all of libbpf
- * works with it. A small one is loaded by libbpf meanwhile. All lose what the configuration rules out (dead_code.h).
+ * works with it.
  *
  * The typed tracepoints are named here too, by the ids that btf.c has found: libbpf would read all of the kernel's
  * types.
@@ -18,17 +18,14 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "source/bpf/bpf_source.h"
-#include "source/bpf/load/dead_code.h"
 
 #define SECTION "espy/"
-#define SMALL 1000 /* instructions: a thread would cost as much as it saves */
 #define LOG_SIZE (1u << 20)
 
 struct verify_job {
 	struct bpf_job job;
 	struct bpf_program *prog;
 	enum bpf_prog_type type;
-	bool small; /* no thread loads it */
 	struct bpf_insn *insns;
 	size_t insn_cnt;
 	struct bpf_prog_load_opts opts;
@@ -113,34 +110,16 @@ static bool name_kfuncs(struct bpf_insn *insns, size_t n, const struct bpf_types
 	return true;
 }
 
-/* The program as it would be loaded: what libbpf has made of it, without what the configuration rules out. */
-static int copy_program(struct verify_job *v, const struct bpf_verify *all)
+/* The program as it would be loaded: what libbpf has made of it. */
+static int copy_program(struct verify_job *v, const struct bpf_types *types)
 {
-	const struct bpf_map *map = bpf_object__find_map_by_name(*all->obj, ".rodata.conf");
-	struct bpf_code code = { .insn_cnt = bpf_program__insn_cnt(v->prog), .func_cnt = v->opts.func_info_cnt };
-	int err;
-
-	v->insns = copy_of(bpf_program__insns(v->prog), code.insn_cnt * sizeof(*v->insns));
+	v->insn_cnt = bpf_program__insn_cnt(v->prog);
+	v->insns = copy_of(bpf_program__insns(v->prog), v->insn_cnt * sizeof(*v->insns));
 	v->opts.func_info = copy_of(v->opts.func_info, (size_t)v->opts.func_info_cnt * v->opts.func_info_rec_size);
 	v->opts.line_info = copy_of(v->opts.line_info, (size_t)v->opts.line_info_cnt * v->opts.line_info_rec_size);
 	if (!v->insns || !v->opts.func_info || !v->opts.line_info)
 		return -ENOMEM;
-	if (!name_kfuncs(v->insns, code.insn_cnt, &all->s->types))
-		return -EOPNOTSUPP;
-	code.insns = v->insns;
-	code.funcs = (void *)(uintptr_t)v->opts.func_info;
-	if (map && !v->opts.line_info_cnt && (!code.func_cnt || v->opts.func_info_rec_size == sizeof(*code.funcs))) {
-		const struct bpf_conf_map conf = { .fd = bpf_map__fd(map),
-						   .bytes = (const unsigned char *)all->s->conf,
-						   .size = sizeof(*all->s->conf) };
-
-		err = bpf_drop_dead_code(&code, &conf);
-		if (err)
-			return err;
-	}
-	v->insn_cnt = code.insn_cnt;
-	v->opts.func_info_cnt = (uint32_t)code.func_cnt;
-	return 0;
+	return name_kfuncs(v->insns, v->insn_cnt, types) ? 0 : -EOPNOTSUPP;
 }
 
 /* Type and place, from the name of the section. */
@@ -152,7 +131,7 @@ static int choose_type(struct verify_job *v, const char *point, const struct bpf
 	} else if (!strcmp(point, "call")) {
 		v->type = BPF_PROG_TYPE_SYSCALL;
 		v->opts.prog_flags |= BPF_F_SLEEPABLE;
-	} else if (strncmp(point, "raw", 3)) {
+	} else if (strcmp(point, "raw")) {
 		v->type = BPF_PROG_TYPE_TRACING;
 		v->opts.expected_attach_type = BPF_TRACE_RAW_TP;
 		v->opts.attach_btf_id =
@@ -192,19 +171,12 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	v->fd = -ENOMEM;
 	v->prog = prog;
 	v->opts = *opts;
-	err = copy_program(v, all);
+	err = copy_program(v, &all->s->types);
 	if (err)
 		return err;
 	err = choose_type(v, bpf_program__section_name(prog) + strlen(SECTION), &all->s->types);
 	if (err)
 		return err;
-	v->small =
-		v->type == BPF_PROG_TYPE_RAW_TRACEPOINT && v->insn_cnt < SMALL; /* the type that libbpf takes it for */
-	if (v->small) {
-		opts->func_info = v->opts.func_info;
-		opts->func_info_cnt = v->opts.func_info_cnt;
-		return bpf_program__set_insns(prog, v->insns, v->insn_cnt);
-	}
 	opts->func_info_cnt = 0;
 	opts->line_info_cnt = 0;
 	opts->prog_btf_fd = 0;
@@ -227,11 +199,11 @@ static void register_handler(void)
 	handler = libbpf_register_prog_handler(SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
 }
 
-int bpf_verify__begin(struct bpf_verify *all, const struct bpf_source *s, struct bpf_object *const *obj)
+int bpf_verify__begin(struct bpf_verify *all, const struct bpf_source *s)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	*all = (struct bpf_verify){ .s = s, .obj = obj };
+	*all = (struct bpf_verify){ .s = s };
 	pthread_once(&once, register_handler);
 	if (handler < 0)
 		return handler;
@@ -265,12 +237,12 @@ int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err)
 		struct verify_job *v = all->jobs[i];
 
 		bpf_job__wait(&v->job);
-		if (!err && !v->small && v->fd < 0) {
+		if (!err && v->fd < 0) {
 			if (s)
 				report_refusal(s, v);
 			err = v->fd;
 		}
-		if (!err && !v->small && dup3(v->fd, bpf_program__fd(v->prog), O_CLOEXEC) < 0)
+		if (!err && dup3(v->fd, bpf_program__fd(v->prog), O_CLOEXEC) < 0)
 			err = -errno;
 		if (v->fd >= 0)
 			close(v->fd);
