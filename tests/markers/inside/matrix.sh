@@ -37,30 +37,72 @@ try() {
 	fi
 	rm -f "$dir/t"
 }
-# both COMPILER SOURCE FLAGS...: as a program, and as a shared library
-levels='-O0 -O1 -O2 -O3 -Os' cc_list='gcc clang clang-16 clang-19' cxx_list='g++ clang++ clang++-16 clang++-19' stds='14 17 20' shared="-O0 -O2 -O2,-flto" least=40
-no_goto='-O0 -O1 -O3 -O2,-flto -O2,-masm=intel -O2,-DESPY_MARK_USDT=2 -O2,-ffunction-sections,-Wl,--gc-sections'
-[ "${MATRIX:-all}" = all ] || { levels='-O0 -O2' cc_list='gcc clang' cxx_list='g++' stds=20 shared=-O2 no_goto='-O0 -O2,-masm=intel' least=20; }
-variants() {
-	cc=$1
-	src=$2
-	shift 2
-	for o in $levels; do
-		try "$cc $* $o" $cc $o $warn "$@" $inc "$src" $rest -o "$dir/t"
-	done
-	try "$cc $* -flto" $cc -O2 -flto $warn "$@" $inc "$src" $rest -o "$dir/t"
-	try "$cc $* gc-sections" $cc -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections $warn "$@" $inc "$src" $rest -o "$dir/t"
-	try "$cc $* no-pie" $cc -O2 -fno-pie -no-pie $warn "$@" $inc "$src" $rest -o "$dir/t"
-	try "$cc $* intel" $cc -O2 -masm=intel $warn "$@" $inc "$src" $rest -o "$dir/t"
-	try "$cc $* intel, USDT 2" $cc -O2 -masm=intel -DESPY_MARK_USDT=2 $warn "$@" $inc "$src" $rest -o "$dir/t"
-	try "$cc $* cet, unrolled" $cc -O3 -funroll-loops -fcf-protection=full $warn "$@" $inc "$src" $rest -o "$dir/t"
-	for o in $shared; do
-		o=$(echo $o | tr , ' ')
-		$cc $o -fPIC -shared $warn "$@" $inc "$src" -o "$dir/libsample.so" >"$dir/out" 2>&1 ||
-			fail "$cc $* $o -shared: $(head -5 "$dir/out")"
-		try "$cc $* $o -shared" $cc $rest "$dir/libsample.so" -Wl,-rpath,"$dir" -o "$dir/t"
-	done
-	try "$cc $* stripped" $cc -O2 -s $warn "$@" $inc "$src" $rest -o "$dir/t"
+# What a program is made with, a line each.
+gc='-ffunction-sections -fdata-sections -Wl,--gc-sections' no_pie='-fno-pie -no-pie'
+if [ "${MATRIX:-all}" = all ]; then
+	cc_list='gcc clang clang-16 clang-19' cxx_list='g++ clang++ clang++-16 clang++-19' stds='14 17 20' usdts='0 2' least=40
+	kinds="-O0
+-O1
+-O2
+-O3
+-Os
+-O2 -flto
+-O2 $gc
+-O2 $no_pie
+-O2 -masm=intel
+-O2 -masm=intel -DESPY_MARK_USDT=2
+-O3 -funroll-loops -fcf-protection=full
+-O2 -s"
+	shared='-O0
+-O2
+-O2 -flto'
+	no_goto="-O0
+-O1
+-O3
+-O2 -flto
+-O2 -masm=intel
+-O2 -DESPY_MARK_USDT=2
+-O2 $gc"
+else
+	cc_list='gcc clang' cxx_list=g++ stds=20 usdts=0 least=20
+	kinds="-O0
+-O2 -flto
+-O2 $gc $no_pie
+-O2 -masm=intel -DESPY_MARK_USDT=2
+-O3 -funroll-loops -fcf-protection=full -s"
+	shared=-O2
+	no_goto='-O2 -masm=intel'
+fi
+# each LINES command...: the command with the words of each line behind it
+each() {
+	lines=$1
+	shift
+	while read -r words; do
+		# shellcheck disable=SC2086 # words
+		"$@" $words </dev/null
+	done <<-END
+		$lines
+	END
+}
+# One program, and one with its marks in a shared library: COMPILER SOURCE STANDARD FLAGS...
+program() {
+	cc=$1 src=$2 std=$3
+	shift 3
+	# shellcheck disable=SC2086 # $rest and the like are words
+	try "$cc $std $*" "$cc" $warn "$std" "$@" $inc "$src" $rest -o "$dir/t"
+}
+library() {
+	cc=$1 src=$2 std=$3
+	shift 3
+	# shellcheck disable=SC2086 # $rest and the like are words
+	"$cc" "$@" -fPIC -shared $warn "$std" $inc "$src" -o "$dir/libsample.so" >"$dir/out" 2>&1 ||
+		fail "$cc $std $* -shared: $(head -5 "$dir/out")"
+	# shellcheck disable=SC2086
+	try "$cc $std $* -shared" "$cc" $rest "$dir/libsample.so" -Wl,-rpath,"$dir" -o "$dir/t"
+}
+variants() { # COMPILER SOURCE STANDARD
+	each "$kinds" program "$@"
+	each "$shared" library "$@"
 }
 for cc in $cc_list; do
 	command -v $cc >/dev/null || continue
@@ -70,12 +112,9 @@ for cc in $cc_list; do
 		$cc -fsanitize=$san "$dir/san.c" -o "$dir/san" 2>/dev/null || continue
 		try "$cc -fsanitize=$san" $cc -O1 -g -fsanitize=$san $inc "$here/sample.c" $rest -o "$dir/t"
 	done
-	for o in $no_goto; do
-		case $o in *-Wl,*) o='-O2 -ffunction-sections -Wl,--gc-sections' ;; *) o=$(echo $o | tr , ' ') ;; esac
-		try "$cc, no asm goto, $o" $cc $o -DESPY_MARK_GOTO=0 $warn $inc "$here/sample.c" $rest -o "$dir/t"
-	done
-	for usdt in 0 2; do
-		try "$cc, USDT $usdt" $cc -std=gnu17 -O2 -DESPY_MARK_USDT=$usdt $warn $inc "$here/sample.c" $rest -o "$dir/t"
+	each "$no_goto" program "$cc" "$here/sample.c" -std=gnu17 -DESPY_MARK_GOTO=0
+	for usdt in $usdts; do
+		program "$cc" "$here/sample.c" -std=gnu17 -O2 -DESPY_MARK_USDT=$usdt
 	done
 done
 for cc in $cxx_list; do
@@ -83,11 +122,11 @@ for cc in $cxx_list; do
 	variants $cc "$here/sample.cc" -std=c++11
 	try "$cc callback" $cc -std=c++11 -O2 $warn $inc "$here/callback.cc" -Wl,--no-as-needed $agent \
 		-Wl,-rpath,"$(dirname "$agent")" -o "$dir/t"
-	for usdt in 0 2; do
-		try "$cc, USDT $usdt" $cc -std=c++11 -O2 -DESPY_MARK_USDT=$usdt $warn $inc "$here/sample.cc" $rest -o "$dir/t"
+	for usdt in $usdts; do
+		program "$cc" "$here/sample.cc" -std=c++11 -O2 -DESPY_MARK_USDT=$usdt
 	done
 	for std in $stds; do
-		try "$cc c++$std" $cc -std=c++$std -O2 $warn $inc "$here/sample.cc" $rest -o "$dir/t"
+		program "$cc" "$here/sample.cc" -std=c++$std -O2
 	done
 done
 
@@ -142,18 +181,25 @@ gcc -O2 $warn -DESPY_NO_MARKS $inc -c "$here/sample.c" -o "$dir/none.o" || fail 
 readelf -SW "$dir/none.o" | grep -q 'espy\|stapsdt' && fail 'ESPY_NO_MARKS leaves sections'
 g++ -O2 -DESPY_NO_MARKS $inc -c "$here/sample.cc" -o "$dir/none.o" || fail 'ESPY_NO_MARKS in C++'
 
-# formats are checked as those of printf; with ESPY_NO_MARKS too
+# formats are checked as those of printf, with ESPY_NO_MARKS too: the compiler names lines 4 to 8, and not line 9
+cat >"$dir/bad.c" <<END
+#include "espy/mark.h"
+void f(void);
+void f(void) {
+	MARK(bad_mark1, "%d", "text");
+	MARK(bad_mark2, "%s", 1);
+	MARK(bad_mark3, "%d");
+	MARK(bad_mark4, "no", 1);
+	MARK(bad_mark5, "%zu", 1);
+	MARK(good_mark, "%d", 1);
+}
+END
 for flags in '' -DESPY_NO_MARKS; do
-	for args in '"%d", "text"' '"%s", 1' '"%d"' '"no", 1' '"%zu", 1'; do
-		printf '#include "espy/mark.h"\nvoid f(void);\nvoid f(void) { MARK(bad_mark, %s); }\n' "$args" >"$dir/bad.c"
-		for cc in gcc clang g++; do
-			command -v $cc >/dev/null || continue
-			x=c
-			[ $cc = g++ ] && x=c++
-			$cc -x $x $flags -Wall -Wextra -Werror=format -Werror=format-extra-args $inc -c "$dir/bad.c" -o /dev/null >"$dir/out" 2>&1 &&
-				fail "$cc $flags takes MARK(bad_mark, $args)"
-			grep -q format "$dir/out" || fail "$cc $flags: $args: $(head -3 "$dir/out")"
-		done
+	for cc in 'gcc -x c' 'clang -x c' 'g++ -x c++'; do
+		command -v ${cc%% *} >/dev/null || continue
+		$cc $flags -Wall -Wextra -Werror=format -Werror=format-extra-args $inc -c "$dir/bad.c" -o /dev/null >"$dir/out" 2>&1
+		named=$(sed -n '/^In file/d; s/.*bad\.c:\([0-9]*\):.*/\1/p' "$dir/out" | sort -un | paste -sd' ')
+		[ "$named" = '4 5 6 7 8' ] && [ "$(grep -c 'error:.*format' "$dir/out")" = 5 ] || fail "$cc $flags: wrong formats in lines $named: $(head -3 "$dir/out")"
 	done
 done
 
