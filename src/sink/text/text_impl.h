@@ -58,6 +58,17 @@ static inline bool espy_text_begin_style(struct espy_text *t, uint64_t number)
 	espy_text_comment(t);
 	return true;
 }
+/* As espy_text_begin_style(), of N bytes that have a text. */
+static inline bool espy_text_begin_bytes_style(struct espy_text *t, const uint8_t *bytes, size_t n)
+{
+	if (t->xlat == ESPY_XLAT_ABBREV)
+		return true;
+	espy_buf__quote(t->b, bytes, n, ESPY_HEX_ALL, NULL, true);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return false;
+	espy_text_comment(t);
+	return true;
+}
 static inline void espy_text_end_style(struct espy_text *t)
 {
 	if (t->xlat == ESPY_XLAT_VERBOSE)

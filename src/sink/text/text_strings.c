@@ -5,18 +5,6 @@
 #include "event/token_values.h"
 #include "sink/text/text_impl.h"
 
-/* What -X makes of bytes that have a text; as espy_text_begin_style(). */
-static bool begin_string_style(struct espy_text *t, const struct espy_token *v)
-{
-	if (t->xlat == ESPY_XLAT_ABBREV)
-		return true;
-	espy_buf__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
-	if (t->xlat == ESPY_XLAT_RAW)
-		return false;
-	espy_text_comment(t);
-	return true;
-}
-
 static void put_inet6(struct espy_text *t, const struct espy_token *v)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -31,7 +19,7 @@ static void put_inet6(struct espy_text *t, const struct espy_token *v)
 		espy_buf__puts(t->b, name);
 		espy_buf__putc(t->b, '=');
 	}
-	if (!begin_string_style(t, v))
+	if (!espy_text_begin_bytes_style(t, v->bytes, v->len))
 		return;
 	espy_buf__puts(t->b, "inet_pton(AF_INET6, ");
 	espy_buf__quote(t->b, (const uint8_t *)text, strlen(text), t->o->hex, NULL, true);
@@ -62,12 +50,14 @@ static void put_ax25(struct espy_text *t, const struct espy_token *v)
 	espy_text_comment_end(t);
 }
 
-/* Digits of every byte, parted by SEPARATOR: before each byte, or as a UUID is parted. */
-static void put_parted(struct espy_text *t, const struct espy_token *v, char separator)
+/* Digits of every byte: a UUID in its five parts, a hardware address with a colon between its bytes. */
+static void put_parted(struct espy_text *t, const struct espy_token *v)
 {
+	const bool uuid = v->fmt == ESPY_FMT_UUID;
+
 	for (size_t i = 0; i < v->len; i++) {
-		if (v->fmt == ESPY_FMT_UUID ? i >= 4 && i <= 10 && !(i & 1) : i)
-			espy_buf__putc(t->b, separator);
+		if (uuid ? i >= 4 && i <= 10 && !(i & 1) : i)
+			espy_buf__putc(t->b, uuid ? '-' : ':');
 		espy_buf__hexdigits(t->b, v->bytes[i], 2);
 	}
 }
@@ -91,13 +81,13 @@ void espy_text_string(struct espy_text *t, const struct espy_token *v)
 		put_inet6(t, v);
 		return;
 	case ESPY_FMT_MAC:
-		if (begin_string_style(t, v)) {
-			put_parted(t, v, ':');
+		if (espy_text_begin_bytes_style(t, v->bytes, v->len)) {
+			put_parted(t, v);
 			espy_text_end_style(t);
 		}
 		return;
 	case ESPY_FMT_UUID:
-		put_parted(t, v, '-');
+		put_parted(t, v);
 		return;
 	case ESPY_FMT_AX25:
 		put_ax25(t, v);

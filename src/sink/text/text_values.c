@@ -22,25 +22,18 @@ static void put_number(struct espy_text *t, const struct espy_token *v)
 		espy_buf__dec(t->b, v->num);
 }
 
-/* Under -X raw the bytes, under verbose the bytes and the text as a comment. Returns false if the text is not wanted.
- */
-static bool begin_bytes_style(struct espy_text *t, const struct espy_token *v)
+/* What -X makes of a number that stands in memory in network order: the bytes there. */
+static bool begin_network_style(struct espy_text *t, const struct espy_token *v)
 {
 	uint8_t mem[8];
+	const unsigned n = espy_token__memory(v, mem);
 
-	if (t->xlat == ESPY_XLAT_ABBREV)
-		return true;
-	unsigned n = espy_token__memory(v, mem);
-	espy_buf__quote(t->b, mem, n, ESPY_HEX_ALL, NULL, true);
-	if (t->xlat == ESPY_XLAT_RAW)
-		return false;
-	espy_text_comment(t);
-	return true;
+	return espy_text_begin_bytes_style(t, mem, n);
 }
 
 static void put_network(struct espy_text *t, const struct espy_token *v, const char *func)
 {
-	if (!begin_bytes_style(t, v))
+	if (!begin_network_style(t, v))
 		return;
 	espy_buf__puts(t->b, func);
 	if (v->fmt == ESPY_FMT_HTONLX)
@@ -55,7 +48,7 @@ static void put_inet4(struct espy_text *t, const struct espy_token *v)
 {
 	uint8_t mem[8] = { 0 };
 
-	if (!begin_bytes_style(t, v))
+	if (!begin_network_style(t, v))
 		return;
 	espy_token__memory(v, mem);
 	char ip[INET_ADDRSTRLEN];
@@ -296,7 +289,7 @@ static __attribute__((noinline)) void put_ifindex(struct espy_text *t, const str
 /* A table name of a number in network order: htons(ETH_P_ALL). */
 static void put_network_table(struct espy_text *t, const struct espy_token *v)
 {
-	if (!begin_bytes_style(t, v))
+	if (!begin_network_style(t, v))
 		return;
 	enum espy_xlat saved = t->xlat;
 	t->xlat = ESPY_XLAT_ABBREV;
