@@ -177,7 +177,7 @@ void bpf_paths__share(struct bpf_source *s);
 /* verify.c: programs loaded by threads. */
 #define BPF_VERIFY_MAX 8
 struct bpf_verify {
-	const struct bpf_source *s;
+	const struct bpf_types *types;
 	size_t cnt;
 	struct verify_job *jobs[BPF_VERIFY_MAX];
 };
@@ -185,7 +185,7 @@ struct bpf_verify {
  * Between the two this thread opens and loads an object. The end waits, and returns err or what the threads met with; it
  * says why the kernel refuses a program, unless s is NULL.
  */
-int bpf_verify__begin(struct bpf_verify *all, const struct bpf_source *s);
+int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types);
 int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err);
 /* hang.c: is its program a 32-bit one? */
 bool bpf_task_is_32bit(uint32_t tid);

@@ -95,13 +95,14 @@ static int safe_pipe(int fd[2])
 	return 0;
 }
 
-static pid_t wait_for(pid_t pid, int *status)
+/* A signal ends the wait only if it asks the command, which may be NULL, to stop: then -1 and EINTR. */
+static pid_t wait_for(const struct espy_command *cmd, pid_t pid, int *status)
 {
 	pid_t got;
 
 	do
 		got = waitpid(pid, status, __WALL);
-	while (got < 0 && errno == EINTR);
+	while (got < 0 && (cmd ? espy_command__waits(cmd) : errno == EINTR));
 	return got;
 }
 
@@ -111,12 +112,7 @@ static int run_to_exec(struct espy_ptrace *p, const struct espy_command *cmd, pi
 	int status;
 
 	for (;;) {
-		pid_t got;
-
-		do
-			got = waitpid(pid, &status, __WALL);
-		while (got < 0 && espy_command__waits(cmd));
-		if (got != pid)
+		if (wait_for(cmd, pid, &status) != pid)
 			return errno == EINTR ? -EINTR : -ECHILD;
 		if (!WIFSTOPPED(status))
 			return -ESRCH;
@@ -135,7 +131,7 @@ static int seize_child(struct espy_ptrace *p, pid_t pid, bool filtered)
 		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL))
 		return -errno;
-	if (wait_for(pid, &status) != pid || !WIFSTOPPED(status))
+	if (wait_for(NULL, pid, &status) != pid || !WIFSTOPPED(status))
 		return -ESRCH;
 	return 0;
 }
@@ -145,7 +141,7 @@ static void kill_child(pid_t pid)
 	int status;
 
 	kill(pid, SIGKILL);
-	while (wait_for(pid, &status) == pid && WIFSTOPPED(status))
+	while (wait_for(NULL, pid, &status) == pid && WIFSTOPPED(status))
 		;
 }
 

@@ -69,7 +69,7 @@ static int load_programs(struct bpf_source *s)
 	for (size_t i = 0; i < ESPY_KFUNC_CNT; i++)
 		if (!s->types.ids.kfuncs[i])
 			return -EOPNOTSUPP;
-	err = bpf_verify__begin(&verify, s);
+	err = bpf_verify__begin(&verify, &s->types);
 	if (err)
 		return err;
 	err = open_object(s);

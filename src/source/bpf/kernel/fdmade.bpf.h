@@ -205,7 +205,7 @@ static __always_inline bool send_fdnames(struct task_struct *task, const struct 
 	bool made;
 
 	tell_comm(task);
-	made = (ret >= 0 || ret == -EINPROGRESS) && ret <= 0x7fffffff;
+	made = conf.needs.fds && (ret >= 0 || ret == -EINPROGRESS) && ret <= 0x7fffffff;
 
 	if ((ret == -EBADF && !conf.paths.cnt) || (shared.attention && !say_lost(task->pid, task->tgid)))
 		return true;
@@ -219,14 +219,14 @@ static __always_inline bool send_fdnames(struct task_struct *task, const struct 
 		if (s->cap.flags & ESPY_CALL_WANTED)
 			__sync_fetch_and_add(&shared.off_paths, 1);
 		/* Relative paths of later calls begin there. */
-		if (conf.needs.fds && made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
+		if (made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
 			send_name(cpu, CWD, ESPY_FDNAME_ALONE);
 		scratch_give(s);
 		return false;
 	}
 	if (s->fd_args && s->cap.flags & ESPY_CALL_WANTED && ret != -EBADF)
 		send_args(cpu);
-	if (conf.needs.fds && made)
+	if (made)
 		send_made(s, task, cpu);
 	scratch_give(s);
 	return true;

@@ -330,7 +330,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 	if (bpf_types__make(&s->types))
 		s->types = (struct bpf_types){ .fd = -1 };
 	c->refill = c->enter && s->tables.any_exec && !s->types.ids.typed[BPF_TYPED_PREPARE_EXEC];
-	err = bpf_verify__begin(&verify, s);
+	err = bpf_verify__begin(&verify, &s->types);
 	if (err) {
 		bpf_job__wait(&ring->job);
 		return err;

@@ -162,7 +162,10 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	int err;
 
 	(void)cookie;
-	if (!all || all->cnt == BPF_VERIFY_MAX)
+	/* A program of ours is loaded between the two calls below only. */
+	if (!all)
+		return -EINVAL;
+	if (all->cnt == BPF_VERIFY_MAX)
 		return -E2BIG;
 	v = calloc(1, sizeof(*v));
 	if (!v)
@@ -171,10 +174,10 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	v->fd = -ENOMEM;
 	v->prog = prog;
 	v->opts = *opts;
-	err = copy_program(v, &all->s->types);
+	err = copy_program(v, all->types);
 	if (err)
 		return err;
-	err = choose_type(v, bpf_program__section_name(prog) + strlen(SECTION), &all->s->types);
+	err = choose_type(v, bpf_program__section_name(prog) + strlen(SECTION), all->types);
 	if (err)
 		return err;
 	opts->func_info_cnt = 0;
@@ -199,11 +202,11 @@ static void register_handler(void)
 	handler = libbpf_register_prog_handler(SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
 }
 
-int bpf_verify__begin(struct bpf_verify *all, const struct bpf_source *s)
+int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	*all = (struct bpf_verify){ .s = s };
+	*all = (struct bpf_verify){ .types = types };
 	pthread_once(&once, register_handler);
 	if (handler < 0)
 		return handler;
