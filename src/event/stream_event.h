@@ -35,7 +35,6 @@ struct espy_event {
 	struct espy_task *other; /* FORK: the child. EXEC: the task whose number is the process's from now on; or NULL */
 	uint32_t tid, tgid;	/* 0: none */
 	uint64_t time_ns;	/* CLOCK_MONOTONIC; of a call that has ended: when it ended */
-	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	const struct espy_image *image;	/* of the call's ABI; of a signal: the native one */
 	const struct espy_call_view *call; /* CALL_BEGIN, CALL_END; else NULL */
 	const struct espy_mark_def *mark;  /* MARK, PROBE: NULL: the stream has not defined it */

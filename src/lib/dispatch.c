@@ -27,7 +27,6 @@ static void set_event(struct espy_event *e, struct espy_session *s, unsigned typ
 	e->tid = task ? task->tid : 0;
 	e->tgid = task ? task->tgid : 0;
 	e->time_ns = rec ? rec->time_ns : 0;
-	e->realtime_offset_ns = espy_state__realtime_offset_ns(s->pipe.state);
 	e->image = &s->pipe.images[ESPY_ABI_NATIVE];
 	e->call = NULL;
 	e->mark = NULL;

@@ -159,7 +159,7 @@ int espy_flight__open(struct espy_session *s)
  */
 static const char *since_when(const struct espy_session *s, const struct espy_source_stats *st, char *text, size_t size)
 {
-	const uint64_t real_ns = st->whole_since_ns + (uint64_t)espy_state__realtime_offset_ns(s->pipe.state);
+	const uint64_t real_ns = st->whole_since_ns + (uint64_t)espy_state__realtime_offset_ns(s->pipe.state, st->whole_since_ns);
 	const time_t sec = (time_t)(real_ns / 1000000000u);
 	char hms[16];
 	struct tm tm;

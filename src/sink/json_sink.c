@@ -90,7 +90,7 @@ static void begin(struct json_sink *s, const struct espy_event *e, const char *k
 	at = LITERAL(at + kind_len, "\",\"time\":");
 	if (time_ns) {
 		*at++ = '"';
-		at = espy_dec_at(at, time_ns + (uint64_t)e->realtime_offset_ns);
+		at = espy_dec_at(at, time_ns + (uint64_t)espy_state__realtime_offset_ns(s->stream->state, time_ns));
 		*at++ = '"';
 	} else {
 		at = LITERAL(at, "null");

@@ -55,7 +55,7 @@ static void put_time(struct espy_lines *l, struct espy_buf *b, uint64_t time_ns)
 	const struct espy_text_options *o = l->o;
 
 	if (o->time != ESPY_TIME_NONE) {
-		uint64_t real = time_ns + (uint64_t)espy_state__realtime_offset_ns(l->stream->state);
+		uint64_t real = time_ns + (uint64_t)espy_state__realtime_offset_ns(l->stream->state, time_ns);
 		time_t sec = (time_t)(real / 1000000000u);
 
 		if (o->time == ESPY_TIME_UNIX) {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include "state/clocks.h"
 #include "state/marks_seen.h"
 #include "state/resolve.h"
 
@@ -15,8 +16,7 @@ struct espy_state {
 	struct espy_zone zone;
 	struct espy_budget budget;
 	bool numbers_told; /* of new tasks in pid namespaces */
-	struct espy_rec_clock clock; /* the last one of the stream; size 0: none yet */
-	int64_t realtime_offset_ns;
+	struct espy_clocks clocks;
 	uint64_t bad_definitions;
 };
 
@@ -45,7 +45,7 @@ static void end(struct espy_state *s)
 	espy_resolve__clear(&s->resolve);
 	espy_marks_seen__free(s->marks);
 	s->marks = NULL;
-	s->clock.rec.size = 0;
+	s->clocks.cnt = 0;
 }
 
 int espy_state__new(struct espy_state **out, const struct espy_state_opts *opts)
@@ -134,8 +134,7 @@ static bool apply_general(struct espy_state *s, const struct espy_rec *rec)
 		espy_resolve__fact(&s->resolve, (const struct espy_rec_fact *)rec);
 		return true;
 	case ESPY_REC_CLOCK:
-		s->clock = *(const struct espy_rec_clock *)rec;
-		s->realtime_offset_ns = (int64_t)(s->clock.realtime_ns - rec->time_ns);
+		espy_clocks__add(&s->clocks, (const struct espy_rec_clock *)rec);
 		return true;
 	case ESPY_REC_MARK_DEF:
 	case ESPY_REC_PROBE_DEF:
@@ -348,8 +347,10 @@ static int dump_calls(struct espy_state *s, espy_record_fn fn, void *ctx)
 
 int espy_state__dump(struct espy_state *s, espy_record_fn fn, void *ctx)
 {
-	int stop = s->clock.rec.size ? fn(ctx, &s->clock.rec) : 0;
+	int stop = 0;
 
+	for (unsigned i = 0; i < s->clocks.cnt && !stop; i++)
+		stop = fn(ctx, &s->clocks.v[i].rec);
 	if (!stop)
 		stop = dump_tasks(s, fn, ctx);
 	if (!stop)
@@ -444,14 +445,14 @@ uint64_t espy_state__bad_definitions(const struct espy_state *s)
 	return s->bad_definitions;
 }
 
-int64_t espy_state__realtime_offset_ns(const struct espy_state *s)
+int64_t espy_state__realtime_offset_ns(const struct espy_state *s, uint64_t time_ns)
 {
-	return s->realtime_offset_ns;
+	return espy_clocks__realtime_offset_ns(&s->clocks, time_ns);
 }
 
 void espy_state__set_realtime_offset(struct espy_state *s, int64_t ns)
 {
-	s->realtime_offset_ns = ns;
+	s->clocks.first_offset_ns = ns;
 }
 
 struct espy_zone *espy_state__zone(struct espy_state *s)

@@ -119,8 +119,11 @@ bool espy_state__needs_call(const struct espy_image *img, uint32_t nr);
 struct espy_marks_seen *espy_state__marks_seen(struct espy_state *s); /* NULL: the stream has defined no mark */
 /* Returns the number of definitions of marks that were damaged, or found no room. */
 uint64_t espy_state__bad_definitions(const struct espy_state *s);
-/* Returns CLOCK_REALTIME - CLOCK_MONOTONIC, as the stream last told it; before that, as espy_state__set_realtime_offset has set it. */
-int64_t espy_state__realtime_offset_ns(const struct espy_state *s);
+/*
+ * Returns CLOCK_REALTIME - CLOCK_MONOTONIC at that moment, as the stream last told it before; else as
+ * espy_state__set_realtime_offset has set it.
+ */
+int64_t espy_state__realtime_offset_ns(const struct espy_state *s, uint64_t time_ns);
 void espy_state__set_realtime_offset(struct espy_state *s, int64_t ns);
 struct espy_zone *espy_state__zone(struct espy_state *s); /* cnt 0: the time zone of this machine */
 struct espy_budget *espy_state__budget(struct espy_state *s);

@@ -16,6 +16,7 @@
 #include "describe/call_view.h"
 #include "state/fd_detail.h"
 #include "state/fd_table.h"
+#include "state/clocks.h"
 #include "state/state.h"
 
 static struct espy_image images[ESPY_ABI_CNT];
@@ -154,7 +155,43 @@ static void test_dump_makes_an_equal_state(void **unused)
 	assert_null(fd_name(b, 20, 4));
 	assert_string_equal(espy_state__comm(b, 11), "task11");
 	assert_int_equal(*espy_state__live_tasks(b), 3);
-	assert_int_equal(espy_state__realtime_offset_ns(b), 100);
+	assert_int_equal(espy_state__realtime_offset_ns(b, 5), 100);
+	espy_state__free(a);
+	espy_state__free(b);
+}
+
+static void tell_clock(struct espy_state *s, uint64_t at_ns, int64_t offset_ns)
+{
+	const struct espy_rec_clock clock = { .rec = { .size = sizeof(clock), .type = ESPY_REC_CLOCK, .time_ns = at_ns },
+					      .realtime_ns = at_ns + (uint64_t)offset_ns };
+
+	apply(s, &clock.rec);
+}
+
+/* The time of day of a call is that of its moment: clocks that come before it is shown do not move it. */
+static void test_a_moment_keeps_its_time_of_day(void **unused)
+{
+	struct espy_state *a = make(&espy_lookups_trace, 0), *b = make(&espy_lookups_trace, 0);
+	static struct stream dump;
+
+	(void)unused;
+	espy_state__set_realtime_offset(a, 7);
+	assert_int_equal(espy_state__realtime_offset_ns(a, 999), 7);
+	tell_clock(a, 1000, 500);
+	tell_clock(a, 2000, 501);
+	assert_int_equal(espy_state__realtime_offset_ns(a, 999), 500);
+	assert_int_equal(espy_state__realtime_offset_ns(a, 1000), 500);
+	assert_int_equal(espy_state__realtime_offset_ns(a, 1999), 500);
+	assert_int_equal(espy_state__realtime_offset_ns(a, 5000), 501);
+	/* so it is in a file of its own, which begins with what the one before knew */
+	assert_int_equal(espy_state__dump(a, put, &dump), 0);
+	apply_all(b, &dump);
+	assert_int_equal(espy_state__realtime_offset_ns(b, 1999), 500);
+	/* of very many the newest are kept */
+	for (unsigned i = 3; i < 100; i++)
+		tell_clock(a, i * 1000, 500 + i);
+	assert_int_equal(espy_state__realtime_offset_ns(a, 98000), 598);
+	assert_int_equal(espy_state__realtime_offset_ns(a, 1500), 500 + 100 - ESPY_CLOCKS_MAX);
 	espy_state__free(a);
 	espy_state__free(b);
 }
@@ -270,6 +307,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dump_makes_an_equal_state),
+		cmocka_unit_test(test_a_moment_keeps_its_time_of_day),
 		cmocka_unit_test(test_reset_gives_everything_back),
 		cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_detached),
