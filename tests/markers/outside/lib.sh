@@ -30,7 +30,8 @@ start_any() {
 	SAYS_READY=1 "$@" >"$dir/its-output" 2>"$dir/its-errors" & pid=$!
 	wait_for 60 is_no_shell || not_ok "the shell has not become: $*"
 }
-is_no_shell() {
+is_no_shell() { # or has ended; while a process ends it has no program, and is no zombie yet
+	[ -e "/proc/$pid/exe" ] || { is_gone $pid; return; }
 	[ ! "/proc/$pid/exe" -ef "/proc/$$/exe" ]
 }
 # start PROGRAM...: the same with one that says when it has begun (subjects.c, confined.c)
