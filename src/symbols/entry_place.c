@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbols/entry_place.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include "arch/insn_effect.h"
 
@@ -76,11 +77,23 @@ static bool is_not_reached(const struct espy_elf *e, uint64_t from, uint64_t to,
 	return clear;
 }
 
+/* The end of the code at addr, `near` bytes behind it at most: a segment ends there. */
+static uint64_t end_of_code(const struct espy_elf *e, uint64_t addr, uint64_t near)
+{
+	for (size_t i = 0; i < e->segment_cnt; i++) {
+		const struct espy_elf_segment *s = &e->segments[i];
+
+		if (s->type == PT_LOAD && addr >= s->vaddr && addr - s->vaddr < s->file_sz && s->file_sz - (addr - s->vaddr) < near)
+			return s->vaddr + s->file_sz;
+	}
+	return addr + near;
+}
+
 /* Does the program come to `place` from the beginning of the function only, and by way of all that lies between? */
 static bool is_entered_above(const struct espy_functions *functions, const struct espy_elf *e, struct espy_branches *b,
 			     const struct espy_function *f, uint64_t place, bool pushes)
 {
-	const uint64_t first = f->addr + 1, end = f->addr + f->size, behind = place + SHORT_JUMP;
+	const uint64_t first = f->addr + 1, end = f->addr + f->size, behind = end_of_code(e, place, SHORT_JUMP);
 	uint64_t before, start;
 
 	/* Another function begins between. */

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#define FUNCTION(name, code)                                                                                           \
+#define FUNCTION_IN(section, name, code)                                                                               \
 	void name(long i, const char *text);                                                                           \
-	asm(".type " #name ", @function\n.p2align 4\n" #name ": " code "\n.size " #name ", . - " #name "\n")
+	asm(".pushsection " section ", \"ax\"\n.type " #name ", @function\n.p2align 4\n" #name ": " code                 \
+	    "\n.size " #name ", . - " #name "\n.popsection\n")
+#define FUNCTION(name, code) FUNCTION_IN(".text", name, code)
 
 FUNCTION(pushes, "push %rbx\npop %rbx\nret");
 /* Behind a first instruction that the kernel steps over comes one that it emulates. */
@@ -37,6 +39,8 @@ FUNCTION(outer,
 	 "mov $3, %eax\n.globl inner\n.type inner, @function\ninner: push %rbx\npop %rbx\nret\n.size inner, . - inner");
 FUNCTION(locks, "lock incl (%rsp)\nlock decl (%rsp)\nret");
 FUNCTION(steps, "lea 1(%rdi), %rax\nret");
+/* Behind it the code ends. */
+FUNCTION_IN("code_of_last", last, "lea 1(%rdi), %rax\npush %rbx\npop %rbx\nret");
 void inner(long i, const char *text);
 
 static const struct {
@@ -51,6 +55,7 @@ static const struct {
 	ENTRY(changes_second), ENTRY(changes_byte), ENTRY(changes_stack), ENTRY(writes),      ENTRY(faults),
 	ENTRY(loops),	       ENTRY(loops_far),    ENTRY(loops_next),	  ENTRY(chooses),     ENTRY(outer),
 	ENTRY(inner),	       ENTRY(steps),	    ENTRY(near_before),	  ENTRY(out_of_line), ENTRY(locks),
+	ENTRY(last),
 };
 
 /* How far behind its beginning a function has a breakpoint (int3), which none of them has by itself; -1: it has none.

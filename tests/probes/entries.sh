@@ -19,6 +19,7 @@ lies leads '(i=%di:d, text=%si:string)' 4 'i=1, text="text" i=2, text="text" i=3
 lies leads '(a=%ax:d) if a > 1000000000' 0 ''
 lies marked '(i=%di:d) if i > 1' 11 'i=2 i=3 '
 lies loads '(i=%di:d)' 12 "$all"
+lies last '(i=%di:d)' 4 "$all"
 # Registers, memory
 lies changes '(i=%di:d)' 0 "$all"
 lies changes '' 4 '   '
@@ -53,7 +54,7 @@ has "the fault" "$dir/got" 'SIGSEGV'
 
 # What a list says of them.
 "$espy" list functions "$prog" >"$dir/list"
-for line in '+0 pushes' '+0x4 leads' '+0xb marked' '+0xc loads' 'stepped changes' 'stepped changes_second' '+0x4 changes_stack' \
+for line in '+0 pushes' '+0x4 leads' '+0x4 last' '+0xb marked' '+0xc loads' 'stepped changes' 'stepped changes_second' '+0x4 changes_stack' \
 	'stepped writes' 'stepped faults' 'stepped loops' 'stepped loops_far' 'stepped loops_next' 'stepped chooses' 'stepped outer' \
 	'+0 inner' 'stepped steps' 'refused locks'; do
 	expect "the list: ${line#* }" "$line" "$(awk -v name="${line#* }" '$4 == name { print $3, $4 }' "$dir/list")"
