@@ -86,6 +86,15 @@ printf '#!/bin/sh\nexec "%s" "$@"\n' "$probed" >"$dir/shim"
 refused "a script that starts a program" "shim is a script (.*), which starts $probed: the probe is -u $probed:handle\$" "$dir/shim:handle"
 printf '#! /bin/sh -e\nprobed\n' >"$dir/shim"
 refused "a script" "is a script (.*), which /bin/sh runs: name that program (-u /bin/sh:handle), or the one that the script starts\$" "$dir/shim:handle"
+printf '#!/usr/bin/env -S probed -x\n' >"$dir/shim"
+usual=$PATH
+PATH=$(dirname "$probed"):$PATH
+refused "a script of env" "is a script (.*), which $probed runs: name that program (-u $probed:handle), or the one that the script starts\$" "$dir/shim:handle"
+PATH=$usual
+printf '#!/usr/bin/env no-such-program\n' >"$dir/shim"
+refused "a script of env and no program" "is a script (.*), which /usr/bin/env runs:" "$dir/shim:handle"
+printf '#!/usr/bin/env' >"$dir/shim"
+refused "a script of env alone" "is a script (.*), which /usr/bin/env runs:" "$dir/shim:handle"
 "$espy" trace --source=ptrace -u probed:handle "$probed" >"$dir/got" 2>&1 && not_ok "ptrace has taken a probe"
 has "ptrace says that it cannot" "$dir/got" 'the ptrace source cannot put probes'
 "$espy" trace -k -u probed:handle "$probed" >"$dir/got" 2>&1 && not_ok "-k has taken a probe"

@@ -249,6 +249,25 @@ static bool started_by(const char *script, char *program, size_t size)
 	return false;
 }
 
+/* Writes the program that runs a script: the one in its first line, or the one that env looks for on PATH. */
+static void take_interpreter(const char *script, char *program, size_t size)
+{
+	char word[PATH_MAX], path[PATH_MAX];
+	const char *at = script + strlen("#!");
+	size_t skip = 0;
+
+	take_word(at, program, size);
+	if (!espy_file_is_called(program, "env"))
+		return;
+	do {
+		at += skip + strspn(at + skip, " \t");
+		skip = strcspn(at, " \t\n");
+		take_word(at, word, sizeof(word));
+	} while (*word == '-' || !strcmp(word, program));
+	if (*word && !espy_find_file(word, path, sizeof(path)))
+		snprintf(program, size, "%s", path);
+}
+
 /* Says which program to probe in place of a script. false: the file is none. */
 static bool say_script(const struct search *s)
 {
@@ -257,7 +276,7 @@ static bool say_script(const struct search *s)
 
 	if (!*s->refused || espy_read_small(s->refused, text, sizeof(text)) < 2 || strncmp(text, "#!", 2))
 		return false;
-	take_word(text + 2, interpreter, sizeof(interpreter));
+	take_interpreter(text, interpreter, sizeof(interpreter));
 	if (rule->symbol)
 		snprintf(place, sizeof(place), "%s", rule->symbol);
 	else
