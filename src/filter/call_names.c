@@ -246,7 +246,7 @@ static int find_own(const struct own_name *own, bool text, struct espy_name_info
 {
 	if (text != (own->type == ESPY_VALUE_TEXT)) {
 		snprintf(why, why_sz, text ? "%s is a number; a number is expected, not a text" :
-					     "%s is a text; a \"text\" is expected", own->name);
+					     "%s is a text: a \"text\" is expected, not a number", own->name);
 		return -EINVAL;
 	}
 	*out = (struct espy_name_info){ .type = own->type, .flags = own->flags,
@@ -272,7 +272,7 @@ static int find_arg(const struct espy_call_names *c, const char *name, const str
 		out->ref = to_ref(ref);
 		if (!as_path || to)
 			return 0;
-		snprintf(why, why_sz, "%s is a text; a \"text\" is expected", name);
+		snprintf(why, why_sz, "%s is a text: a \"text\" is expected, not a number", name);
 		return -EINVAL;
 	}
 	out->type = ESPY_VALUE_TEXT;
@@ -306,7 +306,7 @@ static int find_field_of(const struct espy_call_names *c, const char *name, cons
 	if (text != (is_text(t) || (to && is_text(to)))) {
 		if (text || !to) {
 			snprintf(why, why_sz, text ? "%s is no text; a number is expected" :
-						     "%s is a text; a \"text\" is expected", name);
+						     "%s is a text: a \"text\" is expected, not a number", name);
 			return -EINVAL;
 		}
 	}

@@ -235,10 +235,9 @@ static int bind_integer(struct binder *b, const struct espy_condition_node *n, c
 			return wrong(b, t->at, "%s is no time: a number without unit is expected", name);
 		break;
 	case ESPY_TERM_UINT:
+	case ESPY_TERM_CHAR:
 		if (info->flags & ESPY_NAME_DURATION && t->u)
 			return wrong(b, t->at, "a time has a unit: ns, us, ms, s or min");
-		/* fall through */
-	case ESPY_TERM_CHAR:
 		*value = *mask = t->u;
 		break;
 	default:
@@ -385,7 +384,9 @@ static int bind_value(struct binder *b, const struct espy_condition_node *n, uin
 	err = b->names->find(b->names->ctx, name, text, &info, why, sizeof(why));
 	if (err && !b->names->lenient)
 		return wrong(b, err == -ENOENT ? n->at : t->at, "%s", why);
-	if (!err)
+	if (err == -EINVAL)
+		wrong(b, t->at, "%s", why);
+	if (!err || err == -EINVAL)
 		got = ESPY_BOUND_NAME;
 	if (!err && !text && is_number(t) && info.flags & ESPY_NAME_TEXT)
 		err = wrong(b, t->at, "%s is a text: a \"text\" is expected, not a number", name);

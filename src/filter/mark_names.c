@@ -19,7 +19,7 @@ int espy_mark_names__find(void *ctx, const char *name, bool text, struct espy_na
 	const uint8_t kind = n->kinds[arg];
 
 	if (text != espy_mark_kind_is_text(kind)) {
-		snprintf(why, why_sz, text ? "%s is a number; a number is expected" : "%s is a text; a \"text\" is expected", name);
+		snprintf(why, why_sz, text ? "%s is a number; a number is expected" : "%s is a text: a \"text\" is expected, not a number", name);
 		return -EINVAL;
 	}
 	*out = (struct espy_name_info){

@@ -253,8 +253,7 @@ static int judge(const struct espy_condition *c, const struct found *f, struct e
 				continue;
 			if (!(f->bound[t] & ESPY_BOUND_NAME)) {
 				e->at = n->at;
-				snprintf(e->text, sizeof(e->text), "no system call that is watched has '%s'%s",
-					 c->text + n->name, c->terms[t].kind == ESPY_TERM_TEXT ? " as a text" : "");
+				snprintf(e->text, sizeof(e->text), "no system call that is watched has '%s'", c->text + n->name);
 				return -EINVAL;
 			}
 			for (size_t k = 0; k < f->error_cnt; k++)

@@ -230,6 +230,7 @@ static void errors(void **state)
 		{ "n == 1e999", 5, "too large" },
 		{ "n == 1.5ms", 5, "n is no time" },
 		{ "duration > 5", 11, "a time has a unit" },
+		{ "duration > '5'", 11, "a time has a unit" },
 		{ "duration > 5.5", 11, "a time has a unit" },
 		{ "duration > 1e30s", 11, "too long" },
 		{ "s == \"abc", 5, "the text has no end" },
