@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Looks for a function of this name in a program (NULL: none is known) and in libc. Returns whether there is one; `probe` is then
- * its place, as -u takes it: "libc:malloc".
+ * Looks for a function in a program (NULL: none is known) and in libc. Returns whether there is one. `probe` is then its place, as -u
+ * takes it: "libc:malloc". What stands behind the function's name ("malloc%return") is kept.
  */
 bool espy_probe_of(const char *function, const char *program, char *probe, size_t size);
 

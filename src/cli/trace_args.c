@@ -363,12 +363,13 @@ static int check_probes(struct espy_trace_args *a)
 /* -u with a word that is neither a probe nor a user: perhaps the user left out the file, and espy says the whole probe. */
 static int check_user(const struct espy_trace_args *a)
 {
+	const char *quote = a->run.user && strpbrk(a->run.user, " ($&|<>") ? "'" : ""; /* as the shell needs it */
 	char probe[PATH_MAX + 128];
 
 	if (!a->run.user_letter || !*a->run.user || strchr(a->run.user, ':') || getpwnam(a->run.user))
 		return 0;
 	if (espy_probe_of(a->run.user, a->run.command ? a->run.command[0] : NULL, probe, sizeof(probe)))
-		espy_cli__say(a->cli, "Cannot find user '%s'; did you mean the probe -u %s?", a->run.user, probe);
+		espy_cli__say(a->cli, "Cannot find user '%s'; did you mean the probe -u %s%s%s?", a->run.user, quote, probe, quote);
 	else
 		espy_cli__say(a->cli, "Cannot find user '%s'; a probe names a file, too: -u FILE:FUNCTION", a->run.user);
 	return -ENOENT;

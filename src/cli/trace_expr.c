@@ -5,19 +5,23 @@
 
 #include <errno.h>
 #include <string.h>
+#include "base/edits.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 int espy_trace_set(struct espy_trace_args *a, const char *name, const struct espy_word *table, const char *arg,
 		   unsigned *out)
 {
-	char bad[128];
+	char bad[128], hint[ESPY_HINT_MAX];
+	struct espy_nearest near;
 
-	if (espy_word__set(table, arg, out, bad, sizeof(bad))) {
-		espy_cli__say(a->cli, "invalid %s '%s'", name, bad);
-		return -EINVAL;
-	}
-	return 0;
+	if (!espy_word__set(table, arg, out, bad, sizeof(bad)))
+		return 0;
+	espy_nearest__begin(&near, bad, strlen(bad));
+	for (const struct espy_word *w = table; w->word; w++)
+		espy_nearest__offer(&near, w->word);
+	espy_cli__say(a->cli, "invalid %s '%s'%s", name, bad, espy_nearest__hint(&near, hint));
+	return -EINVAL;
 }
 
 int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char *hint)

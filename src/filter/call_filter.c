@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <espy/espy.h>
+#include "base/edits.h"
 #include "base/signal_names.h"
 #include "filter/filter_calls.h"
 #include "filter/marks_select.h"
@@ -102,6 +103,25 @@ bool espy_filter_signal(const char *s, size_t len, unsigned long *sig)
 	return found;
 }
 
+/* "invalid signal 'SIGTREM'; did you mean 'SIGTERM'?" */
+static int bad_signal(char *err, size_t err_sz, const char *s, size_t len)
+{
+	char names[ESPY_SIGNAL_MAX][16], hint[ESPY_HINT_MAX];
+	struct espy_nearest near;
+
+	espy_nearest__begin(&near, s, len);
+	for (unsigned n = 1; n <= ESPY_SIGNAL_MAX; n++) {
+		struct espy_buf b = { 0 };
+
+		espy_buf__signal(&b, n);
+		snprintf(names[n - 1], sizeof(names[0]), "%.*s", (int)b.len, b.data);
+		espy_buf__free(&b);
+		espy_nearest__offer(&near, names[n - 1]);
+	}
+	snprintf(err, err_sz, "invalid signal '%.*s'%s", (int)len, s, espy_nearest__hint(&near, hint));
+	return -EINVAL;
+}
+
 static int parse_signals(uint64_t *set, const char *s, char *err, size_t err_sz)
 {
 	const char *whole = s;
@@ -118,7 +138,7 @@ static int parse_signals(uint64_t *set, const char *s, char *err, size_t err_sz)
 			if (len == 3 && !strncmp(s, "all", 3))
 				got = ~0ull;
 			else if (!espy_filter_signal(s, len, &sig))
-				return bad_word(err, err_sz, "signal", s, len);
+				return bad_signal(err, err_sz, s, len);
 			else if (sig >= 1 && sig <= 64)
 				got |= 1ull << (sig - 1);
 		}
@@ -179,21 +199,41 @@ static void drop_if_empty(struct espy_fd_set *set)
 		set->given = false;
 }
 
+/* The kind of an expression, and in *rest what stands behind "KIND=". Without one it selects calls. A kind that was mistyped is refused. */
+static int find_kind(const char *expr, enum what *what, const char **rest, char *err, size_t err_sz)
+{
+	const size_t len = strcspn(expr, "=");
+	struct espy_nearest near;
+	char hint[ESPY_HINT_MAX];
+
+	*what = WHAT_TRACE;
+	*rest = expr;
+	espy_nearest__begin(&near, expr, expr[len] ? len : 0);
+	for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]); i++) {
+		if (expr[len] && strlen(qualifiers[i].name) == len && !strncmp(qualifiers[i].name, expr, len)) {
+			*what = qualifiers[i].what;
+			*rest = expr + len + 1;
+			return 0;
+		}
+		espy_nearest__offer(&near, qualifiers[i].name);
+	}
+	if (!near.word)
+		return 0;
+	snprintf(err, err_sz, "invalid expression '%s': there is no '%.*s='%s", expr, (int)len, expr, espy_nearest__hint(&near, hint));
+	return -EINVAL;
+}
+
 int espy_filter__parse(struct espy_filter *f, const struct espy_image *const images[ESPY_ABI_CNT], const char *expr,
 		       char *err, size_t err_sz)
 {
-	enum what what = WHAT_TRACE;
-	const char *eq = strchr(expr, '=');
-	const char *s = expr;
-	int ret = 0;
+	enum what what;
+	const char *s;
+	int ret;
 
-	for (size_t i = 0; eq && s == expr && i < sizeof(qualifiers) / sizeof(qualifiers[0]); i++)
-		if (strlen(qualifiers[i].name) == (size_t)(eq - expr) &&
-		    !strncmp(qualifiers[i].name, expr, (size_t)(eq - expr))) {
-			what = qualifiers[i].what;
-			s = eq + 1;
-		}
 	err[0] = 0;
+	ret = find_kind(expr, &what, &s, err, err_sz);
+	if (ret)
+		return ret;
 	switch (what) {
 	case WHAT_TRACE:
 		ret = espy_filter_calls__parse(&f->trace, &f->trace_unknown, images, s, err, err_sz);

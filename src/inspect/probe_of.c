@@ -24,14 +24,20 @@ static bool has_function(const char *path, const char *name)
 bool espy_probe_of(const char *function, const char *program, char *probe, size_t size)
 {
 	const char *const files[] = { program, "libc" };
-	char path[PATH_MAX];
+	const size_t len = strcspn(function, "%+( ");
+	char path[PATH_MAX], name[256];
+
+	if (len >= sizeof(name))
+		return false;
+	memcpy(name, function, len);
+	name[len] = '\0';
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		const char *file = files[i];
 
 		if (!file || (!strchr(file, '/') && espy_find_file(file, path, sizeof(path))))
 			continue;
-		if (has_function(strchr(file, '/') ? file : path, function))
+		if (has_function(strchr(file, '/') ? file : path, name))
 			return snprintf(probe, size, "%s:%s", file, function) < (int)size;
 	}
 	return false;

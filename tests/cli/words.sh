@@ -28,6 +28,14 @@ run 1 "$espy" trace -e trace=opennat true
 says "espy: invalid system call 'opennat'; did you mean 'openat'?"
 run 1 "$espy" trace -e trace=read,%memroy true
 says "espy: invalid system call '%memroy'; did you mean '%memory'?"
+run 1 "$espy" trace -e trase=read true
+says "espy: invalid expression 'trase=read': there is no 'trase='; did you mean 'trace'?"
+run 1 "$espy" trace -e foo=read true
+says "espy: invalid system call 'foo=read'"
+run 1 "$espy" trace -e signal=SIGTREM true
+says "espy: invalid signal 'SIGTREM'; did you mean 'SIGTERM'?"
+run 1 "$espy" trace -e status=failled true
+says "espy: invalid status 'failled'; did you mean 'failed'?"
 run 1 "$espy" trace -e signal=FOO true
 says "espy: invalid signal 'FOO'"
 run 1 "$espy" trace -e status=foo true
@@ -58,6 +66,10 @@ run 1 "$espy" trace -e inject=raed:error=EIO true
 says "espy: invalid system call 'raed'; did you mean 'read'?"
 run 1 "$espy" trace -u malloc true
 says "espy: Cannot find user 'malloc'; did you mean the probe -u libc:malloc?"
+run 1 "$espy" trace -u 'malloc%return' true
+says "espy: Cannot find user 'malloc%return'; did you mean the probe -u libc:malloc%return?"
+run 1 "$espy" trace -u 'malloc(size=%di) if size > 9' true
+says "espy: Cannot find user 'malloc(size=%di) if size > 9'; did you mean the probe -u 'libc:malloc(size=%di) if size > 9'?"
 run 1 "$espy" trace -u nosuchfunction true
 says "espy: Cannot find user 'nosuchfunction'; a probe names a file, too: -u FILE:FUNCTION"
 run 1 "$espy" trace -u libc:malloc%retrun true
