@@ -19,20 +19,9 @@ struct info_args {
 	bool json, help;
 };
 
-static int do_info(void *ctx, const struct espy_opt_use *use)
-{
-	struct info_args *a = ctx;
-
-	if (use->opt->value == 'j')
-		a->json = true;
-	else
-		a->help = true;
-	return 0;
-}
-
 static const struct espy_opt options[] = {
-	{ .name = "json", .handle = do_info, .value = 'j', .help = "one JSON object a trace, each on a line of its own" },
-	{ .letter = 'h', .name = "help", .handle = do_info, .value = 'h', .help = "print this text and exit" },
+	{ .name = "json", .handle = espy_opts__set, .value = offsetof(struct info_args, json), .help = "one JSON object a trace, each on a line of its own" },
+	ESPY_OPT_HELP(struct info_args),
 };
 const struct espy_opt_group espy_info_groups[] = { { "Options", options, sizeof(options) / sizeof(*options) } };
 

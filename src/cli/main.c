@@ -38,28 +38,11 @@ struct main_args {
 	bool help, version, list_options;
 };
 
-static int do_main(void *ctx, const struct espy_opt_use *use)
-{
-	struct main_args *a = ctx;
-
-	switch (use->opt->value) {
-	case 'h':
-		a->help = true;
-		break;
-	case 'V':
-		a->version = true;
-		break;
-	case 'l':
-		a->list_options = true;
-		break;
-	}
-	return 0;
-}
-
 static const struct espy_opt main_opts[] = {
-	{ .letter = 'h', .name = "help", .handle = do_main, .value = 'h', .help = "print this text and exit" },
-	{ .letter = 'V', .name = "version", .handle = do_main, .value = 'V', .help = "print the version and exit" },
-	{ .name = "list-options", .handle = do_main, .value = 'l' }, /* for shell completion */
+	ESPY_OPT_HELP(struct main_args),
+	{ .letter = 'V', .name = "version", .handle = espy_opts__set, .value = offsetof(struct main_args, version),
+	  .help = "print the version and exit" },
+	{ .name = "list-options", .handle = espy_opts__set, .value = offsetof(struct main_args, list_options) }, /* for shell completion */
 };
 const struct espy_opt_group espy_main_groups[] = { { "Options", main_opts, sizeof(main_opts) / sizeof(main_opts[0]) } };
 

@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The options about static marks: -m, --via. */
+/* The options about static marks and probes: -m, --via, -u, --probe. */
 #include <errno.h>
+#include <pwd.h>
 #include <string.h>
 #include "cli/trace_handlers.h"
 
-int espy_do_mark(void *ctx, const struct espy_opt_use *use)
+typedef int (*rule_fn)(struct espy_filter *f, const char *rule, size_t *at, char *why, size_t why_size);
+
+static int add_rule(struct espy_trace_args *a, const struct espy_opt_use *use, rule_fn add)
 {
-	struct espy_trace_args *a = ctx;
 	char why[256];
 	size_t at;
-	int err = espy_filter_mark(a->filter, use->arg, &at, why, sizeof(why));
+	int err = add(a->filter, use->arg, &at, why, sizeof(why));
+
 	if (err == -EINVAL)
-		return espy_cli__usage(a->cli, "invalid %s argument: '%s', at character %zu: %s", use->as, use->arg,
-				       at + 1, why);
+		return espy_cli__usage(a->cli, "invalid %s argument: '%s', at character %zu: %s", use->as, use->arg, at + 1, why);
 	return err;
+}
+
+int espy_do_mark(void *ctx, const struct espy_opt_use *use)
+{
+	return add_rule(ctx, use, espy_filter_mark);
+}
+
+int espy_do_probe(void *ctx, const struct espy_opt_use *use)
+{
+	return add_rule(ctx, use, espy_filter_probe);
 }
 
 int espy_do_via(void *ctx, const struct espy_opt_use *use)
@@ -30,4 +42,16 @@ int espy_do_via(void *ctx, const struct espy_opt_use *use)
 	else
 		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (agent, preload or kernel)", use->as, use->arg);
 	return 0;
+}
+
+bool espy_looks_like_probe(const char *arg)
+{
+	const char *colon = strchr(arg, ':');
+
+	if (!colon && !strchr(arg, '@'))
+		return false;
+	/* UID:GID; and users of directory services have an @ in their names. */
+	if (colon && strspn(arg, "0123456789") == (size_t)(colon - arg) && strspn(colon + 1, "0123456789") == strlen(colon + 1))
+		return false;
+	return colon || !getpwnam(arg);
 }

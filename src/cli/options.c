@@ -242,6 +242,18 @@ static void put_wrapped(FILE *f, const char *text, int indent)
 	fputc('\n', f);
 }
 
+int espy_opts__set(void *ctx, const struct espy_opt_use *use)
+{
+	*(bool *)espy_opts__member(ctx, use) = true;
+	return 0;
+}
+
+int espy_opts__text(void *ctx, const struct espy_opt_use *use)
+{
+	*(const char **)espy_opts__member(ctx, use) = use->arg;
+	return 0;
+}
+
 void espy_opts__help(FILE *f, const struct espy_opt_group *groups, size_t group_cnt)
 {
 	enum { INDENT = 17 };

@@ -62,6 +62,22 @@ struct espy_opt_use {
 int espy_opts__parse(const struct espy_cli *cli, const struct espy_opt_group *groups, size_t group_cnt, void *ctx,
 		     int argc, char *const *argv, int *first);
 
+/*
+ * Handlers that store one value where `value` of the line says, an offset in ctx: true; the argument. They return 0.
+ */
+int espy_opts__set(void *ctx, const struct espy_opt_use *use);
+int espy_opts__text(void *ctx, const struct espy_opt_use *use);
+static inline void *espy_opts__member(void *ctx, const struct espy_opt_use *use)
+{
+	return (char *)ctx + use->opt->value;
+}
+/* The line of --help, for a struct with the member `help`. */
+#define ESPY_OPT_HELP(type)                                                                                            \
+	{                                                                                                              \
+		.letter = 'h', .name = "help", .handle = espy_opts__set, .value = offsetof(type, help),                \
+		.help = "print this text and exit"                                                                     \
+	}
+
 /* The options part of --help. */
 void espy_opts__help(FILE *f, const struct espy_opt_group *groups, size_t group_cnt);
 /* One option a line, tab-separated: -s, --string-limit, none|required|optional, how to complete, help. "-" for an empty

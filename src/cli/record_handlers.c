@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int espy_do_record(void *ctx, const struct espy_opt_use *use)
-{
-	((struct espy_trace_args *)ctx)->record.path = use->arg;
-	return 0;
-}
-
 int espy_do_compress(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
@@ -22,28 +16,6 @@ int espy_do_compress(void *ctx, const struct espy_opt_use *use)
 	if (strcmp(use->arg, "none") && (!espy_value__number(use->arg, 19, &level) || !level))
 		return espy_opts__bad_arg(a->cli, use);
 	a->record.level = (int)level;
-	return 0;
-}
-
-int espy_do_rotate(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-	size_t bytes;
-
-	if (!espy_value__bytes(use->arg, &bytes) || !bytes)
-		return espy_opts__bad_arg(a->cli, use);
-	a->record.rotate_bytes = bytes;
-	return 0;
-}
-
-int espy_do_keep(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-	unsigned long n;
-
-	if (!espy_value__number(use->arg, UINT_MAX, &n) || !n)
-		return espy_opts__bad_arg(a->cli, use);
-	a->record.keep = (unsigned)n;
 	return 0;
 }
 
@@ -79,20 +51,6 @@ static bool seconds(const char *s, size_t len, uint64_t *ns)
 		}
 	*ns = whole * 1000000000u + part;
 	return i == len;
-}
-
-int espy_do_ring(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-
-	if (!espy_value__bytes(use->arg, &a->session.flight_bytes) || !a->session.flight_bytes)
-		return espy_opts__bad_arg(a->cli, use);
-	return 0;
-}
-
-int espy_do_snapshot_on(void *ctx, const struct espy_opt_use *use)
-{
-	return espy_words__add(&((struct espy_trace_args *)ctx)->lists.snapshot_on, use->arg);
 }
 
 int espy_do_after(void *ctx, const struct espy_opt_use *use)
@@ -141,24 +99,16 @@ static bool when(const char *s, struct espy_moment *w)
 	       field[2] < UINT64_C(61000000000);
 }
 
-static int moment(struct espy_trace_args *a, const struct espy_opt_use *use, struct espy_moment *w)
+int espy_do_moment(void *ctx, const struct espy_opt_use *use)
 {
-	if (!when(use->arg, w))
+	const struct espy_trace_args *a = ctx;
+
+	if (!when(use->arg, espy_opts__member(ctx, use)))
 		return espy_cli__usage(a->cli,
 				       "invalid %s argument: '%s' (+SECONDS, HH:MM[:SS[.FRACTION]] or @SECONDS is "
 				       "expected)",
 				       use->as, use->arg);
 	return 0;
-}
-
-int espy_do_from(void *ctx, const struct espy_opt_use *use)
-{
-	return moment(ctx, use, &((struct espy_trace_args *)ctx)->session.from);
-}
-
-int espy_do_to(void *ctx, const struct espy_opt_use *use)
-{
-	return moment(ctx, use, &((struct espy_trace_args *)ctx)->session.to);
 }
 
 int espy_do_show_pid(void *ctx, const struct espy_opt_use *use)

@@ -28,17 +28,10 @@ static int do_by(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-static int do_help(void *ctx, const struct espy_opt_use *use)
-{
-	(void)use;
-	((struct resume_args *)ctx)->help = true;
-	return 0;
-}
-
 static const struct espy_opt options[] = {
 	{ .name = "by", .arg = ESPY_OPT_REQUIRED, .arg_name = "PID", .handle = do_by, .complete = "pid",
 	  .help = "only the espy with this process number lets go; without, each espy that holds the task does" },
-	{ .letter = 'h', .name = "help", .handle = do_help, .help = "print this text and exit" },
+	ESPY_OPT_HELP(struct resume_args),
 };
 const struct espy_opt_group espy_resume_groups[] = { { "Options", options, sizeof(options) / sizeof(*options) } };
 

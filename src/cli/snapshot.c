@@ -11,15 +11,12 @@
 #include "cli/options.h"
 #include "cli/trace_values.h"
 
-static int do_help(void *ctx, const struct espy_opt_use *use)
-{
-	(void)use;
-	*(bool *)ctx = true;
-	return 0;
-}
+struct snapshot_args {
+	bool help;
+};
 
 static const struct espy_opt options[] = {
-	{ .letter = 'h', .name = "help", .handle = do_help, .help = "print this text and exit" },
+	ESPY_OPT_HELP(struct snapshot_args),
 };
 const struct espy_opt_group espy_snapshot_groups[] = { { "Options", options, sizeof(options) / sizeof(*options) } };
 
@@ -49,12 +46,12 @@ static bool snapshot(const struct espy_cli *cli, const char *word)
 
 int espy_cmd_snapshot(const struct espy_cli *cli, int argc, char **argv)
 {
-	bool help = false;
+	struct snapshot_args a = { 0 };
 	int first, status = 0;
 
-	if (espy_opts__parse(cli, espy_snapshot_groups, 1, &help, argc, argv, &first))
+	if (espy_opts__parse(cli, espy_snapshot_groups, 1, &a, argc, argv, &first))
 		return 1;
-	if (help) {
+	if (a.help) {
 		printf("Usage: espy snapshot PID...\n"
 		       "Have flight recorders (`espy record --ring`, PID is the number of that espy) write what they "
 		       "have\n"

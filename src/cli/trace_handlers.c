@@ -25,26 +25,9 @@ static int word(struct espy_trace_args *a, const struct espy_opt_use *use, const
 	return espy_word__find(table, use->arg, strlen(use->arg), out) ? 0 : espy_opts__bad_arg(a->cli, use);
 }
 
-static void *member(void *ctx, const struct espy_opt_use *use)
-{
-	return (char *)ctx + use->opt->value;
-}
-
-int espy_do_set(void *ctx, const struct espy_opt_use *use)
-{
-	*(bool *)member(ctx, use) = true;
-	return 0;
-}
-
-int espy_do_text(void *ctx, const struct espy_opt_use *use)
-{
-	*(const char **)member(ctx, use) = use->arg;
-	return 0;
-}
-
 int espy_do_list(void *ctx, const struct espy_opt_use *use)
 {
-	return espy_words__add(member(ctx, use), use->arg);
+	return espy_words__add(espy_opts__member(ctx, use), use->arg);
 }
 
 int espy_do_number(void *ctx, const struct espy_opt_use *use)
@@ -55,7 +38,16 @@ int espy_do_number(void *ctx, const struct espy_opt_use *use)
 
 	if (!espy_value__number(use->arg, range->max, &n) || n < range->min)
 		return espy_opts__bad_arg(a->cli, use);
-	*(unsigned *)member(ctx, use) = (unsigned)n;
+	*(unsigned *)espy_opts__member(ctx, use) = (unsigned)n;
+	return 0;
+}
+
+int espy_do_bytes(void *ctx, const struct espy_opt_use *use)
+{
+	size_t *bytes = espy_opts__member(ctx, use);
+
+	if (!espy_value__bytes(use->arg, bytes) || !*bytes)
+		return espy_opts__bad_arg(((struct espy_trace_args *)ctx)->cli, use);
 	return 0;
 }
 
@@ -65,7 +57,7 @@ int espy_do_word(void *ctx, const struct espy_opt_use *use)
 
 	if (word(ctx, use, use->opt->with, &value))
 		return -EINVAL;
-	*(unsigned *)member(ctx, use) = (unsigned)value;
+	*(unsigned *)espy_opts__member(ctx, use) = (unsigned)value;
 	return 0;
 }
 
@@ -178,27 +170,17 @@ int espy_do_sink(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-int espy_do_relative(void *ctx, const struct espy_opt_use *use)
+/* -r, -T: a time is shown, with so many digits. */
+int espy_do_shown_time(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
+	const bool relative = use->opt->letter == 'r';
 	int digits = 6;
 
 	if (use->arg && word(a, use, espy_words_precision, &digits))
 		return -EINVAL;
-	a->text.relative_time = true;
-	a->text.relative_precision = (unsigned)digits;
-	return 0;
-}
-
-int espy_do_call_time(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-	int digits = 6;
-
-	if (use->arg && word(a, use, espy_words_precision, &digits))
-		return -EINVAL;
-	a->text.call_time = true;
-	a->text.call_time_precision = (unsigned)digits;
+	*(relative ? &a->text.relative_time : &a->text.call_time) = true;
+	*(relative ? &a->text.relative_precision : &a->text.call_time_precision) = (unsigned)digits;
 	return 0;
 }
 
@@ -277,15 +259,6 @@ int espy_do_color(void *ctx, const struct espy_opt_use *use)
 	if (use->arg && word(a, use, espy_words_color, &always))
 		return -EINVAL;
 	return always && use->arg ? espy_trace_not_here(a, "--color=always", "writes no colours") : 0;
-}
-
-int espy_do_buffer(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-
-	if (!espy_value__bytes(use->arg, &a->session.ring_bytes) || !a->session.ring_bytes)
-		return espy_opts__bad_arg(a->cli, use);
-	return 0;
 }
 
 int espy_do_max_hold(void *ctx, const struct espy_opt_use *use)
@@ -424,12 +397,7 @@ int espy_do_stack(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-int espy_do_secontext(void *ctx, const struct espy_opt_use *use)
+int espy_do_refused(void *ctx, const struct espy_opt_use *use)
 {
-	return espy_trace_not_here(ctx, use->as, "does not show security contexts");
-}
-
-int espy_do_tips(void *ctx, const struct espy_opt_use *use)
-{
-	return espy_trace_not_here(ctx, use->as, "has no tips to give; its manual page has examples");
+	return espy_trace_not_here(ctx, use->as, use->opt->with);
 }

@@ -18,22 +18,23 @@ struct espy_range {
  */
 int espy_do_probe(void *ctx, const struct espy_opt_use *use);
 /*
- * These store one value where `value` of the line says, an offset in struct espy_trace_args: true; the argument; the argument, at the end
- * of a list; a number in the range `with`; the value that the table of words `with` gives it.
+ * These store one value as espy_opts__set() does: the argument, at the end of a list; a number in the range `with`; a number of bytes; the
+ * value that the table of words `with` gives it; a moment.
  */
-int espy_do_set(void *ctx, const struct espy_opt_use *use);
-int espy_do_text(void *ctx, const struct espy_opt_use *use);
 int espy_do_list(void *ctx, const struct espy_opt_use *use);
 int espy_do_number(void *ctx, const struct espy_opt_use *use);
+int espy_do_bytes(void *ctx, const struct espy_opt_use *use);
 int espy_do_word(void *ctx, const struct espy_opt_use *use);
+int espy_do_moment(void *ctx, const struct espy_opt_use *use);
+/* Says that this version does not have the option; `with` says why. */
+int espy_do_refused(void *ctx, const struct espy_opt_use *use);
 int espy_do_expr(void *ctx, const struct espy_opt_use *use);
 int espy_do_qualifier(void *ctx, const struct espy_opt_use *use);
 int espy_do_successful(void *ctx, const struct espy_opt_use *use);
 int espy_do_flag(void *ctx, const struct espy_opt_use *use);
 int espy_do_time(void *ctx, const struct espy_opt_use *use);
 int espy_do_sink(void *ctx, const struct espy_opt_use *use);
-int espy_do_relative(void *ctx, const struct espy_opt_use *use);
-int espy_do_call_time(void *ctx, const struct espy_opt_use *use);
+int espy_do_shown_time(void *ctx, const struct espy_opt_use *use);
 int espy_do_hex(void *ctx, const struct espy_opt_use *use);
 int espy_do_fds(void *ctx, const struct espy_opt_use *use);
 int espy_do_pids(void *ctx, const struct espy_opt_use *use);
@@ -42,7 +43,6 @@ int espy_do_daemonize(void *ctx, const struct espy_opt_use *use);
 int espy_do_source(void *ctx, const struct espy_opt_use *use);
 int espy_do_color(void *ctx, const struct espy_opt_use *use);
 int espy_do_max_hold(void *ctx, const struct espy_opt_use *use);
-int espy_do_buffer(void *ctx, const struct espy_opt_use *use);
 int espy_do_overhead(void *ctx, const struct espy_opt_use *use);
 int espy_do_sort(void *ctx, const struct espy_opt_use *use);
 int espy_do_summary_columns(void *ctx, const struct espy_opt_use *use);
@@ -57,21 +57,12 @@ int espy_do_duration(void *ctx, const struct espy_opt_use *use);
 /* The number of a user by name or number; false: there is no such user. */
 bool espy_trace_uid(const char *arg, unsigned long *uid);
 int espy_do_stack(void *ctx, const struct espy_opt_use *use);
-int espy_do_secontext(void *ctx, const struct espy_opt_use *use);
-int espy_do_record(void *ctx, const struct espy_opt_use *use);
 int espy_do_compress(void *ctx, const struct espy_opt_use *use);
-int espy_do_rotate(void *ctx, const struct espy_opt_use *use);
-int espy_do_keep(void *ctx, const struct espy_opt_use *use);
-int espy_do_ring(void *ctx, const struct espy_opt_use *use);
-int espy_do_snapshot_on(void *ctx, const struct espy_opt_use *use);
 int espy_do_after(void *ctx, const struct espy_opt_use *use);
 int espy_do_data(void *ctx, const struct espy_opt_use *use);
-int espy_do_from(void *ctx, const struct espy_opt_use *use);
-int espy_do_to(void *ctx, const struct espy_opt_use *use);
 int espy_do_show_pid(void *ctx, const struct espy_opt_use *use);
 int espy_do_mark(void *ctx, const struct espy_opt_use *use);
 int espy_do_via(void *ctx, const struct espy_opt_use *use);
-int espy_do_tips(void *ctx, const struct espy_opt_use *use);
 
 /* -u names a user (NAME, UID:GID) or a probe. */
 bool espy_looks_like_probe(const char *arg);

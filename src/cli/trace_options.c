@@ -20,7 +20,7 @@
 	}
 #define SET(l, n, m, h)                                                                                                \
 	{                                                                                                              \
-		.letter = l, .name = n, .handle = espy_do_set, .value = AT(m), .help = h                               \
+		.letter = l, .name = n, .handle = espy_opts__set, .value = AT(m), .help = h                               \
 	}
 #define ARG(l, n, an, f, h, ...)                                                                                       \
 	{                                                                                                              \
@@ -55,7 +55,7 @@ static const struct espy_opt targets[] = {
 	    "watch processes that run already: numbers with commas or blanks between; "
 	    "may be repeated",
 	    .complete = "pid"),
-	ARG(0, "cgroup", "PATH", espy_do_text, "watch every task of a cgroup (a directory of the cgroup v2 tree)",
+	ARG(0, "cgroup", "PATH", espy_opts__text, "watch every task of a cgroup (a directory of the cgroup v2 tree)",
 	    .complete = "dir", .value = AT(session.cgroup)),
 	SET(0, "all", session.all, "watch every task of the system, but not espy itself"),
 	FLAG('f', "follow-forks", F_FORK, "watch children and threads that are born"),
@@ -64,7 +64,7 @@ static const struct espy_opt targets[] = {
 	    "put VAR=VAL into the environment of the command; without = remove VAR"),
 	ARG('u', "user", "USER", espy_do_user,
 	    "run the command as USER, or as UID:GID. Of -u, what looks like a probe is one: see --probe", .complete = "user"),
-	ARG(0, "argv0", "NAME", espy_do_text, "NAME is the command's own name (argv[0])", .value = AT(run.argv0)),
+	ARG(0, "argv0", "NAME", espy_opts__text, "NAME is the command's own name (argv[0])", .value = AT(run.argv0)),
 	OPTIONAL('D', "daemonize", "HOW", espy_do_daemonize,
 		 "the command keeps this process and its parent, the tracer runs as its "
 		 "grandchild; -DD also in a process group of its own, -DDD in a session of its own "
@@ -91,7 +91,7 @@ static const struct espy_opt sources[] = {
 	    ":delay_exit=TIME :poke_enter=@argN=HEX :poke_exit=@argN=HEX :when=FIRST[..LAST][+[STEP]]"),
 	ARG(0, "fault", "RULE", espy_do_qualifier, "let calls fail: CALLS[:error=E][:when=...]; without error: ENOSYS"),
 	SET(0, "seccomp-bpf", session.seccomp, "ptrace source: let the kernel pass over calls that are not wanted"),
-	ARG(0, "buffer", "SIZE", espy_do_buffer, "room for events on their way, in bytes, or with k, M, G"),
+	ARG(0, "buffer", "SIZE", espy_do_bytes, "room for events on their way, in bytes, or with k, M, G", .value = AT(session.ring_bytes)),
 	ARG(0, "rings", "HOW", espy_do_word,
 	    "bpf source: one buffer for all processors, one for each of them (cpu), or auto (cpu from five processors on)",
 	    .complete = "auto one cpu", .value = AT(session.rings), .with = espy_words_rings),
@@ -208,9 +208,9 @@ static const struct espy_opt format[] = {
 		 "microseconds, -ttt seconds since 1970 (FORMAT: none, time, unix; PRECISION: s, ms, us, ns)",
 		 .complete = "none time unix s ms us ns"),
 	{ .name = "timestamps", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_time },
-	OPTIONAL('r', "relative-timestamps", "PRECISION", espy_do_relative, "the time since the line before",
+	OPTIONAL('r', "relative-timestamps", "PRECISION", espy_do_shown_time, "the time since the line before",
 		 .complete = "s ms us ns"),
-	OPTIONAL('T', "syscall-times", "PRECISION", espy_do_call_time, "how long each call took",
+	OPTIONAL('T', "syscall-times", "PRECISION", espy_do_shown_time, "how long each call took",
 		 .complete = "s ms us ns"),
 	OPTIONAL('k', "stack-trace", "WHAT", espy_do_stack,
 		 "the call stack behind each call, by the source ptrace (WHAT: symbol; source, as -kk: with lines of source)",
@@ -230,30 +230,31 @@ static const struct espy_opt format[] = {
 };
 
 static const struct espy_opt output[] = {
-	ARG('o', "output", "FILE", espy_do_text, "write to FILE, or into a command: '|COMMAND' or '!COMMAND'",
+	ARG('o', "output", "FILE", espy_opts__text, "write to FILE, or into a command: '|COMMAND' or '!COMMAND'",
 	    .complete = "file", .value = AT(out.name)),
 	SET('A', "output-append-mode", out.append, "append to FILE"),
 	SET(0, "output-separately", out.separately, "a file for each process, FILE.PID (-ff: with -f)"),
 };
 
 static const struct espy_opt tee[] = {
-	ARG(0, "record", "TRACE", espy_do_record, "write a trace besides, for `espy show`", .complete = "file"),
+	ARG(0, "record", "TRACE", espy_opts__text, "write a trace besides, for `espy show`", .value = AT(record.path), .complete = "file"),
 	SET(0, "force", record.replace, "replace TRACE if it exists"),
 };
 
 static const struct espy_opt recording[] = {
-	ARG('o', "output", "TRACE", espy_do_record, "the trace to write (espy.trace); -: standard output",
-	    .complete = "file"),
+	ARG('o', "output", "TRACE", espy_opts__text, "the trace to write (espy.trace); -: standard output",
+	    .value = AT(record.path), .complete = "file"),
 	SET(0, "force", record.replace, "replace the trace if it exists"),
 	ARG(0, "compress", "LEVEL", espy_do_compress, "of zstd, 1 (fast) to 19 (small), or none (3)",
 	    .complete = "none 1 3 9 19"),
-	ARG(0, "rotate", "SIZE", espy_do_rotate, "begin another file after SIZE bytes: TRACE.0, TRACE.1, ..."),
-	ARG(0, "keep", "N", espy_do_keep, "with --rotate: keep the newest N files"),
-	ARG(0, "ring", "SIZE", espy_do_ring,
+	ARG(0, "rotate", "SIZE", espy_do_bytes, "begin another file after SIZE bytes: TRACE.0, TRACE.1, ...", .value = AT(record.rotate_bytes)),
+	ARG(0, "keep", "N", espy_do_number, "with --rotate: keep the newest N files", .value = AT(record.keep), .with = &some),
+	ARG(0, "ring", "SIZE", espy_do_bytes,
 	    "flight recorder: keep the newest records in SIZE bytes of memory and write nothing until SIGUSR1, "
-	    "`espy snapshot`, a --snapshot-on, or the end"),
-	ARG(0, "snapshot-on", "CALL[: CONDITION]", espy_do_snapshot_on,
-	    "with --ring: write a trace after such a call: 'openat: ret == -ENOSPC'; as --pause-on, may be repeated"),
+	    "`espy snapshot`, a --snapshot-on, or the end", .value = AT(session.flight_bytes)),
+	ARG(0, "snapshot-on", "CALL[: CONDITION]", espy_do_list,
+	    "with --ring: write a trace after such a call: 'openat: ret == -ENOSPC'; as --pause-on, may be repeated",
+	    .value = AT(lists.snapshot_on)),
 	ARG(0, "after", "TIME", espy_do_after, "with --ring: write the trace TIME after it was asked for (seconds, or with ms)"),
 	ARG(0, "data", "SIZE", espy_do_data,
 	    "keep at most SIZE bytes a call, or none, of data that is read, written, sent and received", .complete = "none"),
@@ -266,9 +267,10 @@ static const struct espy_opt recording[] = {
 };
 
 static const struct espy_opt replay[] = {
-	ARG(0, "from", "TIME", espy_do_from,
-	    "begin at TIME: +SECONDS after the start, HH:MM[:SS[.FRACTION]], or @SECONDS since 1970"),
-	ARG(0, "to", "TIME", espy_do_to, "end after TIME"),
+	ARG(0, "from", "TIME", espy_do_moment,
+	    "begin at TIME: +SECONDS after the start, HH:MM[:SS[.FRACTION]], or @SECONDS since 1970",
+	    .value = AT(session.from)),
+	ARG(0, "to", "TIME", espy_do_moment, "end after TIME", .value = AT(session.to)),
 	ARG('p', "pid", "PID", espy_do_show_pid, "only lines of these processes or tasks; may be repeated"),
 	SET('F', "follow", trace_follow, "at the end wait for more, while the trace is being written"),
 	FLAG('f', NULL, F_FORK, "-ff: with -o, a file for each process"),
@@ -300,9 +302,9 @@ static const struct espy_opt statistics[] = {
 static const struct espy_opt refused[] = {
 	ALIAS("kvm", espy_do_qualifier, 0),
 	ALIAS("namespace", espy_do_qualifier, 0),
-	{ .name = "secontext", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_secontext },
-	{ .name = "pidns-translation", .handle = espy_do_set, .value = AT(text.task_numbers) },
-	{ .name = "tips", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_tips },
+	{ .name = "secontext", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_refused, .with = "does not show security contexts" },
+	{ .name = "pidns-translation", .handle = espy_opts__set, .value = AT(text.task_numbers) },
+	{ .name = "tips", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_refused, .with = "has no tips to give; its manual page has examples" },
 };
 
 const struct espy_opt_group espy_trace_groups[] = {

@@ -14,14 +14,10 @@ struct doctor_args {
 	bool help;
 };
 
-static int do_doctor(void *ctx, const struct espy_opt_use *use)
+static int do_source(void *ctx, const struct espy_opt_use *use)
 {
 	struct doctor_args *a = ctx;
 
-	if (use->opt->value == 'h') {
-		a->help = true;
-		return 0;
-	}
 	a->source = espy_source__find(use->arg);
 	return a->source ? 0 : espy_cli__usage(a->cli, "invalid %s argument: '%s' (bpf or ptrace)", use->as, use->arg);
 }
@@ -30,11 +26,10 @@ static const struct espy_opt doctor_opts[] = {
 	{ .name = "source",
 	  .arg = ESPY_OPT_REQUIRED,
 	  .arg_name = "NAME",
-	  .handle = do_doctor,
-	  .value = 's',
+	  .handle = do_source,
 	  .complete = "bpf ptrace",
 	  .help = "say of this source alone whether it works, and why not" },
-	{ .letter = 'h', .name = "help", .handle = do_doctor, .value = 'h', .help = "print this text and exit" },
+	ESPY_OPT_HELP(struct doctor_args),
 };
 const struct espy_opt_group espy_doctor_groups[] = { { "Options", doctor_opts,
 						       sizeof(doctor_opts) / sizeof(doctor_opts[0]) } };

@@ -21,29 +21,22 @@ struct list_args {
 	bool help, markdown;
 };
 
-static int do_list(void *ctx, const struct espy_opt_use *use)
+static int do_pid(void *ctx, const struct espy_opt_use *use)
 {
 	struct list_args *a = ctx;
+	char *end;
+	long pid = strtol(use->arg, &end, 10);
 
-	if (use->opt->value == 'h') {
-		a->help = true;
-		return 0;
-	}
-	if (use->opt->value == 'm') {
-		a->markdown = true;
-		return 0;
-	}
-	if (use->opt->value == 'p') {
-		char *end;
-		long pid = strtol(use->arg, &end, 10);
+	if (*end || end == use->arg || pid <= 0 || pid > INT_MAX)
+		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (a process number)", use->as, use->arg);
+	a->pid = (pid_t)pid;
+	return 0;
+}
 
-		if (*end || end == use->arg || pid <= 0 || pid > INT_MAX)
-			return espy_cli__usage(a->cli, "invalid %s argument: '%s' (a process number)", use->as,
-					       use->arg);
-		a->pid = (pid_t)pid;
-		return 0;
-	}
+static int do_abi(void *ctx, const struct espy_opt_use *use)
+{
 	const int abi = espy_abi_find(use->arg, strlen(use->arg));
+	struct list_args *a = ctx;
 
 	if (abi < 0)
 		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (" ESPY_ABI_WORDS ")", use->as, use->arg);
@@ -55,23 +48,21 @@ static const struct espy_opt list_opts[] = {
 	{ .name = "abi",
 	  .arg = ESPY_OPT_REQUIRED,
 	  .arg_name = "ABI",
-	  .handle = do_list,
-	  .value = 'a',
+	  .handle = do_abi,
 	  .complete = "64 32 x32",
 	  .help = "system calls of 64 (default), 32 (i386) or x32 programs" },
 	{ .letter = 'p',
 	  .name = "attach",
 	  .arg = ESPY_OPT_REQUIRED,
 	  .arg_name = "PID",
-	  .handle = do_list,
-	  .value = 'p',
+	  .handle = do_pid,
 	  .complete = "pid",
 	  .help = "markers of a process that runs, with their state" },
 	{ .name = "markdown",
-	  .handle = do_list,
-	  .value = 'm',
+	  .handle = espy_opts__set,
+	  .value = offsetof(struct list_args, markdown),
 	  .help = "the page of all that is decoded: calls, ioctl commands, options, attributes, structs" },
-	{ .letter = 'h', .name = "help", .handle = do_list, .value = 'h', .help = "print this text and exit" },
+	ESPY_OPT_HELP(struct list_args),
 };
 const struct espy_opt_group espy_list_groups[] = { { "Options", list_opts, sizeof(list_opts) / sizeof(list_opts[0]) } };
 

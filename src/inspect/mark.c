@@ -18,23 +18,12 @@ struct mark_args {
 	bool help, stats;
 };
 
-static int do_option(void *ctx, const struct espy_opt_use *use)
-{
-	struct mark_args *a = ctx;
-
-	if (use->opt->value == 'h')
-		a->help = true;
-	else
-		a->stats = true;
-	return 0;
-}
-
 static const struct espy_opt mark_opts[] = {
 	{ .name = "stats",
-	  .handle = do_option,
-	  .value = 's',
+	  .handle = espy_opts__set,
+	  .value = offsetof(struct mark_args, stats),
 	  .help = "of the agent in a process: marks that are on, sessions, how full their rings are, what was lost" },
-	{ .letter = 'h', .name = "help", .handle = do_option, .value = 'h', .help = "print this text and exit" },
+	ESPY_OPT_HELP(struct mark_args),
 };
 const struct espy_opt_group espy_mark_groups[] = { { "Options", mark_opts, sizeof(mark_opts) / sizeof(mark_opts[0]) } };
 
