@@ -150,7 +150,7 @@ static int put_fd_path(struct espy_filter_value *out, const struct espy_call_val
 
 static int put_uid(struct espy_filter_value *out, const struct espy_call_values *c)
 {
-	const char *uid = c->state ? espy_state__uid(c->state, c->view->tid) : NULL;
+	const char *uid = c->state ? espy_state__of_task(c->state, ESPY_FACT_UID, c->view->tid) : NULL;
 
 	return uid ? put_uint(out, strtoul(uid, NULL, 10)) : -ENOENT;
 }
@@ -192,7 +192,7 @@ int espy_call_values__get(void *ctx, uint64_t packed, const char *name, struct e
 	case ESPY_CALL_COMM:
 		return put_string(out, c->state ? espy_state__comm(c->state, v->tid) : NULL);
 	case ESPY_CALL_CGROUP:
-		return put_string(out, c->state ? espy_state__cgroup(c->state, v->tid) : NULL);
+		return put_string(out, c->state ? espy_state__of_task(c->state, ESPY_FACT_CGROUP, v->tid) : NULL);
 	case ESPY_CALL_UID:
 		return put_uid(out, c);
 	case ESPY_CALL_NAME:

@@ -129,11 +129,11 @@ const char *espy_resolve__comm(void *resolve, uint32_t tid)
 	return learn(r, &r->comms, ESPY_FACT_COMM, tid, comm, r->lookups->comm(tid, comm, sizeof(comm)));
 }
 
-/* What a task has beside its name. One that has ended has what it had last. */
-static const char *ask_of_task(struct espy_resolve *r, struct espy_numbered_name **table, enum espy_fact_kind kind,
-			       size_t (*ask)(uint32_t tid, char *to, size_t size), uint32_t tid)
+const char *espy_resolve__of_task(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid)
 {
-	struct espy_numbered_name *n = find(*table, tid);
+	const bool uid = kind == ESPY_FACT_UID;
+	struct espy_numbered_name **table = uid ? &r->uids : &r->cgroups, *n = find(*table, tid);
+	size_t (*ask)(uint32_t tid, char *to, size_t size) = uid ? r->lookups->uid : r->lookups->cgroup;
 	char answer[1024];
 	size_t len;
 
@@ -141,16 +141,6 @@ static const char *ask_of_task(struct espy_resolve *r, struct espy_numbered_name
 		return text_of(n);
 	len = ask(tid, answer, sizeof(answer));
 	return len || !n ? learn(r, table, kind, tid, answer, len) : text_of(n);
-}
-
-const char *espy_resolve__uid(struct espy_resolve *r, uint32_t tid)
-{
-	return ask_of_task(r, &r->uids, ESPY_FACT_UID, r->lookups->uid, tid);
-}
-
-const char *espy_resolve__cgroup(struct espy_resolve *r, uint32_t tid)
-{
-	return ask_of_task(r, &r->cgroups, ESPY_FACT_CGROUP, r->lookups->cgroup, tid);
 }
 
 const char *espy_resolve__ifname(void *resolve, uint32_t index)

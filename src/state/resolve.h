@@ -104,9 +104,9 @@ struct espy_resolver espy_resolve__resolver(struct espy_resolve *r);
  * interface, or of a task that is not watched, may change unseen: they ask for it again after a second.
  */
 const char *espy_resolve__comm(void *resolve, uint32_t tid);
-const char *espy_resolve__uid(struct espy_resolve *r, uint32_t tid);
-const char *espy_resolve__cgroup(struct espy_resolve *r, uint32_t tid);
 const char *espy_resolve__ifname(void *resolve, uint32_t index);
+/* Returns the user (ESPY_FACT_UID) or the cgroup (ESPY_FACT_CGROUP) of a task; NULL: no answer. A task that has ended keeps its last one. */
+const char *espy_resolve__of_task(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid);
 /* Asks for the numbers in pid namespaces of a new task. For a task whose numbers the stream does not tell. */
 void espy_resolve__ask_pid_numbers(struct espy_resolve *r, uint32_t tid);
 /*

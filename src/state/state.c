@@ -401,14 +401,9 @@ const char *espy_state__comm(struct espy_state *s, uint32_t tid)
 	return espy_resolve__comm(&s->resolve, tid);
 }
 
-const char *espy_state__uid(struct espy_state *s, uint32_t tid)
+const char *espy_state__of_task(struct espy_state *s, enum espy_fact_kind kind, uint32_t tid)
 {
-	return espy_resolve__uid(&s->resolve, tid);
-}
-
-const char *espy_state__cgroup(struct espy_state *s, uint32_t tid)
-{
-	return espy_resolve__cgroup(&s->resolve, tid);
+	return espy_resolve__of_task(&s->resolve, kind, tid);
 }
 
 bool espy_state__had_netlink(const struct espy_state *s)

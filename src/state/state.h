@@ -98,9 +98,8 @@ struct espy_fd_name;
 const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, int fd, bool details);
 /* Returns the name of a task; NULL: not known. The name is valid until the next question. */
 const char *espy_state__comm(struct espy_state *s, uint32_t tid);
-/* Return the effective user of a task as decimal digits, and the path of its cgroup in the tree of version 2. */
-const char *espy_state__uid(struct espy_state *s, uint32_t tid);
-const char *espy_state__cgroup(struct espy_state *s, uint32_t tid);
+/* Returns the effective user of a task as decimal digits (ESPY_FACT_UID), or the path of its cgroup in the tree of version 2 (ESPY_FACT_CGROUP). */
+const char *espy_state__of_task(struct espy_state *s, enum espy_fact_kind kind, uint32_t tid);
 /* Tells whether one of the descriptors has been a netlink socket. */
 bool espy_state__had_netlink(const struct espy_state *s);
 /* Returns the file that a call has mapped: its name and the arguments of the mapping. NULL: the call has mapped none. */
