@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Memory of one compilation: an arena for declarations, growing arrays for the image, interned names. */
 #include <stdlib.h>
+#include <string.h>
 #include "base/fnv1a.h"
 #include "describe/compiler.h"
 
@@ -25,6 +26,15 @@ void *dc_alloc(struct dc *dc, size_t size)
 	void *p = a->at;
 
 	a->at += size;
+	return p;
+}
+
+void *dc_keep(struct dc *dc, const void *v, uint32_t n, size_t elem_sz)
+{
+	void *p = dc_alloc(dc, n * elem_sz);
+
+	if (n)
+		memcpy(p, v, n * elem_sz);
 	return p;
 }
 

@@ -138,6 +138,8 @@ struct dc {
 
 /* arena.c */
 void *dc_alloc(struct dc *dc, size_t size); /* zeroed; does not return without memory */
+/* Moves a list that grew while it was parsed to the arena. Returns its place. */
+void *dc_keep(struct dc *dc, const void *v, uint32_t n, size_t elem_sz);
 void dc_arena_free(struct dc_arena *a);
 char *dc_strndup(struct dc *dc, const char *s, size_t n);
 void *dc_vec_add(struct dc *dc, struct dc_vec *v, uint32_t n); /* n zeroed elements at the end */

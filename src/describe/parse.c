@@ -105,16 +105,6 @@ void dc_leave(struct dc *dc)
 	dc->depth--;
 }
 
-/* A list that grows while it is parsed, then moves to the arena. */
-static void *keep(struct dc *dc, const void *v, uint32_t n, size_t elem_sz)
-{
-	void *p = dc_alloc(dc, n * elem_sz);
-
-	if (n)
-		memcpy(p, v, n * elem_sz);
-	return p;
-}
-
 #define MAX_LIST 1024u
 
 void dc_parse_names(struct dc *dc, struct ast_names *names, char open, char close)
@@ -131,8 +121,8 @@ void dc_parse_names(struct dc *dc, struct ast_names *names, char open, char clos
 		n++;
 		dc_accept(dc, ',');
 	}
-	names->v = keep(dc, v, n, sizeof(*v));
-	names->pos = keep(dc, pos, n, sizeof(*pos));
+	names->v = dc_keep(dc, v, n, sizeof(*v));
+	names->pos = dc_keep(dc, pos, n, sizeof(*pos));
 	names->n = n;
 }
 
@@ -253,7 +243,7 @@ static void parse_struct(struct dc *dc, struct ast_named *s)
 		n++;
 		dc_accept(dc, ',');
 	}
-	s->fields = keep(dc, v, n, sizeof(*v));
+	s->fields = dc_keep(dc, v, n, sizeof(*v));
 	s->nfields = n;
 }
 
@@ -275,7 +265,7 @@ struct ast_key *dc_parse_keys(struct dc *dc, uint32_t *n, char end)
 	} while (dc_accept(dc, ','));
 	if (!dc_is_punct(dc, 0, end))
 		dc_syntax(dc, end == ':' ? "`,`, `.` or `:` after the key" : "`,`, `.` or `(` after the key");
-	return keep(dc, v, *n, sizeof(*v));
+	return dc_keep(dc, v, *n, sizeof(*v));
 }
 
 static void parse_union(struct dc *dc, struct ast_named *s)
@@ -303,7 +293,7 @@ static void parse_union(struct dc *dc, struct ast_named *s)
 		v[n].type = dc_parse_type(dc);
 		n++;
 	}
-	s->cases = keep(dc, v, n, sizeof(*v));
+	s->cases = dc_keep(dc, v, n, sizeof(*v));
 	s->ncases = n;
 }
 

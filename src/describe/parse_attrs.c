@@ -85,15 +85,6 @@ static void parse_body(struct dc *dc, struct attrs *a)
 	}
 }
 
-static void *keep(struct dc *dc, const void *v, uint32_t n, size_t elem_sz)
-{
-	void *p = dc_alloc(dc, n * elem_sz);
-
-	if (n)
-		memcpy(p, v, n * elem_sz);
-	return p;
-}
-
 static struct ast_type *named_type(struct dc *dc, struct dc_pos pos, struct dc_sym *name, struct dc_sym *fmt, bool base)
 {
 	struct ast_type *t = dc_alloc(dc, sizeof(*t));
@@ -118,7 +109,7 @@ static struct dc_sym *make_table(struct dc *dc, const struct attrs *a, struct as
 	struct ast_expr *mask = expr(dc, ESPY_X_CONST, t->pos);
 	mask->value = TYPE_BITS;
 	t->items[2] = (struct ast_item){ .kind = ITEM_GROUP, .pos = t->pos, .value = mask, .unknown = t->unknown,
-					 .group = keep(dc, a->names, a->nnames, sizeof(*a->names)), .ngroup = a->nnames };
+					 .group = dc_keep(dc, a->names, a->nnames, sizeof(*a->names)), .ngroup = a->nnames };
 	t->unknown = NULL;
 	t->name->table = t;
 	*dc->tables_tail = t;
@@ -151,7 +142,7 @@ static struct dc_sym *make_union(struct dc *dc, struct attrs *a, struct dc_pos p
 	u->by[0]->a->sym = word(dc, "nla_type");
 	u->by[0]->b = expr(dc, ESPY_X_CONST, pos);
 	u->by[0]->b->value = TYPE_BITS;
-	u->cases = keep(dc, a->cases, a->ncases, sizeof(*a->cases));
+	u->cases = dc_keep(dc, a->cases, a->ncases, sizeof(*a->cases));
 	u->ncases = a->ncases;
 	add_named(dc, u);
 	return u->name;
@@ -177,7 +168,7 @@ void dc_parse_attrs(struct dc *dc)
 		{ .name = word(dc, "nla_type"), .pos = s->pos, .type = named_type(dc, s->pos, word(dc, "u16"), format, true) },
 		{ .name = word(dc, "value"), .pos = s->pos, .type = named_type(dc, s->pos, value, NULL, false) },
 	};
-	s->fields = keep(dc, fields, 3, sizeof(fields[0]));
+	s->fields = dc_keep(dc, fields, 3, sizeof(fields[0]));
 	s->nfields = 3;
 	s->tlv_len = fields[0].name;
 	s->tlv_pos = s->pos;
