@@ -39,7 +39,6 @@ int main(int argc, char **argv)
 	};
 	struct espy_call_set sets[ESPY_ABI_CNT];
 	struct espy_image images[ESPY_ABI_CNT];
-	const struct espy_image *known[ESPY_ABI_CNT] = { 0 };
 	struct espy_source_stats st;
 	struct espy_filter filter;
 	struct espy_source *s;
@@ -63,10 +62,9 @@ int main(int argc, char **argv)
 		const void *blob = espy_builtin_image((enum espy_abi)abi, &size);
 
 		err = espy_image__open(&images[abi], blob, size, NULL);
-		known[abi] = &images[abi];
 	}
 	if (!err)
-		espy_filter__init(&filter, known);
+		espy_filter__init(&filter);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++) {
 		err = espy_call_set__init(&sets[abi], &images[abi], &filter, &limits);
 		err = err ? err : s->ops->set_calls(s, (enum espy_abi)abi, &sets[abi]);

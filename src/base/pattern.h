@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Patterns of names, as users write them: `*` stands for any bytes, `?` for one. */
+/* Names, and patterns of names, as users write them: `*` stands for any bytes, `?` for one. */
 #ifndef ESPY_BASE_PATTERN_H
 #define ESPY_BASE_PATTERN_H
 
@@ -11,6 +11,12 @@
 static inline bool espy_fits(const char *pattern, const char *name)
 {
 	return strpbrk(pattern, "*?") ? !fnmatch(pattern, name, 0) : !strcmp(pattern, name);
+}
+
+/* Tells whether the bytes [at, at + len) are the word. */
+static inline bool espy_is_word(const char *at, size_t len, const char *word)
+{
+	return strlen(word) == len && !memcmp(at, word, len);
 }
 
 #endif

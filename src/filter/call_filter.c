@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <espy/espy.h>
 #include "base/edits.h"
+#include "base/pattern.h"
 #include "base/signal_names.h"
 #include "filter/filter_calls.h"
 #include "filter/marks_select.h"
@@ -34,9 +35,8 @@ static const struct {
 	{ "fd", WHAT_FDS },	     { "inject", WHAT_INJECT },	 { "fault", WHAT_FAULT },
 };
 
-void espy_filter__init(struct espy_filter *f, const struct espy_image *const images[ESPY_ABI_CNT])
+void espy_filter__init(struct espy_filter *f)
 {
-	(void)images;
 	memset(f, 0, sizeof(*f));
 	memset(&f->trace, 0xff, sizeof(f->trace));
 	memset(&f->abbrev, 0xff, sizeof(f->abbrev));
@@ -210,7 +210,7 @@ static int find_kind(const char *expr, enum what *what, const char **rest, char 
 	*rest = expr;
 	espy_nearest__begin(&near, expr, expr[len] ? len : 0);
 	for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]); i++) {
-		if (expr[len] && strlen(qualifiers[i].name) == len && !strncmp(qualifiers[i].name, expr, len)) {
+		if (expr[len] && espy_is_word(expr, len, qualifiers[i].name)) {
 			*what = qualifiers[i].what;
 			*rest = expr + len + 1;
 			return 0;

@@ -48,7 +48,7 @@ struct espy_filter {
 };
 
 /* Defaults: everything is traced, abbreviated and decoded. */
-void espy_filter__init(struct espy_filter *f, const struct espy_image *const images[ESPY_ABI_CNT]);
+void espy_filter__init(struct espy_filter *f);
 /*
  * One expression after -e: `trace=...`, `t=`, `open,close`, `!x`, `signal=`, `raw=`... Qualifiers
  * that do not select (status=, quiet=, decode-fds=) are the command line's. 0; -EINVAL with the

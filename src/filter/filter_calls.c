@@ -10,6 +10,7 @@
 #include <string.h>
 #include "arch/abi_facts.h"
 #include "base/edits.h"
+#include "base/pattern.h"
 
 static const char *const class_names[ESPY_CLASS_CNT] = {
 	[ESPY_CLASS_DESC] = "%desc",	   [ESPY_CLASS_FILE] = "%file",		  [ESPY_CLASS_IPC] = "%ipc",
@@ -30,25 +31,20 @@ const char *espy_filter_class_name(unsigned class_nr)
 	return class_nr < ESPY_CLASS_CNT ? class_names[class_nr] : NULL;
 }
 
-static bool is_word(const char *word, const char *s, size_t len)
-{
-	return strlen(word) == len && !strncmp(word, s, len);
-}
-
 uint64_t espy_filter_class(const char *name, size_t len)
 {
 	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
-		if (class_names[i] && is_word(class_names[i] + 1, name, len))
+		if (class_names[i] && espy_is_word(name, len, class_names[i] + 1))
 			return 1ull << i;
-	return is_word("net", name, len) ? 1ull << ESPY_CLASS_NETWORK : 0;
+	return espy_is_word(name, len, "net") ? 1ull << ESPY_CLASS_NETWORK : 0;
 }
 
 static uint64_t old_class(const char *name, size_t len)
 {
 	for (size_t i = 0; i < sizeof(old_classes) / sizeof(old_classes[0]); i++)
-		if (is_word(class_names[old_classes[i]] + 1, name, len))
+		if (espy_is_word(name, len, class_names[old_classes[i]] + 1))
 			return 1ull << old_classes[i];
-	return is_word("net", name, len) ? 1ull << ESPY_CLASS_NETWORK : 0;
+	return espy_is_word(name, len, "net") ? 1ull << ESPY_CLASS_NETWORK : 0;
 }
 
 /* What one word of the list selects among the calls of one ABI. */
@@ -71,7 +67,7 @@ static bool selects(const struct selector *sel, const struct espy_image *img, ui
 	case BY_NUMBER:
 		return nr == sel->nr;
 	case BY_NAME:
-		return is_word(name, sel->name, sel->len);
+		return espy_is_word(sel->name, sel->len, name);
 	case BY_CLASS:
 		return img->syscalls[nr].classes & sel->classes;
 	case BY_REGEX:
@@ -183,7 +179,7 @@ static int add_word(struct espy_syscall_set *set, bool *unknown, const struct es
 			 (int)(len - (size_t)(at + 1 - s)), at + 1, (int)whole_len, whole);
 		return -EINVAL;
 	}
-	if (is_word("all", sel.name, sel.len)) {
+	if (espy_is_word(sel.name, sel.len, "all")) {
 		sel.kind = ALL;
 		*unknown = true;
 	} else if (is_number(sel.name, sel.len, &sel.nr)) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/pattern.h"
 #include "filter/probe_select.h"
 
 static const struct {
@@ -31,11 +32,6 @@ static size_t word_len(const char *at)
 	while (isalnum((unsigned char)at[n]) || at[n] == '_')
 		n++;
 	return n;
-}
-
-static bool is_word(const char *at, size_t len, const char *word)
-{
-	return strlen(word) == len && !strncmp(at, word, len);
 }
 
 int espy_probe_parser__number(struct espy_probe_parser *p, uint64_t *out)
@@ -108,15 +104,15 @@ static int parse_variable(struct espy_probe_parser *p, struct espy_probe_fetch *
 	uint64_t index;
 
 	f->src = ESPY_PROBE_REG;
-	if (is_word(p->at, len, "retval")) {
+	if (espy_is_word(p->at, len, "retval")) {
 		if (!p->rule->returns) {
 			p->bad = begin;
 			return espy_probe_parser__expected(p, "$retval is there only where a function returns: FILE:SYMBOL%%return");
 		}
 		f->reg = ESPY_REG_RESULT;
-	} else if (is_word(p->at, len, "stack")) {
+	} else if (espy_is_word(p->at, len, "stack")) {
 		f->reg = ESPY_REG_SP;
-	} else if (is_word(p->at, len, "comm")) {
+	} else if (espy_is_word(p->at, len, "comm")) {
 		f->src = ESPY_PROBE_COMM;
 		f->what = ESPY_PROBE_STRING;
 	} else if (parse_index(p, "stack", &index)) {
@@ -222,7 +218,7 @@ static int parse_type(struct espy_probe_parser *p, struct espy_probe_fetch *f, c
 	const size_t len = word_len(p->at);
 
 	for (size_t i = 0; i < COUNT(types); i++) {
-		if (!is_word(p->at, len, types[i].name))
+		if (!espy_is_word(p->at, len, types[i].name))
 			continue;
 		if (f->src == ESPY_PROBE_COMM && types[i].what != ESPY_PROBE_STRING)
 			return espy_probe_parser__expected(p, "$comm is a string");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/pattern.h"
 #include "describe/builtin.h"
 #include "filter/call_filter.h"
 #include "filter/marks_select.h"
@@ -36,7 +37,7 @@ int espy_filter_new(struct espy_filter **out)
 		return -EINVAL;
 	if (!f)
 		return -ENOMEM;
-	espy_filter__init(f, NULL);
+	espy_filter__init(f);
 	*out = f;
 	return 0;
 }
@@ -62,11 +63,6 @@ static void set_why(char *why, size_t why_size, const char *text)
 		snprintf(why, why_size, "%s", text);
 }
 
-static bool is_word(const char *text, size_t len, const char *word)
-{
-	return strlen(word) == len && !strncmp(text, word, len);
-}
-
 /* status=successful,failed */
 static int select_status(struct espy_filter *f, const char *words, char *why, size_t why_size)
 {
@@ -89,7 +85,7 @@ static int select_status(struct espy_filter *f, const char *words, char *why, si
 		const size_t len = strcspn(w, ",");
 		size_t i = 0;
 
-		while (i < sizeof(table) / sizeof(table[0]) && !is_word(w, len, table[i].word))
+		while (i < sizeof(table) / sizeof(table[0]) && !espy_is_word(w, len, table[i].word))
 			i++;
 		if (i == sizeof(table) / sizeof(table[0])) {
 			if (why_size)

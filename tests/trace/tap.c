@@ -34,7 +34,6 @@ static int fail(const char *what, int err)
 
 int main(int argc, char **argv)
 {
-	const struct espy_image *const image_ptrs[ESPY_ABI_CNT] = { &images[0], &images[1], &images[2] };
 	const struct espy_needs limits = { .str_limit = 32 };
 	const struct espy_source_opts opts = {
 		.size = sizeof(opts),
@@ -73,7 +72,7 @@ int main(int argc, char **argv)
 		if ((err = espy_image__open(&images[abi], blob, size, NULL)))
 			return fail("image", err);
 	}
-	espy_filter__init(&filter, image_ptrs);
+	espy_filter__init(&filter);
 	if ((err = espy_source_bpf.open(&src, &opts)))
 		return fail("open", err);
 	for (enum espy_abi abi = 0; abi < ESPY_ABI_CNT; abi++)

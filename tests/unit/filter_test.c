@@ -45,7 +45,7 @@ static struct espy_filter parsed(const char *expr)
 	struct espy_filter f;
 	char err[256];
 
-	espy_filter__init(&f, images);
+	espy_filter__init(&f);
 	if (espy_filter__parse(&f, images, expr, err, sizeof(err)))
 		fail_msg("%s: %s", expr, err);
 	return f;
@@ -56,7 +56,7 @@ static void test_defaults(void **state)
 	struct espy_filter f;
 
 	(void)state;
-	espy_filter__init(&f, images);
+	espy_filter__init(&f);
 	assert_true(traces64(&f, "read") && traces(&f, ESPY_ABI_I386, "read") && f.trace_unknown && !f.trace_given);
 	assert_true(espy_syscall_set__has(&f.abbrev, ESPY_ABI_X86_64, 0) &&
 		    espy_syscall_set__has(&f.verbose, ESPY_ABI_X86_64, 0));
@@ -219,7 +219,7 @@ static void test_messages(void **state)
 		struct espy_filter f;
 		char err[256];
 
-		espy_filter__init(&f, images);
+		espy_filter__init(&f);
 		assert_int_equal(espy_filter__parse(&f, images, rows[i].expr, err, sizeof(err)), -EINVAL);
 		/* The words of the C library differ between versions. */
 		assert_memory_equal(err, rows[i].message,
@@ -283,7 +283,7 @@ static void test_paths(void **state)
 	struct espy_filter f;
 
 	(void)state;
-	espy_filter__init(&f, images);
+	espy_filter__init(&f);
 	assert_int_equal(espy_filter__add_path(&f, "/a"), 0);
 	assert_int_equal(espy_filter__add_path(&f, "/b"), 0);
 	assert_int_equal(espy_filter__add_path(&f, "/a"), 0);
