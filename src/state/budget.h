@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Memory for what a trace file claims there is: tasks, descriptors, names. What a running system can have open bounds a
- * live session; a file can claim anything.
+ * Memory for the tasks, descriptors and names of a trace file. A running system bounds a live session by its own limits. A
+ * file can claim any number.
  */
 #ifndef ESPY_STATE_BUDGET_H
 #define ESPY_STATE_BUDGET_H
@@ -12,10 +12,10 @@
 
 struct espy_budget {
 	size_t used, max; /* bytes */
-	uint64_t refused; /* how often there was no room: what was to be kept is not known later */
+	uint64_t refused; /* how often there was no room; the state does not know these things later */
 };
 
-/* NULL: all is granted. */
+/* Takes bytes; false: the budget has no room. NULL: a budget without bound. */
 static inline bool espy_budget__take(struct espy_budget *b, size_t bytes)
 {
 	if (!b)

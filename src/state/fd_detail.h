@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What more the running system tells of a descriptor than its name. */
+/* The details of a descriptor, which the running system tells beside the name. */
 #ifndef ESPY_STATE_FD_DETAIL_H
 #define ESPY_STATE_FD_DETAIL_H
 
@@ -8,8 +8,9 @@
 #include "base/buf.h"
 
 /*
- * What -yy knows beyond the name, without the outer brackets: "TCP:[127.0.0.1:80->...]", "/dev/null<char 1:3>". false,
- * and nothing written: the name is all there is. name: target of the /proc/TID/fd link; path: the link itself.
+ * Writes the details that -yy shows, without the outer brackets: "TCP:[127.0.0.1:80->...]", "/dev/null<char 1:3>".
+ * Returns false, and writes nothing, if the system tells no more than the name. name: target of the /proc/TID/fd link;
+ * path: the link itself.
  */
 bool espy_fd_detail(struct espy_buf *b, const char *name, const char *path, uint32_t tid);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Descriptors of each process: what is known of them, by process and number. */
+/* The known descriptors of each process, by process and number. */
 #ifndef ESPY_STATE_FD_TABLE_H
 #define ESPY_STATE_FD_TABLE_H
 
@@ -21,7 +21,7 @@ struct espy_fd_name {
 	bool unbound;	   /* told, and the next that it sends gives it an address */
 	int netlink;	   /* protocol, if it is a netlink socket; else enum espy_netlink */
 	char *name;	   /* as /proc/PID/fd shows it; NULL: not told */
-	char *detail;	   /* what -yy shows in its place; NULL: nothing more is known */
+	char *detail;	   /* the text of -yy in place of the name; NULL: not known */
 	UT_hash_handle hh;
 };
 
@@ -33,15 +33,15 @@ struct espy_fd_table {
 };
 
 struct espy_fd_name *espy_fd_table__find(struct espy_fd_table *t, uint32_t tgid, int fd);
-/* The same, made if there is none; NULL: there is no room for it. */
+/* Returns the same, and makes it if there is none; NULL: the table has no room. */
 struct espy_fd_name *espy_fd_table__entry(struct espy_fd_table *t, uint32_t tgid, int fd);
-/* The name, and with it all that was known; or what more is known. text NULL: nothing. */
+/* Set the name, which drops the detail; and the detail. text NULL: none. */
 void espy_fd_table__set_name(struct espy_fd_table *t, struct espy_fd_name *n, const char *text, size_t len);
 void espy_fd_table__set_detail(struct espy_fd_table *t, struct espy_fd_name *n, const char *text, size_t len);
-/* Those for which gone() says so; first <= fd <= last, as unsigned numbers. gone NULL: all of them. */
+/* Drops the descriptors first <= fd <= last, as unsigned numbers, of which gone() says so. gone NULL: all of them. */
 void espy_fd_table__drop(struct espy_fd_table *t, uint32_t tgid, uint32_t first, uint32_t last,
 			 bool (*gone)(void *ctx, const struct espy_fd_name *n), void *ctx);
-/* A new process has what its parent has; what was known of its number is forgotten. */
+/* Gives a new process the descriptors of its parent. The table forgets those of an older process with that number. */
 void espy_fd_table__fork(struct espy_fd_table *t, uint32_t parent, uint32_t child);
 void espy_fd_table__forget(struct espy_fd_table *t, uint32_t tgid);
 void espy_fd_table__each(struct espy_fd_table *t, void (*fn)(void *ctx, uint32_t tgid, const struct espy_fd_name *n),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Questions that a state has when the stream does not tell: what a descriptor is, what a task is called. Who answers is
- * given to the state when it is made: the live system, or nobody, where a trace brings the answers as FACT records.
+ * Questions of a state that its stream does not answer: the file behind a descriptor, the name of a task. The session
+ * gives the state its lookups. The lookups of a live session ask the system. The lookups of a trace answer nothing, because the
+ * trace brings the answers as FACT records.
  */
 #ifndef ESPY_STATE_LOOKUPS_H
 #define ESPY_STATE_LOOKUPS_H
@@ -13,13 +14,13 @@
 #include "record/record.h"
 
 /*
- * Each function may be NULL: then nobody can be asked. Texts are written to to[0..size) without NUL; a function returns
- * how many bytes an answer has, 0: there is none.
+ * Each function may be NULL: there is no answer. A function writes a text to to[0..size) without NUL, and returns the
+ * number of its bytes; 0: there is no answer.
  */
 struct espy_lookups {
 	/* As /proc/TID/fd shows it; fd AT_FDCWD: the working directory. */
 	size_t (*fd_link)(uint32_t tid, int fd, char *to, size_t size);
-	/* What -yy knows of a descriptor whose name is `name`, beyond that name. */
+	/* The details (fd_detail.h) of a descriptor whose name is `name`. */
 	bool (*fd_detail)(uint32_t tid, int fd, const char *name, struct espy_buf *to);
 	/* A socket, by its inode and the name of its protocol; tid: a task in whose network namespace it is. */
 	bool (*socket)(uint32_t tid, unsigned long ino, const char *proto, struct espy_fact_socket *to);
@@ -36,14 +37,14 @@ struct espy_lookups {
 	/* Numbers of the descriptors that a process has open, at most max; returns how many. */
 	size_t (*open_fds)(uint32_t tgid, uint32_t *fds, size_t max);
 	/*
-	 * All that a process has open, and its working directory. begin is called when the process could be asked. ours: what
-	 * a process that we start now will have.
+	 * Calls fn for each open descriptor of a process, and for its working directory. It calls begin first, if the
+	 * system answers for the process. ours: the descriptors that a process has which this process starts now.
 	 */
 	void (*each_fd)(uint32_t tgid, bool ours, void (*begin)(void *ctx),
 			void (*fn)(void *ctx, int fd, const char *link, size_t len), void *ctx);
 };
 
 extern const struct espy_lookups espy_lookups_live;  /* asks /proc and the kernel */
-extern const struct espy_lookups espy_lookups_trace; /* asks nobody */
+extern const struct espy_lookups espy_lookups_trace; /* has no answers */
 
 #endif

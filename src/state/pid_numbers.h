@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What tasks are called by programs in pid namespaces below the observer's (pid_namespaces(7)): a call names a task by the
- * number that it has in the namespace of the caller. Tasks in the observer's own namespace are not here.
+ * The numbers of tasks in pid namespaces below the observer's (pid_namespaces(7)). A call names a task by the number that
+ * the task has in the namespace of the caller. Tasks in the observer's own namespace are not here.
  */
 #ifndef ESPY_STATE_PID_NUMBERS_H
 #define ESPY_STATE_PID_NUMBERS_H
@@ -23,16 +23,16 @@ struct espy_pid_numbers {
 	size_t ended; /* tasks that have ended and are still known */
 };
 
-/* A task has these numbers, from the outermost namespace to its own; cnt 0: it is in the observer's. */
+/* Sets the numbers of a task, from the outermost namespace to its own; cnt 0: the task is in the observer's. */
 void espy_pid_numbers__set(struct espy_pid_numbers *p, uint32_t tid, const struct espy_pid_number *at, size_t cnt);
-/* The namespace of a task, by its inode; 0: the observer's, or not known. */
+/* Returns the inode of a task's namespace; 0: the observer's, or not known. */
 uint32_t espy_pid_numbers__namespace(const struct espy_pid_numbers *p, uint32_t tid);
-/* The task that has this number in a namespace, as the observer calls it; *ended: it has ended. 0: not known. */
+/* Returns the observer's number of the task that has this number in a namespace; *ended: the task has ended. 0: not known. */
 uint32_t espy_pid_numbers__find(const struct espy_pid_numbers *p, uint32_t ns, uint32_t number, bool *ended);
-/* A task has ended. Its numbers stay for a while: its parent, or its process group, may outlive it. */
+/* Notes that a task has ended. Its numbers stay for a while: its parent, or its process group, may outlive it. */
 void espy_pid_numbers__end(struct espy_pid_numbers *p, uint32_t tid);
 void espy_pid_numbers__clear(struct espy_pid_numbers *p);
-/* Each task that has not ended. */
+/* Calls fn for each task that has not ended. */
 void espy_pid_numbers__each(const struct espy_pid_numbers *p,
 			    void (*fn)(void *ctx, uint32_t tid, const struct espy_pid_number *at, size_t cnt), void *ctx);
 

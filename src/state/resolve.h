@@ -48,7 +48,7 @@ struct espy_resolve {
 	/* Gets each answer that differs from the answer before, as a FACT record; NULL: no receiver. */
 	espy_record_fn note;
 	void *note_ctx;
-	int note_stop; /* what note returned last; not 0: note gets no more answers */
+	int note_stop; /* the last return value of note; not 0: note gets no more answers */
 	/*
 	 * Number of the current record. A question that is asked twice while the session shows one record gets one answer. It
 	 * also has one answer when a later session shows the record again. The truth may change between the two questions.
@@ -97,7 +97,7 @@ void espy_resolve__clear(struct espy_resolve *r);
  * for more than the name.
  */
 struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, int fd, bool details);
-/* The answers as functions of a resolver. Those that take `resolve`, a struct espy_resolve, are among them as they are. */
+/* The answers as functions of a resolver. The functions with a parameter `resolve`, a struct espy_resolve, are among them as they are. */
 struct espy_resolver espy_resolve__resolver(struct espy_resolve *r);
 /*
  * Return the names of tasks and of interfaces; NULL: no answer. The functions ask for a name once. The name of an

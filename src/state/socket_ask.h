@@ -8,16 +8,16 @@
 #include "record/record.h"
 
 /*
- * Asks the kernel what socket it is. proto: the name of its protocol, as the attribute system.sockprotoname has it; tid: a
- * task in whose network namespace it is. false: it is gone, or not bound, or of another family; *s is good for a text
- * in which its inode stands for it.
+ * Asks the kernel about a socket. proto: the name of its protocol, as the attribute system.sockprotoname has it; tid: a
+ * task in the network namespace of the socket. Returns false if the socket is gone, not bound, or of another family.
+ * *s then makes a text in which the inode stands for the socket.
  */
 bool espy_socket_ask(struct espy_fact_socket *s, const char *proto, unsigned long ino, uint32_t tid);
 
-/* "socket:[INODE]"; false: it is no such name. */
+/* Reads the inode in "socket:[INODE]"; false: another name. */
 bool espy_socket_inode(const char *name, unsigned long *ino);
 
-/* The protocol of the netlink socket named "socket:[INODE]", which is descriptor fd of tid; false if it is none. */
+/* Asks for the protocol of the netlink socket named "socket:[INODE]", descriptor fd of tid. false: it is none. */
 bool espy_netlink_proto(const char *name, uint32_t tid, int fd, unsigned *proto);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The state: what espy knows of the tracees at one place of a stream. It holds the tasks, their names, the files behind
+ * The state: the knowledge of the tracees at one place of a stream. It holds the tasks, their names, the files behind
  * their descriptors, the definitions of marks, and the clocks. The session applies the records of the stream to the state,
  * one after the other. The state asks its lookups for what the stream does not tell. A FACT record can keep each new
  * answer. Another state that is later made from the same records, elsewhere, without a live system, is then equal to this

@@ -16,7 +16,7 @@ struct espy_task {
 	struct espy_rec *enter; /* copy of the ENTER record of a call that has not ended; NULL: none */
 	size_t enter_cap;	/* bytes allocated for it (kept between calls) */
 	bool in_call;		/* enter is valid */
-	bool detached;		/* let go of: what still comes of it is not part of the stream, and it does not count as live */
+	bool detached;		/* let go of: its later records are no part of the stream, and it does not count as live */
 	bool abi_changed;	/* the record at work is of another ABI than the task's calls before */
 	enum espy_abi abi;	/* of its calls so far */
 	uint32_t last_nr;	/* of the last call begun, for -n */
@@ -36,16 +36,16 @@ struct espy_tasks {
 	void *slot_ctx;
 };
 
-/* The task, made if it is not known (tgid 0: its own leader); NULL without memory. */
+/* Returns the task, and makes it if it is not known (tgid 0: its own leader). NULL: no memory. */
 struct espy_task *espy_tasks__get(struct espy_tasks *t, uint32_t tid, uint32_t tgid);
-/* The task or NULL. */
+/* Returns the task or NULL. */
 struct espy_task *espy_tasks__find(struct espy_tasks *t, uint32_t tid);
-/* It is watched no longer; stays known, so that what was on its way can be told from news. */
+/* Lets go of a task. The table keeps it, to tell records that were on their way from news. */
 void espy_tasks__detach(struct espy_tasks *t, struct espy_task *task);
 void espy_tasks__remove(struct espy_tasks *t, struct espy_task *task);
-/* Give a task another tid (exec by a thread that was not the leader); what had that tid is removed before. */
+/* Gives a task another tid (exec by a thread that was not the leader), and removes the task that had that tid. */
 void espy_tasks__rename(struct espy_tasks *t, struct espy_task *task, uint32_t tid);
-/* Keep a copy of an ENTER record; -ENOMEM. */
+/* Keeps a copy of an ENTER record. 0 or -ENOMEM. */
 int espy_tasks__begin_call(struct espy_tasks *t, struct espy_task *task, const struct espy_rec *enter);
 /* Removes all. */
 void espy_tasks__clear(struct espy_tasks *t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A time zone as a list of its changes. Dates are shown as a clock on the wall showed them where a trace was made, and
- * so a trace carries the zone: its rules need not be known elsewhere.
+ * A time zone as a list of its changes. A trace carries the zone of the machine that made it. So dates look as a clock on
+ * the wall showed them there, and another machine need not know the rules of the zone.
  */
 #ifndef ESPY_STATE_ZONE_H
 #define ESPY_STATE_ZONE_H
@@ -24,13 +24,13 @@ struct espy_zone {
 	size_t cnt;
 };
 
-/* That of this process. */
+/* Takes the zone of this process. */
 void espy_zone__here(struct espy_zone *z);
-/* From bytes that are foreign; what is not ascending, or too much, is left out. */
+/* Reads a zone from foreign bytes. It leaves out changes that are not ascending, or too many. */
 void espy_zone__from_bytes(struct espy_zone *z, const void *bytes, size_t size);
-/* Seconds east of Greenwich here and now. */
+/* Returns the seconds east of Greenwich here and now. */
 int32_t espy_utc_offset(void);
-/* 0 if nothing is known. */
+/* Returns the seconds east of Greenwich at a time since 1970; 0: not known. */
 int32_t espy_zone__offset(const struct espy_zone *z, int64_t sec);
 
 #endif
