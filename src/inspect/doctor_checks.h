@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the doctor looks at, one function each. */
+/* The checks of the doctor, one function each. */
 #ifndef ESPY_INSPECT_DOCTOR_CHECKS_H
 #define ESPY_INSPECT_DOCTOR_CHECKS_H
 
@@ -8,7 +8,7 @@ enum espy_finding { ESPY_FINDING_YES, ESPY_FINDING_NO, ESPY_FINDING_PARTLY, ESPY
 struct espy_check_result {
 	enum espy_finding state;
 	char detail[256];
-	char way[256]; /* what would allow it; "" if nothing is needed or possible */
+	char way[256]; /* the way to allow it; "" if nothing is needed or possible */
 };
 
 struct espy_check {

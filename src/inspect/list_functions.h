@@ -5,7 +5,7 @@
 
 #include "cli/options.h"
 
-/* Functions of a file that a probe can be set on; pattern NULL: all. Returns the exit status. */
+/* Lists the functions of a file that a probe can be set on; pattern NULL: all. Returns the exit status. */
 int espy_list_functions(const struct espy_cli *cli, const char *file, const char *pattern);
 
 #endif

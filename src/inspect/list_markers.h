@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include "cli/options.h"
 
-/* Of a program file, or (program NULL) of all that a process has loaded. Returns the exit status. */
+/* Lists the markers of a program file, or (program NULL) of all files that a process has loaded. Returns the exit status. */
 int espy_list_markers(const struct espy_cli *cli, const char *program, pid_t pid);
 
 #endif

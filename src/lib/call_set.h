@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From filter and limits to what a source is asked for: which calls, and how many bytes of each operation. */
+/* The call set of a session, from filters and limits: the calls that a source captures, and the bytes of each operation. */
 #ifndef ESPY_LIB_CALL_SET_H
 #define ESPY_LIB_CALL_SET_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How one espy is reached by another: a socket in a directory of its user, that nobody else can put anything into. One
- * request a connection, one answer.
+ * The socket by which one espy reaches another. It lies in a directory of its user, into which no other user can put a
+ * file. A connection has one request and one answer.
  */
 #ifndef ESPY_LIB_CONTROL_SOCKET_H
 #define ESPY_LIB_CONTROL_SOCKET_H
@@ -13,17 +13,17 @@
 
 #define ESPY_CONTROL_TEXT 4200 /* of a request, of an answer: a path fits */
 
-/* For messages: where the sockets are. */
+/* Returns the directories of the sockets, for messages. */
 const char *espy_control__where(void);
-/* A socket PREFIX.PID of this process; -errno. */
+/* Opens the socket PREFIX.PID of this process. Returns the descriptor or -errno. */
 int espy_control__listen(const char *prefix, struct sockaddr_un *addr);
-/* The next one who asks and may: its connection, and the request in text; -EAGAIN: nobody. */
+/* Accepts the next process that may ask. Returns its connection, and the request in text; -EAGAIN: no process asks. */
 int espy_control__accept(int sock, char text[ESPY_CONTROL_TEXT]);
 void espy_control__answer(int fd, const char *text);
 
 /*
- * The other side: calls fn for each socket of that prefix in the directory of this user; other users' are left alone, by root
- * as well: their owner decides what answers there.
+ * Calls fn for each socket of that prefix in the directory of this user, to ask there. Not even root looks into the
+ * directories of other users, because their owner decides which program answers there.
  */
 void espy_control__each(const char *prefix, void (*fn)(void *ctx, const char *dir, const char *file, pid_t espy),
 			void *ctx);

@@ -37,19 +37,19 @@ struct espy_engine {
 	struct espy_kept kept;
 };
 
-/* Does it get any events of this call? */
+/* Tells whether the engine gets any events of this call. */
 static inline bool espy_engine__wants_call(const struct espy_engine *e, unsigned abi, uint32_t nr)
 {
 	return nr < ESPY_MAX_SYSCALLS ? e->calls[abi][nr / 64] >> (nr % 64) & 1 : e->unknown_calls;
 }
 
-/* Does it get this MARK record? */
+/* Tells whether the engine gets this MARK record. */
 static inline bool espy_engine__wants_mark(const struct espy_engine *e, const struct espy_rec *rec)
 {
 	return !e->no_marks && (!e->mark_filter || espy_def_filter__wants(e->mark_filter, rec));
 }
 
-/* Does it get this record, as far as it is one of those that engines choose by themselves? */
+/* Tells whether the engine gets this record. Engines choose marks and hits of probes by themselves. */
 static inline bool espy_engine__wants_record(const struct espy_engine *e, const struct espy_rec *rec)
 {
 	if (rec->type == ESPY_REC_MARK)
@@ -57,19 +57,20 @@ static inline bool espy_engine__wants_record(const struct espy_engine *e, const 
 	return rec->type != ESPY_REC_PROBE || (!e->no_probes && (!e->probe_filter || espy_def_filter__wants(e->probe_filter, rec)));
 }
 
-/* An engine from the caller's options; its session is not told of it. 0 or -errno. */
+/* Makes an engine from the caller's options, without a session. 0 or -errno. */
 int espy_engine__new(struct espy_engine **out, const struct espy_engine_options *o, bool flight);
 void espy_engine__set_filter(struct espy_engine *e, struct espy_filter *f);
-/* Frees it and its sink: 0 or the first -errno of writing. */
+/* Frees the engine and its sink. 0 or the first -errno of writing. */
 int espy_engine__free(struct espy_engine *e);
 /*
- * The manners in which it wants the values of an event of a call; 0: it does not want them. Called once for each such event, before
- * it is decoded and offered, with the state as it was before the call: so conditions are tested here.
+ * Returns the manners in which the engine wants the values of an event of a call; 0: it does not want them. The session
+ * asks once for each such event, before it decodes and offers it. The state is the one before the call, so the function
+ * tests the conditions.
  */
 unsigned espy_engine__manners(struct espy_engine *e, struct espy_event *event, const struct espy_stream *stream);
 /*
- * Offers an event: the sink gets it if the mask, the filter and the limit let it through. Returns false
- * when the limit is reached by it.
+ * Offers an event: the sink gets it if the mask, the filter and the limit let it through. Returns false when the event
+ * reaches the limit.
  */
 bool espy_engine__event(struct espy_engine *e, struct espy_event *event, const struct espy_stream *stream);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is kept for the questions that callbacks ask of events. */
+/* The answers that a session keeps for the questions of callbacks. */
 #ifndef ESPY_LIB_EVENT_VALUES_H
 #define ESPY_LIB_EVENT_VALUES_H
 
@@ -14,9 +14,9 @@ struct espy_event_answers {
 	struct espy_text_options text;
 };
 
-/* Those of a session, made when they are needed first. NULL: no memory. */
+/* Returns the answers of a session. The first call makes them. NULL: no memory. */
 struct espy_event_answers *espy_session__answers(struct espy_session *s);
-/* event_text.c. NULL is let be. */
+/* event_text.c. Frees them; NULL: does nothing. */
 void espy_session__free_answers(struct espy_event_answers *a);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Structs of options from callers that may be older or newer than this library; and copies of what they point to. */
+/* Structs of options from callers that may be older or newer than this library; copies of the texts and arrays behind them. */
 #ifndef ESPY_LIB_OPTION_STRUCTS_H
 #define ESPY_LIB_OPTION_STRUCTS_H
 
 #include <stddef.h>
 
 /*
- * Fills own, a struct of own_size bytes that begins with its size, from the caller's; what the caller's does not have is zero.
- * Returns 0; -EINVAL: given is NULL, or its size is no size; -E2BIG: it has something set that this version does not know.
+ * Fills own, a struct of own_size bytes that begins with its size, from the caller's. Members that the caller's does not
+ * have become zero. Returns 0; -EINVAL: given is NULL, or its size is no size; -E2BIG: a member is set that this version
+ * does not know.
  */
 int espy_options__take(void *own, size_t own_size, const void *given);
-/* The same for a struct that is filled in for a caller: writes the part that the caller's has. -EINVAL. */
+/* Fills a struct of the caller: writes the part that the caller's has. 0 or -EINVAL. */
 int espy_options__give(void *given, const void *own, size_t own_size);
 
 /* Copies that are freed together. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A trace file as a source: its records come in the order in which they were recorded. What the session knew besides
- * is in the file too (recording.c wrote it), so that the same lines come out.
+ * A trace file as a source: its records come in the order in which they were recorded. The file also has the answers that
+ * the session got from the system (recording.c wrote them). So the same lines come out.
  */
 #ifndef ESPY_LIB_REPLAY_H
 #define ESPY_LIB_REPLAY_H
@@ -13,9 +13,9 @@ struct espy_trace_reader;
 
 extern const struct espy_source_ops espy_source_replay;
 
-/* reader stays the caller's; follow: it still grows. 0 or -ENOMEM. */
+/* Opens the source. reader stays the caller's; follow: the trace still grows. 0 or -ENOMEM. */
 int espy_replay__open(struct espy_source **out, struct espy_trace_reader *reader, bool follow);
-/* A moment as CLOCK_MONOTONIC of the recording; 0: none was given, or it lies before all. */
+/* Returns a moment as CLOCK_MONOTONIC of the recording; 0: none was given, or it lies before all records. */
 uint64_t espy_replay__moment(struct espy_trace_reader *reader, const struct espy_moment *when);
 
 #endif

@@ -37,7 +37,7 @@ struct espy_trace {
 	void *log_ctx;
 };
 
-/* What makes an event of a record: the descriptions, the state, and the decoder between them. One record is at work at a time. */
+/* The parts that make an event of a record: the descriptions, the state, and the decoder between them. One record is at work at a time. */
 struct pipeline {
 	struct espy_image images[ESPY_ABI_CNT];
 	struct espy_state *state;
