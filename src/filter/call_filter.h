@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The filter: what -e, -P, --trace-fds and their long forms select. Parsing needs an image, since
- * call names, classes and regular expressions are looked up in it.
+ * The filter: the selection of -e, -P, --trace-fds and their long forms. The parser looks up names, classes and regular
+ * expressions in images.
  */
 #ifndef ESPY_FILTER_H
 #define ESPY_FILTER_H
@@ -47,16 +47,16 @@ struct espy_filter {
 	unsigned users;	     /* the caller, and engines; with engines it is not changed any more */
 };
 
-/* Defaults: everything is traced, abbreviated and decoded. */
+/* Sets the defaults: everything is traced, abbreviated and decoded. */
 void espy_filter__init(struct espy_filter *f);
 /*
- * One expression after -e: `trace=...`, `t=`, `open,close`, `!x`, `signal=`, `raw=`... Qualifiers
- * that do not select (status=, quiet=, decode-fds=) are the command line's. 0; -EINVAL with the
- * message in err ("invalid system call 'foo'").
+ * Reads one expression after -e: `trace=...`, `t=`, `open,close`, `!x`, `signal=`, `raw=`... Qualifiers that do not
+ * select (status=, quiet=, decode-fds=) belong to the command line. Returns 0; -EINVAL with the message in err ("invalid
+ * system call 'foo'").
  */
 int espy_filter__parse(struct espy_filter *f, const struct espy_image *const images[ESPY_ABI_CNT], const char *expr,
 		       char *err, size_t err_sz);
-/* The number of a signal as users write it: USR1, SIGUSR1, usr1, 10, RTMIN, RT_3. False: there is none of that name. */
+/* Finds the number of a signal as users write it: USR1, SIGUSR1, usr1, 10, RTMIN, RT_3. false: there is none of that name. */
 bool espy_filter_signal(const char *s, size_t len, unsigned long *sig);
 int espy_filter__add_path(struct espy_filter *f, const char *path);
 void espy_filter__free(struct espy_filter *f);

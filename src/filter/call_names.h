@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The names that a condition may use for one system call: what every call has (ret, errno, duration, name), what its task
- * has (pid, tid, comm, uid, cgroup), its arguments by the names of the descriptions, and what they point to:
- * `msg.msg_iov[0].iov_base`. `path` is the first argument that is one; in a call without it, the file behind its first
- * descriptor. arg.NAME is an argument that is called like one of the other names. A part of a struct's field may be left out
- * up to its underscore: msg.iov[0].base.
+ * The names that a condition may use for one system call. Every call has ret, errno, duration and name, and its task pid,
+ * tid, comm, uid and cgroup. The arguments have the names of the descriptions, also deeper: `msg.msg_iov[0].iov_base`. The
+ * user may leave out the part of a field's name up to its underscore: msg.iov[0].base. arg.NAME is an argument whose name
+ * is one of the names above. `path` is the first argument that is the name of a file. In a call without such an argument
+ * it is the file behind the first descriptor.
  */
 #ifndef ESPY_FILTER_CALL_NAMES_H
 #define ESPY_FILTER_CALL_NAMES_H
@@ -23,13 +23,13 @@ enum espy_call_value {
 	ESPY_CALL_DURATION, /* ns */
 	ESPY_CALL_NAME,     /* text */
 	ESPY_CALL_ARG,      /* the register */
-	ESPY_CALL_TEXT,     /* what operation `op` has copied */
+	ESPY_CALL_TEXT,     /* the bytes that operation `op` has copied */
 	ESPY_CALL_FD_PATH,  /* text: the file behind the descriptor in the register */
 	ESPY_CALL_FIELD,    /* a number: deeper in an argument, found by the name */
 	ESPY_CALL_FIELD_TEXT,
 };
 
-/* What the reference of a name says. */
+/* The meaning of the reference of a name. */
 struct espy_call_ref {
 	uint8_t what; /* enum espy_call_value */
 	uint8_t arg;  /* ARG, FD_PATH: the register; FIELD: the parameter */
@@ -51,21 +51,21 @@ static inline struct espy_call_ref espy_call_ref(uint64_t ref)
 /* One system call of one ABI. */
 struct espy_call_names {
 	const struct espy_image *image;
-	const struct espy_op *ops; /* with the caps that hold in this session; NULL: those of the image */
+	const struct espy_op *ops; /* with the caps of this session; NULL: the ops of the image */
 	uint32_t nr;
 };
 
-/* The table of names of a call; valid as long as *c. */
+/* Returns the table of names of a call; valid as long as *c. */
 struct espy_names espy_call_names(struct espy_call_names *c);
 
-/* The names that the call has, for messages: "ret, errno, pid, ..., fd, buf, count". Returns why. */
+/* Writes the names that the call has, for messages: "ret, errno, pid, ..., fd, buf, count". Returns why. */
 const char *espy_call_names__list(const struct espy_call_names *c, char *why, size_t why_sz);
-/* Takes out what is known of this call: tests of its name. */
+/* Takes out the tests of which the result is known for this call: tests of its name. */
 void espy_call_names__fold(const struct espy_call_names *c, struct espy_predicate *p);
 
-/* The parameter of this name, else for "path" the first path, else the first descriptor. -1: none. */
+/* Returns the parameter of this name; for "path" else the first path, else the first descriptor. -1: none. */
 int espy_call_names__param(const struct espy_call_names *c, const char *name, size_t len);
 
-/* The number of the call that is called so, or -ENOENT with the nearest name in why. */
+/* Returns the number of the call with this name, or -ENOENT with the nearest name in why. */
 int espy_call_names__find_call(const struct espy_image *image, const char *name, char *why, size_t why_sz);
 #endif

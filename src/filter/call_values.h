@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The values that a condition asks of a system call that was captured. */
+/* The values that a condition asks of a captured system call. */
 #ifndef ESPY_FILTER_CALL_VALUES_H
 #define ESPY_FILTER_CALL_VALUES_H
 
@@ -10,8 +10,8 @@
 struct espy_state;
 struct espy_call_values {
 	const struct espy_call_view *view;
-	struct espy_state *state; /* what the call does not hold: files behind descriptors, names of tasks; NULL: not known */
-	struct espy_decoder *decoder; /* for what lies deeper than the arguments; NULL: that is not known */
+	struct espy_state *state; /* answers that the call does not hold: files behind descriptors, names of tasks; NULL: not known */
+	struct espy_decoder *decoder; /* for values deeper than the arguments; NULL: not known */
 	bool decoded;		      /* its arguments are those of the view */
 };
 

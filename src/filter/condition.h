@@ -15,13 +15,13 @@
  *	VALUE     = TERM { '|' TERM } | "text" | 'text'
  *	TERM      = [ '-' ] ( NUMBER [ ns | us | ms | s ] | CONSTANT )
  *
- * A 'c' of one character is its number where a number is compared. A text is compared with no number, but with 0 and NULL: is its
- * pointer one? NUMBER is 12, 0x1f, 017 or 1.5e3. CONSTANT is the name of an error, or of a constant of what is compared. Text has the
- * escapes \n \t \r \0 \a \e \" \\ \' \* \xHH. With ==, != and in, a text that ends with * (not \*) stands for all that
- * begins so.
+ * A 'c' of one character beside a number is the number of the character. A text is compared with no number but 0 and NULL,
+ * which ask for its pointer. NUMBER is 12, 0x1f, 017 or 1.5e3. CONSTANT is the name of an error, or a constant of the
+ * compared value. Text has the escapes \n \t \r \0 \a \e \" \\ \' \* \xHH. With ==, != and in, a text that ends with *
+ * (not \*) stands for all texts that begin so.
  *
- * Text is read in two steps. Parsing needs nothing but the text. Binding looks names and constants up in a table that the
- * caller gives, and makes a predicate (filter/predicate.h, which also says what a missing value means).
+ * Text is read in two steps. Parsing needs nothing but the text. Binding looks up names and constants in a table of the
+ * caller, and makes a predicate. filter/predicate.h says what a missing value means.
  */
 #ifndef ESPY_FILTER_CONDITION_H
 #define ESPY_FILTER_CONDITION_H
@@ -33,7 +33,7 @@
 #define ESPY_CONDITION_DEPTH 32u /* of parentheses and ! */
 #define ESPY_CONDITION_NAME_MAX 96u
 
-/* What is wrong, where (an offset in the text), and what was expected there. */
+/* A mistake: its place (an offset in the text), and a message that says what was expected there. */
 struct espy_condition_error {
 	size_t at;
 	char text[240];
@@ -56,7 +56,7 @@ struct espy_condition_term {
 	uint8_t minus;
 	uint8_t joined; /* the next term belongs to the same value: A|B */
 	uint8_t star;   /* TEXT: it ended with *, which is not among its bytes */
-	uint32_t at;    /* where it stands in the source */
+	uint32_t at;    /* its place in the source */
 	uint32_t text, text_len; /* WORD, TEXT, CHAR; in text, a NUL behind it */
 	union {
 		uint64_t u; /* UINT, CHAR; TIME: nanoseconds */
@@ -73,7 +73,7 @@ struct espy_condition {
 	char text[ESPY_PREDICATE_TEXT];
 };
 
-/* 0, or -EINVAL with *e filled. The whole of text must be one condition. */
+/* Parses a text, all of which must be one condition. Returns 0, or -EINVAL with *e filled. */
 int espy_condition__parse(struct espy_condition *c, const char *text, struct espy_condition_error *e);
 
 /* ---- names */
@@ -91,26 +91,26 @@ struct espy_name_info {
 struct espy_names {
 	void *ctx;
 	/*
-	 * text: the name is compared with text. 0; -ENOENT with a message if there is no such name; -EINVAL with a message
-	 * if it cannot be compared with that.
+	 * Finds a name; text: to compare it with text. Returns 0; -ENOENT with a message if there is no such name; -EINVAL
+	 * with a message if the name cannot be compared with that.
 	 */
 	int (*find)(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz);
 	/*
-	 * A constant of what `name` is. mask: the bits that it decides on (those of its group; itself if it is a flag of its own).
-	 * 0, or -ENOENT. NULL: there are no constants but errors.
+	 * Finds a constant of the value `name`. *mask gets the bits that the constant decides on: the bits of its group; its
+	 * own if it is a flag by itself. Returns 0 or -ENOENT. NULL: there are no constants but errors.
 	 */
 	int (*constant)(void *ctx, const struct espy_name_info *name, const char *word, uint64_t *value, uint64_t *mask);
-	/* What this kind of event does not have makes a test NEVER, instead of an error: for conditions on many kinds. */
+	/* A name that this kind of event lacks makes a test NEVER, and no error: for conditions on many kinds. */
 	bool lenient;
 };
 
-/* What binding has found out about a value. */
+/* The results of binding for a value. */
 enum { ESPY_BOUND_NAME = 1, /* the name that it is compared with is there */ ESPY_BOUND_ALL = 2 /* so is all else */ };
 /*
- * Makes the predicate of a condition. bound: NULL, or one byte for each term of the condition; the first term of each value
- * gets what was found out, besides what it has. 0, or -EINVAL with *e filled. Lenient tables get -EINVAL only where
- * the condition is too large for a predicate, or wrong whatever the names are; else *e, if its text was empty, gets what is
- * wrong about the first name that is there.
+ * Makes the predicate of a condition. bound: NULL, or one byte for each term of the condition; the byte of the first term
+ * of each value gets the results, beside the bits that it has. Returns 0, or -EINVAL with *e filled. A lenient table
+ * brings -EINVAL only if the condition is too large for a predicate, or wrong whatever the names are. Else *e, if its text
+ * was empty, gets the mistake about the first name that is there.
  */
 int espy_condition__bind(const struct espy_condition *c, const struct espy_names *names, struct espy_predicate *p,
 			 uint8_t bound[ESPY_CONDITION_TERMS], struct espy_condition_error *e);

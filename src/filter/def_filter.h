@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which marks and which hits of probes are wanted, by the rules of -m or of -u: those of a trace, and those of a live
- * stream where the agent or the kernel tested a part of a rule's condition only. Here the whole of it is tested, and
- * rules are told apart.
+ * The filter of marks and of hits of probes, by the rules of -m or of -u. In a live stream the agent or the kernel may have
+ * tested a part of a rule's condition. In a trace no part of it is tested. This filter tests the whole condition, and tells
+ * the rules apart.
  */
 #ifndef ESPY_FILTER_DEF_FILTER_H
 #define ESPY_FILTER_DEF_FILTER_H
@@ -11,15 +11,15 @@
 #include "source/wanted_marks.h"
 
 struct espy_filter_value;
-/* Gets an argument of a mark, whose arguments have these kinds. -ENOENT: it has fewer; -EFAULT: it could not be read;
+/* Gets an argument of a mark, whose arguments have these kinds. -ENOENT: the mark has fewer; -EFAULT: it could not be read;
  * -EINVAL: damaged. */
 int espy_mark_values__get(const void *args, size_t size, const uint8_t *kinds, unsigned nargs, unsigned index,
 			  struct espy_filter_value *out);
 
 struct espy_def_filter;
 /*
- * places: those that the probes of all engines were resolved to; NULL: of a trace, whose probes are found by name.
- * Rules and places must stay. NULL: no memory.
+ * Return a filter, or NULL: no memory. places: the places of the probes of all engines; NULL: a trace, in which the filter
+ * finds probes by name. Rules and places must stay.
  */
 struct espy_def_filter *espy_def_filter__of_marks(const struct espy_mark_rules *rules);
 struct espy_def_filter *espy_def_filter__of_probes(const struct espy_probe_rules *rules,

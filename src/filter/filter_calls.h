@@ -6,16 +6,16 @@
 #include "filter/call_filter.h"
 
 /*
- * Replaces *set by what s says; *unknown (may be NULL): numbers beyond the tables belong to it. 0; -EINVAL with
- * the message in err, then *set is as it was; -ENOMEM.
+ * Replaces *set by the set that s names; *unknown (may be NULL): numbers beyond the tables belong to it. Returns 0; -EINVAL
+ * with the message in err, and *set as it was; -ENOMEM.
  */
 int espy_filter_calls__parse(struct espy_syscall_set *set, bool *unknown,
 			     const struct espy_image *const images[ESPY_ABI_CNT], const char *s, char *err,
 			     size_t err_sz);
 
-/* A class by its name as it stands behind the first % ("file", "%stat"): its bit, 0 if there is none. */
+/* Returns the bit of a class by its name behind the first % ("file", "%stat"); 0: there is none. */
 uint64_t espy_filter_class(const char *name, size_t len);
-/* The names of classes in order of enum espy_class, as they are written: "%file", "%%stat". */
+/* Returns the name of a class, in order of enum espy_class, as users write it: "%file", "%%stat". */
 const char *espy_filter_class_name(unsigned class_nr);
 
 #endif

@@ -7,9 +7,9 @@
 #include "filter/condition.h"
 
 /*
- * Fills npreds and preds of the rule with the parts of the condition that the agent can test; any event for which the condition
- * holds passes them. *rest: there is more, which is to be tested behind the source. 0, or -EINVAL with *e filled: the
- * condition is wrong whatever arguments a mark has.
+ * Fills npreds and preds of the rule with the parts of the condition that the agent can test. Any event for which the
+ * condition holds passes them. *rest: the condition has other parts, which the session tests. Returns 0, or -EINVAL with
+ * *e filled: the condition is wrong whatever arguments a mark has.
  */
 int espy_lower_agent(const struct espy_condition *c, struct espy_agent_rule *rule, bool *rest,
 		     struct espy_condition_error *e);

@@ -12,11 +12,10 @@
  * Evaluation begins with the first test. Each test says which one is next if it holds, and which one if it does not.
  * Both are later tests, so evaluation ends after test_cnt steps at most.
  *
- * A missing value: a value is missing where the event has no such argument, where its memory could not be read, or where
- * it is text and the test asks for a number. Every test of a missing value fails, also !=, !~ and a test with !=
+ * A value is missing if the event has no such argument, or if its memory could not be read. A text is missing for a test
+ * that asks for a number. Every test of a missing value fails, also !=, !~ and a test with !=
  * in a set. The operator ! of the language turns the result round: !(path == "x") holds where there is no path.
- * A text that was captured in part counts as longer than what was captured: it equals nothing, it ends with nothing, and
- * the other tests see the captured part. All back ends have these rules.
+ * A text that was captured in part equals nothing and ends with nothing. The other tests see the captured part. All back ends have these rules.
  */
 #ifndef ESPY_FILTER_PREDICATE_H
 #define ESPY_FILTER_PREDICATE_H
@@ -94,7 +93,7 @@ enum espy_name_flags {
 };
 
 struct espy_predicate_name {
-	uint64_t ref;  /* whatever the table of names gave; the getter gets it back */
+	uint64_t ref;  /* a number of the table of names; the getter gets it back */
 	uint32_t text; /* the name as the user wrote it, in text, with a NUL */
 	uint16_t type; /* enum espy_value_type of the values that are asked for */
 	uint16_t flags; /* enum espy_name_flags */
@@ -109,9 +108,9 @@ struct espy_predicate {
 	char text[ESPY_PREDICATE_TEXT];
 };
 
-/* Is a predicate from a file or another process well formed? 0, or -EBADMSG. */
+/* Checks whether a predicate from a file or another process is well formed. 0, or -EBADMSG. */
 int espy_predicate__check(const struct espy_predicate *p);
-/* Do two predicates mean the same, test for test? */
+/* Tells whether two predicates mean the same, test for test. */
 bool espy_predicate__same(const struct espy_predicate *a, const struct espy_predicate *b);
 
 static inline const char *espy_predicate__name(const struct espy_predicate *p, const struct espy_test *t)
@@ -131,7 +130,7 @@ int espy_evaluator__new(struct espy_evaluator **out, const struct espy_predicate
 void espy_evaluator__free(struct espy_evaluator *e);
 bool espy_evaluator__holds(const struct espy_evaluator *e, espy_value_fn get, void *ctx);
 
-/* One test of a value, without regular expressions (which fail here). For the tests of other back ends. */
+/* Tells whether one test of a value holds. A regular expression fails here. For the tests of other back ends. */
 bool espy_test__holds(const struct espy_predicate *p, const struct espy_test *t, const struct espy_filter_value *v);
 
 /* ---- in parts */
@@ -142,7 +141,7 @@ bool espy_test__holds(const struct espy_predicate *p, const struct espy_test *t,
  */
 uint32_t espy_predicate__part(const struct espy_predicate *p, uint32_t first);
 
-/* Can this part be tested near the source? */
+/* Tells whether this part can be tested near the source. */
 typedef bool (*espy_part_fn)(void *ctx, const struct espy_predicate *p, uint32_t first, uint32_t end);
 /*
  * Splits p into the parts that `takes` accepts and the others: p holds exactly where both hold. Either may be empty
@@ -151,11 +150,11 @@ typedef bool (*espy_part_fn)(void *ctx, const struct espy_predicate *p, uint32_t
 void espy_predicate__split(const struct espy_predicate *p, espy_part_fn takes, void *ctx, struct espy_predicate *near,
 			   struct espy_predicate *rest);
 
-/* What is known of a test before there is an event: 1 it holds, 0 it fails, -1 nothing. NEVER always fails. */
+/* Says of a test before there is an event: 1 it holds, 0 it fails, -1 not known. NEVER always fails. */
 typedef int (*espy_known_fn)(void *ctx, const struct espy_predicate *p, const struct espy_test *t);
-/* Takes out the tests that are known, and those that no evaluation comes to. known may be NULL. */
+/* Takes out the tests that are known, and the tests that no evaluation comes to. known may be NULL. */
 void espy_predicate__fold(struct espy_predicate *p, espy_known_fn known, void *ctx);
-/* Of a folded predicate: it holds for no event. */
+/* Tells of a folded predicate that it holds for no event. */
 static inline bool espy_predicate__is_never(const struct espy_predicate *p)
 {
 	return p->test_cnt == 1 && p->tests[0].op == ESPY_TEST_NEVER;

@@ -21,15 +21,15 @@
 #include "source/probes.h"
 
 /*
- * Adds one rule. 0; -ENOMEM; -EINVAL with a message in why, and *at where in the text it applies. Whether the names of the
- * condition are there is not looked at: of a trace they are those of another rule.
+ * Adds one rule. Returns 0; -ENOMEM; -EINVAL with a message in why, and its place in the text in *at. The function does not
+ * look up the names of the condition: in a trace another rule may have them.
  */
 int espy_probe_select__add(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz);
 void espy_probe_select__free(struct espy_probe_rules *r);
 
 /*
- * Puts into the plan of the rule what of its condition can be tested near the place. -EINVAL with *e filled: the condition names
- * what the probe does not have.
+ * Puts the parts of the condition that can be tested near the place into the plan of the rule. Returns 0, or -EINVAL with
+ * *e filled: the probe has no argument of a name in the condition.
  */
 int espy_probe_lower(struct espy_probe_rule *rule, struct espy_condition_error *e);
 
@@ -39,13 +39,13 @@ struct espy_probe_parser {
 	const char *text, *at;
 	char *why;
 	size_t why_sz;
-	const char *bad; /* where the message points to */
+	const char *bad; /* the place of the message */
 	struct espy_probe_rule *rule;
 	struct espy_probe_fetch lengths[ESPY_MARK_MAX_ARGS]; /* that say how long bytes are */
 	unsigned length_cnt;
 };
 
-/* -EINVAL, with the message. */
+/* Writes the message. Returns -EINVAL. */
 int espy_probe_parser__expected(struct espy_probe_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int espy_probe_parser__arg(struct espy_probe_parser *p);
 int espy_probe_parser__number(struct espy_probe_parser *p, uint64_t *out);

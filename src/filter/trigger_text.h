@@ -16,8 +16,8 @@
 #include "source/source.h"
 
 /*
- * sets: one per ABI; their operations say what of a text is captured at all. 0, or -EINVAL with what is wrong, where, and
- * what is possible there in why.
+ * Reads a trigger. sets: one per ABI; their operations say how much of a text is captured. Returns 0, or -EINVAL with a
+ * message in why: the mistake, its place, and the possible words there.
  */
 int espy_trigger__parse(struct espy_trigger *t, const char *text, enum espy_trigger_action action,
 			const struct espy_call_set sets[ESPY_ABI_CNT], char *why, size_t why_sz);
