@@ -15,7 +15,7 @@
  * **Engines** use the events. An engine has a mask of events, a filter, and a callback or a ready-made sink. The source
  * captures nothing that no engine wants.
  *
- * Errors: functions return 0 or a negative errno. The log callback gets the error in words: what the library tried, on what,
+ * Errors: functions return 0 or a negative errno. The log callback gets the error in words: the attempt, its object,
  * and what the user can do. The library never prints, never ends the process, installs no signal handlers, and changes no
  * limits of its host.
  * Structs of options: the caller sets `size` to sizeof, and every member that it does not use to zero. -E2BIG: a member that
@@ -67,7 +67,7 @@ enum espy_log_topic {
 typedef void (*espy_log_fn)(void *ctx, enum espy_log_level level, enum espy_log_topic topic, const char *text);
 
 /*
- * ---- filters: which system calls, signals, files, marks. Two threads must not use a filter at the same time.
+ * ---- filters: the wanted system calls, signals, files and marks. Two threads must not use a filter at the same time.
  *
  * Engines share the filter that the caller gives them. From then on the caller cannot change it: every function that would
  * change it returns -EBUSY.
@@ -145,7 +145,7 @@ struct espy_program {
  */
 ESPY_API int espy_find_program(const char *name, char *path, size_t size);
 
-/* What the session does when a task writes faster than this process reads. */
+/* The ways of a session with a task that writes faster than this process reads. */
 enum espy_overrun {
 	/* hold tasks of a program that the session has started, if they can notice only the time that this takes; else LOSE */
 	ESPY_OVERRUN_AUTO,
@@ -176,7 +176,7 @@ struct espy_trace_info {
 	bool program, wide; /* the recorder started a program; the recorder watched a cgroup or the whole system */
 	unsigned pids;	    /* how many processes or tasks the recorder was given by number */
 	bool follow;
-	/* What the reader knows by now. The figures are complete when a session has come to the end of the trace. */
+	/* The figures that the reader knows by now. They are complete when a session has come to the end of the trace. */
 	bool finished; /* the recorder ended in order */
 	uint64_t offset, records, damaged, unknown_sections, unknown_records;
 };
@@ -186,7 +186,7 @@ ESPY_API int espy_trace_info(struct espy_trace *t, struct espy_trace_info *info)
 /* Returns the text of a reason of loss. reason: an index of `lost`. */
 ESPY_API const char *espy_lost_text(unsigned reason);
 
-/* What a trace says of itself, and what is in it. All text is foreign: it may hold any byte but NUL. */
+/* The description of a trace by itself, and its contents. All text is foreign: it may hold any byte but NUL. */
 struct espy_trace_contents {
 	size_t size; /* the caller sets it before the call */
 	/* From the head of the trace. Texts are valid until the trace is closed; a text that the head does not have is "". */
@@ -393,8 +393,8 @@ struct espy_engine_options {
  * engine or a wider mask takes effect after at most a millisecond; the call waits for that.
  */
 /*
- * Adds an engine. If out is not NULL, *out gets the engine, for changing or removing it; it is valid until the engine is
- * removed, or the session closed.
+ * Adds an engine. If out is not NULL, *out gets the engine, for changing or removing it. The pointer is valid until the
+ * engine is removed, or the session closed.
  */
 ESPY_API int espy_engine_add(struct espy_session *s, const struct espy_engine_options *options, struct espy_engine **out);
 /*

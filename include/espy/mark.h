@@ -240,10 +240,10 @@ static inline unsigned long long espy_mark_bits_(double value)
 #endif
 
 /*
- * What the header puts into the object. struct espy_mark_note, espy_site and espy_mark of espy's agent/abi.h describe the
+ * The contents that the header puts into the object. struct espy_mark_note, espy_site and espy_mark of espy's agent/abi.h describe the
  * sections. All copies of a mark's code in one assembler file share the mark's record. The record's label consists of all
  * that the record holds; .ifndef keeps the first record of a label. Link-time optimisation puts several source files into
- * one assembler file, and parts of one source file into several: hence each statement brings the record that it refers to.
+ * one assembler file, and parts of one source file into several. Hence each statement brings the record that it refers to.
  * Each statement writes the label once; \espy_r stands for it. <sys/sdt.h> leaves the assembler in a mode in which that
  * fails, hence .noaltmacro.
  * The asm has few operands, and `;` where a line could end: clang looks for the place in the source of each line of an asm
