@@ -77,8 +77,7 @@ static void give_up(struct thread *me, const struct ring *ring, uint64_t cur)
 int chunk_next(struct thread *me, const struct ring *ring, uint64_t cur)
 {
 	struct espy_chunk *c;
-	uint64_t *p, next;
-	size_t n = ring->chunk_sz / 8 - 1;
+	uint64_t next;
 	int bit;
 
 	bit = chunk_take(ring);
@@ -87,8 +86,7 @@ int chunk_next(struct thread *me, const struct ring *ring, uint64_t cur)
 		return 0;
 	}
 	c = (void *)chunk_at(ring, (uint32_t)bit);
-	p = (uint64_t *)c + 1;
-	__asm__ __volatile__("rep stosq" : "+D"(p), "+c"(n) : "a"(0ull) : "memory");
+	clear_words((uint64_t *)c + 1, ring->chunk_sz / 8 - 1);
 	c->tid = me->tid;
 	c->lost_before = me->lost[ring->slot];
 	chunk_begin(ring, c);

@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) int try_reserve(struct thread *me, 
 	if (unlikely(is_full(w, cur, room)))
 		return 0;
 	if (clock == CLOCK_TSC)
-		t = read_tsc();
+		t = espy_code_ticks();
 	else if (clock == CLOCK_ONCE && !t)
 		t = read_time();
 	if (unlikely(!replace_local(place, cur, cur + size)))

@@ -31,6 +31,8 @@
 #include <stdint.h>
 #include "abi.h"
 #include "format.h"
+#include "arch/machine_agent.h"
+#include "arch/machine_code.h"
 #include "record/record.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -285,24 +287,6 @@ struct live {
 extern struct live *live __attribute__((visibility("hidden")));
 extern __thread struct thread *self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/*
- * system calls without errno; -errno on error. What is called stands in src/source/agent/seccomp_requirements.c, too,
- * where it is held against seccomp filters before the agent is loaded
- */
-static inline long sys(long nr, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long ret;
-
-	__asm__ __volatile__("syscall"
-			     : "=a"(ret)
-			     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			     : "rcx", "r11", "memory");
-	return ret;
-}
-
 #define HIDDEN __attribute__((visibility("hidden")))
 
 /* trampoline.S */
@@ -316,26 +300,9 @@ extern uint32_t espy_agent_xsave_mask[2] HIDDEN;
 HIDDEN void espy_agent_event(const uint64_t *args, struct espy_mark *mark);
 HIDDEN uint64_t event_monotonic(void);
 
-static inline uint64_t read_tsc(void)
-{
-	uint32_t lo, hi;
-
-	__asm__ __volatile__("rdtsc" : "=a"(lo), "=d"(hi));
-	return (uint64_t)hi << 32 | lo;
-}
-
 static inline uint64_t read_time(void)
 {
-	return likely(live->clock == ESPY_AGENT_CLOCK_TSC) ? read_tsc() : event_monotonic();
-}
-
-/* Against signal handlers of the same thread only, so no bus lock. */
-static inline int replace_local(uint64_t *p, uint64_t from, uint64_t to)
-{
-	uint8_t ok;
-
-	__asm__ __volatile__("cmpxchgq %3, %1" : "=@ccz"(ok), "+m"(*p), "+a"(from) : "r"(to) : "memory");
-	return ok;
+	return likely(live->clock == ESPY_AGENT_CLOCK_TSC) ? espy_code_ticks() : event_monotonic();
 }
 
 /* chunk.c */

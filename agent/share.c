@@ -31,10 +31,7 @@ _Static_assert(offsetof(struct rseq_write, ncpus) == 16 && offsetof(struct rseq_
 
 static void *my_rseq(void)
 {
-	uint8_t *thread_pointer;
-
-	__asm__("movq %%fs:0, %0" : "=r"(thread_pointer));
-	return thread_pointer + live->rseq_off;
+	return thread_pointer() + live->rseq_off;
 }
 
 static int is_myself(struct thread *me)

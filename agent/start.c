@@ -6,7 +6,6 @@
 // nobody.
 #include "inside.h"
 
-#include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -37,11 +36,10 @@ EXPORT int espy_agent_failed;
 // The time stamp counter serves if the kernel itself tells the time by it, and lets the program read it.
 static uint32_t choose_clock(void)
 {
-	unsigned int a, b, c, d;
 	char name[8] = "";
 	int mode = PR_TSC_ENABLE, fd;
 
-	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8))
+	if (!ticks_are_steady())
 		return ESPY_AGENT_CLOCK_MONOTONIC;
 	if (!prctl(PR_GET_TSC, &mode, 0, 0, 0) && mode != PR_TSC_ENABLE)
 		return ESPY_AGENT_CLOCK_MONOTONIC;
@@ -83,28 +81,15 @@ static uint32_t count_cpus(void)
 	return n > 0 && last < CPUS ? last + 1 : 0;
 }
 
-// What the callbacks of the program may change: all that xsave knows but the protection keys.
-static void measure_fpu(void)
-{
-	unsigned int a, b, c, d, lo, hi;
-
-	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !__get_cpuid_count(0xd, 0, &a, &b, &c, &d))
-		return;
-	__asm__ __volatile__("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
-	espy_agent_xsave_mask[0] = lo & ~(1u << 9);
-	espy_agent_xsave_mask[1] = hi;
-	espy_agent_xsave_sz = (b + 63) & ~63u;
-}
-
 static void take_clockpair(void)
 {
 	struct espy_agent_clockpair *p = &agent.area->clockpair;
 	uint64_t before, after, ns;
 
 	for (int i = 0; i < 5; i++) { // one that was not interrupted
-		before = read_tsc();
+		before = espy_code_ticks();
 		ns = now_ns();
-		after = read_tsc();
+		after = espy_code_ticks();
 		if (after - before < 2000)
 			break;
 	}
@@ -199,7 +184,7 @@ static int init_tables(void)
 		e = sites_init();
 	if (e)
 		return e;
-	measure_fpu();
+	espy_agent_xsave_sz = measure_fpu(espy_agent_xsave_mask);
 	agent.clock = choose_clock();
 	agent.ncpus = count_cpus();
 	__atomic_store_n(&live, l, __ATOMIC_RELEASE);

@@ -81,11 +81,11 @@ machine() {
 		grep -vE '^src/arch/|\.bpf\.[ch]:|RECORD_DISCARDED'
 }
 
-# registers DIR: ABIs and registers of one machine outside src/arch and the injection.
+# registers DIR: ABIs, registers and instructions of one machine outside src/arch and the injection.
 registers() {
-	(cd "$1" && grep -srnE 'ESPY_ABI_(X86_64|I386|X32)|ESPY_REG_([A-D]X|[SD]I|BP|R[0-9]+|FLAGS)|AUDIT_ARCH_|EM_(X86|AARCH)|__x86_64__|rdtsc|->thread_info|(->|\.)([er]?([a-d]x|[sd]i|bp)|r(ip|sp|[89]|1[0-5])|orig_r?ax|cs|eflags)([^a-z0-9_]|$)' \
-		src --include='*.c' --include='*.h') |
-		grep -vE '^src/(arch/|source/agent/remote|trace/crc32c\.c:)|^[^:]*:[0-9]+:[ \t]*(\*|/\*)'
+	(cd "$1" && grep -srnE 'ESPY_ABI_(X86_64|I386|X32)|ESPY_REG_([A-D]X|[SD]I|BP|R[0-9]+|FLAGS)|AUDIT_ARCH_|EM_(X86|AARCH)|__x86_64__|rdtsc|->thread_info|(->|\.)([er]?([a-d]x|[sd]i|bp)|r(ip|sp|[89]|1[0-5])|orig_r?ax|cs|eflags)([^a-z0-9_]|$)|asm(__)?( (__)?volatile(__)?)?\("[^".]|__builtin_ia32_|cpuid' \
+		src agent --include='*.c' --include='*.h') |
+		grep -vE '^src/(arch/|source/agent/remote|trace/crc32c\.c:)|^src/source/bpf/kernel/[a-z]+\.bpf\.[ch]:[0-9]+:.*asm volatile|^[^:]*:[0-9]+:[ \t]*(\*|/\*)'
 }
 
 # long DIR: files of more than 600 lines and functions of more than 80.
@@ -205,7 +205,10 @@ echo '257 openat 4 desc,file' >"$dir/descriptions/x.syscalls"
 finds called 4
 finds named 1
 finds machine 1
-finds registers 3
+mkdir "$dir/agent"
+printf '\t__asm__ __volatile__("cpuid");\n\tasm volatile("" ::: "memory");\n' >"$dir/agent/a.c"
+finds registers 4
+rm "$dir/agent/a.c"
 {
 	echo 'int f(void)'
 	echo '{'
@@ -217,7 +220,6 @@ finds long 2
 finds typed 1
 finds call_names 1
 finds scheduled 1
-mkdir "$dir/agent"
 touch "$dir/agent/b.c" "$dir/src/lib/source.c" "$dir/src/source/source.c"
 finds sleeping 1
 mkdir -p "$dir/tests/x"

@@ -40,8 +40,8 @@ static void wait_for_word(int *go)
 	while (__atomic_load_n(go, __ATOMIC_ACQUIRE) == GO_WAIT && now() < end)
 		usleep(1000);
 	while (__atomic_load_n(go, __ATOMIC_ACQUIRE) == GO_READY && now() < end)
-		for (int i = 0; i < 1000; i++)
-			__builtin_ia32_pause();
+		for (int i = 0; i < 1000 && __atomic_load_n(go, __ATOMIC_ACQUIRE) == GO_READY; i++)
+			;
 }
 
 static void become_command(const struct espy_cli *cli, const struct espy_launch *l, int *go)
