@@ -24,7 +24,6 @@
  *
  * The sections have these names in the file as well (espy_sites, espy_marks); __start_/__stop_ symbols are hidden.
  */
-#define ESPY_NOTE_SECTION ".note.espy"
 #define ESPY_NOTE_NAME "espy" /* namesz 5 */
 #define ESPY_NOTE_TYPE 1u
 #define ESPY_MARK_LAYOUT 1u   /* of site and mark records; refuse another */

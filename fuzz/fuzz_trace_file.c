@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (espy_trace_reader__open(&r, path, &o, why, sizeof(why)))
 			return 0;
 		espy_trace_reader__meta_number(r, "a", 1);
-		espy_trace_reader__section(r, ESPY_SECTION_IMAGE, 0, &section, &n);
+		espy_trace_reader__section(r, ESPY_SECTION_IMAGE, 0, 0, &section, &n);
 		const uint64_t now = read_all(r);
 
 		if (round < 2 && round && now != sum)

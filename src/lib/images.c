@@ -67,7 +67,7 @@ static int open_trace_image(struct espy_session *s, enum espy_abi abi)
 
 	s->descriptions.changes[abi] = espy_trace_reader__section_changes(s->trace->reader);
 	for (; cnt < PARTS_MAX && !err; cnt += !err) {
-		if (espy_trace_reader__older_section(s->trace->reader, ESPY_SECTION_IMAGE, abi, cnt, &data, &size))
+		if (espy_trace_reader__section(s->trace->reader, ESPY_SECTION_IMAGE, abi, cnt, &data, &size))
 			break;
 		list[cnt] = &parts[cnt];
 		err = espy_image__open(&parts[cnt], data, size, &bad);

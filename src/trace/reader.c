@@ -145,19 +145,13 @@ int espy_trace_reader__next(struct espy_trace_reader *r, const struct espy_rec *
 	}
 }
 
-int espy_trace_reader__section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id, const void **data,
-			       size_t *size)
-{
-	return espy_trace_reader__older_section(r, kind, id, 0, data, size);
-}
-
 uint64_t espy_trace_reader__section_changes(const struct espy_trace_reader *r)
 {
 	return r->kept_changes;
 }
 
-int espy_trace_reader__older_section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id, unsigned n,
-				     const void **data, size_t *size)
+int espy_trace_reader__section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id, unsigned n,
+			       const void **data, size_t *size)
 {
 	for (const struct espy_kept_section *k = r->kept; k; k = k->older)
 		if (k->kind == kind && k->id == id && !n--) {

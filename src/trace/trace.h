@@ -75,7 +75,7 @@ int espy_trace_writer__records(struct espy_trace_writer *w, const void *records,
 int espy_trace_writer__reserve(struct espy_trace_writer *w, size_t size);
 /* Writes what has waited for long; now_ns: CLOCK_MONOTONIC. Call it often. */
 int espy_trace_writer__tick(struct espy_trace_writer *w, uint64_t now_ns);
-/* Writes what has come so far, whatever its age. */
+/* Writes the records that have come so far, whatever their age. Then perhaps the next file begins. */
 int espy_trace_writer__flush(struct espy_trace_writer *w);
 
 struct espy_trace_write_stats {
@@ -123,14 +123,11 @@ struct espy_trace_read_opts {
 int espy_trace_reader__open(struct espy_trace_reader **out, const char *path, const struct espy_trace_read_opts *o,
 			    char *why, size_t why_sz);
 /*
- * A section that is not a block of records, the newest of them; *data is valid until close, that of an IMAGE until the next
- * file of a set is begun. -ENOENT.
+ * Gives the n-th newest section of that kind, counted from 0, which is no block of records. *data is valid until close, that of an IMAGE
+ * until the next file of a set is begun. 0 or -ENOENT.
  */
-int espy_trace_reader__section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id,
+int espy_trace_reader__section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id, unsigned n,
 			       const void **data, size_t *size);
-/* The one that is the n-th newest, counted from 0. */
-int espy_trace_reader__older_section(struct espy_trace_reader *r, enum espy_trace_section kind, uint32_t id, unsigned n,
-				     const void **data, size_t *size);
 /* Grows when sections come or go: what was asked of them before may have other answers now. */
 uint64_t espy_trace_reader__section_changes(const struct espy_trace_reader *r);
 /*

@@ -269,8 +269,7 @@ static int next_file(struct espy_trace_writer *w)
 	return err ? err : write_state(w);
 }
 
-/* What was gathered goes to the file; then perhaps the next file begins. */
-static int write_gathered(struct espy_trace_writer *w)
+int espy_trace_writer__flush(struct espy_trace_writer *w)
 {
 	int err = w->error;
 
@@ -417,7 +416,7 @@ int espy_trace_writer__records(struct espy_trace_writer *w, const void *records,
 			append(w, from, (size_t)(at - from), cnt);
 			from = at;
 			cnt = 0;
-			int err = w->in_state ? fail(w, write_block(w)) : write_gathered(w);
+			int err = w->in_state ? fail(w, write_block(w)) : espy_trace_writer__flush(w);
 
 			if (err)
 				return err;
@@ -437,7 +436,7 @@ int espy_trace_writer__reserve(struct espy_trace_writer *w, size_t size)
 {
 	if (w->error)
 		return w->error;
-	return w->used && w->used + size > w->o.block_bytes ? write_gathered(w) : 0;
+	return w->used && w->used + size > w->o.block_bytes ? espy_trace_writer__flush(w) : 0;
 }
 
 int espy_trace_writer__tick(struct espy_trace_writer *w, uint64_t now_ns)
@@ -446,12 +445,7 @@ int espy_trace_writer__tick(struct espy_trace_writer *w, uint64_t now_ns)
 		return w->error;
 	if (!w->used || (int64_t)(now_ns - w->since_ns) < (int64_t)w->o.flush_ms * 1000000)
 		return 0;
-	return write_gathered(w);
-}
-
-int espy_trace_writer__flush(struct espy_trace_writer *w)
-{
-	return write_gathered(w);
+	return espy_trace_writer__flush(w);
 }
 
 void espy_trace_writer__stats(const struct espy_trace_writer *w, struct espy_trace_write_stats *st)

@@ -144,7 +144,7 @@ static void test_rotation(void **state)
 	const void *data;
 	size_t size;
 
-	assert_int_equal(espy_trace_reader__section(r, ESPY_SECTION_IMAGE, 0, &data, &size), 0);
+	assert_int_equal(espy_trace_reader__section(r, ESPY_SECTION_IMAGE, 0, 0, &data, &size), 0);
 	assert_int_equal(espy_trace_reader__next(r, &rec), 1);
 	const uint64_t first = number_of(rec) - STATE_NUMBER;
 

@@ -239,10 +239,10 @@ static void test_sections(void **state)
 	assert_int_equal(espy_trace_reader__meta_number(r, "n", 5), 1ull << 40);
 	assert_int_equal(espy_trace_reader__meta_number(r, "host", 5), 5);
 	assert_null(espy_trace_reader__meta(r, "nothing", &size));
-	assert_int_equal(espy_trace_reader__section(r, ESPY_SECTION_IMAGE, 7, &data, &size), 0);
+	assert_int_equal(espy_trace_reader__section(r, ESPY_SECTION_IMAGE, 7, 0, &data, &size), 0);
 	assert_int_equal(size, 5);
 	assert_memory_equal(data, "seven", 5);
-	assert_int_equal(espy_trace_reader__section(r, ESPY_SECTION_IMAGE, 6, &data, &size), -ENOENT);
+	assert_int_equal(espy_trace_reader__section(r, ESPY_SECTION_IMAGE, 6, 0, &data, &size), -ENOENT);
 	assert_int_equal(espy_trace_reader__next(r, &got), 1);
 	assert_int_equal(espy_trace_reader__next(r, &got), 1);
 	assert_int_equal(espy_trace_reader__next(r, &got), 0);
@@ -424,7 +424,7 @@ static void test_kept_file(void **state)
 	assert_int_equal(espy_trace_reader__open(&r, kept_file, NULL, why, sizeof(why)), 0);
 	assert_string_equal(espy_trace_reader__meta(r, "host", &size), "here");
 	assert_int_equal(espy_trace_reader__meta_number(r, "page_size", 0), 4096);
-	assert_int_equal(espy_trace_reader__section(r, ESPY_SECTION_IMAGE, 2, &image, &size), 0);
+	assert_int_equal(espy_trace_reader__section(r, ESPY_SECTION_IMAGE, 2, 0, &image, &size), 0);
 	assert_int_equal(size, 31);
 	assert_memory_equal(image, "the image, the image, the image", 31);
 	espy_trace_reader__close(r);

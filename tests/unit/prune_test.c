@@ -526,7 +526,7 @@ static unsigned check_trace(const char *path, unsigned *sections, size_t *bytes)
 		unsigned cnt = 0;
 		uint32_t plan_a, plan_b;
 
-		for (*bytes = 0; !espy_trace_reader__older_section(r, ESPY_SECTION_IMAGE, abi, cnt, &data, &size);
+		for (*bytes = 0; !espy_trace_reader__section(r, ESPY_SECTION_IMAGE, abi, cnt, &data, &size);
 		     cnt++) {
 			assert_true(cnt < 16);
 			assert_int_equal(espy_image__open(&parts[cnt], data, size, NULL), 0);

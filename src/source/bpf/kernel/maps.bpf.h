@@ -17,8 +17,6 @@
 const volatile struct espy_bpf_conf conf SEC_CONF;
 struct espy_bpf_shared shared;
 
-#define CONF_BIT(name) (conf.name != 0)
-
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
