@@ -7,6 +7,7 @@
 #include "source/agent_control.h"
 #include "source/agent_inject.h"
 #include "source/agent/mark_ring.h"
+#include "source/agent/taker.h"
 #include "source/wanted_marks.h"
 #include "source/source_report.h"
 #include "source/source.h"
@@ -46,6 +47,8 @@ struct espy_agent_calls {
 	uint64_t tag;
 	struct espy_agent_waiting waiting[ESPY_AGENT_CALLERS];
 	unsigned cnt;
+	struct espy_taker taker;
+	pid_t hidden_taker;
 };
 
 /* Flight recorder: pairs of readings over the whole time, since events of long ago will be asked for. */

@@ -24,6 +24,8 @@ int espy_agent_calls__open(struct espy_agent_calls *c, uint64_t tag)
 
 	if (c->fd >= 0)
 		return 0;
+	if (espy_taker__is_stuck(&c->taker))
+		return -EAGAIN;
 	/* Not the tag: that is a secret between us and the processes, this is for everybody to read. */
 	len = snprintf(c->name, sizeof(c->name), "espy-agent-%d-%x", (int)getpid(), (unsigned)espy_now_ns());
 	memcpy(a.sun_path + 1, c->name, (size_t)len);
@@ -42,7 +44,7 @@ int espy_agent_calls__open(struct espy_agent_calls *c, uint64_t tag)
 
 static void hang_up(struct espy_agent_calls *c, unsigned i)
 {
-	close(c->waiting[i].fd);
+	espy_taker__hang_up(&c->taker, c->waiting[i].fd);
 	c->waiting[i] = c->waiting[--c->cnt];
 }
 
@@ -107,39 +109,35 @@ bool espy_agent_calls__any(const struct espy_agent_calls *c)
 
 void espy_agent_calls__close(struct espy_agent_calls *c)
 {
+	int one;
+
 	while (c->cnt)
 		hang_up(c, 0);
-	if (c->fd >= 0)
+	if (c->fd >= 0) {
+		/* The end of a queue is the end of all that is in it. */
+		shutdown(c->fd, SHUT_RDWR);
+		while ((one = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+			espy_taker__hang_up(&c->taker, one);
 		close(c->fd);
+	}
 	c->fd = -1;
+	espy_taker__end(&c->taker);
 }
 
 /*
  * Receives one message and its descriptors (-1: none). -EAGAIN: it has not come yet; another error: it never will.
- * Only a process that knows the tag can give descriptors: to close one may mean to wait for the server of its file.
+ * Only a process that knows the tag can give descriptors.
  */
-static int receive(int fd, uint64_t tag, struct espy_agent_call *call, int fds[2])
+static int receive(struct espy_agent_calls *c, int fd, struct espy_agent_call *call, int fds[2])
 {
-	struct iovec iov = { call, sizeof(*call) };
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
-	} control;
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 	ssize_t n = recv(fd, call, sizeof(*call), MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
 
 	fds[0] = fds[1] = -1;
-	if (n == sizeof(*call) && call->magic == ESPY_AGENT_CALL_MAGIC && call->tag == tag)
-		n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	else if (n >= 0)
-		return -EPROTO;
 	if (n < 0)
 		return errno == EINTR ? -EAGAIN : -errno;
-	const struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-
-	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS && h->cmsg_len >= CMSG_LEN(sizeof(int)))
-		memcpy(fds, CMSG_DATA(h), h->cmsg_len == CMSG_LEN(2 * sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
-	return 0;
+	if (n != sizeof(*call) || call->magic != ESPY_AGENT_CALL_MAGIC || call->tag != c->tag)
+		return -EPROTO;
+	return call->what == ESPY_CALL_BORN ? espy_taker__take(&c->taker, fd, fds) : 0;
 }
 
 static void answer_born(struct espy_agent_source *s, pid_t pid, const struct espy_agent_call *call, int fds[2])
@@ -170,7 +168,7 @@ static bool answer(struct espy_agent_source *s, struct espy_agent_waiting *w)
 
 	if (w->started)
 		return answer_started(s, w);
-	err = receive(w->fd, s->calls.tag, &call, fds);
+	err = receive(&s->calls, w->fd, &call, fds);
 	if (err == -EAGAIN)
 		return espy_now_ns() > w->until_ns;
 	if (!err && call.what == ESPY_CALL_BORN)
@@ -192,7 +190,7 @@ static int take_next(struct espy_agent_calls *c)
 	if (fd < 0)
 		return 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.pid <= 0) {
-		close(fd);
+		espy_taker__hang_up(&c->taker, fd);
 		return -1;
 	}
 	c->waiting[c->cnt++] = (struct espy_agent_waiting){
@@ -219,5 +217,15 @@ void espy_agent_calls__answer(struct espy_agent_source *s)
 			break;
 		if (next > 0 && answer(s, &c->waiting[c->cnt - 1]))
 			hang_up(c, c->cnt - 1);
+	}
+	/* Nothing that it does is the programs' doing. */
+	if (c->taker.pid && c->taker.pid != c->hidden_taker)
+		espy_agent_source__hide(s, c->hidden_taker = c->taker.pid);
+	espy_taker__flush(&c->taker);
+	if (espy_taker__is_stuck(&c->taker)) {
+		espy_source_report(
+			&s->opts, ESPY_REPORT_WARN,
+			"callers have sent descriptors that cannot be closed: no process is answered any more");
+		espy_agent_calls__close(c);
 	}
 }

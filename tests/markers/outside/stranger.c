@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Somebody else (user 65534) at the socket on which espy listens for calls of agents.
- * stranger take NAME MAX: as soon as the name is free it listens there itself, for up to MAX calls, and says "listens"; says how
- * many descriptors it was given when its standard input ends.
- * stranger keep NAME COUNT: makes COUNT connections, says "kept", says nothing to the other end, and keeps them until it is
- * killed; those that are closed are made again.
- * stranger give NAME FILE: sends a descriptor of FILE, whose server answers no request but the first two, and says "given";
- * then "hung up", when the other end has closed the connection.
+ * stranger take NAME MAX: as soon as the name is free it listens there itself, for up to MAX calls, and says "listens";
+ * says how many descriptors it was given when its standard input ends. stranger keep NAME COUNT: makes COUNT
+ * connections, says "kept", says nothing to the other end, and keeps them until it is killed; those that are closed are
+ * made again. stranger give NAME[,TAG] FILE: sends a descriptor of FILE, whose server answers no request but the first
+ * two, and says "given"; then "hung up", when the other end has closed the connection. With the TAG (hexadecimal) the
+ * message is a child's, and the descriptor comes twice, as if it were the child's memory. stranger linger NAME FILE:
+ * the same with the last descriptor of a TCP connection whose close waits for its peer, for an hour.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -24,6 +26,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "../../../agent/abi.h"
 #include "../../wait.h"
 
 static struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -38,7 +41,9 @@ static int descriptors(int fd)
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(16 * sizeof(int))];
 	} control;
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
 
 	if (recvmsg(fd, &m, MSG_DONTWAIT) < 0 || !CMSG_FIRSTHDR(&m))
 		return 0;
@@ -164,22 +169,51 @@ static int served_file(const char *path)
 	return fd;
 }
 
-static int give(int file)
+/* One end of a TCP connection that has bytes for the other, which takes none; it is kept open. -1: there is none. */
+static int lingering(void)
 {
-	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	const struct linger hour = { .l_onoff = 1, .l_linger = 3600 };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	static const char bytes[65536];
+	socklen_t len = sizeof(to);
+	const int at = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (bind(at, (struct sockaddr *)&to, sizeof(to)) || listen(at, 1) ||
+	    getsockname(at, (struct sockaddr *)&to, &len) || connect(fd, (struct sockaddr *)&to, sizeof(to)) ||
+	    accept(at, NULL, NULL) < 0 || setsockopt(fd, SOL_SOCKET, SO_LINGER, &hour, sizeof(hour)))
+		return -1;
+	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	return fd;
+}
+
+static int give(int file, bool is_last, const char *tag)
+{
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), files[2] = { file, file };
 	char text[] = "take this";
+	struct espy_agent_call call = { .magic = ESPY_AGENT_CALL_MAGIC, .what = ESPY_CALL_BORN };
 	struct iovec iov = { text, sizeof(text) };
 	union {
 		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .head = { CMSG_LEN(sizeof(files)), SOL_SOCKET, SCM_RIGHTS } };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
 
-	memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
+	if (tag) {
+		call.tag = strtoull(tag, NULL, 16);
+		iov = (struct iovec){ &call, sizeof(call) };
+	}
+	memcpy(CMSG_DATA(&control.head), files, sizeof(files));
 	if (connect(fd, (struct sockaddr *)&addr, addr_len) || sendmsg(fd, &m, 0) < 0) {
 		perror("to give it");
 		return 1;
 	}
+	/* The other end's descriptor is to be the last of a connection; a close of a file waits for its server here,
+	 * too. */
+	if (is_last)
+		close(file);
 	puts("given");
 	if (recv(fd, text, sizeof(text), 0) <= 0)
 		puts("hung up");
@@ -190,7 +224,10 @@ int main(int argc, char **argv)
 {
 	const struct rlimit many = { 8192, 8192 };
 	int file = -1;
+	char *tag = argc == 4 ? strchr(argv[2], ',') : NULL;
 
+	if (tag)
+		*tag++ = '\0';
 	if (argc != 4 || strlen(argv[2]) > sizeof(addr.sun_path) - 2)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -200,6 +237,10 @@ int main(int argc, char **argv)
 		printf("SKIP: a file of a server of its own: %s\n", strerror(errno));
 		return 77;
 	}
+	if (!strcmp(argv[1], "linger") && (file = lingering()) < 0) {
+		printf("SKIP: a TCP connection: %s\n", strerror(errno));
+		return 77;
+	}
 	if (setrlimit(RLIMIT_NOFILE, &many) || setgid(65534) || setuid(65534)) {
 		perror("to be somebody else");
 		return 77;
@@ -207,7 +248,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "take"))
 		return take((unsigned)atoi(argv[3]));
 	if (file >= 0)
-		return give(file);
+		return give(file, !strcmp(argv[1], "linger"), tag);
 	keep(atoi(argv[3]));
 	return 1;
 }

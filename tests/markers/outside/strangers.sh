@@ -12,7 +12,7 @@ name_of() { # PID: the socket of that espy
 }
 
 # espy is killed, and somebody else listens under its name at once: the program's children do not give it their descriptors.
-"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 100 "$dir/rounds" 2>"$dir/err" & a=$!
+"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 30 "$dir/rounds" 2>"$dir/err" & a=$!
 if wait_for 60 grep -q 'app:short' "$dir/out"; then ok "children call"; else
 	not_ok "no child has called in $(wc -c <"$dir/rounds") rounds: $(cat "$dir/err")"
 fi
@@ -37,28 +37,41 @@ has "somebody else listens in its place" "$dir/taken" '^calls [0-9]'
 sed "s/^/# /" "$dir/taken"
 expect "and is given no descriptor" 0 "$(sed -n 's/.*descriptors //p' "$dir/taken")"
 
-# A stranger gives a descriptor of a file whose server does not answer. A close of it waits for that server, and no signal ends
-# the wait: espy does not take it.
-rm -f "$dir/out"
-"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 20 2>"$dir/err" & a=$!
-wait_for 60 grep -q 'app:short' "$dir/out" || not_ok "no child has called: $(cat "$dir/err")"
-: >"$dir/served"
-"$progs/stranger" give "$(name_of $a)" "$dir/served" >"$dir/given" 2>&1 & stranger=$!
-wait_for 60 test -s "$dir/given"
-if grep -q given "$dir/given"; then
-	wait_for 60 grep -q 'hung up' "$dir/given" && ok "a descriptor of a strange file: it is refused" ||
-		not_ok "a descriptor of a strange file: espy waits"
-	gone() { [ -z "$(state $a)" ] || [ "$(state $a)" = Z ]; }
+# given NAME KIND WHOM: espy is given a descriptor whose close waits - for a server that does not answer, where no signal ends the
+# wait, or for an hour - and goes on, and ends. WHOM: the stranger calls as one who knows the tag (tagged), or not.
+gone() { [ -z "$(state $a)" ] || [ "$(state $a)" = Z ]; }
+tag_of() { # PID: as the program was given it
+	tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^ESPY_AGENT_CALL=[^,]*\(,[0-9a-f]*\).*/\1/p'
+}
+more_lines() { [ "$(wc -l <"$dir/out")" -gt $((lines + 50)) ]; }
+given() {
+	rm -f "$dir/out"
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 20 2>"$dir/err" & a=$!
+	wait_for 60 grep -q 'app:short' "$dir/out" || not_ok "no child has called: $(cat "$dir/err")"
+	prog=$(pgrep -P $a short)
+	tag=
+	[ "$3" != tagged ] || tag=$(tag_of "$prog")
+	: >"$dir/served"
+	"$progs/stranger" $2 "$(name_of $a)$tag" "$dir/served" >"$dir/given" 2>&1 & stranger=$!
+	wait_for 60 test -s "$dir/given"
+	if grep -q given "$dir/given"; then
+		wait_for 60 grep -q 'hung up' "$dir/given" && ok "$1: it is refused" || not_ok "$1: espy waits"
+		lines=$(wc -l <"$dir/out")
+		wait_for 60 more_lines && ok "$1: children are heard" || not_ok "$1: no child is heard any more"
+		kill "$prog"
+		wait_for 60 gone && ok "$1: espy ends" || not_ok "$1: espy does not end: $(state $a)"
+	else
+		echo "$1: left out: $(cat "$dir/given")"
+	fi
+	pkill -P $stranger
+	kill $stranger 2>/dev/null
+	wait $stranger 2>/dev/null
 	pkill -P $a short
-	wait_for 60 gone && ok "a descriptor of a strange file: espy ends" || not_ok "a descriptor of a strange file: espy does not end: $(state $a)"
-else
-	echo "a file of a server of its own: left out: $(cat "$dir/given")"
-fi
-pkill -P $stranger
-kill $stranger 2>/dev/null
-wait $stranger 2>/dev/null
-pkill -P $a short
-wait $a
+	wait $a
+}
+given "a file of a strange server" give stranger
+given "a file of a strange server, with the tag" give tagged
+given "a connection that lingers" linger stranger
 
 # Thousands of connections that say nothing: every child is heard.
 "$espy" trace -f -m 'app:*' -o "$dir/out" sh -c "while [ ! -e '$dir/go' ]; do sleep 0.05; done; exec '$progs/short-linked' forks $n" \

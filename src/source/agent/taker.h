@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A process that takes the descriptors which callers send, and the end of callers whose descriptors nobody took. A
+ * close of such a descriptor may last for ever: its file's server need not answer, and a connection may linger for its
+ * peer. The reader itself is given memory alone (memfd), whose close waits for nobody. The process closes the others
+ * when it ends, and nobody waits for that.
+ */
+#ifndef ESPY_SOURCE_AGENT_TAKER_H
+#define ESPY_SOURCE_AGENT_TAKER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Processes that even their end keeps waiting. With so many nobody is to call any more. */
+#define ESPY_TAKERS_STUCK 8u
+
+struct espy_taker {
+	int ask;    /* a socket; of use while pid is not 0 */
+	pid_t pid;  /* 0: there is none, it begins when needed */
+	bool holds; /* it has got something that it must close */
+	pid_t stuck[ESPY_TAKERS_STUCK];
+	unsigned stuck_cnt;
+};
+
+/* Receives the next message of a connection. fds: the two descriptors of memory that came with it, or -1. 0 or -errno.
+ */
+int espy_taker__take(struct espy_taker *t, int connection, int fds[2]);
+/* Closes a connection without a wait. -errno: it cannot be, and stays open, with no more to come. */
+int espy_taker__hang_up(struct espy_taker *t, int connection);
+/* Has all closed that was handed over. Call it when no connection that was hung up is open in this process any more. */
+void espy_taker__flush(struct espy_taker *t);
+void espy_taker__end(struct espy_taker *t);
+bool espy_taker__is_stuck(struct espy_taker *t);
+
+#endif
