@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "base/served_file.h"
 
 int espy_reopen(int found, int flags)
 {
@@ -33,7 +34,7 @@ int espy_stat_known(int dir, const char *path, int flags, struct stat *st)
 	return 0;
 }
 
-int espy_open_regular(const char *path)
+int espy_open_found(const char *path)
 {
 	struct stat st;
 	/* O_PATH finds the file without opening it; it stays the same file, whatever is renamed meanwhile. */
@@ -47,4 +48,11 @@ int espy_open_regular(const char *path)
 		fd = S_ISREG(st.st_mode) ? espy_reopen(found, O_RDONLY) : -EMEDIUMTYPE;
 	close(found);
 	return fd;
+}
+
+int espy_open_regular(const char *path)
+{
+	const int err = espy_ask_server(path);
+
+	return err ? err : espy_open_found(path);
 }

@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 
 /*
- * Opens a file for reading if it is a regular one. Nothing else is opened: the open of a device or FIFO may block, rewind a
- * tape, or wake a program. Returns a descriptor (close-on-exec), -errno, or -EMEDIUMTYPE for another kind of file.
+ * Opens a file for reading if it is a regular one. Nothing else is opened: the open of a device or FIFO may block,
+ * rewind a tape, or wake a program. Returns a descriptor (close-on-exec), -errno, -EMEDIUMTYPE for another kind of
+ * file, or -ETIMEDOUT for one of a server that does not answer.
  */
 int espy_open_regular(const char *path);
+/* The same without asking whether the file's server answers. */
+int espy_open_found(const char *path);
 /* Opens what an O_PATH descriptor stands for, which stays open. Returns a descriptor (close-on-exec) or -errno. */
 int espy_reopen(int found, int flags);
 /*

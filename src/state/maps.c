@@ -131,8 +131,10 @@ static const struct known_file *file_at(struct espy_maps *m, const char *path)
 	struct stat st;
 	const int fd = espy_open_regular(path);
 
-	if (fd < 0)
+	if (fd < 0) {
+		errno = -fd;
 		return NULL;
+	}
 	if (fstat(fd, &st)) {
 		close(fd);
 		return NULL;
@@ -178,7 +180,7 @@ static void send_file(struct espy_maps *m, struct espy_rec_map *map, const char 
 	snprintf(path, sizeof(path), "/proc/%u/root%s", map->rec.tgid, name);
 	const struct known_file *f = file_at(m, path);
 	/* The process may have ended: then its file as we see it. */
-	if (!f)
+	if (!f && errno != ETIMEDOUT)
 		f = file_at(m, name);
 	if (f) {
 		map->build_id_sz = f->build_id_sz;

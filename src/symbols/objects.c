@@ -46,7 +46,7 @@ static int open_mapped(pid_t pid, const struct mapping *m)
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start, m->end);
 	fd = espy_open_regular(path);
-	if (fd >= 0)
+	if (fd >= 0 || fd == -ETIMEDOUT)
 		return fd;
 	int n = snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, m->path);
 

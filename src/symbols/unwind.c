@@ -5,15 +5,17 @@
 
 #ifdef ESPY_HAVE_LIBDW
 #include <elfutils/libdwfl.h>
+#include <stdio.h>
 #include <string.h>
 #include <uthash.h>
+#include "base/served_file.h"
 
 /* More processes than that are not remembered at a time; an older one is looked at anew. */
 #define PROCESSES_MAX 256
 
 struct process {
 	pid_t tgid;
-	Dwfl *dwfl;
+	Dwfl *dwfl; /* NULL: its program cannot be read */
 	UT_hash_handle hh;
 };
 
@@ -70,25 +72,38 @@ static bool read_maps(struct process *p)
 	return ok;
 }
 
+/* Finds the file of a module as libdwfl does, where its server answers. */
+static int find_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base, char **path, Elf **elf)
+{
+	return espy_ask_server(name) ? -1 : dwfl_linux_proc_find_elf(m, data, name, base, path, elf);
+}
+
 static struct process *find_process(struct espy_unwinder *u, pid_t tgid)
 {
 	static char *debug_path; /* NULL: the usual places */
 	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_linux_proc_find_elf,
+		.find_elf = find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.debuginfo_path = &debug_path,
 	};
 	struct process *p;
+	char exe[32];
 
 	HASH_FIND_INT(u->by_tgid, &tgid, p);
 	if (p)
-		return p;
+		return p->dwfl ? p : NULL;
 	if (HASH_COUNT(u->by_tgid) >= PROCESSES_MAX)
 		drop(u, u->by_tgid);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->tgid = tgid;
+	/* libdwfl opens it. Of a program whose server does not answer there are no frames; it is asked once. */
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)tgid);
+	if (espy_ask_server(exe)) {
+		HASH_ADD_INT(u->by_tgid, tgid, p);
+		return NULL;
+	}
 	p->dwfl = dwfl_begin(&callbacks);
 	/* true: its tasks stand in stops of ours; libdwfl must neither attach to them nor let them go. */
 	if (!p->dwfl || !read_maps(p) || dwfl_linux_proc_attach(p->dwfl, tgid, true)) {

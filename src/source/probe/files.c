@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "arch/call_abi.h"
 #include "base/regular_file.h"
+#include "base/served_file.h"
 #include "base/small_file.h"
 #include "source/probe/probe_impl.h"
 #include "symbols/find_file.h"
@@ -50,7 +51,7 @@ static void find_real(struct search *s)
 	const char *name = s->rule->file, *slash = strrchr(name, '/');
 	char dir[PATH_MAX], real[PATH_MAX];
 
-	if (!slash)
+	if (!slash || espy_ask_server(name))
 		return;
 	if (realpath(name, s->real))
 		return;

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A traced program is a file of a server that answers no more: -k, -m and -u do without what the file would say, and espy goes on.
+. "$(dirname "$0")/lib.sh"
+cp "$(command -v tail)" "$dir/program" # it makes a call now and then, and maps no other file of that server
+: >"$dir/followed"
+cat >"$dir/inside.sh" <<'S'
+echo $SERVER >"$1/server"
+exec "$1/program" -f ---disable-inotify -s 0.02 "$1/followed"
+S
+"$progs/put_server" "$dir/program" sh "$dir/inside.sh" "$dir" >"$dir/said" 2>&1 &
+program=$!
+calls() {
+	read -r call _ <"/proc/$program/syscall" && [ "$call" = 230 ]
+}
+begun() {
+	calls || ended $program
+}
+wait_for 60 begun
+calls || { cat "$dir/said"; grep -q SKIP "$dir/said" && exit 77; }
+server=$(cat "$dir/server")
+go_on() { # the server answers again, and all that waited ends
+	kill -CONT "$server" 2>/dev/null
+	clean
+}
+trap go_on EXIT
+# with NAME LINE ARGUMENTS...: espy says or shows such a line, and ends when it is told to
+with() {
+	name=$1 line=$2
+	shift 2
+	kill -STOP "$server"
+	trace_bg "$@" -p $program -o "$dir/out" 2>"$dir/err" &
+	job=$!
+	says() {
+		grep -q "$line" "$dir/out" "$dir/err"
+	}
+	wait_for 60 says && ok "$name: espy goes on" || not_ok "$name: espy waits: $(cat "$dir/err")"
+	kill -INT $job 2>/dev/null
+	wait_for 60 ended $job && ok "$name: espy ends" || not_ok "$name: espy does not end"
+	kill -CONT "$server"
+	wait $job
+	rm -f "$dir/out"
+}
+case $source in
+ptrace) with "-k" 'clock_nanosleep(' -k -e trace=clock_nanosleep ;;
+*) with "-u" 'Connection timed out' -u program:main -e trace=none ;;
+esac
+with "-m" 'no such mark\|no thread of\|timed out' -m 'app:*' -e trace=none
+kill $program
+wait $program
+expect "the program ends well" 143 $?
+finish
