@@ -147,12 +147,17 @@ bool is_held(struct rig *r, pid_t *tid)
 	return false;
 }
 
+/* Each look delivers what is there, too. */
+bool comes_to_be_held(struct rig *r, pid_t *tid)
+{
+	return WAIT_UNTIL(is_held(r, tid) || (r->end = r->s->ops->poll(r->s, take, r, 0)) < 0) && r->end >= 0;
+}
+
 pid_t wait_held(struct rig *r)
 {
 	pid_t tid;
 
-	/* Each look delivers what is there, too. */
-	if (!WAIT_UNTIL(is_held(r, &tid) || (r->end = r->s->ops->poll(r->s, take, r, 0)) < 0) || r->end < 0)
+	if (!comes_to_be_held(r, &tid))
 		fail_msg("the subject is not held; poll returned %d", r->end);
 	return tid;
 }

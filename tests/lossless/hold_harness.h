@@ -40,7 +40,8 @@ struct rig *new_rig(long calls);
 bool sleeps_held(pid_t tid);
 bool is_outrun(struct rig *r); /* one of the subject's tasks is held, or something is lost */
 bool is_held(struct rig *r, pid_t *tid);
-pid_t wait_held(struct rig *r);
+bool comes_to_be_held(struct rig *r, pid_t *tid); /* false: it has ended, or the wait has */
+pid_t wait_held(struct rig *r);			  /* the same, or the test fails */
 void let_go(struct rig *r, pid_t tid);
 /* Lets it run to its end, which it reaches within the time that tests wait. */
 void run_out(struct rig *r);

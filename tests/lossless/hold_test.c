@@ -78,17 +78,34 @@ static bool is_pending(pid_t pid, int sig)
 
 /* ---- */
 
+/* Each hold in turn, and not one instruction of the subject's meanwhile. False: a hold did not last. */
+static bool holds_in_turn(struct rig *r)
+{
+	pid_t tid;
+
+	for (uint64_t k = 0; k < HOLDS; k++) {
+		if (!comes_to_be_held(r, &tid) || r->progress->counted != k)
+			return false;
+		let_go(r, tid);
+		wait_beyond(r, k);
+	}
+	return true;
+}
+
+/* A machine with much to do may keep this process from running for as long as a hold lasts without it. espy says so. */
 static void no_instruction_in_between(void **state)
 {
 	struct rig *r = new_rig(HOLDS);
 
 	(void)state;
-	for (uint64_t k = 0; k < HOLDS; k++) {
-		pid_t tid = wait_held(r);
+	for (int tries = 0; !holds_in_turn(r); tries++) {
+		struct espy_source_stats st = { 0 };
 
-		assert_int_equal(r->progress->counted, k);
-		let_go(r, tid);
-		wait_beyond(r, k);
+		r->s->ops->stats(r->s, &st);
+		assert_true(st.unheld > 0 && tries < 10);
+		run_out(r);
+		free_rig(r);
+		r = new_rig(HOLDS);
 	}
 	run_out(r);
 	print_message("%d holds, no instruction in between\n", HOLDS);
@@ -287,7 +304,8 @@ static void helper_killed(void **state)
 	assert_true(WAIT_UNTIL((r->end = r->s->ops->poll(r->s, take, r, 10)) < 0 || ((again = find_helper()) && again != helper)));
 	assert_true(r->end >= 0);
 	wait_held(r);
-	assert_true(r->warnings > 0);
+	/* espy speaks of holds once a second at most. */
+	assert_true(WAIT_UNTIL(r->warnings > 0 || (r->end = r->s->ops->poll(r->s, take, r, 10)) < 0) && r->end >= 0);
 	assert_non_null(strstr(r->warning, "espy-hold did not run"));
 	kill(r->pid, SIGKILL);
 	run_out(r);
