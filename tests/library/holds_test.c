@@ -102,15 +102,20 @@ static char state_of(pid_t pid)
 	return state;
 }
 
+#define HOLD_BEGINS_MS 3000
+
 /*
  * It counts no more. It makes no call, so it never sleeps by itself: where it does, again and again, it is held, and has not merely
  * to wait for a processor. (It is awake now and then: a hold goes from one program to the next.)
  */
 static bool stands_still(void)
 {
+	const uint64_t begun = wait_now_ms();
 	unsigned asleep = 0;
 
-	if (!WAIT_UNTIL(state_of(counting) != 'R'))
+	/* A hold that has ended before one could look is not waited for: callers try again. */
+	WAIT_UNTIL((asleep += state_of(counting) != 'R') || wait_now_ms() - begun > HOLD_BEGINS_MS);
+	if (!asleep)
 		return false;
 	const unsigned long from = atomic_load(counter);
 
