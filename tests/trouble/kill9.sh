@@ -5,7 +5,7 @@
 rounds=${ROUNDS:-3}
 # With more rounds the threads are never at rest.
 nap=${ROUNDS:+0}
-nap=${nap:-500}
+nap=${nap:-3000}
 
 progress() { # of the busy program: the first word of its mapped counter
 	od -An -tu8 -N8 "$dir/busy.n" 2>/dev/null | tr -d ' '
@@ -36,7 +36,7 @@ while [ $i -lt "$rounds" ]; do
 	"$espy" trace --source="$source" -o "$dir/out" -f -p "$busy" 2>/dev/null &
 	attached=$!
 	spin=$dir/spin.$i # an older one may still begin
-	"$espy" trace --source="$source" -o "$dir/out2" -f "$progs/busy_threads" "$spin" 3 600 $nap >"$spin.out" 2>/dev/null &
+	"$espy" trace --source="$source" -o "$dir/out2" -f "$progs/busy_threads" "$spin" 3 300 $nap >"$spin.out" 2>/dev/null &
 	command=$!
 	sleep "$delay" # sleeps: a moment of chance
 	kill -9 $attached $command 2>/dev/null # the command may have ended
