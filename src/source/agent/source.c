@@ -202,9 +202,7 @@ static void take_children(struct espy_agent_source *s, pid_t pid)
 		fclose(f);
 }
 
-/* One that has ended, and whose ring is empty: its last words, then it is forgotten. Or it lives on as another program.
- */
-/* How many it has begun, while it was watched. */
+/* Returns how many processes it has begun while it was watched. */
 static uint32_t forks_of(const struct espy_agent_process *p)
 {
 	struct espy_agent_info info;
@@ -213,6 +211,7 @@ static uint32_t forks_of(const struct espy_agent_process *p)
 	return info.forks - p->forks_before;
 }
 
+/* Delivers the last words of a process that has ended and whose ring is empty, and forgets it. It may live on as another program. */
 static void bury(struct espy_agent_delivery *d, struct espy_agent_process **at)
 {
 	struct espy_agent_source *s = d->s;
