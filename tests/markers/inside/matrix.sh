@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # matrix.sh SOURCE-DIR LIBESPY-AGENT: marks with every compiler that is here, in C and C++, at several levels and kinds of output.
 # Each program is run with its marks off and on. Also: a static program, a stripped one, marks without code (ESPY_NO_MARKS), formats
-# that do not fit, and that only the marks that are on cost anything. MATRIX=short: of each compiler of the machine's own version the
-# kinds of output, at one level each.
+# that do not fit, and that only the marks that are on cost anything. MATRIX=c or MATRIX=c++: of each compiler of the machine's own version
+# for that language the kinds of output, at one level each; c++ also has what is beside the programs.
 set -u
 root=$1
 agent=$(realpath "$2")
@@ -64,7 +64,8 @@ if [ "${MATRIX:-all}" = all ]; then
 -O2 -DESPY_MARK_USDT=2
 -O2 $gc"
 else
-	cc_list='gcc clang' cxx_list=g++ stds=20 usdts=0 least=20
+	cc_list='gcc clang' cxx_list=g++ stds=20 usdts=0 least=8
+	[ "$MATRIX" = c ] && cxx_list= || cc_list=
 	kinds="-O0
 -O2 -flto
 -O2 $gc $no_pie
@@ -129,6 +130,13 @@ for cc in $cxx_list; do
 		program "$cc" "$here/sample.cc" -std=c++$std -O2
 	done
 done
+
+finish() {
+	echo "$n programs"
+	[ $n -ge $least ] || fail "only $n programs"
+	exit $bad
+}
+[ "${MATRIX:-all}" != c ] || finish
 
 # other linkers
 for ld in gold lld; do
@@ -261,7 +269,4 @@ hot=$(objdump -d --no-show-raw-insn "$dir/f.o" | sed -n '/<f>:/,/ret/p' | grep -
 } >"$dir/many.c"
 gcc -O2 $inc -c "$dir/many.c" -o "$dir/many.o" || fail '200 marks'
 [ "$(readelf -n "$dir/many.o" | grep -c 'Provider: time')" = 200 ] || fail '200 USDT notes'
-
-echo "$n programs"
-[ $n -ge $least ] || fail "only $n programs"
-exit $bad
+finish
