@@ -420,7 +420,8 @@ struct espy_shared_record { /* in shared chunks: what follows the time is the th
  *            (SCM_RIGHTS) come its control area and the session's ring: both can be read whatever becomes of the child.
  *   STARTED  by a program that finds ESPY_AGENT_CALL_ENV=NAME,TAG[,traced] (TAG hexadecimal) in its environment, from
  *            the library's constructor. It waits until espy closes the connection, or for ESPY_AGENT_CALL_MS; not if its
- *            parent traces it by ptrace, since then that has it in his hands already, unless the third word is there.
+ *            parent traces it by ptrace, since then that has it in its hands already, and for a third of a second while
+ *            that very espy does, which may be waiting for the constructor. With the third word it waits in any case.
  *
  * espy takes the sender's number from SO_PEERCRED, and believes a call only if its tag is the session's. The process looks
  * at SO_PEERCRED as well, and gives its descriptors to root and to its own user alone: the name may be somebody else's by now.

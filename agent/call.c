@@ -18,16 +18,27 @@
 // former; a program that starts waits for espy anyway, and would run without its marks.
 #define DIAL_TRIES_BORN 20
 #define DIAL_TRIES_STARTED 1000
+// While a program waits for espy's answer it looks now and then who traces it, and waits no longer after so many looks in turn.
+#define LOOK_MS 50u
+#define TRACED_LOOKS 6u
 
-// Whoever listens gets descriptors of this process. When espy is gone anybody can listen under its name: then only root,
-// or the user whose process this is.
-static int is_trusted(int fd)
+// The process at the other end; of nobody's, 0, if the kernel does not say.
+static struct ucred peer_of(int fd)
 {
 	struct ucred who = { .uid = (uid_t)-1 };
 	socklen_t len = sizeof(who);
 
 	if (sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&who, (long)&len, 0))
-		return 0;
+		return (struct ucred){ .uid = (uid_t)-1 };
+	return who;
+}
+
+// Whoever listens gets descriptors of this process. When espy is gone anybody can listen under its name: then only root,
+// or the user whose process this is.
+static int is_trusted(int fd)
+{
+	const struct ucred who = peer_of(fd);
+
 	return !who.uid || who.uid == (uid_t)sys(SYS_geteuid, 0, 0, 0, 0, 0, 0);
 }
 
@@ -109,9 +120,8 @@ static long field(const char *status, long n, const char *name, long len)
 	return 0;
 }
 
-// Whoever started this program holds it by ptrace from its first instruction on: espy, that is about to look at it anyway, or
-// a debugger. Another tracer may be espy as well, which came to load the agent before this one was there: it answers.
-static int is_held(void)
+// Is this thread traced by ptrace, by a thread of that process? 0: of its parent.
+static int is_traced_by(long pid)
 {
 	static const char tracer[] = "TracerPid:\t", parent[] = "PPid:\t";
 	char status[1024];
@@ -124,16 +134,30 @@ static int is_held(void)
 	tid = field(status, n, tracer, sizeof(tracer) - 1);
 	if (!tid)
 		return 0;
-	// Which may be any thread of the parent's.
-	snprintf(status, sizeof(status), "/proc/%ld/task/%ld", field(status, n, parent, sizeof(parent) - 1), tid);
+	snprintf(status, sizeof(status), "/proc/%ld/task/%ld", pid ? pid : field(status, n, parent, sizeof(parent) - 1), tid);
 	return !sys(SYS_faccessat, AT_FDCWD, (long)status, F_OK, 0, 0, 0);
+}
+
+// Waits until espy closes the connection. espy may trace this thread itself: it came to load the agent before this one was
+// there, and answers when it has let go; or it waits for the dlopen() that runs here, and does not answer before that is done.
+static void wait_for_espy(int fd, int traces_all)
+{
+	const long espy = traces_all ? 0 : peer_of(fd).pid;
+	struct pollfd hangup = { .fd = fd, .events = POLLIN };
+	unsigned traced = 0;
+
+	for (unsigned ms = 0; ms < ESPY_AGENT_CALL_MS && traced < TRACED_LOOKS; ms += LOOK_MS) {
+		struct timespec limit = { .tv_nsec = LOOK_MS * 1000000l };
+
+		if (sys(SYS_ppoll, (long)&hangup, 1, (long)&limit, 0, 0, 0))
+			return;
+		traced = espy && is_traced_by(espy) ? traced + 1 : 0;
+	}
 }
 
 void call_started(const char *where)
 {
 	struct espy_agent_call call = { .magic = ESPY_AGENT_CALL_MAGIC, .what = ESPY_CALL_STARTED };
-	struct pollfd hangup = { .events = POLLIN };
-	struct timespec limit = { .tv_sec = ESPY_AGENT_CALL_MS / 1000, .tv_nsec = ESPY_AGENT_CALL_MS % 1000 * 1000000 };
 	const char *c;
 	size_t len = 0;
 
@@ -141,11 +165,13 @@ void call_started(const char *where)
 		len++;
 	for (c = where + len + (where[len] == ','); *c && *c != ','; c++)
 		call.tag = call.tag << 4 | (uint64_t)(*c <= '9' ? *c - '0' : (*c | 32) - 'a' + 10);
-	hangup.fd = dial(where, len, DIAL_TRIES_STARTED);
-	if (hangup.fd < 0)
+	const int fd = dial(where, len, DIAL_TRIES_STARTED);
+
+	if (fd < 0)
 		return;
-	if ((*c || !is_held()) &&
-	    sys(SYS_sendto, hangup.fd, (long)&call, sizeof(call), MSG_NOSIGNAL, 0, 0) == (long)sizeof(call))
-		sys(SYS_ppoll, (long)&hangup, 1, (long)&limit, 0, 0, 0);
-	sys(SYS_close, hangup.fd, 0, 0, 0, 0, 0);
+	// A parent that traces this program has held it from its first instruction on: espy, that is about to look at it anyway, or a
+	// debugger. With a third word espy traces all its programs.
+	if ((*c || !is_traced_by(0)) && sys(SYS_sendto, fd, (long)&call, sizeof(call), MSG_NOSIGNAL, 0, 0) == (long)sizeof(call))
+		wait_for_espy(fd, !!*c);
+	sys(SYS_close, fd, 0, 0, 0, 0, 0);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "espy/mark.h"
 
@@ -47,14 +48,29 @@ static void forks(int cnt, int keep)
 		;
 }
 
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Prints the longest time between two ticks, in milliseconds. */
 static void ticks(void)
 {
 	const char *end = getenv("GOES_UNTIL");
+	long longest = 0, last = now_ms();
 
 	for (int i = 0; !end || access(end, F_OK); i++) {
 		MARK(app_short, "i=%d", i);
 		usleep(10000); /* sleeps: a beat */
+		const long now = now_ms();
+
+		longest = now - last > longest ? now - last : longest;
+		last = now;
 	}
+	printf("longest %ld\n", longest);
 }
 
 /* Again and again as many children, which tell whose they are. */
