@@ -2,6 +2,7 @@
 # espy is in a memory cgroup that is full while it holds a task: first nothing there gets memory, then the kernel kills espy. The task runs
 # on within a bounded time, and no other user of BPF waits for long.
 . "$(dirname "$0")/../trouble/lib.sh"
+. "$(dirname "$0")/worker.sh"
 group=
 clean_group() {
 	clean
@@ -33,20 +34,8 @@ esac
 user=$!
 wait_for 60 test -s "$dir/user" || { echo "SKIP: bpf_user"; exit 77; }
 
-# A process that makes a call again and again, and counts.
-cat >"$dir/work.sh" <<'S'
-. "$2"
-n=0
-while [ ! -e "$1/stop" ]; do
-	: >"$1/x"
-	rm "$1/x"
-	n=$((n + 1))
-	echo $n 1<>"$1/count"
-	wait_a_tick
-done
-S
 : >"$dir/count"
-sh "$dir/work.sh" "$dir" "$(realpath "$(dirname "$0")/../wait.sh")" &
+sh "$dir/work.sh" "$dir" "$wait_sh" &
 worker=$!
 in_group() { # OOM-SCORE COMMAND...
 	sh -c "echo \$\$ >$group/cgroup.procs; echo \$1 >/proc/self/oom_score_adj; shift; exec \"\$@\"" sh "$@"
@@ -55,15 +44,6 @@ in_group 1000 "$progs/fresh" "$espy" trace --source=bpf -q -f -e trace=unlinkat 
 job=$!
 wait_for 60 grep -q 'is held after unlinkat' "$dir/err" || not_ok "nobody is held: $(cat "$dir/err")"
 
-went_on() { # beyond $from, by a few
-	read -r now <"$dir/count"
-	[ "$now" -gt $((from + 3)) ]
-}
-users_rounds() {
-	now=0
-	read -r now _ <"$dir/user"
-	[ "${now:-0}" -gt $((user_from + 3)) ]
-}
 user_goes_on() { # NAME
 	user_from=0
 	read -r user_from _ <"$dir/user"

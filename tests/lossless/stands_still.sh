@@ -2,6 +2,7 @@
 # espy is kept from running while it holds a task - frozen, stopped, killed, traced, starved, held by other espys: the task runs on
 # within a bounded time, and no other user of BPF waits for long.
 . "$(dirname "$0")/../trouble/lib.sh"
+. "$(dirname "$0")/worker.sh"
 # A cgroup that a failed test has left: whoever is in it goes on, and ends.
 freezer=
 clean_group() {
@@ -22,23 +23,6 @@ kill $user
 # this test waits.
 limit=30000
 
-# A process that makes a call again and again, with a pause, and counts: the number is written over the one before, and never shorter.
-cat >"$dir/work.sh" <<'S'
-. "$2"
-n=0
-while [ ! -e "$1/stop" ]; do
-	: >"$1/x"
-	rm "$1/x"
-	n=$((n + 1))
-	echo $n 1<>"$1/count"
-	wait_a_tick
-done
-S
-wait_sh=$(realpath "$(dirname "$0")/../wait.sh")
-went_on() { # beyond $from, by a few
-	read -r now <"$dir/count"
-	[ "$now" -gt $((from + 3)) ]
-}
 told() {
 	grep -c 'is held after' "$dir/err"
 }
@@ -52,11 +36,6 @@ held_again() {
 }
 helper() {
 	pgrep -x espy-hold -P "$job"
-}
-users_rounds() {
-	now=0
-	read -r now _ <"$dir/user"
-	[ "${now:-0}" -gt "$((user_from + 3))" ]
 }
 # Attaches to the worker and waits until it is held. COMMAND...: before espy.
 begin() {
