@@ -9,12 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <fcntl.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/own_process.h"
 #include "base/regular_file.h"
 
 #define PATIENCE_MS 1000
@@ -80,20 +79,11 @@ static bool is_on_served(const char *mounts, const char *path)
 	return served;
 }
 
-/* Nothing here takes a lock of the C library. */
 static void __attribute__((noreturn)) be_asker(const char *path, int answer)
 {
 	char bytes[4096];
-	sigset_t all;
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	prctl(PR_SET_NAME, "espy-ask");
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* It may stay for long: it keeps nothing of ours open. */
-	if (dup2(answer, 0) < 0)
-		_exit(1);
-	syscall(SYS_close_range, 1u, ~0u, 0);
+	espy_own_process__settle("espy-ask", answer);
 	const int fd = espy_open_found(path);
 
 	if (fd >= 0 && read(fd, bytes, sizeof(bytes)) >= 0)
@@ -109,8 +99,7 @@ static int ask(const char *path)
 
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
-	/* No signal at its end: SIGCHLD is for the children that the user knows of. */
-	const pid_t pid = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
+	const pid_t pid = espy_own_process__begin();
 
 	if (!pid)
 		be_asker(path, ends[1]);

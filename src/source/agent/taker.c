@@ -6,13 +6,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* So many the kernel sends at once. Without room for them it would close the rest, and wait, in the midst of the call. */
@@ -85,19 +80,12 @@ static void take_from(int connection)
 static void __attribute__((noreturn)) be_taker(int end)
 {
 	int fds[FDS_MOST];
-	sigset_t all;
 	size_t cnt;
 	char word;
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	setsid();
-	prctl(PR_SET_NAME, "espy-take");
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpriority(PRIO_PROCESS, 0, 0); /* the reader may be in more of a hurry */
-	if (dup2(end, 0) < 0 || chdir("/") < 0)
+	espy_own_process__settle("espy-take", end);
+	if (chdir("/") < 0)
 		_exit(1);
-	syscall(SYS_close_range, 1u, ~0u, 0);
 	while ((word = receive_word(0, fds, &cnt)))
 		if (word == TAKE && cnt == 1)
 			take_from(fds[0]);
@@ -106,20 +94,9 @@ static void __attribute__((noreturn)) be_taker(int end)
 
 /* ---- in the reader */
 
-static void reap(struct espy_taker *t)
-{
-	unsigned left = 0;
-
-	for (unsigned i = 0; i < t->stuck_cnt; i++)
-		if (!waitpid(t->stuck[i], NULL, __WALL | WNOHANG))
-			t->stuck[left++] = t->stuck[i];
-	t->stuck_cnt = left;
-}
-
 bool espy_taker__is_stuck(struct espy_taker *t)
 {
-	reap(t);
-	return t->stuck_cnt == ESPY_TAKERS_STUCK;
+	return espy_stuck_processes__reap(&t->stuck) == ESPY_OWN_PROCESSES_STUCK;
 }
 
 /* It ends with its socket; the signal is for one that stands still. */
@@ -130,7 +107,7 @@ static void drop(struct espy_taker *t, bool kill_it)
 	close(t->ask);
 	if (kill_it)
 		kill(t->pid, SIGKILL);
-	t->stuck[t->stuck_cnt++] = t->pid; /* mostly it has ended by the next time */
+	espy_stuck_processes__add(&t->stuck, t->pid);
 	t->pid = 0;
 	t->holds = false;
 }
@@ -148,11 +125,10 @@ static int begin(struct espy_taker *t)
 		return -errno;
 	setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	/* No signal at its end: SIGCHLD is for the children that the user knows of. */
-	t->pid = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
+	t->pid = espy_own_process__begin();
 	if (!t->pid)
 		be_taker(ends[1]);
-	err = t->pid < 0 ? -errno : 0;
+	err = t->pid < 0 ? t->pid : 0;
 	close(ends[1]);
 	t->ask = ends[0];
 	if (err) {
@@ -244,13 +220,6 @@ void espy_taker__flush(struct espy_taker *t)
 
 void espy_taker__end(struct espy_taker *t)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-
 	drop(t, false);
-	/* One that does not end now is nobody's concern: it has nothing of ours open, and init reaps it. */
-	for (int i = 0; i < 100 && t->stuck_cnt; i++) {
-		reap(t);
-		if (t->stuck_cnt)
-			nanosleep(&nap, NULL);
-	}
+	espy_stuck_processes__end(&t->stuck);
 }

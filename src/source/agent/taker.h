@@ -10,16 +10,13 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
-
-/* Processes that even their end keeps waiting. With so many nobody is to call any more. */
-#define ESPY_TAKERS_STUCK 8u
+#include "base/own_process.h"
 
 struct espy_taker {
 	int ask;    /* a socket; of use while pid is not 0 */
 	pid_t pid;  /* 0: there is none, it begins when needed */
 	bool holds; /* it has got something that it must close */
-	pid_t stuck[ESPY_TAKERS_STUCK];
-	unsigned stuck_cnt;
+	struct espy_stuck_processes stuck; /* those that even their end keeps waiting */
 };
 
 /* Receives the next message of a connection. fds: the two descriptors of memory that came with it, or -1. 0 or -errno.
@@ -30,6 +27,7 @@ int espy_taker__hang_up(struct espy_taker *t, int connection);
 /* Has all closed that was handed over. Call it when no connection that was hung up is open in this process any more. */
 void espy_taker__flush(struct espy_taker *t);
 void espy_taker__end(struct espy_taker *t);
+/* So many cannot end that nobody is to call any more. */
 bool espy_taker__is_stuck(struct espy_taker *t);
 
 #endif

@@ -8,22 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "arch/traced_call.h"
 #include "base/align.h"
+#include "base/own_process.h"
 #include "base/small_file.h"
 
 #define BYTES (1u << 20)
 #define RECORD_MAX (64u * 1024u)
 /* So long the look at one task may last. */
 #define PATIENCE_NS 1000000000ull
-/* Processes that even SIGKILL does not end soon: their pages are on their way from a server that has taken the request. */
-#define MOST_STUCK 8
-
 /* Shared with the process. */
 struct area {
 	uint32_t cnt, done; /* tasks asked for, and looked at so far */
@@ -41,8 +35,8 @@ struct bpf_look {
 	bool asked;
 	uint32_t seen;	  /* of area->done, when it last moved */
 	uint64_t moved_ns;
-	pid_t stuck[MOST_STUCK];
-	size_t stuck_cnt;
+	/* Even SIGKILL does not end these soon: their pages are on their way from a server that has taken the request. */
+	struct espy_stuck_processes stuck;
 };
 
 /* ---- in the process: nothing here takes a lock of the C library */
@@ -139,18 +133,11 @@ static void look_at(const struct bpf_look *l, struct bpf_looked *at, uint32_t *u
 
 static void __attribute__((noreturn)) be_looker(const struct bpf_look *l, int asked)
 {
-	sigset_t all;
 	char byte;
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	setsid();
-	prctl(PR_SET_NAME, "espy-look");
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpriority(PRIO_PROCESS, 0, 0); /* the reader may be in more of a hurry */
-	if (dup2(asked, 0) < 0 || chdir("/") < 0)
+	espy_own_process__settle("espy-look", asked);
+	if (chdir("/") < 0)
 		_exit(1);
-	syscall(SYS_close_range, 1u, ~0u, 0);
 	while (read(0, &byte, 1) == 1) {
 		uint32_t used = 0;
 
@@ -182,16 +169,6 @@ struct bpf_look *bpf_look__new(const struct espy_call_set *const *sets, bool nee
 	return l;
 }
 
-static void reap_stuck(struct bpf_look *l)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < l->stuck_cnt; i++)
-		if (!waitpid(l->stuck[i], NULL, __WALL | WNOHANG))
-			l->stuck[left++] = l->stuck[i];
-	l->stuck_cnt = left;
-}
-
 static void drop_looker(struct bpf_look *l)
 {
 	if (!l->pid)
@@ -199,7 +176,7 @@ static void drop_looker(struct bpf_look *l)
 	kill(l->pid, SIGKILL);
 	close(l->ask);
 	l->ask = -1;
-	l->stuck[l->stuck_cnt++] = l->pid; /* mostly it has ended by the next time */
+	espy_stuck_processes__add(&l->stuck, l->pid);
 	l->pid = 0;
 }
 
@@ -208,12 +185,7 @@ void bpf_look__free(struct bpf_look *l)
 	if (!l)
 		return;
 	drop_looker(l);
-	/* One that does not end now is nobody's concern: it has nothing of ours open, and init reaps it. */
-	for (int i = 0; i < 100 && l->stuck_cnt; i++) {
-		reap_stuck(l);
-		if (l->stuck_cnt)
-			usleep(1000);
-	}
+	espy_stuck_processes__end(&l->stuck);
 	munmap(l->area, sizeof(*l->area));
 	free(l);
 }
@@ -222,16 +194,14 @@ static int start_looker(struct bpf_look *l)
 {
 	int fds[2], err;
 
-	reap_stuck(l);
-	if (l->stuck_cnt == MOST_STUCK - 1)
+	if (espy_stuck_processes__reap(&l->stuck) == ESPY_OWN_PROCESSES_STUCK - 1)
 		return -EAGAIN;
 	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
-	/* No signal at its end: SIGCHLD is for the children that the user knows of. */
-	l->pid = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
+	l->pid = espy_own_process__begin();
 	if (!l->pid)
 		be_looker(l, fds[0]);
-	err = l->pid < 0 ? -errno : 0;
+	err = l->pid < 0 ? l->pid : 0;
 	close(fds[0]);
 	l->ask = fds[1];
 	if (err) {

@@ -31,6 +31,7 @@
 #include <unistd.h>
 #include "pause.h"
 #include "base/clock.h"
+#include "base/own_process.h"
 #include "base/small_file.h"
 
 #define MS 1000000ull
@@ -377,11 +378,10 @@ static int fork_helper(struct bpf_helper *h, const struct bpf_helper_duty *duty,
 		return err;
 	}
 	fds[ALIVE] = alive[0];
-	/* No signal at its end: SIGCHLD is for the children that the user knows of. */
-	h->pid = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
+	h->pid = espy_own_process__begin();
 	if (!h->pid)
 		be_helper(fds, duty, said[1]);
-	err = h->pid < 0 ? -errno : 0;
+	err = h->pid < 0 ? h->pid : 0;
 	if (err)
 		h->pid = 0;
 	close(alive[0]);
