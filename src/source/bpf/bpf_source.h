@@ -20,6 +20,7 @@ struct bpf_ring {
 	unsigned long *consumer;
 	const unsigned long *producer;
 	const uint8_t *data;
+	unsigned long mark; /* see bpf_source_mark() */
 	int epoll;
 };
 
@@ -33,6 +34,8 @@ struct bpf_tasks {
 	uint64_t last_scan_ms;
 	size_t next_scan; /* round robin */
 	struct bpf_look *look; /* looks at those that hang, once there is one */
+	const struct bpf_looked *answers; /* which wait until the reader has read what the rings held when they came */
+	size_t answer_cnt;
 	unsigned char *record; /* for the ENTER record of a call whose memory cannot be read */
 };
 
@@ -228,6 +231,8 @@ void bpf_probes__tell_again(struct bpf_source *s);
 int bpf_ring__open(struct bpf_ring *r, int map_fd, size_t size);
 void bpf_ring__close(struct bpf_ring *r);
 bool bpf_ring__empty(const struct bpf_ring *r);
+void bpf_ring__mark(struct bpf_ring *r);
+bool bpf_ring__read_to_mark(const struct bpf_ring *r);
 void bpf_ring__skip(struct bpf_ring *r); /* nothing in it is of interest */
 typedef int (*bpf_ring_fn)(void *ctx, const void *data, size_t size);
 /*
@@ -236,13 +241,16 @@ typedef int (*bpf_ring_fn)(void *ctx, const void *data, size_t size);
  */
 int bpf_ring__drain(struct bpf_source *s, bpf_ring_fn fn, void *ctx, int *stop);
 
-/* source.c: is everything read that was recorded so far? */
+/* unread.c: is everything read that was recorded so far? */
 bool bpf_source_all_read(const struct bpf_source *s);
-/* Tells the programs which calls are wanted, after they are loaded. 0 or -errno. */
-int bpf_source_say_wanted(struct bpf_source *s);
+/* Marks the end of what is recorded now; and tells whether the reader has come there. Under a flood the rings are never empty. */
+void bpf_source_mark(struct bpf_source *s);
+bool bpf_source_read_to_mark(const struct bpf_source *s);
 /* Bytes not read yet in the fullest ring, and how many calls may fill there. */
 uint64_t bpf_source_unread(const struct bpf_source *s);
 uint64_t bpf_source_room(const struct bpf_source *s);
+/* source.c: tells the programs which calls are wanted, after they are loaded. 0 or -errno. */
+int bpf_source_say_wanted(struct bpf_source *s);
 
 /*
  * flight.c: delivers what the rings hold, `old` what an earlier snapshot has delivered already. Returns the number of

@@ -95,26 +95,26 @@ bool bpf_task_is_32bit(uint32_t tid)
 }
 
 /* The answers to the last question: what is shown, or asked for again later. */
-static int take_answers(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, void *ctx, int *stop)
+static int take_answers(struct bpf_source *s, bpf_ring_fn deliver, void *ctx, int *stop)
 {
 	struct bpf_tasks *t = &s->tasks;
-	const struct bpf_looked *each = NULL;
-	size_t n = bpf_look__answers(t->look, now_ns, &each);
+	size_t n = t->answer_cnt;
 	int cnt = 0;
 
+	t->answer_cnt = 0;
 	for (size_t i = 0; i < n && !*stop; i++) {
-		const struct bpf_looked *at = &each[i];
+		const struct bpf_looked *at = &t->answers[i];
 		uint32_t state = __atomic_load_n(&at->state, __ATOMIC_ACQUIRE), size = at->size;
 		const void *rec = bpf_look__record(t->look, at);
 
 		/*
-		 * Nothing of it has come since it was asked for: so this call's end is not on its way, and what was read is
-		 * of this call.
+		 * Nothing of it had come when it was answered: so this call's end is not on its way, and what was read
+		 * is of this call.
 		 */
 		if (!t->place[at->tid] || t->shown[at->tid] != SHOWN_ASKED)
 			continue;
 		t->shown[at->tid] = SHOWN_NOT;
-		if (state == BPF_LOOK_NO_CALL || state == BPF_LOOK_ASKED || !bpf_source_all_read(s))
+		if (state == BPF_LOOK_NO_CALL || state == BPF_LOOK_ASKED)
 			continue;
 		if (state == BPF_LOOK_REGS) {
 			rec = t->record;
@@ -177,7 +177,7 @@ static bool make_look(struct bpf_source *s)
 
 bool bpf_tasks__asked(const struct bpf_tasks *t)
 {
-	return t->look && bpf_look__is_asked(t->look);
+	return t->answer_cnt || (t->look && bpf_look__is_asked(t->look));
 }
 
 int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, void *ctx, int *stop)
@@ -189,9 +189,14 @@ int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, 
 
 	if (!s->opts.hang_ms)
 		return 0;
-	if (bpf_tasks__asked(t))
-		return take_answers(s, now_ns, deliver, ctx, stop);
-	if (now_ms - t->last_scan_ms < SCAN_EVERY_MS || !make_look(s))
+	if (t->look && bpf_look__is_asked(t->look)) {
+		/* In this order: a call that ended before the look has its record before the mark. */
+		t->answer_cnt = bpf_look__answers(t->look, now_ns, &t->answers);
+		bpf_source_mark(s);
+	}
+	if (t->answer_cnt)
+		return bpf_source_read_to_mark(s) ? take_answers(s, deliver, ctx, stop) : 0;
+	if (bpf_tasks__asked(t) || now_ms - t->last_scan_ms < SCAN_EVERY_MS || !make_look(s))
 		return 0;
 	t->last_scan_ms = now_ms;
 	n = choose(s, now_ms, tasks);

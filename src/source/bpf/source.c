@@ -294,31 +294,6 @@ static int deliver_lost(struct delivery *d, int *stop)
 	return cnt;
 }
 
-bool bpf_source_all_read(const struct bpf_source *s)
-{
-	if (s->opts.rings.flight_bytes)
-		return true; /* whatever there is to read, a snapshot reads it */
-	if (s->rings.cnt)
-		return bpf_rings__empty(&s->rings);
-	const struct bpf_ring *spare = bpf_spare__ring(s);
-
-	return bpf_ring__empty(&s->ring) && (!spare || bpf_ring__empty(spare)) && bpf_ring__empty(&s->task_ring);
-}
-
-uint64_t bpf_source_unread(const struct bpf_source *s)
-{
-	if (s->opts.rings.flight_bytes)
-		return 0;
-	return s->rings.cnt ? bpf_rings__unread(&s->rings) :
-			      __atomic_load_n(s->ring.producer, __ATOMIC_ACQUIRE) -
-				      __atomic_load_n(s->ring.consumer, __ATOMIC_ACQUIRE);
-}
-
-uint64_t bpf_source_room(const struct bpf_source *s)
-{
-	return s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : s->ring.size;
-}
-
 static int sleep_for_data(struct bpf_source *s, int left_ms)
 {
 	struct epoll_event ev;
@@ -424,7 +399,7 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 		bpf_pause__progress(s);
 		if (!stop && bpf_source_all_read(s))
 			cnt += deliver_lost(&d, &stop);
-		if (!stop && bpf_source_all_read(s))
+		if (!stop)
 			cnt += bpf_tasks__scan(s, now, deliver, &d, &stop);
 		if (stop)
 			return stop;

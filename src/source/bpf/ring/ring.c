@@ -68,6 +68,16 @@ bool bpf_ring__empty(const struct bpf_ring *r)
 	return *r->consumer == __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
 }
 
+void bpf_ring__mark(struct bpf_ring *r)
+{
+	r->mark = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
+}
+
+bool bpf_ring__read_to_mark(const struct bpf_ring *r)
+{
+	return *r->consumer >= r->mark;
+}
+
 void bpf_ring__skip(struct bpf_ring *r)
 {
 	__atomic_store_n(r->consumer, __atomic_load_n(r->producer, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);

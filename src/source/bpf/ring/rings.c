@@ -172,6 +172,20 @@ bool bpf_rings__empty(const struct bpf_rings *r)
 	return true;
 }
 
+void bpf_rings__mark(struct bpf_rings *r)
+{
+	for (uint32_t i = 0; i < r->cnt; i++)
+		r->each[i].mark = taken(&r->each[i]);
+}
+
+bool bpf_rings__read_to_mark(const struct bpf_rings *r)
+{
+	for (uint32_t i = 0; i < r->cnt; i++)
+		if (r->each[i].pos < r->each[i].mark)
+			return false;
+	return true;
+}
+
 uint64_t bpf_rings__unread(const struct bpf_rings *r)
 {
 	uint64_t most = 0;

@@ -16,6 +16,7 @@ struct bpf_cpu_ring {
 	uint64_t pos, end; /* units: read so far; taken when last looked at */
 	uint64_t given;	   /* read, and said so to the writer */
 	uint64_t look_ns;  /* when that was */
+	uint64_t mark;	   /* see bpf_source_mark() */
 	uint64_t events;   /* flight recorder: that there were at the last snapshot */
 };
 
@@ -55,6 +56,8 @@ int bpf_rings__open(struct bpf_rings *r, struct espy_bpf_shared *shared);
 void bpf_rings__close(struct bpf_rings *r);
 
 bool bpf_rings__empty(const struct bpf_rings *r);
+void bpf_rings__mark(struct bpf_rings *r);
+bool bpf_rings__read_to_mark(const struct bpf_rings *r);
 /* Bytes not read yet, of the ring that has most of them. */
 uint64_t bpf_rings__unread(const struct bpf_rings *r);
 /* Delivers what has come in order of time, as bpf_ring__drain() does. now_ns: CLOCK_MONOTONIC right before the call. */
