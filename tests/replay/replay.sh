@@ -7,7 +7,8 @@
 #
 #     replay.sh ESPY NAME | /path/of/a/test/program
 #
-# OPTIONS=apart: the options of lines in four groups rather than in two.
+# OPTIONS=apart: the options of lines in four groups rather than in two, and all of it by each source. Otherwise the first source alone
+# has the second group, and the recording without lines.
 set -u
 . "$(dirname "$0")/../oracle/own_net.sh"
 espy=$1 name=$2
@@ -25,10 +26,13 @@ trace() {
 bad=0
 if [ "${OPTIONS-}" = apart ]; then
 	set -- "-qq" "-v -s 200" "-yy -Y -i -n" "-ttt -T -r -x -X verbose"
+	recorders=$sources
 else
 	set -- "-qq -yy -Y -i -n" "-v -s 200 -ttt -T -r -x -X verbose"
+	recorders=${sources%% *}
 fi
 for s in $sources; do
+	[ "${OPTIONS-}" = apart ] || [ "$s" = "$recorders" ] || set -- "$1"
 	for opts; do
 		# -s is said again: how much was kept of each string was said when recording
 		run "$s $opts"
@@ -54,7 +58,7 @@ trace() {
 	rm -f "$top/trace"
 	$clean "$espy" record -q --source "${who%% *}" $rings -f -o "$top/trace" -- "$@" >"$top/out" 2>"$top/err" </dev/null
 }
-for s in $sources; do
+for s in $recorders; do
 	run "$s "
 	for opts in "" "-v" "-yy -Y" "-c"; do
 		"$espy" show $opts "$top/trace" >"$top/shown" 2>"$top/err" || { echo "not ok record, $s $opts: show failed"; cat "$top/err"; bad=1; }

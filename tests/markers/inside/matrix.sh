@@ -64,13 +64,11 @@ if [ "${MATRIX:-all}" = all ]; then
 -O2 -DESPY_MARK_USDT=2
 -O2 $gc"
 else
-	cc_list='gcc clang' cxx_list=g++ stds=20 usdts=0 least=8
+	cc_list='gcc clang' cxx_list=g++ stds=20 usdts=0 least=6
 	[ "$MATRIX" = c ] && cxx_list= || cc_list=
-	kinds="-O0
+	kinds="-O0 -masm=intel -DESPY_MARK_USDT=2
 -O2 -flto
--O2 $gc $no_pie
--O2 -masm=intel -DESPY_MARK_USDT=2
--O3 -funroll-loops -fcf-protection=full -s"
+-O3 $gc $no_pie -funroll-loops -fcf-protection=full -s"
 	shared=-O2
 	no_goto='-O2 -masm=intel'
 fi

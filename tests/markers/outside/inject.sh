@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The agent is loaded into programs at any moment of their lives; all of them live, and their waiting calls go on waiting.
-# ROUNDS: how often; a loop of malloc, a sleeper, a spinner and a python with threads ten times as often (four times for one round).
+# ROUNDS: how often; a loop of malloc, a sleeper, a spinner and a python with threads ten times as often (twice for one round).
 . "$(dirname "$0")/lib.sh"
 times=${ROUNDS:-1} many=$((times * 10))
-[ "$times" -gt 1 ] || many=4
+[ "$times" -gt 1 ] || many=2
 for mode in sleep spin malloc; do
 	"$progs/inject_many" "$many" "$agent" "$progs/subjects" $mode || bad=1
 done
