@@ -118,6 +118,8 @@ static int refuse_rest(struct espy_probe_parser *p)
 
 	if (*p->at != '%')
 		return espy_probe_parser__expected(p, "'(', 'if' or the end is expected");
+	if (len == strlen("%return") && !strncmp(p->at, "%return", len))
+		return espy_probe_parser__expected(p, "%%return stands before the arguments: PLACE%%return(...)");
 	return espy_probe_parser__expected(p, "there is no '%.*s'; did you mean '%%return'?", (int)len, p->at);
 }
 

@@ -72,6 +72,8 @@ run 1 "$espy" trace -u 'malloc(size=%di) if size > 9' true
 says "espy: Cannot find user 'malloc(size=%di) if size > 9'; did you mean the probe -u 'libc:malloc(size=%di) if size > 9'?"
 run 1 "$espy" trace -u nosuchfunction true
 says "espy: Cannot find user 'nosuchfunction'; a probe names a file, too: -u FILE:FUNCTION"
+run 1 "$espy" trace -u 'libc:malloc(size=%di)%return' true
+says "espy trace: invalid -u argument: 'libc:malloc(size=%di)%return', at character 22: %return stands before the arguments: PLACE%return(...)"
 run 1 "$espy" trace -u libc:malloc%retrun true
 says "espy trace: invalid -u argument: 'libc:malloc%retrun', at character 12: there is no '%retrun'; did you mean '%return'?"
 run 1 "$espy" trace --inject=nosuch:error=1 true
