@@ -120,7 +120,7 @@ _espy() {
 			if ((i < n - 1)) && [[ ${words[i]} == markers || ${words[i]} == functions ]]; then
 				_espy_value "$espy" file "$cur"
 			else
-				mapfile -t COMPREPLY < <(compgen -W "syscalls functions hooks markers" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "syscalls functions tracepoints hooks markers" -- "$cur")
 			fi ;;
 		mark) _espy_value "$espy" pid "$cur" ;;
 		show)

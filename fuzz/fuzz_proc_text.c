@@ -2,7 +2,7 @@
 /*
  * Fuzz target: files of /proc/PID hold names that a traced program chose. The bytes are these files, one behind the
  * other with a NUL between; they lie over /proc/PID of a child. Each look ends, and says no more than there is room
- * for. The target also looks for a field of a file in its own way, with the same answer.
+ * for. The target also looks for a field of a file in its own way, with the same answer. All of it is also the text of a tracepoint.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "base/small_file.h"
 #include "source/agent/inject_parts.h"
+#include "source/tracepoint.h"
 #include "state/lookups.h"
 #include "state/maps.h"
 #include "symbols/objects.h"
@@ -124,12 +125,24 @@ static void look(void)
 		abort();
 }
 
+static void parse_tracepoint(const char *text)
+{
+	struct espy_tracepoint t;
+
+	if (!espy_tracepoint__parse(&t, text))
+		return;
+	for (unsigned i = 0; i < t.field_cnt; i++)
+		if (!t.fields[i].name[0] || strlen(t.fields[i].name) >= sizeof(t.fields[i].name) || t.fields[i].offset + t.fields[i].size > 8192)
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1), *at = text;
 
 	memcpy(text, data, size);
 	text[size] = '\0';
+	parse_tracepoint(text);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const size_t len = strlen(at);
 

@@ -101,6 +101,11 @@ ESPY_API int espy_filter_mark(struct espy_filter *f, const char *rule, size_t *a
  * *at is the place of the error in the text.
  */
 ESPY_API int espy_filter_probe(struct espy_filter *f, const char *probe, size_t *at, char *why, size_t why_size);
+/*
+ * Selects tracepoints of the kernel (-K), espy-probes(7): "sched:sched_switch if prev_prio < 100", with `*` and `?` in the names. Their
+ * events are of the kind ESPY_EVENT_PROBE. Errors are those of espy_filter_probe().
+ */
+ESPY_API int espy_filter_tracepoint(struct espy_filter *f, const char *tracepoint, size_t *at, char *why, size_t why_size);
 /* Selects only events of this task, or of the tasks of this process. */
 ESPY_API int espy_filter_task(struct espy_filter *f, pid_t pid);
 /* How a call has ended, as bits. */

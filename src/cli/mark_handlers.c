@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The options about static marks and probes: -m, --via, -u, --probe. */
+/* The options about static marks and probes: -m, --via, -u, --probe, -K. */
 #include <errno.h>
 #include <pwd.h>
 #include <string.h>
@@ -26,6 +26,11 @@ int espy_do_mark(void *ctx, const struct espy_opt_use *use)
 int espy_do_probe(void *ctx, const struct espy_opt_use *use)
 {
 	return add_rule(ctx, use, espy_filter_probe);
+}
+
+int espy_do_tracepoint(void *ctx, const struct espy_opt_use *use)
+{
+	return add_rule(ctx, use, espy_filter_tracepoint);
 }
 
 int espy_do_via(void *ctx, const struct espy_opt_use *use)

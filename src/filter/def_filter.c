@@ -89,6 +89,7 @@ static bool names_probe(const struct espy_def_filter *f, const struct espy_probe
 	if (f->places)
 		return i < f->places->place_cnt && f->places->places[i].rule == rule;
 	return file && rule->symbol && espy_fits(file, text->provider) && espy_fits(rule->symbol, text->name) &&
+	       (rule->where == ESPY_PROBE_AT_TRACEPOINT) == (text->place == ESPY_PROBE_TRACEPOINT) &&
 	       (!rule->returns || text->place == ESPY_PROBE_RETURN);
 }
 

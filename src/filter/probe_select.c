@@ -277,6 +277,30 @@ static int parse(struct espy_probe_parser *p)
 	return err ? err : parse_condition(p);
 }
 
+/* SYSTEM:NAME of tracepoints. */
+static int parse_tracepoint(struct espy_probe_parser *p)
+{
+	static const char bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*?";
+	int err;
+
+	skip_blanks(p);
+	p->rule->where = ESPY_PROBE_AT_TRACEPOINT;
+	size_t len = strspn(p->at, bytes);
+
+	if (!len || p->at[len] != ':')
+		return espy_probe_parser__expected(p, "a tracepoint of the kernel is expected, SYSTEM:NAME (espy list tracepoints)");
+	err = keep(&p->rule->file, p->at, len);
+	p->at += len + 1;
+	len = strspn(p->at, bytes);
+	if (!len)
+		return espy_probe_parser__expected(p, "the name of a tracepoint is expected, or '*'");
+	err = err ? err : keep(&p->rule->symbol, p->at, len);
+	p->at += len;
+	if (!err && *p->at && !isspace((unsigned char)*p->at))
+		err = espy_probe_parser__expected(p, "'if' or the end is expected: a tracepoint has the fields that the kernel gives it");
+	return err ? err : parse_condition(p);
+}
+
 static void free_rule(struct espy_probe_rule *r)
 {
 	free(r->file);
@@ -285,7 +309,8 @@ static void free_rule(struct espy_probe_rule *r)
 	free(r->condition);
 }
 
-int espy_probe_select__add(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz)
+static int add(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz,
+	       int (*parse_rule)(struct espy_probe_parser *p))
 {
 	struct espy_probe_rule *v = reallocarray(r->v, r->cnt + 1, sizeof(*v));
 	struct espy_probe_parser *p = calloc(1, sizeof(*p));
@@ -300,7 +325,7 @@ int espy_probe_select__add(struct espy_probe_rules *r, const char *text, size_t 
 	}
 	v[r->cnt] = (struct espy_probe_rule){ .where = ESPY_PROBE_AT_SYMBOL };
 	*p = (struct espy_probe_parser){ .text = text, .at = text, .why = why, .why_sz = why_sz, .rule = &v[r->cnt] };
-	err = r->cnt < RULES_MAX ? parse(p) : espy_probe_parser__expected(p, "at most %u probes can be given", RULES_MAX);
+	err = r->cnt < RULES_MAX ? parse_rule(p) : espy_probe_parser__expected(p, "at most %u probes can be given", RULES_MAX);
 	*at = (size_t)((p->bad ? p->bad : p->at) - text);
 	free(p);
 	if (err)
@@ -308,6 +333,16 @@ int espy_probe_select__add(struct espy_probe_rules *r, const char *text, size_t 
 	else
 		r->cnt++;
 	return err;
+}
+
+int espy_probe_select__add(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz)
+{
+	return add(r, text, at, why, why_sz, parse);
+}
+
+int espy_probe_select__add_tracepoint(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz)
+{
+	return add(r, text, at, why, why_sz, parse_tracepoint);
 }
 
 void espy_probe_select__free(struct espy_probe_rules *r)

@@ -25,6 +25,8 @@
  * look up the names of the condition: in a trace another rule may have them.
  */
 int espy_probe_select__add(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz);
+/* The same of TRACEPOINTS = SYSTEM ':' NAME [ 'if' CONDITION ], with `*` and `?` in the names: -K. */
+int espy_probe_select__add_tracepoint(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz);
 void espy_probe_select__free(struct espy_probe_rules *r);
 
 /*

@@ -10,6 +10,7 @@
 #include "inspect/list_functions.h"
 #include "inspect/list_markers.h"
 #include "inspect/list_reference.h"
+#include "inspect/list_tracepoints.h"
 #include "describe/builtin.h"
 #include "describe/hooks.h"
 #include "filter/filter_calls.h"
@@ -71,12 +72,14 @@ static void help(void)
 	fputs("Usage: espy list [--markdown]\n"
 	      "       espy list [OPTIONS] syscalls [REGEX | %CLASS]\n"
 	      "       espy list functions FILE [PATTERN]\n"
+	      "       espy list tracepoints [SYSTEM | SYSTEM:NAME]\n"
 	      "       espy list hooks\n"
 	      "       espy list markers PROGRAM\n"
 	      "       espy list -p PID markers\n"
 	      "List what can be asked for: number, name, decoded or raw, and classes of each system call;\n"
 	      "without a word, how much of each kind is described;\n"
 	      "functions are those of a program or library that -u can probe: offset, size, name;\n"
+	      "tracepoints are those of the kernel, for -K: name and fields;\n"
 	      "hooks are the values of descriptions that are shown by code; markers are the static marks "
 	      "(espy/mark.h)\n"
 	      "and USDT probes of a program, or of a process and all its libraries: name, kind, state, place, "
@@ -206,7 +209,7 @@ int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv)
 		return 1;
 	}
 	const char *which = argv[first + 1];
-	const bool syscalls = !strcmp(what, "syscalls"), markers = !strcmp(what, "markers");
+	const bool syscalls = !strcmp(what, "syscalls"), markers = !strcmp(what, "markers"), tracepoints = !strcmp(what, "tracepoints");
 
 	if (!strcmp(what, "functions")) {
 		if (!which || (argv[first + 2] && argv[first + 3])) {
@@ -226,7 +229,7 @@ int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv)
 		first += more - 1;
 		which = argv[first + 1];
 	}
-	if (argv[first + (which != NULL) + 1] || (which && !syscalls && !markers)) {
+	if (argv[first + (which != NULL) + 1] || (which && !syscalls && !markers && !tracepoints)) {
 		espy_cli__usage(cli, "too many words after '%s'", what);
 		return 1;
 	}
@@ -243,8 +246,10 @@ int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv)
 		return espy_list_markers(cli, which, a.pid);
 	if (syscalls)
 		return list_syscalls(&a, which);
+	if (tracepoints)
+		return espy_list_tracepoints(cli, which);
 	if (!strcmp(what, "hooks"))
 		return list_hooks();
-	espy_cli__usage(cli, "cannot list '%s': syscalls, functions, hooks or markers", what);
+	espy_cli__usage(cli, "cannot list '%s': syscalls, functions, markers, tracepoints or hooks", what);
 	return 1;
 }

@@ -175,6 +175,19 @@ int espy_filter_probe(struct espy_filter *f, const char *probe, size_t *at, char
 				      why_size ? why_size : 1);
 }
 
+int espy_filter_tracepoint(struct espy_filter *f, const char *tracepoint, size_t *at, char *why, size_t why_size)
+{
+	char unread[1];
+	size_t nowhere;
+	int err = may_change(f);
+
+	if (err || !tracepoint)
+		return err ? err : -EINVAL;
+	set_why(why, why_size, "");
+	return espy_probe_select__add_tracepoint(&f->probes, tracepoint, at ? at : &nowhere, why_size ? why : unread,
+						 why_size ? why_size : 1);
+}
+
 int espy_filter_task(struct espy_filter *f, pid_t pid)
 {
 	int err = may_change(f);

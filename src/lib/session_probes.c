@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Probes of a session: the rules of its engines, and the places that they are resolved to when it starts. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "filter/probe_select.h"
 #include "lib/session_impl.h"
@@ -18,17 +19,28 @@ static void say(void *session, bool error, const char *text)
 		espy_session__say(s, ESPY_TOPIC_GENERAL, "%s", text);
 }
 
+/* For those whose arguments are known only when they are resolved. */
+static int lower(struct espy_probe_rule *rule, char *why, size_t why_sz)
+{
+	struct espy_condition_error e = { .at = 0 };
+	const int err = espy_probe_lower(rule, &e);
+
+	if (err)
+		snprintf(why, why_sz, "%s", e.text);
+	return err;
+}
+
 static int gather(struct espy_session *s, struct espy_probe_rule **rules, size_t *cnt)
 {
 	for (unsigned i = 0; s->filters[i]; i++) {
 		struct espy_probe_rules *own = &s->filters[i]->probes;
 
 		for (size_t r = 0; r < own->cnt; r++) {
-			struct espy_condition_error e = { .at = 0 };
-			int err = espy_probe_lower(&own->v[r], &e);
+			char why[256];
+			int err = own->v[r].where == ESPY_PROBE_AT_TRACEPOINT ? 0 : lower(&own->v[r], why, sizeof(why));
 
 			if (err) {
-				espy_session__error(s, "the condition of a probe: %s", e.text);
+				espy_session__error(s, "the condition of a probe: %s", why);
 				return err;
 			}
 			rules[(*cnt)++] = &own->v[r];
@@ -45,6 +57,7 @@ int espy_session__open_probes(struct espy_session *s)
 		.command = s->targets.command.path,
 		.string_max = STRINGS_LEAST,
 		.say = say,
+		.lower = lower,
 		.ctx = s,
 	};
 	struct espy_probe_rule **rules;

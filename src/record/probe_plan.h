@@ -34,6 +34,9 @@ enum espy_probe_src {
 	ESPY_PROBE_REG = 1,   /* register `reg`: enum espy_reg */
 	ESPY_PROBE_ENTRY_ARG = 2, /* the register of argument `reg` (0-5) as it was when the function was entered */
 	ESPY_PROBE_COMM = 3,  /* the name of the task; what: STRING */
+	/* Of a tracepoint, whose way has one step, the offset in its record: */
+	ESPY_PROBE_FIELD = 4,	  /* the field there */
+	ESPY_PROBE_ELSEWHERE = 5, /* what lies where the low half of the 4 bytes there says; what: STRING, BYTES */
 };
 enum espy_probe_what {
 	ESPY_PROBE_NUMBER = 0, /* `size` bytes, signed or not */

@@ -326,7 +326,8 @@ enum espy_probe_kind {
 	ESPY_PROBE_ENTRY = 0,  /* where a function begins */
 	ESPY_PROBE_RETURN = 1, /* where a function returns to its caller */
 	ESPY_PROBE_INSIDE = 2, /* any other instruction */
-	ESPY_PROBE_KINDS = 3,
+	ESPY_PROBE_TRACEPOINT = 3, /* one of the kernel's: it lies in no file, path is "" */
+	ESPY_PROBE_KINDS = 4,
 };
 struct espy_rec_probe_def {
 	struct espy_rec rec; /* tid 0 */

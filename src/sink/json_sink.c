@@ -393,7 +393,7 @@ static void put_mark(struct json_sink *s, const struct espy_event *e)
 
 static void put_probe(struct json_sink *s, const struct espy_event *e)
 {
-	static const char *const places[ESPY_PROBE_KINDS] = { "entry", "return", "inside" };
+	static const char *const places[ESPY_PROBE_KINDS] = { "entry", "return", "inside", "tracepoint" };
 	const struct espy_rec_probe *rec = (const struct espy_rec_probe *)e->rec;
 
 	put_mark(s, e);

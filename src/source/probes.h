@@ -21,6 +21,7 @@ enum espy_probe_where {
 	ESPY_PROBE_AT_SYMBOL,  /* `symbol`, a name or a pattern of `*` and `?`, and `offset` behind it */
 	ESPY_PROBE_AT_OFFSET,  /* `offset` in the file */
 	ESPY_PROBE_AT_ADDRESS, /* `offset` is an address in the memory of process `pid` */
+	ESPY_PROBE_AT_TRACEPOINT, /* tracepoints of the kernel whose system fits `file`, and whose name fits `symbol` */
 };
 
 /* How an argument is shown. */
@@ -56,8 +57,8 @@ void espy_probe_format(const struct espy_probe_rule *rule, char format[ESPY_PROB
 /* ---- places */
 
 struct espy_probe_place {
-	int fd;		   /* of the file; one descriptor may be that of many places */
-	uint64_t offset;   /* in it */
+	int fd;		   /* of the file; one descriptor may be that of many places. -1: it is a tracepoint */
+	uint64_t offset;   /* in it; of a tracepoint its number */
 	uint8_t kind;	   /* enum espy_probe_kind */
 	uint32_t plan;	   /* index in espy_probes.plans */
 	const struct espy_probe_rule *rule;
@@ -86,6 +87,8 @@ struct espy_probe_targets {
 	const char *command; /* the file of a program that is about to be started; NULL: none */
 	unsigned string_max; /* bytes of a text that are fetched */
 	void (*say)(void *ctx, bool error, const char *text); /* what cannot be, and why; what is worth knowing */
+	/* Puts into the plan of a rule whose arguments are known what can be tested there. Returns 0 or -EINVAL, with a message in why. */
+	int (*lower)(struct espy_probe_rule *rule, char *why, size_t why_sz);
 	void *ctx;
 };
 

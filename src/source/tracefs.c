@@ -63,16 +63,19 @@ static int event_id(int tracefs, const char *tracepoint)
 	return n ? atoi(text) : -EIO;
 }
 
+int espy_tracepoint__open(uint64_t id)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = id, .sample_period = 1, .disabled = 1
+	};
+	const int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
 int espy_tracefs__open_event(int tracefs, const char *tracepoint)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .sample_period = 1,
-					.disabled = 1 };
 	const int id = event_id(tracefs, tracepoint);
-	int fd;
 
-	if (id < 0)
-		return id;
-	attr.config = (uint64_t)id;
-	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return id < 0 ? id : espy_tracepoint__open((uint64_t)id);
 }

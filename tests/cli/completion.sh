@@ -31,7 +31,7 @@ offers() {
 }
 offers 'trace' tr
 offers 'doctor' help d
-offers '--trace --trace-fds --trace-path' trace --trace
+offers '--tracepoint --trace --trace-fds --trace-path' trace --trace
 offers 'ptrace' trace --source = p
 offers 'auto bpf ptrace' trace --source =
 offers 'ptrace' trace --source p
@@ -73,6 +73,12 @@ if "$espy" doctor | grep -q 'yes *holds tasks'; then
 	"$espy" trace -q -e trace=unlinkat --pause-on unlinkat -o lines rm held 2>"$dir/err" &
 	wait_for 60 grep -q 'is held after' "$dir/err"
 	held=$(sed -n 's/.*: task \([0-9]*\) .* is held after.*/\1/p' "$dir/err")
+	# The message comes a moment before the task sleeps.
+	is_offered() {
+		ask resume "$held"
+		[ "$answer" = "$held" ]
+	}
+	wait_for 60 is_offered
 	offers "${held:-a task that is held}" resume "$held"
 	"$espy" resume "$held" >"$dir/out"
 	wait $!

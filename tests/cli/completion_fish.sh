@@ -19,7 +19,7 @@ offers() {
 }
 offers trace 'espy tr'
 offers doctor 'espy help d'
-offers '--trace --trace-fds --trace-path' 'espy trace --trace'
+offers '--trace --trace-fds --trace-path --tracepoint' 'espy trace --trace'
 offers '--source=ptrace' 'espy trace --source=p'
 offers '--status=successful,failed' 'espy trace --status=successful,fa'
 offers 'trace=openat trace=openat2' 'espy trace -e trace=openat'

@@ -109,7 +109,7 @@ run 1 "$espy" trace -u nosuch-user true
 run 1 "$espy" trace -o '' true
 run 1 "$espy" trace --all --source=ptrace
 run 1 "$espy" list nosuch
-says "espy list: cannot list 'nosuch': syscalls, functions, hooks or markers"
+says "espy list: cannot list 'nosuch': syscalls, functions, markers, tracepoints or hooks"
 run 1 "$espy" list syscalls %nosuch
 says "espy list: unknown class '%nosuch'"
 run 1 "$espy" list syscalls '^nosuch$'

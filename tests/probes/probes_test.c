@@ -13,6 +13,7 @@
 #include "filter/probe_select.h"
 #include "record/mark_def.h"
 #include "record/trigger.h"
+#include "source/tracepoint.h"
 #include "symbols/find_file.h"
 #include "symbols/functions.h"
 #include "arch/insn_effect.h"
@@ -346,12 +347,85 @@ static void test_names(void **state)
 	assert_false(espy_file_is_called("/usr/bin/zsh-5.9", "zsh"));
 }
 
+/* ---- tracepoints */
+
+static struct espy_tracepoint point;
+
+static bool parse_format(const char *fields)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text), "name: it\nID: 316\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		 "%s\nprint fmt: \"field:int x; offset:0; size:4; signed:0;\", REC->x\n", fields);
+	return espy_tracepoint__parse(&point, text);
+}
+
+static void expect_field(unsigned i, const char *name, enum espy_field_kind kind, unsigned offset, unsigned size)
+{
+	assert_true(i < point.field_cnt);
+	assert_string_equal(point.fields[i].name, name);
+	assert_int_equal(point.fields[i].kind, kind);
+	assert_int_equal(point.fields[i].offset, offset);
+	assert_int_equal(point.fields[i].size, size);
+}
+
+static void test_tracepoint_fields(void **state)
+{
+	(void)state;
+	assert_true(parse_format("\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+				 "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+				 "\tfield:const char * name;\toffset:32;\tsize:8;\tsigned:0;\n"
+				 "\tfield:__data_loc char[] path;\toffset:40;\tsize:4;\tsigned:0;\n"
+				 "\tfield:__data_loc u32[] ids;\toffset:44;\tsize:4;\tsigned:0;\n"
+				 "\tfield:unsigned char opcode[8];\toffset:48;\tsize:8;\tsigned:0;\n"
+				 "\tfield:struct sockaddr_in6 to;\toffset:56;\tsize:28;\tsigned:0;\n"));
+	assert_int_equal(point.id, 316);
+	assert_int_equal(point.field_cnt, 7);
+	assert_int_equal(point.left_out, 0);
+	expect_field(0, "comm", ESPY_FIELD_TEXT, 8, 16);
+	expect_field(1, "pid", ESPY_FIELD_NUMBER, 24, 4);
+	assert_true(point.fields[1].is_signed);
+	expect_field(2, "name", ESPY_FIELD_POINTER, 32, 8);
+	expect_field(3, "path", ESPY_FIELD_TEXT_ELSEWHERE, 40, 4);
+	expect_field(4, "ids", ESPY_FIELD_BYTES_ELSEWHERE, 44, 4);
+	expect_field(5, "opcode", ESPY_FIELD_BYTES, 48, 8);
+	expect_field(6, "to", ESPY_FIELD_BYTES, 56, 28);
+}
+
+/* What no kernel writes is no field, and does no harm. */
+static void test_tracepoint_damaged(void **state)
+{
+	static const char *const bad[] = {
+		"\tfield:", "\tfield:;", "\tfield:int x", "\tfield:int x;", "\tfield:int x;\toffset:8;",
+		"\tfield:int x;\toffset:8192;\tsize:4;\tsigned:0;", "\tfield:int x;\toffset:8;\tsize:0;\tsigned:0;",
+		"\tfield:int x;\toffset:8;\tsize:4294967295;\tsigned:0;", "\tfield:[];\toffset:8;\tsize:4;\tsigned:0;",
+		"\tfield:__data_loc char[] x;\toffset:8;\tsize:8;\tsigned:0;", "\tfield:__rel_loc char[] x;\toffset:8;\tsize:4;\tsigned:0;",
+		"\tfield:char * x;\toffset:8;\tsize:4;\tsigned:0;",
+	};
+	char many[4096] = "";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_true(parse_format(bad[i]));
+		assert_int_equal(point.field_cnt, 0);
+		assert_int_equal(point.left_out, 1);
+	}
+	assert_false(espy_tracepoint__parse(&point, ""));
+	assert_false(espy_tracepoint__parse(&point, "name: x\nID: y\n"));
+	for (unsigned i = 0; i < 70; i++)
+		snprintf(many + strlen(many), sizeof(many) - strlen(many), "\tfield:u8 f;\toffset:%u;\tsize:1;\tsigned:0;\n", i + 8);
+	assert_true(parse_format(many));
+	assert_int_equal(point.field_cnt, ESPY_TRACEPOINT_FIELDS);
+	assert_int_equal(point.left_out, 70 - ESPY_TRACEPOINT_FIELDS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_places),	cmocka_unit_test(test_fetches), cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_damaged), cmocka_unit_test(test_lowered), cmocka_unit_test(test_filter),
 		cmocka_unit_test(test_lengths), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_tracepoint_fields), cmocka_unit_test(test_tracepoint_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

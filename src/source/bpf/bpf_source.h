@@ -220,6 +220,7 @@ void bpf_source_drop_events(struct bpf_source *s);
 /* load/probe_links.c: places that opts.probes names. */
 int bpf_probes__load(struct bpf_source *s);
 int bpf_probes__attach(struct bpf_source *s, pid_t pid); /* in that process alone; 0: in whoever maps the files */
+int bpf_probes__attach_tracepoints(struct bpf_source *s); /* once for all targets */
 void bpf_probes__detach(struct bpf_source *s);
 void bpf_probes__free(struct bpf_source *s);
 /* The definition of a record's probe, if it has not been told yet; else NULL. */

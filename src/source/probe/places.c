@@ -82,25 +82,51 @@ static uint64_t place_of(const struct espy_probe_rule *rule, struct espy_probe_f
 	return espy_entry_place(&file->functions, &file->elf, &file->branches, f, keep, &cost);
 }
 
+int espy_probe_places__add(struct espy_probe_places *p, const struct espy_probe_place *place)
+{
+	struct espy_probes *all = &p->probes;
+	int err = place->def ? 0 : -ENOMEM;
+
+	if (!err && all->place_cnt == PLACES_MAX) {
+		espy_probe_say(p, true, "at most %u places can be probed", PLACES_MAX);
+		err = -EINVAL;
+	}
+	if (!err && !espy_array__grow(all->places, all->place_cnt, p->place_cap))
+		err = -ENOMEM;
+	if (err)
+		free((void *)place->def);
+	else
+		all->places[all->place_cnt++] = *place;
+	return err;
+}
+
+int espy_probe_places__add_plan(struct espy_probe_places *p, const struct espy_probe_plan *plan, uint32_t *index)
+{
+	const unsigned string_max = p->targets->string_max;
+	struct espy_probe_plan *own;
+
+	if (!espy_array__grow(p->plans, p->probes.plan_cnt, p->plan_cap))
+		return -ENOMEM;
+	p->probes.plans = p->plans;
+	*index = (uint32_t)p->probes.plan_cnt++;
+	own = &p->plans[*index];
+	*own = *plan;
+	for (unsigned i = 0; i < own->fetch_cnt; i++)
+		if (!own->fetches[i].max)
+			own->fetches[i].max = string_max < ESPY_PROBE_STRING_MAX ? string_max : ESPY_PROBE_STRING_MAX - 1;
+	return 0;
+}
+
 static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file,
 		     const struct espy_function *f, uint64_t addr)
 {
-	struct espy_probes *all = &p->probes;
-	struct espy_probe_place *place;
 	char name[NAME_MAX_SHOWN];
 	uint64_t offset;
 
 	if (!espy_elf__offset_of(&file->elf, place_of(rule, file, f, addr), &offset))
 		return -EINVAL;
-	if (all->place_cnt == PLACES_MAX) {
-		espy_probe_say(p, true, "at most %u places can be probed", PLACES_MAX);
-		return -EINVAL;
-	}
-	if (!espy_array__grow(all->places, all->place_cnt, p->place_cap))
-		return -ENOMEM;
 	name_of(rule, f, addr, offset, name);
-	place = &all->places[all->place_cnt];
-	*place = (struct espy_probe_place){
+	struct espy_probe_place place = {
 		.fd = file->elf.fd,
 		.offset = offset,
 		.kind = rule->returns ? ESPY_PROBE_RETURN : f && f->addr == addr ? ESPY_PROBE_ENTRY : ESPY_PROBE_INSIDE,
@@ -111,11 +137,8 @@ static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *
 	char group[256];
 
 	snprintf(group, sizeof(group), "%.*s", (int)strcspn(provider, "/"), provider);
-	place->def = espy_probe_def__new(rule, file, place->kind, group, name, offset);
-	if (!place->def)
-		return -ENOMEM;
-	all->place_cnt++;
-	return 0;
+	place.def = espy_probe_def__new(rule, file, place.kind, group, name, offset);
+	return espy_probe_places__add(p, &place);
 }
 
 /* ---- refusals */
@@ -271,12 +294,17 @@ static bool address_of(const struct espy_elf *e, uint64_t offset, uint64_t *addr
 	return false;
 }
 
-static int add_rule(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan)
+static int add_rule(struct espy_probe_places *p, const struct espy_probe_rule *rule)
 {
 	struct espy_probe_file *files[ESPY_PROBE_FILES_MAX];
 	uint64_t addr = 0;
-	int n = espy_probe_files__find(p, rule, files, &addr), err = n < 0 ? n : 0;
+	uint32_t plan;
+	int n, err;
 
+	if (rule->where == ESPY_PROBE_AT_TRACEPOINT)
+		return espy_probe_places__add_tracepoints(p, rule);
+	n = espy_probe_files__find(p, rule, files, &addr);
+	err = n < 0 ? n : espy_probe_places__add_plan(p, &rule->plan, &plan);
 	for (int i = 0; i < n && !err; i++) {
 		struct espy_probe_file *file = files[i];
 
@@ -317,26 +345,14 @@ int espy_probe_places__open(struct espy_probe_places **out, struct espy_probe_ru
 			    const struct espy_probe_targets *t)
 {
 	struct espy_probe_places *p = calloc(1, sizeof(*p));
-	struct espy_probe_plan *plans = calloc(rule_cnt + 1, sizeof(*plans));
-	int err = p && plans ? 0 : -ENOMEM;
+	int err = 0;
 
 	*out = NULL;
-	if (err) {
-		free(p);
-		free(plans);
-		return err;
-	}
+	if (!p)
+		return -ENOMEM;
 	p->targets = t;
-	p->probes.plans = plans;
-	for (p->probes.plan_cnt = 0; p->probes.plan_cnt < rule_cnt && !err; p->probes.plan_cnt++) {
-		const size_t i = p->probes.plan_cnt;
-
-		plans[i] = rules[i]->plan;
-		for (unsigned k = 0; k < plans[i].fetch_cnt; k++)
-			if (!plans[i].fetches[k].max)
-				plans[i].fetches[k].max = t->string_max < ESPY_PROBE_STRING_MAX ? t->string_max : ESPY_PROBE_STRING_MAX - 1;
-		err = add_rule(p, rules[i], (uint32_t)i);
-	}
+	for (size_t i = 0; i < rule_cnt && !err; i++)
+		err = add_rule(p, rules[i]);
 	p->targets = NULL;
 	for (size_t i = 0; i < p->file_cnt; i++) {
 		espy_functions__free(&p->files[i]->functions);
@@ -363,7 +379,7 @@ void espy_probe_places__free(struct espy_probe_places *p)
 	for (size_t i = 0; i < p->probes.place_cnt; i++)
 		free((void *)p->probes.places[i].def);
 	free(p->probes.places);
-	free((void *)p->probes.plans);
+	free(p->plans);
 	espy_probe_files__free(p);
 	free(p);
 }

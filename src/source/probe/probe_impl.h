@@ -26,6 +26,8 @@ struct espy_probe_places {
 	struct espy_probe_file **files;
 	size_t file_cnt;
 	size_t place_cap;
+	struct espy_probe_plan *plans; /* those of probes */
+	size_t plan_cap;
 	const struct espy_probe_targets *targets; /* while they are resolved */
 };
 
@@ -45,7 +47,15 @@ void espy_probe_files__free(struct espy_probe_places *p);
 struct espy_rec_probe_def *espy_probe_def__new(const struct espy_probe_rule *rule, const struct espy_probe_file *file, uint8_t kind,
 					       const char *provider, const char *name, uint64_t offset);
 
+/* ---- tracepoints.c */
+/* Places of all tracepoints that the rule names. -EINVAL: there are none, or none can meet its condition, which was said; -ENOMEM. */
+int espy_probe_places__add_tracepoints(struct espy_probe_places *p, const struct espy_probe_rule *rule);
+
 /* ---- places.c */
+/* Adds a place, and takes over its definition, also where it fails. NULL for that: -ENOMEM. -EINVAL: too many, which was said. */
+int espy_probe_places__add(struct espy_probe_places *p, const struct espy_probe_place *place);
+/* Adds a plan. *index: its number for places. Returns 0 or -ENOMEM. */
+int espy_probe_places__add_plan(struct espy_probe_places *p, const struct espy_probe_plan *plan, uint32_t *index);
 void espy_probe_say(const struct espy_probe_places *p, bool error, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes: the kernel's uprobes run these programs at places of files, in every process that maps them. An object of its own,
- * on the maps of the other one: records go into the same ring, and who is watched is asked of the same bits.
+ * Probes: the kernel's uprobes run these programs at places of files, in every process that maps them; another program runs at
+ * tracepoints of the kernel. An object of its own, on the maps of the other one: records go into the same ring, and who is watched is
+ * asked of the same bits.
  *
  * The cookie of an attachment says which probe was hit: the number of its definition below, of its plan above
  * (record/probe_plan.h).
@@ -63,6 +64,7 @@ struct hit {
 	u32 bad;   /* bit per value that could not be read */
 	u32 def;
 	u64 begun; /* begin_ns and saved are known */
+	u64 kernel; /* texts and bytes lie in memory of the kernel: it is a tracepoint */
 };
 
 /* The loads stay apart: the verifier knows registers by constant offsets only, and the compiler would make one load of all. */
@@ -154,17 +156,71 @@ static __noinline int fetch_all(struct pt_regs *regs, const struct espy_probe_pl
 	return 0;
 }
 
+/*
+ * The same of a tracepoint, whose record begins at `begin`. That is a number here: the verifier allows no offset behind a context
+ * that it does not know.
+ */
+__noinline int fetch_field(const struct espy_probe_fetch *f, u64 begin, u64 *v)
+{
+	u32 elsewhere, shift;
+	u64 at;
+
+	if (!f || !v)
+		return 0;
+	at = begin + (u32)f->way[0];
+	*v = f->value;
+	if (f->src == ESPY_PROBE_ELSEWHERE) {
+		*v = 0;
+		if (bpf_probe_read_kernel(&elsewhere, sizeof(elsewhere), (void *)at))
+			return 0;
+		*v = begin + (elsewhere & 0xffff);
+	} else if (f->src == ESPY_PROBE_FIELD) {
+		*v = at;
+		if (f->what != ESPY_PROBE_NUMBER)
+			return 1;
+		*v = 0;
+		if (bpf_probe_read_kernel(v, f->size == 1 || f->size == 2 || f->size == 4 ? f->size : 8, (void *)at))
+			return 0;
+		shift = (64 - 8 * f->size) & 63;
+		*v = f->is_signed ? (u64)((s64)(*v << shift) >> shift) : *v << shift >> shift;
+	}
+	return 1;
+}
+
+static __noinline int fetch_fields(u64 begin, const struct espy_probe_plan *plan, struct hit *h)
+{
+	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS; i++) {
+		if (i >= plan->fetch_cnt)
+			break;
+		if (!fetch_field(&plan->fetches[i], begin, &h->values[i]))
+			h->bad |= bit(i);
+	}
+	return 0;
+}
+
+/* ---- memory where the hit's texts lie */
+
+static __always_inline long read_bytes(const struct hit *h, void *to, u32 size, u64 at)
+{
+	return h->kernel ? bpf_probe_read_kernel(to, size, (void *)at) : bpf_probe_read_user(to, size, (void *)at);
+}
+
+static __always_inline long read_text(const struct hit *h, void *to, u32 size, u64 at)
+{
+	return h->kernel ? bpf_probe_read_kernel_str(to, size, (void *)at) : bpf_probe_read_user_str(to, size, (void *)at);
+}
+
 /* ---- conditions */
 
 /* Does the text at `at` begin with that of the test? Whole words are compared; behind the text of the test are zeros. */
-static __always_inline int text_begins(const struct espy_probe_test *t, u64 at)
+static __always_inline int text_begins(const struct espy_probe_test *t, const struct hit *h, u64 at)
 {
 	u64 text[ESPY_PROBE_TEXT_MAX / 8] = {};
 	u32 len = t->text_len;
 
 	if (!len || len > ESPY_PROBE_TEXT_MAX)
 		return !len;
-	if (bpf_probe_read_user_str(text, sizeof(text), (void *)at) < 0)
+	if (read_text(h, text, sizeof(text), at) < 0)
 		return -1;
 	return same_bytes(text, (const u64 *)t->text, len, ESPY_PROBE_TEXT_MAX / 8);
 }
@@ -198,7 +254,7 @@ __noinline int run_test(const struct espy_probe_test *t, const struct hit *h)
 			return t->no;
 	}
 	if (t->what == ESPY_PROBE_TEST_TEXT) {
-		int begins = text_begins(t, v);
+		int begins = text_begins(t, h, v);
 
 		if (begins < 0)
 			return t->no;
@@ -269,11 +325,11 @@ static __always_inline int put_numbers(const struct espy_probe_plan *plan, struc
 	return 1;
 }
 
-/* A text at `at` behind its head in the scratch. Returns its length. */
-static __always_inline u32 copy_text(u8 *to, u64 at, u32 max, u32 *status)
+/* A text at `at` behind its head in the scratch; whole: nothing of it lies behind max. Returns its length. */
+static __always_inline u32 copy_text(const struct hit *h, u8 *to, u64 at, u32 max, bool whole, u32 *status)
 {
 	u8 next = 0;
-	long n = bpf_probe_read_user_str(to, max + 1, (void *)at);
+	long n = read_text(h, to, max + 1, at);
 
 	if (n < 0) {
 		*status = ESPY_ITEM_FAULT;
@@ -281,7 +337,7 @@ static __always_inline u32 copy_text(u8 *to, u64 at, u32 max, u32 *status)
 	}
 	n = n ? n - 1 : 0;
 	/* Full: it is all only if it ends here. */
-	if (n >= max && (bpf_probe_read_user(&next, 1, (void *)(at + max)) || next))
+	if (n >= max && !whole && (read_bytes(h, &next, 1, at + max) || next))
 		*status = ESPY_ITEM_TRUNCATED;
 	return n;
 }
@@ -308,7 +364,7 @@ __noinline int put_memory(struct probe_scratch *s, u32 off, const struct espy_pr
 			if (!((u8 *)(head + 2))[len])
 				break;
 	} else if (f->what == ESPY_PROBE_STRING) {
-		len = copy_text((u8 *)(head + 2), at, max, &status);
+		len = copy_text(h, (u8 *)(head + 2), at, max, f->src == ESPY_PROBE_FIELD, &status);
 	} else {
 		wanted = max;
 		if (len_arg < ESPY_MARK_MAX_ARGS) {
@@ -320,7 +376,7 @@ __noinline int put_memory(struct probe_scratch *s, u32 off, const struct espy_pr
 		if (wanted > max)
 			status = ESPY_ITEM_TRUNCATED;
 		CLAMP(len, ESPY_PROBE_STRING_MAX);
-		if (len && bpf_probe_read_user(head + 2, len, (void *)at)) {
+		if (len && read_bytes(h, head + 2, len, at)) {
 			status = ESPY_ITEM_FAULT;
 			len = 0;
 		}
@@ -362,14 +418,16 @@ static __noinline int put_all(const struct espy_probe_plan *plan, struct task_st
 	return out_copy(&s->rec.rec, size) ? ring_full() : 1;
 }
 
-static __always_inline void record(struct pt_regs *regs, struct task_struct *task, struct hit *h, bool timed)
+static __always_inline const struct espy_probe_plan *plan_of(u64 cookie)
 {
-	u32 plan_nr = bpf_get_attach_cookie(regs) >> 32;
-	const struct espy_probe_plan *plan = bpf_map_lookup_elem(&espy_probe_plans, &plan_nr);
+	u32 nr = cookie >> 32;
 
-	if (!plan)
-		return;
-	fetch_all(regs, plan, h);
+	return bpf_map_lookup_elem(&espy_probe_plans, &nr);
+}
+
+/* What was fetched becomes a record, if it meets the condition. */
+static __always_inline void record(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h, bool timed)
+{
 	if (timed || conf.needs.times)
 		h->now_ns = bpf_ktime_get_ns();
 	if (plan->test_cnt && !meets(plan, h))
@@ -396,12 +454,17 @@ SEC("uprobe")
 int espy_probe(struct pt_regs *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	const struct espy_probe_plan *plan;
 	struct hit h = {};
 
 	if (!watched_current(task))
 		return 0;
+	plan = plan_of(bpf_get_attach_cookie(regs));
+	if (!plan)
+		return 0;
 	h.def = bpf_get_attach_cookie(regs);
-	record(regs, task, &h, false);
+	fetch_all(regs, plan, &h);
+	record(plan, task, &h, false);
 	return 0;
 }
 
@@ -494,12 +557,38 @@ SEC("uprobe")
 int espy_probe_end(struct pt_regs *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	const struct espy_probe_plan *plan;
 	struct hit h = {};
 
 	if (!watched_current(task))
 		return 0;
+	plan = plan_of(bpf_get_attach_cookie(regs));
+	if (!plan)
+		return 0;
 	h.def = bpf_get_attach_cookie(regs);
 	h.begun = take_frame(task, entry_sp(regs), &h);
-	record(regs, task, &h, true);
+	fetch_all(regs, plan, &h);
+	record(plan, task, &h, true);
+	return 0;
+}
+
+/* ---- tracepoints */
+
+SEC("tracepoint")
+int espy_tracepoint(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct espy_probe_plan *plan;
+	u64 at = (u64)ctx, begin = 0;
+	struct hit h = { .kernel = 1 };
+
+	if (!watched_current(task))
+		return 0;
+	plan = plan_of(bpf_get_attach_cookie(ctx));
+	if (!plan || bpf_probe_read_kernel(&begin, sizeof(begin), &at))
+		return 0;
+	h.def = bpf_get_attach_cookie(ctx);
+	fetch_fields(begin, plan, &h);
+	record(plan, task, &h, false);
 	return 0;
 }

@@ -391,6 +391,8 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	err = err ? err : bpf_pause__begin(s, for_command);
 	err = err ? err : add_wake(s);
 	err = err ? err : bpf_probes__load(s);
+	/* In front of the programs that forget a task at its end: those at the same tracepoint run in the order of their attachment. */
+	err = err ? err : bpf_probes__attach_tracepoints(s);
 	err = err ? err : attach_all(s, c);
 	/* Without -f each target gets probes of its own: others who map the file do not pay for them. */
 	return err || (s->mode == ESPY_BPF_MODE_BITS && !s->opts.follow) ? err : bpf_probes__attach(s, 0);

@@ -16,6 +16,7 @@
 #include "source/bpf/kernel/bpf_objects.h"
 #include "source/probes.h"
 #include "source/rights.h"
+#include "source/tracefs.h"
 
 /* Of uapi/linux/bpf.h as of Linux 6.6; the headers of the build may be older. */
 #define ATTACH_UPROBE_MULTI 48
@@ -70,12 +71,26 @@ static bool has_multi(void)
 	return fd == -EBADF;
 }
 
-static bool any_of(const struct espy_probes *p, bool returns)
+enum way { AT_PLACE, AT_RETURN, AT_TRACEPOINT };
+
+static enum way way_of(const struct espy_probe_place *place)
+{
+	return place->kind == ESPY_PROBE_RETURN ? AT_RETURN : place->kind == ESPY_PROBE_TRACEPOINT ? AT_TRACEPOINT : AT_PLACE;
+}
+
+static bool any_of(const struct espy_probes *p, enum way way)
 {
 	for (size_t i = 0; i < p->place_cnt; i++)
-		if ((p->places[i].kind == ESPY_PROBE_RETURN) == returns)
+		if (way_of(&p->places[i]) == way)
 			return true;
 	return false;
+}
+
+static enum way way_of_program(const struct bpf_program *prog)
+{
+	const char *name = bpf_program__name(prog);
+
+	return !strcmp(name, "espy_probe") ? AT_PLACE : !strcmp(name, "espy_tracepoint") ? AT_TRACEPOINT : AT_RETURN;
 }
 
 static int fill_plans(const struct bpf_object *obj, const struct espy_probes *p)
@@ -120,10 +135,10 @@ int bpf_probes__load(struct bpf_source *s)
 		return err;
 	p->multi = has_multi();
 	bpf_object__for_each_program(prog, p->obj) {
-		const bool returns = strcmp(bpf_program__name(prog), "espy_probe");
+		const enum way way = way_of_program(prog);
 
-		bpf_program__set_autoload(prog, any_of(wanted, returns));
-		if (p->multi)
+		bpf_program__set_autoload(prog, any_of(wanted, way));
+		if (p->multi && way != AT_TRACEPOINT)
 			bpf_program__set_expected_attach_type(prog, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	}
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(p->obj, "espy_probe_plans"), (uint32_t)wanted->plan_cnt);
@@ -140,10 +155,10 @@ static uint64_t cookie_of(const struct espy_probes *p, size_t i)
 
 /* ---- many places at once */
 
-/* Places [first, first + cnt) of one file, of which those that return or those that do not are meant. */
+/* Places [first, first + cnt) of one file, of which those of one way are meant. */
 struct group {
 	size_t first, cnt;
-	bool returns;
+	enum way way;
 	uint64_t *offsets, *cookies; /* room for all of them */
 };
 
@@ -155,7 +170,9 @@ static bool is_refusal(int err)
 
 static bool is_of_pattern(const struct espy_probes *p, uint64_t cookie)
 {
-	return strpbrk(p->places[(uint32_t)cookie - ESPY_PROBE_FIRST_DEF].rule->symbol, "*?");
+	const struct espy_probe_rule *rule = p->places[(uint32_t)cookie - ESPY_PROBE_FIRST_DEF].rule;
+
+	return (rule->symbol && strpbrk(rule->symbol, "*?")) || (rule->where == ESPY_PROBE_AT_TRACEPOINT && strpbrk(rule->file, "*?"));
 }
 
 /* Those that the kernel refuses are found by halves, and left out if a pattern has named them. */
@@ -196,7 +213,7 @@ static int attach_program(struct bpf_source *s, const struct group *g, const cha
 	uint32_t cnt = 0;
 
 	for (size_t i = g->first; i < g->first + g->cnt; i++) {
-		if ((wanted->places[i].kind == ESPY_PROBE_RETURN) != g->returns)
+		if (way_of(&wanted->places[i]) != g->way)
 			continue;
 		g->offsets[cnt] = wanted->places[i].offset;
 		g->cookies[cnt++] = cookie_of(wanted, i);
@@ -230,7 +247,7 @@ static int attach_groups(struct bpf_source *s, pid_t pid)
 		struct group g = { .first = i, .cnt = end - i, .offsets = room, .cookies = room + wanted->place_cnt };
 
 		err = attach_program(s, &g, "espy_probe", false, pid);
-		g.returns = true;
+		g.way = AT_RETURN;
 		err = err ? err : attach_program(s, &g, "espy_probe_begin", false, pid);
 		err = err ? err : attach_program(s, &g, "espy_probe_end", true, pid);
 	}
@@ -262,12 +279,62 @@ static int attach_single(struct bpf_source *s, size_t i, const char *name, bool 
 
 static int attach_one(struct bpf_source *s, size_t i, pid_t pid)
 {
+	const enum way way = way_of(&s->opts.probes->places[i]);
 	int err;
 
-	if (s->opts.probes->places[i].kind != ESPY_PROBE_RETURN)
+	if (way == AT_TRACEPOINT)
+		return 0;
+	if (way == AT_PLACE)
 		return attach_single(s, i, "espy_probe", false, pid);
 	err = attach_single(s, i, "espy_probe_begin", false, pid);
 	return err ? err : attach_single(s, i, "espy_probe_end", true, pid);
+}
+
+/* ---- tracepoints */
+
+static int attach_tracepoint(struct bpf_source *s, size_t i)
+{
+	LIBBPF_OPTS(bpf_perf_event_opts, o, .bpf_cookie = cookie_of(s->opts.probes, i));
+	struct bpf_probes *p = s->probes;
+	const int event = espy_tracepoint__open(s->opts.probes->places[i].offset);
+	struct bpf_link *link;
+
+	if (event < 0)
+		return event;
+	if (!espy_array__grow(p->links, p->link_cnt, p->link_cap)) {
+		close(event);
+		return -ENOMEM;
+	}
+	errno = 0;
+	link = bpf_program__attach_perf_event_opts(bpf_object__find_program_by_name(p->obj, "espy_tracepoint"), event, &o);
+	if (!link) {
+		const int err = errno ? -errno : -EINVAL;
+
+		close(event);
+		return err;
+	}
+	p->links[p->link_cnt++] = link; /* and the event goes with it */
+	return 0;
+}
+
+/* Some are only for the kernel's own tracer: those that a pattern has named are left out. */
+int bpf_probes__attach_tracepoints(struct bpf_source *s)
+{
+	const struct espy_probes *wanted = s->opts.probes;
+
+	for (size_t i = 0; s->probes && i < wanted->place_cnt; i++) {
+		const int err = way_of(&wanted->places[i]) == AT_TRACEPOINT ? attach_tracepoint(s, i) : 0;
+
+		if (!err)
+			continue;
+		if (!is_of_pattern(wanted, cookie_of(wanted, i))) {
+			bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the tracepoint %s:%s: %s", wanted->places[i].rule->file,
+					  wanted->places[i].rule->symbol, strerror(-err));
+			return err;
+		}
+		s->probes->refused++;
+	}
+	return 0;
 }
 
 int bpf_probes__attach(struct bpf_source *s, pid_t pid)
