@@ -31,8 +31,11 @@ start_any() {
 	wait_for 60 is_no_shell || not_ok "the shell has not become: $*"
 }
 is_no_shell() { # or has ended; while a process ends it has no program, and is no zombie yet
-	[ -e "/proc/$pid/exe" ] || { is_gone $pid; return; }
-	[ ! "/proc/$pid/exe" -ef "/proc/$$/exe" ]
+	# Twice: it may lose its program between the first look and the comparison.
+	if [ -e "/proc/$pid/exe" ] && [ ! "/proc/$pid/exe" -ef "/proc/$$/exe" ] && [ -e "/proc/$pid/exe" ]; then
+		return
+	fi
+	is_gone $pid
 }
 # start PROGRAM...: the same with one that says when it has begun (subjects.c, confined.c)
 start() {
