@@ -71,7 +71,7 @@ static void help(void)
 {
 	fputs("Usage: espy list [--markdown]\n"
 	      "       espy list [OPTIONS] syscalls [REGEX | %CLASS]\n"
-	      "       espy list functions FILE [PATTERN]\n"
+	      "       espy list functions FILE [PATTERN] | FILE:PATTERN\n"
 	      "       espy list tracepoints [SYSTEM | SYSTEM:NAME]\n"
 	      "       espy list hooks\n"
 	      "       espy list markers PROGRAM\n"

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "arch/insn_effect.h"
 #include "base/pattern.h"
 #include "base/quote.h"
@@ -101,8 +102,14 @@ static int list_file(const struct espy_cli *cli, const char *path, const char *p
 
 int espy_list_functions(const struct espy_cli *cli, const char *file, const char *pattern)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], word[PATH_MAX];
+	const char *colon = pattern ? NULL : strchr(file, ':');
 
+	/* FILE:PATTERN is what -u takes. */
+	if (colon && colon > file && access(file, F_OK)) {
+		snprintf(word, sizeof(word), "%.*s", (int)(colon - file), file);
+		return espy_list_functions(cli, word, colon + 1);
+	}
 	/* As -u finds it: a path, a program, or a library by its short name. */
 	if (strchr(file, '/'))
 		return list_file(cli, file, pattern);

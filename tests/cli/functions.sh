@@ -7,6 +7,8 @@ run 0 "$espy" list functions "$program" plain
 shows '^0x[0-9a-f]* *[0-9]*  \(+0\|+0x[1-9a-f]\|stepped\) *plain$'
 run 0 "$espy" list functions "$program" 'pl?i*'
 shows '  plain$'
+run 0 "$espy" list functions "$program:pl?i*"
+shows '  plain$'
 run 0 "$espy" list functions "$program" '_ZN99never'
 shows '  _ZN99never$'
 # Names of C++ and Rust need the library of C++, which is no part of espy.
