@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Odd places to run in: closed descriptors, few of them, long and strange words, programs that leave their parents,
-# many children, processes that are gone.
+# many children, processes that are gone. ROUNDS: hundreds of children.
 . "$(dirname "$0")/lib.sh"
 cd "$dir" || exit 1
 
@@ -47,12 +47,13 @@ expect "a script without its interpreter" 1 $?
 has "a script without its interpreter: said" err 'exec: ./script: No such file or directory'
 
 mkdir ff
-trace -ff -e trace=exit_group -o ff/x "$progs/make_forks" 500
-expect "-ff with 500 children: exit status" 0 $?
-expect "-ff: a file for each" 501 "$(find ff -type f | wc -l)"
-expect "-ff: each is whole" 500 "$(grep -l '^+++ exited with 3 +++$' ff/* | wc -l)"
-n=2000
-[ "$source" = ptrace ] && n=500
+n=$((${ROUNDS:-2} * 50))
+trace -ff -e trace=exit_group -o ff/x "$progs/make_forks" $n
+expect "-ff with $n children: exit status" 0 $?
+expect "-ff: a file for each" $((n + 1)) "$(find ff -type f | wc -l)"
+expect "-ff: each is whole" $n "$(grep -l '^+++ exited with 3 +++$' ff/* | wc -l)"
+n=$((${ROUNDS:-2} * 200))
+[ "$source" = ptrace ] && n=$((n / 4))
 trace -f -e trace=exit_group -o "$dir/out" "$progs/make_forks" $n
 expect "$n children: exit status" 0 $?
 expect "$n children: the call of each" $n "$(grep -c ' exit_group(3' "$dir/out")"
