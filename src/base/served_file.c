@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -52,21 +54,22 @@ static size_t mounted_above(const char *at, const char *path)
 	return *p == '/' || !*p ? (size_t)(p - path) : 0;
 }
 
-/* Does the file's place lie on a file system with a server? */
-static bool is_on_served(const char *mounts, const char *path)
+/* Does the file's place lie on a file system with a server? *any: is there such a file system at all? */
+static bool is_on_served(FILE *f, const char *path, bool *any)
 {
 	char *line = NULL, at[PATH_MAX], type[64];
 	bool served = false;
 	size_t cap = 0, longest = 0;
-	FILE *f = fopen(mounts, "re");
 
-	while (f && getline(&line, &cap, f) > 0) {
+	*any = false;
+	while (getline(&line, &cap, f) > 0) {
 		const char *behind = strstr(line, " - ");
 
 		if (!behind || sscanf(line, "%*s %*s %*s %*s %4095s", at) != 1 || sscanf(behind, " - %63s", type) != 1)
 			continue;
 		const size_t len = mounted_above(at, path);
 
+		*any |= is_served(type);
 		/* The later one of two at the same place lies above. */
 		if (len && len >= longest) {
 			longest = len;
@@ -74,6 +77,62 @@ static bool is_on_served(const char *mounts, const char *path)
 		}
 	}
 	free(line);
+	return served;
+}
+
+/*
+ * Most machines have no such file system, and reading all mounts costs as much as opening a file. So the mounts of espy's own namespace are
+ * read again only after the kernel says that they have changed (POLLPRI, proc_pid_mountinfo(5)).
+ */
+static struct {
+	pthread_mutex_t lock;
+	FILE *mounts; /* NULL: not opened yet, or it cannot be */
+	bool any;
+} own = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool is_on_served_here(const char *path)
+{
+	bool served = false;
+
+	pthread_mutex_lock(&own.lock);
+	const bool first = !own.mounts;
+
+	if (first)
+		own.mounts = fopen("/proc/self/mountinfo", "re");
+	struct pollfd p = { .fd = own.mounts ? fileno(own.mounts) : -1, .events = POLLPRI };
+
+	if (own.mounts && (first || own.any || poll(&p, 1, 0) != 0)) {
+		rewind(own.mounts);
+		served = is_on_served(own.mounts, path, &own.any);
+	}
+	pthread_mutex_unlock(&own.lock);
+	return served;
+}
+
+/* Has the process the mounts of espy, below the same root? No file of the process is touched to know it. */
+static bool has_own_mounts(int pid)
+{
+	struct stat there, here;
+	char at[64], root[2];
+
+	snprintf(at, sizeof(at), "/proc/%d/root", pid);
+	if (readlink(at, root, sizeof(root)) != 1)
+		return false;
+	snprintf(at, sizeof(at), "/proc/%d/ns/mnt", pid);
+	return !stat(at, &there) && !stat("/proc/self/ns/mnt", &here) && there.st_ino == here.st_ino;
+}
+
+static bool is_on_served_of(int pid, const char *path)
+{
+	char mounts[64];
+	bool any;
+
+	if (has_own_mounts(pid))
+		return is_on_served_here(path);
+	snprintf(mounts, sizeof(mounts), "/proc/%d/mountinfo", pid);
+	FILE *f = fopen(mounts, "re");
+	const bool served = f && is_on_served(f, path, &any);
+
 	if (f)
 		fclose(f);
 	return served;
@@ -124,9 +183,9 @@ static int ask(const char *path)
 
 int espy_ask_server(const char *path)
 {
-	char mounts[64] = "/proc/self/mountinfo", there[PATH_MAX] = "", cwd[PATH_MAX];
+	char there[PATH_MAX] = "", cwd[PATH_MAX];
 	const char *at = path;
-	int pid, len = 0;
+	int pid = 0, len = 0;
 
 	if (sscanf(path, "/proc/%d/root/%n", &pid, &len) == 1 && len)
 		at = path + len - 1;
@@ -136,10 +195,7 @@ int espy_ask_server(const char *path)
 			return 0; /* nor can it be opened */
 		at = there;
 	}
-	if (len)
-		snprintf(mounts, sizeof(mounts), "/proc/%d/mountinfo", pid);
-	else if (path[0] != '/' && getcwd(cwd, sizeof(cwd)) &&
-		 snprintf(there, sizeof(there), "%s/%s", cwd, path) < (int)sizeof(there))
+	if (!len && path[0] != '/' && getcwd(cwd, sizeof(cwd)) && snprintf(there, sizeof(there), "%s/%s", cwd, path) < (int)sizeof(there))
 		at = there;
-	return is_on_served(mounts, at) ? ask(path) : 0;
+	return (len ? is_on_served_of(pid, at) : is_on_served_here(at)) ? ask(path) : 0;
 }

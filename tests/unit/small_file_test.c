@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Small files and what is read of /proc: names that pretend to be fields, long lines, files that are not there. */
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "base/served_file.h"
 #include "base/small_file.h"
 
 static char path[] = "/tmp/espy-small-XXXXXX";
@@ -81,12 +85,60 @@ static void test_proc(void **state)
 	assert_false(espy_read_proc_stat(1 << 30, &stat));
 }
 
+/* A file system whose server answers nothing, not even the first request: a file of it, or -1 where there can be none. */
+static int mount_silent(const char *dir)
+{
+	char options[96];
+	const int server = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	if (server < 0)
+		return -1;
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", server);
+	if (!mount("silent", dir, "fuse", 0, options))
+		return server;
+	close(server);
+	return -1;
+}
+
+/* The mounts are read once; one that is made later is seen, and one that is gone is forgotten. */
+static void test_server(void **state)
+{
+	char dir[] = "/tmp/espy-served-XXXXXX", file[64];
+
+	(void)state;
+	if (!mkdtemp(dir))
+		fail();
+	snprintf(file, sizeof(file), "%s/file", dir);
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
+		rmdir(dir);
+		skip();
+	}
+	assert_int_equal(espy_ask_server(file), 0);
+	const int server = mount_silent(dir);
+
+	if (server < 0) {
+		rmdir(dir);
+		skip();
+	}
+	const int asked = espy_ask_server(file), again = espy_ask_server(file);
+
+	close(server); /* with it the requests end */
+	umount2(dir, MNT_DETACH);
+	const int gone = espy_ask_server(file);
+
+	rmdir(dir);
+	assert_int_equal(asked, -ETIMEDOUT);
+	assert_int_equal(again, -ETIMEDOUT);
+	assert_int_equal(gone, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_field),
 		cmocka_unit_test(test_proc),
+		cmocka_unit_test(test_server),
 	};
 	int fd = mkstemp(path);
 
