@@ -18,7 +18,7 @@
 // former; a program that starts waits for espy anyway, and would run without its marks.
 #define DIAL_TRIES_BORN 20
 #define DIAL_TRIES_STARTED 1000
-// While a program waits for espy's answer it looks now and then who traces it, and waits no longer after so many looks in turn.
+// While a program waits for espy's answer it looks now and then which process traces it, and waits no longer after so many looks in turn.
 #define LOOK_MS 50u
 #define TRACED_LOOKS 6u
 
@@ -33,7 +33,7 @@ static struct ucred peer_of(int fd)
 	return who;
 }
 
-// Whoever listens gets descriptors of this process. When espy is gone anybody can listen under its name: then only root,
+// The process that listens gets descriptors of this one. When espy is gone anybody can listen under its name: then only root,
 // or the user whose process this is.
 static int is_trusted(int fd)
 {

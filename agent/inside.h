@@ -13,7 +13,7 @@
  *   format.c          what arguments a mark has
  *   sites.c           finds the marks of the loaded objects
  *   switch_sites.c    switches their sites
- *   defs.c            marks of equal name, format and types; who wants them
+ *   defs.c            marks of equal name, format and types; the sessions that want them
  *   agent_sessions.c  slots, rings, requests of espy
  *   usdt_watch.c      marks that other tools watch
  *   newest.c          the ring of a flight recorder
@@ -236,7 +236,7 @@ struct session {
 	uint64_t deadline_ns;   /* inherited: until when somebody has to hold it */
 	struct espy_agent_open asked;
 	struct ring *ring;
-	struct seen *leaving;   /* closed, and nobody will ask for the ring any more: who was inside then */
+	struct seen *leaving;   /* closed, and nobody will ask for the ring any more: the threads that were inside then */
 	struct rule rules[ESPY_AGENT_RULES];
 };
 
@@ -251,7 +251,7 @@ struct agent {
 	uint8_t sync_core; /* membarrier can make all threads fetch anew */
 	uint32_t ncpus; /* that the machine can have; 0: threads do not know on which they are */
 	uint32_t helper_tid;
-	uint32_t helper_of; /* the process in which a helper was begun, be it ready or not: who comes next begins no other */
+	uint32_t helper_of; /* the process in which a helper was begun, be it ready or not: the next thread begins no other */
 	pthread_t helper;
 	uint8_t started, resident, dirty_fork;
 	uint32_t early_forks; /* before there was an area to count them in */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // When threads are many: chunks that they share. On the event path, so by its rules (event.c).
 //
-// A CPU's chunk is written by whoever runs on it, as one restartable sequence for each record (rseq.S): a thread that
+// A CPU's chunk is written by the thread that runs on it, as one restartable sequence for each record (rseq.S): a thread that
 // is preempted or interrupted in the middle begins anew, and one that is killed there has written nothing. So no thread
 // ever waits for another one, however many there are, no record is torn, and times rise within a chunk.
 //

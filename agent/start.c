@@ -163,7 +163,7 @@ static const struct timespec *work(struct timespec *pause)
 	return pause->tv_sec && agent.blind ? NULL : pause;
 }
 
-// What takes time, and the lock of the memory map, is left to the agent's thread: who loads the library stands there.
+// What takes time, and the lock of the memory map, is left to the agent's thread: the thread that loads the library stands there.
 static int init_tables(void)
 {
 	struct live *l;
@@ -406,7 +406,7 @@ static int is_off(const char *value)
 	return value && value[0] == 'o' && value[1] == 'f' && value[2] == 'f' && !value[3];
 }
 
-// A set-user-ID program is not to be looked into by who started it.
+// A set-user-ID program is not to be looked into by the user who started it.
 static __attribute__((constructor)) void loaded(void)
 {
 	const char *call = getenv(ESPY_AGENT_CALL_ENV);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* How the command speaks: who says it, and where to read on. */
+/* How the command speaks: under which name, and where to read on. */
 struct espy_opt_use;
 struct espy_cli {
 	const char *name;     /* prefix of messages: the name under which the command was called */

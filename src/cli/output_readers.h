@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who carries what espy writes to the user's eyes: to watch these processes is to watch one's own watching, without an end. */
+/* The processes that carry espy's text to the user's eyes: to watch them is to watch one's own watching, without an end. */
 #ifndef ESPY_CLI_OUTPUT_READERS_H
 #define ESPY_CLI_OUTPUT_READERS_H
 

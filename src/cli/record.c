@@ -59,7 +59,7 @@ static int keep_real_path(struct espy_trace_args *a, const char *path)
 	return err;
 }
 
-/* A filter is kept as it was typed: whoever shows the trace sees what was asked for. */
+/* A filter is kept as it was typed: `espy show` says what was asked for. */
 int espy_trace_keep_selection(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;

@@ -106,7 +106,7 @@ static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int
 		    !espy_opts__parse(cli, espy_show_groups, espy_show_group_cnt, a, argc, argv, &first)) {
 			a->run.command = argv + first;
 			a->session.trace = t;
-			/* As strace: whoever asked for a file wants no messages beside it. */
+			/* As strace: with a file for the text there are no messages beside it. */
 			if (a->out.name && info.program && !info.pids)
 				a->quiet |= ESPY_QUIET_PERSONALITY;
 			if (!espy_trace_args__check(a))

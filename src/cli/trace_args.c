@@ -351,7 +351,7 @@ static int check_probes(struct espy_trace_args *a)
 		return 0;
 	a->probes_alone = true;
 	err = espy_filter_select(a->filter, "trace=none", why, sizeof(why));
-	/* The signals of a whole system, and who ends in it, are not what was asked for. */
+	/* The user has not asked for the signals of a whole system, nor for the ends of its processes. */
 	if (err || (!a->session.all && !a->session.cgroup))
 		return err;
 	a->quiet |= ESPY_QUIET_EXIT;

@@ -47,7 +47,7 @@ struct espy_trace_args {
 		const char *name; /* -o: file, "|command", "!command"; NULL: standard error, of a trace standard output */
 		bool append, separately;
 		bool progress;	  /* a line on standard error, written again and again */
-		pid_t readers[8]; /* with --all: who carries the output */
+		pid_t readers[8]; /* with --all: the processes that carry the output */
 	} out;
 	struct {
 		char *const *command; /* PROG [ARGS] */
@@ -104,7 +104,7 @@ void espy_trace_log(void *ctx, enum espy_log_level level, enum espy_log_topic to
 int espy_trace_run(struct espy_trace_args *a);
 /* Is the option one that says what is shown (a filter), and so is to be kept in a trace? */
 bool espy_trace_opt_selects(const struct espy_opt *opt);
-/* For espy_cli.seen: keeps such options as they were typed, for whoever shows the trace. */
+/* For espy_cli.seen: keeps such options as they were typed, for `espy show`. */
 int espy_trace_keep_selection(void *args, const struct espy_opt_use *use);
 
 /* Tells whether an expression changes calls (inject=, fault=) instead of selecting them. */

@@ -356,7 +356,7 @@ static int open_session(struct run *r)
 }
 
 /*
- * Whoever reads what others write must get the CPU before they do, or events are lost. Where that is allowed, and unless the
+ * The reader must get the CPU before the writers do, or events are lost. Where that is allowed, and unless the
  * user has chosen otherwise (nice). Not for the command, which has been started by then.
  */
 static void hurry(const struct espy_trace_args *a)
@@ -406,7 +406,7 @@ int espy_trace_run(struct espy_trace_args *a)
 			goto out;
 		launched = true;
 		a->session.program = &launch.program;
-		/* As strace: whoever asked for a file wants no messages beside it. */
+		/* As strace: with a file for the text there are no messages beside it. */
 		if (a->out.name && !a->pid_cnt)
 			a->quiet |= ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY;
 	}

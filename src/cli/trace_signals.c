@@ -79,7 +79,7 @@ void espy_signals__install(unsigned interruptible)
 	change(SIGPIPE, SIG_IGN);
 	/* So does a file that may grow no larger (ulimit -f). */
 	change(SIGXFSZ, SIG_IGN);
-	/* Ignored (by who started us), or without stops, it does not tell a source of its tracees: the source would have to ask. */
+	/* Ignored (by the parent of espy), or without stops, it does not tell a source of its tracees: the source would have to ask. */
 	if (!sigaction(SIGCHLD, NULL, &children) && (children.sa_handler == SIG_IGN || children.sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT)))
 		change(SIGCHLD, SIG_DFL);
 	for (size_t i = 0; interruptible == 4 && i < sizeof(job_control) / sizeof(job_control[0]); i++)
@@ -95,7 +95,7 @@ void espy_signals__end_with_reader(void)
 {
 	const struct sigaction sa = { .sa_handler = SIG_DFL };
 
-	/* Whoever ignores it for us (a parent) wants to be told by an error. */
+	/* A parent that ignores it for espy wants to be told by an error. */
 	if (sigismember(&changed, SIGPIPE) == 1 && before[SIGPIPE].sa_handler != SIG_IGN)
 		sigaction(SIGPIPE, &sa, NULL);
 }

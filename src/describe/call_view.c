@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Records to a view: the one place where the bytes of a call record are judged. Whoever holds a
+ * Records to a view: the one place where the bytes of a call record are judged. A holder of a
  * view may rely on every item lying inside its record.
  */
 #include <errno.h>

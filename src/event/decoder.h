@@ -75,7 +75,7 @@ static inline bool espy_shown_more(unsigned shown, enum espy_manner m)
  */
 unsigned espy_decoder__begin(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners);
 /*
- * Arguments of a call, into d->args. shown: what espy_decoder__begin returned, for those who have shown that and now want the rest (their
+ * Arguments of a call, into d->args. shown: what espy_decoder__begin returned, for a caller that has shown that and now wants the rest (their
  * manners << ESPY_MANNER_REST); the view must then hold the enter record too, or be of a source whose EXIT records tell the
  * whole call.
  */

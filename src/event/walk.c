@@ -273,7 +273,7 @@ static struct progress progress_of(unsigned shown)
 #define REST_PLAIN (ESPY_MANNERS_PLAIN & ~ESPY_MANNERS)
 #define REST_DECODED (~(unsigned)ESPY_MANNERS & ~ESPY_MANNERS_PLAIN & ~ESPY_MANNERS_RAW)
 
-/* The argument that the beginning has shown by half: the second part for those who want the rest. */
+/* The argument that the beginning has shown by half: its second part. */
 static void show_rest_of_half(struct espy_walk *w, const struct espy_field *p, const struct espy_ways *ways)
 {
 	const struct espy_type *to = two_part_struct(w, p);

@@ -109,7 +109,7 @@ static char *quoted(const char *s, bool quotes)
 	return text_of(&b);
 }
 
-/* Who wants the mark: the sessions by their slots, and callbacks. */
+/* The sessions that want the mark, by their slots, and callbacks. */
 static char *who_wants(const struct list *l, uint32_t sessions)
 {
 	struct espy_buf b = { 0 };

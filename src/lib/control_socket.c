@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "base/run_dir.h"
 
-/* More of them no user runs at a time; whoever fills the directory delays nobody for long. */
+/* More of them no user runs at a time; a user who fills the directory delays no other for long. */
 #define SOCKETS_MAX 256
 /* An answer may wait for a trace of gigabytes to be written. */
 #define WAIT_MAX_MS (10 * 60 * 1000)
@@ -145,7 +145,7 @@ int espy_control__accept(int sock, char text[ESPY_CONTROL_TEXT])
 
 		if (fd < 0)
 			return -EAGAIN;
-		/* who connects asks at once */
+		/* a process that connects asks at once */
 		const ssize_t n =
 			is_trusted(fd) && poll(&p, 1, 100) > 0 ? recv(fd, text, ESPY_CONTROL_TEXT - 1, MSG_DONTWAIT) : -1;
 		if (n > 0) {

@@ -100,7 +100,7 @@ static int make_trace(struct espy_engine *e, const struct espy_trace_options *gi
 		.fds = true,
 		.details = true,
 		.comms = true,
-		.verbose = true, /* whoever shows the trace may want it in full */
+		.verbose = true, /* `espy show` may want it in full */
 		.whole_data = e->filter->read.given || e->filter->write.given,
 		.str_limit = string_limit(o->string_limit, o->string_limit_given),
 		.no_env = o->no_environment,

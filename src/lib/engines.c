@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The engines of a session. Only the reader (the thread in run or dispatch) touches them while it reads; other threads hand it
- * a request and wait, and it serves them between two records. While nobody reads, whoever holds the lock may touch them.
+ * a request and wait, and it serves them between two records. While no thread reads, the thread that holds the lock may touch them.
  */
 #include "lib/session_impl.h"
 
@@ -35,7 +35,7 @@ int espy_session__open_engines(struct espy_session *s)
 	return 0;
 }
 
-/* ---- who may touch them */
+/* ---- the right to touch them */
 
 static bool is_reader(struct session_engines *e)
 {

@@ -17,7 +17,7 @@
 #define PREFIX "flight"
 #define ASKERS 16
 
-/* Those who wait for a trace (`espy snapshot`). */
+/* Processes that wait for a trace (`espy snapshot`). */
 struct askers {
 	int sock; /* negative: nobody can ask */
 	struct sockaddr_un addr;
@@ -34,7 +34,7 @@ struct espy_flight {
 	bool failed;	    /* one could not be written */
 };
 
-/* A request stands until the trace is written; whoever comes meanwhile gets the same one. */
+/* A request stands until the trace is written; a process that asks meanwhile gets the same one. */
 static bool listen_to(struct askers *a)
 {
 	char text[ESPY_CONTROL_TEXT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is said at the end of a session: what was lost, held, seen; and figures for whoever asks. */
+/* What is said at the end of a session: what was lost, held, seen; and figures on request. */
 #include "lib/session_impl.h"
 
 #include <errno.h>

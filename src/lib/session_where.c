@@ -285,7 +285,7 @@ bool espy_session__where(void *session, const struct espy_call_view *v)
 		return true;
 	if (!v->has_exit && !espy_where__knows_at_entry(s->condition.where, abi, v->nr))
 		return false;
-	/* Who shows a recording must know what the kernel knew: so all is asked here once more. */
+	/* A recording must hold what the kernel knew: so all is asked here once more. */
 	const bool tested = g && (g->early || g->late) && !s->condition.several && !s->engines.record_sinks;
 
 	return espy_where__holds(s->condition.where, v, tested, s->pipe.state);

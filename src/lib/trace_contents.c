@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a trace says of itself, and how much of what is in it: for whoever wants to know without reading all of its text. */
+/* What a trace says of itself, and how much of what is in it, without reading all of its text. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,7 +21,7 @@ struct espy_output {
 	struct espy_buf buf; /* not yet written */
 	size_t line_start;   /* where in buf the current line begins */
 	size_t flushed_cols; /* of the current line, already written */
-	const void *open;    /* whoever has begun a line and not ended it; NULL: nobody */
+	const void *open;    /* the task that has begun a line and not ended it; NULL: none */
 	uint32_t open_tid;   /* the task that it is of */
 	pid_t command;	     /* "|command": to be waited for; 0: none */
 	int error;	     /* first write error, positive errno; later output is dropped */
@@ -35,7 +35,7 @@ struct espy_output {
 int espy_line_output__fd(struct espy_output **out, int fd);
 /* "FILE", "|command" or "!command". 0 or -errno. */
 int espy_line_output__open(struct espy_output **out, const char *name, bool append);
-/* Files NAME.TASK, which whoever writes to it opens. */
+/* Files NAME.TASK, each opened by the first line of its task. */
 int espy_line_output__per_task(struct espy_output **out, const char *name, bool append);
 /* Write what is there. 0 or -errno of the first failed write (said once, then again at each call). */
 int espy_line_output__flush(struct espy_output *o);

@@ -20,7 +20,7 @@
 
 struct espy_state;
 
-/* What the stream was begun with, for whoever reads it later. */
+/* What the stream was begun with, for a later reader. */
 struct espy_origin {
 	const char *source; /* its name */
 	bool command, wide; /* a program was started; a cgroup, the whole system */

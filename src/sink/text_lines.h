@@ -37,7 +37,7 @@ struct espy_line_task {
 	unsigned *args_shown; /* arguments that the first half wrote */
 };
 
-/* The open line of whoever has one is ended by ` <unfinished ...>`. */
+/* ` <unfinished ...>` ends the open line, if there is one. */
 void espy_lines__interrupt(struct espy_output *o);
 /* The same by ` <pid changed to TID ...>`. */
 void espy_lines__renumber(struct espy_output *o, uint32_t tid);

@@ -81,7 +81,7 @@ struct espy_agent_session {
 	uint32_t rules;
 	pid_t holder; /* 0: not known */
 };
-/* Who has which slot; looks through all of /proc for the holders. */
+/* Finds the holder of each slot; looks through all of /proc for them. */
 void espy_agent__sessions(const struct espy_agent_link *l, struct espy_agent_session out[ESPY_AGENT_SESSIONS]);
 
 struct espy_agent_ring_state {
@@ -89,7 +89,7 @@ struct espy_agent_ring_state {
 	uint64_t begun;			 /* chunks that were begun since the session was opened */
 	uint64_t lost_full, lost_big, lost_thread, lost_early;
 };
-/* Of the session in a slot, whoever has it. -ENOENT, -EPROTO, ... */
+/* Of the session in a slot, whichever espy it belongs to. -ENOENT, -EPROTO, ... */
 int espy_agent__ring_state(const struct espy_agent_link *l, unsigned slot, struct espy_agent_ring_state *out);
 
 /* Takes a free slot and opens a session in it. -EBUSY: all slots are taken; -ETIMEDOUT: no answer. */

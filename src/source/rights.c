@@ -21,7 +21,7 @@ int espy_rights__check(pid_t pid)
 
 	if (!espy_rights__are_borrowed())
 		return 0;
-	/* The kernel follows this link for those only who have PTRACE_MODE_READ access; CAP_BPF and CAP_PERFMON give none. */
+	/* The kernel follows this link only for a process that has PTRACE_MODE_READ access; CAP_BPF and CAP_PERFMON give none. */
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
 	return readlink(path, target, sizeof(target)) < 0 ? -errno : 0;
 }

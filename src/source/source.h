@@ -93,7 +93,7 @@ struct espy_source_opts {
 	bool calls_change;  /* want_calls will be called */
 	unsigned hang_ms;   /* a task silent in a call for so long is shown by an ENTER record; 0: never */
 	/*
-	 * -P: calls that surely touch none of these may be left out; absolute paths. Whoever asks looks at each call again.
+	 * -P: calls that surely touch none of these may be left out; absolute paths. The caller looks at each call again.
 	 */
 	const char *const *paths;
 	size_t path_cnt;

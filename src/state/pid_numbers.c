@@ -8,7 +8,7 @@
 /* So many tasks that have ended are known at most. */
 #define ENDED_MAX 4096u
 
-/* Who has a number. */
+/* The task that has a number. */
 struct espy_number_owner {
 	struct espy_pid_number key;
 	struct espy_task_numbers *task;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The state as an object: what each record changes, and who of its parts knows the answer to a question. */
+/* The state as an object: what each record changes, and which of its parts knows the answer to a question. */
 #include "state/state.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What somebody may have meant who has named a function that is not there. */
+/* Names near to that of a function that is not there. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>

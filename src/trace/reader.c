@@ -97,7 +97,7 @@ static int next_block(struct espy_trace_reader *r)
 			continue;
 		}
 		r->stats.blocks++;
-		/* Whoever has read what is before has all this. */
+		/* A reader of what stands before has all this. */
 		if (head.id == ESPY_BLOCK_STATE && !r->wants_state)
 			continue;
 		r->block = espy_section_codec__decode(r->codec, &head, stored, &why);

@@ -217,7 +217,7 @@ int espy_reader__open_file(struct espy_trace_reader *r, size_t which, char *why,
 	r->stats.files++;
 	r->stats.file_bytes += espy_input__size(&r->in);
 	if (!r->in.regular)
-		r->o.follow = false; /* whoever reads a pipe waits anyway */
+		r->o.follow = false; /* a reader of a pipe waits anyway */
 	const uint64_t file_id = r->file_id;
 
 	err = read_file_head(r, why, why_sz);

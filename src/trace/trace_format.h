@@ -55,7 +55,7 @@ struct espy_trace_file_head {
 
 enum { ESPY_ENCODING_PLAIN = 0, ESPY_ENCODING_COLUMNS = 1 /* RECORDS only */ };
 enum { ESPY_COMPRESSION_NONE = 0, ESPY_COMPRESSION_ZSTD = 1 };
-/* id of RECORDS. STATE: for those who begin here, in front of a rotated file or at a checkpoint; others step over it. */
+/* id of RECORDS. STATE: for a reader that begins here, in front of a rotated file or at a checkpoint; other readers step over it. */
 enum { ESPY_BLOCK_RECORDS = 0, ESPY_BLOCK_STATE = 1 };
 
 struct espy_section_head {

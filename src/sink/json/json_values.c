@@ -310,7 +310,7 @@ void espy_json_values__result(const struct espy_json_values *x)
 		const struct espy_token *v = &x->tokens.at[i];
 		const uint32_t first = v->kind == ESPY_TOKEN_OPEN ? shown_from(x, i + 1, v->link) : i;
 
-		/* A date is for those who read: the number is beside it. */
+		/* A date is for people: the number is beside it. */
 		if (v->kind == ESPY_TOKEN_OPEN && first < v->link && x->tokens.at[first].kind != ESPY_TOKEN_DATE) {
 			if (!any) {
 				espy_json__key(x->j, "notes");

@@ -31,7 +31,7 @@ static inline uint64_t espy_tsc__to_ns(const struct espy_tsc *c, uint64_t tsc)
 	return ns > 0 ? (uint64_t)ns : 1;
 }
 
-/* Who has called (callers.c). */
+/* Processes that have called (callers.c). */
 #define ESPY_AGENT_CALLERS 256u
 #define ESPY_AGENT_BURIED 4096u
 struct espy_agent_waiting {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Processes that call (agent/abi.h, part 4): forked children, which may have ended by now, and programs that wait for
- * their marks to be switched on. Whoever calls may be anybody: a call counts only if it knows the session's tag.
+ * their marks to be switched on. Any process can call: a call counts only if it has the session's tag.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -38,7 +38,7 @@ int espy_agent__library(char *path, size_t size)
 	char self[PATH_MAX], try[PATH_MAX + 64], *slash;
 	ssize_t n;
 
-	/* As it will stand in the maps of who loads it. */
+	/* As it will stand in the maps of a process that loads it. */
 	if (given && given[0] == '/')
 		return real_path(given, path, size);
 	n = readlink("/proc/self/exe", self, sizeof(self) - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * In the order in which they are made; arguments as they will be, as far as that is known before. What agent/ calls
- * must stand here: tests/markers/outside/seccomp.sh lets a filter kill whoever calls something else.
+ * must stand here: tests/markers/outside/seccomp.sh lets a filter kill a thread that makes another call.
  */
 #include "source/agent/seccomp_requirements.h"
 
@@ -21,10 +21,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Who makes it, and when. */
+/* The thread that makes it, and when. */
 enum {
 	LOAD = 1,    /* the thread that is made to call dlopen() */
-	START = 2,   /* whoever starts the agent's thread: that thread, and after a fork the child */
+	START = 2,   /* the thread that starts the agent's own: that one, and after a fork the child */
 	AGENT = 4,   /* the agent's thread */
 	HIT = 8,     /* a thread that meets a mark */
 	FORKED = 16, /* a forked child, which then makes START and AGENT */

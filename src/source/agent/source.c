@@ -402,7 +402,7 @@ static void agent_close(struct espy_source *src)
 		espy_agent_process__stop(p);
 		espy_agent_process__free(p);
 	}
-	/* Whoever does not wake now is let go of by the kernel, when this process ends. */
+	/* The kernel lets go of a task that does not wake now, when this process ends. */
 	espy_agent_source__let_go(s);
 	espy_agent_calls__close(&s->calls);
 	free(s->cgroup);

@@ -124,7 +124,7 @@ struct bpf_source {
 	struct bpf_change *change; /* going on */
 	struct bpf_link *guard;    /* espy_compat_call, where it is to be had */
 	uint64_t back_ns;          /* the programs of all calls came back then */
-	bool enters_over, exits_over; /* who has been replaced */
+	bool enters_over, exits_over; /* the programs that have been replaced */
 	char unchanged[128];          /* why nobody is; empty: no reason yet */
 	int grace;     /* -1, or a pipe: a byte in it says that all calls are over that were on their way */
 	uint8_t *marks;
@@ -219,7 +219,7 @@ void bpf_source_drop_events(struct bpf_source *s);
 
 /* load/probe_links.c: places that opts.probes names. */
 int bpf_probes__load(struct bpf_source *s);
-int bpf_probes__attach(struct bpf_source *s, pid_t pid); /* in that process alone; 0: in whoever maps the files */
+int bpf_probes__attach(struct bpf_source *s, pid_t pid); /* in that process alone; 0: in every process that maps the files */
 int bpf_probes__attach_tracepoints(struct bpf_source *s); /* once for all targets */
 void bpf_probes__detach(struct bpf_source *s);
 void bpf_probes__free(struct bpf_source *s);

@@ -24,7 +24,7 @@
 #define NAP_NS 1000000l
 #define BUSY_FOR_NS 4000000ull
 #define LONGEST_SLEEP_MS 100
-/* Nothing depends on it: who has something to say to a flight recorder wakes it. */
+/* Nothing depends on it: what is said to a flight recorder wakes it. */
 #define FLIGHT_SLEEP_MS 1000
 #define FLIGHT_SETTLE_MS 100 /* while it is not known yet whether calls are many */
 #define SHORT_SLEEP_MS 5 /* while something is to be done in time */

@@ -51,7 +51,7 @@ static void reply(struct bpf_pages *p, uint64_t unique, int error, const void *d
 	struct fuse_out_header h = { .len = (uint32_t)(sizeof(h) + size), .error = error, .unique = unique };
 	struct iovec v[2] = { { &h, sizeof(h) }, { (void *)(uintptr_t)data, size } };
 
-	/* ENOENT: whoever asked was killed meanwhile. Nothing else can go wrong that could be mended here. */
+	/* ENOENT: the task that asked was killed meanwhile. Nothing else can go wrong that could be mended here. */
 	if (writev(p->fuse, v, size ? 2 : 1) < 0)
 		return;
 }

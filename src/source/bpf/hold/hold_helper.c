@@ -100,7 +100,7 @@ static bool any_going(const struct helper *h)
 	return false;
 }
 
-/* Until the first of those who sleep has been held for its longest; at most a step. */
+/* The time until the first sleeping task has been held for its longest; at most a step. */
 static int step_ms(const struct helper *h)
 {
 	uint64_t now = espy_now_ns(), left = STEP_MS * MS;
@@ -127,7 +127,7 @@ static int step_ms(const struct helper *h)
 }
 
 /*
- * Wakes those who sleep, at most so many, beginning with who has slept longest; whoever is not to run on falls asleep
+ * Wakes sleeping tasks, at most so many, beginning with the one that has slept longest; a task that is not to run on falls asleep
  * again. A task that is not asleep yet finds in its place that it is to run on.
  */
 static void serve(struct helper *h, uint32_t most)
@@ -432,7 +432,7 @@ void bpf_helper__end(struct bpf_helper *h)
 
 	if (h->alive >= 0)
 		close(h->alive);
-	/* One that does not run ends as well: everyone who sleeps there runs on. */
+	/* One that does not run ends as well: every task that sleeps there runs on. */
 	if (h->pid > 0)
 		kill(h->pid, SIGKILL);
 	/* Should something hold up even its end, nobody waits for that. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who is held, and until when: lossless mode and pauses by hand. The programs decide to hold a task (pause.bpf.c); here
+ * Which tasks are held, and until when: lossless mode and pauses by hand. The programs decide to hold a task (pause.bpf.c); here
  * it is let go again: by the reader once it has caught up, by a call of resume(), and at the end. The helper process
  * wakes it (hold_helper.c).
  *
@@ -50,7 +50,7 @@ static void wake_thread(struct bpf_pause *p)
 		return; /* it is full: the thread is about to look */
 }
 
-/* Returns how many there were. Whoever is not asleep yet finds it written in its place. */
+/* Returns how many there were. A task that is not asleep yet finds it written in its place. */
 static int let_go(struct bpf_source *s, enum espy_pause_reason reason, pid_t tid)
 {
 	struct bpf_pause *p = s->pause;
@@ -270,7 +270,7 @@ int bpf_pause__held(struct bpf_source *s, struct espy_held_task *list, size_t n)
 	for (size_t i = 0; i < ESPY_BPF_HOLDS; i++) {
 		const struct espy_bpf_hold *h = &p->holds[i];
 
-		/* Who is on its way out may still have to wait for another espy. */
+		/* A task on its way out may still have to wait for another espy. */
 		if (!matches(h, ESPY_PAUSE_ASKED, 0) || !h->since_ns ||
 		    __atomic_load_n(&h->go, __ATOMIC_RELAXED) == ESPY_GO_RUN)
 			continue;
@@ -350,7 +350,7 @@ void bpf_pause__end(struct bpf_source *s)
 	if (p->threaded)
 		pthread_join(p->thread, NULL);
 	p->threaded = false;
-	/* Whoever is not gone by then is when the helper ends. */
+	/* A task that has not gone by then goes when the helper ends. */
 	while (p->ready && (held(s, ESPY_PAUSE_RING_FULL) || held(s, ESPY_PAUSE_ASKED)) &&
 	       espy_now_ns() - start < END_MS * 1000000ull) {
 		struct timespec t = { .tv_nsec = 50000 };

@@ -35,7 +35,7 @@ int bpf_pages__next(struct bpf_pages *p, uint32_t *page, uint64_t *key);
 /* Wakes the task by a failure, so that nothing is kept and the next read waits again. */
 void bpf_pages__answer(struct bpf_pages *p, uint64_t key);
 
-/* ---- hold_helper.c: the process that has these pages, and wakes those who sleep on them */
+/* ---- hold_helper.c: the process that has these pages, and wakes the tasks that sleep on them */
 
 struct bpf_helper {
 	pid_t pid; /* 0: there is none */
@@ -93,7 +93,7 @@ int bpf_pause__held(struct bpf_source *s, struct espy_held_task *list, size_t n)
  * be held now.
  */
 int bpf_pause__pause(struct bpf_source *s, pid_t tid, uint64_t until_ns);
-/* A task, or with 0 everyone who was asked to be held. -ESRCH: it is not held. */
+/* A task, or with 0 every task that --pause-on holds. -ESRCH: it is not held. */
 int bpf_pause__resume(struct bpf_source *s, pid_t tid);
 /* Everyone runs on, and nobody is held from now on. */
 void bpf_pause__end(struct bpf_source *s);

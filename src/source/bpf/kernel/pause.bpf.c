@@ -12,7 +12,7 @@
  *                                                             |  go == RUN: it runs on
  *                                                             |  go == ROUND: turn_b is scheduled, and so on
  *
- * A read that lasts holds up everyone who loads BPF programs (the kernel waits for sleepable programs to end), hence the
+ * A read that lasts holds up every process that loads BPF programs (the kernel waits for sleepable programs to end), hence the
  * rounds. A work cannot schedule itself, hence two that schedule each other. At the end of each round the program itself
  * looks whether the task has been held for its longest. If the helper goes, the read fails and the task runs on:
  * whatever becomes of espy, nobody stays held.
@@ -72,7 +72,7 @@ static __always_inline struct espy_bpf_hold *claim(const struct task_struct *tas
 			return NULL;
 		if (__sync_val_compare_and_swap(&hold->tid, 0, tid))
 			continue;
-		hold->go = ESPY_GO_NOWHERE; /* what was meant for whoever had it before */
+		hold->go = ESPY_GO_NOWHERE; /* it was meant for the task that had it before */
 		hold->tgid = task->tgid;
 		hold->reason = reason;
 		hold->until_ns = 0;
@@ -177,7 +177,7 @@ static __always_inline bool sleep_round(u32 index)
 			__sync_fetch_and_add(&shared.pausing.broken, 1);
 		}
 	}
-	hold->go = ESPY_GO_RUN; /* for who asks meanwhile whether it is held */
+	hold->go = ESPY_GO_RUN; /* for a process that asks meanwhile whether it is held */
 	tell(hold);
 	give_back(hold);
 	return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Probes: the kernel's uprobes run these programs at places of files, in every process that maps them; another program runs at
- * tracepoints of the kernel. An object of its own, on the maps of the other one: records go into the same ring, and who is watched is
- * asked of the same bits.
+ * tracepoints of the kernel. An object of its own, on the maps of the other one: records go into the same ring, and the same
+ * bits say which tasks are watched.
  *
  * The cookie of an attachment says which probe was hit: the number of its definition below, of its plan above
  * (record/probe_plan.h).

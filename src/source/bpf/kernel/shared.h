@@ -176,7 +176,7 @@ _Static_assert(sizeof(struct espy_fast) == 32, "a shift finds an element");
 #define ESPY_BPF_HOLD_PAGE 4096u
 #define ESPY_BPF_HEAD_ROOM (8ull << 20)
 enum espy_bpf_go {
-	ESPY_GO_NOWHERE = 0, /* whoever wakes up now was not woken by us */
+	ESPY_GO_NOWHERE = 0, /* a task that wakes up now was not woken by espy */
 	ESPY_GO_ROUND = 1,   /* sleep again: the kernel shall not wait for us for long */
 	ESPY_GO_RUN = 2,
 };

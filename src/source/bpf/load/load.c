@@ -177,7 +177,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	if (!conf || size < sizeof(*conf) || cpus < 1)
 		return -EINVAL;
 	/*
-	 * /proc shows paths from the root of whoever asks, and so do we. The root of a chroot is a directory in the middle
+	 * /proc shows paths from the root of the process that asks, and so does espy. The root of a chroot is a directory in the middle
 	 * of a file system (STATX_ATTR_MOUNT_ROOT is of Linux 5.8): walks end there, not at the root of the system.
 	 */
 	const bool in_chroot = !statx(AT_FDCWD, "/", 0, STATX_INO, &root) &&
@@ -312,7 +312,7 @@ static void map_ring(struct bpf_job *job)
 		r->err = bpf_rings__map(r->rings, r->chunks_fd);
 }
 
-/* Whoever waits for records is woken by that, too. */
+/* That, too, wakes a reader that waits for records. */
 static int add_wake(struct bpf_source *s)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -394,7 +394,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	/* In front of the programs that forget a task at its end: those at the same tracepoint run in the order of their attachment. */
 	err = err ? err : bpf_probes__attach_tracepoints(s);
 	err = err ? err : attach_all(s, c);
-	/* Without -f each target gets probes of its own: others who map the file do not pay for them. */
+	/* Without -f each target gets probes of its own: other processes that map the file do not pay for them. */
 	return err || (s->mode == ESPY_BPF_MODE_BITS && !s->opts.follow) ? err : bpf_probes__attach(s, 0);
 }
 

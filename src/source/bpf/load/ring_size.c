@@ -45,7 +45,7 @@ size_t bpf_ring_size(const struct bpf_source *s)
 	return s->opts.rings.bytes ? power_of_two(s->opts.rings.bytes) : default_size(s);
 }
 
-/* A record that is longer than the ring is lost however empty that is, and whoever is held for it. */
+/* A record that is longer than the ring is lost however empty that is, and also if a task is held for it. */
 int bpf_ring_size__check(const struct bpf_source *s, size_t size)
 {
 	/* The kernel's ring has a head for each record; 1/16 of ours is for births and deaths. */

@@ -109,7 +109,7 @@ static int load_programs(struct bpf_source *s, bool enters, bool exits)
 	return err;
 }
 
-/* Loading takes some tens of milliseconds, and attaching waits for whoever lets go of events: a thread does it. */
+/* Loading takes some tens of milliseconds, and attaching waits for processes that let go of events: a thread does it. */
 struct bpf_change {
 	struct bpf_job job;
 	struct bpf_source *s;
@@ -122,7 +122,7 @@ struct bpf_change {
 	bool stop; /* the session ends: no more is worth while */
 };
 
-/* One call that does nothing: who has seen it, in which order? */
+/* One call that does nothing: which programs have seen it, in which order? */
 static uint32_t probe_call(struct espy_bpf_shared *shared, int which)
 {
 	shared->probe_order = 0;
