@@ -94,6 +94,7 @@ struct espy_text_options {
 	bool stacks;	  /* the call stack of each call; the session captures stacks if its option stack_frames is set */
 	bool stack_source; /* stacks with file and line of the source */
 	unsigned quiet;	  /* enum espy_quiet */
+	bool functions;	  /* probes where functions begin and return make a tree of calls, and what happens in a function is indented */
 };
 
 /*

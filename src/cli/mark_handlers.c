@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The options about static marks and probes: -m, --via, -u, --probe, -K. */
+/* The options about static marks and probes: -m, --via, -u, --probe, --functions, -K. */
 #include <errno.h>
 #include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cli/trace_handlers.h"
 
@@ -26,6 +28,29 @@ int espy_do_mark(void *ctx, const struct espy_opt_use *use)
 int espy_do_probe(void *ctx, const struct espy_opt_use *use)
 {
 	return add_rule(ctx, use, espy_filter_probe);
+}
+
+/* FUNCTIONS(ARGS): a probe where they begin, and one without arguments where they return. A trace has both by that name. */
+int espy_do_functions(void *ctx, const struct espy_opt_use *use)
+{
+	struct espy_trace_args *a = ctx;
+	const size_t place = strcspn(use->arg, "( \t");
+	struct espy_opt_use returns = *use;
+	char *text;
+	int err;
+
+	if (strstr(use->arg, " if ") || strstr(use->arg, "%return"))
+		return espy_cli__usage(a->cli, "invalid %s argument: '%s': functions have neither a condition nor %%return (-u)", use->as, use->arg);
+	a->text.functions = true;
+	err = add_rule(ctx, use, espy_filter_probe);
+	if (err || a->role == ESPY_ROLE_SHOW)
+		return err;
+	if (asprintf(&text, "%.*s%%return", (int)place, use->arg) < 0)
+		return -ENOMEM;
+	returns.arg = text;
+	err = add_rule(ctx, &returns, espy_filter_probe);
+	free(text);
+	return err;
 }
 
 int espy_do_tracepoint(void *ctx, const struct espy_opt_use *use)

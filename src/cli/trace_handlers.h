@@ -17,6 +17,7 @@ struct espy_range {
  * -EINVAL with all said.
  */
 int espy_do_probe(void *ctx, const struct espy_opt_use *use);
+int espy_do_functions(void *ctx, const struct espy_opt_use *use);
 int espy_do_tracepoint(void *ctx, const struct espy_opt_use *use);
 /*
  * These store one value as espy_opts__set() does: the argument, at the end of a list; a number in the range `with`; a number of bytes; the

@@ -124,6 +124,8 @@ static const struct espy_opt marks[] = {
 static const struct espy_opt shown_probes[] = {
 	ARG('u', "probe", "PROBE", espy_do_probe,
 	    "show these probes of the trace: FILE:SYMBOL with * and ?, and perhaps a condition: 'zsh:zfree if len > 48'; may be repeated"),
+	ARG(0, "functions", "FUNCTIONS", espy_do_functions,
+	    "show these functions of the trace, with their calls in each other as a tree: FILE:FUNCTION with * and ?; may be repeated"),
 	ARG('K', "tracepoint", "TRACEPOINT", espy_do_tracepoint,
 	    "show these tracepoints of the kernel that the trace has: SYSTEM:NAME with * and ?, and perhaps a condition; may be repeated"),
 };
@@ -133,6 +135,9 @@ static const struct espy_opt probes[] = {
 	    "also -u PROBE: show when this place in a program or library is passed, in every process that is watched: "
 	    "'zsh:zfree(ptr=%di)', 'libc:malloc%return(size=$arg1:u, =$retval) if size > 4096', 'app:0x1234'; espy-probes(7). May be "
 	    "repeated. Without -e trace= no calls are shown"),
+	ARG(0, "functions", "FUNCTIONS", espy_do_functions,
+	    "show these functions as a tree: when each begins and returns, with what it calls in between: 'app:*', "
+	    "'app:handle(id=%di:d)'; calls and marks stand where they are made. May be repeated"),
 	ARG('K', "tracepoint", "TRACEPOINT", espy_do_tracepoint,
 	    "show when a watched task passes these tracepoints of the kernel, with their fields: SYSTEM:NAME with * and ?, and perhaps a "
 	    "condition: 'sched:sched_switch', 'block:*', 'sched:sched_switch if prev_prio < 100'; `espy list tracepoints` has them. May be "

@@ -23,6 +23,7 @@ struct espy_output {
 	size_t flushed_cols; /* of the current line, already written */
 	const void *open;    /* the task that has begun a line and not ended it; NULL: none */
 	uint32_t open_tid;   /* the task that it is of */
+	const char *open_end; /* how it ends if another line comes; NULL: as that of a call that has not ended */
 	pid_t command;	     /* "|command": to be waited for; 0: none */
 	int error;	     /* first write error, positive errno; later output is dropped */
 	bool whole_lines;    /* a line that is open is not written yet: it may have to be taken back */

@@ -14,6 +14,7 @@
 #include "sink/text/text_mark.h"
 #include "state/state.h"
 
+#define INDENT_MAX 64u
 #define PROBE_PRECISION 6 /* digits of how long a function took, unless the user asks for others */
 
 static void put_fmt(struct espy_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -90,9 +91,10 @@ static void end_open(struct espy_output *o, const char *words)
 {
 	if (!o->open)
 		return;
-	espy_buf__puts(&o->buf, words);
+	espy_buf__puts(&o->buf, o->open_end ? o->open_end : words);
 	espy_line_output__end_line(o);
 	o->open = NULL;
+	o->open_end = NULL;
 }
 
 void espy_lines__interrupt(struct espy_output *o)
@@ -160,6 +162,8 @@ static void begin(struct espy_lines *l, const struct espy_line_task *t, uint64_t
 		else
 			espy_buf__puts(b, "[????????????????] ");
 	}
+	for (unsigned i = 0; i < t->depth && i < INDENT_MAX; i++)
+		espy_buf__put(b, "  ", 2);
 }
 
 uint64_t espy_lines__call_time(const struct espy_call_view *v)
@@ -307,6 +311,21 @@ void espy_lines__mark(struct espy_lines *l, const struct espy_line_task *t, cons
 }
 
 /* Where a function returns the line looks like that of a system call. */
+static void put_place(struct espy_lines *l, struct espy_output *o, const struct espy_mark_def *def, const struct espy_rec_probe *probe)
+{
+	espy_mark_text__put_name(&o->buf, def);
+	espy_buf__putc(&o->buf, '(');
+	espy_mark_text__put_args(&o->buf, &l->text[0], def, &probe->rec);
+	espy_buf__putc(&o->buf, ')');
+}
+
+/* Of a function that has returned: its result, if there is one, and how long it took. */
+static void put_end(struct espy_lines *l, struct espy_output *o, const struct espy_mark_def *def, const struct espy_rec_probe *probe)
+{
+	espy_mark_text__put_result(&o->buf, &l->text[0], def, &probe->rec);
+	put_duration(&o->buf, probe->begin_ns, probe->rec.time_ns, l->o->call_time ? l->o->call_time_precision : PROBE_PRECISION);
+}
+
 void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
 		       const struct espy_rec_probe *probe)
 {
@@ -318,18 +337,44 @@ void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, con
 		espy_line_output__end_line(o);
 		return;
 	}
-	espy_mark_text__put_name(&o->buf, def);
-	espy_buf__putc(&o->buf, '(');
-	espy_mark_text__put_args(&o->buf, &l->text[0], def, &probe->rec);
-	espy_buf__putc(&o->buf, ')');
+	put_place(l, o, def, probe);
 	if (def->place == ESPY_PROBE_RETURN) {
 		pad_to_column(l, o);
 		espy_buf__puts(&o->buf, def->result ? "= " : "returned");
-		espy_mark_text__put_result(&o->buf, &l->text[0], def, &probe->rec);
-		put_duration(&o->buf, probe->begin_ns, probe->rec.time_ns,
-			     l->o->call_time ? l->o->call_time_precision : PROBE_PRECISION);
+		put_end(l, o, def, probe);
 	}
 	espy_line_output__end_line(o);
+}
+
+void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
+			  const struct espy_rec_probe *probe)
+{
+	struct espy_output *o = t->out;
+
+	begin(l, t, probe->rec.time_ns, false, 0);
+	put_place(l, o, def, probe);
+	o->open = l;
+	o->open_tid = t->task->tid;
+	o->open_end = " {";
+}
+
+void espy_lines__function_end(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
+			      const struct espy_rec_probe *probe, bool same)
+{
+	struct espy_output *o = t->out;
+
+	if (!same) {
+		begin(l, t, probe->rec.time_ns, false, 0);
+		espy_buf__puts(&o->buf, "} /* ");
+		espy_mark_text__put_name(&o->buf, def);
+		espy_buf__puts(&o->buf, " */");
+	}
+	if (def->result)
+		espy_buf__puts(&o->buf, " = ");
+	put_end(l, o, def, probe);
+	espy_line_output__end_line(o);
+	o->open = NULL;
+	o->open_end = NULL;
 }
 
 void espy_lines__stopped(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec *rec)

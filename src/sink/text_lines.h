@@ -33,6 +33,7 @@ struct espy_line_task {
 	struct espy_task *task;
 	bool hidden;	     /* its lines were not asked for */
 	bool several; /* the line is of a time when there was more than one task */
+	unsigned depth;	     /* functions that it is in: the line is indented */
 	bool *begun;	     /* the first half of its call has been written */
 	unsigned *args_shown; /* arguments that the first half wrote */
 };
@@ -57,6 +58,12 @@ void espy_lines__mark(struct espy_lines *l, const struct espy_line_task *t, cons
 		      const struct espy_rec_mark *mark);
 void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
 		       const struct espy_rec_probe *probe);
+/* A function is entered: its line stays open, for the end of one that calls nothing else. */
+void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
+			  const struct espy_rec_probe *probe);
+/* Its return; same: the line that is open is of this call. */
+void espy_lines__function_end(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
+			      const struct espy_rec_probe *probe, bool same);
 void espy_lines__stopped(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec *rec);
 void espy_lines__task_exit(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec_task_exit *x);
 void espy_lines__superseded(struct espy_lines *l, const struct espy_line_task *t, uint32_t by, uint64_t time_ns);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/fnv1a.h"
+#include "record/mark_def.h"
 #include "sink/hexdump.h"
 #include "sink/task_outputs.h"
 #include "sink/text_lines.h"
@@ -59,6 +61,11 @@ static bool line_task(struct text_sink *t, const struct espy_event *e, struct es
 		lt->out = hidden ? NULL : own_output(t, e->task);
 	else
 		t->out->muted = t->stream->outside;
+	if (t->o.functions) {
+		const struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, e->task->tid);
+
+		lt->depth = tt ? tt->depth : 0;
+	}
 	return lt->out;
 }
 
@@ -224,6 +231,9 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 	struct espy_line_task lt;
 	struct espy_text_task *leader, *caller;
 
+	leader = t->o.functions ? espy_text_tasks__find(&t->tasks, x->rec.tid) : NULL;
+	if (leader)
+		leader->depth = 0; /* the functions are those of the program before */
 	if (!x->old_tid || x->old_tid == x->rec.tid)
 		return;
 	leader = espy_text_tasks__find(&t->tasks, x->rec.tid);
@@ -302,6 +312,7 @@ static void on_task_exit(struct text_sink *t, const struct espy_event *e)
 			tt->left_ns = x->rec.time_ns;
 			return;
 		}
+		lt.depth = 0;
 		if (shown)
 			espy_lines__task_exit(&t->lines, &lt, x);
 	}
@@ -337,13 +348,40 @@ static void on_mark(struct text_sink *t, const struct espy_event *e)
 		espy_line_output__flush(lt.out);
 }
 
+static uint64_t function_of(const struct espy_mark_def *def)
+{
+	return espy_fnv1a(espy_fnv1a(ESPY_FNV1A, def->provider, strlen(def->provider) + 1), def->name, strlen(def->name));
+}
+
+static void show_function(struct text_sink *t, struct espy_line_task *lt, const struct espy_event *e)
+{
+	const struct espy_rec_probe *probe = (const struct espy_rec_probe *)e->rec;
+	struct espy_text_task *tt = espy_text_tasks__get(&t->tasks, e->task->tid);
+	const uint64_t function = function_of(e->mark);
+
+	if (e->mark->place == ESPY_PROBE_ENTRY) {
+		espy_lines__function(&t->lines, lt, e->mark, probe);
+		espy_text_tasks__enter(&t->tasks, tt, function);
+		return;
+	}
+	const unsigned depth = tt ? tt->depth : 0;
+	const bool known = espy_text_task__leave(tt, function);
+
+	lt->depth = tt ? tt->depth : 0;
+	espy_lines__function_end(&t->lines, lt, e->mark, probe,
+				 known && lt->depth + 1 == depth && lt->out->open_end && espy_lines__is_open(lt->out, e->task->tid));
+}
+
 static void on_probe(struct text_sink *t, const struct espy_event *e)
 {
 	struct espy_line_task lt;
 
 	if (!line_task(t, e, &lt))
 		return;
-	espy_lines__probe(&t->lines, &lt, e->mark, (const struct espy_rec_probe *)e->rec);
+	if (t->o.functions && e->mark && (e->mark->place == ESPY_PROBE_ENTRY || e->mark->place == ESPY_PROBE_RETURN))
+		show_function(t, &lt, e);
+	else
+		espy_lines__probe(&t->lines, &lt, e->mark, (const struct espy_rec_probe *)e->rec);
 	if (lt.out->buf.len > WRITE_BYTES)
 		espy_line_output__flush(lt.out);
 }
