@@ -72,6 +72,29 @@ kill $a $b
 wait $tracer
 expect "two processes" 2 "$(events "$dir/out")"
 
+# ---- a real server: calls, a probe and a tracepoint in one stream, in order, and shown again
+server() {
+	command -v redis-server >/dev/null && command -v redis-cli >/dev/null || { echo "# no redis-server: left out"; return; }
+	"$espy" list functions redis-server processCommand >/dev/null 2>&1 || { echo "# redis-server has no symbols: left out"; return; }
+	socket=$dir/redis
+	redis-server --port 0 --unixsocket "$socket" --save '' --daemonize no >/dev/null & redis=$!
+	answers() { redis-cli -s "$socket" ping | grep -q PONG; }
+	wait_for 60 answers || { not_ok "the server does not answer"; return; }
+	"$espy" trace --source=bpf -qq -e trace=%network,read,write -u 'redis-server:processCommand(c=%di)' -K sched:sched_waking -m '*' -p $redis --record "$dir/t" --force -o "$dir/live" \
+		2>"$dir/err" & tracer=$!
+	wait_for 60 sh -c "redis-cli -s '$socket' set espy seen >/dev/null; grep -q 'read(.*espy' '$dir/live'"
+	kill $tracer
+	wait $tracer
+	kill $redis
+	wait $redis
+	order=$(grep -n 'read(.*espy\|processCommand(c=0x\|write(.*"+OK' "$dir/live" | sed -n '/read(/,$p' | sed 's/.*\(read\|processCommand\|write\)(.*/\1/' | head -n 3 | paste -sd' ')
+	expect "a server reads, works, and answers" "read processCommand write" "$order"
+	has "and wakes its client" "$dir/live" 'sched:sched_waking(comm="redis-cli"'
+	"$espy" show -qq -o "$dir/shown" "$dir/t" 2>/dev/null
+	cmp -s "$dir/live" "$dir/shown" && ok "a server, shown again: the same text" || not_ok "a server, shown again: $(diff "$dir/live" "$dir/shown" | head -n 4)"
+}
+server
+
 # ---- what cannot be
 refused() { # NAME PATTERN TRACEPOINT
 	trace -K "$3" -o "$dir/out" true 2>"$dir/err" && not_ok "$1: accepted"
