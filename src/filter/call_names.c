@@ -233,6 +233,18 @@ const char *espy_call_names__list(const struct espy_call_names *c, char *why, si
 	return why;
 }
 
+void espy_call_names__offer(const struct espy_call_names *c, struct espy_nearest *near)
+{
+	const struct espy_call *call = call_of(c);
+
+	for (size_t i = 0; i < sizeof(own_names) / sizeof(own_names[0]); i++)
+		espy_nearest__offer(near, own_names[i].name);
+	espy_nearest__offer(near, "path");
+	for (uint32_t i = 0; call && i < call->nparam; i++)
+		if (in_register(param(c, i)))
+			espy_nearest__offer(near, espy_image__str(c->image, param(c, i)->name));
+}
+
 static int unknown_name(const struct espy_call_names *c, const char *name, char *why, size_t why_sz)
 {
 	char names[160];

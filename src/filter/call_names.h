@@ -60,6 +60,9 @@ struct espy_names espy_call_names(struct espy_call_names *c);
 
 /* Writes the names that the call has, for messages: "ret, errno, pid, ..., fd, buf, count". Returns why. */
 const char *espy_call_names__list(const struct espy_call_names *c, char *why, size_t why_sz);
+struct espy_nearest;
+/* Offers all of them, as what may have been meant. */
+void espy_call_names__offer(const struct espy_call_names *c, struct espy_nearest *near);
 /* Takes out the tests of which the result is known for this call: tests of its name. */
 void espy_call_names__fold(const struct espy_call_names *c, struct espy_predicate *p);
 

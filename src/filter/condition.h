@@ -76,6 +76,9 @@ struct espy_condition {
 /* Parses a text, all of which must be one condition. Returns 0, or -EINVAL with *e filled. */
 int espy_condition__parse(struct espy_condition *c, const char *text, struct espy_condition_error *e);
 
+/* Parses a text from `at` on, all of which must be one NAME. Returns 0, -ENOMEM, or -EINVAL with *e filled. */
+int espy_condition__parse_name(const char *text, size_t at, char name[ESPY_CONDITION_NAME_MAX], struct espy_condition_error *e);
+
 /* ---- names */
 
 struct espy_name_info {

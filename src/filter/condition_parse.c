@@ -462,6 +462,26 @@ int espy_condition__parse(struct espy_condition *c, const char *text, struct esp
 	return p.failed ? -EINVAL : 0;
 }
 
+int espy_condition__parse_name(const char *text, size_t at, char name[ESPY_CONDITION_NAME_MAX], struct espy_condition_error *e)
+{
+	struct espy_condition *c = calloc(1, sizeof(*c));
+	struct parser p = { .text = text, .at = text + at, .c = c, .e = e };
+	struct espy_condition_node n = { .kind = ESPY_CONDITION_TEST };
+	char buf[64];
+
+	if (!c)
+		return -ENOMEM;
+	*e = (struct espy_condition_error){ .at = 0 };
+	parse_name(&p, &n);
+	skip_blanks(&p);
+	if (*p.at)
+		wrong(&p, p.at, "nothing is expected behind the name of a value, not %s", found(p.at, buf, sizeof(buf)));
+	if (!p.failed)
+		strcpy(name, c->text + n.name);
+	free(c);
+	return p.failed ? -EINVAL : 0;
+}
+
 int espy_condition__each_name(const struct espy_condition *c, int (*fn)(void *ctx, const char *name, size_t at),
 			      void *ctx)
 {

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "filter/def_filter.h"
+#include "record/mark_def.h"
 #include "record/mark_values.h"
 #include "source/wanted_marks.h"
 
@@ -28,6 +30,20 @@ int espy_mark_names__find(void *ctx, const char *name, bool text, struct espy_na
 		.ref = (uint64_t)arg,
 	};
 	return 0;
+}
+
+int espy_mark_names__value(const struct espy_mark_def *def, const struct espy_rec *rec, unsigned index, struct espy_filter_value *out)
+{
+	uint8_t kinds[ESPY_MARK_MAX_ARGS];
+	struct espy_mark_args args;
+
+	for (unsigned i = 0; i < def->nargs; i++)
+		kinds[i] = def->args[i].kind;
+	espy_mark_args__begin(&args, rec);
+	if (args.missing >> index & 1)
+		return -EFAULT;
+	const int err = espy_mark_values__get(args.at, (size_t)(args.end - args.at), kinds, def->nargs, index, out);
+	return err && err != -EFAULT ? -ENOENT : err;
 }
 
 int espy_probe_names__find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz)

@@ -14,6 +14,12 @@ struct espy_mark_names {
 /* As espy_names.find, with ctx a struct espy_mark_names; out->ref is the number of the argument. */
 int espy_mark_names__find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz);
 
+struct espy_mark_def;
+struct espy_rec;
+struct espy_filter_value;
+/* Gets argument `index` of a MARK or PROBE. -ENOENT: there is none; -EFAULT: it could not be read. */
+int espy_mark_names__value(const struct espy_mark_def *def, const struct espy_rec *rec, unsigned index, struct espy_filter_value *out);
+
 /* ---- names that probes have besides: pid, tid, duration */
 
 /* References beside the numbers of arguments. */

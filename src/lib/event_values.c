@@ -13,11 +13,10 @@
 #include "describe/constant_names.h"
 #include "event/value_path.h"
 #include "filter/call_names.h"
-#include "filter/def_filter.h"
+#include "filter/mark_names.h"
 #include "filter/predicate.h"
 #include "lib/session_impl.h"
 #include "record/mark_def.h"
-#include "record/mark_values.h"
 #include "state/fd_table.h"
 
 /* Callbacks have a call's values in full; the text of the whole event is brief (sink/callback_sink.c). */
@@ -241,8 +240,6 @@ static bool has_mark_args(const struct espy_event *e)
 static int mark_value(const struct espy_event *e, const char *path, struct espy_value *v)
 {
 	const struct espy_mark_def *def = e->mark;
-	struct espy_mark_args args;
-	uint8_t kinds[ESPY_MARK_MAX_ARGS];
 	struct espy_filter_value value = { 0 };
 	unsigned i = 0;
 	int err;
@@ -251,16 +248,11 @@ static int mark_value(const struct espy_event *e, const char *path, struct espy_
 		i++;
 	if (!def || i == def->nargs)
 		return -ENOENT;
-	for (unsigned k = 0; k < def->nargs; k++)
-		kinds[k] = def->args[k].kind;
-	espy_mark_args__begin(&args, e->rec);
-	if (args.missing >> i & 1)
-		return -EFAULT;
-	err = espy_mark_values__get(args.at, (size_t)(args.end - args.at), kinds, def->nargs, i, &value);
+	err = espy_mark_names__value(def, e->rec, i, &value);
 	if (err)
-		return err == -EFAULT ? err : -ENOENT;
+		return err;
 	if (value.type == ESPY_VALUE_TEXT) {
-		give_bytes(v, kinds[i] == ESPY_MARK_STRING ? ESPY_KIND_STRING : ESPY_KIND_BYTES, value.text, value.len, value.cut, UINT64_MAX);
+		give_bytes(v, def->args[i].kind == ESPY_MARK_STRING ? ESPY_KIND_STRING : ESPY_KIND_BYTES, value.text, value.len, value.cut, UINT64_MAX);
 		return 0;
 	}
 	v->kind = value.type == ESPY_VALUE_DOUBLE ? ESPY_KIND_DOUBLE : value.type == ESPY_VALUE_INT ? ESPY_KIND_SIGNED : ESPY_KIND_UNSIGNED;
