@@ -148,6 +148,31 @@ struct espy_summary_options {
 	bool json;				   /* one JSON object for each row, and no columns */
 };
 
+/*
+ * ---- counts by value and histograms: --count-by and --hist of espy-trace(1)
+ *
+ * The sink counts what the events of its engine say, and writes a table for each tally at the end.
+ */
+
+enum espy_tally_kind {
+	ESPY_TALLY_COUNT, /* how often each value came */
+	ESPY_TALLY_HIST,  /* how often numbers of each power of two came */
+};
+/* text: "[EVENTS:] VALUE" as espy-trace(1) has it: "duration", "openat: path", "shop:order_done: id". */
+struct espy_tally {
+	enum espy_tally_kind kind;
+	const char *text;
+};
+
+struct espy_tally_options {
+	size_t size;
+	struct espy_output *output;	  /* NULL: standard error */
+	const struct espy_tally *tallies; /* at most 64 */
+	size_t tally_count;
+	unsigned top; /* a table of counts shows so many values, the most frequent first; 0: 20 */
+	bool json;    /* one JSON object for each row */
+};
+
 /* ---- a trace file, for a later session on it; espy-trace-format(5) */
 
 struct espy_trace_options {

@@ -26,6 +26,12 @@ static void put_name(struct espy_json *j, const struct espy_mark_def *def, unsig
 	espy_json__key(j, key);
 }
 
+void espy_json_values__text(struct espy_json *j, const void *bytes, size_t len, bool more)
+{
+	if (more || !espy_json__utf8(j, bytes, len))
+		espy_json_part(j, bytes, len, more, UINT64_MAX);
+}
+
 static void put_text(struct espy_json *j, const struct espy_mark_value *v, uint32_t limit)
 {
 	const uint32_t len = v->len < limit ? v->len : limit;
@@ -40,8 +46,8 @@ static void put_text(struct espy_json *j, const struct espy_mark_value *v, uint3
 	}
 	if (v->status == ESPY_ITEM_NOT_RUN || (v->status == ESPY_ITEM_FAULT && !v->len))
 		espy_json__null(j);
-	else if (more || !espy_json__utf8(j, v->bytes, len))
-		espy_json_part(j, v->bytes, len, more, UINT64_MAX);
+	else
+		espy_json_values__text(j, v->bytes, len, more);
 }
 
 static void put_double(struct espy_json *j, uint64_t raw)
@@ -71,16 +77,22 @@ static void put_integer(struct espy_json *j, uint8_t kind, uint64_t raw)
 		espy_json_unsigned(j, espy_mark_number(raw, bits, false));
 }
 
+void espy_json_values__mark_number(struct espy_json *j, uint8_t kind, uint64_t num)
+{
+	if (kind == ESPY_MARK_POINTER)
+		espy_json_pointer(j, num);
+	else if (kind == ESPY_MARK_DOUBLE)
+		put_double(j, num);
+	else
+		put_integer(j, kind, num);
+}
+
 static void put_value(struct espy_json *j, uint8_t kind, const struct espy_mark_value *v, uint32_t limit)
 {
 	if (espy_mark_kind_is_text(kind))
 		put_text(j, v, limit);
-	else if (kind == ESPY_MARK_POINTER)
-		espy_json_pointer(j, v->num);
-	else if (kind == ESPY_MARK_DOUBLE)
-		put_double(j, v->num);
 	else
-		put_integer(j, kind, v->num);
+		espy_json_values__mark_number(j, kind, v->num);
 }
 
 void espy_json_values__mark(struct espy_json *j, const struct espy_mark_def *def, const struct espy_rec *rec,

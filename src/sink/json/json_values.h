@@ -36,5 +36,9 @@ void espy_json_values__errno(struct espy_json *j, uint64_t err);
 /* Writes the arguments of a mark, which are foreign, as an object by name. def NULL: the stream has not defined it. */
 void espy_json_values__mark(struct espy_json *j, const struct espy_mark_def *def, const struct espy_rec *rec,
 			    uint32_t string_limit);
+/* Writes bytes of the program's as a value. more: it had more of them than these. */
+void espy_json_values__text(struct espy_json *j, const void *bytes, size_t len, bool more);
+/* Writes a number among these arguments, of this kind (enum espy_mark_arg). */
+void espy_json_values__mark_number(struct espy_json *j, uint8_t kind, uint64_t num);
 
 #endif

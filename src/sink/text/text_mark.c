@@ -94,19 +94,18 @@ static void put_string(struct espy_buf *b, const struct espy_text_opts *o, const
 		espy_buf__puts(b, "...");
 }
 
-static void put_arg(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_arg_def *a,
-		    const struct espy_mark_value *v)
+void espy_mark_text__put_number(struct espy_buf *b, const struct espy_mark_arg_def *a, uint64_t num)
 {
-	if (espy_mark_kind_is_text(a->kind))
-		put_string(b, o, v);
-	else if (a->kind == ESPY_MARK_POINTER)
-		espy_buf__addr(b, v->num);
+	if (a->hex_prefix && a->letter != 'p' && espy_mark_kind_bits(a->kind))
+		espy_buf__puts(b, "0x");
+	if (a->kind == ESPY_MARK_POINTER)
+		espy_buf__addr(b, num);
 	else if (a->kind == ESPY_MARK_DOUBLE)
-		put_double(b, a, v->num);
+		put_double(b, a, num);
 	else if (espy_mark_kind_bits(a->kind))
-		put_integer(b, a, v->num);
+		put_integer(b, a, num);
 	else
-		espy_buf__hex(b, v->num); /* of a kind that a newer espy knows */
+		espy_buf__hex(b, num); /* of a kind that a newer espy knows */
 }
 
 void espy_mark_text__put_name(struct espy_buf *b, const struct espy_mark_def *t)
@@ -125,9 +124,10 @@ static void put_value(struct espy_buf *b, const struct espy_text_opts *o, const 
 		espy_buf__putc(b, '?');
 		return;
 	}
-	if (a->hex_prefix && a->letter != 'p' && espy_mark_kind_bits(a->kind))
-		espy_buf__puts(b, "0x");
-	put_arg(b, o, a, &v);
+	if (espy_mark_kind_is_text(a->kind))
+		put_string(b, o, &v);
+	else
+		espy_mark_text__put_number(b, a, v.num);
 }
 
 void espy_mark_text__put_args(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,

@@ -17,6 +17,8 @@ void espy_mark_text__put_args(struct espy_buf *b, const struct espy_text_opts *o
 /* The result alone, without its name. Nothing if there is none. */
 void espy_mark_text__put_result(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
 				const struct espy_rec *rec);
+/* The number of an argument, as its format says. */
+void espy_mark_text__put_number(struct espy_buf *b, const struct espy_mark_arg_def *a, uint64_t num);
 /* The whole event of a mark. What its record does not hold is shown as `?`. t NULL: a mark that the stream has not defined. */
 void espy_mark_text__put(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
 			 const struct espy_rec_mark *rec);
