@@ -381,7 +381,7 @@ struct espy_engine_options {
 	const struct espy_filter *filter; /* NULL: everything but marks */
 	uint64_t call_limit;		  /* after so many calls the engine gets no more events; 0: no limit */
 	bool ends_session;		  /* the session ends when the engine reaches call_limit, or its sink cannot write */
-	/* The caller sets exactly one of the following five. */
+	/* The caller sets exactly one of the following five, or tally. */
 	espy_event_fn event;
 	const struct espy_text_options *text;
 	const struct espy_sink_options *sink;
@@ -391,6 +391,7 @@ struct espy_engine_options {
 	bool no_values; /* event asks for no arguments: the session decodes none for it */
 	/* Called once when the engine is gone; no callback of the engine runs then, or later. May be NULL. */
 	void (*removed)(void *ctx);
+	const struct espy_tally_options *tally; /* espy_engine_add reports errors in the texts to the log */
 };
 
 /*

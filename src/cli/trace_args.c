@@ -36,6 +36,7 @@ int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli)
 			.column_given = true,
 		},
 		.sink = { .size = sizeof(a->sink) },
+		.tally = { .size = sizeof(a->tally) },
 		.table = { .size = sizeof(a->table), .sort_by = ESPY_COL_TOTAL_TIME },
 		.record = { .size = sizeof(a->record), .level = 3, .level_given = true },
 		.status = ESPY_STATUS_ALL,
@@ -61,6 +62,9 @@ void espy_trace_args__free(struct espy_trace_args *a)
 	free(a->lists.where.v);
 	free(a->lists.pause_on.v);
 	free(a->lists.snapshot_on.v);
+	free(a->lists.count_by.v);
+	free(a->lists.hist.v);
+	free((void *)a->tally.tallies);
 }
 
 /* A letter that counts and its long form say the same thing in two ways. */
@@ -136,6 +140,26 @@ static int check_targets(struct espy_trace_args *a)
 	return 0;
 }
 
+/* --count-by and --hist, in one list. */
+static int gather_tallies(struct espy_trace_args *a)
+{
+	const size_t counts = a->lists.count_by.cnt, cnt = counts + a->lists.hist.cnt;
+	struct espy_tally *v = calloc(cnt + 1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++)
+		v[i] = (struct espy_tally){ .kind = i < counts ? ESPY_TALLY_COUNT : ESPY_TALLY_HIST,
+					    .text = i < counts ? a->lists.count_by.v[i] : a->lists.hist.v[i - counts] };
+	a->tally.tallies = v;
+	a->tally.tally_count = cnt;
+	if (a->tally.top && !counts)
+		return espy_cli__usage(a->cli, "--top must be given with --count-by");
+	if (cnt && a->out.separately)
+		return espy_cli__usage(a->cli, "--count-by, --hist and -ff/--output-separately are mutually exclusive");
+	return 0;
+}
+
 /* Options that change lines only do nothing for a table. */
 static void warn_no_lines(const struct espy_trace_args *a)
 {
@@ -154,9 +178,10 @@ static void warn_no_lines(const struct espy_trace_args *a)
 		{ a->text.task_always, "--always-show-pid" },
 	};
 
-	for (size_t i = 0; a->summary == ESPY_SUMMARY_ONLY && i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; !espy_trace_has_lines(a) && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].given)
-			espy_cli__say(a->cli, "%s has no effect with -c/--summary-only", rows[i].what);
+			espy_cli__say(a->cli, "%s has no effect with %s", rows[i].what,
+				      a->summary == ESPY_SUMMARY_ONLY ? "-c/--summary-only" : "--count-by and --hist");
 }
 
 /* What objects always have, and what they have no place for: options of lines are for text. */
@@ -184,10 +209,10 @@ static int check_sink(struct espy_trace_args *a)
 		return 0;
 	if (a->table.column_count)
 		return espy_cli__usage(a->cli, "--%s and -U/--summary-columns are mutually exclusive: each object has all figures", a->sink.name);
-	for (size_t i = 0; a->summary != ESPY_SUMMARY_ONLY && i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; espy_trace_has_lines(a) && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].given)
 			return espy_cli__usage(a->cli, "--%s and %s are mutually exclusive: %s", a->sink.name, rows[i].what, rows[i].why);
-	a->table.json = !strcmp(a->sink.name, "json");
+	a->tally.json = a->table.json = !strcmp(a->sink.name, "json");
 	a->sink.string_limit = a->text.string_limit;
 	a->sink.string_limit_given = true;
 	a->sink.fd_details = a->text.fds == ESPY_FD_ALL;
@@ -207,6 +232,8 @@ static int check_summary(struct espy_trace_args *a)
 			return espy_cli__usage(a->cli, "-U/--summary-columns must be given with %s", c);
 		if (a->sort_given)
 			espy_cli__say(a->cli, "-S/--summary-sort-by has no effect without %s", c);
+		if (a->tally.tally_count)
+			warn_no_lines(a);
 		return 0;
 	}
 	if (a->out.separately)
@@ -382,6 +409,8 @@ int espy_trace_args__check(struct espy_trace_args *a)
 	err = err ? err : check_user(a);
 	if (!err && a->role != ESPY_ROLE_SHOW)
 		err = check_targets(a);
+	if (!err)
+		err = gather_tallies(a);
 	if (!err)
 		err = check_summary(a);
 	if (!err)

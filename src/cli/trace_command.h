@@ -29,6 +29,7 @@ struct espy_trace_args {
 	struct espy_text_options text;
 	struct espy_sink_options sink; /* in place of text, if it has a name */
 	struct espy_summary_options table;
+	struct espy_tally_options tally; /* tally_count 0: none. Its tallies are allocated */
 	struct espy_trace_options record; /* path NULL: no trace is written */
 	struct espy_filter *filter;
 	unsigned status; /* enum espy_status */
@@ -59,7 +60,7 @@ struct espy_trace_args {
 	pid_t *pids;
 	size_t pid_cnt;
 	struct {
-		struct espy_words env_edits, describe, paths, pause_on, snapshot_on;
+		struct espy_words env_edits, describe, paths, pause_on, snapshot_on, count_by, hist;
 		struct espy_words where;  /* conditions on calls; allocated */
 		struct espy_words select; /* options that say what is shown, as typed; allocated */
 	} lists;
@@ -74,6 +75,12 @@ struct espy_trace_args {
 	const char *status_word; /* -z or -Z, as typed last */
 	bool status_twice;
 };
+
+/* Are lines or objects of events written, not tables alone? */
+static inline bool espy_trace_has_lines(const struct espy_trace_args *a)
+{
+	return a->role != ESPY_ROLE_RECORD && (a->summary == ESPY_SUMMARY_TOO || (a->summary == ESPY_SUMMARY_NONE && !a->tally.tally_count));
+}
 
 extern const struct espy_opt_group espy_trace_groups[], espy_record_groups[], espy_show_groups[], espy_select_groups[];
 extern const size_t espy_trace_group_cnt, espy_record_group_cnt, espy_show_group_cnt, espy_select_group_cnt;

@@ -293,6 +293,13 @@ static const struct espy_opt statistics[] = {
 	     "count calls, errors and time by call, and hits by mark (-m) or probe (-u), print tables at the end and "
 	     "no lines"),
 	FLAG('C', "summary", F_COUNT_TOO, "the same beside the lines"),
+	ARG(0, "count-by", "[EVENTS:] VALUE", espy_do_list,
+	    "count how often each value came, print a table at the end and no lines: 'openat: path', 'errno', 'comm', with -m or -u "
+	    "'shop:order_done: id'; EVENTS are calls as for -e trace=, a mark or a probe; without, all that are selected. May be repeated",
+	    .value = AT(lists.count_by)),
+	ARG(0, "hist", "[EVENTS:] VALUE", espy_do_list,
+	    "the same of numbers, by powers of two: 'read: ret', 'openat: duration', 'libc:malloc: size'", .value = AT(lists.hist)),
+	ARG(0, "top", "N", espy_do_number, "with --count-by: the N most frequent values (20)", .value = AT(tally.top), .with = &some),
 	ARG('O', "summary-syscall-overhead", "TIME", espy_do_overhead,
 	    "subtract TIME from each call (microseconds, or with s, ms, us, ns)"),
 	ARG('S', "summary-sort-by", "COLUMN", espy_do_sort,

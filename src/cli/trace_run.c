@@ -103,7 +103,7 @@ static int open_output(const struct espy_trace_args *a, struct espy_output **out
 static int add_engines(struct run *r)
 {
 	struct espy_trace_args *a = r->a;
-	const bool events = a->role != ESPY_ROLE_RECORD && a->summary != ESPY_SUMMARY_ONLY;
+	const bool events = espy_trace_has_lines(a);
 	struct espy_engine_options o = {
 		.size = sizeof(o), .filter = a->filter, .call_limit = events ? a->call_limit : 0, .ends_session = true
 	};
@@ -113,12 +113,17 @@ static int add_engines(struct run *r)
 	err = err ? err : open_output(a, &out);
 	if (err)
 		return err;
-	a->text.output = a->sink.output = a->table.output = out;
+	a->text.output = a->sink.output = a->table.output = a->tally.output = out;
 	a->table.columns = a->columns;
 	if (a->summary != ESPY_SUMMARY_NONE) {
 		o.summary = &a->table;
 		err = espy_engine_add(r->s, &o, NULL);
 		o.summary = NULL;
+	}
+	if (!err && a->tally.tally_count) {
+		o.tally = &a->tally;
+		err = espy_engine_add(r->s, &o, NULL);
+		o.tally = NULL;
 	}
 	if (!err && events) {
 		o.text = a->sink.name ? NULL : &a->text;

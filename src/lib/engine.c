@@ -11,6 +11,7 @@
 #include "sink/recording.h"
 #include "sink/sink_kind.h"
 #include "sink/summary.h"
+#include "sink/tally.h"
 #include "sink/text_sink.h"
 
 #define STRING_LIMIT 32u /* where nobody says another one */
@@ -85,6 +86,36 @@ static int make_summary(struct espy_engine *e, const struct espy_summary_options
 	return espy_summary__new(&e->sink, &o);
 }
 
+void espy_engine__say_tally(const struct espy_log *log, const struct espy_tally_error *wrong)
+{
+	if (wrong->text)
+		espy_log__say(log, ESPY_LOG_ERROR, ESPY_TOPIC_GENERAL, "%s '%s', column %zu: %s", wrong->option, wrong->text, wrong->e.at + 1,
+			      wrong->e.text);
+}
+
+static int make_tally(struct espy_engine *e, const struct espy_tally_options *given, const struct espy_log *log)
+{
+	struct espy_tally_error wrong = { .text = NULL };
+	struct espy_tally_options o;
+	int err = espy_options__take(&o, sizeof(o), given);
+
+	if (err)
+		return err;
+	e->name = output_name(e, o.output);
+	err = espy_tally__new(&e->sink, &o, &wrong);
+	espy_engine__say_tally(log, &wrong);
+	if (err)
+		return err;
+	e->tally = e->sink;
+	e->needs = (struct espy_needs){
+		.times = espy_tally__names(e->sink, "duration"),
+		.comms = espy_tally__names(e->sink, "comm"),
+		.no_env = true,
+		.limit_data = true,
+	};
+	return 0;
+}
+
 static int make_trace(struct espy_engine *e, const struct espy_trace_options *given, bool flight)
 {
 	struct espy_trace_options *o = &e->trace;
@@ -125,9 +156,9 @@ static int make_callbacks(struct espy_engine *e, const struct espy_engine_option
 	return espy_callback_sink__new(&e->sink, o->event, o->ctx, !o->no_values);
 }
 
-static int make_sink(struct espy_engine *e, const struct espy_engine_options *o, bool flight)
+static int make_sink(struct espy_engine *e, const struct espy_engine_options *o, bool flight, const struct espy_log *log)
 {
-	if (!!o->event + !!o->text + !!o->sink + !!o->summary + !!o->trace != 1)
+	if (!!o->event + !!o->text + !!o->sink + !!o->summary + !!o->trace + !!o->tally != 1)
 		return -EINVAL;
 	if (o->text)
 		return make_text(e, o->text);
@@ -137,6 +168,8 @@ static int make_sink(struct espy_engine *e, const struct espy_engine_options *o,
 		return make_summary(e, o->summary);
 	if (o->trace)
 		return make_trace(e, o->trace, flight);
+	if (o->tally)
+		return make_tally(e, o->tally, log);
 	return make_callbacks(e, o);
 }
 
@@ -149,7 +182,7 @@ void espy_engine__set_filter(struct espy_engine *e, struct espy_filter *f)
 	memcpy(e->calls, f->trace.bits, sizeof(e->calls));
 }
 
-int espy_engine__new(struct espy_engine **out, const struct espy_engine_options *o, bool flight)
+int espy_engine__new(struct espy_engine **out, const struct espy_engine_options *o, bool flight, const struct espy_log *log)
 {
 	struct espy_engine *e = calloc(1, sizeof(*e));
 	struct espy_filter *f = (struct espy_filter *)o->filter, *own = NULL;
@@ -161,7 +194,7 @@ int espy_engine__new(struct espy_engine **out, const struct espy_engine_options 
 	}
 	if (!err) {
 		espy_engine__set_filter(e, f);
-		err = make_sink(e, o, flight);
+		err = make_sink(e, o, flight, log);
 	}
 	espy_filter_free(own);
 	if (err) {

@@ -10,6 +10,7 @@
 
 struct espy_engine {
 	struct espy_session *session;
+	struct espy_sink *tally; /* `sink`, if it is a tally */
 	struct espy_sink *sink; /* its own; NULL: a flight recorder makes it for each snapshot */
 	const char *name;	/* where its sink writes to, for messages */
 	unsigned events;	/* that it gets */
@@ -57,8 +58,11 @@ static inline bool espy_engine__wants_record(const struct espy_engine *e, const 
 	return rec->type != ESPY_REC_PROBE || (!e->no_probes && (!e->probe_filter || espy_def_filter__wants(e->probe_filter, rec)));
 }
 
-/* Makes an engine from the caller's options, without a session. 0 or -errno. */
-int espy_engine__new(struct espy_engine **out, const struct espy_engine_options *o, bool flight);
+/* Makes an engine from the caller's options, without a session. Returns 0 or -errno; the log is told of a text that is wrong. */
+int espy_engine__new(struct espy_engine **out, const struct espy_engine_options *o, bool flight, const struct espy_log *log);
+struct espy_tally_error;
+/* Tells the log of a text of a tally that is wrong, if one is. */
+void espy_engine__say_tally(const struct espy_log *log, const struct espy_tally_error *wrong);
 void espy_engine__set_filter(struct espy_engine *e, struct espy_filter *f);
 /* Frees the engine and its sink. 0 or the first -errno of writing. */
 int espy_engine__free(struct espy_engine *e);

@@ -366,7 +366,7 @@ int espy_engine_add(struct espy_session *s, const struct espy_engine_options *op
 	if (!err && o.events & ~(unsigned)ESPY_EVENT_ALL)
 		err = -EINVAL;
 	if (!err)
-		err = espy_engine__new(&e, &o, s->o.flight_bytes);
+		err = espy_engine__new(&e, &o, s->o.flight_bytes, &s->log);
 	if (err)
 		return err;
 	err = at_the_reader(s, add, e);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "describe/builtin.h"
 #include "describe/prune.h"
+#include "sink/tally.h"
 #include "trace/trace.h"
 
 /* What is wrong with a file of descriptions: FILE:LINE:COLUMN: ... */
@@ -94,9 +95,12 @@ static int open_trace_image(struct espy_session *s, enum espy_abi abi)
 	s->pipe.images[abi] = joined;
 	if (s->condition.where)
 		espy_where__forget(s->condition.where, abi);
-	for (unsigned i = 0; i < s->engines.cnt; i++)
+	for (unsigned i = 0; i < s->engines.cnt; i++) {
 		if (s->engines.v[i]->own_where)
 			espy_where__forget(s->engines.v[i]->own_where, abi);
+		if (s->engines.v[i]->tally)
+			espy_tally__forget(s->engines.v[i]->tally, abi);
+	}
 	return 0;
 }
 

@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "sink/tally.h"
+
+#define TALLY_STRINGS 4095u /* bytes of texts by which events are counted */
 
 static int open_where(struct espy_session *s, const struct espy_filter *f, struct espy_where **out,
 		      struct espy_syscall_set *calls)
@@ -41,6 +44,33 @@ static void note_asks(struct espy_session *s, const struct espy_engine *e)
 	s->condition.times |= asks & ESPY_WHERE_DURATION;
 }
 
+/* The calls of which the engine's tallies count something, and what is to be captured of them. */
+static int choose_tally(struct espy_session *s, struct espy_engine *e)
+{
+	const struct espy_filter *f = e->filter;
+	const bool hits = f->marks.cnt || f->probes.cnt || (s->trace && !s->o.no_calls);
+	struct espy_tally_error wrong = { .text = NULL };
+	struct espy_syscall_set calls;
+	unsigned asks;
+	int err;
+
+	if (!e->tally)
+		return 0;
+	memcpy(calls.bits, e->calls, sizeof(calls.bits));
+	err = espy_tally__choose(e->tally, s->pipe.images, &calls, hits, &asks, &wrong);
+	espy_engine__say_tally(&s->log, &wrong);
+	if (err)
+		return err;
+	memcpy(e->calls, calls.bits, sizeof(e->calls));
+	e->events |= e->tally->events & ESPY_EVENT_CALL_BEGIN;
+	s->follow_fds |= asks & ESPY_TALLY_FD_PATHS;
+	e->needs.verbose = asks & ESPY_TALLY_DATA;
+	e->needs.no_env = e->needs.limit_data = !e->needs.verbose;
+	e->needs.str_limit = e->needs.verbose ? TALLY_STRINGS : 0;
+	e->needs.no_data = !asks && !f->where_cnt && !f->path_cnt && !f->fds.given;
+	return 0;
+}
+
 int espy_session__open_where(struct espy_session *s)
 {
 	struct espy_filter *f = s->first_filter;
@@ -51,10 +81,12 @@ int espy_session__open_where(struct espy_session *s)
 	for (unsigned i = 0; i < s->engines.cnt && !err; i++) {
 		struct espy_engine *e = s->engines.v[i];
 
-		if (e->filter == f)
+		if (e->filter == f) {
 			memcpy(e->calls, f->trace.bits, sizeof(e->calls));
-		else
+			err = choose_tally(s, e);
+		} else {
 			err = espy_session__open_own_where(s, e);
+		}
 		if (!err)
 			note_asks(s, e);
 	}
@@ -81,17 +113,17 @@ int espy_session__open_own_where(struct espy_session *s, struct espy_engine *e)
 	if (e->filter == s->first_filter) {
 		e->where = s->condition.where ? espy_session__where : NULL;
 		e->where_ctx = s;
-		return 0;
+		return choose_tally(s, e);
 	}
 	if (!e->filter->where_cnt)
-		return 0;
+		return choose_tally(s, e);
 	err = open_where(s, e->filter, &e->own_where, &calls);
-	if (!err) {
-		memcpy(e->calls, calls.bits, sizeof(e->calls));
-		e->where = own_where;
-		e->where_ctx = e;
-	}
-	return err;
+	if (err)
+		return err;
+	memcpy(e->calls, calls.bits, sizeof(e->calls));
+	e->where = own_where;
+	e->where_ctx = e;
+	return choose_tally(s, e);
 }
 
 /* The number of a gate with these tests, from 1 on; 0: there is no room. */

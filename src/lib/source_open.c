@@ -86,11 +86,11 @@ static void merge_filters(const struct espy_session *s, struct espy_filter *all)
 			continue;
 		for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 			for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++) {
-				const uint64_t not_mine = ~e->filter->trace.bits[abi][w];
+				const uint64_t not_mine = ~e->calls[abi][w], raw = e->needs.no_data ? ~0ull : e->filter->raw.bits[abi][w];
 
-				all->trace.bits[abi][w] |= e->filter->trace.bits[abi][w];
+				all->trace.bits[abi][w] |= e->calls[abi][w];
 				all->abbrev.bits[abi][w] &= e->filter->abbrev.bits[abi][w] | not_mine;
-				all->raw.bits[abi][w] &= e->filter->raw.bits[abi][w] | not_mine;
+				all->raw.bits[abi][w] &= raw | not_mine;
 			}
 		all->trace_unknown |= e->filter->trace_unknown;
 	}

@@ -24,6 +24,7 @@ struct espy_needs {
 	bool verbose;	 /* what only -v shows, of all calls */
 	bool whole_data; /* all bytes of what is read and written */
 	bool no_env;	 /* no environments */
+	bool no_data;	 /* registers alone */
 	bool limit_data; /* of what is read and written at most data_bytes; 0: none */
 	uint32_t str_limit, data_bytes;
 };

@@ -123,6 +123,8 @@ static void contradictions(void **state)
 	struct espy_text_options text = { .size = sizeof(text) };
 	struct espy_summary_options summary = { .size = sizeof(summary) };
 	struct espy_sink_options sink = { .size = sizeof(sink) };
+	struct espy_tally_options tally = { .size = sizeof(tally) };
+	const struct espy_tally none = { .kind = ESPY_TALLY_HIST }, operators = { .text = "read: ret < 0" };
 	struct espy_engine_options eo = { .size = sizeof(eo) };
 	const pid_t pid = 1;
 	struct espy_filter *f;
@@ -154,6 +156,16 @@ static void contradictions(void **state)
 	sink.size = 3;
 	assert_int_equal(espy_engine_add(s, &eo, &e), -EINVAL);
 	eo.sink = NULL;
+	eo.tally = &tally;
+	assert_int_equal(espy_engine_add(s, &eo, &e), -EINVAL); /* counts nothing */
+	tally.tallies = &none;
+	tally.tally_count = 1;
+	assert_int_equal(espy_engine_add(s, &eo, &e), -EINVAL); /* no text */
+	tally.tallies = &operators;
+	assert_int_equal(espy_engine_add(s, &eo, &e), -EINVAL);
+	tally.tally_count = 1u << 20;
+	assert_int_equal(espy_engine_add(s, &eo, &e), -EINVAL); /* too many */
+	eo.tally = NULL;
 	eo.event = on_event;
 	eo.events = 1u << 30;
 	assert_int_equal(espy_engine_add(s, &eo, &e), -EINVAL); /* no such type */

@@ -45,4 +45,20 @@ has "show -c: the calls" "$dir/got" ' 1 *getppid$'
 "$espy" show -c -u probed:handle "$dir/c.espy" >"$dir/got" 2>&1
 expect "show -c -u: of that probe" "2 probed:handle - 2 total - " "$(counts "$dir/got")"
 hasnt "show -c -u: no calls" "$dir/got" syscall
+
+# ---- by the values of their arguments
+rows() { # FILE TALLY: counts and values of its table
+	awk -v of="$2" '$0 == of { on = 1; next } /^$/ { on = 0 } on && /^ *[0-9.]+ +[0-9]+ / { print $2, $3 }' "$1" | paste -sd' '
+}
+set -- -u 'probed:factorial(n=$arg1:d)' -u 'probed:factorial%return(=$retval:d)' -u probed:handle
+trace "$@" --count-by 'probed:factorial: n' --count-by name --hist 'probed:factorial%return: duration' --hist retval "$probed" >"$dir/got"
+expect "--count-by: of a probe" '1 1 1 2 1 3 3 total' "$(rows "$dir/got" 'probed:factorial: n')"
+expect "--count-by: names of all" '6 "factorial" 2 "handle" 8 total' "$(rows "$dir/got" name)"
+expect "--hist: times and results of returns" 2 "$(grep -c '^ *total  *3$' "$dir/got")"
+has "--hist: a time" "$dir/got" '^ *[0-9.]*[num]*s  *[0-9.]*[num]*s  *[123] @'
+"$espy" record -o "$dir/t.espy" "$@" "$probed" >"$dir/err" 2>&1
+"$espy" show --count-by 'probed:factorial: n' "$dir/t.espy" >"$dir/got" 2>&1
+expect "show --count-by" '1 1 1 2 1 3 3 total' "$(rows "$dir/got" 'probed:factorial: n')"
+trace --count-by 'probed:factorial: n' "$probed" >"$dir/got"
+has "a probe that nothing selects" "$dir/got" "nothing selects 'probed:factorial': a mark is selected by -m, a probe by -u$"
 finish

@@ -154,6 +154,10 @@ value "-c: they add up" live 'sum(e["calls"] for e in kind("summary")) == kind("
 show --json -C t >shown
 valid "-C" shown
 value "-C: calls and counts" shown 'len([c for c in kind("call") if c["ret"] is not None]) == kind("summary_total")[0]["calls"]' True
+trace --json --count-by openat:flags --count-by errno --count-by comm --hist read:ret --hist duration -o live -- cat text /no/such >/dev/null 2>&1
+valid "--count-by, --hist" live
+value "--count-by: errors by name" live '[c["count"] for c in kind("count") if c["of"] == "errno" and c["value"] != 0 and c["value"]["name"] == "ENOENT"][0] > 0' True
+value "--hist: the rows add up" live 'all(sum(h["count"] for h in kind("hist") if h["of"] == t["of"]) + t["failed"] == t["count"] > 1 for t in kind("hist_total"))' True
 trace --json -yy -Y -o live -- sh -c 'cat text | cat' >/dev/null 2>&1
 valid "-yy -Y" live
 [ "$source" = bpf ] && {
