@@ -17,6 +17,7 @@
 #include <sys/types.h>
 #include "record/record.h"
 #include "record/plan.h"
+#include "record/tally_spec.h"
 #include "record/trigger.h"
 #include "describe/image.h"
 #include "source/needs.h"
@@ -90,6 +91,8 @@ struct espy_source_opts {
 	size_t without_cnt;
 	struct espy_needs needs;
 	bool count_only;    /* -c alone: count in the source, send no calls */
+	const struct espy_source_tally *tallies; /* with count_only: these in place of the table of -c; valid until close */
+	size_t tally_cnt;   /* at most ESPY_SOURCE_TALLIES */
 	bool calls_change;  /* want_calls will be called */
 	unsigned hang_ms;   /* a task silent in a call for so long is shown by an ENTER record; 0: never */
 	/*
@@ -197,6 +200,22 @@ struct espy_count { /* count_only: one per call number and ABI */
 	uint64_t time_ns, min_ns, max_ns; /* system time in calls (wall clock if needs.enter_ns was set) */
 };
 
+/* What is counted of each call; behind the numbers of the tables stands what is counted of all others. */
+#define ESPY_TALLY_CALLS (ESPY_MAX_SYSCALLS + 1)
+struct espy_source_tally {
+	bool is_hist;
+	struct espy_tally_spec calls[ESPY_ABI_CNT][ESPY_TALLY_CALLS];
+};
+/* A count that came of it. */
+struct espy_tallied {
+	uint32_t tally;
+	bool is_slot;	/* of a slot; else of a value */
+	uint32_t slot;	/* ESPY_TALLIED_* */
+	uint32_t abi, nr; /* of a value: the call that it is of; nr beyond the tables: any of those */
+	uint64_t value, count;
+};
+typedef void (*espy_tallied_fn)(void *ctx, const struct espy_tallied *t);
+
 typedef int (*espy_record_fn)(void *ctx, const struct espy_rec *rec); /* rec is valid until return; non-zero ends poll with that value */
 
 struct espy_command {
@@ -268,6 +287,8 @@ struct espy_source_ops {
 	int (*snapshot)(struct espy_source *s, espy_record_fn fn, void *ctx);
 	/* count_only: fills counts[0..n) by call number; NULL if the source cannot. */
 	int (*counts)(struct espy_source *s, enum espy_abi abi, struct espy_count *counts, size_t n);
+	/* tally_cnt: gives all counts that are not 0. 0 or -errno; NULL if the source cannot. */
+	int (*tallies)(struct espy_source *s, espy_tallied_fn fn, void *ctx);
 	/* The wait status of the command once it has ended: 0 and *status, else -EAGAIN. */
 	int (*command_status)(struct espy_source *s, int *status);
 	/* Tasks that PAUSE triggers hold now: fills held[0..n), returns how many there are. NULL: no triggers here. */

@@ -162,6 +162,16 @@ static inline bool bpf_tests_paths(const struct bpf_source *s)
 struct bpf_map *bpf_maps__of(const struct bpf_source *s, const char *name);
 /* Before the object is loaded: how many entries there are. pids: numbers that tasks can have. 0 or -errno. */
 int bpf_maps__set_sizes(const struct bpf_source *s, size_t pids, size_t cpus);
+/* Before the object is loaded: one map of it. 0 or -errno. */
+int bpf_maps__set_entries(const struct bpf_source *s, const char *name, size_t n);
+/* When it is loaded: writes the first n entries, of `size` bytes, of an array. 0 or -errno. */
+int bpf_maps__fill_array(const struct bpf_source *s, const char *name, const void *data, size_t size, size_t n);
+/* load/tallies.c: opts.tallies, before and after the object is loaded. Which are --hist, as bits; 0 or -errno. */
+uint32_t bpf_tallies__hists(const struct bpf_source *s);
+int bpf_tallies__set_sizes(const struct bpf_source *s);
+int bpf_tallies__fill(struct bpf_source *s);
+/* espy_source_ops.tallies. */
+int bpf_tallies(struct espy_source *src, espy_tallied_fn fn, void *ctx);
 /* Before the object is loaded: makes the shared memory. 0 or -errno. */
 int bpf_maps__make_shared(const struct bpf_source *s);
 /* When it is loaded: maps the shared memory to s->shared and fills all tables. room: bytes of a ring. 0 or -errno. */

@@ -109,7 +109,7 @@ static bool trigger_fits(const struct espy_trigger *t)
 
 static bool triggers_fit(const struct espy_source_opts *o)
 {
-	if (o->trigger_cnt > ESPY_TRIGGER_MAX || o->gate_cnt > ESPY_GATE_MAX ||
+	if (o->tally_cnt > ESPY_SOURCE_TALLIES || o->trigger_cnt > ESPY_TRIGGER_MAX || o->gate_cnt > ESPY_GATE_MAX ||
 	    ((o->trigger_cnt || o->gate_cnt) && o->count_only))
 		return false;
 	for (size_t i = 0; i < o->gate_cnt; i++)
@@ -489,7 +489,7 @@ static int bpf_counts(struct espy_source *src, enum espy_abi abi, struct espy_co
 	int cpus = libbpf_num_possible_cpus(), fd;
 	struct espy_bpf_count *each;
 
-	if (!s->loaded || !s->opts.count_only)
+	if (!s->loaded || !s->opts.count_only || s->opts.tally_cnt)
 		return -EOPNOTSUPP;
 	if (cpus < 1 || (unsigned)abi >= ESPY_BPF_ABIS)
 		return -EINVAL;
@@ -561,6 +561,7 @@ const struct espy_source_ops espy_source_bpf = {
 	.stats = bpf_stats,
 	.snapshot = bpf_snapshot,
 	.counts = bpf_counts,
+	.tallies = bpf_tallies,
 	.command_status = bpf_source_command_status,
 	.held = bpf_held,
 	.pause = bpf_pause,

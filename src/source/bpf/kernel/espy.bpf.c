@@ -12,6 +12,7 @@
 #include "general.bpf.h"
 #include "fast.bpf.h"
 #include "fdmade.bpf.h"
+#include "tally.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -125,6 +126,14 @@ int espy_raw_general(u64 *ctx)
 {
 	if (general_exit(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1], false) || must_wait())
 		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_PAUSE);
+	return 0;
+}
+
+/* Loaded in place of the one above if calls are only tallied. */
+SEC("espy/sys_exit")
+int espy_raw_tally(u64 *ctx)
+{
+	tally_exit(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0], ctx[1], false);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "record/record.h"
 #include "record/plan.h"
+#include "record/tally_spec.h"
 #include "record/trigger.h"
 
 #define ESPY_BPF_PID_LIMIT 4194304u /* the kernel's PID_MAX_LIMIT on 64-bit machines */
@@ -41,6 +42,7 @@ struct espy_bpf_conf {
 		__u32 times, enter_ns, ip, fds, details, comms;
 	} needs;
 	__u32 count_only;
+	__u32 tally_cnt, tally_hists; /* with count_only: --count-by and --hist in place of the table; which are --hist, as bits */
 	__u32 calls_change; /* a call that is passed over may be wanted before it ends */
 	__u32 tell_fds; /* what descriptors are is told: those that calls make, or those that some calls use */
 	__u32 all_wanted[ESPY_BPF_ABIS]; /* also numbers beyond the tables */
@@ -362,6 +364,13 @@ struct espy_bpf_enter {
 	__u64 ns;  /* time of entry; 0: not known */
 	__u64 cpu; /* sum_exec_runtime - exec_start then */
 };
+
+/* A value that --count-by has met. */
+struct espy_bpf_tally_key {
+	__u32 tally, call; /* an index of the specs of a tally */
+	__u64 value;
+};
+#define ESPY_BPF_TALLY_CALLS (ESPY_BPF_NRS + 1) /* of an ABI; the last is that of all other numbers */
 
 struct espy_bpf_count {
 	__u64 calls, errors, time_ns, min_ns, max_ns;

@@ -399,7 +399,10 @@ int espy_exit(u64 *ctx)
 	look_for_compat(task);
 	exit_of_compat(task);
 	speak_up(task);
-	general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), 0, true);
+	if (conf.tally_cnt)
+		tally_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), 0, true);
+	else
+		general_exit(task, (struct pt_regs *)bpf_task_pt_regs(task), 0, true);
 	fatal = bpf_map_lookup_elem(&espy_fatals, &pid);
 	if (fatal && (task->exit_code & 0x7f) != SIG_KILL) {
 		struct espy_rec_signal *signal = signal_record(pid, task->tgid, fatal->sig);

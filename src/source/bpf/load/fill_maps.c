@@ -15,7 +15,7 @@ struct bpf_map *bpf_maps__of(const struct bpf_source *s, const char *name)
 	return bpf_object__find_map_by_name(s->obj, name);
 }
 
-static int set_entries(const struct bpf_source *s, const char *name, size_t n)
+int bpf_maps__set_entries(const struct bpf_source *s, const char *name, size_t n)
 {
 	struct bpf_map *map = bpf_maps__of(s, name);
 
@@ -26,7 +26,7 @@ static int set_entries(const struct bpf_source *s, const char *name, size_t n)
  * Writes the first n entries of a new array in one system call; those that are zero it is born with. A mapping would do
  * it too, but each of its pages has to be mapped, touched and unmapped.
  */
-static int fill_map(const struct bpf_source *s, const char *name, const void *data, size_t size, size_t n)
+int bpf_maps__fill_array(const struct bpf_source *s, const char *name, const void *data, size_t size, size_t n)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
 	struct bpf_map *map = bpf_maps__of(s, name);
@@ -76,15 +76,16 @@ int bpf_maps__set_sizes(const struct bpf_source *s, size_t pids, size_t cpus)
 	const size_t calls = ESPY_BPF_ABIS * ESPY_BPF_NRS;
 	int err;
 
-	err = set_entries(s, "espy_calls", calls);
-	err = err ? err : set_entries(s, "espy_plans", t->plan_cnt);
-	err = err ? err : set_entries(s, "espy_ops", t->op_cnt);
-	err = err ? err : set_entries(s, "espy_variants", t->variant_cnt);
-	err = err ? err : set_entries(s, "espy_triggers", ESPY_TRIGGER_MAX + s->opts.gate_cnt);
-	err = err ? err : set_entries(s, "espy_scratch", cpus);
-	err = err ? err : set_entries(s, "espy_enters", pids);
-	err = err ? err : set_entries(s, "espy_marks", s->mark_cnt);
-	return err ? err : set_entries(s, "espy_counts", s->opts.count_only ? calls : 1);
+	err = bpf_maps__set_entries(s, "espy_calls", calls);
+	err = err ? err : bpf_maps__set_entries(s, "espy_plans", t->plan_cnt);
+	err = err ? err : bpf_maps__set_entries(s, "espy_ops", t->op_cnt);
+	err = err ? err : bpf_maps__set_entries(s, "espy_variants", t->variant_cnt);
+	err = err ? err : bpf_maps__set_entries(s, "espy_triggers", ESPY_TRIGGER_MAX + s->opts.gate_cnt);
+	err = err ? err : bpf_maps__set_entries(s, "espy_scratch", cpus);
+	err = err ? err : bpf_maps__set_entries(s, "espy_enters", pids);
+	err = err ? err : bpf_maps__set_entries(s, "espy_marks", s->mark_cnt);
+	err = err ? err : bpf_maps__set_entries(s, "espy_counts", s->opts.count_only && !s->opts.tally_cnt ? calls : 1);
+	return err ? err : bpf_tallies__set_sizes(s);
 }
 
 /* Triggers, and behind the room for them the gates. */
@@ -100,7 +101,7 @@ static int fill_triggers(struct bpf_source *s)
 		memcpy(all, s->opts.triggers, s->opts.trigger_cnt * sizeof(*all));
 	if (s->opts.gate_cnt)
 		memcpy(all + ESPY_TRIGGER_MAX, s->opts.gates, s->opts.gate_cnt * sizeof(*all));
-	err = fill_map(s, "espy_triggers", all, sizeof(*all), cnt);
+	err = bpf_maps__fill_array(s, "espy_triggers", all, sizeof(*all), cnt);
 	free(all);
 	return err;
 }
@@ -110,12 +111,13 @@ static int fill_tables(struct bpf_source *s)
 	const struct bpf_tables *t = &s->tables;
 	int err;
 
-	err = fill_map(s, "espy_calls", t->calls, sizeof(*t->calls), ESPY_BPF_ABIS * ESPY_BPF_NRS);
-	err = err ? err : fill_map(s, "espy_plans", t->plans, sizeof(*t->plans), t->plan_cnt);
-	err = err ? err : fill_map(s, "espy_ops", t->ops, sizeof(*t->ops), t->op_cnt);
-	err = err ? err : fill_map(s, "espy_variants", t->variants, sizeof(*t->variants), t->variant_cnt);
+	err = bpf_maps__fill_array(s, "espy_calls", t->calls, sizeof(*t->calls), ESPY_BPF_ABIS * ESPY_BPF_NRS);
+	err = err ? err : bpf_maps__fill_array(s, "espy_plans", t->plans, sizeof(*t->plans), t->plan_cnt);
+	err = err ? err : bpf_maps__fill_array(s, "espy_ops", t->ops, sizeof(*t->ops), t->op_cnt);
+	err = err ? err : bpf_maps__fill_array(s, "espy_variants", t->variants, sizeof(*t->variants), t->variant_cnt);
 	if (!err && s->opts.trigger_cnt + s->opts.gate_cnt)
 		err = fill_triggers(s);
+	err = err ? err : bpf_tallies__fill(s);
 	if (err)
 		return err;
 	memcpy(s->shared->fast, t->fast, sizeof(s->shared->fast));

@@ -53,7 +53,8 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 		{ "espy_signal", true },
 		{ "espy_signal_sent", true },
 		{ "espy_raw_exit", !s->tables.none },
-		{ "espy_raw_general", !s->tables.none },
+		{ "espy_raw_general", !s->tables.none && !s->opts.tally_cnt },
+		{ "espy_raw_tally", s->opts.tally_cnt },
 		{ "espy_raw_fdname", s->tables.tell_fds },
 		{ "espy_raw_enter_time", c->enter_time },
 		{ "espy_raw_enter", c->enter },
@@ -164,12 +165,17 @@ static uint64_t room_of(const struct bpf_source *s)
 	return s->rings.cnt ? s->rings.room_calls * ESPY_BPF_UNIT : bpf_ring_size(s);
 }
 
+static bool takes_enter_times(const struct bpf_source *s)
+{
+	return s->opts.needs.enter_ns || (s->opts.count_only && !s->opts.tally_cnt);
+}
+
 static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_level)
 {
 	const struct bpf_tables *t = &s->tables;
 	struct bpf_map *map = bpf_maps__of(s, ".rodata.conf");
 	struct espy_bpf_conf *conf;
-	size_t size = 0, pids = s->opts.needs.enter_ns || s->opts.count_only ? pid_max() : 1;
+	size_t size = 0, pids = takes_enter_times(s) ? pid_max() : 1;
 	struct statx root;
 	const int cpus = libbpf_num_possible_cpus();
 
@@ -193,6 +199,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 			   .details = s->opts.needs.details && !s->opts.count_only,
 			   .comms = s->opts.needs.comms && !s->opts.count_only },
 		.count_only = s->opts.count_only,
+		.tally_cnt = (uint32_t)s->opts.tally_cnt,
+		.tally_hists = bpf_tallies__hists(s),
 		.types.file = s->types.ids.kfuncs[ESPY_KFUNC_CAST] && s->types.ids.kiocb ? s->types.ids.file : 0,
 		.types.kiocb = s->types.ids.kiocb,
 		.tell_fds = t->tell_fds,
@@ -382,7 +390,8 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 		return err;
 	s->enters_fd = bpf_map__fd(bpf_maps__of(s, "espy_enters"));
 	if (!s->tables.none)
-		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_GENERAL, "espy_raw_general");
+		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_GENERAL,
+						s->opts.tally_cnt ? "espy_raw_tally" : "espy_raw_general");
 	if (!err && s->tables.tell_fds)
 		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_FDNAME, "espy_raw_fdname");
 	if (!err && s->rings.cnt)
@@ -417,7 +426,7 @@ static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_
 		return err;
 	}
 	c.enter = (s->tables.any_enter || s->tables.any_exec) && !s->opts.count_only;
-	c.enter_time = s->opts.needs.enter_ns || s->opts.count_only;
+	c.enter_time = takes_enter_times(s);
 	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;
 	espy_quiet_libbpf__begin();
 	err = try_load(s, &c, cgroup_id, cgroup_level, for_command);
