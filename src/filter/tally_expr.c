@@ -321,6 +321,77 @@ static int get_of_call(struct espy_tally_expr *x, const struct espy_call_view *v
 	return err ? err : 1;
 }
 
+/* ---- what a source can count */
+
+static struct espy_tally_spec spec_of(const struct bound *b)
+{
+	static const uint8_t what[] = {
+		[ESPY_CALL_RET] = ESPY_TALLIED_RET,	      [ESPY_CALL_ERRNO] = ESPY_TALLIED_ERRNO,
+		[ESPY_CALL_DURATION] = ESPY_TALLIED_DURATION, [ESPY_CALL_PID] = ESPY_TALLIED_PID,
+		[ESPY_CALL_TID] = ESPY_TALLIED_TID,	      [ESPY_CALL_ARG] = ESPY_TALLIED_ARG
+	};
+	const struct espy_call_ref ref = espy_call_ref(b->ref);
+
+	return (struct espy_tally_spec){ .what = ref.what < sizeof(what) ? what[ref.what] : ESPY_TALLIED_NOT,
+					 .arg = ref.arg,
+					 .width = ref.width,
+					 .is_signed = ref.is_signed };
+}
+
+/* Behind execve and its like registers and number are those of the new program. */
+static bool is_exec(const struct espy_image *img, uint32_t nr)
+{
+	return nr < img->syscall_cnt && img->plans[img->call_plans[nr].plan].flags & ESPY_PLAN_NEW_IMAGE;
+}
+
+bool espy_tally_expr__lower(struct espy_tally_expr *x, bool chosen, struct espy_source_tally *out)
+{
+	char why[8];
+
+	if (x->of_hits)
+		return false;
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		for (uint32_t nr = 0; nr < ESPY_TALLY_CALLS; nr++) {
+			const bool table = nr < ESPY_MAX_SYSCALLS;
+			struct bound *b = &x->calls[abi][nr];
+
+			out->calls[abi][nr] = (struct espy_tally_spec){ .what = ESPY_TALLIED_NOT };
+			if (x->of_calls && !(table ? espy_syscall_set__has(&x->named, (enum espy_abi)abi, nr) : x->any))
+				continue;
+			if (!table && b->state == UNBOUND)
+				bind_call(x, abi, UINT32_MAX, why, sizeof(why));
+			if (b->state != HAS)
+				continue;
+			out->calls[abi][nr] = spec_of(b);
+			if (out->calls[abi][nr].what == ESPY_TALLIED_NOT)
+				return false;
+			if (is_exec(&x->images[abi], nr) &&
+			    (chosen || x->of_calls || out->calls[abi][nr].what == ESPY_TALLIED_ARG))
+				return false;
+		}
+	return true;
+}
+
+bool espy_tally_expr__value(struct espy_tally_expr *x, unsigned abi, uint32_t nr, uint64_t number,
+			    struct espy_tally_value *out)
+{
+	const struct bound *b = &x->calls[abi][nr < ESPY_MAX_SYSCALLS ? nr : OTHER_CALLS];
+	const struct espy_call_ref ref = espy_call_ref(b->ref);
+	const bool is_signed = b->look == ESPY_TALLY_ERROR || b->look == ESPY_TALLY_ERRNO ||
+			       (ref.what == ESPY_CALL_ARG && ref.is_signed);
+
+	if (b->state != HAS)
+		return false;
+	*out = (struct espy_tally_value){
+		.v = { .type = is_signed ? ESPY_VALUE_INT : ESPY_VALUE_UINT, .u = number },
+		.look = b->look,
+		.failed = b->look == ESPY_TALLY_ERROR && (int64_t)number < 0 && (int64_t)number >= -4095,
+		.image = &x->images[abi],
+		.type = b->type,
+	};
+	return true;
+}
+
 /* ---- marks and probes */
 
 /* Names of every hit, beside its arguments. */

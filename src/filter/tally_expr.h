@@ -70,4 +70,15 @@ struct espy_tally_value {
 int espy_tally_expr__get(struct espy_tally_expr *x, const struct espy_event *event, struct espy_state *state,
 			 struct espy_tally_value *out);
 
+/*
+ * Fills in how a source is to count the calls that espy_tally_expr__choose has chosen. chosen: the user has chosen
+ * calls, not all count. Returns false if a source cannot, because the value is none of registers, times and numbers of
+ * tasks.
+ */
+bool espy_tally_expr__lower(struct espy_tally_expr *x, bool chosen, struct espy_source_tally *out);
+/* Makes a value of a number that a source has counted. nr beyond the tables: of any such call. Returns false if the
+ * call has none. */
+bool espy_tally_expr__value(struct espy_tally_expr *x, unsigned abi, uint32_t nr, uint64_t number,
+			    struct espy_tally_value *out);
+
 #endif

@@ -109,6 +109,7 @@ static int make_tally(struct espy_engine *e, const struct espy_tally_options *gi
 	e->tally = e->sink;
 	e->needs = (struct espy_needs){
 		.times = espy_tally__names(e->sink, "duration"),
+		.wall_clock = espy_tally__names(e->sink, "duration"),
 		.comms = espy_tally__names(e->sink, "comm"),
 		.no_env = true,
 		.limit_data = true,

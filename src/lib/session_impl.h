@@ -152,6 +152,8 @@ struct espy_session {
 	struct espy_filter *first_filter; /* of the engine that was added first */
 	struct espy_tamper *tampers; /* of all filters, which own the bytes */
 	size_t tamper_cnt;
+	struct espy_source_tally *tallies; /* that the source counts for that engine; tally_cnt 0: none */
+	size_t tally_cnt;
 	struct espy_engine *counts_for; /* the source counts calls for this engine, and sends none; NULL: the source sends calls */
 	struct pipeline pipe;
 	struct session_images descriptions;

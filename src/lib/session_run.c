@@ -13,6 +13,7 @@
 #include "lib/flight_recorder.h"
 #include "lib/held_tasks.h"
 #include "sink/summary.h"
+#include "sink/tally.h"
 
 /* How long one poll of run waits when nothing comes: the grain of the hang display and of a stop request. */
 #define POLL_MS 100
@@ -197,8 +198,17 @@ void espy_session_snapshot(struct espy_session *s)
 
 /* ---- the end */
 
+static void add_tallied(void *sink, const struct espy_tallied *t)
+{
+	espy_tally__add(sink, t);
+}
+
 static void add_counts(struct espy_session *s)
 {
+	if (s->tally_cnt) {
+		s->src_ops->tallies(s->src, add_tallied, s->counts_for->sink);
+		return;
+	}
 	struct espy_count *counts = calloc(ESPY_MAX_SYSCALLS, sizeof(*counts));
 
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && counts; abi++) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "lib/call_set.h"
 #include "lib/held_tasks.h"
+#include "sink/tally.h"
 #include "source/choose.h"
 #include "source/merged_source.h"
 #include "source/tamper.h"
@@ -284,18 +285,32 @@ static int choose_source(struct espy_session *s)
 	return 0;
 }
 
-/* The engine whose calls the source may count, in place of sending them: the only one, and a table of all calls. */
-static struct espy_engine *find_counting(const struct espy_session *s)
+/* What the source is to count for the tallies of an engine. Returns how many; 0: it cannot count all of them. */
+static size_t lower_tallies(struct espy_session *s, struct espy_engine *e)
+{
+	const size_t cnt = espy_tally__cnt(e->tally);
+
+	if (!s->src_ops->tallies || cnt > ESPY_SOURCE_TALLIES)
+		return 0;
+	s->tallies = calloc(cnt, sizeof(*s->tallies));
+	for (size_t i = 0; s->tallies && i < cnt; i++)
+		if (!espy_tally__lower(e->tally, i, e->filter->trace_given, &s->tallies[i]))
+			return 0;
+	return s->tallies ? cnt : 0;
+}
+
+/* The engine whose calls the source may count, in place of sending them: the only one, and a table of all calls or tallies. */
+static struct espy_engine *find_counting(struct espy_session *s)
 {
 	struct espy_engine *e = s->engines.cnt == 1 ? s->engines.v[0] : NULL;
 
-	if (!e || !e->needs.counts || !s->o.engines_fixed || !s->src_ops || !s->src_ops->counts)
+	if (!e || !(e->needs.counts || e->tally) || !s->o.engines_fixed || !s->src_ops || !s->src_ops->counts)
 		return NULL;
-	return s->marks.cnt || s->probes || e->filter->status != ESPY_STATUS_ALL || e->filter->path_cnt || e->filter->fds.given ||
-			       e->filter->task_cnt || e->call_limit || s->trigger_cnt ||
-			       s->condition.where ?
-		       NULL :
-		       e;
+	if (s->marks.cnt || s->probes || e->filter->status != ESPY_STATUS_ALL || e->filter->path_cnt || e->filter->fds.given ||
+	    e->filter->task_cnt || e->call_limit || s->trigger_cnt || s->condition.where)
+		return NULL;
+	s->tally_cnt = e->tally ? lower_tallies(s, e) : 0;
+	return e->tally && !s->tally_cnt ? NULL : e;
 }
 
 /* Marks come from a source of their own; beside one of system calls, or alone. */
@@ -416,6 +431,8 @@ int espy_session__open_source(struct espy_session *s)
 			   .details = s->follow_fds,
 			   .comms = s->needs.comms },
 		.count_only = s->counts_for,
+		.tallies = s->tallies,
+		.tally_cnt = s->tally_cnt,
 		.paths = paths ? (const char *const *)paths->paths : NULL,
 		.path_cnt = paths ? paths->path_cnt : 0,
 		.without = o->without,

@@ -119,7 +119,7 @@ static uint64_t *bucket_of(struct espy_tally_one *t, const struct espy_tally_val
 	case ESPY_VALUE_DOUBLE: {
 		const double d = v->v.d < 0 ? -v->v.d : v->v.d;
 
-		if (!(d < 0x1p64)) /* infinite, or no number */
+		if (!(d < 0x1p64)) /* beyond 64 bits, or no number */
 			return &t->missing;
 		return v->v.d <= -1 ? &h->below[bits_of((uint64_t)d)] : &h->at[bits_of((uint64_t)d)];
 	}
@@ -293,6 +293,47 @@ int espy_tally__choose(struct espy_sink *sink, const struct espy_image *images, 
 		s->base.events |= ESPY_EVENT_CALL_BEGIN;
 	*calls = wanted;
 	return 0;
+}
+
+size_t espy_tally__cnt(const struct espy_sink *s)
+{
+	return ((const struct tally_sink *)s)->cnt;
+}
+
+bool espy_tally__lower(struct espy_sink *s, size_t i, bool chosen, struct espy_source_tally *out)
+{
+	struct espy_tally_one *t = &to_tally(s)->tallies[i];
+
+	out->is_hist = t->is_hist;
+	t->hist.times = !strcmp(espy_tally_expr__name(t->expr), "duration");
+	return espy_tally_expr__lower(t->expr, chosen, out);
+}
+
+static uint64_t *slot_of(struct espy_tally_one *t, uint32_t slot)
+{
+	switch (slot) {
+	case ESPY_TALLIED_MISSING:
+		return &t->missing;
+	case ESPY_TALLIED_FAILED:
+		return &t->hist.failed;
+	case ESPY_TALLIED_OTHER:
+		return &t->other;
+	default:
+		return slot < ESPY_TALLIED_BELOW ? &t->hist.at[slot - ESPY_TALLIED_AT]
+						 : &t->hist.below[slot - ESPY_TALLIED_BELOW];
+	}
+}
+
+void espy_tally__add(struct espy_sink *sink, const struct espy_tallied *counted)
+{
+	struct tally_sink *s = to_tally(sink);
+	struct espy_tally_one *t = &s->tallies[counted->tally];
+	struct espy_tally_value v;
+
+	if (counted->is_slot)
+		*slot_of(t, counted->slot) += counted->count;
+	else if (espy_tally_expr__value(t->expr, counted->abi, counted->nr, counted->value, &v))
+		*row_of(s, t, &v) += counted->count;
 }
 
 void espy_tally__forget(struct espy_sink *sink, enum espy_abi abi)

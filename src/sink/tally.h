@@ -25,6 +25,11 @@ int espy_tally__new(struct espy_sink **out, const struct espy_tally_options *o, 
  */
 int espy_tally__choose(struct espy_sink *s, const struct espy_image *images, struct espy_syscall_set *calls, bool hits,
 		       unsigned *asks, struct espy_tally_error *wrong);
+/* How a source is to count for tally i, in the order of the options; espy_tally_expr__lower. */
+size_t espy_tally__cnt(const struct espy_sink *s);
+bool espy_tally__lower(struct espy_sink *s, size_t i, bool chosen, struct espy_source_tally *out);
+/* Adds a count that a source has made. */
+void espy_tally__add(struct espy_sink *s, const struct espy_tallied *t);
 /* Forgets the image of an ABI, which is another one now. */
 void espy_tally__forget(struct espy_sink *s, enum espy_abi abi);
 /* Tells whether a tally asks for this name, whatever has it: "duration", "comm". */

@@ -138,13 +138,43 @@ expect "--record beside it" 3 "$(show -e trace=getppid beside 2>&1 | grep -c '^g
 show -p 1 --count-by 'preadv: errno' all >shown
 has "a filter that lets nothing through" shown '^ 100.00  *0 total$'
 
-# ---- the end by a signal
-"$espy" trace --source="$source" -I2 --count-by 'getppid: name' -o live "$prog" files wait 2>err &
-pid=$!
-wait_for 60 test -e files/done
-kill -TERM $pid
-wait $pid
-has "a signal ends it with the table" live '^ *100.00  *3 "getppid"$'
+# ---- counted in the kernel: the same as by espy, which counts what conditions let through, and no calls are sent
+records() { # OPTIONS...: records of the calls of the program
+	trace --stats "$@" -o live "$prog" files 2>err
+	sed -n 's/^espy: source bpf: \([0-9]*\) records.*/\1/p' err
+}
+if [ "$source" = bpf ]; then
+	set -- --hist 'preadv: ret' --count-by 'fadvise64: advice' --count-by 'mkdirat: mode' --hist 'exit_group: status'
+	few=$(records "$@")
+	mv live kernel
+	many=$(records "$@" --where 'tid > 0')
+	same "the kernel counts as espy does" kernel live
+	[ "$few" -le 4 ] && [ "$many" -gt 20 ] && ok "no calls are sent" || not_ok "records: $few, $many"
+	set -- --count-by 'preadv: ret' --count-by 'exit_group: ret' --count-by 'fdatasync: fd' --count-by 'mkdirat: errno'
+	trace "$@" -o kernel "$prog" files
+	trace "$@" --where 'tid > 0' -o live "$prog" files
+	same "values, and calls that do not return" kernel live
+	has "a call that does not return has no result" kernel '^1 event without a value$'
+	trace -f --count-by 'getppid: pid' -o kernel sh -c '"$@"; "$@"; exit 0' sh "$prog" files
+	has "numbers of processes" kernel ' 3 [0-9]*$'
+	trace --hist 'preadv: duration' --hist 'getppid: duration' -o live "$prog" files
+	expect "times" "12 3" "$(sed -n 's/^ *total  *//p' live | paste -sd' ')"
+	trace -c --count-by name -o live "$prog" files
+	want=$(sed -n 's/^100.00 .* \([0-9][0-9]*\)  *[0-9]* total$/\1/p' live)
+	trace --count-by errno -o live "$prog" files
+	has "of all calls those are counted that -c counts" live "^ 100.00  *$want total$"
+fi
+
+# ---- the end by a signal, whoever counts
+for value in name errno; do
+	rm -f files/done
+	"$espy" trace --source="$source" -I2 --count-by "getppid: $value" -o live "$prog" files wait 2>err &
+	pid=$!
+	wait_for 60 test -e files/done
+	kill -TERM $pid
+	wait $pid
+	has "a signal ends it with the table of $value" live '^ *100.00  *3 total$'
+done
 
 # ---- what is wrong
 wrong() { # OPTION TEXT MESSAGE

@@ -39,6 +39,11 @@ counts() {
 	espy trace --source=bpf -c -o /tmp/c.txt dd if=/dev/zero of=/dev/null bs=1 count=5000 2>/dev/null || return 1
 	has /tmp/c.txt ' 500[0-9] .*read'
 }
+tallies() { # by the program of their own
+	espy trace --source=bpf --hist 'read: ret' --count-by 'read: fd' --hist 'read: duration' -o /tmp/t.txt \
+		dd if=/dev/zero of=/dev/null bs=1 count=5000 2>/dev/null || return 1
+	has /tmp/t.txt '^ *1  *1  *500[0-9] @' && has /tmp/t.txt ' 500[0-9] 0$' && has /tmp/t.txt '^ *total  *50[0-9][0-9]$'
+}
 status() {
 	espy trace --source=bpf -o /dev/null sh -c 'exit 7'
 	[ $? = 7 ]
@@ -87,6 +92,7 @@ check exact_count exact_count
 check in_out in_out
 check forks forks
 check counts counts
+check tallies tallies
 check where where
 check status status
 check ptrace ptraced
