@@ -281,7 +281,7 @@ int espy_tally_expr__choose(struct espy_tally_expr *x, const struct espy_image *
 	x->images = images;
 	if (x->of_hits && !hits) {
 		e->at = 0;
-		snprintf(e->text, sizeof(e->text), "nothing selects '%s': a mark is selected by -m, a probe by -u",
+		snprintf(e->text, sizeof(e->text), "nothing selects '%s': a mark is selected by -m, a probe by -u or -K",
 			 x->events);
 		return -EINVAL;
 	}

@@ -60,5 +60,5 @@ has "--hist: a time" "$dir/got" '^ *[0-9.]*[num]*s  *[0-9.]*[num]*s  *[123] @'
 "$espy" show --count-by 'probed:factorial: n' "$dir/t.espy" >"$dir/got" 2>&1
 expect "show --count-by" '1 1 1 2 1 3 3 total' "$(rows "$dir/got" 'probed:factorial: n')"
 trace --count-by 'probed:factorial: n' "$probed" >"$dir/got"
-has "a probe that nothing selects" "$dir/got" "nothing selects 'probed:factorial': a mark is selected by -m, a probe by -u$"
+has "a probe that nothing selects" "$dir/got" "nothing selects 'probed:factorial': a mark is selected by -m, a probe by -u or -K$"
 finish

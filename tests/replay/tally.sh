@@ -186,7 +186,7 @@ wrong --count-by 'read: ret < 0' "column 11: nothing is expected behind the name
 wrong --count-by 'opnat: path' "column 1: invalid system call 'opnat'; did you mean 'openat'?"
 wrong --count-by 'pthname' "column 1: no system call that is watched has 'pthname'; did you mean 'pathname'?"
 wrong --hist 'openat: path' "column 9: path is no number, and has no powers of two; --count-by counts texts, too"
-wrong --count-by 'app:done: id' "column 1: nothing selects 'app:done': a mark is selected by -m, a probe by -u"
+wrong --count-by 'app:done: id' "column 1: nothing selects 'app:done': a mark is selected by -m, a probe by -u or -K"
 wrong --hist ' : x' "column 1: a call, a mark or a probe is expected before the colon"
 wrong --hist '' "column 1: a name is expected, not the end"
 trace -e trace=read --hist 'write: ret' true 2>err
