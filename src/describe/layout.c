@@ -68,9 +68,14 @@ void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, s
 				 s->fields[i - 1].name->s);
 			break;
 		}
-		off = (off + align - 1) / align * align;
+		const uint64_t end = off;
+		const bool over = i && fields[i].flags & ESPY_FF_OVER;
+
+		off = over ? fields[i - 1].off : (off + align - 1) / align * align;
 		fields[i].off = (uint32_t)off;
 		off += ft->size;
+		if (over && off < end)
+			off = end;
 		varies = !ft->size && ft->kind != ESPY_T_VOID && ft->kind != ESPY_T_REMARK;
 		if (align > t->align)
 			t->align = align;

@@ -52,6 +52,10 @@ static void show_array_once(struct espy_walk *w, const struct espy_type *t, cons
 	}
 	w->folded = false;
 
+	if (!have && count && m->fault && !t->size) { /* of as many items as a field says none could be read */
+		espy_walk_address(w, m->addr);
+		return;
+	}
 	size_t show = have < count ? have : (size_t)count;
 	bool limited = !(w->shown & ESPY_MANNERS_FULL) && show > w->elem_limit;
 	if (limited)

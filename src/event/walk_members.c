@@ -309,6 +309,12 @@ static inline bool show_plain_number(struct espy_walk *w, const struct espy_fiel
 	return true;
 }
 
+/* Tells whether bytes at the end of a struct, as many as a field says, could not be read. */
+static bool bytes_unread(const struct espy_type *t, const struct espy_span *s)
+{
+	return t->kind == ESPY_T_BYTES && !t->size && s->fault && s->want && s->want != UINT64_MAX && !s->n[espy_span_best(s)];
+}
+
 /* A field whose manners are chosen. */
 static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st)
 {
@@ -346,6 +352,10 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 	if (bytes && s.fault && s.n[espy_span_best(&s)] < s.want && show_unread(w, f, t, &fm, st))
 		return;
 	begin_field(w, st, f);
+	if (bytes_unread(t, &s)) {
+		espy_walk_address(w, s.addr);
+		return;
+	}
 	if (only_address) {
 		unsigned ph = espy_span_best(&s);
 		espy_walk_address(w, espy_load(s.p[ph], t->size, false, false));

@@ -259,7 +259,11 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 			bool open = last->kind == ESPY_T_REST && have <= t->size;
 			if (t->flags & ESPY_TF_PARTIAL && have && !m->fault)
 				return true;
-			return have && have >= first->size && (!m->fault || (have >= t->size && !open));
+			/* what stands in front of items, as many as a field says, is read as a whole */
+			const bool counted = last->kind == ESPY_T_ARRAY || last->kind == ESPY_T_BYTES;
+			const bool headed = !t->size && counted && t->count > 1;
+			const size_t head = headed ? w->img->fields[t->first + t->count - 1].off : first->size;
+			return have && have >= head && (!m->fault || (have >= t->size && !open));
 		}
 		if (t->aux & 0xff) {
 			uint64_t extent = espy_walk_extent(w, t, m, espy_span_best(m));

@@ -198,7 +198,7 @@ static void video(void)
 	ASK(VIDIOC_QUERYCTRL, q, "{id=V4L2_CTRL_FLAG_NEXT_CTRL|V4L2_CID_BRIGHTNESS}");
 	ASK(VIDIOC_CREATE_BUFS, c, "{count=2, memory=V4L2_MEMORY_DMABUF, format={type=0x4d /* V4L2_BUF_TYPE_??? */}}");
 	ASK(VIDIOC_G_EXT_CTRLS, x,
-	    "{ctrl_class=V4L2_CTRL_CLASS_USER, count=1, controls=[{id=V4L2_CID_CONTRAST, size=0, value=-3}]}");
+	    "{ctrl_class=V4L2_CTRL_CLASS_USER, count=1, controls=[{id=V4L2_CID_CONTRAST, size=0, value=-3, value64=4294967293}], error_idx=0}");
 	ASK_NUMBER(VIDIOC_S_FMT, 0, "NULL");
 }
 
