@@ -268,6 +268,7 @@ static const char *const words[W_CNT] = {
 	[W_AFTER] = "after",
 	[W_HEX] = "hex",
 	[W_OVER] = "over",
+	[W_SHORT] = "short",
 	[W_HOOK] = "hook",
 	[W_SIZED] = "sized",
 	[W_OF] = "of",

@@ -159,7 +159,8 @@ enum espy_field_flags {
 	ESPY_FF_THEN = 1u << 9,    /* parameter: the register of the one before it, seen after the call: ` => value` behind that */
 	ESPY_FF_FOLDED = 1u << 11, /* array: `[...]` without -v */
 	ESPY_FF_ALWAYS = 1u << 12, /* shown as 0 if the size of the struct ends before it */
-	ESPY_FF_OVER = 1u << 13,   /* begins where the field before it does; the layout knows */
+	ESPY_FF_SHORT = 1u << 14,  /* array: `...` stands for elements behind the end of the struct */
+	ESPY_FF_OVER = 1u << 13,   /* begins where the struct does; the layout knows */
 	ESPY_FF_MORE = 1u << 10,   /* with ON_OK: `...` in its place after failure */
 };
 

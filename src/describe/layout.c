@@ -71,7 +71,7 @@ void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, s
 		const uint64_t end = off;
 		const bool over = i && fields[i].flags & ESPY_FF_OVER;
 
-		off = over ? fields[i - 1].off : (off + align - 1) / align * align;
+		off = over ? 0 : (off + align - 1) / align * align;
 		fields[i].off = (uint32_t)off;
 		off += ft->size;
 		if (over && off < end)

@@ -107,6 +107,7 @@ static const uint32_t field_flags[W_CNT] = {
 	[W_OK_OR_MORE] = ESPY_FF_ON_OK | ESPY_FF_MORE,
 	[W_FOLDED] = ESPY_FF_FOLDED,
 	[W_OVER] = ESPY_FF_OVER,
+	[W_SHORT] = ESPY_FF_SHORT,
 };
 
 static bool parse_clause(struct dc *dc, struct ast_type *t)

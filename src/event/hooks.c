@@ -121,12 +121,46 @@ static bool qcmd(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
+/* The text NAME_START+n of a number between NAME_START and NAME_END of the table; NULL: it is in no such range. */
+static const char *in_range(struct espy_walk *w, const struct espy_table *tab, uint64_t num)
+{
+	static const char start[] = "_START", end[] = "_END";
+	char text[96];
+
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &w->img->entries[tab->first + i];
+		const char *name = espy_image__str(w->img, e->name);
+		const size_t len = strlen(name), stem = len - (sizeof(start) - 1);
+
+		if (len < sizeof(start) || e->value >= num || strcmp(name + stem, start) != 0)
+			continue;
+		for (uint32_t k = 0; k < tab->count; k++) {
+			const struct espy_entry *last = &w->img->entries[tab->first + k];
+			const char *its = espy_image__str(w->img, last->name);
+
+			if (last->value > num && strncmp(its, name, stem) == 0 && strcmp(its + stem, end) == 0) {
+				const int n = snprintf(text, sizeof(text), "%s+%" PRIu64, name, num - e->value);
+				return (size_t)n < sizeof(text) ? espy_walk_keep(w, text, (size_t)n) : NULL;
+			}
+		}
+	}
+	return NULL;
+}
+
 static bool htobs(struct espy_walk *w, const struct espy_hooked *v)
 {
-	const uint32_t open = espy_hook_open_call(w, "htobs", v->num, 0);
+	const bool be = v->type->flags & ESPY_TF_BE, named = v->type->table < w->img->table_cnt;
+	const uint32_t open = espy_hook_open_call(w, be ? "htonl" : "htobs", v->num, 0);
+	const char *range = NULL;
 
 	espy_hook_part(w);
-	if (v->type->table < w->img->table_cnt)
+	if (named && !espy_table__name(w->img, v->type->table, v->num, 2))
+		range = in_range(w, &w->img->tables[v->type->table], v->num);
+	if (range)
+		espy_hook_word(w, range, v->num, ESPY_TOKF_STYLED);
+	else if (be)
+		espy_hook_number(w, &espy_number_hex, (uint32_t)v->num);
+	else if (named)
 		espy_walk_integer(w, v->type, v->num, v->bytes, v->len, "");
 	else
 		espy_hook_number(w, &espy_number_dec, (uint16_t)v->num);

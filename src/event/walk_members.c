@@ -53,7 +53,8 @@ static size_t least_size(const struct espy_walk *w, const struct espy_type *t)
 		const struct espy_type *ft = &w->img->types[f->type];
 		if (ft->kind == ESPY_T_CHARS || ft->kind == ESPY_T_REST || espy_walk_is_unit(w, ft))
 			continue;
-		const size_t size = ft->kind == ESPY_T_STRUCT && !ft->size ? least_size(w, ft) : ft->size;
+		const size_t whole = ft->kind == ESPY_T_STRUCT && !ft->size ? least_size(w, ft) : ft->size;
+		const size_t size = ft->flags & ESPY_TF_UPTO ? 1 : whole;
 		if (f->off + size > least)
 			least = f->off + size;
 	}
@@ -201,7 +202,7 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 	*s = espy_span_sub(fm, f->off, open_end ? room : t->size < room || !room ? t->size : room);
 	if (is_array_like(t) && (t->len_a != ESPY_NONE || t->len_b != ESPY_NONE)) {
 		uint64_t want = espy_walk_want(w, t);
-		if (want < s->want) {
+		if (want < s->want || f->flags & ESPY_FF_SHORT) {
 			s->want = want;
 			for (unsigned i = 0; i < 2; i++)
 				if (s->n[i] > want)

@@ -56,6 +56,36 @@ static void addresses(void)
 		"sxdp_shared_umem_fd=3");
 	address(BYTES(44, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0),
 		"sa_family=AF_XDP, sxdp_flags=0, sxdp_ifindex=if_nametoindex(\"lo\"), sxdp_queue_id=2, sxdp_shared_umem_fd=0x3");
+	address(BYTES(44, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0),
+		"sa_family=AF_XDP, sxdp_flags=0, sxdp_ifindex=if_nametoindex(\"lo\"), sxdp_queue_id=2");
+	/* a call sign, and those of the digipeaters that the length leaves room for */
+#define SIGN 'A' << 1, 'B' << 1, 'C' << 1, ' ' << 1, ' ' << 1, ' ' << 1, 1 << 1
+	address(BYTES(3, 0, SIGN, 0, 0, 0, 0, 0, 0, 0), "sa_family=AF_AX25, sax25_call=ABC-1, sax25_ndigis=0");
+	address(BYTES(3, 0, SIGN, 0, 0, 0, 8, 0, 0, 0),
+		"sa_family=AF_AX25, fsa_ax25={sax25_call=ABC-1, sax25_ndigis=8}, fsa_digipeater=[...]");
+	address(BYTES(3, 0, SIGN, 0, 0, 0, 2, 0, 0, 0, SIGN),
+		"sa_family=AF_AX25, fsa_ax25={sax25_call=ABC-1, sax25_ndigis=2}, fsa_digipeater=[ABC-1, ...]");
+	address(BYTES(3, 0, SIGN, 0, 0, 0, 1, 0, 0, 0, SIGN),
+		"sa_family=AF_AX25, fsa_ax25={sax25_call=ABC-1, sax25_ndigis=1}, fsa_digipeater=[ABC-1]");
+	address(BYTES(3, 0, SIGN, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1),
+		"sa_family=AF_AX25, fsa_ax25={sax25_call=ABC-1, sax25_ndigis=-1}, ...");
+	address(BYTES(17, 0, 0, 3, 0, 0, 0, 0, 1, 0, 0, 9, 1, 2, 3, 4, 5, 6, 7, 8),
+		"sa_family=AF_PACKET, sll_protocol=htons(ETH_P_ALL), sll_ifindex=0, sll_hatype=ARPHRD_ETHER, "
+		"sll_pkttype=PACKET_HOST, "
+		"sll_halen=9, sll_addr=[0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7, 0x8, ...]");
+	address(BYTES(10, 0, 0, 80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 7, 2),
+		"sa_family=AF_INET6, sin6_port=htons(80), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, \"::1\", "
+		"&sin6_addr), "
+		"sin6_scope_id=519");
+	/* Bluetooth's second form of L2CAP, and its ranges of numbers */
+	address(BYTES(31, 0, 1, 0x11, 1, 2, 3, 4, 5, 6, 0x41, 0),
+		"sa_family=AF_BLUETOOTH, l2_psm=htobs(L2CAP_PSM_DYN_START+256), l2_bdaddr=01:02:03:04:05:06, "
+		"l2_cid=htobs(L2CAP_CID_DYN_START+1)");
+	address(BYTES(31, 0, 0x81, 0, 1, 2, 3, 4, 5, 6, 0x40, 0, 0, 0),
+		"sa_family=AF_BLUETOOTH, l2_psm=htobs(L2CAP_PSM_LE_DYN_START+1), l2_bdaddr=01:02:03:04:05:06, "
+		"l2_cid=htobs(L2CAP_CID_DYN_START), l2_bdaddr_type=BDADDR_BREDR");
+	address(BYTES(42, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff),
+		"sa_family=AF_QIPCRTR, sq_node=QRTR_NODE_BCAST, sq_port=QRTR_PORT_CTRL");
 	address(BYTES(38, 0, 'h', 'a', 's', 'h'), "sa_family=AF_ALG, sa_data=\"hash\"");
 	address(BYTES(99, 0, 'h', 'a', 's', 'h'), "sa_family=0x63 /* AF_??? */, sa_data=\"hash\"");
 	line(call(SYS_connect, JUNK(-1), cut, JUNK(7)), "connect(-1, %s, 7)", ptr(cut));

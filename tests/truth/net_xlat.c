@@ -21,5 +21,8 @@ int main(int argc, char **argv)
 	address(BYTES(2, 0, 0, 80, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0),
 		"sa_family=0x2 /* AF_INET */, sin_port=\"\\x00\\x50\" /* htons(80) */, "
 		"sin_addr=\"\\x7f\\x00\\x00\\x01\" /* inet_addr(\"127.0.0.1\") */");
+	address(BYTES(4, 0, 0x30, 0x39, 0xfa, 0xce, 0xfe, 0xed, 1, 2, 3, 4, 5, 6, 0, 0),
+		"sa_family=0x4 /* AF_IPX */, sipx_port=\"\\x30\\x39\" /* htons(12345) */, sipx_network=htonl(0xfacefeed), "
+		"sipx_node=[0x1, 0x2, 0x3, 0x4, 0x5, 0x6], sipx_type=00");
 	return 0;
 }
