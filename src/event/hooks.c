@@ -359,11 +359,15 @@ static bool sockopt(struct espy_walk *w, const struct espy_hooked *v)
 {
 	if (!v->bytes)
 		return false;
-	if (!v->want || (!v->len && v->want)) {
+	const bool given = v->type->len_a == ESPY_NONE || v->type->len_b == ESPY_NONE; /* by the program, not by the kernel */
+	if (given && !v->want)
+		return false;
+	if (!v->len) {
 		espy_walk_address(w, v->addr);
 		return true;
 	}
-	if (v->want != 4 || v->len < 4)
+	const bool number = v->want == 4 || (v->want > 4 && v->type->flags & ESPY_TF_HEX);
+	if (!number || v->len < 4)
 		return false;
 	const uint32_t open = espy_walk_open(w, ESPY_GROUP_POINTEE, NULL, 0);
 	espy_hook_number(w, &espy_number_signed, espy_load(v->bytes, 4, false, true));

@@ -148,6 +148,17 @@ int main(int argc, char **argv)
 	set(-1, TIPC, TIPC_IMPORTANCE_OPT, "SOL_TIPC, TIPC_IMPORTANCE", &one, 4, "[TIPC_MEDIUM_IMPORTANCE]");
 	set(-1, TIPC, TIPC_IMPORTANCE_OPT, "SOL_TIPC, TIPC_IMPORTANCE", &five, 4, "[0x5 /* TIPC_???_IMPORTANCE */]");
 
+	set(-1, SOL_NETLINK, 9, "SOL_NETLINK, NETLINK_LIST_MEMBERSHIPS", &five, 4, "[5]");
+	/* no byte of a value is none, wherever it would be; a struct of another size is none */
+	uint8_t *end = (uint8_t *)tail_alloc(17) + 17;
+	line(call(SYS_setsockopt, JUNK(-1), JUNK(SOL_IP), JUNK(IP_TOS), end, JUNK(0)), "setsockopt(-1, SOL_IP, IP_TOS, \"\", 0)");
+	line(call(SYS_setsockopt, JUNK(-1), JUNK(SOL_PACKET), JUNK(1), end - 17, JUNK(17)),
+	     "setsockopt(-1, SOL_PACKET, PACKET_ADD_MEMBERSHIP, %s, 17)", ptr(end - 17));
+	line(call(SYS_setsockopt, JUNK(-1), JUNK(101), JUNK(3), end - 3, JUNK(3)),
+	     "setsockopt(-1, SOL_CAN_RAW, CAN_RAW_LOOPBACK, \"\\0\\0\\0\", 3)");
+	line(call(SYS_setsockopt, JUNK(-1), JUNK(101), JUNK(9), end - 4, JUNK(4)),
+	     "setsockopt(-1, SOL_CAN_RAW, 0x9 /* CAN_RAW_??? */, [0], 4)");
+
 	/* The kernel writes no more than there is room for. */
 	int *length = tail_alloc(4), *value = tail_alloc(4);
 
