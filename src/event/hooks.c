@@ -295,11 +295,17 @@ static bool bitfields(struct espy_walk *w, const struct espy_hooked *v)
 		const struct espy_entry *e = &w->img->entries[tab->first + i];
 		const uint64_t x = (v->num & e->value) >> (e->shift & 63);
 
-		if (!espy_walk_take(w, &ways, x ? UINT16_MAX : empty))
+		const char *name = espy_image__str(w->img, e->reserved);
+		const bool named = e->table < w->img->table_cnt; /* the number is told apart by words: shown even if it is 0 */
+		const bool spare = !strncmp(name, "__", 2);
+		if (!espy_walk_take(w, &ways, x || named ? UINT16_MAX : spare ? 0 : empty))
 			continue;
-		espy_hook_field(w, espy_image__str(w->img, e->reserved));
-		espy_hook_number(w, &espy_number_dec, x);
-		any |= x || empty == UINT16_MAX;
+		espy_hook_field(w, name);
+		if (named)
+			espy_hook_by_table(w, e->table, ESPY_FMT_ENUM, x);
+		else
+			espy_hook_number(w, spare ? &espy_number_hex : &espy_number_dec, x);
+		any |= x || named || empty == UINT16_MAX;
 	}
 	if (!any && espy_walk_take(w, &ways, tab->count ? ESPY_MANNERS_BRIEF : UINT16_MAX))
 		espy_hook_number(w, &espy_number_dec, 0);

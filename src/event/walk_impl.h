@@ -279,6 +279,8 @@ void espy_walk_remark(struct espy_walk *w, const struct espy_type *t);
 /* The parts of a struct shown as `{...} => {...}`. */
 enum { ESPY_FIRST_PART = 1, ESPY_SECOND_PART = 2, ESPY_ALL_PARTS = 3 };
 void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, unsigned parts);
+/* The value of that field; 0 too if it was not captured. */
+uint64_t espy_walk_said(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, unsigned phase);
 /* What a struct says of its own size in the field that the description names; 0: that field was not captured. */
 uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
 			  unsigned phase);

@@ -486,19 +486,29 @@ static void show_second(struct espy_walk *w, const struct espy_type *t, const st
 	espy_walk_close(w, open);
 }
 
-uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
-			  unsigned phase)
+uint64_t espy_walk_said(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, unsigned phase)
 {
-	uint32_t idx = (t->aux & 0xff) - 1;
+	const uint32_t idx = (t->aux & 0xff) - 1;
 
 	if (idx >= t->count || !m->p[phase])
 		return 0;
 	const struct espy_field *f = &w->img->fields[t->first + idx];
 	const struct espy_type *ft = &w->img->types[f->type];
-	if (f->off > m->n[phase] || ft->size > m->n[phase] - f->off)
+	const bool there = f->off <= m->n[phase] && ft->size <= m->n[phase] - f->off;
+	return there ? espy_load(m->p[phase] + f->off, ft->size, ft->flags & ESPY_TF_BE, false) : 0;
+}
+
+uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
+			  unsigned phase)
+{
+	const uint32_t idx = (t->aux & 0xff) - 1;
+
+	if (idx >= t->count || !m->p[phase])
 		return 0;
-	uint64_t x = espy_load(m->p[phase] + f->off, ft->size, ft->flags & ESPY_TF_BE, false);
-	return x > f->off + ft->size ? x : f->off + ft->size;
+	const struct espy_field *f = &w->img->fields[t->first + idx];
+	const uint64_t end = f->off + (uint64_t)w->img->types[f->type].size, said = espy_walk_said(w, t, m, phase);
+
+	return end > m->n[phase] ? 0 : said > end ? said : end;
 }
 
 /* The first field, read on its own, and the address of the others, which could not be read. */
@@ -544,10 +554,8 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 		cut = *whole;
 		uint64_t extent = espy_walk_extent(w, t, whole, espy_span_best(whole));
 		if (extent && extent < (t->aux >> 8 & 0xffff)) {
-			const struct espy_field *f = &w->img->fields[t->first + (t->aux & 0xff) - 1];
-			/* 0 stands for the first version */
-			uint64_t said = espy_load(whole->p[espy_span_best(whole)] + f->off, w->img->types[f->type].size,
-						  false, false);
+			const struct espy_field *f = &w->img->fields[t->first + (t->aux & 0xff) - 1]; /* 0: the first version */
+			const uint64_t said = espy_walk_said(w, t, whole, espy_span_best(whole));
 			extent = said ? f->off + w->img->types[f->type].size : t->aux >> 8 & 0xffff;
 		}
 		if (extent) {

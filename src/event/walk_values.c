@@ -266,8 +266,16 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 			return have && have >= head && (!m->fault || (have >= t->size && !open));
 		}
 		if (t->aux & 0xff) {
-			uint64_t extent = espy_walk_extent(w, t, m, espy_span_best(m));
-			return have >= t->size || (extent && (have >= extent || (t->aux >> 8 & 0xffff)));
+			const uint64_t extent = espy_walk_extent(w, t, m, espy_span_best(m));
+			const size_t least = t->aux >> 8 & 0xffff;
+			const uint64_t said = espy_walk_said(w, t, m, espy_span_best(m));
+			/* only one that may grow is shown as far as it can be read; 0 stands for the least that the kernel takes */
+			const bool grows = t->flags & (ESPY_TF_TAIL | ESPY_TF_MORE);
+			if (least && have < least && (!said || (!grows && extent >= least)))
+				return false;
+			if (least && !grows)
+				return have >= t->size || have >= extent;
+			return have >= t->size || (extent && (have >= extent || least));
 		}
 		/* of a struct that varies in size all must be there that does not */
 		if (!t->size && t->count)

@@ -81,6 +81,22 @@ static void sizes(void)
 	uint32_t event[16] = { 1, 8 };
 	line(call(SYS_perf_event_open, tail_copy(event, 64), JUNK(-1), JUNK(-1), JUNK(-1), 0L),
 	     "perf_event_open({type=PERF_TYPE_SOFTWARE, size=0x8 /* PERF_ATTR_SIZE_??? */, ...}, -1, -1, -1, 0)");
+	/* how far an event may be from its instruction is told even where it is 0; so many bytes count as the first version had */
+	static const char *const skids[] = { "arbitrary skid", "constant skid", "requested to have 0 skid", "must have 0 skid" };
+	for (uint64_t i = 0; i < 4; i++) {
+		const uint64_t counter[8] = { 0, i << 32 | 1, 5, 0, 0, 1 | i << 15 | 1 << 17 | i << 38 };
+		const char *pmus[] = { "", "0x1<<32|", "0x2<<32|", "0x3<<32|" };
+		char spare[64] = "";
+
+		if (i)
+			snprintf(spare, sizeof(spare), ", __reserved_1=0x%x /* Bits 63..38 */", (unsigned)i);
+		line(call(SYS_perf_event_open, tail_copy(counter, 64), JUNK(-1), JUNK(-1), JUNK(-1), 0L),
+		     "perf_event_open({type=PERF_TYPE_HARDWARE, size=0 /* PERF_ATTR_SIZE_??? */, config=%sPERF_COUNT_HW_INSTRUCTIONS, "
+		     "sample_period=5, sample_type=0, read_format=0, disabled=1, precise_ip=%u /* %s */, mmap_data=1%s, ...}, -1, -1, -1, 0)",
+		     pmus[i], (unsigned)i, skids[i], spare);
+	}
+	void *short_attr = tail_alloc(8);
+	line(call(SYS_perf_event_open, short_attr, JUNK(-1), JUNK(-1), JUNK(-1), 0L), "perf_event_open(%s, -1, -1, -1, 0)", ptr(short_attr));
 
 	uint64_t ctx[] = { 0x8786858483828180, 1, 2, 0 };
 	line(call(SYS_lsm_set_self_attr, JUNK(100), tail_copy(ctx, 32), JUNK(33), JUNK(1)),
