@@ -201,6 +201,9 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 			len = n > header ? (size_t)(total - pos) : header;
 			step = n > header || espy_walk_is_headed(e) ? (size_t)(total - pos) : header;
 		}
+		const bool lies = whole && len < header && !espy_walk_is_headed(e); /* it is shorter than its own header */
+		if (lies)
+			len = step = header;
 		struct espy_span s = espy_span_sub(m, pos, len);
 		s.p[!ph] = NULL;
 		s.n[!ph] = 0;
@@ -209,6 +212,12 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 		espy_walk_value(w, t->elem, &s, "");
 		pos += step;
 		shown++;
+		if (lies) {
+			if (pos < end)
+				espy_walk_elided(w, ESPY_ELIDED_FAULT, m->addr ? m->addr + pos : 0);
+			pos = total = end;
+			break;
+		}
 	}
 	if (!alone) {
 		if (pos >= end && pos < total)

@@ -293,6 +293,9 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 		return !m->want || (!overflows && have >= (t->size ? t->size : elem ? elem : 1));
 	}
 	case ESPY_T_TLV:
+		/* control messages are read as a whole */
+		if (m->fault && !espy_walk_is_headed(&w->img->types[t->elem]))
+			return false;
 		return have >= espy_walk_tlv_header(w, t) || !m->want;
 	}
 	return have;

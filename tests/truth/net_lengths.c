@@ -131,9 +131,40 @@ static void keys(void)
 	set(-1, SOL_TCP, TCP_AO_ADD_KEY_OPT, "SOL_TCP, TCP_AO_ADD_KEY", key, sizeof(key), text);
 }
 
+/* One control message in room for `room` bytes, `unread` of which cannot be read. */
+static void control(uint64_t len, int level, int type, size_t room, size_t unread, const char *shown)
+{
+	const size_t readable = room - unread;
+	uint8_t *p = tail_alloc(readable);
+	const struct {
+		uint64_t len;
+		int level, type;
+	} head = { len, level, type };
+	struct msghdr *msg = tail_alloc(sizeof(*msg));
+
+	for (size_t i = 0; i < readable; i++)
+		p[i] = i < sizeof(head) ? ((const uint8_t *)&head)[i] : i % 4 == 0;
+	msg->msg_control = p;
+	msg->msg_controllen = room;
+	line(call(SYS_sendmsg, JUNK(-1), msg, 0L),
+	     "sendmsg(-1, {msg_name=NULL, msg_namelen=0, msg_iov=NULL, msg_iovlen=0, msg_control=%s, msg_controllen=%zu, msg_flags=0}, 0)",
+	     unread ? ptr(p) : shown, room);
+}
+
+static void control_messages(void)
+{
+	control(24, SOL_SOCKET, 1, 24, 8, "");
+	control(16, SOL_IPV6, 1, 16, 0, "[{cmsg_len=16, cmsg_level=SOL_IPV6, cmsg_type=0x1}]");
+	control(9, SOL_SOCKET, 1, 16, 0, "[{cmsg_len=9, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS}]");
+	control(24, SOL_SOCKET, 2, 24, 0, "[{cmsg_len=24, cmsg_level=SOL_SOCKET, cmsg_type=SCM_CREDENTIALS}]");
+	control(20, SOL_IP, 8, 24, 0, "[{cmsg_len=20, cmsg_level=SOL_IP, cmsg_type=IP_PKTINFO}]");
+	control(19, SOL_IP, IP_TOS, 24, 0, "[{cmsg_len=19, cmsg_level=SOL_IP, cmsg_type=IP_TOS, cmsg_data=[0x1, 0, 0]}]");
+	control(19, SOL_IP, 6, 24, 0, "[{cmsg_len=19, cmsg_level=SOL_IP, cmsg_type=IP_RECVOPTS, cmsg_data=[0x1, 0, 0]}]");
+}
+
 int main(int argc, char **argv)
 {
-	truth_begin(argc, argv, "-e trace=setsockopt,getsockopt,connect");
+	truth_begin(argc, argv, "-e trace=setsockopt,getsockopt,connect,sendmsg");
 	const long fd = call(SYS_socket, (long)AF_UNIX, (long)SOCK_STREAM, 0L);
 	const int five = 5, one = 1;
 
@@ -158,6 +189,8 @@ int main(int argc, char **argv)
 	     "setsockopt(-1, SOL_CAN_RAW, CAN_RAW_LOOPBACK, \"\\0\\0\\0\", 3)");
 	line(call(SYS_setsockopt, JUNK(-1), JUNK(101), JUNK(9), end - 4, JUNK(4)),
 	     "setsockopt(-1, SOL_CAN_RAW, 0x9 /* CAN_RAW_??? */, [0], 4)");
+
+	control_messages();
 
 	/* The kernel writes no more than there is room for. */
 	int *length = tail_alloc(4), *value = tail_alloc(4);
