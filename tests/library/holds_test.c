@@ -183,11 +183,18 @@ static void holds_are_counted(void **state)
 	assert_int_equal(espy_resume(s, counting), -ESRCH);
 }
 
+#define EARLY_MAX 4u /* leases that may end early */
+
 static void a_lease_runs_out(void **state)
 {
 	struct espy_session *s = ((struct fixture *)*state)->s;
 
-	/* A lease that has run out before one could look shows nothing: then a longer one. */
+	/*
+	 * A lease that has run out before one could look shows nothing: then a longer one. Nor does one that ends early, because its
+	 * holder did not get to run for a while and lets the task go, as it must: then another one, a few times.
+	 */
+	unsigned early = 0;
+
 	for (uint64_t lease_ms = 1000;; lease_ms *= 2) {
 		const uint64_t begun = wait_now_ms();
 
@@ -196,11 +203,9 @@ static void a_lease_runs_out(void **state)
 		const bool still = stands_still(), late = wait_now_ms() - begun >= lease_ms * 9 / 10;
 
 		assert_true(runs_on());
-		if (!late) {
-			assert_true(still);
-			assert_true(wait_now_ms() - begun > lease_ms * 9 / 10);
+		if (!late && still && wait_now_ms() - begun > lease_ms * 9 / 10)
 			break;
-		}
+		assert_true(late || ++early < EARLY_MAX);
 		assert_true(lease_ms < WAIT_LIMIT_MS);
 	}
 }
@@ -280,7 +285,9 @@ static void leases_of_two(void **state)
 {
 	struct espy_session *s = ((struct fixture *)*state)->s;
 
-	/* As above: what was looked at too late shows nothing. */
+	/* As above: what was looked at too late shows nothing, nor a holder that did not get to run. */
+	unsigned early = 0;
+
 	for (uint64_t lease_ms = 2000;; lease_ms *= 2) {
 		const uint64_t begun = wait_now_ms();
 		const pid_t other = other_holds(lease_ms * 1000000);
@@ -295,11 +302,9 @@ static void leases_of_two(void **state)
 		const uint64_t took = wait_now_ms() - begun;
 
 		end_other(other);
-		if (!late) {
-			assert_true(still);
-			assert_true(took > lease_ms * 9 / 10);
+		if (!late && still && took > lease_ms * 9 / 10)
 			break;
-		}
+		assert_true(late || ++early < EARLY_MAX);
 		assert_true(lease_ms < WAIT_LIMIT_MS);
 	}
 }

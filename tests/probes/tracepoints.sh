@@ -82,7 +82,8 @@ server() {
 	wait_for 60 answers || { not_ok "the server does not answer"; return; }
 	"$espy" trace --source=bpf -qq -e trace=%network,read,write -u 'redis-server:processCommand(c=%di)' -K sched:sched_waking -m '*' -p $redis --record "$dir/t" --force -o "$dir/live" \
 		2>"$dir/err" & tracer=$!
-	wait_for 60 sh -c "redis-cli -s '$socket' set espy seen >/dev/null; grep -q 'read(.*espy' '$dir/live'"
+	# A client that is still on its CPU when the answer comes is not woken.
+	wait_for 60 sh -c "redis-cli -s '$socket' set espy seen >/dev/null; grep -q 'read(.*espy' '$dir/live' && grep -q 'sched_waking(comm=.redis-cli' '$dir/live'"
 	kill $tracer
 	wait $tracer
 	kill $redis
