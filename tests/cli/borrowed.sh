@@ -110,6 +110,7 @@ if "$espy" doctor | grep -q 'yes *holds tasks'; then
 	run 1 unshare -m sh "$dir/hold.sh" "$dir"
 	refused='/dev/fuse: Permission denied (as root: chmod 666 /dev/fuse, as it is on most systems; or run espy as root)'
 	shows "^espy: tasks cannot be held here: $refused\$" "$dir/out.d/hold.err"
+	same "no other reason is given" 1 "$(grep -c '^espy: ' "$dir/out.d/hold.err")"
 	: >"$dir/out.d/hold.err"
 	chmod 666 "$dir/fuse"
 	unshare -m sh "$dir/hold.sh" "$dir" &

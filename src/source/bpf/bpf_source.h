@@ -122,6 +122,7 @@ struct bpf_source {
 	struct bpf_types types;
 	bool switched; /* to single tracepoints, or tried */
 	struct bpf_change *change; /* going on */
+	bool said_why; /* an error was reported since loading began */
 	struct bpf_link *guard;    /* espy_compat_call, where it is to be had */
 	uint64_t back_ns;          /* the programs of all calls came back then */
 	bool enters_over, exits_over; /* the programs that have been replaced */
@@ -180,7 +181,7 @@ int bpf_maps__fill(struct bpf_source *s, uint64_t room);
 /* load/ring_size.c: bytes of the one ring; are they enough for what the user asks for? How many rings are there? */
 size_t bpf_ring_size__memory_left(void);
 size_t bpf_ring_size(const struct bpf_source *s);
-int bpf_ring_size__check(const struct bpf_source *s, size_t size);
+int bpf_ring_size__check(struct bpf_source *s, size_t size);
 int bpf_ring_size__choose(struct bpf_source *s);
 
 /* load/paths.c: what they test by, before and after they are loaded. */
@@ -199,7 +200,7 @@ struct bpf_verify {
  * says why the kernel refuses a program, unless s is NULL.
  */
 int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types);
-int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err);
+int bpf_verify__end(struct bpf_verify *all, struct bpf_source *s, int err);
 /* hang.c: is its program a 32-bit one? */
 bool bpf_task_is_32bit(uint32_t tid);
 
@@ -291,7 +292,9 @@ bool bpf_tasks__asked(const struct bpf_tasks *t);
 /* The same at once, of all, also of those that were shown before; for a snapshot. */
 int bpf_tasks__scan_all(struct bpf_source *s, bpf_ring_fn deliver, void *ctx, int *stop);
 
-#define bpf_source_report(s, ...) espy_source_report(&(s)->opts, __VA_ARGS__)
+#define bpf_source_report(s, level, ...) \
+	((level) == ESPY_REPORT_ERROR ? __atomic_store_n(&(s)->said_why, true, __ATOMIC_RELAXED) : (void)0, \
+	 espy_source_report(&(s)->opts, level, __VA_ARGS__))
 
 static inline struct bpf_source *to_bpf(struct espy_source *src)
 {

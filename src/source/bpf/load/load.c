@@ -428,11 +428,13 @@ static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_
 	c.enter = (s->tables.any_enter || s->tables.any_exec) && !s->opts.count_only;
 	c.enter_time = takes_enter_times(s);
 	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;
+	s->said_why = false;
 	espy_quiet_libbpf__begin();
 	err = try_load(s, &c, cgroup_id, cgroup_level, for_command);
 	espy_quiet_libbpf__end();
 	if (err) {
-		bpf_source_report(s, ESPY_REPORT_ERROR, "cannot load the BPF programs: %s", strerror(-err));
+		if (!__atomic_load_n(&s->said_why, __ATOMIC_RELAXED))
+			bpf_source_report(s, ESPY_REPORT_ERROR, "cannot load the BPF programs: %s", strerror(-err));
 		bpf_source_unload(s);
 		bpf_tables__free(&s->tables);
 		return err;

@@ -46,7 +46,7 @@ size_t bpf_ring_size(const struct bpf_source *s)
 }
 
 /* A record that is longer than the ring is lost however empty that is, and also if a task is held for it. */
-int bpf_ring_size__check(const struct bpf_source *s, size_t size)
+int bpf_ring_size__check(struct bpf_source *s, size_t size)
 {
 	/* The kernel's ring has a head for each record; 1/16 of ours is for births and deaths. */
 	size_t need = s->tables.longest_ever + (s->tables.longest_ever >> 3) + 64, least = power_of_two(need);

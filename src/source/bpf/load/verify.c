@@ -215,7 +215,7 @@ int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types)
 }
 
 /* The last line but the statistics is the reason. */
-static void report_refusal(const struct bpf_source *s, const struct verify_job *v)
+static void report_refusal(struct bpf_source *s, const struct verify_job *v)
 {
 	const char *reason = "";
 	char *line = v->log;
@@ -234,7 +234,7 @@ static void report_refusal(const struct bpf_source *s, const struct verify_job *
 			  bpf_program__name(v->prog), strerror(-v->fd), *reason ? "; " : "", reason);
 }
 
-int bpf_verify__end(struct bpf_verify *all, const struct bpf_source *s, int err)
+int bpf_verify__end(struct bpf_verify *all, struct bpf_source *s, int err)
 {
 	for (size_t i = 0; i < all->cnt; i++) {
 		struct verify_job *v = all->jobs[i];
