@@ -95,6 +95,8 @@ struct espy_text_options {
 	bool stack_source; /* stacks with file and line of the source */
 	unsigned quiet;	  /* enum espy_quiet */
 	bool functions;	  /* probes where functions begin and return make a tree of calls, and what happens in a function is indented */
+	unsigned function_depth;  /* so many functions in each other have lines; 0: all */
+	uint64_t function_min_ns; /* a function that took less has no line, unless something that is shown happens in it; ns */
 };
 
 /*

@@ -155,6 +155,8 @@ static int gather_tallies(struct espy_trace_args *a)
 	a->tally.tally_count = cnt;
 	if (a->tally.top && !counts)
 		return espy_cli__usage(a->cli, "--top must be given with --count-by");
+	if ((a->text.function_depth || a->text.function_min_ns) && !a->text.functions)
+		return espy_cli__usage(a->cli, "--depth and --min-time must be given with --functions");
 	if (cnt && a->out.separately)
 		return espy_cli__usage(a->cli, "--count-by, --hist and -ff/--output-separately are mutually exclusive");
 	return 0;

@@ -45,6 +45,7 @@ int espy_do_daemonize(void *ctx, const struct espy_opt_use *use);
 int espy_do_source(void *ctx, const struct espy_opt_use *use);
 int espy_do_color(void *ctx, const struct espy_opt_use *use);
 int espy_do_max_hold(void *ctx, const struct espy_opt_use *use);
+int espy_do_min_time(void *ctx, const struct espy_opt_use *use);
 int espy_do_overhead(void *ctx, const struct espy_opt_use *use);
 int espy_do_sort(void *ctx, const struct espy_opt_use *use);
 int espy_do_summary_columns(void *ctx, const struct espy_opt_use *use);

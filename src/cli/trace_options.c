@@ -126,6 +126,10 @@ static const struct espy_opt shown_probes[] = {
 	    "show these probes of the trace: FILE:SYMBOL with * and ?, and perhaps a condition: 'zsh:zfree if len > 48'; may be repeated"),
 	ARG(0, "functions", "FUNCTIONS", espy_do_functions,
 	    "show these functions of the trace, with their calls in each other as a tree: FILE:FUNCTION with * and ?; may be repeated"),
+	ARG(0, "depth", "N", espy_do_number, "of --functions only those that are at most N deep in each other", .value = AT(text.function_depth),
+	    .with = &some),
+	ARG(0, "min-time", "TIME", espy_do_min_time,
+	    "of --functions only those that took at least TIME (microseconds, or with s, ms, us, ns), or in which something else happens"),
 	ARG('K', "tracepoint", "TRACEPOINT", espy_do_tracepoint,
 	    "show these tracepoints of the kernel that the trace has: SYSTEM:NAME with * and ?, and perhaps a condition; may be repeated"),
 };
@@ -138,6 +142,10 @@ static const struct espy_opt probes[] = {
 	ARG(0, "functions", "FUNCTIONS", espy_do_functions,
 	    "show these functions as a tree: when each begins and returns, with what it calls in between: 'app:*', "
 	    "'app:handle(id=%di:d)'; calls and marks stand where they are made. May be repeated"),
+	ARG(0, "depth", "N", espy_do_number, "of --functions only those that are at most N deep in each other", .value = AT(text.function_depth),
+	    .with = &some),
+	ARG(0, "min-time", "TIME", espy_do_min_time,
+	    "of --functions only those that took at least TIME (microseconds, or with s, ms, us, ns), or in which something else happens"),
 	ARG('K', "tracepoint", "TRACEPOINT", espy_do_tracepoint,
 	    "show when a watched task passes these tracepoints of the kernel, with their fields: SYSTEM:NAME with * and ?, and perhaps a "
 	    "condition: 'sched:sched_switch', 'block:*', 'sched:sched_switch if prev_prio < 100'; `espy list tracepoints` has them. May be "

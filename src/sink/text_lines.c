@@ -311,12 +311,12 @@ void espy_lines__mark(struct espy_lines *l, const struct espy_line_task *t, cons
 }
 
 /* Where a function returns the line looks like that of a system call. */
-static void put_place(struct espy_lines *l, struct espy_output *o, const struct espy_mark_def *def, const struct espy_rec_probe *probe)
+void espy_lines__put_place(struct espy_lines *l, struct espy_buf *b, const struct espy_mark_def *def, const struct espy_rec_probe *probe)
 {
-	espy_mark_text__put_name(&o->buf, def);
-	espy_buf__putc(&o->buf, '(');
-	espy_mark_text__put_args(&o->buf, &l->text[0], def, &probe->rec);
-	espy_buf__putc(&o->buf, ')');
+	espy_mark_text__put_name(b, def);
+	espy_buf__putc(b, '(');
+	espy_mark_text__put_args(b, &l->text[0], def, &probe->rec);
+	espy_buf__putc(b, ')');
 }
 
 /* Of a function that has returned: its result, if there is one, and how long it took. */
@@ -337,7 +337,7 @@ void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, con
 		espy_line_output__end_line(o);
 		return;
 	}
-	put_place(l, o, def, probe);
+	espy_lines__put_place(l, &o->buf, def, probe);
 	if (def->place == ESPY_PROBE_RETURN) {
 		pad_to_column(l, o);
 		espy_buf__puts(&o->buf, def->result ? "= " : "returned");
@@ -346,13 +346,12 @@ void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, con
 	espy_line_output__end_line(o);
 }
 
-void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
-			  const struct espy_rec_probe *probe)
+void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, const char *text)
 {
 	struct espy_output *o = t->out;
 
-	begin(l, t, probe->rec.time_ns, false, 0);
-	put_place(l, o, def, probe);
+	begin(l, t, time_ns, false, 0);
+	espy_buf__puts(&o->buf, text);
 	o->open = l;
 	o->open_tid = t->task->tid;
 	o->open_end = " {";

@@ -58,9 +58,10 @@ void espy_lines__mark(struct espy_lines *l, const struct espy_line_task *t, cons
 		      const struct espy_rec_mark *mark);
 void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
 		       const struct espy_rec_probe *probe);
-/* A function is entered: its line stays open, for the end of one that calls nothing else. */
-void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
-			  const struct espy_rec_probe *probe);
+/* PROVIDER:NAME(ARGUMENTS) of a probe. */
+void espy_lines__put_place(struct espy_lines *l, struct espy_buf *b, const struct espy_mark_def *def, const struct espy_rec_probe *probe);
+/* A function was entered then, of which that is the text: its line stays open, for the end of one that calls nothing else. */
+void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, const char *text);
 /* Its return; same: the line that is open is of this call. */
 void espy_lines__function_end(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
 			      const struct espy_rec_probe *probe, bool same);

@@ -9,10 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/fnv1a.h"
-#include "record/mark_def.h"
 #include "sink/hexdump.h"
 #include "sink/task_outputs.h"
+#include "sink/text_functions.h"
 #include "sink/text_lines.h"
 #include "sink/text_stack.h"
 #include "sink/text_tasks.h"
@@ -61,10 +60,10 @@ static bool line_task(struct text_sink *t, const struct espy_event *e, struct es
 		lt->out = hidden ? NULL : own_output(t, e->task);
 	else
 		t->out->muted = t->stream->outside;
-	if (t->o.functions) {
+	if (t->o.functions && lt->out && !espy_text_functions__is(e)) {
 		const struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, e->task->tid);
 
-		lt->depth = tt ? tt->depth : 0;
+		espy_text_functions__show(tt ? tt->functions : NULL, &t->lines, lt);
 	}
 	return lt->out;
 }
@@ -232,8 +231,8 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 	struct espy_text_task *leader, *caller;
 
 	leader = t->o.functions ? espy_text_tasks__find(&t->tasks, x->rec.tid) : NULL;
-	if (leader)
-		leader->depth = 0; /* the functions are those of the program before */
+	if (leader && leader->functions)
+		espy_text_functions__forget(leader->functions);
 	if (!x->old_tid || x->old_tid == x->rec.tid)
 		return;
 	leader = espy_text_tasks__find(&t->tasks, x->rec.tid);
@@ -348,28 +347,13 @@ static void on_mark(struct text_sink *t, const struct espy_event *e)
 		espy_line_output__flush(lt.out);
 }
 
-static uint64_t function_of(const struct espy_mark_def *def)
-{
-	return espy_fnv1a(espy_fnv1a(ESPY_FNV1A, def->provider, strlen(def->provider) + 1), def->name, strlen(def->name));
-}
-
 static void show_function(struct text_sink *t, struct espy_line_task *lt, const struct espy_event *e)
 {
-	const struct espy_rec_probe *probe = (const struct espy_rec_probe *)e->rec;
 	struct espy_text_task *tt = espy_text_tasks__get(&t->tasks, e->task->tid);
-	const uint64_t function = function_of(e->mark);
 
-	if (e->mark->place == ESPY_PROBE_ENTRY) {
-		espy_lines__function(&t->lines, lt, e->mark, probe);
-		espy_text_tasks__enter(&t->tasks, tt, function);
-		return;
-	}
-	const unsigned depth = tt ? tt->depth : 0;
-	const bool known = espy_text_task__leave(tt, function);
-
-	lt->depth = tt ? tt->depth : 0;
-	espy_lines__function_end(&t->lines, lt, e->mark, probe,
-				 known && lt->depth + 1 == depth && lt->out->open_end && espy_lines__is_open(lt->out, e->task->tid));
+	if (tt && !tt->functions)
+		tt->functions = espy_text_functions__new(t->tasks.budget);
+	espy_text_functions__event(tt ? tt->functions : NULL, &t->lines, lt, e);
 }
 
 static void on_probe(struct text_sink *t, const struct espy_event *e)
@@ -378,7 +362,7 @@ static void on_probe(struct text_sink *t, const struct espy_event *e)
 
 	if (!line_task(t, e, &lt))
 		return;
-	if (t->o.functions && e->mark && (e->mark->place == ESPY_PROBE_ENTRY || e->mark->place == ESPY_PROBE_RETURN))
+	if (t->o.functions && espy_text_functions__is(e))
 		show_function(t, &lt, e);
 	else
 		espy_lines__probe(&t->lines, &lt, e->mark, (const struct espy_rec_probe *)e->rec);

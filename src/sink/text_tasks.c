@@ -2,6 +2,7 @@
 #include "sink/text_tasks.h"
 
 #include <stdlib.h>
+#include "sink/text_functions.h"
 
 /* More ignored signals than a task has before a call of its own are not kept back. */
 #define LATER_MAX 64u
@@ -41,10 +42,9 @@ void espy_text_tasks__drop(struct espy_text_tasks *t, struct espy_text_task *tas
 	if (t->last == task)
 		t->last = NULL;
 	HASH_DEL(t->by_tid, task);
-	espy_budget__give(t->budget, sizeof(*task) + (task->later ? LATER_MAX * sizeof(*task->later) : 0) +
-					     (task->functions ? ESPY_FUNCTIONS_MAX * sizeof(*task->functions) : 0));
+	espy_budget__give(t->budget, sizeof(*task) + (task->later ? LATER_MAX * sizeof(*task->later) : 0));
 	free(task->later);
-	free(task->functions);
+	espy_text_functions__free(task->functions, t->budget);
 	free(task);
 }
 
@@ -74,31 +74,4 @@ bool espy_text_tasks__keep_signal(struct espy_text_tasks *t, uint32_t tid, const
 	}
 	task->later[task->later_cnt++] = *sig;
 	return true;
-}
-
-void espy_text_tasks__enter(struct espy_text_tasks *t, struct espy_text_task *task, uint64_t function)
-{
-	const size_t bytes = ESPY_FUNCTIONS_MAX * sizeof(function);
-
-	if (!task)
-		return;
-	if (!task->functions && espy_budget__take(t->budget, bytes)) {
-		task->functions = malloc(bytes);
-		if (!task->functions)
-			espy_budget__give(t->budget, bytes);
-	}
-	if (task->functions && task->depth < ESPY_FUNCTIONS_MAX)
-		task->functions[task->depth] = function;
-	if (task->functions)
-		task->depth++;
-}
-
-bool espy_text_task__leave(struct espy_text_task *task, uint64_t function)
-{
-	for (unsigned d = task ? task->depth : 0; d-- > 0;)
-		if (d >= ESPY_FUNCTIONS_MAX || task->functions[d] == function) {
-			task->depth = d;
-			return true;
-		}
-	return false;
 }

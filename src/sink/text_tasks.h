@@ -25,11 +25,9 @@ struct espy_text_task {
 	unsigned args_shown; /* arguments that the first half wrote */
 	struct espy_rec_signal *later; /* ignored signals, shown after the task's next call */
 	size_t later_cnt;
-	uint64_t *functions; /* those that it is in, outermost first, by hashes of their names; the first ESPY_FUNCTIONS_MAX of them */
-	unsigned depth;	     /* how many it is in */
+	struct espy_text_functions *functions; /* that it is in, with --functions; NULL: none so far */
 	UT_hash_handle hh;
 };
-#define ESPY_FUNCTIONS_MAX 256u
 
 struct espy_text_tasks {
 	struct espy_text_task *by_tid, *last; /* last: the one looked up last */
@@ -46,13 +44,5 @@ void espy_text_tasks__drop(struct espy_text_tasks *t, struct espy_text_task *tas
 void espy_text_tasks__rename(struct espy_text_tasks *t, struct espy_text_task *task, uint32_t tid);
 /* Keeps an ignored signal, which does not interrupt the call that it comes in. false: it must be shown at once. */
 bool espy_text_tasks__keep_signal(struct espy_text_tasks *t, uint32_t tid, const struct espy_rec_signal *sig);
-
-/* It enters a function. The task may be NULL. */
-void espy_text_tasks__enter(struct espy_text_tasks *t, struct espy_text_task *task, uint64_t function);
-/*
- * It returns from a function, and so from all that it has entered since: they were left otherwise (longjmp, an exception). false: it is
- * not known to have entered it.
- */
-bool espy_text_task__leave(struct espy_text_task *task, uint64_t function);
 
 #endif

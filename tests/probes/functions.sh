@@ -72,6 +72,38 @@ probed:factorial() {
 END
 expect "a child" "$(cat want)" "$(cat got)"
 
+# ---- limits
+trace --functions 'probed:main' --functions 'probed:factorial' --functions probed:handle --depth 2 -e trace=getppid -o out "$progs/probed" >/dev/null 2>err
+cat >want <<'END'
+probed:main() {
+  probed:handle()
+  getppid() = N
+  probed:handle()
+  probed:factorial()
+} /* probed:main */
++++ exited with 0 +++
+END
+plain out >got
+expect "--depth 2" "$(cat want)" "$(cat got)"
+# No function of it takes an hour: only that has a line in which a call is made.
+trace --functions 'probed:main' --functions 'probed:factorial(n=%di:s32)' --functions probed:handle --min-time 3600s -e trace=getppid -o out "$progs/probed" >/dev/null 2>err
+cat >want <<'END'
+probed:main() {
+  getppid() = N
+} /* probed:main */
++++ exited with 0 +++
+END
+plain out >got
+expect "--min-time, and a call" "$(cat want)" "$(cat got)"
+trace --functions 'probed:main' --functions 'probed:factorial(n=%di:s32)' --min-time 3600s -o out "$progs/probed" jump >/dev/null 2>err
+expect "--min-time alone: nothing has a line" "+++ exited with 0 +++" "$(cat out)"
+trace --functions 'probed:main' --functions 'probed:factorial(n=%di:s32)' --min-time 1ns -ttt -o out "$progs/probed" >/dev/null 2>err
+[ "$(grep -c 'factorial(n=' out)" = 3 ] && [ "$(grep -c 'probed:main() {' out)" = 1 ] && ok "--min-time that all take: all have lines" ||
+	not_ok "--min-time that all take: $(cat out)"
+sort -c -k1,1n out 2>err && ok "a line that has waited has the time of the beginning" || not_ok "times: $(cat err out)"
+"$espy" trace --depth 3 true 2>err && not_ok "--depth alone: accepted"
+has "--depth alone: refused" err 'depth and --min-time must be given with --functions'
+
 # ---- refusals
 for word in 'probed:handle if x > 3' 'probed:handle%return'; do
 	"$espy" trace --functions "$word" true 2>err && not_ok "$word: accepted"
