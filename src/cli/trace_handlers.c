@@ -277,26 +277,13 @@ int espy_do_max_hold(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-int espy_do_min_time(void *ctx, const struct espy_opt_use *use)
+int espy_do_span(void *ctx, const struct espy_opt_use *use)
 {
-	struct espy_trace_args *a = ctx;
 	double us;
 
 	if (!espy_value__microseconds(use->arg, &us))
-		return espy_opts__bad_arg(a->cli, use);
-	a->text.function_min_ns = (uint64_t)(us * 1000.0);
-	return 0;
-}
-
-int espy_do_overhead(void *ctx, const struct espy_opt_use *use)
-{
-	struct espy_trace_args *a = ctx;
-
-	double us;
-
-	if (!espy_value__microseconds(use->arg, &us))
-		return espy_opts__bad_arg(a->cli, use);
-	a->table.overhead_ns = (uint64_t)(us * 1000.0);
+		return espy_opts__bad_arg(((struct espy_trace_args *)ctx)->cli, use);
+	*(uint64_t *)espy_opts__member(ctx, use) = (uint64_t)(us * 1000.0);
 	return 0;
 }
 

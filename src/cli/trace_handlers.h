@@ -45,8 +45,7 @@ int espy_do_daemonize(void *ctx, const struct espy_opt_use *use);
 int espy_do_source(void *ctx, const struct espy_opt_use *use);
 int espy_do_color(void *ctx, const struct espy_opt_use *use);
 int espy_do_max_hold(void *ctx, const struct espy_opt_use *use);
-int espy_do_min_time(void *ctx, const struct espy_opt_use *use);
-int espy_do_overhead(void *ctx, const struct espy_opt_use *use);
+int espy_do_span(void *ctx, const struct espy_opt_use *use); /* microseconds, or with a unit; the value is a uint64_t of ns */
 int espy_do_sort(void *ctx, const struct espy_opt_use *use);
 int espy_do_summary_columns(void *ctx, const struct espy_opt_use *use);
 int espy_do_pid(void *ctx, const struct espy_opt_use *use);

@@ -121,15 +121,19 @@ static const struct espy_opt marks[] = {
 	    .complete = "agent preload kernel"),
 };
 
+#define FUNCTION_LIMITS                                                                                                                    \
+	ARG(0, "depth", "N", espy_do_number, "of --functions only those that are at most N deep in each other",                            \
+	    .value = AT(text.function_depth), .with = &some),                                                                              \
+	ARG(0, "min-time", "TIME", espy_do_span,                                                                                           \
+	    "of --functions only those that took at least TIME (microseconds, or with s, ms, us, ns), or in which something else happens", \
+	    .value = AT(text.function_min_ns))
+
 static const struct espy_opt shown_probes[] = {
 	ARG('u', "probe", "PROBE", espy_do_probe,
 	    "show these probes of the trace: FILE:SYMBOL with * and ?, and perhaps a condition: 'zsh:zfree if len > 48'; may be repeated"),
 	ARG(0, "functions", "FUNCTIONS", espy_do_functions,
 	    "show these functions of the trace, with their calls in each other as a tree: FILE:FUNCTION with * and ?; may be repeated"),
-	ARG(0, "depth", "N", espy_do_number, "of --functions only those that are at most N deep in each other", .value = AT(text.function_depth),
-	    .with = &some),
-	ARG(0, "min-time", "TIME", espy_do_min_time,
-	    "of --functions only those that took at least TIME (microseconds, or with s, ms, us, ns), or in which something else happens"),
+	FUNCTION_LIMITS,
 	ARG('K', "tracepoint", "TRACEPOINT", espy_do_tracepoint,
 	    "show these tracepoints of the kernel that the trace has: SYSTEM:NAME with * and ?, and perhaps a condition; may be repeated"),
 };
@@ -142,10 +146,7 @@ static const struct espy_opt probes[] = {
 	ARG(0, "functions", "FUNCTIONS", espy_do_functions,
 	    "show these functions as a tree: when each begins and returns, with what it calls in between: 'app:*', "
 	    "'app:handle(id=%di:d)'; calls and marks stand where they are made. May be repeated"),
-	ARG(0, "depth", "N", espy_do_number, "of --functions only those that are at most N deep in each other", .value = AT(text.function_depth),
-	    .with = &some),
-	ARG(0, "min-time", "TIME", espy_do_min_time,
-	    "of --functions only those that took at least TIME (microseconds, or with s, ms, us, ns), or in which something else happens"),
+	FUNCTION_LIMITS,
 	ARG('K', "tracepoint", "TRACEPOINT", espy_do_tracepoint,
 	    "show when a watched task passes these tracepoints of the kernel, with their fields: SYSTEM:NAME with * and ?, and perhaps a "
 	    "condition: 'sched:sched_switch', 'block:*', 'sched:sched_switch if prev_prio < 100'; `espy list tracepoints` has them. May be "
@@ -308,8 +309,8 @@ static const struct espy_opt statistics[] = {
 	ARG(0, "hist", "[EVENTS:] VALUE", espy_do_list,
 	    "the same of numbers, by powers of two: 'read: ret', 'openat: duration', 'libc:malloc: size'", .value = AT(lists.hist)),
 	ARG(0, "top", "N", espy_do_number, "with --count-by: the N most frequent values (20)", .value = AT(tally.top), .with = &some),
-	ARG('O', "summary-syscall-overhead", "TIME", espy_do_overhead,
-	    "subtract TIME from each call (microseconds, or with s, ms, us, ns)"),
+	ARG('O', "summary-syscall-overhead", "TIME", espy_do_span,
+	    "subtract TIME from each call (microseconds, or with s, ms, us, ns)", .value = AT(table.overhead_ns)),
 	ARG('S', "summary-sort-by", "COLUMN", espy_do_sort,
 	    "sort the table: time, min-time, max-time, avg-time, calls, errors, name, "
 	    "wall-total, wall-min, wall-max, wall-avg, nothing (time)",

@@ -162,30 +162,27 @@ int espy_filter_mark(struct espy_filter *f, const char *rule, size_t *at, char *
 				      why_size ? why_size : 1);
 }
 
-int espy_filter_probe(struct espy_filter *f, const char *probe, size_t *at, char *why, size_t why_size)
+static int add_probe(struct espy_filter *f, const char *text, size_t *at, char *why, size_t why_size,
+		     int (*add)(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz))
 {
 	char unread[1];
 	size_t nowhere;
 	int err = may_change(f);
 
-	if (err || !probe)
+	if (err || !text)
 		return err ? err : -EINVAL;
 	set_why(why, why_size, "");
-	return espy_probe_select__add(&f->probes, probe, at ? at : &nowhere, why_size ? why : unread,
-				      why_size ? why_size : 1);
+	return add(&f->probes, text, at ? at : &nowhere, why_size ? why : unread, why_size ? why_size : 1);
+}
+
+int espy_filter_probe(struct espy_filter *f, const char *probe, size_t *at, char *why, size_t why_size)
+{
+	return add_probe(f, probe, at, why, why_size, espy_probe_select__add);
 }
 
 int espy_filter_tracepoint(struct espy_filter *f, const char *tracepoint, size_t *at, char *why, size_t why_size)
 {
-	char unread[1];
-	size_t nowhere;
-	int err = may_change(f);
-
-	if (err || !tracepoint)
-		return err ? err : -EINVAL;
-	set_why(why, why_size, "");
-	return espy_probe_select__add_tracepoint(&f->probes, tracepoint, at ? at : &nowhere, why_size ? why : unread,
-						 why_size ? why_size : 1);
+	return add_probe(f, tracepoint, at, why, why_size, espy_probe_select__add_tracepoint);
 }
 
 int espy_filter_task(struct espy_filter *f, pid_t pid)

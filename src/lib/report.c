@@ -70,9 +70,7 @@ static void say_marks(struct espy_session *s)
 		const uint64_t ns = counts[i].last_ns - counts[i].first_ns;
 		struct espy_buf b = { 0 };
 
-		espy_mark_text__put_name(&b, counts[i].text);
-		if (counts[i].text->place == ESPY_PROBE_RETURN)
-			espy_buf__puts(&b, "%return");
+		espy_mark_text__put_full_name(&b, counts[i].text);
 		espy_buf__putc(&b, 0);
 		/* Of a single event there is no rate. */
 		if (counts[i].events > 1 && ns)

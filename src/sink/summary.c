@@ -98,9 +98,7 @@ static char *full_name(const struct espy_mark_def *def)
 {
 	struct espy_buf b = { 0 };
 
-	espy_mark_text__put_name(&b, def);
-	if (def->place == ESPY_PROBE_RETURN)
-		espy_buf__puts(&b, "%return");
+	espy_mark_text__put_full_name(&b, def);
 	char *name = b.failed ? NULL : strndup(b.data, b.len);
 	espy_buf__free(&b);
 	return name;

@@ -71,6 +71,14 @@ static unsigned indent(const struct espy_lines *l, unsigned depth)
 	return l->o->function_depth && depth > l->o->function_depth ? l->o->function_depth : depth;
 }
 
+/* The line of a function that has waited; text is freed. */
+static void show_text(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, char *text)
+{
+	espy_lines__function(l, t, time_ns);
+	espy_buf__puts(&t->out->buf, text);
+	free(text);
+}
+
 void espy_text_functions__show(struct espy_text_functions *f, struct espy_lines *l, struct espy_line_task *t)
 {
 	if (!f)
@@ -78,8 +86,7 @@ void espy_text_functions__show(struct espy_text_functions *f, struct espy_lines 
 	for (unsigned i = 0; f->waiting && i < f->depth && i < KNOWN_MAX; i++)
 		if (f->v[i].text) {
 			t->depth = i;
-			espy_lines__function(l, t, f->v[i].time_ns, f->v[i].text);
-			free(f->v[i].text);
+			show_text(l, t, f->v[i].time_ns, f->v[i].text);
 			f->v[i].text = NULL;
 			f->waiting--;
 		}
@@ -93,6 +100,7 @@ static uint64_t function_of(const struct espy_mark_def *def)
 
 static void enter(struct espy_text_functions *f, struct espy_lines *l, struct espy_line_task *t, const struct espy_event *e)
 {
+	const struct espy_rec_probe *probe = (const struct espy_rec_probe *)e->rec;
 	const unsigned depth = f ? f->depth++ : 0;
 	struct espy_buf b = { 0 };
 
@@ -103,19 +111,21 @@ static void enter(struct espy_text_functions *f, struct espy_lines *l, struct es
 	}
 	if (l->o->function_depth && depth >= l->o->function_depth)
 		return;
-	espy_lines__put_place(l, &b, e->mark, (const struct espy_rec_probe *)e->rec);
-	espy_buf__putc(&b, 0);
-	if (b.failed)
-		return;
 	if (l->o->function_min_ns && f && depth < KNOWN_MAX) {
+		espy_lines__put_place(l, &b, e->mark, probe);
+		espy_buf__putc(&b, 0);
+		if (b.failed) {
+			espy_buf__free(&b);
+			return;
+		}
 		f->v[depth].text = b.data;
 		f->waiting++;
 		return;
 	}
 	espy_text_functions__show(f, l, t);
 	t->depth = depth;
-	espy_lines__function(l, t, e->time_ns, b.data);
-	espy_buf__free(&b);
+	espy_lines__function(l, t, e->time_ns);
+	espy_lines__put_place(l, &t->out->buf, e->mark, probe);
 }
 
 /*
@@ -152,8 +162,7 @@ static void end(struct espy_text_functions *f, struct espy_lines *l, struct espy
 	espy_text_functions__show(f, l, t);
 	t->depth = i;
 	if (text) {
-		espy_lines__function(l, t, f->v[i].time_ns, text);
-		free(text);
+		show_text(l, t, f->v[i].time_ns, text);
 		same = true;
 	}
 	espy_lines__function_end(l, t, e->mark, probe, same);

@@ -346,12 +346,11 @@ void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, con
 	espy_line_output__end_line(o);
 }
 
-void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, const char *text)
+void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns)
 {
 	struct espy_output *o = t->out;
 
 	begin(l, t, time_ns, false, 0);
-	espy_buf__puts(&o->buf, text);
 	o->open = l;
 	o->open_tid = t->task->tid;
 	o->open_end = " {";

@@ -60,8 +60,8 @@ void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, con
 		       const struct espy_rec_probe *probe);
 /* PROVIDER:NAME(ARGUMENTS) of a probe. */
 void espy_lines__put_place(struct espy_lines *l, struct espy_buf *b, const struct espy_mark_def *def, const struct espy_rec_probe *probe);
-/* A function was entered then, of which that is the text: its line stays open, for the end of one that calls nothing else. */
-void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, const char *text);
+/* A function was entered then: its line stays open, for the end of one that calls nothing else. The caller puts its place. */
+void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns);
 /* Its return; same: the line that is open is of this call. */
 void espy_lines__function_end(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
 			      const struct espy_rec_probe *probe, bool same);

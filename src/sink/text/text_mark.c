@@ -115,6 +115,13 @@ void espy_mark_text__put_name(struct espy_buf *b, const struct espy_mark_def *t)
 	espy_buf__quote(b, (const uint8_t *)t->name, strlen(t->name), ESPY_HEX_NONE, "()", false);
 }
 
+void espy_mark_text__put_full_name(struct espy_buf *b, const struct espy_mark_def *t)
+{
+	espy_mark_text__put_name(b, t);
+	if (t->place == ESPY_PROBE_RETURN)
+		espy_buf__puts(b, "%return");
+}
+
 static void put_value(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_arg_def *a,
 		      struct espy_mark_args *args)
 {

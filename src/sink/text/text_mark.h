@@ -11,6 +11,8 @@
 
 /* "app:req_done", escaped. */
 void espy_mark_text__put_name(struct espy_buf *b, const struct espy_mark_def *t);
+/* The same, of a return with the word by which -u names it: for tables. */
+void espy_mark_text__put_full_name(struct espy_buf *b, const struct espy_mark_def *t);
 /* "id=7, path="/x"" of a MARK or PROBE, without a probe's result. What is not there is shown as `?`. */
 void espy_mark_text__put_args(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
 			      const struct espy_rec *rec);

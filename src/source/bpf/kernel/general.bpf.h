@@ -305,6 +305,24 @@ __noinline int never_returns(void)
 	return !bpf_map_lookup_elem(&espy_fatals, &pid);
 }
 
+/* What is known of a call at its exit. false: the program has not made it. */
+static __always_inline bool take_exit(struct espy_bpf_scratch *s, struct task_struct *task, const struct pt_regs *regs, s64 ret,
+				      bool dying)
+{
+	take_regs(s, task, regs);
+	s->ret = ret;
+	s->late = 1;
+	if (s->cap.abi == ESPY_ABI_COMPAT)
+		s->ret = (s32)ret < 0 && (s32)ret >= -MAX_ERRNO ? (s64)(s32)ret : (s64)(u32)ret;
+	if ((s32)s->cap.nr < 0 && !dying) {
+		if (caused_by_probe(task, regs))
+			return false;
+		/* Else only a return from a signal handler leaves no number behind; user space has put its plan there. */
+		s->cap.nr = shared.sigreturn_nr[s->cap.abi & 3];
+	}
+	return true;
+}
+
 /*
  * The exit of a call: of any, or with `dying` of one that does not return. Returns non-zero if the task is to be held
  * after it.
@@ -319,17 +337,8 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 	s = scratch_take(cpu);
 	if (!s)
 		return 0;
-	take_regs(s, task, regs);
-	s->ret = ret;
-	s->late = 1;
-	if (s->cap.abi == 1)
-		s->ret = (s32)ret < 0 && (s32)ret >= -MAX_ERRNO ? (s64)(s32)ret : (s64)(u32)ret;
-	if ((s32)s->cap.nr < 0 && !dying) {
-		if (caused_by_probe(task, regs))
-			goto out;
-		/* Else only a return from a signal handler leaves no number behind; user space has put its plan there. */
-		s->cap.nr = shared.sigreturn_nr[s->cap.abi & 3];
-	}
+	if (!take_exit(s, task, regs, ret, dying))
+		goto out;
 	wanted = select_plan(cpu);
 	if (!s->ret && !dying && (!wanted || s->cap.flags & ESPY_CALL_NEW_IMAGE) && exec_call(cpu))
 		wanted = select_plan(cpu);

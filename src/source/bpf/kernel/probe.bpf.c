@@ -99,10 +99,18 @@ static __always_inline bool load_number(u64 at, u32 size, u64 *v)
 	}
 }
 
+/* The value of as many bytes as the fetch has, with its sign. */
+static __always_inline u64 sized(const struct espy_probe_fetch *f, u64 v)
+{
+	u32 shift = (64 - 8 * f->size) & 63;
+
+	return f->is_signed ? (u64)((s64)(v << shift) >> shift) : v << shift >> shift;
+}
+
 /* From where a value begins along its way: the value itself, or of a text where it begins. 0: memory could not be read. */
 __noinline int follow(const struct espy_probe_fetch *f, u64 *v)
 {
-	u32 cnt, shift;
+	u32 cnt;
 	bool number;
 
 	if (!f || !v)
@@ -118,9 +126,8 @@ __noinline int follow(const struct espy_probe_fetch *f, u64 *v)
 		if (!load_number(*v, i == cnt - 1 ? f->size : 8, v))
 			return 0;
 	}
-	shift = (64 - 8 * f->size) & 63;
 	if (number)
-		*v = f->is_signed ? (u64)((s64)(*v << shift) >> shift) : *v << shift >> shift;
+		*v = sized(f, *v);
 	return 1;
 }
 
@@ -162,7 +169,7 @@ static __noinline int fetch_all(struct pt_regs *regs, const struct espy_probe_pl
  */
 __noinline int fetch_field(const struct espy_probe_fetch *f, u64 begin, u64 *v)
 {
-	u32 elsewhere, shift;
+	u32 elsewhere;
 	u64 at;
 
 	if (!f || !v)
@@ -181,8 +188,7 @@ __noinline int fetch_field(const struct espy_probe_fetch *f, u64 begin, u64 *v)
 		*v = 0;
 		if (bpf_probe_read_kernel(v, f->size == 1 || f->size == 2 || f->size == 4 ? f->size : 8, (void *)at))
 			return 0;
-		shift = (64 - 8 * f->size) & 63;
-		*v = f->is_signed ? (u64)((s64)(*v << shift) >> shift) : *v << shift >> shift;
+		*v = sized(f, *v);
 	}
 	return 1;
 }

@@ -144,16 +144,8 @@ static __always_inline void tally_exit(struct task_struct *task, const struct pt
 
 	if (!s)
 		return;
-	take_regs(s, task, regs);
-	s->ret = ret;
-	s->late = 1;
-	if (s->cap.abi == ESPY_ABI_COMPAT)
-		s->ret = (s32)ret < 0 && (s32)ret >= -MAX_ERRNO ? (s64)(s32)ret : (s64)(u32)ret;
-	if ((s32)s->cap.nr < 0 && !dying) {
-		if (caused_by_probe(task, regs))
-			goto out;
-		s->cap.nr = shared.sigreturn_nr[s->cap.abi & 3];
-	}
+	if (!take_exit(s, task, regs, ret, dying))
+		goto out;
 	wanted = select_plan(cpu);
 	if (!wanted || (s->cap.nr >= ESPY_BPF_NRS && !conf.all_wanted[s->cap.abi < 3 ? s->cap.abi : 0]) ||
 	    (dying && !(s->cap.flags & ESPY_CALL_NO_RETURN)) || (!s->ret && !dying && s->cap.flags & ESPY_CALL_TWICE))
