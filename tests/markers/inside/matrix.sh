@@ -41,6 +41,7 @@ try() {
 gc='-ffunction-sections -fdata-sections -Wl,--gc-sections' no_pie='-fno-pie -no-pie'
 if [ "${MATRIX:-all}" = all ]; then
 	cc_list='gcc clang clang-16 clang-19' cxx_list='g++ clang++ clang++-16 clang++-19' stds='14 17 20' usdts='0 2' least=40
+	sans='address,undefined thread'
 	kinds="-O0
 -O1
 -O2
@@ -64,11 +65,10 @@ if [ "${MATRIX:-all}" = all ]; then
 -O2 -DESPY_MARK_USDT=2
 -O2 $gc"
 else
-	cc_list='gcc clang' cxx_list=g++ stds=20 usdts=0 least=6
+	cc_list='gcc clang' cxx_list=g++ stds=20 usdts= least=4 sans=address,undefined
 	[ "$MATRIX" = c ] && cxx_list= || cc_list=
 	kinds="-O0 -masm=intel -DESPY_MARK_USDT=2
--O2 -flto
--O3 $gc $no_pie -funroll-loops -fcf-protection=full -s"
+-O3 -flto $gc $no_pie -funroll-loops -fcf-protection=full -s"
 	shared=-O2
 	no_goto='-O2 -masm=intel'
 fi
@@ -106,7 +106,7 @@ variants() { # COMPILER SOURCE STANDARD
 for cc in $cc_list; do
 	command -v $cc >/dev/null || continue
 	variants $cc "$here/sample.c" -std=c11
-	for san in address,undefined thread; do
+	for san in $sans; do
 		echo 'int main(void) { return 0; }' >"$dir/san.c"
 		$cc -fsanitize=$san "$dir/san.c" -o "$dir/san" 2>/dev/null || continue
 		try "$cc -fsanitize=$san" $cc -O1 -g -fsanitize=$san $inc "$here/sample.c" $rest -o "$dir/t"
