@@ -3,7 +3,7 @@
 # tools.sh SOURCE-DIR LIBESPY-AGENT [ESPY]: gdb, perf, SystemTap, bpftrace and readelf list the same marks; gdb stops at one; bpftrace sees their arguments while they are
 # on, and by itself, without espy, each event once: by the agent, which finds the semaphores raised, and without agent where
 # the sites look themselves (ESPY_MARK_USDT 2). A uprobe on the USDT note of a mark leaves the agent's site alone, and the
-# variables of the function; with espy's own (--via kernel), too.
+# variables of the function; with espy's own (--via kernel), too. TOOLS=short: by the first compiler alone.
 set -u
 root=$1
 agent=$(realpath "$2")
@@ -93,7 +93,9 @@ seen() {
 	grep -q '@wrong: [1-9]' "$dir/seen" && fail "$1: wrong arguments: $(cat "$dir/seen")"
 }
 with_agent="-Wl,--no-as-needed $agent -Wl,-rpath,$(dirname "$agent")"
-for cc in gcc clang; do
+compilers='gcc clang'
+[ "${TOOLS-}" != short ] || compilers=gcc
+for cc in $compilers; do
 	command -v $cc >/dev/null || continue
 	$cc -O2 -I"$root/include" "$here/counted.c" $with_agent -o "$dir/agent-$cc" || exit 1
 	$cc -O2 -I"$root/include" -DESPY_MARK_USDT=2 "$here/counted.c" -o "$dir/self-$cc" || exit 1

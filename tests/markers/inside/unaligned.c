@@ -181,7 +181,7 @@ static void breakpoint(struct control *c)
 
 int main(void)
 {
-	long n = scale("UNALIGNED_THREADS", 8), toggles = scale("UNALIGNED_TOGGLES", 600);
+	long n = scale("UNALIGNED_THREADS", 8), toggles = scale("UNALIGNED_TOGGLES", 300);
 	struct espy_agent_open o = { .nchunks = 1024 };
 	struct sigaction sa = { .sa_handler = on_trap };
 	unsigned long evaluated = 0, seen = 0, missing, took = 0;
