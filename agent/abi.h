@@ -7,8 +7,8 @@
  *   3. how a session is opened, asked for things, and ended
  *
  * Every value in shared memory is hostile to its reader, in both directions: read it once, check it, use the copy.
- * Extension rule: fields are added at reserved places and ends; enumerations are append-only; a change of anything
- * else bumps ESPY_AGENT_ABI, and each side refuses the other's number if it differs.
+ * Extension rule: new fields take reserved places or ends of structs. Enumerations are append-only. Any other change
+ * raises ESPY_AGENT_ABI; each side refuses the other's number if it differs.
  */
 #ifndef ESPY_AGENT_ABI_H
 #define ESPY_AGENT_ABI_H
@@ -18,9 +18,9 @@
 /* ---- 1. In the ELF object -------------------------------------------------------------------------------------- */
 
 /*
- * Section .note.espy, found through PT_NOTE (also in stripped files, also in memory): name "espy", type 1. One note
- * for each object file that has marks, so there may be many in a linked object, all saying the same; take one. A
- * field `s32 x` is the distance from the address of the field itself to what it names, so nothing is relocated.
+ * Section .note.espy, found through PT_NOTE (also in stripped files, also in memory): name "espy", type 1. Each object
+ * file with marks brings one note, so a linked object may have many. All of them are equal; a reader takes any one. A
+ * field `s32 x` is the distance from the field's own address to its target, so the linker relocates nothing.
  *
  * The sections have these names in the file as well (espy_sites, espy_marks); __start_/__stop_ symbols are hidden.
  */
@@ -31,14 +31,14 @@ struct espy_mark_note {
 	__u32 layout;              /* ESPY_MARK_LAYOUT */
 	__s32 sites, sites_end;    /* struct espy_site[] */
 	__s32 marks, marks_end;    /* struct espy_mark[] */
-	__s32 hook;                /* u64, 0 in the file: what the cold block calls if not 0 */
+	__s32 hook;                /* u64, 0 in the file: the function that the cold block calls if not 0 */
 };
 
 /*
  * A site: one copy of a mark in the code, as the compiler inlined and unrolled it. Five bytes at `site`: 0f 1f 44 00 00
- * when off, e9 rel32 (to `cold`) when on. mark.h never puts them across a multiple of 8. Whoever makes sites by other means
- * should do so, too: those that cross one are switched in three steps instead of one. The flags are dead at a site,
- * as with any inline assembler; while it is switched in steps, `test $imm32, %eax` stands there.
+ * when off, e9 rel32 (to `cold`) when on. mark.h never puts them across a multiple of 8. A site of another maker may
+ * cross one; the agent then switches it in three steps instead of one. Between the steps `test $imm32, %eax` stands
+ * there: the flags are dead at a site, as with any inline assembler.
  */
 struct espy_site {
 	__s32 site;
@@ -54,45 +54,45 @@ enum espy_mark_what {
 	ESPY_MARK_TEST = 2,    /* MARK_ENABLED: on as long as any mark of that name is wanted; no event */
 };
 struct espy_mark {
-	__s32 name;    /* "app_req_done": provider (up to the first underscore) and name; without one, both are it all */
+	__s32 name;    /* "app_req_done": provider, first underscore, name; without an underscore each is the whole */
 	__s32 format;  /* as in the source; 0 (not a distance): none, for CODE and TEST */
 	__s32 file;
 	__u32 line;
 	__u64 types;   /* of the arguments, 4 bits each from the lowest on: enum espy_mark_arg (record.h), by C type */
-	__u8 nargs;    /* at most 16; each `*` of the format is one more (its int) */
+	__u8 nargs;    /* at most 16; the int of each `*` in the format counts, too */
 	__u8 what;     /* enum espy_mark_what */
 	__u16 size;    /* of this record: 48 */
 	__u32 flags;   /* 0 */
 	__u64 state;   /* 0 in the file; the agent's own */
-	__s32 semaphore; /* u16 of its USDT note: not 0 while another tool has a probe there; 0 (not a distance): none */
+	__s32 semaphore; /* u16 of its USDT note: not 0 while a tool has a probe there; 0 (not a distance): none */
 	__u32 reserved;
 };
 
 /*
- * What C type and format give together (agent/format.h computes it, for both sides):
- *   %s with char *            STRING     %.*s: STRING, its int is not an argument of its own
- *   %*p                       BYTES      the width is the length, its int is not an argument of its own
+ * C type and format together give the kind of an argument (agent/format.h computes it, for both sides):
+ *   %s with char *            STRING     %.*s: STRING; its int is no argument of its own
+ *   %*p                       BYTES      the width is the length; its int is no argument of its own
  *   %p, or a pointer type     POINTER
  *   d i | u x X o c | hh h    an integer of the C type's size (hh, h: narrower), signed | unsigned
  *   a double or float         DOUBLE
- * Where type and conversion contradict each other, the type wins: no number is ever followed as a pointer.
+ * Where type and conversion contradict each other, the type wins: the agent never follows a number as a pointer.
  */
 
 /* ---- 2. Shared memory ------------------------------------------------------------------------------------------ */
 
 /*
- * How espy finds it. The agent's one thread is called ESPY_AGENT_COMM (/proc/PID/task/TID/comm) and has a file
+ * How espy finds it. The agent has one thread. Its name is ESPY_AGENT_COMM (/proc/PID/task/TID/comm). It has a file
  * table of its own, so that the program can neither see nor close these descriptors. In /proc/PID/task/TID/fd:
  *
  *     /memfd:espy-agent (deleted)     the control area
- *     /memfd:espy-ring (deleted)      one for each session; the reply to OPEN says which number
+ *     /memfd:espy-ring (deleted)      one for each session; the reply to OPEN gives its number
  *
- * Opening these needs what /proc asks (PTRACE_MODE_READ_FSCREDS: same user and dumpable, or CAP_SYS_PTRACE), which is
- * the whole access control: wrong owners and set-user-ID programs are refused by the kernel. Open O_RDWR|O_CLOEXEC.
- * Before mapping: F_GET_SEALS must have F_SEAL_SHRINK (else the program could end espy by SIGBUS), fstat must give
- * the size that is expected. No thread of that name, or no memfd: there is no agent; then inject it (dlopen), or
- * call espy_agent_start() in it if the library is mapped already (a child born by a bare clone, for example).
- * A process that executes another program takes its agent with it; what was mapped by espy stays readable.
+ * The kernel's rule for /proc (PTRACE_MODE_READ_FSCREDS: same user and dumpable, or CAP_SYS_PTRACE) is the whole access
+ * control: it refuses other users, and set-user-ID programs. espy opens the files O_RDWR|O_CLOEXEC. Before mapping it
+ * checks that F_GET_SEALS has F_SEAL_SHRINK (else the program could end espy by SIGBUS), and that fstat gives the
+ * expected size. No thread of that name, or no memfd: the process has no agent. espy then injects it (dlopen). If the
+ * library is mapped already (a child born by a bare clone, for example), espy calls espy_agent_start() in the process
+ * instead. When the process executes another program, its agent is gone; memory that espy has mapped stays readable.
  */
 #define ESPY_AGENT_COMM "espy-agent"
 #define ESPY_AGENT_MEMFD "espy-agent"
@@ -107,8 +107,8 @@ struct espy_mark {
  *     | agent    | slot 0 | slot 1 | ...  |                    | agent_def[]      | agent_site[]   | strings   |
  *     +----------+------------------------+--------------------+------------------+----------------+-----------+
  *
- * The tables are append-only and written by the agent alone; a reader takes the counts (acquire) and then entries
- * below them. What may change in an entry is said there. Offsets and sizes are the constants below.
+ * Only the agent writes the tables, and only appends. A reader loads a count (acquire) and then reads entries below it.
+ * The struct of an entry names the fields that may change. Offsets and sizes are the constants below.
  */
 #define ESPY_AGENT_SLOT_OFF 4096u
 #define ESPY_AGENT_SLOT_SZ 8192u
@@ -118,7 +118,7 @@ struct espy_mark {
 #define ESPY_AGENT_SITES_MAX 262144u
 #define ESPY_AGENT_TEXT_OFF (24u << 20)
 #define ESPY_AGENT_TEXT_MAX (8u << 20)
-#define ESPY_AGENT_AREA_SZ (32u << 20) /* sparse: only what is used takes memory */
+#define ESPY_AGENT_AREA_SZ (32u << 20) /* sparse: only used pages take memory */
 
 enum espy_agent_clock {
 	ESPY_AGENT_CLOCK_TSC = 0,       /* times are raw time stamp counter */
@@ -131,7 +131,7 @@ enum {
 	ESPY_AGENT_CAN_KEEP = 4,  /* and ESPY_AGENT_NEWEST */
 };
 
-/* Two readings of the same moment. seq is odd while it is written; read it before and after. */
+/* One moment by two clocks. seq is odd while the agent writes; the reader loads it before and after. */
 struct espy_agent_clockpair {
 	__u32 seq;
 	__u32 reserved;
@@ -143,33 +143,33 @@ struct espy_agent {
 	__u64 magic;
 	__u32 abi;        /* ESPY_AGENT_ABI */
 	__u32 area_sz;    /* ESPY_AGENT_AREA_SZ */
-	__u32 ready;      /* 1 when all else here is valid (release) */
+	__u32 ready;      /* 1 when every other field is valid (release) */
 	__u32 pid;        /* in the process's own pid namespace */
 	__u32 parent_pid; /* not 0: forked from a process that had an agent with sessions */
 	__u32 clock;      /* enum espy_agent_clock */
 	__u32 bell;       /* futex (shared): espy adds 1 and wakes after writing a request */
-	__u32 scans;      /* times the loaded objects were looked through */
+	__u32 scans;      /* how often the agent has looked through the loaded objects */
 	__u32 ndefs, nsites, text_sz; /* of the tables; only ever grow */
-	__u32 overflow;   /* defs, sites or bytes of text for which there was no room */
+	__u32 overflow;   /* number of defs, sites and bytes of text that found no room */
 	__u32 threads;    /* places taken in the agent's table of threads */
-	__u32 features;   /* what this agent knows beyond version 1: ESPY_AGENT_CAN_... */
-	__u32 refused;    /* sites that were wanted on and could not be (see their states) */
-	__u32 objects;    /* that have marks, now loaded */
+	__u32 features;   /* of this agent beyond version 1: ESPY_AGENT_CAN_... */
+	__u32 refused;    /* wanted sites that the agent could not switch on (see their states) */
+	__u32 objects;    /* loaded objects with marks */
 	struct espy_agent_clockpair clockpair; /* written at start and with every wake-up of the agent */
-	char version[16]; /* of espy it was built from */
-	__u32 forks;      /* begun since the agent started, whatever became of them */
+	char version[16]; /* of the espy that it was built from */
+	__u32 forks;      /* begun since the agent started, whether they succeeded or not */
 	__u32 reserved;
 };
 
-/* Definition number = index. Constant once below ndefs. Sites of equal name, format and types share one. */
+/* The index is the definition's number. Sites of equal name, format and types share one. */
 struct espy_agent_def {
 	__u32 name_off, format_off; /* into the text; NUL-terminated there */
 	__u8 nargs;                 /* as in the records: without the ints of `*` */
 	__u8 what;                  /* enum espy_mark_what */
 	__u8 reserved[6];
 	__u8 kinds[16];             /* enum espy_mark_arg */
-	/* changes: */
-	__u32 sites_on;             /* how many of its sites are on */
+	/* All above is constant below ndefs. These change: */
+	__u32 sites_on;             /* number of its sites that are on */
 	__u32 sessions;             /* bit i: wanted by slot i; bit 30: by other tools; bit 31: by probe callbacks */
 	__u64 reserved2[3];
 };
@@ -183,7 +183,7 @@ enum espy_agent_site_state {
 	ESPY_SITE_GONE = 5,      /* its object has been unloaded */
 };
 struct espy_agent_site {
-	__u64 addr;     /* in the process; an object that is loaded again after it was GONE has its entries back */
+	__u64 addr;     /* in the process; an object that the program loads again gets its GONE entries back */
 	__u32 def;
 	__u32 object_off, file_off; /* into the text: path of the object ("" for the program itself), source file */
 	__u32 line;
@@ -193,47 +193,47 @@ struct espy_agent_site {
 };
 
 /*
- * A session's slot. It belongs to whoever holds a write lock of an open file description (F_OFD_SETLK) on byte i of
- * the control area's memfd: the kernel gives that up when the holder dies, however it dies; the agent looks every
- * ESPY_AGENT_POLL_MS while a session is open, and ends those that nobody holds. So: take the first byte of 0..7 that
- * can be locked, then ask for OPEN.
+ * A session's slot. An espy owns slot i while it holds a write lock of an open file description (F_OFD_SETLK) on byte i
+ * of the control area's memfd. The kernel drops the lock when its holder dies. The agent looks every ESPY_AGENT_POLL_MS
+ * while a session is open, and ends sessions without a holder. So espy locks the first byte of 0..7 that is free, then
+ * asks for OPEN.
  *
- * A request: write op, seq+payload, then `asked` = done + 1 (release), add 1 to agent.bell, FUTEX_WAKE it; wait until
- * `done` == `asked` (futex on done, shared; a few microseconds of spinning first are worth it). One at a time.
- * An unknown op is answered with -ENOSYS.
+ * A request: espy writes op and payload, then `asked` = done + 1 (release), adds 1 to agent.bell and wakes it
+ * (FUTEX_WAKE). It waits until `done` == `asked` (futex on done, shared; a few microseconds of spinning first are worth
+ * it). One request at a time. The agent answers an unknown op with -ENOSYS.
  */
 #define ESPY_AGENT_POLL_MS 100u
-#define ESPY_AGENT_INHERIT_MS 3000u /* how long a forked child keeps sessions that nobody has come to hold */
+#define ESPY_AGENT_INHERIT_MS 3000u /* so long a forked child keeps a session that no espy holds */
 
 enum espy_agent_op {
-	ESPY_AGENT_OPEN = 1,   /* payload: open; what the slot was used for before is forgotten */
-	ESPY_AGENT_ON = 2,     /* payload: rule; result: defs that match now (later ones will as they are loaded) */
+	ESPY_AGENT_OPEN = 1,   /* payload: open; ends an earlier session in the slot */
+	ESPY_AGENT_ON = 2,     /* payload: rule, for objects that are loaded later, too; result: defs that match now */
 	ESPY_AGENT_OFF = 3,    /* payload: rule.id alone (0: all rules); result: rules removed */
-	ESPY_AGENT_CLOSE = 4,  /* all rules off; what is in the ring may still be read */
+	ESPY_AGENT_CLOSE = 4,  /* all rules off; the ring stays readable */
 	ESPY_AGENT_SCAN = 5,   /* look through the loaded objects now; result: objects with marks */
-	ESPY_AGENT_HOLD = 6,   /* a child's inherited session is taken over as it is; the reply is that of OPEN */
+	ESPY_AGENT_HOLD = 6,   /* take over a child's inherited session as it is; the reply is that of OPEN */
 };
 
 enum {
-	/* open.flags; one that the agent does not know is refused (EINVAL) */
+	/* open.flags; the agent refuses an unknown one (EINVAL) */
 	ESPY_AGENT_FOLLOW = 1,    /* children by fork get the session too, with a ring of their own */
-	ESPY_AGENT_SHARE = 2,     /* the reader knows shared chunks: they are used when threads are many */
-	ESPY_AGENT_SHARE_ALL = 4, /* with SHARE: all threads write into shared chunks, be they ever so few */
-	ESPY_AGENT_LAZY = 8,      /* the ring takes memory as it is used, not all at once (children's always do) */
+	ESPY_AGENT_SHARE = 2,     /* the reader knows shared chunks: the agent uses them when threads are many */
+	ESPY_AGENT_SHARE_ALL = 4, /* with SHARE: all threads write into shared chunks, however few they are */
+	ESPY_AGENT_LAZY = 8,      /* the ring takes memory as threads use it, not all at once (a child's always does) */
 	ESPY_AGENT_CALL = 16,     /* with FOLLOW: children tell espy that they are born (part 4), at `call` */
-	ESPY_AGENT_NEWEST = 32,   /* nobody reads: a ring that is full goes on with its oldest chunk, see below; not with SHARE */
+	ESPY_AGENT_NEWEST = 32,   /* a flight recorder: a full ring goes on with its oldest chunk; not with SHARE */
 };
-/* With SHARE, no more threads than this have a chunk of their own at the same time; further ones write into shared ones. */
+/* With SHARE, so many threads at a time have a chunk of their own; further threads write into shared chunks. */
 #define ESPY_AGENT_OWN_CHUNKS(nchunks) ((nchunks) / 4)
 struct espy_agent_open {
 	__u32 chunk_sz;   /* power of two, 4096 .. 1 MiB; 0: 16384. A record is at most half of it */
 	__u32 nchunks;    /* 16 .. 65536, chunk_sz * nchunks <= 1 GiB; 0: 512 (rounded up to a multiple of 64) */
 	__u32 string_max; /* bytes of a string or of bytes, 0: 256; at most 4096, and chunk_sz / 8 */
 	__u32 flags;
-	__u64 tag;        /* espy's own; children inherit it: how espy knows its session in them */
-	char call[40];    /* CALL: name of an abstract socket, with its NUL. Agents that do not know CALL do not read it */
+	__u64 tag;        /* espy's own; a child inherits it, and espy knows its session by it */
+	char call[40];    /* CALL: name of an abstract socket, with its NUL; an agent without CAN_CALL ignores it */
 };
-/* result of OPEN: 0 or -errno (EINVAL, ENOMEM, EMFILE) */
+/* The reply to OPEN. result: 0 or -errno (EINVAL, ENOMEM, EMFILE) */
 struct espy_agent_opened {
 	__u32 ring_fd;    /* in /proc/PID/task/TID/fd, the memfd of the ring */
 	__u32 chunk_sz, nchunks, string_max;
@@ -242,10 +242,10 @@ struct espy_agent_opened {
 };
 
 /*
- * A rule: which marks, and of their events which. The pattern is a glob (only `*` and `?`) over "provider:name";
- * without a colon, over the name alone.
- * Predicates are joined by &&. One of a string that is NULL or unreadable fails, also NE. One that names an argument which a mark does not have, or compares a string with a
- * number, makes that mark not match the rule (`skipped` in the reply counts those marks).
+ * A rule selects marks, and some of their events. The pattern is a glob (only `*` and `?`) over "provider:name";
+ * without a colon, over the name alone. An event passes if all predicates hold. A predicate on a string that is NULL or
+ * unreadable fails, also NE. A rule does not match a mark that lacks a named argument, or whose argument is a string
+ * and the constant a number, or the reverse; `skipped` in the reply counts such marks.
  */
 #define ESPY_AGENT_RULES 32u     /* for each session */
 #define ESPY_AGENT_PREDS 8u
@@ -257,7 +257,7 @@ enum espy_agent_cmp {
 };
 enum espy_agent_const { ESPY_CONST_INT = 1, ESPY_CONST_UINT = 2, ESPY_CONST_DOUBLE = 3, ESPY_CONST_STRING = 4 };
 struct espy_agent_pred {
-	char arg[32];   /* its name in the format ("size=%zu"), or "argN" (N from 0, or none of that name); with the NUL */
+	char arg[32];   /* the argument's name in the format ("size=%zu"), else "argN", N from 0 on; with the NUL */
 	__u8 cmp;       /* enum espy_agent_cmp; strings: EQ, NE, PREFIX */
 	__u8 type;      /* enum espy_agent_const */
 	__u16 str_len;  /* of str, without a NUL */
@@ -270,23 +270,23 @@ struct espy_agent_pred {
 	char str[64];
 };
 struct espy_agent_rule {
-	__u32 id;       /* espy's own, not 0; ON with an id in use replaces that rule */
+	__u32 id;       /* espy's own, not 0; ON replaces a rule of the same id */
 	__u32 npreds;
 	char pattern[ESPY_AGENT_PATTERN_MAX];
 	struct espy_agent_pred preds[ESPY_AGENT_PREDS];
 };
 struct espy_agent_ruled {
 	__u32 matched;  /* defs */
-	__u32 skipped;  /* defs that the pattern matches and the predicates cannot be asked of */
-	__u32 sites_on; /* that are on now because of it */
-	__u32 refused;  /* sites that could not be switched */
+	__u32 skipped;  /* defs that match the pattern, but to which the predicates do not apply */
+	__u32 sites_on; /* sites of matching defs that are on now */
+	__u32 refused;  /* sites that the agent could not switch */
 };
 
 enum espy_agent_slot_state {
 	ESPY_SLOT_FREE = 0,
 	ESPY_SLOT_OPEN = 1,
-	ESPY_SLOT_INHERITED = 2, /* in a forked child: open, waiting to be held */
-	ESPY_SLOT_CLOSED = 3,    /* its ring can still be read */
+	ESPY_SLOT_INHERITED = 2, /* in a forked child: open, and waits for a holder */
+	ESPY_SLOT_CLOSED = 3,    /* its ring stays readable */
 };
 struct espy_agent_slot {
 	/* written by espy */
@@ -298,7 +298,7 @@ struct espy_agent_slot {
 	__u32 state;         /* enum espy_agent_slot_state */
 	__u32 nrules;
 	__u64 tag;
-	__u64 took_ns;       /* the last request, in the agent */
+	__u64 took_ns;       /* time that the agent spent on the last request */
 	__u64 reserved[2];
 	struct espy_agent_opened opened; /* of the session in this slot, also when inherited */
 	struct espy_agent_ruled ruled;   /* reply to ON */
@@ -317,32 +317,32 @@ struct espy_agent_slot {
  *     | ring   | free[] bitmap  | chunk 0   | chunk 1   | ...
  *     +--------+----------------+-----------+-----------+----
  *
- * A bit of free[] is 1 while the chunk is free (u64 words, bit i%64 of word i/64). A thread takes a chunk by clearing
- * a bit, zeroes it, sets tid and the rest and last `seq` (release); it writes records, and when a record does
- * not fit closes the chunk (closed = 1, release) and takes another. A chunk's records are all of one thread; its seq is
- * larger than that of the chunk the thread had before.
+ * A bit of free[] is 1 while the chunk is free (u64 words, bit i%64 of word i/64). A thread clears a bit and so takes
+ * the chunk. It zeroes the chunk, sets tid and the other fields, and last `seq` (release). It writes records. When a
+ * record does not fit, the thread closes the chunk (closed = 1, release) and takes another. All records of a chunk are
+ * of one thread; its seq is larger than that of the thread's previous chunk.
  *
- * The reader looks at the chunks whose bit is 0. seq 0, or the seq that it was done with already: not begun yet. It
- * walks from ESPY_CHUNK_HEAD on: a head word of 0 is the end for now (or for good, if the chunk is closed and the
- * position is `end`); BUSY: being written, come back. At the end of a closed chunk it sets the bit (atomic or)
- * and writes nothing else. A record that is BUSY or 0 although its process is dead is the one that was torn: count it
- * (nothing after a 0 in that chunk can be told). If a thread dies, the agent closes its chunk.
+ * The reader looks at the chunks whose bit is 0. seq 0, or the last seq that the reader has finished there: the chunk
+ * is not begun yet. The reader walks from ESPY_CHUNK_HEAD on. At a head word of 0 the records end for now, or for good
+ * if the chunk is closed and the position is `end`. BUSY: a thread writes the record; the reader comes back. At the end
+ * of a closed chunk the reader sets the bit (atomic or) and writes nothing else. If the process is dead, a record that
+ * is BUSY or 0 is torn: the reader counts it, and cannot tell what follows a 0 in that chunk. When a thread dies, the
+ * agent closes its chunk.
  *
- * Shared chunks (kind; only in sessions that were opened with ESPY_AGENT_SHARE) are of a CPU, or of whichever thread has
- * claimed one for the length of a record. Their records carry their thread. Here not the head words tell what is
- * whole, but `end`, which rises with each record, also while the chunk is open: whatever lies below it is whole, and
- * what lies above is nothing, even if it looks like a record. So a writer that is held up or dies in the middle leaves
- * nothing behind and keeps nobody waiting: no record is ever BUSY or torn here. A chunk that is closed and has been
- * read up to its end is given back as the others are.
+ * A shared chunk (kind; only in sessions opened with ESPY_AGENT_SHARE) is a CPU's, or that of a thread which has
+ * claimed it for the length of a record. Its records name their thread. Its `end` rises with each record, also while
+ * the chunk is open. Bytes below `end` are whole records; bytes above it are nothing, whatever they look like. So a
+ * writer that stops or dies in the middle leaves nothing behind and delays no other thread. No record is ever BUSY or
+ * torn here. The reader gives back a closed chunk, once it is read, like any other.
  *
- * With NEWEST (a flight recorder) nobody gives chunks back: the bit of a chunk is 1 as soon as it is closed, and chunks are
- * taken in turn, so that the oldest is overwritten first. Before that its records are counted (one that is BUSY keeps its
- * chunk from being taken): closed = 2, then `overwritten` and `over_time` rise, then seq = 0. A reader copies a chunk
- * and looks at seq again; what has another seq then has been overwritten meanwhile.
+ * With NEWEST (a flight recorder) a thread sets the bit of a chunk when it closes the chunk. Threads take chunks in
+ * turn, so the oldest is overwritten first. The taker counts the chunk's records first, and leaves a chunk with a BUSY
+ * record alone. Then closed = 2, `overwritten` and `over_time` rise, and seq = 0. A reader copies a chunk and loads seq
+ * again: another seq means that a thread has overwritten the chunk meanwhile.
  *
- * Order: within a chunk times rise; merge chunks by time. What an unread chunk may still get has later times
- * than its last record. Where one mark serves two sessions and a signal handler comes between, two neighbours can be
- * the wrong way round: sort by a few microseconds.
+ * Order: within a chunk times rise; the reader merges chunks by time. A later record of a chunk has a later time than
+ * its last one now. One exception: a mark serves two sessions, and a signal handler comes between. Two neighbours may
+ * then be exchanged, by a few microseconds; the reader sorts them.
  */
 #define ESPY_RING_MAGIC 0x31676e6972595345ull /* "ESYring1" */
 #define ESPY_RING_FREE_OFF 4096u
@@ -359,22 +359,22 @@ struct espy_ring {
 	__u64 lost_slot;      /* no place in the agent's table of threads */
 	__u64 lost_early;     /* in a forked child, before its agent was ready */
 	/*
-	 * Wake-ups: espy waits on `wake` (futex, shared) with a timeout, after setting `waiting` to 1; a thread that
-	 * closes a chunk while `waiting` is 1 clears it, adds 1 to wake and wakes. Never one for each event.
+	 * espy sets `waiting` to 1 and waits on `wake` (futex, shared) with a timeout. A thread that closes a chunk
+	 * while `waiting` is 1 clears it, adds 1 to wake and wakes espy. So a wake-up costs nothing for each event.
 	 */
 	__u32 waiting;
 	__u32 wake;
-	__u64 overwritten;    /* NEWEST: records whose chunk was taken again */
-	__u64 over_time;      /* NEWEST: the latest time of any of them */
+	__u64 overwritten;    /* NEWEST: number of overwritten records */
+	__u64 over_time;      /* NEWEST: the latest time of an overwritten record */
 };
 
 #define ESPY_CHUNK_HEAD 64u
 struct espy_chunk {
 	__u64 seq;
 	__u32 tid, pid;       /* in the process's own pid namespace; tid 0 in shared chunks */
-	__u32 closed;         /* 1: no record is begun any more; 2: about to be overwritten (NEWEST) */
-	__u32 end;            /* if closed, and always in shared chunks: where the records end */
-	__u64 lost_before;    /* events this thread (SHARED: those that share) lost for this session since its previous chunk */
+	__u32 closed;         /* 1: no thread begins a record any more; 2: about to be overwritten (NEWEST) */
+	__u32 end;            /* if closed, and always in shared chunks: offset of the end of the records */
+	__u64 lost_before;    /* events lost since the previous chunk, by its thread or (SHARED) all threads that share */
 	__u32 kind;           /* enum espy_chunk_kind */
 	__u32 reserved0;
 	__u64 reserved[3];
@@ -385,17 +385,18 @@ enum espy_chunk_kind {
 };
 
 /*
- * A record: head word, time, then the arguments exactly as in struct espy_rec_mark (record.h): 8 bytes for a number,
- * {u32 len, u32 status} and padded bytes (no NUL) for strings and bytes. size: of all, a multiple of 8.
+ * A record: head word, def, time, then the arguments exactly as in struct espy_rec_mark (record.h): 8 bytes for a
+ * number, {u32 len, u32 status} and padded bytes (no NUL) for strings and bytes. size: of the whole record, a multiple
+ * of 8.
  */
 #define ESPY_RECORD_BUSY 1u
 struct espy_mark_record {
-	__u32 size_busy;  /* size | ESPY_RECORD_BUSY while it is written; 0: not begun */
+	__u32 size_busy;  /* size; size | ESPY_RECORD_BUSY while a thread writes it; 0: not begun */
 	__u32 def;        /* index of struct espy_agent_def */
 	__u64 time;       /* by agent.clock */
 };
 
-struct espy_shared_record { /* in shared chunks: what follows the time is the thread, then the arguments */
+struct espy_shared_record { /* in shared chunks; the arguments follow it */
 	struct espy_mark_record mark; /* size_busy is the size, never BUSY */
 	__u32 tid;
 	__u32 reserved;
@@ -404,27 +405,30 @@ struct espy_shared_record { /* in shared chunks: what follows the time is the th
 /* ---- 3. Symbols of libespy-agent.so for the injector ------------------------------------------------------------ */
 
 /*
- * int espy_agent_start(void): makes the agent live in this process if it is not: 0, or -errno. The constructor does
- * the same unless ESPY_AGENT=off is in the environment or the program is set-user-ID. So injection is dlopen(path,
- * RTLD_NOW | RTLD_GLOBAL) and, if the library was there already, a call of espy_agent_start.
+ * int espy_agent_start(void): starts the agent in this process if it does not run. Returns 0 or -errno. The library's
+ * constructor does the same unless ESPY_AGENT=off is in the environment or the program is set-user-ID. So injection is
+ * dlopen(path, RTLD_NOW | RTLD_GLOBAL) and, if the library was there already, a call of espy_agent_start.
  */
 
 /* ---- 4. Calls of processes ------------------------------------------------------------------------------------- */
 
 /*
- * A process may be gone before espy has found it. So it says itself that it is there: over a connection (SOCK_SEQPACKET) to
- * an abstract socket of espy's it sends one struct espy_agent_call. Nobody listening is the ordinary case, and costs
- * a system call or two.
+ * A process may be gone before espy has found it. So the process itself calls espy: it connects (SOCK_SEQPACKET) to an
+ * abstract socket of espy's and sends one struct espy_agent_call. Ordinarily no espy listens; the attempt costs a
+ * system call or two.
  *
- *   BORN     by the agent of a forked child, before fork returns there, for each session with ESPY_AGENT_CALL. With it
- *            (SCM_RIGHTS) come its control area and the session's ring: both can be read whatever becomes of the child.
- *   STARTED  by a program that finds ESPY_AGENT_CALL_ENV=NAME,TAG[,traced] (TAG hexadecimal) in its environment, from
- *            the library's constructor. It waits until espy closes the connection, or for ESPY_AGENT_CALL_MS; not if its
- *            parent traces it by ptrace, since then that has it in its hands already, and for a third of a second while
- *            that very espy does, which may be waiting for the constructor. With the third word it waits in any case.
+ *   BORN     The agent of a forked child sends it before fork returns there, for each session with ESPY_AGENT_CALL. The
+ *            descriptors of its control area and of the session's ring come with it (SCM_RIGHTS): espy can read both
+ *            even when the child is gone.
+ *   STARTED  The library's constructor sends it if ESPY_AGENT_CALL_ENV=NAME,TAG[,traced] (TAG hexadecimal) is in the
+ *            environment. It waits until espy closes the connection, at most ESPY_AGENT_CALL_MS. It does not wait if
+ *            its parent traces it by ptrace: the parent has the process in its hands already. It waits a third of a
+ *            second if that very espy traces it, which may wait for the constructor. With the word `traced` it waits in
+ *            any case.
  *
  * espy takes the sender's number from SO_PEERCRED, and believes a call only if its tag is the session's. The process looks
- * at SO_PEERCRED as well, and gives its descriptors to root and to its own user alone: the name may be somebody else's by now.
+ * at SO_PEERCRED as well, and gives its descriptors to root and to its own user alone: another user may have the name
+ * by now.
  */
 #define ESPY_AGENT_CALL_ENV "ESPY_AGENT_CALL"
 #define ESPY_AGENT_CALL_MAGIC 0x316c6c6163594573ull /* "sEYcall1" */
