@@ -30,9 +30,9 @@
  *      | op | status | index | len    | bytes[len]     | pad to 8|   struct espy_item
  *      +----+--------+-------+--------+----------------+---------+
  *
- * The length that was wanted is not stored: the decoder computes it from the
+ * An item does not hold the wanted length: the decoder computes it from the
  * registers and fields in the same record, with the description's expression.
- * That keeps an item at 8 bytes in the hot path.
+ * That keeps the head of an item at 8 bytes in the hot path.
  *
  * Extension rule: types and flags are append-only, never renumbered; a record
  * may grow at its end.
@@ -46,7 +46,7 @@
 #include "arch/call_abi.h"
 
 #define ESPY_MAX_ARGS 6u
-/* A record never is larger than this; sources cut items (TRUNCATED) to keep it. */
+/* The largest record; sources cut items (TRUNCATED) to stay within it. */
 #define ESPY_REC_MAX (256u * 1024u)
 
 /* Never renumber; retire by leaving a hole. */
@@ -55,31 +55,31 @@ enum espy_rec_type {
 	ESPY_REC_ENTER = 1,  /* a call has begun (from a stopping source, or a hanging call) */
 	ESPY_REC_EXIT = 2,   /* a call has ended; alone it tells the whole call */
 	ESPY_REC_FORK = 3,   /* a task was born: struct espy_rec_fork */
-	ESPY_REC_EXEC = 4,   /* the image was replaced: struct espy_rec_exec */
+	ESPY_REC_EXEC = 4,   /* the process began a new program: struct espy_rec_exec */
 	ESPY_REC_TASK_EXIT = 5, /* a task has ended: struct espy_rec_task_exit */
-	ESPY_REC_SIGNAL = 6, /* a signal was delivered: struct espy_rec_signal */
+	ESPY_REC_SIGNAL = 6, /* the kernel delivered a signal: struct espy_rec_signal */
 	ESPY_REC_STOPPED = 7, /* a group stop began; nr = the signal */
 	ESPY_REC_LOST = 8,   /* records were lost here: struct espy_rec_lost */
 	ESPY_REC_COMM = 9,   /* reserved: the name of a task has changed */
-	ESPY_REC_DETACHED = 10, /* the task goes on without us; nr = enum espy_detached */
-	ESPY_REC_FDNAME = 11, /* what a descriptor is: struct espy_rec_fdname */
-	ESPY_REC_ATTACHED = 12, /* the task is watched from here on: struct espy_rec_attached */
-	ESPY_REC_FACT = 13,  /* what the observer asked of the system, and the answer: struct espy_rec_fact */
-	ESPY_REC_PAUSE = 14, /* the task was held: struct espy_rec_pause */
-	ESPY_REC_MARK = 15,  /* a marker was hit: struct espy_rec_mark */
-	ESPY_REC_MARK_DEF = 16, /* what a marker is called and how its arguments lie: struct espy_rec_mark_def */
+	ESPY_REC_DETACHED = 10, /* the task goes on, unwatched; nr = enum espy_detached */
+	ESPY_REC_FDNAME = 11, /* the file behind a descriptor: struct espy_rec_fdname */
+	ESPY_REC_ATTACHED = 12, /* the source watches the task from here on: struct espy_rec_attached */
+	ESPY_REC_FACT = 13,  /* a question of the observer to the system, and the answer: struct espy_rec_fact */
+	ESPY_REC_PAUSE = 14, /* espy held the task: struct espy_rec_pause */
+	ESPY_REC_MARK = 15,  /* the task passed a mark: struct espy_rec_mark */
+	ESPY_REC_MARK_DEF = 16, /* the name of a mark and the layout of its arguments: struct espy_rec_mark_def */
 	ESPY_REC_CLOCK = 17, /* one moment by several clocks: struct espy_rec_clock */
 	ESPY_REC_MAP = 18,   /* a file that a process has mapped: struct espy_rec_map */
 	ESPY_REC_END = 19,   /* the stream ends in order: struct espy_rec_end */
 	ESPY_REC_STACK = 20, /* the call stack of the task at its call: struct espy_rec_stack */
 	/* 21 and 22 stand for types of later versions in a file that the tests keep */
-	ESPY_REC_PROBE = 23, /* a probed place was passed: struct espy_rec_probe */
-	ESPY_REC_PROBE_DEF = 24, /* what a probe is called and how its arguments lie: struct espy_rec_probe_def */
+	ESPY_REC_PROBE = 23, /* the task passed a probed place: struct espy_rec_probe */
+	ESPY_REC_PROBE_DEF = 24, /* the name of a probe and the layout of its arguments: struct espy_rec_probe_def */
 };
 
-/* Why a task is not watched any more. Never renumber. */
+/* The reason why the source no longer watches a task. Never renumber. */
 enum espy_detached {
-	ESPY_DETACHED_ASKED = 0,  /* the session ends, or wants it no more */
+	ESPY_DETACHED_ASKED = 0,  /* the session ends, or no longer wants the task */
 	ESPY_DETACHED_RIGHTS = 1, /* it runs a program that the user may not trace */
 };
 
@@ -90,14 +90,14 @@ enum {
 	ESPY_RF_ENTER_NS = 0x08,  /* u64 enter_ns follows ret */
 	ESPY_RF_IP = 0x10,	  /* u64 instruction pointer follows */
 	ESPY_RF_NO_RETURN = 0x20, /* EXIT of a call that does not return (exit, or the task died in it): `= ?` */
-	/* EXIT of a call that the observer has changed (source/tamper.h): */
-	ESPY_RF_INJECTED = 0x40,  /* its result */
+	/* EXIT of a call of which the observer has changed (source/tamper.h) */
+	ESPY_RF_INJECTED = 0x40,  /* the result */
 	ESPY_RF_POKED = 0x80,	  /* memory that its arguments point to */
-	ESPY_RF_DELAYED = 0x100,  /* its end */
+	ESPY_RF_DELAYED = 0x100,  /* the end: later */
 	ESPY_RF_VALUE = 0x200,	  /* `ret` is no error, though it may look like one */
 };
 
-/* Not a system call number: entry registers were not to be had. */
+/* No number of a system call: the source could not get the registers at entry. */
 #define ESPY_NR_UNKNOWN 0xffffu
 
 struct espy_rec {
@@ -107,11 +107,11 @@ struct espy_rec {
 	__u16 flags;	 /* per type */
 	__u16 nr;	 /* calls: number in the table of `abi`, without what the ABI adds to it (bit 30 of x32) */
 	__u32 tid;     /* task, in the pid namespace of the observer */
-	__u32 tgid;    /* process; 0: unknown, same as the task was last seen in */
+	__u32 tgid;    /* process; 0: as in the task's last record with a process */
 	__u64 time_ns; /* CLOCK_MONOTONIC at the event; 0: not taken (nothing shows it) */
 };
 
-/* The first four bytes of struct espy_rec in one number: for a writer that has no time to store them field by field. */
+/* The first four bytes of struct espy_rec in one number: a store is faster than one for each field. */
 #define ESPY_REC_FIRST_WORD(size, abi, type) ((__u32)(size) | (__u32)(abi) << 20 | (__u32)(type) << 24)
 
 struct espy_rec_call {
@@ -121,14 +121,14 @@ struct espy_rec_call {
 };
 
 enum espy_item_status {
-	ESPY_ITEM_OK = 0,        /* all that was wanted (strings: with the NUL, which is stored) */
+	ESPY_ITEM_OK = 0,        /* all wanted bytes (strings: with the NUL) */
 	ESPY_ITEM_FAULT = 1,     /* unreadable; bytes hold the readable prefix, maybe none */
-	ESPY_ITEM_TRUNCATED = 2, /* the cap was reached; there is more */
-	ESPY_ITEM_NOT_RUN = 3,   /* no room left in the record, or its source had failed */
+	ESPY_ITEM_TRUNCATED = 2, /* cut at the operation's cap; the memory holds more */
+	ESPY_ITEM_NOT_RUN = 3,   /* no room left in the record, or its source operation had failed */
 	ESPY_ITEM_ADDRESS = 4,   /* of a probe: unreadable; the 8 bytes are the address */
 };
 #define ESPY_ITEM_STATUS(s) ((s) & 0x0f)
-#define ESPY_ITEM_AT_EXIT 0x10 /* read after the call; without it: before (or, for unchanged memory, whenever) */
+#define ESPY_ITEM_AT_EXIT 0x10 /* read after the call; else before it, or at any time if the call does not change it */
 
 struct espy_item {
 	__u8 op;     /* index of the operation in the plan of the call (plan.h) */
@@ -138,7 +138,7 @@ struct espy_item {
 };
 /* Items of one operation and phase are contiguous and in order of index; a child follows its source. */
 
-/* A task was born. tid/tgid: the parent that made the call. Always precedes the first record of the child. */
+/* A task was born. tid/tgid: the parent, which made the call. Stands before each record of the child. */
 struct espy_rec_fork {
 	struct espy_rec rec;
 	__u32 child_tid;
@@ -149,18 +149,18 @@ struct espy_rec_fork {
 /* rec.tid/tgid: after the exec. The EXIT record of execve follows it. */
 struct espy_rec_exec {
 	struct espy_rec rec;
-	__u32 old_tid; /* the thread that called, if it was not the leader: the leader was superseded by it */
+	__u32 old_tid; /* the thread that made the call; if not the leader, it has superseded the leader */
 	__u32 filename_sz; /* bytes of file name that follow, with the NUL; padded to 8 */
 };
 
 struct espy_rec_task_exit {
 	struct espy_rec rec;
-	__u32 status; /* as wait(2) would report it: exit code << 8, or signal, | 0x80 if core dumped */
+	__u32 status; /* as wait(2) reports it: exit code << 8, or signal, | 0x80 with a core dump */
 	__u32 group_dead; /* 1: the last task of its process */
 };
 
 enum {
-	ESPY_SIG_IGNORED = 1, /* rec.flags: ignored by the program when it was sent; show after the task's next call */
+	ESPY_SIG_IGNORED = 1, /* rec.flags: the program ignored it when it was sent; shown after the task's next call */
 };
 /* rec.nr = signal number. siginfo: the first bytes of siginfo_t in user layout (x86-64), zero-filled. */
 struct espy_rec_signal {
@@ -174,17 +174,17 @@ struct espy_rec_signal {
 enum espy_lost_reason {
 	ESPY_LOST_RING_FULL = 0,  /* no room in the ring */
 	ESPY_LOST_TOO_BIG = 1,    /* record larger than the largest class */
-	ESPY_LOST_NO_SLOT = 2,    /* no memory for the entry part of a call: shown from its exit only */
+	ESPY_LOST_NO_SLOT = 2,    /* no memory for the entry part of a call: the record has its exit only */
 	ESPY_LOST_NESTED = 3,     /* the scratch record was in use (interrupt in the middle) */
 	/* of marks: */
 	ESPY_LOST_NO_THREAD = 4,  /* its thread had no place in the agent's table */
-	ESPY_LOST_TORN = 5,       /* its writer died while it was written */
+	ESPY_LOST_TORN = 5,       /* its writer died in the middle of it */
 	ESPY_LOST_EARLY = 6,      /* in a forked child, before its agent was ready */
-	ESPY_LOST_DAMAGED = 7,    /* what the program's memory holds is no event */
+	ESPY_LOST_DAMAGED = 7,    /* the program's memory held no valid event */
 	ESPY_LOST_REASONS = 8,    /* a power of two: the BPF program masks with it */
 	/*
-	 * Not one of those: a flight recorder keeps the newest records of each CPU, and those of one of them begin here. What
-	 * it did before is missing, though that of others, whose records go back further, stands above.
+	 * No reason of loss: here the records of one CPU in a flight recorder begin. Its earlier records are
+	 * overwritten. Records of other CPUs may go back further, and stand above.
 	 */
 	ESPY_LOST_OVERWRITTEN = 8,
 };
@@ -193,9 +193,9 @@ struct espy_rec_lost {
 	__u64 count; /* records lost since the previous LOST record of this reason; OVERWRITTEN: of this CPU, in all */
 };
 
-/* rec.nr = unused; what file a descriptor of rec.tgid is, as /proc/PID/fd would show it. */
+/* The file behind a descriptor of rec.tgid, as /proc/PID/fd shows it. */
 enum {
-	/* rec.flags: the call that made it is not in the stream; else its EXIT record follows */
+	/* rec.flags: the stream does not hold the call that made the descriptor; else the call's EXIT record follows */
 	ESPY_FDNAME_ALONE = 1,
 };
 struct espy_rec_fdname {
@@ -204,20 +204,20 @@ struct espy_rec_fdname {
 	__u32 name_sz; /* bytes of name that follow, with the NUL; padded to 8 */
 };
 
-/* rec.tid/tgid: a task that is watched from here on and was not born in the stream. */
+/* rec.tid/tgid: a task that the source watches from here on, and that was not born in the stream. */
 enum {
 	ESPY_ATTACHED_COMMAND = 1, /* rec.flags: the command of the session */
-	/* rec.flags: in front of a piece of a stream; rec.nr and rec.abi are of its last call */
+	/* rec.flags: a checkpoint tells of a task attached before; rec.nr and rec.abi are of the task's last call */
 	ESPY_ATTACHED_LONG_AGO = 2,
-	ESPY_ATTACHED_INTERRUPTED = 4, /* beside LONG_AGO: a stop has interrupted that call, and the task goes on with it */
+	ESPY_ATTACHED_INTERRUPTED = 4, /* beside LONG_AGO: a stop has interrupted that call, which goes on later */
 };
 struct espy_rec_attached {
 	struct espy_rec rec;
 };
 
 /*
- * What the captured bytes do not hold, and the observer had to ask for: `kind` says what was asked (enum
- * espy_fact_kind), of rec.tid and `arg`. Valid from here on until the next fact of the same kind, tid and arg.
+ * An answer of the system to the observer. `kind`, rec.tid and `arg` tell the question. Valid from here on until the
+ * next fact of the same kind, tid and arg.
  */
 enum espy_fact_kind {
 	ESPY_FACT_FD_LINK = 0,   /* arg: descriptor (AT_FDCWD: the working directory); as /proc/TID/fd shows it */
@@ -226,24 +226,24 @@ enum espy_fact_kind {
 	ESPY_FACT_IFNAME = 3,    /* rec.tid 0; arg: index of a network interface */
 	ESPY_FACT_NETLINK = 4,   /* arg: descriptor; protocol of a netlink socket, a 4-byte number */
 	ESPY_FACT_OPEN_FDS = 5,  /* after an exec: 4-byte numbers of the descriptors that are still open */
-	ESPY_FACT_SOCKET = 6,    /* arg: descriptor; what socket it is: struct espy_fact_socket */
-	ESPY_FACT_PIDFD = 7,     /* arg: descriptor; the process that it stands for, a 4-byte number */
-	ESPY_FACT_OPEN_FD_BITS = 8, /* the same as OPEN_FDS, told by a source: ESPY_OPEN_FD_WORDS words of bits by number */
-	ESPY_FACT_UID = 9,       /* effective user of the task, as decimal digits; where a condition asked for it */
-	ESPY_FACT_CGROUP = 10,   /* cgroup of the task: its path in the tree of version 2; where a condition asked for it */
+	ESPY_FACT_SOCKET = 6,    /* arg: descriptor; the socket behind it: struct espy_fact_socket */
+	ESPY_FACT_PIDFD = 7,     /* arg: descriptor; the process behind it, a 4-byte number */
+	ESPY_FACT_OPEN_FD_BITS = 8, /* as OPEN_FDS, but told by a source: ESPY_OPEN_FD_WORDS words of bits by number */
+	ESPY_FACT_UID = 9,       /* effective user of the task, in decimal digits; only if a condition needs it */
+	ESPY_FACT_CGROUP = 10,   /* path of the task's cgroup in the tree of version 2; only if a condition needs it */
 	/* numbers of the task in pid namespaces below the observer's: struct espy_pid_number[]; no answer: it has ended */
 	ESPY_FACT_PID_NUMBERS = 11,
 	ESPY_FACT_KINDS = 12,    /* append only */
 };
 enum {
-	/* rec.flags: asked after the FDNAME records before it had been taken in; else they come later than this */
+	/* rec.flags: holds after the FDNAME records in front of it; else before them */
 	ESPY_FACT_AFTER_NAMES = 1,
-	/* true when the call whose EXIT record comes next has been shown: by its line what was true before */
+	/* holds only after the call of the next EXIT record: the line of that call shows the fact before it */
 	ESPY_FACT_AFTER_ARGS = 2,
 };
 /*
- * A socket as it was when a call had made, bound or connected it. Addresses are in the order of the network, numbers in
- * that of the machine; bytes that its family does not use are 0.
+ * A socket, just after a call has made, bound or connected it. Addresses are in network order, numbers in the
+ * machine's. Bytes that the family does not use are 0.
  */
 struct espy_fact_socket {
 	__u64 ino;
@@ -262,9 +262,9 @@ struct espy_pid_number {
 	__u32 ns;
 	__u32 number;
 };
-#define ESPY_PID_LEVELS 8u /* no deeper ones are told, though the kernel has up to 32 */
+#define ESPY_PID_LEVELS 8u /* at most so many namespaces; the kernel has up to 32 */
 #define ESPY_OPEN_FD_WORDS 16u
-#define ESPY_FACT_NO_ANSWER 0xffffffffu /* espy_rec_fact.len: it could not be told; no bytes follow */
+#define ESPY_FACT_NO_ANSWER 0xffffffffu /* espy_rec_fact.len: the system gave no answer; no bytes follow */
 struct espy_rec_fact {
 	struct espy_rec rec;
 	__u32 kind; /* enum espy_fact_kind */
@@ -273,7 +273,7 @@ struct espy_rec_fact {
 	__u32 reserved;
 };
 
-/* rec.time_ns: when the task was held. Comes when it runs on. */
+/* The reason of a hold. The record comes when the task runs on; its time_ns is the begin of the hold. */
 enum espy_pause_reason {
 	ESPY_PAUSE_RING_FULL = 0, /* it outran the reader (lossless mode) */
 	ESPY_PAUSE_ASKED = 1,     /* --pause-on */
@@ -284,7 +284,7 @@ struct espy_rec_pause {
 };
 
 /*
- * A marker. def: the number of an espy_rec_mark_def that came earlier in the stream. After the head come the
+ * A mark. def: the number of an espy_rec_mark_def that came earlier in the stream. After the head come the
  * arguments, in order, each a multiple of 8 bytes: numbers, pointers and doubles as 8 bytes (integers extended to 64
  * bits by their signedness); strings and bytes as {u32 len, u32 status} and len bytes, padded to 8.
  * status: enum espy_item_status (FAULT: the pointer was NULL or bad).
@@ -319,14 +319,14 @@ struct espy_rec_probe {
 	struct espy_rec rec; /* nr: bit per argument that is a number and could not be read */
 	__u32 def;
 	__u32 len;      /* bytes of arguments that follow, padding included */
-	__u64 begin_ns; /* RETURN: when the function was entered; 0: not known, or no RETURN */
+	__u64 begin_ns; /* RETURN: time at which the task entered the function; 0: not known, or no RETURN */
 };
-/* What kind of place it is; append only. */
+/* Kinds of probed places; append only. */
 enum espy_probe_kind {
-	ESPY_PROBE_ENTRY = 0,  /* where a function begins */
-	ESPY_PROBE_RETURN = 1, /* where a function returns to its caller */
+	ESPY_PROBE_ENTRY = 0,  /* the begin of a function */
+	ESPY_PROBE_RETURN = 1, /* the return of a function to its caller */
 	ESPY_PROBE_INSIDE = 2, /* any other instruction */
-	ESPY_PROBE_TRACEPOINT = 3, /* one of the kernel's: it lies in no file, path is "" */
+	ESPY_PROBE_TRACEPOINT = 3, /* a tracepoint of the kernel: it lies in no file, path is "" */
 	ESPY_PROBE_KINDS = 4,
 };
 struct espy_rec_probe_def {
@@ -334,7 +334,7 @@ struct espy_rec_probe_def {
 	__u32 def;
 	__u8 nargs;       /* at most ESPY_MARK_MAX_ARGS */
 	__u8 kind;        /* enum espy_probe_kind */
-	__u8 result;      /* number of the argument that is the function's result, from 1 on; 0: none is */
+	__u8 result;      /* number of the argument that is the function's result, from 1 on; 0: no argument is */
 	__u8 build_id_sz; /* 0: not known; at most 20 */
 	__u16 provider_sz, name_sz, format_sz, path_sz; /* with the NUL each */
 	__u64 offset;     /* of the place, in the file */
@@ -367,12 +367,12 @@ struct espy_rec_map {
 };
 
 /*
- * The call stack of rec.tid at the call of the EXIT record before; of a call that did not return, behind TASK_EXIT. After the head
- * come the frames, innermost first, then the files that they lie in: each a struct espy_stack_file and its path with the NUL,
- * padded to 8 bytes.
+ * The call stack of rec.tid at the call of the EXIT record before it; of a call that did not return, it stands behind
+ * TASK_EXIT. After the head come the frames, innermost first, then their files: each a struct espy_stack_file and its
+ * path with the NUL, padded to 8 bytes.
  */
 enum {
-	ESPY_STACK_MORE = 1, /* rec.flags: there are more frames than were asked for */
+	ESPY_STACK_MORE = 1, /* rec.flags: the stack has more frames */
 };
 #define ESPY_STACK_FRAMES_MAX 1024u
 #define ESPY_STACK_NO_FILE 0xffffffffu
@@ -396,10 +396,10 @@ _Static_assert(sizeof(struct espy_stack_frame) == 16, "");
 _Static_assert(sizeof(struct espy_stack_file) == 24, "");
 _Static_assert(sizeof(struct espy_rec_stack) == 32, "");
 
-/* How the observation ended. */
+/* The end of the observation. */
 enum {
 	ESPY_END_COMMAND = 1,  /* rec.flags: `status` is the wait status of the command */
-	ESPY_END_DETACHED = 2, /* tasks went on without us */
+	ESPY_END_DETACHED = 2, /* tasks went on, unwatched */
 };
 struct espy_rec_end {
 	struct espy_rec rec;
