@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The walk over a call's values: shared by walk*.c, hooks and decoder.c. The walk goes over the parameters by the
- * description, finds for each pointer the bytes that were captured, and makes tokens in the order in which things are
- * shown. Where the manners that are wanted part ways, each way is walked with its manners in `shown`.
+ * description, finds the captured bytes of each pointer, and makes tokens in the order of the text. Where manners
+ * differ, it goes each way in turn, with the manners of that way in `shown`.
  */
 #ifndef ESPY_EVENT_WALK_IMPL_H
 #define ESPY_EVENT_WALK_IMPL_H
@@ -13,24 +13,24 @@
 
 #define ESPY_NO_OP 0xffu
 /*
- * Deeper than the compiler allows (4 pointers, each with struct, union and array, and in buffers messages with attributes of
- * attributes), and a bound for the stack.
+ * A bound for the stack. The compiler of descriptions allows less (4 pointers, each with struct, union and array, and
+ * in buffers messages with attributes of attributes).
  */
 #define ESPY_WALK_MAX_DEPTH 40u
 
 /*
  * Captured bytes of one object in the program's memory, as read before [0] and after [1] the call.
- * op, index and pos say where they lie in the plan's terms, so that a pointer among them finds the
- * operation that followed it.
+ * op, index and pos are their place in terms of the plan. By it a pointer among them finds the operation that followed
+ * the pointer.
  */
 struct espy_span {
 	const uint8_t *p[2]; /* NULL: not captured */
 	size_t n[2];
-	uint64_t want; /* bytes of the object in the program; may be more than was captured */
+	uint64_t want; /* bytes of the object in the program; may be more than the captured ones */
 	uint64_t addr; /* 0: not known */
 	uint8_t op;    /* ESPY_NO_OP: none */
-	bool fault;    /* what is missing is unreadable */
-	bool cut;      /* there is more than was captured, and nobody knows how much: a string */
+	bool fault;    /* the missing bytes are unreadable */
+	bool cut;      /* a string that goes on behind the captured bytes, for an unknown length */
 	uint16_t index;
 	size_t pos;    /* of p[] in the item */
 };
@@ -40,7 +40,7 @@ struct espy_scope {
 	const struct espy_scope *outer;
 	const struct espy_type *type;
 	const struct espy_span *mem;
-	uint64_t size; /* of the sized struct or the TLV element around */
+	uint64_t size; /* of the sized struct or the TLV element around it */
 };
 
 struct espy_walk {
@@ -50,37 +50,39 @@ struct espy_walk {
 	uint32_t tid; /* the task; 0: not known */
 	const struct espy_image *img;
 	const struct espy_scope *scope; /* innermost */
-	const struct espy_span *mem;	/* of the value that a hook is asked for; NULL: a register */
+	const struct espy_span *mem;	/* of the value that a hook shows; NULL: a register */
 	const char *name;		/* of the role; "": none */
 	unsigned depth;
 	unsigned elem_limit;
-	uint16_t shown;	     /* manners that what is walked now is for */
+	uint16_t shown;	     /* manners of the present way */
 	uint8_t role;	     /* of the next token */
-	uint64_t asks;	     /* formats (as bits) of numbers about which more is wanted */
-	bool ok, failed;     /* the call has returned, and how */
+	uint64_t asks;	     /* formats of numbers, as bits, that the resolver can say more about */
+	bool ok, failed;     /* the call has returned, without or with an error */
 	bool folded;	     /* the next array is `[...]` in manners that are brief */
-	bool wrote;	     /* some argument was shown */
+	bool wrote;	     /* the walk has shown some argument */
 	uint64_t kind;       /* first bytes of the last string with ESPY_TF_KIND */
 	uint64_t spread_left; /* bytes of the result not yet given to an element */
 };
 
-/* Value of an expression; at_exit chooses between memory before and after the call where both were read. */
+/* Returns the value of an expression. at_exit: by memory after the call, if it was read before and after it. */
 uint64_t espy_walk__eval(const struct espy_walk *w, const struct espy_scope *sc, uint32_t expr, bool at_exit);
-/* The length that len_a and len_b give; fallback if there is neither. Signed negative numbers count as 0. */
+/*
+ * Returns the length that len_a and len_b give; fallback if the type has neither. Signed negative numbers count as 0.
+ */
 uint64_t espy_walk__length(const struct espy_walk *w, const struct espy_scope *sc, const struct espy_type *t,
 			   uint64_t fallback);
-/* The case of a union that stands in sc (or among the parameters: sc NULL); ESPY_NONE: none fits. */
+/* Returns the case of a union that stands in sc (or among the parameters: sc NULL); ESPY_NONE: none fits. */
 uint32_t espy_walk__case(const struct espy_walk *w, const struct espy_scope *sc, const struct espy_type *u);
-/* A number in network order, or one of two registers. */
+/* Returns a parameter in network order, or one of two registers. */
 uint64_t espy_walk__odd_param(const struct espy_walk *w, const struct espy_field *param);
-/* The lowest `size` bytes of a number; of 8 bytes, or of a size that is no number's, all of it. */
+/* Returns the lowest `size` bytes of a number; the whole number if size is 0 or more than 4. */
 static inline uint64_t espy_walk__cut(uint64_t x, unsigned size, bool sgn)
 {
 	const unsigned unused = size && size <= 4 ? 64 - 8 * size : 0;
 
 	return sgn ? (uint64_t)((int64_t)(x << unused) >> unused) : x << unused >> unused;
 }
-/* A register as the parameter's type sees it. */
+/* Returns a register as a value of the parameter's type. */
 static inline uint64_t espy_walk__param_of(const struct espy_walk *w, const struct espy_field *param, const struct espy_type *t)
 {
 	if (param->off >= ESPY_MAX_ARGS)
@@ -96,16 +98,16 @@ static inline uint64_t espy_walk__param(const struct espy_walk *w, const struct 
 
 /* ---- making tokens */
 
-/* Room for one more; NULL without memory, and when the event has more tokens than any honest one. */
+/* Makes room for one more token; NULL without memory, or if the event has more tokens than any honest one. */
 struct espy_token *espy_walk_room(struct espy_walk *w);
-/* Bytes that live as long as the event, with a NUL behind them; "" without memory. */
+/* Copies bytes for the life of the event, and puts a NUL behind them; "" without memory. */
 const char *espy_walk_keep(struct espy_walk *w, const void *bytes, size_t len);
 
 void espy_walk_free_texts(struct espy_decoder *d);
-/* Formats of numbers about which the resolver is to be asked, as bits. The walk over arguments leaves them in asks of the decoder. */
+/* Returns the formats of numbers, as bits, for which the walk asks the resolver. */
 uint64_t espy_walk_asks(const struct espy_decoder *d);
 
-/* A token with the role of what comes next, which is nothing after it; all else is for the caller to fill in. */
+/* Begins a token with the walk's role and name, which it uses up. The caller fills in the rest. */
 static inline struct espy_token *espy_walk_begin_token(struct espy_walk *w, struct espy_token *t, enum espy_token_kind kind)
 {
 	*t = (struct espy_token){ .kind = (uint8_t)kind, .role = w->role, .shown = w->shown, .name = w->name };
@@ -114,7 +116,7 @@ static inline struct espy_token *espy_walk_begin_token(struct espy_walk *w, stru
 	return t;
 }
 
-/* The next token. Where there is no room: in a place that nobody reads. */
+/* Appends a token. Without room it is d->nowhere, which no sink reads. */
 static inline struct espy_token *espy_walk_push(struct espy_walk *w, enum espy_token_kind kind)
 {
 	struct espy_token_list *l = w->out;
@@ -123,7 +125,7 @@ static inline struct espy_token *espy_walk_push(struct espy_walk *w, enum espy_t
 	return espy_walk_begin_token(w, t ? t : &w->d->nowhere, kind);
 }
 
-/* The same, filled in but for role, name and manners; of a token without a role the name is the given one. */
+/* Appends a copy of a token, with the walk's role, name and manners. Without a role it keeps its own name. */
 static inline void espy_walk_put(struct espy_walk *w, struct espy_token token)
 {
 	struct espy_token *t = espy_walk_push(w, (enum espy_token_kind)token.kind);
@@ -143,7 +145,7 @@ static inline void espy_walk_role(struct espy_walk *w, enum espy_token_role role
 
 #define ESPY_NO_TOKEN UINT32_MAX
 
-/* A group begins; returns what espy_walk_close takes. */
+/* Begins a group. Returns its handle for espy_walk_close(). */
 static inline uint32_t espy_walk_open(struct espy_walk *w, enum espy_group group, const struct espy_type *type, unsigned flags)
 {
 	const uint32_t at = w->out->cnt;
@@ -156,7 +158,7 @@ static inline uint32_t espy_walk_open(struct espy_walk *w, enum espy_group group
 	return w->out->cnt > at ? at : ESPY_NO_TOKEN;
 }
 
-/* For CLOSE alone there is always room: lists have this much behind their end, and groups nest less deep. */
+/* So many places behind the end of a list are for CLOSE alone, which so always finds room: groups nest less deep. */
 #define ESPY_TOKENS_SPARE 128u
 
 void espy_walk_close(struct espy_walk *w, uint32_t open);
@@ -172,7 +174,7 @@ static inline void espy_walk_changed(struct espy_walk *w)
 }
 
 /*
- * Where manners part: each way is taken from the same place, with those of the manners that go it, and what it makes is for them
+ * Parts the ways of different manners. Each way begins at the same place; its tokens are for the manners of that way
  * alone.
  *
  *	const struct espy_ways ways = espy_walk_part(w);
@@ -205,7 +207,7 @@ static inline void espy_walk_join(struct espy_walk *w, const struct espy_ways *w
 	w->name = "";
 }
 
-/* Something is left out: in place of a field or an element. */
+/* Appends ELIDED in place of a field or an element. */
 static inline void espy_walk_elided(struct espy_walk *w, enum espy_elided why, uint64_t addr)
 {
 	struct espy_token *t = espy_walk_push(w, ESPY_TOKEN_ELIDED);
@@ -214,74 +216,75 @@ static inline void espy_walk_elided(struct espy_walk *w, enum espy_elided why, u
 	t->addr = addr;
 }
 
-/* What the resolver knows of the descriptors in a set, one token for each bit. */
+/* Appends an FD for each descriptor in a set. */
 void espy_walk_fd_set(struct espy_walk *w, const uint8_t *bits, uint64_t cnt);
-/* An integer, and what the resolver knows about it. */
+/* Appends an integer, and the resolver's tokens about it. */
 void espy_walk_integer(struct espy_walk *w, const struct espy_type *t, uint64_t num, const uint8_t *bytes, size_t len,
 		       const char *name);
-/* The same, shown in a format that is not its type's. */
+/* The same, in another format than its type's. */
 void espy_walk_integer_as(struct espy_walk *w, const struct espy_type *t, enum espy_fmt fmt, uint64_t num, const char *name);
-/* A date behind a value: of it, in microseconds (USEC), as a value by itself (BARE). Nothing if there is no such date. */
+/* Appends the date of a value; flags: the fraction is in microseconds (USEC), the date is a value itself (BARE). */
 void espy_walk_date(struct espy_walk *w, int64_t sec, int64_t frac, unsigned flags);
 
 /* ---- walk.c */
 /* As espy_decoder__begin and espy_decoder__args. */
 unsigned espy_walk_begin(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners);
 void espy_walk_args(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners, unsigned shown);
-/* The walk over the result of a call, whose arguments have been walked over. */
+/* Begins the walk over the result of a call, after that over its arguments. */
 void espy_walk_begin_result(struct espy_walk *w, struct espy_decoder *d, const struct espy_call_view *v, unsigned manners);
 /* Walks bytes that are no argument of a call, with the walk's decoder and manners. */
 void espy_walk_bytes(struct espy_walk *w, uint32_t type, const uint8_t *bytes, size_t len);
-/* Show bytes as this type inside the walk, as if they stood where the hook stands. */
+/* Shows bytes as this type inside the walk, in place of the hook's value. */
 void espy_walk_show(struct espy_walk *w, uint32_t type, const uint8_t *bytes, size_t len, const char *name);
-/* A field of the struct that the walk is in, as bytes; NULL if there is none of that name, or it was not captured. */
+/* Returns the bytes of a field of the struct around; NULL: it has no such field, or the field was not captured. */
 const uint8_t *espy_walk_sibling_bytes(const struct espy_walk *w, const char *name, size_t *len);
-/* The same as a number; false if it is none. */
+/* The same as a number. Returns false if the field is no number. */
 bool espy_walk_sibling(const struct espy_walk *w, const char *name, uint64_t *num);
 
 /* ---- walk_values.c */
-/* A piece of captured memory; phases that do not reach it are left out. */
+/* Returns a piece of captured memory, without phases that do not reach it. */
 struct espy_span espy_span_sub(const struct espy_span *m, size_t off, uint64_t len);
-/* The phase to show where only one can be: after the call, if it was read. */
+/* Returns the phase to show if only one can be shown: after the call, if it was read. */
 static inline unsigned espy_span_best(const struct espy_span *m)
 {
 	return m->p[1] ? 1 : 0;
 }
-/* Bytes that stand for one thing: an address in an array of u8. */
+/* Returns whether the bytes of an array stand for one thing, as an address in an array of u8 does. */
 bool espy_walk_is_unit(const struct espy_walk *w, const struct espy_type *t);
-/* Do the two phases differ? false if there is but one. */
+/* Returns whether the two phases differ; false if there is only one. */
 bool espy_span_differs(const struct espy_span *m);
-/* argv and the environment: pointers up to NULL. Returns the whole pointers read and whether NULL was seen. */
+/* Counts whole pointers up to NULL (argv, the environment). *terminated: NULL was captured. */
 size_t espy_walk_count_ptrs(const struct espy_span *m, size_t width, bool *terminated);
-/* The operation that followed the pointer in a register; -1: none. */
+/* Returns the operation that followed the pointer in a register; -1: none. */
 int espy_walk_arg_op(const struct espy_walk *w, unsigned reg, uint32_t pointee);
-/* Bytes that a pointee has in the program; UINT64_MAX: not known before it is read. */
+/* Returns the bytes of a pointee in the program; UINT64_MAX: not known before it is read. */
 uint64_t espy_walk_want(const struct espy_walk *w, const struct espy_type *t);
-/* Was enough captured to show anything of the pointee? Else its address stays. */
+/* Returns whether enough was captured to show a part of the pointee. Else its address stands for it. */
 bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
-/* Show a value in memory; a pointer (op, index: the operation that followed it, op < 0: none). */
+/* Shows a value in memory. */
 void espy_walk_value(struct espy_walk *w, uint32_t type, const struct espy_span *m, const char *name);
+/* Shows a pointer. op, index: the operation that followed it; op < 0: none. */
 void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr, int op, unsigned index,
 		   const char *name);
 
 /* ---- walk_arrays.c */
 void espy_walk_array(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
 void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
-/* Bytes of a record of a TLV in front of what varies. */
+/* Returns the bytes of a TLV record in front of its varying part. */
 size_t espy_walk_tlv_header(const struct espy_walk *w, const struct espy_type *t);
-/* A struct of which the first fields are a header, and the rest values behind it. */
+/* Returns whether the first fields of a struct are a header, and the others values behind it. */
 bool espy_walk_is_headed(const struct espy_type *t);
 
-/* A remark, whose numbers are of the struct in scope, or of the call. */
+/* Appends a remark. Its numbers come from the struct in scope, or from the call. */
 void espy_walk_remark(struct espy_walk *w, const struct espy_type *t);
 
 /* ---- walk_members.c */
 /* The parts of a struct shown as `{...} => {...}`. */
 enum { ESPY_FIRST_PART = 1, ESPY_SECOND_PART = 2, ESPY_ALL_PARTS = 3 };
 void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, unsigned parts);
-/* The value of that field; 0 too if it was not captured. */
+/* Returns the value of the field in which a struct tells its own size; 0: not captured. */
 uint64_t espy_walk_said(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, unsigned phase);
-/* What a struct says of its own size in the field that the description names; 0: that field was not captured. */
+/* Returns the size of a struct by that field; 0: not captured. */
 uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
 			  unsigned phase);
 bool espy_walk_has_flag(const struct espy_walk *w, const struct espy_type *t, uint32_t flag);
@@ -293,14 +296,14 @@ struct espy_time_note {
 	unsigned usec;	/* ESPY_TOKF_USEC: the fraction counts microseconds */
 	const char *instead; /* a name that stands for such a time; NULL: it is a time */
 };
-/* Reads what the note of a struct says; false if that was not captured. */
+/* Reads the note of a struct. Returns false if its fields were not captured. */
 bool espy_walk_read_note(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
 			 struct espy_time_note *note);
-/* Puts it behind the struct. */
+/* Appends the note behind the struct. */
 void espy_walk_put_note(struct espy_walk *w, const struct espy_time_note *note);
 
 /* ---- walk_tail.c */
-/* Shows the bytes behind the known fields of a struct, if one of them is not zero. */
+/* Shows the bytes behind the known fields of a struct, if any is not zero. */
 void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
 
 /* ---- hooks.c: values whose meaning the language cannot say */
@@ -308,15 +311,15 @@ struct espy_hooked {
 	const struct espy_type *type;
 	const char *name;     /* of the field or parameter; "" if it has none */
 	uint64_t num;	      /* INT: the number */
-	const uint8_t *bytes; /* what was captured; NULL: a register */
+	const uint8_t *bytes; /* captured bytes; NULL: a register */
 	size_t len;	      /* of bytes */
-	uint64_t want;	      /* bytes that there are in all; more than len: cut */
-	uint64_t addr;	      /* where they lie in the program; 0: not known */
-	bool of_result;	      /* it is the result, said again behind it */
+	uint64_t want;	      /* bytes of the value in the program; more than len: cut */
+	uint64_t addr;	      /* of the value in the program; 0: not known */
+	bool of_result;	      /* it is the result, shown again behind it */
 };
-/* false, and no token made: show it as if it had no hook. */
+/* Shows a value by a hook. Returns false if it has made no token: the value is then shown without the hook. */
 bool espy_walk_hook(struct espy_walk *w, unsigned hook, const struct espy_hooked *v);
-/* hook_results.c: what stands behind a result. */
+/* hook_results.c: shows a value behind a result. */
 void espy_walk_result_hook(struct espy_walk *w, unsigned hook);
 
 #endif
