@@ -6,30 +6,34 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
-// The lowest that is free: what was just emptied is still in the cache.
-int chunk_take(const struct ring *ring)
+int chunk_take_from(const struct ring *ring, uint32_t from)
 {
-	if (ring->hand)
-		return newest_take(ring);
-	for (uint32_t w = 0; w < ring->nwords; w++) {
+	for (uint32_t i = 0; i <= ring->nwords; i++) {
+		uint32_t w = from / 64 + i < ring->nwords ? from / 64 + i : from / 64 + i - ring->nwords;
 		uint64_t bits = __atomic_load_n(&ring->free[w], __ATOMIC_RELAXED);
 
+		if (!i)
+			bits &= ~0ull << (from % 64);
 		while (bits) {
 			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
 			uint64_t mask = (uint64_t)1 << bit;
 
-			if (w * 64 + bit >= ring->nchunks)
-				break;
-			if (__atomic_fetch_and(&ring->free[w], ~mask, __ATOMIC_ACQ_REL) & mask) {
-				struct espy_chunk *c = (void *)chunk_at(ring, w * 64 + bit);
-
-				__atomic_store_n(&c->seq, 0, __ATOMIC_RELEASE);
+			if (__atomic_fetch_and(&ring->free[w], ~mask, __ATOMIC_ACQ_REL) & mask)
 				return (int)(w * 64 + bit);
-			}
 			bits &= ~mask;
 		}
 	}
 	return -1;
+}
+
+// Takes the lowest: the last emptied chunks are still in the cache.
+int chunk_take(const struct ring *ring)
+{
+	const int chunk = ring->hand ? newest_take(ring) : chunk_take_from(ring, 0);
+
+	if (chunk >= 0)
+		__atomic_store_n(&((struct espy_chunk *)chunk_at(ring, (uint32_t)chunk))->seq, 0, __ATOMIC_RELEASE);
+	return chunk;
 }
 
 void chunk_begin(const struct ring *ring, struct espy_chunk *c)

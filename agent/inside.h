@@ -310,6 +310,8 @@ static inline uint8_t *chunk_at(const struct ring *ring, uint32_t chunk)
 {
 	return ring->data + ((size_t)chunk << ring->chunk_shift);
 }
+/* Takes the first free chunk from number `from` on, and round. Returns its number, or -1. */
+HIDDEN int chunk_take_from(const struct ring *ring, uint32_t from);
 /* Takes a free chunk and sets its seq to 0, but no other field. Returns its number, or -1. */
 HIDDEN int chunk_take(const struct ring *ring);
 /* Gives the chunk its seq: from now on the reader looks at it. */
@@ -373,7 +375,10 @@ HIDDEN int espy_agent_rseq_swap(void *rseq, struct espy_chunk **place, uint32_t 
 				struct espy_chunk *to);
 
 /* newest.c */
-/* Takes the oldest closed chunk and counts its records as overwritten. Returns its number; -1: threads write in all. */
+/*
+ * Takes the oldest closed chunk and counts its records as overwritten; the caller sets its seq to 0. Returns its
+ * number; -1: threads write in all.
+ */
 HIDDEN int newest_take(const struct ring *ring);
 /* Puts a closed chunk back, to be taken when its turn comes. */
 HIDDEN void newest_give(const struct ring *ring, uint32_t chunk);

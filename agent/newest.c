@@ -28,34 +28,11 @@ static int64_t count(const struct ring *ring, const struct espy_chunk *c, uint64
 	return n;
 }
 
-// The first free chunk from `from` on, and round: taken. -1: none.
-static int take_from(const struct ring *ring, uint32_t from)
-{
-	for (uint32_t i = 0; i <= ring->nwords; i++) {
-		uint32_t w = (from / 64 + i) % ring->nwords;
-		uint64_t bits = __atomic_load_n(&ring->free[w], __ATOMIC_RELAXED);
-
-		if (!i)
-			bits &= ~0ull << (from % 64);
-		while (bits) {
-			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
-			uint64_t mask = (uint64_t)1 << bit;
-
-			if (w * 64 + bit >= ring->nchunks)
-				break;
-			if (__atomic_fetch_and(&ring->free[w], ~mask, __ATOMIC_ACQ_REL) & mask)
-				return (int)(w * 64 + bit);
-			bits &= ~mask;
-		}
-	}
-	return -1;
-}
-
 int newest_take(const struct ring *ring)
 {
 	// as many times as there may be chunks with a record that is being written
 	for (uint32_t tries = 0; tries < 64; tries++) {
-		int chunk = take_from(ring, __atomic_load_n(ring->hand, __ATOMIC_RELAXED) % ring->nchunks);
+		int chunk = chunk_take_from(ring, __atomic_load_n(ring->hand, __ATOMIC_RELAXED) % ring->nchunks);
 		struct espy_chunk *c;
 		uint64_t last = 0;
 		__u64 latest;
@@ -78,7 +55,6 @@ int newest_take(const struct ring *ring)
 		while (latest < last && !__atomic_compare_exchange_n(&ring->shared->over_time, &latest, last, 0,
 								     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			;
-		__atomic_store_n(&c->seq, 0, __ATOMIC_RELEASE);
 		return chunk;
 	}
 	return -1;
