@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -63,23 +62,6 @@ static int check_open(struct espy_agent_open *o)
 	return 0;
 }
 
-// Sealed, so that nobody can shorten it under the program (or under espy).
-static int memfd(const char *name, uint64_t size)
-{
-	int fd = (int)sys(SYS_memfd_create, (long)name, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0), e;
-
-	if (fd < 0)
-		return fd;
-	e = (int)sys(SYS_ftruncate, fd, (long)size, 0, 0, 0, 0);
-	if (!e)
-		e = (int)sys(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, 0, 0, 0);
-	if (e) {
-		sys(SYS_close, fd, 0, 0, 0, 0, 0);
-		return e;
-	}
-	return fd;
-}
-
 // A quarter of the pool for each kind of chunk that is not full yet, so that a quarter at least is under way to the
 // reader.
 static void set_sharing(struct ring *ring, uint32_t flags)
@@ -105,19 +87,11 @@ static int ring_make(struct ring **made, const struct espy_agent_open *o, uint32
 
 	if (!ring)
 		return -ENOMEM;
-	fd = memfd(ESPY_RING_MEMFD, size);
-	if (fd < 0) {
+	shared = mem_share(ESPY_RING_MEMFD, size, o->flags & ESPY_AGENT_LAZY ? 0 : MAP_POPULATE, &fd);
+	if (!shared) {
 		mem_free(ring, sizeof(*ring));
 		return fd;
 	}
-	shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | (o->flags & ESPY_AGENT_LAZY ? 0 : MAP_POPULATE),
-		      fd, 0);
-	if (shared == MAP_FAILED) {
-		sys(SYS_close, fd, 0, 0, 0, 0, 0);
-		mem_free(ring, sizeof(*ring));
-		return -ENOMEM;
-	}
-	madvise(shared, size, MADV_DONTFORK);
 	*ring = (struct ring){ .data = (uint8_t *)shared + data_off,
 			       .free = (uint64_t *)((uint8_t *)shared + ESPY_RING_FREE_OFF),
 			       .shared = shared,

@@ -387,6 +387,11 @@ HIDDEN void newest_give(const struct ring *ring, uint32_t chunk);
 HIDDEN void *mem_alloc(size_t size);
 HIDDEN void mem_free(void *p, size_t size);
 HIDDEN void *mem_map(size_t size);
+/*
+ * Makes a memfd of that name and maps it, with these further flags of mmap. Seals it, so that no process can shorten it
+ * under the program or espy. A forked child does not have it. Returns NULL, and *fd is -errno, after an error.
+ */
+HIDDEN void *mem_share(const char *name, size_t size, int flags, int *fd);
 /* Frees (or, with unmap, unmaps) the memory in a later mem_reclaim(), when no thread can use it any more. */
 HIDDEN void mem_retire(void *p, size_t size, int unmap);
 HIDDEN void mem_reclaim(void);

@@ -5,7 +5,9 @@
 #include "inside.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/membarrier.h>
+#include <linux/memfd.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -25,6 +27,28 @@ void *mem_map(size_t size)
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
+}
+
+void *mem_share(const char *name, size_t size, int flags, int *fd)
+{
+	void *p = MAP_FAILED;
+	int e;
+
+	*fd = (int)sys(SYS_memfd_create, (long)name, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
+	if (*fd < 0)
+		return NULL;
+	e = (int)sys(SYS_ftruncate, *fd, (long)size, 0, 0, 0, 0);
+	if (!e)
+		e = (int)sys(SYS_fcntl, *fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, 0, 0, 0);
+	if (!e)
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | flags, *fd, 0);
+	if (p == MAP_FAILED) {
+		sys(SYS_close, *fd, 0, 0, 0, 0, 0);
+		*fd = e ? e : -ENOMEM;
+		return NULL;
+	}
+	madvise(p, size, MADV_DONTFORK);
+	return p;
 }
 
 static unsigned int class_of(size_t size)

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
-#include <linux/memfd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -103,23 +102,11 @@ static void take_clockpair(void)
 
 static int make_area(void)
 {
-	int fd = (int)sys(SYS_memfd_create, (long)ESPY_AGENT_MEMFD, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
-	struct espy_agent *area;
-	int e;
+	int fd;
+	struct espy_agent *area = mem_share(ESPY_AGENT_MEMFD, ESPY_AGENT_AREA_SZ, 0, &fd);
 
-	if (fd < 0)
+	if (!area)
 		return fd;
-	area = MAP_FAILED;
-	e = (int)sys(SYS_ftruncate, fd, ESPY_AGENT_AREA_SZ, 0, 0, 0, 0);
-	if (!e)
-		e = (int)sys(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, 0, 0, 0);
-	if (!e)
-		area = mmap(NULL, ESPY_AGENT_AREA_SZ, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (area == MAP_FAILED) {
-		sys(SYS_close, fd, 0, 0, 0, 0, 0);
-		return e ? e : -ENOMEM;
-	}
-	madvise(area, ESPY_AGENT_AREA_SZ, MADV_DONTFORK);
 	agent.area_fd = fd;
 	agent.shared_defs = (void *)((uint8_t *)area + ESPY_AGENT_DEFS_OFF);
 	agent.shared_sites = (void *)((uint8_t *)area + ESPY_AGENT_SITES_OFF);
