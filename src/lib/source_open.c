@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the engines need together is asked of a source. */
+/* Opens a source for the needs of all engines. */
 #include "lib/session_impl.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "source/merged_source.h"
 #include "source/tamper.h"
 
-/* Is a call wanted whose messages are decoded by what its socket is? */
+/* Returns whether a call is wanted whose messages the decoder reads by the protocol of their netlink socket. */
 static bool asks_netlink(const struct espy_session *s, const struct espy_image *img)
 {
 	bool asks = false;
@@ -26,8 +26,9 @@ static bool asks_netlink(const struct espy_session *s, const struct espy_image *
 }
 
 /*
- * What the state knows of descriptors is true until a call changes it: such calls must come even if they are not shown.
- * Without names, a source that tells what descriptors are makes them needless.
+ * Adds calls that change what the state knows of descriptors: they must come even if no engine wants them. If no engine
+ * shows the files behind descriptors, only the decoding of netlink messages needs them, and only if the source names no
+ * descriptors.
  */
 static void add_needed_calls(const struct espy_session *s, struct espy_syscall_set *calls)
 {
@@ -52,7 +53,7 @@ static void want_needed_calls(struct espy_session *s)
 			s->sets[abi].wanted[w] |= needed.bits[abi][w];
 }
 
-/* ---- what the engines need together */
+/* ---- the needs of all engines */
 
 static void add_needs(struct espy_needs *all, const struct espy_needs *n, bool first)
 {
@@ -65,7 +66,7 @@ static void add_needs(struct espy_needs *all, const struct espy_needs *n, bool f
 	all->whole_data |= n->whole_data;
 	if (n->str_limit > all->str_limit)
 		all->str_limit = n->str_limit;
-	if (n->counts) /* which needs no data */
+	if (n->counts) /* a table of counts needs no data */
 		return;
 	all->no_env = n->no_env && (first || all->no_env);
 	all->limit_data = n->limit_data && (first || all->limit_data);
@@ -73,7 +74,7 @@ static void add_needs(struct espy_needs *all, const struct espy_needs *n, bool f
 		all->data_bytes = n->data_bytes;
 }
 
-/* One filter that wants what any engine wants, and shows as much of it. */
+/* Makes one filter of the engines' filters: it wants and shows a call as far as any of them does. */
 static void merge_filters(const struct espy_session *s, struct espy_filter *all)
 {
 	memset(all, 0, sizeof(*all));
@@ -100,7 +101,7 @@ static void merge_filters(const struct espy_session *s, struct espy_filter *all)
 			all->raw.bits[abi][w] &= all->trace.bits[abi][w];
 }
 
-/* The source is made ready for all that an engine may want later; what is wanted now is said by want_calls. */
+/* Makes the filter want everything, for engines that come later. The source hears by want_calls what is wanted now. */
 static void widen_filter(struct espy_filter *all)
 {
 	memset(&all->trace, 0xff, sizeof(all->trace));
@@ -128,7 +129,7 @@ void espy_session__want_calls(struct espy_session *s)
 		s->src_ops->want_calls(s->src, (enum espy_abi)abi, all.trace.bits[abi]);
 }
 
-/* Strings of events that are given to engines that come later. */
+/* Bytes of a captured string, for engines that come later. */
 #define LATER_STRINGS 4096u
 
 int espy_session__open_call_sets(struct espy_session *s)
@@ -157,7 +158,7 @@ int espy_session__open_call_sets(struct espy_session *s)
 
 /* ---- the source */
 
-/* What only a source that stops the task can serve. */
+/* Returns the option that only a source which stops tasks can serve; NULL: none is set. */
 static const char *needs_stopping_source(const struct espy_session *s)
 {
 	const struct espy_session_options *o = &s->o;
@@ -182,7 +183,7 @@ static unsigned needed_caps(const struct espy_session *s)
 	return (s->probes ? ESPY_SRC_PROBES : 0) | (o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0) | (o->flight_bytes ? ESPY_SRC_FLIGHT : 0);
 }
 
-/* A call that rules of both change: its ABI and number. */
+/* Finds a call that both rules change, by ABI and number. */
 static bool both_change(const struct espy_tamper *a, const struct espy_tamper *b, unsigned *abi, uint32_t *nr)
 {
 	for (*abi = 0; *abi < ESPY_ABI_CNT; ++*abi)
@@ -198,8 +199,8 @@ static bool both_change(const struct espy_tamper *a, const struct espy_tamper *b
 }
 
 /*
- * The rules of all filters. In one filter the last rule for a call counts; of two filters none comes before the other, so only one may
- * change a call. Then it is also clear whose change an event tells.
+ * Gathers the rules of all filters. In one filter the last rule for a call counts. Two filters have no order, so only
+ * one of them may change a call. An event then tells the change of that filter.
  */
 static int gather_tampers(struct espy_session *s)
 {
@@ -231,7 +232,7 @@ static int gather_tampers(struct espy_session *s)
 	return 0;
 }
 
-/* A value in the range of errors: the program takes it for one, though the text shows a value. */
+/* Warns of injected values in the range of errors: the program takes them for errors, though the text shows values. */
 static void warn_of_values(struct espy_session *s)
 {
 	for (size_t i = 0; i < s->tamper_cnt; i++) {
@@ -244,7 +245,7 @@ static void warn_of_values(struct espy_session *s)
 	}
 }
 
-/* Is a source of marks alone enough? Probes come with system calls. */
+/* Returns whether a source of marks alone is enough. Probes come with system calls. */
 static bool marks_alone(const struct espy_session *s)
 {
 	return s->o.no_calls && !s->probes;
@@ -265,7 +266,7 @@ static int choose_source(struct espy_session *s)
 	}
 	int err = marks_alone(s) ? 0 : espy_source__choose(&s->src_ops, asked, needed_caps(s), why, sizeof(why));
 	if (err) {
-		/* The user has not named that source: why it was taken stands first. */
+		/* The user has not named that source, so the message first says why espy took it. */
 		if (stopping && asked && asked != o->source)
 			espy_session__error(s, "%s needs a source that stops the task, and %s", stopping, why);
 		else
@@ -285,7 +286,7 @@ static int choose_source(struct espy_session *s)
 	return 0;
 }
 
-/* What the source is to count for the tallies of an engine. Returns how many; 0: it cannot count all of them. */
+/* Translates the tallies of an engine for the source. Returns their number; 0: the source cannot count all of them. */
 static size_t lower_tallies(struct espy_session *s, struct espy_engine *e)
 {
 	const size_t cnt = espy_tally__cnt(e->tally);
@@ -299,7 +300,9 @@ static size_t lower_tallies(struct espy_session *s, struct espy_engine *e)
 	return s->tallies ? cnt : 0;
 }
 
-/* The engine whose calls the source may count, in place of sending them: the only one, and a table of all calls or tallies. */
+/*
+ * Returns the engine whose calls the source may count and not send: the only one, with a table of all calls or tallies.
+ */
 static struct espy_engine *find_counting(struct espy_session *s)
 {
 	struct espy_engine *e = s->engines.cnt == 1 ? s->engines.v[0] : NULL;
@@ -313,10 +316,10 @@ static struct espy_engine *find_counting(struct espy_session *s)
 	return e->tally && !s->tally_cnt ? NULL : e;
 }
 
-/* Marks come from a source of their own; beside one of system calls, or alone. */
+/* Opens a source of marks, alone or beside a source of system calls. */
 static int open_with_marks(struct espy_session *s, const struct espy_source_opts *so)
 {
-	/* The agent knows by their formats which arguments are strings; what is not known of a USDT note it never reads. */
+	/* The agent knows strings by the formats of marks. Only a USDT note, which has no format, needs to be told. */
 	for (size_t i = 0; i < s->marks.cnt && s->marks.via != ESPY_VIA_KERNEL; i++)
 		if (s->marks.v[i].strings) {
 			espy_session__error(s, "-m '%s(str ...)' is for USDT probes: add --via kernel", s->marks.v[i].agent.pattern);
@@ -336,8 +339,8 @@ static int open_with_marks(struct espy_session *s, const struct espy_source_opts
 }
 
 /*
- * The filter whose paths the source may test: that of the only engine. A trace holds what is selected by other means, since its
- * reader may want other paths. NULL: there is none.
+ * Returns the filter whose paths the source may test: that of the only engine. A trace keeps calls on other paths,
+ * since its reader may want them. NULL: there is none.
  */
 static const struct espy_filter *find_path_filter(const struct espy_session *s)
 {
@@ -346,7 +349,7 @@ static const struct espy_filter *find_path_filter(const struct espy_session *s)
 	return e && s->o.engines_fixed && !s->engines.record_sinks && !s->flight && !e->filter->fds.given ? e->filter : NULL;
 }
 
-/* Has -e trace= chosen a call of this name in one of the first ABIs? */
+/* Returns whether -e trace= has chosen a call of this name in one of the first ABIs. */
 static bool is_chosen(const struct espy_session *s, const char *name, unsigned abis)
 {
 	for (unsigned abi = 0; abi < abis; abi++) {
@@ -360,7 +363,7 @@ static bool is_chosen(const struct espy_session *s, const char *name, unsigned a
 	return false;
 }
 
-/* So many names of calls. Most names are of calls of several ABIs. */
+/* Counts the names of chosen calls. Most names stand in the tables of several ABIs. */
 static unsigned chosen_calls(const struct espy_session *s)
 {
 	unsigned cnt = 0;
@@ -378,7 +381,7 @@ static unsigned chosen_calls(const struct espy_session *s)
 	return cnt;
 }
 
-/* --explain: what the source tests of -e trace= and of -P. Conditions are explained by session_where.c. */
+/* --explain: tells which parts of -e trace= and -P the source tests. session_where.c explains conditions. */
 static void explain_selection(struct espy_session *s)
 {
 	const struct espy_filter *f = s->first_filter;
