@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The image: descriptions, compiled for one ABI. Flat arrays that refer to each
- * other by index, so that it can be embedded in the command, stored in a trace
- * file and checked as foreign bytes (espy_image__open checks every index once;
- * after that no reader needs to).
+ * The image: descriptions, compiled for one ABI. Its flat arrays refer to each
+ * other by index, so that the command can embed it, a trace file can hold it, and
+ * a reader can check it as foreign bytes. espy_image__open checks every index
+ * once; later readers need not.
  *
  * "Index" below is always into the array named; ESPY_NONE means there is none.
  * Names are offsets in the string pool, NUL-terminated; offset 0 is "".
@@ -19,18 +19,18 @@
 #define ESPY_NONE 0xffffffffu
 
 enum espy_type_kind {
-	ESPY_T_INT = 1, /* size 1, 2, 4, 8; fmt and table tell how it is shown */
-	ESPY_T_PTR,     /* pointer that is followed: elem = pointee; size 4 or 8 */
+	ESPY_T_INT = 1, /* size 1, 2, 4, 8; shown by fmt and table */
+	ESPY_T_PTR,     /* pointer with a pointee: elem; size 4 or 8 */
 	ESPY_T_STR,     /* NUL-terminated; pointee only */
 	ESPY_T_CHARS,   /* char[n] inside a struct: shown as a string up to NUL */
 	ESPY_T_BYTES,   /* counted bytes, shown as a string; size 0 unless fixed */
-	ESPY_T_ARRAY,   /* of elem; its count from len_a/len_b, or size (fixed), or all that is left */
+	ESPY_T_ARRAY,   /* of elem; its count from len_a/len_b, or size (fixed), else up to the end of the object */
 	ESPY_T_STRUCT,  /* fields[first .. +count) */
 	ESPY_T_UNION,   /* cases[first .. +count), chosen by expressions len_a (and len_b: second key) */
 	ESPY_T_BITS,    /* bit set; fmt = ESPY_FMT_SIGNAL, _FD, _DEC (cpu numbers) */
 	ESPY_T_TLV,     /* elem (a struct with a length field first) repeated by its own length: cmsg, nlattr */
 	ESPY_T_REST,    /* the bytes that are left */
-	ESPY_T_VOID,    /* a slot that is not shown */
+	ESPY_T_VOID,    /* a slot without a value */
 	ESPY_T_REMARK,  /* nothing in memory: a comment behind the value before it; name: its text, with %u, %d or %x for
 			   the expressions len_a and len_b */
 };
@@ -39,7 +39,7 @@ enum espy_type_flags {
 	ESPY_TF_SIGNED = 1u << 0,
 	ESPY_TF_BE = 1u << 1,       /* big-endian in memory */
 	ESPY_TF_IN = 1u << 2,       /* PTR: read before the call */
-	ESPY_TF_OUT = 1u << 3,      /* PTR: read after it; both: inout */
+	ESPY_TF_OUT = 1u << 3,      /* PTR: read after the call; both: inout */
 	ESPY_TF_ON_ERR = 1u << 4,   /* OUT is also valid after an error */
 	ESPY_TF_PATH = 1u << 5,     /* STR, CHARS: a path, never cut by -s */
 	ESPY_TF_NULLTERM = 1u << 6, /* ARRAY of pointers up to NULL */
@@ -52,21 +52,21 @@ enum espy_type_flags {
 	ESPY_TF_TAIL = 1u << 14,    /* STRUCT: bytes after the known fields are shown if not zero */
 	ESPY_TF_ERR_ONLY = 1u << 15, /* with ON_ERR: OUT is not valid after success */
 	ESPY_TF_ON_POS = 1u << 17,  /* OUT is valid only if the result is above 0 */
-	ESPY_TF_MORE = 1u << 18,    /* STRUCT: `...` if it is said to be larger than the known fields */
+	ESPY_TF_MORE = 1u << 18,    /* STRUCT: `...` if its size is larger than the known fields */
 	ESPY_TF_BARE = 1u << 19,    /* INT behind a pointer: without brackets */
 	ESPY_TF_INDEXED = 1u << 21, /* ARRAY: `table` names its indices: [[SK_MEMINFO_RCVBUF]=1, ...] */
 	ESPY_TF_EXTRA = 1u << 26,   /* with TAIL: as extra_data="..." under -v, else as `...` */
 	ESPY_TF_PARTIAL = 1u << 25, /* STRUCT: a field that the size cuts is shown by its bytes */
-	ESPY_TF_WHOLE = 1u << 24,   /* STRUCT: shown only if all of it could be read */
-	ESPY_TF_KIND = 1u << 23,    /* a string that says what values behind it are */
-	ESPY_TF_UPTO = 1u << 22,    /* INT: of 1 to 8 bytes as many count as it has */
-	ESPY_TF_LEAD = 1u << 20,    /* STRUCT: the first field is read on its own; where only it can be, the others are an address */
+	ESPY_TF_WHOLE = 1u << 24,   /* STRUCT: shown only if all of it was readable */
+	ESPY_TF_KIND = 1u << 23,    /* a string that names the kind of the values behind it */
+	ESPY_TF_UPTO = 1u << 22,    /* INT: 1 to 8 bytes, as many as there are */
+	ESPY_TF_LEAD = 1u << 20,    /* STRUCT: its first field is read on its own; an address stands for the others if unreadable */
 	ESPY_TF_BRACES = 1u << 16,  /* UNION: a value of its own, not joined to the struct around */
 };
 
 /*
- * How an integer (or a scalar in memory) is shown, beyond its table. Each is a
- * presentation that several calls share; see docs/descriptions.md for examples.
+ * Formats of an integer (or a scalar in memory), beside its table. Each is a
+ * presentation that several calls share; docs/descriptions.md has examples.
  * Append only.
  */
 enum espy_fmt {
@@ -97,7 +97,7 @@ enum espy_fmt {
 	ESPY_FMT_SUNPATH,  /* sun_path: abstract names with @ */
 	ESPY_FMT_SIGVAL,
 	ESPY_FMT_SYSCALL,  /* the name behind a call number, with __NR_ before it, or decimal */
-	ESPY_FMT_CSTR,     /* bytes that a NUL may end: it is not shown */
+	ESPY_FMT_CSTR,     /* bytes up to a NUL, which is not shown, or to the end */
 	ESPY_FMT_CHAR,     /* 'A', '\\x07' */
 	ESPY_FMT_UUID,     /* bytes 00112233-4455-6677-8899-aabbccddeeff */
 	ESPY_FMT_HTONLX,   /* htonl(0xfacefeed) */
@@ -132,7 +132,7 @@ struct espy_type {
 	uint32_t max;   /* hard cap on the count; 0: none */
 	uint32_t first, count; /* STRUCT: fields; UNION: cases; ARRAY/CHARS/BYTES: count is the fixed number of elements */
 	uint32_t show, show_cnt;   /* STRUCT: display order, in index_list (field numbers from 0); show_cnt 0: as laid out */
-	uint32_t brief, brief_cnt; /* STRUCT: what is shown without -v, in index_list; brief_cnt 0: all */
+	uint32_t brief, brief_cnt; /* STRUCT: fields shown without -v, in index_list; brief_cnt 0: all */
 	uint32_t note;  /* STRUCT: ESPY_NOTE_*: comment behind it */
 	uint32_t aux;   /* TLV: bytes of the length field | alignment << 8 | (1 << 16 if the length counts the header).
 	                 * Bits 24-31: offset of the length field.
@@ -164,7 +164,7 @@ enum espy_field_flags {
 	ESPY_FF_MORE = 1u << 10,   /* with ON_OK: `...` in its place after failure */
 };
 
-/* espy_field.off of a parameter that is in no register: its pointer is the caller's stack pointer (rt_sigreturn). */
+/* espy_field.off of a parameter in no register: its pointer is the caller's stack pointer (rt_sigreturn). */
 #define ESPY_PARAM_SP 0x3fu
 
 struct espy_field { /* of a struct, or a parameter of a call */
@@ -231,7 +231,7 @@ struct espy_table {
 };
 struct espy_entry {
 	uint64_t value;   /* ENUM: value; FLAGS: bits, or mask of a group; PACK: mask of the field, not shifted */
-	uint32_t name;    /* strings; PACK and shifts: what follows << ("MAP_HUGE_SHIFT"), or "" for a number */
+	uint32_t name;    /* strings; PACK and shifts: the name behind << ("MAP_HUGE_SHIFT"), or "" for a number */
 	uint16_t group_cnt; /* FLAGS: size of the group that follows */
 	uint8_t shift;    /* PACK, and FLAGS entries with is_shift: position of the field */
 	uint8_t is_shift; /* FLAGS: 1: shown as value<<NAME; ESPY_LOW_*: a number behind the flags */
@@ -259,13 +259,13 @@ struct espy_call {
 	uint32_t first_param, nparam; /* fields; off = register */
 	struct espy_ret ret;
 	uint32_t plan;   /* plans */
-	uint32_t event;  /* strings: the kernel's tracepoint of it, if that is not called as the call; "" else */
+	uint32_t event;  /* strings: the kernel's tracepoint of it, if its name is not the call's; else "" */
 };
 
 /* espy_syscall.flags */
 enum {
 	ESPY_SYSCALL_PART = 1,	   /* the image describes some calls only (prune.h), this one among them */
-	ESPY_SYSCALL_STAND_IN = 2, /* in a joined image: only the last of its parts knew the number */
+	ESPY_SYSCALL_STAND_IN = 2, /* in a joined image: only its last part knew the number */
 };
 
 /* One per call number of the ABI. */
@@ -305,12 +305,12 @@ struct espy_image {
 };
 
 /*
- * Open an image that lies in data[0..size), which must stay as it is while the image is used
- * and be aligned to 8. Every index, count and offset is checked; -EBADMSG (and *bad_off, if not
- * NULL: the offset of the first fault) if one is wrong.
+ * Opens an image in data[0..size), which is aligned to 8 and must not change while the image is in
+ * use. Checks every index, count and offset. Returns 0; -EBADMSG: one is wrong, and *bad_off, if not
+ * NULL, is the offset of the first fault.
  */
 int espy_image__open(struct espy_image *img, const void *data, size_t size, size_t *bad_off);
-/* The same of bytes that somebody trusted has checked before: looks for the sections only. */
+/* The same for bytes that were checked before: only finds the sections. */
 int espy_image__open_checked(struct espy_image *img, const void *data, size_t size);
 
 static inline const char *espy_image__str(const struct espy_image *img, uint32_t off)
@@ -318,19 +318,19 @@ static inline const char *espy_image__str(const struct espy_image *img, uint32_t
 	return img->strings + off;
 }
 
-/* Named struct types (for records that are not calls: "siginfo"); ESPY_NONE if there is none. */
+/* Returns the struct type of that name (for records that are not calls: "siginfo"); ESPY_NONE: there is none. */
 uint32_t espy_image__find_type(const struct espy_image *img, const char *name);
-/* Table by name; ESPY_NONE if there is none. */
+/* Returns the table of that name; ESPY_NONE: there is none. */
 uint32_t espy_image__find_table(const struct espy_image *img, const char *name);
-/* Call number by name; -ENOENT. */
+/* Returns the number of the call of that name; -ENOENT. */
 int espy_image__find_syscall(const struct espy_image *img, const char *name);
 
-/* What the kernel's tracepoint of call number nr is called behind sys_enter_ and sys_exit_. */
+/* Returns the name of the tracepoint of call number nr, without sys_enter_ or sys_exit_. */
 const char *espy_image__event_name(const struct espy_image *img, uint32_t nr);
 
 /*
- * The variant of call number nr that these arguments select. Returns the index of the call (its
- * decoder's side) and in *plan_idx its plan; ESPY_NONE if the number is not described.
+ * Selects the variant of call number nr by these arguments. Returns the index of the call, for the
+ * decoder, and in *plan_idx its plan; ESPY_NONE: the number is not described.
  */
 uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *plan_idx);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0-only */
 /*
- * The plan: what to copy for one call. Made by the description compiler, run by
- * the BPF program, by the user-space runner (ptrace source, hanging calls) and
- * read by the decoder, which asks for "the bytes of operation k, element i".
+ * The plan: the memory to copy for one call. The compiler of descriptions makes
+ * it. The BPF program runs it, or the runner in user space (ptrace source,
+ * hanging calls). The decoder asks for "the bytes of operation k, element i".
  * Compiled in BPF and user space.
  *
  * Operations run in order; a source operation always precedes those that use it.
  *
- * How a length is found, in bytes:
+ * The length of an item, in bytes:
  *      neither a nor b:  elem
  *      else              min(a, b) * elem      (a missing one counts as infinite)
- * then cut to cap (status TRUNCATED). a is taken at exit, b at entry, where the
- * two differ (a value in memory that the call overwrites). A negative value of a
- * signed reference counts as 0.
+ * then cut to cap (status TRUNCATED). If the call overwrites a value in memory,
+ * a is its value at exit, b at entry. A negative value of a signed reference
+ * counts as 0.
  */
 #ifndef ESPY_PLAN_H
 #define ESPY_PLAN_H
@@ -31,13 +31,13 @@ enum espy_op_kind {
 
 /* espy_op.when */
 enum {
-	ESPY_OP_ENTER = 0x01, /* what the call reads. A source that runs only at exit reads it there */
-	ESPY_OP_EXIT = 0x02,  /* what the call writes. With ENTER: both, as two items */
+	ESPY_OP_ENTER = 0x01, /* memory that the call reads. A source that runs only at exit copies it there */
+	ESPY_OP_EXIT = 0x02,  /* memory that the call writes. With ENTER: both, as two items */
 	ESPY_OP_ON_OK = 0x04, /* EXIT part: run if ret is not an error */
 	ESPY_OP_ON_ERR = 0x08, /* EXIT part: run if ret is an error */
 };
 
-/* espy_op.src: where the pointer is */
+/* espy_op.src: the place of the pointer */
 #define ESPY_OP_SRC_SP 0x3fu /* the user's stack pointer at entry + src_off (the frame that rt_sigreturn restores) */
 #define ESPY_OP_SRC_OP 0x40u /* | k: inside the bytes of operation k, at src_off; else: argument number 0-5 */
 
@@ -45,7 +45,7 @@ enum {
 enum {
 	ESPY_OPF_EACH = 0x01,  /* source is an array: once for each element of each of its items, stride = source's elem */
 	ESPY_OPF_PTR32 = 0x02, /* the pointer inside the source is 4 bytes wide (32-bit ABI) */
-	ESPY_OPF_LEAST = 0x04, /* sized struct: decoder shows only what lies inside; nothing for the source to do */
+	ESPY_OPF_LEAST = 0x04, /* sized struct: the decoder shows only fields inside its size; sources ignore it */
 	ESPY_OPF_MSG_EACH = 0x08, /* EACH, and the source is itself an EACH operation: index counts over all of them */
 };
 
@@ -56,7 +56,7 @@ enum espy_len_kind {
 	ESPY_LEN_RET = 2,    /* the return value; of a failed call 0 */
 	ESPY_LEN_FIELD = 3,  /* ref = offset in the element of the source that holds the pointer, width, sign */
 	ESPY_LEN_OPVAL = 4,  /* ref = operation whose first bytes are the number (a: its exit item, else enter; b: enter), width, sign */
-	ESPY_LEN_SPREAD = 5, /* ret bytes spread over the elements in order: what is left after the earlier ones */
+	ESPY_LEN_SPREAD = 5, /* ret bytes spread over the elements in order: the rest after the earlier ones */
 	ESPY_LEN_CONST = 6,  /* ref itself */
 };
 /* espy_op.a_ref, b_ref */
@@ -67,7 +67,7 @@ enum espy_len_kind {
 #define ESPY_REF_BITS 0x8000u /* the number counts bits: bytes = round_up(n, 64) / 8, elem is 1 (fd sets) */
 
 /*
- * What the session makes the cap from (the image holds the hard maximum):
+ * The limit by which the session sets the cap (the image holds the hard maximum):
  * the user's -s for STRING and DATA, the abbreviation limit for ELEMS, ...
  */
 enum espy_limit {
@@ -85,7 +85,7 @@ enum espy_limit {
 enum {
 	ESPY_HOLDS_PATH = 0x01,	    /* a file name */
 	ESPY_HOLDS_FDS = 0x02,	    /* descriptors of 4 bytes, one behind the other, and nothing else */
-	ESPY_HOLDS_SOME_FDS = 0x04, /* descriptors are somewhere in it, or may be */
+	ESPY_HOLDS_SOME_FDS = 0x04, /* it may hold descriptors at any place */
 };
 
 struct espy_op {
@@ -99,37 +99,37 @@ struct espy_op {
 	__u32 elem;   /* bytes of one element (BYTES: also the stride for EACH children); CSTR: 1 */
 	__u32 cap;    /* most bytes of one item */
 	__u16 limit;  /* enum espy_limit */
-	__u16 holds;  /* ESPY_HOLDS_*: what a source may look for in the memory */
-	__u32 type;   /* pointee in the image (image.h); of no use to a source */
+	__u16 holds;  /* ESPY_HOLDS_*: contents that a source may look for in the memory */
+	__u32 type;   /* pointee in the image (image.h), for the decoder */
 };
 _Static_assert(sizeof(struct espy_op) == 28, "an operation is 28 bytes");
 
 /* espy_plan.flags */
 enum {
-	ESPY_PLAN_NEEDS_ENTER = 0x01, /* memory is overwritten, or there may be no exit */
+	ESPY_PLAN_NEEDS_ENTER = 0x01, /* the call overwrites memory, or may have no exit */
 	ESPY_PLAN_NEW_IMAGE = 0x02,   /* execve: on success all memory is gone at exit */
 	ESPY_PLAN_NO_RETURN = 0x04,   /* exit, exit_group */
 	ESPY_PLAN_TWICE = 0x08,       /* fork, clone: also returns in the child */
 	ESPY_PLAN_MAY_BLOCK = 0x10,   /* may sleep for long; a hint only */
 	ESPY_PLAN_DESCRIBED = 0x20,   /* clear: no description, raw arguments */
 	ESPY_PLAN_RET_FD = 0x40,      /* the result is a new descriptor */
-	ESPY_PLAN_NETLINK = 0x80,     /* its messages are decoded by the protocol of the netlink socket in argument 0 */
+	ESPY_PLAN_NETLINK = 0x80,     /* the netlink socket in argument 0 has the protocol of its messages */
 };
 
 /*
- * What a call that has succeeded did, beyond its result: to descriptors, to its task. A and B are the arguments that the
- * description names. Traces hold these numbers, so they are append-only; a reader ignores those that it does not know.
+ * The effect of a call that has succeeded, beyond its result: on descriptors, on its task. A and B are the arguments
+ * that the description names. Traces hold these numbers, so they are append-only; a reader ignores unknown ones.
  */
 enum espy_effect {
 	ESPY_EFFECT_NONE = 0,
 	ESPY_EFFECT_CLOSES,	    /* descriptor A is closed */
 	ESPY_EFFECT_CLOSES_RANGE,   /* descriptors A to B are closed */
-	ESPY_EFFECT_REPLACES,	    /* descriptor A is what B is from now on */
+	ESPY_EFFECT_REPLACES,	    /* descriptor A is the file of B from now on */
 	ESPY_EFFECT_MAKES_SOCKET,   /* the result is a socket of family A, protocol B */
 	ESPY_EFFECT_CHANGES_SOCKET, /* socket A has another address or peer */
 	ESPY_EFFECT_SENDS,	    /* socket A may have got an address by it */
 	ESPY_EFFECT_CHANGES_CWD,    /* the working directory is another one */
-	ESPY_EFFECT_RENAMES,	    /* the task is called otherwise */
+	ESPY_EFFECT_RENAMES,	    /* the task has another name */
 	ESPY_EFFECT_MAPS,	    /* memory is mapped; the arguments are those of mmap, in its order */
 	ESPY_EFFECT_RECEIVES_FDS,   /* struct msghdr A may have brought descriptors */
 	ESPY_EFFECT_MAKES_PIDFD,    /* with CLONE_PIDFD in A, B points to a descriptor of the new process */
@@ -137,7 +137,7 @@ enum espy_effect {
 	ESPY_EFFECT_RESTORES,	    /* the registers are those of before a signal: the kernel tells no call number at its end */
 };
 
-/* espy_plan.effect_args: A in the low half, B in the high one; what an effect does not have is ESPY_NO_ARG. */
+/* espy_plan.effect_args: A in the low half, B in the high one; ESPY_NO_ARG: the effect has none. */
 #define ESPY_NO_ARG 0xfu
 #define ESPY_EFFECT_A(args) ((args) & 0xfu)
 #define ESPY_EFFECT_B(args) ((unsigned)(args) >> 4)
@@ -173,7 +173,7 @@ struct espy_variant {
 	__u64 key;
 	__u16 plan;
 	__u16 reserved;
-	__u32 call; /* index in the image's calls: the decoder's side of the same variant */
+	__u32 call; /* index in the image's calls, for the decoder of the same variant */
 };
 _Static_assert(sizeof(struct espy_variant) == 16, "");
 
