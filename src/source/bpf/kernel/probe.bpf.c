@@ -424,10 +424,17 @@ static __noinline int put_all(const struct espy_probe_plan *plan, struct task_st
 	return out_copy(&s->rec.rec, size) ? ring_full() : 1;
 }
 
-static __always_inline const struct espy_probe_plan *plan_of(u64 cookie)
+/* Begins a hit of the probe whose number and definition are the cookie of ctx. NULL: the task is not watched. */
+static __always_inline const struct espy_probe_plan *begin_hit(struct task_struct *task, void *ctx, struct hit *h)
 {
-	u32 nr = cookie >> 32;
+	u64 cookie;
+	u32 nr;
 
+	if (!watched_current(task))
+		return NULL;
+	cookie = bpf_get_attach_cookie(ctx);
+	nr = cookie >> 32;
+	h->def = cookie;
 	return bpf_map_lookup_elem(&espy_probe_plans, &nr);
 }
 
@@ -460,15 +467,11 @@ SEC("uprobe")
 int espy_probe(struct pt_regs *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct espy_probe_plan *plan;
 	struct hit h = {};
+	const struct espy_probe_plan *plan = begin_hit(task, regs, &h);
 
-	if (!watched_current(task))
-		return 0;
-	plan = plan_of(bpf_get_attach_cookie(regs));
 	if (!plan)
 		return 0;
-	h.def = bpf_get_attach_cookie(regs);
 	fetch_all(regs, plan, &h);
 	record(plan, task, &h, false);
 	return 0;
@@ -563,15 +566,11 @@ SEC("uprobe")
 int espy_probe_end(struct pt_regs *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct espy_probe_plan *plan;
 	struct hit h = {};
+	const struct espy_probe_plan *plan = begin_hit(task, regs, &h);
 
-	if (!watched_current(task))
-		return 0;
-	plan = plan_of(bpf_get_attach_cookie(regs));
 	if (!plan)
 		return 0;
-	h.def = bpf_get_attach_cookie(regs);
 	h.begun = take_frame(task, entry_sp(regs), &h);
 	fetch_all(regs, plan, &h);
 	record(plan, task, &h, true);
@@ -584,16 +583,12 @@ SEC("tracepoint")
 int espy_tracepoint(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct espy_probe_plan *plan;
 	u64 at = (u64)ctx, begin = 0;
 	struct hit h = { .kernel = 1 };
+	const struct espy_probe_plan *plan = begin_hit(task, ctx, &h);
 
-	if (!watched_current(task))
-		return 0;
-	plan = plan_of(bpf_get_attach_cookie(ctx));
 	if (!plan || bpf_probe_read_kernel(&begin, sizeof(begin), &at))
 		return 0;
-	h.def = bpf_get_attach_cookie(ctx);
 	fetch_fields(begin, plan, &h);
 	record(plan, task, &h, false);
 	return 0;
