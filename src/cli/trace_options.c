@@ -4,7 +4,7 @@
  *
  * 1. A row without help is an alias or refused: known, not listed.
  * 2. docs/espy-trace.1.scd names every row that has help; tests/cli/help.sh compares.
- * 3. What several options decide together is in trace_args.c.
+ * 3. trace_args.c has the rules over several options.
  */
 #include "cli/trace_handlers.h"
 
@@ -325,7 +325,7 @@ static const struct espy_opt statistics[] = {
 	     "the time from entry to return of a call, instead of that spent on a processor"),
 };
 
-/* Known so that they can be refused in clear words. */
+/* Options of strace that have no help here. espy refuses most of them in clear words. */
 static const struct espy_opt refused[] = {
 	ALIAS("kvm", espy_do_qualifier, 0),
 	ALIAS("namespace", espy_do_qualifier, 0),
@@ -357,14 +357,17 @@ const size_t espy_record_group_cnt = COUNT(espy_record_groups);
 const struct espy_opt_group espy_show_groups[] = {
 	{ "General", general, COUNT(general) },	   { "Which part of the trace", replay, COUNT(replay) },
 	{ "Probes", shown_probes, COUNT(shown_probes) },
-	{ "Static marks", marks, 1 }, /* those after it are of how marks are made, not of which are shown */
+	{ "Static marks", marks, 1 }, /* only the first: the others are about the making of marks, not the selection */
 	{ "Filters", filters, COUNT(filters) },	   { "Form of the lines", format, COUNT(format) },
 	{ "Where they go", output, COUNT(output) }, { "Statistics", statistics, COUNT(statistics) },
 	{ "Not in this version", refused, COUNT(refused) },
 };
 const size_t espy_show_group_cnt = COUNT(espy_show_groups);
 
-/* What a trace may say of how it was selected. It is foreign: nothing in it writes, runs or opens anything. */
+/*
+ * Options that a trace may give for its own selection. The trace is foreign: none of them writes, runs or opens
+ * anything.
+ */
 const struct espy_opt_group espy_select_groups[] = {
 	{ "General", general, 1 },
 	{ "Filters", filters, COUNT(filters) },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Filter expressions: which kind a text is, and the kinds that are not sets of calls (those are in filter_calls.c). */
+/* Filter expressions: the kind of a text, and all kinds but sets of calls, which filter_calls.c parses. */
 #include "filter/call_filter.h"
 
 #include <ctype.h>
@@ -47,7 +47,9 @@ void espy_filter__init(struct espy_filter *f)
 	f->users = 1;
 }
 
-/* The next word of a comma list in *s, its length in *len; empty words are passed over. False: no more. */
+/*
+ * Finds the next word of a comma list: *s, of *len bytes. Passes over empty words. Returns false if there is no more.
+ */
 static bool next_word(const char **s, size_t *len)
 {
 	*s += strspn(*s, ",");
@@ -192,14 +194,17 @@ static int parse_fds(struct espy_fd_set *set, const char *s, char *err, size_t e
 	return 0;
 }
 
-/* "none": nothing is dumped; then nobody need read more than is shown. */
+/* Drops a set of "none": then no source need capture more bytes than the text shows. */
 static void drop_if_empty(struct espy_fd_set *set)
 {
 	if (!set->fd_cnt && !set->negated)
 		set->given = false;
 }
 
-/* The kind of an expression, and in *rest what stands behind "KIND=". Without one it selects calls. A kind that was mistyped is refused. */
+/*
+ * Finds the kind of an expression; *rest is the text behind "KIND=". Without a kind it selects calls. -EINVAL: a
+ * mistyped kind.
+ */
 static int find_kind(const char *expr, enum what *what, const char **rest, char *err, size_t err_sz)
 {
 	const size_t len = strcspn(expr, "=");

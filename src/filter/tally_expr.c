@@ -17,7 +17,7 @@
 
 #define OTHER_CALLS ESPY_MAX_SYSCALLS /* the place of all numbers beyond the tables */
 
-/* What the name means in a call. */
+/* The meaning of the name in a call. */
 enum { UNBOUND, LACKS, HAS };
 struct bound {
 	uint8_t state; /* one of the above */
@@ -28,9 +28,9 @@ struct bound {
 
 struct espy_tally_expr {
 	char *text;
-	char *events;		/* NULL: all that are selected */
-	bool of_calls, of_hits; /* `events` names these */
-	bool returns;		/* of probes where functions return */
+	char *events;		/* NULL: all selected events */
+	bool of_calls, of_hits; /* `events` names calls, or hits */
+	bool returns;		/* `events` names only probes of returns */
 	bool numbers;
 	bool any; /* calls of any number count */
 	char name[ESPY_CONDITION_NAME_MAX];
@@ -51,7 +51,7 @@ static int wrong(struct espy_condition_error *e, size_t at, const char *text)
 	return -EINVAL;
 }
 
-/* EVENTS, of which len bytes stand before the colon. */
+/* Takes EVENTS, the len bytes before the colon. */
 static int take_events(struct espy_tally_expr *x, size_t len, struct espy_condition_error *e)
 {
 	static const char returns[] = "%return";
@@ -136,7 +136,10 @@ unsigned espy_tally_expr__asks(const struct espy_tally_expr *x)
 
 /* ---- calls */
 
-/* A text where the name can be one, but of a descriptor its number: `path` is the file. */
+/*
+ * Finds the value of the name in a call: a text if the name can be one, but the number of a descriptor (`path` is its
+ * file).
+ */
 static int find_value(const struct espy_tally_expr *x, struct espy_call_names *call, struct espy_name_info *info,
 		      char *why, size_t why_sz)
 {
@@ -218,12 +221,12 @@ static int find_calls(struct espy_tally_expr *x, struct espy_condition_error *e)
 	return espy_filter_calls__parse(&x->named, &x->any, images, x->events, e->text, sizeof(e->text));
 }
 
-/* What is found out about the calls that are watched. */
+/* Result of the search for the name in all watched calls. */
 struct search {
 	const char *call; /* a name; NULL: no call is watched */
 	bool several;	  /* there are other names, too */
 	bool bound;	  /* a call has the value */
-	bool unlike;	  /* a call has the name, but its value cannot be counted so */
+	bool unlike;	  /* a call has the name, but this tally cannot count its value */
 	char why[200];
 	struct espy_nearest near;
 };
@@ -252,7 +255,7 @@ static void try_call(struct espy_tally_expr *x, unsigned abi, uint32_t nr, struc
 	s->unlike |= err == -EINVAL;
 }
 
-/* Why no call has the value. */
+/* Says why no call has the value. Returns -EINVAL. */
 static int say_why(const struct espy_tally_expr *x, const struct search *s, struct espy_condition_error *e)
 {
 	const bool whole = !strpbrk(x->name, ".[");
@@ -321,7 +324,7 @@ static int get_of_call(struct espy_tally_expr *x, const struct espy_call_view *v
 	return err ? err : 1;
 }
 
-/* ---- what a source can count */
+/* ---- the part that a source can count */
 
 static struct espy_tally_spec spec_of(const struct bound *b)
 {
@@ -413,7 +416,7 @@ static bool names_hit(const struct espy_tally_expr *x, const struct espy_mark_de
 	return espy_fits(provider, def->provider) && espy_fits(colon + 1, def->name);
 }
 
-/* Which argument or other value of the hit is meant. -ENOENT: it has none, or none of the wanted kind. */
+/* Finds the argument or other value of the hit that the name means. -ENOENT: none, or none of the wanted kind. */
 static int find_of_hit(const struct espy_tally_expr *x, const struct espy_event *event, const uint8_t *kinds)
 {
 	static const struct {

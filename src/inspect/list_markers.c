@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Static marks and USDT probes: one line for each place in the code. Names and formats come from a file that anyone may
- * have written, so all texts are shown quoted or escaped.
+ * Static marks and USDT probes: one line for each place in the code. Names and formats come from a foreign file, so all
+ * texts are quoted or escaped.
  */
 #include "inspect/list_markers.h"
 
@@ -55,7 +55,7 @@ static char *text_of(struct espy_buf *b)
 	return b->data;
 }
 
-/* Escaped, so that it can do nothing to a terminal. */
+/* Escapes a text, so that it can do nothing to a terminal. */
 static void put_safe(struct espy_buf *b, const char *s, size_t len, bool quotes)
 {
 	espy_buf__quote(b, (const uint8_t *)s, len, ESPY_HEX_NONE, NULL, quotes);
@@ -109,7 +109,7 @@ static char *quoted(const char *s, bool quotes)
 	return text_of(&b);
 }
 
-/* The sessions that want the mark, by their slots, and callbacks. */
+/* Names the sessions that want the mark, by their slots, other tools, and callbacks. */
 static char *who_wants(const struct list *l, uint32_t sessions)
 {
 	struct espy_buf b = { 0 };
@@ -140,7 +140,7 @@ static const char *const agent_states[] = {
 	[ESPY_SITE_GONE] = "gone",
 };
 
-/* What the agent says of the site at this address; NULL: it does not know it. */
+/* Returns the state of the site at this address, from the agent; NULL: the agent does not know the site. */
 static const char *agent_state(struct list *l, uint64_t addr, char **who)
 {
 	struct espy_agent_info info;
@@ -169,7 +169,7 @@ static size_t read_process(pid_t pid, uint64_t addr, void *buf, size_t len)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-/* Without an agent: what stands at the site. */
+/* Returns the state of a site, from the agent; without an agent, from the bytes of the site. */
 static const char *site_state(struct list *l, uint64_t addr, char **who)
 {
 	const uint64_t off = ESPY_CODE_NOP5;
@@ -230,7 +230,7 @@ static void add_marks(struct list *l, const struct espy_elf *e, uint64_t bias, c
 	espy_marks__free(&m);
 }
 
-/* The twin of a mark of ours: it is one thing, shown once. */
+/* Returns whether a USDT probe is the note of a mark, which has a line already. */
 static bool is_twin(const struct espy_marks *m, const struct espy_usdt *u)
 {
 	for (size_t i = 0; i < m->mark_cnt; i++) {
@@ -306,7 +306,7 @@ static int widest(const struct list *l, size_t column)
 	return w > 60 ? 60 : (int)w;
 }
 
-/* The rows of one file, sorted, and free for the next. */
+/* Prints the rows of one file, sorted, and frees them. */
 static void show_rows(struct list *l, const char *path)
 {
 	if (l->row_cnt) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From section to section, and past what is damaged. */
+/* Goes from section to section, and past damage. */
 #include "trace/reader_impl.h"
 
 #include <errno.h>
@@ -43,12 +43,12 @@ int espy_reader__find_head(struct espy_trace_reader *r, uint64_t from, bool any_
 				return 1;
 			}
 		}
-		/* what was not searched: a head that begins here and ends beyond */
+		/* a head may begin in these bytes and end beyond */
 		from += size - sizeof(head) + 1;
 	}
 }
 
-/* What stands at an offset. */
+/* The contents of the file at an offset. */
 enum look { LOOK_WHOLE, LOOK_END, LOOK_BAD, LOOK_CUT, LOOK_ERROR };
 
 struct seen {
@@ -107,7 +107,7 @@ bool espy_reader__section_at(struct espy_trace_reader *r, uint64_t offset, struc
 	return true;
 }
 
-/* Does anything follow the section that begins at `offset`? What is last may still be on its way. */
+/* Returns whether nothing follows the section that begins at `offset`: its writer may be at work on it. */
 static bool is_last(struct espy_trace_reader *r, uint64_t offset, const struct seen *s)
 {
 	const uint8_t *bytes;
@@ -133,7 +133,10 @@ int espy_reader__next_section(struct espy_trace_reader *r, struct espy_section_h
 		}
 		if (look == LOOK_WHOLE)
 			break;
-		/* The head tells where the next one is, if the damage is in the payload; else it is searched for. */
+		/*
+		 * If the damage is in the payload, the head tells the place of the next one; else the reader searches
+		 * for it.
+		 */
 		uint64_t guess = r->offset + sizeof(s.head) + (s.head_good ? s.head.stored_sz : 0);
 		struct seen after;
 

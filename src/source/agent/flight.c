@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The flight recorder of marks. The rings overwrite their oldest chunks by themselves (ESPY_AGENT_NEWEST), and nothing
- * is read until a snapshot is wanted. Then each ring is copied while the program writes on, what was overwritten meanwhile
- * is dropped from the copy, and the copies are read as if they were rings whose programs have ended. Rings of processes
- * that have ended are kept, the newest ones, as long as they take no more memory than one ring may.
+ * The flight recorder of marks. The rings overwrite their oldest chunks by themselves (ESPY_AGENT_NEWEST), and espy
+ * reads none until a snapshot is wanted. Then it copies each ring while the program writes on, and drops from the copy
+ * the chunks that were overwritten meanwhile. It reads the copies as rings whose programs have ended. espy keeps the
+ * newest rings of processes that have ended, in as much memory as one ring may take.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ void espy_agent_past__pair(struct espy_agent_past *c)
 
 	if (c->cnt && espy_now_ns() - c->ns[c->cnt - 1] < c->gap_ns)
 		return;
-	if (c->cnt == max) { /* every other one is enough: clocks drift slowly */
+	if (c->cnt == max) { /* every second pair is enough: clocks drift slowly */
 		for (size_t i = 0; i < max / 2; i++) {
 			c->ns[i] = c->ns[2 * i];
 			c->tsc[i] = c->tsc[2 * i];
@@ -42,7 +42,7 @@ void espy_agent_past__pair(struct espy_agent_past *c)
 	c->ns[c->cnt++] = t.ns[1];
 }
 
-/* now: for what is younger than all pairs, and for what is older. */
+/* Converts a time by the pairs around it; by `now` if it is later or earlier than all pairs. */
 static uint64_t past_to_ns(const struct espy_agent_past *c, const struct espy_tsc *now, uint64_t tsc)
 {
 	size_t lo = 0, hi = c->cnt;
@@ -74,7 +74,7 @@ static uint64_t seq_of(const struct espy_agent_ring *r, uint32_t i)
 	return __atomic_load_n(&chunk_of(r, i)->seq, __ATOMIC_ACQUIRE);
 }
 
-/* Looks at the whole records of a chunk, one after the other. Returns where they end; *cnt: how many there are. */
+/* Looks at the whole records of a chunk, one after the other. Returns the offset of their end; *cnt: their number. */
 static uint32_t walk(uint8_t *chunk, uint32_t size, void (*each)(void *ctx, struct espy_mark_record *rec), void *ctx,
 		     uint64_t *cnt)
 {
@@ -98,7 +98,7 @@ struct whose {
 	struct espy_agent_process *p;
 };
 
-/* Times of a copy are of our clock. */
+/* Converts the times of a copy to CLOCK_MONOTONIC. */
 static void convert(void *ctx, struct espy_mark_record *rec)
 {
 	const struct whose *w = ctx;
@@ -113,8 +113,9 @@ static void drop(struct espy_agent_ring *copy, uint32_t i)
 }
 
 /*
- * What was overwritten since it was copied is dropped, and *overwritten is what the ring says of all that is not in the
- * copy. Exact if nothing is overwritten during one look through the copy, which is tried again and again.
+ * Drops chunks that were overwritten since they were copied. *overwritten is the ring's count of records that are not
+ * in the copy. The count is exact if the program overwrites nothing during one look through the copy; the function
+ * tries several times.
  */
 static void agree(const struct espy_agent_ring *r, struct espy_agent_ring *copy, uint64_t *overwritten,
 		  uint64_t *over_time)
@@ -129,7 +130,7 @@ static void agree(const struct espy_agent_ring *r, struct espy_agent_ring *copy,
 		for (uint32_t i = 0; i < r->nchunks; i++) {
 			if (!seq_of(copy, i))
 				continue;
-			/* At 2 its records may be counted or not yet: in a moment they are. */
+			/* At 2 the program may not have counted its records yet; it soon has. */
 			between |= __atomic_load_n(&chunk_of(r, i)->closed, __ATOMIC_ACQUIRE) == 2 &&
 				   seq_of(r, i) == seq_of(copy, i);
 			if (seq_of(r, i) != seq_of(copy, i))
@@ -156,8 +157,8 @@ static int newest_first(const void *a, const void *b)
 }
 
 /*
- * The chunks that had begun at one moment, the newest first: the oldest are those that the program overwrites while we
- * are at it. Younger ones belong to what happens after the snapshot. false: the program was faster and has gone round once.
+ * Copies the chunks that had begun at one moment, the newest first: the program overwrites the oldest meanwhile. Later
+ * chunks belong to the next snapshot. Returns false if the program was faster and has gone round once.
  */
 static bool copy_chunks(const struct espy_agent_ring *r, struct espy_agent_ring *copy, struct numbered *v,
 			uint64_t *overwritten, uint64_t *over_time)
@@ -183,7 +184,7 @@ static bool copy_chunks(const struct espy_agent_ring *r, struct espy_agent_ring 
 	return __atomic_load_n(&head->seq, __ATOMIC_ACQUIRE) - until < r->nchunks - 1;
 }
 
-/* The copy's memory is to be unmapped by the caller: its `map`, of `size` bytes. */
+/* Copies a ring. The caller unmaps the copy's memory: its `map`, of `size` bytes. */
 static int copy_ring(struct espy_agent_source *s, struct espy_agent_process *p, struct espy_agent_ring *copy,
 		     uint64_t *overwritten, uint64_t *over_time)
 {
@@ -209,7 +210,7 @@ static int copy_ring(struct espy_agent_source *s, struct espy_agent_process *p, 
 	for (unsigned try = 0; v && try < ROUNDS && !copy_chunks(r, copy, v, overwritten, over_time); try++)
 		;
 	free(v);
-	/* All bits are 0: every chunk is taken. Those with a seq hold something. */
+	/* All bits are 0: every chunk is taken. Chunks with a seq have records. */
 	for (uint32_t i = 0; i < r->nchunks; i++) {
 		struct espy_chunk *c = (void *)(map + r->data_off + (size_t)i * r->chunk_sz);
 		uint64_t cnt;
@@ -234,7 +235,10 @@ static int no_record(void *ctx, const struct espy_rec *rec)
 	return 0;
 }
 
-/* What an event is called stands in the process's area, which is not kept; and which event is the last? */
+/*
+ * Reads the names of all events, which stand in the process's area, and finds the last event: espy does not keep the
+ * area.
+ */
 static void ask_def(void *ctx, struct espy_mark_record *rec)
 {
 	const struct whose *w = ctx;
@@ -245,7 +249,7 @@ static void ask_def(void *ctx, struct espy_mark_record *rec)
 	espy_agent_process__def(w->s, w->p, rec->def, no_record, NULL, &stop);
 }
 
-/* Of a ring that nobody writes to any more only the pages with records are kept. Returns their size. */
+/* Gives back the pages without records of a ring that no thread writes to any more. Returns the size of the others. */
 static uint64_t shrink(struct espy_agent_source *s, struct espy_agent_process *p)
 {
 	const struct espy_agent_ring *r = &p->ring;
@@ -259,7 +263,7 @@ static uint64_t shrink(struct espy_agent_source *s, struct espy_agent_process *p
 			continue;
 		const uint32_t end = (walk(chunk, r->chunk_sz, ask_def, &whose, &cnt) + 4095) & ~4095u;
 
-		if (end < r->chunk_sz) /* reads as zeros, as it was */
+		if (end < r->chunk_sz) /* the rest reads as zeros, as before */
 			madvise(chunk + end, r->chunk_sz - end, MADV_REMOVE);
 		kept += end;
 	}
@@ -272,7 +276,7 @@ static void forget(struct espy_agent_source *s, struct espy_agent_process **at)
 	const struct espy_ring *head = (const void *)p->map;
 	uint64_t cnt;
 
-	/* Nobody writes there any more, so it can be counted where it lies. */
+	/* No thread writes there any more, so the records can be counted in place. */
 	for (uint32_t i = 0; i < p->ring.nchunks; i++)
 		if (seq_of(&p->ring, i)) {
 			walk((uint8_t *)(uintptr_t)chunk_of(&p->ring, i), p->ring.chunk_sz, NULL, NULL, &cnt);
@@ -314,7 +318,7 @@ void espy_agent_flight__trim(struct espy_agent_source *s)
 
 /* ---- the snapshot */
 
-struct kept { /* of a process, while its copy stands in for its ring */
+struct kept { /* the ring of a process while a copy takes its place */
 	struct espy_agent_ring ring;
 	bool ended, tsc;
 };
@@ -345,7 +349,7 @@ int espy_agent_flight__snapshot(struct espy_agent_source *s, int (*deliver)(void
 		if (overwritten && over_time > s->stats.whole_since_ns)
 			s->stats.whole_since_ns = over_time;
 		p->ring = copy;
-		p->ended = true; /* all that is there goes out at once */
+		p->ended = true; /* all its records are delivered at once */
 		p->tsc = false;
 	}
 	int n = deliver(ctx);

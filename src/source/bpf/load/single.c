@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tracepoints of single system calls. They cost the calls that are not wanted less than the tracepoints of all calls,
- * but the kernel takes tens of milliseconds to let go of each. So a session starts with those of all calls, and
- * changes over once it has lasted so long that this pays.
+ * Tracepoints of single system calls. They cost unwanted calls less than the tracepoints of all calls, but the kernel
+ * takes tens of milliseconds to let go of each. So a session starts with the tracepoints of all calls. It changes over
+ * once it has lasted so long that this pays.
  *
  * No call may be lost or recorded twice on the way. While both programs are attached, the general one runs first,
- * records and leaves a mark for the task, which the other one takes away (shared.h, ESPY_MARK_*). The general one
- * takes it away too, at the task's next call. So only one kind of mark can mislead: left by a call that began before
- * the other program was there, of a task that has made no call since. Those are found by asking (QUESTIONED), waiting
- * until every call that was on its way has ended (a grace period of the kernel, which a small process waits out), and
- * looking who has not answered.
+ * records and leaves a mark for the task; the other one takes the mark away (shared.h, ESPY_MARK_*). So does the
+ * general one at the task's next call. Only one kind of mark can mislead: a call left it that began before the other
+ * program was attached, and the task has made no call since. espy finds these marks in three steps. It asks
+ * (QUESTIONED). It waits until every call that was on its way has ended: a grace period of the kernel, which a small
+ * process waits out. It looks which marks are unchanged.
  *
- * 32-bit calls have no such tracepoints. A task can make them if its program is a 32-bit one: known at exec, or from
- * /proc for those that run already. Then the general program is attached again, for such calls alone, before the new
- * program's first instruction if the reader is quick, and if not, it is said. What cannot be known beforehand is a
- * 64-bit program that uses int 0x80; it is found when it forks, gets a signal or ends that way, and said then. Where
- * functions of the kernel can be probed, a probe that only 32-bit calls meet finds it at once and counts what is missing.
+ * 32-bit calls have no such tracepoints. A task can make them if its program is a 32-bit one, as exec tells, or /proc
+ * for a program that runs already. Then espy attaches the general program again, for such calls alone. A quick reader
+ * does so before the new program's first instruction; else espy reports missing calls. A 64-bit program that uses int
+ * 0x80 cannot be known beforehand. espy finds it when it forks, gets a signal or ends by such a call, and then reports
+ * it. If functions of the kernel can be probed, a probe that only 32-bit calls meet finds it at once and counts the
+ * missing calls.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,9 +37,9 @@
 #include "source/bpf/bpf_source.h"
 
 #define SETTLED_NS 1000000000ull
-#define TASKS_ASKED 512u /* whose programs are looked at before the change; with more there is none */
+#define TASKS_ASKED 512u /* running tasks whose programs espy looks at; with more there is no change */
 
-/* The event of one call, counting nothing yet. Returns a descriptor. */
+/* Opens the event of one call, disabled. Returns a descriptor. */
 static int open_event(const struct bpf_source *s, int tracefs, uint32_t nr, bool at_exit)
 {
 	const struct espy_image *img = s->sets[ESPY_ABI_NATIVE].image;
@@ -69,10 +70,10 @@ static int attach_event(struct bpf_source *s, int tracefs, uint32_t nr, bool at_
 	return 0;
 }
 
-/* The programs for single tracepoints, on the maps that the session already has. */
+/* Loads the programs for single tracepoints, on the maps of the session. */
 static int load_programs(struct bpf_source *s, bool enters, bool exits)
 {
-	/* Functions can be probed where the kernel has this kind of event. */
+	/* The kernel can probe its functions if it has this kind of event. */
 	bool guard = exits && s->tables.compat && !access("/sys/bus/event_source/devices/kprobe/type", F_OK);
 	struct bpf_program *prog;
 	struct bpf_map *map;
@@ -109,20 +110,20 @@ static int load_programs(struct bpf_source *s, bool enters, bool exits)
 	return err;
 }
 
-/* Loading takes some tens of milliseconds, and attaching waits for processes that let go of events: a thread does it. */
+/* A thread does it: loading takes tens of milliseconds, and attaching waits for processes that let go of events. */
 struct bpf_change {
 	struct bpf_job job;
 	struct bpf_source *s;
 	bool enters, exits;
 	int tracefs;
-	int probe; /* the event that was opened first; its end is the grace period */
+	int probe; /* the event opened first; closing it takes the grace period */
 	int err;
-	const char *failed; /* the call at which it ended, if it was one */
+	const char *failed; /* the call at which the change failed, or NULL */
 	bool done;
 	bool stop; /* the session ends: no more is worth while */
 };
 
-/* One call that does nothing: which programs have seen it, in which order? */
+/* Makes one call that does nothing, and tells which programs have seen it, in order. */
 static uint32_t probe_call(struct espy_bpf_shared *shared, int which)
 {
 	shared->probe_order = 0;
@@ -138,8 +139,9 @@ static uint32_t probe_call(struct espy_bpf_shared *shared, int which)
 }
 
 /*
- * Does the program of all calls run first, as the marks need it? Not if someone else watched single calls before us: the
- * kernel has one place for all who do. Asked by one call of our own, before any call of the watched is at stake.
+ * Returns whether the program of all calls runs first, as the marks need it. It does not if another tool watched single
+ * calls before espy: the kernel has one place for all of them. A call of our own tells, before a call of a watched task
+ * matters.
  */
 static int probe_order(struct bpf_change *c)
 {
@@ -180,7 +182,7 @@ static int attach_programs(struct bpf_change *c)
 	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
 		if (c->enters && s->shared->enters[nr / 64] >> (nr % 64) & 1)
 			err = attach_event(s, c->tracefs, nr, false);
-		/* A number that this kernel has no call for fails at once and overwrites nothing: its exit tells all. */
+		/* An unknown number fails at once and overwrites nothing: its exit tells all. */
 		if (err == -ENOENT)
 			err = 0;
 		if (!err && c->exits && t->calls[nr].flags & ESPY_CALL_WANTED)
@@ -212,7 +214,9 @@ static int ascending(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* In a process of its own: keeps only these open, waits until nobody else has the events any more, lets go of them. */
+/*
+ * Runs in a process of its own: keeps only these descriptors, waits until it alone has the events, and lets go of them.
+ */
 static void __attribute__((noreturn)) hold_and_close(int *keep, size_t cnt, int go, int done)
 {
 	unsigned first = 0;
@@ -234,10 +238,10 @@ static void __attribute__((noreturn)) hold_and_close(int *keep, size_t cnt, int 
 }
 
 /*
- * Letting go of events takes long, inside the kernel and under a lock: left to a process that has nothing else open and
- * ends as soon as it is done, so that neither the caller nor a reader of its output waits for it. The events are closed
- * here. *over: a pipe that brings a byte when the process is done, and with it, all calls that were on their way
- * through the tracepoints then; NULL: nobody asks.
+ * Lets go of events. That takes long, inside the kernel and under a lock. So a process does it that has nothing else
+ * open, and neither the caller nor a reader of the caller's output waits for it. The caller's descriptors of the events
+ * are closed here. *over: a pipe; a byte comes when the process is done, and the calls that were on their way through
+ * the tracepoints with it. over may be NULL.
  */
 static int let_go(const int *events, size_t cnt, int *over)
 {
@@ -278,9 +282,9 @@ static int let_go(const int *events, size_t cnt, int *over)
 }
 
 /*
- * Begins to wait until all calls that are on their way through the tracepoints have left them: before the kernel lets
- * go of an event it waits for just that. One is opened for it that nobody else is likely to have open. s->grace can
- * be read when it is over.
+ * Begins to wait until all calls that are on their way through the tracepoints have left them. The kernel waits for
+ * that before it lets go of an event, so this function opens one that hardly another tool has open. s->grace is
+ * readable when the wait is over.
  */
 static int begin_grace(struct bpf_source *s, int tracefs)
 {
@@ -294,7 +298,7 @@ static int begin_grace(struct bpf_source *s, int tracefs)
 	return event < 0 ? event : let_go(&event, 1, &s->grace);
 }
 
-/* Tasks that were asked and have not answered lose their marks; the others are asked. Returns how many those are. */
+/* Takes away marks that were asked and are unchanged, and asks the others. Returns the number of the latter. */
 static size_t settle_marks(struct bpf_source *s)
 {
 	size_t asked = 0;
@@ -323,7 +327,7 @@ static bool compat_seen(const struct bpf_source *s)
 	return __atomic_load_n(&s->shared->compat_seen, __ATOMIC_SEQ_CST);
 }
 
-/* Does a task that runs already belong to a 32-bit program, or are there too many to ask? */
+/* Returns whether a running task belongs to a 32-bit program, or there are too many tasks to look at. */
 static bool compat_running(const struct bpf_source *s)
 {
 	if (s->tasks.cnt > TASKS_ASKED)
@@ -353,7 +357,7 @@ static void do_change(struct bpf_job *job)
 	__atomic_store_n(&c->done, true, __ATOMIC_RELEASE);
 }
 
-/* There is no change, or it ended early: every call goes on to cost what it costs. For bpf_source_tell_single(). */
+/* Keeps the reason why there is no change, or why it ended early, for bpf_source_tell_single(). */
 static void refuse(struct bpf_source *s, const char *call, int err)
 {
 	if (err == -ECANCELED)
@@ -395,7 +399,7 @@ void bpf_source_use_single(struct bpf_source *s)
 	bpf_job__start(&c->job, do_change);
 }
 
-/* The programs are attached, or cannot be: then all stays as it was. */
+/* Takes over the attached programs; if they could not be attached, all stays as it was. */
 static void end_change(struct bpf_source *s)
 {
 	struct bpf_change *c = s->change;
@@ -425,7 +429,7 @@ static void end_change(struct bpf_source *s)
 	free(c);
 }
 
-/* When the grace period is over: the change of exits, or once more if a call was just on its way. */
+/* Changes exits over when the grace period is over; begins another one if a call was just on its way. */
 static void go_on(struct bpf_source *s)
 {
 	struct pollfd end = { .fd = s->grace, .events = POLLIN };
@@ -452,14 +456,14 @@ static void go_on(struct bpf_source *s)
 	}
 	__atomic_store_n(&s->shared->handed, 1, __ATOMIC_SEQ_CST);
 	s->exits_over = true;
-	/* The program at exec does it in the other order: one of the two sees the other. */
+	/* The program at exec writes and reads in the other order: one of the two sees the other's value. */
 	if (compat_seen(s))
 		__atomic_store_n(&s->shared->all_back, 1, __ATOMIC_SEQ_CST);
 	else
 		drop_link(s, &s->raw_exit);
 }
 
-/* Someone makes 32-bit calls: the programs of all calls come back, those of exits for such calls only. */
+/* Attaches the programs of all calls again, because a task makes 32-bit calls; at exits they serve only such calls. */
 static void come_back(struct bpf_source *s)
 {
 	if (s->exits_over && !s->raw_exit && bpf_source_attach(s, "espy_raw_exit", NULL, &s->raw_exit))
@@ -515,7 +519,7 @@ void bpf_source_say_missed(struct bpf_source *s, bool at_end)
 				  "process %u made 32-bit calls before they could be watched: "
 				  "some of them may be missing%s",
 				  s->shared->missed_tid, missed > 1 ? " (and of other processes)" : "");
-	/* Not while a call that was counted may still be seen to end. */
+	/* Not while a program may still see a counted call end. */
 	if (!at_end && (!s->back_ns || espy_now_ns() - s->back_ns < SETTLED_NS))
 		return;
 	calls = __atomic_exchange_n(&s->shared->missed_calls, 0, __ATOMIC_SEQ_CST);
