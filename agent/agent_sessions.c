@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sessions: whose they are, their rings and rules, and what espy asks for. A slot is espy's to write: a request is
-// copied once and the copy checked.
+// Sessions: their holders, rings, rules and requests. espy writes a slot, so the agent copies a request once and checks
+// the copy.
 #include "inside.h"
 #include "record/mark_format.h"
 
@@ -27,7 +27,7 @@ static void ring_free(struct ring *ring)
 {
 	if (!ring)
 		return;
-	// espy has mapped what it wants to read on; this descriptor is only how it finds it
+	// espy has its own mapping; it needs the descriptor only to find the memfd
 	sys(SYS_close, ring->fd, 0, 0, 0, 0, 0);
 	mem_retire(ring->shared, ring->map_sz, 1);
 	mem_retire(ring, sizeof(*ring), 0);
@@ -140,7 +140,7 @@ static int compare_text(const char *a, const char *b, size_t n)
 	return __builtin_memcmp(a, b, n);
 }
 
-// The argument that a predicate means: its name in the format, or argN. -1: there is none.
+// Returns the number of the argument that a predicate names, by the format or as argN; -1: there is none.
 static int find_arg(const struct def *d, const char *name)
 {
 	size_t len = 0;
@@ -154,7 +154,7 @@ static int find_arg(const struct def *d, const char *name)
 	return espy_mark_arg_number(name, len, d->format.nargs);
 }
 
-// What is so of every value, or of none: as unsigned numbers they are >= 0, and not < 0.
+// Makes a predicate that holds for every value (>= 0, unsigned), or for none (< 0).
 static int say_always(struct pred *to, int always)
 {
 	to->type = ESPY_CONST_UINT;
@@ -195,7 +195,8 @@ static int resolve_number(struct pred *to, const struct espy_agent_pred *asked, 
 		to->type = is_signed ? ESPY_CONST_INT : ESPY_CONST_UINT;
 		return 0;
 	}
-	// signed against a constant above all of them, unsigned against one below: say what is so of every value
+	// signed against a constant above all of them, unsigned against one below: the result is the same for every
+	// value
 	if (is_signed ? from->u > INT64_MAX : from->i < 0) {
 		static const uint8_t less[] = { [ESPY_CMP_EQ] = 0, [ESPY_CMP_NE] = 1, [ESPY_CMP_LT] = 1,
 						[ESPY_CMP_LE] = 1, [ESPY_CMP_GT] = 0, [ESPY_CMP_GE] = 0 };
@@ -259,7 +260,7 @@ static int check_rule(struct rule *to, const struct espy_agent_rule *from)
 	return 0;
 }
 
-// Which defs a rule is about: their hooks are to be made anew.
+// Marks the defs that match a rule as changed, and counts them.
 static void touch(const char *pattern, struct espy_agent_ruled *ruled, const struct rule *rule)
 {
 	struct rule_preds preds;
@@ -304,7 +305,7 @@ static void end_session(uint32_t i, unsigned int state)
 	slot_at(i)->state = state;
 }
 
-// No thread is inside with this session any more: its ring goes, and its places in the threads may be used again.
+// Frees the ring of a session, and its places in the threads. No thread is inside with it any more.
 static void forget_ring(uint32_t i)
 {
 	struct session *s = &agent.sessions[i];
@@ -324,8 +325,8 @@ static void forget_ring(uint32_t i)
 	s->leaving = NULL;
 }
 
-// The same for a session that is closed, if it can be by now: among a thousand busy threads one that was interrupted
-// inside comes back after seconds.
+// The same for a closed session, if no thread is inside by now. Among a thousand busy threads, one that was interrupted
+// inside may come back after seconds only.
 static int try_to_forget(uint32_t i)
 {
 	struct session *s = &agent.sessions[i];
@@ -491,7 +492,7 @@ unsigned int session_check(void)
 
 		if (s->open && !is_held(i) && (!s->inherited || now_ns() > s->deadline_ns))
 			end_session(i, ESPY_SLOT_FREE);
-		// nobody will ask for what is left in the ring of a session whose holder is gone
+		// without its holder no reader will ask for the rest of the ring
 		if (!s->open && s->ring && !is_held(i) && try_to_forget(i))
 			slot_at(i)->state = ESPY_SLOT_FREE;
 		n += s->open || s->ring;

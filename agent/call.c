@@ -14,15 +14,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// So often, and a millisecond each, a full queue is tried again: somebody else fills it, and espy empties it. A fork waits for the
-// former; a program that starts waits for espy anyway, and would run without its marks.
+// A full queue is tried again so often, a millisecond apart: other processes fill it, and espy empties it. A fork waits
+// for the first. A program that starts waits for espy anyway, and would run without its marks.
 #define DIAL_TRIES_BORN 20
 #define DIAL_TRIES_STARTED 1000
-// While a program waits for espy's answer it looks now and then which process traces it, and waits no longer after so many looks in turn.
+// While a program waits for espy's answer, it looks at intervals whether espy traces it. After so many such looks in
+// turn it waits no longer.
 #define LOOK_MS 50u
 #define TRACED_LOOKS 6u
 
-// The process at the other end; of nobody's, 0, if the kernel does not say.
+// Returns the process at the other end; pid 0 and uid -1 if the kernel does not tell.
 static struct ucred peer_of(int fd)
 {
 	struct ucred who = { .uid = (uid_t)-1 };
@@ -33,8 +34,8 @@ static struct ucred peer_of(int fd)
 	return who;
 }
 
-// The process that listens gets descriptors of this one. When espy is gone anybody can listen under its name: then only root,
-// or the user whose process this is.
+// Returns whether root or this process's own user listens. The listener gets descriptors of this process, and when espy
+// is gone any user can listen under its name.
 static int is_trusted(int fd)
 {
 	const struct ucred who = peer_of(fd);
@@ -42,8 +43,8 @@ static int is_trusted(int fd)
 	return !who.uid || who.uid == (uid_t)sys(SYS_geteuid, 0, 0, 0, 0, 0, 0);
 }
 
-// A connection, or -errno. With nobody listening it fails at once. A program that is confined by a seccomp filter could be
-// killed for the try.
+// Returns a connection, or -errno. Without a listener it fails at once. It does not try in a program under a seccomp
+// filter, which could kill the program for it.
 static int dial(const char *name, size_t len, int tries)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -106,7 +107,7 @@ void call_born(uint32_t i)
 	sys(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-// The number behind that name in /proc/self/status; 0: there is none.
+// Returns the number behind that name in /proc/self/status; 0: there is none.
 static long field(const char *status, long n, const char *name, long len)
 {
 	long value = 0;
@@ -120,7 +121,7 @@ static long field(const char *status, long n, const char *name, long len)
 	return 0;
 }
 
-// Is this thread traced by ptrace, by a thread of that process? 0: of its parent.
+// Returns whether a thread of that process traces this thread by ptrace; pid 0: the parent.
 static int is_traced_by(long pid)
 {
 	static const char tracer[] = "TracerPid:\t", parent[] = "PPid:\t";
@@ -138,8 +139,9 @@ static int is_traced_by(long pid)
 	return !sys(SYS_faccessat, AT_FDCWD, (long)status, F_OK, 0, 0, 0);
 }
 
-// Waits until espy closes the connection. espy may trace this thread itself: it came to load the agent before this one was
-// there, and answers when it has let go; or it waits for the dlopen() that runs here, and does not answer before that is done.
+// Waits until espy closes the connection. espy may trace this thread itself. Either it came to load the agent before
+// this one was there, and answers when it has let go. Or it waits for the dlopen() that runs here, and answers only
+// afterwards.
 static void wait_for_espy(int fd, int traces_all)
 {
 	const long espy = traces_all ? 0 : peer_of(fd).pid;
@@ -169,8 +171,8 @@ void call_started(const char *where)
 
 	if (fd < 0)
 		return;
-	// A parent that traces this program has held it from its first instruction on: espy, that is about to look at it anyway, or a
-	// debugger. With a third word espy traces all its programs.
+	// A parent that traces this program has held it from its first instruction on: a debugger, or espy, which looks
+	// at it anyway. With a third word espy traces all its programs.
 	if ((*c || !is_traced_by(0)) && sys(SYS_sendto, fd, (long)&call, sizeof(call), MSG_NOSIGNAL, 0, 0) == (long)sizeof(call))
 		wait_for_espy(fd, !!*c);
 	sys(SYS_close, fd, 0, 0, 0, 0, 0);

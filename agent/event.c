@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) void copy_pairs(void *to, const voi
 	}
 }
 
-// How much of them `*` or a precision asks for.
+// Returns the number of bytes that `*` or a precision asks for.
 static uint32_t asked_len(const struct arg *a, const uint64_t *words)
 {
 	int64_t asked;
@@ -129,7 +129,7 @@ static uint32_t asked_len(const struct arg *a, const uint64_t *words)
 	return asked > UINT32_MAX ? UINT32_MAX : (uint32_t)asked;
 }
 
-// What of a string or of bytes goes into the record: a span (event_text.h).
+// Returns the part of a string or of bytes that goes into the record, as a span (event_text.h).
 static inline uint64_t measure(const struct arg *a, const uint64_t *words, uint32_t max)
 {
 	const char *s = (const char *)words[a->word];
@@ -418,8 +418,9 @@ static __attribute__((noinline)) void event_any(struct thread *me, const struct 
 	finish(me, h, words);
 }
 
-// Numbers only, no filter: the way that is worth nanoseconds. It does with registers that nobody has to save (barriers,
-// so that what is at hand in memory is not kept in others). What it does not do at once, event_any does.
+// Numbers only, no filter: the way that is worth nanoseconds. It needs no register that it would have to save: barriers
+// keep the compiler from holding values in others that are at hand in memory. event_any() does what this function
+// leaves.
 static inline __attribute__((always_inline)) int write_words(struct thread *me, const struct hooks *h,
 							     const uint64_t *words, const struct wanted *w,
 							     enum clock clock, uint64_t *time)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The ring of a flight recorder: nobody reads, and chunks are taken in turn, the oldest first. Part of the event path (see
-// event.c), once for each chunk.
+// The ring of a flight recorder: it has no reader, and threads take chunks in turn, the oldest first. Part of the event
+// path (event.c), once for each chunk.
 #include "inside.h"
 
-// How many records the chunk holds. -1: one of them is being written at this very moment (by a thread that is in a signal
-// handler, and will go on with it). Whatever bytes stand there.
+// Counts the records of a chunk, whatever bytes stand there. -1: a thread is in the middle of one (in a signal handler,
+// and will go on with it).
 static int64_t count(const struct ring *ring, const struct espy_chunk *c, uint64_t *last)
 {
 	const uint8_t *bytes = (const uint8_t *)c;

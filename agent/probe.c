@@ -71,7 +71,7 @@ static int same_types(const struct def *d, const struct connection *c)
 static void add_call(struct def *d, const struct connection *c)
 {
 	if (d->what != ESPY_MARK_EVENT) {
-		d->ncalls = d->what == ESPY_MARK_TEST; // MARK_ENABLED: somebody wants that name
+		d->ncalls = d->what == ESPY_MARK_TEST; // MARK_ENABLED: a callback wants that name
 		d->changed = 1;
 		return;
 	}

@@ -2,8 +2,8 @@
 // Start, the agent's one thread, fork.
 //
 // The thread is an ordinary one of the program's threads library: setuid(2) of the program must reach it, too. It
-// blocks all signals, and leaves the program's table of descriptors, so that what it opens is seen and closed by
-// nobody.
+// blocks all signals. It leaves the program's table of descriptors, so that the program neither sees nor closes its
+// own.
 #include "inside.h"
 
 #include <errno.h>
@@ -29,7 +29,8 @@ uint32_t espy_agent_xsave_sz;
 uint32_t espy_agent_xsave_mask[2];
 
 EXPORT int espy_agent_start(void);
-// Why it does not run, -errno, for espy, which has loaded it and waits: read from outside, by this name.
+// The reason, -errno, why the agent does not run. espy, which has loaded it and waits, reads it from outside by this
+// name.
 EXPORT int espy_agent_failed;
 
 // The time stamp counter serves if the kernel itself tells the time by it, and lets the program read it.
@@ -150,7 +151,8 @@ static const struct timespec *work(struct timespec *pause)
 	return pause->tv_sec && agent.blind ? NULL : pause;
 }
 
-// What takes time, and the lock of the memory map, is left to the agent's thread: the thread that loads the library stands there.
+// Runs in the agent's thread, since it takes time and the lock of the memory map: the thread that loads the library
+// waits.
 static int init_tables(void)
 {
 	struct live *l;
@@ -187,7 +189,8 @@ static void *helper(void *arg)
 
 	// a table of our own, without copying the program's: a copy would keep its pipes open
 	sys(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE, 0, 0, 0);
-	// who looks for us by the name looks at our descriptors then, and in the program's may be those of another agent
+	// after the new table: espy finds us by the name and looks at our descriptors; the program may have those of
+	// another agent
 	prctl(PR_SET_NAME, ESPY_AGENT_COMM, 0, 0, 0);
 	sites_register();
 	pthread_mutex_lock(&agent.lock);
@@ -210,8 +213,8 @@ static void *helper(void *arg)
 	live->clock = agent.clock;
 	if (agent.ncpus)
 		live->rseq_off = (uint64_t)__rseq_offset;
-	// In a forked child what marks lead to are the parent's rings, which are not mapped here: no thread may follow it
-	// before it is replaced.
+	// In a forked child the hooks of marks lead to the parent's rings, which are not mapped here: no thread may
+	// follow them before they are replaced.
 	session_after_fork();
 	__atomic_store_n(&live->on, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	__atomic_store_n(&agent.area->ready, 1, __ATOMIC_RELEASE);
@@ -393,7 +396,7 @@ static int is_off(const char *value)
 	return value && value[0] == 'o' && value[1] == 'f' && value[2] == 'f' && !value[3];
 }
 
-// A set-user-ID program is not to be looked into by the user who started it.
+// Starts the agent, but not in a set-user-ID program: the user who has started it may not look into it.
 static __attribute__((constructor)) void loaded(void)
 {
 	const char *call = getenv(ESPY_AGENT_CALL_ENV);

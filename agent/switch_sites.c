@@ -33,7 +33,7 @@ static void set_state(struct object *o, struct site *s, unsigned int state)
 	site_publish(s);
 }
 
-// One site; its page is writable. Bytes that are neither our NOP nor our JMP are somebody else's: a breakpoint, a
+// Switches one site; its page is writable. Bytes that are neither our NOP nor our JMP belong to a breakpoint or a
 // uprobe.
 static int switch_site(struct object *o, struct site *s)
 {
@@ -55,7 +55,7 @@ static int switch_site(struct object *o, struct site *s)
 	return bytes != to;
 }
 
-// Nothing to do. Under somebody's breakpoint there may still be our JMP, so FOREIGN is tried again.
+// Returns whether the site is as wanted. Under a breakpoint there may still be our JMP, so FOREIGN is tried again.
 static int is_right(const struct site *s)
 {
 	return s->want ? s->state == ESPY_SITE_ON : s->state != ESPY_SITE_ON && s->state != ESPY_SITE_FOREIGN;

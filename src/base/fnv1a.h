@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The hash FNV-1a with 64 bits, for bytes that nobody chooses in order to make it collide. */
+/* The hash FNV-1a with 64 bits, for bytes that no attacker chooses to make it collide. */
 #ifndef ESPY_BASE_FNV1A_H
 #define ESPY_BASE_FNV1A_H
 

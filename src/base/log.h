@@ -4,7 +4,10 @@
 #define ESPY_BASE_LOG_H
 
 struct espy_log {
-	/* level, topic: enum espy_log_level, enum espy_log_topic of espy/espy.h; text: one line. NULL: nobody listens. */
+	/*
+	 * level, topic: enum espy_log_level, enum espy_log_topic of espy/espy.h; text: one line. NULL: messages are
+	 * dropped.
+	 */
 	void (*fn)(void *ctx, int level, int topic, const char *text);
 	void *ctx;
 };

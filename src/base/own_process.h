@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Processes of espy's own, which do what may keep their caller waiting for ever: such a process can be killed, and
- * nobody waits for its end. It runs in a copy of this process, so it takes no lock of the C library.
+ * Processes of espy's own, for work that may never end. espy can kill such a process, and does not wait for its end. It
+ * runs in a copy of this process, so it takes no lock of the C library.
  */
 #ifndef ESPY_BASE_OWN_PROCESS_H
 #define ESPY_BASE_OWN_PROCESS_H

@@ -18,7 +18,7 @@ struct espy_cli {
 	const char *opt_name; /* prefix of messages about options: "espy trace" */
 	const char *try_help; /* "espy trace --help", "strace -h" */
 	bool strace_mode;     /* called through a link named strace */
-	/* Told each option before its handler runs; NULL: nobody listens. 0 or -errno. */
+	/* Gets each option before its handler runs; may be NULL. Returns 0 or -errno. */
 	int (*seen)(void *ctx, const struct espy_opt_use *use);
 };
 

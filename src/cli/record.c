@@ -76,7 +76,7 @@ int espy_trace_keep_selection(void *ctx, const struct espy_opt_use *use)
 	}
 	unsigned long uid;
 
-	/* Where the trace is shown a name may be another user's, or nobody's. */
+	/* On the machine that shows the trace, the name may be another user's, or unknown. */
 	if (use->opt->handle == espy_do_uid && espy_trace_uid(use->arg, &uid))
 		n = asprintf(&word, "%s=%lu", use->as, uid);
 	else if (!use->arg)

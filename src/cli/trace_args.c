@@ -269,7 +269,7 @@ static bool is_null_device(const struct stat *st)
 	return S_ISCHR(st->st_mode) && !stat("/dev/null", &null) && st->st_rdev == null.st_rdev;
 }
 
-/* What the program prints would stand in the middle of the trace, and nobody could take it out again. */
+/* Refuses to record into the program's own output: its text would stand in the middle of the trace for good. */
 static int check_shared_output(struct espy_trace_args *a)
 {
 	const char *path = a->record.path;

@@ -165,7 +165,7 @@ static void show_progress(struct run *r)
 			 " paused \033[K",
 			 sec / 60, sec % 60, e.calls, e.calls == 1 ? "" : "s", (double)e.file_bytes / 1e6, lost, st.pauses);
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
-		return; /* nobody looks */
+		return; /* no user looks */
 	r->progress_shown = true;
 }
 
@@ -303,7 +303,7 @@ static void pass_on(const struct espy_launch *l, int sig)
 	siginfo_t info = { 0 };
 	pid_t pid = l->shared_pid ? *l->shared_pid : 0;
 
-	/* Still a child of ours that nobody has waited for: the number cannot be another's. */
+	/* Still a child of ours that no thread has waited for: the number cannot be another's. */
 	if (!sig || pid <= 0 || waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid)
 		return;
 	kill(pid, SIGCONT);

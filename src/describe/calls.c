@@ -434,7 +434,7 @@ static void lower_variants(struct dc *dc, struct ast_call *c, struct espy_call_p
 		dc_error(dc, c->pos, "more than 65535 variants");
 }
 
-/* The plan of calls that nobody described: so many raw registers. */
+/* Returns the plan of calls without a description: so many raw registers. */
 static uint32_t raw_plan(struct dc *dc, uint32_t nargs)
 {
 	for (uint32_t i = 0; i < dc->plans.n; i++) {

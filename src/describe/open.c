@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Opening an image. Its bytes may come from a trace file that somebody sent, so each index, count and
- * offset is checked here, once; after that no reader needs to look.
+ * Opening an image. Its bytes may come from a foreign trace file, so this file checks each index, count
+ * and offset once. Later readers need not.
  *
  * Nothing can run in circles: types refer to types of a lower index only (structs and unions through
  * their fields and cases as well), expressions to lower expressions, operations to earlier operations.

@@ -205,7 +205,10 @@ static void mark_hook(struct espy_pruning *p, const struct espy_type *t)
 			mark(p, ESPY_SEC_TABLES, espy_image__find_table(p->img, BY_NAME[i].table), USED | WHOLE);
 }
 
-/* Is the case of a union in this struct wanted? In struct siginfo the signal chooses; 0 is one that somebody sent. */
+/*
+ * Returns whether the case of a union in this struct is wanted. In struct siginfo the signal chooses; 0: a process sent
+ * it.
+ */
 static bool wants_case(const struct espy_pruning *p, const struct espy_type *s, const struct espy_case *c)
 {
 	const uint32_t sz = key_size(p->img, s), of = (uint32_t)(s - p->img->types) | ESPY_PRUNE_STRUCT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * ioctl commands. Most are one number and one name, by the table. Some families hold a size or a code
- * in the number, and are written as the macro that makes them; what nobody knows is taken apart.
+ * in the number, and are written as the macro that makes them. An unknown number is taken apart.
  */
 #include "describe/constant_names.h"
 #include "event/hook_impl.h"

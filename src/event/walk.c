@@ -31,7 +31,7 @@ static struct espy_field chosen_param(const struct espy_walk *w, const struct es
 	return f;
 }
 
-/* A union of which nobody knows the case before the call has ended. */
+/* Returns whether the case of a union is known only when the call has ended. */
 static bool chosen_by_ret(const struct espy_walk *w, const struct espy_field *p)
 {
 	const struct espy_type *t = &w->img->types[p->type];

@@ -65,12 +65,12 @@ const char *espy_control__where(void)
 	return geteuid() ? "$XDG_RUNTIME_DIR/espy or /tmp" : ESPY_RUN_DIR;
 }
 
-/* An espy binds its socket and listens to it at once: for so long nobody listens to one that is in order. */
+/* An espy listens at once to the socket that it has bound; for so long a good socket may be without a listener. */
 #define STALE_S 10
 
 /*
- * Nobody listens to that socket, and nobody will: the process of its name has ended, or the socket is older than the moment
- * that an espy takes from one to the other.
+ * Returns whether no process listens to that socket, nor will: the process of its name has ended, or the socket is
+ * older than an espy takes to listen.
  */
 static bool is_stale(int dir, const char *name, const char *path)
 {
@@ -128,7 +128,7 @@ int espy_control__listen(const char *prefix, struct sockaddr_un *addr)
 	return fd;
 }
 
-/* Tells whether the other end is a process of this user or of root: nobody else may ask, and nobody else is believed. */
+/* Returns whether the other end is a process of this user or of root: espy answers and believes no other. */
 static bool is_trusted(int fd)
 {
 	struct ucred peer;

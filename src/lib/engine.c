@@ -14,7 +14,7 @@
 #include "sink/tally.h"
 #include "sink/text_sink.h"
 
-#define STRING_LIMIT 32u /* where nobody says another one */
+#define STRING_LIMIT 32u /* the default */
 
 /* ---- making */
 

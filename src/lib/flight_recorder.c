@@ -19,7 +19,7 @@
 
 /* Processes that wait for a trace (`espy snapshot`). */
 struct askers {
-	int sock; /* negative: nobody can ask */
+	int sock; /* negative: no other process can ask */
 	struct sockaddr_un addr;
 	int fd[ASKERS];
 	unsigned cnt;

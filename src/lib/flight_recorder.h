@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The flight recorder: the source keeps the newest records in memory. The session reads and writes none of them before
- * someone asks for a snapshot. Then all of them go to the engines, and to a new trace.
+ * a snapshot is asked for. Then all of them go to the engines, and to a new trace.
  */
 #ifndef ESPY_LIB_FLIGHT_RECORDER_H
 #define ESPY_LIB_FLIGHT_RECORDER_H

@@ -24,7 +24,7 @@ static int is_one_of(char c, const char *set)
 	return 0;
 }
 
-/* Numbers that nobody means are cut, not wrapped around. */
+/* Reads a number; cuts one that is too large, and does not let it wrap around. */
 static size_t read_number(const char *s, size_t p, size_t len, __u32 *value)
 {
 	for (; p < len && is_digit(s[p]); p++)

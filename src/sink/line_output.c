@@ -128,7 +128,7 @@ static int write_out(struct espy_output *o, size_t end)
 		if (n > 0) {
 			done += (size_t)n;
 		} else if (n < 0 && errno == EAGAIN) {
-			/* The user's terminal or pipe may be non-blocking: somebody else set it so. */
+			/* Another process may have made the user's terminal or pipe non-blocking. */
 			struct pollfd p = { .fd = o->fd, .events = POLLOUT };
 
 			poll(&p, 1, -1);

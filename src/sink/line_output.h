@@ -15,7 +15,7 @@ struct espy_output {
 	unsigned users;	     /* the last one closes it */
 	char *name;	     /* for messages; NULL: it has none */
 	int fd;
-	bool keep_fd;	     /* it is somebody else's */
+	bool keep_fd;	     /* the descriptor stays the caller's */
 	char *per_task;	     /* not NULL: nothing is written here; each task has a file of this name and its number */
 	bool append;	     /* of per_task: files are written at their end */
 	struct espy_buf buf; /* not yet written */
@@ -32,7 +32,7 @@ struct espy_output {
 	bool json_begun;     /* the object that begins an output of JSON is written */
 };
 
-/* A descriptor of somebody else's; -ENOMEM. */
+/* Makes an output of a descriptor, which stays the caller's. Returns 0 or -ENOMEM. */
 int espy_line_output__fd(struct espy_output **out, int fd);
 /* "FILE", "|command" or "!command". 0 or -errno. */
 int espy_line_output__open(struct espy_output **out, const char *name, bool append);

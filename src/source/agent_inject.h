@@ -54,10 +54,13 @@ struct espy_inject_how {
  */
 int espy_inject(pid_t pid, const char *library, const struct espy_inject_how *how, struct espy_inject_result *r);
 
-/* Does the process map an agent's library, under whatever path? */
+/* Returns whether the process maps an agent's library, under whatever path. */
 bool espy_inject_is_mapped(pid_t pid);
 
-/* What its agent could not start for: 0: nothing that one knows; -errno; -ECANCELED: ESPY_AGENT=off, and nobody has asked. */
+/*
+ * Returns -errno of the start of its agent; 0: none known; -ECANCELED: ESPY_AGENT=off, and the program has not asked
+ * for it.
+ */
 int espy_inject_failed(pid_t pid);
 
 #endif

@@ -26,7 +26,7 @@ int espy_agent_calls__open(struct espy_agent_calls *c, uint64_t tag)
 		return 0;
 	if (espy_taker__is_stuck(&c->taker))
 		return -EAGAIN;
-	/* Not the tag: that is a secret between us and the processes, this is for everybody to read. */
+	/* Not the tag, which is a secret between espy and the processes: every user can read the name. */
 	len = snprintf(c->name, sizeof(c->name), "espy-agent-%d-%x", (int)getpid(), (unsigned)espy_now_ns());
 	memcpy(a.sun_path + 1, c->name, (size_t)len);
 	c->tag = tag;
@@ -180,7 +180,7 @@ static bool answer(struct espy_agent_source *s, struct espy_agent_waiting *w)
 	return !w->started || answer_started(s, w);
 }
 
-/* The next caller in the queue, at the end of those that wait; 0: nobody, -1: nobody that counts. */
+/* Takes the next caller from the queue to the end of `waiting`. Returns 1; 0: none; -1: one that does not count. */
 static int take_next(struct espy_agent_calls *c)
 {
 	struct ucred who;

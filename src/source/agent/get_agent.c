@@ -15,7 +15,7 @@
 #ifndef ESPY_AGENT_INSTALLED
 #define ESPY_AGENT_INSTALLED "/usr/local/lib/libespy-agent.so"
 #endif
-#define PATIENCE_MS 60u /* with a process that nobody named: others must not wait for it, it is tried again */
+#define PATIENCE_MS 60u /* with a process that the user has not named: it is tried again, and others must not wait */
 
 static int real_path(const char *of, char *path, size_t size)
 {

@@ -261,7 +261,7 @@ static int find_library(struct espy_inject_target *t, struct espy_inject_result 
 	return t->library_fd < 0 ? espy_inject__refuse(r, -errno, "%s: %s", t->library, strerror(errno)) : 0;
 }
 
-/* The thread stands at the entry point: no lock is held, and nobody else of the program is there yet. */
+/* Calls in a thread that stands at the entry point: it holds no lock, and the program has no other thread yet. */
 static int call_held(const struct espy_inject_target *t, struct espy_inject_result *res)
 {
 	struct espy_remote r;
@@ -290,9 +290,9 @@ static int try_once(pid_t pid, const char *library, const struct espy_inject_how
 	err = err ? err : find_library(&t, r);
 	err = err ? err : espy_inject__check_filters(&t, &s, held, r);
 	/*
-	 * Where nobody else changes the memory map, nobody is waited for, and another thread would not be worth its
-	 * price. And what has no name that all espys know it by must be seen in the maps as soon as the thread that
-	 * loads it is let go of.
+	 * If no other thread changes the memory map, espy waits for none, and another thread would not be worth its
+	 * price. And a library without a name that all espys know must stand in the maps as soon as espy lets go of the
+	 * thread that loads it.
 	 */
 	if (s.threads < 2 || t.libc_other || t.library_fd >= 0)
 		t.create_at = 0;

@@ -408,7 +408,7 @@ static pid_t find_task(const struct espy_agent_process *p, uint32_t tid)
 	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)p->pid, tid);
 	if (!access(path, F_OK))
 		return (pid_t)tid;
-	/* One that has ended; but it must not be somebody else's. */
+	/* It has ended; but the number must not be that of another process by now. */
 	snprintf(path, sizeof(path), "/proc/%u", tid);
 	return access(path, F_OK) ? (pid_t)tid : p->pid;
 }

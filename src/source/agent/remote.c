@@ -63,7 +63,7 @@ static void follow(struct espy_remote *r)
 		r->tid = r->pid;
 }
 
-/* It has ended. Its end is collected, unless it is a child of ours, and somebody else waits for that. */
+/* Collects the end of the thread, unless it is a child of ours: another part of this process waits for that. */
 static void bury(struct espy_remote *r)
 {
 	struct espy_inject_status s;

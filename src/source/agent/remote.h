@@ -31,7 +31,7 @@ struct espy_remote_code {
 	uint64_t pop_rdi_ret; /* `pop %rdi; ret` */
 	uint64_t sigreturn;   /* `mov $15, %rax; syscall`: where libc's signal handlers return to */
 	uint64_t raise;
-	int bell; /* a signal that does nothing when nobody traces */
+	int bell; /* a signal that does nothing in an untraced thread */
 };
 
 /* What this thread traces already, as far as is known: to let go of it. */
@@ -45,9 +45,10 @@ int espy_remote__stop(struct espy_remote *r);
 void espy_remote__forbid_restart(struct espy_remote *r);
 int espy_remote__resume(struct espy_remote *r);
 /*
- * Ends the tracing of the thread, which goes on as it was. Of a thread that has died meanwhile the end is collected: nobody
- * else can do that, and a program cannot execute another one before. A thread that has executed a program is let go of under
- * its new number. False: it sleeps so that nothing can wake it; it is still traced, and this is to be called again.
+ * Ends the tracing of the thread, which goes on as before. Collects the end of a thread that has died meanwhile: only
+ * its tracer can, and its program cannot execute another one before. Lets go of a thread that has executed a program
+ * under its new number. Returns false if the thread sleeps so that nothing can wake it: it is still traced, and the
+ * caller calls again.
  */
 bool espy_remote__detach(struct espy_remote *r);
 

@@ -8,8 +8,8 @@
  *      user's stack:   ... | red zone 128 | [sigreturn] frame of the state at the stop
  *      for the call:   [pop %rdi][bell][ret][raise][sigreturn] frame | ... text
  *
- * The call's own part stands on the user's stack as well if that is the one that the kernel or libc has made for the
- * thread, and has room; on a coroutine's, whose size nobody knows, the thread maps itself another one before.
+ * The call's own part stands on the user's stack as well if the kernel or libc has made that stack for the thread, and
+ * it has room. The size of a coroutine's stack is unknown: there the thread maps itself another one before.
  *
  * The end of the call is told by raise() with a signal whose default is to do nothing (the bell): a traced thread
  * stops for it, an untraced one does not notice.

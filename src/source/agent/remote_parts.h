@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What remote.c and remote_call.c share; nobody else's. */
+/* Shared by remote.c and remote_call.c alone. */
 #ifndef ESPY_SOURCE_AGENT_REMOTE_PARTS_H
 #define ESPY_SOURCE_AGENT_REMOTE_PARTS_H
 

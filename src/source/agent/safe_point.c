@@ -73,7 +73,7 @@ static uint64_t find_bytes(const struct espy_inject_place *p, const void *bytes,
 	return at ? p->text_start + (uint64_t)(at - p->text) : 0;
 }
 
-/* A signal that nobody has a handler for, and that does nothing by default. */
+/* Returns a signal without a handler, which does nothing by default. */
 static int choose_bell(const struct espy_inject_status *s)
 {
 	static const int candidates[] = { SIGURG, SIGWINCH, SIGCHLD };

@@ -288,7 +288,7 @@ static uint64_t linger_ns(const struct espy_agent_source *s)
 	return s->follow && forks > s->births ? LINGER_FOR_CHILD_NS : LINGER_NS;
 }
 
-/* Nothing will come any more: nobody is watched, nobody is on the way. */
+/* Returns whether no event will come any more: no process is watched or on its way. */
 static bool is_over(struct espy_agent_source *s)
 {
 	if (any_process(s) || any_expected(s) || s->wide || espy_agent_calls__any(&s->calls)) {
@@ -378,7 +378,7 @@ static void agent_stats(struct espy_source *src, struct espy_source_stats *st)
 	*st = to_agent(src)->stats;
 }
 
-/* Children of processes that have ended: each of them either has called, or nobody knows what marks it met. */
+/* Reports children of processes that have ended, if they have not called: their marks are unknown. */
 static void tell_missing(struct espy_agent_source *s)
 {
 	uint64_t forks = s->forks;

@@ -12,7 +12,7 @@
 
 /* So many the kernel sends at once. Without room for them it would close the rest, and wait, in the midst of the call. */
 #define FDS_MOST 253
-/* The process answers at once; it does not while somebody stops it. */
+/* The process answers at once, unless a signal or a debugger has stopped it. */
 #define PATIENCE_MS 300
 
 enum { TAKE = 't', KEEP = 'k' };
