@@ -142,7 +142,7 @@ static void let_calls_go_on(void *ctx)
 		poll(NULL, 0, 1);
 	else
 		m->error = fill(in, 1);
-	/* It may have nobody to look at only because its targets have not been told it yet. */
+	/* It may have no process to watch only because its targets have not been added yet. */
 	in->over = over;
 }
 

@@ -23,8 +23,8 @@ static int setup_and_hold(void *ctx)
 }
 
 /*
- * Beside a source that traces the command itself nobody else can load anything into it: it gets the library by
- * LD_PRELOAD, calls, and waits in front of main until its marks are on.
+ * Starts a command beside a source that traces it, so that no injection can load a library into it. The command gets
+ * the library by LD_PRELOAD, calls, and waits in front of main until its marks are on.
  */
 static int start_preloaded(struct merged *m, const struct espy_command *cmd, pid_t *pid)
 {

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <bpf/libbpf.h>
 
-/* The state of libbpf's global: it is set while somebody is quiet, and only then. */
+/* The state of libbpf's global, which is set while a thread is quiet, and only then. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned quiet_threads;
 static libbpf_print_fn_t own; /* of the process; NULL: it drops all */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whom the user of espy may trace, where the kernel itself does not ask: BPF and probes reach everyone. */
+/*
+ * Tells whether the user of espy may trace a process: the kernel does not ask for BPF and probes, which reach every
+ * process.
+ */
 #ifndef ESPY_SOURCE_RIGHTS_H
 #define ESPY_SOURCE_RIGHTS_H
 

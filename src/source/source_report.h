@@ -5,7 +5,7 @@
 
 #include "source/source.h"
 
-/* One line without its newline; a text longer than 639 bytes is cut. Nothing if nobody listens. */
+/* One line without its newline; a text longer than 639 bytes is cut. Does nothing if opts.report is NULL. */
 void espy_source_report(const struct espy_source_opts *opts, enum espy_report_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

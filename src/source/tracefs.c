@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Identifiers of tracepoints stand in tracefs, which need not be mounted: then a mount of our own is made that is attached
- * nowhere, so that nothing changes for anyone else.
+ * Identifiers of tracepoints stand in tracefs, which need not be mounted. Then this file makes a mount of its own and
+ * attaches it nowhere, so that nothing changes for other processes.
  */
 #include "source/tracefs.h"
 

@@ -414,7 +414,10 @@ static bool ask_told(struct espy_resolve *r, struct espy_fd_name *n, uint32_t ti
 	return espy_socket_text(to, &s);
 }
 
-/* What a socket or a device was stays true when nobody can be asked any more; what an anonymous inode holds does not. */
+/*
+ * Returns whether a detail stays true when the task is gone: that of a socket or a device does, of an anonymous inode
+ * not.
+ */
 static bool stays_true(const struct espy_fd_name *n)
 {
 	return n->detail && strncmp(n->name, "anon_inode:", strlen("anon_inode:"));

@@ -86,7 +86,7 @@ static int old_set(const char *path)
 	return walk_set(path, refuse);
 }
 
-/* Only what is a trace, and not the first one, which is new: what else is called so is somebody else's. */
+/* Removes a file of an old set: a trace, but not number 0, which is new. Other files of such a name stay. */
 static int remove_one(const char *path, uint32_t number)
 {
 	char *name = number ? name_in_set(path, number) : NULL;

@@ -23,8 +23,8 @@
 #include <stdint.h>
 
 #define ESPY_TRACE_MAGIC "\x89" "ESPY\r\n\x1a"
-#define ESPY_TRACE_MAJOR 1u /* another one: not readable at all */
-#define ESPY_TRACE_MINOR 0u /* tells, hinders nobody */
+#define ESPY_TRACE_MAJOR 1u /* a reader refuses another one */
+#define ESPY_TRACE_MINOR 0u /* for information; a reader accepts any */
 #define ESPY_TRACE_BYTE_ORDER 0x01020304u
 #define ESPY_TRACE_HEAD_MAX 4096u /* of the file head as a whole */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A process that takes the descriptors which callers send, and the connections whose descriptors it could not take. A
+ * A process that takes the descriptors which callers send, and the connections whose descriptors were not taken. A
  * close of such a descriptor may last for ever: its file's server need not answer, and a connection may linger for its
  * peer. The reader gets only descriptors of memory (memfd), whose close never waits. The process closes the others when
  * it ends, and the reader does not wait for that.

@@ -21,7 +21,7 @@ enum bpf_look_state {
 	BPF_LOOK_ASKED = 0,
 	BPF_LOOK_REGS,	   /* the registers are known, the memory is being read */
 	BPF_LOOK_NO_CALL,  /* it runs, or has moved on meanwhile */
-	BPF_LOOK_UNWANTED, /* nobody wants this call */
+	BPF_LOOK_UNWANTED, /* the session does not want this call */
 	BPF_LOOK_RECORD,
 };
 

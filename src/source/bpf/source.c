@@ -20,7 +20,7 @@
 #define INIT_USER_NS 0xEFFFFFFDu
 #define CAP_BITS_NEEDED (1ull << 38 /* CAP_PERFMON */ | 1ull << 39 /* CAP_BPF */)
 #define CAP_BIT_ADMIN (1ull << 21 /* CAP_SYS_ADMIN */)
-/* While records keep coming, the reader sleeps so long between two looks: nobody has to wake it. */
+/* While records keep coming, the reader sleeps so long between two looks: no program has to wake it. */
 #define NAP_NS 1000000l
 #define BUSY_FOR_NS 4000000ull
 #define LONGEST_SLEEP_MS 100

@@ -215,7 +215,10 @@ static void mark_detaching(struct espy_ptrace *p, struct espy_ptask *t, void *ct
 		return;
 	t->detaching = true;
 	if (t->embryo) {
-		/* Its stop is in hand. FORK was not sent, so nobody has heard of it; its parent will tell of it yet. */
+		/*
+		 * Its stop is in hand. FORK was not sent, so the session does not know it; its parent will tell of it
+		 * yet.
+		 */
 		p->early = true;
 		espy_ptrace__resume(p, t, 0);
 		return;

@@ -45,7 +45,7 @@ int espy_ptrace__probe(char *why, size_t why_sz)
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* if we are killed meanwhile, it is not left behind */
-		while (getppid() == self) /* killed even before that: nobody would wake us */
+		while (getppid() == self) /* killed even before that: no signal would come */
 			pause();
 		_exit(0);
 	}

@@ -3,8 +3,8 @@
  * The ptrace source: its life and its loop.
  *
  * Waiting: wait4 with __WCLONE and without __WALL sees every task that is traced, whatever it is, but of our own
- * children only those whose end would not raise SIGCHLD. So the children that belong to somebody else in this process
- * (a pager, say) are never reaped here. Sleeping is done in sigtimedwait for SIGCHLD, which the kernel
+ * children only those whose end would not raise SIGCHLD. So this source never reaps children that belong to another
+ * part of this process (a pager, say). Sleeping is done in sigtimedwait for SIGCHLD, which the kernel
  * raises at each stop; it is blocked while poll runs and so cannot be missed between the look and the sleep. What the process
  * does with SIGCHLD is not changed. Where the signal is not raised, or another thread may take it, naps take its place.
  *

@@ -39,7 +39,7 @@ static void __attribute__((noreturn)) fail(const struct child *c, int step, int 
 	struct failure f = { .step = step, .err = err };
 	ssize_t n = write(c->report, &f, sizeof(f));
 
-	(void)n; /* nobody else could be told */
+	(void)n; /* no other place could tell it */
 	_exit(127);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A seccomp filter that lets pass what nobody asked for, so that only the wanted calls stop.
+ * A seccomp filter that lets unwanted calls pass, so that only the wanted calls stop.
  *
  * When it is used. A task cannot be rid of a filter, and where no tracer listens the kernel answers the filtered calls
  * with ENOSYS. So the filter harms a program that outlives the trace, were it only because the tracer was killed with
@@ -167,7 +167,7 @@ static void put_audit(struct builder *b, const struct espy_ptrace *p, const stru
 	put(b, (struct sock_filter){ .code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 1, .k = a->audit });
 	next = put(b, INSN(BPF_JMP | BPF_JA, 0));
 	put(b, INSN(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
-	/* -1, which has all bits, is nobody's and falls behind either table. */
+	/* -1, which has all bits, is no call's number and falls behind either table. */
 	if (a->tagged != ESPY_ABI_CNT) {
 		put(b, (struct sock_filter){ .code = BPF_JMP | BPF_JGE | BPF_K, .jt = 0, .jf = 1, .k = ESPY_ABI_TAG });
 		tagged = put(b, INSN(BPF_JMP | BPF_JA, 0));

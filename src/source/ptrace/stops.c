@@ -217,7 +217,7 @@ static void child_born(struct espy_ptrace *p, struct espy_ptask *parent, pid_t t
 		t->adopted = false;
 		return;
 	}
-	if (t && !t->embryo) { /* the number was used before, by a task whose end nobody told us */
+	if (t && !t->embryo) { /* an earlier task had the number, and the kernel did not tell its end */
 		espy_ptask__remove(p, t);
 		t = NULL;
 	}

@@ -91,7 +91,7 @@ void espy_ptrace__tamper_exit(struct espy_ptrace *p, struct espy_ptask *t)
 		delay(p, t, r->delay_exit_ns);
 }
 
-/* ---- delays: the task stays in its stop, and everybody else goes on */
+/* ---- delays: the task stays in its stop, and all other tasks go on */
 
 struct due {
 	uint64_t now_ns, next_ns;

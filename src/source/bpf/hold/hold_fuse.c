@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Pages of memory that are not there until it is said so: a file whose server is the helper process itself
- * (hold_helper.c), over /dev/fuse without a library. Rules that experience gave:
+ * Pages of memory that come only when the helper answers: the helper process (hold_helper.c) is the server of their
+ * file, over /dev/fuse without a library. Rules from experience:
  *
- *  - the file is seen by nobody: its file system is mounted nowhere, and the mount goes once the file is open;
+ *  - no other process sees the file: its file system is mounted nowhere, and the mount goes once the file is open;
  *  - a request that was not yet taken from /dev/fuse is killable, a taken one is not: take it only to answer it;
- *  - every sleeper has a page of its own, for on a page that another waits for one sleeps unkillable; and no read-ahead;
+ *  - every sleeper has a page of its own: a second task on the same page sleeps unkillable; and no read-ahead;
  *  - the answer is an error, so that the page is not kept;
  *  - no other process has the server's end: when the helper ends, the kernel ends the connection and every wait with it;
  *  - the process that has the file mapped is another one (be_mapper), for its end may have to wait for the sleepers.
@@ -187,9 +187,9 @@ static int make_mount(const struct bpf_pages *p)
 }
 
 /*
- * A child of the helper's has the file mapped. Opening asks the server, so the server cannot do it; and a sleeper holds a lock on
- * the memory that it reads, for which the end of that process has to wait: the server's end must wait for
- * nobody. Does nothing then but wait for that.
+ * Maps the file, in a child of the helper's, and then waits for the helper's end. Opening asks the server, so the
+ * server cannot do it. And a sleeper holds a lock on the memory that it reads, for which the end of the process that
+ * has it mapped waits: the server's end must wait for no task.
  */
 static void __attribute__((noreturn)) be_mapper(const struct bpf_pages *p, int mount, int sock)
 {

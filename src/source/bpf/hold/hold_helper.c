@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The helper process: tasks that are held sleep on pages of its memory, and it wakes them (hold_fuse.c). While a task
- * sleeps there nobody on the machine can load or unload BPF programs, so each sleep ends after 50 ms at most, whatever
- * becomes of espy and of the helper:
+ * The helper process: held tasks sleep on pages of its memory, and it wakes them (hold_fuse.c). While a task sleeps
+ * there, no process on the machine can load or unload BPF programs. So each sleep ends after 50 ms at most, even if
+ * espy or the helper does not run:
  *
  *  - The helper wakes every sleeper after one step; the program then lets the task sleep again or run on (pause.bpf.c).
- *  - The helper runs for its life: a timer of the kernel's kills it unless it sets the timer anew. A process that is
- *    frozen by its cgroup, stopped, traced or starved does not do that. SIGKILL reaches it in all these states, its end
- *    of the file is closed, and every sleeper runs on.
- *  - It asks its owner for a sign of life at each step. An owner that gives none for a while has no say any more:
- *    everyone runs on, and nobody is held until the owner is back.
+ *  - A timer of the kernel's kills the helper unless the helper sets it anew. A process that is frozen by its cgroup,
+ *    stopped, traced or starved does not. SIGKILL reaches it in all these states. The kernel then closes its end of the
+ *    file, and every sleeper runs on.
+ *  - It asks its owner for a sign of life at each step. If the owner gives none for a while, every task runs on, and no
+ *    task is held until the owner is back.
  *
  * A frozen process of a version 1 freezer is the one that SIGKILL does not reach: there the helper refuses to begin.
  */
@@ -36,12 +36,12 @@
 
 #define MS 1000000ull
 #define STEP_MS 50     /* so long a task sleeps at a time */
-#define FEW 32	       /* more of them are not woken all at once */
-#define TICK_MS 2      /* but some, so often */
-#define IDLE_MS 100    /* between two looks while nobody sleeps */
-#define LIFE_MS 300    /* the helper's own, unless it prolongs it */
+#define FEW 32	       /* so many sleepers are woken at once; of more only some */
+#define TICK_MS 2      /* between two such rounds of some */
+#define IDLE_MS 100    /* between two looks while no task sleeps */
+#define LIFE_MS 300    /* of the helper, unless it prolongs it */
 #define PATIENCE_MS 250 /* with an owner that gives no sign of life */
-#define END_MS 500     /* until everyone has run on */
+#define END_MS 500     /* until every task has run on */
 #define START_MS 5000
 #define AGAIN_NS 200000
 #define HIGH_FD 8000 /* more than a session ever has open */
@@ -161,7 +161,7 @@ static void serve_all(struct helper *h)
 }
 
 /*
- * Many sleep. Woken all at once they would leave no CPU time to anyone else: some at a time, so that each sleeps for a step.
+ * Wakes some of many sleepers, so that each sleeps for a step. All at once would take the CPU from all other tasks.
  * Each asks twice.
  */
 static void serve_some(struct helper *h)
@@ -182,8 +182,8 @@ static void mark_all(const struct helper *h)
 }
 
 /*
- * The owner gives no sign of life: nobody is held any more. A task that other espys hold too, or that is on its way,
- * comes later: it finds that nobody is to be held.
+ * Ends holding, because the owner gives no sign of life. A task that other espys hold too, or that is on its way, comes
+ * later and finds holding off.
  */
 static void desert(struct helper *h)
 {
@@ -435,7 +435,7 @@ void bpf_helper__end(struct bpf_helper *h)
 	/* One that does not run ends as well: every task that sleeps there runs on. */
 	if (h->pid > 0)
 		kill(h->pid, SIGKILL);
-	/* Should something hold up even its end, nobody waits for that. */
+	/* Its end may be held up, too; the wait has a limit. */
 	if (h->pid > 0 && (h->pidfd < 0 || poll(&ended, 1, END_MS) > 0))
 		while (waitpid(h->pid, NULL, __WALL) < 0 && errno == EINTR)
 			;

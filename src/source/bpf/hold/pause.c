@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which tasks are held, and until when: lossless mode and pauses by hand. The programs decide to hold a task (pause.bpf.c); here
- * it is let go again: by the reader once it has caught up, by a call of resume(), and at the end. The helper process
- * wakes it (hold_helper.c).
+ * The end of holds: lossless mode and pauses by hand. The programs decide to hold a task (pause.bpf.c). This file lets
+ * it go: when the reader has caught up, by a call of resume(), and at the end. The helper process wakes it
+ * (hold_helper.c).
  *
- * A thread of its own answers the helper, which asks for a sign of life as long as a task is held: the reader may be
- * busy elsewhere meanwhile (a pipe that nobody reads). When the helper has ended the thread starts another one. It
- * sleeps as long as nobody is held.
+ * A thread of its own answers the helper, which asks for a sign of life as long as a task is held. The reader itself
+ * may be busy elsewhere meanwhile (a full pipe). When the helper has ended, the thread starts another one. It sleeps
+ * while no task is held.
  */
 #include <errno.h>
 #include <poll.h>
@@ -112,7 +112,10 @@ static bool has_ended(const struct bpf_helper *h)
 	return h->pid && poll(&fd, 1, 0) > 0;
 }
 
-/* Another helper in the place of one that has ended, after a while. False: nobody can be held any more, or it is the end. */
+/*
+ * Starts another helper in the place of one that has ended, after a while. Returns false if no task can be held any
+ * more.
+ */
 static bool replace_helper(struct bpf_source *s, int *after_ms)
 {
 	struct bpf_pause *p = s->pause;
@@ -175,7 +178,7 @@ int bpf_pause__start_thread(struct bpf_source *s)
 
 /* ---- what the reader does */
 
-/* What there is to say is said by the reader's thread: nobody else may report. At most once a second. */
+/* Reports, in the reader's thread, since no other may report. At most once a second. */
 static void tell(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
@@ -321,7 +324,7 @@ int bpf_pause__pause(struct bpf_source *s, pid_t tid, uint64_t until_ns)
 			return -errno;
 		if ((int)run.retval != -EAGAIN)
 			return (int)run.retval;
-		nanosleep(&t, NULL); /* it is on its way out of a hold, or nobody can be held for a moment */
+		nanosleep(&t, NULL); /* the task is on its way out of a hold, or no task can be held for a moment */
 	}
 	return -EAGAIN;
 }

@@ -36,7 +36,7 @@ struct bpf_pause {
 	bool ending;
 	uint32_t deserted; /* as last seen in the shared memory */
 	uint32_t broken, seen_deserted; /* of the shared memory, as the reader last saw them */
-	uint32_t interrupted; /* times that nobody could be held for a while */
+	uint32_t interrupted; /* times that no task could be held for a while */
 	uint32_t told_interrupted, told_begun; /* of these, and of holds for lack of room, the user knows */
 	uint64_t told_ns; /* since then */
 	struct espy_pauses sums;

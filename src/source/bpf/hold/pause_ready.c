@@ -19,7 +19,7 @@
 #include "source/quiet_libbpf.h"
 #include "pause_impl.h"
 
-/* Most commands end before, or do not fill so much of the ring until then: these need not wait for what nobody needs. */
+/* Most commands end before, or do not fill so much of the ring until then. They need not wait for the preparation. */
 #define LATE_AFTER_NS 30000000ull
 #define LATE_ABOVE(room) ((room) / 16)
 #define NO_FUNCTIONS "the kernel cannot hold a task on its way out of a call (Linux 6.18 can)"
@@ -238,7 +238,7 @@ void bpf_pause__tend(struct bpf_source *s, uint64_t now_ns)
 {
 	struct bpf_pause_later *later = &s->pause->later;
 
-	/* Behind the end nobody would wait for the thread, which works on what is given back then. */
+	/* Not after the end, which would not wait for the thread: it works on memory that is freed then. */
 	if (!later->begun && !s->pause->ending && is_time(s, now_ns)) {
 		later->s = s;
 		later->begun = true;

@@ -52,7 +52,8 @@ static __always_inline void forget_enter(struct task_struct *task)
  * all calls runs first; it marks the task whose call it has recorded, and the other one takes the mark away and does
  * no more. A call without mark is the other one's. Marks left from before it was attached are dealt with by single.c.
  *
- * Is this call none of the general program's? 32-bit calls always are, nobody else sees them.
+ * Returns whether the general program leaves this call to the other one. It never leaves a 32-bit call, which only it
+ * sees.
  */
 static __always_inline bool left_to_single(struct task_struct *task, u64 nr, s64 ret)
 {
@@ -144,7 +145,7 @@ int espy_raw_enter_time(u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 nr = ctx[1];
 
-	/* Of calls that nobody wants no time is taken; the clock is half of the price. */
+	/* No time is taken of unwanted calls: the clock is half of the price. */
 	if (nr < ESPY_BPF_NRS && shared.fast[nr].shape == ESPY_SHAPE_SKIP && !IS_COMPAT(task)) {
 		if (conf.calls_change)
 			forget_enter(task);

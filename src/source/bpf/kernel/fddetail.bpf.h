@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What -yy says of a descriptor beyond its name, and only the kernel knows: which socket it is, and which process a
- * pidfd stands for. Taken where it comes to be true, for the program may have ended before anyone can ask.
+ * Facts of -yy about a descriptor that only the kernel knows: its socket, or the process of a pidfd. The programs take
+ * them when they become true: the program may have ended before espy can ask.
  */
 #ifndef ESPY_FDDETAIL_BPF_H
 #define ESPY_FDDETAIL_BPF_H

@@ -226,9 +226,8 @@ static __always_inline void say_missed(u32 pid)
 }
 
 /*
- * The programs of single calls do not see 32-bit calls, and those of all calls may be detached. This is called where
- * other events pass anyway: who makes 32-bit calls is found there at the latest, and it is said that some may be
- * missing.
+ * Finds a task that makes 32-bit calls, and notes that some may be missing. The programs of single calls do not see
+ * such calls, and the programs of all calls may be detached. Other events of a task call this function.
  */
 static __always_inline void look_for_compat(struct task_struct *task)
 {

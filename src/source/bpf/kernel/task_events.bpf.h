@@ -301,7 +301,7 @@ int espy_signal(u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct espy_rec_signal *rec;
 
-	/* SIGKILL is not delivered to anyone: the end of the task tells it. */
+	/* The kernel delivers SIGKILL to no task: the end of the task tells it. */
 	if (sig == SIG_KILL || !watched_current(task))
 		return 0;
 	look_for_compat(task);

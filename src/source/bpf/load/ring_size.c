@@ -11,8 +11,8 @@
 /*
  * Why this size: the ring is full when the reader has not run for as long as the programs take to fill it. One task
  * that does nothing but call writes 60-120 MB a second, so 32 MB last for a third of a second of it, and longer than a
- * scheduler keeps a reader of nice -10 waiting. A task that fills the ring all the same is held; where nobody is held
- * there comes a spare ring beside it (spare.h). Each MB takes 0.2 ms to make and map when espy starts.
+ * scheduler keeps a reader of nice -10 waiting. A task that fills the ring all the same is held. If no task may be
+ * held, a spare ring comes beside it (spare.h). Each MB takes 0.2 ms to make and map when espy starts.
  */
 #define DEFAULT_RING (32u << 20)
 /* Long records (-s): room for so many of them, up to a limit. */

@@ -44,7 +44,7 @@ static bool is_of_root(int fd, mode_t kind)
 	return !fstat(fd, &st) && (st.st_mode & S_IFMT) == kind && !st.st_uid && !(st.st_mode & 022);
 }
 
-/* The directory, or -1: the caller is not root, or somebody else can write there. */
+/* Opens the directory. Returns -1 if the caller is not root, or another user can write there. */
 static int open_directory(bool make)
 {
 	int dir;

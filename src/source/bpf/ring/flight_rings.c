@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The flight recorder: what its rings hold, at one moment, in order of time. The programs go on writing meanwhile. Of each
- * ring a moment is waited for in which nobody writes to it; there are many. Its records up to there are complete and their
- * number is known. Then they are copied, and what the writers have overtaken by the end of that is left out.
+ * The flight recorder: the records of its rings at one moment, in order of time. The programs go on writing meanwhile.
+ * For each ring the reader waits for a moment in which no program writes to it; there are many. Its records up to there
+ * are complete, and their number is known. The reader copies them, and leaves out records that the writers have
+ * overtaken by then.
  *
- * The oldest whole record is found by its mark: nothing else carries the number of the place where it stands.
+ * The reader finds the oldest whole record by its mark, which holds the number of its place.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 #define QUIET_TRIES 200000u
 
-/* A ring in a moment in which nobody wrote to it. */
+/* A ring in a moment in which no program wrote to it. */
 struct moment {
 	uint64_t end;	 /* position */
 	uint64_t events; /* so far: records without those given up and those that say what was lost */
@@ -54,8 +55,8 @@ uint64_t bpf_flight__events(const struct bpf_source *s)
 }
 
 /*
- * As many records have ended as have begun, and that has not changed while the numbers were read: nobody is writing. A
- * writer needs a fraction of a microsecond. If its CPU is taken from it, it is waited for, but not for ever.
+ * Finds a moment without a writer: as many records have ended as have begun, before and after the numbers were read. A
+ * writer needs a fraction of a microsecond. If a hypervisor takes its CPU, the reader waits for it, but not for ever.
  */
 static struct moment quiet_moment(const struct espy_bpf_head *h)
 {

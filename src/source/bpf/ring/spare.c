@@ -10,7 +10,7 @@
 
 /*
  * The ring is full when the reader falls behind by more than that; a task that does nothing but call writes 60-120 MB a
- * second. The spare ring takes a part of the memory that is free, so that nobody else runs out of it.
+ * second. The spare ring takes only a part of the free memory, so that other programs do not run out of it.
  */
 #define LARGEST (256u << 20)
 #define PART_OF_MEMORY 16u
