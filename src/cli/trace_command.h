@@ -56,15 +56,15 @@ struct espy_trace_args {
 		bool user_letter;   /* -u, which is for probes, too */
 		unsigned daemonize; /* 1-3 */
 	} run;
-	/* What was said, before it is put together. */
+	/* Words of the command line, before espy_trace_args__check() combines them. */
 	pid_t *pids;
 	size_t pid_cnt;
 	struct {
 		struct espy_words env_edits, describe, paths, pause_on, snapshot_on, count_by, hist;
 		struct espy_words where;  /* conditions on calls; allocated */
-		struct espy_words select; /* options that say what is shown, as typed; allocated */
+		struct espy_words select; /* options that select events, as typed; allocated */
 	} lists;
-	/* How often a letter was given, and whether its long form was: the two exclude each other. */
+	/* How often the user has given a letter, and whether its long form: the two exclude each other. */
 	struct {
 		unsigned t, x, y, q, D, f, T;
 	} letters;
@@ -76,7 +76,7 @@ struct espy_trace_args {
 	bool status_twice;
 };
 
-/* Are lines or objects of events written, not tables alone? */
+/* Returns whether the command writes lines or objects of events, not tables alone. */
 static inline bool espy_trace_has_lines(const struct espy_trace_args *a)
 {
 	return a->role != ESPY_ROLE_RECORD && (a->summary == ESPY_SUMMARY_TOO || (a->summary == ESPY_SUMMARY_NONE && !a->tally.tally_count));
@@ -85,7 +85,7 @@ static inline bool espy_trace_has_lines(const struct espy_trace_args *a)
 extern const struct espy_opt_group espy_trace_groups[], espy_record_groups[], espy_show_groups[], espy_select_groups[];
 extern const size_t espy_trace_group_cnt, espy_record_group_cnt, espy_show_group_cnt, espy_select_group_cnt;
 
-/* A command of this family: how its words are read, and what it then does. */
+/* A command of this family. */
 struct espy_trace_command {
 	enum espy_role role;
 	const struct espy_opt_group *groups;
@@ -99,38 +99,38 @@ struct espy_trace_command {
 /* Reads the words and runs the command, or --help, or --version. Returns the exit status. */
 int espy_trace_command(const struct espy_trace_command *c, const struct espy_cli *cli, int argc, char **argv);
 
-/* Sets the defaults. 0 or -errno, said. */
+/* Sets the defaults. Returns 0, or -errno after a message. */
 int espy_trace_args__init(struct espy_trace_args *a, const struct espy_cli *cli);
-/* Combinations: refused (-EINVAL, said), or warned about; derives what several options decide together. */
+/* Checks combinations of options, and derives settings from several options. Returns 0, or -EINVAL after a message. */
 int espy_trace_args__check(struct espy_trace_args *a);
 void espy_trace_args__free(struct espy_trace_args *a);
 
-/* espy_log_fn: what the library says, unless the user wants to be spared it. ctx: struct espy_trace_args. */
+/* espy_log_fn: prints messages of the library whose topics the user wants. ctx: struct espy_trace_args. */
 void espy_trace_log(void *ctx, enum espy_log_level level, enum espy_log_topic topic, const char *text);
-/* Runs a session on what the command line says: the command, signals, exit status. */
+/* Runs a session by the command line. Returns the exit status. */
 int espy_trace_run(struct espy_trace_args *a);
-/* Is the option one that says what is shown (a filter), and so is to be kept in a trace? */
+/* Returns whether the option selects events (a filter), and so stands in a trace. */
 bool espy_trace_opt_selects(const struct espy_opt *opt);
 /* For espy_cli.seen: keeps such options as they were typed, for `espy show`. */
 int espy_trace_keep_selection(void *args, const struct espy_opt_use *use);
 
 /* Tells whether an expression changes calls (inject=, fault=) instead of selecting them. */
 bool espy_trace_changes_calls(const char *expr);
-/* One -e expression, or what a long option of the same name says. 0 or -EINVAL, said. */
+/* Takes a -e expression, or that of a long option. Returns 0, or -EINVAL after a message. */
 int espy_trace_expr(struct espy_trace_args *a, const char *expr);
-/* A set of words given as `name`; *out as the values of the table joined. 0 or -EINVAL, said. */
+/* Reads a set of words given as `name`; *out joins their values in the table. Returns 0, or -EINVAL after a message. */
 struct espy_word;
 int espy_trace_set(struct espy_trace_args *a, const char *name, const struct espy_word *table, const char *arg,
 		   unsigned *out);
 int espy_trace_decode_fds(struct espy_trace_args *a, const char *arg);
 int espy_trace_decode_pids(struct espy_trace_args *a, const char *arg);
-/* An option of strace that is known and not served; -EINVAL. */
+/* Refuses an option of strace that espy knows and does not have. Returns -EINVAL. */
 int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char *hint);
 
-/* One more word at the end of a list; the text is the caller's and must outlive it. -ENOMEM. */
+/* Appends a word to a list. The text is the caller's and must outlive the list. Returns 0 or -ENOMEM. */
 int espy_words__add(struct espy_words *w, const char *s);
 
-/* The command: its file found as the shell would find it, its environment, its user. */
+/* The command: its file, found as the shell finds it, its environment, its user. */
 struct espy_launch {
 	struct espy_program program;
 	char *path;
@@ -143,30 +143,30 @@ struct espy_launch {
 	int group_cnt;
 	pid_t *shared_pid; /* one page shared with the child: it writes its pid */
 };
-/* 0, or -errno with the reason said. */
+/* Returns 0, or -errno after a message. */
 int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a);
 void espy_launch__free(struct espy_launch *l);
 
 /* Signals of the tracer itself. */
 struct espy_session;
 void espy_signals__install(unsigned interruptible);
-/* SIGUSR1 asks a flight recorder to write what it has. */
+/* Lets SIGUSR1 ask a flight recorder for a snapshot. */
 void espy_signals__install_snapshot(void);
-/* A reader of standard output that goes away ends this process in silence, as it does any other that only prints. */
+/* Lets SIGPIPE end this process in silence, as it does any other that only prints. */
 void espy_signals__end_with_reader(void);
-/* Async-signal-safe: what a command started by us shall find. */
+/* Restores the signals that a started command shall find. Async-signal-safe. */
 void espy_signals__restore(void);
 void espy_signals__session(struct espy_session *s);
 int espy_signals__caught(void);
-/* The one that has stopped the session; 0: none. */
+/* Returns the signal that has stopped the session; 0: none. */
 int espy_signals__stopped(void);
 
 /*
- * -D: this process becomes the command, a grandchild traces it. In the grandchild: 0 and *pid is the process
- * to attach to. In the caller: never returns. -errno, said.
+ * -D: this process becomes the command, and a grandchild traces it. In the grandchild it returns 0, and *pid is the
+ * process to attach to. In the caller it returns only after an error: -errno, after a message.
  */
 int espy_daemonize(const struct espy_cli *cli, const struct espy_launch *l, unsigned how, pid_t *pid, int **go);
-/* Attached: let it run; or not: end it. */
+/* Lets the command run if ok, else ends it. */
 void espy_daemonize__go(int *go, bool ok);
 
 #endif

@@ -8,24 +8,29 @@
 #include <sys/types.h>
 #include "source/source.h"
 
-/* After a call that a signal has broken off: is it to be made again? */
+/* Returns, after a call that a signal has interrupted, whether to make it again. */
 static inline bool espy_command__waits(const struct espy_command *cmd)
 {
 	return errno == EINTR && !(cmd->stop && *cmd->stop);
 }
 
-/* Reads what the child tells, until it has told all or closes its end. Returns how many bytes came, or -EINTR: `stop` is set. */
+/*
+ * Reads `size` bytes from the child, or until it closes its end. Returns the number of bytes, or -EINTR: `stop` is set.
+ */
 ssize_t espy_command__hear(const struct espy_command *cmd, int fd, void *buf, size_t size);
-/* Returns when the child has executed the program: 0 and *pid; or -errno, and the child is reaped. */
+/*
+ * Starts the command, and waits until it has executed the program. Returns 0 and *pid; or -errno, after it has reaped
+ * the child.
+ */
 int espy_command__start(const struct espy_command *cmd, pid_t *pid);
 /*
- * env with these words ("NAME=VALUE") in it, instead of those of the same names. The array is the caller's, to be freed;
- * the strings stay those that were given. NULL: no memory.
+ * Returns env with these words ("NAME=VALUE") in place of words of the same names. The caller frees the array, but not
+ * the strings, which are those of env and words. NULL: no memory.
  */
 char **espy_command__env(char *const *env, char *const *words, size_t word_cnt);
 /*
- * *word: LD_PRELOAD with the agent's library in front of what stands there in env already; allocated. -errno; that the
- * library was not found is said.
+ * Makes the word LD_PRELOAD: the agent's library in front of the value in env. The caller frees *word. Returns 0 or
+ * -errno; reports a missing library.
  */
 int espy_command__preload(const struct espy_source_opts *o, const struct espy_inside_ops *inside, char *const *env,
 			  char **word);

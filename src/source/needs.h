@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is to be captured of the wanted events, and how much of their data. A sink says what it needs, an engine what
- * its sink needs with its options, and the session asks the source for what all engines need together.
+ * The parts of wanted events to capture, and how much of their data. A sink has needs; an engine adds those of its
+ * options. The session asks the source for the needs of all engines.
  */
 #ifndef ESPY_SOURCE_NEEDS_H
 #define ESPY_SOURCE_NEEDS_H
@@ -10,22 +10,23 @@
 #include <stdint.h>
 
 struct espy_needs {
-	bool times;    /* when calls began and ended: of a source that records carry time_ns */
-	bool enter_ns; /* EXIT records carry the time of entry (-T, -t, -r) */
+	bool times;    /* begin and end of calls; to a source: records have time_ns */
+	bool enter_ns; /* EXIT records have the time of entry (-T, -t, -r) */
 	bool ip;       /* the instruction pointer of calls (-i) */
-	/* The files behind descriptors (-y): FDNAME records where descriptors are born. details: and more than their
-	 * names (-yy): facts, where sockets are born, bound and connected, and where pidfds are born (sources that
-	 * can). */
+	/*
+	 * fds: the files behind descriptors (-y), by FDNAME records of new descriptors. details: more than names (-yy),
+	 * by facts of sockets that are made, bound or connected, and of new pidfds (sources that can).
+	 */
 	bool fds, details;
-	bool comms;	 /* names of tasks: COMM facts, when they get another name (sources that can) */
+	bool comms;	 /* names of tasks, by COMM facts of new names (sources that can) */
 	bool counts;	 /* the source may count calls in place of the engine */
-	bool wall_clock; /* where it counts: time between begin and end, not on the CPU */
-	/* ---- how much data; a source is told by the call sets */
-	bool verbose;	 /* what only -v shows, of all calls */
-	bool whole_data; /* all bytes of what is read and written */
+	bool wall_clock; /* with counts: time between begin and end, not on the CPU */
+	/* ---- how much data; the call sets tell a source */
+	bool verbose;	 /* parts that only -v shows, of all calls */
+	bool whole_data; /* all bytes that calls read and write */
 	bool no_env;	 /* no environments */
 	bool no_data;	 /* registers alone */
-	bool limit_data; /* of what is read and written at most data_bytes; 0: none */
+	bool limit_data; /* at most data_bytes of the bytes that calls read and write; 0: none */
 	uint32_t str_limit, data_bytes;
 };
 

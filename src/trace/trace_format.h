@@ -28,20 +28,20 @@
 #define ESPY_TRACE_BYTE_ORDER 0x01020304u
 #define ESPY_TRACE_HEAD_MAX 4096u /* of the file head as a whole */
 
-/* Bits of espy_trace_file_head.needed: without knowing them the file cannot be read. Append only. */
+/* Bits of espy_trace_file_head.needed: a reader must know each set bit to read the file. Append only. */
 enum espy_trace_feature {
 	ESPY_TRACE_NEEDS_ZSTD = 0,    /* "zstd" */
 	ESPY_TRACE_NEEDS_COLUMNS = 1, /* "columns" */
-	ESPY_TRACE_NEEDS_PARTS = 2,   /* "parts": images of some calls only, which are to be joined */
+	ESPY_TRACE_NEEDS_PARTS = 2,   /* "parts": images of some calls only, which the reader joins */
 	ESPY_TRACE_FEATURES = 3,
 };
 
 struct espy_trace_file_head {
 	uint8_t magic[8];
-	uint32_t size; /* of all up to the first section: this, the names, the CRC; multiple of 8 */
+	uint32_t size; /* bytes up to the first section: this struct, the names, the CRC; multiple of 8 */
 	uint16_t major, minor;
 	uint32_t byte_order;
-	uint16_t machine; /* e_machine of ELF: where it was recorded */
+	uint16_t machine; /* e_machine of ELF, of the recording machine */
 	uint8_t word_bits, reserved;
 	uint64_t needed, optional;
 	uint64_t file_id; /* random; the same in all files of a rotated set, and in every section head */
@@ -63,17 +63,17 @@ struct espy_section_head {
 	uint16_t kind; /* enum espy_trace_section */
 	uint8_t encoding, compression;
 	uint32_t id;
-	uint32_t raw_sz;     /* of what the section holds */
-	uint32_t encoded_sz; /* of what is compressed: raw_sz, or that of the columns */
-	uint32_t stored_sz;  /* of what follows this head */
+	uint32_t raw_sz;     /* bytes of the contents */
+	uint32_t encoded_sz; /* bytes before compression: raw_sz, or those of the columns */
+	uint32_t stored_sz;  /* bytes that follow this head */
 	uint32_t records;
-	uint32_t seq; /* counts sections from 0: a gap tells of what is missing */
+	uint32_t seq; /* counts sections from 0: a gap tells of missing ones */
 	uint32_t reserved;
 	uint64_t first_ns, last_ns; /* of RECORDS: least and greatest time that is not 0 */
 	uint32_t payload_crc, head_crc; /* CRC32C of the stored bytes; of the bytes of this head before it */
 };
 
-/* No section is larger, whatever its head says: what a reader may have to allocate. */
+/* Limits of raw_sz, whatever a head says: a reader need not allocate more. */
 #define ESPY_BLOCK_RAW_MAX (8u << 20)
 #define ESPY_SECTION_RAW_MAX (16u << 20)
 
@@ -82,13 +82,13 @@ struct espy_index_head {
 	uint32_t entry_sz, entries;
 	uint32_t checkpoints, tids;
 };
-#define ESPY_INDEX_ANY_TASK 0xffffu /* more tasks than are listed */
+#define ESPY_INDEX_ANY_TASK 0xffffu /* too many tasks to list */
 #define ESPY_INDEX_TASKS_MAX 64u
 struct espy_index_entry {
 	uint64_t offset; /* of the section head of the first of its blocks */
 	uint64_t first_ns, last_ns;
 	uint32_t records;
-	uint16_t blocks;   /* how many follow one another from there on */
+	uint16_t blocks;   /* number of its blocks, which follow one another */
 	uint16_t task_cnt; /* tids of this entry, after those of the entries before; or ESPY_INDEX_ANY_TASK: none listed */
 };
 

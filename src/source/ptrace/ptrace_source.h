@@ -4,15 +4,15 @@
  * a task control it, so all calls through source.h come from the thread that called start_command or add_target.
  *
  *      source.c         life of a source, poll
- *      stops.c          what each stop of a task means
- *      records.c        records made and handed over
+ *      stops.c          the meaning of each stop of a task
+ *      records.c        makes records and delivers them
  *      traced_tasks.c   table of tasks
  *      start_command.c  the command
- *      attach.c         -p, detaching, and why it was refused
- *      tamper.c         calls that are changed
+ *      attach.c         -p, detaching, and reasons of a refusal
+ *      tamper.c         changes calls
  *      stack.c          call stacks
  *      stop_filter.c    filter with which only wanted calls stop
- *      can_run.c        can it run here
+ *      can_run.c        whether the source can run here
  */
 #ifndef ESPY_PTRACE_SOURCE_H
 #define ESPY_PTRACE_SOURCE_H
@@ -34,27 +34,27 @@ struct espy_ptask {
 	pid_t tid, tgid;
 	bool stopped;	/* in a stop that we have not answered yet */
 	bool listening; /* in a job-control stop, left there with PTRACE_LISTEN */
-	bool detaching; /* let go of at its next stop */
-	bool filtered;	/* our seccomp filter is in it */
-	bool plain;	/* filtered, but all its calls are to stop: a filter of its own might hide some */
-	bool in_call;	/* between entry and exit, as far as we were told */
-	bool wanted;	/* the call is recorded */
-	uint64_t probe_ip; /* a place in the kernel's code for probes, from where calls are left out; 0: none is known */
-	bool starting;	/* our command before its execve: nothing is shown */
+	bool detaching; /* the source lets go of it at its next stop */
+	bool filtered;	/* it has our seccomp filter */
+	bool plain;	/* filtered, but all its calls stop: a filter of its own might hide some */
+	bool in_call;	/* between entry and exit, as far as its stops tell */
+	bool wanted;	/* the source records the call */
+	uint64_t probe_ip; /* a place in the kernel's code for probes: calls from there are left out; 0: not known */
+	bool starting;	/* our command before its execve: no record is sent */
 	/* A task whose stop came before its parent's event: it waits for that. */
 	bool embryo;
 	int embryo_status;
 	uint64_t embryo_ns;
-	bool adopted;		    /* that event did not come in time; FORK was sent all the same */
-	struct espy_call_regs regs; /* of the call it is in */
+	bool adopted;		    /* that event did not come in time; the source has sent FORK all the same */
+	struct espy_call_regs regs; /* of its present call */
 	bool has_enter;
 	/* Tampering. */
-	const struct espy_tamper *tamper; /* the rule that holds for the call it is in; NULL: none */
+	const struct espy_tamper *tamper; /* the rule of its present call; NULL: none */
 	uint32_t *tamper_counts;	  /* calls so far, by rule; NULL: none */
-	uint16_t tamper_flags;		  /* what was changed of it: ESPY_RF_... */
+	uint16_t tamper_flags;		  /* changes of the call: ESPY_RF_... */
 	uint64_t delayed_until_ns;	  /* not 0: it stays in its stop until then */
 	int delayed_signal;		  /* and goes on with this signal */
-	struct espy_rec *last_stack; /* of a call that does not return: shown when the task has ended; NULL: none */
+	struct espy_rec *last_stack; /* of a call that does not return: sent when the task has ended; NULL: none */
 	unsigned char *enter; /* its ENTER record */
 	size_t enter_cap;
 	struct espy_task_mem mem;
@@ -70,8 +70,8 @@ struct espy_ptrace {
 	struct espy_ptask *buckets[ESPY_TASK_BUCKETS];
 	size_t task_cnt, embryo_cnt;
 	size_t delayed_cnt; /* tasks with delayed_until_ns */
-	bool early;	    /* a child went on before its parent had told of it: it was let go of, or adopted */
-	bool leaving; /* everything is let go of, also what shows up yet */
+	bool early;	    /* a child went on before its parent's event: detached, or adopted */
+	bool leaving; /* the source lets go of every task, also of new ones */
 
 	pid_t command; /* 0: none */
 	bool command_ended;
@@ -87,8 +87,8 @@ struct espy_ptrace {
 	uint64_t now_ns; /* of the stop in hand */
 	struct espy_unwinder *unwinder; /* made with the first stack */
 	bool told;	      /* SIGCHLD reaches the thread that polls */
-	uint64_t told_at_ns;  /* when that was looked at last */
-	uint64_t nap_ns;      /* else: how long it sleeps next */
+	uint64_t told_at_ns;  /* time of the last look whether it does */
+	uint64_t nap_ns;      /* not told: length of the next sleep */
 	bool warned_filter;
 	unsigned char *scratch; /* ESPY_REC_MAX, for the record in the making */
 };
@@ -104,7 +104,7 @@ void espy_ptask__each(struct espy_ptrace *p, void (*fn)(struct espy_ptrace *p, s
 /* records.c */
 void espy_ptrace__emit(struct espy_ptrace *p, const struct espy_rec *rec);
 void espy_ptrace__emit_enter(struct espy_ptrace *p, struct espy_ptask *t);
-/* The ENTER that was held back while the command started. */
+/* Sends the ENTER record that was held back while the command started. */
 void espy_ptrace__emit_held_enter(struct espy_ptrace *p, struct espy_ptask *t);
 void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool alive);
 void espy_ptrace__emit_fork(struct espy_ptrace *p, const struct espy_ptask *parent, pid_t tid, pid_t tgid,
@@ -119,7 +119,7 @@ const struct espy_call_set *espy_ptrace__set(const struct espy_ptrace *p, enum e
 
 /* stops.c */
 void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status);
-/* Let a stopped task go on, delivering sig (0: none); or let it go for good if that was asked for. */
+/* Lets a stopped task go on with signal sig (0: none); detaches it if `detaching`. */
 void espy_ptrace__resume(struct espy_ptrace *p, struct espy_ptask *t, int sig);
 void espy_ptrace__adopt_orphans(struct espy_ptrace *p);
 long espy_ptrace__options(const struct espy_ptrace *p, bool filtered);
@@ -129,33 +129,33 @@ long espy_ptrace__options(const struct espy_ptrace *p, bool filtered);
 /* stack.c */
 /* Sends the stack of the call that the task stands in; nothing if stacks are not wanted. */
 void espy_ptrace__emit_stack(struct espy_ptrace *p, struct espy_ptask *t);
-/* What is known of the files of a process is forgotten: it has another image, or none. */
+/* Forgets the mapped files of a process, which has another image, or none. */
 void espy_ptrace__forget_stacks(struct espy_ptrace *p, pid_t tgid);
-/* Keeps it until the task has ended. */
+/* Keeps the stack until the task has ended. */
 void espy_ptrace__keep_stack(struct espy_ptrace *p, struct espy_ptask *t);
 
 /* tamper.c */
-/* The task has begun a wanted call: does what a rule asks for then. Returns the signal that the rule sends, or 0. */
+/* Applies the rules to a wanted call that the task has begun. Returns the signal that a rule sends, or 0. */
 int espy_ptrace__tamper_enter(struct espy_ptrace *p, struct espy_ptask *t);
-/* The call has ended: regs.ret is what the program will see, tamper_flags say what was changed. */
+/* Applies the rule to a call that has ended: regs.ret becomes the program's result, tamper_flags the changes. */
 void espy_ptrace__tamper_exit(struct espy_ptrace *p, struct espy_ptask *t);
-/* Lets tasks go on whose delay is over. Returns when the next one is to go on (CLOCK_MONOTONIC), UINT64_MAX: none. */
+/* Lets tasks go on whose delay is over. Returns the time of the next one (CLOCK_MONOTONIC); UINT64_MAX: none. */
 uint64_t espy_ptrace__wake_delayed(struct espy_ptrace *p);
 
 /* start_command.c, attach.c */
 int espy_ptrace__start_command(struct espy_source *s, const struct espy_command *cmd, pid_t *pid);
 int espy_ptrace__add_target(struct espy_source *s, const struct espy_target *t);
 int espy_ptrace__remove_target(struct espy_source *s, pid_t pid);
-/* Why a task could not be seized, with a way forward, in one line. */
+/* Writes why a task could not be seized, and a way forward, in one line. */
 void espy_ptrace__explain(pid_t pid, int err, char *text, size_t text_sz);
 int espy_ptrace__probe(char *why, size_t why_sz);
 
 /* stop_filter.c */
 struct sock_filter;
 #define ESPY_FILTER_MAX 4096u /* BPF_MAXINSNS */
-/* The filter's mark in the event message: a filter of the program's own may also say TRACE. */
+/* The filter's mark in the event message: a filter of the program's own may return TRACE, too. */
 #define ESPY_FILTER_MARK 0xe597u
-/* May a filter be installed without no_new_privs? */
+/* Returns whether a filter may be installed without no_new_privs. */
 bool espy_ptrace__may_filter(void);
 bool espy_ptrace__filter_useful(const struct espy_ptrace *p);
 /* Instructions written to prog[0..max), or -E2BIG. */
