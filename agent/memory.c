@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <linux/memfd.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>

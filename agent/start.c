@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <signal.h>

@@ -11,7 +11,6 @@
 #include "cli/trace_command.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

@@ -2,7 +2,6 @@
 /* `espy info TRACE`: what a trace holds, without its text. */
 #include "cli/commands.h"
 
-#include <errno.h>
 #include <espy/espy.h>
 #include <inttypes.h>
 #include <stdarg.h>

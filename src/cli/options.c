@@ -2,7 +2,6 @@
 #include "cli/options.h"
 #include "cli/message.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include <espy/espy.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "cli/options.h"
 #include "cli/trace_values.h"

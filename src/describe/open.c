@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include "describe/image_format.h"
 #include "describe/hooks.h"
 #include "describe/image.h"

@@ -7,7 +7,6 @@
  */
 #include "filter/lower_agent.h"
 
-#include <errno.h>
 #include <string.h>
 
 static int find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* From the condition of a rule of -u to the tests that the kernel runs. */
-#include <errno.h>
 #include <string.h>
 #include "filter/mark_names.h"
 #include "filter/probe_select.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `espy doctor`: what this machine allows, what not, why, and what would allow it. Looks only; changes nothing. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "cli/commands.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `espy list syscalls [WHICH]`, `espy list hooks`; the others are in list_functions.c and list_markers.c. */
-#include <errno.h>
 #include <limits.h>
 #include <regex.h>
 #include <stdlib.h>

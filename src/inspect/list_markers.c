@@ -5,11 +5,8 @@
  */
 #include "inspect/list_markers.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>

@@ -2,10 +2,7 @@
 /* Dispatches records, one after the other: applies each to the state, and gives its event to the engines. */
 #include "lib/session_impl.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
 #include "state/fd_table.h"

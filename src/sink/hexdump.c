@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sink/hexdump.h"
 
-#include <string.h>
-
 /*
  * Which way the bytes went is not asked of the name of the call: what its description reads before
  * the call was written by the program, what it reads after it the program has read.

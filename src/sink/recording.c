@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include "describe/builtin.h"
 #include "base/clock.h"
 #include "sink/trace_schema.h"
 #include "state/maps.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 #include "base/fnv1a.h"
 #include "record/mark_def.h"
-#include "sink/text/text_mark.h"
 #include "state/budget.h"
 #include "state/state.h"
 

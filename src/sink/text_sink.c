@@ -6,9 +6,7 @@
 #include "sink/text_sink.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "sink/hexdump.h"
 #include "sink/task_outputs.h"
 #include "sink/text_functions.h"

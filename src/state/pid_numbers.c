@@ -2,7 +2,6 @@
 #include "state/pid_numbers.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <uthash.h>
 
 /* So many tasks that have ended are known at most. */

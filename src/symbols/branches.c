@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include "arch/insn_effect.h"
 
 #define CODE_MAX (2ull << 30) /* bytes of code of a file */

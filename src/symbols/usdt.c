@@ -2,7 +2,6 @@
 #include "symbols/usdt.h"
 
 #include <ctype.h>
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* Goes from section to section, and past damage. */
 #include "trace/reader_impl.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "trace/crc32c.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Values that hold others, and what is said about a value behind it. */
-#include <string.h>
 
 #include "sink/json/json_impl.h"
 

@@ -4,7 +4,6 @@
  * their marks to be switched on. Any process can call: a call counts only if it has the session's tag.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

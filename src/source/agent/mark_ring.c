@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/align.h"
 #include "record/record.h"
 
 static struct espy_chunk *chunk_at(const struct espy_agent_ring *r, uint32_t i)

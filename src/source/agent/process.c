@@ -9,13 +9,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
-#include "base/clock.h"
 #include "base/small_file.h"
 #include "record/mark_values.h"
 #include "source/agent/agent_source.h"
-#include "source/agent_inject.h"
 
 #define CHUNK_SZ 16384u
 #define RING_DEFAULT (64u << 20)

@@ -9,7 +9,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "arch/call_abi.h"

@@ -6,7 +6,6 @@
 #include "ptrace_source.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

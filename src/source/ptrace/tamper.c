@@ -2,7 +2,6 @@
 /* Changing calls (source/tamper.h) in the two stops of each. */
 #include "ptrace_source.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include "base/clock.h"

@@ -3,7 +3,6 @@
 #include "ptrace_source.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static struct espy_ptask **bucket(struct espy_ptrace *p, pid_t tid)
 {

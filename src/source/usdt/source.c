@@ -2,7 +2,6 @@
 /* The USDT source behind source.h. As the agent source it serves marks only, behind the merged source. */
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

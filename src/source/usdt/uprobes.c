@@ -2,7 +2,6 @@
 /* From the notes of a process's files to probes of the kernel, and the tables by which they read their arguments. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <bpf/bpf.h>

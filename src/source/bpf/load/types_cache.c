@@ -6,7 +6,6 @@
  * Programs read the kernel's memory at the offsets that stand here. So only root writes and reads the file, in a
  * directory of root's: an ordinary user, whose espy has capabilities of its file, must not choose the offsets.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
