@@ -62,9 +62,7 @@ struct espy_opt_use {
 int espy_opts__parse(const struct espy_cli *cli, const struct espy_opt_group *groups, size_t group_cnt, void *ctx,
 		     int argc, char *const *argv, int *first);
 
-/*
- * Handlers that store one value where `value` of the line says, an offset in ctx: true; the argument. They return 0.
- */
+/* Handlers that store one value where `value` of the line says, an offset in ctx: true; the argument. They return 0. */
 int espy_opts__set(void *ctx, const struct espy_opt_use *use);
 int espy_opts__text(void *ctx, const struct espy_opt_use *use);
 static inline void *espy_opts__member(void *ctx, const struct espy_opt_use *use)

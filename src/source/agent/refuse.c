@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * What can be seen of a process from outside, without touching it, that forbids to load a library into it; in words.
- */
+/* What can be seen of a process from outside, without touching it, that forbids to load a library into it; in words. */
 #include "source/agent/inject_parts.h"
 
 #include <errno.h>

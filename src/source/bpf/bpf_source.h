@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The BPF source, inside: its state, and the functions that its files share. Private to src/source/bpf.
- */
+/* The BPF source, inside: its state, and the functions that its files share. Private to src/source/bpf. */
 #ifndef ESPY_BPF_SOURCE_H
 #define ESPY_BPF_SOURCE_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Maps, configuration and the small helpers that every program uses: which tasks are watched, how a record begins.
- */
+/* Maps, configuration and the small helpers that every program uses: which tasks are watched, how a record begins. */
 #ifndef ESPY_MAPS_BPF_H
 #define ESPY_MAPS_BPF_H
 

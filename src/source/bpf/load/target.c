@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The targets: a command started here, running processes and tasks, a cgroup, or all tasks. None of them is stopped.
- */
+/* The targets: a command started here, running processes and tasks, a cgroup, or all tasks. None of them is stopped. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
