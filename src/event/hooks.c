@@ -112,6 +112,9 @@ static bool qcmd(struct espy_walk *w, const struct espy_hooked *v)
 		return false;
 	const struct espy_table *tab = &w->img->tables[v->type->table];
 	const uint32_t open = espy_hook_open_call(w, "QCMD", cmd, ESPY_TOKF_STYLED);
+
+	if (open != ESPY_NO_TOKEN)
+		w->out->at[open].fmt = ESPY_FMT_DEC;
 	for (uint32_t i = 0; i < tab->count; i++) {
 		const struct espy_entry *e = &w->img->entries[tab->first + i];
 		espy_hook_part(w);
