@@ -46,18 +46,18 @@ static void rings(void)
 	const void *p = tail_copy(short_one, 8);
 
 	RING(11, restriction, 1, "io_uring_register(-1, IORING_REGISTER_RESTRICTIONS, "
-				 "[{opcode=0x9 /* IORING_RESTRICTION_??? */, resv2=[0, 0x1, 0]}], 1)");
+				 "[{opcode=0x9 /* IORING_RESTRICTION_??? */ /* op: 0x11 */, resv2=[0, 0x1, 0]}], 1)");
 	RING(20, fds, 1, "io_uring_register(-1, IORING_REGISTER_RING_FDS, [{offset=7, resv=0x1, data=-1}], 1)");
 	RING(21, index, 1, "io_uring_register(-1, IORING_UNREGISTER_RING_FDS, [{offset=7, data=0x3}], 1)");
 	RING(19, workers, 2, "io_uring_register(-1, IORING_REGISTER_IOWQ_MAX_WORKERS, [[IO_WQ_BOUND]=3, [IO_WQ_UNBOUND]=4], 2)");
 	RING(22, ring, 1, "io_uring_register(-1, IORING_REGISTER_PBUF_RING, {ring_addr=0x1000, ring_entries=8, bgid=5, "
-			  "flags=IOU_PBUF_RING_MMAP, resv=[0, 0x6, 0]}, 1)");
+			  "flags=0x1, min_left=0, resv=[0, 0x6, 0, 0, 0]}, 1)");
 	line(call(SYS_io_uring_enter, JUNK(-1), JUNK(1), JUNK(2), JUNK(1), p, 16L),
 	     "io_uring_enter(-1, 1, 2, IORING_ENTER_GETEVENTS, %s, 16)", ptr(p));
 	line(call(SYS_io_uring_enter, JUNK(-1), JUNK(1), JUNK(2), JUNK(1), p, 8L),
 	     "io_uring_enter(-1, 1, 2, IORING_ENTER_GETEVENTS, [HUP], 8)");
 	line(call(SYS_io_uring_register, JUNK(-1), JUNK(0x80000000 | 13), p, JUNK(8)),
-	     "io_uring_register(-1, IORING_REGISTER_USE_REGISTERED_RING|IORING_REGISTER_FILES2, %s, 8)", ptr(p));
+	     "io_uring_register(4294967295, IORING_REGISTER_FILES2|IORING_REGISTER_USE_REGISTERED_RING, %s, 8)", ptr(p));
 }
 
 int main(int argc, char **argv)
