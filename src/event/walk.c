@@ -97,7 +97,7 @@ static bool two_part_mem(struct espy_walk *w, const struct espy_field *p, const 
 	return espy_walk_enough(w, to, m);
 }
 
-/* What the call left behind the pointer of the parameter before this one; nothing if it failed. */
+/* What the call left behind the pointer of the parameter before this one; nothing if it failed, unless `on err` reads it. */
 static void show_then(struct espy_walk *w, const struct espy_field *p, const struct espy_type *t)
 {
 	const struct espy_plan *plan = &w->img->plans[w->v->plan];
@@ -114,11 +114,9 @@ static void show_then(struct espy_walk *w, const struct espy_field *p, const str
 	const struct espy_item *in = before < 0 ? NULL : espy_call_view__item(w->v, (unsigned)before, 0, false);
 	if (before >= 0 && (!in || in->len < w->img->types[ops[before].type].size))
 		return;
-	if (!w->ok) {
-		if (p->flags & ESPY_FF_BOTH && w->failed) {
-			espy_walk_changed(w);
-			espy_walk_address(w, espy_walk__param(w, p));
-		}
+	if (p->flags & ESPY_FF_BOTH && w->failed) {
+		espy_walk_changed(w);
+		espy_walk_address(w, espy_walk__param(w, p));
 		return;
 	}
 	while (k < plan->op_cnt &&

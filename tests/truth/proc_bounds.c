@@ -77,7 +77,9 @@ static void sizes(void)
 
 	/* A size that the kernel refuses: it writes its own over it. */
 	attr.size = 8;
-	line(call(SYS_sched_setattr, JUNK(0), tail_copy(&attr, 56), 0L), "sched_setattr(0, {size=8}, 0)");
+	const uint32_t *refused = tail_copy(&attr, 56);
+	const long ret = call(SYS_sched_setattr, JUNK(0), refused, 0L);
+	line(ret, "sched_setattr(0, {size=8} => {size=%u}, 0)", *refused);
 	uint32_t event[16] = { 1, 8 };
 	line(call(SYS_perf_event_open, tail_copy(event, 64), JUNK(-1), JUNK(-1), JUNK(-1), 0L),
 	     "perf_event_open({type=PERF_TYPE_SOFTWARE, size=0x8 /* PERF_ATTR_SIZE_??? */, ...}, -1, -1, -1, 0)");
