@@ -162,7 +162,7 @@ static bool accept_manner(struct dc *dc, struct ast_named *s)
 		bool *set;
 	} words[] = {
 		{ "more", &s->more }, { "lead", &s->lead }, { "whole", &s->whole }, { "partial", &s->partial },
-		{ "extra", &s->extra },
+		{ "extra", &s->extra }, { "filled", &s->filled },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {

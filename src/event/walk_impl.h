@@ -305,6 +305,9 @@ void espy_walk_put_note(struct espy_walk *w, const struct espy_time_note *note);
 /* ---- walk_tail.c */
 /* Shows the bytes behind the known fields of a struct, if any is not zero. */
 void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
+/* The bytes of a struct with `filled`: the field that its size cuts ends in zeros. Returns m, or *room. */
+const struct espy_span *espy_walk_fill(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
+				       struct espy_span *room);
 
 /* ---- hooks.c: values whose meaning the language cannot say */
 struct espy_hooked {

@@ -163,7 +163,8 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 			uint64_t struct_want, struct members *st, struct espy_span *s)
 {
 	size_t have = fm->n[0] > fm->n[1] ? fm->n[0] : fm->n[1];
-	bool open_end = is_array_like(t) || t->kind == ESPY_T_UNION || (t->kind == ESPY_T_STRUCT && !t->size);
+	bool open_end = is_array_like(t) || t->kind == ESPY_T_UNION ||
+			(t->kind == ESPY_T_STRUCT && (!t->size || t->flags & ESPY_TF_FILLED));
 	size_t need = open_end ? 0 : needed(w, t);
 
 	if (t->kind == ESPY_T_CHARS || espy_walk_is_unit(w, t)) {
@@ -546,7 +547,7 @@ static void show_first(struct espy_walk *w, const struct espy_type *t, const str
 
 void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const struct espy_span *whole, unsigned parts)
 {
-	struct espy_span cut;
+	struct espy_span cut, filled;
 	const struct espy_span *m = whole;
 
 	if (t->aux & 0xff) {
@@ -566,6 +567,8 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 		}
 		m = &cut;
 	}
+	if (t->flags & ESPY_TF_FILLED)
+		m = espy_walk_fill(w, t, m, &filled);
 	if (w->depth >= ESPY_WALK_MAX_DEPTH) {
 		espy_walk_address(w, m->addr);
 		return;

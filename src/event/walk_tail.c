@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Bytes behind a struct as it is known: one of a later kernel. */
+/* Structs of another size than the one that is known: bytes behind them, and fields that end in the middle. */
 #include "base/zero.h"
 #include "event/walk_impl.h"
+#include <string.h>
 
 #define STRUCT_MOST 4096u /* bytes: the kernel takes no struct larger than a page */
 
@@ -48,4 +49,35 @@ void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct
 		return;
 	}
 	put_tail(w, t, &s, ph);
+}
+
+const struct espy_span *espy_walk_fill(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
+				       struct espy_span *room)
+{
+	const size_t have = m->n[espy_span_best(m)];
+	uint8_t bytes[512];
+	size_t end = have;
+
+	if (m->fault || !have || m->want != have)
+		return m;
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct espy_field *f = &w->img->fields[t->first + i];
+		const struct espy_type *ft = &w->img->types[f->type];
+		/* a struct in it fills itself, and characters are as many as there are */
+		if (f->off < have && f->off + ft->size > end && !(ft->flags & ESPY_TF_FILLED) && ft->kind != ESPY_T_CHARS)
+			end = f->off + ft->size;
+	}
+	if (end == have || end > sizeof(bytes))
+		return m;
+	*room = *m;
+	room->want = end;
+	for (unsigned ph = 0; ph < 2; ph++) {
+		if (!m->p[ph] || m->n[ph] != have)
+			continue;
+		memset(bytes, 0, end);
+		memcpy(bytes, m->p[ph], have);
+		room->p[ph] = (const uint8_t *)espy_walk_keep(w, bytes, end);
+		room->n[ph] = end;
+	}
+	return room;
 }

@@ -257,7 +257,7 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 			const struct espy_type *last =
 				t->count ? &w->img->types[w->img->fields[t->first + t->count - 1].type] : t;
 			bool open = last->kind == ESPY_T_REST && have <= t->size;
-			if (t->flags & ESPY_TF_PARTIAL && have && !m->fault)
+			if (t->flags & (ESPY_TF_PARTIAL | ESPY_TF_FILLED) && have && !m->fault)
 				return true;
 			/* what stands in front of items, as many as a field says, is read as a whole */
 			const bool counted = last->kind == ESPY_T_ARRAY || last->kind == ESPY_T_BYTES;

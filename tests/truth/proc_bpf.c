@@ -20,7 +20,7 @@ static void bpf(void)
 	BPF(6, w, 8, "bpf(BPF_OBJ_PIN, {pathname=0xffffffff, bpf_fd=0}, 8)");
 	BPF(8, w, 4, "bpf(BPF_PROG_ATTACH, {target_fd=-1, attach_bpf_fd=0, attach_type=BPF_CGROUP_INET_INGRESS, attach_flags=0}, 4)");
 	BPF(13, w, 4, "bpf(BPF_PROG_GET_FD_BY_ID, {prog_id=4294967295, next_id=0}, 4)");
-	BPF(18, w, 8, "bpf(BPF_BTF_LOAD, {btf=0xffffffff, btf_log_buf=NULL, btf_size=0, btf_log_size=0, btf_log_level=0}, 8)");
+	BPF(18, w, 8, "bpf(BPF_BTF_LOAD, {btf=\"\", btf_log_buf=NULL, btf_size=0, btf_log_size=0, btf_log_level=0}, 8)");
 	w[2] = 0xdeadbeef;
 	w[4] = 0xbadc0ded;
 	w[6] = 28;

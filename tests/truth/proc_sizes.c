@@ -78,6 +78,24 @@ static void logs(void)
 	     "log_size=16, log_buf=\"as it was\"}, 40)");
 }
 
+/* The kernel takes zeros for what the size leaves out. */
+static void cut_fields(void)
+{
+	const uint8_t bytes[76] = { 1, 0, 0, 0, 4 };
+
+	line(call(SYS_bpf, JUNK(BPF_MAP_CREATE), tail_copy(bytes, 5), JUNK(5)),
+	     "bpf(BPF_MAP_CREATE, {map_type=BPF_MAP_TYPE_HASH, key_size=4, value_size=0, max_entries=0}, 5)");
+	line(call(SYS_bpf, JUNK(BPF_MAP_LOOKUP_ELEM), tail_copy("\377\377\377\377\0\0\0\0\7\1", 10), JUNK(10)),
+	     "bpf(BPF_MAP_LOOKUP_ELEM, {map_fd=-1, key=0x107, value=NULL}, 10)");
+	line(call(SYS_bpf, JUNK(BPF_PROG_TEST_RUN), tail_copy("\377\377\377\377", 4), JUNK(4)),
+	     "bpf(BPF_PROG_TEST_RUN, {test={prog_fd=-1, retval=0, data_size_in=0, data_size_out=0, data_in=NULL, "
+	     "data_out=NULL, "
+	     "repeat=0, duration=0}}, 4)");
+	line(call(SYS_bpf, JUNK(BPF_TASK_FD_QUERY), tail_copy(bytes, 1), JUNK(1)),
+	     "bpf(BPF_TASK_FD_QUERY, {task_fd_query={pid=1, fd=0, flags=0, buf_len=0, buf=NULL, prog_id=0, "
+	     "fd_type=BPF_FD_TYPE_RAW_TRACEPOINT, probe_offset=0, probe_addr=0}}, 1)");
+}
+
 /* A page that is not there has no node: its status is the error. */
 static void pages(void)
 {
@@ -96,6 +114,7 @@ int main(int argc, char **argv)
 	handles();
 	mount_options();
 	logs();
+	cut_fields();
 	pages();
 	return 0;
 }
