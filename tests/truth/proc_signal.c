@@ -116,6 +116,9 @@ int main(int argc, char **argv)
 	truth_begin(argc, argv, "");
 	infos();
 	masks();
+	/* of no signal nothing is shown */
+	line(call(SYS_rt_sigqueueinfo, 0x7ffffff0L, 0L, tail_copy((const int[32]){ 0, EIO, -1 }, 128)),
+	     "rt_sigqueueinfo(2147483632, 0, {})");
 
 	/* The mask that the handler's frame restores. */
 	signal(SIGUSR1, on_signal);
