@@ -19,9 +19,29 @@ grep -q 'yes *holds tasks' "$dir/doctor" || { echo "SKIP: $(grep 'holds tasks' "
 user=$!
 wait_for 60 test -s "$dir/probe" || { echo "SKIP: bpf_user"; kill $user; exit 77; }
 kill $user
-# The promise is a second. The machine may be busy with other things; without an end of their own the holds would last for as long as
-# this test waits.
-limit=30000
+# bounded NAME: the longest that the user of BPF waited is below a second, which is the promise. Where the machine is busy with other things,
+# attaching takes long without espy, too: then it may take twenty times what it takes alone, and without an end of its own a hold would last for
+# as long as this test waits, which is half a minute.
+bounded() {
+	kill $user
+	wait $user 2>/dev/null
+	set -- "$1" $(cat "$dir/user")
+	longest=${3%.*} most=1000
+	longest=${longest:-30000}
+	if [ "$longest" -ge $most ]; then
+		"$progs/bpf_user" "$dir/alone" &
+		user=$!
+		wait_for 60 three_rounds || not_ok "$1: a user of BPF alone makes no three rounds"
+		kill $user
+		wait $user 2>/dev/null
+		most=$(awk '{ n = int($2 * 20); print n < 30000 ? n : 30000 }' "$dir/alone")
+	fi
+	[ "$longest" -lt "$most" ] && ok "$1: the longest that a user of BPF waited: $longest ms" ||
+		not_ok "$1: a user of BPF waited for $longest ms, and may for $most"
+}
+three_rounds() {
+	[ "$(awk '{ print $1 }' "$dir/alone")" -ge 3 ]
+}
 
 told() {
 	grep -c 'is held after' "$dir/err"
@@ -66,11 +86,7 @@ end() { # NAME
 	wait $job 2>/dev/null
 	: >"$dir/stop"
 	wait $worker
-	kill $user
-	wait $user 2>/dev/null
-	set -- "$1" $(cat "$dir/user")
-	longest=${3%.*}
-	[ "${longest:-$limit}" -lt $limit ] && ok "$1: the longest that a user of BPF waited: $longest ms" || not_ok "$1: a user of BPF waited for $longest ms"
+	bounded "$1"
 }
 
 cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
@@ -192,11 +208,8 @@ several() { # COUNT
 	kill -INT $jobs
 	wait_for 60 all_ended && ok "$1 at once: they end" || not_ok "$1 at once: they do not end"
 	kill -9 $jobs $maker 2>/dev/null
-	kill $user
+	bounded "$1 at once"
 	wait
-	set -- "$1" $(cat "$dir/user")
-	longest=${3%.*}
-	[ "${longest:-$limit}" -lt $limit ] && ok "$1 at once: the longest that a user of BPF waited: $longest ms" || not_ok "$1 at once: a user of BPF waited for $longest ms"
 	wait_for 60 rmdir "$freezer" || not_ok "$1 at once: the cgroup cannot be removed"
 }
 if [ -n "$cgroups" ] && [ "$(id -u)" = 0 ]; then
