@@ -30,6 +30,7 @@ struct espy_agent_link {
 	int slot;	   /* that we hold; -1: none */
 	struct espy_agent_turn turn;
 	struct espy_agent_opened opened;
+	uint32_t rules;	   /* that the session had when it was opened, taken over or adopted */
 };
 
 /*

@@ -453,6 +453,7 @@ static int take_opened(struct espy_agent_link *l)
 	const struct espy_agent_slot *s = slot_at(l, (unsigned)l->slot);
 
 	memcpy(&l->opened, &s->opened, sizeof(l->opened));
+	l->rules = load32(&s->nrules);
 	const struct espy_agent_opened *o = &l->opened;
 	if (!power_of_two(o->chunk_sz) || o->chunk_sz < 4096 || o->chunk_sz > 1u << 20 || o->nchunks < 1 ||
 	    o->nchunks > 65536 || (uint64_t)o->chunk_sz * o->nchunks > 1ull << 30 || o->ring_fd > INT_MAX)

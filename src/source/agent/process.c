@@ -97,6 +97,12 @@ static void after_open(struct espy_agent_source *s, struct espy_agent_process *p
 	p->attached = true;
 }
 
+/* A child that its parent forks between the opening of a session and the last of its rules inherits the rules so far. */
+static bool has_all_rules(const struct espy_agent_source *s, const struct espy_agent_process *p)
+{
+	return p->link.rules >= s->opts.marks.rules->cnt;
+}
+
 static void link_process(struct espy_agent_source *s, struct espy_agent_process *p)
 {
 	struct espy_agent_info info;
@@ -107,7 +113,8 @@ static void link_process(struct espy_agent_source *s, struct espy_agent_process 
 	 * opened it call as well, and would stand for others that did not.
 	 */
 	p->forks_before = s->eager || s->wide ? info.forks : 0;
-	s->births += info.parent_pid != 0;
+	/* The marks of a child that has ended without all rules are as missing as those of one that never called. */
+	s->births += info.parent_pid && (!p->ended || has_all_rules(s, p));
 	p->next = s->processes;
 	s->processes = p;
 	s->stats.tasks++;
@@ -268,6 +275,8 @@ int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid)
 		return err;
 	}
 	after_open(s, p);
+	if (!has_all_rules(s, p))
+		rules_on(s, p); /* it may have ended meanwhile, and may refuse, which is told: its ring is read all the same */
 	link_process(s, p);
 	return 0;
 }

@@ -52,6 +52,7 @@ given() {
 	tag=
 	[ "$3" != tagged ] || tag=$(tag_of "$prog")
 	: >"$dir/served"
+	rm -f "$dir/given" # of the one before: its words are not this one's
 	"$progs/stranger" $2 "$(name_of $a)$tag" "$dir/served" >"$dir/given" 2>&1 & stranger=$!
 	wait_for 60 test -s "$dir/given"
 	if grep -q given "$dir/given"; then
@@ -72,6 +73,45 @@ given() {
 given "a file of a strange server" give stranger
 given "a file of a strange server, with the tag" give tagged
 given "a connection that lingers" linger stranger
+
+# One after the other, until so many processes of espy wait for such a close that it begins no further one: espy says so, answers nobody any
+# more, and ends. Not each of them keeps a process waiting: some are refused unread.
+many() {
+	rm -f "$dir/out"
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 20 2>"$dir/err" & a=$!
+	wait_for 60 grep -q 'app:short' "$dir/out" || not_ok "no child has called: $(cat "$dir/err")"
+	prog=$(pgrep -P $a short)
+	name=$(name_of $a)$(tag_of "$prog")
+	strangers=
+	is_told() { grep -q 'descriptors that cannot be closed: no process is answered any more' "$dir/err"; }
+	hung_up_or_told() { grep -q 'hung up' "$dir/given" || is_told; }
+	for i in $(seq 40); do
+		: >"$dir/served.$i"
+		rm -f "$dir/given"
+		"$progs/stranger" give "$name" "$dir/served.$i" >"$dir/given" 2>&1 & strangers="$strangers $!"
+		wait_for 60 test -s "$dir/given"
+		grep -q given "$dir/given" || break # it cannot be done here, or nobody listens any more
+		wait_for 60 hung_up_or_told || not_ok "stranger $i: espy waits"
+		! is_told || break
+	done
+	if ! grep -q SKIP "$dir/given"; then
+		wait_for 60 is_told && ok "after $i that cannot be closed: told" || not_ok "after $i that cannot be closed: nothing is told: $(cat "$dir/err")"
+		hasnt "nobody listens any more" /proc/net/unix "@${name%,*}"
+		kill "$prog"
+		wait_for 60 gone && ok "after $i that cannot be closed: espy ends" || not_ok "after $i that cannot be closed: espy does not end: $(state $a)"
+	else
+		echo "many that cannot be closed: left out: $(cat "$dir/given")"
+		kill "$prog"
+	fi
+	for stranger in $strangers; do
+		pkill -P $stranger
+		kill $stranger 2>/dev/null
+		wait $stranger 2>/dev/null
+	done
+	pkill -P $a short
+	wait $a
+}
+[ -z "${ROUNDS-}" ] || many
 
 # Thousands of connections that say nothing: every child is heard.
 "$espy" trace -f -m 'app:*' -o "$dir/out" sh -c "while [ ! -e '$dir/go' ]; do sleep 0.05; done; exec '$progs/short-linked' forks $n" \
