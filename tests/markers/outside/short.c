@@ -2,7 +2,8 @@
 /*
  * Processes that live for less than a look at them takes: short mark N (one mark), short forks COUNT [KEEP] (as many
  * children with one mark each, KEEP at a time), short runs COUNT (each another program: this one, with "mark"),
- * short ticks (until it is killed, or there is the file $GOES_UNTIL), short spawns (another that ticks), short forking COUNT [FILE]
+ * short ticks (until it is killed, or there is the file $GOES_UNTIL), short spawns (another that ticks), short bears FILE (forks a child that
+ * ticks as soon as there is the file), short forking COUNT [FILE]
  * (until it is killed; so many bytes in FILE as there were rounds), short leaves MS (ends at once, its child has the mark, and gets
  * a processor after MS milliseconds).
  */
@@ -71,6 +72,15 @@ static void ticks(void)
 		last = now;
 	}
 	printf("longest %ld\n", longest);
+}
+
+static void bears(const char *when)
+{
+	while (access(when, F_OK))
+		usleep(10000); /* sleeps: until it is told */
+	if (!fork())
+		ticks();
+	wait(NULL);
 }
 
 /* Again and again as many children, which tell whose they are. */
@@ -146,6 +156,8 @@ int main(int argc, char **argv)
 		spawns(argv[0]);
 	else if (!strcmp(argv[1], "ticks"))
 		ticks();
+	else if (!strcmp(argv[1], "bears") && argc > 2)
+		bears(argv[2]);
 	else if (!strcmp(argv[1], "forking"))
 		forking(n, argc > 3 ? argv[3] : NULL);
 	else if (!strcmp(argv[1], "leaves")) {
