@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 	     "fchmodat2(AT_FDCWD, \"nope\", 0640, AT_SYMLINK_NOFOLLOW)");
 	uint64_t range[2] = { 4096, 100 };
 	line(call(CACHESTAT, JUNK(-1), tail_copy(range, 16), NULL, JUNK(0)),
-	     "cachestat(-1, {off=4096, len=100}, NULL, 0)");
+	     "cachestat(-1, {off=0x1000, len=100}, NULL, 0)");
 	if (known(LISTMOUNT) && known(STATMOUNT)) {
 		struct {
 			uint32_t size, fd;
