@@ -73,7 +73,15 @@ static void rulesets(void)
 	     "quiet_access_fs=0, quiet_access_net=LANDLOCK_ACCESS_NET_BIND_UDP, quiet_scoped=LANDLOCK_SCOPE_SIGNAL, "
 	     "...}, 56, "
 	     "0x8 /* LANDLOCK_CREATE_RULESET_??? */)");
-	const void *page = tail_alloc(1);
+	/* what the size leaves out of a field the kernel takes for zeros; the first field must be whole */
+	line(call(SYS_landlock_create_ruleset, tail_copy(attr, 17), 17L, JUNK(8)),
+	     "landlock_create_ruleset({handled_access_fs=LANDLOCK_ACCESS_FS_EXECUTE, "
+	     "handled_access_net=LANDLOCK_ACCESS_NET_CONNECT_TCP, scoped=LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET}, 17, "
+	     "0x8 /* LANDLOCK_CREATE_RULESET_??? */)");
+	const void *page = tail_copy(attr, 7);
+	line(call(SYS_landlock_create_ruleset, page, 7L, JUNK(8)),
+	     "landlock_create_ruleset(%s, 7, 0x8 /* LANDLOCK_CREATE_RULESET_??? */)", ptr(page));
+	page = tail_alloc(1);
 	line(call(SYS_landlock_create_ruleset, page, 8L, JUNK(8)),
 	     "landlock_create_ruleset(%s, 8, 0x8 /* LANDLOCK_CREATE_RULESET_??? */)", ptr(page));
 }
