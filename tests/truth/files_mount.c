@@ -20,6 +20,17 @@ int main(int argc, char **argv)
 	     ptr(d));
 	line(call(SYS_mount, a, b, t, 0x21L, d),
 	     "mount(\"/nope/a\", \"/nope/b\", %s, MS_RDONLY|MS_REMOUNT, \"size=1k\")", ptr(t));
+	/* the kernel looks for MS_REMOUNT first; of the old magic number it drops all upper bits */
+	line(call(SYS_mount, a, b, t, 0x20020L, d),
+	     "mount(\"/nope/a\", \"/nope/b\", %s, MS_REMOUNT|MS_UNBINDABLE, \"size=1k\")", ptr(t));
+	line(call(SYS_mount, a, b, t, 0x181020L, d),
+	     "mount(\"/nope/a\", \"/nope/b\", %s, MS_REMOUNT|MS_BIND|MS_SLAVE|MS_SHARED, \"size=1k\")", ptr(t));
+	line(call(SYS_mount, a, b, t, 0xc0000L, d), "mount(\"/nope/a\", \"/nope/b\", %s, MS_PRIVATE|MS_SLAVE, %s)",
+	     ptr(t), ptr(d));
+	line(call(SYS_mount, a, b, t, 0xc0ed0001L, d),
+	     "mount(\"/nope/a\", \"/nope/b\", \"tmpfs\", MS_MGC_VAL|MS_RDONLY, \"size=1k\")");
+	line(call(SYS_mount, a, b, t, 0xc0ed1000L, d), "mount(\"/nope/a\", \"/nope/b\", %s, MS_MGC_VAL|MS_BIND, %s)",
+	     ptr(t), ptr(d));
 	line(call(SYS_mount, NULL, b, NULL, 0x44000L, NULL), "mount(NULL, \"/nope/b\", NULL, MS_REC|MS_PRIVATE, NULL)");
 	line(call(SYS_umount2, a, JUNK(2)), "umount2(\"/nope/a\", MNT_DETACH)");
 	line(call(SYS_pivot_root, a, b), "pivot_root(\"/nope/a\", \"/nope/b\")");
