@@ -105,6 +105,14 @@ static void processes(void)
 	static const uint64_t ARGS[11] = { 0x10000, 0, 0, 0, SIGCHLD, 0, 0, 0, 0, 0, 0 };
 	line(call(SYS_clone3, tail_copy(ARGS, 64), 64L), "clone3({flags=CLONE_THREAD, exit_signal=SIGCHLD, stack=NULL, stack_size=0}, 64)");
 	line(call(SYS_clone3, tail_copy(ARGS, 88), 88L), "clone3({flags=CLONE_THREAD, exit_signal=SIGCHLD, stack=NULL, stack_size=0}, 88)");
+	/* what the size leaves out of a field is zeros; without a size, or with too large a one, the kernel reads no
+	 * list */
+	static const uint64_t CUT[11] = { 0x10000, 0, 0, 0, SIGCHLD, 0, 0, 0, 0x88, 33, 3 };
+	line(call(SYS_clone3, tail_copy(CUT, 65), 65L),
+	     "clone3({flags=CLONE_THREAD, exit_signal=SIGCHLD, stack=NULL, stack_size=0, set_tid=0x88}, 65)");
+	line(call(SYS_clone3, tail_copy(CUT, 81), 81L), "clone3({flags=CLONE_THREAD, exit_signal=SIGCHLD, stack=NULL, "
+							"stack_size=0, set_tid=0x88, set_tid_size=33, "
+							"cgroup=3}, 81)");
 	line(call(SYS_unshare, 1L), "unshare(0x1 /* CLONE_??? */)");
 	line(call(SYS_setns, JUNK(-1), JUNK(0x20000)), "setns(-1, CLONE_NEWNS)");
 
