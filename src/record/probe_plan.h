@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0-only */
 /*
- * The plan of a probe: what is fetched where it is hit, and what must hold of that for the hit to be recorded. Made when names are
- * resolved, run by the source at the place; nothing in it is a pointer. Many places may share one plan. Compiled in BPF and
- * user space, from one build.
+ * The plan of a probe: the values that the source fetches at a hit, and the tests that a hit must pass to be recorded.
+ * source/probe/ makes the plan when it resolves names. A plan holds no pointer. Many places may share one plan.
+ * Compiled in BPF and user space, from one build.
  *
  * A fetch is a value to begin with, and a way through memory:
  *
@@ -23,10 +23,10 @@
 
 #define ESPY_PROBE_WAY_MAX 6u
 #define ESPY_PROBE_TESTS 12u
-#define ESPY_PROBE_TEXT_MAX 32u   /* of a constant that text is compared with */
+#define ESPY_PROBE_TEXT_MAX 32u   /* bytes of a constant in a comparison of text */
 #define ESPY_PROBE_STRING_MAX 1024u /* bytes of one text or piece of memory */
 #define ESPY_PROBE_ARGS_MAX 8192u /* bytes of all arguments of a record, but for the last one */
-#define ESPY_PROBE_SAVED 6u       /* registers that are kept from the entry of a function to its return */
+#define ESPY_PROBE_SAVED 6u       /* argument registers that are kept from the entry of a function to its return */
 
 /* Where a value begins. Never renumber. */
 enum espy_probe_src {
@@ -34,9 +34,9 @@ enum espy_probe_src {
 	ESPY_PROBE_REG = 1,   /* register `reg`: enum espy_reg */
 	ESPY_PROBE_ENTRY_ARG = 2, /* the register of argument `reg` (0-5) as it was when the function was entered */
 	ESPY_PROBE_COMM = 3,  /* the name of the task; what: STRING */
-	/* Of a tracepoint, whose way has one step, the offset in its record: */
+	/* Of tracepoints. The way has one step, the offset in the record: */
 	ESPY_PROBE_FIELD = 4,	  /* the field there */
-	ESPY_PROBE_ELSEWHERE = 5, /* what lies where the low half of the 4 bytes there says; what: STRING, BYTES */
+	ESPY_PROBE_ELSEWHERE = 5, /* the low half of the 4 bytes there is the field's offset; what: STRING, BYTES */
 };
 enum espy_probe_what {
 	ESPY_PROBE_NUMBER = 0, /* `size` bytes, signed or not */
@@ -52,7 +52,7 @@ struct espy_probe_fetch {
 	__u8 what;   /* enum espy_probe_what */
 	__u8 size;   /* NUMBER: 1, 2, 4, 8 */
 	__u8 is_signed;
-	__u8 len_arg; /* BYTES: the fetch that says how many; ESPY_PROBE_NO_ARG: max */
+	__u8 len_arg; /* BYTES: index of the fetch with their number; ESPY_PROBE_NO_ARG: max */
 	__u8 reserved0;
 	__s32 way[ESPY_PROBE_WAY_MAX];
 	__u64 value; /* CONST */
@@ -61,7 +61,7 @@ struct espy_probe_fetch {
 };
 _Static_assert(sizeof(struct espy_probe_fetch) == 48, "");
 
-/* What is compared. */
+/* The value that a test compares. */
 enum espy_probe_test_what {
 	ESPY_PROBE_TEST_ARG = 0, /* the number of fetch `arg` */
 	ESPY_PROBE_TEST_TEXT = 1, /* the text that fetch `arg` leads to */
@@ -69,7 +69,8 @@ enum espy_probe_test_what {
 	ESPY_PROBE_TEST_TID = 3,
 	ESPY_PROBE_TEST_DURATION = 4, /* RETURN: ns since the entry; missing if that is not known */
 };
-#define ESPY_PROBE_HOLDS 0xfeu /* targets of a test that are no test */
+/* Targets of a test that end the tests: the hit passes, or does not. */
+#define ESPY_PROBE_HOLDS 0xfeu
 #define ESPY_PROBE_FAILS 0xffu
 
 /* As struct espy_trigger_test; compare is enum espy_trigger_compare. */
@@ -80,7 +81,7 @@ struct espy_probe_test {
 	__u8 is_signed;
 	__u8 negated;
 	__u8 yes, no;
-	__u8 text_len; /* bytes, with the NUL if all of a text is meant */
+	__u8 text_len; /* bytes; with the NUL if the test is about the whole text */
 	__s64 number;
 	__u64 mask;
 	__u8 text[ESPY_PROBE_TEXT_MAX]; /* zeros behind it */
@@ -88,10 +89,10 @@ struct espy_probe_test {
 _Static_assert(sizeof(struct espy_probe_test) == 56, "");
 
 struct espy_probe_plan {
-	__u32 arg_cnt;   /* arguments of the record; the fetches behind them are for others only */
+	__u32 arg_cnt;   /* arguments of the record; fetches behind them only serve other fetches and tests */
 	__u32 fetch_cnt; /* at most ESPY_MARK_MAX_ARGS */
 	__u32 test_cnt;  /* at most ESPY_PROBE_TESTS; 0: every hit is recorded */
-	__u32 memory;    /* some argument is no number */
+	__u32 memory;    /* not 0: an argument of the record is text or bytes */
 	struct espy_probe_fetch fetches[ESPY_MARK_MAX_ARGS];
 	struct espy_probe_test tests[ESPY_PROBE_TESTS];
 };

@@ -4,20 +4,20 @@
  * behind a record. Serves every source that reads another process from outside: ptrace at each stop,
  * bpf for a call that hangs. Knows no call by name and allocates nothing.
  *
- * What it does beyond what plan.h says:
- *   - An operation with cap 0 and an operation whose pointer is NULL make no item. A length of 0 makes an
- *     item of 0 bytes (OK). An element of an EACH source whose pointer is NULL counts in `index` all the same.
+ * Rules of the runner beyond plan.h:
+ *   - An operation with cap 0 or a NULL pointer makes no item. A length of 0 makes an item of 0 bytes (OK). An
+ *     element of an EACH source with a NULL pointer still counts in `index`.
  *   - `index` counts the elements that were captured whole, over all items of the source.
- *   - A source operation whose bytes do not reach to the pointer (a fault in front of it): one item NOT_RUN. A
- *     source without an item: no item.
- *   - Too little room in the record: the item is cut (TRUNCATED); not one byte fits: NOT_RUN; no room for the
- *     header of an item: nothing.
+ *   - If the source operation met a fault in front of the pointer, the operation makes one item NOT_RUN. If the
+ *     source operation has no item, neither has the operation.
+ *   - A full record cuts the item (TRUNCATED). An item without room for one byte is NOT_RUN. Without room for its
+ *     header an item is left out.
  *   - At entry a length that only the exit knows (RET, SPREAD) counts as infinite.
- *   - At exit pointers come from the entry item of the source where it has one (that is what the kernel used),
- *     lengths as plan.h says: a from the exit item, else the entry item; b from the entry item, else the exit item.
- *   - A string or vector with a length: it ends there at the latest, and is OK then without its NUL (NULL).
- *   - At exit without a record of the entry all ENTER operations run first, unless the image is new; their items are
- *     without AT_EXIT. Of an operation that is both, the exit part runs.
+ *   - At exit a pointer comes from the entry item of its source, if there is one: the kernel used that pointer.
+ *     Lengths follow plan.h: a from the exit item, else the entry item; b from the entry item, else the exit item.
+ *   - A string or vector with a length ends there at the latest. It is OK then without its NUL (NULL).
+ *   - At exit without a record of the entry all ENTER operations run first, unless the image is new. Their items are
+ *     without AT_EXIT. Of an operation for both phases only the exit part runs.
  */
 #ifndef ESPY_PLAN_RUN_H
 #define ESPY_PLAN_RUN_H
@@ -47,8 +47,8 @@ struct espy_rec_out {
 /* Memory of a live task by process_vm_readv, and /proc/PID/mem where that is refused. */
 struct espy_task_mem {
 	pid_t tid;
-	int mem_fd;    /* /proc/TID/mem once it was needed; -1 */
-	bool no_readv; /* process_vm_readv is not to be had here */
+	int mem_fd;    /* /proc/TID/mem, opened when needed first; -1: not open */
+	bool no_readv; /* the kernel has refused process_vm_readv */
 };
 void espy_task_mem__init(struct espy_task_mem *m, pid_t tid);
 /* For a read callback: ctx is a struct espy_task_mem. */
@@ -58,9 +58,9 @@ void espy_task_mem__close(struct espy_task_mem *m);
 /* One call as its registers tell it. */
 struct espy_call_regs {
 	enum espy_abi abi;
-	uint32_t nr; /* in the table of abi: x32 without bit 30; one that does not fit is recorded as ESPY_NR_UNKNOWN */
+	uint32_t nr; /* in the table of abi: x32 without bit 30; a larger number is recorded as ESPY_NR_UNKNOWN */
 	uint64_t args[6];
-	uint64_t sp;       /* the user's stack pointer at entry; 0: not known, what lies there is not read */
+	uint64_t sp;       /* the user's stack pointer at entry; 0: not known, the stack is not read */
 	int64_t ret;       /* EXIT: negative errno on error */
 	uint32_t tid, tgid;
 	uint64_t time_ns;  /* of this record; 0: not taken */
@@ -70,24 +70,24 @@ struct espy_call_regs {
 	uint16_t changed;  /* EXIT: ESPY_RF_INJECTED and the flags behind it */
 };
 
-/* ret is an error number, as the kernel sees it. */
+/* Tells whether ret is an error number, as the kernel sees it. */
 static inline bool espy_ret_is_error(int64_t ret)
 {
 	return (uint64_t)ret >= (uint64_t)-4095;
 }
 
-/* Is this call to be recorded? set may be NULL (an ABI that was not set: everything, raw). */
+/* Tells whether to record this call. set NULL: an ABI without a set, of which every call is recorded raw. */
 bool espy_call_set__wants(const struct espy_call_set *set, uint32_t nr);
 
 /*
- * Write a whole ENTER record to out (from its start). set: of regs->abi, or NULL. 0, or -ENOBUFS if out
- * is too small for the fixed part.
+ * Writes a whole ENTER record to the start of out. set: of regs->abi, or NULL. Returns 0, or -ENOBUFS if out is
+ * too small for the fixed part.
  */
 int espy_plan_run__enter(struct espy_rec_out *out, const struct espy_call_set *set, const struct espy_call_regs *regs,
 			 const struct espy_mem *mem);
 /*
- * Write a whole EXIT record. enter: the ENTER record of the same call; its items are copied in front, so that the
- * EXIT alone tells the whole call. NULL: there is none. mem may be NULL (the task has died): no operation runs.
+ * Writes a whole EXIT record. enter: the ENTER record of the same call, or NULL. Its items are copied in front, so that
+ * the EXIT alone tells the whole call. mem NULL: the task has died, and no operation runs.
  */
 int espy_plan_run__exit(struct espy_rec_out *out, const struct espy_call_set *set, const struct espy_call_regs *regs,
 			const struct espy_rec *enter, const struct espy_mem *mem);
@@ -101,12 +101,12 @@ struct espy_plan_run {
 	uint64_t sp; /* 0: not known */
 	int64_t ret;
 	bool at_exit;
-	/* What was read at entry, for operations at exit; NULL: nothing was. */
+	/* The items of the entry, for operations at exit; NULL: none. */
 	const struct espy_item *enter_items;
 	size_t enter_items_sz;
 	const struct espy_mem *mem;
 };
-/* Append the items of one phase to out. */
+/* Appends the items of one phase to out. */
 void espy_plan_run__items(struct espy_rec_out *out, const struct espy_plan_run *run);
 
 #endif

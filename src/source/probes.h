@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which probes a session wants: rules as the user gave them (filter/probe_select.h makes them), and the places that they
- * were resolved to, which sources are given. A place is a file and an offset in it, so it is found in every process that maps the
- * file, now or later.
+ * The probes that a session wants. filter/probe_select.h makes rules of the user's words. source/probe/ resolves the
+ * rules to places, which sources take. A place is a file and an offset in it: every process that maps the file, now or
+ * later, has the place.
  */
 #ifndef ESPY_SOURCE_PROBES_H
 #define ESPY_SOURCE_PROBES_H
@@ -21,7 +21,7 @@ enum espy_probe_where {
 	ESPY_PROBE_AT_SYMBOL,  /* `symbol`, a name or a pattern of `*` and `?`, and `offset` behind it */
 	ESPY_PROBE_AT_OFFSET,  /* `offset` in the file */
 	ESPY_PROBE_AT_ADDRESS, /* `offset` is an address in the memory of process `pid` */
-	ESPY_PROBE_AT_TRACEPOINT, /* tracepoints of the kernel whose system fits `file`, and whose name fits `symbol` */
+	ESPY_PROBE_AT_TRACEPOINT, /* kernel tracepoints: `file` is a pattern of the system, `symbol` one of the name */
 };
 
 /* How an argument is shown. */
@@ -31,17 +31,17 @@ struct espy_probe_arg {
 };
 
 struct espy_probe_rule {
-	char *file;   /* a path; or a name to be looked for, without '/'; NULL: AT_ADDRESS */
+	char *file;   /* a path, or a name without '/' to look for; NULL: AT_ADDRESS */
 	char *symbol; /* NULL: none */
-	char *event;  /* a name of its own; NULL: that of the place */
+	char *event;  /* a name that the user chose; NULL: the name of the place */
 	enum espy_probe_where where;
 	uint64_t offset;
 	pid_t pid;
-	bool returns;	 /* where the function returns, not where it begins */
+	bool returns;	 /* the place is the return of the function, not its beginning */
 	uint8_t result;	 /* the argument that is shown behind `=`, from 1 on; 0: none */
 	struct espy_probe_arg args[ESPY_MARK_MAX_ARGS];
 	struct espy_probe_plan plan;
-	struct espy_condition *condition; /* NULL: none. The whole of it is tested behind the source */
+	struct espy_condition *condition; /* NULL: none. The session tests the whole of it behind the source */
 };
 
 struct espy_probe_rules {
@@ -49,7 +49,7 @@ struct espy_probe_rules {
 	size_t cnt;
 };
 
-/* The kinds and the format that the definitions of a rule's places have. */
+/* Gives the kinds and the format that the definitions of a rule's places have. */
 void espy_probe_kinds(const struct espy_probe_rule *rule, uint8_t kinds[ESPY_MARK_MAX_ARGS]);
 #define ESPY_PROBE_FORMAT_MAX 1024u /* enough for all names */
 void espy_probe_format(const struct espy_probe_rule *rule, char format[ESPY_PROBE_FORMAT_MAX]);
@@ -57,15 +57,15 @@ void espy_probe_format(const struct espy_probe_rule *rule, char format[ESPY_PROB
 /* ---- places */
 
 struct espy_probe_place {
-	int fd;		   /* of the file; one descriptor may be that of many places. -1: it is a tracepoint */
-	uint64_t offset;   /* in it; of a tracepoint its number */
+	int fd;		   /* of the file; many places may share one descriptor. -1: the place is a tracepoint */
+	uint64_t offset;   /* in the file; of a tracepoint its number */
 	uint8_t kind;	   /* enum espy_probe_kind */
 	uint32_t plan;	   /* index in espy_probes.plans */
 	const struct espy_probe_rule *rule;
-	const struct espy_rec_probe_def *def; /* what a stream is told of it before its first hit */
+	const struct espy_rec_probe_def *def; /* the record that a stream holds before the first hit of the place */
 };
 
-/* The number of the definition of a place: those of marks are others. */
+/* The number of the first definition of a place. Definitions of marks have smaller numbers. */
 #define ESPY_PROBE_FIRST_DEF 0x2000000u
 
 /* Places of one file are neighbours. The definition of place i has the number ESPY_PROBE_FIRST_DEF + i. */
@@ -80,19 +80,22 @@ struct espy_probes {
 
 struct espy_probe_places;
 
-/* Where names are looked for, and how much is fetched. */
+/* Where the resolver looks for names, and how much a probe fetches. */
 struct espy_probe_targets {
-	const pid_t *pids; /* what these processes have mapped goes before what lies on the disk */
+	const pid_t *pids; /* files that these processes map go before files on the disk */
 	size_t pid_cnt;
-	const char *command; /* the file of a program that is about to be started; NULL: none */
-	unsigned string_max; /* bytes of a text that are fetched */
-	void (*say)(void *ctx, bool error, const char *text); /* what cannot be, and why; what is worth knowing */
-	/* Puts into the plan of a rule whose arguments are known what can be tested there. Returns 0 or -EINVAL, with a message in why. */
+	const char *command; /* the file of the program that espy is about to start; NULL: none */
+	unsigned string_max; /* a probe fetches at most so many bytes of a text */
+	void (*say)(void *ctx, bool error, const char *text); /* reports an error with its reason, or a remark */
+	/*
+	 * Lowers the condition of a rule into the tests of its plan. The arguments of the rule are known by then.
+	 * Returns 0, or -EINVAL with a message in why.
+	 */
 	int (*lower)(struct espy_probe_rule *rule, char *why, size_t why_sz);
 	void *ctx;
 };
 
-/* -ENOMEM; -EINVAL: a rule has no place, which was said. Rules must stay. */
+/* Resolves the rules, which must live as long as *out. Returns 0, -ENOMEM, or -EINVAL (told): a rule has no place. */
 int espy_probe_places__open(struct espy_probe_places **out, struct espy_probe_rule *const *rules, size_t rule_cnt,
 			    const struct espy_probe_targets *t);
 const struct espy_probes *espy_probe_places__get(const struct espy_probe_places *p);
