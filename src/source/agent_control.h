@@ -13,68 +13,70 @@
 #include "agent/abi.h"
 
 /*
- * Who waits for an agent's answer may have to do something meanwhile: one that traces the process by ptrace lets the
- * agent's thread go on. fn NULL: nothing. It may wait for a millisecond or so itself.
+ * The work of a caller while it waits for an agent's answer: a caller that traces the process by ptrace lets the
+ * agent's thread go on. fn may wait for a millisecond or so itself. fn NULL: no work.
  */
 struct espy_agent_turn {
 	void (*fn)(void *ctx);
 	void *ctx;
 };
-/* So long at least. */
+/* Does the work of the turn, and waits until `ns` have passed. */
 void espy_agent_turn__pass(const struct espy_agent_turn *t, long ns);
 
 struct espy_agent_link {
 	pid_t pid, helper; /* the process, and the agent's thread in it */
 	int fd;		   /* of the area; -1: not attached */
 	uint8_t *area;	   /* ESPY_AGENT_AREA_SZ bytes */
-	int slot;	   /* that we hold; -1: none */
+	int slot;	   /* of our session; -1: none */
 	struct espy_agent_turn turn;
 	struct espy_agent_opened opened;
 	uint32_t rules;	   /* that the session had when it was opened, taken over or adopted */
 };
 
 /*
- * Where the agent's library is: $ESPY_AGENT, beside the running program (build or installed tree), or where it was to
- * be installed. -ENOENT.
+ * Finds the agent's library: $ESPY_AGENT, beside the running program (build or installed tree), or the place where the
+ * build would install it. Returns 0 or -ENOENT.
  */
 int espy_agent__library(char *path, size_t size);
 
 /*
- * Finds the agent. -ENOENT: there is none; -EPROTO: something that is not ours, or not of our version (said in why);
- * -EACCES, -EPERM: not ours to look at.
+ * Finds the agent of a process. Returns 0. -ENOENT: there is none. -EPROTO: the area is no agent's, or of another
+ * version (why says it). -EACCES, -EPERM: the user may not look at the process.
  */
 int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t why_sz);
-/* The same; `turn` is copied, and taken whenever something is waited for on this link. */
+/* The same. The link copies `turn`, and does its work at every wait. */
 int espy_agent__attach_while(struct espy_agent_link *l, pid_t pid, const struct espy_agent_turn *turn, char *why,
 			     size_t why_sz);
 /*
- * The same with a descriptor of its area that came from elsewhere, and the slot of a session in it: to read what is
- * there, whether the process lives or not. 0: fd belongs to the link; -EPROTO.
+ * The same with a given descriptor of the area, and the slot of a session in it. The link can read the area even after
+ * the process has ended. Returns 0 and takes over fd, or -EPROTO.
  */
 int espy_agent__adopt(struct espy_agent_link *l, pid_t pid, pid_t helper, int fd, unsigned slot);
-/* Is the thread an agent's own (by its name)? tasks: the directory /proc/PID/task; tid: its entry there. */
+/* Tells by its name whether the thread is an agent's own. tasks: the directory /proc/PID/task; tid: its entry there. */
 bool espy_agent__is_helper(int tasks, const char *tid);
-/* Also ends the session that is held. */
+/* Closes the session of the link, if there is one, and the link. */
 void espy_agent__detach(struct espy_agent_link *l);
 
-/* Copies of what the agent says; counts are cut to what the tables can hold. */
+/* A copy of the agent's numbers. Counts are cut to the sizes of the tables. */
 struct espy_agent_info {
 	uint32_t clock, defs, sites, overflow, threads, refused, objects, parent_pid, scans, features, forks;
 	char version[17];
 };
 void espy_agent__info(const struct espy_agent_link *l, struct espy_agent_info *info);
-/* Entry i of the tables; false: out of range, or nonsense. Texts are cut to their buffers, and always terminated. */
+/* Copies of the entries of the tables. Texts are cut to their buffers, and always end with NUL. */
 struct espy_agent_def_copy {
 	char name[256], format[1024];
 	uint8_t nargs, what, kinds[16];
 	uint32_t sites_on, sessions;
 };
+/* Copies entry i of the definitions. Returns false if i is out of range, or the entry is nonsense. */
 bool espy_agent__def(const struct espy_agent_link *l, uint32_t i, struct espy_agent_def_copy *out);
 struct espy_agent_site_copy {
 	uint64_t addr;
 	uint32_t def, line, state;
 	char object[1024], file[1024];
 };
+/* Copies entry i of the sites, in the same way. */
 bool espy_agent__site(const struct espy_agent_link *l, uint32_t i, struct espy_agent_site_copy *out);
 
 struct espy_agent_session {
@@ -86,23 +88,23 @@ struct espy_agent_session {
 void espy_agent__sessions(const struct espy_agent_link *l, struct espy_agent_session out[ESPY_AGENT_SESSIONS]);
 
 struct espy_agent_ring_state {
-	uint32_t chunk_sz, chunks, used; /* used: chunks that hold something which was not read yet */
-	uint64_t begun;			 /* chunks that were begun since the session was opened */
+	uint32_t chunk_sz, chunks, used; /* used: chunks with unread records */
+	uint64_t begun;			 /* chunks begun since the session was opened */
 	uint64_t lost_full, lost_big, lost_thread, lost_early;
 };
-/* Of the session in a slot, whichever espy it belongs to. -ENOENT, -EPROTO, ... */
+/* Looks at the ring of the session in a slot, whichever espy holds it. -ENOENT, -EPROTO, ... */
 int espy_agent__ring_state(const struct espy_agent_link *l, unsigned slot, struct espy_agent_ring_state *out);
 
 /* Takes a free slot and opens a session in it. -EBUSY: all slots are taken; -ETIMEDOUT: no answer. */
 int espy_agent__open(struct espy_agent_link *l, const struct espy_agent_open *o);
-/* Takes over a session that the process inherited, by its tag. -ENOENT: there is none (any more). */
+/* Takes over a session that the process inherited, by its tag. -ENOENT: there is none, or no longer. */
 int espy_agent__hold(struct espy_agent_link *l, uint64_t tag);
 int espy_agent__rule_on(struct espy_agent_link *l, const struct espy_agent_rule *rule, struct espy_agent_ruled *reply);
-/* All rules off: no event is recorded any more. */
+/* Closes the session: the agent records no more events for it. */
 int espy_agent__close(struct espy_agent_link *l);
-/* A descriptor of the session's ring, checked as below. */
+/* Opens the session's ring, and checks it as below. Returns the descriptor or -errno. */
 int espy_agent__ring_fd(const struct espy_agent_link *l, size_t *size);
-/* Nobody can make it smaller; *size its true size. -EPROTO. */
+/* Checks that no process can make the ring's file smaller. Returns 0 and its size, or -EPROTO. */
 int espy_agent__check_ring(int fd, size_t *size);
 
 #endif

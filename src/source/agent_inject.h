@@ -13,14 +13,14 @@
 #include <sys/types.h>
 #include "source/agent_control.h"
 
-/* A thread that this thread still traces, since it sleeps so that nothing can wake it. */
+/* A thread that the calling thread still traces: it sleeps so that no signal can wake it. */
 struct espy_inject_left {
 	pid_t pid, tid;
 };
 #define ESPY_INJECT_LEFT_MAX 8u
 /*
- * Lets go of those threads that have woken, and moves the others to the front. Returns how many these are. To be called again
- * and again until it returns 0: else a thread stops for ever as soon as it wakes.
+ * Lets go of the threads that have woken, and moves the others to the front. Returns the number of the others. The
+ * caller calls it again and again until it returns 0: else a thread stops for ever as soon as it wakes.
  */
 unsigned espy_inject_let_go(struct espy_inject_left *left, unsigned cnt);
 
@@ -29,28 +29,27 @@ struct espy_inject_result {
 	uint64_t longest_ns; /* the longest single stop */
 	unsigned tries;	     /* stops that it took to find a safe point */
 	pid_t tid;	     /* the thread */
-	pid_t born;	     /* 0, or the one that it made for the call; it has ended, or will in a moment */
+	pid_t born;	     /* the thread that `tid` made for the call, ended or about to end; 0: none */
 	struct espy_inject_left left[ESPY_INJECT_LEFT_MAX];
 	unsigned left_cnt;
-	char why[320];	     /* after an error: what hinders it, and what can be done */
+	char why[320];	     /* after an error: the reason, and a way forward */
 };
 
 struct espy_inject_how {
-	/* The process stands at its entry point, traced by the calling thread, and so it does afterwards
-	 * (source/hold.h). */
+	/* The process stands at its entry point, before and after, and the calling thread traces it (source/hold.h). */
 	bool held;
 	/*
 	 * The process may be about to start an agent of its own. The constructor of that agent waits for espy with the dynamic
 	 * loader's lock, for which a call of dlopen() would wait in turn.
 	 */
 	bool may_start_itself;
-	uint32_t patience_ms;	     /* for so long a safe point is looked for; 0: eight seconds */
-	struct espy_agent_turn turn; /* what is to be done now and then meanwhile */
+	uint32_t patience_ms;	     /* the time to find a safe point; 0: eight seconds */
+	struct espy_agent_turn turn; /* work to do during waits */
 };
 
 /*
- * Does it; if the library is there already, calls its espy_agent_start(). -EALREADY: how->may_start_itself, and the library is
- * there since the process was looked at.
+ * Loads the library. If the process has it already, calls its espy_agent_start(). Returns 0 or -errno. -EALREADY: with
+ * how->may_start_itself the process has loaded the library itself meanwhile.
  */
 int espy_inject(pid_t pid, const char *library, const struct espy_inject_how *how, struct espy_inject_result *r);
 
@@ -58,8 +57,8 @@ int espy_inject(pid_t pid, const char *library, const struct espy_inject_how *ho
 bool espy_inject_is_mapped(pid_t pid);
 
 /*
- * Returns -errno of the start of its agent; 0: none known; -ECANCELED: ESPY_AGENT=off, and the program has not asked
- * for it.
+ * Returns the -errno of the start of the process's agent; 0: none known; -ECANCELED: ESPY_AGENT=off, and the program
+ * has not asked for an agent.
  */
 int espy_inject_failed(pid_t pid);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel told a program at its start, getauxval(3), from outside. */
+/* The auxiliary vector of another process: getauxval(3) from outside. */
 #ifndef ESPY_SOURCE_AUXV_H
 #define ESPY_SOURCE_AUXV_H
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* The value of one AT_* of a 64-bit process; 0: it has none, or may not be looked at. */
+/* Returns the value of one AT_* of a 64-bit process. 0: there is none, or the user may not look at the process. */
 static inline uint64_t espy_auxv(pid_t pid, uint64_t type)
 {
 	char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Starting the command where no source does it, and what it shall find in its environment. */
+/* Starts the command when no source does, and makes its environment. */
 #ifndef ESPY_SOURCE_COMMAND_H
 #define ESPY_SOURCE_COMMAND_H
 
@@ -25,7 +25,7 @@ ssize_t espy_command__hear(const struct espy_command *cmd, int fd, void *buf, si
 int espy_command__start(const struct espy_command *cmd, pid_t *pid);
 /*
  * Returns env with these words ("NAME=VALUE") in place of words of the same names. The caller frees the array, but not
- * the strings, which are those of env and words. NULL: no memory.
+ * the strings: they belong to env and words. NULL: no memory.
  */
 char **espy_command__env(char *const *env, char *const *words, size_t word_cnt);
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The merged source: its struct, and what its files share. Private to src/source/. */
+/* The struct of the merged source, and the functions that its files share. Private to src/source/. */
 #ifndef ESPY_SOURCE_MERGED_IMPL_H
 #define ESPY_SOURCE_MERGED_IMPL_H
 
@@ -15,8 +15,8 @@ struct input {
 	uint8_t *buf;
 	size_t head, tail, cap;
 	uint64_t last_ns;    /* time of the newest record that came */
-	uint64_t given_ns;   /* of the last one that was given out */
-	uint64_t promise_ns; /* nothing older will come */
+	uint64_t given_ns;   /* time of the record that was given out last */
+	uint64_t promise_ns; /* no older record will come */
 	bool over;
 	bool all;  /* a snapshot: there is no limit but its own */
 	int error; /* of memory */
@@ -30,10 +30,10 @@ struct merged {
 	struct input in[INPUTS_MAX];
 	size_t cnt;
 	struct input *lead;  /* starts commands, and sees their calls; NULL: none does */
-	struct input *guest; /* puts something of ours into processes; NULL: none does */
+	struct input *guest; /* loads the agent into processes; NULL: none does */
 	struct espy_merge merge;
 	bool merge_ready;
-	bool closing;  /* nothing new is wanted: what is there goes out */
+	bool closing;  /* the session ends: all records that are there go out */
 	int error;     /* of the calls, while an agent was waited for */
 	pid_t command; /* started here; 0: none */
 	bool reaped, told_exit;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libbpf writes what fails to the function that the process has set for it, or to the terminal. What fails here is tried on purpose, or
- * is reported in other words. libbpf has one such function for the whole process, which may have another user: between begin and end,
- * the messages of the calling thread are dropped, and those of all others go where they went before.
+ * Drops the messages of libbpf from the calling thread, between begin and end. Failures here are trials, or espy
+ * reports them in its own words. libbpf hands its messages to one function for the whole process, which may have
+ * another user: messages of other threads go on to the function that was set before.
  */
 #ifndef ESPY_SOURCE_QUIET_LIBBPF_H
 #define ESPY_SOURCE_QUIET_LIBBPF_H
