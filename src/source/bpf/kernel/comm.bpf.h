@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What tasks are called: told when a watched task gets another name (exec, prctl, a write to /proc/PID/comm), and of a task
- * that ran before anybody watched when it is first seen. A child has its parent's name.
+ * Names of tasks. The programs tell a name when a watched task gets it: by exec, prctl or a write to /proc/PID/comm.
+ * Of a task that ran before espy they tell the name when they see the task first. A child has its parent's name.
  */
 #ifndef ESPY_COMM_BPF_H
 #define ESPY_COMM_BPF_H
@@ -33,7 +33,7 @@ static __always_inline void send_comm(u32 tid, u32 tgid, const char *comm, u32 f
 	out_submit(rec);
 }
 
-/* Where tasks are not watched one by one, the bit of a task says that its name was told. */
+/* If tasks are not watched one by one, the bit of a task says that its name was told. */
 static __always_inline bool nameless(struct task_struct *task)
 {
 	return conf.needs.comms && conf.mode != ESPY_BPF_MODE_BITS && !pid_bit(task->pid);

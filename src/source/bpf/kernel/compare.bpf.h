@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Comparisons that the tests of triggers and those of probes make. */
+/* Comparisons for the tests of triggers and probes. */
 #ifndef ESPY_COMPARE_BPF_H
 #define ESPY_COMPARE_BPF_H
 
@@ -18,7 +18,7 @@ static __always_inline bool compare(u8 how, u64 a, u64 b)
 	}
 }
 
-/* Are the first len bytes the same? Whole words are compared, `words` of them at most: both texts have that many. */
+/* Tells whether the first len bytes are the same. Compares at most `words` whole words: both texts have that many. */
 static __always_inline bool same_bytes(const u64 *a, const u64 *b, u32 len, u32 words)
 {
 	for (u32 w = 0; w < words; w++) {

@@ -19,7 +19,7 @@ static __always_inline void take_unix(struct espy_fact_socket *to, struct sock *
 	u32 len;
 
 	if (!bpf_core_type_exists(struct unix_sock))
-		return; /* AF_UNIX is a module, whose types are not with those of the kernel */
+		return; /* AF_UNIX is a module: its types are not in the kernel's BTF */
 	peer = BPF_CORE_READ(unix, peer);
 	if (peer) {
 		struct socket_alloc *end = (struct socket_alloc *)BPF_CORE_READ(peer, sk_socket);
@@ -80,7 +80,7 @@ static __always_inline struct pid *pid_behind(struct file *file, u64 magic)
 	return name == *(const u64 *)"[pidfd]" ? BPF_CORE_READ(file, private_data) : NULL;
 }
 
-/* As KNOWN_UNBOUND, of sockets whose next call gives them an address. */
+/* Tells whether a later call will give the socket its address (KNOWN_UNBOUND). */
 static __always_inline u64 unbound(const struct espy_fact_socket *socket)
 {
 	if (socket->family == FAMILY_NETLINK)
@@ -93,8 +93,8 @@ static __always_inline u64 unbound(const struct espy_fact_socket *socket)
 #define NOT_TOLD 8 /* no flag of a known word */
 
 /*
- * Sends what more than its name an open descriptor has. flags: of the record. Returns the flags with which it is known
- * then, or NOT_TOLD.
+ * Sends the fact of an open descriptor beyond its name. flags: of the record. Returns the flags for its known word, or
+ * NOT_TOLD.
  */
 __noinline int send_detail(u32 cpu, u32 fd, u32 flags)
 {
@@ -146,8 +146,8 @@ __noinline int send_detail(u32 cpu, u32 fd, u32 flags)
 }
 
 /*
- * The same where all that matters is whether the descriptor is a netlink socket, and of which protocol. was: what is known
- * of it. That it is none must be told only if it may have been one.
+ * Sends whether the descriptor is a netlink socket, and its protocol. was: the known word before. That it is none must
+ * be told only if it may have been one.
  */
 __noinline int send_netlink(u32 cpu, u32 fd, u64 was, u64 whose)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Descriptors that a call has made: where they are found. Their names go before its EXIT record. */
+/* Finds the descriptors that a call has made. Their names go before its EXIT record. */
 #ifndef ESPY_FDMADE_BPF_H
 #define ESPY_FDMADE_BPF_H
 
@@ -10,7 +10,7 @@
 #define EBADF 9
 #define EINPROGRESS 115 /* connect goes on by itself */
 
-/* Remembers what was told of a descriptor: flags of its known word, or NOT_TOLD. */
+/* Remembers a descriptor as told. flags: of its known word, or NOT_TOLD. */
 static __always_inline void remember(struct task_struct *task, u32 fd, u32 flags)
 {
 	u64 tmp, ino, file = known_file(task, fd, &tmp, &ino);
@@ -19,7 +19,7 @@ static __always_inline void remember(struct task_struct *task, u32 fd, u32 flags
 		*known_word(task->tgid, fd) = known_as(task->tgid, fd, file, ino) | flags;
 }
 
-/* A descriptor that the call at work has made. */
+/* Sends a descriptor that the call at work has made. */
 __noinline int send_new(u32 cpu, u32 fd)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -38,8 +38,8 @@ __noinline int send_new(u32 cpu, u32 fd)
 }
 
 /*
- * A descriptor that the call at work has used. Unless the stream knows it, it is told before the call; and if all that has
- * changed is the address of a socket, to take effect behind the call's arguments.
+ * Sends a descriptor that the call at work has used, unless the stream knows it. If only the address of a socket has
+ * changed, the fact takes effect behind the call's arguments.
  */
 __noinline int send_used(u32 cpu, u32 fd)
 {
@@ -75,7 +75,7 @@ __noinline int send_args(u32 cpu)
 	if (!s)
 		return 0;
 	for (u32 i = 0; i < ESPY_MAX_ARGS; i++)
-		/* The second argument of dup2 is what the call has made. */
+		/* The second argument of dup2 is the descriptor that the call has made. */
 		if (s->fd_args >> i & 1 && !(s->cap.flags & ESPY_CALL_RET_FD && load_arg(s, i) == (u64)s->ret))
 			send_used(cpu, load_arg(s, i));
 	return 0;
@@ -91,10 +91,10 @@ struct user_cmsghdr64 {
 };
 #define SOL_SOCKET_LEVEL 1
 #define SCM_RIGHTS_TYPE 1
-/* Messages and descriptors that are looked at: the kernel passes up to 253 descriptors. */
+/* Steps over messages and descriptors: the kernel passes up to 253 descriptors. */
 #define RIGHTS_STEPS 256
 
-/* One descriptor, or the head of one control message. Returns non-zero at the end. */
+/* Sends one descriptor, or reads the head of one control message. Returns non-zero at the end. */
 __noinline int right_step(u32 cpu)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -126,7 +126,10 @@ __noinline int right_step(u32 cpu)
 	return 0;
 }
 
-/* Descriptors that a message has brought. After the call the length is of what came. Inline: calls nest eight deep at most. */
+/*
+ * Sends the descriptors that a message has brought: the kernel has set its length. Inline: calls nest eight deep at
+ * most.
+ */
 static __always_inline void send_rights(struct espy_bpf_scratch *s, u32 cpu)
 {
 	struct user_msghdr64 msg;
@@ -143,7 +146,7 @@ static __always_inline void send_rights(struct espy_bpf_scratch *s, u32 cpu)
 
 #define CLONE_PIDFD 0x1000
 
-/* Where clone and clone3 have put a pidfd for the new process; 0: nowhere. */
+/* Returns the address at which clone or clone3 has put a pidfd for the new process; 0: none. */
 static __always_inline u64 pidfd_of_clone(struct espy_bpf_scratch *s)
 {
 	u64 args[2]; /* the head of struct clone_args: flags, pidfd */
@@ -178,7 +181,7 @@ __noinline int send_from_memory(u32 cpu)
 	return 0;
 }
 
-/* What the call has made. */
+/* Sends the descriptors, the working directory or the fact that the call has made. */
 static __always_inline void send_made(struct espy_bpf_scratch *s, struct task_struct *task, u32 cpu)
 {
 	const u32 flags = s->cap.flags;
@@ -195,8 +198,8 @@ static __always_inline void send_made(struct espy_bpf_scratch *s, struct task_st
 }
 
 /*
- * Before the EXIT record of a call: what its descriptors are, those that it has used and those that it has made. Returns
- * false if the call touches no wanted path.
+ * Sends, before the EXIT record of a call, the descriptors that it has used and made. Returns false if the call
+ * touches no wanted path.
  */
 static __always_inline bool send_fdnames(struct task_struct *task, const struct pt_regs *regs, s64 ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a new descriptor is, as /proc/PID/fd would show it: walks from the file up to the root, over mounts. The path is
- * written from its end, one component a step, each step a function of its own for the verifier's sake.
+ * The name of a new descriptor, as /proc/PID/fd would show it: walks from the file up to the root, over mounts. The
+ * programs write the path from its end, one component a step. Each step is a function of its own for the verifier's
+ * sake.
  */
 #ifndef ESPY_FDNAME_BPF_H
 #define ESPY_FDNAME_BPF_H
@@ -15,7 +16,7 @@
 #define COMPONENT_MAX 255u
 #define CWD ((u32)-100)   /* AT_FDCWD */
 
-/* s_magic of file systems whose files have no path. */
+/* s_magic of file systems without paths. */
 enum {
 	MAGIC_PIPE = 0x50495045, MAGIC_SOCK = 0x534f434b, MAGIC_ANON = 0x09041934, MAGIC_PIDFD = 0x50494446,
 	MAGIC_TMPFS = 0x01021994,
@@ -32,7 +33,7 @@ static __always_inline void put_text(struct espy_bpf_scratch *s, const char *tex
 	s->name_pos = pos;
 }
 
-/* Puts a name before what stands there already. */
+/* Puts a name in front of the text. */
 static __always_inline void put_component(struct espy_bpf_scratch *s, struct dentry *dentry)
 {
 	u64 len = BPF_CORE_READ(dentry, d_name.len), pos;
@@ -49,7 +50,7 @@ static __always_inline void put_component(struct espy_bpf_scratch *s, struct den
 	s->name_pos = pos;
 }
 
-/* The last digit of s->number, before what stands there already. Returns non-zero if it was the first one, too. */
+/* Moves the last digit of s->number to the front of the text. Returns non-zero if no digit is left. */
 __noinline int put_digit(u32 cpu)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -65,7 +66,7 @@ __noinline int put_digit(u32 cpu)
 	return !s->number;
 }
 
-/* Digits of an inode number and a closing bracket, from the right. */
+/* Puts an inode number and a closing bracket in front of the text. */
 __noinline int put_inode(u32 cpu, u64 ino)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -80,7 +81,7 @@ __noinline int put_inode(u32 cpu, u64 ino)
 	return 0;
 }
 
-/* One component or one mount. Returns non-zero at the root. */
+/* Walks up one component or one mount. Returns non-zero at the root. */
 __noinline int name_step(u32 cpu)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -221,8 +222,8 @@ __noinline int name_fd(u32 cpu, u32 fd)
 }
 
 /*
- * Sends what an open descriptor, or with CWD the working directory, is called. flags: of the record. Returns 0 if it could not be sent; one without a name
- * needs no record.
+ * Sends the name of an open descriptor, or with CWD of the working directory. flags: of the record. Returns 0 if it
+ * could not send it. A descriptor without a name needs no record.
  */
 __noinline int send_name(u32 cpu, u32 fd, u32 flags)
 {

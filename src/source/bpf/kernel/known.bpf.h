@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which descriptors the stream has told of. A call that uses a descriptor costs a look at the file behind it and one
- * comparison; only a file that this process has not used at this number before is told.
+ * The descriptors that the stream has told. A call that uses a descriptor costs a look at the file behind it and one
+ * comparison. Only a file that this process has not used at this number before is told.
  *
- * A word of shared.known says what was told last of a process and a number:
+ * A word of shared.known holds the last file told for a process and a number:
  *
  *	63        44                   3 2 1 0
  *	+-----------+------------------+-+-+-+   N: it was a netlink socket
  *	| whose     | which file       |C|N|U|   U: a socket that has no address yet: it is told again
  *	+-----------+------------------+-+-+-+   C: a wanted file is being closed (paths.bpf.h)
  *
- * Several processes may share a word. Then each tells again what the other has overwritten, which is only a loss of time.
+ * Several processes may share a word. Then each tells its file again after the other: only time is lost.
  */
 #ifndef ESPY_KNOWN_BPF_H
 #define ESPY_KNOWN_BPF_H
@@ -39,8 +39,8 @@ static __always_inline u64 *known_word(u32 tgid, u32 fd)
 }
 
 /*
- * A flight recorder overwrites what was told: so everything is told again in each half of a ring's length, and a snapshot
- * that goes back further than that lacks nothing.
+ * Counts halves of a flight recorder's ring. The ring overwrites its records: so descriptors are told again in each
+ * half, and a snapshot that goes back further than that lacks none.
  */
 static __always_inline u64 known_lap(void)
 {
@@ -61,8 +61,8 @@ static __always_inline u64 known_as(u32 tgid, u32 fd, u64 file, u64 ino)
 }
 
 /*
- * The file behind a descriptor of the current task, and the number of its inode; 0: none. The address alone would not do:
- * a file that is closed leaves it to the next one. tmp: 8 bytes.
+ * Returns the address of the file behind a descriptor of the current task, and the number of its inode; 0: none. The
+ * address alone would not do: the next file may get the address of a closed one. tmp: 8 bytes.
  */
 static __always_inline u64 known_file_of(struct files_struct *files, u32 fd, u64 *tmp, u64 *ino)
 {
@@ -82,9 +82,9 @@ static __always_inline u64 known_file_of(struct files_struct *files, u32 fd, u64
 static const void *(*const bpf_rdonly_cast)(const void *obj, u32 type) = (void *)(ESPY_KFUNC_BASE + ESPY_KFUNC_CAST);
 
 /*
- * The same by loads instead of calls: a pointer that is cast can be followed like any other, what is not there reads as 0.
- * The table of files holds pointers, which the verifier follows in structs only; so the place of one is read as if it were
- * the position in a struct kiocb.
+ * The same by loads instead of calls. A program can follow a cast pointer like any other: memory that is not there
+ * reads as 0. The table of files holds pointers, and the verifier follows pointers in structs only. So an entry of the
+ * table is read as if it were the position in a struct kiocb.
  */
 static __always_inline u64 known_file_by_cast(struct files_struct *files, u32 fd, u64 *ino)
 {
@@ -109,7 +109,7 @@ static __always_inline u64 known_file(struct task_struct *task, u32 fd, u64 *tmp
 	return known_file_of(task->files, fd, tmp, ino);
 }
 
-/* -P, see paths.bpf.h: is this the inode of a wanted path? */
+/* Tells whether this is the inode of a wanted path (-P, paths.bpf.h). */
 static __always_inline bool wanted_inode(u64 ino)
 {
 	for (u32 i = 0; i < ESPY_BPF_WANTED; i++)
@@ -118,7 +118,7 @@ static __always_inline bool wanted_inode(u64 ino)
 	return false;
 }
 
-/* What closing a descriptor would do to a wanted file is known before it is closed. */
+/* Before a call closes a descriptor of a wanted file: marks its word. After the call the file is unknown. */
 static __always_inline void note_closing(struct task_struct *task, u32 fd)
 {
 	u64 tmp, ino, file = known_file(task, fd, &tmp, &ino), *word = known_word(task->tgid, fd);
@@ -131,9 +131,9 @@ static __always_inline void note_closing(struct task_struct *task, u32 fd)
 }
 
 /*
- * Need nothing be told of this descriptor of the current task? One that is not open needs nothing. The caller has loaded
- * `files` where the verifier comes by once: each time it sees a pointer loaded from a task it searches all of the kernel's
- * types, some 0.2 ms long. may_cast: the program is loaded by verify.c, which knows the number of bpf_rdonly_cast.
+ * Tells whether the stream needs no record of this descriptor of the current task: it is known or not open. The caller
+ * has loaded `files` where the verifier comes by once. For each load of a pointer from a task the verifier searches all
+ * types of the kernel, for some 0.2 ms. may_cast: verify.c loads the program, and knows the number of bpf_rdonly_cast.
  */
 static __always_inline bool known_fd(struct task_struct *task, struct files_struct *files, u32 fd, u64 *tmp, bool may_cast)
 {

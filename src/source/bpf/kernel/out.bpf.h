@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where records go: get room for one, publish it or give it up; wake the reader; say what was lost. This file has two
- * forms, and the object is compiled once with each:
+ * The way of records into rings: takes room for a record, publishes it or gives it up, wakes the reader, tells losses.
+ * This file has two forms, and the object is compiled once with each:
  *
  *	one ring of the kernel's for all CPUs, or
  *	ESPY_OWN_RINGS: a ring of our own per CPU, see shared.h, either read as it is written or, as a flight recorder,
  *	overwritten without end.
  *
- * In a ring of our own several writers may be at work at once: a signal is told from an interrupt in the midst of a call.
- * Each takes its room by one atomic addition and publishes its record by writing the mark before it. The time of a record
- * is taken after its room: so once the reader has seen how far a ring is taken at some moment, nothing older than
- * that moment can come there any more.
+ * In a ring of our own several writers may be at work at once: a signal is told from an interrupt in the midst of a
+ * call. Each takes its room by one atomic addition and publishes its record by writing the mark before it. A writer
+ * takes the time of a record after its room. So once the reader has seen how far a ring is taken, no record older than
+ * that moment can come there.
  */
 #ifndef ESPY_OUT_BPF_H
 #define ESPY_OUT_BPF_H
 
 #include "maps.bpf.h"
 
-/* Of a record that found no room. Returns 0: nothing else is to be done about it. */
+/* Counts a record that found no room. Returns 0: the caller is done with it. */
 static __always_inline int ring_full(void)
 {
 	lose(ESPY_LOST_RING_FULL);
@@ -45,8 +45,8 @@ static __always_inline void *spare_ring(void)
 }
 
 /*
- * Room in the spare ring. The place is asked for before the room is taken: what the same task writes to the first ring
- * afterwards lies at that place or behind it.
+ * Takes room in the spare ring. It asks for the place in the first ring before: later records of the same task in the
+ * first ring lie at that place or behind it.
  */
 #define SPARE_RESERVE(size)                                                                                            \
 	({                                                                                                             \
@@ -60,7 +60,7 @@ static __always_inline void *spare_ring(void)
 		aside;                                                                                                 \
 	})
 
-/* `max` is known when the program is loaded; `size` is how much is sure to suffice. */
+/* Takes room for a record. `max` is known when the program is loaded; `size` bytes suffice. */
 #define OUT_RESERVE(max, size)                                                                                         \
 	({                                                                                                             \
 		void *room = bpf_ringbuf_reserve(&espy_ring, (max), 0);                                                \
@@ -77,8 +77,8 @@ static __always_inline int fast_full(void)
 }
 
 /*
- * Room for a record that must not be lost while calls are: where all others go, else in the ring for such records. What
- * stands behind the record there is its place.
+ * Takes room for a record that must not be lost while calls are: in the ring of all records, else in the ring for such
+ * records. There its place stands behind it.
  */
 #define TASK_RESERVE(size)                                                                                             \
 	({                                                                                                             \
@@ -111,8 +111,8 @@ static __always_inline void out_discard(void *rec)
 }
 
 /*
- * A finished record from elsewhere, whose time is taken now if it was not before. The size is bounded, and the memory has
- * room for ESPY_BPF_SPARE_TAIL bytes behind that.
+ * Copies a finished record into the ring. Takes its time now, if time_before_copy() has not. The size is bounded, and
+ * the memory has room for ESPY_BPF_SPARE_TAIL bytes behind the record.
  */
 static __always_inline int out_copy(struct espy_rec *rec, u64 size)
 {
@@ -130,7 +130,7 @@ static __always_inline u64 time_before_copy(void)
 	return now_if(conf.needs.times);
 }
 
-/* Bytes that the reader has not read yet, in the ring that the next record would go to. */
+/* Returns the number of unread bytes in the ring that the next record would go to. */
 static __always_inline u64 out_unread(void)
 {
 	return bpf_ringbuf_query(&espy_ring, BPF_RB_AVAIL_DATA);
@@ -141,8 +141,8 @@ static __always_inline void not_an_event(void)
 }
 
 /*
- * After a record: if the reader sleeps, wake it by an empty, discarded record. The flag is looked at after the
- * record was committed, and set by the reader before it looks at the ring for the last time.
+ * After a record: wakes a sleeping reader by an empty, discarded record. The program looks at the flag after it has
+ * committed the record. The reader sets the flag before its last look at the ring.
  */
 static __always_inline void wake_reader(void)
 {
@@ -167,7 +167,7 @@ static __always_inline u32 own_ring(void)
 
 #define OWN_HEAD(ring) (&shared.heads[(ring) & (ESPY_BPF_RINGS_MAX - 1)])
 
-/* Room for a mark and `size` bytes, a multiple of 8; room: so many units may be taken and not read. */
+/* Takes room for a mark and `size` bytes, a multiple of 8. room: so many units may be taken and unread. */
 static __always_inline void *own_reserve(u64 size, u64 room)
 {
 	u32 ring = own_ring(), chunk;
@@ -184,7 +184,7 @@ static __always_inline void *own_reserve(u64 size, u64 room)
 
 		do {
 			head = *(volatile u64 *)&h->head;
-			/* Signed: after an interrupt here the reader may have gone beyond what was read. */
+			/* Signed: after an interrupt here the reader may be ahead of the value read. */
 			if ((s64)((head & ESPY_BPF_POS_MASK) + bytes / ESPY_BPF_UNIT - *(volatile u64 *)&h->consumer) >
 			    (s64)room)
 				return NULL;
@@ -256,7 +256,7 @@ static __always_inline void out_submit_short(void *rec, u64 size)
 	own_publish(rec, mark & ~(u64)ESPY_BPF_MARK_BUSY);
 }
 
-/* The record just begun does not count as something that has happened. */
+/* Counts the record just begun as no event. */
 static __always_inline void not_an_event(void)
 {
 	__sync_fetch_and_add(&OWN_HEAD(own_ring())->others, 1);
@@ -290,11 +290,11 @@ static __always_inline u64 time_before_copy(void)
 	return 0;
 }
 
-/* Of this CPU's ring. */
+/* Returns the number of unread bytes in this CPU's ring. */
 static __always_inline u64 out_unread(void)
 {
 	struct espy_bpf_head *h = OWN_HEAD(own_ring());
-	u64 read = *(volatile u64 *)&h->consumer; /* first: it is never ahead of what was taken */
+	u64 read = *(volatile u64 *)&h->consumer; /* read first: so it is never ahead of head */
 
 	return conf.rings.flight ? 0 : ((*(volatile u64 *)&h->head & ESPY_BPF_POS_MASK) - read) * ESPY_BPF_UNIT;
 }
@@ -310,8 +310,9 @@ static __always_inline void wake_reader(void)
 #endif
 
 /*
- * After a record, for a task that is about to run on in user space: is it to be held, because so much is unread? There is
- * room left for what every other task has on its way. Says so to the next program in the row.
+ * After a record: tells whether to hold a task that is about to run on in user space, because too much is unread. The
+ * room above shared.high suffices for the records that all other tasks have on their way. Leaves the reason for the
+ * next program in the row.
  */
 static __always_inline bool must_wait(void)
 {
@@ -321,7 +322,7 @@ static __always_inline bool must_wait(void)
 	return true;
 }
 
-/* Says what was lost for one reason. Returns 0 if there is no room for that. */
+/* Sends a record of the losses for one reason, if there are any. Returns 0 if it finds no room. */
 __noinline int say_lost_by(u32 tid, u32 tgid, u32 reason)
 {
 	const u32 i = reason & (ESPY_LOST_REASONS - 1);
@@ -350,7 +351,7 @@ __noinline int say_lost_by(u32 tid, u32 tgid, u32 reason)
 	return 1;
 }
 
-/* Says what was lost, as soon as there is room again. Returns false while there is none. */
+/* Sends the records of all losses. Returns false if it finds no room. */
 __noinline int say_lost(u32 tid, u32 tgid)
 {
 	shared.attention = 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * -P: does a call touch one of the wanted paths? Asked before anything is copied. The answer may be yes too often, never no
- * too often: user space compares the whole path.
+ * -P: tells whether a call touches one of the wanted paths, before any data is copied. A wrong yes is allowed, a wrong
+ * no is not: user space compares the whole path.
  *
- * A descriptor touches a path if the inode of its file is that of a wanted path. Those of paths that exist are known from
- * the start; a call that makes a descriptor of a path with a wanted last component adds that of its file. A path touches
- * one if its last component is a wanted one, or says nothing: "..", or nothing behind a slash.
+ * A descriptor touches a wanted path if its file has the inode of one. Inodes of paths that exist are known from the
+ * start. A call that makes a descriptor of a path with a wanted last component adds the inode of its file. A path
+ * argument touches a wanted path if its last component is a wanted one, or says nothing: "..", or nothing behind a
+ * slash.
  */
 #ifndef ESPY_PATHS_BPF_H
 #define ESPY_PATHS_BPF_H
@@ -30,7 +31,7 @@ static __always_inline bool fd_touches(struct task_struct *task, u32 fd)
 	return true;
 }
 
-/* Is the last component of the path that stands in the items the wanted one of this number? len: with its NUL. */
+/* Tells whether the path in the items ends in the wanted component of this number. len: of the path, with its NUL. */
 __noinline int ends_in(u32 cpu, u32 which, u32 len)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -54,7 +55,7 @@ __noinline int ends_in(u32 cpu, u32 which, u32 len)
 	return 1;
 }
 
-/* A path argument. */
+/* Tells whether a path argument may touch a wanted path. */
 __noinline int path_touches(u32 cpu, u64 ptr)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -67,7 +68,7 @@ __noinline int path_touches(u32 cpu, u64 ptr)
 		return 0;
 	len = bpf_probe_read_user_str(ITEMS(s), 4096, (void *)ptr);
 	if (len < 0)
-		return 1; /* not to be read now */
+		return 1; /* not readable now */
 	if (len < 2)
 		return 0;
 	last = ITEMS(s)[(len - 2) & 4095];
@@ -80,7 +81,7 @@ __noinline int path_touches(u32 cpu, u64 ptr)
 	return 0;
 }
 
-/* The call at work, whose plan is selected and whose result stands in the scratch. */
+/* Tells whether the call at work touches a wanted path. The scratch holds its plan and its result. */
 __noinline int call_touches(u32 cpu)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which programs a user may see whose copy of espy has capabilities by its file (setcap): those that the user may trace by
- * ptrace(2), as credentials(7) and ptrace(2) ("Ptrace access mode checking") have it.
+ * The rights of a user whose espy has its capabilities from its file (setcap): the user may see a program that
+ * ptrace(2) would let the user trace. Source: credentials(7), and ptrace(2), "Ptrace access mode checking".
  */
 #ifndef ESPY_RIGHTS_BPF_H
 #define ESPY_RIGHTS_BPF_H

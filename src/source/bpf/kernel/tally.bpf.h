@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * --count-by and --hist of what registers and clocks say: calls are counted here, and no record is sent. Where a
- * session asks for none the verifier drops all of it.
+ * Counts calls by values of registers and clocks (--count-by, --hist), and sends no record. The verifier drops this
+ * code if the session does not count so.
  */
 #ifndef ESPY_TALLY_BPF_H
 #define ESPY_TALLY_BPF_H
@@ -72,7 +72,7 @@ static __always_inline u64 tallied_arg(const struct espy_bpf_scratch *s, const s
 	return spec->is_signed ? (u64)((s64)arg >> (shift & 63)) : arg >> (shift & 63);
 }
 
-/* The time in the call. Returns false if it is not known. */
+/* Gives the time in the call. Returns false if it is not known. */
 static __always_inline bool tallied_duration(struct task_struct *task, u64 *value)
 {
 	u32 pid = task->pid;
