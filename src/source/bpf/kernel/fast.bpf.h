@@ -17,9 +17,9 @@
 #define FAST_VEC 4u
 
 /*
- * What fast_head() writes: all six arguments, or the first three of a call that has no more. The configuration is constant
- * for the verifier, so these are constants for it, as the size of a reservation must be. Small records matter: each line of
- * the cache that a record touches comes from the reader's CPU, and the ring holds more of them.
+ * Bytes that fast_head() writes: for all six arguments, or for the first three of a call that has no more. The size of
+ * a reservation must be constant for the verifier, and the configuration is. Small records matter: each line of the
+ * cache that a record touches comes from the reader's CPU, and the ring holds more of them.
  */
 #define HEAD_OF(args) (32u + (conf.needs.enter_ns ? 8u : 0u) + (conf.needs.ip ? 8u : 0u) + 8u * (args))
 #define FEW 3u
@@ -27,8 +27,8 @@
 #define UP8(n) (((n) + 7) & ~7u)
 
 /*
- * What the functions below share. Registers and result are loaded from the context each time they are needed: kept in
- * variables they would be spilled around each helper call, and the stack frame would grow (see fast_tiny).
+ * The arguments of the functions below. They load registers and result from the context each time: the compiler would
+ * spill variables around each helper call, and the stack frame would grow (see fast_tiny).
  */
 struct fast_call {
 	u64 *ctx;
@@ -96,7 +96,7 @@ static __always_inline bool has_few(const struct fast_call *c)
 	return ESPY_REC_NARGS(c->fast->rec_flags) <= FEW;
 }
 
-/* The least that a head needs in a ring of our own, with an item behind it that covers what fast_head() writes beyond. */
+/* The least room for a head in a ring of our own. An item behind it covers the bytes that fast_head() writes beyond. */
 static __always_inline u64 head_room(const struct fast_call *c)
 {
 	return has_few(c) ? HEAD_OF(FEW) : HEAD_OF(ALL);
@@ -112,7 +112,7 @@ static __always_inline void fast_item(u8 *at, u32 op, u32 status, u32 len)
 	*(u64 *)at = op | status << 8 | (u64)len << 32;
 }
 
-/* The item area in a reserved record, behind a head whose size the verifier then knows to be at most HEAD_OF(args). */
+/* Sets items to the item area of a reserved record. The verifier then knows the head's limit: HEAD_OF(args). */
 #define FAST_ITEMS(items, rec, head_size, args)           \
 	do {                                              \
 		u64 head_off = head_size;                 \
@@ -328,9 +328,8 @@ static __always_inline int fast_path(const struct fast_call *c)
 #define VEC_RECORD (HEAD_OF(ALL) + 8 + FAST_VEC * 16 + FAST_VEC * (8 + TINY) + 40 + 16)
 
 /*
- * Up to four buffers of up to 32 bytes each. What goes from one element to the next is kept at the end of the record:
- * read back from there, it is unknown to the verifier, which then looks at one state per element instead of all
- * combinations.
+ * Up to four buffers of up to 32 bytes each. The state between elements is kept at the end of the record. Read back
+ * from there, it is unknown to the verifier: so the verifier checks one state per element instead of all combinations.
  */
 static __always_inline int fast_vec(const struct fast_call *c, u64 *tiny)
 {
@@ -396,7 +395,7 @@ drop:
 	return 1;
 }
 
-/* Is an argument of the bit set not NULL? Without branches, which the verifier would look at in all combinations. */
+/* Tells whether an argument of the bit set is not NULL. Without branches: the verifier would check all combinations. */
 static __always_inline bool points_to_more(const struct pt_regs *regs, u64 nulls)
 {
 	return (reg_arg(regs, 0) & -(nulls & 1)) | (reg_arg(regs, 1) & -(nulls >> 1 & 1)) |

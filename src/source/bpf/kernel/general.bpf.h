@@ -2,7 +2,7 @@
 /*
  * The general path of a call: entry parts into the task's slot, and the exit record by the interpreter. Takes every
  * call that the hot path leaves: variants, nested data, calls that are read at entry, 32-bit callers, faults,
- * rt_sigreturn, tasks that die, and whatever comes first after a loss.
+ * rt_sigreturn, tasks that die, and the first call after a loss.
  */
 #ifndef ESPY_GENERAL_BPF_H
 #define ESPY_GENERAL_BPF_H
@@ -102,7 +102,7 @@ __noinline int fill_slot(u32 cpu)
 	return 0;
 }
 
-/* Operation k failed at entry, or hangs on one that did: it is to be read again, unless the call has overwritten it. */
+/* Marks operation k to run again if it, or its source, failed at entry, unless the call has overwritten its memory. */
 __noinline int mark_redo(u32 cpu, u32 k)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -126,9 +126,9 @@ __noinline int mark_redo(u32 cpu, u32 k)
 }
 
 /*
- * Brings the entry part back, if the task has one of this very call. What was not readable at entry is to be read
- * again, unless the call has overwritten it since. Returns 1 if the entry part stands in the scratch, 0 if it is to
- * be run.
+ * Brings the entry part back, if the task has one of this very call. Operations that failed at entry are marked to run
+ * again, unless the call has overwritten their memory since. Returns 1 if the entry part stands in the scratch, 0 if
+ * the caller must run it.
  */
 __noinline int take_slot(u32 cpu)
 {
@@ -265,8 +265,8 @@ static __always_inline void count_call(struct task_struct *task, u32 abi, u32 nr
 	spent = wall;
 	if (!conf.needs.enter_ns) {
 		/*
-		 * CPU time: the run time charged so far, plus what has gone by since it was last charged. The
-		 * scheduler's clock and ours differ by an offset that cancels in the difference.
+		 * CPU time: the run time charged so far, plus the time since the last charge. The scheduler's
+		 * clock and ours differ by an offset that cancels in the difference.
 		 */
 		spent = task->se.sum_exec_runtime - task->se.exec_start - enter->cpu + wall;
 		if (spent > wall)
@@ -291,8 +291,8 @@ static __always_inline u64 enter_time(u32 pid)
 }
 
 /*
- * Is the task about to die, so that it sees nothing of what the call returns? A signal that ends the process is made
- * into a pending SIGKILL when it is sent; for the task that got it the call has ended as for any signal.
+ * Tells whether the task is about to die and never sees the result. The kernel makes a signal that ends the process
+ * into a pending SIGKILL when it is sent. For the task that got the signal the call has ended as for any signal.
  */
 __noinline int never_returns(void)
 {
@@ -305,7 +305,7 @@ __noinline int never_returns(void)
 	return !bpf_map_lookup_elem(&espy_fatals, &pid);
 }
 
-/* What is known of a call at its exit. false: the program has not made it. */
+/* Takes registers and result of a call at its exit. Returns false if the program has not made the call. */
 static __always_inline bool take_exit(struct espy_bpf_scratch *s, struct task_struct *task, const struct pt_regs *regs, s64 ret,
 				      bool dying)
 {
@@ -324,8 +324,8 @@ static __always_inline bool take_exit(struct espy_bpf_scratch *s, struct task_st
 }
 
 /*
- * The exit of a call: of any, or with `dying` of one that does not return. Returns non-zero if the task is to be held
- * after it.
+ * The exit of a call; with `dying` the end of a task in a call that does not return. Returns non-zero if the task is to
+ * be held after it.
  */
 static __always_inline int general_exit(struct task_struct *task, const struct pt_regs *regs, s64 ret, bool dying)
 {
@@ -352,18 +352,18 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 	}
 	if (dying || never_returns())
 		flags = ESPY_RF_NO_RETURN;
-	/* A call without a result has missing values, which gates do not know; and what was read at entry is not here yet. */
+	/* Gates do not know the missing values of a call without a result. The items of the entry are not here yet. */
 	kept = flags || !conf.gate_cnt || (!s->early_gate && !s->late_gate);
 	if (conf.gate_cnt && !kept && s->early_gate && !(s->cap.flags & ESPY_CALL_ENTER)) {
 		if (!trigger_met(cpu, s->early_gate) && !s->triggers)
 			goto out;
 	}
-	/* Only now: what is not wanted is not lost either. */
+	/* Only now: a call that is not wanted is not lost either. */
 	if (shared.attention && !say_lost(task->pid, task->tgid)) {
 		lose(ESPY_LOST_RING_FULL);
 		if (!conf.trigger_cnt || !s->triggers)
 			goto out;
-		lost = true; /* what it triggers is not */
+		lost = true; /* its triggers still work */
 	}
 	if (s->cap.flags & ESPY_CALL_SIGRETURN) {
 		struct espy_item *item = (struct espy_item *)ITEMS(s);
@@ -394,8 +394,8 @@ out:
 }
 
 /*
- * Keeps operation k of an execve from being read again if the new image does not hold it, else brings in what it
- * hangs on.
+ * Keeps operation k of an execve from running again if the new image does not hold its data. Else marks its source
+ * operation, too.
  */
 __noinline int choose_refill(u32 cpu, u32 k, u32 argv_moved, u32 path_moved)
 {
@@ -426,8 +426,8 @@ __noinline int choose_refill(u32 cpu, u32 k, u32 argv_moved, u32 path_moved)
 }
 
 /*
- * What was not readable when execve was entered stands in the new image by now: the kernel has put file name, argv
- * and envp on its stack. So the entry part is run again, for what had failed, with the arguments pointing there.
+ * Reads strings of execve that were not readable at its entry from the new image: the kernel has put file name, argv
+ * and envp on its stack. The failed operations of the entry part run again, with the arguments pointing there.
  */
 static __always_inline int refill_exec(struct task_struct *task, struct linux_binprm *bprm)
 {
@@ -449,7 +449,7 @@ static __always_inline int refill_exec(struct task_struct *task, struct linux_bi
 	s->cap.ip = small->cap.ip;
 	s->cap.sp = small->cap.sp;
 	s->late = 0;
-	s->ret = -1; /* as after a failure: what has failed may be read again */
+	s->ret = -1; /* as after a failure: failed operations may run again */
 	if (!select_plan(cpu) || take_slot(cpu))
 		goto out;
 	width = IS_COMPAT(task) ? 4 : 8;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The general interpreter of plans: copies what a plan says into the CPU's scratch record. One step makes at most one
- * item; everything that lasts between steps lies in the scratch, never in a register, so that a step is
- * verified once (global functions are) and the loop around it costs the verifier next to nothing.
+ * The general interpreter of plans: copies the items of a plan into the CPU's scratch record. One step makes at most
+ * one item. All state between steps lies in the scratch, never in a register. So the verifier checks a step once (as
+ * any global function), and the loop around it costs the verifier next to nothing.
  */
 #ifndef ESPY_INTERP_BPF_H
 #define ESPY_INTERP_BPF_H
@@ -83,7 +83,7 @@ __noinline u64 length(u32 cpu, u32 kind, u32 ref, u64 base, u32 at_exit)
 	return v;
 }
 
-/* What was read at entry of operation k lies behind the items, see take_slot(): it goes into the record as it is. */
+/* Copies the entry items of operation k into the record as they are. They lie behind the items, see take_slot(). */
 static __always_inline void keep_saved(struct espy_bpf_scratch *s, u64 k)
 {
 	u64 from, to = s->cap.used, n;
@@ -133,7 +133,7 @@ __noinline int begin_op(u32 cpu)
 			return 0;
 		}
 		if (s->late && when & ESPY_OP_EXIT)
-			return 0; /* overwritten by now: the exit part tells what is there */
+			return 0; /* overwritten by now: the exit part reads that memory */
 	} else {
 		s->cap.span[slot + ESPY_PLAN_MAX_OPS].off = s->cap.used;
 		s->cap.span[slot + ESPY_PLAN_MAX_OPS].end = 0;
@@ -204,8 +204,8 @@ __noinline int next_pointer(u32 cpu)
 }
 
 /*
- * One step: begins an operation or makes its next item. Returns non-zero when the phase is done. The entry part of
- * a call that was not seen entering is run by the exit program with phase 0: what a call only reads is still there.
+ * One step: begins an operation or makes its next item. Returns non-zero when the phase is done. If no program saw the
+ * entry of a call, the exit program runs the entry part with phase 0: data that the call only reads is still there.
  */
 __noinline int machine_step(u32 cpu)
 {

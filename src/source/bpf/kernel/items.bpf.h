@@ -72,7 +72,7 @@ __noinline int read_some_pages(u32 cpu, u64 ptr, u64 off, u64 n)
 	return got;
 }
 
-/* What is readable of n bytes at ptr. Returns the number of bytes. */
+/* Reads the n bytes at ptr up to a fault. Returns the number of bytes. */
 __noinline int read_prefix(u32 cpu, u64 ptr, u64 off, u64 n)
 {
 	u64 got = 0;
@@ -268,7 +268,7 @@ __noinline int read_item(u32 cpu, u64 ptr, u64 want)
 	if (s->phase)
 		status |= ESPY_ITEM_AT_EXIT;
 
-	/* What an earlier record has left behind the last byte must not leave the kernel's side. */
+	/* Bytes of an earlier record behind the last byte must not reach user space. */
 	CLAMP(n, ESPY_BPF_ITEMS_MAX);
 	if (n & 7) {
 		u64 last = off + 8 + (n & ~7ull);

@@ -15,8 +15,8 @@
 #define TRAMPOLINES 16u /* each reaches 2 GB of code on both sides; few processes have more than one */
 
 /*
- * Where a signal handler returns to that has interrupted such a call: the stack pointer there, 0 if there is none. A return to
- * there is the handler's.
+ * The stack pointer to which a signal handler returns that has interrupted such a call; 0: there is none. A return to
+ * it is the handler's.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -25,7 +25,7 @@ struct {
 	__type(value, u64);
 } espy_probe_signals SEC(".maps");
 
-/* Does the instruction before ip stand in code that the kernel has put into the process for probes? */
+/* Tells whether the instruction before ip stands in code that the kernel has put into the process for probes. */
 __noinline int in_probe_code(u64 ip)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -67,7 +67,7 @@ static __always_inline void note_probe_signal(struct task_struct *task)
 		*sp = regs->sp;
 }
 
-/* Is the call that ends now, and has left the number -1, one that a probe has caused? */
+/* Tells whether a probe has caused the call that ends now. The call has left the number -1. */
 static __always_inline bool caused_by_probe(struct task_struct *task, const struct pt_regs *regs)
 {
 	u64 *sp;

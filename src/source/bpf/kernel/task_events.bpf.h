@@ -16,7 +16,7 @@
 #define TRACE_SIGNAL_IGNORED 1
 #define SIGNAL_GROUP_EXIT 0x4 /* the process is being killed */
 
-/* Flags of clone(2) that can be told from what parent and child share. */
+/* Flags of clone(2) that show in the structs that parent and child share. */
 enum {
 	SHARE_VM = 0x100, SHARE_FS = 0x200, SHARE_FILES = 0x400, SHARE_SIGHAND = 0x800, SHARE_PARENT = 0x8000,
 	SHARE_THREAD = 0x10000,
@@ -30,8 +30,8 @@ static __always_inline void speak_up(struct task_struct *task)
 }
 
 /*
- * What a new task is called in pid namespaces below the first one, whose numbers are those of the records. Programs in them
- * name each other so.
+ * Sends the numbers of a new task in pid namespaces below the first one. Programs in them name each other by these
+ * numbers. Records hold the numbers of the first namespace.
  */
 static __always_inline void send_pid_numbers(struct task_struct *task, u32 tid, u32 tgid)
 {
@@ -66,8 +66,8 @@ static __always_inline void send_pid_numbers(struct task_struct *task, u32 tid, 
 }
 
 /*
- * All here are raw tracepoints: a typed one (tp_btf) costs the kernel and libbpf a search through all types each, some
- * milliseconds of the start. The current task is typed anyway; of others the fields are read by helper calls.
+ * The programs here are at raw tracepoints: a typed one (tp_btf) costs the kernel and libbpf a search through all types
+ * each, some milliseconds of the start. The current task is typed anyway. Helper calls read the fields of other tasks.
  */
 SEC("raw_tp/sched_process_fork")
 int espy_fork(u64 *ctx)
@@ -122,7 +122,7 @@ int espy_fork(u64 *ctx)
 	return 0;
 }
 
-/* Stops watching a task whose new image the user may not trace; user space is told, and says so. */
+/* Stops watching a task after the exec of an image that the user may not trace. User space is told, and says so. */
 static __always_inline void let_go(struct task_struct *task)
 {
 	struct espy_rec *rec = TASK_RESERVE(sizeof(*rec));
@@ -139,7 +139,7 @@ static __always_inline void let_go(struct task_struct *task)
 	wake_now();
 }
 
-/* Which descriptors the new image has: exec has closed some, and no call tells it. */
+/* Tells the descriptors of the new image: exec has closed some, and no call tells it. */
 static __always_inline void send_open_fds(struct task_struct *task)
 {
 	struct {
@@ -203,7 +203,7 @@ int espy_exec(u64 *ctx)
 
 	if (conf.mode == ESPY_BPF_MODE_BITS) {
 		if (old != pid && pid_bit(old)) {
-			/* A thread that is not the leader takes over the leader's id, whose own bit went with it. */
+			/* A thread that is not the leader takes over the leader's id. The leader's bit went with it. */
 			pid_set(pid);
 			pid_clear(old);
 		} else if (pid == shared.start_pid) {
@@ -337,8 +337,8 @@ static __always_inline void copy_siginfo(u8 *to, u32 sig, u64 info)
 }
 
 /*
- * Two kinds of signals are sent and never delivered, and a tracer's user wants to see them: those that the program
- * ignores, told at once, and those that end the process, kept until it ends. Runs with locks held, also in interrupts.
+ * Tells signals that are sent and never delivered: ignored signals at once. A signal that ends the process is kept
+ * until the process ends. Runs with locks held, also in interrupts.
  */
 SEC("raw_tp/signal_generate")
 int espy_signal_sent(u64 *ctx)
@@ -426,7 +426,7 @@ int espy_exit(u64 *ctx)
 	if (conf.mode == ESPY_BPF_MODE_BITS || conf.needs.comms)
 		pid_clear(task->pid);
 	if (conf.rings.flight && conf.mode == ESPY_BPF_MODE_BITS && !shared.live)
-		wake_now(); /* the reader is to notice that all is over */
+		wake_now(); /* so that the reader notices the end */
 	wake_reader();
 	return 0;
 }

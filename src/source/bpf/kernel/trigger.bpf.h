@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Triggers: tests of a call that was just captured. The general path runs them; a call that has one never takes the hot
- * path. What they compare lies in the scratch: result, registers, and the items of the record.
+ * path. They compare values in the scratch: result, registers, and the items of the record.
  *
  * Gates stand in the same map, behind the triggers. A call that fails a gate of its own is dropped. Early gates compare
  * nothing that must be copied first, so they are run before the call is captured, on the hot path too.
@@ -76,7 +76,7 @@ static __always_inline u32 item_status(struct espy_bpf_scratch *s, u32 off)
 	return ESPY_ITEM_STATUS(load_u32(s, off) >> 8);
 }
 
-/* Is it all that there is, and as long as what begins_with() looks at? */
+/* Tells whether the item holds the whole data, and as many bytes as begins_with() looks at. */
 __noinline int length_is(u32 cpu, u32 trigger, u32 i)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -200,7 +200,7 @@ static __always_inline u32 run_early_test(const struct espy_trigger_test *c, u32
 	return c->what == ESPY_TRIGGER_COMM ? next_of(c, is_called(gate, i)) : c->no;
 }
 
-/* Does a call that nothing was captured of pass its early gate? A function of its own: the hot path has no stack to spare. */
+/* Tells whether a call passes its early gate, before its capture. Not inline: the hot path has no stack to spare. */
 static __noinline int passes_early(u32 gate, const struct pt_regs *regs, s64 ret)
 {
 	u32 key = gate, at = 0;
@@ -219,7 +219,7 @@ static __noinline int passes_early(u32 gate, const struct pt_regs *regs, s64 ret
 	return at == ESPY_TRIGGER_HOLDS;
 }
 
-/* What one trigger asks for now: 0 or enum espy_trigger_action. A gate asks for the call to be kept. */
+/* Returns the action that one trigger asks for now: enum espy_trigger_action, or 0. A gate asks to keep the call. */
 __noinline int trigger_met(u32 cpu, u32 trigger)
 {
 	struct espy_trigger *t = bpf_map_lookup_elem(&espy_triggers, &trigger);

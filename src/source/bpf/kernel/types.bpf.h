@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The few kernel types that the BPF programs read, by CO-RE: field offsets are taken from the running
- * kernel's BTF when the object is loaded, so only names and types matter here, not order or size.
- * Kept by hand instead of a dump of one kernel: what is not listed is not used. A new struct goes into btf.c too.
+ * The few kernel types that the BPF programs read, by CO-RE: the loader takes field offsets from the running
+ * kernel's BTF, so only names and types matter here, not order or size. The list is kept by hand instead of a dump of
+ * one kernel: it shows all that the programs use. A new struct goes into btf.c too.
  */
 #ifndef ESPY_TYPES_BPF_H
 #define ESPY_TYPES_BPF_H
