@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is this file what `name` means? By its whole last component, or as a library: libc is libc.so.6 and libc-2.31.so. */
+/* Tells whether `name` means this file: its whole last component, or a library (libc: libc.so.6 and libc-2.31.so). */
 bool espy_file_is_called(const char *path, const char *name);
 /* A program on PATH, or else a library that the dynamic linker knows. 0, -ENOENT, -ENAMETOOLONG. */
 int espy_find_file(const char *name, char *path, size_t path_sz);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The functions of a file: where they begin, what they are called, and where instructions in them begin. */
+/* The functions of a file: their beginnings, their names, and the beginnings of instructions in them. */
 #ifndef ESPY_SYMBOLS_FUNCTIONS_H
 #define ESPY_SYMBOLS_FUNCTIONS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The static marks of a file (include/espy/mark.h, layout in agent/abi.h): what its note leads to. */
+/* The static marks of a file, found through its note (include/espy/mark.h, layout in agent/abi.h). */
 #ifndef ESPY_SYMBOLS_MARK_NOTES_H
 #define ESPY_SYMBOLS_MARK_NOTES_H
 

@@ -157,7 +157,7 @@ int espy_objects__of_pid(struct espy_objects *out, pid_t pid)
 	}
 	free(line);
 	fclose(f);
-	/* What has no code in it holds no mark and no probe. */
+	/* A file without code holds no mark and no probe. */
 	size_t kept = 0;
 	for (size_t i = 0; i < out->cnt; i++) {
 		if (out->v[i].code_end)

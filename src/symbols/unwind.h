@@ -29,7 +29,7 @@ void espy_unwinder__free(struct espy_unwinder *u);
  */
 size_t espy_unwinder__frames(struct espy_unwinder *u, pid_t tgid, pid_t tid, struct espy_unwound_frame *frames, size_t max,
 			     bool *more);
-/* The process has another image, or has ended: what was known of it is forgotten. */
+/* Forgets all knowledge of a process: it has another image, or has ended. */
 void espy_unwinder__forget(struct espy_unwinder *u, pid_t tgid);
 
 #endif

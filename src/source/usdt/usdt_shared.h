@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0-only */
-/* What the USDT program of the kernel and its user-space half share. Compiled in both. */
+/* Structs that the USDT program of the kernel and its user-space half share. Compiled in both. */
 #ifndef ESPY_SOURCE_USDT_USDT_SHARED_H
 #define ESPY_SOURCE_USDT_USDT_SHARED_H
 
@@ -21,7 +21,7 @@ struct usdt_arg {
 	__s64 value;
 };
 
-/* What is made of it. */
+/* An argument of the mark, made of values. */
 struct usdt_out {
 	__u8 word;     /* which value */
 	__u8 len_word; /* USDT_OUT_BYTES, or a string's precision: which value is the length; USDT_NO_WORD: none */

@@ -3,7 +3,7 @@
 #ifndef ESPY_BPF_BPF_OBJECTS_H
 #define ESPY_BPF_BPF_OBJECTS_H
 
-/* The programs for one ring of the kernel's, and those for rings of our own. */
+/* The programs for one ring of the kernel's, and the programs for rings of our own. */
 extern const unsigned char espy_bpf_object[] __attribute__((visibility("hidden")));
 extern const unsigned char espy_bpf_object_end[] __attribute__((visibility("hidden")));
 extern const unsigned char espy_bpf_rings_object[] __attribute__((visibility("hidden")));

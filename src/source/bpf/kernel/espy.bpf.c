@@ -182,7 +182,7 @@ int espy_raw_enter(u64 *ctx)
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (nr < ESPY_BPF_NRS && shared.fast[nr].nulls && !IS_COMPAT(task) &&
 	    !points_to_more(regs, shared.fast[nr].nulls))
-		return 0; /* what it would point to is not there */
+		return 0; /* its pointers are NULL: there is no memory to read */
 	return general_enter(task, regs);
 }
 

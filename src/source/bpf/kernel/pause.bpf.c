@@ -15,7 +15,7 @@
  * A read that lasts holds up every process that loads BPF programs (the kernel waits for sleepable programs to end), hence the
  * rounds. A work cannot schedule itself, hence two that schedule each other. At the end of each round the program itself
  * looks whether the task has been held for its longest. If the helper goes, the read fails and the task runs on:
- * whatever becomes of espy, nobody stays held.
+ * whatever becomes of espy, no task stays held.
  */
 #include "out.bpf.h"
 
@@ -58,7 +58,7 @@ enum { SCHED_FIFO = 1, SCHED_RR = 2, SCHED_DEADLINE = 6 };
 #define SIGSTOP 19
 #define JOBCTL_TRAP_STOP (1ul << 19)
 
-/* A place for the task, or NULL: it has one already, or there is none. */
+/* Claims a place for the task. Returns NULL if the task has one already, or no place is free. */
 static __always_inline struct espy_bpf_hold *claim(const struct task_struct *task, u32 reason, u32 *index)
 {
 	u32 tid = task->pid;
@@ -171,7 +171,7 @@ static __always_inline bool sleep_round(u32 index)
 		if (go == ESPY_GO_ROUND && shared.pausing.on && !room_again(hold) && !held_for_longest(hold) &&
 		    !(hold->reason == ESPY_PAUSE_ASKED && wanted_by_debugger(task)))
 			return true;
-		/* Woken by nobody: a task that is being killed, else the end of what holds them. */
+		/* No answer woke the task: it is being killed, or the helper has ended. */
 		if (go == ESPY_GO_NOWHERE && !(task->pending.signal.sig[0] >> (SIG_KILL - 1) & 1)) {
 			shared.pausing.on = 0;
 			__sync_fetch_and_add(&shared.pausing.broken, 1);
@@ -235,8 +235,8 @@ static int turn_b(struct bpf_map *map, void *key, void *value)
 }
 
 /*
- * Others wait for a task of a real-time policy, the helper of another espy among them: it is held only if somebody has
- * asked for that.
+ * Tells whether the task has a real-time policy: other tasks wait for it, as for the helper of another espy. Such a
+ * task is held only on request.
  */
 static __always_inline bool is_urgent(const struct task_struct *task)
 {

@@ -54,7 +54,7 @@ struct {
 } espy_probe_scratch SEC(".maps");
 
 /*
- * One hit. Functions that are not static are verified once by themselves, and what they return may be anything: so the number of
+ * One hit. The verifier checks a function that is not static once, and takes any value as its result: so the number of
  * ways through a plan does not multiply.
  */
 struct hit {
@@ -424,7 +424,7 @@ static __noinline int put_all(const struct espy_probe_plan *plan, struct task_st
 	return out_copy(&s->rec.rec, size) ? ring_full() : 1;
 }
 
-/* Begins a hit of the probe whose number and definition are the cookie of ctx. NULL: the task is not watched. */
+/* Begins a hit of the probe that the cookie of ctx names. Returns its plan. NULL: the task is not watched. */
 static __always_inline const struct espy_probe_plan *begin_hit(struct task_struct *task, void *ctx, struct hit *h)
 {
 	u64 cookie;
@@ -438,7 +438,7 @@ static __always_inline const struct espy_probe_plan *begin_hit(struct task_struc
 	return bpf_map_lookup_elem(&espy_probe_plans, &nr);
 }
 
-/* What was fetched becomes a record, if it meets the condition. */
+/* Makes a record of the fetched values, if they meet the condition. */
 static __always_inline void record(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h, bool timed)
 {
 	if (timed || conf.needs.times)
@@ -477,9 +477,9 @@ int espy_probe(struct pt_regs *regs)
 	return 0;
 }
 
-#define TAKEN 0 /* the sp of a frame whose probe has been hit, while another probe of the same call still wants its own */
+#define TAKEN 0 /* the sp of a frame after the hit of its probe; another probe of the call may still want its frame */
 
-/* A function whose return is wanted is entered. */
+/* The entry of a function with a probe at its return: pushes a frame. */
 SEC("uprobe")
 int espy_probe_begin(struct pt_regs *regs)
 {
@@ -493,7 +493,7 @@ int espy_probe_begin(struct pt_regs *regs)
 	frames = bpf_task_storage_get(&espy_probe_frames, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!frames)
 		return 0;
-	/* What was left by longjmp stays until there is no room. */
+	/* Frames that longjmp left stay until there is no room. */
 	if (frames->depth >= FRAMES)
 		for (u32 i = 0; i < FRAMES; i++) {
 			u64 top = frames->depth - 1;
