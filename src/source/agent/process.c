@@ -228,7 +228,11 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 	err = ask_for_more(s, p, &o);
 	if (err)
 		goto fail;
-	err = espy_agent__open(&p->link, &o);
+	/* A child whose agent came late has inherited a session: with a second one each of its marks would come twice. */
+	err = espy_agent__hold(&p->link, s->tag);
+	const bool inherited = !err;
+	if (err == -ENOENT)
+		err = espy_agent__open(&p->link, &o);
 	if (err) {
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: no session of its agent: %s", (int)pid,
 					  err == -EBUSY
@@ -245,7 +249,7 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 		goto fail;
 	}
 	after_open(s, p);
-	err = rules_on(s, p);
+	err = inherited && has_all_rules(s, p) ? 0 : rules_on(s, p);
 	/* It may have ended as soon as its marks were on, before it could say so. */
 	if (err && err != -ESRCH)
 		goto fail;

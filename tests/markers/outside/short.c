@@ -5,7 +5,7 @@
  * short ticks (until it is killed, or there is the file $GOES_UNTIL), short spawns (another that ticks), short bears FILE (forks a child that
  * ticks as soon as there is the file), short forking COUNT [FILE]
  * (until it is killed; so many bytes in FILE as there were rounds), short leaves MS (ends at once, its child has the mark, and gets
- * a processor after MS milliseconds).
+ * a processor after MS milliseconds), short waits COUNT MS (as many children with one mark each, each of which gets a processor after MS).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +160,10 @@ int main(int argc, char **argv)
 		bears(argv[2]);
 	else if (!strcmp(argv[1], "forking"))
 		forking(n, argc > 3 ? argv[3] : NULL);
-	else if (!strcmp(argv[1], "leaves")) {
+	else if (!strcmp(argv[1], "waits") && argc > 3) {
+		late_ms = atoi(argv[3]);
+		forks(n, 1);
+	} else if (!strcmp(argv[1], "leaves")) {
 		late_ms = n;
 		if (!fork())
 			MARK(app_short, "i=%d", 0);

@@ -31,6 +31,8 @@ for i in $(seq $rounds); do
 	all "a mother that does not wait" 1 "$dir/out"
 	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short-linked" leaves 200 2>"$dir/err"
 	all "and a child that gets no processor for long" 1 "$dir/out"
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short-linked" waits 20 5 2>"$dir/err"
+	all "children that get a processor late" 20 "$dir/out"
 done
 if "$espy" doctor --source=bpf >/dev/null 2>&1; then
 	"$espy" trace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short-linked" runs 20 2>"$dir/err"
