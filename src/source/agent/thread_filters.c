@@ -109,14 +109,13 @@ static int read_filters(struct look *l, pid_t tid, struct espy_seccomp *s)
 	err = espy_remote__stop(&r);
 	const uint64_t since = espy_now_ns();
 
-	if (!err) {
+	if (!err)
 		err = espy_seccomp__read(s, tid);
-		/* It may be in a sleep that the kernel would go on with by a call that is forbidden. */
-		if (err || !espy_seccomp_requirements__restart(s))
-			espy_remote__forbid_restart(&r);
-	} else if (err == -EBUSY || err == -ETIMEDOUT) {
+	else if (err == -EBUSY || err == -ETIMEDOUT)
 		err = -EAGAIN;
-	}
+	/* The kernel would go on with a sleep by a call that its filter may forbid. A thread that stops too late is in such a sleep, too. */
+	if (err || !espy_seccomp_requirements__restart(s))
+		espy_remote__forbid_restart(&r);
 	if (!espy_remote__detach(&r))
 		espy_inject__let_all_go(l->t->pid, l->r);
 	espy_inject__paused(l->r, since);
