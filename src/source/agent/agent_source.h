@@ -104,6 +104,13 @@ struct espy_agent_heap_entry {
 	uint32_t cursor; /* index in p->ring.cursors */
 };
 
+enum espy_agent_how {
+	ESPY_AGENT_LOAD,      /* load the agent if it is not there */
+	ESPY_AGENT_LOAD_HELD, /* the same, into a process that is held at its entry point */
+	ESPY_AGENT_FIND,      /* return -ENOENT, without a report, if it is not there */
+	ESPY_AGENT_INHERITED, /* take over the session that a child has inherited; without a report if there is none */
+};
+
 struct espy_agent_source {
 	struct espy_source base;
 	struct espy_source_opts opts;
@@ -157,7 +164,7 @@ struct espy_agent_source {
 	/* Processes that may have an agent with our session soon: children, and a command started with the library. */
 	struct {
 		pid_t pid; /* 0: none */
-		int how;   /* enum espy_agent_how; -1: take over an inherited session */
+		enum espy_agent_how how;
 		uint64_t since_ns, until_ns;
 		uint64_t next_ns; /* not 0: given up and reported; the source tries it seldom, without a wait */
 	} expected[64];
@@ -184,11 +191,6 @@ void espy_agent_delivery__look(struct espy_agent_delivery *d);
 void espy_agent_delivery__lost(struct espy_agent_delivery *d, const struct espy_agent_process *p, unsigned reason,
 			       uint64_t count, uint64_t time_ns);
 
-enum espy_agent_how {
-	ESPY_AGENT_LOAD,      /* load the agent if it is not there */
-	ESPY_AGENT_LOAD_HELD, /* the same, into a process that is held at its entry point */
-	ESPY_AGENT_FIND,      /* return -ENOENT, without a report, if it is not there */
-};
 /*
  * Gets the agent into the process, opens a session and switches the wanted marks on. Returns 0, or -errno after a
  * report.
@@ -200,8 +202,6 @@ int espy_agent_process__get_agent(struct espy_agent_source *s, struct espy_agent
 void espy_agent_source__hide(struct espy_agent_source *s, pid_t tid);
 /* Lets go of threads that an injection could not let go of at its time, if they can be woken now. */
 void espy_agent_source__let_go(struct espy_agent_source *s);
-/* Takes over the session that a child has inherited. */
-int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid);
 /*
  * Watches a child that was born with a session and has called. Returns 0 and keeps area_fd, or a negative errno; then
  * both descriptors stay the caller's. -EEXIST: the source knows the child already.

@@ -121,13 +121,16 @@ static void link_process(struct espy_agent_source *s, struct espy_agent_process 
 	s->stats.agents++;
 }
 
-/* Rule by rule; what a rule could not switch is told once. */
+/* Switches the marks of each rule on, unless all rules came with an inherited session. Marks that cannot be switched
+ * are told once. */
 static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 {
 	const struct espy_mark_rules *rules = s->opts.marks.rules;
 	struct espy_agent_ruled reply;
 	unsigned found = 0;
 
+	if (has_all_rules(s, p))
+		return 0;
 	for (size_t i = 0; i < rules->cnt; i++) {
 		int err = espy_agent__rule_on(&p->link, &rules->v[i].agent, &reply);
 
@@ -201,67 +204,47 @@ static int ask_for_more(struct espy_agent_source *s, const struct espy_agent_pro
 	return 0;
 }
 
-int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how)
+/* A report is made unless the process is only looked at for an inherited session. */
+static int open_session(struct espy_agent_source *s, struct espy_agent_process *p, enum espy_agent_how how)
 {
-	if (is_watched(s, pid))
-		return 0;
-	struct espy_agent_process *p = new_process(pid);
-	size_t ring = s->flight ? s->opts.rings.flight_bytes : s->opts.rings.bytes ? s->opts.rings.bytes : RING_DEFAULT;
-	int err;
-
-	if (!p)
-		return -ENOMEM;
-	if (ring > RING_MAX)
-		ring = RING_MAX;
-	struct espy_agent_open o = {
-		.chunk_sz = CHUNK_SZ,
-		.nchunks = ring / CHUNK_SZ < 64 ? 64 : (uint32_t)(ring / CHUNK_SZ) / 64 * 64,
-		.string_max = s->opts.marks.rules->string_max > 4096 || s->opts.marks.rules->string_max > CHUNK_SZ / 8
-				      ? CHUNK_SZ / 8
-				      : s->opts.marks.rules->string_max,
-		.flags = s->follow ? ESPY_AGENT_FOLLOW : 0,
-		.tag = s->tag,
-	};
-	err = espy_agent_process__get_agent(s, p, how);
-	if (err)
-		goto fail;
-	err = ask_for_more(s, p, &o);
-	if (err)
-		goto fail;
 	/* A child whose agent came late has inherited a session: with a second one each of its marks would come twice. */
-	err = espy_agent__hold(&p->link, s->tag);
-	const bool inherited = !err;
-	if (err == -ENOENT)
+	int err = espy_agent__hold(&p->link, s->tag);
+
+	if (!err || how == ESPY_AGENT_INHERITED)
+		return err;
+	if (err == -ENOENT) {
+		const uint32_t string_max = s->opts.marks.rules->string_max;
+		size_t ring = s->flight		    ? s->opts.rings.flight_bytes
+			      : s->opts.rings.bytes ? s->opts.rings.bytes
+						    : RING_DEFAULT;
+
+		if (ring > RING_MAX)
+			ring = RING_MAX;
+		struct espy_agent_open o = {
+			.chunk_sz = CHUNK_SZ,
+			.nchunks = ring / CHUNK_SZ < 64 ? 64 : (uint32_t)(ring / CHUNK_SZ) / 64 * 64,
+			.string_max = string_max > 4096 || string_max > CHUNK_SZ / 8 ? CHUNK_SZ / 8 : string_max,
+			.flags = s->follow ? ESPY_AGENT_FOLLOW : 0,
+			.tag = s->tag,
+		};
+
+		err = ask_for_more(s, p, &o);
+		if (err)
+			return err;
 		err = espy_agent__open(&p->link, &o);
-	if (err) {
-		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: no session of its agent: %s", (int)pid,
+	}
+	if (err)
+		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: no session of its agent: %s", (int)p->pid,
 					  err == -EBUSY
 						  ? "all are taken by others (espy list markers -p PID shows whose)"
 					  : err == -ESRCH ? "it has ended, or executed another program"
 							  : strerror(-err));
-		goto fail;
-	}
-	err = map_ring(p);
-	if (err) {
-		espy_agent_source__report(s, ESPY_REPORT_ERROR,
-					  "process %d: the ring of its agent is not to be had: %s", (int)pid,
-					  strerror(-err));
-		goto fail;
-	}
-	after_open(s, p);
-	err = inherited && has_all_rules(s, p) ? 0 : rules_on(s, p);
-	/* It may have ended as soon as its marks were on, before it could say so. */
-	if (err && err != -ESRCH)
-		goto fail;
-	link_process(s, p);
-	return 0;
-fail:
-	espy_agent_process__free(p);
 	return err;
 }
 
-int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid)
+int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how)
 {
+	const bool inherited = how == ESPY_AGENT_INHERITED;
 	struct espy_agent_process *p;
 	char why[320];
 	int err;
@@ -271,18 +254,31 @@ int espy_agent_process__inherit(struct espy_agent_source *s, pid_t pid)
 	p = new_process(pid);
 	if (!p)
 		return -ENOMEM;
-	err = espy_agent__attach_while(&p->link, pid, &s->turn, why, sizeof(why));
-	err = err ? err : espy_agent__hold(&p->link, s->tag);
-	err = err ? err : map_ring(p);
-	if (err) {
-		espy_agent_process__free(p);
-		return err;
-	}
+	err = inherited ? espy_agent__attach_while(&p->link, pid, &s->turn, why, sizeof(why))
+			: espy_agent_process__get_agent(s, p, how);
+	err = err ? err : open_session(s, p, how);
+	if (err)
+		goto fail;
+	err = map_ring(p);
+	if (err && !inherited)
+		espy_agent_source__report(s, ESPY_REPORT_ERROR,
+					  "process %d: the ring of its agent is not to be had: %s", (int)pid,
+					  strerror(-err));
+	if (err)
+		goto fail;
 	after_open(s, p);
-	if (!has_all_rules(s, p))
-		rules_on(s, p); /* it may have ended meanwhile, and may refuse, which is told: its ring is read all the same */
+	err = rules_on(s, p);
+	/*
+	 * The process may have ended as soon as its marks were on, before it could say so. The ring of an inherited
+	 * session holds marks already: it is read although the agent refuses a rule.
+	 */
+	if (err && err != -ESRCH && !inherited)
+		goto fail;
 	link_process(s, p);
 	return 0;
+fail:
+	espy_agent_process__free(p);
+	return err;
 }
 
 /* Has its ring been mapped before? By its file: numbers of processes come round again. */
@@ -312,7 +308,8 @@ int espy_agent_process__born(struct espy_agent_source *s, pid_t pid, const struc
 		return -EEXIST;
 	/* As long as its agent lives it is taken over as any other child; it may be gone by now, or another program. */
 	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)pid, call->helper);
-	if (!access(path, F_OK) && !espy_agent_process__inherit(s, pid) && is_known_ring(s, ring_fd))
+	if (!access(path, F_OK) && !espy_agent_process__begin(s, pid, ESPY_AGENT_INHERITED) &&
+	    is_known_ring(s, ring_fd))
 		return -EEXIST;
 	p = new_process(pid);
 	if (!p)

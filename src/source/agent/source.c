@@ -98,7 +98,7 @@ static bool process_lives(pid_t pid)
 	return espy_read_proc_stat(pid, &stat) && stat.state != 'Z' && stat.state != 'X' && !(stat.flags & EXITING);
 }
 
-static void expect(struct espy_agent_source *s, pid_t pid, int how, unsigned ms)
+static void expect(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how, unsigned ms)
 {
 	const size_t cnt = sizeof(s->expected) / sizeof(s->expected[0]);
 	size_t at = 0;
@@ -126,18 +126,19 @@ static void try_expected(struct espy_agent_source *s)
 
 		if (!pid || now < s->expected[i].next_ns)
 			continue;
-		const int how = s->expected[i].how;
+		const enum espy_agent_how how = s->expected[i].how;
 		const bool lives = process_lives(pid), last = now > s->expected[i].until_ns || !lives;
 
 		/* In the middle of an execve much can go wrong that will go right in a moment. */
 		s->quiet = !last || !lives || s->expected[i].next_ns;
-		int err = how < 0 ? espy_agent_process__inherit(s, pid) : espy_agent_process__begin(s, pid, how);
+		int err = espy_agent_process__begin(s, pid, how);
 
 		/* No agent with our session comes to be in it: it was born without one, or executes another program. */
-		if (how < 0 && err == -ENOENT && now - s->expected[i].since_ns > BIRTH_NS && espy_agent_process__stands_alone(pid))
+		if (how == ESPY_AGENT_INHERITED && err == -ENOENT && now - s->expected[i].since_ns > BIRTH_NS &&
+		    espy_agent_process__stands_alone(pid))
 			err = espy_agent_process__begin(s, pid, s->wide ? ESPY_AGENT_FIND : ESPY_AGENT_LOAD);
 		/* There is no other way: it gets as long for that as others. */
-		if (how < 0 && err == -EAGAIN && !last) {
+		if (how == ESPY_AGENT_INHERITED && err == -EAGAIN && !last) {
 			s->expected[i].how = ESPY_AGENT_LOAD;
 			s->expected[i].until_ns = now + LOAD_MS * 1000000ull;
 		}
@@ -177,7 +178,7 @@ static void agent_saw(struct espy_source *src, const struct espy_rec *rec)
 	const struct espy_rec_fork *f = (const struct espy_rec_fork *)rec;
 
 	if (rec->type == ESPY_REC_FORK && s->opts.follow && f->child_tgid == f->child_tid)
-		expect(s, (pid_t)f->child_tid, -1, ESPY_AGENT_INHERIT_MS);
+		expect(s, (pid_t)f->child_tid, ESPY_AGENT_INHERITED, ESPY_AGENT_INHERIT_MS);
 	if (rec->type == ESPY_REC_EXEC && s->wide)
 		expect(s, (pid_t)rec->tgid, ESPY_AGENT_FIND, EXEC_MS);
 }
@@ -196,7 +197,7 @@ static void take_children(struct espy_agent_source *s, pid_t pid)
 		for (const struct espy_agent_process *p = s->processes; p && !known; p = p->next)
 			known = p->pid == child;
 		if (child > 0 && !known)
-			expect(s, child, -1, ESPY_AGENT_INHERIT_MS);
+			expect(s, child, ESPY_AGENT_INHERITED, ESPY_AGENT_INHERIT_MS);
 	}
 	if (f)
 		fclose(f);

@@ -113,7 +113,8 @@ static int read_filters(struct look *l, pid_t tid, struct espy_seccomp *s)
 		err = espy_seccomp__read(s, tid);
 	else if (err == -EBUSY || err == -ETIMEDOUT)
 		err = -EAGAIN;
-	/* The kernel would go on with a sleep by a call that its filter may forbid. A thread that stops too late is in such a sleep, too. */
+	/* The kernel would go on with a sleep by a call that its filter may forbid. A thread that stops too late may be
+	 * in such a sleep. */
 	if (err || !espy_seccomp_requirements__restart(s))
 		espy_remote__forbid_restart(&r);
 	if (!espy_remote__detach(&r))
