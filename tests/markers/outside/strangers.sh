@@ -37,72 +37,27 @@ has "somebody else listens in its place" "$dir/taken" '^calls [0-9]'
 sed "s/^/# /" "$dir/taken"
 expect "and is given no descriptor" 0 "$(sed -n 's/.*descriptors //p' "$dir/taken")"
 
-# given NAME KIND WHOM: espy is given a descriptor whose close waits - for a server that does not answer, where no signal ends the
-# wait, or for an hour - and goes on, and ends. WHOM: the stranger calls as one who knows the tag (tagged), or not.
 gone() { [ -z "$(state $a)" ] || [ "$(state $a)" = Z ]; }
-tag_of() { # PID: as the program was given it
-	tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^ESPY_AGENT_CALL=[^,]*\(,[0-9a-f]*\).*/\1/p'
-}
 more_lines() { [ "$(wc -l <"$dir/out")" -gt $((lines + 50)) ]; }
-given() {
+begin() { # espy watches a program that forks all the time; a: espy, prog: the program, name: espy's socket, tag: as the program was given it
 	rm -f "$dir/out"
 	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 20 2>"$dir/err" & a=$!
 	wait_for 60 grep -q 'app:short' "$dir/out" || not_ok "no child has called: $(cat "$dir/err")"
 	prog=$(pgrep -P $a short)
-	tag=
-	[ "$3" != tagged ] || tag=$(tag_of "$prog")
-	: >"$dir/served"
-	rm -f "$dir/given" # of the one before: its words are not this one's
-	"$progs/stranger" $2 "$(name_of $a)$tag" "$dir/served" >"$dir/given" 2>&1 & stranger=$!
-	wait_for 60 test -s "$dir/given"
-	if grep -q given "$dir/given"; then
-		wait_for 60 grep -q 'hung up' "$dir/given" && ok "$1: it is refused" || not_ok "$1: espy waits"
-		lines=$(wc -l <"$dir/out")
-		wait_for 60 more_lines && ok "$1: children are heard" || not_ok "$1: no child is heard any more"
-		kill "$prog"
-		wait_for 60 gone && ok "$1: espy ends" || not_ok "$1: espy does not end: $(state $a)"
-	else
-		echo "$1: left out: $(cat "$dir/given")"
-	fi
-	pkill -P $stranger
-	kill $stranger 2>/dev/null
-	wait $stranger 2>/dev/null
-	pkill -P $a short
-	wait $a
-}
-given "a file of a strange server" give stranger
-given "a file of a strange server, with the tag" give tagged
-given "a connection that lingers" linger stranger
-
-# One after the other, until so many processes of espy wait for such a close that it begins no further one: espy says so, answers nobody any
-# more, and ends. Not each of them keeps a process waiting: some are refused unread.
-many() {
-	rm -f "$dir/out"
-	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 20 2>"$dir/err" & a=$!
-	wait_for 60 grep -q 'app:short' "$dir/out" || not_ok "no child has called: $(cat "$dir/err")"
-	prog=$(pgrep -P $a short)
-	name=$(name_of $a)$(tag_of "$prog")
+	name=$(name_of $a)
+	tag=$(tr '\0' '\n' <"/proc/$prog/environ" | sed -n 's/^ESPY_AGENT_CALL=[^,]*\(,[0-9a-f]*\).*/\1/p')
 	strangers=
-	is_told() { grep -q 'descriptors that cannot be closed: no process is answered any more' "$dir/err"; }
-	hung_up_or_told() { grep -q 'hung up' "$dir/given" || is_told; }
-	for i in $(seq 40); do
-		: >"$dir/served.$i"
-		rm -f "$dir/given"
-		"$progs/stranger" give "$name" "$dir/served.$i" >"$dir/given" 2>&1 & strangers="$strangers $!"
-		wait_for 60 test -s "$dir/given"
-		grep -q given "$dir/given" || break # it cannot be done here, or nobody listens any more
-		wait_for 60 hung_up_or_told || not_ok "stranger $i: espy waits"
-		! is_told || break
-	done
-	if ! grep -q SKIP "$dir/given"; then
-		wait_for 60 is_told && ok "after $i that cannot be closed: told" || not_ok "after $i that cannot be closed: nothing is told: $(cat "$dir/err")"
-		hasnt "nobody listens any more" /proc/net/unix "@${name%,*}"
-		kill "$prog"
-		wait_for 60 gone && ok "after $i that cannot be closed: espy ends" || not_ok "after $i that cannot be closed: espy does not end: $(state $a)"
-	else
-		echo "many that cannot be closed: left out: $(cat "$dir/given")"
-		kill "$prog"
-	fi
+}
+give() { # KIND CALLER: a stranger gives espy a descriptor; "$dir/given" tells whether it could
+	rm -f "$dir/given" # the words of the stranger before
+	served=$dir/served.${#strangers}
+	: >"$served"
+	"$progs/stranger" $1 "$2" "$served" >"$dir/given" 2>&1 & strangers="$strangers $!"
+	wait_for 60 test -s "$dir/given"
+}
+dismiss() { # CASE: espy ends when its program does, whatever it was given
+	kill "$prog"
+	wait_for 60 gone && ok "$1: espy ends" || not_ok "$1: espy does not end: $(state $a)"
 	for stranger in $strangers; do
 		pkill -P $stranger
 		kill $stranger 2>/dev/null
@@ -110,6 +65,45 @@ many() {
 	done
 	pkill -P $a short
 	wait $a
+}
+
+# given CASE KIND [tagged]: espy is given a descriptor whose close waits - for a server that does not answer, where no signal ends the
+# wait, or for an hour - and goes on, and ends. tagged: the stranger knows the tag of the session.
+given() {
+	begin
+	give $2 "$name${3:+$tag}"
+	if grep -q given "$dir/given"; then
+		wait_for 60 grep -q 'hung up' "$dir/given" && ok "$1: it is refused" || not_ok "$1: espy waits"
+		lines=$(wc -l <"$dir/out")
+		wait_for 60 more_lines && ok "$1: children are heard" || not_ok "$1: no child is heard any more"
+	else
+		echo "$1: left out: $(cat "$dir/given")"
+	fi
+	dismiss "$1"
+}
+given "a file of a strange server" give
+given "a file of a strange server, with the tag" give tagged
+given "a connection that lingers" linger
+
+# One after the other, until so many processes of espy wait for such a close that it begins no further one: espy says so, answers no process
+# any more, and ends. Not each of them keeps a process waiting: some are refused unread.
+many() {
+	begin
+	is_told() { grep -q 'descriptors that cannot be closed: no process is answered any more' "$dir/err"; }
+	hung_up_or_told() { grep -q 'hung up' "$dir/given" || is_told; }
+	for i in $(seq 40); do
+		give give "$name$tag"
+		grep -q given "$dir/given" || break # it cannot be done here, or espy does not listen any more
+		wait_for 60 hung_up_or_told || not_ok "stranger $i: espy waits"
+		! is_told || break
+	done
+	if ! grep -q SKIP "$dir/given"; then
+		wait_for 60 is_told && ok "after $i that cannot be closed: told" || not_ok "after $i that cannot be closed: nothing is told: $(cat "$dir/err")"
+		hasnt "espy does not listen any more" /proc/net/unix " 00010000 .*@$name" # a connection may last
+	else
+		echo "many that cannot be closed: left out: $(cat "$dir/given")"
+	fi
+	dismiss "after $i that cannot be closed"
 }
 [ -z "${ROUNDS-}" ] || many
 
