@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Structs of another size than the one that is known: bytes behind them, and fields that end in the middle. */
+#include <string.h>
 #include "base/zero.h"
 #include "event/walk_impl.h"
-#include <string.h>
 
 #define STRUCT_MOST 4096u /* bytes: the kernel takes no struct larger than a page */
 

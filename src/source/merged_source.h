@@ -10,7 +10,8 @@
 
 #include "source/source.h"
 
-/* Opens the inputs and merges them. inputs: at least one, the leading one first. (*out)->ops tells what all can do. */
+/* Opens the inputs and merges them. inputs: at least one, the leading one first. (*out)->ops can do what the leading
+ * input can, except to count calls in the kernel. */
 int espy_merged_source__open(struct espy_source **out, const struct espy_source_ops *const *inputs, size_t cnt,
 			     const struct espy_source_opts *o);
 
