@@ -8,15 +8,20 @@
 static const struct espy_hook_name classes[] = { { BPF_LD, "BPF_LD" },   { BPF_LDX, "BPF_LDX" }, { BPF_ST, "BPF_ST" },
 				       { BPF_STX, "BPF_STX" }, { BPF_ALU, "BPF_ALU" }, { BPF_JMP, "BPF_JMP" },
 				       { BPF_RET, "BPF_RET" }, { BPF_MISC, "BPF_MISC" } };
-static const struct espy_hook_name sizes[] = { { BPF_W, "BPF_W" }, { BPF_H, "BPF_H" }, { BPF_B, "BPF_B" } };
+static const struct espy_hook_name sizes[] = { { BPF_W, "BPF_W" }, { BPF_H, "BPF_H" }, { BPF_B, "BPF_B" }, { 0x18, "BPF_DW" } };
 static const struct espy_hook_name modes[] = { { BPF_IMM, "BPF_IMM" }, { BPF_ABS, "BPF_ABS" }, { BPF_IND, "BPF_IND" },
-				     { BPF_MEM, "BPF_MEM" }, { BPF_LEN, "BPF_LEN" }, { BPF_MSH, "BPF_MSH" } };
+				     { BPF_MEM, "BPF_MEM" }, { BPF_LEN, "BPF_LEN" }, { BPF_MSH, "BPF_MSH" },
+				     { 0xc0, "BPF_XADD" } };
 static const struct espy_hook_name alu_ops[] = { { BPF_ADD, "BPF_ADD" }, { BPF_SUB, "BPF_SUB" }, { BPF_MUL, "BPF_MUL" },
 				       { BPF_DIV, "BPF_DIV" }, { BPF_OR, "BPF_OR" },   { BPF_AND, "BPF_AND" },
 				       { BPF_LSH, "BPF_LSH" }, { BPF_RSH, "BPF_RSH" }, { BPF_NEG, "BPF_NEG" },
-				       { BPF_MOD, "BPF_MOD" }, { BPF_XOR, "BPF_XOR" } };
+				       { BPF_MOD, "BPF_MOD" }, { BPF_XOR, "BPF_XOR" }, { 0xb0, "BPF_MOV" },
+				       { 0xc0, "BPF_ARSH" },   { 0xd0, "BPF_END" } };
 static const struct espy_hook_name jmp_ops[] = { { BPF_JA, "BPF_JA" }, { BPF_JEQ, "BPF_JEQ" }, { BPF_JGT, "BPF_JGT" },
-				       { BPF_JGE, "BPF_JGE" }, { BPF_JSET, "BPF_JSET" } };
+				       { BPF_JGE, "BPF_JGE" }, { BPF_JSET, "BPF_JSET" }, { 0x50, "BPF_JNE" },
+				       { 0x60, "BPF_JSGT" },   { 0x70, "BPF_JSGE" },   { 0x80, "BPF_CALL" },
+				       { 0x90, "BPF_EXIT" },   { 0xa0, "BPF_JLT" },    { 0xb0, "BPF_JLE" },
+				       { 0xc0, "BPF_JSLT" },   { 0xd0, "BPF_JSLE" } };
 static const struct espy_hook_name sources[] = { { BPF_K, "BPF_K" }, { BPF_X, "BPF_X" } };
 static const struct espy_hook_name ret_values[] = { { BPF_K, "BPF_K" }, { BPF_X, "BPF_X" }, { BPF_A, "BPF_A" } };
 static const struct espy_hook_name misc_ops[] = { { BPF_TAX, "BPF_TAX" }, { BPF_TXA, "BPF_TXA" } };
@@ -40,7 +45,7 @@ static void show_part(struct espy_walk *w, const struct espy_hook_name *names, s
 
 static void show_code(struct espy_walk *w, uint16_t code)
 {
-	uint32_t left = code & ~0xffu;
+	uint32_t left = 0;
 	const uint32_t open = espy_hook_open_join(w, code);
 
 	show_part(w, classes, LEN(classes), BPF_CLASS(code));
@@ -68,6 +73,7 @@ static void show_code(struct espy_walk *w, uint16_t code)
 		break;
 	case BPF_MISC:
 		show_part(w, misc_ops, LEN(misc_ops), BPF_MISCOP(code));
+		left = code & ~0xffu;
 		break;
 	}
 	if (left) {
@@ -75,6 +81,14 @@ static void show_code(struct espy_walk *w, uint16_t code)
 		espy_hook_word(w, "BPF_???", left, ESPY_TOKF_UNKNOWN);
 	}
 	espy_walk_close(w, open);
+}
+
+static bool is_action(uint32_t k)
+{
+	for (size_t i = 0; i < LEN(seccomp_actions); i++)
+		if (seccomp_actions[i].value == (k & SECCOMP_RET_ACTION_FULL))
+			return true;
+	return false;
 }
 
 static void show_seccomp_ret(struct espy_walk *w, uint32_t k)
@@ -92,13 +106,13 @@ static void show_seccomp_ret(struct espy_walk *w, uint32_t k)
 
 static void show_insn(struct espy_walk *w, const struct sock_filter *f, bool seccomp)
 {
-	const bool jump = BPF_CLASS(f->code) == BPF_JMP || f->jt || f->jf;
+	const bool jump = f->jt || f->jf;
 	const uint32_t open = espy_hook_open_call(w, jump ? "BPF_JUMP" : "BPF_STMT", f->code, 0);
 
 	espy_hook_part(w);
 	show_code(w, f->code);
 	espy_hook_part(w);
-	if (seccomp && f->code == (BPF_RET | BPF_K))
+	if (seccomp && BPF_CLASS(f->code) == BPF_RET && is_action(f->k))
 		show_seccomp_ret(w, f->k);
 	else
 		espy_hook_number(w, &espy_number_hex, f->k);
@@ -146,7 +160,7 @@ static bool program(struct espy_walk *w, const struct espy_hooked *v, bool secco
 		show_insn(w, &f, seccomp);
 	}
 	if (v->want != UINT64_MAX && v->len / size < v->want / size)
-		espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
+		espy_walk_elided(w, w->mem->fault ? ESPY_ELIDED_FAULT : ESPY_ELIDED_MORE, v->addr + v->len / size * size);
 	espy_walk_close(w, open);
 	return true;
 }

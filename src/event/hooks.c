@@ -65,11 +65,11 @@ void espy_hook_named(struct espy_walk *w, const struct espy_hook_name *names, si
 {
 	for (size_t i = 0; i < n; i++) {
 		if (names[i].value == value) {
-			espy_hook_word(w, names[i].name, value, 0);
+			espy_hook_word(w, names[i].name, value, ESPY_TOKF_STYLED);
 			return;
 		}
 	}
-	espy_hook_word(w, unknown, value, ESPY_TOKF_UNKNOWN);
+	espy_hook_word(w, unknown, value, ESPY_TOKF_STYLED | ESPY_TOKF_UNKNOWN);
 }
 
 /* ---- numbers made of others */

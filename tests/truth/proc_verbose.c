@@ -1,10 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What -v shows in full: structures, arrays, the environment. */
 #include "truth.h"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+
+/* Each return of a filter has an action; instructions of the extended kind have their names, and what is no jump needs no targets. */
+static void filters(void)
+{
+	const struct sock_filter insns[] = { { BPF_RET | BPF_A, 0, 0, SECCOMP_RET_ERRNO | 5 },
+					     { BPF_RET | BPF_X, 0, 0, 0x12345678 },
+					     { BPF_LD | 0x18 | 0xc0, 0, 0, 1 },
+					     { BPF_ALU | 0xc0 | 0x100, 0, 0, 2 },
+					     { BPF_JMP | BPF_JA, 0, 0, 3 },
+					     { BPF_JMP | 0xd0, 1, 0, 4 },
+					     { BPF_MISC | 0x118, 0, 0, 5 } };
+	const struct sock_filter *f = tail_copy(insns, sizeof(insns));
+	const struct sock_fprog prog = { 8, (struct sock_filter *)f };
+
+	line(call(SYS_seccomp, JUNK(1), JUNK(0x100), tail_copy(&prog, sizeof(prog))),
+	     "seccomp(SECCOMP_SET_MODE_FILTER, 0x100 /* SECCOMP_FILTER_FLAG_??? */, {len=8, filter=["
+	     "BPF_STMT(BPF_RET|BPF_A, SECCOMP_RET_ERRNO|0x5), BPF_STMT(BPF_RET|BPF_X, 0x12345678), "
+	     "BPF_STMT(BPF_LD|BPF_DW|BPF_XADD, 0x1), BPF_STMT(BPF_ALU|BPF_K|BPF_ARSH, 0x2), BPF_STMT(BPF_JMP|BPF_K|BPF_JA, 0x3), "
+	     "BPF_JUMP(BPF_JMP|BPF_K|BPF_JSLE, 0x4, 0x1, 0), BPF_STMT(BPF_MISC|0x18 /* BPF_??? */|0x100 /* BPF_??? */, 0x5), "
+	     "... /* %s */]})",
+	     ptr(f + 7));
+}
 
 int main(int argc, char **argv)
 {
@@ -41,5 +65,6 @@ int main(int argc, char **argv)
 	     pid, r->ru_utime.tv_sec, r->ru_utime.tv_usec, r->ru_stime.tv_sec, r->ru_stime.tv_usec, r->ru_maxrss, r->ru_ixrss, r->ru_idrss,
 	     r->ru_isrss, r->ru_minflt, r->ru_majflt, r->ru_nswap, r->ru_inblock, r->ru_oublock, r->ru_msgsnd, r->ru_msgrcv, r->ru_nsignals,
 	     r->ru_nvcsw, r->ru_nivcsw);
+	filters();
 	return 0;
 }
