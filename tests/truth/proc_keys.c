@@ -91,6 +91,7 @@ int main(int argc, char **argv)
 	truth_begin(argc, argv, "");
 	key_derivation();
 	signatures();
+	line(call(SYS_keyctl, JUNK(KEYCTL_CAPABILITIES), tail_alloc(1), 0L), "keyctl(KEYCTL_CAPABILITIES, [], 0)");
 	settings();
 	rulesets();
 	return 0;
