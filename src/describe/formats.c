@@ -52,7 +52,8 @@ void dc_apply_format(struct dc *dc, const struct ast_type *t, struct espy_type *
 		ty->flags |= ESPY_TF_HEX;
 	if (!t->fmt)
 		return;
-	if (t->fmt->word == W_PATH && (ty->kind == ESPY_T_CHARS || ty->kind == ESPY_T_STR || ty->kind == ESPY_T_REST)) {
+	if (t->fmt->word == W_PATH && (ty->kind == ESPY_T_CHARS || ty->kind == ESPY_T_STR || ty->kind == ESPY_T_REST ||
+				       ty->kind == ESPY_T_BYTES)) {
 		ty->flags |= ESPY_TF_PATH;
 		return;
 	}

@@ -245,11 +245,9 @@ static uint32_t joined_union(struct espy_walk *w, const struct espy_field *f, co
 			     const struct espy_span *m, struct espy_span *s, struct members *st)
 {
 	uint32_t c = espy_walk_union_case(w, t, s);
-	if (c == ESPY_NONE)
+	if (c == ESPY_NONE || w->img->types[c].kind == ESPY_T_VOID)
 		return ESPY_NONE;
 	const struct espy_type *ct = &w->img->types[c];
-	if (ct->kind == ESPY_T_VOID)
-		return ESPY_NONE;
 	if (t->flags & ESPY_TF_BRACES)
 		return f->type;
 	if (ct->kind == ESPY_T_STRUCT && !espy_walk_is_headed(ct)) {
@@ -311,10 +309,12 @@ static inline bool show_plain_number(struct espy_walk *w, const struct espy_fiel
 	return true;
 }
 
-/* Tells whether bytes at the end of a struct, as many as a field says, could not be read. */
+/* Tells whether bytes at the end of a struct, as many as a field says, could not be read. Of those never cut, all must be there. */
 static bool bytes_unread(const struct espy_type *t, const struct espy_span *s)
 {
-	return t->kind == ESPY_T_BYTES && !t->size && s->fault && s->want && s->want != UINT64_MAX && !s->n[espy_span_best(s)];
+	const uint64_t least = t->flags & ESPY_TF_PATH ? s->want : s->want > 0;
+
+	return t->kind == ESPY_T_BYTES && !t->size && s->fault && s->want != UINT64_MAX && s->n[espy_span_best(s)] < least;
 }
 
 /* A field whose manners are chosen. */
@@ -355,7 +355,7 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 		return;
 	begin_field(w, st, f);
 	if (bytes_unread(t, &s)) {
-		espy_walk_address(w, s.addr);
+		t->flags & ESPY_TF_PATH ? espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0) : espy_walk_address(w, s.addr);
 		return;
 	}
 	if (only_address) {

@@ -9,6 +9,24 @@
 #define SYS_mount_setattr 442
 #endif
 
+/* All bytes of a handle stand there whatever -s says; if they cannot all be read, none does. */
+static void handle_bytes(void)
+{
+	uint32_t handle[34] = { 128, 3 };
+	char hex[4 * 128 + 1];
+
+	for (uint32_t i = 0; i < 128; i++) {
+		((uint8_t *)handle)[8 + i] = (uint8_t)(0x80 + i);
+		sprintf(hex + 4 * i, "\\x%02x", 0x80 + i);
+	}
+	line(call(SYS_open_by_handle_at, JUNK(-1), tail_copy(handle, 136), JUNK(0)),
+	     "open_by_handle_at(-1, {handle_bytes=128, handle_type=3, f_handle=\"%s\"}, O_RDONLY)", hex);
+	line(call(SYS_open_by_handle_at, JUNK(-1), tail_copy(handle, 135), JUNK(0)),
+	     "open_by_handle_at(-1, {handle_bytes=128, handle_type=3, f_handle=???}, O_RDONLY)");
+	line(call(SYS_open_by_handle_at, JUNK(-1), tail_copy(handle, 8), JUNK(0)),
+	     "open_by_handle_at(-1, {handle_bytes=128, handle_type=3, f_handle=???}, O_RDONLY)");
+}
+
 int main(int argc, char **argv)
 {
 	truth_begin(argc, argv, "");
@@ -93,5 +111,6 @@ int main(int argc, char **argv)
 		line(call(SYS_io_destroy, *ctx), "io_destroy(0x%lx)", (unsigned long)*ctx);
 		unlink("aio");
 	}
+	handle_bytes();
 	return 0;
 }
