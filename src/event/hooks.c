@@ -264,6 +264,61 @@ static bool in6_scope(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
+/* ---- strings behind a struct */
+
+/* Shows the string at *off behind the start of the field `str`, and moves *off behind its NUL. Returns false if that lies outside. */
+static bool show_text(struct espy_walk *w, uint64_t *off)
+{
+	static const struct espy_type text = { .kind = ESPY_T_CHARS, .table = ESPY_NONE, .elem = ESPY_NONE, .len_a = ESPY_NONE,
+					       .len_b = ESPY_NONE };
+	size_t len = 0;
+	const uint8_t *str = espy_walk_sibling_bytes(w, "str", &len);
+
+	if (!str)
+		return false;
+	const unsigned ph = espy_span_best(w->scope->mem);
+	const size_t room = (size_t)(w->scope->mem->p[ph] + w->scope->mem->n[ph] - str);
+
+	if (*off >= room)
+		return false;
+	len = strnlen((const char *)str + *off, room - *off);
+	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
+					       .len = (uint32_t)(*off + len < room ? len + 1 : len),
+					       .type = &text,
+					       .bytes = str + *off,
+					       .want = UINT64_MAX });
+	*off += len + 1;
+	return true;
+}
+
+static bool text_behind(struct espy_walk *w, const struct espy_hooked *v)
+{
+	uint64_t off = v->num;
+
+	if (!show_text(w, &off))
+		espy_hook_number(w, &espy_number_hex, v->num);
+	return true;
+}
+
+static bool texts_behind(struct espy_walk *w, const struct espy_hooked *v)
+{
+	const unsigned ph = espy_span_best(w->scope->mem);
+	uint64_t off = v->num;
+
+	if (!v->bytes || v->bytes < w->scope->mem->p[ph] + 4)
+		return false;
+	const uint32_t cnt = (uint32_t)espy_load(v->bytes - 4, 4, false, false), open = espy_walk_open(w, ESPY_GROUP_ARRAY, NULL, 0);
+	for (uint32_t i = 0; i < cnt; i++) {
+		espy_walk_role(w, ESPY_ROLE_ELEM, "");
+		if (!show_text(w, &off)) {
+			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
+			break;
+		}
+	}
+	espy_walk_close(w, open);
+	return true;
+}
+
 /* ---- fields that share a number */
 
 /* The bits of struct user_desc behind its three numbers. */
@@ -425,6 +480,8 @@ static const value_hook hooks[ESPY_HOOK_CNT] = {
 	[ESPY_HOOK_KB_VALUE] = kb_value,
 	[ESPY_HOOK_SOCKOPT] = sockopt,
 	[ESPY_HOOK_RESUMED] = resumed,
+	[ESPY_HOOK_TEXT_BEHIND] = text_behind,
+	[ESPY_HOOK_TEXTS_BEHIND] = texts_behind,
 };
 
 static bool run(struct espy_walk *w, unsigned hook, const struct espy_hooked *v)

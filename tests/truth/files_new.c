@@ -23,6 +23,32 @@ static int known(long nr)
 	return call(nr, -1L, -1L, -1L, -1L, -1L, -1L) != -ENOSYS;
 }
 
+/* The strings lie behind the fixed 512 bytes of the struct, whose fields say where; options are as many as a field says. */
+static void mount_strings(const uint64_t *ids, long n)
+{
+	for (long i = 0; i < n; i++) {
+		const uint64_t req[3] = { 24, ids[i], 0x8 | 0x10 | 0x20 | 0x400 };
+		uint8_t *buf = tail_alloc(2048);
+		const char *text = (char *)buf + 512;
+		const long ret = call(STATMOUNT, tail_copy(req, 24), buf, 2048L, JUNK(0));
+		const uint32_t *at = (uint32_t *)(void *)buf;
+		char options[2048] = "";
+
+		if (ret || !(at[2] & 0x400))
+			continue; /* without options, or of an older kernel */
+		for (uint32_t k = 0, off = at[33]; k < at[32]; k++) {
+			sprintf(options + strlen(options), "%s\"%s\"", k ? ", " : "", text + off);
+			off += (uint32_t)strlen(text + off) + 1;
+		}
+		line(ret,
+		     "statmount({size=24, mnt_ns_fd=0, mnt_id=0x%lx, param=STATMOUNT_MNT_ROOT|STATMOUNT_MNT_POINT|STATMOUNT_FS_TYPE|"
+		     "STATMOUNT_OPT_ARRAY}, {size=%u, mask=STATMOUNT_MNT_ROOT|STATMOUNT_MNT_POINT|STATMOUNT_FS_TYPE|"
+		     "STATMOUNT_OPT_ARRAY, fs_type=\"%s\", mnt_root=\"%s\", mnt_point=\"%s\", opt_num=%u, opt_array=[%s]}, 2048, 0)",
+		     (unsigned long)ids[i], at[0], text + at[9], text + at[26], text + at[27], at[32], options);
+		return;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	truth_begin(argc, argv, "");
@@ -49,6 +75,10 @@ int main(int argc, char **argv)
 			     "statmount({size=24, mnt_ns_fd=0, mnt_id=0x%lx, param=STATMOUNT_MNT_BASIC}, %s, 100, 0x80 "
 			     "/* STATMOUNT_??? */)",
 			     (unsigned long)*ids, ptr(buf));
+			uint64_t *more = tail_alloc(8 * 32);
+			req.id = ~0ul;
+			req.param = 0;
+			mount_strings(more, call(LISTMOUNT, tail_copy(&req, 24), more, 32L, JUNK(0)));
 		}
 	}
 	struct {
