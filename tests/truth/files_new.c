@@ -111,5 +111,13 @@ int main(int argc, char **argv)
 	void *out = tail_alloc(24);
 	line(call(FILE_GETATTR, JUNK(AT_FDCWD), tail_str("nope"), out, 24L, JUNK(0)),
 	     "file_getattr(AT_FDCWD, \"nope\", %s, 24, 0)", ptr(out));
+	uint64_t *lsm = tail_alloc(32);
+	uint32_t *room = tail_alloc(4);
+	*lsm = 100;
+	*room = 31;
+	line(call(459, JUNK(105), lsm, room, JUNK(5)),
+	     "lsm_get_self_attr(LSM_ATTR_SOCKCREATE, {id=LSM_ID_CAPABILITY} => %s, [31], LSM_FLAG_SINGLE|0x4)", ptr(lsm));
+	line(call(459, JUNK(105), lsm, room, JUNK(4)),
+	     "lsm_get_self_attr(LSM_ATTR_SOCKCREATE, %s, [31], 0x4 /* LSM_FLAG_??? */)", ptr(lsm));
 	return 0;
 }
