@@ -5,7 +5,6 @@
 
 #include <espy/espy.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <time.h>

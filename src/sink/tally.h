@@ -6,7 +6,6 @@
 #include "filter/condition.h"
 #include "filter/tally_expr.h"
 #include "sink/sink.h"
-#include "source/needs.h"
 
 /* A text that is wrong; text NULL: none is. */
 struct espy_tally_error {

@@ -8,7 +8,6 @@
 #define ESPY_SOURCE_AGENT_INJECT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "source/agent_control.h"

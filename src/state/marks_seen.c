@@ -2,7 +2,6 @@
 #include "state/marks_seen.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>

@@ -3,7 +3,6 @@
 #ifndef ESPY_TRACE_SECTION_CODEC_H
 #define ESPY_TRACE_SECTION_CODEC_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "trace/trace_format.h"

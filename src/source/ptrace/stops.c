@@ -13,7 +13,6 @@
 #include "ptrace_source.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/wait.h>

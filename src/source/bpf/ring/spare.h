@@ -6,7 +6,6 @@
 #ifndef ESPY_BPF_SPARE_H
 #define ESPY_BPF_SPARE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct bpf_source;
