@@ -12,8 +12,8 @@ static uint32_t least(uint64_t a, uint64_t b)
 }
 
 /*
- * What the program sends or receives, though it is read whole whatever -s is, because it may have parts: messages of
- * sockets may be netlink's, a message of System V has a number before its bytes. *head: how many come before those.
+ * Tells whether the operation reads a message that the program sends or receives. -s does not cut it, since it may have
+ * parts: it may be netlink's, or have a number before its bytes (System V). *head: how many bytes come before its data.
  */
 static bool is_message(const struct espy_image *img, const struct espy_op *op, uint32_t *head)
 {
@@ -31,7 +31,7 @@ static bool is_message(const struct espy_image *img, const struct espy_op *op, u
 	return img->types[last->type].kind == ESPY_T_REST;
 }
 
-/* How many bytes of one operation this call needs. abbrev: shown without -v. */
+/* Returns how many bytes of one operation the call needs. abbrev: the call is shown without -v. */
 static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *op, const struct espy_needs *lim,
 			   bool abbrev)
 {
@@ -60,7 +60,7 @@ static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *o
 	}
 }
 
-/* Operations may be shared between plans: each gets the largest cap that a call wants. */
+/* Raises the caps of a plan's operations to the needs of a call. Plans share operations, so the largest cap counts. */
 static void raise_caps(struct espy_op *ops, const struct espy_image *img, uint32_t plan_idx,
 		       const struct espy_needs *lim, bool abbrev)
 {

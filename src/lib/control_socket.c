@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "base/run_dir.h"
 
-/* More of them no user runs at a time; a user who fills the directory delays no other for long. */
+/* No user runs more of them at a time. So a user cannot delay another for long by filling the directory. */
 #define SOCKETS_MAX 256
 /* An answer may wait for a trace of gigabytes to be written. */
 #define WAIT_MAX_MS (10 * 60 * 1000)
@@ -30,8 +30,8 @@ static bool is_ours(const char *dir)
 #define PLACES 3
 
 /*
- * The n-th directory in which sockets of this user may be; false: there is no such place. Whoever comes by su or cron, or has a
- * copy with capabilities, may be without XDG_RUNTIME_DIR, and the espy that is asked may have been with it, so all are looked into.
+ * Writes the n-th directory in which sockets of this user may be. Returns false if there is no such place. A command that
+ * su or cron starts, or that has capabilities, may lack XDG_RUNTIME_DIR. The espy that it asks may have it: so all count.
  */
 static bool place(unsigned n, char *dir, size_t size)
 {
@@ -51,7 +51,7 @@ static bool place(unsigned n, char *dir, size_t size)
 	}
 }
 
-/* Where an espy of this user listens. */
+/* Writes the directory in which an espy of this user listens. Returns false if there is none. */
 static bool user_dir(char *dir, size_t size)
 {
 	for (unsigned n = 0; n < PLACES; n++)
@@ -65,7 +65,7 @@ const char *espy_control__where(void)
 	return geteuid() ? "$XDG_RUNTIME_DIR/espy or /tmp" : ESPY_RUN_DIR;
 }
 
-/* An espy listens at once to the socket that it has bound; for so long a good socket may be without a listener. */
+/* A good socket may be so long without a listener: an espy listens to its socket right after it has bound it. */
 #define STALE_S 10
 
 /*
@@ -91,7 +91,7 @@ static bool is_stale(int dir, const char *name, const char *path)
 	       ((kill((pid_t)strtol(dot + 1, NULL, 10), 0) && errno == ESRCH) || time(NULL) - st.st_ctime > STALE_S);
 }
 
-/* An espy that ends by SIGKILL leaves its socket behind. The directory is ours alone. */
+/* Removes the sockets that espys ended by SIGKILL have left behind. The directory is ours alone. */
 static void remove_stale(const char *path)
 {
 	DIR *d = opendir(path);
@@ -219,7 +219,7 @@ int espy_control__ask(const char *dir, const char *file, unsigned wait_ms, const
 	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr))) {
 		err = -errno;
 		if (err == -ECONNREFUSED && is_ours(dir))
-			unlink(addr.sun_path); /* left behind by one that was killed */
+			unlink(addr.sun_path); /* an espy that was killed has left it */
 	} else if (!is_trusted(fd)) {
 		err = -EPERM;
 	} else if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0) {

@@ -85,7 +85,7 @@ static const char *copy_cwd(struct pipeline *p, const struct espy_task *task)
 	return strcpy(p->cwd, n->name);
 }
 
-/* Tells whether the task has died in the call. What the call would have done to its arguments stays unknown then. */
+/* Tells whether the task has died in the call. The effect of the call on its arguments stays unknown then. */
 static bool is_broken_off(const struct espy_call_view *v)
 {
 	return v->no_return && !(v->plan < v->image->plan_cnt && v->image->plans[v->plan].flags & ESPY_PLAN_NO_RETURN);

@@ -242,7 +242,7 @@ static bool wants_status(const struct espy_engine *e, const struct espy_call_vie
 	return status & (v->ret < 0 && v->ret >= -4095 ? ESPY_STATUS_FAILED : ESPY_STATUS_SUCCESSFUL);
 }
 
-/* The union of -P and --trace-fds: a call that touches none of them is not wanted. */
+/* Tells whether the call touches a file of -P or a descriptor of --trace-fds, or neither is given. */
 static bool wants_object(struct espy_engine *e, const struct espy_event *event)
 {
 	if (!espy_path_filter__given(e->filter) || espy_path_filter__match(e->filter, event))
@@ -271,7 +271,7 @@ static bool wants_task(const struct espy_engine *e, const struct espy_event *eve
 	return !f->task_cnt || !event->task;
 }
 
-/* Does the filter let it through? */
+/* Tells whether the filter lets the event through. */
 static bool passes(struct espy_engine *e, const struct espy_event *event)
 {
 	switch (event->type) {
@@ -319,7 +319,7 @@ bool espy_engine__event(struct espy_engine *e, struct espy_event *event, const s
 
 	if (!(e->events & event->type) || !e->sink || e->sink->error)
 		return true;
-	/* Beyond the limit: what was on its way when it was reached. */
+	/* A call beyond the limit was on its way when the limit was reached. */
 	if (is_call && (!espy_engine__wants_call(e, event->call->image->abi, event->call->nr) || is_over(e)))
 		return true;
 	if (event->rec && !espy_engine__wants_record(e, event->rec))

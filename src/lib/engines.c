@@ -116,7 +116,7 @@ void espy_session__wake(struct espy_session *s)
 		errno = saved; /* it is readable already */
 }
 
-/* Runs fn where the engines may be touched, and returns what it returned. */
+/* Runs fn where the engines may be touched. Returns its result. */
 static int at_the_reader(struct espy_session *s, int (*fn)(struct espy_session *s, void *arg), void *arg)
 {
 	struct session_engines *e = &s->engines;
@@ -128,7 +128,7 @@ static int at_the_reader(struct espy_session *s, int (*fn)(struct espy_session *
 		return fn(s, arg);
 	}
 	if (!e->reading) {
-		/* Nobody can begin to read while we are the reader. */
+		/* No other thread can begin to read while this one is the reader. */
 		e->reading = e->brief = true;
 		e->reader = pthread_self();
 		pthread_mutex_unlock(&e->lock);
@@ -146,7 +146,7 @@ static int at_the_reader(struct espy_session *s, int (*fn)(struct espy_session *
 	return r.result;
 }
 
-/* ---- what follows from the engines that there are */
+/* ---- the session as its engines need it */
 
 static int note_fact(void *ctx, const struct espy_rec *rec)
 {
@@ -161,7 +161,7 @@ static int note_fact(void *ctx, const struct espy_rec *rec)
 	return 0;
 }
 
-/* What all engines together want to know of the values of an event. */
+/* Collects the details of values that any engine wants to know, for the decoder. */
 static void collect_wants(struct espy_session *s)
 {
 	struct espy_want all = { .paths = false };
@@ -204,13 +204,13 @@ void espy_session__note_sinks(struct espy_session *s)
 		espy_state__keep_facts(s->pipe.state, records ? note_fact : NULL, s);
 }
 
-/* Of a trace all marks and probes are shown, unless some are named and nothing else is wanted. */
+/* Tells whether engines that name no mark and no probe show all of a trace: not if only marks are shown (no_calls). */
 static bool shows_all(const struct espy_session *s)
 {
 	return s->trace && !s->o.no_calls;
 }
 
-/* Marks that the source delivers and this engine does not want. */
+/* Makes the filter for marks that the source delivers and this engine does not want. 0, or -errno. */
 static int open_mark_filter(struct espy_session *s, struct espy_engine *e)
 {
 	const struct espy_mark_rules *own = &e->filter->marks;
@@ -230,7 +230,7 @@ static int open_mark_filter(struct espy_session *s, struct espy_engine *e)
 	return seen ? espy_marks_seen__each(seen, espy_def_filter__define, e->mark_filter) : 0;
 }
 
-/* As of marks. Places are resolved when the session starts: an engine cannot bring new ones later. */
+/* As open_mark_filter, of probes. The session resolves places when it starts, so a later engine brings no new ones. */
 static int open_probe_filter(struct espy_session *s, struct espy_engine *e)
 {
 	const struct espy_probe_rules *own = &e->filter->probes;
@@ -271,7 +271,7 @@ int espy_session__start_engine(struct espy_session *s, struct espy_engine *e)
 
 /* ---- events */
 
-/* Engines that were removed meanwhile go now; the first error of writing of each is lost with it. */
+/* Frees the engines that were removed meanwhile. Their errors of writing are lost. */
 static void sweep(struct espy_session *s)
 {
 	struct session_engines *e = &s->engines;
@@ -299,7 +299,7 @@ static void sweep(struct espy_session *s)
 void espy_session__event(struct espy_session *s, struct espy_event *event)
 {
 	struct session_engines *e = &s->engines;
-	const unsigned cnt = e->cnt; /* those that are added by a callback begin with the next event */
+	const unsigned cnt = e->cnt; /* an engine that a callback adds begins with the next event */
 	bool limit = false;
 
 	e->depth++;
@@ -320,7 +320,7 @@ void espy_session__event(struct espy_session *s, struct espy_event *event)
 
 /* ---- adding, changing, removing */
 
-/* What the source was told when it was opened cannot come later: rules that change calls. 0, or -EOPNOTSUPP, which was said. */
+/* Refuses rules that change calls in a later filter: a source takes them only when it opens. 0, or -EOPNOTSUPP that was said. */
 static int check_later(struct espy_session *s, const struct espy_filter *f)
 {
 	for (unsigned i = 0; s->filters && s->filters[i]; i++)
@@ -430,7 +430,7 @@ struct filter_change {
 
 static bool asks_for_more(const struct espy_session *s, const struct espy_filter *f)
 {
-	/* Calls that met none of the conditions that there were do not come. */
+	/* The source does not send calls that met none of the earlier conditions. */
 	if (s->condition.gate_cnt)
 		return true;
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
@@ -461,7 +461,7 @@ int espy_engine_set_filter(struct espy_engine *engine, const struct espy_filter 
 {
 	struct filter_change c = { .engine = engine, .filter = (struct espy_filter *)filter };
 
-	if (!engine || !filter || engine->lines || engine->trace.path) /* whose sinks keep what the filter says of text */
+	if (!engine || !filter || engine->lines || engine->trace.path) /* their sinks keep parts of the filter */
 		return -EINVAL;
 	return at_the_reader(engine->session, change_filter, &c);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a callback can ask of an event (espy/event.h). */
+/* Answers a callback's questions about an event (espy/event.h). */
 #include <errno.h>
 #include <espy/espy.h>
 #include "describe/image.h"

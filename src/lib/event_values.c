@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a callback asks of the values of an event (espy/value.h): they are found among its tokens. */
+/* Answers a callback's questions about the values of an event (espy/value.h), from its tokens. */
 #include "lib/event_values.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct espy_event_answers *espy_session__answers(struct espy_session *s)
 
 /* ---- the tokens that a path begins in */
 
-/* The siginfo of a signal, decoded once an event. */
+/* Gives the tokens of a signal's siginfo, which it decodes once an event. 0, or -ENOMEM. */
 static int signal_tokens(const struct espy_event *e, struct espy_tokens *out)
 {
 	const struct espy_rec_signal *sig = (const struct espy_rec_signal *)e->rec;
@@ -51,7 +51,7 @@ static int signal_tokens(const struct espy_event *e, struct espy_tokens *out)
 	return 0;
 }
 
-/* "path", "arg.path" and a parameter's own name. *fd: the name stands for the file behind this descriptor. */
+/* Returns the name of the parameter that a word stands for. *file: the word means the file behind that descriptor. */
 static const char *param_name(const struct espy_event *e, const char *word, size_t len, char *own, bool *file)
 {
 	const struct espy_call_view *v = e->call;
@@ -66,7 +66,7 @@ static const char *param_name(const struct espy_event *e, const char *word, size
 		*file = strlen(name) != len && v->image->types[f->type].kind == ESPY_T_INT;
 		return name;
 	}
-	snprintf(own, PATH_MOST, "%.*s", (int)len, word); /* raw arguments, and those behind a condition */
+	snprintf(own, PATH_MOST, "%.*s", (int)len, word); /* a raw argument, or one behind a condition */
 	return own;
 }
 
@@ -80,7 +80,7 @@ static bool is_value(const struct espy_token *k)
 	return k->kind <= ESPY_TOKEN_OPEN && k->kind != ESPY_TOKEN_CLOSE;
 }
 
-/* Of a value before and after the call the later one stays; what is within a value is none. */
+/* Notes a value. The value after the call replaces the one before it; a part of a value does not. */
 static void on_value(void *ctx, uint32_t i)
 {
 	struct search *s = ctx;
@@ -97,7 +97,7 @@ static void on_value(void *ctx, uint32_t i)
 struct found {
 	struct espy_tokens tokens;
 	uint32_t at;
-	bool file; /* not the descriptor is meant but its file */
+	bool file; /* the file behind the descriptor is meant */
 };
 
 static int find_result(const struct espy_event *e, struct found *f)
@@ -218,7 +218,7 @@ static int give_token(struct espy_value *v, const struct espy_token *k)
 	}
 }
 
-/* What is known of the descriptor at f->at stands in the token behind it. */
+/* Gives the name of the file behind the descriptor at f->at. */
 static int give_file(const struct espy_event *e, struct espy_value *v, const struct found *f)
 {
 	const char *name = espy_event_fd_path(e, (int)f->tokens.at[f->at].num);
@@ -296,7 +296,7 @@ int espy_event_number_at(const struct espy_event *e, const char *path, int64_t *
 	return 0;
 }
 
-/* As snprintf does. */
+/* Copies text as snprintf does. Returns its length, cut or not. */
 static int give_text(char *to, size_t size, const char *from, size_t len)
 {
 	if (size) {
@@ -335,7 +335,7 @@ static int give_element(const char *path, unsigned index, char *member, size_t s
 	return give_member(path, "", name, member, size);
 }
 
-/* The members that stand between two tokens; those of a part without a name are members, too. */
+/* Finds the member number *left between two tokens. Members of a part without a name count, too. 0, or -ENOENT. */
 static int nth(const struct espy_tokens *t, uint32_t from, uint32_t to, unsigned *left, const char **name, uint64_t *index)
 {
 	for (uint32_t i = from; i < to; i = espy_tokens__next(t, i)) {

@@ -11,7 +11,7 @@
 #include "filter/marks_select.h"
 #include "filter/probe_select.h"
 
-/* What names of calls are looked up in. */
+/* The built-in descriptions, which know the names of calls. */
 struct names {
 	struct espy_image images[ESPY_ABI_CNT];
 	const struct espy_image *of[ESPY_ABI_CNT];

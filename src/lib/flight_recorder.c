@@ -31,10 +31,10 @@ struct espy_flight {
 	uint64_t due_ns; /* 0: none is */
 	uint64_t triggers;
 	unsigned snapshots; /* number of the last trace */
-	bool failed;	    /* one could not be written */
+	bool failed;	    /* a trace could not be written */
 };
 
-/* A request stands until the trace is written; a process that asks meanwhile gets the same one. */
+/* Takes requests for a snapshot. Returns whether one has come. A process that asks meanwhile gets the same trace. */
 static bool listen_to(struct askers *a)
 {
 	char text[ESPY_CONTROL_TEXT];
@@ -55,7 +55,7 @@ static bool listen_to(struct askers *a)
 	return asked;
 }
 
-/* err: of writing, negative; else the trace is at path. */
+/* Answers all requests. err: the error of writing, negative; 0: the trace is at path. */
 static void answer(struct askers *a, int err, const char *path)
 {
 	char text[ESPY_CONTROL_TEXT], *whole = err ? NULL : realpath(path, NULL);
@@ -72,7 +72,7 @@ static void answer(struct askers *a, int err, const char *path)
 	a->cnt = 0;
 }
 
-/* Is a file in the way? A FIFO and a device are written to. */
+/* Tells whether a file is in the way. A FIFO or a device is not: espy writes to it. */
 static bool is_taken(const struct espy_trace_options *o, const char *name)
 {
 	struct stat st;
@@ -82,7 +82,7 @@ static bool is_taken(const struct espy_trace_options *o, const char *name)
 	return stat(name, &st) || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
-/* The engine whose trace is written at each snapshot; NULL: there is none. */
+/* Returns the engine that writes a trace at each snapshot; NULL: there is none. */
 static struct espy_engine *tracing(const struct espy_session *s)
 {
 	for (unsigned i = 0; i < s->engines.cnt; i++)
@@ -92,8 +92,8 @@ static struct espy_engine *tracing(const struct espy_session *s)
 }
 
 /*
- * The first trace has the name that was given; those after it FILE.2, FILE.3, ... What an earlier recorder has left
- * there is stepped over: the moment that was waited for does not come again.
+ * Returns the name of the next trace: the given one, then FILE.2, FILE.3, ... It steps over files of an earlier
+ * recorder: the moment that the user waited for does not come again.
  */
 static char *trace_name(struct espy_flight *f, const struct espy_trace_options *o)
 {
@@ -109,7 +109,7 @@ static char *trace_name(struct espy_flight *f, const struct espy_trace_options *
 	return name;
 }
 
-/* Can a trace be written when it is wanted, as far as that can be told now? */
+/* Tries now whether a trace can be written later. 0, or -errno that was said. */
 static int check_place(struct espy_session *s, const struct espy_trace_options *o)
 {
 	const char *slash = strrchr(o->path, '/');
@@ -154,8 +154,8 @@ int espy_flight__open(struct espy_session *s)
 }
 
 /*
- * Each processor keeps its own newest records, so one that was busy goes back less far than the others. Before that
- * moment the trace has what the others did.
+ * Writes from when on the trace is whole. Each processor keeps its own newest records, so a busy one goes back less
+ * far. Before that moment the trace has only records of the other processors.
  */
 static const char *since_when(const struct espy_session *s, const struct espy_source_stats *st, char *text, size_t size)
 {
@@ -190,7 +190,7 @@ static int end_trace(struct espy_engine *e)
 	return sink ? sink->ops->close(sink) : 0;
 }
 
-/* What the rings hold goes to the engines. 0, or -errno that was said. why: in words, for the message. */
+/* Gives the records of the rings to the engines. 0, or -errno that was said. why: in words, for the message. */
 static int take(struct espy_session *s, const char *why)
 {
 	struct espy_engine *e = tracing(s);
@@ -258,8 +258,8 @@ void espy_flight__look(struct espy_session *s)
 void espy_flight__end(struct espy_session *s)
 {
 	/*
-	 * Records are not taken from a session that stops, so it does not while they are written; a second wish to stop ends
-	 * the writing.
+	 * A session that stops takes no records, so this one does not stop while it writes them. A second request to
+	 * stop ends the writing.
 	 */
 	const bool asked = s->run.stop_asked, stopping = s->run.stopping;
 

@@ -64,7 +64,7 @@ enum espy_lossless espy_hold__lossless(const struct espy_session *s)
 
 	if (o->overrun != ESPY_OVERRUN_AUTO)
 		return o->overrun == ESPY_OVERRUN_HOLD ? ESPY_LOSSLESS_ALWAYS : ESPY_LOSSLESS_NEVER;
-	/* What runs already is not held unasked. */
+	/* espy holds a program that ran before it only on request. */
 	return o->all || o->cgroup || o->pid_count ? ESPY_LOSSLESS_NEVER : ESPY_LOSSLESS_AUTO;
 }
 
@@ -130,7 +130,7 @@ void espy_resume_socket__close(struct espy_resume_socket *h)
 	free(h);
 }
 
-/* All holds of this session on a task. */
+/* Takes back all holds of this session on a task. Returns whether the task goes on. */
 static bool resume_whole(struct espy_session *s, pid_t task)
 {
 	while (take_back(&s->holds, task))
@@ -138,7 +138,7 @@ static bool resume_whole(struct espy_session *s, pid_t task)
 	return !s->src_ops->resume(s->src, task);
 }
 
-/* A task, or all tasks of a process. */
+/* Lets a task go on, or all tasks of a process. Returns their number. */
 static unsigned resume(struct espy_session *s, pid_t pid)
 {
 	struct espy_held_task held[MOST];
@@ -174,7 +174,7 @@ static const char *call_name(const struct espy_session *s, const struct espy_hel
 	return img && t->nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[t->nr].name) : "";
 }
 
-/* Under holds->lock: NULL if there is none, or its lease has run out. */
+/* Drops holds with no lease left, and finds the hold on a task. NULL: there is none. The caller has h->lock. */
 static struct session_hold *find_hold(struct session_holds *h, pid_t task)
 {
 	const uint64_t now = espy_now_ns();
@@ -265,7 +265,7 @@ int espy_session_held(struct espy_session *s, espy_held_fn fn, void *ctx)
 	return cnt;
 }
 
-/* Takes back a hold; does the task stay held by another one? */
+/* Takes back a hold. Returns whether another one still holds the task. */
 static bool take_back(struct session_holds *h, pid_t task)
 {
 	struct session_hold *hold;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Descriptions of a session: the built-in ones, with files of the user; or those of a trace, which come in parts. */
+/* Descriptions of a session: the built-in ones with files of the user, or a trace's own, which come in parts. */
 #include "lib/session_impl.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include "sink/tally.h"
 #include "trace/trace.h"
 
-/* What is wrong with a file of descriptions: FILE:LINE:COLUMN: ... */
+/* Tells the user of a mistake in a file of descriptions: FILE:LINE:COLUMN: ... */
 static void on_diagnostic(void *ctx, const char *text)
 {
 	espy_session__say(ctx, ESPY_TOPIC_DESCRIBE, "%s", text);
 }
 
-/* The built-in descriptions together with files of the user. */
+/* Opens the built-in descriptions together with files of the user. 0, or -errno that was said. */
 static int open_with_files(struct espy_session *s, enum espy_abi abi)
 {
 	size_t *size = &s->descriptions.own_size[abi], bad;
@@ -49,12 +49,12 @@ static int open_images(struct espy_session *s)
 	return err;
 }
 
-/* Parts of the descriptions of one ABI that count at a time: those of two files of a set. */
+/* The most parts of the descriptions of one ABI that count at a time: parts of two files of a set. */
 #define PARTS_MAX 32
 
 /*
- * The descriptions with which the trace was made, as far as they have come; those of this version stand in for what
- * they do not say. Numbers of calls mean the same in all of them. 0, or -errno that was said.
+ * Opens the descriptions with which the trace was made, as far as they have come. This version's own stand in for calls
+ * without one. Numbers of calls mean the same in all of them. 0, or -errno that was said.
  */
 static int open_trace_image(struct espy_session *s, enum espy_abi abi)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the session has to say: to the log callback of its user. */
+/* Gives the messages of a session to the log callback of its user. */
 #include "lib/session_impl.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is said at the end of a session: what was lost, held, seen; and figures on request. */
+/* Tells at the end of a session of its losses, holds and marks, and gives figures on request. */
 #include "lib/session_impl.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static void say_skipped_marks(struct espy_session *s)
 	}
 }
 
-/* What a trace holds and could not be shown as it was. */
+/* Tells of the parts of a trace that could not be shown as they were. */
 static void say_what_lacks(struct espy_session *s)
 {
 	const struct espy_budget *budget = espy_state__budget(s->pipe.state);
@@ -51,7 +51,7 @@ static void say_what_lacks(struct espy_session *s)
 				  s->trace->path, budget->max >> 20);
 }
 
-/* The most that this process has had in memory, buffers included; 0: not known. */
+/* Returns the most memory that this process has had, buffers included; 0: not known. */
 static unsigned long most_memory_kb(void)
 {
 	const long kb = espy_status_field(0, "VmHWM");
@@ -87,7 +87,7 @@ static void say_marks(struct espy_session *s)
 				  probes == all ? "probe" : probes ? "place" : "mark", espy_amount__s(all - cnt));
 }
 
-/* -P: the calls that touch none of the paths. */
+/* Tells how many calls were left out because they touch none of the paths of -P. */
 static void say_off_paths(struct espy_session *s, const struct espy_source_stats *st)
 {
 	uint64_t here = 0;

@@ -6,7 +6,7 @@
 #include "filter/probe_select.h"
 #include "lib/session_impl.h"
 
-/* Of text that probes fetch: so many bytes are copied at least. */
+/* A probe copies so many bytes of a text at least. */
 #define STRINGS_LEAST 256u
 
 static void say(void *session, bool error, const char *text)
@@ -19,7 +19,7 @@ static void say(void *session, bool error, const char *text)
 		espy_session__say(s, ESPY_TOPIC_GENERAL, "%s", text);
 }
 
-/* For those whose arguments are known only when they are resolved. */
+/* Lowers the condition of a rule. Resolving a tracepoint calls it, since only then its arguments are known. */
 static int lower(struct espy_probe_rule *rule, char *why, size_t why_sz)
 {
 	struct espy_condition_error e = { .at = 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A session runs: polls of the source, what is to be done between two of them, and the end. */
+/* Runs a session: polls its source, works between two polls, and ends it. */
 #include "lib/session_impl.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static void flush(struct espy_session *s)
 	espy_session__note_errors(s);
 }
 
-/* Write the clocks into traces now and then, also while nothing else comes. */
+/* Writes the clocks into traces now and then, also while nothing else comes. */
 static void tick(struct espy_session *s)
 {
 	const uint64_t now = espy_now_ns();
@@ -69,7 +69,7 @@ static void detach_one(struct espy_session *s)
 	espy_session__say(s, ESPY_TOPIC_TASKS, "Process %u detached", task->tid);
 }
 
-/* Let go of every task; what was on its way is still told. */
+/* Lets go of every task. Records on their way still come. */
 static void detach_all(struct espy_session *s)
 {
 	s->src_ops->remove_target(s->src, 0);
@@ -90,7 +90,7 @@ static bool must_end(const struct espy_session *s)
 	return s->run.stopping || s->run.stop_asked || s->run.error;
 }
 
-/* One poll, and what is to be done between two of them. As espy_session_dispatch. */
+/* Polls once, and does the work between two polls. Returns as espy_session_dispatch. */
 static int dispatch(struct espy_session *s, int timeout_ms)
 {
 	int n = espy_session__start_once(s);
@@ -115,7 +115,7 @@ static int dispatch(struct espy_session *s, int timeout_ms)
 	if (!must_end(s) && (n >= 0 || n == -EINTR))
 		return n;
 	s->run.phase = PHASE_OVER;
-	/* What led to the end is what a flight recorder is for. */
+	/* A flight recorder is for the records that led to the end. */
 	if (s->o.flight_bytes)
 		espy_flight__end(s);
 	s->run.detached = must_end(s);
@@ -219,7 +219,7 @@ static void add_counts(struct espy_session *s)
 	free(counts);
 }
 
-/* The program runs on after a full disk or the call limit: its status is still to be had, and belongs into a trace. */
+/* Waits for the program, which runs on after a full disk or the call limit. Returns its status: a trace tells it. */
 static int wait_for_program(struct espy_session *s)
 {
 	int status = 0;
@@ -239,7 +239,7 @@ static int finish(struct espy_session *s)
 		s->run.stopping = true;
 		dispatch(s, 0);
 	}
-	if (s->run.error && !s->o.flight_bytes) /* which has said which trace could not be written */
+	if (s->run.error && !s->o.flight_bytes) /* the flight recorder has told of its trace */
 		espy_session__error(s, "writing to %s: %s; tracing ends here%s", s->run.failed, strerror(s->run.error),
 				    s->trace ? "" : ", the program runs on");
 	if (s->counts_for && s->counts_for->sink)

@@ -10,7 +10,7 @@
 #include "lib/flight_recorder.h"
 #include "lib/held_tasks.h"
 
-/* Of strings that marks carry: so many bytes are copied at least, and at most. */
+/* The bytes of a mark's string that are copied, at least and at most. */
 #define MARK_STRINGS_LEAST 256u
 #define MARK_STRINGS_MOST 65536u
 /* For tasks and descriptors that a trace tells of; a million of each fit. */
@@ -63,7 +63,7 @@ static int open_state(struct espy_session *s)
 	return 0;
 }
 
-/* The rules of all engines together; they are the filters', which stay. */
+/* Gathers the rules of all engines. The filters own their parts, and stay. */
 static int open_marks(struct espy_session *s)
 {
 	for (unsigned i = 0; i < s->engines.cnt; i++) {
@@ -91,7 +91,7 @@ static int open_marks(struct espy_session *s)
 	return 0;
 }
 
-/* Each filter once, whatever the number of its engines. The source uses them until it is closed; engines may go before. */
+/* Keeps each filter once. The source uses the filters until it is closed, and their engines may go before. */
 static int keep_filters(struct espy_session *s)
 {
 	s->filters = calloc(s->engines.cnt + 1, sizeof(*s->filters));
@@ -111,7 +111,7 @@ static int keep_filters(struct espy_session *s)
 	return 0;
 }
 
-/* Is any call wanted, now or later? Of probes and marks alone no text leads to a descriptor. */
+/* Tells whether any call is wanted, now or later. The text of probes and marks alone names no descriptor. */
 static bool wants_calls(const struct espy_session *s)
 {
 	if (!s->o.engines_fixed)
@@ -162,7 +162,7 @@ static int open_input(struct espy_session *s)
 		return err;
 	s->pipe.stream.passive = s->src_ops->caps & ESPY_SRC_PASSIVE;
 	s->pipe.stream.origin.source = s->src_ops->name;
-	/* After the source, whose name stands in a trace, and before the first task is watched. */
+	/* The source is open, because a trace has its name. No task is watched yet. */
 	err = start_engines(s);
 	if (!err && s->o.flight_bytes)
 		err = espy_flight__open(s);

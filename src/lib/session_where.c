@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* --where: the condition of the session on its calls, and what of it the source tests. */
+/* --where: the condition of the session on its calls, and the part of it that the source tests. */
 #include "lib/session_impl.h"
 
 #include <errno.h>
@@ -23,13 +23,13 @@ static int open_where(struct espy_session *s, const struct espy_filter *f, struc
 	return err;
 }
 
-/* The condition of an engine, which is that of its filter; NULL: it has none. */
+/* Returns the condition of an engine's filter; NULL: it has none. */
 static struct espy_where *where_of(const struct espy_session *s, const struct espy_engine *e)
 {
 	return e->filter == s->first_filter ? s->condition.where : e->own_where;
 }
 
-/* What the session must follow or ask for, so that an engine's condition can be tested. */
+/* Notes the facts that the session must follow or ask for, so that an engine's condition can be tested. */
 static void note_asks(struct espy_session *s, const struct espy_engine *e)
 {
 	struct espy_where *w = where_of(s, e);
@@ -44,7 +44,7 @@ static void note_asks(struct espy_session *s, const struct espy_engine *e)
 	s->condition.times |= asks & ESPY_WHERE_DURATION;
 }
 
-/* The calls of which the engine's tallies count something, and what is to be captured of them. */
+/* Chooses the calls that the engine's tallies count, and the data that they need. 0, or -errno that was said. */
 static int choose_tally(struct espy_session *s, struct espy_engine *e)
 {
 	const struct espy_filter *f = e->filter;
@@ -126,7 +126,7 @@ int espy_session__open_own_where(struct espy_session *s, struct espy_engine *e)
 	return choose_tally(s, e);
 }
 
-/* The number of a gate with these tests, from 1 on; 0: there is no room. */
+/* Returns the number of a gate with these tests, from 1 on; 0: there is no room. */
 static uint8_t gate_number(struct espy_session *s, const struct espy_trigger *t)
 {
 	for (size_t i = 0; i < s->condition.gate_cnt; i++)
@@ -139,8 +139,8 @@ static uint8_t gate_number(struct espy_session *s, const struct espy_trigger *t)
 }
 
 /*
- * Puts the tests of `more` behind those of t, for where these end with `end` (ESPY_TRIGGER_FAILS: one of the two must hold;
- * ESPY_TRIGGER_HOLDS: both). false: there is no room, and t has no meaning any more.
+ * Appends the tests of `more` to t, at each place where t ends with `end`. ESPY_TRIGGER_FAILS: one of the two must hold;
+ * ESPY_TRIGGER_HOLDS: both. Returns false if there is no room: t has no meaning then.
  */
 static bool append(struct espy_trigger *t, const struct espy_trigger *more, uint8_t end)
 {
@@ -163,7 +163,7 @@ static bool append(struct espy_trigger *t, const struct espy_trigger *more, uint
 	return true;
 }
 
-/* The gates of one condition; false: all of its calls may be wanted. */
+/* Makes the gates of one condition. Returns false if all of its calls may be wanted. */
 static bool parts_of(struct espy_where *w, enum espy_abi abi, uint32_t nr, struct espy_trigger *early, struct espy_trigger *late)
 {
 	*early = *late = (struct espy_trigger){ .action = ESPY_TRIGGER_KEEP };
@@ -171,8 +171,8 @@ static bool parts_of(struct espy_where *w, enum espy_abi abi, uint32_t nr, struc
 }
 
 /*
- * The gates of several conditions, of which one must hold: early, that the early part of one holds; late, that both parts of one
- * do. A gate for which there is no room is left out: the source then sends more than is wanted. false: as above.
+ * Makes the gates of several conditions, of which one must hold. early: the early part of one holds; late: both parts of
+ * one do. It leaves out a gate without room, and the source sends more than is wanted. Returns as parts_of.
  */
 static bool either_of(struct espy_where *const *w, unsigned cnt, enum espy_abi abi, uint32_t nr, struct espy_trigger *early,
 		      struct espy_trigger *late)
@@ -210,7 +210,7 @@ static bool engine_wants(const struct espy_engine *e, enum espy_abi abi, uint32_
 	       e->calls[abi][nr / 64] >> (nr % 64) & 1;
 }
 
-/* Does an engine before this one want the call by the same condition? */
+/* Tells whether an engine before this one wants the call by the same condition. */
 static bool is_repeated(const struct espy_session *s, unsigned at, enum espy_abi abi, uint32_t nr)
 {
 	for (unsigned i = 0; i < at; i++)
@@ -220,8 +220,8 @@ static bool is_repeated(const struct espy_session *s, unsigned at, enum espy_abi
 }
 
 /*
- * The conditions by which engines want a call, each once: into w, which has room for one of each engine. Returns how many; 0: no engine
- * wants the call, or an engine wants it without a condition.
+ * Writes the conditions by which engines want a call, each once, to w, which has room for one of each engine. Returns
+ * their number; 0: no engine wants the call, or an engine wants it without a condition.
  */
 static unsigned conditions_of(const struct espy_session *s, enum espy_abi abi, uint32_t nr, struct espy_where **w)
 {
@@ -240,7 +240,7 @@ static unsigned conditions_of(const struct espy_session *s, enum espy_abi abi, u
 	return cnt;
 }
 
-/* Both gates of a call, or none: what the source does not test must be tested here as a whole. */
+/* Sets both gates of a call, or none: if the source tests only one part, the session tests the whole condition. */
 static void set_gate(struct espy_session *s, enum espy_abi abi, uint32_t nr, struct espy_where **w)
 {
 	struct espy_call_gate *g = &s->condition.call_gates[abi][nr];
@@ -283,7 +283,7 @@ int espy_session__set_gates(struct espy_session *s)
 		any |= where_of(s, s->engines.v[i]) != NULL;
 		s->condition.several |= s->engines.v[i]->filter != s->first_filter;
 	}
-	/* An engine that comes later may want what these do not. */
+	/* A later engine may want calls that these do not. */
 	if (!any || !kernel || !s->o.engines_fixed)
 		return 0;
 	struct espy_where **w = calloc(s->engines.cnt, sizeof(struct espy_where *));
@@ -296,7 +296,7 @@ int espy_session__set_gates(struct espy_session *s)
 	}
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		for (uint32_t nr = 0; nr < s->pipe.images[abi].syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
-			/* What the tables of descriptors need comes whatever the condition says. */
+			/* Calls that the tables of descriptors need come whatever the condition says. */
 			if (!(s->follow_fds && espy_state__needs_call(&s->pipe.images[abi], nr)))
 				set_gate(s, (enum espy_abi)abi, nr, w);
 		}
@@ -317,7 +317,7 @@ bool espy_session__where(void *session, const struct espy_call_view *v)
 		return true;
 	if (!v->has_exit && !espy_where__knows_at_entry(s->condition.where, abi, v->nr))
 		return false;
-	/* A recording must hold what the kernel knew: so all is asked here once more. */
+	/* A recording must hold the facts that the kernel knew, so the session asks for all of them again. */
 	const bool tested = g && (g->early || g->late) && !s->condition.several && !s->engines.record_sinks;
 
 	return espy_where__holds(s->condition.where, v, tested, s->pipe.state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a session watches: a program that it starts, processes, a cgroup, everything. */
+/* The targets of a session: a program that it starts, processes, a cgroup, everything. */
 #include "lib/session_impl.h"
 
 #include <dirent.h>
@@ -38,7 +38,7 @@ struct start {
 	uint64_t *exec_ns; /* shared with the child; NULL if there was no memory for it */
 };
 
-/* In the child, just before its execve. */
+/* Runs in the child, just before its execve. */
 static int child_setup(void *ctx)
 {
 	const struct start *start = ctx;
@@ -52,7 +52,7 @@ static int child_setup(void *ctx)
 	return err;
 }
 
-/* A record of tasks that were there before the stream: goes the way of all records. */
+/* Makes a record of a task that was there before the stream. It goes the way of all records. */
 static void attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsigned flags, uint64_t time_ns)
 {
 	const struct espy_rec_attached a = { .rec = { .size = sizeof(a),
@@ -65,7 +65,7 @@ static void attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsign
 	espy_session__record(s, &a.rec);
 }
 
-/* Tasks of a process that runs already become known. Returns how many. */
+/* Makes the tasks of a running process known. Returns their number. */
 static unsigned seed(struct espy_session *s, pid_t pid, bool all_threads)
 {
 	char path[64];
@@ -88,7 +88,7 @@ static unsigned seed(struct espy_session *s, pid_t pid, bool all_threads)
 
 int espy_session__add_pid(struct espy_session *s, pid_t pid, bool single_task)
 {
-	/* A process is what a person means by its number. */
+	/* A user means the process by its number. */
 	const bool all_threads = s->o.follow || !single_task;
 	const struct espy_target t = { .kind = ESPY_TARGET_PID, .pid = pid, .single_task = !all_threads };
 	int err;
@@ -141,7 +141,7 @@ static int start_command(struct espy_session *s)
 	command.stop = &s->run.stop_asked;
 	s->run.reported = false;
 	int err = s->src_ops->start_command(s->src, &command, pid);
-	/* It has run for a while when this is known here: a trace begins with its first call, not behind it. */
+	/* The command has run for a while by now. A trace begins with its first call, not behind it. */
 	const uint64_t exec_ns = start.exec_ns && *start.exec_ns ? *start.exec_ns : espy_now_ns();
 	if (start.exec_ns)
 		munmap(page, sizeof(uint64_t));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a trace says of itself, and how much of what is in it, without reading all of its text. */
+/* The contents of a trace: its own facts, and the numbers of its records of each kind, without its text. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static void put_bool(struct espy_json *j, const char *key, bool x)
 	espy_json__bool(j, x);
 }
 
-/* Foreign text. */
+/* Puts foreign text. */
 static void put_text(struct espy_json *j, const char *key, const char *text)
 {
 	espy_json__key(j, key);

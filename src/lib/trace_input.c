@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A trace file in place of a source: opening it, and what of it is shown. */
+/* A trace file in place of a source: opens it, and chooses the part that is shown. */
 #include "lib/session_impl.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static void open_trace_zone(struct espy_session *s)
 		espy_zone__from_bytes(zone, &always, sizeof(always));
 }
 
-/* What the session that recorded knew of itself. */
+/* Takes from the trace its targets and the calls that it holds, and opens the window that is shown. */
 void espy_session__open_window(struct espy_session *s)
 {
 	struct espy_trace_reader *r = s->trace->reader;
