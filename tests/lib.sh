@@ -2,7 +2,7 @@
 # Sourced by the lib.sh of the folders that trace programs: SCRIPT ESPY ... Each check prints ok or not ok; the script ends
 # with finish. $dir is for scratch.
 set -u
-. "$(dirname "$0")/../wait.sh"
+. "${0%/*}/../wait.sh"
 espy=$(realpath "$1")
 dir=$(mktemp -d)
 bad=0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A copy of espy with capabilities (setcap) in the hands of an ordinary user: it shows what ptrace would let that user see.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 [ "$(id -u)" = 0 ] || { echo "SKIP: needs root, to become nobody"; exit 77; }
 for p in setpriv setcap; do

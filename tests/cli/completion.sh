@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What bash offers at several places of a command line.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 command -v bash >/dev/null || { echo "SKIP: bash is not installed"; exit 77; }
 
 # One bash answers all questions, a line of words with tabs between for each.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What fish offers at several places of a command line.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 command -v fish >/dev/null || { echo "SKIP: fish is not installed"; exit 77; }
 PATH=$(dirname "$espy"):$PATH
 HOME=$dir

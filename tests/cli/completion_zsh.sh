@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What zsh makes of a tab at several places of a command line, in a terminal of its own.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 command -v zsh >/dev/null || { echo "SKIP: zsh is not installed"; exit 77; }
 zsh -fc 'zmodload zsh/zpty && autoload -Uz +X compinit' 2>/dev/null || { echo "SKIP: zsh is installed without zpty or compinit"; exit 77; }
 PATH=$(dirname "$espy"):$PATH

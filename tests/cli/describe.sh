@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # describe.sh ESPY SOURCE-DIR ESPY-DESCRIBE MY-DRIVER: --describe, with the example of the documents, and with files that are wrong.
 describe=$(realpath "$3") driver=$(realpath "$4")
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 example=$root/docs/examples/my_driver.espy
 cd "$root/descriptions" || exit 1
 run 0 "$describe" --tables . --check ./*.espy "$example"

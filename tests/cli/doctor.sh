@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The doctor says yes or no to everything, and its status agrees with its words.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 "$espy" doctor >"$dir/out" 2>"$dir/err"
 status=$?

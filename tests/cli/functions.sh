@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # functions.sh ESPY SOURCE PROGRAM: functions of a file, by the names of their linker and of their programmer.
 program=$(realpath "$3")
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 run 0 "$espy" list functions "$program" plain
 shows '^0x[0-9a-f]* *[0-9]*  \(+0\|+0x[1-9a-f]\|stepped\) *plain$'
 run 0 "$espy" list functions "$program" 'pl?i*'

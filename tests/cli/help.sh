@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # --help of each command, --version, the lists; and --help, manual pages and completion name the same options.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 run 0 "$espy" --help
 for c in trace record show info resume snapshot list mark doctor; do shows "^  $c "; done

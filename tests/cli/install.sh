@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # make install and make uninstall: SCRIPT ESPY SOURCE-DIR BUILD-DIR. What is installed works, and is removed again.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 build=$3
 command -v make >/dev/null || { echo "SKIP: make is not installed"; exit 77; }
 [ -f "$root/Makefile" ] || { echo "SKIP: no Makefile"; exit 77; }

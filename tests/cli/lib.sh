@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Sourced by the scripts beside it: SCRIPT ESPY [SOURCE-DIR]. Each check prints ok or not ok; the script ends with finish.
 set -u
-. "$(dirname "$0")/../wait.sh"
-. "$(dirname "$0")/../trouble/descendants.sh"
+. "${0%/*}/../wait.sh"
+. "${0%/*}/../trouble/descendants.sh"
 espy=$(realpath "$1") root=${2:-}
 dir=$(mktemp -d)
 bad=0

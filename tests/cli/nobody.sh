@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Without privilege: what is said, and that ptrace is taken.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 [ "$(id -u)" = 0 ] || { echo "SKIP: needs root, to become nobody"; exit 77; }
 command -v setpriv >/dev/null || { echo "SKIP: setpriv is not installed"; exit 77; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What is decoded, in numbers and as a page; the page in docs/ is that of these descriptions.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 run 0 "$espy" list
 shows '^ *[0-9]* system calls, [0-9]* of them described$'
 shows '^ *[0-9]* ioctl commands with a name, [0-9]* of them decoded$'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Commands that are really traced: their end, their environment, where the lines go.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 source=${3:-auto}
 [ "$source" = auto ] && need_tracing
 [ "$source" = auto ] || "$espy" doctor --source="$source" >doctor 2>&1 || { echo "SKIP: source $source: $(tail -n 1 doctor)"; exit 77; }

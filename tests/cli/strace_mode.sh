@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Through a link named strace: strace's command line, its words, its prefix.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 ln -s "$espy" strace
 PATH=$dir:$PATH

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # `espy resume` and `espy snapshot` of root do not speak to sockets of other users: what answers there, and when, its owner decides.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 [ "$(id -u)" = 0 ] || { echo "SKIP: needs root, to become another user"; exit 77; }
 command -v setpriv >/dev/null || { echo "SKIP: setpriv is not installed"; exit 77; }

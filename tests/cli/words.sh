@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What is refused, in which words: commands, options, expressions. Nothing is traced.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 try_help="Try 'espy trace --help' for more information."
 run 1 "$espy"

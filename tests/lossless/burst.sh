@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Nothing is lost: not from the first call on, not with thousands of threads, not with records as long as the buffer has room
 # for few of. A buffer that cannot hold one record is refused.
-. "$(dirname "$0")/../trouble/lib.sh"
+. "${0%/*}/../trouble/lib.sh"
 "$espy" doctor >"$dir/doctor"
 grep -q 'yes *holds tasks' "$dir/doctor" || { echo "SKIP: $(grep 'holds tasks' "$dir/doctor")"; exit 77; }
 record() { # CALLS OPTIONS... : all of them are there

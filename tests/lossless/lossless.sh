@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Lossless mode as a user meets it: a slow reader costs time, not events; who can keep up is never held. ROUNDS: thousands of calls.
-. "$(dirname "$0")/../trouble/lib.sh"
+. "${0%/*}/../trouble/lib.sh"
 "$espy" doctor >"$dir/doctor"
 grep -q 'yes *holds tasks' "$dir/doctor" || { echo "SKIP: $(grep 'holds tasks' "$dir/doctor")"; exit 77; }
 

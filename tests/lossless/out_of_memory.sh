@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # espy is in a memory cgroup that is full while it holds a task: first nothing there gets memory, then the kernel kills espy. The task runs
 # on within a bounded time, and no other user of BPF waits for long.
-. "$(dirname "$0")/../trouble/lib.sh"
-. "$(dirname "$0")/worker.sh"
+. "${0%/*}/../trouble/lib.sh"
+. "${0%/*}/worker.sh"
 group=
 clean_group() {
 	clean
@@ -52,7 +52,8 @@ user_goes_on() { # NAME
 # The eater takes all that the group has; espy is the one to be chosen. In version 1 nobody is killed as long as that is forbidden: the eater
 # waits for memory, and so does espy where it wants some.
 is_full() {
-	[ "$(cat "$group/$used")" -ge $((most - 65536)) ]
+	read -r is_used <"$group/$used"
+	[ "$is_used" -ge $((most - 65536)) ]
 }
 most=$((($(cat "$group/$used") + 16777216) / 4096 * 4096))
 [ ! -e "$group/memory.oom_control" ] || echo 1 >"$group/memory.oom_control"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # record --ring --snapshot-on: each kind of comparison asks for the trace, and what does not hold does not.
-. "$(dirname "$0")/../trouble/lib.sh"
+. "${0%/*}/../trouble/lib.sh"
 snap() { # TRIGGER: is a trace written because of it?
 	rm -f "$dir"/T*
 	"$espy" record --ring 4M --snapshot-on "$1" -o "$dir/T" "$progs/make_calls" 3 2>"$dir/err"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # espy is kept from running while it holds a task - frozen, stopped, killed, traced, starved, held by other espys: the task runs on
 # within a bounded time, and no other user of BPF waits for long.
-. "$(dirname "$0")/../trouble/lib.sh"
-. "$(dirname "$0")/worker.sh"
+. "${0%/*}/../trouble/lib.sh"
+. "${0%/*}/worker.sh"
 # A cgroup that a failed test has left: whoever is in it goes on, and ends.
 freezer=
 clean_group() {

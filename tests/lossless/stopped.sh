@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # espy itself is stopped (^Z, SIGSTOP) while it holds tasks: they run on, nobody who loads BPF programs has to wait, and espy
 # goes on when it is continued.
-. "$(dirname "$0")/../trouble/lib.sh"
+. "${0%/*}/../trouble/lib.sh"
 "$espy" doctor >"$dir/doctor"
 grep -q 'yes *holds tasks' "$dir/doctor" || { echo "SKIP: $(grep 'holds tasks' "$dir/doctor")"; exit 77; }
 said='did not run for a while: the tasks that were held ran on'

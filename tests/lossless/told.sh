@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What is told of pauses and losses: while espy records, at its end, by trace, and by whoever shows the trace. ROUNDS: thousands of calls.
-. "$(dirname "$0")/../trouble/lib.sh"
+. "${0%/*}/../trouble/lib.sh"
 "$espy" doctor >"$dir/doctor"
 grep -q 'yes *holds tasks' "$dir/doctor" || { echo "SKIP: $(grep 'holds tasks' "$dir/doctor")"; exit 77; }
 pauses='[1-9][0-9]* pauses*, [0-9.]* ms in all, [0-9.]* ms at most; [23] tasks held: [0-9]* ([0-9]*, [0-9.]* ms), [0-9]* ([0-9]*, [0-9.]* ms)'

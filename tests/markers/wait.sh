@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tests/lib.sh looks for this beside the folder of the script.
-. "$(dirname "$0")/../../wait.sh"
+. "${0%/*}/../../wait.sh"

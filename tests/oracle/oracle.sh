@@ -10,7 +10,7 @@
 #
 # KEEP=directory keeps the traces there.
 set -u
-. "$(dirname "$0")/own_net.sh"
+. "${0%/*}/own_net.sh"
 espy=$1 compare=$2 name=$3
 shift 3
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # count.sh ESPY PROGRAMS-DIR: -u with -c and -C counts hits, live and from a trace.
-. "$(dirname "$0")/../lib.sh"
+. "${0%/*}/../lib.sh"
 probed=$(realpath "$2")/probed
 need_source bpf
 trace() {

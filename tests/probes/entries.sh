@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # entries.sh ESPY PROGRAMS-DIR: a probe on a function lies at the first instruction that the kernel emulates, if that is hit as often and
 # with the same arguments; else at the first instruction of all.
-. "$(dirname "$0")/../lib.sh"
+. "${0%/*}/../lib.sh"
 prog=$(realpath "$2")/entries
 need_source bpf
 

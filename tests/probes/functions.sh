@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # functions.sh ESPY PROGRAMS-DIR: --functions shows functions as a tree of their calls, live and from a trace.
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../trouble/descendants.sh"
+. "${0%/*}/../lib.sh"
+. "${0%/*}/../trouble/descendants.sh"
 trap 'end_descendants; rm -rf "$dir"' EXIT
 progs=$(realpath "$2")
 need_source bpf

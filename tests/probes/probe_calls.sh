@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # probe_calls.sh ESPY PROGRAMS-DIR: the kernel's code for probes makes calls in the program (uretprobe, uprobe), which are none of the
 # program's and are left out; a return from a signal handler is shown, also of a signal that came in such a call.
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../trouble/descendants.sh"
+. "${0%/*}/../lib.sh"
+. "${0%/*}/../trouble/descendants.sh"
 trap 'end_descendants; rm -rf "$dir"' EXIT
 progs=$(realpath "$2")
 prog=$progs/probe_calls

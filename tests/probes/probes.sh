@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # probes.sh ESPY PROGRAMS-DIR: probes on functions and instructions, by the kernel.
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../trouble/descendants.sh"
+. "${0%/*}/../lib.sh"
+. "${0%/*}/../trouble/descendants.sh"
 trap 'end_descendants; rm -rf "$dir"' EXIT
 progs=$(realpath "$2")
 probed=$progs/probed

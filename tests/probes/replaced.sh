@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # replaced.sh ESPY PROGRAMS-DIR: probes in a process (-p) whose program was replaced or moved on the disk since it began.
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../trouble/descendants.sh"
+. "${0%/*}/../lib.sh"
+. "${0%/*}/../trouble/descendants.sh"
 trap 'end_descendants; rm -rf "$dir"' EXIT
 probed=$(realpath "$2")/probed
 need_source bpf

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tracepoints.sh ESPY: tracepoints of the kernel (-K) in the stream of calls: their fields, patterns, conditions, recorded and shown again.
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../trouble/descendants.sh"
+. "${0%/*}/../lib.sh"
+. "${0%/*}/../trouble/descendants.sh"
 trap 'end_descendants; rm -rf "$dir"' EXIT
 need_source bpf
 "$espy" list tracepoints sched:sched_process_exec >"$dir/list" 2>&1 || { echo "SKIP: $(cat "$dir/list")"; exit 77; }

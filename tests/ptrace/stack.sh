@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # stack.sh ESPY STACK-CALLS SOURCE: -k, -kk and their limits, live and from a trace.
 calls=$(realpath "$2") source=$(realpath "$3")
-. "$(dirname "$0")/../cli/lib.sh"
+. "${0%/*}/../cli/lib.sh"
 "$espy" doctor --source=ptrace >"$dir/doctor" 2>&1 || { echo "SKIP: $(tail -n 1 "$dir/doctor")"; exit 77; }
 
 # ours FILE: the functions of the program, in order, joined by blanks

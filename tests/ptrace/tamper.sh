@@ -3,7 +3,7 @@
 # tamper.sh ESPY TAMPER-CALLS: -e inject= and -e fault=: what the program sees, and what the lines say.
 calls=$(realpath "$2")
 wait_sh=$(realpath "$(dirname "$0")/../wait.sh")
-. "$(dirname "$0")/../cli/lib.sh"
+. "${0%/*}/../cli/lib.sh"
 . "$wait_sh"
 pid=
 trap '[ -z "$pid" ] || { pkill -9 -P $pid; kill -9 $pid; } 2>/dev/null; rm -rf "$dir"' EXIT

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A trace that is cut off, or in which bits have flipped: no crash; exit status 1; the place is told; whole blocks are shown.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 # ROUNDS: how many bits are flipped, and one more than the cuts that are made.
 rounds=${ROUNDS:-15}
 record -q -f -o "$dir/t" sh "$dir/work.sh" 8

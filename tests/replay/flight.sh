@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The flight recorder: nothing is written before it is wanted; each way to want it; what the trace then holds.
-. "$(dirname "$0")/../trouble/lib.sh"
+. "${0%/*}/../trouble/lib.sh"
 [ "$source" = bpf ] || { echo "SKIP: the flight recorder needs the source bpf"; exit 77; }
 cd "$dir" || exit 1
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # show -F while it is being written; sets of files; other places.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 # -F ends when the recording ends, and has then all of it.
 mkfifo "$dir/go"
 exec 8<>"$dir/go"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Traces from somebody who means harm: foreign.sh ESPY FOREIGN
-. "$(dirname "$0")/../lib.sh"
+. "${0%/*}/../lib.sh"
 foreign=$(realpath "$2")
 cd "$dir" || exit 1
 

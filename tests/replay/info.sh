@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What espy info says of a trace: what the recorder said of it, and what show finds in it.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 info() {
 	"$espy" info "$@"
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # json.sh ESPY SOURCE PROGRAMS-DIR SCHEMA ORACLE-PROGRAM...: --json is what its schema says, tells what happened, is the same from a
 # trace, and goes with filters, files and tables.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 here=$(dirname "$(realpath "$0")")
 python=$(command -v /usr/bin/python3 python3 | head -n 1)
 schema=$(realpath "$4")

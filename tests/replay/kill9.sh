@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # espy is killed with -9 at a random moment while it records, many times: what was written can be shown, the program runs on.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 rounds=${ROUNDS:-12} workers=6
 
 # It ends by itself: espy may be killed before the number of the program is known, and then nobody else ends it.

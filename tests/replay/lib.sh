@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the scripts beside it share beyond tests/trouble/lib.sh: SCRIPT ESPY SOURCE PROGRAMS-DIR.
-. "$(dirname "$0")/../trouble/lib.sh"
+. "${0%/*}/../trouble/lib.sh"
 record() {
 	"$espy" record --source="$source" "$@"
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A trace that was recorded without a word of how it will be shown gives the lines that espy trace gives with that option.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 # what differs from run to run: addresses, numbers of processes, random bytes, times
 plain() { # FILE
 	sed -e 's/0x[0-9a-f]\{6,\}/ADDR/g' -e 's/  *= /= /' -e '/set_tid_address(/d' -e "/getrandom(/d" -e "s/st_atime=.*//" "$1"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Where a trace goes: names, modes, full disks, limits, pipes.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 record -q -o "$dir/t" true
 expect "mode of a trace" 600 "$(stat -c %a "$dir/t")"
 cp "$dir/t" "$dir/t0"

@@ -10,7 +10,7 @@
 # OPTIONS=apart: the options of lines in four groups rather than in two, and all of it by each source. Otherwise the first source alone
 # has the second group, and the recording without lines.
 set -u
-. "$(dirname "$0")/../oracle/own_net.sh"
+. "${0%/*}/../oracle/own_net.sh"
 espy=$1 name=$2
 here=$(cd "$(dirname "$0")/../oracle" && pwd) # where the programs look for their parts
 . "$here/programs.sh"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # --data and --env keep bytes out of the file, not only out of the text.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 head=plain-beginning-
 secret=TheSecretOfThisTest
 printf '%s%080d%s' "$head" 0 "$secret" >"$dir/file"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tally.sh ESPY SOURCE PROGRAMS-DIR TALLIED: --count-by and --hist count exactly, live and from a trace; what is wrong is said with its place.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 prog=$(realpath "$4")
 cd "$dir" || exit 1
 mkdir files

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Two espys at one process, which come while it runs, see what they see, and what each has recorded shows the lines that it wrote. Only
 # one of them can stop it. LINES: so many each.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 lines=${LINES:-1000}
 cat >"$dir/target.sh" <<'END'
 i=0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # --where: a condition selects the same calls where the kernel tests it, where espy does (a trace), and where the source cannot
 # (ptrace). WHERE_CALLS is the program. ROUNDS: each condition is tested live as well; without, each second one is, and all of a trace.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 prog=$(realpath "$4")
 cd "$dir" || exit 1
 mkdir files

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # --from, --to, --pid: exactly the lines of the whole text that lie there.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 record -q -f -o "$dir/t" sh "$dir/work.sh" 12
 show -ttt -r "$dir/t" >"$dir/whole" 2>"$dir/err"
 expect "the whole text" 0 $?

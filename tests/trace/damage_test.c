@@ -157,12 +157,14 @@ static void test_truncation(void **state)
 	spill(sample_path(), file, size);
 }
 
+/* Each bit with ROUNDS; else one of nine, so that each place in a byte has its turn. */
 static void test_flips(void **state)
 {
+	const size_t step = getenv("ROUNDS") ? 1 : 9;
 	uint8_t *copy = malloc(size);
 
 	memcpy(copy, file, size);
-	for (size_t bit = 0; bit < 8 * size; bit++) {
+	for (size_t bit = 0; bit < 8 * size; bit += step) {
 		const size_t at = bit / 8;
 		const struct part *hit = NULL;
 		struct damages d = { 0 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # INT and TERM given twice end espy, whatever it waits for.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # The signal that was sent does not wait for espy any more, or espy has ended of it: two of one kind are no more than one while they wait.
 caught() { # SIGNAL

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What a descriptor is comes with the calls: the text of a call is the same whatever else is watched, of descriptors that
 # came by any way; and nobody asks /proc for it while calls go on.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 sent() { # how each message is shown, by its length
 	sed -n 's/^.*sendto(30[^,]*, \(.*\), \([0-9]*\), 0, .*/\2 \1/p' "$1" |
 		sed 's/^\([0-9]*\) \[*{nlmsg_len=.*nlmsg_type=NLMSG_NOOP.*/\1 netlink/; s/^\([0-9]*\) ".*/\1 bytes/' | tr '\n' ','

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A session begins with programs at all calls and changes over to those of the calls that need it. Here the kernel's counts of runs say
 # whether it has: no time is looked at.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 # changes NAME PROGRAM REFERENCE PATTERN option...: PROGRAM runs no more while REFERENCE runs on, and --stats says what runs
 changes() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # -Y: what tasks are called at each call, whoever renamed them; of tasks that ran before espy as well; from a trace, too.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 calls=getppid,getuid,getgid,geteuid
 named() { # NAME CALL of each call, in the order of the program
 	sed -n 's/^[^<]*<\([^>]*\)>\]* *\(get\(pp\|u\|g\|eu\)id\)(.*/\1 \2/p' "$1" | tr '\n' ','

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Exact counts: what was seen + what was lost = what happened.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 n=2000
 [ "$source" = bpf ] && n=$((${ROUNDS:-20} * 1000))

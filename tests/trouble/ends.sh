@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # espy is stopped, killed, or its target dies: no traced program is harmed.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 sleeps() {
 	[ "$(state "$1")" = S ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # --cgroup and --all: whole groups and the system, never espy itself. Only the bpf source can.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 if [ "$source" = ptrace ]; then
 	trace --all -o "$dir/out" 2>"$dir/err"

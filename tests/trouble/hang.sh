@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A call that hangs is shown while it hangs, once, and its end later.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 mkfifo "$dir/fifo"
 exec 8<>"$dir/fifo" # a writer, which writes nothing

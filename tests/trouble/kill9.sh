@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # espy is killed with -9 at any moment, beside a busy program with many threads and beside commands of its own:
 # nothing that was traced stops, hangs or computes something else.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 rounds=${ROUNDS:-3}
 # With more rounds the threads are never at rest.
 nap=${ROUNDS:+0}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A traced program has a file open whose server does not answer: espy does not wait for that server.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 "$progs/late_file" >"$dir/said" &
 late=$!
 wait_for 60 test -s "$dir/said"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A call hangs on a page that nobody brings in: espy shows the call, and goes on showing everyone else's meanwhile.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 "$progs/late_page" "$dir/hangs" 2>"$dir/late.err" &
 late=$!
 ready() {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the scripts beside it share beyond tests/lib.sh: SCRIPT ESPY SOURCE PROGRAMS-DIR.
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../trouble/descendants.sh"
+. "${0%/*}/../lib.sh"
+. "${0%/*}/../trouble/descendants.sh"
 source=$2 progs=$(realpath "$3")
 need_source "$source"
 rings=${RINGS:+--rings=$RINGS} # RINGS=cpu: the same with a ring for each CPU

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What loading costs: the kernel's verifier looks at few instructions, of which it keeps the number (Linux 5.16). Time would
 # depend on the machine.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 looked() { # MOST-OF-ONE MOST-OF-ALL NAME option...
 	one=$1 all=$2 name=$3
 	shift 3

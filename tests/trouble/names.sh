@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What descriptors are, though the calls that made them are not shown, of a program that ends before anyone can look.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 file=$dir/file
 echo 'more than one byte' >"$file"
 want="<$file>

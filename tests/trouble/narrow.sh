@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A few calls of many: the source may change how it watches while the program runs. Nothing is lost or told twice on the way,
 # and 32-bit calls are seen, or it is said that some may be missing.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 # Is the change over? The program for all calls is let go of then. The source ptrace changes nothing.
 changed() { # PID of espy
 	[ "$source" = bpf ] || return 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Programs that do odd things: exec from a thread that is not the leader, arguments changed by another thread.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 trace -f -o "$dir/exec" "$progs/thread_exec" >"$dir/prog.out"
 expect "exec from a thread: exit status" 0 $?

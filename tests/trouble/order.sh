@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # As many CPUs as there are, one ring or one for each: what can only have happened in one order is shown in that order, each
 # task's calls in theirs, and all of them.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 cpus=$(nproc)
 runners=$((cpus > 32 ? 32 : cpus < 2 ? 2 : cpus)) rounds=${ROUNDS:-500}
 numbers=$(seq $((runners * rounds)) | cksum)

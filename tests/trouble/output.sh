@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The place for the text fails: the user is told, the program runs to its end.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 trace -o /dev/full sh -c 'i=0; while [ $i -lt 3000 ]; do : <"$0"; i=$((i + 1)); done; echo done >"$1"' "$0" "$dir/done" 2>"$dir/err"
 expect "full disk: exit status" 1 $?

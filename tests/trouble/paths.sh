@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # -P: every call that touches the path, by whatever name and descriptor, and no other; the kernel leaves out what touches
 # nothing, where it can.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 tab=$(printf '\t')
 mkdir "$dir/d"
 shown() { # the calls of a text, in order

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # --decode-pids=pidns: what programs in a pid namespace call each other, and what espy calls them.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 trace -f --decode-pids=pidns -o "$dir/out" "$progs/pid_namespace" >"$dir/first"
 case $? in
 0) ;;

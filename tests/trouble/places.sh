@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Odd places to run in: closed descriptors, few of them, long and strange words, programs that leave their parents,
 # many children, processes that are gone. ROUNDS: hundreds of children.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 cd "$dir" || exit 1
 
 for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do

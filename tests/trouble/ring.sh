@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The flight recorder beside a process that runs: what it holds when espy is asked, asked again and stopped; the process
 # notices nothing. tests/replay/flight.sh has the other ways to ask.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 n=2000
 # A ring that holds everything: nothing is missing.

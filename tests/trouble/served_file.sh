@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A traced program is a file of a server that answers no more: -k, -m and -u do without what the file would say, and espy goes on.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 cp "$(command -v tail)" "$dir/program" # it makes a call now and then, and maps no other file of that server
 : >"$dir/followed"
 cat >"$dir/inside.sh" <<'S'

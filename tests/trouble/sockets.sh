@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # -yy: what each socket is at each call, of a program that ends before anyone can ask; the same in a trace.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 want='TCP:[N]
 TCP:[127.0.0.1:P->127.0.0.1:P]
 TCP:[127.0.0.1:P->127.0.0.1:P]

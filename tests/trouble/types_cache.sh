@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The kernel's types are searched once after the machine has booted. What was found is kept for root alone; a file that somebody
 # else could write, or that is damaged, or of another boot, is not believed. In a /run of this test's own.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 [ "$(id -u)" = 0 ] || { echo "SKIP: only root keeps types"; exit 77; }
 if [ -z "${OWN_RUN:-}" ]; then
 	unshare -m mount -t tmpfs none /run 2>/dev/null || { echo "SKIP: no mount namespace of its own is to be had"; exit 77; }

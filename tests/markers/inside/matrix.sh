@@ -140,7 +140,8 @@ finish() {
 for ld in gold lld; do
 	command -v ld.$ld >/dev/null || continue
 	try "gcc with $ld" gcc -fuse-ld=$ld -O2 -ffunction-sections -Wl,--gc-sections $inc "$here/sample.c" $rest -o "$dir/t"
-	try "g++ with $ld" g++ -fuse-ld=$ld -O2 -ffunction-sections -Wl,--gc-sections $inc "$here/sample.cc" $rest -o "$dir/t"
+	[ "${MATRIX:-all}" = c++ ] ||
+		try "g++ with $ld" g++ -fuse-ld=$ld -O2 -ffunction-sections -Wl,--gc-sections $inc "$here/sample.cc" $rest -o "$dir/t"
 done
 
 # two files with the same marks in one link, with link-time optimisation too

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A child that its parent forks after espy has opened its session there, and before it has given the rules: its marks are seen nevertheless.
 # gdb stops espy at that moment.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 command -v gdb >/dev/null || { echo "SKIP: gdb is not installed"; exit 77; }
 GOES_UNTIL=$dir/end
 export GOES_UNTIL
@@ -11,7 +11,7 @@ has_agent() { grep -q '^espy-agent$' /proc/$parent/task/*/comm; }
 wait_for 60 has_agent || not_ok "the program has no agent"
 # The child has its own agent, too, before espy goes on.
 cat >"$dir/meanwhile" <<END
-. "$(dirname "$0")/../../wait.sh"
+. "${0%/*}/../../wait.sh"
 : >"$dir/now"
 child_has_agent() { child=\$(pgrep -P $parent) && grep -q '^espy-agent\$' /proc/\$child/task/*/comm; }
 wait_for 60 child_has_agent

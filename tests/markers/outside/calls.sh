@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Marks and system calls in one stream, in the order of the program; live and recorded; and by the kernel's probes.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 need_source bpf
 strict() { # FILE: open, opened, close, closed, again and again
 	grep -E '/dev/null|^close\(|^app:' "$1" | awk '

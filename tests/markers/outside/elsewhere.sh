@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Programs that see other files than espy: the agent's library is given to them.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 [ "$(id -u)" = 0 ] || { echo "SKIP: needs root"; exit 77; }
 unshare -m true 2>/dev/null || { echo "SKIP: no mount namespaces"; exit 77; }
 root=$dir/root

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The flight recorder of marks: the newest are kept, what was overwritten is counted, exactly, while the program writes on.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 # count TRACE: how many events of app:flood, the first and the last, and whether one is missing in between
 count() {
 	"$espy" show "$1" 2>/dev/null | awk -F'app:flood[(]i=' '

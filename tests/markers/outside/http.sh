@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # http.sh ESPY AGENT EXAMPLES-DIR: the small HTTP server of the examples, its marks and its calls in one stream: what each
 # thread does comes in the order in which it does it.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 need_source bpf
 command -v bash >/dev/null || { echo "SKIP: bash is the client here"; exit 77; }
 mkdir "$dir/www"

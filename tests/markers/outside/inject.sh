@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The agent is loaded into programs at any moment of their lives; all of them live, and their waiting calls go on waiting.
 # ROUNDS: how often; a loop of malloc, a sleeper, a spinner and a python with threads ten times as often (twice for one round).
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 times=${ROUNDS:-1} many=$((times * 10))
 [ "$times" -gt 1 ] || many=2
 for mode in sleep spin malloc; do

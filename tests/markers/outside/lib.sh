@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the scripts beside it share beyond tests/lib.sh: SCRIPT ESPY AGENT PROGRAMS-DIR.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # What was started ends with the script, however that ends; also what the programs have started themselves.
 end_tree() { # PID
 	for child in $(pgrep -P "$1"); do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # espy list markers: of programs, stripped ones, libraries and processes; beside readelf and bpftrace, which see the same.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 "$espy" list markers "$progs/subjects" >"$dir/list" 2>&1
 has "a mark with format and place" "$dir/list" '^app:req_done  *mark  -  .*subjects.c:[0-9]*  *0x[0-9a-f]*  "id=%u path=%s took=%g"'

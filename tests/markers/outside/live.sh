@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Marks in the stream: values, filters, order among calls, children, another program, losses, death of either side.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 "$espy" trace -m 'app:*' -o "$dir/out" "$progs/subjects" marks 4 2>"$dir/err"
 expect "the exit status is the command's" 0 $?

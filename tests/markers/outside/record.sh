@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Marks on their way to a file, more than anybody reads: what is in the trace and what was lost is what happened, exactly.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 
 n=150000
 # lost FILE: the sum of what espy says at its end; in_place FILE: of what stands in the text

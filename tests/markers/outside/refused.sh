@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Where the agent cannot or must not be loaded: refused, with the reason, and nothing is changed.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 if [ -x "$progs/subjects-static" ]; then
 	start "$progs/subjects-static" marks
 	refused "a static program" $pid 'it is linked statically'

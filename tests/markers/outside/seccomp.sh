@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Programs that have confined themselves: the agent is loaded where the filters allow what it takes, and only there.
 # In every case the program lives on.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 confined() {
 	start "$progs/confined" "$@"
 	# The filter is there, or one of its threads has it.

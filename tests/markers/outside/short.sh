@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Children that have one mark and live for less than five milliseconds: none of their marks is missed. ROUNDS: how often a mother leaves,
 # and a twentieth of the number that others have.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 rounds=${ROUNDS:-1}
 n=$((rounds * 20))
 # all NAME COUNT FILE: each of the numbers from 0 on once

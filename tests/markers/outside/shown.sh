@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # espy show -m: of a trace with more, the lines that a live session with the same -m would have printed.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 # same NAME TRACE PROGRAM...: for a few rules
 same() {
 	name=$1 trace=$2

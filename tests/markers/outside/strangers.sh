@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Other users at the socket on which espy waits for calls of agents: they are given nothing, and keep nobody from calling. ROUNDS: how many
 # hundred children call beside thousands of silent connections, rather than fifty.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 n=${ROUNDS:+$((ROUNDS * 100))}
 n=${n:-50}
 [ "$(id -u)" = 0 ] || { echo "SKIP: it takes root to be somebody else"; exit 77; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Programs into which the agent can hardly be loaded: espy waits for them, says so, and harms none. SCRIPT ESPY AGENT PROGRAMS-DIR CASE:
 # each case waits for eight seconds and more, so that each is a test of its own.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 case $4 in
 handler)
 	# A process that never comes to a safe point is waited for, eight seconds; what others do is seen meanwhile. Were they kept waiting,

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # --count-by and --hist of marks: texts and numbers, alone and beside calls, live and from a trace.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 rows() { # FILE TALLY: counts and values of its table
 	awk -v of="$2" '$0 == of { on = 1; next } /^$/ { on = 0 } on && /^ *[0-9.]+ +[0-9]+ / { print $2, $3 }' "$1" | paste -sd' '
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # -m with --all and --cgroup: every process that has an agent, those that come later too, and none that has not.
-. "$(dirname "$0")/lib.sh"
+. "${0%/*}/lib.sh"
 # Others may run this test at the same time: what is counted is by the numbers of our processes.
 mine() { # FILE PID: how many lines of the process
 	grep -c "^$2  *app:short(" "$1"
