@@ -56,3 +56,14 @@ int espy_open_regular(const char *path)
 
 	return err ? err : espy_open_found(path);
 }
+
+int espy_open_contents(const char *path, size_t most, struct stat *st)
+{
+	if (espy_is_served(path))
+		return espy_copy_served(path, most, st);
+	const int fd = espy_open_found(path), err = fd >= 0 && fstat(fd, st) ? -errno : 0;
+
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}

@@ -3,6 +3,7 @@
 #ifndef ESPY_BASE_REGULAR_FILE_H
 #define ESPY_BASE_REGULAR_FILE_H
 
+#include <stddef.h>
 #include <sys/stat.h>
 
 /*
@@ -11,7 +12,13 @@
  * file, or -ETIMEDOUT for one of a server that does not answer.
  */
 int espy_open_regular(const char *path);
-/* The same without asking whether the file's server answers. */
+/*
+ * Opens what a regular file holds: the file, or of a file with a server a copy in memory, of `most` bytes from its
+ * beginning (SIZE_MAX: all). So no server can keep the reader of the descriptor waiting. *st is what the file itself
+ * is. Returns as espy_open_regular().
+ */
+int espy_open_contents(const char *path, size_t most, struct stat *st);
+/* The same as espy_open_regular() without asking whether the file's server answers. */
 int espy_open_found(const char *path);
 /* Opens what an O_PATH descriptor stands for, which stays open. Returns a descriptor (close-on-exec) or -errno. */
 int espy_reopen(int found, int flags);

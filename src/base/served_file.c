@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <fcntl.h>
@@ -18,7 +19,9 @@
 #include "base/own_process.h"
 #include "base/regular_file.h"
 
-#define PATIENCE_MS 1000
+#define PATIENCE_MS 1000 /* without an answer */
+#define COPY_MS 30000	 /* for a whole file, which comes byte by byte from a server that means harm */
+#define COPY_MOST (1ull << 30)
 
 static bool is_served(const char *type)
 {
@@ -138,50 +141,111 @@ static bool is_on_served_of(int pid, const char *path)
 	return served;
 }
 
-static void __attribute__((noreturn)) be_asker(const char *path, int answer)
+/* What the process that reads a file says first. */
+struct reply {
+	int err;
+	struct stat st;
+};
+
+static bool put(int fd, const char *bytes, size_t size)
 {
-	char bytes[4096];
+	while (size) {
+		const ssize_t n = write(fd, bytes, size);
+
+		if (n < 0)
+			return false;
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+/* Opens the file. Gives the reply and up to `most` bytes of the file; with most == 0 it only reads a page, and closes
+ * the file. */
+static void __attribute__((noreturn)) be_reader(const char *path, int answer, size_t most)
+{
+	static char bytes[65536];
+	struct reply r = { 0 };
+	ssize_t n = 0;
 
 	espy_own_process__settle("espy-ask", answer);
 	const int fd = espy_open_found(path);
 
-	if (fd >= 0 && read(fd, bytes, sizeof(bytes)) >= 0)
+	r.err = fd < 0 ? fd : fstat(fd, &r.st) ? -errno : 0;
+	if (!most && !r.err)
+		n = read(fd, bytes, 4096);
+	if (!most && fd >= 0)
 		close(fd);
-	_exit(write(0, "!", 1) != 1);
+	bool ok = n >= 0 && put(0, (const char *)&r, sizeof(r));
+
+	for (; most && !r.err && ok && (n = read(fd, bytes, most < sizeof(bytes) ? most : sizeof(bytes))) > 0;
+	     most -= (size_t)n)
+		ok = put(0, bytes, (size_t)n);
+	_exit(!ok || n < 0);
 }
 
-static int ask(const char *path)
+/* Reads up to `most` bytes. Returns their number, 0 at the end, -ETIMEDOUT if none comes in time. */
+static ssize_t await(int fd, void *bytes, size_t most, uint64_t until_ns)
 {
-	const uint64_t until_ns = espy_now_ns() + PATIENCE_MS * 1000000ull;
-	int ends[2], err = -ETIMEDOUT;
-	char byte;
+	const uint64_t now_ns = espy_now_ns(), patient_ns = now_ns + PATIENCE_MS * 1000000ull;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	if (until_ns > patient_ns)
+		until_ns = patient_ns;
+	if (now_ns >= until_ns || poll(&p, 1, (int)((until_ns - now_ns) / 1000000) + 1) != 1)
+		return -ETIMEDOUT;
+	const ssize_t n = read(fd, bytes, most);
+
+	return n < 0 ? -errno : n;
+}
+
+/* Takes the reply and, if copy >= 0, up to `most` bytes of the file, which go there. */
+static int take(int fd, struct reply *r, int copy, size_t most)
+{
+	const uint64_t until_ns = espy_now_ns() + (copy < 0 ? PATIENCE_MS : COPY_MS) * 1000000ull;
+	char bytes[16384];
+	size_t got = 0;
+	ssize_t n;
+
+	while (got < sizeof(*r)) {
+		n = await(fd, (char *)r + got, sizeof(*r) - got, until_ns);
+		if (n <= 0)
+			return n ? (int)n : -EIO;
+		got += (size_t)n;
+	}
+	if (r->err || copy < 0)
+		return r->err;
+	for (got = 0; (n = await(fd, bytes, sizeof(bytes), until_ns)) > 0; got += (size_t)n)
+		if (got + (size_t)n > COPY_MOST || !put(copy, bytes, (size_t)n))
+			return -EFBIG;
+	return n ? (int)n : got == most || got == (size_t)r->st.st_size ? 0 : -EIO;
+}
+
+/* copy: where up to `most` bytes of the file go; -1: nowhere. */
+static int have_it_read(const char *path, struct reply *r, int copy, size_t most)
+{
+	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	const pid_t pid = espy_own_process__begin();
 
 	if (!pid)
-		be_asker(path, ends[1]);
+		be_reader(path, ends[1], copy < 0 ? 0 : most);
 	close(ends[1]);
-	for (uint64_t now_ns; pid > 0 && err && (now_ns = espy_now_ns()) < until_ns;) {
-		struct pollfd p = { .fd = ends[0], .events = POLLIN };
+	const int err = pid < 0 ? -EAGAIN : take(ends[0], r, copy, most);
 
-		if (poll(&p, 1, (int)((until_ns - now_ns) / 1000000) + 1) == 1)
-			err = read(ends[0], &byte, 1) == 1 ? 0 : -EIO;
-		if (err == -EIO)
-			break;
-	}
 	close(ends[0]);
 	if (pid > 0) {
 		if (err)
 			kill(pid, SIGKILL);
-		/* One that even that does not end is left to init. */
+		/* A process that even that does not end is left to init. */
 		waitpid(pid, NULL, __WALL | (err ? WNOHANG : 0));
 	}
-	return pid < 0 ? -EAGAIN : err;
+	return err;
 }
 
-int espy_ask_server(const char *path)
+bool espy_is_served(const char *path)
 {
 	char there[PATH_MAX] = "", cwd[PATH_MAX];
 	const char *at = path;
@@ -192,10 +256,36 @@ int espy_ask_server(const char *path)
 	else if ((sscanf(path, "/proc/%d/map_files/%n", &pid, &len) == 1 && len) ||
 		 (sscanf(path, "/proc/%d/exe%n", &pid, &len) == 1 && len)) {
 		if (readlink(path, there, sizeof(there) - 1) < 0)
-			return 0; /* nor can it be opened */
+			return false; /* nor can it be opened */
 		at = there;
 	}
 	if (!len && path[0] != '/' && getcwd(cwd, sizeof(cwd)) && snprintf(there, sizeof(there), "%s/%s", cwd, path) < (int)sizeof(there))
 		at = there;
-	return (len ? is_on_served_of(pid, at) : is_on_served_here(at)) ? ask(path) : 0;
+	return len ? is_on_served_of(pid, at) : is_on_served_here(at);
+}
+
+int espy_ask_server(const char *path)
+{
+	struct reply r;
+
+	if (!espy_is_served(path))
+		return 0;
+	const int err = have_it_read(path, &r, -1, 0);
+
+	return err == -ETIMEDOUT || err == -EAGAIN ? err : 0;
+}
+
+int espy_copy_served(const char *path, size_t most, struct stat *st)
+{
+	const int copy = memfd_create("espy-copy", MFD_CLOEXEC);
+	struct reply r;
+	int err = copy < 0 ? -errno : have_it_read(path, &r, copy, most);
+
+	if (!err && lseek(copy, 0, SEEK_SET) < 0)
+		err = -errno;
+	if (err && copy >= 0)
+		close(copy);
+	if (!err)
+		*st = r.st;
+	return err ? err : copy;
 }

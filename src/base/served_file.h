@@ -6,11 +6,25 @@
 #ifndef ESPY_BASE_SERVED_FILE_H
 #define ESPY_BASE_SERVED_FILE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
 /*
- * Has a process of its own look at a file that has a server: it opens, reads and closes it. Returns 0 where that was
- * done within a second, and for files without a server; -ETIMEDOUT where it was not. /proc/PID/root/... and
- * /proc/PID/map_files/... are looked up among the mounts of that process.
+ * Tells whether a file lies on a file system with a server. The server is not asked. /proc/PID/root/..., /proc/PID/exe
+ * and /proc/PID/map_files/... are looked up among the mounts of that process.
+ */
+bool espy_is_served(const char *path);
+/*
+ * Has a process of its own open, read and close a file that has a server. Returns 0 where the server answered within a
+ * second, and for files without a server; -ETIMEDOUT where it did not; -EAGAIN without such a process.
  */
 int espy_ask_server(const char *path);
+/*
+ * Has a process of its own copy the first `most` bytes of a regular file that has a server into memory; SIZE_MAX: all
+ * of it, if that is no more than 1 GB. Returns a descriptor of the copy (close-on-exec), and in *st what the file
+ * itself is; or -errno: -ETIMEDOUT if the server stands still for a second, or takes more than 30 in all.
+ */
+int espy_copy_served(const char *path, size_t most, struct stat *st);
 
 #endif

@@ -18,6 +18,7 @@
 /* No linker writes more; a file that claims more is looked at no further. */
 #define MAX_PROGRAM_HEADERS 128u
 #define MAX_NOTE_BYTES 65536u
+#define HEAD_BYTES 65536u /* of a file with a server: program headers and notes stand at its beginning */
 
 /* The build-id of a file, read once: files are told by device, inode and time of change. */
 struct file_id {
@@ -128,14 +129,10 @@ static const struct known_file *file_at(struct espy_maps *m, const char *path)
 	struct known_file *f;
 	struct file_id key;
 	struct stat st;
-	const int fd = espy_open_regular(path);
+	const int fd = espy_open_contents(path, HEAD_BYTES, &st);
 
 	if (fd < 0) {
 		errno = -fd;
-		return NULL;
-	}
-	if (fstat(fd, &st)) {
-		close(fd);
 		return NULL;
 	}
 	memset(&key, 0, sizeof(key)); /* it is compared byte by byte */

@@ -156,7 +156,8 @@ fail:
 
 int espy_elf__open_path(struct espy_elf *e, const char *path)
 {
-	const int fd = espy_open_regular(path);
+	struct stat st;
+	const int fd = espy_open_contents(path, SIZE_MAX, &st);
 
 	*e = (struct espy_elf){ .fd = -1 };
 	return fd < 0 ? fd : espy_elf__open(e, fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbols/lines.h"
 #include "base/regular_file.h"
+#include "base/served_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,19 @@ struct espy_lines_of {
 
 struct espy_lines_of *espy_lines_of__open_fd(int fd, const char *path)
 {
-	static char *debug_path; /* NULL: beside the file, .debug under it, /usr/lib/debug */
+	/* NULL: beside the file, .debug under it, /usr/lib/debug. A server of the file would be asked for what is
+	 * beside it. */
+	static char *debug_path, *debug_path_served = "/usr/lib/debug";
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.section_address = dwfl_offline_section_address,
 		.debuginfo_path = &debug_path,
+	}, callbacks_served = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &debug_path_served,
 	};
 	struct espy_lines_of *l = calloc(1, sizeof(*l));
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -31,7 +39,7 @@ struct espy_lines_of *espy_lines_of__open_fd(int fd, const char *path)
 
 	if (!l || own < 0)
 		goto fail;
-	l->dwfl = dwfl_begin(&callbacks);
+	l->dwfl = dwfl_begin(espy_is_served(path) ? &callbacks_served : &callbacks);
 	if (!l->dwfl)
 		goto fail;
 	dwfl_report_begin(l->dwfl);
@@ -52,7 +60,8 @@ fail:
 
 struct espy_lines_of *espy_lines_of__open(const char *path)
 {
-	const int fd = espy_open_regular(path);
+	struct stat st;
+	const int fd = espy_open_contents(path, SIZE_MAX, &st);
 	struct espy_lines_of *l = fd < 0 ? NULL : espy_lines_of__open_fd(fd, path);
 
 	if (fd >= 0)

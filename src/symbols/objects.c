@@ -44,18 +44,18 @@ static int open_mapped(pid_t pid, const struct mapping *m)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start, m->end);
-	fd = espy_open_regular(path);
+	fd = espy_open_contents(path, SIZE_MAX, &st);
 	if (fd >= 0 || fd == -ETIMEDOUT)
 		return fd;
 	int n = snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, m->path);
 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
-	fd = espy_open_regular(path);
+	fd = espy_open_contents(path, SIZE_MAX, &st);
 	if (fd < 0)
 		return fd;
 	/* Some file systems show another device in maps than to stat: the inode decides there. */
-	if (fstat(fd, &st) || st.st_ino != m->inode) {
+	if (st.st_ino != m->inode) {
 		close(fd);
 		return -ESTALE;
 	}

@@ -5,17 +5,25 @@
 
 #ifdef ESPY_HAVE_LIBDW
 #include <elfutils/libdwfl.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <uthash.h>
+#include "arch/machine_stopped.h"
+#include "base/regular_file.h"
 #include "base/served_file.h"
 
 /* More processes than that are not remembered at a time; an older one is looked at anew. */
 #define PROCESSES_MAX 256
+#define PAGE 4096u
 
 struct process {
 	pid_t tgid;
-	Dwfl *dwfl; /* NULL: its program cannot be read */
+	Dwfl *dwfl;
+	/* Of the task that is looked at: whether it executes 64-bit code, and a page of its memory, mostly of its
+	 * stack. */
+	bool native;
+	uint64_t page_addr; /* 0: none is here */
+	uint8_t page[PAGE];
 	UT_hash_handle hh;
 };
 
@@ -72,10 +80,81 @@ static bool read_maps(struct process *p)
 	return ok;
 }
 
-/* Finds the file of a module as libdwfl does, where its server answers. */
+/* Finds the file of a module as libdwfl does; of a file with a server, a copy. */
 static int find_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base, char **path, Elf **elf)
 {
-	return espy_ask_server(name) ? -1 : dwfl_linux_proc_find_elf(m, data, name, base, path, elf);
+	struct stat st;
+
+	if (!espy_is_served(name))
+		return dwfl_linux_proc_find_elf(m, data, name, base, path, elf);
+	const int fd = espy_open_contents(name, SIZE_MAX, &st);
+
+	*path = fd >= 0 ? strdup(name) : NULL;
+	return fd >= 0 ? fd : -1;
+}
+
+/* libdwfl also looks for debug information in the folder of the file, whose server would be asked. */
+static int find_debuginfo(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base, const char *path,
+			  const char *link, GElf_Word crc, char **found)
+{
+	return path && espy_is_served(path) ? -1
+					    : dwfl_standard_find_debuginfo(m, data, name, base, path, link, crc, found);
+}
+
+/*
+ * How libdwfl sees the stopped task that it is asked for. It has such functions itself, but they open the program of
+ * the process, whatever serves it.
+ */
+static bool get_thread(Dwfl *dwfl, pid_t tid, void *process, void **thread)
+{
+	(void)dwfl;
+	(void)tid;
+	*thread = process;
+	return true;
+}
+
+static pid_t next_thread(Dwfl *dwfl, void *process, void **thread)
+{
+	return *thread ? 0 : get_thread(dwfl, dwfl_pid(dwfl), process, thread) ? dwfl_pid(dwfl) : -1;
+}
+
+static bool copy_memory(pid_t pid, uint64_t addr, void *to, size_t size)
+{
+	const struct iovec here = { to, size }, there = { (void *)(uintptr_t)addr, size };
+
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *process)
+{
+	struct process *p = process;
+	const size_t size = p->native ? 8 : 4;
+	const uint64_t page = addr & ~(uint64_t)(PAGE - 1);
+
+	*word = 0;
+	if (addr - page + size > PAGE)
+		return copy_memory(dwfl_pid(dwfl), addr, word, size);
+	if (p->page_addr != page || !page) {
+		p->page_addr = 0;
+		if (!copy_memory(dwfl_pid(dwfl), page, p->page, PAGE))
+			return false;
+		p->page_addr = page;
+	}
+	memcpy(word, p->page + (addr - page), size);
+	return true;
+}
+
+static bool set_registers(Dwfl_Thread *thread, void *process)
+{
+	struct process *p = process;
+	struct user_regs_struct r;
+	uint64_t regs[ESPY_DWARF_REGS];
+
+	if (espy_stopped__get(dwfl_thread_tid(thread), &r))
+		return false;
+	p->native = espy_stopped__is_native(&r);
+	p->page_addr = 0;
+	return dwfl_thread_state_registers(thread, 0, espy_stopped__by_dwarf(&r, regs), regs);
 }
 
 static struct process *find_process(struct espy_unwinder *u, pid_t tgid)
@@ -83,30 +162,28 @@ static struct process *find_process(struct espy_unwinder *u, pid_t tgid)
 	static char *debug_path; /* NULL: the usual places */
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.find_debuginfo = find_debuginfo,
 		.debuginfo_path = &debug_path,
 	};
+	static const Dwfl_Thread_Callbacks stopped = {
+		.next_thread = next_thread,
+		.get_thread = get_thread,
+		.memory_read = read_memory,
+		.set_initial_registers = set_registers,
+	};
 	struct process *p;
-	char exe[32];
 
 	HASH_FIND_INT(u->by_tgid, &tgid, p);
 	if (p)
-		return p->dwfl ? p : NULL;
+		return p;
 	if (HASH_COUNT(u->by_tgid) >= PROCESSES_MAX)
 		drop(u, u->by_tgid);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->tgid = tgid;
-	/* libdwfl opens it. Of a program whose server does not answer there are no frames; it is asked once. */
-	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)tgid);
-	if (espy_ask_server(exe)) {
-		HASH_ADD_INT(u->by_tgid, tgid, p);
-		return NULL;
-	}
 	p->dwfl = dwfl_begin(&callbacks);
-	/* true: its tasks stand in stops of ours; libdwfl must neither attach to them nor let them go. */
-	if (!p->dwfl || !read_maps(p) || dwfl_linux_proc_attach(p->dwfl, tgid, true)) {
+	if (!p->dwfl || !read_maps(p) || !dwfl_attach_state(p->dwfl, NULL, tgid, &stopped, p)) {
 		if (p->dwfl)
 			dwfl_end(p->dwfl);
 		free(p);

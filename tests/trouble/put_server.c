@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * put_server FILE COMMAND...: runs a command to which FILE is a file of a server with the same contents, in a mount
- * namespace of its own. The server's number is in $SERVER: it answers until it is stopped. Status 77: such a file
- * cannot be had here.
+ * namespace of its own. The server's number is in $SERVER: it answers until it is stopped. After SIGUSR1 it stops
+ * itself at the second open of the file. Status 77: such a file cannot be had here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +20,13 @@
 
 static const char *bytes;
 static struct stat st;
+static volatile sig_atomic_t opens = -1; /* so many it still answers; -1: all */
+
+static void answer_one(int sig)
+{
+	(void)sig;
+	opens = 1;
+}
 
 static size_t fill_attr(struct fuse_attr *a)
 {
@@ -44,6 +51,8 @@ static ssize_t answer(const struct fuse_in_header *in, const void *arg, void *ou
 	case FUSE_GETATTR:
 		return (ssize_t)fill_attr(&attr->attr);
 	case FUSE_OPEN:
+		if (opens >= 0 && opens-- == 0)
+			raise(SIGSTOP);
 		*(struct fuse_open_out *)out = (struct fuse_open_out){ .open_flags = FOPEN_KEEP_CACHE };
 		return sizeof(struct fuse_open_out);
 	case FUSE_READ:
@@ -65,6 +74,7 @@ static void serve(int fuse)
 	const struct fuse_in_header *head = (const void *)in;
 	struct fuse_out_header *to = (void *)out;
 
+	signal(SIGUSR1, answer_one);
 	while (read(fuse, in, sizeof(in)) > 0) {
 		if (head->opcode == FUSE_FORGET || head->opcode == FUSE_INTERRUPT || head->opcode == FUSE_BATCH_FORGET)
 			continue;

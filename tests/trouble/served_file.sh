@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A traced program is a file of a server that answers no more: -k, -m and -u do without what the file would say, and espy goes on.
+# A traced program is a file of a server that answers no more, or once: -k, -m and -u do without what the file would say, and espy goes on.
 . "${0%/*}/lib.sh"
 cp "$(command -v tail)" "$dir/program" # it makes a call now and then, and maps no other file of that server
 : >"$dir/followed"
@@ -23,11 +23,11 @@ go_on() { # the server answers again, and all that waited ends
 	clean
 }
 trap go_on EXIT
-# with NAME LINE ARGUMENTS...: espy says or shows such a line, and ends when it is told to
+# with SIGNAL NAME LINE ARGUMENTS...: behind that signal to the server espy says or shows such a line, and ends when it is told to
 with() {
-	name=$1 line=$2
-	shift 2
-	kill -STOP "$server"
+	kill -$1 "$server"
+	name="$1, $2" line=$3
+	shift 3
 	trace_bg "$@" -p $program -o "$dir/out" 2>"$dir/err" &
 	job=$!
 	says() {
@@ -41,10 +41,14 @@ with() {
 	rm -f "$dir/out"
 }
 case $source in
-ptrace) with "-k" 'clock_nanosleep(' -k -e trace=clock_nanosleep ;;
-*) with "-u" 'Connection timed out' -u program:main -e trace=none ;;
+ptrace)
+	with STOP -k 'clock_nanosleep(' -k -e trace=clock_nanosleep
+	with USR1 -k '^ > .*/program(' -k -e trace=clock_nanosleep # the copy of the program is unwound
+	;;
+*) with STOP -u 'Connection timed out' -u program:main -e trace=none ;;
 esac
-with "-m" 'no such mark\|no thread of\|timed out' -m 'app:*' -e trace=none
+with STOP -m 'no such mark\|no thread of\|timed out' -m 'app:*' -e trace=none
+with USR1 -m 'no such mark\|no thread of\|timed out' -m 'app:*' -e trace=none
 kill $program
 wait $program
 expect "the program ends well" 143 $?

@@ -43,4 +43,20 @@ static inline bool espy_stopped__is_native(const struct user_regs_struct *r)
 	return (r->cs & 0xffff) == 0x33; /* the kernel's segment of such code */
 }
 
+#define ESPY_DWARF_REGS 17
+/* Gives the registers by their DWARF numbers, from 0 on (System V ABI of x86-64, of i386 for 32-bit code). Returns how
+ * many. */
+static inline unsigned espy_stopped__by_dwarf(const struct user_regs_struct *r, uint64_t regs[ESPY_DWARF_REGS])
+{
+	const uint64_t native[ESPY_DWARF_REGS] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+						   r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+						   r->r12, r->r13, r->r14, r->r15, r->rip };
+	const uint64_t compat[] = { r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi, r->rip };
+	const unsigned cnt = espy_stopped__is_native(r) ? ESPY_DWARF_REGS : sizeof(compat) / sizeof(compat[0]);
+
+	for (unsigned i = 0; i < cnt; i++)
+		regs[i] = cnt == ESPY_DWARF_REGS ? native[i] : compat[i];
+	return cnt;
+}
+
 #endif
