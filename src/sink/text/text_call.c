@@ -28,7 +28,7 @@ void espy_text__want(const struct espy_text_opts *o, struct espy_want *want)
 	want->details |= o->details;
 	want->comms |= o->comms;
 	want->pids |= o->pids;
-	want->dates |= o->xlat != ESPY_XLAT_RAW;
+	want->dates = true;
 	if (o->str_limit > want->elem_limit)
 		want->elem_limit = o->str_limit;
 }
@@ -125,7 +125,7 @@ static void put_date(struct espy_text *t, const struct espy_token *v)
 {
 	if (v->flags & ESPY_TOKF_BARE) {
 		espy_text_date(t, v);
-	} else if (t->xlat != ESPY_XLAT_RAW) {
+	} else {
 		espy_text_comment(t);
 		espy_text_date(t, v);
 		espy_text_comment_end(t);
@@ -306,7 +306,7 @@ static void put_note(struct espy_text *t, const struct espy_token *open, uint32_
 {
 	const enum espy_xlat saved = t->xlat;
 
-	if (t->xlat == ESPY_XLAT_RAW && (open->flags & ESPY_TOKF_ASIDE || t->tokens.at[i + 1].kind == ESPY_TOKEN_DATE))
+	if (t->xlat == ESPY_XLAT_RAW && open->flags & ESPY_TOKF_ASIDE)
 		return;
 	if (open->flags & ESPY_TOKF_NAMES)
 		t->xlat = ESPY_XLAT_ABBREV;
