@@ -442,6 +442,9 @@ static int op_of_param(struct planner *p, uint32_t i)
 		p->arg_op[i] = -2; /* meeting it again now is a circle of lengths */
 		p->arg_op[i] =
 			add_op(p, f->type, (uint8_t)f->off, f->off == ESPY_PARAM_SP ? sp_offset(p, f->name) : 0, &w, 1);
+		/* of what is shown from before the call only, the result's note may speak of each element */
+		if (f->flags & ESPY_FF_ENTER && p->arg_op[i] >= 0 && p->ops[p->arg_op[i]].limit == ESPY_LIMIT_ELEMS)
+			p->ops[p->arg_op[i]].limit = ESPY_LIMIT_FIXED;
 	}
 	return p->arg_op[i];
 }

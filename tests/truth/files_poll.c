@@ -7,6 +7,21 @@
 #include <sys/inotify.h>
 #include <time.h>
 
+/* Of more descriptors than are shown one that is ready stands behind the result all the same. */
+static void many(int busy, int ready)
+{
+	struct pollfd fds[40];
+	char shown[2048] = "";
+
+	for (int i = 0; i < 40; i++) {
+		fds[i] = (struct pollfd){ i == 38 ? ready : busy, POLLOUT, 0 };
+		if (i < 32)
+			sprintf(shown + strlen(shown), "{fd=%d, events=POLLOUT}, ", busy);
+	}
+	call(SYS_poll, tail_copy(fds, sizeof(fds)), JUNK(40), JUNK(0));
+	text("poll([%s...], 40, 0) = 1 ([{fd=%d, revents=POLLOUT}])", shown, ready);
+}
+
 int main(int argc, char **argv)
 {
 	truth_begin(argc, argv, "");
@@ -26,6 +41,8 @@ int main(int argc, char **argv)
 	line(call(SYS_poll, fds, JUNK(4), JUNK(0)),
 	     "poll([{fd=%d, events=POLLOUT}, {fd=%d, events=POLLIN|POLLPRI}, {fd=-1}, ... /* %s */], 4, 0)", p[1], p[0],
 	     ptr(fds + 3));
+
+	many(p[0], p[1]);
 
 	struct timespec zero = { 0, 0 };
 	uint64_t set = 1 | 1 << 9;
@@ -53,6 +70,10 @@ int main(int argc, char **argv)
 	text("pselect6(20, [%d], NULL, NULL, {tv_sec=0, tv_nsec=0}, {sigmask=[HUP USR1], sigsetsize=8}) = 0 (Timeout)",
 	     p[0]);
 
+	sig.size = 7;
+	line(call(SYS_pselect6, JUNK(20), tail_copy(&rd, 8), NULL, NULL, tail_copy(tv, 16), tail_copy(&sig, sizeof(sig))),
+	     "pselect6(20, [%d], NULL, NULL, {tv_sec=0, tv_nsec=0}, {sigmask=%s, sigsetsize=7})", p[0], ptr(sig.set));
+
 	line(call(SYS_epoll_create, JUNK(5)), "epoll_create(5)");
 	line(call(SYS_epoll_create1, JUNK(1)), "epoll_create1(0x1 /* EPOLL_??? */)");
 	long ep = call(SYS_epoll_create1, JUNK(EPOLL_CLOEXEC));
@@ -71,6 +92,11 @@ int main(int argc, char **argv)
 	     "epoll_pwait(%ld, [], 2, 0, [HUP USR1], 8)", ep);
 	line(call(SYS_epoll_pwait2, ep, evs, 2L, tail_copy(&zero, 16), NULL, 8L),
 	     "epoll_pwait2(%ld, [], 2, {tv_sec=0, tv_nsec=0}, NULL, 8)", ep);
+
+	void *mask = tail_copy(&set, 8), *time = tail_copy(&zero, 16);
+	line(call(SYS_epoll_pwait, JUNK(-1), evs, 2L, 0L, mask, 8L), "epoll_pwait(-1, %s, 2, 0, %s, 8)", ptr(evs), ptr(mask));
+	line(call(SYS_epoll_pwait2, JUNK(-1), evs, 2L, time, mask, 8L), "epoll_pwait2(-1, %s, 2, %s, %s, 8)", ptr(evs), ptr(time),
+	     ptr(mask));
 
 	long in = call(SYS_inotify_init1, JUNK(IN_NONBLOCK));
 	line(in, "inotify_init1(IN_NONBLOCK)");
