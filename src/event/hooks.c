@@ -94,7 +94,7 @@ static bool ioprio(struct espy_walk *w, const struct espy_hooked *v)
 	const uint32_t open = espy_hook_open_call(w, "IOPRIO_PRIO_VALUE", (uint64_t)(int32_t)x, v->of_result ? 0 : ESPY_TOKF_STYLED);
 
 	if (open != ESPY_NO_TOKEN)
-		w->out->at[open].fmt = ESPY_FMT_DEC;
+		w->out->at[open].fmt = v->type->size == 2 ? ESPY_FMT_HEX : ESPY_FMT_DEC;
 	espy_hook_part(w);
 	espy_hook_by_table(w, espy_image__find_table(w->img, "ioprio_classes"), ESPY_FMT_ENUM, x >> 13);
 	espy_hook_part(w);

@@ -108,6 +108,26 @@ int main(int argc, char **argv)
 		     "io_getevents(0x%lx, 1, 1, [{data=0x7, obj=%s, res=5, res2=0}], NULL)", (unsigned long)*ctx,
 		     ptr(p));
 		line(call(SYS_io_submit, *ctx, 1L, NULL), "io_submit(0x%lx, 1, NULL)", (unsigned long)*ctx);
+		one.aio_lio_opcode = IOCB_CMD_FSYNC;
+		one.aio_fildes = (unsigned)-1;
+		one.aio_reqprio = (short)0xc003;
+		one.aio_flags = 3;
+		one.aio_resfd = 9;
+		p = tail_copy(&one, sizeof(one));
+		line(call(SYS_io_submit, *ctx, 1L, tail_copy(&p, 8)),
+		     "io_submit(0x%lx, 1, [{aio_data=0x7, aio_lio_opcode=IOCB_CMD_FSYNC, "
+		     "aio_reqprio=IOPRIO_PRIO_VALUE(0x6 /* IOPRIO_CLASS_??? */, 3), aio_fildes=-1}])", (unsigned long)*ctx);
+		line(call(SYS_io_cancel, *ctx, p, NULL),
+		     "io_cancel(0x%lx, {aio_data=0x7, aio_lio_opcode=IOCB_CMD_FSYNC, "
+		     "aio_reqprio=IOPRIO_PRIO_VALUE(0x6 /* IOPRIO_CLASS_??? */, 3), aio_fildes=-1}, NULL)", (unsigned long)*ctx);
+		one.aio_lio_opcode = IOCB_CMD_PREAD;
+		one.aio_reqprio = 0;
+		one.aio_flags = 0;
+		one.aio_buf = 0;
+		p = tail_copy(&one, sizeof(one));
+		line(call(SYS_io_submit, *ctx, 1L, tail_copy(&p, 8)),
+		     "io_submit(0x%lx, 1, [{aio_data=0x7, aio_lio_opcode=IOCB_CMD_PREAD, aio_fildes=-1, aio_buf=0, aio_nbytes=5, "
+		     "aio_offset=3, aio_resfd=0x9}])", (unsigned long)*ctx);
 		line(call(SYS_io_destroy, *ctx), "io_destroy(0x%lx)", (unsigned long)*ctx);
 		unlink("aio");
 	}
