@@ -52,14 +52,14 @@ static void typed_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t
 		return;
 	if (t->fmt == ESPY_FMT_SIGNAL && (x < 1 || x > 64))
 		return;
-	/* a note is a name by itself, whatever -X says, except for plain flags */
+	/* a note is a name by itself, whatever -X says, except for flags that stand there alone */
 	const struct espy_table *tab =
 		t->fmt == ESPY_FMT_FLAGS && t->table < w->img->table_cnt ? &w->img->tables[t->table] : NULL;
-	const bool names = !tab || (tab->count && w->img->entries[tab->first].group_cnt);
+	const char *text = espy_image__str(w->img, ret->note_text);
+	const bool names = !tab || (*text && tab->count && w->img->entries[tab->first].group_cnt);
 	const struct espy_hooked v = { .type = t, .name = "", .num = x, .of_result = true };
 
-	const uint32_t note = espy_hook_open_note(w, espy_image__str(w->img, ret->note_text),
-						  t->hook ? ESPY_TOKF_ASIDE : names ? ESPY_TOKF_NAMES : 0);
+	const uint32_t note = espy_hook_open_note(w, text, t->hook ? ESPY_TOKF_ASIDE : names ? ESPY_TOKF_NAMES : 0);
 	espy_hook_part(w);
 	if (!t->hook || !espy_walk_hook(w, t->hook, &v))
 		espy_walk_integer(w, t, x, NULL, 0, "");

@@ -15,5 +15,6 @@ int main(int argc, char **argv)
 	     "{tv_sec=0, tv_nsec=1073741823}], 0)");
 	line(call(SYS_utime, tail_str("/nope"), tail_copy(times, 16)),
 	     "utime(\"/nope\", {actime=1 /* 1970-01-01T00:00:01+0000 */, modtime=999999999 /* 2001-09-09T01:46:39+0000 */})");
+	text("personality(0xffffffff) = %s", call(SYS_personality, JUNK(-1)) == 0 ? "0 (0)" : "0x40000 (0|0x40000)");
 	return 0;
 }
