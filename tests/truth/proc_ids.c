@@ -26,6 +26,7 @@ static void ids(void)
 	line(ret, "getresuid([%u], [%u], [%u])", *u, *e, *s);
 	line(call(SYS_getresgid, u, 1L, s), "getresgid(%s, 0x1, %s)", ptr(u), ptr(s));
 	line(call(SYS_getgroups, JUNK(0), NULL), "getgroups(0, NULL)");
+	line(call(SYS_getgroups, JUNK(0), 1L), "getgroups(0, [])");
 	line(call(SYS_getgroups, JUNK(-1), 1L), "getgroups(-1, 0x1)");
 }
 

@@ -75,6 +75,11 @@ static void machine(void)
 	line(call(SYS_lookup_dcookie, 1L, 8L, 4096L), "lookup_dcookie(1, 0x8, 4096)");
 	line(call(SYS_uselib, tail_str("/nowhere")), "uselib(\"/nowhere\")");
 	line(call(SYS_set_thread_area, 8L), "set_thread_area(0x8)");
+	const uint32_t entry[4] = { (uint32_t)-1, 0x1000, 5, 1 };
+	line(call(SYS_set_thread_area, tail_copy(entry, sizeof(entry))),
+	     "set_thread_area({entry_number=-1, base_addr=0x001000, limit=0x000005, seg_32bit=1, contents=0, read_exec_only=0, "
+	     "limit_in_pages=0, seg_not_present=0, useable=0, lm=0})");
+	line(call(SYS_get_thread_area, tail_copy(entry, sizeof(entry))), "get_thread_area({entry_number=-1, ...})");
 	line(call(SYS_modify_ldt, JUNK(99), 8L, 16L), "modify_ldt(99, 0x8, 16)");
 }
 
