@@ -13,6 +13,14 @@ static void memory(void)
 	line(call(SYS_shmget, JUNK(-1), -1L, JUNK(0)), "shmget(0xffffffff, 18446744073709551615, 000)");
 	line(call(SYS_shmat, JUNK(-1), 0x1000L, JUNK(0x3010)), "shmat(-1, 0x1000, SHM_RDONLY|SHM_RND|0x10)");
 	line(call(SYS_shmdt, 1L), "shmdt(0x1)");
+	const long id = call(SYS_shmget, JUNK(0), 4096L, JUNK(0600 | IPC_CREAT));
+	struct shmid_ds *ds = tail_alloc(sizeof(*ds));
+	const long got = call(SYS_shmctl, JUNK(id), JUNK(IPC_STAT), ds);
+	line(got,
+	     "shmctl(%ld, IPC_STAT, {shm_perm={uid=%u, gid=%u, mode=0600, key=0, cuid=%u, cgid=%u}, shm_segsz=4096, shm_cpid=%d, "
+	     "shm_lpid=0, shm_nattch=0, shm_atime=0, shm_dtime=0, shm_ctime=%ld})",
+	     id, ds->shm_perm.uid, ds->shm_perm.gid, ds->shm_perm.cuid, ds->shm_perm.cgid, getpid(), (long)ds->shm_ctime);
+	call(SYS_shmctl, JUNK(id), JUNK(IPC_RMID), NULL);
 	line(call(SYS_shmctl, JUNK(-1), JUNK(IPC_STAT), 1L), "shmctl(-1, IPC_STAT, 0x1)");
 	line(call(SYS_shmctl, JUNK(-1), JUNK(99), 1L), "shmctl(-1, 0x63 /* SHM_??? */, 0x1)");
 	line(call(SYS_shmctl, JUNK(-1), JUNK(0x100 | IPC_RMID), NULL), "shmctl(-1, IPC_64|IPC_RMID, NULL)");
