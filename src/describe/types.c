@@ -389,8 +389,13 @@ static uint32_t lower_bits(struct dc *dc, const struct ast_type *t, const struct
 		ty.fmt = ESPY_FMT_SIGNAL;
 	else if (fds)
 		ty.fmt = ESPY_FMT_FD;
+	else if (t->name->table && t->name->table->kind == ESPY_TABLE_ENUM)
+		ty.fmt = ESPY_FMT_ENUM;
 	else if (strcmp(t->name->s, "cpu"))
-		dc_error(dc, t->base_pos, "unknown kind of bit set `%s`, expected `signal`, `fd` or `cpu`", t->name->s);
+		dc_error(dc, t->base_pos, "unknown kind of bit set `%s`, expected `signal`, `fd`, `cpu` or an enum table",
+			 t->name->s);
+	if (ty.fmt == ESPY_FMT_ENUM)
+		ty.table = dc_lower_table(dc, t->name->table);
 	ty.align = dc->long_sz > dc->ptr_sz ? dc->ptr_sz : dc->long_sz;
 	ty.max = max_of(dc, t);
 	ty.flags = ESPY_TF_LEN_BYTES;

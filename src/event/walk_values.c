@@ -79,6 +79,7 @@ static void put_bytes(struct espy_walk *w, enum espy_token_kind kind, const stru
 	if (kind != ESPY_TOKEN_BITS)
 		return;
 	k->num = bit_count(w, t, m->n[phase] * 8ull);
+	k->link = t->table;
 	if (t->fmt == ESPY_FMT_FD)
 		espy_walk_fd_set(w, m->p[phase], k->num);
 }

@@ -66,7 +66,11 @@ static void put_type(FILE *out, const struct espy_image *img, uint32_t type, uns
 		fprintf(out, "union %s", *name ? name : "?");
 		break;
 	case ESPY_T_BITS:
-		fputs(t->fmt == ESPY_FMT_SIGNAL ? "set of signals" : t->fmt == ESPY_FMT_FD ? "set of fds" : "set of cpus", out);
+		fputs(t->fmt == ESPY_FMT_SIGNAL ? "set of signals"
+		      : t->fmt == ESPY_FMT_FD	? "set of fds"
+		      : t->fmt == ESPY_FMT_ENUM ? "set of constants"
+						: "set of cpus",
+		      out);
 		break;
 	case ESPY_T_VOID:
 		fputs("-", out);

@@ -169,6 +169,9 @@ int main(int argc, char **argv)
 	const int five = 5, one = 1;
 
 	set(fd, SOL_SOCKET, SO_REUSEADDR, "SOL_SOCKET, SO_REUSEADDR", &five, 4, "[5]");
+	const unsigned filters[2] = { 1 | 1 << 2 | 1 << 18, ~(1u | 1 << 8) };
+	set(-1, SOL_RAW, 1, "SOL_RAW, ICMP_FILTER", &filters[0], 4, "[ICMP_ECHOREPLY 0x2 /* ICMP_??? */ ICMP_ADDRESSREPLY]");
+	set(-1, SOL_RAW, 1, "SOL_RAW, ICMP_FILTER", &filters[1], 4, "~[ICMP_ECHOREPLY ICMP_ECHO]");
 	set(-1, SOL_NETLINK, 6, "SOL_NETLINK, NETLINK_RX_RING", &five, 4, "[5]");
 	set(fd, SOL_SOCKET, SO_LINGER, "SOL_SOCKET, SO_LINGER", &(struct linger){ 1, 2 }, 8, "{l_onoff=1, l_linger=2}");
 	set(-1, SOL_IP, IP_ADD_MEMBERSHIP, "SOL_IP, IP_ADD_MEMBERSHIP",

@@ -448,6 +448,26 @@ void espy_text_integer(struct espy_text *t, const struct espy_token *v)
 	}
 }
 
+/* Bits that a table names. Of a set with more than half of them those that it lacks are shown. */
+static void put_named_bits(struct espy_text *t, const struct espy_token *v)
+{
+	const char *blank = "";
+	uint64_t set = 0;
+
+	for (uint64_t bit = 0; bit < v->num; bit++)
+		set += v->bytes[bit / 8] >> (bit % 8) & 1;
+	const bool lacking = set > v->num / 2;
+	espy_buf__puts(t->b, lacking ? "~[" : "[");
+	for (uint64_t bit = 0; bit < v->num; bit++) {
+		if ((v->bytes[bit / 8] >> (bit % 8) & 1) == lacking)
+			continue;
+		espy_buf__puts(t->b, blank);
+		blank = " ";
+		espy_text_table(t, v, bit);
+	}
+	espy_buf__putc(t->b, ']');
+}
+
 uint32_t espy_text_bits(struct espy_text *t, uint32_t i)
 {
 	const struct espy_token *v = &t->tokens.at[i++];
@@ -455,6 +475,10 @@ uint32_t espy_text_bits(struct espy_text *t, uint32_t i)
 
 	if (v->fmt == ESPY_FMT_SIGNAL) {
 		espy_text_sigset(t, v->bytes, v->len);
+		return i;
+	}
+	if (v->fmt == ESPY_FMT_ENUM) {
+		put_named_bits(t, v);
 		return i;
 	}
 	espy_buf__putc(t->b, '[');
