@@ -51,7 +51,17 @@ ESPY_API int espy_output_close(struct espy_output *o);
 
 /* ---- text: the lines of `espy trace` */
 
-enum espy_fd_text { ESPY_FD_NONE, ESPY_FD_PATH /* <path> */, ESPY_FD_ALL /* paths, and the peers of sockets */ };
+/* Bits: what is told of a descriptor. ESPY_FD_ALL stands for all of them. */
+enum espy_fd_text {
+	ESPY_FD_NONE = 0,
+	ESPY_FD_PATH = 1 << 0,	 /* <path> */
+	ESPY_FD_ALL = 1 << 1,
+	ESPY_FD_SOCKET = 1 << 2, /* protocol, addresses, peer */
+	ESPY_FD_DEV = 1 << 3,	 /* <path<char 1:3>> */
+	ESPY_FD_PIDFD = 1 << 4,
+	ESPY_FD_SIGNALFD = 1 << 5,
+	ESPY_FD_EVENTFD = 1 << 6,
+};
 enum espy_time_text { ESPY_TIME_NONE, ESPY_TIME_OF_DAY /* 13:37:42 */, ESPY_TIME_UNIX /* seconds since 1970 */ };
 enum espy_name_text { ESPY_NAMES, ESPY_NAMES_RAW /* numbers alone */, ESPY_NAMES_VERBOSE /* numbers, names as comments */ };
 enum espy_string_text {

@@ -217,7 +217,7 @@ static int check_sink(struct espy_trace_args *a)
 	a->tally.json = a->table.json = !strcmp(a->sink.name, "json");
 	a->sink.string_limit = a->text.string_limit;
 	a->sink.string_limit_given = true;
-	a->sink.fd_details = a->text.fds == ESPY_FD_ALL;
+	a->sink.fd_details = (a->text.fds & ~ESPY_FD_PATH) != 0;
 	a->sink.task_names = a->text.task_names;
 	a->sink.instruction_pointer = a->text.instruction_pointer;
 	return 0;

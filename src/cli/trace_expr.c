@@ -32,11 +32,13 @@ int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char 
 
 int espy_trace_decode_fds(struct espy_trace_args *a, const char *arg)
 {
-	unsigned bits;
+	unsigned bits, left = 0;
 
 	if (espy_trace_set(a, "decode-fds", espy_words_fds, arg, &bits))
 		return -EINVAL;
-	a->text.fds = bits & ESPY_FDS_MORE ? ESPY_FD_ALL : bits ? ESPY_FD_PATH : ESPY_FD_NONE;
+	for (const struct espy_word *w = espy_words_fds; w->word; w++)
+		left |= (unsigned)w->value & ~bits;
+	a->text.fds = left ? (enum espy_fd_text)bits : ESPY_FD_ALL;
 	return 0;
 }
 

@@ -21,8 +21,8 @@ const struct espy_word espy_words_quiet[] = {
 	{ "superseded", ESPY_QUIET_SUPERSEDED }, { NULL, 0 },
 };
 const struct espy_word espy_words_fds[] = {
-	{ "path", ESPY_FDS_PATH }, { "dev", ESPY_FDS_MORE }, { "socket", ESPY_FDS_MORE }, { "pidfd", ESPY_FDS_MORE },
-	{ "signalfd", ESPY_FDS_MORE }, { "eventfd", ESPY_FDS_MORE }, { NULL, 0 },
+	{ "path", ESPY_FD_PATH }, { "dev", ESPY_FD_DEV }, { "socket", ESPY_FD_SOCKET }, { "pidfd", ESPY_FD_PIDFD },
+	{ "signalfd", ESPY_FD_SIGNALFD }, { "eventfd", ESPY_FD_EVENTFD }, { NULL, 0 },
 };
 const struct espy_word espy_words_pids[] = {
 	{ "comm", ESPY_PIDS_COMM }, { "pidns", ESPY_PIDS_NS }, { NULL, 0 },

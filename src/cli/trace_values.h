@@ -13,7 +13,6 @@ struct espy_word {
 	int value;
 };
 
-enum { ESPY_FDS_PATH = 1, ESPY_FDS_MORE = 2 };
 enum { ESPY_PIDS_COMM = 1, ESPY_PIDS_NS = 2 };
 
 extern const struct espy_word espy_words_status[], espy_words_quiet[], espy_words_fds[], espy_words_pids[],

@@ -39,7 +39,7 @@ static int make_text(struct espy_engine *e, const struct espy_text_options *give
 	e->needs = (struct espy_needs){
 		.times = o.time != ESPY_TIME_NONE || o.relative_time || o.call_time,
 		.fds = o.fds != ESPY_FD_NONE,
-		.details = o.fds == ESPY_FD_ALL,
+		.details = (o.fds & ~ESPY_FD_PATH) != 0,
 		.comms = o.task_names || o.task_numbers,
 		.whole_data = e->filter->read.given || e->filter->write.given,
 		.str_limit = string_limit(o.string_limit, o.string_limit_given),

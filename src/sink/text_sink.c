@@ -6,6 +6,7 @@
 #include "sink/text_sink.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include "sink/hexdump.h"
 #include "sink/task_outputs.h"
@@ -483,8 +484,8 @@ static int text_start(struct espy_sink *s, const struct espy_stream *stream)
 			.abbrev = t->filter->abbrev.bits[abi],
 			.verbose = t->filter->verbose.bits[abi],
 			.raw = t->filter->raw.bits[abi],
-			.paths = t->o.fds != ESPY_FD_NONE,
-			.details = t->o.fds == ESPY_FD_ALL,
+			.paths = (t->o.fds & (ESPY_FD_PATH | ESPY_FD_ALL)) != 0,
+			.details = t->o.fds & ESPY_FD_ALL ? UINT_MAX : (unsigned)t->o.fds & ~(unsigned)ESPY_FD_PATH,
 			.comms = t->o.task_names,
 			.pids = t->o.task_numbers,
 		};

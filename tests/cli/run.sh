@@ -48,6 +48,13 @@ run 0 "$trace" -o '!cat >piped2' -e trace=none true
 same "-o '!command'" "+++ exited with 0 +++" "$(cat piped2)"
 run 0 "$trace" -ff -o each -e trace=none sh -c 'true & wait; /bin/true; exit 0'
 same "-ff: a file for each process" 3 "$(ls each.* | wc -l)"
+reads='read x </etc/passwd; read y </dev/null; true'
+run 0 "$trace" -e decode-fds=dev -e trace=read -o fds sh -c "$reads"
+shows '^read(0, "' fds
+shows '^read(0</dev/null<char 1:3>>, "", ' fds
+run 0 "$trace" -e decode-fds=path,pidfd -e trace=read -o fds sh -c "$reads"
+shows '^read(0</etc/passwd>, "' fds
+shows '^read(0</dev/null>, "", ' fds
 run 1 "$trace" -o nosuch/file true
 shows "^espy: Can't .*'nosuch/file'.*: No such file or directory$" "$dir/err"
 [ -c /dev/full ] && {

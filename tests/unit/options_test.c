@@ -114,7 +114,7 @@ static void test_long(void **state)
 	     "true");
 	assert_true(args.follow == 1 && args.text.string_limit == 7 && args.text.column == 3);
 	assert_true(args.text.time == ESPY_TIME_UNIX && args.text.time_precision == 9 && args.text.relative_precision == 3);
-	assert_true(args.text.call_time_precision == 0 && args.text.fds == ESPY_FD_ALL && args.quiet == ESPY_QUIET_EXIT);
+	assert_true(args.text.call_time_precision == 0 && args.text.fds == (ESPY_FD_PATH | ESPY_FD_SOCKET) && args.quiet == ESPY_QUIET_EXIT);
 	assert_int_equal(args.status, ESPY_STATUS_FAILED | ESPY_STATUS_UNFINISHED);
 	assert_true(!strcmp(args.session.source, "ptrace") && args.session.hang_ms == 0 && args.session.ring_bytes == 65536 &&
 		    args.session.rings == 2);

@@ -20,7 +20,7 @@ struct espy_text_opts {
 	enum espy_hex hex;
 	bool arg_names;      /* -N */
 	bool paths;	     /* -y */
-	bool details;	     /* -yy */
+	unsigned details;    /* -yy: of which kinds of files (enum espy_fd_text) */
 	bool comms;	     /* -Y */
 	bool pids;	     /* --decode-pids=pidns */
 	unsigned column;     /* -a; default 40 */

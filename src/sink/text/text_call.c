@@ -24,8 +24,8 @@ enum espy_manner espy_text__manner(const struct espy_text_opts *o, uint32_t nr)
 
 void espy_text__want(const struct espy_text_opts *o, struct espy_want *want)
 {
-	want->paths |= o->paths;
-	want->details |= o->details;
+	want->paths |= o->paths || o->details;
+	want->details |= o->details != 0;
 	want->comms |= o->comms;
 	want->pids |= o->pids;
 	want->dates = true;

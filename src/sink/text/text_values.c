@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Leaves: integers by their format, bit sets. */
 #include <arpa/inet.h>
+#include <espy/espy.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -59,15 +62,35 @@ static void put_inet4(struct espy_text *t, const struct espy_token *v)
 	espy_text_end_style(t);
 }
 
+/* The kind of file that can be told in full; 0: none of those that have a word of their own. */
+static unsigned kind_of_file(const struct espy_token *v)
+{
+	static const struct {
+		const char *begins;
+		unsigned kind;
+	} kinds[] = { { "socket:[", ESPY_FD_SOCKET },
+		      { "anon_inode:[pidfd]", ESPY_FD_PIDFD },
+		      { "pidfd:[", ESPY_FD_PIDFD },
+		      { "anon_inode:[eventfd]", ESPY_FD_EVENTFD },
+		      { "anon_inode:[signalfd]", ESPY_FD_SIGNALFD } };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strncmp(v->name, kinds[i].begins, strlen(kinds[i].begins)))
+			return kinds[i].kind;
+	/* no other file has this sign, which is escaped in names */
+	return v->bytes && memchr(v->bytes, '<', v->len) ? ESPY_FD_DEV : 0;
+}
+
 void espy_text_fd(struct espy_text *t, const struct espy_token *v)
 {
 	struct espy_buf *b = t->b;
+	const bool details = v->bytes && (t->o->details == UINT_MAX || t->o->details & kind_of_file(v));
 
-	if (!t->o->paths)
+	if (!t->o->paths && !details)
 		return;
 	const size_t gone = espy_fd_gone_suffix(v->name);
 	espy_buf__putc(b, '<');
-	if (t->o->details && v->bytes)
+	if (details)
 		espy_buf__put(b, v->bytes, v->len);
 	else
 		espy_buf__quote(b, (const uint8_t *)v->name, strlen(v->name) - gone, ESPY_HEX_NONE, "<>", false);
