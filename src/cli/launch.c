@@ -214,7 +214,7 @@ int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
 		if (err == -ENOENT && !strchr(name, '/'))
 			espy_cli__say(a->cli, "Cannot find executable '%s'", name);
 		else
-			espy_cli__say(a->cli, "Can't stat '%s': %s", name, strerror(-err));
+			espy_cli__say(a->cli, "Cannot stat '%s': %s", name, strerror(-err));
 		return err;
 	}
 	while (a->run.command[argc])

@@ -84,7 +84,7 @@ static int check_letters(struct espy_trace_args *a)
 	if (a->letters.y && a->longs.fds)
 		return both(a, "-y", "--decode-fds");
 	if (a->letters.q && a->longs.quiet)
-		return both(a, "-q", "--quiet");
+		return both(a, "-q", "-e quiet/--quiet");
 	if (a->comm_letter && a->longs.pids)
 		return both(a, "-Y", "--decode-pids");
 	if (a->letters.D && a->longs.daemon)

@@ -90,9 +90,11 @@ static int qualifier(struct espy_trace_args *a, const char *expr)
 		err = espy_trace_set(a, "status", espy_words_status, arg, &a->status);
 		break;
 	case QUIET:
+		a->longs.quiet = true;
 		err = espy_trace_set(a, "quiet", espy_words_quiet, arg, &a->quiet);
 		break;
 	case DECODE_FDS:
+		a->longs.fds = true;
 		err = espy_trace_decode_fds(a, arg);
 		break;
 	case DECODE_PIDS:

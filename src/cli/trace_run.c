@@ -95,7 +95,7 @@ static int open_output(const struct espy_trace_args *a, struct espy_output **out
 		return espy_output_per_task(out, a->out.name, a->out.append);
 	err = espy_output_open(out, a->out.name, a->out.append);
 	if (err)
-		espy_cli__say(a->cli, "Can't open '%s': %s", a->out.name, strerror(-err));
+		espy_cli__say(a->cli, "Cannot fopen '%s': %s", a->out.name, strerror(-err));
 	return err;
 }
 

@@ -55,8 +55,12 @@ shows '^read(0</dev/null<char 1:3>>, "", ' fds
 run 0 "$trace" -e decode-fds=path,pidfd -e trace=read -o fds sh -c "$reads"
 shows '^read(0</etc/passwd>, "' fds
 shows '^read(0</dev/null>, "", ' fds
+run 1 "$trace" -y -e decode-fds=path true
+says "espy: -y and --decode-fds cannot be provided simultaneously"
+run 1 "$trace" -q -e quiet=exit true
+says "espy: -q and -e quiet/--quiet cannot be provided simultaneously"
 run 1 "$trace" -o nosuch/file true
-shows "^espy: Can't .*'nosuch/file'.*: No such file or directory$" "$dir/err"
+shows "^espy: Cannot fopen 'nosuch/file': No such file or directory$" "$dir/err"
 [ -c /dev/full ] && {
 	run 1 "$trace" -o /dev/full true
 	shows 'No space left on device' "$dir/err"

@@ -85,11 +85,11 @@ says "espy: inject=read:error=1: the calls of a trace cannot be changed"
 run 1 "$espy" trace nosuch-program
 says "espy: Cannot find executable 'nosuch-program'"
 run 1 "$espy" trace ./nosuch-program
-says "espy: Can't stat './nosuch-program': No such file or directory"
+says "espy: Cannot stat './nosuch-program': No such file or directory"
 run 1 "$espy" trace ''
 # Escape sequences do not reach the terminal.
 run 1 "$espy" trace "$(printf './\033[31m')"
-says "espy: Can't stat './\\033[31m': No such file or directory"
+says "espy: Cannot stat './\\033[31m': No such file or directory"
 run 1 "$espy" trace -e "$(printf 'a\033[31m')" true
 says "espy: invalid system call 'a\\033[31m'"
 run 1 "$espy" trace -p abc
