@@ -85,8 +85,6 @@ static int check_letters(struct espy_trace_args *a)
 		return both(a, "-y", "--decode-fds");
 	if (a->letters.q && a->longs.quiet)
 		return both(a, "-q", "-e quiet/--quiet");
-	if (a->comm_letter && a->longs.pids)
-		return both(a, "-Y", "--decode-pids");
 	if (a->letters.D && a->longs.daemon)
 		return both(a, "-D", "--daemonize");
 	if (a->letters.D > 3)
@@ -302,6 +300,8 @@ static void check_seccomp(struct espy_trace_args *a)
 		espy_cli__say(a->cli, "--seccomp-bpf cannot be used without -f/--follow-forks, disabling");
 	else if (a->call_limit)
 		espy_cli__say(a->cli, "--seccomp-bpf is not compatible with --syscall-limit, disabling");
+	else if (!espy_filter_has(a->filter, ESPY_FILTER_CALLS))
+		espy_cli__say(a->cli, "Seccomp filter is requested but there are no syscalls to filter.  See -e trace to filter syscalls.");
 	if (a->pid_cnt || !a->follow || a->call_limit)
 		a->session.seccomp = false;
 	/* A task whose filter asks for a tracer that is gone would see its calls fail: it must not outlive us. */

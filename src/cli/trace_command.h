@@ -69,9 +69,8 @@ struct espy_trace_args {
 		unsigned t, x, y, q, D, f, T;
 	} letters;
 	struct {
-		bool time, hex, fds, quiet, daemon, pids;
+		bool time, hex, fds, quiet, daemon;
 	} longs;
-	bool comm_letter;
 	const char *status_word; /* -z or -Z, as typed last */
 	bool status_twice;
 };

@@ -126,6 +126,10 @@ int espy_trace_expr(struct espy_trace_args *a, const char *expr)
 	if (taken)
 		return taken < 0 ? taken : 0;
 	if (espy_filter_select(a->filter, expr, err, sizeof(err))) {
+		/* strace says what is wrong, and no more */
+		char *more = a->cli->strace_mode ? strstr(err, "': ") : NULL;
+		if (more)
+			more[1] = 0;
 		espy_cli__say(a->cli, "%s", err);
 		return -EINVAL;
 	}

@@ -105,7 +105,7 @@ int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 	case F_VERBOSE:
 		return espy_trace_expr(a, "abbrev=none");
 	case F_COMM:
-		a->comm_letter = a->text.task_names = true;
+		a->text.task_names = true;
 		break;
 	case F_COUNT:
 	case F_COUNT_TOO: {
@@ -209,10 +209,7 @@ int espy_do_fds(void *ctx, const struct espy_opt_use *use)
 
 int espy_do_pids(void *ctx, const struct espy_opt_use *use)
 {
-	struct espy_trace_args *a = ctx;
-
-	a->longs.pids = true;
-	return espy_trace_decode_pids(a, use->arg);
+	return espy_trace_decode_pids(ctx, use->arg);
 }
 
 int espy_do_quiet(void *ctx, const struct espy_opt_use *use)

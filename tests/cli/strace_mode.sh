@@ -14,6 +14,8 @@ run 1 strace --foo
 says "strace: unrecognized option '--foo'"
 run 1 strace -e nosuch true
 says "strace: invalid system call 'nosuch'"
+run 1 strace -e inject=read:error=x true
+says "strace: invalid inject argument 'read:error=x'"
 run 1 ./strace --foo
 says "./strace: unrecognized option '--foo'"
 run 0 strace -h
@@ -24,6 +26,10 @@ need_tracing
 run 3 strace -f -o out -s 100 -e trace=execve,exit_group sh -c 'exit 3'
 shows '^[0-9]* *execve(".*/sh", \["sh", "-c", "exit 3"\], 0x[0-9a-f]* /\* [0-9]* vars \*/) = 0$' out
 shows '^[0-9]* *exit_group(3)  *= ?$' out
+run 0 strace -Y --decode-pids=comm -f --seccomp-bpf -o out true
+says "strace: Seccomp filter is requested but there are no syscalls to filter.  See -e trace to filter syscalls."
+run 0 strace -f --seccomp-bpf -e trace=close -o out true
+same "no message of a filter that has calls" "" "$(cat "$dir/err")"
 run 0 strace -e trace=none true
 same "no message of espy's own" "+++ exited with 0 +++" "$(cat "$dir/err")"
 # Ended by a signal it dies of it, also after -p.
