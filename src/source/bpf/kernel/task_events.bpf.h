@@ -146,15 +146,17 @@ static __always_inline void send_open_fds(struct task_struct *task)
 		struct espy_rec_fact f;
 		u64 bits[ESPY_OPEN_FD_WORDS];
 	} *rec = OUT_RESERVE(sizeof(*rec), sizeof(*rec));
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct fdtable *fdt;
 	u64 size;
 
+	/* At once: the verifier of 6.1 takes a record that it has seen to be there for NULL again if calls lie between. */
 	if (!rec) {
 		ring_full();
 		return;
 	}
 	for (u32 i = 0; i < ESPY_OPEN_FD_WORDS; i++)
 		rec->bits[i] = 0;
+	fdt = BPF_CORE_READ(task, files, fdt);
 	size = BPF_CORE_READ(fdt, max_fds) / 8;
 	CLAMP(size, ESPY_OPEN_FD_WORDS * 8);
 	bpf_probe_read_kernel(rec->bits, size, BPF_CORE_READ(fdt, open_fds));
