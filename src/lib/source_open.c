@@ -170,8 +170,6 @@ static const char *needs_stopping_source(const struct espy_session *s)
 		return "--kill-on-exit";
 	if (s->tamper_cnt)
 		return "-e inject=";
-	if (o->stack_frames)
-		return "-k";
 	return NULL;
 }
 
@@ -179,7 +177,8 @@ static unsigned needed_caps(const struct espy_session *s)
 {
 	const struct espy_session_options *o = &s->o;
 
-	return (s->probes ? ESPY_SRC_PROBES : 0) | (o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0) | (o->flight_bytes ? ESPY_SRC_FLIGHT : 0);
+	return (s->probes ? ESPY_SRC_PROBES : 0) | (o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0) |
+	       (o->flight_bytes ? ESPY_SRC_FLIGHT : 0) | (o->stack_frames ? ESPY_SRC_STACKS : 0);
 }
 
 /* Finds a call that both rules change, by ABI and number. */
@@ -257,7 +256,8 @@ static int choose_source(struct espy_session *s)
 	const char *asked = o->source && strcmp(o->source, "auto") ? o->source : NULL;
 	char why[512] = "";
 
-	if (!asked && stopping && !o->all && !o->cgroup)
+	/* Passively, frames of a program that ends at once may be missing. */
+	if (!asked && (stopping || o->stack_frames) && !o->all && !o->cgroup)
 		asked = "ptrace";
 	if (asked && !strcmp(asked, "bpf") && stopping) {
 		espy_session__error(s, "%s needs a source that stops the task: use --source=ptrace", stopping);

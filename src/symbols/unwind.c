@@ -15,6 +15,7 @@
 /* More processes than that are not remembered at a time; an older one is looked at anew. */
 #define PROCESSES_MAX 256
 #define PAGE 4096u
+#define BEYOND 65536u /* bytes: so far behind a copy of the stack an address is still one of the stack */
 
 struct process {
 	pid_t tgid;
@@ -24,6 +25,8 @@ struct process {
 	bool native;
 	uint64_t page_addr; /* 0: none is here */
 	uint8_t page[PAGE];
+	const struct espy_stack_copy *copy; /* NULL: it stands in a stop */
+	bool beyond;			    /* the way of frames leads beyond the copy */
 	UT_hash_handle hh;
 };
 
@@ -125,6 +128,20 @@ static bool copy_memory(pid_t pid, uint64_t addr, void *to, size_t size)
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
+/* Memory outside of the copy may have changed since. */
+static bool read_copy(struct process *p, uint64_t addr, Dwarf_Word *word, size_t size)
+{
+	const struct espy_stack_copy *c = p->copy;
+	const uint64_t at = addr - c->regs[ESPY_REG_SP];
+
+	if (at < c->size && size <= c->size - at) {
+		memcpy(word, c->bytes + at, size);
+		return true;
+	}
+	p->beyond |= at >= c->size && at < c->size + BEYOND;
+	return false;
+}
+
 static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *process)
 {
 	struct process *p = process;
@@ -132,6 +149,8 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *pro
 	const uint64_t page = addr & ~(uint64_t)(PAGE - 1);
 
 	*word = 0;
+	if (p->copy)
+		return read_copy(p, addr, word, size);
 	if (addr - page + size > PAGE)
 		return copy_memory(dwfl_pid(dwfl), addr, word, size);
 	if (p->page_addr != page || !page) {
@@ -150,7 +169,9 @@ static bool set_registers(Dwfl_Thread *thread, void *process)
 	struct user_regs_struct r;
 	uint64_t regs[ESPY_DWARF_REGS];
 
-	if (espy_stopped__get(dwfl_thread_tid(thread), &r))
+	if (p->copy)
+		espy_stopped__of(&r, p->copy->regs);
+	else if (espy_stopped__get(dwfl_thread_tid(thread), &r))
 		return false;
 	p->native = espy_stopped__is_native(&r);
 	p->page_addr = 0;
@@ -234,14 +255,10 @@ static int on_frame(Dwfl_Frame *frame, void *ctx)
 	return DWARF_CB_OK;
 }
 
-size_t espy_unwinder__frames(struct espy_unwinder *u, pid_t tgid, pid_t tid, struct espy_unwound_frame *frames, size_t max,
-			     bool *more)
+static size_t find_frames(struct process *p, pid_t tid, struct espy_unwound_frame *frames, size_t max, bool *more)
 {
-	struct walk w = { .process = find_process(u, tgid), .frames = frames, .max = max };
+	struct walk w = { .process = p, .frames = frames, .max = max };
 
-	*more = false;
-	if (!w.process)
-		return 0;
 	dwfl_getthread_frames(w.process->dwfl, tid, on_frame, &w);
 	/* A file that was mapped since the last look. What lies in no file at all costs a second look each time. */
 	if (w.unknown && read_maps(w.process)) {
@@ -250,6 +267,32 @@ size_t espy_unwinder__frames(struct espy_unwinder *u, pid_t tgid, pid_t tid, str
 	}
 	*more = w.more;
 	return w.cnt;
+}
+
+size_t espy_unwinder__frames(struct espy_unwinder *u, pid_t tgid, pid_t tid, struct espy_unwound_frame *frames,
+			     size_t max, bool *more)
+{
+	struct process *p = find_process(u, tgid);
+
+	*more = false;
+	return p ? find_frames(p, tid, frames, max, more) : 0;
+}
+
+size_t espy_unwinder__frames_of_copy(struct espy_unwinder *u, pid_t tgid, pid_t tid, const struct espy_stack_copy *copy,
+				     struct espy_unwound_frame *frames, size_t max, bool *more)
+{
+	struct process *p = find_process(u, tgid);
+	size_t cnt;
+
+	*more = false;
+	if (!p)
+		return 0;
+	p->copy = copy;
+	p->beyond = false;
+	cnt = find_frames(p, tid, frames, max, more);
+	p->copy = NULL;
+	*more |= copy->cut && p->beyond;
+	return cnt;
 }
 
 #else
@@ -274,6 +317,13 @@ size_t espy_unwinder__frames(struct espy_unwinder *u, pid_t tgid, pid_t tid, str
 	(void)max;
 	*more = false;
 	return 0;
+}
+
+size_t espy_unwinder__frames_of_copy(struct espy_unwinder *u, pid_t tgid, pid_t tid, const struct espy_stack_copy *copy,
+				     struct espy_unwound_frame *frames, size_t max, bool *more)
+{
+	(void)copy;
+	return espy_unwinder__frames(u, tgid, tid, frames, max, more);
 }
 
 void espy_unwinder__forget(struct espy_unwinder *u, pid_t tgid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Call stacks of tasks that stand in a stop of ptrace(2), by the unwind tables of the files that their process has mapped
- * (.eh_frame suffices). Used by the thread that traces them.
+ * Call stacks, by the unwind tables of the files that a process has mapped (.eh_frame suffices): of a task that stands
+ * in a stop of ptrace(2), for the thread that traces it, or of a copy of registers and stack.
  */
 #ifndef ESPY_SYMBOLS_UNWIND_H
 #define ESPY_SYMBOLS_UNWIND_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "arch/machine_regs.h"
 
 struct espy_unwound_frame {
 	uint64_t addr;	      /* as the file numbers its memory; of a caller: the last byte of its call instruction */
@@ -29,6 +30,19 @@ void espy_unwinder__free(struct espy_unwinder *u);
  */
 size_t espy_unwinder__frames(struct espy_unwinder *u, pid_t tgid, pid_t tid, struct espy_unwound_frame *frames, size_t max,
 			     bool *more);
+/* Registers and stack of a task as they were at one moment. */
+struct espy_stack_copy {
+	uint64_t regs[ESPY_REG_CNT];
+	const uint8_t *bytes; /* of the stack, from the stack pointer on */
+	size_t size;
+	bool cut; /* the stack goes on behind them */
+};
+/*
+ * The same of a copy. The process runs on; what it has mapped is read now if it was not read before, so of a process
+ * that has ended meanwhile frames may be missing. *more: also if the way leads beyond a copy that was cut.
+ */
+size_t espy_unwinder__frames_of_copy(struct espy_unwinder *u, pid_t tgid, pid_t tid, const struct espy_stack_copy *copy,
+				     struct espy_unwound_frame *frames, size_t max, bool *more);
 /* Forgets all knowledge of a process: it has another image, or has ended. */
 void espy_unwinder__forget(struct espy_unwinder *u, pid_t tgid);
 

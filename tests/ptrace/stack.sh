@@ -50,8 +50,6 @@ run 1 "$espy" trace -k -Z -e trace=openat -o log cat "$dir/wanted" "$dir/none"
 same "-Z: as many stacks as calls" "$(grep -c '^openat(' log) $(grep -c '^openat(' log)" "$(stacks log)"
 run 1 "$espy" trace --stack-trace=foo true
 run 1 "$espy" trace --stack-trace-frame-limit=0 true
-run 1 "$espy" trace --source=bpf -k true
-says "espy: -k needs a source that stops the task: use --source=ptrace"
 
 # In a trace: the same lines, and none without -k.
 run 3 "$espy" trace -kk -e trace=getpgid,exit_group -o log --record=t "$calls"
@@ -65,4 +63,31 @@ run 3 "$espy" trace -k -e trace=getpgid -o log --record=other "$dir/mine"
 cp /bin/true new && mv new mine
 run 0 "$espy" show -k other
 shows "^ > $dir/mine() \[0x[0-9a-f]*\]\$" out
+
+# Passively: the same way, of a process that nobody stops.
+"$espy" doctor --source=bpf >"$dir/doctor" 2>&1 || { echo "passive stacks: left out: $(tail -n 1 "$dir/doctor")"; finish; }
+stacks_come() { [ "$(grep -c '^getpgid(' log)" -ge 3 ]; }
+# passive DEPTH ARGUMENTS...: the first whole stack is in the file `one`
+passive() {
+	depth=$1
+	shift
+	rm -f end log
+	"$calls" "$depth" "$dir/end" & subject=$!
+	"$espy" trace --source=bpf -k -e trace=getpgid -p $subject -o log "$@" 2>err & tracer=$!
+	wait_for 60 stacks_come || { echo "not ok passively: no stack: $(cat err)"; bad=1; }
+	: >end
+	wait $subject $tracer
+	awk '/^getpgid/ && n++ == 2 { exit } n == 2' log >one # the first may be one that was on its way
+}
+passive 2
+same "passively: the way to the call" "innermost deeper deeper deeper main _start " "$(ours one)"
+shows '^ > /[^ ]*libc[^ ]*(syscall+0x[0-9a-f]*) \[0x[0-9a-f]*\]$' one
+passive 2 --stack-trace-frame-limit=3
+same "passively: three frames, and that there are more" "3  > too many stack frames" "$(grep -c '^ > /' one) $(tail -n 1 one)"
+passive 3000 --stack-trace-frame-limit=1024
+same "passively: a stack beyond its copy" " > too many stack frames" "$(tail -n 1 one)"
+passive 2 --record=few --force
+run 0 "$espy" show -k few
+same "passively: live and shown" "$(cat log)" "$(cat out)"
+run 0 "$espy" trace --source=bpf -k -e trace=getpgid -o log --rings=cpu true
 finish

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A subject of stack.sh: a call behind a known way of functions. No frame is to be optimised away. */
+/*
+ * A subject of stack.sh: stack_calls [DEPTH [FILE]] makes a call behind a known way of functions, with FILE again and
+ * again until it exists. No frame is to be optimised away.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -29,7 +32,9 @@ __attribute__((noinline)) static void leave(void)
 
 int main(int argc, char **argv)
 {
-	deeper(argc > 1 ? atoi(argv[1]) : 2);
+	do
+		deeper(argc > 1 ? atoi(argv[1]) : 2);
+	while (argc > 2 && access(argv[2], F_OK) && !usleep(20000)); /* sleeps: in a polling loop */
 	leave();
 	return 0;
 }

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
 #include <sys/user.h>
+#include "arch/machine_regs.h"
 
 /* Reads the registers of a stopped task, and writes them. 0, or -errno. */
 static inline int espy_stopped__get(pid_t tid, struct user_regs_struct *r)
@@ -18,6 +20,14 @@ static inline int espy_stopped__get(pid_t tid, struct user_regs_struct *r)
 static inline int espy_stopped__set(pid_t tid, const struct user_regs_struct *r)
 {
 	return ptrace(PTRACE_SETREGS, tid, NULL, r) ? -errno : 0;
+}
+
+/* The same registers, copied by the kernel: as enum espy_reg counts them, which is how struct user_regs_struct begins.
+ */
+static inline void espy_stopped__of(struct user_regs_struct *r, const uint64_t regs[ESPY_REG_CNT])
+{
+	memset(r, 0, sizeof(*r));
+	memcpy(r, regs, ESPY_REG_CNT * sizeof(*regs));
 }
 
 static inline uint64_t espy_stopped__ip(const struct user_regs_struct *r)

@@ -135,6 +135,7 @@ struct bpf_source {
 	struct bpf_spare *spare; /* ring/spare.h; NULL: none was needed yet */
 	bool spare_tried;
 	struct bpf_rings rings; /* one per CPU instead of these; then `ring` only wakes the reader */
+	struct bpf_stacks *stacks; /* stacks.h; NULL: none was needed yet */
 	uint32_t triggers;    /* flight recorder: number of triggers that poll() has told */
 	bool loaded;
 	uint32_t mode;

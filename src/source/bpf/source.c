@@ -15,6 +15,7 @@
 #include "bpf_source.h"
 #include "source/bpf/hold/pause.h"
 #include "source/bpf/ring/spare.h"
+#include "source/bpf/stacks.h"
 
 #define INIT_PID_NS 0xEFFFFFFCu
 #define INIT_USER_NS 0xEFFFFFFDu
@@ -233,6 +234,16 @@ static int deliver_probe(struct delivery *d, const struct espy_rec_probe *rec)
 	return stop ? stop : after;
 }
 
+/* Gives a call, and behind it its stack. */
+static int deliver_with_stack(struct delivery *d, const struct espy_rec *call)
+{
+	const int stop = d->fn(d->ctx, call);
+	const struct espy_rec *stack = bpf_stacks__of(d->s, call);
+	const int after = stack ? d->fn(d->ctx, stack) : 0;
+
+	return stop ? stop : after;
+}
+
 static int deliver(void *ctx, const void *data, size_t size)
 {
 	struct delivery *d = ctx;
@@ -249,7 +260,12 @@ static int deliver(void *ctx, const void *data, size_t size)
 	case ESPY_REC_EXIT:
 		s->tasks.heard_ms[rec->tid & (ESPY_BPF_PID_LIMIT - 1)] = d->now_ms;
 		s->tasks.shown[rec->tid & (ESPY_BPF_PID_LIMIT - 1)] = 0;
+		if (s->stacks)
+			return deliver_with_stack(d, rec);
 		break;
+	case ESPY_BPF_REC_STACK:
+		bpf_stacks__keep(s, data, size);
+		return 0;
 	case ESPY_REC_FORK:
 		s->stats.tasks++;
 		bpf_tasks__add(&s->tasks, ((const struct espy_rec_fork *)rec)->child_tid, d->now_ms);
@@ -258,9 +274,11 @@ static int deliver(void *ctx, const void *data, size_t size)
 		if (((const struct espy_rec_exec *)rec)->old_tid)
 			bpf_tasks__remove(&s->tasks, ((const struct espy_rec_exec *)rec)->old_tid);
 		bpf_tasks__add(&s->tasks, rec->tid, d->now_ms);
+		bpf_stacks__forget(s, rec);
 		break;
 	case ESPY_REC_TASK_EXIT:
 		bpf_tasks__remove(&s->tasks, rec->tid);
+		bpf_stacks__forget(s, rec);
 		break;
 	case ESPY_REC_LOST:
 		if (rec->nr < ESPY_LOST_REASONS)
@@ -543,13 +561,14 @@ static void bpf_close(struct espy_source *src)
 	bpf_source_unload(s);
 	bpf_tables__free(&s->tables);
 	bpf_tasks__free(&s->tasks);
+	bpf_stacks__free(s);
 	free(s);
 }
 
 const struct espy_source_ops espy_source_bpf = {
 	.name = "bpf",
-	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_SYSTEM_WIDE | ESPY_SRC_COUNT | ESPY_SRC_FLIGHT | ESPY_SRC_FDS | ESPY_SRC_GATES |
-		ESPY_SRC_PID_NUMBERS | ESPY_SRC_PROBES,
+	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_SYSTEM_WIDE | ESPY_SRC_COUNT | ESPY_SRC_FLIGHT | ESPY_SRC_FDS |
+		ESPY_SRC_GATES | ESPY_SRC_PID_NUMBERS | ESPY_SRC_PROBES | ESPY_SRC_STACKS,
 	.probe = bpf_probe,
 	.open = bpf_open,
 	.set_calls = bpf_set_calls,

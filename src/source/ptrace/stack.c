@@ -4,77 +4,29 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "base/align.h"
+#include "source/stack_record.h"
 #include "symbols/unwind.h"
-
-/* Of one stack: each file once. */
-struct files {
-	const struct espy_unwound_frame *of[ESPY_STACK_FRAMES_MAX];
-	uint32_t cnt;
-};
-
-static uint32_t file_index(struct files *files, const struct espy_unwound_frame *f)
-{
-	if (!f->path)
-		return ESPY_STACK_NO_FILE;
-	for (uint32_t i = 0; i < files->cnt; i++)
-		if (!strcmp(files->of[i]->path, f->path))
-			return i;
-	files->of[files->cnt] = f;
-	return files->cnt++;
-}
-
-/* Appends a file; false: there is no room for it in a record. */
-static bool put_file(struct espy_rec_stack *rec, const struct espy_unwound_frame *f)
-{
-	const size_t path_sz = strlen(f->path) + 1, size = espy_pad8(sizeof(struct espy_stack_file) + path_sz);
-	struct espy_stack_file *to = (void *)((char *)rec + rec->rec.size);
-
-	if (path_sz > UINT16_MAX || rec->rec.size + size > ESPY_REC_MAX)
-		return false;
-	memset(to, 0, size);
-	to->path_sz = (uint16_t)path_sz;
-	to->build_id_sz = f->build_id_sz;
-	memcpy(to->build_id, f->build_id, f->build_id_sz);
-	memcpy(to + 1, f->path, path_sz);
-	rec->rec.size += (uint32_t)size;
-	return true;
-}
 
 /* Makes the record in the scratch buffer. Returns NULL if no stack is to be had. */
 static const struct espy_rec *make_stack(struct espy_ptrace *p, struct espy_ptask *t)
 {
-	struct espy_rec_stack *rec = (void *)p->scratch;
-	struct espy_stack_frame *frames = (void *)(rec + 1);
-	const size_t max =
-		p->opts.stops.stack_frames < ESPY_STACK_FRAMES_MAX ? p->opts.stops.stack_frames : ESPY_STACK_FRAMES_MAX;
-	struct espy_unwound_frame *unwound;
-	struct files files = { .cnt = 0 };
+	const size_t max = espy_stack_record__frames(p->opts.stops.stack_frames);
+	struct espy_unwound_frame *frames;
 	bool more;
 
 	if (!p->unwinder)
 		p->unwinder = espy_unwinder__new();
-	unwound = calloc(max, sizeof(*unwound));
-	if (!p->unwinder || !unwound) {
-		free(unwound);
+	frames = calloc(max, sizeof(*frames));
+	if (!p->unwinder || !frames) {
+		free(frames);
 		return NULL;
 	}
-	const size_t cnt = espy_unwinder__frames(p->unwinder, t->tgid, t->tid, unwound, max, &more);
+	const size_t cnt = espy_unwinder__frames(p->unwinder, t->tgid, t->tid, frames, max, &more);
+	struct espy_rec_stack *rec = (void *)p->scratch;
 
-	*rec = (struct espy_rec_stack){
-		.rec = { .size = (uint32_t)(sizeof(*rec) + cnt * sizeof(*frames)),
-			 .type = ESPY_REC_STACK,
-			 .flags = more ? ESPY_STACK_MORE : 0,
-			 .tid = (uint32_t)t->tid,
-			 .tgid = (uint32_t)t->tgid,
-			 .time_ns = p->now_ns },
-		.frame_cnt = (uint32_t)cnt,
-	};
-	for (size_t i = 0; i < cnt; i++)
-		frames[i] = (struct espy_stack_frame){ .addr = unwound[i].addr, .file = file_index(&files, &unwound[i]) };
-	while (rec->file_cnt < files.cnt && put_file(rec, files.of[rec->file_cnt]))
-		rec->file_cnt++;
-	free(unwound);
+	rec->rec = (struct espy_rec){ .tid = (uint32_t)t->tid, .tgid = (uint32_t)t->tgid, .time_ns = p->now_ns };
+	espy_stack_record__make(rec, frames, cnt, more);
+	free(frames);
 	return &rec->rec;
 }
 

@@ -12,6 +12,7 @@
 #include "general.bpf.h"
 #include "fast.bpf.h"
 #include "fdmade.bpf.h"
+#include "stack.bpf.h"
 #include "tally.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -102,6 +103,8 @@ int espy_raw_exit(u64 *ctx)
 		return 0;
 	c.task = task;
 	if (conf.count_only || fast_exit(&c)) {
+		if (conf.stack_bytes)
+			bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_STACK);
 		if (conf.tell_fds)
 			bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_FDNAME);
 		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_GENERAL);
@@ -109,6 +112,17 @@ int espy_raw_exit(u64 *ctx)
 	/* In that place is a program only where tasks can be held. */
 	if (c.wrote && must_wait())
 		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_PAUSE);
+	return 0;
+}
+
+/* Loaded if call stacks are wanted. Every call of the general path comes here first. */
+SEC("espy/sys_exit")
+int espy_raw_stack(u64 *ctx)
+{
+	send_stack(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0]);
+	if (conf.tell_fds)
+		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_FDNAME);
+	bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_GENERAL);
 	return 0;
 }
 

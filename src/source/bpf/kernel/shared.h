@@ -6,6 +6,7 @@
 #ifndef ESPY_BPF_SHARED_H
 #define ESPY_BPF_SHARED_H
 
+#include "arch/machine_regs.h"
 #include "record/record.h"
 #include "record/plan.h"
 #include "record/tally_spec.h"
@@ -50,6 +51,7 @@ struct espy_bpf_conf {
 	__u32 guard_compat; /* 32-bit calls are wanted, and the programs of single calls do not see them */
 	__u32 trigger_cnt;
 	__u32 gate_cnt; /* 0: the verifier looks at nothing that gates need */
+	__u32 stack_bytes; /* -k: so much of the stack in front of each call; 0: nothing */
 	struct { /* -P (paths.bpf.h) */
 		__u32 cnt; /* 0: each call is wanted whatever it touches */
 		__u32 len[ESPY_BPF_PATHS];
@@ -239,7 +241,18 @@ struct espy_bpf_pausing {
 enum { ESPY_OWN_HOLD, ESPY_OWN_LOOK }; /* espy_bpf_shared.own_tgid */
 
 /* The programs that a call goes through in turn, if the session has them: keys of espy_raw_next and espy_one_next. */
-enum { ESPY_NEXT_GENERAL, ESPY_NEXT_FDNAME, ESPY_NEXT_PAUSE, ESPY_NEXT_CNT };
+enum { ESPY_NEXT_GENERAL, ESPY_NEXT_FDNAME, ESPY_NEXT_PAUSE, ESPY_NEXT_STACK, ESPY_NEXT_CNT };
+
+/*
+ * Registers of rec.tid and a part of its stack at the end of a call, in front of the call's EXIT record. The source
+ * makes a STACK record of it, and gives none of these to anybody.
+ */
+#define ESPY_BPF_REC_STACK 250
+struct espy_bpf_stack {
+	struct espy_rec rec;
+	__u64 size;		  /* bytes of the stack that follow, from the stack pointer on */
+	__u64 regs[ESPY_REG_CNT]; /* as enum espy_reg counts them */
+};
 
 /* Memory that user space and the programs both write. One object in .bss. */
 struct espy_bpf_shared {

@@ -22,6 +22,7 @@
 #include "source/bpf/kernel/bpf_objects.h"
 #include "source/bpf/hold/pause.h"
 #include "source/bpf/ring/spare.h"
+#include "source/bpf/stacks.h"
 
 /* What is to be attached. */
 struct choice {
@@ -56,6 +57,7 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 		{ "espy_raw_general", !s->tables.none && !s->opts.tally_cnt },
 		{ "espy_raw_tally", s->opts.tally_cnt },
 		{ "espy_raw_fdname", s->tables.tell_fds },
+		{ "espy_raw_stack", !s->tables.none && s->opts.stops.stack_frames },
 		{ "espy_raw_enter_time", c->enter_time },
 		{ "espy_raw_enter", c->enter },
 		{ "espy_exec_refill", c->refill },
@@ -220,6 +222,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.calls_change = s->opts.calls_change,
 		.trigger_cnt = (uint32_t)s->opts.trigger_cnt,
 		.gate_cnt = (uint32_t)s->opts.gate_cnt,
+		.stack_bytes = s->opts.stops.stack_frames ? BPF_STACK_BYTES : 0,
 		.hold.room = bpf_pause__wants_lossless(s) ? room_of(s) : 0,
 		.hold.longest = t->longest,
 		.guard_compat = t->compat && (t->narrow || t->any_enter || t->any_exec),
@@ -394,6 +397,8 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 						s->opts.tally_cnt ? "espy_raw_tally" : "espy_raw_general");
 	if (!err && s->tables.tell_fds)
 		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_FDNAME, "espy_raw_fdname");
+	if (!err && !s->tables.none && s->opts.stops.stack_frames)
+		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_STACK, "espy_raw_stack");
 	if (!err && s->rings.cnt)
 		err = bpf_rings__open(&s->rings, s->shared);
 	err = err ? err : bpf_ring__open(&s->task_ring, bpf_map__fd(bpf_maps__of(s, "espy_task_ring")), ESPY_BPF_TASK_RING);

@@ -253,7 +253,7 @@ static void finish(struct espy_fast *f, const struct espy_bpf_call *call, uint8_
 		   const struct espy_source_opts *opts)
 {
 	f->fd1 = f->fd2 = ESPY_FAST_NO_FD;
-	if (!set_fds(f, call->fd_args))
+	if (!set_fds(f, call->fd_args) || (opts->stops.stack_frames && f->shape != ESPY_SHAPE_SKIP))
 		f->shape = ESPY_SHAPE_GENERAL;
 	f->rec_flags = (nargs & 7) | (opts->needs.enter_ns ? ESPY_RF_ENTER_NS : 0) | (opts->needs.ip ? ESPY_RF_IP : 0);
 	f->head = espy_call__items_off(f->rec_flags);
@@ -276,7 +276,8 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, ui
 {
 	size_t cnt = 0;
 
-	if (s->opts.count_only || s->opts.needs.enter_ns || s->opts.needs.fds || s->opts.trigger_cnt)
+	if (s->opts.count_only || s->opts.needs.enter_ns || s->opts.needs.fds || s->opts.trigger_cnt ||
+	    s->opts.stops.stack_frames)
 		return false;
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		if (!s->set[abi] || s->sets[abi].all_wanted)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "source/bpf/stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include "source/bpf/bpf_source.h"
+#include "source/stack_record.h"
+#include "symbols/unwind.h"
+
+struct kept {
+	uint32_t tid;
+	struct espy_stack_copy copy; /* size 0: none */
+	uint8_t bytes[BPF_STACK_BYTES];
+	UT_hash_handle hh;
+};
+
+struct bpf_stacks {
+	struct kept *by_tid;
+	struct espy_unwinder *unwinder;
+	struct espy_unwound_frame *frames;
+	size_t max;
+	uint64_t record[ESPY_REC_MAX / sizeof(uint64_t)];
+};
+
+static struct bpf_stacks *stacks_of(struct bpf_source *s)
+{
+	struct bpf_stacks *st = s->stacks;
+
+	if (st)
+		return st;
+	st = calloc(1, sizeof(*st));
+	if (!st)
+		return NULL;
+	st->max = espy_stack_record__frames(s->opts.stops.stack_frames);
+	st->frames = calloc(st->max, sizeof(*st->frames));
+	st->unwinder = espy_unwinder__new();
+	s->stacks = st;
+	return st;
+}
+
+void bpf_stacks__keep(struct bpf_source *s, const struct espy_bpf_stack *rec, size_t size)
+{
+	struct bpf_stacks *st = stacks_of(s);
+	struct kept *k = NULL;
+
+	if (!st || size < sizeof(*rec) || rec->size > size - sizeof(*rec) || rec->size > BPF_STACK_BYTES)
+		return;
+	HASH_FIND_INT(st->by_tid, &rec->rec.tid, k);
+	if (!k) {
+		k = malloc(sizeof(*k));
+		if (!k)
+			return;
+		k->tid = rec->rec.tid;
+		HASH_ADD_INT(st->by_tid, tid, k);
+	}
+	memcpy(k->bytes, rec + 1, rec->size);
+	memcpy(k->copy.regs, rec->regs, sizeof(k->copy.regs));
+	k->copy.bytes = k->bytes;
+	k->copy.size = rec->size;
+	k->copy.cut = rec->size == BPF_STACK_BYTES;
+}
+
+const struct espy_rec *bpf_stacks__of(struct bpf_source *s, const struct espy_rec *call)
+{
+	struct bpf_stacks *st = s->stacks;
+	struct kept *k = NULL;
+	bool more;
+
+	if (!st || !st->unwinder || !st->frames)
+		return NULL;
+	HASH_FIND_INT(st->by_tid, &call->tid, k);
+	if (!k || !k->copy.size)
+		return NULL;
+	const size_t cnt = espy_unwinder__frames_of_copy(st->unwinder, (pid_t)call->tgid, (pid_t)call->tid, &k->copy, st->frames,
+							 st->max, &more);
+	struct espy_rec_stack *rec = (void *)st->record;
+
+	k->copy.size = 0;
+	rec->rec = (struct espy_rec){ .tid = call->tid, .tgid = call->tgid, .time_ns = call->time_ns };
+	espy_stack_record__make(rec, st->frames, cnt, more);
+	return &rec->rec;
+}
+
+static void drop(struct bpf_stacks *st, struct kept *k)
+{
+	HASH_DEL(st->by_tid, k);
+	free(k);
+}
+
+void bpf_stacks__forget(struct bpf_source *s, const struct espy_rec *rec)
+{
+	struct bpf_stacks *st = s->stacks;
+	struct kept *k = NULL;
+
+	if (!st)
+		return;
+	if (st->unwinder && (rec->type == ESPY_REC_EXEC || rec->tid == rec->tgid))
+		espy_unwinder__forget(st->unwinder, (pid_t)rec->tgid);
+	HASH_FIND_INT(st->by_tid, &rec->tid, k);
+	if (k)
+		drop(st, k);
+}
+
+void bpf_stacks__free(struct bpf_source *s)
+{
+	struct bpf_stacks *st = s->stacks;
+	struct kept *k, *next;
+
+	if (!st)
+		return;
+	HASH_ITER(hh, st->by_tid, k, next)
+	drop(st, k);
+	espy_unwinder__free(st->unwinder);
+	free(st->frames);
+	free(st);
+	s->stacks = NULL;
+}
