@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * -D: the command takes the place of this process, so that its parent, its number and its terminal are what they
- * would be without a tracer; the tracer is a grandchild that attaches to it.
+ * -D: the command takes the place of this process, so it has the parent, the number and the terminal that it would have
+ * without a tracer. The tracer is a grandchild that attaches to it.
  *
  *      caller ---- waits ------------------------- execve(PROG)
  *         \-- child (ends at once) -- grandchild: attaches, lets the caller go, traces
  *
- * The caller waits without any system call, since the first one that is seen shall be the execve.
+ * The caller waits without any system call, since the trace shall begin with the execve.
  */
 #include "cli/trace_command.h"
 
@@ -20,7 +20,7 @@
 
 enum { GO_WAIT, GO_READY, GO_RUN, GO_FAILED };
 
-/* A tracer that was killed before it could say a word must not hold the command for ever. */
+/* A tracer that is killed early must not hold the command for ever. */
 #define PATIENCE_S 10
 
 static time_t now(void)
@@ -35,7 +35,7 @@ static void wait_for_word(int *go)
 {
 	const time_t end = now() + PATIENCE_S;
 
-	/* Until the grandchild is there to attach, no call of ours can be seen: no need to spin. */
+	/* No need to spin: the grandchild sees no call of ours before it attaches. */
 	while (__atomic_load_n(go, __ATOMIC_ACQUIRE) == GO_WAIT && now() < end)
 		usleep(1000);
 	while (__atomic_load_n(go, __ATOMIC_ACQUIRE) == GO_READY && now() < end)
@@ -78,7 +78,7 @@ int espy_daemonize(const struct espy_cli *cli, const struct espy_launch *l, unsi
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 			;
 #ifdef PR_SET_PTRACER
-		/* With Yama a process may be attached to by its ancestors only, unless it agrees. */
+		/* Yama lets only ancestors attach to a process, unless it agrees. */
 		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
 		if (l->program.child_setup(l->program.child_ctx))

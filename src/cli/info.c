@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `espy info TRACE`: what a trace holds, without its text. */
+/* `espy info TRACE`: tells the contents of a trace, without its text. */
 #include "cli/commands.h"
 
 #include <espy/espy.h>
@@ -31,7 +31,7 @@ static void row(const char *name, const char *fmt, ...)
 	size_t len;
 
 	va_start(ap, fmt);
-	char *line = espy_message__line(name, fmt, ap, &len); /* what a trace says is foreign */
+	char *line = espy_message__line(name, fmt, ap, &len); /* the text of a trace is foreign */
 	va_end(ap);
 	if (line)
 		fwrite(line, 1, len, stdout);
@@ -43,7 +43,7 @@ static const char *s(uint64_t cnt)
 	return cnt == 1 ? "" : "s";
 }
 
-/* Words as a shell would read them again. */
+/* Returns words as a shell would read them again, allocated. */
 static char *quoted(const char *words, size_t size)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_^";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The command that is traced: which file it is, its environment, whose it runs as. */
+/* The command that is traced: its file, its environment, its user. */
 #include "cli/trace_command.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static bool names_var(const char *entry, const char *edit, size_t name_len)
 	return !strncmp(entry, edit, name_len) && entry[name_len] == '=';
 }
 
-/* The environment with -E done: VAR=VAL puts, VAR removes; the last word about a variable counts. */
+/* Returns the environment after -E: VAR=VAL puts, VAR removes. The last word about a variable counts. */
 static char **make_env(const struct espy_words *edits)
 {
 	size_t cnt = 0;
@@ -52,7 +52,7 @@ static char **make_env(const struct espy_words *edits)
 	return env;
 }
 
-/* UID:GID: the numbers as they are, no group list. 1 taken, 0 not of this form. */
+/* Takes UID:GID: the numbers as they are, no group list. Returns 1 if taken, 0 if not of this form. */
 static int numeric_user(struct espy_launch *l, const char *user)
 {
 	char *end;
@@ -150,13 +150,13 @@ static bool ignores_set_id(int found)
 }
 
 /*
- * Becomes the user. ptrace keeps a set-id program from becoming its owner, so such a program gets these ids before; then
- * that very file is executed by its descriptor, since the name may lead to another file by now.
+ * Becomes the user. ptrace keeps a set-id program from becoming its owner, so such a program gets these ids before.
+ * espy executes that very file by its descriptor, since the name may lead to another file by then.
  */
 static int become_user(struct espy_launch *l)
 {
 	struct stat st;
-	/* Before anything is looked for: the user's groups open directories, too. */
+	/* The groups come before the search, since they open directories. */
 	const int err = setgroups((size_t)l->group_cnt, l->groups);
 	const int found = err ? -1 : find_as_user(l, &st);
 	uid_t euid = l->uid;
@@ -177,14 +177,14 @@ static int become_user(struct espy_launch *l)
 	}
 	if (euid == l->uid && egid == l->gid) {
 		close(found);
-		return 0; /* whatever the name leads to gets no more than the user has */
+		return 0; /* the program gets no more rights than the user has */
 	}
 	syscall(SYS_execveat, found, "", l->argv, l->envp, AT_EMPTY_PATH);
 	child_say(l, l->path);
 	return -1;
 }
 
-/* Between fork and execve: nothing but system calls. */
+/* Runs between fork and execve, so it makes nothing but system calls. */
 static int child_setup(void *ctx)
 {
 	struct espy_launch *l = ctx;

@@ -118,7 +118,7 @@ static int list_options(const struct espy_cli *cli, char *const *argv)
 	return 0;
 }
 
-/* Output that could not be written is an error, however well the rest went. */
+/* Returns the exit status: output that could not be written is an error, however well the rest went. */
 static int finish(const char *name, int status)
 {
 	if ((fflush(stdout) || ferror(stdout)) && !status) {
@@ -129,8 +129,8 @@ static int finish(const char *name, int status)
 }
 
 /*
- * A descriptor 0, 1 or 2 that is closed would be given to the next file that is opened, and messages would go into
- * it. The command finds it closed, as it was. What we ourselves write to standard output still fails.
+ * Opens descriptors 0, 1 and 2 that are closed. The next file would get the free number, and messages would go into
+ * it. The command finds them closed, as they were. Writing to standard output still fails.
  */
 static void hold_standard_fds(void)
 {
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 		return finish(base, espy_cmd_version(&cli, 0, NULL));
 	if (a.list_options)
 		return finish(base, list_options(&cli, argv + first));
-	/* `espy help [COMMAND]` is what many type first. */
+	/* Many users first type `espy help [COMMAND]`. */
 	if (a.help || (first < argc && !strcmp(argv[first], "help"))) {
 		const struct subcommand *c = NULL;
 

@@ -30,7 +30,7 @@ int espy_do_probe(void *ctx, const struct espy_opt_use *use)
 	return add_rule(ctx, use, espy_filter_probe);
 }
 
-/* FUNCTIONS(ARGS): a probe where they begin, and one without arguments where they return. A trace has both by that name. */
+/* FUNCTIONS(ARGS): puts a probe where they begin, and one without arguments where they return. Both have that name. */
 int espy_do_functions(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
@@ -80,7 +80,7 @@ bool espy_looks_like_probe(const char *arg)
 
 	if (!colon && !strchr(arg, '@'))
 		return false;
-	/* UID:GID; and users of directory services have an @ in their names. */
+	/* UID:GID. Names of users of directory services have an @. */
 	if (colon && strspn(arg, "0123456789") == (size_t)(colon - arg) && strspn(colon + 1, "0123456789") == strlen(colon + 1))
 		return false;
 	return colon || !getpwnam(arg);

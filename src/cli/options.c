@@ -13,7 +13,7 @@ struct table {
 	size_t group_cnt;
 };
 
-/* The i-th option over all groups, or NULL. */
+/* Returns the i-th option over all groups, or NULL. */
 static const struct espy_opt *nth(const struct table *t, size_t i)
 {
 	for (size_t g = 0; g < t->group_cnt; g++) {
@@ -98,7 +98,7 @@ static int unknown_long(const struct espy_cli *cli, struct table *t, const char 
 	return espy_cli__usage(cli, "unrecognized option '--%s' (did you mean '--%s'?)", word, near);
 }
 
-/* By full name or by a beginning that only one option has. NULL with the message said. */
+/* Finds an option by its name, or by a beginning that no other option has. Returns NULL after a message. */
 static const struct espy_opt *find_long(const struct espy_cli *cli, struct table *t, const char *word, size_t len)
 {
 	const struct espy_opt *o, *found = NULL;
@@ -137,7 +137,7 @@ static int told(const struct espy_cli *cli, void *ctx, const struct espy_opt_use
 	return err ? err : use->opt->handle(ctx, use);
 }
 
-/* Returns how many words of argv were used, or -EINVAL. */
+/* Takes a long option. Returns how many words of argv it used, or -EINVAL. */
 static int parse_long(const struct espy_cli *cli, struct table *t, void *ctx, char *const *argv)
 {
 	const char *word = argv[0] + 2;
@@ -212,7 +212,7 @@ int espy_opts__parse(const struct espy_cli *cli, const struct espy_opt_group *gr
 	return 0;
 }
 
-/* Text from column `indent` on, broken at blanks before column 80. */
+/* Writes text from column `indent` on, broken at blanks before column 80. */
 static void put_wrapped(FILE *f, const char *text, int indent)
 {
 	int col = indent;

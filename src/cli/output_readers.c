@@ -17,7 +17,7 @@
 #define PTS_MAJORS 8u
 #define PLACES_MAX 64u
 
-/* Something that is written to. */
+/* A pipe or a terminal that espy, or a reader of its output, writes to. */
 struct place {
 	bool pipe;
 	unsigned long id; /* inode of the pipe, or number of the terminal */
@@ -39,7 +39,7 @@ static void add_place(struct search *s, bool pipe, unsigned long id)
 		s->places[s->place_cnt++] = (struct place){ pipe, id };
 }
 
-/* Of a link in /proc/PID/fd. */
+/* Adds the place that a link in /proc/PID/fd names. */
 static void add_place_of(struct search *s, const char *link, bool pipes)
 {
 	unsigned long id;
@@ -50,7 +50,7 @@ static void add_place_of(struct search *s, const char *link, bool pipes)
 		add_place(s, true, id);
 }
 
-/* A number behind a name in /proc/PID/fdinfo/FD, in this base; false: there is none. */
+/* Reads the number behind a name in /proc/PID/fdinfo/FD, in this base. Returns false if there is none. */
 static bool fd_info(pid_t pid, const char *fd, const char *name, int base, unsigned long *out)
 {
 	char path[300], line[256];
@@ -69,7 +69,7 @@ static bool fd_info(pid_t pid, const char *fd, const char *name, int base, unsig
 	return found;
 }
 
-/* Is this descriptor the reading end of a place? */
+/* Tells whether the descriptor is the reading end of a place. */
 static bool reads(const struct search *s, pid_t pid, const char *fd, const char *link)
 {
 	unsigned long id, flags;
@@ -90,7 +90,7 @@ static bool reads(const struct search *s, pid_t pid, const char *fd, const char 
 	return false;
 }
 
-/* Calls fn with each descriptor of the process and what it is a link to, until it returns true. Returns whether it has. */
+/* Calls fn with each descriptor of the process and the target of its link, until fn returns true. Returns if it has. */
 static bool each_fd(struct search *s, pid_t pid, bool (*fn)(struct search *, pid_t, const char *fd, const char *link))
 {
 	char path[64], link[256];
@@ -118,7 +118,7 @@ static bool is_reader(struct search *s, pid_t pid, const char *fd, const char *l
 	return reads(s, pid, fd, link);
 }
 
-/* Where a reader writes in its turn: any terminal, for tmux has those of its clients; pipes by its standard output alone. */
+/* Adds the places that a reader writes to: any terminal, as tmux has several, and the pipe at descriptor 1. */
 static bool take_places(struct search *s, pid_t pid, const char *fd, const char *link)
 {
 	add_place_of(s, link, !strcmp(fd, "1"));
@@ -133,7 +133,7 @@ static bool is_known(const struct search *s, pid_t pid)
 	return pid == getpid();
 }
 
-/* Those that read what is known to be written to. Returns whether there was a new one. */
+/* Finds the processes that read from a known place. Returns whether there was a new one. */
 static bool find_readers(struct search *s)
 {
 	const size_t before = s->cnt;

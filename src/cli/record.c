@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `espy record`: what `espy trace` would watch, into a file. */
+/* `espy record`: watches as `espy trace` does, and writes the events to a file. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static void help(const struct espy_cli *cli)
 	      stdout);
 }
 
-/* -P: links in a path are resolved here and now, not where the trace is shown. */
+/* Keeps a path of -P, with its links resolved here and now, not where the trace is shown. */
 static int keep_real_path(struct espy_trace_args *a, const char *path)
 {
 	char *real = realpath(path, NULL), *word = NULL;
@@ -59,7 +59,7 @@ static int keep_real_path(struct espy_trace_args *a, const char *path)
 	return err;
 }
 
-/* A filter is kept as it was typed: `espy show` says what was asked for. */
+/* Keeps a filter as the user typed it, for `espy show`. */
 int espy_trace_keep_selection(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the options of `espy record` and `espy show` do that `espy trace` does not have. */
+/* The options of `espy record` and `espy show` that `espy trace` does not have. */
 #include "cli/trace_handlers.h"
 #include "cli/trace_values.h"
 
@@ -31,7 +31,7 @@ int espy_do_data(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-/* Decimal seconds with up to nine digits of fraction, s[0..len), as nanoseconds. */
+/* Reads decimal seconds with up to nine digits of fraction, s[0..len), as nanoseconds. */
 static bool seconds(const char *s, size_t len, uint64_t *ns)
 {
 	uint64_t whole = 0, part = 0, unit = 1000000000u;

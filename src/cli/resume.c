@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `espy resume PID`: a task that an espy holds (trace --pause-on) runs on. */
+/* `espy resume PID`: lets a task go on that an espy holds (trace --pause-on). */
 #include "cli/commands.h"
 
 #include <espy/espy.h>

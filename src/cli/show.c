@@ -35,7 +35,7 @@ static void help(const struct espy_cli *cli)
 	fputs("\nExit status: 0; 1 if the trace could not be read whole or the output not be written.\n", stdout);
 }
 
-/* Which calls were wanted stands in the trace by number, and need not be worked out again from names and patterns. */
+/* Tells whether the word selects calls. The trace has the wanted calls by number, so espy skips such words. */
 static bool selects_calls(const char *word)
 {
 	const char *expr = strncmp(word, "-e", 2) ? NULL : word + 2;
@@ -45,7 +45,7 @@ static bool selects_calls(const char *word)
 	return expr && (!strchr(expr, '=') || expr[0] == '/' || !strncmp(expr, "trace=", 6) || !strncmp(expr, "t=", 2));
 }
 
-/* How the trace was selected comes before what the user says now: the last word counts. 0, or -errno that was said. */
+/* Applies the recording's selection before the user's own: the last word counts. 0, or -errno that was said. */
 static int apply_selection(const struct espy_cli *cli, struct espy_trace_args *a, const char *path, const char *select,
 			   size_t size)
 {
@@ -69,7 +69,7 @@ static int apply_selection(const struct espy_cli *cli, struct espy_trace_args *a
 	return err;
 }
 
-/* What of it could not be shown. Returns whether it was cut off. */
+/* Tells of the parts of a trace that espy could not show. Returns whether the trace was cut off. */
 static bool tell_what_lacks(const struct espy_cli *cli, const char *path, const struct espy_trace_info *t, bool whole)
 {
 	const bool cut = !t->finished && !t->damaged && whole;
@@ -86,7 +86,7 @@ static bool tell_what_lacks(const struct espy_cli *cli, const char *path, const 
 	return cut;
 }
 
-/* Parsed twice: first to find the trace, then after what the trace says itself. */
+/* Shows a trace. It parses the options again, behind the selection of the trace. */
 static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int argc, char **argv, const char *path)
 {
 	struct espy_trace_info info = { .size = sizeof(info) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `espy snapshot PID`: a flight recorder (record --ring) writes what it has. */
+/* `espy snapshot PID`: makes a flight recorder (record --ring) write its records. */
 #include "cli/commands.h"
 
 #include <errno.h>

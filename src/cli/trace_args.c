@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What several options of `espy trace` decide together: defaults, combinations that make no sense, warnings. */
+/* The rules over several options of `espy trace`: defaults, combinations that make no sense, warnings. */
 #include "cli/commands.h"
 #include "cli/probe_of.h"
 #include "cli/trace_command.h"
@@ -67,7 +67,7 @@ void espy_trace_args__free(struct espy_trace_args *a)
 	free((void *)a->tally.tallies);
 }
 
-/* A letter that counts and its long form say the same thing in two ways. */
+/* Refuses a letter that counts beside its long form. */
 static int both(const struct espy_trace_args *a, const char *letter, const char *name)
 {
 	espy_cli__say(a->cli, "%s and %s cannot be provided simultaneously", letter, name);
@@ -138,7 +138,7 @@ static int check_targets(struct espy_trace_args *a)
 	return 0;
 }
 
-/* --count-by and --hist, in one list. */
+/* Puts --count-by and --hist into one list. */
 static int gather_tallies(struct espy_trace_args *a)
 {
 	const size_t counts = a->lists.count_by.cnt, cnt = counts + a->lists.hist.cnt;
@@ -160,7 +160,7 @@ static int gather_tallies(struct espy_trace_args *a)
 	return 0;
 }
 
-/* Options that change lines only do nothing for a table. */
+/* Warns of options that change lines only: they do nothing for a table. */
 static void warn_no_lines(const struct espy_trace_args *a)
 {
 	const struct {
@@ -184,7 +184,7 @@ static void warn_no_lines(const struct espy_trace_args *a)
 				      a->summary == ESPY_SUMMARY_ONLY ? "-c/--summary-only" : "--count-by and --hist");
 }
 
-/* What objects always have, and what they have no place for: options of lines are for text. */
+/* Refuses options of lines for a sink of objects, and gives the others to it. */
 static int check_sink(struct espy_trace_args *a)
 {
 	static const char always[] = "each object has it", never[] = "it says how lines look";
@@ -304,11 +304,11 @@ static void check_seccomp(struct espy_trace_args *a)
 		espy_cli__say(a->cli, "Seccomp filter is requested but there are no syscalls to filter.  See -e trace to filter syscalls.");
 	if (a->pid_cnt || !a->follow || a->call_limit)
 		a->session.seccomp = false;
-	/* A task whose filter asks for a tracer that is gone would see its calls fail: it must not outlive us. */
+	/* The kernel fails the calls that a filter sends to a missing tracer: the task must not outlive espy. */
 	a->session.kill_on_exit |= a->session.seccomp;
 }
 
-/* -P: a name is compared with what the kernel says of open files, so links in it are resolved first. */
+/* Adds the paths of -P, with their links resolved, since espy compares them with the kernel's names of open files. */
 static int add_paths(struct espy_trace_args *a)
 {
 	for (size_t i = 0; i < a->lists.paths.cnt; i++) {
@@ -329,7 +329,7 @@ static int add_paths(struct espy_trace_args *a)
 	return 0;
 }
 
-/* Marks: alone, unless something is said about system calls. */
+/* Marks come alone, unless an option asks for system calls. */
 static int check_marks(struct espy_trace_args *a)
 {
 	const bool probes = espy_filter_has(a->filter, ESPY_FILTER_PROBES);
@@ -358,7 +358,7 @@ static int check_marks(struct espy_trace_args *a)
 	return 0;
 }
 
-/* Where a trace is shown that is recorded now: as if the user had said it. */
+/* Keeps a word for `espy show` of the trace, as if the user had typed it. */
 static int keep_word(struct espy_trace_args *a, const char *text)
 {
 	char *word = strdup(text);
@@ -369,7 +369,7 @@ static int keep_word(struct espy_trace_args *a, const char *text)
 	return err;
 }
 
-/* Probes: alone, or with marks, unless something is said about system calls. They come from the source of calls. */
+/* Probes come alone or with marks, unless an option asks for system calls. The source of calls has them. */
 static int check_probes(struct espy_trace_args *a)
 {
 	char why[128];

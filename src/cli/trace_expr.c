@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* -e EXPR and the long options that say the same: sets of words, and what is left to the filter. */
+/* -e EXPR and the long options that say the same: takes sets of words, and leaves the rest to the filter. */
 #include "cli/trace_command.h"
 #include "cli/trace_values.h"
 
@@ -74,7 +74,7 @@ static const struct {
 	{ "secontext", REFUSED, "does not show security contexts" },
 };
 
-/* Expressions that select no calls, signals or descriptors: 1 taken, 0 not one of these, -EINVAL said. */
+/* Takes expressions that select no calls, signals or descriptors. 1: taken; 0: not one of these; -EINVAL: said. */
 static int qualifier(struct espy_trace_args *a, const char *expr)
 {
 	size_t len = strcspn(expr, "="), i = 0;
@@ -117,7 +117,7 @@ int espy_trace_expr(struct espy_trace_args *a, const char *expr)
 	char err[256];
 	int taken = qualifier(a, expr);
 
-	/* What was recorded cannot be changed any more. */
+	/* A recorded call cannot be changed any more. */
 	if (a->role == ESPY_ROLE_SHOW && espy_trace_changes_calls(expr)) {
 		espy_cli__say(a->cli, "%s: the calls of a trace cannot be changed", expr);
 		return -EINVAL;

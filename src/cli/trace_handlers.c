@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What each option of `espy trace` does to struct espy_trace_args. */
+/* The functions by which each option of `espy trace` changes struct espy_trace_args. */
 #include "cli/trace_handlers.h"
 #include "cli/trace_values.h"
 
@@ -123,7 +123,7 @@ int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-/* Letters that count. */
+/* Counts the uses of a letter. */
 static int do_letter(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
@@ -169,7 +169,7 @@ int espy_do_sink(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-/* -r, -T: a time is shown, with so many digits. */
+/* -r, -T: shows a time with so many digits. */
 int espy_do_shown_time(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
@@ -365,7 +365,7 @@ int espy_do_env(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
-	/* Of a recording, --env none leaves environments out; a variable of that name is removed by -E none. */
+	/* `record --env none` leaves environments out. -E none removes a variable of that name. */
 	if (a->role == ESPY_ROLE_RECORD && !use->by_letter && (!strcmp(use->arg, "none") || !strcmp(use->arg, "all"))) {
 		a->record.no_environment = use->arg[0] == 'n';
 		return 0;

@@ -357,7 +357,7 @@ const size_t espy_record_group_cnt = COUNT(espy_record_groups);
 const struct espy_opt_group espy_show_groups[] = {
 	{ "General", general, COUNT(general) },	   { "Which part of the trace", replay, COUNT(replay) },
 	{ "Probes", shown_probes, COUNT(shown_probes) },
-	{ "Static marks", marks, 1 }, /* only the first: the others are about the making of marks, not the selection */
+	{ "Static marks", marks, 1 }, /* only the first: the other options do not select marks */
 	{ "Filters", filters, COUNT(filters) },	   { "Form of the lines", format, COUNT(format) },
 	{ "Where they go", output, COUNT(output) }, { "Statistics", statistics, COUNT(statistics) },
 	{ "Not in this version", refused, COUNT(refused) },
@@ -365,7 +365,7 @@ const struct espy_opt_group espy_show_groups[] = {
 const size_t espy_show_group_cnt = COUNT(espy_show_groups);
 
 /*
- * Options that a trace may give for its own selection. The trace is foreign: none of them writes, runs or opens
+ * Options that a trace may give for its own selection. The trace is foreign: no such option writes, runs or opens
  * anything.
  */
 const struct espy_opt_group espy_select_groups[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the command line says becomes a session with its engines, and the end of it an exit status. */
+/* Makes a session and its engines from the command line, and an exit status from the session's end. */
 #include "cli/trace_command.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 #define PROGRESS_EVERY_MS 500
 #define STACK_FRAMES 256 /* unless the user says another number */
 #define READER_NICE (-10)
-#define HELD_MOST 1024	 /* tasks that are told of at a time */
+#define HELD_MOST 1024	 /* tasks to tell of at a time */
 
-/* A task that was told of. */
+/* A held task that espy has told of. */
 struct held {
 	pid_t task;
 	uint64_t since_ns;
@@ -46,7 +46,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* ---- what the library says */
+/* ---- messages of the library */
 
 static bool is_spared(const struct espy_trace_args *a, enum espy_log_topic topic)
 {
@@ -88,7 +88,7 @@ static int open_output(const struct espy_trace_args *a, struct espy_output **out
 	int err;
 
 	*out = NULL;
-	/* What a trace prints goes to standard output, as data does. */
+	/* The text of a trace is data, so it goes to standard output. */
 	if (!a->out.name)
 		return espy_output_fd(out, a->role == ESPY_ROLE_SHOW ? STDOUT_FILENO : STDERR_FILENO);
 	if (a->follow > 1)
@@ -99,7 +99,7 @@ static int open_output(const struct espy_trace_args *a, struct espy_output **out
 	return err;
 }
 
-/* The table comes before the text, so that a limit of calls holds for both. */
+/* Adds the engines. The table comes before the text, so that a limit of calls holds for both. */
 static int add_engines(struct run *r)
 {
 	struct espy_trace_args *a = r->a;
@@ -193,7 +193,7 @@ static bool was_told(const struct run *r, const struct espy_held *h)
 	return false;
 }
 
-/* May what is typed on the terminal be ours? */
+/* Tells whether espy may read from the terminal. */
 static bool in_foreground(const struct run *r)
 {
 	return r->terminal >= 0 && tcgetpgrp(r->terminal) == getpgrp();
@@ -217,7 +217,7 @@ static int tell_held(void *ctx, const struct espy_held *h)
 	return 0;
 }
 
-/* Only while a task is held, and only in the foreground: what is typed else is the program's. */
+/* Lets all held tasks go at Enter. While no task is held, or espy is in the background, the program reads. */
 static void look_at_terminal(struct run *r)
 {
 	struct pollfd p = { .fd = r->terminal, .events = POLLIN };
@@ -229,7 +229,7 @@ static void look_at_terminal(struct run *r)
 		espy_resume(r->s, 0);
 }
 
-/* Each task that is newly held is told; Enter lets all of them go on. */
+/* Tells of each newly held task. Enter lets all of them go on. */
 static void look_at_held(struct run *r)
 {
 	if (!r->a->session.pause_on_count)
@@ -259,7 +259,7 @@ static int loop(struct run *r)
 
 /* ---- the exit status */
 
-/* The command's; or the number of what ended us. *killed_by: the signal by which this process is to end. */
+/* Returns the status of the command, or of the signal that ended espy. *killed_by: the signal by which to end. */
 static int status_of(struct run *r, int err, int *killed_by)
 {
 	const bool command = espy_session_program(r->s) > 0;
@@ -281,7 +281,7 @@ static int status_of(struct run *r, int err, int *killed_by)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-/* As the command has ended, so does this process: a shell sees no difference. */
+/* Ends this process by the signal that has ended the command, so that a shell sees no difference. */
 static int die_of(int sig)
 {
 	const struct rlimit none = { 0, 0 };
@@ -297,13 +297,13 @@ static int die_of(int sig)
 	return 128 + sig; /* signals that do not kill by default */
 }
 
-/* What ended the tracer ends the command that it started, as it would have without a tracer in between. */
+/* Sends the signal that ended the tracer to the command that it started, as if no tracer were in between. */
 static void pass_on(const struct espy_launch *l, int sig)
 {
 	siginfo_t info = { 0 };
 	pid_t pid = l->shared_pid ? *l->shared_pid : 0;
 
-	/* Still a child of ours that no thread has waited for: the number cannot be another's. */
+	/* No thread has waited for this child yet, so its number cannot be another process's. */
 	if (!sig || pid <= 0 || waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid)
 		return;
 	kill(pid, SIGCONT);
@@ -312,7 +312,7 @@ static void pass_on(const struct espy_launch *l, int sig)
 
 /* ---- */
 
-/* What espy writes makes others read and write, which makes espy write: of all tasks these are left out, and it is said. */
+/* Leaves the readers of espy's output out of --all, and says so: they would write because espy writes. */
 static void leave_readers_out(struct espy_trace_args *a)
 {
 	char names[512] = "", name[32];
@@ -320,7 +320,7 @@ static void leave_readers_out(struct espy_trace_args *a)
 
 	if (!a->session.all || (a->out.name && a->role == ESPY_ROLE_TRACE))
 		return;
-	/* Of a recording it is the line of its progress that goes there. */
+	/* A recording writes its progress there. */
 	cnt = espy_output_readers(STDERR_FILENO, a->out.readers, sizeof(a->out.readers) / sizeof(a->out.readers[0]));
 	a->session.without = a->out.readers;
 	a->session.without_count = cnt;
@@ -361,8 +361,8 @@ static int open_session(struct run *r)
 }
 
 /*
- * The reader must get the CPU before the writers do, or events are lost. Where that is allowed, and unless the
- * user has chosen otherwise (nice). Not for the command, which has been started by then.
+ * Raises the priority of the reader: it must get the CPU before the writers do, or events are lost. It leaves a
+ * priority that the user has chosen (nice). The command has started by now and keeps its own.
  */
 static void hurry(const struct espy_trace_args *a)
 {
@@ -415,7 +415,7 @@ int espy_trace_run(struct espy_trace_args *a)
 		if (a->out.name && !a->pid_cnt)
 			a->quiet |= ESPY_QUIET_ATTACH | ESPY_QUIET_PERSONALITY;
 	}
-	/* Only now: until here there is nothing to be ended well, and the file of the command may be where no handler is run. */
+	/* Not earlier: finding the command's file may last where no handler runs, and nothing needs an end yet. */
 	espy_signals__install(a->session.interruptible);
 	if (a->role == ESPY_ROLE_SHOW && !a->out.name)
 		espy_signals__end_with_reader();
@@ -431,7 +431,7 @@ int espy_trace_run(struct espy_trace_args *a)
 	status = run_session(r, go, &killed_by);
 	if (launched && !go)
 		pass_on(&launch, espy_signals__caught());
-	/* strace dies of what ended it, also after -p; espy has then done what it was asked for. */
+	/* strace dies of the signal that ended it, also after -p. espy then has done its work. */
 	if (a->cli->strace_mode && !killed_by)
 		killed_by = espy_signals__caught();
 out:

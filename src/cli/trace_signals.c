@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Signals that would end the tracer. A handler can be given nothing but globals; these are the only ones of the
- * command.
+ * Signals that would end the tracer. A handler can reach nothing but globals: these are the only ones of the command.
  */
 #include "cli/trace_command.h"
 
@@ -16,12 +15,12 @@ static struct espy_session *volatile session;
 static volatile sig_atomic_t caught, stopped;
 static struct sigaction before[NSIG];
 static sigset_t changed;
-static sigset_t ending; /* of the fatal ones those that end us */
+static sigset_t ending; /* the fatal signals that end espy */
 static pthread_t reader;
 static bool waiting; /* a thread waits for them */
 static sigset_t mask_before;
 
-#define WAKE SIGURG /* makes the reader's system call return; by default it does nothing */
+#define WAKE SIGURG /* makes the reader's system call return; its default is to do nothing */
 #define AGAIN_NS 100000000l
 #define GRACE_NS 700000000l
 
@@ -65,7 +64,7 @@ void espy_signals__install(unsigned interruptible)
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
 		struct sigaction now;
 
-		/* nohup has said that a hang-up shall not end us. */
+		/* nohup has asked that a hang-up shall not end espy. */
 		if (fatal[i] == SIGHUP && !sigaction(SIGHUP, NULL, &now) && now.sa_handler == SIG_IGN)
 			continue;
 		if (interruptible >= 3) {
@@ -75,11 +74,11 @@ void espy_signals__install(unsigned interruptible)
 			sigaddset(&ending, fatal[i]);
 		}
 	}
-	/* A reader that has gone away shows as an error of write, which is reported. */
+	/* If the reader of the output has gone, write fails, and espy reports that. */
 	change(SIGPIPE, SIG_IGN);
-	/* So does a file that may grow no larger (ulimit -f). */
+	/* So it does for a file that may grow no larger (ulimit -f). */
 	change(SIGXFSZ, SIG_IGN);
-	/* Ignored (by the parent of espy), or without stops, it does not tell a source of its tracees: the source would have to ask. */
+	/* If the parent of espy has it ignored, or without stops, it tells a source nothing of its tracees. */
 	if (!sigaction(SIGCHLD, NULL, &children) && (children.sa_handler == SIG_IGN || children.sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT)))
 		change(SIGCHLD, SIG_DFL);
 	for (size_t i = 0; interruptible == 4 && i < sizeof(job_control) / sizeof(job_control[0]); i++)
@@ -95,7 +94,7 @@ void espy_signals__end_with_reader(void)
 {
 	const struct sigaction sa = { .sa_handler = SIG_DFL };
 
-	/* A parent that ignores it for espy wants to be told by an error. */
+	/* A parent that has it ignored wants to see an error. */
 	if (sigismember(&changed, SIGPIPE) == 1 && before[SIGPIPE].sa_handler != SIG_IGN)
 		sigaction(SIGPIPE, &sa, NULL);
 }
@@ -114,7 +113,7 @@ static void on_wake(int sig)
 	(void)sig;
 }
 
-/* The end that no system call of the reader's holds up, not even one that only SIGKILL ends. */
+/* Ends espy, even while the reader sits in a system call that only SIGKILL ends. */
 static void die_of(int sig)
 {
 	sigset_t set;
@@ -127,8 +126,9 @@ static void die_of(int sig)
 }
 
 /*
- * The first signal asks the reader to end, the second one gives it a last moment. The reader is woken again and
- * again: it may have been about to begin a system call that lasts.
+ * Waits for signals, in a thread of its own. The first one asks the reader to end, the second one gives it a last
+ * moment. The thread wakes the reader again and again: the reader may have been about to begin a system call that
+ * lasts.
  */
 static void *wait_for_signals(void *arg)
 {
@@ -152,7 +152,7 @@ static void *wait_for_signals(void *arg)
 	return NULL;
 }
 
-/* From here on a thread of its own takes the signals: the reader may be where no handler is run. */
+/* Starts the thread that takes the signals from here on, since the reader may be where no handler runs. */
 static void begin_waiting(void)
 {
 	pthread_t thread;
@@ -177,7 +177,7 @@ void espy_signals__session(struct espy_session *s)
 	session = s;
 	if (s)
 		begin_waiting();
-	/* A signal that came while the session was being made. */
+	/* A signal has come while the session was being made. */
 	if (s && caught) {
 		stopped = caught;
 		espy_session_stop(s);

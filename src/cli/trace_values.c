@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The values of options that are words or sets of words: tables of what may be said, and one reader for all. */
+/* The values of options that are words or sets of words: tables of the words, and one reader for all. */
 #include "cli/trace_values.h"
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ const struct espy_word espy_words_source[] = {
 const struct espy_word espy_words_lossless[] = {
 	{ "auto", ESPY_OVERRUN_AUTO }, { "always", ESPY_OVERRUN_HOLD }, { "never", ESPY_OVERRUN_LOSE }, { NULL, 0 },
 };
-/* As espy_session_options.rings takes them: any number above 1 means one for each processor. */
+/* The values of espy_session_options.rings: any number above 1 means a ring for each processor. */
 const struct espy_word espy_words_rings[] = {
 	{ "auto", 0 }, { "one", 1 }, { "cpu", 2 }, { NULL, 0 },
 };
@@ -58,7 +58,7 @@ const struct espy_word espy_words_daemonize[] = {
 	{ "grandchild", 1 }, { "pgroup", 2 }, { "pgrp", 2 }, { "session", 3 }, { NULL, 0 },
 };
 const struct espy_word espy_words_color[] = { { "auto", 0 }, { "never", 0 }, { "always", 1 }, { NULL, 0 } };
-/* Read with - and _ alike. */
+/* The reader takes - and _ alike. */
 const struct espy_word espy_words_column[] = {
 	{ "time-percent", ESPY_COL_TIME_PERCENT }, { "time", ESPY_COL_TIME_PERCENT },
 	{ "total-time", ESPY_COL_TOTAL_TIME }, { "time-total", ESPY_COL_TOTAL_TIME },

@@ -8,7 +8,7 @@
 #include "cli/trace_handlers.h"
 #include "cli/trace_values.h"
 
-/* Keeps a condition; text is allocated, and the list's from here on. */
+/* Keeps a condition. text is allocated, and the list owns it from here on. */
 static int add(struct espy_trace_args *a, char *text)
 {
 	int err = text ? espy_words__add(&a->lists.where, text) : -ENOMEM;
@@ -23,7 +23,7 @@ int espy_do_where(void *ctx, const struct espy_opt_use *use)
 	return add(ctx, strdup(use->arg));
 }
 
-/* NAME, or NAME* for all that begin so. */
+/* Takes NAME, or NAME* for all names that begin so. */
 int espy_do_comm(void *ctx, const struct espy_opt_use *use)
 {
 	static const char before[] = "comm == \"";
@@ -41,7 +41,7 @@ int espy_do_comm(void *ctx, const struct espy_opt_use *use)
 	return add(ctx, text);
 }
 
-/* The number of a user by name or number; false: there is no such user. */
+/* Finds a user's number by name or number. Returns false if there is no such user. */
 bool espy_trace_uid(const char *arg, unsigned long *uid)
 {
 	const struct passwd *user;
@@ -65,7 +65,7 @@ int espy_do_uid(void *ctx, const struct espy_opt_use *use)
 	return add(ctx, asprintf(&text, "uid == %lu", uid) < 0 ? NULL : text);
 }
 
-/* 10ms: at least so long; <10ms: shorter. */
+/* Takes 10ms: at least so long; <10ms: shorter. */
 int espy_do_duration(void *ctx, const struct espy_opt_use *use)
 {
 	const char *time = use->arg + strspn(use->arg, "<>=");
