@@ -23,7 +23,7 @@ static void put_quoted(struct espy_buf *b, const char *s, size_t n)
 	espy_buf__quote(b, (const uint8_t *)s, n, ESPY_HEX_NONE, "<>", false);
 }
 
-/* Is the link still the one that bears this name? Meanwhile its number may be another file's. */
+/* Tells whether the link still has this name. By now its number may be another file's. */
 static bool is_still(const char *name, const char *path)
 {
 	char link[128];
@@ -32,7 +32,7 @@ static bool is_still(const char *name, const char *path)
 	return n > 0 && (size_t)n < sizeof(link) && (size_t)n == strlen(name) && !memcmp(link, name, (size_t)n);
 }
 
-/* What -yy knows of a socket; false: nothing more than its name. */
+/* Puts the facts of a socket that -yy shows. Returns false if only its name is known. */
 static bool put_socket(struct espy_buf *b, const char *name, const char *path, uint32_t tid)
 {
 	unsigned long ino;
@@ -50,7 +50,7 @@ static bool put_socket(struct espy_buf *b, const char *name, const char *path, u
 	return espy_socket_text(b, &s);
 }
 
-/* A line "KEY:\tVALUE" of /proc/TID/fdinfo/N. */
+/* Reads a line "KEY:\tVALUE" of /proc/TID/fdinfo/N. Returns whether it is there. */
 static bool fdinfo(const char *path, const char *key, char *out, size_t out_sz)
 {
 	const char *fd = strstr(path, "/fd/");
@@ -115,7 +115,7 @@ static bool put_anon(struct espy_buf *b, const char *name, const char *path)
 	return false;
 }
 
-/* The file behind the link, or, if the link is gone or bears another name by now, the one that has the name. */
+/* Takes the state of the file behind the link. If the link is gone or has another name by now, it asks by name. */
 static bool stat_named(const char *name, const char *path, struct stat *st)
 {
 	return (!espy_stat_known(AT_FDCWD, path, 0, st) && is_still(name, path)) ||

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Descriptors below this are found by their number alone, which nearly all are. */
+/* A descriptor below this is found by its number alone. Nearly all are. */
 #define LOW_FDS 1024u
 
 struct espy_fd_process {
@@ -72,7 +72,7 @@ static bool reserve_low(struct espy_fd_table *t, struct espy_fd_process *p, uint
 	const size_t more = (cnt - p->low_cnt) * sizeof(struct espy_fd_name *);
 	struct espy_fd_name **low = espy_budget__take(t->budget, more) ? reallocarray(p->low, cnt, sizeof(*low)) : NULL;
 
-	if (!low) /* without memory as without budget: what was taken is not missed */
+	if (!low) /* no memory counts as no budget: the name is only missing */
 		return false;
 	memset(low + p->low_cnt, 0, more);
 	p->low = low;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Answers that are kept: what the observer was told by the system becomes a FACT record in the trace, just before the
- * record at which it was asked; a session that reads the trace takes the answers from there. So both know the same.
+ * Answers of the system, kept by the state. An answer becomes a FACT record of the trace, just before the record at
+ * which the session asked. A session that reads the trace takes its answers from there, so both know the same.
  */
 #include "state/resolve.h"
 
@@ -59,7 +59,7 @@ static void forget(struct espy_resolve *r, struct espy_numbered_name **table, ui
 	espy_budget__give(r->fds.budget, sizeof(*n));
 }
 
-/* NULL without room. */
+/* Keeps the name of a number. Returns its entry; NULL: there is no room. */
 static struct espy_numbered_name *keep(struct espy_resolve *r, struct espy_numbered_name **table, uint32_t number,
 				       const char *name, size_t len)
 {
@@ -95,13 +95,13 @@ static const char *text_of(const struct espy_numbered_name *n)
 
 #define ASK_AGAIN_NS 1000000000u
 
-/* The answer so far, if it need not be asked for again; `kept`: nothing changes it unseen. */
+/* Tells whether the answer stands without asking again. kept: nothing changes it unseen. */
 static bool is_known(const struct espy_numbered_name *n, bool kept)
 {
 	return n && (n->told || kept || espy_now_ns() - n->asked_ns < ASK_AGAIN_NS);
 }
 
-/* Of a live session: keep an answer, and tell it if it is new. len 0: there is none. */
+/* Keeps an answer of the system, and makes a fact of it if it is new. len 0: there is none. */
 static const char *learn(struct espy_resolve *r, struct espy_numbered_name **table, enum espy_fact_kind kind,
 			 uint32_t number, const char *name, size_t len)
 {
@@ -178,7 +178,7 @@ void espy_resolve__ask_pid_numbers(struct espy_resolve *r, uint32_t tid)
 		learn_pid_numbers(r, tid, at, cnt);
 }
 
-/* One that is not watched, or was not when it came. All of /proc is read for it: the last that was not there is remembered. */
+/* Finds an unwatched task by reading all of /proc. It remembers the last number that no task had. 0: there is none. */
 static uint32_t ask_pid(struct espy_resolve *r, struct espy_pid_number wanted)
 {
 	struct espy_pid_number at[ESPY_PID_LEVELS];
@@ -200,7 +200,7 @@ static uint32_t ask_pid(struct espy_resolve *r, struct espy_pid_number wanted)
 	return 0;
 }
 
-/* Is there still a task that has the number? No record tells the end of one that is not watched. */
+/* Tells whether a task still has the number. No record tells the end of a task that is not watched. */
 static bool is_there(const struct espy_resolve *r, uint32_t pid, struct espy_pid_number number)
 {
 	const struct espy_task *t = espy_tasks__find(r->tasks, pid);
@@ -261,7 +261,7 @@ void espy_resolve__copy_comm(struct espy_resolve *r, uint32_t from, uint32_t to)
 	}
 }
 
-/* It stands in the line as it is, so whatever would not be text there is left out: a file may hold anything. */
+/* Takes a detail, without any byte that is no plain text: a line shows it as it is, and a file may hold anything. */
 static void take_detail(struct espy_resolve *r, struct espy_fd_name *n, const char *bytes, size_t len)
 {
 	char text[ESPY_ANSWER_MAX];
@@ -299,7 +299,7 @@ static void take_pidfd(struct espy_resolve *r, struct espy_fd_name *n, const cha
 	n->told = n->detail_asked = true;
 }
 
-/* The name of a task or of an interface; NULL: there is none. */
+/* Takes the name of a task or of an interface from a fact; NULL: there is none. */
 static void take_name(struct espy_resolve *r, const struct espy_rec_fact *f, const char *name, size_t len)
 {
 	const bool is_task = f->kind != ESPY_FACT_IFNAME;

@@ -16,7 +16,7 @@
 
 #define LINK_MAX_SZ 4096u
 
-/* The path of the link that names a descriptor. */
+/* Writes the path of the link that names a descriptor. */
 static void link_path(char *path, size_t size, uint32_t tid, int fd)
 {
 	if (fd == AT_FDCWD)
@@ -68,7 +68,7 @@ static size_t ask_comm(uint32_t tid, char *to, size_t size)
 	char comm[64];
 	ssize_t len = espy_read_proc((pid_t)tid, "comm", comm, sizeof(comm));
 
-	if (len > 0 && comm[len - 1] == '\n') /* the name may hold others */
+	if (len > 0 && comm[len - 1] == '\n') /* the name may hold other line ends */
 		len--;
 	if (len <= 0 || (size_t)len > size)
 		return 0;
@@ -117,7 +117,7 @@ static size_t ask_ifname(uint32_t index, char *to, size_t size)
 	return strlen(name);
 }
 
-/* The number that names a directory entry of /proc/PID/fd; negative: it is none. */
+/* Returns the number that names an entry of /proc/PID/fd; negative: it is none. */
 static int fd_of_entry(const struct dirent *e)
 {
 	return e->d_name[0] == '.' ? -1 : atoi(e->d_name);
@@ -149,13 +149,13 @@ static void ask_each_fd(uint32_t tgid, bool ours, void (*begin)(void *ctx),
 	snprintf(path, sizeof(path), "/proc/%s/fd", from);
 	DIR *d = opendir(path);
 	if (!d)
-		return; /* it has ended meanwhile: what was known before is the best there is */
+		return; /* it has ended meanwhile: no later answer is better than the known one */
 	begin(ctx);
 	for (struct dirent *e; (e = readdir(d));) {
 		const int fd = fd_of_entry(e);
 		const ssize_t len = fd < 0 ? -1 : readlinkat(dirfd(d), e->d_name, link, sizeof(link));
 
-		/* of ours, a command gets those that stay open at its exec */
+		/* a command gets only descriptors of ours that stay open at its exec */
 		if (len > 0 && !(ours && fcntl(fd, F_GETFD) & FD_CLOEXEC))
 			fn(ctx, fd, link, (size_t)len);
 	}

@@ -20,7 +20,7 @@
 #define MAX_NOTE_BYTES 65536u
 #define HEAD_BYTES 65536u /* of a file with a server: program headers and notes stand at its beginning */
 
-/* The build-id of a file, read once: files are told by device, inode and time of change. */
+/* The build-id of a file, read once. Device, inode and time of change tell files apart. */
 struct file_id {
 	dev_t dev;
 	ino_t ino;
@@ -64,7 +64,7 @@ void espy_maps__free(struct espy_maps *m)
 	free(m);
 }
 
-/* The GNU build-id among the notes of one segment. */
+/* Finds the GNU build-id among the notes of one segment. Returns its size; 0: there is none. */
 static unsigned find_note(const uint8_t *notes, size_t size, uint8_t id[20])
 {
 	Elf64_Nhdr n;
@@ -123,7 +123,7 @@ unsigned espy_build_id(int fd, uint8_t id[20])
 	return got;
 }
 
-/* path: as this process sees the file. NULL: it cannot be read. */
+/* Returns the file at a path of this process. NULL: it cannot be read. */
 static const struct known_file *file_at(struct espy_maps *m, const char *path)
 {
 	struct known_file *f;
@@ -175,7 +175,7 @@ static void send_file(struct espy_maps *m, struct espy_rec_map *map, const char 
 
 	snprintf(path, sizeof(path), "/proc/%u/root%s", map->rec.tgid, name);
 	const struct known_file *f = file_at(m, path);
-	/* The process may have ended: then its file as we see it. */
+	/* If the process has ended, its path may still lead to the file. */
 	if (!f && errno != ETIMEDOUT)
 		f = file_at(m, name);
 	if (f) {

@@ -146,7 +146,7 @@ size_t espy_marks_seen__counts(const struct espy_marks_seen *m, struct espy_mark
 			continue;
 		++*all;
 		*probes += x->rec->type == ESPY_REC_PROBE_DEF;
-		/* Sorted in, and what falls off the end is left out. */
+		/* The list is sorted, and loses the entry that falls off its end. */
 		for (at = cnt; at && out[at - 1].events < x->events; at--)
 			if (at < max)
 				out[at] = out[at - 1];

@@ -13,7 +13,7 @@
 
 #define LEVELS_MAX 33u /* the kernel's MAX_PID_NS_LEVEL, and the first one */
 
-/* The line NSpid of /proc/TID/status: numbers from the namespace that /proc shows to the task's own. tid 0: of the caller. */
+/* Reads the line NSpid of /proc/TID/status: numbers from /proc's namespace to the task's own. tid 0: of the caller. */
 static size_t read_numbers(uint32_t tid, uint32_t *to)
 {
 	char path[64] = "/proc/self/status", line[512], *at = line, *end;
@@ -33,7 +33,7 @@ static size_t read_numbers(uint32_t tid, uint32_t *to)
 	return cnt;
 }
 
-/* The inodes of the task's pid namespaces, from its own outwards. Returns how many of cnt could be had. */
+/* Reads the inodes of the task's pid namespaces, from its own outwards. Returns how many of cnt it could read. */
 static size_t read_namespaces(uint32_t tid, uint32_t *to, size_t cnt)
 {
 	char path[64];

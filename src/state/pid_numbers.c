@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <uthash.h>
 
-/* So many tasks that have ended are known at most. */
+/* The most ended tasks that are known. */
 #define ENDED_MAX 4096u
 
 /* The task that has a number. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Descriptors of each process, kept from the stream; what it does not tell is asked of the lookups. */
+/* Descriptors of each process, kept from the stream. The lookups answer the questions that the stream leaves open. */
 #include "state/resolve.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "state/socket_text.h"
 #include "state/state.h"
 
-/* A FDNAME record, or a fact that was asked for with it known, that waits for the call that it belongs to. */
+/* A FDNAME record, or a fact learned behind it, that waits for the call to which it belongs. */
 struct fd_news {
 	uint32_t tgid;
 	int32_t fd;
@@ -24,10 +24,10 @@ struct fd_news {
 	bool late;		    /* not before the call is shown */
 };
 
-/* Descriptors that one call can make, and more: SCM_RIGHTS brings 253 at most. */
+/* More descriptors than one call can make: SCM_RIGHTS brings 253 at most. */
 #define NEWS_MAX 1024u
 
-/* The plan of a call, which says what it does to descriptors; it may come from a trace. */
+/* Returns the plan of a call, which tells its effect on descriptors. It may come from a trace. */
 static const struct espy_plan *plan_of(const struct espy_call_view *v)
 {
 	static const struct espy_plan none = { .effect = ESPY_EFFECT_NONE };
@@ -35,7 +35,7 @@ static const struct espy_plan *plan_of(const struct espy_call_view *v)
 	return v->call != ESPY_NONE && v->plan < v->image->plan_cnt ? &v->image->plans[v->plan] : &none;
 }
 
-/* Argument A or B of the plan's effect. */
+/* Returns argument A or B of the plan's effect. */
 static uint64_t arg(const struct espy_call_view *v, unsigned n)
 {
 	return n < ESPY_MAX_ARGS ? v->args[n] : 0;
@@ -64,7 +64,7 @@ bool espy_state__needs_call(const struct espy_image *img, uint32_t nr)
 	}
 }
 
-/* What is told of a text that is foreign: no control characters, and no longer than an answer can be. */
+/* Bounds the length of a foreign text by that of an answer. */
 static size_t bounded(size_t len)
 {
 	return len < ESPY_ANSWER_MAX ? len : ESPY_ANSWER_MAX;
@@ -101,7 +101,7 @@ static void apply_each_news(struct espy_resolve *r, bool late)
 	r->news_cnt = kept;
 }
 
-/* late: those as well that wait until the call is shown. Most calls bring no news. */
+/* Applies the waiting news. late: also news that wait until the call is shown. Most calls bring none. */
 static inline void apply_news(struct espy_resolve *r, bool late)
 {
 	if (r->news_cnt)
@@ -112,7 +112,7 @@ static inline void apply_news(struct espy_resolve *r, bool late)
 
 static int add_news(struct espy_resolve *r, struct fd_news news)
 {
-	/* More than any call can make: nothing takes them, so they are of no call. */
+	/* No call can make so many: no call takes them. */
 	if (r->news_cnt == NEWS_MAX)
 		apply_news(r, true);
 	if (!espy_array__grow(r->news, r->news_cnt, r->news_cap)) {
@@ -192,7 +192,7 @@ void espy_resolve__begin(struct espy_resolve *r, uint64_t time_ns)
 	r->news_taken = r->call_shown = false;
 }
 
-/* A connection has both its ends, and a device stays what it is. Others change by calls, which may not be watched. */
+/* Tells whether no unwatched call can change the detail: that of a device, or of a connection with both ends. */
 static bool is_final(const struct espy_fd_name *n)
 {
 	return (n->name && n->name[0] == '/') || (n->detail && strstr(n->detail, "->"));
@@ -214,9 +214,9 @@ void espy_resolve__before_args(struct espy_resolve *r, const struct espy_call_vi
 		ask_again(r, v);
 
 	/*
-	 * dup3(3, 30): as an argument 30 is what it was before the call, as the result what it is now. The same is true
-	 * of a socket that is connected; but of that /proc may be asked if nothing was ever told. What was not open (EBADF)
-	 * may be by now: /proc would tell of another file.
+	 * dup3(3, 30): the argument 30 is the file before the call, the result the file behind it. A connected socket
+	 * is alike, but if the stream has told nothing of it, /proc may. After EBADF the number may be open by now:
+	 * /proc would name another file.
 	 */
 	r->stream_only = e == ESPY_EFFECT_REPLACES || v->ret == -EBADF;
 	if (!r->stream_only && e != ESPY_EFFECT_CHANGES_SOCKET)
@@ -269,7 +269,7 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 	case ESPY_EFFECT_CHANGES_CWD:
 		n = espy_fd_table__find(&r->fds, v->tgid, AT_FDCWD);
 		if (n && n->named_at == r->record)
-			break; /* told with this call */
+			break; /* this call has told it */
 		espy_fd_table__drop(&r->fds, v->tgid, (uint32_t)AT_FDCWD, (uint32_t)AT_FDCWD, NULL, NULL);
 		break;
 	case ESPY_EFFECT_RENAMES:
@@ -304,7 +304,7 @@ void espy_resolve__forget(struct espy_resolve *r, uint32_t tid, uint32_t tgid, b
 		espy_fd_table__forget(&r->fds, tgid);
 }
 
-/* What was read from /proc, kept for later readers too. */
+/* Keeps an answer of /proc, for later readers too. */
 static void learn(struct espy_resolve *r, uint32_t tgid, int fd, const char *link, size_t len)
 {
 	espy_resolve__set(r, tgid, fd, link, len);
@@ -338,7 +338,7 @@ void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid, bool ours)
 		r->lookups->each_fd(tgid, ours, begin_seed, seed_fd, &s);
 }
 
-/* Which of its descriptors a process has open; false: it has ended. */
+/* Asks for the open descriptors of a process. Returns false if it has ended. */
 static bool ask_open_fds(struct espy_resolve *r, uint32_t tgid)
 {
 	uint32_t fds[8 * sizeof(r->open_fds)];
@@ -365,9 +365,9 @@ static bool was_closed(void *ctx, const struct espy_fd_name *n)
 }
 
 /*
- * A new image: exec has closed some descriptors, which no record tells. Those that are gone from /proc are forgotten;
- * no name is taken from there, since by now the program may have gone on. The standard ones stay even if they are
- * gone: programs close them at their end, and that is when short ones are looked at.
+ * Forgets the descriptors that an exec has closed and no record tells: /proc has lost them. It takes no name from
+ * there, since the program may have gone on by now. The standard ones stay: programs close them at their end, which is
+ * when short programs are looked at.
  */
 void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid)
 {
@@ -377,7 +377,7 @@ void espy_resolve__exec(struct espy_resolve *r, uint32_t tgid)
 	espy_fd_table__drop(&r->fds, tgid, 3, 8 * sizeof(r->open_fds) - 1, was_closed, r);
 }
 
-/* The entry of a descriptor whose name is known, or could be asked for. NULL: it cannot be told. */
+/* Returns the entry of a descriptor whose name is known or can be asked for; else NULL. */
 static struct espy_fd_name *name_of(struct espy_resolve *r, uint32_t tid, uint32_t tgid, int fd)
 {
 	struct espy_fd_name *n = espy_fd_table__find(&r->fds, tgid, fd);
@@ -396,8 +396,8 @@ static struct espy_fd_name *name_of(struct espy_resolve *r, uint32_t tid, uint32
 }
 
 /*
- * What is known of a socket by the stream, and may have changed since: asked by its inode, as its number may be another
- * file's meanwhile. The protocol stays what it was.
+ * Asks again for a socket that the stream told of, since it may have changed: by its inode, as its number may be
+ * another file's by now. The protocol stays.
  */
 static bool ask_told(struct espy_resolve *r, struct espy_fd_name *n, uint32_t tid, struct espy_buf *to)
 {
@@ -414,10 +414,7 @@ static bool ask_told(struct espy_resolve *r, struct espy_fd_name *n, uint32_t ti
 	return espy_socket_text(to, &s);
 }
 
-/*
- * Returns whether a detail stays true when the task is gone: that of a socket or a device does, of an anonymous inode
- * not.
- */
+/* Tells whether a detail stays true when the task is gone: not that of an anonymous inode. */
 static bool stays_true(const struct espy_fd_name *n)
 {
 	return n->detail && strncmp(n->name, "anon_inode:", strlen("anon_inode:"));

@@ -18,7 +18,7 @@
 #define PIDFD_THREAD 0x80 /* O_EXCL: linux/pidfd.h since Linux 6.9 */
 #endif
 
-/* A question to the kernel's socket diagnosis; each answer goes to fn until it returns true. */
+/* Asks the kernel's socket diagnosis. It gives each answer to fn until fn returns true. */
 static bool ask_diag(const void *req, size_t req_sz, bool (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx)
 {
 	_Alignas(struct nlmsghdr) char buf[16384];
@@ -120,7 +120,7 @@ static bool read_unix(void *ctx, const struct nlmsghdr *h)
 	return true;
 }
 
-/* One AF_UNIX socket: /proc/net/unix does not tell the peer. */
+/* Asks for one AF_UNIX socket: /proc/net/unix does not tell the peer. */
 static bool ask_unix(struct espy_fact_socket *s)
 {
 	const struct {
@@ -146,7 +146,7 @@ bool espy_socket_inode(const char *name, unsigned long *ino)
 	return sscanf(name, "socket:[%lu]", ino) == 1;
 }
 
-/* The line of /proc/TID/net/netlink for an inode. */
+/* Finds the line of /proc/TID/net/netlink for an inode. */
 static bool find_netlink(uint32_t tid, unsigned long ino, unsigned *proto, uint32_t *port)
 {
 	char path[64], line[256];
@@ -166,8 +166,7 @@ static bool find_netlink(uint32_t tid, unsigned long ino, unsigned *proto, uint3
 }
 
 /*
- * The protocol of a netlink socket that has no address yet: the kernel lists none of those, so a copy of the descriptor is
- * asked.
+ * Asks a copy of the descriptor for the protocol of a netlink socket without an address: the kernel does not list it.
  */
 static bool ask_copy(uint32_t tid, int fd, unsigned *proto)
 {

@@ -63,7 +63,7 @@ static void put_netlink(struct espy_buf *b, const struct espy_fact_socket *s)
 	espy_buf__puts(b, tmp);
 }
 
-/* Has it addresses that are shown? Of others, and of ICMP, "port" is something else. */
+/* Tells whether the text shows its ports. In other families, and for ICMP, "port" is something else. */
 static bool has_ports(const struct espy_fact_socket *s)
 {
 	return (s->family == AF_INET || s->family == AF_INET6) &&

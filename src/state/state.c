@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The state as an object: what each record changes, and which of its parts knows the answer to a question. */
+/* The state as an object: it gives records to the parts that they change, and questions to the part that answers. */
 #include "state/state.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct espy_state {
 	uint64_t bad_definitions;
 };
 
-/* The parts that records fill, empty. */
+/* Begins with the parts that records fill, empty. */
 static void begin(struct espy_state *s)
 {
 	struct espy_budget *budget = s->o.max_bytes ? &s->budget : NULL;
@@ -126,7 +126,7 @@ static void on_definition(struct espy_state *s, const struct espy_rec *def)
 		s->bad_definitions++;
 }
 
-/* What concerns no task that is watched. true: dealt with. */
+/* Applies a record that concerns no watched task. Returns false if it concerns one. */
 static bool apply_general(struct espy_state *s, const struct espy_rec *rec)
 {
 	switch (rec->type) {
@@ -146,7 +146,7 @@ static bool apply_general(struct espy_state *s, const struct espy_rec *rec)
 	case ESPY_REC_MAP:
 		return true;
 	default:
-		return !rec->tid; /* of a later version: not for us */
+		return !rec->tid; /* a later version's */
 	}
 }
 
@@ -182,12 +182,12 @@ static void apply_to_task(struct espy_state *s, struct espy_task *task, const st
 	case ESPY_REC_FDNAME:
 		espy_resolve__fdname(&s->resolve, (const struct espy_rec_fdname *)rec);
 		break;
-	default: /* what changes nothing */
+	default: /* the others change nothing */
 		break;
 	}
 }
 
-/* Types after which a task is not made known: what they tell of may be no task of ours. */
+/* Tells whether a record makes its task known. The other types may tell of a task that is not watched. */
 static bool makes_known(const struct espy_rec *rec)
 {
 	return rec->type <= ESPY_REC_ATTACHED || rec->type == ESPY_REC_MARK || rec->type == ESPY_REC_PROBE;
@@ -226,7 +226,7 @@ void espy_state__before_result(struct espy_state *s)
 	espy_resolve__before_result(&s->resolve);
 }
 
-/* A thread that was not the leader has become the process: it is known by the number of its process from here on. */
+/* Gives a thread that has become its process by an exec the number of that process. */
 static void after_exec(struct espy_state *s, const struct espy_rec_exec *x)
 {
 	struct espy_task *caller;
@@ -238,10 +238,10 @@ static void after_exec(struct espy_state *s, const struct espy_rec_exec *x)
 		espy_tasks__rename(&s->tasks, caller, x->rec.tid);
 }
 
-/* Only tracers see it, so that no header for programs has it. */
+/* Only tracers see it: no header for programs has it. */
 #define ERESTART_RESTARTBLOCK 516
 
-/* The kernel will go on with the call as it were a call of its own, of which only the first one's name says what it does. */
+/* Notes that the kernel will go on with the call as a call of its own. Only the first one's name tells its meaning. */
 static void note_interruption(struct espy_task *task, const struct espy_rec *rec)
 {
 	if (((const struct espy_rec_call *)rec)->ret != -ERESTART_RESTARTBLOCK)

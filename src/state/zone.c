@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-/* No zone has two changes closer to each other that do not undo themselves. */
+/* No zone has two changes closer to each other that do not cancel out. */
 #define STEP_S (20 * INT64_C(86400))
 #define LAST_S INT64_C(4102444800) /* 2100 */
 
