@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of arrays that the text of an event shows; espy_event_value has all. */
+/* The most elements of an array in the text of an event. espy_event_value has all. */
 #define ELEMENTS 32u
 
 struct callback_sink {
@@ -14,7 +14,7 @@ struct callback_sink {
 	bool values;
 };
 
-/* Values of each kind, and the text of the whole. */
+/* Asks for a call's values in full, and for the manner of the whole event's text. */
 static unsigned callback_manners(struct espy_sink *s, const struct espy_event *e)
 {
 	return ((struct callback_sink *)s)->values && !e->withheld ? ESPY_MANNER_FULL | ESPY_MANNER_BRIEF : 0;

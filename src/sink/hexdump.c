@@ -2,8 +2,8 @@
 #include "sink/hexdump.h"
 
 /*
- * Which way the bytes went is not asked of the name of the call: what its description reads before
- * the call was written by the program, what it reads after it the program has read.
+ * The description tells which way bytes went, and no name of a call: the program wrote the bytes that the call reads
+ * before it, and read the bytes that espy captures after it.
  */
 struct hexdump {
 	struct espy_buf *b;
@@ -41,7 +41,7 @@ static void put_hex(struct espy_buf *b, size_t n, unsigned digits)
 		espy_buf__putc(b, "0123456789abcdef"[n >> (4 * i) & 15]);
 }
 
-/* " | 00000  68 65 6c 6c 6f ...   hello            |": sixteen bytes a line, a wider gap after the eighth. */
+/* Puts " | 00000  68 65 6c 6c 6f ...   hello            |": sixteen bytes a line, a wider gap after the eighth. */
 static void put_lines(struct espy_buf *b, const uint8_t *p, size_t n)
 {
 	for (size_t off = 0; off < n; off += 16) {

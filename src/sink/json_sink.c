@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An object for each event. A call is told of when it has ended; one that hangs, or is cut off by the end of the watching, also
- * when it has begun. Sources that stop tasks tell of each begin, so those objects wait here until their call has taken long.
+ * An object for each event. A call has one when it ends. A call that hangs, or that the end of the watching cuts off,
+ * also has one when it begins. Sources that stop tasks tell of each begin, so those objects wait here until their call
+ * has taken long.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,10 +22,10 @@
 /* Text is written at the latest when so much has gathered. */
 #define WRITE_BYTES (256u << 10)
 
-/* A call that has begun, of a source that tells of each: its object, not written yet. */
+/* A begun call of a source that tells of each begin: its object, not written yet. */
 struct begun {
 	uint32_t tid;
-	uint64_t hangs_ns; /* from when on it is one that hangs */
+	uint64_t hangs_ns; /* from when on the call hangs */
 	char *object;
 	size_t len;
 	UT_hash_handle hh;
@@ -43,7 +44,7 @@ struct json_sink {
 	struct espy_decoder signals;
 	unsigned manner; /* of the call at work */
 	struct begun *begun;
-	uint64_t look_ns; /* none of them hangs before */
+	uint64_t look_ns; /* no begun call hangs before */
 };
 
 static struct json_sink *to_json(struct espy_sink *s)
@@ -53,7 +54,7 @@ static struct json_sink *to_json(struct espy_sink *s)
 
 /* ---- objects */
 
-/* text NULL: it is not known */
+/* Puts foreign text under a key. NULL: it is not known. */
 static void key_bytes(struct espy_json *j, const char *key, const char *text)
 {
 	espy_json__key(j, key);
@@ -74,8 +75,8 @@ static void key_signal(struct espy_json *j, unsigned sig)
 #define LITERAL(at, text) ((char *)memcpy(at, text, sizeof(text) - 1) + sizeof(text) - 1)
 
 /*
- * What all objects of events begin with, in one go: each event has it. Nanoseconds since 1970 are more than a double can hold, so
- * the time is always a string.
+ * Puts the members that begin each object of an event, in one go: each event has them. Nanoseconds since 1970 are more
+ * than a double can hold, so the time is always a string.
  */
 static void begin(struct json_sink *s, const struct espy_event *e, const char *kind, uint64_t time_ns)
 {
@@ -105,7 +106,7 @@ static void begin(struct json_sink *s, const struct espy_event *e, const char *k
 		key_bytes(j, "comm", espy_state__comm(s->stream->state, e->tid));
 }
 
-/* Where objects of the event's task are written; NULL: nowhere. s->json writes there then. */
+/* Returns the output for objects of the event's task, to which s->json writes then; NULL: there is none. */
 static struct espy_output *output_of(struct json_sink *s, const struct espy_event *e)
 {
 	struct espy_output *out = s->out;
@@ -169,7 +170,7 @@ static void put_call(struct json_sink *s, const struct espy_event *e)
 	espy_json_values__args(&s->values);
 }
 
-/* What espy itself has changed of the call. */
+/* Puts the parts of the call that espy itself has changed. */
 static void put_injected(struct espy_json *j, unsigned changed)
 {
 	static const struct {
@@ -231,7 +232,7 @@ static void drop_begun(struct json_sink *s, struct begun *b)
 	free(b);
 }
 
-/* The object of a call that has gone on for long, or does not end while it is watched; NULL: there is none. */
+/* Writes the object of a call that has gone on for long, or does not end while it is watched. NULL: there is none. */
 static void write_begun(struct json_sink *s, struct begun *b)
 {
 	struct espy_output *out = b && s->out->per_task ? espy_task_outputs__get(&s->own, b->tid) : s->out;
@@ -260,7 +261,7 @@ static void look_at_begun(struct json_sink *s, uint64_t now_ns)
 			s->look_ns = b->hangs_ns;
 }
 
-/* Keeps what was just written to buf behind `from`, in place of writing it. */
+/* Keeps the object in buf behind `from`, in place of writing it. */
 static void keep_begun(struct json_sink *s, const struct espy_event *e, struct espy_buf *buf, size_t from)
 {
 	const size_t len = buf->len - from;
@@ -296,7 +297,7 @@ static void on_call_begin(struct json_sink *s, const struct espy_event *e)
 	from = out->buf.len;
 	begin(s, e, "call_begin", begin_ns(e->call));
 	put_call(s, e);
-	if (s->stream->passive) { /* of such a source it is the call that hangs */
+	if (s->stream->passive) { /* such a source tells only of calls that hang */
 		end(s, out);
 		return;
 	}
@@ -428,7 +429,7 @@ static void put_stop(struct json_sink *s, const struct espy_event *e)
 static const struct {
 	unsigned type;
 	const char *kind;
-	void (*put)(struct json_sink *s, const struct espy_event *e); /* its own members; NULL: it has none */
+	void (*put)(struct json_sink *s, const struct espy_event *e); /* puts the members of its own; NULL: it has none */
 } kinds[] = {
 	{ ESPY_EVENT_SIGNAL, "signal", put_signal },
 	{ ESPY_EVENT_STOPPED, "stop", put_stop },
@@ -457,7 +458,7 @@ static void on_other(struct json_sink *s, const struct espy_event *e)
 	}
 }
 
-/* The task is no more, or goes on unwatched: a call that it is in has no end. */
+/* Ends a task that is no more, or goes on unwatched: its open call has no end. */
 static void on_gone(struct json_sink *s, const struct espy_event *e)
 {
 	write_begun(s, find_begun(s, e->tid));
@@ -465,7 +466,7 @@ static void on_gone(struct json_sink *s, const struct espy_event *e)
 	espy_task_outputs__close(&s->own, e->tid);
 }
 
-/* A thread that was not the leader has the leader's number from here on, and its call goes on under it. */
+/* Drops the old number of a thread that takes the leader's by an exec: its call goes on under the new one. */
 static void on_exec(struct json_sink *s, const struct espy_event *e)
 {
 	const struct espy_rec_exec *x = (const struct espy_rec_exec *)e->rec;
@@ -481,7 +482,7 @@ static void json_event(struct espy_sink *sink, const struct espy_event *e)
 {
 	struct json_sink *s = to_json(sink);
 
-	look_at_begun(s, e->time_ns); /* by the events' own time: so a trace gives the same */
+	look_at_begun(s, e->time_ns); /* by the time of the events, so a trace gives the same */
 	switch (e->type) {
 	case ESPY_EVENT_CALL_BEGIN:
 		on_call_begin(s, e);
@@ -524,7 +525,7 @@ static void json_flush(struct espy_sink *sink)
 {
 	struct json_sink *s = to_json(sink);
 
-	/* Nothing comes: so what comes next is later than now. */
+	/* No event comes, so the next one is later than now. */
 	if (!s->stream->recorded)
 		look_at_begun(s, espy_now_ns());
 	if (s->out->per_task)

@@ -35,7 +35,7 @@ int espy_line_output__fd(struct espy_output **out, int fd)
 	return 0;
 }
 
-/* The output that a sink's options give, with one user more; without one (NULL) standard error. 0 or -ENOMEM. */
+/* Takes the output of a sink's options, with one user more; NULL: standard error. 0 or -ENOMEM. */
 static int take_given(struct espy_output **out, struct espy_output *given)
 {
 	if (!given)
@@ -76,7 +76,7 @@ static int open_command(struct espy_output *o, const char *cmd)
 	if (pid == 0) {
 		sigset_t none;
 
-		/* Blocked and ignored signals pass through execve: the command shall start with none of ours. */
+		/* Blocked and ignored signals pass through execve: the command shall start without ours. */
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		signal(SIGPIPE, SIG_DFL);
@@ -117,7 +117,7 @@ int espy_line_output__open(struct espy_output **out, const char *name, bool appe
 	return 0;
 }
 
-/* The first `end` bytes of buf. */
+/* Writes the first `end` bytes of buf. */
 static int write_out(struct espy_output *o, size_t end)
 {
 	size_t done = 0;

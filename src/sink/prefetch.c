@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include "describe/asks.h"
 
-/* What a call's text can ask, from the types of its parameters. */
+/* The questions that a call's text can ask, from the types of its parameters. */
 enum interest {
 	ASKS_NOTHING,
 	ASKS_OF_REGISTERS, /* of numbers among the arguments, or of the result */
-	ASKS_OF_MEMORY,	   /* of what they point to, as well: to be walked */
+	ASKS_OF_MEMORY,	   /* of the memory that they point to, as well */
 };
 
 static enum interest interest_of(const struct espy_image *img, const struct espy_call *c, uint8_t *seen)
@@ -55,7 +55,7 @@ int espy_prefetch__init(struct espy_prefetch *g, struct espy_state *s, const str
 	return 0;
 }
 
-/* result: as the result of a call names a task, so that what the decoder forgets then is forgotten here. */
+/* Asks as the text of a number will ask. result: of a call, which may make the resolver forget a task. */
 static void ask(const struct espy_resolver *r, const struct espy_call_view *v, const struct espy_type *t, uint64_t num,
 		bool result)
 {
@@ -94,7 +94,7 @@ void espy_prefetch__args(struct espy_prefetch *g, const struct espy_call_view *v
 	enum interest most = of_call(g, v);
 
 	if (most == ASKS_OF_MEMORY) {
-		/* The questions are all that is wanted of the tokens. */
+		/* Only the questions count, not the tokens. */
 		if (v->has_exit)
 			espy_decoder__args(&g->decoder, v, ESPY_MANNER_FULL, 0);
 		else

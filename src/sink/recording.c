@@ -100,7 +100,7 @@ static int put_meta(struct espy_recording *r, uint64_t realtime_ns)
 	err |= espy_trace_meta__add(m, "zone", zone.change, zone.cnt * sizeof(zone.change[0]));
 	err |= meta_words(m, "select", r->o.words, r->o.word_count);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		/* What was asked for: the source sends more, for the tables of descriptors. */
+		/* The user's choice. The source sends more calls, for the tables of descriptors. */
 		snprintf(name, sizeof(name), "calls.%u", abi);
 		err |= espy_trace_meta__add(m, name, r->filter->trace.bits[abi], sizeof(r->filter->trace.bits[abi]));
 	}
@@ -116,7 +116,7 @@ static int put_meta(struct espy_recording *r, uint64_t realtime_ns)
 	return err;
 }
 
-/* A file that begins in the middle of the stream tells what went before, as far as it still matters. */
+/* Puts the state in front of a file that begins in the middle of the stream. */
 static int put_state(void *ctx, struct espy_trace_writer *w)
 {
 	struct espy_recording *r = ctx;
@@ -166,7 +166,7 @@ static int recording_start(struct espy_sink *s, const struct espy_stream *stream
 	r->stream = stream;
 	r->begun_ns = espy_now_ns();
 	r->maps = espy_maps__new(put_fact, r);
-	/* Of all ABIs; they come into the trace with the calls that need them. */
+	/* Descriptions of all ABIs. They come into the trace with the calls that need them. */
 	r->schema = espy_trace_schema__new(stream->images, stream->image_bytes, stream->image_sizes);
 	int err = r->maps && r->schema ? espy_trace_writer__open(&r->w, &wo) : -ENOMEM;
 	if (err)
@@ -174,7 +174,7 @@ static int recording_start(struct espy_sink *s, const struct espy_stream *stream
 	return err;
 }
 
-/* A trace begins when the first thing happens, not when everything is being made ready for it. */
+/* Begins the trace with the first event, not while the session makes ready for it. */
 static int begin(struct espy_recording *r, uint64_t first_ns)
 {
 	const uint64_t now = espy_now_ns();
@@ -184,7 +184,7 @@ static int begin(struct espy_recording *r, uint64_t first_ns)
 	return put_meta(r, espy_clock_ns(CLOCK_REALTIME) - (now - r->begun_ns));
 }
 
-/* Facts that are learned from one record, a new image with many libraries aside. */
+/* Room for the facts from one record, except a new image with many libraries. */
 #define FACTS_BYTES (32u << 10)
 
 static void recording_expect(struct espy_sink *s, const struct espy_rec *rec, size_t size)
@@ -257,7 +257,7 @@ void espy_recording__end(struct espy_sink *s, const struct espy_source_stats *st
 	espy_sink__fail(s, espy_trace_writer__flush(r->w));
 }
 
-/* Nothing was watched: a program or process that is not there. A file would be in the way of the next attempt. */
+/* Removes the file of a session that watched nothing, as its program is not there: it would hinder the next attempt. */
 static void remove_unused(const struct espy_trace_options *o)
 {
 	char *name = NULL;

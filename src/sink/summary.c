@@ -19,8 +19,8 @@ struct row {
 	uint32_t nr;
 	char *name; /* NULL: a number without a name; a copy, since the images of a trace change while it is read */
 	struct espy_count c;
-	uint64_t timed; /* so many of them have a duration */
-	/* Of a mark or probe: what its definition said when the name was made. */
+	uint64_t timed; /* calls that have a duration */
+	/* the words from which the name of a mark or probe was made */
 	char *provider, *symbol;
 	bool returns;
 };
@@ -46,7 +46,7 @@ static struct espy_summary_table *to_summary(struct espy_sink *s)
 	return (struct espy_summary_table *)s;
 }
 
-/* Columns as they are printed; width is the least one, it grows with the data. */
+/* The columns. width is the least one; it grows with the data. */
 static const struct column {
 	const char *head;
 	int width;
@@ -63,7 +63,7 @@ static const enum espy_summary_column default_columns[] = {
 	ESPY_COL_TIME_PERCENT, ESPY_COL_TOTAL_TIME, ESPY_COL_AVG_TIME, ESPY_COL_CALLS, ESPY_COL_ERRORS, ESPY_COL_NAME,
 };
 
-/* What a table is of. A probe has no errors, a mark no times either. */
+/* The subject of a table. A probe has no errors, a mark no times either. */
 struct subject {
 	const char *calls, *name; /* heads of these columns; NULL: as above */
 	const char *kind, *total; /* of objects */
@@ -93,7 +93,7 @@ static struct row *find_row(struct espy_summary_table *t, const struct espy_imag
 	return r;
 }
 
-/* As its lines have it; of a return with the word by which -u names it. NULL: no memory. */
+/* Returns the name of a mark or probe as in its lines; at a return with the word of -u. NULL: no memory. */
 static char *full_name(const struct espy_mark_def *def)
 {
 	struct espy_buf b = { 0 };
@@ -117,7 +117,7 @@ static void free_row(struct row *r)
 	free(r->symbol);
 }
 
-/* By name, which is made once: a mark or probe of several places, or of several files, is one. */
+/* Finds or makes the row of a mark or probe by name. One of several places, or of several files, has one row. */
 static struct row *find_named(struct abi_rows *a, const struct espy_mark_def *def, uint32_t def_nr)
 {
 	uint32_t *index = &a->index[def_nr % ESPY_MAX_SYSCALLS];
@@ -158,7 +158,7 @@ static void merge(struct espy_count *to, const struct espy_count *c)
 		to->max_ns = c->max_ns;
 }
 
-/* One call that has returned. A call that does not return is not counted, as it has no result. */
+/* Counts a call that has returned. A call that does not return has no result, so it does not count. */
 static void count_call(struct espy_summary_table *t, const struct espy_call_view *v)
 {
 	if (v->no_return || !v->has_exit)
@@ -178,7 +178,7 @@ static void count_call(struct espy_summary_table *t, const struct espy_call_view
 	r->timed++;
 }
 
-/* One hit of a mark or probe. At the return from a function it has the time since its entry, if that was seen. */
+/* Counts a hit of a mark or probe. At the return from a function it has the time since its entry, if that is known. */
 static void count_hit(struct espy_summary_table *t, const struct espy_event *e)
 {
 	const struct espy_rec_probe *hit = e->type == ESPY_EVENT_PROBE ? (const struct espy_rec_probe *)e->rec : NULL;
@@ -195,7 +195,7 @@ static void count_hit(struct espy_summary_table *t, const struct espy_event *e)
 	merge(&r->c, &c);
 }
 
-/* exit and exit_group: a source may count them, but they have no result and no duration. */
+/* Tells whether the call never returns (exit): a source may count it, but it has no result and no duration. */
 static bool never_returns(const struct espy_image *img, uint32_t nr)
 {
 	return nr < img->syscall_cnt && img->plans[img->call_plans[nr].plan].flags & ESPY_PLAN_NO_RETURN;
@@ -213,7 +213,7 @@ void espy_summary__add(struct espy_sink *s, const struct espy_image *img, const 
 	}
 }
 
-/* -O: what the tracer itself adds to each call. */
+/* Subtracts the time that the tracer itself adds to each call (-O). */
 static void subtract_overhead(const struct espy_summary_options *o, struct espy_count *c)
 {
 	const uint64_t each = o->overhead_ns;
@@ -231,7 +231,7 @@ static uint64_t average(const struct row *r)
 	return r->timed ? r->c.time_ns / r->timed : 0;
 }
 
-/* The number of a row in a column that has one. */
+/* Returns the number of a row in a column that has numbers. */
 static uint64_t figure(const struct row *r, enum espy_summary_column col)
 {
 	switch (col) {
@@ -260,7 +260,7 @@ static int compare_rows(const void *pa, const void *pb, void *ctx)
 	const uint64_t x = figure(a, o->sort_by), y = figure(b, o->sort_by);
 	int d = x < y ? 1 : x > y ? -1 : 0; /* largest first */
 
-	/* Of probes and marks at a place there is no time: the most frequent first. */
+	/* Probes and marks at a place have no time: the most frequent comes first. */
 	if (!d && !a->timed && !b->timed)
 		d = a->c.calls < b->c.calls ? 1 : a->c.calls > b->c.calls ? -1 : 0;
 	if (o->sort_by == ESPY_COL_NAME)
@@ -280,7 +280,7 @@ static void cell(char *text, size_t size, enum espy_summary_column col, const st
 	}
 	switch (col) {
 	case ESPY_COL_TIME_PERCENT: {
-		/* The last line is the whole, also if no time was measured. */
+		/* The last line has the whole, also if no time was measured. */
 		double share = c == total	? 100.0
 			       : total->time_ns ? 100.0 * (double)c->time_ns / (double)total->time_ns
 						: 0;
@@ -372,7 +372,7 @@ static void finish_rows(const struct espy_summary_options *o, struct abi_rows *a
 	qsort_r(a->rows, a->cnt, sizeof(*a->rows), compare_rows, (void *)o);
 }
 
-/* abi: of calls; NULL: a mark or probe, which has no number. */
+/* Puts the object of a row. abi: of a call; NULL: it is a mark or probe, which has no number. */
 static void put_object(struct espy_output *out, const struct subject *of, const char *abi, const struct row *r,
 		       bool is_total)
 {
@@ -418,7 +418,7 @@ static void print_objects(const struct espy_summary_options *o, struct abi_rows 
 	put_object(out, of, abi, &total, true);
 }
 
-/* The columns that the user chose, or all that the subject has. */
+/* Returns the columns that the user chose, or all that the subject has. */
 static struct layout layout_of(const struct espy_summary_options *o, const struct subject *of)
 {
 	const bool chosen = o->column_count;
@@ -472,7 +472,7 @@ static void drop_rows(struct abi_rows *a)
 		free_row(&a->rows[--a->cnt]);
 }
 
-/* The tables, one for each ABI that made calls; nothing if none did. */
+/* Prints a table for each ABI that made calls. */
 static void print(struct espy_summary_table *t, struct espy_output *out)
 {
 	struct espy_buf *b = &out->buf;
@@ -497,7 +497,7 @@ static void print(struct espy_summary_table *t, struct espy_output *out)
 	}
 }
 
-/* And one of marks or probes, if any was hit. What the tracer adds to a call (-O) is none of their times. */
+/* Prints the table of marks or probes, if any was hit. The overhead of a call (-O) is no part of their times. */
 static void print_named(const struct espy_summary_table *t, struct abi_rows *a, const struct subject *of,
 			struct espy_output *out)
 {
@@ -536,7 +536,7 @@ static void summary_finish(struct espy_sink *s)
 {
 	struct espy_output *out = s->output;
 
-	/* It is of the whole stream, whatever the last line was of. */
+	/* It counts the whole stream, whatever the last line was about. */
 	if (to_summary(s)->o.json)
 		espy_line_output__begin_json(out);
 	out->muted = to_summary(s)->stream && to_summary(s)->stream->outside;

@@ -9,7 +9,7 @@
 
 #define TALLIES_MAX 64u
 #define ROWS_MAX 262144u
-#define TEXT_MAX 4096u /* bytes of a text by which it is told from others */
+#define TEXT_MAX 4096u /* bytes of a text that tell it from others */
 #define TOP 20u
 
 struct tally_sink {
@@ -17,7 +17,7 @@ struct tally_sink {
 	unsigned top;
 	bool json;
 	const struct espy_stream *stream;
-	uint16_t images[ESPY_ABI_CNT]; /* which images the rows of an ABI were made by: it changes when they do */
+	uint16_t images[ESPY_ABI_CNT]; /* changes with the images by which the rows of an ABI were made */
 	size_t cnt;
 	struct espy_tally_one tallies[];
 };
@@ -29,7 +29,7 @@ static struct tally_sink *to_tally(struct espy_sink *s)
 
 /* ---- rows */
 
-/* What stands before the bytes of a key: values that are shown in different ways are different. */
+/* The head of a key: values that are shown in different ways are different. */
 struct look {
 	uint8_t type, look, cut, abi;
 	uint16_t images;
@@ -130,7 +130,7 @@ static uint64_t *bucket_of(struct espy_tally_one *t, const struct espy_tally_val
 
 /* ---- events */
 
-/* Where the event will count; NULL: it does not. */
+/* Returns the counter that the event will raise; NULL: none. */
 static uint64_t *place_of(struct tally_sink *s, struct espy_tally_one *t, const struct espy_event *e)
 {
 	struct espy_tally_value v;
@@ -141,7 +141,7 @@ static uint64_t *place_of(struct tally_sink *s, struct espy_tally_one *t, const 
 	return t->is_hist ? bucket_of(t, &v) : row_of(s, t, &v);
 }
 
-/* The state is the one before the call only here: whether the filter lets the call through is known later. */
+/* Finds the counters now, while the state is that before the call. Later the filter tells whether the call counts. */
 static unsigned tally_manners(struct espy_sink *sink, const struct espy_event *e)
 {
 	struct tally_sink *s = to_tally(sink);
@@ -180,7 +180,7 @@ static void tally_finish(struct espy_sink *sink)
 	struct tally_sink *s = to_tally(sink);
 	struct espy_output *out = sink->output;
 
-	/* They are of the whole stream, whatever the last line was of. */
+	/* They count the whole stream, whatever the last line was about. */
 	if (s->json)
 		espy_line_output__begin_json(out);
 	out->muted = s->stream && s->stream->outside;
@@ -288,7 +288,7 @@ int espy_tally__choose(struct espy_sink *sink, const struct espy_image *images, 
 		}
 		*asks |= espy_tally_expr__asks(t->expr);
 	}
-	/* What a descriptor is may be known only before the call. */
+	/* The file of a descriptor may be known only before the call. */
 	if (*asks & ESPY_TALLY_FD_PATHS)
 		s->base.events |= ESPY_EVENT_CALL_BEGIN;
 	*calls = wanted;

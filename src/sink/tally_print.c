@@ -50,7 +50,7 @@ static struct espy_token token_of(const struct espy_tally_value *v)
 	};
 }
 
-/* The name of a number that is an error; NULL: it is none. */
+/* Returns the name of a number that is an error; NULL: it is none. */
 static const char *error_of(const struct espy_tally_value *v)
 {
 	if (v->failed)
@@ -218,12 +218,11 @@ static int by_count(const void *pa, const void *pb)
 
 struct rows {
 	struct espy_tally_row **v;
-	size_t cnt, shown;    /* of them the first ones are shown */
-	uint64_t total, rest; /* of all; of those that are not shown */
+	size_t cnt, shown;    /* only the first `shown` rows are shown */
+	uint64_t total, rest; /* of all rows; of rows that are not shown */
 };
 
-/* The rows that counted, the most frequent first. What looks alike is one: a number of several calls, or of several
- * images. */
+/* Sorts the rows that counted, the most frequent first, and joins rows that look alike (of several calls or images). */
 static bool sort_rows(const struct espy_tally_one *t, unsigned top, struct rows *rows)
 {
 	size_t kept = 0;
@@ -335,12 +334,12 @@ static void name_bound(char *text, uint64_t x, bool negative, bool times)
 	espy_buf__free(&b);
 }
 
-/* Numbers of so many bits. */
+/* Makes the bucket for numbers of so many bits. */
 static struct bucket make_bucket(const struct espy_tally_hist *h, unsigned bits, bool negative)
 {
 	const uint64_t low = bits ? 1ull << (bits - 1) : 0, high = bits ? low + (low - 1) : 0;
 	struct bucket k = { .low = low,
-			    /* of the negative numbers of 64 bits there is one */
+			    /* there is one negative number of 64 bits */
 			    .high = negative && bits == 64 ? low : high,
 			    .negative = negative,
 			    .count = negative ? h->below[bits] : h->at[bits] };
@@ -350,7 +349,7 @@ static struct bucket make_bucket(const struct espy_tally_hist *h, unsigned bits,
 	return k;
 }
 
-/* The buckets between the first and the last that is not empty, into v, which has room for all. Returns how many. */
+/* Writes the buckets from the first to the last that is not empty to v, with room for all. Returns their number. */
 static unsigned make_buckets(const struct espy_tally_hist *h, struct bucket *v)
 {
 	unsigned cnt = 0, end = 0;

@@ -59,7 +59,7 @@ struct espy_output *espy_task_outputs__get(struct espy_task_outputs *t, uint32_t
 		return NULL;
 	const int err = espy_line_output__open(&f->out, name, t->base->append);
 	if (err) {
-		/* The lines of this task have nowhere to go: as with a full disk, the session ends. */
+		/* The lines of this task have no output: as with a full disk, the session ends. */
 		if (!t->sink->error)
 			espy_log__say(t->stream->log, ESPY_LOG_ERROR, ESPY_TOPIC_GENERAL, "Can't open '%s': %s", name,
 				      strerror(-err));

@@ -8,11 +8,11 @@
 #include "state/budget.h"
 #include "state/state.h"
 
-#define KNOWN_MAX 256u /* functions in each other; of those deeper down only the number is known */
+#define KNOWN_MAX 256u /* functions in each other; deeper down only their number is known */
 
 struct espy_text_functions {
 	unsigned depth; /* how many the task is in */
-	unsigned waiting; /* that have a text */
+	unsigned waiting; /* functions that have a text */
 	struct {
 		uint64_t function; /* the hash of its names */
 		uint64_t time_ns;
@@ -36,11 +36,11 @@ struct espy_text_functions *espy_text_functions__new(struct espy_budget *budget)
 		espy_budget__give(budget, sizeof(*f));
 		return NULL;
 	}
-	f->depth = f->waiting = 0; /* the rest is written before it is read: most of its pages are never touched */
+	f->depth = f->waiting = 0; /* most pages of the rest are never touched: it is written before it is read */
 	return f;
 }
 
-/* The functions from `from` on are left. */
+/* Leaves the functions from `from` on. */
 static void leave(struct espy_text_functions *f, unsigned from)
 {
 	for (unsigned i = from; f->waiting && i < f->depth && i < KNOWN_MAX; i++)
@@ -70,7 +70,7 @@ static unsigned indent(const struct espy_lines *l, unsigned depth)
 	return l->o->function_depth && depth > l->o->function_depth ? l->o->function_depth : depth;
 }
 
-/* The line of a function that has waited; text is freed. */
+/* Shows the line of a function that has waited, and frees text. */
 static void show_text(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, char *text)
 {
 	espy_lines__function(l, t, time_ns);
@@ -128,8 +128,8 @@ static void enter(struct espy_text_functions *f, struct espy_lines *l, struct es
 }
 
 /*
- * A return is also one from all functions that were entered since: they were left otherwise (longjmp, an exception). Returns the index of
- * the function, or f->depth: it is not known to have been entered.
+ * Finds the function that returns. It also returns from all functions entered since, which longjmp or an exception has
+ * left. Returns its index, or f->depth: no entry is known.
  */
 static unsigned find(const struct espy_text_functions *f, uint64_t function)
 {

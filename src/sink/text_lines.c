@@ -15,7 +15,7 @@
 #include "state/state.h"
 
 #define INDENT_MAX 64u
-#define PROBE_PRECISION 6 /* digits of how long a function took, unless the user asks for others */
+#define PROBE_PRECISION 6 /* digits of a function's time, unless the user asks for others */
 
 static void put_fmt(struct espy_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void put_fmt(struct espy_buf *b, const char *fmt, ...)
@@ -30,7 +30,7 @@ static void put_fmt(struct espy_buf *b, const char *fmt, ...)
 		espy_buf__put(b, tmp, (size_t)n < sizeof(tmp) ? (size_t)n : sizeof(tmp) - 1);
 }
 
-/* Times and numbers of tasks stand in each line, and printf() costs more than the rest of it. */
+/* Puts a fraction of a second. Each line has times, and printf() costs more than the rest of it. */
 static void put_fraction(struct espy_buf *b, uint64_t ns, unsigned digits)
 {
 	if (!digits)
@@ -126,7 +126,7 @@ static void put_comm(struct espy_lines *l, struct espy_buf *b, uint32_t tid)
 	espy_buf__putc(b, '>');
 }
 
-/* Prefix of a new line of a task: ends another task's open line first. */
+/* Puts the prefix of a new line of a task: ends another task's open line first. */
 static void begin(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, bool is_call, uint64_t ip)
 {
 	const struct espy_text_options *o = l->o;
@@ -227,7 +227,7 @@ static void pad_to_column(struct espy_lines *l, struct espy_output *o)
 	}
 }
 
-/* How long it took; a moment 0: not known. */
+/* Puts the time between two moments; a moment 0: not known. */
 static void put_duration(struct espy_buf *b, uint64_t begin_ns, uint64_t end_ns, unsigned precision)
 {
 	const uint64_t d = end_ns > begin_ns ? end_ns - begin_ns : 0;
@@ -310,7 +310,7 @@ void espy_lines__mark(struct espy_lines *l, const struct espy_line_task *t, cons
 	espy_line_output__end_line(t->out);
 }
 
-/* Where a function returns the line looks like that of a system call. */
+/* The line of a function's return looks like that of a system call. */
 void espy_lines__put_place(struct espy_lines *l, struct espy_buf *b, const struct espy_mark_def *def, const struct espy_rec_probe *probe)
 {
 	espy_mark_text__put_name(b, def);
@@ -319,7 +319,7 @@ void espy_lines__put_place(struct espy_lines *l, struct espy_buf *b, const struc
 	espy_buf__putc(b, ')');
 }
 
-/* Of a function that has returned: its result, if there is one, and how long it took. */
+/* Puts the end of a function that has returned: its result, if there is one, and its time. */
 static void put_end(struct espy_lines *l, struct espy_output *o, const struct espy_mark_def *def, const struct espy_rec_probe *probe)
 {
 	espy_mark_text__put_result(&o->buf, &l->text[0], def, &probe->rec);

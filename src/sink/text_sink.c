@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which lines each event makes. Of most tasks nothing is kept: only of those whose call has been begun on the screen, or that
- * have ignored signals to be shown.
+ * Makes the lines of each event. The sink keeps nothing of most tasks: only of tasks with a begun call on the screen,
+ * or with ignored signals to be shown.
  */
 #include "sink/text_sink.h"
 
@@ -37,19 +37,19 @@ static struct text_sink *to_text(struct espy_sink *s)
 	return (struct text_sink *)s;
 }
 
-/* The file of a task's own. NULL: there is none. */
+/* Returns the file of a task's own; NULL: there is none. */
 static struct espy_output *own_output(struct text_sink *t, struct espy_task *task)
 {
 	struct espy_output *out;
 
-	/* No file is made for lines that are not wanted. */
+	/* Unwanted lines make no file. */
 	out = t->stream->outside ? espy_task_outputs__find(&t->own, task->tid) : espy_task_outputs__get(&t->own, task->tid);
 	if (out)
 		out->muted = t->stream->outside;
 	return out;
 }
 
-/* Where and how lines of the event's task are written; false: nowhere. */
+/* Finds the output and the way of lines for the event's task. Returns false if there is none. */
 static bool line_task(struct text_sink *t, const struct espy_event *e, struct espy_line_task *lt)
 {
 	const bool hidden = e->withheld & ESPY_WITHHELD_TASK;
@@ -73,7 +73,7 @@ static void set_call(struct espy_line_task *lt, struct espy_text_task *tt)
 	lt->args_shown = tt ? &tt->args_shown : NULL;
 }
 
-/* The call has a line. Its stack, if there is one, comes next. */
+/* Notes that the call has a line: its stack, if there is one, comes next. */
 static void note_call(struct text_sink *t, uint32_t tid)
 {
 	struct espy_text_task *tt = t->o.stacks ? espy_text_tasks__get(&t->tasks, tid) : NULL;
@@ -82,7 +82,7 @@ static void note_call(struct text_sink *t, uint32_t tid)
 		tt->call_shown = true;
 }
 
-/* Where the whole system is watched, signals and ends are shown of tasks of which something else was shown. */
+/* Notes that a task was shown. If the whole system is watched, only such tasks have lines of signals and ends. */
 static void note_shown(struct text_sink *t, uint32_t tid)
 {
 	struct espy_text_task *tt = t->stream->origin.wide ? espy_text_tasks__get(&t->tasks, tid) : NULL;
@@ -131,7 +131,7 @@ static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 	note_call(t, e->task->tid);
 }
 
-/* Another thread has taken the task's place. */
+/* Shows that another thread has taken the task's place. */
 static void show_superseded(struct text_sink *t, const struct espy_line_task *lt, struct espy_text_task *tt)
 {
 	if (!(t->o.quiet & ESPY_QUIET_SUPERSEDED))
@@ -144,7 +144,7 @@ static bool makes_image(const struct espy_call_view *v)
 	return v->plan < v->image->plan_cnt && v->image->plans[v->plan].flags & ESPY_PLAN_NEW_IMAGE;
 }
 
-/* The call was begun by one thread and ends in the place of the first one: two parts, as a tracer that stops it sees them. */
+/* Shows a call that one thread began and that ends in the first one's place: in two parts, as to a stopping tracer. */
 static void show_superseding(struct text_sink *t, const struct espy_line_task *lt, const struct espy_event *e,
 			     struct espy_text_task *tt)
 {
@@ -156,7 +156,7 @@ static void show_superseding(struct text_sink *t, const struct espy_line_task *l
 	half.several = true;
 	set_call(&half, tt);
 	espy_lines__enter(&t->lines, &half, e);
-	/* Where lines wait for the status of their calls, this one has waited under its old number. */
+	/* If lines wait for the status of their calls, this line has waited under its old number. */
 	if (t->filter->status == ESPY_STATUS_ALL)
 		espy_lines__interrupt(lt->out);
 	else
@@ -184,7 +184,7 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 	struct espy_line_task lt;
 
 	if (tt && tt->nr != e->rec->nr)
-		tt->begun = false; /* what was begun was never ended */
+		tt->begun = false; /* the call that began never ended */
 	if (tt)
 		tt->call_shown = false;
 	if (!line_task(t, e, &lt))
@@ -222,7 +222,7 @@ static void on_signal(struct text_sink *t, const struct espy_event *e)
 	espy_lines__signal(&t->lines, &lt, sig);
 }
 
-/* A thread that was not the leader has executed a program: it has the leader's number from here on, and its file. */
+/* Moves a thread that has executed a program to the number and the file of its leader. */
 static void on_exec(struct text_sink *t, const struct espy_event *e)
 {
 	const struct espy_rec_exec *x = (const struct espy_rec_exec *)e->rec;
@@ -244,7 +244,7 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 		if (tt) {
 			tt->superseded_by = x->old_tid;
 			tt->superseded_ns = x->rec.time_ns;
-			/* If the call that does it has not been shown yet, its first part comes before. */
+			/* If this call has no line yet, its first part comes before. */
 			if (caller && caller->begun)
 				show_superseded(t, &lt, tt);
 		}
@@ -272,7 +272,7 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 		t->out->open_tid = x->rec.tid;
 }
 
-/* The first thread of a process that has ended: its line comes now. */
+/* Shows the end of the first thread, now that its process has ended. */
 static void show_left(struct text_sink *t, struct espy_text_task *tt, uint64_t time_ns)
 {
 	struct espy_task task = { .tid = tt->tid, .tgid = tt->tid, .last_nr = ESPY_NR_UNKNOWN };
@@ -288,8 +288,8 @@ static void show_left(struct text_sink *t, struct espy_text_task *tt, uint64_t t
 }
 
 /*
- * A process ends with its first thread, as its parent and a debugger see it: if other threads live on, the line of the first
- * one waits for the last of them. There is none if one of them executes a program.
+ * Shows the end of a task. A process ends with its first thread, as its parent and a debugger see it: the line of a
+ * first thread waits for the last of the others. If one of them executes a program, it has no line.
  */
 static void on_task_exit(struct text_sink *t, const struct espy_event *e)
 {
@@ -387,7 +387,7 @@ static void on_stack(struct text_sink *t, const struct espy_event *e)
 	espy_line_output__whole_lines(lt.out);
 }
 
-/* Of a call from whose line nothing would be left it needs no values; but the end of one that begins may be seen. */
+/* Asks for no values of a call that leaves no line. The end of a begun call may leave one. */
 static unsigned text_manners(struct espy_sink *s, const struct espy_event *e)
 {
 	struct text_sink *t = to_text(s);
@@ -471,7 +471,7 @@ static int text_start(struct espy_sink *s, const struct espy_stream *stream)
 		.to_file = t->out->per_task || !t->out->keep_fd,
 	};
 	t->lines.column = t->o.task_column || (t->lines.to_file && !t->out->per_task && espy_stream__several(stream));
-	if (stream->recorded) /* of which a part may be wanted */
+	if (stream->recorded) /* the user may want a part */
 		t->out->whole_lines = true;
 	t->lines.resolver = espy_state__resolver(stream->state);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
@@ -504,7 +504,7 @@ static void text_flush(struct espy_sink *s)
 		espy_line_sink__flush(s);
 }
 
-/* A line that is open where --to ends belongs to what follows, where its call ends. */
+/* Interrupts a line that is open where --to ends: its call ends in the part that follows. */
 static void end_line(struct text_sink *t, struct espy_output *out)
 {
 	out->muted = t->stream->outside;

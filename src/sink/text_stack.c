@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "base/quote.h"
 
-/* The file of that index, whose path is checked to end in NUL within the record; NULL: there is none. */
+/* Returns the file of that index, if its path ends in NUL within the record; else NULL. */
 static const struct espy_stack_file *file_at(const struct espy_rec_stack *rec, uint32_t index)
 {
 	const char *end = (const char *)rec + rec->rec.size;
@@ -82,7 +82,7 @@ int espy_text_stack(struct espy_buf *b, const struct espy_rec_stack *rec, struct
 			put_frame(b, &frames[i], file, symbols, source);
 		} else {
 			espy_buf__puts(b, " > no matching address range\n");
-			break; /* what is behind it was guessed from there */
+			break; /* the frames behind it were guessed from there */
 		}
 	}
 	if (rec->rec.flags & ESPY_STACK_MORE)

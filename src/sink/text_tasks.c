@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "sink/text_functions.h"
 
-/* More ignored signals than a task has before a call of its own are not kept back. */
+/* A task has fewer ignored signals before its first call; it keeps back no more. */
 #define LATER_MAX 64u
 
 struct espy_text_task *espy_text_tasks__find(struct espy_text_tasks *t, uint32_t tid)

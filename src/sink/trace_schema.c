@@ -8,9 +8,9 @@
 #include "record/call_record.h"
 #include "source/source.h"
 
-/* Parts of one ABI in one file; what comes then is the whole image, and nothing is left to be said. */
+/* The most parts of one ABI in one file. The next part is the whole image. */
 #define PARTS_MAX 8u
-/* Members of large tables and the like; a trace with more of them gets everything. */
+/* The most members of large tables and the like. A trace with more of them gets everything. */
 #define VALUES_MAX 256u
 #define CALLS_MAX 8192u
 #define NUMBER_WORDS (ESPY_MAX_SYSCALLS / 64)
@@ -27,14 +27,14 @@ struct abi_schema {
 	const void *bytes;
 	size_t size;
 	uint64_t has_values[CALL_WORDS]; /* calls with parameters whose values matter */
-	struct needs now, there;	 /* of the records of this block; of what the file has already */
+	struct needs now, there;	 /* of the records of this block; of the file so far */
 	struct espy_prune_value values[VALUES_MAX];
 	uint32_t value_cnt;
 	bool all_values;
 	uint64_t new_values[NUMBER_WORDS]; /* numbers of calls that had a value for the first time */
 	unsigned parts;
 	bool has_netlink;
-	bool whole;  /* nothing is left that the file does not have */
+	bool whole;  /* the file has everything */
 	bool any;    /* something may be new */
 	bool in_use; /* calls of this ABI have come */
 };
@@ -107,7 +107,7 @@ static void note_value(struct abi_schema *a, uint32_t nr, const struct espy_prun
 		a->values[a->value_cnt++] = *v;
 }
 
-/* What stood at the head of the struct that the register points to, each time that it was read. */
+/* Notes the values at the head of the struct that a register points to, each time that a source read it. */
 static void note_structs(struct abi_schema *a, const struct espy_rec *rec, const struct espy_plan *plan, uint32_t reg,
 			 uint32_t of, uint32_t key_sz)
 {
@@ -182,8 +182,7 @@ void espy_trace_schema__record(struct espy_trace_schema *d, const struct espy_re
 	}
 }
 
-/* Numbers of which something is needed that the file does not have; what it has of them is written with it, so that the
- * last word about a number is all that was said about it. */
+/* Finds calls that need more than the file has. The part gets all their needs: readers look at the last part only. */
 static bool find_new(const struct abi_schema *a, uint64_t *numbers)
 {
 	bool any = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Leaves: integers by their format, strings, sets. What each looks like is in docs/json.md: change both. */
+/* Leaves: integers by their format, strings, sets. docs/json.md tells the look of each: change both. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <string.h>
@@ -30,7 +30,7 @@ void espy_json_pointer(struct espy_json *j, uint64_t addr)
 		espy_json__null(j);
 }
 
-/* A number by itself. One that not every reader keeps exactly is an object: a string would be taken for one of the program. */
+/* Puts a number; as an object if some readers would not keep it exactly. A string would look like the program's own. */
 void espy_json_unsigned(struct espy_json *j, uint64_t num)
 {
 	if (num <= ESPY_JSON_INT_MAX) {
@@ -63,7 +63,7 @@ static bool is_signed(const struct espy_token *v)
 	return v->type->flags & ESPY_TF_SIGNED;
 }
 
-/* "num" of an object: with the sign of the token's type. */
+/* Puts "num" of an object, with the sign of the token's type. */
 static void key_num(struct espy_json *j, const struct espy_token *v)
 {
 	ESPY_JSON_KEY(j, "num");
@@ -73,7 +73,7 @@ static void key_num(struct espy_json *j, const struct espy_token *v)
 		espy_json__u64(j, espy_token__unsigned(v));
 }
 
-/* name NULL: it has none */
+/* Puts the name of a number; NULL: it has none. */
 static void key_name(struct espy_json *j, const char *name)
 {
 	ESPY_JSON_KEY(j, "name");
@@ -96,7 +96,7 @@ static int put_flag(void *ctx, const char *name, uint64_t bits)
 		espy_json__str(j, name);
 		return 0;
 	}
-	/* The last one: the list of names ends here. */
+	/* The last name ends the list. */
 	espy_json__close(j, ']');
 	ESPY_JSON_KEY(j, "rest");
 	espy_json__u64(j, bits);
@@ -124,7 +124,7 @@ static void put_enum(struct espy_json *j, const struct espy_image *img, uint32_t
 	espy_json_end(j);
 }
 
-/* A number of several fields, each with its own names. */
+/* Puts a number of several fields, each with its own names. */
 static void put_pack(struct espy_json *j, const struct espy_image *img, const struct espy_table *tab, uint64_t num)
 {
 	ESPY_JSON_BEGIN(j, "pack");
@@ -162,7 +162,7 @@ static void put_table(const struct espy_json_values *x, const struct espy_token 
 		put_named(x->j, v, espy_table__name(x->image, v->link, v->num, v->type->size));
 }
 
-/* The token of this kind that tells more about the number at i; NULL: there is none. */
+/* Returns the token of this kind that tells more about the number at i; NULL: there is none. */
 static const struct espy_token *more_about(const struct espy_json_values *x, uint32_t i, enum espy_token_kind kind)
 {
 	const struct espy_token *v = &x->tokens.at[i + 1];
@@ -458,7 +458,7 @@ void espy_json_integer(const struct espy_json_values *x, uint32_t i)
 
 /* ---- strings and sets */
 
-/* Without the bytes at the end that begin a character and do not end it, because the string was cut there. */
+/* Returns the length without an unfinished character at the end, where the string was cut. */
 static size_t whole_characters(const uint8_t *s, size_t n)
 {
 	for (size_t back = 1; back <= 3 && back <= n; back++) {
@@ -471,7 +471,7 @@ static size_t whole_characters(const uint8_t *s, size_t n)
 	return n;
 }
 
-/* The bytes as text or as base64, and how many there are in the program if there are more. */
+/* Puts bytes as text or as base64, and their number in the program if it is larger. */
 void espy_json_part(struct espy_json *j, const uint8_t *s, size_t n, bool more, uint64_t size)
 {
 	const size_t before = j->b->len, whole = more ? whole_characters(s, n) : n;
@@ -504,7 +504,7 @@ static void put_digest(struct espy_json *j, const uint8_t *s, size_t n, bool mor
 	espy_json_end(j);
 }
 
-/* Addresses and identifiers as they are commonly written. */
+/* Puts addresses and identifiers as they are commonly written. */
 static void put_unit(struct espy_json *j, const struct espy_token *v)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -552,7 +552,7 @@ void espy_json_string(const struct espy_json_values *x, const struct espy_token 
 	}
 	const struct espy_string_part part = espy_token__string(v, x->string_limit);
 
-	/* What is never meant as text is not text by chance. */
+	/* Data that is never meant as text shall not become text by chance. */
 	if (v->type->flags & ESPY_TF_HEX)
 		put_digest(x->j, v->bytes, part.len, part.more);
 	else if (part.more || !espy_json__utf8(x->j, v->bytes, part.len))

@@ -7,7 +7,7 @@
 #include "record/mark_values.h"
 #include "sink/json/json_impl.h"
 
-/* An argument without a name of its own is called by its number, as in conditions. */
+/* Puts the name of an argument; without a name it has its number, as in conditions. */
 static void put_name(struct espy_json *j, const struct espy_mark_def *def, unsigned i)
 {
 	const struct espy_mark_arg_def *a = &def->args[i];

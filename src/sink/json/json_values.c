@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Values that hold others, and what is said about a value behind it. */
+/* Values that hold other values, and the remarks behind a value. */
 
 #include "sink/json/json_impl.h"
 
 static void put_value(const struct espy_json_values *x, uint32_t *i, uint32_t to);
 
-/* The next token of the manner, from i on; `to`: there is none. */
+/* Returns the next token of the manner, from i on; `to`: there is none. */
 static inline uint32_t shown_from(const struct espy_json_values *x, uint32_t i, uint32_t to)
 {
 	while (i < to && !(x->tokens.at[i].shown & x->manner))
@@ -13,7 +13,7 @@ static inline uint32_t shown_from(const struct espy_json_values *x, uint32_t i, 
 	return i;
 }
 
-/* Dates, and what was found out for other sinks, are passed over. */
+/* Tells whether the token is a date, or a fact for other sinks: objects pass over it. */
 static inline bool is_decoration(const struct espy_token *v)
 {
 	return v->kind >= ESPY_TOKEN_FD && !v->role;
@@ -39,7 +39,7 @@ static void put_elided(struct espy_json *j, const struct espy_token *v)
 	espy_json_end(j);
 }
 
-/* The values of a group, or of all, as elements. */
+/* Puts the values of a group, or of all, as elements. */
 static void put_elements(const struct espy_json_values *x, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = shown_from(x, from, to); i < to; i = shown_from(x, i, to)) {
@@ -63,7 +63,7 @@ static void put_elements(const struct espy_json_values *x, uint32_t from, uint32
 	}
 }
 
-/* The same as members. A value without a name has the name of what it is: bytes behind the known struct. */
+/* Puts them as members. A value without a name is named by its kind: bytes behind the known struct. */
 static void put_members(const struct espy_json_values *x, uint32_t from, uint32_t to)
 {
 	unsigned n = 0;
@@ -174,7 +174,7 @@ static void put_vars(struct espy_json *j, const struct espy_token *v)
 	espy_json_end(j);
 }
 
-/* The value at i, without what is said about it. */
+/* Puts the value at i, without its remarks. */
 static inline void put_bare(const struct espy_json_values *x, uint32_t i)
 {
 	const struct espy_token *v = &x->tokens.at[i];
@@ -201,12 +201,12 @@ static inline void put_bare(const struct espy_json_values *x, uint32_t i)
 	case ESPY_TOKEN_OPEN:
 		put_group(x, i);
 		break;
-	default: /* what is no value by itself: a date alone is left out */
+	default: /* no value by itself: a date alone is left out */
 		espy_json__null(x->j);
 	}
 }
 
-/* Behind the value at i and its decorations. */
+/* Returns the index behind the value at i and its decorations. */
 static inline uint32_t behind(const struct espy_json_values *x, uint32_t i, uint32_t to)
 {
 	i = (x->tokens.at[i].kind == ESPY_TOKEN_OPEN ? x->tokens.at[i].link : i) + 1;
@@ -215,7 +215,7 @@ static inline uint32_t behind(const struct espy_json_values *x, uint32_t i, uint
 	return i;
 }
 
-/* Behind the remarks from i on. */
+/* Returns the index behind the remarks from i on. */
 static uint32_t behind_remarks(const struct espy_json_values *x, uint32_t i, uint32_t to)
 {
 	while (i < to && (is_remark(&x->tokens.at[i]) || is_decoration(&x->tokens.at[i])))
@@ -223,7 +223,7 @@ static uint32_t behind_remarks(const struct espy_json_values *x, uint32_t i, uin
 	return i;
 }
 
-/* The value at i, and the remarks from `remarks` to `next`. */
+/* Puts the value at i, and the remarks from `remarks` to `next`. */
 static inline void put_noted(const struct espy_json_values *x, uint32_t i, uint32_t remarks, uint32_t next)
 {
 	struct espy_json *j = x->j;
@@ -244,7 +244,7 @@ static inline void put_noted(const struct espy_json_values *x, uint32_t i, uint3
 	espy_json_end(j);
 }
 
-/* The value at *at with all that is said about it; *at is behind it then. */
+/* Puts the value at *at with all its remarks, and moves *at behind them. */
 static void put_value(const struct espy_json_values *x, uint32_t *at, uint32_t to)
 {
 	const uint32_t i = *at, remarks = behind(x, i, to);
@@ -270,7 +270,7 @@ static void put_value(const struct espy_json_values *x, uint32_t *at, uint32_t t
 	espy_json_end(x->j);
 }
 
-/* ---- what the sink asks for */
+/* ---- for the sink */
 
 void espy_json_values__args(const struct espy_json_values *x)
 {

@@ -9,7 +9,7 @@ static inline bool in_set(const uint64_t *set, uint32_t nr, bool without)
 {
 	if (!set)
 		return without;
-	/* the sets reach as far as the tables of calls; numbers beyond are treated like the rest */
+	/* the sets have bits for the tables of calls; higher numbers are treated like the rest */
 	return nr < 1024 ? set[nr / 64] >> (nr % 64) & 1 : without;
 }
 
@@ -116,11 +116,11 @@ static void put_pid(struct espy_text *t, const struct espy_token *v)
 		return;
 	espy_text_comment(t);
 	espy_buf__dec(t->b, v->num);
-	espy_buf__puts(t->b, " in strace's PID NS"); /* the words that parsers of strace's output know */
+	espy_buf__puts(t->b, " in strace's PID NS"); /* parsers of strace's output know these words */
 	espy_text_comment_end(t);
 }
 
-/* Behind a value, or as one. */
+/* Puts a date, behind a value or as one. */
 static void put_date(struct espy_text *t, const struct espy_token *v)
 {
 	if (v->flags & ESPY_TOKF_BARE) {
@@ -132,7 +132,7 @@ static void put_date(struct espy_text *t, const struct espy_token *v)
 	}
 }
 
-/* Of an element: the constant that its index is, or the index and the constant as a comment. */
+/* Puts the index of an element: the constant that it is, or its number and the constant as a comment. */
 static void put_index(struct espy_text *t, const struct espy_token *v, unsigned index)
 {
 	const bool number = !*v->name || v->flags & ESPY_TOKF_UNKNOWN || t->xlat != ESPY_XLAT_ABBREV;
@@ -150,7 +150,7 @@ static void put_index(struct espy_text *t, const struct espy_token *v, unsigned 
 	espy_buf__put(t->b, "]=", 2);
 }
 
-/* What stands in front of a value: a name that the value itself writes (inet_pton) is left to it. */
+/* Puts the name in front of a value, unless the value writes it itself (inet_pton). */
 static void put_role(struct espy_text *t, const struct espy_token *v, unsigned index)
 {
 	switch (v->role) {
@@ -180,14 +180,14 @@ static void put_role(struct espy_text *t, const struct espy_token *v, unsigned i
 enum separator { COMMA, BAR };
 static uint32_t put_group(struct espy_text *t, uint32_t i);
 
-/* What the name of an interface is stands in the text of its number already. */
+/* Puts a number, and the name of an interface with it. Returns the index behind both. */
 static inline uint32_t put_integer(struct espy_text *t, const struct espy_token *v, uint32_t i)
 {
 	espy_text_integer(t, v);
 	return i + 1 + (v->fmt == ESPY_FMT_IFINDEX && v->flags & ESPY_TOKF_MORE);
 }
 
-/* One token that is shown, and what stands in its text already; returns the index behind. */
+/* Puts a token, and the tokens that its text contains. Returns the index behind them. */
 static uint32_t put_token(struct espy_text *t, uint32_t i)
 {
 	const struct espy_token *v = &t->tokens.at[i];
@@ -243,7 +243,7 @@ static uint32_t put_token(struct espy_text *t, uint32_t i)
 	return i + 1;
 }
 
-/* The values of a group, or of all, with a comma or a bar between them; limit: most elements. */
+/* Puts the values of a group, or of all, with a comma or a bar between them. limit: the most elements. */
 static void put_list(struct espy_text *t, uint32_t from, uint32_t to, enum separator separator, bool first, unsigned limit)
 {
 	unsigned n = 0;
@@ -274,7 +274,7 @@ static void put_list(struct espy_text *t, uint32_t from, uint32_t to, enum separ
 	}
 }
 
-/* A number made of parts, in the styles of -X: a styled group is one number, and its parts are names. */
+/* Puts a number made of parts, in the styles of -X: a styled group is one number, and its parts are names. */
 static void put_call(struct espy_text *t, const struct espy_token *open, uint32_t i)
 {
 	const enum espy_xlat saved = t->xlat;
@@ -301,7 +301,7 @@ static void put_call(struct espy_text *t, const struct espy_token *open, uint32_
 		espy_text_comment_end(t);
 }
 
-/* Words behind a result. */
+/* Puts words behind a result. */
 static void put_note(struct espy_text *t, const struct espy_token *open, uint32_t i)
 {
 	const enum espy_xlat saved = t->xlat;

@@ -20,16 +20,15 @@ static void separate(struct espy_text *t, bool *any)
 	*any = true;
 }
 
-/* The text for an unknown member of a group; "" if the group is no table of its own. */
+/* Returns the text for an unknown member of a group; "" if the group is no table of its own. */
 static const char *group_unknown(const struct espy_image *img, const struct espy_entry *g)
 {
 	return g->table < img->table_cnt ? espy_image__str(img, img->tables[g->table].unknown) : "";
 }
 
 /*
- * Names for the bits of left, in table order; returns what no name covers. skip_sub leaves out the
- * groups that are tables of their own (their bits are not in left then). *grouped: the last thing
- * written was a member of such a group.
+ * Puts names for the bits of left, in table order. Returns the bits without a name. skip_sub leaves out groups that
+ * are tables of their own: their bits are not in left then. *grouped: the last name was a member of such a group.
  */
 static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uint64_t left, bool skip_sub, bool *any,
 			  const char **zero, bool *grouped)
@@ -74,7 +73,7 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 	return left;
 }
 
-/* Tables with such bits are one number throughout; their groups are no tables of their own. */
+/* Tells whether the table has bits of a number. It is one number throughout: its groups are no tables of their own. */
 static bool has_shifts(const struct espy_image *img, const struct espy_table *tab)
 {
 	for (uint32_t i = 0; i < tab->count; i++)
@@ -83,7 +82,7 @@ static bool has_shifts(const struct espy_image *img, const struct espy_table *ta
 	return false;
 }
 
-/* Bits that stand for a number: 21<<MAP_HUGE_SHIFT. They come last, behind what no name covers. */
+/* Returns the bits that stand for a number: 21<<MAP_HUGE_SHIFT. They come last, behind bits without a name. */
 static uint64_t shifted_bits(const struct espy_image *img, const struct espy_table *tab, uint64_t num)
 {
 	uint64_t bits = 0;
@@ -133,7 +132,7 @@ static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, 
 	}
 }
 
-/* Does 0 show nothing at all? */
+/* Tells whether 0 shows nothing at all. */
 static bool silent_zero(const struct espy_image *img, const struct espy_table *tab)
 {
 	for (uint32_t i = 0; i < tab->count; i++) {
@@ -145,7 +144,7 @@ static bool silent_zero(const struct espy_image *img, const struct espy_table *t
 	return false;
 }
 
-/* raw and verbose: each group that is a table of its own stands for itself, then the rest. */
+/* Puts flags, raw and verbose: each group that is a table of its own, then the rest. */
 static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
 {
 	const struct espy_image *img = t->img;
@@ -210,7 +209,7 @@ static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, u
 
 static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_t num);
 
-/* The number that flags share their word with; NULL: there is none. */
+/* Returns the number that flags share their word with; NULL: there is none. */
 static const struct espy_entry *low_number(const struct espy_image *img, const struct espy_table *tab)
 {
 	const struct espy_entry *e = tab->count ? &img->entries[tab->first + tab->count - 1] : NULL;
@@ -218,7 +217,7 @@ static const struct espy_entry *low_number(const struct espy_image *img, const s
 	return e && e->is_shift >= ESPY_LOW_DEC ? e : NULL;
 }
 
-/* Flags and a number behind them: `SWAP_FLAG_PREFER|42`. In hexadecimal the two are one number to -X. */
+/* Puts flags and a number behind them: `SWAP_FLAG_PREFER|42`. In hexadecimal the two are one number to -X. */
 static void put_flags_and_number(struct espy_text *t, const struct espy_table *tab, const struct espy_entry *low,
 				 uint64_t num)
 {
@@ -323,7 +322,7 @@ static void put_shift(struct espy_text *t, const struct espy_entry *e)
 		espy_buf__dec(t->b, e->shift);
 }
 
-/* Parts that are numbers of their own, each in the style that is asked for. */
+/* Puts parts that are numbers of their own, each in the style that the user chose. */
 static void put_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
 {
 	static const struct espy_type part = { .kind = ESPY_T_INT, .size = 8 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Dates, in the time zone that was found out when the event was decoded. */
+/* Dates, in the time zone that the decoder found out with the event. */
 #include <time.h>
 
 #include "sink/text/text_impl.h"
@@ -10,7 +10,7 @@ void espy_text_date(struct espy_text *t, const struct espy_token *v)
 	time_t at = (time_t)v->num;
 	struct tm tm;
 
-	/* the decoder has looked whether there is such a date */
+	/* the decoder has checked that there is such a date */
 	if (__builtin_add_overflow(at, (int64_t)v->addr, &at) || !gmtime_r(&at, &tm))
 		return;
 	int64_t year = (int64_t)tm.tm_year + 1900;

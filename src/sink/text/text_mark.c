@@ -22,7 +22,7 @@ static void put_double(struct espy_buf *b, const struct espy_mark_arg_def *a, ui
 		espy_buf__put(b, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-/* As printf shows it: what is smaller than an int becomes one, with its value; then the conversion takes its bits. */
+/* Puts a number as printf does: smaller types become int, with the value; then the conversion takes the bits. */
 static void put_integer(struct espy_buf *b, const struct espy_mark_arg_def *a, uint64_t raw)
 {
 	unsigned bits = espy_mark_kind_bits(a->kind);
@@ -34,7 +34,7 @@ static void put_integer(struct espy_buf *b, const struct espy_mark_arg_def *a, u
 		const uint8_t c = (uint8_t)raw;
 
 		espy_buf__putc(b, '\'');
-		/* ' is not among what the quoting of strings escapes. */
+		/* The quoting of strings does not escape '. */
 		espy_buf__quote(b, &c, 1, ESPY_HEX_NONE, "'", false);
 		espy_buf__putc(b, '\'');
 		return;

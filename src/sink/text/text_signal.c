@@ -23,7 +23,7 @@ void espy_text_sigset(struct espy_text *t, const uint8_t *bits, size_t len)
 
 	for (unsigned i = 0; i < n; i++)
 		set += bits[i / 8] >> (i % 8) & 1;
-	/* a set that is nearly full is easier read as what it lacks */
+	/* a nearly full set is easier to read by the signals that it lacks */
 	bool invert = n && set >= n * 2 / 3;
 	if (invert)
 		espy_buf__putc(t->b, '~');

@@ -14,7 +14,7 @@ static void put_inet6(struct espy_text *t, const struct espy_token *v)
 		espy_buf__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
 		return;
 	}
-	/* with a name the text takes the place of `name=` (which the visitor has held back) */
+	/* the text takes the place of `name=`, which the visitor has held back */
 	if (*name && t->xlat != ESPY_XLAT_ABBREV) {
 		espy_buf__puts(t->b, name);
 		espy_buf__putc(t->b, '=');
@@ -50,7 +50,7 @@ static void put_ax25(struct espy_text *t, const struct espy_token *v)
 	espy_text_comment_end(t);
 }
 
-/* Digits of every byte: a UUID in its five parts, a hardware address with a colon between its bytes. */
+/* Puts the digits of every byte: a UUID in its five parts, a hardware address with a colon between its bytes. */
 static void put_parted(struct espy_text *t, const struct espy_token *v)
 {
 	const bool uuid = v->fmt == ESPY_FMT_UUID;
@@ -62,7 +62,7 @@ static void put_parted(struct espy_text *t, const struct espy_token *v)
 	}
 }
 
-/* An abstract name is all bytes behind its leading NUL. */
+/* Puts the path of a socket. An abstract name is all bytes behind its leading NUL. */
 static void put_sun_path(struct espy_text *t, const struct espy_token *v)
 {
 	const bool abstract = v->len && !v->bytes[0];

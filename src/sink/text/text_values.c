@@ -25,7 +25,7 @@ static void put_number(struct espy_text *t, const struct espy_token *v)
 		espy_buf__dec(t->b, v->num);
 }
 
-/* What -X makes of a number that stands in memory in network order: the bytes there. */
+/* Begins a number that stands in memory in network order: -X shows the bytes there. Returns false if that is all. */
 static bool begin_network_style(struct espy_text *t, const struct espy_token *v)
 {
 	uint8_t mem[8];
@@ -217,7 +217,7 @@ static void put_wstatus(struct espy_text *t, uint32_t status)
 	}
 }
 
-/* -ENOENT, EINVAL, or a number */
+/* Puts -ENOENT, EINVAL, or a number. */
 static void put_errno(struct espy_text *t, int64_t err)
 {
 	uint64_t abs = err < 0 ? 0 - (uint64_t)err : (uint64_t)err;
@@ -235,7 +235,7 @@ static void put_errno(struct espy_text *t, int64_t err)
 	espy_text_end_style(t);
 }
 
-/* One character in quotes; what is not printable in hexadecimal. */
+/* Puts a character in quotes; in hexadecimal if it is not printable. */
 static void put_char(struct espy_text *t, uint8_t c)
 {
 	espy_buf__putc(t->b, '\'');
@@ -264,7 +264,7 @@ static void put_sigval(struct espy_text *t, const struct espy_token *v)
 		espy_buf__putc(t->b, '}');
 }
 
-/* Clock ticks: a hundred a second on every Linux that runs on these machines. */
+/* Puts clock ticks: a hundred a second on every Linux that runs on these machines. */
 static void put_clock_ticks(struct espy_text *t, uint64_t x)
 {
 	espy_buf__dec(t->b, x);
@@ -294,7 +294,7 @@ static void put_syscall_nr(struct espy_text *t, const struct espy_token *v)
 	espy_text_end_style(t);
 }
 
-/* more: the interface's name; NULL: not known */
+/* Puts the number of an interface. more: its name; NULL: not known. */
 static __attribute__((noinline)) void put_ifindex(struct espy_text *t, const struct espy_token *v, const struct espy_token *more)
 {
 	if (!more || t->xlat != ESPY_XLAT_ABBREV)
@@ -309,7 +309,7 @@ static __attribute__((noinline)) void put_ifindex(struct espy_text *t, const str
 	espy_text_end_style(t);
 }
 
-/* A table name of a number in network order: htons(ETH_P_ALL). */
+/* Puts a table's name for a number in network order: htons(ETH_P_ALL). */
 static void put_network_table(struct espy_text *t, const struct espy_token *v)
 {
 	if (!begin_network_style(t, v))
@@ -416,7 +416,7 @@ static __attribute__((noinline)) void put_table(struct espy_text *t, const struc
 		espy_text_table(t, v, v->num);
 }
 
-/* A number that may have a name in a table, and is no descriptor then. */
+/* Puts a descriptor, or the name of the number in a table. */
 static __attribute__((noinline)) void put_named_fd(struct espy_text *t, const struct espy_token *v)
 {
 	if (espy_table__name(t->img, v->link, v->num, v->type->size))
@@ -427,7 +427,7 @@ static __attribute__((noinline)) void put_named_fd(struct espy_text *t, const st
 		espy_buf__sdec(t->b, (int)v->num);
 }
 
-/* Each case ends with a call: what is common to all saves no register. */
+/* Each case ends with a call: code common to all would save no register. */
 void espy_text_integer(struct espy_text *t, const struct espy_token *v)
 {
 	switch ((enum espy_fmt)v->fmt) {
