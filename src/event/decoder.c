@@ -5,10 +5,10 @@
 #include "describe/constant_names.h"
 #include "event/hook_impl.h"
 
-/* A list that has grown beyond this is not kept for the next event. */
+/* The longest list that is kept for the next event. */
 #define KEPT_TOKENS (1u << 14)
 
-/* Nothing is left of the event before. */
+/* Drops all that is left of the event before. */
 static void begin(struct espy_decoder *d)
 {
 	if (d->args.cap > KEPT_TOKENS) {
@@ -40,7 +40,7 @@ void espy_decoder__args(struct espy_decoder *d, const struct espy_call_view *v, 
 	espy_walk_args(d, v, manners, shown);
 }
 
-/* A note by type: left out where a table could only repeat the number. */
+/* Puts a note by type, unless a table could only repeat the number. */
 static void typed_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t x)
 {
 	const struct espy_type *t = ret->note_type < w->img->type_cnt ? &w->img->types[ret->note_type] : NULL;
@@ -66,7 +66,7 @@ static void typed_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t
 	espy_walk_close(w, note);
 }
 
-/* What the call returned, in the manners that decode. */
+/* Puts the result of a call, in the manners that decode. */
 static void show_success(struct espy_walk *w, const struct espy_call *c)
 {
 	const uint64_t x = (uint64_t)w->v->ret;

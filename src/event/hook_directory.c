@@ -47,7 +47,7 @@ static void show_entry(struct espy_walk *w, const uint8_t *p, size_t reclen, con
 	espy_walk_close(w, open);
 }
 
-/* The length of the record at off; 0: there is no whole one. */
+/* Returns the length of the record at off; 0: there is no whole one. */
 static size_t record_at(const struct espy_hooked *v, size_t off, const struct layout *l)
 {
 	const size_t head = 2 * l->word + 3;

@@ -64,7 +64,7 @@ static void show_family(struct espy_walk *w, const struct family *f, uint32_t cm
 	if (f->table) {
 		espy_hook_part(w);
 		if (nr == f->first && f->size)
-			espy_hook_number(w, &espy_number_dec, 0); /* event type 0 asks for the types themselves */
+			espy_hook_number(w, &espy_number_dec, 0); /* event type 0 asks for the list of types */
 		else
 			espy_hook_by_table(w, espy_image__find_table(w->img, f->table), ESPY_FMT_ENUM, nr - f->first);
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Messages of netlink sockets. Which protocol a socket speaks is not in the bytes: the state knows
- * it from the socket's birth. What a protocol's messages mean is said by the descriptions, in structs
- * named nlmsg_, the protocol in lower case, and what is meant; their field is the type of that.
+ * Messages of netlink sockets. The bytes do not tell the protocol: the state knows it from the socket's birth. The
+ * descriptions tell the meaning of messages, in structs named nlmsg_, the protocol in lower case, and the part of the
+ * message. The field of such a struct is the type of that part.
  */
 #include <stdio.h>
 #include "event/hook_impl.h"
 
-#define ERROR_SZ 4u   /* the number of an error, before the message that it is about */
+#define ERROR_SZ 4u   /* the number of an error, before the message that caused it */
 #define HEADER_SZ 16u /* of a message */
 
 static const char *const protocols[] = {
@@ -17,7 +17,7 @@ static const char *const protocols[] = {
 	[18] = "scsitransport", [20] = "rdma",	    [21] = "crypto",	     [22] = "smc",
 };
 
-/* The struct that says what this is in the protocol, else in any. ESPY_NONE: there is none. */
+/* Finds the struct of the protocol for this part of a message, else the one for any protocol. ESPY_NONE: none. */
 static uint32_t find(const struct espy_image *img, unsigned proto, const char *what)
 {
 	const char *known = proto < sizeof(protocols) / sizeof(protocols[0]) ? protocols[proto] : NULL;
@@ -42,7 +42,7 @@ static bool protocol_of(const struct espy_walk *w, unsigned *proto)
 	return w->v && r && r->netlink_proto && r->netlink_proto(r->ctx, w->v->tid, (int)w->v->args[0], proto);
 }
 
-/* The only field of a struct that find() has found. */
+/* Returns the type of the only field of a struct from find(). */
 static uint32_t field_of(const struct espy_image *img, uint32_t type)
 {
 	return img->fields[img->types[type].first].type;
@@ -57,7 +57,7 @@ bool espy_hook_netlink(struct espy_walk *w, const struct espy_hooked *v)
 	const uint32_t list = find(w->img, proto, "list");
 	if (list == ESPY_NONE || !w->mem)
 		return false;
-	/* the array of messages, or what chooses by the first bytes */
+	/* the array of messages, or the type that chooses by the first bytes */
 	const struct espy_scope sc = {
 		.outer = w->scope, .type = &w->img->types[list], .mem = w->mem, .size = v->want
 	};
@@ -68,7 +68,7 @@ bool espy_hook_netlink(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-/* An error and the whole message that it is about, which says how long it is; attributes behind that. */
+/* Shows an error and the message that caused it, which tells its own length. Attributes follow it. */
 bool espy_hook_nlmsgerr(struct espy_walk *w, const struct espy_hooked *v)
 {
 	unsigned proto;

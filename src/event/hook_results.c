@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Hooks on results: what a call says through memory about how it went. */
+/* Hooks on results: facts about the end of a call that it tells through memory. */
 #include "event/hook_impl.h"
 
-/* A parameter by its register; NULL if the call has none there. */
+/* Returns the type of a parameter by its register; NULL: the call has none there. */
 static const struct espy_type *param_type(const struct espy_walk *w, unsigned reg)
 {
 	const struct espy_call *c = &w->img->calls[w->v->call];
@@ -24,7 +24,7 @@ static const struct espy_type *field_type(const struct espy_image *img, const st
 	return NULL;
 }
 
-/* What the call wrote over the time that it was given; NULL: nothing that was captured. */
+/* Returns the time that the call wrote over the given one; NULL: it was not captured. */
 static const struct espy_item *time_left(const struct espy_walk *w, unsigned reg)
 {
 	const struct espy_type *p = param_type(w, reg);
@@ -37,7 +37,7 @@ static const struct espy_item *time_left(const struct espy_walk *w, unsigned reg
 	return it;
 }
 
-/* `left {...}` in a note. */
+/* Puts `left {...}` into a note. */
 static void show_left(struct espy_walk *w, unsigned reg)
 {
 	const struct espy_item *it = time_left(w, reg);
@@ -120,7 +120,7 @@ static void note_poll(struct espy_walk *w, bool has_time)
 	espy_walk_join(w, &ways);
 }
 
-/* Is any descriptor of the set? */
+/* Tells whether any descriptor is in the set. */
 static bool any_bit(const struct espy_item *it, uint64_t cnt)
 {
 	for (size_t fd = 0; it && fd / 8 < it->len && fd < cnt; fd++)
@@ -168,7 +168,7 @@ static void note_left_of(struct espy_walk *w, unsigned reg)
 	espy_walk_close(w, note);
 }
 
-/* The time is the last parameter that is a structure both read and written. */
+/* Notes the time left. The time is the last parameter that is a structure both read and written. */
 static void note_left(struct espy_walk *w)
 {
 	for (unsigned reg = ESPY_MAX_ARGS; reg-- > 0;) {
@@ -202,7 +202,7 @@ static void note_date(struct espy_walk *w)
 	w->role = ESPY_ROLE_NONE;
 }
 
-/* A hook on values serves as a note too: the result in parentheses. */
+/* Runs a hook on values for a note: the result in parentheses. */
 static void note_value(struct espy_walk *w, unsigned hook)
 {
 	static const struct espy_type reg = { .kind = ESPY_T_INT, .size = 4, .table = ESPY_NONE, .elem = ESPY_NONE,

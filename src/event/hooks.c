@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Hooks on values: what descriptions cannot say. Names and numbers are in describe/hooks.def; each
- * hook is one function and one line of the table at the end. A hook makes tokens, or lets the walk make them.
+ * Hooks on values, for data that the language of descriptions cannot tell. describe/hooks.def has their names and
+ * numbers. A hook is one function and one line of the table at the end. It makes tokens, or lets the walk make them.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -87,7 +87,7 @@ static bool kernel_version(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-/* Behind a result it is a text by itself, and only its class is a number to -X. */
+/* Shows a priority. Behind a result it is a text by itself, and only its class is a number to -X. */
 static bool ioprio(struct espy_walk *w, const struct espy_hooked *v)
 {
 	const uint32_t x = (uint32_t)v->num;
@@ -103,7 +103,7 @@ static bool ioprio(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-/* A pack as a call: QCMD(Q_GETQUOTA, USRQUOTA). */
+/* Shows a pack as a call: QCMD(Q_GETQUOTA, USRQUOTA). */
 static bool qcmd(struct espy_walk *w, const struct espy_hooked *v)
 {
 	const uint32_t cmd = (uint32_t)v->num;
@@ -124,7 +124,7 @@ static bool qcmd(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-/* The text NAME_START+n of a number between NAME_START and NAME_END of the table; NULL: it is in no such range. */
+/* Returns the text NAME_START+n of a number between NAME_START and NAME_END of the table; NULL: no range has it. */
 static const char *in_range(struct espy_walk *w, const struct espy_table *tab, uint64_t num)
 {
 	static const char start[] = "_START", end[] = "_END";
@@ -171,7 +171,7 @@ static bool htobs(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-/* Four characters that name a format of pixels, and the name that the header has for them. */
+/* Shows the four characters of a format of pixels, and the header's name for them. */
 static bool fourcc(struct espy_walk *w, const struct espy_hooked *v)
 {
 	const char *name = espy_table__name(w->img, v->type->table, v->num, 4);
@@ -202,7 +202,7 @@ static bool fraction(struct espy_walk *w, const struct espy_hooked *v)
 /* Types of keys whose values are characters: KT_LATIN, KT_META, KT_LETTER, KT_DEAD2. */
 #define KB_CHARACTERS (1u << 0 | 1u << 8 | 1u << 11 | 1u << 13)
 
-/* What a key stands for: type and value. */
+/* Shows the meaning of a key: type and value. */
 static bool kb_value(struct espy_walk *w, const struct espy_hooked *v)
 {
 	const uint8_t kind = (uint8_t)(v->num >> 8), value = (uint8_t)v->num;
@@ -321,7 +321,7 @@ static bool texts_behind(struct espy_walk *w, const struct espy_hooked *v)
 
 /* ---- fields that share a number */
 
-/* The bits of struct user_desc behind its three numbers. */
+/* Shows the bits of struct user_desc behind its three numbers. */
 static bool user_desc(struct espy_walk *w, const struct espy_hooked *v)
 {
 	static const struct {
@@ -339,7 +339,7 @@ static bool user_desc(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-/* Fields of a pack as fields of the struct around; in the brief manners those that are not 0. */
+/* Shows the fields of a pack as fields of the struct around it; in the brief manners only fields that are not 0. */
 static bool bitfields(struct espy_walk *w, const struct espy_hooked *v)
 {
 	const struct espy_ways ways = espy_walk_part(w);
@@ -354,7 +354,7 @@ static bool bitfields(struct espy_walk *w, const struct espy_hooked *v)
 		const uint64_t x = (v->num & e->value) >> (e->shift & 63);
 
 		const char *name = espy_image__str(w->img, e->reserved);
-		const bool named = e->table < w->img->table_cnt; /* the number is told apart by words: shown even if it is 0 */
+		const bool named = e->table < w->img->table_cnt; /* words name its values: it is shown even if it is 0 */
 		const bool spare = !strncmp(name, "__", 2);
 		if (!espy_walk_take(w, &ways, x || named ? UINT16_MAX : spare ? 0 : empty))
 			continue;
@@ -383,7 +383,7 @@ static bool cap_data(struct espy_walk *w, const struct espy_hooked *v)
 		espy_walk_address(w, v->addr);
 		return true;
 	}
-	/* the header, which the first parameter points to, says whether there is an upper half */
+	/* the first parameter points to the header, which tells whether there is an upper half */
 	const struct espy_item *header = w->v ? espy_call_view__arg_item(w->v, 0, false) : NULL;
 	bool low_only =
 		header && header->len >= 4 && espy_load(espy_item__bytes(header), 4, false, false) == CAP_VERSION_1;
@@ -418,12 +418,12 @@ static bool c_cc(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-/* Most options are an int; what is not is bytes. */
+/* Shows an option. Most are an int; the others are bytes. */
 static bool sockopt(struct espy_walk *w, const struct espy_hooked *v)
 {
 	if (!v->bytes)
 		return false;
-	const bool given = v->type->len_a == ESPY_NONE || v->type->len_b == ESPY_NONE; /* by the program, not by the kernel */
+	const bool given = v->type->len_a == ESPY_NONE || v->type->len_b == ESPY_NONE; /* the program gives it, not the kernel */
 	if (given && !v->want)
 		return false;
 	if (!v->len) {
@@ -439,7 +439,7 @@ static bool sockopt(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-/* The kernel goes on with a call that a stop of the task has interrupted. */
+/* Shows the call with which the kernel goes on after a stop of the task. */
 static bool resumed(struct espy_walk *w, const struct espy_hooked *v)
 {
 	const struct espy_resolver *r = w->d->resolver;
@@ -490,7 +490,7 @@ static bool run(struct espy_walk *w, unsigned hook, const struct espy_hooked *v)
 
 	if (!(w->shown & ESPY_MANNERS_PLAIN) || !v->bytes || !v->addr || v->type->kind == ESPY_T_INT)
 		return hooks[hook](w, v);
-	/* structures are not wanted: their address; a buffer that may hold messages stays a string */
+	/* without structures it is their address; a buffer that may hold messages stays a string */
 	if (hook == ESPY_HOOK_NETLINK || (espy_walk_take(w, &ways, ~ESPY_MANNERS_PLAIN) && !hooks[hook](w, v)))
 		return false;
 	espy_walk_take(w, &ways, ESPY_MANNERS_PLAIN);

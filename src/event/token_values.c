@@ -29,7 +29,7 @@ uint64_t espy_token__from_network(const struct espy_token *v)
 	return espy_load(mem, n, true, false);
 }
 
-/* Bytes of identifiers, digests and the like, which are shown whole. */
+/* The most bytes of an identifier or digest, which is shown whole. */
 #define WHOLE_BYTES 32u
 #define PATH_BYTES 4095u
 
@@ -41,7 +41,7 @@ static bool is_short_digest(const struct espy_token *v)
 	       !(v->flags & ESPY_TOKF_TAIL) && t->size <= WHOLE_BYTES;
 }
 
-/* Six characters, shifted left by one, and a number in the seventh byte. */
+/* Decodes six characters, shifted left by one, and a number in the seventh byte. Returns the length. */
 size_t espy_ax25_call(const uint8_t *bytes, size_t len, char call[ESPY_AX25_CALL])
 {
 	size_t n = 6;
@@ -99,7 +99,7 @@ struct espy_string_part espy_token__string(const struct espy_token *v, unsigned 
 		p.len--;
 		p.more = false;
 	} else if (v->fmt == ESPY_FMT_CSTR && type->kind == ESPY_T_REST && p.len) {
-		/* the NUL may stand right behind what is shown */
+		/* the NUL may stand right behind the shown bytes */
 		p.more = p.len != limit || v->want != limit + 1 || v->len <= limit || v->bytes[limit];
 	}
 	return p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Making tokens: the list they stand in, the texts that they lead to, and what the resolver is asked for them. */
+/* Makes tokens: their list, the texts that they lead to, and the questions to the resolver. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "describe/constant_names.h"
 #include "event/walk_impl.h"
 
-/* More than any record has values: what a hook makes of each of its bytes, and some. */
+/* More values than any record has, even if a hook makes one of each of its bytes. */
 #define TOKENS_MAX (1u << 22)
 #define TOKENS_FIRST 256u
 
@@ -33,7 +33,7 @@ void espy_walk_close(struct espy_walk *w, uint32_t open)
 	w->role = ESPY_ROLE_NONE;
 	if (open == ESPY_NO_TOKEN)
 		return;
-	/* The spare room: a group that was begun is ended, whatever is left out of it. */
+	/* The spare room is for the end of a begun group, whatever is left out of it. */
 	struct espy_token *t = &l->at[l->cnt];
 
 	*t = (struct espy_token){ .kind = ESPY_TOKEN_CLOSE,
@@ -123,7 +123,7 @@ void espy_walk_remark(struct espy_walk *w, const struct espy_type *t)
 	espy_buf__free(&b);
 }
 
-/* ---- what the resolver knows */
+/* ---- questions to the resolver */
 
 static void ask_fd(struct espy_walk *w, int fd)
 {
@@ -166,8 +166,8 @@ static void ask_comm(struct espy_walk *w, uint32_t pid)
 }
 
 /*
- * More about a task, which the caller names by its number in its own pid namespace. One that has ended has its number until
- * its parent is told of it, by the result of a call; a process group keeps it longer.
+ * Asks for a task by its number in the caller's pid namespace. A task that has ended keeps its number until the result
+ * of a call tells its parent of the end; a process group keeps it longer.
  */
 static void ask_task(struct espy_walk *w, enum espy_fmt fmt, uint32_t number)
 {
@@ -192,7 +192,7 @@ static void ask_ifname(struct espy_walk *w, uint32_t index)
 					  .kind = ESPY_TOKEN_IFNAME, .name = espy_walk_keep(w, name, strlen(name)), .num = index });
 }
 
-/* Seconds east of Greenwich; false: the time has no date. */
+/* Finds the seconds east of Greenwich. Returns false if the time has no date. */
 static bool utc_offset(const struct espy_resolver *r, int64_t sec, int64_t *offset)
 {
 	time_t at = (time_t)sec;
@@ -220,7 +220,7 @@ void espy_walk_date(struct espy_walk *w, int64_t sec, int64_t frac, unsigned fla
 						       .addr = (uint64_t)offset });
 }
 
-/* Seconds, whose field NAME has its nanoseconds in NAME_nsec beside it. */
+/* Puts the date of seconds. A field NAME has its nanoseconds in NAME_nsec beside it. */
 static void date_of(struct espy_walk *w, int64_t sec, const char *name)
 {
 	char sibling[64];
@@ -237,7 +237,7 @@ static void date_of(struct espy_walk *w, int64_t sec, const char *name)
 		espy_walk_date(w, sec, fraction ? (int64_t)nsec : 0, 0);
 }
 
-/* More about a number, behind it. */
+/* Asks for more about a number, and puts it behind the number. */
 static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char *name)
 {
 	const uint32_t at = w->out->cnt;
@@ -245,7 +245,7 @@ static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char
 	switch (fmt) {
 	case ESPY_FMT_FD:
 	case ESPY_FMT_DIRFD:
-		/* AT_FDCWD has a path only where a call takes a directory */
+		/* AT_FDCWD has a path only if the call takes a directory */
 		if (fmt == ESPY_FMT_FD && (int)num < 0)
 			break;
 		if (!at || !espy_table__name(w->img, w->out->at[at - 1].link, num, w->out->at[at - 1].type->size))
@@ -296,7 +296,7 @@ static inline void fill_integer(struct espy_token *k, const struct espy_type *t,
 		k->name = name;
 }
 
-/* Where room has to be made, or the resolver is asked. */
+/* Puts an integer where the list needs room, or the resolver is asked. */
 static __attribute__((noinline)) void put_asked_integer(struct espy_walk *w, const struct espy_type *t, uint64_t num,
 							 const uint8_t *bytes, size_t len, const char *name)
 {
@@ -305,7 +305,7 @@ static __attribute__((noinline)) void put_asked_integer(struct espy_walk *w, con
 		ask(w, (enum espy_fmt)t->fmt, num, name);
 }
 
-/* Most integers go a way without calls, on which no register has to be saved. */
+/* Puts an integer. Most go a way without calls, on which no register has to be saved. */
 void espy_walk_integer(struct espy_walk *w, const struct espy_type *t, uint64_t num, const uint8_t *bytes, size_t len,
 		       const char *name)
 {

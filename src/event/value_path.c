@@ -9,9 +9,9 @@
 
 struct search {
 	const struct espy_value_path *path;
-	const char *at; /* what is left of the path for the value that comes; NULL: it is another one */
+	const char *at; /* the rest of the path for the next value; NULL: it is another value */
 	const char *open[DEPTH_MAX];
-	uint64_t elem[DEPTH_MAX]; /* the next one's index */
+	uint64_t elem[DEPTH_MAX]; /* the index of the next element */
 	unsigned depth;
 };
 
@@ -33,7 +33,7 @@ static void on_open(struct search *s, const struct espy_token *k)
 		s->at += 3;
 }
 
-/* What follows without a role is more of the same value. */
+/* Ends a group. A token behind it without a role belongs to the same value. */
 static void on_close(struct search *s)
 {
 	s->depth -= s->depth > 0;
@@ -51,7 +51,7 @@ static void on_field(struct search *s, const char *name)
 
 	s->at = at;
 	if (!at || !*name)
-		return; /* a part without a name has the fields itself */
+		return; /* the fields of a part without a name are fields here */
 	const size_t len = *at == '.' ? strcspn(at + 1, ".[") : 0;
 
 	s->at = len && espy_value_path__is_field(name, at + 1, len) ? at + 1 + len : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Filter expressions: the kind of a text, and all kinds but sets of calls, which filter_calls.c parses. */
+/* Parses filter expressions: the kind of a text, and all kinds but sets of calls (filter_calls.c). */
 #include "filter/call_filter.h"
 
 #include <ctype.h>
@@ -105,7 +105,7 @@ bool espy_filter_signal(const char *s, size_t len, unsigned long *sig)
 	return found;
 }
 
-/* "invalid signal 'SIGTREM'; did you mean 'SIGTERM'?" */
+/* Tells a mistake: "invalid signal 'SIGTREM'; did you mean 'SIGTERM'?" */
 static int bad_signal(char *err, size_t err_sz, const char *s, size_t len)
 {
 	char names[ESPY_SIGNAL_MAX][16], hint[ESPY_HINT_MAX];
@@ -202,7 +202,7 @@ static void drop_if_empty(struct espy_fd_set *set)
 }
 
 /*
- * Finds the kind of an expression; *rest is the text behind "KIND=". Without a kind it selects calls. -EINVAL: a
+ * Finds the kind of an expression. *rest: the text behind "KIND=". Without a kind it selects calls. -EINVAL: a
  * mistyped kind.
  */
 static int find_kind(const char *expr, enum what *what, const char **rest, char *err, size_t err_sz)

@@ -29,7 +29,7 @@ int espy_call_names__find_call(const struct espy_image *image, const char *name,
 	return -ENOENT;
 }
 
-/* ---- what every call has */
+/* ---- names that every call has */
 
 static const struct own_name {
 	const char *name;
@@ -79,7 +79,7 @@ static bool is_text(const struct espy_type *t)
 	return t->kind == ESPY_T_STR || t->kind == ESPY_T_CHARS || t->kind == ESPY_T_BYTES || t->kind == ESPY_T_REST;
 }
 
-/* Characters, and not bytes of which a user may know the address. */
+/* Tells whether the type is text: a user may know the address of other bytes. */
 static bool is_string(const struct espy_type *t)
 {
 	return t->kind == ESPY_T_STR || t->kind == ESPY_T_CHARS;
@@ -126,8 +126,8 @@ int espy_call_names__param(const struct espy_call_names *c, const char *name, si
 }
 
 /*
- * The operation of the plan that copies the text to which a parameter points, in all variants of the call. Returns false
- * if there is none; then the walker finds the text, or there is none.
+ * Finds the operation that copies the text to which a parameter points, in all variants of the call. Returns false if
+ * there is none: then the walker finds the text, or there is none.
  */
 static bool find_op(const struct espy_call_names *c, const struct espy_field *f, struct espy_call_ref *ref, uint32_t *cap)
 {
@@ -162,9 +162,9 @@ static bool find_op(const struct espy_call_names *c, const struct espy_field *f,
 	return true;
 }
 
-/* ---- what arguments point to */
+/* ---- memory that arguments point to */
 
-/* The field of a struct or union, also in those of its parts that have no name. depth: types may be recursive. */
+/* Finds the field of a struct or union, also in its parts without a name. depth: types may be recursive. */
 static const struct espy_type *find_field(const struct espy_image *img, const struct espy_type *t, const char *word,
 					  size_t len, unsigned depth)
 {
@@ -193,7 +193,7 @@ static const struct espy_type *find_field(const struct espy_image *img, const st
 	return NULL;
 }
 
-/* The type that `rest` (".msg_iov[0].iov_base") leads to from t; NULL: it leads nowhere. */
+/* Returns the type that `rest` (".msg_iov[0].iov_base") leads to from t; NULL: it leads nowhere. */
 static const struct espy_type *follow(const struct espy_image *img, const struct espy_type *t, const char *rest)
 {
 	while (t && *rest) {
@@ -265,7 +265,7 @@ static int find_own(const struct own_name *own, bool text, struct espy_name_info
 	return 0;
 }
 
-/* A whole argument. */
+/* Finds a whole argument. */
 static int find_arg(const struct espy_call_names *c, const char *name, const struct espy_field *f, bool text, bool as_path,
 		    struct espy_name_info *out, char *why, size_t why_sz)
 {

@@ -36,7 +36,7 @@ static int put_string(struct espy_filter_value *out, const char *text)
 	return put_text(out, text, text ? strlen(text) : 0, false);
 }
 
-/* ---- what an operation has copied */
+/* ---- bytes of operations */
 
 static int put_item(struct espy_filter_value *out, const struct espy_call_view *v, struct espy_call_ref ref)
 {
@@ -56,7 +56,7 @@ static int put_item(struct espy_filter_value *out, const struct espy_call_view *
 	return put_text(out, bytes, len, ref.counted ? status != ESPY_ITEM_OK : len == it->len);
 }
 
-/* ---- what lies deeper: found among the tokens of the call, by the path of the name */
+/* ---- deeper values: tokens of the call, by the path of the name */
 
 struct search {
 	struct espy_tokens tokens;
@@ -67,7 +67,7 @@ struct search {
 
 static void on_number(struct search *s, const struct espy_token *k)
 {
-	s->found = true; /* of a value before and after the call the later one stays */
+	s->found = true; /* the value after the call replaces the one before it */
 	if (k->type && k->type->flags & ESPY_TF_SIGNED)
 		put_int(s->out, (int64_t)k->num);
 	else
@@ -98,7 +98,7 @@ static void on_value(void *ctx, uint32_t i)
 		on_number(s, k);
 }
 
-/* The arguments as tokens, decoded when the first of them is asked for. */
+/* Returns the arguments as tokens, decoded at the first question. */
 static struct espy_tokens args_of(struct espy_call_values *c)
 {
 	if (!c->decoded && c->view->has_exit)

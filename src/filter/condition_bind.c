@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Conditions to predicates. First each test is bound to names and constants, in the order of the text, so that the first
- * mistake is the one that is told. Then the tests are joined: each gets the places where evaluation goes on.
+ * Makes predicates of conditions. First it binds each test to names and constants, in the order of the text, so that
+ * it tells the first mistake. Then it joins the tests: each gets the places where evaluation goes on.
  */
 #include "filter/condition.h"
 
@@ -52,7 +52,7 @@ static bool put_text(struct binder *b, const char *text, size_t len, uint32_t *a
 	return true;
 }
 
-/* The place of a name in the predicate. */
+/* Returns the place of a name in the predicate. */
 static int put_name(struct binder *b, const struct espy_condition_node *n, const struct espy_name_info *info, uint8_t *place)
 {
 	const char *name = b->c->text + n->name;
@@ -78,8 +78,8 @@ static int put_name(struct binder *b, const struct espy_condition_node *n, const
 /* ---- text */
 
 /*
- * A regular expression without operators but ^ and $ is a comparison that is cheaper, and that sources can do. *op and text[0..]
- * are that; false: it has operators.
+ * Tells whether a regular expression has no operators but ^ and $. Then *op and text[0..] are a cheaper comparison,
+ * which sources can make.
  */
 static bool is_plain(const char *regex, char *text, size_t *len, uint8_t *op)
 {
@@ -103,8 +103,8 @@ static bool is_plain(const char *regex, char *text, size_t *len, uint8_t *op)
 }
 
 /*
- * A trace may bring conditions, so a regular expression must not take the C library for ever: what a count in braces repeats is
- * compiled so often, and references need searches without bound.
+ * Returns why a regular expression may take the C library too long; NULL: it does not. A trace may bring conditions.
+ * The library compiles a repeated part as often as its count says, and references need searches without bound.
  */
 static const char *is_dear(const char *regex, size_t len)
 {
@@ -171,7 +171,7 @@ static int bind_text(struct binder *b, const struct espy_condition_node *n, cons
 		text = plain;
 	else
 		len = t->text_len;
-	/* What ends inside the captured bytes can be told from what goes on. */
+	/* A text that ends inside the captured bytes is whole. */
 	if (info->cap && ((test->op == ESPY_TEST_EQ && len >= info->cap) || (test->op == ESPY_TEST_PREFIX && len > info->cap)))
 		return wrong(b, t->at, "only %u bytes of %s are captured; -s %zu captures enough", info->cap,
 			     b->c->text + n->name, len + 1);
@@ -196,7 +196,7 @@ static bool errno_by_name(const char *name, uint64_t *out)
 	return false;
 }
 
-/* A word: a constant of what it is compared with, an error, or NULL. -ENOENT: none of them. */
+/* Finds the value of a word: a constant of the name, an error, or NULL. -ENOENT: it is none of them. */
 static int bind_word(struct binder *b, const struct espy_condition_node *n, const struct espy_condition_term *t,
 		     const struct espy_name_info *info, uint64_t *value, uint64_t *mask)
 {
@@ -253,7 +253,7 @@ static int bind_integer(struct binder *b, const struct espy_condition_node *n, c
 	return err;
 }
 
-/* As the value is cut to its width, so is what it is compared with. */
+/* Cuts the constant to the width of the value. */
 static void cut_to_width(const struct espy_name_info *info, struct espy_test *test)
 {
 	const unsigned shift = 64 - 8u * info->width;
@@ -287,7 +287,7 @@ static int bind_double(struct binder *b, const struct espy_condition_node *n, co
 	return 0;
 }
 
-/* The terms of one value, from t on. */
+/* Binds the terms of one value, from t on. */
 static int bind_number(struct binder *b, const struct espy_condition_node *n, const struct espy_condition_term *t,
 		       const struct espy_name_info *info, struct espy_test *test)
 {
@@ -343,7 +343,7 @@ static int check_operator(struct binder *b, const struct espy_condition_node *n,
 	return 0;
 }
 
-/* Is this value a text? A character is one beside a name that is no number, and where only a text can stand. */
+/* Tells whether the value is a text. So is a character beside a name that is no number, or where text must stand. */
 static bool means_text(const struct binder *b, const struct espy_condition_node *n, const struct espy_condition_term *t)
 {
 	struct espy_name_info info = { 0 };
@@ -356,13 +356,13 @@ static bool means_text(const struct binder *b, const struct espy_condition_node 
 	       info.flags & ESPY_NAME_TEXT;
 }
 
-/* A number beside a text is a mistake; 0 is the pointer that is NULL. */
+/* Tells whether a number is a mistake beside a text: 0 is the NULL pointer. */
 static bool is_number(const struct espy_condition_term *t)
 {
 	return t->kind == ESPY_TERM_DOUBLE || t->kind == ESPY_TERM_TIME || (t->kind == ESPY_TERM_UINT && t->u);
 }
 
-/* One value of one test. */
+/* Binds one value of one test. */
 static int bind_value(struct binder *b, const struct espy_condition_node *n, uint16_t term, uint8_t *bound)
 {
 	const struct espy_condition_term *t = &b->c->terms[term];
@@ -398,14 +398,14 @@ static int bind_value(struct binder *b, const struct espy_condition_node *n, uin
 		return err;
 	else
 		*test = (struct espy_test){ .op = ESPY_TEST_NEVER };
-	if (b->names->lenient && (!err || !got || *before.text)) /* the first mistake about a name that is there stays */
+	if (b->names->lenient && (!err || !got || *before.text)) /* the first mistake about a known name stays */
 		*b->e = before;
 	if (bound)
 		bound[term] |= got;
 	return put_name(b, n, err ? &(struct espy_name_info){ 0 } : &info, &test->name);
 }
 
-/* The first term behind the value that begins with `term`. */
+/* Returns the first term behind the value that begins with `term`. */
 static uint16_t next_value(const struct espy_condition *c, uint16_t term)
 {
 	while (c->terms[term].joined)
@@ -415,7 +415,7 @@ static uint16_t next_value(const struct espy_condition *c, uint16_t term)
 
 /* ---- joining */
 
-/* Puts a test in front of those that are there. Returns its place. */
+/* Puts a test in front of the others. Returns its place. */
 static uint16_t put_test(struct binder *b, const struct espy_test *t, uint16_t yes, uint16_t no)
 {
 	const uint16_t place = (uint16_t)(ESPY_PREDICATE_TESTS - ++b->made);
@@ -472,7 +472,7 @@ int espy_condition__bind(const struct espy_condition *c, const struct espy_names
 		}
 	}
 	join(&b, (uint16_t)c->root, ESPY_TEST_HOLDS, ESPY_TEST_FAILS);
-	/* They stand at the end of the array. */
+	/* The tests stand at the end of the array. */
 	const uint16_t gap = (uint16_t)(ESPY_PREDICATE_TESTS - b.made);
 
 	p->test_cnt = b.made;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Conditions as text: characters to a tree, or to a message that says where and what was expected. */
+/* Parses conditions: text to a tree, or to a message that tells the place and the expectation. */
 #include "filter/condition.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ struct parser {
 
 #define NO_NODE 0xffffu
 
-/* The message; the first one stays. Returns NO_NODE for functions that return nodes. */
+/* Makes the message; the first one stays. Returns NO_NODE for functions that return nodes. */
 static uint16_t wrong(struct parser *p, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static uint16_t wrong(struct parser *p, const char *at, const char *fmt, ...)
 {
@@ -46,7 +46,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* How the thing that stands at `at` is called in a message. */
+/* Returns the words by which a message names the thing at `at`. */
 static const char *found(const char *at, char *buf, size_t size)
 {
 	size_t len = 1;
@@ -93,7 +93,7 @@ static bool put_byte(struct parser *p, char c)
 
 /* ---- values */
 
-/* The byte that stands behind a backslash; -1: none that is known. */
+/* Returns the byte of an escape behind a backslash; -1: it is not known. */
 static int escape(struct parser *p)
 {
 	static const char from[] = "ntr\\\"'0ae*", to[] = "\n\t\r\\\"'\0\a\033*";
@@ -114,8 +114,8 @@ static int escape(struct parser *p)
 }
 
 /*
- * One character of a text. A regular expression has backslashes of its own: of those only \n \t \xHH and that of the quote are read here,
- * others stay with what they stand before.
+ * Puts one character of a text. A regular expression has backslashes of its own: only \n \t \xHH and that of the quote
+ * count here, the others stay in front of their character.
  */
 static bool put_character(struct parser *p, bool regex, char quote)
 {
@@ -157,7 +157,7 @@ static void parse_text(struct parser *p, struct espy_condition_term *t, bool reg
 	t->text_len = p->c->text_len - t->text;
 	if (!put_byte(p, 0))
 		wrong(p, start, "the condition is too long");
-	/* What it is compared with decides: a text, or the number of the character. */
+	/* The name beside it decides: a text, or the number of the character. */
 	if (quote == '\'' && t->text_len == 1 && !t->star && !regex) {
 		t->kind = ESPY_TERM_CHAR;
 		t->u = (unsigned char)p->c->text[t->text];
@@ -169,7 +169,7 @@ static const struct {
 	double ns;
 } units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "min", 60e9 } };
 
-/* The unit that stands at `at`; its factor, or 0. */
+/* Returns the factor of the unit at `at`, or 0. */
 static double unit(const char *at, size_t *len)
 {
 	for (*len = 0; is_word(at[*len]);)
@@ -341,7 +341,7 @@ static void parse_operator(struct parser *p, struct espy_condition_node *n)
 	      *p->at == '=' ? "a comparison is written ==; " : "", found(p->at, buf, sizeof(buf)));
 }
 
-/* The name as it is looked up: without blanks. */
+/* Parses a name, and keeps it without blanks. */
 static void parse_name(struct parser *p, struct espy_condition_node *n)
 {
 	const char *start;

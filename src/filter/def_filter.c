@@ -12,7 +12,7 @@
 #include "record/mark_values.h"
 
 #define DEFS_MAX 262144u
-#define RULES_MAX ESPY_AGENT_RULES /* that want one definition */
+#define RULES_MAX ESPY_AGENT_RULES /* the most rules that want one definition */
 
 /* ---- rules and definitions */
 
@@ -23,7 +23,7 @@ struct seen {
 	unsigned nargs;
 	uint8_t kinds[ESPY_MARK_MAX_ARGS];
 	bool unconditional;
-	struct espy_evaluator *tests[RULES_MAX]; /* any of them holds */
+	struct espy_evaluator *tests[RULES_MAX]; /* one of them must hold */
 	size_t test_cnt;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names, numbers, classes and regular expressions to sets of call numbers. */
+/* Makes sets of call numbers from names, numbers, classes and regular expressions. */
 #include "filter/filter_calls.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ static const char *const class_names[ESPY_CLASS_CNT] = {
 	[ESPY_CLASS_FSTATFS] = "%fstatfs", [ESPY_CLASS_STATFS_LIKE] = "%%statfs", [ESPY_CLASS_PURE] = "%pure",
 	[ESPY_CLASS_CREDS] = "%creds",	   [ESPY_CLASS_CLOCK] = "%clock",
 };
-/* Written without % before there were classes of the names of calls. */
+/* Classes that users wrote without % before calls had classes. */
 static const enum espy_class old_classes[] = {
 	ESPY_CLASS_DESC,    ESPY_CLASS_FILE,	ESPY_CLASS_IPC,	   ESPY_CLASS_MEMORY,
 	ESPY_CLASS_NETWORK, ESPY_CLASS_PROCESS, ESPY_CLASS_SIGNAL,
@@ -47,7 +47,7 @@ static uint64_t old_class(const char *name, size_t len)
 	return espy_is_word(name, len, "net") ? 1ull << ESPY_CLASS_NETWORK : 0;
 }
 
-/* What one word of the list selects among the calls of one ABI. */
+/* The calls of one ABI that a word of the list selects. */
 struct selector {
 	enum { BY_NUMBER, BY_NAME, BY_CLASS, BY_REGEX, ALL } kind;
 	uint32_t nr;
@@ -86,7 +86,7 @@ static unsigned add(struct espy_syscall_set *set, const struct selector *sel,
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		if (!(abis & 1u << abi) || !images[abi])
 			continue;
-		/* Numbers without a name too: a new kernel may have calls there. */
+		/* Numbers without a name count, too: a new kernel may have calls there. */
 		if (sel->kind == ALL)
 			memset(set->bits[abi], 0xff, sizeof(set->bits[abi]));
 		for (uint32_t nr = 0; nr < images[abi]->syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
@@ -116,7 +116,7 @@ static int parse_regex(struct selector *sel, const char *s, size_t len, char *er
 	return bad ? -EINVAL : 0;
 }
 
-/* @64, @32, @x32 at the end of a word: bits of ABIs; the word is shortened. 0: the designator is unknown. */
+/* Takes @64, @32, @x32 off the end of a word. Returns bits of ABIs; 0: the designator is unknown. */
 static unsigned take_abi(const char *s, size_t *len)
 {
 	const char *at = memrchr(s, '@', *len);
@@ -143,7 +143,7 @@ static bool is_number(const char *s, size_t len, uint32_t *nr)
 	return len > 0;
 }
 
-/* "invalid system call 'opennat'; did you mean 'openat'?" */
+/* Tells a mistake: "invalid system call 'opennat'; did you mean 'openat'?" */
 static void say_invalid(const struct espy_image *const images[ESPY_ABI_CNT], const char *s, size_t len, char *err, size_t err_sz)
 {
 	struct espy_nearest near;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A rule is given to the agent before it is known which marks there are and what their arguments are, so names and types
- * stay open here: the agent looks them up mark by mark. A mark without the argument, or with one of another type, does not
- * match the rule there. That is what a missing value means in a test that is not turned round by !, and only such
- * tests are given to it.
+ * Gives a rule to the agent before the marks and their arguments are known. So names and types stay open: the agent
+ * looks them up for each mark. There a mark without the argument, or with one of another type, does not match the
+ * rule. A missing value means the same in a test that no ! turns round, and the agent gets only such tests.
  */
 #include "filter/lower_agent.h"
 
@@ -22,7 +21,7 @@ static const uint8_t compares[] = {
 	[ESPY_TEST_BITS] = ESPY_CMP_AND, [ESPY_TEST_PREFIX] = ESPY_CMP_PREFIX,
 };
 
-/* The part of one test; false: the agent cannot do it. */
+/* Makes the agent's part of one test. Returns false if the agent cannot make the test. */
 static bool lower(const struct espy_predicate *p, const struct espy_test *t, struct espy_agent_pred *out)
 {
 	const char *name = espy_predicate__name(p, t);
@@ -32,7 +31,7 @@ static bool lower(const struct espy_predicate *p, const struct espy_test *t, str
 	if (t->op >= sizeof(compares) || !compares[t->op] || (t->negated && t->op != ESPY_TEST_EQ) ||
 	    t->no != ESPY_TEST_FAILS || strlen(name) >= sizeof(out->arg) || strpbrk(name, ".["))
 		return false;
-	/* All bits of a set are one bit of a set only if there is just one. */
+	/* "All bits" and "one bit" of a set are the same only if the set has just one. */
 	if (t->op == ESPY_TEST_BITS && (t->mask != t->u || t->u & (t->u - 1)))
 		return false;
 	out->cmp = t->negated ? ESPY_CMP_NE : compares[t->op];

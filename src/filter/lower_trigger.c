@@ -11,7 +11,7 @@ static const uint8_t compares[] = {
 	[ESPY_TEST_BITS] = ESPY_COMPARE_BITS, [ESPY_TEST_PREFIX] = ESPY_COMPARE_PREFIX,
 };
 
-/* What is so whatever the number is. */
+/* Makes a test that always holds, or never. */
 static void say(struct espy_trigger_test *out, bool holds)
 {
 	out->compare = ESPY_COMPARE_BITS;
@@ -19,7 +19,7 @@ static void say(struct espy_trigger_test *out, bool holds)
 	out->number = !holds;
 }
 
-/* The kernel compares numbers of one sign: a constant that no such number equals is decided here. */
+/* Makes a test of a number. The kernel compares numbers of one sign, so this decides about a constant of the other. */
 static bool lower_number(const struct espy_test *t, struct espy_trigger_test *out)
 {
 	const bool orders = t->op != ESPY_TEST_ANY && t->op != ESPY_TEST_BITS;
@@ -47,7 +47,7 @@ static bool lower_text(const struct espy_predicate *p, const struct espy_test *t
 	return true;
 }
 
-/* One test without its targets; false: the kernel cannot do it. */
+/* Makes the kernel's form of a test, without its targets. Returns false if the kernel cannot make the test. */
 static bool lower(const struct espy_predicate *p, const struct espy_test *t, struct espy_trigger_test *out)
 {
 	const struct espy_call_ref ref = espy_call_ref(p->names[t->name].ref);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The language of -m (marks.h): a word of the command line to rules, or to a message that says where and what. */
+/* Parses the language of -m (marks.h): a word of the command line to rules, or to a message with the place. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@ struct parser {
 	const char *text, *at;
 	char *why;
 	size_t why_sz;
-	const char *bad; /* where the message points to */
+	const char *bad; /* the place of the mistake */
 };
 
 static int expected(struct parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -40,7 +40,7 @@ static bool is_pattern_char(char c)
 	return isalnum((unsigned char)c) || (c && strchr("_.*?:-$@", c));
 }
 
-/* One pattern into `out`. */
+/* Parses one pattern into `out`. */
 static int parse_pattern(struct parser *p, char out[ESPY_AGENT_PATTERN_MAX])
 {
 	const char *start = p->at;
@@ -64,7 +64,7 @@ static int parse_pattern(struct parser *p, char out[ESPY_AGENT_PATTERN_MAX])
 	return 0;
 }
 
-/* Steps over a word that stands at the cursor; false: another one does. */
+/* Steps over a word at the cursor. Returns false if another one stands there. */
 static bool eat_word(struct parser *p, const char *word)
 {
 	const size_t len = strlen(word);
@@ -76,7 +76,7 @@ static bool eat_word(struct parser *p, const char *word)
 	return true;
 }
 
-/* "(str arg0, str arg2)" behind a pattern: bits in *strings. */
+/* Parses "(str arg0, str arg2)" behind a pattern to bits in *strings. */
 static int parse_strings(struct parser *p, uint32_t *strings)
 {
 	*strings = 0;
@@ -103,7 +103,7 @@ static int parse_strings(struct parser *p, uint32_t *strings)
 	return 0;
 }
 
-/* What follows `if`. */
+/* Parses the condition behind `if`. */
 static int parse_condition(struct parser *p, struct espy_mark_rule *rule)
 {
 	struct espy_condition *c = malloc(sizeof(*c));

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "state/fd_name.h"
 
-/* No path that the kernel takes is longer; of two of them, one behind the other. */
+/* Room for two paths, one behind the other: the kernel takes none longer than half of it. */
 #define PATH_ROOM 8192u
 
 static bool is_wanted_path(const struct espy_filter *f, const char *path, size_t len)
@@ -16,7 +16,7 @@ static bool is_wanted_path(const struct espy_filter *f, const char *path, size_t
 	return false;
 }
 
-/* The name of a file, without what /proc says behind that of a file that is gone. */
+/* Returns the length of a file's name, without the words of /proc behind the name of a file that is gone. */
 static size_t name_len(const char *name)
 {
 	return strlen(name) - espy_fd_gone_suffix(name);
@@ -31,7 +31,7 @@ static bool is_wanted_number(const struct espy_filter *f, int fd)
 	return f->fds.given && fd >= 0 && in != f->fds.negated;
 }
 
-/* One of a set of descriptors, as select takes it. */
+/* Tells whether a wanted number is in a set of descriptors, as select takes it. */
 static bool has_wanted_number(const struct espy_filter *f, const struct espy_token *set)
 {
 	for (uint64_t i = 0; f->fds.given && i < set->num && i / 8 < set->len; i++)
@@ -40,7 +40,7 @@ static bool has_wanted_number(const struct espy_filter *f, const struct espy_tok
 	return false;
 }
 
-/* Appends a path to to[0..*len), one component after the other; "." and ".." are resolved. false: too long. */
+/* Appends a path to to[0..*len), one component after the other. It resolves "." and "..". Returns false if too long. */
 static bool join(char *to, size_t *len, const char *path, size_t path_len)
 {
 	for (size_t at = 0; at < path_len;) {
@@ -62,7 +62,7 @@ static bool join(char *to, size_t *len, const char *path, size_t path_len)
 	return true;
 }
 
-/* A path argument, which counts from dir if it is relative; dir NULL: not known. Links on its way are not followed. */
+/* Tells whether a path argument is wanted. A relative one counts from dir; NULL: not known. Links in it stay. */
 static bool touches_wanted(const struct espy_filter *f, const char *dir, const char *path, size_t len)
 {
 	char whole[PATH_ROOM];
@@ -74,7 +74,7 @@ static bool touches_wanted(const struct espy_filter *f, const char *dir, const c
 	       join(whole, &whole_len, path, len) && is_wanted_path(f, whole, whole_len);
 }
 
-/* numbers: descriptors count by their numbers, too. */
+/* Tells whether any token is wanted. numbers: descriptors count by their numbers, too. */
 static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, const char *cwd, bool numbers)
 {
 	const char *dir = cwd;
@@ -92,7 +92,7 @@ static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, co
 			return true;
 		if (numbers && k->kind == ESPY_TOKEN_BITS && k->fmt == ESPY_FMT_FD && has_wanted_number(f, k))
 			return true;
-		/* What a descriptor is stands behind it, if that is known. */
+		/* The file of a descriptor stands behind it, if it is known. */
 		if (k->kind == ESPY_TOKEN_FD && k->name && is_wanted_path(f, k->name, name_len(k->name)))
 			return true;
 		if (k->kind == ESPY_TOKEN_STR && f->path_cnt && k->type->flags & ESPY_TF_PATH &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Predicates in user space: is one well formed, does it hold. Their parts are dealt with in predicate_parts.c. */
+/* Checks and evaluates predicates in user space. predicate_parts.c deals with their parts. */
 #include "filter/predicate.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 struct espy_evaluator {
 	struct espy_predicate p;
 	regex_t regex[ESPY_PREDICATE_TESTS]; /* of the MATCH tests */
-	uint64_t compiled;		     /* which of them are compiled, as a bit set */
+	uint64_t compiled;		     /* the compiled ones, as a bit set */
 };
 _Static_assert(ESPY_PREDICATE_TESTS <= 64, "compiled is one word");
 
@@ -86,7 +86,7 @@ static enum order order_of_doubles(long double a, long double b)
 	return a < b ? BELOW : a > b ? ABOVE : a == b ? EQUAL : UNORDERED;
 }
 
-/* By value, whatever the signs are: -1 is below 18446744073709551615. A long double holds every integer of 64 bits. */
+/* Orders numbers by value: -1 is below 18446744073709551615. A long double holds every integer of 64 bits. */
 static enum order order_of_numbers(const struct espy_filter_value *v, const struct espy_test *t)
 {
 	if (v->type == ESPY_VALUE_DOUBLE || t->type == ESPY_VALUE_DOUBLE) {
@@ -134,7 +134,7 @@ static bool number_holds(const struct espy_test *t, const struct espy_filter_val
 	}
 }
 
-/* Texts here are short: looking for the first byte is several times faster than the preparations that memmem() makes. */
+/* Tells whether text contains `with`. Texts are short: looking for the first byte is faster than memmem(). */
 static bool contains(const char *text, size_t len, const char *with, size_t n)
 {
 	const char *end = text + len;

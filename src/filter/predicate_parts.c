@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Predicates in parts. Tests stand in the order of the text, so what && and || join can be found again: a piece of tests
- * is A && B if all ways out of A lead to the beginning of B or to where the whole piece fails.
+ * Divides and joins predicates. Tests stand in the order of the text, so this finds again the parts that && and ||
+ * join. A piece of tests is A && B if all ways out of A lead to the beginning of B, or to where the whole piece fails.
  */
 #include "filter/predicate.h"
 
@@ -11,8 +11,8 @@
 #include "base/num.h"
 
 /*
- * The first place behind `first` at which every evaluation that has not left for `leave` arrives; `end` if there is none
- * before it. Other targets than tests up to there lie behind every index.
+ * Returns the first place behind `first` at which every evaluation arrives that has not left for `leave`; `end` if
+ * there is none before it. Other targets than tests up to there lie behind every index.
  */
 static uint32_t meeting(const struct espy_predicate *p, uint32_t first, uint32_t end, uint32_t leave)
 {
@@ -36,7 +36,7 @@ uint32_t espy_predicate__part(const struct espy_predicate *p, uint32_t first)
 	return meeting(p, first, p->test_cnt, ESPY_TEST_FAILS);
 }
 
-/* Tests [first, end) at the end of `to`, behind the parts that are there; HOLDS stands where a further part may follow. */
+/* Copies tests [first, end) to the end of `to`, behind its parts. HOLDS stands where a further part may follow. */
 static void copy_part(const struct espy_predicate *from, uint32_t first, uint32_t end, struct espy_predicate *to)
 {
 	const uint32_t base = to->test_cnt;
@@ -61,7 +61,7 @@ static void copy_part(const struct espy_predicate *from, uint32_t first, uint32_
 void espy_predicate__split(const struct espy_predicate *p, espy_part_fn takes, void *ctx, struct espy_predicate *near,
 			   struct espy_predicate *rest)
 {
-	/* Names and texts keep their places: a name that only the other half asks for does no harm. */
+	/* Names and texts keep their places: an unused name does no harm. */
 	*near = *p;
 	*rest = *p;
 	memset(near->tests, 0, sizeof(near->tests));
@@ -73,11 +73,11 @@ void espy_predicate__split(const struct espy_predicate *p, espy_part_fn takes, v
 	}
 }
 
-/* ---- what is known */
+/* ---- known tests */
 
 void espy_predicate__fold(struct espy_predicate *p, espy_known_fn known, void *ctx)
 {
-	uint16_t leads[ESPY_PREDICATE_TESTS]; /* where evaluation ends up that comes to a test: there, or further */
+	uint16_t leads[ESPY_PREDICATE_TESTS]; /* the place to which a test leads: itself, or further */
 	uint16_t place[ESPY_PREDICATE_TESTS];
 	bool reached[ESPY_PREDICATE_TESTS] = { false };
 	uint32_t cnt = 0;
@@ -123,7 +123,7 @@ void espy_predicate__fold(struct espy_predicate *p, espy_known_fn known, void *c
 
 /* ---- as text */
 
-/* -ENOENT, 10000000ns, 0x41, 7 */
+/* Prints -ENOENT, 10000000ns, 0x41, 7. */
 static void print_integer(const struct espy_test *t, unsigned flags, struct espy_buf *out)
 {
 	const bool negative = t->type == ESPY_VALUE_INT && t->i < 0;
@@ -180,7 +180,7 @@ static void print_constant(const struct espy_predicate *p, const struct espy_tes
 static void print_test(const struct espy_predicate *p, const struct espy_test *t, bool turned, struct espy_buf *out)
 {
 	static const char *const plain[] = { "==", "==", "<", "<=", ">", ">=", "&", "has", "^=", "$=", "*=", "=~" };
-	/* Only == and =~ have an operator that says the opposite. */
+	/* Only == and =~ have an operator for the opposite. */
 	const char *op = t->op == ESPY_TEST_EQ && t->negated	? "!="
 			 : t->op == ESPY_TEST_MATCH && t->negated ? "!~"
 								  : plain[t->op];
@@ -206,7 +206,7 @@ static void print_test(const struct espy_predicate *p, const struct espy_test *t
 		espy_buf__putc(out, ')');
 }
 
-/* Tests [first, end) whose ways out are yes and no. inside: parentheses are needed around a || of it. */
+/* Prints tests [first, end) whose ways out are yes and no. inside: a || of it needs parentheses. */
 static void print_piece(const struct espy_predicate *p, uint32_t first, uint32_t end, uint32_t yes, uint32_t no,
 			bool inside, struct espy_buf *out)
 {
@@ -225,7 +225,7 @@ static void print_piece(const struct espy_predicate *p, uint32_t first, uint32_t
 	}
 	cut = meeting(p, first, end, yes);
 	if (cut == end)
-		cut = first + 1; /* not made by the compiler of conditions: shown in some way, but shown */
+		cut = first + 1; /* not of the compiler of conditions: shown in some way, but shown */
 	if (inside)
 		espy_buf__putc(out, '(');
 	print_piece(p, first, cut, yes, cut, true, out);

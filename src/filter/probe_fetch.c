@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Arguments of probes: `name=FETCH:TYPE`. */
+/* Parses arguments of probes: `name=FETCH:TYPE`. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static const struct {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* The length of the word at `at`. */
+/* Returns the length of the word at `at`. */
 static size_t word_len(const char *at)
 {
 	size_t n = 0;
@@ -72,7 +72,7 @@ static int parse_register(struct espy_probe_parser *p, struct espy_probe_fetch *
 	return 0;
 }
 
-/* The number behind a word: $arg3, $stack2. False: there is none. */
+/* Parses the number behind a word: $arg3, $stack2. Returns false if there is none. */
 static bool parse_index(struct espy_probe_parser *p, const char *word, uint64_t *index)
 {
 	const size_t len = strlen(word), all = word_len(p->at);
@@ -185,7 +185,7 @@ static int parse_fetch(struct espy_probe_parser *p, struct espy_probe_fetch *f)
 	return err;
 }
 
-/* What stands in the brackets of bytes[...]. */
+/* Parses the length in the brackets of bytes[...]. */
 static int parse_length(struct espy_probe_parser *p, struct espy_probe_fetch *f)
 {
 	uint64_t number;
@@ -225,7 +225,7 @@ static int parse_type(struct espy_probe_parser *p, struct espy_probe_fetch *f, c
 		p->at += len;
 		f->what = types[i].what;
 		f->is_signed = types[i].is_signed;
-		/* A type that says no size leaves that of the register. */
+		/* A type without a size leaves the size of the register. */
 		if (types[i].name[1])
 			f->size = types[i].size;
 		*letter = types[i].letter;
@@ -235,7 +235,7 @@ static int parse_type(struct espy_probe_parser *p, struct espy_probe_fetch *f, c
 					   (int)len, p->at);
 }
 
-/* `name=` in front of the fetch. */
+/* Parses `name=` in front of the fetch. */
 static int parse_name(struct espy_probe_parser *p, struct espy_probe_arg *arg)
 {
 	const size_t len = word_len(p->at);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From the condition of a rule of -u to the tests that the kernel runs. */
+/* Makes the tests that the kernel runs from the condition of a rule of -u. */
 #include <string.h>
 #include "filter/mark_names.h"
 #include "filter/probe_select.h"
@@ -11,7 +11,7 @@ static const uint8_t compares[] = {
 	[ESPY_TEST_BITS] = ESPY_COMPARE_BITS, [ESPY_TEST_PREFIX] = ESPY_COMPARE_PREFIX,
 };
 
-/* The kernel compares numbers of one sign: a constant that no such number equals is left to us. */
+/* Makes a test of a number. The kernel compares numbers of one sign, so espy tests a constant of the other. */
 static bool lower_number(const struct espy_test *t, struct espy_probe_test *out)
 {
 	const bool orders = t->op != ESPY_TEST_ANY && t->op != ESPY_TEST_BITS;
@@ -39,7 +39,7 @@ static bool lower_text(const struct espy_predicate *p, const struct espy_test *t
 	return true;
 }
 
-/* One test without its targets; false: the kernel cannot do it. */
+/* Makes the kernel's form of a test, without its targets. Returns false if the kernel cannot make the test. */
 static bool lower(const struct espy_probe_rule *rule, const struct espy_predicate *p, const struct espy_test *t,
 		  struct espy_probe_test *out)
 {
@@ -108,7 +108,7 @@ int espy_probe_lower(struct espy_probe_rule *rule, struct espy_condition_error *
 		return err;
 	espy_predicate__split(&whole, takes, rule, &near, &rest);
 	if (near.test_cnt > ESPY_PROBE_TESTS)
-		return 0; /* all of it is tested behind the source anyway */
+		return 0; /* espy tests all of it behind the source anyway */
 	for (uint32_t i = 0; i < near.test_cnt; i++) {
 		struct espy_probe_test *t = &rule->plan.tests[i];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A probe as users write it: the place, and what is around the arguments. */
+/* Parses a probe as users write it: the place, and the parts around the arguments. */
 #include "filter/probe_select.h"
 
 #include <ctype.h>
@@ -44,7 +44,7 @@ static bool skip_word(struct espy_probe_parser *p, const char *word)
 	return true;
 }
 
-/* A symbol ends where what may follow it begins. */
+/* Returns the length of a symbol: it ends where the next part begins. */
 static size_t symbol_len(const char *at)
 {
 	return strcspn(at, " \t\n+%(,@");
@@ -58,7 +58,7 @@ static int parse_plus(struct espy_probe_parser *p)
 	return espy_probe_parser__number(p, &p->rule->offset);
 }
 
-/* SYMBOL[+OFFSET], OFFSET or an address; and %return. */
+/* Parses SYMBOL[+OFFSET], OFFSET or an address; and %return. */
 static int parse_place(struct espy_probe_parser *p)
 {
 	struct espy_probe_rule *r = p->rule;
@@ -111,7 +111,7 @@ static int parse_args(struct espy_probe_parser *p)
 	return 0;
 }
 
-/* What stands behind a place and is neither arguments nor a condition. */
+/* Refuses text behind a place that is neither arguments nor a condition. */
 static int refuse_rest(struct espy_probe_parser *p)
 {
 	const size_t len = strcspn(p->at, " \t\n(");
@@ -149,7 +149,7 @@ static int parse_condition(struct espy_probe_parser *p)
 	return espy_probe_parser__expected(p, "%s", e.text);
 }
 
-/* FILE:PLACE */
+/* Parses FILE:PLACE. */
 static int parse_own(struct espy_probe_parser *p)
 {
 	struct espy_probe_rule *r = p->rule;
@@ -178,7 +178,7 @@ static int parse_own(struct espy_probe_parser *p)
 	return parse_place(p);
 }
 
-/* PLACE@FILE */
+/* Parses PLACE@FILE. */
 static int parse_perf(struct espy_probe_parser *p)
 {
 	int err = parse_place(p);
@@ -196,7 +196,7 @@ static int parse_perf(struct espy_probe_parser *p)
 	return err;
 }
 
-/* `p:NAME FILE:OFFSET ARG ...`: the length of what stands before FILE; 0: it is none of this form. */
+/* Returns the length of the text before FILE in `p:NAME FILE:OFFSET ARG ...`; 0: the text has another form. */
 static size_t ftrace_head(const char *text)
 {
 	size_t n = 1;
@@ -242,7 +242,7 @@ static int parse_ftrace(struct espy_probe_parser *p, size_t head)
 	}
 }
 
-/* What only says how long others are stands behind the arguments. */
+/* Puts fetches that only tell the length of others behind the arguments. */
 static int place_lengths(struct espy_probe_parser *p)
 {
 	struct espy_probe_plan *plan = &p->rule->plan;
@@ -277,7 +277,7 @@ static int parse(struct espy_probe_parser *p)
 	return err ? err : parse_condition(p);
 }
 
-/* SYSTEM:NAME of tracepoints. */
+/* Parses SYSTEM:NAME of tracepoints. */
 static int parse_tracepoint(struct espy_probe_parser *p)
 {
 	static const char bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*?";

@@ -137,7 +137,7 @@ unsigned espy_tally_expr__asks(const struct espy_tally_expr *x)
 /* ---- calls */
 
 /*
- * Finds the value of the name in a call: a text if the name can be one, but the number of a descriptor (`path` is its
+ * Finds the value of the name in a call: a text if the name can be one, but of a descriptor the number (`path` is its
  * file).
  */
 static int find_value(const struct espy_tally_expr *x, struct espy_call_names *call, struct espy_name_info *info,
@@ -341,7 +341,7 @@ static struct espy_tally_spec spec_of(const struct bound *b)
 					 .is_signed = ref.is_signed };
 }
 
-/* Behind execve and its like registers and number are those of the new program. */
+/* Tells whether the call is an exec: behind it, registers and number are those of the new program. */
 static bool is_exec(const struct espy_image *img, uint32_t nr)
 {
 	return nr < img->syscall_cnt && img->plans[img->call_plans[nr].plan].flags & ESPY_PLAN_NEW_IMAGE;

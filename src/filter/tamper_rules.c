@@ -15,13 +15,13 @@
 #define ERRNO_MAX 4095
 #define WHEN_MAX 65535u
 
-/* A rule in the making; the kinds of words that it has had. */
+/* A rule in the making, and the kinds of words that it has had. */
 struct rule {
 	struct espy_tamper t;
 	const struct espy_image *const *images;
 	bool fault;
 	bool when_given, poke_enter_given, poke_exit_given, delay_enter_given, delay_exit_given;
-	char why[192]; /* what is wrong with it */
+	char why[192]; /* its mistake, in words */
 };
 
 static bool read_unsigned(const char *s, uint64_t max, uint64_t *n)
@@ -35,7 +35,7 @@ static bool read_unsigned(const char *s, uint64_t max, uint64_t *n)
 	return !errno && !*end && *n <= max;
 }
 
-/* ENOENT or 2: the number of an error. */
+/* Reads the number of an error: ENOENT or 2. */
 static bool read_errno(const char *s, int64_t *err)
 {
 	uint64_t n;
@@ -63,7 +63,7 @@ static bool set_error(struct rule *r, const char *value)
 	return true;
 }
 
-/* A value of a register: 42, 0x2a, -1. */
+/* Reads the value of a register: 42, 0x2a, -1. */
 static bool set_retval(struct rule *r, const char *value)
 {
 	char *end;
@@ -90,7 +90,7 @@ static bool set_signal(struct rule *r, const char *value)
 	return true;
 }
 
-/* The call made in place of the one that is suppressed: one that reads and changes nothing. */
+/* Reads the call that the task makes in place of the suppressed one: it reads and changes nothing. */
 static bool set_call(struct rule *r, const char *value)
 {
 	bool any = false;
@@ -112,7 +112,7 @@ static bool set_call(struct rule *r, const char *value)
 	return any;
 }
 
-/* 1s, 2ms, 3us, 4ns; 5: microseconds. */
+/* Reads a delay: 1s, 2ms, 3us, 4ns; 5: microseconds. */
 static bool read_delay(const char *s, uint64_t *ns)
 {
 	static const struct {
@@ -146,7 +146,7 @@ static int hex_digit(char c)
 	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
 }
 
-/* @arg2=414243,@arg3=00: bytes for what some arguments point to. Returns 0, -EINVAL, -ENOMEM. */
+/* Reads @arg2=414243,@arg3=00: bytes for the memory of some arguments. Returns 0, -EINVAL, -ENOMEM. */
 static int set_poke(struct rule *r, const char *value, struct espy_poke *poke, bool *given)
 {
 	if (*given || r->fault)
@@ -193,7 +193,7 @@ static bool read_count(const char **s, uint32_t *n)
 	return x > 0;
 }
 
-/* FIRST, FIRST+, FIRST+STEP, FIRST..LAST, FIRST..LAST+STEP */
+/* Reads FIRST, FIRST+, FIRST+STEP, FIRST..LAST, FIRST..LAST+STEP. */
 static bool set_when(struct rule *r, const char *s)
 {
 	struct espy_tamper *t = &r->t;
@@ -274,7 +274,7 @@ static void say_value(struct rule *r, const struct word *w, const char *value)
 	snprintf(r->why, sizeof(r->why), "%s= takes %s, once%s", w->name, w->takes, hint);
 }
 
-/* One word behind the calls. Returns 0, -EINVAL, -ENOMEM. */
+/* Takes a word behind the calls. Returns 0, -EINVAL, -ENOMEM. */
 static int set_word(struct rule *r, const char *word)
 {
 	const size_t len = strcspn(word, "=");
@@ -313,7 +313,7 @@ static int refuse(struct rule *r, const char *why)
 	return -EINVAL;
 }
 
-/* The words of a rule, `text` being cut at the colons. Returns 0, -EINVAL, -ENOMEM. */
+/* Takes the words of a rule, and cuts `text` at the colons. Returns 0, -EINVAL, -ENOMEM. */
 static int read_words(struct rule *r, char *text)
 {
 	struct espy_tamper *t = &r->t;
@@ -329,7 +329,7 @@ static int read_words(struct rule *r, char *text)
 	const bool does = t->has_result || t->signal || r->delay_enter_given || r->delay_exit_given || r->poke_enter_given ||
 			  r->poke_exit_given;
 
-	/* What the other call returns would never be seen: the result must be given, too. */
+	/* The program never sees the result of the other call, so the rule must give one. */
 	if (!err && t->has_call && !t->has_result)
 		err = refuse(r, "syscall= needs retval= or error=, which the program sees");
 	else if (!err && !does)

@@ -31,7 +31,7 @@ static int wrong(const struct parser *p, size_t at, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* The word at *at, which is then behind it; "" if there is none. Longer ones than any name are cut, and found nowhere. */
+/* Takes the word at *at, and moves *at behind it; "" if there is none. A word longer than any name is cut. */
 static void word(const char **at, char *out)
 {
 	size_t n = 0;
@@ -53,7 +53,7 @@ static const char *found(const char *at, char *buf, size_t size)
 	return buf;
 }
 
-/* CALL[@ABI]. *at is then behind it. */
+/* Parses CALL[@ABI], and moves *at behind it. */
 static int parse_call(const struct parser *p, const char **at, struct espy_trigger *t,
 		      const struct espy_call_set sets[ESPY_ABI_CNT], struct espy_call_names *names)
 {
@@ -101,7 +101,7 @@ static int is_at(void *ctx, const char *name, size_t at)
 	return 1;
 }
 
-/* Which test the kernel cannot do, and why. */
+/* Tells which test the kernel cannot make, and why. Returns the error. */
 static int cannot_test(const struct parser *p, size_t base, const struct espy_condition *c, const struct espy_predicate *pr,
 		       const struct espy_test *t)
 {

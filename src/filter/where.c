@@ -15,9 +15,9 @@
 #define UNBOUND 0xffffu
 #define OTHER_CALLS ESPY_MAX_SYSCALLS /* the place of all numbers beyond the tables */
 
-/* What the condition has become for a call; many calls have the same. */
+/* The condition for a call. Many calls have the same form. */
 struct form {
-	struct espy_predicate whole, near, rest; /* near: what the kernel can test */
+	struct espy_predicate whole, near, rest; /* near: the kernel can test it */
 	struct espy_evaluator *all, *behind;	 /* of whole, of rest */
 	bool never;
 };
@@ -34,7 +34,7 @@ struct espy_where {
 
 /* ---- binding */
 
-/* The tests of `more` behind those of p: both must hold. false: there is no room. */
+/* Joins the tests of `more` behind those of p: both must hold. Returns false if there is no room. */
 static bool join(struct espy_predicate *p, const struct espy_predicate *more)
 {
 	const uint32_t base = p->test_cnt, text = p->text_len, names = p->name_cnt;
@@ -66,7 +66,7 @@ static bool join(struct espy_predicate *p, const struct espy_predicate *more)
 	return true;
 }
 
-/* One condition, for one call. bound and e as in espy_condition__bind. */
+/* Binds one condition to one call. bound and e as in espy_condition__bind. */
 static int bind_one(const struct espy_where *w, size_t which, struct espy_call_names *call, struct espy_predicate *p,
 		    uint8_t *bound, struct espy_condition_error *e)
 {
@@ -127,7 +127,7 @@ static __attribute__((noinline)) struct form *bind_form(struct espy_where *w, en
 		if (bind_one(w, i, &call, &one, NULL, &e))
 			return NULL;
 		espy_call_names__fold(&call, &one);
-		/* espy_where__new has tried that they go together. */
+		/* espy_where__new has checked that they fit together. */
 		if (!join(&all, &one))
 			return NULL;
 	}
@@ -135,7 +135,7 @@ static __attribute__((noinline)) struct form *bind_form(struct espy_where *w, en
 	return new_form(w, &all, place) ? NULL : w->forms[*place];
 }
 
-/* What the conditions are for a call; NULL: no memory. Asked for each record: the kilobytes that binding needs are its own. */
+/* Returns the form for a call; NULL: no memory. It runs for each record, so bind_form has the large stack. */
 static struct form *form_of(struct espy_where *w, enum espy_abi abi, uint32_t nr)
 {
 	uint16_t *place = &w->by_call[abi][nr < ESPY_MAX_SYSCALLS ? nr : OTHER_CALLS];
@@ -156,7 +156,7 @@ void espy_where__forget(struct espy_where *w, enum espy_abi abi)
 	memset(w->by_call[abi], 0xff, sizeof(w->by_call[abi]));
 }
 
-/* Do all conditions together fit into one predicate? */
+/* Checks that all conditions together fit into one predicate. 0, or -errno. */
 static int try_join(struct espy_where *w, size_t *which, struct espy_condition_error *e)
 {
 	struct espy_call_names call = { .image = &w->images[0], .nr = ~0u };
@@ -225,11 +225,11 @@ void espy_where__free(struct espy_where *w)
 	free(w);
 }
 
-/* ---- what the calls have */
+/* ---- values of the calls */
 
 struct found {
 	uint8_t bound[ESPY_CONDITION_TERMS];
-	struct espy_condition_error errors[16]; /* of names that were there, but could not be compared so */
+	struct espy_condition_error errors[16]; /* of names that a call has, but that cannot be compared so */
 	size_t error_cnt;
 };
 
@@ -242,7 +242,7 @@ static void keep_error(struct found *f, const struct espy_condition_error *e)
 		f->errors[f->error_cnt++] = *e;
 }
 
-/* The first value that no call has, or can be compared with. */
+/* Finds the first value that no call has, or that no call's value can be compared with. Returns 0: there is none. */
 static int judge(const struct espy_condition *c, const struct found *f, struct espy_condition_error *e)
 {
 	for (uint32_t i = 0; i < c->node_cnt; i++) {
@@ -270,7 +270,7 @@ static int judge(const struct espy_condition *c, const struct found *f, struct e
 	return 0;
 }
 
-/* One condition against all calls that are watched. */
+/* Checks one condition against all watched calls. */
 static int look_at(struct espy_where *w, size_t which, const struct espy_syscall_set *set, struct espy_condition_error *e)
 {
 	struct found f = { .error_cnt = 0 };
@@ -423,7 +423,7 @@ bool espy_where__kernel_part(struct espy_where *w, enum espy_abi abi, uint32_t n
 
 #define NAMES_SHOWN 8u
 
-/* What is tested where, of one form. */
+/* Prints the tests of the kernel and those of espy, for one form. */
 static void print_form(const struct form *f, bool split, struct espy_buf *out)
 {
 	espy_buf__puts(out, ": the kernel tests ");
@@ -437,7 +437,7 @@ static void print_form(const struct form *f, bool split, struct espy_buf *out)
 	}
 }
 
-/* The names of the calls of the set of which the same can be said, which are taken out of `left`. */
+/* Prints the names of the calls of the set with the same text, and takes them out of `left`. */
 static void print_calls(struct espy_where *w, struct espy_syscall_set *left, const struct espy_buf *texts, uint16_t form,
 			struct espy_buf *out)
 {
