@@ -24,7 +24,7 @@ unsigned espy_image__asks_of_integer(const struct espy_type *t)
 	}
 }
 
-/* Each type is looked at once. */
+/* Returns the questions of a type. It looks at each type once. */
 static unsigned asks_of(const struct espy_image *img, uint32_t type, uint8_t *seen, unsigned depth)
 {
 	if (type == ESPY_NONE || depth > MAX_DEPTH || seen[type])

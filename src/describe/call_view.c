@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Records to a view: the one place where the bytes of a call record are judged. A holder of a
- * view may rely on every item lying inside its record.
+ * Makes a view of records: the one place that judges the bytes of a call record. A holder of a view may rely on every
+ * item lying inside its record.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define NO_ITEM 0xffffu
 
-/* Header, arguments and the place where items begin; -EBADMSG if the record is too short for what its flags promise. */
+/* Reads the header, the arguments and the place where items begin. -EBADMSG: the record is too short for its flags. */
 static int read_head(struct espy_call_view *v, const struct espy_rec *rec, size_t *items_off)
 {
 	if (rec->size < sizeof(struct espy_rec_call) || rec->size > ESPY_REC_MAX || rec->size % 8)
@@ -27,7 +27,7 @@ static int read_head(struct espy_call_view *v, const struct espy_rec *rec, size_
 		memcpy(&v->enter_ns, p + sizeof(struct espy_rec_call), 8);
 	if (rec->flags & ESPY_RF_IP)
 		memcpy(&v->ip, p + args - 8, 8);
-	/* The arguments at entry are the true ones; those of an exit record count if nothing else is there. */
+	/* The arguments at entry are the true ones. The arguments of an exit record count if there are no others. */
 	if (nargs > v->nargs) {
 		memcpy(v->args, p + args, 8u * nargs);
 		v->nargs = nargs;
@@ -90,7 +90,7 @@ int espy_call_view__init(struct espy_call_view *v, const struct espy_image *imag
 
 	size_t enter_off = 0, exit_off = 0;
 	int r = enter ? read_head(v, enter, &enter_off) : 0;
-	/* The time of the record, unless it says that the call began before: a call that hangs is looked at late. */
+	/* The time of the record, unless it tells an earlier begin: espy looks late at a call that hangs. */
 	if (!r && enter && !v->enter_ns)
 		v->enter_ns = enter->time_ns;
 	if (!r && exit) {
@@ -118,7 +118,7 @@ int espy_call_view__init(struct espy_call_view *v, const struct espy_image *imag
 static const struct espy_item *find_in_run(const struct espy_call_view *v, unsigned first, unsigned op, unsigned index,
 					   bool at_exit)
 {
-	/* Almost always every element is there, and the item sits at its own index. */
+	/* Almost always every element is there, and the item has its own index. */
 	unsigned guess = first + index;
 	if (guess < v->item_cnt) {
 		const struct espy_item *it = v->items[guess];
@@ -140,7 +140,7 @@ const struct espy_item *espy_call_view__item(const struct espy_call_view *v, uns
 	if (op >= ESPY_PLAN_MAX_OPS || v->op_first[at_exit][op] == NO_ITEM)
 		return NULL;
 	const struct espy_item *it = find_in_run(v, v->op_first[at_exit][op], op, index, at_exit);
-	/* What could not be read at entry may have been read again later. */
+	/* A source may have read at exit what it could not read at entry. */
 	if (!at_exit && v->op_again[op] != NO_ITEM && (!it || ESPY_ITEM_STATUS(it->status) & 1)) {
 		const struct espy_item *again = find_in_run(v, v->op_again[op], op, index, false);
 		if (again)

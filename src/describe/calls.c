@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls: variants given to their base forms, parameters to registers, results, selectors and keys; then
- * one plan for each form.
+ * Compiles calls: gives variants to their base forms, finds registers of parameters, results, selectors and keys; then
+ * makes one plan for each form.
  */
 #include <stdlib.h>
 #include "arch/abi_facts.h"
@@ -45,7 +45,7 @@ const struct ast_type *dc_param_type(const struct ast_call *c, uint32_t i)
 	return NULL;
 }
 
-/* Registers of the parameters; on a 32-bit ABI a 64-bit integer takes two. Returns how many are used. */
+/* Assigns registers to the parameters; on a 32-bit ABI a 64-bit integer takes two. Returns how many are used. */
 static uint32_t assign_registers(struct dc *dc, const struct ast_call *c, uint32_t *reg)
 {
 	uint32_t r = 0;
@@ -85,7 +85,7 @@ uint32_t dc_register_of(struct dc *dc, const struct ast_call *c, const struct dc
 	return ESPY_NONE;
 }
 
-/* Where each parameter stands when shown. */
+/* Finds the place of each parameter in the text. */
 static void display_order(struct dc *dc, const struct ast_call *c, const struct ast_names *order, uint32_t *at)
 {
 	bool taken[ESPY_MAX_PARAMS] = { false };
@@ -118,7 +118,7 @@ static void display_order(struct dc *dc, const struct ast_call *c, const struct 
 			at[i] = n++;
 }
 
-/* Lower the guard alone, for the check below; the expression table keeps one copy anyway. */
+/* Lowers the guard alone, for the check below; the expression table keeps one copy anyway. */
 static const uint32_t IDENTITY[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 static uint32_t lower_guard(struct dc *dc, const struct ast_call *c, const struct ast_expr *e)
@@ -170,7 +170,7 @@ static uint32_t void_type(struct dc *dc)
 	return dc_add_type(dc, &ty);
 }
 
-/* Parameters into f, in display order. Returns the number of registers, or ESPY_NONE after an error. */
+/* Lowers parameters into f, in display order. Returns the number of registers, or ESPY_NONE after an error. */
 static uint32_t lower_params(struct dc *dc, const struct ast_call *c, struct espy_field *f, struct dc_pos *pos)
 {
 	uint32_t reg[ESPY_MAX_PARAMS], at[ESPY_MAX_PARAMS], nregs;
@@ -233,7 +233,7 @@ static void lower_note(struct dc *dc, const struct ast_call *c, struct espy_ret 
 	struct ast_type *t = dc_alloc(dc, sizeof(*t));
 
 	*t = *c->note_type;
-	/* A bare name of a table or a format: an integer as wide as the result, shown so. */
+	/* A bare name of a table or a format means an integer as wide as the result. */
 	if (t->base == BASE_NAME && !t->name->type && !t->fmt) {
 		const struct ast_type *ret = dc_resolve_alias(dc, c->ret);
 
@@ -266,7 +266,7 @@ static struct espy_ret lower_result(struct dc *dc, const struct ast_call *c)
 	return r;
 }
 
-/* Append one form of a call. nargs: registers that the kernel takes, 0: not known. */
+/* Appends one form of a call. nargs: registers that the kernel takes, 0: not known. */
 static uint32_t lower_form(struct dc *dc, struct ast_call *c, uint32_t nargs)
 {
 	struct espy_field f[ESPY_MAX_PARAMS] = { 0 };
@@ -275,7 +275,7 @@ static uint32_t lower_form(struct dc *dc, struct ast_call *c, uint32_t nargs)
 	uint32_t before = dc->errors, nregs = lower_params(dc, c, f, pos);
 
 	ic.ret = lower_result(dc, c);
-	/* A plan of something that is wrong would only say it again in other words. */
+	/* A plan of a wrong form would only repeat the mistake in other words. */
 	if (nregs == ESPY_NONE || dc->errors != before)
 		return ESPY_NONE;
 	ic.first_param = dc_intern_record(dc, DC_FIELDS, f, c->nparams);
@@ -294,7 +294,7 @@ static uint32_t lower_form(struct dc *dc, struct ast_call *c, uint32_t nargs)
 	return i;
 }
 
-/* One selector: a parameter, or a parameter & mask. Returns its register; *t the parameter's type. */
+/* Lowers a selector: a parameter, or a parameter & mask. Returns its register; *t: the parameter's type. */
 static uint32_t lower_selector(struct dc *dc, const struct ast_call *c, const struct ast_expr *e, uint32_t *mask,
 			       const struct ast_type **t)
 {
@@ -341,7 +341,7 @@ struct selectors {
 	bool two;
 };
 
-/* 0: *key; else not defined for this ABI, or wrong. prev: the first half of the key before, for `A.X,Y`. */
+/* Lowers a key. Returns 0 with *key; else it is wrong or not for this ABI. prev: the first half before, for `A.X,Y`. */
 static int lower_key(struct dc *dc, const struct ast_key *k, const struct selectors *s, uint64_t *key,
 		     const struct ast_expr **prev)
 {
@@ -371,7 +371,7 @@ static int lower_key(struct dc *dc, const struct ast_key *k, const struct select
 	return r;
 }
 
-/* Whether this variant has the key already: two names may be one number on some ABI. */
+/* Tells whether the variant has the key already: two names may be one number on some ABI. */
 static bool has_key(const struct ranked_variant *r, uint32_t n, uint32_t call, uint64_t key)
 {
 	while (n && r[n - 1].v.call == call)
@@ -462,7 +462,7 @@ void dc_lower_calls(struct dc *dc)
 	for (c = dc->calls; c; c = c->next)
 		c->index = ncalls++;
 	done = dc_alloc(dc, (ncalls + 1) * sizeof(*done));
-	/* Numbers of arguments are the kernel's; a name may have several numbers. */
+	/* The kernel gives the numbers of arguments. A name may have several numbers. */
 	uint32_t *nargs = dc_alloc(dc, (ncalls + 1) * sizeof(*nargs));
 	bool *in_table = dc_alloc(dc, (ncalls + 1) * sizeof(*in_table));
 	struct ast_call **of_nr = dc_alloc(dc, (cnt + 1) * sizeof(*of_nr));

@@ -10,7 +10,7 @@ struct line {
 	struct dc_pos pos;
 };
 
-/* The next word of a line, or an empty one. */
+/* Returns the next word of a line, or an empty one. */
 static const char *word(struct line *l, size_t *n, uint32_t *off, const char *text)
 {
 	while (l->at < l->end && (*l->at == ' ' || *l->at == '\t' || *l->at == '\r'))
@@ -196,7 +196,7 @@ static bool header_begins(const struct dc_const *c, const char *prefix)
 	return c->header && !strncmp(c->header, prefix, strlen(prefix));
 }
 
-/* The candidates of the highest layer that satisfy `want`: 0 none, 1 one value, 2 several. */
+/* Finds the candidates of the highest layer that satisfy `want`. Returns 0: none, 1: one value, 2: several. */
 static int pick(const struct dc_sym *name, uint32_t layer, const char *header, const char *prefix,
 		const struct dc_const **found)
 {
@@ -226,7 +226,7 @@ int dc_const_value(struct dc *dc, struct dc_sym *name, const char *header, struc
 		layer = k->layer > layer ? k->layer : layer;
 	int n = pick(name, layer, NULL, NULL, &c);
 
-	/* Several values: the header that was named decides, then the architecture's own headers. */
+	/* Of several values the named header decides, then the architecture's own headers. */
 	if (n == 2 && header && pick(name, layer, header, NULL, &c) == 1)
 		n = 1;
 	else if (n == 2 && pick(name, layer, NULL, "asm/", &c) == 1)

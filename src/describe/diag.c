@@ -23,7 +23,7 @@ void dc_error(struct dc *dc, struct dc_pos pos, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	/* Names and tokens come from the file: nothing of them may reach the terminal raw. */
+	/* Names and tokens come from the file: no byte of them may reach the terminal raw. */
 	for (char *p = what; *p; p++)
 		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
 			*p = '?';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a call does besides writing memory and returning a number, in words behind it: `closes(fd)`. And what sources ask of
- * its types, so that they need not look at them: which arguments, results and operations are descriptors.
+ * The effect of a call besides memory and result, in words behind it: `closes(fd)`. And the answers to the questions
+ * of sources about types: which arguments, results and operations are descriptors. So sources need not look at types.
  */
 #include <stdlib.h>
 #include "describe/asks.h"
@@ -36,7 +36,7 @@ bool dc_is_effect(const struct dc_sym *name)
 	return false;
 }
 
-/* c: the form that has the effect, so that its names are those of its own parameters. */
+/* Lowers the effect of a form. c: the form that has it, so that names mean its own parameters. */
 static void lower_effect(struct dc *dc, const struct ast_call *c, struct espy_plan *plan)
 {
 	uint32_t arg[2] = { ESPY_NO_ARG, ESPY_NO_ARG };
@@ -60,7 +60,7 @@ static void lower_effect(struct dc *dc, const struct ast_call *c, struct espy_pl
 	plan->effect_args = (uint8_t)(arg[0] | arg[1] << 4);
 }
 
-/* The types so far, as the questions in asks.h want them; and a place for what those have seen. */
+/* Makes an image of the types so far, for the questions of asks.h. Returns room for the types that they have seen. */
 static uint8_t *view(struct dc *dc, struct espy_image *img)
 {
 	uint8_t *seen = malloc(dc->types.n + 1);

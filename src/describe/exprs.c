@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Expressions: names become parameters, fields or constants; constant parts are folded. Equal
- * expressions are one record.
+ * Lowers expressions: names become parameters, fields or constants; constant parts are folded. Equal expressions are
+ * one record.
  */
 #include "describe/compiler.h"
 
@@ -12,8 +12,7 @@ uint32_t dc_add_expr(struct dc *dc, uint32_t op, uint32_t a, uint32_t b, uint64_
 	return dc_intern_record(dc, DC_EXPRS, &x, 1);
 }
 
-/* The type of the scalar that a name stands for: an integer, or a union of integers. NULL: neither. *deref: a pointer.
- */
+/* Returns the integer type that a name stands for, or a union of integers; NULL: neither. *deref: it is a pointer. */
 static const struct ast_type *integer_type(struct dc *dc, const struct ast_type *t, bool *deref)
 {
 	*deref = false;
@@ -58,7 +57,7 @@ const struct ast_type *dc_ctx_type(struct dc *dc, const struct dc_ctx *ctx, stru
 	return NULL;
 }
 
-/* A name of the context: true if it is one (then *x is its expression, or ESPY_NONE after an error). */
+/* Lowers a name of the context. Returns true if it is one: *x is its expression, or ESPY_NONE after an error. */
 static bool lower_name(struct dc *dc, const struct ast_expr *e, const struct dc_ctx *ctx, bool outer, uint32_t *x)
 {
 	bool deref;
@@ -100,7 +99,7 @@ static bool lower_name(struct dc *dc, const struct ast_expr *e, const struct dc_
 	return false;
 }
 
-/* `params.in_len`: parameter and field by their numbers. */
+/* Lowers `params.in_len`: parameter and field by their numbers. */
 static uint32_t lower_member(struct dc *dc, const struct ast_expr *e, const struct dc_ctx *ctx)
 {
 	const struct ast_type *t = ctx && ctx->call ? dc_ctx_type(dc, ctx, e->sym) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How a value is shown: formats behind `:`, tables, hooks. A part of the stage in types.c. */
+/* The forms in which values are shown: formats behind `:`, tables, hooks. A part of the stage in types.c. */
 #include "describe/compiler.h"
 #include "describe/hooks.h"
 
@@ -80,7 +80,7 @@ void dc_apply_format(struct dc *dc, const struct ast_type *t, struct espy_type *
 		return;
 	}
 	ty->table = dc_lower_table(dc, t->fmt->table);
-	/* descriptors keep what is known of them where the table has no name */
+	/* descriptors keep their own form for numbers without a name in the table */
 	if ((ty->fmt == ESPY_FMT_FD || ty->fmt == ESPY_FMT_DIRFD) && t->fmt->table->kind == ESPY_TABLE_ENUM)
 		return;
 	ty->fmt = BY_KIND[t->fmt->table->kind];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Images put together: their arrays one behind the other, and for each number the description that counts. */
+/* Joins images: puts their arrays one behind the other, and finds for each number the description that counts. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/align.h"
 #include "describe/prune.h"
 
-/* Where the elements of one part begin in the arrays of the whole. */
+/* The indices at which the elements of one part begin in the arrays of the whole. */
 struct base {
 	uint32_t strings, variants, calls, fields, types, cases, exprs, tables, entries, indices, plans, ops;
 };
@@ -16,7 +16,7 @@ static uint32_t shifted(uint32_t i, uint32_t by)
 	return i == ESPY_NONE ? ESPY_NONE : i + by;
 }
 
-/* Texts that are empty are at 0 in all pools, and so in all. */
+/* Moves the offset of a text. Empty texts are at 0 in all pools. */
 static uint32_t string(uint32_t off, const struct base *b)
 {
 	return off ? off + b->strings : 0;
@@ -128,7 +128,7 @@ static void copy(const void *to, const void *from, size_t n, size_t elem_sz)
 		memcpy((void *)to, from, n * elem_sz);
 }
 
-/* The part whose elements come first in all arrays: what they refer to is where it was. */
+/* Adds the part whose elements come first in all arrays: its indices stay. */
 static void add_first(struct espy_image *out, const struct espy_image *img)
 {
 	copy(out->strings, img->strings, img->strings_sz, 1);
@@ -154,7 +154,7 @@ bool espy_image__is_part(const struct espy_image *img)
 			return true;
 		describes |= img->syscalls[nr].call != ESPY_NONE;
 	}
-	/* One that came for a signal alone has no calls at all: those of the parts before it still count. */
+	/* A part that came for a signal alone has no calls. The calls of the parts before it still count. */
 	return !describes;
 }
 
@@ -171,7 +171,7 @@ static void add_numbers(struct espy_image *out, const struct espy_image *img, co
 		if (known[nr / 64] >> (nr % 64) & 1)
 			continue;
 		if (part && !(from->flags & ESPY_SYSCALL_PART)) {
-			/* a name alone; what it means is for others to say */
+			/* a name alone; another part has its meaning */
 			if (from->name && !syscalls[nr].name)
 				syscalls[nr].name = string(from->name, b);
 			continue;
@@ -207,7 +207,7 @@ static struct base after(const struct base *b, const struct espy_image *img)
 	};
 }
 
-/* The next array of `n` elements. */
+/* Returns the next array of `n` elements. */
 static const void *take(char **at, size_t n, size_t elem_sz)
 {
 	const void *here = *at;
@@ -216,7 +216,7 @@ static const void *take(char **at, size_t n, size_t elem_sz)
 	return here;
 }
 
-/* Empty arrays of that size. */
+/* Makes empty arrays of that size. 0 or -ENOMEM. */
 static int lay_out(struct espy_image *out, const struct base *n, uint32_t numbers, void **bytes)
 {
 	const size_t size = numbers * (sizeof(*out->syscalls) + sizeof(*out->call_plans)) + n->strings +
@@ -266,7 +266,7 @@ int espy_image__join(const struct espy_image *const *parts, unsigned cnt, struct
 	uint64_t known[ESPY_JOIN_NUMBERS / 64] = { 0 };
 	uint32_t numbers = 0;
 
-	/* A whole one leaves nothing for others to say. */
+	/* Behind a whole part no other part has anything to add. */
 	for (unsigned i = 0; i < cnt; i++)
 		if (!espy_image__is_part(parts[i]))
 			cnt = i + 1;
@@ -274,7 +274,7 @@ int espy_image__join(const struct espy_image *const *parts, unsigned cnt, struct
 		n = after(&n, parts[i]);
 		if (parts[i]->syscall_cnt > numbers)
 			numbers = parts[i]->syscall_cnt;
-		/* what others refer to by 16 bits; and no sum may run over */
+		/* indices of 16 bits lead there; and no sum may overflow */
 		if (n.plans > UINT16_MAX || n.variants > UINT16_MAX || n.ops > UINT16_MAX ||
 		    numbers > ESPY_JOIN_NUMBERS ||
 		    (n.strings | n.types | n.fields | n.entries | n.exprs | n.cases | n.tables | n.indices | n.calls) >>
@@ -290,7 +290,7 @@ int espy_image__join(const struct espy_image *const *parts, unsigned cnt, struct
 		((struct espy_syscall *)out->syscalls)[nr].call = ESPY_NONE;
 	if (!cnt)
 		return 0;
-	/* The last one is the largest by far: the descriptions of this version. It comes first, so that it is copied as it is. */
+	/* The last part, this version's descriptions, is the largest by far: it comes first and is copied as it is. */
 	const struct espy_image *last = parts[cnt - 1];
 	const struct base first = { .strings = 0 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Layout: what differs between the ABIs. */
+/* Layout: the differences between the ABIs. */
 #include "arch/abi_facts.h"
 #include "describe/compiler.h"
 
@@ -49,7 +49,7 @@ bool dc_scalar(struct dc *dc, enum dc_word w, struct espy_type *t)
 	return true;
 }
 
-/* Offsets of fields whose types are known; size and alignment of the struct. A last field may vary in size. */
+/* Finds the offsets of fields with known types, and size and alignment of the struct. A last field may vary in size. */
 void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, struct espy_field *fields)
 {
 	uint64_t off = 0;
@@ -88,7 +88,7 @@ void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, s
 	s->fixed_sz = (uint32_t)((off + t->align - 1) / t->align * t->align);
 }
 
-/* Report a struct that has a C twin; while its fields' types are at hand. */
+/* Reports a struct that has a C twin, while its fields' types are at hand. */
 void dc_report_layout(struct dc *dc, const struct ast_named *s, const struct espy_field *fields)
 {
 	struct espy_layout_field *f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Text to tokens. One pass, no state but the previous token (a `<` after `from` begins a header name). */
+/* Makes tokens of text, in one pass. The only state is the previous token (a `<` after `from` begins a header name). */
 #include "describe/compiler.h"
 
 static bool is_name_start(unsigned char c)
@@ -23,7 +23,7 @@ static unsigned digit_value(unsigned char c)
 	return 99;
 }
 
-/* A number at text[i..n): decimal, 0x, or octal. Returns the offset behind it. */
+/* Reads a number at text[i..n): decimal, 0x, or octal. Returns the offset behind it. */
 static size_t lex_number(struct dc *dc, struct dc_tok *t, const char *text, size_t i, size_t n, struct dc_pos pos)
 {
 	unsigned base = 10;
@@ -151,6 +151,6 @@ void dc_lex(struct dc *dc, uint32_t src)
 
 	t->kind = T_EOF;
 	t->at_bol = true;
-	/* The end is shown where the last line ends, not on the empty line behind it. */
+	/* The end stands at the end of the last line, not on the empty line behind it. */
 	t->off = (uint32_t)(n && text[n - 1] == '\n' ? n - 1 : n);
 }

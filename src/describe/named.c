@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Structs and unions: fields, display orders, cases. The second half of the stage that begins in types.c. */
+/* Compiles structs and unions: fields, display orders, cases. The second half of the stage that begins in types.c. */
 #include <stdlib.h>
 #include "describe/compiler.h"
 
-/* Records that hold records of their own kind are followed so deep; the rest is shown as bytes. */
+/* The depth to which records inside records of their own kind are followed; the rest is shown as bytes. */
 #define MAX_RECURSION 2
-/* Named types inside named types: the compiler recurses into each, and readers of images refuse deeper ones. */
+/* The depth of named types inside named types: the compiler recurses into each, and readers of images refuse more. */
 #define MAX_NAMED_DEPTH 32
 
 static bool type_uses_outer(const struct ast_type *t, unsigned depth);
@@ -15,7 +15,7 @@ static bool expr_uses_outer(const struct ast_expr *e)
 	return e && (e->op == AX_OUTER || expr_uses_outer(e->a) || expr_uses_outer(e->b));
 }
 
-/* Whether the type, standing in some struct, looks at what is around that struct. */
+/* Tells whether a type in a struct looks at the surroundings of that struct. */
 static bool type_uses_outer(const struct ast_type *t, unsigned depth)
 {
 	if (!t || depth > 16)
@@ -100,7 +100,7 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 	dc_report_layout(dc, s, f);
 	for (uint32_t i = 0; i < s->nfields; i++)
 		if (f[i].type == ESPY_NONE)
-			return ESPY_NONE; /* reported where it happened */
+			return ESPY_NONE; /* reported already */
 	uint32_t len = s->tlv_len ? find_field(s, s->tlv_len) : 0;
 
 	if (s->tlv_len && (len == ESPY_NONE || f[len].off > 255 || dc_type(dc, f[len].type)->kind != ESPY_T_INT))
@@ -129,7 +129,7 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 	return dc_add_type(dc, &ty);
 }
 
-/* Size and sign of the integer that chooses, and its table, so that keys can be looked up and cut. */
+/* Size and sign of the choosing integer, and its table, by which keys are found and cut. */
 struct selector {
 	const struct ast_table *table;
 	unsigned size;
@@ -171,7 +171,7 @@ static int by_key(const void *a, const void *b)
 	return x->key2 < y->key2 ? -1 : x->key2 > y->key2;
 }
 
-/* One key of a case into c. false: not defined for this ABI, or wrong. */
+/* Lowers one key of a case into c. Returns false if it is wrong, or not defined for this ABI. */
 static bool lower_key(struct dc *dc, const struct ast_named *s, const struct ast_key *k, const struct selector *sel,
 		      struct espy_case *c)
 {
@@ -265,7 +265,7 @@ uint32_t dc_lower_named(struct dc *dc, struct ast_named *s, const struct dc_ctx 
 	if (s->failed)
 		return ESPY_NONE;
 	if (s->busy && s->busy < MAX_RECURSION + (s->kind == NAMED_UNION)) {
-		; /* attributes in attributes: made anew, so that records refer to lower ones only */
+		; /* attributes in attributes are made anew, so that records refer to lower ones only */
 	} else if (s->busy && s->tlv_len) {
 		struct espy_type rest = dc_empty_type;
 
@@ -290,7 +290,7 @@ uint32_t dc_lower_named(struct dc *dc, struct ast_named *s, const struct dc_ctx 
 
 	i = s->kind == NAMED_UNION ? lower_union(dc, s, ctx) : lower_struct(dc, s, ctx);
 	s->busy--;
-	/* What was cut off depends on how deep it stands: of no use elsewhere. */
+	/* A cut depends on the depth of the type, so the result is of no use elsewhere. */
 	if (--dc->busy_cnt && dc->cut_off != cut_off)
 		return i;
 	if (!outer) {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Opening an image. Its bytes may come from a foreign trace file, so this file checks each index, count
- * and offset once. Later readers need not.
- *
- * Nothing can run in circles: types refer to types of a lower index only (structs and unions through
- * their fields and cases as well), expressions to lower expressions, operations to earlier operations.
- * How deep types and expressions nest is bounded too, so that recursion in readers is.
+ * Opens an image. Its bytes may come from a foreign trace file, so this file checks each index, count and offset once.
+ * Later readers need not. No reader can run in circles: types refer to types of a lower index only (structs and unions
+ * through their fields and cases as well), expressions to lower expressions, operations to earlier operations. The
+ * depth of types and expressions is bounded too, and with it the recursion of readers.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -42,7 +40,7 @@ struct checker {
 	const char *base;
 	const void *bad; /* first fault */
 	uint8_t *depth;	 /* of types, then of expressions */
-	uint16_t *nodes; /* of expressions, shared ones counted each time */
+	uint16_t *nodes; /* of expressions; a shared one counts each time */
 	uint32_t budget; /* steps that checking scopes may take: a hostile image shares parts exponentially */
 };
 
@@ -97,8 +95,8 @@ static bool check_expr(struct checker *c, uint32_t i)
 }
 
 /*
- * FIELD and ARG count from what the expression stands in, which differs from place to place, so they are checked
- * there. OUTER counts from what is around that, which only a reader knows: it checks that one itself.
+ * FIELD and ARG count from the place of the expression, which has several, so each place is checked. OUTER counts from
+ * the surroundings of that place. Only a reader knows them, and checks that one itself.
  */
 struct scope {
 	uint32_t nfields; /* of the struct, or parameters of the call */
@@ -139,7 +137,7 @@ static bool expr_fits(struct checker *c, uint32_t i, const struct scope *s)
 	}
 }
 
-/* Expressions of a type that stands in the scope: its own, and those of the types that stand in the same one. */
+/* Checks the expressions of a type in the scope: its own, and those of types in the same scope. */
 static bool type_fits(struct checker *c, uint32_t i, const struct scope *s)
 {
 	const struct espy_type *t = &c->img->types[i];
@@ -198,7 +196,7 @@ static bool check_cases(struct checker *c, const struct espy_type *t, uint32_t i
 		if (a->type >= i || a->is_else > 1 || (a->is_else && k + 1 != t->count) ||
 		    (t->size && img->types[a->type].size > t->size))
 			return fault(c, a);
-		/* Sorted, since readers search by halves. */
+		/* Readers search by halves, so the keys are sorted. */
 		if (k && !a->is_else && (a[-1].key > a->key || (a[-1].key == a->key && a[-1].key2 >= a->key2)))
 			return fault(c, a);
 		if (c->depth[a->type] > *depth)
@@ -263,7 +261,7 @@ static bool check_type(struct checker *c, uint32_t i)
 	return true;
 }
 
-/* Expressions of fields, in the scope of their struct. After all types are known to be sound. */
+/* Checks the expressions of fields, in the scope of their struct. All types are known to be sound by then. */
 static bool check_struct_scope(struct checker *c, const struct espy_type *t)
 {
 	const struct scope s = { t->count, false };
@@ -395,7 +393,7 @@ static bool check_numbers(struct checker *c)
 	return true;
 }
 
-/* Names reach terminals as they are, and an image may come with a trace: nothing but printable ASCII is a name. */
+/* Checks that names are printable ASCII: they reach terminals as they are, and an image may come with a trace. */
 static bool check_strings(struct checker *c)
 {
 	const struct espy_image *img = c->img;
@@ -436,7 +434,7 @@ static bool check_all(struct checker *c)
 	return check_numbers(c);
 }
 
-/* Where the sections are. They lie within the image; what is in them is not looked at. */
+/* Finds the sections within the image. Their contents are not checked here. */
 static int find_sections(struct espy_image *img, const void *data, size_t size, size_t *bad_off)
 {
 	const struct espy_image_header *h = data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parser: declarations. It knows nothing of what names mean. After a syntax error it goes on at
- * the next name that begins a line (declarations do, by habit; what stands inside them is indented).
+ * Parses declarations. The parser knows no meaning of names. After a syntax error it goes on at the next name that
+ * begins a line: a declaration does so by habit, and its contents are indented.
  */
 #include <stdio.h>
 #include "describe/compiler.h"
@@ -154,7 +154,7 @@ static void parse_tlv(struct dc *dc, struct ast_named *s)
 	}
 }
 
-/* Words that are none elsewhere: how a struct is shown of which less or more is there than it has fields. */
+/* Accepts the manner of a struct with less or more bytes than its fields. Its words are ordinary names elsewhere. */
 static bool accept_manner(struct dc *dc, struct ast_named *s)
 {
 	const struct {
@@ -175,7 +175,7 @@ static bool accept_manner(struct dc *dc, struct ast_named *s)
 	return false;
 }
 
-/* A name that no name of the language can be stands in quotes: "fmt.pix". */
+/* Parses the name of a field. A name outside the language stands in quotes: "fmt.pix". */
 static struct dc_sym *parse_field_name(struct dc *dc, struct dc_pos *pos)
 {
 	const struct dc_tok *t = dc_peek(dc, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parser: netlink attributes. `attrs NAME ... { ... }` stands for three declarations: the table of the types' names,
- * the union that says what each type holds, and the record (struct NAME) of both. The names of table and union
+ * Parses netlink attributes. `attrs NAME ... { ... }` stands for three declarations: the table of the types' names,
+ * the union that tells the contents of each type, and the record (struct NAME) of both. The names of table and union
  * have a blank in them, so that no other declaration can have them.
  */
 #include <stdio.h>
@@ -40,7 +40,7 @@ static struct ast_expr *expr(struct dc *dc, uint32_t op, struct dc_pos pos)
 	return e;
 }
 
-/* NAME [= value] [, NAME [= value]]... [: type] */
+/* Parses NAME [= value] [, NAME [= value]]... [: type]. */
 static void parse_group(struct dc *dc, struct attrs *a)
 {
 	uint32_t nkeys = 0;
@@ -94,7 +94,7 @@ static struct ast_type *named_type(struct dc *dc, struct dc_pos pos, struct dc_s
 	return t;
 }
 
-/* The table of the names: two flags, and one of the types in the bits below them. */
+/* Makes the table of the names: two flags, and a table of the types in the bits below them. */
 static struct dc_sym *make_table(struct dc *dc, const struct attrs *a, struct ast_table *t)
 {
 	static const char *const flags[] = { "NLA_F_NESTED", "NLA_F_NET_BYTEORDER" };
@@ -127,7 +127,7 @@ static void add_named(struct dc *dc, struct ast_named *s)
 	dc->named_tail = &s->next;
 }
 
-/* What each type holds: by the bits of nla_type that are the type. */
+/* Makes the union of the contents of each type. The bits of the type in nla_type choose. */
 static struct dc_sym *make_union(struct dc *dc, struct attrs *a, struct dc_pos pos, struct dc_sym *name)
 {
 	struct ast_named *u = dc_alloc(dc, sizeof(*u));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The parser: calls and their variants. */
+/* Parses calls and their variants. */
 #include "describe/compiler.h"
 
-/* More than registers: variants that are too long get a message of their own. */
+/* More than there are registers: variants that are too long get a message of their own. */
 #define MAX_PARAMS 16u
 
 static void parse_params(struct dc *dc, struct ast_call *c)
@@ -66,7 +66,7 @@ void dc_parse_call(struct dc *dc)
 			parse_result(dc, c);
 			continue;
 		}
-		/* A call may bear the name of such a word: then `(` or `/` follows. */
+		/* Such a word may be the name of a call: then `(` or `/` follows. */
 		bool is_call = t->kind == T_NAME && (dc_is_punct(dc, 1, '/') || (dc_is_punct(dc, 1, '(') && t->at_bol));
 
 		if (t->kind != T_NAME || is_call) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The parser: expressions, with C's operators and precedence. */
+/* Parses expressions, with C's operators and precedence. */
 #include "describe/compiler.h"
 
 /* Binary operators from the loosest to the tightest. */

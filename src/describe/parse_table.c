@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The parser: flags, enum and pack tables. */
+/* Parses flags, enum and pack tables. */
 #include "describe/compiler.h"
 
 #define MAX_ITEMS 4096u
@@ -36,7 +36,7 @@ static void parse_range(struct dc *dc, struct ast_item *it)
 	it->lo = lo->num > it->hi ? it->hi : (uint8_t)lo->num;
 }
 
-/* `low hi..lo:dec`: the number that flags share their word with. */
+/* Parses `low hi..lo:dec`: the number that flags share their word with. */
 static void parse_low(struct dc *dc, struct ast_item *it)
 {
 	static const struct {

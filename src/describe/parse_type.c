@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The parser: types: direction, base, format, length, clauses. */
+/* Parses types: direction, base, format, length, clauses. */
 #include "describe/compiler.h"
 
 static void parse_length(struct dc *dc, struct ast_type *t)
@@ -67,9 +67,9 @@ static bool starts_type(const struct dc_tok *t)
 }
 
 /*
- * Is the clause word here in truth the name of the next field (`max u32`)? A field is followed by its
- * type; so it is, if a type of the language stands behind it and what comes then is not a type as well
- * (`hidden fd fd`: a clause, then the field fd).
+ * Tells whether the clause word here is the name of the next field (`max u32`). A type follows a field. So it is one
+ * if a type of the language stands behind it, and no other type behind that (`hidden fd fd`: a clause, then the field
+ * fd).
  */
 static bool is_field_name(struct dc *dc)
 {
@@ -139,7 +139,7 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 		break;
 	case W_CLASS:
 		t->class_pos = pos;
-		if (!dc_is_word(dc, 0, W_DATA)) /* `class data` says what holds anyway */
+		if (!dc_is_word(dc, 0, W_DATA)) /* `class data` is the default */
 			t->class_flags |= dc_is_word(dc, 0, W_ENV) ? ESPY_TF_ENV : ESPY_TF_SECRET;
 		dc->tok++;
 		break;

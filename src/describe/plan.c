@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Plans: the pointers of a call, depth-first in register order, become operations. Works on the records that
- * the earlier stages made, so it sees offsets and sizes of the ABI and nothing of the text.
+ * Makes plans: the pointers of a call, depth-first in register order, become operations. It works on the records of
+ * the earlier stages, so it sees offsets and sizes of the ABI and nothing of the text.
  */
 #include "describe/compiler.h"
 
 #define MAX_NESTING 4u
 #define CAP_PATH 4096u
 #define CAP_BYTES 65536u  /* hard maximum of strings, bytes and arrays; the session's limits are far lower */
-#define CAP_VARYING 4096u /* structs whose size only the caller knows; the kernel takes at most a page */
+#define CAP_VARYING 4096u /* structs of a size that only the caller knows; the kernel takes at most a page */
 #define CAP_BITS 8192u
 #define CAP_FDS ESPY_FD_SET_SIZE
 #define CAP_POINTERS 1024u     /* of a vector up to NULL */
 #define MAX_INLINE_POINTERS 4u /* in an array inside a struct: one operation each */
 
-/* What the names in an expression refer to: the struct or call that it stands in. */
+/* The place of an expression, to which its names refer: a struct or a call. */
 struct where {
 	const struct where *outer;
 	const struct espy_call *call; /* NULL: a struct */
@@ -51,7 +51,7 @@ static unsigned log2_of(uint32_t size)
 	return size == 8 ? 3 : size == 4 ? 2 : size == 2 ? 1 : 0;
 }
 
-/* One length expression as a reference; *mul: what it is multiplied with. */
+/* A length expression as a reference. *mul: its factor. */
 struct ref {
 	uint8_t kind;
 	uint16_t ref;
@@ -65,7 +65,7 @@ static uint16_t scalar_ref(struct planner *p, uint32_t val, uint32_t type)
 {
 	const struct espy_type *t = dc_type(p->dc, type);
 
-	/* A union of integers: all cases have one width. */
+	/* All cases of a union of integers have one width. */
 	if (t->kind == ESPY_T_UNION && t->count)
 		t = dc_type(p->dc, ((const struct espy_case *)dc_vec_at(&p->dc->cases, t->first))->type);
 	if (val > 0xfff)
@@ -144,7 +144,7 @@ static struct ref length_ref(struct planner *p, uint32_t x, const struct where *
 	return r;
 }
 
-/* Does the type hold pointers by value? */
+/* Tells whether the type holds pointers by value. */
 static bool holds_pointers(struct dc *dc, uint32_t type)
 {
 	const struct espy_type *t = dc_type(dc, type);
@@ -170,7 +170,7 @@ static bool holds_pointers(struct dc *dc, uint32_t type)
 	}
 }
 
-/* Kind, element, cap and limit of what a pointer points to. */
+/* Sets kind, element, cap and limit of the memory behind a pointer. */
 static void describe_pointee(struct planner *p, const struct espy_type *t, struct espy_op *op)
 {
 	uint64_t cap = CAP_BYTES;
@@ -200,7 +200,7 @@ static void describe_pointee(struct planner *p, const struct espy_type *t, struc
 		op->elem = dc_type(p->dc, t->elem)->size;
 		if (t->flags & ESPY_TF_NULLTERM) {
 			op->kind = ESPY_OP_PTRVEC;
-			/* The strings of the environment are counted without -v, so all its pointers are wanted. */
+			/* Without -v the strings of the environment are counted, so all its pointers are wanted. */
 			op->limit = t->flags & ESPY_TF_ENV ? ESPY_LIMIT_FIXED : ESPY_LIMIT_ELEMS;
 			cap = (t->max ? t->max : CAP_POINTERS) * (uint64_t)op->elem;
 			break;
@@ -219,11 +219,11 @@ static void describe_pointee(struct planner *p, const struct espy_type *t, struc
 	case ESPY_T_STRUCT:
 	case ESPY_T_UNION:
 		if (t->flags & ESPY_TF_SIZED) {
-			/* What lies behind the known fields is wanted only where it is shown. */
+			/* The bytes behind the known fields are wanted only where they are shown. */
 			cap = t->max ? t->max : t->size && !(t->flags & ESPY_TF_TAIL) ? t->size : CAP_VARYING;
 			op->flags |= ESPY_OPF_LEAST;
 		} else {
-			/* What the struct itself says to lie behind its known fields is wanted where it is shown. */
+			/* So are the bytes that the struct declares behind its known fields. */
 			bool behind = t->kind == ESPY_T_STRUCT && (t->aux & 0xff) && (t->flags & ESPY_TF_TAIL);
 
 			op->elem = behind ? CAP_VARYING : t->size ? t->size : t->max;
@@ -252,14 +252,14 @@ static void set_length(struct planner *p, const struct espy_type *t, const struc
 	if ((t->flags & ESPY_TF_SPREAD) && t->kind != ESPY_T_ARRAY) {
 		const struct espy_type *v = src_op >= 0 ? dc_type(p->dc, p->ops[src_op].type) : NULL;
 
-		/* The vector says what is shared; a source can share out the result, of anything else it reads all. */
+		/* The vector names the shared number. A source shares out the result only: else it reads all. */
 		if (!v || v->kind != ESPY_T_ARRAY || !(v->flags & ESPY_TF_SPREAD))
 			fail(p, "`[spread of n]` outside a vector that has `spread`");
 		else if (((const struct espy_expr *)dc_vec_at(&p->dc->exprs, v->aux))->op == ESPY_X_RET)
 			a.kind = ESPY_LEN_SPREAD;
 		b = length_ref(p, t->len_b, w, src_op);
 	} else if (t->max && (!dc_is_plain(p->dc, t->len_a) || !dc_is_plain(p->dc, t->len_b))) {
-		/* Beyond a source: so much is read as may be wanted, the decoder counts. */
+		/* No source can do it: it reads the most, and the decoder counts. */
 		b.kind = ESPY_LEN_CONST;
 		b.ref = t->max > 0xffff ? 0xffff : (uint16_t)t->max;
 	} else {
@@ -310,7 +310,7 @@ static uint8_t when_of(const struct espy_type *ptr, const struct espy_op *src)
 		if (ptr->flags & ESPY_TF_ON_ERR)
 			when |= ESPY_OP_ON_ERR;
 	}
-	/* What the call wrote cannot be followed before it has written. */
+	/* Nothing can follow memory of the call before the call has written it. */
 	if (src && !(src->when & ESPY_OP_ENTER)) {
 		if (!(when & ESPY_OP_EXIT))
 			when |= src->when & (ESPY_OP_ON_OK | ESPY_OP_ON_ERR);
@@ -321,7 +321,7 @@ static uint8_t when_of(const struct espy_type *ptr, const struct espy_op *src)
 
 static void walk(struct planner *p, uint32_t type, const struct where *w, uint32_t op, uint32_t off, unsigned depth);
 
-/* The operation for a pointer, and those for what it points to. */
+/* Adds the operation for a pointer, and the operations for the memory behind it. */
 static int add_op(struct planner *p, uint32_t ptr_type, uint8_t src, uint32_t src_off, const struct where *w,
 		  unsigned depth)
 {
@@ -354,7 +354,7 @@ static int add_op(struct planner *p, uint32_t ptr_type, uint8_t src, uint32_t sr
 		if (ptr->size == 4)
 			op.flags |= ESPY_OPF_PTR32;
 	}
-	/* Alternatives of a union that read the same bytes in the same way are one operation. */
+	/* Alternatives of a union that read the same bytes in the same way share an operation. */
 	for (uint32_t i = 0; i < p->n; i++)
 		if (!memcmp(&p->ops[i], &op, sizeof(op)))
 			return (int)i;
@@ -412,7 +412,7 @@ static void walk(struct planner *p, uint32_t type, const struct where *w, uint32
 	}
 }
 
-/* `from sp + N`: the image has no place for N but the operation. */
+/* Returns N of `from sp + N`: only the operation has a place for it. */
 static uint32_t sp_offset(struct planner *p, uint32_t name)
 {
 	for (uint32_t i = 0; i < p->ast->nparams; i++)
@@ -421,7 +421,7 @@ static uint32_t sp_offset(struct planner *p, uint32_t name)
 	return 0;
 }
 
-/* The first operation of parameter i, made now if it has none. */
+/* Returns the first operation of parameter i, and makes it if there is none. */
 static int op_of_param(struct planner *p, uint32_t i)
 {
 	const struct espy_field *f = param(p, i);
@@ -431,7 +431,7 @@ static int op_of_param(struct planner *p, uint32_t i)
 	if (p->arg_op[i] != -1)
 		return p->arg_op[i];
 	if (t->kind == ESPY_T_UNION) {
-		/* A register that is chosen like a field: each alternative that is a pointer. */
+		/* If a key chooses the register's meaning, each alternative that is a pointer has one. */
 		for (uint32_t k = 0; k < t->count; k++) {
 			const struct espy_case *c = dc_vec_at(&p->dc->cases, t->first + k);
 
@@ -474,7 +474,7 @@ uint32_t dc_make_plan(struct dc *dc, struct ast_call *c, const struct espy_call 
 
 	for (uint32_t i = 0; i < ESPY_MAX_PARAMS; i++)
 		p.arg_op[i] = -1;
-	/* Register order, which need not be the order in which they are shown. */
+	/* In the order of registers, which may differ from the order in the text. */
 	for (uint32_t reg = 0; reg <= ESPY_PARAM_SP; reg++) {
 		for (uint32_t i = 0; i < ic->nparam; i++) {
 			p.pos = param_pos[i];
@@ -483,7 +483,7 @@ uint32_t dc_make_plan(struct dc *dc, struct ast_call *c, const struct espy_call 
 		}
 	}
 	dc_find_fds(dc, p.ops, p.n);
-	/* Descriptions differ by their plans rarely: equal runs of operations are stored once. */
+	/* Descriptions rarely differ in their plans: equal runs of operations are stored once. */
 	if (p.n) {
 		bool found = false;
 

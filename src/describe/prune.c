@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An image of some calls. First all is marked that they reach (prune_mark.c). Then each array is written without what
- * was not marked; an element's new index is the number of marked ones before it, so that ranges stay ranges and the
- * order, which readers rely on, stays as it is.
+ * Makes an image of some calls. prune_mark.c first marks all that they reach. Then each array is written without the
+ * unmarked elements. The new index of an element is the number of marked ones before it, so ranges stay ranges and the
+ * order, which readers rely on, stays.
  */
 #include "describe/prune_impl.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include "base/align.h"
 
-/* Where an element of an array is now. Not one of it: ESPY_NONE. */
+/* Returns the new index of an element; ESPY_NONE: it is none of the array. */
 static uint32_t moved(const struct espy_pruning *p, enum espy_section which, uint32_t i)
 {
 	const struct espy_prune_part *part = &p->parts[which];
@@ -19,7 +19,7 @@ static uint32_t moved(const struct espy_pruning *p, enum espy_section which, uin
 	return i < part->cnt && part->used[i] ? part->rank[i] : ESPY_NONE;
 }
 
-/* Where a range begins now, of which all elements are marked, or none is left. */
+/* Returns the new begin of a range, of which all elements are marked, or none is left. */
 static uint32_t range_moved(const struct espy_pruning *p, enum espy_section which, uint32_t first)
 {
 	return first <= p->parts[which].cnt ? p->parts[which].rank[first] : 0;
@@ -34,7 +34,7 @@ static uint32_t string(struct espy_pruning *p, char *pool, uint32_t off)
 	if (!p->strings[off]) {
 		const size_t n = strlen(s) + 1;
 
-		/* each is in the pool once, so there is room; else it is no pool of ours */
+		/* each text is in the pool once, so there is room; else the pool is not ours */
 		if (n > p->img->strings_sz - p->strings_sz) {
 			p->error = -EINVAL;
 			return 0;
@@ -174,7 +174,7 @@ static void write_entries(struct espy_pruning *p, struct espy_entry *entries, ch
 	}
 }
 
-/* What refers to little. */
+/* Writes the arrays that refer to little. */
 static void write_rest(struct espy_pruning *p, void *const to[])
 {
 	const struct espy_image *img = p->img;
@@ -258,7 +258,7 @@ static int open_parts(struct espy_pruning *p)
 	return 0;
 }
 
-/* New indices, and how many are left. */
+/* Counts the marked elements of an array before each, for the new indices. Returns their number. */
 static uint32_t count_part(struct espy_prune_part *part)
 {
 	uint32_t n = 0;
@@ -280,10 +280,10 @@ static int write_image(struct espy_pruning *p)
 	for (unsigned i = 0; i < ESPY_SECTION_CNT; i++)
 		n[i] = count_part(&p->parts[i]);
 	n[ESPY_SEC_SYSCALLS] = n[ESPY_SEC_CALL_PLANS] = p->number_cnt;
-	/* numbers that are not described have one nevertheless: nothing to copy */
+	/* numbers without a description have a plan nevertheless: nothing to copy */
 	if (p->number_cnt && !n[ESPY_SEC_PLANS])
 		n[ESPY_SEC_PLANS] = 1;
-	/* The strings come last: how many there are is known when all else is written. */
+	/* The strings come last: only then their number is known. */
 	for (unsigned i = ESPY_SEC_STRINGS + 1; i < ESPY_SECTION_CNT; i++) {
 		h.sections[i] = (struct espy_image_section){ off, n[i], espy_image_elem_sz[i] };
 		off += espy_pad8((uint64_t)n[i] * espy_image_elem_sz[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What some calls reach in an image. Every index refers to a lower one or to another array, so one pass from the
- * highest index down finds everything.
+ * Marks all that some calls reach in an image. Every index refers to a lower one or to another array, so one pass from
+ * the highest index down finds everything.
  */
 #include "describe/prune_impl.h"
 
@@ -9,15 +9,15 @@
 #include "describe/hooks.h"
 
 /*
- * WHOLE, of types and tables: with all that they refer to. Without it of a table only members that were seen are
- * wanted, and of struct siginfo and its unions the cases of signals that were seen.
+ * WHOLE, of types and tables: with all that they refer to. Without it only members of a table that the trace has seen
+ * are wanted, and of struct siginfo and its unions only the cases of such signals.
  */
 enum { USED = 1, WHOLE = 2 };
 
 /* Tables that hooks find by their names. */
 static const struct {
 	uint16_t hook;
-	bool if_unknown; /* for values only that the table of the type does not have */
+	bool if_unknown; /* only for values that the table of the type lacks */
 	const char *table;
 } BY_NAME[] = {
 	{ ESPY_HOOK_CLONE_FLAGS, false, "clone_flags" }, { ESPY_HOOK_IOPRIO, false, "ioprio_classes" },
@@ -58,13 +58,13 @@ bool espy_prune_value_of(const struct espy_image *img, const struct espy_field *
 	return true;
 }
 
-/* Which bits of the register count depends on the parameter: those that count in any. */
+/* Tells whether the value means the member. Its parameter decides which bits count; here the bits of any do. */
 static bool same_member(const struct espy_entry *e, const struct espy_prune_value *v)
 {
 	return (uint32_t)e->value == (uint32_t)v->value;
 }
 
-/* Bytes of the first field, if it alone chooses the case of each union in the struct; else 0. */
+/* Returns the bytes of the first field if it alone chooses the case of each union in the struct; else 0. */
 static uint32_t key_size(const struct espy_image *img, const struct espy_type *s)
 {
 	if (s->kind != ESPY_T_STRUCT || !s->count)
@@ -99,7 +99,7 @@ bool espy_prune_struct_of(const struct espy_image *img, const struct espy_field 
 	return *key_sz;
 }
 
-/* What a parameter refers to, or an operation copies: of some structs only cases that were seen are wanted. */
+/* Returns the mark for the type of a parameter or an operation: of some structs only seen cases are wanted. */
 static uint8_t how_much(const struct espy_image *img, uint32_t type)
 {
 	const struct espy_type *t = &img->types[type];
@@ -166,7 +166,7 @@ static void mark_numbers(struct espy_pruning *p)
 	}
 }
 
-/* Names begin so: they are found by a number that no type knows. */
+/* Marks the types whose names begin so: a number that no type knows leads to them. */
 static void mark_named(struct espy_pruning *p, const char *prefix)
 {
 	const struct espy_image *img = p->img;
@@ -181,7 +181,7 @@ static void mark_named(struct espy_pruning *p, const char *prefix)
 	}
 }
 
-/* Does anything that was seen of the table have no name in it? */
+/* Tells whether a seen value of the table has no name in it. */
 static bool has_unknown(const struct espy_pruning *p, uint32_t table)
 {
 	const struct espy_table *t = &p->img->tables[table];
@@ -300,7 +300,7 @@ static void mark_exprs(struct espy_pruning *p)
 	}
 }
 
-/* Of a table of which single members are wanted. */
+/* Marks the single members of a table that are wanted. */
 static void mark_values(struct espy_pruning *p, uint32_t i)
 {
 	const struct espy_table *t = &p->img->tables[i];
@@ -316,7 +316,7 @@ static void mark_tables(struct espy_pruning *p)
 	const struct espy_image *img = p->img;
 	uint8_t *used = p->parts[ESPY_SEC_TABLES].used;
 
-	/* A group may refer to a table behind its own: again until nothing is new. */
+	/* A group may refer to a table behind its own, so this repeats until nothing is new. */
 	for (bool more = true; more;) {
 		more = false;
 		for (uint32_t i = img->table_cnt; i--;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading description files. Apart from the compiler, which sees texts only. */
+/* Reads description files. The compiler itself sees texts only. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -13,7 +13,7 @@
 
 #define MAX_FILE (64u << 20)
 
-/* Files of the kernel look regular, and reads of them may wait for ever (/proc/kmsg, trace_pipe). */
+/* Tells whether reading may wait for ever: files of the kernel look regular (/proc/kmsg, trace_pipe). */
 static bool is_endless(int fd)
 {
 	struct statfs fs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finding things in an opened image: types, tables and calls by name, the variant by the arguments. */
+/* Finds types, tables and calls of an opened image by name, and the variant by the arguments. */
 #include <errno.h>
 #include <string.h>
 #include "describe/image.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Flags, enum and pack tables: values found, included tables put in place, records made. */
+/* Compiles flags, enum and pack tables: finds values, puts included tables in place, makes records. */
 #include <stdlib.h>
 #include "describe/compiler.h"
 
-/* Bytes and sign of a table's width; 0 if the word is no integer. */
+/* Returns the bytes of a table's width, and their sign; 0: the word is no integer. */
 static unsigned table_width(struct dc *dc, const struct ast_table *t, bool *sgn)
 {
 	struct espy_type ty = { 0 };
@@ -14,7 +14,7 @@ static unsigned table_width(struct dc *dc, const struct ast_table *t, bool *sgn)
 	return ty.size;
 }
 
-/* The value as the decoder compares it: cut to the width, then sign- or zero-extended. */
+/* Returns the value as the decoder compares it: cut to the width, then sign- or zero-extended. */
 uint64_t dc_cut(uint64_t v, unsigned size, bool sgn)
 {
 	unsigned sh = 64 - size * 8;
@@ -36,7 +36,7 @@ static void item_constants(struct dc *dc, const struct ast_table *t, const struc
 		espy_diag_fn diag = dc->diag;
 		uint32_t errors = dc->errors;
 
-		/* What is wrong with it is said when its table is made. */
+		/* The table reports its mistakes when it is made. */
 		dc->diag = NULL;
 		int r = dc_const_expr(dc, v[i].value, t->header, NULL, &value);
 
@@ -44,7 +44,7 @@ static void item_constants(struct dc *dc, const struct ast_table *t, const struc
 		dc->errors = errors;
 		if (r)
 			continue;
-		/* Layer 0: what the .const files say comes first. */
+		/* Layer 0: the .const files come first. */
 		bool known = false;
 
 		for (const struct dc_const *c = v[i].name->consts; c; c = c->next)
@@ -95,7 +95,7 @@ int dc_table_item(struct dc *dc, const struct ast_table *t, struct dc_sym *name,
 }
 
 struct build {
-	const struct ast_table *t; /* whose header and width count */
+	const struct ast_table *t; /* its header and width count */
 	unsigned size;
 	bool sgn;
 };
@@ -135,7 +135,7 @@ static void lower_include(struct dc *dc, struct build *b, const struct ast_item 
 	}
 }
 
-/* A group: its mask, followed by its members. */
+/* Lowers a group: its mask, and its members behind it. */
 static void lower_group(struct dc *dc, struct build *b, const struct ast_table *t, const struct ast_item *it)
 {
 	uint64_t mask;
@@ -160,7 +160,7 @@ static void lower_group(struct dc *dc, struct build *b, const struct ast_table *
 	e->group_cnt = (uint16_t)cnt;
 	e->table = unknown;
 	if (!cnt)
-		dc->entries.n = at; /* none of them is defined for this ABI */
+		dc->entries.n = at; /* no member is defined for this ABI */
 }
 
 static void lower_pack_field(struct dc *dc, struct build *b, const struct ast_item *it)
@@ -234,7 +234,7 @@ static int by_value(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : 1;
 }
 
-/* An enum is sorted by value for a binary search; of two names with one value the first stays. */
+/* Sorts an enum by value for a binary search. Of two names with one value the first stays. */
 static void sort_enum(struct dc *dc, uint32_t first)
 {
 	uint32_t n = dc->entries.n - first, out = 0;

@@ -26,7 +26,7 @@ static char *join(const char *dir, const char *name, const char *suffix)
 	return asprintf(&p, "%s/%s%s", dir, name, suffix) < 0 ? NULL : p;
 }
 
-/* Constants and call tables of all ABIs. Those of the base count for each of its ABIs, which replaces what differs. */
+/* Loads constants and call tables of all ABIs. An ABI has the tables of its base, except for its own values. */
 static int load_tables(struct tool_input *t, const char *dir)
 {
 	for (unsigned i = 0; i < ESPY_ABI_CNT; i++) {
@@ -45,7 +45,7 @@ static int load_tables(struct tool_input *t, const char *dir)
 			if (err)
 				fprintf(stderr, "espy-describe: cannot read %s: %s\n", s, strerror(-err));
 		}
-		/* From here on the names are the texts' own. */
+		/* From here on the texts own the names. */
 		t->constants[i].name = c;
 		t->syscalls[i].name = s;
 		if (err)
@@ -54,7 +54,7 @@ static int load_tables(struct tool_input *t, const char *dir)
 	return 0;
 }
 
-/* The names of the sources are arguments of the command; those of the tables were made here. */
+/* Frees the input. The names of the tables were made here; other names are arguments of the command. */
 static void free_input(struct tool_input *t)
 {
 	for (size_t i = 0; i < t->source_cnt; i++)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "describe/tool.h"
 
-/* Words of 8 bytes: aligned as the image wants it, and quick to compile. */
+/* Writes words of 8 bytes: aligned as the image wants it, and quick to compile. */
 static void put_words(FILE *f, const void *data, size_t size)
 {
 	for (size_t i = 0; i < size; i += 8) {

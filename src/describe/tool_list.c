@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* espy-describe --list: what the descriptions contain, one fact a line; and --dump, a plan for people. */
+/* espy-describe --list: the contents of the descriptions, one fact a line; and --dump, a plan for people. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,8 +30,7 @@ static void print_constant(void *ctx, const char *name, const char *header)
 	printf("%s %s\n", name, header ? header : "-");
 }
 
-/* struct <c name> <header> <size>, then its fields: field <name> <offset> <size>; names without their "struct" stand
- * last */
+/* Prints `struct NAME HEADER SIZE C-NAME`, and for each field `field NAME OFFSET SIZE`. */
 static void print_layout(void *ctx, const struct espy_layout *l)
 {
 	(void)ctx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Types: aliases resolved, rules checked, type records made. Children are made before their parents, so
- * that every reference in the image points to a lower index and no reader can run in circles.
- * Unions and structs that look at what is around them are made anew for each place they stand in.
+ * Compiles types: resolves aliases, checks rules, makes records. Children come before their parents, so every
+ * reference in the image points to a lower index and no reader can run in circles. Unions and structs that look at
+ * their surroundings are made anew for each place.
  */
 #include "describe/compiler.h"
 
@@ -24,7 +24,7 @@ const struct espy_type dc_empty_type = {
 	.len_b = ESPY_NONE,
 };
 
-/* What the use of an alias adds is laid over a copy of what the alias says. */
+/* Merges an alias with its use: lays the additions over a copy of the alias. */
 static struct ast_type *merge(struct dc *dc, const struct ast_type *alias, const struct ast_type *use)
 {
 	struct ast_type *m = dc_alloc(dc, sizeof(*m));
@@ -94,12 +94,12 @@ const struct ast_type *dc_resolve_alias(struct dc *dc, const struct ast_type *t)
 	return t;
 }
 
-/* Lengths in front of a value that is not there for the taking: which phase must know them. */
+/* The phase that must know a length in front of a value. */
 struct phase {
 	bool pointee, in, out;
 };
 
-/* The integer that a pointer parameter points to: is it there before the call? */
+/* Tells whether the integer behind a pointer parameter is there before the call. */
 static bool deref_at_entry(struct dc *dc, const struct ast_expr *e, const struct dc_ctx *ctx)
 {
 	if ((e->op == AX_NAME || e->op == AX_MEMBER) && ctx) {
@@ -110,7 +110,7 @@ static bool deref_at_entry(struct dc *dc, const struct ast_expr *e, const struct
 	return (!e->a || deref_at_entry(dc, e->a, ctx)) && (!e->b || deref_at_entry(dc, e->b, ctx));
 }
 
-/* A source evaluates it: NAME, NAME * constant, ret, constant. */
+/* Tells whether a source can evaluate it: NAME, NAME * constant, ret, constant. */
 static bool plain(struct dc *dc, uint32_t i, bool top)
 {
 	if (i == ESPY_NONE)
@@ -140,7 +140,7 @@ bool dc_is_plain(struct dc *dc, uint32_t x)
 	return plain(dc, x, true);
 }
 
-/* The length of t into ty (len_a, len_b, count). Returns whether it is a constant. */
+/* Lowers the length of t into ty (len_a, len_b, count). Returns whether it is a constant. */
 static bool lower_length(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, struct phase ph,
 			 struct espy_type *ty)
 {
@@ -197,7 +197,7 @@ static bool lower_length(struct dc *dc, const struct ast_type *t, const struct d
 	ty->len_b = b;
 	if (l->bytes)
 		ty->flags |= ESPY_TF_LEN_BYTES;
-	if (l->spread) /* what is shared out is said by the vector around (plan.c, and the decoder) */
+	if (l->spread) /* the vector around it names the shared number (plan.c, and the decoder) */
 		ty->flags |= ESPY_TF_SPREAD;
 	return false;
 }
@@ -302,7 +302,7 @@ static uint32_t tlv_of(struct dc *dc, const struct ast_type *t, const struct dc_
 	return dc_add_type(dc, &ty);
 }
 
-/* Integers, and what is made of them by a length. */
+/* Lowers integers, and the types that a length makes of them. */
 static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, enum dc_place place,
 			   struct phase ph)
 {
@@ -487,7 +487,7 @@ static uint32_t lower_base(struct dc *dc, const struct ast_type *t, const struct
 	case BASE_NAME:
 		return lower_name_type(dc, t, ctx, ph);
 	case BASE_PAREN: {
-		/* The parser bounds what is written; a name that stands in its own meaning would nest for ever. */
+		/* The parser bounds the nesting of text; a name that stands in its own meaning would nest for ever. */
 		if (dc->depth > 128) {
 			dc_error(dc, t->pos, "types are nested too deeply; does a type name contain itself?");
 			return ESPY_NONE;
@@ -554,7 +554,7 @@ uint32_t dc_lower_type(struct dc *dc, const struct ast_type *t, const struct dc_
 	v->on = ON_DEFAULT;
 	if (t->on != ON_DEFAULT && !t->out)
 		dc_error(dc, t->on_pos, "`on` belongs to what the call writes, expected `out` or `inout`");
-	/* `in (in str)`: what is behind a pointer is a pointer again */
+	/* `in (in str)`: a pointer leads to a pointer */
 	ty.elem = lower_value(dc, v, ctx, PLACE_POINTEE, (struct phase){ true, t->in, t->out });
 	if (ty.elem == ESPY_NONE)
 		return ESPY_NONE;

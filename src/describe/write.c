@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The last stage: the arrays behind one header (image_format.h). */
+/* The last stage: writes the arrays behind one header (image_format.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/align.h"

@@ -20,8 +20,7 @@ static void set(struct espy_branches *b, uint64_t addr)
 		b->targets[(addr - b->first) / 8] |= (uint8_t)(1u << (addr - b->first) % 8);
 }
 
-/* `len` bytes of code at addr, of which those of an instruction's length at the end are looked at with the next ones.
- */
+/* Notes the targets of far jumps in `len` bytes of code at addr. The next call sees the last bytes again. */
 static void look_at(struct espy_branches *b, uint64_t addr, const uint8_t *code, size_t len)
 {
 	int64_t distance;

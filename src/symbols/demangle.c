@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer ones are shown as they are: time and depth of the library's parser grow with them. */
+/* Longer names are shown as they are: time and depth of the library's parser grow with them. */
 #define LONGEST 4096u
 #define HASH_SZ 19u /* ::h and 16 digits */
 
@@ -49,7 +49,7 @@ char *espy_demangle(const char *symbol)
 	return name;
 }
 
-/* The first of `c` outside of all brackets, or NULL. */
+/* Returns the first `c` outside of all brackets, or NULL. */
 static char *find_outside(char *name, char c)
 {
 	int depth = 0;
@@ -62,7 +62,7 @@ static char *find_outside(char *name, char c)
 	return NULL;
 }
 
-/* Where the list of parameters begins, or NULL. The name of an operator may have brackets of its own. */
+/* Returns the beginning of the list of parameters, or NULL. The name of an operator may have brackets of its own. */
 static char *find_parameters(char *name)
 {
 	char *op = strstr(name, "operator");
@@ -88,7 +88,7 @@ bool espy_demangled__cut(char *name)
 	/* A function template tells its result first. */
 	while (!strstr(name, "operator") && (at = find_outside(name, ' ')))
 		memmove(name, at + 1, strlen(at + 1) + 1);
-	/* Of a function that returns a pointer to a function the list is not the first one. */
+	/* If a function returns a pointer to a function, the list is not the first one. */
 	return *name;
 }
 

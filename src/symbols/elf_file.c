@@ -48,7 +48,7 @@ static int read_segments(struct espy_elf *e, const Elf64_Ehdr *h)
 	for (size_t i = 0; !err && i < h->e_phnum; i++) {
 		const Elf64_Phdr *p = &raw[i];
 
-		/* The rest of a file may be good although one segment is not: what is read is checked again. */
+		/* The rest of a file may be good although one segment is bad: each read is checked again. */
 		if (p->p_offset > e->size || p->p_filesz > e->size - p->p_offset ||
 		    p->p_vaddr + p->p_memsz < p->p_vaddr)
 			continue;
@@ -66,7 +66,7 @@ static int read_segments(struct espy_elf *e, const Elf64_Ehdr *h)
 	return err;
 }
 
-/* Sections are a help that a file may lack: damaged ones are as none. */
+/* Reads the sections. A file may lack them, so damaged ones count as none. */
 static int read_sections(struct espy_elf *e, const Elf64_Ehdr *h)
 {
 	size_t cnt = h->e_shnum, names = h->e_shstrndx;
@@ -202,7 +202,7 @@ bool espy_elf__offset_of(const struct espy_elf *e, uint64_t vaddr, uint64_t *off
 	return false;
 }
 
-/* A copy of a section, at most `max` bytes, with a NUL behind it that is not counted. NULL with errno set. */
+/* Returns a copy of a section, at most `max` bytes, with a NUL behind it that is not counted. NULL with errno set. */
 static void *section_bytes(const struct espy_elf *e, const struct espy_elf_section *s, size_t max)
 {
 	char *bytes;
@@ -242,7 +242,7 @@ static int notes_in(const struct espy_elf *e, uint64_t offset, uint64_t size, ui
 	uint64_t at = 0;
 	int err;
 
-	/* Notes are aligned by 4; an alignment of 8 is said by the segment, and changes the padding. */
+	/* Notes are aligned by 4. A segment may have an alignment of 8, which changes the padding. */
 	align = align == 8 ? 8 : 4;
 	if (size > NOTES_MAX)
 		return -EBADMSG;
@@ -302,7 +302,7 @@ int espy_elf__each_note(const struct espy_elf *e, bool segments, note_fn fn, voi
 	return err ? err : damaged;
 }
 
-/* Every defined symbol of the tables of one type; fn returns true to end. */
+/* Calls fn for every defined symbol of the tables of one type. fn returns true to end. */
 static int each_symbol(const struct espy_elf *e, uint32_t table_type,
 		       bool (*fn)(void *ctx, const char *name, const Elf64_Sym *s), void *ctx)
 {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include "arch/insn_effect.h"
 
-#define LOOK_MAX 64u	    /* bytes of a function in which the place lies */
+#define LOOK_MAX 64u	    /* bytes from the function's beginning in which the place lies */
 #define SHORT_JUMP 128u	    /* no short jump goes farther */
-#define CODE_MAX (4u << 20) /* bytes of code around the place that are looked at */
+#define CODE_MAX (4u << 20) /* bytes of code around the place to look at */
 
 struct code {
 	uint8_t *bytes;
@@ -15,7 +15,7 @@ struct code {
 	uint64_t addr;
 };
 
-/* The bytes [from, to), and zeros or more of them behind. */
+/* Reads the bytes [from, to), with zeros or more of them behind. */
 static bool read_code(struct code *c, const struct espy_elf *e, uint64_t from, uint64_t to)
 {
 	*c = (struct code){ .addr = from, .len = to - from };
@@ -31,8 +31,7 @@ static bool read_code(struct code *c, const struct espy_elf *e, uint64_t from, u
 	return false;
 }
 
-/* The first instruction that the kernel emulates, and in front of which none changes what is to be kept. 0: there is
- * none. */
+/* Finds the first instruction that the kernel emulates, if none before it changes the registers to keep. 0: none. */
 static size_t find_emulated(const uint8_t *code, size_t len, uint32_t keep)
 {
 	uint32_t writes;
@@ -49,8 +48,8 @@ static size_t find_emulated(const uint8_t *code, size_t len, uint32_t keep)
 }
 
 /*
- * Does no short jump of the code [from, to) go to an address in [first, last]? And does none choose its target, if
- * `fixed` is wanted? false also where the code cannot be read as instructions.
+ * Tells whether no short jump of the code [from, to) goes to an address in [first, last], and, if `fixed` is wanted,
+ * none chooses its target. Returns false also if the code cannot be read as instructions.
  */
 static bool is_not_reached(const struct espy_elf *e, uint64_t from, uint64_t to, uint64_t first, uint64_t last,
 			   bool fixed)
@@ -77,7 +76,7 @@ static bool is_not_reached(const struct espy_elf *e, uint64_t from, uint64_t to,
 	return clear;
 }
 
-/* The end of the code at addr, `near` bytes behind it at most: a segment ends there. */
+/* Returns the end of the code at addr, at most `near` bytes behind it: a segment ends there. */
 static uint64_t end_of_code(const struct espy_elf *e, uint64_t addr, uint64_t near)
 {
 	for (size_t i = 0; i < e->segment_cnt; i++) {
@@ -89,7 +88,7 @@ static uint64_t end_of_code(const struct espy_elf *e, uint64_t addr, uint64_t ne
 	return addr + near;
 }
 
-/* Does the program come to `place` from the beginning of the function only, and by way of all that lies between? */
+/* Tells whether the program comes to `place` only from the beginning of the function, through all code between. */
 static bool is_entered_above(const struct espy_functions *functions, const struct espy_elf *e, struct espy_branches *b,
 			     const struct espy_function *f, uint64_t place, bool pushes)
 {

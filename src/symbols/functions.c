@@ -14,15 +14,15 @@
 #define FUNCTIONS_MAX (4u << 20)
 #define NAMES_MAX (512u << 20)
 #define STARTS_MAX (8u << 20)
-#define CODE_MAX (16u << 20) /* bytes of a function that are looked at */
+#define CODE_MAX (16u << 20) /* bytes of a function to look at */
 
 /* ---- symbols */
 
-/* name is an offset in names until all are read. */
+/* Adds a symbol. Its name is an offset in names until all are read. */
 static int add_symbol(void *ctx, const char *name, uint64_t addr, uint64_t size, uint8_t type)
 {
 	struct espy_functions *f = ctx;
-	const size_t len = strcspn(name, "@"); /* what follows is a version */
+	const size_t len = strcspn(name, "@"); /* a version follows */
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT && type != STT_NOTYPE) || !len || !addr ||
 	    f->cnt >= FUNCTIONS_MAX || f->names_sz + len >= NAMES_MAX)
@@ -43,7 +43,7 @@ static int by_address(const void *a, const void *b)
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
-	/* Of several names of one function the plainest comes first. */
+	/* The plainest of several names of one function comes first. */
 	const size_t xs = strspn(x->name, "_"), ys = strspn(y->name, "_");
 
 	return xs != ys ? (xs < ys ? -1 : 1) : strcmp(x->name, y->name);
@@ -60,7 +60,7 @@ static bool is_code(const struct espy_elf *e, uint64_t addr)
 	return false;
 }
 
-/* Names become pointers; what comes twice, of two tables, stays once; labels without type count where code is. */
+/* Makes pointers of names, and drops symbols that two tables have. Labels without type count where code is. */
 static void settle(struct espy_functions *f, const struct espy_elf *e)
 {
 	size_t kept = 0;
@@ -81,7 +81,7 @@ static void settle(struct espy_functions *f, const struct espy_elf *e)
 	f->cnt = kept;
 }
 
-/* ---- .eh_frame_hdr: a table of where functions begin, in stripped files too */
+/* ---- .eh_frame_hdr: a table of the beginnings of functions, in stripped files too */
 
 static int by_number(const void *a, const void *b)
 {
@@ -90,7 +90,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Only the one encoding that linkers write: pairs of 4-byte numbers relative to the table. */
+/* Reads the beginnings, in the one encoding that linkers write: pairs of 4-byte numbers relative to the table. */
 static int read_starts(struct espy_functions *f, const struct espy_elf *e)
 {
 	enum { OMIT = 0xff, UDATA4 = 0x03, SDATA4_OF_TABLE = 0x3b, SDATA4_OF_PLACE = 0x1b };
@@ -174,7 +174,7 @@ const struct espy_function *espy_functions__match(const struct espy_functions *f
 	return NULL;
 }
 
-/* The last symbol of code at or before addr. */
+/* Returns the last symbol of code at or before addr. */
 static const struct espy_function *symbol_before(const struct espy_functions *f, uint64_t addr)
 {
 	size_t low = 0, high = f->cnt;
@@ -237,7 +237,7 @@ int espy_functions__check(const struct espy_functions *f, const struct espy_elf 
 	code = calloc(1, len + ESPY_INSN_MAX);
 	if (!code)
 		return -ENOMEM;
-	/* What lies behind addr does not matter: an instruction that reaches beyond it is enough to know. */
+	/* Bytes behind addr do not matter: it is enough to know that an instruction reaches beyond it. */
 	err = espy_elf__read_vaddr(e, at, code, len);
 	if (!err && espy_elf__read_vaddr(e, at, code, len + ESPY_INSN_MAX))
 		err = espy_elf__read_vaddr(e, at, code, len);

@@ -46,7 +46,7 @@ struct espy_lines_of *espy_lines_of__open_fd(int fd, const char *path)
 	l->module = dwfl_report_offline(l->dwfl, path, path, own);
 	if (!l->module)
 		goto fail;
-	own = -1; /* it is the module's now */
+	own = -1; /* the module owns it now */
 	dwfl_report_end(l->dwfl, NULL, NULL);
 	elf = dwfl_module_getelf(l->module, &l->bias);
 	if (elf)

@@ -32,19 +32,19 @@ static int take_note(void *ctx, const struct espy_elf_note *n)
 	return f->any; /* one tells all */
 }
 
-/* What a distance that stands at `at` names. */
+/* Returns the address that a distance at `at` names. */
 static uint64_t target(uint64_t at, int32_t distance)
 {
 	return at + (uint64_t)(int64_t)distance;
 }
 
-/* A terminated text at vaddr; NULL if there is none of at most TEXT_MAX bytes. */
+/* Reads a terminated text at vaddr. NULL: there is none of at most TEXT_MAX bytes. */
 static char *read_text(const struct espy_elf *e, uint64_t vaddr)
 {
 	char buf[TEXT_MAX];
 	size_t got = 0;
 
-	/* In pieces that double: a text near the end of its segment has less behind it than the most there may be. */
+	/* In pieces that double: near the end of a segment fewer bytes follow than a text may have. */
 	for (size_t piece = 32; got < sizeof(buf);) {
 		while (piece && espy_elf__read_vaddr(e, vaddr + got, buf + got, piece))
 			piece /= 2;
@@ -58,7 +58,7 @@ static char *read_text(const struct espy_elf *e, uint64_t vaddr)
 	return NULL;
 }
 
-/* The records between two addresses, as bytes. NULL: none, or nonsense. */
+/* Reads the records between two addresses, as bytes. NULL: none, or nonsense. */
 static void *read_table(const struct espy_elf *e, uint64_t from, uint64_t to, size_t record, size_t max, size_t *cnt,
 			int *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names near to that of a function that is not there. */
+/* Finds names near to the name of a missing function. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "symbols/demangle.h"
 #include "symbols/functions.h"
 
-/* Edits between the names. One that the other is a part of is near, too. */
+/* Returns the edits between the names. A name that has the other as a part is near, too. */
 static unsigned farness(const char *wanted, size_t len, const char *name, unsigned limit)
 {
 	const unsigned d = espy_edits(wanted, name, limit);

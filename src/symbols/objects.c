@@ -34,8 +34,8 @@ static bool parse_line(char *line, struct mapping *m)
 }
 
 /*
- * The file behind a mapping. map_files names exactly that file, also when it was deleted or is in another mount
- * namespace, but wants a privilege; by its path it is only taken if it is the same file.
+ * Opens the file behind a mapping. map_files names exactly that file, also if it was deleted or is in another mount
+ * namespace, but needs a privilege. The path only counts if it leads to the same file.
  */
 static int open_mapped(pid_t pid, const struct mapping *m)
 {
@@ -91,7 +91,7 @@ static struct espy_object *add_object(struct espy_objects *o, const struct mappi
 	return x;
 }
 
-/* Where the file was put: a mapping and the segment whose part of the file it holds tell the difference. */
+/* Finds the distance of addresses in memory from those in the file, by the mapping of the segment with the code. */
 static bool find_bias(const struct espy_elf *e, const struct mapping *m, uint64_t *bias)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -145,7 +145,7 @@ int espy_objects__of_pid(struct espy_objects *out, pid_t pid)
 
 		if (!parse_line(line, &m))
 			continue;
-		/* A new object begins with the beginning of a file: the same one may be there twice (dlmopen). */
+		/* A new object begins with the beginning of a file: the same file may be there twice (dlmopen). */
 		if (!cur || cur->inode != m.inode || cur->dev_major != m.major || cur->dev_minor != m.minor ||
 		    (!m.offset && cur->code_end)) {
 			cur = add_object(out, &m);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <uthash.h>
 
-/* A trace may name any number of files; what is open at a time is bounded. */
+/* The most open files: a trace may name any number of them. */
 #define FILES_MAX 1024
 
 struct file {
@@ -50,7 +50,7 @@ struct espy_lines_of *espy_symbolizer__file(struct espy_symbolizer *s, const cha
 	struct file *f;
 
 	HASH_FIND(hh, s->by_key, path, len, f);
-	/* Two files of one path, one after the other: the newer one takes the place. */
+	/* The newer one of two files of one path takes the place. */
 	if (f && (f->build_id_sz != build_id_sz || memcmp(f->build_id, build_id, build_id_sz))) {
 		drop(s, f);
 		f = NULL;

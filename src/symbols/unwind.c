@@ -12,7 +12,7 @@
 #include "base/regular_file.h"
 #include "base/served_file.h"
 
-/* More processes than that are not remembered at a time; an older one is looked at anew. */
+/* The most processes that are remembered at a time; an older one is looked at anew. */
 #define PROCESSES_MAX 256
 #define PAGE 4096u
 #define BEYOND 65536u /* bytes: so far behind a copy of the stack an address is still one of the stack */
@@ -38,7 +38,7 @@ struct walk {
 	struct process *process;
 	struct espy_unwound_frame *frames;
 	size_t cnt, max;
-	bool more, unknown; /* unknown: an address lies in no file that is known */
+	bool more, unknown; /* unknown: no known file has an address */
 };
 
 struct espy_unwinder *espy_unwinder__new(void)
@@ -73,7 +73,7 @@ void espy_unwinder__forget(struct espy_unwinder *u, pid_t tgid)
 		drop(u, p);
 }
 
-/* Reads what the process has mapped. Returns false if that cannot be had. */
+/* Reads the mappings of the process. Returns false if it cannot. */
 static bool read_maps(struct process *p)
 {
 	dwfl_report_begin(p->dwfl);
@@ -214,7 +214,7 @@ static struct process *find_process(struct espy_unwinder *u, pid_t tgid)
 	return p;
 }
 
-/* Fills in which file the frame lies in. */
+/* Fills in the file of the frame. */
 static void locate(struct walk *w, struct espy_unwound_frame *f, Dwarf_Addr pc)
 {
 	Dwfl_Module *m = dwfl_addrmodule(w->process->dwfl, pc);
@@ -260,7 +260,7 @@ static size_t find_frames(struct process *p, pid_t tid, struct espy_unwound_fram
 	struct walk w = { .process = p, .frames = frames, .max = max };
 
 	dwfl_getthread_frames(w.process->dwfl, tid, on_frame, &w);
-	/* A file that was mapped since the last look. What lies in no file at all costs a second look each time. */
+	/* A file may have been mapped since the last look. An address in no file costs a second look each time. */
 	if (w.unknown && read_maps(w.process)) {
 		w = (struct walk){ .process = w.process, .frames = frames, .max = max };
 		dwfl_getthread_frames(w.process->dwfl, tid, on_frame, &w);

@@ -13,10 +13,10 @@
 struct gather {
 	const struct espy_elf *e;
 	struct espy_usdt_list *out;
-	const struct espy_elf_section *base; /* .stapsdt.base: how far the file has been moved since it was linked */
+	const struct espy_elf_section *base; /* .stapsdt.base: how far the file was moved after linking */
 };
 
-/* The string at *at; NULL if there is no end to it. */
+/* Returns the string at *at, and moves *at behind it; NULL: it has no end. */
 static const char *next_string(const char **at, const char *end)
 {
 	const char *s = *at, *nul = s < end ? memchr(s, 0, (size_t)(end - s)) : NULL;
@@ -70,7 +70,7 @@ static int take_note(void *ctx, const struct espy_elf_note *n)
 		return 0;
 	}
 	if (u.semaphore && !espy_elf__offset_of(g->e, u.semaphore, &u.semaphore_offset))
-		u.semaphore = 0; /* in no file: nothing can raise it */
+		u.semaphore = 0; /* in no file: no tracer can raise it */
 	l->texts[l->cnt] = text;
 	l->v[l->cnt++] = u;
 	return 0;
@@ -81,7 +81,7 @@ int espy_usdt__list(const struct espy_elf *e, struct espy_usdt_list *out)
 	struct gather g = { .e = e, .out = out, .base = espy_elf__section(e, ".stapsdt.base") };
 
 	*out = (struct espy_usdt_list){ 0 };
-	/* Of the sections: <sys/sdt.h> makes notes that are not loaded. */
+	/* The sections have them: <sys/sdt.h> makes notes that are not loaded. */
 	int err = espy_elf__each_note(e, false, take_note, &g);
 
 	if (err == -EBADMSG) {
@@ -116,7 +116,7 @@ static bool eat(struct cursor *c, char ch)
 	return true;
 }
 
-/* "%name"; false if there is no such register. */
+/* Takes "%name". Returns false if there is no such register. */
 static bool eat_register(struct cursor *c, uint8_t *reg, uint8_t *shift)
 {
 	struct espy_reg_part part;
@@ -148,7 +148,7 @@ static bool eat_number(struct cursor *c, int64_t *out)
 	return !errno && end != digits && !*end;
 }
 
-/* A symbol of the file, with "+4" or "-4" behind it perhaps: *out its address. */
+/* Takes a symbol of the file, with "+4" or "-4" behind it perhaps. *out: its address. */
 static bool eat_symbol(struct cursor *c, const struct espy_elf *e, int64_t *out)
 {
 	struct espy_elf_symbol sym;
@@ -171,7 +171,7 @@ static bool eat_symbol(struct cursor *c, const struct espy_elf *e, int64_t *out)
 	return true;
 }
 
-/* What stands behind "@". */
+/* Takes the place behind "@". */
 static bool eat_place(struct cursor *c, const struct espy_elf *e, uint64_t addr, struct espy_usdt_arg *a)
 {
 	bool symbol = false;
