@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `espy doctor`: what this machine allows, what not, why, and what would allow it. Looks only; changes nothing. */
+/* `espy doctor`: tells the abilities of this machine, the missing ones, why, and how to get them. Changes nothing. */
 #include <string.h>
 #include <unistd.h>
 #include "cli/commands.h"
@@ -60,7 +60,7 @@ static void put_caps(const struct espy_source_ops *ops)
 	static const struct {
 		unsigned cap;
 		const char *text;
-		bool without; /* it is a source without this capability that does what the text says */
+		bool without; /* a source without this capability does so */
 	} caps[] = {
 		{ ESPY_SRC_PASSIVE, "stops the task at each call that is wanted", true },
 		{ ESPY_SRC_SYSTEM_WIDE, "watches cgroups and the whole system (--cgroup, --all)" },
@@ -76,7 +76,7 @@ static void put_caps(const struct espy_source_ops *ops)
 		       caps[i].text);
 }
 
-/* --lossless, --pause-on: what a source that stops its tasks anyway has no need of. */
+/* Tells of --lossless and --pause-on. A source that stops its tasks anyway needs neither. */
 static void put_lossless(const struct espy_source_ops *ops)
 {
 	char why[256] = "";
@@ -136,7 +136,7 @@ int espy_cmd_doctor(const struct espy_cli *cli, int argc, char **argv)
 		r = (struct espy_check_result){ .state = ESPY_FINDING_NO };
 		espy_checks[i].run(&r);
 		put(espy_checks[i].name, r.state, r.detail, r.way);
-		/* A check may have forked: nothing that is buffered may be written twice. */
+		/* A check may have forked: no buffered byte may be written twice. */
 		fflush(stdout);
 	}
 	bool any = put_sources();

@@ -49,7 +49,7 @@ static void way(struct espy_check_result *r, const char *text)
 	snprintf(r->way, sizeof(r->way), "%s", text);
 }
 
-/* A line "Name:\tvalue" of /proc/self/status as a hexadecimal or decimal number. */
+/* Reads a line "Name:\tvalue" of /proc/self/status as a hexadecimal or decimal number. */
 static bool status_number(const char *name, int base, uint64_t *out)
 {
 	char value[64];
@@ -67,7 +67,7 @@ static bool has_cap(unsigned cap)
 	return status_number("CapEff", 16, &caps) && caps >> cap & 1;
 }
 
-/* Capabilities of another user namespace than the first one mean nothing to BPF, nor to most of the kernel. */
+/* Tells whether espy is in the first user namespace. Capabilities of others mean nothing to most of the kernel. */
 static bool in_first_userns(void)
 {
 	struct stat st;
@@ -244,7 +244,7 @@ static void check_raw_tp(struct espy_check_result *r)
 	probed(r, may_bpf() ? libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL) : 0, "4.17");
 }
 
-/* Where a file system of this type is mounted; the path has no blanks in the places where it may be. */
+/* Finds the mount of a file system of this type. Its usual paths have no blanks. */
 static bool find_mount(const char *type, char *path, size_t size)
 {
 	FILE *f = fopen("/proc/self/mounts", "re");
@@ -260,7 +260,7 @@ static bool find_mount(const char *type, char *path, size_t size)
 	return found;
 }
 
-/* espy needs it to watch few calls of many at a lower price; where it is not mounted, espy makes one for itself. */
+/* Checks tracefs: with it espy watches few calls of many at a lower price. If it is missing, espy mounts its own. */
 static void check_tracefs(struct espy_check_result *r)
 {
 	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
@@ -342,7 +342,7 @@ static void check_seccomp(struct espy_check_result *r)
 		 : "usable: under ptrace only the calls that are wanted stop");
 }
 
-/* A child that lets itself be traced: asked for real, since a container's filter may refuse any part of it. */
+/* Traces a child that lets itself be traced: a container's filter may refuse any part of that. */
 static void check_ptrace(struct espy_check_result *r)
 {
 	struct {

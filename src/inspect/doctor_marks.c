@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the doctor says about static marks: the agent's library, loading it into a process, probes of the kernel. */
+/* Checks for static marks: the agent's library, loading it into a process, probes of the kernel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -40,7 +40,7 @@ void espy_check_agent(struct espy_check_result *r)
 		found(r, ESPY_FINDING_YES, "", "%s", path);
 }
 
-/* Into a program of ours that does nothing: asked for real, since much can forbid any part of it. */
+/* Loads the agent into a program of ours that does nothing, since much can forbid any part of that. */
 void espy_check_inject(struct espy_check_result *r)
 {
 	struct espy_inject_result res = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `espy list syscalls [WHICH]`, `espy list hooks`; the others are in list_functions.c and list_markers.c. */
+/* `espy list syscalls [WHICH]`, `espy list hooks`; list_functions.c and list_markers.c have the other lists. */
 #include <limits.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -144,7 +144,7 @@ static int list_syscalls(const struct list_args *a, const char *which)
 			return 1;
 		}
 	} else if (which) {
-		/* -e trace=/REGEX is written so: the same word works here. */
+		/* The word of -e trace=/REGEX works here, too. */
 		int bad = regcomp(&re, which + (which[0] == '/'), REG_EXTENDED | REG_NOSUB);
 
 		if (bad) {
@@ -219,7 +219,7 @@ int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv)
 		return espy_list_functions(cli, which, argv[first + 2]);
 	}
 
-	/* `espy list markers -p PID` is what many type. */
+	/* Many users type `espy list markers -p PID`. */
 	if (markers && which && which[0] == '-' && which[1]) {
 		int more;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Functions of a program or library: one line for each, with its offset in the file, as -u names places, its size, where in it a
- * probe lies and what it costs, and its name. Names come from a file that anyone may have written, so they are shown escaped.
+ * Lists the functions of a program or library, one line for each: its offset in the file, as -u names places; its
+ * size; the place of a probe in it and its cost; its name. Names are foreign, so they are shown escaped.
  */
 #include "inspect/list_functions.h"
 
@@ -25,7 +25,7 @@ struct listed {
 	struct espy_branches branches;
 };
 
-/* A part of a C++ name is a pattern that fits: many do not know the whole one. So is the name without types, as -u has it. */
+/* Tells whether the name fits: the pattern may be a part of a C++ name, or the name without types, as -u has it. */
 static bool fits(const char *pattern, const char *symbol, const char *plain)
 {
 	bool fits = !pattern || espy_fits(pattern, symbol) || (plain && espy_fits(pattern, plain));
@@ -36,7 +36,7 @@ static bool fits(const char *pattern, const char *symbol, const char *plain)
 	return fits;
 }
 
-/* How far behind its beginning a probe of the function lies that fetches arguments; or that the kernel steps over the instruction there. */
+/* Writes how far behind the beginning a probe that fetches arguments lies, or that the kernel steps over it there. */
 static void say_place(struct listed *l, const struct espy_function *f, char text[24])
 {
 	enum espy_entry_cost cost = ESPY_ENTRY_REFUSED;
@@ -50,7 +50,7 @@ static void say_place(struct listed *l, const struct espy_function *f, char text
 		snprintf(text, 24, "%s", cost == ESPY_ENTRY_STEPPED ? "stepped" : "refused");
 }
 
-/* Returns whether the function was one that is wanted. */
+/* Puts a wanted function. Returns whether it was wanted. */
 static bool put_function(struct listed *l, const struct espy_function *f, const char *pattern, struct espy_buf *b)
 {
 	char *plain = espy_demangle(f->name);
@@ -105,7 +105,7 @@ int espy_list_functions(const struct espy_cli *cli, const char *file, const char
 	char path[PATH_MAX], word[PATH_MAX];
 	const char *colon = pattern ? NULL : strchr(file, ':');
 
-	/* FILE:PATTERN is what -u takes. */
+	/* -u takes FILE:PATTERN. */
 	if (colon && colon > file && access(file, F_OK)) {
 		snprintf(word, sizeof(word), "%.*s", (int)(colon - file), file);
 		return espy_list_functions(cli, word, colon + 1);

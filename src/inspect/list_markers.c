@@ -131,7 +131,7 @@ static char *who_wants(const struct list *l, uint32_t sessions)
 static const char *const agent_states[] = {
 	[ESPY_SITE_OFF] = "off",
 	[ESPY_SITE_ON] = "on",
-	[ESPY_SITE_FOREIGN] = "refused:probed", /* a breakpoint or a probe of the kernel stands there */
+	[ESPY_SITE_FOREIGN] = "refused:probed", /* it has a breakpoint or a probe of the kernel */
 	[ESPY_SITE_UNALIGNED] = "refused:unaligned",
 	[ESPY_SITE_DENIED] = "refused:denied", /* its page may not be written */
 	[ESPY_SITE_GONE] = "gone",

@@ -90,7 +90,7 @@ static bool is_shown(const struct espy_image *img, const struct espy_field *f)
 	return !(f->flags & ESPY_FF_HIDDEN) && kind != ESPY_T_VOID && kind != ESPY_T_REMARK;
 }
 
-/* `name type, name type` of fields or parameters, from number `from` on. */
+/* Puts `name type, name type` of fields or parameters, from number `from` on. */
 static void put_fields(FILE *out, const struct espy_image *img, uint32_t first, uint32_t cnt, uint32_t from)
 {
 	const char *sep = "";
@@ -108,7 +108,7 @@ static void put_fields(FILE *out, const struct espy_image *img, uint32_t first, 
 
 /* ---- variants: commands of ioctl, options of sockets */
 
-/* The type of a parameter, or what it is where the key of its union is `first`. */
+/* Returns the type of a parameter; of a union the type whose key is `first`. */
 static const struct espy_type *type_where(const struct espy_image *img, uint32_t type, uint64_t first)
 {
 	const struct espy_type *t = &img->types[type];
@@ -122,7 +122,7 @@ static const struct espy_type *type_where(const struct espy_image *img, uint32_t
 	return t;
 }
 
-/* The name of one part of a key, by the table of the parameter that it is compared with. */
+/* Puts the name of one part of a key, by the table of its parameter. */
 static void put_key(FILE *out, const struct espy_image *img, const struct espy_call *base, unsigned arg, uint64_t key,
 		    uint64_t first)
 {
@@ -141,7 +141,7 @@ static void put_key(FILE *out, const struct espy_image *img, const struct espy_c
 		fprintf(out, "0x%" PRIx64, key);
 }
 
-/* Does the variant say more of its memory than where it is? */
+/* Tells whether the variant tells more of its memory than an address. */
 static bool is_decoded(const struct espy_image *img, const struct espy_call *c)
 {
 	for (uint32_t i = 0; i < c->nparam; i++) {
@@ -164,7 +164,7 @@ static uint32_t decoded_variants(const struct espy_image *img, int nr)
 	return cnt;
 }
 
-/* from: the first parameter behind the key. */
+/* Puts the variants of a call. from: the first parameter behind the key. */
 static void put_variants(FILE *out, const struct espy_image *img, const char *call, uint32_t from)
 {
 	const int nr = espy_image__find_syscall(img, call);
@@ -199,11 +199,11 @@ static bool is_named_struct(const struct espy_image *img, uint32_t type)
 	const struct espy_type *t = &img->types[type];
 	const char *name = str(img, t->name);
 
-	/* Uses with a length of their own are copies; the first is the struct itself. */
+	/* A use with a length of its own is a copy; the first is the struct itself. */
 	return t->kind == ESPY_T_STRUCT && *name && espy_image__find_type(img, name) == type;
 }
 
-/* What the compiler calls the table of the attributes NAME is `NAME names`: no other name has a blank. */
+/* The compiler calls the table of the attributes NAME `NAME names`: no other name has a blank. */
 #define ATTRIBUTES " names"
 
 static bool names_attributes(const struct espy_image *img, const struct espy_table *t)
@@ -214,7 +214,7 @@ static bool names_attributes(const struct espy_image *img, const struct espy_tab
 	return len > end && !strcmp(name + len - end, ATTRIBUTES);
 }
 
-/* The head of each such table has the flags of all attributes. */
+/* Tells whether the entry is an attribute: the head of each such table has the flags of all attributes. */
 static bool is_attribute(const struct espy_image *img, const struct espy_entry *e)
 {
 	const char *name = str(img, e->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Tracepoints of the kernel: one line for each, as -K names it, with the names of its fields. */
+/* Lists tracepoints of the kernel, one line for each, as -K names it, with the names of its fields. */
 #include "inspect/list_tracepoints.h"
 
 #include <stdio.h>

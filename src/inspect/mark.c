@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `espy mark --stats PID`: what the agent of a process is doing, and for whom. Looks, and changes nothing. */
+/* `espy mark --stats PID`: shows the work of a process's agent, and for which sessions. It changes nothing. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -37,7 +37,7 @@ static void help(void)
 	espy_opts__help(stdout, espy_mark_groups, 1);
 }
 
-/* A text of the process: escaped. */
+/* Puts a text of the process, escaped. */
 static void put_text(const char *s)
 {
 	struct espy_buf b = { 0 };
@@ -47,7 +47,7 @@ static void put_text(const char *s)
 	espy_buf__free(&b);
 }
 
-/* As it is shown and selected everywhere. */
+/* Puts the name as espy shows and selects it everywhere. */
 static void put_name(char *full)
 {
 	const char *name;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "record/mark_format.h"
 
-/* How the conversion shows a number, without what only aligns columns: zeros are part of it, blanks are not. */
+/* Makes the form in which the conversion shows a number, without alignment: zeros are part of it, blanks are not. */
 static void make_spec(struct espy_mark_arg_def *a, const struct espy_mark_conv *c)
 {
 	size_t n = 0;
@@ -44,7 +44,7 @@ static void read_format(struct espy_mark_def *t)
 	}
 }
 
-/* Kinds and the three texts, one behind the other at `at`, where there are `room` bytes. */
+/* Makes a definition from kinds and three texts, one behind the other at `at`, where there are `room` bytes. */
 static int make(struct espy_mark_def **out, const uint8_t *at, size_t room, unsigned nargs, const uint16_t sizes[3])
 {
 	const size_t texts = (size_t)sizes[0] + sizes[1] + sizes[2];
@@ -67,7 +67,7 @@ static int make(struct espy_mark_def **out, const uint8_t *at, size_t room, unsi
 	t->provider = t->texts;
 	t->name = t->provider + sizes[0];
 	t->format = t->name + sizes[1];
-	/* Whatever stands there: each of them ends. */
+	/* Each text ends, whatever its bytes are. */
 	t->provider[sizes[0] - 1] = t->name[sizes[1] - 1] = t->format[sizes[2] - 1] = 0;
 	read_format(t);
 	*out = t;

@@ -33,7 +33,7 @@ static size_t read_number(const char *s, size_t p, size_t len, __u32 *value)
 	return p;
 }
 
-/* What follows a '%' at p; returns where it ends. letter 0: the format ends in the middle. */
+/* Reads the conversion behind a '%' at p. Returns its end. letter 0: the format ends in the middle. */
 static size_t read_conversion(struct espy_mark_conv *c, const char *s, size_t p, size_t len)
 {
 	for (; p < len && is_one_of(s[p], "-+ #0'I"); p++) {
@@ -133,7 +133,7 @@ int espy_mark_arg_number(const char *name, size_t len, unsigned nargs)
 	return n < nargs ? (int)n : -1;
 }
 
-/* What a pattern is matched with, without putting it together: provider, a character, name; or the name alone (0). */
+/* The subject of a pattern, not put together: provider, a character, name; or the name alone (0). */
 struct subject {
 	const char *provider, *name;
 	size_t provider_len, name_len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A heap of the inputs by the least time that each can still give. While its first has a record and the second is not
- * before it, records go out without any other input being asked: runs from one input cost next to nothing.
+ * A heap of the inputs by the least time that each can still give. While the first has a record and the second is not
+ * before it, it asks no other input: runs from one input cost next to nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ void espy_merge__free(struct espy_merge *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* At the same time a record goes before a promise: what is promised is not before it. */
+/* Tells whether a comes before b. A record goes before a promise of its time: the promised record is not before it. */
 static bool before(const struct espy_merge_place *a, const struct espy_merge_place *b)
 {
 	if (a->time_ns != b->time_ns)
@@ -79,7 +79,7 @@ void espy_merge__look(struct espy_merge *m)
 	m->taken = false;
 }
 
-/* The oldest record there is, although some input has promised nothing for its time: if it is old enough. */
+/* Returns the oldest record if it is old enough, although some input has not promised its time. */
 static struct espy_merge_place *overdue(struct espy_merge *m, uint64_t now_ns)
 {
 	struct espy_merge_place *oldest = NULL;
@@ -99,7 +99,7 @@ void *espy_merge__next(struct espy_merge *m, uint64_t now_ns)
 	if (!m->cnt)
 		return NULL;
 	if (m->taken) {
-		/* At most the one that was given out has changed. */
+		/* Only the input of the last record may have changed. */
 		ask(m, &m->heap[m->last]);
 		m->taken = false;
 		if (!m->last)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Records to columns; columns_unpack.c is the inverse. Each record is read once, and every column is written in order. */
+/* Makes columns of records; columns_unpack.c is the inverse. Reads each record once, writes each column in order. */
 #include "trace/columns.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct kind {
 };
 
 struct espy_columns_pack {
-	uint8_t *data[COLUMNS]; /* where a column begins */
+	uint8_t *data[COLUMNS]; /* the beginning of a column */
 	size_t size[COLUMNS];
 	uint8_t *arena;
 	size_t arena_sz;
@@ -30,8 +30,8 @@ struct espy_columns_pack {
 };
 
 /*
- * Where the next byte of each column goes, and what goes from record to record. It lies on the stack, and what it is given to is
- * inlined: so that the compiler knows that no byte that is written changes it.
+ * The ends of the columns, and state between records. It lies on the stack, and its functions are inline: so the
+ * compiler knows that no written byte changes it.
  */
 struct cursor {
 	uint8_t *at[COLUMNS];
@@ -116,7 +116,7 @@ INLINE void put_varint(struct cursor *c, enum espy_column col, uint64_t v)
 	*c->at[col]++ = (uint8_t)v;
 }
 
-/* The lowest byte is nearly noise, the rest is small: apart they compress better. */
+/* Puts a time: its lowest byte is nearly noise, the rest is small. Apart they compress better. */
 INLINE void put_time(struct cursor *c, uint64_t ns)
 {
 	const uint64_t more = ns - c->last_ns;
@@ -127,7 +127,7 @@ INLINE void put_time(struct cursor *c, uint64_t ns)
 	c->last_ns = ns;
 }
 
-/* How many bytes hold v and its sign. */
+/* Returns how many bytes hold v and its sign. */
 static inline unsigned bytes_of(uint64_t v)
 {
 	const uint64_t bits = v << 1 ^ (uint64_t)((int64_t)v >> 63);
@@ -135,7 +135,7 @@ static inline unsigned bytes_of(uint64_t v)
 	return bits ? (71 - (unsigned)__builtin_clzll(bits)) / 8 : 0;
 }
 
-/* A difference is worth it if it saves so many bytes: numbers that come again are better off as themselves. */
+/* Puts a word, as a difference if that saves enough bytes: numbers that come again are better off as themselves. */
 INLINE void put_word(struct cursor *c, uint64_t v, uint64_t before)
 {
 	if (v == before) {
@@ -161,7 +161,7 @@ INLINE void put_word(struct cursor *c, uint64_t v, uint64_t before)
 	}
 }
 
-/* before: words_before of them, zeros behind. */
+/* Puts words. before: words_before of them, zeros behind. */
 INLINE void put_words(struct cursor *c, const uint8_t *now, size_t words, const uint8_t *before,
 			     size_t words_before)
 {
@@ -179,7 +179,7 @@ static inline size_t words_in(uint32_t len)
 	return espy_pad8(len) / 8;
 }
 
-/* Structs consist of words, most of which are small. Texts do not. */
+/* Tells whether bytes go as a whole, as texts do. Structs consist of words, most of which are small. */
 static bool is_whole(const uint8_t *bytes, uint32_t len)
 {
 	size_t cost = 0;
@@ -197,7 +197,7 @@ static bool is_call(const struct espy_rec *rec)
 	return rec->type == ESPY_REC_ENTER || rec->type == ESPY_REC_EXIT;
 }
 
-/* How the record is divided, `whole` left out. */
+/* Divides the record into a kind, `whole` left out. */
 static void divide(const struct espy_rec *rec, struct espy_column_kind *k)
 {
 	const uint8_t *end = (const uint8_t *)rec + rec->size;
@@ -222,7 +222,7 @@ static void divide(const struct espy_rec *rec, struct espy_column_kind *k)
 
 		memcpy(&it, at, sizeof(it)); /* the size of a record is a multiple of 8 */
 		at += sizeof(it);
-		/* If it is no call as calls are, it is words like others. */
+		/* A record without the form of a call is words like others. */
 		if (it.len > (size_t)(end - at) || items == ESPY_KIND_ITEMS_MAX)
 			return;
 		at += 8 * words_in(it.len);
@@ -247,7 +247,7 @@ static uint64_t whole_items(const uint8_t *items, unsigned n)
 	return whole;
 }
 
-/* The kind of the record; NULL: there are too many. *is_new: it has not come before. */
+/* Finds the kind of the record; NULL: there are too many. *is_new: it has not come before. */
 static struct kind *find_kind(struct espy_columns_pack *p, const struct espy_rec *rec, bool *is_new)
 {
 	struct espy_column_kind k;
@@ -275,7 +275,7 @@ static struct kind *find_kind(struct espy_columns_pack *p, const struct espy_rec
 	return new;
 }
 
-/* The number of the task of the record, from 1; 0: there are too many. */
+/* Finds the number of the record's task, from 1; 0: there are too many. */
 static uint32_t find_task(struct espy_columns_pack *p, const struct espy_rec *rec, bool *is_new)
 {
 	const struct espy_column_task t = { rec->tid, rec->tgid };
@@ -294,7 +294,7 @@ static uint32_t find_task(struct espy_columns_pack *p, const struct espy_rec *re
 	return p->task_slots[slot];
 }
 
-/* Kind and task. What comes often is not looked up: a record that begins as the one before does, without items. */
+/* Puts kind and task. A record that begins as the one before does, without items, needs no search. */
 INLINE int put_head(struct cursor *c, const struct espy_rec *rec)
 {
 	const struct espy_rec *before = c->kind ? (const struct espy_rec *)(const void *)c->kind->last : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Columns to records: the inverse of columns_pack.c, over bytes that anybody may have written. Each read and each write is bounded. */
+/* Makes records of columns: the inverse of columns_pack.c, for bytes of any writer. Bounds each read and write. */
 #include "trace/columns.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@ struct unpack {
 	struct {
 		const uint8_t *at, *end;
 	} col[COLUMNS];
-	uint8_t *at, *end; /* where the next record is put; the end of the room */
-	bool bad;	   /* something was read beyond the end of a column, or is not true */
+	uint8_t *at, *end; /* the place of the next record; the end of the room */
+	bool bad;	   /* a read went beyond the end of a column, or a value is not true */
 	uint64_t last_ns;
 	struct kind *kinds;
 	struct espy_column_task *tasks;
@@ -34,7 +34,7 @@ static inline uint64_t word_at(const uint8_t *p)
 	return v;
 }
 
-/* NULL: there are not so many. */
+/* Takes n bytes of a column. NULL: there are fewer. */
 static inline const uint8_t *get(struct unpack *u, unsigned col, size_t n)
 {
 	const uint8_t *bytes = u->col[col].at;
@@ -93,7 +93,7 @@ static inline uint64_t get_word(struct unpack *u, unsigned code, uint64_t before
 	return more ? before + v : v;
 }
 
-/* There is room for them. before: words_before of them, zeros behind. What is not there is zero, and bad. */
+/* Gets words, for which there is room. before: words_before of them, zeros behind. A missing word is zero, and bad. */
 static inline void get_words(struct unpack *u, size_t words, const uint8_t *before, size_t words_before)
 {
 	const uint8_t *codes = get(u, COL_CODES, words);
@@ -221,7 +221,7 @@ static bool get_record(struct unpack *u)
 	return !u->bad;
 }
 
-/* How large they are stands in front of them; together they are all that there is. */
+/* Finds the columns. Their sizes stand in front of them, and add up to all bytes. */
 static bool find_columns(struct unpack *u, const uint8_t *in, size_t in_sz)
 {
 	const uint8_t *at = in + ESPY_COLUMN_SIZES;
@@ -255,7 +255,7 @@ int espy_columns_unpack(const void *in, size_t in_sz, void *raw, size_t raw_sz)
 
 	if (!find_columns(&u, in, in_sz))
 		return err;
-	/* As many as there can be: no number in the input makes it more. */
+	/* The most that there can be: no number in the input makes it more. */
 	const size_t new_sz = (size_t)(u.col[COL_NEW].end - u.col[COL_NEW].at);
 
 	u.kinds = malloc((new_sz / sizeof(struct espy_column_kind) + 1) * sizeof(*u.kinds));

@@ -36,7 +36,7 @@ static int grow(struct espy_index *x)
 	return 0;
 }
 
-/* Entry `into` also stands for the blocks of `e`, which follow its own. */
+/* Merges two entries: `into` also stands for the blocks of `e`, which follow its own. */
 static void merge(struct espy_index_entry *into, uint32_t *into_tids, const struct espy_index_entry *e,
 		  const uint32_t *tids)
 {

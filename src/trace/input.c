@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How much is read at a time. */
+/* Bytes that are read at a time. */
 #define READ_AHEAD (256u << 10)
 
 int espy_input__open(struct espy_input *in, const char *path)
@@ -51,7 +51,7 @@ uint64_t espy_input__size(const struct espy_input *in)
 	return in->regular && !fstat(in->fd, &st) && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Room for `size` bytes from base on. */
+/* Makes room for `size` bytes from base on. */
 static int reserve(struct espy_input *in, size_t size)
 {
 	if (size <= in->cap)
@@ -65,7 +65,7 @@ static int reserve(struct espy_input *in, size_t size)
 	return 0;
 }
 
-/* One more piece behind those that are there; 0 at the end. */
+/* Reads one more piece behind the others. Returns 0 at the end. */
 static ssize_t read_more(struct espy_input *in, size_t want)
 {
 	size_t room = want - in->len > READ_AHEAD ? want - in->len : READ_AHEAD;
@@ -80,7 +80,7 @@ static ssize_t read_more(struct espy_input *in, size_t want)
 	} else if (in->ended) {
 		return 0;
 	} else if (room > READ_AHEAD) {
-		/* what a stream will bring is not known: at most double what it has brought */
+		/* the length of a stream is not known: at most double what it has brought */
 		room = in->len > READ_AHEAD ? in->len : READ_AHEAD;
 	}
 	int err = reserve(in, in->len + room);
@@ -110,7 +110,7 @@ ssize_t espy_input__at(struct espy_input *in, uint64_t offset, size_t want, cons
 	if (offset >= in->base && offset - in->base <= in->len) {
 		const size_t before = offset - in->base;
 
-		/* so that the pieces come to lie at the front when more is to be read */
+		/* the pieces shall lie at the front at the next read */
 		if (in->len - before < want && before) {
 			memmove(in->data, in->data + before, in->len - before);
 			in->len -= before;
@@ -120,7 +120,7 @@ ssize_t espy_input__at(struct espy_input *in, uint64_t offset, size_t want, cons
 		in->base = offset;
 		in->len = 0;
 	} else {
-		/* a stream: what lies between is read and dropped */
+		/* a stream: reads and drops the bytes between */
 		while (in->base + in->len < offset) {
 			in->base += in->len;
 			in->len = 0;

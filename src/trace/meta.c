@@ -41,7 +41,7 @@ int espy_trace_meta__add(struct espy_trace_meta *m, const char *name, const void
 	if (size > ESPY_SECTION_RAW_MAX / 2)
 		return -E2BIG;
 	const struct entry e = { .name_sz = (uint16_t)name_sz, .value_sz = (uint32_t)size };
-	/* a NUL after the value that is not counted: what a reader gives out can be used as a text */
+	/* a NUL after the value that is not counted: a reader can use the value as a text */
 	const size_t need = espy_pad8(sizeof(e) + name_sz + size + 1);
 
 	if (m->size + need > ESPY_SECTION_RAW_MAX)

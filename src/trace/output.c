@@ -49,7 +49,7 @@ static bool is_trace(const char *path)
 	return yes;
 }
 
-/* All numbers N of files PATH.N: `each` ends the walk with a value that is not 0. */
+/* Calls `each` with all numbers N of files PATH.N, until it returns a value that is not 0. */
 static int walk_set(const char *path, int (*each)(const char *path, uint32_t number))
 {
 	const char *slash = strrchr(path, '/');
@@ -63,7 +63,7 @@ static int walk_set(const char *path, int (*each)(const char *path, uint32_t num
 
 	free(dir);
 	if (!d)
-		return errno == EACCES ? 0 : -errno; /* what cannot be listed may yet be written to */
+		return errno == EACCES ? 0 : -errno; /* a folder that cannot be listed may yet be written to */
 	for (struct dirent *e; !err && (e = readdir(d));) {
 		const long number = espy_output_number_of(e->d_name, base);
 
@@ -79,7 +79,7 @@ static int refuse(const char *path, uint32_t number)
 	return -EEXIST;
 }
 
-/* Files of an older set of that name: -EEXIST. */
+/* Looks for files of an older set of that name. -EEXIST: there is one. */
 static int old_set(const char *path)
 {
 	return walk_set(path, refuse);
@@ -101,7 +101,7 @@ static void remove_old_set(const char *path)
 	walk_set(path, remove_one);
 }
 
-/* Under another name beside it, until the beginning is written: a failure leaves what bears the name as it is. */
+/* Creates the file under another name until its beginning is written: a failure leaves the old file as it is. */
 static int create_beside(struct espy_output *o, const char *name)
 {
 	if (asprintf(&o->made, "%s.XXXXXX", name) < 0) {
@@ -174,7 +174,7 @@ int espy_output__keep(struct espy_output *o)
 {
 	if (o->name && rename(o->made, o->name) < 0)
 		return -errno;
-	/* An older set of that name was refused, or it shall go. */
+	/* The older set of that name was refused, or it shall go. */
 	if (o->rotates && !o->number)
 		remove_old_set(o->path);
 	free(o->made);
@@ -183,7 +183,7 @@ int espy_output__keep(struct espy_output *o)
 	return 0;
 }
 
-/* What a pipe or a terminal takes when it is ready to. */
+/* Waits until a pipe or a terminal takes more. */
 static int wait_writable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -218,7 +218,7 @@ int espy_output__write(struct espy_output *o, const void *head, size_t head_sz, 
 	if (!err) {
 		o->offset += head_sz + body_sz;
 	} else if (o->regular && ftruncate(o->fd, (off_t)o->offset) < 0) {
-		/* Nothing more can be done: readers find the torn section by its checksum. */
+		/* It can do no more: readers find the torn section by its checksum. */
 		return err;
 	}
 	return err;
@@ -231,7 +231,7 @@ int espy_output__next(struct espy_output *o, unsigned keep)
 
 	if (!name)
 		return -ENOMEM;
-	/* An older set was refused or deleted when this one was begun: what stands there now came meanwhile. */
+	/* An older set was refused or deleted at the beginning, so a file of this name has come meanwhile. */
 	int err = create(&next, name, false);
 
 	free(name);

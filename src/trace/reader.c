@@ -10,7 +10,7 @@
 #include "trace/index.h"
 #include "trace/meta.h"
 
-/* What a record of that type has at least. A type that is not known has at least its head. */
+/* The least size of a record of each type. One of an unknown type has at least its head. */
 static const uint8_t least_size[] = {
 	[ESPY_REC_PAD] = sizeof(struct espy_rec),
 	[ESPY_REC_ENTER] = sizeof(struct espy_rec_call),
@@ -57,7 +57,7 @@ static bool head_is_good(const struct espy_rec *rec, size_t left)
 	       rec->size >= espy_rec_least_size(rec) && rec->abi < ESPY_ABI_CNT;
 }
 
-/* 1: a block is there; 0: no more; or -errno. */
+/* Reads the next block. Returns 1: it is there; 0: there is no more; or -errno. */
 static int next_block(struct espy_trace_reader *r)
 {
 	for (;;) {
@@ -72,7 +72,7 @@ static int next_block(struct espy_trace_reader *r)
 				return got;
 		}
 		if (!got) {
-			/* A file that is not finished may still grow. If there is a next one, it does not. */
+			/* An unfinished file may still grow, unless there is a next one. */
 			got = espy_reader__next_file(r);
 			if (got <= 0)
 				return got;
@@ -97,7 +97,7 @@ static int next_block(struct espy_trace_reader *r)
 			continue;
 		}
 		r->stats.blocks++;
-		/* A reader of what stands before has all this. */
+		/* A reader that has read the blocks before knows all this. */
 		if (head.id == ESPY_BLOCK_STATE && !r->wants_state)
 			continue;
 		r->block = espy_section_codec__decode(r->codec, &head, stored, &why);
@@ -138,7 +138,7 @@ int espy_trace_reader__next(struct espy_trace_reader *r, const struct espy_rec *
 			*rec = at;
 			return 1;
 		}
-		/* Its checksum is right: it was written so. What follows cannot be found. */
+		/* The checksum is right, so the writer wrote it. The records behind it cannot be found. */
 		espy_reader__damage(r, r->block_offset, r->block_sz - r->block_at,
 				    "the head of a record in a block is wrong");
 		r->block_at = r->block_sz;
@@ -185,12 +185,12 @@ uint64_t espy_trace_reader__meta_number(struct espy_trace_reader *r, const char 
 }
 
 struct place {
-	uint64_t block;	     /* the first that reaches the time; if there is none, the end of what can be read */
+	uint64_t block;	     /* the first that reaches the time; else the end of the readable part */
 	uint64_t checkpoint; /* the last one before it, or the first section */
 	bool found;
 };
 
-/* As the index says; false: there is none, or it does not reach so far. */
+/* Finds the place by the index. Returns false if there is none, or it does not reach so far. */
 static bool place_by_index(const struct espy_trace_reader *r, uint64_t time_ns, struct place *p)
 {
 	struct espy_index_view v;
@@ -205,13 +205,13 @@ static bool place_by_index(const struct espy_trace_reader *r, uint64_t time_ns, 
 	*p = (struct place){ .block = v.entries[i].offset, .checkpoint = r->first_section, .found = true };
 	for (i = 0; i < v.checkpoint_cnt && v.checkpoints[i] < p->block; i++)
 		p->checkpoint = v.checkpoints[i];
-	/* An index that lies leads to a place where no section begins; that is told as damage. */
+	/* A lying index leads to a place where no section begins, which shows as damage. */
 	if (p->checkpoint < r->first_section)
 		p->checkpoint = r->first_section;
 	return true;
 }
 
-/* From head to head, without the records between, but with what tells how they are decoded. */
+/* Finds the place from head to head. It skips records, but not the sections by which they are decoded. */
 static int place_by_heads(struct espy_trace_reader *r, uint64_t time_ns, struct place *p)
 {
 	bool in_state = false;
@@ -251,7 +251,7 @@ int espy_trace_reader__seek(struct espy_trace_reader *r, uint64_t time_ns)
 
 	if (!r->in.regular)
 		return -ESPIPE;
-	/* In a set: from the first file on to the one that reaches so far. */
+	/* It goes from the first file of a set to the one that reaches so far. */
 	for (size_t i = 0; i < r->file_cnt && !err && !p.found; i++) {
 		r->continues = false;
 		if (r->numbers)

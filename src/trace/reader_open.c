@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Opening: one file or a rotated set; what stands at the front of a file, and at its end. */
+/* Opens a file or a rotated set: reads the front of a file, and its end. */
 #include "trace/reader_impl.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 /* Bits of `needed` that this version understands. */
 #define UNDERSTOOD ((1ull << ESPY_TRACE_FEATURES) - 1)
 
-/* The name that the file has for a feature; its own number if the names are damaged. */
+/* Writes the file's name for a feature; its number if the names are damaged. */
 static void name_feature(const struct espy_trace_file_head *h, const char *names, size_t names_sz, unsigned bit, char *out,
 			 size_t out_sz)
 {
@@ -110,7 +110,7 @@ static int read_file_head(struct espy_trace_reader *r, char *why, size_t why_sz)
 		r->first_section = h.size;
 		return 0;
 	}
-	/* The head is damaged, but its magic: if there are sections, they can tell what they are. */
+	/* The head is damaged except for its magic. The sections, if there are any, tell more. */
 	struct espy_section_head head;
 	int found = espy_reader__find_head(r, sizeof(h.magic), true, &r->first_section);
 
@@ -127,7 +127,7 @@ static int read_file_head(struct espy_trace_reader *r, char *why, size_t why_sz)
 	return 0;
 }
 
-/* Sections before the first block: what a user of the reader needs before any record. */
+/* Reads the sections before the first block: a user of the reader needs them before any record. */
 static int read_front(struct espy_trace_reader *r)
 {
 	struct espy_section_head head;
@@ -138,7 +138,7 @@ static int read_front(struct espy_trace_reader *r)
 		const uint64_t offset = r->offset - sizeof(head) - head.stored_sz;
 
 		if (head.kind == ESPY_SECTION_RECORDS || head.kind == ESPY_SECTION_END) {
-			r->offset = offset; /* it comes again, for __next */
+			r->offset = offset; /* __next reads it again */
 			r->seq = head.seq;
 			break;
 		}
@@ -147,7 +147,7 @@ static int read_front(struct espy_trace_reader *r)
 	return got < 0 ? got : 0;
 }
 
-/* The directory: of a finished regular file. What stands behind the records is as good as what stands before. */
+/* Reads the directory of a finished regular file: sections behind the records are as good as those before. */
 static void read_directory(struct espy_trace_reader *r)
 {
 	const uint64_t size = espy_input__size(&r->in);
@@ -241,7 +241,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The numbers of the files PATH.N, sorted. -ENOENT if there are none. */
+/* Lists the numbers of the files PATH.N, sorted. -ENOENT if there are none. */
 static int list_set(const char *path, uint32_t **numbers, size_t *count)
 {
 	const char *slash = strrchr(path, '/');
@@ -279,7 +279,7 @@ static int list_set(const char *path, uint32_t **numbers, size_t *count)
 	return 0;
 }
 
-/* Its head is written in one piece. */
+/* Tells whether the file has its head, which the writer writes in one piece. */
 static bool has_head(const char *path, uint32_t number)
 {
 	struct stat st;
@@ -312,7 +312,7 @@ int espy_reader__next_file(struct espy_trace_reader *r)
 	free(r->numbers);
 	r->numbers = numbers;
 	r->file_cnt = count;
-	/* What was not there a moment ago may have been written before the next file was begun. */
+	/* The writer may have added records before it began the next file. */
 	if (r->o.follow && !r->ended && !r->looked_again && next < count) {
 		r->looked_again = true;
 		return 1;

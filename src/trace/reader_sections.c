@@ -217,7 +217,7 @@ void espy_reader__other_section(struct espy_trace_reader *r, const struct espy_s
 {
 	const char *why;
 
-	/* The directory may have led to it before its turn came. */
+	/* The directory may have led here before its turn. */
 	for (const struct espy_kept_section *k = r->kept; k; k = k->older)
 		if (k->offset == offset && k->file == r->at_number)
 			return;

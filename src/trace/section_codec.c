@@ -10,7 +10,7 @@
 #include "trace/crc32c.h"
 #include "trace/trace.h"
 
-/* Sections that are not records are few, and small: they are worth more time, unless speed is what was asked for. */
+/* Sections without records are few and small: they are worth more time, unless the user wants speed. */
 #define SMALL_BYTES (256u << 10)
 #define SMALL_LEVEL 12
 #define SMALL_FROM_LEVEL 3
@@ -85,13 +85,13 @@ static int open_zstd(struct espy_section_codec *c)
 	return 0;
 }
 
-/* One frame more at c->stored + at, for which there is room. */
+/* Adds a frame at c->stored + at, where there is room. */
 static int add_frame(struct espy_section_codec *c, size_t *at, const void *bytes, size_t size)
 {
 	const size_t n = ZSTD_compress2(c->cctx, c->stored.data + *at, c->stored.cap - *at, bytes, size);
 
 	if (ZSTD_isError(n))
-		return -ENOMEM; /* the only thing that can fail here */
+		return -ENOMEM; /* nothing else can fail here */
 	*at += n;
 	return 0;
 }
@@ -114,7 +114,8 @@ static int compress_plain(struct espy_section_codec *c, struct espy_section_head
 }
 
 /*
- * Records as columns. Each is a frame of its own: what it resembles is itself. If that saves nothing, the head stays as it is.
+ * Compresses records as columns, each as a frame of its own, since a column resembles itself only. If that saves
+ * nothing, the head stays.
  */
 static int compress_columns(struct espy_section_codec *c, struct espy_section_head *head, const void *raw)
 {
@@ -180,13 +181,13 @@ const char *espy_section_codec__check_head(const struct espy_section_head *head,
 		return "the checksum of a section head differs";
 	if (head->file_id != file_id)
 		return "a section of another file";
-	/* what a writer of ours never does */
+	/* a writer of ours never does so */
 	if (head->raw_sz > max || head->encoded_sz > max || head->stored_sz > max)
 		return "a section claims to be larger than sections are";
 	return NULL;
 }
 
-/* What was compressed. NULL: it was not as the head tells, or (*err) there is no memory. Eight bytes behind it can be read. */
+/* Decompresses. NULL: it is not as the head tells, or (*err) there is no memory. Eight bytes behind it can be read. */
 static const void *decompress(struct espy_section_codec *c, const struct espy_section_head *head, struct buffer *to,
 			      const void *stored, int *err)
 {
@@ -205,7 +206,7 @@ static const void *decompress(struct espy_section_codec *c, const struct espy_se
 			return NULL;
 		memcpy(to->data, stored, head->encoded_sz);
 	}
-	/* so that a text at the end of a section has its NUL */
+	/* a text at the end of a section has its NUL */
 	memset(to->data + head->encoded_sz, 0, 8);
 	return to->data;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The writer: gathers records to a block, writes the block when it is full or old. What has been written is whole at every
- * moment, so that a recorder that dies leaves a trace that reads up to its last block.
+ * Gathers records to a block, and writes the block when it is full or old. The file is whole at every moment: a
+ * recorder that dies leaves a trace that reads up to its last block.
  */
 #include "trace/trace.h"
 
@@ -23,7 +23,7 @@
 #define FLUSH_MS 1000u
 #define CHECKPOINT_BYTES (64u << 20)
 
-struct kept { /* sections that every file of the set begins with */
+struct kept { /* sections with which every file of the set begins */
 	enum espy_trace_section kind;
 	uint32_t id;
 	void *data;
@@ -123,7 +123,7 @@ static int write_file_head(struct espy_trace_writer *w)
 	return put(w, bytes, h.size, NULL, 0);
 }
 
-/* head: kind, id and what is particular to it. */
+/* Writes a section. head: its kind, its id and the members of its kind. */
 static int write_section(struct espy_trace_writer *w, struct espy_section_head *head, const void *data, size_t size)
 {
 	const void *stored;
@@ -155,7 +155,7 @@ static int write_other(struct espy_trace_writer *w, enum espy_trace_section kind
 	return err;
 }
 
-/* A block stands behind what it is decoded with: so whatever is cut off, what is left can be read. */
+/* Writes the descriptions of a block in front of it: so any beginning of the file can be read. */
 static int describe(struct espy_trace_writer *w)
 {
 	if (!w->o.describe)
@@ -188,7 +188,7 @@ static int write_block(struct espy_trace_writer *w)
 	if (err)
 		return err;
 	w->end.blocks++;
-	/* State repeats what is told elsewhere, with the times of long ago: no time shall be looked for in it. */
+	/* State repeats known facts with old times, so no search for a time shall look in it. */
 	if (!w->in_state) {
 		w->has_blocks = true;
 		w->end.records += w->records;
@@ -239,7 +239,7 @@ static int write_end(struct espy_trace_writer *w)
 	return err;
 }
 
-/* What a reader that begins here must know. */
+/* Writes the state that a reader needs that begins here. */
 static int write_state(struct espy_trace_writer *w)
 {
 	const uint64_t offset = w->out.offset;
@@ -308,7 +308,7 @@ int espy_trace_writer__open(struct espy_trace_writer **out, const struct espy_tr
 	w->block = malloc(w->cap);
 	w->codec = espy_section_codec__new(w->o.level);
 	err = w->block && w->codec ? 0 : -ENOMEM;
-	/* not a secret: it only must differ from that of other files */
+	/* no secret: it only must differ from the id of other files */
 	if (!err && getrandom(&w->file_id, sizeof(w->file_id), GRND_NONBLOCK) != sizeof(w->file_id))
 		w->file_id = espy_clock_ns(CLOCK_REALTIME) ^ espy_now_ns() << 20;
 	if (!err)
@@ -372,7 +372,7 @@ int espy_trace_writer__section(struct espy_trace_writer *w, enum espy_trace_sect
 	return fail(w, err);
 }
 
-/* Of a record that comes into the block: what is told of blocks. */
+/* Notes a record for the facts about its block. */
 static inline void note(struct espy_trace_writer *w, const struct espy_rec *rec)
 {
 	w->records++;
@@ -385,7 +385,7 @@ static inline void note(struct espy_trace_writer *w, const struct espy_rec *rec)
 	espy_index_tasks__add(&w->tasks, rec->tid);
 }
 
-/* Records that were noted, `cnt` of them, and for which there is room. */
+/* Appends `cnt` noted records, for which there is room. */
 static void append(struct espy_trace_writer *w, const uint8_t *records, size_t size, uint64_t cnt)
 {
 	if (!size)

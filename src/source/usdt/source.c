@@ -19,7 +19,7 @@
 #include "source/usdt/usdt_source.h"
 
 #define RING_DEFAULT (16u << 20)
-#define FIRST_NUMBER 0x1000000u /* of definitions: none that the agent source gives */
+#define FIRST_NUMBER 0x1000000u /* of definitions: the agent source gives none of these */
 
 static struct usdt_source *to_usdt(struct espy_source *s)
 {
@@ -86,7 +86,7 @@ static int attach(struct usdt_source *s, const char *program)
 	return keep_link(s, link, err);
 }
 
-/* To the tracepoint that the program's section names. libbpf would find it only where tracefs is mounted. */
+/* Attaches a program to the tracepoint in its section's name. libbpf would find it only if tracefs is mounted. */
 static int attach_tracepoint(struct usdt_source *s, const char *program)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, program);
@@ -151,7 +151,7 @@ static int usdt_open(struct espy_source **out, const struct espy_source_opts *op
 	err = s->opts.follow ? attach(s, "espy_usdt_fork") : 0;
 	if (err)
 		goto fail;
-	/* A kernel without tracepoints of system calls does not tell of libraries that are loaded later. */
+	/* A kernel without tracepoints of system calls does not tell of later libraries. */
 	s->sees_mapped = !attach_tracepoint(s, "espy_usdt_mmap_exit") && !attach_tracepoint(s, "espy_usdt_mmap_enter");
 	*out = &s->base;
 	return 0;
@@ -224,7 +224,7 @@ static int give(struct usdt_source *s, const struct espy_rec *rec)
 	return s->stop;
 }
 
-/* A float that was pushed as four bytes becomes the double that records hold. */
+/* Widens a float of four bytes to the double that records hold. */
 static void widen_floats(const struct usdt_probe *p, uint8_t *args)
 {
 	for (unsigned i = 0; i < p->nargs; i++) {
@@ -261,7 +261,7 @@ static void note_mapped(struct usdt_source *s, const struct usdt_mapped *m)
 		s->mapped[s->mapped_cnt++] = pid;
 }
 
-/* Probes in what was mapped meanwhile: hits between the mapping and this moment are not seen. */
+/* Attaches probes in new mappings. It does not see hits between the mapping and this moment. */
 static void attach_mapped(struct usdt_source *s)
 {
 	while (s->mapped_cnt)
@@ -330,7 +330,7 @@ static bool any_lives(const struct usdt_source *s)
 	return false;
 }
 
-/* For a mark, or a wake. */
+/* Waits for a mark or a wake. */
 static int wait_for_marks(struct usdt_source *s, int timeout_ms)
 {
 	struct pollfd p[2] = {
@@ -367,7 +367,7 @@ static int usdt_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int 
 	if (!live && !s->opts.follow)
 		return -ESRCH;
 	if (!live && n <= 0) {
-		/* With -f children may live on: those that the kernel's half knows. */
+		/* With -f children may live on. The kernel's half knows them. */
 		uint32_t pid = 0, next;
 
 		while (!bpf_map_get_next_key(s->processes_fd, pid ? &pid : NULL, &next)) {

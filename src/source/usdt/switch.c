@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The sites of marks in a process without agent, from outside: one aligned write of eight bytes through /proc/PID/mem,
- * in which running threads see either the old instruction or the new one.
+ * Switches the sites of marks in a process without agent, from outside: one aligned write of eight bytes through
+ * /proc/PID/mem, in which running threads see either the old instruction or the new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ void usdt_switch_off_all(struct usdt_source *s, pid_t pid)
 			fd = open_memory(sw->pid);
 			open_pid = sw->pid;
 		}
-		/* Another program may be there by now: only what is still ours is put back. */
+		/* Another program may be there by now: only bytes that are still ours go back. */
 		if (fd >= 0 && pread(fd, &now, sizeof(now), (off_t)sw->addr) == sizeof(now) && now == sw->on &&
 		    pwrite(fd, &sw->off, sizeof(sw->off), (off_t)sw->addr) < 0)
 			errno = 0; /* it ends at this moment */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From the notes of a process's files to probes of the kernel, and the tables by which they read their arguments. */
+/* Makes probes of the kernel from the notes of a process's files, and the tables by which they read their arguments. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void set_args(struct usdt_spec *spec, const struct espy_usdt_arg *args, u
 		};
 }
 
-/* Without a format: numbers by size and sign, addresses (which the notes do not tell from unsigned longs) as such. */
+/* Returns the kind of an argument without a format. Notes do not tell addresses from unsigned longs. */
 static uint8_t plain_kind(const struct espy_usdt_arg *a)
 {
 	static const uint8_t kinds[2][4] = {
@@ -46,7 +46,7 @@ static uint8_t plain_kind(const struct espy_usdt_arg *a)
 	return kinds[a->is_signed != 0][a->size == 1 ? 0 : a->size == 2 ? 1 : a->size == 4 ? 2 : 3];
 }
 
-/* Arguments that a rule of this name wants as strings, as bits. */
+/* Returns the arguments that a rule of this name wants as strings, as bits. */
 static uint32_t wanted_strings(const struct usdt_source *s, const struct espy_usdt *u)
 {
 	const struct espy_mark_rules *rules = s->opts.marks.rules;
@@ -58,7 +58,7 @@ static uint32_t wanted_strings(const struct usdt_source *s, const struct espy_us
 	return strings;
 }
 
-/* A number that may be an address becomes the string there. */
+/* Makes strings of numbers that may be addresses. */
 static void make_strings(struct espy_format *f, uint32_t strings)
 {
 	for (unsigned i = 0; i < f->nargs; i++) {
@@ -100,7 +100,7 @@ static void set_outs(const struct usdt_source *s, struct usdt_spec *spec, struct
 		p->kinds[i] = a->kind;
 		*o = (struct usdt_out){ .word = a->word, .len_word = USDT_NO_WORD, .what = USDT_OUT_NUMBER };
 		if (a->word >= cnt || args[a->word].kind == ESPY_USDT_UNKNOWN) {
-			/* It is somewhere where a probe cannot look. */
+			/* A probe cannot look there. */
 			o->what = USDT_OUT_NOTHING;
 			p->kinds[i] = ESPY_MARK_STRING;
 		} else if (a->kind == ESPY_MARK_STRING || a->kind == ESPY_MARK_BYTES) {
@@ -113,7 +113,7 @@ static void set_outs(const struct usdt_source *s, struct usdt_spec *spec, struct
 	}
 }
 
-/* Does a rule want it? Conditions are tested behind the source; a rule that no event of it can meet asks for none. */
+/* Tells whether a rule wants the probe. Not a rule that none of its events can meet; conditions are tested later. */
 static bool is_wanted(const struct usdt_source *s, const struct usdt_probe *p, const char *provider, const char *name,
 		      const char *format)
 {
@@ -143,7 +143,7 @@ static int keep_link(struct usdt_source *s, struct bpf_link *link)
 	return 0;
 }
 
-/* With -f by file, and the program asks whose process it is; else the kernel puts the probe into this process alone. */
+/* Attaches a probe: with -f to the file, where the program tests the process; else to this process alone. */
 static int attach_probe(struct usdt_source *s, const struct espy_elf *e, const struct espy_usdt *u, uint32_t spec,
 			pid_t pid)
 {
@@ -152,7 +152,7 @@ static int attach_probe(struct usdt_source *s, const struct espy_elf *e, const s
 	struct bpf_link *link;
 	char path[48];
 
-	/* Exactly the file that is mapped, also when another one has taken its name. */
+	/* Exactly the mapped file, also if another one has taken its name. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", e->fd);
 	espy_quiet_libbpf__begin();
 	errno = 0;
@@ -179,7 +179,7 @@ static int add_probe(struct usdt_source *s, const struct espy_object *o, const s
 		return -errno;
 	known = find_probe(s, &st, u->offset);
 	if (known && s->opts.follow)
-		return 0; /* it is there for all processes */
+		return 0; /* all processes have it */
 	p.dev = st.st_dev;
 	p.ino = st.st_ino;
 	set_args(&spec, args, cnt);
@@ -205,7 +205,7 @@ static int add_probe(struct usdt_source *s, const struct espy_object *o, const s
 	return attach_probe(s, &o->elf, u, index, pid);
 }
 
-/* The mark of ours that a note belongs to: of those with its name the one whose block the probe stands in. */
+/* Finds the mark of ours for a note: of the marks of that name, the one with the probe in its block. */
 static const struct espy_mark_entry *mark_of(const struct espy_marks *m, const struct espy_usdt *u)
 {
 	const struct espy_mark_place *best = NULL;
@@ -226,7 +226,7 @@ static const struct espy_mark_entry *mark_of(const struct espy_marks *m, const s
 	return best ? &m->marks[best->mark] : NULL;
 }
 
-/* Sites of one name are switched together with its probes. */
+/* Switches the sites of a name together with its probes. Returns their number. */
 static unsigned switch_sites(struct usdt_source *s, pid_t pid, const struct espy_object *o, const struct espy_marks *m,
 			     const char *full, unsigned *refused)
 {
@@ -293,7 +293,7 @@ bool usdt_is_known_object(const struct usdt_source *s, struct usdt_object object
 	return false;
 }
 
-/* Was the file not yet looked at? Then it is from here on. */
+/* Tells whether the file is new, and notes it. */
 static bool is_new(struct usdt_source *s, pid_t pid, const struct espy_object *o)
 {
 	struct usdt_object object = { .pid = pid, .dev_major = o->dev_major, .dev_minor = o->dev_minor, .inode = o->inode };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One program for all USDT probes: which probe it is that was hit says the cookie of its attachment; where the
- * arguments are says the probe's note, translated to a table by user space.
+ * One program for all USDT probes. The cookie of its attachment tells which probe was hit. A table tells the places of
+ * the arguments: user space makes it of the probe's note.
  */
 typedef unsigned char __u8;
 typedef unsigned short __u16;
@@ -126,7 +126,7 @@ static __always_inline __u64 read_arg(void *ctx, const struct usdt_arg *a)
 	return v;
 }
 
-/* One string or piece of memory at off; returns where the next argument goes. */
+/* Puts a string or a piece of memory at off. Returns the place of the next argument. */
 static __always_inline __u32 put_memory(struct scratch *s, __u32 off, const struct usdt_out *o, __u64 at)
 {
 	__u32 *head, max = o->max, len = 0, status = STATUS_OK;
@@ -158,7 +158,7 @@ static __always_inline __u32 put_memory(struct scratch *s, __u32 off, const stru
 			if (len == max && o->len_word >= USDT_ARGS) {
 				__u8 next = 0;
 
-				/* Full: it is all only if it ends here. */
+				/* Full: the string is whole only if it ends here. */
 				bpf_probe_read_user(&next, 1, (void *)(at + len));
 				status = next ? STATUS_TRUNCATED : STATUS_OK;
 			}
@@ -228,7 +228,7 @@ int espy_usdt(void *ctx)
 	return 0;
 }
 
-/* A child of a watched process is watched as well (-f). */
+/* Watches a child of a watched process as well (-f). */
 SEC("raw_tp/sched_process_fork")
 int espy_usdt_fork(__u64 *ctx)
 {
@@ -244,8 +244,9 @@ int espy_usdt_fork(__u64 *ctx)
 }
 
 /*
- * A process maps code of a file: user space then looks for probes in it. A library is mapped when the call returns, and which
- * file it is, is asked of its descriptor before. By tracepoints of this call alone: many kernels let no function be probed.
+ * Tells user space that a process maps code of a file, to look for probes in it. A library is mapped when the call
+ * returns, but only before that its descriptor tells the file. Tracepoints of this call suffice: many kernels let no
+ * function be probed.
  */
 #define PROT_EXEC 4
 

@@ -38,7 +38,7 @@ static __always_inline void note_enter(struct task_struct *task)
 		enter->cpu = task->se.sum_exec_runtime - task->se.exec_start;
 }
 
-/* The time of an earlier call is none of this one's. */
+/* Forgets the time of an earlier call. */
 static __always_inline void forget_enter(struct task_struct *task)
 {
 	u32 pid = task->pid;
@@ -49,12 +49,11 @@ static __always_inline void forget_enter(struct task_struct *task)
 }
 
 /*
- * The programs of single calls take over from that of all calls while calls go on. Where both are attached, that of
- * all calls runs first; it marks the task whose call it has recorded, and the other one takes the mark away and does
- * no more. A call without mark is the other one's. Marks left from before it was attached are dealt with by single.c.
- *
- * Returns whether the general program leaves this call to the other one. It never leaves a 32-bit call, which only it
- * sees.
+ * The programs of single calls take over from the program of all calls while calls go on. If both are attached, the
+ * program of all calls runs first. It marks the task of a call that it has recorded; the other one takes the mark away
+ * and does no more. A call without mark is the other one's. single.c deals with marks that are older than its
+ * attachment. Returns whether the general program leaves this call to the other one. It never leaves a 32-bit call,
+ * which only it sees.
  */
 static __always_inline bool left_to_single(struct task_struct *task, u64 nr, s64 ret)
 {
@@ -65,7 +64,9 @@ static __always_inline bool left_to_single(struct task_struct *task, u64 nr, s64
 	was = *mark;
 	if (conf.guard_compat && IS_COMPAT(task)) {
 		shared.compat_seen = 1;
-		/* The first call seen of a program that began unwatched: is it the execve itself, none is missing. */
+		/*
+		 * The first seen call of a program that began unwatched. If it is the execve itself, none is missing.
+		 */
 		if (was == ESPY_MARK_UNWATCHED && (nr != IA32_EXECVE || ret))
 			say_missed(task->pid);
 		if (was == ESPY_MARK_UNWATCHED && shared.guarded)
@@ -109,7 +110,7 @@ int espy_raw_exit(u64 *ctx)
 			bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_FDNAME);
 		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_GENERAL);
 	}
-	/* In that place is a program only where tasks can be held. */
+	/* That place has a program only if tasks can be held. */
 	if (c.wrote && must_wait())
 		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_PAUSE);
 	return 0;
@@ -126,7 +127,7 @@ int espy_raw_stack(u64 *ctx)
 	return 0;
 }
 
-/* Loaded if descriptors are to be told. Every call of the general path comes here first; few have one to tell. */
+/* Loaded if the trace tells descriptors. Every call of the general path comes here first; few have one to tell. */
 SEC("espy/sys_exit")
 int espy_raw_fdname(u64 *ctx)
 {

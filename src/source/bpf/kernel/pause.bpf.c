@@ -72,7 +72,7 @@ static __always_inline struct espy_bpf_hold *claim(const struct task_struct *tas
 			return NULL;
 		if (__sync_val_compare_and_swap(&hold->tid, 0, tid))
 			continue;
-		hold->go = ESPY_GO_NOWHERE; /* it was meant for the task that had it before */
+		hold->go = ESPY_GO_NOWHERE; /* the answer was for the task before */
 		hold->tgid = task->tgid;
 		hold->reason = reason;
 		hold->until_ns = 0;
@@ -83,7 +83,7 @@ static __always_inline struct espy_bpf_hold *claim(const struct task_struct *tas
 	return NULL;
 }
 
-/* Gives the place back; user space may ask for it to run again before it is anyone's. */
+/* Gives the place back. User space may ask for it to run again before another task has it. */
 static __always_inline void give_back(struct espy_bpf_hold *hold)
 {
 	u32 reason = hold->reason & 1;
@@ -94,7 +94,7 @@ static __always_inline void give_back(struct espy_bpf_hold *hold)
 	__sync_fetch_and_add(&shared.pausing.held[reason], -1);
 }
 
-/* Tells how long it was, at the place in the stream where the task runs on. Such a record must not be lost. */
+/* Tells the length of the hold, at the place in the stream where the task runs on. Such a record must not be lost. */
 static __always_inline void tell(const struct espy_bpf_hold *hold)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -113,15 +113,15 @@ static __always_inline void tell(const struct espy_bpf_hold *hold)
 }
 
 /*
- * A debugger wants it: it has attached, and the stop that it asked for waits for the task to leave the kernel. It is let
- * go into that stop, which comes before its next instruction.
+ * Tells whether a debugger wants the task: it has attached, and its stop waits for the task to leave the kernel. espy
+ * lets the task go into that stop, which comes before its next instruction.
  */
 static __always_inline bool wanted_by_debugger(const struct task_struct *task)
 {
 	return task->ptrace && (task->pending.signal.sig[0] >> (SIGSTOP - 1) & 1 || task->jobctl & JOBCTL_TRAP_STOP);
 }
 
-/* As long as it may be; what is less than a millisecond is not worth another round. */
+/* Tells whether the task has been held for its longest. Less than a millisecond is not worth another round. */
 static __always_inline bool held_for_longest(const struct espy_bpf_hold *hold)
 {
 	u64 longest = shared.pausing.longest_ns[hold->reason & 1], until = hold->until_ns;
@@ -150,7 +150,7 @@ static __always_inline bool sleep_round(u32 index)
 	if (!hold)
 		return false;
 	if (!hold->since_ns) {
-		/* The reader may have caught up in between; then there is nothing to wait for, nor to tell. */
+		/* The reader may have caught up in between: then there is no hold, and no record of one. */
 		if (!shared.pausing.on || room_again(hold) || (hold->until_ns && bpf_ktime_get_ns() >= hold->until_ns)) {
 			give_back(hold);
 			return false;
@@ -204,7 +204,7 @@ static __always_inline int schedule_a(u32 index)
 		      -1;
 }
 
-/* It could not be held any longer. */
+/* Ends a hold that cannot go on. */
 static __always_inline void gave_up(u32 index)
 {
 	struct espy_bpf_hold *hold = bpf_map_lookup_elem(&espy_holds, &index);
@@ -243,7 +243,7 @@ static __always_inline bool is_urgent(const struct task_struct *task)
 	return task->policy == SCHED_FIFO || task->policy == SCHED_RR || task->policy == SCHED_DEADLINE;
 }
 
-/* Returns NULL if the task is not to be held, or cannot be. */
+/* Begins a hold. Returns NULL if the task is not to be held, or cannot be. */
 static __always_inline struct espy_bpf_hold *begin(struct task_struct *task, u32 *index)
 {
 	u32 cpu = bpf_get_smp_processor_id() & 1023, why = shared.pause_why[cpu];
@@ -272,7 +272,7 @@ static __always_inline int hold_current(void)
 
 	if (!begin(task, &index))
 		return 0;
-	/* Of a place that was just given back the work may not be over yet: then the other one is free. */
+	/* The work of a place that was just given back may not be over: then the other one is free. */
 	if (schedule_a(index) && schedule_b(index))
 		gave_up(index);
 	return 0;
@@ -291,8 +291,8 @@ int espy_one_hold(u64 *ctx)
 }
 
 /*
- * Holds a task that may be anywhere: it does the work on its way back to user space, and if it is there it is made to come into the
- * kernel for it. 0 or a negative errno.
+ * Holds a task that may be anywhere. It does the work on its way back to user space. A task in user space is made to
+ * come into the kernel for it. 0 or a negative errno.
  */
 static __always_inline int hold_other(struct task_struct *task, const struct espy_bpf_order *order)
 {
@@ -300,7 +300,7 @@ static __always_inline int hold_other(struct task_struct *task, const struct esp
 	struct hold_work *work;
 	u32 index;
 
-	if (!task->mm || !watched_other(task, task->pid, task->tgid)) /* none of the kernel's own: they do no such work */
+	if (!task->mm || !watched_other(task, task->pid, task->tgid)) /* no thread of the kernel's: they do no such work */
 		return -ESRCH;
 	hold = claim(task, ESPY_PAUSE_ASKED, &index);
 	if (!hold)
@@ -311,7 +311,7 @@ static __always_inline int hold_other(struct task_struct *task, const struct esp
 	work = bpf_map_lookup_elem(&espy_work_a, &index);
 	if (work && !bpf_task_work_schedule_resume_impl(task, &work->work, &espy_work_a, turn_a, NULL))
 		return 0;
-	/* Of a place that was just given back the work may not be over yet. */
+	/* The work of a place that was just given back may not be over. */
 	work = bpf_map_lookup_elem(&espy_work_b, &index);
 	if (work && !bpf_task_work_schedule_resume_impl(task, &work->work, &espy_work_b, turn_b, NULL))
 		return 0;

@@ -22,9 +22,9 @@ char LICENSE[] SEC("license") = "GPL";
 /* Sized and filled by user space. */
 ESPY_ARRAY(espy_probe_plans, struct espy_probe_plan, BPF_F_MMAPABLE);
 
-/* A function that was entered and has not returned. */
+/* A function without a return yet. */
 struct probe_frame {
-	u64 sp; /* where its return address lies */
+	u64 sp; /* the place of its return address */
 	u64 begin_ns;
 	u64 def;
 	u64 args[ESPY_PROBE_SAVED];
@@ -58,7 +58,7 @@ struct {
  * ways through a plan does not multiply.
  */
 struct hit {
-	u64 values[ESPY_MARK_MAX_ARGS]; /* of texts: where they begin */
+	u64 values[ESPY_MARK_MAX_ARGS]; /* of texts: their beginnings */
 	u64 saved[ESPY_PROBE_SAVED];
 	u64 begin_ns, now_ns;
 	u32 bad;   /* bit per value that could not be read */
@@ -87,7 +87,7 @@ static __noinline u64 reg_of(struct pt_regs *regs, u32 reg)
 	return v;
 }
 
-/* `size` bytes of the task's memory as a number. */
+/* Loads `size` bytes of the task's memory as a number. Returns false if it cannot read them. */
 static __always_inline bool load_number(u64 at, u32 size, u64 *v)
 {
 	*v = 0;
@@ -99,7 +99,7 @@ static __always_inline bool load_number(u64 at, u32 size, u64 *v)
 	}
 }
 
-/* The value of as many bytes as the fetch has, with its sign. */
+/* Returns the value of as many bytes as the fetch has, with its sign. */
 static __always_inline u64 sized(const struct espy_probe_fetch *f, u64 v)
 {
 	u32 shift = (64 - 8 * f->size) & 63;
@@ -107,7 +107,7 @@ static __always_inline u64 sized(const struct espy_probe_fetch *f, u64 v)
 	return f->is_signed ? (u64)((s64)(v << shift) >> shift) : v << shift >> shift;
 }
 
-/* From where a value begins along its way: the value itself, or of a text where it begins. 0: memory could not be read. */
+/* Follows the way of a value: to it, or to the beginning of a text. Returns 0 if it could not read memory. */
 __noinline int follow(const struct espy_probe_fetch *f, u64 *v)
 {
 	u32 cnt;
@@ -164,8 +164,8 @@ static __noinline int fetch_all(struct pt_regs *regs, const struct espy_probe_pl
 }
 
 /*
- * The same of a tracepoint, whose record begins at `begin`. That is a number here: the verifier allows no offset behind a context
- * that it does not know.
+ * The same of a tracepoint, whose record begins at `begin`. That is a number: the verifier allows no offset behind a
+ * context that it does not know.
  */
 __noinline int fetch_field(const struct espy_probe_fetch *f, u64 begin, u64 *v)
 {
@@ -218,7 +218,7 @@ static __always_inline long read_text(const struct hit *h, void *to, u32 size, u
 
 /* ---- conditions */
 
-/* Does the text at `at` begin with that of the test? Whole words are compared; behind the text of the test are zeros. */
+/* Tells whether the text at `at` begins with that of the test, by whole words: zeros follow the text of the test. */
 static __always_inline int text_begins(const struct espy_probe_test *t, const struct hit *h, u64 at)
 {
 	u64 text[ESPY_PROBE_TEXT_MAX / 8] = {};
@@ -231,7 +231,7 @@ static __always_inline int text_begins(const struct espy_probe_test *t, const st
 	return same_bytes(text, (const u64 *)t->text, len, ESPY_PROBE_TEXT_MAX / 8);
 }
 
-/* Returns where evaluation goes on. */
+/* Runs a test. Returns the next test. */
 __noinline int run_test(const struct espy_probe_test *t, const struct hit *h)
 {
 	const u64 sign = 1ull << 63;
@@ -270,7 +270,7 @@ __noinline int run_test(const struct espy_probe_test *t, const struct hit *h)
 	} else if (t->compare == ESPY_COMPARE_BITS) {
 		holds = (v & t->mask) == (u64)t->number;
 	} else {
-		/* Signed numbers in the order of unsigned ones. */
+		/* Orders signed numbers as unsigned ones. */
 		holds = t->is_signed ? compare(t->compare, v ^ sign, (u64)t->number ^ sign) :
 				       compare(t->compare, v, t->number);
 	}
@@ -331,7 +331,7 @@ static __always_inline int put_numbers(const struct espy_probe_plan *plan, struc
 	return 1;
 }
 
-/* A text at `at` behind its head in the scratch; whole: nothing of it lies behind max. Returns its length. */
+/* Copies a text at `at` behind its head in the scratch. whole: no byte of it lies behind max. Returns its length. */
 static __always_inline u32 copy_text(const struct hit *h, u8 *to, u64 at, u32 max, bool whole, u32 *status)
 {
 	u8 next = 0;
@@ -342,13 +342,13 @@ static __always_inline u32 copy_text(const struct hit *h, u8 *to, u64 at, u32 ma
 		return 0;
 	}
 	n = n ? n - 1 : 0;
-	/* Full: it is all only if it ends here. */
+	/* Full: the text is whole only if it ends here. */
 	if (n >= max && !whole && (read_bytes(h, &next, 1, at + max) || next))
 		*status = ESPY_ITEM_TRUNCATED;
 	return n;
 }
 
-/* One argument at `off`. Returns where the next one begins. */
+/* Puts one argument at `off`. Returns the place of the next one. */
 __noinline int put_memory(struct probe_scratch *s, u32 off, const struct espy_probe_fetch *f, const struct hit *h, u32 i)
 {
 	u32 *head, max, len = 0, status = ESPY_ITEM_OK, len_arg;
@@ -530,8 +530,8 @@ int espy_probe_begin(struct pt_regs *regs)
 }
 
 /*
- * Its frame, which goes with all that were entered later: they were left otherwise. Those of the same call stay, because other
- * probes of its return come next.
+ * Takes the frame of a return, and drops the frames of later entries, which ended otherwise. Frames of the same call
+ * stay, because other probes of its return come next.
  */
 static __noinline bool take_frame(struct task_struct *task, u64 sp, struct hit *h)
 {

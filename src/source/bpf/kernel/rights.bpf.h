@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rights of a user whose espy has its capabilities from its file (setcap): the user may see a program that
+ * The rights of a user whose espy has its capabilities from its file (setcap). The user may see a program that
  * ptrace(2) would let the user trace. Source: credentials(7), and ptrace(2), "Ptrace access mode checking".
  */
 #ifndef ESPY_RIGHTS_BPF_H
@@ -11,8 +11,8 @@
 #define BINPRM_ENFORCE_NONDUMP 1 /* the user may execute the file, not read it */
 
 /*
- * Tells whether the user may trace the image that has just been begun: all its ids are the user's, it has no capabilities,
- * it lives in the user namespace of espy, and the user may read its file. Credentials that grow do so at an exec only.
+ * Tells whether the user may trace the new image: all its ids are the user's, it has no capabilities, it lives in the
+ * user namespace of espy, and the user may read its file. Credentials grow at an exec only.
  */
 static __always_inline bool may_trace_image(struct task_struct *task, struct linux_binprm *image)
 {

@@ -133,7 +133,7 @@ static __always_inline void tally_one(struct task_struct *task, const struct esp
 }
 
 /*
- * The exit of a call, in place of general_exit(): a program of its own, so that the others are as if it were not there.
+ * Tallies the exit of a call, in place of general_exit(): a program of its own, so that it costs the others nothing.
  * With `dying` the end of a task in a call that does not return.
  */
 static __always_inline void tally_exit(struct task_struct *task, const struct pt_regs *regs, s64 ret, bool dying)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Triggers: tests of a call that was just captured. The general path runs them; a call that has one never takes the hot
+ * Triggers: tests of a call after its capture. The general path runs them; a call that has one never takes the hot
  * path. They compare values in the scratch: result, registers, and the items of the record.
  *
- * Gates stand in the same map, behind the triggers. A call that fails a gate of its own is dropped. Early gates compare
- * nothing that must be copied first, so they are run before the call is captured, on the hot path too.
+ * Gates stand in the same map, behind the triggers. The program drops a call that fails a gate of its own. Early gates
+ * compare nothing that must be copied first, so they run before the capture, on the hot path too.
  */
 #ifndef ESPY_TRIGGER_BPF_H
 #define ESPY_TRIGGER_BPF_H
@@ -28,8 +28,9 @@ static __always_inline const struct espy_trigger_test *test_of(u32 trigger, u64 
 }
 
 /*
- * Does word w of the bytes of an operation, at `off`, equal that of the text, as far as the text goes? Behind the bytes
- * are zeros. A function of its own: in a loop of the caller the verifier would look at each word again for each length.
+ * Tells whether word w of an operation's bytes, at `off`, equals that of the text, as far as the text goes. Zeros
+ * follow the bytes. A function of its own: in a loop of the caller the verifier would look at each word again for each
+ * length.
  */
 __noinline int word_begins(u32 cpu, u32 trigger, u32 i, u32 off, u32 w)
 {
@@ -46,7 +47,7 @@ __noinline int word_begins(u32 cpu, u32 trigger, u32 i, u32 off, u32 w)
 	return !((load_u64(s, off + 8 + at * 8) ^ ((const u64 *)c->text)[at]) & mask);
 }
 
-/* Do the bytes of an operation begin with the text? */
+/* Tells whether the bytes of an operation begin with the text. */
 __noinline int begins_with(u32 cpu, u32 trigger, u32 i)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -70,7 +71,7 @@ __noinline int begins_with(u32 cpu, u32 trigger, u32 i)
 	return 1;
 }
 
-/* enum espy_item_status of the item at `off`. */
+/* Returns the status of the item at `off` (enum espy_item_status). */
 static __always_inline u32 item_status(struct espy_bpf_scratch *s, u32 off)
 {
 	return ESPY_ITEM_STATUS(load_u32(s, off) >> 8);
@@ -89,7 +90,7 @@ __noinline int length_is(u32 cpu, u32 trigger, u32 i)
 	return span.end > span.off && load_u32(s, span.off + 4) == c->text_len && !item_status(s, span.off);
 }
 
-/* Was any of it copied? */
+/* Tells whether any byte was copied. */
 __noinline int is_there(u32 cpu, u32 trigger, u32 i)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -106,7 +107,7 @@ __noinline int is_there(u32 cpu, u32 trigger, u32 i)
 	return status != ESPY_ITEM_NOT_RUN && (status != ESPY_ITEM_FAULT || load_u32(s, span.off + 4));
 }
 
-/* The task's name begins with the text; the NUL is part of the text if all of it is meant. */
+/* Tells whether the task's name begins with the text. If the whole name is meant, the NUL is part of the text. */
 __noinline int is_called(u32 trigger, u32 i)
 {
 	const struct espy_trigger_test *c = test_of(trigger, i);
@@ -120,13 +121,13 @@ __noinline int is_called(u32 trigger, u32 i)
 	return same_bytes(comm, (const u64 *)c->text, len, ESPY_TRIGGER_COMM_MAX / 8) && len <= ESPY_TRIGGER_COMM_MAX;
 }
 
-/* Where evaluation goes on behind a test. */
+/* Returns the next test behind a test. */
 static __always_inline u32 next_of(const struct espy_trigger_test *c, bool holds)
 {
 	return holds != !!c->negated ? c->yes : c->no;
 }
 
-/* The number that a test is about; arg: its argument, as it stands in the register. false: it is about no number. */
+/* Finds the number that a test is about. arg: its argument, as in the register. Returns false if it is about none. */
 static __always_inline bool number_of(const struct espy_trigger_test *c, s64 ret, u64 arg, u64 *number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -157,7 +158,7 @@ static __always_inline bool number_of(const struct espy_trigger_test *c, s64 ret
 	}
 }
 
-/* Does the comparison of a test hold for this number? */
+/* Tells whether the comparison of a test holds for this number. */
 static __always_inline bool number_holds(const struct espy_trigger_test *c, u64 v)
 {
 	const u64 sign = 1ull << 63;
@@ -166,11 +167,11 @@ static __always_inline bool number_holds(const struct espy_trigger_test *c, u64 
 		return v & (u64)c->number;
 	if (c->compare == ESPY_COMPARE_BITS)
 		return (v & c->mask) == (u64)c->number;
-	/* Signed numbers in the order of unsigned ones. */
+	/* Orders signed numbers as unsigned ones. */
 	return c->is_signed ? compare(c->compare, v ^ sign, (u64)c->number ^ sign) : compare(c->compare, v, c->number);
 }
 
-/* Returns where evaluation goes on. */
+/* Runs a test. Returns the next test. */
 __noinline int run_test(u32 cpu, u32 trigger, u32 i)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
@@ -237,7 +238,7 @@ __noinline int trigger_met(u32 cpu, u32 trigger)
 	return at == ESPY_TRIGGER_HOLDS ? t->action : 0;
 }
 
-/* After a call was captured. Returns non-zero if the task is to be held. */
+/* Runs the triggers of a captured call. Returns non-zero if the task is to be held. */
 static __always_inline int run_triggers(struct espy_bpf_scratch *s, u32 cpu)
 {
 	u32 which = s->triggers, asked = 0;
