@@ -143,7 +143,7 @@ static int put_register(struct espy_filter_value *out, const struct espy_call_vi
 
 static int put_fd_path(struct espy_filter_value *out, const struct espy_call_values *c, int fd)
 {
-	const struct espy_fd_name *n = c->state ? espy_state__fd(c->state, c->view->tid, fd, false) : NULL;
+	const struct espy_fd_name *n = c->state ? espy_state__fd(c->state, c->view->tid, fd) : NULL;
 
 	return put_string(out, n ? n->name : NULL);
 }

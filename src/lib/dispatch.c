@@ -78,7 +78,7 @@ static bool has_paths(const struct espy_session *s)
 /* Returns a copy of the working directory of a task, because the current call may change it. Returns NULL if it is not known. */
 static const char *copy_cwd(struct pipeline *p, const struct espy_task *task)
 {
-	const struct espy_fd_name *n = espy_state__fd(p->state, task->tid, AT_FDCWD, false);
+	const struct espy_fd_name *n = espy_state__fd(p->state, task->tid, AT_FDCWD);
 
 	if (!n || strlen(n->name) >= sizeof(p->cwd))
 		return NULL;

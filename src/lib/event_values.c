@@ -510,7 +510,7 @@ const char *espy_event_error(const struct espy_event *e)
 
 const char *espy_event_fd_path(const struct espy_event *e, int fd)
 {
-	const struct espy_fd_name *n = e && e->task ? espy_state__fd(e->session->pipe.state, e->tid, fd, false) : NULL;
+	const struct espy_fd_name *n = e && e->task ? espy_state__fd(e->session->pipe.state, e->tid, fd) : NULL;
 
 	return n ? n->name : NULL;
 }

@@ -391,9 +391,9 @@ struct espy_resolver espy_state__resolver(struct espy_state *s)
 	return espy_resolve__resolver(&s->resolve);
 }
 
-const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, int fd, bool details)
+const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, int fd)
 {
-	return espy_resolve__fd(&s->resolve, tid, fd, details);
+	return espy_resolve__fd(&s->resolve, tid, fd, false);
 }
 
 const char *espy_state__comm(struct espy_state *s, uint32_t tid)

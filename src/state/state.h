@@ -91,11 +91,8 @@ void espy_state__detach(struct espy_state *s, struct espy_task *task);
 
 /* ---- descriptors and names. The state asks its lookups at once for what it does not know yet. */
 struct espy_fd_name;
-/*
- * Returns the file behind a descriptor; NULL: not known. fd: AT_FDCWD is the working directory. details: more than the
- * name, where there is more.
- */
-const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, int fd, bool details);
+/* Returns the name of the file behind a descriptor; NULL: not known. fd: AT_FDCWD is the working directory. */
+const struct espy_fd_name *espy_state__fd(struct espy_state *s, uint32_t tid, int fd);
 /* Returns the name of a task; NULL: not known. The name is valid until the next question. */
 const char *espy_state__comm(struct espy_state *s, uint32_t tid);
 /* Returns the effective user of a task as decimal digits (ESPY_FACT_UID), or the path of its cgroup in the tree of version 2 (ESPY_FACT_CGROUP). */

@@ -202,13 +202,16 @@ bool espy_elf__offset_of(const struct espy_elf *e, uint64_t vaddr, uint64_t *off
 	return false;
 }
 
-/* Returns a copy of a section, at most `max` bytes, with a NUL behind it that is not counted. NULL with errno set. */
-static void *section_bytes(const struct espy_elf *e, const struct espy_elf_section *s, size_t max)
+/*
+ * Returns a copy of a section, at most SYMBOLS_MAX bytes, with a NUL behind it that is not counted. NULL with errno
+ * set.
+ */
+static void *section_bytes(const struct espy_elf *e, const struct espy_elf_section *s)
 {
 	char *bytes;
 	int err;
 
-	if (s->type == SHT_NOBITS || s->size > max) {
+	if (s->type == SHT_NOBITS || s->size > SYMBOLS_MAX) {
 		errno = EFBIG;
 		return NULL;
 	}
@@ -312,8 +315,8 @@ static int each_symbol(const struct espy_elf *e, uint32_t table_type,
 		if (t->type != table_type || t->link >= e->section_cnt)
 			continue;
 		const struct espy_elf_section *str = &e->sections[t->link];
-		char *names = section_bytes(e, str, SYMBOLS_MAX);
-		Elf64_Sym *syms = names ? section_bytes(e, t, SYMBOLS_MAX) : NULL;
+		char *names = section_bytes(e, str);
+		Elf64_Sym *syms = names ? section_bytes(e, t) : NULL;
 
 		if (!syms) {
 			int err = -errno;

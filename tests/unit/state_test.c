@@ -120,7 +120,7 @@ static void name_fd(struct espy_state *s, uint32_t tgid, int fd, const char *nam
 
 static const char *fd_name(struct espy_state *s, uint32_t tid, int fd)
 {
-	const struct espy_fd_name *n = espy_state__fd(s, tid, fd, false);
+	const struct espy_fd_name *n = espy_state__fd(s, tid, fd);
 
 	return n ? n->name : NULL;
 }

@@ -106,12 +106,12 @@ static void put_shifted(struct espy_text *t, const struct espy_table *tab, uint6
 	}
 }
 
-static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t num, bool skip_sub, bool alone)
+static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t num)
 {
 	bool any = false, grouped = false;
 	const char *zero = NULL;
 	uint64_t shifted = shifted_bits(t->img, tab, num);
-	uint64_t left = put_names(t, tab, num & ~shifted, skip_sub, &any, &zero, &grouped);
+	uint64_t left = put_names(t, tab, num & ~shifted, false, &any, &zero, &grouped);
 
 	if (left && any && (!grouped || has_shifts(t->img, tab))) {
 		espy_buf__putc(t->b, '|');
@@ -124,7 +124,7 @@ static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, 
 	put_shifted(t, tab, shifted, &any);
 	if (left || shifted)
 		return;
-	if (!any && alone) {
+	if (!any) {
 		espy_buf__puts(t->b, zero ? zero : "0");
 	} else if (grouped && zero && !*zero) {
 		/* the groups are tables of their own, and the flags behind them show nothing for 0 */
@@ -267,14 +267,14 @@ static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_
 		put_flags_parts(t, tab, num);
 		t->xlat = saved;
 	} else if (t->xlat == ESPY_XLAT_ABBREV) {
-		put_flags_abbrev(t, tab, num, false, true);
+		put_flags_abbrev(t, tab, num);
 	} else if (has_shifts(t->img, tab)) {
 		espy_buf__hex(t->b, num);
 		if (t->xlat == ESPY_XLAT_RAW)
 			return;
 		t->xlat = ESPY_XLAT_ABBREV;
 		espy_text_comment(t);
-		put_flags_abbrev(t, tab, num, false, true);
+		put_flags_abbrev(t, tab, num);
 		espy_text_comment_end(t);
 		t->xlat = ESPY_XLAT_VERBOSE;
 	} else {
@@ -377,7 +377,7 @@ static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t
 			if (!m)
 				unknown = espy_image__str(t->img, sub->unknown);
 		} else if (sub && sub->kind == ESPY_TABLE_FLAGS) {
-			put_flags_abbrev(t, sub, x, false, true);
+			put_flags_abbrev(t, sub, x);
 		} else {
 			espy_buf__hex(t->b, x);
 		}
