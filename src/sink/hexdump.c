@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sink/hexdump.h"
 
+#include "base/num.h"
+
 /*
  * The description tells which way bytes went, and no name of a call: the program wrote the bytes that the call reads
  * before it, and read the bytes that espy captures after it.
@@ -24,34 +26,17 @@ static bool in_set(const struct espy_fd_set *s, int64_t fd)
 	return in != s->negated;
 }
 
-static void put_number(struct espy_buf *b, uint64_t n)
-{
-	char tmp[20];
-	size_t i = sizeof(tmp);
-
-	do
-		tmp[--i] = (char)('0' + n % 10);
-	while (n /= 10);
-	espy_buf__put(b, tmp + i, sizeof(tmp) - i);
-}
-
-static void put_hex(struct espy_buf *b, size_t n, unsigned digits)
-{
-	for (unsigned i = digits; i--;)
-		espy_buf__putc(b, "0123456789abcdef"[n >> (4 * i) & 15]);
-}
-
 /* Puts " | 00000  68 65 6c 6c 6f ...   hello            |": sixteen bytes a line, a wider gap after the eighth. */
 static void put_lines(struct espy_buf *b, const uint8_t *p, size_t n)
 {
 	for (size_t off = 0; off < n; off += 16) {
 		espy_buf__puts(b, " | ");
-		put_hex(b, off, off > 0xfffff ? 8 : 5);
+		espy_buf__hexdigits(b, off, off > 0xfffff ? 8 : 5);
 		espy_buf__putc(b, ' ');
 		for (size_t i = off; i < off + 16; i++) {
 			espy_buf__puts(b, i == off + 8 ? "  " : " ");
 			if (i < n)
-				put_hex(b, p[i], 2);
+				espy_buf__hexdigits(b, p[i], 2);
 			else
 				espy_buf__puts(b, "  ");
 		}
@@ -69,9 +54,9 @@ static void put_buffer(struct hexdump *d, const struct espy_token *k)
 		return;
 	if (d->depth) {
 		espy_buf__puts(d->b, " * ");
-		put_number(d->b, k->len);
+		espy_buf__dec(d->b, k->len);
 		espy_buf__puts(d->b, " bytes in buffer ");
-		put_number(d->b, d->buffer++);
+		espy_buf__dec(d->b, d->buffer++);
 		espy_buf__putc(d->b, '\n');
 	}
 	put_lines(d->b, k->bytes, k->len);
