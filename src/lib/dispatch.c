@@ -258,21 +258,14 @@ static void on_definition(struct espy_session *s)
 	s->run.bad_definitions = bad;
 }
 
-static void on_mark(struct espy_session *s, struct espy_task *task, const struct espy_rec_mark *mark)
+/* Gives the event of a mark or of a hit of a probe. def: the number of its definition. */
+static void on_mark(struct espy_session *s, unsigned type, struct espy_task *task, const struct espy_rec *rec,
+		    uint32_t def)
 {
 	struct espy_marks_seen *seen = espy_state__marks_seen(s->pipe.state);
-	struct espy_event e = make_event(s, ESPY_EVENT_MARK, task, &mark->rec);
+	struct espy_event e = make_event(s, type, task, rec);
 
-	e.mark = seen ? espy_marks_seen__event(seen, mark->def, mark->rec.time_ns) : NULL;
-	espy_session__event(s, &e);
-}
-
-static void on_probe(struct espy_session *s, struct espy_task *task, const struct espy_rec_probe *probe)
-{
-	struct espy_marks_seen *seen = espy_state__marks_seen(s->pipe.state);
-	struct espy_event e = make_event(s, ESPY_EVENT_PROBE, task, &probe->rec);
-
-	e.mark = seen ? espy_marks_seen__event(seen, probe->def, probe->rec.time_ns) : NULL;
+	e.mark = seen ? espy_marks_seen__event(seen, def, rec->time_ns) : NULL;
 	espy_session__event(s, &e);
 }
 
@@ -343,10 +336,10 @@ static const struct espy_call_view *on_task_record(struct espy_session *s, struc
 		espy_session__drop_task(s, task);
 		break;
 	case ESPY_REC_MARK:
-		on_mark(s, task, (const struct espy_rec_mark *)rec);
+		on_mark(s, ESPY_EVENT_MARK, task, rec, ((const struct espy_rec_mark *)rec)->def);
 		break;
 	case ESPY_REC_PROBE:
-		on_probe(s, task, (const struct espy_rec_probe *)rec);
+		on_mark(s, ESPY_EVENT_PROBE, task, rec, ((const struct espy_rec_probe *)rec)->def);
 		break;
 	default: /* a record without an event */
 		break;

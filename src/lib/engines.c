@@ -466,35 +466,33 @@ int espy_engine_set_filter(struct espy_engine *engine, const struct espy_filter 
 	return at_the_reader(engine->session, change_filter, &c);
 }
 
+struct stats_question {
+	const struct espy_engine *engine;
+	struct espy_engine_stats st;
+};
+
 static int get_stats(struct espy_session *s, void *arg)
 {
-	struct {
-		const struct espy_engine *engine;
-		struct espy_engine_stats *st;
-	} *a = arg;
-	const struct espy_engine *e = a->engine;
+	struct stats_question *q = arg;
+	const struct espy_engine *e = q->engine;
 
 	(void)s;
-	a->st->events = e->passed;
-	a->st->calls = e->sink && e->trace.path ? e->sink->calls : e->calls_passed;
-	a->st->error = e->sink ? -e->sink->error : 0;
+	q->st.events = e->passed;
+	q->st.calls = e->sink && e->trace.path ? e->sink->calls : e->calls_passed;
+	q->st.error = e->sink ? -e->sink->error : 0;
 	if (e->sink && e->sink->ops->written)
-		e->sink->ops->written(e->sink, &a->st->file_bytes, &a->st->records, &a->st->files);
+		e->sink->ops->written(e->sink, &q->st.file_bytes, &q->st.records, &q->st.files);
 	return 0;
 }
 
 int espy_engine_stats(struct espy_engine *engine, struct espy_engine_stats *stats)
 {
-	struct espy_engine_stats st = { .size = sizeof(st) };
-	struct {
-		const struct espy_engine *engine;
-		struct espy_engine_stats *st;
-	} a = { engine, &st };
+	struct stats_question q = { .engine = engine, .st.size = sizeof(q.st) };
 
 	if (!engine || !stats)
 		return -EINVAL;
-	at_the_reader(engine->session, get_stats, &a);
-	return espy_options__give(stats, &st, sizeof(st));
+	at_the_reader(engine->session, get_stats, &q);
+	return espy_options__give(stats, &q.st, sizeof(q.st));
 }
 
 void espy_session__close_engines(struct espy_session *s)

@@ -2,7 +2,6 @@
 /* The text of an event for a callback: the line of `espy trace`, with nothing in front of it. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include "lib/event_values.h"
 #include "lib/session_impl.h"
 
@@ -63,7 +62,6 @@ static bool put_line(struct espy_event_answers *a, const struct espy_event *e)
 int espy_event_text(const struct espy_event *e, char *text, size_t size)
 {
 	struct espy_event_answers *a;
-	size_t len;
 
 	if (!e || (!text && size))
 		return -EINVAL;
@@ -77,14 +75,7 @@ int espy_event_text(const struct espy_event *e, char *text, size_t size)
 		return -ENOENT;
 	if (a->line->buf.failed)
 		return -ENOMEM;
-	len = a->line->buf.len - 1; /* without its end */
-	if (size) {
-		const size_t n = len < size ? len : size - 1;
-
-		memcpy(text, a->line->buf.data, n);
-		text[n] = 0;
-	}
-	return (int)len;
+	return espy_give_text(text, size, a->line->buf.data, a->line->buf.len - 1); /* without its end */
 }
 
 void espy_session__free_answers(struct espy_event_answers *a)

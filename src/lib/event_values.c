@@ -296,8 +296,7 @@ int espy_event_number_at(const struct espy_event *e, const char *path, int64_t *
 	return 0;
 }
 
-/* Copies text as snprintf does. Returns its length, cut or not. */
-static int give_text(char *to, size_t size, const char *from, size_t len)
+int espy_give_text(char *to, size_t size, const char *from, size_t len)
 {
 	if (size) {
 		const size_t n = len < size ? len : size - 1;
@@ -315,7 +314,7 @@ int espy_event_string_at(const struct espy_event *e, const char *path, char *tex
 
 	if (err)
 		return err;
-	return v.kind == ESPY_KIND_STRING || v.kind == ESPY_KIND_BYTES ? give_text(text, size, v.bytes, v.length) : -EDOM;
+	return v.kind == ESPY_KIND_STRING || v.kind == ESPY_KIND_BYTES ? espy_give_text(text, size, v.bytes, v.length) : -EDOM;
 }
 
 /* ---- members */
@@ -486,7 +485,7 @@ int espy_event_value_text(const struct espy_event *e, const char *path, char *te
 	} else {
 		espy_text__value(&b, &o, e->image, f.tokens, MANNER, f.at);
 	}
-	n = b.failed ? -ENOMEM : give_text(text, size, b.data ? b.data : "", b.len);
+	n = b.failed ? -ENOMEM : espy_give_text(text, size, b.data ? b.data : "", b.len);
 	espy_buf__free(&b);
 	return n;
 }

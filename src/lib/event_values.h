@@ -18,5 +18,7 @@ struct espy_event_answers {
 struct espy_event_answers *espy_session__answers(struct espy_session *s);
 /* event_text.c. Frees them; NULL: does nothing. */
 void espy_session__free_answers(struct espy_event_answers *a);
+/* Copies text as snprintf does. Returns its length, cut or not. */
+int espy_give_text(char *to, size_t size, const char *from, size_t len);
 
 #endif

@@ -20,8 +20,6 @@
 #define LONGEST_ALWAYS_NS 10000000000ull
 #define ANSWER_MS 2000 /* an espy looks every 100 ms; a stopped one does not answer */
 
-static bool take_back(struct session_holds *h, pid_t task);
-
 struct espy_resume_socket {
 	struct espy_session *s;
 	int sock;
@@ -130,6 +128,42 @@ void espy_resume_socket__close(struct espy_resume_socket *h)
 	free(h);
 }
 
+/* Drops holds with no lease left, and finds the hold on a task. NULL: there is none. The caller has h->lock. */
+static struct session_hold *find_hold(struct session_holds *h, pid_t task)
+{
+	const uint64_t now = espy_now_ns();
+	struct session_hold *found = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->cnt; i++) {
+		if (h->v[i].until_ns <= now)
+			continue;
+		h->v[kept] = h->v[i];
+		if (h->v[kept].task == task)
+			found = &h->v[kept];
+		kept++;
+	}
+	h->cnt = kept;
+	return found;
+}
+
+/* Takes back a hold. Returns whether another one still holds the task. */
+static bool take_back(struct session_holds *h, pid_t task)
+{
+	struct session_hold *hold;
+	bool stays;
+
+	pthread_mutex_lock(&h->lock);
+	hold = task ? find_hold(h, task) : NULL;
+	stays = hold && --hold->holds;
+	if (!task)
+		h->cnt = 0;
+	else if (hold && !stays)
+		*hold = h->v[--h->cnt];
+	pthread_mutex_unlock(&h->lock);
+	return stays;
+}
+
 /* Takes back all holds of this session on a task. Returns whether the task goes on. */
 static bool resume_whole(struct espy_session *s, pid_t task)
 {
@@ -172,25 +206,6 @@ static const char *call_name(const struct espy_session *s, const struct espy_hel
 	const struct espy_image *img = t->abi < ESPY_ABI_CNT ? &s->pipe.images[t->abi] : NULL;
 
 	return img && t->nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[t->nr].name) : "";
-}
-
-/* Drops holds with no lease left, and finds the hold on a task. NULL: there is none. The caller has h->lock. */
-static struct session_hold *find_hold(struct session_holds *h, pid_t task)
-{
-	const uint64_t now = espy_now_ns();
-	struct session_hold *found = NULL;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < h->cnt; i++) {
-		if (h->v[i].until_ns <= now)
-			continue;
-		h->v[kept] = h->v[i];
-		if (h->v[kept].task == task)
-			found = &h->v[kept];
-		kept++;
-	}
-	h->cnt = kept;
-	return found;
 }
 
 static struct session_hold *add_hold(struct session_holds *h, pid_t task)
@@ -263,23 +278,6 @@ int espy_session_held(struct espy_session *s, espy_held_fn fn, void *ctx)
 			return n;
 	}
 	return cnt;
-}
-
-/* Takes back a hold. Returns whether another one still holds the task. */
-static bool take_back(struct session_holds *h, pid_t task)
-{
-	struct session_hold *hold;
-	bool stays;
-
-	pthread_mutex_lock(&h->lock);
-	hold = task ? find_hold(h, task) : NULL;
-	stays = hold && --hold->holds;
-	if (!task)
-		h->cnt = 0;
-	else if (hold && !stays)
-		*hold = h->v[--h->cnt];
-	pthread_mutex_unlock(&h->lock);
-	return stays;
 }
 
 int espy_resume(struct espy_session *s, pid_t task)

@@ -198,15 +198,10 @@ void espy_session_snapshot(struct espy_session *s)
 
 /* ---- the end */
 
-static void add_tallied(void *sink, const struct espy_tallied *t)
-{
-	espy_tally__add(sink, t);
-}
-
 static void add_counts(struct espy_session *s)
 {
 	if (s->tally_cnt) {
-		s->src_ops->tallies(s->src, add_tallied, s->counts_for->sink);
+		s->src_ops->tallies(s->src, espy_tally__add, s->counts_for->sink);
 		return;
 	}
 	struct espy_count *counts = calloc(ESPY_MAX_SYSCALLS, sizeof(*counts));

@@ -113,16 +113,14 @@ int espy_session__open_own_where(struct espy_session *s, struct espy_engine *e)
 	if (e->filter == s->first_filter) {
 		e->where = s->condition.where ? espy_session__where : NULL;
 		e->where_ctx = s;
-		return choose_tally(s, e);
+	} else if (e->filter->where_cnt) {
+		err = open_where(s, e->filter, &e->own_where, &calls);
+		if (err)
+			return err;
+		memcpy(e->calls, calls.bits, sizeof(e->calls));
+		e->where = own_where;
+		e->where_ctx = e;
 	}
-	if (!e->filter->where_cnt)
-		return choose_tally(s, e);
-	err = open_where(s, e->filter, &e->own_where, &calls);
-	if (err)
-		return err;
-	memcpy(e->calls, calls.bits, sizeof(e->calls));
-	e->where = own_where;
-	e->where_ctx = e;
 	return choose_tally(s, e);
 }
 

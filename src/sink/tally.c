@@ -324,7 +324,7 @@ static uint64_t *slot_of(struct espy_tally_one *t, uint32_t slot)
 	}
 }
 
-void espy_tally__add(struct espy_sink *sink, const struct espy_tallied *counted)
+void espy_tally__add(void *sink, const struct espy_tallied *counted)
 {
 	struct tally_sink *s = to_tally(sink);
 	struct espy_tally_one *t = &s->tallies[counted->tally];

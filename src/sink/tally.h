@@ -28,7 +28,7 @@ int espy_tally__choose(struct espy_sink *s, const struct espy_image *images, str
 size_t espy_tally__cnt(const struct espy_sink *s);
 bool espy_tally__lower(struct espy_sink *s, size_t i, bool chosen, struct espy_source_tally *out);
 /* Adds a count that a source has made. */
-void espy_tally__add(struct espy_sink *s, const struct espy_tallied *t);
+void espy_tally__add(void *sink, const struct espy_tallied *t);
 /* Forgets the image of an ABI, which is another one now. */
 void espy_tally__forget(struct espy_sink *s, enum espy_abi abi);
 /* Tells whether a tally asks for this name, whatever has it: "duration", "comm". */
