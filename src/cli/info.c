@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include "base/amount.h"
 #include "cli/message.h"
 #include "cli/options.h"
 
@@ -36,11 +37,6 @@ static void row(const char *name, const char *fmt, ...)
 	if (line)
 		fwrite(line, 1, len, stdout);
 	free(line);
-}
-
-static const char *s(uint64_t cnt)
-{
-	return cnt == 1 ? "" : "s";
 }
 
 /* Returns words as a shell would read them again, allocated. */
@@ -113,13 +109,14 @@ static void put_losses(const struct espy_trace_contents *c)
 
 	for (unsigned i = 0; i < ESPY_LOSS_REASONS; i++)
 		if (c->lost[i]) {
-			row("lost", "%" PRIu64 " event%s: %s", c->lost[i], s(c->lost[i]), espy_lost_text(i));
+			row("lost", "%" PRIu64 " event%s: %s", c->lost[i], espy_amount__s(c->lost[i]),
+			    espy_lost_text(i));
 			any = true;
 		}
 	if (!any)
 		row("lost", "nothing");
 	if (c->overwritten)
-		row("overwritten", "%" PRIu64 " older record%s: this is the newest part", c->overwritten, s(c->overwritten));
+		row("overwritten", "%" PRIu64 " older record%s: this is the newest part", c->overwritten, espy_amount__s(c->overwritten));
 }
 
 static void put_targets(const struct espy_trace_info *i)
@@ -134,7 +131,7 @@ static void put_targets(const struct espy_trace_info *i)
 static void print(const char *path, const struct espy_trace_info *i, const struct espy_trace_contents *c)
 {
 	row("trace", "%s (espy %s)", path, c->espy_version);
-	row("host", "%s, Linux %s %s, %u CPU%s", c->host, c->kernel, c->machine, c->cpus, s(c->cpus));
+	row("host", "%s, Linux %s %s, %u CPU%s", c->host, c->kernel, c->machine, c->cpus, espy_amount__s(c->cpus));
 	put_words("command", c->command, c->command_size);
 	put_targets(i);
 	put_words("selected", i->words, i->words_size);
@@ -146,11 +143,11 @@ static void print(const char *path, const struct espy_trace_info *i, const struc
 	row("signals", "%" PRIu64, c->signals);
 	row("marks", "%" PRIu64, c->marks);
 	row("tasks", "%" PRIu64, c->tasks);
-	row("size", "%" PRIu64 " record%s, %" PRIu64 " bytes in %u file%s", c->records, s(c->records), c->file_bytes, c->files,
-	    s(c->files));
+	row("size", "%" PRIu64 " record%s, %" PRIu64 " bytes in %u file%s", c->records, espy_amount__s(c->records), c->file_bytes,
+	    c->files, espy_amount__s(c->files));
 	put_losses(c);
 	if (c->pauses)
-		row("held", "%" PRIu64 " time%s, %.1f ms in all, %.1f ms at most", c->pauses, s(c->pauses), (double)c->paused_ns / 1e6,
+		row("held", "%" PRIu64 " time%s, %.1f ms in all, %.1f ms at most", c->pauses, espy_amount__s(c->pauses), (double)c->paused_ns / 1e6,
 		    (double)c->longest_pause_ns / 1e6);
 	else
 		row("held", "nobody");

@@ -30,12 +30,17 @@ struct search {
 	size_t place_cnt;
 };
 
-static void add_place(struct search *s, bool pipe, unsigned long id)
+static bool has_place(const struct search *s, bool pipe, unsigned long id)
 {
 	for (size_t i = 0; i < s->place_cnt; i++)
 		if (s->places[i].pipe == pipe && s->places[i].id == id)
-			return;
-	if (s->place_cnt < PLACES_MAX)
+			return true;
+	return false;
+}
+
+static void add_place(struct search *s, bool pipe, unsigned long id)
+{
+	if (!has_place(s, pipe, id) && s->place_cnt < PLACES_MAX)
 		s->places[s->place_cnt++] = (struct place){ pipe, id };
 }
 
@@ -70,24 +75,14 @@ static bool fd_info(pid_t pid, const char *fd, const char *name, int base, unsig
 }
 
 /* Tells whether the descriptor is the reading end of a place. */
-static bool reads(const struct search *s, pid_t pid, const char *fd, const char *link)
+static bool is_reader(struct search *s, pid_t pid, const char *fd, const char *link)
 {
 	unsigned long id, flags;
 
-	if (!strcmp(link, "/dev/ptmx") || !strcmp(link, "/dev/pts/ptmx")) {
-		if (!fd_info(pid, fd, "tty-index:", 10, &id))
-			return false;
-		for (size_t i = 0; i < s->place_cnt; i++)
-			if (!s->places[i].pipe && s->places[i].id == id)
-				return true;
-		return false;
-	}
-	if (sscanf(link, "pipe:[%lu]", &id) != 1)
-		return false;
-	for (size_t i = 0; i < s->place_cnt; i++)
-		if (s->places[i].pipe && s->places[i].id == id)
-			return fd_info(pid, fd, "flags:", 8, &flags) && (flags & O_ACCMODE) == O_RDONLY;
-	return false;
+	if (!strcmp(link, "/dev/ptmx") || !strcmp(link, "/dev/pts/ptmx"))
+		return fd_info(pid, fd, "tty-index:", 10, &id) && has_place(s, false, id);
+	return sscanf(link, "pipe:[%lu]", &id) == 1 && has_place(s, true, id) &&
+	       fd_info(pid, fd, "flags:", 8, &flags) && (flags & O_ACCMODE) == O_RDONLY;
 }
 
 /* Calls fn with each descriptor of the process and the target of its link, until fn returns true. Returns if it has. */
@@ -111,11 +106,6 @@ static bool each_fd(struct search *s, pid_t pid, bool (*fn)(struct search *, pid
 	if (d)
 		closedir(d);
 	return done;
-}
-
-static bool is_reader(struct search *s, pid_t pid, const char *fd, const char *link)
-{
-	return reads(s, pid, fd, link);
 }
 
 /* Adds the places that a reader writes to: any terminal, as tmux has several, and the pipe at descriptor 1. */

@@ -156,6 +156,11 @@ void espy_signals__end_with_reader(void);
 /* Restores the signals that a started command shall find. Async-signal-safe. */
 void espy_signals__restore(void);
 void espy_signals__session(struct espy_session *s);
+/*
+ * Ends espy, even while another thread sits in a system call that only SIGKILL ends. Returns if the signal does not
+ * kill.
+ */
+void espy_signals__die_of(int sig);
 int espy_signals__caught(void);
 /* Returns the signal that has stopped the session; 0: none. */
 int espy_signals__stopped(void);

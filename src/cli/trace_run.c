@@ -285,15 +285,10 @@ static int status_of(struct run *r, int err, int *killed_by)
 static int die_of(int sig)
 {
 	const struct rlimit none = { 0, 0 };
-	sigset_t set;
 
 	fflush(NULL);
 	setrlimit(RLIMIT_CORE, &none); /* the core file of the command, if there is one, shall stay */
-	signal(sig, SIG_DFL);
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	raise(sig);
+	espy_signals__die_of(sig);
 	return 128 + sig; /* signals that do not kill by default */
 }
 

@@ -113,8 +113,7 @@ static void on_wake(int sig)
 	(void)sig;
 }
 
-/* Ends espy, even while the reader sits in a system call that only SIGKILL ends. */
-static void die_of(int sig)
+void espy_signals__die_of(int sig)
 {
 	sigset_t set;
 
@@ -146,7 +145,7 @@ static void *wait_for_signals(void *arg)
 			pthread_kill(reader, WAKE);
 		if (sig > 0 && cnt >= 2) {
 			nanosleep(&grace, NULL);
-			die_of(sig);
+			espy_signals__die_of(sig);
 		}
 	}
 	return NULL;
