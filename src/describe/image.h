@@ -319,6 +319,12 @@ static inline const char *espy_image__str(const struct espy_image *img, uint32_t
 	return img->strings + off;
 }
 
+/* Returns the name of the call with this number; "": it has none. */
+static inline const char *espy_image__call_name(const struct espy_image *img, uint64_t nr)
+{
+	return nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[nr].name) : "";
+}
+
 /* Returns the struct type of that name (for records that are not calls: "siginfo"); ESPY_NONE: there is none. */
 uint32_t espy_image__find_type(const struct espy_image *img, const char *name);
 /* Returns the table of that name; ESPY_NONE: there is none. */

@@ -59,7 +59,7 @@ static uint64_t to_ref(struct espy_call_ref r)
 
 static const char *name_of(const struct espy_call_names *c)
 {
-	return c->nr < c->image->syscall_cnt ? espy_image__str(c->image, c->image->syscalls[c->nr].name) : "";
+	return espy_image__call_name(c->image, c->nr);
 }
 
 static const struct espy_call *call_of(const struct espy_call_names *c)

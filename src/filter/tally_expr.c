@@ -235,8 +235,7 @@ static void try_call(struct espy_tally_expr *x, unsigned abi, uint32_t nr, struc
 		     struct espy_syscall_set *wanted)
 {
 	const struct espy_call_names call = { .image = &x->images[abi], .nr = nr };
-	const char *name =
-		nr < call.image->syscall_cnt ? espy_image__str(call.image, call.image->syscalls[nr].name) : "";
+	const char *name = espy_image__call_name(call.image, nr);
 	char why[sizeof(s->why)] = "";
 	const int err = bind_call(x, abi, nr, why, sizeof(why));
 

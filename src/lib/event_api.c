@@ -30,11 +30,9 @@ pid_t espy_event_process(const struct espy_event *e)
 
 const char *espy_event_name(const struct espy_event *e)
 {
-	const struct espy_call_view *v = e ? e->call : NULL;
+	const char *name = e && e->call ? espy_image__call_name(e->call->image, e->call->nr) : "";
 
-	if (!v || v->nr >= v->image->syscall_cnt || !v->image->syscalls[v->nr].name)
-		return NULL;
-	return espy_image__str(v->image, v->image->syscalls[v->nr].name);
+	return *name ? name : NULL;
 }
 
 int espy_event_number(const struct espy_event *e)

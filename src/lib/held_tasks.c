@@ -201,13 +201,6 @@ void espy_resume_socket__serve(struct espy_resume_socket *h)
 
 /* ---- for the library's user */
 
-static const char *call_name(const struct espy_session *s, const struct espy_held_task *t)
-{
-	const struct espy_image *img = t->abi < ESPY_ABI_CNT ? &s->pipe.images[t->abi] : NULL;
-
-	return img && t->nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[t->nr].name) : "";
-}
-
 static struct session_hold *add_hold(struct session_holds *h, pid_t task)
 {
 	if (!espy_array__grow(h->v, h->cnt, h->room))
@@ -268,7 +261,9 @@ int espy_session_held(struct espy_session *s, espy_held_fn fn, void *ctx)
 		const struct espy_held h = {
 			.task = (pid_t)held[i].tid,
 			.process = (pid_t)held[i].tgid,
-			.call = call_name(s, &held[i]),
+			.call = held[i].abi < ESPY_ABI_CNT
+					? espy_image__call_name(&s->pipe.images[held[i].abi], held[i].nr)
+					: "",
 			.since_ns = held[i].since_ns,
 			.holds = holds_of(s, (pid_t)held[i].tid),
 		};

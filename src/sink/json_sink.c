@@ -150,11 +150,10 @@ static unsigned json_manners(struct espy_sink *sink, const struct espy_event *e)
 static void put_call(struct json_sink *s, const struct espy_event *e)
 {
 	const struct espy_call_view *v = e->call;
-	const char *name = v->nr < v->image->syscall_cnt ? espy_image__str(v->image, v->image->syscalls[v->nr].name) : "";
 	struct espy_json *j = &s->json;
 
 	espy_json__key(j, "name");
-	espy_json__str_or_null(j, name);
+	espy_json__str_or_null(j, espy_image__call_name(v->image, v->nr));
 	espy_json__key_u64(j, "nr", v->nr);
 	espy_buf__puts(j->b, ",\"abi\":\"");
 	espy_buf__puts(j->b, espy_abis[v->image->abi].name);

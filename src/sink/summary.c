@@ -86,7 +86,7 @@ static struct row *find_row(struct espy_summary_table *t, const struct espy_imag
 	if (!espy_array__grow(a->rows, a->cnt, a->cap))
 		return NULL;
 	struct row *r = &a->rows[a->cnt++];
-	const char *name = nr < img->syscall_cnt ? espy_image__str(img, img->syscalls[nr].name) : "";
+	const char *name = espy_image__call_name(img, nr);
 	*r = (struct row){ .nr = nr, .name = name[0] ? strndup(name, NAME_MAX) : NULL, .c.min_ns = UINT64_MAX };
 	if (nr < ESPY_MAX_SYSCALLS)
 		a->index[nr] = (uint32_t)a->cnt;

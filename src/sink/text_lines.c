@@ -173,8 +173,10 @@ uint64_t espy_lines__call_time(const struct espy_call_view *v)
 
 static const char *call_name(const struct espy_call_view *v, char tmp[24])
 {
-	if (v->nr < v->image->syscall_cnt && v->image->syscalls[v->nr].name)
-		return espy_image__str(v->image, v->image->syscalls[v->nr].name);
+	const char *name = espy_image__call_name(v->image, v->nr);
+
+	if (*name)
+		return name;
 	snprintf(tmp, 24, "syscall_0x%x", v->nr);
 	return tmp;
 }

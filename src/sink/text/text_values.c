@@ -281,7 +281,7 @@ static void put_clock_ticks(struct espy_text *t, uint64_t x)
 static void put_syscall_nr(struct espy_text *t, const struct espy_token *v)
 {
 	uint64_t nr = espy_token__unsigned(v);
-	const char *name = nr < t->img->syscall_cnt ? espy_image__str(t->img, t->img->syscalls[nr].name) : "";
+	const char *name = espy_image__call_name(t->img, nr);
 
 	if (!*name || t->xlat != ESPY_XLAT_ABBREV)
 		put_number(t, v);
