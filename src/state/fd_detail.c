@@ -46,7 +46,7 @@ static bool put_socket(struct espy_buf *b, const char *name, const char *path, u
 		return false;
 	struct espy_fact_socket s;
 
-	espy_socket_ask(&s, proto, ino, tid);
+	espy_socket_ask(tid, ino, proto, &s);
 	return espy_socket_text(b, &s);
 }
 

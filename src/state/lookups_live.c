@@ -43,11 +43,6 @@ static bool ask_fd_detail(uint32_t tid, int fd, const char *name, struct espy_bu
 	return espy_fd_detail(to, name, path, tid);
 }
 
-static bool ask_socket(uint32_t tid, unsigned long ino, const char *proto, struct espy_fact_socket *to)
-{
-	return espy_socket_ask(to, proto, ino, tid);
-}
-
 static bool ask_netlink(uint32_t tid, int fd, const char *name, unsigned *proto)
 {
 	char link[64];
@@ -169,7 +164,7 @@ static void ask_each_fd(uint32_t tgid, bool ours, void (*begin)(void *ctx),
 const struct espy_lookups espy_lookups_live = {
 	.fd_link = ask_fd_link,
 	.fd_detail = ask_fd_detail,
-	.socket = ask_socket,
+	.socket = espy_socket_ask,
 	.netlink = ask_netlink,
 	.comm = ask_comm,
 	.uid = ask_uid,

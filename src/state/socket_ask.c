@@ -197,7 +197,7 @@ bool espy_netlink_proto(const char *name, uint32_t tid, int fd, unsigned *proto)
 	return espy_socket_inode(name, &ino) && (find_netlink(tid, ino, proto, &port) || ask_copy(tid, fd, proto));
 }
 
-bool espy_socket_ask(struct espy_fact_socket *s, const char *proto, unsigned long ino, uint32_t tid)
+bool espy_socket_ask(uint32_t tid, unsigned long ino, const char *proto, struct espy_fact_socket *s)
 {
 	unsigned number;
 

@@ -12,7 +12,7 @@
  * task in the network namespace of the socket. Returns false if the socket is gone, not bound, or of another family.
  * *s then makes a text in which the inode stands for the socket.
  */
-bool espy_socket_ask(struct espy_fact_socket *s, const char *proto, unsigned long ino, uint32_t tid);
+bool espy_socket_ask(uint32_t tid, unsigned long ino, const char *proto, struct espy_fact_socket *s);
 
 /* Reads the inode in "socket:[INODE]"; false: another name. */
 bool espy_socket_inode(const char *name, unsigned long *ino);
