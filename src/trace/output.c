@@ -74,15 +74,10 @@ static int walk_set(const char *path, int (*each)(const char *path, uint32_t num
 	return err;
 }
 
+/* Refuses a set if a file of an older one of that name is there. */
 static int refuse(const char *path, uint32_t number)
 {
 	return -EEXIST;
-}
-
-/* Looks for files of an older set of that name. -EEXIST: there is one. */
-static int old_set(const char *path)
-{
-	return walk_set(path, refuse);
 }
 
 /* Removes a file of an old set: a trace, but not number 0, which is new. Other files of such a name stay. */
@@ -94,11 +89,6 @@ static int remove_one(const char *path, uint32_t number)
 		unlink(name);
 	free(name);
 	return 0;
-}
-
-static void remove_old_set(const char *path)
-{
-	walk_set(path, remove_one);
 }
 
 /* Creates the file under another name until its beginning is written: a failure leaves the old file as it is. */
@@ -156,7 +146,7 @@ int espy_output__open(struct espy_output *o, const char *path, bool force, bool 
 	if (!o->path)
 		return -ENOMEM;
 	o->rotates = rotates;
-	err = rotates && !force ? old_set(path) : 0;
+	err = rotates && !force ? walk_set(path, refuse) : 0;
 	if (!err) {
 		char *name = rotates ? name_in_set(path, 0) : o->path;
 
@@ -176,7 +166,7 @@ int espy_output__keep(struct espy_output *o)
 		return -errno;
 	/* The older set of that name was refused, or it shall go. */
 	if (o->rotates && !o->number)
-		remove_old_set(o->path);
+		walk_set(o->path, remove_one);
 	free(o->made);
 	free(o->name);
 	o->made = o->name = NULL;
