@@ -2,38 +2,12 @@
 /* Parses the language of -m (marks.h): a word of the command line to rules, or to a message with the place. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "filter/lower_agent.h"
 #include "filter/marks_select.h"
+#include "filter/probe_select.h"
 #include "record/mark_format.h"
-
-struct parser {
-	const char *text, *at;
-	char *why;
-	size_t why_sz;
-	const char *bad; /* the place of the mistake */
-};
-
-static int expected(struct parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int expected(struct parser *p, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(p->why, p->why_sz, fmt, ap);
-	va_end(ap);
-	if (!p->bad)
-		p->bad = p->at;
-	return -EINVAL;
-}
-
-static void skip_blanks(struct parser *p)
-{
-	p->at += strspn(p->at, " \t\n");
-}
 
 static bool is_pattern_char(char c)
 {
@@ -41,7 +15,7 @@ static bool is_pattern_char(char c)
 }
 
 /* Parses one pattern into `out`. */
-static int parse_pattern(struct parser *p, char out[ESPY_AGENT_PATTERN_MAX])
+static int parse_pattern(struct espy_rule_parser *p, char out[ESPY_AGENT_PATTERN_MAX])
 {
 	const char *start = p->at;
 	size_t len, colons = 0;
@@ -50,14 +24,15 @@ static int parse_pattern(struct parser *p, char out[ESPY_AGENT_PATTERN_MAX])
 		colons += *p->at++ == ':';
 	len = (size_t)(p->at - start);
 	if (!len)
-		return expected(p, "the name of a mark is expected (app:req_done, app:*)");
+		return espy_rule_parser__expected(p, "the name of a mark is expected (app:req_done, app:*)");
 	if (len >= ESPY_AGENT_PATTERN_MAX) {
 		p->bad = start;
-		return expected(p, "a name is at most %u characters long", ESPY_AGENT_PATTERN_MAX - 1);
+		return espy_rule_parser__expected(p, "a name is at most %u characters long",
+						  ESPY_AGENT_PATTERN_MAX - 1);
 	}
 	if (colons > 1 || start[0] == ':' || start[len - 1] == ':') {
 		p->bad = strchr(start, ':');
-		return expected(p, "SUBSYSTEM:NAME is expected, with one colon");
+		return espy_rule_parser__expected(p, "SUBSYSTEM:NAME is expected, with one colon");
 	}
 	memcpy(out, start, len);
 	out[len] = 0;
@@ -65,46 +40,47 @@ static int parse_pattern(struct parser *p, char out[ESPY_AGENT_PATTERN_MAX])
 }
 
 /* Steps over a word at the cursor. Returns false if another one stands there. */
-static bool eat_word(struct parser *p, const char *word)
+static bool eat_word(struct espy_rule_parser *p, const char *word)
 {
 	const size_t len = strlen(word);
 
 	if (strncmp(p->at, word, len) || isalnum((unsigned char)p->at[len]) || p->at[len] == '_')
 		return false;
 	p->at += len;
-	skip_blanks(p);
+	espy_rule_parser__skip_blanks(p);
 	return true;
 }
 
 /* Parses "(str arg0, str arg2)" behind a pattern to bits in *strings. */
-static int parse_strings(struct parser *p, uint32_t *strings)
+static int parse_strings(struct espy_rule_parser *p, uint32_t *strings)
 {
 	*strings = 0;
-	skip_blanks(p);
+	espy_rule_parser__skip_blanks(p);
 	if (*p->at != '(')
 		return 0;
 	do {
 		p->at++;
-		skip_blanks(p);
+		espy_rule_parser__skip_blanks(p);
 		if (!eat_word(p, "str"))
-			return expected(p, "'str' and an argument are expected: (str arg0)");
+			return espy_rule_parser__expected(p, "'str' and an argument are expected: (str arg0)");
 		const size_t len = strcspn(p->at, " \t\n,)");
 		const int arg = espy_mark_arg_number(p->at, len, ESPY_MARK_MAX_ARGS);
 
 		if (arg < 0)
-			return expected(p, "an argument by its number is expected: arg0 to arg%u", ESPY_MARK_MAX_ARGS - 1);
+			return espy_rule_parser__expected(p, "an argument by its number is expected: arg0 to arg%u",
+							  ESPY_MARK_MAX_ARGS - 1);
 		*strings |= 1u << arg;
 		p->at += len;
-		skip_blanks(p);
+		espy_rule_parser__skip_blanks(p);
 	} while (*p->at == ',');
 	if (*p->at != ')')
-		return expected(p, "',' or ')' is expected");
+		return espy_rule_parser__expected(p, "',' or ')' is expected");
 	p->at++;
 	return 0;
 }
 
 /* Parses the condition behind `if`. */
-static int parse_condition(struct parser *p, struct espy_mark_rule *rule)
+static int parse_condition(struct espy_rule_parser *p, struct espy_mark_rule *rule)
 {
 	struct espy_condition *c = malloc(sizeof(*c));
 	struct espy_condition_error e;
@@ -118,7 +94,7 @@ static int parse_condition(struct parser *p, struct espy_mark_rule *rule)
 	if (err != -EINVAL)
 		return err;
 	p->at += e.at;
-	return expected(p, "%s", e.text);
+	return espy_rule_parser__expected(p, "%s", e.text);
 }
 
 struct pattern {
@@ -156,16 +132,17 @@ static int add_rules(struct espy_mark_rules *r, const struct espy_mark_rule *rul
 
 int espy_marks_select__add(struct espy_mark_rules *r, const char *text, size_t *at, char *why, size_t why_sz)
 {
-	struct parser p = { .text = text, .at = text, .why = why, .why_sz = why_sz };
+	struct espy_rule_parser p = { .at = text, .why = why, .why_sz = why_sz };
 	struct pattern patterns[ESPY_AGENT_RULES];
 	struct espy_mark_rule rule = { 0 };
 	size_t cnt = 0;
 	int err = 0;
 
 	for (;;) {
-		skip_blanks(&p);
+		espy_rule_parser__skip_blanks(&p);
 		if (r->cnt + cnt >= ESPY_AGENT_RULES) {
-			err = expected(&p, "at most %u names of marks can be given", ESPY_AGENT_RULES);
+			err = espy_rule_parser__expected(&p, "at most %u names of marks can be given",
+							 ESPY_AGENT_RULES);
 			break;
 		}
 		err = parse_pattern(&p, patterns[cnt].name);
@@ -173,14 +150,14 @@ int espy_marks_select__add(struct espy_mark_rules *r, const char *text, size_t *
 		if (err)
 			break;
 		cnt++;
-		skip_blanks(&p);
+		espy_rule_parser__skip_blanks(&p);
 		if (*p.at != ',')
 			break;
 		p.at++;
 	}
 	if (!err && *p.at) {
 		if (strncmp(p.at, "if", 2) || !isspace((unsigned char)p.at[2])) {
-			err = expected(&p, "',', 'if' or the end is expected");
+			err = espy_rule_parser__expected(&p, "',', 'if' or the end is expected");
 		} else {
 			p.at += 2;
 			err = parse_condition(&p, &rule);

@@ -34,37 +34,37 @@ static size_t word_len(const char *at)
 	return n;
 }
 
-int espy_probe_parser__number(struct espy_probe_parser *p, uint64_t *out)
+int espy_rule_parser__number(struct espy_rule_parser *p, uint64_t *out)
 {
 	char *end;
 
 	if (!isdigit((unsigned char)*p->at))
-		return espy_probe_parser__expected(p, "a number is expected");
+		return espy_rule_parser__expected(p, "a number is expected");
 	errno = 0;
 	*out = strtoull(p->at, &end, 0);
 	if (errno || isalnum((unsigned char)*end))
-		return espy_probe_parser__expected(p, "this is no number of 64 bits");
+		return espy_rule_parser__expected(p, "this is no number of 64 bits");
 	p->at = end;
 	return 0;
 }
 
-static int add_step(struct espy_probe_parser *p, struct espy_probe_fetch *f, int64_t offset)
+static int add_step(struct espy_rule_parser *p, struct espy_probe_fetch *f, int64_t offset)
 {
 	if (f->way_cnt == ESPY_PROBE_WAY_MAX)
-		return espy_probe_parser__expected(p, "at most %u pointers can be followed", ESPY_PROBE_WAY_MAX);
+		return espy_rule_parser__expected(p, "at most %u pointers can be followed", ESPY_PROBE_WAY_MAX);
 	if (offset != (int32_t)offset)
-		return espy_probe_parser__expected(p, "the offset is too large");
+		return espy_rule_parser__expected(p, "the offset is too large");
 	f->way[f->way_cnt++] = (int32_t)offset;
 	return 0;
 }
 
-static int parse_register(struct espy_probe_parser *p, struct espy_probe_fetch *f)
+static int parse_register(struct espy_rule_parser *p, struct espy_probe_fetch *f)
 {
 	const size_t len = word_len(++p->at);
 	struct espy_reg_part part;
 
 	if (!espy_arch__probe_register(p->at, len, &part))
-		return espy_probe_parser__expected(p, "there is no register '%.*s'; there are " ESPY_REG_NAMES, (int)len, p->at);
+		return espy_rule_parser__expected(p, "there is no register '%.*s'; there are " ESPY_REG_NAMES, (int)len, p->at);
 	f->src = ESPY_PROBE_REG;
 	f->reg = part.reg;
 	f->size = part.size;
@@ -73,7 +73,7 @@ static int parse_register(struct espy_probe_parser *p, struct espy_probe_fetch *
 }
 
 /* Parses the number behind a word: $arg3, $stack2. Returns false if there is none. */
-static bool parse_index(struct espy_probe_parser *p, const char *word, uint64_t *index)
+static bool parse_index(struct espy_rule_parser *p, const char *word, uint64_t *index)
 {
 	const size_t len = strlen(word), all = word_len(p->at);
 
@@ -84,20 +84,20 @@ static bool parse_index(struct espy_probe_parser *p, const char *word, uint64_t 
 	return true;
 }
 
-static int parse_function_arg(struct espy_probe_parser *p, struct espy_probe_fetch *f, uint64_t index)
+static int parse_function_arg(struct espy_rule_parser *p, struct espy_probe_fetch *f, uint64_t index)
 {
 	static const uint8_t regs[ESPY_PROBE_SAVED] = ESPY_REG_ARGS;
 
 	if (!index || index > ESPY_PROBE_SAVED)
-		return espy_probe_parser__expected(p, "the arguments in registers are $arg1 to $arg%u", ESPY_PROBE_SAVED);
+		return espy_rule_parser__expected(p, "the arguments in registers are $arg1 to $arg%u", ESPY_PROBE_SAVED);
 	if (!p->rule->returns && p->rule->where == ESPY_PROBE_AT_SYMBOL && p->rule->offset)
-		return espy_probe_parser__expected(p, "arguments are known where a function begins or returns: name a register here");
+		return espy_rule_parser__expected(p, "arguments are known where a function begins or returns: name a register here");
 	f->src = p->rule->returns ? ESPY_PROBE_ENTRY_ARG : ESPY_PROBE_REG;
 	f->reg = p->rule->returns ? (uint8_t)(index - 1) : regs[index - 1];
 	return 0;
 }
 
-static int parse_variable(struct espy_probe_parser *p, struct espy_probe_fetch *f)
+static int parse_variable(struct espy_rule_parser *p, struct espy_probe_fetch *f)
 {
 	const char *begin = p->at++;
 	const size_t len = word_len(p->at);
@@ -107,7 +107,7 @@ static int parse_variable(struct espy_probe_parser *p, struct espy_probe_fetch *
 	if (espy_is_word(p->at, len, "retval")) {
 		if (!p->rule->returns) {
 			p->bad = begin;
-			return espy_probe_parser__expected(p, "$retval is there only where a function returns: FILE:SYMBOL%%return");
+			return espy_rule_parser__expected(p, "$retval is there only where a function returns: FILE:SYMBOL%%return");
 		}
 		f->reg = ESPY_REG_RESULT;
 	} else if (espy_is_word(p->at, len, "stack")) {
@@ -122,13 +122,13 @@ static int parse_variable(struct espy_probe_parser *p, struct espy_probe_fetch *
 		return parse_function_arg(p, f, index);
 	} else {
 		p->bad = begin;
-		return espy_probe_parser__expected(p, "there are $retval, $argN, $stack, $stackN and $comm");
+		return espy_rule_parser__expected(p, "there are $retval, $argN, $stack, $stackN and $comm");
 	}
 	p->at += len;
 	return 0;
 }
 
-static int parse_fetch(struct espy_probe_parser *p, struct espy_probe_fetch *f)
+static int parse_fetch(struct espy_rule_parser *p, struct espy_probe_fetch *f)
 {
 	int64_t offsets[ESPY_PROBE_WAY_MAX];
 	unsigned depth = 0;
@@ -140,13 +140,13 @@ static int parse_fetch(struct espy_probe_parser *p, struct espy_probe_fetch *f)
 		const bool minus = *p->at++ == '-';
 
 		p->at += *p->at == 'u';
-		err = espy_probe_parser__number(p, &number);
+		err = espy_rule_parser__number(p, &number);
 		if (!err && (*p->at++ != '(' || number > INT32_MAX)) {
 			p->at--;
-			return espy_probe_parser__expected(p, "OFFSET(FETCH) is expected");
+			return espy_rule_parser__expected(p, "OFFSET(FETCH) is expected");
 		}
 		if (!err && depth == ESPY_PROBE_WAY_MAX)
-			return espy_probe_parser__expected(p, "at most %u pointers can be followed", ESPY_PROBE_WAY_MAX);
+			return espy_rule_parser__expected(p, "at most %u pointers can be followed", ESPY_PROBE_WAY_MAX);
 		if (!err)
 			offsets[depth++] = minus ? -(int64_t)number : (int64_t)number;
 	}
@@ -163,22 +163,22 @@ static int parse_fetch(struct espy_probe_parser *p, struct espy_probe_fetch *f)
 	case '\\': {
 		const bool memory = *p->at++ == '@';
 
-		err = espy_probe_parser__number(p, &number);
+		err = espy_rule_parser__number(p, &number);
 		f->value = err ? 0 : number;
 		if (!err && memory)
 			err = add_step(p, f, 0);
 		break;
 	}
 	default:
-		return espy_probe_parser__expected(p, "%%REGISTER, $VARIABLE, @ADDRESS, \\NUMBER or +OFFSET(...) is expected");
+		return espy_rule_parser__expected(p, "%%REGISTER, $VARIABLE, @ADDRESS, \\NUMBER or +OFFSET(...) is expected");
 	}
 	while (!err && depth--) {
 		if (*p->at++ != ')') {
 			p->at--;
-			return espy_probe_parser__expected(p, "')' is expected");
+			return espy_rule_parser__expected(p, "')' is expected");
 		}
 		if (f->src == ESPY_PROBE_COMM)
-			return espy_probe_parser__expected(p, "$comm is no address");
+			return espy_rule_parser__expected(p, "$comm is no address");
 		f->size = 8;
 		err = add_step(p, f, offsets[depth]);
 	}
@@ -186,34 +186,34 @@ static int parse_fetch(struct espy_probe_parser *p, struct espy_probe_fetch *f)
 }
 
 /* Parses the length in the brackets of bytes[...]. */
-static int parse_length(struct espy_probe_parser *p, struct espy_probe_fetch *f)
+static int parse_length(struct espy_rule_parser *p, struct espy_probe_fetch *f)
 {
 	uint64_t number;
 	int err;
 
 	if (*p->at++ != '[') {
 		p->at--;
-		return espy_probe_parser__expected(p, "bytes[NUMBER] or bytes[%%REGISTER] is expected");
+		return espy_rule_parser__expected(p, "bytes[NUMBER] or bytes[%%REGISTER] is expected");
 	}
 	if (isdigit((unsigned char)*p->at)) {
-		err = espy_probe_parser__number(p, &number);
+		err = espy_rule_parser__number(p, &number);
 		if (!err && (!number || number > ESPY_PROBE_STRING_MAX))
-			return espy_probe_parser__expected(p, "1 to %u bytes can be fetched", ESPY_PROBE_STRING_MAX);
+			return espy_rule_parser__expected(p, "1 to %u bytes can be fetched", ESPY_PROBE_STRING_MAX);
 		f->max = (uint32_t)number;
 	} else {
 		if (p->length_cnt == ESPY_MARK_MAX_ARGS)
-			return espy_probe_parser__expected(p, "there are too many arguments");
+			return espy_rule_parser__expected(p, "there are too many arguments");
 		err = parse_fetch(p, &p->lengths[p->length_cnt]);
 		f->len_arg = (uint8_t)p->length_cnt++; /* for now: among the lengths */
 	}
 	if (!err && *p->at++ != ']') {
 		p->at--;
-		return espy_probe_parser__expected(p, "']' is expected");
+		return espy_rule_parser__expected(p, "']' is expected");
 	}
 	return err;
 }
 
-static int parse_type(struct espy_probe_parser *p, struct espy_probe_fetch *f, char *letter)
+static int parse_type(struct espy_rule_parser *p, struct espy_probe_fetch *f, char *letter)
 {
 	const size_t len = word_len(p->at);
 
@@ -221,7 +221,7 @@ static int parse_type(struct espy_probe_parser *p, struct espy_probe_fetch *f, c
 		if (!espy_is_word(p->at, len, types[i].name))
 			continue;
 		if (f->src == ESPY_PROBE_COMM && types[i].what != ESPY_PROBE_STRING)
-			return espy_probe_parser__expected(p, "$comm is a string");
+			return espy_rule_parser__expected(p, "$comm is a string");
 		p->at += len;
 		f->what = types[i].what;
 		f->is_signed = types[i].is_signed;
@@ -231,12 +231,12 @@ static int parse_type(struct espy_probe_parser *p, struct espy_probe_fetch *f, c
 		*letter = types[i].letter;
 		return f->what == ESPY_PROBE_BYTES ? parse_length(p, f) : 0;
 	}
-	return espy_probe_parser__expected(p, "there is no type '%.*s'; there are u8-u64, s8-s64, x8-x64, u, d, x, p, char, string, bytes[N]",
+	return espy_rule_parser__expected(p, "there is no type '%.*s'; there are u8-u64, s8-s64, x8-x64, u, d, x, p, char, string, bytes[N]",
 					   (int)len, p->at);
 }
 
 /* Parses `name=` in front of the fetch. */
-static int parse_name(struct espy_probe_parser *p, struct espy_probe_arg *arg)
+static int parse_name(struct espy_rule_parser *p, struct espy_probe_arg *arg)
 {
 	const size_t len = word_len(p->at);
 
@@ -246,12 +246,12 @@ static int parse_name(struct espy_probe_parser *p, struct espy_probe_arg *arg)
 	}
 	if (!len) {
 		if (p->rule->result || !p->rule->returns)
-			return espy_probe_parser__expected(p, "%s", p->rule->result ? "there is a result already" :
+			return espy_rule_parser__expected(p, "%s", p->rule->result ? "there is a result already" :
 									"only where a function returns is there a result: FILE:SYMBOL%return");
 		p->rule->result = (uint8_t)(p->rule->plan.arg_cnt + 1);
 		strcpy(arg->name, "retval");
 	} else if (len >= sizeof(arg->name) || isdigit((unsigned char)*p->at)) {
-		return espy_probe_parser__expected(p, "a name begins with a letter and has at most %zu characters", sizeof(arg->name) - 1);
+		return espy_rule_parser__expected(p, "a name begins with a letter and has at most %zu characters", sizeof(arg->name) - 1);
 	} else {
 		memcpy(arg->name, p->at, len);
 	}
@@ -259,7 +259,7 @@ static int parse_name(struct espy_probe_parser *p, struct espy_probe_arg *arg)
 	return 0;
 }
 
-int espy_probe_parser__arg(struct espy_probe_parser *p)
+int espy_rule_parser__arg(struct espy_rule_parser *p)
 {
 	struct espy_probe_plan *plan = &p->rule->plan;
 	struct espy_probe_arg *arg = &p->rule->args[plan->arg_cnt];
@@ -267,7 +267,7 @@ int espy_probe_parser__arg(struct espy_probe_parser *p)
 	int err;
 
 	if (plan->arg_cnt == ESPY_MARK_MAX_ARGS)
-		return espy_probe_parser__expected(p, "a probe has at most %u arguments", ESPY_MARK_MAX_ARGS);
+		return espy_rule_parser__expected(p, "a probe has at most %u arguments", ESPY_MARK_MAX_ARGS);
 	err = parse_name(p, arg);
 	err = err ? err : parse_fetch(p, f);
 	arg->letter = f->what == ESPY_PROBE_STRING ? 's' : 'x';

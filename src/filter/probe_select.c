@@ -7,11 +7,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define RULES_MAX 1024u
 
-int espy_probe_parser__expected(struct espy_probe_parser *p, const char *fmt, ...)
+int espy_rule_parser__expected(struct espy_rule_parser *p, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -23,18 +22,13 @@ int espy_probe_parser__expected(struct espy_probe_parser *p, const char *fmt, ..
 	return -EINVAL;
 }
 
-static void skip_blanks(struct espy_probe_parser *p)
-{
-	p->at += strspn(p->at, " \t\n");
-}
-
 static int keep(char **to, const char *from, size_t len)
 {
 	*to = strndup(from, len);
 	return *to ? 0 : -ENOMEM;
 }
 
-static bool skip_word(struct espy_probe_parser *p, const char *word)
+static bool skip_word(struct espy_rule_parser *p, const char *word)
 {
 	const size_t len = strlen(word);
 
@@ -50,16 +44,16 @@ static size_t symbol_len(const char *at)
 	return strcspn(at, " \t\n+%(,@");
 }
 
-static int parse_plus(struct espy_probe_parser *p)
+static int parse_plus(struct espy_rule_parser *p)
 {
 	if (*p->at != '+')
 		return 0;
 	p->at++;
-	return espy_probe_parser__number(p, &p->rule->offset);
+	return espy_rule_parser__number(p, &p->rule->offset);
 }
 
 /* Parses SYMBOL[+OFFSET], OFFSET or an address; and %return. */
-static int parse_place(struct espy_probe_parser *p)
+static int parse_place(struct espy_rule_parser *p)
 {
 	struct espy_probe_rule *r = p->rule;
 	const char *begin = p->at;
@@ -67,12 +61,12 @@ static int parse_place(struct espy_probe_parser *p)
 
 	if (isdigit((unsigned char)*p->at)) {
 		r->where = r->pid ? ESPY_PROBE_AT_ADDRESS : ESPY_PROBE_AT_OFFSET;
-		err = espy_probe_parser__number(p, &r->offset);
+		err = espy_rule_parser__number(p, &r->offset);
 	} else {
 		const size_t len = symbol_len(p->at);
 
 		if (!len || r->pid)
-			return espy_probe_parser__expected(p, r->pid ? "an address is expected: pid N:0xADDRESS" :
+			return espy_rule_parser__expected(p, r->pid ? "an address is expected: pid N:0xADDRESS" :
 								       "the name of a function, or 0xOFFSET is expected");
 		err = keep(&r->symbol, p->at, len);
 		p->at += len;
@@ -81,30 +75,30 @@ static int parse_place(struct espy_probe_parser *p)
 	r->returns = !err && skip_word(p, "%return");
 	if (!err && r->returns && r->where == ESPY_PROBE_AT_SYMBOL && r->offset) {
 		p->bad = begin;
-		return espy_probe_parser__expected(p, "a function returns from its beginning: leave +OFFSET out");
+		return espy_rule_parser__expected(p, "a function returns from its beginning: leave +OFFSET out");
 	}
 	return err;
 }
 
-static int parse_args(struct espy_probe_parser *p)
+static int parse_args(struct espy_rule_parser *p)
 {
 	int err;
 
-	skip_blanks(p);
+	espy_rule_parser__skip_blanks(p);
 	if (*p->at != '(')
 		return 0;
 	p->at++;
-	skip_blanks(p);
+	espy_rule_parser__skip_blanks(p);
 	while (*p->at != ')') {
-		err = espy_probe_parser__arg(p);
+		err = espy_rule_parser__arg(p);
 		if (err)
 			return err;
-		skip_blanks(p);
+		espy_rule_parser__skip_blanks(p);
 		if (*p->at != ',' && *p->at != ')')
-			return espy_probe_parser__expected(p, "',' or ')' is expected");
+			return espy_rule_parser__expected(p, "',' or ')' is expected");
 		if (*p->at == ',') {
 			p->at++;
-			skip_blanks(p);
+			espy_rule_parser__skip_blanks(p);
 		}
 	}
 	p->at++;
@@ -112,15 +106,15 @@ static int parse_args(struct espy_probe_parser *p)
 }
 
 /* Refuses text behind a place that is neither arguments nor a condition. */
-static int refuse_rest(struct espy_probe_parser *p)
+static int refuse_rest(struct espy_rule_parser *p)
 {
 	const size_t len = strcspn(p->at, " \t\n(");
 
 	if (*p->at != '%')
-		return espy_probe_parser__expected(p, "'(', 'if' or the end is expected");
+		return espy_rule_parser__expected(p, "'(', 'if' or the end is expected");
 	if (len == strlen("%return") && !strncmp(p->at, "%return", len))
-		return espy_probe_parser__expected(p, "%%return stands before the arguments: PLACE%%return(...)");
-	return espy_probe_parser__expected(p, "there is no '%.*s'; did you mean '%%return'?", (int)len, p->at);
+		return espy_rule_parser__expected(p, "%%return stands before the arguments: PLACE%%return(...)");
+	return espy_rule_parser__expected(p, "there is no '%.*s'; did you mean '%%return'?", (int)len, p->at);
 }
 
 static bool is_if(const char *at)
@@ -128,12 +122,12 @@ static bool is_if(const char *at)
 	return !strncmp(at, "if", 2) && isspace((unsigned char)at[2]);
 }
 
-static int parse_condition(struct espy_probe_parser *p)
+static int parse_condition(struct espy_rule_parser *p)
 {
 	struct espy_condition_error e;
 	int err;
 
-	skip_blanks(p);
+	espy_rule_parser__skip_blanks(p);
 	if (!*p->at)
 		return 0;
 	if (!is_if(p->at))
@@ -146,11 +140,11 @@ static int parse_condition(struct espy_probe_parser *p)
 	if (err != -EINVAL)
 		return err;
 	p->at += e.at;
-	return espy_probe_parser__expected(p, "%s", e.text);
+	return espy_rule_parser__expected(p, "%s", e.text);
 }
 
 /* Parses FILE:PLACE. */
-static int parse_own(struct espy_probe_parser *p)
+static int parse_own(struct espy_rule_parser *p)
 {
 	struct espy_probe_rule *r = p->rule;
 	const size_t len = strcspn(p->at, ":(");
@@ -159,38 +153,38 @@ static int parse_own(struct espy_probe_parser *p)
 
 	if (!strncmp(p->at, "pid ", 4)) {
 		p->at += 4;
-		skip_blanks(p);
-		err = espy_probe_parser__number(p, &pid);
+		espy_rule_parser__skip_blanks(p);
+		err = espy_rule_parser__number(p, &pid);
 		if (err || !pid || pid > INT32_MAX)
-			return err ? err : espy_probe_parser__expected(p, "the number of a process is expected");
+			return err ? err : espy_rule_parser__expected(p, "the number of a process is expected");
 		r->pid = (pid_t)pid;
 	} else {
 		if (!len || p->at[len] != ':')
-			return espy_probe_parser__expected(p, "FILE:SYMBOL is expected, such as libc:malloc");
+			return espy_rule_parser__expected(p, "FILE:SYMBOL is expected, such as libc:malloc");
 		err = keep(&r->file, p->at, len);
 		p->at += len;
 	}
 	if (err)
 		return err;
 	if (*p->at != ':')
-		return espy_probe_parser__expected(p, "':' is expected");
+		return espy_rule_parser__expected(p, "':' is expected");
 	p->at++;
 	return parse_place(p);
 }
 
 /* Parses PLACE@FILE. */
-static int parse_perf(struct espy_probe_parser *p)
+static int parse_perf(struct espy_rule_parser *p)
 {
 	int err = parse_place(p);
 
 	if (err)
 		return err;
 	if (*p->at != '@')
-		return espy_probe_parser__expected(p, "'@' is expected");
+		return espy_rule_parser__expected(p, "'@' is expected");
 	const size_t len = strcspn(++p->at, " \t\n(");
 
 	if (!len)
-		return espy_probe_parser__expected(p, "the name of a file is expected");
+		return espy_rule_parser__expected(p, "the name of a file is expected");
 	err = keep(&p->rule->file, p->at, len);
 	p->at += len;
 	return err;
@@ -213,7 +207,7 @@ static size_t ftrace_head(const char *text)
 	return n + blanks;
 }
 
-static int parse_ftrace(struct espy_probe_parser *p, size_t head)
+static int parse_ftrace(struct espy_rule_parser *p, size_t head)
 {
 	struct espy_probe_rule *r = p->rule;
 	const char *name = memchr(p->at, ':', head);
@@ -233,23 +227,23 @@ static int parse_ftrace(struct espy_probe_parser *p, size_t head)
 	err = err ? err : parse_place(p);
 	r->returns |= returns;
 	for (;;) {
-		skip_blanks(p);
+		espy_rule_parser__skip_blanks(p);
 		if (err || !*p->at || is_if(p->at))
 			return err;
-		err = espy_probe_parser__arg(p);
+		err = espy_rule_parser__arg(p);
 		if (!err && *p->at && !isspace((unsigned char)*p->at))
-			err = espy_probe_parser__expected(p, "a blank or the end is expected");
+			err = espy_rule_parser__expected(p, "a blank or the end is expected");
 	}
 }
 
 /* Puts fetches that only tell the length of others behind the arguments. */
-static int place_lengths(struct espy_probe_parser *p)
+static int place_lengths(struct espy_rule_parser *p)
 {
 	struct espy_probe_plan *plan = &p->rule->plan;
 
 	plan->fetch_cnt = plan->arg_cnt + p->length_cnt;
 	if (plan->fetch_cnt > ESPY_MARK_MAX_ARGS)
-		return espy_probe_parser__expected(p, "a probe has at most %u arguments, and lengths of bytes count, too",
+		return espy_rule_parser__expected(p, "a probe has at most %u arguments, and lengths of bytes count, too",
 						   ESPY_MARK_MAX_ARGS);
 	for (unsigned i = 0; i < plan->arg_cnt; i++)
 		if (plan->fetches[i].len_arg != ESPY_PROBE_NO_ARG)
@@ -258,12 +252,12 @@ static int place_lengths(struct espy_probe_parser *p)
 	return 0;
 }
 
-static int parse(struct espy_probe_parser *p)
+static int parse(struct espy_rule_parser *p)
 {
 	size_t head;
 	int err;
 
-	skip_blanks(p);
+	espy_rule_parser__skip_blanks(p);
 	head = ftrace_head(p->at);
 	if (head)
 		err = parse_ftrace(p, head);
@@ -278,26 +272,26 @@ static int parse(struct espy_probe_parser *p)
 }
 
 /* Parses SYSTEM:NAME of tracepoints. */
-static int parse_tracepoint(struct espy_probe_parser *p)
+static int parse_tracepoint(struct espy_rule_parser *p)
 {
 	static const char bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*?";
 	int err;
 
-	skip_blanks(p);
+	espy_rule_parser__skip_blanks(p);
 	p->rule->where = ESPY_PROBE_AT_TRACEPOINT;
 	size_t len = strspn(p->at, bytes);
 
 	if (!len || p->at[len] != ':')
-		return espy_probe_parser__expected(p, "a tracepoint of the kernel is expected, SYSTEM:NAME (espy list tracepoints)");
+		return espy_rule_parser__expected(p, "a tracepoint of the kernel is expected, SYSTEM:NAME (espy list tracepoints)");
 	err = keep(&p->rule->file, p->at, len);
 	p->at += len + 1;
 	len = strspn(p->at, bytes);
 	if (!len)
-		return espy_probe_parser__expected(p, "the name of a tracepoint is expected, or '*'");
+		return espy_rule_parser__expected(p, "the name of a tracepoint is expected, or '*'");
 	err = err ? err : keep(&p->rule->symbol, p->at, len);
 	p->at += len;
 	if (!err && *p->at && !isspace((unsigned char)*p->at))
-		err = espy_probe_parser__expected(p, "'if' or the end is expected: a tracepoint has the fields that the kernel gives it");
+		err = espy_rule_parser__expected(p, "'if' or the end is expected: a tracepoint has the fields that the kernel gives it");
 	return err ? err : parse_condition(p);
 }
 
@@ -310,10 +304,10 @@ static void free_rule(struct espy_probe_rule *r)
 }
 
 static int add(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz,
-	       int (*parse_rule)(struct espy_probe_parser *p))
+	       int (*parse_rule)(struct espy_rule_parser *p))
 {
 	struct espy_probe_rule *v = reallocarray(r->v, r->cnt + 1, sizeof(*v));
-	struct espy_probe_parser *p = calloc(1, sizeof(*p));
+	struct espy_rule_parser *p = calloc(1, sizeof(*p));
 	int err;
 
 	*at = 0;
@@ -324,8 +318,8 @@ static int add(struct espy_probe_rules *r, const char *text, size_t *at, char *w
 		return -ENOMEM;
 	}
 	v[r->cnt] = (struct espy_probe_rule){ .where = ESPY_PROBE_AT_SYMBOL };
-	*p = (struct espy_probe_parser){ .text = text, .at = text, .why = why, .why_sz = why_sz, .rule = &v[r->cnt] };
-	err = r->cnt < RULES_MAX ? parse_rule(p) : espy_probe_parser__expected(p, "at most %u probes can be given", RULES_MAX);
+	*p = (struct espy_rule_parser){ .at = text, .why = why, .why_sz = why_sz, .rule = &v[r->cnt] };
+	err = r->cnt < RULES_MAX ? parse_rule(p) : espy_rule_parser__expected(p, "at most %u probes can be given", RULES_MAX);
 	*at = (size_t)((p->bad ? p->bad : p->at) - text);
 	free(p);
 	if (err)

@@ -17,6 +17,7 @@
 #ifndef ESPY_FILTER_PROBE_SELECT_H
 #define ESPY_FILTER_PROBE_SELECT_H
 
+#include <string.h>
 #include "filter/condition.h"
 #include "source/probes.h"
 
@@ -37,8 +38,9 @@ int espy_probe_lower(struct espy_probe_rule *rule, struct espy_condition_error *
 
 /* ---- probe_fetch.c: one argument */
 
-struct espy_probe_parser {
-	const char *text, *at;
+/* The parser of a rule: of a probe, or of a mark (marks_select.c). */
+struct espy_rule_parser {
+	const char *at;
 	char *why;
 	size_t why_sz;
 	const char *bad; /* the place of the message */
@@ -47,9 +49,14 @@ struct espy_probe_parser {
 	unsigned length_cnt;
 };
 
+static inline void espy_rule_parser__skip_blanks(struct espy_rule_parser *p)
+{
+	p->at += strspn(p->at, " \t\n");
+}
+
 /* Writes the message. Returns -EINVAL. */
-int espy_probe_parser__expected(struct espy_probe_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int espy_probe_parser__arg(struct espy_probe_parser *p);
-int espy_probe_parser__number(struct espy_probe_parser *p, uint64_t *out);
+int espy_rule_parser__expected(struct espy_rule_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int espy_rule_parser__arg(struct espy_rule_parser *p);
+int espy_rule_parser__number(struct espy_rule_parser *p, uint64_t *out);
 
 #endif
