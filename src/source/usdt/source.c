@@ -62,7 +62,7 @@ static int load(struct usdt_source *s)
 
 static int on_event(void *ctx, void *data, size_t size);
 
-static int keep_link(struct usdt_source *s, struct bpf_link *link, int err)
+int usdt_keep_link(struct usdt_source *s, struct bpf_link *link, int err)
 {
 	if (!link)
 		return err;
@@ -83,7 +83,7 @@ static int attach(struct usdt_source *s, const char *program)
 	link = bpf_program__attach(bpf_object__find_program_by_name(s->obj, program));
 	err = -errno;
 	espy_quiet_libbpf__end();
-	return keep_link(s, link, err);
+	return usdt_keep_link(s, link, err);
 }
 
 /* Attaches a program to the tracepoint in its section's name. libbpf would find it only if tracefs is mounted. */
@@ -106,7 +106,7 @@ static int attach_tracepoint(struct usdt_source *s, const char *program)
 	espy_quiet_libbpf__end();
 	if (!link)
 		close(fd);
-	return keep_link(s, link, err);
+	return usdt_keep_link(s, link, err);
 }
 
 static int usdt_open(struct espy_source **out, const struct espy_source_opts *opts)

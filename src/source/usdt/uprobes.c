@@ -133,16 +133,6 @@ static struct usdt_probe *find_probe(struct usdt_source *s, const struct stat *s
 	return NULL;
 }
 
-static int keep_link(struct usdt_source *s, struct bpf_link *link)
-{
-	if (!espy_array__grow(s->links, s->link_cnt, s->link_cap)) {
-		bpf_link__destroy(link);
-		return -ENOMEM;
-	}
-	s->links[s->link_cnt++] = link;
-	return 0;
-}
-
 /* Attaches a probe: with -f to the file, where the program tests the process; else to this process alone. */
 static int attach_probe(struct usdt_source *s, const struct espy_elf *e, const struct espy_usdt *u, uint32_t spec,
 			pid_t pid)
@@ -157,11 +147,9 @@ static int attach_probe(struct usdt_source *s, const struct espy_elf *e, const s
 	espy_quiet_libbpf__begin();
 	errno = 0;
 	link = bpf_program__attach_uprobe_opts(prog, s->opts.follow ? -1 : pid, path, u->offset, &o);
-	const int err = link ? 0 : errno ? -errno : -EINVAL;
+	const int err = errno ? -errno : -EINVAL;
 	espy_quiet_libbpf__end();
-	if (err)
-		return err;
-	return keep_link(s, link);
+	return usdt_keep_link(s, link, err);
 }
 
 static int add_probe(struct usdt_source *s, const struct espy_object *o, const struct espy_usdt *u, pid_t pid,

@@ -74,6 +74,9 @@ struct usdt_source {
 
 #define usdt_report(s, ...) espy_source_report(&(s)->opts, __VA_ARGS__)
 
+/* Keeps a link until the source is closed. Returns err if there is no link. */
+int usdt_keep_link(struct usdt_source *s, struct bpf_link *link, int err);
+
 /*
  * Attaches to everything that is wanted in the files of the process that were not looked at before. Returns the number of
  * probes, or -errno; the reason is told if this is the first time.
