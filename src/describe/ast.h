@@ -79,7 +79,7 @@ struct ast_type {
 	struct dc_sym *at;
 	struct dc_pos at_pos, on_pos;
 	struct dc_sym *hook;
-	struct dc_pos hook_pos, class_pos;
+	struct dc_pos hook_pos;
 	uint32_t sp_off;      /* `from sp + N` */
 	uint8_t on;           /* enum ast_on */
 	uint32_t class_flags; /* ESPY_TF_ENV, ESPY_TF_SECRET */

@@ -138,7 +138,6 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 		t->spread = dc_parse_expr(dc);
 		break;
 	case W_CLASS:
-		t->class_pos = pos;
 		if (!dc_is_word(dc, 0, W_DATA)) /* `class data` is the default */
 			t->class_flags |= dc_is_word(dc, 0, W_ENV) ? ESPY_TF_ENV : ESPY_TF_SECRET;
 		dc->tok++;
