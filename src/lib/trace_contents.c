@@ -9,6 +9,7 @@
 #include "lib/session_impl.h"
 #include "record/loss_text.h"
 #include "trace/trace.h"
+#include "trace/trace_format.h"
 
 const char *espy_lost_text(unsigned reason)
 {
@@ -68,10 +69,7 @@ static int count(void *ctx, const struct espy_rec *rec)
 		n->c->detached = rec->flags & ESPY_END_DETACHED;
 		break;
 	}
-	if (rec->time_ns && (!n->first_ns || rec->time_ns < n->first_ns))
-		n->first_ns = rec->time_ns;
-	if (rec->time_ns > n->last_ns)
-		n->last_ns = rec->time_ns;
+	espy_times__widen(&n->first_ns, &n->last_ns, rec->time_ns, rec->time_ns);
 	return 0;
 }
 

@@ -44,10 +44,7 @@ static void merge(struct espy_index_entry *into, uint32_t *into_tids, const stru
 
 	into->blocks += e->blocks;
 	into->records += e->records;
-	if (e->first_ns && (!into->first_ns || e->first_ns < into->first_ns))
-		into->first_ns = e->first_ns;
-	if (e->last_ns > into->last_ns)
-		into->last_ns = e->last_ns;
+	espy_times__widen(&into->first_ns, &into->last_ns, e->first_ns, e->last_ns);
 	if (into->task_cnt == ESPY_INDEX_ANY_TASK)
 		return;
 	if (e->task_cnt == ESPY_INDEX_ANY_TASK) {

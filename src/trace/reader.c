@@ -110,10 +110,7 @@ static int next_block(struct espy_trace_reader *r)
 		r->block_offset = offset;
 		if (head.id != ESPY_BLOCK_STATE) {
 			r->wants_state = false;
-			if (head.first_ns && (!r->stats.first_ns || head.first_ns < r->stats.first_ns))
-				r->stats.first_ns = head.first_ns;
-			if (head.last_ns > r->stats.last_ns)
-				r->stats.last_ns = head.last_ns;
+			espy_times__widen(&r->stats.first_ns, &r->stats.last_ns, head.first_ns, head.last_ns);
 		}
 		return 1;
 	}

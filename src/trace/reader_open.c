@@ -105,8 +105,6 @@ static int read_file_head(struct espy_trace_reader *r, char *why, size_t why_sz)
 			return err;
 		r->file_id = h.file_id;
 		r->number = h.number;
-		r->stats.machine = h.machine;
-		r->stats.created_ns = h.created_ns;
 		r->first_section = h.size;
 		return 0;
 	}

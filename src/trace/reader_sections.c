@@ -11,7 +11,6 @@ void espy_reader__damage(struct espy_trace_reader *r, uint64_t offset, uint64_t 
 	const struct espy_trace_damage d = { .offset = offset, .skipped = skipped, .what = what, .file = r->file_name };
 
 	r->stats.damaged++;
-	r->stats.skipped_bytes += skipped;
 	if (r->o.damage)
 		r->o.damage(r->o.damage_ctx, &d);
 }
@@ -204,14 +203,6 @@ static struct espy_kept_section *copy_of(const struct espy_section_head *head, c
 	return k;
 }
 
-static void note_times(struct espy_trace_read_stats *st, uint64_t first_ns, uint64_t last_ns)
-{
-	if (first_ns && (!st->first_ns || first_ns < st->first_ns))
-		st->first_ns = first_ns;
-	if (last_ns > st->last_ns)
-		st->last_ns = last_ns;
-}
-
 void espy_reader__other_section(struct espy_trace_reader *r, const struct espy_section_head *head, const uint8_t *stored,
 				uint64_t offset)
 {
@@ -236,7 +227,7 @@ void espy_reader__other_section(struct espy_trace_reader *r, const struct espy_s
 
 		if (head->raw_sz >= sizeof(end)) {
 			memcpy(&end, raw, sizeof(end));
-			note_times(&r->stats, end.first_ns, end.last_ns);
+			espy_times__widen(&r->stats.first_ns, &r->stats.last_ns, end.first_ns, end.last_ns);
 		}
 		return;
 	}

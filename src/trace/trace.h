@@ -83,7 +83,7 @@ int espy_trace_writer__tick(struct espy_trace_writer *w, uint64_t now_ns);
 int espy_trace_writer__flush(struct espy_trace_writer *w);
 
 struct espy_trace_write_stats {
-	uint64_t records, raw_bytes, file_bytes; /* records: without state. file_bytes: of all files */
+	uint64_t records, file_bytes; /* records: without state. file_bytes: of all files */
 	unsigned files;
 	size_t memory_bytes; /* of the writer */
 };
@@ -157,13 +157,11 @@ int espy_trace_reader__seek(struct espy_trace_reader *r, uint64_t time_ns);
 size_t espy_rec_least_size(const struct espy_rec *rec);
 
 struct espy_trace_read_stats {
-	uint64_t records, blocks, damaged, skipped_bytes;
+	uint64_t records, blocks, damaged;
 	uint64_t unknown_sections; /* of kinds that this version does not know */
 	uint64_t unknown_records;  /* of types that this version does not know; the reader delivers them */
 	bool finished;             /* the reader has found END: the recorder ended in order */
 	uint64_t first_ns, last_ns;
-	uint16_t machine;    /* e_machine of ELF, of the recording machine; 0: not known */
-	uint64_t created_ns; /* CLOCK_REALTIME; of the current file */
 	uint64_t offset;     /* bytes read so far; of the current file */
 	unsigned files;	     /* that the reader has opened */
 	uint64_t file_bytes; /* their sizes at that time; 0: streams have none */

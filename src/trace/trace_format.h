@@ -117,4 +117,14 @@ _Static_assert(sizeof(struct espy_end_entry) == 16, "");
 _Static_assert(sizeof(struct espy_end_tail) == 16, "");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers in the file are little-endian, and so is this machine");
 
+/* Widens a span of times by another one. A first time of 0: the span has none. */
+static inline void espy_times__widen(uint64_t *first_ns, uint64_t *last_ns, uint64_t more_first_ns,
+				     uint64_t more_last_ns)
+{
+	if (more_first_ns && (!*first_ns || more_first_ns < *first_ns))
+		*first_ns = more_first_ns;
+	if (more_last_ns > *last_ns)
+		*last_ns = more_last_ns;
+}
+
 #endif

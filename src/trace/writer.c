@@ -194,10 +194,7 @@ static int write_block(struct espy_trace_writer *w)
 		w->end.records += w->records;
 		w->end.raw_bytes += w->used;
 		w->since_checkpoint += w->used;
-		if (w->first_ns && (!w->end.first_ns || w->first_ns < w->end.first_ns))
-			w->end.first_ns = w->first_ns;
-		if (w->last_ns > w->end.last_ns)
-			w->end.last_ns = w->last_ns;
+		espy_times__widen(&w->end.first_ns, &w->end.last_ns, w->first_ns, w->last_ns);
 		err = w->out.path ? espy_index__add(&w->index, offset, &head, &w->tasks) : 0;
 	}
 	w->used = 0;
@@ -376,12 +373,7 @@ int espy_trace_writer__section(struct espy_trace_writer *w, enum espy_trace_sect
 static inline void note(struct espy_trace_writer *w, const struct espy_rec *rec)
 {
 	w->records++;
-	if (rec->time_ns) {
-		if (!w->first_ns || rec->time_ns < w->first_ns)
-			w->first_ns = rec->time_ns;
-		if (rec->time_ns > w->last_ns)
-			w->last_ns = rec->time_ns;
-	}
+	espy_times__widen(&w->first_ns, &w->last_ns, rec->time_ns, rec->time_ns);
 	espy_index_tasks__add(&w->tasks, rec->tid);
 }
 
@@ -394,10 +386,8 @@ static void append(struct espy_trace_writer *w, const uint8_t *records, size_t s
 		w->since_ns = espy_now_ns();
 	memcpy(w->block + w->used, records, size);
 	w->used += size;
-	if (!w->in_state) {
+	if (!w->in_state)
 		w->stats.records += cnt;
-		w->stats.raw_bytes += size;
-	}
 }
 
 int espy_trace_writer__records(struct espy_trace_writer *w, const void *records, size_t size)
