@@ -88,7 +88,7 @@ int espy_source__choose(const struct espy_source_ops **out, const char *name, un
 					 reasons);
 			return 0;
 		}
-		/* What a source that could do it says is worth more than that another cannot do it at all. */
+		/* The reason of a source that could do it tells more than that another source cannot do it at all. */
 		if (!first_err || first_err == -EOPNOTSUPP)
 			first_err = err;
 		n = snprintf(reasons + used, sizeof(reasons) - used, "%s%s%s%s", used ? "; " : "", ops->name,

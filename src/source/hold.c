@@ -17,7 +17,7 @@ int espy_hold__child(void)
 	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? -errno : 0;
 }
 
-/* The next stop; signals on their way are passed on. -ESRCH: it has ended (and is still to be waited for). */
+/* Waits for the next stop, and passes signals on. -ESRCH: the process has ended (and is still to be waited for). */
 static int next_stop(pid_t pid)
 {
 	siginfo_t info;

@@ -63,7 +63,7 @@ static int append(struct input *in, const void *records, size_t size)
 	if (in->head == in->tail)
 		in->head = in->tail = 0;
 	if (in->tail + size > in->cap) {
-		/* What has been given out makes room first. */
+		/* Records that were given out make room first. */
 		if (in->head > in->cap / 2) {
 			memmove(in->buf, in->buf + in->head, in->tail - in->head);
 			in->tail -= in->head;
@@ -122,15 +122,15 @@ static int fill(struct input *in, int timeout_ms)
 	}
 	if (n < 0)
 		return n;
-	/* Empty at a moment that was not before `begun`; else: up to what came last. */
+	/* An empty source was empty at a moment not before `begun`. Else its last record's time is the promise. */
 	in->promise_ns = n ? in->last_ns : begun;
 	in->promise_ns -= in->promise_ns > MARGIN_NS ? MARGIN_NS : in->promise_ns;
 	return 0;
 }
 
 /*
- * While a process is given an agent, or an agent is waited for: the rings must not run full, and a source that stops what it
- * traces traces the agents' threads too (-f). What comes meanwhile waits in the queue.
+ * Reads calls while a process gets an agent, or an agent is waited for. The rings must not run full, and a source that
+ * stops its tracees traces the agents' threads, too (-f). Records that come meanwhile wait in the queue.
  */
 static void let_calls_go_on(void *ctx)
 {
@@ -165,7 +165,7 @@ static struct espy_rec_task_exit command_exit(const struct merged *m)
 	};
 }
 
-/* One input is in order already: no queue, no merging. Nobody else tells here how the command ended. */
+/* Polls a single input: it is in order already. No other function learns here how the command ended. */
 static int poll_alone(struct merged *m, espy_record_fn fn, void *ctx, int timeout_ms)
 {
 	struct input *in = &m->in[0];
@@ -244,7 +244,7 @@ static struct input *oldest_follower(struct merged *m, uint64_t until_ns)
 	return oldest;
 }
 
-/* What the followers have from before a moment. */
+/* Gives the records of the followers from before a moment. */
 static int give_followers(struct all *b, uint64_t until_ns)
 {
 	struct input *in;
@@ -294,7 +294,7 @@ static int merged_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx
 	return err ? err : b.cnt;
 }
 
-/* The front of an input; if it is a mark, also the marks behind it that no other input's record comes before. */
+/* Gives the front of an input; if it is a mark, also the marks behind it that come before any other input's record. */
 static int give(struct merged *m, struct input *in, espy_record_fn fn, void *ctx, int *cnt)
 {
 	const struct espy_rec *first = front(in), *rec = first;
@@ -367,7 +367,7 @@ static void merged_stats(struct espy_source *src, struct espy_source_stats *st)
 	*st = (struct espy_source_stats){ 0 };
 	if (m->lead)
 		m->lead->ops->stats(m->lead->src, st);
-	/* Nobody is held for the others, nor are there snapshots of them alone. */
+	/* No task is held for the followers, and no snapshot is theirs alone. */
 	for (struct input *in = NULL; (in = follower(m, in));) {
 		struct espy_source_stats one = { 0 };
 
@@ -462,7 +462,7 @@ int espy_merged_source__open(struct espy_source **out, const struct espy_source_
 	m->base.ops = &m->ops;
 	so.needs.times = true; /* or else there is no order between them */
 	so.count_only = false;
-	/* Alone they go through as they are; those of a snapshot wait for one that is to be put between them. */
+	/* Marks of a single input go through as they are. Marks of a snapshot wait for the records between them. */
 	if (m->cnt > 1 || o->rings.flight_bytes)
 		so.marks.fn = enqueue_marks;
 	for (size_t i = 0; i < m->cnt && !err; i++) {

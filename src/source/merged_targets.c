@@ -10,7 +10,7 @@
 #include "source/source_report.h"
 #include "source/wanted_marks.h"
 
-/* The command's set-up with our part: after what the user wants, the last thing before execve. */
+/* Does the command's set-up, and then espy's own part, the last thing before execve. */
 static int setup_and_hold(void *ctx)
 {
 	const struct espy_command *cmd = ctx;
@@ -45,7 +45,7 @@ static int start_preloaded(struct merged *m, const struct espy_command *cmd, pid
 	return err;
 }
 
-/* What the command and its children shall find in their environment. cmd->envp and *preload are allocated here. */
+/* Adds words for the command and its children to the environment. Allocates cmd->envp and *preload. */
 static int add_env(const struct merged *m, struct espy_command *cmd, char *call, size_t call_sz, char **preload)
 {
 	char *words[2];
@@ -113,7 +113,7 @@ int merged_start_command(struct espy_source *src, const struct espy_command *cmd
 	err = add_to_followers(m, &t);
 	if (t.held)
 		espy_hold__release(*pid);
-	/* The reason was told. Without marks the calls are still worth seeing; without those nothing is. */
+	/* The user knows the reason. Calls are worth seeing without marks; without calls there is nothing to see. */
 	if (err && !lead) {
 		kill(*pid, SIGKILL);
 		waitpid(*pid, NULL, 0);
@@ -126,7 +126,7 @@ int merged_start_command(struct espy_source *src, const struct espy_command *cmd
 int merged_add_target(struct espy_source *src, const struct espy_target *t)
 {
 	struct merged *m = to_merged(src);
-	/* The leader last: what loading the agent does in the process is then not among the calls. */
+	/* The leader comes last, so that loading the agent is not among the calls. */
 	int err = add_to_followers(m, t);
 
 	return m->lead ? m->lead->ops->add_target(m->lead->src, t) : err;

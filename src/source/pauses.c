@@ -7,7 +7,7 @@
 #define FIRST 64u      /* powers of two */
 #define MOST (1u << 17) /* a trace may claim any number of tasks */
 
-/* The task's place, or a free one; cap is not 0, and never are all taken. */
+/* Returns the task's place, or a free one; cap is not 0, and some place is always free. */
 static struct espy_paused_task *place_of(const struct espy_pauses *p, uint32_t tid)
 {
 	uint32_t i = tid * 2654435769u;
@@ -17,7 +17,7 @@ static struct espy_paused_task *place_of(const struct espy_pauses *p, uint32_t t
 	return &p->tasks[i];
 }
 
-/* Room for one task more. */
+/* Makes room for one more task. */
 static bool grow(struct espy_pauses *p)
 {
 	struct espy_pauses more = { .cnt = p->cnt, .cap = p->cap ? p->cap * 2 : FIRST };
@@ -66,7 +66,7 @@ void espy_pauses__tell(const struct espy_pauses *p, struct espy_source_stats *st
 	for (uint32_t i = 0; i < p->cap; i++) {
 		unsigned at = ESPY_PAUSED_TASKS;
 
-		/* Its place among those that were held longest; a place without pauses comes behind all others. */
+		/* Its place among the longest-held tasks; a place without pauses comes behind all others. */
 		while (at && p->tasks[i].pauses && (!list[at - 1].pauses || list[at - 1].ns < p->tasks[i].ns))
 			at--;
 		if (at == ESPY_PAUSED_TASKS)

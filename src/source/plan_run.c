@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The user-space runner of plans; the rules stand in plan_run.h. Everything that is read here comes from a
- * program that may lie: each length is cut before it is used and each offset checked against what was captured.
+ * The user-space runner of plans; plan_run.h has the rules. All bytes that it reads come from a program that may lie:
+ * it cuts each length before its use, and checks each offset against the captured bytes.
  */
 #include "source/plan_run.h"
 
@@ -25,7 +25,7 @@ struct region {
 struct runner {
 	struct espy_rec_out *out;
 	const struct espy_plan_run *run;
-	struct region enter; /* what was read before the call */
+	struct region enter; /* the bytes read before the call */
 	uint32_t base;	     /* own items begin here in out */
 };
 
@@ -35,7 +35,7 @@ struct place {
 	size_t enter_sz, exit_sz;	   /* bytes from there to the end of the item */
 };
 
-/* The first item of an operation in a region, of the phase that is asked for. */
+/* Finds the first item of an operation in a region, of the wanted phase. */
 static const struct espy_item *find_item(const struct region *r, unsigned op, bool at_exit)
 {
 	const struct espy_item *it;
@@ -79,7 +79,7 @@ static const struct espy_item *exit_item(const struct runner *r, unsigned op, st
 	return r->run->at_exit ? find_item(in, op, true) : NULL;
 }
 
-/* Little-endian as the machine is: the plans are for x86. */
+/* Loads a number, little-endian as the machine: the plans are for x86. */
 static uint64_t load(const unsigned char *p, unsigned width, bool is_signed)
 {
 	uint64_t v = 0;
@@ -95,7 +95,7 @@ static uint64_t not_negative(uint64_t v, bool is_signed)
 	return is_signed && (int64_t)v < 0 ? 0 : v;
 }
 
-/* A number in captured bytes; false if they do not reach so far. */
+/* Finds a number in captured bytes. Returns false if they do not reach so far. */
 static bool number_at(const unsigned char *p, size_t sz, unsigned off, uint16_t ref, uint64_t *v)
 {
 	unsigned width = ESPY_REF_WIDTH(ref);
@@ -159,7 +159,7 @@ static bool length_of(const struct runner *r, const struct place *pl, unsigned k
 	return true;
 }
 
-/* Room for the bytes of one more item; -1: not even its header fits. */
+/* Returns the room for the bytes of one more item; -1: not even its header fits. */
 static int64_t room_left(const struct espy_rec_out *out)
 {
 	if (out->max < out->size || out->max - out->size < item_sz)
@@ -167,7 +167,7 @@ static int64_t room_left(const struct espy_rec_out *out)
 	return (int64_t)((out->max - out->size - item_sz) & ~(ITEM_ALIGN - 1));
 }
 
-/* Finish the item whose bytes stand behind its header already. */
+/* Finishes the item whose bytes stand behind its header already. */
 static void put_item(struct espy_rec_out *out, unsigned op, unsigned status, unsigned index, uint32_t len)
 {
 	struct espy_item *it = (void *)(out->data + out->size);
@@ -323,8 +323,8 @@ static size_t stride_of(const struct espy_op *src)
 }
 
 /*
- * All pointers inside the items of another operation. The entry items are walked if there are any, with the exit
- * items beside them for the lengths; both stand in order of index.
+ * Runs all pointers inside the items of another operation: over the entry items if there are any, with the exit items
+ * beside them for the lengths. Both stand in order of index.
  */
 static void run_from_op(struct runner *r, unsigned k, unsigned phase, uint64_t spread)
 {

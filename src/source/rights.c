@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whose capabilities espy uses. They may be the user's own (root, an ambient set, a service manager), or those of its file
- * (setcap): every user of the machine has the latter, so they must reach no further than ptrace(2) would let that user.
- * The program at exec asks the same of each new image (bpf/kernel/rights.bpf.h).
+ * The owner of espy's capabilities. They may be the user's own (root, an ambient set, a service manager), or those of
+ * its file (setcap). Every user of the machine has the latter, so they must reach no further than ptrace(2) would let
+ * that user. The program at exec asks the same of each new image (bpf/kernel/rights.bpf.h).
  */
 #include <errno.h>
 #include <stdio.h>

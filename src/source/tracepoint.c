@@ -19,7 +19,7 @@ static bool is_name_byte(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The declaration [at, end) of a field, `char comm[16]`: its name, and what it is. false: it has none. */
+/* Parses the declaration [at, end) of a field, `char comm[16]`: its name and its form. Returns false if it has none. */
 static bool parse_declaration(struct espy_tracepoint_field *f, const char *at, const char *end)
 {
 	static const char loc[] = "__data_loc ", relative[] = "__rel_loc ";
@@ -28,7 +28,7 @@ static bool parse_declaration(struct espy_tracepoint_field *f, const char *at, c
 
 	if (!strncmp(at, relative, sizeof(relative) - 1))
 		return false;
-	/* The brackets stand behind the name, those of a __data_loc in front of it. */
+	/* The brackets stand behind the name; the brackets of a __data_loc stand in front of it. */
 	if (array && !elsewhere)
 		name_end = array;
 	for (name = name_end; name > at && is_name_byte(name[-1]);)
@@ -51,7 +51,7 @@ static bool parse_declaration(struct espy_tracepoint_field *f, const char *at, c
 	return true;
 }
 
-/* A line `field:DECLARATION; offset:N; size:N; signed:N;`. false: it is of none that can be shown. */
+/* Parses a line `field:DECLARATION; offset:N; size:N; signed:N;`. Returns false if espy cannot show such a field. */
 static bool parse_field(struct espy_tracepoint_field *f, const char *at)
 {
 	const char *end = at + strcspn(at, ";\n");
@@ -123,7 +123,7 @@ static int is_no_dot(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-/* The names below a directory, in order. Returns their number or -errno. */
+/* Lists the names below a directory, in order. Returns their number or -errno. */
 static int names_below(int tracefs, const char *path, struct dirent ***names)
 {
 	const int n = scandirat(tracefs, path, names, is_no_dot, alphasort);

@@ -16,7 +16,7 @@
 struct def {
 	UT_hash_handle hh;
 	uint32_t number;
-	struct espy_rec_mark_def *rec; /* owned; what follows its fixed part is the key */
+	struct espy_rec_mark_def *rec; /* owned; the key follows its fixed part */
 };
 
 struct espy_mark_defs {

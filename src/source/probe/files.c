@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which files a probe's FILE means: what targets have mapped, the program to be started, PATH, the libraries of the system. */
+/* Finds the files that FILE of a probe means: targets' mappings, the program to be started, PATH, system libraries. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -45,7 +45,7 @@ bool espy_probe_is_mapping(const char *path)
 	return !strncmp(path, "/proc/", strlen("/proc/")) && strstr(path, "/map_files/");
 }
 
-/* The path of the rule without links and from the root on, also if only its directory is still there. */
+/* Finds the path of the rule without links and from the root on, also if only its directory is still there. */
 static void find_real(struct search *s)
 {
 	const char *name = s->rule->file, *slash = strrchr(name, '/');
@@ -61,7 +61,7 @@ static void find_real(struct search *s)
 		s->real[0] = '\0';
 }
 
-/* An open file, which is taken over; one that is known already is not opened twice. */
+/* Takes an open file over; a known file is not opened twice. */
 static int take(struct search *s, int fd, const char *path)
 {
 	struct espy_probe_places *p = s->p;
@@ -137,7 +137,7 @@ static bool is_meant(const struct search *s, const char *path)
 	return strchr(name, '/') ? !strcmp(path, name) || !strcmp(path, s->real) : espy_file_is_called(path, name);
 }
 
-/* The file as the process has it, which may be another one than lies on the disk by now. */
+/* Takes the file as the process has it: by now another one may lie on the disk. */
 static void take_mapped(struct search *s, pid_t pid, const struct espy_object *o)
 {
 	char path[PATH_MAX + 16];
@@ -183,7 +183,7 @@ static bool is_found(const struct search *s, const struct espy_object *o)
 	return false;
 }
 
-/* A process that maps another file of this name than the one that was found never hits the probe: espy says so. */
+/* Tells of a process that maps another file of this name than the found one: it never hits the probe. */
 static void compare_with(struct search *s, pid_t pid)
 {
 	const char *slash = strrchr(s->rule->file, '/'), *name = slash ? slash + 1 : s->rule->file;
@@ -225,14 +225,14 @@ static void look_at_system(struct search *s)
 		take_path(s, path);
 }
 
-/* A word of a script from `at` on, without quotes, to `word`. */
+/* Takes a word of a script from `at` on, without quotes, to `word`. */
 static void take_word(const char *at, char *word, size_t size)
 {
 	at += strspn(at, " \t\"'");
 	snprintf(word, size, "%.*s", (int)strcspn(at, " \t\n\"'"), at);
 }
 
-/* The program that a script ends up in, if a line of it says so: exec /PROGRAM ... */
+/* Finds the program in which a script ends, if a line of it tells: exec /PROGRAM ... */
 static bool started_by(const char *script, char *program, size_t size)
 {
 	struct espy_elf e;
@@ -306,7 +306,7 @@ static void say_none(const struct search *s)
 					   "to the dynamic linker; give its path", name);
 }
 
-/* The file that holds an address of a process. */
+/* Finds the file that holds an address of a process. */
 static int find_address(struct search *s, uint64_t *addr)
 {
 	const struct espy_probe_rule *rule = s->rule;

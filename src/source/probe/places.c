@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From symbols to places in files; what is no place for a probe is refused with the reason. */
+/* Finds the places of symbols in files, and refuses symbols that are no place for a probe, with the reason. */
 #include <elf.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ void espy_probe_say(const struct espy_probe_places *p, bool error, const char *f
 	p->targets->say(p->targets->ctx, error, text);
 }
 
-/* What stands in front of the colon. */
+/* Returns the word in front of the colon. */
 static const char *provider_of(const struct espy_probe_rule *rule, const struct espy_probe_file *file)
 {
 	const char *path = rule->file && !espy_probe_is_mapping(rule->file) ? rule->file : file->path, *slash = strrchr(path, '/');
@@ -53,7 +53,7 @@ static void name_of(const struct espy_probe_rule *rule, const struct espy_functi
 	free(scoped);
 }
 
-/* The registers that a plan begins at, as the machine numbers them. false: it wants one that is another at each instruction. */
+/* Finds the registers at which a plan begins, by machine numbers. Returns false if one differs at each instruction. */
 static bool registers_of(const struct espy_probe_plan *plan, uint32_t *regs)
 {
 	*regs = 0;
@@ -235,7 +235,7 @@ static int add_symbol(struct espy_probe_places *p, const struct espy_probe_rule 
 	return err ? refuse(p, file, addr, begin, err) : add_checked(p, rule, plan, file, f, addr);
 }
 
-/* Of a pattern: what it fits and is no function is passed over, and of several names of one function one is taken. */
+/* Adds the symbols of a pattern. It passes over symbols that are no function, and takes one name of a function. */
 static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file)
 {
 	const bool glob = strpbrk(rule->symbol, "*?");
@@ -280,7 +280,7 @@ static int add_address(struct espy_probe_places *p, const struct espy_probe_rule
 	return add_checked(p, rule, plan, file, espy_functions__around(&file->functions, addr), addr);
 }
 
-/* The address of a byte of the file in its own numbering. */
+/* Finds the address of a byte of the file in its own numbering. */
 static bool address_of(const struct espy_elf *e, uint64_t offset, uint64_t *addr)
 {
 	for (size_t i = 0; i < e->segment_cnt; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a stream is told of a probe: its definition. */
+/* Makes the definition of a probe for the stream. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

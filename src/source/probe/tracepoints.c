@@ -17,7 +17,7 @@ struct search {
 	int tracefs;
 	bool is_pattern;
 	unsigned cnt;
-	unsigned unmet; /* that have not what the condition names */
+	unsigned unmet; /* that lack a field of the condition */
 	char why[256];	/* of the first of them */
 };
 
@@ -26,7 +26,7 @@ static bool is_hexadecimal(const struct espy_tracepoint_field *f)
 	return !f->is_signed && (strstr(f->name, "flags") || strstr(f->name, "addr") || !strcmp(f->name, "ip"));
 }
 
-/* One field. lengths: the fetches behind the arguments, of those that say how long others are. */
+/* Adds one field. lengths: the fetches behind the arguments that tell the length of others. */
 static void add_field(struct espy_probe_rule *r, const struct espy_tracepoint_field *f, struct espy_probe_fetch *lengths, unsigned *length_cnt)
 {
 	struct espy_probe_plan *plan = &r->plan;
@@ -64,7 +64,7 @@ static void add_field(struct espy_probe_rule *r, const struct espy_tracepoint_fi
 	};
 }
 
-/* The arguments are the fields, as many as find room. Returns how many do not. */
+/* Makes arguments of the fields, as many as find room. Returns how many do not. */
 static unsigned arguments_of(struct espy_probe_rule *r, const struct espy_tracepoint *t)
 {
 	struct espy_probe_fetch lengths[ESPY_MARK_MAX_ARGS];

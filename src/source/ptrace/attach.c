@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "base/small_file.h"
 
-/* A name from outside goes into a message: nothing of it may reach the terminal raw. */
+/* Reads the name of a process for a message: no byte of it may reach the terminal raw. */
 static void comm_of(pid_t pid, char *buf, size_t sz)
 {
 	if (espy_read_proc(pid, "comm", buf, sz) < 0)
@@ -102,7 +102,7 @@ void espy_ptrace__explain(pid_t pid, int err, char *text, size_t text_sz)
 		snprintf(text, text_sz, "%s", strerror(-err));
 }
 
-/* 1: seized now; 0: was ours; -errno. */
+/* Seizes a task. Returns 1: seized now; 0: it was ours; -errno. */
 static int seize(struct espy_ptrace *p, pid_t tid, pid_t tgid)
 {
 	struct espy_ptask *t = espy_ptask__find(p, tid);
@@ -135,7 +135,7 @@ static int seize(struct espy_ptrace *p, pid_t tid, pid_t tgid)
 	return 1;
 }
 
-/* One walk over the threads. Number of new ones, or -errno if none could be seized at all. */
+/* Walks over the threads once. Returns the number of new ones, or -errno if it could seize none at all. */
 static int seize_threads(struct espy_ptrace *p, pid_t tgid)
 {
 	char path[40];
@@ -187,7 +187,10 @@ int espy_ptrace__add_target(struct espy_source *s, const struct espy_target *tar
 		int again;
 
 		r = seize_threads(p, (pid_t)tgid);
-		/* Threads that were made meanwhile; with follow the kernel gives us those of threads we have. */
+		/*
+		 * New threads may have come meanwhile. With follow the kernel gives espy the children of known
+		 * threads.
+		 */
 		for (again = r; again > 0;)
 			again = seize_threads(p, (pid_t)tgid);
 	}
@@ -223,7 +226,7 @@ static void mark_detaching(struct espy_ptrace *p, struct espy_ptask *t, void *ct
 		espy_ptrace__resume(p, t, 0);
 		return;
 	}
-	/* One whose stop is being handled goes when that is done (we are called from the receiver of a record). */
+	/* A task whose stop is being handled goes when that is done (the receiver of a record has called this). */
 	if (!t->stopped)
 		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Can the ptrace source run here? Asked of the kernel by doing it, on a child of our own that does nothing: version
- * numbers lie (back-ports, emulations, sandboxes).
+ * Tells whether the ptrace source can run here. It tries, on a child of our own that does nothing: version numbers lie
+ * (back-ports, emulations, sandboxes).
  */
 #include "ptrace_source.h"
 
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child got us: the first thing that failed, and its errno. */
+/* The first step that failed on the child, and its errno. */
 enum step { STEP_OK, STEP_SEIZE, STEP_STOP, STEP_INFO };
 
 static enum step try_on(pid_t pid, int *err)

@@ -37,7 +37,7 @@ void espy_ptrace__emit(struct espy_ptrace *p, const struct espy_rec *rec)
 {
 	p->stats.records++;
 	p->stats.bytes += rec->size;
-	/* What is queued was first. */
+	/* Queued records came first. */
 	if (p->fn && !p->fn_result && p->queue_off == p->queue_sz)
 		deliver(p, rec);
 	else if (enqueue(p, rec))
@@ -73,7 +73,7 @@ static struct espy_rec_out scratch(struct espy_ptrace *p)
 
 static bool keep_enter(struct espy_ptask *t, const struct espy_rec *rec)
 {
-	/* Buffers grow to what the calls of the task need; a huge one is not kept for ever. */
+	/* Buffers grow to the size that the task's calls need; a huge one is not kept for ever. */
 	if (t->enter_cap < rec->size || (t->enter_cap > 16384 && rec->size < 4096)) {
 		size_t cap = rec->size < 512 ? 512 : rec->size;
 		unsigned char *mem = realloc(t->enter, cap);
@@ -87,7 +87,7 @@ static bool keep_enter(struct espy_ptask *t, const struct espy_rec *rec)
 	return true;
 }
 
-/* At an entry stop, t->regs filled. */
+/* Sends an ENTER record, at an entry stop with t->regs filled. */
 void espy_ptrace__emit_enter(struct espy_ptrace *p, struct espy_ptask *t)
 {
 	struct espy_rec_out out = scratch(p);
@@ -128,7 +128,7 @@ static void emit_fdname(struct espy_ptrace *p, const struct espy_ptask *t, int f
 }
 
 /*
- * Names of the descriptors that a call has made: its result, and those that it wrote to memory (pipe,
+ * Sends the names of the descriptors that a call has made: its result, and descriptors that it wrote to memory (pipe,
  * socketpair). The task stands still, so /proc tells the truth.
  */
 static void emit_fdnames(struct espy_ptrace *p, const struct espy_ptask *t, const struct espy_rec *exit)
@@ -163,7 +163,7 @@ static void emit_fdnames(struct espy_ptrace *p, const struct espy_ptask *t, cons
 		emit_fdname(p, t, fds[i]);
 }
 
-/* alive: the task stands at the end of its call; else it will not return from it. */
+/* Sends an EXIT record. alive: the task stands at the end of its call; else it will not return from it. */
 void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool alive)
 {
 	struct espy_rec_out out = scratch(p);

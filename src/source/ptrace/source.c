@@ -2,13 +2,13 @@
 /*
  * The ptrace source: its life and its loop.
  *
- * Waiting: wait4 with __WCLONE and without __WALL sees every task that is traced, whatever it is, but of our own
- * children only those whose end would not raise SIGCHLD. So this source never reaps children that belong to another
- * part of this process (a pager, say). Sleeping is done in sigtimedwait for SIGCHLD, which the kernel
- * raises at each stop; it is blocked while poll runs and so cannot be missed between the look and the sleep. What the process
- * does with SIGCHLD is not changed. Where the signal is not raised, or another thread may take it, naps take its place.
+ * Waiting: wait4 with __WCLONE and without __WALL sees every traced task of any kind, but of our own children only
+ * those with an end that raises no SIGCHLD. So this source never reaps children of another part of this process (a
+ * pager, say). It sleeps in sigtimedwait for SIGCHLD, which the kernel raises at each stop. The signal is blocked while
+ * poll runs, so it cannot be missed between the look and the sleep. The process keeps its own handling of SIGCHLD. If
+ * the kernel does not raise the signal, or another thread may take it, the source naps instead.
  *
- * What this source cannot help: attaching to a task and letting go of it interrupts the call that it sleeps in. The
+ * Attaching to a task and letting go of it interrupts the call that it sleeps in, which this source cannot help. The
  * kernel starts nearly all calls again unseen; a few (epoll_wait, for one) return EINTR to the program, as after
  * SIGSTOP.
  */
@@ -51,7 +51,7 @@ static int step(struct espy_ptrace *p)
 	return 1;
 }
 
-/* Does a thread of this process other than the caller have SIGCHLD open? */
+/* Tells whether a thread of this process other than the caller has SIGCHLD open. */
 static bool another_takes_it(void)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -78,7 +78,7 @@ static bool another_takes_it(void)
 	return taken;
 }
 
-/* Is SIGCHLD raised at each stop, and does no other thread take it? */
+/* Tells whether each stop raises SIGCHLD, and no other thread takes it. */
 static bool is_told(struct espy_ptrace *p)
 {
 	const uint64_t now = espy_now_ns();
@@ -100,7 +100,7 @@ static int nap(struct espy_ptrace *p, uint64_t ns)
 	return nanosleep(&ts, NULL) ? -EINTR : 0;
 }
 
-/* Sleep until SIGCHLD, ns at most. 0, or -EINTR after another signal. */
+/* Sleeps until SIGCHLD, ns at most. Returns 0, or -EINTR after another signal. */
 static int sleep_for_child(struct espy_ptrace *p, uint64_t ns)
 {
 	if (!is_told(p))
@@ -125,7 +125,7 @@ static void block_sigchld(sigset_t *old)
 	pthread_sigmask(SIG_BLOCK, &set, old);
 }
 
-/* What poll returns if it should return now; 1: go on. */
+/* Returns the result of poll if it should return now; 1: go on. */
 static int poll_result(const struct espy_ptrace *p)
 {
 	if (p->fn_result)
@@ -265,7 +265,7 @@ static void ptrace_close(struct espy_source *s)
 			sleep_for_child(p, 20000000);
 		espy_ptrace__adopt_orphans(p);
 	}
-	/* What is left sleeps in the kernel; it is let go when this process ends, without ever having been stopped. */
+	/* The remaining tasks sleep in the kernel. They go when this process ends, and never stop. */
 	if (p->task_cnt)
 		espy_ptrace__report(p, ESPY_REPORT_WARN,
 				    "%zu task(s) could not be let go of yet: they sleep uninterruptibly in the kernel",

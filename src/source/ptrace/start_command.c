@@ -28,7 +28,7 @@ struct child {
 	sigset_t mask;
 };
 
-/* What the child tells: how far it came. */
+/* The steps of the child's beginning that it tells. */
 enum { STEP_FILTER = 1, STEP_SETUP, STEP_EXEC };
 struct failure {
 	int step, err;
@@ -71,7 +71,7 @@ static void __attribute__((noreturn)) run_child(const struct child *c)
 	fail(c, STEP_EXEC, errno);
 }
 
-/* A descriptor that is not 0, 1 or 2: child_setup may rearrange those. */
+/* Makes a pipe without descriptors 0, 1 and 2, which child_setup may rearrange. */
 static int safe_pipe(int fd[2])
 {
 	unsigned i;
@@ -95,7 +95,7 @@ static int safe_pipe(int fd[2])
 	return 0;
 }
 
-/* A signal ends the wait only if it asks the command, which may be NULL, to stop: then -1 and EINTR. */
+/* Waits for a child. A signal ends the wait only if it asks the command, which may be NULL, to stop: -1 and EINTR. */
 static pid_t wait_for(const struct espy_command *cmd, pid_t pid, int *status)
 {
 	pid_t got;
@@ -106,7 +106,7 @@ static pid_t wait_for(const struct espy_command *cmd, pid_t pid, int *status)
 	return got;
 }
 
-/* Drive the child from its first stop to the execve. 0 when it stands in the exec event; -errno if it is dead; -EINTR. */
+/* Drives the child from its first stop to the execve. Returns 0 at the exec event; -errno: it is dead; -EINTR. */
 static int run_to_exec(struct espy_ptrace *p, const struct espy_command *cmd, pid_t pid)
 {
 	int status;
@@ -122,7 +122,7 @@ static int run_to_exec(struct espy_ptrace *p, const struct espy_command *cmd, pi
 	}
 }
 
-/* Seize the child, which sleeps at its gate, and stop it there. */
+/* Seizes the child, which sleeps at its gate, and stops it there. */
 static int seize_child(struct espy_ptrace *p, pid_t pid, bool filtered)
 {
 	int status;
@@ -151,7 +151,7 @@ static const char *const step_text[] = {
 	[STEP_EXEC] = NULL, /* the caller says it, from the error */
 };
 
-/* No handler of ours runs in the child; it gets back its mask before child_setup. The other ends of the pipes are closed there. */
+/* Forks the child. No handler of ours runs in it. It gets its mask back before child_setup, and closes other ends. */
 static pid_t fork_child(struct child *c, int gate, int report)
 {
 	sigset_t block;

@@ -93,7 +93,7 @@ static bool wishes(const struct wish *w, uint32_t nr)
 	return espy_call_set__wants(w->set, nr);
 }
 
-/* Is nr stopped only for one value of its first argument? */
+/* Returns the call if nr stops for one value of its first argument only; else NULL. */
 static const struct espy_arch_call *conditional(const struct wish *w, uint32_t nr)
 {
 	const struct espy_arch_call *c;
@@ -140,7 +140,7 @@ static void put_tree(struct builder *b, const struct wish *w, const uint32_t *st
 	put_tree(b, w, starts, mid, hi, bit);
 }
 
-/* The numbers of one ABI, 0 to the end of the table and all behind. */
+/* Puts the numbers of one ABI, from 0 to the end of the table and all behind. */
 static void put_abi(struct builder *b, const struct wish *w, uint32_t bit)
 {
 	uint32_t starts[ESPY_MAX_SYSCALLS + 1], nr;
@@ -157,7 +157,7 @@ static struct wish wish_of(const struct espy_ptrace *p, enum espy_abi abi)
 	return (struct wish){ .set = espy_ptrace__set(p, abi), .extra = espy_arch__filter_calls(abi) };
 }
 
-/* The calls of one audit architecture; behind them the next one begins. */
+/* Puts the calls of one audit architecture. Behind them the next one begins. */
 static void put_audit(struct builder *b, const struct espy_ptrace *p, const struct espy_arch_audit *a)
 {
 	size_t next, tagged = 0;

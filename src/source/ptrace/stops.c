@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What each stop of a task means and how it goes on.
+ * Finds the meaning of each stop of a task, and lets the task go on.
  *
  * The order in which the kernel tells of a child is not fixed: its first stop may come before the event of its
  * parent. Such a child is an embryo, and stands still until FORK was sent. If its parent was killed before it could
- * tell, the child is adopted after a while, with what /proc knows of it; if not even that names a task of ours, the
- * FORK record names the child itself as the one that made it.
+ * tell, espy adopts the child after a while, with the facts of /proc. If even those name no task of ours, the FORK
+ * record names the child itself as its maker.
  *
  * A child begins with FORK: the 0 that fork, vfork or clone returns in it is no record of its own, as its
  * call was made by the parent. A call that was begun before we attached is not shown either when it ends.
@@ -77,7 +77,7 @@ static bool syscall_info(const struct espy_ptask *t, struct __ptrace_syscall_inf
 	return ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, (void *)sizeof(*info), info) > 0;
 }
 
-/* Does an address lie in code of the kernel for probes: "[uprobes]", "[uprobes-trampoline]"? */
+/* Tells whether an address lies in code of the kernel for probes: "[uprobes]", "[uprobes-trampoline]". */
 static bool in_probe_code(pid_t tid, uint64_t at)
 {
 	struct espy_mapping m;
@@ -85,10 +85,7 @@ static bool in_probe_code(pid_t tid, uint64_t at)
 	return espy_mapping__at(&m, tid, at) && !strncmp(m.name, "[uprobes", strlen("[uprobes"));
 }
 
-/*
- * Is the call made by code that the kernel has put into the process for a probe? Then the program has called something else, and
- * must not be kept from what it called.
- */
+/* Tells whether the kernel's code for a probe makes the call. The program runs a function then, which must go on. */
 static bool made_by_probe(struct espy_ptask *t, const struct __ptrace_syscall_info *info)
 {
 	if (!espy_arch__is_probe_call(t->regs.abi, t->regs.nr))
@@ -125,8 +122,7 @@ static int call_entered(struct espy_ptrace *p, struct espy_ptask *t, const struc
 	return sig;
 }
 
-/* A program that installs a filter may hide calls from ours, whose TRACE is the weaker answer: stop at all from now on.
- */
+/* Stops at all calls from now on: a program's own filter may hide calls from ours, whose TRACE is the weaker answer. */
 static void go_plain(struct espy_ptrace *p, struct espy_ptask *t, void *tgid)
 {
 	if (!t->filtered || t->plain || (tgid && t->tgid != *(pid_t *)tgid))
@@ -160,7 +156,7 @@ static void call_left(struct espy_ptrace *p, struct espy_ptask *t, const struct 
 	t->has_enter = false;
 }
 
-/* The call that the task is in does not come back. */
+/* Ends the call of a task that does not come back from it. */
 static void call_cut(struct espy_ptrace *p, struct espy_ptask *t)
 {
 	if (t->in_call && t->wanted && !t->starting)
@@ -234,7 +230,7 @@ static void child_born(struct espy_ptrace *p, struct espy_ptask *parent, pid_t t
 	announce(p, parent, t, flags);
 }
 
-/* The flags with which the task that stands in a fork, vfork or clone event made its child; 0: not known. */
+/* Returns the flags with which a task in a fork, vfork or clone event made its child; 0: not known. */
 static uint64_t clone_flags(struct espy_ptask *t)
 {
 	enum espy_abi abi;
@@ -242,7 +238,7 @@ static uint64_t clone_flags(struct espy_ptask *t)
 
 	if (espy_arch__get_call(t->tid, &abi, &nr, &arg0))
 		return 0;
-	/* A 64-bit program may use int 0x80 too: what the entry stop told is surer than the width of the registers. */
+	/* A 64-bit program may use int 0x80, too: the entry stop is surer than the width of the registers. */
 	if (t->in_call) {
 		abi = t->regs.abi;
 		nr = t->regs.nr;
@@ -268,7 +264,7 @@ static void forked(struct espy_ptrace *p, struct espy_ptask *t, int event)
 		return;
 	flags = clone_flags(t);
 	if (!flags && event == PTRACE_EVENT_CLONE && espy_status_field((pid_t)child, "Tgid") == t->tgid)
-		flags = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND; /* what a thread cannot be without */
+		flags = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND; /* no thread is without them */
 	child_born(p, t, (pid_t)child, flags);
 }
 

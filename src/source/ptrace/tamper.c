@@ -47,7 +47,7 @@ static bool poke(const struct espy_ptask *t, const struct espy_poke *pokes)
 	return any;
 }
 
-/* The next resume of the task waits for so long. */
+/* Lets the next resume of the task wait for so long. */
 static void delay(struct espy_ptrace *p, struct espy_ptask *t, uint64_t ns)
 {
 	if (!t->delayed_until_ns)
