@@ -75,7 +75,7 @@ void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid)
 	t->place[tid] = 0;
 }
 
-/* And when the last look was. */
+/* Forgets the shown calls, and the time of the last look. */
 static void forget_shown(struct bpf_tasks *t)
 {
 	for (size_t i = 0; i < t->cnt; i++)
@@ -84,8 +84,8 @@ static void forget_shown(struct bpf_tasks *t)
 }
 
 /*
- * By where its stack begins, which no lock of the task's is needed for, nor a look at its memory or files: those may be on
- * their way for ever. False where the kernel does not say it.
+ * Tells by the place of its stack whether the task runs a 32-bit program. That needs no lock of the task, its memory
+ * or its files, which may wait for ever. Returns false if the kernel does not tell the place.
  */
 bool bpf_task_is_32bit(uint32_t tid)
 {
@@ -94,7 +94,7 @@ bool bpf_task_is_32bit(uint32_t tid)
 	return espy_read_proc_stat((pid_t)tid, &stat) && stat.start_stack > 1 && stat.start_stack < 1ull << 32;
 }
 
-/* The answers to the last question: what is shown, or asked for again later. */
+/* Takes the answers to the last question: shows them, or asks again later. */
 static int take_answers(struct bpf_source *s, bpf_ring_fn deliver, void *ctx, int *stop)
 {
 	struct bpf_tasks *t = &s->tasks;
@@ -108,8 +108,8 @@ static int take_answers(struct bpf_source *s, bpf_ring_fn deliver, void *ctx, in
 		const void *rec = bpf_look__record(t->look, at);
 
 		/*
-		 * Nothing of it had come when it was answered: so this call's end is not on its way, and what was read
-		 * is of this call.
+		 * No record of it had come when it was answered. So the end of this call is not on its way, and the
+		 * answer is of this call.
 		 */
 		if (!t->place[at->tid] || t->shown[at->tid] != SHOWN_ASKED)
 			continue;
@@ -131,7 +131,7 @@ static int take_answers(struct bpf_source *s, bpf_ring_fn deliver, void *ctx, in
 	return cnt;
 }
 
-/* When the task's last call began; 0: not known, since it began before the task was watched, or times are not wanted. */
+/* Returns when the task's last call began; 0: not known. It began before the watching, or times are not wanted. */
 static uint64_t began_at(const struct bpf_source *s, uint32_t tid)
 {
 	struct espy_bpf_enter enter = { 0 };
@@ -141,7 +141,7 @@ static uint64_t began_at(const struct bpf_source *s, uint32_t tid)
 	return enter.ns;
 }
 
-/* The next of those that have been silent for long. Returns their number. */
+/* Chooses the next tasks that have been silent for long. Returns their number. */
 static size_t choose(struct bpf_source *s, uint64_t now_ms, struct bpf_look_at *tasks)
 {
 	struct bpf_tasks *t = &s->tasks;

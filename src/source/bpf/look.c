@@ -51,7 +51,7 @@ static bool next_number(const char **at, int base, unsigned long long *n)
 	return true;
 }
 
-/* What /proc/TID/syscall says: "running", or number, arguments, stack pointer and instruction pointer. */
+/* Parses /proc/TID/syscall: "running", or number, arguments, stack pointer and instruction pointer. */
 static bool parse_call(const char *text, uint32_t tid, struct espy_call_regs *regs)
 {
 	unsigned long long nr, sp, ip, arg;

@@ -25,7 +25,7 @@
 #define NAP_NS 1000000l
 #define BUSY_FOR_NS 4000000ull
 #define LONGEST_SLEEP_MS 100
-/* Nothing depends on it: what is said to a flight recorder wakes it. */
+/* Nothing depends on it: a request to a flight recorder wakes it. */
 #define FLIGHT_SLEEP_MS 1000
 #define FLIGHT_SETTLE_MS 100 /* while it is not known yet whether calls are many */
 #define SHORT_SLEEP_MS 5 /* while something is to be done in time */
@@ -93,7 +93,7 @@ static int bpf_probe(char *why, size_t why_sz)
 	return 0;
 }
 
-/* The programs run tests one after the other: none may lead back, or beyond the last. */
+/* Tells whether a trigger is well formed. The programs run tests in order: none may lead back, or beyond the last. */
 static bool trigger_fits(const struct espy_trigger *t)
 {
 	if (t->abi >= ESPY_BPF_ABIS || t->nr >= ESPY_BPF_NRS || t->test_cnt > ESPY_TRIGGER_TESTS)
@@ -160,8 +160,8 @@ static int bpf_set_calls(struct espy_source *src, enum espy_abi abi, const struc
 }
 
 /*
- * The programs look at the shape of an x86-64 call, and at the flags of its entry in the general path. A call that is not wanted
- * may still make descriptors that are to be named.
+ * Mutes a call, or not. The programs look at the shape of an x86-64 call, and at the flags of its entry in the general
+ * path. An unwanted call may still make descriptors to be named.
  */
 static int mute_call(struct bpf_source *s, uint32_t id, bool wanted)
 {
@@ -180,7 +180,7 @@ static int mute_call(struct bpf_source *s, uint32_t id, bool wanted)
 	return 0;
 }
 
-/* The tables were made for the whole sets; what is wanted of them is said to the programs call by call, while they run. */
+/* Tells the programs call by call which calls are wanted, while they run. The tables are for the whole sets. */
 static int say_wanted(struct bpf_source *s, uint32_t abi)
 {
 	int err = 0;
@@ -224,7 +224,7 @@ struct delivery {
 	uint32_t now_ms;
 };
 
-/* What it is stands in front of the first hit. */
+/* Delivers a hit, with its definition in front of the first one. */
 static int deliver_probe(struct delivery *d, const struct espy_rec_probe *rec)
 {
 	const struct espy_rec *def = bpf_probes__definition(d->s, rec);
@@ -293,7 +293,7 @@ static int deliver(void *ctx, const void *data, size_t size)
 	return d->fn(d->ctx, rec);
 }
 
-/* What was lost and found no later record to be said with: the ring is empty, so its place is here. */
+/* Delivers losses that no later record could tell. The ring is empty, so their place is here. */
 static int deliver_lost(struct delivery *d, int *stop)
 {
 	int cnt = 0;
@@ -348,8 +348,8 @@ static bool nobody_left(const struct bpf_source *s)
 }
 
 /*
- * Flight recorder: only the end of the last task and a trigger wake us. What they write is looked at after the wake-ups
- * so far are forgotten, so none is missed.
+ * Polls a flight recorder: only the end of the last task and a trigger wake it. It forgets the wake-ups so far before
+ * it looks at their results, so it misses none.
  */
 static int flight_poll(struct bpf_source *s, int timeout_ms)
 {
@@ -435,7 +435,7 @@ static int bpf_poll(struct espy_source *src, espy_record_fn fn, void *ctx, int t
 	}
 }
 
-/* A record that was delivered before. */
+/* Delivers again a record that was delivered before. */
 static int deliver_again(void *ctx, const void *data, size_t size)
 {
 	struct delivery *d = ctx;
@@ -445,8 +445,8 @@ static int deliver_again(void *ctx, const void *data, size_t size)
 }
 
 /*
- * The time of a record of a flight recorder is long ago: a task was heard of then, not now. What says that something was
- * lost is not counted beside what was lost.
+ * Delivers a record of a flight recorder. Its time is long ago: the task was active then, not now. Records of losses
+ * do not count beside the losses.
  */
 static int deliver_flight(void *ctx, const void *data, size_t size)
 {
@@ -493,7 +493,7 @@ static void bpf_stats(struct espy_source *src, struct espy_source_stats *st)
 	st->reread = __atomic_load_n(&s->shared->reread, __ATOMIC_RELAXED);
 	st->triggers = __atomic_load_n(&s->shared->triggers, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < ESPY_LOST_REASONS; i++) {
-		/* What says so in a flight recorder may have been overwritten. */
+		/* A flight recorder may have overwritten the record of it. */
 		if (s->opts.rings.flight_bytes)
 			st->lost[i] = __atomic_load_n(&s->shared->lost_ever[i], __ATOMIC_RELAXED);
 		else

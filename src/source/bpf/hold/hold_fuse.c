@@ -66,7 +66,7 @@ static struct fuse_attr attributes(const struct bpf_pages *p, uint64_t node)
 	};
 }
 
-/* The first request. */
+/* Answers the first request. */
 static void begin(struct bpf_pages *p, const struct fuse_in_header *in)
 {
 	const struct fuse_init_in *init = (const void *)(in + 1);
@@ -86,7 +86,7 @@ static void begin(struct bpf_pages *p, const struct fuse_in_header *in)
 	reply(p, in->unique, 0, &out, sizeof(out));
 }
 
-/* Everything but reads. */
+/* Serves every request but reads. */
 static void serve(struct bpf_pages *p, const struct fuse_in_header *in)
 {
 	switch (in->opcode) {
@@ -164,7 +164,7 @@ static int fs_option(int fs, const char *name, unsigned value, const char *fmt)
 	return syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, name, text, 0) ? -errno : 0;
 }
 
-/* A mount that is attached nowhere. */
+/* Makes a mount that is attached nowhere. */
 static int make_mount(const struct bpf_pages *p)
 {
 	int fs = (int)syscall(SYS_fsopen, "fuse", FSOPEN_CLOEXEC), fd = -1, err;
@@ -260,7 +260,7 @@ static int start_mapper(struct bpf_pages *p, int mount)
 
 int bpf_pages__open(struct bpf_pages *p, size_t cnt, char *why, size_t why_sz)
 {
-	/* What cannot be had, and what there is to be done about it. */
+	/* The missing part, and the remedy. */
 	const char *what = "/dev/fuse", *hint = " (FUSE of the kernel; a container must be given the device)";
 	int mount, err;
 

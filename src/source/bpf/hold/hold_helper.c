@@ -57,7 +57,7 @@ struct helper {
 	uint64_t some_ns; /* when some of many were last woken */
 };
 
-/* What the helper tells its owner once. */
+/* The helper's first word to its owner. */
 struct started {
 	int err;
 	pid_t mapper;
@@ -86,7 +86,7 @@ static uint32_t held(const struct helper *h)
 	       __atomic_load_n(&h->duty.pausing->held[1], __ATOMIC_SEQ_CST);
 }
 
-/* Some task was told to run on and has not done so yet. */
+/* Tells whether some task was told to run on and has not done so yet. */
 static bool any_going(const struct helper *h)
 {
 	const struct espy_bpf_hold *holds = h->duty.holds;
@@ -98,7 +98,7 @@ static bool any_going(const struct helper *h)
 	return false;
 }
 
-/* The time until the first sleeping task has been held for its longest; at most a step. */
+/* Returns the time until the first sleeping task has been held for its longest; at most a step. */
 static int step_ms(const struct helper *h)
 {
 	uint64_t now = espy_now_ns(), left = STEP_MS * MS;
@@ -148,7 +148,7 @@ static void serve(struct helper *h, uint32_t most)
 	}
 }
 
-/* Everyone. The kernel asks for a page twice before it takes no for an answer. */
+/* Lets every task go. The kernel asks for a page twice before it takes no for an answer. */
 static void serve_all(struct helper *h)
 {
 	const struct timespec t = { .tv_nsec = AGAIN_NS };
@@ -220,7 +220,7 @@ static bool drain_poke(void)
 	return read(POKE, &cnt, sizeof(cnt)) == sizeof(cnt);
 }
 
-/* Until the owner has gone, or the process that has the pages. */
+/* Serves until the owner has gone, or the process that has the pages. */
 static void look_after(struct helper *h)
 {
 	struct pollfd p[4] = { { .fd = ALIVE, .events = POLLIN }, { .fd = POKE, .events = POLLIN },
@@ -253,7 +253,7 @@ static void look_after(struct helper *h)
 	}
 }
 
-/* Is this process in a version 1 freezer, other than the one that is never frozen? */
+/* Tells whether this process is in a version 1 freezer, other than the one that is never frozen. */
 static bool can_be_frozen_for_good(void)
 {
 	char text[4096];
@@ -265,8 +265,8 @@ static bool can_be_frozen_for_good(void)
 }
 
 /*
- * The sooner it runs, the sooner others go on. It does little: some microseconds at each step. Failures do no harm
- * but that: a helper that is starved is killed by its timer.
+ * Protects the helper: the sooner it runs, the sooner tasks go on. It does little: some microseconds at each step.
+ * Failures do no more harm: a helper that is starved is killed by its timer.
  */
 static void protect(void)
 {
@@ -294,7 +294,7 @@ static void __attribute__((noreturn)) be_helper(const int fds[FD_CNT], const str
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
 	prctl(PR_SET_NAME, "espy-hold");
-	for (int i = 0; i < FD_CNT; i++) /* out of the way of those that they become */
+	for (int i = 0; i < FD_CNT; i++) /* out of the way of the final numbers */
 		own[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD, FD_CNT + 1);
 	tell = fcntl(tell, F_DUPFD, FD_CNT + 1);
 	for (int i = 0; i < FD_CNT; i++)
@@ -330,7 +330,7 @@ static void __attribute__((noreturn)) be_helper(const int fds[FD_CNT], const str
 	_exit(0);
 }
 
-/* What the helper says of its beginning; it may have died of it. */
+/* Hears the helper's first word; the helper may have died of its beginning. */
 static int hear(int tell, struct started *st)
 {
 	struct pollfd p = { .fd = tell, .events = POLLIN };
@@ -346,9 +346,9 @@ static int hear(int tell, struct started *st)
 }
 
 /*
- * The owner's end of a pipe. It must be the first that is closed when the owner ends: letting go of a program on a perf event
- * waits for all sleepable programs, so for the tasks that are held. The kernel closes the files of a process that
- * ends beginning with the highest number.
+ * Moves the owner's end of a pipe to a high number, so that it is the first to be closed when the owner ends. Letting
+ * go of a program on a perf event waits for all sleepable programs, so for the held tasks. The kernel closes the files
+ * of an ending process from the highest number on.
  */
 static int high_fd(int fd)
 {

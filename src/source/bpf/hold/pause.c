@@ -90,7 +90,7 @@ static void interrupted(struct bpf_pause *p)
 	__atomic_add_fetch(&p->interrupted, 1, __ATOMIC_RELEASE);
 }
 
-/* We gave no sign of life for a while, and do now. */
+/* Goes on after espy gave no sign of life for a while. */
 static void go_on(struct bpf_source *s)
 {
 	struct espy_bpf_pausing *pausing = &s->shared->pausing;
@@ -175,9 +175,9 @@ int bpf_pause__start_thread(struct bpf_source *s)
 	return err;
 }
 
-/* ---- what the reader does */
+/* ---- the reader's part */
 
-/* Reports, in the reader's thread, since no other may report. At most once a second. */
+/* Reports at most once a second, in the reader's thread, since no other may report. */
 static void tell(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
@@ -284,7 +284,7 @@ int bpf_pause__held(struct bpf_source *s, struct espy_held_task *list, size_t n)
 	return (int)cnt;
 }
 
-/* Of a task that is held, and not about to go: longer. */
+/* Prolongs the hold of a task that is held and not about to go. */
 static bool prolong(struct bpf_pause *p, pid_t tid, uint64_t until_ns)
 {
 	for (uint32_t i = 0; i < ESPY_BPF_HOLD_PROBES; i++) {

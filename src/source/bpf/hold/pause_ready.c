@@ -52,7 +52,7 @@ static int open_object(struct bpf_source *s)
 	return 0;
 }
 
-/* Was it asked for in so many words, so that not being able to is an error? */
+/* Tells whether the user has asked for holds, so that failing is an error. */
 static bool must_hold(const struct bpf_source *s)
 {
 	return s->opts.hold.lossless == ESPY_LOSSLESS_ALWAYS || wants_hand(s);
@@ -203,7 +203,7 @@ int bpf_pause__probe(char *why, size_t why_sz)
 	return err;
 }
 
-/* Programs, helper and thread. */
+/* Makes programs, helper and thread ready. */
 static int make_all_ready(struct bpf_source *s)
 {
 	int err = make_ready(s);
@@ -226,7 +226,7 @@ static void make_later(struct bpf_job *job)
 	__atomic_store_n(&later->done, true, __ATOMIC_RELEASE);
 }
 
-/* Is it time to get ready for holds? */
+/* Tells whether it is time to get ready for holds. */
 static bool is_time(const struct bpf_source *s, uint64_t now_ns)
 {
 	return now_ns - s->loaded_ns > LATE_AFTER_NS || bpf_source_unread(s) > LATE_ABOVE(bpf_source_room(s));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the programs need of the running kernel's types. The kernel describes all of its types, far over 100 000;
- * libbpf would read and index them all and then search them once per struct, which takes longer than loading most
- * programs. Here one walk picks the structs that types.bpf.h names and writes them, with what they contain and every
- * pointer cut to void, as a small BTF file of their own in memory; the ids of the typed tracepoints are found in the
- * same walk. As long as the kernel runs its types stay, so the next espy takes what this one has found (types_cache.c).
+ * Finds the types of the running kernel that the programs need. The kernel describes all of its types, far over 100
+ * 000. libbpf would read and index them all and then search them once per struct, which takes longer than loading most
+ * programs. Here one walk picks the structs that types.bpf.h names, and writes them as a small BTF file in memory,
+ * with the types in them and every pointer cut to void. The same walk finds the ids of the typed tracepoints. The
+ * types stay as long as the kernel runs, so the next espy takes the result (types_cache.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -215,7 +215,7 @@ static uint32_t copy_struct(struct walk *w, const struct btf_type *t, bool whole
 	return id;
 }
 
-/* A type and what lies within it, to the new file. Returns its number there; 0 is void. */
+/* Copies a type, and the types within it, to the new file. Returns its number there; 0 is void. */
 static uint32_t copy(struct walk *w, uint32_t id, int depth)
 {
 	const struct btf_type *t;
@@ -276,7 +276,7 @@ static uint32_t copy(struct walk *w, uint32_t id, int depth)
 	return made;
 }
 
-/* The id of a struct of which there shall be one. */
+/* Notes the id of a struct that shall have only one. */
 static void note_struct(const char *name, const char *wanted, uint32_t id, uint32_t *found, bool *again)
 {
 	if (strcmp(name, wanted))
@@ -326,7 +326,7 @@ static int index_types(struct walk *w, struct bpf_type_ids *t, uint32_t *wanted,
 	return 0;
 }
 
-/* What was copied, as one BTF file. The caller frees it. */
+/* Joins the copies to one BTF file. The caller frees it. */
 static int join_parts(const struct walk *w, void **data, size_t *size)
 {
 	const struct btf_header h = {
@@ -388,7 +388,7 @@ static int select_types(struct bpf_type_ids *ids, const uint8_t *types, size_t s
 	return err;
 }
 
-/* From all types of the kernel, 6 MB of them. */
+/* Finds the types among all of the kernel's, 6 MB of them. */
 static int find_types(struct bpf_type_ids *ids, void **found, size_t *found_size)
 {
 	int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC), err = 0;
@@ -432,7 +432,7 @@ static uint64_t add_names(uint64_t key, const char *const *list, size_t cnt)
 	return key;
 }
 
-/* Another espy may ask for other types: all the names say which, and the version of the file. */
+/* Returns a key of all names and of the file's version: another espy may ask for other types. */
 static uint64_t key_of_names(void)
 {
 	uint64_t key = add_names(ESPY_FNV1A, names, NAME_CNT);

@@ -23,7 +23,7 @@ int bpf_maps__set_entries(const struct bpf_source *s, const char *name, size_t n
 }
 
 /*
- * Writes the first n entries of a new array in one system call; those that are zero it is born with. A mapping would do
+ * Writes the first n entries of a new array in one system call. Entries of zeros are there already. A mapping would do
  * it too, but each of its pages has to be mapped, touched and unmapped.
  */
 int bpf_maps__fill_array(const struct bpf_source *s, const char *name, const void *data, size_t size, size_t n)
@@ -50,8 +50,8 @@ int bpf_maps__fill_array(const struct bpf_source *s, const char *name, const voi
 }
 
 /*
- * The memory that both sides write. libbpf would fill it with zeros once more, and touch each page of its megabyte for
- * that.
+ * Makes the memory that both sides write. libbpf would fill it with zeros once more, and touch each page of its
+ * megabyte for that.
  */
 int bpf_maps__make_shared(const struct bpf_source *s)
 {
@@ -88,7 +88,7 @@ int bpf_maps__set_sizes(const struct bpf_source *s, size_t pids, size_t cpus)
 	return err ? err : bpf_tallies__set_sizes(s);
 }
 
-/* Triggers, and behind the room for them the gates. */
+/* Fills in the triggers, and the gates behind the room for them. */
 static int fill_triggers(struct bpf_source *s)
 {
 	const size_t cnt = ESPY_TRIGGER_MAX + s->opts.gate_cnt;
@@ -125,7 +125,7 @@ static int fill_tables(struct bpf_source *s)
 	return 0;
 }
 
-/* libbpf maps the data of a loaded object for its own skeletons only. */
+/* Maps the shared memory: libbpf maps the data of a loaded object for its own skeletons only. */
 static int map_shared(struct bpf_source *s, uint64_t room)
 {
 	struct bpf_map *map = bpf_maps__of(s, ".bss");

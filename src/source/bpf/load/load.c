@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Loads the object for one session: configuration, map sizes and the choice of programs are made before loading, the
- * tables are filled before anything is attached. The kernel's verifier takes most of the start-up time, so only
- * what the session needs is loaded.
+ * Loads the object for one session: makes configuration, map sizes and the choice of programs before loading, and
+ * fills the tables before it attaches anything. The kernel's verifier takes most of the start-up time, so it loads
+ * only the programs that the session needs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include "source/bpf/ring/spare.h"
 #include "source/bpf/stacks.h"
 
-/* What is to be attached. */
+/* The programs to be attached. */
 struct choice {
 	bool enter; /* entry parts */
 	bool enter_time, fork;
@@ -122,7 +122,7 @@ static int attach(struct bpf_source *s, const char *name)
 	return err;
 }
 
-/* What the program at exec compares with; see rights.h. */
+/* Fills in the rights that the program at exec compares with; see rights.h. */
 static void fill_rights(struct espy_bpf_conf *conf)
 {
 	struct stat st;
@@ -134,7 +134,7 @@ static void fill_rights(struct espy_bpf_conf *conf)
 }
 
 /*
- * Entry parts: of execve at the moment when it can no longer fail, where the kernel has that, of others at
+ * Attaches entry parts: of execve at the moment when it can no longer fail, if the kernel has that, of other calls at
  * the entry.
  */
 static int attach_enter(struct bpf_source *s, bool refill)
@@ -323,7 +323,7 @@ static void map_ring(struct bpf_job *job)
 		r->err = bpf_rings__map(r->rings, r->chunks_fd);
 }
 
-/* That, too, wakes a reader that waits for records. */
+/* Lets the session's wake end a wait for records, too. */
 static int add_wake(struct bpf_source *s)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -405,7 +405,10 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	err = err ? err : bpf_pause__begin(s, for_command);
 	err = err ? err : add_wake(s);
 	err = err ? err : bpf_probes__load(s);
-	/* In front of the programs that forget a task at its end: those at the same tracepoint run in the order of their attachment. */
+	/*
+	 * Before the programs that forget a task at its end: programs at one tracepoint run in the order of
+	 * attachment.
+	 */
 	err = err ? err : bpf_probes__attach_tracepoints(s);
 	err = err ? err : attach_all(s, c);
 	/* Without -f each target gets probes of its own: other processes that map the file do not pay for them. */

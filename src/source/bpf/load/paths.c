@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* -P: what the programs test paths by (kernel/paths.bpf.h): last components, and the inodes of the files that are there. */
+/* -P: the facts by which the programs test paths (kernel/paths.bpf.h): last components, inodes of existing files. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "source/bpf/bpf_source.h"
 
-/* The last component of a path, without slashes behind it, and its length. */
+/* Returns the last component of a path, without slashes behind it, and its length. */
 static const char *last_component(const char *path, size_t *len)
 {
 	size_t end = strlen(path), begin;
@@ -38,8 +38,8 @@ void bpf_paths__configure(const struct bpf_source *s, struct espy_bpf_conf *conf
 }
 
 /*
- * The number of a file's inode as the programs see it: some file systems tell stat(2) another one, and the kernel gives its
- * own in /proc/self/fdinfo (since Linux 5.14). 0: there is no such file.
+ * Returns the number of a file's inode as the programs see it; 0: there is no such file. Some file systems tell
+ * stat(2) another one. The kernel gives its own in /proc/self/fdinfo (since Linux 5.14).
  */
 static uint64_t inode_of(const char *path)
 {

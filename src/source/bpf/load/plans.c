@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From call sets to what the programs run: the plans of all ABIs in one set of tables. */
+/* Makes the tables of the programs from call sets: the plans of all ABIs in one set of tables. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static bool test_bit(const uint64_t *bits, uint32_t nr)
 	return bits[nr / 64] >> (nr % 64) & 1;
 }
 
-/* Does the plan read two descriptors that the call has made? Returns the argument that points to them, or -1. */
+/* Returns the argument that points to two descriptors that the call has made, or -1. */
 static int fd_pair(const struct espy_image *img, const struct espy_plan *plan)
 {
 	for (uint32_t i = plan->first_op; i < (uint32_t)plan->first_op + plan->op_cnt; i++) {
@@ -30,7 +30,7 @@ static int fd_pair(const struct espy_image *img, const struct espy_plan *plan)
 	return -1;
 }
 
-/* Of a call that replaces the image: the argument that is the file name. */
+/* Returns the argument with the file name, of a call that replaces the image. */
 static uint8_t path_arg(const struct espy_op *ops, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++)
@@ -39,7 +39,7 @@ static uint8_t path_arg(const struct espy_op *ops, size_t cnt)
 	return 0;
 }
 
-/* Descriptors that stand where only a program for them finds them. details: what more is known of sockets is told. */
+/* Adds descriptors that only a program of their own finds. details: tell more of sockets. */
 static bool add_fds_of_effect(struct espy_bpf_call *call, const struct espy_plan *plan, uint32_t abi, bool details)
 {
 	call->fds_arg = ESPY_EFFECT_A(plan->effect_args);
@@ -109,8 +109,8 @@ static uint16_t plan_flags(const struct espy_plan *plan)
 }
 
 /*
- * The arguments of a call of which the program must know what descriptors they are: all, if names are shown; else the
- * socket whose messages are decoded by its protocol.
+ * Returns the arguments whose descriptors the program must know: all, if names are shown; else the socket whose
+ * messages the decoder reads by its protocol.
  */
 static uint8_t known_args(const struct espy_plan *plan, bool names)
 {
@@ -127,7 +127,7 @@ static uint8_t closed_args(const struct espy_plan *plan)
 		       : 0;
 }
 
-/* -P: what of a call must be looked at to tell whether it touches a path. */
+/* -P: adds the parts of a call that tell whether it touches a path. */
 static void add_path_test(struct espy_bpf_call *call, const struct espy_image *img, const struct espy_call_plan *cp)
 {
 	const struct espy_plan *base = &img->plans[cp->plan];
@@ -150,7 +150,7 @@ static void add_path_test(struct espy_bpf_call *call, const struct espy_image *i
 		call->flags |= ESPY_CALL_TOUCHES;
 }
 
-/* The first two of them, for the hot path. Returns false if there are more. */
+/* Sets the first two of them, for the hot path. Returns false if there are more. */
 static bool set_fds(struct espy_fast *f, unsigned args)
 {
 	unsigned cnt = 0;
@@ -165,7 +165,7 @@ static bool set_fds(struct espy_fast *f, unsigned args)
 	return true;
 }
 
-/* One ABI: its plans go behind those already in the tables. */
+/* Adds the plans of one ABI behind those already in the tables. */
 static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t abi)
 {
 	const struct espy_call_set *set = &s->sets[abi];
@@ -260,8 +260,8 @@ static void finish(struct espy_fast *f, const struct espy_bpf_call *call, uint8_
 }
 
 /*
- * Does this kernel take x32 calls? Few do. Where it does not, all numbers with that bit are ENOSYS, and no call that
- * can be wanted by name.
+ * Tells whether this kernel takes x32 calls. Few do. Else all numbers with that bit are ENOSYS, and no call that a
+ * name can mean.
  */
 static bool takes_x32(void)
 {
@@ -269,8 +269,8 @@ static bool takes_x32(void)
 }
 
 /*
- * Is the set so small that single tracepoints are better? They see neither x32 calls nor rt_sigreturn; 32-bit calls
- * neither, but who makes those is known in time (single.c), if tasks are watched one by one.
+ * Tells whether the set is so small that single tracepoints are better. They see neither x32 calls nor rt_sigreturn,
+ * nor 32-bit calls. But if tasks are watched one by one, single.c knows tasks with 32-bit calls in time.
  */
 static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, uint32_t mode)
 {
@@ -311,7 +311,7 @@ static bool is_none(const struct bpf_tables *t, const struct bpf_source *s)
 	return true;
 }
 
-/* A call that may meet a trigger is captured whether it is to be shown or not, and by the general path. */
+/* Adds a trigger to a call. The general path captures such a call, shown or not. */
 static void add_trigger(struct bpf_tables *t, uint32_t call, uint32_t trigger)
 {
 	t->calls[call].triggers |= (uint8_t)(1u << trigger);
@@ -320,8 +320,8 @@ static void add_trigger(struct bpf_tables *t, uint32_t call, uint32_t trigger)
 }
 
 /*
- * What may be dropped of one call, and where. The hot path runs the early gate, unless the registers are other ones by
- * then (execve), or descriptors are to be named whatever becomes of the call.
+ * Adds the gates of one call. The hot path runs the early gate, unless the registers are other ones by then (execve),
+ * or descriptors are to be named whatever becomes of the call.
  */
 static void add_gates(struct bpf_tables *t, const struct bpf_source *s, uint32_t call, const struct espy_call_gate *g)
 {
@@ -342,7 +342,7 @@ static void add_gates(struct bpf_tables *t, const struct bpf_source *s, uint32_t
 		t->fast[call].shape = ESPY_SHAPE_GENERAL;
 }
 
-/* How long the records of a plan may be. */
+/* Measures how long the records of a plan may be. */
 static void measure_plan(struct bpf_tables *t, uint32_t plan)
 {
 	const struct espy_bpf_plan *p = &t->plans[plan];

@@ -45,7 +45,7 @@ static int create_link(const struct multi_attr *attr)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A kernel that knows such links looks at the path, which is that of a directory. */
+/* Tells whether the kernel knows such links: it then looks at the path, which is a directory's. */
 static bool has_multi(void)
 {
 	static const struct bpf_insn nothing[] = {
@@ -155,7 +155,7 @@ static uint64_t cookie_of(const struct espy_probes *p, size_t i)
 
 /* ---- many places at once */
 
-/* Places [first, first + cnt) of one file, of which those of one way are meant. */
+/* Places [first, first + cnt) of one file; only places of one way count. */
 struct group {
 	size_t first, cnt;
 	enum way way;
@@ -175,7 +175,7 @@ static bool is_of_pattern(const struct espy_probes *p, uint64_t cookie)
 	return (rule->symbol && strpbrk(rule->symbol, "*?")) || (rule->where == ESPY_PROBE_AT_TRACEPOINT && strpbrk(rule->file, "*?"));
 }
 
-/* Those that the kernel refuses are found by halves, and left out if a pattern has named them. */
+/* Creates links. It finds places that the kernel refuses by halves, and leaves them out if a pattern has named them. */
 static int create_links(struct bpf_source *s, struct multi_attr attr)
 {
 	struct bpf_probes *p = s->probes;
@@ -317,7 +317,7 @@ static int attach_tracepoint(struct bpf_source *s, size_t i)
 	return 0;
 }
 
-/* Some are only for the kernel's own tracer: those that a pattern has named are left out. */
+/* Some tracepoints are only for the kernel's own tracer. If a pattern has named such a one, it is left out. */
 int bpf_probes__attach_tracepoints(struct bpf_source *s)
 {
 	const struct espy_probes *wanted = s->opts.probes;

@@ -27,7 +27,7 @@ static size_t power_of_two(size_t wanted)
 	return size;
 }
 
-/* Of all rings together, where the user names none. */
+/* Returns the default size of all rings together. */
 static size_t default_size(const struct bpf_source *s)
 {
 	size_t size = DEFAULT_RING, records = s->tables.longest * (size_t)DEFAULT_RECORDS;
@@ -44,7 +44,7 @@ size_t bpf_ring_size(const struct bpf_source *s)
 	return s->opts.rings.bytes ? power_of_two(s->opts.rings.bytes) : default_size(s);
 }
 
-/* A record that is longer than the ring is lost however empty that is, and also if a task is held for it. */
+/* A record longer than the ring is lost even if the ring is empty, and also if a task is held for it. */
 int bpf_ring_size__check(struct bpf_source *s, size_t size)
 {
 	/* The kernel's ring has a head for each record; 1/16 of ours is for births and deaths. */
@@ -60,7 +60,7 @@ int bpf_ring_size__check(struct bpf_source *s, size_t size)
 	return -EINVAL;
 }
 
-/* Memory that can be had without harm to others; all there is, if the kernel does not say. */
+/* Returns the memory that espy can take without harm to others; if the kernel does not tell, all memory. */
 size_t bpf_ring_size__memory_left(void)
 {
 	unsigned long long kb = ~0ull >> 10;

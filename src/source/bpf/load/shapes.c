@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * For each x86-64 call the shape in which the hot path can copy it. A shape never changes what is copied, only how
- * fast.
+ * Finds for each x86-64 call the shape in which the hot path can copy it. A shape never changes the copied bytes, only
+ * the speed.
  */
 #include "source/bpf/bpf_source.h"
 
-/* The operations that would really be run; those with cap 0 are not. Returns their number, at most max + 1. */
+/* Finds the operations that would run: their cap is not 0. Returns their number, at most max + 1. */
 static size_t live_ops(const struct espy_op *ops, size_t cnt, uint8_t *idx, size_t max)
 {
 	size_t n = 0;
@@ -22,7 +22,7 @@ static size_t live_ops(const struct espy_op *ops, size_t cnt, uint8_t *idx, size
 	return n;
 }
 
-/* One phase only, and nothing that only an error leaves: the hot path makes one item of an operation. */
+/* Tells whether the operation runs in one phase, and not after errors only: the hot path makes one item of it. */
 static bool one_phase(const struct espy_op *op, uint8_t *status)
 {
 	bool enter = op->when & ESPY_OP_ENTER, at_exit = op->when & ESPY_OP_EXIT;
@@ -40,7 +40,7 @@ static uint8_t outcome(const struct espy_op *op)
 	return op->when & ESPY_OP_ON_OK ? ESPY_FAST_ON_OK : 0;
 }
 
-/* One side of a length. Returns false if the hot path has no way to say it. */
+/* Sets one side of a length. Returns false if the hot path has no form for it. */
 static bool fast_length(struct espy_fast *f, uint8_t kind, uint16_t ref, bool at_exit)
 {
 	switch (kind) {
@@ -141,7 +141,7 @@ static bool shape_vec(struct espy_fast *f, const struct espy_op *ops, const uint
 	return true;
 }
 
-/* A shape for these operations and no other. Returns false if there is none. */
+/* Finds a shape for these operations and no other. Returns false if there is none. */
 static bool shape_of(struct espy_fast *f, const struct espy_op *ops, const uint8_t *idx, size_t n)
 {
 	*f = (struct espy_fast){ 0 };
@@ -153,8 +153,7 @@ static bool shape_of(struct espy_fast *f, const struct espy_op *ops, const uint8
 	return false;
 }
 
-/* The argument from which the pointer of an operation comes, over however many others; ESPY_MAX_ARGS: from elsewhere.
- */
+/* Returns the argument from which an operation's pointer comes, over any others; ESPY_MAX_ARGS: from elsewhere. */
 static uint32_t root_of(const struct espy_op *ops, uint32_t i)
 {
 	while (ops[i].src & ESPY_OP_SRC_OP && (ops[i].src & (ESPY_PLAN_MAX_OPS - 1)) < i)
@@ -163,8 +162,8 @@ static uint32_t root_of(const struct espy_op *ops, uint32_t i)
 }
 
 /*
- * A call that points to more than a shape can copy often does not: send() is sendto() without an address. The
- * operations that come from one argument may have a shape, which holds while the arguments of all others are NULL.
+ * Finds a shape for a call that points to more than a shape can copy, but often does not: send() is sendto() without
+ * an address. Operations from one argument may have a shape, which holds while the arguments of all others are NULL.
  */
 static bool shape_without(struct espy_fast *f, const struct espy_op *ops, const uint8_t *idx, size_t n)
 {

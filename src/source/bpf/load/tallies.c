@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the programs count in place of sending calls: the tables that say it, and the counts. */
+/* Tallies: the tables by which the programs count in place of sending calls, and the counts. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -210,7 +210,7 @@ int bpf_source_remove_target(struct espy_source *src, pid_t pid)
 	return 0;
 }
 
-/* The child: waits until it is watched from its execve on. An error comes back through the pipe, success closes it. */
+/* Runs the child, which waits until espy watches it. An error comes back through the pipe; success closes it. */
 static void __attribute__((noreturn)) run_command(const struct espy_command *cmd, int go, int fail)
 {
 	int err = 0;

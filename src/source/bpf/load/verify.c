@@ -77,7 +77,7 @@ static void load_program(struct bpf_job *job)
 	v->fd = bpf_prog_load(v->type, name, "GPL", v->insns, v->insn_cnt, &v->opts);
 	if (v->fd >= 0)
 		return;
-	/* Once more, for what the kernel says. */
+	/* Once more, for the kernel's words. */
 	v->log = calloc(1, LOG_SIZE);
 	if (!v->log)
 		return;
@@ -110,7 +110,7 @@ static bool name_kfuncs(struct bpf_insn *insns, size_t n, const struct bpf_types
 	return true;
 }
 
-/* The program as it would be loaded: what libbpf has made of it. */
+/* Copies the program as libbpf would load it. */
 static int copy_program(struct verify_job *v, const struct bpf_types *types)
 {
 	v->insn_cnt = bpf_program__insn_cnt(v->prog);
@@ -122,7 +122,7 @@ static int copy_program(struct verify_job *v, const struct bpf_types *types)
 	return name_kfuncs(v->insns, v->insn_cnt, types) ? 0 : -EOPNOTSUPP;
 }
 
-/* Type and place, from the name of the section. */
+/* Chooses type and place from the name of the section. */
 static int choose_type(struct verify_job *v, const char *point, const struct bpf_types *types)
 {
 	v->type = BPF_PROG_TYPE_RAW_TRACEPOINT;
@@ -147,10 +147,10 @@ static int choose_type(struct verify_job *v, const char *point, const struct bpf
 	return 0;
 }
 
-/* What this thread loads. */
+/* The work that this thread loads. */
 static _Thread_local struct bpf_verify *working_at;
 
-/* libbpf's hook. */
+/* libbpf calls it before it loads a program. */
 static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	static const struct bpf_insn nothing[] = {
@@ -214,7 +214,7 @@ int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types)
 	return 0;
 }
 
-/* The last line but the statistics is the reason. */
+/* Reports why the kernel refused a program: its last line but the statistics. */
 static void report_refusal(struct bpf_source *s, const struct verify_job *v)
 {
 	const char *reason = "";

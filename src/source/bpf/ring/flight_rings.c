@@ -19,10 +19,10 @@
 /* A ring in a moment in which no program wrote to it. */
 struct moment {
 	uint64_t end;	 /* position */
-	uint64_t events; /* so far: records without those given up and those that say what was lost */
+	uint64_t events; /* so far: records that were not given up and do not tell a loss */
 };
 
-/* What is kept of one ring: records one behind the other, without marks and gaps. */
+/* The copy of one ring: records one behind the other, without marks and gaps. */
 struct copy {
 	uint8_t *data;
 	size_t size, pos;
@@ -38,7 +38,7 @@ static uint64_t now_in(const uint64_t *word)
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
 
-/* Events so far, give or take those that are being written. */
+/* Returns the events so far, more or less the unfinished ones. */
 static uint64_t events_of(const struct espy_bpf_head *h)
 {
 	return (now_in((const uint64_t *)&h->turns) << (64 - ESPY_BPF_POS_BITS)) +
@@ -100,7 +100,7 @@ static int copy_ring(struct bpf_cpu_ring *c, const struct moment *m, uint64_t un
 			memcpy(rec, at + ESPY_BPF_UNIT, size - ESPY_BPF_UNIT);
 			whole = rec->size <= size - ESPY_BPF_UNIT && rec->size >= sizeof(*rec) && !(rec->size % 8);
 		}
-		/* Overtaken while it was read? Then what is older is of no use either. */
+		/* If writers have overtaken it, older records are of no use either. */
 		head = now_in((const uint64_t *)&c->head->head) & ESPY_BPF_POS_MASK;
 		if (head > pos + units) {
 			pos = head - units;
@@ -110,7 +110,7 @@ static int copy_ring(struct bpf_cpu_ring *c, const struct moment *m, uint64_t un
 		pos += size ? size / ESPY_BPF_UNIT : 1;
 		if (!whole)
 			continue;
-		/* The rings are not looked at in the same moment: what is later in this one waits for the next snapshot. */
+		/* The copies of the rings are of different moments: later records wait for the next snapshot. */
 		if (later || rec->time_ns > until_ns) {
 			later += rec->type != ESPY_REC_LOST;
 			continue;
@@ -139,7 +139,7 @@ static bool peek(void *input, uint64_t *time_ns)
 	return true;
 }
 
-/* In front of the first record of a ring: from here on it is whole. */
+/* Tells in front of the first record of a ring that the ring is whole from here on. */
 static int deliver_begin(const struct copy *c, bpf_ring_fn fn, void *ctx)
 {
 	const struct espy_rec_lost lost = {

@@ -93,7 +93,7 @@ struct drain {
 	int cnt;
 };
 
-/* The bytes of the record at the reader's place, or 0: it is still being written. *len: as the kernel has it. */
+/* Returns the bytes of the record at the reader's place; 0: it is unfinished. *len: as the kernel has it. */
 static uint32_t record_at(const struct bpf_ring *r, unsigned long pos, const uint8_t **at, uint32_t *len)
 {
 	*at = r->data + (pos & (r->size - 1)) + RECORD_HEAD;
@@ -101,7 +101,7 @@ static uint32_t record_at(const struct bpf_ring *r, unsigned long pos, const uin
 	return *len & RECORD_BUSY ? 0 : *len & ~RECORD_DISCARDED;
 }
 
-/* A record that lies aside, without the place behind it, unless it was given up. */
+/* Gives a record that lies aside, without the place behind it, unless it was given up. */
 static void give(struct drain *d, const uint8_t *at, uint32_t len, uint32_t size, size_t tail)
 {
 	if (len & RECORD_DISCARDED)
@@ -115,7 +115,7 @@ static void step(struct bpf_ring *r, unsigned long pos, uint32_t size)
 	__atomic_store_n(r->consumer, pos + espy_pad8(size + RECORD_HEAD), __ATOMIC_RELEASE);
 }
 
-/* Births, execs and deaths whose place in the first ring, or in the spare one, is not behind `upto`. */
+/* Gives births, execs and deaths whose place in the first ring, or in the spare one, is not behind `upto`. */
 static void drain_tasks(struct drain *d, unsigned long upto, bool in_spare)
 {
 	unsigned long pos;
@@ -135,7 +135,7 @@ static void drain_tasks(struct drain *d, unsigned long upto, bool in_spare)
 	}
 }
 
-/* Records of the spare ring whose place in the first is not behind `upto`, and then those of tasks. */
+/* Gives records of the spare ring whose place in the first is not behind `upto`, and then those of tasks. */
 static void drain_aside(struct drain *d, unsigned long upto)
 {
 	unsigned long pos;
@@ -146,7 +146,7 @@ static void drain_aside(struct drain *d, unsigned long upto)
 		uint32_t len, size = record_at(d->spare, pos, &at, &len);
 
 		if (size < sizeof(place))
-			return; /* what is behind it, and of tasks, comes later than it */
+			return; /* later records, and those of tasks, come behind it */
 		memcpy(&place, at + size - sizeof(place), sizeof(place));
 		if (!(len & RECORD_DISCARDED) && place > upto)
 			break;
@@ -171,7 +171,7 @@ int bpf_ring__drain(struct bpf_source *s, bpf_ring_fn fn, void *ctx, int *stop)
 	unsigned long batch = r->size / 16 < 65536 ? r->size / 16 : 65536;
 	struct drain d = { .tasks = &s->task_ring, .fn = fn, .ctx = ctx, .stop = stop };
 
-	/* One after the other: what was put aside before a record of a ring was begun is seen here. */
+	/* In this order it sees each record that was put aside before a record of a ring began. */
 	d.spare = bpf_spare__ring(s);
 	d.spare_end = d.spare ? __atomic_load_n(d.spare->producer, __ATOMIC_ACQUIRE) : 0;
 	d.tasks_end = __atomic_load_n(d.tasks->producer, __ATOMIC_ACQUIRE);

@@ -16,10 +16,10 @@
 #define ONE_RING_CPUS 4u
 #define DEFAULT_ALL (32u << 20)
 #define DEFAULT_EACH (2u << 20)
-/* More than the longest record; what calls may not take of it is for births and deaths. */
+/* More than the longest record. Calls leave the rest of it to births and deaths. */
 #define LEAST_RING (256u << 10)
 #define LARGEST_ALL (1ull << 36)
-/* So long a writer that was interrupted in the midst of a record, or whose CPU a hypervisor has given to others, can hold up the rest. */
+/* So long a writer may hold up the rest: an interrupt is in the midst of its record, or a hypervisor has its CPU. */
 #define WINDOW_NS 1000000000ull
 #define GIVE_BACK_UNITS (65536u / ESPY_BPF_UNIT)
 

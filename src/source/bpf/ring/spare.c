@@ -8,8 +8,8 @@
 #include "source/bpf/hold/pause.h"
 
 /*
- * The ring is full when the reader falls behind by more than that; a task that does nothing but call writes 60-120 MB a
- * second. The spare ring takes only a part of the free memory, so that other programs do not run out of it.
+ * A reader may fall behind by so much. A task that does nothing but call writes 60-120 MB a second. The spare ring
+ * takes only a part of the free memory, so that other programs do not run out of it.
  */
 #define LARGEST (256u << 20)
 #define PART_OF_MEMORY 16u
@@ -23,7 +23,7 @@ struct bpf_spare {
 	atomic_bool ready;
 };
 
-/* Is there to be one? Not for rings of our own, of a size that the user names, or whose writers are held. */
+/* Tells whether to make a spare ring: not for rings of our own, of the user's size, or with held writers. */
 static bool is_wanted(const struct bpf_source *s)
 {
 	return !s->rings.cnt && !s->opts.rings.bytes && !s->opts.count_only && !bpf_pause__wants_lossless(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How far the reader is in the source's rings, whichever kind they are: what is unread, and whether it has come to a mark. */
+/* Tells how far the reader is in the source's rings of any kind: unread bytes, and whether it has come to a mark. */
 #include "source/bpf/bpf_source.h"
 #include "source/bpf/ring/rings.h"
 #include "source/bpf/ring/spare.h"
