@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Apart from what appends: that stands in every line of the renderers, and hardly ever comes here. */
+/* Apart from the functions that append: those stand in every line of the renderers, and hardly ever call this. */
 #include "base/buf.h"
 
 bool espy_buf__grow(struct espy_buf *b, size_t n)

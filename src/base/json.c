@@ -9,7 +9,7 @@
 /* Bytes that do not stand for themselves. */
 static const bool special[256] = { [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x7f ... 0xff] = true };
 
-/* How many bytes at s stand for themselves and were copied; s has n. Up to eight places behind them are written to, too. */
+/* Copies the plain bytes at s, which has n. Returns their number. May write up to eight places behind them. */
 static inline size_t copy_plain(char *to, const uint8_t *s, size_t n)
 {
 	size_t i = 0;
@@ -26,7 +26,7 @@ static inline size_t copy_plain(char *to, const uint8_t *s, size_t n)
 	return i;
 }
 
-/* The length of the UTF-8 sequence at s, which has n bytes, and its code point. 0: it is none (RFC 3629). */
+/* Returns the length of the UTF-8 sequence at s, which has n bytes, and its code point. 0: it is none (RFC 3629). */
 static unsigned sequence(const uint8_t *s, size_t n, uint32_t *code)
 {
 	static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -65,7 +65,7 @@ static inline char *put_escape(char *at, uint32_t c)
 	return at + ESCAPE_MAX;
 }
 
-/* What does not stand for itself at s, which has n bytes; *len: of them are dealt with; 0: it is no UTF-8, and nothing is written. */
+/* Puts the bytes at s, which has n, that are not plain. *len: their number; 0: no UTF-8, and nothing is put. */
 static char *put_special(char *at, const uint8_t *s, size_t n, unsigned *len)
 {
 	uint32_t code = s[0];
@@ -82,7 +82,7 @@ static char *put_special(char *at, const uint8_t *s, size_t n, unsigned *len)
 /* So many bytes of a string are dealt with at a time. */
 #define PIECE 1024u
 
-/* A string; false: it has a byte that is no UTF-8, which is replaced, or with which the string ends. */
+/* Puts a string. Returns false if a byte is no UTF-8: it replaces such a byte, or ends the string there. */
 static bool put_string(struct espy_buf *b, const uint8_t *s, size_t n, bool replace)
 {
 	bool whole = true;
@@ -224,7 +224,7 @@ void espy_json__double(struct espy_json *j, double x)
 	for (const char *c = text; *c; c++) {
 		const bool point = !strchr("0123456789+-e", *c);
 
-		/* The host program's locale decides what stands for the point, and how many bytes it has. */
+		/* The host program's locale decides the character of the point, and its number of bytes. */
 		if (!point)
 			espy_buf__putc(j->b, *c);
 		else if (!pointed)

@@ -23,8 +23,7 @@ _Static_assert(sizeof(struct query) == 104, "the kernel's struct procmap_query")
 #define OR_NEXT 0x10u
 #define OF_FILE 0x20u
 
-/* The mapping that the address lies in; with `part`, that one or one behind it. 0, -ENOENT, or -ENOTTY: the kernel is
- * older. */
+/* Asks for the mapping of the address; with `part`, that one or one behind it. 0, -ENOENT; -ENOTTY: an older kernel. */
 static int ask(struct espy_mapping *m, int fd, uint64_t addr, const char *part)
 {
 	struct query q = { .size = sizeof(q), .flags = part ? EXECUTABLE | OR_NEXT | OF_FILE : 0 };

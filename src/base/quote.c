@@ -26,7 +26,7 @@ static bool has_other(const uint8_t *s, size_t n)
 	return false;
 }
 
-/* Room for each is the caller's: four characters a byte, checked once a string. */
+/* Puts a byte in hexadecimal. The caller makes room, four characters a byte, once a string. */
 static inline char *put_hex_byte(char *at, uint8_t c)
 {
 	memcpy(at, "\\x", 2);
@@ -35,7 +35,7 @@ static inline char *put_hex_byte(char *at, uint8_t c)
 	return at + 4;
 }
 
-/* The shortest octal escape, unless the next byte would be read as part of it. */
+/* Puts the shortest octal escape, unless the next byte would read as part of it. */
 static inline char *put_octal_byte(char *at, uint8_t c, bool digit_follows)
 {
 	*at++ = '\\';
@@ -47,7 +47,7 @@ static inline char *put_octal_byte(char *at, uint8_t c, bool digit_follows)
 	return at;
 }
 
-/* One byte that is not plain. */
+/* Puts one byte that is not plain. */
 static inline char *put_escape(char *at, uint8_t c, enum espy_hex hex, bool digit_follows)
 {
 	const unsigned class = classes[c];
@@ -62,7 +62,7 @@ static inline char *put_escape(char *at, uint8_t c, enum espy_hex hex, bool digi
 	return put_octal_byte(at, c, digit_follows);
 }
 
-/* How each byte is written where nothing special is asked for: up to four characters, the first one lowest. */
+/* The text of each byte in the ordinary form: up to four characters, the first one lowest. */
 #define TWO(a, b) ((uint32_t)(a) | (uint32_t)(b) << 8)
 #define OCTAL(c)                                                                                                        \
 	((c) < 010  ? TWO('\\', '0' + (c))                                                                              \
@@ -85,7 +85,7 @@ static inline char *put_escape(char *at, uint8_t c, enum espy_hex hex, bool digi
 static const uint32_t chars[256] = { EACH256(CHARS) };
 static const uint8_t lengths[256] = { EACH256(LENGTH) };
 
-/* Room for four characters a byte is the caller's, so that eight bytes may be copied before they are known to be plain. */
+/* Puts bytes in the ordinary form, eight at once. The caller makes room for four characters a byte. */
 static char *put_ordinary(char *at, const uint8_t *s, size_t n)
 {
 	size_t i = 0;

@@ -36,7 +36,7 @@ static bool is_served(const char *type)
 	return false;
 }
 
-/* Length of a mount point that path lies below, 0: it does not. at: as mountinfo has it, with \ooo for some bytes. */
+/* Returns the length of a mount point above path; 0: it is not above. at: as in mountinfo, with \ooo for some bytes. */
 static size_t mounted_above(const char *at, const char *path)
 {
 	const char *p = path;
@@ -57,7 +57,7 @@ static size_t mounted_above(const char *at, const char *path)
 	return *p == '/' || !*p ? (size_t)(p - path) : 0;
 }
 
-/* Does the file's place lie on a file system with a server? *any: is there such a file system at all? */
+/* Tells whether the file lies on a file system with a server. *any: there is such a file system. */
 static bool is_on_served(FILE *f, const char *path, bool *any)
 {
 	char *line = NULL, at[PATH_MAX], type[64];
@@ -112,7 +112,7 @@ static bool is_on_served_here(const char *path)
 	return served;
 }
 
-/* Has the process the mounts of espy, below the same root? No file of the process is touched to know it. */
+/* Tells whether the process has espy's mounts below the same root, without touching a file of the process. */
 static bool has_own_mounts(int pid)
 {
 	struct stat there, here;

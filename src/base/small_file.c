@@ -26,7 +26,7 @@ ssize_t espy_read_small(const char *path, char *text, size_t size)
 	return espy_read_small_at(AT_FDCWD, path, text, size);
 }
 
-/* "/proc/TID/FILE" */
+/* Writes "/proc/TID/FILE". Returns path. */
 static const char *proc_path(char *path, size_t size, pid_t tid, const char *file)
 {
 	if (tid)

@@ -19,9 +19,9 @@ uint32_t espy_insn_bit_of(unsigned reg)
 	return reg < ESPY_REG_CNT ? bits[reg] : 0;
 }
 
-/* ---- what the kernel emulates */
+/* ---- instructions that the kernel emulates */
 
-/* A nop in the form that the kernel knows, one for each length. */
+/* Tells whether the bytes are a nop in the form that the kernel knows, one for each length. */
 static bool is_known_nop(const uint8_t *at, size_t len)
 {
 	static const char *const nops[] = {
@@ -80,7 +80,7 @@ bool espy_insn_emulated(const uint8_t *at, size_t room)
 	}
 }
 
-/* ---- what may be passed over */
+/* ---- instructions that may be passed over */
 
 enum {
 	RM = 0x01,  /* it writes the operand that ModRM addresses; only if that is a register */
@@ -167,7 +167,7 @@ static const struct passed *find_passed(const struct insn *i)
 	return i->map == 0 && i->op < 0x38 && (i->op & 7) < 6 ? &arithmetic[i->op & 7] : NULL;
 }
 
-/* Is the operand in memory one that a program can always read: near the instruction, on the stack, of the thread? */
+/* Tells whether a program can always read the operand in memory: near the instruction, on the stack, of the thread. */
 static bool is_safe_memory(const struct insn *i)
 {
 	const uint8_t mod = i->modrm >> 6, rm = i->modrm & 7;
@@ -182,8 +182,7 @@ static bool is_safe_memory(const struct insn *i)
 	return mod == 0 && rm == 5 && !i->fs;
 }
 
-/* The register of number `low`, of which `high` is the bit in the REX prefix. Without one, four bytes of registers have
- * other numbers. */
+/* Returns the register of number `low` and REX bit `high`. Without a REX prefix, four byte registers differ. */
 static uint32_t register_of(const struct insn *i, unsigned does, unsigned low, uint8_t high)
 {
 	if (does & BYTE && !i->rex)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch/x86_64/insn.h"
 
-/* What follows an opcode. */
+/* The parts that follow an opcode. */
 enum {
 	NOTHING = 0,
 	MODRM = 0x01,
@@ -58,7 +58,7 @@ static unsigned of_one_byte(uint8_t op)
 	return op < 0x40 ? arithmetic[op & 7] : LOOK_UP(one_byte, op, NOTHING);
 }
 
-/* Of a map of VEX, EVEX or XOP. */
+/* Returns the parts behind an opcode of a map of VEX, EVEX or XOP. */
 static unsigned of_map(unsigned map, uint8_t op)
 {
 	switch (map) {
@@ -104,7 +104,7 @@ static uint8_t skip_prefixes(struct insn *i)
 	}
 }
 
-/* The opcode behind a prefix of VEX, EVEX or XOP, of which `more` bytes follow the one that names the map. */
+/* Reads the opcode behind a prefix of VEX, EVEX or XOP, with `more` bytes behind the one that names the map. */
 static unsigned read_vector_opcode(struct insn *i, unsigned mask, unsigned more)
 {
 	const uint8_t map = next(i) & mask;
@@ -115,7 +115,7 @@ static unsigned read_vector_opcode(struct insn *i, unsigned mask, unsigned more)
 	return of_map(map, i->op);
 }
 
-/* The opcode and what it asks for. */
+/* Reads the opcode. Returns the parts that follow it. */
 static unsigned read_opcode(struct insn *i)
 {
 	uint8_t b = skip_prefixes(i);
