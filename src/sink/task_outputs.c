@@ -33,15 +33,10 @@ static void drop(struct espy_task_outputs *t, struct espy_task_output *f)
 
 static struct espy_task_output *add(struct espy_task_outputs *t, uint32_t tid)
 {
-	struct espy_task_output *f;
+	struct espy_task_output *f = espy_budget__alloc(espy_state__budget(t->stream->state), sizeof(*f));
 
-	if (!espy_budget__take(espy_state__budget(t->stream->state), sizeof(*f)))
+	if (!f)
 		return NULL;
-	f = calloc(1, sizeof(*f));
-	if (!f) {
-		espy_budget__give(espy_state__budget(t->stream->state), sizeof(*f));
-		return NULL;
-	}
 	f->tid = tid;
 	HASH_ADD_INT(t->files, tid, f);
 	return f;

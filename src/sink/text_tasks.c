@@ -23,13 +23,11 @@ struct espy_text_task *espy_text_tasks__get(struct espy_text_tasks *t, uint32_t 
 {
 	struct espy_text_task *task = espy_text_tasks__find(t, tid);
 
-	if (task || !espy_budget__take(t->budget, sizeof(*task)))
+	if (task)
 		return task;
-	task = calloc(1, sizeof(*task));
-	if (!task) {
-		espy_budget__give(t->budget, sizeof(*task));
+	task = espy_budget__alloc(t->budget, sizeof(*task));
+	if (!task)
 		return NULL;
-	}
 	task->tid = tid;
 	HASH_ADD_INT(t->by_tid, tid, task);
 	return task;
@@ -64,13 +62,9 @@ bool espy_text_tasks__keep_signal(struct espy_text_tasks *t, uint32_t tid, const
 	if (!task || task->later_cnt == LATER_MAX)
 		return task == NULL;
 	if (!task->later) {
-		if (!espy_budget__take(t->budget, bytes))
+		task->later = espy_budget__alloc(t->budget, bytes);
+		if (!task->later)
 			return true;
-		task->later = malloc(bytes);
-		if (!task->later) {
-			espy_budget__give(t->budget, bytes);
-			return true;
-		}
 	}
 	task->later[task->later_cnt++] = *sig;
 	return true;

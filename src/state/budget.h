@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 struct espy_budget {
 	size_t used, max; /* bytes */
@@ -32,6 +33,19 @@ static inline void espy_budget__give(struct espy_budget *b, size_t bytes)
 {
 	if (b)
 		b->used -= bytes;
+}
+
+/* Allocates zeroed memory within the budget. NULL: the budget or the memory has no room. */
+static inline void *espy_budget__alloc(struct espy_budget *b, size_t bytes)
+{
+	void *p = NULL;
+
+	if (espy_budget__take(b, bytes)) {
+		p = calloc(1, bytes);
+		if (!p)
+			espy_budget__give(b, bytes);
+	}
+	return p;
 }
 
 #endif

@@ -46,15 +46,10 @@ struct espy_fd_name *espy_fd_table__find(struct espy_fd_table *t, uint32_t tgid,
 
 static struct espy_fd_process *make_process(struct espy_fd_table *t, uint32_t tgid)
 {
-	struct espy_fd_process *p;
+	struct espy_fd_process *p = espy_budget__alloc(t->budget, sizeof(*p));
 
-	if (!espy_budget__take(t->budget, sizeof(*p)))
+	if (!p)
 		return NULL;
-	p = calloc(1, sizeof(*p));
-	if (!p) {
-		espy_budget__give(t->budget, sizeof(*p));
-		return NULL;
-	}
 	p->tgid = tgid;
 	HASH_ADD(hh, t->by_tgid, tgid, sizeof(p->tgid), p);
 	t->last = p;
@@ -89,14 +84,11 @@ struct espy_fd_name *espy_fd_table__entry(struct espy_fd_table *t, uint32_t tgid
 		return n;
 	if (!p)
 		p = make_process(t, tgid);
-	if (!p || ((uint32_t)fd < LOW_FDS && !reserve_low(t, p, (uint32_t)fd)) ||
-	    !espy_budget__take(t->budget, sizeof(*n)))
+	if (!p || ((uint32_t)fd < LOW_FDS && !reserve_low(t, p, (uint32_t)fd)))
 		return NULL;
-	n = calloc(1, sizeof(*n));
-	if (!n) {
-		espy_budget__give(t->budget, sizeof(*n));
+	n = espy_budget__alloc(t->budget, sizeof(*n));
+	if (!n)
 		return NULL;
-	}
 	n->fd = fd;
 	n->netlink = ESPY_NETLINK_UNKNOWN;
 	if ((uint32_t)fd < LOW_FDS)

@@ -48,13 +48,9 @@ void espy_pid_numbers__set(struct espy_pid_numbers *p, uint32_t tid, const struc
 
 	if (t)
 		drop(p, t);
-	if (!cnt || cnt > ESPY_PID_LEVELS || !espy_budget__take(p->budget, sizeof(*t)))
+	t = cnt && cnt <= ESPY_PID_LEVELS ? espy_budget__alloc(p->budget, sizeof(*t)) : NULL;
+	if (!t)
 		return;
-	t = calloc(1, sizeof(*t));
-	if (!t) {
-		espy_budget__give(p->budget, sizeof(*t));
-		return;
-	}
 	t->tid = tid;
 	t->cnt = cnt;
 	HASH_ADD_INT(p->by_tid, tid, t);

@@ -23,13 +23,9 @@ struct espy_task *espy_tasks__get(struct espy_tasks *t, uint32_t tid, uint32_t t
 
 	if (task)
 		return task;
-	if (!espy_budget__take(t->budget, sizeof(*task) + t->slot_sz))
+	task = espy_budget__alloc(t->budget, sizeof(*task) + t->slot_sz);
+	if (!task)
 		return NULL;
-	task = calloc(1, sizeof(*task) + t->slot_sz);
-	if (!task) {
-		espy_budget__give(t->budget, sizeof(*task) + t->slot_sz);
-		return NULL;
-	}
 	task->slot = task + 1;
 	task->tid = tid;
 	task->tgid = tgid ? tgid : tid;
