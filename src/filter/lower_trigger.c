@@ -5,11 +5,16 @@
 #include <string.h>
 #include "filter/call_names.h"
 
-static const uint8_t compares[] = {
-	[ESPY_TEST_EQ] = ESPY_COMPARE_EQ, [ESPY_TEST_LT] = ESPY_COMPARE_LT,	[ESPY_TEST_LE] = ESPY_COMPARE_LE,
-	[ESPY_TEST_GT] = ESPY_COMPARE_GT, [ESPY_TEST_GE] = ESPY_COMPARE_GE,	[ESPY_TEST_ANY] = ESPY_COMPARE_ANY,
-	[ESPY_TEST_BITS] = ESPY_COMPARE_BITS, [ESPY_TEST_PREFIX] = ESPY_COMPARE_PREFIX,
-};
+uint8_t espy_lower_compare(const struct espy_test *t)
+{
+	static const uint8_t compares[] = {
+		[ESPY_TEST_EQ] = ESPY_COMPARE_EQ, [ESPY_TEST_LT] = ESPY_COMPARE_LT,	[ESPY_TEST_LE] = ESPY_COMPARE_LE,
+		[ESPY_TEST_GT] = ESPY_COMPARE_GT, [ESPY_TEST_GE] = ESPY_COMPARE_GE,	[ESPY_TEST_ANY] = ESPY_COMPARE_ANY,
+		[ESPY_TEST_BITS] = ESPY_COMPARE_BITS, [ESPY_TEST_PREFIX] = ESPY_COMPARE_PREFIX,
+	};
+
+	return t->op < sizeof(compares) ? compares[t->op] : 0;
+}
 
 /* Makes a test that always holds, or never. */
 static void say(struct espy_trigger_test *out, bool holds)
@@ -53,9 +58,9 @@ static bool lower(const struct espy_predicate *p, const struct espy_test *t, str
 	const struct espy_call_ref ref = espy_call_ref(p->names[t->name].ref);
 
 	*out = (struct espy_trigger_test){ .negated = t->negated, .width = 8, .arg = ref.arg, .op = ref.op };
-	if (t->op >= sizeof(compares) || !compares[t->op])
+	out->compare = espy_lower_compare(t);
+	if (!out->compare)
 		return false;
-	out->compare = compares[t->op];
 	switch (ref.what) {
 	case ESPY_CALL_RET:
 	case ESPY_CALL_ERRNO:

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Makes the tests that the kernel runs from the condition of a rule of -u. */
 #include <string.h>
+#include "filter/lower_trigger.h"
 #include "filter/mark_names.h"
 #include "filter/probe_select.h"
-#include "record/trigger.h"
-
-static const uint8_t compares[] = {
-	[ESPY_TEST_EQ] = ESPY_COMPARE_EQ, [ESPY_TEST_LT] = ESPY_COMPARE_LT,	[ESPY_TEST_LE] = ESPY_COMPARE_LE,
-	[ESPY_TEST_GT] = ESPY_COMPARE_GT, [ESPY_TEST_GE] = ESPY_COMPARE_GE,	[ESPY_TEST_ANY] = ESPY_COMPARE_ANY,
-	[ESPY_TEST_BITS] = ESPY_COMPARE_BITS, [ESPY_TEST_PREFIX] = ESPY_COMPARE_PREFIX,
-};
 
 /* Makes a test of a number. The kernel compares numbers of one sign, so espy tests a constant of the other. */
 static bool lower_number(const struct espy_test *t, struct espy_probe_test *out)
@@ -46,9 +40,9 @@ static bool lower(const struct espy_probe_rule *rule, const struct espy_predicat
 	const uint64_t ref = p->names[t->name].ref;
 
 	*out = (struct espy_probe_test){ .negated = t->negated };
-	if (t->op >= sizeof(compares) || !compares[t->op])
+	out->compare = espy_lower_compare(t);
+	if (!out->compare)
 		return false;
-	out->compare = compares[t->op];
 	switch (ref) {
 	case ESPY_PROBE_NAME_PID:
 		out->what = ESPY_PROBE_TEST_PID;
