@@ -119,6 +119,11 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 		return false;
 	dc->tok++;
 	t->field_flags |= field_flags[w->word];
+	t->verbose |= w->word == W_VERBOSE;
+	t->naming |= w->word == W_NAMING;
+	t->upto |= w->word == W_UPTO;
+	t->bare |= w->word == W_BARE;
+	t->hex |= w->word == W_HEX;
 	switch ((enum dc_word)w->word) {
 	case W_WHEN:
 		t->when = dc_parse_expr(dc);
@@ -145,23 +150,8 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 	case W_MAX:
 		t->max = dc_parse_primary(dc);
 		break;
-	case W_VERBOSE:
-		t->verbose = true;
-		break;
 	case W_INDEXED:
 		t->index = dc_expect_name(dc, "the name of an enum table after `indexed`", &t->index_pos);
-		break;
-	case W_NAMING:
-		t->naming = true;
-		break;
-	case W_UPTO:
-		t->upto = true;
-		break;
-	case W_BARE:
-		t->bare = true;
-		break;
-	case W_HEX:
-		t->hex = true;
 		break;
 	case W_HOOK:
 		t->hook = dc_expect_name(dc, "the name of a hook", &t->hook_pos);
