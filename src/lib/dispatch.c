@@ -297,6 +297,13 @@ static void on_general(struct espy_session *s, const struct espy_rec *rec)
 static const struct espy_call_view *on_task_record(struct espy_session *s, struct espy_task *task,
 						   const struct espy_rec *rec)
 {
+	/* These events tell nothing but the record. */
+	static const unsigned plain[] = {
+		[ESPY_REC_TASK_EXIT] = ESPY_EVENT_EXIT,	 [ESPY_REC_SIGNAL] = ESPY_EVENT_SIGNAL,
+		[ESPY_REC_STOPPED] = ESPY_EVENT_STOPPED, [ESPY_REC_PAUSE] = ESPY_EVENT_PAUSE,
+		[ESPY_REC_STACK] = ESPY_EVENT_STACK,
+	};
+
 	switch (rec->type) {
 	case ESPY_REC_ATTACHED:
 		espy_task_notes(task)->announced = true;
@@ -313,21 +320,6 @@ static const struct espy_call_view *on_task_record(struct espy_session *s, struc
 	case ESPY_REC_EXEC:
 		on_exec(s, task, (const struct espy_rec_exec *)rec);
 		break;
-	case ESPY_REC_TASK_EXIT:
-		plain_event(s, ESPY_EVENT_EXIT, task, rec);
-		break;
-	case ESPY_REC_SIGNAL:
-		plain_event(s, ESPY_EVENT_SIGNAL, task, rec);
-		break;
-	case ESPY_REC_STOPPED:
-		plain_event(s, ESPY_EVENT_STOPPED, task, rec);
-		break;
-	case ESPY_REC_PAUSE:
-		plain_event(s, ESPY_EVENT_PAUSE, task, rec);
-		break;
-	case ESPY_REC_STACK:
-		plain_event(s, ESPY_EVENT_STACK, task, rec);
-		break;
 	case ESPY_REC_DETACHED:
 		if (rec->nr == ESPY_DETACHED_RIGHTS)
 			espy_session__say(
@@ -341,8 +333,9 @@ static const struct espy_call_view *on_task_record(struct espy_session *s, struc
 	case ESPY_REC_PROBE:
 		on_mark(s, ESPY_EVENT_PROBE, task, rec, ((const struct espy_rec_probe *)rec)->def);
 		break;
-	default: /* a record without an event */
-		break;
+	default: /* the others have no event */
+		if (rec->type < sizeof(plain) / sizeof(plain[0]) && plain[rec->type])
+			plain_event(s, plain[rec->type], task, rec);
 	}
 	return NULL;
 }
