@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Apart from the functions that append: those stand in every line of the renderers, and hardly ever call this. */
+/* Apart from the functions that append: each line of the renderers has them, and they hardly ever call this. */
 #include "base/buf.h"
 
 bool espy_buf__grow(struct espy_buf *b, size_t n)

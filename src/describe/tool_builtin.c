@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* espy-describe --builtin: images and texts as a C file. Numbers, not string literals: those have a length limit. */
+/* espy-describe --builtin: images and texts as a C file. Numbers, since string literals have a length limit. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

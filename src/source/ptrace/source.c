@@ -234,7 +234,7 @@ static int ptrace_command_status(struct espy_source *s, int *status)
 {
 	struct espy_ptrace *p = (struct espy_ptrace *)s;
 
-	/* One that was let go is still our child. */
+	/* A task that was let go is still our child. */
 	if (!p->command_ended && p->command && !espy_ptask__find(p, p->command) &&
 	    waitpid(p->command, &p->command_status, WNOHANG) == p->command)
 		p->command_ended = true;

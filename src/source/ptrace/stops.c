@@ -416,7 +416,7 @@ void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
 		p->embryo_cnt++;
 		return;
 	}
-	/* A delayed task stays in its stop; one that reports another was killed in it. */
+	/* A delayed task stays in its stop. If it reports another one, it was killed there. */
 	if (t->delayed_until_ns) {
 		t->delayed_until_ns = 0;
 		p->delayed_cnt--;

@@ -430,7 +430,7 @@ void bpf_helper__end(struct bpf_helper *h)
 
 	if (h->alive >= 0)
 		close(h->alive);
-	/* One that does not run ends as well: every task that sleeps there runs on. */
+	/* A helper that does not run ends as well: every task that sleeps there runs on. */
 	if (h->pid > 0)
 		kill(h->pid, SIGKILL);
 	/* Its end may be held up, too; the wait has a limit. */

@@ -87,7 +87,7 @@ size_t bpf_rings__record_at(const struct bpf_cpu_ring *c, uint64_t pos, const ui
 	size_t size;
 
 	mark = __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE);
-	size = (uint32_t)mark & ~ESPY_BPF_MARK_GIVEN_UP; /* one that is still busy is too long */
+	size = (uint32_t)mark & ~ESPY_BPF_MARK_GIVEN_UP; /* an unfinished record is too long */
 	if ((uint32_t)(mark >> 32) != (uint32_t)pos + r->secret || size > ESPY_BPF_CHUNK_SLACK ||
 	    size < ESPY_BPF_UNIT + sizeof(struct espy_rec) || size % ESPY_BPF_UNIT)
 		return 0;
