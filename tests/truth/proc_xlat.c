@@ -16,5 +16,7 @@ int main(int argc, char **argv)
 	line(call(SYS_utime, tail_str("/nope"), tail_copy(times, 16)),
 	     "utime(\"/nope\", {actime=1 /* 1970-01-01T00:00:01+0000 */, modtime=999999999 /* 2001-09-09T01:46:39+0000 */})");
 	text("personality(0xffffffff) = %s", call(SYS_personality, JUNK(-1)) == 0 ? "0 (0)" : "0x40000 (0|0x40000)");
+	line(call(SYS_shmctl, JUNK(-1), JUNK(0x100), NULL), "shmctl(-1, 0x100|0, NULL)");
+	line(call(SYS_msgctl, JUNK(-1), JUNK(0x102), NULL), "msgctl(-1, 0x100|0x2, NULL)");
 	return 0;
 }

@@ -144,22 +144,72 @@ static bool silent_zero(const struct espy_image *img, const struct espy_table *t
 	return false;
 }
 
-/* Puts flags, raw and verbose: each group that is a table of its own, then the rest. */
-static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+/* Puts a number and its names. A comment that would repeat the number is left out. */
+static void put_flags_part(struct espy_text *t, const struct espy_table *tab, uint64_t part)
 {
 	const struct espy_image *img = t->img;
-	uint64_t rest = num;
-	bool any = false;
+
+	espy_buf__hex(t->b, part);
+	if (t->xlat == ESPY_XLAT_RAW)
+		return;
+
+	size_t before = t->b->len;
+	espy_text_comment(t);
+	size_t start = t->b->len;
+	bool named = false, grouped = false;
+	const char *zero = NULL;
+	uint64_t shifted = shifted_bits(img, tab, part);
+	uint64_t left = put_names(t, tab, part & ~shifted, true, &named, &zero, &grouped);
+	if (left && named) {
+		espy_buf__putc(t->b, '|');
+		espy_buf__hex(t->b, left);
+	} else if (left) {
+		espy_buf__puts(t->b, espy_image__str(img, tab->unknown));
+	} else if (!named && zero && !shifted) {
+		espy_buf__puts(t->b, zero);
+	}
+	named |= t->b->len > start;
+	put_shifted(t, tab, shifted, &named);
+	if (t->b->len > start)
+		espy_text_comment_end(t);
+	else
+		t->b->len = before;
+}
+
+/* Returns the bits of the groups that are tables of their own. */
+static uint64_t own_groups(const struct espy_image *img, const struct espy_table *tab)
+{
+	uint64_t bits = 0;
 
 	for (uint32_t i = 0; i < tab->count; i++) {
 		const struct espy_entry *e = &img->entries[tab->first + i];
-		if (!e->group_cnt)
-			continue;
-		const char *unknown = group_unknown(img, e);
+		if (e->group_cnt && *group_unknown(img, e))
+			bits |= e->value;
+		i += e->group_cnt;
+	}
+	return bits;
+}
+
+/* Puts flags, raw and verbose: each group that is a table of its own, and the rest, which stands where the table has it. */
+static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	const struct espy_image *img = t->img;
+	const uint64_t own = own_groups(img, tab);
+	const bool rest_first = own && !img->entries[tab->first].group_cnt;
+	uint64_t rest = num & ~own;
+	bool any = false;
+
+	if (rest_first && rest) {
+		separate(t, &any);
+		put_flags_part(t, tab, rest);
+		rest = 0;
+	}
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &img->entries[tab->first + i];
+		const char *unknown = e->group_cnt ? group_unknown(img, e) : "";
 		if (*unknown) {
 			uint64_t masked = num & e->value;
 			const struct espy_entry *m = espy_table__member(img, tab, i, masked);
-			rest &= ~e->value;
 			if (m || masked) {
 				separate(t, &any);
 				espy_buf__hex(t->b, masked);
@@ -177,34 +227,8 @@ static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, u
 		return;
 	if (any || !silent || rest)
 		separate(t, &any);
-	if (!rest && silent)
-		return;
-	espy_buf__hex(t->b, rest);
-	if (t->xlat == ESPY_XLAT_RAW)
-		return;
-
-	/* a comment that would repeat the number says nothing */
-	size_t before = t->b->len;
-	espy_text_comment(t);
-	size_t start = t->b->len;
-	bool named = false, grouped = false;
-	const char *zero = NULL;
-	uint64_t shifted = shifted_bits(img, tab, rest);
-	uint64_t left = put_names(t, tab, rest & ~shifted, true, &named, &zero, &grouped);
-	if (left && named) {
-		espy_buf__putc(t->b, '|');
-		espy_buf__hex(t->b, left);
-	} else if (left) {
-		espy_buf__puts(t->b, espy_image__str(img, tab->unknown));
-	} else if (!named && zero && !shifted) {
-		espy_buf__puts(t->b, zero);
-	}
-	named |= t->b->len > start;
-	put_shifted(t, tab, shifted, &named);
-	if (t->b->len > start)
-		espy_text_comment_end(t);
-	else
-		t->b->len = before;
+	if (rest || !silent)
+		put_flags_part(t, tab, rest);
 }
 
 static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_t num);
