@@ -112,7 +112,7 @@ static void show_then(struct espy_walk *w, const struct espy_field *p, const str
 		if (ops[i].src == p->off && (ops[i].when & ESPY_OP_ENTER))
 			before = (int)i;
 	const struct espy_item *in = before < 0 ? NULL : espy_call_view__item(w->v, (unsigned)before, 0, false);
-	if (before >= 0 && (!in || in->len < w->img->types[ops[before].type].size))
+	if (before >= 0 && (!in || !in->len || in->len < w->img->types[ops[before].type].size))
 		return;
 	if (p->flags & ESPY_FF_BOTH && w->failed) {
 		espy_walk_changed(w);

@@ -49,7 +49,10 @@ static void rings(void)
 				 "[{opcode=0x9 /* IORING_RESTRICTION_??? */ /* op: 0x11 */, resv2=[0, 0x1, 0]}], 1)");
 	RING(20, fds, 1, "io_uring_register(-1, IORING_REGISTER_RING_FDS, [{offset=7, resv=0x1, data=-1}], 1)");
 	RING(21, index, 1, "io_uring_register(-1, IORING_UNREGISTER_RING_FDS, [{offset=7, data=0x3}], 1)");
-	RING(19, workers, 2, "io_uring_register(-1, IORING_REGISTER_IOWQ_MAX_WORKERS, [[IO_WQ_BOUND]=3, [IO_WQ_UNBOUND]=4], 2)");
+	const void *limits = tail_copy(workers, sizeof(workers));
+	line(call(SYS_io_uring_register, JUNK(-1), JUNK(19), limits, JUNK(2)),
+	     "io_uring_register(-1, IORING_REGISTER_IOWQ_MAX_WORKERS, [[IO_WQ_BOUND]=3, [IO_WQ_UNBOUND]=4] => %s, 2)", ptr(limits));
+	line(call(SYS_io_uring_register, JUNK(-1), JUNK(19), 8L, JUNK(2)), "io_uring_register(-1, IORING_REGISTER_IOWQ_MAX_WORKERS, 0x8, 2)");
 	RING(22, ring, 1, "io_uring_register(-1, IORING_REGISTER_PBUF_RING, {ring_addr=0x1000, ring_entries=8, bgid=5, "
 			  "flags=0x1, min_left=0, resv=[0, 0x6, 0, 0, 0]}, 1)");
 	line(call(SYS_io_uring_enter, JUNK(-1), JUNK(1), JUNK(2), JUNK(1), p, 16L),
