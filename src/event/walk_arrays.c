@@ -167,7 +167,7 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 	uint64_t total = m->want == UINT64_MAX || m->want < end ? end : m->want; /* more than end: cut */
 
 	uint32_t open = ESPY_NO_TOKEN;
-	const bool whole_one = tlv_next(t, e, m->p[ph], end, end, &len, &step);
+	const bool whole_one = tlv_next(t, e, m->p[ph], end, end, &len, &step) && len >= header;
 	const bool stray = espy_walk_is_headed(e) && total == end && !m->fault;
 	if (stray && end && end < header) {
 		put_stray(w, m, ph, 0, end);
@@ -194,7 +194,7 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 			break;
 		}
 		bool whole = tlv_next(t, e, m->p[ph] + pos, end - pos, (size_t)(total - pos), &len, &step);
-		if (!whole) {
+		if (!whole || (len < header && espy_walk_is_headed(e))) {
 			/* a length that lies: no more than there is, no less than the header that was read */
 			uint64_t n =
 				espy_load(m->p[ph] + pos + (t->aux >> 24), t->aux & 0xff, t->flags & ESPY_TF_BE, false);
