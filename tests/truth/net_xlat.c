@@ -11,7 +11,7 @@ static void address(const void *bytes, size_t size, const char *shown)
 
 int main(int argc, char **argv)
 {
-	truth_begin(argc, argv, "-X verbose -e trace=connect");
+	truth_begin(argc, argv, "-X verbose -e trace=connect,mknod");
 	address(BYTES(31, 0, 1, 2, 3, 0xa, 0xb, 0xc),
 		"sa_family=0x1f /* AF_BLUETOOTH */, sco_bdaddr=\"\\x01\\x02\\x03\\x0a\\x0b\\x0c\" /* 01:02:03:0a:0b:0c "
 		"*/");
@@ -24,5 +24,7 @@ int main(int argc, char **argv)
 	address(BYTES(4, 0, 0x30, 0x39, 0xfa, 0xce, 0xfe, 0xed, 1, 2, 3, 4, 5, 6, 0, 0),
 		"sa_family=0x4 /* AF_IPX */, sipx_port=\"\\x30\\x39\" /* htons(12345) */, sipx_network=htonl(0xfacefeed), "
 		"sipx_node=[0x1, 0x2, 0x3, 0x4, 0x5, 0x6], sipx_type=00");
+	line(call(SYS_mknod, tail_str("/nope/x"), JUNK(0644), 0L), "mknod(\"/nope/x\", 0644 /* 0644 */)");
+	line(call(SYS_mknod, tail_str("/nope/x"), JUNK(030644), 0L), "mknod(\"/nope/x\", 030644)");
 	return 0;
 }

@@ -118,8 +118,8 @@ static void put_mode(struct espy_text *t, uint32_t mode)
 {
 	const char *kind = espy_file_type_name(mode);
 
-	/* without a kind only the special bits have names */
-	bool named = kind || (!(mode & S_IFMT) && mode & (S_ISUID | S_ISGID | S_ISVTX));
+	/* of an unknown kind it is a number; without a kind the bits are told apart */
+	bool named = kind || !(mode & S_IFMT);
 	if (!named || t->xlat != ESPY_XLAT_ABBREV)
 		espy_buf__oct(t->b, mode, 3);
 	if (!named || t->xlat == ESPY_XLAT_RAW)
