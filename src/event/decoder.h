@@ -61,10 +61,6 @@ static inline bool espy_shown_part(unsigned shown, enum espy_manner m)
 {
 	return shown & (ESPY_SHOWN_MORE | ESPY_SHOWN_HALF) && !(m & ESPY_MANNERS_RAW);
 }
-static inline bool espy_shown_more(unsigned shown, enum espy_manner m)
-{
-	return shown & ESPY_SHOWN_MORE && espy_shown_any(shown, m) && !(m & ESPY_MANNERS_RAW);
-}
 
 /*
  * Decodes arguments of a call that has not ended, up to the first that is known only after the call, into d->args.

@@ -204,8 +204,6 @@ void espy_lines__enter(struct espy_lines *l, const struct espy_line_task *t, con
 	begin(l, t, espy_lines__call_time(v), true, v->ip);
 	begin_args(&o->buf, v);
 	espy_text__args(&o->buf, &l->text[v->image->abi], v->image, e->args, espy_lines__manner(l, v, false), true);
-	if (espy_shown_more(e->args_shown, (enum espy_manner)espy_lines__manner(l, v, false)))
-		espy_buf__put(&o->buf, ", ", 2);
 	*t->args_shown = e->args_shown;
 	*t->begun = true;
 	o->open = l;
@@ -267,13 +265,9 @@ void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, cons
 		*t->begun = false;
 	}
 	espy_text__args(&o->buf, text, v->image, e->args, begun ? whole << ESPY_MANNER_REST : whole,
-			!begun || !espy_shown_any(*t->args_shown, (enum espy_manner)whole) ||
-				espy_shown_more(*t->args_shown, (enum espy_manner)whole));
-	if (e->broken_off && espy_shown_part(e->args_shown, (enum espy_manner)whole)) {
-		if (!begun && espy_shown_more(e->args_shown, (enum espy_manner)whole))
-			espy_buf__put(&o->buf, ", ", 2);
+			!begun || !espy_shown_any(*t->args_shown, (enum espy_manner)whole));
+	if (e->broken_off && espy_shown_part(e->args_shown, (enum espy_manner)whole))
 		espy_buf__puts(&o->buf, " <unfinished ...>");
-	}
 	espy_buf__putc(&o->buf, ')');
 	o->open = NULL;
 	pad_to_column(l, o);

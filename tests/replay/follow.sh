@@ -28,7 +28,7 @@ same "-F: the whole text" "$dir/whole" "$dir/followed"
 # Calls that come later than others have their descriptions later: read from front to back, and by the directory.
 record -q -f -o "$dir/late" sh -c 'read -r line; mkdir "$1"; read -r line; rmdir "$1"; read -r line; ln -s a "$1"; rm "$1"' sh "$dir/later" <"$dir/go" &
 e=$!
-for call in 'read(0, ' 'mkdir(.*) *= 0' 'rmdir(.*) *= 0'; do
+for call in 'read(0' 'mkdir(.*) *= 0' 'rmdir(.*) *= 0'; do
 	wait_for 60 is_there "$dir/late" "$call" || not_ok "descriptions that come later: no block with $call"
 	go
 done
