@@ -80,6 +80,14 @@ check doctor doctor
 for t in /tests/bpf_source_test_1 /tests/bpf_source_test_2 /tests/flight_test; do
 	if [ -x "$t" ]; then check "$(basename "$t")" "$t"; fi
 done
+# What each option adds to the programs is let in by this kernel's verifier, too.
+options() {
+	for o in -y -yy -Y -T -k -c '-e trace=openat' '-P /etc/passwd' '--rings=cpu -yy' '-f -k -yy -T -Y'; do
+		# shellcheck disable=SC2086 # words
+		espy trace --source=bpf $o -o /tmp/o.txt cat /etc/passwd >/dev/null && [ -s /tmp/o.txt ] || { echo "with $o"; return 1; }
+	done
+}
+check "each option loads" options
 # A kernel before 6.18 cannot hold a task: espy says so to the user that insists, and stops nobody instead.
 refuses() {
 	espy trace --source=bpf "$@" -o /tmp/refused.txt true 2>/tmp/refused.err && return 1
