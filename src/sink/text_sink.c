@@ -189,6 +189,9 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 		tt->call_shown = false;
 	if (!line_task(t, e, &lt))
 		return;
+	/* Ignored during a call that is not shown. It takes the time of the beginning (-T, -t) to know it. */
+	if (tt && tt->later_cnt && e->call->enter_ns > tt->later[tt->later_cnt - 1].rec.time_ns)
+		show_later(t, &lt);
 	bool begun = tt && tt->begun;
 	const bool superseding = tt && tt->superseded_by && makes_image(e->call);
 

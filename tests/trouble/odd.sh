@@ -67,4 +67,7 @@ expect "restart_syscall: what was interrupted" 2 \
 	"$(grep -c 'restart_syscall(<... resuming interrupted clock_nanosleep \.\.\.>' "$dir/stops")"
 "$espy" show -o "$dir/stops.shown" "$dir/stops.espy"
 expect "restart_syscall: replayed" "$(grep restart_syscall "$dir/stops")" "$(grep restart_syscall "$dir/stops.shown")"
+# A signal that is ignored during a call which is not shown stands in front of the next one that is.
+trace -T -e trace=openat -o "$dir/out" sh -c "trap '' USR1; kill -USR1 \$\$; : </etc/passwd" 2>/dev/null
+expect "an ignored signal, then the call behind it" "SIGUSR1 openat" "$(sed -n 's/^--- \(SIGUSR1\) .*/\1/p; s/^\(openat\)(.*passwd".*/\1/p' "$dir/out" | paste -sd' ')"
 finish
