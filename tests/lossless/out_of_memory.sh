@@ -51,9 +51,11 @@ user_goes_on() { # NAME
 }
 # The eater takes all that the group has; espy is the one to be chosen. In version 1 nobody is killed as long as that is forbidden: the eater
 # waits for memory, and so does espy where it wants some.
-is_full() {
-	read -r is_used <"$group/$used"
-	[ "$is_used" -ge $((most - 65536)) ]
+is_full() { # a task waits for memory; what is used goes down again when another task gives some back
+	while read -r is_what is_value; do
+		[ "$is_what $is_value" != 'under_oom 1' ] || return 0
+	done <"$group/memory.oom_control"
+	return 1
 }
 most=$((($(cat "$group/$used") + 16777216) / 4096 * 4096))
 [ ! -e "$group/memory.oom_control" ] || echo 1 >"$group/memory.oom_control"

@@ -97,8 +97,9 @@ printf '#!/usr/bin/env' >"$dir/shim"
 refused "a script of env alone" "is a script (.*), which /usr/bin/env runs:" "$dir/shim:handle"
 "$espy" trace --source=ptrace -u probed:handle "$probed" >"$dir/got" 2>&1 && not_ok "ptrace has taken a probe"
 has "ptrace says that it cannot" "$dir/got" 'the ptrace source cannot put probes'
-"$espy" trace -k -u probed:handle "$probed" >"$dir/got" 2>&1 && not_ok "-k has taken a probe"
-has "and why it was taken" "$dir/got" '^espy: -k needs a source that stops the task, and the ptrace source cannot put probes'
+"$espy" trace -e inject=getpid:retval=1 -u probed:handle "$probed" >"$dir/got" 2>&1 && not_ok "-e inject= has taken a probe"
+has "and why it was taken" "$dir/got" '^espy: -e inject= needs a source that stops the task, and the ptrace source cannot put probes'
+expect "-k goes with probes" "$(trace -u probed:handle "$probed" | grep -c '^probed:handle')" "$(trace -k -u probed:handle "$probed" | grep -c '^probed:handle')"
 
 # ---- whose
 expect "without -f the child is none of ours" 2 "$(trace -u probed:handle "$probed" fork | grep -c '^probed:handle')"
