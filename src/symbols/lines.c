@@ -11,10 +11,20 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#define KNOWN 512u /* addresses whose symbols a file remembers; a power of two */
+
+struct known_symbol {
+	uint64_t addr; /* 0: none */
+	const char *name;
+	uint64_t offset;
+};
+
 struct espy_lines_of {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Dwarf_Addr bias;
+	/* libdw looks through all symbols of a file for each address, and stacks have the same ones again and again. */
+	struct known_symbol known[KNOWN];
 };
 
 struct espy_lines_of *espy_lines_of__open_fd(int fd, const char *path)
@@ -81,12 +91,22 @@ bool espy_lines_of__at(struct espy_lines_of *l, uint64_t addr, const char **file
 
 const char *espy_lines_of__symbol(struct espy_lines_of *l, uint64_t addr, uint64_t *offset)
 {
-	GElf_Off off = 0;
-	GElf_Sym sym;
-	const char *name = l ? dwfl_module_addrinfo(l->module, addr + l->bias, &off, &sym, NULL, NULL, NULL) : NULL;
+	struct known_symbol *k;
 
-	*offset = off;
-	return name;
+	*offset = 0;
+	if (!l)
+		return NULL;
+	k = &l->known[(addr ^ addr >> 9) & (KNOWN - 1)];
+	if (k->addr != addr || !addr) {
+		GElf_Off off = 0;
+		GElf_Sym sym;
+
+		k->name = dwfl_module_addrinfo(l->module, addr + l->bias, &off, &sym, NULL, NULL, NULL);
+		k->addr = addr;
+		k->offset = off;
+	}
+	*offset = k->offset;
+	return k->name;
 }
 
 int espy_lines_of__each_symbol(struct espy_lines_of *l,
