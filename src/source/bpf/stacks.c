@@ -8,11 +8,12 @@
 #include "source/stack_record.h"
 #include "symbols/unwind.h"
 
+/* There are only those whose calls have not come yet: a system may have thousands of tasks. */
 struct kept {
 	uint32_t tid;
-	struct espy_stack_copy copy; /* size 0: none */
-	uint8_t bytes[BPF_STACK_BYTES];
+	struct espy_stack_copy copy;
 	UT_hash_handle hh;
+	uint8_t bytes[]; /* copy.size */
 };
 
 struct bpf_stacks {
@@ -39,6 +40,12 @@ static struct bpf_stacks *stacks_of(struct bpf_source *s)
 	return st;
 }
 
+static void drop(struct bpf_stacks *st, struct kept *k)
+{
+	HASH_DEL(st->by_tid, k);
+	free(k);
+}
+
 void bpf_stacks__keep(struct bpf_source *s, const struct espy_bpf_stack *rec, size_t size)
 {
 	struct bpf_stacks *st = stacks_of(s);
@@ -47,13 +54,13 @@ void bpf_stacks__keep(struct bpf_source *s, const struct espy_bpf_stack *rec, si
 	if (!st || size < sizeof(*rec) || rec->size > size - sizeof(*rec) || rec->size > BPF_STACK_BYTES)
 		return;
 	HASH_FIND_INT(st->by_tid, &rec->rec.tid, k);
-	if (!k) {
-		k = malloc(sizeof(*k));
-		if (!k)
-			return;
-		k->tid = rec->rec.tid;
-		HASH_ADD_INT(st->by_tid, tid, k);
-	}
+	if (k)
+		drop(st, k); /* its call was left out */
+	k = malloc(sizeof(*k) + rec->size);
+	if (!k)
+		return;
+	k->tid = rec->rec.tid;
+	HASH_ADD_INT(st->by_tid, tid, k);
 	memcpy(k->bytes, rec + 1, rec->size);
 	memcpy(k->copy.regs, rec->regs, sizeof(k->copy.regs));
 	k->copy.bytes = k->bytes;
@@ -70,22 +77,16 @@ const struct espy_rec *bpf_stacks__of(struct bpf_source *s, const struct espy_re
 	if (!st || !st->unwinder || !st->frames)
 		return NULL;
 	HASH_FIND_INT(st->by_tid, &call->tid, k);
-	if (!k || !k->copy.size)
+	if (!k)
 		return NULL;
 	const size_t cnt = espy_unwinder__frames_of_copy(st->unwinder, (pid_t)call->tgid, (pid_t)call->tid, &k->copy, st->frames,
 							 st->max, &more);
 	struct espy_rec_stack *rec = (void *)st->record;
 
-	k->copy.size = 0;
+	drop(st, k);
 	rec->rec = (struct espy_rec){ .tid = call->tid, .tgid = call->tgid, .time_ns = call->time_ns };
 	espy_stack_record__make(rec, st->frames, cnt, more);
 	return &rec->rec;
-}
-
-static void drop(struct bpf_stacks *st, struct kept *k)
-{
-	HASH_DEL(st->by_tid, k);
-	free(k);
 }
 
 void bpf_stacks__forget(struct bpf_source *s, const struct espy_rec *rec)
