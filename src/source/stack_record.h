@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* STACK records of unwound frames, for the sources that can find them. */
+/* STACK records of unwound frames, for the sources that can read stacks. */
 #ifndef ESPY_SOURCE_STACK_RECORD_H
 #define ESPY_SOURCE_STACK_RECORD_H
 
+#include <sys/types.h>
 #include "record/record.h"
 #include "symbols/unwind.h"
 
-/* As many frames as are wanted (stops.stack_frames), and a record may have. */
-size_t espy_stack_record__frames(unsigned wanted);
+struct espy_stacks; /* the mappings of the processes whose stacks were read, and one record */
+
+/* wanted: frames of each stack (stops.stack_frames); a record has ESPY_STACK_FRAMES_MAX at most. Returns NULL without
+ * memory. */
+struct espy_stacks *espy_stacks__new(unsigned wanted);
+/* stacks: NULL is allowed. */
+void espy_stacks__free(struct espy_stacks *stacks);
 /*
- * Makes the record, in ESPY_REC_MAX bytes of the caller. rec->rec says of which task, and when; the function fills in the rest.
- * more: the stack has more frames.
+ * Returns the record of a task's stack, valid until the next one. copy: of the registers and the bytes of the stack;
+ * NULL: the task stands in a stop of ptrace, and they are read from it.
  */
-void espy_stack_record__make(struct espy_rec_stack *rec, const struct espy_unwound_frame *frames, size_t cnt, bool more);
+const struct espy_rec *espy_stacks__make(struct espy_stacks *stacks, pid_t tgid, pid_t tid,
+					 const struct espy_stack_copy *copy, uint64_t time_ns);
+/* The process has another image, or has ended. */
+void espy_stacks__forget(struct espy_stacks *stacks, pid_t tgid);
 
 #endif

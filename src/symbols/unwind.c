@@ -9,7 +9,6 @@
 #include <sys/uio.h>
 #include <uthash.h>
 #include "arch/machine_stopped.h"
-#include "base/regular_file.h"
 #include "base/served_file.h"
 
 /* The most processes that are remembered at a time; an older one is looked at anew. */
@@ -90,7 +89,7 @@ static int find_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr ba
 
 	if (!espy_is_served(name))
 		return dwfl_linux_proc_find_elf(m, data, name, base, path, elf);
-	const int fd = espy_open_contents(name, SIZE_MAX, &st);
+	const int fd = espy_copy_served(name, SIZE_MAX, &st);
 
 	*path = fd >= 0 ? strdup(name) : NULL;
 	return fd >= 0 ? fd : -1;

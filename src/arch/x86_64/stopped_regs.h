@@ -22,8 +22,7 @@ static inline int espy_stopped__set(pid_t tid, const struct user_regs_struct *r)
 	return ptrace(PTRACE_SETREGS, tid, NULL, r) ? -errno : 0;
 }
 
-/* The same registers, copied by the kernel: as enum espy_reg counts them, which is how struct user_regs_struct begins.
- */
+/* The same registers, copied by the kernel, in the order of enum espy_reg: struct user_regs_struct begins so. */
 static inline void espy_stopped__of(struct user_regs_struct *r, const uint64_t regs[ESPY_REG_CNT])
 {
 	memset(r, 0, sizeof(*r));

@@ -6,7 +6,6 @@
 #include <uthash.h>
 #include "source/bpf/bpf_source.h"
 #include "source/stack_record.h"
-#include "symbols/unwind.h"
 
 /* There are only those whose calls have not come yet: a system may have thousands of tasks. */
 struct kept {
@@ -18,10 +17,7 @@ struct kept {
 
 struct bpf_stacks {
 	struct kept *by_tid;
-	struct espy_unwinder *unwinder;
-	struct espy_unwound_frame *frames;
-	size_t max;
-	uint64_t record[ESPY_REC_MAX / sizeof(uint64_t)];
+	struct espy_stacks *stacks;
 };
 
 static struct bpf_stacks *stacks_of(struct bpf_source *s)
@@ -33,9 +29,11 @@ static struct bpf_stacks *stacks_of(struct bpf_source *s)
 	st = calloc(1, sizeof(*st));
 	if (!st)
 		return NULL;
-	st->max = espy_stack_record__frames(s->opts.stops.stack_frames);
-	st->frames = calloc(st->max, sizeof(*st->frames));
-	st->unwinder = espy_unwinder__new();
+	st->stacks = espy_stacks__new(s->opts.stops.stack_frames);
+	if (!st->stacks) {
+		free(st);
+		return NULL;
+	}
 	s->stacks = st;
 	return st;
 }
@@ -72,21 +70,17 @@ const struct espy_rec *bpf_stacks__of(struct bpf_source *s, const struct espy_re
 {
 	struct bpf_stacks *st = s->stacks;
 	struct kept *k = NULL;
-	bool more;
 
-	if (!st || !st->unwinder || !st->frames)
+	if (!st)
 		return NULL;
 	HASH_FIND_INT(st->by_tid, &call->tid, k);
 	if (!k)
 		return NULL;
-	const size_t cnt = espy_unwinder__frames_of_copy(st->unwinder, (pid_t)call->tgid, (pid_t)call->tid, &k->copy, st->frames,
-							 st->max, &more);
-	struct espy_rec_stack *rec = (void *)st->record;
+	const struct espy_rec *rec =
+		espy_stacks__make(st->stacks, (pid_t)call->tgid, (pid_t)call->tid, &k->copy, call->time_ns);
 
 	drop(st, k);
-	rec->rec = (struct espy_rec){ .tid = call->tid, .tgid = call->tgid, .time_ns = call->time_ns };
-	espy_stack_record__make(rec, st->frames, cnt, more);
-	return &rec->rec;
+	return rec;
 }
 
 void bpf_stacks__forget(struct bpf_source *s, const struct espy_rec *rec)
@@ -96,8 +90,8 @@ void bpf_stacks__forget(struct bpf_source *s, const struct espy_rec *rec)
 
 	if (!st)
 		return;
-	if (st->unwinder && (rec->type == ESPY_REC_EXEC || rec->tid == rec->tgid))
-		espy_unwinder__forget(st->unwinder, (pid_t)rec->tgid);
+	if (rec->type == ESPY_REC_EXEC || rec->tid == rec->tgid)
+		espy_stacks__forget(st->stacks, (pid_t)rec->tgid);
 	HASH_FIND_INT(st->by_tid, &rec->tid, k);
 	if (k)
 		drop(st, k);
@@ -112,8 +106,7 @@ void bpf_stacks__free(struct bpf_source *s)
 		return;
 	HASH_ITER(hh, st->by_tid, k, next)
 	drop(st, k);
-	espy_unwinder__free(st->unwinder);
-	free(st->frames);
+	espy_stacks__free(st->stacks);
 	free(st);
 	s->stacks = NULL;
 }

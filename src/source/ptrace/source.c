@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
-#include "symbols/unwind.h"
+#include "source/stack_record.h"
 
 /* Records after which poll returns, and stops handled without a record after which it looks at the clock. */
 #define POLL_RECORDS 256
@@ -272,7 +272,7 @@ static void ptrace_close(struct espy_source *s)
 				    p->task_cnt);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	espy_ptask__each(p, forget, NULL);
-	espy_unwinder__free(p->unwinder);
+	espy_stacks__free(p->stacks);
 	free(p->queue);
 	free(p->scratch);
 	free(p);

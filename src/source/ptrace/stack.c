@@ -5,34 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include "source/stack_record.h"
-#include "symbols/unwind.h"
 
-/* Makes the record in the scratch buffer. Returns NULL if no stack is to be had. */
+/* Returns NULL if no stack is wanted, or without memory. */
 static const struct espy_rec *make_stack(struct espy_ptrace *p, struct espy_ptask *t)
 {
-	const size_t max = espy_stack_record__frames(p->opts.stops.stack_frames);
-	struct espy_unwound_frame *frames;
-	bool more;
-
-	if (!p->unwinder)
-		p->unwinder = espy_unwinder__new();
-	frames = calloc(max, sizeof(*frames));
-	if (!p->unwinder || !frames) {
-		free(frames);
+	if (!p->opts.stops.stack_frames)
 		return NULL;
-	}
-	const size_t cnt = espy_unwinder__frames(p->unwinder, t->tgid, t->tid, frames, max, &more);
-	struct espy_rec_stack *rec = (void *)p->scratch;
-
-	rec->rec = (struct espy_rec){ .tid = (uint32_t)t->tid, .tgid = (uint32_t)t->tgid, .time_ns = p->now_ns };
-	espy_stack_record__make(rec, frames, cnt, more);
-	free(frames);
-	return &rec->rec;
+	if (!p->stacks)
+		p->stacks = espy_stacks__new(p->opts.stops.stack_frames);
+	return p->stacks ? espy_stacks__make(p->stacks, t->tgid, t->tid, NULL, p->now_ns) : NULL;
 }
 
 void espy_ptrace__emit_stack(struct espy_ptrace *p, struct espy_ptask *t)
 {
-	const struct espy_rec *rec = p->opts.stops.stack_frames ? make_stack(p, t) : NULL;
+	const struct espy_rec *rec = make_stack(p, t);
 
 	if (rec)
 		espy_ptrace__emit(p, rec);
@@ -40,7 +26,7 @@ void espy_ptrace__emit_stack(struct espy_ptrace *p, struct espy_ptask *t)
 
 void espy_ptrace__keep_stack(struct espy_ptrace *p, struct espy_ptask *t)
 {
-	const struct espy_rec *rec = p->opts.stops.stack_frames ? make_stack(p, t) : NULL;
+	const struct espy_rec *rec = make_stack(p, t);
 
 	free(t->last_stack);
 	t->last_stack = rec ? malloc(rec->size) : NULL;
@@ -50,6 +36,6 @@ void espy_ptrace__keep_stack(struct espy_ptrace *p, struct espy_ptask *t)
 
 void espy_ptrace__forget_stacks(struct espy_ptrace *p, pid_t tgid)
 {
-	if (p->unwinder)
-		espy_unwinder__forget(p->unwinder, tgid);
+	if (p->stacks)
+		espy_stacks__forget(p->stacks, tgid);
 }

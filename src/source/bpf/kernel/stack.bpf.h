@@ -21,8 +21,8 @@ static __always_inline void send_stack(struct task_struct *task, const struct pt
 	CLAMP(n, ESPY_BPF_ITEMS_MAX - sizeof(*st) - 8);
 	head_timed(&st->rec, sizeof(*st) + ROUND8(n), ESPY_BPF_REC_STACK, task->pid, task->tgid, time_before_copy());
 	st->size = n;
-	out_copy(&st->rec, sizeof(*st) + ROUND8(n));
-	not_an_event();
+	if (!out_copy(&st->rec, sizeof(*st) + ROUND8(n)))
+		not_an_event();
 	scratch_give(s);
 }
 
