@@ -158,6 +158,8 @@ static inline bool bpf_tests_paths(const struct bpf_source *s)
 	return s->opts.path_cnt && s->opts.path_cnt <= ESPY_BPF_PATHS && s->opts.needs.fds && !s->opts.count_only;
 }
 
+/* source.c: tells whether the kernel that runs has this version, or a later one. */
+bool bpf_kernel_is(unsigned major, unsigned minor);
 /* load/fill_maps.c: returns the map of that name; NULL: there is none. */
 struct bpf_map *bpf_maps__of(const struct bpf_source *s, const char *name);
 /* Sets the number of entries of each map, before loading. pids: numbers that tasks can have. Returns 0 or -errno. */

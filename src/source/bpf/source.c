@@ -41,14 +41,21 @@ static uint64_t effective_caps(void)
 	return espy_read_field("/proc/self/status", "CapEff", text, sizeof(text)) > 0 ? strtoull(text, NULL, 16) : 0;
 }
 
+bool bpf_kernel_is(unsigned major, unsigned minor)
+{
+	struct utsname u;
+	unsigned there = 0, there_minor = 0;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &there, &there_minor) == 2 &&
+	       (there > major || (there == major && there_minor >= minor));
+}
+
 static int bpf_probe(char *why, size_t why_sz)
 {
 	struct stat st;
-	struct utsname u;
-	unsigned major = 0, minor = 0;
 	uint64_t caps;
 
-	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2 || major < 5 || (major == 5 && minor < 15)) {
+	if (!bpf_kernel_is(5, 15)) {
 		snprintf(why, why_sz, "the kernel is older than 5.15");
 		return -EOPNOTSUPP;
 	}

@@ -70,6 +70,16 @@ int bpf_maps__make_shared(const struct bpf_source *s)
 	return err;
 }
 
+/*
+ * Room for 4 096 dying tasks, which most sessions never see, is a fortieth of the start. Since Linux 6.1 the kernel can
+ * take it when it is needed, also where locks are held; before that, it warns of a program that has such a map.
+ */
+static int take_fatals_on_demand(const struct bpf_source *s)
+{
+	return bpf_kernel_is(6, 1) && bpf_map__set_map_flags(bpf_maps__of(s, "espy_fatals"), BPF_F_NO_PREALLOC) ? -errno
+														: 0;
+}
+
 int bpf_maps__set_sizes(const struct bpf_source *s, size_t pids, size_t cpus)
 {
 	const struct bpf_tables *t = &s->tables;
@@ -85,6 +95,7 @@ int bpf_maps__set_sizes(const struct bpf_source *s, size_t pids, size_t cpus)
 	err = err ? err : bpf_maps__set_entries(s, "espy_enters", pids);
 	err = err ? err : bpf_maps__set_entries(s, "espy_marks", s->mark_cnt);
 	err = err ? err : bpf_maps__set_entries(s, "espy_counts", s->opts.count_only && !s->opts.tally_cnt ? calls : 1);
+	err = err ? err : take_fatals_on_demand(s);
 	return err ? err : bpf_tallies__set_sizes(s);
 }
 
