@@ -73,13 +73,13 @@ static void set_call(struct espy_line_task *lt, struct espy_text_task *tt)
 	lt->args_shown = tt ? &tt->args_shown : NULL;
 }
 
-/* Notes that the call has a line: its stack, if there is one, comes next. */
-static void note_call(struct text_sink *t, uint32_t tid)
+/* Notes that a call or a hit has a line: its stack, if there is one, comes next. */
+static void note_line(struct text_sink *t, uint32_t tid)
 {
 	struct espy_text_task *tt = t->o.stacks ? espy_text_tasks__get(&t->tasks, tid) : NULL;
 
 	if (tt)
-		tt->call_shown = true;
+		tt->line_shown = true;
 }
 
 /* Notes that a task was shown. If the whole system is watched, only such tasks have lines of signals and ends. */
@@ -128,7 +128,7 @@ static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 	tt->nr = e->rec->nr;
 	set_call(&lt, tt);
 	espy_lines__enter(&t->lines, &lt, e);
-	note_call(t, e->task->tid);
+	note_line(t, e->task->tid);
 }
 
 /* Shows that another thread has taken the task's place. */
@@ -167,7 +167,7 @@ static void show_superseding(struct text_sink *t, const struct espy_line_task *l
 static void show_call(struct text_sink *t, const struct espy_line_task *lt, const struct espy_event *e)
 {
 	note_shown(t, e->task->tid);
-	note_call(t, e->task->tid);
+	note_line(t, e->task->tid);
 	espy_lines__exit(&t->lines, lt, e);
 	if (t->filter->read.given || t->filter->write.given) {
 		espy_hexdump__call(&lt->out->buf, t->filter, e->call, e->args);
@@ -186,7 +186,7 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 	if (tt && tt->nr != e->rec->nr)
 		tt->begun = false; /* the call that began never ended */
 	if (tt)
-		tt->call_shown = false;
+		tt->line_shown = false;
 	if (!line_task(t, e, &lt))
 		return;
 	/* Ignored during a call that is not shown. It takes the time of the beginning (-T, -t) to know it. */
@@ -318,7 +318,7 @@ static void on_task_exit(struct text_sink *t, const struct espy_event *e)
 			espy_lines__task_exit(&t->lines, &lt, x);
 	}
 	tt = espy_text_tasks__find(&t->tasks, e->task->tid);
-	t->ended_shown = tt && tt->call_shown;
+	t->ended_shown = tt && tt->line_shown;
 	espy_text_tasks__drop(&t->tasks, tt);
 	espy_task_outputs__close(&t->own, e->task->tid);
 	tt = x->group_dead && !first ? espy_text_tasks__find(&t->tasks, e->task->tgid) : NULL;
@@ -368,6 +368,7 @@ static void on_probe(struct text_sink *t, const struct espy_event *e)
 		show_function(t, &lt, e);
 	else
 		espy_lines__probe(&t->lines, &lt, e->mark, (const struct espy_rec_probe *)e->rec);
+	note_line(t, e->task->tid);
 	if (lt.out->buf.len > WRITE_BYTES)
 		espy_line_output__flush(lt.out);
 }
@@ -375,11 +376,11 @@ static void on_probe(struct text_sink *t, const struct espy_event *e)
 static void on_stack(struct text_sink *t, const struct espy_event *e)
 {
 	struct espy_text_task *tt = e->task ? espy_text_tasks__find(&t->tasks, e->task->tid) : NULL;
-	const bool shown = e->task ? tt && tt->call_shown : t->ended_shown;
+	const bool shown = e->task ? tt && tt->line_shown : t->ended_shown;
 	struct espy_line_task lt = { .out = t->out };
 
 	if (tt)
-		tt->call_shown = false;
+		tt->line_shown = false;
 	t->ended_shown = false;
 	if (!t->o.stacks || !shown || (e->task ? !line_task(t, e, &lt) : t->out->per_task != NULL) || lt.out->open)
 		return;

@@ -15,7 +15,7 @@ struct espy_text_task {
 	uint32_t nr;	     /* of the call that was begun last */
 	bool begun;	     /* its first half has been written */
 	bool shown;	     /* a line of it has been written; kept where the whole system or a cgroup is watched */
-	bool call_shown;     /* its last call has a line, so its stack has a place; kept where stacks are shown */
+	bool line_shown; /* its last call or hit has a line, so the stack has a place; kept where stacks are shown */
 	bool left;	     /* it has ended before other threads of its process: the line is due when the last one ends */
 	bool left_hidden;    /* and is not wanted */
 	uint32_t left_status;

@@ -63,14 +63,14 @@ static void fill(struct espy_rec_stack *rec, const struct espy_unwound_frame *fr
 		rec->file_cnt++;
 }
 
-struct espy_stacks *espy_stacks__new(unsigned wanted)
+struct espy_stacks *espy_stacks__new(unsigned wanted, const struct espy_unwinder_maps *maps)
 {
 	struct espy_stacks *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->max = wanted < ESPY_STACK_FRAMES_MAX ? wanted : ESPY_STACK_FRAMES_MAX;
-	s->unwinder = espy_unwinder__new();
+	s->unwinder = espy_unwinder__new(maps);
 	s->frames = calloc(s->max, sizeof(*s->frames));
 	if (s->unwinder && s->frames)
 		return s;

@@ -9,9 +9,11 @@
 
 struct espy_stacks; /* the mappings of the processes whose stacks were read, and one record */
 
-/* wanted: frames of each stack (stops.stack_frames); a record has ESPY_STACK_FRAMES_MAX at most. Returns NULL without
- * memory. */
-struct espy_stacks *espy_stacks__new(unsigned wanted);
+/*
+ * wanted: frames of each stack (stops.stack_frames); a record has ESPY_STACK_FRAMES_MAX at most. maps: as of the
+ * unwinder. Returns NULL without memory.
+ */
+struct espy_stacks *espy_stacks__new(unsigned wanted, const struct espy_unwinder_maps *maps);
 /* stacks: NULL is allowed. */
 void espy_stacks__free(struct espy_stacks *stacks);
 /*

@@ -5,6 +5,7 @@
 
 #ifdef ESPY_HAVE_LIBDW
 #include <elfutils/libdwfl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <uthash.h>
@@ -18,6 +19,7 @@
 
 struct process {
 	pid_t tgid;
+	uint32_t version; /* of the mappings in dwfl; 0: of /proc */
 	Dwfl *dwfl;
 	/* Of the task that is looked at: whether it executes 64-bit code, and a page of its memory, mostly of its
 	 * stack. */
@@ -30,6 +32,7 @@ struct process {
 };
 
 struct espy_unwinder {
+	struct espy_unwinder_maps maps;
 	struct process *by_tgid;
 };
 
@@ -40,9 +43,13 @@ struct walk {
 	bool more, unknown; /* unknown: no known file has an address */
 };
 
-struct espy_unwinder *espy_unwinder__new(void)
+struct espy_unwinder *espy_unwinder__new(const struct espy_unwinder_maps *maps)
 {
-	return calloc(1, sizeof(struct espy_unwinder));
+	struct espy_unwinder *u = calloc(1, sizeof(*u));
+
+	if (u && maps)
+		u->maps = *maps;
+	return u;
 }
 
 static void drop(struct espy_unwinder *u, struct process *p)
@@ -72,12 +79,31 @@ void espy_unwinder__forget(struct espy_unwinder *u, pid_t tgid)
 		drop(u, p);
 }
 
-/* Reads the mappings of the process. Returns false if it cannot. */
-static bool read_maps(struct process *p)
+static uint32_t version_of(const struct espy_unwinder *u, pid_t tgid)
 {
-	dwfl_report_begin(p->dwfl);
-	const bool ok = !dwfl_linux_proc_report(p->dwfl, p->tgid);
+	return u->maps.version ? u->maps.version(u->maps.ctx, tgid) : 0;
+}
 
+static bool report_known(const struct espy_unwinder *u, struct process *p)
+{
+	char *text = u->maps.text(u->maps.ctx, p->tgid);
+	FILE *f = text && *text ? fmemopen(text, strlen(text), "r") : NULL;
+	const bool ok = f && !dwfl_linux_proc_maps_report(p->dwfl, f);
+
+	if (f)
+		fclose(f);
+	free(text);
+	return ok;
+}
+
+/* Learns the mappings of the process. Returns false if it cannot. */
+static bool read_maps(const struct espy_unwinder *u, struct process *p)
+{
+	bool ok;
+
+	p->version = version_of(u, p->tgid);
+	dwfl_report_begin(p->dwfl);
+	ok = p->version ? report_known(u, p) : !dwfl_linux_proc_report(p->dwfl, p->tgid);
 	dwfl_report_end(p->dwfl, NULL, NULL);
 	return ok;
 }
@@ -203,7 +229,7 @@ static struct process *find_process(struct espy_unwinder *u, pid_t tgid)
 		return NULL;
 	p->tgid = tgid;
 	p->dwfl = dwfl_begin(&callbacks);
-	if (!p->dwfl || !read_maps(p) || !dwfl_attach_state(p->dwfl, NULL, tgid, &stopped, p)) {
+	if (!p->dwfl || !read_maps(u, p) || !dwfl_attach_state(p->dwfl, NULL, tgid, &stopped, p)) {
 		if (p->dwfl)
 			dwfl_end(p->dwfl);
 		free(p);
@@ -254,13 +280,16 @@ static int on_frame(Dwfl_Frame *frame, void *ctx)
 	return DWARF_CB_OK;
 }
 
-static size_t find_frames(struct process *p, pid_t tid, struct espy_unwound_frame *frames, size_t max, bool *more)
+static size_t find_frames(struct espy_unwinder *u, struct process *p, pid_t tid, struct espy_unwound_frame *frames,
+			  size_t max, bool *more)
 {
 	struct walk w = { .process = p, .frames = frames, .max = max };
 
+	if (p->version && p->version != version_of(u, p->tgid))
+		read_maps(u, p);
 	dwfl_getthread_frames(w.process->dwfl, tid, on_frame, &w);
 	/* A file may have been mapped since the last look. An address in no file costs a second look each time. */
-	if (w.unknown && read_maps(w.process)) {
+	if (w.unknown && !p->version && read_maps(u, p)) {
 		w = (struct walk){ .process = w.process, .frames = frames, .max = max };
 		dwfl_getthread_frames(w.process->dwfl, tid, on_frame, &w);
 	}
@@ -274,7 +303,7 @@ size_t espy_unwinder__frames(struct espy_unwinder *u, pid_t tgid, pid_t tid, str
 	struct process *p = find_process(u, tgid);
 
 	*more = false;
-	return p ? find_frames(p, tid, frames, max, more) : 0;
+	return p ? find_frames(u, p, tid, frames, max, more) : 0;
 }
 
 size_t espy_unwinder__frames_of_copy(struct espy_unwinder *u, pid_t tgid, pid_t tid, const struct espy_stack_copy *copy,
@@ -288,7 +317,7 @@ size_t espy_unwinder__frames_of_copy(struct espy_unwinder *u, pid_t tgid, pid_t 
 		return 0;
 	p->copy = copy;
 	p->beyond = false;
-	cnt = find_frames(p, tid, frames, max, more);
+	cnt = find_frames(u, p, tid, frames, max, more);
 	p->copy = NULL;
 	*more |= copy->cut && p->beyond;
 	return cnt;
@@ -296,8 +325,9 @@ size_t espy_unwinder__frames_of_copy(struct espy_unwinder *u, pid_t tgid, pid_t 
 
 #else
 
-struct espy_unwinder *espy_unwinder__new(void)
+struct espy_unwinder *espy_unwinder__new(const struct espy_unwinder_maps *maps)
 {
+	(void)maps;
 	return NULL;
 }
 

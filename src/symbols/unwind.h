@@ -21,8 +21,17 @@ struct espy_unwound_frame {
 
 struct espy_unwinder; /* knows the files of the processes that it was asked about */
 
-/* Returns NULL without memory, or in a build without libdw. */
-struct espy_unwinder *espy_unwinder__new(void);
+/* Where else mappings of processes are known from, so that one that has ended can be looked at. */
+struct espy_unwinder_maps {
+	void *ctx;
+	/* Returns a number that changes with each mapping of the process. 0: it is not known, and /proc has to do. */
+	uint32_t (*version)(void *ctx, pid_t tgid);
+	/* Returns the mappings in the form of /proc/PID/maps, which the unwinder frees; NULL: without memory. */
+	char *(*text)(void *ctx, pid_t tgid);
+};
+
+/* maps: NULL: /proc alone. It is copied. Returns NULL without memory, or in a build without libdw. */
+struct espy_unwinder *espy_unwinder__new(const struct espy_unwinder_maps *maps);
 void espy_unwinder__free(struct espy_unwinder *u);
 /*
  * The frames of a stopped task, innermost first, max at most; *more: there are more. Returns how many; 0: its stack cannot be

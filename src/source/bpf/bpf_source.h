@@ -215,7 +215,8 @@ int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uin
 int bpf_source_load_for_command(struct bpf_source *s);
 void bpf_source_detach(struct bpf_source *s); /* from the kernel's events; the rings stay readable */
 void bpf_source_unload(struct bpf_source *s);
-int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s);
+/* Opens the main object once more, on the maps of the first one. The caller closes *obj, also after an error. */
+int bpf_source_open_again(struct bpf_object **obj, const struct bpf_source *s);
 /* Opens an object that shares the main object's maps, by their names. The caller closes *obj, also after an error. */
 int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const unsigned char *at,
 			   const unsigned char *end);

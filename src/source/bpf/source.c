@@ -231,22 +231,22 @@ struct delivery {
 	uint32_t now_ms;
 };
 
-/* Delivers a hit, with its definition in front of the first one. */
-static int deliver_probe(struct delivery *d, const struct espy_rec_probe *rec)
+/* Gives a call or a hit, and behind it its stack. */
+static int deliver_with_stack(struct delivery *d, const struct espy_rec *rec)
 {
-	const struct espy_rec *def = bpf_probes__definition(d->s, rec);
-	int stop = def ? d->fn(d->ctx, def) : 0;
-	const int after = d->fn(d->ctx, &rec->rec);
+	const int stop = d->fn(d->ctx, rec);
+	const struct espy_rec *stack = d->s->stacks ? bpf_stacks__of(d->s, rec) : NULL;
+	const int after = stack ? d->fn(d->ctx, stack) : 0;
 
 	return stop ? stop : after;
 }
 
-/* Gives a call, and behind it its stack. */
-static int deliver_with_stack(struct delivery *d, const struct espy_rec *call)
+/* Gives a hit, with its definition in front of the first one. */
+static int deliver_probe(struct delivery *d, const struct espy_rec_probe *rec)
 {
-	const int stop = d->fn(d->ctx, call);
-	const struct espy_rec *stack = bpf_stacks__of(d->s, call);
-	const int after = stack ? d->fn(d->ctx, stack) : 0;
+	const struct espy_rec *def = bpf_probes__definition(d->s, rec);
+	int stop = def ? d->fn(d->ctx, def) : 0;
+	const int after = deliver_with_stack(d, &rec->rec);
 
 	return stop ? stop : after;
 }
@@ -267,9 +267,7 @@ static int deliver(void *ctx, const void *data, size_t size)
 	case ESPY_REC_EXIT:
 		s->tasks.heard_ms[rec->tid & (ESPY_BPF_PID_LIMIT - 1)] = d->now_ms;
 		s->tasks.shown[rec->tid & (ESPY_BPF_PID_LIMIT - 1)] = 0;
-		if (s->stacks)
-			return deliver_with_stack(d, rec);
-		break;
+		return deliver_with_stack(d, rec);
 	case ESPY_BPF_REC_STACK:
 		bpf_stacks__keep(s, data, size);
 		return 0;
@@ -326,6 +324,7 @@ static int sleep_for_data(struct bpf_source *s, int left_ms)
 	int longest = soon ? SHORT_SLEEP_MS : LONGEST_SLEEP_MS;
 	int n, ms = left_ms < 0 || left_ms > longest ? longest : left_ms;
 
+	bpf_stacks__tend(s);
 	if (espy_now_ns() - s->quiet_since_ns < BUSY_FOR_NS) {
 		struct timespec nap = { .tv_nsec = bpf_source_room(s) >= 1u << 20 ? NAP_NS : NAP_NS / 10 };
 

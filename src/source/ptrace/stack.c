@@ -12,7 +12,7 @@ static const struct espy_rec *make_stack(struct espy_ptrace *p, struct espy_ptas
 	if (!p->opts.stops.stack_frames)
 		return NULL;
 	if (!p->stacks)
-		p->stacks = espy_stacks__new(p->opts.stops.stack_frames);
+		p->stacks = espy_stacks__new(p->opts.stops.stack_frames, NULL);
 	return p->stacks ? espy_stacks__make(p->stacks, t->tgid, t->tid, NULL, p->now_ns) : NULL;
 }
 

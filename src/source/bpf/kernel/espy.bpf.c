@@ -104,7 +104,7 @@ int espy_raw_exit(u64 *ctx)
 		return 0;
 	c.task = task;
 	if (conf.count_only || fast_exit(&c)) {
-		if (conf.stack_bytes)
+		if (conf.stacks)
 			bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_STACK);
 		if (conf.tell_fds)
 			bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_FDNAME);
@@ -120,7 +120,13 @@ int espy_raw_exit(u64 *ctx)
 SEC("espy/sys_exit")
 int espy_raw_stack(u64 *ctx)
 {
-	send_stack(bpf_get_current_task_btf(), (struct pt_regs *)ctx[0]);
+	struct espy_bpf_scratch *s = scratch_take(bpf_get_smp_processor_id());
+	const struct pt_regs *regs = (struct pt_regs *)ctx[0];
+
+	if (s) {
+		send_stack(bpf_get_current_task_btf(), (struct stack_copy *)ITEMS(s), regs, regs->sp);
+		scratch_give(s);
+	}
 	if (conf.tell_fds)
 		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_FDNAME);
 	bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_GENERAL);

@@ -13,8 +13,6 @@
 #define CHUNKS_OUTER 24u /* of 64 bytes: 3072 pointers in one vector */
 #define PAGES_INNER 6u
 #define PAGES_OUTER 6u /* and more than ESPY_BPF_ITEMS_MAX */
-#define PAGE 4096ull
-#define ROUND8(n) (((n) + 7) & ~7ull)
 #define ITEMS(s) ((s)->rec + ESPY_BPF_HEAD_MAX)
 
 static __always_inline struct espy_bpf_scratch *scratch_of(u32 cpu)

@@ -104,6 +104,9 @@ struct {
 /* The same with a limit that only the verifier knows to be constant. */
 #define CLAMP_TO(v, limit) asm volatile("if %0 > %1 goto +1; goto +1; %0 = %1" : "+r"(v) : "r"(limit))
 
+#define PAGE 4096ull
+#define ROUND8(n) (((n) + 7) & ~7ull)
+
 #define MAX_ERRNO 4095
 #define IS_ERR_RET(ret) ((u64)(ret) >= (u64)-MAX_ERRNO)
 

@@ -11,35 +11,15 @@
  * CPU here: numbers lie on the stack, all else in the task's own storage.
  */
 #include "compare.bpf.h"
-#include "out.bpf.h"
-#include "record/probe_plan.h"
+#include "returns.bpf.h"
+#include "stack.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define FRAMES 64u
 #define SMALL_ARGS 4u
 
 /* Sized and filled by user space. */
 ESPY_ARRAY(espy_probe_plans, struct espy_probe_plan, BPF_F_MMAPABLE);
-
-/* A function without a return yet. */
-struct probe_frame {
-	u64 sp; /* the place of its return address */
-	u64 begin_ns;
-	u64 def;
-	u64 args[ESPY_PROBE_SAVED];
-};
-
-struct probe_frames {
-	u64 depth;
-	struct probe_frame v[FRAMES];
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct probe_frames);
-} espy_probe_frames SEC(".maps");
 
 /* A record with texts, in the making. */
 struct probe_scratch {
@@ -52,6 +32,13 @@ struct {
 	__type(key, int);
 	__type(value, struct probe_scratch);
 } espy_probe_scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct stack_copy);
+} espy_probe_stacks SEC(".maps");
 
 /*
  * One hit. The verifier checks a function that is not static once, and takes any value as its result: so the number of
@@ -438,8 +425,18 @@ static __always_inline const struct espy_probe_plan *begin_hit(struct task_struc
 	return bpf_map_lookup_elem(&espy_probe_plans, &nr);
 }
 
-/* Makes a record of the fetched values, if they meet the condition. */
-static __always_inline void record(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h, bool timed)
+/* Sends the stack of a task in front of its hit. */
+static __always_inline void send_stack_of_hit(struct task_struct *task, const struct pt_regs *regs, u64 sp)
+{
+	struct stack_copy *c = bpf_task_storage_get(&espy_probe_stacks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (c)
+		send_stack(task, c, regs, sp);
+}
+
+/* Makes a record of the fetched values, if they meet the condition. regs, sp: of the task in its program. */
+static __always_inline void record(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h,
+				   bool timed, const struct pt_regs *regs, u64 sp)
 {
 	if (timed || conf.needs.times)
 		h->now_ns = bpf_ktime_get_ns();
@@ -447,6 +444,8 @@ static __always_inline void record(const struct espy_probe_plan *plan, struct ta
 		return;
 	if (shared.attention)
 		say_lost(task->pid, task->tgid);
+	if (conf.stacks)
+		send_stack_of_hit(task, regs, sp);
 	if (plan->memory) {
 		struct probe_scratch *s = bpf_task_storage_get(&espy_probe_scratch, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
@@ -473,7 +472,7 @@ int espy_probe(struct pt_regs *regs)
 	if (!plan)
 		return 0;
 	fetch_all(regs, plan, &h);
-	record(plan, task, &h, false);
+	record(plan, task, &h, false, regs, regs->sp);
 	return 0;
 }
 
@@ -521,6 +520,8 @@ int espy_probe_begin(struct pt_regs *regs)
 	CLAMP(depth, FRAMES - 1);
 	f = &frames->v[depth];
 	f->sp = regs->sp;
+	if (conf.stacks)
+		bpf_probe_read_user(&f->ret, sizeof(f->ret), (void *)f->sp);
 	f->def = (u32)bpf_get_attach_cookie(regs);
 	for (u32 i = 0; i < ESPY_PROBE_SAVED; i++)
 		f->args[i] = function_arg(regs, i);
@@ -573,7 +574,7 @@ int espy_probe_end(struct pt_regs *regs)
 		return 0;
 	h.begun = take_frame(task, entry_sp(regs), &h);
 	fetch_all(regs, plan, &h);
-	record(plan, task, &h, true);
+	record(plan, task, &h, true, regs, regs->sp);
 	return 0;
 }
 
@@ -584,12 +585,14 @@ int espy_tracepoint(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 at = (u64)ctx, begin = 0;
+	const struct pt_regs *regs;
 	struct hit h = { .kernel = 1 };
 	const struct espy_probe_plan *plan = begin_hit(task, ctx, &h);
 
 	if (!plan || bpf_probe_read_kernel(&begin, sizeof(begin), &at))
 		return 0;
 	fetch_fields(begin, plan, &h);
-	record(plan, task, &h, false);
+	regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	record(plan, task, &h, false, regs, regs->sp);
 	return 0;
 }

@@ -51,7 +51,7 @@ struct espy_bpf_conf {
 	__u32 guard_compat; /* 32-bit calls are wanted, and the programs of single calls do not see them */
 	__u32 trigger_cnt;
 	__u32 gate_cnt; /* 0: the verifier looks at nothing that gates need */
-	__u32 stack_bytes; /* -k: so much of the stack in front of each call; 0: nothing */
+	__u32 stacks;	/* -k: the stack in front of each call, and of each hit of a probe */
 	struct { /* -P (paths.bpf.h) */
 		__u32 cnt; /* 0: each call is wanted whatever it touches */
 		__u32 len[ESPY_BPF_PATHS];
@@ -244,10 +244,12 @@ enum { ESPY_OWN_HOLD, ESPY_OWN_LOOK }; /* espy_bpf_shared.own_tgid */
 enum { ESPY_NEXT_GENERAL, ESPY_NEXT_FDNAME, ESPY_NEXT_PAUSE, ESPY_NEXT_STACK, ESPY_NEXT_CNT };
 
 /*
- * Registers of rec.tid and a part of its stack at the end of a call, in front of the call's EXIT record. The source
- * makes a STACK record of it, and gives none of these to anybody.
+ * Registers of rec.tid and a part of its stack, in front of the EXIT record of a call or the record of a hit. The
+ * source makes a STACK record of it, and gives none of these to anybody.
  */
 #define ESPY_BPF_REC_STACK 250
+/* Of each stack. Most are shorter, and end at the environment of the program. */
+#define ESPY_BPF_STACK_BYTES 16384u
 struct espy_bpf_stack {
 	struct espy_rec rec;
 	__u64 size;		  /* bytes of the stack that follow, from the stack pointer on */

@@ -3,27 +3,88 @@
 #ifndef ESPY_STACK_BPF_H
 #define ESPY_STACK_BPF_H
 
-#include "general.bpf.h"
+#include "out.bpf.h"
+#include "returns.bpf.h"
 
-/* A call without room for its stack is shown without one. */
-static __always_inline void send_stack(struct task_struct *task, const struct pt_regs *regs)
+/* The verifier takes any part of a page to be a whole one. */
+struct stack_copy {
+	struct espy_bpf_stack head;
+	u8 bytes[ESPY_BPF_STACK_BYTES + PAGE];
+};
+
+/* Copies so many bytes of the stack, page by page. Returns how many there are before the first page that cannot be
+ * read. */
+__noinline int copy_stack(struct stack_copy *c, u64 sp, u32 wanted)
 {
-	u32 cpu = bpf_get_smp_processor_id();
-	struct espy_bpf_scratch *s = scratch_take(cpu);
-	struct espy_bpf_stack *st;
-	u64 n;
+	u32 n = 0;
 
-	if (!s)
+	if (!c)
+		return 0;
+	for (u32 i = 0; i < ESPY_BPF_STACK_BYTES / PAGE + 1; i++) {
+		u32 chunk = PAGE - ((sp + n) & (PAGE - 1));
+
+		if (n >= wanted || n >= ESPY_BPF_STACK_BYTES)
+			break;
+		if (chunk > wanted - n)
+			chunk = wanted - n;
+		CLAMP(chunk, PAGE);
+		CLAMP(n, ESPY_BPF_STACK_BYTES - 1);
+		if (bpf_probe_read_user(c->bytes + n, chunk, (void *)(sp + n)))
+			break;
+		n += chunk;
+	}
+	return n;
+}
+
+/* Writes the return address of one function over the trampoline that the kernel has put in its place in the task. */
+__noinline int restore_return(struct stack_copy *c, u64 off, u64 trampoline, u64 ret)
+{
+	if (!c || off & 7 || off > ESPY_BPF_STACK_BYTES - 8)
+		return 0;
+	CLAMP(off, ESPY_BPF_STACK_BYTES - 8);
+	/* A function that longjmp has left may have had another value there. */
+	if (*(u64 *)(c->bytes + off) == trampoline)
+		*(u64 *)(c->bytes + off) = ret;
+	return 0;
+}
+
+/* Of functions that went on to each other by jumps, the first one has the address in the program: it comes last. */
+static __always_inline void restore_returns(struct task_struct *task, struct stack_copy *c, u64 sp)
+{
+	struct probe_frames *frames = bpf_task_storage_get(&espy_probe_frames, task, NULL, 0);
+	u64 trampoline;
+
+	if (!frames || !frames->depth)
 		return;
-	st = (struct espy_bpf_stack *)ITEMS(s);
-	bpf_probe_read_kernel(st->regs, sizeof(st->regs), regs);
-	n = read_prefix(cpu, regs->sp, sizeof(*st), conf.stack_bytes);
-	CLAMP(n, ESPY_BPF_ITEMS_MAX - sizeof(*st) - 8);
-	head_timed(&st->rec, sizeof(*st) + ROUND8(n), ESPY_BPF_REC_STACK, task->pid, task->tgid, time_before_copy());
-	st->size = n;
-	if (!out_copy(&st->rec, sizeof(*st) + ROUND8(n)))
+	trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	for (u32 i = 0; i < FRAMES; i++) {
+		u64 at = frames->depth - 1 - i;
+
+		if (at >= FRAMES)
+			break;
+		CLAMP(at, FRAMES - 1);
+		restore_return(c, frames->v[at].sp - sp, trampoline, frames->v[at].ret);
+	}
+}
+
+/* Sends the stack that belongs to the record that comes next. That stays without one if there is no room. */
+static __always_inline void send_stack(struct task_struct *task, struct stack_copy *c, const struct pt_regs *regs,
+				       u64 sp)
+{
+	const u64 end = BPF_CORE_READ(task, mm, start_stack);
+	u64 n = ESPY_BPF_STACK_BYTES;
+
+	if (end - sp < n) /* the environment is no part of it */
+		n = end - sp;
+	bpf_probe_read_kernel(c->head.regs, sizeof(c->head.regs), regs);
+	n = (u32)copy_stack(c, sp, n);
+	CLAMP(n, ESPY_BPF_STACK_BYTES);
+	restore_returns(task, c, sp);
+	head_timed(&c->head.rec, sizeof(c->head) + ROUND8(n), ESPY_BPF_REC_STACK, task->pid, task->tgid,
+		   time_before_copy());
+	c->head.size = n;
+	if (!out_copy(&c->head.rec, sizeof(c->head) + ROUND8(n)))
 		not_an_event();
-	scratch_give(s);
 }
 
 #endif

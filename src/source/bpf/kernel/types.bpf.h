@@ -264,6 +264,7 @@ struct uprobes_state {
 };
 
 struct mm_struct {
+	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
 };
 

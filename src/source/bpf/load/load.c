@@ -41,6 +41,11 @@ static size_t pid_max(void)
 	return (n && n < ESPY_BPF_PID_LIMIT ? n : ESPY_BPF_PID_LIMIT) + 1;
 }
 
+static bool takes_call_stacks(const struct bpf_source *s)
+{
+	return !s->tables.none && s->opts.stops.stack_frames;
+}
+
 static void choose_programs(const struct bpf_source *s, const struct choice *c)
 {
 	const struct {
@@ -57,7 +62,7 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 		{ "espy_raw_general", !s->tables.none && !s->opts.tally_cnt },
 		{ "espy_raw_tally", s->opts.tally_cnt },
 		{ "espy_raw_fdname", s->tables.tell_fds },
-		{ "espy_raw_stack", !s->tables.none && s->opts.stops.stack_frames },
+		{ "espy_raw_stack", takes_call_stacks(s) },
 		{ "espy_raw_enter_time", c->enter_time },
 		{ "espy_raw_enter", c->enter },
 		{ "espy_exec_refill", c->refill },
@@ -75,6 +80,8 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 		if (prog)
 			bpf_program__set_autoload(prog, programs[i].on);
 	}
+	/* Only stacks of calls need it here: each map is a system call of the start. */
+	bpf_map__set_autocreate(bpf_maps__of(s, "espy_probe_frames"), takes_call_stacks(s));
 }
 
 int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program)
@@ -194,7 +201,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	*conf = (struct espy_bpf_conf){
 		.mode = s->mode,
 		.follow = s->opts.follow,
-		.needs = { .times = s->opts.needs.times || s->rings.cnt, /* they are merged by it */
+		.needs = { /* Records of several rings are merged by it, stacks belong to the mappings of their time. */
+			   .times = s->opts.needs.times || s->rings.cnt || s->opts.stops.stack_frames,
 			   .enter_ns = s->opts.needs.enter_ns,
 			   .ip = s->opts.needs.ip,
 			   .fds = s->opts.needs.fds && !s->opts.count_only,
@@ -222,7 +230,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.calls_change = s->opts.calls_change,
 		.trigger_cnt = (uint32_t)s->opts.trigger_cnt,
 		.gate_cnt = (uint32_t)s->opts.gate_cnt,
-		.stack_bytes = s->opts.stops.stack_frames ? BPF_STACK_BYTES : 0,
+		.stacks = s->opts.stops.stack_frames != 0,
 		.hold.room = bpf_pause__wants_lossless(s) ? room_of(s) : 0,
 		.hold.longest = t->longest,
 		.guard_compat = t->compat && (t->narrow || t->any_enter || t->any_exec),
@@ -237,34 +245,50 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	return bpf_maps__set_sizes(s, pids, (size_t)cpus);
 }
 
-int bpf_source_open_object(struct bpf_object **obj, const struct bpf_source *s)
+static int open_bytes(struct bpf_object **obj, const struct bpf_source *s, const unsigned char *at,
+		      const unsigned char *end)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy",
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", /* by it, too, shared memory is found */
 		    .btf_custom_path = *s->types.path ? s->types.path : NULL);
-	const unsigned char *at = s->rings.cnt ? espy_bpf_rings_object : espy_bpf_object;
-	const unsigned char *end = s->rings.cnt ? espy_bpf_rings_object_end : espy_bpf_object_end;
 
 	*obj = bpf_object__open_mem(at, (size_t)(end - at), &opts);
 	return *obj ? 0 : -errno;
 }
 
-int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const unsigned char *at, const unsigned char *end)
+static int open_object(struct bpf_object **obj, const struct bpf_source *s)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", /* by it, too, shared memory is found */
-		    .btf_custom_path = *s->types.path ? s->types.path : NULL);
+	return s->rings.cnt ? open_bytes(obj, s, espy_bpf_rings_object, espy_bpf_rings_object_end)
+			    : open_bytes(obj, s, espy_bpf_object, espy_bpf_object_end);
+}
+
+/* Gives an object the maps of the session that it names. One that the session did without is made. */
+static int share_maps(struct bpf_object *obj, const struct bpf_source *s)
+{
 	struct bpf_map *map;
 
-	*obj = bpf_object__open_mem(at, (size_t)(end - at), &opts);
-	if (!*obj)
-		return -errno;
-	bpf_object__for_each_map(map, *obj) {
+	bpf_object__for_each_map(map, obj)
+	{
 		struct bpf_map *own = bpf_object__find_map_by_name(s->obj, bpf_map__name(map));
-		int err = own ? bpf_map__reuse_fd(map, bpf_map__fd(own)) : 0;
 
-		if (err)
-			return err;
+		if (own && bpf_map__autocreate(own) && bpf_map__reuse_fd(map, bpf_map__fd(own)))
+			return -errno;
 	}
 	return 0;
+}
+
+int bpf_source_open_again(struct bpf_object **obj, const struct bpf_source *s)
+{
+	const int err = open_object(obj, s);
+
+	return err ? err : share_maps(*obj, s);
+}
+
+int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const unsigned char *at,
+			   const unsigned char *end)
+{
+	const int err = open_bytes(obj, s, at, end);
+
+	return err ? err : share_maps(*obj, s);
 }
 
 static int attach_all(struct bpf_source *s, const struct choice *c)
@@ -346,7 +370,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 		bpf_job__wait(&ring->job);
 		return err;
 	}
-	err = bpf_source_open_object(&s->obj, s);
+	err = open_object(&s->obj, s);
 	err = err ? err : configure(s, cgroup_id, cgroup_level);
 	if (!err)
 		choose_programs(s, c);
@@ -397,7 +421,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 						s->opts.tally_cnt ? "espy_raw_tally" : "espy_raw_general");
 	if (!err && s->tables.tell_fds)
 		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_FDNAME, "espy_raw_fdname");
-	if (!err && !s->tables.none && s->opts.stops.stack_frames)
+	if (!err && takes_call_stacks(s))
 		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_STACK, "espy_raw_stack");
 	if (!err && s->rings.cnt)
 		err = bpf_rings__open(&s->rings, s->shared);
@@ -410,6 +434,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	 * attachment.
 	 */
 	err = err ? err : bpf_probes__attach_tracepoints(s);
+	err = err ? err : bpf_stacks__begin(s);
 	err = err ? err : attach_all(s, c);
 	/* Without -f each target gets probes of its own: other processes that map the file do not pay for them. */
 	return err || (s->mode == ESPY_BPF_MODE_BITS && !s->opts.follow) ? err : bpf_probes__attach(s, 0);

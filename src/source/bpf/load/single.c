@@ -76,19 +76,10 @@ static int load_programs(struct bpf_source *s, bool enters, bool exits)
 	/* The kernel can probe its functions if it has this kind of event. */
 	bool guard = exits && s->tables.compat && !access("/sys/bus/event_source/devices/kprobe/type", F_OK);
 	struct bpf_program *prog;
-	struct bpf_map *map;
-	int err;
+	int err = bpf_source_open_again(&s->single, s);
 
-	err = bpf_source_open_object(&s->single, s);
 	if (err)
 		return err;
-	bpf_object__for_each_map(map, s->single) {
-		struct bpf_map *own = bpf_object__find_map_by_name(s->obj, bpf_map__name(map));
-
-		err = own ? bpf_map__reuse_fd(map, bpf_map__fd(own)) : -ENOENT;
-		if (err)
-			return err;
-	}
 	bpf_object__for_each_program(prog, s->single) {
 		const char *name = bpf_program__name(prog);
 
