@@ -48,14 +48,18 @@ __noinline int restore_return(struct stack_copy *c, u64 off, u64 trampoline, u64
 	return 0;
 }
 
-/* Of functions that went on to each other by jumps, the first one has the address in the program: it comes last. */
-static __always_inline void restore_returns(struct task_struct *task, struct stack_copy *c, u64 sp)
+/*
+ * Of functions that went on to each other by jumps, the first one has the address in the program: it comes last. A
+ * function of its own: the verifier would follow all that comes behind once for each number of turns.
+ */
+__noinline int restore_returns(struct stack_copy *c, u64 sp)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct probe_frames *frames = bpf_task_storage_get(&espy_probe_frames, task, NULL, 0);
 	u64 trampoline;
 
-	if (!frames || !frames->depth)
-		return;
+	if (!c || !frames || !frames->depth)
+		return 0;
 	trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 	for (u32 i = 0; i < FRAMES; i++) {
 		u64 at = frames->depth - 1 - i;
@@ -65,6 +69,7 @@ static __always_inline void restore_returns(struct task_struct *task, struct sta
 		CLAMP(at, FRAMES - 1);
 		restore_return(c, frames->v[at].sp - sp, trampoline, frames->v[at].ret);
 	}
+	return 0;
 }
 
 /* Sends the stack that belongs to the record that comes next. That stays without one if there is no room. */
@@ -79,7 +84,7 @@ static __always_inline void send_stack(struct task_struct *task, struct stack_co
 	bpf_probe_read_kernel(c->head.regs, sizeof(c->head.regs), regs);
 	n = (u32)copy_stack(c, sp, n);
 	CLAMP(n, ESPY_BPF_STACK_BYTES);
-	restore_returns(task, c, sp);
+	restore_returns(c, sp);
 	head_timed(&c->head.rec, sizeof(c->head) + ROUND8(n), ESPY_BPF_REC_STACK, task->pid, task->tgid,
 		   time_before_copy());
 	c->head.size = n;
