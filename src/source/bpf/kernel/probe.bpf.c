@@ -388,7 +388,7 @@ __noinline int put_memory(struct probe_scratch *s, u32 off, const struct espy_pr
 static __noinline int put_all(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h,
 			      struct probe_scratch *s)
 {
-	u32 off = 0, bad = h->bad;
+	u32 off = 0;
 	u64 size;
 
 	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS; i++) {
@@ -398,13 +398,12 @@ static __noinline int put_all(const struct espy_probe_plan *plan, struct task_st
 			break;
 		if (f->what != ESPY_PROBE_NUMBER) {
 			off = put_memory(s, off, f, h, i);
-			bad &= ~(1u << i);
+			h->bad &= ~(1u << i); /* in memory: the verifier of 6.1 would follow each value of a register */
 		} else if (off <= ESPY_PROBE_ARGS_MAX) {
 			*(u64 *)(s->args + off) = h->values[i];
 			off += 8;
 		}
 	}
-	h->bad = bad;
 	put_head(&s->rec, task, h, off);
 	size = sizeof(s->rec) + off;
 	CLAMP(size, sizeof(*s) - ESPY_BPF_SPARE_TAIL);
