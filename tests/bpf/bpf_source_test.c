@@ -213,7 +213,7 @@ static void watch(struct run *r, const char *program, const struct espy_source_o
 	struct espy_source_opts opts = *with;
 	struct espy_call_set set;
 	struct espy_source *s;
-	char *argv[] = { "/proc/self/exe", (char *)program, NULL }, *envp[] = { NULL };
+	char *argv[] = { "/proc/self/exe", (char *)program, NULL }, *envp[] = { program_rounds_word(), NULL };
 	struct espy_command cmd = { .path = "/proc/self/exe", .argv = argv, .envp = envp };
 	int err;
 
@@ -483,7 +483,7 @@ static void counts_only(void **state)
 	struct espy_count *counts = calloc(ESPY_MAX_SYSCALLS, sizeof(*counts));
 	struct espy_source *s;
 	struct run *r = new_run(~0u);
-	char *argv[] = { "/proc/self/exe", "calls", NULL }, *envp[] = { NULL };
+	char *argv[] = { "/proc/self/exe", "calls", NULL }, *envp[] = { program_rounds_word(), NULL };
 	struct espy_command cmd = { .path = "/proc/self/exe", .argv = argv, .envp = envp };
 	int err;
 

@@ -51,7 +51,7 @@ static struct espy_source *open_source(const struct espy_source_opts *with)
 
 static pid_t start(struct espy_source *s, const char *program)
 {
-	char *argv[] = { "/proc/self/exe", (char *)program, NULL }, *envp[] = { NULL };
+	char *argv[] = { "/proc/self/exe", (char *)program, NULL }, *envp[] = { program_rounds_word(), NULL };
 	struct espy_command cmd = { .path = "/proc/self/exe", .argv = argv, .envp = envp };
 	pid_t pid;
 

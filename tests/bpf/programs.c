@@ -49,6 +49,14 @@ unsigned program_rounds(void)
 	return rounds;
 }
 
+char *program_rounds_word(void)
+{
+	static char word[32];
+
+	snprintf(word, sizeof(word), "ROUNDS=%u", program_rounds());
+	return word;
+}
+
 static int storm(void)
 {
 	for (int i = 0; i < STORM_CHILDREN; i++) {

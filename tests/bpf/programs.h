@@ -12,6 +12,8 @@ bool program_sleeps_in(pid_t pid, unsigned threads, int nr);
 int run_program(const char *name, int argc, char **argv);
 /* Rounds of what looks for rare moments: ROUNDS, else 1. */
 unsigned program_rounds(void);
+/* ROUNDS=N, for the environment of a program: it makes as many as the test expects. */
+char *program_rounds_word(void);
 
 #define CALLS_EACH 3000
 #define STORM_CHILDREN ((int)(500u * program_rounds()))
