@@ -16,8 +16,8 @@ unsigned program_rounds(void);
 char *program_rounds_word(void);
 
 #define CALLS_EACH 3000
-#define STORM_CHILDREN ((int)(500u * program_rounds()))
-#define MANY_CALLS 100000
+#define STORM_CHILDREN ((int)(150u * program_rounds()))
+#define MANY_CALLS ((int)(40000u * program_rounds()))
 /* Numbered calls: close(NUMBERED + NUMBERED_STEP * writer + i). */
 #define NUMBERED 0x10000000
 #define NUMBERED_STEP 0x1000000
