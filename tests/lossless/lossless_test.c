@@ -164,7 +164,7 @@ static void reader_stands_still(void **state)
 static void made_ready_late(void **state)
 {
 	(void)state;
-	if (!writers(&(struct espy_source_opts){ .hold.lossless = ESPY_LOSSLESS_AUTO }, "default ring", "300000", 8000))
+	if (!writers(&(struct espy_source_opts){ .hold.lossless = ESPY_LOSSLESS_AUTO }, "default ring", getenv("ROUNDS") ? "300000" : "100000", 8000))
 		print_message(
 			"the writers did not get so many CPUs that they outran the reader: nobody had to be held\n");
 }
@@ -233,7 +233,7 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	small_image__make(&image, 32);
-	rounds = getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 10;
+	rounds = getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 6;
 	blocks = 20000 * rounds;
 	snprintf(each, sizeof(each), "%d", 2000 * rounds);
 	if (argc == 2) /* the name of one */
