@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Writes traces that lie: foreign WHAT FILE. `select WORD...` as what they were selected by; `text`: control characters
- * wherever a text may stand; `many`: more tasks, descriptors and open calls than anything has.
+ * wherever a text may stand; `many`: more tasks, descriptors and open calls than anything has (ROUNDS million tasks).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,14 +68,17 @@ static void put_texts(void)
 
 static void put_many(void)
 {
-	for (uint32_t i = 1; i < 3000000; i++) {
+	const char *rounds = getenv("ROUNDS");
+	const uint32_t tasks = 1000000u * (rounds ? (uint32_t)atoi(rounds) : 1);
+
+	for (uint32_t i = 1; i < tasks; i++) {
 		struct espy_rec_fork f = {
 			.rec = { .size = sizeof(f), .type = ESPY_REC_FORK, .tid = 1, .tgid = 1, .time_ns = 1 },
 			.child_tid = i,
 			.child_tgid = i
 		};
 		put(&f);
-		if (i < 40000)
+		if (i < tasks / 40)
 			call(ESPY_REC_ENTER, i, 3, 32768 - 8 * (i & 7)); /* its items are nonsense, its size is not */
 		if (i < 300000)
 			fact(ESPY_FACT_FD_LINK, i, (int32_t)i, "/a/file/with/a/name/that/is/not/short");

@@ -35,7 +35,7 @@ done
 
 # What it claims there is does not fill the memory.
 "$foreign" many t
-(ulimit -v 1500000; timeout 200 "$espy" show -e trace=none t >text 2>err)
+(ulimit -v 900000; timeout 200 "$espy" show -e trace=none t >text 2>err)
 st=$?
 if [ $st = 0 ] && grep -q 'claims more tasks' err; then ok "a million tasks with open calls: bounded, and told"; else
 	not_ok "a million tasks: status $st: $(head -n 2 err)"
