@@ -5,19 +5,21 @@
 rounds=${ROUNDS:-3}
 # With more rounds the threads are never at rest.
 nap=${ROUNDS:+0}
-nap=${nap:-3000}
+nap=${nap:-10000}
 
 progress() { # of the busy program: the first word of its mapped counter
-	od -An -tu8 -N8 "$dir/busy.n" 2>/dev/null | tr -d ' '
+	od -An -tu8 -N8 "$dir/busy.n" 2>/dev/null
 }
 advances() {
 	[ "$(progress)" != "$from" ]
 }
 harm() { # of a process: a task that is stopped or traced
 	for t in /proc/"$1"/task/*; do
-		case $(sed -n 's/^State:[[:space:]]*\([A-Za-z]\).*/\1/p; s/^TracerPid:[[:space:]]*//p' "$t/status" 2>/dev/null | tr '\n' ' ') in
-		[tT]* | *[1-9]*) sed -n '/^\(Name\|State\|Pid\|TracerPid\)/p' "$t/status" | tr '\n' ' ' ;;
-		esac
+		its_state='' its_tracer=''
+		while read -r name value _; do
+			case $name in State:) its_state=$value ;; TracerPid:) its_tracer=$value && break ;; esac
+		done 2>/dev/null <"$t/status"
+		case $its_state$its_tracer in [tT]* | *[1-9]*) echo "${t##*/}: state $its_state, tracer $its_tracer" ;; esac
 	done
 }
 unharmed() {
