@@ -45,11 +45,14 @@ beyond() { # so many calls are shown
 changed_or_many() {
 	changed $job || [ "$(calls "$dir/busy")" -gt 30000 ]
 }
+# ROUNDS: how often, and the program never rests.
+rounds=${ROUNDS:-1}
+nap=${ROUNDS:+0}
 busy() { # NAME OPTIONS... : a busy program from before the change until it is behind it
 	name=$1
 	shift
 	rm -f "$dir/stop" "$dir/busy"
-	trace_bg $room -f "$@" -o "$dir/busy" "$progs/narrow_calls" busy "$dir/stop" >"$dir/made" 2>"$dir/err" &
+	trace_bg $room -f "$@" -o "$dir/busy" "$progs/narrow_calls" busy "$dir/stop" ${nap:-1000} >"$dir/made" 2>"$dir/err" &
 	job=$!
 	wait_for 60 changed_or_many
 	changed $job || kept
@@ -59,7 +62,7 @@ busy() { # NAME OPTIONS... : a busy program from before the change until it is b
 	wait $job
 	expect "$name: every call once" "$(cat "$dir/made")" "$(calls "$dir/busy")"
 }
-for i in 1 2 3; do
+for i in $(seq "$rounds"); do
 	busy "busy, run $i" -e trace=rmdir
 done
 expect "nothing is said" "" "$(messages "$dir/err")"

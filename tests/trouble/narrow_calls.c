@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * rmdir() now and then among many other calls, over the time in which a tracer of few calls changes its tracepoints:
- *	busy FILE	two threads, each a rmdir in eight calls, until there is FILE; prints how many were made
+ *	busy FILE [US]	two threads, each a rmdir in eight calls, until there is FILE; prints how many were made. Each rests for so
+ *			many microseconds behind each 512 calls
  *	some N		N rmdirs in eight times as many calls
  *	idle N FILE	N children: rmdir, no call at all for a random time, rmdir; the first is silent until FILE begins with x
  *	int80 N		behind a line of standard input N rmdirs as 32-bit calls of a 64-bit program, which also ends by one
@@ -21,6 +22,7 @@
 
 static atomic_ulong made;
 static const char *stop_file;
+static uint64_t rest_us;
 
 /* Without a system call: the vdso answers. */
 static unsigned long now_ms(void)
@@ -42,8 +44,11 @@ static void some(void)
 
 static void *busy(void *arg)
 {
-	for (unsigned i = 1; i % 64 || access(stop_file, F_OK); i++)
+	for (unsigned i = 1; i % 64 || access(stop_file, F_OK); i++) {
 		some();
+		if (i % 64 == 0 && rest_us)
+			wait_moment_us(rest_us); /* sleeps: a program that is watched */
+	}
 	return arg;
 }
 
@@ -77,6 +82,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "busy")) {
 		stop_file = argv[2];
+		rest_us = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
 		if (pthread_create(&t, NULL, busy, NULL))
 			return 1;
 		busy(NULL);
