@@ -113,7 +113,7 @@ static void keep(int count)
 		}
 		if (!round)
 			puts("kept");
-		usleep(1000); /* sleeps: a beat */
+		usleep(20000); /* sleeps: a beat */
 	}
 }
 

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Other users at the socket on which espy waits for calls of agents: they are given nothing, and keep nobody from calling. ROUNDS: how many
-# hundred children call beside thousands of silent connections, rather than fifty.
+# hundred children call beside thousands of silent connections, rather than fifty; and four times as many are born elsewhere.
 . "${0%/*}/lib.sh"
 n=${ROUNDS:+$((ROUNDS * 100))}
 n=${n:-50}
+kids=${ROUNDS:+20}
+kids=${kids:-5}
 [ "$(id -u)" = 0 ] || { echo "SKIP: it takes root to be somebody else"; exit 77; }
 chmod 755 "$dir"
 name_of() { # PID: the socket of that espy
@@ -12,7 +14,7 @@ name_of() { # PID: the socket of that espy
 }
 
 # espy is killed, and somebody else listens under its name at once: the program's children do not give it their descriptors.
-"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 30 "$dir/rounds" 2>"$dir/err" & a=$!
+"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking $kids "$dir/rounds" 2>"$dir/err" & a=$!
 if wait_for 60 grep -q 'app:short' "$dir/out"; then ok "children call"; else
 	not_ok "no child has called in $(wc -c <"$dir/rounds") rounds: $(cat "$dir/err")"
 fi
@@ -38,10 +40,10 @@ sed "s/^/# /" "$dir/taken"
 expect "and is given no descriptor" 0 "$(sed -n 's/.*descriptors //p' "$dir/taken")"
 
 gone() { [ -z "$(state $a)" ] || [ "$(state $a)" = Z ]; }
-more_lines() { [ "$(wc -l <"$dir/out")" -gt $((lines + 50)) ]; }
+more_lines() { [ "$(wc -l <"$dir/out")" -gt $((lines + 2 * kids)) ]; }
 begin() { # espy watches a program that forks all the time; a: espy, prog: the program, name: espy's socket, tag: as the program was given it
 	rm -f "$dir/out"
-	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking 20 2>"$dir/err" & a=$!
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" forking $kids 2>"$dir/err" & a=$!
 	wait_for 60 grep -q 'app:short' "$dir/out" || not_ok "no child has called: $(cat "$dir/err")"
 	prog=$(pgrep -P $a short)
 	name=$(name_of $a)
