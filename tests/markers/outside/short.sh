@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Children that have one mark and live for less than five milliseconds: none of their marks is missed. ROUNDS: how often a mother leaves,
-# and a twentieth of the number that others have.
+# and a twentieth of the number that others have; without, programs are fewer.
 . "${0%/*}/lib.sh"
 rounds=${ROUNDS:-1}
-n=$((rounds * 20))
+n=$((rounds * 20)) few=${ROUNDS:+20}
+few=${few:-6}
 # all NAME COUNT FILE: each of the numbers from 0 on once
 all() {
 	expect "$1" "$(seq 0 $(($2 - 1)))" "$(sed -n 's/.*app:short(i=\([0-9]*\)).*/\1/p' "$3" | sort -n)"
@@ -21,29 +22,29 @@ all "$n programs that are linked with the agent" $n "$dir/out"
 expect "and the mother ends well" "+++ exited with 0 +++" "$(tail -n 1 "$dir/out" | sed 's/^[0-9]* *//')"
 "$espy" trace -f -m 'app:*' --via=preload -o "$dir/out" "$progs/short" runs $n 2>"$dir/err"
 all "$n programs that are given it (--via=preload)" $n "$dir/out"
-"$espy" trace -f -m 'app:*' --via=preload -o "$dir/out" sh -c "exec '$progs/short' runs 20" 2>"$dir/err"
-all "behind a shell" 20 "$dir/out"
-"$espy" record -f -m 'app:*' -o "$dir/t" "$progs/short-linked" runs 20 2>"$dir/err"
+"$espy" trace -f -m 'app:*' --via=preload -o "$dir/out" sh -c "exec '$progs/short' runs $few" 2>"$dir/err"
+all "behind a shell" $few "$dir/out"
+"$espy" record -f -m 'app:*' -o "$dir/t" "$progs/short-linked" runs $few 2>"$dir/err"
 "$espy" show "$dir/t" >"$dir/out" 2>/dev/null
-all "recorded" 20 "$dir/out"
+all "recorded" $few "$dir/out"
 for i in $(seq $rounds); do
 	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short" leaves 0 2>"$dir/err"
 	all "a mother that does not wait" 1 "$dir/out"
 	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short-linked" leaves 200 2>"$dir/err"
 	all "and a child that gets no processor for long" 1 "$dir/out"
-	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short-linked" waits 20 5 2>"$dir/err"
-	all "children that get a processor late" 20 "$dir/out"
+	"$espy" trace -f -m 'app:*' -o "$dir/out" "$progs/short-linked" waits $few 5 2>"$dir/err"
+	all "children that get a processor late" $few "$dir/out"
 done
 if "$espy" doctor --source=bpf >/dev/null 2>&1; then
-	"$espy" trace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short-linked" runs 20 2>"$dir/err"
-	all "beside system calls" 20 "$dir/out"
+	"$espy" trace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short-linked" runs $few 2>"$dir/err"
+	all "beside system calls" $few "$dir/out"
 fi
 # By ptrace, whose tracer has the agents' threads in its hands as well.
 if "$espy" doctor --source=ptrace >/dev/null 2>&1; then
-	"$espy" trace --source=ptrace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short" forks 20 2>"$dir/err"
-	all "by ptrace: children" 20 "$dir/out"
-	"$espy" trace --source=ptrace -f -e trace=execve -m 'app:*,app:none' -o "$dir/out" "$progs/short" runs 12 2>"$dir/err"
-	all "by ptrace: programs" 12 "$dir/out"
+	"$espy" trace --source=ptrace -f -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short" forks $few 2>"$dir/err"
+	all "by ptrace: children" $few "$dir/out"
+	"$espy" trace --source=ptrace -f -e trace=execve -m 'app:*,app:none' -o "$dir/out" "$progs/short" runs $few 2>"$dir/err"
+	all "by ptrace: programs" $few "$dir/out"
 	"$espy" trace --source=ptrace -e trace=execve -m 'app:*' -o "$dir/out" "$progs/short" mark 0 2>"$dir/err"
 	all "by ptrace: one program" 1 "$dir/out"
 fi
@@ -80,7 +81,7 @@ for value in "" , x "$(printf '%0200d' 1),12" espy-agent-nobody,zz; do
 	ESPY_AGENT_CALL=$value "$progs/short-linked" mark 1 || not_ok "a bad address: '$value'"
 done
 rm -f "$dir/out" # what is waited for must be of this espy
-"$espy" trace -f -m 'app:*' -o "$dir/out" sh -c "'$progs/short-linked' runs 100; echo \$? >'$dir/ended'" 2>/dev/null & a=$!
+"$espy" trace -f -m 'app:*' -o "$dir/out" sh -c "'$progs/short-linked' runs 40; echo \$? >'$dir/ended'" 2>/dev/null & a=$!
 wait_for 60 grep -q 'app:short(i=3)' "$dir/out" || not_ok "espy is killed: nothing was seen before"
 kill -9 $a
 wait $a 2>/dev/null
