@@ -3,7 +3,7 @@
 # matrix.sh SOURCE-DIR LIBESPY-AGENT: marks with every compiler that is here, in C and C++, at several levels and kinds of output.
 # Each program is run with its marks off and on. Also: a static program, a stripped one, marks without code (ESPY_NO_MARKS), formats
 # that do not fit, and that only the marks that are on cost anything. MATRIX=c or MATRIX=c++: of each compiler of the machine's own version
-# for that language the kinds of output, at one level each; c++ also has what is beside the programs.
+# for that language the kinds of output, at one level each. MATRIX=beside: what is beside the programs.
 set -u
 root=$1
 agent=$(realpath "$2")
@@ -65,11 +65,11 @@ if [ "${MATRIX:-all}" = all ]; then
 -O2 -DESPY_MARK_USDT=2
 -O2 $gc"
 else
-	cc_list='gcc clang' cxx_list=g++ stds=20 usdts= least=4 sans=address,undefined
-	[ "$MATRIX" = c ] && cxx_list= || cc_list=
+	cc_list='gcc clang' cxx_list=g++ stds= usdts= least=4 sans=address,undefined
+	case $MATRIX in c) cxx_list= ;; c++) cc_list= ;; *) cc_list='' cxx_list='' ;; esac
 	kinds="-O0 -masm=intel -DESPY_MARK_USDT=2
 -O3 -flto $gc $no_pie -funroll-loops -fcf-protection=full -s"
-	shared=-O2
+	[ "$MATRIX" = c ] && shared=-O2 || shared='-O2 -std=c++20'
 	no_goto='-O2 -masm=intel'
 fi
 # each LINES command...: the command with the words of each line behind it
@@ -94,7 +94,7 @@ library() {
 	cc=$1 src=$2 std=$3
 	shift 3
 	# shellcheck disable=SC2086 # $rest and the like are words
-	"$cc" "$@" -fPIC -shared $warn "$std" $inc "$src" -o "$dir/libsample.so" >"$dir/out" 2>&1 ||
+	"$cc" $warn "$std" "$@" -fPIC -shared $inc "$src" -o "$dir/libsample.so" >"$dir/out" 2>&1 ||
 		fail "$cc $std $* -shared: $(head -5 "$dir/out")"
 	# shellcheck disable=SC2086
 	try "$cc $std $* -shared" "$cc" $rest "$dir/libsample.so" -Wl,-rpath,"$dir" -o "$dir/t"
@@ -134,13 +134,13 @@ finish() {
 	[ $n -ge $least ] || fail "only $n programs"
 	exit $bad
 }
-[ "${MATRIX:-all}" != c ] || finish
+case ${MATRIX:-all} in c | c++) finish ;; esac
 
 # other linkers
 for ld in gold lld; do
 	command -v ld.$ld >/dev/null || continue
 	try "gcc with $ld" gcc -fuse-ld=$ld -O2 -ffunction-sections -Wl,--gc-sections $inc "$here/sample.c" $rest -o "$dir/t"
-	[ "${MATRIX:-all}" = c++ ] ||
+	[ "${MATRIX:-all}" = beside ] ||
 		try "g++ with $ld" g++ -fuse-ld=$ld -O2 -ffunction-sections -Wl,--gc-sections $inc "$here/sample.cc" $rest -o "$dir/t"
 done
 
@@ -186,7 +186,7 @@ fi
 # ESPY_NO_MARKS leaves nothing
 gcc -O2 $warn -DESPY_NO_MARKS $inc -c "$here/sample.c" -o "$dir/none.o" || fail 'ESPY_NO_MARKS'
 readelf -SW "$dir/none.o" | grep -q 'espy\|stapsdt' && fail 'ESPY_NO_MARKS leaves sections'
-g++ -O2 -DESPY_NO_MARKS $inc -c "$here/sample.cc" -o "$dir/none.o" || fail 'ESPY_NO_MARKS in C++'
+g++ -DESPY_NO_MARKS $inc -fsyntax-only "$here/sample.cc" || fail 'ESPY_NO_MARKS in C++'
 
 # formats are checked as those of printf, with ESPY_NO_MARKS too: the compiler names lines 4 to 8, and not line 9
 cat >"$dir/bad.c" <<END
@@ -211,12 +211,22 @@ for flags in '' -DESPY_NO_MARKS; do
 done
 
 # what cannot be an argument is an error, and too many are
-for args in '"%d", x' "\"\"$(printf ', 1%.0s' $(seq 17))" "\"\"$(printf ', 1%.0s' $(seq 18))"; do
-	printf '#include "espy/mark.h"\nvoid f(__int128 x);\nvoid f(__int128 x) { (void)x; MARK(bad_mark, %s); }\n' "$args" >"$dir/bad.c"
+for cnt in 17 18; do
+	cat >"$dir/bad.c" <<-END
+		#include "espy/mark.h"
+		void f(__int128 x);
+		void f(__int128 x) {
+			MARK(bad_mark1, "%d", x);
+			MARK(bad_mark2, ""$(printf ', 1%.0s' $(seq $cnt)));
+			MARK(good_mark, "%d", (int)x);
+		}
+	END
 	for cc in gcc clang clang-19 'g++ -x c++' 'clang++ -x c++' 'clang++-19 -x c++'; do
 		command -v ${cc%% *} >/dev/null || continue
-		$cc -w $inc -c "$dir/bad.c" -o /dev/null >"$dir/out" 2>&1 && fail "$cc takes MARK(bad_mark, $args)"
-		case $args in *x) ;; *) grep -q _at_most_16_arguments "$dir/out" || fail "$cc, too many arguments: $(cat "$dir/out")" ;; esac
+		$cc -w $inc -c "$dir/bad.c" -o /dev/null >"$dir/out" 2>&1
+		named=$(sed -n '/^In file/d; s/.*bad\.c:\([0-9]*\):.*/\1/p' "$dir/out" | sort -un | paste -sd' ')
+		[ "$named" = '4 5' ] || fail "$cc: an argument that cannot be, and $cnt: lines $named: $(cat "$dir/out")"
+		grep -q _at_most_16_arguments "$dir/out" || fail "$cc, too many arguments: $(cat "$dir/out")"
 	done
 done
 
@@ -243,7 +253,7 @@ for cc in 'clang -std=c11' 'clang-19 -std=c11' 'clang++ -std=c++11' 'clang++-19 
 	command -v ${cc%% *} >/dev/null || continue
 	x=c
 	case $cc in *++*) x=cc ;; esac
-	$cc -Weverything -Wno-padded -Wno-double-promotion -Wno-c++98-compat -Wno-c++98-compat-pedantic $inc -c "$here/sample.$x" -o /dev/null \
+	$cc -Weverything -Wno-padded -Wno-double-promotion -Wno-c++98-compat -Wno-c++98-compat-pedantic $inc -fsyntax-only "$here/sample.$x" \
 		>"$dir/out" 2>&1
 	grep -E 'mark\.h:.*warning|warning: .*(espy_|-Wused-but|-Wsign-conv)' "$dir/out" && fail "$cc -Weverything"
 done
