@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # installed.sh SOURCE-DIR BUILD-DIR: what is installed serves a program outside of the tree, by the snippets of docs/markers.md for make,
-# meson and CMake, and the agent is linked in by who asks for it, although no program with marks calls it.
+# meson and CMake, and the agent is linked in by who asks for it, although no program with marks calls it. INSTALLED=short: without CMake, and by
+# one command of each compiler.
 set -u
 docs=$1/docs/markers.md
 dir=$(mktemp -d)
@@ -54,8 +55,9 @@ mkdir "$dir/make" && cp "$dir/app.c" "$dir/make"
 grep -q espy-mark "$dir/make/Makefile" || fail "$docs: no snippet for make"
 make -C "$dir/make" >"$dir/out" 2>&1 || fail "make: $(cat "$dir/out")"
 made make "$dir/make/app" yes
-for cc in 'gcc -Wl,--as-needed' clang 'gcc -fuse-ld=gold -Wl,--as-needed' 'clang -fuse-ld=lld -Wl,--as-needed'; do
+for cc in 'gcc -Wl,--as-needed' 'clang -fuse-ld=lld -Wl,--as-needed' clang 'gcc -fuse-ld=gold -Wl,--as-needed'; do
 	command -v ${cc%% *} >/dev/null || continue
+	[ "${INSTALLED-} $cc" != 'short clang' ] || break
 	case $cc in *fuse-ld*) ld=${cc#*fuse-ld=} && command -v "ld.${ld%% *}" >/dev/null || continue ;; esac
 	# shellcheck disable=SC2046 # words are meant to be split
 	$cc "$dir/app.c" $("$PKG_CONFIG" --cflags --libs espy-agent) -o "$dir/app" || fail "$cc"
@@ -78,7 +80,7 @@ else
 	fail "meson: $(tail -20 "$dir/out")"
 fi
 
-if command -v cmake >/dev/null; then
+if [ "${INSTALLED-}" != short ] && command -v cmake >/dev/null; then
 	mkdir "$dir/cmake" && cp "$dir/app.c" "$dir/cmake"
 	{
 		echo 'cmake_minimum_required(VERSION 3.10)'

@@ -30,12 +30,12 @@ if command -v gdb >/dev/null; then
 	gdb -nx -batch -ex 'info probes stap' "$dir/t" 2>/dev/null | awk '$1 == "stap" && $NF ~ /\/t$/ { print $2 ":" $3 }' | sort -u >"$dir/gdb"
 	cmp -s "$dir/want" "$dir/gdb" || fail "gdb lists: $(cat "$dir/gdb")"
 	# at a probe, with arguments; the site sees by the semaphore that gdb watches it
-	gcc -O2 -I"$root/include" -DESPY_MARK_USDT=2 "$here/counted.c" -o "$dir/self" || exit 1
+	gcc -O2 -I"$root/include" -DESPY_MARK_USDT=2 "$here/counted.c" -o "$dir/self-gcc" || exit 1
 	gdb -nx -batch -ex 'set confirm off' -ex 'break -probe-stap counted:leaf' -ex 'run 3' -ex 'p $_probe_argc' -ex 'p $_probe_arg1' \
-		-ex continue -ex 'p $_probe_arg1' -ex 'x/s $_probe_arg2' "$dir/self" >"$dir/gdb" 2>"$dir/err"
+		-ex continue -ex 'p $_probe_arg1' -ex 'x/s $_probe_arg2' "$dir/self-gcc" >"$dir/gdb" 2>"$dir/err"
 	if grep -q 'Breakpoint 1, ' "$dir/gdb"; then
 		sed -n 's/^\$[0-9]* = //p' "$dir/gdb" | paste -sd' ' | grep -qx '3 0 3' || fail "gdb shows arguments: $(cat "$dir/gdb")"
-		grep -q "\"$dir/self\"" "$dir/gdb" || fail "gdb shows a string: $(cat "$dir/gdb")"
+		grep -q "\"$dir/self-gcc\"" "$dir/gdb" || fail "gdb shows a string: $(cat "$dir/gdb")"
 	else
 		echo "gdb cannot run programs here: $(cat "$dir/err")"
 	fi
@@ -98,7 +98,7 @@ compilers='gcc clang'
 for cc in $compilers; do
 	command -v $cc >/dev/null || continue
 	$cc -O2 -I"$root/include" "$here/counted.c" $with_agent -o "$dir/agent-$cc" || exit 1
-	$cc -O2 -I"$root/include" -DESPY_MARK_USDT=2 "$here/counted.c" -o "$dir/self-$cc" || exit 1
+	[ -x "$dir/self-$cc" ] || $cc -O2 -I"$root/include" -DESPY_MARK_USDT=2 "$here/counted.c" -o "$dir/self-$cc" || exit 1
 	$cc -O2 -I"$root/include" "$here/counted.c" -o "$dir/plain-$cc" || exit 1
 	for how in agent self; do
 		counted "$dir/$how-$cc" -c "$dir/$how-$cc 1000"
