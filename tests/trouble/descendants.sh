@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Sourced where a script ends whatever it has left behind.
 
-# descendants PID: the processes below it
+# descendants PID: the processes below it. Starts no program.
 descendants() {
-	ps -eo pid,ppid | awk -v top="$1" '
-		{ pid[NR] = $1; of[$1] = $2 }
-		END {
-			below[top] = 1
-			do {
-				more = 0
-				for (i in pid)
-					if (!(pid[i] in below) && of[pid[i]] in below)
-						more = below[pid[i]] = 1
-			} while (more)
-			for (p in below) if (p != top) print p
-		}'
+	for below_file in /proc/"$1"/task/*/children; do
+		below_kids=
+		read -r below_kids <"$below_file"
+		for below_kid in $below_kids; do
+			echo "$below_kid"
+			descendants "$below_kid"
+		done
+	done 2>/dev/null
 }
 end_descendants() { # of this shell
 	left=$(descendants $$)

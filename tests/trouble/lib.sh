@@ -16,7 +16,12 @@ trace_bg() {
 held_below() {
 	held_cnt=0
 	for held_pid in $(descendants "$1"); do
-		! grep -qs request_wait_answer "/proc/$held_pid"/task/*/wchan || held_cnt=$((held_cnt + 1))
+		for held_file in "/proc/$held_pid"/task/*/wchan; do
+			held_at=
+			read -r held_at <"$held_file"
+			[ "$held_at" != request_wait_answer ] || held_cnt=$((held_cnt + 1))
+			[ "$held_at" != request_wait_answer ] || break
+		done 2>/dev/null
 	done
 	[ $held_cnt -ge "$2" ]
 }
