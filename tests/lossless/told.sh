@@ -62,11 +62,11 @@ has "trace: pauses" "$dir/err" "^espy: $pauses"
 command -v script >/dev/null || { echo "no script(1): no terminal"; finish; }
 # The program ends when a line has it all: when two of them say the same of calls and pauses.
 lines() {
-	tr '\r' '\n' <"$dir/tty" | grep '^[0-9]*:[0-9][0-9]  [0-9]* calls  [0-9.]* MB  [0-9]* lost  [0-9]* paused ' >"$dir/lines"
+	awk 'BEGIN { RS = "[\r\n]" } /^[0-9]+:[0-9][0-9]  [0-9]+ calls  [0-9.]+ MB  [0-9]+ lost  [0-9]+ paused /' "$dir/tty" >"$dir/lines"
 }
 has_all() {
 	lines
-	tail -n 2 "$dir/lines" | awk -v n=$((12 * n)) '{ said[NR] = $2 " " $8 } $2 > n { big++ } END { exit !(big == 2 && said[1] == said[2]) }'
+	awk -v n=$((12 * n)) '{ before = said; said = $2 > n ? $2 " " $8 : "" } END { exit !(said != "" && said == before) }' "$dir/lines"
 }
 rm -f "$dir/go" "$dir"/one* "$dir"/two*
 mkfifo "$dir/end"
