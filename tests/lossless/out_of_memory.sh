@@ -35,7 +35,7 @@ user=$!
 wait_for 60 test -s "$dir/user" || { echo "SKIP: bpf_user"; exit 77; }
 
 : >"$dir/count"
-sh "$dir/work.sh" "$dir" "$wait_sh" &
+"$progs/unlinks" "$dir" &
 worker=$!
 in_group() { # OOM-SCORE COMMAND...
 	sh -c "echo \$\$ >$group/cgroup.procs; echo \$1 >/proc/self/oom_score_adj; shift; exec \"\$@\"" sh "$@"
