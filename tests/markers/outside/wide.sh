@@ -31,8 +31,11 @@ watch() { # NAME FILE OPTIONS...
 	shift 2
 	"$espy" trace "$@" -m app:short -o "$file" 2>"$file.err" & espy_pid=$!
 }
+both() { # FILE PATTERN PATTERN
+	grep -q "$2" "$1" && grep -q "$3" "$1"
+}
 watch all "$dir/all" --all
-wait_for 60 sh -c "grep -q '^$a  *app:short(' '$dir/all' && grep -q '^$b  *app:short(' '$dir/all'" || not_ok "--all: not both are seen"
+wait_for 60 both "$dir/all" "^$a  *app:short(" "^$b  *app:short(" || not_ok "--all: not both are seen"
 start short-linked; later=$started
 if wait_for 60 grep -q "^$later  *app:short(" "$dir/all"; then ok "--all: one that begins later"; else not_ok "--all: one that begins later is not seen"; fi
 "$progs/short-linked" forking 3 & forking=$!
@@ -46,7 +49,7 @@ grep -q libespy-agent /proc/$none/maps && not_ok "the agent was loaded into $non
 has "--via=kernel is refused" "$dir/err" '\--via is for a command'
 if "$espy" doctor --source=bpf >/dev/null 2>&1; then
 	watch "all and calls" "$dir/both" --all -e trace=nanosleep,clock_nanosleep
-	wait_for 60 sh -c "grep -q '^$a  *app:short(' '$dir/both' && grep -q '^$none  *.*nanosleep' '$dir/both'" ||
+	wait_for 60 both "$dir/both" "^$a  *app:short(" "^$none  *.*nanosleep" ||
 		not_ok "--all with calls: not both are seen"
 	start short-linked; later=$started
 	if wait_for 60 grep -q "^$later  *app:short(" "$dir/both"; then ok "--all with calls: one that begins later"; else not_ok "--all with calls: one that begins later is not seen"; fi
