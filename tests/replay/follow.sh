@@ -59,13 +59,13 @@ has "a signal that comes later: it" "$dir/whole" '^--- SIGTERM {si_signo=SIGTERM
 # a set of files: together, and each alone. Calls run over the end of a file: a shell waits for another one meanwhile. A file has a
 # block at least, which ends at 2 MB: each dd fills one.
 cat >"$dir/much.sh" <<'END'
-for i in 1 2 3 4 5 6; do
+for i in ${2:-1 2 3 4 5 6}; do
 	sh "$1" 4
 	dd if=/dev/zero of=/dev/null bs=4096 count=300 2>/dev/null
 done
 END
 record -q -f -s 4096 --compress none --rotate 128k -o "$dir/set" sh -c 'sh "$1" "$2"; :' sh "$dir/much.sh" "$dir/work.sh"
-record -q -f -s 4096 --compress none --rotate 128k --keep 3 -o "$dir/kept" sh "$dir/much.sh" "$dir/work.sh"
+record -q -f -s 4096 --compress none --rotate 128k --keep 3 -o "$dir/kept" sh "$dir/much.sh" "$dir/work.sh" "1 2 3 4 5"
 n=$(ls "$dir"/set.* | wc -l)
 [ "$n" -gt 4 ] && ok "--rotate: $n files" || not_ok "--rotate: $n files"
 expect "--keep: files" 3 "$(ls "$dir"/kept.* | wc -l)"
