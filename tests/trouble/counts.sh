@@ -2,8 +2,9 @@
 # Exact counts: what was seen + what was lost = what happened.
 . "${0%/*}/lib.sh"
 
-n=2000
-[ "$source" = bpf ] && n=$((${ROUNDS:-20} * 1000))
+n=${ROUNDS:+2000}
+n=${n:-1000}
+[ "$source" = bpf ] && n=$((${ROUNDS:-10} * 1000))
 lost_of() { # lines "+++ N events lost here"
 	sed -n 's/^+++ \([0-9]*\) events* lost here.*/\1/p' "$1" | awk '{ s += $1 } END { print s + 0 }'
 }
