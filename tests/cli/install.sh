@@ -32,8 +32,8 @@ says "espy: nothing was installed from $build"
 mkdir tiny && echo text >tiny/one && echo text >tiny/two
 echo "project('tiny') install_data('one', 'two', install_dir: get_option('datadir') / 'tiny')" | sed 's/) /)\n/' >tiny/meson.build
 build=$dir/build
-run 0 meson setup "$build" tiny
-run 0 to_make install PREFIX="$dir/a"
+run 0 meson setup --prefix="$dir/a" "$build" tiny
+run 0 to_make install
 run 0 to_make install PREFIX="$dir/b"
 run 2 to_make uninstall PREFIX="$dir/c"
 says "espy: nothing was installed from $build under $dir/c; there is: $dir/a $dir/b (PREFIX=...)"
