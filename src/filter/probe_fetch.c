@@ -90,7 +90,7 @@ static int parse_function_arg(struct espy_rule_parser *p, struct espy_probe_fetc
 
 	if (!index || index > ESPY_PROBE_SAVED)
 		return espy_rule_parser__expected(p, "the arguments in registers are $arg1 to $arg%u", ESPY_PROBE_SAVED);
-	if (!p->rule->returns && p->rule->where == ESPY_PROBE_AT_SYMBOL && p->rule->offset)
+	if (!p->rule->returns && p->rule->offset && (p->rule->where == ESPY_PROBE_AT_SYMBOL || p->rule->where == ESPY_PROBE_AT_LINE))
 		return espy_rule_parser__expected(p, "arguments are known where a function begins or returns: name a register here");
 	f->src = p->rule->returns ? ESPY_PROBE_ENTRY_ARG : ESPY_PROBE_REG;
 	f->reg = p->rule->returns ? (uint8_t)(index - 1) : regs[index - 1];

@@ -44,6 +44,18 @@ static size_t symbol_len(const char *at)
 	return strcspn(at, " \t\n+%(,@");
 }
 
+/* Returns the line of SOURCE:LINE; 0: the symbol is none. C++ has two colons. */
+static uint64_t line_of(const char *symbol, size_t len)
+{
+	size_t at = len;
+
+	while (at && isdigit((unsigned char)symbol[at - 1]))
+		at--;
+	if (at == len || len - at > 9 || at < 2 || symbol[at - 1] != ':' || symbol[at - 2] == ':')
+		return 0;
+	return strtoull(symbol + at, NULL, 10);
+}
+
 static int parse_plus(struct espy_rule_parser *p)
 {
 	if (*p->at != '+')
@@ -69,10 +81,17 @@ static int parse_place(struct espy_rule_parser *p)
 			return espy_rule_parser__expected(p, r->pid ? "an address is expected: pid N:0xADDRESS" :
 								       "the name of a function, or 0xOFFSET is expected");
 		err = keep(&r->symbol, p->at, len);
+		r->offset = line_of(p->at, len);
+		r->where = r->offset ? ESPY_PROBE_AT_LINE : ESPY_PROBE_AT_SYMBOL;
 		p->at += len;
-		err = err ? err : parse_plus(p);
+		if (!err && r->where == ESPY_PROBE_AT_SYMBOL)
+			err = parse_plus(p);
 	}
 	r->returns = !err && skip_word(p, "%return");
+	if (r->returns && r->where == ESPY_PROBE_AT_LINE) {
+		p->bad = begin;
+		return espy_rule_parser__expected(p, "a function returns, a line does not: FILE:FUNCTION%%return");
+	}
 	if (!err && r->returns && r->where == ESPY_PROBE_AT_SYMBOL && r->offset) {
 		p->bad = begin;
 		return espy_rule_parser__expected(p, "a function returns from its beginning: leave +OFFSET out");

@@ -5,7 +5,7 @@
  *	PROBE = FILE ':' PLACE [ '(' ARGS ')' ] [ 'if' CONDITION ]
  *	      | SYMBOL [ '+' OFFSET ] [ '%return' ] '@' FILE [ '(' ARGS ')' ] [ 'if' CONDITION ]          as perf has it
  *	      | 'p' [ ':' [ GROUP '/' ] EVENT ] FILE ':' OFFSET { ARG } [ 'if' CONDITION ]                as ftrace has it; r: returns
- *	PLACE = SYMBOL [ '+' OFFSET ] [ '%return' ] | OFFSET [ '%return' ]
+ *	PLACE = SYMBOL [ '+' OFFSET ] [ '%return' ] | OFFSET [ '%return' ] | SOURCE ':' LINE
  *	ARGS  = ARG { ',' ARG }
  *	ARG   = [ [ NAME ] '=' ] FETCH [ ':' TYPE ]       an empty NAME: the result, shown behind `=`
  *	FETCH = '%' REGISTER | '$retval' | '$arg' N | '$stack' [ N ] | '$comm' | '@' ADDRESS | '\' NUMBER

@@ -77,7 +77,7 @@ static void help(void)
 	      "       espy list -p PID markers\n"
 	      "List what can be asked for: number, name, decoded or raw, and classes of each system call;\n"
 	      "without a word, how much of each kind is described;\n"
-	      "functions are those of a program or library that -u can probe: offset, size, name;\n"
+	      "functions are those of a program or library that -u can probe: offset, size, place, name, line;\n"
 	      "tracepoints are those of the kernel, for -K: name and fields;\n"
 	      "hooks are the values of descriptions that are shown by code; markers are the static marks "
 	      "(espy/mark.h)\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Lists the functions of a program or library, one line for each: its offset in the file, as -u names places; its
- * size; the place of a probe in it and its cost; its name. Names are foreign, so they are shown escaped.
+ * size; the place of a probe in it and its cost; its name; its line. Names are foreign, so they are shown escaped.
  */
 #include "inspect/list_functions.h"
 
@@ -14,15 +14,18 @@
 #include <unistd.h>
 #include "arch/insn_effect.h"
 #include "base/pattern.h"
+#include "base/num.h"
 #include "base/quote.h"
 #include "symbols/demangle.h"
 #include "symbols/find_file.h"
 #include "symbols/entry_place.h"
+#include "symbols/source_lines.h"
 
 struct listed {
 	struct espy_elf elf;
 	struct espy_functions functions;
 	struct espy_branches branches;
+	struct espy_lines_of *lines; /* NULL: none can be told */
 };
 
 /* Tells whether the name fits: the pattern may be a part of a C++ name, or the name without types, as -u has it. */
@@ -50,6 +53,27 @@ static void say_place(struct listed *l, const struct espy_function *f, char text
 		snprintf(text, 24, "%s", cost == ESPY_ENTRY_STEPPED ? "stepped" : "refused");
 }
 
+static void put_name(struct espy_buf *b, const char *name)
+{
+	espy_buf__quote(b, (const uint8_t *)name, strlen(name), ESPY_HEX_NONE, NULL, false);
+}
+
+/* Puts where the function begins in its source, as -u takes it: (SOURCE:LINE). */
+static void put_line(struct listed *l, const struct espy_function *f, struct espy_buf *b)
+{
+	const char *path, *slash;
+	unsigned line;
+
+	if (!espy_lines_of__begin(l->lines, f->addr, &path, &line))
+		return;
+	slash = strrchr(path, '/');
+	espy_buf__puts(b, "  (");
+	put_name(b, slash ? slash + 1 : path);
+	espy_buf__putc(b, ':');
+	espy_buf__dec(b, line);
+	espy_buf__putc(b, ')');
+}
+
 /* Puts a wanted function. Returns whether it was wanted. */
 static bool put_function(struct listed *l, const struct espy_function *f, const char *pattern, struct espy_buf *b)
 {
@@ -61,11 +85,12 @@ static bool put_function(struct listed *l, const struct espy_function *f, const 
 	b->len = 0;
 	if (wanted && espy_elf__offset_of(&l->elf, f->addr, &offset)) {
 		say_place(l, f, place);
-		espy_buf__quote(b, (const uint8_t *)f->name, strlen(f->name), ESPY_HEX_NONE, NULL, false);
+		put_name(b, f->name);
 		if (plain) {
 			espy_buf__puts(b, "  ");
-			espy_buf__quote(b, (const uint8_t *)plain, strlen(plain), ESPY_HEX_NONE, NULL, false);
+			put_name(b, plain);
 		}
+		put_line(l, f, b);
 		printf("0x%-10" PRIx64 " %6" PRIu64 "  %-7s  %.*s\n", offset, f->size, place, (int)b->len, b->data ? b->data : "");
 	}
 	free(plain);
@@ -84,6 +109,7 @@ static int list_file(const struct espy_cli *cli, const char *path, const char *p
 		return 1;
 	}
 	err = espy_functions__read(&l.functions, &l.elf, path);
+	l.lines = espy_lines_of__open_fd(l.elf.fd, path);
 	for (size_t i = 0; !err && i < l.functions.cnt; i++)
 		if (l.functions.v[i].type != STT_OBJECT)
 			found += put_function(&l, &l.functions.v[i], pattern, &b);
@@ -96,6 +122,7 @@ static int list_file(const struct espy_cli *cli, const char *path, const char *p
 	espy_buf__free(&b);
 	espy_functions__free(&l.functions);
 	espy_branches__free(&l.branches);
+	espy_lines_of__close(l.lines);
 	espy_elf__close(&l.elf);
 	return err || !found;
 }

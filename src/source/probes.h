@@ -20,6 +20,7 @@ struct espy_condition; /* filter/condition.h */
 enum espy_probe_where {
 	ESPY_PROBE_AT_SYMBOL,  /* `symbol`, a name or a pattern of `*` and `?`, and `offset` behind it */
 	ESPY_PROBE_AT_OFFSET,  /* `offset` in the file */
+	ESPY_PROBE_AT_LINE,    /* `symbol` is SOURCE:LINE, `offset` the line */
 	ESPY_PROBE_AT_ADDRESS, /* `offset` is an address in the memory of process `pid` */
 	ESPY_PROBE_AT_TRACEPOINT, /* kernel tracepoints: `file` is a pattern of the system, `symbol` one of the name */
 };

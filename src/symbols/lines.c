@@ -7,9 +7,9 @@
 #include <string.h>
 
 #ifdef ESPY_HAVE_LIBDW
-#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <unistd.h>
+#include "symbols/dwarf_impl.h"
 
 #define KNOWN 512u /* addresses whose symbols a file remembers; a power of two */
 
@@ -77,6 +77,12 @@ struct espy_lines_of *espy_lines_of__open(const char *path)
 	if (fd >= 0)
 		close(fd);
 	return l;
+}
+
+Dwfl_Module *espy_lines_of__module(struct espy_lines_of *l, Dwarf_Addr *bias)
+{
+	*bias = l->bias;
+	return l->module;
 }
 
 bool espy_lines_of__at(struct espy_lines_of *l, uint64_t addr, const char **file, unsigned *line)
@@ -151,6 +157,8 @@ bool espy_lines_of__possible(void)
 }
 
 #else
+#include <errno.h>
+#include "symbols/source_lines.h"
 
 struct espy_lines_of *espy_lines_of__open_fd(int fd, const char *path)
 {
@@ -207,6 +215,20 @@ void espy_lines_of__close(struct espy_lines_of *l)
 bool espy_lines_of__possible(void)
 {
 	return false;
+}
+
+int espy_lines_of__places(struct espy_lines_of *l, const char *source, unsigned line, struct espy_line_places *out)
+{
+	(void)l;
+	(void)source;
+	(void)line;
+	*out = (struct espy_line_places){ 0 };
+	return -ENODATA;
+}
+
+bool espy_lines_of__begin(struct espy_lines_of *l, uint64_t addr, const char **source, unsigned *line)
+{
+	return espy_lines_of__at(l, addr, source, line);
 }
 
 #endif

@@ -64,6 +64,13 @@ static void test_places(void **state)
 	assert_non_null(r->condition);
 	r = parse("r:zfree_exit /bin/zsh:0x46420 $retval");
 	assert_true(r->returns);
+	r = parse("app:src/file.c:120(x=%di) if x > 2");
+	assert_int_equal(r->where, ESPY_PROBE_AT_LINE);
+	assert_string_equal(r->symbol, "src/file.c:120");
+	assert_int_equal(r->offset, 120);
+	r = parse("app:shop::total");
+	assert_int_equal(r->where, ESPY_PROBE_AT_SYMBOL);
+	assert_string_equal(r->symbol, "shop::total");
 	r = parse("libssl:SSL_*");
 	assert_string_equal(r->symbol, "SSL_*");
 	espy_probe_select__free(&rules);
@@ -125,6 +132,9 @@ static void test_bad(void **state)
 		{ "malloc", 0, "FILE:SYMBOL" },
 		{ "libc:", 5, "name of a function" },
 		{ "libc:malloc+", 12, "number" },
+		{ "app:file.c:12%return", 4, "a line does not" },
+		{ "app:file.c:12($arg1)", 19, "name a register" },
+		{ "app:file.c:12+4", 13, "'if' or the end" },
 		{ "libc:malloc+4%return", 5, "leave +OFFSET out" },
 		{ "libc:malloc(", 12, "is expected" },
 		{ "libc:malloc(%xx)", 13, "no register" },

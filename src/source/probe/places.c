@@ -34,9 +34,9 @@ static const char *provider_of(const struct espy_probe_rule *rule, const struct 
 	return slash ? slash + 1 : path;
 }
 
-/* And behind it: the event's own name, or the function and how far behind its beginning, or the offset. */
+/* And behind it: the event's own name, the line, the function and how far behind its beginning, or the offset. */
 static void name_of(const struct espy_probe_rule *rule, const struct espy_function *f, uint64_t addr, uint64_t offset,
-		    char name[NAME_MAX_SHOWN])
+		    unsigned line, char name[NAME_MAX_SHOWN])
 {
 	const char *slash = rule->event ? strrchr(rule->event, '/') : NULL;
 	char *scoped = f && rule->symbol && espy_function_name__is_scoped(rule->symbol) ? espy_demangle_name(f->name) : NULL;
@@ -44,6 +44,8 @@ static void name_of(const struct espy_probe_rule *rule, const struct espy_functi
 
 	if (rule->event)
 		snprintf(name, NAME_MAX_SHOWN, "%s", slash ? slash + 1 : rule->event);
+	else if (rule->where == ESPY_PROBE_AT_LINE)
+		snprintf(name, NAME_MAX_SHOWN, "%.*s:%u", (int)espy_probe_source_len(rule), rule->symbol, line);
 	else if (f && addr == f->addr)
 		snprintf(name, NAME_MAX_SHOWN, "%s", of_function);
 	else if (f)
@@ -125,7 +127,7 @@ static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *
 
 	if (!espy_elf__offset_of(&file->elf, place_of(rule, file, f, addr), &offset))
 		return -EINVAL;
-	name_of(rule, f, addr, offset, name);
+	name_of(rule, f, addr, offset, p->line, name);
 	struct espy_probe_place place = {
 		.fd = file->elf.fd,
 		.offset = offset,
@@ -269,8 +271,8 @@ static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule
 	return -EINVAL;
 }
 
-static int add_address(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file,
-		       uint64_t addr)
+int espy_probe_places__add_address(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan,
+				   struct espy_probe_file *file, uint64_t addr)
 {
 	uint64_t begin = addr;
 	const int err = espy_functions__check(&file->functions, &file->elf, addr, &begin);
@@ -315,10 +317,12 @@ static int add_rule(struct espy_probe_places *p, const struct espy_probe_rule *r
 			espy_probe_say(p, true, "%s: %s", file->path, err == -EBADMSG ? "its symbols are damaged" : strerror(-err));
 		else if (rule->where == ESPY_PROBE_AT_SYMBOL)
 			err = add_symbols(p, rule, plan, file);
+		else if (rule->where == ESPY_PROBE_AT_LINE)
+			err = espy_probe_places__add_line(p, rule, plan, file);
 		else if (rule->where == ESPY_PROBE_AT_OFFSET && !address_of(&file->elf, rule->offset, &addr))
 			err = refuse(p, file, 0, 0, -EACCES);
 		else
-			err = add_address(p, rule, plan, file, addr);
+			err = espy_probe_places__add_address(p, rule, plan, file, addr);
 	}
 	return err == -ENOENT ? -EINVAL : err;
 }
@@ -357,6 +361,8 @@ int espy_probe_places__open(struct espy_probe_places **out, struct espy_probe_ru
 	for (size_t i = 0; i < p->file_cnt; i++) {
 		espy_functions__free(&p->files[i]->functions);
 		espy_branches__free(&p->files[i]->branches);
+		espy_lines_of__close(p->files[i]->lines);
+		p->files[i]->lines = NULL;
 	}
 	if (err) {
 		espy_probe_places__free(p);

@@ -6,6 +6,7 @@
 #include "source/probes.h"
 #include "symbols/branches.h"
 #include "symbols/functions.h"
+#include "symbols/lines.h"
 #include "symbols/objects.h"
 
 /* A file with places in it. */
@@ -19,6 +20,7 @@ struct espy_probe_file {
 	struct espy_functions functions;
 	bool functions_read;
 	struct espy_branches branches;
+	struct espy_lines_of *lines; /* NULL: nobody has asked for its debug information yet */
 };
 
 struct espy_probe_places {
@@ -28,6 +30,7 @@ struct espy_probe_places {
 	size_t place_cap;
 	struct espy_probe_plan *plans; /* those of probes */
 	size_t plan_cap;
+	unsigned line; /* of the place that is added, if its rule names a line */
 	const struct espy_probe_targets *targets; /* while they are resolved */
 };
 
@@ -51,7 +54,19 @@ struct espy_rec_probe_def *espy_probe_def__new(const struct espy_probe_rule *rul
 /* Places of all tracepoints that the rule names. -EINVAL: there are none, or none can meet its condition, which was said; -ENOMEM. */
 int espy_probe_places__add_tracepoints(struct espy_probe_places *p, const struct espy_probe_rule *rule);
 
+/* ---- by_line.c */
+/* Places of the line that the rule names. -EINVAL: there is no code of it, which was said; -ENOMEM. */
+int espy_probe_places__add_line(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan,
+				struct espy_probe_file *file);
+/* Returns how long SOURCE of a rule with SOURCE:LINE is. */
+size_t espy_probe_source_len(const struct espy_probe_rule *rule);
+/* Opens the debug information of a file, if it is not open. NULL: it cannot be opened. */
+struct espy_lines_of *espy_probe_file__lines(struct espy_probe_file *file);
+
 /* ---- places.c */
+/* Adds the place at an address as the file has it, if the kernel can probe it. -EINVAL: it cannot, which was said; -ENOMEM. */
+int espy_probe_places__add_address(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan,
+				   struct espy_probe_file *file, uint64_t addr);
 /* Adds a place, and takes over its definition, also where it fails. NULL for that: -ENOMEM. -EINVAL: too many, which was said. */
 int espy_probe_places__add(struct espy_probe_places *p, const struct espy_probe_place *place);
 /* Adds a plan. *index: its number for places. Returns 0 or -ENOMEM. */
