@@ -20,7 +20,7 @@ struct seen {
 	UT_hash_handle hh;
 	uint32_t def;
 	bool returns;
-	unsigned nargs;
+	struct espy_mark_def *text; /* as the stream has defined it; owned */
 	uint8_t kinds[ESPY_MARK_MAX_ARGS];
 	bool unconditional;
 	struct espy_evaluator *tests[RULES_MAX]; /* one of them must hold */
@@ -59,6 +59,8 @@ static void clear(struct seen *x)
 {
 	for (size_t i = 0; i < x->test_cnt; i++)
 		espy_evaluator__free(x->tests[i]);
+	espy_mark_def__free(x->text);
+	x->text = NULL;
 	x->test_cnt = 0;
 	x->unconditional = false;
 }
@@ -94,12 +96,15 @@ static bool names_probe(const struct espy_def_filter *f, const struct espy_probe
 }
 
 /* Adds the condition of a rule that names the definition. Returns false if no event of this definition can meet it. */
-static bool add_condition(struct seen *x, const struct espy_condition *c, bool probe, const char *format)
+static bool add_condition(struct seen *x, const struct espy_condition *c, bool probe)
 {
-	struct espy_probe_names n = { .args = { .format = format, .kinds = x->kinds, .nargs = x->nargs },
-				      .returns = x->returns };
+	struct espy_probe_names n = {
+		.args = { .format = x->text->format, .kinds = x->kinds, .nargs = x->text->nargs, .def = x->text },
+		.returns = x->returns
+	};
 	const struct espy_names names = { .ctx = &n,
 					  .find = probe ? espy_probe_names__find : espy_mark_names__find,
+					  .constant = espy_mark_names__constant,
 					  .lenient = true };
 	struct espy_condition_error e = { .at = 0 };
 	struct espy_predicate p;
@@ -117,8 +122,9 @@ static bool add_condition(struct seen *x, const struct espy_condition *c, bool p
 	return true;
 }
 
-static void select_rules(struct espy_def_filter *f, struct seen *x, const struct espy_mark_def *text)
+static void select_rules(struct espy_def_filter *f, struct seen *x)
 {
+	const struct espy_mark_def *text = x->text;
 	const size_t cnt = f->marks ? f->marks->cnt : f->probes->cnt;
 
 	for (size_t i = 0; i < cnt; i++) {
@@ -127,8 +133,7 @@ static void select_rules(struct espy_def_filter *f, struct seen *x, const struct
 					    : names_probe(f, &f->probes->v[i], x->def, text);
 
 		if (named &&
-		    !add_condition(x, f->marks ? f->marks->v[i].condition : f->probes->v[i].condition, f->probes,
-				   text->format) &&
+		    !add_condition(x, f->marks ? f->marks->v[i].condition : f->probes->v[i].condition, f->probes) &&
 		    i < RULES_MAX)
 			f->skipped[i]++;
 	}
@@ -162,11 +167,13 @@ int espy_def_filter__define(void *filter, const struct espy_rec *rec)
 	x = get_seen(f, f->marks ? mark->def : probe->def);
 	if (x) {
 		x->returns = f->probes && probe->kind == ESPY_PROBE_RETURN;
-		x->nargs = text->nargs;
-		memcpy(x->kinds, f->marks ? (const void *)(mark + 1) : probe + 1, text->nargs);
-		select_rules(f, x, text);
+		x->text = text;
+		for (unsigned i = 0; i < text->nargs; i++)
+			x->kinds[i] = text->args[i].kind;
+		select_rules(f, x);
+	} else {
+		espy_mark_def__free(text);
 	}
-	espy_mark_def__free(text);
 	return 0;
 }
 
@@ -184,18 +191,20 @@ struct hit {
 	size_t size;
 };
 
-int espy_mark_values__get(const void *args, size_t size, const uint8_t *kinds, unsigned nargs, unsigned index,
+int espy_mark_values__get(const void *args, size_t size, const struct espy_mark_def *def, unsigned index,
 			  struct espy_filter_value *out)
 {
 	const uint8_t *at = args, *end = at + size;
 	struct espy_mark_value v;
 
-	if (index >= nargs)
+	if (index >= def->nargs)
 		return -ENOENT;
 	for (unsigned i = 0; i <= index; i++)
-		if (!espy_mark_value__next(&at, end, kinds[i], &v))
+		if (!espy_mark_value__next(&at, end, def->args[i].kind, &v))
 			return -EINVAL;
-	const uint8_t kind = kinds[index];
+	const uint8_t kind = def->args[index].kind;
+
+	espy_mark_arg__settle(&def->args[index], &v);
 	if (!espy_mark_kind_is_text(kind)) {
 		out->u = v.num;
 		out->type = kind == ESPY_MARK_DOUBLE	     ? ESPY_VALUE_DOUBLE
@@ -217,7 +226,7 @@ static int get_arg(void *ctx, uint64_t ref, const char *name, struct espy_filter
 	const struct hit *h = ctx;
 
 	(void)name;
-	return espy_mark_values__get(h->args, h->size, h->def->kinds, h->def->nargs, (unsigned)ref, out);
+	return espy_mark_values__get(h->args, h->size, h->def->text, (unsigned)ref, out);
 }
 
 static int get_of_probe(void *ctx, uint64_t ref, const char *name, struct espy_filter_value *out)
@@ -263,7 +272,7 @@ bool espy_def_filter__wants(const struct espy_def_filter *f, const struct espy_r
 			 .size = mark->len };
 
 	if (rec->size < head || h.size > rec->size - head ||
-	    !espy_mark_values__check(h.args, mark->len, x->kinds, x->nargs))
+	    !espy_mark_values__check(h.args, mark->len, x->kinds, x->text->nargs))
 		return false;
 	for (size_t i = 0; i < x->test_cnt; i++)
 		if (espy_evaluator__holds(x->tests[i], f->marks ? get_arg : get_of_probe, &h))

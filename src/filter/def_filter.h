@@ -11,9 +11,9 @@
 #include "source/wanted_marks.h"
 
 struct espy_filter_value;
-/* Gets an argument of a mark, whose arguments have these kinds. -ENOENT: the mark has fewer; -EFAULT: it could not be read;
- * -EINVAL: damaged. */
-int espy_mark_values__get(const void *args, size_t size, const uint8_t *kinds, unsigned nargs, unsigned index,
+struct espy_mark_def;
+/* Gets an argument of a mark or a hit. -ENOENT: it has fewer; -EFAULT: it could not be read; -EINVAL: damaged. */
+int espy_mark_values__get(const void *args, size_t size, const struct espy_mark_def *def, unsigned index,
 			  struct espy_filter_value *out);
 
 struct espy_def_filter;

@@ -9,10 +9,35 @@
 #include "record/mark_values.h"
 #include "source/wanted_marks.h"
 
+/* Writes a name as the arguments of probes are named: the element of an array, x[2], is x.2. */
+static const char *plain_name(const char *name, char text[ESPY_CONDITION_NAME_MAX])
+{
+	size_t n = 0;
+
+	for (; *name && n < ESPY_CONDITION_NAME_MAX - 1; name++)
+		if (*name != ']')
+			text[n++] = *name == '[' ? '.' : *name;
+	text[n] = 0;
+	return text;
+}
+
+int espy_mark_names__constant(void *ctx, const struct espy_name_info *name, const char *word, uint64_t *value,
+			      uint64_t *mask)
+{
+	const struct espy_mark_names *n = ctx;
+
+	*mask = UINT64_MAX;
+	return n->def && name->ref < n->def->nargs && espy_mark_arg__constant(&n->def->args[name->ref], word, value)
+		       ? 0
+		       : -ENOENT;
+}
+
 int espy_mark_names__find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz)
 {
 	const struct espy_mark_names *n = ctx;
-	const int arg = espy_mark_arg__find(!strncmp(name, "arg.", 4) ? name + 4 : name, n->format, n->nargs);
+	char plain[ESPY_CONDITION_NAME_MAX];
+	const int arg = espy_mark_arg__find(!strncmp(name, "arg.", 4) ? name + 4 : plain_name(name, plain), n->format,
+					    n->nargs);
 
 	if (arg < 0) {
 		snprintf(why, why_sz, "there is no argument '%s'", name);
@@ -34,15 +59,12 @@ int espy_mark_names__find(void *ctx, const char *name, bool text, struct espy_na
 
 int espy_mark_names__value(const struct espy_mark_def *def, const struct espy_rec *rec, unsigned index, struct espy_filter_value *out)
 {
-	uint8_t kinds[ESPY_MARK_MAX_ARGS];
 	struct espy_mark_args args;
 
-	for (unsigned i = 0; i < def->nargs; i++)
-		kinds[i] = def->args[i].kind;
 	espy_mark_args__begin(&args, rec);
 	if (args.missing >> index & 1)
 		return -EFAULT;
-	const int err = espy_mark_values__get(args.at, (size_t)(args.end - args.at), kinds, def->nargs, index, out);
+	const int err = espy_mark_values__get(args.at, (size_t)(args.end - args.at), def, index, out);
 	return err && err != -EFAULT ? -ENOENT : err;
 }
 

@@ -5,16 +5,22 @@
 
 #include "filter/condition.h"
 
+struct espy_mark_def;
+
 /* Of one definition. */
 struct espy_mark_names {
 	const char *format;
 	const uint8_t *kinds;
 	unsigned nargs;
+	const struct espy_mark_def *def; /* NULL: there are no constants */
 };
 /* As espy_names.find, with ctx a struct espy_mark_names; out->ref is the number of the argument. */
 int espy_mark_names__find(void *ctx, const char *name, bool text, struct espy_name_info *out, char *why, size_t why_sz);
 
-struct espy_mark_def;
+/* As espy_names.constant, with the same ctx: the constants of an enumeration. Of probes, too. */
+int espy_mark_names__constant(void *ctx, const struct espy_name_info *name, const char *word, uint64_t *value,
+			      uint64_t *mask);
+
 struct espy_rec;
 struct espy_filter_value;
 /* Gets argument `index` of a MARK or PROBE. -ENOENT: there is none; -EFAULT: it could not be read. */

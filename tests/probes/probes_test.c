@@ -12,7 +12,9 @@
 #include "filter/def_filter.h"
 #include "filter/probe_select.h"
 #include "record/mark_def.h"
+#include "record/mark_values.h"
 #include "record/trigger.h"
+#include "sink/text/text_mark.h"
 #include "source/tracepoint.h"
 #include "symbols/find_file.h"
 #include "symbols/functions.h"
@@ -357,6 +359,123 @@ static void test_names(void **state)
 	assert_false(espy_file_is_called("/usr/bin/zsh-5.9", "zsh"));
 }
 
+/* ---- how hits look */
+
+/* A definition with a format, of arguments of these kinds. */
+static struct espy_mark_def *define(const char *format, const uint8_t *kinds, unsigned nargs)
+{
+	struct {
+		struct espy_rec_probe_def def;
+		char rest[1024];
+	} d = { .def = { .rec = { .size = sizeof(d), .type = ESPY_REC_PROBE_DEF },
+			 .nargs = (uint8_t)nargs,
+			 .provider_sz = 2,
+			 .name_sz = 2,
+			 .path_sz = 2 } };
+	struct espy_mark_def *text;
+
+	d.def.format_sz = (uint16_t)(strlen(format) + 1);
+	memcpy(d.rest, kinds, nargs);
+	memcpy(d.rest + nargs, "p\0n", 4);
+	memcpy(d.rest + nargs + 4, format, d.def.format_sz);
+	return espy_mark_def__make_probe(&text, &d.def) ? NULL : text;
+}
+
+/* The same in text, of a hit with these numbers. A text has "abcd", of which one more byte was left out. */
+static void expect_look(const char *want, const char *format, const uint8_t *kinds, const uint64_t *values,
+			unsigned nargs)
+{
+	const struct espy_text_opts opts = { .str_limit = 32 };
+	struct {
+		struct espy_rec_probe probe;
+		uint64_t args[2 * ESPY_MARK_MAX_ARGS];
+	} hit = { .probe = { .rec = { .type = ESPY_REC_PROBE } } };
+	struct espy_mark_def *def = define(format, kinds, nargs);
+	struct espy_buf b = { 0 };
+	unsigned n = 0;
+
+	assert_non_null(def);
+	for (unsigned i = 0; i < nargs; i++) {
+		if (kinds[i] == ESPY_MARK_STRING) {
+			const uint32_t head[] = { 4, ESPY_ITEM_TRUNCATED };
+
+			memcpy(&hit.args[n++], head, sizeof(head));
+			memcpy(&hit.args[n++], "abcd\0\0\0", 8);
+		} else {
+			hit.args[n++] = values[i];
+		}
+	}
+	hit.probe.len = n * 8;
+	hit.probe.rec.size = (uint32_t)sizeof(hit.probe) + n * 8;
+	espy_mark_text__put_args(&b, &opts, def, &hit.probe.rec);
+	espy_buf__putc(&b, 0);
+	if (want)
+		assert_string_equal(b.data, want);
+	espy_buf__free(&b);
+	espy_mark_def__free(def);
+}
+
+static const char all_looks[] = "{req req.id=%lld {req.at req.at.x=%d req.at.y=%d } req.low=%llu<3:2> "
+				"req.neg=%lld<5:3> ... } state=%lld{IDLE=0|GONE=-2} "
+				"ratio=%g name=%.4s text=%.5s flag=%llu<8:1>{false=0|true=1} { } ... }";
+static const uint8_t all_kinds[] = { ESPY_MARK_I64, ESPY_MARK_I32, ESPY_MARK_I32,    ESPY_MARK_U8,     ESPY_MARK_U16,
+				     ESPY_MARK_I32, ESPY_MARK_U32, ESPY_MARK_STRING, ESPY_MARK_STRING, ESPY_MARK_U64 };
+static const uint64_t all_values[] = { 7, (uint64_t)-3, 4, 0x18, 0xe0, (uint64_t)-2, 0xbe800000, 0, 0, 0x100 };
+#define ALL_CNT 10u
+
+static void test_looks(void **state)
+{
+	(void)state;
+	expect_look("req={id=7, at={x=-3, y=4}, low=3, neg=-1, ...}, state=GONE, ratio=-0.25, name=\"abcd\", "
+		    "text=\"abcd\"..., flag=true, "
+		    "{}, ...",
+		    all_looks, all_kinds, all_values, ALL_CNT);
+	expect_look("a={b={}, c=1}", "{a {a.b } a.c=%d }", (uint8_t[]){ ESPY_MARK_I32 }, (uint64_t[]){ 1 }, 1);
+	/* What is no such thing is passed over. */
+	expect_look("x=9", "x=%d<60:8>", (uint8_t[]){ ESPY_MARK_I32 }, (uint64_t[]){ 9 }, 1);
+	expect_look("x=9", "x=%d{A=1|B}", (uint8_t[]){ ESPY_MARK_I32 }, (uint64_t[]){ 9 }, 1);
+	expect_look("x=9", "x=%d{A=9", (uint8_t[]){ ESPY_MARK_I32 }, (uint64_t[]){ 9 }, 1);
+	expect_look("x=A", "x=%d{=9||A=9}", (uint8_t[]){ ESPY_MARK_I32 }, (uint64_t[]){ 9 }, 1);
+	expect_look("x=NULL", "x=%p<0:4>", (uint8_t[]){ ESPY_MARK_POINTER }, (uint64_t[]){ 0 }, 1);
+	/* Names in a file are foreign. */
+	expect_look("\\33[1m={9}", "{\33[1m \33[1m.x=%d }", (uint8_t[]){ ESPY_MARK_I32 }, (uint64_t[]){ 9 }, 1);
+	for (size_t i = 0; i + 1 < sizeof(all_looks); i++)
+		for (const char *c = "{}<>:|=%.9 a"; *c; c++) {
+			char format[sizeof(all_looks)];
+
+			memcpy(format, all_looks, sizeof(format));
+			format[i] = *c;
+			expect_look(NULL, format, all_kinds, all_values, ALL_CNT);
+			format[i] = 0;
+			expect_look(NULL, format, all_kinds, all_values, ALL_CNT);
+		}
+}
+
+/* Conditions see values as they are shown. */
+static void test_settled(void **state)
+{
+	struct espy_mark_def *def = define(all_looks, all_kinds, ALL_CNT);
+	struct espy_filter_value v;
+	uint64_t args[ALL_CNT], num;
+
+	(void)state;
+	assert_non_null(def);
+	memcpy(args, all_values, sizeof(args));
+	assert_int_equal(espy_mark_values__get(args, sizeof(args), def, 3, &v), 0);
+	assert_int_equal(v.u, 3);
+	assert_int_equal(espy_mark_values__get(args, sizeof(args), def, 4, &v), 0);
+	assert_int_equal(v.type, ESPY_VALUE_INT);
+	assert_int_equal(v.i, -1);
+	assert_int_equal(espy_mark_values__get(args, sizeof(args), def, 6, &v), 0);
+	assert_int_equal(v.type, ESPY_VALUE_DOUBLE);
+	assert_true(v.d == -0.25);
+	assert_true(espy_mark_arg__constant(&def->args[5], "GONE", &num));
+	assert_int_equal((int64_t)num, -2);
+	assert_false(espy_mark_arg__constant(&def->args[5], "GON", &num));
+	assert_false(espy_mark_arg__constant(&def->args[0], "GONE", &num));
+	espy_mark_def__free(def);
+}
+
 /* ---- tracepoints */
 
 static struct espy_tracepoint point;
@@ -435,6 +554,7 @@ int main(void)
 		cmocka_unit_test(test_places),	cmocka_unit_test(test_fetches), cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_damaged), cmocka_unit_test(test_lowered), cmocka_unit_test(test_filter),
 		cmocka_unit_test(test_lengths), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_looks),	cmocka_unit_test(test_settled),
 		cmocka_unit_test(test_tracepoint_fields), cmocka_unit_test(test_tracepoint_damaged),
 	};
 

@@ -87,12 +87,32 @@ void espy_json_values__mark_number(struct espy_json *j, uint8_t kind, uint64_t n
 		put_integer(j, kind, num);
 }
 
-static void put_value(struct espy_json *j, uint8_t kind, const struct espy_mark_value *v, uint32_t limit)
+/* Puts a number that has a name in its place, or could have. */
+static void put_enum(struct espy_json *j, const struct espy_mark_arg_def *a, uint64_t num)
 {
-	if (espy_mark_kind_is_text(kind))
-		put_text(j, v, limit);
+	const char *word;
+	const size_t len = espy_mark_arg__word(a, num, &word);
+
+	ESPY_JSON_BEGIN(j, "enum");
+	ESPY_JSON_KEY(j, "num");
+	put_integer(j, a->kind, num);
+	ESPY_JSON_KEY(j, "name");
+	if (len)
+		espy_json__text(j, word, len);
 	else
-		espy_json_values__mark_number(j, kind, v->num);
+		espy_json__null(j);
+	espy_json_end(j);
+}
+
+static void put_value(struct espy_json *j, const struct espy_mark_arg_def *a, struct espy_mark_value *v, uint32_t limit)
+{
+	espy_mark_arg__settle(a, v);
+	if (espy_mark_kind_is_text(a->kind))
+		put_text(j, v, limit);
+	else if (a->words_len)
+		put_enum(j, a, v->num);
+	else
+		espy_json_values__mark_number(j, a->kind, v->num);
 }
 
 void espy_json_values__mark(struct espy_json *j, const struct espy_mark_def *def, const struct espy_rec *rec,
@@ -106,7 +126,7 @@ void espy_json_values__mark(struct espy_json *j, const struct espy_mark_def *def
 	for (unsigned i = 0; def && i < def->nargs; i++) {
 		put_name(j, def, i);
 		if (espy_mark_args__next(&args, def->args[i].kind, &v))
-			put_value(j, def->args[i].kind, &v, string_limit);
+			put_value(j, &def->args[i], &v, string_limit);
 		else
 			espy_json__null(j);
 	}

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "record/mark_values.h"
 
+#define GROUPS_MAX 8u  /* of structs in each other */
 #define NUMBER_MAX 512 /* bytes of a number: the largest double has 309 digits before its point */
 
 static void put_double(struct espy_buf *b, const struct espy_mark_arg_def *a, uint64_t raw)
@@ -96,6 +97,13 @@ static void put_string(struct espy_buf *b, const struct espy_text_opts *o, const
 
 void espy_mark_text__put_number(struct espy_buf *b, const struct espy_mark_arg_def *a, uint64_t num)
 {
+	const char *word;
+	const size_t word_len = a->words_len ? espy_mark_arg__word(a, num, &word) : 0;
+
+	if (word_len) {
+		espy_buf__quote(b, (const uint8_t *)word, word_len, ESPY_HEX_NONE, NULL, false);
+		return;
+	}
 	if (a->hex_prefix && a->letter != 'p' && espy_mark_kind_bits(a->kind))
 		espy_buf__puts(b, "0x");
 	if (a->kind == ESPY_MARK_POINTER)
@@ -131,35 +139,81 @@ static void put_value(struct espy_buf *b, const struct espy_text_opts *o, const 
 		espy_buf__putc(b, '?');
 		return;
 	}
+	espy_mark_arg__settle(a, &v);
 	if (espy_mark_kind_is_text(a->kind))
 		put_string(b, o, &v);
 	else
 		espy_mark_text__put_number(b, a, v.num);
 }
 
+/* The structs around an argument: how long their names are, with the dot. */
+struct groups {
+	size_t len[GROUPS_MAX];
+	unsigned depth;
+	bool first; /* nothing stands in front of the next argument */
+};
+
+/* Puts the name of an argument or a struct, without those of the structs around it. */
+static void put_group_name(struct espy_buf *b, const struct groups *g, const char *name, size_t len)
+{
+	const size_t skip = g->depth ? g->len[g->depth - 1] : 0;
+
+	if (!g->first)
+		espy_buf__puts(b, ", ");
+	if (len <= skip)
+		return;
+	espy_buf__quote(b, (const uint8_t *)name + skip, len - skip, ESPY_HEX_NONE, NULL, false);
+	espy_buf__putc(b, '=');
+}
+
+/* Puts ends and beginnings of structs: "}", "{NAME", and "..." for members that are left out. */
+static void put_groups(struct espy_buf *b, struct groups *g, const char *text, size_t len)
+{
+	for (size_t at = 0, n; at < len; at += n) {
+		const char *word = text + at;
+
+		for (n = 0; at + n < len && word[n] != ' ';)
+			n++;
+		if (!n) {
+			n = 1;
+		} else if (word[0] == '{' && g->depth < GROUPS_MAX) {
+			put_group_name(b, g, word + 1, n - 1);
+			espy_buf__putc(b, '{');
+			g->len[g->depth++] = n; /* with the dot */
+			g->first = true;
+		} else if (word[0] == '}' && g->depth) {
+			espy_buf__putc(b, '}');
+			g->depth--;
+			g->first = false;
+		} else if (n == 3 && !memcmp(word, "...", 3)) {
+			espy_buf__puts(b, g->first ? "..." : ", ...");
+			g->first = false;
+		}
+	}
+}
+
 void espy_mark_text__put_args(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
 			      const struct espy_rec *rec)
 {
+	struct groups g = { .first = true };
 	struct espy_mark_args args;
-	bool first = true;
 
 	espy_mark_args__begin(&args, rec);
 	for (unsigned i = 0; i < t->nargs; i++) {
 		const struct espy_mark_arg_def *a = &t->args[i];
+		const bool result = i + 1 == t->result;
 		const size_t before = b->len;
 
-		if (!first)
-			espy_buf__puts(b, ", ");
-		if (a->name_len) {
-			espy_buf__put(b, a->name, a->name_len);
-			espy_buf__putc(b, '=');
-		}
+		if (!result)
+			put_groups(b, &g, a->before, a->before_len);
+		put_group_name(b, &g, a->name, a->name_len);
 		put_value(b, o, a, &args);
-		if (i + 1 == t->result)
+		if (result)
 			b->len = before;
 		else
-			first = false;
+			g.first = false;
 	}
+	put_groups(b, &g, t->behind, t->behind_len);
 }
 
 void espy_mark_text__put_result(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_mark_def *t,
