@@ -26,6 +26,8 @@ struct espy_reg_part {
  * none. */
 bool espy_arch__probe_register(const char *name, size_t len, struct espy_reg_part *out);
 bool espy_arch__note_register(const char *name, size_t len, struct espy_reg_part *out);
+/* Returns the register (enum espy_reg) that debug information calls by this number; -1: none that a probe reads. */
+int espy_arch__dwarf_register(unsigned nr);
 #endif
 
 #endif

@@ -141,15 +141,18 @@ static const struct espy_opt shown_probes[] = {
 static const struct espy_opt probes[] = {
 	ARG(0, "probe", "PROBE", espy_do_probe,
 	    "also -u PROBE: show when this place in a program or library is passed, in every process that is watched: "
-	    "'zsh:zfree(ptr=%di)', 'libc:malloc%return(size=$arg1:u, =$retval) if size > 4096', 'app:file.c:120', 'app:0x1234'; espy-probes(7). May be "
+	    "'zsh:zfree(ptr=%di)', 'libc:malloc%return(size=$arg1:u, =$retval) if size > 4096', 'app:handle(req->id, "
+	    "*req)', 'app:file.c:120', 'app:0x1234'; espy-probes(7). May be "
 	    "repeated. Without -e trace= no calls are shown"),
 	ARG(0, "functions", "FUNCTIONS", espy_do_functions,
 	    "show these functions as a tree: when each begins and returns, with what it calls in between: 'app:*', "
 	    "'app:handle(id=%di:d)'; calls and marks stand where they are made. May be repeated"),
 	FUNCTION_LIMITS,
 	ARG('K', "tracepoint", "TRACEPOINT", espy_do_tracepoint,
-	    "show when a watched task passes these tracepoints of the kernel, with their fields: SYSTEM:NAME with * and ?, and perhaps a "
-	    "condition: 'sched:sched_switch', 'block:*', 'sched:sched_switch if prev_prio < 100'; `espy list tracepoints` has them. May be "
+	    "show when a watched task passes these tracepoints of the kernel, with their fields: SYSTEM:NAME with * "
+	    "and ?, and perhaps a "
+	    "condition: 'sched:sched_switch', 'block:*', 'sched:sched_switch if prev_prio < 100'; `espy list "
+	    "tracepoints` has them. May be "
 	    "repeated. Without -e trace= no calls are shown"),
 };
 

@@ -6,7 +6,7 @@
  *	AND       = NOT { '&&' NOT }
  *	NOT       = '!' NOT | '(' CONDITION ')' | TEST
  *	TEST      = NAME OPERATOR VALUE | NAME 'in' '{' VALUE { ',' VALUE } '}'
- *	NAME      = WORD { '.' WORD | '[' NUMBER ']' }
+ *	NAME      = WORD { '.' WORD | '->' WORD | '[' NUMBER ']' }
  *	OPERATOR  = == != < <= > >=      numbers; == and != also text
  *	          | &                    a number has one of these bits
  *	          | has                  flags: all of these are set; of a field with values: it has this value
@@ -15,10 +15,10 @@
  *	VALUE     = TERM { '|' TERM } | "text" | 'text'
  *	TERM      = [ '-' ] ( NUMBER [ ns | us | ms | s ] | CONSTANT )
  *
- * A 'c' of one character beside a number is the number of the character. A text is compared with no number but 0 and NULL,
- * which ask for its pointer. NUMBER is 12, 0x1f, 017 or 1.5e3. CONSTANT is the name of an error, or a constant of the
- * compared value. Text has the escapes \n \t \r \0 \a \e \" \\ \' \* \xHH. With ==, != and in, a text that ends with *
- * (not \*) stands for all texts that begin so.
+ * A 'c' of one character beside a number is the number of the character. A text is compared with no number but 0 and
+ *NULL, which ask for its pointer. NUMBER is 12, 0x1f, 017 or 1.5e3. CONSTANT is the name of an error, or a constant of
+ *the compared value. Text has the escapes \n \t \r \0 \a \e \" \\ \' \* \xHH. With ==, != and in, a text that ends with
+ ** (not \*) stands for all texts that begin so.
  *
  * Text is read in two steps. Parsing needs nothing but the text. Binding looks up names and constants in a table of the
  * caller, and makes a predicate. filter/predicate.h says what a missing value means.

@@ -356,6 +356,12 @@ static void parse_name(struct parser *p, struct espy_condition_node *n)
 		return;
 	}
 	for (;;) {
+		/* A member behind a pointer has one name, with a dot. */
+		if (*p->at == '-' && p->at[1] == '>' && is_word(p->at[2])) {
+			if (!put_byte(p, '.'))
+				wrong(p, start, "the condition is too long");
+			p->at += 2;
+		}
 		if (*p->at == '[') {
 			const size_t digits = strspn(p->at + 1, "0123456789");
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/pattern.h"
 #include "filter/probe_select.h"
+#include "record/mark_format.h"
 
 static const struct {
 	const char *name;
@@ -128,6 +129,71 @@ static int parse_variable(struct espy_rule_parser *p, struct espy_probe_fetch *f
 	return 0;
 }
 
+/* Returns the length of a variable: a name, and the members and elements behind it. */
+static size_t variable_len(const char *at)
+{
+	size_t n = strspn(at, "*"), len;
+
+	n += at[n] == '$';
+	len = word_len(at + n);
+	if (!len || isdigit((unsigned char)at[n]))
+		return 0;
+	for (n += len;; n += len) {
+		const size_t arrow = !strncmp(at + n, "->", 2) ? 2 : at[n] == '.';
+
+		if (arrow)
+			len = word_len(at + n + arrow);
+		else
+			len = at[n] == '[' ? strspn(at + n + 1, "0123456789") : 0;
+		if (!len || (!arrow && at[n + 1 + len] != ']'))
+			return n;
+		len += arrow ? arrow : 2;
+	}
+}
+
+static int keep_variable(char ***vars, unsigned *cnt, const char *text, size_t len)
+{
+	char **v = reallocarray(*vars, *cnt + 1, sizeof(*v));
+
+	if (v)
+		*vars = v;
+	if (!v || !(v[*cnt] = strndup(text, len)))
+		return -ENOMEM;
+	++*cnt;
+	return 0;
+}
+
+/* Takes a variable. What it is, the debug information tells. */
+static int parse_named(struct espy_rule_parser *p, struct espy_probe_fetch *f)
+{
+	const size_t len = variable_len(p->at), stars = strspn(p->at, "*");
+
+	if (p->at[stars] == '$' &&
+	    !(p->rule->returns && espy_is_word(p->at + stars + 1, word_len(p->at + stars + 1), "retval")))
+		return espy_rule_parser__expected(
+			p, "of these only $retval has members, and only where a function returns: FILE:SYMBOL%%return");
+	f->src = ESPY_PROBE_NAMED;
+	f->size = 0;
+	f->value = p->rule->var_cnt;
+	if (p->rule->var_cnt == 2 * ESPY_MARK_MAX_ARGS)
+		return espy_rule_parser__expected(p, "there are too many variables");
+	const int err = keep_variable(&p->rule->vars, &p->rule->var_cnt, p->at, len);
+
+	p->at += len;
+	return err;
+}
+
+/* Writes the name that the argument of a variable has: dots stand between its parts. */
+static void name_variable(const char *var, char *name)
+{
+	for (var += strspn(var, "*"); *var; var++)
+		if (*var == '[' || *var == '-')
+			*name++ = '.';
+		else if (*var != ']' && *var != '>' && *var != '$')
+			*name++ = *var;
+	*name = 0;
+}
+
 static int parse_fetch(struct espy_rule_parser *p, struct espy_probe_fetch *f)
 {
 	int64_t offsets[ESPY_PROBE_WAY_MAX];
@@ -152,26 +218,31 @@ static int parse_fetch(struct espy_rule_parser *p, struct espy_probe_fetch *f)
 	}
 	if (err)
 		return err;
-	switch (*p->at) {
-	case '%':
-		err = parse_register(p, f);
-		break;
-	case '$':
-		err = parse_variable(p, f);
-		break;
-	case '@':
-	case '\\': {
-		const bool memory = *p->at++ == '@';
+	/* $retval alone is a register, with or without a type. */
+	if (strncmp(p->at, "$", 1) ? variable_len(p->at) : variable_len(p->at) > 1 + word_len(p->at + 1))
+		err = parse_named(p, f);
+	else
+		switch (*p->at) {
+		case '%':
+			err = parse_register(p, f);
+			break;
+		case '$':
+			err = parse_variable(p, f);
+			break;
+		case '@':
+		case '\\': {
+			const bool memory = *p->at++ == '@';
 
-		err = espy_rule_parser__number(p, &number);
-		f->value = err ? 0 : number;
-		if (!err && memory)
-			err = add_step(p, f, 0);
-		break;
-	}
-	default:
-		return espy_rule_parser__expected(p, "%%REGISTER, $VARIABLE, @ADDRESS, \\NUMBER or +OFFSET(...) is expected");
-	}
+			err = espy_rule_parser__number(p, &number);
+			f->value = err ? 0 : number;
+			if (!err && memory)
+				err = add_step(p, f, 0);
+			break;
+		}
+		default:
+			return espy_rule_parser__expected(p, "the name of a variable, %%REGISTER, $VARIABLE, @ADDRESS, "
+							     "\\NUMBER or +OFFSET(...) is expected");
+		}
 	while (!err && depth--) {
 		if (*p->at++ != ')') {
 			p->at--;
@@ -240,10 +311,8 @@ static int parse_name(struct espy_rule_parser *p, struct espy_probe_arg *arg)
 {
 	const size_t len = word_len(p->at);
 
-	if (p->at[len] != '=') {
-		snprintf(arg->name, sizeof(arg->name), "arg%u", p->rule->plan.arg_cnt + 1);
+	if (p->at[len] != '=')
 		return 0;
-	}
 	if (!len) {
 		if (p->rule->result || !p->rule->returns)
 			return espy_rule_parser__expected(p, "%s", p->rule->result ? "there is a result already" :
@@ -264,20 +333,58 @@ int espy_rule_parser__arg(struct espy_rule_parser *p)
 	struct espy_probe_plan *plan = &p->rule->plan;
 	struct espy_probe_arg *arg = &p->rule->args[plan->arg_cnt];
 	struct espy_probe_fetch *f = &plan->fetches[plan->arg_cnt];
+	const char *begin;
 	int err;
 
 	if (plan->arg_cnt == ESPY_MARK_MAX_ARGS)
 		return espy_rule_parser__expected(p, "a probe has at most %u arguments", ESPY_MARK_MAX_ARGS);
 	err = parse_name(p, arg);
+	begin = p->at;
 	err = err ? err : parse_fetch(p, f);
-	arg->letter = f->what == ESPY_PROBE_STRING ? 's' : 'x';
+	arg->letter = f->what == ESPY_PROBE_STRING ? 's' : f->src == ESPY_PROBE_NAMED && !f->way_cnt ? 0 : 'x';
 	if (!err && *p->at == ':') {
 		p->at++;
 		err = parse_type(p, f, &arg->letter);
+	} else if (!err && p->at == begin + strlen("$retval") && !strncmp(begin, "$retval", strlen("$retval"))) {
+		arg->letter = 0; /* the function knows */
+		p->rule->has_types = true;
 	}
 	if (err)
 		return err;
+	if (f->src == ESPY_PROBE_NAMED && !arg->name[0]) {
+		if (strlen(p->rule->vars[f->value]) >= sizeof(arg->name)) {
+			p->bad = begin;
+			return espy_rule_parser__expected(p, "this is too long for a name: give it one, NAME=%s",
+							  "VARIABLE");
+		}
+		name_variable(p->rule->vars[f->value], arg->name);
+	}
+	if (!arg->name[0])
+		snprintf(arg->name, sizeof(arg->name), "arg%u", plan->arg_cnt + 1);
 	plan->memory |= f->what != ESPY_PROBE_NUMBER;
 	plan->arg_cnt++;
 	return 0;
+}
+
+int espy_rule_parser__condition_name(void *parser, const char *name, size_t at)
+{
+	static const char *const own[] = { "pid", "tid", "duration", "retval" };
+	struct espy_rule_parser *p = parser;
+	struct espy_probe_rule *r = p->rule;
+	char plain[ESPY_CONDITION_NAME_MAX];
+
+	(void)at;
+	if (!strncmp(name, "arg.", 4) || espy_mark_arg_number(name, strlen(name), r->plan.arg_cnt) >= 0)
+		return 0;
+	name_variable(name, plain);
+	for (size_t i = 0; i < COUNT(own); i++)
+		if (!strcmp(own[i], plain))
+			return 0;
+	for (unsigned i = 0; i < r->plan.arg_cnt; i++)
+		if (!strcmp(r->args[i].name, plain))
+			return 0;
+	for (unsigned i = 0; i < r->condition_var_cnt; i++)
+		if (!strcmp(r->condition_vars[i], plain))
+			return 0;
+	return keep_variable(&r->condition_vars, &r->condition_var_cnt, plain, strlen(plain));
 }

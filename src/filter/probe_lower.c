@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Makes the tests that the kernel runs from the condition of a rule of -u. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "filter/lower_trigger.h"
 #include "filter/mark_names.h"
 #include "filter/probe_select.h"
+#include "record/mark_def.h"
 
 /* Makes a test of a number. The kernel compares numbers of one sign, so espy tests a constant of the other. */
 static bool lower_number(const struct espy_test *t, struct espy_probe_test *out)
@@ -59,6 +62,8 @@ static bool lower(const struct espy_probe_rule *rule, const struct espy_predicat
 	out->arg = (uint8_t)ref;
 	if (f->what != ESPY_PROBE_NUMBER)
 		return lower_text(p, t, f, out);
+	if (rule->args[ref].bits)
+		return false; /* the kernel sees the number around it */
 	out->what = ESPY_PROBE_TEST_ARG;
 	out->is_signed = f->is_signed;
 	return lower_number(t, out);
@@ -83,21 +88,34 @@ int espy_probe_lower(struct espy_probe_rule *rule, struct espy_condition_error *
 {
 	struct espy_predicate whole, near, rest;
 	uint8_t kinds[ESPY_MARK_MAX_ARGS];
-	char format[ESPY_PROBE_FORMAT_MAX];
+	char *format;
 	int err;
 
 	rule->plan.test_cnt = 0;
 	if (!rule->condition)
 		return 0;
 	espy_probe_kinds(rule, kinds);
-	espy_probe_format(rule, format);
+	format = espy_probe_format(rule);
+	if (!format)
+		return -ENOMEM;
+	struct espy_mark_def words = { .nargs = rule->plan.arg_cnt };
+
+	for (unsigned i = 0; i < words.nargs; i++) {
+		words.args[i].words = rule->args[i].words;
+		words.args[i].words_len = rule->args[i].words ? strlen(rule->args[i].words) : 0;
+		if (rule->args[i].letter == 'g')
+			kinds[i] = ESPY_MARK_DOUBLE; /* whatever its size is */
+	}
 	struct espy_probe_names n = {
-		.args = { .format = format, .kinds = kinds, .nargs = rule->plan.arg_cnt },
+		.args = { .format = format, .kinds = kinds, .nargs = rule->plan.arg_cnt, .def = &words },
 		.returns = rule->returns,
 	};
-	const struct espy_names names = { .ctx = &n, .find = espy_probe_names__find };
+	const struct espy_names names = { .ctx = &n,
+					  .find = espy_probe_names__find,
+					  .constant = espy_mark_names__constant };
 
 	err = espy_condition__bind(rule->condition, &names, &whole, NULL, e);
+	free(format);
 	if (err)
 		return err;
 	espy_predicate__split(&whole, takes, rule, &near, &rest);

@@ -287,7 +287,10 @@ static int parse(struct espy_rule_parser *p)
 	if (!err && !head)
 		err = parse_args(p);
 	err = err ? err : place_lengths(p);
-	return err ? err : parse_condition(p);
+	err = err ? err : parse_condition(p);
+	if (!err && p->rule->condition)
+		err = espy_condition__each_name(p->rule->condition, espy_rule_parser__condition_name, p);
+	return err;
 }
 
 /* Parses SYSTEM:NAME of tracepoints. */
@@ -320,6 +323,12 @@ static void free_rule(struct espy_probe_rule *r)
 	free(r->symbol);
 	free(r->event);
 	free(r->condition);
+	for (unsigned i = 0; i < r->var_cnt; i++)
+		free(r->vars[i]);
+	for (unsigned i = 0; i < r->condition_var_cnt; i++)
+		free(r->condition_vars[i]);
+	free(r->vars);
+	free(r->condition_vars);
 }
 
 static int add(struct espy_probe_rules *r, const char *text, size_t *at, char *why, size_t why_sz,

@@ -4,13 +4,12 @@
  *
  *	PROBE = FILE ':' PLACE [ '(' ARGS ')' ] [ 'if' CONDITION ]
  *	      | SYMBOL [ '+' OFFSET ] [ '%return' ] '@' FILE [ '(' ARGS ')' ] [ 'if' CONDITION ]          as perf has it
- *	      | 'p' [ ':' [ GROUP '/' ] EVENT ] FILE ':' OFFSET { ARG } [ 'if' CONDITION ]                as ftrace has it; r: returns
- *	PLACE = SYMBOL [ '+' OFFSET ] [ '%return' ] | OFFSET [ '%return' ] | SOURCE ':' LINE
- *	ARGS  = ARG { ',' ARG }
- *	ARG   = [ [ NAME ] '=' ] FETCH [ ':' TYPE ]       an empty NAME: the result, shown behind `=`
- *	FETCH = '%' REGISTER | '$retval' | '$arg' N | '$stack' [ N ] | '$comm' | '@' ADDRESS | '\' NUMBER
- *	      | ( '+' | '-' ) [ 'u' ] OFFSET '(' FETCH ')'
- *	TYPE  = u8 ... u64, s8 ... s64, x8 ... x64, u, d, x, p, char, string, bytes '[' ( NUMBER | FETCH ) ']'
+ *	      | 'p' [ ':' [ GROUP '/' ] EVENT ] FILE ':' OFFSET { ARG } [ 'if' CONDITION ]                as ftrace has
+ *it; r: returns PLACE = SYMBOL [ '+' OFFSET ] [ '%return' ] | OFFSET [ '%return' ] | SOURCE ':' LINE ARGS  = ARG { ','
+ *ARG } ARG   = [ [ NAME ] '=' ] FETCH [ ':' TYPE ]       an empty NAME: the result, shown behind `=` FETCH = '%'
+ *REGISTER | '$retval' | '$arg' N | '$stack' [ N ] | '$comm' | '@' ADDRESS | '\' NUMBER | ( '+' | '-' ) [ 'u' ] OFFSET
+ *'(' FETCH ')' | VARIABLE VARIABLE = { '*' } ( NAME | '$retval' ) { '->' NAME | '.' NAME | '[' NUMBER ']' } TYPE  = u8
+ *... u64, s8 ... s64, x8 ... x64, u, d, x, p, char, string, bytes '[' ( NUMBER | FETCH ) ']'
  *
  * FILE may also be `pid N`, and PLACE an address in its memory.
  */
@@ -57,6 +56,9 @@ static inline void espy_rule_parser__skip_blanks(struct espy_rule_parser *p)
 /* Writes the message. Returns -EINVAL. */
 int espy_rule_parser__expected(struct espy_rule_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int espy_rule_parser__arg(struct espy_rule_parser *p);
+/* Notes a name of the condition that is none of an argument: perhaps it is a variable. ctx: the parser. 0 or -ENOMEM.
+ */
+int espy_rule_parser__condition_name(void *parser, const char *name, size_t at);
 int espy_rule_parser__number(struct espy_rule_parser *p, uint64_t *out);
 
 #endif

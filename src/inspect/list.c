@@ -18,7 +18,7 @@ struct list_args {
 	const struct espy_cli *cli;
 	enum espy_abi abi;
 	pid_t pid;
-	bool help, markdown;
+	bool help, markdown, variables;
 };
 
 static int do_pid(void *ctx, const struct espy_opt_use *use)
@@ -62,6 +62,11 @@ static const struct espy_opt list_opts[] = {
 	  .handle = espy_opts__set,
 	  .value = offsetof(struct list_args, markdown),
 	  .help = "the page of all that is decoded: calls, ioctl commands, options, attributes, structs" },
+	{ .letter = 'v',
+	  .name = "variables",
+	  .handle = espy_opts__set,
+	  .value = offsetof(struct list_args, variables),
+	  .help = "functions with their parameters and variables, which -u can name where they begin" },
 	ESPY_OPT_HELP(struct list_args),
 };
 const struct espy_opt_group espy_list_groups[] = { { "Options", list_opts, sizeof(list_opts) / sizeof(list_opts[0]) } };
@@ -70,14 +75,15 @@ static void help(void)
 {
 	fputs("Usage: espy list [--markdown]\n"
 	      "       espy list [OPTIONS] syscalls [REGEX | %CLASS]\n"
-	      "       espy list functions FILE [PATTERN] | FILE:PATTERN\n"
+	      "       espy list [-v] functions FILE [PATTERN] | FILE:PATTERN\n"
 	      "       espy list tracepoints [SYSTEM | SYSTEM:NAME]\n"
 	      "       espy list hooks\n"
 	      "       espy list markers PROGRAM\n"
 	      "       espy list -p PID markers\n"
 	      "List what can be asked for: number, name, decoded or raw, and classes of each system call;\n"
 	      "without a word, how much of each kind is described;\n"
-	      "functions are those of a program or library that -u can probe: offset, size, place, name, line;\n"
+	      "functions are those of a program or library that -u can probe: offset, size, place, name, line,\n"
+	      "and with -v what -u can name there;\n"
 	      "tracepoints are those of the kernel, for -K: name and fields;\n"
 	      "hooks are the values of descriptions that are shown by code; markers are the static marks "
 	      "(espy/mark.h)\n"
@@ -210,13 +216,17 @@ int espy_cmd_list(const struct espy_cli *cli, int argc, char **argv)
 	const char *which = argv[first + 1];
 	const bool syscalls = !strcmp(what, "syscalls"), markers = !strcmp(what, "markers"), tracepoints = !strcmp(what, "tracepoints");
 
+	if (a.variables && strcmp(what, "functions")) {
+		espy_cli__usage(cli, "-v/--variables goes with functions only");
+		return 1;
+	}
 	if (!strcmp(what, "functions")) {
 		if (!which || (argv[first + 2] && argv[first + 3])) {
 			espy_cli__usage(cli, which ? "too many words after 'functions FILE PATTERN'"
 						   : "functions of what? FILE is missing");
 			return 1;
 		}
-		return espy_list_functions(cli, which, argv[first + 2]);
+		return espy_list_functions(cli, which, argv[first + 2], a.variables);
 	}
 
 	/* Many users type `espy list markers -p PID`. */

@@ -20,12 +20,14 @@
 #include "symbols/find_file.h"
 #include "symbols/entry_place.h"
 #include "symbols/source_lines.h"
+#include "symbols/variables.h"
 
 struct listed {
 	struct espy_elf elf;
 	struct espy_functions functions;
 	struct espy_branches branches;
 	struct espy_lines_of *lines; /* NULL: none can be told */
+	bool variables;		     /* show what -u can name where a function begins */
 };
 
 /* Tells whether the name fits: the pattern may be a part of a C++ name, or the name without types, as -u has it. */
@@ -74,6 +76,35 @@ static void put_line(struct listed *l, const struct espy_function *f, struct esp
 	espy_buf__putc(b, ')');
 }
 
+/* Puts a name that -u can fetch where the function begins, as its source declares it, or why -u cannot. */
+static void put_variable(void *ctx, const char *name, const char *type, const char *why)
+{
+	struct espy_buf *b = ctx;
+
+	b->len = 0;
+	espy_buf__puts(b, "    ");
+	put_name(b, type);
+	if (type[strlen(type) - 1] != '*')
+		espy_buf__putc(b, ' ');
+	put_name(b, name);
+	if (why) {
+		espy_buf__puts(b, "  (it ");
+		espy_buf__puts(b, why);
+		espy_buf__putc(b, ')');
+	}
+	printf("%.*s\n", (int)b->len, b->data ? b->data : "");
+}
+
+static void put_variables(struct listed *l, const struct espy_function *f, struct espy_buf *b)
+{
+	struct espy_variables *v;
+
+	if (espy_variables__open(&v, l->lines, f->addr, 0))
+		return;
+	espy_variables__each(v, put_variable, b);
+	espy_variables__close(v);
+}
+
 /* Puts a wanted function. Returns whether it was wanted. */
 static bool put_function(struct listed *l, const struct espy_function *f, const char *pattern, struct espy_buf *b)
 {
@@ -92,14 +123,16 @@ static bool put_function(struct listed *l, const struct espy_function *f, const 
 		}
 		put_line(l, f, b);
 		printf("0x%-10" PRIx64 " %6" PRIu64 "  %-7s  %.*s\n", offset, f->size, place, (int)b->len, b->data ? b->data : "");
+		if (l->variables)
+			put_variables(l, f, b);
 	}
 	free(plain);
 	return wanted;
 }
 
-static int list_file(const struct espy_cli *cli, const char *path, const char *pattern)
+static int list_file(const struct espy_cli *cli, const char *path, const char *pattern, bool variables)
 {
-	struct listed l = { 0 };
+	struct listed l = { .variables = variables };
 	struct espy_buf b = { 0 };
 	size_t found = 0;
 	int err = espy_elf__open_path(&l.elf, path);
@@ -127,7 +160,7 @@ static int list_file(const struct espy_cli *cli, const char *path, const char *p
 	return err || !found;
 }
 
-int espy_list_functions(const struct espy_cli *cli, const char *file, const char *pattern)
+int espy_list_functions(const struct espy_cli *cli, const char *file, const char *pattern, bool variables)
 {
 	char path[PATH_MAX], word[PATH_MAX];
 	const char *colon = pattern ? NULL : strchr(file, ':');
@@ -135,16 +168,16 @@ int espy_list_functions(const struct espy_cli *cli, const char *file, const char
 	/* -u takes FILE:PATTERN. */
 	if (colon && colon > file && access(file, F_OK)) {
 		snprintf(word, sizeof(word), "%.*s", (int)(colon - file), file);
-		return espy_list_functions(cli, word, colon + 1);
+		return espy_list_functions(cli, word, colon + 1, variables);
 	}
 	/* As -u finds it: a path, a program, or a library by its short name. */
 	if (strchr(file, '/'))
-		return list_file(cli, file, pattern);
+		return list_file(cli, file, pattern, variables);
 	const int err = espy_find_file(file, path, sizeof(path));
 
 	if (err) {
 		espy_cli__say(cli, "%s: neither a program on PATH nor a library is called so", file);
 		return 1;
 	}
-	return list_file(cli, path, pattern);
+	return list_file(cli, path, pattern, variables);
 }

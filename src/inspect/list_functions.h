@@ -6,6 +6,6 @@
 #include "cli/options.h"
 
 /* Lists the functions of a file that a probe can be set on; pattern NULL: all. Returns the exit status. */
-int espy_list_functions(const struct espy_cli *cli, const char *file, const char *pattern);
+int espy_list_functions(const struct espy_cli *cli, const char *file, const char *pattern, bool variables);
 
 #endif

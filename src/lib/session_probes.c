@@ -37,7 +37,10 @@ static int gather(struct espy_session *s, struct espy_probe_rule **rules, size_t
 
 		for (size_t r = 0; r < own->cnt; r++) {
 			char why[256];
-			int err = own->v[r].where == ESPY_PROBE_AT_TRACEPOINT ? 0 : lower(&own->v[r], why, sizeof(why));
+			/* The arguments of these are known at their places. */
+			const bool later =
+				own->v[r].where == ESPY_PROBE_AT_TRACEPOINT || espy_probe_rule__has_names(&own->v[r]);
+			int err = later ? 0 : lower(&own->v[r], why, sizeof(why));
 
 			if (err) {
 				espy_session__error(s, "the condition of a probe: %s", why);

@@ -26,10 +26,20 @@ enum espy_probe_where {
 };
 
 /* How an argument is shown. */
+#define ESPY_PROBE_NAME_MAX 64u
 struct espy_probe_arg {
-	char name[32];
-	char letter; /* of a number: d u x c, p for an address; of text: s */
+	char name[ESPY_PROBE_NAME_MAX];
+	char letter; /* of a number: d u x c g, p for an address; of text: s; 0: as its type says, which is to be found
+		      */
+	/* What the debug information adds (record/mark_def.h): */
+	uint8_t low, bits; /* of the fetched number the value is `bits` bits, from `low` on; bits 0: all of it */
+	bool is_array;	   /* a text lies in an array of as many characters as are fetched */
+	char *words;	   /* constants by name, "A=1|B=2"; NULL: none */
+	char *before;	   /* structs that end and begin in front of it: "} {req "; NULL: none */
 };
+
+/* The src of a fetch of a variable: `value` is its place in the expressions of the rule. No source gets to see it. */
+#define ESPY_PROBE_NAMED 0xffu
 
 struct espy_probe_rule {
 	char *file;   /* a path, or a name without '/' to look for; NULL: AT_ADDRESS */
@@ -42,6 +52,15 @@ struct espy_probe_rule {
 	uint8_t result;	 /* the argument that is shown behind `=`, from 1 on; 0: none */
 	struct espy_probe_arg args[ESPY_MARK_MAX_ARGS];
 	struct espy_probe_plan plan;
+	/*
+	 * Variables, which the debug information of the file resolves at each place: expressions of the user's words,
+	 * and names of the condition that no argument has. An argument with letter 0 is $retval with the type of the
+	 * function.
+	 */
+	char **vars, **condition_vars;
+	unsigned var_cnt, condition_var_cnt;
+	bool has_types;			  /* an argument gets its type from the function, if that is known */
+	char *behind;			  /* structs that end behind the last argument; NULL: none */
 	struct espy_condition *condition; /* NULL: none. The session tests the whole of it behind the source */
 };
 
@@ -52,8 +71,13 @@ struct espy_probe_rules {
 
 /* Gives the kinds and the format that the definitions of a rule's places have. */
 void espy_probe_kinds(const struct espy_probe_rule *rule, uint8_t kinds[ESPY_MARK_MAX_ARGS]);
-#define ESPY_PROBE_FORMAT_MAX 1024u /* enough for all names */
-void espy_probe_format(const struct espy_probe_rule *rule, char format[ESPY_PROBE_FORMAT_MAX]);
+/* The caller frees it. NULL: no memory. */
+char *espy_probe_format(const struct espy_probe_rule *rule);
+/* Tells whether debug information has to tell a part of the rule. */
+static inline bool espy_probe_rule__has_names(const struct espy_probe_rule *rule)
+{
+	return rule->var_cnt || rule->condition_var_cnt || rule->has_types;
+}
 
 /* ---- places */
 

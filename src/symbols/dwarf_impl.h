@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include "symbols/lines.h"
 
-#define ESPY_DWARF_STEPS (4u << 20) /* entries that one walk looks at */
+#define ESPY_DWARF_STEPS (1u << 20) /* entries that one walk looks at */
 #define ESPY_DWARF_DEPTH 48u	    /* of entries in each other */
 
 /* Returns the module of the file. *bias: the address of a byte for libdwfl less its address as the file has it. */

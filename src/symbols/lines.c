@@ -157,8 +157,6 @@ bool espy_lines_of__possible(void)
 }
 
 #else
-#include <errno.h>
-#include "symbols/source_lines.h"
 
 struct espy_lines_of *espy_lines_of__open_fd(int fd, const char *path)
 {
@@ -215,20 +213,6 @@ void espy_lines_of__close(struct espy_lines_of *l)
 bool espy_lines_of__possible(void)
 {
 	return false;
-}
-
-int espy_lines_of__places(struct espy_lines_of *l, const char *source, unsigned line, struct espy_line_places *out)
-{
-	(void)l;
-	(void)source;
-	(void)line;
-	*out = (struct espy_line_places){ 0 };
-	return -ENODATA;
-}
-
-bool espy_lines_of__begin(struct espy_lines_of *l, uint64_t addr, const char **source, unsigned *line)
-{
-	return espy_lines_of__at(l, addr, source, line);
 }
 
 #endif

@@ -120,9 +120,72 @@ PROBED enum state state_of(int n)
 	return n > 2 ? BUSY : n ? GONE : IDLE;
 }
 
-int main(void)
+/* ---- what a probe must find, in the words of espy */
+
+/* Of a text of at most 8 characters. */
+static const char *text_of(const char *text)
 {
-	static struct request last = { .id = 8, .path = NULL, .state = GONE, .values = { 7, 8, 9 } };
+	static char quoted[4][32];
+	static unsigned n;
+	char *at = quoted[n++ % 4];
+
+	if (!text)
+		return "NULL";
+	snprintf(at, sizeof(quoted[0]), "\"%.8s\"", text);
+	return at;
+}
+
+static const char *word_of(enum state state)
+{
+	return state == BUSY ? "BUSY" : state == GONE ? "GONE" : "IDLE";
+}
+
+static const char *bool_of(bool b)
+{
+	return b ? "true" : "false";
+}
+
+static const char *address_of(const void *p)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "%p", p);
+	return p ? text : "NULL";
+}
+
+static const char *letter_of(char c)
+{
+	static char text[8];
+
+	snprintf(text, sizeof(text), c ? "'%c'" : "'\\0'", c);
+	return text;
+}
+
+static void tell_request(const struct request *r, unsigned len, enum state state, bool last, signed char small)
+{
+	printf("handle(req.id=%d, req.path=%s, req.at.x=%d, req.at.y=%d, req.state=%s, req.ready=%u, req.level=%u, "
+	       "req.delta=%d, "
+	       "req.urgent=%s, req.name=%s, req.weight=%g, req.ratio=%g, len=%u, state=%s, last=%s, small=%d)\n",
+	       r->id, text_of(r->path), r->at.x, r->at.y, word_of(r->state), r->ready, r->level, r->delta,
+	       bool_of(r->urgent), text_of(r->name), r->weight, (double)r->ratio, len, word_of(state), bool_of(last),
+	       small);
+	printf("handle(req={id=%d, path=%s, at={x=%d, y=%d}, state=%s, ready=%u, level=%u, delta=%d, urgent=%s, "
+	       "name=%s, weight=%g, "
+	       "ratio=%g, next=%s, number=%d, letter=%s, ...}, served=%d)\n",
+	       r->id, text_of(r->path), r->at.x, r->at.y, word_of(r->state), r->ready, r->level, r->delta,
+	       bool_of(r->urgent), text_of(r->name), r->weight, (double)r->ratio, address_of(r->next), r->number,
+	       letter_of(r->letter), served);
+	printf("handle(req.values.1=%ld, value=%#lx, text=%s, req.name.0=%s, bytes=\"%.2s\", total=%ld, old=%d, "
+	       "n=%s)\n",
+	       r->values[1], (unsigned long)r->values[2], text_of(r->name), letter_of(r->name[0]),
+	       r->name[0] ? r->name : "", total, r->id, r->path ? "'/'" : "?");
+}
+
+int main(int argc, char **argv)
+{
+	static struct request last = {
+		.id = 8, .path = NULL, .state = GONE, .name = "eighteen", .values = { 7, 8, 9 }
+	};
 	static struct request first = { .id = 7,
 					.path = "/first",
 					.at = { -3, 65535 },
@@ -137,16 +200,35 @@ int main(void)
 					.next = &last,
 					.values = { 1, -2, 3 },
 					.number = 65 };
+	static char text[16];
 
-	for (struct request *r = &first; r; r = r->next)
-		printf("handle %d %ld\n", r->id,
-		       handle(r, r->name, (unsigned)strlen(r->name), r->state, !r->next, (signed char)-r->id));
+	if (argc > 1 && !strcmp(argv[1], "compiler")) {
+#ifdef __clang__
+		puts("clang");
+#else
+		puts("gcc");
+#endif
+		return 0;
+	}
+	for (struct request *r = &first; r; r = r->next) {
+		const signed char small = (signed char)-r->id;
+
+		snprintf(text, sizeof(text), "%.8s", r->name);
+		tell_request(r, (unsigned)strlen(text), r->state, !r->next, small);
+		printf("handle(req.id=%d) = %ld\n", r->id,
+		       handle(r, text, (unsigned)strlen(text), r->state, !r->next, small));
+	}
+	printf("by_value(at={x=%d, y=%d}, n=%d)\n", first.at.x, first.at.y, 4);
 	by_value(first.at, 4);
+	printf("mixed(n=%d)\nmixed(weight=%g, ratio=%g)\n", 3, 2.5, 0.5);
 	mixed(2.5, 3, 0.5f);
+	printf("many(a=1, f=6, g=7, h=-8)\n");
 	many(1, 2, 3, 4, 5, 6, 7, -8);
-	printf("find %d\n", find(&first, 8)->id);
-	printf("loop %d\n", loop(3));
-	state_of(5);
-	state_of(1);
+	printf("find(req.id=%d, id=%d) = %d\n", first.id, last.id, find(&first, last.id)->id);
+	printf("find(n=%s) = %s\n", text_of("eighteen"), address_of(&last));
+	loop(3);
+	printf("loop(i=0, sum=0)\nloop(i=1, sum=3)\nloop(i=2, sum=9)\n");
+	for (int i = 5; i >= 1; i -= 4)
+		printf("state_of(n=%d) = %s\n", i, word_of(state_of(i)));
 	return 0;
 }

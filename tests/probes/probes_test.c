@@ -110,15 +110,53 @@ static void test_fetches(void **state)
 	assert_int_equal(f[6].value, 5);
 	assert_int_equal(f[7].reg, ESPY_REG_AX);
 
-	char format[ESPY_PROBE_FORMAT_MAX];
+	char *format = espy_probe_format(r);
 	uint8_t kinds[ESPY_MARK_MAX_ARGS];
 
-	espy_probe_format(r, format);
 	espy_probe_kinds(r, kinds);
 	assert_string_equal(format, "a=%lld b=0x%llx c=%s d=%s e=%llu f=%s g=0x%llx retval=%lld");
+	free(format);
 	assert_int_equal(kinds[0], ESPY_MARK_I16);
 	assert_int_equal(kinds[4], ESPY_MARK_U32);
 	assert_int_equal(kinds[5], ESPY_MARK_BYTES);
+	espy_probe_select__free(&rules);
+}
+
+/* Variables wait for the debug information of the file. */
+static void test_variables(void **state)
+{
+	const struct espy_probe_rule *r = parse("f:g(req->at.x, *p, n=v[3].w:u8, b=q:bytes[r->len], +8(s), %di) if "
+						"t->u == 3 && req->at.x > 1 && pid > 1");
+	const struct espy_probe_fetch *f = r->plan.fetches;
+
+	(void)state;
+	assert_int_equal(r->var_cnt, 6);
+	assert_string_equal(r->vars[0], "req->at.x");
+	assert_string_equal(r->vars[1], "*p");
+	assert_string_equal(r->vars[2], "v[3].w");
+	assert_string_equal(r->vars[4], "r->len");
+	assert_string_equal(r->args[0].name, "req.at.x");
+	assert_string_equal(r->args[1].name, "p");
+	assert_string_equal(r->args[2].name, "n");
+	assert_string_equal(r->args[5].name, "arg6");
+	assert_int_equal(r->args[0].letter, 0);
+	assert_int_equal(r->args[2].letter, 'u');
+	assert_int_equal(r->args[4].letter, 'x');
+	assert_int_equal(f[2].size, 1);
+	assert_int_equal(f[3].len_arg, 6);
+	assert_int_equal(f[6].src, ESPY_PROBE_NAMED);
+	assert_int_equal(f[4].way_cnt, 1);
+	assert_int_equal(f[5].src, ESPY_PROBE_REG);
+	assert_int_equal(r->condition_var_cnt, 1);
+	assert_string_equal(r->condition_vars[0], "t.u");
+	assert_true(espy_probe_rule__has_names(r));
+	r = parse("f:g%return(=$retval, x=$retval:u, y=$retval->z)");
+	assert_int_equal(r->var_cnt, 1);
+	assert_int_equal(r->args[0].letter, 0);
+	assert_int_equal(r->args[1].letter, 'u');
+	assert_true(r->has_types);
+	assert_false(
+		espy_probe_rule__has_names(parse("f:g%return(n=%di, =$retval:d) if n > 2 && retval < 0 && arg0 > 1")));
 	espy_probe_select__free(&rules);
 }
 
@@ -154,7 +192,13 @@ static void test_bad(void **state)
 		{ "libc:malloc(n=%di) if n >", 25, "" },
 		{ "pid 0:0x1", 5, "number of a process" },
 		{ "pid 1:main", 6, "address" },
-		{ "libc:malloc(a,)", 12, "REGISTER" },
+		{ "libc:malloc(&a)", 12, "REGISTER" },
+		{ "libc:malloc(a->)", 13, "',' or ')'" },
+		{ "libc:malloc(a[b])", 13, "',' or ')'" },
+		{ "libc:malloc(*)", 12, "REGISTER" },
+		{ "libc:malloc(*$retval)", 12, "%return" },
+		{ "libc:malloc(a_name->that->is->longer->than->all->names->of->arguments_of_probes)", 12,
+		  "give it one" },
 		{ "libc:malloc(%di:99999999999999999999)", 16, "no type" },
 		{ "libc:99999999999999999999", 5, "64 bits" },
 	};
@@ -551,11 +595,19 @@ static void test_tracepoint_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places),	cmocka_unit_test(test_fetches), cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_damaged), cmocka_unit_test(test_lowered), cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_lengths), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_looks),	cmocka_unit_test(test_settled),
-		cmocka_unit_test(test_tracepoint_fields), cmocka_unit_test(test_tracepoint_damaged),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_fetches),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_variables),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_lowered),
+		cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_settled),
+		cmocka_unit_test(test_tracepoint_fields),
+		cmocka_unit_test(test_tracepoint_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

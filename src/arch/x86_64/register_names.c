@@ -69,3 +69,14 @@ bool espy_arch__note_register(const char *name, size_t len, struct espy_reg_part
 		}
 	return false;
 }
+
+int espy_arch__dwarf_register(unsigned nr)
+{
+	/* System V ABI of x86-64. The one behind r15 is the return address. */
+	static const uint8_t regs[] = { ESPY_REG_AX,  ESPY_REG_DX,  ESPY_REG_CX,  ESPY_REG_BX,
+					ESPY_REG_SI,  ESPY_REG_DI,  ESPY_REG_BP,  ESPY_REG_SP,
+					ESPY_REG_R8,  ESPY_REG_R9,  ESPY_REG_R10, ESPY_REG_R11,
+					ESPY_REG_R12, ESPY_REG_R13, ESPY_REG_R14, ESPY_REG_R15 };
+
+	return nr < sizeof(regs) ? regs[nr] : -1;
+}

@@ -119,13 +119,14 @@ int espy_probe_places__add_plan(struct espy_probe_places *p, const struct espy_p
 	return 0;
 }
 
-static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file,
-		     const struct espy_function *f, uint64_t addr)
+/* Adds a place. own: the rule that holds there, which is not kept. */
+static int add_bound(struct espy_probe_places *p, const struct espy_probe_rule *rule, const struct espy_probe_rule *own,
+		     uint32_t plan, struct espy_probe_file *file, const struct espy_function *f, uint64_t addr)
 {
 	char name[NAME_MAX_SHOWN];
 	uint64_t offset;
 
-	if (!espy_elf__offset_of(&file->elf, place_of(rule, file, f, addr), &offset))
+	if (!espy_elf__offset_of(&file->elf, place_of(own, file, f, addr), &offset))
 		return -EINVAL;
 	name_of(rule, f, addr, offset, p->line, name);
 	struct espy_probe_place place = {
@@ -139,8 +140,36 @@ static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *
 	char group[256];
 
 	snprintf(group, sizeof(group), "%.*s", (int)strcspn(provider, "/"), provider);
-	place.def = espy_probe_def__new(rule, file, place.kind, group, name, offset);
+	place.def = espy_probe_def__new(own, file, place.kind, group, name, offset);
 	return espy_probe_places__add(p, &place);
+}
+
+/* Adds a place. Variables are found there, if the rule names some; functions of a pattern need not have them. */
+static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan,
+		     struct espy_probe_file *file, const struct espy_function *f, uint64_t addr)
+{
+	const bool pattern = rule->where == ESPY_PROBE_AT_SYMBOL && strpbrk(rule->symbol, "*?");
+	struct espy_probe_rule *own;
+	char why[ESPY_VAR_WHY];
+	int err;
+
+	if (!espy_probe_rule__has_names(rule))
+		return add_bound(p, rule, rule, plan, file, f, addr);
+	err = espy_probe_bind(p, rule, file, addr, pattern, &own, why);
+	if (err && err != -ENOMEM && pattern) {
+		p->unnamed++;
+		if (!p->unnamed_why[0])
+			memcpy(p->unnamed_why, why, sizeof(p->unnamed_why));
+	} else if (err == -EINVAL) {
+		espy_probe_say(p, true, "%s: %s", file->path, why);
+	}
+	if (err < 0)
+		return err == -EINVAL && pattern ? 0 : err; /* of a pattern, its condition names the variable */
+	p->named |= own->plan.arg_cnt > 0;
+	err = espy_probe_places__add_plan(p, &own->plan, &plan);
+	err = err ? err : add_bound(p, rule, own, plan, file, f, addr);
+	espy_probe_bound__free(own);
+	return err;
 }
 
 /* ---- refusals */
@@ -246,6 +275,9 @@ static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule
 	uint64_t last = 0, begin;
 	int err = 0;
 
+	p->unnamed = 0;
+	p->named = false;
+	p->unnamed_why[0] = 0;
 	while (!err && (f = espy_functions__match(&file->functions, rule->symbol, &at))) {
 		if (!glob) {
 			err = add_symbol(p, rule, plan, file, f);
@@ -261,6 +293,12 @@ static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule
 			err = add_place(p, rule, plan, file, f, f->addr + rule->offset);
 		else
 			unprobed++;
+	}
+	if (p->unnamed && !err) {
+		espy_probe_say(p, !p->named, "%zu of %zu functions of %s lack a variable that is named%s%s", p->unnamed,
+			       cnt, file->path, p->unnamed_why[0] ? ": " : ", because they have no debug information",
+			       p->unnamed_why);
+		err = p->named ? 0 : -EINVAL;
 	}
 	if (unprobed)
 		espy_probe_say(p, false, "%zu of %zu functions of %s are left out: they begin with an instruction that the kernel cannot probe",
@@ -300,13 +338,15 @@ static int add_rule(struct espy_probe_places *p, const struct espy_probe_rule *r
 {
 	struct espy_probe_file *files[ESPY_PROBE_FILES_MAX];
 	uint64_t addr = 0;
-	uint32_t plan;
+	uint32_t plan = 0;
 	int n, err;
 
 	if (rule->where == ESPY_PROBE_AT_TRACEPOINT)
 		return espy_probe_places__add_tracepoints(p, rule);
 	n = espy_probe_files__find(p, rule, files, &addr);
-	err = n < 0 ? n : espy_probe_places__add_plan(p, &rule->plan, &plan);
+	err = n < 0 ? n : 0;
+	if (!err && !espy_probe_rule__has_names(rule))
+		err = espy_probe_places__add_plan(p, &rule->plan, &plan);
 	for (int i = 0; i < n && !err; i++) {
 		struct espy_probe_file *file = files[i];
 

@@ -8,6 +8,7 @@
 #include "symbols/functions.h"
 #include "symbols/lines.h"
 #include "symbols/objects.h"
+#include "symbols/variables.h"
 
 /* A file with places in it. */
 struct espy_probe_file {
@@ -30,6 +31,10 @@ struct espy_probe_places {
 	size_t place_cap;
 	struct espy_probe_plan *plans; /* those of probes */
 	size_t plan_cap;
+	/* Of a pattern: how many places lack variables, why the first one does, and whether any place has some. */
+	size_t unnamed;
+	bool named;
+	char unnamed_why[ESPY_VAR_WHY];
 	unsigned line; /* of the place that is added, if its rule names a line */
 	const struct espy_probe_targets *targets; /* while they are resolved */
 };
@@ -53,6 +58,16 @@ struct espy_rec_probe_def *espy_probe_def__new(const struct espy_probe_rule *rul
 /* ---- tracepoints.c */
 /* Places of all tracepoints that the rule names. -EINVAL: there are none, or none can meet its condition, which was said; -ENOMEM. */
 int espy_probe_places__add_tracepoints(struct espy_probe_places *p, const struct espy_probe_rule *rule);
+
+/* ---- by_name.c */
+/*
+ * Makes the rule that holds at one place, whose variables are fetches. Returns 0; -EINVAL with a message: a name means
+ * nothing there, or a value that no probe reaches; -ENOMEM. lenient: arguments that are not there are left out. It then
+ * returns 1 if there are such, with a message, which may be "".
+ */
+int espy_probe_bind(struct espy_probe_places *p, const struct espy_probe_rule *rule, struct espy_probe_file *file,
+		    uint64_t addr, bool lenient, struct espy_probe_rule **out, char why[ESPY_VAR_WHY]);
+void espy_probe_bound__free(struct espy_probe_rule *r);
 
 /* ---- by_line.c */
 /* Places of the line that the rule names. -EINVAL: there is no code of it, which was said; -ENOMEM. */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/buf.h"
+#include "base/num.h"
 #include "source/probe/probe_impl.h"
 
 void espy_probe_kinds(const struct espy_probe_rule *rule, uint8_t kinds[ESPY_MARK_MAX_ARGS])
@@ -15,26 +17,61 @@ void espy_probe_kinds(const struct espy_probe_rule *rule, uint8_t kinds[ESPY_MAR
 	for (unsigned i = 0; i < rule->plan.arg_cnt; i++) {
 		const struct espy_probe_fetch *f = &rule->plan.fetches[i];
 
-		kinds[i] = f->what == ESPY_PROBE_STRING	   ? ESPY_MARK_STRING :
-			   f->what == ESPY_PROBE_BYTES	   ? ESPY_MARK_BYTES :
-			   rule->args[i].letter == 'p'	   ? ESPY_MARK_POINTER : numbers[f->is_signed][f->size];
+		const char letter = rule->args[i].letter;
+
+		kinds[i] = f->what == ESPY_PROBE_STRING	   ? ESPY_MARK_STRING
+			   : f->what == ESPY_PROBE_BYTES   ? ESPY_MARK_BYTES
+			   : letter == 'p'		   ? ESPY_MARK_POINTER
+			   : letter == 'g' && f->size == 8 ? ESPY_MARK_DOUBLE
+							   : numbers[f->is_signed][f->size];
 	}
 }
 
-void espy_probe_format(const struct espy_probe_rule *rule, char format[ESPY_PROBE_FORMAT_MAX])
+/* Puts one conversion, as espy-trace-format(5) says. */
+static void put_argument(struct espy_buf *b, const struct espy_probe_arg *a, uint32_t max)
 {
-	size_t used = 0;
-
-	format[0] = 0;
-	for (unsigned i = 0; i < rule->plan.arg_cnt; i++) {
-		const struct espy_probe_arg *a = &rule->args[i];
-
-		used += (size_t)snprintf(format + used, ESPY_PROBE_FORMAT_MAX - used, "%s%s=%s%%%s%c", i ? " " : "", a->name,
-					 a->letter == 'x' ? "0x" : "", strchr("spc", a->letter) ? "" : "ll", a->letter);
+	if (a->before)
+		espy_buf__puts(b, a->before);
+	espy_buf__puts(b, a->name);
+	espy_buf__puts(b, a->letter == 'x' ? "=0x%" : "=%");
+	if (a->is_array) {
+		espy_buf__putc(b, '.');
+		espy_buf__dec(b, max);
+	}
+	espy_buf__puts(b, strchr("spcg", a->letter) ? "" : "ll");
+	espy_buf__putc(b, a->letter);
+	if (a->bits) {
+		espy_buf__putc(b, '<');
+		espy_buf__dec(b, a->low);
+		espy_buf__putc(b, ':');
+		espy_buf__dec(b, a->bits);
+		espy_buf__putc(b, '>');
+	}
+	if (a->words) {
+		espy_buf__putc(b, '{');
+		espy_buf__puts(b, a->words);
+		espy_buf__putc(b, '}');
 	}
 }
-_Static_assert(ESPY_MARK_MAX_ARGS * (sizeof(((struct espy_probe_arg *)0)->name) + 8) < ESPY_PROBE_FORMAT_MAX,
-	       "no format is cut");
+
+char *espy_probe_format(const struct espy_probe_rule *rule)
+{
+	struct espy_buf b = { 0 };
+
+	for (unsigned i = 0; i < rule->plan.arg_cnt; i++) {
+		if (i)
+			espy_buf__putc(&b, ' ');
+		put_argument(&b, &rule->args[i], rule->plan.fetches[i].max);
+	}
+	if (rule->behind)
+		espy_buf__puts(&b, rule->behind);
+	espy_buf__putc(&b, 0);
+	if (b.failed) {
+		espy_buf__free(&b);
+		return NULL;
+	}
+	return b.data;
+}
 
 static uint8_t *put_text(uint8_t *to, const char *text, size_t size)
 {
@@ -48,16 +85,16 @@ struct espy_rec_probe_def *espy_probe_def__new(const struct espy_probe_rule *rul
 {
 	const size_t provider_sz = strnlen(provider, 255) + 1, name_sz = strnlen(name, 1023) + 1,
 		     path_sz = strnlen(file->path, 4095) + 1;
-	char format[ESPY_PROBE_FORMAT_MAX];
 	struct espy_rec_probe_def *def;
-
-	espy_probe_format(rule, format);
-	const size_t format_sz = strlen(format) + 1;
+	char *format = espy_probe_format(rule);
+	const size_t format_sz = format ? strlen(format) + 1 : 0;
 	const size_t size = (sizeof(*def) + rule->plan.arg_cnt + provider_sz + name_sz + format_sz + path_sz + 7) & ~(size_t)7;
 
-	def = calloc(1, size);
-	if (!def)
+	def = format_sz && format_sz <= UINT16_MAX ? calloc(1, size) : NULL;
+	if (!def) {
+		free(format);
 		return NULL;
+	}
 	*def = (struct espy_rec_probe_def){
 		.rec = { .size = (uint32_t)size, .type = ESPY_REC_PROBE_DEF },
 		.nargs = (uint8_t)rule->plan.arg_cnt,
@@ -81,5 +118,6 @@ struct espy_rec_probe_def *espy_probe_def__new(const struct espy_probe_rule *rul
 	at = put_text(at, name, name_sz);
 	at = put_text(at, format, format_sz);
 	put_text(at, file->path, path_sz);
+	free(format);
 	return def;
 }
