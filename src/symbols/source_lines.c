@@ -165,13 +165,57 @@ int espy_lines_of__places(struct espy_lines_of *l, const char *source, unsigned 
 	return err;
 }
 
+/* Returns the line in which the function around the address is declared; 0: it is not known. */
+static unsigned declared_at(Dwarf_Die *unit, Dwarf_Addr pc)
+{
+	struct espy_scopes scopes;
+	int number = 0;
+
+	espy_scopes__of_unit(&scopes, unit, pc);
+	for (size_t i = 1; i < scopes.cnt; i++)
+		if (dwarf_tag(&scopes.v[i]) == DW_TAG_subprogram)
+			return !dwarf_decl_line(&scopes.v[i], &number) && number > 0 ? (unsigned)number : 0;
+	return 0;
+}
+
+/*
+ * Takes the first row of this address, from `at` on, whose line is not above the declaration. Rows of the code before,
+ * and of functions that were inlined, may have the same address.
+ */
+static bool take_begin(Dwarf_Lines *lines, size_t at, size_t cnt, Dwarf_Addr pc, unsigned declared, const char **source,
+		       unsigned *line)
+{
+	bool found = false;
+
+	for (; at < cnt; at++) {
+		Dwarf_Line *row = dwarf_onesrcline(lines, at);
+		const char *name = row ? dwarf_linesrc(row, NULL, NULL) : NULL;
+		bool end = true;
+		Dwarf_Addr addr;
+		int number;
+
+		if (!row || dwarf_lineaddr(row, &addr) || addr != pc)
+			break;
+		if (dwarf_lineendsequence(row, &end) || end || !name || dwarf_lineno(row, &number) || number <= 0 ||
+		    (found && (unsigned)number < declared))
+			continue;
+		if (!found || *line < declared) {
+			*source = name;
+			*line = (unsigned)number;
+		}
+		found = true;
+		if ((unsigned)number >= declared)
+			break;
+	}
+	return found;
+}
+
 bool espy_lines_of__begin(struct espy_lines_of *l, uint64_t addr, const char **source, unsigned *line)
 {
 	size_t low = 0, high, cnt;
 	Dwarf_Lines *lines;
 	Dwarf_Addr pc, at;
 	Dwarf_Die unit;
-	int number;
 
 	if (!l || !espy_unit__find(&unit, l, addr, &pc) || dwarf_getsrclines(&unit, &lines, &cnt))
 		return false;
@@ -186,18 +230,5 @@ bool espy_lines_of__begin(struct espy_lines_of *l, uint64_t addr, const char **s
 		else
 			high = mid;
 	}
-	/* The end of the code before may stand at the same address. */
-	for (; low < cnt; low++) {
-		Dwarf_Line *row = dwarf_onesrcline(lines, low);
-		bool end = true;
-
-		if (dwarf_lineaddr(row, &at) || at != pc)
-			return false;
-		if (dwarf_lineendsequence(row, &end) || end)
-			continue;
-		*source = dwarf_linesrc(row, NULL, NULL);
-		*line = !dwarf_lineno(row, &number) && number > 0 ? (unsigned)number : 0;
-		return *source && *line;
-	}
-	return false;
+	return take_begin(lines, low, cnt, pc, declared_at(&unit, pc), source, line);
 }
