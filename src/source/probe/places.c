@@ -116,6 +116,9 @@ int espy_probe_places__add_plan(struct espy_probe_places *p, const struct espy_p
 	for (unsigned i = 0; i < own->fetch_cnt; i++)
 		if (!own->fetches[i].max)
 			own->fetches[i].max = string_max < ESPY_PROBE_STRING_MAX ? string_max : ESPY_PROBE_STRING_MAX - 1;
+	/* Most places of a pattern have the same plan. */
+	if (*index && !memcmp(own, own - 1, sizeof(*own)))
+		*index = (uint32_t)--p->probes.plan_cnt - 1;
 	return 0;
 }
 
