@@ -314,12 +314,10 @@ static bool each_of(Dwarf_Die *scope, bool parameters, bool variables, bool (*fn
 	return false;
 }
 
-/* The same for all that the innermost function sees of its own. What it was inlined into is not seen. */
+/* The same for all scopes around the address, also of functions that the innermost one was inlined into. */
 static bool each_local(struct espy_variables *v, bool (*fn)(void *ctx, Dwarf_Die *die), void *ctx)
 {
-	const size_t function = espy_scopes__function(&v->scopes);
-
-	for (size_t i = v->scopes.cnt; function && i-- > function;)
+	for (size_t i = v->scopes.cnt; v->function && i-- > v->function;)
 		if (each_of(&v->scopes.v[i], true, !v->returns, fn, ctx))
 			return true;
 	return false;

@@ -40,6 +40,17 @@ struct request {
 	};
 };
 
+struct halves {
+	int low;
+	int high;
+	long other;
+};
+
+struct large {
+	long values[4];
+	int id;
+};
+
 static int served;
 long total = 5000000000;
 volatile long sink;
@@ -47,6 +58,7 @@ volatile long sink;
 long handle(struct request *req, const char *text, unsigned len, enum state state, bool last, signed char small);
 int by_value(struct point at, int n);
 double mixed(double weight, int n, float ratio);
+long by_halves(struct halves halves, struct large large, int last);
 long many(long a, long b, long c, long d, long e, long f, long g, int h);
 struct request *find(struct request *req, int id);
 int triple(int n);
@@ -75,6 +87,12 @@ PROBED int by_value(struct point at, int n)
 {
 	sink += at.x;
 	return at.y + n;
+}
+
+PROBED long by_halves(struct halves halves, struct large large, int last)
+{
+	sink += halves.low + halves.high + halves.other;
+	return large.id + last;
 }
 
 PROBED double mixed(double weight, int n, float ratio)
@@ -220,6 +238,8 @@ int main(int argc, char **argv)
 	}
 	printf("by_value(at={x=%d, y=%d}, n=%d)\n", first.at.x, first.at.y, 4);
 	by_value(first.at, 4);
+	printf("by_halves(halves={low=1, high=-2, other=3}, large={id=9, ...}, last=5)\n");
+	by_halves((struct halves){ 1, -2, 3 }, (struct large){ .id = 9 }, 5);
 	printf("mixed(n=%d)\nmixed(weight=%g, ratio=%g)\n", 3, 2.5, 0.5);
 	mixed(2.5, 3, 0.5f);
 	printf("many(a=1, f=6, g=7, h=-8)\n");
