@@ -51,8 +51,19 @@ grep '^mixed(weight\|^loop(i' told | LC_ALL=C sort >want
 plain got >have
 cmp -s want have && ok "variables of a line" || not_ok "variables of a line: $(cat err; diff want have)"
 
-# ---- conditions
+# ---- the copies of an inlined function
 program=$progs/debugged-O2
+inlined=debugged.c:$(line inlined)
+trace -u "$program:$inlined(n)" "$program"
+expect "copies of a line" 3 "$(grep -c "^debugged-O2:$inlined(" got)"
+has "some of which have the variable" got "^debugged-O2:$inlined(n=9)\$"
+trace -u "$progs/debugged-O0:$inlined(sum)" "$progs/debugged-O0"
+has "a variable around one of them" got "^debugged-O0:$inlined(sum=9)\$"
+has "which the others lack" err "1 of 2 places of $inlined lack a variable that is named: there is no variable 'sum' at this place of state_of"
+trace -u "$program:$inlined(none)" "$program" && not_ok "a variable that no copy has: accepted"
+has "a variable that no copy has" err "2 of 2 places of $inlined lack a variable that is named: there is no variable 'none' at this place of "
+
+# ---- conditions
 set --
 n=0
 for condition in 'req->id == 8' 'state == BUSY && req->level == 5' 'req->ratio < 0 || req->delta > 0' 'last == true && req->values[2] == 9' \

@@ -153,17 +153,16 @@ struct groups {
 	bool first; /* nothing stands in front of the next argument */
 };
 
-/* Puts the name of an argument or a struct, without those of the structs around it. */
-static void put_group_name(struct espy_buf *b, const struct groups *g, const char *name, size_t len)
+/* Returns the name of an argument or a struct without those of the structs around it, and puts what stands before it.
+ */
+static const char *begin_name(struct espy_buf *b, const struct groups *g, const char *name, size_t *len)
 {
 	const size_t skip = g->depth ? g->len[g->depth - 1] : 0;
 
 	if (!g->first)
 		espy_buf__puts(b, ", ");
-	if (len <= skip)
-		return;
-	espy_buf__quote(b, (const uint8_t *)name + skip, len - skip, ESPY_HEX_NONE, NULL, false);
-	espy_buf__putc(b, '=');
+	*len = *len > skip ? *len - skip : 0;
+	return name + skip;
 }
 
 /* Puts ends and beginnings of structs: "}", "{NAME", and "..." for members that are left out. */
@@ -177,8 +176,12 @@ static void put_groups(struct espy_buf *b, struct groups *g, const char *text, s
 		if (!n) {
 			n = 1;
 		} else if (word[0] == '{' && g->depth < GROUPS_MAX) {
-			put_group_name(b, g, word + 1, n - 1);
-			espy_buf__putc(b, '{');
+			size_t len_of_name = n - 1;
+			const char *name = begin_name(b, g, word + 1, &len_of_name);
+
+			/* Any bytes may stand there. The name of an argument has letters, digits, _ and dots. */
+			espy_buf__quote(b, (const uint8_t *)name, len_of_name, ESPY_HEX_NONE, NULL, false);
+			espy_buf__puts(b, len_of_name ? "={" : "{");
 			g->len[g->depth++] = n; /* with the dot */
 			g->first = true;
 		} else if (word[0] == '}' && g->depth) {
@@ -203,10 +206,16 @@ void espy_mark_text__put_args(struct espy_buf *b, const struct espy_text_opts *o
 		const struct espy_mark_arg_def *a = &t->args[i];
 		const bool result = i + 1 == t->result;
 		const size_t before = b->len;
+		size_t name_len = a->name_len;
 
 		if (!result)
 			put_groups(b, &g, a->before, a->before_len);
-		put_group_name(b, &g, a->name, a->name_len);
+		const char *name = begin_name(b, &g, a->name, &name_len);
+
+		if (name_len) {
+			espy_buf__put(b, name, name_len);
+			espy_buf__putc(b, '=');
+		}
 		put_value(b, o, a, &args);
 		if (result)
 			b->len = before;

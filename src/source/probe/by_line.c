@@ -56,8 +56,11 @@ int espy_probe_places__add_line(struct espy_probe_places *p, const struct espy_p
 			       wanted, source, found.line);
 	}
 	p->line = found.line;
+	espy_probe_places__begin_names(p, found.cnt > 1);
 	for (size_t i = 0; i < found.cnt && !err; i++)
 		err = espy_probe_places__add_address(p, rule, plan, file, found.addrs[i]);
+	if (!err)
+		err = espy_probe_places__end_names(p, found.cnt, "places", rule->symbol);
 	free(found.addrs);
 	free(source);
 	return err;

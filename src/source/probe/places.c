@@ -147,19 +147,35 @@ static int add_bound(struct espy_probe_places *p, const struct espy_probe_rule *
 	return espy_probe_places__add(p, &place);
 }
 
-/* Adds a place. Variables are found there, if the rule names some; functions of a pattern need not have them. */
+void espy_probe_places__begin_names(struct espy_probe_places *p, bool several)
+{
+	p->several = several;
+	p->unnamed = 0;
+	p->named = false;
+	p->unnamed_why[0] = 0;
+}
+
+int espy_probe_places__end_names(struct espy_probe_places *p, size_t cnt, const char *what, const char *of)
+{
+	if (!p->unnamed)
+		return 0;
+	espy_probe_say(p, !p->named, "%zu of %zu %s of %s lack a variable that is named%s%s", p->unnamed, cnt, what, of,
+		       p->unnamed_why[0] ? ": " : ", because they have no debug information", p->unnamed_why);
+	return p->named ? 0 : -EINVAL;
+}
+
+/* Adds a place. Variables are found there, if the rule names some; of several places not all need to have them. */
 static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan,
 		     struct espy_probe_file *file, const struct espy_function *f, uint64_t addr)
 {
-	const bool pattern = rule->where == ESPY_PROBE_AT_SYMBOL && strpbrk(rule->symbol, "*?");
 	struct espy_probe_rule *own;
 	char why[ESPY_VAR_WHY];
 	int err;
 
 	if (!espy_probe_rule__has_names(rule))
 		return add_bound(p, rule, rule, plan, file, f, addr);
-	err = espy_probe_bind(p, rule, file, addr, pattern, &own, why);
-	if (err && err != -ENOMEM && pattern) {
+	err = espy_probe_bind(p, rule, file, addr, p->several, &own, why);
+	if (err && err != -ENOMEM && p->several) {
 		p->unnamed++;
 		if (!p->unnamed_why[0])
 			memcpy(p->unnamed_why, why, sizeof(p->unnamed_why));
@@ -167,7 +183,7 @@ static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *
 		espy_probe_say(p, true, "%s: %s", file->path, why);
 	}
 	if (err < 0)
-		return err == -EINVAL && pattern ? 0 : err; /* of a pattern, its condition names the variable */
+		return err == -EINVAL && p->several ? 0 : err; /* of a p->several, its condition names the variable */
 	p->named |= own->plan.arg_cnt > 0;
 	err = espy_probe_places__add_plan(p, &own->plan, &plan);
 	err = err ? err : add_bound(p, rule, own, plan, file, f, addr);
@@ -278,9 +294,7 @@ static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule
 	uint64_t last = 0, begin;
 	int err = 0;
 
-	p->unnamed = 0;
-	p->named = false;
-	p->unnamed_why[0] = 0;
+	espy_probe_places__begin_names(p, glob);
 	while (!err && (f = espy_functions__match(&file->functions, rule->symbol, &at))) {
 		if (!glob) {
 			err = add_symbol(p, rule, plan, file, f);
@@ -297,12 +311,8 @@ static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule
 		else
 			unprobed++;
 	}
-	if (p->unnamed && !err) {
-		espy_probe_say(p, !p->named, "%zu of %zu functions of %s lack a variable that is named%s%s", p->unnamed,
-			       cnt, file->path, p->unnamed_why[0] ? ": " : ", because they have no debug information",
-			       p->unnamed_why);
-		err = p->named ? 0 : -EINVAL;
-	}
+	if (!err)
+		err = espy_probe_places__end_names(p, cnt, "functions", file->path);
 	if (unprobed)
 		espy_probe_say(p, false, "%zu of %zu functions of %s are left out: they begin with an instruction that the kernel cannot probe",
 			       unprobed, cnt, file->path);
@@ -364,8 +374,10 @@ static int add_rule(struct espy_probe_places *p, const struct espy_probe_rule *r
 			err = espy_probe_places__add_line(p, rule, plan, file);
 		else if (rule->where == ESPY_PROBE_AT_OFFSET && !address_of(&file->elf, rule->offset, &addr))
 			err = refuse(p, file, 0, 0, -EACCES);
-		else
+		else {
+			espy_probe_places__begin_names(p, false);
 			err = espy_probe_places__add_address(p, rule, plan, file, addr);
+		}
 	}
 	return err == -ENOENT ? -EINVAL : err;
 }

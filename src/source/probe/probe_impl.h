@@ -35,6 +35,7 @@ struct espy_probe_places {
 	size_t unnamed;
 	bool named;
 	char unnamed_why[ESPY_VAR_WHY];
+	bool several;  /* the rule names several places: not all of them need to have its variables */
 	unsigned line; /* of the place that is added, if its rule names a line */
 	const struct espy_probe_targets *targets; /* while they are resolved */
 };
@@ -79,6 +80,12 @@ size_t espy_probe_source_len(const struct espy_probe_rule *rule);
 struct espy_lines_of *espy_probe_file__lines(struct espy_probe_file *file);
 
 /* ---- places.c */
+/*
+ * Stand around the places of a rule. The second one says how many of cnt places lack variables, and what they are
+ * places of. Returns 0, or -EINVAL: no place has any.
+ */
+void espy_probe_places__begin_names(struct espy_probe_places *p, bool several);
+int espy_probe_places__end_names(struct espy_probe_places *p, size_t cnt, const char *what, const char *of);
 /* Adds the place at an address as the file has it, if the kernel can probe it. -EINVAL: it cannot, which was said; -ENOMEM. */
 int espy_probe_places__add_address(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan,
 				   struct espy_probe_file *file, uint64_t addr);
