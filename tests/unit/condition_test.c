@@ -127,7 +127,7 @@ static void operators(void **state)
 	static const char *const yes[] = {
 		"n == -5", "n != 5", "n < -4", "n <= -5", "n > -6", "n >= -5.0", "n < -4.5", "n < 18446744073709551615",
 		"big > 9223372036854775808", "big != -1", "big < 1.8446744073709552e19", "d > 1", "d == 1.5", "d < 2",
-		"n in {1, -5, 7}", "!(n in {1, 2})", "n == -0x5", "n == -05", "msg.iov[0].base == -5", "n<0&&d>0",
+		"n in {1, -5, 7}", "!(n in {1, 2})", "n == -0x5", "n == -05", "msg.iov[0].base == -5", "msg->iov[0]->base == -5", "n<0&&d>0",
 		"s == \"/etc/passwd\"", "s != \"/etc\"", "s ^= \"/etc/\"", "s $= \"wd\"", "s *= \"c/p\"", "s =~ \"^/e.c/\"",
 		"s =~ \"^/etc/(passwd|group)$\"", "s !~ \"^/usr\"", "s == \"/etc/*\"", "s != \"/usr/*\"", "s == \"*\"",
 		"s in {\"x\", \"/etc/passwd\"}", "s in {'x', '/etc/passwd'}", "s == '/etc/passwd'", "s != 'x'", "s ^= '/etc/'", "s *= 'p'",
