@@ -295,23 +295,42 @@ static int to_named(struct espy_variables *v, struct espy_variable *x, const cha
 
 /* ---- names */
 
-/* Calls fn for the variables of a scope until it returns true. */
-static bool each_of(Dwarf_Die *scope, bool parameters, bool variables, bool (*fn)(void *ctx, Dwarf_Die *die), void *ctx)
+/* A walk over names, until fn returns true. */
+struct walk {
+	bool parameters, variables; /* which of them */
+	bool (*fn)(void *ctx, Dwarf_Die *die);
+	void *ctx;
+	unsigned left; /* entries to look at */
+};
+
+/* Walks over the variables of a scope, and of namespaces in it. Returns what fn has returned. */
+static bool walk_scope(struct walk *w, Dwarf_Die *scope, unsigned depth)
 {
-	unsigned left = ESPY_DWARF_STEPS;
 	Dwarf_Die child;
 
-	if (dwarf_child(scope, &child))
+	if (depth == ESPY_DWARF_DEPTH || dwarf_child(scope, &child))
 		return false;
 	do {
 		const int tag = dwarf_tag(&child);
 		Dwarf_Attribute attr;
 
-		if (((parameters && tag == DW_TAG_formal_parameter) || (variables && tag == DW_TAG_variable)) &&
-		    !dwarf_attr(&child, DW_AT_declaration, &attr) && dwarf_diename(&child) && fn(ctx, &child))
+		if (!w->left)
+			return false;
+		w->left--;
+		if (((w->parameters && tag == DW_TAG_formal_parameter) || (w->variables && tag == DW_TAG_variable)) &&
+		    !dwarf_attr(&child, DW_AT_declaration, &attr) && dwarf_diename(&child) && w->fn(w->ctx, &child))
 			return true;
-	} while (--left && !dwarf_siblingof(&child, &child));
+		if (tag == DW_TAG_namespace && w->variables && walk_scope(w, &child, depth + 1))
+			return true;
+	} while (!dwarf_siblingof(&child, &child));
 	return false;
+}
+
+static bool each_of(Dwarf_Die *scope, bool parameters, bool variables, bool (*fn)(void *ctx, Dwarf_Die *die), void *ctx)
+{
+	struct walk w = { parameters, variables, fn, ctx, ESPY_DWARF_STEPS };
+
+	return walk_scope(&w, scope, 0);
 }
 
 /* The same for all scopes around the address, also of functions that the innermost one was inlined into. */

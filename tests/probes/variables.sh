@@ -109,6 +109,30 @@ if [ -s stripped ]; then
 	[ -n "$id" ] && ok "which has a build-id" || not_ok "the program has no build-id"
 fi
 
+# ---- C++: members of the object and of its bases, references
+cat >classes.cc <<'END'
+#include <cstdio>
+namespace shop {
+struct base { int base_id = 5; };
+struct item : base {
+	int count = 3;
+	const char *name = "it";
+	int total(int &factor);
+};
+__attribute__((noinline)) int item::total(int &factor) { asm volatile("" ::: "memory"); return count * factor; }
+static int sold = 42;
+__attribute__((noinline)) void sell(const item &item, bool fast) { asm volatile("" : : "r"(&item), "r"(fast) : "memory"); sold++; }
+}
+int main() { shop::item item; int factor = 4; std::puts(item.name); item.total(factor); shop::sell(item, true); return shop::sold != 43; }
+END
+for cc in g++ clang++; do
+	$cc -g -O1 -o classes classes.cc 2>err || continue # a compiler of C++, or its library, need not be there
+	ldconfig -p | grep -q 'libstdc++\.so\.6' || continue
+	trace -u './classes:shop::item::total(this->count, *this, factor)' -u './classes:shop::sell(item, item.base_id, item.name, fast, sold)' ./classes
+	expect "$cc" 'classes:shop::item::total(this.count=3, this={base_id=5, count=3, name="it"}, factor=4);classes:shop::sell(item={base_id=5, count=3, name="it"}, item.base_id=5, item.name="it", fast=true, sold=42);' \
+		"$(grep '^classes' got | tr '\n' ';')"
+done
+
 # ---- what can be named
 "$espy" list -v functions "$program" handle >list 2>err
 expect "list -v functions" "long int \$retval;struct request *req;const char *text;unsigned int len;enum state state;_Bool last;signed char small;" \
