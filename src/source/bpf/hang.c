@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/array.h"
@@ -24,26 +25,43 @@
 /* bpf_tasks.shown */
 enum { SHOWN_NOT, SHOWN_YES, SHOWN_ASKED };
 
+/*
+ * Returns zeros, of which only those that are touched take memory. calloc() fills memory that the process has used before, and a table of all
+ * task numbers has 16 MB. NULL: it has none.
+ */
+static void *map_table(size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static void unmap_table(void *at, size_t size)
+{
+	if (at)
+		munmap(at, size);
+}
+
 int bpf_tasks__init(struct bpf_tasks *t, size_t limit)
 {
 	memset(t, 0, sizeof(*t));
-	t->place = calloc(limit, sizeof(*t->place));
-	t->heard_ms = calloc(limit, sizeof(*t->heard_ms));
-	t->shown = calloc(limit, sizeof(*t->shown));
+	t->limit = limit;
+	t->place = map_table(limit * sizeof(*t->place));
+	t->heard_ms = map_table(limit * sizeof(*t->heard_ms));
+	t->shown = map_table(limit * sizeof(*t->shown));
 	if (!t->place || !t->heard_ms || !t->shown) {
 		bpf_tasks__free(t);
 		return -ENOMEM;
 	}
-	t->limit = limit;
 	return 0;
 }
 
 void bpf_tasks__free(struct bpf_tasks *t)
 {
 	free(t->tids);
-	free(t->place);
-	free(t->heard_ms);
-	free(t->shown);
+	unmap_table(t->place, t->limit * sizeof(*t->place));
+	unmap_table(t->heard_ms, t->limit * sizeof(*t->heard_ms));
+	unmap_table(t->shown, t->limit * sizeof(*t->shown));
 	free(t->record);
 	bpf_look__free(t->look);
 	memset(t, 0, sizeof(*t));
