@@ -26,6 +26,7 @@ static int put_tracepoint(void *ctx, const char *system, const char *name)
 	for (unsigned i = 0; i < t.field_cnt; i++)
 		printf("%s%s", i ? " " : "", t.fields[i].name);
 	putchar('\n');
+	espy_tracepoint__free(&t);
 	return 0;
 }
 

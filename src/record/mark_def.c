@@ -140,6 +140,25 @@ size_t espy_mark_arg__word(const struct espy_mark_arg_def *a, uint64_t num, cons
 	return 0;
 }
 
+bool espy_mark_arg__is_flags(const struct espy_mark_arg_def *a)
+{
+	return a->words_len && a->words[0] == '|';
+}
+
+size_t espy_mark_arg__flag(const struct espy_mark_arg_def *a, uint64_t *rest, const char **at, const char **word)
+{
+	uint64_t value;
+	size_t len;
+
+	*at = *at ? *at : a->words;
+	while (next_word(at, a->words + a->words_len, word, &len, &value))
+		if (value && (*rest & value) == value) {
+			*rest &= ~value;
+			return len;
+		}
+	return 0;
+}
+
 bool espy_mark_arg__constant(const struct espy_mark_arg_def *a, const char *word, uint64_t *num)
 {
 	const char *at = a->words, *name;

@@ -21,7 +21,7 @@ struct espy_mark_arg_def {
 	uint8_t low, bits; /* bits not 0: the value is so many bits of the number, from bit `low` on */
 	bool is_float;	   /* kind is DOUBLE, and the number holds the 4 bytes of a float */
 	uint32_t array;	   /* not 0: the text lies in an array of so many characters, so it may end there */
-	const char *words; /* constants that values are called by, "A=1|B=2"; words_len 0: none */
+	const char *words; /* constants that values are called by, "A=1|B=2", of flags "|A=1|B=2"; words_len 0: none */
 	size_t words_len;
 	const char *before; /* the structs that end and begin in front of the name: "}", "{NAME", "..." with blanks
 			       between */
@@ -50,6 +50,13 @@ struct espy_mark_value; /* record/mark_values.h */
 void espy_mark_arg__settle(const struct espy_mark_arg_def *a, struct espy_mark_value *v);
 /* Finds the constant that the value is called by. Returns its length; 0: it has none. */
 size_t espy_mark_arg__word(const struct espy_mark_arg_def *a, uint64_t num, const char **word);
+/* Tells whether the constants are bits, of which a value may have several. */
+bool espy_mark_arg__is_flags(const struct espy_mark_arg_def *a);
+/*
+ * Finds the next constant of flags all of whose bits are in *rest, and takes them out. *at: where to go on, NULL at the
+ * beginning. Returns its length; 0: there is none.
+ */
+size_t espy_mark_arg__flag(const struct espy_mark_arg_def *a, uint64_t *rest, const char **at, const char **word);
 /* Finds the value of a constant. Returns false if there is none of that name. */
 bool espy_mark_arg__constant(const struct espy_mark_arg_def *a, const char *word, uint64_t *num);
 void espy_mark_def__free(struct espy_mark_def *t);

@@ -4,12 +4,12 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/pattern.h"
-#include "base/small_file.h"
 
 #define FORMAT_MAX 32768u
 #define RECORD_MAX 8192u /* PERF_MAX_TRACE_SIZE */
@@ -98,6 +98,23 @@ bool espy_tracepoint__parse(struct espy_tracepoint *t, const char *format)
 	return true;
 }
 
+/* Reads all of a format file: the kernel gives a page of it at a time. Returns its length or -errno. */
+static ssize_t read_format(int tracefs, const char *path, char text[FORMAT_MAX])
+{
+	const int fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = 0, n = fd < 0 ? -errno : 1;
+
+	while (n > 0 && (size_t)len < FORMAT_MAX - 1) {
+		n = read(fd, text + len, FORMAT_MAX - 1 - (size_t)len);
+		n = n < 0 ? -errno : n;
+		len += n > 0 ? n : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	text[len] = '\0';
+	return n < 0 ? n : len;
+}
+
 int espy_tracepoint__read(struct espy_tracepoint *t, int tracefs, const char *system, const char *name)
 {
 	char path[320], *text;
@@ -108,14 +125,23 @@ int espy_tracepoint__read(struct espy_tracepoint *t, int tracefs, const char *sy
 	text = malloc(FORMAT_MAX);
 	if (!text)
 		return -ENOMEM;
-	const ssize_t n = espy_read_small_at(tracefs, path, text, FORMAT_MAX);
+	const ssize_t n = read_format(tracefs, path, text);
 
 	if (n < 0)
 		err = (int)n;
 	else if (!espy_tracepoint__parse(t, text))
 		err = -EBADMSG;
-	free(text);
+	if (err)
+		free(text);
+	else
+		t->format = text;
 	return err;
+}
+
+void espy_tracepoint__free(struct espy_tracepoint *t)
+{
+	free(t->format);
+	t->format = NULL;
 }
 
 static int is_no_dot(const struct dirent *d)

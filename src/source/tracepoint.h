@@ -33,12 +33,14 @@ struct espy_tracepoint {
 	struct espy_tracepoint_field fields[ESPY_TRACEPOINT_FIELDS]; /* without those that all tracepoints have */
 	unsigned field_cnt;
 	unsigned left_out; /* fields that cannot be shown, or find no room */
+	char *format;	   /* of espy_tracepoint__read(): the text, owned */
 };
 
 /* Parses the text of a format file. false: it is none. */
 bool espy_tracepoint__parse(struct espy_tracepoint *t, const char *format);
-/* Reads SYSTEM/NAME below tracefs (source/tracefs.h). Returns 0 or -errno. */
+/* Reads SYSTEM/NAME below tracefs (source/tracefs.h). Returns 0 or -errno. The caller frees t, unless this fails. */
 int espy_tracepoint__read(struct espy_tracepoint *t, int tracefs, const char *system, const char *name);
+void espy_tracepoint__free(struct espy_tracepoint *t);
 /*
  * Calls fn for each tracepoint whose system and name fit the patterns (base/pattern.h), in order of names, until it returns other than 0.
  * Returns that, 0, or -errno.

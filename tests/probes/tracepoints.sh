@@ -42,6 +42,18 @@ hasnt "another condition: none" "$dir/out" 'raw_syscalls'
 trace -K 'raw_syscalls:sys_enter if id == 231' -o "$dir/out" sh -c 'exit 7'
 has "an array: its bytes" "$dir/out" '^raw_syscalls:sys_enter(id=231, args="\\7\\0'
 
+# ---- names of values, as the kernel tells them
+trace -K sched:sched_switch -o "$dir/out" sleep 0.01
+has "flags" "$dir/out" '^sched:sched_switch(.* prev_state=S, '
+trace -K 'sched:sched_switch if prev_state & S' -o "$dir/some" sleep 0.01
+[ "$(events "$dir/some")" -ge 1 ] && ! grep sched_switch "$dir/some" | grep -qv prev_state=S && ok "a condition names them" ||
+	not_ok "a condition names them: $(cat "$dir/some")"
+trace --json -K sched:sched_switch -o "$dir/out" sleep 0.01
+has "flags as JSON" "$dir/out" '"prev_state":{"$":"flags","num":1,"names":\["S"\]}'
+# Its text is longer than the page that the kernel gives at a time.
+trace -K kmem:mm_page_alloc -o "$dir/out" sh -c :
+has "flags of several bits" "$dir/out" '^kmem:mm_page_alloc(.* gfp_flags=[A-Z_|]*GFP_[A-Z_|]*, '
+
 # ---- conditions
 trace -f -K "sched:sched_process_exec if filename == \"$true\"" -o "$dir/out" sh -c "'$true'; env true; uname >/dev/null"
 [ "$(events "$dir/out")" -ge 1 ] && ! grep sched_process_exec "$dir/out" | grep -qv "\"$true\"" && ok "text is tested" ||

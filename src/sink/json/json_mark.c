@@ -87,6 +87,28 @@ void espy_json_values__mark_number(struct espy_json *j, uint8_t kind, uint64_t n
 		put_integer(j, kind, num);
 }
 
+/* Puts a number whose bits have names. */
+static void put_flags(struct espy_json *j, const struct espy_mark_arg_def *a, uint64_t num)
+{
+	const char *at = NULL, *word;
+	uint64_t rest = num;
+	size_t len;
+
+	ESPY_JSON_BEGIN(j, "flags");
+	ESPY_JSON_KEY(j, "num");
+	espy_json__u64(j, num);
+	ESPY_JSON_KEY(j, "names");
+	espy_json__open(j, '[');
+	while ((len = espy_mark_arg__flag(a, &rest, &at, &word)))
+		espy_json__text(j, word, len);
+	espy_json__close(j, ']');
+	if (rest) {
+		ESPY_JSON_KEY(j, "rest");
+		espy_json__u64(j, rest);
+	}
+	espy_json_end(j);
+}
+
 /* Puts a number that has a name in its place, or could have. */
 static void put_enum(struct espy_json *j, const struct espy_mark_arg_def *a, uint64_t num)
 {
@@ -109,6 +131,8 @@ static void put_value(struct espy_json *j, const struct espy_mark_arg_def *a, st
 	espy_mark_arg__settle(a, v);
 	if (espy_mark_kind_is_text(a->kind))
 		put_text(j, v, limit);
+	else if (espy_mark_arg__is_flags(a))
+		put_flags(j, a, v->num);
 	else if (a->words_len)
 		put_enum(j, a, v->num);
 	else

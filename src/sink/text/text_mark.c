@@ -95,11 +95,32 @@ static void put_string(struct espy_buf *b, const struct espy_text_opts *o, const
 		espy_buf__puts(b, "...");
 }
 
+/* Puts the names of the bits, and the bits without one. Returns false if there is no name. */
+static bool put_flags(struct espy_buf *b, const struct espy_mark_arg_def *a, uint64_t num)
+{
+	const char *at = NULL, *word;
+	size_t len, cnt = 0;
+
+	for (; (len = espy_mark_arg__flag(a, &num, &at, &word)); cnt++) {
+		if (cnt)
+			espy_buf__putc(b, '|');
+		espy_buf__quote(b, (const uint8_t *)word, len, ESPY_HEX_NONE, NULL, false);
+	}
+	if (cnt && num) {
+		espy_buf__putc(b, '|');
+		espy_buf__addr(b, num);
+	}
+	return cnt;
+}
+
 void espy_mark_text__put_number(struct espy_buf *b, const struct espy_mark_arg_def *a, uint64_t num)
 {
+	const bool flags = espy_mark_arg__is_flags(a);
 	const char *word;
-	const size_t word_len = a->words_len ? espy_mark_arg__word(a, num, &word) : 0;
+	const size_t word_len = a->words_len && !flags ? espy_mark_arg__word(a, num, &word) : 0;
 
+	if (flags && put_flags(b, a, num))
+		return;
 	if (word_len) {
 		espy_buf__quote(b, (const uint8_t *)word, word_len, ESPY_HEX_NONE, NULL, false);
 		return;

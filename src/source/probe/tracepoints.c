@@ -2,10 +2,12 @@
 /* From a rule about tracepoints of the kernel to places: each tracepoint has fields of its own, and so a plan of its own. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/edits.h"
 #include "source/probe/probe_impl.h"
+#include "source/print_fmt.h"
 #include "source/tracefs.h"
 #include "source/tracepoint.h"
 
@@ -21,9 +23,22 @@ struct search {
 	char why[256];	/* of the first of them */
 };
 
-static bool is_hexadecimal(const struct espy_tracepoint_field *f)
+/* Makes a number look as in the kernel's own text: an address, or names of its values. */
+static void take_look(struct espy_probe_arg *arg, const struct espy_tracepoint_field *f, const char *format)
 {
-	return !f->is_signed && (strstr(f->name, "flags") || strstr(f->name, "addr") || !strcmp(f->name, "ip"));
+	struct espy_buf words = { 0 };
+
+	if ((!f->is_signed && (strstr(f->name, "flags") || strstr(f->name, "addr") || !strcmp(f->name, "ip"))) ||
+	    (f->size == 8 && espy_print_fmt__is_address(format, f->name)))
+		arg->letter = 'x';
+	espy_print_fmt__words(&words, format, f->name);
+	if (!words.len)
+		return;
+	espy_buf__putc(&words, 0);
+	if (words.failed)
+		espy_buf__free(&words);
+	else
+		arg->words = words.data;
 }
 
 /* Adds one field. lengths: the fetches behind the arguments that tell the length of others. */
@@ -44,7 +59,7 @@ static void add_field(struct espy_probe_rule *r, const struct espy_tracepoint_fi
 	};
 	if (f->kind == ESPY_FIELD_NUMBER || f->kind == ESPY_FIELD_POINTER) {
 		fetch->size = (uint8_t)f->size;
-		arg->letter = f->kind == ESPY_FIELD_POINTER ? 'p' : is_hexadecimal(f) ? 'x' : f->is_signed ? 'd' : 'u';
+		arg->letter = f->kind == ESPY_FIELD_POINTER ? 'p' : f->is_signed ? 'd' : 'u';
 		return;
 	}
 	arg->letter = 's';
@@ -76,6 +91,8 @@ static unsigned arguments_of(struct espy_probe_rule *r, const struct espy_tracep
 		if (r->plan.arg_cnt + length_cnt + more > ESPY_MARK_MAX_ARGS)
 			break;
 		add_field(r, &t->fields[i], lengths, &length_cnt);
+		if (t->fields[i].kind == ESPY_FIELD_NUMBER)
+			take_look(&r->args[r->plan.arg_cnt - 1], &t->fields[i], t->format);
 	}
 	for (unsigned k = 0; k < r->plan.arg_cnt; k++)
 		if (r->plan.fetches[k].len_arg != ESPY_PROBE_NO_ARG)
@@ -85,14 +102,39 @@ static unsigned arguments_of(struct espy_probe_rule *r, const struct espy_tracep
 	return t->field_cnt - i + t->left_out;
 }
 
-static int add_tracepoint(void *ctx, const char *system, const char *name)
+/* Adds the place of a tracepoint whose fields are the arguments of the rule. */
+static int add_place(struct search *s, struct espy_probe_rule *with_fields, const struct espy_tracepoint *t,
+		     const char *system, const char *name)
 {
 	static const struct espy_probe_file nowhere = { .path = (char *)"" };
+	char why[sizeof(s->why)];
+	uint32_t plan;
+	int err;
+
+	if (s->places->targets->lower(with_fields, why, sizeof(why))) {
+		if (!s->unmet++)
+			memcpy(s->why, why, sizeof(s->why));
+		return 0;
+	}
+	err = espy_probe_places__add_plan(s->places, &with_fields->plan, &plan);
+	struct espy_probe_place place = {
+		.fd = -1,
+		.offset = t->id,
+		.kind = ESPY_PROBE_TRACEPOINT,
+		.plan = plan,
+		.rule = s->rule,
+		.def = err ? NULL : espy_probe_def__new(with_fields, &nowhere, ESPY_PROBE_TRACEPOINT, system, name, 0),
+	};
+	err = err ? err : espy_probe_places__add(s->places, &place);
+	s->cnt += !err;
+	return err;
+}
+
+static int add_tracepoint(void *ctx, const char *system, const char *name)
+{
 	struct search *s = ctx;
 	struct espy_probe_rule with_fields = { .where = ESPY_PROBE_AT_TRACEPOINT, .condition = s->rule->condition };
 	struct espy_tracepoint t;
-	char why[sizeof(s->why)];
-	uint32_t plan;
 	int err = espy_tracepoint__read(&t, s->tracefs, system, name);
 
 	if (err) {
@@ -103,23 +145,12 @@ static int add_tracepoint(void *ctx, const char *system, const char *name)
 	const unsigned left_out = arguments_of(&with_fields, &t);
 
 	if (left_out && !s->is_pattern)
-		espy_probe_say(s->places, false, "tracepoint %s:%s: %u of its fields cannot be shown", system, name, left_out);
-	if (s->places->targets->lower(&with_fields, why, sizeof(why))) {
-		if (!s->unmet++)
-			memcpy(s->why, why, sizeof(s->why));
-		return 0;
-	}
-	err = espy_probe_places__add_plan(s->places, &with_fields.plan, &plan);
-	struct espy_probe_place place = {
-		.fd = -1,
-		.offset = t.id,
-		.kind = ESPY_PROBE_TRACEPOINT,
-		.plan = plan,
-		.rule = s->rule,
-		.def = err ? NULL : espy_probe_def__new(&with_fields, &nowhere, ESPY_PROBE_TRACEPOINT, system, name, 0),
-	};
-	err = err ? err : espy_probe_places__add(s->places, &place);
-	s->cnt += !err;
+		espy_probe_say(s->places, false, "tracepoint %s:%s: %u of its fields cannot be shown", system, name,
+			       left_out);
+	err = add_place(s, &with_fields, &t, system, name);
+	for (unsigned i = 0; i < with_fields.plan.arg_cnt; i++)
+		free(with_fields.args[i].words);
+	espy_tracepoint__free(&t);
 	return err;
 }
 
