@@ -16,8 +16,9 @@
 #include "symbols/elf_file.h"
 
 #define RING_PAGES 32u /* of each CPU: some thousand mappings */
-#define PROCESSES_MAX 2048u
-#define MAPPINGS_MAX 8192u /* of one process */
+/* What hostile programs map costs 100 MB at most; the largest of others have some hundred files. */
+#define PROCESSES_MAX 1024u
+#define MAPPINGS_MAX 512u /* of one process */
 #define PAGE_MASK (~UINT64_C(4095))
 
 struct mapping {
@@ -104,8 +105,8 @@ static struct process *begin(struct bpf_mappings *m, pid_t tgid)
 	return p;
 }
 
-/* A new mapping takes the place of what was there. */
-static void put(struct process *p, const struct mapping *new, const char *path)
+/* A new mapping takes the place of what was there. Returns false without room. */
+static bool put(struct process *p, const struct mapping *new, const char *path)
 {
 	size_t kept = 0;
 
@@ -117,11 +118,13 @@ static void put(struct process *p, const struct mapping *new, const char *path)
 	}
 	p->cnt = kept;
 	if (p->cnt >= MAPPINGS_MAX || !espy_array__grow(p->mappings, p->cnt, p->cap))
-		return;
+		return false;
 	p->mappings[p->cnt] = *new;
 	p->mappings[p->cnt].path = strdup(path);
-	if (p->mappings[p->cnt].path)
-		p->cnt++;
+	if (!p->mappings[p->cnt].path)
+		return false;
+	p->cnt++;
+	return true;
 }
 
 /* ---- events, as perf_event_open(2) describes them */
@@ -148,20 +151,24 @@ struct event_comm {
 
 static void on_mmap(struct bpf_mappings *m, const struct event_mmap *e)
 {
-	struct process *p = e->h.size > sizeof(*e) + sizeof(uint64_t) ? find(m, (pid_t)e->pid) : NULL;
-	const size_t room = e->h.size - sizeof(*e) - sizeof(uint64_t); /* the time stands behind the path */
+	const size_t others = sizeof(*e) + sizeof(uint64_t); /* the time stands behind the path */
+	struct process *p = e->h.size > others ? find(m, (pid_t)e->pid) : NULL;
 
-	if (!p || e->path[0] != '/' || strnlen(e->path, room) == room || strchr(e->path, '\n'))
+	if (!p || e->path[0] != '/' || strnlen(e->path, e->h.size - others) == e->h.size - others ||
+	    strchr(e->path, '\n'))
 		return;
-	put(p,
-	    &(struct mapping){ .start = e->addr,
-			       .end = e->addr + e->len,
-			       .offset = e->offset,
-			       .ino = e->ino,
-			       .major = e->major,
-			       .minor = e->minor },
-	    e->path);
-	p->version = ++m->versions;
+	const struct mapping new = { .start = e->addr,
+				     .end = e->addr + e->len,
+				     .offset = e->offset,
+				     .ino = e->ino,
+				     .major = e->major,
+				     .minor = e->minor };
+
+	/* Without a file in between /proc has to do. */
+	if (put(p, &new, e->path))
+		p->version = ++m->versions;
+	else
+		drop(m, p);
 }
 
 /* A child begins with what its parent has mapped. */
@@ -180,7 +187,10 @@ static void on_fork(struct bpf_mappings *m, const struct event_task *e)
 	child = begin(m, (pid_t)e->pid);
 	parent = find(m, (pid_t)e->ppid); /* unless it had to make room */
 	for (size_t i = 0; child && parent && i < parent->cnt; i++)
-		put(child, &parent->mappings[i], parent->mappings[i].path);
+		if (!put(child, &parent->mappings[i], parent->mappings[i].path)) {
+			drop(m, child);
+			return;
+		}
 }
 
 static void on_event(struct bpf_mappings *m, const struct perf_event_header *h)
