@@ -4,7 +4,7 @@
 rounds=${ROUNDS:-12} workers=6
 
 # It ends by itself: espy may be killed before the number of the program is known, and then nobody else ends it.
-program='echo $$ >"$1"; exec dd if=/dev/zero of=/dev/null bs=1 count=3000000 2>/dev/null'
+program='echo $$ >"$1"; exec dd if=/dev/zero of=/dev/null bs=1 count=1500000 2>/dev/null'
 runs() { # or has ended
 	[ ! -e "/proc/$1" ] || grep -q '^State:.[RZX]' "/proc/$1/status"
 }
