@@ -127,8 +127,9 @@ static int try_stop(struct espy_inject_target *t, struct espy_remote *r, struct 
 	return err || safe ? err : -EAGAIN;
 }
 
-/* One thread, until it stands at a safe point: 0 and the call made; -EAGAIN: it did not. */
-static int try_thread(struct espy_inject_target *t, pid_t tid, struct espy_inject_result *res)
+/* One thread, until it stands at a safe point. Returns 0: the call is made; -EAGAIN: it did not, in some tries or until
+ * that time. */
+static int try_thread(struct espy_inject_target *t, pid_t tid, uint64_t until, struct espy_inject_result *res)
 {
 	const struct espy_inject_thread *f = espy_inject__thread(t, tid);
 	struct espy_remote r, born = { .attached = false, .mem_fd = -1 };
@@ -144,6 +145,8 @@ static int try_thread(struct espy_inject_target *t, pid_t tid, struct espy_injec
 			wait_a_moment(t, res->tries);
 		res->tries++;
 		err = try_stop(t, &r, &born, res);
+		if (espy_now_ns() >= until) /* each try waits until the thread gets a processor */
+			break;
 	}
 	if (!err) {
 		res->tid = tid;
@@ -206,7 +209,7 @@ static int try_threads(struct espy_inject_target *t, struct espy_inject_result *
 				wait_a_moment(t, r->tries);
 				continue;
 			}
-			err = try_thread(t, tids[i], r);
+			err = try_thread(t, tids[i], until, r);
 			switch (err) {
 			case 0:
 				return 0;
