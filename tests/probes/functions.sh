@@ -100,7 +100,7 @@ expect "--min-time alone: nothing has a line" "+++ exited with 0 +++" "$(cat out
 trace --functions 'probed:main' --functions 'probed:factorial(n=%di:s32)' --min-time 1ns -ttt -o out "$progs/probed" >/dev/null 2>err
 [ "$(grep -c 'factorial(n=' out)" = 3 ] && [ "$(grep -c 'probed:main() {' out)" = 1 ] && ok "--min-time that all take: all have lines" ||
 	not_ok "--min-time that all take: $(cat out)"
-sort -c -k1,1n out 2>err && ok "a line that has waited has the time of the beginning" || not_ok "times: $(cat err out)"
+sort -sc -k1,1n out 2>err && ok "a line that has waited has the time of the beginning" || not_ok "times: $(cat err out)"
 "$espy" trace --depth 3 true 2>err && not_ok "--depth alone: accepted"
 has "--depth alone: refused" err 'depth and --min-time must be given with --functions'
 
