@@ -22,8 +22,8 @@ done
 expect "$((rounds - 1)) cuts: exit status 1" "" "$bad_cuts"
 expect "$((rounds - 1)) cuts: told" "" "$quiet"
 
-# Larger, so that there are blocks: all before the damage is shown.
-record -q -o "$dir/big" dd if=/dev/zero of=/dev/null bs=1 count=$((rounds * 2000)) 2>/dev/null
+# Larger, so that there are eight blocks of about equal size: all before the damage is shown, and two blocks may lie behind it.
+record -q -o "$dir/big" dd if=/dev/zero of=/dev/null bs=1 count=$((60000 + rounds * 2000)) 2>/dev/null
 show "$dir/big" >"$dir/whole"
 size=$(wc -c <"$dir/big")
 head -c $((size * 9 / 10)) "$dir/big" >"$dir/cut"
