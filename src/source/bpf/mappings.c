@@ -9,21 +9,23 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include <uthash.h>
 #include "base/array.h"
+#include "base/clock.h"
 #include "symbols/elf_file.h"
 
 #define RING_PAGES 32u /* of each CPU: some thousand mappings */
 /* What hostile programs map costs 100 MB at most; the largest of others have some hundred files. */
 #define PROCESSES_MAX 1024u
 #define MAPPINGS_MAX 512u /* of one process */
+#define LAYOUTS_MAX 4096u
 #define PAGE_MASK (~UINT64_C(4095))
 
 struct mapping {
 	uint64_t start, end, offset, ino;
 	uint32_t major, minor;
+	uint64_t begin; /* where its file would begin in memory, see find_begin(); 0: nobody has asked yet */
 	char *path;
 };
 
@@ -36,6 +38,19 @@ struct process {
 	UT_hash_handle hh; /* in the order of their begin */
 };
 
+/* A part of a file that is mapped for execution. */
+struct file_part {
+	uint64_t ino, offset;
+	uint32_t major, minor;
+};
+
+/* How far behind the begin of its file such a part lies in memory. */
+struct layout {
+	struct file_part of;
+	uint64_t distance;
+	UT_hash_handle hh;
+};
+
 /* The events of one CPU. */
 struct ring {
 	int fd;
@@ -46,7 +61,10 @@ struct ring {
 struct bpf_mappings {
 	struct ring *rings;
 	size_t ring_cnt;
+	uint64_t looked_ns;   /* all that happened before stands in a ring or was taken from it */
+	uint64_t earliest_ns; /* of what stands there */
 	struct process *by_tgid;
+	struct layout *layouts;
 	uint32_t versions;
 	uint64_t event[8192]; /* the one at work: a record has 64 KB at most */
 };
@@ -75,6 +93,17 @@ static struct process *find(struct bpf_mappings *m, pid_t tgid)
 	if (m)
 		HASH_FIND_INT(m->by_tgid, &tgid, p);
 	return p;
+}
+
+static void forget_layouts(struct bpf_mappings *m)
+{
+	struct layout *l, *next;
+
+	HASH_ITER(hh, m->layouts, l, next)
+	{
+		HASH_DEL(m->layouts, l);
+		free(l);
+	}
 }
 
 /* Makes room: the oldest process that has ended goes, or the oldest of all. */
@@ -124,6 +153,20 @@ static bool put(struct process *p, const struct mapping *new, const char *path)
 	if (!p->mappings[p->cnt].path)
 		return false;
 	p->cnt++;
+	return true;
+}
+
+/* Gives a process without mappings those of another one. Returns false without memory. */
+static bool copy_mappings(struct process *to, const struct process *from)
+{
+	if (!espy_array__room(&to->mappings, 0, &to->cap, sizeof(*to->mappings), from->cnt))
+		return false;
+	for (; to->cnt < from->cnt; to->cnt++) {
+		to->mappings[to->cnt] = from->mappings[to->cnt];
+		to->mappings[to->cnt].path = strdup(from->mappings[to->cnt].path);
+		if (!to->mappings[to->cnt].path)
+			return false;
+	}
 	return true;
 }
 
@@ -186,11 +229,8 @@ static void on_fork(struct bpf_mappings *m, const struct event_task *e)
 	}
 	child = begin(m, (pid_t)e->pid);
 	parent = find(m, (pid_t)e->ppid); /* unless it had to make room */
-	for (size_t i = 0; child && parent && i < parent->cnt; i++)
-		if (!put(child, &parent->mappings[i], parent->mappings[i].path)) {
-			drop(m, child);
-			return;
-		}
+	if (child && parent && !copy_mappings(child, parent))
+		drop(m, child);
 }
 
 static void on_event(struct bpf_mappings *m, const struct perf_event_header *h)
@@ -257,20 +297,34 @@ static bool peek(struct ring *r, uint64_t *time_ns)
 	return true;
 }
 
+/* Finds the ring with the earliest event. Returns NULL if all are empty. */
+static struct ring *find_earliest(struct bpf_mappings *m)
+{
+	struct ring *first = NULL;
+	uint64_t ns;
+
+	m->looked_ns = espy_now_ns(); /* before the look: an event of that moment may come behind it */
+	m->earliest_ns = UINT64_MAX;
+	for (size_t i = 0; i < m->ring_cnt; i++)
+		if (peek(&m->rings[i], &ns) && ns < m->earliest_ns) {
+			first = &m->rings[i];
+			m->earliest_ns = ns;
+		}
+	return first;
+}
+
+/*
+ * Records come in batches that are older than the last look at the rings: one look serves them all. The kernel writes
+ * the event of a mapping before any task can use it, so a look behind that use does not miss it.
+ */
 void bpf_mappings__until(struct bpf_mappings *m, uint64_t time_ns)
 {
-	for (;;) {
-		struct ring *first = NULL;
-		uint64_t first_ns = 0, ns;
-		struct perf_event_header h;
+	struct perf_event_header h;
+	struct ring *first;
 
-		for (size_t i = 0; m && i < m->ring_cnt; i++)
-			if (peek(&m->rings[i], &ns) && ns <= time_ns && (!first || ns < first_ns)) {
-				first = &m->rings[i];
-				first_ns = ns;
-			}
-		if (!first)
-			return;
+	if (!m || (time_ns < m->looked_ns && time_ns < m->earliest_ns))
+		return;
+	while ((first = find_earliest(m)) && m->earliest_ns <= time_ns) {
 		copy(first, first->tail, &h, sizeof(h));
 		copy(first, first->tail, m->event, h.size);
 		first->tail += h.size;
@@ -338,6 +392,7 @@ void bpf_mappings__free(struct bpf_mappings *m)
 	}
 	HASH_ITER(hh, m->by_tgid, p, next)
 	drop(m, p);
+	forget_layouts(m);
 	free(m->rings);
 	free(m);
 }
@@ -352,10 +407,10 @@ uint32_t bpf_mappings__version(struct bpf_mappings *m, pid_t tgid)
 }
 
 /*
- * Where the file of a mapping would begin in memory. Its program headers say that; without them it is taken to lie in memory as it does in
- * the file.
+ * Finds where the file of a mapping would begin in memory. Its program headers say that; without them it is taken to
+ * lie in memory as it does in the file.
  */
-static uint64_t begin_of_file(const struct mapping *at)
+static uint64_t find_begin(const struct mapping *at)
 {
 	uint64_t first = UINT64_MAX, vaddr = 0;
 	bool found = false;
@@ -381,6 +436,31 @@ static uint64_t begin_of_file(const struct mapping *at)
 	return found ? at->start - (vaddr - first) : at->start - at->offset;
 }
 
+/* Returns the same. The file is read once for all processes, because they have the same few libraries. */
+static uint64_t begin_of_file(struct bpf_mappings *m, struct mapping *at)
+{
+	struct layout key, *l;
+
+	if (at->begin)
+		return at->begin;
+	memset(&key, 0, sizeof(key)); /* padding is compared, too */
+	key.of = (struct file_part){ .ino = at->ino, .offset = at->offset, .major = at->major, .minor = at->minor };
+	HASH_FIND(hh, m->layouts, &key.of, sizeof(key.of), l);
+	if (!l) {
+		at->begin = find_begin(at);
+		if (HASH_COUNT(m->layouts) >= LAYOUTS_MAX)
+			forget_layouts(m);
+		l = malloc(sizeof(*l));
+		if (!l)
+			return at->begin;
+		*l = key;
+		l->distance = at->start - at->begin;
+		HASH_ADD(hh, m->layouts, of, sizeof(l->of), l);
+	}
+	at->begin = at->start - l->distance;
+	return at->begin;
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct mapping *x = a, *y = b;
@@ -399,9 +479,9 @@ char *bpf_mappings__text(struct bpf_mappings *m, pid_t tgid)
 		return NULL;
 	qsort(p->mappings, p->cnt, sizeof(*p->mappings), by_start);
 	for (size_t i = 0; i < p->cnt; i++) {
-		const struct mapping *at = &p->mappings[i];
+		struct mapping *at = &p->mappings[i];
 
-		fprintf(f, "%llx-%llx r-xp 00000000 %02x:%02x %llu %s\n", (unsigned long long)begin_of_file(at),
+		fprintf(f, "%llx-%llx r-xp 00000000 %02x:%02x %llu %s\n", (unsigned long long)begin_of_file(m, at),
 			(unsigned long long)at->end, at->major, at->minor, (unsigned long long)at->ino, at->path);
 	}
 	if (fclose(f)) {
