@@ -12,6 +12,25 @@
 #define OPS_MAX 64u /* of one location */
 #define LISTED 3u   /* places where a value lives that a message names */
 
+bool espy_var_way__follow(struct espy_var_way *way)
+{
+	if (way->is_memory) {
+		if (way->loads == ESPY_VAR_LOADS)
+			return false;
+		way->loads++;
+		way->off[way->loads] = 0;
+		return true;
+	}
+	if (way->is_in_halves && way->bit % 64)
+		return false;
+	if (way->is_in_halves && way->bit)
+		way->reg = way->second;
+	way->is_in_halves = false;
+	way->bit = 0;
+	way->is_memory = true;
+	return way->base != ESPY_VAR_REG || way->reg != ESPY_VAR_NO_REG;
+}
+
 struct machine {
 	struct espy_variables *v;
 	Dwarf_Attribute *location;

@@ -71,26 +71,6 @@ static bool is_reference(struct espy_variables *v, const struct espy_variable *x
 	return tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
 }
 
-/* Makes the number that the way leads to, or that lies where it leads to, an address. */
-static bool follow(struct espy_var_way *way)
-{
-	if (way->is_memory) {
-		if (way->loads == ESPY_VAR_LOADS)
-			return false;
-		way->loads++;
-		way->off[way->loads] = 0;
-		return true;
-	}
-	if (way->is_in_halves && way->bit % 64)
-		return false;
-	if (way->is_in_halves && way->bit)
-		way->reg = way->second;
-	way->is_in_halves = false;
-	way->bit = 0;
-	way->is_memory = true;
-	return way->base != ESPY_VAR_REG || way->reg != ESPY_VAR_NO_REG;
-}
-
 /* Makes the value that the pointer or array leads to. */
 static int to_target(struct espy_variables *v, struct espy_variable *x, char why[ESPY_VAR_WHY])
 {
@@ -111,7 +91,7 @@ static int to_target(struct espy_variables *v, struct espy_variable *x, char why
 		snprintf(why, ESPY_VAR_WHY, "the type behind the pointer is not known");
 		return -EINVAL;
 	}
-	if (!follow(&x->way)) {
+	if (!espy_var_way__follow(&x->way)) {
 		snprintf(why, ESPY_VAR_WHY, "the pointer cannot be followed from there");
 		return -EINVAL;
 	}

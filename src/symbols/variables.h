@@ -39,6 +39,9 @@ static inline void espy_var_way__add(struct espy_var_way *way, uint64_t bytes)
 	way->off[way->loads] = (int64_t)((uint64_t)way->off[way->loads] + bytes);
 }
 
+/* Makes what the way leads to an address, and follows it. Returns false if that leads nowhere. */
+bool espy_var_way__follow(struct espy_var_way *way);
+
 enum espy_var_kind {
 	ESPY_VAR_OTHER, /* nothing that can be shown */
 	ESPY_VAR_INT,

@@ -46,6 +46,12 @@ struct halves {
 	long other;
 };
 
+/* Comes in two registers, the second of which points to the text. */
+struct labelled {
+	long id;
+	const char *label;
+};
+
 struct large {
 	long values[4];
 	int id;
@@ -59,6 +65,7 @@ long handle(struct request *req, const char *text, unsigned len, enum state stat
 int by_value(struct point at, int n);
 double mixed(double weight, int n, float ratio);
 long by_halves(struct halves halves, struct large large, int last);
+long by_label(struct labelled labelled);
 long many(long a, long b, long c, long d, long e, long f, long g, int h);
 struct request *find(struct request *req, int id);
 int triple(int n);
@@ -93,6 +100,11 @@ PROBED long by_halves(struct halves halves, struct large large, int last)
 {
 	sink += halves.low + halves.high + halves.other;
 	return large.id + last;
+}
+
+PROBED long by_label(struct labelled labelled)
+{
+	return labelled.id + labelled.label[0];
 }
 
 PROBED double mixed(double weight, int n, float ratio)
@@ -240,6 +252,8 @@ int main(int argc, char **argv)
 	by_value(first.at, 4);
 	printf("by_halves(halves={low=1, high=-2, other=3}, large={id=9, ...}, last=5)\n");
 	by_halves((struct halves){ 1, -2, 3 }, (struct large){ .id = 9 }, 5);
+	printf("by_label(labelled={id=3, label=%s}, first=%d)\n", text_of("on it"), 'o');
+	sink += by_label((struct labelled){ 3, "on it" });
 	printf("mixed(n=%d)\nmixed(weight=%g, ratio=%g)\n", 3, 2.5, 0.5);
 	mixed(2.5, 3, 0.5f);
 	printf("many(a=1, f=6, g=7, h=-8)\n");

@@ -21,7 +21,7 @@ finds() {
 	set -- "$1" -u "$1:handle(req->id, req->path, req->at.x, req->at.y, req->state, req->ready, req->level, req->delta, req->urgent, req->name, req->weight, req->ratio, len, state, last, small)" \
 		-u "$1:handle(*req, served)" \
 		-u "$1:handle(req->values[1], value=req->values[2]:x64, text, req->name[0], bytes=text:bytes[2], total, old=+0(req):s32, n=+0(req->path):char)" \
-		-u "$1:handle%return(req->id, =\$retval)" -u "$1:by_value(at, n)" -u "$1:by_halves(halves, large, last)" -u "$1:mixed(n)" -u "$1:many(a,f,g,h)" \
+		-u "$1:handle%return(req->id, =\$retval)" -u "$1:by_value(at, n)" -u "$1:by_halves(halves, large, last)" -u "$1:by_label(labelled, first=labelled.label[0]:u8)" -u "$1:mixed(n)" -u "$1:many(a,f,g,h)" \
 		-u "$1:find%return(req->id, id, =\$retval->id)" -u "$1:find%return(n=\$retval->name, =\$retval)" -u "$1:state_of%return(n, =\$retval)"
 	program=$1
 	shift

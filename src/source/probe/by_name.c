@@ -40,21 +40,6 @@ static int refuse(struct binder *b, const char *text)
 
 /* ---- the way to a value */
 
-/* Takes the number that the way leads to as an address. */
-static bool to_pointer(struct espy_var_way *w)
-{
-	if (w->is_memory) {
-		if (w->loads == ESPY_VAR_LOADS)
-			return false;
-		w->off[++w->loads] = 0;
-	} else if (w->is_in_halves && w->bit) {
-		return false;
-	}
-	w->is_memory = true;
-	w->is_in_halves = false;
-	return true;
-}
-
 /* Fills in where a fetch begins, and adds to *off what the way from there has more. */
 static int begin(struct binder *b, const struct espy_var_way *w, struct espy_probe_fetch *f, int64_t *off)
 {
@@ -188,7 +173,7 @@ static int to_argument(struct binder *b, struct espy_variable *x, struct espy_pr
 	case ESPY_VAR_STRING:
 		f->what = ESPY_PROBE_STRING;
 		arg->letter = 's';
-		if (!to_pointer(&x->way))
+		if (!espy_var_way__follow(&x->way))
 			return refuse(b, "it is behind too many pointers");
 		break;
 	case ESPY_VAR_TEXT:
@@ -237,12 +222,12 @@ static int to_chosen(struct binder *b, struct espy_variable *x, const struct esp
 
 	if (x->bits || (!x->way.is_memory && x->way.bit % 64))
 		return refuse(b, "it lies in some bits of a number: leave its type out");
-	if ((chosen->way_cnt || !number) && is_address && !to_pointer(&x->way))
+	if ((chosen->way_cnt || !number) && is_address && !espy_var_way__follow(&x->way))
 		return refuse(b, "it is behind too many pointers");
 	if ((chosen->way_cnt || !number) && !x->way.is_memory)
 		return refuse(b, "it lies in registers, and not in memory");
 	for (unsigned i = 0; i < chosen->way_cnt; i++) {
-		if (i && !to_pointer(&x->way))
+		if (i && !espy_var_way__follow(&x->way))
 			return refuse(b, "it is behind too many pointers");
 		espy_var_way__add(&x->way, (uint64_t)(int64_t)chosen->way[i]);
 	}
