@@ -58,10 +58,10 @@ struct {
 	} name SEC(".maps")
 
 /* Sized and filled by user space before the programs run. */
-ESPY_ARRAY(espy_calls, struct espy_bpf_call, 0);
-ESPY_ARRAY(espy_plans, struct espy_bpf_plan, 0);
-ESPY_ARRAY(espy_ops, struct espy_bpf_op, 0);
-ESPY_ARRAY(espy_variants, struct espy_bpf_variant, 0);
+ESPY_ARRAY(espy_calls, struct espy_bpf_call, BPF_F_MMAPABLE);
+ESPY_ARRAY(espy_plans, struct espy_bpf_plan, BPF_F_MMAPABLE);
+ESPY_ARRAY(espy_ops, struct espy_bpf_op, BPF_F_MMAPABLE);
+ESPY_ARRAY(espy_variants, struct espy_bpf_variant, BPF_F_MMAPABLE);
 ESPY_ARRAY(espy_enters, struct espy_bpf_enter, 0);
 ESPY_ARRAY(espy_scratch, struct espy_bpf_scratch, 0);
 ESPY_ARRAY(espy_marks, struct espy_bpf_marks, BPF_F_MMAPABLE);

@@ -8,7 +8,7 @@
 
 #include "general.bpf.h"
 
-ESPY_ARRAY(espy_tally_specs, struct espy_tally_spec, 0);
+ESPY_ARRAY(espy_tally_specs, struct espy_tally_spec, BPF_F_MMAPABLE);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include "base/zero.h"
 #include "source/bpf/bpf_source.h"
 
 struct bpf_map *bpf_maps__of(const struct bpf_source *s, const char *name)
@@ -22,31 +21,24 @@ int bpf_maps__set_entries(const struct bpf_source *s, const char *name, size_t n
 	return map ? bpf_map__set_max_entries(map, (uint32_t)n) : -ENOENT;
 }
 
-/*
- * Writes the first n entries of a new array in one system call. Entries of zeros are there already. A mapping would do
- * it too, but each of its pages has to be mapped, touched and unmapped.
- */
+/* Writes the first n entries of a new array, through a mapping of it: the kernel takes each entry of a batch by itself. */
 int bpf_maps__fill_array(const struct bpf_source *s, const char *name, const void *data, size_t size, size_t n)
 {
-	LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	struct bpf_map *map = bpf_maps__of(s, name);
-	uint32_t *keys = malloc((n + 1) * sizeof(*keys)), cnt = 0;
-	uint8_t *values = malloc((n + 1) * size);
-	int err = !keys || !values ? -ENOMEM : !map || bpf_map__value_size(map) != size ? -EINVAL : 0;
+	const struct bpf_map *map = bpf_maps__of(s, name);
+	const size_t stride = (size + 7) & ~(size_t)7; /* of the kernel's arrays */
+	uint8_t *at;
 
-	for (uint32_t i = 0; !err && i < n; i++) {
-		const uint8_t *value = (const uint8_t *)data + i * size;
-
-		if (espy_all_zero(value, size))
-			continue;
-		memcpy(values + cnt * size, value, size);
-		keys[cnt++] = i;
-	}
-	if (!err && cnt)
-		err = bpf_map_update_batch(bpf_map__fd(map), keys, values, &cnt, &opts);
-	free(keys);
-	free(values);
-	return err;
+	if (!map || bpf_map__value_size(map) != size || n > bpf_map__max_entries(map))
+		return -EINVAL;
+	if (!n)
+		return 0;
+	at = mmap(NULL, n * stride, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	for (size_t i = 0; i < n; i++)
+		memcpy(at + i * stride, (const uint8_t *)data + i * size, size);
+	munmap(at, n * stride);
+	return 0;
 }
 
 /*
