@@ -111,7 +111,7 @@ int espy_raw_exit(u64 *ctx)
 		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_GENERAL);
 	}
 	/* That place has a program only if tasks can be held. */
-	if (c.wrote && must_wait())
+	if (c.wrote && must_wait_fast(task))
 		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_PAUSE);
 	return 0;
 }
@@ -244,7 +244,7 @@ int espy_one_exit(u64 *ctx)
 			bpf_tail_call_static(ctx, &espy_one_next, ESPY_NEXT_FDNAME);
 		bpf_tail_call_static(ctx, &espy_one_next, ESPY_NEXT_GENERAL);
 	}
-	if (c.wrote && must_wait())
+	if (c.wrote && must_wait_fast(task))
 		bpf_tail_call_static(ctx, &espy_one_next, ESPY_NEXT_PAUSE);
 	return 0;
 }

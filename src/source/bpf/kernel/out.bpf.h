@@ -322,6 +322,18 @@ static __always_inline bool must_wait(void)
 	return true;
 }
 
+/*
+ * The same after a call of the hot path, where a task asks once in a while. Tasks that share a count ask less often
+ * each, but the one that asks is held, and the others then ask in its place.
+ */
+static __always_inline bool must_wait_fast(struct task_struct *task)
+{
+	if (!conf.hold.room)
+		return false;
+	return !(++shared.unasked[task->pid & (ESPY_BPF_UNASKED_CNT - 1)].calls & (ESPY_BPF_ASK_EVERY - 1)) &&
+	       must_wait();
+}
+
 /* Sends a record of the losses for one reason, if there are any. Returns 0 if it finds no room. */
 __noinline int say_lost_by(u32 tid, u32 tgid, u32 reason)
 {

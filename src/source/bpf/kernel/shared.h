@@ -203,12 +203,21 @@ struct espy_bpf_order {
 };
 
 /*
+ * A task asks how full the ring is once in so many calls of the hot path, because asking takes as long as a sixth of a
+ * record. Before the next question it writes so many bytes at most.
+ */
+#define ESPY_BPF_ASK_EVERY 8u
+#define ESPY_BPF_FAST_MOST 520u /* bytes of a record of the hot path, with the ring's own head */
+#define ESPY_BPF_UNASKED_CNT 1024u
+#define ESPY_BPF_UNASKED ((ESPY_BPF_ASK_EVERY - 1) * ESPY_BPF_FAST_MOST)
+
+/*
  * Returns the number of unread bytes of a ring from which on the programs hold a task that writes. The rest of the ring
  * has room for the record that every other task has on its way.
  */
 static inline __u64 espy_bpf_high(__u64 room, __u64 longest, __u64 tasks)
 {
-	__u64 way = tasks * longest, least = room / 16;
+	__u64 way = tasks * (longest + ESPY_BPF_UNASKED), least = room / 16;
 
 	if (way < ESPY_BPF_HEAD_ROOM)
 		way = ESPY_BPF_HEAD_ROOM < room / 2 ? ESPY_BPF_HEAD_ROOM : room / 2;
@@ -288,6 +297,10 @@ struct espy_bpf_shared {
 	__u32 probe_nr;    /* the number of that call */
 	__u8 pad2[4];
 	struct espy_bpf_head heads[ESPY_BPF_RINGS_MAX] __attribute__((aligned(64)));
+	/* Calls of the hot path, by task (modulo), see ESPY_BPF_ASK_EVERY; a line of the cache each. */
+	struct {
+		__u8 calls, pad[63];
+	} unasked[ESPY_BPF_UNASKED_CNT];
 	__u8 pause_why[1024]; /* by CPU (modulo): reason + 1 for which the next program in turn holds the task */
 	struct espy_bpf_pausing pausing;
 	__u64 trigger_ns; /* time of the last request of a trigger */
