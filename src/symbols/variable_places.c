@@ -12,27 +12,8 @@
 #define OPS_MAX 64u /* of one location */
 #define LISTED 3u   /* places where a value lives that a message names */
 
-bool espy_var_way__follow(struct espy_var_way *way)
-{
-	if (way->is_memory) {
-		if (way->loads == ESPY_VAR_LOADS)
-			return false;
-		way->loads++;
-		way->off[way->loads] = 0;
-		return true;
-	}
-	if (way->is_in_halves && way->bit % 64)
-		return false;
-	if (way->is_in_halves && way->bit)
-		way->reg = way->second;
-	way->is_in_halves = false;
-	way->bit = 0;
-	way->is_memory = true;
-	return way->base != ESPY_VAR_REG || way->reg != ESPY_VAR_NO_REG;
-}
-
 struct machine {
-	struct espy_variables *v;
+	struct espy_dwarf_variables *v;
 	Dwarf_Attribute *location;
 	struct espy_var_way stack[STACK];
 	unsigned cnt;
@@ -182,7 +163,7 @@ static int push_frame(struct machine *m)
 /* Pushes the base of the frame of the function, from which offsets count. */
 static int push_base(struct machine *m)
 {
-	struct espy_variables *v = m->v;
+	struct espy_dwarf_variables *v = m->v;
 	Dwarf_Attribute attr, *outer = m->location;
 	Dwarf_Op *ops;
 	size_t cnt;
@@ -326,7 +307,7 @@ static int run(struct machine *m, const Dwarf_Op *ops, size_t cnt)
 /* Says where the value lives, if it does somewhere else in the function. */
 static int refuse_absent(struct machine *m, Dwarf_Attribute *attr)
 {
-	struct espy_variables *v = m->v;
+	struct espy_dwarf_variables *v = m->v;
 	Dwarf_Addr base, begin, end, low = 0;
 	ptrdiff_t next = 0;
 	unsigned listed = 0;
@@ -383,7 +364,7 @@ static int constant_of(struct machine *m, Dwarf_Die *die, struct espy_var_way *w
 /* Of a variable in memory that the function has not filled yet, because it has just been called. */
 static int before_it_is_filled(struct machine *m, Dwarf_Die *die, struct espy_var_way *way)
 {
-	struct espy_variables *v = m->v;
+	struct espy_dwarf_variables *v = m->v;
 
 	if (dwarf_tag(die) != DW_TAG_formal_parameter)
 		return refuse(m, "has no value yet where the function begins: name a line of it (FILE:SOURCE:LINE)");
@@ -391,7 +372,7 @@ static int before_it_is_filled(struct machine *m, Dwarf_Die *die, struct espy_va
 }
 
 /* Tells whether the place is in the code that makes the frame. *body: how far behind the begin that code ends. */
-static bool is_in_prologue(struct espy_variables *v, uint64_t *body)
+static bool is_in_prologue(struct espy_dwarf_variables *v, uint64_t *body)
 {
 	Dwarf_Addr low, *ends = NULL;
 	Dwarf_Die *function = &v->scopes.v[v->function];
@@ -433,7 +414,7 @@ static int run_all(struct machine *m, Dwarf_Die *die, const Dwarf_Op *ops, size_
 }
 
 /* Tells whether the place is the begin of a function whose callers know nothing but the calling convention. */
-static bool is_called_from_outside(struct espy_variables *v)
+static bool is_called_from_outside(struct espy_dwarf_variables *v)
 {
 	Dwarf_Attribute attr;
 
@@ -441,7 +422,7 @@ static bool is_called_from_outside(struct espy_variables *v)
 	       !dwarf_attr(&v->scopes.v[v->function], DW_AT_abstract_origin, &attr);
 }
 
-int espy_var_place__of(struct espy_variables *v, Dwarf_Die *die, struct espy_var_way *way, char why[ESPY_VAR_WHY])
+int espy_var_place__of(struct espy_dwarf_variables *v, Dwarf_Die *die, struct espy_var_way *way, char why[ESPY_VAR_WHY])
 {
 	struct machine m = { .v = v, .why = why };
 	Dwarf_Attribute attr;

@@ -142,7 +142,7 @@ static int look_at_constant(void *ctx, const char *name, int64_t value)
 	return 0;
 }
 
-static void describe_enum(struct espy_variables *v, Dwarf_Die *type, struct espy_variable *x)
+static void describe_enum(struct espy_dwarf_variables *v, Dwarf_Die *type, struct espy_variable *x)
 {
 	struct sign s = { false };
 
@@ -150,7 +150,7 @@ static void describe_enum(struct espy_variables *v, Dwarf_Die *type, struct espy
 		return;
 	(void)type;
 	x->kind = ESPY_VAR_ENUM;
-	espy_variables__constants(v, x, look_at_constant, &s);
+	espy_var_type__constants(v, x, look_at_constant, &s);
 	x->is_signed = s.negative;
 }
 
@@ -165,7 +165,7 @@ static uint8_t kind_of(Dwarf_Die *type)
 	return x.kind;
 }
 
-bool espy_var_type__describe(struct espy_variables *v, Dwarf_Die *type, struct espy_variable *x)
+bool espy_var_type__describe(struct espy_dwarf_variables *v, Dwarf_Die *type, struct espy_variable *x)
 {
 	const int tag = dwarf_tag(type);
 	const uint64_t size = espy_var_type__size(type);
@@ -201,8 +201,8 @@ bool espy_var_type__describe(struct espy_variables *v, Dwarf_Die *type, struct e
 	return true;
 }
 
-int espy_variables__constants(struct espy_variables *v, const struct espy_variable *of,
-			      int (*fn)(void *ctx, const char *name, int64_t value), void *ctx)
+int espy_var_type__constants(struct espy_dwarf_variables *v, const struct espy_variable *of,
+			     int (*fn)(void *ctx, const char *name, int64_t value), void *ctx)
 {
 	unsigned left = ESPY_VAR_MEMBERS;
 	Dwarf_Die child;

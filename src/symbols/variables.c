@@ -1,51 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds what an expression of names means at an address. */
+/* Finds what a name means at an address, by DWARF. */
 #include "symbols/variables.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "arch/machine_regs.h"
-#include "base/edits.h"
 #include "symbols/variables_impl.h"
 
-#define INDEX_MAX (1u << 24)
-#define STARS_MAX 8u
-#define OFFERED 8u /* names in a message */
-
-int espy_variables__open(struct espy_variables **out, struct espy_lines_of *l, uint64_t addr, unsigned how)
+static struct espy_dwarf_variables *dwarf(struct espy_variables *v)
 {
-	struct espy_variables *v = l ? calloc(1, sizeof(*v)) : NULL;
-	Dwarf_Addr pc, low;
-	Dwarf_Die unit;
-
-	*out = NULL;
-	if (l && !v)
-		return -ENOMEM;
-	if (!v || !espy_unit__find(&unit, l, addr, &pc)) {
-		free(v);
-		return -ENODATA;
-	}
-	v->lines = l;
-	v->addr = addr;
-	v->returns = how & ESPY_VAR_RETURNS;
-	espy_scopes__of_unit(&v->scopes, &unit, pc);
-	for (size_t i = 1; i < v->scopes.cnt && !v->function; i++)
-		if (dwarf_tag(&v->scopes.v[i]) == DW_TAG_subprogram)
-			v->function = i;
-	v->at_entry = v->function && !dwarf_entrypc(&v->scopes.v[v->function], &low) && low == pc;
-	/* The code of an inlined function may begin there, too. */
-	if (v->at_entry && !(how & ESPY_VAR_INLINED))
-		v->scopes.cnt = v->function + 1;
-	*out = v;
-	return 0;
-}
-
-void espy_variables__close(struct espy_variables *v)
-{
-	free(v);
+	return (struct espy_dwarf_variables *)v;
 }
 
 static int refuse(char why[ESPY_VAR_WHY], const char *name, const char *text)
@@ -56,7 +22,7 @@ static int refuse(char why[ESPY_VAR_WHY], const char *name, const char *text)
 
 /* ---- from one value to another */
 
-static int describe(struct espy_variables *v, Dwarf_Die *type, struct espy_variable *x, char why[ESPY_VAR_WHY])
+static int describe(struct espy_dwarf_variables *v, Dwarf_Die *type, struct espy_variable *x, char why[ESPY_VAR_WHY])
 {
 	if (espy_var_type__describe(v, type, x))
 		return 0;
@@ -64,16 +30,10 @@ static int describe(struct espy_variables *v, Dwarf_Die *type, struct espy_varia
 	return -EINVAL;
 }
 
-static bool is_reference(struct espy_variables *v, const struct espy_variable *x)
-{
-	const int tag = dwarf_tag(&v->types[x->type]);
-
-	return tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
-}
-
 /* Makes the value that the pointer or array leads to. */
-static int to_target(struct espy_variables *v, struct espy_variable *x, char why[ESPY_VAR_WHY])
+static int to_target(struct espy_variables *base, struct espy_variable *x, char why[ESPY_VAR_WHY])
 {
+	struct espy_dwarf_variables *v = dwarf(base);
 	Dwarf_Die target;
 
 	if (x->kind == ESPY_VAR_ARRAY || x->kind == ESPY_VAR_TEXT || x->kind == ESPY_VAR_BYTES) {
@@ -98,31 +58,8 @@ static int to_target(struct espy_variables *v, struct espy_variable *x, char why
 	return describe(v, &target, x, why);
 }
 
-static int to_index(struct espy_variables *v, struct espy_variable *x, uint64_t index, char why[ESPY_VAR_WHY])
-{
-	uint64_t cnt = 0;
-	Dwarf_Die element;
-	int err;
-
-	if (x->kind == ESPY_VAR_ARRAY || x->kind == ESPY_VAR_TEXT || x->kind == ESPY_VAR_BYTES)
-		espy_var_type__elements(&v->types[x->type], &element, &cnt);
-	if (cnt && index >= cnt) {
-		snprintf(why, ESPY_VAR_WHY, "the array has %llu elements, from 0 on", (unsigned long long)cnt);
-		return -EINVAL;
-	}
-	err = to_target(v, x, why);
-	if (err)
-		return err;
-	if (!x->size || !x->way.is_memory) {
-		snprintf(why, ESPY_VAR_WHY, "how large its elements are is not known");
-		return -EINVAL;
-	}
-	espy_var_way__add(&x->way, index * x->size);
-	return 0;
-}
-
 /* Makes a member of a struct. Returns 0, or -EINVAL: no probe reaches it. */
-static int to_member(struct espy_variables *v, const struct espy_variable *of, Dwarf_Die *member,
+static int to_member(struct espy_dwarf_variables *v, const struct espy_variable *of, Dwarf_Die *member,
 		     struct espy_variable *out, char why[ESPY_VAR_WHY])
 {
 	uint64_t off, first = 0, bits;
@@ -159,7 +96,7 @@ static int to_member(struct espy_variables *v, const struct espy_variable *of, D
 }
 
 struct members {
-	struct espy_variables *v;
+	struct espy_dwarf_variables *v;
 	int (*fn)(void *ctx, const char *name, const struct espy_variable *member);
 	void *ctx;
 	unsigned left;
@@ -195,82 +132,12 @@ static int each_member(struct members *m, const struct espy_variable *of, unsign
 	return ret;
 }
 
-int espy_variables__members(struct espy_variables *v, const struct espy_variable *of,
-			    int (*fn)(void *ctx, const char *name, const struct espy_variable *member), void *ctx)
+static int members(struct espy_variables *v, const struct espy_variable *of,
+		   int (*fn)(void *ctx, const char *name, const struct espy_variable *member), void *ctx)
 {
-	struct members m = { .v = v, .fn = fn, .ctx = ctx, .left = ESPY_VAR_MEMBERS };
+	struct members m = { .v = dwarf(v), .fn = fn, .ctx = ctx, .left = ESPY_VAR_MEMBERS };
 
 	return each_member(&m, of, 0);
-}
-
-/* The names that there are, for a message about one that is missing. */
-struct names {
-	char text[200];
-	unsigned cnt;
-};
-
-static void offer(struct names *n, const char *name)
-{
-	const size_t len = strlen(n->text);
-
-	if (n->cnt++ < OFFERED && len + strlen(name) + 8 < sizeof(n->text))
-		snprintf(n->text + len, sizeof(n->text) - len, "%s%s", len ? ", " : "", name);
-}
-
-/* Puts the nearest name behind the message, or those that there are. */
-static void put_names(char why[ESPY_VAR_WHY], const struct espy_nearest *near, const struct names *n)
-{
-	const size_t len = strlen(why);
-	char hint[ESPY_HINT_MAX];
-
-	if (near->word)
-		snprintf(why + len, ESPY_VAR_WHY - len, "%s", espy_nearest__hint(near, hint));
-	else if (n->cnt)
-		snprintf(why + len, ESPY_VAR_WHY - len, "; there %s %s%s", n->cnt > 1 ? "are" : "is", n->text,
-			 n->cnt > OFFERED ? ", ..." : "");
-}
-
-struct wanted {
-	const char *name;
-	struct espy_variable found;
-	struct espy_nearest near;
-	struct names names;
-};
-
-static int is_wanted(void *ctx, const char *name, const struct espy_variable *member)
-{
-	struct wanted *w = ctx;
-
-	if (!strcmp(name, w->name)) {
-		w->found = *member;
-		return 1;
-	}
-	espy_nearest__offer(&w->near, name);
-	offer(&w->names, name);
-	return 0;
-}
-
-static int to_named(struct espy_variables *v, struct espy_variable *x, const char *name, char why[ESPY_VAR_WHY])
-{
-	struct wanted w = { .name = name };
-	int err = 0;
-
-	if (x->kind == ESPY_VAR_POINTER || x->kind == ESPY_VAR_STRING)
-		err = to_target(v, x, why);
-	if (err)
-		return err;
-	if (x->kind != ESPY_VAR_STRUCT) {
-		snprintf(why, ESPY_VAR_WHY, "what stands before '%s' is no struct", name);
-		return -EINVAL;
-	}
-	espy_nearest__begin(&w.near, name, strlen(name));
-	if (!espy_variables__members(v, x, is_wanted, &w)) {
-		snprintf(why, ESPY_VAR_WHY, "there is no member '%s'", name);
-		put_names(why, &w.near, &w.names);
-		return -ENOENT;
-	}
-	*x = w.found;
-	return 0;
 }
 
 /* ---- names */
@@ -314,7 +181,7 @@ static bool each_of(Dwarf_Die *scope, bool parameters, bool variables, bool (*fn
 }
 
 /* The same for all scopes around the address, also of functions that the innermost one was inlined into. */
-static bool each_local(struct espy_variables *v, bool (*fn)(void *ctx, Dwarf_Die *die), void *ctx)
+static bool each_local(struct espy_dwarf_variables *v, bool (*fn)(void *ctx, Dwarf_Die *die), void *ctx)
 {
 	for (size_t i = v->scopes.cnt; v->function && i-- > v->function;)
 		if (each_of(&v->scopes.v[i], true, !v->returns, fn, ctx))
@@ -326,8 +193,7 @@ struct search {
 	const char *name;
 	Dwarf_Die found;
 	bool is_global, is_external; /* only such a variable is wanted */
-	struct espy_nearest near;
-	struct names names;
+	struct espy_var_offers offers;
 };
 
 static bool compare(void *ctx, Dwarf_Die *die)
@@ -336,9 +202,7 @@ static bool compare(void *ctx, Dwarf_Die *die)
 	const char *name = dwarf_diename(die);
 	Dwarf_Attribute attr;
 
-	espy_nearest__offer(&s->near, name);
-	if (!s->is_global)
-		offer(&s->names, name);
+	espy_var_offers__add(&s->offers, name, !s->is_global);
 	if (strcmp(name, s->name) || (s->is_external && !dwarf_attr_integrate(die, DW_AT_external, &attr)))
 		return false;
 	s->found = *die;
@@ -346,7 +210,7 @@ static bool compare(void *ctx, Dwarf_Die *die)
 }
 
 /* Looks for a global: in the source around the address, then one of all sources of the file. */
-static bool find_global(struct espy_variables *v, struct search *s)
+static bool find_global(struct espy_dwarf_variables *v, struct search *s)
 {
 	unsigned steps = ESPY_DWARF_STEPS;
 	Dwarf_Addr bias, unit_bias;
@@ -363,7 +227,7 @@ static bool find_global(struct espy_variables *v, struct search *s)
 	return false;
 }
 
-static int find_result(struct espy_variables *v, struct espy_variable *x, char why[ESPY_VAR_WHY])
+static int find_result(struct espy_dwarf_variables *v, struct espy_variable *x, char why[ESPY_VAR_WHY])
 {
 	char text[ESPY_VAR_WHY];
 	Dwarf_Die type;
@@ -382,8 +246,9 @@ static int find_result(struct espy_variables *v, struct espy_variable *x, char w
 	return err;
 }
 
-static int find_name(struct espy_variables *v, const char *name, struct espy_variable *x, char why[ESPY_VAR_WHY])
+static int find_name(struct espy_variables *base, const char *name, struct espy_variable *x, char why[ESPY_VAR_WHY])
 {
+	struct espy_dwarf_variables *v = dwarf(base);
 	struct search s = { .name = name };
 	char text[ESPY_VAR_WHY];
 	const char *function = v->function ? dwarf_diename(&v->scopes.v[v->function]) : NULL;
@@ -392,11 +257,11 @@ static int find_name(struct espy_variables *v, const char *name, struct espy_var
 
 	if (!strcmp(name, "$retval"))
 		return find_result(v, x, why);
-	espy_nearest__begin(&s.near, name, strlen(name));
+	espy_var_offers__begin(&s.offers, name);
 	if (!each_local(v, compare, &s) && !find_global(v, &s)) {
 		snprintf(why, ESPY_VAR_WHY, "there is no %s '%s' at this place of %s",
 			 v->returns ? "parameter or global" : "variable", name, function ? function : "the file");
-		put_names(why, &s.near, &s.names);
+		espy_var_offers__put(&s.offers, why);
 		return -ENOENT;
 	}
 	if (!espy_var_type__of(&s.found, &type))
@@ -408,99 +273,8 @@ static int find_name(struct espy_variables *v, const char *name, struct espy_var
 	return err ? refuse(why, name, text) : 0;
 }
 
-/* ---- expressions */
-
-static size_t word_len(const char *at)
-{
-	size_t n = *at == '$';
-
-	while (isalnum((unsigned char)at[n]) || at[n] == '_')
-		n++;
-	return n;
-}
-
-/* Follows references, which are no pointers to the programmer. */
-static int settle(struct espy_variables *v, struct espy_variable *x, char why[ESPY_VAR_WHY])
-{
-	int err = 0;
-
-	for (unsigned i = 0; !err && i < STARS_MAX && is_reference(v, x); i++)
-		err = to_target(v, x, why);
-	return err;
-}
-
-/* Takes one `.name`, `->name` or `[N]`. */
-static int take_part(struct espy_variables *v, const char **at, struct espy_variable *x, char why[ESPY_VAR_WHY])
-{
-	char name[128];
-	char *end;
-
-	if (**at == '[') {
-		const unsigned long index = strtoul(*at + 1, &end, 10);
-
-		if (!isdigit((unsigned char)(*at)[1]) || *end != ']' || index > INDEX_MAX) {
-			snprintf(why, ESPY_VAR_WHY, "[NUMBER] is expected: the element of an array");
-			return -EINVAL;
-		}
-		*at = end + 1;
-		return to_index(v, x, index, why);
-	}
-	*at += **at == '.' ? 1 : 2;
-	const size_t len = word_len(*at);
-
-	/* A dot and a number are an element, as arguments are named. */
-	if (len && strspn(*at, "0123456789") == len && len < 9) {
-		const unsigned long index = strtoul(*at, NULL, 10);
-
-		*at += len;
-		return index <= INDEX_MAX ? to_index(v, x, index, why) : -EINVAL;
-	}
-	if (!len || len >= sizeof(name)) {
-		snprintf(why, ESPY_VAR_WHY, "the name of a member is expected behind '.' and '->'");
-		return -EINVAL;
-	}
-	memcpy(name, *at, len);
-	name[len] = 0;
-	*at += len;
-	return to_named(v, x, name, why);
-}
-
-int espy_variables__find(struct espy_variables *v, const char *expr, struct espy_variable *out, char why[ESPY_VAR_WHY])
-{
-	const size_t stars = strspn(expr, "*");
-	const char *at = expr + stars;
-	const size_t len = word_len(at);
-	char name[128];
-	int err;
-
-	*out = (struct espy_variable){ 0 };
-	why[0] = 0;
-	if (!len || len >= sizeof(name) || stars > STARS_MAX) {
-		snprintf(why, ESPY_VAR_WHY, "the name of a variable is expected");
-		return -EINVAL;
-	}
-	memcpy(name, at, len);
-	name[len] = 0;
-	at += len;
-	err = find_name(v, name, out, why);
-	err = err ? err : settle(v, out, why);
-	while (!err && (*at == '.' || *at == '[' || !strncmp(at, "->", 2))) {
-		err = take_part(v, &at, out, why);
-		err = err ? err : settle(v, out, why);
-	}
-	if (!err && *at) {
-		snprintf(why, ESPY_VAR_WHY, "'->', '.', '[' or the end is expected before '%s'", at);
-		err = -EINVAL;
-	}
-	for (size_t i = 0; i < stars && !err; i++) {
-		err = to_target(v, out, why);
-		err = err ? err : settle(v, out, why);
-	}
-	return err;
-}
-
 struct each {
-	struct espy_variables *v;
+	struct espy_dwarf_variables *v;
 	void (*fn)(void *ctx, const char *name, const char *type, const char *why);
 	void *ctx;
 };
@@ -517,9 +291,10 @@ static bool give(void *ctx, Dwarf_Die *die)
 	return false;
 }
 
-void espy_variables__each(struct espy_variables *v,
+static void each_variable(struct espy_variables *base,
 			  void (*fn)(void *ctx, const char *name, const char *type, const char *why), void *ctx)
 {
+	struct espy_dwarf_variables *v = dwarf(base);
 	struct each e = { v, fn, ctx };
 	Dwarf_Die *function = &v->scopes.v[v->function], type;
 	char text[256];
@@ -530,4 +305,72 @@ void espy_variables__each(struct espy_variables *v,
 	}
 
 	each_local(v, give, &e);
+}
+
+static uint64_t length(struct espy_variables *v, const struct espy_variable *x)
+{
+	uint64_t cnt = 0;
+	Dwarf_Die element;
+
+	if (x->kind == ESPY_VAR_ARRAY || x->kind == ESPY_VAR_TEXT || x->kind == ESPY_VAR_BYTES)
+		espy_var_type__elements(&dwarf(v)->types[x->type], &element, &cnt);
+	return cnt;
+}
+
+static bool is_reference(struct espy_variables *v, const struct espy_variable *x)
+{
+	const int tag = dwarf_tag(&dwarf(v)->types[x->type]);
+
+	return tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
+}
+
+static int constants(struct espy_variables *v, const struct espy_variable *of,
+		     int (*fn)(void *ctx, const char *name, int64_t value), void *ctx)
+{
+	return espy_var_type__constants(dwarf(v), of, fn, ctx);
+}
+
+static void close_dwarf(struct espy_variables *v)
+{
+	free(v);
+}
+
+static const struct espy_var_ops ops = {
+	.name = find_name,
+	.target = to_target,
+	.length = length,
+	.is_reference = is_reference,
+	.members = members,
+	.constants = constants,
+	.each = each_variable,
+	.close = close_dwarf,
+};
+
+int espy_variables__open(struct espy_variables **out, struct espy_lines_of *l, uint64_t addr, unsigned how)
+{
+	struct espy_dwarf_variables *v = l ? calloc(1, sizeof(*v)) : NULL;
+	Dwarf_Addr pc, low;
+	Dwarf_Die unit;
+
+	*out = NULL;
+	if (l && !v)
+		return -ENOMEM;
+	if (!v || !espy_unit__find(&unit, l, addr, &pc)) {
+		free(v);
+		return -ENODATA;
+	}
+	v->base.ops = &ops;
+	v->lines = l;
+	v->addr = addr;
+	v->returns = how & ESPY_VAR_RETURNS;
+	espy_scopes__of_unit(&v->scopes, &unit, pc);
+	for (size_t i = 1; i < v->scopes.cnt && !v->function; i++)
+		if (dwarf_tag(&v->scopes.v[i]) == DW_TAG_subprogram)
+			v->function = i;
+	v->at_entry = v->function && !dwarf_entrypc(&v->scopes.v[v->function], &low) && low == pc;
+	/* The code of an inlined function may begin there, too. */
+	if (v->at_entry && !(how & ESPY_VAR_INLINED))
+		v->scopes.cnt = v->function + 1;
+	*out = &v->base;
+	return 0;
 }

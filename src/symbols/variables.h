@@ -7,6 +7,7 @@
 #ifndef ESPY_SYMBOLS_VARIABLES_H
 #define ESPY_SYMBOLS_VARIABLES_H
 
+#include "base/edits.h"
 #include "symbols/lines.h"
 
 #define ESPY_VAR_LOADS 8u /* pointers that are followed */
@@ -39,9 +40,6 @@ static inline void espy_var_way__add(struct espy_var_way *way, uint64_t bytes)
 	way->off[way->loads] = (int64_t)((uint64_t)way->off[way->loads] + bytes);
 }
 
-/* Makes what the way leads to an address, and follows it. Returns false if that leads nowhere. */
-bool espy_var_way__follow(struct espy_var_way *way);
-
 enum espy_var_kind {
 	ESPY_VAR_OTHER, /* nothing that can be shown */
 	ESPY_VAR_INT,
@@ -66,7 +64,30 @@ struct espy_variable {
 	unsigned type;	   /* handed back to the functions below */
 };
 
-struct espy_variables; /* what is seen at one address */
+struct espy_variables;
+
+/*
+ * A kind of debug information. Functions that refuse return -EINVAL (no probe reaches the value) or -ENOENT (there is
+ * no such name), with a message.
+ */
+struct espy_var_ops {
+	int (*name)(struct espy_variables *v, const char *name, struct espy_variable *x, char why[ESPY_VAR_WHY]);
+	/* Makes the value that a pointer leads to, or the first element of an array. */
+	int (*target)(struct espy_variables *v, struct espy_variable *x, char why[ESPY_VAR_WHY]);
+	uint64_t (*length)(struct espy_variables *v, const struct espy_variable *x);   /* of an array; 0: not known */
+	bool (*is_reference)(struct espy_variables *v, const struct espy_variable *x); /* NULL: there are none */
+	int (*members)(struct espy_variables *v, const struct espy_variable *of,
+		       int (*fn)(void *ctx, const char *name, const struct espy_variable *member), void *ctx);
+	int (*constants)(struct espy_variables *v, const struct espy_variable *of,
+			 int (*fn)(void *ctx, const char *name, int64_t value), void *ctx);
+	void (*each)(struct espy_variables *v,
+		     void (*fn)(void *ctx, const char *name, const char *type, const char *why), void *ctx);
+	void (*close)(struct espy_variables *v);
+};
+
+struct espy_variables { /* what is seen at one address */
+	const struct espy_var_ops *ops;
+};
 
 /* How a probe looks at an address. */
 enum {
@@ -96,5 +117,22 @@ int espy_variables__constants(struct espy_variables *v, const struct espy_variab
  */
 void espy_variables__each(struct espy_variables *v,
 			  void (*fn)(void *ctx, const char *name, const char *type, const char *why), void *ctx);
+
+/* ---- for those that know a kind of debug information */
+
+/* Makes the number that the way leads to, or that lies where it leads to, an address. false: it cannot be followed. */
+bool espy_var_way__follow(struct espy_var_way *way);
+
+/* The names that there are, for a message about one that is missing. */
+struct espy_var_offers {
+	struct espy_nearest near;
+	char text[200];
+	unsigned cnt;
+};
+void espy_var_offers__begin(struct espy_var_offers *o, const char *wanted);
+/* listed: the name is told also if it is not near. The name lives as long as the offers. */
+void espy_var_offers__add(struct espy_var_offers *o, const char *name, bool listed);
+/* Puts the nearest name behind the message, or those that there are. */
+void espy_var_offers__put(const struct espy_var_offers *o, char why[ESPY_VAR_WHY]);
 
 #endif
