@@ -119,6 +119,7 @@ _espy() {
 		list)
 			if ((i < n - 1)) && [[ ${words[i]} == markers || ${words[i]} == functions ]]; then
 				_espy_value "$espy" file "$cur"
+				[[ ${words[i]} == functions && kernel == "$cur"* ]] && COMPREPLY+=(kernel)
 			else
 				mapfile -t COMPREPLY < <(compgen -W "syscalls functions tracepoints hooks markers" -- "$cur")
 			fi ;;

@@ -79,6 +79,7 @@ for sub in (espy --list-options 2>/dev/null)
 end
 complete -c espy -n '__espy_is trace record' -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c espy -n '__espy_is show info' -F
+complete -c espy -n '__espy_is list; and __fish_seen_subcommand_from functions' -a kernel -d 'functions of the kernel'
 complete -c espy -n '__espy_is list' -F -a 'syscalls functions tracepoints hooks markers'
 complete -c espy -n '__espy_is mark' -a '(__fish_complete_pids)'
 complete -c espy -n '__espy_is snapshot' -a '(__espy_recorders)'

@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include "arch/call_abi.h"
 #include "base/small_file.h"
+#include "source/kernel_probes.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -292,6 +293,29 @@ static void check_tracefs(struct espy_check_result *r)
 	way(r, "a kernel with CONFIG_FTRACE_SYSCALLS=y");
 }
 
+/* Checks whether -u reaches functions of the kernel. */
+static void check_kernel_functions(struct espy_check_result *r)
+{
+	struct espy_kernel_probes k;
+	char why[256];
+	int err;
+
+	if (!may_bpf()) {
+		say(r, ESPY_FINDING_INFO, "cannot be asked without CAP_BPF and CAP_PERFMON");
+		return;
+	}
+	err = espy_kernel_probes__find(&k, why, sizeof(why));
+	if (!err) {
+		say(r, ESPY_FINDING_YES,
+		    k.multi && k.pmu ? "kprobes, of many functions at once"
+		    : k.multi ? "kprobes of whole functions (-u kernel:FUNCTION+OFFSET needs CONFIG_KPROBE_EVENTS)"
+			      : "kprobes, one by one");
+		return;
+	}
+	say(r, ESPY_FINDING_NO, "%s", why);
+	way(r, "for -u kernel:FUNCTION: a kernel with CONFIG_KPROBES=y and CONFIG_KPROBE_EVENTS=y");
+}
+
 static void check_paranoid(struct espy_check_result *r)
 {
 	char v[32];
@@ -406,6 +430,7 @@ const struct espy_check espy_checks[] = {
 	{ "BPF task storage", check_task_storage },
 	{ "BPF raw tracepoints", check_raw_tp },
 	{ "tracefs", check_tracefs },
+	{ "functions of the kernel", check_kernel_functions },
 	{ "perf_event_paranoid", check_paranoid },
 	{ "yama ptrace_scope", check_yama },
 	{ "seccomp filters", check_seccomp },

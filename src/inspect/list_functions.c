@@ -16,6 +16,8 @@
 #include "base/pattern.h"
 #include "base/num.h"
 #include "base/quote.h"
+#include "inspect/list_kernel.h"
+#include "source/probes.h"
 #include "symbols/demangle.h"
 #include "symbols/find_file.h"
 #include "symbols/entry_place.h"
@@ -76,8 +78,7 @@ static void put_line(struct listed *l, const struct espy_function *f, struct esp
 	espy_buf__putc(b, ')');
 }
 
-/* Puts a name that -u can fetch where the function begins, as its source declares it, or why -u cannot. */
-static void put_variable(void *ctx, const char *name, const char *type, const char *why)
+void espy_list_put_variable(void *ctx, const char *name, const char *type, const char *why)
 {
 	struct espy_buf *b = ctx;
 
@@ -101,7 +102,7 @@ static void put_variables(struct listed *l, const struct espy_function *f, struc
 
 	if (espy_variables__open(&v, l->lines, f->addr, 0))
 		return;
-	espy_variables__each(v, put_variable, b);
+	espy_variables__each(v, espy_list_put_variable, b);
 	espy_variables__close(v);
 }
 
@@ -170,6 +171,8 @@ int espy_list_functions(const struct espy_cli *cli, const char *file, const char
 		snprintf(word, sizeof(word), "%.*s", (int)(colon - file), file);
 		return espy_list_functions(cli, word, colon + 1, variables);
 	}
+	if (!strcmp(file, ESPY_PROBE_KERNEL))
+		return espy_list_kernel(cli, pattern, variables);
 	/* As -u finds it: a path, a program, or a library by its short name. */
 	if (strchr(file, '/'))
 		return list_file(cli, file, pattern, variables);

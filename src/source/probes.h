@@ -14,16 +14,21 @@
 #include "record/probe_plan.h"
 
 struct espy_condition; /* filter/condition.h */
+struct espy_kernel_function; /* source/kernel_functions.h */
 
 /* ---- rules */
 
 enum espy_probe_where {
-	ESPY_PROBE_AT_SYMBOL,  /* `symbol`, a name or a pattern of `*` and `?`, and `offset` behind it */
-	ESPY_PROBE_AT_OFFSET,  /* `offset` in the file */
-	ESPY_PROBE_AT_LINE,    /* `symbol` is SOURCE:LINE, `offset` the line */
-	ESPY_PROBE_AT_ADDRESS, /* `offset` is an address in the memory of process `pid` */
+	ESPY_PROBE_AT_SYMBOL,	  /* `symbol`, a name or a pattern of `*` and `?`, and `offset` behind it */
+	ESPY_PROBE_AT_OFFSET,	  /* `offset` in the file */
+	ESPY_PROBE_AT_LINE,	  /* `symbol` is SOURCE:LINE, `offset` the line */
+	ESPY_PROBE_AT_ADDRESS,	  /* `offset` is an address in the memory of process `pid` */
 	ESPY_PROBE_AT_TRACEPOINT, /* kernel tracepoints: `file` is a pattern of the system, `symbol` one of the name */
+	ESPY_PROBE_AT_KERNEL,	  /* functions of the kernel: as AT_SYMBOL; `file` is ESPY_PROBE_KERNEL */
 };
+
+/* The FILE of the kernel, and the provider of its functions. */
+#define ESPY_PROBE_KERNEL "kernel"
 
 /* How an argument is shown. */
 #define ESPY_PROBE_NAME_MAX 64u
@@ -82,8 +87,9 @@ static inline bool espy_probe_rule__has_names(const struct espy_probe_rule *rule
 /* ---- places */
 
 struct espy_probe_place {
-	int fd;		   /* of the file; many places may share one descriptor. -1: the place is a tracepoint */
-	uint64_t offset;   /* in the file; of a tracepoint its number */
+	int fd;		 /* of the file; many places may share one descriptor. -1: the place is the kernel's */
+	uint64_t offset; /* in the file, or behind the beginning of `function`; of a tracepoint its number */
+	const struct espy_kernel_function *function; /* of the kernel; NULL: the place is none in it */
 	uint8_t kind;	   /* enum espy_probe_kind */
 	uint32_t plan;	   /* index in espy_probes.plans */
 	const struct espy_probe_rule *rule;

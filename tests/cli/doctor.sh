@@ -6,7 +6,7 @@
 "$espy" doctor >"$dir/out" 2>"$dir/err"
 status=$?
 what="espy doctor"
-for row in kernel architecture BTF 'BPF ring buffer' 'BPF task storage' tracefs 'yama ptrace_scope' 'seccomp filters' ptrace 'marks: the agent' 'marks: loading it' 'marks: USDT probes' \
+for row in kernel architecture BTF 'BPF ring buffer' 'BPF task storage' tracefs 'functions of the kernel' 'yama ptrace_scope' 'seccomp filters' ptrace 'marks: the agent' 'marks: loading it' 'marks: USDT probes' \
 	'marks: time stamps'; do
 	shows "^$row  *\(yes\|no\|partly\|-\) "
 done
