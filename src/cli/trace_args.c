@@ -400,7 +400,10 @@ static int check_user(const struct espy_trace_args *a)
 	if (espy_probe_of(a->run.user, a->run.command ? a->run.command[0] : NULL, probe, sizeof(probe)))
 		espy_cli__say(a->cli, "Cannot find user '%s'; did you mean the probe -u %s%s%s?", a->run.user, quote, probe, quote);
 	else
-		espy_cli__say(a->cli, "Cannot find user '%s'; a probe names a file, too: -u FILE:FUNCTION", a->run.user);
+		espy_cli__say(
+			a->cli,
+			"Cannot find user '%s'; a probe names a file, too: -u FILE:FUNCTION, or -u kernel:FUNCTION",
+			a->run.user);
 	return -ENOENT;
 }
 

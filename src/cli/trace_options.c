@@ -140,9 +140,10 @@ static const struct espy_opt shown_probes[] = {
 
 static const struct espy_opt probes[] = {
 	ARG(0, "probe", "PROBE", espy_do_probe,
-	    "also -u PROBE: show when this place in a program or library is passed, in every process that is watched: "
+	    "also -u PROBE: show when this place in a program, a library or the kernel is passed, in every process "
+	    "that is watched: "
 	    "'zsh:zfree(ptr=%di)', 'libc:malloc%return(size=$arg1:u, =$retval) if size > 4096', 'app:handle(req->id, "
-	    "*req)', 'app:file.c:120', 'app:0x1234'; espy-probes(7). May be "
+	    "*req)', 'app:file.c:120', 'app:0x1234', 'kernel:vfs_read(file->f_flags, count)'; espy-probes(7). May be "
 	    "repeated. Without -e trace= no calls are shown"),
 	ARG(0, "functions", "FUNCTIONS", espy_do_functions,
 	    "show these functions as a tree: when each begins and returns, with what it calls in between: 'app:*', "

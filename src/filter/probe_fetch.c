@@ -91,7 +91,8 @@ static int parse_function_arg(struct espy_rule_parser *p, struct espy_probe_fetc
 
 	if (!index || index > ESPY_PROBE_SAVED)
 		return espy_rule_parser__expected(p, "the arguments in registers are $arg1 to $arg%u", ESPY_PROBE_SAVED);
-	if (!p->rule->returns && p->rule->offset && (p->rule->where == ESPY_PROBE_AT_SYMBOL || p->rule->where == ESPY_PROBE_AT_LINE))
+	if (!p->rule->returns && p->rule->offset && p->rule->where != ESPY_PROBE_AT_OFFSET &&
+	    p->rule->where != ESPY_PROBE_AT_ADDRESS)
 		return espy_rule_parser__expected(p, "arguments are known where a function begins or returns: name a register here");
 	f->src = p->rule->returns ? ESPY_PROBE_ENTRY_ARG : ESPY_PROBE_REG;
 	f->reg = p->rule->returns ? (uint8_t)(index - 1) : regs[index - 1];
@@ -296,6 +297,7 @@ static int parse_type(struct espy_rule_parser *p, struct espy_probe_fetch *f, ch
 		p->at += len;
 		f->what = types[i].what;
 		f->is_signed = types[i].is_signed;
+		f->user = types[i].name[0] == 'u' && types[i].what == ESPY_PROBE_STRING;
 		/* A type without a size leaves the size of the register. */
 		if (types[i].name[1])
 			f->size = types[i].size;

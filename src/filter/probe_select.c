@@ -56,6 +56,16 @@ static uint64_t line_of(const char *symbol, size_t len)
 	return strtoull(symbol + at, NULL, 10);
 }
 
+/* Returns the length of the name of a function of the kernel, with +OFFSET behind it or %return; 0: there is none. */
+static size_t kernel_len(const char *at)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)at[n]) || at[n] == '_' || at[n] == '.')
+		n++;
+	return isdigit((unsigned char)*at) || *at == '.' || !strchr(" \t\n+%(", at[n]) ? 0 : n;
+}
+
 static int parse_plus(struct espy_rule_parser *p)
 {
 	if (*p->at != '+')
@@ -68,9 +78,13 @@ static int parse_plus(struct espy_rule_parser *p)
 static int parse_place(struct espy_rule_parser *p)
 {
 	struct espy_probe_rule *r = p->rule;
+	const bool kernel = r->file && !strcmp(r->file, ESPY_PROBE_KERNEL);
 	const char *begin = p->at;
 	int err;
 
+	if (kernel && (isdigit((unsigned char)*p->at) || line_of(p->at, symbol_len(p->at))))
+		return espy_rule_parser__expected(
+			p, "the name of a function of the kernel is expected, such as kernel:vfs_read");
 	if (isdigit((unsigned char)*p->at)) {
 		r->where = r->pid ? ESPY_PROBE_AT_ADDRESS : ESPY_PROBE_AT_OFFSET;
 		err = espy_rule_parser__number(p, &r->offset);
@@ -82,9 +96,9 @@ static int parse_place(struct espy_rule_parser *p)
 								       "the name of a function, or 0xOFFSET is expected");
 		err = keep(&r->symbol, p->at, len);
 		r->offset = line_of(p->at, len);
-		r->where = r->offset ? ESPY_PROBE_AT_LINE : ESPY_PROBE_AT_SYMBOL;
+		r->where = kernel ? ESPY_PROBE_AT_KERNEL : r->offset ? ESPY_PROBE_AT_LINE : ESPY_PROBE_AT_SYMBOL;
 		p->at += len;
-		if (!err && r->where == ESPY_PROBE_AT_SYMBOL)
+		if (!err && r->where != ESPY_PROBE_AT_LINE)
 			err = parse_plus(p);
 	}
 	r->returns = !err && skip_word(p, "%return");
@@ -92,7 +106,7 @@ static int parse_place(struct espy_rule_parser *p)
 		p->bad = begin;
 		return espy_rule_parser__expected(p, "a function returns, a line does not: FILE:FUNCTION%%return");
 	}
-	if (!err && r->returns && r->where == ESPY_PROBE_AT_SYMBOL && r->offset) {
+	if (!err && r->returns && r->symbol && r->offset) {
 		p->bad = begin;
 		return espy_rule_parser__expected(p, "a function returns from its beginning: leave +OFFSET out");
 	}
@@ -162,7 +176,7 @@ static int parse_condition(struct espy_rule_parser *p)
 	return espy_rule_parser__expected(p, "%s", e.text);
 }
 
-/* Parses FILE:PLACE. */
+/* Parses FILE:PLACE, or PLACE of the kernel. */
 static int parse_own(struct espy_rule_parser *p)
 {
 	struct espy_probe_rule *r = p->rule;
@@ -177,9 +191,13 @@ static int parse_own(struct espy_rule_parser *p)
 		if (err || !pid || pid > INT32_MAX)
 			return err ? err : espy_rule_parser__expected(p, "the number of a process is expected");
 		r->pid = (pid_t)pid;
+	} else if (kernel_len(p->at)) {
+		err = keep(&r->file, ESPY_PROBE_KERNEL, strlen(ESPY_PROBE_KERNEL));
+		return err ? err : parse_place(p);
 	} else {
 		if (!len || p->at[len] != ':')
-			return espy_rule_parser__expected(p, "FILE:SYMBOL is expected, such as libc:malloc");
+			return espy_rule_parser__expected(
+				p, "FILE:SYMBOL is expected, such as libc:malloc or kernel:vfs_read");
 		err = keep(&r->file, p->at, len);
 		p->at += len;
 	}
@@ -209,7 +227,8 @@ static int parse_perf(struct espy_rule_parser *p)
 	return err;
 }
 
-/* Returns the length of the text before FILE in `p:NAME FILE:OFFSET ARG ...`; 0: the text has another form. */
+/* Returns the length of the text before FILE in `p:NAME FILE:OFFSET ARG ...`, which the kernel's functions have none
+ * of; 0: another form. */
 static size_t ftrace_head(const char *text)
 {
 	size_t n = 1;
@@ -221,7 +240,8 @@ static size_t ftrace_head(const char *text)
 		n += 1 + strspn(text + n + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-");
 	const size_t blanks = strspn(text + n, " \t");
 
-	if (!blanks || is_if(text + n + blanks) || !memchr(text + n + blanks, ':', strcspn(text + n + blanks, " \t")))
+	if (!blanks || is_if(text + n + blanks) ||
+	    (!memchr(text + n + blanks, ':', strcspn(text + n + blanks, " \t")) && !kernel_len(text + n + blanks)))
 		return 0;
 	return n + blanks;
 }
@@ -240,8 +260,8 @@ static int parse_ftrace(struct espy_rule_parser *p, size_t head)
 	len = strcspn(p->at, " \t");
 	while (len && p->at[len] != ':')
 		len--;
-	err = keep(&r->file, p->at, len);
-	p->at += len + 1;
+	err = len ? keep(&r->file, p->at, len) : keep(&r->file, ESPY_PROBE_KERNEL, strlen(ESPY_PROBE_KERNEL));
+	p->at += len + (len > 0);
 	r->returns = returns;
 	err = err ? err : parse_place(p);
 	r->returns |= returns;

@@ -3,6 +3,7 @@
  * The language of -u: where a probe is, what it fetches, and when.
  *
  *	PROBE = FILE ':' PLACE [ '(' ARGS ')' ] [ 'if' CONDITION ]
+ *	      | [ 'kernel:' ] SYMBOL [ '+' OFFSET ] [ '%return' ] [ '(' ARGS ')' ] [ 'if' CONDITION ]     of the kernel
  *	      | SYMBOL [ '+' OFFSET ] [ '%return' ] '@' FILE [ '(' ARGS ')' ] [ 'if' CONDITION ]          as perf has it
  *	      | 'p' [ ':' [ GROUP '/' ] EVENT ] FILE ':' OFFSET { ARG } [ 'if' CONDITION ]                as ftrace has
  *it; r: returns PLACE = SYMBOL [ '+' OFFSET ] [ '%return' ] | OFFSET [ '%return' ] | SOURCE ':' LINE ARGS  = ARG { ','
@@ -11,7 +12,8 @@
  *'(' FETCH ')' | VARIABLE VARIABLE = { '*' } ( NAME | '$retval' ) { '->' NAME | '.' NAME | '[' NUMBER ']' } TYPE  = u8
  *... u64, s8 ... s64, x8 ... x64, u, d, x, p, char, string, bytes '[' ( NUMBER | FETCH ) ']'
  *
- * FILE may also be `pid N`, and PLACE an address in its memory.
+ * FILE may also be `pid N`, and PLACE an address in its memory. ftrace's FILE: is missing if the symbol is the
+ *kernel's.
  */
 #ifndef ESPY_FILTER_PROBE_SELECT_H
 #define ESPY_FILTER_PROBE_SELECT_H

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include "source/kernel_functions.h"
+#include "source/probes.h"
 #include "symbols/elf_file.h"
 #include "symbols/find_file.h"
 
@@ -18,6 +20,16 @@ static bool has_function(const char *path, const char *name)
 	const bool found = !espy_elf__symbol(&e, name, true, &symbol) && symbol.type == STT_FUNC;
 
 	espy_elf__close(&e);
+	return found;
+}
+
+static bool kernel_has(const char *name)
+{
+	struct espy_kernel_functions f;
+	size_t at = 0;
+	const bool found = !espy_kernel_functions__read(&f) && espy_kernel_functions__match(&f, name, &at);
+
+	espy_kernel_functions__free(&f);
 	return found;
 }
 
@@ -40,5 +52,6 @@ bool espy_probe_of(const char *function, const char *program, char *probe, size_
 		if (has_function(strchr(file, '/') ? file : path, name))
 			return snprintf(probe, size, "%s:%s", file, function) < (int)size;
 	}
-	return false;
+	return !strpbrk(name, "*?") && kernel_has(name) &&
+	       snprintf(probe, size, "%s:%s", ESPY_PROBE_KERNEL, function) < (int)size;
 }

@@ -53,7 +53,7 @@ struct espy_probe_fetch {
 	__u8 size;   /* NUMBER: 1, 2, 4, 8 */
 	__u8 is_signed;
 	__u8 len_arg; /* BYTES: index of the fetch with their number; ESPY_PROBE_NO_ARG: max */
-	__u8 reserved0;
+	__u8 user; /* STRING, BYTES of a function of the kernel: they lie in memory of the program, or are not read */
 	__s32 way[ESPY_PROBE_WAY_MAX];
 	__u64 value; /* CONST */
 	__u32 max;   /* STRING, BYTES: at most ESPY_PROBE_STRING_MAX */

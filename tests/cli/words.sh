@@ -71,7 +71,7 @@ says "espy: Cannot find user 'malloc%return'; did you mean the probe -u libc:mal
 run 1 "$espy" trace -u 'malloc(size=%di) if size > 9' true
 says "espy: Cannot find user 'malloc(size=%di) if size > 9'; did you mean the probe -u 'libc:malloc(size=%di) if size > 9'?"
 run 1 "$espy" trace -u nosuchfunction true
-says "espy: Cannot find user 'nosuchfunction'; a probe names a file, too: -u FILE:FUNCTION"
+says "espy: Cannot find user 'nosuchfunction'; a probe names a file, too: -u FILE:FUNCTION, or -u kernel:FUNCTION"
 run 1 "$espy" trace -u 'libc:malloc(size=%di)%return' true
 says "espy trace: invalid -u argument: 'libc:malloc(size=%di)%return', at character 22: %return stands before the arguments: PLACE%return(...)"
 run 1 "$espy" trace -u libc:malloc%retrun true

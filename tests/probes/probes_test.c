@@ -73,6 +73,21 @@ static void test_places(void **state)
 	r = parse("app:shop::total");
 	assert_int_equal(r->where, ESPY_PROBE_AT_SYMBOL);
 	assert_string_equal(r->symbol, "shop::total");
+	r = parse("kernel:vfs_read+16(%di)");
+	assert_int_equal(r->where, ESPY_PROBE_AT_KERNEL);
+	assert_string_equal(r->file, "kernel");
+	assert_int_equal(r->offset, 16);
+	r = parse("vfs_read%return(=$retval:s64) if retval < 0");
+	assert_int_equal(r->where, ESPY_PROBE_AT_KERNEL);
+	assert_string_equal(r->symbol, "vfs_read");
+	assert_true(r->returns);
+	r = parse("r:back vfs_read $retval");
+	assert_int_equal(r->where, ESPY_PROBE_AT_KERNEL);
+	assert_string_equal(r->event, "back");
+	assert_string_equal(r->symbol, "vfs_read");
+	assert_int_equal(r->plan.arg_cnt, 1);
+	r = parse("./kernel:vfs_read"); /* a file */
+	assert_int_equal(r->where, ESPY_PROBE_AT_SYMBOL);
 	r = parse("libssl:SSL_*");
 	assert_string_equal(r->symbol, "SSL_*");
 	espy_probe_select__free(&rules);
@@ -169,7 +184,12 @@ static void test_bad(void **state)
 		const char *why;
 	} bad[] = {
 		{ "", 0, "FILE:SYMBOL" },
-		{ "malloc", 0, "FILE:SYMBOL" },
+		{ "SSL_*", 0, "FILE:SYMBOL" },
+		{ "kernel:", 7, "name of a function" },
+		{ "kernel:0x1234", 7, "function of the kernel" },
+		{ "kernel:file.c:12", 7, "function of the kernel" },
+		{ "vfs_read+4($arg1)", 16, "name a register" },
+		{ "vfs_read+4%return", 0, "leave +OFFSET out" },
 		{ "libc:", 5, "name of a function" },
 		{ "libc:malloc+", 12, "number" },
 		{ "app:file.c:12%return", 4, "a line does not" },

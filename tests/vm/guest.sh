@@ -88,6 +88,11 @@ options() {
 	return $bad
 }
 check "each option loads" options
+if espy doctor | grep -q '^functions of the kernel  *yes'; then
+	check "functions of the kernel" sh /tests/probes/kernel.sh /bin/espy
+else
+	echo "skip functions of the kernel: $(espy doctor | grep '^functions of the kernel')"
+fi
 [ "$part" != options ] || exit
 # the source alone: rings of all kinds
 for t in /tests/bpf_source_test_1 /tests/bpf_source_test_2 /tests/flight_test; do

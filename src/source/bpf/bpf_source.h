@@ -241,7 +241,8 @@ void bpf_source_drop_events(struct bpf_source *s);
 /* load/probe_links.c: the places of opts.probes. */
 int bpf_probes__load(struct bpf_source *s);
 int bpf_probes__attach(struct bpf_source *s, pid_t pid); /* in that process alone; 0: in each that maps the files */
-int bpf_probes__attach_tracepoints(struct bpf_source *s); /* once for all targets */
+int bpf_probes__attach_to_kernel(
+	struct bpf_source *s); /* to tracepoints and functions of the kernel, once for all targets */
 void bpf_probes__detach(struct bpf_source *s);
 void bpf_probes__free(struct bpf_source *s);
 /* Returns the definition of a record's probe, if the stream does not have it yet; else NULL. */

@@ -17,7 +17,7 @@
 #define WORDS_MAX 8192u /* bytes of the constants of an enumeration */
 
 struct binder {
-	const struct espy_probe_file *file;
+	const struct espy_probe_file *file; /* NULL: the place is the kernel's */
 	uint64_t addr;
 	struct espy_variables *v;
 	struct espy_probe_rule *rule; /* the one that is made */
@@ -52,7 +52,7 @@ static int begin(struct binder *b, const struct espy_var_way *w, struct espy_pro
 		f->value = w->number;
 		return 0;
 	case ESPY_VAR_ADDRESS:
-		if (b->file->elf.type == ET_EXEC) {
+		if (b->file && b->file->elf.type == ET_EXEC) {
 			f->src = ESPY_PROBE_CONST;
 			f->value = w->number;
 			return 0;
@@ -335,6 +335,9 @@ static int find(struct binder *b, const char *expr, struct espy_variable *x)
 	b->expr = b->v ? expr : NULL;
 	if (b->v)
 		return espy_variables__find(b->v, expr, x, b->why);
+	if (!b->file)
+		return refuse(b,
+			      "the kernel's types (BTF) tell nothing of this function: name a register (%di) or $arg1");
 	return refuse(
 		b, "it has no debug information of this place, which knows variables: build it with -g, or install its "
 		   "debug symbols (a name of a register begins with %)");
@@ -477,50 +480,69 @@ void espy_probe_bound__free(struct espy_probe_rule *r)
 	free(r);
 }
 
-int espy_probe_bind(struct espy_probe_places *p, const struct espy_probe_rule *rule, struct espy_probe_file *file,
-		    uint64_t addr, bool lenient, struct espy_probe_rule **out, char why[ESPY_VAR_WHY])
+/* Makes the rule, and closes the names. */
+static int bind_rule(struct espy_probe_places *p, const struct espy_probe_rule *rule, struct binder *b,
+		     struct espy_probe_rule **out, char why[ESPY_VAR_WHY])
 {
 	struct espy_probe_rule *r = calloc(1, sizeof(*r));
-	struct binder b = { .file = file, .addr = addr, .rule = r, .lenient = lenient };
 	int err = r ? 0 : -ENOMEM;
 	char unmet[256];
 
-	*out = NULL;
-	why[0] = 0;
-	if (err)
-		return err;
-	r->where = rule->where;
-	r->returns = rule->returns;
-	r->condition = rule->condition;
-	err = espy_variables__open(&b.v, espy_probe_file__lines(file), addr,
-				   (rule->returns ? ESPY_VAR_RETURNS : 0) |
-					   (rule->where == ESPY_PROBE_AT_LINE ? ESPY_VAR_INLINED : 0));
-	if (err == -ENODATA)
-		err = 0; /* names are refused then */
-	err = err ? err : add_all(&b, rule);
-	if (!err && b.pending.len) {
-		espy_buf__putc(&b.pending, 0);
-		r->behind = b.pending.failed || asprintf(&r->behind, " %s", b.pending.data) < 0 ? NULL : r->behind;
+	if (!err) {
+		r->where = rule->where;
+		r->returns = rule->returns;
+		r->condition = rule->condition;
+		b->rule = r;
+		err = add_all(b, rule);
+	}
+	if (!err && b->pending.len) {
+		espy_buf__putc(&b->pending, 0);
+		r->behind = b->pending.failed || asprintf(&r->behind, " %s", b->pending.data) < 0 ? NULL : r->behind;
 		err = r->behind ? 0 : -ENOMEM;
 	}
 	if (err == -ENOENT)
 		err = -EINVAL;
 	if (err)
-		say_why(&b, why);
+		say_why(b, why);
 	else if (p->targets->lower(r, unmet, sizeof(unmet))) {
 		/* What is known of the variable that the condition names says more. */
-		snprintf(why, ESPY_VAR_WHY, "the condition of a probe: %s%s%.200s", unmet, b.absent[0] ? "; " : "",
-			 b.absent);
+		snprintf(why, ESPY_VAR_WHY, "the condition of a probe: %s%s%.200s", unmet, b->absent[0] ? "; " : "",
+			 b->absent);
 		err = -EINVAL;
 	} else {
-		memcpy(why, b.missing, ESPY_VAR_WHY);
+		memcpy(why, b->missing, ESPY_VAR_WHY);
 	}
-	espy_buf__free(&b.pending);
-	espy_variables__close(b.v);
+	espy_buf__free(&b->pending);
+	espy_variables__close(b->v);
 	if (err) {
 		espy_probe_bound__free(r);
 		return err;
 	}
 	*out = r;
-	return b.lacks;
+	return b->lacks;
+}
+
+int espy_probe_bind(struct espy_probe_places *p, const struct espy_probe_rule *rule, struct espy_probe_file *file,
+		    uint64_t addr, bool lenient, struct espy_probe_rule **out, char why[ESPY_VAR_WHY])
+{
+	struct binder b = { .file = file, .addr = addr, .lenient = lenient };
+	int err;
+
+	*out = NULL;
+	why[0] = 0;
+	err = espy_variables__open(&b.v, espy_probe_file__lines(file), addr,
+				   (rule->returns ? ESPY_VAR_RETURNS : 0) |
+					   (rule->where == ESPY_PROBE_AT_LINE ? ESPY_VAR_INLINED : 0));
+	/* Without debug information names are refused later. */
+	return err && err != -ENODATA ? err : bind_rule(p, rule, &b, out, why);
+}
+
+int espy_probe_bind_kernel(struct espy_probe_places *p, const struct espy_probe_rule *rule, struct espy_variables *v,
+			   bool lenient, struct espy_probe_rule **out, char why[ESPY_VAR_WHY])
+{
+	struct binder b = { .v = v, .lenient = lenient };
+
+	*out = NULL;
+	why[0] = 0;
+	return bind_rule(p, rule, &b, out, why);
 }

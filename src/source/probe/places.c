@@ -356,6 +356,8 @@ static int add_rule(struct espy_probe_places *p, const struct espy_probe_rule *r
 
 	if (rule->where == ESPY_PROBE_AT_TRACEPOINT)
 		return espy_probe_places__add_tracepoints(p, rule);
+	if (rule->where == ESPY_PROBE_AT_KERNEL)
+		return espy_probe_places__add_kernel(p, rule);
 	n = espy_probe_files__find(p, rule, files, &addr);
 	err = n < 0 ? n : 0;
 	if (!err && !espy_probe_rule__has_names(rule))
@@ -413,6 +415,8 @@ int espy_probe_places__open(struct espy_probe_places **out, struct espy_probe_ru
 	for (size_t i = 0; i < rule_cnt && !err; i++)
 		err = add_rule(p, rules[i]);
 	p->targets = NULL;
+	espy_kernel_types__close(p->kernel_types);
+	p->kernel_types = NULL;
 	for (size_t i = 0; i < p->file_cnt; i++) {
 		espy_functions__free(&p->files[i]->functions);
 		espy_branches__free(&p->files[i]->branches);
@@ -441,6 +445,7 @@ void espy_probe_places__free(struct espy_probe_places *p)
 		free((void *)p->probes.places[i].def);
 	free(p->probes.places);
 	free(p->plans);
+	espy_kernel_functions__free(&p->kernel);
 	espy_probe_files__free(p);
 	free(p);
 }

@@ -3,6 +3,8 @@
 #ifndef ESPY_SOURCE_PROBE_IMPL_H
 #define ESPY_SOURCE_PROBE_IMPL_H
 
+#include "source/kernel_functions.h"
+#include "source/kernel_types.h"
 #include "source/probes.h"
 #include "symbols/branches.h"
 #include "symbols/functions.h"
@@ -35,6 +37,9 @@ struct espy_probe_places {
 	size_t unnamed;
 	bool named;
 	char unnamed_why[ESPY_VAR_WHY];
+	struct espy_kernel_functions kernel;	/* its functions; cnt 0: no rule has named one yet */
+	struct espy_kernel_types *kernel_types; /* NULL: not opened, or kernel_types_err says why there are none */
+	int kernel_types_err;
 	bool several;  /* the rule names several places: not all of them need to have its variables */
 	unsigned line; /* of the place that is added, if its rule names a line */
 	const struct espy_probe_targets *targets; /* while they are resolved */
@@ -60,6 +65,10 @@ struct espy_rec_probe_def *espy_probe_def__new(const struct espy_probe_rule *rul
 /* Places of all tracepoints that the rule names. -EINVAL: there are none, or none can meet its condition, which was said; -ENOMEM. */
 int espy_probe_places__add_tracepoints(struct espy_probe_places *p, const struct espy_probe_rule *rule);
 
+/* ---- kernel.c */
+/* Places of all functions of the kernel that the rule names. -EINVAL: there are none, which was said; -ENOMEM. */
+int espy_probe_places__add_kernel(struct espy_probe_places *p, const struct espy_probe_rule *rule);
+
 /* ---- by_name.c */
 /*
  * Makes the rule that holds at one place, whose variables are fetches. Returns 0; -EINVAL with a message: a name means
@@ -68,6 +77,10 @@ int espy_probe_places__add_tracepoints(struct espy_probe_places *p, const struct
  */
 int espy_probe_bind(struct espy_probe_places *p, const struct espy_probe_rule *rule, struct espy_probe_file *file,
 		    uint64_t addr, bool lenient, struct espy_probe_rule **out, char why[ESPY_VAR_WHY]);
+/* The same of a function of the kernel. v: what can be named there, which the function closes; NULL: nothing is known.
+ */
+int espy_probe_bind_kernel(struct espy_probe_places *p, const struct espy_probe_rule *rule, struct espy_variables *v,
+			   bool lenient, struct espy_probe_rule **out, char why[ESPY_VAR_WHY]);
 void espy_probe_bound__free(struct espy_probe_rule *r);
 
 /* ---- by_line.c */

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes: the kernel's uprobes run these programs at places of files, in every process that maps them; another program runs at
- * tracepoints of the kernel. An object of its own, on the maps of the other one: records go into the same ring, and the same
- * bits say which tasks are watched.
+ * Probes: the kernel's uprobes run these programs at places of files, in every process that maps them; others run at
+ * tracepoints and functions of the kernel. An object of its own, on the maps of the other one: records go into the same
+ * ring, and the same bits say which tasks are watched.
  *
  * The cookie of an attachment says which probe was hit: the number of its definition below, of its plan above
  * (record/probe_plan.h).
  *
- * A place may be hit in a task that is preempted there while another one hits a place on the same CPU. So there is no scratch per
- * CPU here: numbers lie on the stack, all else in the task's own storage.
+ * A place may be hit in a task that is preempted there while another one hits a place on the same CPU. So there is no
+ * scratch per CPU here: numbers lie on the stack, all else in the task's own storage.
  */
 #include "compare.bpf.h"
+#include "fetch.bpf.h"
 #include "returns.bpf.h"
 #include "stack.bpf.h"
 
@@ -40,168 +41,20 @@ struct {
 	__type(value, struct stack_copy);
 } espy_probe_stacks SEC(".maps");
 
-/*
- * One hit. The verifier checks a function that is not static once, and takes any value as its result: so the number of
- * ways through a plan does not multiply.
- */
-struct hit {
-	u64 values[ESPY_MARK_MAX_ARGS]; /* of texts: their beginnings */
-	u64 saved[ESPY_PROBE_SAVED];
-	u64 begin_ns, now_ns;
-	u32 bad;   /* bit per value that could not be read */
-	u32 def;
-	u64 begun; /* begin_ns and saved are known */
-	u64 kernel; /* texts and bytes lie in memory of the kernel: it is a tracepoint */
-};
+/* The same of functions of the kernel. User space makes them where there are such. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct probe_scratch);
+} espy_kernel_scratch SEC(".maps");
 
-/* The loads stay apart: the verifier knows registers by constant offsets only, and the compiler would make one load of all. */
-#define LOAD(reg)                                                       \
-	do {                                                            \
-		v = regs->reg;                                          \
-		asm volatile("# " #reg : "+r"(v));                      \
-	} while (0)
-
-static __noinline u64 reg_of(struct pt_regs *regs, u32 reg)
-{
-	u64 v;
-
-	switch (reg) {
-#define REG(name, member) case ESPY_REG_##name: LOAD(member); break;
-	ESPY_REGISTERS(REG)
-#undef REG
-	default: v = 0;
-	}
-	return v;
-}
-
-/* Loads `size` bytes of the task's memory as a number. Returns false if it cannot read them. */
-static __always_inline bool load_number(u64 at, u32 size, u64 *v)
-{
-	*v = 0;
-	switch (size) {
-	case 1: return !bpf_probe_read_user(v, 1, (void *)at);
-	case 2: return !bpf_probe_read_user(v, 2, (void *)at);
-	case 4: return !bpf_probe_read_user(v, 4, (void *)at);
-	default: return !bpf_probe_read_user(v, 8, (void *)at);
-	}
-}
-
-/* Returns the value of as many bytes as the fetch has, with its sign. */
-static __always_inline u64 sized(const struct espy_probe_fetch *f, u64 v)
-{
-	u32 shift = (64 - 8 * f->size) & 63;
-
-	return f->is_signed ? (u64)((s64)(v << shift) >> shift) : v << shift >> shift;
-}
-
-/* Follows the way of a value: to it, or to the beginning of a text. Returns 0 if it could not read memory. */
-__noinline int follow(const struct espy_probe_fetch *f, u64 *v)
-{
-	u32 cnt;
-	bool number;
-
-	if (!f || !v)
-		return 0;
-	cnt = f->way_cnt;
-	number = f->what == ESPY_PROBE_NUMBER;
-	for (u32 i = 0; i < ESPY_PROBE_WAY_MAX; i++) {
-		if (i >= cnt)
-			break;
-		*v += (s64)f->way[i];
-		if (i == cnt - 1 && !number)
-			break;
-		if (!load_number(*v, i == cnt - 1 ? f->size : 8, v))
-			return 0;
-	}
-	if (number)
-		*v = sized(f, *v);
-	return 1;
-}
-
-__noinline int bit(u32 i)
-{
-	return 1 << (i & 31);
-}
-
-static __noinline int fetch_all(struct pt_regs *regs, const struct espy_probe_plan *plan, struct hit *h)
-{
-	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS; i++) {
-		const struct espy_probe_fetch *f = &plan->fetches[i];
-		u32 reg = f->reg;
-		u64 v;
-
-		if (i >= plan->fetch_cnt)
-			break;
-		if (f->src == ESPY_PROBE_REG) {
-			v = reg_of(regs, reg);
-		} else if (f->src == ESPY_PROBE_ENTRY_ARG) {
-			if (!h->begun || reg >= ESPY_PROBE_SAVED) {
-				h->bad |= bit(i);
-				continue;
-			}
-			v = h->saved[reg];
-		} else {
-			v = f->value;
-		}
-		h->values[i] = v;
-		if (!follow(f, &h->values[i]))
-			h->bad |= bit(i);
-	}
-	return 0;
-}
-
-/*
- * The same of a tracepoint, whose record begins at `begin`. That is a number: the verifier allows no offset behind a
- * context that it does not know.
- */
-__noinline int fetch_field(const struct espy_probe_fetch *f, u64 begin, u64 *v)
-{
-	u32 elsewhere;
-	u64 at;
-
-	if (!f || !v)
-		return 0;
-	at = begin + (u32)f->way[0];
-	*v = f->value;
-	if (f->src == ESPY_PROBE_ELSEWHERE) {
-		*v = 0;
-		if (bpf_probe_read_kernel(&elsewhere, sizeof(elsewhere), (void *)at))
-			return 0;
-		*v = begin + (elsewhere & 0xffff);
-	} else if (f->src == ESPY_PROBE_FIELD) {
-		*v = at;
-		if (f->what != ESPY_PROBE_NUMBER)
-			return 1;
-		*v = 0;
-		if (bpf_probe_read_kernel(v, f->size == 1 || f->size == 2 || f->size == 4 ? f->size : 8, (void *)at))
-			return 0;
-		*v = sized(f, *v);
-	}
-	return 1;
-}
-
-static __noinline int fetch_fields(u64 begin, const struct espy_probe_plan *plan, struct hit *h)
-{
-	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS; i++) {
-		if (i >= plan->fetch_cnt)
-			break;
-		if (!fetch_field(&plan->fetches[i], begin, &h->values[i]))
-			h->bad |= bit(i);
-	}
-	return 0;
-}
-
-/* ---- memory where the hit's texts lie */
-
-static __always_inline long read_bytes(const struct hit *h, void *to, u32 size, u64 at)
-{
-	return h->kernel ? bpf_probe_read_kernel(to, size, (void *)at) : bpf_probe_read_user(to, size, (void *)at);
-}
-
-static __always_inline long read_text(const struct hit *h, void *to, u32 size, u64 at)
-{
-	return h->kernel ? bpf_probe_read_kernel_str(to, size, (void *)at) : bpf_probe_read_user_str(to, size, (void *)at);
-}
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_copy);
+} espy_kernel_stack SEC(".maps");
 
 /* ---- conditions */
 
@@ -349,7 +202,7 @@ __noinline int put_memory(struct probe_scratch *s, u32 off, const struct espy_pr
 	head = (u32 *)(s->args + off);
 	if (max > ESPY_PROBE_STRING_MAX)
 		max = ESPY_PROBE_STRING_MAX;
-	if (h->bad >> i & 1) {
+	if (h->bad >> i & 1 || (f->user && (s64)at < 0)) {
 		status = ESPY_ITEM_FAULT;
 	} else if (f->src == ESPY_PROBE_COMM) {
 		bpf_get_current_comm(head + 2, 16);
@@ -424,10 +277,33 @@ static __always_inline const struct espy_probe_plan *begin_hit(struct task_struc
 	return bpf_map_lookup_elem(&espy_probe_plans, &nr);
 }
 
-/* Sends the stack of a task in front of its hit. */
-static __always_inline void send_stack_of_hit(struct task_struct *task, const struct pt_regs *regs, u64 sp)
+/*
+ * At functions of the kernel no memory is asked for: the task may be in the middle of handing some out. The kernel runs
+ * one program of such places at a time on each CPU, so these may be the CPU's.
+ */
+static __always_inline struct stack_copy *room_for_stack(struct task_struct *task, bool in_kernel)
 {
-	struct stack_copy *c = bpf_task_storage_get(&espy_probe_stacks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	u32 zero = 0;
+
+	if (in_kernel)
+		return bpf_map_lookup_elem(&espy_kernel_stack, &zero);
+	return bpf_task_storage_get(&espy_probe_stacks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline struct probe_scratch *room_for_texts(struct task_struct *task, bool in_kernel)
+{
+	u32 zero = 0;
+
+	if (in_kernel)
+		return bpf_map_lookup_elem(&espy_kernel_scratch, &zero);
+	return bpf_task_storage_get(&espy_probe_scratch, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+/* Sends the stack of a task in front of its hit. */
+static __always_inline void send_stack_of_hit(struct task_struct *task, bool in_kernel, const struct pt_regs *regs,
+					      u64 sp)
+{
+	struct stack_copy *c = room_for_stack(task, in_kernel);
 
 	if (c)
 		send_stack(task, c, regs, sp);
@@ -435,7 +311,7 @@ static __always_inline void send_stack_of_hit(struct task_struct *task, const st
 
 /* Makes a record of the fetched values, if they meet the condition. regs, sp: of the task in its program. */
 static __always_inline void record(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h,
-				   bool timed, const struct pt_regs *regs, u64 sp)
+				   bool timed, const struct pt_regs *regs, u64 sp, bool in_kernel)
 {
 	if (timed || conf.needs.times)
 		h->now_ns = bpf_ktime_get_ns();
@@ -444,9 +320,9 @@ static __always_inline void record(const struct espy_probe_plan *plan, struct ta
 	if (shared.attention)
 		say_lost(task->pid, task->tgid);
 	if (conf.stacks)
-		send_stack_of_hit(task, regs, sp);
+		send_stack_of_hit(task, in_kernel, regs, sp);
 	if (plan->memory) {
-		struct probe_scratch *s = bpf_task_storage_get(&espy_probe_scratch, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		struct probe_scratch *s = room_for_texts(task, in_kernel);
 
 		if (!s) {
 			lose(ESPY_LOST_NO_SLOT);
@@ -471,7 +347,7 @@ int espy_probe(struct pt_regs *regs)
 	if (!plan)
 		return 0;
 	fetch_all(regs, plan, &h);
-	record(plan, task, &h, false, regs, regs->sp);
+	record(plan, task, &h, false, regs, regs->sp, false);
 	return 0;
 }
 
@@ -573,7 +449,7 @@ int espy_probe_end(struct pt_regs *regs)
 		return 0;
 	h.begun = take_frame(task, entry_sp(regs), &h);
 	fetch_all(regs, plan, &h);
-	record(plan, task, &h, true, regs, regs->sp);
+	record(plan, task, &h, true, regs, regs->sp, false);
 	return 0;
 }
 
@@ -585,13 +461,15 @@ int espy_tracepoint(void *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 at = (u64)ctx, begin = 0;
 	const struct pt_regs *regs;
-	struct hit h = { .kernel = 1 };
+	struct hit h = { .memory = MEMORY_OF_RECORD };
 	const struct espy_probe_plan *plan = begin_hit(task, ctx, &h);
 
 	if (!plan || bpf_probe_read_kernel(&begin, sizeof(begin), &at))
 		return 0;
 	fetch_fields(begin, plan, &h);
 	regs = (const struct pt_regs *)bpf_task_pt_regs(task);
-	record(plan, task, &h, false, regs, regs->sp);
+	record(plan, task, &h, false, regs, regs->sp, false);
 	return 0;
 }
+
+#include "probe_kernel.bpf.h"

@@ -252,6 +252,9 @@ enum { ESPY_OWN_HOLD, ESPY_OWN_LOOK }; /* espy_bpf_shared.own_tgid */
 /* The programs that a call goes through in turn, if the session has them: keys of espy_raw_next and espy_one_next. */
 enum { ESPY_NEXT_GENERAL, ESPY_NEXT_FDNAME, ESPY_NEXT_PAUSE, ESPY_NEXT_STACK, ESPY_NEXT_CNT };
 
+/* Functions of the kernel that have not returned yet, of all tasks, whose entry is known. */
+#define ESPY_BPF_KERNEL_CALLS 8192u
+
 /*
  * Registers of rec.tid and a part of its stack, in front of the EXIT record of a call or the record of a hit. The
  * source makes a STACK record of it, and gives none of these to anybody.

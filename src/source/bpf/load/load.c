@@ -433,7 +433,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	 * Before the programs that forget a task at its end: programs at one tracepoint run in the order of
 	 * attachment.
 	 */
-	err = err ? err : bpf_probes__attach_tracepoints(s);
+	err = err ? err : bpf_probes__attach_to_kernel(s);
 	err = err ? err : bpf_stacks__begin(s);
 	err = err ? err : attach_all(s, c);
 	/* Without -f each target gets probes of its own: other processes that map the file do not pay for them. */

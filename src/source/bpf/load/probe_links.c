@@ -14,7 +14,7 @@
 #include "base/array.h"
 #include "source/bpf/bpf_source.h"
 #include "source/bpf/kernel/bpf_objects.h"
-#include "source/probes.h"
+#include "source/bpf/load/probe_links_impl.h"
 #include "source/rights.h"
 #include "source/tracefs.h"
 
@@ -25,17 +25,6 @@ struct multi_attr { /* union bpf_attr of BPF_LINK_CREATE */
 	uint32_t prog_fd, target_fd, attach_type, flags;
 	uint64_t path, offsets, semaphores, cookies;
 	uint32_t cnt, multi_flags, pid, reserved;
-};
-
-struct bpf_probes {
-	struct bpf_object *obj;
-	bool multi;	/* uprobe_multi */
-	int *fds;	/* links */
-	size_t fd_cnt, fd_cap;
-	struct bpf_link **links; /* of single places */
-	size_t link_cnt, link_cap;
-	uint8_t *told; /* by place: its definition has been delivered */
-	size_t refused; /* places of patterns that the kernel cannot probe */
 };
 
 static int create_link(const struct multi_attr *attr)
@@ -71,25 +60,20 @@ static bool has_multi(void)
 	return fd == -EBADF;
 }
 
-enum way { AT_PLACE, AT_RETURN, AT_TRACEPOINT };
-
-static enum way way_of(const struct espy_probe_place *place)
-{
-	return place->kind == ESPY_PROBE_RETURN ? AT_RETURN : place->kind == ESPY_PROBE_TRACEPOINT ? AT_TRACEPOINT : AT_PLACE;
-}
-
-static bool any_of(const struct espy_probes *p, enum way way)
+static bool any_of(const struct espy_probes *p, enum bpf_probe_way way)
 {
 	for (size_t i = 0; i < p->place_cnt; i++)
-		if (way_of(&p->places[i]) == way)
+		if (bpf_probe_way_of(&p->places[i]) == way)
 			return true;
 	return false;
 }
 
-static enum way way_of_program(const struct bpf_program *prog)
+static enum bpf_probe_way way_of_program(const struct bpf_program *prog)
 {
 	const char *name = bpf_program__name(prog);
 
+	if (!strncmp(name, "espy_kernel", strlen("espy_kernel")))
+		return AT_KERNEL;
 	return !strcmp(name, "espy_probe") ? AT_PLACE : !strcmp(name, "espy_tracepoint") ? AT_TRACEPOINT : AT_RETURN;
 }
 
@@ -135,22 +119,22 @@ int bpf_probes__load(struct bpf_source *s)
 		return err;
 	p->multi = has_multi();
 	bpf_object__for_each_program(prog, p->obj) {
-		const enum way way = way_of_program(prog);
+		const enum bpf_probe_way way = way_of_program(prog);
 
+		if (way == AT_KERNEL)
+			continue; /* kernel_links.c */
 		bpf_program__set_autoload(prog, any_of(wanted, way));
 		if (p->multi && way != AT_TRACEPOINT)
 			bpf_program__set_expected_attach_type(prog, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	}
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(p->obj, "espy_probe_plans"), (uint32_t)wanted->plan_cnt);
+	err = bpf_kernel_links__prepare(s);
+	if (err)
+		return err;
 	err = bpf_object__load(p->obj);
 	if (err)
 		bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the programs of probes: %s", strerror(-err));
 	return err ? err : fill_plans(p->obj, wanted);
-}
-
-static uint64_t cookie_of(const struct espy_probes *p, size_t i)
-{
-	return (uint64_t)p->places[i].plan << 32 | (uint32_t)(ESPY_PROBE_FIRST_DEF + i);
 }
 
 /* ---- many places at once */
@@ -158,7 +142,7 @@ static uint64_t cookie_of(const struct espy_probes *p, size_t i)
 /* Places [first, first + cnt) of one file; only places of one way count. */
 struct group {
 	size_t first, cnt;
-	enum way way;
+	enum bpf_probe_way way;
 	uint64_t *offsets, *cookies; /* room for all of them */
 };
 
@@ -170,9 +154,7 @@ static bool is_refusal(int err)
 
 static bool is_of_pattern(const struct espy_probes *p, uint64_t cookie)
 {
-	const struct espy_probe_rule *rule = p->places[(uint32_t)cookie - ESPY_PROBE_FIRST_DEF].rule;
-
-	return (rule->symbol && strpbrk(rule->symbol, "*?")) || (rule->where == ESPY_PROBE_AT_TRACEPOINT && strpbrk(rule->file, "*?"));
+	return bpf_probe_is_of_pattern(p->places[(uint32_t)cookie - ESPY_PROBE_FIRST_DEF].rule);
 }
 
 /* Creates links. It finds places that the kernel refuses by halves, and leaves them out if a pattern has named them. */
@@ -213,10 +195,10 @@ static int attach_program(struct bpf_source *s, const struct group *g, const cha
 	uint32_t cnt = 0;
 
 	for (size_t i = g->first; i < g->first + g->cnt; i++) {
-		if (way_of(&wanted->places[i]) != g->way)
+		if (bpf_probe_way_of(&wanted->places[i]) != g->way)
 			continue;
 		g->offsets[cnt] = wanted->places[i].offset;
-		g->cookies[cnt++] = cookie_of(wanted, i);
+		g->cookies[cnt++] = bpf_probe_cookie(wanted, i);
 	}
 	if (!cnt)
 		return 0;
@@ -259,7 +241,7 @@ static int attach_groups(struct bpf_source *s, pid_t pid)
 
 static int attach_single(struct bpf_source *s, size_t i, const char *name, bool at_return, pid_t pid)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = cookie_of(s->opts.probes, i), .retprobe = at_return);
+	LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = bpf_probe_cookie(s->opts.probes, i), .retprobe = at_return);
 	const struct espy_probe_place *place = &s->opts.probes->places[i];
 	struct bpf_probes *p = s->probes;
 	struct bpf_program *prog = bpf_object__find_program_by_name(p->obj, name);
@@ -279,10 +261,10 @@ static int attach_single(struct bpf_source *s, size_t i, const char *name, bool 
 
 static int attach_one(struct bpf_source *s, size_t i, pid_t pid)
 {
-	const enum way way = way_of(&s->opts.probes->places[i]);
+	const enum bpf_probe_way way = bpf_probe_way_of(&s->opts.probes->places[i]);
 	int err;
 
-	if (way == AT_TRACEPOINT)
+	if (way == AT_TRACEPOINT || way == AT_KERNEL)
 		return 0;
 	if (way == AT_PLACE)
 		return attach_single(s, i, "espy_probe", false, pid);
@@ -294,7 +276,7 @@ static int attach_one(struct bpf_source *s, size_t i, pid_t pid)
 
 static int attach_tracepoint(struct bpf_source *s, size_t i)
 {
-	LIBBPF_OPTS(bpf_perf_event_opts, o, .bpf_cookie = cookie_of(s->opts.probes, i));
+	LIBBPF_OPTS(bpf_perf_event_opts, o, .bpf_cookie = bpf_probe_cookie(s->opts.probes, i));
 	struct bpf_probes *p = s->probes;
 	const int event = espy_tracepoint__open(s->opts.probes->places[i].offset);
 	struct bpf_link *link;
@@ -318,16 +300,16 @@ static int attach_tracepoint(struct bpf_source *s, size_t i)
 }
 
 /* Some tracepoints are only for the kernel's own tracer. If a pattern has named such a one, it is left out. */
-int bpf_probes__attach_tracepoints(struct bpf_source *s)
+static int attach_tracepoints(struct bpf_source *s)
 {
 	const struct espy_probes *wanted = s->opts.probes;
 
-	for (size_t i = 0; s->probes && i < wanted->place_cnt; i++) {
-		const int err = way_of(&wanted->places[i]) == AT_TRACEPOINT ? attach_tracepoint(s, i) : 0;
+	for (size_t i = 0; i < wanted->place_cnt; i++) {
+		const int err = bpf_probe_way_of(&wanted->places[i]) == AT_TRACEPOINT ? attach_tracepoint(s, i) : 0;
 
 		if (!err)
 			continue;
-		if (!is_of_pattern(wanted, cookie_of(wanted, i))) {
+		if (!is_of_pattern(wanted, bpf_probe_cookie(wanted, i))) {
 			bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the tracepoint %s:%s: %s", wanted->places[i].rule->file,
 					  wanted->places[i].rule->symbol, strerror(-err));
 			return err;
@@ -335,6 +317,13 @@ int bpf_probes__attach_tracepoints(struct bpf_source *s)
 		s->probes->refused++;
 	}
 	return 0;
+}
+
+int bpf_probes__attach_to_kernel(struct bpf_source *s)
+{
+	const int err = s->probes ? attach_tracepoints(s) : 0;
+
+	return err || !s->probes ? err : bpf_kernel_links__attach(s);
 }
 
 int bpf_probes__attach(struct bpf_source *s, pid_t pid)

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Links of probes, inside. Private to this folder. */
+#ifndef ESPY_SOURCE_BPF_LOAD_PROBE_LINKS_IMPL_H
+#define ESPY_SOURCE_BPF_LOAD_PROBE_LINKS_IMPL_H
+
+#include <string.h>
+#include "source/bpf/bpf_source.h"
+#include "source/kernel_probes.h"
+#include "source/probes.h"
+
+struct bpf_probes {
+	struct bpf_object *obj;
+	bool multi; /* uprobe_multi */
+	struct espy_kernel_probes kernel;
+	int *fds; /* links */
+	size_t fd_cnt, fd_cap;
+	struct bpf_link **links; /* of single places */
+	size_t link_cnt, link_cap;
+	uint8_t *told;	/* by place: its definition has been delivered */
+	size_t refused; /* places of patterns that the kernel cannot probe */
+};
+
+/* What is attached to a place. The last two only differ in how. */
+enum bpf_probe_way { AT_PLACE, AT_RETURN, AT_TRACEPOINT, AT_KERNEL };
+
+static inline enum bpf_probe_way bpf_probe_way_of(const struct espy_probe_place *place)
+{
+	return place->function			      ? AT_KERNEL
+	       : place->kind == ESPY_PROBE_RETURN     ? AT_RETURN
+	       : place->kind == ESPY_PROBE_TRACEPOINT ? AT_TRACEPOINT
+						      : AT_PLACE;
+}
+
+static inline uint64_t bpf_probe_cookie(const struct espy_probes *p, size_t i)
+{
+	return (uint64_t)p->places[i].plan << 32 | (uint32_t)(ESPY_PROBE_FIRST_DEF + i);
+}
+
+static inline bool bpf_probe_is_of_pattern(const struct espy_probe_rule *rule)
+{
+	return (rule->symbol && strpbrk(rule->symbol, "*?")) ||
+	       (rule->where == ESPY_PROBE_AT_TRACEPOINT && strpbrk(rule->file, "*?"));
+}
+
+/* ---- kernel_links.c */
+/*
+ * Looks at how this kernel lets its functions be probed, and chooses the programs for them. Nothing is done where no
+ * place is in the kernel. -EOPNOTSUPP: it does not, which was said.
+ */
+int bpf_kernel_links__prepare(struct bpf_source *s);
+/* Attaches all places in the kernel. A function of a pattern that the kernel refuses is left out. */
+int bpf_kernel_links__attach(struct bpf_source *s);
+
+#endif
