@@ -290,6 +290,7 @@ static const char *const words[W_CNT] = {
 	[W_ATTRS] = "attrs",
 	[W_FROM] = "from",
 	[W_AS] = "as",
+	[W_MERGED] = "merged",
 	[W_INCLUDE] = "include",
 	[W_SHOW] = "show",
 	[W_BRIEF] = "brief",

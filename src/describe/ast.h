@@ -158,8 +158,9 @@ struct ast_item {
 	struct ast_item *group;
 	uint32_t ngroup;
 	const char *unknown;    /* of a group; NULL: none */
+	bool merged;		/* an unknown member of the group stays among the other bits */
 	uint8_t hi, lo;
-	uint8_t low; /* ITEM_LOW: ESPY_LOW_* */
+	uint8_t low;		/* ITEM_LOW: ESPY_LOW_*; ITEM_SHIFT: ESPY_SHIFT_* */
 	struct dc_sym *table;   /* ITEM_PACK: format of the field */
 	struct dc_pos table_pos;
 };
@@ -171,7 +172,7 @@ struct ast_table {
 	struct dc_sym *width;
 	struct dc_pos width_pos;
 	const char *unknown; /* NULL: none */
-	bool decimal, comment, apart;
+	bool decimal, comment, apart, offsets;
 	const char *header;
 	struct ast_item *items;
 	uint32_t nitems;

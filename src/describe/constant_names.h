@@ -12,7 +12,9 @@ enum {
 	ESPY_TABLE_UNKNOWN_DEC = 2,
 	ESPY_TABLE_UNKNOWN_HEX = 4,
 	ESPY_TABLE_DECIMAL = 16, /* numbers of the table are decimal */
-	ESPY_TABLE_COMMENT = 8, /* the number, with the name as a comment behind it in every style */
+	ESPY_TABLE_COMMENT = 8,	 /* the number, with the name as a comment behind it in every style */
+	ESPY_TABLE_OFFSETS =
+		64,	       /* a value between two names is the lower one and a distance; the last name ends them */
 	ESPY_TABLE_APART = 32, /* a pack whose parts are numbers of their own in every style */
 };
 

@@ -234,14 +234,14 @@ struct espy_entry {
 	uint64_t value;   /* ENUM: value; FLAGS: bits, or mask of a group; PACK: mask of the field, not shifted */
 	uint32_t name;    /* strings; PACK and shifts: the name behind << ("MAP_HUGE_SHIFT"), or "" for a number */
 	uint16_t group_cnt; /* FLAGS: size of the group that follows */
-	uint8_t shift;    /* PACK, and FLAGS entries with is_shift: position of the field */
-	uint8_t is_shift; /* FLAGS: 1: shown as value<<NAME; ESPY_LOW_*: a number behind the flags */
+	uint8_t shift;	    /* PACK, and FLAGS entries with is_shift: position of the field; group: 1 if it is merged */
+	uint8_t is_shift;   /* FLAGS: ESPY_SHIFT_*: shown as value<<NAME; ESPY_LOW_*: a number behind the flags */
 	uint32_t table;   /* PACK: table of the field, or ESPY_NONE; group: table for the text of an unknown member */
 	uint32_t reserved; /* PACK: strings: the field's own name */
 };
 
-/* espy_entry.is_shift of a number that stands behind the flags, and its base. */
-enum { ESPY_LOW_DEC = 2, ESPY_LOW_HEX, ESPY_LOW_OCT };
+/* espy_entry.is_shift: a number that stands behind the flags (LOW), or one with `<<NAME`, and its base. */
+enum { ESPY_SHIFT_DEC = 1, ESPY_LOW_DEC, ESPY_LOW_HEX, ESPY_LOW_OCT, ESPY_SHIFT_HEX };
 
 /* Bytes of the largest set of descriptors. */
 #define ESPY_FD_SET_SIZE 128u

@@ -98,6 +98,12 @@ static void parse_item(struct dc *dc, struct ast_item *it, int kind, bool in_gro
 		dc->tok++;
 		it->kind = ITEM_SHIFT;
 		parse_range(dc, it);
+		it->low = ESPY_SHIFT_DEC;
+		if (dc_accept(dc, ':')) {
+			if (strcmp(dc_expect_name(dc, "`hex` after `:`", NULL)->s, "hex"))
+				dc_error(dc, it->pos, "a shifted field can be hexadecimal only");
+			it->low = ESPY_SHIFT_HEX;
+		}
 		if (kind != ESPY_TABLE_FLAGS || in_group)
 			dc_error(dc, it->pos, "a shifted field can stand in a flags table only");
 		if (dc_accept_word(dc, W_AS))
@@ -114,6 +120,7 @@ static void parse_item(struct dc *dc, struct ast_item *it, int kind, bool in_gro
 			it->group = parse_items(dc, &it->ngroup, ESPY_TABLE_ENUM, true);
 			if (dc_peek(dc, 0)->kind == T_STR)
 				it->unknown = dc_next(dc)->str;
+			it->merged = it->unknown && dc_accept_word(dc, W_MERGED);
 			return;
 		}
 		if (!it->name)
@@ -175,6 +182,8 @@ void dc_parse_table(struct dc *dc, int kind)
 			t->comment = true;
 		else if (!strcmp(dc_peek(dc, 0)->sym->s, "apart") && kind == ESPY_TABLE_PACK)
 			t->apart = true;
+		else if (!strcmp(dc_peek(dc, 0)->sym->s, "offsets") && kind == ESPY_TABLE_ENUM)
+			t->offsets = true;
 		else
 			break;
 	}

@@ -159,6 +159,7 @@ static void lower_group(struct dc *dc, struct build *b, const struct ast_table *
 
 	e->group_cnt = (uint16_t)cnt;
 	e->table = unknown;
+	e->shift = it->merged;
 	if (!cnt)
 		dc->entries.n = at; /* no member is defined for this ABI */
 }
@@ -203,7 +204,7 @@ static void lower_items(struct dc *dc, struct build *b, const struct ast_table *
 				      (it->hi - it->lo == 63 ? ~0ull : (1ull << (it->hi - it->lo + 1)) - 1) << it->lo,
 				      it->text ? dc_str(dc, it->text) : dc_sym_str(dc, it->name));
 			e->shift = it->lo;
-			e->is_shift = 1;
+			e->is_shift = it->low;
 			break;
 		case ITEM_LOW:
 			e = add_entry(dc, ((it->hi - it->lo == 63 ? 0 : 1ull << (it->hi - it->lo + 1)) - 1) << it->lo, 0);
@@ -291,7 +292,8 @@ uint32_t dc_lower_table(struct dc *dc, struct ast_table *t)
 						   : t->unknown ? 0u
 								: 2u)
 						: 0u) |
-		    (t->comment ? 8u : 0u) | (t->decimal ? 16u : 0u) | (t->apart ? 32u : 0u) | b.size << 8 | (uint32_t)b.sgn << 16;
+		    (t->comment ? 8u : 0u) | (t->decimal ? 16u : 0u) | (t->apart ? 32u : 0u) | (t->offsets ? 64u : 0u) |
+		    b.size << 8 | (uint32_t)b.sgn << 16;
 	t->index = dc->itables.n;
 	return t->index - 1;
 }

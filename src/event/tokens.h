@@ -104,7 +104,8 @@ enum espy_token_flags {
 	ESPY_TOKF_LIMITED = 1u << 4,	/* OPEN of an array: -s limits its elements */
 	ESPY_TOKF_STYLED = 1u << 5,	/* OPEN: -X applies to the group as a whole, and not within it. WORD: -X applies */
 	ESPY_TOKF_FAULT = 1u << 6,	/* STR: its missing bytes are unreadable */
-	ESPY_TOKF_SPELT = 1u << 7,	/* WORD: a spelling of the number, shown unless -X asks for raw numbers */
+	/* WORD: a spelling of the number, shown unless -X asks for raw numbers. OPEN with STYLED: -X applies within, too */
+	ESPY_TOKF_SPELT = 1u << 7,
 	ESPY_TOKF_USEC = 1u << 8,	/* DATE: the fraction counts microseconds */
 	ESPY_TOKF_BARE = 1u << 9,	/* DATE: a value, not a comment */
 	ESPY_TOKF_ASIDE = 1u << 10,	/* WORD: a comment, where -X asks for comments. OPEN of a NOTE: not where -X asks for raw numbers.

@@ -291,7 +291,8 @@ static void put_call(struct espy_text *t, const struct espy_token *open, uint32_
 		espy_text_comment(t);
 	}
 	if (styled)
-		t->xlat = ESPY_XLAT_ABBREV;
+		if (!(open->flags & ESPY_TOKF_SPELT))
+			t->xlat = ESPY_XLAT_ABBREV;
 	espy_buf__put(t->b, open->bytes, open->len);
 	espy_buf__putc(t->b, '(');
 	put_list(t, i + 1, open->link, COMMA, true, UINT32_MAX);

@@ -50,7 +50,7 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 						espy_buf__puts(t->b, name);
 					}
 					left &= ~e->value;
-				} else if (masked && *unknown) {
+				} else if (masked && *unknown && !e->shift) {
 					*grouped = true;
 					separate(t, any);
 					put_unknown(t, masked, unknown);
@@ -73,11 +73,16 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 	return left;
 }
 
+static bool is_shift(const struct espy_entry *e)
+{
+	return e->is_shift == ESPY_SHIFT_DEC || e->is_shift == ESPY_SHIFT_HEX;
+}
+
 /* Tells whether the table has bits of a number. It is one number throughout: its groups are no tables of their own. */
 static bool has_shifts(const struct espy_image *img, const struct espy_table *tab)
 {
 	for (uint32_t i = 0; i < tab->count; i++)
-		if (img->entries[tab->first + i].is_shift == 1)
+		if (is_shift(&img->entries[tab->first + i]))
 			return true;
 	return false;
 }
@@ -92,14 +97,18 @@ static uint64_t shifted_bits(const struct espy_image *img, const struct espy_tab
 	return bits;
 }
 
-static void put_shifted(struct espy_text *t, const struct espy_table *tab, uint64_t num, bool *any)
+/* Puts shifted numbers of one base. */
+static void put_shifted(struct espy_text *t, const struct espy_table *tab, uint64_t num, unsigned base, bool *any)
 {
 	for (uint32_t i = 0; num && i < tab->count; i++) {
 		const struct espy_entry *e = &t->img->entries[tab->first + i];
-		if (e->is_shift != 1 || !(num & e->value))
+		if (e->is_shift != base || !(num & e->value))
 			continue;
 		separate(t, any);
-		espy_buf__dec(t->b, (num & e->value) >> (e->shift & 63));
+		if (base == ESPY_SHIFT_HEX)
+			espy_buf__hex(t->b, (num & e->value) >> (e->shift & 63));
+		else
+			espy_buf__dec(t->b, (num & e->value) >> (e->shift & 63));
 		espy_buf__put(t->b, "<<", 2);
 		espy_buf__puts(t->b, espy_image__str(t->img, e->name));
 		num &= ~e->value;
@@ -113,6 +122,7 @@ static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, 
 	uint64_t shifted = shifted_bits(t->img, tab, num);
 	uint64_t left = put_names(t, tab, num & ~shifted, false, &any, &zero, &grouped);
 
+	put_shifted(t, tab, shifted, ESPY_SHIFT_HEX, &any);
 	if (left && any && (!grouped || has_shifts(t->img, tab))) {
 		espy_buf__putc(t->b, '|');
 		espy_buf__hex(t->b, left);
@@ -121,7 +131,7 @@ static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, 
 		separate(t, &any);
 		put_unknown(t, left, espy_image__str(t->img, tab->unknown));
 	}
-	put_shifted(t, tab, shifted, &any);
+	put_shifted(t, tab, shifted, ESPY_SHIFT_DEC, &any);
 	if (left || shifted)
 		return;
 	if (!any) {
@@ -169,21 +179,22 @@ static void put_flags_part(struct espy_text *t, const struct espy_table *tab, ui
 		espy_buf__puts(t->b, zero);
 	}
 	named |= t->b->len > start;
-	put_shifted(t, tab, shifted, &named);
+	put_shifted(t, tab, shifted, ESPY_SHIFT_DEC, &named);
 	if (t->b->len > start)
 		espy_text_comment_end(t);
 	else
 		t->b->len = before;
 }
 
-/* Returns the bits of the groups that are tables of their own. */
-static uint64_t own_groups(const struct espy_image *img, const struct espy_table *tab)
+/* Returns the bits of the groups that are tables of their own; of a merged one only if its member has a name. */
+static uint64_t own_groups(const struct espy_image *img, const struct espy_table *tab, uint64_t num)
 {
 	uint64_t bits = 0;
 
 	for (uint32_t i = 0; i < tab->count; i++) {
 		const struct espy_entry *e = &img->entries[tab->first + i];
-		if (e->group_cnt && *group_unknown(img, e))
+		if (e->group_cnt && *group_unknown(img, e) &&
+		    (!e->shift || espy_table__member(img, tab, i, num & e->value)))
 			bits |= e->value;
 		i += e->group_cnt;
 	}
@@ -194,7 +205,7 @@ static uint64_t own_groups(const struct espy_image *img, const struct espy_table
 static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
 {
 	const struct espy_image *img = t->img;
-	const uint64_t own = own_groups(img, tab);
+	const uint64_t own = own_groups(img, tab, num);
 	const bool rest_first = own && !img->entries[tab->first].group_cnt;
 	uint64_t rest = num & ~own;
 	bool any = false;
@@ -210,7 +221,7 @@ static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, u
 		if (*unknown) {
 			uint64_t masked = num & e->value;
 			const struct espy_entry *m = espy_table__member(img, tab, i, masked);
-			if (m || masked) {
+			if (m || (masked && !e->shift)) {
 				separate(t, &any);
 				espy_buf__hex(t->b, masked);
 				if (t->xlat == ESPY_XLAT_VERBOSE) {
@@ -238,7 +249,31 @@ static const struct espy_entry *low_number(const struct espy_image *img, const s
 {
 	const struct espy_entry *e = tab->count ? &img->entries[tab->first + tab->count - 1] : NULL;
 
-	return e && e->is_shift >= ESPY_LOW_DEC ? e : NULL;
+	return e && e->is_shift >= ESPY_LOW_DEC && e->is_shift <= ESPY_LOW_OCT ? e : NULL;
+}
+
+/* Puts flags of which the last is a number by itself under -X, and a `|`: 0x200|4<<26|. */
+static void put_flags_and_shift(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	struct espy_table flags = *tab;
+	const struct espy_entry *e = &t->img->entries[tab->first + --flags.count];
+	const uint64_t shifted = num & e->value;
+
+	if (num != shifted) {
+		put_flags(t, &flags, num & ~shifted);
+		espy_buf__putc(t->b, '|');
+	}
+	if (!shifted)
+		return;
+	espy_buf__dec(t->b, shifted >> (e->shift & 63));
+	espy_buf__put(t->b, "<<", 2);
+	espy_buf__dec(t->b, e->shift & 63);
+	if (t->xlat == ESPY_XLAT_VERBOSE) {
+		espy_text_comment(t);
+		espy_buf__puts(t->b, espy_image__str(t->img, e->name));
+		espy_text_comment_end(t);
+	}
+	espy_buf__putc(t->b, '|');
 }
 
 /* Puts flags and a number behind them: `SWAP_FLAG_PREFER|42`. In hexadecimal the two are one number to -X. */
@@ -261,9 +296,16 @@ static void put_flags_and_number(struct espy_text *t, const struct espy_table *t
 	/* two numbers are two numbers in every style */
 	if (flags.count == 1 && has_shifts(t->img, &flags))
 		t->xlat = ESPY_XLAT_ABBREV;
-	if (rest) {
+	if (rest && low->is_shift == ESPY_LOW_OCT && t->xlat != ESPY_XLAT_ABBREV &&
+	    is_shift(&t->img->entries[flags.first + flags.count - 1])) {
+		put_flags_and_shift(t, &flags, rest);
+	} else if (rest) {
+		const size_t start = t->b->len;
 		put_flags(t, &flags, rest);
-		espy_buf__putc(t->b, '|');
+		/* digits of a mode follow at once on bits that have no name */
+		if (saved == ESPY_XLAT_RAW || low->is_shift != ESPY_LOW_OCT || has_shifts(t->img, &flags) ||
+		    t->b->data[start] != '0' || t->b->data[t->b->len - 1] == '/')
+			espy_buf__putc(t->b, '|');
 	}
 	if (low->is_shift == ESPY_LOW_DEC)
 		espy_buf__dec(t->b, x);
@@ -306,6 +348,30 @@ static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_
 	}
 }
 
+/* Puts a value as the name below it and the distance: 8*R15+1. Returns false if it is beyond the names. */
+static bool put_offset(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	const struct espy_entry *e = &t->img->entries[tab->first];
+	uint32_t n = tab->count;
+
+	while (n && e[n - 1].value > num)
+		n--;
+	if (!n || n == tab->count)
+		return false;
+	if (t->xlat != ESPY_XLAT_ABBREV) {
+		espy_buf__hex(t->b, num);
+		if (t->xlat == ESPY_XLAT_RAW)
+			return true;
+		espy_text_comment(t);
+	}
+	espy_buf__puts(t->b, espy_image__str(t->img, e[n - 1].name));
+	espy_buf__putc(t->b, '+');
+	espy_buf__dec(t->b, num - e[n - 1].value);
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment_end(t);
+	return true;
+}
+
 static void put_enum(struct espy_text *t, const struct espy_table *tab, const struct espy_type *type, uint64_t num)
 {
 	const struct espy_entry *e = espy_table__find(t->img, tab, num, type->size);
@@ -317,6 +383,8 @@ static void put_enum(struct espy_text *t, const struct espy_table *tab, const st
 		espy_buf__puts(t->b, espy_image__str(t->img, e->name));
 		return;
 	}
+	if (!e && (tab->flags & ESPY_TABLE_OFFSETS) && put_offset(t, tab, cut))
+		return;
 	if ((tab->flags & ESPY_TABLE_DECIMAL) || (!e && (tab->flags & ESPY_TABLE_UNKNOWN_DEC))) {
 		if (type->flags & ESPY_TF_SIGNED)
 			espy_buf__sdec(t->b, (int64_t)num);
@@ -325,7 +393,7 @@ static void put_enum(struct espy_text *t, const struct espy_table *tab, const st
 	} else {
 		espy_buf__hex(t->b, cut);
 	}
-	if ((t->xlat == ESPY_XLAT_RAW && !comment) ||
+	if ((t->xlat == ESPY_XLAT_RAW && !(comment && (tab->flags & ESPY_TABLE_DECIMAL))) ||
 	    (!e && (!*unknown || (tab->flags & ESPY_TABLE_UNKNOWN_HEX))))
 		return;
 	espy_text_comment(t);
