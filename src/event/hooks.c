@@ -91,7 +91,8 @@ static bool kernel_version(struct espy_walk *w, const struct espy_hooked *v)
 static bool ioprio(struct espy_walk *w, const struct espy_hooked *v)
 {
 	const uint32_t x = (uint32_t)v->num;
-	const uint32_t open = espy_hook_open_call(w, "IOPRIO_PRIO_VALUE", (uint64_t)(int32_t)x, v->of_result ? 0 : ESPY_TOKF_STYLED);
+	const uint32_t open = espy_hook_open_call(w, "IOPRIO_PRIO_VALUE", (uint64_t)(int32_t)x,
+						  v->of_result ? 0 : ESPY_TOKF_STYLED | ESPY_TOKF_SPELT);
 
 	if (open != ESPY_NO_TOKEN)
 		w->out->at[open].fmt = v->type->size == 2 ? ESPY_FMT_HEX : ESPY_FMT_DEC;
@@ -371,7 +372,6 @@ static bool bitfields(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-#define CAP_VERSION_1 0x19980330u /* one structure follows; later versions have two */
 #define CAP_DATA_SIZE 12u /* effective, permitted, inheritable: 32 bits of each */
 
 static bool cap_data(struct espy_walk *w, const struct espy_hooked *v)
@@ -379,18 +379,18 @@ static bool cap_data(struct espy_walk *w, const struct espy_hooked *v)
 	static const char *const names[] = { "effective", "permitted", "inheritable" };
 	const uint32_t table = espy_image__find_table(w->img, "capabilities");
 
-	if (!v->bytes || v->len < CAP_DATA_SIZE) {
+	/* the first parameter points to the header; nothing is told of data without it */
+	const struct espy_item *header = w->v ? espy_call_view__arg_item(w->v, 0, false) : NULL;
+	const bool no_header = w->v && (!header || header->len < 4);
+
+	if (no_header || !v->bytes || v->len < CAP_DATA_SIZE) {
 		espy_walk_address(w, v->addr);
 		return true;
 	}
-	/* the first parameter points to the header, which tells whether there is an upper half */
-	const struct espy_item *header = w->v ? espy_call_view__arg_item(w->v, 0, false) : NULL;
-	bool low_only =
-		header && header->len >= 4 && espy_load(espy_item__bytes(header), 4, false, false) == CAP_VERSION_1;
 	const uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, NULL, 0);
 	for (unsigned i = 0; i < 3; i++) {
 		uint64_t caps = espy_load(v->bytes + 4 * i, 4, false, false);
-		if (v->len >= 2 * CAP_DATA_SIZE && !low_only)
+		if (v->len >= 2 * CAP_DATA_SIZE)
 			caps |= espy_load(v->bytes + CAP_DATA_SIZE + 4 * i, 4, false, false) << 32;
 		espy_hook_field(w, names[i]);
 		espy_hook_by_table(w, table, ESPY_FMT_FLAGS, caps);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Makes the calls of a file and prints the lines that the file has for them. No call is ever made in earnest unless the
+ * file says so: a filter of the program's own answers it. The file is named by $CASES:
+ *
+ *      # options: -v
+ *      f 16 -1 0x5401 0x10000ff8 10000ff8:0102*4
+ *      ioctl(-1, ...)
+ *
+ * f: the call fails with EBADF, z: it gives 0, r: the kernel carries it out. Then the number, up to six arguments, and
+ * bytes (`*N`: N times) for the memory, 64 KiB from 0x10000000 on, with nothing behind it. All other bytes are 0.
+ * The next line is the text without the result; `-` where a case has no line to show.
+ */
+#include "truth.h"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+#define MEMORY 0x10000000ul
+#define MEMORY_SIZE 0x10000ul
+#define STUBS 0x20000000ul
+#define LINE_MOST (1 << 18)
+
+typedef long stub_fn(long nr, const long *args);
+
+/* A call from a page of its own: the filter knows it by the address. */
+extern const char stub_begin[], stub_end[];
+__asm__(".pushsection .rodata\n"
+	"stub_begin:\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %r11\n"
+	"	mov (%r11), %rdi\n"
+	"	mov 8(%r11), %rsi\n"
+	"	mov 16(%r11), %rdx\n"
+	"	mov 24(%r11), %r10\n"
+	"	mov 32(%r11), %r8\n"
+	"	mov 40(%r11), %r9\n"
+	"	syscall\n"
+	"	ret\n"
+	"stub_end:\n"
+	".popsection\n");
+
+static void make_stubs(void)
+{
+	const size_t size = (size_t)(stub_end - stub_begin);
+
+	for (unsigned i = 0; i < 3; i++) {
+		void *p = mmap((void *)(STUBS + i * 4096), 4096, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+		if (p == MAP_FAILED)
+			truth_skip("the place of the calls is taken");
+		memcpy(p, stub_begin, size);
+		mprotect(p, 4096, PROT_READ | PROT_EXEC);
+	}
+	if (mmap((void *)MEMORY, MEMORY_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+		 -1, 0) == MAP_FAILED)
+		truth_skip("the place of the memory is taken");
+	memset((void *)MEMORY, 0, MEMORY_SIZE);
+}
+
+static void answer_calls(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer) + 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 6),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer)),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (uint32_t)-4096),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUBS, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EBADF),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUBS + 4096, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(rules) / sizeof(*rules), rules };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		truth_skip("no seccomp filters here");
+}
+
+/* "ADDRESS:HEX[*N]": the number of bytes that it covers, 0 if it is none. */
+static size_t poke(const char *s, unsigned long *at)
+{
+	static uint8_t bytes[MEMORY_SIZE];
+	char *end;
+	unsigned long n = 0, times = 1;
+
+	*at = strtoul(s, &end, 16);
+	if (*end++ != ':')
+		return 0;
+	for (; n < sizeof(bytes) && sscanf(end, "%2hhx", &bytes[n]) == 1; n++)
+		end += 2;
+	if (*end == '*')
+		times = strtoul(end + 1, NULL, 0);
+	if (*at < MEMORY || *at + n * times > MEMORY + MEMORY_SIZE)
+		return 0;
+	for (unsigned long i = 0; i < times; i++)
+		memcpy((char *)*at + i * n, bytes, n);
+	return n * times;
+}
+
+static long make_call(char *text)
+{
+	const char kind = *text;
+	long args[7] = { 0 };
+	size_t n = 0, sizes[64], pokes = 0;
+	unsigned long ats[64];
+	char *word, *rest = text + 1;
+
+	while ((word = strsep(&rest, " \n"))) {
+		if (!*word)
+			continue;
+		if (!strchr(word, ':'))
+			args[n++ < 7 ? n - 1 : 6] =
+				word[0] == '-' ? strtol(word, NULL, 0) : (long)strtoul(word, NULL, 0);
+		else if (pokes < 64 && (sizes[pokes] = poke(word, &ats[pokes])))
+			pokes++;
+		else
+			truth_skip("a case that is no case");
+	}
+	stub_fn *stub = (stub_fn *)(STUBS + (kind == 'f'   ? 0
+					     : kind == 'z' ? 4096
+							   : 8192)); /* NOLINT(performance-no-int-to-ptr) */
+	const long ret = stub(args[0], args + 1);
+	while (pokes--)
+		memset((void *)ats[pokes], 0, sizes[pokes]); /* NOLINT(performance-no-int-to-ptr) */
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	static char text[LINE_MOST], want[LINE_MOST], options[256], whole[1 << 24];
+	const char *path = getenv("CASES");
+	FILE *cases = path ? fopen(path, "re") : NULL;
+
+	if (!cases)
+		truth_skip("$CASES names no file");
+	setvbuf(cases, whole, _IOFBF, sizeof(whole)); /* one read, and in front of all cases */
+	if (fscanf(cases, "# options: %255[^\n] ", options) != 1)
+		truth_skip("the file names no options");
+	truth_begin(argc, argv, options);
+	make_stubs();
+	answer_calls();
+	while (fgets(text, sizeof(text), cases)) {
+		if (!strchr("fzr", *text))
+			continue;
+		if (!fgets(want, sizeof(want), cases))
+			break;
+		const long ret = make_call(text);
+		want[strcspn(want, "\n")] = 0;
+		if (strcmp(want, "-"))
+			line(ret, "%s", want);
+	}
+	fclose(cases);
+	return 0;
+}
