@@ -145,6 +145,9 @@ static void show_remark(struct espy_walk *w, const struct espy_field *p, const s
 
 	if (!t->hook) {
 		espy_walk_remark(w, t);
+		/* beside an argument it spells a number, and -X raw wants numbers only */
+		if (w->out->cnt && w->out->at[w->out->cnt - 1].kind == ESPY_TOKEN_REMARK)
+			w->out->at[w->out->cnt - 1].flags |= ESPY_TOKF_STYLED;
 		return;
 	}
 	/* Where arguments are shown as numbers it has none. */

@@ -123,6 +123,21 @@ static uint64_t deref(const struct eval *e, uint32_t idx, uint32_t member)
 	return 0;
 }
 
+bool espy_walk__length_known(const struct espy_walk *w, const struct espy_type *t)
+{
+	const struct espy_expr *x = w->v && t->len_a < w->img->expr_cnt ? &w->img->exprs[t->len_a] : NULL;
+	const struct espy_field *p = x && x->op == ESPY_X_DEREF && x->b ? param_at(w, x->a) : NULL;
+
+	if (!p || w->img->types[p->type].kind != ESPY_T_PTR)
+		return true;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct espy_item *it = espy_call_view__arg_item(w->v, p->off, i);
+		if (it && it->len)
+			return true;
+	}
+	return false;
+}
+
 static uint64_t eval(const struct eval *e, uint32_t idx, unsigned depth);
 
 /* Many operands are constants and fields: not worth another evaluation. */

@@ -71,6 +71,8 @@ uint64_t espy_walk__eval(const struct espy_walk *w, const struct espy_scope *sc,
  */
 uint64_t espy_walk__length(const struct espy_walk *w, const struct espy_scope *sc, const struct espy_type *t,
 			   uint64_t fallback);
+/* Tells whether the length is known: that it is not a field of a struct behind a parameter that could not be read. */
+bool espy_walk__length_known(const struct espy_walk *w, const struct espy_type *t);
 /* Returns the case of a union that stands in sc (or among the parameters: sc NULL); ESPY_NONE: none fits. */
 uint32_t espy_walk__case(const struct espy_walk *w, const struct espy_scope *sc, const struct espy_type *u);
 /* Returns a parameter in network order, or one of two registers. */

@@ -309,8 +309,11 @@ uint64_t espy_walk_want(const struct espy_walk *w, const struct espy_type *t)
 	case ESPY_T_PTR:
 	case ESPY_T_UNION:
 		return t->size;
-	case ESPY_T_STRUCT:
-		return t->flags & ESPY_TF_SIZED ? espy_walk__length(w, w->scope, t, t->size) : t->size;
+	case ESPY_T_STRUCT: {
+		const uint64_t size = t->flags & ESPY_TF_SIZED ? espy_walk__length(w, w->scope, t, t->size) : t->size;
+		/* of one that is read as a whole no more counts than is ever read */
+		return t->flags & ESPY_TF_WHOLE && t->max && size > t->max ? t->max : size;
+	}
 	case ESPY_T_ARRAY: {
 		const struct espy_type *e = &w->img->types[t->elem];
 		if (t->flags & ESPY_TF_NULLTERM)
@@ -441,7 +444,7 @@ static void follow_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t 
 		}
 	}
 	const struct espy_ways rest = espy_walk_part(w);
-	if (!espy_walk_enough(w, to, &m)) {
+	if (!espy_walk_enough(w, to, &m) || (to->kind == ESPY_T_BYTES && !espy_walk__length_known(w, to))) {
 		espy_walk_address(w, addr);
 	} else if (!t->hook || show_hooked(w, &rest, t, &m, name)) {
 		w->depth++;

@@ -215,11 +215,11 @@ static uint32_t put_token(struct espy_text *t, uint32_t i)
 		espy_buf__put(t->b, " => ", 4);
 		break;
 	case ESPY_TOKEN_REMARK:
-		if (t->xlat != ESPY_XLAT_RAW) {
-			espy_text_comment(t);
-			espy_buf__put(t->b, v->bytes, v->len);
-			espy_text_comment_end(t);
-		}
+		if (v->flags & ESPY_TOKF_STYLED && t->xlat == ESPY_XLAT_RAW)
+			break;
+		espy_text_comment(t);
+		espy_buf__put(t->b, v->bytes, v->len);
+		espy_text_comment_end(t);
 		break;
 	case ESPY_TOKEN_ELIDED:
 		put_elided(t, v);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Names of constants: flags, enumerations, packed fields, in the three styles of -X. */
+#include <string.h>
+
 #include "describe/constant_names.h"
 #include "sink/text/text_impl.h"
 
@@ -455,7 +457,7 @@ static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t
 		const struct espy_entry *e = &t->img->entries[tab->first + i];
 		uint64_t x = (num & e->value) >> (e->shift & 63);
 		const struct espy_table *sub = e->table < t->img->table_cnt ? &t->img->tables[e->table] : NULL;
-		const char *unknown = "";
+		const char *unknown = "", *name = "";
 
 		if (sub && sub->kind == ESPY_TABLE_FLAGS && !x)
 			continue;
@@ -463,7 +465,7 @@ static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t
 		if (sub && sub->kind == ESPY_TABLE_ENUM) {
 			const struct espy_entry *m = espy_table__find(t->img, sub, x, 8);
 			if (m)
-				espy_buf__puts(t->b, espy_image__str(t->img, m->name));
+				espy_buf__puts(t->b, name = espy_image__str(t->img, m->name));
 			else
 				espy_buf__hex(t->b, x);
 			if (!m)
@@ -473,7 +475,9 @@ static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t
 		} else {
 			espy_buf__hex(t->b, x);
 		}
-		put_shift(t, e);
+		/* a text that ends in a comment has its own shift in front of that */
+		if (!*name || name[strlen(name) - 1] != '/')
+			put_shift(t, e);
 		if (*unknown) {
 			espy_text_comment(t);
 			espy_buf__puts(t->b, unknown);
