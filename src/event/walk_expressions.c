@@ -125,7 +125,8 @@ static uint64_t deref(const struct eval *e, uint32_t idx, uint32_t member)
 
 bool espy_walk__length_known(const struct espy_walk *w, const struct espy_type *t)
 {
-	const struct espy_expr *x = w->v && t->len_a < w->img->expr_cnt ? &w->img->exprs[t->len_a] : NULL;
+	const uint32_t len = t->len_b < w->img->expr_cnt ? t->len_b : t->len_a;
+	const struct espy_expr *x = w->v && len < w->img->expr_cnt ? &w->img->exprs[len] : NULL;
 	const struct espy_field *p = x && x->op == ESPY_X_DEREF && x->b ? param_at(w, x->a) : NULL;
 
 	if (!p || w->img->types[p->type].kind != ESPY_T_PTR)
