@@ -28,6 +28,7 @@ with() {
 	kill -$1 "$server"
 	name="$1, $2" line=$3
 	shift 3
+	rm -f "$dir/out" "$dir/err" # what the one before has said is no sign of this one
 	trace_bg "$@" -p $program -o "$dir/out" 2>"$dir/err" &
 	job=$!
 	says() {
@@ -37,8 +38,8 @@ with() {
 	kill -INT $job 2>/dev/null
 	wait_for 60 ended $job && ok "$name: espy ends" || not_ok "$name: espy does not end"
 	kill -CONT "$server"
+	kill -9 $job 2>/dev/null
 	wait $job
-	rm -f "$dir/out"
 }
 case $source in
 ptrace)
