@@ -86,6 +86,7 @@ outran() { # EVENT OPTIONS...: a process that makes calls while espy can write n
 	"$progs/busy_threads" "$dir/busy" 1 >"$dir/busy.out" &
 	busy=$!
 	wait_for 60 test -s "$dir/busy" || not_ok "the busy program did not start"
+	rm -f "$dir/err" # what the last one said is not what this one says
 	"$progs/fresh" "$espy" trace --source=bpf $rings --stats --buffer 1M "$@" -p $busy -o "$dir/never_read" 2>"$dir/err" &
 	job=$!
 	wait_for 60 grep -q attached "$dir/err" || not_ok "not attached"

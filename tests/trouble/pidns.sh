@@ -38,6 +38,7 @@ blocked() {
 	inner=$(descendants $outer) && [ "$inner" ] && [ "$(state "$inner")" = S ]
 }
 wait_for 60 blocked || not_ok "no shell in a pid namespace"
+rm -f "$dir/out" "$dir/err" # what the one before has said is no sign of this one
 trace_bg --decode-pids=pidns --record "$dir/alone" -o "$dir/out" -p "$inner" 2>"$dir/err" &
 wait_for 60 grep -q "$inner attached" "$dir/err" || not_ok "not attached: $(cat "$dir/err")"
 : >"$dir/go"
