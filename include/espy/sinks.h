@@ -38,7 +38,7 @@ ESPY_API int espy_output_open(struct espy_output **out, const char *name, bool a
 ESPY_API int espy_output_fd(struct espy_output **out, int fd);
 /*
  * Makes an output as with -ff of strace: each task has a file NAME.TASK of its own, made with its first line. For one engine,
- * of text or JSON.
+ * of text or JSON. Returns 0 or -errno, also if no file can be made in that folder.
  */
 ESPY_API int espy_output_per_task(struct espy_output **out, const char *name, bool append);
 /*

@@ -91,11 +91,10 @@ static int open_output(const struct espy_trace_args *a, struct espy_output **out
 	/* The text of a trace is data, so it goes to standard output. */
 	if (!a->out.name)
 		return espy_output_fd(out, a->role == ESPY_ROLE_SHOW ? STDOUT_FILENO : STDERR_FILENO);
-	if (a->follow > 1)
-		return espy_output_per_task(out, a->out.name, a->out.append);
-	err = espy_output_open(out, a->out.name, a->out.append);
+	err = a->follow > 1 ? espy_output_per_task(out, a->out.name, a->out.append)
+			    : espy_output_open(out, a->out.name, a->out.append);
 	if (err)
-		espy_cli__say(a->cli, "Cannot fopen '%s': %s", a->out.name, strerror(-err));
+		espy_cli__say(a->cli, "Can't fopen '%s': %s", a->out.name, strerror(-err));
 	return err;
 }
 

@@ -45,10 +45,24 @@ static int take_given(struct espy_output **out, struct espy_output *given)
 	return 0;
 }
 
+/* Tells whether a file of that name can be made: 0 or -errno. A program whose lines have no place need not begin. */
+static int look_at_folder(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	char *folder = slash ? strndup(name, (size_t)(slash - name) + 1) : strdup(".");
+	const int err = !folder ? -ENOMEM : faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
+
+	free(folder);
+	return err;
+}
+
 int espy_line_output__per_task(struct espy_output **out, const char *name, bool append)
 {
-	struct espy_output *o = make();
+	const int err = look_at_folder(name);
+	struct espy_output *o = err ? NULL : make();
 
+	if (err)
+		return err;
 	if (!o || !(o->per_task = strdup(name))) {
 		free(o);
 		return -ENOMEM;

@@ -36,7 +36,7 @@ struct espy_output {
 int espy_line_output__fd(struct espy_output **out, int fd);
 /* "FILE", "|command" or "!command". 0 or -errno. */
 int espy_line_output__open(struct espy_output **out, const char *name, bool append);
-/* Files NAME.TASK, each opened by the first line of its task. */
+/* Files NAME.TASK, each opened by the first line of its task. 0 or -errno, also if none can be made in that folder. */
 int espy_line_output__per_task(struct espy_output **out, const char *name, bool append);
 /* Write what is there. 0 or -errno of the first failed write (said once, then again at each call). */
 int espy_line_output__flush(struct espy_output *o);

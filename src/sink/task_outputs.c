@@ -56,7 +56,7 @@ struct espy_output *espy_task_outputs__get(struct espy_task_outputs *t, uint32_t
 	if (err) {
 		/* The lines of this task have no output: as with a full disk, the session ends. */
 		if (!t->sink->error)
-			espy_log__say(t->stream->log, ESPY_LOG_ERROR, ESPY_TOPIC_GENERAL, "Can't open '%s': %s", name,
+			espy_log__say(t->stream->log, ESPY_LOG_ERROR, ESPY_TOPIC_GENERAL, "Can't fopen '%s': %s", name,
 				      strerror(-err));
 		espy_sink__fail(t->sink, err);
 		f->out = NULL;

@@ -60,7 +60,10 @@ says "espy: -y and --decode-fds cannot be provided simultaneously"
 run 1 "$trace" -q -e quiet=exit true
 says "espy: -q and -e quiet/--quiet cannot be provided simultaneously"
 run 1 "$trace" -o nosuch/file true
-shows "^espy: Cannot fopen 'nosuch/file': No such file or directory$" "$dir/err"
+shows "^espy: Can't fopen 'nosuch/file': No such file or directory$" "$dir/err"
+run 1 "$trace" -ff -o nosuch/file sh -c ': >ran'
+shows "^espy: Can't fopen 'nosuch/file': No such file or directory$" "$dir/err"
+[ ! -e ran ] && echo "ok -ff: the program does not begin without a place for its lines" || { echo "not ok -ff: the program has run"; bad=1; }
 [ -c /dev/full ] && {
 	run 1 "$trace" -o /dev/full true
 	shows 'No space left on device' "$dir/err"
