@@ -208,7 +208,7 @@ static void note_value(struct espy_walk *w, unsigned hook)
 	static const struct espy_type reg = { .kind = ESPY_T_INT, .size = 4, .table = ESPY_NONE, .elem = ESPY_NONE,
 					      .len_a = ESPY_NONE, .len_b = ESPY_NONE };
 	const struct espy_hooked v = { .type = &reg, .name = "", .num = (uint32_t)w->v->ret, .of_result = true };
-	const uint32_t note = espy_hook_open_note(w, "", 0);
+	const uint32_t note = espy_hook_open_note(w, "", ESPY_TOKF_ASIDE);
 
 	espy_hook_part(w);
 	if (!espy_walk_hook(w, hook, &v) && note != ESPY_NO_TOKEN)

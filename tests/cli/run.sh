@@ -59,6 +59,10 @@ run 1 "$trace" -y -e decode-fds=path true
 says "espy: -y and --decode-fds cannot be provided simultaneously"
 run 1 "$trace" -q -e quiet=exit true
 says "espy: -q and -e quiet/--quiet cannot be provided simultaneously"
+command -v ionice >/dev/null && {
+	run 0 "$trace" -X raw -e trace=ioprio_get -o prio ionice -p $$
+	shows '^ioprio_get(0x1, [0-9]*) *= [0-9]*$' prio
+}
 run 1 "$trace" -o nosuch/file true
 shows "^espy: Can't fopen 'nosuch/file': No such file or directory$" "$dir/err"
 run 1 "$trace" -ff -o nosuch/file sh -c ': >ran'
