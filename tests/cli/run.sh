@@ -188,7 +188,8 @@ if [ "$source" = bpf ] && command -v script >/dev/null; then
 	writer=$(sed -n 's/.*what espy writes: script (\([0-9]*\)).*/\1/p' typescript)
 	lacks "^\\[pid *$writer\\]" typescript
 	"$espy" trace --all -e trace=read,write --syscall-limit=3000 2>&1 | cat >typescript
-	shows '^espy: not watched, since it carries what espy writes: cat ([0-9]*)' typescript
+	# It is a shell until it has become cat.
+	shows '^espy: not watched, since it carries what espy writes: [^ ]* ([0-9]*)' typescript
 	lacks "^\\[pid *$(sed -n 's/.*what espy writes: cat (\([0-9]*\)).*/\1/p' typescript)\\]" typescript
 	# A terminal inside a terminal: both.
 	if command -v tmux >/dev/null; then
