@@ -25,7 +25,6 @@
 struct mapping {
 	uint64_t start, end, offset, ino;
 	uint32_t major, minor;
-	uint64_t begin; /* where its file would begin in memory, see find_begin(); 0: nobody has asked yet */
 	char *path;
 };
 
@@ -38,7 +37,7 @@ struct process {
 	UT_hash_handle hh; /* in the order of their begin */
 };
 
-/* A part of a file that is mapped for execution. */
+/* A part of a file that is mapped for execution. A key of a table: it has no gaps. */
 struct file_part {
 	uint64_t ino, offset;
 	uint32_t major, minor;
@@ -437,28 +436,26 @@ static uint64_t find_begin(const struct mapping *at)
 }
 
 /* Returns the same. The file is read once for all processes, because they have the same few libraries. */
-static uint64_t begin_of_file(struct bpf_mappings *m, struct mapping *at)
+static uint64_t begin_of_file(struct bpf_mappings *m, const struct mapping *at)
 {
-	struct layout key, *l;
+	const struct file_part part = {
+		.ino = at->ino, .offset = at->offset, .major = at->major, .minor = at->minor
+	};
+	struct layout *l;
 
-	if (at->begin)
-		return at->begin;
-	memset(&key, 0, sizeof(key)); /* padding is compared, too */
-	key.of = (struct file_part){ .ino = at->ino, .offset = at->offset, .major = at->major, .minor = at->minor };
-	HASH_FIND(hh, m->layouts, &key.of, sizeof(key.of), l);
-	if (!l) {
-		at->begin = find_begin(at);
-		if (HASH_COUNT(m->layouts) >= LAYOUTS_MAX)
-			forget_layouts(m);
-		l = malloc(sizeof(*l));
-		if (!l)
-			return at->begin;
-		*l = key;
-		l->distance = at->start - at->begin;
+	HASH_FIND(hh, m->layouts, &part, sizeof(part), l);
+	if (l)
+		return at->start - l->distance;
+	const uint64_t begin = find_begin(at);
+
+	if (HASH_COUNT(m->layouts) >= LAYOUTS_MAX)
+		forget_layouts(m);
+	l = malloc(sizeof(*l));
+	if (l) {
+		*l = (struct layout){ .of = part, .distance = at->start - begin };
 		HASH_ADD(hh, m->layouts, of, sizeof(l->of), l);
 	}
-	at->begin = at->start - l->distance;
-	return at->begin;
+	return begin;
 }
 
 static int by_start(const void *a, const void *b)
@@ -479,7 +476,7 @@ char *bpf_mappings__text(struct bpf_mappings *m, pid_t tgid)
 		return NULL;
 	qsort(p->mappings, p->cnt, sizeof(*p->mappings), by_start);
 	for (size_t i = 0; i < p->cnt; i++) {
-		struct mapping *at = &p->mappings[i];
+		const struct mapping *at = &p->mappings[i];
 
 		fprintf(f, "%llx-%llx r-xp 00000000 %02x:%02x %llu %s\n", (unsigned long long)begin_of_file(m, at),
 			(unsigned long long)at->end, at->major, at->minor, (unsigned long long)at->ino, at->path);
