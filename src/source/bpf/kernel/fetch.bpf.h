@@ -9,17 +9,21 @@
 /* The memory that a probe reads. */
 enum memory {
 	MEMORY_OF_USER,
-	MEMORY_OF_RECORD,  /* the kernel's: texts and bytes of a tracepoint */
-	MEMORY_BY_ADDRESS, /* of a function of the kernel: pointers lead to both, and the highest bit tells them apart
-			    */
+	MEMORY_OF_RECORD, /* the kernel's: texts and bytes of a tracepoint */
+	/* Of a function of the kernel: pointers lead to both, and the highest bit tells them apart. */
+	MEMORY_BY_ADDRESS,
 };
+
+static __always_inline bool is_of_kernel(u64 memory, u64 at)
+{
+	return memory == MEMORY_OF_RECORD || (memory == MEMORY_BY_ADDRESS && (s64)at < 0);
+}
 
 /* Loads from memory of the kernel too, if the probe may. */
 static __always_inline long read_memory(u64 memory, void *to, u32 size, u64 at)
 {
-	if (memory == MEMORY_OF_RECORD || (memory == MEMORY_BY_ADDRESS && (s64)at < 0))
-		return bpf_probe_read_kernel(to, size, (void *)at);
-	return bpf_probe_read_user(to, size, (void *)at);
+	return is_of_kernel(memory, at) ? bpf_probe_read_kernel(to, size, (void *)at)
+					: bpf_probe_read_user(to, size, (void *)at);
 }
 
 /*
@@ -191,9 +195,8 @@ static __always_inline long read_bytes(const struct hit *h, void *to, u32 size, 
 
 static __always_inline long read_text(const struct hit *h, void *to, u32 size, u64 at)
 {
-	if (h->memory == MEMORY_OF_RECORD || (h->memory == MEMORY_BY_ADDRESS && (s64)at < 0))
-		return bpf_probe_read_kernel_str(to, size, (void *)at);
-	return bpf_probe_read_user_str(to, size, (void *)at);
+	return is_of_kernel(h->memory, at) ? bpf_probe_read_kernel_str(to, size, (void *)at)
+					   : bpf_probe_read_user_str(to, size, (void *)at);
 }
 
 #endif
