@@ -159,31 +159,45 @@ static int end(void **state)
 	return runs_on() ? 0 : -1;
 }
 
+/* Two holds stand for one task, and one remains when the other is taken away. */
+static bool two_holds_and_one(struct espy_session *s)
+{
+	unsigned holds = 0;
+
+	assert_int_equal(pause_task(s, LEASE_NS), 0);
+	if (!stands_still())
+		return false;
+	assert_int_not_equal(state_of(counting), 'T');
+	assert_int_not_equal(state_of(counting), 't');
+	assert_int_equal(pause_task(s, 1000000), 0); /* which does not shorten the lease */
+	if (espy_session_held(s, count_held, &holds) != 1 || holds != 2)
+		return false;
+	return !espy_resume(s, counting) && stands_still() && !espy_resume(s, counting);
+}
+
+/* How many times espy may let the task go early. It does so where it did not get to run for a while itself, as it promises. */
+#define EARLY_MAX 4u
+
 static void holds_are_counted(void **state)
 {
 	struct espy_session *s = ((struct fixture *)*state)->s;
 	const unsigned before = atomic_load(&pauses);
-	unsigned holds = 0;
+	unsigned early = 0;
 
 	assert_true(runs_on());
-	assert_int_equal(pause_task(s, LEASE_NS), 0);
-	assert_true(stands_still());
-	assert_int_not_equal(state_of(counting), 'T');
-	assert_int_not_equal(state_of(counting), 't');
-	assert_int_equal(pause_task(s, 1000000), 0); /* which does not shorten the lease */
-	assert_int_equal(espy_session_held(s, count_held, &holds), 1);
-	assert_int_equal(holds, 2);
-	assert_int_equal(espy_resume(s, counting), 0);
-	assert_true(stands_still());
-	assert_int_equal(espy_resume(s, counting), 0);
+	while (!two_holds_and_one(s)) {
+		assert_true(++early < EARLY_MAX);
+		while (!espy_resume(s, counting))
+			;
+		assert_true(runs_on());
+	}
 	assert_true(runs_on());
-	WAIT_UNTIL(atomic_load(&pauses) != before);
-	assert_int_equal(atomic_load(&pauses), before + 1);
+	/* Every hold is one event, also the one that ended early. */
+	WAIT_UNTIL(atomic_load(&pauses) - before >= 1 && atomic_load(&paused_ns) > 300000000u);
+	assert_in_range(atomic_load(&pauses) - before, 1, 1 + early);
 	assert_true(atomic_load(&paused_ns) > 300000000u);
 	assert_int_equal(espy_resume(s, counting), -ESRCH);
 }
-
-#define EARLY_MAX 4u /* leases that may end early */
 
 static void a_lease_runs_out(void **state)
 {
