@@ -43,26 +43,30 @@ struct hit {
 /* The loads stay apart: the verifier knows registers by constant offsets only, and the compiler would make one load of
  * all. */
 #define LOAD(reg)                                                                                                      \
-	do {                                                                                                           \
-		v = regs->reg;                                                                                         \
+	({                                                                                                             \
+		u64 v = regs->reg;                                                                                     \
 		asm volatile("# " #reg : "+r"(v));                                                                     \
-	} while (0)
+		v;                                                                                                     \
+	})
 
-static __noinline u64 reg_of(struct pt_regs *regs, u32 reg)
+/*
+ * Fetches the values that begin in registers. Returns how many values there are in all. All registers are copied first:
+ * the verifier would follow a way for each of them for each value.
+ */
+static __noinline u32 fetch_registers(struct pt_regs *regs, const struct espy_probe_plan *plan, struct hit *h)
 {
-	u64 v;
-
-	switch (reg) {
-#define REG(name, member)                                                                                              \
-	case ESPY_REG_##name:                                                                                          \
-		LOAD(member);                                                                                          \
-		break;
-		ESPY_REGISTERS(REG)
+#define REG(name, member) [ESPY_REG_##name] = LOAD(member),
+	const u64 all[ESPY_REG_CNT] = { ESPY_REGISTERS(REG) };
 #undef REG
-	default:
-		v = 0;
+
+	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS && i < plan->fetch_cnt; i++) {
+		u64 reg = plan->fetches[i].reg;
+
+		CLAMP(reg, ESPY_REG_CNT - 1);
+		if (plan->fetches[i].src == ESPY_PROBE_REG)
+			h->values[i] = all[reg];
 	}
-	return v;
+	return plan->fetch_cnt;
 }
 
 /* Loads `size` bytes of memory as a number. Returns false if it cannot read them. */
@@ -113,36 +117,34 @@ __noinline int follow(const struct espy_probe_fetch *f, u64 *v, u64 memory)
 	return 1;
 }
 
-__noinline int bit(u32 i)
+/* Fetches a value. One that begins in a register begins with what is there already. */
+__noinline int fetch_value(const struct espy_probe_fetch *f, struct hit *h, u32 i)
 {
-	return 1 << (i & 31);
+	u32 at = i & (ESPY_MARK_MAX_ARGS - 1), reg;
+
+	if (!f || !h)
+		return 0;
+	reg = f->reg;
+	if (f->src == ESPY_PROBE_ENTRY_ARG) {
+		if (!h->begun || reg >= ESPY_PROBE_SAVED) {
+			h->bad |= 1u << at;
+			return 0;
+		}
+		h->values[at] = h->saved[reg];
+	} else if (f->src != ESPY_PROBE_REG) {
+		h->values[at] = f->value;
+	}
+	if (!follow(f, &h->values[at], h->memory))
+		h->bad |= 1u << at;
+	return 0;
 }
 
-static __noinline int fetch_all(struct pt_regs *regs, const struct espy_probe_plan *plan, struct hit *h)
+static __always_inline void fetch_all(struct pt_regs *regs, const struct espy_probe_plan *plan, struct hit *h)
 {
-	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS; i++) {
-		const struct espy_probe_fetch *f = &plan->fetches[i];
-		u32 reg = f->reg;
-		u64 v;
+	const u32 cnt = fetch_registers(regs, plan, h);
 
-		if (i >= plan->fetch_cnt)
-			break;
-		if (f->src == ESPY_PROBE_REG) {
-			v = reg_of(regs, reg);
-		} else if (f->src == ESPY_PROBE_ENTRY_ARG) {
-			if (!h->begun || reg >= ESPY_PROBE_SAVED) {
-				h->bad |= bit(i);
-				continue;
-			}
-			v = h->saved[reg];
-		} else {
-			v = f->value;
-		}
-		h->values[i] = v;
-		if (!follow(f, &h->values[i], h->memory))
-			h->bad |= bit(i);
-	}
-	return 0;
+	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS && i < cnt; i++)
+		fetch_value(&plan->fetches[i], h, i);
 }
 
 /*
@@ -181,7 +183,7 @@ static __noinline int fetch_fields(u64 begin, const struct espy_probe_plan *plan
 		if (i >= plan->fetch_cnt)
 			break;
 		if (!fetch_field(&plan->fetches[i], begin, &h->values[i]))
-			h->bad |= bit(i);
+			h->bad |= 1u << i;
 	}
 	return 0;
 }

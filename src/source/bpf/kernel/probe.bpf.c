@@ -24,6 +24,7 @@ ESPY_ARRAY(espy_probe_plans, struct espy_probe_plan, BPF_F_MMAPABLE);
 
 /* A record with texts, in the making. */
 struct probe_scratch {
+	u32 len; /* of args, so far */
 	struct espy_rec_probe rec;
 	u8 args[ESPY_PROBE_ARGS_MAX + 2 * ESPY_PROBE_STRING_MAX + 16];
 };
@@ -71,16 +72,20 @@ static __always_inline int text_begins(const struct espy_probe_test *t, const st
 	return same_bytes(text, (const u64 *)t->text, len, ESPY_PROBE_TEXT_MAX / 8);
 }
 
-/* Runs a test. Returns the next test. */
-__noinline int run_test(const struct espy_probe_test *t, const struct hit *h)
+/* Runs the test `at` of a plan. Returns the next test. */
+__noinline int run_test(const struct espy_probe_plan *plan, u32 at, const struct hit *h)
 {
 	const u64 sign = 1ull << 63;
+	const struct espy_probe_test *t;
+	u64 k = at;
 	bool holds;
 	u32 arg;
 	u64 v;
 
-	if (!t || !h)
+	if (!plan || !h)
 		return ESPY_PROBE_FAILS;
+	CLAMP(k, ESPY_PROBE_TESTS - 1);
+	t = &plan->tests[k];
 	arg = t->arg & (ESPY_MARK_MAX_ARGS - 1);
 	v = h->values[arg];
 	switch (t->what) {
@@ -121,14 +126,8 @@ static __noinline int meets(const struct espy_probe_plan *plan, const struct hit
 {
 	u32 at = 0;
 
-	for (u32 i = 0; i < ESPY_PROBE_TESTS; i++) {
-		u64 k = at;
-
-		if (at >= ESPY_PROBE_TESTS)
-			break;
-		CLAMP(k, ESPY_PROBE_TESTS - 1);
-		at = run_test(&plan->tests[k], h);
-	}
+	for (u32 i = 0; i < ESPY_PROBE_TESTS && at < ESPY_PROBE_TESTS; i++)
+		at = run_test(plan, at, h);
 	return at == ESPY_PROBE_HOLDS;
 }
 
@@ -238,28 +237,35 @@ __noinline int put_memory(struct probe_scratch *s, u32 off, const struct espy_pr
 	return off + 8 + ((len + 7) & ~7u);
 }
 
+/* Puts an argument behind those that are there. */
+__noinline int put_argument(struct probe_scratch *s, const struct espy_probe_fetch *f, struct hit *h, u32 i)
+{
+	u32 off, at = i & (ESPY_MARK_MAX_ARGS - 1);
+
+	if (!s || !f || !h)
+		return 0;
+	off = s->len;
+	if (f->what != ESPY_PROBE_NUMBER) {
+		s->len = put_memory(s, off, f, h, at);
+		h->bad &= ~(1u << at);
+	} else if (off <= ESPY_PROBE_ARGS_MAX) {
+		*(u64 *)(s->args + off) = h->values[at];
+		s->len = off + 8;
+	}
+	return 0;
+}
+
 static __noinline int put_all(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h,
 			      struct probe_scratch *s)
 {
-	u32 off = 0;
 	u64 size;
 
-	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS; i++) {
-		const struct espy_probe_fetch *f = &plan->fetches[i];
-
-		if (i >= plan->arg_cnt)
-			break;
-		if (f->what != ESPY_PROBE_NUMBER) {
-			off = put_memory(s, off, f, h, i);
-			h->bad &= ~(1u << i); /* in memory: the verifier of 6.1 would follow each value of a register */
-		} else if (off <= ESPY_PROBE_ARGS_MAX) {
-			*(u64 *)(s->args + off) = h->values[i];
-			off += 8;
-		}
-	}
-	put_head(&s->rec, task, h, off);
-	size = sizeof(s->rec) + off;
-	CLAMP(size, sizeof(*s) - ESPY_BPF_SPARE_TAIL);
+	s->len = 0;
+	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS && i < plan->arg_cnt; i++)
+		put_argument(s, &plan->fetches[i], h, i);
+	put_head(&s->rec, task, h, s->len);
+	size = sizeof(s->rec) + s->len;
+	CLAMP(size, sizeof(*s) - offsetof(struct probe_scratch, rec) - ESPY_BPF_SPARE_TAIL);
 	return out_copy(&s->rec.rec, size) ? ring_full() : 1;
 }
 
@@ -405,35 +411,49 @@ int espy_probe_begin(struct pt_regs *regs)
 	return 0;
 }
 
+enum { TRY_NEXT, FRAME_TAKEN, NO_FRAME };
+
 /*
- * Takes the frame of a return, and drops the frames of later entries, which ended otherwise. Frames of the same call
- * stay, because other probes of its return come next.
+ * Takes the frame of a return if it lies at `at`, and drops the frames of later entries, which ended otherwise. Frames
+ * of the same call stay, because other probes of its return come next.
  */
+__noinline int try_frame(struct probe_frames *frames, u64 at, u64 sp, struct hit *h)
+{
+	struct probe_frame *f;
+
+	if (!frames || !h || at >= FRAMES)
+		return NO_FRAME;
+	CLAMP(at, FRAMES - 1);
+	f = &frames->v[at];
+	if (f->sp != sp)
+		return TRY_NEXT;
+	if (f->def != h->def) {
+		if (!frames->keep)
+			frames->keep = at + 1;
+		return TRY_NEXT;
+	}
+	frames->depth = frames->keep ? frames->keep : at;
+	f->sp = TAKEN;
+	h->begin_ns = f->begin_ns;
+	for (u32 k = 0; k < ESPY_PROBE_SAVED; k++)
+		h->saved[k] = f->args[k];
+	return FRAME_TAKEN;
+}
+
 static __noinline bool take_frame(struct task_struct *task, u64 sp, struct hit *h)
 {
 	struct probe_frames *frames = bpf_task_storage_get(&espy_probe_frames, task, NULL, 0);
-	u64 keep = 0;
+	u64 top;
 
 	if (!frames)
 		return false;
+	top = frames->depth - 1;
+	frames->keep = 0;
 	for (u32 i = 0; i < FRAMES; i++) {
-		u64 at = frames->depth - 1 - i;
-		struct probe_frame *f;
+		const int tried = try_frame(frames, top - i, sp, h);
 
-		if (at >= FRAMES)
-			break;
-		CLAMP(at, FRAMES - 1);
-		f = &frames->v[at];
-		if (f->sp == sp && f->def != h->def && !keep)
-			keep = at + 1;
-		if (f->sp != sp || f->def != h->def)
-			continue;
-		frames->depth = keep ? keep : at;
-		f->sp = TAKEN;
-		h->begin_ns = f->begin_ns;
-		for (u32 k = 0; k < ESPY_PROBE_SAVED; k++)
-			h->saved[k] = f->args[k];
-		return true;
+		if (tried != TRY_NEXT)
+			return tried == FRAME_TAKEN;
 	}
 	return false;
 }

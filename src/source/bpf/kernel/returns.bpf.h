@@ -19,6 +19,7 @@ struct probe_frame {
 
 struct probe_frames {
 	u64 depth;
+	u64 keep; /* while a frame is looked for: so many stay */
 	struct probe_frame v[FRAMES];
 };
 struct {
