@@ -195,9 +195,12 @@ void bpf_paths__configure(const struct bpf_source *s, struct espy_bpf_conf *conf
 void bpf_paths__share(struct bpf_source *s);
 
 /* verify.c: programs loaded by threads. */
-#define BPF_VERIFY_MAX 8
+#define BPF_VERIFY_MAX 24
 struct bpf_verify {
 	const struct bpf_types *types;
+	/* What the programs need and is not there when the load of the object begins. Called once, before the first program. */
+	int (*before)(void *ctx);
+	void *ctx;
 	size_t cnt;
 	struct verify_job *jobs[BPF_VERIFY_MAX];
 };
@@ -205,7 +208,7 @@ struct bpf_verify {
  * Between the two calls this thread opens and loads an object. The end waits for the threads. It returns err, or an
  * error of a thread. It reports why the kernel refuses a program, unless s is NULL.
  */
-int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types);
+int bpf_verify__begin(struct bpf_verify *all);
 int bpf_verify__end(struct bpf_verify *all, struct bpf_source *s, int err);
 /* hang.c: returns whether the task runs a 32-bit program. */
 bool bpf_task_is_32bit(uint32_t tid);
@@ -223,6 +226,13 @@ int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, 
 int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out);
 int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program);
 
+/*
+ * let_go.c: closes descriptors whose close takes the kernel long, often under a lock: events, links of probes. A process
+ * does it that has nothing else open, and neither the caller nor a reader of the caller's output waits for it. The
+ * caller's descriptors are closed here. *over: a pipe; a byte comes when the process is done, and the calls that were on
+ * their way through the events with it. over may be NULL.
+ */
+int bpf_let_go(const int *fds, size_t cnt, int *over);
 /* single.c: begins the change from tracepoints of all calls to tracepoints of single calls. */
 void bpf_source_use_single(struct bpf_source *s);
 /* Goes on with the change, once a poll; changes back if a task makes 32-bit calls. */

@@ -366,8 +366,9 @@ void bpf_probes__detach(struct bpf_source *s)
 		return;
 	for (size_t i = p->link_cnt; i-- > 0;)
 		bpf_link__destroy(p->links[i]);
-	for (size_t i = p->fd_cnt; i-- > 0;)
-		close(p->fds[i]);
+	/* The kernel waits until no task is in a program of them: some 50 ms. */
+	if (p->fd_cnt)
+		bpf_let_go(p->fds, p->fd_cnt, NULL);
 	p->link_cnt = p->fd_cnt = 0;
 }
 

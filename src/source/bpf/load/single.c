@@ -28,7 +28,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "base/clock.h"
@@ -200,78 +199,6 @@ static void drop_link(struct bpf_source *s, struct bpf_link **which)
 	*which = NULL;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-/*
- * Runs in a process of its own: keeps only these descriptors, waits until it alone has the events, and lets go of them.
- */
-static void __attribute__((noreturn)) hold_and_close(int *keep, size_t cnt, int go, int done)
-{
-	unsigned first = 0;
-	char c;
-
-	qsort(keep, cnt, sizeof(*keep), ascending);
-	for (size_t i = 0; i < cnt; i++) {
-		if ((unsigned)keep[i] > first)
-			syscall(SYS_close_range, first, (unsigned)keep[i] - 1, 0);
-		first = (unsigned)keep[i] + 1;
-	}
-	syscall(SYS_close_range, first, ~0u, 0);
-	while (read(go, &c, 1) < 0 && errno == EINTR)
-		;
-	for (size_t i = 0; i < cnt; i++)
-		if (keep[i] != go && keep[i] != done)
-			close(keep[i]);
-	_exit(write(done, "d", 1) != 1);
-}
-
-/*
- * Lets go of events. That takes long, inside the kernel and under a lock. So a process does it that has nothing else
- * open, and neither the caller nor a reader of the caller's output waits for it. The caller's descriptors of the events
- * are closed here. *over: a pipe; a byte comes when the process is done, and the calls that were on their way through
- * the tracepoints with it. over may be NULL.
- */
-static int let_go(const int *events, size_t cnt, int *over)
-{
-	int go[2] = { -1, -1 }, done[2] = { -1, -1 }, *keep = calloc(cnt + 2, sizeof(*keep)), err = 0;
-	pid_t pid = -1;
-
-	if (!keep || pipe2(go, O_CLOEXEC) || pipe2(done, O_CLOEXEC))
-		err = keep ? -errno : -ENOMEM;
-	else
-		pid = fork();
-	if (!pid) {
-		if (fork())
-			_exit(0);
-		memcpy(keep, events, cnt * sizeof(*keep));
-		keep[cnt] = go[0];
-		keep[cnt + 1] = done[1];
-		hold_and_close(keep, cnt + 2, go[0], done[1]);
-	}
-	if (!err && pid < 0)
-		err = -errno;
-	for (size_t i = 0; i < cnt; i++)
-		close(events[i]);
-	free(keep);
-	if (done[1] >= 0)
-		close(done[1]);
-	if (go[0] >= 0) {
-		close(go[0]);
-		close(go[1]);
-	}
-	if (pid > 0)
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	if (!err && over)
-		*over = done[0];
-	else if (done[0] >= 0)
-		close(done[0]);
-	return err;
-}
-
 /*
  * Begins to wait until all calls that are on their way through the tracepoints have left them. The kernel waits for
  * that before it lets go of an event, so this function opens one that hardly another tool has open. s->grace is
@@ -286,7 +213,7 @@ static int begin_grace(struct bpf_source *s, int tracefs)
 	for (uint32_t i = 0; i < img->syscall_cnt && event < 0; i++, nr = (nr + 1) % img->syscall_cnt)
 		if (nr < ESPY_BPF_NRS && !(s->tables.calls[nr].flags & ESPY_CALL_WANTED))
 			event = open_event(s, tracefs, nr, true);
-	return event < 0 ? event : let_go(&event, 1, &s->grace);
+	return event < 0 ? event : bpf_let_go(&event, 1, &s->grace);
 }
 
 /* Takes away marks that were asked and are unchanged, and asks the others. Returns the number of the latter. */
@@ -401,11 +328,11 @@ static void end_change(struct bpf_source *s)
 	err = c->err;
 	if (!err && c->exits) {
 		settle_marks(s);
-		err = let_go(&c->probe, 1, &s->grace);
+		err = bpf_let_go(&c->probe, 1, &s->grace);
 		c->probe = -1;
 	}
 	if (c->probe >= 0)
-		let_go(&c->probe, 1, NULL);
+		bpf_let_go(&c->probe, 1, NULL);
 	if (err) {
 		refuse(s, c->failed, err);
 		bpf_source_drop_events(s);
@@ -537,12 +464,12 @@ void bpf_source_drop_events(struct bpf_source *s)
 		__atomic_store_n(&c->stop, true, __ATOMIC_RELAXED);
 		bpf_job__wait(&c->job);
 		if (c->probe >= 0)
-			let_go(&c->probe, 1, NULL);
+			bpf_let_go(&c->probe, 1, NULL);
 		close(c->tracefs);
 		free(c);
 	}
 	if (s->event_cnt)
-		let_go(s->events, s->event_cnt, NULL);
+		bpf_let_go(s->events, s->event_cnt, NULL);
 	free(s->events);
 	s->events = NULL;
 	s->event_cnt = 0;
