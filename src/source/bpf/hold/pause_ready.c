@@ -61,13 +61,13 @@ static bool must_hold(const struct bpf_source *s)
 static int load_programs(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
-	struct bpf_verify verify;
+	struct bpf_verify verify = { .types = &s->types };
 	int err;
 
 	for (size_t i = 0; i < ESPY_KFUNC_CNT; i++)
 		if (!s->types.ids.kfuncs[i])
 			return -EOPNOTSUPP;
-	err = bpf_verify__begin(&verify, &s->types);
+	err = bpf_verify__begin(&verify);
 	if (err)
 		return err;
 	err = open_object(s);

@@ -69,7 +69,7 @@ static __always_inline void send_pid_numbers(struct task_struct *task, u32 tid, 
  * The programs here are at raw tracepoints: a typed one (tp_btf) costs the kernel and libbpf a search through all types
  * each, some milliseconds of the start. The current task is typed anyway. Helper calls read the fields of other tasks.
  */
-SEC("raw_tp/sched_process_fork")
+SEC("espy/at/sched_process_fork")
 int espy_fork(u64 *ctx)
 {
 	struct task_struct *parent = bpf_get_current_task_btf(), *child = (void *)ctx[1];
@@ -172,7 +172,7 @@ static __always_inline void send_open_fds(struct task_struct *task)
  * task_rename(task, new name). A call that gives its own task another name is shown with the old one, as it was when it
  * began; if the call is not recorded the name is true at once.
  */
-SEC("raw_tp/task_rename")
+SEC("espy/at/task_rename")
 int espy_rename(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0], *self = bpf_get_current_task_btf();
@@ -194,7 +194,7 @@ int espy_rename(u64 *ctx)
 
 #define FILENAME_MAX_SZ 4096
 
-SEC("raw_tp/sched_process_exec")
+SEC("espy/at/sched_process_exec")
 int espy_exec(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -294,7 +294,7 @@ static __always_inline struct espy_rec_signal *signal_record(u32 tid, u32 tgid, 
 	return rec;
 }
 
-SEC("raw_tp/signal_deliver")
+SEC("espy/at/signal_deliver")
 int espy_signal(u64 *ctx)
 {
 	u32 sig = (u32)ctx[0];
@@ -342,7 +342,7 @@ static __always_inline void copy_siginfo(u8 *to, u32 sig, u64 info)
  * Tells signals that are sent and never delivered: ignored signals at once. A signal that ends the process is kept
  * until the process ends. Runs with locks held, also in interrupts.
  */
-SEC("raw_tp/signal_generate")
+SEC("espy/at/signal_generate")
 int espy_signal_sent(u64 *ctx)
 {
 	u32 sig = (u32)ctx[0], result = (u32)ctx[4];
@@ -388,7 +388,7 @@ static __always_inline void exit_of_compat(struct task_struct *task)
 		__sync_fetch_and_add(&shared.missed_calls, -1);
 }
 
-SEC("raw_tp/sched_process_exit")
+SEC("espy/at/sched_process_exit")
 int espy_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

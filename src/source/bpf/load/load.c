@@ -99,16 +99,20 @@ int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t
 /* Attaches a program where it says itself, or to the raw tracepoint named. Quiet: -ENOENT if there is no such place. */
 int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out)
 {
+	static const char at[] = "espy/at/", ours[] = "espy/";
 	struct bpf_program *prog = bpf_object__find_program_by_name(s->obj, name);
+	const char *section = prog ? bpf_program__section_name(prog) : NULL;
 	struct bpf_link *link;
 
 	if (!prog)
 		return -ENOENT;
 	if (!espy_array__grow(s->links, s->link_cnt, s->link_cap))
 		return -ENOMEM;
+	if (!tracepoint && !strncmp(section, at, sizeof(at) - 1))
+		tracepoint = section + sizeof(at) - 1;
 	if (tracepoint)
 		link = bpf_program__attach_raw_tracepoint(prog, tracepoint);
-	else if (!strncmp(bpf_program__section_name(prog), "espy/", 5))
+	else if (!strncmp(section, ours, sizeof(ours) - 1))
 		link = bpf_program__attach_raw_tracepoint(prog, NULL); /* the typed program says where itself */
 	else
 		link = bpf_program__attach(prog);
@@ -315,11 +319,12 @@ static int attach_all(struct bpf_source *s, const struct choice *c)
 }
 
 /*
- * Making the ring takes long: so many pages. It goes on beside the work on the types, and its mapping beside
- * the programs.
+ * Making the ring takes long: so many pages. It goes on beside the work on the types and the other maps, and its
+ * mapping beside the programs.
  */
 struct ring_job {
 	struct bpf_job job;
+	struct bpf_map *map;
 	struct bpf_ring *ring;
 	struct bpf_rings *rings;
 	size_t size;
@@ -347,6 +352,43 @@ static void map_ring(struct bpf_job *job)
 		r->err = bpf_rings__map(r->rings, r->chunks_fd);
 }
 
+/*
+ * Stands for the ring while this is being made: a ring of one page under the descriptor that the programs will name. It
+ * is replaced before the first of them is loaded.
+ */
+static int stand_in(struct ring_job *r)
+{
+	const int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "espy_ring", 0, 0, (uint32_t)sysconf(_SC_PAGESIZE), NULL);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = bpf_map__reuse_fd(r->map, fd) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static int put_ring_in_place(void *ctx)
+{
+	struct ring_job *r = ctx;
+
+	bpf_job__wait(&r->job);
+	if (r->fd < 0)
+		return r->fd;
+	return dup3(r->fd, bpf_map__fd(r->map), O_CLOEXEC) < 0 ? -errno : 0;
+}
+
+/* Rings of our own are in one map, which is made whole before the object is loaded. */
+static int use_chunks(struct bpf_source *s, struct ring_job *r)
+{
+	if (!s->rings.cnt)
+		return 0;
+	bpf_job__wait(&r->job);
+	if (r->chunks_fd < 0)
+		return r->chunks_fd;
+	return bpf_map__reuse_fd(bpf_maps__of(s, "espy_chunks"), r->chunks_fd) ? -errno : 0;
+}
+
 /* Lets the session's wake end a wait for records, too. */
 static int add_wake(struct bpf_source *s)
 {
@@ -358,38 +400,37 @@ static int add_wake(struct bpf_source *s)
 static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level,
 		       struct ring_job *ring)
 {
-	struct bpf_verify verify;
+	struct bpf_verify verify = { .types = &s->types, .before = put_ring_in_place, .ctx = ring };
 	int err;
 
 	/* If it cannot be done, say by a kind of type that is new, libbpf does it its way. */
 	if (bpf_types__make(&s->types))
 		s->types = (struct bpf_types){ .fd = -1 };
 	c->refill = c->enter && s->tables.any_exec && !s->types.ids.typed[BPF_TYPED_PREPARE_EXEC];
-	err = bpf_verify__begin(&verify, &s->types);
+	err = bpf_verify__begin(&verify);
 	if (err) {
 		bpf_job__wait(&ring->job);
 		return err;
 	}
 	err = open_object(&s->obj, s);
 	err = err ? err : configure(s, cgroup_id, cgroup_level);
-	if (!err)
+	if (!err) {
 		choose_programs(s, c);
-	bpf_job__wait(&ring->job);
-	if (!err && ring->fd < 0)
-		err = ring->fd;
-	if (!err && bpf_map__reuse_fd(bpf_maps__of(s, "espy_ring"), ring->fd))
-		err = -errno;
-	if (!err && s->rings.cnt && ring->chunks_fd < 0)
-		err = ring->chunks_fd;
-	if (!err && s->rings.cnt && bpf_map__reuse_fd(bpf_maps__of(s, "espy_chunks"), ring->chunks_fd))
-		err = -errno;
+		ring->map = bpf_maps__of(s, "espy_ring");
+		err = stand_in(ring);
+	}
+	err = err ? err : use_chunks(s, ring);
 	err = err ? err : bpf_maps__make_shared(s);
 	if (!err) {
-		bpf_job__start(&ring->job, map_ring);
 		err = bpf_object__load(s->obj);
 		err = err ? err : bpf_maps__fill(s, room_of(s));
 		err = err ? err : bpf_source_say_wanted(s);
 	}
+	/* Behind the begin of the threads: each of these maps a stack, and waits for a mapping that is being made. */
+	if (!err)
+		bpf_job__start(&ring->job, map_ring);
+	/* This thread has nothing else to do meanwhile. */
+	err = err ? err : bpf_probes__load(s);
 	err = bpf_verify__end(&verify, s, err);
 	bpf_job__wait(&ring->job);
 	return err ? err : ring->err;
@@ -428,7 +469,6 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	err = err ? err : bpf_ring__open(&s->task_ring, bpf_map__fd(bpf_maps__of(s, "espy_task_ring")), ESPY_BPF_TASK_RING);
 	err = err ? err : bpf_pause__begin(s, for_command);
 	err = err ? err : add_wake(s);
-	err = err ? err : bpf_probes__load(s);
 	/*
 	 * Before the programs that forget a task at its end: programs at one tracepoint run in the order of
 	 * attachment.

@@ -126,6 +126,8 @@ static int copy_program(struct verify_job *v, const struct bpf_types *types)
 static int choose_type(struct verify_job *v, const char *point, const struct bpf_types *types)
 {
 	v->type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+	if (!strncmp(point, "at/", 3))
+		return 0;
 	if (!strcmp(point, "tp")) {
 		v->type = BPF_PROG_TYPE_TRACEPOINT;
 	} else if (!strcmp(point, "call")) {
@@ -159,7 +161,7 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	};
 	struct bpf_verify *all = working_at;
 	struct verify_job *v;
-	int err;
+	int err = 0;
 
 	(void)cookie;
 	/* A program of ours is loaded between the two calls below only. */
@@ -167,6 +169,10 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 		return -EINVAL;
 	if (all->cnt == BPF_VERIFY_MAX)
 		return -E2BIG;
+	if (!all->cnt && all->before)
+		err = all->before(all->ctx);
+	if (err)
+		return err;
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
@@ -202,11 +208,10 @@ static void register_handler(void)
 	handler = libbpf_register_prog_handler(SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
 }
 
-int bpf_verify__begin(struct bpf_verify *all, const struct bpf_types *types)
+int bpf_verify__begin(struct bpf_verify *all)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	*all = (struct bpf_verify){ .types = types };
 	pthread_once(&once, register_handler);
 	if (handler < 0)
 		return handler;
