@@ -197,6 +197,7 @@ if [ "$source" = bpf ] && command -v script >/dev/null; then
 			/dev/null </dev/null >/dev/null
 		shows '^espy: not watched, since they carry what espy writes: .*tmux: server ([0-9]*)' inside
 		shows '^espy: not watched, .*script ([0-9]*)' inside
+		sed -n '/not watched/p; 1,2p' inside | cat -v
 		tmux -S "$dir/tmux.sock" kill-server 2>/dev/null
 	fi
 	kill $maker

@@ -2,6 +2,7 @@
 #include "hold_harness.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,20 @@
 
 struct espy_image image;
 const struct espy_trigger on_getpgrp = { .nr = SYS_getpgrp, .action = ESPY_TRIGGER_PAUSE };
+
+static struct rig *rigs[8];
+
+static struct rig *make_rig(void)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	for (size_t i = 0; i < sizeof(rigs) / sizeof(rigs[0]); i++)
+		if (!rigs[i]) {
+			rigs[i] = r;
+			break;
+		}
+	return r;
+}
 
 static void on_report(void *ctx, enum espy_report_level level, const char *text)
 {
@@ -117,7 +132,7 @@ void start_subject(struct rig *r, const char *path, char **argv)
 /* The counting subject, held at each of its calls. */
 struct rig *new_rig(long calls)
 {
-	struct rig *r = calloc(1, sizeof(*r));
+	struct rig *r = make_rig();
 	char n[16], *argv[] = { "/proc/self/exe", "count", r->file, n, "0", NULL };
 	int fd;
 
@@ -177,6 +192,9 @@ void run_out(struct rig *r)
 
 void free_rig(struct rig *r)
 {
+	for (size_t i = 0; i < sizeof(rigs) / sizeof(rigs[0]); i++)
+		if (rigs[i] == r)
+			rigs[i] = NULL;
 	if (r->s)
 		r->s->ops->close(r->s);
 	if (r->progress)
@@ -186,10 +204,28 @@ void free_rig(struct rig *r)
 	free(r);
 }
 
+int end_rigs(void **state)
+{
+	for (size_t i = 0; i < sizeof(rigs) / sizeof(rigs[0]); i++) {
+		struct espy_source_stats st = { 0 };
+		struct rig *r = rigs[i];
+
+		if (!r)
+			continue;
+		if (r->s)
+			r->s->ops->stats(r->s, &st);
+		*(bool *)*state |= st.unheld > 0;
+		if (r->pid > 0)
+			kill(r->pid, SIGKILL);
+		free_rig(r);
+	}
+	return 0;
+}
+
 struct rig *watch(const struct espy_source_opts *opts, const char *path, char **argv, unsigned slow_us,
 		  unsigned slow_every)
 {
-	struct rig *r = calloc(1, sizeof(*r));
+	struct rig *r = make_rig();
 	struct espy_source_stats st = { 0 };
 
 	r->slow_us = slow_us;

@@ -52,5 +52,10 @@ void run_out(struct rig *r);
 struct rig *watch(const struct espy_source_opts *opts, const char *path, char **argv, unsigned slow_us,
 		  unsigned slow_every);
 void free_rig(struct rig *r);
+/*
+ * A teardown: ends the rigs that a test that failed has left. *state: a bool, set if espy says of one of them that it did not run for a
+ * while, and let tasks go as it promises.
+ */
+int end_rigs(void **state);
 
 #endif

@@ -78,34 +78,18 @@ static bool is_pending(pid_t pid, int sig)
 
 /* ---- */
 
-/* Each hold in turn, and not one instruction of the subject's meanwhile. False: a hold did not last. */
-static bool holds_in_turn(struct rig *r)
-{
-	pid_t tid;
-
-	for (uint64_t k = 0; k < HOLDS; k++) {
-		if (!comes_to_be_held(r, &tid) || r->progress->counted != k)
-			return false;
-		let_go(r, tid);
-		wait_beyond(r, k);
-	}
-	return true;
-}
-
-/* A machine with much to do may keep this process from running for as long as a hold lasts without it. espy says so. */
+/* Each hold in turn, and not one instruction of the subject's meanwhile. */
 static void no_instruction_in_between(void **state)
 {
 	struct rig *r = new_rig(HOLDS);
 
 	(void)state;
-	for (int tries = 0; !holds_in_turn(r); tries++) {
-		struct espy_source_stats st = { 0 };
+	for (uint64_t k = 0; k < HOLDS; k++) {
+		pid_t tid = wait_held(r);
 
-		r->s->ops->stats(r->s, &st);
-		assert_true(st.unheld > 0 && tries < 10);
-		run_out(r);
-		free_rig(r);
-		r = new_rig(HOLDS);
+		assert_int_equal(r->progress->counted, k);
+		let_go(r, tid);
+		wait_beyond(r, k);
 	}
 	run_out(r);
 	print_message("%d holds, no instruction in between\n", HOLDS);
@@ -368,17 +352,35 @@ static void close_lets_go(void **state)
 	free_rig(r);
 }
 
+/* On a machine with much to do espy may not get to run for as long as a hold lasts without it. Then the test begins anew. */
+static int run_again_if_starved(const struct CMUnitTest *test)
+{
+	for (int tries = 0; tries < 10; tries++) {
+		bool starved = false;
+		struct CMUnitTest one[] = { *test };
+
+		one[0].initial_state = &starved;
+		if (!cmocka_run_group_tests_name(test->name, one, NULL, NULL))
+			return 0;
+		if (!starved)
+			return 1;
+		print_message("espy did not run for a while and let the task go: %s once more\n", test->name);
+	}
+	return 1;
+}
+
+#define HOLD_TEST(f) cmocka_unit_test_teardown(f, end_rigs)
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest holds[] = {
-		cmocka_unit_test(no_instruction_in_between), cmocka_unit_test(stays_held),
-		cmocka_unit_test(killed_while_held),	     cmocka_unit_test(stopped_while_held),
-		cmocka_unit_test(signal_while_held),	     cmocka_unit_test(debugger_takes_over),
-		cmocka_unit_test(tracer_killed),	     cmocka_unit_test(helper_killed),
-		cmocka_unit_test(two_tracers),		     cmocka_unit_test(close_lets_go),
+		HOLD_TEST(no_instruction_in_between), HOLD_TEST(stays_held),	      HOLD_TEST(killed_while_held),
+		HOLD_TEST(stopped_while_held),	      HOLD_TEST(signal_while_held),   HOLD_TEST(debugger_takes_over),
+		HOLD_TEST(tracer_killed),	      HOLD_TEST(helper_killed),	      HOLD_TEST(two_tracers),
+		HOLD_TEST(close_lets_go),
 	};
 	char why[256];
-	int err = run_subject(argc, argv);
+	int err = run_subject(argc, argv), failed = 0;
 
 	if (err >= 0)
 		return err;
@@ -387,5 +389,7 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	small_image__make(&image, 32);
-	return cmocka_run_group_tests_name("hold", holds, NULL, NULL);
+	for (size_t i = 0; i < sizeof(holds) / sizeof(holds[0]); i++)
+		failed += run_again_if_starved(&holds[i]);
+	return failed;
 }
