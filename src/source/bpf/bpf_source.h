@@ -227,12 +227,12 @@ int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracep
 int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program);
 
 /*
- * let_go.c: closes descriptors whose close takes the kernel long, often under a lock: events, links of probes. A process
+ * release.c: closes descriptors whose close takes the kernel long, often under a lock: events, links of probes. A process
  * does it that has nothing else open, and neither the caller nor a reader of the caller's output waits for it. The
  * caller's descriptors are closed here. *over: a pipe; a byte comes when the process is done, and the calls that were on
  * their way through the events with it. over may be NULL.
  */
-int bpf_let_go(const int *fds, size_t cnt, int *over);
+int bpf_release(const int *fds, size_t cnt, int *over);
 /* single.c: begins the change from tracepoints of all calls to tracepoints of single calls. */
 void bpf_source_use_single(struct bpf_source *s);
 /* Goes on with the change, once a poll; changes back if a task makes 32-bit calls. */

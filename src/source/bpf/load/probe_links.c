@@ -368,7 +368,7 @@ void bpf_probes__detach(struct bpf_source *s)
 		bpf_link__destroy(p->links[i]);
 	/* The kernel waits until no task is in a program of them: some 50 ms. */
 	if (p->fd_cnt)
-		bpf_let_go(p->fds, p->fd_cnt, NULL);
+		bpf_release(p->fds, p->fd_cnt, NULL);
 	p->link_cnt = p->fd_cnt = 0;
 }
 

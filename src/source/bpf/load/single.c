@@ -213,7 +213,7 @@ static int begin_grace(struct bpf_source *s, int tracefs)
 	for (uint32_t i = 0; i < img->syscall_cnt && event < 0; i++, nr = (nr + 1) % img->syscall_cnt)
 		if (nr < ESPY_BPF_NRS && !(s->tables.calls[nr].flags & ESPY_CALL_WANTED))
 			event = open_event(s, tracefs, nr, true);
-	return event < 0 ? event : bpf_let_go(&event, 1, &s->grace);
+	return event < 0 ? event : bpf_release(&event, 1, &s->grace);
 }
 
 /* Takes away marks that were asked and are unchanged, and asks the others. Returns the number of the latter. */
@@ -328,11 +328,11 @@ static void end_change(struct bpf_source *s)
 	err = c->err;
 	if (!err && c->exits) {
 		settle_marks(s);
-		err = bpf_let_go(&c->probe, 1, &s->grace);
+		err = bpf_release(&c->probe, 1, &s->grace);
 		c->probe = -1;
 	}
 	if (c->probe >= 0)
-		bpf_let_go(&c->probe, 1, NULL);
+		bpf_release(&c->probe, 1, NULL);
 	if (err) {
 		refuse(s, c->failed, err);
 		bpf_source_drop_events(s);
@@ -464,12 +464,12 @@ void bpf_source_drop_events(struct bpf_source *s)
 		__atomic_store_n(&c->stop, true, __ATOMIC_RELAXED);
 		bpf_job__wait(&c->job);
 		if (c->probe >= 0)
-			bpf_let_go(&c->probe, 1, NULL);
+			bpf_release(&c->probe, 1, NULL);
 		close(c->tracefs);
 		free(c);
 	}
 	if (s->event_cnt)
-		bpf_let_go(s->events, s->event_cnt, NULL);
+		bpf_release(s->events, s->event_cnt, NULL);
 	free(s->events);
 	s->events = NULL;
 	s->event_cnt = 0;
