@@ -92,6 +92,7 @@ int espy_probe_lower(struct espy_probe_rule *rule, struct espy_condition_error *
 	int err;
 
 	rule->plan.test_cnt = 0;
+	rule->tested = !rule->condition;
 	if (!rule->condition)
 		return 0;
 	espy_probe_kinds(rule, kinds);
@@ -129,5 +130,6 @@ int espy_probe_lower(struct espy_probe_rule *rule, struct espy_condition_error *
 		t->no = target(near.tests[i].no);
 	}
 	rule->plan.test_cnt = near.test_cnt;
+	rule->tested = !rest.test_cnt;
 	return 0;
 }

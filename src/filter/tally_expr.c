@@ -13,6 +13,7 @@
 #include "filter/filter_calls.h"
 #include "filter/mark_names.h"
 #include "record/mark_def.h"
+#include "record/mark_values.h"
 #include "state/state.h"
 
 #define OTHER_CALLS ESPY_MAX_SYSCALLS /* the place of all numbers beyond the tables */
@@ -415,6 +416,12 @@ static bool names_hit(const struct espy_tally_expr *x, const struct espy_mark_de
 	return espy_fits(provider, def->provider) && espy_fits(colon + 1, def->name);
 }
 
+static void put_kinds(const struct espy_mark_def *def, uint8_t kinds[ESPY_MARK_MAX_ARGS])
+{
+	for (unsigned i = 0; i < def->nargs; i++)
+		kinds[i] = def->args[i].kind;
+}
+
 /* Finds the argument or other value of the hit that the name means. -ENOENT: none, or none of the wanted kind. */
 static int find_of_hit(const struct espy_tally_expr *x, const struct espy_event *event, const uint8_t *kinds)
 {
@@ -444,6 +451,43 @@ static int find_of_hit(const struct espy_tally_expr *x, const struct espy_event 
 	return -ENOENT;
 }
 
+bool espy_tally_expr__lower_hit(struct espy_tally_expr *x, const struct espy_mark_def *def, struct espy_tally_spec *out)
+{
+	const struct espy_event event = { .type = ESPY_EVENT_PROBE, .mark = def };
+	uint8_t kinds[ESPY_MARK_MAX_ARGS];
+
+	*out = (struct espy_tally_spec){ .what = ESPY_TALLIED_NOT };
+	if (!names_hit(x, def))
+		return true;
+	put_kinds(def, kinds);
+	const int ref = find_of_hit(x, &event, kinds);
+
+	switch (ref) {
+	case -ENOENT:
+		return true;
+	case ESPY_PROBE_NAME_PID:
+		out->what = ESPY_TALLIED_PID;
+		return true;
+	case ESPY_PROBE_NAME_TID:
+		out->what = ESPY_TALLIED_TID;
+		return true;
+	case ESPY_PROBE_NAME_DURATION:
+		out->what = ESPY_TALLIED_DURATION;
+		return true;
+	case HIT_COMM:
+	case HIT_NAME:
+		return false;
+	default:
+		*out = (struct espy_tally_spec){ .what = ESPY_TALLIED_ARG,
+						 .arg = (uint8_t)ref,
+						 .width = 8,
+						 .is_signed = espy_mark_kind_is_signed(kinds[ref]) };
+		/* A source sees the number around bits. */
+		return !espy_mark_kind_is_text(kinds[ref]) && kinds[ref] != ESPY_MARK_DOUBLE && !def->args[ref].bits &&
+		       !def->args[ref].is_float;
+	}
+}
+
 static int put_text(struct espy_filter_value *v, const char *text)
 {
 	if (!text)
@@ -468,8 +512,7 @@ static int get_of_hit(struct espy_tally_expr *x, const struct espy_event *event,
 
 	if (!def || !names_hit(x, def))
 		return 0;
-	for (unsigned i = 0; i < def->nargs; i++)
-		kinds[i] = def->args[i].kind;
+	put_kinds(def, kinds);
 	const int ref = find_of_hit(x, event, kinds);
 
 	switch (ref) {
@@ -501,4 +544,28 @@ int espy_tally_expr__get(struct espy_tally_expr *x, const struct espy_event *eve
 {
 	*out = (struct espy_tally_value){ .type = ESPY_NONE };
 	return event->call ? get_of_call(x, event->call, state, out) : get_of_hit(x, event, state, out);
+}
+
+/* A hit is made of the number, with all that it could be. Texts in front of it have no bytes. */
+int espy_tally_expr__hit_value(struct espy_tally_expr *x, const struct espy_mark_def *def, uint64_t number,
+			       struct espy_tally_value *out)
+{
+	struct {
+		struct espy_rec_probe rec;
+		uint64_t args[ESPY_MARK_MAX_ARGS];
+	} hit = { .rec = { .len = (uint32_t)(def->nargs * sizeof(uint64_t)), .begin_ns = 1 } };
+	const struct espy_event event = { .type = ESPY_EVENT_PROBE,
+					  .mark = def,
+					  .rec = &hit.rec.rec,
+					  .tgid = (uint32_t)number,
+					  .tid = (uint32_t)number };
+	struct espy_tally_spec spec;
+
+	hit.rec.rec = (struct espy_rec){ .size = (uint32_t)(sizeof(hit.rec) + hit.rec.len),
+					 .type = ESPY_REC_PROBE,
+					 .time_ns = number < UINT64_MAX ? number + 1 : number };
+	if (espy_tally_expr__lower_hit(x, def, &spec) && spec.what == ESPY_TALLIED_ARG)
+		hit.args[spec.arg] = number;
+	*out = (struct espy_tally_value){ .type = ESPY_NONE };
+	return get_of_hit(x, &event, NULL, out);
 }

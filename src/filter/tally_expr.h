@@ -17,6 +17,7 @@
 #include "describe/call_view.h"
 
 struct espy_mark_arg_def;
+struct espy_mark_def;
 struct espy_state;
 struct espy_event;
 
@@ -76,6 +77,11 @@ int espy_tally_expr__get(struct espy_tally_expr *x, const struct espy_event *eve
  * tasks.
  */
 bool espy_tally_expr__lower(struct espy_tally_expr *x, bool chosen, struct espy_source_tally *out);
+/* The same of hits of a probe. Returns false if a source cannot count them. */
+bool espy_tally_expr__lower_hit(struct espy_tally_expr *x, const struct espy_mark_def *def, struct espy_tally_spec *out);
+/* Makes a value of a number that a source has counted of hits. Returns 1, or as espy_tally_expr__get. */
+int espy_tally_expr__hit_value(struct espy_tally_expr *x, const struct espy_mark_def *def, uint64_t number,
+			       struct espy_tally_value *out);
 /* Makes a value of a number that a source has counted. nr beyond the tables: of any such call. Returns false if the
  * call has none. */
 bool espy_tally_expr__value(struct espy_tally_expr *x, unsigned abi, uint32_t nr, uint64_t number,

@@ -285,8 +285,8 @@ static void sweep(struct espy_session *s)
 			e->v[kept++] = en;
 			continue;
 		}
-		if (s->counts_for == en)
-			s->counts_for = NULL;
+		if (s->counted.engine == en)
+			s->counted.engine = NULL;
 		if (s->run.failed == en->name)
 			s->run.failed = espy_kept__string(&s->kept, en->name);
 		espy_engine__free(en);

@@ -121,7 +121,7 @@ static void free_session(struct espy_session *s)
 		espy_filter_free(s->filters[i]);
 	free(s->filters);
 	free(s->tampers);
-	free(s->tallies);
+	espy_session__free_counting(s);
 	espy_probe_places__free(s->probes);
 	free(s->marks.v);
 	free(s->holds.v);

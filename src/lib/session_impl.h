@@ -136,6 +136,16 @@ struct session_run {
 	uint64_t undescribed, damaged, bad_definitions; /* calls shown raw; records and definitions of marks that were left out */
 };
 
+/* What the source counts, and does not send. */
+struct session_counted {
+	struct espy_engine *engine; /* for this one; NULL: the source sends all */
+	struct espy_source_tally *tallies; /* tally_cnt 0: it counts calls by their numbers */
+	size_t tally_cnt;
+	struct espy_tally_spec *specs; /* of hits of probes, by tally and place; NULL: the tallies are of calls */
+	struct espy_mark_def **defs; /* of the places */
+	size_t place_cnt;
+};
+
 struct espy_session {
 	struct espy_session_options o; /* pointers into kept */
 	struct espy_kept kept;
@@ -151,9 +161,7 @@ struct espy_session {
 	struct espy_filter *first_filter; /* of the engine that was added first */
 	struct espy_tamper *tampers; /* of all filters, which own the bytes */
 	size_t tamper_cnt;
-	struct espy_source_tally *tallies; /* that the source counts for that engine; tally_cnt 0: none */
-	size_t tally_cnt;
-	struct espy_engine *counts_for; /* the source counts calls for this engine, and sends none; NULL: the source sends calls */
+	struct session_counted counted;
 	struct pipeline pipe;
 	struct session_images descriptions;
 	bool follow_fds; /* the state must know the file behind each descriptor */
@@ -193,6 +201,13 @@ void espy_session__say(struct espy_session *s, enum espy_log_topic topic, const 
 void espy_session__error(struct espy_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Gives a message of the source to the log (espy_report_fn). */
 void espy_session__report(void *session, enum espy_report_level level, const char *text);
+
+/* ---- session_counts.c */
+/* Chooses the engine for which the source counts, and fills in s->counted. */
+void espy_session__choose_counting(struct espy_session *s);
+/* Adds the source's counts to the engine's sink. */
+void espy_session__add_counts(struct espy_session *s);
+void espy_session__free_counting(struct espy_session *s);
 
 /* ---- session_probes.c */
 /* Resolves the probe rules of all engines to places. Returns 0, or -errno, which the log was told. */

@@ -13,7 +13,6 @@
 #include "lib/flight_recorder.h"
 #include "lib/held_tasks.h"
 #include "sink/summary.h"
-#include "sink/tally.h"
 
 /* How long one poll of run waits when nothing comes: the grain of the hang display and of a stop request. */
 #define POLL_MS 100
@@ -198,22 +197,6 @@ void espy_session_snapshot(struct espy_session *s)
 
 /* ---- the end */
 
-static void add_counts(struct espy_session *s)
-{
-	if (s->tally_cnt) {
-		s->src_ops->tallies(s->src, espy_tally__add, s->counts_for->sink);
-		return;
-	}
-	struct espy_count *counts = calloc(ESPY_MAX_SYSCALLS, sizeof(*counts));
-
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT && counts; abi++) {
-		memset(counts, 0, ESPY_MAX_SYSCALLS * sizeof(*counts));
-		if (!s->src_ops->counts(s->src, (enum espy_abi)abi, counts, ESPY_MAX_SYSCALLS))
-			espy_summary__add(s->counts_for->sink, &s->pipe.images[abi], counts, ESPY_MAX_SYSCALLS);
-	}
-	free(counts);
-}
-
 /* Waits for the program, which runs on after a full disk or the call limit. Returns its status: a trace tells it. */
 static int wait_for_program(struct espy_session *s)
 {
@@ -237,8 +220,8 @@ static int finish(struct espy_session *s)
 	if (s->run.error && !s->o.flight_bytes) /* the flight recorder has told of its trace */
 		espy_session__error(s, "writing to %s: %s; tracing ends here%s", s->run.failed, strerror(s->run.error),
 				    s->trace ? "" : ", the program runs on");
-	if (s->counts_for && s->counts_for->sink)
-		add_counts(s);
+	if (s->counted.engine && s->counted.engine->sink)
+		espy_session__add_counts(s);
 	for (unsigned i = 0; i < s->engines.cnt; i++) {
 		struct espy_sink *sink = s->engines.v[i]->sink;
 

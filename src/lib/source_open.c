@@ -8,7 +8,6 @@
 #include <string.h>
 #include "lib/call_set.h"
 #include "lib/held_tasks.h"
-#include "sink/tally.h"
 #include "source/choose.h"
 #include "source/merged_source.h"
 #include "source/tamper.h"
@@ -285,36 +284,6 @@ static int choose_source(struct espy_session *s)
 	return 0;
 }
 
-/* Translates the tallies of an engine for the source. Returns their number; 0: the source cannot count all of them. */
-static size_t lower_tallies(struct espy_session *s, struct espy_engine *e)
-{
-	const size_t cnt = espy_tally__cnt(e->tally);
-
-	if (!s->src_ops->tallies || cnt > ESPY_SOURCE_TALLIES)
-		return 0;
-	s->tallies = calloc(cnt, sizeof(*s->tallies));
-	for (size_t i = 0; s->tallies && i < cnt; i++)
-		if (!espy_tally__lower(e->tally, i, e->filter->trace_given, &s->tallies[i]))
-			return 0;
-	return s->tallies ? cnt : 0;
-}
-
-/*
- * Returns the engine whose calls the source may count and not send: the only one, with a table of all calls or tallies.
- */
-static struct espy_engine *find_counting(struct espy_session *s)
-{
-	struct espy_engine *e = s->engines.cnt == 1 ? s->engines.v[0] : NULL;
-
-	if (!e || !(e->needs.counts || e->tally) || !s->o.engines_fixed || !s->src_ops || !s->src_ops->counts)
-		return NULL;
-	if (s->marks.cnt || s->probes || e->filter->status != ESPY_STATUS_ALL || e->filter->path_cnt || e->filter->fds.given ||
-	    e->filter->task_cnt || e->call_limit || s->trigger_cnt || s->condition.where)
-		return NULL;
-	s->tally_cnt = e->tally ? lower_tallies(s, e) : 0;
-	return e->tally && !s->tally_cnt ? NULL : e;
-}
-
 /* Opens a source of marks, alone or beside a source of system calls. */
 static int open_with_marks(struct espy_session *s, const struct espy_source_opts *so)
 {
@@ -419,22 +388,22 @@ int espy_session__open_source(struct espy_session *s)
 	err = espy_session__set_gates(s);
 	if (err)
 		return err;
-	s->counts_for = find_counting(s);
+	espy_session__choose_counting(s);
 	const bool times = s->needs.times || s->condition.times;
 	const struct espy_source_opts so = {
 		.size = sizeof(so),
 		.report = espy_session__report,
 		.report_ctx = s,
 		.follow = o->follow,
-		.needs = { .times = times && !s->counts_for,
-			   .enter_ns = times && (!s->counts_for || s->needs.wall_clock),
+		.needs = { .times = times && !s->counted.engine,
+			   .enter_ns = times && (!s->counted.engine || s->needs.wall_clock),
 			   .ip = o->instruction_pointer,
 			   .fds = s->follow_fds,
 			   .details = s->follow_fds,
 			   .comms = s->needs.comms },
-		.count_only = s->counts_for,
-		.tallies = s->tallies,
-		.tally_cnt = s->tally_cnt,
+		.count_only = s->counted.engine,
+		.tallies = s->counted.tallies,
+		.tally_cnt = s->counted.tally_cnt,
 		.paths = paths ? (const char *const *)paths->paths : NULL,
 		.path_cnt = paths ? paths->path_cnt : 0,
 		.without = o->without,

@@ -26,6 +26,8 @@
 #define ESPY_PROBE_TEXT_MAX 32u   /* bytes of a constant in a comparison of text */
 #define ESPY_PROBE_STRING_MAX 1024u /* bytes of one text or piece of memory */
 #define ESPY_PROBE_ARGS_MAX 8192u /* bytes of all arguments of a record, but for the last one */
+/* The number of the first definition of a place. Definitions of marks have smaller numbers. */
+#define ESPY_PROBE_FIRST_DEF 0x2000000u
 #define ESPY_PROBE_SAVED 6u       /* argument registers that are kept from the entry of a function to its return */
 
 /* Where a value begins. Never renumber. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0-only */
 /*
- * What a source counts of calls in place of sending them (--count-by, --hist). Compiled in BPF and user space, from one
- * build.
+ * What a source counts of calls, or of hits of probes, in place of sending them (--count-by, --hist). Compiled in BPF
+ * and user space, from one build.
  */
 #ifndef ESPY_TALLY_SPEC_H
 #define ESPY_TALLY_SPEC_H
@@ -13,16 +13,16 @@
 #define ESPY_SOURCE_TALLIES 4u /* of one source */
 
 enum espy_tallied_what {
-	ESPY_TALLIED_NOT, /* the call does not count */
+	ESPY_TALLIED_NOT, /* the call or hit does not count */
 	ESPY_TALLIED_RET,
 	ESPY_TALLIED_ERRNO,
 	ESPY_TALLIED_DURATION,
 	ESPY_TALLIED_PID,
 	ESPY_TALLIED_TID,
-	ESPY_TALLIED_ARG, /* the register `arg`: its lowest `width` bytes, signed or not */
+	ESPY_TALLIED_ARG, /* the register `arg`: its lowest `width` bytes, signed or not; of a probe the value `arg` */
 };
 
-/* Of one call. */
+/* Of one call, or one place of a probe. */
 struct espy_tally_spec {
 	__u8 what; /* enum espy_tallied_what */
 	__u8 arg, width, is_signed;

@@ -300,13 +300,30 @@ size_t espy_tally__cnt(const struct espy_sink *s)
 	return ((const struct tally_sink *)s)->cnt;
 }
 
-bool espy_tally__lower(struct espy_sink *s, size_t i, bool chosen, struct espy_source_tally *out)
+static struct espy_tally_expr *lower_kind(struct espy_sink *s, size_t i, struct espy_source_tally *out)
 {
 	struct espy_tally_one *t = &to_tally(s)->tallies[i];
 
 	out->is_hist = t->is_hist;
 	t->hist.times = !strcmp(espy_tally_expr__name(t->expr), "duration");
-	return espy_tally_expr__lower(t->expr, chosen, out);
+	return t->expr;
+}
+
+bool espy_tally__lower(struct espy_sink *s, size_t i, bool chosen, struct espy_source_tally *out)
+{
+	return espy_tally_expr__lower(lower_kind(s, i, out), chosen, out);
+}
+
+bool espy_tally__lower_hits(struct espy_sink *s, size_t i, const struct espy_mark_def *const *defs, size_t cnt,
+			    struct espy_tally_spec *specs, struct espy_source_tally *out)
+{
+	struct espy_tally_expr *expr = lower_kind(s, i, out);
+
+	out->places = specs;
+	for (size_t k = 0; k < cnt; k++)
+		if (!espy_tally_expr__lower_hit(expr, defs[k], &specs[k]))
+			return false;
+	return true;
 }
 
 static uint64_t *slot_of(struct espy_tally_one *t, uint32_t slot)
@@ -324,7 +341,7 @@ static uint64_t *slot_of(struct espy_tally_one *t, uint32_t slot)
 	}
 }
 
-void espy_tally__add(void *sink, const struct espy_tallied *counted)
+void espy_tally__add(struct espy_sink *sink, const struct espy_tallied *counted, const struct espy_mark_def *def)
 {
 	struct tally_sink *s = to_tally(sink);
 	struct espy_tally_one *t = &s->tallies[counted->tally];
@@ -332,7 +349,9 @@ void espy_tally__add(void *sink, const struct espy_tallied *counted)
 
 	if (counted->is_slot)
 		*slot_of(t, counted->slot) += counted->count;
-	else if (espy_tally_expr__value(t->expr, counted->abi, counted->nr, counted->value, &v))
+	else if (def && espy_tally_expr__hit_value(t->expr, def, counted->value, &v) > 0)
+		*row_of(s, t, &v) += counted->count;
+	else if (!def && espy_tally_expr__value(t->expr, counted->abi, counted->nr, counted->value, &v))
 		*row_of(s, t, &v) += counted->count;
 }
 

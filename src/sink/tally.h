@@ -7,6 +7,8 @@
 #include "filter/tally_expr.h"
 #include "sink/sink.h"
 
+struct espy_mark_def;
+
 /* A text that is wrong; text NULL: none is. */
 struct espy_tally_error {
 	const char *option, *text; /* "--hist"; the text as it was given */
@@ -27,8 +29,11 @@ int espy_tally__choose(struct espy_sink *s, const struct espy_image *images, str
 /* How a source is to count for tally i, in the order of the options; espy_tally_expr__lower. */
 size_t espy_tally__cnt(const struct espy_sink *s);
 bool espy_tally__lower(struct espy_sink *s, size_t i, bool chosen, struct espy_source_tally *out);
-/* Adds a count that a source has made. */
-void espy_tally__add(void *sink, const struct espy_tallied *t);
+/* The same for hits of the probes `defs`: specs[0..cnt) are filled in; espy_tally_expr__lower_hit. */
+bool espy_tally__lower_hits(struct espy_sink *s, size_t i, const struct espy_mark_def *const *defs, size_t cnt,
+			    struct espy_tally_spec *specs, struct espy_source_tally *out);
+/* Adds a count that a source has made. def: of the probe that it is a value of; NULL: it is none of a probe. */
+void espy_tally__add(struct espy_sink *s, const struct espy_tallied *t, const struct espy_mark_def *def);
 /* Forgets the image of an ABI, which is another one now. */
 void espy_tally__forget(struct espy_sink *s, enum espy_abi abi);
 /* Tells whether a tally asks for this name, whatever has it: "duration", "comm". */

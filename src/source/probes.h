@@ -67,6 +67,7 @@ struct espy_probe_rule {
 	bool has_types;			  /* an argument gets its type from the function, if that is known */
 	char *behind;			  /* structs that end behind the last argument; NULL: none */
 	struct espy_condition *condition; /* NULL: none. The session tests the whole of it behind the source */
+	bool tested;			  /* the plan tests all of it, too */
 };
 
 struct espy_probe_rules {
@@ -95,9 +96,6 @@ struct espy_probe_place {
 	const struct espy_probe_rule *rule;
 	const struct espy_rec_probe_def *def; /* the record that a stream holds before the first hit of the place */
 };
-
-/* The number of the first definition of a place. Definitions of marks have smaller numbers. */
-#define ESPY_PROBE_FIRST_DEF 0x2000000u
 
 /* Places of one file are neighbours. The definition of place i has the number ESPY_PROBE_FIRST_DEF + i. */
 struct espy_probes {

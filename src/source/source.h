@@ -200,6 +200,7 @@ struct espy_count { /* count_only: one per call number and ABI */
 struct espy_source_tally {
 	bool is_hist;
 	struct espy_tally_spec calls[ESPY_ABI_CNT][ESPY_TALLY_CALLS];
+	const struct espy_tally_spec *places; /* by place of `probes`: hits are counted, and no calls; of all tallies or none */
 };
 /* One count of a tally. */
 struct espy_tallied {
@@ -207,6 +208,7 @@ struct espy_tallied {
 	bool is_slot;	/* of a slot; else of a value */
 	uint32_t slot;	/* ESPY_TALLIED_* */
 	uint32_t abi, nr; /* of a value: its call; nr beyond the tables: any call beyond them */
+	uint32_t place;	  /* of a value of probes: their place */
 	uint64_t value, count;
 };
 typedef void (*espy_tallied_fn)(void *ctx, const struct espy_tallied *t);

@@ -61,4 +61,42 @@ has "--hist: a time" "$dir/got" '^ *[0-9.]*[num]*s  *[0-9.]*[num]*s  *[123] @'
 expect "show --count-by" '1 1 1 2 1 3 3 total' "$(rows "$dir/got" 'probed:factorial: n')"
 trace --count-by 'probed:factorial: n' "$probed" >"$dir/got"
 has "a probe that nothing selects" "$dir/got" "nothing selects 'probed:factorial': a mark is selected by -m, a probe by -u or -K$"
+
+# ---- in the kernel: no events are sent, and the tables are those of a recording
+records() { # FILE: how many records there were
+	sed -n 's/.*source bpf: \([0-9]*\) records.*/\1/p' "$1"
+}
+# same_tables NAME WHO TALLY... : WHO is kernel or espy, which counts
+same_tables() {
+	name=$1 who=$2
+	shift 2
+	trace --stats "$@" "$probed" storm 1000 >"$dir/live"
+	"$espy" show "$@" "$dir/s.espy" >"$dir/shown" 2>&1
+	sed '/^espy: /d' "$dir/live" >"$dir/tables"
+	expect "$name: as from a recording" "$(cat "$dir/shown")" "$(cat "$dir/tables")"
+	if [ "$who" = kernel ]; then
+		expect "$name: no event is sent" less "$([ "$(records "$dir/live")" -lt 100 ] && echo less)"
+	else
+		expect "$name: events are sent" more "$([ "$(records "$dir/live")" -ge 1000 ] && echo more)"
+	fi
+}
+storm='probed:storm(i=$arg1:s64, bad=+0($arg1):u32)'
+"$espy" record --force -o "$dir/s.espy" -u "$storm" -u 'probed:factorial(n=$arg1:d)' "$probed" storm 1000 >"$dir/err" 2>&1 || cat "$dir/err"
+set -- -u "$storm" -u 'probed:factorial(n=$arg1:d)'
+same_tables "values" kernel "$@" --count-by 'probed:storm: i' --top 5
+same_tables "powers of two" kernel "$@" --hist 'probed:storm: i' --hist n
+same_tables "values that cannot be read" kernel "$@" --count-by bad --hist bad
+same_tables "of some probes" kernel "$@" --count-by n --hist 'probed:fact*: n'
+same_tables "a text" espy "$@" --count-by name
+same_tables "five tallies" espy "$@" --count-by i --count-by n --hist i --hist n --count-by bad
+trace --stats -u "$storm if i >= 10 && i < 13 || i == 999" --count-by i "$probed" storm 1000 >"$dir/got"
+expect "a condition in the kernel" '1 10 1 11 1 12 1 999 4 total' "$(rows "$dir/got" i)"
+expect "a condition in the kernel: no event is sent" less "$([ "$(records "$dir/got")" -lt 100 ] && echo less)"
+trace --stats -u "$storm" -u 'probed:factorial%return' --hist duration --count-by pid "$probed" storm 1000 >"$dir/got"
+expect "times and processes: no event is sent" less "$([ "$(records "$dir/got")" -lt 100 ] && echo less)"
+has "times" "$dir/got" '^ *total  *3$'
+has "processes" "$dir/got" ' 1003 total$'
+trace --stats -e trace=getppid -u "$storm" --hist i --count-by ret "$probed" storm 1000 >"$dir/got"
+has "beside calls: the hits" "$dir/got" '^ *total  *1000$'
+has "beside calls: the calls" "$dir/got" ' 1 total$'
 finish

@@ -175,6 +175,13 @@ int bpf_maps__fill_array(const struct bpf_source *s, const char *name, const voi
 uint32_t bpf_tallies__hists(const struct bpf_source *s);
 int bpf_tallies__set_sizes(const struct bpf_source *s);
 int bpf_tallies__fill(struct bpf_source *s);
+/* Fills the table of the object of probes. */
+int bpf_tallies__fill_hits(const struct bpf_source *s, const struct bpf_map *map);
+/* Returns whether the tallies count hits of probes, and no calls. */
+static inline bool bpf_tallies__are_of_hits(const struct bpf_source *s)
+{
+	return s->opts.tally_cnt && s->opts.tallies[0].places;
+}
 /* espy_source_ops.tallies. */
 int bpf_tallies(struct espy_source *src, espy_tallied_fn fn, void *ctx);
 /* Makes the shared memory, before loading. Returns 0 or -errno. */

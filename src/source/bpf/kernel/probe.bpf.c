@@ -14,6 +14,7 @@
 #include "fetch.bpf.h"
 #include "returns.bpf.h"
 #include "stack.bpf.h"
+#include "tallied.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -315,7 +316,53 @@ static __always_inline void send_stack_of_hit(struct task_struct *task, bool in_
 		send_stack(task, c, regs, sp);
 }
 
-/* Makes a record of the fetched values, if they meet the condition. regs, sp: of the task in its program. */
+/* ---- counts in place of records */
+
+/* By place, and tally. Sized and filled by user space. */
+ESPY_ARRAY(espy_place_specs, struct espy_tally_spec, BPF_F_MMAPABLE);
+
+/* Counts a hit for one tally. */
+__noinline int tally_hit(const struct hit *h, u32 tally)
+{
+	const u64 ids = bpf_get_current_pid_tgid();
+	const struct espy_tally_spec *spec;
+	u32 place, id;
+	u64 arg;
+
+	if (!h || tally >= ESPY_SOURCE_TALLIES)
+		return 0;
+	place = h->def - ESPY_PROBE_FIRST_DEF;
+	id = place * ESPY_SOURCE_TALLIES + tally;
+	spec = bpf_map_lookup_elem(&espy_place_specs, &id);
+	if (!spec)
+		return 0;
+	arg = spec->arg;
+	CLAMP(arg, ESPY_MARK_MAX_ARGS - 1);
+	switch (spec->what) {
+	case ESPY_TALLIED_NOT:
+		break;
+	case ESPY_TALLIED_PID:
+		tally_number(tally, place, ids >> 32, false);
+		break;
+	case ESPY_TALLIED_TID:
+		tally_number(tally, place, (u32)ids, false);
+		break;
+	case ESPY_TALLIED_DURATION:
+		if (h->begun)
+			tally_number(tally, place, h->now_ns - h->begin_ns, false);
+		else
+			tally_slot(tally, ESPY_TALLIED_MISSING);
+		break;
+	default:
+		if (h->bad >> arg & 1)
+			tally_slot(tally, ESPY_TALLIED_MISSING);
+		else
+			tally_number(tally, place, h->values[arg], spec->is_signed);
+	}
+	return 0;
+}
+
+/* Makes a record of the fetched values, or counts them, if they meet the condition. regs, sp: of the task in its program. */
 static __always_inline void record(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h,
 				   bool timed, const struct pt_regs *regs, u64 sp, bool in_kernel)
 {
@@ -323,6 +370,11 @@ static __always_inline void record(const struct espy_probe_plan *plan, struct ta
 		h->now_ns = bpf_ktime_get_ns();
 	if (plan->test_cnt && !meets(plan, h))
 		return;
+	if (conf.hit_tallies) {
+		for (u32 i = 0; i < ESPY_SOURCE_TALLIES && i < conf.hit_tallies; i++)
+			tally_hit(h, i);
+		return;
+	}
 	if (shared.attention)
 		say_lost(task->pid, task->tgid);
 	if (conf.stacks)

@@ -43,7 +43,9 @@ struct espy_bpf_conf {
 		__u32 times, enter_ns, ip, fds, details, comms;
 	} needs;
 	__u32 count_only;
-	__u32 tally_cnt, tally_hists; /* with count_only: tallies in place of the table; a bit for each --hist */
+	__u32 tally_cnt;   /* with count_only: tallies of calls in place of the table */
+	__u32 hit_tallies; /* the same of hits of probes; one of the two is 0 */
+	__u32 tally_hists; /* a bit for each --hist */
 	__u32 calls_change; /* a call that is unwanted at its entry may be wanted at its exit */
 	__u32 tell_fds; /* the programs name descriptors that calls make, or that some calls use */
 	__u32 all_wanted[ESPY_BPF_ABIS]; /* also numbers beyond the tables */
@@ -401,7 +403,7 @@ struct espy_bpf_enter {
 
 /* A value of --count-by. */
 struct espy_bpf_tally_key {
-	__u32 tally, call; /* an index of the specs of a tally */
+	__u32 tally, call; /* an index of the specs of a tally, or the place of a probe */
 	__u64 value;
 };
 #define ESPY_BPF_TALLY_CALLS (ESPY_BPF_NRS + 1) /* of an ABI; the last stands for all other numbers */

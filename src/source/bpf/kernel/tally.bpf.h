@@ -7,61 +7,9 @@
 #define ESPY_TALLY_BPF_H
 
 #include "general.bpf.h"
+#include "tallied.bpf.h"
 
 ESPY_ARRAY(espy_tally_specs, struct espy_tally_spec, BPF_F_MMAPABLE);
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u64);
-} espy_tally_slots SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct espy_bpf_tally_key);
-	__type(value, u64);
-} espy_tally_values SEC(".maps");
-
-static __always_inline u32 bits_of(u64 x)
-{
-	u32 n = 0;
-
-	for (u32 step = 32; step; step >>= 1)
-		if (x >> step) {
-			x >>= step;
-			n += step;
-		}
-	return x ? n + 1 : 0;
-}
-
-static __always_inline void tally_slot(u32 tally, u32 slot)
-{
-	u32 id = tally * ESPY_TALLIED_SLOTS + slot;
-	u64 *count = bpf_map_lookup_elem(&espy_tally_slots, &id);
-
-	if (count)
-		++*count;
-}
-
-static __always_inline void tally_value(u32 tally, u32 call, u64 value)
-{
-	const struct espy_bpf_tally_key key = { .tally = tally, .call = call, .value = value };
-	u64 *count = bpf_map_lookup_elem(&espy_tally_values, &key), one = 1;
-
-	if (count) {
-		++*count;
-		return;
-	}
-	if (!bpf_map_update_elem(&espy_tally_values, &key, &one, BPF_NOEXIST))
-		return;
-	count = bpf_map_lookup_elem(&espy_tally_values, &key); /* another CPU has made it */
-	if (count)
-		++*count;
-	else
-		tally_slot(tally, ESPY_TALLIED_OTHER);
-}
 
 static __always_inline u64 tallied_arg(const struct espy_bpf_scratch *s, const struct espy_tally_spec *spec)
 {
@@ -122,14 +70,10 @@ static __always_inline void tally_one(struct task_struct *task, const struct esp
 	}
 	if (!known)
 		tally_slot(tally, ESPY_TALLIED_MISSING);
-	else if (!(conf.tally_hists >> tally & 1))
-		tally_value(tally, call, value);
-	else if (spec->what == ESPY_TALLIED_RET && failed)
+	else if (conf.tally_hists >> tally & 1 && spec->what == ESPY_TALLIED_RET && failed)
 		tally_slot(tally, ESPY_TALLIED_FAILED);
-	else if (is_signed && (s64)value < 0)
-		tally_slot(tally, ESPY_TALLIED_BELOW + bits_of(-value));
 	else
-		tally_slot(tally, ESPY_TALLIED_AT + bits_of(value));
+		tally_number(tally, call, value, is_signed);
 }
 
 /*

@@ -128,13 +128,18 @@ int bpf_probes__load(struct bpf_source *s)
 			bpf_program__set_expected_attach_type(prog, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	}
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(p->obj, "espy_probe_plans"), (uint32_t)wanted->plan_cnt);
+	struct bpf_map *specs = bpf_object__find_map_by_name(p->obj, "espy_place_specs");
+
+	if (bpf_tallies__are_of_hits(s))
+		bpf_map__set_max_entries(specs, (uint32_t)wanted->place_cnt * ESPY_SOURCE_TALLIES);
 	err = bpf_kernel_links__prepare(s);
 	if (err)
 		return err;
 	err = bpf_object__load(p->obj);
 	if (err)
 		bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the programs of probes: %s", strerror(-err));
-	return err ? err : fill_plans(p->obj, wanted);
+	err = err ? err : fill_plans(p->obj, wanted);
+	return err ? err : bpf_tallies__fill_hits(s, specs);
 }
 
 /* ---- many places at once */

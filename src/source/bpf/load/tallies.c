@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <bpf/bpf.h>
 #include "source/bpf/bpf_source.h"
+#include "source/probes.h"
 
 #define VALUES_MAX 65536u /* of all --count-by together */
 
@@ -29,7 +31,7 @@ int bpf_tallies__set_sizes(const struct bpf_source *s)
 
 	if (!cnt)
 		return 0;
-	err = bpf_maps__set_entries(s, "espy_tally_specs", cnt * ESPY_ABI_CNT * ESPY_TALLY_CALLS);
+	err = bpf_tallies__are_of_hits(s) ? 0 : bpf_maps__set_entries(s, "espy_tally_specs", cnt * ESPY_ABI_CNT * ESPY_TALLY_CALLS);
 	err = err ? err : bpf_maps__set_entries(s, "espy_tally_slots", cnt * ESPY_TALLIED_SLOTS);
 	return err || !values ? err : bpf_maps__set_entries(s, "espy_tally_values", VALUES_MAX);
 }
@@ -40,7 +42,7 @@ int bpf_tallies__fill(struct bpf_source *s)
 	struct espy_tally_spec *all;
 	int err;
 
-	if (!s->opts.tally_cnt)
+	if (!s->opts.tally_cnt || bpf_tallies__are_of_hits(s))
 		return 0;
 	all = calloc(s->opts.tally_cnt * calls, sizeof(*all));
 	if (!all)
@@ -50,6 +52,24 @@ int bpf_tallies__fill(struct bpf_source *s)
 	err = bpf_maps__fill_array(s, "espy_tally_specs", all, sizeof(*all), s->opts.tally_cnt * calls);
 	free(all);
 	return err;
+}
+
+int bpf_tallies__fill_hits(const struct bpf_source *s, const struct bpf_map *map)
+{
+	const size_t places = s->opts.probes->place_cnt, stride = 8; /* of the kernel's arrays */
+	const size_t size = places * ESPY_SOURCE_TALLIES * stride;
+	uint8_t *at;
+
+	if (!bpf_tallies__are_of_hits(s))
+		return 0;
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	for (size_t i = 0; i < places * s->opts.tally_cnt; i++)
+		memcpy(at + (i % places * ESPY_SOURCE_TALLIES + i / places) * stride, &s->opts.tallies[i / places].places[i % places],
+		       sizeof(struct espy_tally_spec));
+	munmap(at, size);
+	return 0;
 }
 
 static uint64_t sum(const uint64_t *each, int cpus)
@@ -85,10 +105,11 @@ static void give_values(struct bpf_source *s, uint64_t *each, int cpus, espy_tal
 		struct espy_tallied t = { .tally = key.tally,
 					  .abi = key.call / ESPY_TALLY_CALLS,
 					  .nr = key.call % ESPY_TALLY_CALLS,
+					  .place = key.call,
 					  .value = key.value };
 
 		t.count = bpf_map_lookup_elem(fd, &key, each) ? 0 : sum(each, cpus);
-		if (t.count && t.tally < s->opts.tally_cnt && t.abi < ESPY_ABI_CNT)
+		if (t.count && t.tally < s->opts.tally_cnt && (t.abi < ESPY_ABI_CNT || bpf_tallies__are_of_hits(s)))
 			fn(ctx, &t);
 	}
 }
