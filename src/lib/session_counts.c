@@ -34,11 +34,8 @@ static bool read_places(struct espy_session *s, const struct espy_probes *p)
 /* Translates the tallies for a source that has only probes to count. */
 static bool lower_hits(struct espy_session *s, struct espy_engine *e)
 {
-	const struct espy_probes *p = espy_session__probes(s);
 	struct session_counted *c = &s->counted;
 
-	if (wants_calls(e) || !read_places(s, p))
-		return false;
 	c->specs = calloc(c->tally_cnt * c->place_cnt, sizeof(*c->specs));
 	for (size_t i = 0; c->specs && i < c->tally_cnt; i++)
 		if (!espy_tally__lower_hits(e->tally, i, (const struct espy_mark_def *const *)c->defs, c->place_cnt,
@@ -74,13 +71,16 @@ void espy_session__choose_counting(struct espy_session *s)
 
 	if (!e || !(e->needs.counts || e->tally) || !s->o.engines_fixed || !s->src_ops || !s->src_ops->counts)
 		return;
-	if (s->marks.cnt || (s->probes && !e->tally) || e->filter->status != ESPY_STATUS_ALL || e->filter->path_cnt ||
+	if (s->marks.cnt || e->filter->status != ESPY_STATUS_ALL || e->filter->path_cnt ||
 	    e->filter->fds.given || e->filter->task_cnt || e->call_limit || s->trigger_cnt || s->condition.where)
 		return;
-	if (e->tally && !lower_tallies(s, e))
-		espy_session__free_counting(s);
-	else
+	/* Hits are counted only where there is nothing else to count. */
+	const bool hits = !s->probes || (s->src_ops->hits && !wants_calls(e) && read_places(s, espy_session__probes(s)));
+
+	if (hits && (!e->tally || lower_tallies(s, e)))
 		s->counted.engine = e;
+	else
+		espy_session__free_counting(s);
 }
 
 static void add_tallied(void *ctx, const struct espy_tallied *t)
@@ -91,12 +91,19 @@ static void add_tallied(void *ctx, const struct espy_tallied *t)
 		espy_tally__add(c->engine->sink, t, c->specs && !t->is_slot ? c->defs[t->place] : NULL);
 }
 
-void espy_session__add_counts(struct espy_session *s)
+static void add_hits(struct espy_session *s)
 {
-	if (s->counted.tally_cnt) {
-		s->src_ops->tallies(s->src, add_tallied, s);
-		return;
-	}
+	const struct session_counted *c = &s->counted;
+	struct espy_count *counts = calloc(c->place_cnt, sizeof(*counts));
+
+	if (counts && !s->src_ops->hits(s->src, counts, c->place_cnt))
+		for (size_t i = 0; i < c->place_cnt; i++)
+			espy_summary__add_hits(c->engine->sink, c->defs[i], (uint32_t)(ESPY_PROBE_FIRST_DEF + i), &counts[i]);
+	free(counts);
+}
+
+static void add_calls(struct espy_session *s)
+{
 	struct espy_count *counts = calloc(ESPY_MAX_SYSCALLS, sizeof(*counts));
 
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && counts; abi++) {
@@ -105,6 +112,16 @@ void espy_session__add_counts(struct espy_session *s)
 			espy_summary__add(s->counted.engine->sink, &s->pipe.images[abi], counts, ESPY_MAX_SYSCALLS);
 	}
 	free(counts);
+}
+
+void espy_session__add_counts(struct espy_session *s)
+{
+	if (s->counted.tally_cnt)
+		s->src_ops->tallies(s->src, add_tallied, s);
+	else if (s->counted.defs)
+		add_hits(s);
+	else
+		add_calls(s);
 }
 
 void espy_session__free_counting(struct espy_session *s)

@@ -19,7 +19,6 @@ struct row {
 	uint32_t nr;
 	char *name; /* NULL: a number without a name; a copy, since the images of a trace change while it is read */
 	struct espy_count c;
-	uint64_t timed; /* calls that have a duration */
 	/* the words from which the name of a mark or probe was made */
 	char *provider, *symbol;
 	bool returns;
@@ -152,6 +151,7 @@ static void merge(struct espy_count *to, const struct espy_count *c)
 	to->calls += c->calls;
 	to->errors += c->errors;
 	to->time_ns += c->time_ns;
+	to->timed += c->timed;
 	if (c->min_ns < to->min_ns)
 		to->min_ns = c->min_ns;
 	if (c->max_ns > to->max_ns)
@@ -161,21 +161,19 @@ static void merge(struct espy_count *to, const struct espy_count *c)
 /* Counts a call that has returned. A call that does not return has no result, so it does not count. */
 static void count_call(struct espy_summary_table *t, const struct espy_call_view *v)
 {
-	if (v->no_return || !v->has_exit)
-		return;
-	struct row *r = find_row(t, v->image, v->nr);
-	if (!r)
-		return;
-	uint64_t ns = v->enter_ns && v->exit_ns > v->enter_ns ? v->exit_ns - v->enter_ns : 0;
+	struct row *r = v->no_return || !v->has_exit ? NULL : find_row(t, v->image, v->nr);
+	const uint64_t ns = v->enter_ns && v->exit_ns > v->enter_ns ? v->exit_ns - v->enter_ns : 0;
 	const struct espy_count c = {
 		.calls = 1,
 		.errors = v->ret < 0 && v->ret >= -4095,
 		.time_ns = ns,
 		.min_ns = ns,
 		.max_ns = ns,
+		.timed = 1,
 	};
-	merge(&r->c, &c);
-	r->timed++;
+
+	if (r)
+		merge(&r->c, &c);
 }
 
 /* Counts a hit of a mark or probe. At the return from a function it has the time since its entry, if that is known. */
@@ -185,14 +183,22 @@ static void count_hit(struct espy_summary_table *t, const struct espy_event *e)
 	const uint32_t def = hit ? hit->def : ((const struct espy_rec_mark *)e->rec)->def;
 	struct row *r = e->mark ? find_named(hit ? &t->probes : &t->marks, e->mark, def) : NULL;
 
-	if (!r)
-		return;
 	struct espy_count c = { .calls = 1, .min_ns = UINT64_MAX };
+
 	if (hit && hit->begin_ns && hit->rec.time_ns >= hit->begin_ns) {
 		c.time_ns = c.min_ns = c.max_ns = hit->rec.time_ns - hit->begin_ns;
-		r->timed++;
+		c.timed = 1;
 	}
-	merge(&r->c, &c);
+	if (r)
+		merge(&r->c, &c);
+}
+
+void espy_summary__add_hits(struct espy_sink *s, const struct espy_mark_def *def, uint32_t def_nr, const struct espy_count *c)
+{
+	struct row *r = c->calls ? find_named(&to_summary(s)->probes, def, def_nr) : NULL;
+
+	if (r)
+		merge(&r->c, c);
 }
 
 /* Tells whether the call never returns (exit): a source may count it, but it has no result and no duration. */
@@ -209,7 +215,7 @@ void espy_summary__add(struct espy_sink *s, const struct espy_image *img, const 
 		if (!r)
 			continue;
 		merge(&r->c, &counts[nr]);
-		r->timed += counts[nr].calls;
+		r->c.timed += counts[nr].calls;
 	}
 }
 
@@ -228,7 +234,7 @@ static void subtract_overhead(const struct espy_summary_options *o, struct espy_
 
 static uint64_t average(const struct row *r)
 {
-	return r->timed ? r->c.time_ns / r->timed : 0;
+	return r->c.timed ? r->c.time_ns / r->c.timed : 0;
 }
 
 /* Returns the number of a row in a column that has numbers. */
@@ -261,7 +267,7 @@ static int compare_rows(const void *pa, const void *pb, void *ctx)
 	int d = x < y ? 1 : x > y ? -1 : 0; /* largest first */
 
 	/* Probes and marks at a place have no time: the most frequent comes first. */
-	if (!d && !a->timed && !b->timed)
+	if (!d && !a->c.timed && !b->c.timed)
 		d = a->c.calls < b->c.calls ? 1 : a->c.calls > b->c.calls ? -1 : 0;
 	if (o->sort_by == ESPY_COL_NAME)
 		d = strcmp(a->name ? a->name : "syscall_", b->name ? b->name : "syscall_");
@@ -274,7 +280,7 @@ static void cell(char *text, size_t size, enum espy_summary_column col, const st
 	const struct espy_count *c = &r->c;
 
 	text[0] = 0;
-	if (!r->timed && col != ESPY_COL_CALLS && col != ESPY_COL_ERRORS && col != ESPY_COL_NAME) {
+	if (!r->c.timed && col != ESPY_COL_CALLS && col != ESPY_COL_ERRORS && col != ESPY_COL_NAME) {
 		snprintf(text, size, "-");
 		return;
 	}
@@ -367,7 +373,6 @@ static void finish_rows(const struct espy_summary_options *o, struct abi_rows *a
 	for (size_t i = 0; i < a->cnt; i++) {
 		subtract_overhead(o, &a->rows[i].c);
 		merge(&total->c, &a->rows[i].c);
-		total->timed += a->rows[i].timed;
 	}
 	qsort_r(a->rows, a->cnt, sizeof(*a->rows), compare_rows, (void *)o);
 }
@@ -384,7 +389,7 @@ static void put_object(struct espy_output *out, const struct subject *of, const 
 		{ of->calls ? of->calls : "calls", r->c.calls, true },
 		{ "errors", r->c.errors, of->errors },
 		{ "total_time", r->c.time_ns, of->times },
-		{ "min_time", r->timed ? r->c.min_ns : 0, of->times },
+		{ "min_time", r->c.timed ? r->c.min_ns : 0, of->times },
 		{ "max_time", r->c.max_ns, of->times },
 		{ "avg_time", average(r), of->times },
 	};

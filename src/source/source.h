@@ -193,6 +193,7 @@ struct espy_source_stats {
 struct espy_count { /* count_only: one per call number and ABI */
 	uint64_t calls, errors;
 	uint64_t time_ns, min_ns, max_ns; /* system time in calls (wall clock if needs.enter_ns was set) */
+	uint64_t timed; /* of hits of a probe: those whose time is known; 0 of calls */
 };
 
 /* A tally of calls, by number. The last entry is that of all numbers beyond the tables. */
@@ -283,6 +284,8 @@ struct espy_source_ops {
 	int (*snapshot)(struct espy_source *s, espy_record_fn fn, void *ctx);
 	/* count_only: fills counts[0..n) by call number. NULL: the source cannot. */
 	int (*counts)(struct espy_source *s, enum espy_abi abi, struct espy_count *counts, size_t n);
+	/* count_only with probes, and no calls: fills counts[0..n) by place. NULL: the source cannot. */
+	int (*hits)(struct espy_source *s, struct espy_count *counts, size_t n);
 	/* tally_cnt: gives all counts that are not 0. Returns 0 or -errno. NULL: the source cannot. */
 	int (*tallies)(struct espy_source *s, espy_tallied_fn fn, void *ctx);
 	/* Returns 0, and the wait status of the command in *status; -EAGAIN: the command has not ended. */

@@ -260,6 +260,12 @@ int bpf_probes__load(struct bpf_source *s);
 int bpf_probes__attach(struct bpf_source *s, pid_t pid); /* in that process alone; 0: in each that maps the files */
 int bpf_probes__attach_to_kernel(
 	struct bpf_source *s); /* to tracepoints and functions of the kernel, once for all targets */
+/* Returns whether hits are counted by place, and not sent. */
+static inline bool bpf_probes__counts_hits(const struct bpf_source *s)
+{
+	return s->opts.count_only && s->opts.probes && !s->opts.tally_cnt;
+}
+int bpf_probes__hits(struct espy_source *src, struct espy_count *counts, size_t n);
 void bpf_probes__detach(struct bpf_source *s);
 void bpf_probes__free(struct bpf_source *s);
 /* Returns the definition of a record's probe, if the stream does not have it yet; else NULL. */

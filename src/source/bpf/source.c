@@ -586,6 +586,7 @@ const struct espy_source_ops espy_source_bpf = {
 	.stats = bpf_stats,
 	.snapshot = bpf_snapshot,
 	.counts = bpf_counts,
+	.hits = bpf_probes__hits,
 	.tallies = bpf_tallies,
 	.command_status = bpf_source_command_status,
 	.held = bpf_held,

@@ -46,6 +46,7 @@ struct espy_bpf_conf {
 	__u32 tally_cnt;   /* with count_only: tallies of calls in place of the table */
 	__u32 hit_tallies; /* the same of hits of probes; one of the two is 0 */
 	__u32 tally_hists; /* a bit for each --hist */
+	__u32 count_hits;  /* with count_only: hits of probes are counted by place */
 	__u32 calls_change; /* a call that is unwanted at its entry may be wanted at its exit */
 	__u32 tell_fds; /* the programs name descriptors that calls make, or that some calls use */
 	__u32 all_wanted[ESPY_BPF_ABIS]; /* also numbers beyond the tables */
@@ -410,6 +411,12 @@ struct espy_bpf_tally_key {
 
 struct espy_bpf_count {
 	__u64 calls, errors, time_ns, min_ns, max_ns;
+};
+/* The same of hits. All begin with 0 and rise, so that one instruction can raise each. */
+struct espy_bpf_hit_count {
+	__u64 hits, timed; /* timed: hits whose time is known */
+	__u64 time_ns, max_ns;
+	__u64 min_ns; /* the complement of the least one */
 };
 
 /* The most bytes of items that the general path puts into one record; a power of two. */

@@ -213,6 +213,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 			   .details = s->opts.needs.details && !s->opts.count_only,
 			   .comms = s->opts.needs.comms && !s->opts.count_only },
 		.count_only = s->opts.count_only,
+		.count_hits = bpf_probes__counts_hits(s),
 		.tally_cnt = bpf_tallies__are_of_hits(s) ? 0 : (uint32_t)s->opts.tally_cnt,
 		.hit_tallies = bpf_tallies__are_of_hits(s) ? (uint32_t)s->opts.tally_cnt : 0,
 		.tally_hists = bpf_tallies__hists(s),

@@ -132,6 +132,8 @@ int bpf_probes__load(struct bpf_source *s)
 
 	if (bpf_tallies__are_of_hits(s))
 		bpf_map__set_max_entries(specs, (uint32_t)wanted->place_cnt * ESPY_SOURCE_TALLIES);
+	if (bpf_probes__counts_hits(s))
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(p->obj, "espy_place_counts"), (uint32_t)wanted->place_cnt);
 	err = bpf_kernel_links__prepare(s);
 	if (err)
 		return err;
@@ -355,6 +357,37 @@ const struct espy_rec *bpf_probes__definition(struct bpf_source *s, const struct
 		return NULL;
 	s->probes->told[i] = 1;
 	return &s->opts.probes->places[i].def->rec;
+}
+
+int bpf_probes__hits(struct espy_source *src, struct espy_count *counts, size_t n)
+{
+	struct bpf_source *s = to_bpf(src);
+	const int cpus = libbpf_num_possible_cpus();
+	struct espy_bpf_hit_count *each;
+
+	if (!s->probes || !bpf_probes__counts_hits(s))
+		return -EOPNOTSUPP;
+	each = cpus < 1 ? NULL : calloc((size_t)cpus, sizeof(*each));
+	if (!each)
+		return -ENOMEM;
+	const int fd = bpf_map__fd(bpf_object__find_map_by_name(s->probes->obj, "espy_place_counts"));
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct espy_count *c = &counts[i];
+
+		*c = (struct espy_count){ .min_ns = UINT64_MAX };
+		if (bpf_map_lookup_elem(fd, &i, each))
+			continue;
+		for (int cpu = 0; cpu < cpus; cpu++) {
+			c->calls += each[cpu].hits;
+			c->timed += each[cpu].timed;
+			c->time_ns += each[cpu].time_ns;
+			c->min_ns = ~each[cpu].min_ns < c->min_ns ? ~each[cpu].min_ns : c->min_ns;
+			c->max_ns = each[cpu].max_ns > c->max_ns ? each[cpu].max_ns : c->max_ns;
+		}
+	}
+	free(each);
+	return 0;
 }
 
 void bpf_probes__tell_again(struct bpf_source *s)
