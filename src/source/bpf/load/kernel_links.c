@@ -7,10 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <bpf/bpf.h>
-#include "base/array.h"
 #include "source/bpf/load/probe_links_impl.h"
 #include "source/kernel_functions.h"
 
@@ -120,39 +117,10 @@ static void say_refused(struct bpf_source *s, size_t i, int err)
 /* Leaves out a place of a pattern that the kernel refuses. */
 static int leave_out(struct bpf_source *s, size_t i, int err)
 {
-	if (is_refusal(err) && bpf_probe_is_of_pattern(s->opts.probes->places[i].rule)) {
-		s->probes->refused++;
+	if (is_refusal(err) && bpf_probe_is_of_pattern(s->opts.probes->places[i].rule))
 		return 0;
-	}
 	say_refused(s, i, err);
 	return err;
-}
-
-/* Creates links. It finds functions that the kernel refuses by halves. */
-static int create_links(struct bpf_source *s, struct espy_kprobe_multi attr)
-{
-	struct bpf_probes *p = s->probes;
-	int fd;
-
-	if (!espy_array__grow(p->fds, p->fd_cnt, p->fd_cap))
-		return -ENOMEM;
-	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-	if (fd >= 0) {
-		p->fds[p->fd_cnt++] = fd;
-		return 0;
-	}
-	fd = -errno;
-	if (attr.cnt == 1 || !is_refusal(fd))
-		return leave_out(s, (uint32_t) * (const uint64_t *)(uintptr_t)attr.cookies - ESPY_PROBE_FIRST_DEF, fd);
-	struct espy_kprobe_multi rest = attr;
-
-	attr.cnt /= 2;
-	rest.cnt -= attr.cnt;
-	rest.addrs += attr.cnt * sizeof(uint64_t);
-	rest.cookies += attr.cnt * sizeof(uint64_t);
-	const int err = create_links(s, attr);
-
-	return err ? err : create_links(s, rest);
 }
 
 /* The places for links of one kind, those of one function behind each other, and room for what a link takes. */
@@ -211,14 +179,15 @@ static int attach_many(struct many *m, const char *name, bool behind)
 		}
 		if (!cnt)
 			break;
-		err = create_links(m->s, (struct espy_kprobe_multi){
-						 .prog_fd = (uint32_t)prog,
-						 .attach_type = ESPY_ATTACH_KPROBE_MULTI,
-						 .multi_flags = behind ? ESPY_KPROBE_MULTI_RETURN : 0,
-						 .cnt = cnt,
-						 .addrs = (uintptr_t)m->addrs,
-						 .cookies = (uintptr_t)m->cookies,
-					 });
+		err = bpf_probes__create_links(m->s, (struct bpf_many){
+							     .prog = prog,
+							     .at_return = behind,
+							     .places = m->addrs,
+							     .cookies = m->cookies,
+							     .cnt = cnt,
+							     .is_refusal = is_refusal,
+							     .leave_out = leave_out,
+						     });
 	}
 	return err;
 }
@@ -242,27 +211,11 @@ static int attach_kind(struct bpf_source *s, bool at_return)
 
 static int attach_single(struct bpf_source *s, size_t i, const char *name, bool at_return)
 {
-	LIBBPF_OPTS(bpf_perf_event_opts, o, .bpf_cookie = bpf_probe_cookie(s->opts.probes, i));
 	const struct espy_probe_place *place = &s->opts.probes->places[i];
-	struct bpf_probes *p = s->probes;
-	const int event = espy_kernel_probes__open(&p->kernel, place->function->name, place->function->addr,
+	const int event = espy_kernel_probes__open(&s->probes->kernel, place->function->name, place->function->addr,
 						   place->offset, at_return);
-	struct bpf_link *link;
-	int err;
 
-	if (event < 0)
-		return event;
-	errno = 0;
-	link = espy_array__grow(p->links, p->link_cnt, p->link_cap)
-		       ? bpf_program__attach_perf_event_opts(program(s, name, false), event, &o)
-		       : NULL;
-	if (link) {
-		p->links[p->link_cnt++] = link; /* and the event goes with it */
-		return 0;
-	}
-	err = errno ? -errno : -ENOMEM;
-	close(event);
-	return err;
+	return event < 0 ? event : bpf_probes__attach_event(s, i, program(s, name, false), event);
 }
 
 static int attach_one(struct bpf_source *s, size_t i)

@@ -27,9 +27,9 @@ struct multi_attr { /* union bpf_attr of BPF_LINK_CREATE */
 	uint32_t cnt, multi_flags, pid, reserved;
 };
 
-static int create_link(const struct multi_attr *attr)
+static int create_link(const void *attr, size_t size)
 {
-	const int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
+	const int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, attr, size);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -52,7 +52,7 @@ static bool has_multi(void)
 
 	if (prog < 0)
 		return false;
-	const int fd = create_link(&attr);
+	const int fd = create_link(&attr, sizeof(attr));
 
 	if (fd >= 0)
 		close(fd);
@@ -159,39 +159,60 @@ static bool is_refusal(int err)
 	return err == -524 || err == -EOPNOTSUPP || err == -EINVAL;
 }
 
-static bool is_of_pattern(const struct espy_probes *p, uint64_t cookie)
+/* Leaves out a place that the kernel refuses if a pattern has named it. */
+static int leave_out(struct bpf_source *s, size_t i, int err)
 {
-	return bpf_probe_is_of_pattern(p->places[(uint32_t)cookie - ESPY_PROBE_FIRST_DEF].rule);
+	return is_refusal(err) && bpf_probe_is_of_pattern(s->opts.probes->places[i].rule) ? 0 : err;
 }
 
-/* Creates links. It finds places that the kernel refuses by halves, and leaves them out if a pattern has named them. */
-static int create_links(struct bpf_source *s, struct multi_attr attr)
+/* Creates one link for all the places. Returns its descriptor or -errno. */
+static int link_of(const struct bpf_many *many)
+{
+	const struct espy_kprobe_multi in_kernel = {
+		.prog_fd = (uint32_t)many->prog,
+		.attach_type = ESPY_ATTACH_KPROBE_MULTI,
+		.multi_flags = many->at_return ? ESPY_KPROBE_MULTI_RETURN : 0,
+		.cnt = many->cnt,
+		.addrs = (uintptr_t)many->places,
+		.cookies = (uintptr_t)many->cookies,
+	};
+	const struct multi_attr in_file = {
+		.prog_fd = (uint32_t)many->prog,
+		.attach_type = ATTACH_UPROBE_MULTI,
+		.path = (uintptr_t)many->path,
+		.offsets = (uintptr_t)many->places,
+		.cookies = (uintptr_t)many->cookies,
+		.cnt = many->cnt,
+		.multi_flags = many->at_return ? MULTI_RETURN : 0,
+		.pid = (uint32_t)many->pid,
+	};
+
+	return many->path ? create_link(&in_file, sizeof(in_file)) : create_link(&in_kernel, sizeof(in_kernel));
+}
+
+int bpf_probes__create_links(struct bpf_source *s, struct bpf_many many)
 {
 	struct bpf_probes *p = s->probes;
 
 	if (!espy_array__grow(p->fds, p->fd_cnt, p->fd_cap))
 		return -ENOMEM;
-	const int fd = create_link(&attr);
+	const int fd = link_of(&many);
 
 	if (fd >= 0) {
 		p->fds[p->fd_cnt++] = fd;
 		return 0;
 	}
-	if (!is_refusal(fd))
-		return fd;
-	if (attr.cnt == 1) {
-		p->refused++;
-		return is_of_pattern(s->opts.probes, *(const uint64_t *)(uintptr_t)attr.cookies) ? 0 : fd;
-	}
-	struct multi_attr rest = attr;
+	if (many.cnt == 1 || !many.is_refusal(fd))
+		return many.leave_out(s, (uint32_t)many.cookies[0] - ESPY_PROBE_FIRST_DEF, fd);
+	struct bpf_many rest = many;
 
-	attr.cnt /= 2;
-	rest.cnt -= attr.cnt;
-	rest.offsets += attr.cnt * sizeof(uint64_t);
-	rest.cookies += attr.cnt * sizeof(uint64_t);
-	const int err = create_links(s, attr);
+	many.cnt /= 2;
+	rest.cnt -= many.cnt;
+	rest.places += many.cnt;
+	rest.cookies += many.cnt;
+	const int err = bpf_probes__create_links(s, many);
 
-	return err ? err : create_links(s, rest);
+	return err ? err : bpf_probes__create_links(s, rest);
 }
 
 static int attach_program(struct bpf_source *s, const struct group *g, const char *name, bool at_return, pid_t pid)
@@ -211,17 +232,18 @@ static int attach_program(struct bpf_source *s, const struct group *g, const cha
 		return 0;
 	/* Exactly the file that was resolved, also when another one has taken its name. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", wanted->places[g->first].fd);
-	const struct multi_attr attr = {
-		.prog_fd = (uint32_t)bpf_program__fd(bpf_object__find_program_by_name(p->obj, name)),
-		.attach_type = ATTACH_UPROBE_MULTI,
-		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)g->offsets,
-		.cookies = (uintptr_t)g->cookies,
-		.cnt = cnt,
-		.multi_flags = at_return ? MULTI_RETURN : 0,
-		.pid = (uint32_t)pid,
-	};
-	return create_links(s, attr);
+	return bpf_probes__create_links(s,
+					(struct bpf_many){
+						.prog = bpf_program__fd(bpf_object__find_program_by_name(p->obj, name)),
+						.at_return = at_return,
+						.path = path,
+						.pid = pid,
+						.places = g->offsets,
+						.cookies = g->cookies,
+						.cnt = cnt,
+						.is_refusal = is_refusal,
+						.leave_out = leave_out,
+					});
 }
 
 static int attach_groups(struct bpf_source *s, pid_t pid)
@@ -281,29 +303,32 @@ static int attach_one(struct bpf_source *s, size_t i, pid_t pid)
 
 /* ---- tracepoints */
 
-static int attach_tracepoint(struct bpf_source *s, size_t i)
+int bpf_probes__attach_event(struct bpf_source *s, size_t i, const struct bpf_program *prog, int event)
 {
 	LIBBPF_OPTS(bpf_perf_event_opts, o, .bpf_cookie = bpf_probe_cookie(s->opts.probes, i));
 	struct bpf_probes *p = s->probes;
-	const int event = espy_tracepoint__open(s->opts.probes->places[i].offset);
-	struct bpf_link *link;
+	struct bpf_link *link = NULL;
 
-	if (event < 0)
-		return event;
-	if (!espy_array__grow(p->links, p->link_cnt, p->link_cap)) {
-		close(event);
-		return -ENOMEM;
-	}
 	errno = 0;
-	link = bpf_program__attach_perf_event_opts(bpf_object__find_program_by_name(p->obj, "espy_tracepoint"), event, &o);
+	if (espy_array__grow(p->links, p->link_cnt, p->link_cap))
+		link = bpf_program__attach_perf_event_opts(prog, event, &o);
 	if (!link) {
-		const int err = errno ? -errno : -EINVAL;
+		const int err = errno ? -errno : -ENOMEM;
 
 		close(event);
 		return err;
 	}
-	p->links[p->link_cnt++] = link; /* and the event goes with it */
+	p->links[p->link_cnt++] = link;
 	return 0;
+}
+
+static int attach_tracepoint(struct bpf_source *s, size_t i)
+{
+	const int event = espy_tracepoint__open(s->opts.probes->places[i].offset);
+
+	return event < 0 ? event
+			 : bpf_probes__attach_event(
+				   s, i, bpf_object__find_program_by_name(s->probes->obj, "espy_tracepoint"), event);
 }
 
 /* Some tracepoints are only for the kernel's own tracer. If a pattern has named such a one, it is left out. */
@@ -314,14 +339,11 @@ static int attach_tracepoints(struct bpf_source *s)
 	for (size_t i = 0; i < wanted->place_cnt; i++) {
 		const int err = bpf_probe_way_of(&wanted->places[i]) == AT_TRACEPOINT ? attach_tracepoint(s, i) : 0;
 
-		if (!err)
+		if (!err || bpf_probe_is_of_pattern(wanted->places[i].rule))
 			continue;
-		if (!is_of_pattern(wanted, bpf_probe_cookie(wanted, i))) {
-			bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the tracepoint %s:%s: %s", wanted->places[i].rule->file,
-					  wanted->places[i].rule->symbol, strerror(-err));
-			return err;
-		}
-		s->probes->refused++;
+		bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the tracepoint %s:%s: %s",
+				  wanted->places[i].rule->file, wanted->places[i].rule->symbol, strerror(-err));
+		return err;
 	}
 	return 0;
 }

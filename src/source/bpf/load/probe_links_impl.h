@@ -16,8 +16,7 @@ struct bpf_probes {
 	size_t fd_cnt, fd_cap;
 	struct bpf_link **links; /* of single places */
 	size_t link_cnt, link_cap;
-	uint8_t *told;	/* by place: its definition has been delivered */
-	size_t refused; /* places of patterns that the kernel cannot probe */
+	uint8_t *told; /* by place: its definition has been delivered */
 };
 
 /* What is attached to a place. The last two only differ in how. */
@@ -41,6 +40,27 @@ static inline bool bpf_probe_is_of_pattern(const struct espy_probe_rule *rule)
 	return (rule->symbol && strpbrk(rule->symbol, "*?")) ||
 	       (rule->where == ESPY_PROBE_AT_TRACEPOINT && strpbrk(rule->file, "*?"));
 }
+
+/* ---- probe_links.c */
+
+/* Places that one program is attached to, all of one file or all in the kernel. */
+struct bpf_many {
+	int prog;
+	bool at_return;
+	const char *path; /* of the file; NULL: in the kernel */
+	pid_t pid;	  /* the only process; 0: all */
+	uint64_t *places; /* offsets in the file, or addresses in the kernel */
+	uint64_t *cookies;
+	uint32_t cnt;
+	/* Tells whether an error says that one of the places cannot be probed. */
+	bool (*is_refusal)(int err);
+	/* Gets each such place, and any other error. Returns 0: it is left out. */
+	int (*leave_out)(struct bpf_source *s, size_t i, int err);
+};
+/* Creates links. It finds places that the kernel refuses by halves. Returns 0 or -errno. */
+int bpf_probes__create_links(struct bpf_source *s, struct bpf_many many);
+/* Attaches a program to the perf event of a place. The link takes the event; after an error this function closes it. */
+int bpf_probes__attach_event(struct bpf_source *s, size_t i, const struct bpf_program *prog, int event);
 
 /* ---- kernel_links.c */
 /*
