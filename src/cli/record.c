@@ -45,16 +45,11 @@ static void help(const struct espy_cli *cli)
 /* Keeps a path of -P, with its links resolved here and now, not where the trace is shown. */
 static int keep_real_path(struct espy_trace_args *a, const char *path)
 {
-	char *real = realpath(path, NULL), *word = NULL;
+	char *real = realpath(path, NULL), *word;
 	int err = 0;
 
-	if (real && strcmp(real, path)) {
-		if (asprintf(&word, "-P%s", real) < 0)
-			word = NULL;
-		err = word ? espy_words__add(&a->lists.select, word) : -ENOMEM;
-	}
-	if (err)
-		free(word);
+	if (real && strcmp(real, path))
+		err = espy_words__take(&a->lists.select, asprintf(&word, "-P%s", real) < 0 ? NULL : word);
 	free(real);
 	return err;
 }
@@ -83,12 +78,7 @@ int espy_trace_keep_selection(void *ctx, const struct espy_opt_use *use)
 		n = asprintf(&word, "%s", use->as);
 	else
 		n = asprintf(&word, use->by_letter ? "%s%s" : "%s=%s", use->as, use->arg);
-	if (n < 0)
-		return -ENOMEM;
-	int err = espy_words__add(&a->lists.select, word);
-	if (err)
-		free(word);
-	return err;
+	return espy_words__take(&a->lists.select, n < 0 ? NULL : word);
 }
 
 static int run(struct espy_trace_args *a, int argc, char **argv, int first)

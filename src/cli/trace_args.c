@@ -54,12 +54,8 @@ void espy_trace_args__free(struct espy_trace_args *a)
 	free(a->lists.env_edits.v);
 	free(a->lists.describe.v);
 	free(a->lists.paths.v);
-	for (size_t i = 0; i < a->lists.select.cnt; i++)
-		free((void *)a->lists.select.v[i]);
-	free(a->lists.select.v);
-	for (size_t i = 0; i < a->lists.where.cnt; i++)
-		free((void *)a->lists.where.v[i]);
-	free(a->lists.where.v);
+	espy_words__free(&a->lists.select);
+	espy_words__free(&a->lists.where);
 	free(a->lists.pause_on.v);
 	free(a->lists.snapshot_on.v);
 	free(a->lists.count_by.v);
@@ -76,7 +72,6 @@ static int both(const struct espy_trace_args *a, const char *letter, const char 
 
 static int check_letters(struct espy_trace_args *a)
 {
-
 	if (a->letters.t && a->longs.time)
 		return both(a, "-t", "--absolute-timestamps");
 	if (a->letters.x && a->longs.hex)
@@ -291,7 +286,6 @@ static int check_shared_output(struct espy_trace_args *a)
 
 static void check_seccomp(struct espy_trace_args *a)
 {
-
 	if (!a->session.seccomp)
 		return;
 	if (a->pid_cnt)
@@ -337,14 +331,12 @@ static int check_marks(struct espy_trace_args *a)
 	const bool wide = a->session.all || a->session.cgroup;
 	const enum espy_mark_way by = a->session.marks_by;
 
-	if (a->role == ESPY_ROLE_SHOW && probes)
+	if (a->role == ESPY_ROLE_SHOW && (probes || espy_filter_has(a->filter, ESPY_FILTER_MARKS)))
 		a->session.no_calls = alone;
 	if (!espy_filter_has(a->filter, ESPY_FILTER_MARKS))
 		return a->via_given ? espy_cli__usage(a->cli, "--via goes with -m") : 0;
-	if (a->role == ESPY_ROLE_SHOW) {
-		a->session.no_calls = alone;
+	if (a->role == ESPY_ROLE_SHOW)
 		return 0;
-	}
 	if (wide && by != ESPY_MARKS_BY_AGENT)
 		return espy_cli__usage(a->cli, "--via is for a command or processes (-p), not for %s: there marks are seen of programs "
 				       "that have an agent", a->session.all ? "--all" : "--cgroup");
@@ -361,12 +353,7 @@ static int check_marks(struct espy_trace_args *a)
 /* Keeps a word for `espy show` of the trace, as if the user had typed it. */
 static int keep_word(struct espy_trace_args *a, const char *text)
 {
-	char *word = strdup(text);
-	int err = word ? espy_words__add(&a->lists.select, word) : -ENOMEM;
-
-	if (err)
-		free(word);
-	return err;
+	return espy_words__take(&a->lists.select, strdup(text));
 }
 
 /* Probes come alone or with marks, unless an option asks for system calls. The source of calls has them. */

@@ -128,6 +128,11 @@ int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char 
 
 /* Appends a word to a list. The text is the caller's and must outlive the list. Returns 0 or -ENOMEM. */
 int espy_words__add(struct espy_words *w, const char *s);
+/* Appends an allocated text, which belongs to the list from here on. NULL: there was no memory. Returns 0 or -ENOMEM.
+ */
+int espy_words__take(struct espy_words *w, char *text);
+/* Frees a list whose texts belong to it. */
+void espy_words__free(struct espy_words *w);
 
 /* The command: its file, found as the shell finds it, its environment, its user. */
 struct espy_launch {

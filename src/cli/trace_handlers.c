@@ -19,6 +19,22 @@ int espy_words__add(struct espy_words *w, const char *s)
 	return 0;
 }
 
+int espy_words__take(struct espy_words *w, char *text)
+{
+	int err = text ? espy_words__add(w, text) : -ENOMEM;
+
+	if (err)
+		free(text);
+	return err;
+}
+
+void espy_words__free(struct espy_words *w)
+{
+	for (size_t i = 0; i < w->cnt; i++)
+		free((void *)w->v[i]);
+	free(w->v);
+}
+
 static int word(struct espy_trace_args *a, const struct espy_opt_use *use, const struct espy_word *table, int *out)
 {
 	return espy_word__find(table, use->arg, strlen(use->arg), out) ? 0 : espy_opts__bad_arg(a->cli, use);

@@ -8,14 +8,10 @@
 #include "cli/trace_handlers.h"
 #include "cli/trace_values.h"
 
-/* Keeps a condition. text is allocated, and the list owns it from here on. */
+/* Keeps a condition, an allocated text. */
 static int add(struct espy_trace_args *a, char *text)
 {
-	int err = text ? espy_words__add(&a->lists.where, text) : -ENOMEM;
-
-	if (err)
-		free(text);
-	return err;
+	return espy_words__take(&a->lists.where, text);
 }
 
 int espy_do_where(void *ctx, const struct espy_opt_use *use)
