@@ -19,6 +19,17 @@
 		ESPY_JSON_LITERAL(j, ",\"" key "\":");                                                                   \
 		(j)->more = false;                                                                                     \
 	} while (0)
+/* The member "num" of such an object. */
+static inline void espy_json_num(struct espy_json *j, uint64_t num)
+{
+	ESPY_JSON_KEY(j, "num");
+	espy_json__u64(j, num);
+}
+static inline void espy_json_snum(struct espy_json *j, int64_t num)
+{
+	ESPY_JSON_KEY(j, "num");
+	espy_json__i64(j, num);
+}
 static inline void espy_json_end(struct espy_json *j)
 {
 	espy_json__close(j, '}');

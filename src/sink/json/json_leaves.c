@@ -38,8 +38,7 @@ void espy_json_unsigned(struct espy_json *j, uint64_t num)
 		return;
 	}
 	ESPY_JSON_BEGIN(j, "int");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__u64(j, num);
+	espy_json_num(j, num);
 	espy_json_end(j);
 }
 
@@ -53,8 +52,7 @@ void espy_json_signed(struct espy_json *j, int64_t num)
 		return;
 	}
 	ESPY_JSON_BEGIN(j, "int");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__i64(j, num);
+	espy_json_snum(j, num);
 	espy_json_end(j);
 }
 
@@ -106,8 +104,7 @@ static int put_flag(void *ctx, const char *name, uint64_t bits)
 static void put_flags(struct espy_json *j, const struct espy_image *img, uint32_t table, uint64_t num)
 {
 	ESPY_JSON_BEGIN(j, "flags");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__u64(j, num);
+	espy_json_num(j, num);
 	ESPY_JSON_KEY(j, "names");
 	espy_json__open(j, '[');
 	if (!espy_table__each_flag(img, table, num, put_flag, j))
@@ -118,8 +115,7 @@ static void put_flags(struct espy_json *j, const struct espy_image *img, uint32_
 static void put_enum(struct espy_json *j, const struct espy_image *img, uint32_t table, uint64_t num)
 {
 	ESPY_JSON_BEGIN(j, "enum");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__u64(j, num);
+	espy_json_num(j, num);
 	key_name(j, espy_table__name(img, table, num, 8));
 	espy_json_end(j);
 }
@@ -128,8 +124,7 @@ static void put_enum(struct espy_json *j, const struct espy_image *img, uint32_t
 static void put_pack(struct espy_json *j, const struct espy_image *img, const struct espy_table *tab, uint64_t num)
 {
 	ESPY_JSON_BEGIN(j, "pack");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__u64(j, num);
+	espy_json_num(j, num);
 	ESPY_JSON_KEY(j, "parts");
 	espy_json__open(j, '[');
 	for (uint32_t i = 0; i < tab->count; i++) {
@@ -191,8 +186,7 @@ static void put_fd(const struct espy_json_values *x, int fd, const char *name, c
 	struct espy_json *j = x->j;
 
 	ESPY_JSON_BEGIN(j, "fd");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__i64(j, fd);
+	espy_json_snum(j, fd);
 	if (name) {
 		ESPY_JSON_KEY(j, "name");
 		espy_json__str(j, name);
@@ -222,8 +216,7 @@ static void put_pid(const struct espy_json_values *x, uint32_t i)
 		return;
 	}
 	ESPY_JSON_BEGIN(x->j, "pid");
-	ESPY_JSON_KEY(x->j, "num");
-	espy_json__i64(x->j, (int32_t)v->num);
+	espy_json_snum(x->j, (int32_t)v->num);
 	ESPY_JSON_KEY(x->j, "comm");
 	if (comm)
 		espy_json__bytes(x->j, comm->name, strlen(comm->name));
@@ -251,8 +244,7 @@ static void put_mode(struct espy_json *j, uint32_t mode)
 	const char *type = espy_file_type_name(mode);
 
 	ESPY_JSON_BEGIN(j, "mode");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__u64(j, mode);
+	espy_json_num(j, mode);
 	ESPY_JSON_KEY(j, "type");
 	if (type)
 		espy_json__str(j, type);
@@ -266,8 +258,7 @@ static void put_mode(struct espy_json *j, uint32_t mode)
 static void put_device(struct espy_json *j, uint64_t dev)
 {
 	ESPY_JSON_BEGIN(j, "dev");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__u64(j, dev);
+	espy_json_num(j, dev);
 	ESPY_JSON_KEY(j, "major");
 	espy_json__u64(j, gnu_dev_major(dev));
 	ESPY_JSON_KEY(j, "minor");
@@ -321,8 +312,7 @@ static void put_wait_status(struct espy_json *j, uint32_t status)
 	const int s = (int)status;
 
 	ESPY_JSON_BEGIN(j, "wstatus");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__u64(j, status);
+	espy_json_num(j, status);
 	if (WIFSTOPPED(s)) {
 		ESPY_JSON_KEY(j, "stopped");
 		espy_json_values__signal(j, WSTOPSIG(s) & 0x7f);

@@ -95,8 +95,7 @@ static void put_flags(struct espy_json *j, const struct espy_mark_arg_def *a, ui
 	size_t len;
 
 	ESPY_JSON_BEGIN(j, "flags");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__u64(j, num);
+	espy_json_num(j, num);
 	ESPY_JSON_KEY(j, "names");
 	espy_json__open(j, '[');
 	while ((len = espy_mark_arg__flag(a, &rest, &at, &word)))

@@ -125,15 +125,13 @@ static void put_group(const struct espy_json_values *x, uint32_t i)
 		ESPY_JSON_BEGIN(j, "call");
 		ESPY_JSON_KEY(j, "name");
 		espy_json__text(j, v->bytes, v->len);
-		ESPY_JSON_KEY(j, "num");
-		espy_json__u64(j, v->num);
+		espy_json_num(j, v->num);
 		key_list(x, "args", i);
 		espy_json_end(j);
 		break;
 	case ESPY_GROUP_JOIN:
 		ESPY_JSON_BEGIN(j, "join");
-		ESPY_JSON_KEY(j, "num");
-		espy_json__u64(j, v->num);
+		espy_json_num(j, v->num);
 		key_list(x, "parts", i);
 		espy_json_end(j);
 		break;
@@ -152,8 +150,7 @@ static void put_word(struct espy_json *j, const struct espy_token *v)
 	const bool named = !(v->flags & ESPY_TOKF_UNKNOWN) || v->flags & ESPY_TOKF_STYLED;
 
 	ESPY_JSON_BEGIN(j, "word");
-	ESPY_JSON_KEY(j, "num");
-	espy_json__u64(j, v->num);
+	espy_json_num(j, v->num);
 	ESPY_JSON_KEY(j, "name");
 	if (named)
 		espy_json__text(j, v->bytes, v->len);
