@@ -25,8 +25,7 @@ static const struct espy_opt options[] = {
 };
 const struct espy_opt_group espy_info_groups[] = { { "Options", options, sizeof(options) / sizeof(*options) } };
 
-static void row(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void row(const char *name, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) row(const char *name, const char *fmt, ...)
 {
 	va_list ap;
 	size_t len;

@@ -27,8 +27,7 @@ struct binder {
 	uint32_t made; /* tests in p, which is filled from its end */
 };
 
-static int wrong(struct binder *b, size_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static int wrong(struct binder *b, size_t at, const char *fmt, ...)
+static int __attribute__((format(printf, 3, 4))) wrong(struct binder *b, size_t at, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -21,8 +21,7 @@ struct parser {
 #define NO_NODE 0xffffu
 
 /* Makes the message; the first one stays. Returns NO_NODE for functions that return nodes. */
-static uint16_t wrong(struct parser *p, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static uint16_t wrong(struct parser *p, const char *at, const char *fmt, ...)
+static uint16_t __attribute__((format(printf, 3, 4))) wrong(struct parser *p, const char *at, const char *fmt, ...)
 {
 	va_list ap;
 

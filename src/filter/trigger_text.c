@@ -18,8 +18,7 @@ struct parser {
 	size_t why_sz;
 };
 
-static int wrong(const struct parser *p, size_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static int wrong(const struct parser *p, size_t at, const char *fmt, ...)
+static int __attribute__((format(printf, 3, 4))) wrong(const struct parser *p, size_t at, const char *fmt, ...)
 {
 	const int len = snprintf(p->why, p->why_sz, "'%s', column %zu: ", p->text, at + 1);
 	va_list ap;

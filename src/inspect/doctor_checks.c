@@ -32,10 +32,8 @@
 #define FIRST_USER_NS 0xeffffffdu
 #define FIRST_PID_NS 0xeffffffcu
 
-static void say(struct espy_check_result *r, enum espy_finding state, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void say(struct espy_check_result *r, enum espy_finding state, const char *fmt, ...)
+static void __attribute__((format(printf, 3, 4)))
+say(struct espy_check_result *r, enum espy_finding state, const char *fmt, ...)
 {
 	va_list ap;
 

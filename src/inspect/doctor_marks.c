@@ -15,9 +15,8 @@
 #include "source/agent_inject.h"
 #include "source/source.h"
 
-static void found(struct espy_check_result *r, enum espy_finding state, const char *way, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-static void found(struct espy_check_result *r, enum espy_finding state, const char *way, const char *fmt, ...)
+static void __attribute__((format(printf, 4, 5)))
+found(struct espy_check_result *r, enum espy_finding state, const char *way, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -17,8 +17,7 @@
 #define INDENT_MAX 64u
 #define PROBE_PRECISION 6 /* digits of a function's time, unless the user asks for others */
 
-static void put_fmt(struct espy_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put_fmt(struct espy_buf *b, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) put_fmt(struct espy_buf *b, const char *fmt, ...)
 {
 	char tmp[160];
 	va_list ap;

@@ -189,17 +189,24 @@ int espy_elf__read_vaddr(const struct espy_elf *e, uint64_t vaddr, void *buf, si
 	return -EBADMSG;
 }
 
-bool espy_elf__offset_of(const struct espy_elf *e, uint64_t vaddr, uint64_t *offset)
+const struct espy_elf_segment *espy_elf__segment_at(const struct espy_elf *e, uint64_t vaddr)
 {
 	for (size_t i = 0; i < e->segment_cnt; i++) {
 		const struct espy_elf_segment *s = &e->segments[i];
 
-		if (s->type == PT_LOAD && vaddr >= s->vaddr && vaddr - s->vaddr < s->file_sz) {
-			*offset = s->offset + (vaddr - s->vaddr);
-			return true;
-		}
+		if (s->type == PT_LOAD && vaddr >= s->vaddr && vaddr - s->vaddr < s->file_sz)
+			return s;
 	}
-	return false;
+	return NULL;
+}
+
+bool espy_elf__offset_of(const struct espy_elf *e, uint64_t vaddr, uint64_t *offset)
+{
+	const struct espy_elf_segment *s = espy_elf__segment_at(e, vaddr);
+
+	if (s)
+		*offset = s->offset + (vaddr - s->vaddr);
+	return s;
 }
 
 /*

@@ -44,6 +44,8 @@ int espy_elf__read(const struct espy_elf *e, uint64_t offset, void *buf, size_t 
 /* The same by address in the file's own numbering; bytes beyond the file's part of a segment (bss) are zero. */
 int espy_elf__read_vaddr(const struct espy_elf *e, uint64_t vaddr, void *buf, size_t len);
 const struct espy_elf_section *espy_elf__section(const struct espy_elf *e, const char *name);
+/* Returns the loaded segment with the byte at vaddr in its part of the file; NULL: there is none. */
+const struct espy_elf_segment *espy_elf__segment_at(const struct espy_elf *e, uint64_t vaddr);
 /* Where the byte at vaddr stands in the file; false if no segment has it. */
 bool espy_elf__offset_of(const struct espy_elf *e, uint64_t vaddr, uint64_t *offset);
 

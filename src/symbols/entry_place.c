@@ -79,13 +79,9 @@ static bool is_not_reached(const struct espy_elf *e, uint64_t from, uint64_t to,
 /* Returns the end of the code at addr, at most `near` bytes behind it: a segment ends there. */
 static uint64_t end_of_code(const struct espy_elf *e, uint64_t addr, uint64_t near)
 {
-	for (size_t i = 0; i < e->segment_cnt; i++) {
-		const struct espy_elf_segment *s = &e->segments[i];
+	const struct espy_elf_segment *s = espy_elf__segment_at(e, addr);
 
-		if (s->type == PT_LOAD && addr >= s->vaddr && addr - s->vaddr < s->file_sz && s->file_sz - (addr - s->vaddr) < near)
-			return s->vaddr + s->file_sz;
-	}
-	return addr + near;
+	return s && s->file_sz - (addr - s->vaddr) < near ? s->vaddr + s->file_sz : addr + near;
 }
 
 /* Tells whether the program comes to `place` only from the beginning of the function, through all code between. */

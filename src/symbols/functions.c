@@ -51,13 +51,9 @@ static int by_address(const void *a, const void *b)
 
 static bool is_code(const struct espy_elf *e, uint64_t addr)
 {
-	for (size_t i = 0; i < e->segment_cnt; i++) {
-		const struct espy_elf_segment *s = &e->segments[i];
+	const struct espy_elf_segment *s = espy_elf__segment_at(e, addr);
 
-		if (s->type == PT_LOAD && s->flags & PF_X && addr >= s->vaddr && addr - s->vaddr < s->file_sz)
-			return true;
-	}
-	return false;
+	return s && s->flags & PF_X;
 }
 
 /* Makes pointers of names, and drops symbols that two tables have. Labels without type count where code is. */

@@ -23,8 +23,7 @@ struct machine {
 	char *why;
 };
 
-static int refuse(struct machine *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(struct machine *m, const char *fmt, ...)
+static int __attribute__((format(printf, 2, 3))) refuse(struct machine *m, const char *fmt, ...)
 {
 	va_list ap;
 
