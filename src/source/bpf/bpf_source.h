@@ -22,12 +22,16 @@ struct bpf_ring {
 	int epoll;
 };
 
+struct bpf_task {
+	uint32_t place;	   /* index in bpf_tasks.tids + 1; 0: it is not there */
+	uint32_t heard_ms; /* time at which the reader read its last record */
+	uint8_t shown;	   /* its present call was shown as hanging, or bpf_look looks at it */
+};
+
 struct bpf_tasks {
 	uint32_t *tids; /* known live tasks, in no order */
 	size_t cnt, cap;
-	uint32_t *place; /* by tid: index in tids + 1 */
-	uint32_t *heard_ms; /* by tid: time at which the reader read its last record */
-	uint8_t *shown;  /* by tid: its present call was shown as hanging, or bpf_look looks at it */
+	struct bpf_task *by_tid;
 	size_t limit;
 	uint64_t last_scan_ms;
 	size_t next_scan; /* round robin */
@@ -319,6 +323,13 @@ int bpf_source_command_status(struct espy_source *src, int *status);
 int bpf_tasks__init(struct bpf_tasks *t, size_t limit);
 void bpf_tasks__free(struct bpf_tasks *t);
 void bpf_tasks__add(struct bpf_tasks *t, uint32_t tid, uint32_t now_ms);
+/* Notes that a record of a task was read: the task may hang in its next call, and then be shown. tid: below the limit.
+ */
+static inline void bpf_tasks__hear(struct bpf_tasks *t, uint32_t tid, uint32_t now_ms)
+{
+	t->by_tid[tid].heard_ms = now_ms;
+	t->by_tid[tid].shown = 0;
+}
 void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid);
 /*
  * Delivers an ENTER record for each call that has lasted too long. Returns their number. It is cheap; the caller calls

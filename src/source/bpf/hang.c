@@ -22,46 +22,31 @@
 #define ALL_NS 2000000000ull /* for a snapshot */
 #define HANG_RECORD_MAX (64u * 1024u)
 
-/* bpf_tasks.shown */
+/* bpf_task.shown */
 enum { SHOWN_NOT, SHOWN_YES, SHOWN_ASKED };
 
 /*
- * Returns zeros, of which only those that are touched take memory. calloc() fills memory that the process has used before, and a table of all
- * task numbers has 16 MB. NULL: it has none.
+ * Makes a table of zeros, of which only those that are touched take memory. calloc() fills memory that the process has
+ * used before, and a table of all task numbers has 48 MB.
  */
-static void *map_table(size_t size)
-{
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
-
-static void unmap_table(void *at, size_t size)
-{
-	if (at)
-		munmap(at, size);
-}
-
 int bpf_tasks__init(struct bpf_tasks *t, size_t limit)
 {
 	memset(t, 0, sizeof(*t));
-	t->limit = limit;
-	t->place = map_table(limit * sizeof(*t->place));
-	t->heard_ms = map_table(limit * sizeof(*t->heard_ms));
-	t->shown = map_table(limit * sizeof(*t->shown));
-	if (!t->place || !t->heard_ms || !t->shown) {
-		bpf_tasks__free(t);
+	t->by_tid = mmap(NULL, limit * sizeof(*t->by_tid), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (t->by_tid == MAP_FAILED) {
+		t->by_tid = NULL;
 		return -ENOMEM;
 	}
+	t->limit = limit;
 	return 0;
 }
 
 void bpf_tasks__free(struct bpf_tasks *t)
 {
 	free(t->tids);
-	unmap_table(t->place, t->limit * sizeof(*t->place));
-	unmap_table(t->heard_ms, t->limit * sizeof(*t->heard_ms));
-	unmap_table(t->shown, t->limit * sizeof(*t->shown));
+	if (t->by_tid)
+		munmap(t->by_tid, t->limit * sizeof(*t->by_tid));
 	free(t->record);
 	bpf_look__free(t->look);
 	memset(t, 0, sizeof(*t));
@@ -71,33 +56,32 @@ void bpf_tasks__add(struct bpf_tasks *t, uint32_t tid, uint32_t now_ms)
 {
 	if (tid >= t->limit)
 		return;
-	t->heard_ms[tid] = now_ms;
-	t->shown[tid] = 0;
-	if (t->place[tid])
+	bpf_tasks__hear(t, tid, now_ms);
+	if (t->by_tid[tid].place)
 		return;
 	if (!espy_array__grow(t->tids, t->cnt, t->cap))
 		return; /* it is not looked at when it hangs; nothing else depends on the list */
 	t->tids[t->cnt++] = tid;
-	t->place[tid] = (uint32_t)t->cnt;
+	t->by_tid[tid].place = (uint32_t)t->cnt;
 }
 
 void bpf_tasks__remove(struct bpf_tasks *t, uint32_t tid)
 {
-	uint32_t place = tid < t->limit ? t->place[tid] : 0, last;
+	uint32_t place = tid < t->limit ? t->by_tid[tid].place : 0, last;
 
 	if (!place)
 		return;
 	last = t->tids[--t->cnt];
 	t->tids[place - 1] = last;
-	t->place[last] = place;
-	t->place[tid] = 0;
+	t->by_tid[last].place = place;
+	t->by_tid[tid].place = 0;
 }
 
 /* Forgets the shown calls, and the time of the last look. */
 static void forget_shown(struct bpf_tasks *t)
 {
 	for (size_t i = 0; i < t->cnt; i++)
-		t->shown[t->tids[i]] = 0;
+		t->by_tid[t->tids[i]].shown = SHOWN_NOT;
 	t->last_scan_ms = 0;
 }
 
@@ -124,14 +108,15 @@ static int take_answers(struct bpf_source *s, bpf_ring_fn deliver, void *ctx, in
 		const struct bpf_looked *at = &t->answers[i];
 		uint32_t state = __atomic_load_n(&at->state, __ATOMIC_ACQUIRE), size = at->size;
 		const void *rec = bpf_look__record(t->look, at);
+		struct bpf_task *task = &t->by_tid[at->tid];
 
 		/*
 		 * No record of it had come when it was answered. So the end of this call is not on its way, and the
 		 * answer is of this call.
 		 */
-		if (!t->place[at->tid] || t->shown[at->tid] != SHOWN_ASKED)
+		if (!task->place || task->shown != SHOWN_ASKED)
 			continue;
-		t->shown[at->tid] = SHOWN_NOT;
+		task->shown = SHOWN_NOT;
 		if (state == BPF_LOOK_NO_CALL || state == BPF_LOOK_ASKED)
 			continue;
 		if (state == BPF_LOOK_REGS) {
@@ -139,7 +124,7 @@ static int take_answers(struct bpf_source *s, bpf_ring_fn deliver, void *ctx, in
 			if (bpf_look__bare_record(t->look, at, t->record, HANG_RECORD_MAX, &size))
 				continue;
 		}
-		t->shown[at->tid] = SHOWN_YES; /* not to be asked for again until it is heard of */
+		task->shown = SHOWN_YES; /* not to be asked for again until it is heard of */
 		if (state == BPF_LOOK_UNWANTED)
 			continue;
 		s->stats.hangs++;
@@ -167,12 +152,13 @@ static size_t choose(struct bpf_source *s, uint64_t now_ms, struct bpf_look_at *
 
 	for (size_t i = 0; i < t->cnt && n < BPF_LOOK_TASKS; i++) {
 		uint32_t tid = t->tids[t->next_scan++ % t->cnt];
+		struct bpf_task *task = &t->by_tid[tid];
 
-		if (t->shown[tid] == SHOWN_YES || (uint32_t)now_ms - t->heard_ms[tid] < s->opts.hang_ms)
+		if (task->shown == SHOWN_YES || (uint32_t)now_ms - task->heard_ms < s->opts.hang_ms)
 			continue;
 		/* It sits in a call that has ended: we hold it there. */
 		if (bpf_pause__holds(s, tid))
-			t->heard_ms[tid] = (uint32_t)now_ms;
+			task->heard_ms = (uint32_t)now_ms;
 		else
 			tasks[n++] = (struct bpf_look_at){ tid, began_at(s, tid) };
 	}
@@ -222,7 +208,7 @@ int bpf_tasks__scan(struct bpf_source *s, uint64_t now_ns, bpf_ring_fn deliver, 
 		return 0;
 	__atomic_store_n(&s->shared->own_tgid[ESPY_OWN_LOOK], bpf_look__pid(t->look), __ATOMIC_RELAXED);
 	for (size_t i = 0; i < n; i++)
-		t->shown[tasks[i].tid] = SHOWN_ASKED;
+		t->by_tid[tasks[i].tid].shown = SHOWN_ASKED;
 	return 0;
 }
 

@@ -265,8 +265,7 @@ static int deliver(void *ctx, const void *data, size_t size)
 		bpf_pause__progress(s);
 	switch (rec->type) {
 	case ESPY_REC_EXIT:
-		s->tasks.heard_ms[rec->tid & (ESPY_BPF_PID_LIMIT - 1)] = d->now_ms;
-		s->tasks.shown[rec->tid & (ESPY_BPF_PID_LIMIT - 1)] = 0;
+		bpf_tasks__hear(&s->tasks, rec->tid & (ESPY_BPF_PID_LIMIT - 1), d->now_ms);
 		return deliver_with_stack(d, rec);
 	case ESPY_BPF_REC_STACK:
 		bpf_stacks__keep(s, data, size);
@@ -477,9 +476,8 @@ static int bpf_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
 	bpf_probes__tell_again(s);
 	cnt = bpf_flight__snapshot(s, deliver_flight, deliver_again, &d, &stop);
 	/* Calls that hang now: told in each snapshot anew, and no event of the rings. */
-	if (cnt >= 0 && !stop) {
+	if (cnt >= 0 && !stop)
 		cnt += bpf_tasks__scan_all(s, deliver_again, &d, &stop);
-	}
 	return stop ? stop : cnt;
 }
 

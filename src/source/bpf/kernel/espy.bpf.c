@@ -124,7 +124,7 @@ int espy_raw_stack(u64 *ctx)
 	const struct pt_regs *regs = (struct pt_regs *)ctx[0];
 
 	if (s) {
-		send_stack(bpf_get_current_task_btf(), (struct stack_copy *)ITEMS(s), regs, regs->sp);
+		send_stack(bpf_get_current_task_btf(), (struct stack_copy *)ITEMS(s), regs);
 		scratch_give(s);
 	}
 	if (conf.tell_fds)

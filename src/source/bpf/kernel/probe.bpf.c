@@ -307,13 +307,12 @@ static __always_inline struct probe_scratch *room_for_texts(struct task_struct *
 }
 
 /* Sends the stack of a task in front of its hit. */
-static __always_inline void send_stack_of_hit(struct task_struct *task, bool in_kernel, const struct pt_regs *regs,
-					      u64 sp)
+static __always_inline void send_stack_of_hit(struct task_struct *task, bool in_kernel, const struct pt_regs *regs)
 {
 	struct stack_copy *c = room_for_stack(task, in_kernel);
 
 	if (c)
-		send_stack(task, c, regs, sp);
+		send_stack(task, c, regs);
 }
 
 /* ---- counts in place of records */
@@ -399,9 +398,9 @@ __noinline int tally_hit(const struct hit *h, u32 tally)
 	return 0;
 }
 
-/* Makes a record of the fetched values, or counts them, if they meet the condition. regs, sp: of the task in its program. */
+/* Makes a record of the fetched values, or counts them, if they meet the condition. regs: of the task in its program. */
 static __always_inline void record(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h,
-				   bool timed, const struct pt_regs *regs, u64 sp, bool in_kernel)
+				   bool timed, const struct pt_regs *regs, bool in_kernel)
 {
 	if (timed || conf.needs.times)
 		h->now_ns = bpf_ktime_get_ns();
@@ -419,7 +418,7 @@ static __always_inline void record(const struct espy_probe_plan *plan, struct ta
 	if (shared.attention)
 		say_lost(task->pid, task->tgid);
 	if (conf.stacks)
-		send_stack_of_hit(task, in_kernel, regs, sp);
+		send_stack_of_hit(task, in_kernel, regs);
 	if (plan->memory) {
 		struct probe_scratch *s = room_for_texts(task, in_kernel);
 
@@ -446,7 +445,7 @@ int espy_probe(struct pt_regs *regs)
 	if (!plan)
 		return 0;
 	fetch_all(regs, plan, &h);
-	record(plan, task, &h, false, regs, regs->sp, false);
+	record(plan, task, &h, false, regs, false);
 	return 0;
 }
 
@@ -562,7 +561,7 @@ int espy_probe_end(struct pt_regs *regs)
 		return 0;
 	h.begun = take_frame(task, entry_sp(regs), &h);
 	fetch_all(regs, plan, &h);
-	record(plan, task, &h, true, regs, regs->sp, false);
+	record(plan, task, &h, true, regs, false);
 	return 0;
 }
 
@@ -573,15 +572,13 @@ int espy_tracepoint(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 at = (u64)ctx, begin = 0;
-	const struct pt_regs *regs;
 	struct hit h = { .memory = MEMORY_OF_RECORD };
 	const struct espy_probe_plan *plan = begin_hit(task, ctx, &h);
 
 	if (!plan || bpf_probe_read_kernel(&begin, sizeof(begin), &at))
 		return 0;
 	fetch_fields(begin, plan, &h);
-	regs = (const struct pt_regs *)bpf_task_pt_regs(task);
-	record(plan, task, &h, false, regs, regs->sp, false);
+	record(plan, task, &h, false, (const struct pt_regs *)bpf_task_pt_regs(task), false);
 	return 0;
 }
 

@@ -26,10 +26,8 @@ struct {
 static __always_inline void record_in_kernel(const struct espy_probe_plan *plan, struct task_struct *task,
 					     struct hit *h, struct pt_regs *regs, bool timed)
 {
-	const struct pt_regs *user = (const struct pt_regs *)bpf_task_pt_regs(task);
-
 	fetch_all(regs, plan, h);
-	record(plan, task, h, timed, user, user->sp, true);
+	record(plan, task, h, timed, (const struct pt_regs *)bpf_task_pt_regs(task), true);
 }
 
 static __always_inline int kernel_place(struct pt_regs *regs)

@@ -73,10 +73,9 @@ __noinline int restore_returns(struct stack_copy *c, u64 sp)
 }
 
 /* Sends the stack that belongs to the record that comes next. That stays without one if there is no room. */
-static __always_inline void send_stack(struct task_struct *task, struct stack_copy *c, const struct pt_regs *regs,
-				       u64 sp)
+static __always_inline void send_stack(struct task_struct *task, struct stack_copy *c, const struct pt_regs *regs)
 {
-	const u64 end = BPF_CORE_READ(task, mm, start_stack);
+	const u64 end = BPF_CORE_READ(task, mm, start_stack), sp = regs->sp;
 	u64 n = ESPY_BPF_STACK_BYTES;
 
 	if (end - sp < n) /* the environment is no part of it */
