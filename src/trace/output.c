@@ -20,7 +20,8 @@ static char *name_in_set(const char *path, uint32_t number)
 	return asprintf(&name, "%s.%u", path, number) < 0 ? NULL : name;
 }
 
-long espy_output_number_of(const char *name, const char *base)
+/* Returns N if name is BASE.N; else -1. */
+static long number_of(const char *name, const char *base)
 {
 	const size_t n = strlen(base);
 
@@ -49,8 +50,7 @@ static bool is_trace(const char *path)
 	return yes;
 }
 
-/* Calls `each` with all numbers N of files PATH.N, until it returns a value that is not 0. */
-static int walk_set(const char *path, int (*each)(const char *path, uint32_t number))
+int espy_output_each(const char *path, int (*each)(void *ctx, const char *path, uint32_t number), void *ctx)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
@@ -65,23 +65,23 @@ static int walk_set(const char *path, int (*each)(const char *path, uint32_t num
 	if (!d)
 		return errno == EACCES ? 0 : -errno; /* a folder that cannot be listed may yet be written to */
 	for (struct dirent *e; !err && (e = readdir(d));) {
-		const long number = espy_output_number_of(e->d_name, base);
+		const long number = number_of(e->d_name, base);
 
 		if (number >= 0)
-			err = each(path, (uint32_t)number);
+			err = each(ctx, path, (uint32_t)number);
 	}
 	closedir(d);
 	return err;
 }
 
 /* Refuses a set if a file of an older one of that name is there. */
-static int refuse(const char *path, uint32_t number)
+static int refuse(void *ctx, const char *path, uint32_t number)
 {
 	return -EEXIST;
 }
 
 /* Removes a file of an old set: a trace, but not number 0, which is new. Other files of such a name stay. */
-static int remove_one(const char *path, uint32_t number)
+static int remove_one(void *ctx, const char *path, uint32_t number)
 {
 	char *name = number ? name_in_set(path, number) : NULL;
 
@@ -146,7 +146,7 @@ int espy_output__open(struct espy_output *o, const char *path, bool force, bool 
 	if (!o->path)
 		return -ENOMEM;
 	o->rotates = rotates;
-	err = rotates && !force ? walk_set(path, refuse) : 0;
+	err = rotates && !force ? espy_output_each(path, refuse, NULL) : 0;
 	if (!err) {
 		char *name = rotates ? name_in_set(path, 0) : o->path;
 
@@ -166,7 +166,7 @@ int espy_output__keep(struct espy_output *o)
 		return -errno;
 	/* The older set of that name was refused, or it shall go. */
 	if (o->rotates && !o->number)
-		walk_set(o->path, remove_one);
+		espy_output_each(o->path, remove_one, NULL);
 	free(o->made);
 	free(o->name);
 	o->made = o->name = NULL;

@@ -32,7 +32,7 @@ int espy_output__write(struct espy_output *o, const void *head, size_t head_sz, 
 int espy_output__next(struct espy_output *o, unsigned keep);
 int espy_output__close(struct espy_output *o);
 
-/* PATH.N: N, or -1. */
-long espy_output_number_of(const char *name, const char *base);
+/* Calls `each` with all numbers N of files PATH.N, until it returns a value that is not 0. */
+int espy_output_each(const char *path, int (*each)(void *ctx, const char *path, uint32_t number), void *ctx);
 
 #endif

@@ -2,7 +2,6 @@
 /* Opens a file or a rotated set: reads the front of a file, and its end. */
 #include "trace/reader_impl.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,41 +238,34 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+struct numbers {
+	uint32_t *v;
+	size_t cnt, cap;
+};
+
+static int add_number(void *ctx, const char *path, uint32_t number)
+{
+	struct numbers *n = ctx;
+
+	if (!espy_array__grow(n->v, n->cnt, n->cap))
+		return -ENOMEM;
+	n->v[n->cnt++] = number;
+	return 0;
+}
+
 /* Lists the numbers of the files PATH.N, sorted. -ENOENT if there are none. */
 static int list_set(const char *path, uint32_t **numbers, size_t *count)
 {
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	uint32_t *list = NULL;
-	size_t n = 0, cap = 0;
-	int err = 0;
+	struct numbers n = { .v = NULL };
+	const int err = espy_output_each(path, add_number, &n);
 
-	DIR *d = dir ? opendir(dir) : NULL;
-
-	free(dir);
-	if (!d)
-		return -ENOENT;
-	for (struct dirent *e; !err && (e = readdir(d));) {
-		const long number = espy_output_number_of(e->d_name, base);
-
-		if (number < 0)
-			continue;
-		if (espy_array__grow(list, n, cap))
-			list[n++] = (uint32_t)number;
-		else
-			err = -ENOMEM;
+	if (err == -ENOMEM || !n.cnt) {
+		free(n.v);
+		return err == -ENOMEM ? err : -ENOENT;
 	}
-	closedir(d);
-	if (!err && !n)
-		err = -ENOENT;
-	if (err) {
-		free(list);
-		return err;
-	}
-	qsort(list, n, sizeof(*list), by_number);
-	*numbers = list;
-	*count = n;
+	qsort(n.v, n.cnt, sizeof(*n.v), by_number);
+	*numbers = n.v;
+	*count = n.cnt;
 	return 0;
 }
 
