@@ -235,7 +235,9 @@ int bpf_source_open_again(struct bpf_object **obj, const struct bpf_source *s);
 int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const unsigned char *at,
 			   const unsigned char *end);
 int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out);
-int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program);
+/* Puts a program of the object `with` into an array of programs of obj. */
+int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const struct bpf_object *with,
+			 const char *program);
 
 /*
  * release.c: closes descriptors whose close takes the kernel long, often under a lock: events, links of probes. A process

@@ -84,18 +84,6 @@ static int load_programs(struct bpf_source *s)
 	return 0;
 }
 
-static int link_row(struct bpf_source *s, const char *row, const char *program)
-{
-	struct bpf_program *prog = bpf_object__find_program_by_name(s->pause->obj, program);
-	struct bpf_map *array = bpf_object__find_map_by_name(s->obj, row);
-	uint32_t key = ESPY_NEXT_PAUSE, fd;
-
-	if (!prog || !array)
-		return -ENOENT;
-	fd = (uint32_t)bpf_program__fd(prog);
-	return bpf_map_update_elem(bpf_map__fd(array), &key, &fd, BPF_ANY) ? -errno : 0;
-}
-
 void bpf_pause__drop_programs(struct bpf_pause *p)
 {
 	if (p->holds)
@@ -146,9 +134,9 @@ static int load_and_link(struct bpf_source *s)
 	if (err)
 		return err;
 	pausing->longest_ns[ESPY_PAUSE_RING_FULL] = s->opts.hold.max_ns;
-	err = link_row(s, "espy_raw_next", "espy_raw_hold");
+	err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_PAUSE, s->pause->obj, "espy_raw_hold");
 	if (!err && s->tables.narrow)
-		err = link_row(s, "espy_one_next", "espy_one_hold");
+		err = bpf_source_link_next(s->obj, "espy_one_next", ESPY_NEXT_PAUSE, s->pause->obj, "espy_one_hold");
 	if (err) {
 		snprintf(p->why, sizeof(p->why), "the programs do not fit together: %s", strerror(-err));
 		return err;

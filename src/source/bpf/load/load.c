@@ -84,9 +84,10 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 	bpf_map__set_autocreate(bpf_maps__of(s, "espy_probe_frames"), takes_call_stacks(s));
 }
 
-int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const char *program)
+int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const struct bpf_object *with,
+			 const char *program)
 {
-	struct bpf_program *prog = bpf_object__find_program_by_name(obj, program);
+	struct bpf_program *prog = bpf_object__find_program_by_name(with, program);
 	struct bpf_map *array = bpf_object__find_map_by_name(obj, map);
 	uint32_t fd;
 
@@ -460,12 +461,12 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 		return err;
 	s->enters_fd = bpf_map__fd(bpf_maps__of(s, "espy_enters"));
 	if (!s->tables.none)
-		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_GENERAL,
-						s->opts.tally_cnt ? "espy_raw_tally" : "espy_raw_general");
+		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_GENERAL, s->obj,
+					   s->opts.tally_cnt ? "espy_raw_tally" : "espy_raw_general");
 	if (!err && s->tables.tell_fds)
-		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_FDNAME, "espy_raw_fdname");
+		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_FDNAME, s->obj, "espy_raw_fdname");
 	if (!err && takes_call_stacks(s))
-		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_STACK, "espy_raw_stack");
+		err = bpf_source_link_next(s->obj, "espy_raw_next", ESPY_NEXT_STACK, s->obj, "espy_raw_stack");
 	if (!err && s->rings.cnt)
 		err = bpf_rings__open(&s->rings, s->shared);
 	err = err ? err : bpf_ring__open(&s->task_ring, bpf_map__fd(bpf_maps__of(s, "espy_task_ring")), ESPY_BPF_TASK_RING);

@@ -89,9 +89,10 @@ static int load_programs(struct bpf_source *s, bool enters, bool exits)
 	}
 	err = bpf_object__load(s->single);
 	if (!err && exits)
-		err = bpf_source_link_next(s->single, "espy_one_next", ESPY_NEXT_GENERAL, "espy_one_exit_general");
+		err = bpf_source_link_next(s->single, "espy_one_next", ESPY_NEXT_GENERAL, s->single,
+					   "espy_one_exit_general");
 	if (!err && exits && s->tables.tell_fds)
-		err = bpf_source_link_next(s->single, "espy_one_next", ESPY_NEXT_FDNAME, "espy_one_fdname");
+		err = bpf_source_link_next(s->single, "espy_one_next", ESPY_NEXT_FDNAME, s->single, "espy_one_fdname");
 	if (!err && guard) {
 		s->guard = bpf_program__attach_kprobe(bpf_object__find_program_by_name(s->single, "espy_compat_call"),
 						      false, "ia32_sys_call");
