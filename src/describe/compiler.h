@@ -187,6 +187,8 @@ void dc_parse_origin(struct dc *dc, struct ast_table *t);
 void dc_parse_attrs(struct dc *dc);
 /* parse_call.c */
 void dc_parse_call(struct dc *dc);
+/* Takes `min N`, if it comes next. Returns N; 0: it does not come. */
+uint16_t dc_parse_min(struct dc *dc);
 void dc_parse_names(struct dc *dc, struct ast_names *names, char open, char close);
 struct ast_key *dc_parse_keys(struct dc *dc, uint32_t *n, char end);
 

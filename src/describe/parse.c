@@ -210,12 +210,7 @@ static void parse_struct(struct dc *dc, struct ast_named *s)
 			s->headed = s->headed ? s->headed : ESPY_NO_HEADS;
 		} else if (dc_accept_word(dc, W_EXTENT)) {
 			s->extent = dc_expect_name(dc, "the name of a field after `extent`", &s->extent_pos);
-			if (dc_is_word(dc, 0, W_MIN) && dc_peek(dc, 1)->kind == T_NUM) {
-				dc->tok++;
-				if (dc_peek(dc, 0)->num > 0xffff)
-					dc_syntax(dc, "a size up to 65535 after `min`");
-				s->extent_min = (uint16_t)dc_next(dc)->num;
-			}
+			s->extent_min = dc_parse_min(dc);
 		} else if (dc_accept_word(dc, W_SHOW)) {
 			dc_parse_names(dc, &s->show, '{', '}');
 		} else if (dc_accept_word(dc, W_BRIEF)) {

@@ -2,6 +2,16 @@
 /* Parses types: direction, base, format, length, clauses. */
 #include "describe/compiler.h"
 
+uint16_t dc_parse_min(struct dc *dc)
+{
+	if (!dc_is_word(dc, 0, W_MIN) || dc_peek(dc, 1)->kind != T_NUM)
+		return 0;
+	dc->tok++;
+	if (dc_peek(dc, 0)->num > 0xffff)
+		dc_syntax(dc, "a size up to 65535 after `min`");
+	return (uint16_t)dc_next(dc)->num;
+}
+
 static void parse_length(struct dc *dc, struct ast_type *t)
 {
 	struct ast_len *l = &t->len;
@@ -17,12 +27,7 @@ static void parse_length(struct dc *dc, struct ast_type *t)
 			l->a = l->b;
 			l->b = dc_parse_expr(dc);
 		}
-		if (dc_is_word(dc, 0, W_MIN) && dc_peek(dc, 1)->kind == T_NUM) {
-			dc->tok++;
-			if (dc_peek(dc, 0)->num > 0xffff)
-				dc_syntax(dc, "a size up to 65535 after `min`");
-			l->min = (uint16_t)dc_next(dc)->num;
-		}
+		l->min = dc_parse_min(dc);
 		return;
 	}
 	dc_expect(dc, '[', "before the length");
