@@ -410,13 +410,21 @@ static void dump_pid_numbers(void *ctx, uint32_t tid, const struct espy_pid_numb
 	espy_resolve__note(ctx, ESPY_FACT_PID_NUMBERS, tid, 0, 0, at, (uint32_t)(cnt * sizeof(*at)));
 }
 
+/* Notes the answers of one kind. by_arg: their numbers are no tasks. */
+static void dump_names(struct espy_resolve *r, const struct espy_numbered_name *names, uint16_t kind, bool by_arg)
+{
+	for (const struct espy_numbered_name *c = names; c; c = c->hh.next)
+		if (c->name[0])
+			espy_resolve__note(r, kind, by_arg ? 0 : c->number, 0, by_arg ? (int32_t)c->number : 0, c->name,
+					   (uint32_t)strlen(c->name));
+}
+
 int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
 {
 	const espy_record_fn note = r->note;
 	void *const note_ctx = r->note_ctx;
 	const bool news_taken = r->news_taken, call_shown = r->call_shown;
 	const int before = r->note_stop;
-	struct espy_numbered_name *c, *next_c;
 
 	r->note = fn;
 	r->note_ctx = ctx;
@@ -424,18 +432,10 @@ int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
 	r->news_taken = r->call_shown = false; /* no names wait in front of them */
 	espy_fd_table__each(&r->fds, dump_fd, r);
 	espy_pid_numbers__each(&r->pids, dump_pid_numbers, r);
-	HASH_ITER(hh, r->comms, c, next_c)
-	if (c->name[0])
-		espy_resolve__note(r, ESPY_FACT_COMM, c->number, 0, 0, c->name, (uint32_t)strlen(c->name));
-	HASH_ITER(hh, r->uids, c, next_c)
-	if (c->name[0])
-		espy_resolve__note(r, ESPY_FACT_UID, c->number, 0, 0, c->name, (uint32_t)strlen(c->name));
-	HASH_ITER(hh, r->cgroups, c, next_c)
-	if (c->name[0])
-		espy_resolve__note(r, ESPY_FACT_CGROUP, c->number, 0, 0, c->name, (uint32_t)strlen(c->name));
-	HASH_ITER(hh, r->ifnames, c, next_c)
-	if (c->name[0])
-		espy_resolve__note(r, ESPY_FACT_IFNAME, 0, 0, (int32_t)c->number, c->name, (uint32_t)strlen(c->name));
+	dump_names(r, r->comms, ESPY_FACT_COMM, false);
+	dump_names(r, r->uids, ESPY_FACT_UID, false);
+	dump_names(r, r->cgroups, ESPY_FACT_CGROUP, false);
+	dump_names(r, r->ifnames, ESPY_FACT_IFNAME, true);
 	const int stop = r->note_stop;
 	r->note_stop = before;
 	r->note = note;
