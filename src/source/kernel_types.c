@@ -401,11 +401,6 @@ static void each_variable(struct espy_variables *base,
 		}
 }
 
-static void close_function(struct espy_variables *v)
-{
-	free(v);
-}
-
 static const struct espy_var_ops ops = {
 	.name = find_name,
 	.target = to_target,
@@ -413,7 +408,6 @@ static const struct espy_var_ops ops = {
 	.members = members,
 	.constants = constants,
 	.each = each_variable,
-	.close = close_function,
 };
 
 /* ---- functions */

@@ -13,8 +13,7 @@
 
 void espy_variables__close(struct espy_variables *v)
 {
-	if (v)
-		v->ops->close(v);
+	free(v);
 }
 
 int espy_variables__members(struct espy_variables *v, const struct espy_variable *of,

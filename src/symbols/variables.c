@@ -330,11 +330,6 @@ static int constants(struct espy_variables *v, const struct espy_variable *of,
 	return espy_var_type__constants(dwarf(v), of, fn, ctx);
 }
 
-static void close_dwarf(struct espy_variables *v)
-{
-	free(v);
-}
-
 static const struct espy_var_ops ops = {
 	.name = find_name,
 	.target = to_target,
@@ -343,7 +338,6 @@ static const struct espy_var_ops ops = {
 	.members = members,
 	.constants = constants,
 	.each = each_variable,
-	.close = close_dwarf,
 };
 
 int espy_variables__open(struct espy_variables **out, struct espy_lines_of *l, uint64_t addr, unsigned how)

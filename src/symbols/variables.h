@@ -82,10 +82,9 @@ struct espy_var_ops {
 			 int (*fn)(void *ctx, const char *name, int64_t value), void *ctx);
 	void (*each)(struct espy_variables *v,
 		     void (*fn)(void *ctx, const char *name, const char *type, const char *why), void *ctx);
-	void (*close)(struct espy_variables *v);
 };
 
-struct espy_variables { /* what is seen at one address */
+struct espy_variables { /* what is seen at one address: the beginning of one allocated block */
 	const struct espy_var_ops *ops;
 };
 
