@@ -43,6 +43,17 @@ static inline void espy_buf__putc(struct espy_buf *b, char c)
 		b->data[b->len++] = c;
 }
 
+/* Ends the text with a NUL. Returns it, which the caller frees; NULL: there was no memory. */
+static inline char *espy_buf__string(struct espy_buf *b)
+{
+	espy_buf__putc(b, 0);
+	if (b->failed) {
+		free(b->data);
+		b->data = NULL;
+	}
+	return b->data;
+}
+
 static inline void espy_buf__free(struct espy_buf *b)
 {
 	free(b->data);

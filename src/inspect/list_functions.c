@@ -57,11 +57,6 @@ static void say_place(struct listed *l, const struct espy_function *f, char text
 		snprintf(text, 24, "%s", cost == ESPY_ENTRY_STEPPED ? "stepped" : "refused");
 }
 
-static void put_name(struct espy_buf *b, const char *name)
-{
-	espy_buf__quote(b, (const uint8_t *)name, strlen(name), ESPY_HEX_NONE, NULL, false);
-}
-
 /* Puts where the function begins in its source, as -u takes it: (SOURCE:LINE). */
 static void put_line(struct listed *l, const struct espy_function *f, struct espy_buf *b)
 {
@@ -72,7 +67,7 @@ static void put_line(struct listed *l, const struct espy_function *f, struct esp
 		return;
 	slash = strrchr(path, '/');
 	espy_buf__puts(b, "  (");
-	put_name(b, slash ? slash + 1 : path);
+	espy_buf__escaped(b, slash ? slash + 1 : path);
 	espy_buf__putc(b, ':');
 	espy_buf__dec(b, line);
 	espy_buf__putc(b, ')');
@@ -84,10 +79,10 @@ void espy_list_put_variable(void *ctx, const char *name, const char *type, const
 
 	b->len = 0;
 	espy_buf__puts(b, "    ");
-	put_name(b, type);
+	espy_buf__escaped(b, type);
 	if (type[strlen(type) - 1] != '*')
 		espy_buf__putc(b, ' ');
-	put_name(b, name);
+	espy_buf__escaped(b, name);
 	if (why) {
 		espy_buf__puts(b, "  (it ");
 		espy_buf__puts(b, why);
@@ -117,10 +112,10 @@ static bool put_function(struct listed *l, const struct espy_function *f, const 
 	b->len = 0;
 	if (wanted && espy_elf__offset_of(&l->elf, f->addr, &offset)) {
 		say_place(l, f, place);
-		put_name(b, f->name);
+		espy_buf__escaped(b, f->name);
 		if (plain) {
 			espy_buf__puts(b, "  ");
-			put_name(b, plain);
+			espy_buf__escaped(b, plain);
 		}
 		put_line(l, f, b);
 		printf("0x%-10" PRIx64 " %6" PRIu64 "  %-7s  %.*s\n", offset, f->size, place, (int)b->len, b->data ? b->data : "");

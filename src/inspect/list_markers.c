@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "arch/machine_code.h"
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/quote.h"
 #include "source/agent_control.h"
@@ -37,20 +38,10 @@ struct list {
 	bool has_agent;
 	struct espy_agent_session sessions[ESPY_AGENT_SESSIONS];
 	struct row *rows;
-	size_t row_cnt;
+	size_t row_cnt, row_cap;
 	size_t total;
 	bool failed; /* no memory */
 };
-
-static char *text_of(struct espy_buf *b)
-{
-	espy_buf__putc(b, 0);
-	if (b->failed) {
-		espy_buf__free(b);
-		return NULL;
-	}
-	return b->data;
-}
 
 /* Escapes a text, so that it can do nothing to a terminal. */
 static void put_safe(struct espy_buf *b, const char *s, size_t len, bool quotes)
@@ -60,14 +51,9 @@ static void put_safe(struct espy_buf *b, const char *s, size_t len, bool quotes)
 
 static struct row *add_row(struct list *l)
 {
-	if (l->row_cnt % 64 == 0) {
-		struct row *rows = realloc(l->rows, (l->row_cnt + 64) * sizeof(*rows));
-
-		if (!rows) {
-			l->failed = true;
-			return NULL;
-		}
-		l->rows = rows;
+	if (!espy_array__grow(l->rows, l->row_cnt, l->row_cap)) {
+		l->failed = true;
+		return NULL;
 	}
 	l->rows[l->row_cnt] = (struct row){ .state = "-" };
 	return &l->rows[l->row_cnt++];
@@ -80,7 +66,7 @@ static char *pair(const char *provider, size_t provider_len, const char *name)
 	put_safe(&b, provider, provider_len, false);
 	espy_buf__putc(&b, ':');
 	put_safe(&b, name, strlen(name), false);
-	return text_of(&b);
+	return espy_buf__string(&b);
 }
 
 static char *place(const char *file, unsigned line)
@@ -90,12 +76,12 @@ static char *place(const char *file, unsigned line)
 
 	if (!file || !file[0]) {
 		espy_buf__putc(&b, '-');
-		return text_of(&b);
+		return espy_buf__string(&b);
 	}
 	put_safe(&b, file, strlen(file), false);
 	snprintf(number, sizeof(number), ":%u", line);
 	espy_buf__puts(&b, number);
-	return text_of(&b);
+	return espy_buf__string(&b);
 }
 
 static char *quoted(const char *s, bool quotes)
@@ -103,7 +89,7 @@ static char *quoted(const char *s, bool quotes)
 	struct espy_buf b = { 0 };
 
 	put_safe(&b, s, strlen(s), quotes);
-	return text_of(&b);
+	return espy_buf__string(&b);
 }
 
 /* Names the sessions that want the mark, by their slots, other tools, and callbacks. */
@@ -125,7 +111,7 @@ static char *who_wants(const struct list *l, uint32_t sessions)
 		espy_buf__puts(&b, b.len ? ", another tool" : "by another tool");
 	if (sessions >> 31)
 		espy_buf__puts(&b, b.len ? ", a callback of the program" : "by a callback of the program");
-	return text_of(&b);
+	return espy_buf__string(&b);
 }
 
 static const char *const agent_states[] = {
@@ -230,15 +216,9 @@ static void add_marks(struct list *l, const struct espy_elf *e, uint64_t bias, c
 /* Returns whether a USDT probe is the note of a mark, which has a line already. */
 static bool is_twin(const struct espy_marks *m, const struct espy_usdt *u)
 {
-	for (size_t i = 0; i < m->mark_cnt; i++) {
-		size_t provider_len;
-		const char *name;
-
-		espy_mark__split(m->marks[i].name, &provider_len, &name);
-		if (strlen(u->provider) == provider_len && !memcmp(u->provider, m->marks[i].name, provider_len) &&
-		    !strcmp(u->name, name))
+	for (size_t i = 0; i < m->mark_cnt; i++)
+		if (espy_mark__is(m->marks[i].name, u->provider, u->name))
 			return true;
-	}
 	return false;
 }
 
@@ -368,14 +348,13 @@ static void show_agent(struct list *l)
 		return;
 	}
 	unsigned open = 0;
-	struct espy_buf version = { 0 };
 
 	espy_agent__info(&l->agent, &info);
 	espy_agent__sessions(&l->agent, l->sessions);
-	put_safe(&version, info.version, strlen(info.version), false);
-	espy_buf__putc(&version, 0);
-	printf("# process %d: agent %s", (int)l->pid, version.failed ? "?" : version.data);
-	espy_buf__free(&version);
+	char *version = quoted(info.version, false);
+
+	printf("# process %d: agent %s", (int)l->pid, version ? version : "?");
+	free(version);
 	for (unsigned i = 0; i < ESPY_AGENT_SESSIONS; i++) {
 		if (!l->sessions[i].open)
 			continue;

@@ -42,7 +42,7 @@ static void put_text(const char *s)
 {
 	struct espy_buf b = { 0 };
 
-	espy_buf__quote(&b, (const uint8_t *)s, strlen(s), ESPY_HEX_NONE, NULL, false);
+	espy_buf__escaped(&b, s);
 	fwrite(b.data, 1, b.len, stdout);
 	espy_buf__free(&b);
 }

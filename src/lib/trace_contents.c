@@ -224,11 +224,6 @@ int espy_trace_contents_json(struct espy_trace *t, const struct espy_trace_conte
 	espy_json__key_u64(&j, "unknown_sections", i.unknown_sections);
 	espy_json__key_u64(&j, "unknown_records", i.unknown_records);
 	espy_json__close(&j, '}');
-	espy_buf__putc(&b, '\0');
-	if (b.failed) {
-		espy_buf__free(&b);
-		return -ENOMEM;
-	}
-	*json = b.data;
-	return 0;
+	*json = espy_buf__string(&b);
+	return *json ? 0 : -ENOMEM;
 }

@@ -167,9 +167,7 @@ static size_t width_of(uint64_t count)
 
 static void put_head(struct espy_buf *b, const struct espy_tally_one *t)
 {
-	const char *text = espy_tally_expr__text(t->expr);
-
-	espy_buf__quote(b, (const uint8_t *)text, strlen(text), ESPY_HEX_NONE, NULL, false);
+	espy_buf__escaped(b, espy_tally_expr__text(t->expr));
 	espy_buf__putc(b, '\n');
 }
 

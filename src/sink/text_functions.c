@@ -112,13 +112,8 @@ static void enter(struct espy_text_functions *f, struct espy_lines *l, struct es
 		return;
 	if (l->o->function_min_ns && f && depth < KNOWN_MAX) {
 		espy_lines__put_place(l, &b, e->mark, probe);
-		espy_buf__putc(&b, 0);
-		if (b.failed) {
-			espy_buf__free(&b);
-			return;
-		}
-		f->v[depth].text = b.data;
-		f->waiting++;
+		f->v[depth].text = espy_buf__string(&b);
+		f->waiting += f->v[depth].text != NULL;
 		return;
 	}
 	espy_text_functions__show(f, l, t);

@@ -34,11 +34,6 @@ static bool is_whole(const struct espy_rec_stack *rec)
 	       (!rec->file_cnt || file_at(rec, rec->file_cnt - 1));
 }
 
-static void put_foreign(struct espy_buf *b, const char *s)
-{
-	espy_buf__quote(b, (const uint8_t *)s, strlen(s), ESPY_HEX_NONE, NULL, false);
-}
-
 static void put_frame(struct espy_buf *b, const struct espy_stack_frame *frame, const struct espy_stack_file *file,
 		      struct espy_symbolizer *symbols, bool source)
 {
@@ -49,11 +44,11 @@ static void put_frame(struct espy_buf *b, const struct espy_stack_frame *frame, 
 	unsigned line;
 
 	espy_buf__puts(b, " > ");
-	put_foreign(b, path);
+	espy_buf__escaped(b, path);
 	espy_buf__putc(b, '(');
 	name = espy_lines_of__symbol(lines, frame->addr, &offset);
 	if (name) {
-		put_foreign(b, name);
+		espy_buf__escaped(b, name);
 		espy_buf__puts(b, "+0x");
 		espy_buf__hexdigits(b, offset, 1);
 	}
@@ -62,7 +57,7 @@ static void put_frame(struct espy_buf *b, const struct espy_stack_frame *frame, 
 	espy_buf__putc(b, ']');
 	if (source && espy_lines_of__at(lines, frame->addr, &source_file, &line)) {
 		espy_buf__putc(b, ' ');
-		put_foreign(b, source_file);
+		espy_buf__escaped(b, source_file);
 		espy_buf__putc(b, ':');
 		espy_buf__dec(b, line);
 	}

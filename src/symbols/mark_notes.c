@@ -221,3 +221,12 @@ void espy_mark__split(const char *full, size_t *provider_len, const char **name)
 	*provider_len = (size_t)(underscore - full);
 	*name = underscore + 1;
 }
+
+bool espy_mark__is(const char *full, const char *provider, const char *name)
+{
+	const char *own;
+	size_t len;
+
+	espy_mark__split(full, &len, &own);
+	return strlen(provider) == len && !memcmp(provider, full, len) && !strcmp(name, own);
+}

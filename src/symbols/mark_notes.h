@@ -37,5 +37,7 @@ void espy_marks__free(struct espy_marks *m);
 
 /* "app_req_done" -> provider "app", name "req_done"; without an underscore both are all of it. */
 void espy_mark__split(const char *full, size_t *provider_len, const char **name);
+/* Tells whether a mark has the provider and the name of a probe. */
+bool espy_mark__is(const char *full, const char *provider, const char *name);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/small_file.h"
 #include "record/mark_values.h"
 #include "source/agent/agent_source.h"
+#include "symbols/mark_notes.h"
 
 #define CHUNK_SZ 16384u
 #define RING_DEFAULT (64u << 20)
@@ -387,10 +388,7 @@ struct espy_mark_known *espy_agent_process__def(struct espy_agent_source *s, str
 		return NULL;
 	}
 	k->asked = true;
-	const char *underscore = strchr(d->name, '_');
-
-	provider_len = underscore ? (size_t)(underscore - d->name) : strlen(d->name);
-	name = underscore ? underscore + 1 : d->name;
+	espy_mark__split(d->name, &provider_len, &name);
 	k->nargs = d->nargs;
 	memcpy(k->kinds, d->kinds, sizeof(k->kinds));
 	k->fixed = espy_mark_values__fixed(k->kinds, k->nargs);

@@ -139,13 +139,8 @@ static int take_words(struct binder *b, const struct espy_variable *x, struct es
 		espy_variables__constants(b->v, x, add_word, &words);
 	if (!words.len)
 		return 0;
-	espy_buf__putc(&words, 0);
-	if (words.failed) {
-		espy_buf__free(&words);
-		return -ENOMEM;
-	}
-	arg->words = words.data;
-	return 0;
+	arg->words = espy_buf__string(&words);
+	return arg->words ? 0 : -ENOMEM;
 }
 
 /* Makes a number of the fetch: of a bit field, or in a part of a register, the number around it. */

@@ -65,12 +65,7 @@ char *espy_probe_format(const struct espy_probe_rule *rule)
 	}
 	if (rule->behind)
 		espy_buf__puts(&b, rule->behind);
-	espy_buf__putc(&b, 0);
-	if (b.failed) {
-		espy_buf__free(&b);
-		return NULL;
-	}
-	return b.data;
+	return espy_buf__string(&b);
 }
 
 static uint8_t *put_text(uint8_t *to, const char *text, size_t size)

@@ -32,13 +32,8 @@ static void take_look(struct espy_probe_arg *arg, const struct espy_tracepoint_f
 	    (f->size == 8 && espy_print_fmt__is_address(format, f->name)))
 		arg->letter = 'x';
 	espy_print_fmt__words(&words, format, f->name);
-	if (!words.len)
-		return;
-	espy_buf__putc(&words, 0);
-	if (words.failed)
-		espy_buf__free(&words);
-	else
-		arg->words = words.data;
+	if (words.len)
+		arg->words = espy_buf__string(&words);
 }
 
 /* Adds one field. lengths: the fetches behind the arguments that tell the length of others. */

@@ -201,14 +201,9 @@ static const struct espy_mark_entry *mark_of(const struct espy_marks *m, const s
 	for (size_t i = 0; i < m->place_cnt; i++) {
 		const struct espy_mark_place *p = &m->places[i];
 		const struct espy_mark_entry *e = &m->marks[p->mark];
-		size_t provider_len;
-		const char *name;
 
-		if (e->what != ESPY_MARK_EVENT || p->cold > u->addr || (best && p->cold < best->cold))
-			continue;
-		espy_mark__split(e->name, &provider_len, &name);
-		if (strlen(u->provider) == provider_len && !memcmp(u->provider, e->name, provider_len) &&
-		    !strcmp(u->name, name))
+		if (e->what == ESPY_MARK_EVENT && p->cold <= u->addr && (!best || p->cold >= best->cold) &&
+		    espy_mark__is(e->name, u->provider, u->name))
 			best = p;
 	}
 	return best ? &m->marks[best->mark] : NULL;
