@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/small_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,6 +42,16 @@ ssize_t espy_read_proc(pid_t tid, const char *file, char *text, size_t size)
 	char path[64];
 
 	return espy_read_small(proc_path(path, sizeof(path), tid, file), text, size);
+}
+
+void espy_read_comm(pid_t tid, char *name, size_t size)
+{
+	if (espy_read_proc(tid, "comm", name, size) < 0)
+		snprintf(name, size, "?");
+	name[strcspn(name, "\n")] = '\0';
+	for (size_t i = 0; name[i]; i++)
+		if (!isprint((unsigned char)name[i]))
+			name[i] = '?';
 }
 
 ssize_t espy_read_line(const char *path, char *text, size_t size)
@@ -113,11 +124,18 @@ ssize_t espy_read_field(const char *path, const char *name, char *value, size_t 
 	return n < 0 ? n : -ENOENT;
 }
 
+ssize_t espy_read_status(pid_t tid, const char *name, char *value, size_t size)
+{
+	char path[64];
+
+	return espy_read_field(proc_path(path, sizeof(path), tid, "status"), name, value, size);
+}
+
 long espy_status_field(pid_t tid, const char *name)
 {
-	char path[64], value[32];
+	char value[32];
 
-	if (espy_read_field(proc_path(path, sizeof(path), tid, "status"), name, value, sizeof(value)) < 0)
+	if (espy_read_status(tid, name, value, sizeof(value)) < 0)
 		return -1;
 	return strtol(value, NULL, 10);
 }

@@ -17,6 +17,8 @@ ssize_t espy_read_small(const char *path, char *text, size_t size);
 ssize_t espy_read_small_at(int dir, const char *path, char *text, size_t size);
 /* The same of /proc/TID/FILE; tid 0: of the caller. */
 ssize_t espy_read_proc(pid_t tid, const char *file, char *text, size_t size);
+/* The name of a task for a message, "?" if it has none: no byte of it may reach the terminal raw. */
+void espy_read_comm(pid_t tid, char *name, size_t size);
 /* The first line of a file, without its newline. */
 ssize_t espy_read_line(const char *path, char *text, size_t size);
 
@@ -25,6 +27,8 @@ ssize_t espy_read_line(const char *path, char *text, size_t size);
  * size - 1 bytes and ends with a NUL. Returns how many bytes it has, -ENOENT if there is no such line or file, or -errno.
  */
 ssize_t espy_read_field(const char *path, const char *name, char *value, size_t size);
+/* The same of /proc/TID/status; tid 0: of the caller. */
+ssize_t espy_read_status(pid_t tid, const char *name, char *value, size_t size);
 /* A number of /proc/TID/status; tid 0: of the caller. -1: it is not there. */
 long espy_status_field(pid_t tid, const char *name);
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "base/task_list.h"
 
 /* Unix98 pseudo-terminals: eight majors of 256 each (Documentation/admin-guide/devices.txt of the kernel). */
 #define PTS_MAJOR 136u
@@ -127,16 +128,12 @@ static bool is_known(const struct search *s, pid_t pid)
 static bool find_readers(struct search *s)
 {
 	const size_t before = s->cnt;
-	DIR *proc = opendir("/proc");
+	DIR *proc = espy_task_list__open(0);
 
-	for (struct dirent *e; proc && s->cnt < s->max && (e = readdir(proc));) {
-		const pid_t pid = (pid_t)atoi(e->d_name);
-
-		if (pid > 0 && !is_known(s, pid) && each_fd(s, pid, is_reader))
+	for (pid_t pid; s->cnt < s->max && (pid = espy_task_list__next(proc));)
+		if (!is_known(s, pid) && each_fd(s, pid, is_reader))
 			s->pids[s->cnt++] = pid;
-	}
-	if (proc)
-		closedir(proc);
+	espy_task_list__close(proc);
 	for (size_t i = before; i < s->cnt; i++)
 		each_fd(s, s->pids[i], take_places);
 	return s->cnt > before;

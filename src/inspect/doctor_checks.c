@@ -53,7 +53,7 @@ static bool status_number(const char *name, int base, uint64_t *out)
 {
 	char value[64];
 
-	if (espy_read_field("/proc/self/status", name, value, sizeof(value)) < 0)
+	if (espy_read_status(0, name, value, sizeof(value)) < 0)
 		return false;
 	*out = strtoull(value, NULL, base);
 	return true;

@@ -2,13 +2,12 @@
 /* The targets of a session: a program that it starts, processes, a cgroup, everything. */
 #include "lib/session_impl.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "base/clock.h"
+#include "base/task_list.h"
 #include "source/agent_control.h"
 
 /* A source needs some descriptors of its own; the command shall have the limit that the user gave. */
@@ -68,21 +67,16 @@ static void attached(struct espy_session *s, uint32_t tid, uint32_t tgid, unsign
 /* Makes the tasks of a running process known. Returns their number. */
 static unsigned seed(struct espy_session *s, pid_t pid, bool all_threads)
 {
-	char path[64];
+	DIR *d = espy_task_list__open(pid);
 	unsigned n = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *d = opendir(path);
-	for (struct dirent *e; d && (e = readdir(d));) {
-		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
-
-		if (!tid || (!all_threads && tid != (uint32_t)pid) || espy_agent__is_helper(dirfd(d), e->d_name))
+	for (pid_t tid; (tid = espy_task_list__next(d));) {
+		if ((!all_threads && tid != pid) || espy_agent__is_helper(tid))
 			continue;
-		attached(s, tid, (uint32_t)pid, 0, espy_now_ns());
+		attached(s, (uint32_t)tid, (uint32_t)pid, 0, espy_now_ns());
 		n++;
 	}
-	if (d)
-		closedir(d);
+	espy_task_list__close(d);
 	return n;
 }
 

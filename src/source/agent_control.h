@@ -52,8 +52,8 @@ int espy_agent__attach_while(struct espy_agent_link *l, pid_t pid, const struct 
  * the process has ended. Returns 0 and takes over fd, or -EPROTO.
  */
 int espy_agent__adopt(struct espy_agent_link *l, pid_t pid, pid_t helper, int fd, unsigned slot);
-/* Tells by its name whether the thread is an agent's own. tasks: the directory /proc/PID/task; tid: its entry there. */
-bool espy_agent__is_helper(int tasks, const char *tid);
+/* Tells by its name whether the thread is an agent's own. */
+bool espy_agent__is_helper(pid_t tid);
 /* Lets go of the area and the slot: the agent ends the session, if there is one. */
 void espy_agent__detach(struct espy_agent_link *l);
 

@@ -73,11 +73,10 @@ static size_t ask_comm(uint32_t tid, char *to, size_t size)
 
 static size_t ask_uid(uint32_t tid, char *to, size_t size)
 {
-	char path[64], ids[64];
 	unsigned uid, euid;
+	char ids[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	if (espy_read_field(path, "Uid", ids, sizeof(ids)) < 0 || sscanf(ids, "%u %u", &uid, &euid) != 2)
+	if (espy_read_status((pid_t)tid, "Uid", ids, sizeof(ids)) < 0 || sscanf(ids, "%u %u", &uid, &euid) != 2)
 		return 0;
 	const int len = snprintf(to, size, "%u", euid);
 

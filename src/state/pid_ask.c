@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "state/pid_ask.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <stdio.h>
@@ -10,18 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/small_file.h"
+#include "base/task_list.h"
 
 #define LEVELS_MAX 33u /* the kernel's MAX_PID_NS_LEVEL, and the first one */
 
 /* Reads the line NSpid of /proc/TID/status: numbers from /proc's namespace to the task's own. tid 0: of the caller. */
 static size_t read_numbers(uint32_t tid, uint32_t *to)
 {
-	char path[64] = "/proc/self/status", line[512], *at = line, *end;
+	char line[512], *at = line, *end;
 	size_t cnt = 0;
 
-	if (tid)
-		snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	if (espy_read_field(path, "NSpid", line, sizeof(line)) < 0)
+	if (espy_read_status((pid_t)tid, "NSpid", line, sizeof(line)) < 0)
 		return 0;
 	for (; cnt < LEVELS_MAX; at = end) {
 		const unsigned long n = strtoul(at, &end, 10);
@@ -68,18 +66,16 @@ size_t espy_pid_numbers_ask(uint32_t tid, struct espy_pid_number *to, size_t max
 uint32_t espy_pid_find(struct espy_pid_number number)
 {
 	struct espy_pid_number at[ESPY_PID_LEVELS];
-	DIR *d = opendir("/proc");
+	DIR *d = espy_task_list__open(0);
 	uint32_t found = 0;
 
-	for (struct dirent *e; d && !found && (e = readdir(d));) {
-		const uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
-		const size_t cnt = pid ? espy_pid_numbers_ask(pid, at, ESPY_PID_LEVELS) : 0;
+	for (pid_t pid; !found && (pid = espy_task_list__next(d));) {
+		const size_t cnt = espy_pid_numbers_ask((uint32_t)pid, at, ESPY_PID_LEVELS);
 
 		for (size_t i = 0; i < cnt && !found; i++)
 			if (at[i].ns == number.ns && at[i].number == number.number)
-				found = pid;
+				found = (uint32_t)pid;
 	}
-	if (d)
-		closedir(d);
+	espy_task_list__close(d);
 	return found;
 }

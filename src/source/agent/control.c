@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/regular_file.h"
 #include "base/small_file.h"
+#include "base/task_list.h"
 
 #define ANSWER_NS 2000000000ull	      /* of one that does not run: stopped, or not an agent at all */
 #define ANSWER_BUSY_NS 20000000000ull /* of one that waits for a processor */
@@ -181,13 +182,12 @@ int espy_agent__adopt(struct espy_agent_link *l, pid_t pid, pid_t helper, int fd
 	return 0;
 }
 
-bool espy_agent__is_helper(int tasks, const char *tid)
+bool espy_agent__is_helper(pid_t tid)
 {
 	static const char name[] = ESPY_AGENT_COMM "\n";
-	char comm[32], file[NAME_MAX + 8];
+	char comm[32];
 
-	snprintf(file, sizeof(file), "%s/comm", tid);
-	espy_read_small_at(tasks, file, comm, sizeof(comm));
+	espy_read_proc(tid, "comm", comm, sizeof(comm));
 	return !strcmp(comm, name);
 }
 
@@ -199,21 +199,17 @@ int espy_agent__attach(struct espy_agent_link *l, pid_t pid, char *why, size_t w
 int espy_agent__attach_while(struct espy_agent_link *l, pid_t pid, const struct espy_agent_turn *turn, char *why,
 			     size_t why_sz)
 {
-	char path[64];
+	DIR *d = espy_task_list__open(pid);
 	int err = -ENOENT;
 
 	*l = (struct espy_agent_link){ .pid = pid, .fd = -1, .slot = -1, .turn = *turn };
 	if (why_sz)
 		why[0] = 0;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	DIR *d = opendir(path);
 	if (!d)
 		return errno == ENOENT ? -ESRCH : -errno;
 	/* The program may call a thread of its own so: the next one is tried as well. */
-	for (struct dirent *e; err && (e = readdir(d));) {
-		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
-
-		if (!isdigit((unsigned char)e->d_name[0]) || !espy_agent__is_helper(dirfd(d), e->d_name))
+	for (pid_t tid; err && (tid = espy_task_list__next(d));) {
+		if (!espy_agent__is_helper(tid))
 			continue;
 		int e2 = attach_to(l, tid, why, why_sz);
 		if (!e2 || err == -ENOENT)

@@ -2,17 +2,16 @@
 /* Loading a library into a process: thread by thread, until one stands where it can be made to call dlopen(). */
 #include "source/agent_inject.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mapping.h"
+#include "base/task_list.h"
 #include "source/agent_control.h"
 #include "source/agent/inject_parts.h"
 #include "source/agent/remote.h"
@@ -167,21 +166,14 @@ static int try_thread(struct espy_inject_target *t, pid_t tid, uint64_t until, s
 
 static size_t list_threads(const struct espy_inject_target *t, pid_t *tids, size_t max)
 {
-	char path[64];
+	DIR *d = espy_task_list__open(t->pid);
 	size_t cnt = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)t->pid);
-	DIR *d = opendir(path);
-
-	for (struct dirent *e; d && cnt < max && (e = readdir(d));) {
-		const pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
-
-		/* Not through an agent's own thread: that has work to do. */
-		if (tid > 0 && espy_inject__may_use(t, tid) && !espy_agent__is_helper(dirfd(d), e->d_name))
+	/* Not through an agent's own thread: that has work to do. */
+	for (pid_t tid; cnt < max && (tid = espy_task_list__next(d));)
+		if (espy_inject__may_use(t, tid) && !espy_agent__is_helper(tid))
 			tids[cnt++] = tid;
-	}
-	if (d)
-		closedir(d);
+	espy_task_list__close(d);
 	return cnt;
 }
 

@@ -5,11 +5,9 @@
  */
 #include "source/agent/inject_parts.h"
 
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/task_list.h"
 
 static bool let_go_one(struct espy_inject_left *left)
 {
@@ -54,18 +52,13 @@ static void let_go(pid_t pid, pid_t tid, struct espy_inject_result *r)
 
 void espy_inject__let_all_go(pid_t pid, struct espy_inject_result *r)
 {
-	char path[64];
+	DIR *d = espy_task_list__open(pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	DIR *d = opendir(path);
-
-	for (struct dirent *e; d && (e = readdir(d));) {
-		const pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+	for (pid_t tid; (tid = espy_task_list__next(d));) {
 		struct espy_inject_status s;
 
-		if (tid > 0 && !espy_inject__is_left(r, tid) && !espy_inject__read_status(tid, &s) && s.tracer == gettid())
+		if (!espy_inject__is_left(r, tid) && !espy_inject__read_status(tid, &s) && s.tracer == gettid())
 			let_go(pid, tid, r);
 	}
-	if (d)
-		closedir(d);
+	espy_task_list__close(d);
 }

@@ -5,10 +5,8 @@
  */
 #include "source/agent/inject_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -16,6 +14,7 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/task_list.h"
 #include "source/agent_control.h"
 #include "source/agent/seccomp_requirements.h"
 #include "source/agent/remote.h"
@@ -180,20 +179,16 @@ static int by_tid(const void *a, const void *b)
 /* The threads that have filters. Returns how many there are in all, or -errno. */
 static long find_filtered(struct espy_inject_target *t, bool held, struct espy_inject_result *r)
 {
-	char path[64];
+	DIR *d = espy_task_list__open(t->pid);
 	size_t room = 0;
 	long all = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)t->pid);
-	DIR *d = opendir(path);
-
 	if (!d)
 		return espy_inject__refuse(r, -ESRCH, "process %d has ended", (int)t->pid);
-	for (struct dirent *e; all >= 0 && (e = readdir(d));) {
-		const pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+	for (pid_t tid; all >= 0 && (tid = espy_task_list__next(d));) {
 		struct espy_inject_status s;
 
-		if (tid <= 0 || espy_agent__is_helper(dirfd(d), e->d_name) || espy_inject__read_status(tid, &s))
+		if (espy_agent__is_helper(tid) || espy_inject__read_status(tid, &s))
 			continue;
 		all++;
 		/* Another espy's own thread perhaps: then the library that is in the maps may still be half loaded. */

@@ -4,7 +4,6 @@
  * nothing is loaded into processes that have none. Forked children call (callers.c), what other sources tell of
  * programs that were executed is followed up (source.c), and from time to time everything is looked through again.
  */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/task_list.h"
 #include "source/agent/agent_source.h"
 
 #define DEPTH_MAX 64u     /* of cgroups in each other */
@@ -34,13 +34,11 @@ static void try_pid(struct espy_agent_source *s, pid_t pid)
 
 static void look_at_all(struct espy_agent_source *s)
 {
-	DIR *d = opendir("/proc");
+	DIR *d = espy_task_list__open(0);
 
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (isdigit((unsigned char)e->d_name[0]))
-			try_pid(s, (pid_t)strtol(e->d_name, NULL, 10));
-	if (d)
-		closedir(d);
+	for (pid_t pid; (pid = espy_task_list__next(d));)
+		try_pid(s, pid);
+	espy_task_list__close(d);
 }
 
 /* fd: a directory of the cgroup tree, closed here. */

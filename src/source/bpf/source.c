@@ -38,7 +38,7 @@ static uint64_t effective_caps(void)
 {
 	char text[32];
 
-	return espy_read_field("/proc/self/status", "CapEff", text, sizeof(text)) > 0 ? strtoull(text, NULL, 16) : 0;
+	return espy_read_status(0, "CapEff", text, sizeof(text)) > 0 ? strtoull(text, NULL, 16) : 0;
 }
 
 bool bpf_kernel_is(unsigned major, unsigned minor)

@@ -2,8 +2,6 @@
 /* Attaching to tasks that run, letting go of them, and the words for it when the kernel says no. */
 #include "ptrace_source.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -12,17 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/small_file.h"
-
-/* Reads the name of a process for a message: no byte of it may reach the terminal raw. */
-static void comm_of(pid_t pid, char *buf, size_t sz)
-{
-	if (espy_read_proc(pid, "comm", buf, sz) < 0)
-		snprintf(buf, sz, "?");
-	buf[strcspn(buf, "\n")] = '\0';
-	for (size_t i = 0; buf[i]; i++)
-		if (!isprint((unsigned char)buf[i]))
-			buf[i] = '?';
-}
+#include "base/task_list.h"
 
 static int yama_scope(void)
 {
@@ -57,7 +45,7 @@ static void explain_eperm(pid_t pid, char *text, size_t text_sz)
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (tracer > 0) {
-		comm_of((pid_t)tracer, comm, sizeof(comm));
+		espy_read_comm((pid_t)tracer, comm, sizeof(comm));
 		snprintf(text, text_sz, "it is traced by process %ld (%s) already; end that first, or use --source bpf",
 			 tracer, comm);
 	} else if (pid == getpid() || espy_status_field(pid, "Tgid") == getpid()) {
@@ -138,21 +126,14 @@ static int seize(struct espy_ptrace *p, pid_t tid, pid_t tgid)
 /* Walks over the threads once. Returns the number of new ones, or -errno if it could seize none at all. */
 static int seize_threads(struct espy_ptrace *p, pid_t tgid)
 {
-	char path[40];
-	struct dirent *d;
+	DIR *d = espy_task_list__open(tgid);
 	int n = 0, err = -ESRCH;
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)tgid);
-	dir = opendir(path);
-	if (!dir)
+	if (!d)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while ((d = readdir(dir))) {
-		int r = atoi(d->d_name);
+	for (pid_t tid; (tid = espy_task_list__next(d));) {
+		const int r = seize(p, tid, tgid);
 
-		if (r <= 0)
-			continue;
-		r = seize(p, (pid_t)r, tgid);
 		if (r > 0)
 			n++;
 		if (r >= 0)
@@ -160,7 +141,7 @@ static int seize_threads(struct espy_ptrace *p, pid_t tgid)
 		else if (err == -ESRCH)
 			err = r;
 	}
-	closedir(dir);
+	espy_task_list__close(d);
 	return err ? err : n;
 }
 

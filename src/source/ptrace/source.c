@@ -12,12 +12,12 @@
  * kernel starts nearly all calls again unseen; a few (epoll_wait, for one) return EINTR to the program, as after
  * SIGSTOP.
  */
+#include "base/small_file.h"
+#include "base/task_list.h"
 #include "ptrace_source.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -54,27 +54,15 @@ static int step(struct espy_ptrace *p)
 /* Tells whether a thread of this process other than the caller has SIGCHLD open. */
 static bool another_takes_it(void)
 {
-	DIR *dir = opendir("/proc/self/task");
+	DIR *d = espy_task_list__open(getpid());
 	const pid_t self = gettid();
-	bool taken = !dir;
+	bool taken = !d;
+	char blocked[32];
 
-	for (struct dirent *e; !taken && (e = readdir(dir));) {
-		unsigned long long blocked;
-		char path[64], line[128];
-		FILE *f;
-
-		if (e->d_name[0] == '.' || atoi(e->d_name) == self)
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", e->d_name);
-		f = fopen(path, "re");
-		while (f && fgets(line, sizeof(line), f))
-			if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
-				taken = !(blocked >> (SIGCHLD - 1) & 1);
-		if (f)
-			fclose(f);
-	}
-	if (dir)
-		closedir(dir);
+	for (pid_t tid; !taken && (tid = espy_task_list__next(d));)
+		taken = tid != self && espy_read_status(tid, "SigBlk", blocked, sizeof(blocked)) > 0 &&
+			!(strtoull(blocked, NULL, 16) >> (SIGCHLD - 1) & 1);
+	espy_task_list__close(d);
 	return taken;
 }
 

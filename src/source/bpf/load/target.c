@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The targets: a command started here, running processes and tasks, a cgroup, or all tasks. None of them is stopped. */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -12,6 +10,7 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/task_list.h"
 #include "source/bpf/bpf_source.h"
 #include "source/command.h"
 #include "source/rights.h"
@@ -47,22 +46,14 @@ static void clear_task(struct bpf_source *s, uint32_t tid)
 /* Calls fn for each task of a process. Returns their number, or -errno. */
 static int each_task(struct bpf_source *s, pid_t pid, void (*fn)(struct bpf_source *, uint32_t))
 {
-	char path[64];
-	struct dirent *e;
-	DIR *dir;
+	DIR *d = espy_task_list__open(pid);
 	int cnt = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	if (!dir)
+	if (!d)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while ((e = readdir(dir))) {
-		if (!isdigit((unsigned char)e->d_name[0]))
-			continue;
-		fn(s, (uint32_t)strtoul(e->d_name, NULL, 10));
-		cnt++;
-	}
-	closedir(dir);
+	for (pid_t tid; (tid = espy_task_list__next(d)); cnt++)
+		fn(s, (uint32_t)tid);
+	espy_task_list__close(d);
 	return cnt;
 }
 
