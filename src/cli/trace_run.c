@@ -11,8 +11,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
+#include "base/small_file.h"
 #include "cli/output_readers.h"
 
 #define POLL_MS 100
@@ -40,10 +41,7 @@ struct run {
 
 static uint64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return espy_now_ns() / 1000000;
 }
 
 /* ---- messages of the library */
@@ -168,22 +166,6 @@ static void show_progress(struct run *r)
 	r->progress_shown = true;
 }
 
-static void name_of(pid_t task, char *name, size_t size)
-{
-	char path[64];
-	ssize_t n = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)task);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, name, size - 1);
-		close(fd);
-	}
-	name[n > 0 ? n : 0] = '\0';
-	name[strcspn(name, "\n")] = '\0';
-}
-
 static bool was_told(const struct run *r, const struct espy_held *h)
 {
 	for (size_t i = 0; i < r->told_cnt; i++)
@@ -204,7 +186,7 @@ static int tell_held(void *ctx, const struct espy_held *h)
 	char name[32];
 
 	if (!was_told(r, h)) {
-		name_of(h->task, name, sizeof(name));
+		espy_read_comm(h->task, name, sizeof(name));
 		espy_cli__say(r->a->cli,
 			      "task %d (%s) is held after %s; it runs on at %s`espy resume %d` or the end of espy; "
 			      "`gdb -p %d` takes it over where it stands",
@@ -319,7 +301,7 @@ static void leave_readers_out(struct espy_trace_args *a)
 	a->session.without = a->out.readers;
 	a->session.without_count = cnt;
 	for (size_t i = 0; i < cnt && len < sizeof(names); i++) {
-		name_of(a->out.readers[i], name, sizeof(name));
+		espy_read_comm(a->out.readers[i], name, sizeof(name));
 		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s (%d)", i ? ", " : "", name, (int)a->out.readers[i]);
 	}
 	if (cnt && !(a->quiet & ESPY_QUIET_ATTACH))
