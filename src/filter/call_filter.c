@@ -63,7 +63,7 @@ static int bad_word(char *err, size_t err_sz, const char *what, const char *s, s
 	return -EINVAL;
 }
 
-static bool parse_number(const char *s, size_t len, unsigned long max, unsigned long *out)
+bool espy_filter_number(const char *s, size_t len, unsigned long max, unsigned long *out)
 {
 	unsigned long n = 0;
 
@@ -85,7 +85,7 @@ bool espy_filter_signal(const char *s, size_t len, unsigned long *sig)
 	struct espy_buf b = { 0 };
 	bool found = false;
 
-	if (parse_number(s, len, 255, sig))
+	if (espy_filter_number(s, len, 255, sig))
 		return true;
 	if (len > 3 && !strncasecmp(s, "SIG", 3)) {
 		s += 3;
@@ -170,7 +170,7 @@ static int parse_fds(struct espy_fd_set *set, const char *s, char *err, size_t e
 				all = true;
 				continue;
 			}
-			if (!parse_number(s, len, 0x7fffffff, &fd)) {
+			if (!espy_filter_number(s, len, 0x7fffffff, &fd)) {
 				free(got.fds);
 				return bad_word(err, err_sz, "descriptor", s, len);
 			}

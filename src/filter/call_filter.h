@@ -56,6 +56,8 @@ void espy_filter__init(struct espy_filter *f);
  */
 int espy_filter__parse(struct espy_filter *f, const struct espy_image *const images[ESPY_ABI_CNT], const char *expr,
 		       char *err, size_t err_sz);
+/* Reads a whole word of digits. false: it is none, or more than max. */
+bool espy_filter_number(const char *s, size_t len, unsigned long max, unsigned long *out);
 /* Finds the number of a signal as users write it: USR1, SIGUSR1, usr1, 10, RTMIN, RT_3. false: there is none of that name. */
 bool espy_filter_signal(const char *s, size_t len, unsigned long *sig);
 int espy_filter__add_path(struct espy_filter *f, const char *path);

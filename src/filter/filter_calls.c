@@ -2,7 +2,6 @@
 /* Makes sets of call numbers from names, numbers, classes and regular expressions. */
 #include "filter/filter_calls.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <regex.h>
 #include <stdio.h>
@@ -21,10 +20,9 @@ static const char *const class_names[ESPY_CLASS_CNT] = {
 	[ESPY_CLASS_CREDS] = "%creds",	   [ESPY_CLASS_CLOCK] = "%clock",
 };
 /* Classes that users wrote without % before calls had classes. */
-static const enum espy_class old_classes[] = {
-	ESPY_CLASS_DESC,    ESPY_CLASS_FILE,	ESPY_CLASS_IPC,	   ESPY_CLASS_MEMORY,
-	ESPY_CLASS_NETWORK, ESPY_CLASS_PROCESS, ESPY_CLASS_SIGNAL,
-};
+#define OLD_CLASSES                                                                                                    \
+	(1ull << ESPY_CLASS_DESC | 1ull << ESPY_CLASS_FILE | 1ull << ESPY_CLASS_IPC | 1ull << ESPY_CLASS_MEMORY |      \
+	 1ull << ESPY_CLASS_NETWORK | 1ull << ESPY_CLASS_PROCESS | 1ull << ESPY_CLASS_SIGNAL)
 
 const char *espy_filter_class_name(unsigned class_nr)
 {
@@ -39,18 +37,10 @@ uint64_t espy_filter_class(const char *name, size_t len)
 	return espy_is_word(name, len, "net") ? 1ull << ESPY_CLASS_NETWORK : 0;
 }
 
-static uint64_t old_class(const char *name, size_t len)
-{
-	for (size_t i = 0; i < sizeof(old_classes) / sizeof(old_classes[0]); i++)
-		if (espy_is_word(name, len, class_names[old_classes[i]] + 1))
-			return 1ull << old_classes[i];
-	return espy_is_word(name, len, "net") ? 1ull << ESPY_CLASS_NETWORK : 0;
-}
-
 /* The calls of one ABI that a word of the list selects. */
 struct selector {
 	enum { BY_NUMBER, BY_NAME, BY_CLASS, BY_REGEX, ALL } kind;
-	uint32_t nr;
+	unsigned long nr;
 	const char *name;
 	size_t len;
 	uint64_t classes;
@@ -130,19 +120,6 @@ static unsigned take_abi(const char *s, size_t *len)
 	return abi < 0 ? 0 : 1u << abi;
 }
 
-static bool is_number(const char *s, size_t len, uint32_t *nr)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		if (!isdigit((unsigned char)s[i]) || n > ESPY_MAX_SYSCALLS)
-			return false;
-		n = n * 10 + (uint32_t)(s[i] - '0');
-	}
-	*nr = n;
-	return len > 0;
-}
-
 /* Tells a mistake: "invalid system call 'opennat'; did you mean 'openat'?" */
 static void say_invalid(const struct espy_image *const images[ESPY_ABI_CNT], const char *s, size_t len, char *err, size_t err_sz)
 {
@@ -182,7 +159,7 @@ static int add_word(struct espy_syscall_set *set, bool *unknown, const struct es
 	if (espy_is_word(sel.name, sel.len, "all")) {
 		sel.kind = ALL;
 		*unknown = true;
-	} else if (is_number(sel.name, sel.len, &sel.nr)) {
+	} else if (espy_filter_number(sel.name, sel.len, ESPY_MAX_SYSCALLS, &sel.nr)) {
 		sel.kind = BY_NUMBER;
 	} else if (sel.len && sel.name[0] == '/') {
 		int bad = parse_regex(&sel, sel.name + 1, sel.len - 1, err, err_sz);
@@ -192,7 +169,7 @@ static int add_word(struct espy_syscall_set *set, bool *unknown, const struct es
 		sel.kind = BY_REGEX;
 	} else {
 		sel.classes = sel.len && sel.name[0] == '%' ? espy_filter_class(sel.name + 1, sel.len - 1)
-							    : old_class(sel.name, sel.len);
+							    : espy_filter_class(sel.name, sel.len) & OLD_CLASSES;
 		if (sel.classes)
 			sel.kind = BY_CLASS;
 	}
