@@ -21,8 +21,6 @@ static void show_type(struct espy_walk *w, uint8_t type)
 
 static void show_entry(struct espy_walk *w, const uint8_t *p, size_t reclen, const struct layout *l)
 {
-	static const struct espy_type chars = { .kind = ESPY_T_CHARS, .table = ESPY_NONE,
-						.elem = ESPY_NONE, .len_a = ESPY_NONE, .len_b = ESPY_NONE };
 	const size_t name = 2 * l->word + 2 + !l->type_last, end = reclen - l->type_last;
 	const uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, NULL, 0);
 
@@ -37,11 +35,11 @@ static void show_entry(struct espy_walk *w, const uint8_t *p, size_t reclen, con
 		show_type(w, p[2 * l->word + 2]);
 	espy_hook_field(w, "d_name");
 	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
-					       .flags = ESPY_TOKF_WHOLE,
-					       .len = (uint32_t)strnlen((const char *)p + name, end - name),
-					       .type = &chars,
-					       .bytes = p + name,
-					       .want = end - name });
+					      .flags = ESPY_TOKF_WHOLE,
+					      .len = (uint32_t)strnlen((const char *)p + name, end - name),
+					      .type = &espy_type_chars,
+					      .bytes = p + name,
+					      .want = end - name });
 	if (l->type_last)
 		show_type(w, p[reclen - 1]);
 	espy_walk_close(w, open);

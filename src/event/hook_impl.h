@@ -7,9 +7,6 @@
 #include "describe/hooks.h"
 #include "event/walk_impl.h"
 
-/* Types of numbers of 8 bytes. */
-extern const struct espy_type espy_number_dec, espy_number_signed, espy_number_hex;
-
 /* A part of a CALL, JOIN or NOTE. */
 static inline void espy_hook_part(struct espy_walk *w)
 {
@@ -33,6 +30,8 @@ static inline void espy_hook_word(struct espy_walk *w, const char *name, uint64_
 					       .num = num,
 					       .bytes = (const uint8_t *)name });
 }
+/* Closes a note; if nothing was put into it, it is taken back. */
+void espy_hook_close_note(struct espy_walk *w, uint32_t note, bool empty);
 /* A number by a table. */
 void espy_hook_by_table(struct espy_walk *w, uint32_t table, enum espy_fmt fmt, uint64_t num);
 /* NAME(parts): the number that it makes. */

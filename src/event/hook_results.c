@@ -132,8 +132,6 @@ static bool any_bit(const struct espy_item *it, uint64_t cnt)
 static void note_select(struct espy_walk *w)
 {
 	static const char *const names[] = { "in", "out", "except" };
-	static const struct espy_type set = { .kind = ESPY_T_BITS, .table = ESPY_NONE, .elem = ESPY_NONE, .len_a = ESPY_NONE,
-					      .len_b = ESPY_NONE };
 	const int32_t nfds = (int32_t)w->v->args[0];
 
 	if (w->v->ret == 0)
@@ -147,16 +145,13 @@ static void note_select(struct espy_walk *w)
 			continue;
 		espy_walk_role(w, ESPY_ROLE_LABEL, names[i]);
 		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_BITS,
-						       .len = it->len,
-						       .type = &set,
-						       .num = (uint64_t)nfds,
-						       .bytes = espy_item__bytes(it) });
+						      .len = it->len,
+						      .type = &espy_type_bits,
+						      .num = (uint64_t)nfds,
+						      .bytes = espy_item__bytes(it) });
 	}
 	show_left(w, 4);
-	if (w->out->cnt == empty && note != ESPY_NO_TOKEN)
-		w->out->cnt = note;
-	else
-		espy_walk_close(w, note);
+	espy_hook_close_note(w, note, w->out->cnt == empty);
 }
 
 static void note_left_of(struct espy_walk *w, unsigned reg)
@@ -195,10 +190,7 @@ static void note_date(struct espy_walk *w)
 
 	espy_hook_part(w);
 	espy_walk_date(w, w->v->ret, 0, ESPY_TOKF_BARE);
-	if (w->out->cnt == empty && note != ESPY_NO_TOKEN)
-		w->out->cnt = note;
-	else
-		espy_walk_close(w, note);
+	espy_hook_close_note(w, note, w->out->cnt == empty);
 	w->role = ESPY_ROLE_NONE;
 }
 
@@ -211,10 +203,7 @@ static void note_value(struct espy_walk *w, unsigned hook)
 	const uint32_t note = espy_hook_open_note(w, "", ESPY_TOKF_ASIDE);
 
 	espy_hook_part(w);
-	if (!espy_walk_hook(w, hook, &v) && note != ESPY_NO_TOKEN)
-		w->out->cnt = note;
-	else
-		espy_walk_close(w, note);
+	espy_hook_close_note(w, note, !espy_walk_hook(w, hook, &v));
 	w->role = ESPY_ROLE_NONE;
 }
 

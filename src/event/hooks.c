@@ -11,15 +11,6 @@
 
 typedef bool (*value_hook)(struct espy_walk *w, const struct espy_hooked *v);
 
-#define NUMBER(f, fl)                                                                                                   \
-	{                                                                                                               \
-		.kind = ESPY_T_INT, .fmt = (f), .flags = (fl), .size = 8, .table = ESPY_NONE, .elem = ESPY_NONE,         \
-		.len_a = ESPY_NONE, .len_b = ESPY_NONE                                                                   \
-	}
-const struct espy_type espy_number_dec = NUMBER(ESPY_FMT_DEC, 0);
-const struct espy_type espy_number_signed = NUMBER(ESPY_FMT_DEC, ESPY_TF_SIGNED);
-const struct espy_type espy_number_hex = NUMBER(ESPY_FMT_HEX, 0);
-
 void espy_hook_by_table(struct espy_walk *w, uint32_t table, enum espy_fmt fmt, uint64_t num)
 {
 	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_INT,
@@ -59,6 +50,14 @@ uint32_t espy_hook_open_join(struct espy_walk *w, uint64_t num)
 	if (open != ESPY_NO_TOKEN)
 		w->out->at[open].num = num;
 	return open;
+}
+
+void espy_hook_close_note(struct espy_walk *w, uint32_t note, bool empty)
+{
+	if (empty && note != ESPY_NO_TOKEN)
+		w->out->cnt = note;
+	else
+		espy_walk_close(w, note);
 }
 
 void espy_hook_named(struct espy_walk *w, const struct espy_hook_name *names, size_t n, uint32_t value, const char *unknown)
@@ -270,8 +269,6 @@ static bool in6_scope(struct espy_walk *w, const struct espy_hooked *v)
 /* Shows the string at *off behind the start of the field `str`, and moves *off behind its NUL. Returns false if that lies outside. */
 static bool show_text(struct espy_walk *w, uint64_t *off)
 {
-	static const struct espy_type text = { .kind = ESPY_T_CHARS, .table = ESPY_NONE, .elem = ESPY_NONE, .len_a = ESPY_NONE,
-					       .len_b = ESPY_NONE };
 	size_t len = 0;
 	const uint8_t *str = espy_walk_sibling_bytes(w, "str", &len);
 
@@ -284,10 +281,10 @@ static bool show_text(struct espy_walk *w, uint64_t *off)
 		return false;
 	len = strnlen((const char *)str + *off, room - *off);
 	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
-					       .len = (uint32_t)(*off + len < room ? len + 1 : len),
-					       .type = &text,
-					       .bytes = str + *off,
-					       .want = UINT64_MAX });
+					      .len = (uint32_t)(*off + len < room ? len + 1 : len),
+					      .type = &espy_type_chars,
+					      .bytes = str + *off,
+					      .want = UINT64_MAX });
 	*off += len + 1;
 	return true;
 }

@@ -4,6 +4,19 @@
 
 #include "event/walk_impl.h"
 
+#define TYPE(k, ...)                                                                                                   \
+	{                                                                                                              \
+		.kind = (k), .table = ESPY_NONE, .elem = ESPY_NONE, .len_a = ESPY_NONE, .len_b = ESPY_NONE,            \
+		__VA_ARGS__                                                                                            \
+	}
+const struct espy_type espy_number_dec = TYPE(ESPY_T_INT, .fmt = ESPY_FMT_DEC, .size = 8);
+const struct espy_type espy_number_signed = TYPE(ESPY_T_INT, .fmt = ESPY_FMT_DEC, .flags = ESPY_TF_SIGNED, .size = 8);
+const struct espy_type espy_number_hex = TYPE(ESPY_T_INT, .fmt = ESPY_FMT_HEX, .size = 8);
+const struct espy_type espy_type_chars = TYPE(ESPY_T_CHARS, );
+const struct espy_type espy_type_bits = TYPE(ESPY_T_BITS, );
+const struct espy_type espy_type_bytes = TYPE(ESPY_T_BYTES, );
+const struct espy_type espy_type_raw = TYPE(ESPY_T_BYTES, .flags = ESPY_TF_HEX);
+
 static bool uses_ret(const struct espy_image *img, uint32_t expr, unsigned depth)
 {
 	if (expr >= img->expr_cnt || depth > 8)
@@ -239,8 +252,6 @@ static void show_arg(struct espy_walk *w, const struct espy_field *p)
 /* Registers in hexadecimal. */
 static unsigned show_raw(struct espy_walk *w)
 {
-	static const struct espy_type reg = { .kind = ESPY_T_INT, .fmt = ESPY_FMT_HEX, .size = 8, .table = ESPY_NONE,
-					      .elem = ESPY_NONE, .len_a = ESPY_NONE, .len_b = ESPY_NONE };
 	static const char *const names[ESPY_MAX_ARGS] = { "arg1", "arg2", "arg3", "arg4", "arg5", "arg6" };
 	const struct espy_syscall *sc = w->v->nr < w->img->syscall_cnt ? &w->img->syscalls[w->v->nr] : NULL;
 	unsigned n = sc && sc->name ? sc->nargs : ESPY_MAX_ARGS;
@@ -248,7 +259,7 @@ static unsigned show_raw(struct espy_walk *w)
 	for (unsigned i = 0; i < n && i < ESPY_MAX_ARGS; i++) {
 		uint64_t num = espy_abis[w->img->abi].reg_sz < 8 ? (uint32_t)w->v->args[i] : w->v->args[i];
 		espy_walk_role(w, ESPY_ROLE_ARG, names[i]);
-		espy_walk_integer(w, &reg, num, NULL, 0, names[i]);
+		espy_walk_integer(w, &espy_number_hex, num, NULL, 0, names[i]);
 	}
 	return n;
 }

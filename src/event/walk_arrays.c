@@ -143,22 +143,6 @@ size_t espy_walk_tlv_header(const struct espy_walk *w, const struct espy_type *t
 	return end;
 }
 
-/* Bytes behind the last attribute, too few for another one; no array is opened for them if they are all there is. */
-static void put_stray(struct espy_walk *w, const struct espy_span *m, unsigned ph, size_t pos, size_t end)
-{
-	static const struct espy_type bytes = { .kind = ESPY_T_BYTES, .flags = ESPY_TF_HEX, .table = ESPY_NONE,
-						.len_a = ESPY_NONE, .len_b = ESPY_NONE, .elem = ESPY_NONE };
-
-	if (pos)
-		espy_walk_role(w, ESPY_ROLE_ELEM, "");
-	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
-					       .len = (uint32_t)(end - pos),
-					       .type = &bytes,
-					       .bytes = m->p[ph] + pos,
-					       .want = end - pos,
-					       .addr = m->addr ? m->addr + pos : 0 });
-}
-
 void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {
 	const struct espy_type *e = &w->img->types[t->elem];
@@ -170,7 +154,7 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 	const bool whole_one = tlv_next(t, e, m->p[ph], end, end, &len, &step) && len >= header;
 	const bool stray = espy_walk_is_headed(e) && total == end && !m->fault;
 	if (stray && end && end < header) {
-		put_stray(w, m, ph, 0, end);
+		espy_walk_raw(w, m, 0, end); /* no array is opened if they are all there is */
 		return;
 	}
 	const bool alone = espy_walk_is_headed(e) && end >= header && (!whole_one || step >= total);
@@ -181,8 +165,10 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
 			break;
 		}
-		if (end - pos < header && stray) {
-			put_stray(w, m, ph, pos, end);
+		if (end - pos < header && stray) { /* bytes behind the last attribute, too few for another one */
+			if (pos)
+				espy_walk_role(w, ESPY_ROLE_ELEM, "");
+			espy_walk_raw(w, m, pos, end);
 			pos = end;
 			break;
 		}

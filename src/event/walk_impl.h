@@ -128,6 +128,10 @@ static inline struct espy_token *espy_walk_push(struct espy_walk *w, enum espy_t
 }
 
 /* Appends a copy of a token, with the walk's role, name and manners. Without a role it keeps its own name. */
+/* Types that no description has: numbers of 8 bytes, texts, bits, bytes as a string, and bytes in hexadecimal. */
+extern const struct espy_type espy_number_dec, espy_number_signed, espy_number_hex;
+extern const struct espy_type espy_type_chars, espy_type_bits, espy_type_bytes, espy_type_raw;
+
 static inline void espy_walk_put(struct espy_walk *w, struct espy_token token)
 {
 	struct espy_token *t = espy_walk_push(w, (enum espy_token_kind)token.kind);
@@ -305,6 +309,8 @@ bool espy_walk_read_note(const struct espy_walk *w, const struct espy_type *t, c
 void espy_walk_put_note(struct espy_walk *w, const struct espy_time_note *note);
 
 /* ---- walk_tail.c */
+/* Shows some of the bytes in hexadecimal. */
+void espy_walk_raw(struct espy_walk *w, const struct espy_span *m, size_t from, size_t end);
 /* Shows the bytes behind the known fields of a struct, if any is not zero. */
 void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
 /* The bytes of a struct with `filled`: the field that its size cuts ends in zeros. Returns m, or *room. */

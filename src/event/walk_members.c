@@ -141,23 +141,6 @@ static bool show_unread(struct espy_walk *w, const struct espy_field *f, const s
 	return true;
 }
 
-/* Of a field that the struct's size cuts: the bytes that there are. */
-static void show_cut_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, const struct members *st)
-{
-	static const struct espy_type part = { .kind = ESPY_T_BYTES, .flags = ESPY_TF_HEX, .table = ESPY_NONE,
-					       .len_a = ESPY_NONE, .len_b = ESPY_NONE, .elem = ESPY_NONE };
-	const unsigned ph = espy_span_best(m);
-	const size_t len = m->n[ph] - f->off;
-
-	begin_field(w, st, f);
-	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
-					       .len = (uint32_t)len,
-					       .type = &part,
-					       .bytes = m->p[ph] + f->off,
-					       .want = len,
-					       .addr = m->addr + f->off });
-}
-
 /* The bytes of the field among those of its struct; false: there are none to show. */
 static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t, const struct espy_span *fm,
 			uint64_t struct_want, struct members *st, struct espy_span *s)
@@ -189,8 +172,10 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 		const struct espy_ways ways = espy_walk_part(w);
 		if (show_unread(w, f, t, fm, st))
 			return false;
-		if (st->partial && f->off < have && have >= struct_want && !(st->end & w->shown))
-			show_cut_field(w, f, fm, st);
+		if (st->partial && f->off < have && have >= struct_want && !(st->end & w->shown)) {
+			begin_field(w, st, f);
+			espy_walk_raw(w, fm, f->off, fm->n[espy_span_best(fm)]);
+		}
 		if (f->off + (uint64_t)t->size <= struct_want && struct_want != UINT64_MAX && t->size &&
 		    espy_walk_take(w, &ways, ~(unsigned)st->end))
 			espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0);

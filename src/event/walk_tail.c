@@ -6,21 +6,29 @@
 
 #define STRUCT_MOST 4096u /* bytes: the kernel takes no struct larger than a page */
 
+void espy_walk_raw(struct espy_walk *w, const struct espy_span *m, size_t from, size_t end)
+{
+	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
+					      .len = (uint32_t)(end - from),
+					      .type = &espy_type_raw,
+					      .bytes = m->p[espy_span_best(m)] + from,
+					      .want = end - from,
+					      .addr = m->addr ? m->addr + from : 0 });
+}
+
 static void put_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *s, unsigned ph)
 {
-	static const struct espy_type rest = { .kind = ESPY_T_BYTES, .flags = ESPY_TF_HEX, .table = ESPY_NONE,
-					       .len_a = ESPY_NONE, .len_b = ESPY_NONE, .elem = ESPY_NONE };
 	const bool named = t->flags & ESPY_TF_EXTRA;
 
 	espy_walk_role(w, named ? ESPY_ROLE_FIELD : ESPY_ROLE_FIELD_UNNAMED, named ? "extra_data" : "");
 	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
-					       .flags = named ? 0 : ESPY_TOKF_TAIL,
-					       .len = (uint32_t)s->n[ph],
-					       .type = &rest,
-					       .num = t->size,
-					       .bytes = s->p[ph],
-					       .want = s->want,
-					       .addr = s->addr });
+					      .flags = named ? 0 : ESPY_TOKF_TAIL,
+					      .len = (uint32_t)s->n[ph],
+					      .type = &espy_type_raw,
+					      .num = t->size,
+					      .bytes = s->p[ph],
+					      .want = s->want,
+					      .addr = s->addr });
 }
 
 void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)

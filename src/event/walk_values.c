@@ -505,9 +505,6 @@ static void remember_kind(struct espy_walk *w, const struct espy_span *m)
 /* A value without a hook, or whose hook has nothing to say. */
 static void show_value(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, const char *name)
 {
-	static const struct espy_type rest = { .kind = ESPY_T_BYTES, .table = ESPY_NONE, .elem = ESPY_NONE, .len_a = ESPY_NONE,
-					       .len_b = ESPY_NONE };
-
 	if (w->depth >= ESPY_WALK_MAX_DEPTH || (t->hook && m->fault && is_string(t))) {
 		espy_walk_address(w, m->addr);
 		return;
@@ -548,7 +545,7 @@ static void show_value(struct espy_walk *w, const struct espy_type *t, const str
 	case ESPY_T_UNION: {
 		uint32_t c = espy_walk_union_case(w, t, m);
 		if (c == ESPY_NONE)
-			put_leaf(w, ESPY_TOKEN_STR, &rest, m, name);
+			put_leaf(w, ESPY_TOKEN_STR, &espy_type_bytes, m, name);
 		else
 			espy_walk_value(w, c, m, name);
 		break;
