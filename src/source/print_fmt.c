@@ -205,27 +205,24 @@ static void add_table(struct espy_buf *words, const char *at, bool flags, const 
 		at = add_entry(words, at, flags);
 }
 
-void espy_print_fmt__words(struct espy_buf *words, const char *format, const char *field)
+void espy_print_fmt__words(struct espy_buf *words, const char *print_fmt, const char *field)
 {
 	static const char flags[] = "__print_flags(", symbols[] = "__print_symbolic(";
 
-	format = strstr(format, "\nprint fmt:");
-	if (!format)
-		return;
-	for (const char *at = format; !words->len && (at = strstr(at, flags)); at += sizeof(flags) - 1)
+	for (const char *at = print_fmt; !words->len && (at = strstr(at, flags)); at += sizeof(flags) - 1)
 		add_table(words, at + sizeof(flags) - 1, true, field);
-	for (const char *at = format; !words->len && (at = strstr(at, symbols)); at += sizeof(symbols) - 1)
+	for (const char *at = print_fmt; !words->len && (at = strstr(at, symbols)); at += sizeof(symbols) - 1)
 		add_table(words, at + sizeof(symbols) - 1, false, field);
 }
 
-bool espy_print_fmt__is_address(const char *format, const char *field)
+bool espy_print_fmt__is_address(const char *print_fmt, const char *field)
 {
 	static const char cast[] = "(void *)REC->";
 	const size_t len = strlen(field);
 
-	for (format = strstr(format, "\nprint fmt:"); format && (format = strstr(format, cast));) {
-		format += sizeof(cast) - 1;
-		if (!strncmp(format, field, len) && !isalnum((unsigned char)format[len]) && format[len] != '_')
+	for (const char *at = print_fmt; (at = strstr(at, cast));) {
+		at += sizeof(cast) - 1;
+		if (!strncmp(at, field, len) && !isalnum((unsigned char)at[len]) && at[len] != '_')
 			return true;
 	}
 	return false;

@@ -10,13 +10,13 @@
 #include "base/buf.h"
 
 /*
- * Appends the names that the values of a field have, as the format of a probe has them: "A=1|B=2"; of flags "|A=1|B=2", in the order in which
- * the kernel looks for them. format: the text of the format file. Nothing is appended if there are none, or none that espy can read: some tables have names of
- * numbers that the kernel's text does not tell.
+ * Appends the names that the values of a field have, as the format of a probe has them: "A=1|B=2"; of flags "|A=1|B=2",
+ * in the order in which the kernel looks for them. print_fmt: the line. Nothing is appended if there are none, or none
+ * that espy can read: some tables have names of numbers that the kernel's text does not tell.
  */
-void espy_print_fmt__words(struct espy_buf *words, const char *format, const char *field);
+void espy_print_fmt__words(struct espy_buf *words, const char *print_fmt, const char *field);
 
 /* Tells whether the kernel takes a number for an address. */
-bool espy_print_fmt__is_address(const char *format, const char *field);
+bool espy_print_fmt__is_address(const char *print_fmt, const char *field);
 
 #endif

@@ -95,6 +95,8 @@ bool espy_tracepoint__parse(struct espy_tracepoint *t, const char *format)
 		else if (strncmp(f.name, common, sizeof(common) - 1))
 			t->fields[t->field_cnt++] = f;
 	}
+	at = strstr(format, "\nprint fmt:");
+	t->print_fmt = at ? at : "";
 	return true;
 }
 

@@ -33,6 +33,7 @@ struct espy_tracepoint {
 	struct espy_tracepoint_field fields[ESPY_TRACEPOINT_FIELDS]; /* without those that all tracepoints have */
 	unsigned field_cnt;
 	unsigned left_out; /* fields that cannot be shown, or find no room */
+	const char *print_fmt; /* the line in the parsed text that tells how the kernel shows the fields; "": none */
 	char *format;	   /* of espy_tracepoint__read(): the text, owned */
 };
 

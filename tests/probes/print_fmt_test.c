@@ -14,7 +14,7 @@ static void expect_words(const char *args, const char *wanted)
 	struct espy_buf words = { 0 };
 	char text[4096];
 
-	assert_true(snprintf(text, sizeof(text), "name: it\nID: 1\n\tfield:int x;\nprint fmt: \"x=%%s\", %s\n", args) <
+	assert_true(snprintf(text, sizeof(text), "\nprint fmt: \"x=%%s\", %s\n", args) <
 		    (int)sizeof(text));
 	espy_print_fmt__words(&words, text, "x");
 	espy_buf__putc(&words, 0);

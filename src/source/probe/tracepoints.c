@@ -24,14 +24,14 @@ struct search {
 };
 
 /* Makes a number look as in the kernel's own text: an address, or names of its values. */
-static void take_look(struct espy_probe_arg *arg, const struct espy_tracepoint_field *f, const char *format)
+static void take_look(struct espy_probe_arg *arg, const struct espy_tracepoint_field *f, const char *print_fmt)
 {
 	struct espy_buf words = { 0 };
 
 	if ((!f->is_signed && (strstr(f->name, "flags") || strstr(f->name, "addr") || !strcmp(f->name, "ip"))) ||
-	    (f->size == 8 && espy_print_fmt__is_address(format, f->name)))
+	    (f->size == 8 && espy_print_fmt__is_address(print_fmt, f->name)))
 		arg->letter = 'x';
-	espy_print_fmt__words(&words, format, f->name);
+	espy_print_fmt__words(&words, print_fmt, f->name);
 	if (words.len)
 		arg->words = espy_buf__string(&words);
 }
@@ -87,7 +87,7 @@ static unsigned arguments_of(struct espy_probe_rule *r, const struct espy_tracep
 			break;
 		add_field(r, &t->fields[i], lengths, &length_cnt);
 		if (t->fields[i].kind == ESPY_FIELD_NUMBER)
-			take_look(&r->args[r->plan.arg_cnt - 1], &t->fields[i], t->format);
+			take_look(&r->args[r->plan.arg_cnt - 1], &t->fields[i], t->print_fmt);
 	}
 	for (unsigned k = 0; k < r->plan.arg_cnt; k++)
 		if (r->plan.fetches[k].len_arg != ESPY_PROBE_NO_ARG)
