@@ -1,14 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # variables.sh ESPY PROGRAMS-DIR: probes that fetch parameters and variables by name. The program says what they must find.
-. "${0%/*}/../lib.sh"
-progs=$(realpath "$2")
-source=$(dirname "$(realpath "$0")")/debugged.c
-need_source bpf
-cd "$dir" || exit 1
-line() { # WORD: the line with this comment
-	grep -n "/\* line $1" "$source" | cut -d: -f1
-}
+. "${0%/*}/debugged.sh"
 trace() {
 	"$espy" trace --source=bpf -o got "$@" >told 2>err
 }
