@@ -19,9 +19,6 @@
 #include "state/resolver.h"
 #include "state/state.h"
 
-/* Text is written at the latest when so much has gathered. */
-#define WRITE_BYTES (256u << 10)
-
 /* A begun call of a source that tells of each begin: its object, not written yet. */
 struct begun {
 	uint32_t tid;
@@ -125,8 +122,7 @@ static void end(struct json_sink *s, struct espy_output *out)
 {
 	espy_json__close(&s->json, '}');
 	espy_line_output__end_line(out);
-	if (out->buf.len > WRITE_BYTES)
-		espy_line_output__flush(out);
+	espy_line_output__flush_much(out);
 	if (out->error)
 		espy_sink__fail(&s->base, out->error);
 }

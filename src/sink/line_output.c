@@ -13,6 +13,9 @@
 #include "base/json.h"
 #include "sink/sink.h"
 
+/* Text is written at the latest when so much has gathered. */
+#define WRITE_BYTES (256u << 10)
+
 static struct espy_output *make(void)
 {
 	struct espy_output *o = calloc(1, sizeof(*o));
@@ -166,6 +169,12 @@ int espy_line_output__flush(struct espy_output *o)
 	return write_out(o, o->whole_lines ? o->line_start : o->buf.len);
 }
 
+void espy_line_output__flush_much(struct espy_output *o)
+{
+	if (o->buf.len > WRITE_BYTES)
+		espy_line_output__flush(o);
+}
+
 size_t espy_line_output__column(const struct espy_output *o)
 {
 	return o->flushed_cols + (o->buf.len - o->line_start);
@@ -217,6 +226,17 @@ int espy_line_output__close(struct espy_output *o)
 	free(o->name);
 	free(o);
 	return err;
+}
+
+void espy_buf__dashes(struct espy_buf *b, const unsigned *widths, unsigned cnt)
+{
+	for (unsigned i = 0; i < cnt; i++) {
+		if (i)
+			espy_buf__putc(b, ' ');
+		for (unsigned n = 0; n < widths[i]; n++)
+			espy_buf__putc(b, '-');
+	}
+	espy_buf__putc(b, '\n');
 }
 
 int espy_line_sink__open(struct espy_sink **out, struct espy_sink *s, struct espy_output *given)

@@ -40,6 +40,8 @@ int espy_line_output__open(struct espy_output **out, const char *name, bool appe
 int espy_line_output__per_task(struct espy_output **out, const char *name, bool append);
 /* Write what is there. 0 or -errno of the first failed write (said once, then again at each call). */
 int espy_line_output__flush(struct espy_output *o);
+/* The same when much has gathered. */
+void espy_line_output__flush_much(struct espy_output *o);
 /* Column of the end of the current line, from 0. */
 size_t espy_line_output__column(const struct espy_output *o);
 /*
@@ -53,6 +55,9 @@ void espy_line_output__end_line(struct espy_output *o);
 void espy_line_output__whole_lines(struct espy_output *o);
 /* One user fewer; after the last one: flush, close, wait for the command. 0 or -errno of a write. NULL is let be. */
 int espy_line_output__close(struct espy_output *o);
+
+/* Appends a line of dashes below the heads of columns. */
+void espy_buf__dashes(struct espy_buf *b, const unsigned *widths, unsigned cnt);
 
 /* ---- sinks that write lines */
 

@@ -48,7 +48,7 @@ static struct espy_summary_table *to_summary(struct espy_sink *s)
 /* The columns. width is the least one; it grows with the data. */
 static const struct column {
 	const char *head;
-	int width;
+	unsigned width;
 	bool left;
 } columns[ESPY_COL_COUNT] = {
 	[ESPY_COL_TIME_PERCENT] = { "% time", 6, false },    [ESPY_COL_TOTAL_TIME] = { "seconds", 11, false },
@@ -327,12 +327,12 @@ static void cell(char *text, size_t size, enum espy_summary_column col, const st
 struct layout {
 	enum espy_summary_column cols[ESPY_COL_COUNT];
 	unsigned cnt;
-	int width[ESPY_COL_COUNT];
+	unsigned width[ESPY_COL_COUNT];
 };
 
 static void put_cell(struct espy_buf *b, const struct layout *l, unsigned i, const char *text)
 {
-	int pad = l->width[i] - (int)strlen(text);
+	int pad = (int)l->width[i] - (int)strlen(text);
 	bool left = columns[l->cols[i]].left;
 
 	if (i)
@@ -342,17 +342,6 @@ static void put_cell(struct espy_buf *b, const struct layout *l, unsigned i, con
 	espy_buf__puts(b, text);
 	while (left && i + 1 < l->cnt && pad-- > 0)
 		espy_buf__putc(b, ' ');
-}
-
-static void put_dashes(struct espy_buf *b, const struct layout *l)
-{
-	for (unsigned i = 0; i < l->cnt; i++) {
-		if (i)
-			espy_buf__putc(b, ' ');
-		for (int n = 0; n < l->width[i]; n++)
-			espy_buf__putc(b, '-');
-	}
-	espy_buf__putc(b, '\n');
 }
 
 static void put_row(struct espy_buf *b, const struct layout *l, const struct row *r, const struct espy_count *total)
@@ -457,17 +446,17 @@ static void print_rows(const struct espy_summary_options *o, struct abi_rows *a,
 		l.width[i] = columns[l.cols[i]].width;
 		for (size_t r = 0; r <= a->cnt; r++) {
 			cell(text, sizeof(text), l.cols[i], r < a->cnt ? &a->rows[r] : &total, &total.c);
-			if ((int)strlen(text) > l.width[i])
-				l.width[i] = (int)strlen(text);
+			if (strlen(text) > l.width[i])
+				l.width[i] = (unsigned)strlen(text);
 		}
 	}
 	for (unsigned i = 0; i < l.cnt; i++)
 		put_cell(b, &l, i, head_of(of, l.cols[i]));
 	espy_buf__putc(b, '\n');
-	put_dashes(b, &l);
+	espy_buf__dashes(b, l.width, l.cnt);
 	for (size_t i = 0; i < a->cnt; i++)
 		put_row(b, &l, &a->rows[i], &total.c);
-	put_dashes(b, &l);
+	espy_buf__dashes(b, l.width, l.cnt);
 	put_row(b, &l, &total, &total.c);
 }
 

@@ -132,35 +132,16 @@ void espy_tally_put_value(struct espy_buf *b, const struct espy_tally_value *v, 
 
 /* ---- lines */
 
-static void put_right(struct espy_buf *b, const char *text, size_t width)
+static void put_right(struct espy_buf *b, const char *text, unsigned width)
 {
 	for (size_t len = strlen(text); len < width; len++)
 		espy_buf__putc(b, ' ');
 	espy_buf__puts(b, text);
 }
 
-static void put_count(struct espy_buf *b, uint64_t count, size_t width)
+static unsigned width_of(uint64_t count)
 {
-	char text[CELL_MAX];
-
-	snprintf(text, sizeof(text), "%" PRIu64, count);
-	put_right(b, text, width);
-}
-
-static void put_dashes(struct espy_buf *b, const size_t *widths, unsigned cnt)
-{
-	for (unsigned i = 0; i < cnt; i++) {
-		if (i)
-			espy_buf__putc(b, ' ');
-		for (size_t n = 0; n < widths[i]; n++)
-			espy_buf__putc(b, '-');
-	}
-	espy_buf__putc(b, '\n');
-}
-
-static size_t width_of(uint64_t count)
-{
-	const size_t digits = (size_t)snprintf(NULL, 0, "%" PRIu64, count);
+	const unsigned digits = espy_dec_digits(count);
 
 	return digits > COUNT_WIDTH ? digits : COUNT_WIDTH;
 }
@@ -249,14 +230,14 @@ static bool sort_rows(const struct espy_tally_one *t, unsigned top, struct rows 
 	return true;
 }
 
-static void put_row(struct espy_buf *b, uint64_t count, uint64_t total, size_t width, const char *text, size_t len)
+static void put_row(struct espy_buf *b, uint64_t count, uint64_t total, unsigned width, const char *text, size_t len)
 {
 	char share[CELL_MAX];
 
 	snprintf(share, sizeof(share), "%.2f", total ? 100.0 * (double)count / (double)total : 100.0);
 	put_right(b, share, 7);
 	espy_buf__putc(b, ' ');
-	put_count(b, count, width);
+	espy_buf__dec_right(b, count, width);
 	espy_buf__putc(b, ' ');
 	espy_buf__put(b, text, len);
 	espy_buf__putc(b, '\n');
@@ -264,7 +245,7 @@ static void put_row(struct espy_buf *b, uint64_t count, uint64_t total, size_t w
 
 static void print_rows(const struct espy_tally_one *t, const struct rows *rows, struct espy_output *out)
 {
-	const size_t widths[] = { 7, width_of(rows->total), 16 };
+	const unsigned widths[] = { 7, width_of(rows->total), 16 };
 	struct espy_buf *b = &out->buf;
 	char text[2 * CELL_MAX];
 
@@ -272,7 +253,7 @@ static void print_rows(const struct espy_tally_one *t, const struct rows *rows, 
 	espy_buf__puts(b, "% total ");
 	put_right(b, "count", widths[1]);
 	espy_buf__puts(b, " value\n");
-	put_dashes(b, widths, 3);
+	espy_buf__dashes(b, widths, 3);
 	for (size_t i = 0; i < rows->shown; i++)
 		put_row(b, rows->v[i]->count, rows->total, widths[1], rows->v[i]->shown, rows->v[i]->shown_len);
 	if (rows->rest) {
@@ -285,7 +266,7 @@ static void print_rows(const struct espy_tally_one *t, const struct rows *rows, 
 
 		put_row(b, rows->rest, rows->total, widths[1], text, (size_t)n);
 	}
-	put_dashes(b, widths, 3);
+	espy_buf__dashes(b, widths, 3);
 	put_row(b, rows->total, rows->total, widths[1], "total", 5);
 	put_missing(b, t);
 	espy_line_output__whole_lines(out);
@@ -378,13 +359,13 @@ static void put_bar(struct espy_buf *b, uint64_t count, uint64_t most)
 static void print_buckets(const struct espy_tally_one *t, const struct bucket *v, unsigned cnt, uint64_t total,
 			  struct espy_output *out)
 {
-	size_t widths[] = { 9, 9, width_of(total), BAR };
+	unsigned widths[] = { 9, 9, width_of(total), BAR };
 	struct espy_buf *b = &out->buf;
 	uint64_t most = 0;
 
 	for (unsigned i = 0; i < cnt; i++) {
-		widths[0] = strlen(v[i].from) > widths[0] ? strlen(v[i].from) : widths[0];
-		widths[1] = strlen(v[i].to) > widths[1] ? strlen(v[i].to) : widths[1];
+		widths[0] = (unsigned)strlen(v[i].from) > widths[0] ? (unsigned)strlen(v[i].from) : widths[0];
+		widths[1] = (unsigned)strlen(v[i].to) > widths[1] ? (unsigned)strlen(v[i].to) : widths[1];
 		most = v[i].count > most ? v[i].count : most;
 	}
 	put_head(b, t);
@@ -392,21 +373,21 @@ static void print_buckets(const struct espy_tally_one *t, const struct bucket *v
 	put_right(b, "to", widths[1] + 1);
 	put_right(b, "count", widths[2] + 1);
 	espy_buf__putc(b, '\n');
-	put_dashes(b, widths, 4);
+	espy_buf__dashes(b, widths, 4);
 	for (unsigned i = 0; i < cnt; i++) {
 		put_right(b, v[i].from, widths[0]);
 		put_right(b, v[i].to, widths[1] + 1);
-		put_count(b, v[i].count, widths[2] + 1);
+		espy_buf__dec_right(b, v[i].count, widths[2] + 1);
 		put_bar(b, v[i].count, most);
 	}
 	if (t->hist.failed) {
 		put_right(b, "failed", widths[0] + widths[1] + 1);
-		put_count(b, t->hist.failed, widths[2] + 1);
+		espy_buf__dec_right(b, t->hist.failed, widths[2] + 1);
 		espy_buf__putc(b, '\n');
 	}
-	put_dashes(b, widths, 4);
+	espy_buf__dashes(b, widths, 4);
 	put_right(b, "total", widths[0] + widths[1] + 1);
-	put_count(b, total, widths[2] + 1);
+	espy_buf__dec_right(b, total, widths[2] + 1);
 	espy_buf__putc(b, '\n');
 	put_missing(b, t);
 	espy_line_output__whole_lines(out);

@@ -17,8 +17,6 @@
 #include "state/resolver.h"
 #include "state/state.h"
 
-/* Text is written at the latest when so much has gathered. */
-#define WRITE_BYTES (256u << 10)
 struct text_sink {
 	struct espy_sink base;
 	struct espy_text_options o;
@@ -174,8 +172,7 @@ static void show_call(struct text_sink *t, const struct espy_line_task *lt, cons
 		espy_line_output__whole_lines(lt->out);
 	}
 	t->base.calls++;
-	if (lt->out->buf.len > WRITE_BYTES)
-		espy_line_output__flush(lt->out);
+	espy_line_output__flush_much(lt->out);
 }
 
 static void on_call_end(struct text_sink *t, const struct espy_event *e)
@@ -345,8 +342,7 @@ static void on_mark(struct text_sink *t, const struct espy_event *e)
 		return;
 	note_shown(t, e->task->tid);
 	espy_lines__mark(&t->lines, &lt, e->mark, (const struct espy_rec_mark *)e->rec);
-	if (lt.out->buf.len > WRITE_BYTES)
-		espy_line_output__flush(lt.out);
+	espy_line_output__flush_much(lt.out);
 }
 
 static void show_function(struct text_sink *t, struct espy_line_task *lt, const struct espy_event *e)
@@ -369,8 +365,7 @@ static void on_probe(struct text_sink *t, const struct espy_event *e)
 	else
 		espy_lines__probe(&t->lines, &lt, e->mark, (const struct espy_rec_probe *)e->rec);
 	note_line(t, e->task->tid);
-	if (lt.out->buf.len > WRITE_BYTES)
-		espy_line_output__flush(lt.out);
+	espy_line_output__flush_much(lt.out);
 }
 
 static void on_stack(struct text_sink *t, const struct espy_event *e)

@@ -96,9 +96,7 @@ static void put_word(struct espy_text *t, const struct espy_token *v)
 		espy_buf__put(t->b, v->bytes, v->len);
 		return;
 	}
-	espy_text_comment(t);
-	espy_buf__put(t->b, v->bytes, v->len);
-	espy_text_comment_end(t);
+	espy_text_put_comment_bytes(t, v->bytes, v->len);
 }
 
 static void put_comm(struct espy_text *t, const struct espy_token *v)
@@ -143,9 +141,7 @@ static void put_index(struct espy_text *t, const struct espy_token *v, unsigned 
 	else
 		espy_buf__puts(t->b, v->name);
 	if (number && *v->name && t->xlat != ESPY_XLAT_RAW) {
-		espy_text_comment(t);
-		espy_buf__puts(t->b, v->name);
-		espy_text_comment_end(t);
+		espy_text_put_comment(t, v->name);
 	}
 	espy_buf__put(t->b, "]=", 2);
 }
@@ -217,9 +213,7 @@ static uint32_t put_token(struct espy_text *t, uint32_t i)
 	case ESPY_TOKEN_REMARK:
 		if (v->flags & ESPY_TOKF_STYLED && t->xlat == ESPY_XLAT_RAW)
 			break;
-		espy_text_comment(t);
-		espy_buf__put(t->b, v->bytes, v->len);
-		espy_text_comment_end(t);
+		espy_text_put_comment_bytes(t, v->bytes, v->len);
 		break;
 	case ESPY_TOKEN_ELIDED:
 		put_elided(t, v);

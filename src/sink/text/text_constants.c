@@ -9,9 +9,7 @@ static void put_unknown(struct espy_text *t, uint64_t num, const char *unknown)
 {
 	espy_buf__hex(t->b, num);
 	if (*unknown && t->xlat != ESPY_XLAT_RAW) {
-		espy_text_comment(t);
-		espy_buf__puts(t->b, unknown);
-		espy_text_comment_end(t);
+		espy_text_put_comment(t, unknown);
 	}
 }
 
@@ -227,9 +225,7 @@ static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, u
 				separate(t, &any);
 				espy_buf__hex(t->b, masked);
 				if (t->xlat == ESPY_XLAT_VERBOSE) {
-					espy_text_comment(t);
-					espy_buf__puts(t->b, m ? espy_image__str(img, m->name) : unknown);
-					espy_text_comment_end(t);
+					espy_text_put_comment(t, m ? espy_image__str(img, m->name) : unknown);
 				}
 			}
 		}
@@ -271,9 +267,7 @@ static void put_flags_and_shift(struct espy_text *t, const struct espy_table *ta
 	espy_buf__put(t->b, "<<", 2);
 	espy_buf__dec(t->b, e->shift & 63);
 	if (t->xlat == ESPY_XLAT_VERBOSE) {
-		espy_text_comment(t);
-		espy_buf__puts(t->b, espy_image__str(t->img, e->name));
-		espy_text_comment_end(t);
+		espy_text_put_comment(t, espy_image__str(t->img, e->name));
 	}
 	espy_buf__putc(t->b, '|');
 }
@@ -398,9 +392,7 @@ static void put_enum(struct espy_text *t, const struct espy_table *tab, const st
 	if ((t->xlat == ESPY_XLAT_RAW && !(comment && (tab->flags & ESPY_TABLE_DECIMAL))) ||
 	    (!e && (!*unknown || (tab->flags & ESPY_TABLE_UNKNOWN_HEX))))
 		return;
-	espy_text_comment(t);
-	espy_buf__puts(t->b, e ? espy_image__str(t->img, e->name) : unknown);
-	espy_text_comment_end(t);
+	espy_text_put_comment(t, e ? espy_image__str(t->img, e->name) : unknown);
 }
 
 static void put_shift(struct espy_text *t, const struct espy_entry *e)
@@ -479,9 +471,7 @@ static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t
 		if (!*name || name[strlen(name) - 1] != '/')
 			put_shift(t, e);
 		if (*unknown) {
-			espy_text_comment(t);
-			espy_buf__puts(t->b, unknown);
-			espy_text_comment_end(t);
+			espy_text_put_comment(t, unknown);
 		}
 	}
 	if (!any)

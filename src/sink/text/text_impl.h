@@ -3,6 +3,7 @@
 #ifndef ESPY_SINK_TEXT_IMPL_H
 #define ESPY_SINK_TEXT_IMPL_H
 
+#include <string.h>
 #include "base/num.h"
 #include "event/tokens.h"
 #include "sink/text/text.h"
@@ -41,6 +42,16 @@ static inline void espy_text_comment(struct espy_text *t)
 static inline void espy_text_comment_end(struct espy_text *t)
 {
 	espy_buf__put(t->b, " */", 3);
+}
+static inline void espy_text_put_comment_bytes(struct espy_text *t, const void *text, size_t len)
+{
+	espy_text_comment(t);
+	espy_buf__put(t->b, text, len);
+	espy_text_comment_end(t);
+}
+static inline void espy_text_put_comment(struct espy_text *t, const char *text)
+{
+	espy_text_put_comment_bytes(t, text, strlen(text));
 }
 
 /*

@@ -45,9 +45,7 @@ static void put_ax25(struct espy_text *t, const struct espy_token *v)
 	espy_buf__putc(t->b, '}');
 	if (!n || t->xlat == ESPY_XLAT_RAW)
 		return;
-	espy_text_comment(t);
-	espy_buf__put(t->b, call, n);
-	espy_text_comment_end(t);
+	espy_text_put_comment_bytes(t, call, n);
 }
 
 /* Puts the digits of every byte: a UUID in its five parts, a hardware address with a colon between its bytes. */
