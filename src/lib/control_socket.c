@@ -11,14 +11,21 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/run_dir.h"
+#include "lib/session_impl.h"
 
 /* No user runs more of them at a time. So a user cannot delay another for long by filling the directory. */
 #define SOCKETS_MAX 256
 /* An answer may wait for a trace of gigabytes to be written. */
 #define WAIT_MAX_MS (10 * 60 * 1000)
+
+struct espy_control {
+	int sock;
+	struct sockaddr_un addr;
+};
 
 static bool is_ours(const char *dir)
 {
@@ -60,11 +67,6 @@ static bool user_dir(char *dir, size_t size)
 	return false;
 }
 
-const char *espy_control__where(void)
-{
-	return geteuid() ? "$XDG_RUNTIME_DIR/espy or /tmp" : ESPY_RUN_DIR;
-}
-
 /* A good socket may be so long without a listener: an espy listens to its socket right after it has bound it. */
 #define STALE_S 10
 
@@ -103,7 +105,8 @@ static void remove_stale(const char *path)
 		closedir(d);
 }
 
-int espy_control__listen(const char *prefix, struct sockaddr_un *addr)
+/* Returns the descriptor or -errno. */
+static int listen_at(const char *prefix, struct sockaddr_un *addr)
 {
 	char dir[80];
 	int fd;
@@ -128,6 +131,29 @@ int espy_control__listen(const char *prefix, struct sockaddr_un *addr)
 	return fd;
 }
 
+struct espy_control *espy_control__listen(struct espy_session *s, const char *prefix, const char *command)
+{
+	struct espy_control *c = malloc(sizeof(*c));
+
+	if (c)
+		c->sock = listen_at(prefix, &c->addr);
+	if (c && c->sock >= 0)
+		return c;
+	espy_session__say(s, ESPY_TOPIC_GENERAL, "`espy %s` cannot reach this espy (a socket in %s: %s)", command,
+			  geteuid() ? "$XDG_RUNTIME_DIR/espy or /tmp" : ESPY_RUN_DIR, strerror(c ? -c->sock : ENOMEM));
+	free(c);
+	return NULL;
+}
+
+void espy_control__close(struct espy_control *c)
+{
+	if (!c)
+		return;
+	unlink(c->addr.sun_path);
+	close(c->sock);
+	free(c);
+}
+
 /* Returns whether the other end is a process of this user or of root: espy answers and believes no other. */
 static bool is_trusted(int fd)
 {
@@ -137,14 +163,14 @@ static bool is_trusted(int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && (!peer.uid || peer.uid == geteuid());
 }
 
-int espy_control__accept(int sock, char text[ESPY_CONTROL_TEXT])
+int espy_control__accept(const struct espy_control *c, char text[ESPY_CONTROL_TEXT])
 {
-	for (;;) {
-		const int fd = accept4(sock, NULL, NULL, SOCK_CLOEXEC);
+	while (c) {
+		const int fd = accept4(c->sock, NULL, NULL, SOCK_CLOEXEC);
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 
 		if (fd < 0)
-			return -EAGAIN;
+			break;
 		/* a process that connects asks at once */
 		const ssize_t n =
 			is_trusted(fd) && poll(&p, 1, 100) > 0 ? recv(fd, text, ESPY_CONTROL_TEXT - 1, MSG_DONTWAIT) : -1;
@@ -154,12 +180,13 @@ int espy_control__accept(int sock, char text[ESPY_CONTROL_TEXT])
 		}
 		close(fd);
 	}
+	return -EAGAIN;
 }
 
 void espy_control__answer(int fd, const char *text)
 {
-	if (send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return; /* it has gone */
+	send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT); /* it may have gone */
+	close(fd);
 }
 
 static void each_in(const char *dir, const char *prefix, void (*fn)(void *, const char *, const char *, pid_t),

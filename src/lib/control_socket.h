@@ -9,17 +9,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-#include <sys/un.h>
 
 #define ESPY_CONTROL_TEXT 4200 /* of a request, of an answer: a path fits */
 
-/* Returns the directories of the sockets, for messages. */
-const char *espy_control__where(void);
-/* Opens the socket PREFIX.PID of this process. Returns the descriptor or -errno. */
-int espy_control__listen(const char *prefix, struct sockaddr_un *addr);
-/* Accepts the next process that may ask. Returns its connection, and the request in text; -EAGAIN: no process asks. */
-int espy_control__accept(int sock, char text[ESPY_CONTROL_TEXT]);
+struct espy_session;
+struct espy_control;
+
+/* Opens the socket PREFIX.PID of this process, for `espy COMMAND`. NULL: that failed, which the session has said. */
+struct espy_control *espy_control__listen(struct espy_session *s, const char *prefix, const char *command);
+/*
+ * Accepts the next process that may ask. Returns its connection, and the request in text; -EAGAIN: no process asks, or
+ * c is NULL.
+ */
+int espy_control__accept(const struct espy_control *c, char text[ESPY_CONTROL_TEXT]);
+/* Answers and ends the connection. */
 void espy_control__answer(int fd, const char *text);
+/* NULL is let be. */
+void espy_control__close(struct espy_control *c);
 
 /*
  * Calls fn for each socket of that prefix in the directory of this user, to ask there. Not even root looks into the

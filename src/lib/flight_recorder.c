@@ -19,8 +19,7 @@
 
 /* Processes that wait for a trace (`espy snapshot`). */
 struct askers {
-	int sock; /* negative: no other process can ask */
-	struct sockaddr_un addr;
+	struct espy_control *control; /* NULL: no other process can ask */
 	int fd[ASKERS];
 	unsigned cnt;
 };
@@ -40,8 +39,8 @@ static bool listen_to(struct askers *a)
 	char text[ESPY_CONTROL_TEXT];
 	bool asked = false;
 
-	while (a->sock >= 0 && a->cnt < ASKERS) {
-		const int fd = espy_control__accept(a->sock, text);
+	while (a->cnt < ASKERS) {
+		const int fd = espy_control__accept(a->control, text);
 
 		if (fd < 0)
 			break;
@@ -65,10 +64,8 @@ static void answer(struct askers *a, int err, const char *path)
 	else
 		snprintf(text, sizeof(text), "written %s", whole ? whole : path);
 	free(whole);
-	for (unsigned i = 0; i < a->cnt; i++) {
+	for (unsigned i = 0; i < a->cnt; i++)
 		espy_control__answer(a->fd[i], text);
-		close(a->fd[i]);
-	}
 	a->cnt = 0;
 }
 
@@ -145,11 +142,7 @@ int espy_flight__open(struct espy_session *s)
 	s->flight = calloc(1, sizeof(*s->flight));
 	if (!s->flight)
 		return -ENOMEM;
-	struct askers *a = &s->flight->askers;
-	a->sock = espy_control__listen(PREFIX, &a->addr);
-	if (a->sock < 0)
-		espy_session__say(s, ESPY_TOPIC_GENERAL, "`espy snapshot` cannot reach this espy (a socket in %s: %s)",
-				  espy_control__where(), strerror(-a->sock));
+	s->flight->askers.control = espy_control__listen(s, PREFIX, "snapshot");
 	return 0;
 }
 
@@ -278,10 +271,7 @@ void espy_flight__close(struct espy_session *s)
 	if (!s->flight)
 		return;
 	answer(&s->flight->askers, -ECANCELED, "");
-	if (s->flight->askers.sock >= 0) {
-		unlink(s->flight->askers.addr.sun_path);
-		close(s->flight->askers.sock);
-	}
+	espy_control__close(s->flight->askers.control);
 	free(s->flight);
 }
 

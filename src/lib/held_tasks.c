@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include "base/array.h"
 #include "base/clock.h"
@@ -19,12 +17,6 @@
 #define LONGEST_AUTO_NS 10000000ull
 #define LONGEST_ALWAYS_NS 10000000000ull
 #define ANSWER_MS 2000 /* an espy looks every 100 ms; a stopped one does not answer */
-
-struct espy_resume_socket {
-	struct espy_session *s;
-	int sock;
-	struct sockaddr_un addr;
-};
 
 static int add_triggers(struct espy_session *s, const char *option, const char *const *text, size_t cnt,
 			enum espy_trigger_action action)
@@ -102,30 +94,9 @@ void espy_hold__tell_pauses(struct espy_session *s, const struct espy_source_sta
 				  "real-time policy", st->not_paused);
 }
 
-int espy_resume_socket__open(struct espy_resume_socket **out, struct espy_session *s)
+void espy_resume__open(struct espy_session *s)
 {
-	struct espy_resume_socket *h = calloc(1, sizeof(*h));
-
-	if (!h)
-		return -ENOMEM;
-	h->s = s;
-	h->sock = espy_control__listen(PREFIX, &h->addr);
-	if (h->sock < 0)
-		espy_session__say(s, ESPY_TOPIC_GENERAL, "`espy resume` cannot reach this espy (a socket in %s: %s)",
-				  espy_control__where(), strerror(-h->sock));
-	*out = h;
-	return 0;
-}
-
-void espy_resume_socket__close(struct espy_resume_socket *h)
-{
-	if (!h)
-		return;
-	if (h->sock >= 0) {
-		unlink(h->addr.sun_path);
-		close(h->sock);
-	}
-	free(h);
+	s->resume_socket = espy_control__listen(s, PREFIX, "resume");
 }
 
 /* Drops holds with no lease left, and finds the hold on a task. NULL: there is none. The caller has h->lock. */
@@ -185,17 +156,18 @@ static unsigned resume(struct espy_session *s, pid_t pid)
 	return n;
 }
 
-void espy_resume_socket__serve(struct espy_resume_socket *h)
+void espy_resume__serve(struct espy_session *s)
 {
 	char text[ESPY_CONTROL_TEXT];
 	int fd, pid;
 
-	while (h->sock >= 0 && (fd = espy_control__accept(h->sock, text)) >= 0) {
+	while ((fd = espy_control__accept(s->resume_socket, text)) >= 0) {
 		if (sscanf(text, "resume %d", &pid) == 1 && pid > 0) {
-			snprintf(text, sizeof(text), "resumed %u", resume(h->s, pid));
+			snprintf(text, sizeof(text), "resumed %u", resume(s, pid));
 			espy_control__answer(fd, text);
+		} else {
+			close(fd);
 		}
-		close(fd);
 	}
 }
 

@@ -10,7 +10,6 @@
 #include "source/source.h"
 
 struct espy_session;
-struct espy_resume_socket;
 
 /*
  * Makes triggers of the user's texts. The session captures their calls, whether an engine wants them or not. 0, or
@@ -25,9 +24,8 @@ uint64_t espy_hold__longest_ns(const struct espy_session *s);
 void espy_hold__tell_pauses(struct espy_session *s, const struct espy_source_stats *st);
 
 /* Opens the socket when there is something to hold. If that fails, espy_resume still works. */
-int espy_resume_socket__open(struct espy_resume_socket **out, struct espy_session *s);
+void espy_resume__open(struct espy_session *s);
 /* Lets go of the tasks that were asked for. The session calls this often. */
-void espy_resume_socket__serve(struct espy_resume_socket *h);
-void espy_resume_socket__close(struct espy_resume_socket *h);
+void espy_resume__serve(struct espy_session *s);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "lib/call_set.h"
+#include "lib/control_socket.h"
 #include "lib/event_values.h"
 #include "lib/flight_recorder.h"
 #include "lib/held_tasks.h"
@@ -107,7 +108,7 @@ static void free_session(struct espy_session *s)
 	espy_flight__close(s);
 	espy_session__free_answers(s->answers);
 	espy_prefetch__free(&s->pipe.prefetch);
-	espy_resume_socket__close(s->resume_socket);
+	espy_control__close(s->resume_socket);
 	if (s->src)
 		s->src_ops->close(s->src);
 	espy_state__free(s->pipe.state);

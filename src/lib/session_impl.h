@@ -20,7 +20,7 @@
 
 struct espy_event_answers;
 struct espy_flight;
-struct espy_resume_socket;
+struct espy_control;
 struct espy_trace_reader;
 
 /* A trace that is open for a session. */
@@ -174,7 +174,7 @@ struct espy_session {
 	struct session_holds holds;
 	struct espy_event_answers *answers; /* to questions of callbacks; NULL: no callback has asked yet */
 	struct espy_flight *flight; /* NULL: no flight recorder */
-	struct espy_resume_socket *resume_socket;
+	struct espy_control *resume_socket; /* NULL: `espy resume` cannot reach this process */
 	struct espy_filter **filters; /* the filters that the source uses; NULL behind the last */
 	int wait_fd, timer_fd; /* of espy_session_fd; -1: the caller has not asked for the descriptor */
 };

@@ -105,8 +105,7 @@ static int dispatch(struct espy_session *s, int timeout_ms)
 			detach_one(s);
 		tick(s);
 		flush(s);
-		if (s->resume_socket)
-			espy_resume_socket__serve(s->resume_socket);
+		espy_resume__serve(s);
 		if (s->o.flight_bytes)
 			espy_flight__look(s);
 	}

@@ -157,7 +157,7 @@ static int open_input(struct espy_session *s)
 		espy_session__raise_file_limit(s);
 	err = espy_session__open_source(s);
 	if (!err && (s->o.pause_on_count || s->o.can_pause))
-		err = espy_resume_socket__open(&s->resume_socket, s);
+		espy_resume__open(s);
 	if (err)
 		return err;
 	s->pipe.stream.passive = s->src_ops->caps & ESPY_SRC_PASSIVE;
