@@ -16,11 +16,7 @@
 #include "record/probe_plan.h"
 #include "source/quiet_libbpf.h"
 
-#ifndef BTF_KIND_TYPE_TAG
-#define BTF_KIND_TYPE_TAG 18
-#endif
-#define KIND_ENUM64 19
-#define DEPTH_MAX 32u /* names, qualifiers and members in each other */
+#define DEPTH_MAX 32u /* qualifiers and members in each other */
 #define WORD 8u
 #define IN_REGS_MAX 16u /* bytes of a struct that is passed in registers */
 
@@ -60,24 +56,9 @@ static struct kernel_variables *kernel(struct espy_variables *v)
 /* Takes names and qualifiers off a type. Returns 0: nothing is left (void), or there are too many. */
 static uint32_t peel(const struct btf *btf, uint32_t id)
 {
-	for (unsigned i = 0; i < DEPTH_MAX; i++) {
-		const struct btf_type *t = btf__type_by_id(btf, id);
+	const int left = btf__resolve_type(btf, id);
 
-		if (!id || !t)
-			return 0;
-		switch (btf_kind(t)) {
-		case BTF_KIND_TYPEDEF:
-		case BTF_KIND_VOLATILE:
-		case BTF_KIND_CONST:
-		case BTF_KIND_RESTRICT:
-		case BTF_KIND_TYPE_TAG:
-			id = t->type;
-			break;
-		default:
-			return id;
-		}
-	}
-	return 0;
+	return left > 0 ? (uint32_t)left : 0;
 }
 
 static void describe_int(const struct btf *btf, const struct btf_type *t, struct espy_variable *x)
@@ -121,7 +102,7 @@ static void describe(const struct btf *btf, uint32_t id, struct espy_variable *x
 		describe_int(btf, t, x);
 		break;
 	case BTF_KIND_ENUM:
-	case KIND_ENUM64:
+	case BTF_KIND_ENUM64:
 		describe_enum(t, x);
 		break;
 	case BTF_KIND_FLOAT:
@@ -246,7 +227,7 @@ static int constants(struct espy_variables *v, const struct espy_variable *of,
 	for (unsigned i = 0; t && of->kind == ESPY_VAR_ENUM && i < btf_vlen(t) && !ret; i++) {
 		const uint32_t *wide = (const uint32_t *)(t + 1) + 3 * i; /* name, low half, high half */
 
-		if (btf_kind(t) == KIND_ENUM64)
+		if (btf_is_enum64(t))
 			ret = fn(ctx, btf__name_by_offset(btf, wide[0]), (int64_t)((uint64_t)wide[2] << 32 | wide[1]));
 		else
 			ret = fn(ctx, btf__name_by_offset(btf, btf_enum(t)[i].name_off),
@@ -347,7 +328,7 @@ static void name_type(const struct btf *btf, uint32_t id, char *text, size_t siz
 					     [BTF_KIND_UNION] = "union ",
 					     [BTF_KIND_ENUM] = "enum ",
 					     [BTF_KIND_FWD] = "struct ",
-					     [KIND_ENUM64] = "enum " };
+					     [BTF_KIND_ENUM64] = "enum " };
 	char behind[32] = "";
 	unsigned stars = 0;
 	bool is_const = false;
@@ -371,7 +352,7 @@ static void name_type(const struct btf *btf, uint32_t id, char *text, size_t siz
 		} else if (kind == BTF_KIND_FUNC_PROTO) {
 			snprintf(text, size, "function");
 			break;
-		} else if (kind != BTF_KIND_VOLATILE && kind != BTF_KIND_RESTRICT && kind != BTF_KIND_TYPE_TAG) {
+		} else if (!t || !btf_is_mod(t)) {
 			snprintf(text, size, "%s%s%s", is_const ? "const " : "", word, name && *name ? name : "{...}");
 			break;
 		}

@@ -6,22 +6,20 @@
  * with the types in them and every pointer cut to void. The same walk finds the ids of the typed tracepoints. The
  * types stay as long as the kernel runs, so the next espy takes the result (types_cache.c).
  */
+#include <bpf/btf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/btf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/array.h"
 #include "base/fnv1a.h"
 #include "source/bpf/bpf_source.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define DEPTH_MAX 16 /* structs without a name in each other */
-#define KIND_ENUM64 19
 #define LENGTH_MAX (256u << 20)
 
 /* The structs of types.bpf.h. */
@@ -79,37 +77,17 @@ static const char *const names[] = {
 static const char *const points[BPF_TYPED_CNT] = BPF_TYPED_NAMES;
 static const char *const kfuncs[ESPY_KFUNC_CNT] = ESPY_KFUNC_NAMES;
 
-struct bytes {
-	uint8_t *at;
-	size_t len, cap;
-	bool failed;
-};
-
 struct walk {
 	const uint8_t *types, *end;
 	const char *strings;
 	uint32_t string_len;
 	uint32_t *place; /* by id: offset of the type + 1 */
-	uint32_t *done;	 /* by id: its number in the new file */
+	int *done;	 /* by id: its number in the new file */
 	uint32_t cnt, cap;
 	uint64_t starts; /* bit set of hashes of how the names begin */
-	struct bytes out, out_strings;
-	uint32_t out_cnt;
+	struct btf *out;
+	bool failed;
 };
-
-static size_t put(struct bytes *b, const void *data, size_t n)
-{
-	size_t at = b->len;
-
-	if (!espy_array__room(&b->at, b->len, &b->cap, 1, n)) {
-		b->failed = true;
-		return 0;
-	}
-	if (n)
-		memcpy(b->at + at, data, n);
-	b->len += n;
-	return at;
-}
 
 static const char *string_at(const struct walk *w, uint32_t off)
 {
@@ -134,9 +112,9 @@ static bool is_wanted(const struct walk *w, const char *name)
 /* Bytes behind the head of a type; -1: a kind of which nothing is known here. */
 static long extra(const struct btf_type *t)
 {
-	uint32_t vlen = BTF_INFO_VLEN(t->info);
+	uint32_t vlen = btf_vlen(t);
 
-	switch (BTF_INFO_KIND(t->info)) {
+	switch (btf_kind(t)) {
 	case BTF_KIND_INT:
 	case BTF_KIND_VAR:
 	case BTF_KIND_DECL_TAG:
@@ -146,7 +124,7 @@ static long extra(const struct btf_type *t)
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
 	case BTF_KIND_DATASEC:
-	case KIND_ENUM64:
+	case BTF_KIND_ENUM64:
 		return (long)vlen * 12;
 	case BTF_KIND_ENUM:
 	case BTF_KIND_FUNC_PROTO:
@@ -171,67 +149,42 @@ static const struct btf_type *type_at(const struct walk *w, uint32_t id)
 	return id && id <= w->cnt ? (const struct btf_type *)(w->types + w->place[id] - 1) : NULL;
 }
 
-static uint32_t add_type(struct walk *w, const struct btf_type *t, const void *more, size_t more_len)
+static int copy(struct walk *w, uint32_t id, int depth);
+
+static int copy_struct(struct walk *w, const struct btf_type *t, bool whole, int depth)
 {
-	put(&w->out, t, sizeof(*t));
-	put(&w->out, more, more_len);
-	return ++w->out_cnt;
-}
+	const uint32_t vlen = whole ? btf_vlen(t) : 0;
+	const char *name = whole ? string_at(w, t->name_off) : "";
+	const struct btf_member *from = btf_members(t);
+	int *types = calloc(vlen + 1, sizeof(*types)), id;
 
-static uint32_t add_pointer(struct walk *w)
-{
-	struct btf_type t = { .info = BTF_KIND_PTR << 24 };
+	if (!types)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < vlen; i++)
+		types[i] = copy(w, from[i].type, depth + 1);
+	id = btf_is_union(t) ? btf__add_union(w->out, name, t->size) : btf__add_struct(w->out, name, t->size);
+	for (uint32_t i = 0; i < vlen && id > 0; i++) {
+		const int err = btf__add_field(w->out, string_at(w, from[i].name_off), types[i],
+					       btf_member_bit_offset(t, i), btf_member_bitfield_size(t, i));
 
-	return add_type(w, &t, NULL, 0);
-}
-
-static uint32_t copy(struct walk *w, uint32_t id, int depth);
-
-static uint32_t copy_struct(struct walk *w, const struct btf_type *t, bool whole, int depth)
-{
-	uint32_t vlen = whole ? BTF_INFO_VLEN(t->info) : 0;
-	const struct btf_member *from = (const struct btf_member *)(t + 1);
-	struct btf_member *members = calloc(vlen + 1, sizeof(*members));
-	struct btf_type head = { .info = (t->info & ~0xffffu) | vlen, .size = t->size };
-	const char *name = string_at(w, t->name_off);
-	uint32_t id;
-
-	if (!members) {
-		w->out.failed = true;
-		return 0;
+		id = err ? err : id;
 	}
-	if (*name && whole)
-		head.name_off = (uint32_t)put(&w->out_strings, name, strlen(name) + 1);
-	for (uint32_t i = 0; i < vlen; i++) {
-		const char *member = string_at(w, from[i].name_off);
-
-		if (*member)
-			members[i].name_off = (uint32_t)put(&w->out_strings, member, strlen(member) + 1);
-		members[i].type = copy(w, from[i].type, depth + 1);
-		members[i].offset = from[i].offset;
-	}
-	id = add_type(w, &head, members, vlen * sizeof(*members));
-	free(members);
+	free(types);
 	return id;
 }
 
 /* Copies a type, and the types within it, to the new file. Returns its number there; 0 is void. */
-static uint32_t copy(struct walk *w, uint32_t id, int depth)
+static int copy(struct walk *w, uint32_t id, int depth)
 {
 	const struct btf_type *t;
-	struct btf_type head;
-	struct btf_array array;
-	uint32_t made = 0, asked = id;
+	const uint32_t asked = id;
+	int made = 0, element, index;
 	const char *name;
 
 	/* How a type is called or qualified does not matter for where its fields lie. */
 	for (int i = 0; i < DEPTH_MAX; i++) {
-		uint32_t kind;
-
 		t = type_at(w, id);
-		kind = t ? BTF_INFO_KIND(t->info) : 0;
-		if (kind != BTF_KIND_TYPEDEF && kind != BTF_KIND_VOLATILE && kind != BTF_KIND_CONST &&
-		    kind != BTF_KIND_RESTRICT && kind != BTF_KIND_TYPE_TAG)
+		if (!t || !(btf_is_mod(t) || btf_is_typedef(t)))
 			break;
 		id = t->type;
 	}
@@ -240,35 +193,33 @@ static uint32_t copy(struct walk *w, uint32_t id, int depth)
 	if (w->done[id])
 		return w->done[id];
 	name = string_at(w, t->name_off);
-	switch (BTF_INFO_KIND(t->info)) {
+	switch (btf_kind(t)) {
 	case BTF_KIND_INT:
-		head = *t;
-		head.name_off = (uint32_t)put(&w->out_strings, *name ? name : "int", strlen(*name ? name : "int") + 1);
-		made = add_type(w, &head, t + 1, 4);
+		made = btf__add_int(w->out, *name ? name : "int", t->size, btf_int_encoding(t));
 		break;
 	case BTF_KIND_FLOAT:
+		made = btf__add_float(w->out, name, t->size);
+		break;
 	case BTF_KIND_ENUM:
-	case KIND_ENUM64:
-		/* of an enum only the size counts */
-		head = (struct btf_type){ .info = BTF_INFO_KIND(t->info) << 24, .size = t->size };
-		if (BTF_INFO_KIND(t->info) == BTF_KIND_FLOAT)
-			head.name_off = (uint32_t)put(&w->out_strings, name, strlen(name) + 1);
-		made = add_type(w, &head, NULL, 0);
+	case BTF_KIND_ENUM64:
+		made = btf__add_enum(w->out, NULL, t->size); /* only the size counts */
 		break;
 	case BTF_KIND_PTR:
-		made = add_pointer(w);
+		made = btf__add_ptr(w->out, 0);
 		break;
 	case BTF_KIND_ARRAY:
-		memcpy(&array, t + 1, sizeof(array));
-		array.type = copy(w, array.type, depth + 1);
-		array.index_type = copy(w, array.index_type, depth + 1);
-		head = (struct btf_type){ .info = BTF_KIND_ARRAY << 24 };
-		made = add_type(w, &head, &array, sizeof(array));
+		element = copy(w, btf_array(t)->type, depth + 1);
+		index = copy(w, btf_array(t)->index_type, depth + 1);
+		made = btf__add_array(w->out, index, element, btf_array(t)->nelems);
 		break;
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
 		made = copy_struct(w, t, !*name || is_wanted(w, name), depth);
 		break;
+	}
+	if (made < 0) {
+		w->failed = true;
+		made = 0;
 	}
 	w->done[id] = made;
 	if (asked <= w->cnt)
@@ -293,7 +244,7 @@ static int index_types(struct walk *w, struct bpf_type_ids *t, uint32_t *wanted,
 
 	while (at + sizeof(struct btf_type) <= w->end) {
 		const struct btf_type *type = (const struct btf_type *)at;
-		uint32_t kind = BTF_INFO_KIND(type->info);
+		uint32_t kind = btf_kind(type);
 		long more = extra(type);
 
 		if (more < 0 || more > w->end - at - (long)sizeof(*type))
@@ -326,28 +277,17 @@ static int index_types(struct walk *w, struct bpf_type_ids *t, uint32_t *wanted,
 	return 0;
 }
 
-/* Joins the copies to one BTF file. The caller frees it. */
-static int join_parts(const struct walk *w, void **data, size_t *size)
+/* Gives the new file to the caller, who frees it. */
+static int take_file(const struct walk *w, void **data, size_t *size)
 {
-	const struct btf_header h = {
-		.magic = BTF_MAGIC,
-		.version = BTF_VERSION,
-		.hdr_len = sizeof(h),
-		.type_len = (uint32_t)w->out.len,
-		.str_off = (uint32_t)w->out.len,
-		.str_len = (uint32_t)w->out_strings.len,
-	};
-	uint8_t *all;
+	uint32_t len = 0;
+	const void *raw = w->failed ? NULL : btf__raw_data(w->out, &len);
 
-	if (w->out.failed || w->out_strings.failed)
+	*size = len;
+	*data = raw ? malloc(len) : NULL;
+	if (!*data)
 		return -ENOMEM;
-	*size = sizeof(h) + w->out.len + w->out_strings.len;
-	*data = all = malloc(*size);
-	if (!all)
-		return -ENOMEM;
-	memcpy(all, &h, sizeof(h));
-	memcpy(all + sizeof(h), w->out.at, w->out.len);
-	memcpy(all + sizeof(h) + w->out.len, w->out_strings.at, w->out_strings.len);
+	memcpy(*data, raw, len);
 	return 0;
 }
 
@@ -374,17 +314,17 @@ static int select_types(struct bpf_type_ids *ids, const uint8_t *types, size_t s
 	/* zero pages, touched as far as they are used */
 	w.place = calloc(w.cap, sizeof(*w.place));
 	w.done = calloc(w.cap, sizeof(*w.done));
-	err = w.place && w.done ? index_types(&w, ids, wanted, &wanted_cnt, sizeof(wanted) / sizeof(*wanted)) : -ENOMEM;
+	w.out = btf__new_empty();
+	err = w.place && w.done && w.out ? index_types(&w, ids, wanted, &wanted_cnt, sizeof(wanted) / sizeof(*wanted))
+					 : -ENOMEM;
 	if (!err) {
-		put(&w.out_strings, "", 1);
 		for (size_t i = 0; i < wanted_cnt; i++)
 			copy(&w, wanted[i], 0);
-		err = join_parts(&w, data, data_size);
+		err = take_file(&w, data, data_size);
 	}
 	free(w.place);
 	free(w.done);
-	free(w.out.at);
-	free(w.out_strings.at);
+	btf__free(w.out);
 	return err;
 }
 
