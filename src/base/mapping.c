@@ -47,6 +47,18 @@ static int ask(struct espy_mapping *m, int fd, uint64_t addr, const char *part)
 	return 0;
 }
 
+bool espy_maps_line__parse(struct espy_maps_line *m, char *line)
+{
+	int path_at = 0;
+
+	line[strcspn(line, "\n")] = 0;
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m->start, &m->end, m->perms,
+		   &m->offset, &m->major, &m->minor, &m->inode, &path_at) < 7)
+		return false;
+	m->path = line + path_at;
+	return path_at;
+}
+
 static bool find_in_list(struct espy_mapping *m, int fd, uint64_t addr, const char *part)
 {
 	FILE *f = fdopen(fd, "re");
@@ -57,18 +69,16 @@ static bool find_in_list(struct espy_mapping *m, int fd, uint64_t addr, const ch
 	if (!f)
 		close(fd);
 	while (f && !found && getline(&line, &cap, f) > 0) {
-		char prot[5] = "";
-		int name = 0;
+		struct espy_maps_line l;
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &m->start, &m->end, prot, &name) != 3 ||
-		    !name)
+		if (!espy_maps_line__parse(&l, line))
 			continue;
-		line[name + (int)strcspn(line + name, "\n")] = 0;
-		found = part ? prot[2] == 'x' && line[name] == '/' && strstr(line + name, part)
-			     : addr - m->start < m->end - m->start;
+		found = part ? l.perms[2] == 'x' && l.path[0] == '/' && strstr(l.path, part)
+			     : addr - l.start < l.end - l.start;
+		m->start = l.start;
+		m->end = l.end;
 		if (found)
-			snprintf(m->name, sizeof(m->name), "%s",
-				 strlen(line + name) < sizeof(m->name) ? line + name : "");
+			snprintf(m->name, sizeof(m->name), "%s", strlen(l.path) < sizeof(m->name) ? l.path : "");
 	}
 	free(line);
 	if (f)

@@ -22,4 +22,14 @@ bool espy_mapping__at(struct espy_mapping *m, pid_t pid, uint64_t addr);
 /* The first code of a file whose name has this part. */
 bool espy_mapping__of_file(struct espy_mapping *m, pid_t pid, const char *part);
 
+/* A line of /proc/PID/maps. */
+struct espy_maps_line {
+	uint64_t start, end, offset, inode;
+	unsigned major, minor;
+	char perms[5];
+	const char *path; /* in the line; "": it has none */
+};
+/* Parses a line, and takes the newline off it. false: it is none. */
+bool espy_maps_line__parse(struct espy_maps_line *m, char *line);
+
 #endif

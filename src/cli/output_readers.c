@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "base/small_file.h"
 #include "base/task_list.h"
 
 /* Unix98 pseudo-terminals: eight majors of 256 each (Documentation/admin-guide/devices.txt of the kernel). */
@@ -56,23 +57,16 @@ static void add_place_of(struct search *s, const char *link, bool pipes)
 		add_place(s, true, id);
 }
 
-/* Reads the number behind a name in /proc/PID/fdinfo/FD, in this base. Returns false if there is none. */
+/* Reads a number of /proc/PID/fdinfo/FD, in this base. Returns false if there is none. */
 static bool fd_info(pid_t pid, const char *fd, const char *name, int base, unsigned long *out)
 {
-	char path[300], line[256];
-	bool found = false;
-	FILE *f;
+	char path[300], value[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", (int)pid, fd);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, strlen(name))) {
-			*out = strtoul(line + strlen(name), NULL, base);
-			found = true;
-		}
-	if (f)
-		fclose(f);
-	return found;
+	if (espy_read_field(path, name, value, sizeof(value)) < 0)
+		return false;
+	*out = strtoul(value, NULL, base);
+	return true;
 }
 
 /* Tells whether the descriptor is the reading end of a place. */
@@ -81,9 +75,9 @@ static bool is_reader(struct search *s, pid_t pid, const char *fd, const char *l
 	unsigned long id, flags;
 
 	if (!strcmp(link, "/dev/ptmx") || !strcmp(link, "/dev/pts/ptmx"))
-		return fd_info(pid, fd, "tty-index:", 10, &id) && has_place(s, false, id);
-	return sscanf(link, "pipe:[%lu]", &id) == 1 && has_place(s, true, id) &&
-	       fd_info(pid, fd, "flags:", 8, &flags) && (flags & O_ACCMODE) == O_RDONLY;
+		return fd_info(pid, fd, "tty-index", 10, &id) && has_place(s, false, id);
+	return sscanf(link, "pipe:[%lu]", &id) == 1 && has_place(s, true, id) && fd_info(pid, fd, "flags", 8, &flags) &&
+	       (flags & O_ACCMODE) == O_RDONLY;
 }
 
 /* Calls fn with each descriptor of the process and the target of its link, until fn returns true. Returns if it has. */

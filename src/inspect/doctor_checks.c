@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -243,20 +244,20 @@ static void check_raw_tp(struct espy_check_result *r)
 	probed(r, may_bpf() ? libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL) : 0, "4.17");
 }
 
-/* Finds the mount of a file system of this type. Its usual paths have no blanks. */
+/* Finds the mount of a file system of this type. */
 static bool find_mount(const char *type, char *path, size_t size)
 {
-	FILE *f = fopen("/proc/self/mounts", "re");
-	char line[4096], at[256], kind[64];
-	bool found = false;
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	const struct mntent *m;
 
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "%*s %255s %63s", at, kind) == 2 && !strcmp(kind, type);
+	do
+		m = f ? getmntent(f) : NULL;
+	while (m && strcmp(m->mnt_type, type));
+	if (m)
+		snprintf(path, size, "%s", m->mnt_dir);
 	if (f)
-		fclose(f);
-	if (found)
-		snprintf(path, size, "%s", at);
-	return found;
+		endmntent(f);
+	return m;
 }
 
 /* Checks tracefs: with it espy watches few calls of many at a lower price. If it is missing, espy mounts its own. */

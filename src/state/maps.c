@@ -4,7 +4,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 #include <uthash.h>
 #include "base/align.h"
+#include "base/mapping.h"
 #include "state/fd_table.h"
 
 /* No linker writes more; a file that claims more is looked at no further. */
@@ -193,16 +193,15 @@ void espy_maps__process(struct espy_maps *m, uint32_t tgid, uint64_t time_ns)
 	FILE *f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		struct espy_rec_map map = { .rec = { .tid = tgid, .tgid = tgid, .time_ns = time_ns } };
-		char prot[5] = "";
-		int name = 0;
+		struct espy_maps_line l;
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", (uint64_t *)&map.start,
-			   (uint64_t *)&map.end, prot, (uint64_t *)&map.offset, &name) < 4 ||
-		    !name || line[name] != '/' || prot[2] != 'x')
+		if (!espy_maps_line__parse(&l, line) || l.path[0] != '/' || l.perms[2] != 'x')
 			continue;
-		line[name + (int)strcspn(line + name, "\n")] = '\0';
-		map.prot = (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ? PROT_WRITE : 0) | PROT_EXEC;
-		send_file(m, &map, line + name);
+		map.start = l.start;
+		map.end = l.end;
+		map.offset = l.offset;
+		map.prot = (l.perms[0] == 'r' ? PROT_READ : 0) | (l.perms[1] == 'w' ? PROT_WRITE : 0) | PROT_EXEC;
+		send_file(m, &map, l.path);
 	}
 	if (f)
 		fclose(f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbols/objects.h"
+#include "base/mapping.h"
 #include "base/regular_file.h"
 
 #include <elf.h>
@@ -14,30 +15,11 @@
 
 #define OBJECTS_MAX 65536u
 
-struct mapping {
-	uint64_t start, end, offset, inode;
-	unsigned major, minor;
-	char perms[5];
-	const char *path;
-};
-
-static bool parse_line(char *line, struct mapping *m)
-{
-	int path_at = 0;
-
-	line[strcspn(line, "\n")] = 0;
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m->start, &m->end, m->perms,
-		   &m->offset, &m->major, &m->minor, &m->inode, &path_at) < 7)
-		return false;
-	m->path = line + path_at;
-	return path_at && m->inode && m->path[0] == '/';
-}
-
 /*
  * Opens the file behind a mapping. map_files names exactly that file, also if it was deleted or is in another mount
  * namespace, but needs a privilege. The path only counts if it leads to the same file.
  */
-static int open_mapped(pid_t pid, const struct mapping *m)
+static int open_mapped(pid_t pid, const struct espy_maps_line *m)
 {
 	char path[4200];
 	struct stat st;
@@ -62,7 +44,7 @@ static int open_mapped(pid_t pid, const struct mapping *m)
 	return fd;
 }
 
-static struct espy_object *add_object(struct espy_objects *o, const struct mapping *m)
+static struct espy_object *add_object(struct espy_objects *o, const struct espy_maps_line *m)
 {
 	if (o->cnt >= OBJECTS_MAX)
 		return NULL;
@@ -92,7 +74,7 @@ static struct espy_object *add_object(struct espy_objects *o, const struct mappi
 }
 
 /* Finds the distance of addresses in memory from those in the file, by the mapping of the segment with the code. */
-static bool find_bias(const struct espy_elf *e, const struct mapping *m, uint64_t *bias)
+static bool find_bias(const struct espy_elf *e, const struct espy_maps_line *m, uint64_t *bias)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
@@ -108,7 +90,7 @@ static bool find_bias(const struct espy_elf *e, const struct mapping *m, uint64_
 	return false;
 }
 
-static void note_mapping(struct espy_objects *o, struct espy_object *x, pid_t pid, const struct mapping *m)
+static void note_mapping(struct espy_objects *o, struct espy_object *x, pid_t pid, const struct espy_maps_line *m)
 {
 	if (m->end > x->end)
 		x->end = m->end;
@@ -141,9 +123,9 @@ int espy_objects__of_pid(struct espy_objects *out, pid_t pid)
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (!err && getline(&line, &cap, f) > 0) {
-		struct mapping m;
+		struct espy_maps_line m;
 
-		if (!parse_line(line, &m))
+		if (!espy_maps_line__parse(&m, line) || !m.inode || m.path[0] != '/')
 			continue;
 		/* A new object begins with the beginning of a file: the same file may be there twice (dlmopen). */
 		if (!cur || cur->inode != m.inode || cur->dev_major != m.major || cur->dev_minor != m.minor ||

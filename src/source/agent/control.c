@@ -374,16 +374,12 @@ void espy_agent__sessions(const struct espy_agent_link *l, struct espy_agent_ses
 /* 'R', 'S', ... as in /proc; 0: it is gone. */
 static char helper_state(const struct espy_agent_link *l)
 {
-	char path[64], line[128], state = 0;
+	char path[64], line[128], state;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)l->pid, (int)l->helper);
-	FILE *f = fopen(path, "re");
-
-	if (f && (!fgets(line, sizeof(line), f) || sscanf(line, "%*d (" ESPY_AGENT_COMM ") %c", &state) != 1))
-		state = '?';
-	if (f)
-		fclose(f);
-	return state;
+	if (espy_read_small(path, line, sizeof(line)) < 0)
+		return 0;
+	return sscanf(line, "%*d (" ESPY_AGENT_COMM ") %c", &state) == 1 ? state : '?';
 }
 
 static int await(struct espy_agent_link *l, const struct espy_agent_slot *s, uint32_t number)

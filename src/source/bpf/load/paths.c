@@ -2,9 +2,11 @@
 /* -P: the facts by which the programs test paths (kernel/paths.bpf.h): last components, inodes of existing files. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/small_file.h"
 #include "source/bpf/bpf_source.h"
 
 /* Returns the last component of a path, without slashes behind it, and its length. */
@@ -44,18 +46,15 @@ void bpf_paths__configure(const struct bpf_source *s, struct espy_bpf_conf *conf
 static uint64_t inode_of(const char *path)
 {
 	const int fd = open(path, O_PATH | O_CLOEXEC);
-	char name[64], line[128];
-	unsigned long long ino = 0;
+	char name[64], value[32];
+	uint64_t ino = 0;
 	struct stat st;
 
 	if (fd < 0)
 		return 0;
 	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
-	FILE *f = fopen(name, "re");
-	while (f && !ino && fgets(line, sizeof(line), f))
-		sscanf(line, "ino: %llu", &ino);
-	if (f)
-		fclose(f);
+	if (espy_read_field(name, "ino", value, sizeof(value)) > 0)
+		ino = strtoull(value, NULL, 10);
 	if (!ino && !fstat(fd, &st))
 		ino = st.st_ino;
 	close(fd);
