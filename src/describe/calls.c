@@ -160,13 +160,9 @@ static void check_param(struct dc *dc, const struct ast_call *c, uint32_t i, con
 
 static uint32_t void_type(struct dc *dc)
 {
-	struct espy_type ty = { .kind = ESPY_T_VOID,
-				.align = 1,
-				.table = ESPY_NONE,
-				.elem = ESPY_NONE,
-				.len_a = ESPY_NONE,
-				.len_b = ESPY_NONE };
+	struct espy_type ty = dc_empty_type;
 
+	ty.kind = ESPY_T_VOID;
 	return dc_add_type(dc, &ty);
 }
 

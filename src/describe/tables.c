@@ -164,6 +164,12 @@ static void lower_group(struct dc *dc, struct build *b, const struct ast_table *
 		dc->entries.n = at; /* no member is defined for this ABI */
 }
 
+/* The bits of a part of a number. */
+static uint64_t bits_of(const struct ast_item *it)
+{
+	return (it->hi - it->lo == 63 ? ~0ull : (1ull << (it->hi - it->lo + 1)) - 1) << it->lo;
+}
+
 static void lower_pack_field(struct dc *dc, struct build *b, const struct ast_item *it)
 {
 	uint32_t table = ESPY_NONE;
@@ -174,8 +180,7 @@ static void lower_pack_field(struct dc *dc, struct build *b, const struct ast_it
 		table = dc_lower_table(dc, it->table->table);
 	if (it->hi >= b->size * 8)
 		dc_error(dc, it->pos, "bit %u lies outside the table, whose width is %u bits", it->hi, b->size * 8);
-	uint64_t ones = it->hi - it->lo == 63 ? ~0ull : (1ull << (it->hi - it->lo + 1)) - 1;
-	struct espy_entry *e = add_entry(dc, ones << it->lo, 0);
+	struct espy_entry *e = add_entry(dc, bits_of(it), 0);
 
 	e->shift = it->lo;
 	e->table = table;
@@ -200,14 +205,12 @@ static void lower_items(struct dc *dc, struct build *b, const struct ast_table *
 			lower_group(dc, b, t, it);
 			break;
 		case ITEM_SHIFT:
-			e = add_entry(dc,
-				      (it->hi - it->lo == 63 ? ~0ull : (1ull << (it->hi - it->lo + 1)) - 1) << it->lo,
-				      it->text ? dc_str(dc, it->text) : dc_sym_str(dc, it->name));
+			e = add_entry(dc, bits_of(it), it->text ? dc_str(dc, it->text) : dc_sym_str(dc, it->name));
 			e->shift = it->lo;
 			e->is_shift = it->low;
 			break;
 		case ITEM_LOW:
-			e = add_entry(dc, ((it->hi - it->lo == 63 ? 0 : 1ull << (it->hi - it->lo + 1)) - 1) << it->lo, 0);
+			e = add_entry(dc, bits_of(it), 0);
 			e->shift = it->lo;
 			e->is_shift = it->low;
 			break;

@@ -4,7 +4,6 @@
 #define ESPY_STATE_SOCKET_TEXT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include "record/record.h"
 #include "base/buf.h"
 

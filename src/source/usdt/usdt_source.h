@@ -4,7 +4,6 @@
 #define ESPY_SOURCE_USDT_USDT_SOURCE_H
 
 #include <bpf/libbpf.h>
-#include <linux/types.h>
 #include "source/wanted_marks.h"
 #include "source/source_report.h"
 #include "source/source.h"
