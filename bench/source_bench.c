@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 {
 	const struct espy_needs limits = { .str_limit = 32 };
 	struct espy_source_opts opts = {
-		.size = sizeof(opts), .follow = true, .needs.times = true
+		.follow = true, .needs.times = true
 	};
 	struct espy_call_set sets[ESPY_ABI_CNT];
 	struct espy_image images[ESPY_ABI_CNT];

@@ -144,7 +144,7 @@ static int give_state(void *ctx, struct espy_trace_writer *w)
 static uint64_t write_file(int level, unsigned rounds, uint64_t until_bytes, struct espy_trace_write_stats *st)
 {
 	const struct espy_trace_write_opts o = {
-		.size = sizeof(o), .path = path, .force = true, .level = level, .state = give_state,
+		.path = path, .force = true, .level = level, .state = give_state,
 	};
 	struct espy_trace_writer *w;
 	struct stat file;

@@ -41,7 +41,6 @@ static void open_stream(struct espy_session *s)
 static int open_state(struct espy_session *s)
 {
 	const struct espy_state_opts so = {
-		.size = sizeof(so),
 		.lookups = s->trace ? &espy_lookups_trace : &espy_lookups_live,
 		.follow_fds = s->follow_fds,
 		.names = s->needs.comms,

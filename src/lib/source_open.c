@@ -391,7 +391,6 @@ int espy_session__open_source(struct espy_session *s)
 	espy_session__choose_counting(s);
 	const bool times = s->needs.times || s->condition.times;
 	const struct espy_source_opts so = {
-		.size = sizeof(so),
 		.report = espy_session__report,
 		.report_ctx = s,
 		.follow = o->follow,

@@ -106,9 +106,7 @@ int espy_trace_open(struct espy_trace **out, const char *path, bool follow, espy
 	t->log_fn = log;
 	t->log_ctx = log_ctx;
 	t->log = (struct espy_log){ .fn = on_log, .ctx = t };
-	const struct espy_trace_read_opts o = {
-		.size = sizeof(o), .damage = on_damage, .damage_ctx = t, .follow = follow
-	};
+	const struct espy_trace_read_opts o = { .damage = on_damage, .damage_ctx = t, .follow = follow };
 	int err = espy_trace_reader__open(&t->reader, path, &o, why, sizeof(why));
 	if (err) {
 		espy_log__say(&t->log, ESPY_LOG_ERROR, ESPY_TOPIC_GENERAL, "%s: %s", path, why[0] ? why : strerror(-err));

@@ -152,7 +152,6 @@ static int recording_start(struct espy_sink *s, const struct espy_stream *stream
 {
 	struct espy_recording *r = to_recording(s);
 	const struct espy_trace_write_opts wo = {
-		.size = sizeof(wo),
 		.path = r->o.path,
 		.force = r->o.replace,
 		.level = r->o.level,

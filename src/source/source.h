@@ -81,7 +81,6 @@ enum espy_lossless {
 };
 
 struct espy_source_opts {
-	size_t size; /* of this struct, for later growth */
 	espy_report_fn report;
 	void *report_ctx;
 	const struct espy_wake *wake; /* poll returns 0 within a millisecond of a wake; NULL: none comes */

@@ -29,7 +29,6 @@ struct espy_call_view;
 struct espy_marks_seen;
 
 struct espy_state_opts {
-	size_t size; /* of this struct, for later growth */
 	const struct espy_lookups *lookups; /* the functions that answer what the stream does not tell: live, trace */
 	bool follow_fds; /* follow the files behind descriptors through fork, exec and close */
 	bool names;	 /* ask for the name of a task, and its numbers in pid namespaces, when the state first meets it */

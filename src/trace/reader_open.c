@@ -344,7 +344,7 @@ int espy_trace_reader__open(struct espy_trace_reader **out, const char *path, co
 		return -ENOMEM;
 	r->in.fd = -1;
 	if (o)
-		memcpy(&r->o, o, o->size < sizeof(r->o) ? o->size : sizeof(r->o));
+		r->o = *o;
 	r->path = strdup(path);
 	r->codec = espy_section_codec__new(0);
 	err = r->path && r->codec ? 0 : -ENOMEM;

@@ -28,7 +28,6 @@ enum espy_trace_section {
 struct espy_trace_writer;
 
 struct espy_trace_write_opts {
-	size_t size;          /* of this struct, for later growth */
 	const char *path;     /* created with mode 0600; "-": standard output (no rotation, no index) */
 	bool force;           /* replace an existing file; else -EEXIST */
 	int level;            /* of zstd, 1-19; 0: not compressed */
@@ -112,7 +111,6 @@ struct espy_trace_damage {
 };
 
 struct espy_trace_read_opts {
-	size_t size;
 	/* The reader calls it at damage, and goes on with the next whole block. NULL: the reader only counts. */
 	void (*damage)(void *ctx, const struct espy_trace_damage *d);
 	void *damage_ctx;

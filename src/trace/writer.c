@@ -286,7 +286,7 @@ int espy_trace_writer__open(struct espy_trace_writer **out, const struct espy_tr
 
 	if (!w)
 		return -ENOMEM;
-	memcpy(&w->o, o, o->size < sizeof(w->o) ? o->size : sizeof(w->o));
+	w->o = *o;
 	w->out.fd = -1;
 	err = w->o.level < 0 || w->o.level > 19 || !w->o.path ? -EINVAL : 0;
 	if (err)

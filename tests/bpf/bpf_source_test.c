@@ -217,7 +217,6 @@ static void watch(struct run *r, const char *program, const struct espy_source_o
 	struct espy_command cmd = { .path = "/proc/self/exe", .argv = argv, .envp = envp };
 	int err;
 
-	opts.size = sizeof(opts);
 	opts.follow = true;
 	opts.rings.cnt = TEST_RINGS;
 	small_image__want_all(&set, &image);
@@ -478,7 +477,7 @@ static void hanging_call(void **state)
 
 static void counts_only(void **state)
 {
-	struct espy_source_opts opts = { .size = sizeof(opts), .count_only = true, .follow = true };
+	struct espy_source_opts opts = { .count_only = true, .follow = true };
 	struct espy_call_set set;
 	struct espy_count *counts = calloc(ESPY_MAX_SYSCALLS, sizeof(*counts));
 	struct espy_source *s;
@@ -540,7 +539,7 @@ static void change_over_with_all(void **state)
 /* A process that runs already, with a thread; nobody stops it. */
 static void running_process(void **state)
 {
-	struct espy_source_opts opts = { .size = sizeof(opts), .follow = true };
+	struct espy_source_opts opts = { .follow = true };
 	struct espy_target target = { .kind = ESPY_TARGET_PID };
 	struct espy_call_set set;
 	struct espy_source *s;
@@ -599,7 +598,7 @@ static int nothing(void *ctx, const struct espy_rec *rec)
 
 static void errors_are_told(void **state)
 {
-	struct espy_source_opts opts = { .size = sizeof(opts) };
+	struct espy_source_opts opts = { 0 };
 	struct espy_call_set set;
 	struct espy_source *s;
 	char *argv[] = { "nothing", NULL };

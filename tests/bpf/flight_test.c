@@ -41,7 +41,6 @@ static struct espy_source *open_source(const struct espy_source_opts *with)
 	struct espy_call_set set;
 	struct espy_source *s;
 
-	opts.size = sizeof(opts);
 	opts.follow = true;
 	small_image__want_all(&set, &image);
 	assert_int_equal(espy_source_bpf.open(&s, &opts), 0);

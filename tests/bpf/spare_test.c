@@ -134,7 +134,7 @@ static uint64_t ring_bytes(struct espy_source *s)
 static void all_is_read_in_order(void **state)
 {
 	const int done = eventfd(0, 0), go = eventfd(0, 0);
-	struct espy_source_opts opts = { .size = sizeof(opts), .rings.cnt = 1, .follow = true };
+	struct espy_source_opts opts = { .rings.cnt = 1, .follow = true };
 	struct espy_call_set set;
 	struct espy_source *s;
 	struct seen seen = { 0 };

@@ -112,7 +112,6 @@ void open_source(struct rig *r, const struct espy_source_opts *with)
 {
 	struct espy_source_opts opts = *with;
 
-	opts.size = sizeof(opts);
 	opts.report = on_report;
 	opts.report_ctx = r;
 	opts.follow = true;

@@ -108,8 +108,7 @@ int harness_teardown(void **state)
 
 struct espy_source_opts harness_usual(struct trace *t)
 {
-	return (struct espy_source_opts){ .size = sizeof(struct espy_source_opts),
-					  .report = on_report,
+	return (struct espy_source_opts){ .report = on_report,
 					  .report_ctx = t,
 					  .follow = true };
 }

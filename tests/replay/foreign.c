@@ -88,7 +88,7 @@ static void put_many(void)
 
 int main(int argc, char **argv)
 {
-	const struct espy_trace_write_opts o = { .size = sizeof(o), .path = argv[2], .force = true, .level = 1 };
+	const struct espy_trace_write_opts o = { .path = argv[2], .force = true, .level = 1 };
 	struct espy_trace_meta *m = espy_trace_meta__new();
 	char select[4096];
 	size_t size = 0;

@@ -42,7 +42,7 @@ static const char *sample_path(void)
 
 static int make_sample(int level)
 {
-	const struct espy_trace_write_opts o = { .size = sizeof(o), .path = sample_path(), .force = true, .level = level };
+	const struct espy_trace_write_opts o = { .path = sample_path(), .force = true, .level = level };
 	struct espy_trace_meta *m = espy_trace_meta__new();
 	struct espy_trace_writer *w;
 	struct espy_trace_file_head h;

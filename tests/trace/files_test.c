@@ -52,7 +52,7 @@ static int give_state(void *ctx, struct espy_trace_writer *w)
 
 static struct espy_trace_reader *open_reader(const char *path, struct damages *d, bool follow)
 {
-	struct espy_trace_read_opts o = { .size = sizeof(o), .follow = follow };
+	struct espy_trace_read_opts o = { .follow = follow };
 	struct espy_trace_reader *r;
 	char why[128];
 
@@ -85,7 +85,7 @@ static void check_numbers(struct espy_trace_reader *r, bool state_first, uint64_
 static void write_set(const char *path, unsigned keep, unsigned records, struct giver *g)
 {
 	const struct espy_trace_write_opts o = {
-		.size = sizeof(o), .path = path, .rotate_bytes = 20000, .keep = keep, .block_bytes = 64 << 10, .state = give_state, .state_ctx = g,
+		.path = path, .rotate_bytes = 20000, .keep = keep, .block_bytes = 64 << 10, .state = give_state, .state_ctx = g,
 	};
 
 	*g = (struct giver){ 0 };
@@ -154,7 +154,7 @@ static void test_rotation(void **state)
 	espy_trace_reader__close(r);
 	/* the set exists: not again, but by force */
 	struct espy_trace_writer *w;
-	struct espy_trace_write_opts o = { .size = sizeof(o), .path = path, .rotate_bytes = 100000 };
+	struct espy_trace_write_opts o = { .path = path, .rotate_bytes = 100000 };
 
 	assert_int_equal(espy_trace_writer__open(&w, &o), -EEXIST);
 	o.force = true;
@@ -173,7 +173,7 @@ static void test_follow_rotation(void **state)
 	const char *path = test_file("rolling");
 	struct giver g = { 0 };
 	const struct espy_trace_write_opts o = {
-		.size = sizeof(o), .path = path, .rotate_bytes = 4000, .keep = 2, .state = give_state, .state_ctx = &g,
+		.path = path, .rotate_bytes = 4000, .keep = 2, .state = give_state, .state_ctx = &g,
 	};
 	struct espy_trace_read_stats st;
 	const struct espy_rec *rec;
@@ -204,8 +204,8 @@ static void test_follow_rotation(void **state)
 static void test_no_beginning(void **state)
 {
 	char path[192];
-	const struct espy_trace_write_opts fresh = { .size = sizeof(fresh), .path = path };
-	const struct espy_trace_write_opts force = { .size = sizeof(force), .path = path, .force = true };
+	const struct espy_trace_write_opts fresh = { .path = path };
+	const struct espy_trace_write_opts force = { .path = path, .force = true };
 	struct rlimit old, limit;
 	struct espy_trace_writer *w;
 	size_t size;
@@ -285,7 +285,7 @@ static void test_seek(void **state)
 	const char *path = test_file("seek");
 	struct giver g = { 0 };
 	const struct espy_trace_write_opts o = {
-		.size = sizeof(o), .path = path, .level = 1, .checkpoint_bytes = 8000, .state = give_state, .state_ctx = &g,
+		.path = path, .level = 1, .checkpoint_bytes = 8000, .state = give_state, .state_ctx = &g,
 	};
 	size_t size;
 
@@ -351,7 +351,7 @@ static uint64_t clock_ns(void)
 static void test_follow(void **state)
 {
 	const char *path = test_file("follow");
-	const struct espy_trace_write_opts o = { .size = sizeof(o), .path = path, .level = 3, .flush_ms = 50 };
+	const struct espy_trace_write_opts o = { .path = path, .level = 3, .flush_ms = 50 };
 	struct espy_trace_writer *w;
 	struct espy_trace_read_stats st;
 	const struct espy_rec *rec;
@@ -410,7 +410,7 @@ static void test_follow(void **state)
 /* Writes until it fails with `err`, and again; all that was told to be written before the last block reads. */
 static void write_until(const char *path, int err)
 {
-	const struct espy_trace_write_opts o = { .size = sizeof(o), .path = path, .level = 0, .force = true };
+	const struct espy_trace_write_opts o = { .path = path, .level = 0, .force = true };
 	struct espy_trace_writer *w;
 	struct espy_trace_read_stats st;
 	struct giver g = { 0 };
@@ -481,7 +481,7 @@ static void test_full_disk(void **state)
 static void test_closed_pipe(void **state)
 {
 	const char *path = test_file("fifo");
-	const struct espy_trace_write_opts o = { .size = sizeof(o), .path = path, .level = 0 };
+	const struct espy_trace_write_opts o = { .path = path, .level = 0 };
 	void (*handler)(int) = signal(SIGPIPE, SIG_IGN);
 	struct espy_trace_writer *w;
 
@@ -513,7 +513,7 @@ static void test_kill(void **state)
 		const pid_t pid = fork();
 
 		if (!pid) {
-			const struct espy_trace_write_opts o = { .size = sizeof(o), .path = path, .force = true, .level = 1 };
+			const struct espy_trace_write_opts o = { .path = path, .force = true, .level = 1 };
 			struct espy_trace_writer *w;
 
 			assert_int_equal(espy_trace_writer__open(&w, &o), 0);

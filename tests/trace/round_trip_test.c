@@ -71,8 +71,7 @@ static void test_round_trips(void **state)
 static void test_marks(void **state)
 {
 	for (unsigned seed = 1; seed <= 12; seed++) {
-		const struct espy_trace_write_opts o = { .size = sizeof(o),
-							 .path = test_file("marks"),
+		const struct espy_trace_write_opts o = { .path = test_file("marks"),
 							 .force = true,
 							 .level = seed % 4 ? 1 : 0,
 							 .block_bytes = 64 << 10 };
@@ -183,7 +182,7 @@ static void test_many_tasks_and_kinds(void **state)
 static void test_wrong_records(void **state)
 {
 	struct espy_trace_writer *w;
-	const struct espy_trace_write_opts o = { .size = sizeof(o), .path = test_file("wrong") };
+	const struct espy_trace_write_opts o = { .path = test_file("wrong") };
 	struct espy_rec rec = { .size = 16 };
 
 	assert_int_equal(espy_trace_writer__open(&w, &o), 0);
@@ -199,7 +198,7 @@ static void test_wrong_records(void **state)
 static void test_sections(void **state)
 {
 	struct espy_trace_writer *w;
-	const struct espy_trace_write_opts o = { .size = sizeof(o), .path = test_file("sections"), .level = 3 };
+	const struct espy_trace_write_opts o = { .path = test_file("sections"), .level = 3 };
 	struct espy_trace_meta *m = espy_trace_meta__new();
 	struct espy_trace_reader *r;
 	const struct espy_rec_attached rec = { .rec = { .size = sizeof(rec), .type = ESPY_REC_ATTACHED, .tid = 1 } };
@@ -260,7 +259,7 @@ static void test_existing_files(void **state)
 {
 	struct espy_trace_writer *w;
 	char path[192];
-	struct espy_trace_write_opts o = { .size = sizeof(o), .path = path };
+	struct espy_trace_write_opts o = { .path = path };
 	size_t size;
 
 	snprintf(path, sizeof(path), "%s", test_file("existing"));

@@ -36,7 +36,6 @@ int main(int argc, char **argv)
 {
 	const struct espy_needs limits = { .str_limit = 32 };
 	const struct espy_source_opts opts = {
-		.size = sizeof(opts),
 		.report = report,
 		.follow = true,
 		.needs.times = true,

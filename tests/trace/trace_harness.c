@@ -301,7 +301,6 @@ void write_trace(const char *path, const struct stream *s, const struct espy_tra
 	struct espy_trace_writer *w;
 	size_t size;
 
-	o.size = sizeof(o);
 	o.path = path;
 	o.force = true;
 	assert_int_equal(espy_trace_writer__open(&w, &o), 0);
@@ -338,7 +337,6 @@ int read_trace(const char *path, struct stream *got, struct damages *damages, st
 {
 	struct damages none = { 0 };
 	const struct espy_trace_read_opts o = {
-		.size = sizeof(o),
 		.damage = on_damage,
 		.damage_ctx = damages ? damages : &none,
 	};

@@ -504,7 +504,7 @@ static void give(struct recorder *r, unsigned nr, enum espy_abi abi, uint64_t ar
 /* All records of a trace that may end anywhere: each call is described by the parts that came before it. */
 static unsigned check_trace(const char *path, unsigned *sections, size_t *bytes)
 {
-	const struct espy_trace_read_opts o = { .size = sizeof(o), .follow = true };
+	const struct espy_trace_read_opts o = { .follow = true };
 	struct espy_trace_reader *r;
 	struct espy_image whole[ESPY_ABI_CNT];
 	const struct espy_rec *rec;
@@ -577,7 +577,6 @@ static void test_trace(void **state)
 		bytes[abi] = espy_builtin_image(abi, &sizes[abi]);
 	}
 	const struct espy_trace_write_opts o = {
-		.size = sizeof(o),
 		.path = path,
 		.force = true,
 		.level = 3,

@@ -72,7 +72,7 @@ static void apply_all(struct espy_state *s, const struct stream *from)
 
 static struct espy_state *make(const struct espy_lookups *lookups, size_t max_bytes)
 {
-	const struct espy_state_opts o = { .size = sizeof(o), .lookups = lookups, .follow_fds = true,
+	const struct espy_state_opts o = { .lookups = lookups, .follow_fds = true,
 					   .max_bytes = max_bytes, .slot_sz = 40 };
 	struct espy_state *s;
 
@@ -206,7 +206,7 @@ static void drop_slot(void *ctx, struct espy_task *task)
 static void test_reset_gives_everything_back(void **unused)
 {
 	unsigned dropped = 0;
-	const struct espy_state_opts o = { .size = sizeof(o), .lookups = &espy_lookups_trace,
+	const struct espy_state_opts o = { .lookups = &espy_lookups_trace,
 					   .max_bytes = 1 << 20, .slot_sz = sizeof(unsigned),
 					   .drop_slot = drop_slot, .slot_ctx = &dropped };
 	static struct stream nothing;

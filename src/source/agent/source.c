@@ -40,11 +40,10 @@ static int agent_probe(char *why, size_t why_sz)
 static int agent_open(struct espy_source **out, const struct espy_source_opts *opts)
 {
 	struct espy_agent_source *s = calloc(1, sizeof(*s));
-	size_t size = opts->size < sizeof(s->opts) ? opts->size : sizeof(s->opts);
 
 	if (!s)
 		return -ENOMEM;
-	memcpy(&s->opts, opts, size);
+	s->opts = *opts;
 	s->base.ops = &espy_source_agent;
 	s->defs = espy_mark_defs__new(0);
 	if (!s->defs || espy_agent_source__alloc(s) || !s->opts.marks.rules) {

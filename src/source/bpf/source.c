@@ -132,12 +132,11 @@ static bool triggers_fit(const struct espy_source_opts *o)
 static int bpf_open(struct espy_source **out, const struct espy_source_opts *opts)
 {
 	struct bpf_source *s = calloc(1, sizeof(*s));
-	size_t size = opts->size < sizeof(s->opts) ? opts->size : sizeof(s->opts);
 	int err;
 
 	if (!s)
 		return -ENOMEM;
-	memcpy(&s->opts, opts, size ? size : sizeof(s->opts));
+	s->opts = *opts;
 	s->base.ops = &espy_source_bpf;
 	if (!triggers_fit(&s->opts)) {
 		free(s);

@@ -181,7 +181,7 @@ static int ptrace_open(struct espy_source **out, const struct espy_source_opts *
 	if (!p)
 		return -ENOMEM;
 	p->src.ops = &espy_source_ptrace;
-	memcpy(&p->opts, opts, opts->size && opts->size < sizeof(p->opts) ? opts->size : sizeof(p->opts));
+	p->opts = *opts;
 	p->nap_ns = NAP_LEAST_NS;
 	p->scratch = aligned_alloc(8, ESPY_REC_MAX);
 	if (!p->scratch) {

@@ -112,13 +112,12 @@ static int attach_tracepoint(struct usdt_source *s, const char *program)
 static int usdt_open(struct espy_source **out, const struct espy_source_opts *opts)
 {
 	struct usdt_source *s = calloc(1, sizeof(*s));
-	size_t size = opts->size < sizeof(s->opts) ? opts->size : sizeof(s->opts);
 	char why[256] = "";
 	int err;
 
 	if (!s)
 		return -ENOMEM;
-	memcpy(&s->opts, opts, size);
+	s->opts = *opts;
 	s->base.ops = &espy_source_usdt;
 	err = usdt_probe(why, sizeof(why));
 	if (err)
