@@ -339,14 +339,19 @@ static __always_inline void raise_to(u64 *at, u64 v)
 }
 
 /* Counts a hit by its place (-c). */
-static __noinline int count_hit(const struct hit *h)
+__noinline int count_hit(const struct hit *h)
 {
-	u32 place = h->def - ESPY_PROBE_FIRST_DEF;
-	struct espy_bpf_hit_count *c = bpf_map_lookup_elem(&espy_place_counts, &place);
-	u64 ns = h->now_ns - h->begin_ns;
+	struct espy_bpf_hit_count *c;
+	u32 place;
+	u64 ns;
 
+	if (!h)
+		return 0;
+	place = h->def - ESPY_PROBE_FIRST_DEF;
+	c = bpf_map_lookup_elem(&espy_place_counts, &place);
 	if (!c)
 		return 0;
+	ns = h->now_ns - h->begin_ns;
 	__sync_fetch_and_add(&c->hits, 1);
 	if (!h->begun)
 		return 0;
