@@ -98,10 +98,13 @@ has "times" "$dir/got" '^ *total  *3$'
 has "processes" "$dir/got" ' 1003 total$'
 trace -c --stats -u "$storm" -u 'probed:factorial%return' "$probed" storm 1000 >"$dir/got"
 expect "-c: hits and times in the kernel" '3 probed:factorial%return timed 1000 probed:storm - 1003 total timed ' "$(counts "$dir/got")"
+has "-c: no program runs at calls" "$dir/got" '^espy: source bpf: no program runs at calls$'
 expect "-c: no event is sent" less "$([ "$(records "$dir/got")" -lt 100 ] && echo less)"
 trace -c --json -u 'probed:factorial%return' "$probed" | sed -n 's/.*"summary_probe".*total_time":\([0-9]*\),"min_time":\([0-9]*\),"max_time":\([0-9]*\).*/\1 \2 \3/p' >"$dir/got"
 expect "-c: the least, the longest and the sum" ordered \
 	"$(awk '$2 > 0 && $2 <= $3 && $2 + $3 < $1 && $1 <= $2 + 2 * $3 { print "ordered" }' "$dir/got")"
+"$espy" record --stats --force -o "$dir/r.espy" -u "$storm" "$probed" storm 10 >"$dir/got" 2>&1
+has "record of probes alone: no program runs at calls" "$dir/got" '^espy: source bpf: no program runs at calls$'
 trace --stats -e trace=getppid -u "$storm" --hist i --count-by ret "$probed" storm 1000 >"$dir/got"
 has "beside calls: the hits" "$dir/got" '^ *total  *1000$'
 has "beside calls: the calls" "$dir/got" ' 1 total$'

@@ -181,7 +181,7 @@ static uint64_t room_of(const struct bpf_source *s)
 
 static bool takes_enter_times(const struct bpf_source *s)
 {
-	return s->opts.needs.enter_ns || (s->opts.count_only && !s->opts.tally_cnt);
+	return !s->tables.none && (s->opts.needs.enter_ns || (s->opts.count_only && !s->opts.tally_cnt));
 }
 
 static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_level)

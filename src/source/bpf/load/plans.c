@@ -300,7 +300,8 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, ui
 
 static bool is_none(const struct bpf_tables *t, const struct bpf_source *s)
 {
-	if (s->opts.count_only || s->opts.needs.fds || s->opts.trigger_cnt || s->opts.calls_change || t->any_enter || t->any_exec)
+	if ((s->opts.count_only && !s->opts.probes) || s->opts.needs.fds || s->opts.trigger_cnt || s->opts.calls_change || t->any_enter ||
+	    t->any_exec)
 		return false;
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		if (!s->set[abi] || s->sets[abi].all_wanted)

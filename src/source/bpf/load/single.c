@@ -410,7 +410,9 @@ void bpf_source_tell_single(const struct bpf_source *s, char *text, size_t size)
 {
 	const bool back = s->shared && s->shared->all_back;
 
-	if (!s->loaded || s->opts.count_only)
+	if (s->loaded && s->tables.none)
+		snprintf(text, size, "no program runs at calls");
+	else if (!s->loaded || s->opts.count_only)
 		snprintf(text, size, "%s", "");
 	else if (s->opts.needs.enter_ns)
 		snprintf(text, size, "programs run at all calls: the times of entries are wanted (-T, record)");
