@@ -10,29 +10,9 @@ _Static_assert(sizeof(((struct dc *)0)->src) / sizeof(void *) >= MAX_SOURCES, "a
 
 static void init(struct dc *dc)
 {
-	const struct {
-		struct dc_vec *v;
-		uint32_t size;
-	} vecs[] = {
-		{ &dc->toks, sizeof(struct dc_tok) },
-		{ &dc->strings, 1 },
-		{ &dc->syscalls, sizeof(struct espy_syscall) },
-		{ &dc->call_plans, sizeof(struct espy_call_plan) },
-		{ &dc->ivariants, sizeof(struct espy_variant) },
-		{ &dc->icalls, sizeof(struct espy_call) },
-		{ &dc->fields, sizeof(struct espy_field) },
-		{ &dc->types, sizeof(struct espy_type) },
-		{ &dc->cases, sizeof(struct espy_case) },
-		{ &dc->exprs, sizeof(struct espy_expr) },
-		{ &dc->itables, sizeof(struct espy_table) },
-		{ &dc->entries, sizeof(struct espy_entry) },
-		{ &dc->index_list, sizeof(uint32_t) },
-		{ &dc->plans, sizeof(struct espy_plan) },
-		{ &dc->ops, sizeof(struct espy_op) },
-	};
-
-	for (size_t i = 0; i < sizeof(vecs) / sizeof(vecs[0]); i++)
-		vecs[i].v->elem_sz = vecs[i].size;
+	dc->toks.elem_sz = sizeof(struct dc_tok);
+	for (unsigned i = 0; i < ESPY_SECTION_CNT; i++)
+		dc->sections[i].elem_sz = espy_image_elem_sz[i];
 	dc->tables_tail = &dc->tables;
 	dc->named_tail = &dc->named;
 	dc->calls_tail = &dc->calls;
@@ -44,14 +24,9 @@ static void init(struct dc *dc)
 
 static void destroy(struct dc *dc)
 {
-	struct dc_vec *const v[] = {
-		&dc->toks,    &dc->strings, &dc->syscalls,   &dc->call_plans, &dc->ivariants,
-		&dc->icalls,  &dc->fields,  &dc->types,	     &dc->cases,      &dc->exprs,
-		&dc->itables, &dc->entries, &dc->index_list, &dc->plans,      &dc->ops,
-	};
-
-	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
-		dc_vec_free(v[i]);
+	dc_vec_free(&dc->toks);
+	for (unsigned i = 0; i < ESPY_SECTION_CNT; i++)
+		dc_vec_free(&dc->sections[i]);
 	dc_arena_free(&dc->arena);
 }
 

@@ -15,6 +15,7 @@
 #include "describe/ast.h"
 #include "describe/describe.h"
 #include "describe/image.h"
+#include "describe/image_format.h"
 
 /* Most errors that are reported before the compiler gives up. */
 #define DC_MAX_ERRORS 200u
@@ -127,14 +128,21 @@ struct dc {
 	uint32_t long_sz, ptr_sz, u64_align;
 
 	/* the image */
-	struct dc_vec strings, syscalls, call_plans, ivariants, icalls, fields, types, cases, exprs, itables, entries,
-		index_list, plans, ops;
+	union {
+		struct { /* in the order of enum espy_section */
+			struct dc_vec strings, syscalls, call_plans, ivariants, icalls, fields, types, cases, exprs,
+				itables, entries, index_list, plans, ops;
+		};
+		struct dc_vec sections[ESPY_SECTION_CNT];
+	};
 	/* hash tables of dc_intern_record; an entry is index + 1 and the number of records */
 	struct dc_run {
 		uint32_t index1, n, hash;
 	} *intern[5];
 	uint32_t intern_cap[5], intern_cnt[5];
 };
+
+_Static_assert(offsetof(struct dc, ops) == offsetof(struct dc, sections[ESPY_SEC_OPS]), "each section has its list");
 
 /* arena.c */
 void *dc_alloc(struct dc *dc, size_t size); /* zeroed; does not return without memory */

@@ -36,6 +36,23 @@ enum espy_section {
 	ESPY_SECTION_CNT
 };
 
+/*
+ * The lists of an image, but for its strings and the two that have an element for each number: section, member of
+ * struct espy_image, member that tells how many elements it has, type of an element.
+ */
+#define ESPY_IMAGE_LISTS(LIST)                                                                                         \
+	LIST(VARIANTS, variants, variant_cnt, struct espy_variant)                                                     \
+	LIST(CALLS, calls, call_cnt, struct espy_call)                                                                 \
+	LIST(FIELDS, fields, field_cnt, struct espy_field)                                                             \
+	LIST(TYPES, types, type_cnt, struct espy_type)                                                                 \
+	LIST(CASES, cases, case_cnt, struct espy_case)                                                                 \
+	LIST(EXPRS, exprs, expr_cnt, struct espy_expr)                                                                 \
+	LIST(TABLES, tables, table_cnt, struct espy_table)                                                             \
+	LIST(ENTRIES, entries, entry_cnt, struct espy_entry)                                                           \
+	LIST(INDICES, index_list, index_cnt, uint32_t)                                                                 \
+	LIST(PLANS, plans, plan_cnt, struct espy_plan)                                                                 \
+	LIST(OPS, ops, op_cnt, struct espy_op)
+
 struct espy_image_section {
 	uint64_t off;	  /* from the beginning of the image */
 	uint32_t n;	  /* elements */

@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/align.h"
+#include "describe/image_format.h"
 #include "describe/prune.h"
 
+#define MEMBER(section, list, cnt, type) uint32_t list;
 /* The indices at which the elements of one part begin in the arrays of the whole. */
 struct base {
-	uint32_t strings, variants, calls, fields, types, cases, exprs, tables, entries, indices, plans, ops;
+	uint32_t strings;
+	ESPY_IMAGE_LISTS(MEMBER)
 };
 
 static uint32_t shifted(uint32_t i, uint32_t by)
@@ -81,8 +84,8 @@ static void add_types(struct espy_image *out, const struct espy_image *img, cons
 			t->aux = shifted(t->aux, b->exprs);
 		if (t->kind == ESPY_T_STRUCT) {
 			t->first += b->fields;
-			t->show += b->indices;
-			t->brief += b->indices;
+			t->show += b->index_list;
+			t->brief += b->index_list;
 		} else if (t->kind == ESPY_T_UNION) {
 			t->first += b->cases;
 		}
@@ -99,7 +102,7 @@ static void add_types(struct espy_image *out, const struct espy_image *img, cons
 		}
 	}
 	if (img->index_cnt)
-		memcpy((uint32_t *)out->index_list + b->indices, img->index_list, img->index_cnt * sizeof(uint32_t));
+		memcpy((uint32_t *)out->index_list + b->index_list, img->index_list, img->index_cnt * sizeof(uint32_t));
 }
 
 static void add_tables(struct espy_image *out, const struct espy_image *img, const struct base *b)
@@ -132,17 +135,8 @@ static void copy(const void *to, const void *from, size_t n, size_t elem_sz)
 static void add_first(struct espy_image *out, const struct espy_image *img)
 {
 	copy(out->strings, img->strings, img->strings_sz, 1);
-	copy(out->variants, img->variants, img->variant_cnt, sizeof(*img->variants));
-	copy(out->calls, img->calls, img->call_cnt, sizeof(*img->calls));
-	copy(out->plans, img->plans, img->plan_cnt, sizeof(*img->plans));
-	copy(out->ops, img->ops, img->op_cnt, sizeof(*img->ops));
-	copy(out->fields, img->fields, img->field_cnt, sizeof(*img->fields));
-	copy(out->types, img->types, img->type_cnt, sizeof(*img->types));
-	copy(out->cases, img->cases, img->case_cnt, sizeof(*img->cases));
-	copy(out->exprs, img->exprs, img->expr_cnt, sizeof(*img->exprs));
-	copy(out->index_list, img->index_list, img->index_cnt, sizeof(*img->index_list));
-	copy(out->tables, img->tables, img->table_cnt, sizeof(*img->tables));
-	copy(out->entries, img->entries, img->entry_cnt, sizeof(*img->entries));
+#define COPY(section, list, cnt, type) copy(out->list, img->list, img->cnt, sizeof(type));
+	ESPY_IMAGE_LISTS(COPY)
 }
 
 bool espy_image__is_part(const struct espy_image *img)
@@ -191,19 +185,10 @@ static void add_numbers(struct espy_image *out, const struct espy_image *img, co
 
 static struct base after(const struct base *b, const struct espy_image *img)
 {
+#define AFTER(section, list, cnt, type) .list = b->list + img->cnt,
 	return (struct base){
 		.strings = b->strings + (uint32_t)img->strings_sz,
-		.variants = b->variants + img->variant_cnt,
-		.calls = b->calls + img->call_cnt,
-		.fields = b->fields + img->field_cnt,
-		.types = b->types + img->type_cnt,
-		.cases = b->cases + img->case_cnt,
-		.exprs = b->exprs + img->expr_cnt,
-		.tables = b->tables + img->table_cnt,
-		.entries = b->entries + img->entry_cnt,
-		.indices = b->indices + img->index_cnt,
-		.plans = b->plans + img->plan_cnt,
-		.ops = b->ops + img->op_cnt,
+		ESPY_IMAGE_LISTS(AFTER)
 	};
 }
 
@@ -219,44 +204,22 @@ static const void *take(char **at, size_t n, size_t elem_sz)
 /* Makes empty arrays of that size. 0 or -ENOMEM. */
 static int lay_out(struct espy_image *out, const struct base *n, uint32_t numbers, void **bytes)
 {
-	const size_t size = numbers * (sizeof(*out->syscalls) + sizeof(*out->call_plans)) + n->strings +
-			    n->variants * sizeof(*out->variants) + n->calls * sizeof(*out->calls) +
-			    n->fields * sizeof(*out->fields) + n->types * sizeof(*out->types) +
-			    n->cases * sizeof(*out->cases) + n->exprs * sizeof(*out->exprs) +
-			    n->tables * sizeof(*out->tables) + n->entries * sizeof(*out->entries) +
-			    n->indices * sizeof(*out->index_list) + n->plans * sizeof(*out->plans) +
-			    n->ops * sizeof(*out->ops) + 16 * 8;
+	size_t size = numbers * (sizeof(*out->syscalls) + sizeof(*out->call_plans)) + n->strings + 16 * 8;
+#define ADD(section, list, cnt, type) size += n->list * sizeof(type);
+	ESPY_IMAGE_LISTS(ADD)
 	char *at = *bytes = calloc(1, size);
 
 	if (!at)
 		return -ENOMEM;
 	out->syscalls = take(&at, numbers, sizeof(*out->syscalls));
 	out->call_plans = take(&at, numbers, sizeof(*out->call_plans));
-	out->strings = take(&at, n->strings, 1);
-	out->variants = take(&at, n->variants, sizeof(*out->variants));
-	out->calls = take(&at, n->calls, sizeof(*out->calls));
-	out->fields = take(&at, n->fields, sizeof(*out->fields));
-	out->types = take(&at, n->types, sizeof(*out->types));
-	out->cases = take(&at, n->cases, sizeof(*out->cases));
-	out->exprs = take(&at, n->exprs, sizeof(*out->exprs));
-	out->tables = take(&at, n->tables, sizeof(*out->tables));
-	out->entries = take(&at, n->entries, sizeof(*out->entries));
-	out->index_list = take(&at, n->indices, sizeof(*out->index_list));
-	out->plans = take(&at, n->plans, sizeof(*out->plans));
-	out->ops = take(&at, n->ops, sizeof(*out->ops));
 	out->syscall_cnt = numbers;
+	out->strings = take(&at, n->strings, 1);
 	out->strings_sz = n->strings;
-	out->variant_cnt = n->variants;
-	out->call_cnt = n->calls;
-	out->field_cnt = n->fields;
-	out->type_cnt = n->types;
-	out->case_cnt = n->cases;
-	out->expr_cnt = n->exprs;
-	out->table_cnt = n->tables;
-	out->entry_cnt = n->entries;
-	out->index_cnt = n->indices;
-	out->plan_cnt = n->plans;
-	out->op_cnt = n->ops;
+#define TAKE(section, list, cnt, type)                                                                                 \
+	out->list = take(&at, n->list, sizeof(type));                                                                  \
+	out->cnt = n->list;
+	ESPY_IMAGE_LISTS(TAKE)
 	return 0;
 }
 
@@ -277,7 +240,8 @@ int espy_image__join(const struct espy_image *const *parts, unsigned cnt, struct
 		/* indices of 16 bits lead there; and no sum may overflow */
 		if (n.plans > UINT16_MAX || n.variants > UINT16_MAX || n.ops > UINT16_MAX ||
 		    numbers > ESPY_JOIN_NUMBERS ||
-		    (n.strings | n.types | n.fields | n.entries | n.exprs | n.cases | n.tables | n.indices | n.calls) >>
+		    (n.strings | n.types | n.fields | n.entries | n.exprs | n.cases | n.tables | n.index_list |
+		     n.calls) >>
 			    28)
 			return -EOVERFLOW;
 	}

@@ -18,21 +18,12 @@
 #define MAX_STEPS (1u << 23)
 #define MAX_ITEM (1u << 20) /* bytes that one type or operation may claim */
 
+#define SIZE(section, list, cnt, type) [ESPY_SEC_##section] = sizeof(type),
 const uint32_t espy_image_elem_sz[ESPY_SECTION_CNT] = {
 	[ESPY_SEC_STRINGS] = 1,
 	[ESPY_SEC_SYSCALLS] = sizeof(struct espy_syscall),
 	[ESPY_SEC_CALL_PLANS] = sizeof(struct espy_call_plan),
-	[ESPY_SEC_VARIANTS] = sizeof(struct espy_variant),
-	[ESPY_SEC_CALLS] = sizeof(struct espy_call),
-	[ESPY_SEC_FIELDS] = sizeof(struct espy_field),
-	[ESPY_SEC_TYPES] = sizeof(struct espy_type),
-	[ESPY_SEC_CASES] = sizeof(struct espy_case),
-	[ESPY_SEC_EXPRS] = sizeof(struct espy_expr),
-	[ESPY_SEC_TABLES] = sizeof(struct espy_table),
-	[ESPY_SEC_ENTRIES] = sizeof(struct espy_entry),
-	[ESPY_SEC_INDICES] = sizeof(uint32_t),
-	[ESPY_SEC_PLANS] = sizeof(struct espy_plan),
-	[ESPY_SEC_OPS] = sizeof(struct espy_op),
+	ESPY_IMAGE_LISTS(SIZE)
 };
 
 struct checker {
@@ -458,6 +449,7 @@ static int find_sections(struct espy_image *img, const void *data, size_t size, 
 	}
 	if (n[ESPY_SEC_SYSCALLS] != n[ESPY_SEC_CALL_PLANS])
 		return -EBADMSG;
+#define TAKE(section, list, cnt, type) .list = (const void *)sec[ESPY_SEC_##section], .cnt = n[ESPY_SEC_##section],
 	*img = (struct espy_image){
 		.abi = h->abi,
 		.strings = sec[ESPY_SEC_STRINGS],
@@ -465,28 +457,7 @@ static int find_sections(struct espy_image *img, const void *data, size_t size, 
 		.syscalls = (const void *)sec[ESPY_SEC_SYSCALLS],
 		.syscall_cnt = n[ESPY_SEC_SYSCALLS],
 		.call_plans = (const void *)sec[ESPY_SEC_CALL_PLANS],
-		.variants = (const void *)sec[ESPY_SEC_VARIANTS],
-		.variant_cnt = n[ESPY_SEC_VARIANTS],
-		.calls = (const void *)sec[ESPY_SEC_CALLS],
-		.call_cnt = n[ESPY_SEC_CALLS],
-		.fields = (const void *)sec[ESPY_SEC_FIELDS],
-		.field_cnt = n[ESPY_SEC_FIELDS],
-		.types = (const void *)sec[ESPY_SEC_TYPES],
-		.type_cnt = n[ESPY_SEC_TYPES],
-		.cases = (const void *)sec[ESPY_SEC_CASES],
-		.case_cnt = n[ESPY_SEC_CASES],
-		.exprs = (const void *)sec[ESPY_SEC_EXPRS],
-		.expr_cnt = n[ESPY_SEC_EXPRS],
-		.tables = (const void *)sec[ESPY_SEC_TABLES],
-		.table_cnt = n[ESPY_SEC_TABLES],
-		.entries = (const void *)sec[ESPY_SEC_ENTRIES],
-		.entry_cnt = n[ESPY_SEC_ENTRIES],
-		.index_list = (const void *)sec[ESPY_SEC_INDICES],
-		.index_cnt = n[ESPY_SEC_INDICES],
-		.plans = (const void *)sec[ESPY_SEC_PLANS],
-		.plan_cnt = n[ESPY_SEC_PLANS],
-		.ops = (const void *)sec[ESPY_SEC_OPS],
-		.op_cnt = n[ESPY_SEC_OPS],
+		ESPY_IMAGE_LISTS(TAKE)
 	};
 	return 0;
 }

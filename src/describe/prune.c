@@ -229,13 +229,9 @@ static void write_rest(struct espy_pruning *p, void *const to[])
 static int open_parts(struct espy_pruning *p)
 {
 	const struct espy_image *img = p->img;
+#define COUNT(section, list, cnt, type) [ESPY_SEC_##section] = img->cnt,
 	const uint32_t cnt[ESPY_SECTION_CNT] = {
-		[ESPY_SEC_VARIANTS] = img->variant_cnt, [ESPY_SEC_CALLS] = img->call_cnt,
-		[ESPY_SEC_FIELDS] = img->field_cnt,	[ESPY_SEC_TYPES] = img->type_cnt,
-		[ESPY_SEC_CASES] = img->case_cnt,	[ESPY_SEC_EXPRS] = img->expr_cnt,
-		[ESPY_SEC_TABLES] = img->table_cnt,	[ESPY_SEC_ENTRIES] = img->entry_cnt,
-		[ESPY_SEC_INDICES] = img->index_cnt,	[ESPY_SEC_PLANS] = img->plan_cnt,
-		[ESPY_SEC_OPS] = img->op_cnt,
+		ESPY_IMAGE_LISTS(COUNT)
 	};
 	size_t whole = img->strings_sz;
 

@@ -4,25 +4,16 @@
 #include <stdlib.h>
 #include "base/align.h"
 #include "describe/compiler.h"
-#include "describe/image_format.h"
 
 int dc_write(struct dc *dc, void **blob, size_t *size)
 {
-	const struct dc_vec *const v[ESPY_SECTION_CNT] = {
-		[ESPY_SEC_STRINGS] = &dc->strings,	 [ESPY_SEC_SYSCALLS] = &dc->syscalls,
-		[ESPY_SEC_CALL_PLANS] = &dc->call_plans, [ESPY_SEC_VARIANTS] = &dc->ivariants,
-		[ESPY_SEC_CALLS] = &dc->icalls,		 [ESPY_SEC_FIELDS] = &dc->fields,
-		[ESPY_SEC_TYPES] = &dc->types,		 [ESPY_SEC_CASES] = &dc->cases,
-		[ESPY_SEC_EXPRS] = &dc->exprs,		 [ESPY_SEC_TABLES] = &dc->itables,
-		[ESPY_SEC_ENTRIES] = &dc->entries,	 [ESPY_SEC_INDICES] = &dc->index_list,
-		[ESPY_SEC_PLANS] = &dc->plans,		 [ESPY_SEC_OPS] = &dc->ops,
-	};
+	const struct dc_vec *const v = dc->sections;
 	struct espy_image_header h = { .magic = ESPY_IMAGE_MAGIC, .version = ESPY_IMAGE_VERSION, .abi = dc->in->abi };
 	uint64_t off = sizeof(h);
 
 	for (unsigned i = 0; i < ESPY_SECTION_CNT; i++) {
-		h.sections[i] = (struct espy_image_section){ off, v[i]->n, v[i]->elem_sz };
-		off += espy_pad8((uint64_t)v[i]->n * v[i]->elem_sz);
+		h.sections[i] = (struct espy_image_section){ off, v[i].n, v[i].elem_sz };
+		off += espy_pad8((uint64_t)v[i].n * v[i].elem_sz);
 	}
 	h.size = off;
 	char *p = calloc(1, off);
@@ -31,8 +22,8 @@ int dc_write(struct dc *dc, void **blob, size_t *size)
 		return -ENOMEM;
 	memcpy(p, &h, sizeof(h));
 	for (unsigned i = 0; i < ESPY_SECTION_CNT; i++)
-		if (v[i]->n)
-			memcpy(p + h.sections[i].off, v[i]->data, (size_t)v[i]->n * v[i]->elem_sz);
+		if (v[i].n)
+			memcpy(p + h.sections[i].off, v[i].data, (size_t)v[i].n * v[i].elem_sz);
 	*blob = p;
 	*size = off;
 	return 0;
