@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "describe/constant_names.h"
 
+const char *const espy_class_names[ESPY_CLASS_CNT] = {
+	[ESPY_CLASS_DESC] = "%desc",	   [ESPY_CLASS_FILE] = "%file",		  [ESPY_CLASS_IPC] = "%ipc",
+	[ESPY_CLASS_NETWORK] = "%network", [ESPY_CLASS_PROCESS] = "%process",	  [ESPY_CLASS_SIGNAL] = "%signal",
+	[ESPY_CLASS_MEMORY] = "%memory",   [ESPY_CLASS_STAT] = "%stat",		  [ESPY_CLASS_LSTAT] = "%lstat",
+	[ESPY_CLASS_FSTAT] = "%fstat",	   [ESPY_CLASS_STATX_LIKE] = "%%stat",	  [ESPY_CLASS_STATFS] = "%statfs",
+	[ESPY_CLASS_FSTATFS] = "%fstatfs", [ESPY_CLASS_STATFS_LIKE] = "%%statfs", [ESPY_CLASS_PURE] = "%pure",
+	[ESPY_CLASS_CREDS] = "%creds",	   [ESPY_CLASS_CLOCK] = "%clock",
+};
+
 const struct espy_entry *espy_table__find(const struct espy_image *img, const struct espy_table *tab, uint64_t num, unsigned size)
 {
 	const struct espy_entry *e = &img->entries[tab->first];

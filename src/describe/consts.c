@@ -107,26 +107,6 @@ void dc_load_constants(struct dc *dc, uint32_t src, uint32_t layer)
 	each_line(dc, src, layer, constant_line);
 }
 
-static const char *const CLASS_NAMES[ESPY_CLASS_CNT] = {
-	[ESPY_CLASS_DESC] = "desc",
-	[ESPY_CLASS_FILE] = "file",
-	[ESPY_CLASS_IPC] = "ipc",
-	[ESPY_CLASS_NETWORK] = "network",
-	[ESPY_CLASS_PROCESS] = "process",
-	[ESPY_CLASS_SIGNAL] = "signal",
-	[ESPY_CLASS_MEMORY] = "memory",
-	[ESPY_CLASS_STAT] = "stat",
-	[ESPY_CLASS_LSTAT] = "lstat",
-	[ESPY_CLASS_FSTAT] = "fstat",
-	[ESPY_CLASS_STATX_LIKE] = "stat_like",
-	[ESPY_CLASS_STATFS] = "statfs",
-	[ESPY_CLASS_FSTATFS] = "fstatfs",
-	[ESPY_CLASS_STATFS_LIKE] = "statfs_like",
-	[ESPY_CLASS_PURE] = "pure",
-	[ESPY_CLASS_CREDS] = "creds",
-	[ESPY_CLASS_CLOCK] = "clock",
-};
-
 static uint64_t class_bits(struct dc *dc, const char *s, size_t n, struct dc_pos pos)
 {
 	uint64_t bits = 0;
@@ -140,7 +120,7 @@ static uint64_t class_bits(struct dc *dc, const char *s, size_t n, struct dc_pos
 		while (i + len < n && s[i + len] != ',')
 			len++;
 		for (c = 0; c < ESPY_CLASS_CNT; c++)
-			if (strlen(CLASS_NAMES[c]) == len && !memcmp(CLASS_NAMES[c], s + i, len))
+			if (strlen(espy_class_names[c] + 1) == len && !memcmp(espy_class_names[c] + 1, s + i, len))
 				break;
 		if (c == ESPY_CLASS_CNT)
 			dc_error(dc, pos, "unknown filter class `%.*s`", (int)(len > 60 ? 60 : len), s + i);
@@ -255,48 +235,6 @@ int dc_const_value(struct dc *dc, struct dc_sym *name, const char *header, struc
 int dc_fold(uint32_t op, uint64_t a, uint64_t b, uint64_t *v)
 {
 	switch (op) {
-	case ESPY_X_OR:
-		*v = a | b;
-		return 0;
-	case ESPY_X_AND:
-		*v = a & b;
-		return 0;
-	case ESPY_X_ADD:
-		*v = a + b;
-		return 0;
-	case ESPY_X_SUB:
-		*v = a - b;
-		return 0;
-	case ESPY_X_MUL:
-		*v = a * b;
-		return 0;
-	case ESPY_X_DIV:
-		*v = b ? a / b : 0;
-		return 0;
-	case ESPY_X_SHL:
-		*v = b < 64 ? a << b : 0;
-		return 0;
-	case ESPY_X_SHR:
-		*v = b < 64 ? a >> b : 0;
-		return 0;
-	case ESPY_X_EQ:
-		*v = a == b;
-		return 0;
-	case ESPY_X_NE:
-		*v = a != b;
-		return 0;
-	case ESPY_X_LT:
-		*v = a < b;
-		return 0;
-	case ESPY_X_LE:
-		*v = a <= b;
-		return 0;
-	case ESPY_X_GT:
-		*v = a > b;
-		return 0;
-	case ESPY_X_GE:
-		*v = a >= b;
-		return 0;
 	case ESPY_X_LAND:
 		*v = a && b;
 		return 0;
@@ -310,7 +248,10 @@ int dc_fold(uint32_t op, uint64_t a, uint64_t b, uint64_t *v)
 		*v = ~a;
 		return 0;
 	default:
-		return -1;
+		if (op < ESPY_X_OR || op > ESPY_X_GE)
+			return -1;
+		*v = espy_expr__binary(op, a, b);
+		return 0;
 	}
 }
 

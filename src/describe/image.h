@@ -285,6 +285,8 @@ enum espy_class {
 	ESPY_CLASS_STATFS, ESPY_CLASS_FSTATFS, ESPY_CLASS_STATFS_LIKE /* %%statfs */, ESPY_CLASS_PURE, ESPY_CLASS_CREDS,
 	ESPY_CLASS_CLOCK, ESPY_CLASS_CNT
 };
+/* Their names as users write them: "%file", "%%stat". */
+extern const char *const espy_class_names[ESPY_CLASS_CNT];
 
 /* An opened image: pointers into its bytes. Read-only, may be shared by threads. */
 struct espy_image {
@@ -340,5 +342,41 @@ const char *espy_image__event_name(const struct espy_image *img, uint32_t nr);
  * decoder, and in *plan_idx its plan; ESPY_NONE: the number is not described.
  */
 uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *plan_idx);
+
+/* What an operation from ESPY_X_OR to ESPY_X_GE makes of its two operands. */
+static inline uint64_t espy_expr__binary(uint32_t op, uint64_t a, uint64_t b)
+{
+	switch (op) {
+	case ESPY_X_OR:
+		return a | b;
+	case ESPY_X_AND:
+		return a & b;
+	case ESPY_X_ADD:
+		return a + b;
+	case ESPY_X_SUB:
+		return a - b;
+	case ESPY_X_MUL:
+		return a * b;
+	case ESPY_X_DIV:
+		return b ? a / b : 0;
+	case ESPY_X_SHL:
+		return b < 64 ? a << b : 0;
+	case ESPY_X_SHR:
+		return b < 64 ? a >> b : 0;
+	case ESPY_X_EQ:
+		return a == b;
+	case ESPY_X_NE:
+		return a != b;
+	case ESPY_X_LT:
+		return a < b;
+	case ESPY_X_LE:
+		return a <= b;
+	case ESPY_X_GT:
+		return a > b;
+	case ESPY_X_GE:
+		return a >= b;
+	}
+	return 0;
+}
 
 #endif

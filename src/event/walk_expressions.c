@@ -161,42 +161,6 @@ static inline uint64_t operand(const struct eval *e, uint32_t idx, unsigned dept
 	return (x->op == ESPY_X_FIELD ? field_value(e, e->sc, x->a, depth) : eval(e, idx, depth)) & mask;
 }
 
-/* What an operation makes of its two operands. */
-static inline uint64_t binary(uint32_t op, uint64_t a, uint64_t b)
-{
-	switch (op) {
-	case ESPY_X_OR:
-		return a | b;
-	case ESPY_X_AND:
-		return a & b;
-	case ESPY_X_ADD:
-		return a + b;
-	case ESPY_X_SUB:
-		return a - b;
-	case ESPY_X_MUL:
-		return a * b;
-	case ESPY_X_DIV:
-		return b ? a / b : 0;
-	case ESPY_X_SHL:
-		return b < 64 ? a << b : 0;
-	case ESPY_X_SHR:
-		return b < 64 ? a >> b : 0;
-	case ESPY_X_EQ:
-		return a == b;
-	case ESPY_X_NE:
-		return a != b;
-	case ESPY_X_LT:
-		return a < b;
-	case ESPY_X_LE:
-		return a <= b;
-	case ESPY_X_GT:
-		return a > b;
-	case ESPY_X_GE:
-		return a >= b;
-	}
-	return 0;
-}
-
 /* What an operation makes of its first operand, and of the second if that counts at all. */
 static uint64_t logic(const struct eval *e, const struct espy_expr *x, uint64_t a, unsigned depth)
 {
@@ -272,7 +236,7 @@ static uint64_t eval(const struct eval *e, uint32_t idx, unsigned depth)
 
 	const uint64_t a = operand(e, x->a, depth + 1);
 
-	return x->op > ESPY_X_GE ? logic(e, x, a, depth + 1) : binary(x->op, a, operand(e, x->b, depth + 1));
+	return x->op > ESPY_X_GE ? logic(e, x, a, depth + 1) : espy_expr__binary(x->op, a, operand(e, x->b, depth + 1));
 }
 
 uint64_t espy_walk__eval(const struct espy_walk *w, const struct espy_scope *sc, uint32_t expr, bool at_exit)

@@ -11,28 +11,15 @@
 #include "base/edits.h"
 #include "base/pattern.h"
 
-static const char *const class_names[ESPY_CLASS_CNT] = {
-	[ESPY_CLASS_DESC] = "%desc",	   [ESPY_CLASS_FILE] = "%file",		  [ESPY_CLASS_IPC] = "%ipc",
-	[ESPY_CLASS_NETWORK] = "%network", [ESPY_CLASS_PROCESS] = "%process",	  [ESPY_CLASS_SIGNAL] = "%signal",
-	[ESPY_CLASS_MEMORY] = "%memory",   [ESPY_CLASS_STAT] = "%stat",		  [ESPY_CLASS_LSTAT] = "%lstat",
-	[ESPY_CLASS_FSTAT] = "%fstat",	   [ESPY_CLASS_STATX_LIKE] = "%%stat",	  [ESPY_CLASS_STATFS] = "%statfs",
-	[ESPY_CLASS_FSTATFS] = "%fstatfs", [ESPY_CLASS_STATFS_LIKE] = "%%statfs", [ESPY_CLASS_PURE] = "%pure",
-	[ESPY_CLASS_CREDS] = "%creds",	   [ESPY_CLASS_CLOCK] = "%clock",
-};
 /* Classes that users wrote without % before calls had classes. */
 #define OLD_CLASSES                                                                                                    \
 	(1ull << ESPY_CLASS_DESC | 1ull << ESPY_CLASS_FILE | 1ull << ESPY_CLASS_IPC | 1ull << ESPY_CLASS_MEMORY |      \
 	 1ull << ESPY_CLASS_NETWORK | 1ull << ESPY_CLASS_PROCESS | 1ull << ESPY_CLASS_SIGNAL)
 
-const char *espy_filter_class_name(unsigned class_nr)
-{
-	return class_nr < ESPY_CLASS_CNT ? class_names[class_nr] : NULL;
-}
-
 uint64_t espy_filter_class(const char *name, size_t len)
 {
 	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
-		if (class_names[i] && espy_is_word(name, len, class_names[i] + 1))
+		if (espy_is_word(name, len, espy_class_names[i] + 1))
 			return 1ull << i;
 	return espy_is_word(name, len, "net") ? 1ull << ESPY_CLASS_NETWORK : 0;
 }
@@ -128,8 +115,8 @@ static void say_invalid(const struct espy_image *const images[ESPY_ABI_CNT], con
 
 	espy_nearest__begin(&near, s, len);
 	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
-		if (class_names[i] && len && s[0] == '%')
-			espy_nearest__offer(&near, class_names[i]);
+		if (len && s[0] == '%')
+			espy_nearest__offer(&near, espy_class_names[i]);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 		for (uint32_t nr = 0; images[abi] && nr < images[abi]->syscall_cnt; nr++)
 			espy_nearest__offer(&near, espy_image__str(images[abi], images[abi]->syscalls[nr].name));

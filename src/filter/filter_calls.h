@@ -15,7 +15,5 @@ int espy_filter_calls__parse(struct espy_syscall_set *set, bool *unknown,
 
 /* Returns the bit of a class by its name behind the first % ("file", "%stat"); 0: there is none. */
 uint64_t espy_filter_class(const char *name, size_t len);
-/* Returns the name of a class, in order of enum espy_class, as users write it: "%file", "%%stat". */
-const char *espy_filter_class_name(unsigned class_nr);
 
 #endif

@@ -95,7 +95,7 @@ static void help(void)
 	espy_opts__help(stdout, espy_list_groups, 1);
 	fputs("\nClasses:", stdout);
 	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
-		printf("%s%s", i % 9 ? " " : "\n  ", espy_filter_class_name(i));
+		printf("%s%s", i % 9 ? " " : "\n  ", espy_class_names[i]);
 	fputc('\n', stdout);
 }
 
@@ -107,7 +107,7 @@ static void put_call(const struct espy_image *img, uint32_t nr)
 	printf("%4u  %-28s %-9s ", nr, espy_image__str(img, c->name), c->call == ESPY_NONE ? "raw" : "described");
 	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
 		if (c->classes >> i & 1) {
-			printf("%s%s", sep, espy_filter_class_name(i));
+			printf("%s%s", sep, espy_class_names[i]);
 			sep = ",";
 		}
 	puts(sep[0] ? "" : "-");

@@ -280,7 +280,7 @@ static void put_calls(FILE *out, const struct espy_image *img)
 		fputs(s->call == ESPY_NONE ? "...) | " : ") | ", out);
 		for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
 			if (s->classes >> i & 1) {
-				fprintf(out, "%s%s", sep, espy_filter_class_name(i));
+				fprintf(out, "%s%s", sep, espy_class_names[i]);
 				sep = " ";
 			}
 		fputs(" |\n", out);

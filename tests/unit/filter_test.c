@@ -178,12 +178,11 @@ static void test_every_class_has_a_name(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++) {
-		const char *name = espy_filter_class_name(i);
+		const char *name = espy_class_names[i];
 
 		assert_non_null(name);
 		assert_true(espy_filter_class(name + 1, strlen(name + 1)) == 1ull << i);
 	}
-	assert_null(espy_filter_class_name(ESPY_CLASS_CNT));
 }
 
 static void test_messages(void **state)
