@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "describe/constant_names.h"
+#include "base/search.h"
 
 const char *const espy_class_names[ESPY_CLASS_CNT] = {
 	[ESPY_CLASS_DESC] = "%desc",	   [ESPY_CLASS_FILE] = "%file",		  [ESPY_CLASS_IPC] = "%ipc",
@@ -19,16 +20,11 @@ const struct espy_entry *espy_table__find(const struct espy_image *img, const st
 		/* sorted; a negative constant may stand there in the width of the type or in 64 bits */
 		const uint64_t keys[2] = { num & mask, num };
 		for (unsigned k = 0; k < (keys[0] == keys[1] ? 1 : 2); k++) {
-			uint32_t lo = 0, hi = tab->count;
-			while (lo < hi) {
-				uint32_t mid = lo + (hi - lo) / 2;
-				if (e[mid].value < keys[k])
-					lo = mid + 1;
-				else
-					hi = mid;
-			}
-			if (lo < tab->count && e[lo].value == keys[k])
-				return &e[lo];
+			size_t at;
+
+			ESPY_SEARCH(at, tab->count, e[at].value >= keys[k]);
+			if (at < tab->count && e[at].value == keys[k])
+				return &e[at];
 		}
 		return NULL;
 	}

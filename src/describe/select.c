@@ -2,6 +2,7 @@
 /* Finds types, tables and calls of an opened image by name, and the variant by the arguments. */
 #include <errno.h>
 #include <string.h>
+#include "base/search.h"
 #include "describe/image.h"
 
 uint32_t espy_image__find_type(const struct espy_image *img, const char *name)
@@ -51,20 +52,13 @@ uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uin
 	if (p->key_arg1 != 0xff)
 		key = key << 32 | (uint32_t)args[p->key_arg1];
 	const struct espy_variant *v = img->variants + p->first_variant;
-	uint32_t lo = 0, hi = p->variant_cnt;
+	size_t at;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (v[mid].key < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == p->variant_cnt || v[lo].key != key)
+	ESPY_SEARCH(at, p->variant_cnt, v[at].key >= key);
+	if (at == p->variant_cnt || v[at].key != key)
 		return img->syscalls[nr].call;
-	*plan_idx = v[lo].plan;
-	return v[lo].call;
+	*plan_idx = v[at].plan;
+	return v[at].call;
 }
 
 const char *espy_image__event_name(const struct espy_image *img, uint32_t nr)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/pattern.h"
+#include "base/search.h"
 #include "source/tracefs.h"
 
 #define FUNCTIONS_MAX 4000000u
@@ -114,17 +115,10 @@ static int by_name(const void *a, const void *b)
 /* Returns the first function that is not before the name. */
 static size_t first_from(const struct espy_kernel_functions *f, const char *name)
 {
-	size_t low = 0, high = f->cnt;
+	size_t at;
 
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (strcmp(f->v[mid].name, name) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	ESPY_SEARCH(at, f->cnt, strcmp(f->v[at].name, name) >= 0);
+	return at;
 }
 
 /* ---- which may be probed */

@@ -8,6 +8,7 @@
 #include "arch/insn_length.h"
 #include "base/array.h"
 #include "base/pattern.h"
+#include "base/search.h"
 #include "symbols/lines.h"
 #include "symbols/demangle.h"
 
@@ -173,19 +174,12 @@ const struct espy_function *espy_functions__match(const struct espy_functions *f
 /* Returns the last symbol of code at or before addr. */
 static const struct espy_function *symbol_before(const struct espy_functions *f, uint64_t addr)
 {
-	size_t low = 0, high = f->cnt;
+	size_t at;
 
-	while (low < high) {
-		const size_t mid = (low + high) / 2;
-
-		if (f->v[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	while (low-- > 0)
-		if (f->v[low].type != STT_OBJECT)
-			return &f->v[low];
+	ESPY_SEARCH(at, f->cnt, f->v[at].addr > addr);
+	while (at-- > 0)
+		if (f->v[at].type != STT_OBJECT)
+			return &f->v[at];
 	return NULL;
 }
 
@@ -199,19 +193,12 @@ const struct espy_function *espy_functions__around(const struct espy_functions *
 bool espy_functions__start(const struct espy_functions *f, uint64_t addr, uint64_t *start)
 {
 	const struct espy_function *x = symbol_before(f, addr);
-	size_t low = 0, high = f->start_cnt;
+	size_t at;
 
-	while (low < high) {
-		const size_t mid = (low + high) / 2;
-
-		if (f->starts[mid] <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!x && !low)
+	ESPY_SEARCH(at, f->start_cnt, f->starts[at] > addr);
+	if (!x && !at)
 		return false;
-	*start = x && (!low || x->addr > f->starts[low - 1]) ? x->addr : f->starts[low - 1];
+	*start = x && (!at || x->addr > f->starts[at - 1]) ? x->addr : f->starts[at - 1];
 	return true;
 }
 

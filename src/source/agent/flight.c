@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include "base/clock.h"
+#include "base/search.h"
 #include "source/agent/agent_source.h"
 
 #define TRIES 200u
@@ -45,21 +46,14 @@ void espy_agent_past__pair(struct espy_agent_past *c)
 /* Converts a time by the pairs around it; by `now` if it is later or earlier than all pairs. */
 static uint64_t past_to_ns(const struct espy_agent_past *c, const struct espy_tsc *now, uint64_t tsc)
 {
-	size_t lo = 0, hi = c->cnt;
+	size_t at;
 
-	while (lo < hi) { /* the first pair that is later */
-		size_t mid = (lo + hi) / 2;
-
-		if (c->tsc[mid] > tsc)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	if (!lo || lo == c->cnt)
+	ESPY_SEARCH(at, c->cnt, c->tsc[at] > tsc);
+	if (!at || at == c->cnt)
 		return espy_tsc__to_ns(now, tsc);
-	const double part = (double)(tsc - c->tsc[lo - 1]) / (double)(c->tsc[lo] - c->tsc[lo - 1]);
+	const double part = (double)(tsc - c->tsc[at - 1]) / (double)(c->tsc[at] - c->tsc[at - 1]);
 
-	return c->ns[lo - 1] + (uint64_t)(part * (double)(c->ns[lo] - c->ns[lo - 1]));
+	return c->ns[at - 1] + (uint64_t)(part * (double)(c->ns[at] - c->ns[at - 1]));
 }
 
 /* ---- copies */

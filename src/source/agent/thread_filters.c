@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/search.h"
 #include "base/task_list.h"
 #include "source/agent_control.h"
 #include "source/agent/seccomp_requirements.h"
@@ -38,19 +39,10 @@ struct look {
 
 const struct espy_inject_thread *espy_inject__thread(const struct espy_inject_target *t, pid_t tid)
 {
-	size_t low = 0, high = t->thread_cnt;
+	size_t at;
 
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (t->threads[mid].tid == tid)
-			return &t->threads[mid];
-		if (t->threads[mid].tid < tid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	ESPY_SEARCH(at, t->thread_cnt, t->threads[at].tid >= tid);
+	return at < t->thread_cnt && t->threads[at].tid == tid ? &t->threads[at] : NULL;
 }
 
 bool espy_inject__may_use(const struct espy_inject_target *t, pid_t tid)
