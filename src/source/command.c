@@ -12,8 +12,10 @@
 #include <unistd.h>
 #include "source/source_report.h"
 
-static void __attribute__((noreturn)) run_command(const struct espy_command *cmd, int fail)
+void espy_command__run(const struct espy_command *cmd, int fail)
 {
+	/* child_setup may rearrange 0 to 2. */
+	const int up = fcntl(fail, F_DUPFD_CLOEXEC, 10);
 	int err = cmd->child_setup ? cmd->child_setup(cmd->child_ctx) : 0;
 
 	if (!err) {
@@ -22,7 +24,7 @@ static void __attribute__((noreturn)) run_command(const struct espy_command *cmd
 	} else if (err > 0) {
 		err = -ECANCELED;
 	}
-	if (write(fail, &err, sizeof(err)) < 0)
+	if (write(up < 0 ? fail : up, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
 }
@@ -52,12 +54,8 @@ int espy_command__start(const struct espy_command *cmd, pid_t *pid)
 	if (pipe2(fail, O_CLOEXEC))
 		return -errno;
 	*pid = fork();
-	if (!*pid) {
-		/* child_setup may rearrange 0 to 2. */
-		int up = fcntl(fail[1], F_DUPFD_CLOEXEC, 10);
-
-		run_command(cmd, up < 0 ? fail[1] : up);
-	}
+	if (!*pid)
+		espy_command__run(cmd, fail[1]);
 	if (*pid < 0)
 		err = -errno;
 	close(fail[1]);

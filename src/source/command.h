@@ -18,6 +18,8 @@ static inline bool espy_command__waits(const struct espy_command *cmd)
  * Reads `size` bytes from the child, or until it closes its end. Returns the number of bytes, or -EINTR: `stop` is set.
  */
 ssize_t espy_command__hear(const struct espy_command *cmd, int fd, void *buf, size_t size);
+/* Becomes the command, in the child. If that fails, it writes the error to fail, a negative int, and ends. */
+void espy_command__run(const struct espy_command *cmd, int fail) __attribute__((noreturn));
 /*
  * Starts the command, and waits until it has executed the program. Returns 0 and *pid; or -errno, after it has reaped
  * the child.

@@ -201,35 +201,13 @@ int bpf_source_remove_target(struct espy_source *src, pid_t pid)
 	return 0;
 }
 
-/* Runs the child, which waits until espy watches it. An error comes back through the pipe; success closes it. */
-static void __attribute__((noreturn)) run_command(const struct espy_command *cmd, int go, int fail)
-{
-	int err = 0;
-	char c;
-
-	if (espy_command__hear(cmd, go, &c, 1) != 1)
-		_exit(127);
-	close(go);
-	if (cmd->child_setup) {
-		err = cmd->child_setup(cmd->child_ctx);
-		if (err > 0)
-			err = -ECANCELED;
-	}
-	if (!err) {
-		execve(cmd->path, cmd->argv, cmd->envp);
-		err = -errno;
-	}
-	if (write(fail, &err, sizeof(err)) < 0)
-		_exit(126);
-	_exit(127);
-}
-
 int bpf_source_start_command(struct espy_source *src, const struct espy_command *cmd, pid_t *pid)
 {
 	struct bpf_source *s = to_bpf(src);
 	int go[2], fail[2], err, child_err = 0;
 	ssize_t got;
 	pid_t child;
+	char c;
 
 	if (s->command)
 		return -EBUSY;
@@ -248,7 +226,10 @@ int bpf_source_start_command(struct espy_source *src, const struct espy_command 
 	if (!child) {
 		close(go[1]);
 		close(fail[0]);
-		run_command(cmd, go[0], fail[1]);
+		if (espy_command__hear(cmd, go[0], &c, 1) != 1) /* it waits until espy watches it */
+			_exit(127);
+		close(go[0]);
+		espy_command__run(cmd, fail[1]);
 	}
 	err = child < 0 ? -errno : 0;
 	close(go[0]);
