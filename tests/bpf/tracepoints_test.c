@@ -22,7 +22,7 @@ static int tracefs;
 /* Does the kernel say that there is no such call? Asked by a child, with arguments of which no call makes anything. */
 static bool is_none(uint32_t nr)
 {
-	int status;
+	int status = -1;
 	const pid_t pid = fork();
 
 	if (!pid) {

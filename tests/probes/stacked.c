@@ -6,7 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define FUNCTION static __attribute__((noinline))
+#else
 #define FUNCTION static __attribute__((noinline, noclone))
+#endif
 #define USED(v) __asm__ volatile("" : "+r"(v)) /* no call becomes a jump, and no call of the same value goes */
 
 static jmp_buf back;
