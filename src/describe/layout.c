@@ -76,7 +76,8 @@ void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, s
 		off += ft->size;
 		if (over && off < end)
 			off = end;
-		varies = !ft->size && ft->kind != ESPY_T_VOID && ft->kind != ESPY_T_REMARK;
+		/* what lies over other fields may take what they have */
+		varies = !over && !ft->size && ft->kind != ESPY_T_VOID && ft->kind != ESPY_T_REMARK;
 		if (align > t->align)
 			t->align = align;
 		if (off > 1u << 20) {

@@ -94,6 +94,21 @@ static struct ast_type *named_type(struct dc *dc, struct dc_pos pos, struct dc_s
 	return t;
 }
 
+/* A flag that is a number of its own under -X. */
+static struct ast_item flag_group(struct dc *dc, struct dc_pos pos, struct dc_sym *name)
+{
+	const struct ast_item flag = { .kind = ITEM_NAME, .pos = pos, .name = name };
+	struct ast_expr *mask = expr(dc, AX_NAME, pos);
+
+	mask->sym = name;
+	return (struct ast_item){ .kind = ITEM_GROUP,
+				  .pos = pos,
+				  .value = mask,
+				  .unknown = "NLA_F_???",
+				  .group = dc_keep(dc, &flag, 1, sizeof(flag)),
+				  .ngroup = 1 };
+}
+
 /* Makes the table of the names: two flags, and a table of the types in the bits below them. */
 static struct dc_sym *make_table(struct dc *dc, const struct attrs *a, struct ast_table *t)
 {
@@ -105,7 +120,7 @@ static struct dc_sym *make_table(struct dc *dc, const struct attrs *a, struct as
 	t->nitems = 3;
 	t->items = dc_alloc(dc, t->nitems * sizeof(*t->items));
 	for (unsigned i = 0; i < 2; i++)
-		t->items[i] = (struct ast_item){ .kind = ITEM_NAME, .pos = t->pos, .name = word(dc, flags[i]) };
+		t->items[i] = flag_group(dc, t->pos, word(dc, flags[i]));
 	struct ast_expr *mask = expr(dc, ESPY_X_CONST, t->pos);
 	mask->value = TYPE_BITS;
 	t->items[2] = (struct ast_item){ .kind = ITEM_GROUP, .pos = t->pos, .value = mask, .unknown = t->unknown,

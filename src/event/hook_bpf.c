@@ -146,13 +146,11 @@ bool espy_hook_bpf_insn_seccomp(struct espy_walk *w, const struct espy_hooked *v
 	return insn(w, v, true);
 }
 
-static bool program(struct espy_walk *w, const struct espy_hooked *v, bool seccomp)
+static void show_program(struct espy_walk *w, const struct espy_hooked *v, bool seccomp)
 {
 	const size_t size = sizeof(struct sock_filter);
-
-	if (!v->bytes)
-		return false;
 	const uint32_t open = espy_walk_open(w, ESPY_GROUP_ARRAY, NULL, 0);
+
 	for (size_t off = 0; off + size <= v->len; off += size) {
 		struct sock_filter f;
 		memcpy(&f, v->bytes + off, size);
@@ -162,6 +160,20 @@ static bool program(struct espy_walk *w, const struct espy_hooked *v, bool secco
 	if (v->want != UINT64_MAX && v->len / size < v->want / size)
 		espy_walk_elided(w, w->mem->fault ? ESPY_ELIDED_FAULT : ESPY_ELIDED_MORE, v->addr + v->len / size * size);
 	espy_walk_close(w, open);
+}
+
+/* Shows a program. Of one that stands among other bytes, up to their end, only the address is shown without -v. */
+static bool program(struct espy_walk *w, const struct espy_hooked *v, bool seccomp)
+{
+	if (!v->bytes)
+		return false;
+	const bool inside = v->type->len_a == ESPY_NONE && v->type->len_b == ESPY_NONE;
+	const struct espy_ways ways = espy_walk_part(w);
+	if (inside && espy_walk_take(w, &ways, ESPY_MANNERS_BRIEF))
+		espy_walk_address(w, v->addr);
+	if (espy_walk_take(w, &ways, inside ? ~(unsigned)ESPY_MANNERS_BRIEF : ~0u))
+		show_program(w, v, seccomp);
+	espy_walk_join(w, &ways);
 	return true;
 }
 

@@ -153,7 +153,8 @@ static const char *in_range(struct espy_walk *w, const struct espy_table *tab, u
 static bool htobs(struct espy_walk *w, const struct espy_hooked *v)
 {
 	const bool be = v->type->flags & ESPY_TF_BE, named = v->type->table < w->img->table_cnt;
-	const uint32_t open = espy_hook_open_call(w, be ? "htonl" : "htobs", v->num, 0);
+	const char *call = !be ? "htobs" : v->type->size == 2 ? "htons" : v->type->size == 4 ? "htonl" : "htobe64";
+	const uint32_t open = espy_hook_open_call(w, call, v->num, 0);
 	const char *range = NULL;
 
 	espy_hook_part(w);
@@ -162,7 +163,7 @@ static bool htobs(struct espy_walk *w, const struct espy_hooked *v)
 	if (range)
 		espy_hook_word(w, range, v->num, ESPY_TOKF_STYLED);
 	else if (be)
-		espy_hook_number(w, &espy_number_hex, (uint32_t)v->num);
+		espy_hook_number(w, v->type->size == 4 ? &espy_number_hex : &espy_number_dec, v->num);
 	else if (named)
 		espy_walk_integer(w, v->type, v->num, v->bytes, v->len, "");
 	else

@@ -153,6 +153,11 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 	uint32_t open = ESPY_NO_TOKEN;
 	const bool whole_one = tlv_next(t, e, m->p[ph], end, end, &len, &step) && len >= header;
 	const bool stray = espy_walk_is_headed(e) && total == end && !m->fault;
+	if (espy_walk_is_headed(e) && m->fault && end < header &&
+	    total >= header) { /* not even the first header could be read */
+		espy_walk_address(w, m->addr);
+		return;
+	}
 	if (stray && end && end < header) {
 		espy_walk_raw(w, m, 0, end); /* no array is opened if they are all there is */
 		return;

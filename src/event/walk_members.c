@@ -19,10 +19,11 @@ struct members {
 /* Does any field of the struct, or of what is joined to it, carry the flag? */
 bool espy_walk_has_flag(const struct espy_walk *w, const struct espy_type *t, uint32_t flag)
 {
+	bool has = false;
+
 	for (uint32_t i = 0; i < t->count; i++)
-		if (w->img->fields[t->first + i].flags & flag)
-			return true;
-	return false;
+		has |= w->img->fields[t->first + i].flags & flag;
+	return has;
 }
 
 static void show_members(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st,
@@ -130,8 +131,9 @@ static size_t needed(const struct espy_walk *w, const struct espy_type *t)
 static bool show_unread(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t, const struct espy_span *m,
 			struct members *st)
 {
-	const bool open = is_array_like(t) || t->kind == ESPY_T_CHARS || (t->kind == ESPY_T_STRUCT && !t->size);
-	const uint64_t least = open ? 1 : t->size;
+	const bool parts = t->kind == ESPY_T_STRUCT || t->kind == ESPY_T_UNION;
+	const bool open = is_array_like(t) || t->kind == ESPY_T_CHARS || (parts && !t->size);
+	const uint64_t least = open || t->flags & ESPY_TF_UPTO ? 1 : t->size;
 
 	if (!st->values || !m->fault || !least || m->want == UINT64_MAX || f->off + least > m->want || st->end & w->shown)
 		return false;
@@ -251,7 +253,9 @@ static uint32_t joined_union(struct espy_walk *w, const struct espy_field *f, co
 	if (ct->size && ct->size < s->want && !is_array_like(ct))
 		*s = espy_span_sub(s, 0, ct->size);
 	unsigned ph = espy_span_best(s);
-	if (s->n[ph] < needed(w, ct) && ct->kind != ESPY_T_CHARS) {
+	const bool part =
+		ct->flags & ESPY_TF_UPTO && s->fault && s->n[ph] < s->want; /* of its bytes some were not read */
+	if ((part || s->n[ph] < needed(w, ct)) && ct->kind != ESPY_T_CHARS) {
 		show_unread(w, f, ct, m, st);
 		return ESPY_NONE;
 	}
@@ -294,14 +298,6 @@ static inline bool show_plain_number(struct espy_walk *w, const struct espy_fiel
 	return true;
 }
 
-/* Tells whether bytes at the end of a struct, as many as a field says, could not be read. Of those never cut, all must be there. */
-static bool bytes_unread(const struct espy_type *t, const struct espy_span *s)
-{
-	const uint64_t least = t->flags & ESPY_TF_PATH ? s->want : s->want > 0;
-
-	return t->kind == ESPY_T_BYTES && !t->size && s->fault && s->want != UINT64_MAX && s->n[espy_span_best(s)] < least;
-}
-
 /* A field whose manners are chosen. */
 static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st)
 {
@@ -336,10 +332,11 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 	if (st->values && is_array_like(t) && !s.n[espy_span_best(&s)])
 		return;
 	const bool bytes = t->kind == ESPY_T_CHARS || t->kind == ESPY_T_BYTES || t->kind == ESPY_T_REST;
-	if (bytes && s.fault && s.n[espy_span_best(&s)] < s.want && show_unread(w, f, t, &fm, st))
+	if (bytes && s.fault && s.n[espy_span_best(&s)] < espy_walk_limited(w, t, s.want) &&
+	    show_unread(w, f, t, &fm, st))
 		return;
 	begin_field(w, st, f);
-	if (bytes_unread(t, &s)) {
+	if (espy_walk_bytes_unread(w, t, &s)) {
 		t->flags & ESPY_TF_PATH ? espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0) : espy_walk_address(w, s.addr);
 		return;
 	}

@@ -89,3 +89,22 @@ const struct espy_span *espy_walk_fill(struct espy_walk *w, const struct espy_ty
 	}
 	return room;
 }
+
+/* Of so many bytes those that are read: as many as are shown, and one. */
+uint64_t espy_walk_limited(const struct espy_walk *w, const struct espy_type *t, uint64_t want)
+{
+	const bool cut = !(t->flags & ESPY_TF_PATH) && want != UINT64_MAX;
+
+	return cut && want > w->elem_limit + 1ull ? w->elem_limit + 1ull : want;
+}
+
+/* Tells whether bytes at the end of a struct, as many as a field says, could not be read. Of those never cut, all must
+ * be there. */
+bool espy_walk_bytes_unread(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *s)
+{
+	const bool whole = t->flags & ESPY_TF_PATH || t->kind == ESPY_T_REST;
+	const bool ours = (t->kind == ESPY_T_BYTES && !t->size) || (t->kind == ESPY_T_REST && t->flags & ESPY_TF_HEX);
+
+	return ours && s->fault && s->want != UINT64_MAX &&
+	       s->n[espy_span_best(s)] < (whole ? espy_walk_limited(w, t, s->want) : s->want > 0);
+}

@@ -123,6 +123,19 @@ static void faults(void)
 		   "{ifa_family=AF_INET, ifa_prefixlen=0, ifa_flags=0, ifa_scope=RT_SCOPE_UNIVERSE, ifa_index=0}, "
 		   "[{nla_len=8, nla_type=IFA_ADDRESS}, ",
 		   12, "]");
+#define LINK "{ifi_family=AF_UNSPEC, ifi_type=ARPHRD_LOOPBACK, ifi_index=0, ifi_flags=0, ifi_change=0}, "
+#define LINK_BYTES 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+	/* not even the first header of what is nested, of one kind or chosen by the family */
+	unreadable(16, "RTM_NEWLINK", BYTES(LINK_BYTES, 8, 0, 18, 0, 1, 2, 3, 4), LINK "[{nla_len=8, nla_type=IFLA_LINKINFO}, ",
+		   20, "]");
+	unreadable(16, "RTM_NEWLINK", BYTES(LINK_BYTES, 8, 0, 26, 0, 1, 2, 3, 4), LINK "[{nla_len=8, nla_type=IFLA_AF_SPEC}, ", 20,
+		   "]");
+	/* a number of as many bytes as there are */
+	unreadable(104, "RTM_NEWNEXTHOP", BYTES(2, 0, 0, 0, 0, 0, 0, 0, 12, 0, 12, 0, 8, 0, 2, 0, 1, 2, 3, 4),
+		   "{nh_family=AF_INET, nh_scope=RT_SCOPE_UNIVERSE, nh_protocol=RTPROT_UNSPEC, nh_flags=0}, [{nla_len=12, "
+		   "nla_type=NHA_RES_GROUP}, [{nla_len=8, nla_type=NHA_RES_GROUP_IDLE_TIMER}, ",
+		   16, "]]");
+	unreadable(52, "RTM_NEWPREFIX", BYTES(10, 1, 2, 3, 4), "{family=AF_INET6, data=", 1, "}");
 }
 
 int main(int argc, char **argv)

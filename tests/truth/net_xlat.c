@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Addresses of which the bytes and their text are shown (-X verbose). */
+#include <sys/socket.h>
 #include "truth.h"
 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
@@ -9,9 +10,26 @@ static void address(const void *bytes, size_t size, const char *shown)
 	line(call(SYS_connect, JUNK(-1), tail_copy(bytes, size), JUNK(size)), "connect(-1, {%s}, %zu)", shown, size);
 }
 
+/* An attribute of a neighbour, of which the header names two flags and a type. */
+static void attribute(const void *message, size_t size, const char *shown)
+{
+	const long fd = call(SYS_socket, (long)AF_NETLINK, (long)SOCK_RAW, 0L);
+	uint8_t *copy = tail_copy(message, size);
+
+	copy[0] = (uint8_t)size;
+	if (fd < 0)
+		truth_skip("no netlink here");
+	line(fd, "socket(0x10 /* AF_NETLINK */, 0x3 /* SOCK_RAW */, 0 /* NETLINK_ROUTE */)");
+	line(call(SYS_sendto, JUNK(fd), copy, size, 0L, NULL, 0L),
+	     "sendto(%ld, [{nlmsg_len=%zu, nlmsg_type=0x1e /* RTM_GETNEIGH */, nlmsg_flags=0, nlmsg_seq=0, nlmsg_pid=0}, "
+	     "{ndm_family=0x2 /* AF_INET */, ndm_ifindex=0, ndm_state=0 /* NUD_NONE */, ndm_flags=0, ndm_type=0 /* RTN_UNSPEC */}, "
+	     "[{nla_len=6, nla_type=%s]], %zu, 0, NULL, 0)",
+	     fd, size, shown, size);
+}
+
 int main(int argc, char **argv)
 {
-	truth_begin(argc, argv, "-X verbose -e trace=connect,mknod");
+	truth_begin(argc, argv, "-X verbose -e trace=connect,mknod,socket,sendto");
 	address(BYTES(31, 0, 1, 2, 3, 0xa, 0xb, 0xc),
 		"sa_family=0x1f /* AF_BLUETOOTH */, sco_bdaddr=\"\\x01\\x02\\x03\\x0a\\x0b\\x0c\" /* 01:02:03:0a:0b:0c "
 		"*/");
@@ -24,6 +42,8 @@ int main(int argc, char **argv)
 	address(BYTES(4, 0, 0x30, 0x39, 0xfa, 0xce, 0xfe, 0xed, 1, 2, 3, 4, 5, 6, 0, 0),
 		"sa_family=0x4 /* AF_IPX */, sipx_port=\"\\x30\\x39\" /* htons(12345) */, sipx_network=htonl(0xfacefeed), "
 		"sipx_node=[0x1, 0x2, 0x3, 0x4, 0x5, 0x6], sipx_type=00");
+	attribute(BYTES(32, 0, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 6, 0xc0, 0, 80),
+		  "0x8000 /* NLA_F_NESTED */|0x4000 /* NLA_F_NET_BYTEORDER */|0x6 /* NDA_PORT */}, htons(80)");
 	line(call(SYS_mknod, tail_str("/nope/x"), JUNK(0644), 0L), "mknod(\"/nope/x\", 0644 /* 0644 */)");
 	line(call(SYS_mknod, tail_str("/nope/x"), JUNK(030644), 0L), "mknod(\"/nope/x\", 030644)");
 	return 0;
