@@ -52,7 +52,7 @@ bool espy_hook_netlink(struct espy_walk *w, const struct espy_hooked *v)
 {
 	unsigned proto;
 
-	if (!v->bytes || v->len < 8 || !protocol_of(w, &proto))
+	if (!v->bytes || !v->len || !protocol_of(w, &proto))
 		return false;
 	const uint32_t list = find(w->img, proto, "list");
 	if (list == ESPY_NONE || !w->mem)
@@ -73,6 +73,10 @@ bool espy_hook_nlmsgerr(struct espy_walk *w, const struct espy_hooked *v)
 {
 	unsigned proto;
 
+	if (v->len < ERROR_SZ + HEADER_SZ && v->want >= ERROR_SZ + HEADER_SZ && w->mem->fault) {
+		espy_walk_address(w, v->addr); /* the number is read with the header behind it */
+		return true;
+	}
 	if (!v->bytes || v->len < ERROR_SZ + HEADER_SZ || !protocol_of(w, &proto))
 		return false;
 	const uint32_t error = find(w->img, proto, "error_list"), attrs = find(w->img, UINT32_MAX, "error_attr_list");

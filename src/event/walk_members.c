@@ -298,6 +298,18 @@ static inline bool show_plain_number(struct espy_walk *w, const struct espy_fiel
 	return true;
 }
 
+/* Tells whether an address stands for all but the first field of a struct. */
+static bool lead_cut(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *s)
+{
+	bool others = false;
+
+	if (t->kind != ESPY_T_STRUCT || !(t->flags & ESPY_TF_LEAD) || !s->fault || s->n[espy_span_best(s)] >= t->size)
+		return false;
+	for (uint32_t i = 1; i < t->count; i++)
+		others |= !(w->img->fields[t->first + i].flags & ESPY_FF_HIDDEN);
+	return others;
+}
+
 /* A field whose manners are chosen. */
 static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st)
 {
@@ -329,10 +341,10 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 			return;
 		t = &w->img->types[type];
 	}
-	if (st->values && is_array_like(t) && !s.n[espy_span_best(&s)])
+	if (st->values && is_array_like(t) && !s.n[espy_span_best(&s)] && !(s.fault && s.want && s.want != UINT64_MAX))
 		return;
 	const bool bytes = t->kind == ESPY_T_CHARS || t->kind == ESPY_T_BYTES || t->kind == ESPY_T_REST;
-	if (bytes && s.fault && s.n[espy_span_best(&s)] < espy_walk_limited(w, t, s.want) &&
+	if (bytes && !t->hook && s.fault && s.n[espy_span_best(&s)] < espy_walk_limited(w, t, s.want) &&
 	    show_unread(w, f, t, &fm, st))
 		return;
 	begin_field(w, st, f);
@@ -345,6 +357,8 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 		espy_walk_address(w, espy_load(s.p[ph], t->size, false, false));
 		return;
 	}
+	if (lead_cut(w, t, &s))
+		st->end |= w->shown; /* nothing behind it is looked at */
 	w->folded = f->flags & ESPY_FF_FOLDED;
 	espy_walk_value(w, type, &s, f->flags & ESPY_FF_NONAME ? "" : espy_image__str(w->img, f->name));
 	w->folded = false;
@@ -428,7 +442,9 @@ static void show_headed(struct espy_walk *w, const struct espy_type *t, const st
 	}
 
 	uint32_t list = ESPY_NO_TOKEN;
-	bool follows = m->n[espy_span_best(m)] > head_end && heads < t->count;
+	const bool unread =
+		m->fault && m->want != UINT64_MAX && m->want > head_end && m->n[espy_span_best(m)] >= head_end;
+	bool follows = (unread || m->n[espy_span_best(m)] > head_end) && heads < t->count;
 	if (follows) {
 		list = espy_walk_open(w, ESPY_GROUP_ARRAY, t, 0);
 		if (heads)
@@ -469,31 +485,6 @@ static void show_second(struct espy_walk *w, const struct espy_type *t, const st
 	espy_walk_close(w, open);
 }
 
-uint64_t espy_walk_said(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, unsigned phase)
-{
-	const uint32_t idx = (t->aux & 0xff) - 1;
-
-	if (idx >= t->count || !m->p[phase])
-		return 0;
-	const struct espy_field *f = &w->img->fields[t->first + idx];
-	const struct espy_type *ft = &w->img->types[f->type];
-	const bool there = f->off <= m->n[phase] && ft->size <= m->n[phase] - f->off;
-	return there ? espy_load(m->p[phase] + f->off, ft->size, ft->flags & ESPY_TF_BE, false) : 0;
-}
-
-uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
-			  unsigned phase)
-{
-	const uint32_t idx = (t->aux & 0xff) - 1;
-
-	if (idx >= t->count || !m->p[phase])
-		return 0;
-	const struct espy_field *f = &w->img->fields[t->first + idx];
-	const uint64_t end = f->off + (uint64_t)w->img->types[f->type].size, said = espy_walk_said(w, t, m, phase);
-
-	return end > m->n[phase] ? 0 : said > end ? said : end;
-}
-
 /* The first field, read on its own, and the address of the others, which could not be read. */
 static void show_lead(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st)
 {
@@ -501,8 +492,10 @@ static void show_lead(struct espy_walk *w, const struct espy_type *t, const stru
 	uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, t, 0);
 
 	show_field(w, f, m, st);
-	espy_walk_role(w, ESPY_ROLE_FIELD_UNNAMED, "");
-	espy_walk_address(w, m->addr + f->off + w->img->types[f->type].size);
+	if (lead_cut(w, t, m)) {
+		espy_walk_role(w, ESPY_ROLE_FIELD_UNNAMED, "");
+		espy_walk_address(w, m->addr + f->off + w->img->types[f->type].size);
+	}
 	espy_walk_close(w, open);
 }
 

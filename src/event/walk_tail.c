@@ -90,6 +90,31 @@ const struct espy_span *espy_walk_fill(struct espy_walk *w, const struct espy_ty
 	return room;
 }
 
+uint64_t espy_walk_said(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, unsigned phase)
+{
+	const uint32_t idx = (t->aux & 0xff) - 1;
+
+	if (idx >= t->count || !m->p[phase])
+		return 0;
+	const struct espy_field *f = &w->img->fields[t->first + idx];
+	const struct espy_type *ft = &w->img->types[f->type];
+	const bool there = f->off <= m->n[phase] && ft->size <= m->n[phase] - f->off;
+	return there ? espy_load(m->p[phase] + f->off, ft->size, ft->flags & ESPY_TF_BE, false) : 0;
+}
+
+uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
+			  unsigned phase)
+{
+	const uint32_t idx = (t->aux & 0xff) - 1;
+
+	if (idx >= t->count || !m->p[phase])
+		return 0;
+	const struct espy_field *f = &w->img->fields[t->first + idx];
+	const uint64_t end = f->off + (uint64_t)w->img->types[f->type].size, said = espy_walk_said(w, t, m, phase);
+
+	return end > m->n[phase] ? 0 : said > end ? said : end;
+}
+
 /* Of so many bytes those that are read: as many as are shown, and one. */
 uint64_t espy_walk_limited(const struct espy_walk *w, const struct espy_type *t, uint64_t want)
 {
@@ -103,7 +128,7 @@ uint64_t espy_walk_limited(const struct espy_walk *w, const struct espy_type *t,
 bool espy_walk_bytes_unread(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *s)
 {
 	const bool whole = t->flags & ESPY_TF_PATH || t->kind == ESPY_T_REST;
-	const bool ours = (t->kind == ESPY_T_BYTES && !t->size) || (t->kind == ESPY_T_REST && t->flags & ESPY_TF_HEX);
+	const bool ours = (t->kind == ESPY_T_BYTES && !t->size) || (t->kind == ESPY_T_REST && !t->hook);
 
 	return ours && s->fault && s->want != UINT64_MAX &&
 	       s->n[espy_span_best(s)] < (whole ? espy_walk_limited(w, t, s->want) : s->want > 0);

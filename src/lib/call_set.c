@@ -6,6 +6,9 @@
 #include <string.h>
 #include "describe/hooks.h"
 
+#define MESSAGE_MOST 32768u /* bytes: what a buffer for netlink holds */
+#define DATA_MOST 65536u    /* bytes: of others, as of any buffer */
+
 static uint32_t least(uint64_t a, uint64_t b)
 {
 	return (uint32_t)(a < b ? a : b);
@@ -31,6 +34,19 @@ static bool is_message(const struct espy_image *img, const struct espy_op *op, u
 	return img->types[last->type].kind == ESPY_T_REST;
 }
 
+/*
+ * Returns how many bytes are read that may be a message of netlink. Others are as many as -s says. A source that stops
+ * no task reads a message whole under -v only: it does not know what socket it is, and most are none of netlink's.
+ */
+static uint32_t socket_bytes(const struct espy_op *op, const struct espy_needs *lim, bool abbrev)
+{
+	const uint32_t whole = abbrev ? 0 : MESSAGE_MOST;
+	const uint32_t shown = lim->str_limit < DATA_MOST ? lim->str_limit : DATA_MOST;
+	const uint32_t most = whole > shown ? whole : shown;
+
+	return op->cap > most ? op->cap : most;
+}
+
 /* Returns how many bytes of one operation the call needs. abbrev: the call is shown without -v. */
 static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *op, const struct espy_needs *lim,
 			   bool abbrev)
@@ -39,6 +55,8 @@ static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *o
 
 	if (lim->limit_data && is_message(img, op, &head))
 		return least(op->cap, (uint64_t)head + lim->data_bytes);
+	if (img->types[op->type].hook == ESPY_HOOK_NETLINK)
+		return socket_bytes(op, lim, abbrev);
 	switch (op->limit) {
 	case ESPY_LIMIT_STRING:
 		return least(op->cap, (uint64_t)lim->str_limit + 1);
@@ -73,6 +91,15 @@ static void raise_caps(struct espy_op *ops, const struct espy_image *img, uint32
 		if (cap > ops[n].cap)
 			ops[n].cap = cap;
 	}
+}
+
+void espy_call_set__read_messages(struct espy_call_set *set, const struct espy_needs *lim)
+{
+	struct espy_op *ops = (struct espy_op *)set->ops; /* ours; to others they are const */
+
+	for (uint32_t i = 0; ops && i < set->image->op_cnt && !lim->limit_data; i++)
+		if (set->image->types[ops[i].type].hook == ESPY_HOOK_NETLINK && ops[i].cap && ops[i].cap < MESSAGE_MOST)
+			ops[i].cap = MESSAGE_MOST;
 }
 
 int espy_call_set__init(struct espy_call_set *set, const struct espy_image *img, const struct espy_filter *f,

@@ -124,6 +124,7 @@ static void faults(void)
 		   "[{nla_len=8, nla_type=IFA_ADDRESS}, ",
 		   12, "]");
 #define LINK "{ifi_family=AF_UNSPEC, ifi_type=ARPHRD_LOOPBACK, ifi_index=0, ifi_flags=0, ifi_change=0}, "
+#define LINK_UNIX "{ifi_family=AF_UNIX, ifi_type=ARPHRD_NETROM, ifi_index=0, ifi_flags=0, ifi_change=0}, "
 #define LINK_BYTES 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 	/* not even the first header of what is nested, of one kind or chosen by the family */
 	unreadable(16, "RTM_NEWLINK", BYTES(LINK_BYTES, 8, 0, 18, 0, 1, 2, 3, 4), LINK "[{nla_len=8, nla_type=IFLA_LINKINFO}, ",
@@ -135,6 +136,9 @@ static void faults(void)
 		   "{nh_family=AF_INET, nh_scope=RT_SCOPE_UNIVERSE, nh_protocol=RTPROT_UNSPEC, nh_flags=0}, [{nla_len=12, "
 		   "nla_type=NHA_RES_GROUP}, [{nla_len=8, nla_type=NHA_RES_GROUP_IDLE_TIMER}, ",
 		   16, "]]");
+	/* behind a header of one field there may be attributes, behind one that was cut nothing is looked at */
+	unreadable(16, "RTM_NEWLINK", BYTES(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 3, 0), LINK_UNIX, 16, "");
+	unreadable(2, "NLMSG_ERROR", BYTES(1, 0, 0, 0, 16, 0, 0, 0, 18, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0), "", 0, "");
 	unreadable(52, "RTM_NEWPREFIX", BYTES(10, 1, 2, 3, 4), "{family=AF_INET6, data=", 1, "}");
 }
 

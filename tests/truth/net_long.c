@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Bytes of sockets beyond what is read of a message by default: as many are shown as -s says. */
+#include <linux/netlink.h>
+#include <sys/socket.h>
+#include "truth.h"
+
+#define LONG 1500u
+#define ATTRS 31u
+#define ATTR_SZ 40u
+
+/* A message of netlink with many attributes, each a name of its own. */
+static void netlink(void)
+{
+	const size_t size = 32 + (size_t)ATTRS * ATTR_SZ;
+	const long fd = call(SYS_socket, (long)AF_NETLINK, (long)SOCK_RAW, 0L);
+	static char shown[1 << 13];
+	uint8_t *p = tail_alloc(size);
+	char *end = shown;
+
+	if (fd < 0)
+		truth_skip("no netlink here");
+	((struct nlmsghdr *)p)->nlmsg_len = (uint32_t)size;
+	((struct nlmsghdr *)p)->nlmsg_type = 16;
+	for (unsigned i = 0; i < ATTRS; i++) {
+		uint8_t *attr = p + 32 + (size_t)i * ATTR_SZ;
+		attr[0] = ATTR_SZ;
+		attr[2] = 3; /* IFLA_IFNAME */
+		memset(attr + 4, 'a' + (int)(i % 26), ATTR_SZ - 5);
+		end += sprintf(end, "%s[{nla_len=%u, nla_type=IFLA_IFNAME}, \"%s\"]", i ? ", " : "", ATTR_SZ, attr + 4);
+	}
+	line(fd, "socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE)");
+	line(call(SYS_sendto, JUNK(fd), p, size, 0L, NULL, 0L),
+	     "sendto(%ld, [{nlmsg_len=%zu, nlmsg_type=RTM_NEWLINK, nlmsg_flags=0, nlmsg_seq=0, nlmsg_pid=0}, {ifi_family=AF_UNSPEC, "
+	     "ifi_type=ARPHRD_NETROM, ifi_index=0, ifi_flags=0, ifi_change=0}, [%s]], %zu, 0, NULL, 0)",
+	     fd, size, shown, size);
+}
+
+int main(int argc, char **argv)
+{
+	char *bytes = tail_alloc(LONG);
+	int fds[2];
+
+	truth_begin(argc, argv, "-s 2000 -e trace=socket,sendto,recvfrom");
+	memset(bytes, 'x', LONG);
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
+		truth_skip("no pair of sockets");
+	line(call(SYS_sendto, JUNK(fds[0]), bytes, (long)LONG, 0L, NULL, 0L), "sendto(%d, \"%.*s\", %u, 0, NULL, 0)", fds[0], (int)LONG, bytes,
+	     LONG);
+	line(call(SYS_recvfrom, JUNK(fds[1]), bytes, (long)LONG, 0L, NULL, NULL), "recvfrom(%d, \"%.*s\", %u, 0, NULL, NULL)", fds[1],
+	     (int)LONG, bytes, LONG);
+	netlink();
+	return 0;
+}
