@@ -93,6 +93,15 @@ void espy_walk_array(struct espy_walk *w, const struct espy_type *t, const struc
 	}
 }
 
+/* How long a record says that it is. */
+static uint64_t tlv_says(const struct espy_type *t, const struct espy_type *e, const uint8_t *p)
+{
+	const unsigned width = t->aux & 0xff;
+	const uint64_t n = espy_load(p + (t->aux >> 24), width, t->flags & ESPY_TF_BE, false);
+
+	return t->aux & 1u << 16 ? n : n + (e->size ? e->size : width);
+}
+
 /*
  * One record of a TLV at p, of which `have` bytes were captured and which has `room` bytes: how long it
  * is, and where the next one begins. false: no whole record.
@@ -103,10 +112,7 @@ static bool tlv_next(const struct espy_type *t, const struct espy_type *e, const
 	unsigned width = t->aux & 0xff, align = t->aux >> 8 & 0xff, off = t->aux >> 24;
 	if (have < off + width || room < off + width || !width)
 		return false;
-	uint64_t n = espy_load(p + off, width, t->flags & ESPY_TF_BE, false);
-	size_t least = e->size ? e->size : width;
-	if (!(t->aux & 1u << 16))
-		n += least;
+	uint64_t n = tlv_says(t, e, p);
 	if (n < off + width || n > room)
 		return false;
 	*len = (size_t)n;
@@ -184,15 +190,15 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 			total = end;
 			break;
 		}
+		const uint64_t said = tlv_says(t, e, m->p[ph] + pos);
 		bool whole = tlv_next(t, e, m->p[ph] + pos, end - pos, (size_t)(total - pos), &len, &step);
 		if (!whole || (len < header && espy_walk_is_headed(e))) {
 			/* a length that lies: no more than there is, no less than the header that was read */
-			uint64_t n =
-				espy_load(m->p[ph] + pos + (t->aux >> 24), t->aux & 0xff, t->flags & ESPY_TF_BE, false);
-			len = n > header ? (size_t)(total - pos) : header;
-			step = n > header || espy_walk_is_headed(e) ? (size_t)(total - pos) : header;
+			len = said > header ? (size_t)(total - pos) : header;
+			step = said > header || espy_walk_is_headed(e) ? (size_t)(total - pos) : header;
 		}
-		const bool lies = whole && len < header && !espy_walk_is_headed(e); /* it is shorter than its own header */
+		/* it is shorter than its own header */
+		const bool lies = !espy_walk_is_headed(e) && said < header;
 		if (lies)
 			len = step = header;
 		struct espy_span s = espy_span_sub(m, pos, len);

@@ -310,6 +310,13 @@ static bool lead_cut(const struct espy_walk *w, const struct espy_type *t, const
 	return others;
 }
 
+/* Tells whether what is left for an array is less than one element of it. */
+static bool no_element(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *s)
+{
+	return t->kind == ESPY_T_ARRAY && !t->size && t->len_a == ESPY_NONE && t->len_b == ESPY_NONE && s->want &&
+	       s->want < w->img->types[t->elem].size;
+}
+
 /* A field whose manners are chosen. */
 static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st)
 {
@@ -341,6 +348,8 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 			return;
 		t = &w->img->types[type];
 	}
+	if (no_element(w, t, &s))
+		return;
 	if (st->values && is_array_like(t) && !s.n[espy_span_best(&s)] && !(s.fault && s.want && s.want != UINT64_MAX))
 		return;
 	const bool bytes = t->kind == ESPY_T_CHARS || t->kind == ESPY_T_BYTES || t->kind == ESPY_T_REST;

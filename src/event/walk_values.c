@@ -505,7 +505,10 @@ static void remember_kind(struct espy_walk *w, const struct espy_span *m)
 /* A value without a hook, or whose hook has nothing to say. */
 static void show_value(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, const char *name)
 {
-	if (w->depth >= ESPY_WALK_MAX_DEPTH || (t->hook && m->fault && is_string(t))) {
+	const bool unread =
+		t->hook && m->fault && is_string(t) && m->n[espy_span_best(m)] < espy_walk_limited(w, t, m->want);
+
+	if (w->depth >= ESPY_WALK_MAX_DEPTH || unread) {
 		espy_walk_address(w, m->addr);
 		return;
 	}
