@@ -279,6 +279,7 @@ static const char *const words[W_CNT] = {
 	[W_SIZE] = "size",
 	[W_FIRST] = "first",
 	[W_KIND] = "kind",
+	[W_INDEX] = "index",
 	[W_ELSE] = "else",
 	[W_SLOT] = "_",
 	[W_FLAGS] = "flags",

@@ -150,6 +150,8 @@ static uint32_t lower_leaf(struct dc *dc, const struct ast_expr *e, const struct
 		return dc_add_expr(dc, ESPY_X_KIND, 0, 0, 0);
 	if (e->sym->word == W_FIRST && ctx && ctx->record)
 		return dc_add_expr(dc, ESPY_X_FIRST, 0, 0, 0);
+	if (e->sym->word == W_INDEX && ctx && ctx->record)
+		return dc_add_expr(dc, ESPY_X_INDEX, 0, 0, 0);
 	if (!e->sym->consts) {
 		dc_error(dc, e->pos, "unknown name `%s`, expected %s or a constant", e->sym->s,
 			 ctx && ctx->record ? "a field of this struct" : "a parameter of this call");

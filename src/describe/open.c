@@ -76,7 +76,7 @@ static bool check_expr(struct checker *c, uint32_t i)
 		if (++d > MAX_EXPR_DEPTH || nodes > MAX_EXPR_NODES)
 			return fault(c, x);
 		c->nodes[i] = (uint16_t)nodes;
-	} else if (x->op < ESPY_X_CONST || x->op > ESPY_X_KIND) {
+	} else if (x->op < ESPY_X_CONST || x->op > ESPY_X_INDEX) {
 		return fault(c, x);
 	} else {
 		c->nodes[i] = 1;
@@ -111,6 +111,7 @@ static bool expr_fits(struct checker *c, uint32_t i, const struct scope *s)
 	case ESPY_X_FIRST:
 	case ESPY_X_KIND:
 	case ESPY_X_VERBOSE:
+	case ESPY_X_INDEX:
 		return true;
 	case ESPY_X_ARG:
 	case ESPY_X_DEREF:

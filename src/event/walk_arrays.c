@@ -57,6 +57,7 @@ static void show_array_once(struct espy_walk *w, const struct espy_type *t, cons
 		return;
 	}
 	size_t show = have < count ? have : (size_t)count;
+	const uint64_t index = w->index;
 	bool limited = !(w->shown & ESPY_MANNERS_FULL) && show > w->elem_limit;
 	if (limited)
 		show = w->elem_limit;
@@ -68,8 +69,10 @@ static void show_array_once(struct espy_walk *w, const struct espy_type *t, cons
 			continue;
 		}
 		espy_walk_role(w, ESPY_ROLE_ELEM, "");
+		w->index = i;
 		espy_walk_value(w, elem, &s, "");
 	}
+	w->index = index;
 	if (limited || show < count)
 		espy_walk_elided(w, !limited && m->fault ? ESPY_ELIDED_FAULT : ESPY_ELIDED_MORE,
 				 m->addr ? m->addr + show * stride : 0);

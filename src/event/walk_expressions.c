@@ -209,6 +209,8 @@ static uint64_t single(const struct eval *e, const struct espy_expr *x, unsigned
 		return sc ? first_word(e, sc) : 0;
 	case ESPY_X_KIND:
 		return e->w->kind;
+	case ESPY_X_INDEX:
+		return e->w->index;
 	case ESPY_X_SIZE:
 		return sc ? sc->size : 0;
 	case ESPY_X_RET:

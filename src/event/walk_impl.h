@@ -60,6 +60,7 @@ struct espy_walk {
 	bool ok, failed;     /* the call has returned, without or with an error */
 	bool folded;	     /* the next array is `[...]` in manners that are brief */
 	bool wrote;	     /* the walk has shown some argument */
+	uint64_t index;	     /* of the element of the innermost array */
 	uint64_t kind;       /* first bytes of the last string with ESPY_TF_KIND */
 	uint64_t spread_left; /* bytes of the result not yet given to an element */
 };

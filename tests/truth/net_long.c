@@ -35,12 +35,28 @@ static void netlink(void)
 	     fd, size, shown, size);
 }
 
+/* Of several messages the kernel says only of those that went out how long they were. */
+static void partly(int fd)
+{
+	struct iovec *vec = tail_copy(&(struct iovec){ (void *)"abc", 3 }, sizeof(*vec));
+	struct mmsghdr *all = tail_alloc(2 * sizeof(*all));
+
+	all[0].msg_hdr = (struct msghdr){ .msg_iov = vec, .msg_iovlen = 1 };
+	all[1].msg_hdr = (struct msghdr){ .msg_iov = (struct iovec *)1, .msg_iovlen = 1 };
+	all[1].msg_len = 9;
+	line(call(SYS_sendmmsg, JUNK(fd), all, 2L, 0L),
+	     "sendmmsg(%d, [{msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base=\"abc\", iov_len=3}], msg_iovlen=1, "
+	     "msg_controllen=0, msg_flags=0}, msg_len=3}, {msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=0x1, msg_iovlen=1, "
+	     "msg_controllen=0, msg_flags=0}}], 2, 0)",
+	     fd);
+}
+
 int main(int argc, char **argv)
 {
 	char *bytes = tail_alloc(LONG);
 	int fds[2];
 
-	truth_begin(argc, argv, "-s 2000 -e trace=socket,sendto,recvfrom");
+	truth_begin(argc, argv, "-s 2000 -e trace=socket,sendto,recvfrom,sendmmsg");
 	memset(bytes, 'x', LONG);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
 		truth_skip("no pair of sockets");
@@ -48,6 +64,7 @@ int main(int argc, char **argv)
 	     LONG);
 	line(call(SYS_recvfrom, JUNK(fds[1]), bytes, (long)LONG, 0L, NULL, NULL), "recvfrom(%d, \"%.*s\", %u, 0, NULL, NULL)", fds[1],
 	     (int)LONG, bytes, LONG);
+	partly(fds[0]);
 	netlink();
 	return 0;
 }
