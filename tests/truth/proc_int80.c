@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Calls of the 32-bit table, from a 64-bit program: numbers of 64 bits lie in two registers, times have 64 bits. */
+/* Calls of the 32-bit table, from a 64-bit program: numbers of 64 bits lie in two registers, times have 64 bits, a long has 32. */
 #include <setjmp.h>
 #include <signal.h>
 #include "truth.h"
@@ -21,7 +21,7 @@ static long call32(long nr, long a, long b, long c, long d, long e)
 
 int main(int argc, char **argv)
 {
-	truth_begin(argc, argv, "-e trace=preadv,pwritev,recvmmsg_time64");
+	truth_begin(argc, argv, "-e trace=preadv,pwritev,recvmmsg_time64,msgsnd");
 	int64_t *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 
 	if (low == MAP_FAILED)
@@ -35,5 +35,8 @@ int main(int argc, char **argv)
 	line(call32(334, -1, 0, 0, -16, -1), "pwritev(-1, NULL, 0, -16)");
 	line(call32(417, -1, 0, 0, 0x40, (long)low), "recvmmsg_time64(-1, NULL, 0, MSG_DONTWAIT, {tv_sec=1, tv_nsec=2})");
 	line(call32(417, -1, 1, 1, 0, 0), "recvmmsg_time64(-1, 0x1, 1, 0, NULL)");
+	memcpy(low, "\5\0\0\0abcdefgh", 12);
+	line(call32(400, -1, (long)low, 1, 0, 0), "msgsnd(-1, {mtype=5, mtext=\"a\"}, 1, 0)");
+	line(call32(400, -1, (long)low, 8, 0, 0), "msgsnd(-1, {mtype=5, mtext=\"abcdefgh\"}, 8, 0)");
 	return 0;
 }
