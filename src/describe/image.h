@@ -189,41 +189,24 @@ struct espy_case {
 /* Expressions: a tree; a and b are indices of exprs. All arithmetic is 64 bits unsigned. */
 enum espy_expr_op {
 	ESPY_X_CONST = 1, /* value */
-	ESPY_X_ARG,	  /* a = parameter index (its register, cut to the parameter's width) */
-	ESPY_X_FIELD,	  /* a = field index relative to the struct the expression stands in (type .first + a) */
+	ESPY_X_ARG,   /* a = parameter index (its register, cut to the parameter's width) */
+	ESPY_X_FIELD, /* a = field index relative to the struct the expression stands in (type .first + a) */
 	ESPY_X_RET,
 	ESPY_X_DEREF, /* a = parameter index: the integer its pointer points to (exit item before enter item);
 		       * b != 0: field b - 1 of the struct that it points to. Checked by readers, as of OUTER. */
-	ESPY_X_OR,
-	ESPY_X_AND,
-	ESPY_X_ADD,
-	ESPY_X_SUB,
-	ESPY_X_MUL,
-	ESPY_X_DIV,
-	ESPY_X_SHL,
-	ESPY_X_SHR,
-	ESPY_X_EQ,
-	ESPY_X_NE,
-	ESPY_X_LT,
-	ESPY_X_LE,
-	ESPY_X_GT,
-	ESPY_X_GE,
-	ESPY_X_LAND,
-	ESPY_X_LOR,
-	ESPY_X_NOT,
-	ESPY_X_INV,
-	ESPY_X_ROUND_BITS, /* bits a -> bytes of whole words */
-	ESPY_X_SIZE,	   /* bytes of the sized struct that the expression stands in */
+	ESPY_X_OR, ESPY_X_AND, ESPY_X_ADD, ESPY_X_SUB, ESPY_X_MUL, ESPY_X_DIV, ESPY_X_SHL, ESPY_X_SHR,
+	ESPY_X_EQ, ESPY_X_NE, ESPY_X_LT, ESPY_X_LE, ESPY_X_GT, ESPY_X_GE,
+	ESPY_X_LAND, ESPY_X_LOR, ESPY_X_NOT, ESPY_X_INV, ESPY_X_ROUND_BITS, /* bits a -> bytes of whole words */
+	ESPY_X_SIZE, /* bytes of the sized struct that the expression stands in */
 	/*
-	 * a = field index in the struct around the one the expression stands in; parameter index if that is the call
-	 * (the struct is what a parameter points to). Not checked by espy_image__open: readers check a against the
-	 * count there.
+	 * a = field index in the struct around the one the expression stands in; parameter index if that is the call (the
+	 * struct is what a parameter points to). Not checked by espy_image__open: readers check a against the count there.
 	 */
 	ESPY_X_OUTER,
 	ESPY_X_VERBOSE, /* 1 under -v */
-	ESPY_X_FIRST,	/* the first 32 bits of the struct that the expression stands in; a = 1: of the one around it */
-	ESPY_X_KIND,	/* the first 64 bits of the last string of ESPY_TF_KIND */
-	ESPY_X_INDEX,	/* the number of the array's element that the expression stands in */
+	ESPY_X_FIRST,   /* the first 32 bits of the struct that the expression stands in; a = 1: of the one around it */
+	ESPY_X_KIND,    /* the first 64 bits of the last string of ESPY_TF_KIND */
+	ESPY_X_INDEX,   /* the number of the array's element that the expression stands in */
 };
 struct espy_expr {
 	uint32_t op;
