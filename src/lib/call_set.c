@@ -36,11 +36,12 @@ static bool is_message(const struct espy_image *img, const struct espy_op *op, u
 
 /*
  * Returns how many bytes are read that may be a message of netlink. Others are as many as -s says. A source that stops
- * no task reads a message whole under -v only: it does not know what socket it is, and most are none of netlink's.
+ * no task reads a message whole under -v only: it does not know what socket it is, and most are none of netlink's. For
+ * a recording, which wants all structures, they would all be ten times as large.
  */
 static uint32_t socket_bytes(const struct espy_op *op, const struct espy_needs *lim, bool abbrev)
 {
-	const uint32_t whole = abbrev ? 0 : MESSAGE_MOST;
+	const uint32_t whole = abbrev || lim->verbose ? 0 : MESSAGE_MOST;
 	const uint32_t shown = lim->str_limit < DATA_MOST ? lim->str_limit : DATA_MOST;
 	const uint32_t most = whole > shown ? whole : shown;
 
@@ -97,7 +98,7 @@ void espy_call_set__read_messages(struct espy_call_set *set, const struct espy_n
 {
 	struct espy_op *ops = (struct espy_op *)set->ops; /* ours; to others they are const */
 
-	for (uint32_t i = 0; ops && i < set->image->op_cnt && !lim->limit_data; i++)
+	for (uint32_t i = 0; ops && i < set->image->op_cnt && !lim->limit_data && !lim->verbose; i++)
 		if (set->image->types[ops[i].type].hook == ESPY_HOOK_NETLINK && ops[i].cap && ops[i].cap < MESSAGE_MOST)
 			ops[i].cap = MESSAGE_MOST;
 }
