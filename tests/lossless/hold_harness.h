@@ -34,6 +34,7 @@ struct rig {
 void open_source(struct rig *r, const struct espy_source_opts *with);
 void start_subject(struct rig *r, const char *path, char **argv);
 int take(void *ctx, const struct espy_rec *rec);
+struct rig *make_rig(void); /* with nothing in it */
 /* The counting subject, held at each of its calls. */
 struct rig *new_rig(long calls);
 /* True if the kernel keeps the task asleep for espy; between two rounds it is elsewhere for a moment. */
@@ -52,10 +53,14 @@ void run_out(struct rig *r);
 struct rig *watch(const struct espy_source_opts *opts, const char *path, char **argv, unsigned slow_us,
 		  unsigned slow_every);
 void free_rig(struct rig *r);
-/*
- * A teardown: ends the rigs that a test that failed has left. *state: a bool, set if espy says of one of them that it did not run for a
- * while, and let tasks go as it promises.
- */
+/* A test that run_again_if_starved runs. */
+#define HOLD_TEST(f) cmocka_unit_test_teardown(f, end_rigs)
+/* A teardown: ends the rigs that a test that failed has left. */
 int end_rigs(void **state);
+/*
+ * Runs a test, and runs it again if it fails and espy says that it did not get to run for a while: then it lets tasks go that it holds, as it
+ * promises. Returns how many tests failed.
+ */
+int run_again_if_starved(const struct CMUnitTest *test);
 
 #endif

@@ -221,7 +221,7 @@ static pid_t start_tracer(struct rig *shared, int tell)
 
 static void tracer_killed(void **state)
 {
-	struct rig *r = calloc(1, sizeof(*r));
+	struct rig *r = make_rig();
 	int tell[2], fd, status;
 	pid_t tracer;
 
@@ -308,7 +308,7 @@ static struct rig *first_holder(struct rig *a, struct rig *b)
 
 static void two_tracers(void **state)
 {
-	struct rig *r = new_rig(20), *other = calloc(1, sizeof(*other));
+	struct rig *r = new_rig(20), *other = make_rig();
 	struct espy_target t = { .kind = ESPY_TARGET_PID };
 	pid_t tid = wait_held(r);
 
@@ -351,25 +351,6 @@ static void close_lets_go(void **state)
 	assert_int_equal(waitpid(r->pid, NULL, 0), r->pid);
 	free_rig(r);
 }
-
-/* On a machine with much to do espy may not get to run for as long as a hold lasts without it. Then the test begins anew. */
-static int run_again_if_starved(const struct CMUnitTest *test)
-{
-	for (int tries = 0; tries < 10; tries++) {
-		bool starved = false;
-		struct CMUnitTest one[] = { *test };
-
-		one[0].initial_state = &starved;
-		if (!cmocka_run_group_tests_name(test->name, one, NULL, NULL))
-			return 0;
-		if (!starved)
-			return 1;
-		print_message("espy did not run for a while and let the task go: %s once more\n", test->name);
-	}
-	return 1;
-}
-
-#define HOLD_TEST(f) cmocka_unit_test_teardown(f, end_rigs)
 
 int main(int argc, char **argv)
 {
