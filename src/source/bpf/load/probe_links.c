@@ -418,6 +418,14 @@ void bpf_probes__tell_again(struct bpf_source *s)
 		memset(s->probes->told, 0, s->opts.probes->place_cnt);
 }
 
+static bool any_return(const struct espy_probes *p)
+{
+	for (size_t i = 0; i < p->place_cnt; i++)
+		if (p->places[i].kind == ESPY_PROBE_RETURN)
+			return true;
+	return false;
+}
+
 void bpf_probes__detach(struct bpf_source *s)
 {
 	struct bpf_probes *p = s->probes;
@@ -426,8 +434,15 @@ void bpf_probes__detach(struct bpf_source *s)
 		return;
 	for (size_t i = p->link_cnt; i-- > 0;)
 		bpf_link__destroy(p->links[i]);
-	/* The kernel waits until no task is in a program of them: some 50 ms. */
-	if (p->fd_cnt)
+	/*
+	 * The kernel waits until no task is in a program of them: some 50 ms. A program that begins meanwhile would have the
+	 * kernel's address in the place of its return addresses, and an espy that does not know of it cannot tell its stack.
+	 */
+	const bool in_place = any_return(s->opts.probes);
+
+	for (size_t i = p->fd_cnt; in_place && i-- > 0;)
+		close(p->fds[i]);
+	if (p->fd_cnt && !in_place)
 		bpf_release(p->fds, p->fd_cnt, NULL);
 	p->link_cnt = p->fd_cnt = 0;
 }
