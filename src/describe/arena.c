@@ -309,6 +309,7 @@ static const char *const words[W_CNT] = {
 	[W_BLOCKS] = "blocks",
 	[W_ORDER] = "order",
 	[W_TRACEPOINT] = "tracepoint",
+	[W_INNER] = "inner",
 	[W_OK] = "ok",
 	[W_ERR] = "err",
 	[W_ANY] = "any",

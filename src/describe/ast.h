@@ -200,6 +200,9 @@ struct ast_call {
 	struct ast_names effect_args;
 	struct dc_sym *event;          /* `tracepoint NAME`; NULL: as the call is called */
 	struct ast_names order;
+	struct ast_expr *inner; /* `inner FIRST [from ARGS]`; NULL: none */
+	struct dc_sym *inner_args;
+	struct dc_pos inner_pos;
 	/* variants */
 	bool is_variant;
 	struct ast_key *keys;

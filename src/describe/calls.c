@@ -259,6 +259,14 @@ static struct espy_ret lower_result(struct dc *dc, const struct ast_call *c)
 		dc_error(dc, c->ret->base_pos, "a result must be an integer");
 	if (c->has_note)
 		lower_note(dc, c, &r);
+	if (c->ret->at && !c->has_note) {
+		const uint32_t reg = dc_register_of(dc, c, c->ret->at);
+
+		if (reg < 6)
+			r.note = ESPY_NOTE_RET_AT | reg << 16;
+		else
+			dc_error(dc, c->ret->at_pos, "`at %s`: the call has no parameter of that name", c->ret->at->s);
+	}
 	return r;
 }
 
@@ -430,6 +438,22 @@ static void lower_variants(struct dc *dc, struct ast_call *c, struct espy_call_p
 		dc_error(dc, c->pos, "more than 65535 variants");
 }
 
+/* Lowers `inner FIRST from ARGS`: where the numbers of the calls begin that this one leads to. */
+static void lower_inner(struct dc *dc, const struct ast_call *c, struct espy_call_plan *cp)
+{
+	uint32_t reg = c->inner_args ? dc_register_of(dc, c, c->inner_args) : 0;
+	uint64_t first = 0;
+
+	if (!c->sw[0] || c->sw[1] || c->nvariants)
+		dc_error(dc, c->inner_pos, "`inner` wants a `switch` on one parameter, and no variants");
+	else if (dc_const_expr(dc, c->inner, NULL, NULL, &first) || !first || first > ESPY_INNER_FIRST(~0u))
+		dc_error(dc, c->inner_pos, "`inner` wants the first number of the calls, above 0");
+	else if (reg >= 6)
+		dc_error(dc, c->inner_pos, "`from` names no parameter in a register");
+	else
+		cp->inner = (uint32_t)first | (c->inner_args ? (reg + 1) << 16 : 0);
+}
+
 /* Returns the plan of calls without a description: so many raw registers. */
 static uint32_t raw_plan(struct dc *dc, uint32_t nargs)
 {
@@ -465,11 +489,10 @@ void dc_lower_calls(struct dc *dc)
 
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct espy_syscall *s = dc_vec_at(&dc->syscalls, i);
-		const char *name = (const char *)dc->strings.data + s->name;
 
 		if (!s->name)
 			continue;
-		of_nr[i] = dc_intern(dc, name, strlen(name))->call;
+		of_nr[i] = dc->forms[i]->call;
 		if (of_nr[i]) {
 			nargs[of_nr[i]->index] = s->nargs;
 			in_table[of_nr[i]->index] = true;
@@ -489,6 +512,8 @@ void dc_lower_calls(struct dc *dc)
 			d->cp.plan = (uint16_t)((const struct espy_call *)dc_vec_at(&dc->icalls, d->call))->plan;
 		if (c->sw[0])
 			lower_variants(dc, c, &d->cp, nargs[c->index]);
+		if (c->inner)
+			lower_inner(dc, c, &d->cp);
 	}
 	if (cnt)
 		dc_vec_add(dc, &dc->call_plans, cnt);

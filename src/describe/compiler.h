@@ -54,7 +54,7 @@ enum dc_word {
 	W_SIZED, W_OF, W_MIN, W_NULL, W_RET, W_OUTER, W_SIZE, W_FIRST, W_KIND, W_INDEX, W_ELSE, W_SLOT,
 	/* declarations */
 	W_FLAGS, W_ENUM, W_PACK, W_STRUCT, W_UNION, W_TYPE, W_ATTRS, W_FROM, W_AS, W_MERGED, W_INCLUDE, W_SHOW, W_BRIEF, W_NOTE, W_TAIL,
-	W_PACKED, W_TLV, W_ALIGN, W_BY, W_BRACES, W_SWITCH, W_NEWIMAGE, W_NORETURN, W_TWICE, W_BLOCKS, W_ORDER, W_TRACEPOINT,
+	W_PACKED, W_TLV, W_ALIGN, W_BY, W_BRACES, W_SWITCH, W_NEWIMAGE, W_NORETURN, W_TWICE, W_BLOCKS, W_ORDER, W_TRACEPOINT, W_INNER,
 	W_OK, W_ERR, W_ANY, W_POS, W_HEADED, W_EXTENT, W_SP, W_DATA, W_ENV, W_SECRET, W_WALLTIME, W_UTIME,
 	W_CNT,
 };
@@ -121,6 +121,8 @@ struct dc {
 	struct ast_named *named, **named_tail;
 	struct ast_call *calls, **calls_tail;
 	struct ast_call *variants, **variants_tail; /* until they are given to their base forms */
+
+	struct dc_sym **forms; /* by call number: what describes it, its name unless the table says otherwise */
 
 	/* the ABI */
 	uint32_t cut_off;   /* recursions that were cut off so far */

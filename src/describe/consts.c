@@ -131,9 +131,11 @@ static uint64_t class_bits(struct dc *dc, const char *s, size_t n, struct dc_pos
 	return bits;
 }
 
+#define CALL_NUMBERS 4096u
+
 static void syscall_line(struct dc *dc, struct line *l, const char *text, uint32_t layer)
 {
-	size_t n, nname, nargs, nclass;
+	size_t n, nname, nargs, nclass, nform;
 	uint32_t off, off2;
 	const char *nr_text = word(l, &n, &off, text);
 	uint64_t nr, args;
@@ -144,10 +146,10 @@ static void syscall_line(struct dc *dc, struct line *l, const char *text, uint32
 	const char *name = word(l, &nname, &off2, text);
 	const char *args_text = word(l, &nargs, &off2, text);
 
-	if (!number(nr_text, n, &nr) || nr >= 4096 || !nname || !number(args_text, nargs, &args) || args > 6) {
+	if (!number(nr_text, n, &nr) || nr >= CALL_NUMBERS || !nname || !number(args_text, nargs, &args) || args > 6) {
 		dc_error(dc, (struct dc_pos){ l->pos.src, off },
 			 "malformed line of a call table, expected NUMBER (below 4096) NAME ARGUMENTS (at most 6) "
-			 "CLASSES");
+			 "CLASSES [DESCRIPTION]");
 		return;
 	}
 	const char *classes = word(l, &nclass, &off, text);
@@ -161,13 +163,18 @@ static void syscall_line(struct dc *dc, struct line *l, const char *text, uint32
 	}
 	struct espy_syscall *s = dc_vec_at(&dc->syscalls, (uint32_t)nr);
 
-	s->name = dc_sym_str(dc, dc_intern(dc, name, nname));
+	struct dc_sym *shown = dc_intern(dc, name, nname);
+	const char *form = word(l, &nform, &off2, text);
+
+	dc->forms[nr] = nform ? dc_intern(dc, form, nform) : shown;
+	s->name = dc_sym_str(dc, shown);
 	s->nargs = (uint32_t)args;
 	s->classes = class_bits(dc, classes, nclass, (struct dc_pos){ l->pos.src, off });
 }
 
 void dc_load_syscalls(struct dc *dc, uint32_t src)
 {
+	dc->forms = dc_alloc(dc, CALL_NUMBERS * sizeof(*dc->forms));
 	each_line(dc, src, 0, syscall_line);
 }
 

@@ -113,6 +113,7 @@ enum espy_note_ret {
 	ESPY_NOTE_RET_NONE = 0,
 	ESPY_NOTE_RET_TYPE, /* (note_text and the value shown as note_type) */
 	ESPY_NOTE_RET_HOOK, /* C code writes it */
+	ESPY_NOTE_RET_AT,   /* no note: the value is what an argument points to; high 16 bits: its number */
 };
 
 struct espy_type {
@@ -343,6 +344,12 @@ const char *espy_image__event_name(const struct espy_image *img, uint32_t nr);
  * decoder, and in *plan_idx its plan; ESPY_NONE: the number is not described.
  */
 uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *plan_idx);
+
+/*
+ * Finds the call that call number nr with these arguments leads to (ESPY_INNER_*). Returns its number; ESPY_NONE: none.
+ * *args_arg: the argument that points to its arguments, or ESPY_NONE if they are those behind the key.
+ */
+uint32_t espy_image__inner(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *args_arg);
 
 /* What an operation from ESPY_X_OR to ESPY_X_GE makes of its two operands. */
 static inline uint64_t espy_expr__binary(uint32_t op, uint64_t a, uint64_t b)

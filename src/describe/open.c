@@ -348,7 +348,7 @@ static bool check_call(struct checker *c, const struct espy_call *call)
 	if (!string_ok(c, call->name) || !string_ok(c, call->event) || call->nparam > 6 ||
 	    !in_range(call->first_param, call->nparam, img->field_cnt) || call->plan >= img->plan_cnt ||
 	    !optional(call->ret.type, img->type_cnt) || !optional(call->ret.note_type, img->type_cnt) ||
-	    !string_ok(c, call->ret.note_text) || note > ESPY_NOTE_RET_HOOK || call->ret.note >> 16 >= ESPY_HOOK_CNT ||
+	    !string_ok(c, call->ret.note_text) || note > ESPY_NOTE_RET_AT || call->ret.note >> 16 >= ESPY_HOOK_CNT ||
 	    (note == ESPY_NOTE_RET_TYPE && call->ret.note_type == ESPY_NONE) || !scalar_or_none(img, call->ret.type) ||
 	    !scalar_or_none(img, call->ret.note_type))
 		return fault(c, call);
@@ -374,6 +374,8 @@ static bool check_numbers(struct checker *c)
 			return fault(c, s);
 		if (p->plan >= img->plan_cnt || !in_range(p->first_variant, p->variant_cnt, img->variant_cnt) ||
 		    (p->variant_cnt && (p->key_arg0 >= 6 || (p->key_arg1 >= 6 && p->key_arg1 != 0xff))))
+			return fault(c, p);
+		if (p->inner && (p->key_arg0 >= 6 || ESPY_INNER_ARGS(p->inner) > 6))
 			return fault(c, p);
 		for (uint32_t k = 1; k < p->variant_cnt; k++)
 			if (img->variants[p->first_variant + k - 1].key >= img->variants[p->first_variant + k].key)

@@ -85,6 +85,12 @@ void dc_parse_call(struct dc *dc)
 		} else if (t->word == W_TRACEPOINT) {
 			dc->tok++;
 			c->event = dc_expect_name(dc, "the name of the kernel's tracepoint", NULL);
+		} else if (t->word == W_INNER) {
+			dc->tok++;
+			c->inner_pos = dc_tok_pos(dc, t);
+			c->inner = dc_parse_expr(dc);
+			if (dc_accept_word(dc, W_FROM))
+				c->inner_args = dc_expect_name(dc, "the parameter that points to the arguments", NULL);
 		} else if (dc_is_effect(t->sym)) {
 			dc->tok++;
 			c->effect = t->sym;

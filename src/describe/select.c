@@ -61,6 +61,19 @@ uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uin
 	return v[at].call;
 }
 
+uint32_t espy_image__inner(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *args_arg)
+{
+	if (nr >= img->syscall_cnt || !img->call_plans[nr].inner)
+		return ESPY_NONE;
+	const struct espy_call_plan *p = &img->call_plans[nr];
+	const uint32_t key = (uint32_t)args[p->key_arg0] & p->key_mask0, inner = ESPY_INNER_FIRST(p->inner) + key;
+
+	if (key >= ESPY_INNER_KEYS || inner >= img->syscall_cnt || !*espy_image__str(img, img->syscalls[inner].name))
+		return ESPY_NONE;
+	*args_arg = ESPY_INNER_ARGS(p->inner) ? ESPY_INNER_ARGS(p->inner) - 1 : ESPY_NONE;
+	return inner;
+}
+
 const char *espy_image__event_name(const struct espy_image *img, uint32_t nr)
 {
 	const struct espy_syscall *s = &img->syscalls[nr];

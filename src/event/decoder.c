@@ -66,13 +66,29 @@ static void typed_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t
 	espy_walk_close(w, note);
 }
 
+/* Finds the result of a call that leaves it where an argument points to. Returns false if it is not known. */
+static bool read_result(const struct espy_walk *w, const struct espy_call *c, const struct espy_type *t, uint64_t *x)
+{
+	const struct espy_item *it;
+
+	if (!t || (c->ret.note & 0xffff) != ESPY_NOTE_RET_AT)
+		return true;
+	it = espy_call_view__arg_item(w->v, c->ret.note >> 16, true);
+	if (!it || it->len < t->size)
+		return false;
+	*x = espy_load((const uint8_t *)(it + 1), t->size, false, t->flags & ESPY_TF_SIGNED);
+	return true;
+}
+
 /* Puts the result of a call, in the manners that decode. */
 static void show_success(struct espy_walk *w, const struct espy_call *c)
 {
-	const uint64_t x = (uint64_t)w->v->ret;
+	uint64_t x = (uint64_t)w->v->ret;
 	const struct espy_type *t = c && c->ret.type < w->img->type_cnt ? &w->img->types[c->ret.type] : NULL;
 
-	if (!t || t->kind != ESPY_T_INT)
+	if (!read_result(w, c, t, &x))
+		espy_hook_word(w, "?", x, 0);
+	else if (!t || t->kind != ESPY_T_INT)
 		espy_hook_number(w, &espy_number_signed, x);
 	else if (t->fmt == ESPY_FMT_ADDR) /* an address that is 0 is a number here */
 		espy_walk_integer_as(w, t, ESPY_FMT_HEX, x, "");

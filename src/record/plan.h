@@ -165,9 +165,19 @@ struct espy_call_plan {
 	__u16 variant_cnt;
 	__u8 key_arg0, key_arg1;
 	__u32 key_mask0;
-	__u32 reserved;
+	__u32 inner; /* of a call that leads to others: ESPY_INNER_*; else 0. It has no variants */
 };
 _Static_assert(sizeof(struct espy_call_plan) == 16, "");
+
+/*
+ * A call that is the gate to others (socketcall): inner call number FIRST + key, if the ABI has that number, takes its
+ * place. ARGS == 0: its arguments are those behind the first one, which comes last. Else it is the number + 1 of the
+ * argument that points to them, 32-bit words. A source finds the inner call and records it; a decoder never sees the
+ * outer one then.
+ */
+#define ESPY_INNER_FIRST(inner) ((inner)&0x3ffu)
+#define ESPY_INNER_ARGS(inner) ((inner) >> 16 & 7u)
+#define ESPY_INNER_KEYS 32u /* keys from 0 on */
 
 struct espy_variant {
 	__u64 key;

@@ -79,6 +79,13 @@ static inline bool espy_ret_is_error(int64_t ret)
 /* Tells whether to record this call. set NULL: an ABI without a set, of which every call is recorded raw. */
 bool espy_call_set__wants(const struct espy_call_set *set, uint32_t nr);
 
+/* Makes regs those of the inner call if the call leads to one (ESPY_INNER_*) and its arguments can be read. */
+void espy_call_set__enter_inner(const struct espy_call_set *set, struct espy_call_regs *regs,
+				const struct espy_mem *mem);
+
+/* Tells whether the call, or one that it may lead to, is wanted. */
+bool espy_call_set__wants_any(const struct espy_call_set *set, uint32_t nr);
+
 /*
  * Writes a whole ENTER record to the start of out. set: of regs->abi, or NULL. Returns 0, or -ENOBUFS if out is
  * too small for the fixed part.

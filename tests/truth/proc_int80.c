@@ -19,9 +19,61 @@ static long call32(long nr, long a, long b, long c, long d, long e)
 	return (int)ret;
 }
 
+/* socketcall and ipc lead to other calls. */
+static void inner_calls(int32_t *args)
+{
+	const int32_t at = (int32_t)(intptr_t)args;
+	int32_t *end = args + 1024;
+
+	memcpy(args, (int32_t[]){ 1, 1, 0, at + 64 }, 16);
+	call32(102, 8, at, 0, 0, 0);
+	const int fd = args[16], other = args[17];
+	text("socketpair(AF_UNIX, SOCK_STREAM, 0, [%d, %d]) = 0", fd, other);
+	strcpy((char *)(args + 32), "hello");
+	memcpy(args, (int32_t[]){ fd, at + 128, 5, 0 }, 16);
+	line(call32(102, 9, at, 0, 0, 0), "send(%d, \"hello\", 5, 0)", fd);
+	memcpy(args, (int32_t[]){ other, at + 256, 8, 0, 0, 0 }, 24);
+	line(call32(102, 12, at, 0, 0, 0), "recvfrom(%d, \"hello\", 8, 0, NULL, NULL)", other);
+	memcpy(args + 128, (int32_t[]){ 0, 0, at + 768, 1, 0, 0, 0 }, 28);
+	memcpy(args + 192, (int32_t[]){ at + 128, 3 }, 8);
+	memcpy(args, (int32_t[]){ fd, at + 512, 0 }, 12);
+	line(call32(102, 16, at, 0, 0, 0),
+	     "sendmsg(%d, {msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base=\"hel\", iov_len=3}], msg_iovlen=1, "
+	     "msg_controllen=0, "
+	     "msg_flags=0}, 0)",
+	     fd);
+	memcpy(end - 2, (int32_t[]){ -1, 5 }, 8);
+	line(call32(102, 4, (long)(end - 2), 0, 0, 0), "listen(-1, 5)");
+	line(call32(102, 5, (long)(end - 2), 0, 0, 0), "socketcall(SYS_ACCEPT, 0x%x)", (unsigned)(uintptr_t)(end - 2));
+	line(call32(102, 1, 0, 0, 0, 0), "socketcall(SYS_SOCKET, NULL)");
+	line(call32(102, 21, at, 0, 0, 0), "socketcall(21, 0x%x)", (unsigned)at);
+
+	memcpy(args, "\1\0\2\0\0\0", 6);
+	line(call32(117, 1, -1, 1, 7, at), "semop(-1, [{sem_num=1, sem_op=2, sem_flg=0}], 1)");
+	line(call32(117, 0x10001, -1, 1, 7, at), "semop(-1, [{sem_num=1, sem_op=2, sem_flg=0}], 1)");
+	args[0] = 8;
+	line(call32(117, 3, -1, 2, 12, at), "semctl(-1, 2, GETVAL, [0x8])");
+	line(call32(117, 2, 0, -1, 0600, 0), "semget(IPC_PRIVATE, -1, 0600)");
+	memcpy(args, "\5\0\0\0ab", 6);
+	line(call32(117, 11, -1, 2, 2048, at), "msgsnd(-1, {mtype=5, mtext=\"ab\"}, 2, IPC_NOWAIT)");
+	line(call32(117, 14, -1, 0, 7, 0), "msgctl(-1, IPC_RMID, NULL)");
+	line(call32(117, 21, -1, 0, at, 0), "shmat(-1, NULL, 0)");
+	line(call32(117, 22, 1, 2, 3, 0x1001), "shmdt(0x1001)");
+	line(call32(117, 24, -1, 0, 7, 0), "shmctl(-1, IPC_RMID, NULL)");
+	const long id = call32(117, 23, 0, 4096, 0600, 0);
+	if (id >= 0) {
+		line(id, "shmget(IPC_PRIVATE, 4096, 0600)");
+		call32(117, 21, id, 0, at, 0);
+		text("shmat(%ld, NULL, 0) = 0x%x", id, (unsigned)args[0]);
+		const uint32_t where = (uint32_t)args[0];
+		line(call32(117, 22, 0, 0, 0, where), "shmdt(0x%x)", where);
+		line(call32(117, 24, id, 0, 0, 0), "shmctl(%ld, IPC_RMID, NULL)", id);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	truth_begin(argc, argv, "-e trace=preadv,pwritev,recvmmsg_time64,msgsnd");
+	truth_begin(argc, argv, "-e trace=preadv,pwritev,recvmmsg_time64,%network,%ipc,socketcall");
 	int64_t *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 
 	if (low == MAP_FAILED)
@@ -38,5 +90,6 @@ int main(int argc, char **argv)
 	memcpy(low, "\5\0\0\0abcdefgh", 12);
 	line(call32(400, -1, (long)low, 1, 0, 0), "msgsnd(-1, {mtype=5, mtext=\"a\"}, 1, 0)");
 	line(call32(400, -1, (long)low, 8, 0, 0), "msgsnd(-1, {mtype=5, mtext=\"abcdefgh\"}, 8, 0)");
+	inner_calls((int32_t *)low);
 	return 0;
 }

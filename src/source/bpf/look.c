@@ -99,7 +99,7 @@ static void look_at(const struct bpf_look *l, struct bpf_looked *at, uint32_t *u
 	struct espy_task_mem task_mem;
 	struct espy_mem mem = { .read = espy_task_mem__read, .ctx = &task_mem };
 	const struct espy_call_set *set;
-	struct espy_call_regs regs, after;
+	struct espy_call_regs regs, registers, after;
 	uint32_t state = BPF_LOOK_NO_CALL;
 	int err;
 
@@ -108,7 +108,11 @@ static void look_at(const struct bpf_look *l, struct bpf_looked *at, uint32_t *u
 		return;
 	}
 	set = l->sets[regs.abi];
+	registers = regs;
+	espy_task_mem__init(&task_mem, (pid_t)at->tid);
+	espy_call_set__enter_inner(set, &regs, &mem);
 	if (!espy_call_set__wants(set, regs.nr)) {
+		espy_task_mem__close(&task_mem);
 		__atomic_store_n(&at->state, BPF_LOOK_UNWANTED, __ATOMIC_RELEASE);
 		return;
 	}
@@ -118,10 +122,9 @@ static void look_at(const struct bpf_look *l, struct bpf_looked *at, uint32_t *u
 	if (!l->need_ip)
 		at->regs.ip = 0;
 	__atomic_store_n(&at->state, BPF_LOOK_REGS, __ATOMIC_RELEASE);
-	espy_task_mem__init(&task_mem, (pid_t)at->tid);
 	err = espy_plan_run__enter(&out, set, &at->regs, &mem);
 	espy_task_mem__close(&task_mem);
-	if (!err && read_call(at->tid, is_32bit, &after) && same_call(&regs, &after)) {
+	if (!err && read_call(at->tid, is_32bit, &after) && same_call(&registers, &after)) {
 		at->off = *used;
 		at->size = out.size;
 		*used += (uint32_t)espy_pad8(out.size);

@@ -90,7 +90,7 @@ static bool wishes(const struct wish *w, uint32_t nr)
 	for (c = w->extra; c->nr != UINT32_MAX; c++)
 		if (c->nr == nr)
 			return true;
-	return espy_call_set__wants(w->set, nr);
+	return espy_call_set__wants_any(w->set, nr);
 }
 
 /* Returns the call if nr stops for one value of its first argument only; else NULL. */

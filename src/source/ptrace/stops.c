@@ -110,6 +110,8 @@ static int call_entered(struct espy_ptrace *p, struct espy_ptask *t, const struc
 					   .ip = p->opts.needs.ip ? info->instruction_pointer : 0 };
 	t->regs.nr = (uint32_t)nr;
 	memcpy(t->regs.args, info->entry.args, sizeof(t->regs.args));
+	espy_call_set__enter_inner(espy_ptrace__set(p, t->regs.abi), &t->regs,
+				   &(struct espy_mem){ .read = espy_task_mem__read, .ctx = &t->mem });
 	t->in_call = true;
 	t->has_enter = false;
 	t->wanted = espy_call_set__wants(espy_ptrace__set(p, t->regs.abi), t->regs.nr) && !made_by_probe(t, info);

@@ -303,7 +303,7 @@ int espy_compat_call(u64 *ctx)
 		return 0;
 	id = compat_call(task);
 	call = bpf_map_lookup_elem(&espy_calls, &id);
-	if (call && call->flags & ESPY_CALL_WANTED) {
+	if (call && call->flags & (ESPY_CALL_WANTED | ESPY_CALL_OUTER)) {
 		*mark = ESPY_MARK_UNWATCHED;
 		shared.missed_tid = task->pid;
 		__sync_fetch_and_add(&shared.missed_calls, 1);

@@ -314,6 +314,46 @@ __noinline int search_variant(u32 cpu, u64 key)
 	return 0;
 }
 
+/* Makes the call in the scratch the one that it leads to, if it leads to any and the arguments can be read. */
+__noinline int enter_inner(u32 cpu)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_bpf_call *call, *inner;
+	u32 words[ESPY_MAX_ARGS] = {}, id, key;
+	u64 n;
+
+	if (!s || s->cap.nr >= ESPY_BPF_NRS || s->cap.abi >= ESPY_BPF_ABIS)
+		return 0;
+	id = s->cap.abi * ESPY_BPF_NRS + s->cap.nr;
+	call = bpf_map_lookup_elem(&espy_calls, &id);
+	if (!call || !(call->flags & ESPY_CALL_OUTER))
+		return 0;
+	key = load_arg(s, call->key_arg0) & call->key_mask0;
+	if (key >= ESPY_INNER_KEYS)
+		return 0;
+	key += call->first_variant;
+	id = s->cap.abi * ESPY_BPF_NRS + key;
+	inner = bpf_map_lookup_elem(&espy_calls, &id);
+	if (!inner || !inner->words)
+		return 0;
+	if (call->key_arg1 == 0xff) {
+		u64 first = s->cap.args[0];
+
+		for (u32 i = 0; i + 1 < ESPY_MAX_ARGS; i++)
+			s->cap.args[i] = s->cap.args[i + 1];
+		s->cap.args[ESPY_MAX_ARGS - 1] = first;
+	} else {
+		n = inner->words * sizeof(u32);
+		CLAMP(n, sizeof(words));
+		if (bpf_probe_read_user(words, n, (void *)load_arg(s, call->key_arg1)))
+			return 0;
+		for (u32 i = 0; i < ESPY_MAX_ARGS; i++)
+			s->cap.args[i] = words[i];
+	}
+	s->cap.nr = key;
+	return 0;
+}
+
 /* Chooses the plan of the call in the scratch, by number and arguments. Returns 0 if it is not wanted. */
 __noinline int select_plan(u32 cpu)
 {
@@ -337,6 +377,8 @@ __noinline int select_plan(u32 cpu)
 		s->cap.plan = 0;
 		return ESPY_MAX_ARGS | 8;
 	}
+	if (s->cap.abi == ESPY_ABI_COMPAT)
+		enter_inner(cpu);
 	id = s->cap.abi * ESPY_BPF_NRS + s->cap.nr;
 	call = bpf_map_lookup_elem(&espy_calls, &id);
 	if (!call || !call->flags) {

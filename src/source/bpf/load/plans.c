@@ -248,6 +248,32 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 	}
 }
 
+/* Lets a call lead to the inner ones (ESPY_INNER_*), if any of them is of interest. */
+static void add_inner(struct bpf_tables *t, const struct espy_image *img, uint32_t nr)
+{
+	const struct espy_call_plan *cp = &img->call_plans[nr];
+	struct espy_bpf_call *outer = &t->calls[img->abi * ESPY_BPF_NRS + nr];
+	uint16_t flags = 0;
+
+	for (uint32_t i = 0; i < ESPY_INNER_KEYS; i++) {
+		const uint32_t inner = ESPY_INNER_FIRST(cp->inner) + i;
+		struct espy_bpf_call *call = &t->calls[img->abi * ESPY_BPF_NRS + inner % ESPY_BPF_NRS];
+
+		if (inner >= img->syscall_cnt || inner >= ESPY_BPF_NRS ||
+		    !*espy_image__str(img, img->syscalls[inner].name))
+			continue;
+		call->words = (uint8_t)img->syscalls[inner].nargs;
+		flags |= call->flags | (call->closes ? ESPY_CALL_ENTER : 0);
+	}
+	outer->first_variant = ESPY_INNER_FIRST(cp->inner);
+	outer->variant_cnt = 0;
+	outer->key_arg0 = cp->key_arg0;
+	outer->key_arg1 = ESPY_INNER_ARGS(cp->inner) ? (uint8_t)(ESPY_INNER_ARGS(cp->inner) - 1) : 0xff;
+	outer->key_mask0 = cp->key_mask0;
+	if (flags | outer->flags)
+		outer->flags |= (uint16_t)(ESPY_CALL_OUTER | (flags & ESPY_CALL_ENTER));
+}
+
 /* The parts of a shape that do not depend on its operations. */
 static void finish(struct espy_fast *f, const struct espy_bpf_call *call, uint8_t nargs,
 		   const struct espy_source_opts *opts)
@@ -413,6 +439,10 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 				t->fast[nr] = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
 		}
 	}
+	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
+		for (uint32_t nr = 0; s->set[abi] && nr < s->sets[abi].image->syscall_cnt && nr < ESPY_BPF_NRS; nr++)
+			if (s->sets[abi].image->call_plans[nr].inner)
+				add_inner(t, s->sets[abi].image, nr);
 	for (uint32_t i = 0; i < s->opts.trigger_cnt; i++)
 		add_trigger(t, s->opts.triggers[i].abi * ESPY_BPF_NRS + s->opts.triggers[i].nr, i);
 	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
