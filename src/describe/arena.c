@@ -269,6 +269,7 @@ static const char *const words[W_CNT] = {
 	[W_HEX] = "hex",
 	[W_OVER] = "over",
 	[W_SHORT] = "short",
+	[W_HIGH_FIRST] = "high_first",
 	[W_HOOK] = "hook",
 	[W_SIZED] = "sized",
 	[W_OF] = "of",

@@ -220,6 +220,17 @@ static uint32_t lower_params(struct dc *dc, const struct ast_call *c, struct esp
 	return bad ? ESPY_NONE : nregs;
 }
 
+/* Returns the register of the parameter that a result or its note stands `at`. */
+static uint32_t register_at(struct dc *dc, const struct ast_call *c, const struct ast_type *t)
+{
+	const uint32_t reg = dc_register_of(dc, c, t->at);
+
+	if (reg < 6)
+		return reg;
+	dc_error(dc, t->at_pos, "`at %s`: the call has no parameter of that name", t->at->s);
+	return 0;
+}
+
 static void lower_note(struct dc *dc, const struct ast_call *c, struct espy_ret *r)
 {
 	if (c->note_hook) {
@@ -238,7 +249,7 @@ static void lower_note(struct dc *dc, const struct ast_call *c, struct espy_ret 
 		t->base = BASE_WORD;
 		t->name = ret->base == BASE_WORD ? ret->name : dc->words[W_LONG];
 	}
-	r->note = ESPY_NOTE_RET_TYPE;
+	r->note = ESPY_NOTE_RET_TYPE | (t->at ? (register_at(dc, c, t) + 1) << 16 : 0);
 	r->note_text = dc_str(dc, c->note_text);
 	r->note_type = dc_lower_type(dc, t, NULL, PLACE_RESULT);
 	if (r->note_type != ESPY_NONE && dc_type(dc, r->note_type)->kind != ESPY_T_INT)
@@ -259,14 +270,8 @@ static struct espy_ret lower_result(struct dc *dc, const struct ast_call *c)
 		dc_error(dc, c->ret->base_pos, "a result must be an integer");
 	if (c->has_note)
 		lower_note(dc, c, &r);
-	if (c->ret->at && !c->has_note) {
-		const uint32_t reg = dc_register_of(dc, c, c->ret->at);
-
-		if (reg < 6)
-			r.note = ESPY_NOTE_RET_AT | reg << 16;
-		else
-			dc_error(dc, c->ret->at_pos, "`at %s`: the call has no parameter of that name", c->ret->at->s);
-	}
+	if (c->ret->at && !c->has_note)
+		r.note = ESPY_NOTE_RET_AT | register_at(dc, c, c->ret) << 16;
 	return r;
 }
 
@@ -444,8 +449,8 @@ static void lower_inner(struct dc *dc, const struct ast_call *c, struct espy_cal
 	uint32_t reg = c->inner_args ? dc_register_of(dc, c, c->inner_args) : 0;
 	uint64_t first = 0;
 
-	if (!c->sw[0] || c->sw[1] || c->nvariants)
-		dc_error(dc, c->inner_pos, "`inner` wants a `switch` on one parameter, and no variants");
+	if (c->sw[1] || c->nvariants)
+		dc_error(dc, c->inner_pos, "`inner` goes with a `switch` on one parameter, or none, and no variants");
 	else if (dc_const_expr(dc, c->inner, NULL, NULL, &first) || !first || first > ESPY_INNER_FIRST(~0u))
 		dc_error(dc, c->inner_pos, "`inner` wants the first number of the calls, above 0");
 	else if (reg >= 6)

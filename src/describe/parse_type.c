@@ -113,6 +113,7 @@ static const uint32_t field_flags[W_CNT] = {
 	[W_FOLDED] = ESPY_FF_FOLDED,
 	[W_OVER] = ESPY_FF_OVER,
 	[W_SHORT] = ESPY_FF_SHORT,
+	[W_HIGH_FIRST] = ESPY_FF_HIGH_FIRST,
 };
 
 static bool parse_clause(struct dc *dc, struct ast_type *t)

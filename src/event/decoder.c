@@ -66,14 +66,11 @@ static void typed_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t
 	espy_walk_close(w, note);
 }
 
-/* Finds the result of a call that leaves it where an argument points to. Returns false if it is not known. */
-static bool read_result(const struct espy_walk *w, const struct espy_call *c, const struct espy_type *t, uint64_t *x)
+/* Reads what an argument points to after the call. Returns false if it is not known. */
+static bool read_at(const struct espy_walk *w, unsigned reg, const struct espy_type *t, uint64_t *x)
 {
-	const struct espy_item *it;
+	const struct espy_item *it = espy_call_view__arg_item(w->v, reg, true);
 
-	if (!t || (c->ret.note & 0xffff) != ESPY_NOTE_RET_AT)
-		return true;
-	it = espy_call_view__arg_item(w->v, c->ret.note >> 16, true);
 	if (!it || it->len < t->size)
 		return false;
 	*x = espy_load((const uint8_t *)(it + 1), t->size, false, t->flags & ESPY_TF_SIGNED);
@@ -86,7 +83,7 @@ static void show_success(struct espy_walk *w, const struct espy_call *c)
 	uint64_t x = (uint64_t)w->v->ret;
 	const struct espy_type *t = c && c->ret.type < w->img->type_cnt ? &w->img->types[c->ret.type] : NULL;
 
-	if (!read_result(w, c, t, &x))
+	if (t && (c->ret.note & 0xffff) == ESPY_NOTE_RET_AT && !read_at(w, c->ret.note >> 16, t, &x))
 		espy_hook_word(w, "?", x, 0);
 	else if (!t || t->kind != ESPY_T_INT)
 		espy_hook_number(w, &espy_number_signed, x);
@@ -94,9 +91,10 @@ static void show_success(struct espy_walk *w, const struct espy_call *c)
 		espy_walk_integer_as(w, t, ESPY_FMT_HEX, x, "");
 	else
 		espy_walk_integer(w, t, x, NULL, 0, "");
-	if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_TYPE)
-		typed_note(w, &c->ret, x);
-	else if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_HOOK)
+	if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_TYPE) {
+		if (!(c->ret.note >> 16) || read_at(w, (c->ret.note >> 16) - 1, &w->img->types[c->ret.note_type], &x))
+			typed_note(w, &c->ret, x);
+	} else if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_HOOK)
 		espy_walk_result_hook(w, c->ret.note >> 16);
 }
 

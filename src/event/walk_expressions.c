@@ -21,8 +21,11 @@ uint64_t espy_walk__odd_param(const struct espy_walk *w, const struct espy_field
 	const struct espy_type *t = &w->img->types[param->type];
 	uint64_t x = espy_walk__cut(w->v->args[param->off], t->size, t->flags & ESPY_TF_SIGNED);
 
-	if (t->size == 8 && espy_abis[w->img->abi].reg_sz < 8 && param->off + 1 < ESPY_MAX_ARGS)
-		x = (uint32_t)x | w->v->args[param->off + 1] << 32;
+	if (t->size == 8 && espy_abis[w->img->abi].reg_sz < 8 && param->off + 1 < ESPY_MAX_ARGS) {
+		const uint64_t second = w->v->args[param->off + 1];
+
+		x = param->flags & ESPY_FF_HIGH_FIRST ? (uint32_t)second | x << 32 : (uint32_t)x | second << 32;
+	}
 	if (t->flags & ESPY_TF_BE) {
 		/* a number in network order in a register */
 		uint64_t le = x;

@@ -71,9 +71,52 @@ static void inner_calls(int32_t *args)
 	}
 }
 
+/* Calls of old: ids of 16 bits, arguments in memory, structs of their own. */
+static void old_calls(int32_t *args)
+{
+	const int32_t at = (int32_t)(intptr_t)args;
+	int32_t *end = args + 1024;
+
+	strcpy((char *)args, "/nonexistent");
+	line(call32(16, at, 0x10000, -1, 0, 0), "lchown(\"/nonexistent\", 0, -1)");
+	line(call32(182, at, 0x12345, 5, 0, 0), "chown(\"/nonexistent\", 9029, 5)");
+	line(call32(95, -1, 0x1ffff, 5, 0, 0), "fchown(-1, -1, 5)");
+	line(call32(81, 65537, at, 0, 0, 0), "setgroups(65537, 0x%x)", (unsigned)at);
+	line(call32(138, -1, 0, 0, 0, 0), "setfsuid(-1)");
+	memcpy(end - 5, (int32_t[]){ -1, 0, 0, 0, 0 }, 20);
+	line(call32(82, (long)(end - 5), 0, 0, 0, 0), "select(-1, NULL, NULL, NULL, NULL)");
+	line(call32(82, (long)(end - 4), 0, 0, 0, 0), "select(0x%x)", (unsigned)(uintptr_t)(end - 4));
+	memcpy(end - 6, (int32_t[]){ 0, 4096, PROT_READ, MAP_PRIVATE, -1, 0x1000 }, 24);
+	line(call32(90, (long)(end - 6), 0, 0, 0, 0), "mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, -1, 0x1000)");
+	line(call32(90, 1, 0, 0, 0, 0), "mmap(0x1)");
+	strcpy((char *)args, "/dev/null");
+	line(call32(106, at, at + 64, 0, 0, 0),
+	     "stat(\"/dev/null\", {st_mode=S_IFCHR|0666, st_rdev=makedev(0x1, 0x3), ...})");
+	line(call32(18, at, at + 64, 0, 0, 0),
+	     "oldstat(\"/dev/null\", {st_mode=S_IFCHR|0666, st_rdev=makedev(0x1, 0x3), ...})");
+	line(call32(28, -1, at + 64, 0, 0, 0), "oldfstat(-1, 0x%x)", (unsigned)at + 64);
+	line(call32(89, -1, at, 1, 0, 0), "readdir(-1, 0x%x)", (unsigned)at);
+	line(call32(89, -1, at, 2, 0, 0), "readdir(-1, 0x%x, 2)", (unsigned)at);
+	line(call32(109, 0, 0, 0, 0, 0), "olduname(0)");
+	line(call32(140, -1, 1, 2, at, 0), "_llseek(-1, 4294967298, 0x%x, SEEK_SET)", (unsigned)at);
+	line(call32(378, -1, 0, 0, 1, 2), "preadv2(-1, NULL, 0, 8589934593, 0)");
+	line(call32(379, -1, 0, 0, 1, 2), "pwritev2(-1, NULL, 0, 8589934593, 0)");
+	memset(args, 0, 16);
+	args[0] = -1;
+	const long ret = call32(243, at, 0, 0, 0, 0);
+	if (!ret)
+		text("set_thread_area({entry_number=-1, base_addr=00000000, limit=00000000, seg_32bit=0, contents=0, "
+		     "read_exec_only=0, limit_in_pages=0, seg_not_present=0, useable=0}) = 0 (entry_number=%d)",
+		     args[0]);
+}
+
 int main(int argc, char **argv)
 {
-	truth_begin(argc, argv, "-e trace=preadv,pwritev,recvmmsg_time64,%network,%ipc,socketcall");
+	truth_begin(argc, argv,
+		    "-e "
+		    "trace=preadv,pwritev,recvmmsg_time64,%network,%ipc,socketcall,lchown,chown,fchown,setgroups,"
+		    "setfsuid,select,"
+		    "stat,oldstat,oldfstat,readdir,olduname,_llseek,preadv2,pwritev2,set_thread_area,mmap@32");
 	int64_t *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 
 	if (low == MAP_FAILED)
@@ -91,5 +134,6 @@ int main(int argc, char **argv)
 	line(call32(400, -1, (long)low, 1, 0, 0), "msgsnd(-1, {mtype=5, mtext=\"a\"}, 1, 0)");
 	line(call32(400, -1, (long)low, 8, 0, 0), "msgsnd(-1, {mtype=5, mtext=\"abcdefgh\"}, 8, 0)");
 	inner_calls((int32_t *)low);
+	old_calls((int32_t *)low);
 	return 0;
 }
