@@ -101,6 +101,9 @@ static void old_calls(int32_t *args)
 	line(call32(140, -1, 1, 2, at, 0), "_llseek(-1, 4294967298, 0x%x, SEEK_SET)", (unsigned)at);
 	line(call32(378, -1, 0, 0, 1, 2), "preadv2(-1, NULL, 0, 8589934593, 0)");
 	line(call32(379, -1, 0, 0, 1, 2), "pwritev2(-1, NULL, 0, 8589934593, 0)");
+	memcpy(end - 3, (int32_t[]){ 5, 6, 7 }, 12);
+	line(call32(276, 99, (long)(end - 3), 97, 0, 0),
+	     "set_mempolicy(0x63 /* MPOL_??? */, [0x000005, 0x000006, 0x000007], 97)");
 	memset(args, 0, 16);
 	args[0] = -1;
 	const long ret = call32(243, at, 0, 0, 0, 0);
@@ -116,7 +119,8 @@ int main(int argc, char **argv)
 		    "-e "
 		    "trace=preadv,pwritev,recvmmsg_time64,%network,%ipc,socketcall,lchown,chown,fchown,setgroups,"
 		    "setfsuid,select,"
-		    "stat,oldstat,oldfstat,readdir,olduname,_llseek,preadv2,pwritev2,set_thread_area,mmap@32");
+		    "stat,oldstat,oldfstat,readdir,olduname,_llseek,preadv2,pwritev2,set_thread_area,set_mempolicy,"
+		    "mmap@32");
 	int64_t *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 
 	if (low == MAP_FAILED)
