@@ -338,18 +338,20 @@ struct espy_bpf_marks {
 /* espy_bpf_call.flags, for the general path. */
 enum {
 	ESPY_CALL_WANTED = 0x01,
-	ESPY_CALL_RAW = 0x02,	/* the program reads no memory */
-	ESPY_CALL_ENTER = 0x04, /* the task's slot holds its entry part */
+	ESPY_CALL_RAW = 0x02,      /* the program reads no memory */
+	ESPY_CALL_ENTER = 0x04,    /* the task's slot holds its entry part */
 	ESPY_CALL_NEW_IMAGE = 0x08,
 	ESPY_CALL_NO_RETURN = 0x10,
-	ESPY_CALL_RET_FD = 0x20,    /* a result >= 0 is a new descriptor */
-	ESPY_CALL_FDS = 0x80,	    /* leaves new descriptors in memory: espy_bpf_call.fds */
+	ESPY_CALL_RET_FD = 0x20,   /* a result >= 0 is a new descriptor */
+	ESPY_CALL_FDS = 0x80,      /* leaves new descriptors in memory: espy_bpf_call.fds */
 	ESPY_CALL_SIGRETURN = 0x40, /* orig_ax is -1 at its exit; its operation 0 is the task's signal mask */
-	ESPY_CALL_TOUCHES = 0x200,  /* its memory may hold descriptors: the test for paths (-P) lets it through */
-	ESPY_CALL_OUTER =
-		0x400, /* it leads to other calls, some of which are of interest: espy_bpf_call.first_variant is the
-			  number of the first, key_arg1 the argument that points to their arguments, or 0xff */
-	ESPY_CALL_TWICE = 0x100, /* returns 0 in the new task, too; that return is not counted */
+	ESPY_CALL_TOUCHES = 0x200, /* its memory may hold descriptors: the test for paths (-P) lets it through */
+	ESPY_CALL_TWICE = 0x100,    /* returns 0 in the new task, too; that return is not counted */
+	/*
+	 * It leads to other calls, some of which are of interest: espy_bpf_call.first_variant is the number of the
+	 * first, key_arg1 the argument that points to their arguments, or 0xff.
+	 */
+	ESPY_CALL_OUTER = 0x400,
 };
 /*
  * The place of a call's new descriptors, if it is not the result. espy_bpf_call.fds_arg is the argument that leads
