@@ -37,7 +37,7 @@ static int no_record(void *ctx, const struct espy_rec *rec)
 static void begin(void)
 {
 	static const struct espy_mark_rules rules;
-	const struct espy_source_opts opts = { .size = sizeof(opts), .follow = true, .marks.rules = &rules };
+	const struct espy_source_opts opts = { .follow = true, .marks.rules = &rules };
 	struct espy_source *s;
 
 	if (espy_source_agent.open(&s, &opts))

@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 			image_ptrs[abi] = &images[abi];
 		const struct espy_state_opts so = {
-			.size = sizeof(so), .lookups = &espy_lookups_trace, .max_bytes = 1 << 20
+			.lookups = &espy_lookups_trace, .max_bytes = 1 << 20
 		};
 
 		if (espy_state__new(&state, &so))

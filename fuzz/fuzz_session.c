@@ -23,7 +23,7 @@ static int text_fd;
 /* A trace with descriptions and no records. */
 static void write_empty_trace(const char *path)
 {
-	const struct espy_trace_write_opts o = { .size = sizeof(o), .path = path, .force = true };
+	const struct espy_trace_write_opts o = { .path = path, .force = true };
 	struct espy_trace_meta *m = espy_trace_meta__new();
 	struct espy_trace_writer *w;
 	size_t size;

@@ -120,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (ftruncate(fd, 0) || pwrite(fd, file, file_sz, 0) != (ssize_t)file_sz)
 		abort();
 	for (unsigned round = 0; round < 3; round++) {
-		const struct espy_trace_read_opts o = { .size = sizeof(o), .follow = round == 2 };
+		const struct espy_trace_read_opts o = { .follow = round == 2 };
 		const void *section;
 		size_t n;
 
