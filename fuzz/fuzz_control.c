@@ -19,14 +19,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static char dir[] = "/tmp/espy-fuzz-XXXXXX";
-static struct sockaddr_un addr = { .sun_family = AF_UNIX };
-static int sock;
+static struct espy_control us = { .addr.sun_family = AF_UNIX };
 static const uint8_t *bytes;
 static size_t len;
 
 static void remove_dir(void)
 {
-	unlink(addr.sun_path);
+	unlink(us.addr.sun_path);
 	rmdir(dir);
 }
 
@@ -37,9 +36,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	if (!mkdtemp(dir))
 		exit(1);
 	atexit(remove_dir);
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/" FILE_NAME, dir);
-	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (sock < 0 || bind(sock, (const struct sockaddr *)&addr, sizeof(addr)) || listen(sock, 4))
+	snprintf(us.addr.sun_path, sizeof(us.addr.sun_path), "%s/" FILE_NAME, dir);
+	us.sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (us.sock < 0 || bind(us.sock, (const struct sockaddr *)&us.addr, sizeof(us.addr)) || listen(us.sock, 4))
 		exit(1);
 	return 0;
 }
@@ -57,9 +56,9 @@ static void ask_us(void)
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	char text[ESPY_CONTROL_TEXT];
 
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) || send(fd, bytes, len, 0) < 0)
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&us.addr, sizeof(us.addr)) || send(fd, bytes, len, 0) < 0)
 		abort();
-	const int from = espy_control__accept(sock, text);
+	const int from = espy_control__accept(&us, text);
 
 	if ((from >= 0) != (len > 0))
 		abort();
@@ -68,7 +67,6 @@ static void ask_us(void)
 		return;
 	check(text, len);
 	espy_control__answer(from, text);
-	close(from);
 }
 
 static void *answer_us(void *ctx)
@@ -88,7 +86,7 @@ static void *accept_one(void *ctx)
 
 	(void)ctx;
 	do
-		fd = accept(sock, NULL, NULL);
+		fd = accept(us.sock, NULL, NULL);
 	while (fd < 0 && !sched_yield());
 	return answer_us(&fd);
 }

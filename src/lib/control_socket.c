@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/run_dir.h"
@@ -21,11 +20,6 @@
 #define SOCKETS_MAX 256
 /* An answer may wait for a trace of gigabytes to be written. */
 #define WAIT_MAX_MS (10 * 60 * 1000)
-
-struct espy_control {
-	int sock;
-	struct sockaddr_un addr;
-};
 
 static bool is_ours(const char *dir)
 {

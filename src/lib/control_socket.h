@@ -9,11 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #define ESPY_CONTROL_TEXT 4200 /* of a request, of an answer: a path fits */
 
 struct espy_session;
-struct espy_control;
+struct espy_control {
+	int sock; /* listens, and does not block */
+	struct sockaddr_un addr;
+};
 
 /* Opens the socket PREFIX.PID of this process, for `espy COMMAND`. NULL: that failed, which the session has said. */
 struct espy_control *espy_control__listen(struct espy_session *s, const char *prefix, const char *command);
