@@ -172,6 +172,8 @@ int bpf_maps__set_sizes(const struct bpf_source *s, size_t pids, size_t cpus);
 int bpf_maps__set_entries(const struct bpf_source *s, const char *name, size_t n);
 /* Writes the first n entries, of `size` bytes, of a loaded array. Returns 0 or -errno. */
 int bpf_maps__fill_array(const struct bpf_source *s, const char *name, const void *data, size_t size, size_t n);
+/* The same of an array of any object; map NULL: -EINVAL. */
+int bpf_maps__fill_table(const struct bpf_map *map, const void *data, size_t size, size_t n);
 /*
  * load/tallies.c: opts.tallies, before and after loading. `hists` returns a bit for each --hist; the others 0 or
  * -errno.

@@ -21,10 +21,9 @@ int bpf_maps__set_entries(const struct bpf_source *s, const char *name, size_t n
 	return map ? bpf_map__set_max_entries(map, (uint32_t)n) : -ENOENT;
 }
 
-/* Writes the first n entries of a new array, through a mapping of it: the kernel takes each entry of a batch by itself. */
-int bpf_maps__fill_array(const struct bpf_source *s, const char *name, const void *data, size_t size, size_t n)
+/* It goes through a mapping: the kernel takes each entry of a batch by itself. */
+int bpf_maps__fill_table(const struct bpf_map *map, const void *data, size_t size, size_t n)
 {
-	const struct bpf_map *map = bpf_maps__of(s, name);
 	const size_t stride = (size + 7) & ~(size_t)7; /* of the kernel's arrays */
 	uint8_t *at;
 
@@ -39,6 +38,11 @@ int bpf_maps__fill_array(const struct bpf_source *s, const char *name, const voi
 		memcpy(at + i * stride, (const uint8_t *)data + i * size, size);
 	munmap(at, n * stride);
 	return 0;
+}
+
+int bpf_maps__fill_array(const struct bpf_source *s, const char *name, const void *data, size_t size, size_t n)
+{
+	return bpf_maps__fill_table(bpf_maps__of(s, name), data, size, n);
 }
 
 /*

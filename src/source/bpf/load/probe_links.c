@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
@@ -77,19 +76,6 @@ static enum bpf_probe_way way_of_program(const struct bpf_program *prog)
 	return !strcmp(name, "espy_probe") ? AT_PLACE : !strcmp(name, "espy_tracepoint") ? AT_TRACEPOINT : AT_RETURN;
 }
 
-static int fill_plans(const struct bpf_object *obj, const struct espy_probes *p)
-{
-	struct bpf_map *map = bpf_object__find_map_by_name(obj, "espy_probe_plans");
-	const size_t size = p->plan_cnt * sizeof(*p->plans);
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-
-	if (at == MAP_FAILED)
-		return -errno;
-	memcpy(at, p->plans, size);
-	munmap(at, size);
-	return 0;
-}
-
 int bpf_probes__load(struct bpf_source *s)
 {
 	const struct espy_probes *wanted = s->opts.probes;
@@ -140,7 +126,9 @@ int bpf_probes__load(struct bpf_source *s)
 	err = bpf_object__load(p->obj);
 	if (err)
 		bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the programs of probes: %s", strerror(-err));
-	err = err ? err : fill_plans(p->obj, wanted);
+	if (!err)
+		err = bpf_maps__fill_table(bpf_object__find_map_by_name(p->obj, "espy_probe_plans"), wanted->plans,
+					   sizeof(*wanted->plans), wanted->plan_cnt);
 	return err ? err : bpf_tallies__fill_hits(s, specs);
 }
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <bpf/bpf.h>
 #include "source/bpf/bpf_source.h"
 #include "source/probes.h"
@@ -56,20 +55,21 @@ int bpf_tallies__fill(struct bpf_source *s)
 
 int bpf_tallies__fill_hits(const struct bpf_source *s, const struct bpf_map *map)
 {
-	const size_t places = s->opts.probes->place_cnt, stride = 8; /* of the kernel's arrays */
-	const size_t size = places * ESPY_SOURCE_TALLIES * stride;
-	uint8_t *at;
+	const size_t places = s->opts.probes->place_cnt;
+	struct espy_tally_spec *all;
+	int err;
 
 	if (!bpf_tallies__are_of_hits(s))
 		return 0;
-	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (at == MAP_FAILED)
-		return -errno;
-	for (size_t i = 0; i < places * s->opts.tally_cnt; i++)
-		memcpy(at + (i % places * ESPY_SOURCE_TALLIES + i / places) * stride, &s->opts.tallies[i / places].places[i % places],
-		       sizeof(struct espy_tally_spec));
-	munmap(at, size);
-	return 0;
+	all = calloc(places * ESPY_SOURCE_TALLIES, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->opts.tally_cnt; i++)
+		for (size_t k = 0; k < places; k++)
+			all[k * ESPY_SOURCE_TALLIES + i] = s->opts.tallies[i].places[k];
+	err = bpf_maps__fill_table(map, all, sizeof(*all), places * ESPY_SOURCE_TALLIES);
+	free(all);
+	return err;
 }
 
 static uint64_t sum(const uint64_t *each, int cpus)
