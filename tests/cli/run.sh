@@ -187,9 +187,10 @@ if [ "$source" = bpf ] && command -v script >/dev/null; then
 	shows '^espy: not watched, since it carries what espy writes: script ([0-9]*)' typescript
 	writer=$(sed -n 's/.*what espy writes: script (\([0-9]*\)).*/\1/p' typescript)
 	lacks "^\\[pid *$writer\\]" typescript
-	"$espy" trace --all -e trace=read,write --syscall-limit=3000 2>&1 | cat >typescript
-	# It is a shell until it has become cat.
-	shows '^espy: not watched, since it carries what espy writes: [^ ]* ([0-9]*)' typescript
+	# This shell holds both ends of a pipe until it has started both commands, and its child is a shell until it is cat.
+	cat_reads_alone() { pgrep -P $$ -x cat && ! ls -l /proc/$$/fd | grep -F "$1"; }
+	{ wait_for 60 cat_reads_alone "$(readlink /proc/self/fd/2)"; exec "$espy" trace --all -e trace=read,write --syscall-limit=3000; } 2>&1 | cat >typescript
+	shows '^espy: not watched, since it carries what espy writes: cat ([0-9]*)' typescript
 	lacks "^\\[pid *$(sed -n 's/.*what espy writes: cat (\([0-9]*\)).*/\1/p' typescript)\\]" typescript
 	# A terminal inside a terminal: both.
 	if command -v tmux >/dev/null; then
