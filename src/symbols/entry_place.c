@@ -49,11 +49,12 @@ static size_t find_emulated(const uint8_t *code, size_t len, uint32_t keep)
 
 /*
  * Tells whether no short jump of the code [from, to) goes to an address in [first, last], and, if `fixed` is wanted,
- * none chooses its target. Returns false also if the code cannot be read as instructions.
+ * none chooses its target. Returns false also if the code around [first, last] cannot be read as instructions.
  */
 static bool is_not_reached(const struct espy_elf *e, uint64_t from, uint64_t to, uint64_t first, uint64_t last,
 			   bool fixed)
 {
+	const bool around = from < first && last < to;
 	bool clear = true;
 	int64_t distance;
 	struct code c;
@@ -67,6 +68,9 @@ static bool is_not_reached(const struct espy_elf *e, uint64_t from, uint64_t to,
 		const enum espy_insn_jump jump = espy_insn_jump(c.bytes + at, room, &distance);
 
 		n = espy_insn_length(c.bytes + at, room);
+		/* Padding between functions may be no instruction: a jump is looked for at each of its bytes. */
+		if (!n && !around)
+			n = 1;
 		const uint64_t target = c.addr + at + n + (uint64_t)distance;
 
 		clear = n && (jump != ESPY_INSN_CHOOSES || !fixed) &&

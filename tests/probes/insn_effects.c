@@ -59,7 +59,11 @@ static const char *last_operand(char *text)
 
 static bool is_right_passed(char *text, uint32_t writes)
 {
-	static const char *const reading[] = { "cmp", "test", "endbr", "nop", "cs nop", "data16", NULL };
+	static const char *const reading[] = {
+		"cmp", "test", "endbr", "nop", "cs nop", "data16 cs nop", "data16 nop", "vptest", "xchg   %ax,%ax", NULL
+	};
+	/* The product stands in ax, and in dx where it has more than 16 bits. */
+	static const char *const products[] = { "mul", "imul", NULL }, *const exchanges[] = { "xchg ", NULL };
 	const bool ax = !strncmp(text, "cltq", 4) || !strncmp(text, "cwtl", 4) || !strncmp(text, "cbtw", 4),
 		   dx = !strncmp(text, "cqto", 4) || !strncmp(text, "cltd", 4) || !strncmp(text, "cwtd", 4);
 	const char *last;
@@ -69,8 +73,17 @@ static bool is_right_passed(char *text, uint32_t writes)
 	if (begins(text, reading))
 		return !writes;
 	last = last_operand(text);
+	if (begins(text, products) && !strchr(text, ','))
+		return writes == (!strncmp(text, "mulb", 4) || strchr("lhb", last[strlen(last) - 1]) ? 1u : 5u);
 	if (*last != '%' || strchr(last, '('))
 		return false;
+	if (begins(text, exchanges)) {
+		const char *first = strchr(text, '%') + 1;
+		char name[8];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(first, ","), first);
+		return writes == (bit_of(name) | bit_of(last + 1));
+	}
 	return bit_of(last + 1) ? writes == bit_of(last + 1)
 				: !writes && (!strncmp(last, "%xmm", 4) || !strncmp(last, "%mm", 3));
 }
