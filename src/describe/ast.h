@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <uthash.h>
 
 struct ast_table;
 struct ast_named;
@@ -21,8 +22,7 @@ struct dc_pos {
 
 /* A name, interned: equal names are equal pointers. The declarations it has, one per space. */
 struct dc_sym {
-	struct dc_sym *next; /* in its hash chain */
-	uint32_t hash, len;
+	uint32_t len;
 	const char *s;          /* NUL-terminated */
 	uint32_t str;           /* in the string pool of the image; 0: not there yet */
 	uint16_t word;          /* enum dc_word; 0: an ordinary name */
@@ -31,6 +31,7 @@ struct dc_sym {
 	struct ast_call *call;
 	struct dc_const *consts; /* values, most recent first */
 	bool const_used;
+	UT_hash_handle hh; /* by its text */
 };
 
 /* Expression operators: enum espy_expr_op, and these. */

@@ -35,28 +35,41 @@ struct dc_vec {
 	uint32_t n, cap, elem_sz;
 };
 
-/* Words that the grammar gives a meaning; reserved only where they can stand. */
+/* Words that the grammar gives a meaning; reserved only where they can stand. In this order: integers and other base types, */
+#define DC_WORDS(W) \
+	W(U8, "u8") W(U16, "u16") W(U32, "u32") W(U64, "u64") W(S8, "s8") W(S16, "s16") W(S32, "s32") W(S64, "s64") \
+	W(BE16, "be16") W(BE32, "be32") W(BE64, "be64") W(INT, "int") W(UINT, "uint") W(LONG, "long") W(ULONG, "ulong") \
+	W(USIZE, "usize") W(CHAR, "char") W(ADDR, "addr") W(ADDR64, "addr64") W(FD, "fd") W(FD64, "fd64") W(DIRFD, "dirfd") \
+	W(PID, "pid") W(TID, "tid") W(PGID, "pgid") W(SID, "sid") W(UID, "uid") W(GID, "gid") W(IPV4, "ipv4") W(STR, "str") \
+	W(PATH, "path") W(BYTES, "bytes") W(REST, "rest") W(VOID, "void") W(BITS, "bits") W(REMARK, "remark") \
+	/* directions, clauses, */ \
+	W(IN, "in") W(OUT, "out") W(INOUT, "inout") W(IN64, "in64") W(OUT64, "out64") W(INOUT64, "inout64") \
+	W(WHEN, "when") W(ON, "on") W(AT, "at") W(SPREAD, "spread") W(CLASS, "class") W(MAX, "max") W(VERBOSE, "verbose") \
+	W(NONZERO, "nonzero") W(ALWAYS, "always") W(HIDDEN, "hidden") W(NONAME, "noname") W(ON_OK, "on_ok") \
+	W(BEFORE, "before") W(AFTER, "after") W(HEX, "hex") W(BOTH, "both") W(NAMED, "named") W(THEN, "then") \
+	W(OK_OR_MORE, "ok_or_more") W(BARE, "bare") W(FOLDED, "folded") W(INDEXED, "indexed") W(UPTO, "upto") \
+	W(NAMING, "naming") W(OVER, "over") W(SHORT, "short") W(HIGH_FIRST, "high_first") W(HOOK, "hook") \
+	/* parts of clauses, declarations */ \
+	W(SIZED, "sized") W(OF, "of") W(MIN, "min") W(NULL, "null") W(RET, "ret") W(OUTER, "outer") W(SIZE, "size") \
+	W(FIRST, "first") W(KIND, "kind") W(INDEX, "index") W(ELSE, "else") W(SLOT, "_") \
+	W(FLAGS, "flags") W(ENUM, "enum") W(PACK, "pack") W(STRUCT, "struct") W(UNION, "union") W(TYPE, "type") \
+	W(ATTRS, "attrs") W(FROM, "from") W(AS, "as") W(MERGED, "merged") W(INCLUDE, "include") W(SHOW, "show") \
+	W(BRIEF, "brief") W(NOTE, "note") W(TAIL, "tail") W(PACKED, "packed") W(TLV, "tlv") W(ALIGN, "align") W(BY, "by") \
+	W(BRACES, "braces") W(SWITCH, "switch") W(NEWIMAGE, "newimage") W(NORETURN, "noreturn") W(TWICE, "twice") \
+	W(BLOCKS, "blocks") W(ORDER, "order") W(TRACEPOINT, "tracepoint") W(INNER, "inner") W(OK, "ok") W(ERR, "err") \
+	W(ANY, "any") W(POS, "pos") W(HEADED, "headed") W(EXTENT, "extent") W(SP, "sp") W(DATA, "data") W(ENV, "env") \
+	W(SECRET, "secret") W(WALLTIME, "walltime") W(UTIME, "utime")
+
 enum dc_word {
 	W_NONE,
-	/* integers and other base types */
-	W_BASE_FIRST,
-	W_U8 = W_BASE_FIRST, W_U16, W_U32, W_U64, W_S8, W_S16, W_S32, W_S64, W_BE16, W_BE32, W_BE64, W_INT, W_UINT,
-	W_LONG, W_ULONG, W_USIZE, W_CHAR, W_ADDR, W_ADDR64, W_FD, W_FD64, W_DIRFD, W_PID, W_TID, W_PGID, W_SID, W_UID,
-	W_GID, W_IPV4, W_STR, W_PATH, W_BYTES, W_REST, W_VOID, W_BITS, W_REMARK,
-	W_BASE_LAST = W_REMARK,
-	W_IN, W_OUT, W_INOUT, W_IN64, W_OUT64, W_INOUT64,
-	/* clauses */
-	W_CLAUSE_FIRST,
-	W_WHEN = W_CLAUSE_FIRST, W_ON, W_AT, W_SPREAD, W_CLASS, W_MAX, W_VERBOSE, W_NONZERO, W_ALWAYS, W_HIDDEN, W_NONAME, W_ON_OK,
-	W_BEFORE, W_AFTER, W_HEX, W_BOTH, W_NAMED, W_THEN, W_OK_OR_MORE, W_BARE, W_FOLDED, W_INDEXED,
-	W_UPTO, W_NAMING, W_OVER, W_SHORT, W_HIGH_FIRST, W_HOOK,
-	W_CLAUSE_LAST = W_HOOK,
-	W_SIZED, W_OF, W_MIN, W_NULL, W_RET, W_OUTER, W_SIZE, W_FIRST, W_KIND, W_INDEX, W_ELSE, W_SLOT,
-	/* declarations */
-	W_FLAGS, W_ENUM, W_PACK, W_STRUCT, W_UNION, W_TYPE, W_ATTRS, W_FROM, W_AS, W_MERGED, W_INCLUDE, W_SHOW, W_BRIEF, W_NOTE, W_TAIL,
-	W_PACKED, W_TLV, W_ALIGN, W_BY, W_BRACES, W_SWITCH, W_NEWIMAGE, W_NORETURN, W_TWICE, W_BLOCKS, W_ORDER, W_TRACEPOINT, W_INNER,
-	W_OK, W_ERR, W_ANY, W_POS, W_HEADED, W_EXTENT, W_SP, W_DATA, W_ENV, W_SECRET, W_WALLTIME, W_UTIME,
+#define WORD(name, text) W_##name,
+	DC_WORDS(WORD)
+#undef WORD
 	W_CNT,
+	W_BASE_FIRST = W_U8,
+	W_BASE_LAST = W_REMARK,
+	W_CLAUSE_FIRST = W_WHEN,
+	W_CLAUSE_LAST = W_HOOK,
 };
 
 enum dc_tok_kind {
@@ -92,6 +105,9 @@ struct dc_ctx {
 	const uint32_t *order;    /* call: index of parameter i in the image's fields */
 };
 
+/* The arrays of the image in which equal records share a place. */
+enum dc_interned { DC_TYPES, DC_EXPRS, DC_FIELDS, DC_CASES, DC_INDICES, DC_INTERNED_CNT };
+
 struct dc {
 	const struct espy_describe_input *in;
 	const struct espy_describe_listing *listing;
@@ -103,8 +119,7 @@ struct dc {
 	bool too_many;
 
 	struct dc_arena arena;
-	struct dc_sym **sym_hash;
-	uint32_t sym_cap, sym_cnt;
+	struct dc_sym *syms; /* hash table by text */
 	struct dc_sym *words[W_CNT];
 
 	/* texts that positions refer to: descriptions, then constants, then the call table */
@@ -137,11 +152,7 @@ struct dc {
 		};
 		struct dc_vec sections[ESPY_SECTION_CNT];
 	};
-	/* hash tables of dc_intern_record; an entry is index + 1 and the number of records */
-	struct dc_run {
-		uint32_t index1, n, hash;
-	} *intern[5];
-	uint32_t intern_cap[5], intern_cnt[5];
+	struct dc_run *interned[DC_INTERNED_CNT]; /* hash tables by content */
 };
 
 _Static_assert(offsetof(struct dc, ops) == offsetof(struct dc, sections[ESPY_SEC_OPS]), "each section has its list");
@@ -160,7 +171,6 @@ void dc_init_words(struct dc *dc);
 uint32_t dc_str(struct dc *dc, const char *s);        /* into the string pool; equal strings share */
 uint32_t dc_sym_str(struct dc *dc, struct dc_sym *s);
 /* The index of n records in an image array: where equal ones already stand, or added. */
-enum dc_interned { DC_TYPES, DC_EXPRS, DC_FIELDS, DC_CASES, DC_INDICES, DC_INTERNED_CNT };
 uint32_t dc_intern_record(struct dc *dc, enum dc_interned which, const void *rec, uint32_t n);
 
 /* diag.c */
