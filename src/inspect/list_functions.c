@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "arch/insn_effect.h"
+#include "arch/insn.h"
 #include "base/pattern.h"
 #include "base/num.h"
 #include "base/quote.h"

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include "arch/insn_effect.h"
+#include "arch/insn.h"
 
 #define CODE_MAX (2ull << 30) /* bytes of code of a file */
 #define AT_ONCE (1u << 20)

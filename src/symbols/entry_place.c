@@ -3,7 +3,7 @@
 
 #include <elf.h>
 #include <stdlib.h>
-#include "arch/insn_effect.h"
+#include "arch/insn.h"
 
 #define LOOK_MAX 64u	    /* bytes from the function's beginning in which the place lies */
 #define SHORT_JUMP 128u	    /* no short jump goes farther */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "arch/insn_length.h"
+#include "arch/insn.h"
 #include "base/array.h"
 #include "base/pattern.h"
 #include "base/search.h"

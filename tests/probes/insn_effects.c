@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "arch/insn_effect.h"
+#include "arch/insn.h"
 
 /* A bit per register that a name means; 0: it is none of the general ones. */
 static uint32_t bit_of(const char *name)

@@ -2,7 +2,7 @@
 /* Reads what objdump -d -w says of instructions, and compares their lengths with ours. Ends with 1 if one differs. */
 #include <stdio.h>
 #include <string.h>
-#include "arch/insn_length.h"
+#include "arch/insn.h"
 
 int main(void)
 {

@@ -18,7 +18,7 @@
 #include "source/tracepoint.h"
 #include "symbols/find_file.h"
 #include "symbols/functions.h"
-#include "arch/insn_effect.h"
+#include "arch/insn.h"
 
 static struct espy_probe_rules rules;
 static char why[256];

@@ -2,7 +2,7 @@
 /* Instructions, as Zydis takes them apart. */
 #include <string.h>
 #include <Zydis/Zydis.h>
-#include "arch/insn_effect.h"
+#include "arch/insn.h"
 #include "arch/machine_regs.h"
 
 struct insn {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "source/probe/probe_impl.h"
-#include "arch/insn_effect.h"
+#include "arch/insn.h"
 #include "base/array.h"
 #include "symbols/demangle.h"
 #include "symbols/entry_place.h"

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What instructions at the beginning of a function do, as far as the place of a probe depends on it. */
-#ifndef ESPY_ARCH_INSN_EFFECT_H
-#define ESPY_ARCH_INSN_EFFECT_H
+/* Instructions: where they begin, and what they do as far as the place of a probe depends on it. */
+#ifndef ESPY_ARCH_INSN_H
+#define ESPY_ARCH_INSN_H
 
-#include "arch/insn_length.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ESPY_INSN_MAX 15u
+
+/* Bytes of the instruction at `at`, of which `room` may be read; 0: there is none, or not all of it is there. */
+size_t espy_insn_length(const uint8_t *at, size_t room);
+/*
+ * Can a kernel that probes this instruction neither emulate it nor execute it elsewhere? Linux refuses to probe those with a LOCK
+ * prefix, those encoded by VEX or EVEX, and those that only the kernel may execute. (That it takes others is not said.)
+ */
+bool espy_insn_unprobed(const uint8_t *at, size_t room);
 
 /* Bits of general registers, as the machine numbers them: ax cx dx bx sp bp si di r8-r15. */
 #define ESPY_INSN_REG(nr) (1u << (nr))
