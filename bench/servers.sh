@@ -40,23 +40,45 @@ wait_for_port() {
 		n=$((n + 1))
 	done
 }
-# captured NAME BUDGET PIDS command that prints how much was done
+# under WAY TRACER...: what $rate says that was done under a tracer that has begun, and the tracer's share of a CPU
+under() {
+	way=$1
+	shift
+	"$@" 2>"$tmp/srv.err" &
+	tracer=$!
+	sleep 1
+	begin=$(cpu_and_time $tracer)
+	$rate >>"$tmp/srv.$way"
+	echo "$begin $(cpu_and_time $tracer)" | awk '{ print 100 * ($3 - $1) / ($4 - $2) }' >>"$tmp/srv.cpu.$way"
+	kill -INT $tracer
+	wait $tracer 2>/dev/null
+}
+# the CPU time of a process, and the time, in hundredths of a second
+cpu_and_time() {
+	awk '{ sub(/.*\) /, ""); cpu = $12 + $13; getline <"/proc/uptime"; print cpu, 100 * $1 }' "/proc/$1/stat"
+}
+# captured NAME BUDGET PIDS RATE: the command RATE prints how much was done
 captured() {
-	name=$1 budget=$2 pids=$3
-	shift 3
+	name=$1 budget=$2 pids=$3 rate=$4
 	rm -f "$tmp"/srv.*
 	for i in 1 2 3; do
-		"$@" >>"$tmp/srv.native"
-		"$espy" record -q --stats --force -f -o "$tmp/rec" -p "$pids" 2>"$tmp/srv.err" &
-		tracer=$!
-		sleep 1
-		"$@" >>"$tmp/srv.espy"
-		kill -INT $tracer
-		wait $tracer 2>/dev/null
+		$rate >>"$tmp/srv.native"
+		under floor "$build/bench/floor" -p "$pids"
+		under light "$espy" record -q --data none --force -f -o "$tmp/rec" -p "$pids"
+		under nowhere "$espy" record -q --force -f -o /dev/null -p "$pids"
+		under espy "$espy" record -q --stats --force -f -o "$tmp/rec" -p "$pids"
 		sed -n 's/^.* \([0-9]*\) lost,.*/\1/p' "$tmp/srv.err" >>"$tmp/srv.lost"
 		sed -n 's/^.*tasks were held \([0-9]*\) time.*/\1/p' "$tmp/srv.err" >>"$tmp/srv.held"
 	done
-	row "$name throughput, everything captured" "$(calc "100 * $(median "$tmp/srv.espy") / $(median "$tmp/srv.native")")" "% of native" "$budget or more"
+	share() { # WAY
+		calc "100 * $(median "$tmp/srv.$1") / $(median "$tmp/srv.native")"
+	}
+	row "$name throughput, everything captured" "$(share espy)" "% of native" "$budget or more"
+	row "$name: espy's own CPU meanwhile" "$(median "$tmp/srv.cpu.espy")" "% of one" ""
+	row "$name throughput, to /dev/null" "$(share nowhere)" "% of native" ""
+	row "$name throughput, --data none" "$(share light)" "% of native" ""
+	row "$name throughput, bare record" "$(share floor)" "% of native" ""
+	row "$name: the bare record's reader meanwhile" "$(median "$tmp/srv.cpu.floor")" "% of one" ""
 	row "$name: lost" "$(awk '{ n += $1 } END { print n + 0 }' "$tmp/srv.lost")" "events" "0"
 	row "$name: held" "$(awk '{ n += $1 } END { print n + 0 }' "$tmp/srv.held")" "times" "0"
 }

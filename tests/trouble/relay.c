@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #define MOST 64
+#define FROM 200 /* Each process has its ends at the same numbers, as the processes of a server have. */
+#define TO 201
 
 static int run(int from, int to, long last)
 {
@@ -47,7 +49,9 @@ int main(int argc, char **argv)
 		if (!fork()) {
 			if (sched_setaffinity(0, sizeof(one), &one))
 				_exit(2);
-			_exit(run(pipes[i][0], pipes[(i + 1) % runners][1], (rounds - 1) * runners + i + 1));
+			if (dup2(pipes[i][0], FROM) != FROM || dup2(pipes[(i + 1) % runners][1], TO) != TO)
+				_exit(2);
+			_exit(run(FROM, TO, (rounds - 1) * runners + i + 1));
 		}
 	}
 	if (write(pipes[0][1], &number, sizeof(number)) != sizeof(number))

@@ -30,12 +30,13 @@
 
 static __always_inline u64 known_whose(u32 tgid, u32 fd)
 {
-	return ((u64)tgid << 32 | fd) * MIX_WHOSE;
+	return ((u64)tgid << 24 ^ fd) * MIX_WHOSE;
 }
 
+/* A product's bit depends on no higher bit of its factor: these are above all but the highest bits of a process's number. */
 static __always_inline u64 *known_word(u32 tgid, u32 fd)
 {
-	return &shared.known[known_whose(tgid, fd) >> 16 & (ESPY_BPF_KNOWN - 1)];
+	return &shared.known[known_whose(tgid, fd) >> 28 & (ESPY_BPF_KNOWN - 1)];
 }
 
 /*
