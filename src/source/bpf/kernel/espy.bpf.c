@@ -177,6 +177,17 @@ int espy_raw_enter_time(u64 *ctx)
 	return 0;
 }
 
+/* Reads what the call at its entry points to. nr: its number, or what is none. */
+static __always_inline int enter(struct task_struct *task, u64 nr)
+{
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (nr < ESPY_BPF_NRS && shared.fast[nr].nulls && !IS_COMPAT(task) &&
+	    !points_to_more(regs, shared.fast[nr].nulls))
+		return 0; /* its pointers are NULL: there is no memory to read */
+	return general_enter(task, regs);
+}
+
 /*
  * Entry parts, at two tracepoints, so that the interpreter is verified once for both (which takes most of its time to
  * load):
@@ -188,7 +199,6 @@ SEC("espy/raw")
 int espy_raw_enter(u64 *ctx)
 {
 	struct task_struct *task;
-	struct pt_regs *regs;
 	u64 nr = ctx[1];
 
 	if (nr <= ~0u) { /* a number, not a pointer */
@@ -200,11 +210,7 @@ int espy_raw_enter(u64 *ctx)
 	task = bpf_get_current_task_btf();
 	if (!watched_current(task) && (u32)task->pid != shared.start_pid)
 		return 0;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (nr < ESPY_BPF_NRS && shared.fast[nr].nulls && !IS_COMPAT(task) &&
-	    !points_to_more(regs, shared.fast[nr].nulls))
-		return 0; /* its pointers are NULL: there is no memory to read */
-	return general_enter(task, regs);
+	return enter(task, nr);
 }
 
 /* sched_process_exec(task, old pid, bprm), where there is no sched_prepare_exec. */
@@ -277,7 +283,7 @@ int espy_one_enter(u64 *ctx)
 
 	if (!watched_current(task) && (u32)task->pid != shared.start_pid)
 		return 0;
-	return general_enter(task, (struct pt_regs *)bpf_task_pt_regs(task));
+	return enter(task, ctx[1]);
 }
 
 /*
