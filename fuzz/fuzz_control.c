@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask_us();
 	if (pthread_create(&server, NULL, accept_one, NULL))
 		return 0;
-	const int err = espy_control__ask(dir, FILE_NAME, 1000, "resume 1", answer);
+	const int err = espy_control__ask(dir, FILE_NAME, 60000, "resume 1", answer);
 
 	pthread_join(server, NULL);
 	if (!err)
