@@ -78,7 +78,7 @@ enum { BPF_TYPED_SYS_EXIT, BPF_TYPED_SYS_ENTER, BPF_TYPED_PREPARE_EXEC, BPF_TYPE
 /* Ids in the kernel's BTF. */
 struct bpf_type_ids {
 	uint32_t typed[BPF_TYPED_CNT]; /* 0: the kernel has none */
-	uint32_t file, kiocb; /* of these structs; 0: the kernel has none, or several of that name */
+	uint32_t kiocb; /* of this struct; 0: the kernel has none, or several of that name */
 	uint32_t kfuncs[ESPY_KFUNC_CNT]; /* of functions that programs may call; 0: the kernel has none */
 };
 struct bpf_types {

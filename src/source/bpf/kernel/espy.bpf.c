@@ -224,7 +224,7 @@ int espy_exec_refill(u64 *ctx)
 
 /* ---- single calls. struct { u64 common; s64 nr; s64 ret; } */
 
-SEC("tp")
+SEC("espy/tp")
 int espy_one_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -255,7 +255,7 @@ int espy_one_exit(u64 *ctx)
 	return 0;
 }
 
-SEC("tp")
+SEC("espy/tp")
 int espy_one_fdname(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -266,7 +266,7 @@ int espy_one_fdname(u64 *ctx)
 	return 0;
 }
 
-SEC("tp")
+SEC("espy/tp")
 int espy_one_exit_general(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -276,7 +276,7 @@ int espy_one_exit_general(u64 *ctx)
 	return 0;
 }
 
-SEC("tp")
+SEC("espy/tp")
 int espy_one_enter(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -436,9 +436,9 @@ static __always_inline int fast_exit(struct fast_call *c)
 		return 1;
 	if (c->fast->flags & ESPY_FAST_MAKES_FD && fast_ret(c) >= 0)
 		return 1;
-	if (c->fast->fd1 != ESPY_FAST_NO_FD && !known_fd(c->task, files, fast_arg(c, c->fast->fd1), tiny, c->raw))
+	if (c->fast->fd1 != ESPY_FAST_NO_FD && !known_fd(c->task, files, fast_arg(c, c->fast->fd1)))
 		return 1;
-	if (c->fast->fd2 != ESPY_FAST_NO_FD && !known_fd(c->task, files, fast_arg(c, c->fast->fd2), tiny, c->raw))
+	if (c->fast->fd2 != ESPY_FAST_NO_FD && !known_fd(c->task, files, fast_arg(c, c->fast->fd2)))
 		return 1;
 	switch (c->fast->shape) {
 	case ESPY_SHAPE_REGS:

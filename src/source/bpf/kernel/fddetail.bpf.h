@@ -51,16 +51,17 @@ static __always_inline void take_inet(struct espy_fact_socket *to, struct sock *
 	}
 }
 
-static __always_inline void take_socket(struct espy_fact_socket *to, struct file *file)
+static __always_inline void take_socket(struct espy_fact_socket *to, u64 file)
 {
-	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct socket *socket = (struct socket *)KERNEL_WORD(file, struct file, private_data);
 	struct sock *sk = BPF_CORE_READ(socket, sk);
 
-	to->ino = BPF_CORE_READ(file, f_inode, i_ino);
+	to->ino = ino_of(file);
 	to->family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	to->protocol = BPF_CORE_READ(sk, sk_protocol);
 	/* The entry in the directory of all sockets bears the name of the protocol. */
-	bpf_probe_read_kernel_str(to->proto, sizeof(to->proto), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	bpf_probe_read_kernel_str(to->proto, sizeof(to->proto),
+				  (void *)KERNEL_WORD(dentry_of(file), struct dentry, d_name.name));
 	if (to->family == FAMILY_UNIX)
 		take_unix(to, sk);
 	else if (to->family == FAMILY_NETLINK && bpf_core_type_exists(struct netlink_sock))
@@ -70,14 +71,13 @@ static __always_inline void take_socket(struct espy_fact_socket *to, struct file
 }
 
 /* The struct pid behind a pidfd: of pidfs (Linux 6.9) in the inode, before in the file. NULL: it is something else. */
-static __always_inline struct pid *pid_behind(struct file *file, u64 magic)
+static __always_inline struct pid *pid_behind(u64 file, u64 magic)
 {
-	u64 name = 0;
-
 	if (magic == MAGIC_PIDFD)
-		return BPF_CORE_READ(file, f_inode, i_private);
-	bpf_probe_read_kernel(&name, sizeof(name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
-	return name == *(const u64 *)"[pidfd]" ? BPF_CORE_READ(file, private_data) : NULL;
+		return (struct pid *)KERNEL_WORD(KERNEL_WORD(file, struct file, f_inode), struct inode, i_private);
+	if (kernel_word(KERNEL_WORD(dentry_of(file), struct dentry, d_name.name)) != *(const u64 *)"[pidfd]")
+		return NULL;
+	return (struct pid *)KERNEL_WORD(file, struct file, private_data);
 }
 
 /* Tells whether a later call will give the socket its address (KNOWN_UNBOUND). */
@@ -100,7 +100,7 @@ __noinline int send_detail(u32 cpu, u32 fd, u32 flags)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct file *file = file_of(fd);
+	u64 file = file_of(fd);
 	struct {
 		struct espy_rec_fact f;
 		union {
@@ -153,7 +153,7 @@ __noinline int send_netlink(u32 cpu, u32 fd, u64 was, u64 whose)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct file *file = file_of(fd);
+	u64 file = file_of(fd);
 	struct {
 		struct espy_rec_fact f;
 		u64 protocol;
@@ -167,7 +167,7 @@ __noinline int send_netlink(u32 cpu, u32 fd, u64 was, u64 whose)
 	__builtin_memset(rec, 0, sizeof(*rec));
 	rec->f.len = ESPY_FACT_NO_ANSWER;
 	if (magic_of(file) == MAGIC_SOCK) {
-		struct socket *socket = BPF_CORE_READ(file, private_data);
+		struct socket *socket = (struct socket *)KERNEL_WORD(file, struct file, private_data);
 		struct sock *sk = BPF_CORE_READ(socket, sk);
 
 		if (BPF_CORE_READ(sk, __sk_common.skc_family) == FAMILY_NETLINK) {

@@ -13,7 +13,7 @@
 /* Remembers a descriptor as told. flags: of its known word, or NOT_TOLD. */
 static __always_inline void remember(struct task_struct *task, u32 fd, u32 flags)
 {
-	u64 tmp, ino, file = known_file(task, fd, &tmp, &ino);
+	u64 ino, file = known_file(task, fd, &ino);
 
 	if (file && !(flags & NOT_TOLD))
 		*known_word(task->tgid, fd) = known_as(task->tgid, fd, file, ino) | flags;
@@ -44,7 +44,7 @@ __noinline int send_new(u32 cpu, u32 fd)
 __noinline int send_used(u32 cpu, u32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u64 tmp, ino, file = known_file(task, fd, &tmp, &ino), whole, was;
+	u64 ino, file = known_file(task, fd, &ino), whole, was;
 	u32 flags = 0;
 
 	if (!file)

@@ -34,10 +34,10 @@ static __always_inline void put_text(struct espy_bpf_scratch *s, const char *tex
 }
 
 /* Puts a name in front of the text. */
-static __always_inline void put_component(struct espy_bpf_scratch *s, struct dentry *dentry)
+static __always_inline void put_component(struct espy_bpf_scratch *s, u64 dentry)
 {
-	u64 len = BPF_CORE_READ(dentry, d_name.len), pos;
-	const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+	u64 len = (u32)KERNEL_WORD(dentry, struct dentry, d_name.len), pos;
+	const void *name = (void *)KERNEL_WORD(dentry, struct dentry, d_name.name);
 
 	CLAMP(len, COMPONENT_MAX);
 	if (s->name_pos < NAME_BASE + len + 1) {
@@ -85,25 +85,25 @@ __noinline int put_inode(u32 cpu, u64 ino)
 __noinline int name_step(u32 cpu)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
-	struct dentry *dentry, *parent;
-	struct mount *mount, *above;
+	u64 dentry, parent, mount, above;
 
 	if (!s || !s->name_pos)
 		return 1;
-	dentry = (struct dentry *)s->dentry;
-	mount = (struct mount *)s->mount;
-	if (conf.root.ino && BPF_CORE_READ(dentry, d_inode, i_ino) == conf.root.ino &&
-	    BPF_CORE_READ(dentry, d_sb, s_dev) == conf.root.dev)
+	dentry = s->dentry;
+	mount = s->mount;
+	if (conf.root.ino &&
+	    KERNEL_WORD(KERNEL_WORD(dentry, struct dentry, d_inode), struct inode, i_ino) == conf.root.ino &&
+	    (u32)KERNEL_WORD(KERNEL_WORD(dentry, struct dentry, d_sb), struct super_block, s_dev) == conf.root.dev)
 		return 1;
-	if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
-		above = BPF_CORE_READ(mount, mnt_parent);
+	if (dentry == KERNEL_WORD(mount, struct mount, mnt.mnt_root)) {
+		above = KERNEL_WORD(mount, struct mount, mnt_parent);
 		if (above == mount)
 			return 1;
-		s->dentry = (u64)BPF_CORE_READ(mount, mnt_mountpoint);
-		s->mount = (u64)above;
+		s->dentry = KERNEL_WORD(mount, struct mount, mnt_mountpoint);
+		s->mount = above;
 		return 0;
 	}
-	parent = BPF_CORE_READ(dentry, d_parent);
+	parent = KERNEL_WORD(dentry, struct dentry, d_parent);
 	if (parent == dentry)
 		return 1;
 	put_component(s, dentry);
@@ -112,26 +112,26 @@ __noinline int name_step(u32 cpu)
 		return 1;
 	}
 	put_text(s, "/", 1);
-	s->dentry = (u64)parent;
+	s->dentry = parent;
 	return 0;
 }
 
-static __always_inline struct file *file_of(u32 fd)
+/* Returns the address of the open file; 0: there is none. */
+static __always_inline u64 file_of(u32 fd)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
-	struct file **files, *file = NULL;
+	u64 ino;
 
-	if (fd >= BPF_CORE_READ(fdt, max_fds))
-		return NULL;
-	files = BPF_CORE_READ(fdt, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
-	return file;
+	return known_file(bpf_get_current_task_btf(), fd, &ino);
 }
 
-static __always_inline u64 magic_of(struct file *file)
+static __always_inline u64 dentry_of(u64 file)
 {
-	return BPF_CORE_READ(file, f_path.dentry, d_sb, s_magic);
+	return KERNEL_WORD(file, struct file, f_path.dentry);
+}
+
+static __always_inline u64 magic_of(u64 file)
+{
+	return KERNEL_WORD(KERNEL_WORD(dentry_of(file), struct dentry, d_sb), struct super_block, s_magic);
 }
 
 /* Writes the path of a directory entry to the items, from its end. Returns 0 if it is too long. */
@@ -179,19 +179,16 @@ __noinline int name_cwd(u32 cpu)
 __noinline int name_fd(u32 cpu, u32 fd)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
-	struct file *file = file_of(fd);
-	struct dentry *dentry;
-	struct vfsmount *mnt;
-	u64 magic;
+	u64 file = file_of(fd), dentry, mnt, magic;
 
 	if (!s || !file)
 		return 0;
-	dentry = BPF_CORE_READ(file, f_path.dentry);
-	mnt = BPF_CORE_READ(file, f_path.mnt);
-	magic = BPF_CORE_READ(dentry, d_sb, s_magic);
+	dentry = dentry_of(file);
+	mnt = KERNEL_WORD(file, struct file, f_path.mnt);
+	magic = magic_of(file);
 	name_begin(s);
 	if (magic == MAGIC_PIPE || magic == MAGIC_SOCK) {
-		put_inode(cpu, BPF_CORE_READ(file, f_inode, i_ino));
+		put_inode(cpu, ino_of(file));
 		if (magic == MAGIC_PIPE)
 			put_text(s, "pipe:[", 6);
 		else
@@ -207,18 +204,18 @@ __noinline int name_fd(u32 cpu, u32 fd)
 		put_text(s, "anon_inode:", 11);
 		return 1;
 	}
-	if (BPF_CORE_READ(dentry, d_parent) == dentry) {
+	if (KERNEL_WORD(dentry, struct dentry, d_parent) == dentry) {
 		/* The root of a file system, or a file that never had a directory. */
-		if (magic == MAGIC_TMPFS && BPF_CORE_READ(mnt, mnt_root) != dentry) {
+		if (magic == MAGIC_TMPFS && KERNEL_WORD(mnt, struct vfsmount, mnt_root) != dentry) {
 			put_text(s, " (deleted)", 10);
 			put_component(s, dentry);
 			put_text(s, "/", 1);
 			return 1;
 		}
-	} else if (!BPF_CORE_READ(dentry, d_hash.pprev)) {
+	} else if (!KERNEL_WORD(dentry, struct dentry, d_hash.pprev)) {
 		put_text(s, " (deleted)", 10);
 	}
-	return name_path(cpu, (u64)dentry, (u64)mnt);
+	return name_path(cpu, dentry, mnt);
 }
 
 /*

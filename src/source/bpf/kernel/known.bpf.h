@@ -16,6 +16,7 @@
 #define ESPY_KNOWN_BPF_H
 
 #include "out.bpf.h"
+#include "word.bpf.h"
 
 #define KNOWN_UNBOUND 1ull
 #define KNOWN_NETLINK 2ull
@@ -61,53 +62,31 @@ static __always_inline u64 known_as(u32 tgid, u32 fd, u64 file, u64 ino)
 	return (known_whose(tgid, fd) & ~0ull << 44) | (which >> 20 & ~KNOWN_FLAGS);
 }
 
+static __always_inline u64 ino_of(u64 file)
+{
+	return KERNEL_WORD(KERNEL_WORD(file, struct file, f_inode), struct inode, i_ino);
+}
+
 /*
  * Returns the address of the file behind a descriptor of the current task, and the number of its inode; 0: none. The
- * address alone would not do: the next file may get the address of a closed one. tmp: 8 bytes.
+ * address alone would not do: the next file may get the address of a closed one.
  */
-static __always_inline u64 known_file_of(struct files_struct *files, u32 fd, u64 *tmp, u64 *ino)
+static __always_inline u64 known_file_of(struct files_struct *files, u32 fd, u64 *ino)
 {
 	struct fdtable *fdt = files->fdt;
 	u64 file;
 
-	if (fd >= fdt->max_fds || bpf_probe_read_kernel(tmp, sizeof(*tmp), fdt->fd + fd))
+	if (fd >= fdt->max_fds)
 		return 0;
-	file = *tmp;
-	if (!file || bpf_core_read(tmp, sizeof(*tmp), &((struct file *)file)->f_inode) ||
-	    bpf_core_read(tmp, sizeof(*tmp), &((struct inode *)*tmp)->i_ino))
-		return 0;
-	*ino = *tmp;
+	file = kernel_word((u64)(fdt->fd + fd));
+	if (file)
+		*ino = ino_of(file);
 	return file;
 }
 
-static const void *(*const bpf_rdonly_cast)(const void *obj, u32 type) = (void *)(ESPY_KFUNC_BASE + ESPY_KFUNC_CAST);
-
-/*
- * The same by loads instead of calls. A program can follow a cast pointer like any other: memory that is not there
- * reads as 0. The table of files holds pointers, and the verifier follows pointers in structs only. So an entry of the
- * table is read as if it were the position in a struct kiocb.
- */
-static __always_inline u64 known_file_by_cast(struct files_struct *files, u32 fd, u64 *ino)
+static __always_inline u64 known_file(struct task_struct *task, u32 fd, u64 *ino)
 {
-	struct fdtable *fdt = files->fdt;
-	const struct kiocb *place;
-	const struct file *file;
-	u64 address;
-
-	if (fd >= fdt->max_fds)
-		return 0;
-	place = bpf_rdonly_cast((void *)(fdt->fd + fd) - bpf_core_field_offset(struct kiocb, ki_pos), conf.types.kiocb);
-	address = place->ki_pos;
-	if (!address)
-		return 0;
-	file = bpf_rdonly_cast((void *)address, conf.types.file);
-	*ino = file->f_inode->i_ino;
-	return address;
-}
-
-static __always_inline u64 known_file(struct task_struct *task, u32 fd, u64 *tmp, u64 *ino)
-{
-	return known_file_of(task->files, fd, tmp, ino);
+	return known_file_of(task->files, fd, ino);
 }
 
 /* Tells whether this is the inode of a wanted path (-P, paths.bpf.h). */
@@ -122,7 +101,7 @@ static __always_inline bool wanted_inode(u64 ino)
 /* Before a call closes a descriptor of a wanted file: marks its word. After the call the file is unknown. */
 static __always_inline void note_closing(struct task_struct *task, u32 fd)
 {
-	u64 tmp, ino, file = known_file(task, fd, &tmp, &ino), *word = known_word(task->tgid, fd);
+	u64 ino, file = known_file(task, fd, &ino), *word = known_word(task->tgid, fd);
 
 	if (!file || !wanted_inode(ino))
 		return;
@@ -134,11 +113,11 @@ static __always_inline void note_closing(struct task_struct *task, u32 fd)
 /*
  * Tells whether the stream needs no record of this descriptor of the current task: it is known or not open. The caller
  * has loaded `files` where the verifier comes by once. For each load of a pointer from a task the verifier searches all
- * types of the kernel, for some 0.2 ms. may_cast: verify.c loads the program, and knows the number of bpf_rdonly_cast.
+ * types of the kernel, for some 0.2 ms.
  */
-static __always_inline bool known_fd(struct task_struct *task, struct files_struct *files, u32 fd, u64 *tmp, bool may_cast)
+static __always_inline bool known_fd(struct task_struct *task, struct files_struct *files, u32 fd)
 {
-	u64 ino, file = may_cast && conf.types.file ? known_file_by_cast(files, fd, &ino) : known_file_of(files, fd, tmp, &ino);
+	u64 ino, file = known_file_of(files, fd, &ino);
 
 	return !file || (*known_word(task->tgid, fd) & ~KNOWN_NETLINK) == known_as(task->tgid, fd, file, ino);
 }

@@ -21,7 +21,7 @@ static __always_inline void want_inode(u64 ino)
 
 static __always_inline bool fd_touches(struct task_struct *task, u32 fd)
 {
-	u64 tmp, ino, file = known_file(task, fd, &tmp, &ino), *word = known_word(task->tgid, fd);
+	u64 ino, file = known_file(task, fd, &ino), *word = known_word(task->tgid, fd);
 
 	if (file && wanted_inode(ino))
 		return true;
@@ -87,7 +87,7 @@ __noinline int call_touches(u32 cpu)
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	struct task_struct *task = bpf_get_current_task_btf();
 	bool named = false;
-	u64 tmp, ino;
+	u64 ino;
 
 	if (!s || s->triggers || s->cap.flags & (ESPY_CALL_NEW_IMAGE | ESPY_CALL_TOUCHES))
 		return 1;
@@ -95,7 +95,7 @@ __noinline int call_touches(u32 cpu)
 		if (s->path_args >> i & 1 && path_touches(cpu, load_arg(s, i)))
 			named = true;
 	if (named) {
-		if (s->ret >= 0 && s->cap.flags & ESPY_CALL_RET_FD && known_file(task, s->ret, &tmp, &ino))
+		if (s->ret >= 0 && s->cap.flags & ESPY_CALL_RET_FD && known_file(task, s->ret, &ino))
 			want_inode(ino);
 		return 1;
 	}

@@ -60,9 +60,7 @@ struct espy_bpf_conf {
 		__u32 len[ESPY_BPF_PATHS];
 		__u8 name[ESPY_BPF_PATHS][ESPY_BPF_COMPONENT + 1]; /* last components */
 	} paths;
-	struct {
-		__u32 file, kiocb; /* ids of these structs in the kernel's types; 0: bpf_rdonly_cast cannot be used */
-	} types;
+	__u32 kiocb; /* id of the struct in the kernel's types; 0: bpf_rdonly_cast cannot be used */
 	__u32 self_tgid;
 	__u32 without_cnt; /* unwatched processes, also in a cgroup or the whole system */
 	__u32 without[ESPY_BPF_WITHOUT];

@@ -240,7 +240,7 @@ static void note_struct(const char *name, const char *wanted, uint32_t id, uint3
 static int index_types(struct walk *w, struct bpf_type_ids *t, uint32_t *wanted, size_t *wanted_cnt, size_t wanted_max)
 {
 	const uint8_t *at = w->types;
-	bool again[2] = { false, false };
+	bool again = false;
 
 	while (at + sizeof(struct btf_type) <= w->end) {
 		const struct btf_type *type = (const struct btf_type *)at;
@@ -256,8 +256,7 @@ static int index_types(struct walk *w, struct bpf_type_ids *t, uint32_t *wanted,
 			if (*wanted_cnt == wanted_max)
 				return -E2BIG;
 			wanted[(*wanted_cnt)++] = w->cnt;
-			note_struct(string_at(w, type->name_off), "file", w->cnt, &t->file, &again[0]);
-			note_struct(string_at(w, type->name_off), "kiocb", w->cnt, &t->kiocb, &again[1]);
+			note_struct(string_at(w, type->name_off), "kiocb", w->cnt, &t->kiocb, &again);
 		} else if (kind == BTF_KIND_TYPEDEF) {
 			const char *name = string_at(w, type->name_off);
 

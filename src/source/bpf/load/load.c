@@ -218,8 +218,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.tally_cnt = bpf_tallies__are_of_hits(s) ? 0 : (uint32_t)s->opts.tally_cnt,
 		.hit_tallies = bpf_tallies__are_of_hits(s) ? (uint32_t)s->opts.tally_cnt : 0,
 		.tally_hists = bpf_tallies__hists(s),
-		.types.file = s->types.ids.kfuncs[ESPY_KFUNC_CAST] && s->types.ids.kiocb ? s->types.ids.file : 0,
-		.types.kiocb = s->types.ids.kiocb,
+		.kiocb = s->types.ids.kfuncs[ESPY_KFUNC_CAST] ? s->types.ids.kiocb : 0,
 		.tell_fds = t->tell_fds,
 		.self_tgid = (uint32_t)getpid(),
 		.root.dev = in_chroot ? root.stx_dev_major << 20 | root.stx_dev_minor : 0, /* the kernel's own dev_t */

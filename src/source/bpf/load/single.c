@@ -74,6 +74,7 @@ static int load_programs(struct bpf_source *s, bool enters, bool exits)
 {
 	/* The kernel can probe its functions if it has this kind of event. */
 	bool guard = exits && s->tables.compat && !access("/sys/bus/event_source/devices/kprobe/type", F_OK);
+	struct bpf_verify verify = { .types = &s->types };
 	struct bpf_program *prog;
 	int err = bpf_source_open_again(&s->single, s);
 
@@ -87,7 +88,10 @@ static int load_programs(struct bpf_source *s, bool enters, bool exits)
 							(exits && s->tables.tell_fds && !strcmp(name, "espy_one_fdname")) ||
 							(guard && !strcmp(name, "espy_compat_call")));
 	}
-	err = bpf_object__load(s->single);
+	err = bpf_verify__begin(&verify);
+	if (err)
+		return err;
+	err = bpf_verify__end(&verify, NULL, bpf_object__load(s->single));
 	if (!err && exits)
 		err = bpf_source_link_next(s->single, "espy_one_next", ESPY_NEXT_GENERAL, s->single,
 					   "espy_one_exit_general");

@@ -32,7 +32,7 @@ struct head {
 
 static bool fill_head(struct head *h, uint64_t key)
 {
-	*h = (struct head){ .magic = "espy-ty1", .key = key };
+	*h = (struct head){ .magic = "espy-ty2", .key = key };
 	return espy_read_line("/proc/sys/kernel/random/boot_id", h->boot, sizeof(h->boot)) > 0;
 }
 
