@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "base/late_pages.h"
 #include "source/source.h"
 
 /*
@@ -47,10 +48,12 @@ struct espy_rec_out {
 /* Memory of a live task by process_vm_readv, and /proc/PID/mem where that is refused. */
 struct espy_task_mem {
 	pid_t tid;
+	struct espy_late_pages *late; /* NULL: a page may keep the reader waiting */
+	int page_map;		      /* /proc/TID/pagemap, as mem_fd */
 	int mem_fd;    /* /proc/TID/mem, opened when needed first; -1: not open */
 	bool no_readv; /* the kernel has refused process_vm_readv */
 };
-void espy_task_mem__init(struct espy_task_mem *m, pid_t tid);
+void espy_task_mem__init(struct espy_task_mem *m, pid_t tid, struct espy_late_pages *late);
 /* For a read callback: ctx is a struct espy_task_mem. */
 size_t espy_task_mem__read(void *ctx, uint64_t addr, void *buf, size_t n);
 void espy_task_mem__close(struct espy_task_mem *m);

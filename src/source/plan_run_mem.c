@@ -11,10 +11,18 @@
 /* The smallest page there is on x86: a read that is split at these ends just before a fault, not somewhere. */
 #define PAGE 4096u
 #define BATCH 32u
+#define KEPT_BELOW 512 /* a page map with such a descriptor stays open */
 
-void espy_task_mem__init(struct espy_task_mem *m, pid_t tid)
+void espy_task_mem__init(struct espy_task_mem *m, pid_t tid, struct espy_late_pages *late)
 {
-	*m = (struct espy_task_mem){ .tid = tid, .mem_fd = -1 };
+	*m = (struct espy_task_mem){ .tid = tid, .late = late, .page_map = -1, .mem_fd = -1 };
+}
+
+static void close_page_map(struct espy_task_mem *m)
+{
+	if (m->page_map >= 0)
+		close(m->page_map);
+	m->page_map = -1;
 }
 
 void espy_task_mem__close(struct espy_task_mem *m)
@@ -22,6 +30,7 @@ void espy_task_mem__close(struct espy_task_mem *m)
 	if (m->mem_fd >= 0)
 		close(m->mem_fd);
 	m->mem_fd = -1;
+	close_page_map(m);
 }
 
 static size_t read_file(struct espy_task_mem *m, uint64_t addr, unsigned char *buf, size_t n)
@@ -60,6 +69,11 @@ size_t espy_task_mem__read(void *ctx, uint64_t addr, void *buf, size_t n)
 
 	if (n > UINT64_MAX - addr)
 		n = (size_t)(UINT64_MAX - addr);
+	if (m->late)
+		n = espy_late_pages__ready(m->late, m->tid, &m->page_map, addr, n);
+	/* Thousands of tasks would need all descriptors that there are. */
+	if (m->page_map >= KEPT_BELOW)
+		close_page_map(m);
 	while (have < n && !m->no_readv) {
 		struct iovec remote[BATCH], local = { .iov_base = to + have };
 		unsigned cnt = 0;

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 #include <uthash.h>
 #include "arch/machine_stopped.h"
+#include "base/late_pages.h"
 #include "base/served_file.h"
 
 /* The most processes that are remembered at a time; an older one is looked at anew. */
@@ -21,6 +23,7 @@ struct process {
 	pid_t tgid;
 	uint32_t version; /* of the mappings in dwfl; 0: of /proc */
 	Dwfl *dwfl;
+	struct espy_late_pages *late;
 	/* Of the task that is looked at: whether it executes 64-bit code, and a page of its memory, mostly of its
 	 * stack. */
 	bool native;
@@ -34,6 +37,7 @@ struct process {
 struct espy_unwinder {
 	struct espy_unwinder_maps maps;
 	struct process *by_tgid;
+	struct espy_late_pages late;
 };
 
 struct walk {
@@ -67,6 +71,7 @@ void espy_unwinder__free(struct espy_unwinder *u)
 		return;
 	HASH_ITER(hh, u->by_tgid, p, next)
 	drop(u, p);
+	espy_late_pages__end(&u->late);
 	free(u);
 }
 
@@ -146,11 +151,15 @@ static pid_t next_thread(Dwfl *dwfl, void *process, void **thread)
 	return *thread ? 0 : get_thread(dwfl, dwfl_pid(dwfl), process, thread) ? dwfl_pid(dwfl) : -1;
 }
 
-static bool copy_memory(pid_t pid, uint64_t addr, void *to, size_t size)
+static bool copy_memory(struct espy_late_pages *late, pid_t pid, uint64_t addr, void *to, size_t size)
 {
 	const struct iovec here = { to, size }, there = { (void *)(uintptr_t)addr, size };
+	int page_map = -1;
+	const bool ready = espy_late_pages__ready(late, pid, &page_map, addr, size) == size;
 
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+	if (page_map >= 0)
+		close(page_map);
+	return ready && process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 /* Memory outside of the copy may have changed since. */
@@ -177,10 +186,10 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *pro
 	if (p->copy)
 		return read_copy(p, addr, word, size);
 	if (addr - page + size > PAGE)
-		return copy_memory(dwfl_pid(dwfl), addr, word, size);
+		return copy_memory(p->late, dwfl_pid(dwfl), addr, word, size);
 	if (p->page_addr != page || !page) {
 		p->page_addr = 0;
-		if (!copy_memory(dwfl_pid(dwfl), page, p->page, PAGE))
+		if (!copy_memory(p->late, dwfl_pid(dwfl), page, p->page, PAGE))
 			return false;
 		p->page_addr = page;
 	}
@@ -228,6 +237,7 @@ static struct process *find_process(struct espy_unwinder *u, pid_t tgid)
 	if (!p)
 		return NULL;
 	p->tgid = tgid;
+	p->late = &u->late;
 	p->dwfl = dwfl_begin(&callbacks);
 	if (!p->dwfl || !read_maps(u, p) || !dwfl_attach_state(p->dwfl, NULL, tgid, &stopped, p)) {
 		if (p->dwfl)

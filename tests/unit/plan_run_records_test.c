@@ -358,9 +358,10 @@ static void foreign_items_are_checked(void **state)
 	assert_null(espy_rec__items(NULL, &sz));
 }
 
-/* The real reader, on ourselves: partial reads at the end of a mapping, by both ways. */
+/* The real reader, on ourselves: partial reads at the end of a mapping, by both ways, and with a look at the pages first. */
 static void memory_of_a_task(void **state)
 {
+	struct espy_late_pages late = { 0 };
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	unsigned char *map = mmap(NULL, page * 40, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	unsigned char *buf = malloc(page * 40);
@@ -372,9 +373,9 @@ static void memory_of_a_task(void **state)
 	assert_true(map != MAP_FAILED);
 	memset(map, 'm', page * 40);
 	munmap(map + page * 37, page);
-	for (way = 0; way < 2; way++) {
-		espy_task_mem__init(&m, getpid());
-		m.no_readv = way;
+	for (way = 0; way < 4; way++) {
+		espy_task_mem__init(&m, getpid(), way & 2 ? &late : NULL);
+		m.no_readv = way & 1;
 		assert_int_equal(espy_task_mem__read(&m, at, buf, page * 40), page * 37);
 		assert_int_equal(espy_task_mem__read(&m, at + page * 37 - 3, buf, 10), 3);
 		assert_memory_equal(buf, "mmm", 3);
@@ -382,8 +383,14 @@ static void memory_of_a_task(void **state)
 		assert_int_equal(espy_task_mem__read(&m, at, buf, 7), 7);
 		assert_int_equal(espy_task_mem__read(&m, ~0ull - 2, buf, 100), 0);
 		assert_int_equal(espy_task_mem__read(&m, 0xffff800000000000ull, buf, 8), 0);
+		/* A page that nobody has touched, behind one that is there. */
+		munmap(map + page * 39, page);
+		assert_ptr_equal(mmap(map + page * 39, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), map + page * 39);
+		assert_int_equal(espy_task_mem__read(&m, at + page * 39 - 1, buf, 3), 3);
+		assert_memory_equal(buf, "m\0", 3);
 		espy_task_mem__close(&m);
 	}
+	espy_late_pages__end(&late);
 	munmap(map, page * 40);
 	free(buf);
 }

@@ -109,7 +109,7 @@ static void look_at(const struct bpf_look *l, struct bpf_looked *at, uint32_t *u
 	}
 	set = l->sets[regs.abi];
 	registers = regs;
-	espy_task_mem__init(&task_mem, (pid_t)at->tid);
+	espy_task_mem__init(&task_mem, (pid_t)at->tid, NULL);
 	espy_call_set__enter_inner(set, &regs, &mem);
 	if (!espy_call_set__wants(set, regs.nr)) {
 		espy_task_mem__close(&task_mem);

@@ -85,6 +85,7 @@ struct espy_ptrace {
 	size_t queue_sz, queue_cap, queue_off;
 
 	uint64_t now_ns; /* of the stop in hand */
+	struct espy_late_pages late;
 	struct espy_stacks *stacks; /* made with the first stack */
 	bool told;	      /* SIGCHLD reaches the thread that polls */
 	uint64_t told_at_ns;  /* time of the last look whether it does */

@@ -261,6 +261,7 @@ static void ptrace_close(struct espy_source *s)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	espy_ptask__each(p, forget, NULL);
 	espy_stacks__free(p->stacks);
+	espy_late_pages__end(&p->late);
 	free(p->queue);
 	free(p->scratch);
 	free(p);

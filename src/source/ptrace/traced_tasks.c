@@ -26,7 +26,7 @@ struct espy_ptask *espy_ptask__add(struct espy_ptrace *p, pid_t tid, pid_t tgid)
 		return NULL;
 	t->tid = tid;
 	t->tgid = tgid;
-	espy_task_mem__init(&t->mem, tid);
+	espy_task_mem__init(&t->mem, tid, &p->late);
 	t->next = *b;
 	*b = t;
 	p->task_cnt++;
