@@ -186,6 +186,16 @@ size_t espy_late_pages__ready(struct espy_late_pages *l, pid_t tid, int *page_ma
 	return late == UINT64_MAX ? n : late == first ? 0 : (size_t)(late * PAGE - addr);
 }
 
+bool espy_late_pages__all_ready(struct espy_late_pages *l, pid_t tid, uint64_t addr, size_t n)
+{
+	int page_map = -1;
+	const bool all = espy_late_pages__ready(l, tid, &page_map, addr, n) == n;
+
+	if (page_map >= 0)
+		close(page_map);
+	return all;
+}
+
 void espy_late_pages__end(struct espy_late_pages *l)
 {
 	drop(l, false);

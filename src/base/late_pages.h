@@ -28,6 +28,8 @@ struct espy_late_pages {
  * *page_map: /proc/TID/pagemap, opened here if it is -1; the caller closes it.
  */
 size_t espy_late_pages__ready(struct espy_late_pages *l, pid_t tid, int *page_map, uint64_t addr, size_t n);
+/* Tells whether all of them can. */
+bool espy_late_pages__all_ready(struct espy_late_pages *l, pid_t tid, uint64_t addr, size_t n);
 /* Ends the process. */
 void espy_late_pages__end(struct espy_late_pages *l);
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 #include <uthash.h>
 #include "arch/machine_stopped.h"
 #include "base/late_pages.h"
@@ -154,12 +153,9 @@ static pid_t next_thread(Dwfl *dwfl, void *process, void **thread)
 static bool copy_memory(struct espy_late_pages *late, pid_t pid, uint64_t addr, void *to, size_t size)
 {
 	const struct iovec here = { to, size }, there = { (void *)(uintptr_t)addr, size };
-	int page_map = -1;
-	const bool ready = espy_late_pages__ready(late, pid, &page_map, addr, size) == size;
 
-	if (page_map >= 0)
-		close(page_map);
-	return ready && process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+	return espy_late_pages__all_ready(late, pid, addr, size) &&
+	       process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 /* Memory outside of the copy may have changed since. */

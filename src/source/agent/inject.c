@@ -136,6 +136,7 @@ static int try_thread(struct espy_inject_target *t, pid_t tid, uint64_t until, s
 
 	if (err)
 		return err;
+	r.late = t->late;
 	if (f && f->restart_forbidden)
 		espy_remote__forbid_restart(&r);
 	err = -EAGAIN;
@@ -263,6 +264,7 @@ static int call_held(const struct espy_inject_target *t, struct espy_inject_resu
 	const uint64_t since = espy_now_ns();
 	int err = espy_remote__adopt(&r, t->pid);
 
+	r.late = t->late;
 	err = err ? err : call(&r, t);
 	res->tid = t->pid;
 	res->tries = 1;
@@ -274,9 +276,10 @@ static int call_held(const struct espy_inject_target *t, struct espy_inject_resu
 }
 
 /* -ESTALE: the process has become another program meanwhile. */
-static int try_once(pid_t pid, const char *library, const struct espy_inject_how *how, struct espy_inject_result *r)
+static int try_once(pid_t pid, const char *library, const struct espy_inject_how *how, struct espy_late_pages *late,
+		    struct espy_inject_result *r)
 {
-	struct espy_inject_target t = { .pid = pid, .library = library, .library_fd = -1, .how = how };
+	struct espy_inject_target t = { .pid = pid, .late = late, .library = library, .library_fd = -1, .how = how };
 	const bool held = how->held;
 	struct espy_inject_status s;
 	int err = espy_inject__check_status(pid, held, &s, r);
@@ -310,6 +313,7 @@ static int try_once(pid_t pid, const char *library, const struct espy_inject_how
 
 int espy_inject(pid_t pid, const char *library, const struct espy_inject_how *how, struct espy_inject_result *r)
 {
+	struct espy_late_pages late = { 0 };
 	int err = -ESTALE;
 
 	*r = (struct espy_inject_result){ 0 };
@@ -318,8 +322,9 @@ int espy_inject(pid_t pid, const char *library, const struct espy_inject_how *ho
 
 		if (i)
 			nanosleep(&nap, NULL);
-		err = try_once(pid, library, how, r);
+		err = try_once(pid, library, how, &late, r);
 	}
+	espy_late_pages__end(&late);
 	if (err == -ESTALE && !r->why[0])
 		espy_inject__refuse(r, err, "process %d executes one program after the other; try again", (int)pid);
 	return err;

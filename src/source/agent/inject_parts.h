@@ -17,6 +17,7 @@ struct espy_inject_place;
 
 struct espy_inject_target {
 	pid_t pid;
+	struct espy_late_pages *late;
 	struct espy_objects objects;
 	struct espy_inject_place *places; /* one per object */
 	const struct espy_inject_place *libc;

@@ -31,6 +31,7 @@ int espy_inject_failed(pid_t pid)
 {
 	static const char *const name[] = { "espy_agent_failed" };
 	struct espy_elf_symbol found[1];
+	struct espy_late_pages late = { 0 };
 	struct espy_objects o;
 	int failed = 0;
 
@@ -42,10 +43,12 @@ int espy_inject_failed(pid_t pid)
 		struct iovec to = { &failed, sizeof(failed) };
 		struct iovec from = { (void *)(uintptr_t)(o.v[i].bias + found[0].value), sizeof(failed) };
 
-		if (process_vm_readv(pid, &to, 1, &from, 1, 0) != sizeof(failed) || failed < -4095 || failed > 0)
+		if (!espy_late_pages__all_ready(&late, pid, (uintptr_t)from.iov_base, sizeof(failed)) ||
+		    process_vm_readv(pid, &to, 1, &from, 1, 0) != sizeof(failed) || failed < -4095 || failed > 0)
 			failed = 0;
 		break;
 	}
+	espy_late_pages__end(&late);
 	espy_objects__free(&o);
 	return failed;
 }

@@ -22,7 +22,7 @@ long espy_remote__trace(int request, pid_t tid, uintptr_t addr, const void *data
 	return ptrace(request, tid, (void *)addr, (void *)(uintptr_t)data);
 }
 
-size_t espy_remote__read(pid_t pid, uint64_t addr, void *buf, size_t len)
+size_t espy_remote__read(struct espy_late_pages *late, pid_t pid, uint64_t addr, void *buf, size_t len)
 {
 	const struct iovec local = { buf, len };
 	size_t got = 0;
@@ -33,7 +33,8 @@ size_t espy_remote__read(pid_t pid, uint64_t addr, void *buf, size_t len)
 		const struct iovec from = { (void *)(uintptr_t)(addr + got), n < len - got ? n : len - got };
 		const struct iovec to = { (char *)local.iov_base + got, from.iov_len };
 
-		if (process_vm_readv(pid, &to, 1, &from, 1, 0) != (ssize_t)from.iov_len)
+		if (!espy_late_pages__all_ready(late, pid, addr + got, from.iov_len) ||
+		    process_vm_readv(pid, &to, 1, &from, 1, 0) != (ssize_t)from.iov_len)
 			break;
 		got += from.iov_len;
 	}

@@ -7,11 +7,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
+#include "base/late_pages.h"
 
 #define ESPY_XSTATE_MAX 16384u
 
 struct espy_remote {
 	pid_t tid, pid;
+	struct espy_late_pages *late; /* NULL: a page of its memory may keep this thread waiting */
 	bool attached, stopped;
 	bool known;		      /* its registers were read at this stop */
 	bool changed;		      /* and it is not to go on with what they were */
@@ -52,8 +54,8 @@ int espy_remote__resume(struct espy_remote *r);
  */
 bool espy_remote__detach(struct espy_remote *r);
 
-/* Of a thread that is stopped: reads memory; how much there was. */
-size_t espy_remote__read(pid_t pid, uint64_t addr, void *buf, size_t len);
+/* Of a thread that is stopped: reads memory; how much there was. A page that does not come is not there. */
+size_t espy_remote__read(struct espy_late_pages *late, pid_t pid, uint64_t addr, void *buf, size_t len);
 
 /*
  * Calls fn(text, arg2) on its own stack where that is known to be large enough, else on a fresh one, with every signal

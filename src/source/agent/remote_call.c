@@ -90,6 +90,8 @@ static int write_memory(struct espy_remote *r, uint64_t addr, const void *buf, s
 		if (espy_remote__trace(PTRACE_GETREGS, r->tid, 0, &alive))
 			return -errno;
 	}
+	if (r->late && !espy_late_pages__all_ready(r->late, r->tid, addr, len))
+		return -EFAULT;
 	return pwrite(r->mem_fd, buf, len, (off_t)addr) == (ssize_t)len ? 0 : -EFAULT;
 }
 
@@ -388,6 +390,7 @@ int espy_remote__spawn(struct espy_remote *r, const struct espy_remote_code *cod
 		err = err ? err : -errno;
 	if (r->born)
 		*born = espy_remote__traced(r->pid, r->born);
+	born->late = r->late;
 	return err || r->born ? err : -EAGAIN;
 }
 

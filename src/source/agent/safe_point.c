@@ -221,7 +221,7 @@ static bool in_leaf(const struct espy_inject_target *t, const struct espy_remote
 	uint64_t top;
 
 	if (p->whole || in_locking_function(p, espy_stopped__ip(&r->regs)) ||
-	    espy_remote__read(r->pid, espy_stopped__sp(&r->regs), &top, sizeof(top)) != sizeof(top))
+	    espy_remote__read(t->late, r->pid, espy_stopped__sp(&r->regs), &top, sizeof(top)) != sizeof(top))
 		return false;
 	caller = place_at(t, top);
 	return caller && !caller->whole && !caller->locks;
@@ -238,7 +238,7 @@ bool espy_inject__at_safe_point(const struct espy_inject_target *t, const struct
 
 		/* A 32-bit call (int 0x80) from 64-bit code has other numbers. */
 		if (in_locked_call((uint64_t)espy_stopped__call(&r->regs)) ||
-		    espy_remote__read(r->pid, espy_stopped__ip(&r->regs) - sizeof(insn), insn, sizeof(insn)) !=
+		    espy_remote__read(t->late, r->pid, espy_stopped__ip(&r->regs) - sizeof(insn), insn, sizeof(insn)) !=
 			    sizeof(insn) ||
 		    !espy_code_is_syscall(insn))
 			return false;
@@ -248,11 +248,14 @@ bool espy_inject__at_safe_point(const struct espy_inject_target *t, const struct
 	if (!safe_place || !espy_stopped__is_native(&r->regs))
 		return false;
 	for (uint64_t off = 0; off < SCAN_BYTES;) {
-		size_t got = espy_remote__read(r->pid, espy_stopped__sp(&r->regs) + off, stack, sizeof(stack));
+		size_t got = espy_remote__read(t->late, r->pid, espy_stopped__sp(&r->regs) + off, stack, sizeof(stack));
 
 		for (size_t i = 0; i < got / 8; i++)
 			if (unsafe_word(t, stack[i]))
 				return false;
+		/* Nothing can be called on a stack that cannot be read. */
+		if (!off && !got)
+			return false;
 		if (got < sizeof(stack))
 			break;
 		off += got;
@@ -265,7 +268,7 @@ bool espy_inject__still_the_same(const struct espy_inject_target *t)
 	static const uint8_t want[] = ESPY_CODE_SYSCALL_RET;
 	uint8_t is[sizeof(want)];
 
-	return espy_remote__read(t->pid, t->code.syscall_ret, is, sizeof(is)) == sizeof(is) &&
+	return espy_remote__read(t->late, t->pid, t->code.syscall_ret, is, sizeof(is)) == sizeof(is) &&
 	       !memcmp(is, want, sizeof(is));
 }
 

@@ -402,6 +402,7 @@ static void usdt_close(struct espy_source *src)
 	free(s->probes);
 	free(s->links);
 	free(s->switches);
+	espy_late_pages__end(&s->late);
 	free(s->objects);
 	free(s->mapped);
 	free(s->pids);

@@ -39,7 +39,8 @@ int usdt_switch_on(struct usdt_source *s, pid_t pid, uint64_t site, uint64_t col
 	fd = open_memory(pid);
 	if (fd < 0)
 		return fd;
-	if (pread(fd, bytes, sizeof(bytes), (off_t)word_at) != sizeof(bytes)) {
+	if (!espy_late_pages__all_ready(&s->late, pid, word_at, sizeof(bytes)) ||
+	    pread(fd, bytes, sizeof(bytes), (off_t)word_at) != sizeof(bytes)) {
 		err = -EIO;
 	} else if (memcmp(bytes + in, &off, ESPY_CODE_SITE_SZ)) {
 		err = -EBUSY;

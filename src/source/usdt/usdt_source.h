@@ -4,6 +4,7 @@
 #define ESPY_SOURCE_USDT_USDT_SOURCE_H
 
 #include <bpf/libbpf.h>
+#include "base/late_pages.h"
 #include "source/wanted_marks.h"
 #include "source/source_report.h"
 #include "source/source.h"
@@ -54,6 +55,7 @@ struct usdt_source {
 	struct bpf_link **links;
 	size_t link_cnt, link_cap;
 	struct usdt_switch *switches;
+	struct espy_late_pages late;
 	size_t switch_cnt, switch_cap;
 	struct espy_mark_defs *defs;
 	pid_t *pids; /* targets */

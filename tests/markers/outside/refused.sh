@@ -48,6 +48,15 @@ start "$progs/subjects" headless
 wait_for 60 grep -q '^State:.Z' /proc/$pid/status
 refused "a program whose first thread has ended" $pid 'the first thread of process [0-9]* has ended'
 kill $pid
+# espy waits for no page of the stack that only the program could bring in.
+start "$progs/subjects" late_stack
+in_pause_or_gone() { in_call $pid 34 || is_gone $pid; }
+wait_for 60 in_pause_or_gone
+if ! is_gone $pid; then
+	refused "a stack that cannot be read" $pid 'no thread of process [0-9]* came to a point where a library can be loaded safely'
+	in_call $pid 34 && ok "and its call goes on" || not_ok "its call was ended: $(state $pid)"
+	kill $pid
+fi
 # Between vfork and exec a child works in its parent's memory.
 start "$progs/subjects" vforks 600000
 wait_for 60 sh -c "[ -n \"\$(pgrep -P $pid)\" ]"

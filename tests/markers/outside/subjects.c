@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -376,6 +379,26 @@ static void run_vforks(unsigned ms)
 	}
 }
 
+/* Sleeps with its stack pointer in a page that nobody brings in; ends at once where there is no such page. */
+static void run_late_stack(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const int u = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	long call = SYS_pause;
+
+	reg.range.start = (unsigned long)page;
+	reg.range.len = 4096;
+	if (u < 0 || ioctl(u, UFFDIO_API, &api) || ioctl(u, UFFDIO_REGISTER, &reg))
+		_exit(77);
+	__asm__ volatile("mov %%rsp, %%r12\n\tmov %1, %%rsp\n\tsyscall\n\tmov %%r12, %%rsp"
+			 : "+a"(call)
+			 : "r"(page + 2048)
+			 : "rcx", "r11", "r12", "memory");
+	wrong("pause");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -386,6 +409,7 @@ int main(int argc, char **argv)
 		{ "epoll", run_epoll },	    { "read", run_read },	  { "spin", run_spin },
 		{ "signals", run_signals }, { "headless", run_headless },
 		{ "handler", run_handler }, { "stuck", run_stuck },
+		{ "late_stack", run_late_stack },
 	};
 	static const struct {
 		const char *name;
