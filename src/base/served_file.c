@@ -25,7 +25,8 @@
 
 static bool is_served(const char *type)
 {
-	static const char *const served[] = { "fuse", "fuse.", "fuseblk", "nfs", "nfs4", "cifs", "smb3" };
+	static const char *const served[] = { "fuse", "fuse.", "fuseblk", "nfs",  "nfs4", "cifs",
+					      "smb3", "9p",    "afs",	  "ceph", "coda", "lustre" };
 
 	for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++) {
 		const size_t len = strlen(served[i]);
@@ -57,18 +58,26 @@ static size_t mounted_above(const char *at, const char *path)
 	return *p == '/' || !*p ? (size_t)(p - path) : 0;
 }
 
-/* Tells whether the file lies on a file system with a server. *any: there is such a file system. */
-static bool is_on_served(FILE *f, const char *path, bool *any)
+/* Where a file lies, by a list of mounts. */
+struct place {
+	bool served, overlay;
+	char device[24]; /* MAJOR:MINOR */
+};
+
+/* Finds the place of the file. *any: there is a file system with a server. */
+static struct place place_of(FILE *f, const char *path, bool *any)
 {
 	char *line = NULL, at[PATH_MAX], type[64];
-	bool served = false;
+	struct place p = { 0 };
 	size_t cap = 0, longest = 0;
 
 	*any = false;
 	while (getline(&line, &cap, f) > 0) {
+		char device[sizeof(p.device)];
 		const char *behind = strstr(line, " - ");
 
-		if (!behind || sscanf(line, "%*s %*s %*s %*s %4095s", at) != 1 || sscanf(behind, " - %63s", type) != 1)
+		if (!behind || sscanf(line, "%*s %*s %23s %*s %4095s", device, at) != 2 ||
+		    sscanf(behind, " - %63s", type) != 1)
 			continue;
 		const size_t len = mounted_above(at, path);
 
@@ -76,11 +85,13 @@ static bool is_on_served(FILE *f, const char *path, bool *any)
 		/* The later one of two at the same place lies above. */
 		if (len && len >= longest) {
 			longest = len;
-			served = is_served(type);
+			p.served = is_served(type);
+			p.overlay = !strcmp(type, "overlay");
+			memcpy(p.device, device, sizeof(device));
 		}
 	}
 	free(line);
-	return served;
+	return p;
 }
 
 /*
@@ -90,13 +101,14 @@ static bool is_on_served(FILE *f, const char *path, bool *any)
 static struct {
 	pthread_mutex_t lock;
 	FILE *mounts; /* NULL: not opened yet, or it cannot be */
-	bool any;
+	bool any, unread;      /* unread: they have changed since `any` was found */
+	unsigned long long id; /* of the mount that was looked for last; 0: none since they changed */
+	bool id_is_served;
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool is_on_served_here(const char *path)
+/* Returns the mounts of espy's own namespace, from their beginning, with the lock; NULL: they cannot be read. */
+static FILE *begin_own_mounts(void)
 {
-	bool served = false;
-
 	pthread_mutex_lock(&own.lock);
 	const bool first = !own.mounts;
 
@@ -104,9 +116,22 @@ static bool is_on_served_here(const char *path)
 		own.mounts = fopen("/proc/self/mountinfo", "re");
 	struct pollfd p = { .fd = own.mounts ? fileno(own.mounts) : -1, .events = POLLPRI };
 
-	if (own.mounts && (first || own.any || poll(&p, 1, 0) != 0)) {
-		rewind(own.mounts);
-		served = is_on_served(own.mounts, path, &own.any);
+	if (first || poll(&p, 1, 0) != 0) {
+		own.unread = true;
+		own.id = 0;
+	}
+	return own.mounts;
+}
+
+static bool is_on_served_here(const char *path)
+{
+	FILE *f = begin_own_mounts();
+	bool served = false;
+
+	if (f && (own.unread || own.any)) {
+		rewind(f);
+		own.unread = false;
+		served = place_of(f, path, &own.any).served;
 	}
 	pthread_mutex_unlock(&own.lock);
 	return served;
@@ -125,6 +150,26 @@ static bool has_own_mounts(int pid)
 	return !stat(at, &there) && !stat("/proc/self/ns/mnt", &here) && there.st_ino == here.st_ino;
 }
 
+static bool is_mounted_here(const char *device)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, one[24];
+	bool found = false;
+	size_t cap = 0;
+
+	while (f && !found && getline(&line, &cap, f) > 0)
+		found = sscanf(line, "%*s %*s %23s", one) == 1 && !strcmp(one, device);
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/*
+ * Any user may put an overlay above a FUSE file system, in a user namespace, and the kernel asks that server then in
+ * the name of everybody. The layers do not tell: they may be mounted nowhere any more. An overlay that espy's own
+ * mounts show, too, was made by root.
+ */
 static bool is_on_served_of(int pid, const char *path)
 {
 	char mounts[64];
@@ -134,11 +179,11 @@ static bool is_on_served_of(int pid, const char *path)
 		return is_on_served_here(path);
 	snprintf(mounts, sizeof(mounts), "/proc/%d/mountinfo", pid);
 	FILE *f = fopen(mounts, "re");
-	const bool served = f && is_on_served(f, path, &any);
+	const struct place p = f ? place_of(f, path, &any) : (struct place){ 0 };
 
 	if (f)
 		fclose(f);
-	return served;
+	return p.served || (p.overlay && !is_mounted_here(p.device));
 }
 
 /* What the process that reads a file says first. */
@@ -245,6 +290,72 @@ static int have_it_read(const char *path, struct reply *r, int copy, size_t most
 	return err;
 }
 
+/* Finds the mount of that number in a list. */
+static bool find_mount(FILE *f, unsigned long long id, struct place *p)
+{
+	char *line = NULL, type[64];
+	unsigned long long one;
+	bool found = false;
+	size_t cap = 0;
+
+	while (f && !found && getline(&line, &cap, f) > 0) {
+		const char *behind = strstr(line, " - ");
+
+		found = behind && sscanf(line, "%llu %*s %23s", &one, p->device) == 2 && one == id &&
+			sscanf(behind, " - %63s", type) == 1;
+	}
+	free(line);
+	if (found) {
+		p->served = is_served(type);
+		p->overlay = !strcmp(type, "overlay");
+	}
+	return found;
+}
+
+static bool find_own_mount(unsigned long long id, bool *served)
+{
+	FILE *f = begin_own_mounts();
+	struct place p = { 0 };
+
+	if (own.id != id && f) {
+		rewind(f);
+		if (find_mount(f, id, &p)) {
+			own.id = id;
+			own.id_is_served = p.served;
+		}
+	}
+	const bool found = own.id == id;
+
+	*served = own.id_is_served;
+	pthread_mutex_unlock(&own.lock);
+	return found;
+}
+
+/*
+ * The same for a link of /proc that leads to a file of that process, whatever its name says: by the number of the
+ * mount, for which no server is asked. A mount that neither process has in its tree (it was unmounted, and is in use)
+ * may be anything. Returns -1 where the kernel does not tell the number (before Linux 5.8).
+ */
+static int is_on_served_mount(int pid, const char *link)
+{
+	struct place p = { 0 };
+	char mounts[64];
+	struct statx x;
+	bool served;
+
+	if (statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &x) || !(x.stx_mask & STATX_MNT_ID))
+		return -1;
+	if (find_own_mount(x.stx_mnt_id, &served))
+		return served;
+	snprintf(mounts, sizeof(mounts), "/proc/%d/mountinfo", pid);
+	FILE *f = fopen(mounts, "re");
+	const bool found = f && find_mount(f, x.stx_mnt_id, &p);
+
+	if (f)
+		fclose(f);
+	return !found || p.served || (p.overlay && !is_mounted_here(p.device));
+}
+
 bool espy_is_served(const char *path)
 {
 	char there[PATH_MAX] = "", cwd[PATH_MAX];
@@ -257,6 +368,10 @@ bool espy_is_served(const char *path)
 		 (sscanf(path, "/proc/%d/exe%n", &pid, &len) == 1 && len)) {
 		if (readlink(path, there, sizeof(there) - 1) < 0)
 			return false; /* nor can it be opened */
+		const int known = is_on_served_mount(pid, path);
+
+		if (known >= 0)
+			return known;
 		at = there;
 	}
 	if (!len && path[0] != '/' && getcwd(cwd, sizeof(cwd)) && snprintf(there, sizeof(there), "%s/%s", cwd, path) < (int)sizeof(there))

@@ -100,6 +100,23 @@ static bool report_known(const struct espy_unwinder *u, struct process *p)
 	return ok;
 }
 
+/* As libdwfl does, which opens the program of the process besides, to find its vDSO; not if that would ask a server. */
+static bool report_process(struct process *p)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)p->tgid);
+	if (!espy_is_served(path))
+		return !dwfl_linux_proc_report(p->dwfl, p->tgid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)p->tgid);
+	FILE *f = fopen(path, "re");
+	const bool ok = f && !dwfl_linux_proc_maps_report(p->dwfl, f);
+
+	if (f)
+		fclose(f);
+	return ok;
+}
+
 /* Learns the mappings of the process. Returns false if it cannot. */
 static bool read_maps(const struct espy_unwinder *u, struct process *p)
 {
@@ -107,7 +124,7 @@ static bool read_maps(const struct espy_unwinder *u, struct process *p)
 
 	p->version = version_of(u, p->tgid);
 	dwfl_report_begin(p->dwfl);
-	ok = p->version ? report_known(u, p) : !dwfl_linux_proc_report(p->dwfl, p->tgid);
+	ok = p->version ? report_known(u, p) : report_process(p);
 	dwfl_report_end(p->dwfl, NULL, NULL);
 	return ok;
 }

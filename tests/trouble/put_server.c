@@ -3,12 +3,15 @@
  * put_server FILE COMMAND...: runs a command to which FILE is a file of a server with the same contents, in a mount
  * namespace of its own. The server's number is in $SERVER: it answers until it is stopped. After SIGUSR1 it stops
  * itself at the second open of the file. Status 77: such a file cannot be had here.
+ *
+ * put_server -o DIR/FILE COMMAND...: the server has the directory with that file alone, and an overlay lies above it.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,7 @@
 
 static const char *bytes;
 static struct stat st;
+static const char *only; /* the name of the file in the server's directory; NULL: the root is the file */
 static volatile sig_atomic_t opens = -1; /* so many it still answers; -1: all */
 
 static void answer_one(int sig)
@@ -28,11 +32,15 @@ static void answer_one(int sig)
 	opens = 1;
 }
 
-static size_t fill_attr(struct fuse_attr *a)
+static size_t fill_attr(struct fuse_attr *a, uint64_t node)
 {
-	*a = (struct fuse_attr){
-		.ino = 1, .size = (uint64_t)st.st_size, .mode = S_IFREG | 0755, .nlink = 1, .blksize = 4096
-	};
+	const bool is_dir = only && node == FUSE_ROOT_ID;
+
+	*a = (struct fuse_attr){ .ino = node,
+				 .size = is_dir ? 0 : (uint64_t)st.st_size,
+				 .mode = (is_dir ? S_IFDIR : S_IFREG) | 0755,
+				 .nlink = 1,
+				 .blksize = 4096 };
 	return sizeof(struct fuse_attr_out);
 }
 
@@ -41,6 +49,7 @@ static ssize_t answer(const struct fuse_in_header *in, const void *arg, void *ou
 {
 	const struct fuse_read_in *r = arg;
 	struct fuse_attr_out *attr = out;
+	struct fuse_entry_out *entry = out;
 	uint64_t left;
 
 	switch (in->opcode) {
@@ -49,7 +58,21 @@ static ssize_t answer(const struct fuse_in_header *in, const void *arg, void *ou
 			(struct fuse_init_out){ .major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096 };
 		return sizeof(struct fuse_init_out);
 	case FUSE_GETATTR:
-		return (ssize_t)fill_attr(&attr->attr);
+		return (ssize_t)fill_attr(&attr->attr, in->nodeid);
+	case FUSE_LOOKUP:
+		if (!only || strcmp(arg, only))
+			return -ENOENT;
+		*entry = (struct fuse_entry_out){ .nodeid = 2, .entry_valid = 3600, .attr_valid = 3600 };
+		fill_attr(&entry->attr, 2);
+		return sizeof(*entry);
+	case FUSE_STATFS:
+		((struct fuse_statfs_out *)out)->st = (struct fuse_kstatfs){ .bsize = 4096, .namelen = 255 };
+		return sizeof(struct fuse_statfs_out);
+	case FUSE_OPENDIR:
+		*(struct fuse_open_out *)out = (struct fuse_open_out){ 0 };
+		return sizeof(struct fuse_open_out);
+	case FUSE_READDIR:
+		return 0;
 	case FUSE_OPEN:
 		if (opens >= 0 && opens-- == 0)
 			raise(SIGSTOP);
@@ -62,6 +85,7 @@ static ssize_t answer(const struct fuse_in_header *in, const void *arg, void *ou
 		return (ssize_t)left;
 	case FUSE_FLUSH:
 	case FUSE_RELEASE:
+	case FUSE_RELEASEDIR:
 		return 0;
 	default:
 		return -ENOSYS;
@@ -89,15 +113,37 @@ static void serve(int fuse)
 	_exit(0);
 }
 
+/* An overlay of the server's directory and an empty one. */
+static int put_overlay(const char *dir)
+{
+	char empty[] = "/tmp/espy-empty-XXXXXX", options[4200];
+
+	if (!mkdtemp(empty))
+		return -1;
+	snprintf(options, sizeof(options), "lowerdir=%s:%s", dir, empty);
+	const int err = mount("none", dir, "overlay", 0, options);
+
+	rmdir(empty);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
+	const bool overlay = argc > 3 && !strcmp(argv[1], "-o");
+
+	argv += overlay;
+	argc -= overlay;
 	const int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), file = argc > 2 ? open(argv[1], O_RDONLY) : -1;
 	char text[80];
 
 	if (file < 0 || fstat(file, &st))
 		return 2;
 	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
-	snprintf(text, sizeof(text), "fd=%d,rootmode=100755,user_id=0,group_id=0,allow_other", fuse);
+	if (overlay) {
+		only = strrchr(argv[1], '/') + 1;
+		argv[1][only - argv[1] - 1] = '\0'; /* the directory */
+	}
+	snprintf(text, sizeof(text), "fd=%d,rootmode=%s,user_id=0,group_id=0,allow_other", fuse, overlay ? "40755" : "100755");
 	if (bytes == MAP_FAILED || fuse < 0 || unshare(CLONE_NEWNS) ||
 	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("none", argv[1], "fuse", 0, text)) {
 		printf("SKIP: a file of a server of its own: %s\n", strerror(errno));
@@ -110,6 +156,11 @@ int main(int argc, char **argv)
 		serve(fuse);
 	}
 	close(fuse);
+	if (overlay && put_overlay(argv[1])) {
+		printf("SKIP: an overlay above a server: %s\n", strerror(errno));
+		kill(server, SIGKILL);
+		return 77;
+	}
 	snprintf(text, sizeof(text), "%d", (int)server);
 	setenv("SERVER", text, 1);
 	execvp(argv[2], argv + 2);

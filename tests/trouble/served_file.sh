@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A traced program is a file of a server that answers no more, or once: -k, -m and -u do without what the file would say, and espy goes on.
 . "${0%/*}/lib.sh"
-cp "$(command -v tail)" "$dir/program" # it makes a call now and then, and maps no other file of that server
+mkdir "$dir/layer"
+cp "$(command -v tail)" "$dir/layer/program" # it makes a call now and then, and maps no other file of that server
 : >"$dir/followed"
 cat >"$dir/inside.sh" <<'S'
 echo $SERVER >"$1/server"
-exec "$1/program" -f ---disable-inotify -s 0.02 "$1/followed"
+exec "$1/layer/program" -f ---disable-inotify -s 0.02 "$1/followed"
 S
-"$progs/put_server" "$dir/program" sh "$dir/inside.sh" "$dir" >"$dir/said" 2>&1 &
-program=$!
 calls() {
 	read -r call _ <"/proc/$program/syscall" && [ "$call" = 230 ]
 }
 begun() {
 	calls || ended $program
 }
-wait_for 60 begun
-calls || { cat "$dir/said"; grep -q SKIP "$dir/said" && exit 77; }
-server=$(cat "$dir/server")
+# begin [-o]: the program, under an overlay. False: it cannot be done here.
+begin() {
+	"$progs/put_server" $1 "$dir/layer/program" sh "$dir/inside.sh" "$dir" >"$dir/said" 2>&1 &
+	program=$!
+	wait_for 60 begun
+	calls || { cat "$dir/said"; grep -q SKIP "$dir/said" && return 1; }
+	server=$(cat "$dir/server")
+}
+begin "" || exit 77
 go_on() { # the server answers again, and all that waited ends
 	kill -CONT "$server" 2>/dev/null
 	clean
@@ -41,16 +46,33 @@ with() {
 	kill -9 $job 2>/dev/null
 	wait $job
 }
-case $source in
-ptrace)
-	with STOP -k 'clock_nanosleep(' -k -e trace=clock_nanosleep
-	with USR1 -k '^ > .*/program(' -k -e trace=clock_nanosleep # the copy of the program is unwound
-	;;
-*) with STOP -u 'Connection timed out' -u program:main -e trace=none ;;
-esac
-with STOP -m 'no such mark\|no thread of\|timed out' -m 'app:*' -e trace=none
+# stopped NAME: a server that answers no more
+stopped() {
+	case $source in
+	ptrace) with STOP "$1, -k" 'clock_nanosleep(' -k -e trace=clock_nanosleep ;;
+	*) [ "$1" = unmounted ] || with STOP "$1, -u" 'Connection timed out' -u program:main -e trace=none ;;
+	esac
+	with STOP "$1, -m" 'no such mark\|no thread of\|timed out' -m 'app:*' -e trace=none
+}
+end() { # NAME
+	kill $program
+	wait $program
+	expect "$1: the program ends well" 143 $?
+}
+stopped "a file"
+# With USR1 it answers once.
+[ "$source" = bpf ] || with USR1 -k '^ > .*/program(' -k -e trace=clock_nanosleep # the copy of the program is unwound
 with USR1 -m 'no such mark\|no thread of\|timed out' -m 'app:*' -e trace=none
-kill $program
-wait $program
-expect "the program ends well" 143 $?
+end "a file"
+# An overlay asks the server in the name of everybody.
+if begin -o; then
+	stopped "below an overlay"
+	end "below an overlay"
+fi
+# The mount is gone from the tree, and in use.
+begin ""
+if nsenter -m -t $program umount -l "$dir/layer/program" 2>/dev/null; then
+	stopped "unmounted"
+	end "unmounted"
+fi
 finish
