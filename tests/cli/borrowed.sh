@@ -16,6 +16,7 @@ nobody_bg() {
 }
 chmod 755 "$dir"
 mkdir "$dir/out.d" && chown 65534:65534 "$dir/out.d"
+root_espy=$espy
 cp "$espy" "$dir/espy" && espy=$dir/espy
 setcap cap_bpf,cap_perfmon+ep "$espy" 2>/dev/null || { echo "SKIP: the file system of $dir takes no capabilities"; exit 77; }
 nobody "$espy" trace --source=bpf -o "$dir/out.d/own" true 2>"$dir/why" || { echo "SKIP: $(head -n 1 "$dir/why")"; exit 77; }
@@ -124,6 +125,18 @@ if "$espy" doctor | grep -q 'yes *holds tasks'; then
 fi
 setcap cap_bpf,cap_perfmon+ep "$espy"
 
+# A user who has these capabilities, and not by the file of espy, is not bound by this either.
+cp "$root_espy" "$dir/plain"
+capable() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all,+bpf,+perfmon --ambient-caps=-all,+bpf,+perfmon "$@"
+}
+if capable true 2>/dev/null; then
+	dd if=/dev/zero of=/dev/null bs=1 2>/dev/null &
+	maker=$!
+	run 0 capable timeout 60 "$dir/plain" trace --source=bpf --all -e trace=read --syscall-limit=100 -o "$dir/out.d/all"
+	shows 'read(' "$dir/out.d/all"
+	kill $maker
+fi
 # Root itself is not bound by this: its capabilities are its own.
 run 0 "$espy" trace --source=bpf -f -s 100 -o "$dir/of-root" "$dir/root-head" "$dir/secret"
 shows 'the-secret-of-root' "$dir/of-root"

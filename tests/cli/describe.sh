@@ -29,9 +29,9 @@ says 'wrong.espy:1:18: error: unknown type `u33`, expected a type of the languag
 run 1 "$espy" trace --describe=nowhere.espy true
 shows 'nowhere.espy.*No such file or directory' "$dir/err"
 
-# A file that never ends is not begun; the FIFO has no writer.
+# A file that never ends is not begun; the FIFO has no writer, and nobody types at the terminal.
 mkfifo fifo
-for f in fifo /proc/kmsg /proc/self/mem /dev/null .; do
+for f in fifo /proc/kmsg /proc/self/mem /dev/null /dev/ptmx .; do
 	run 1 timeout 60 "$espy" trace --describe="$f" true
 done
 run 1 timeout 60 "$espy" trace --describe=fifo true

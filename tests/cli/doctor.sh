@@ -28,6 +28,7 @@ grep -q ' tracefs ' /proc/self/mounts && lacks '^tracefs .*not mounted'
 if [ "$(id -u)" = 0 ]; then
 	if setpriv --reuid=65534 --regid=65534 --clear-groups "$espy" doctor >"$dir/user" 2>/dev/null; then
 		grep -q ' tracefs ' /proc/self/mounts && lacks '^tracefs .*not mounted' "$dir/user"
+		shows 'setcap cap_bpf,cap_perfmon+ep): every user may then watch programs that ptrace would show that user, and no others' "$dir/user"
 		shows '^BPF ring buffer  *-  *cannot be asked without CAP_BPF' "$dir/user"
 	fi
 fi
