@@ -119,6 +119,16 @@ same_name() {
 		awk -F/ '$NF != "source.c" { where[$NF] = where[$NF] " " $0; n[$NF]++ } END { for (f in n) if (n[f] > 1) print f ":" where[f] }'
 }
 
+# unshown DIR: what docs/security.md names as the test of a promise, and is none.
+unshown() {
+	awk -F'|' 'NF > 4 { print $(NF - 1) }' "$1/docs/security.md" 2>/dev/null | grep -o '`[^`]*`' | tr -d '`' | sort -u | while read -r name; do
+		case $name in fuzz/run | tests/slow | slow | 'make check-vm') continue ;; esac
+		last=${name##*[ /]}
+		last=${last#replay-}
+		[ -n "$(find "$1/tests" -name "$last.sh" -o -name "${last}_test.c" -o -name "$last.c")" ] ||
+			grep -rqs --include=meson.build "'$name'" "$1/tests" || echo "docs/security.md: no test: $name"
+	done
+}
 # waiting DIR: lines of tests that sleep. A test waits for an event, by tests/wait.sh and tests/wait.h. What sleeps in quotes or in the
 # background is a program that is watched; another one says so behind "sleeps:", in a comment on its line.
 waiting() {
@@ -232,6 +242,9 @@ sleep 0.01 # sleeps: a moment of chance
 END
 printf '\tusleep(10);\n\tusleep(10); /* sleeps: a program that is watched */\n\tsyscall(SYS_nanosleep, 0, 0);\n' >"$dir/tests/x/waits.c"
 finds waiting 3
+mkdir "$dir/docs"
+printf '| to | promise | test |\n|---|---|---|\n| a | `no` | `x/a`, `b` |\n' >"$dir/docs/security.md"
+finds unshown 1
 finds same_name 1
 
 [ "$(includes "$root" | wc -l)" -ge 100 ] || {
@@ -251,4 +264,5 @@ holds sleeping "no BPF program but a hold waits for memory"
 holds long "no file and no function is much too long"
 holds same_name "no two files have one name"
 holds waiting "tests wait for events"
+holds unshown "each promise of docs/security.md has a test"
 exit $bad
