@@ -27,6 +27,14 @@ struct espy_text_source {
 	size_t size;
 };
 
+/* Names of files and tokens are foreign: a byte that is not printable becomes `?`, so that none reaches a terminal. */
+static inline void espy_diag__make_printable(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || (unsigned char)*text >= 0x7f)
+			*text = '?';
+}
+
 struct espy_describe_input {
 	enum espy_abi abi;
 	const struct espy_text_source *sources;

@@ -23,10 +23,7 @@ void dc_error(struct dc *dc, struct dc_pos pos, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	/* Names and tokens come from the file: no byte of them may reach the terminal raw. */
-	for (char *p = what; *p; p++)
-		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
-			*p = '?';
+	espy_diag__make_printable(what);
 
 	const struct espy_text_source *s = dc->src[pos.src];
 	uint32_t off = pos.off < s->size ? pos.off : (uint32_t)s->size;
@@ -40,7 +37,7 @@ void dc_error(struct dc *dc, struct dc_pos pos, const char *fmt, ...)
 	}
 	/* A very long line is shown from a little before the place. */
 	uint32_t from = off - bol > LINE_MAX_SHOWN / 2 ? off - LINE_MAX_SHOWN / 2 : bol, to = from;
-	char shown[LINE_MAX_SHOWN + 1], caret[LINE_MAX_SHOWN + 2];
+	char name[256], shown[LINE_MAX_SHOWN + 1], caret[LINE_MAX_SHOWN + 2];
 
 	while (to < s->size && to - from < LINE_MAX_SHOWN && s->text[to] != '\n') {
 		unsigned char c = (unsigned char)s->text[to];
@@ -57,7 +54,8 @@ void dc_error(struct dc *dc, struct dc_pos pos, const char *fmt, ...)
 		caret[n] = shown[n] == '\t' ? '\t' : ' ';
 	caret[n] = '^';
 	caret[n + 1] = 0;
-	snprintf(text, sizeof(text), "%.200s:%u:%u: error: %s\n%s\n%s", s->name, line, off - bol + 1, what, shown,
-		 caret);
+	snprintf(name, sizeof(name), "%.200s", s->name);
+	espy_diag__make_printable(name);
+	snprintf(text, sizeof(text), "%s:%u:%u: error: %s\n%s\n%s", name, line, off - bol + 1, what, shown, caret);
 	dc->diag(dc->diag_ctx, text);
 }

@@ -26,6 +26,7 @@ int espy_describe_with_files(enum espy_abi abi, const char *const *files, size_t
 
 			snprintf(text, sizeof(text), "%.300s: cannot be read: %s", files[read],
 				 err == -EMEDIUMTYPE ? "a description is a regular file" : strerror(-err));
+			espy_diag__make_printable(text);
 			if (diag && err != -ENOMEM)
 				diag(ctx, text);
 			err = err == -ENOMEM ? err : -EINVAL;

@@ -29,6 +29,14 @@ says 'wrong.espy:1:18: error: unknown type `u33`, expected a type of the languag
 run 1 "$espy" trace --describe=nowhere.espy true
 shows 'nowhere.espy.*No such file or directory' "$dir/err"
 
+# A name is foreign text, too.
+name=$(printf 'x\033[31m\233.espy')
+run 1 "$espy" trace --describe="$name" true
+same "a name with escape sequences" 'x?[31m?.espy: cannot be read: No such file or directory' "$(head -n 1 "$dir/err")"
+cp wrong.espy "$name"
+run 1 "$espy" trace --describe="$name" true
+same "no control character in a mistake" 0 "$(LC_ALL=C tr -d '\n\t\040-\176' <"$dir/err" | wc -c)"
+
 # A file that never ends is not begun; the FIFO has no writer, and nobody types at the terminal.
 mkfifo fifo
 for f in fifo /proc/kmsg /proc/self/mem /dev/null /dev/ptmx .; do
