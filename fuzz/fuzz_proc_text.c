@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/served_file.h"
 #include "base/small_file.h"
 #include "source/agent/inject_parts.h"
 #include "source/tracepoint.h"
@@ -24,7 +25,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-static const char *const names[] = { "status", "stat", "maps", "comm", "cgroup", "net/netlink" };
+static const char *const names[] = { "status", "stat", "maps", "comm", "cgroup", "net/netlink", "mountinfo" };
 static pid_t child;
 
 static void path_of(char *path, size_t size, const char *name)
@@ -108,7 +109,7 @@ static void look(void)
 	struct espy_proc_stat stat;
 	struct espy_objects objects;
 	unsigned proto;
-	char text[300];
+	char text[300], file[64];
 	const uint32_t tid = (uint32_t)child;
 
 	if (maps)
@@ -116,6 +117,9 @@ static void look(void)
 	espy_maps__free(maps);
 	if (!espy_objects__of_pid(&objects, child))
 		espy_objects__free(&objects);
+	/* Whether the file has a server, by the mounts of the process, which any user can make in a namespace. */
+	path_of(file, sizeof(file), "root/usr/bin/program");
+	espy_is_served(file);
 	espy_read_proc_stat(child, &stat);
 	espy_inject__read_status(child, &status);
 	espy_lookups_live.netlink(tid, 1000, "socket:[12]", &proto);
