@@ -18,7 +18,8 @@ unsigned espy_image__asks_of_integer(const struct espy_type *t)
 	case ESPY_FMT_TID:
 		return ESPY_ASKS_PID;
 	case ESPY_FMT_IFINDEX:
-		return ESPY_ASKS_IFINDEX;
+	case ESPY_FMT_GENL:
+		return ESPY_ASKS_NUMBERED;
 	default:
 		return 0;
 	}

@@ -10,7 +10,7 @@
 enum {
 	ESPY_ASKS_FD = 1,      /* what a descriptor is */
 	ESPY_ASKS_PID = 2,     /* what a task is called */
-	ESPY_ASKS_IFINDEX = 4, /* what a network interface is called */
+	ESPY_ASKS_NUMBERED = 4, /* what a network interface or a family of generic netlink is called */
 	ESPY_ASKS_NETLINK = 8, /* whether argument 0 is a netlink socket, and of which protocol: messages are decoded by it */
 };
 

@@ -40,7 +40,7 @@ struct dc_vec {
 	W(U8, "u8") W(U16, "u16") W(U32, "u32") W(U64, "u64") W(S8, "s8") W(S16, "s16") W(S32, "s32") W(S64, "s64") \
 	W(BE16, "be16") W(BE32, "be32") W(BE64, "be64") W(INT, "int") W(UINT, "uint") W(LONG, "long") W(ULONG, "ulong") \
 	W(USIZE, "usize") W(CHAR, "char") W(ADDR, "addr") W(ADDR64, "addr64") W(FD, "fd") W(FD64, "fd64") W(DIRFD, "dirfd") \
-	W(PID, "pid") W(TID, "tid") W(PGID, "pgid") W(SID, "sid") W(UID, "uid") W(GID, "gid") W(IPV4, "ipv4") W(STR, "str") \
+	W(GENL, "genl") W(PID, "pid") W(TID, "tid") W(PGID, "pgid") W(SID, "sid") W(UID, "uid") W(GID, "gid") W(IPV4, "ipv4") W(STR, "str") \
 	W(PATH, "path") W(BYTES, "bytes") W(REST, "rest") W(VOID, "void") W(BITS, "bits") W(REMARK, "remark") \
 	/* directions, clauses, */ \
 	W(IN, "in") W(OUT, "out") W(INOUT, "inout") W(IN64, "in64") W(OUT64, "out64") W(INOUT64, "inout64") \

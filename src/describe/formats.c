@@ -80,8 +80,9 @@ void dc_apply_format(struct dc *dc, const struct ast_type *t, struct espy_type *
 		return;
 	}
 	ty->table = dc_lower_table(dc, t->fmt->table);
-	/* descriptors keep their own form for numbers without a name in the table */
-	if ((ty->fmt == ESPY_FMT_FD || ty->fmt == ESPY_FMT_DIRFD) && t->fmt->table->kind == ESPY_TABLE_ENUM)
+	/* these keep their own form for numbers without a name in the table */
+	if ((ty->fmt == ESPY_FMT_FD || ty->fmt == ESPY_FMT_DIRFD || ty->fmt == ESPY_FMT_GENL) &&
+	    t->fmt->table->kind == ESPY_TABLE_ENUM)
 		return;
 	ty->fmt = BY_KIND[t->fmt->table->kind];
 }

@@ -25,6 +25,7 @@ static const struct {
 	[W_ULONG] = { LONG, 0, 0, ESPY_FMT_DEC }, [W_USIZE] = { PTR, 0, 0, ESPY_FMT_DEC },
 	[W_CHAR] = { 1, 1, 0, ESPY_FMT_DEC },	  [W_ADDR] = { PTR, 0, 0, ESPY_FMT_ADDR },
 	[W_ADDR64] = { 8, 0, 0, ESPY_FMT_ADDR },  [W_FD] = { 4, 1, 0, ESPY_FMT_FD },
+	[W_GENL] = { 2, 0, 0, ESPY_FMT_GENL },
 	[W_FD64] = { 8, 0, 0, ESPY_FMT_FD },	  [W_DIRFD] = { 4, 1, 0, ESPY_FMT_DIRFD },
 	[W_PID] = { 4, 1, 0, ESPY_FMT_PID },	  [W_TID] = { 4, 1, 0, ESPY_FMT_TID },
 	[W_PGID] = { 4, 1, 0, ESPY_FMT_PGID },	  [W_SID] = { 4, 1, 0, ESPY_FMT_SID },

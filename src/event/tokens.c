@@ -182,14 +182,28 @@ static void ask_task(struct espy_walk *w, enum espy_fmt fmt, uint32_t number)
 		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_PID, .num = pid, .name = "" });
 }
 
+static void put_numbered(struct espy_walk *w, const char *name, uint32_t number)
+{
+	if (name)
+		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_IFNAME,
+						      .name = espy_walk_keep(w, name, strlen(name)),
+						      .num = number });
+}
+
 static void ask_ifname(struct espy_walk *w, uint32_t index)
 {
 	const struct espy_resolver *r = w->d->resolver;
-	const char *name = index ? r->ifname(r->ctx, index) : NULL;
 
-	if (name)
-		espy_walk_put(w, (struct espy_token){
-					  .kind = ESPY_TOKEN_IFNAME, .name = espy_walk_keep(w, name, strlen(name)), .num = index });
+	put_numbered(w, index ? r->ifname(r->ctx, index) : NULL, index);
+}
+
+static void ask_genl(struct espy_walk *w, uint32_t family)
+{
+	const struct espy_resolver *r = w->d->resolver;
+	const uint32_t at = w->out->cnt;
+
+	if (!at || !espy_table__name(w->img, w->out->at[at - 1].link, family, sizeof(uint16_t)))
+		put_numbered(w, r->genl(r->ctx, family), family);
 }
 
 /* Finds the seconds east of Greenwich. Returns false if the time has no date. */
@@ -254,6 +268,9 @@ static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char
 	case ESPY_FMT_IFINDEX:
 		ask_ifname(w, (uint32_t)num);
 		break;
+	case ESPY_FMT_GENL:
+		ask_genl(w, (uint32_t)num);
+		break;
 	case ESPY_FMT_TIME:
 		date_of(w, (int64_t)num, name);
 		break;
@@ -278,6 +295,8 @@ uint64_t espy_walk_asks(const struct espy_decoder *d)
 		fmts |= BIT(ESPY_FMT_PID) | BIT(ESPY_FMT_TID) | BIT(ESPY_FMT_PGID) | BIT(ESPY_FMT_SID);
 	if (r && r->ifname)
 		fmts |= BIT(ESPY_FMT_IFINDEX);
+	if (r && r->genl)
+		fmts |= BIT(ESPY_FMT_GENL);
 	if (d->want.dates)
 		fmts |= BIT(ESPY_FMT_TIME);
 	return fmts;

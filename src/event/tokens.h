@@ -42,7 +42,7 @@ enum espy_token_kind {
 	ESPY_TOKEN_FD,	   /* of descriptor num: name is its file, bytes[0..len) are details; NULL: no details */
 	ESPY_TOKEN_COMM,   /* name is the name of task num */
 	ESPY_TOKEN_PID,	   /* the task has number num in the observer's pid namespace */
-	ESPY_TOKEN_IFNAME, /* name is the name of network interface num */
+	ESPY_TOKEN_IFNAME, /* name is the name of network interface, or family of generic netlink, num */
 	ESPY_TOKEN_DATE,   /* num seconds since 1970 and want nano- or microseconds (USEC), addr seconds east of Greenwich */
 };
 

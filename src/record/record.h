@@ -233,7 +233,8 @@ enum espy_fact_kind {
 	ESPY_FACT_CGROUP = 10,   /* path of the task's cgroup in the tree of version 2; only if a condition needs it */
 	/* numbers of the task in pid namespaces below the observer's: struct espy_pid_number[]; no answer: it has ended */
 	ESPY_FACT_PID_NUMBERS = 11,
-	ESPY_FACT_KINDS = 12,    /* append only */
+	ESPY_FACT_GENL = 12,     /* rec.tid 0; arg: number of a family of generic netlink; its name */
+	ESPY_FACT_KINDS = 13,    /* append only */
 };
 enum {
 	/* rec.flags: holds after the FDNAME records in front of it; else before them */

@@ -79,6 +79,9 @@ static void ask(const struct espy_resolver *r, const struct espy_call_view *v, c
 	case ESPY_FMT_IFINDEX:
 		r->ifname(r->ctx, (uint32_t)num);
 		break;
+	case ESPY_FMT_GENL:
+		r->genl(r->ctx, (uint32_t)num);
+		break;
 	}
 }
 

@@ -101,11 +101,17 @@ static bool is_known(const struct espy_numbered_name *n, bool kept)
 	return n && (n->told || kept || espy_now_ns() - n->asked_ns < ASK_AGAIN_NS);
 }
 
+/* Is the number of such a fact that of a task? */
+static bool is_of_task(unsigned kind)
+{
+	return kind != ESPY_FACT_IFNAME && kind != ESPY_FACT_GENL;
+}
+
 /* Keeps an answer of the system, and makes a fact of it if it is new. len 0: there is none. */
 static const char *learn(struct espy_resolve *r, struct espy_numbered_name **table, enum espy_fact_kind kind,
 			 uint32_t number, const char *name, size_t len)
 {
-	const bool is_task = kind != ESPY_FACT_IFNAME;
+	const bool is_task = is_of_task(kind);
 	struct espy_numbered_name *n = find(*table, number);
 	const bool same = n ? strlen(n->name) == len && !memcmp(n->name, name, len) : !len;
 
@@ -152,6 +158,17 @@ const char *espy_resolve__ifname(void *resolve, uint32_t index)
 	if (!r->lookups->ifname || is_known(n, false))
 		return text_of(n);
 	return learn(r, &r->ifnames, ESPY_FACT_IFNAME, index, name, r->lookups->ifname(index, name, sizeof(name)));
+}
+
+const char *espy_resolve__genl(void *resolve, uint32_t family)
+{
+	struct espy_resolve *r = resolve;
+	struct espy_numbered_name *n = find(r->genls, family);
+	char name[64];
+
+	if (!r->lookups->genl || is_known(n, false))
+		return text_of(n);
+	return learn(r, &r->genls, ESPY_FACT_GENL, family, name, r->lookups->genl(family, name, sizeof(name)));
 }
 
 void espy_resolve__comm_changed(struct espy_resolve *r, uint32_t tid)
@@ -299,13 +316,14 @@ static void take_pidfd(struct espy_resolve *r, struct espy_fd_name *n, const cha
 	n->told = n->detail_asked = true;
 }
 
-/* Takes the name of a task or of an interface from a fact; NULL: there is none. */
+/* Takes the name of a task, of an interface or of a family from a fact; NULL: there is none. */
 static void take_name(struct espy_resolve *r, const struct espy_rec_fact *f, const char *name, size_t len)
 {
-	const bool is_task = f->kind != ESPY_FACT_IFNAME;
+	const bool is_task = is_of_task(f->kind);
 	struct espy_numbered_name **table = f->kind == ESPY_FACT_COMM	  ? &r->comms
 					    : f->kind == ESPY_FACT_UID	  ? &r->uids
 					    : f->kind == ESPY_FACT_CGROUP ? &r->cgroups
+					    : f->kind == ESPY_FACT_GENL	  ? &r->genls
 									  : &r->ifnames;
 	const uint32_t number = is_task ? f->rec.tid : (uint32_t)f->arg;
 	struct espy_numbered_name *n;
@@ -358,6 +376,7 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 	case ESPY_FACT_UID:
 	case ESPY_FACT_CGROUP:
 	case ESPY_FACT_IFNAME:
+	case ESPY_FACT_GENL:
 		take_name(r, f, none ? NULL : bytes, len);
 		break;
 	case ESPY_FACT_PID_NUMBERS: {
@@ -436,6 +455,7 @@ int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
 	dump_names(r, r->uids, ESPY_FACT_UID, false);
 	dump_names(r, r->cgroups, ESPY_FACT_CGROUP, false);
 	dump_names(r, r->ifnames, ESPY_FACT_IFNAME, true);
+	dump_names(r, r->genls, ESPY_FACT_GENL, true);
 	const int stop = r->note_stop;
 	r->note_stop = before;
 	r->note = note;
@@ -456,4 +476,6 @@ void espy_resolve__clear_names(struct espy_resolve *r)
 		forget(r, &r->cgroups, r->cgroups->number);
 	while (r->ifnames)
 		forget(r, &r->ifnames, r->ifnames->number);
+	while (r->genls)
+		forget(r, &r->genls, r->genls->number);
 }

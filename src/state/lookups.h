@@ -34,6 +34,7 @@ struct espy_lookups {
 	uint32_t (*find_pid)(struct espy_pid_number number);
 	size_t (*cgroup)(uint32_t tid, char *to, size_t size); /* its path in the tree of version 2 */
 	size_t (*ifname)(uint32_t index, char *to, size_t size);
+	size_t (*genl)(uint32_t family, char *to, size_t size); /* a family of generic netlink */
 	/* Numbers of the descriptors that a process has open, at most max; returns how many. */
 	size_t (*open_fds)(uint32_t tgid, uint32_t *fds, size_t max);
 	/*

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/small_file.h"
 #include "state/fd_detail.h"
+#include "state/genl_ask.h"
 #include "state/pid_ask.h"
 #include "state/socket_ask.h"
 
@@ -171,6 +172,7 @@ const struct espy_lookups espy_lookups_live = {
 	.find_pid = espy_pid_find,
 	.cgroup = ask_cgroup,
 	.ifname = ask_ifname,
+	.genl = espy_genl_ask,
 	.open_fds = ask_open_fds,
 	.each_fd = ask_each_fd,
 };

@@ -55,7 +55,7 @@ struct espy_resolve {
 	 */
 	uint32_t record;
 	uint64_t now_ns;		/* time of the current record, for the facts that it makes */
-	struct espy_numbered_name *comms, *ifnames; /* the answers so far */
+	struct espy_numbered_name *comms, *ifnames, *genls; /* the answers so far */
 	struct espy_pid_numbers pids;
 	struct espy_pid_number missed; /* the last number for which the lookups found no task; missed_ns: the time of that question */
 	uint64_t missed_ns;
@@ -105,6 +105,7 @@ struct espy_resolver espy_resolve__resolver(struct espy_resolve *r);
  */
 const char *espy_resolve__comm(void *resolve, uint32_t tid);
 const char *espy_resolve__ifname(void *resolve, uint32_t index);
+const char *espy_resolve__genl(void *resolve, uint32_t family);
 /* Returns the user (ESPY_FACT_UID) or the cgroup (ESPY_FACT_CGROUP) of a task; NULL: no answer. A task that has ended keeps its last one. */
 const char *espy_resolve__of_task(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid);
 /* Asks for the numbers in pid namespaces of a new task. For a task whose numbers the stream does not tell. */

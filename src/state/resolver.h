@@ -21,6 +21,7 @@ struct espy_resolver {
 	/* the observer's number of the task that `tid` calls `number`; gone: also if it has ended; 0: not known. NULL: the same */
 	uint32_t (*pid)(void *ctx, uint32_t tid, uint32_t number, bool gone);
 	const char *(*ifname)(void *ctx, uint32_t index); /* lo */
+	const char *(*genl)(void *ctx, uint32_t family);  /* of generic netlink: ethtool */
 	/* protocol (NETLINK_ROUTE, ...) of a netlink socket; false: fd is none */
 	bool (*netlink_proto)(void *ctx, uint32_t tid, int fd, unsigned *proto);
 	/* the number of the call in which a stop has interrupted the task, and with which it goes on; of its ABI */

@@ -62,6 +62,7 @@ static void put_texts(void)
 	fact(ESPY_FACT_FD_LINK, 1, 4, "/dev/x");
 	fact(ESPY_FACT_FD_DETAIL, 1, 4, bad);
 	fact(ESPY_FACT_IFNAME, 0, 1, bad);
+	fact(ESPY_FACT_GENL, 0, 20, bad);
 	call(ESPY_REC_EXIT, 1, 3, 56);
 	call(ESPY_REC_EXIT, 1, 4, 56);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Netlink messages of the smaller families: whole, cut short, and with types and attributes that nobody knows. */
+#include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <sys/socket.h>
 #include "truth.h"
@@ -23,8 +24,60 @@ static void message(unsigned type, const char *type_text, unsigned flags, const 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 #define DUMP "NLM_F_REQUEST|NLM_F_DUMP"
 
+/* Finds a family beside the controller, and its name. Returns its number; 0: there is none. */
+static unsigned some_family(char *name, size_t size)
+{
+	struct {
+		struct nlmsghdr h;
+		struct genlmsghdr g;
+	} q = { { .nlmsg_len = sizeof(q), .nlmsg_type = GENL_ID_CTRL, .nlmsg_flags = 0x301 },
+		{ .cmd = CTRL_CMD_GETFAMILY, .version = 1 } };
+	_Alignas(struct nlmsghdr) static char answer[65536];
+	const int s = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+	const ssize_t len = s >= 0 && send(s, &q, sizeof(q), 0) > 0 ? recv(s, answer, sizeof(answer), 0) : -1;
+	unsigned family = 0;
+
+	close(s);
+	for (const struct nlmsghdr *h = (void *)answer;
+	     len > 0 && NLMSG_OK(h, answer + len - (const char *)h) && family <= 16;
+	     h = (const void *)((const char *)h + NLMSG_ALIGN(h->nlmsg_len))) {
+		const struct nlattr *a = (const void *)((const char *)h + sizeof(q));
+
+		for (; (const char *)a < (const char *)h + h->nlmsg_len;
+		     a = (const void *)((const char *)a + NLA_ALIGN(a->nla_len))) {
+			if (a->nla_type == CTRL_ATTR_FAMILY_NAME)
+				snprintf(name, size, "%s", (const char *)(a + 1));
+			if (a->nla_type == CTRL_ATTR_FAMILY_ID)
+				family = *(const uint16_t *)(a + 1);
+		}
+	}
+	return family > 16 ? family : 0;
+}
+
+static void generic_families(void)
+{
+	char name[64];
+	const unsigned family = some_family(name, sizeof(name));
+
+	if (family)
+		message(family, name, 1, "NLM_F_REQUEST", BYTES(3, 1, 0, 0), "{cmd=0x3, version=1}");
+	message(16, "nlctrl", 2, "NLM_F_MULTI",
+		BYTES(1, 2, 0, 0, 12, 0, 2, 0, 'e', 't', 'h', 't', 'o', 'o', 'l', 0, 24, 0, 6, 0, 20, 0, 1, 0, 8, 0, 1,
+		      0, 2, 0, 0, 0, 8, 0, 2, 0, 2, 0, 0, 0),
+		"{cmd=CTRL_CMD_NEWFAMILY, version=2}, [[{nla_len=12, nla_type=CTRL_ATTR_FAMILY_NAME}, \"ethtool\"], "
+		"[{nla_len=24, nla_type=CTRL_ATTR_OPS}, [{nla_len=20, nla_type=0x1}, [[{nla_len=8, "
+		"nla_type=CTRL_ATTR_OP_ID}, "
+		"ETHTOOL_MSG_LINKINFO_GET_REPLY], [{nla_len=8, nla_type=CTRL_ATTR_OP_FLAGS}, GENL_CMD_CAP_DO]]]]]");
+	message(16, "nlctrl", 2, "NLM_F_MULTI",
+		BYTES(10, 2, 0, 0, 24, 0, 8, 0, 20, 0, 0, 0, 16, 0, 1, 0, 12, 0, 4, 0, 7, 0, 0, 0, 0, 0, 0, 0),
+		"{cmd=CTRL_CMD_GETPOLICY, version=2}, [{nla_len=24, nla_type=CTRL_ATTR_POLICY}, [{nla_len=20, "
+		"nla_type=0}, "
+		"[{nla_len=16, nla_type=0x1}, [{nla_len=12, nla_type=NL_POLICY_TYPE_ATTR_MIN_VALUE_U}, 7]]]]");
+}
+
 static void generic(void)
 {
+	generic_families();
 	message(0xffff, "0xffff /* GENERIC_FAMILY_??? */", 0x301, DUMP, "abc", 3, "\"\\x61\\x62\\x63\"");
 	message(0xffff, "0xffff /* GENERIC_FAMILY_??? */", 0x301, DUMP, BYTES(3, 1, 0, 0), "{cmd=0x3, version=1}");
 	message(0xffff, "0xffff /* GENERIC_FAMILY_??? */", 0x301, DUMP, BYTES(3, 2, 0xed, 0xfe, 8, 0, 10, 0, 'a', 'b', 'c', 'd'),

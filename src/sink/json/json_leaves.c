@@ -239,6 +239,22 @@ static void put_interface(const struct espy_json_values *x, uint32_t i)
 	espy_json_end(x->j);
 }
 
+/* Puts a family of generic netlink: a number with a name. */
+static void put_genl(const struct espy_json_values *x, uint32_t i)
+{
+	const struct espy_token *v = &x->tokens.at[i], *name = more_about(x, i, ESPY_TOKEN_IFNAME);
+
+	if (!name) {
+		put_table(x, v);
+		return;
+	}
+	ESPY_JSON_BEGIN(x->j, "enum");
+	key_num(x->j, v);
+	ESPY_JSON_KEY(x->j, "name");
+	espy_json__bytes(x->j, name->name, strlen(name->name));
+	espy_json_end(x->j);
+}
+
 static void put_mode(struct espy_json *j, uint32_t mode)
 {
 	const char *type = espy_file_type_name(mode);
@@ -440,6 +456,9 @@ void espy_json_integer(const struct espy_json_values *x, uint32_t i)
 		break;
 	case ESPY_FMT_IFINDEX:
 		put_interface(x, i);
+		break;
+	case ESPY_FMT_GENL:
+		put_genl(x, i);
 		break;
 	default:
 		put_rare_integer(x, v);

@@ -176,11 +176,11 @@ static void put_role(struct espy_text *t, const struct espy_token *v, unsigned i
 enum separator { COMMA, BAR };
 static uint32_t put_group(struct espy_text *t, uint32_t i);
 
-/* Puts a number, and the name of an interface with it. Returns the index behind both. */
+/* Puts a number, and the name of an interface or a family with it. Returns the index behind both. */
 static inline uint32_t put_integer(struct espy_text *t, const struct espy_token *v, uint32_t i)
 {
 	espy_text_integer(t, v);
-	return i + 1 + (v->fmt == ESPY_FMT_IFINDEX && v->flags & ESPY_TOKF_MORE);
+	return i + 1 + ((v->fmt == ESPY_FMT_IFINDEX || v->fmt == ESPY_FMT_GENL) && v->flags & ESPY_TOKF_MORE);
 }
 
 /* Puts a token, and the tokens that its text contains. Returns the index behind them. */

@@ -309,6 +309,19 @@ static __attribute__((noinline)) void put_ifindex(struct espy_text *t, const str
 	espy_text_end_style(t);
 }
 
+/* Puts a family of generic netlink by the name that the system knows, or as its table does. */
+static void put_genl(struct espy_text *t, const struct espy_token *v, const struct espy_token *more)
+{
+	if (!more) {
+		espy_text_table(t, v, v->num);
+		return;
+	}
+	if (!espy_text_begin_style(t, espy_token__unsigned(v)))
+		return;
+	espy_buf__quote(t->b, (const uint8_t *)more->name, strlen(more->name), ESPY_HEX_NONE, NULL, false);
+	espy_text_end_style(t);
+}
+
 /* Puts a table's name for a number in network order: htons(ETH_P_ALL). */
 static void put_network_table(struct espy_text *t, const struct espy_token *v)
 {
@@ -335,6 +348,9 @@ static __attribute__((noinline)) void put_rare_integer(struct espy_text *t, cons
 			espy_buf__put(b, "-1", 2);
 		else
 			espy_buf__dec(b, espy_token__unsigned(v));
+		return;
+	case ESPY_FMT_GENL:
+		put_genl(t, v, v->flags & ESPY_TOKF_MORE ? v + 1 : NULL);
 		return;
 	case ESPY_FMT_PERM:
 		espy_buf__oct(b, espy_token__unsigned(v), 3);
