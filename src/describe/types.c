@@ -309,8 +309,9 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 	struct espy_type ty = dc_empty_type;
 	bool len = t->len.kind != LEN_NONE;
 	enum dc_word w = (enum dc_word)t->name->word;
-	bool byte_fmt = t->fmt && (!strcmp(t->fmt->s, "mac") || !strcmp(t->fmt->s, "inet6") ||
-				   !strcmp(t->fmt->s, "sunpath") || !strcmp(t->fmt->s, "uuid") || !strcmp(t->fmt->s, "ax25"));
+	bool byte_fmt =
+		t->fmt && (!strcmp(t->fmt->s, "mac") || !strcmp(t->fmt->s, "inet6") || !strcmp(t->fmt->s, "sunpath") ||
+			   !strcmp(t->fmt->s, "uuid") || !strcmp(t->fmt->s, "ax25") || !strcmp(t->fmt->s, "inet_addr"));
 
 	switch (w) {
 	case W_STR:

@@ -57,6 +57,9 @@ bool espy_hook_netlink(struct espy_walk *w, const struct espy_hooked *v)
 	const uint32_t list = find(w->img, proto, "list");
 	if (list == ESPY_NONE || !w->mem)
 		return false;
+	/* of bytes that cannot all be read it makes no struct; an array of messages copes by itself */
+	if (w->img->types[list].flags & ESPY_TF_WHOLE && w->mem->fault)
+		return false;
 	/* the array of messages, or the type that chooses by the first bytes */
 	const struct espy_scope sc = {
 		.outer = w->scope, .type = &w->img->types[list], .mem = w->mem, .size = v->want

@@ -22,7 +22,8 @@ struct espy_string_part {
 	size_t len;
 	bool more; /* the program's string goes on, or may go on */
 };
-/* limit: most bytes of what is no path (-s). Not for the formats INET6, MAC, UUID, SUNPATH, AX25, which are shown whole. */
+/* limit: most bytes of what is no path (-s). Not for the formats INET4, INET6, MAC, UUID, SUNPATH, AX25, which are
+ * shown whole. */
 struct espy_string_part espy_token__string(const struct espy_token *v, unsigned limit);
 #define ESPY_AX25_CALL 9u
 /* The callsign of an AX.25 address: its length, or 0 if these bytes are none. */
@@ -30,8 +31,8 @@ size_t espy_ax25_call(const uint8_t *bytes, size_t len, char call[ESPY_AX25_CALL
 /* Tells whether a STR is shown whole. */
 static inline bool espy_token__is_unit(const struct espy_token *v)
 {
-	return v->fmt == ESPY_FMT_INET6 || v->fmt == ESPY_FMT_MAC || v->fmt == ESPY_FMT_UUID || v->fmt == ESPY_FMT_SUNPATH ||
-	       v->fmt == ESPY_FMT_AX25;
+	return v->fmt == ESPY_FMT_INET6 || v->fmt == ESPY_FMT_MAC || v->fmt == ESPY_FMT_UUID ||
+	       v->fmt == ESPY_FMT_SUNPATH || v->fmt == ESPY_FMT_AX25 || v->fmt == ESPY_FMT_INET4;
 }
 
 /* "S_IFREG" for the type of file in a mode; NULL: it has none. */

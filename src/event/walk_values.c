@@ -134,7 +134,7 @@ bool espy_walk_is_unit(const struct espy_walk *w, const struct espy_type *t)
 {
 	return t->kind == ESPY_T_ARRAY &&
 	       (t->fmt == ESPY_FMT_MAC || t->fmt == ESPY_FMT_UUID || t->fmt == ESPY_FMT_INET6 ||
-		t->fmt == ESPY_FMT_SUNPATH || t->fmt == ESPY_FMT_AX25) &&
+		t->fmt == ESPY_FMT_SUNPATH || t->fmt == ESPY_FMT_AX25 || t->fmt == ESPY_FMT_INET4) &&
 	       t->elem != ESPY_NONE && w->img->types[t->elem].size == 1;
 }
 

@@ -75,6 +75,16 @@ static void generic_families(void)
 		"[{nla_len=16, nla_type=0x1}, [{nla_len=12, nla_type=NL_POLICY_TYPE_ATTR_MIN_VALUE_U}, 7]]]]");
 }
 
+/* A header of udev of which the last byte cannot be read: the kernel refuses it, and it is shown as any bytes are. */
+static void uevent(void)
+{
+	static const char message[40] = "?libudev\0\xfe\xed\xca\xfe(\0\0\0(\0\0\0";
+	const char *whole = tail_copy(message, sizeof(message));
+
+	line(call(SYS_sendto, JUNK(fd), whole + 1, sizeof(message), JUNK(MSG_DONTWAIT), NULL, 0L),
+	     "sendto(%ld, %p, %zu, MSG_DONTWAIT, NULL, 0)", fd, (const void *)(whole + 1), sizeof(message));
+}
+
 static void generic(void)
 {
 	generic_families();
@@ -201,7 +211,7 @@ int main(int argc, char **argv)
 		int protocol;
 		const char *name;
 		void (*send)(void);
-	} sockets[] = { { 16, "NETLINK_GENERIC", generic }, { 7, "NETLINK_SELINUX", selinux }, { 0, "NETLINK_ROUTE", route },
+	} sockets[] = { { 16, "NETLINK_GENERIC", generic }, { 15, "NETLINK_KOBJECT_UEVENT", uevent }, { 7, "NETLINK_SELINUX", selinux }, { 0, "NETLINK_ROUTE", route },
 		      { 0, "NETLINK_ROUTE", faults }, { 0, "NETLINK_ROUTE", errors } };
 
 	truth_begin(argc, argv, "-s 100 -e trace=socket,sendto");

@@ -27,6 +27,45 @@ static void attribute(const void *message, size_t size, const char *shown)
 	     fd, size, shown, size);
 }
 
+/* A whole message of a protocol; both as they are to be shown. */
+static void message(long proto, const char *proto_text, const void *bytes, size_t size, const char *shown)
+{
+	const long fd = call(SYS_socket, (long)AF_NETLINK, (long)SOCK_RAW, proto);
+
+	if (fd < 0)
+		return; /* this kernel does not have it */
+	line(fd, "socket(0x10 /* AF_NETLINK */, 0x3 /* SOCK_RAW */, %s)", proto_text);
+	line(call(SYS_sendto, JUNK(fd), tail_copy(bytes, size), size, 0L, NULL, 0L),
+	     "sendto(%ld, [{%s}], %zu, 0, NULL, 0)", fd, shown, size);
+}
+
+/* Numbers of 16 bits and addresses that stand in more room than they need. */
+static void netlink(void)
+{
+#define DIAG "nlmsg_len=72, nlmsg_type=0x14 /* SOCK_DIAG_BY_FAMILY */, nlmsg_flags=0x1 /* NLM_F_REQUEST */, nlmsg_seq=0, nlmsg_pid=0}, "
+#define ADDRESS(last) "\"\\x7f\\x00\\x00" last "\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\""
+	message(4, "0x4 /* NETLINK_SOCK_DIAG */",
+		BYTES(72, 0, 0, 0, 20, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 6, 0, 0, 0, 0, 0, 0, 0, 80, 0, 81, 127, 0, 0,
+		      1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 127, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		      0, 0, 0, 0, 0, 0, 0, 0, 0),
+		DIAG
+		"{sdiag_family=0x2 /* AF_INET */, sdiag_protocol=0x6 /* IPPROTO_TCP */, idiag_ext=0, idiag_states=0, "
+		"id={idiag_sport=\"\\x00\\x50\" /* htons(80) */, idiag_dport=\"\\x00\\x51\" /* htons(81) */, "
+		"idiag_src=" ADDRESS("\\x01") " /* inet_addr(\"127.0.0.1\") */, idiag_dst=" ADDRESS(
+			"\\x02") " /* inet_addr(\"127.0.0.2\") */, "
+				 "idiag_if=0, idiag_cookie=[0, 0]}");
+#define BATCH                                                                                                          \
+	"nlmsg_len=20, nlmsg_type=0xa /* NFNL_SUBSYS_NFTABLES */<<8|0 /* NFT_MSG_NEWTABLE */, nlmsg_flags=0, "         \
+	"nlmsg_seq=0, nlmsg_pid=0}, "                                                                                  \
+	"{nfgen_family=0x2 /* AF_INET */, version=0 /* NFNETLINK_V0 */, res_id="
+	message(12, "0xc /* NETLINK_NETFILTER */", BYTES(20, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 10),
+		BATCH "0xa00 /* htons(NFNL_SUBSYS_NFTABLES) */");
+	message(12, "0xc /* NETLINK_NETFILTER */", BYTES(20, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 10, 0),
+		BATCH "0xa /* NFNL_SUBSYS_NFTABLES */");
+	message(12, "0xc /* NETLINK_NETFILTER */", BYTES(20, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 1),
+		BATCH "htons(1)");
+}
+
 int main(int argc, char **argv)
 {
 	truth_begin(argc, argv, "-X verbose -e trace=connect,mknod,socket,sendto");
@@ -44,6 +83,7 @@ int main(int argc, char **argv)
 		"sipx_node=[0x1, 0x2, 0x3, 0x4, 0x5, 0x6], sipx_type=00");
 	attribute(BYTES(32, 0, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 6, 0xc0, 0, 80),
 		  "0x8000 /* NLA_F_NESTED */|0x4000 /* NLA_F_NET_BYTEORDER */|0x6 /* NDA_PORT */}, htons(80)");
+	netlink();
 	line(call(SYS_mknod, tail_str("/nope/x"), JUNK(0644), 0L), "mknod(\"/nope/x\", 0644 /* 0644 */)");
 	line(call(SYS_mknod, tail_str("/nope/x"), JUNK(030644), 0L), "mknod(\"/nope/x\", 030644)");
 	return 0;

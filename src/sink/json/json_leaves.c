@@ -526,8 +526,8 @@ static void put_unit(struct espy_json *j, const struct espy_token *v)
 			espy_json_part(j, v->bytes, n, false, n);
 		return;
 	}
-	if (v->fmt == ESPY_FMT_INET6) {
-		if (v->len >= 16 && inet_ntop(AF_INET6, v->bytes, text, sizeof(text)))
+	if (v->fmt == ESPY_FMT_INET6 || v->fmt == ESPY_FMT_INET4) {
+		if (v->len >= 16 && inet_ntop(v->fmt == ESPY_FMT_INET6 ? AF_INET6 : AF_INET, v->bytes, text, sizeof(text)))
 			espy_json__str(j, text);
 		else
 			put_digest(j, v->bytes, v->len, false);

@@ -31,6 +31,23 @@ static void put_inet6(struct espy_text *t, const struct espy_token *v)
 	espy_text_end_style(t);
 }
 
+/* Puts the IPv4 address at the begin of bytes that have room for a longer one. */
+static void put_inet4(struct espy_text *t, const struct espy_token *v)
+{
+	char text[INET_ADDRSTRLEN];
+
+	if (v->len < 4 || !inet_ntop(AF_INET, v->bytes, text, sizeof(text))) {
+		espy_buf__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
+		return;
+	}
+	if (!espy_text_begin_bytes_style(t, v->bytes, v->len))
+		return;
+	espy_buf__puts(t->b, "inet_addr(");
+	espy_buf__quote(t->b, (const uint8_t *)text, strlen(text), t->o->hex, NULL, true);
+	espy_buf__putc(t->b, ')');
+	espy_text_end_style(t);
+}
+
 static void put_ax25(struct espy_text *t, const struct espy_token *v)
 {
 	char call[ESPY_AX25_CALL];
@@ -75,6 +92,9 @@ void espy_text_string(struct espy_text *t, const struct espy_token *v)
 	const struct espy_type *type = v->type;
 
 	switch (v->fmt) {
+	case ESPY_FMT_INET4:
+		put_inet4(t, v);
+		return;
 	case ESPY_FMT_INET6:
 		put_inet6(t, v);
 		return;
