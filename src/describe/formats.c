@@ -11,6 +11,7 @@ static const struct {
 	{ "addr", ESPY_FMT_ADDR },	 { "perm", ESPY_FMT_PERM },	  { "mode", ESPY_FMT_MODE },
 	{ "dev", ESPY_FMT_DEV },	 { "signal", ESPY_FMT_SIGNAL },	  { "errno", ESPY_FMT_ERRNO },
 	{ "htons", ESPY_FMT_HTONS },	 { "htonl", ESPY_FMT_HTONL },	  { "inet_addr", ESPY_FMT_INET4 },
+	{ "sigset", ESPY_FMT_SIGSET },
 	{ "inet6", ESPY_FMT_INET6 },	 { "ifindex", ESPY_FMT_IFINDEX }, { "wstatus", ESPY_FMT_WSTATUS },
 	{ "time", ESPY_FMT_TIME },	 { "rlim", ESPY_FMT_RLIM },	  { "clockt", ESPY_FMT_CLOCKT },
 	{ "hex0", ESPY_FMT_HEX0 },	 { "mac", ESPY_FMT_MAC },	  { "sunpath", ESPY_FMT_SUNPATH },

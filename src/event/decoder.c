@@ -56,7 +56,8 @@ static void typed_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t
 	const struct espy_table *tab =
 		t->fmt == ESPY_FMT_FLAGS && t->table < w->img->table_cnt ? &w->img->tables[t->table] : NULL;
 	const char *text = espy_image__str(w->img, ret->note_text);
-	const bool names = !tab || (*text && tab->count && w->img->entries[tab->first].group_cnt);
+	const bool names =
+		t->fmt != ESPY_FMT_SIGSET && (!tab || (*text && tab->count && w->img->entries[tab->first].group_cnt));
 	const struct espy_hooked v = { .type = t, .name = "", .num = x, .of_result = true };
 
 	const uint32_t note = espy_hook_open_note(w, text, t->hook ? ESPY_TOKF_ASIDE : names ? ESPY_TOKF_NAMES : 0);

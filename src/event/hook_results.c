@@ -226,7 +226,7 @@ void espy_walk_result_hook(struct espy_walk *w, unsigned hook)
 		note_recvmmsg(w);
 		break;
 	case ESPY_HOOK_DATE:
-		if (w->v->ret >= 0)
+		if (w->v->ret > 0) /* 0 is no time, as in a struct */
 			note_date(w);
 		break;
 	default:

@@ -56,6 +56,7 @@ struct espy_decoder_block {
 
 const char *espy_walk_keep(struct espy_walk *w, const void *bytes, size_t len)
 {
+	static const char nothing[sizeof(uint64_t)]; /* a number may be looked for there */
 	struct espy_decoder *d = w->d;
 
 	while (!d->block || d->block->size - d->block_used < len + 1) {
@@ -66,7 +67,7 @@ const char *espy_walk_keep(struct espy_walk *w, const void *bytes, size_t len)
 
 			*next = malloc(sizeof(**next) + size);
 			if (!*next)
-				return "";
+				return nothing;
 			(*next)->next = NULL;
 			(*next)->size = size;
 		}
@@ -99,6 +100,10 @@ void espy_walk_remark(struct espy_walk *w, const struct espy_type *t)
 
 	if (!strcmp(text, "...")) {
 		espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
+		return;
+	}
+	if (!strcmp(text, "???")) {
+		espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0);
 		return;
 	}
 	for (; *text; text++) {
@@ -251,6 +256,18 @@ static void date_of(struct espy_walk *w, int64_t sec, const char *name)
 		espy_walk_date(w, sec, fraction ? (int64_t)nsec : 0, 0);
 }
 
+/* Makes a set of signals of a number. */
+static void make_sigset(struct espy_walk *w, struct espy_token *k)
+{
+	const char *bytes = espy_walk_keep(w, (const char *)&k->num, k->type->size);
+
+	k->kind = ESPY_TOKEN_BITS;
+	k->fmt = ESPY_FMT_SIGNAL;
+	k->bytes = (const uint8_t *)bytes;
+	k->len = k->type->size;
+	k->num = k->len * 8;
+}
+
 /* Asks for more about a number, and puts it behind the number. */
 static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char *name)
 {
@@ -271,6 +288,10 @@ static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char
 	case ESPY_FMT_GENL:
 		ask_genl(w, (uint32_t)num);
 		break;
+	case ESPY_FMT_SIGSET:
+		if (at)
+			make_sigset(w, &w->out->at[at - 1]);
+		break;
 	case ESPY_FMT_TIME:
 		date_of(w, (int64_t)num, name);
 		break;
@@ -287,7 +308,7 @@ static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char
 uint64_t espy_walk_asks(const struct espy_decoder *d)
 {
 	const struct espy_resolver *r = d->resolver;
-	uint64_t fmts = 0;
+	uint64_t fmts = BIT(ESPY_FMT_SIGSET);
 
 	if (d->want.paths && r && r->fd)
 		fmts |= BIT(ESPY_FMT_FD) | BIT(ESPY_FMT_DIRFD);

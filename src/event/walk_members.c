@@ -383,8 +383,11 @@ static void show_field(struct espy_walk *w, const struct espy_field *f, const st
 	if (f->flags & ESPY_FF_ON_OK && !w->ok && !(f->flags & ESPY_FF_MORE))
 		return;
 	if (t->kind == ESPY_T_REMARK) {
-		if (!st->end && !st->second && (f->when == ESPY_NONE || espy_walk__eval(w, w->scope, f->when, w->ok)))
-			espy_walk_remark(w, t);
+		if (st->end || st->second || (f->when != ESPY_NONE && !espy_walk__eval(w, w->scope, f->when, w->ok)))
+			return;
+		if (!strcmp(espy_image__str(w->img, t->name), "???"))
+			begin_field(w, st, f); /* it is the value of the field */
+		espy_walk_remark(w, t);
 		return;
 	}
 	if (st->second && !(f->flags & ESPY_FF_EXIT))

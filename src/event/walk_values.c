@@ -80,6 +80,8 @@ static void put_bytes(struct espy_walk *w, enum espy_token_kind kind, const stru
 		return;
 	k->num = bit_count(w, t, m->n[phase] * 8ull);
 	k->link = t->table;
+	if (t->max && espy_walk__length(w, w->scope, t, t->max) > t->max)
+		k->flags |= ESPY_TOKF_MORE;
 	if (t->fmt == ESPY_FMT_FD)
 		espy_walk_fd_set(w, m->p[phase], k->num);
 }
@@ -329,6 +331,8 @@ uint64_t espy_walk_want(const struct espy_walk *w, const struct espy_type *t)
 	uint64_t n = espy_walk__length(w, w->scope, t, t->size ? t->size : UINT64_MAX);
 	if (t->kind == ESPY_T_BITS && t->fmt == ESPY_FMT_FD && n > ESPY_FD_SET_SIZE)
 		n = ESPY_FD_SET_SIZE;
+	if (t->kind == ESPY_T_BITS && t->max && n > t->max)
+		n = t->max;
 	/* a length that the caller gives, however large, is one that is known */
 	return n == UINT64_MAX && t->len_b != ESPY_NONE ? n - 1 : n;
 }

@@ -19,6 +19,18 @@ static long call32(long nr, long a, long b, long c, long d, long e)
 	return (int)ret;
 }
 
+/* A set of signals in a register, and one as the result. */
+static void masks(void)
+{
+	call32(69, 0, 0, 0, 0, 0);
+	call32(69, 3, 0, 0, 0, 0);
+	text("ssetmask([HUP INT]) = 0 (old mask [])");
+	call32(68, 0, 0, 0, 0, 0);
+	text("sgetmask() = 0x3 (mask [HUP INT])");
+	call32(69, 0, 0, 0, 0, 0);
+	text("ssetmask([]) = 0x3 (old mask [HUP INT])");
+}
+
 /* socketcall and ipc lead to other calls. */
 static void inner_calls(int32_t *args)
 {
@@ -53,6 +65,7 @@ static void inner_calls(int32_t *args)
 	line(call32(117, 0x10001, -1, 1, 7, at), "semop(-1, [{sem_num=1, sem_op=2, sem_flg=0}], 1)");
 	args[0] = 8;
 	line(call32(117, 3, -1, 2, 12, at), "semctl(-1, 2, GETVAL, [0x8])");
+	line(call32(117, 3, -1, 2, 3, at), "semctl(-1, 2, IPC_INFO, 0x8)");
 	line(call32(117, 2, 0, -1, 0600, 0), "semget(IPC_PRIVATE, -1, 0600)");
 	memcpy(args, "\5\0\0\0ab", 6);
 	line(call32(117, 11, -1, 2, 2048, at), "msgsnd(-1, {mtype=5, mtext=\"ab\"}, 2, IPC_NOWAIT)");
@@ -120,7 +133,7 @@ int main(int argc, char **argv)
 		    "trace=preadv,pwritev,recvmmsg_time64,%network,%ipc,socketcall,lchown,chown,fchown,setgroups,"
 		    "setfsuid,select,"
 		    "stat,oldstat,oldfstat,readdir,olduname,_llseek,preadv2,pwritev2,set_thread_area,set_mempolicy,"
-		    "mmap@32");
+		    "mmap@32,sgetmask,ssetmask");
 	int64_t *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 
 	if (low == MAP_FAILED)
@@ -137,6 +150,7 @@ int main(int argc, char **argv)
 	memcpy(low, "\5\0\0\0abcdefgh", 12);
 	line(call32(400, -1, (long)low, 1, 0, 0), "msgsnd(-1, {mtype=5, mtext=\"a\"}, 1, 0)");
 	line(call32(400, -1, (long)low, 8, 0, 0), "msgsnd(-1, {mtype=5, mtext=\"abcdefgh\"}, 8, 0)");
+	masks();
 	inner_calls((int32_t *)low);
 	old_calls((int32_t *)low);
 	return 0;

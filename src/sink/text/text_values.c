@@ -509,6 +509,7 @@ static void put_named_bits(struct espy_text *t, const struct espy_token *v)
 
 uint32_t espy_text_bits(struct espy_text *t, uint32_t i)
 {
+	const uint32_t at = i;
 	const struct espy_token *v = &t->tokens.at[i++];
 	bool first = true;
 
@@ -534,6 +535,8 @@ uint32_t espy_text_bits(struct espy_text *t, uint32_t i)
 				espy_text_fd(t, &t->tokens.at[i++]);
 		}
 	}
+	if (t->tokens.at[at].flags & ESPY_TOKF_MORE)
+		espy_buf__puts(t->b, " ...");
 	espy_buf__putc(t->b, ']');
 	return i;
 }
