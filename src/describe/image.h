@@ -250,7 +250,7 @@ struct espy_entry {
 enum { ESPY_SHIFT_DEC = 1, ESPY_LOW_DEC, ESPY_LOW_HEX, ESPY_LOW_OCT, ESPY_SHIFT_HEX };
 
 /* Bytes of the largest set of descriptors. */
-#define ESPY_FD_SET_SIZE 128u
+#define ESPY_FD_SET_SIZE 1024u
 
 /* The return value. */
 struct espy_ret {

@@ -238,10 +238,15 @@ static void put_errno(struct espy_text *t, int64_t err)
 /* Puts a character in quotes; in hexadecimal if it is not printable. */
 static void put_char(struct espy_text *t, uint8_t c)
 {
+	static const char white[] = "tnvfr"; /* of the characters from 9 on */
+
 	espy_buf__putc(t->b, '\'');
 	if (c == '\'' || c == '\\')
 		espy_buf__putc(t->b, '\\');
-	if (c >= 0x20 && c < 0x7f) {
+	if (c >= '\t' && c <= '\r') {
+		espy_buf__putc(t->b, '\\');
+		espy_buf__putc(t->b, white[c - '\t']);
+	} else if (c >= 0x20 && c < 0x7f) {
 		espy_buf__putc(t->b, (char)c);
 	} else {
 		espy_buf__put(t->b, "\\x", 2);
