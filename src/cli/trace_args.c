@@ -109,10 +109,8 @@ static int check_targets(struct espy_trace_args *a)
 	const char *wide = a->session.all ? "--all" : a->session.cgroup ? "--cgroup" : NULL;
 
 	if (!a->run.command[0] && !a->pid_cnt && !wide)
-		return espy_cli__usage(a->cli, a->run.daemonize ? "PROG [ARGS] must be specified with -D/--daemonize"
-					       : a->cli->strace_mode
-						       ? "must have PROG [ARGS] or -p PID"
-						       : "must have PROG [ARGS], -p PID, --cgroup PATH or --all");
+		return espy_cli__usage(a->cli, a->cli->strace_mode ? "must have PROG [ARGS] or -p PID"
+								   : "must have PROG [ARGS], -p PID, --cgroup PATH or --all");
 	if (!a->run.command[0] && a->run.daemonize)
 		return espy_cli__usage(a->cli, "PROG [ARGS] must be specified with -D/--daemonize");
 	if (wide && (a->run.command[0] || a->pid_cnt))
@@ -233,6 +231,9 @@ static int check_summary(struct espy_trace_args *a)
 	}
 	if (a->out.separately)
 		return espy_cli__usage(a->cli, "%s and -ff/--output-separately are mutually exclusive", c);
+	/* A status is that of a line. A table alone has all calls, and says how many failed. */
+	if (a->summary == ESPY_SUMMARY_ONLY)
+		a->status = ESPY_STATUS_ALL;
 	warn_no_lines(a);
 	return 0;
 }

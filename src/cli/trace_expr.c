@@ -101,6 +101,10 @@ static int qualifier(struct espy_trace_args *a, const char *expr)
 		err = espy_trace_decode_pids(a, arg);
 		break;
 	case REFUSED:
+		if (!strcmp(qualifiers[i].name, "kvm") && strcmp(arg, "vcpu") && strcmp(arg, "vcpu+")) {
+			espy_cli__say(a->cli, "invalid -e kvm= argument: '%s'", arg);
+			return -EINVAL;
+		}
 		err = espy_trace_not_here(a, expr, qualifiers[i].hint);
 		break;
 	}

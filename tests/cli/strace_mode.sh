@@ -16,6 +16,10 @@ run 1 strace -e nosuch true
 says "strace: invalid system call 'nosuch'"
 run 1 strace -e inject=read:error=x true
 says "strace: invalid inject argument 'read:error=x'"
+run 1 strace -D
+says "strace: must have PROG [ARGS] or -p PID"
+run 1 strace -e kvm=foo true
+says "strace: invalid -e kvm= argument: 'foo'"
 run 1 ./strace --foo
 says "./strace: unrecognized option '--foo'"
 run 0 strace -h
@@ -32,6 +36,11 @@ run 0 strace -f --seccomp-bpf -e trace=close -o out true
 same "no message of a filter that has calls" "" "$(cat "$dir/err")"
 run 0 strace -e trace=none true
 same "no message of espy's own" "+++ exited with 0 +++" "$(cat "$dir/err")"
+for status in -z -Z; do
+	run 1 strace -c $status -U name,errors,calls -e trace=execve,openat -o table cat /nonexistent
+	shows 'execve  *1$' table
+	shows 'openat  *[1-9][0-9]*  *[1-9][0-9]*$' table
+done
 # Ended by a signal it dies of it, also after -p.
 sleep 600 &
 target=$!
