@@ -181,15 +181,21 @@ static __always_inline void *own_reserve(u64 size, u64 room)
 			__sync_fetch_and_add(&h->turns, 1);
 	} else {
 		u32 tries = 0;
+		s64 unread;
 
 		do {
 			head = *(volatile u64 *)&h->head;
 			/* Signed: after an interrupt here the reader may be ahead of the value read. */
-			if ((s64)((head & ESPY_BPF_POS_MASK) + bytes / ESPY_BPF_UNIT - *(volatile u64 *)&h->consumer) >
-			    (s64)room)
+			unread = (head & ESPY_BPF_POS_MASK) + bytes / ESPY_BPF_UNIT - *(volatile u64 *)&h->consumer;
+			if (unread > (s64)room)
 				return NULL;
-			if (++tries == 8)
-				return NULL; /* interrupted each time */
+			if (++tries < 8)
+				continue;
+			/* Interrupted each time. What else may come between the look and the step fits in half of the room. */
+			if (unread > (s64)(room >> 1))
+				return NULL;
+			head = __sync_fetch_and_add(&h->head, add);
+			break;
 		} while (__sync_val_compare_and_swap(&h->head, head, head + add) != head);
 	}
 	head &= ESPY_BPF_POS_MASK;
