@@ -237,17 +237,20 @@ int espy_control__ask(const char *dir, const char *file, unsigned wait_ms, const
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr))) {
-		err = -errno;
-		if (err == -ECONNREFUSED && is_ours(dir))
-			unlink(addr.sun_path); /* an espy that was killed has left it */
-	} else if (!is_trusted(fd)) {
+	/* With a time limit the kernel takes up none of these calls again that a signal has interrupted. */
+	while ((err = connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) ? -errno : 0) == -EINTR)
+		;
+	if (err == -ECONNREFUSED && is_ours(dir))
+		unlink(addr.sun_path); /* an espy that was killed has left it */
+	if (!err && !is_trusted(fd))
 		err = -EPERM;
-	} else if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0) {
-		err = -errno;
-	} else {
-		const ssize_t n = recv(fd, answer, ESPY_CONTROL_TEXT - 1, 0);
+	while (!err && send(fd, request, strlen(request), MSG_NOSIGNAL) < 0)
+		err = errno == EINTR ? 0 : -errno;
+	if (!err) {
+		ssize_t n;
 
+		while ((n = recv(fd, answer, ESPY_CONTROL_TEXT - 1, 0)) < 0 && errno == EINTR)
+			;
 		err = n > 0 ? 0 : n ? -errno : -EPIPE;
 		answer[n > 0 ? n : 0] = '\0';
 	}
