@@ -9,10 +9,22 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Says what is wrong; as strace no more than that: neither why nor what may be meant. */
+static void say_mistake(const struct espy_trace_args *a, const char *text)
+{
+	const char *why = strstr(text, "': "), *meant = strstr(text, "'; ");
+	const char *end = why && (!meant || why < meant) ? why : meant;
+
+	if (a->cli->strace_mode && end)
+		espy_cli__say(a->cli, "%.*s'", (int)(end - text), text);
+	else
+		espy_cli__say(a->cli, "%s", text);
+}
+
 int espy_trace_set(struct espy_trace_args *a, const char *name, const struct espy_word *table, const char *arg,
 		   unsigned *out)
 {
-	char bad[128], hint[ESPY_HINT_MAX];
+	char bad[128], hint[ESPY_HINT_MAX], text[256];
 	struct espy_nearest near;
 
 	if (!espy_word__set(table, arg, out, bad, sizeof(bad)))
@@ -20,7 +32,8 @@ int espy_trace_set(struct espy_trace_args *a, const char *name, const struct esp
 	espy_nearest__begin(&near, bad, strlen(bad));
 	for (const struct espy_word *w = table; w->word; w++)
 		espy_nearest__offer(&near, w->word);
-	espy_cli__say(a->cli, "invalid %s '%s'%s", name, bad, espy_nearest__hint(&near, hint));
+	snprintf(text, sizeof(text), "invalid %s '%s'%s", name, bad, espy_nearest__hint(&near, hint));
+	say_mistake(a, text);
 	return -EINVAL;
 }
 
@@ -130,11 +143,7 @@ int espy_trace_expr(struct espy_trace_args *a, const char *expr)
 	if (taken)
 		return taken < 0 ? taken : 0;
 	if (espy_filter_select(a->filter, expr, err, sizeof(err))) {
-		/* strace says what is wrong, and no more */
-		char *more = a->cli->strace_mode ? strstr(err, "': ") : NULL;
-		if (more)
-			more[1] = 0;
-		espy_cli__say(a->cli, "%s", err);
+		say_mistake(a, err);
 		return -EINVAL;
 	}
 	return 0;

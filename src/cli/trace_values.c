@@ -94,8 +94,9 @@ bool espy_word__find(const struct espy_word *table, const char *s, size_t len, i
 
 int espy_word__set(const struct espy_word *table, const char *s, unsigned *set, char *bad, size_t bad_sz)
 {
+	const char *whole = s;
 	unsigned all = 0, got = 0;
-	bool negate = false;
+	bool negate = false, any = false;
 	int value;
 
 	for (const struct espy_word *w = table; w->word; w++)
@@ -104,27 +105,23 @@ int espy_word__set(const struct espy_word *table, const char *s, unsigned *set, 
 		negate = !negate;
 		s++;
 	}
-	if (!strcmp(s, "none")) {
-		*set = negate ? all : 0;
+	/* These two stand alone. */
+	if (!strcmp(s, "none") || !strcmp(s, "all")) {
+		*set = (*s == 'a') != negate ? all : 0;
 		return 0;
 	}
-	for (bool any = false;;) {
-		size_t len = strcspn(s, ",");
-
-		if (len == 3 && !strncmp(s, "all", 3)) {
-			got = all;
-		} else if (len && espy_word__find(table, s, len, &value)) {
-			got |= (unsigned)value;
-		} else if (len || (!any && !s[len])) {
+	for (size_t len; *s; s += len + !!s[len]) {
+		len = strcspn(s, ",");
+		if (len && !espy_word__find(table, s, len, &value)) {
 			snprintf(bad, bad_sz, "%.*s", (int)len, s);
 			return -EINVAL;
 		}
+		got |= len ? (unsigned)value : 0;
 		any |= len > 0;
-		if (!s[len])
-			break;
-		s += len + 1;
-		if (!*s && any)
-			break;
+	}
+	if (!any) {
+		snprintf(bad, bad_sz, "%s", whole);
+		return -EINVAL;
 	}
 	*set = negate ? all & ~got : got;
 	return 0;

@@ -352,7 +352,11 @@ int espy_tamper_rules__add(struct espy_filter *f, const struct espy_image *const
 		if (names[strspn(names, "!,")])
 			ret = espy_filter_calls__parse(&calls, NULL, images, names, err, err_sz);
 		else
-			ret = refuse(&r, "it names no system call (CALLS:error=ENOENT)");
+			ret = -EINVAL;
+		if (ret == -EINVAL && !names[strspn(names, "!,")])
+			snprintf(err, err_sz,
+				 "invalid system call '%s': the names of calls stand in front (CALLS:error=ENOENT)",
+				 names);
 		if (!ret)
 			ret = read_words(&r, rest ? rest : names + strlen(names));
 		if (ret == -EINVAL && *r.why)

@@ -20,6 +20,26 @@ run 1 strace -D
 says "strace: must have PROG [ARGS] or -p PID"
 run 1 strace -e kvm=foo true
 says "strace: invalid -e kvm= argument: 'foo'"
+# What is wrong is shown, and nothing beside it; all and none stand alone; a list without words is shown whole.
+while read -r wrong said; do
+	run 1 strace -e "$wrong" true
+	says "strace: invalid $said"
+done <<-END
+	trace=opennat system call 'opennat'
+	inject=opeen:error=EIO system call 'opeen'
+	inject=open:eror=EIO inject argument 'open:eror=EIO'
+	inject=:error=EIO system call ''
+	fault= system call ''
+	fault=!:error=EIO system call '!'
+	status=faild status 'faild'
+	status=!, status '!,'
+	status=all,none status 'all'
+	status=failed,all status 'all'
+	quiet=!! quiet '!!'
+	quiet=attach,!exit quiet '!exit'
+	decode-fds=, decode-fds ','
+	decode-pids=all,comm decode-pids 'all'
+END
 run 1 ./strace --foo
 says "./strace: unrecognized option '--foo'"
 run 0 strace -h

@@ -57,7 +57,7 @@ for rule in read:signal=1 read:retval=1 read:delay_enter=1; do
 	says_why "espy: invalid fault argument '$rule'"
 done
 run 1 "$espy" trace -e inject= true
-says "espy: invalid inject argument '': it names no system call (CALLS:error=ENOENT)"
+says "espy: invalid system call '': the names of calls stand in front (CALLS:error=ENOENT)"
 run 1 "$espy" trace -e inject=read:erorr=EIO true
 says "espy: invalid inject argument 'read:erorr=EIO': there is no 'erorr='; did you mean 'error'?"
 run 1 "$espy" trace -e inject=read:error=ENOETN true
