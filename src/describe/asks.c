@@ -65,7 +65,9 @@ unsigned espy_image__fd_args(const struct espy_image *img, const struct espy_cal
 	for (uint32_t i = 0; i < c->nparam; i++) {
 		const struct espy_field *f = &img->fields[c->first_param + i];
 
+		/* The descriptor of another process is none of the caller's. */
 		if (f->type != ESPY_NONE && f->off < ESPY_MAX_ARGS && img->types[f->type].kind == ESPY_T_INT &&
+		    img->types[f->type].len_a == ESPY_NONE &&
 		    espy_image__asks_of_integer(&img->types[f->type]) & ESPY_ASKS_FD)
 			args |= 1u << f->off;
 	}

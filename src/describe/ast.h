@@ -68,8 +68,8 @@ struct ast_type {
 	struct dc_pos base_pos;
 	struct dc_sym *name; /* BASE_WORD, BASE_NAME; BASE_BITS: the kind */
 	struct ast_type *inner; /* BASE_PAREN */
-	const char *text;       /* `remark`, and up to two numbers for it */
-	struct ast_expr *number[2];
+	const char *text;       /* `remark` */
+	struct ast_expr *number[2]; /* `remark`: up to two numbers for it; `fd of PROCESS`: the process */
 	struct dc_sym *fmt;
 	struct dc_pos fmt_pos;
 	struct ast_len len;

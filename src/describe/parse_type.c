@@ -214,6 +214,8 @@ struct ast_type *dc_parse_type(struct dc *dc)
 		dc->tok++;
 		t->base = w->word >= W_BASE_FIRST && w->word <= W_BASE_LAST ? BASE_WORD : BASE_NAME;
 		t->name = w->sym;
+		if (w->word == W_FD && dc_accept_word(dc, W_OF))
+			t->number[0] = dc_parse_expr(dc);
 	}
 	for (;;) {
 		if (dc_is_punct(dc, 0, ':'))

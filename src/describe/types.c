@@ -364,6 +364,8 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 		/* fall through */
 	default:
 		dc_scalar(dc, w, &ty);
+		if (t->number[0])
+			ty.len_a = dc_lower_expr(dc, t->number[0], ctx);
 		ty.flags |= t->bare ? ESPY_TF_BARE : 0;
 		dc_apply_format(dc, t, &ty);
 		if (!len) {

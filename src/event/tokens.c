@@ -130,12 +130,26 @@ void espy_walk_remark(struct espy_walk *w, const struct espy_type *t)
 
 /* ---- questions to the resolver */
 
-static void ask_fd(struct espy_walk *w, int fd)
+/* Returns the task whose descriptor a number is: the caller, or the process that the description names; 0: none. */
+static uint32_t owner_of_fd(const struct espy_walk *w, const struct espy_type *t)
 {
 	const struct espy_resolver *r = w->d->resolver;
+
+	if (!w->v || !t || t->len_a == ESPY_NONE)
+		return w->v ? w->v->tid : 0;
+	const uint32_t number = (uint32_t)espy_walk__eval(w, w->scope, t->len_a, w->ok);
+
+	return (int32_t)number > 0 && r->pid ? r->pid(r->ctx, w->tid, number, true) : 0;
+}
+
+/* t: the type of the number; NULL: it is one of a set. */
+static void ask_fd(struct espy_walk *w, const struct espy_type *t, int fd)
+{
+	const struct espy_resolver *r = w->d->resolver;
+	const uint32_t owner = owner_of_fd(w, t);
 	struct espy_fd_answer a = { 0 };
 
-	if (!w->v || !r->fd(r->ctx, w->v->tid, fd, w->d->want.details, &a))
+	if (!owner || !r->fd(r->ctx, owner, fd, w->d->want.details, &a))
 		return;
 	const size_t len = a.detail ? strlen(a.detail) : 0;
 
@@ -154,7 +168,7 @@ void espy_walk_fd_set(struct espy_walk *w, const uint8_t *bits, uint64_t cnt)
 		return;
 	for (uint64_t i = 0; i < cnt; i++)
 		if (bits[i / 8] >> (i % 8) & 1)
-			ask_fd(w, (int)i);
+			ask_fd(w, NULL, (int)i);
 }
 
 static void ask_comm(struct espy_walk *w, uint32_t pid)
@@ -280,7 +294,7 @@ static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char
 		if (fmt == ESPY_FMT_FD && (int)num < 0)
 			break;
 		if (!at || !espy_table__name(w->img, w->out->at[at - 1].link, num, w->out->at[at - 1].type->size))
-			ask_fd(w, (int)num);
+			ask_fd(w, at ? w->out->at[at - 1].type : NULL, (int)num);
 		break;
 	case ESPY_FMT_IFINDEX:
 		ask_ifname(w, (uint32_t)num);

@@ -66,6 +66,8 @@ static void ask(const struct espy_resolver *r, const struct espy_call_view *v, c
 	switch (t->fmt) {
 	case ESPY_FMT_FD:
 	case ESPY_FMT_DIRFD:
+		if (t->len_a != ESPY_NONE)
+			break; /* of another process: its text says what is known then */
 		r->fd(r->ctx, v->tid, (int)num, true, &answer);
 		break;
 	case ESPY_FMT_PID:

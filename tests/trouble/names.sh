@@ -40,4 +40,7 @@ for follow in '' -f; do
 	done
 	has "pidfd_getfd ${follow:-alone}: its result" "$dir/out" "pidfd_getfd([0-9]*<anon_inode:\[pidfd\]>, 77, 0) = [0-9]*<$file>\$"
 done
+# A descriptor of another process has the name that it has there.
+trace -f -y -e trace=kcmp -o "$dir/out" "$progs/other_fds"
+has "kcmp: the descriptors of two processes" "$dir/out" 'kcmp([0-9]*, [0-9]*, KCMP_FILE, 77</dev/null>, 77</dev/zero>)'
 finish
