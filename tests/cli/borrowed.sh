@@ -86,12 +86,14 @@ until_there() { # FILE PATTERN
 }
 nobody_bg sleep 600 &
 sleeper=$!
+# Before its exec it is a process of root's, or one that may not be traced.
+wait_for 60 grep -qx sleep "/proc/$sleeper/comm" || { echo "not ok nobody sleeps"; bad=1; }
 nobody_bg "$espy" record --source=bpf --ring 1M -o "$dir/out.d/ring" -p $sleeper 2>"$dir/ring.err" &
 ring=$!
 snaps() {
 	nobody "$espy" snapshot $ring >"$dir/snapped"
 }
-wait_for 60 snaps
+wait_for 60 snaps || cat "$dir/ring.err"
 shows "^$dir/out.d/ring" "$dir/snapped"
 kill -INT $ring
 kill $sleeper
