@@ -149,26 +149,30 @@ const char *espy_resolve__of_task(struct espy_resolve *r, enum espy_fact_kind ki
 	return len || !n ? learn(r, table, kind, tid, answer, len) : text_of(n);
 }
 
+/* Returns the name that the system has for a number. It is asked once a second at most. */
+static const char *of_system(struct espy_resolve *r, struct espy_numbered_name **table, enum espy_fact_kind kind,
+			     size_t (*ask)(uint32_t number, char *to, size_t size), uint32_t number)
+{
+	struct espy_numbered_name *n = find(*table, number);
+	char name[64];
+
+	if (!ask || is_known(n, false))
+		return text_of(n);
+	return learn(r, table, kind, number, name, ask(number, name, sizeof(name)));
+}
+
 const char *espy_resolve__ifname(void *resolve, uint32_t index)
 {
 	struct espy_resolve *r = resolve;
-	struct espy_numbered_name *n = find(r->ifnames, index);
-	char name[64];
 
-	if (!r->lookups->ifname || is_known(n, false))
-		return text_of(n);
-	return learn(r, &r->ifnames, ESPY_FACT_IFNAME, index, name, r->lookups->ifname(index, name, sizeof(name)));
+	return of_system(r, &r->ifnames, ESPY_FACT_IFNAME, r->lookups->ifname, index);
 }
 
 const char *espy_resolve__genl(void *resolve, uint32_t family)
 {
 	struct espy_resolve *r = resolve;
-	struct espy_numbered_name *n = find(r->genls, family);
-	char name[64];
 
-	if (!r->lookups->genl || is_known(n, false))
-		return text_of(n);
-	return learn(r, &r->genls, ESPY_FACT_GENL, family, name, r->lookups->genl(family, name, sizeof(name)));
+	return of_system(r, &r->genls, ESPY_FACT_GENL, r->lookups->genl, family);
 }
 
 void espy_resolve__comm_changed(struct espy_resolve *r, uint32_t tid)
