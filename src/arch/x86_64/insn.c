@@ -10,20 +10,26 @@ struct insn {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
+static bool begin(ZydisDecoder *decoder)
+{
+	return ZYAN_SUCCESS(ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
+}
+
 /* Takes the instruction at `at` apart. Returns false if there is none, or not all of it. */
 static bool decode(struct insn *i, const uint8_t *at, size_t room)
 {
 	ZydisDecoder decoder;
 
-	return ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
-	       ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, at, room, &i->of, i->operands));
+	return begin(&decoder) && ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, at, room, &i->of, i->operands));
 }
 
+/* Functions are walked through by it: operands, which take most of the time, do not matter. */
 size_t espy_insn_length(const uint8_t *at, size_t room)
 {
-	struct insn i;
+	ZydisDecodedInstruction of;
+	ZydisDecoder decoder;
 
-	return decode(&i, at, room) ? i.of.length : 0;
+	return begin(&decoder) && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, at, room, &of)) ? of.length : 0;
 }
 
 uint32_t espy_insn_bit_of(unsigned reg)
