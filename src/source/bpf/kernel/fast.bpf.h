@@ -406,10 +406,8 @@ static __always_inline bool points_to_more(const struct pt_regs *regs, u64 nulls
 static __always_inline int fast_exit(struct fast_call *c)
 {
 	u64 tiny[TINY / 8], nr = call_nr(fast_regs_of(c));
-	struct files_struct *files = c->task->files;
 	int left = 1;
 
-	asm volatile("" : "+r"(files)); /* here, see known_fd() */
 	if (IS_COMPAT(c->task))
 		return 1;
 	nr &= ESPY_BPF_NRS - 1;
@@ -436,9 +434,9 @@ static __always_inline int fast_exit(struct fast_call *c)
 		return 1;
 	if (c->fast->flags & ESPY_FAST_MAKES_FD && fast_ret(c) >= 0)
 		return 1;
-	if (c->fast->fd1 != ESPY_FAST_NO_FD && !known_fd(c->task, files, fast_arg(c, c->fast->fd1)))
+	if (c->fast->fd1 != ESPY_FAST_NO_FD && !known_fd(c->task, fast_arg(c, c->fast->fd1)))
 		return 1;
-	if (c->fast->fd2 != ESPY_FAST_NO_FD && !known_fd(c->task, files, fast_arg(c, c->fast->fd2)))
+	if (c->fast->fd2 != ESPY_FAST_NO_FD && !known_fd(c->task, fast_arg(c, c->fast->fd2)))
 		return 1;
 	switch (c->fast->shape) {
 	case ESPY_SHAPE_REGS:

@@ -201,21 +201,53 @@ static __always_inline u64 read_string(struct espy_bpf_scratch *s, u32 cpu, u64 
 	return n;
 }
 
+/*
+ * Puts a head before the n bytes that were read behind off, and counts them. A function of its own: the verifier comes
+ * here once, and not once for each way through read_item().
+ */
+__noinline int end_item(u32 cpu, u64 off, u64 n, u32 status)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct espy_item *item;
+
+	if (!s)
+		return 1;
+	if (status == ESPY_ITEM_FAULT && s->phase == 0)
+		s->cap.faults |= 1u << (s->k & 15);
+	if (s->phase)
+		status |= ESPY_ITEM_AT_EXIT;
+
+	/* Bytes of an earlier record behind the last byte must not reach user space. */
+	CLAMP(n, ESPY_BPF_ITEMS_MAX);
+	if (n & 7) {
+		u64 last = off + 8 + (n & ~7ull);
+
+		CLAMP(last, ESPY_BPF_ITEMS_MAX);
+		*(u64 *)(ITEMS(s) + last) &= (1ull << (n & 7) * 8) - 1;
+	}
+	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	item = (struct espy_item *)(ITEMS(s) + off);
+	item->op = s->k;
+	item->status = status;
+	item->index = s->index;
+	item->len = n;
+	s->cap.used = off + 8 + ROUND8(n);
+	return 0;
+}
+
 /* Appends the item of the operation at work: `want` bytes at ptr. Returns non-zero when the record is full. */
 __noinline int read_item(u32 cpu, u64 ptr, u64 want)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	struct espy_bpf_op *op;
-	struct espy_item *item;
-	u64 off, at, n, room, k;
+	u64 off, at, n, room;
 	u32 status = ESPY_ITEM_OK, id;
 	bool ends;
 	s64 r;
 
 	if (!s)
 		return 1;
-	k = s->k;
-	id = s->first_op + k;
+	id = s->first_op + s->k;
 	op = bpf_map_lookup_elem(&espy_ops, &id);
 	if (!op)
 		return 1;
@@ -261,27 +293,7 @@ __noinline int read_item(u32 cpu, u64 ptr, u64 want)
 	default:
 		return 1;
 	}
-	if (status == ESPY_ITEM_FAULT && s->phase == 0)
-		s->cap.faults |= 1u << (k & 15);
-	if (s->phase)
-		status |= ESPY_ITEM_AT_EXIT;
-
-	/* Bytes of an earlier record behind the last byte must not reach user space. */
-	CLAMP(n, ESPY_BPF_ITEMS_MAX);
-	if (n & 7) {
-		u64 last = off + 8 + (n & ~7ull);
-
-		CLAMP(last, ESPY_BPF_ITEMS_MAX);
-		*(u64 *)(ITEMS(s) + last) &= (1ull << (n & 7) * 8) - 1;
-	}
-	CLAMP(off, ESPY_BPF_ITEMS_MAX);
-	item = (struct espy_item *)(ITEMS(s) + off);
-	item->op = k;
-	item->status = status;
-	item->index = s->index;
-	item->len = n;
-	s->cap.used = off + 8 + ROUND8(n);
-	return 0;
+	return end_item(cpu, off, n, status);
 }
 
 #endif

@@ -71,22 +71,29 @@ static __always_inline u64 ino_of(u64 file)
  * Returns the address of the file behind a descriptor of the current task, and the number of its inode; 0: none. The
  * address alone would not do: the next file may get the address of a closed one.
  */
-static __always_inline u64 known_file_of(struct files_struct *files, u32 fd, u64 *ino)
+static __always_inline u64 known_file(struct task_struct *task, u32 fd, u64 *ino)
 {
-	struct fdtable *fdt = files->fdt;
-	u64 file;
+	u64 files, file;
+	u32 most;
 
-	if (fd >= fdt->max_fds)
+	/* For a pointer that is loaded from a task the verifier searches all types of the kernel, which takes 1 ms. */
+	if (conf.kiocb) {
+		const u64 table = KERNEL_WORD(KERNEL_WORD(task, struct task_struct, files), struct files_struct, fdt);
+
+		most = KERNEL_WORD(table, struct fdtable, max_fds);
+		files = KERNEL_WORD(table, struct fdtable, fd);
+	} else {
+		const struct fdtable *table = task->files->fdt;
+
+		most = table->max_fds;
+		files = (u64)table->fd;
+	}
+	if (fd >= most)
 		return 0;
-	file = kernel_word((u64)(fdt->fd + fd));
+	file = kernel_word(files + (u64)fd * sizeof(void *));
 	if (file)
 		*ino = ino_of(file);
 	return file;
-}
-
-static __always_inline u64 known_file(struct task_struct *task, u32 fd, u64 *ino)
-{
-	return known_file_of(task->files, fd, ino);
 }
 
 /* Tells whether this is the inode of a wanted path (-P, paths.bpf.h). */
@@ -110,14 +117,10 @@ static __always_inline void note_closing(struct task_struct *task, u32 fd)
 	*word |= KNOWN_CLOSING;
 }
 
-/*
- * Tells whether the stream needs no record of this descriptor of the current task: it is known or not open. The caller
- * has loaded `files` where the verifier comes by once. For each load of a pointer from a task the verifier searches all
- * types of the kernel, for some 0.2 ms.
- */
-static __always_inline bool known_fd(struct task_struct *task, struct files_struct *files, u32 fd)
+/* Tells whether the stream needs no record of this descriptor of the current task: it is known or not open. */
+static __always_inline bool known_fd(struct task_struct *task, u32 fd)
 {
-	u64 ino, file = known_file_of(files, fd, &ino);
+	u64 ino, file = known_file(task, fd, &ino);
 
 	return !file || (*known_word(task->tgid, fd) & ~KNOWN_NETLINK) == known_as(task->tgid, fd, file, ino);
 }

@@ -25,11 +25,25 @@ struct {
 	__type(value, u64);
 } espy_probe_signals SEC(".maps");
 
+/*
+ * Returns the trampoline behind this one in the list of a process, 1 if ip is in this one, 0 at the end. A function of
+ * its own: the verifier comes here once, and not in each turn of the loop.
+ */
+__noinline u64 next_trampoline(u64 at, u64 ip)
+{
+	const struct uprobe_trampoline *t = (void *)(at - bpf_core_field_offset(struct uprobe_trampoline, node));
+
+	if (ip - BPF_CORE_READ(t, vaddr) < PROBE_PAGE)
+		return 1;
+	return (u64)BPF_CORE_READ((const struct hlist_node *)at, next);
+}
+
 /* Tells whether the instruction before ip stands in code that the kernel has put into the process for probes. */
 __noinline int in_probe_code(u64 ip)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const void *area, *at;
+	const void *area;
+	u64 at;
 
 	if (bpf_core_field_exists(struct uprobes_state, xol_area)) {
 		area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
@@ -37,14 +51,10 @@ __noinline int in_probe_code(u64 ip)
 			return 1;
 	}
 	if (bpf_core_field_exists(struct uprobes_state, head_tramps)) {
-		at = BPF_CORE_READ(task, mm, uprobes_state.head_tramps.first);
-		for (u32 i = 0; i < TRAMPOLINES && at; i++) {
-			const struct uprobe_trampoline *t = at - bpf_core_field_offset(struct uprobe_trampoline, node);
-
-			if (ip - BPF_CORE_READ(t, vaddr) < PROBE_PAGE)
-				return 1;
-			at = BPF_CORE_READ((const struct hlist_node *)at, next);
-		}
+		at = (u64)BPF_CORE_READ(task, mm, uprobes_state.head_tramps.first);
+		for (u32 i = 0; i < TRAMPOLINES && at > 1; i++)
+			at = next_trampoline(at, ip);
+		return at == 1;
 	}
 	return 0;
 }

@@ -50,12 +50,15 @@ static __always_inline void send_pid_numbers(struct task_struct *task, u32 tid, 
 		return;
 	}
 	for (u32 i = 0; i < ESPY_PID_LEVELS; i++) {
-		const void *at = (const void *)pid + bpf_core_field_offset(struct pid, numbers) +
-				 (i + 1) * bpf_core_type_size(struct upid);
-		const struct pid_namespace *ns = i < level ? BPF_CORE_READ((const struct upid *)at, ns) : NULL;
+		u64 at = (u64)pid + bpf_core_field_offset(struct pid, numbers) +
+			 (i + 1) * bpf_core_type_size(struct upid);
+		u64 there = (u64)i - level;
 
-		rec->at[i].number = ns ? BPF_CORE_READ((const struct upid *)at, nr) : 0;
-		rec->at[i].ns = ns ? BPF_CORE_READ(ns, ns.inum) : 0;
+		/* NULL behind the last level, where nothing can be read: a branch would be one more way to verify. */
+		asm volatile("" : "+r"(there));
+		at &= -(there >> 63);
+		rec->at[i].number = BPF_CORE_READ((const struct upid *)at, nr);
+		rec->at[i].ns = BPF_CORE_READ((const struct upid *)at, ns, ns.inum);
 	}
 	head_of(&rec->f.rec, sizeof(*rec), ESPY_REC_FACT, tid, tgid);
 	rec->f.kind = ESPY_FACT_PID_NUMBERS;
@@ -64,6 +67,18 @@ static __always_inline void send_pid_numbers(struct task_struct *task, u32 tid, 
 	rec->f.reserved = 0;
 	out_submit(rec);
 }
+
+/* Returns 1 if both are equal, else 0. Without branches: the verifier would follow them in all combinations. */
+static __always_inline u64 same(u64 a, u64 b)
+{
+	u64 differ = a ^ b;
+
+	differ |= -differ;
+	asm volatile("" : "+r"(differ));
+	return differ >> 63 ^ 1;
+}
+
+#define SAME_MEMBER(a, b, member) same((u64)BPF_CORE_READ(a, member), (u64)BPF_CORE_READ(b, member))
 
 /*
  * The programs here are at raw tracepoints: a typed one (tp_btf) costs the kernel and libbpf a search through all types
@@ -74,7 +89,7 @@ int espy_fork(u64 *ctx)
 {
 	struct task_struct *parent = bpf_get_current_task_btf(), *child = (void *)ctx[1];
 	struct espy_rec_fork *rec;
-	u64 flags = 0;
+	u64 flags = 0, thread;
 	int exit_signal;
 	u32 pid;
 
@@ -101,18 +116,13 @@ int espy_fork(u64 *ctx)
 	head(&rec->rec, sizeof(*rec), ESPY_REC_FORK, parent);
 	rec->child_tid = pid;
 	rec->child_tgid = BPF_CORE_READ(child, tgid);
-	if (BPF_CORE_READ(child, mm) == BPF_CORE_READ(parent, mm))
-		flags |= SHARE_VM;
-	if (BPF_CORE_READ(child, fs) == BPF_CORE_READ(parent, fs))
-		flags |= SHARE_FS;
-	if (BPF_CORE_READ(child, files) == BPF_CORE_READ(parent, files))
-		flags |= SHARE_FILES;
-	if (BPF_CORE_READ(child, sighand) == BPF_CORE_READ(parent, sighand))
-		flags |= SHARE_SIGHAND;
-	if (rec->child_tgid == (u32)parent->tgid)
-		flags |= SHARE_THREAD;
-	else if (BPF_CORE_READ(child, real_parent, pid) != parent->tgid)
-		flags |= SHARE_PARENT;
+	flags |= SHARE_VM * SAME_MEMBER(child, parent, mm);
+	flags |= SHARE_FS * SAME_MEMBER(child, parent, fs);
+	flags |= SHARE_FILES * SAME_MEMBER(child, parent, files);
+	flags |= SHARE_SIGHAND * SAME_MEMBER(child, parent, sighand);
+	thread = same(rec->child_tgid, (u32)parent->tgid);
+	flags |= SHARE_THREAD * thread;
+	flags |= SHARE_PARENT * ((thread | same((u32)BPF_CORE_READ(child, real_parent, pid), (u32)parent->tgid)) ^ 1);
 	exit_signal = BPF_CORE_READ(child, exit_signal);
 	rec->clone_flags = flags | (exit_signal > 0 ? exit_signal : 0);
 	out_submit(rec);
