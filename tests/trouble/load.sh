@@ -26,9 +26,9 @@ looked() { # MOST-OF-ONE MOST-OF-ALL NAME option...
 		not_ok "$name: $sum instructions looked at, $most of one program; budget $all and $one"
 	fi
 }
-looked 10000 30000 "trace" trace
-looked 10000 40000 "record" record -q --force
-looked 20000 50000 "trace --where" trace --where 'path == "/espy/a/path"'
+looked 10000 26000 "trace" trace
+looked 10000 34000 "record" record -q --force
+looked 18000 46000 "trace --where" trace --where 'path == "/espy/a/path"'
 looked 10000 15000 "trace -u" trace -u libc:malloc
-looked 10000 22000 "trace -u of a return" trace -u libc:malloc%return
+looked 10000 20000 "trace -u of a return" trace -u libc:malloc%return
 finish

@@ -210,7 +210,8 @@ void bpf_paths__share(struct bpf_source *s);
 /* verify.c: programs loaded by threads. */
 #define BPF_VERIFY_MAX 24
 struct bpf_verify {
-	const struct bpf_types *types;
+	const struct bpf_source *source;
+	struct bpf_object *const *obj; /* of which the programs are; it is opened before it is loaded */
 	/* What the programs need and is not there when the load of the object begins. Called once, before the first program. */
 	int (*before)(void *ctx);
 	void *ctx;

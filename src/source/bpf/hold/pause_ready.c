@@ -61,7 +61,7 @@ static bool must_hold(const struct bpf_source *s)
 static int load_programs(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
-	struct bpf_verify verify = { .types = &s->types };
+	struct bpf_verify verify = { .source = s, .obj = &p->obj };
 	int err;
 
 	for (size_t i = 0; i < ESPY_KFUNC_CNT; i++)

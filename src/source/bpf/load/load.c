@@ -402,7 +402,7 @@ static int add_wake(struct bpf_source *s)
 static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level,
 		       struct ring_job *ring)
 {
-	struct bpf_verify verify = { .types = &s->types, .before = put_ring_in_place, .ctx = ring };
+	struct bpf_verify verify = { .source = s, .obj = &s->obj, .before = put_ring_in_place, .ctx = ring };
 	int err;
 
 	/* If it cannot be done, say by a kind of type that is new, libbpf does it its way. */

@@ -74,7 +74,7 @@ static int load_programs(struct bpf_source *s, bool enters, bool exits)
 {
 	/* The kernel can probe its functions if it has this kind of event. */
 	bool guard = exits && s->tables.compat && !access("/sys/bus/event_source/devices/kprobe/type", F_OK);
-	struct bpf_verify verify = { .types = &s->types };
+	struct bpf_verify verify = { .source = s, .obj = &s->single };
 	struct bpf_program *prog;
 	int err = bpf_source_open_again(&s->single, s);
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "source/bpf/bpf_source.h"
+#include "source/bpf/load/fold.h"
 
 #define SECTION "espy/"
 #define LOG_SIZE (1u << 20)
@@ -29,6 +30,7 @@ struct verify_job {
 	struct bpf_insn *insns;
 	size_t insn_cnt;
 	struct bpf_prog_load_opts opts;
+	struct bpf_constants conf;
 	int fd; /* or -errno */
 	char *log;
 };
@@ -69,11 +71,28 @@ static void *copy_of(const void *from, size_t size)
 	return to && size ? memcpy(to, from, size) : to;
 }
 
+/* Takes out what the session's configuration rules out. What is not understood stays, and the kernel does it. */
+static void fold_program(struct verify_job *v)
+{
+	struct bpf_code code = { .insns = v->insns, .cnt = v->insn_cnt };
+
+	if (v->opts.func_info_cnt && v->opts.func_info_rec_size != sizeof(*code.funcs))
+		return;
+	code.funcs = (void *)(uintptr_t)v->opts.func_info;
+	code.func_cnt = v->opts.func_info_cnt;
+	/* Lines would have to move with their instructions; our objects have none. */
+	if (v->conf.fd < 0 || !v->conf.bytes || v->opts.line_info_cnt || bpf_code__fold(&code, &v->conf))
+		return;
+	v->insn_cnt = code.cnt;
+	v->opts.func_info_cnt = (uint32_t)code.func_cnt;
+}
+
 static void load_program(struct bpf_job *job)
 {
 	struct verify_job *v = (struct verify_job *)job;
 	const char *name = bpf_program__name(v->prog);
 
+	fold_program(v);
 	v->fd = bpf_prog_load(v->type, name, "GPL", v->insns, v->insn_cnt, &v->opts);
 	if (v->fd >= 0)
 		return;
@@ -149,6 +168,16 @@ static int choose_type(struct verify_job *v, const char *point, const struct bpf
 	return 0;
 }
 
+/* The configuration: its bytes are the session's, its descriptor is the object's own. */
+static void find_conf(const struct bpf_verify *all, struct bpf_constants *conf)
+{
+	static const char name[] = ".rodata.conf";
+	const struct bpf_map *map = bpf_object__find_map_by_name(*all->obj, name);
+
+	conf->fd = map ? bpf_map__fd(map) : -1;
+	conf->bytes = bpf_map__initial_value(bpf_maps__of(all->source, name), &conf->size);
+}
+
 /* The work that this thread loads. */
 static _Thread_local struct bpf_verify *working_at;
 
@@ -180,10 +209,11 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	v->fd = -ENOMEM;
 	v->prog = prog;
 	v->opts = *opts;
-	err = copy_program(v, all->types);
+	err = copy_program(v, &all->source->types);
 	if (err)
 		return err;
-	err = choose_type(v, bpf_program__section_name(prog) + strlen(SECTION), all->types);
+	find_conf(all, &v->conf);
+	err = choose_type(v, bpf_program__section_name(prog) + strlen(SECTION), &all->source->types);
 	if (err)
 		return err;
 	opts->func_info_cnt = 0;
