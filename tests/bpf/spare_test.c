@@ -21,7 +21,7 @@
 #include "tests/wait.h"
 
 /* Numbered calls: most of the first ring, then more than it has. A record of one takes 300 bytes at least. */
-#define FIRST 80000u
+#define FIRST 40000u
 #define ALL 260000u
 #define TEXT 256u
 /* Each so many calls a child makes one of them. */

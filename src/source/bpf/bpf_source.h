@@ -142,6 +142,7 @@ struct bpf_source {
 	struct bpf_stacks *stacks; /* stacks.h; NULL: none was needed yet */
 	uint32_t triggers;    /* flight recorder: number of triggers that poll() has told */
 	bool loaded;
+	bool for_command; /* the programs are loaded for a command that espy starts */
 	uint32_t mode;
 	bool has_target, released;
 	uint64_t quiet_since_ns; /* time of the last look that found data in the ring */

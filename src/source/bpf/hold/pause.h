@@ -73,7 +73,7 @@ bool bpf_pause__wants_lossless(const struct bpf_source *s);
  * Makes all ready, after the programs are loaded and before any is attached. Returns -errno only if holding is
  * required.
  */
-int bpf_pause__begin(struct bpf_source *s, bool for_command);
+int bpf_pause__begin(struct bpf_source *s);
 /*
  * Most commands end before any task must be held. So for a command the source makes all ready only when the command has
  * run for 10 ms, unless holding is required or the user has chosen the size of the ring. is_late returns whether that

@@ -236,7 +236,7 @@ void bpf_pause__tend(struct bpf_source *s, uint64_t now_ns)
 	}
 }
 
-int bpf_pause__begin(struct bpf_source *s, bool for_command)
+int bpf_pause__begin(struct bpf_source *s)
 {
 	struct bpf_pause *p;
 	int err = 0;
@@ -255,7 +255,7 @@ int bpf_pause__begin(struct bpf_source *s, bool for_command)
 	p->helper = (struct bpf_helper){ .alive = -1, .pidfd = -1, .poke = -1 };
 	pthread_mutex_init(&p->lock, NULL);
 	s->pause = p;
-	p->late = for_command && !must_hold(s) && !s->opts.rings.bytes;
+	p->late = s->for_command && !must_hold(s) && !s->opts.rings.bytes;
 	err = p->late ? 0 : make_all_ready(s);
 	return must_hold(s) ? err : 0;
 }

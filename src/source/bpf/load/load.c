@@ -438,7 +438,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 	return err ? err : ring->err;
 }
 
-static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level, bool for_command)
+static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, uint32_t cgroup_level)
 {
 	struct ring_job ring = {
 		.ring = &s->ring,
@@ -469,7 +469,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	if (!err && s->rings.cnt)
 		err = bpf_rings__open(&s->rings, s->shared);
 	err = err ? err : bpf_ring__open(&s->task_ring, bpf_map__fd(bpf_maps__of(s, "espy_task_ring")), ESPY_BPF_TASK_RING);
-	err = err ? err : bpf_pause__begin(s, for_command);
+	err = err ? err : bpf_pause__begin(s);
 	err = err ? err : add_wake(s);
 	/*
 	 * Before the programs that forget a task at its end: programs at one tracepoint run in the order of
@@ -482,7 +482,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	return err || (s->mode == ESPY_BPF_MODE_BITS && !s->opts.follow) ? err : bpf_probes__attach(s, 0);
 }
 
-static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level, bool for_command)
+int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level)
 {
 	struct choice c = { 0 };
 	int err;
@@ -505,7 +505,7 @@ static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_
 	c.fork = s->opts.follow || mode != ESPY_BPF_MODE_BITS;
 	s->said_why = false;
 	espy_quiet_libbpf__begin();
-	err = try_load(s, &c, cgroup_id, cgroup_level, for_command);
+	err = try_load(s, &c, cgroup_id, cgroup_level);
 	espy_quiet_libbpf__end();
 	if (err) {
 		if (!__atomic_load_n(&s->said_why, __ATOMIC_RELAXED))
@@ -519,14 +519,10 @@ static int load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_
 	return 0;
 }
 
-int bpf_source_load(struct bpf_source *s, uint32_t mode, uint64_t cgroup_id, uint32_t cgroup_level)
-{
-	return load(s, mode, cgroup_id, cgroup_level, false);
-}
-
 int bpf_source_load_for_command(struct bpf_source *s)
 {
-	return load(s, ESPY_BPF_MODE_BITS, 0, 0, true);
+	s->for_command = true;
+	return bpf_source_load(s, ESPY_BPF_MODE_BITS, 0, 0);
 }
 
 void bpf_source_detach(struct bpf_source *s)

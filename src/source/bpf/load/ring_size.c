@@ -11,9 +11,12 @@
  * Why this size: the ring is full when the reader has not run for as long as the programs take to fill it. One task
  * that does nothing but call writes 60-120 MB a second, so 32 MB last for a third of a second of it, and longer than a
  * scheduler keeps a reader of nice -10 waiting. A task that fills the ring all the same is held. If no task may be
- * held, a spare ring comes beside it (spare.h). Each MB takes 0.2 ms to make and map when espy starts.
+ * held, a spare ring comes beside it (spare.h). Each MB takes 0.2 ms to make and map when espy starts: a command that
+ * it starts gets half, since most end before they have filled any of it. Rings of our own share the whole: each is
+ * small.
  */
 #define DEFAULT_RING (32u << 20)
+#define COMMAND_RING (16u << 20)
 /* Long records (-s): room for so many of them, up to a limit. */
 #define DEFAULT_RECORDS 1024u
 #define DEFAULT_MOST (256u << 20)
@@ -27,10 +30,10 @@ static size_t power_of_two(size_t wanted)
 	return size;
 }
 
-/* Returns the default size of all rings together. */
-static size_t default_size(const struct bpf_source *s)
+/* Returns the default size of all rings together. least: without long records. */
+static size_t default_size(const struct bpf_source *s, size_t least)
 {
-	size_t size = DEFAULT_RING, records = s->tables.longest * (size_t)DEFAULT_RECORDS;
+	size_t size = least, records = s->tables.longest * (size_t)DEFAULT_RECORDS;
 
 	if (s->opts.count_only)
 		return size;
@@ -41,7 +44,8 @@ static size_t default_size(const struct bpf_source *s)
 
 size_t bpf_ring_size(const struct bpf_source *s)
 {
-	return s->opts.rings.bytes ? power_of_two(s->opts.rings.bytes) : default_size(s);
+	return s->opts.rings.bytes ? power_of_two(s->opts.rings.bytes)
+				   : default_size(s, s->for_command ? COMMAND_RING : DEFAULT_RING);
 }
 
 /* A record longer than the ring is lost even if the ring is empty, and also if a task is held for it. */
@@ -80,7 +84,7 @@ int bpf_ring_size__choose(struct bpf_source *s)
 	else if (s->opts.rings.cnt > 1 || cnt > 1)
 		bpf_rings__plan(&s->rings, cnt,
 				s->opts.rings.bytes || bpf_pause__wants_lossless(s) ? s->opts.rings.bytes
-										    : default_size(s),
+										    : default_size(s, DEFAULT_RING),
 				false);
 	/* The kernel would put everything else out of memory before it says no. */
 	if (s->rings.cnt && bpf_rings__bytes(&s->rings) > bpf_ring_size__memory_left()) {
