@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/small_file.h"
 #include "base/task_list.h"
@@ -18,6 +19,7 @@
 #define PTS_MAJOR 136u
 #define PTS_MAJORS 8u
 #define PLACES_MAX 64u
+#define SEARCHES_MAX 10u
 
 /* A pipe or a terminal that espy, or a reader of its output, writes to. */
 struct place {
@@ -133,18 +135,40 @@ static bool find_readers(struct search *s)
 	return s->cnt > before;
 }
 
-size_t espy_output_readers(int fd, pid_t *pids, size_t max)
+/* Finds all readers, and readers of theirs, of the output that st describes. */
+static void search_all(struct search *s, const struct stat *st)
 {
-	struct search s = { .pids = pids, .max = max };
+	s->cnt = s->place_cnt = 0;
+	if (S_ISFIFO(st->st_mode))
+		add_place(s, true, (unsigned long)st->st_ino);
+	else if (S_ISCHR(st->st_mode) && major(st->st_rdev) - PTS_MAJOR < PTS_MAJORS)
+		add_place(s, false, (major(st->st_rdev) - PTS_MAJOR) * 256ul + minor(st->st_rdev));
+	while (s->place_cnt && s->cnt < s->max && find_readers(s))
+		;
+}
+
+/*
+ * A shell may be about to start the reader, and hold the pipe until then. So the search is made until it finds the same
+ * twice. A pipe has a reader, though perhaps none that espy may see.
+ */
+size_t espy_output_readers(int fd, pid_t pids[ESPY_OUTPUT_READERS])
+{
+	const struct timespec nap = { .tv_nsec = 5000000 };
+	pid_t before[ESPY_OUTPUT_READERS];
+	struct search s = { .pids = pids, .max = ESPY_OUTPUT_READERS };
 	struct stat st;
+	size_t cnt;
 
 	if (fstat(fd, &st))
 		return 0;
-	if (S_ISFIFO(st.st_mode))
-		add_place(&s, true, (unsigned long)st.st_ino);
-	else if (S_ISCHR(st.st_mode) && major(st.st_rdev) - PTS_MAJOR < PTS_MAJORS)
-		add_place(&s, false, (major(st.st_rdev) - PTS_MAJOR) * 256ul + minor(st.st_rdev));
-	while (s.place_cnt && s.cnt < max && find_readers(&s))
-		;
+	search_all(&s, &st);
+	for (unsigned int i = 0; s.place_cnt && i < SEARCHES_MAX; i++) {
+		cnt = s.cnt;
+		memcpy(before, pids, cnt * sizeof(*pids));
+		nanosleep(&nap, NULL);
+		search_all(&s, &st);
+		if (s.cnt && s.cnt == cnt && !memcmp(before, pids, cnt * sizeof(*pids)))
+			break;
+	}
 	return s.cnt;
 }

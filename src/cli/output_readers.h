@@ -9,8 +9,9 @@
 /*
  * Finds the processes that read what is written to fd, a terminal or a pipe: the one at the other end of the pseudo-terminal
  * (tmux, script, sshd, an emulator), the readers of the pipe, and, as each of them writes to a terminal again, the readers of
- * that. Only those that this user may look at. Returns how many of them are in pids[0..max).
+ * that. Only those that this user may look at. Returns how many of them are in pids.
  */
-size_t espy_output_readers(int fd, pid_t *pids, size_t max);
+#define ESPY_OUTPUT_READERS 8
+size_t espy_output_readers(int fd, pid_t pids[ESPY_OUTPUT_READERS]);
 
 #endif

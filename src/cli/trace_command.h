@@ -6,6 +6,7 @@
 #include <espy/espy.h>
 #include <sys/types.h>
 #include "cli/options.h"
+#include "cli/output_readers.h"
 
 /* A list that grows; the strings are argv's own. */
 struct espy_words {
@@ -48,7 +49,7 @@ struct espy_trace_args {
 		const char *name; /* -o: file, "|command", "!command"; NULL: standard error, of a trace standard output */
 		bool append, separately;
 		bool progress;	  /* a line on standard error, written again and again */
-		pid_t readers[8]; /* with --all: the processes that carry the output */
+		pid_t readers[ESPY_OUTPUT_READERS]; /* with --all: the processes that carry the output */
 	} out;
 	struct {
 		char *const *command; /* PROG [ARGS] */

@@ -297,7 +297,7 @@ static void leave_readers_out(struct espy_trace_args *a)
 	if (!a->session.all || (a->out.name && a->role == ESPY_ROLE_TRACE))
 		return;
 	/* A recording writes its progress there. */
-	cnt = espy_output_readers(STDERR_FILENO, a->out.readers, sizeof(a->out.readers) / sizeof(a->out.readers[0]));
+	cnt = espy_output_readers(STDERR_FILENO, a->out.readers);
 	a->session.without = a->out.readers;
 	a->session.without_count = cnt;
 	for (size_t i = 0; i < cnt && len < sizeof(names); i++) {
