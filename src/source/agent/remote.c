@@ -15,6 +15,7 @@
 #include "source/agent/remote_parts.h"
 
 #define STOP_TIMEOUT_NS 200000000ull
+#define PROCESSOR_TIMEOUT_NS 10000000000ull
 #define DETACH_TIMEOUT_NS 50000000ull
 
 long espy_remote__trace(int request, pid_t tid, uintptr_t addr, const void *data)
@@ -183,6 +184,19 @@ int espy_remote__read_rest(struct espy_remote *r)
 	return 0;
 }
 
+/* Waits for the stop that was asked for. A thread that waits for a processor cannot come to it yet, and gets more time. */
+static int wait_for_stop(struct espy_remote *r, int *status)
+{
+	const uint64_t until = espy_now_ns() + PROCESSOR_TIMEOUT_NS;
+	struct espy_inject_status s;
+	int err;
+
+	do
+		err = espy_remote__wait_stop(r, status, STOP_TIMEOUT_NS);
+	while (err == -ETIMEDOUT && espy_now_ns() < until && !espy_inject__read_status(r->tid, &s) && s.state == 'R');
+	return err;
+}
+
 int espy_remote__stop(struct espy_remote *r)
 {
 	int status, err;
@@ -190,7 +204,7 @@ int espy_remote__stop(struct espy_remote *r)
 	if (espy_remote__trace(PTRACE_INTERRUPT, r->tid, 0, NULL))
 		return -errno;
 	for (;;) {
-		err = espy_remote__wait_stop(r, &status, STOP_TIMEOUT_NS);
+		err = wait_for_stop(r, &status);
 		if (err)
 			return err;
 		if (status >> 16 == PTRACE_EVENT_STOP)
