@@ -74,13 +74,56 @@ static void test_without_address(void **state)
 }
 
 /* What is read twice has no shape, nor what replaces the image; of a raw call there is nothing to read. */
-static void test_none(void **state)
+/* A short buffer that the call changes: the hot path reads it twice. */
+static void test_both(void **state)
 {
-	const struct espy_op both[] = { room, from }, sendto[] = { sent, to };
+	const struct espy_op counted = { .kind = ESPY_OP_BYTES,
+					 .when = ESPY_OP_ENTER | ESPY_OP_EXIT | ESPY_OP_ON_OK,
+					 .src = 0,
+					 .a_kind = ESPY_LEN_ARG,
+					 .a_ref = ESPY_REF(1, 2, 0),
+					 .elem = 8,
+					 .cap = 4096 };
+	const struct espy_op polled[] = { counted, to }, twice[] = { room, counted }, accept[] = { room, from };
+	struct espy_op op = room;
+	struct espy_fast f = choose(&room, 1, ESPY_PLAN_NEEDS_ENTER, false);
 
 	(void)state;
-	assert_int_equal(choose(&room, 1, ESPY_PLAN_NEEDS_ENTER, false).shape, ESPY_SHAPE_GENERAL);
-	assert_int_equal(choose(both, 2, ESPY_PLAN_NEEDS_ENTER, false).shape, ESPY_SHAPE_GENERAL);
+	assert_int_equal(f.shape, ESPY_SHAPE_BOTH);
+	assert_int_equal(f.arg, 5);
+	assert_int_equal(f.max_cnt, 1);
+	assert_int_equal(f.nulls, 0);
+	assert_int_equal(f.flags, 0);
+	f = choose(polled, 2, ESPY_PLAN_NEEDS_ENTER, false);
+	assert_int_equal(f.shape, ESPY_SHAPE_BOTH);
+	assert_int_equal(f.arg, 0);
+	assert_int_equal(f.nulls, 1 << 4);
+	assert_int_equal(f.flags, ESPY_FAST_ON_OK | ESPY_FAST_LEN_ARG | ESPY_FAST_ARG32);
+	assert_int_equal(f.len_arg, 1);
+	/* accept() without an address. */
+	f = choose(accept, 2, ESPY_PLAN_NEEDS_ENTER, false);
+	assert_int_equal(f.shape, ESPY_SHAPE_BOTH);
+	assert_int_equal(f.nulls, 1 << 4);
+	/* Two of them: only while one is NULL. */
+	f = choose(twice, 2, ESPY_PLAN_NEEDS_ENTER, false);
+	assert_int_equal(f.shape, ESPY_SHAPE_BOTH);
+	assert_int_equal(f.nulls, 1 << 5);
+	op.elem = op.cap = ESPY_BPF_SHORT + 1;
+	assert_int_equal(choose(&op, 1, ESPY_PLAN_NEEDS_ENTER, false).shape, ESPY_SHAPE_GENERAL);
+	op = room;
+	op.when |= ESPY_OP_ON_ERR;
+	assert_int_equal(choose(&op, 1, ESPY_PLAN_NEEDS_ENTER, false).shape, ESPY_SHAPE_GENERAL);
+	op = counted;
+	op.b_kind = ESPY_LEN_RET;
+	assert_int_equal(choose(&op, 1, ESPY_PLAN_NEEDS_ENTER, false).shape, ESPY_SHAPE_GENERAL);
+}
+
+static void test_none(void **state)
+{
+	const struct espy_op sendto[] = { sent, to };
+
+	(void)state;
+	assert_int_equal(choose(&from, 1, 0, false).shape, ESPY_SHAPE_GENERAL);
 	assert_int_equal(choose(sendto, 2, ESPY_PLAN_NEW_IMAGE | ESPY_PLAN_NEEDS_ENTER, false).shape,
 			 ESPY_SHAPE_GENERAL);
 	assert_int_equal(choose(sendto, 2, 0, true).shape, ESPY_SHAPE_REGS);
@@ -92,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_without_address),
+		cmocka_unit_test(test_both),
 		cmocka_unit_test(test_none),
 	};
 

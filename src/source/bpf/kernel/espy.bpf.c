@@ -182,9 +182,16 @@ static __always_inline int enter(struct task_struct *task, u64 nr)
 {
 	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	if (nr < ESPY_BPF_NRS && shared.fast[nr].nulls && !IS_COMPAT(task) &&
-	    !points_to_more(regs, shared.fast[nr].nulls))
-		return 0; /* its pointers are NULL: there is no memory to read */
+	if (nr < ESPY_BPF_NRS && !IS_COMPAT(task)) {
+		const struct espy_fast *f = &shared.fast[nr];
+
+		if (f->shape == ESPY_SHAPE_BOTH) {
+			if (!points_to_more(regs, f->nulls) && fast_enter(task, regs, f))
+				return 0;
+		} else if (f->nulls && !points_to_more(regs, f->nulls)) {
+			return 0; /* its pointers are NULL: there is no memory to read */
+		}
+	}
 	return general_enter(task, regs);
 }
 

@@ -403,6 +403,96 @@ static __always_inline bool points_to_more(const struct pt_regs *regs, u64 nulls
 	       (reg_arg(regs, 4) & -(nulls >> 4 & 1)) | (reg_arg(regs, 5) & -(nulls >> 5 & 1));
 }
 
+/*
+ * At the entry of a call of ESPY_SHAPE_BOTH: its buffer as an item to the task's slot. Returns false if the general path is
+ * to take the entry.
+ */
+static __always_inline bool fast_enter(struct task_struct *task, const struct pt_regs *regs, const struct espy_fast *f)
+{
+	u64 ptr = reg_arg(regs, f->arg), len = f->max_cnt;
+	struct espy_bpf_slot_small *slot;
+
+	if (!ptr)
+		return true;
+	if (f->flags & ESPY_FAST_LEN_ARG) {
+		u64 arg = reg_arg(regs, f->len_arg) & ~0ull >> ((f->flags & ESPY_FAST_ARG32) << 1);
+
+		len = arg < len ? arg : len;
+	}
+	if (len > ESPY_BPF_SHORT)
+		return false;
+	len *= f->elem;
+	if (len > ESPY_BPF_SHORT || len > f->cap)
+		return false;
+	slot = bpf_task_storage_get(&espy_slots, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!slot)
+		return false;
+	slot->cap.valid = ESPY_SLOT_EMPTY;
+	*(u64 *)(slot->items + 8) = *(u64 *)(slot->items + 16) = *(u64 *)(slot->items + 24) = *(u64 *)(slot->items + 32) = 0;
+	fast_item(slot->items, f->op, 0, len);
+	slot->cap.used = 8 + UP8((u32)len);
+	CLAMP(len, ESPY_BPF_SHORT);
+	if (bpf_probe_read_user(slot->items + 8, len, (void *)ptr))
+		return false;
+	slot->cap.nr = call_nr(regs);
+	slot->cap.abi = ESPY_ABI_NATIVE;
+	slot->cap.flags = 0;
+	slot->cap.faults = 0;
+	slot->cap.valid = ESPY_SLOT_SHORT;
+	return true;
+}
+
+#define BOTH_RECORD (HEAD_OF(ALL) + 2 * (8 + ESPY_BPF_SHORT))
+_Static_assert(ESPY_BPF_SHORT == TINY, "the buffer is read to the same place");
+
+_Static_assert(ESPY_FAST_ON_OK == 1, "a bit to compute with");
+
+/* The item of the entry, and behind it the buffer as it is now, unless the call has failed and leaves it alone. */
+static __always_inline int fast_both(const struct fast_call *c, u64 *tiny)
+{
+	u64 ptr = fast_arg(c, c->fast->arg), len, n, first, failed;
+	struct espy_bpf_slot_small *slot;
+	u8 *rec, *at;
+
+	if (!ptr)
+		return fast_regs(c);
+	slot = bpf_task_storage_get(&espy_slots, c->task, NULL, 0);
+	if (!slot || slot->cap.valid != ESPY_SLOT_SHORT || slot->cap.nr != (u32)call_nr(fast_regs_of(c)))
+		return 1;
+	len = n = ((struct espy_item *)slot->items)->len;
+	tiny[0] = tiny[1] = tiny[2] = tiny[3] = 0;
+	CLAMP(n, TINY);
+	if (bpf_probe_read_user(tiny, n, (void *)ptr))
+		return 1;
+	rec = FAST_RESERVE(BOTH_RECORD, BOTH_RECORD);
+	if (!rec)
+		return fast_full(); /* the general path needs the slot */
+	slot->cap.valid = ESPY_SLOT_EMPTY;
+	fast_head(c, rec, ALL);
+	FAST_ITEMS(at, rec, c->fast->head, ALL);
+	*(u64 *)at = *(u64 *)slot->items;
+	*(u64 *)(at + 8) = *(u64 *)(slot->items + 8);
+	*(u64 *)(at + 16) = *(u64 *)(slot->items + 16);
+	*(u64 *)(at + 24) = *(u64 *)(slot->items + 24);
+	*(u64 *)(at + 32) = *(u64 *)(slot->items + 32);
+	first = 8 + UP8((u32)len);
+	n = first;
+	CLAMP(n, 8 + TINY);
+	at += n;
+	fast_item(at, c->fast->op, ESPY_ITEM_AT_EXIT, len);
+	*(u64 *)(at + 8) = tiny[0];
+	*(u64 *)(at + 16) = tiny[1];
+	*(u64 *)(at + 24) = tiny[2];
+	*(u64 *)(at + 32) = tiny[3];
+	/* Without a branch: the second item does not count after a failure that leaves the buffer alone. */
+	failed = (u64)fast_ret(c) >> 63 & c->fast->flags & ESPY_FAST_ON_OK;
+	asm volatile("" : "+r"(failed));
+	n = c->fast->head + first + (first & (failed - 1));
+	fast_size(rec, n);
+	out_submit_short(rec, n);
+	return 0;
+}
+
 static __always_inline int fast_exit(struct fast_call *c)
 {
 	u64 tiny[TINY / 8], nr = call_nr(fast_regs_of(c));
@@ -451,6 +541,9 @@ static __always_inline int fast_exit(struct fast_call *c)
 		break;
 	case ESPY_SHAPE_VEC:
 		left = fast_vec(c, tiny);
+		break;
+	case ESPY_SHAPE_BOTH:
+		left = fast_both(c, tiny);
 		break;
 	}
 	if (!left)

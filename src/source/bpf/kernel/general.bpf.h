@@ -87,7 +87,7 @@ __noinline int fill_slot(u32 cpu)
 		CLAMP(n, ESPY_BPF_SLOT_SMALL);
 		bpf_probe_read_kernel(small->items, n, ITEMS(s));
 		copy_capture(&small->cap, &s->cap);
-		small->cap.valid = 1;
+		small->cap.valid = ESPY_SLOT_HERE;
 		return 0;
 	}
 	big = bpf_task_storage_get(&espy_big_slots, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -98,7 +98,7 @@ __noinline int fill_slot(u32 cpu)
 	CLAMP(n, ESPY_BPF_SLOT_BIG);
 	bpf_probe_read_kernel(big->items, n, ITEMS(s));
 	copy_capture(&small->cap, &s->cap);
-	small->cap.valid = 2;
+	small->cap.valid = ESPY_SLOT_IN_BIG;
 	return 0;
 }
 
@@ -125,6 +125,20 @@ __noinline int mark_redo(u32 cpu, u32 k)
 	return 0;
 }
 
+/* Makes the item of the hot path the entry part. The arguments are in the registers still. */
+static __always_inline void put_short(struct espy_bpf_scratch *s, const struct espy_bpf_slot_small *small)
+{
+	u64 k = small->items[0], n = small->cap.used;
+
+	for (u32 i = 0; i < ESPY_PLAN_MAX_OPS; i++)
+		*(u64 *)&s->cap.span[i] = 0;
+	CLAMP(n, 8 + ESPY_BPF_SHORT);
+	CLAMP(k, ESPY_PLAN_MAX_OPS - 1);
+	bpf_probe_read_kernel(ITEMS(s), n, small->items);
+	s->cap.span[k].end = n;
+	s->cap.used = n;
+}
+
 /*
  * Brings the entry part back, if the task has one of this very call. Operations that failed at entry are marked to run
  * again, unless the call has overwritten their memory since. Returns 1 if the entry part stands in the scratch, 0 if
@@ -144,14 +158,18 @@ __noinline int take_slot(u32 cpu)
 	if (!small || !small->cap.valid)
 		return 0;
 	where = small->cap.valid;
-	small->cap.valid = 0;
+	small->cap.valid = ESPY_SLOT_EMPTY;
 	if (small->cap.nr != s->cap.nr || small->cap.abi != s->cap.abi)
 		return 0;
 	n = small->cap.used;
+	if (where == ESPY_SLOT_SHORT) {
+		put_short(s, small);
+		return 1;
+	}
 	faults = small->cap.faults;
 	if (small->cap.flags & ESPY_CALL_NEW_IMAGE && s->ret >= 0)
 		faults = 0; /* the memory that it pointed to is gone */
-	if (where == 1) {
+	if (where == ESPY_SLOT_HERE) {
 		CLAMP(n, ESPY_BPF_SLOT_SMALL);
 		bpf_probe_read_kernel(ITEMS(s) + (faults ? ESPY_BPF_ITEMS_MAX : 0), n, small->items);
 	} else {

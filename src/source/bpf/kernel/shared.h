@@ -136,6 +136,7 @@ enum espy_shape {
 	ESPY_SHAPE_PATH,     /* one path */
 	ESPY_SHAPE_PATH_BUF, /* a path, then a fixed struct */
 	ESPY_SHAPE_VEC,      /* an iovec and its buffers, up to four short ones */
+	ESPY_SHAPE_BOTH,     /* one short buffer, as it was before the call and as it is after it */
 };
 
 /* espy_fast.flags */
@@ -149,6 +150,8 @@ enum {
 };
 
 #define ESPY_FAST_NO_FD 0xffu
+
+#define ESPY_BPF_SHORT 32u /* most bytes of a buffer that is read before and after the call */
 
 struct espy_fast {
 	__u8 shape;   /* enum espy_shape */
@@ -165,7 +168,7 @@ struct espy_fast {
 	__u32 cap;
 	__u32 cap2;   /* PATH_BUF: bytes of the struct; VEC: cap of an element */
 	__u16 head;   /* bytes before the items */
-	__u8 nulls;   /* bit per argument: if all of them are NULL, the shape holds, and no program reads at entry */
+	__u8 nulls;   /* bit per argument: if all of them are NULL, the shape holds; only BOTH is read at the entry then */
 	__u8 reserved;
 	__u8 fd1, fd2; /* arguments that are descriptors and must be known (known.bpf.h); ESPY_FAST_NO_FD: none */
 	__u16 gate;   /* in espy_triggers; 0: none. The program drops calls that fail it */
@@ -442,11 +445,18 @@ struct espy_bpf_capture {
 	__u32 flags;  /* ESPY_CALL_* */
 	__u32 used;   /* bytes of items */
 	__u32 faults; /* bit per operation: an item was unreadable at entry */
-	__u32 valid;
+	__u32 valid;  /* of a slot: enum espy_bpf_slot */
 	__u32 reserved;
 	struct espy_bpf_span span[2 * ESPY_PLAN_MAX_OPS]; /* entry, then exit */
 };
 
+/* What a task's slot holds. */
+enum espy_bpf_slot {
+	ESPY_SLOT_EMPTY,
+	ESPY_SLOT_HERE,
+	ESPY_SLOT_IN_BIG, /* in the big one */
+	ESPY_SLOT_SHORT,  /* one item of the hot path; of the capture only nr, used and flags are set */
+};
 #define ESPY_BPF_SLOT_SMALL 0x800u
 #define ESPY_BPF_SLOT_BIG 0xe000u
 

@@ -87,6 +87,27 @@ static bool shape_buf(struct espy_fast *f, const struct espy_op *op, uint8_t idx
 	return true;
 }
 
+/* A buffer that is read before the call and after it, so short that the task's slot takes it as it is. */
+static bool shape_both(struct espy_fast *f, const struct espy_op *op, uint8_t idx)
+{
+	const bool sized = op->a_kind || op->b_kind;
+
+	if (op->kind != ESPY_OP_BYTES || op->src >= ESPY_MAX_ARGS || !op->elem || op->elem > ESPY_BPF_SHORT || op->elem > op->cap ||
+	    !(op->when & ESPY_OP_ENTER) || !(op->when & ESPY_OP_EXIT) || op->when & ESPY_OP_ON_ERR)
+		return false;
+	f->flags = outcome(op);
+	f->max_cnt = sized ? ~0u : 1;
+	if (!fast_length(f, op->a_kind, op->a_ref, true) || !fast_length(f, op->b_kind, op->b_ref, true) ||
+	    f->flags & ESPY_FAST_LEN_RET)
+		return false;
+	f->shape = ESPY_SHAPE_BOTH;
+	f->arg = op->src;
+	f->op = idx;
+	f->elem = (uint16_t)op->elem;
+	f->cap = op->cap;
+	return true;
+}
+
 static bool shape_path(struct espy_fast *f, const struct espy_op *op, uint8_t idx)
 {
 	if (op->kind != ESPY_OP_CSTR || op->src >= ESPY_MAX_ARGS || !(op->when & ESPY_OP_ENTER) ||
@@ -147,7 +168,8 @@ static bool shape_of(struct espy_fast *f, const struct espy_op *ops, const uint8
 	*f = (struct espy_fast){ 0 };
 	if (n == 1)
 		return ops[idx[0]].kind == ESPY_OP_CSTR ? shape_path(f, &ops[idx[0]], idx[0])
-							: shape_buf(f, &ops[idx[0]], idx[0]);
+							: shape_buf(f, &ops[idx[0]], idx[0]) ||
+								  shape_both(f, &ops[idx[0]], idx[0]);
 	if (n == 2)
 		return ops[idx[0]].kind == ESPY_OP_CSTR ? shape_path_buf(f, ops, idx) : shape_vec(f, ops, idx);
 	return false;
@@ -200,7 +222,8 @@ void bpf_tables__choose_shape(struct espy_fast *f, const struct espy_plan *plan,
 		*f = (struct espy_fast){ .shape = ESPY_SHAPE_REGS };
 		return;
 	}
-	if (!last && !(plan->flags & ESPY_PLAN_NEEDS_ENTER) && shape_of(f, ops, idx, n))
+	if (!last && (!(plan->flags & ESPY_PLAN_NEEDS_ENTER) || n == 1) && shape_of(f, ops, idx, n) &&
+	    (!(plan->flags & ESPY_PLAN_NEEDS_ENTER) || f->shape == ESPY_SHAPE_BOTH))
 		return;
 	if (!last && shape_without(f, ops, idx, n))
 		return;
