@@ -158,6 +158,7 @@ struct espy_summary_options {
 	bool wall_clock;
 	uint64_t overhead_ns;			   /* the sink subtracts so much from the time of each call */
 	bool json;				   /* one JSON object for each row, and no columns */
+	bool every_status;			   /* count calls of every status, also where the filter wants fewer */
 };
 
 /*

@@ -231,9 +231,8 @@ static int check_summary(struct espy_trace_args *a)
 	}
 	if (a->out.separately)
 		return espy_cli__usage(a->cli, "%s and -ff/--output-separately are mutually exclusive", c);
-	/* A status is that of a line. A table alone has all calls, and says how many failed. */
-	if (a->summary == ESPY_SUMMARY_ONLY)
-		a->status = ESPY_STATUS_ALL;
+	/* A status is that of a line. The table has all calls, and says how many failed. */
+	a->table.every_status = true;
 	warn_no_lines(a);
 	return 0;
 }

@@ -83,6 +83,7 @@ static int make_summary(struct espy_engine *e, const struct espy_summary_options
 		.wall_clock = espy_summary__needs_wall_clock(&o),
 	};
 	e->name = output_name(e, o.output);
+	e->every_status = o.every_status;
 	return espy_summary__new(&e->sink, &o);
 }
 
@@ -231,9 +232,15 @@ int espy_engine__free(struct espy_engine *e)
 
 /* ---- events */
 
+/* Returns the statuses of calls that the engine wants. */
+static unsigned statuses(const struct espy_engine *e)
+{
+	return e->every_status ? ESPY_STATUS_ALL : e->filter->status;
+}
+
 static bool wants_status(const struct espy_engine *e, const struct espy_call_view *v)
 {
-	const unsigned status = e->filter->status;
+	const unsigned status = statuses(e);
 
 	if (status == ESPY_STATUS_ALL)
 		return true;
@@ -276,7 +283,7 @@ static bool passes(struct espy_engine *e, const struct espy_event *event)
 {
 	switch (event->type) {
 	case ESPY_EVENT_CALL_BEGIN:
-		return e->filter->status == ESPY_STATUS_ALL && e->met && wants_object(e, event);
+		return statuses(e) == ESPY_STATUS_ALL && e->met && wants_object(e, event);
 	case ESPY_EVENT_CALL_END:
 		return wants_status(e, event->call) && e->met && wants_object(e, event);
 	case ESPY_EVENT_SIGNAL:
@@ -303,7 +310,7 @@ unsigned espy_engine__manners(struct espy_engine *e, struct espy_event *event, c
 	event->withheld = wants_task(e, event) ? 0 : ESPY_WITHHELD_TASK;
 	if (!e->sink->takes_withheld && (event->withheld || stream->outside))
 		return 0;
-	const bool passes_status = ended ? wants_status(e, event->call) : e->filter->status == ESPY_STATUS_ALL;
+	const bool passes_status = ended ? wants_status(e, event->call) : statuses(e) == ESPY_STATUS_ALL;
 	e->met = passes_status && meets_condition(e, event->call);
 	if (!e->met)
 		event->withheld |= ESPY_WITHHELD_FILTER;

@@ -15,6 +15,7 @@ struct espy_engine {
 	const char *name;	/* where its sink writes to, for messages */
 	unsigned events;	/* that it gets */
 	struct espy_filter *filter; /* one of its users */
+	bool every_status;	    /* its sink gets calls of every status, whatever the filter says */
 	struct espy_def_filter *mark_filter; /* marks that the source delivers and it does not want; NULL: it wants all */
 	bool no_marks; /* it wants none */
 	struct espy_def_filter *probe_filter; /* as mark_filter, of probes */

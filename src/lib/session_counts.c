@@ -71,7 +71,7 @@ void espy_session__choose_counting(struct espy_session *s)
 
 	if (!e || !(e->needs.counts || e->tally) || !s->o.engines_fixed || !s->src_ops || !s->src_ops->counts)
 		return;
-	if (s->marks.cnt || e->filter->status != ESPY_STATUS_ALL || e->filter->path_cnt ||
+	if (s->marks.cnt || (e->filter->status != ESPY_STATUS_ALL && !e->every_status) || e->filter->path_cnt ||
 	    e->filter->fds.given || e->filter->task_cnt || e->call_limit || s->trigger_cnt || s->condition.where)
 		return;
 	/* Hits are counted only where there is nothing else to count. */

@@ -61,6 +61,9 @@ for status in -z -Z; do
 	shows 'execve  *1$' table
 	shows 'openat  *[1-9][0-9]*  *[1-9][0-9]*$' table
 done
+run 1 strace -C -z -U name,errors,calls -e trace=execve,openat -o table cat /nonexistent
+shows 'openat  *[1-9][0-9]*  *[1-9][0-9]*$' table
+lacks ' = -1 ' table
 # Ended by a signal it dies of it, also after -p.
 sleep 600 &
 target=$!
