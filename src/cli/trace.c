@@ -39,8 +39,11 @@ static void help(const struct espy_cli *cli)
 
 static int run(struct espy_trace_args *a, int argc, char **argv, int first)
 {
-	(void)argc;
 	a->run.command = argv + first;
+	if (a->tips.how && argc == 2) { /* the user asks for nothing else */
+		espy_tips__show(a);
+		return 0;
+	}
 	return espy_trace_args__check(a) ? 1 : espy_trace_run(a);
 }
 

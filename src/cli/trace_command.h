@@ -22,6 +22,9 @@ enum espy_summary { ESPY_SUMMARY_NONE, ESPY_SUMMARY_ONLY /* -c */, ESPY_SUMMARY_
 /* -q, -e quiet=, beside enum espy_quiet */
 enum { ESPY_QUIET_ATTACH = 1, ESPY_QUIET_PATH = 4, ESPY_QUIET_ALL = 31 };
 
+/* --tips: not given, given for no tip, or for one. */
+enum { ESPY_TIPS_UNASKED, ESPY_TIPS_NONE, ESPY_TIPS_SHOWN };
+
 struct espy_trace_args {
 	const struct espy_cli *cli;
 	enum espy_role role;
@@ -72,6 +75,10 @@ struct espy_trace_args {
 	struct {
 		bool time, hex, fds, quiet, daemon;
 	} longs;
+	struct {
+		int how; /* ESPY_TIPS_* */
+		int id;	 /* -1: any */
+	} tips;
 	const char *status_word; /* -z or -Z, as typed last */
 	bool status_twice;
 };
@@ -81,6 +88,9 @@ static inline bool espy_trace_has_lines(const struct espy_trace_args *a)
 {
 	return a->role != ESPY_ROLE_RECORD && (a->summary == ESPY_SUMMARY_TOO || (a->summary == ESPY_SUMMARY_NONE && !a->tally.tally_count));
 }
+
+/* Writes the tip that --tips asks for to standard error. */
+void espy_tips__show(const struct espy_trace_args *a);
 
 extern const struct espy_opt_group espy_trace_groups[], espy_record_groups[], espy_show_groups[], espy_select_groups[];
 extern const size_t espy_trace_group_cnt, espy_record_group_cnt, espy_show_group_cnt, espy_select_group_cnt;

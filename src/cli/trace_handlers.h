@@ -59,6 +59,7 @@ int espy_do_duration(void *ctx, const struct espy_opt_use *use);
 /* The number of a user by name or number; false: there is no such user. */
 bool espy_trace_uid(const char *arg, unsigned long *uid);
 int espy_do_stack(void *ctx, const struct espy_opt_use *use);
+int espy_do_tips(void *ctx, const struct espy_opt_use *use);
 int espy_do_compress(void *ctx, const struct espy_opt_use *use);
 int espy_do_after(void *ctx, const struct espy_opt_use *use);
 int espy_do_data(void *ctx, const struct espy_opt_use *use);

@@ -344,13 +344,16 @@ static const struct espy_opt statistics[] = {
 	     "the time from entry to return of a call, instead of that spent on a processor"),
 };
 
-/* Options of strace that have no help here. espy refuses most of them in clear words. */
+/* Options of strace that have no help here. espy refuses some of them in clear words. */
 static const struct espy_opt refused[] = {
 	ALIAS("kvm", espy_do_qualifier, 0),
 	ALIAS("namespace", espy_do_qualifier, 0),
-	{ .name = "secontext", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_refused, .with = "does not show security contexts" },
+	{ .name = "secontext",
+	  .arg = ESPY_OPT_OPTIONAL,
+	  .handle = espy_do_refused,
+	  .with = "does not show security contexts" },
 	{ .name = "pidns-translation", .handle = espy_opts__set, .value = AT(text.task_numbers) },
-	{ .name = "tips", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_refused, .with = "has no tips to give; its manual page has examples" },
+	{ .name = "tips", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_tips },
 };
 
 const struct espy_opt_group espy_trace_groups[] = {

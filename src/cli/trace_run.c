@@ -414,5 +414,6 @@ out:
 	if (launched)
 		espy_launch__free(&launch);
 	free(r);
+	espy_tips__show(a);
 	return killed_by ? die_of(killed_by) : status;
 }
