@@ -120,8 +120,11 @@ static int check_targets(struct espy_trace_args *a)
 		return espy_cli__usage(a->cli, "--all and --cgroup are mutually exclusive");
 	for (size_t i = 0; i < a->pid_cnt; i++)
 		if (a->pids[i] == getpid()) {
-			espy_cli__say(a->cli, "-p %d: this is the tracer itself, which cannot watch itself",
-				      (int)a->pids[i]);
+			if (a->cli->strace_mode) /* the words of a film, as scripts may know them */
+				espy_cli__say(a->cli, "I'm sorry, I can't let you do that, Dave.");
+			else
+				espy_cli__say(a->cli, "-p %d: this is the tracer itself, which cannot watch itself",
+					      (int)a->pids[i]);
 			return -EINVAL;
 		}
 	if (a->session.kill_on_exit && a->pid_cnt)

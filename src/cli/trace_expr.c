@@ -131,7 +131,7 @@ bool espy_trace_changes_calls(const char *expr)
 
 int espy_trace_expr(struct espy_trace_args *a, const char *expr)
 {
-	char err[256];
+	char err[256], calls[256];
 	int taken = qualifier(a, expr);
 
 	/* A recorded call cannot be changed any more. */
@@ -143,6 +143,11 @@ int espy_trace_expr(struct espy_trace_args *a, const char *expr)
 	if (taken)
 		return taken < 0 ? taken : 0;
 	if (espy_filter_select(a->filter, expr, err, sizeof(err))) {
+		/* To strace, a word that is no kind of expression begins the name of a call. */
+		if (a->cli->strace_mode && !strncmp(err, "invalid expression", 18)) {
+			snprintf(calls, sizeof(calls), "trace=%s", expr);
+			espy_filter_select(a->filter, calls, err, sizeof(err));
+		}
 		say_mistake(a, err);
 		return -EINVAL;
 	}

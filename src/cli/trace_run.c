@@ -75,6 +75,9 @@ void espy_trace_log(void *ctx, enum espy_log_level level, enum espy_log_topic to
 		return;
 	if (topic == ESPY_TOPIC_DESCRIBE) /* FILE:LINE:COLUMN: ... */
 		fprintf(stderr, "%s\n", text);
+	else if (topic == ESPY_TOPIC_TARGET && a->cli->strace_mode) /* scripts know this call, whatever the source is */
+		espy_cli__say(a->cli, "attach: ptrace(PTRACE_SEIZE, %s",
+			      text + strcspn(text, "(") + !!strchr(text, '('));
 	else
 		espy_cli__say(a->cli, "%s", text);
 }
@@ -243,6 +246,7 @@ static int loop(struct run *r)
 /* Returns the status of the command, or of the signal that ended espy. *killed_by: the signal by which to end. */
 static int status_of(struct run *r, int err, int *killed_by)
 {
+	const struct espy_trace_args *a = r->a;
 	const bool command = espy_session_program(r->s) > 0;
 	const int stopped = espy_signals__stopped();
 	int status = 0;
@@ -251,7 +255,8 @@ static int status_of(struct run *r, int err, int *killed_by)
 		*killed_by = command ? stopped : 0;
 		return command ? 128 + stopped : 0;
 	}
-	if (err)
+	/* strace runs on when it cannot write: its status is the command's. */
+	if (err && !(a->cli->strace_mode && command))
 		return 1;
 	if (!command || espy_session_program_status(r->s, &status))
 		return 0;

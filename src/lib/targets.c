@@ -91,7 +91,8 @@ int espy_session__add_pid(struct espy_session *s, pid_t pid, bool single_task)
 	err = s->src_ops->add_target(s->src, &t);
 	if (err) {
 		if (!s->marks.cnt || !s->run.reported) /* else the source has said more */
-			espy_session__error(s, "attach: %s(%d): %s", s->src_ops->name, pid, strerror(-err));
+			espy_log__say(&s->log, ESPY_LOG_ERROR, ESPY_TOPIC_TARGET, "attach: %s(%d): %s",
+				      s->src_ops->name, pid, strerror(-err));
 		return err;
 	}
 	unsigned n = seed(s, pid, all_threads);

@@ -40,6 +40,16 @@ done <<-END
 	decode-fds=, decode-fds ','
 	decode-pids=all,comm decode-pids 'all'
 END
+run 1 strace -e trase=open,close true
+says "strace: invalid system call 'trase=open'"
+run 1 strace --tips=foo true
+says "strace: invalid --tips argument: 'foo'"
+run 1 strace --tips=format:random true
+says "strace: invalid --tips argument: 'format:random'"
+run 0 strace --tips=id:3,full
+shows '^ | ' err
+run 1 sh -c 'exec strace -p $$'
+says "strace: I'm sorry, I can't let you do that, Dave."
 run 1 ./strace --foo
 says "./strace: unrecognized option '--foo'"
 run 0 strace -h
@@ -56,6 +66,13 @@ run 0 strace -f --seccomp-bpf -e trace=close -o out true
 same "no message of a filter that has calls" "" "$(cat "$dir/err")"
 run 0 strace -e trace=none true
 same "no message of espy's own" "+++ exited with 0 +++" "$(cat "$dir/err")"
+run 1 strace -p 99999999
+says "strace: attach: ptrace(PTRACE_SEIZE, 99999999): No such process"
+# The status is the command's, also when nobody takes the lines.
+run 4 strace -o '|exit 0' sh -c 'while strace -V >/dev/null && [ $((n += 1)) -lt 200 ]; do :; done; exit 4'
+[ -c /dev/full ] && run 5 strace -o /dev/full sh -c 'exit 5'
+run 3 strace --tips=2 -e trace=none sh -c 'exit 3'
+shows '^ | ' err
 for status in -z -Z; do
 	run 1 strace -c $status -U name,errors,calls -e trace=execve,openat -o table cat /nonexistent
 	shows 'execve  *1$' table
