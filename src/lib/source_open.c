@@ -72,6 +72,13 @@ static void add_needs(struct espy_needs *all, const struct espy_needs *n, bool f
 		all->data_bytes = n->data_bytes;
 }
 
+/* Wants every call, as each of them is the last one of its task for a while. */
+static void add_all_calls(struct espy_filter *all)
+{
+	memset(&all->trace, 0xff, sizeof(all->trace));
+	all->trace_unknown = true;
+}
+
 /* Makes one filter of the engines' filters: it wants and shows a call as far as any of them does. */
 static void merge_filters(const struct espy_session *s, struct espy_filter *all)
 {
@@ -93,6 +100,9 @@ static void merge_filters(const struct espy_session *s, struct espy_filter *all)
 				all->raw.bits[abi][w] &= raw | not_mine;
 			}
 		all->trace_unknown |= e->filter->trace_unknown;
+		/* Under --seccomp-bpf the user wants no stop for other calls. */
+		if (e->needs.numbers && !s->o.seccomp)
+			add_all_calls(all);
 	}
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
 		for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
@@ -102,10 +112,9 @@ static void merge_filters(const struct espy_session *s, struct espy_filter *all)
 /* Makes the filter want everything, for engines that come later. The source hears by want_calls what is wanted now. */
 static void widen_filter(struct espy_filter *all)
 {
-	memset(&all->trace, 0xff, sizeof(all->trace));
+	add_all_calls(all);
 	memset(&all->abbrev, 0, sizeof(all->abbrev));
 	memset(&all->raw, 0, sizeof(all->raw));
-	all->trace_unknown = true;
 }
 
 static bool calls_change(const struct espy_session *s)
@@ -314,7 +323,10 @@ static const struct espy_filter *find_path_filter(const struct espy_session *s)
 {
 	const struct espy_engine *e = s->engines.cnt == 1 ? s->engines.v[0] : NULL;
 
-	return e && s->o.engines_fixed && !s->engines.record_sinks && !s->flight && !e->filter->fds.given ? e->filter : NULL;
+	return e && s->o.engines_fixed && !s->engines.record_sinks && !s->flight && !e->filter->fds.given &&
+			       !e->needs.numbers
+		       ? e->filter
+		       : NULL;
 }
 
 /* Returns whether -e trace= has chosen a call of this name in one of the first ABIs. */

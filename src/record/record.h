@@ -167,7 +167,8 @@ struct espy_rec_signal {
 	struct espy_rec rec;
 	__u32 info_sz; /* valid bytes in info; 0: no siginfo */
 	__u32 reserved;
-	__u8 info[128];
+	__u8 info[120]; /* the kernel fills no more than 48 */
+	__u64 ip;	/* where the task was in its program; 0: not known */
 };
 
 /* Reasons are array indices in struct espy_source_stats: never renumber. */

@@ -126,7 +126,7 @@ static void put_comm(struct espy_lines *l, struct espy_buf *b, uint32_t tid)
 }
 
 /* Puts the prefix of a new line of a task: ends another task's open line first. */
-static void begin(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, bool is_call, uint64_t ip)
+static void begin(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, uint64_t ip)
 {
 	const struct espy_text_options *o = l->o;
 	const struct espy_task *task = t->task;
@@ -156,7 +156,7 @@ static void begin(struct espy_lines *l, const struct espy_line_task *t, uint64_t
 			put_fmt(b, "[%4u] ", task->last_nr);
 	}
 	if (o->instruction_pointer) {
-		if (is_call && ip)
+		if (ip)
 			put_fmt(b, "[%016" PRIx64 "] ", ip);
 		else
 			espy_buf__puts(b, "[????????????????] ");
@@ -200,7 +200,7 @@ void espy_lines__enter(struct espy_lines *l, const struct espy_line_task *t, con
 	const struct espy_call_view *v = e->call;
 	struct espy_output *o = t->out;
 
-	begin(l, t, espy_lines__call_time(v), true, v->ip);
+	begin(l, t, espy_lines__call_time(v), v->ip);
 	begin_args(&o->buf, v);
 	espy_text__args(&o->buf, &l->text[v->image->abi], v->image, e->args, espy_lines__manner(l, v, false), true);
 	*t->args_shown = e->args_shown;
@@ -250,13 +250,13 @@ void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, cons
 	struct espy_output *o = t->out;
 
 	if (!begun) {
-		begin(l, t, espy_lines__call_time(v), true, v->ip);
+		begin(l, t, espy_lines__call_time(v), v->ip);
 		begin_args(&o->buf, v);
 	} else {
 		if (!espy_lines__is_open(o, t->task->tid)) {
 			char tmp[24];
 
-			begin(l, t, v->exit_ns ? v->exit_ns : espy_lines__call_time(v), true, v->ip);
+			begin(l, t, v->exit_ns ? v->exit_ns : espy_lines__call_time(v), v->ip);
 			espy_buf__puts(&o->buf, "<... ");
 			espy_buf__puts(&o->buf, call_name(v, tmp));
 			espy_buf__puts(&o->buf, " resumed>");
@@ -280,7 +280,7 @@ void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, cons
 
 void espy_lines__signal(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec_signal *sig)
 {
-	begin(l, t, sig->rec.time_ns, false, 0);
+	begin(l, t, sig->rec.time_ns, sig->ip);
 	espy_buf__puts(&t->out->buf, "--- ");
 	espy_buf__signal(&t->out->buf, sig->rec.nr);
 	if (sig->info_sz) {
@@ -300,7 +300,7 @@ void espy_lines__signal(struct espy_lines *l, const struct espy_line_task *t, co
 void espy_lines__mark(struct espy_lines *l, const struct espy_line_task *t, const struct espy_mark_def *def,
 		      const struct espy_rec_mark *mark)
 {
-	begin(l, t, mark->rec.time_ns, false, 0);
+	begin(l, t, mark->rec.time_ns, 0);
 	espy_mark_text__put(&t->out->buf, &l->text[0], def, mark);
 	espy_line_output__end_line(t->out);
 }
@@ -326,7 +326,7 @@ void espy_lines__probe(struct espy_lines *l, const struct espy_line_task *t, con
 {
 	struct espy_output *o = t->out;
 
-	begin(l, t, probe->rec.time_ns, false, 0);
+	begin(l, t, probe->rec.time_ns, 0);
 	if (!def) {
 		put_fmt(&o->buf, "probe#%u(?)", probe->def);
 		espy_line_output__end_line(o);
@@ -345,7 +345,7 @@ void espy_lines__function(struct espy_lines *l, const struct espy_line_task *t, 
 {
 	struct espy_output *o = t->out;
 
-	begin(l, t, time_ns, false, 0);
+	begin(l, t, time_ns, 0);
 	o->open = l;
 	o->open_tid = t->task->tid;
 	o->open_end = " {";
@@ -357,7 +357,7 @@ void espy_lines__function_end(struct espy_lines *l, const struct espy_line_task 
 	struct espy_output *o = t->out;
 
 	if (!same) {
-		begin(l, t, probe->rec.time_ns, false, 0);
+		begin(l, t, probe->rec.time_ns, 0);
 		espy_buf__puts(&o->buf, "} /* ");
 		espy_mark_text__put_name(&o->buf, def);
 		espy_buf__puts(&o->buf, " */");
@@ -372,7 +372,7 @@ void espy_lines__function_end(struct espy_lines *l, const struct espy_line_task 
 
 void espy_lines__stopped(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec *rec)
 {
-	begin(l, t, rec->time_ns, false, 0);
+	begin(l, t, rec->time_ns, 0);
 	espy_buf__puts(&t->out->buf, "--- stopped by ");
 	espy_buf__signal(&t->out->buf, rec->nr);
 	espy_buf__puts(&t->out->buf, " ---");
@@ -381,7 +381,7 @@ void espy_lines__stopped(struct espy_lines *l, const struct espy_line_task *t, c
 
 void espy_lines__task_exit(struct espy_lines *l, const struct espy_line_task *t, const struct espy_rec_task_exit *x)
 {
-	begin(l, t, x->rec.time_ns, false, 0);
+	begin(l, t, x->rec.time_ns, 0);
 	if (WIFSIGNALED((int)x->status)) {
 		espy_buf__puts(&t->out->buf, "+++ killed by ");
 		espy_buf__signal(&t->out->buf, WTERMSIG((int)x->status));
@@ -394,7 +394,7 @@ void espy_lines__task_exit(struct espy_lines *l, const struct espy_line_task *t,
 
 void espy_lines__superseded(struct espy_lines *l, const struct espy_line_task *t, uint32_t by, uint64_t time_ns)
 {
-	begin(l, t, time_ns, false, 0);
+	begin(l, t, time_ns, 0);
 	put_fmt(&t->out->buf, "+++ superseded by execve in pid %u +++", by);
 	espy_line_output__end_line(t->out);
 }

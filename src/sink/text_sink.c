@@ -98,12 +98,15 @@ static bool is_met(struct text_sink *t, uint32_t tid)
 
 /* ---- events */
 
-static void show_later(struct text_sink *t, const struct espy_line_task *lt)
+/* Shows the ignored signals of a task. ip: where it was; 0: not known. */
+static void show_later(struct text_sink *t, const struct espy_line_task *lt, uint64_t ip)
 {
 	struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, lt->task->tid);
 
-	for (size_t i = 0; tt && i < tt->later_cnt; i++)
+	for (size_t i = 0; tt && i < tt->later_cnt; i++) {
+		tt->later[i].ip = ip;
 		espy_lines__signal(&t->lines, lt, &tt->later[i]);
+	}
 	if (tt)
 		tt->later_cnt = 0;
 }
@@ -188,7 +191,7 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 		return;
 	/* Ignored during a call that is not shown. It takes the time of the beginning (-T, -t) to know it. */
 	if (tt && tt->later_cnt && e->call->enter_ns > tt->later[tt->later_cnt - 1].rec.time_ns)
-		show_later(t, &lt);
+		show_later(t, &lt, 0);
 	bool begun = tt && tt->begun;
 	const bool superseding = tt && tt->superseded_by && makes_image(e->call);
 
@@ -206,7 +209,7 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 			show_call(t, &lt, e);
 	}
 	if (tt && tt->later_cnt)
-		show_later(t, &lt);
+		show_later(t, &lt, e->call->ip);
 }
 
 static void on_signal(struct text_sink *t, const struct espy_event *e)
@@ -218,7 +221,7 @@ static void on_signal(struct text_sink *t, const struct espy_event *e)
 		return;
 	if (!is_met(t, e->task->tid) || !line_task(t, e, &lt))
 		return;
-	show_later(t, &lt);
+	show_later(t, &lt, 0);
 	espy_lines__signal(&t->lines, &lt, sig);
 }
 
@@ -300,7 +303,7 @@ static void on_task_exit(struct text_sink *t, const struct espy_event *e)
 	struct espy_text_task *tt;
 
 	if (line_task(t, e, &lt)) {
-		show_later(t, &lt);
+		show_later(t, &lt, 0);
 		if (espy_lines__is_open(lt.out, e->task->tid))
 			espy_lines__interrupt(lt.out);
 		if (first && !x->group_dead && shown && (tt = espy_text_tasks__get(&t->tasks, e->task->tid))) {

@@ -13,6 +13,7 @@ struct espy_needs {
 	bool times;    /* begin and end of calls; to a source: records have time_ns */
 	bool enter_ns; /* EXIT records have the time of entry (-T, -t, -r) */
 	bool ip;       /* the instruction pointer of calls (-i) */
+	bool numbers;  /* of each task the number of its last call (-n), so all calls come */
 	/*
 	 * fds: the files behind descriptors (-y), by FDNAME records of new descriptors. details: more than names (-yy),
 	 * by facts of sockets that are made, bound or connected, and of new pidfds (sources that can).

@@ -73,6 +73,15 @@ run 4 strace -o '|exit 0' sh -c 'while strace -V >/dev/null && [ $((n += 1)) -lt
 [ -c /dev/full ] && run 5 strace -o /dev/full sh -c 'exit 5'
 run 3 strace --tips=2 -e trace=none sh -c 'exit 3'
 shows '^ | ' err
+# -n has the task's last call, though it is not shown; -i the place where the signal came.
+for source in bpf ptrace; do
+	run 3 strace --source=$source -n -i -e trace=none -o out sh -c 'trap : USR1; kill -USR1 $$; exit 3'
+	shows '^\[  62\] \[0000[0-9a-f]*\] --- SIGUSR1 ' out
+	shows '^\[ 231\] \[????????????????\] +++ exited' out
+	run 0 strace --source=$source -i -e trace=kill,rt_sigreturn -o out sh -c 'trap : USR1; kill -USR1 $$; :'
+	shows '^\[0000[0-9a-f]*\] rt_sigreturn' out
+	same "$source: rt_sigreturn is not where kill is" 2 "$(sed -n 's/^\[\(0000[0-9a-f]*\)\] [kr].*/\1/p' out | sort -u | grep -c .)"
+done
 for status in -z -Z; do
 	run 1 strace -c $status -U name,errors,calls -e trace=execve,openat -o table cat /nonexistent
 	shows 'execve  *1$' table

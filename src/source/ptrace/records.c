@@ -221,6 +221,14 @@ void espy_ptrace__emit_task_exit(struct espy_ptrace *p, const struct espy_ptask 
 	espy_ptrace__emit(p, &rec.rec);
 }
 
+/* Returns where a stopped task is in its program; 0: not known. */
+static uint64_t ip_of(const struct espy_ptask *t)
+{
+	struct __ptrace_syscall_info info;
+
+	return ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, (void *)sizeof(info), &info) > 0 ? info.instruction_pointer : 0;
+}
+
 void espy_ptrace__emit_signal(struct espy_ptrace *p, const struct espy_ptask *t, int sig)
 {
 	struct espy_rec_signal rec = { .rec = head(p, t, ESPY_REC_SIGNAL, sizeof(rec)) };
@@ -228,10 +236,11 @@ void espy_ptrace__emit_signal(struct espy_ptrace *p, const struct espy_ptask *t,
 
 	rec.rec.nr = (uint16_t)sig;
 	if (!ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info)) {
-		_Static_assert(sizeof(info) <= sizeof(rec.info), "siginfo fits");
-		memcpy(rec.info, &info, sizeof(info));
-		rec.info_sz = sizeof(info);
+		memcpy(rec.info, &info, sizeof(rec.info));
+		rec.info_sz = sizeof(rec.info);
 	}
+	if (p->opts.needs.ip)
+		rec.ip = ip_of(t);
 	espy_ptrace__emit(p, &rec.rec);
 }
 

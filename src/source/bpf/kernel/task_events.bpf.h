@@ -299,9 +299,15 @@ static __always_inline struct espy_rec_signal *signal_record(u32 tid, u32 tgid, 
 	rec->rec.nr = sig;
 	rec->info_sz = sizeof(rec->info);
 	rec->reserved = 0;
+	rec->ip = 0;
 	for (u32 i = 0; i < sizeof(rec->info) / 8; i++)
 		((u64 *)rec->info)[i] = 0;
 	return rec;
+}
+
+static __always_inline u64 ip_of(struct task_struct *task)
+{
+	return conf.needs.ip ? ((const struct pt_regs *)bpf_task_pt_regs(task))->ip : 0;
 }
 
 SEC("espy/at/signal_deliver")
@@ -322,6 +328,7 @@ int espy_signal(u64 *ctx)
 	rec = signal_record(task->pid, task->tgid, sig);
 	if (rec) {
 		bpf_probe_read_kernel(rec->info, ESPY_BPF_SIGINFO, info);
+		rec->ip = ip_of(task);
 		out_submit(rec);
 	}
 	if (SIG_IS_STOP(sig) && !BPF_CORE_READ(action, sa.sa_handler))
@@ -421,6 +428,7 @@ int espy_exit(u64 *ctx)
 
 		if (signal) {
 			__builtin_memcpy(signal->info, fatal->info, ESPY_BPF_SIGINFO);
+			signal->ip = ip_of(task);
 			out_submit(signal);
 		}
 	}

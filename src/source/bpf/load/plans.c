@@ -230,8 +230,9 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		t->tell_fds |= call->fd_args != 0;
 		if (call->flags & ESPY_CALL_NEW_IMAGE)
 			call->path_arg = path_arg(set->ops + plan->first_op, plan->op_cnt);
+		/* At its end the instruction pointer is that of before the signal. */
 		if (t->sigreturn_nr[abi] == nr && plan->op_cnt && !raw)
-			call->flags |= ESPY_CALL_SIGRETURN;
+			call->flags |= s->opts.needs.ip ? ESPY_CALL_ENTER : ESPY_CALL_SIGRETURN;
 		if (!raw || plan->flags & ESPY_PLAN_NEW_IMAGE) {
 			add_variants(call, cp, var_base);
 			call->flags |= flags_of_variants(t, call) & ESPY_CALL_ENTER;
