@@ -59,7 +59,8 @@ enum espy_log_topic {
 	ESPY_TOPIC_TRACE,   /* a sink has written a trace */
 	ESPY_TOPIC_DAMAGE,  /* the reader cannot read a part of a trace */
 	ESPY_TOPIC_DESCRIBE, /* a file of descriptions has an error: FILE:LINE:COLUMN: ... */
-	ESPY_TOPIC_TARGET,   /* a process that cannot be watched: "attach: bpf(1): No such process" */
+	/* what cannot be watched: "attach: bpf(1): No such process", "exec: /etc/passwd: Permission denied" */
+	ESPY_TOPIC_TARGET,
 };
 /*
  * Gets a message. text: one line, without newline; it may hold names of foreign programs, escaped. The library calls it on the

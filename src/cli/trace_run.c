@@ -66,6 +66,17 @@ static bool is_spared(const struct espy_trace_args *a, enum espy_log_topic topic
 	}
 }
 
+/* Scripts know strace's words: its call for attaching, whatever the source is, and no name of the command's file. */
+static void say_as_strace(const struct espy_trace_args *a, const char *text)
+{
+	const char *pid = strchr(text, '('), *why = strrchr(text, ':');
+
+	if (!strncmp(text, "attach: ", 8) && pid)
+		espy_cli__say(a->cli, "attach: ptrace(PTRACE_SEIZE, %s", pid + 1);
+	else
+		espy_cli__say(a->cli, "exec%s", why ? why : text);
+}
+
 void espy_trace_log(void *ctx, enum espy_log_level level, enum espy_log_topic topic, const char *text)
 {
 	const struct espy_trace_args *a = ctx;
@@ -75,9 +86,8 @@ void espy_trace_log(void *ctx, enum espy_log_level level, enum espy_log_topic to
 		return;
 	if (topic == ESPY_TOPIC_DESCRIBE) /* FILE:LINE:COLUMN: ... */
 		fprintf(stderr, "%s\n", text);
-	else if (topic == ESPY_TOPIC_TARGET && a->cli->strace_mode) /* scripts know this call, whatever the source is */
-		espy_cli__say(a->cli, "attach: ptrace(PTRACE_SEIZE, %s",
-			      text + strcspn(text, "(") + !!strchr(text, '('));
+	else if (topic == ESPY_TOPIC_TARGET && a->cli->strace_mode)
+		say_as_strace(a, text);
 	else
 		espy_cli__say(a->cli, "%s", text);
 }

@@ -142,7 +142,8 @@ static int start_command(struct espy_session *s)
 		munmap(page, sizeof(uint64_t));
 	if (err) {
 		if (!s->run.reported && err != -EINTR) /* else the source could not begin, and has said why: the program is not to blame */
-			espy_session__error(s, "exec: %s: %s", command.path, strerror(-err));
+			espy_log__say(&s->log, ESPY_LOG_ERROR, ESPY_TOPIC_TARGET, "exec: %s: %s", command.path,
+				      strerror(-err));
 		*pid = 0;
 		return err;
 	}

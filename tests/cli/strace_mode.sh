@@ -68,6 +68,8 @@ run 0 strace -e trace=none true
 same "no message of espy's own" "+++ exited with 0 +++" "$(cat "$dir/err")"
 run 1 strace -p 99999999
 says "strace: attach: ptrace(PTRACE_SEIZE, 99999999): No such process"
+run 1 strace /etc/passwd
+says "strace: exec: Permission denied"
 # The status is the command's, also when nobody takes the lines.
 run 4 strace -o '|exit 0' sh -c 'while strace -V >/dev/null && [ $((n += 1)) -lt 200 ]; do :; done; exit 4'
 [ -c /dev/full ] && run 5 strace -o /dev/full sh -c 'exit 5'
