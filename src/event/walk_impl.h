@@ -296,6 +296,15 @@ uint64_t espy_walk_extent(const struct espy_walk *w, const struct espy_type *t, 
 			  unsigned phase);
 bool espy_walk_has_flag(const struct espy_walk *w, const struct espy_type *t, uint32_t flag);
 uint32_t espy_walk_union_case(const struct espy_walk *w, const struct espy_type *u, const struct espy_span *m);
+/* Tells whether the type is a list of what is left, or of elements of any number. */
+static inline bool espy_walk_is_array_like(const struct espy_type *t)
+{
+	return t->kind == ESPY_T_REST || t->kind == ESPY_T_TLV || (t->kind == ESPY_T_ARRAY && !t->size) ||
+	       (t->kind == ESPY_T_BYTES && !t->size);
+}
+/* Returns the bytes that a value needs to be shown: of a struct with `lead` those of its first field, of a number with
+ * `upto` one. */
+size_t espy_walk_needed(const struct espy_walk *w, const struct espy_type *t);
 
 /* ---- walk_notes.c */
 struct espy_time_note {

@@ -29,56 +29,6 @@ bool espy_walk_has_flag(const struct espy_walk *w, const struct espy_type *t, ui
 static void show_members(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st,
 			 uint32_t from);
 
-/* The bytes that must be there for a struct in a union to be shown at all: all but a string at its end. */
-static size_t least_size(const struct espy_walk *w, const struct espy_type *t)
-{
-	size_t least = 0;
-
-	if (t->kind == ESPY_T_UNION) {
-		for (uint32_t i = 0; i < t->count; i++) {
-			const size_t of_case = least_size(w, &w->img->types[w->img->cases[t->first + i].type]);
-			least = !i || of_case < least ? of_case : least;
-		}
-		return least;
-	}
-	if (t->kind == ESPY_T_TLV)
-		return espy_walk_tlv_header(w, t);
-	if (espy_walk_is_unit(w, t) && t->fmt == ESPY_FMT_MAC)
-		return 1;
-	if (t->kind == ESPY_T_ARRAY && !t->size && t->elem != ESPY_NONE)
-		return w->img->types[t->elem].size; /* less is no array */
-	if (t->kind != ESPY_T_STRUCT)
-		return t->flags & ESPY_TF_UPTO ? 1 : t->size;
-	for (uint32_t i = 0; i < t->count; i++) {
-		const struct espy_field *f = &w->img->fields[t->first + i];
-		const struct espy_type *ft = &w->img->types[f->type];
-		if (ft->kind == ESPY_T_CHARS || ft->kind == ESPY_T_REST || espy_walk_is_unit(w, ft))
-			continue;
-		const size_t whole = ft->kind == ESPY_T_STRUCT && !ft->size ? least_size(w, ft) : ft->size;
-		const size_t size = ft->flags & ESPY_TF_UPTO ? 1 : whole;
-		if (f->off + size > least)
-			least = f->off + size;
-	}
-	return least;
-}
-
-uint32_t espy_walk_union_case(const struct espy_walk *w, const struct espy_type *u, const struct espy_span *m)
-{
-	uint32_t c = espy_walk__case(w, w->scope, u);
-	uint64_t have = m->n[espy_span_best(m)];
-
-	if (m->fault && m->want != UINT64_MAX && m->want > have)
-		have = m->want; /* there is enough, though it could not be read */
-	if (c != ESPY_NONE && u->count &&
-	    (least_size(w, &w->img->types[c]) > have ||
-	     (w->img->types[c].flags & ESPY_TF_UPTO && m->want > sizeof(uint64_t)))) {
-		const struct espy_case *last = &w->img->cases[u->first + u->count - 1];
-		if (last->is_else)
-			c = last->type;
-	}
-	return c;
-}
-
 static void begin_field(struct espy_walk *w, const struct members *st, const struct espy_field *f)
 {
 	const char *name = espy_image__str(w->img, f->name);
@@ -88,12 +38,6 @@ static void begin_field(struct espy_walk *w, const struct members *st, const str
 		espy_walk_role(w, ESPY_ROLE_ELEM, unnamed ? "" : name);
 	else
 		espy_walk_role(w, unnamed ? ESPY_ROLE_FIELD_UNNAMED : ESPY_ROLE_FIELD, name);
-}
-
-static bool is_array_like(const struct espy_type *t)
-{
-	return t->kind == ESPY_T_REST || t->kind == ESPY_T_TLV || (t->kind == ESPY_T_ARRAY && !t->size) ||
-	       (t->kind == ESPY_T_BYTES && !t->size);
 }
 
 /* Which of the two phases does the field not show? 2: it shows both. -1: it is not shown at all. */
@@ -119,20 +63,12 @@ static int dropped_phase(const struct espy_walk *w, const struct espy_field *f, 
 	return 2;
 }
 
-/* The bytes that a value needs to be shown: of a struct with `lead` those of its first field, of a number with `upto` one. */
-static size_t needed(const struct espy_walk *w, const struct espy_type *t)
-{
-	if (t->kind == ESPY_T_STRUCT && t->flags & ESPY_TF_LEAD && t->count)
-		return w->img->types[w->img->fields[t->first].type].size;
-	return t->kind == ESPY_T_UNION || t->kind == ESPY_T_INT || t->kind == ESPY_T_ARRAY ? least_size(w, t) : t->size;
-}
-
 /* Behind the header of a record: what is there, but could not be read, is an address. */
 static bool show_unread(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t, const struct espy_span *m,
 			struct members *st)
 {
 	const bool parts = t->kind == ESPY_T_STRUCT || t->kind == ESPY_T_UNION;
-	const bool open = is_array_like(t) || t->kind == ESPY_T_CHARS || (parts && !t->size);
+	const bool open = espy_walk_is_array_like(t) || t->kind == ESPY_T_CHARS || (parts && !t->size);
 	const uint64_t least = open || t->flags & ESPY_TF_UPTO ? 1 : t->size;
 
 	if (!st->values || !m->fault || !least || m->want == UINT64_MAX || f->off + least > m->want || st->end & w->shown)
@@ -148,9 +84,9 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 			uint64_t struct_want, struct members *st, struct espy_span *s)
 {
 	size_t have = fm->n[0] > fm->n[1] ? fm->n[0] : fm->n[1];
-	bool open_end = is_array_like(t) || t->kind == ESPY_T_UNION ||
+	bool open_end = espy_walk_is_array_like(t) || t->kind == ESPY_T_UNION ||
 			(t->kind == ESPY_T_STRUCT && (!t->size || t->flags & ESPY_TF_FILLED));
-	size_t need = open_end ? 0 : needed(w, t);
+	size_t need = open_end ? 0 : espy_walk_needed(w, t);
 
 	if (t->kind == ESPY_T_CHARS || espy_walk_is_unit(w, t)) {
 		need = 0;
@@ -170,7 +106,7 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 		}
 		return true;
 	}
-	if (used_up && !(is_array_like(t) && f->off <= have)) { /* an array may be empty, but there */
+	if (used_up && !(espy_walk_is_array_like(t) && f->off <= have)) { /* an array may be empty, but there */
 		const struct espy_ways ways = espy_walk_part(w);
 		if (show_unread(w, f, t, fm, st))
 			return false;
@@ -188,7 +124,7 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 
 	uint64_t room = struct_want > f->off && struct_want != UINT64_MAX ? struct_want - f->off : have - f->off;
 	*s = espy_span_sub(fm, f->off, open_end ? room : t->size < room || !room ? t->size : room);
-	if (is_array_like(t) && (t->len_a != ESPY_NONE || t->len_b != ESPY_NONE)) {
+	if (espy_walk_is_array_like(t) && (t->len_a != ESPY_NONE || t->len_b != ESPY_NONE)) {
 		uint64_t want = espy_walk_want(w, t);
 		if (want < s->want || f->flags & ESPY_FF_SHORT) {
 			s->want = want;
@@ -224,6 +160,30 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 
 static void show_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st);
 
+/* Tells whether an address stands for all but the first field of a struct. */
+static bool lead_cut(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *s)
+{
+	bool others = false;
+
+	if (t->kind != ESPY_T_STRUCT || !(t->flags & ESPY_TF_LEAD) || !s->fault || s->n[espy_span_best(s)] >= t->size)
+		return false;
+	for (uint32_t i = 1; i < t->count; i++)
+		others |= !(w->img->fields[t->first + i].flags & ESPY_FF_HIDDEN);
+	return others;
+}
+
+/* The first field of a struct, read on its own, and the address of the others, which could not be read. */
+static void show_lead(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st)
+{
+	const struct espy_field *f = &w->img->fields[t->first];
+
+	show_field(w, f, m, st);
+	if (lead_cut(w, t, m)) {
+		espy_walk_role(w, ESPY_ROLE_FIELD_UNNAMED, "");
+		espy_walk_address(w, m->addr + f->off + w->img->types[f->type].size);
+	}
+}
+
 /*
  * A union that is joined to the struct around it: its case, as if its fields stood here. Returns the type of the value
  * that is to be shown as the field; ESPY_NONE: it has been shown, or there is none.
@@ -245,21 +205,24 @@ static uint32_t joined_union(struct espy_walk *w, const struct espy_field *f, co
 		const struct espy_scope *saved = w->scope;
 		w->scope = &sc;
 		w->depth++;
-		show_members(w, ct, s, st, 0);
+		if (lead_cut(w, ct, s))
+			show_lead(w, ct, s, st);
+		else
+			show_members(w, ct, s, st, 0);
 		w->depth--;
 		w->scope = saved;
 		return ESPY_NONE;
 	}
-	if (ct->size && ct->size < s->want && !is_array_like(ct))
+	if (ct->size && ct->size < s->want && !espy_walk_is_array_like(ct))
 		*s = espy_span_sub(s, 0, ct->size);
 	unsigned ph = espy_span_best(s);
 	const bool part =
 		ct->flags & ESPY_TF_UPTO && s->fault && s->n[ph] < s->want; /* of its bytes some were not read */
-	if ((part || s->n[ph] < needed(w, ct)) && ct->kind != ESPY_T_CHARS) {
+	if ((part || s->n[ph] < espy_walk_needed(w, ct)) && ct->kind != ESPY_T_CHARS) {
 		show_unread(w, f, ct, m, st);
 		return ESPY_NONE;
 	}
-	if (is_array_like(ct) && !s->n[ph] && st->values)
+	if (espy_walk_is_array_like(ct) && !s->n[ph] && st->values)
 		return ESPY_NONE;
 	if (ct->kind == ESPY_T_UNION && w->depth < ESPY_WALK_MAX_DEPTH) {
 		/* a union directly in a union: as if it stood here itself */
@@ -296,18 +259,6 @@ static inline bool show_plain_number(struct espy_walk *w, const struct espy_fiel
 			  f->flags & ESPY_FF_NONAME ? "" : espy_image__str(w->img, f->name));
 	w->folded = false;
 	return true;
-}
-
-/* Tells whether an address stands for all but the first field of a struct. */
-static bool lead_cut(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *s)
-{
-	bool others = false;
-
-	if (t->kind != ESPY_T_STRUCT || !(t->flags & ESPY_TF_LEAD) || !s->fault || s->n[espy_span_best(s)] >= t->size)
-		return false;
-	for (uint32_t i = 1; i < t->count; i++)
-		others |= !(w->img->fields[t->first + i].flags & ESPY_FF_HIDDEN);
-	return others;
 }
 
 /* Tells whether what is left for an array is less than one element of it. */
@@ -350,13 +301,17 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 	}
 	if (no_element(w, t, &s))
 		return;
-	if (st->values && is_array_like(t) && !s.n[espy_span_best(&s)] && !(s.fault && s.want && s.want != UINT64_MAX))
+	if (st->values && espy_walk_is_array_like(t) && !s.n[espy_span_best(&s)] &&
+	    !(s.fault && s.want && s.want != UINT64_MAX))
 		return;
 	const bool bytes = t->kind == ESPY_T_CHARS || t->kind == ESPY_T_BYTES || t->kind == ESPY_T_REST;
 	if (bytes && !t->hook && s.fault && s.n[espy_span_best(&s)] < espy_walk_limited(w, t, s.want) &&
 	    show_unread(w, f, t, &fm, st))
 		return;
-	begin_field(w, st, f);
+	if (f->flags & ESPY_FF_THEN)
+		espy_walk_changed(w);
+	else
+		begin_field(w, st, f);
 	if (espy_walk_bytes_unread(w, t, &s)) {
 		t->flags & ESPY_TF_PATH ? espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0) : espy_walk_address(w, s.addr);
 		return;
@@ -497,25 +452,27 @@ static void show_second(struct espy_walk *w, const struct espy_type *t, const st
 	espy_walk_close(w, open);
 }
 
-/* The first field, read on its own, and the address of the others, which could not be read. */
-static void show_lead(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st)
+/* Tells whether a struct is nothing but a union that chooses what stands there. */
+static bool is_choice(const struct espy_walk *w, const struct espy_type *t)
 {
 	const struct espy_field *f = &w->img->fields[t->first];
-	uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, t, 0);
 
-	show_field(w, f, m, st);
-	if (lead_cut(w, t, m)) {
-		espy_walk_role(w, ESPY_ROLE_FIELD_UNNAMED, "");
-		espy_walk_address(w, m->addr + f->off + w->img->types[f->type].size);
-	}
-	espy_walk_close(w, open);
+	return t->count == 1 && f->flags & ESPY_FF_NONAME && w->img->types[f->type].kind == ESPY_T_UNION &&
+	       w->img->types[f->type].flags & ESPY_TF_BRACES;
 }
 
 static void show_first(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st,
 		       unsigned flags)
 {
+	if (is_choice(w, t)) {
+		espy_walk_value(w, w->img->fields[t->first].type, m, "");
+		return;
+	}
 	if (t->flags & ESPY_TF_LEAD && m->fault && m->n[espy_span_best(m)] < t->size && t->count) {
+		const uint32_t lead = espy_walk_open(w, ESPY_GROUP_STRUCT, t, 0);
+
 		show_lead(w, t, m, st);
+		espy_walk_close(w, lead);
 		return;
 	}
 	uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, t, flags);

@@ -348,7 +348,9 @@ static uint64_t target_size(struct espy_walk *w, const struct espy_type *to, con
 		want = extent > want ? extent : want;
 	}
 	if ((to->flags & ESPY_TF_SPREAD) && to->kind == ESPY_T_ARRAY)
-		w->spread_left = w->ok ? espy_walk__eval(w, w->scope, to->aux, true) : 0;
+		w->spread_left = w->ok || w->img->exprs[to->aux].op != ESPY_X_RET
+					 ? espy_walk__eval(w, w->scope, to->aux, true)
+					 : 0;
 	if ((to->flags & ESPY_TF_SPREAD) && to->kind == ESPY_T_BYTES) {
 		if (want > w->spread_left)
 			want = w->spread_left;
