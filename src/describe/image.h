@@ -37,23 +37,25 @@ enum espy_type_kind {
 
 enum espy_type_flags {
 	ESPY_TF_SIGNED = 1u << 0,
-	ESPY_TF_BE = 1u << 1,       /* big-endian in memory */
-	ESPY_TF_IN = 1u << 2,       /* PTR: read before the call */
-	ESPY_TF_OUT = 1u << 3,      /* PTR: read after the call; both: inout */
-	ESPY_TF_ON_ERR = 1u << 4,   /* OUT is also valid after an error */
-	ESPY_TF_PATH = 1u << 5,     /* STR, CHARS: a path, never cut by -s */
-	ESPY_TF_NULLTERM = 1u << 6, /* ARRAY of pointers up to NULL */
+	ESPY_TF_BE = 1u << 1,	     /* big-endian in memory */
+	ESPY_TF_IN = 1u << 2,	     /* PTR: read before the call */
+	ESPY_TF_OUT = 1u << 3,	     /* PTR: read after the call; both: inout */
+	ESPY_TF_ON_ERR = 1u << 4,    /* OUT is also valid after an error */
+	ESPY_TF_PATH = 1u << 5,	     /* STR, CHARS: a path, never cut by -s */
+	ESPY_TF_NULLTERM = 1u << 6,  /* ARRAY of pointers up to NULL */
 	ESPY_TF_LEN_BYTES = 1u << 7, /* ARRAY: length expressions count bytes */
-	ESPY_TF_SIZED = 1u << 8,    /* STRUCT pointee whose size is len_a (of len_b) */
-	ESPY_TF_ENV = 1u << 9, ESPY_TF_SECRET = 1u << 10, /* class of the content */
-	ESPY_TF_SPREAD = 1u << 11,  /* elements share the bytes counted by len_a */
-	ESPY_TF_HEX = 1u << 12,     /* BYTES: shown in hexadecimal throughout */
-	ESPY_TF_VERBOSE = 1u << 13, /* PTR: followed under -v only, else an address */
-	ESPY_TF_TAIL = 1u << 14,    /* STRUCT: bytes after the known fields are shown if not zero */
+	ESPY_TF_SIZED = 1u << 8,     /* STRUCT pointee whose size is len_a (of len_b) */
+	ESPY_TF_ENV = 1u << 9,
+	ESPY_TF_SECRET = 1u << 10,   /* class of the content */
+	ESPY_TF_SPREAD = 1u << 11,   /* elements share the bytes counted by len_a */
+	ESPY_TF_HEX = 1u << 12,	     /* BYTES: shown in hexadecimal throughout */
+	ESPY_TF_VERBOSE = 1u << 13,  /* PTR: followed under -v only, else an address */
+	ESPY_TF_TAIL = 1u << 14,     /* STRUCT: bytes after the known fields are shown if not zero */
 	ESPY_TF_ERR_ONLY = 1u << 15, /* with ON_ERR: OUT is not valid after success */
-	ESPY_TF_ON_POS = 1u << 17,  /* OUT is valid only if the result is above 0 */
-	ESPY_TF_MORE = 1u << 18,    /* STRUCT: `...` if its size is larger than the known fields */
-	ESPY_TF_BARE = 1u << 19,    /* INT behind a pointer: without brackets */
+	ESPY_TF_ON_POS = 1u << 17,   /* OUT is valid only if the result is above 0 */
+	ESPY_TF_MORE = 1u << 18,     /* STRUCT: `...` if its size is larger than the known fields */
+	ESPY_TF_BARE =
+		1u << 19, /* INT behind a pointer: without brackets. STRUCT: its field that is shown stands for it */
 	ESPY_TF_INDEXED = 1u << 21, /* ARRAY: `table` names its indices: [[SK_MEMINFO_RCVBUF]=1, ...] */
 	ESPY_TF_EXTRA = 1u << 26,   /* with TAIL: as extra_data="..." under -v, else as `...` */
 	ESPY_TF_PARTIAL = 1u << 25, /* STRUCT: a field that the size cuts is shown by its bytes */
@@ -61,8 +63,10 @@ enum espy_type_flags {
 	ESPY_TF_WHOLE = 1u << 24,   /* STRUCT: shown only if all of it was readable */
 	ESPY_TF_KIND = 1u << 23,    /* a string that names the kind of the values behind it */
 	ESPY_TF_UPTO = 1u << 22,    /* INT: 1 to 8 bytes, as many as there are */
-	ESPY_TF_LEAD = 1u << 20,    /* STRUCT: its first field is read on its own; an address stands for the others if unreadable */
-	ESPY_TF_BRACES = 1u << 16,  /* UNION: a value of its own, not joined to the struct around */
+	ESPY_TF_LEAD =
+		1u
+		<< 20, /* STRUCT: its first field is read on its own; an address stands for the others if unreadable */
+	ESPY_TF_BRACES = 1u << 16, /* UNION: a value of its own, not joined to the struct around */
 };
 
 /*

@@ -110,10 +110,10 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 	ty.show = lower_list(dc, s, &s->show, "show", &ty.show_cnt);
 	ty.brief = lower_list(dc, s, &s->brief, "brief", &ty.brief_cnt);
 	ty.note = s->note;
-	ty.flags = (s->tail ? ESPY_TF_TAIL : 0) | (s->more ? ESPY_TF_MORE : 0) |
-		   (s->lead ? ESPY_TF_LEAD : 0) | (s->whole ? ESPY_TF_WHOLE : 0) |
-		   (s->partial ? ESPY_TF_PARTIAL : 0) | (s->extra ? ESPY_TF_TAIL | ESPY_TF_EXTRA : 0) |
-		   (s->filled ? ESPY_TF_FILLED : 0);
+	ty.flags = (s->tail ? ESPY_TF_TAIL : 0) | (s->more ? ESPY_TF_MORE : 0) | (s->lead ? ESPY_TF_LEAD : 0) |
+		   (s->whole ? ESPY_TF_WHOLE : 0) | (s->partial ? ESPY_TF_PARTIAL : 0) |
+		   (s->extra ? ESPY_TF_TAIL | ESPY_TF_EXTRA : 0) | (s->filled ? ESPY_TF_FILLED : 0) |
+		   (s->bare ? ESPY_TF_BARE : 0);
 	if (s->headed > s->nfields && s->headed != ESPY_NO_HEADS)
 		dc_error(dc, s->pos, "`headed %u`: the struct has fewer fields", s->headed);
 	ty.aux = (uint32_t)s->headed << 24;

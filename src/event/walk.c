@@ -110,6 +110,13 @@ static bool two_part_mem(struct espy_walk *w, const struct espy_field *p, const 
 	return espy_walk_enough(w, to, m);
 }
 
+static enum espy_token_role arg_role(const struct espy_field *p)
+{
+	if (p->flags & ESPY_FF_NONAME)
+		return ESPY_ROLE_ARG_UNNAMED;
+	return p->flags & ESPY_FF_NAMED ? ESPY_ROLE_ARG_NAMED : ESPY_ROLE_ARG;
+}
+
 /* What the call left behind the pointer of the parameter before this one; nothing if it failed, unless `on err` reads it. */
 static void show_then(struct espy_walk *w, const struct espy_field *p, const struct espy_type *t)
 {
@@ -138,15 +145,14 @@ static void show_then(struct espy_walk *w, const struct espy_field *p, const str
 	const struct espy_item *it = k < plan->op_cnt ? espy_call_view__item(w->v, k, 0, true) : NULL;
 	if (!it || it->len < w->img->types[t->elem].size)
 		return;
-	espy_walk_changed(w);
+	if (p->flags & ESPY_FF_ON_OK) {
+		if (!w->ok)
+			return;
+		espy_walk_role(w, arg_role(p), espy_image__str(w->img, p->name));
+	} else {
+		espy_walk_changed(w);
+	}
 	espy_walk_ptr(w, t, espy_walk__param(w, p), (int)k, 0, espy_image__str(w->img, p->name));
-}
-
-static enum espy_token_role arg_role(const struct espy_field *p)
-{
-	if (p->flags & ESPY_FF_NONAME)
-		return ESPY_ROLE_ARG_UNNAMED;
-	return p->flags & ESPY_FF_NAMED ? ESPY_ROLE_ARG_NAMED : ESPY_ROLE_ARG;
 }
 
 /* Words behind the argument before it. */

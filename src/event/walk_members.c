@@ -452,20 +452,26 @@ static void show_second(struct espy_walk *w, const struct espy_type *t, const st
 	espy_walk_close(w, open);
 }
 
-/* Tells whether a struct is nothing but a union that chooses what stands there. */
-static bool is_choice(const struct espy_walk *w, const struct espy_type *t)
+/* The first field that is shown of a struct stands for the struct, without a name. */
+static void show_bare(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {
-	const struct espy_field *f = &w->img->fields[t->first];
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct espy_field *f = &w->img->fields[t->first + i];
+		const struct espy_type *ft = &w->img->types[f->type];
 
-	return t->count == 1 && f->flags & ESPY_FF_NONAME && w->img->types[f->type].kind == ESPY_T_UNION &&
-	       w->img->types[f->type].flags & ESPY_TF_BRACES;
+		if (f->flags & ESPY_FF_HIDDEN || (f->when != ESPY_NONE && !espy_walk__eval(w, w->scope, f->when, true)))
+			continue;
+		const struct espy_span s = f->off || ft->size ? espy_span_sub(m, f->off, ft->size) : *m;
+		espy_walk_value(w, f->type, &s, "");
+		return;
+	}
 }
 
 static void show_first(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st,
 		       unsigned flags)
 {
-	if (is_choice(w, t)) {
-		espy_walk_value(w, w->img->fields[t->first].type, m, "");
+	if (t->flags & ESPY_TF_BARE) {
+		show_bare(w, t, m);
 		return;
 	}
 	if (t->flags & ESPY_TF_LEAD && m->fault && m->n[espy_span_best(m)] < t->size && t->count) {

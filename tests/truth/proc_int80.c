@@ -84,6 +84,31 @@ static void inner_calls(int32_t *args)
 	}
 }
 
+/* Arguments of ipc that lie behind its pointer: of version 0 the buffer and the type of msgrcv, the union of semctl. */
+static void ipc_pointers(int32_t *args)
+{
+	const int32_t at = (int32_t)(intptr_t)args;
+
+	memcpy(args, (int32_t[]){ at + 64, 5 }, 8);
+	memcpy(args + 16, "\5\0\0\0ab", 6);
+	line(call32(117, 12, -1, 2, 2048, at), "msgrcv(-1, 0x%x, 2, IPC_NOWAIT)", (unsigned)at);
+	const long queue = call32(117, 13, 0, 0600, 0, 0);
+	if (queue >= 0) {
+		line(queue, "msgget(IPC_PRIVATE, 0600)");
+		line(call32(117, 11, queue, 2, 0, at + 64), "msgsnd(%ld, {mtype=5, mtext=\"ab\"}, 2, 0)", queue);
+		line(call32(117, 12, queue, 2, 2048, at), "msgrcv(%ld, {mtype=5, mtext=\"ab\"}, 2, 5, IPC_NOWAIT)", queue);
+		call32(117, 14, queue, 0, 0, 0);
+	}
+	line(call32(117, 3, -1, 0, 2, at), "semctl(-1, 0, IPC_STAT, [0x%x])", (unsigned)at + 64);
+	const long set = call32(117, 2, 0, 1, 0600, 0);
+	if (set >= 0) {
+		memset(args + 16, 0, 64);
+		args[21] = 0600;
+		line(call32(117, 3, set, 0, 1, at), "semctl(%ld, 0, IPC_SET, {sem_perm={uid=0, gid=0, mode=0600}})", set);
+		call32(117, 3, set, 0, 0, at);
+	}
+}
+
 /* Calls of old: ids of 16 bits, arguments in memory, structs of their own. */
 static void old_calls(int32_t *args)
 {
@@ -152,6 +177,7 @@ int main(int argc, char **argv)
 	line(call32(400, -1, (long)low, 8, 0, 0), "msgsnd(-1, {mtype=5, mtext=\"abcdefgh\"}, 8, 0)");
 	masks();
 	inner_calls((int32_t *)low);
+	ipc_pointers((int32_t *)low);
 	old_calls((int32_t *)low);
 	return 0;
 }
