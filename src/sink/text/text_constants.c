@@ -115,8 +115,15 @@ static void put_shifted(struct espy_text *t, const struct espy_table *tab, uint6
 	}
 }
 
-static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+/* Returns the bits that names are for: those of a table with bits of a number are as wide as the table is. */
+static uint64_t named_bits(const struct espy_image *img, const struct espy_table *tab, uint64_t num)
 {
+	return has_shifts(img, tab) ? num & espy_width_mask(tab->flags >> 8 & 0xff) : num;
+}
+
+static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t whole)
+{
+	const uint64_t num = named_bits(t->img, tab, whole);
 	bool any = false, grouped = false;
 	const char *zero = NULL;
 	uint64_t shifted = shifted_bits(t->img, tab, num);
@@ -408,6 +415,12 @@ static void put_shift(struct espy_text *t, const struct espy_entry *e)
 		espy_buf__dec(t->b, e->shift);
 }
 
+/* Tells whether the shift stands behind a name: a text that ends in a comment has its own in front of that. */
+static bool shifts(const char *name)
+{
+	return !*name || name[strlen(name) - 1] != '/';
+}
+
 /* Puts parts that are numbers of their own, each in the style that the user chose. */
 static void put_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
 {
@@ -419,11 +432,19 @@ static void put_parts(struct espy_text *t, const struct espy_table *tab, uint64_
 		const uint64_t x = (num & e->value) >> (e->shift & 63);
 
 		separate(t, &any);
-		if (e->table < t->img->table_cnt && t->img->tables[e->table].kind == ESPY_TABLE_ENUM)
-			put_enum(t, &t->img->tables[e->table], &part, x);
+		const struct espy_table *sub = e->table < t->img->table_cnt ? &t->img->tables[e->table] : NULL;
+		const struct espy_entry *m =
+			sub && sub->kind == ESPY_TABLE_ENUM ? espy_table__find(t->img, sub, x, part.size) : NULL;
+		if (m)
+			put_enum(t, sub, &part, x);
+		else if (sub && sub->flags & (ESPY_TABLE_DECIMAL | ESPY_TABLE_UNKNOWN_DEC))
+			espy_buf__dec(t->b, x);
 		else
 			espy_buf__hex(t->b, x);
-		put_shift(t, e);
+		if (!m || t->xlat != ESPY_XLAT_ABBREV || shifts(espy_image__str(t->img, m->name)))
+			put_shift(t, e);
+		if (sub && !m && t->xlat != ESPY_XLAT_RAW && *espy_image__str(t->img, sub->unknown))
+			espy_text_put_comment(t, espy_image__str(t->img, sub->unknown));
 	}
 }
 
@@ -467,8 +488,7 @@ static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t
 		} else {
 			espy_buf__hex(t->b, x);
 		}
-		/* a text that ends in a comment has its own shift in front of that */
-		if (!*name || name[strlen(name) - 1] != '/')
+		if (shifts(name))
 			put_shift(t, e);
 		if (*unknown) {
 			espy_text_put_comment(t, unknown);
