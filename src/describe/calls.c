@@ -252,8 +252,11 @@ static void lower_note(struct dc *dc, const struct ast_call *c, struct espy_ret 
 	r->note = ESPY_NOTE_RET_TYPE | (t->at ? (register_at(dc, c, t) + 1) << 16 : 0);
 	r->note_text = dc_str(dc, c->note_text);
 	r->note_type = dc_lower_type(dc, t, NULL, PLACE_RESULT);
-	if (r->note_type != ESPY_NONE && dc_type(dc, r->note_type)->kind != ESPY_T_INT)
-		dc_error(dc, c->note_pos, "the note of a result must be an integer, or the name of a table or format");
+	const uint32_t kind = r->note_type == ESPY_NONE ? ESPY_T_INT : dc_type(dc, r->note_type)->kind;
+	if (kind != ESPY_T_INT && !(kind == ESPY_T_STRUCT && t->at))
+		dc_error(dc, c->note_pos,
+			 "the note of a result must be an integer, the name of a table or format, or a struct `at` a "
+			 "parameter");
 }
 
 static struct espy_ret lower_result(struct dc *dc, const struct ast_call *c)

@@ -350,7 +350,8 @@ static bool check_call(struct checker *c, const struct espy_call *call)
 	    !optional(call->ret.type, img->type_cnt) || !optional(call->ret.note_type, img->type_cnt) ||
 	    !string_ok(c, call->ret.note_text) || note > ESPY_NOTE_RET_AT || call->ret.note >> 16 >= ESPY_HOOK_CNT ||
 	    (note == ESPY_NOTE_RET_TYPE && call->ret.note_type == ESPY_NONE) || !scalar_or_none(img, call->ret.type) ||
-	    !scalar_or_none(img, call->ret.note_type))
+	    (!scalar_or_none(img, call->ret.note_type) &&
+	     !(call->ret.note >> 16 && img->types[call->ret.note_type].kind == ESPY_T_STRUCT)))
 		return fault(c, call);
 	for (uint32_t k = 0; k < call->nparam; k++) {
 		const struct espy_field *f = &img->fields[call->first_param + k];

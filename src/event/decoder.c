@@ -78,6 +78,39 @@ static bool read_at(const struct espy_walk *w, unsigned reg, const struct espy_t
 	return true;
 }
 
+/* Puts a struct that an argument points to after the call as a note, if it was read whole. */
+static void struct_note(struct espy_walk *w, unsigned reg, uint32_t type)
+{
+	const struct espy_item *it = espy_call_view__arg_item(w->v, reg, true);
+	const struct espy_type *t = &w->img->types[type];
+
+	if (!it || it->len < t->size)
+		return;
+	const struct espy_span m = {
+		.p = { NULL, espy_item__bytes(it) }, .n = { 0, t->size }, .want = t->size, .op = ESPY_NO_OP
+	};
+	const uint32_t note = espy_hook_open_note(w, "", 0);
+	espy_hook_part(w);
+	espy_walk_value(w, type, &m, "");
+	espy_walk_close(w, note);
+}
+
+/* Puts the note that a description has for the result. */
+static void show_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t x)
+{
+	const bool known = ret->note_type < w->img->type_cnt;
+	const unsigned at = ret->note >> 16; /* the register, from 1 on */
+
+	if ((ret->note & 0xffff) == ESPY_NOTE_RET_HOOK)
+		espy_walk_result_hook(w, ret->note >> 16);
+	else if ((ret->note & 0xffff) != ESPY_NOTE_RET_TYPE || !known)
+		return;
+	else if (at && w->img->types[ret->note_type].kind == ESPY_T_STRUCT)
+		struct_note(w, at - 1, ret->note_type);
+	else if (!at || read_at(w, at - 1, &w->img->types[ret->note_type], &x))
+		typed_note(w, ret, x);
+}
+
 /* Puts the result of a call, in the manners that decode. */
 static void show_success(struct espy_walk *w, const struct espy_call *c)
 {
@@ -92,11 +125,8 @@ static void show_success(struct espy_walk *w, const struct espy_call *c)
 		espy_walk_integer_as(w, t, ESPY_FMT_HEX, x, "");
 	else
 		espy_walk_integer(w, t, x, NULL, 0, "");
-	if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_TYPE) {
-		if (!(c->ret.note >> 16) || read_at(w, (c->ret.note >> 16) - 1, &w->img->types[c->ret.note_type], &x))
-			typed_note(w, &c->ret, x);
-	} else if (c && (c->ret.note & 0xffff) == ESPY_NOTE_RET_HOOK)
-		espy_walk_result_hook(w, c->ret.note >> 16);
+	if (c)
+		show_note(w, &c->ret, x);
 }
 
 void espy_decoder__result(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)

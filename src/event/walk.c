@@ -126,22 +126,29 @@ static void show_then(struct espy_walk *w, const struct espy_field *p, const str
 
 	if (t->kind != ESPY_T_PTR || !espy_walk__param(w, p))
 		return;
+	while (k < plan->op_cnt && !(ops[k].src == p->off && ops[k].type == t->elem && (ops[k].when & ESPY_OP_EXIT)))
+		k++;
+	/* Where the parameter before it does not count, it is the argument. */
+	if (p[-1].when != ESPY_NONE && !espy_walk__eval(w, NULL, p[-1].when, false)) {
+		w->wrote = true;
+		espy_walk_role(w, arg_role(&p[-1]), espy_image__str(w->img, p[-1].name));
+		espy_walk_ptr(w, t, espy_walk__param(w, p), k < plan->op_cnt ? (int)k : -1, 0, "");
+		return;
+	}
 	/* it goes on from what was shown of the bytes before the call */
 	int before = -1;
 	for (unsigned i = 0; i < plan->op_cnt && before < 0; i++)
 		if (ops[i].src == p->off && (ops[i].when & ESPY_OP_ENTER))
 			before = (int)i;
 	const struct espy_item *in = before < 0 ? NULL : espy_call_view__item(w->v, (unsigned)before, 0, false);
-	if (before >= 0 && (!in || !in->len || in->len < w->img->types[ops[before].type].size))
+	const struct espy_type *was = before < 0 ? NULL : &w->img->types[ops[before].type];
+	if (was && (!in || !in->len || in->len < (was->flags & ESPY_TF_WHOLE ? espy_walk_want(w, was) : was->size)))
 		return;
 	if (p->flags & ESPY_FF_BOTH && w->failed) {
 		espy_walk_changed(w);
 		espy_walk_address(w, espy_walk__param(w, p));
 		return;
 	}
-	while (k < plan->op_cnt &&
-	       !(ops[k].src == p->off && ops[k].type == t->elem && (ops[k].when & ESPY_OP_EXIT)))
-		k++;
 	const struct espy_item *it = k < plan->op_cnt ? espy_call_view__item(w->v, k, 0, true) : NULL;
 	if (!it || it->len < w->img->types[t->elem].size)
 		return;

@@ -351,6 +351,15 @@ static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_
 	}
 }
 
+/* Tells whether the names of a table of offsets end in `+`: the distance in hexadecimal stands behind each, also behind
+ * the name itself. */
+static bool has_plus(const struct espy_image *img, const struct espy_table *tab)
+{
+	const char *name = tab->count ? espy_image__str(img, img->entries[tab->first].name) : "";
+
+	return *name && name[strlen(name) - 1] == '+';
+}
+
 /* Puts a value as the name below it and the distance: 8*R15+1. Returns false if it is beyond the names. */
 static bool put_offset(struct espy_text *t, const struct espy_table *tab, uint64_t num)
 {
@@ -368,8 +377,12 @@ static bool put_offset(struct espy_text *t, const struct espy_table *tab, uint64
 		espy_text_comment(t);
 	}
 	espy_buf__puts(t->b, espy_image__str(t->img, e[n - 1].name));
-	espy_buf__putc(t->b, '+');
-	espy_buf__dec(t->b, num - e[n - 1].value);
+	if (has_plus(t->img, tab)) {
+		espy_buf__hex(t->b, num - e[n - 1].value);
+	} else {
+		espy_buf__putc(t->b, '+');
+		espy_buf__dec(t->b, num - e[n - 1].value);
+	}
 	if (t->xlat == ESPY_XLAT_VERBOSE)
 		espy_text_comment_end(t);
 	return true;
@@ -377,7 +390,8 @@ static bool put_offset(struct espy_text *t, const struct espy_table *tab, uint64
 
 static void put_enum(struct espy_text *t, const struct espy_table *tab, const struct espy_type *type, uint64_t num)
 {
-	const struct espy_entry *e = espy_table__find(t->img, tab, num, type->size);
+	const bool plus = tab->flags & ESPY_TABLE_OFFSETS && has_plus(t->img, tab);
+	const struct espy_entry *e = plus ? NULL : espy_table__find(t->img, tab, num, type->size);
 	uint64_t cut = num & espy_width_mask(type->size);
 	const char *unknown = espy_image__str(t->img, tab->unknown);
 	bool comment = tab->flags & ESPY_TABLE_COMMENT;
