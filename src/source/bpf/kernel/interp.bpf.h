@@ -132,8 +132,8 @@ __noinline int begin_op(u32 cpu)
 			keep_saved(s, slot);
 			return 0;
 		}
-		if (s->late && when & ESPY_OP_EXIT)
-			return 0; /* overwritten by now: the exit part reads that memory */
+		if (s->late && when & ESPY_OP_EXIT && !IS_ERR_RET(s->ret))
+			return 0; /* overwritten by now: the exit part reads that memory. A call that failed has left it */
 	} else {
 		s->cap.span[slot + ESPY_PLAN_MAX_OPS].off = s->cap.used;
 		s->cap.span[slot + ESPY_PLAN_MAX_OPS].end = 0;
