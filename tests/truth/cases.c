@@ -9,7 +9,7 @@
  *
  * f: the call fails with EBADF, z: it gives 0, r: the kernel carries it out. Then the number, up to six arguments, and
  * bytes (`*N`: N times) for the memory, 64 KiB from 0x10000000 on, with nothing behind it. All other bytes are 0.
- * The next line is the text without the result; `-` where a case has no line to show.
+ * The next line is the text without the result, or with it if a note is behind it; `-` where a case has no line to show.
  */
 #include "truth.h"
 #include <linux/filter.h>
@@ -130,7 +130,7 @@ static long make_call(char *text)
 
 int main(int argc, char **argv)
 {
-	static char text[LINE_MOST], want[LINE_MOST], options[256], whole[1 << 24];
+	static char given[LINE_MOST], want[LINE_MOST], options[256], whole[1 << 24];
 	const char *path = getenv("CASES");
 	FILE *cases = path ? fopen(path, "re") : NULL;
 
@@ -142,14 +142,16 @@ int main(int argc, char **argv)
 	truth_begin(argc, argv, options);
 	make_stubs();
 	answer_calls();
-	while (fgets(text, sizeof(text), cases)) {
-		if (!strchr("fzr", *text))
+	while (fgets(given, sizeof(given), cases)) {
+		if (!strchr("fzr", *given))
 			continue;
 		if (!fgets(want, sizeof(want), cases))
 			break;
-		const long ret = make_call(text);
+		const long ret = make_call(given);
 		want[strcspn(want, "\n")] = 0;
-		if (strcmp(want, "-"))
+		if (strstr(want, ") = "))
+			text("%s", want);
+		else if (strcmp(want, "-"))
 			line(ret, "%s", want);
 	}
 	fclose(cases);
