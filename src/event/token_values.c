@@ -41,30 +41,36 @@ static bool is_short_digest(const struct espy_token *v)
 	       !(v->flags & ESPY_TOKF_TAIL) && t->size <= WHOLE_BYTES;
 }
 
-/* Decodes six characters, shifted left by one, and a number in the seventh byte. Returns the length. */
-size_t espy_ax25_call(const uint8_t *bytes, size_t len, char call[ESPY_AX25_CALL])
+/* Tells whether the character can stand at place i of a call sign. */
+static bool is_sign(const char *call, size_t i, uint8_t byte)
+{
+	const char c = call[i];
+
+	return !(byte & 1) && ((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c == ' ' && i)) &&
+	       !(i && c != ' ' && call[i - 1] == ' ');
+}
+
+size_t espy_ax25_call(const uint8_t *bytes, size_t len, char call[ESPY_AX25_CALL], bool *valid)
 {
 	size_t n = 6;
 
-	if (len != n + 1 || bytes[n] & ~0x1eu)
+	*valid = len == n + 1 && !(bytes[n] & ~0x1eu);
+	if (len != n + 1)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
-		const char c = (char)(bytes[i] >> 1);
-
-		if (bytes[i] & 1 || !((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c == ' ' && i)) ||
-		    (i && c != ' ' && call[i - 1] == ' '))
+		call[i] = (char)(bytes[i] >> 1);
+		*valid &= is_sign(call, i, bytes[i]);
+		/* no comment may end inside of it */
+		if (call[i] < ' ' || call[i] > '~' || call[i] == '*' || call[i] == '/')
 			return 0;
-		call[i] = c;
 	}
-	while (call[n - 1] == ' ')
+	while (n && call[n - 1] == ' ')
 		n--;
-	const unsigned station = bytes[6] >> 1;
-	if (station)
-		call[n++] = '-';
+	const unsigned station = bytes[6] >> 1 & 15;
+	call[n++] = '-';
 	if (station >= 10)
 		call[n++] = '1';
-	if (station)
-		call[n++] = (char)('0' + station % 10);
+	call[n++] = (char)('0' + station % 10);
 	return n;
 }
 

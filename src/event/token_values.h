@@ -26,8 +26,11 @@ struct espy_string_part {
  * shown whole. */
 struct espy_string_part espy_token__string(const struct espy_token *v, unsigned limit);
 #define ESPY_AX25_CALL 9u
-/* The callsign of an AX.25 address: its length, or 0 if these bytes are none. */
-size_t espy_ax25_call(const uint8_t *bytes, size_t len, char call[ESPY_AX25_CALL]);
+/*
+ * Decodes the characters of an AX.25 address, shifted left by one, and the number in its seventh byte. Returns the
+ * length; 0: they cannot be printed. *valid: they are a call sign.
+ */
+size_t espy_ax25_call(const uint8_t *bytes, size_t len, char call[ESPY_AX25_CALL], bool *valid);
 /* Tells whether a STR is shown whole. */
 static inline bool espy_token__is_unit(const struct espy_token *v)
 {

@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 	address(BYTES(3, 0, 'A' << 1, 'B' << 1, '1' << 1, ' ' << 1, ' ' << 1, ' ' << 1, 13 << 1, 0xff, 0xff, 0xff, 0, 0, 0, 0),
 		"sa_family=AF_AX25, sax25_call=AB1-13, sax25_ndigis=0");
 	address(BYTES(3, 0, 'A' << 1, ' ' << 1, '1' << 1, ' ' << 1, ' ' << 1, ' ' << 1, 0, 0, 0, 0, 0, 0, 0, 0),
-		"sa_family=AF_AX25, sax25_call={ax25_call=\"\\x82\\x40\\x62\\x40\\x40\\x40\\x00\"}, sax25_ndigis=0");
+		"sa_family=AF_AX25, sax25_call={ax25_call=\"\\x82\\x40\\x62\\x40\\x40\\x40\\x00\"} /* A 1-0 */, sax25_ndigis=0");
 	addresses();
 	keys();
 	cut_values(fd);

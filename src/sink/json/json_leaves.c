@@ -534,10 +534,9 @@ static void put_unit(struct espy_json *j, const struct espy_token *v)
 		return;
 	}
 	if (v->fmt == ESPY_FMT_AX25) {
-		const size_t n = espy_ax25_call(v->bytes, v->len, text);
-
-		text[n] = '\0';
-		if (n)
+		bool valid;
+		text[espy_ax25_call(v->bytes, v->len, text, &valid)] = '\0';
+		if (valid)
 			espy_json__str(j, text);
 		else
 			put_digest(j, v->bytes, v->len, false);

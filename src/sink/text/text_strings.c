@@ -51,16 +51,18 @@ static void put_inet4(struct espy_text *t, const struct espy_token *v)
 static void put_ax25(struct espy_text *t, const struct espy_token *v)
 {
 	char call[ESPY_AX25_CALL];
-	const size_t n = espy_ax25_call(v->bytes, v->len, call);
+	bool valid;
+	const size_t n = espy_ax25_call(v->bytes, v->len, call, &valid);
 
-	if (n && t->xlat == ESPY_XLAT_ABBREV) {
+	if (valid && t->xlat == ESPY_XLAT_ABBREV) {
 		espy_buf__put(t->b, call, n);
 		return;
 	}
 	espy_buf__puts(t->b, "{ax25_call=");
 	espy_buf__quote(t->b, v->bytes, v->len, ESPY_HEX_ALL, NULL, true);
 	espy_buf__putc(t->b, '}');
-	if (!n || t->xlat == ESPY_XLAT_RAW)
+	/* what is no call sign is shown in both ways in every style */
+	if (!n || (valid && t->xlat == ESPY_XLAT_RAW))
 		return;
 	espy_text_put_comment_bytes(t, call, n);
 }
