@@ -48,6 +48,16 @@ static uint32_t socket_bytes(const struct espy_op *op, const struct espy_needs *
 	return op->cap > most ? op->cap : most;
 }
 
+/*
+ * Tells whether one byte more than is shown is read of data: if it cannot be read, the address is shown, as strace
+ * does. Programs of the source bpf are fastest with 32 bytes, which most users have, and data there ends at unreadable
+ * memory only by chance.
+ */
+static bool needs_one_more(const struct espy_op *op, const struct espy_needs *lim)
+{
+	return op->when & ESPY_OP_ENTER && lim->str_limit != 32;
+}
+
 /* Returns how many bytes of one operation the call needs. abbrev: the call is shown without -v. */
 static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *op, const struct espy_needs *lim,
 			   bool abbrev)
@@ -64,7 +74,7 @@ static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *o
 	case ESPY_LIMIT_DATA:
 		if (lim->limit_data)
 			return least(op->cap, lim->data_bytes);
-		return lim->whole_data ? op->cap : least(op->cap, lim->str_limit);
+		return lim->whole_data ? op->cap : least(op->cap, (uint64_t)lim->str_limit + needs_one_more(op, lim));
 	case ESPY_LIMIT_ELEMS:
 		/* One element more than is shown tells whether "..." follows. */
 		return abbrev ? least(op->cap, ((uint64_t)lim->str_limit + 1) * op->elem) : op->cap;
