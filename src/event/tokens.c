@@ -233,9 +233,9 @@ static bool utc_offset(const struct espy_resolver *r, int64_t sec, int64_t *offs
 
 	if (r && r->utc_offset) {
 		*offset = r->utc_offset(r->ctx, sec);
-		return !__builtin_add_overflow(at, *offset, &at) && gmtime_r(&at, &tm) && tm.tm_year + 1900ll >= 0;
+		return !__builtin_add_overflow(at, *offset, &at) && gmtime_r(&at, &tm);
 	}
-	if (!localtime_r(&at, &tm) || tm.tm_year + 1900ll < 0)
+	if (!localtime_r(&at, &tm))
 		return false;
 	*offset = tm.tm_gmtoff;
 	return true;

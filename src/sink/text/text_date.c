@@ -13,11 +13,8 @@ void espy_text_date(struct espy_text *t, const struct espy_token *v)
 	/* the decoder has checked that there is such a date */
 	if (__builtin_add_overflow(at, (int64_t)v->addr, &at) || !gmtime_r(&at, &tm))
 		return;
-	int64_t year = (int64_t)tm.tm_year + 1900;
-	if (year < 1000)
-		espy_buf__pad(b, (uint64_t)year, 4);
-	else
-		espy_buf__dec(b, (uint64_t)year);
+	/* as the C library writes it: as many digits as it has, and an int */
+	espy_buf__sdec(b, (int)((unsigned)tm.tm_year + 1900));
 	const struct {
 		char sep;
 		int value;
