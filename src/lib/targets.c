@@ -90,7 +90,7 @@ int espy_session__add_pid(struct espy_session *s, pid_t pid, bool single_task)
 	s->run.reported = false;
 	err = s->src_ops->add_target(s->src, &t);
 	if (err) {
-		if (!s->marks.cnt || !s->run.reported) /* else the source has said more */
+		if (err != -EINTR && (!s->marks.cnt || !s->run.reported)) /* else the source has said more, or espy is to end */
 			espy_log__say(&s->log, ESPY_LOG_ERROR, ESPY_TOPIC_TARGET, "attach: %s(%d): %s",
 				      s->src_ops->name, pid, strerror(-err));
 		return err;

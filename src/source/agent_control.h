@@ -12,14 +12,20 @@
 #include <sys/types.h>
 #include "agent/abi.h"
 
+struct espy_wake;
+
 /*
  * The work of a caller while it waits for an agent's answer: a caller that traces the process by ptrace lets the
- * agent's thread go on. fn may wait for a millisecond or so itself. fn NULL: no work.
+ * agent's thread go on. fn may wait for a millisecond or so itself. fn NULL: no work. wake: the session that waits is
+ * asked to end by it (source.h), and then waits no longer. NULL: it is not asked.
  */
 struct espy_agent_turn {
 	void (*fn)(void *ctx);
 	void *ctx;
+	const struct espy_wake *wake;
 };
+/* Tells whether to give up waiting. */
+bool espy_agent_turn__is_over(const struct espy_agent_turn *t);
 /* Does the work of the turn, and waits until `ns` have passed. */
 void espy_agent_turn__pass(const struct espy_agent_turn *t, long ns);
 

@@ -19,6 +19,7 @@
 #include "base/regular_file.h"
 #include "base/small_file.h"
 #include "base/task_list.h"
+#include "source/source.h"
 
 #define ANSWER_NS 2000000000ull	      /* of one that does not run: stopped, or not an agent at all */
 #define ANSWER_BUSY_NS 20000000000ull /* of one that waits for a processor */
@@ -89,6 +90,11 @@ static bool cannot_shrink(int fd, size_t size)
 	struct stat st;
 
 	return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &st) && (uint64_t)st.st_size >= size;
+}
+
+bool espy_agent_turn__is_over(const struct espy_agent_turn *t)
+{
+	return espy_wake__is_asked(t->wake);
 }
 
 void espy_agent_turn__pass(const struct espy_agent_turn *t, long ns)

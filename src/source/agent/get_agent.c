@@ -109,6 +109,47 @@ void espy_agent_source__let_go(struct espy_agent_source *s)
 	s->left_cnt = espy_inject_let_go(s->left, s->left_cnt);
 }
 
+/* The library is loaded: its thread takes a moment to begin, in which it may wait for the kernel's grace periods. */
+static int await_agent(struct espy_agent_source *s, struct espy_agent_process *p, const char *library,
+		       const struct espy_inject_how *how)
+{
+	struct espy_inject_result r;
+	char why[320] = "";
+	int err = -ENOENT, failed = 0;
+	bool asked = false;
+
+	for (unsigned i = 0; i < 2500 && !failed && !espy_agent_turn__is_over(&s->turn); i++) {
+		err = espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why));
+		if (err != -ENOENT)
+			break;
+		if (i % 64 == 63)
+			failed = espy_inject_failed(p->pid);
+		if (failed == -ECANCELED &&
+		    !asked) { /* ESPY_AGENT=off: it does not begin by itself, but if it is asked */
+			asked = true;
+			failed = 0;
+			err = load_agent(s, p->pid, library, how, &r);
+			if (err) {
+				espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", r.why);
+				return err;
+			}
+		}
+		espy_agent_turn__pass(&s->turn, 2000000);
+	}
+	if (err == -ENOENT && espy_agent_turn__is_over(&s->turn))
+		return -EINTR;
+	if (failed)
+		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: its agent could not start: %s",
+					  (int)p->pid, why_not(failed, why, sizeof(why)));
+	else if (err)
+		espy_agent_source__report(s, ESPY_REPORT_ERROR,
+					  "process %d: the agent was loaded, but does not answer: %s", (int)p->pid,
+					  why[0]	  ? why
+					  : err == -ESRCH ? "it has ended, or executed another program"
+							  : strerror(-err));
+	return failed ? -EOPNOTSUPP : err;
+}
+
 /* The agent is found, or loaded and then found. */
 int espy_agent_process__get_agent(struct espy_agent_source *s, struct espy_agent_process *p, enum espy_agent_how how)
 {
@@ -146,7 +187,7 @@ int espy_agent_process__get_agent(struct espy_agent_source *s, struct espy_agent
 
 	err = load_agent(s, p->pid, library, &how_to, &r);
 	/* Another espy may be loading it at this very moment: then it will be there. */
-	for (unsigned i = 0; err == -EBUSY && i < 600; i++) {
+	for (unsigned i = 0; err == -EBUSY && i < 600 && !espy_agent_turn__is_over(&s->turn); i++) {
 		espy_agent_turn__pass(&s->turn, 5000000);
 		espy_agent_source__let_go(s); /* the tracer may be this thread, which left one behind */
 		if (!espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why)))
@@ -156,40 +197,11 @@ int espy_agent_process__get_agent(struct espy_agent_source *s, struct espy_agent
 	}
 	if (err == -EALREADY)
 		return -EAGAIN; /* the next look finds its agent */
+	if (err == -EINTR)
+		return err; /* the user asks it to end, and wants to hear no more */
 	if (err) {
 		espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", r.why);
 		return err;
 	}
-	/* Its thread takes a moment to begin, in which it may wait for the kernel's grace periods. */
-	int failed = 0;
-	bool asked = false;
-
-	for (unsigned i = 0; i < 2500 && !failed; i++) {
-		err = espy_agent__attach_while(&p->link, p->pid, &s->turn, why, sizeof(why));
-		if (err != -ENOENT)
-			break;
-		if (i % 64 == 63)
-			failed = espy_inject_failed(p->pid);
-		if (failed == -ECANCELED &&
-		    !asked) { /* ESPY_AGENT=off: it does not begin by itself, but if it is asked */
-			asked = true;
-			failed = 0;
-			err = load_agent(s, p->pid, library, &how_to, &r);
-			if (err) {
-				espy_agent_source__report(s, ESPY_REPORT_ERROR, "%s", r.why);
-				return err;
-			}
-		}
-		espy_agent_turn__pass(&s->turn, 2000000);
-	}
-	if (failed)
-		espy_agent_source__report(s, ESPY_REPORT_ERROR, "process %d: its agent could not start: %s",
-					  (int)p->pid, why_not(failed, why, sizeof(why)));
-	else if (err)
-		espy_agent_source__report(s, ESPY_REPORT_ERROR,
-					  "process %d: the agent was loaded, but does not answer: %s", (int)p->pid,
-					  why[0]	  ? why
-					  : err == -ESRCH ? "it has ended, or executed another program"
-							  : strerror(-err));
-	return failed ? -EOPNOTSUPP : err;
+	return await_agent(s, p, library, &how_to);
 }

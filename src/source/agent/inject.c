@@ -145,7 +145,7 @@ static int try_thread(struct espy_inject_target *t, pid_t tid, uint64_t until, s
 			wait_a_moment(t, res->tries);
 		res->tries++;
 		err = try_stop(t, &r, &born, res);
-		if (espy_now_ns() >= until) /* each try waits until the thread gets a processor */
+		if (espy_now_ns() >= until || espy_agent_turn__is_over(&t->how->turn)) /* each try waits until the thread gets a processor */
 			break;
 	}
 	if (!err) {
@@ -224,6 +224,8 @@ static int try_threads(struct espy_inject_target *t, struct espy_inject_result *
 				return espy_inject__refuse(r, err, "process %d: %s", (int)t->pid, strerror(-err));
 			}
 		}
+		if (espy_agent_turn__is_over(&t->how->turn))
+			return espy_inject__refuse(r, -EINTR, "process %d: loading the agent was interrupted", (int)t->pid);
 	} while (espy_now_ns() < until);
 	return espy_inject__refuse(
 		r, -EAGAIN,

@@ -44,6 +44,7 @@ static int agent_open(struct espy_source **out, const struct espy_source_opts *o
 	if (!s)
 		return -ENOMEM;
 	s->opts = *opts;
+	s->turn.wake = opts->wake;
 	s->base.ops = &espy_source_agent;
 	s->defs = espy_mark_defs__new(0);
 	if (!s->defs || espy_agent_source__alloc(s) || !s->opts.marks.rules) {
@@ -163,7 +164,7 @@ static bool any_expected(const struct espy_agent_source *s)
 
 static void agent_meanwhile(struct espy_source *src, void (*fn)(void *ctx), void *ctx)
 {
-	to_agent(src)->turn = (struct espy_agent_turn){ fn, ctx };
+	to_agent(src)->turn = (struct espy_agent_turn){ fn, ctx, to_agent(src)->opts.wake };
 }
 
 static void agent_expect(struct espy_source *src, pid_t pid)

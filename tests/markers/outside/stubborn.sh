@@ -41,6 +41,13 @@ stuck)
 	wait_for 60 is_stuck || not_ok "it has no child, or no thread in a handler"
 	"$espy" trace -p $pid -m 'app:*' -o /dev/null >"$dir/out" 2>&1
 	has "a process none of whose threads can be used" "$dir/out" 'can be loaded safely'
+	# An espy that is told to end does not wait for it any longer, and has nothing to say then.
+	"$espy" trace -p $pid -m 'app:*' -o /dev/null >"$dir/out" 2>&1 & tracer=$!
+	tries() { grep -q '^TracerPid:.[1-9]' /proc/$pid/task/*/status; }
+	wait_for 60 tries || not_ok "espy does not try to load its agent"
+	kill -INT $tracer
+	wait $tracer
+	expect "an espy that is told to end while it waits for a safe point says nothing" "" "$(cat "$dir/out")"
 	lives "a process none of whose threads can be used" $pid
 	pkill -9 -P $pid
 	kill -9 $pid
