@@ -133,7 +133,7 @@ static __always_inline void put_short(struct espy_bpf_scratch *s, const struct e
 	for (u32 i = 0; i < ESPY_PLAN_MAX_OPS; i++)
 		*(u64 *)&s->cap.span[i] = 0;
 	CLAMP(n, 8 + ESPY_BPF_SHORT);
-	CLAMP(k, ESPY_PLAN_MAX_OPS - 1);
+	BELOW(k, ESPY_PLAN_MAX_OPS);
 	bpf_probe_read_kernel(ITEMS(s), n, small->items);
 	s->cap.span[k].end = n;
 	s->cap.used = n;

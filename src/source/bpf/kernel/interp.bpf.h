@@ -32,7 +32,7 @@ static __always_inline struct espy_bpf_span span_of(struct espy_bpf_scratch *s, 
 {
 	struct espy_bpf_span none = { 0, 0 };
 
-	CLAMP(k, ESPY_PLAN_MAX_OPS - 1);
+	BELOW(k, ESPY_PLAN_MAX_OPS);
 	if (at_exit && s->cap.span[k + ESPY_PLAN_MAX_OPS].end > s->cap.span[k + ESPY_PLAN_MAX_OPS].off)
 		return s->cap.span[k + ESPY_PLAN_MAX_OPS];
 	if (s->cap.span[k].end > s->cap.span[k].off)
@@ -88,7 +88,7 @@ static __always_inline void keep_saved(struct espy_bpf_scratch *s, u64 k)
 {
 	u64 from, to = s->cap.used, n;
 
-	CLAMP(k, ESPY_PLAN_MAX_OPS - 1);
+	BELOW(k, ESPY_PLAN_MAX_OPS);
 	from = s->saved.span[k].off;
 	n = s->saved.span[k].end;
 	if (n <= from)
@@ -96,7 +96,7 @@ static __always_inline void keep_saved(struct espy_bpf_scratch *s, u64 k)
 	n -= from;
 	from += ESPY_BPF_ITEMS_MAX;
 	CLAMP(from, 2 * ESPY_BPF_ITEMS_MAX - ESPY_BPF_SLOT_BIG);
-	CLAMP(to, ESPY_BPF_ITEMS_MAX);
+	BELOW(to, ESPY_BPF_ITEMS_MAX);
 	CLAMP(n, ESPY_BPF_SLOT_BIG);
 	if (bpf_probe_read_kernel(ITEMS(s) + to, n, ITEMS(s) + from))
 		return;
@@ -122,7 +122,7 @@ __noinline int begin_op(u32 cpu)
 	if (!op)
 		return 0;
 	when = op->op.when;
-	CLAMP(slot, ESPY_PLAN_MAX_OPS - 1);
+	BELOW(slot, ESPY_PLAN_MAX_OPS);
 	if (s->phase == 0) {
 		s->cap.span[slot].off = s->cap.used;
 		s->cap.span[slot].end = 0;
@@ -253,7 +253,7 @@ __noinline int machine_step(u32 cpu)
 			return 1;
 		}
 		slot = s->k + (s->phase ? ESPY_PLAN_MAX_OPS : 0);
-		CLAMP(slot, 2 * ESPY_PLAN_MAX_OPS - 1);
+		BELOW(slot, 2 * ESPY_PLAN_MAX_OPS);
 		s->cap.span[slot].end = s->cap.used;
 	}
 	s->index++;

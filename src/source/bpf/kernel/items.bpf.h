@@ -22,13 +22,13 @@ static __always_inline struct espy_bpf_scratch *scratch_of(u32 cpu)
 
 static __always_inline u64 load_u64(struct espy_bpf_scratch *s, u64 off)
 {
-	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	BELOW(off, ESPY_BPF_ITEMS_MAX);
 	return *(u64 *)(ITEMS(s) + off);
 }
 
 static __always_inline u32 load_u32(struct espy_bpf_scratch *s, u64 off)
 {
-	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	BELOW(off, ESPY_BPF_ITEMS_MAX);
 	return *(u32 *)(ITEMS(s) + off);
 }
 
@@ -51,7 +51,7 @@ __noinline int read_page(u32 cpu, u64 ptr, u64 off, u64 n)
 		return 0;
 	if (chunk > n)
 		chunk = n;
-	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	BELOW(off, ESPY_BPF_ITEMS_MAX);
 	CLAMP(chunk, PAGE);
 	return bpf_probe_read_user(ITEMS(s) + off, chunk, (void *)ptr) ? 0 : chunk;
 }
@@ -124,7 +124,7 @@ __noinline int read_pointers(u32 cpu, u64 ptr, u64 off, u64 cap, u32 width)
 	chunk &= width == 4 ? ~3ull : ~7ull;
 	s->lo = chunk;
 	chunk = s->lo; /* through memory: one state instead of several */
-	CLAMP(place, ESPY_BPF_ITEMS_MAX);
+	BELOW(place, ESPY_BPF_ITEMS_MAX);
 	CLAMP(chunk, 64);
 	if (bpf_probe_read_user(ITEMS(s) + place, chunk, (void *)ptr)) {
 		s->hi = ESPY_ITEM_FAULT;
@@ -181,8 +181,8 @@ static __always_inline u64 read_string(struct espy_bpf_scratch *s, u32 cpu, u64 
 		room = want;
 	/* The helper always ends with a NUL of its own: one byte more tells whether it was the string's. */
 	n = room + 1;
-	CLAMP(at, ESPY_BPF_ITEMS_MAX);
-	CLAMP(n, ESPY_BPF_ITEMS_MAX);
+	BELOW(at, ESPY_BPF_ITEMS_MAX);
+	BELOW(n, ESPY_BPF_ITEMS_MAX);
 	r = bpf_probe_read_user_str(ITEMS(s) + at, n, (void *)ptr);
 	if (!r) {
 		/* 6.1 says 0 of an empty string. */
@@ -218,14 +218,14 @@ __noinline int end_item(u32 cpu, u64 off, u64 n, u32 status)
 		status |= ESPY_ITEM_AT_EXIT;
 
 	/* Bytes of an earlier record behind the last byte must not reach user space. */
-	CLAMP(n, ESPY_BPF_ITEMS_MAX);
+	BELOW(n, ESPY_BPF_ITEMS_MAX);
 	if (n & 7) {
 		u64 last = off + 8 + (n & ~7ull);
 
-		CLAMP(last, ESPY_BPF_ITEMS_MAX);
+		BELOW(last, ESPY_BPF_ITEMS_MAX);
 		*(u64 *)(ITEMS(s) + last) &= (1ull << (n & 7) * 8) - 1;
 	}
-	CLAMP(off, ESPY_BPF_ITEMS_MAX);
+	BELOW(off, ESPY_BPF_ITEMS_MAX);
 	item = (struct espy_item *)(ITEMS(s) + off);
 	item->op = s->k;
 	item->status = status;
@@ -270,8 +270,8 @@ __noinline int read_item(u32 cpu, u64 ptr, u64 want)
 			n = room;
 			status = ESPY_ITEM_TRUNCATED;
 		}
-		CLAMP(at, ESPY_BPF_ITEMS_MAX);
-		CLAMP(n, ESPY_BPF_ITEMS_MAX);
+		BELOW(at, ESPY_BPF_ITEMS_MAX);
+		BELOW(n, ESPY_BPF_ITEMS_MAX);
 		if (n && bpf_probe_read_user(ITEMS(s) + at, n, (void *)ptr)) {
 			n = read_prefix(cpu, ptr, at, n);
 			status = ESPY_ITEM_FAULT;

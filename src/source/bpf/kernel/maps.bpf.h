@@ -101,6 +101,10 @@ struct {
  * follows twice.
  */
 #define CLAMP(v, limit) asm volatile("if %0 > %1 goto +1; goto +1; %0 = %1" : "+r"(v) : "i"(limit))
+/*
+ * The same for a value that is below a power of two anyway: without a branch, of which the verifier would follow both ways.
+ */
+#define BELOW(v, power) asm volatile("%0 &= %1" : "+r"(v) : "i"((power) - 1))
 /* The same with a limit that only the verifier knows to be constant. */
 #define CLAMP_TO(v, limit) asm volatile("if %0 > %1 goto +1; goto +1; %0 = %1" : "+r"(v) : "r"(limit))
 
