@@ -136,7 +136,7 @@ bool espy_walk__length_known(const struct espy_walk *w, const struct espy_type *
 		return true;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct espy_item *it = espy_call_view__arg_item(w->v, p->off, i);
-		if (it && it->len)
+		if (it && it->len && it->len >= w->img->types[w->img->types[p->type].elem].size)
 			return true;
 	}
 	return false;
