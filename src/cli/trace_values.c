@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/status_words.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 const struct espy_word espy_words_status[] = {
-	{ "successful", ESPY_STATUS_SUCCESSFUL }, { "failed", ESPY_STATUS_FAILED },
-	{ "unfinished", ESPY_STATUS_UNFINISHED }, { "unavailable", ESPY_STATUS_UNAVAILABLE },
-	{ "detached", ESPY_STATUS_DETACHED }, { NULL, 0 },
+	ESPY_STATUS_WORDS,
+	{ NULL, 0 },
 };
 const struct espy_word espy_words_quiet[] = {
 	{ "attach", ESPY_QUIET_ATTACH }, { "exit", ESPY_QUIET_EXIT }, { "exits", ESPY_QUIET_EXIT },

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/pattern.h"
+#include "base/status_words.h"
 #include "describe/builtin.h"
 #include "filter/call_filter.h"
 #include "filter/marks_select.h"
@@ -70,11 +71,7 @@ static int select_status(struct espy_filter *f, const char *words, char *why, si
 		const char *word;
 		unsigned status;
 	} table[] = {
-		{ "successful", ESPY_STATUS_SUCCESSFUL },
-		{ "failed", ESPY_STATUS_FAILED },
-		{ "unfinished", ESPY_STATUS_UNFINISHED },
-		{ "unavailable", ESPY_STATUS_UNAVAILABLE },
-		{ "detached", ESPY_STATUS_DETACHED },
+		ESPY_STATUS_WORDS,
 		{ "all", ESPY_STATUS_ALL },
 		{ "none", 0 },
 	};
