@@ -204,7 +204,7 @@ static void ask_task(struct espy_walk *w, enum espy_fmt fmt, uint32_t number)
 static void put_numbered(struct espy_walk *w, const char *name, uint32_t number)
 {
 	if (name)
-		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_IFNAME,
+		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_NUMBERED,
 						      .name = espy_walk_keep(w, name, strlen(name)),
 						      .num = number });
 }

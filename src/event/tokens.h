@@ -8,7 +8,7 @@
  *	ELIDED                                           in a group, in place of a value: there is more
  *	REMARK                                           words about the value before it
  *	CHANGED                                          between two values: before the call, after it
- *	FD, COMM, PID, IFNAME, DATE                      more about the value before it, from the resolver
+ *	FD, COMM, PID, NUMBERED, DATE                    more about the value before it, from the resolver
  *
  * The first token of a value has its role: argument, field or element. A token without a role belongs to the token
  * before it.
@@ -37,13 +37,14 @@ enum espy_token_kind {
 	ESPY_TOKEN_OPEN,    /* group: enum espy_group */
 	ESPY_TOKEN_CLOSE,
 	ESPY_TOKEN_CHANGED,
-	ESPY_TOKEN_REMARK, /* words about the value before it: bytes[0..len) */
-	ESPY_TOKEN_ELIDED, /* group: enum espy_elided; addr: begin of the unreadable part */
-	ESPY_TOKEN_FD,	   /* of descriptor num: name is its file, bytes[0..len) are details; NULL: no details */
-	ESPY_TOKEN_COMM,   /* name is the name of task num */
-	ESPY_TOKEN_PID,	   /* the task has number num in the observer's pid namespace */
-	ESPY_TOKEN_IFNAME, /* name is the name of network interface, or family of generic netlink, num */
-	ESPY_TOKEN_DATE,   /* num seconds since 1970 and want nano- or microseconds (USEC), addr seconds east of Greenwich */
+	ESPY_TOKEN_REMARK,   /* words about the value before it: bytes[0..len) */
+	ESPY_TOKEN_ELIDED,   /* group: enum espy_elided; addr: begin of the unreadable part */
+	ESPY_TOKEN_FD,	     /* of descriptor num: name is its file, bytes[0..len) are details; NULL: no details */
+	ESPY_TOKEN_COMM,     /* name is the name of task num */
+	ESPY_TOKEN_PID,	     /* the task has number num in the observer's pid namespace */
+	ESPY_TOKEN_NUMBERED, /* name is that of number num: of a network interface, or a family of generic netlink */
+	ESPY_TOKEN_DATE, /* num seconds since 1970 and want nano- or microseconds (USEC), addr seconds east of Greenwich
+			  */
 };
 
 /* The place of a value in the call or the group around it. */

@@ -227,7 +227,7 @@ static void put_pid(const struct espy_json_values *x, uint32_t i)
 
 static void put_interface(const struct espy_json_values *x, uint32_t i)
 {
-	const struct espy_token *name = more_about(x, i, ESPY_TOKEN_IFNAME);
+	const struct espy_token *name = more_about(x, i, ESPY_TOKEN_NUMBERED);
 
 	ESPY_JSON_BEGIN(x->j, "interface");
 	key_num(x->j, &x->tokens.at[i]);
@@ -242,7 +242,7 @@ static void put_interface(const struct espy_json_values *x, uint32_t i)
 /* Puts a family of generic netlink: a number with a name. */
 static void put_genl(const struct espy_json_values *x, uint32_t i)
 {
-	const struct espy_token *v = &x->tokens.at[i], *name = more_about(x, i, ESPY_TOKEN_IFNAME);
+	const struct espy_token *v = &x->tokens.at[i], *name = more_about(x, i, ESPY_TOKEN_NUMBERED);
 
 	if (!name) {
 		put_table(x, v);

@@ -230,7 +230,7 @@ static uint32_t put_token(struct espy_text *t, uint32_t i)
 	case ESPY_TOKEN_DATE:
 		put_date(t, v);
 		break;
-	case ESPY_TOKEN_IFNAME:
+	case ESPY_TOKEN_NUMBERED:
 	case ESPY_TOKEN_CLOSE:
 		break;
 	}
