@@ -60,7 +60,7 @@ bool espy_state__needs_call(const struct espy_image *img, uint32_t nr)
 	case ESPY_EFFECT_CHANGES_CWD:
 		return true;
 	default:
-		return false;
+		return img->plans[img->call_plans[nr].plan].flags & ESPY_PLAN_NEW_IMAGE;
 	}
 }
 
