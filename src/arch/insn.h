@@ -52,4 +52,14 @@ enum espy_insn_jump espy_insn_jump(const uint8_t *at, size_t room, int64_t *dist
  * they do not. */
 size_t espy_insn_far_jump(const uint8_t *at, size_t room, int64_t *distance);
 
+/* Where execution goes behind an instruction. */
+enum espy_insn_flow {
+	ESPY_INSN_FLOW_ON = 0,	 /* to the next one, perhaps among others */
+	ESPY_INSN_FLOW_FILL = 1, /* it does nothing, or is a breakpoint: compilers fill gaps with it */
+	ESPY_INSN_FLOW_END = 2,	 /* never to the next one */
+};
+/* Takes no operand apart. *len: as espy_insn_length(). *jump: where from its end a short jump goes to; 0: it is none.
+ */
+enum espy_insn_flow espy_insn_flow(const uint8_t *at, size_t room, size_t *len, int64_t *jump);
+
 #endif

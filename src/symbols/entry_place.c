@@ -88,9 +88,8 @@ static uint64_t end_of_code(const struct espy_elf *e, uint64_t addr, uint64_t ne
 	return s && s->file_sz - (addr - s->vaddr) < near ? s->vaddr + s->file_sz : addr + near;
 }
 
-/* Tells whether the program comes to `place` only from the beginning of the function, through all code between. */
-static bool is_entered_above(const struct espy_functions *functions, const struct espy_elf *e, struct espy_branches *b,
-			     const struct espy_function *f, uint64_t place, bool pushes)
+bool espy_entry__leads_to(const struct espy_functions *functions, const struct espy_elf *e, struct espy_branches *b,
+			  const struct espy_function *f, uint64_t place, bool pushes)
 {
 	const uint64_t first = f->addr + 1, end = f->addr + f->size, behind = end_of_code(e, place, SHORT_JUMP);
 	uint64_t before, start;
@@ -126,8 +125,8 @@ uint64_t espy_entry_place(const struct espy_functions *functions, const struct e
 	} else {
 		const size_t at = find_emulated(c.bytes, size, keep);
 
-		if (at &&
-		    is_entered_above(functions, e, b, f, f->addr + at, espy_insn_is_push(c.bytes + at, size - at))) {
+		if (at && espy_entry__leads_to(functions, e, b, f, f->addr + at,
+					       espy_insn_is_push(c.bytes + at, size - at))) {
 			place = f->addr + at;
 			*cost = ESPY_ENTRY_EMULATED;
 		}

@@ -23,4 +23,11 @@ enum espy_entry_cost {
 uint64_t espy_entry_place(const struct espy_functions *functions, const struct espy_elf *e, struct espy_branches *b,
 			  const struct espy_function *f, uint32_t keep, enum espy_entry_cost *cost);
 
+/*
+ * Tells whether the program comes to `place` only from the beginning of the function, through all code between. pushes:
+ * a register is saved there, which no compiler does in a loop.
+ */
+bool espy_entry__leads_to(const struct espy_functions *functions, const struct espy_elf *e, struct espy_branches *b,
+			  const struct espy_function *f, uint64_t place, bool pushes);
+
 #endif

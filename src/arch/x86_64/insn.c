@@ -228,3 +228,31 @@ enum espy_insn_jump espy_insn_jump(const uint8_t *at, size_t room, int64_t *dist
 		return ESPY_INSN_CHOOSES;
 	return ESPY_INSN_GOES_ON;
 }
+
+enum espy_insn_flow espy_insn_flow(const uint8_t *at, size_t room, size_t *len, int64_t *jump)
+{
+	ZydisDecodedInstruction of;
+	ZydisDecoder decoder;
+
+	*len = 0;
+	*jump = 0;
+	if (!begin(&decoder) || ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, at, room, &of)))
+		return ESPY_INSN_FLOW_ON;
+	*len = of.length;
+	if (of.meta.branch_type == ZYDIS_BRANCH_TYPE_SHORT)
+		*jump = of.raw.imm[0].value.s;
+	switch (of.meta.category) {
+	case ZYDIS_CATEGORY_RET:
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return ESPY_INSN_FLOW_END;
+	case ZYDIS_CATEGORY_NOP:
+	case ZYDIS_CATEGORY_WIDENOP:
+		return of.mnemonic == ZYDIS_MNEMONIC_NOP ? ESPY_INSN_FLOW_FILL : ESPY_INSN_FLOW_ON;
+	default:
+		break;
+	}
+	if (of.mnemonic == ZYDIS_MNEMONIC_INT3 || (of.length == 2 && at[0] == 0x66 && at[1] == 0x90))
+		return ESPY_INSN_FLOW_FILL;
+	return of.mnemonic == ZYDIS_MNEMONIC_UD2 || of.mnemonic == ZYDIS_MNEMONIC_HLT ? ESPY_INSN_FLOW_END
+										      : ESPY_INSN_FLOW_ON;
+}
