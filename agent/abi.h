@@ -14,6 +14,7 @@
 #define ESPY_AGENT_ABI_H
 
 #include <linux/types.h>
+#include "record/probe_plan.h"
 
 /* ---- 1. In the ELF object -------------------------------------------------------------------------------------- */
 
@@ -129,6 +130,7 @@ enum {
 	ESPY_AGENT_CAN_SHARE = 1, /* features: open.flags may have ESPY_AGENT_SHARE */
 	ESPY_AGENT_CAN_CALL = 2,  /* and ESPY_AGENT_LAZY and ESPY_AGENT_CALL */
 	ESPY_AGENT_CAN_KEEP = 4,  /* and ESPY_AGENT_NEWEST */
+	ESPY_AGENT_CAN_PROBE = 8, /* the agent knows ESPY_AGENT_PLAN and ESPY_AGENT_PROBE */
 };
 
 /* One moment by two clocks. seq is odd while the agent writes; the reader loads it before and after. */
@@ -206,12 +208,15 @@ struct espy_agent_site {
 #define ESPY_AGENT_INHERIT_MS 3000u /* so long a forked child keeps a session that no espy holds */
 
 enum espy_agent_op {
-	ESPY_AGENT_OPEN = 1,   /* payload: open; ends an earlier session in the slot */
-	ESPY_AGENT_ON = 2,     /* payload: rule, for objects that are loaded later, too; result: defs that match now */
-	ESPY_AGENT_OFF = 3,    /* payload: rule.id alone (0: all rules); result: rules removed */
-	ESPY_AGENT_CLOSE = 4,  /* all rules off; the ring stays readable */
-	ESPY_AGENT_SCAN = 5,   /* look through the loaded objects now; result: objects with marks */
-	ESPY_AGENT_HOLD = 6,   /* take over a child's inherited session as it is; the reply is that of OPEN */
+	ESPY_AGENT_OPEN = 1,  /* payload: open; ends an earlier session in the slot */
+	ESPY_AGENT_ON = 2,    /* payload: rule, for objects that are loaded later, too; result: defs that match now */
+	ESPY_AGENT_OFF = 3,   /* payload: rule.id alone (0: all rules); result: rules removed */
+	ESPY_AGENT_CLOSE = 4, /* all rules off; the ring stays readable */
+	ESPY_AGENT_SCAN = 5,  /* look through the loaded objects now; result: objects with marks */
+	ESPY_AGENT_HOLD = 6,  /* take over a child's inherited session as it is; the reply is that of OPEN */
+	ESPY_AGENT_PLAN = 7,  /* payload: plan, one more of the session's; result: its number */
+	ESPY_AGENT_PROBE =
+		8, /* payload: places, also of objects that are loaded later; result: places of the session */
 };
 
 enum {
@@ -282,6 +287,69 @@ struct espy_agent_ruled {
 	__u32 refused;  /* sites that the agent could not switch */
 };
 
+/*
+ * Places of probes. A probe is a jump that espy has planned (src/symbols/jump_place.h): the agent writes it, and the
+ * trampoline that it leads to. All places of a request lie in one file, which the agent knows by device and inode of
+ * the path that it was loaded by, and by the build-id, if the file has one. Before it writes it compares what stands
+ * there with what espy has found in the file.
+ *
+ * The arguments of a place's record: a word with a bit for each number that could not be read, then those of struct
+ * espy_rec_probe (record.h). Its `def` is the place's id.
+ */
+#define ESPY_AGENT_PLANS 4096u	    /* for each session */
+#define ESPY_AGENT_PLACES 65536u    /* for each session */
+#define ESPY_AGENT_PROBE_ROOM 3072u /* bytes of the arguments of a record, at most */
+#define ESPY_AGENT_HOPS 8u
+#define ESPY_AGENT_GAPS 4u
+enum {
+	ESPY_PLACE_ENDS = 1,  /* flags: the copy never goes on behind its end */
+	ESPY_PLACE_CALLS = 2, /* it pushes a return address itself */
+};
+struct espy_agent_place {
+	__u64 addr; /* of the jump, as the file numbers its memory */
+	__u32 id;   /* espy's own, ESPY_PROBE_FIRST_DEF or more */
+	__u32 plan;
+	__u8 taken; /* bytes of the displaced instruction, `code`; 5 or more without a hop, else 2 or more */
+	__u8 copy_len, gap_cnt, hop_cnt;
+	__u8 pushed; /* bytes that the function has pushed before the jump */
+	__u8 flags;
+	__u8 reserved[2];
+	__u8 code[20];
+	__u8 copy[40]; /* the displaced instruction, as it is elsewhere */
+	struct espy_agent_gap {
+		__u8 at, end, what, reserved; /* arch/displace.h */
+		__s32 target;
+	} gaps[ESPY_AGENT_GAPS];
+	struct espy_agent_hop {
+		__s8 by;      /* from the end of a short jump */
+		__u8 code[5]; /* what stands there; the agent takes the first hop that no other place has */
+	} hops[ESPY_AGENT_HOPS];
+	__u32 reserved2;
+};
+struct espy_agent_places {
+	__u64 dev, ino;
+	__u8 build_id_sz; /* 0: none; at most 20 */
+	__u8 more;	  /* 1: another request follows at once; the agent switches with the last one */
+	__u16 cnt;
+	__u8 build_id[20];
+	struct espy_agent_place v[];
+};
+enum espy_agent_probe_no {
+	ESPY_PROBE_NO_OBJECT = 1, /* the process has not loaded the file */
+	ESPY_PROBE_FOREIGN = 2,	  /* other bytes stand there than in the file: a breakpoint, or another tool's jump */
+	ESPY_PROBE_DENIED = 3,	  /* its page may not be written */
+	ESPY_PROBE_NO_HOP = 4,	  /* all hops are taken by others */
+	ESPY_PROBE_NO_MEMORY = 5, /* none for a trampoline within 2 GB of it */
+	ESPY_PROBE_SHADOWED = 6,  /* the processor keeps a stack of return addresses (CET), and the copy pushes one */
+	ESPY_PROBE_USED = 7,	  /* the agent uses this function itself */
+	ESPY_PROBE_NO_CNT = 8,
+};
+struct espy_agent_probed { /* reply to PROBE, all places of the session together */
+	__u32 places, on;
+	__u32 no[ESPY_PROBE_NO_CNT]; /* how many are not on, by reason */
+	__u32 first_id[ESPY_PROBE_NO_CNT];
+};
+
 enum espy_agent_slot_state {
 	ESPY_SLOT_FREE = 0,
 	ESPY_SLOT_OPEN = 1,
@@ -305,8 +373,14 @@ struct espy_agent_slot {
 	union {
 		struct espy_agent_open open;
 		struct espy_agent_rule rule;
+		struct espy_probe_plan plan;
+		struct espy_agent_places places;
 		__u8 bytes[4096];
 	} payload;           /* written by espy */
+	/* written by the agent */
+	struct espy_agent_probed probed; /* reply to PROBE */
+	__u32 nplaces;			 /* of the session, also when inherited */
+	__u32 reserved2;
 };
 
 /*
@@ -456,7 +530,10 @@ ESPY_ABI_ASSERT(sizeof(struct espy_agent_call) == 32);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_opened) == 32);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_pred) == 112);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_rule) == 136 + 8 * 112);
-ESPY_ABI_ASSERT(sizeof(struct espy_agent_slot) == 56 + 32 + 16 + 4096);
+ESPY_ABI_ASSERT(sizeof(struct espy_agent_place) == 168);
+ESPY_ABI_ASSERT(sizeof(struct espy_agent_places) == 40);
+ESPY_ABI_ASSERT(sizeof(struct espy_probe_plan) <= 4096);
+ESPY_ABI_ASSERT(sizeof(struct espy_agent_slot) == 56 + 32 + 16 + 4096 + 80);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_slot) <= ESPY_AGENT_SLOT_SZ);
 ESPY_ABI_ASSERT(sizeof(struct espy_ring) == 96);
 ESPY_ABI_ASSERT(sizeof(struct espy_chunk) == ESPY_CHUNK_HEAD);

@@ -301,7 +301,8 @@ static void end_session(uint32_t i, unsigned int state)
 		touch(s->rules[r].pattern, NULL, NULL);
 	s->nrules = 0;
 	defs_apply();
-	slot_at(i)->nrules = 0;
+	probe_forget(i);
+	slot_at(i)->nrules = slot_at(i)->nplaces = 0;
 	slot_at(i)->state = state;
 }
 
@@ -447,9 +448,14 @@ static int request(uint32_t i, struct espy_agent_slot *slot)
 	case ESPY_AGENT_SCAN:
 		if (sites_scan(1))
 			defs_apply();
+		probe_apply(1);
 		return (int)sites_objects();
 	case ESPY_AGENT_HOLD:
 		return hold_session(i);
+	case ESPY_AGENT_PLAN:
+		return agent.sessions[i].open ? probe_plan(i, slot) : -ENOENT;
+	case ESPY_AGENT_PROBE:
+		return agent.sessions[i].open ? probe_places(i, slot) : -ENOENT;
 	default:
 		return -ENOSYS;
 	}
@@ -538,12 +544,15 @@ void session_after_fork(void)
 			s->open = 0;
 			s->nrules = 0;
 		}
-		if (!s->open)
+		if (!s->open) {
+			probe_forget(i);
 			continue;
+		}
 		s->inherited = 1;
 		s->deadline_ns = now_ns() + ESPY_AGENT_INHERIT_MS * 1000000ull;
 		slot_at(i)->state = ESPY_SLOT_INHERITED;
 		slot_at(i)->nrules = s->nrules;
+		slot_at(i)->nplaces = probe_count(i);
 		show_ring(i);
 		if (s->flags & ESPY_AGENT_CALL)
 			call_born(i);
@@ -551,4 +560,5 @@ void session_after_fork(void)
 	for (uint32_t i = 0; i < agent.ndefs; i++)
 		agent.defs[i].changed = 1;
 	defs_apply();
+	probe_apply(1);
 }

@@ -3,6 +3,7 @@
 // it calls nothing outside the agent, takes no lock, uses general registers only (see meson.build), and at SIGKILL
 // leaves at most one torn record behind. Shared memory is espy's to write, too: what is read of it never is an address.
 #include "inside.h"
+#include "event_room.h"
 #include "event_text.h"
 
 #include <errno.h>
@@ -20,100 +21,6 @@ __attribute__((noinline, force_align_arg_pointer)) uint64_t event_monotonic(void
 	if (clock_gettime(CLOCK_MONOTONIC, &ts))
 		return 0;
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static inline void lose(struct thread *me, const struct ring *ring, __u64 *count)
-{
-	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
-	me->lost[ring->slot]++;
-}
-
-// room: of a chunk, less the record. No chunk is an offset of 0 in one, which wraps to above any room.
-static inline __attribute__((always_inline)) int is_full(const struct wanted *w, uint64_t cur, uint32_t room)
-{
-	return (((uint32_t)cur - ESPY_CHUNK_HEAD) & w->head_mask) > room;
-}
-
-// The time of the event is known; is to be read, as the TSC; is to be read by whatever clock there is, unless it is
-// known.
-enum clock { CLOCK_KNOWN, CLOCK_TSC, CLOCK_ONCE };
-
-// The place of a record of at most half a chunk in the thread's own. 0: not at the first try; *time is unchanged then.
-// The time is read between finding the place and taking it, so that times rise within a chunk.
-static inline __attribute__((always_inline)) int try_reserve(struct thread *me, const struct wanted *w, uint64_t size,
-							     uint32_t room, enum clock clock, uint64_t *time,
-							     struct espy_mark_record **r)
-{
-	uint64_t *place = (void *)((uint8_t *)me + w->cur_off);
-	uint64_t cur = __atomic_load_n(place, __ATOMIC_RELAXED), t = *time;
-
-	if (unlikely(is_full(w, cur, room)))
-		return 0;
-	if (clock == CLOCK_TSC)
-		t = espy_code_ticks();
-	else if (clock == CLOCK_ONCE && !t)
-		t = read_time();
-	if (unlikely(!replace_local(place, cur, cur + size)))
-		return 0;
-	*time = t;
-	*r = (void *)(w->data + CUR_OFF(cur));
-	return 1;
-}
-
-// The same, in another chunk if need be. NULL: there is none.
-static inline struct espy_mark_record *reserve(struct thread *me, const struct wanted *w, uint32_t size, uint32_t room,
-					       uint64_t *time)
-{
-	const struct ring *ring = w->ring;
-
-	for (;;) {
-		struct espy_mark_record *r;
-		uint64_t cur;
-
-		if (likely(try_reserve(me, w, size, room, CLOCK_ONCE, time, &r)))
-			return r;
-		cur = __atomic_load_n(&me->cur[ring->slot], __ATOMIC_RELAXED);
-		if (is_full(w, cur, room) && (share_wanted(me, ring) || !chunk_next(me, ring, cur)))
-			return NULL;
-	}
-}
-
-// As long as this stands there, the rest is being written.
-static inline __attribute__((always_inline)) void begin(struct espy_mark_record *r, uint64_t size_def, uint64_t time)
-{
-	*(volatile uint64_t *)r = size_def | ESPY_RECORD_BUSY;
-	r->time = time;
-}
-
-static inline void commit(struct espy_mark_record *r, uint32_t size)
-{
-	__atomic_store_n(&r->size_busy, size, __ATOMIC_RELEASE);
-}
-
-// The words from byte `i` to byte `end`. By an index: gcc makes `movsq` of two pointers that rise, which is several
-// times as slow.
-static inline __attribute__((always_inline)) void copy_words(void *to, const void *from, uint64_t i, uint64_t end)
-{
-	for (; i < end; i += 8)
-		*(uint64_t *)((uint8_t *)to + i) = *(const uint64_t *)((const uint8_t *)from + i);
-}
-
-// Two at a time.
-static inline __attribute__((always_inline)) void copy_pairs(void *to, const void *from, uint64_t i, uint64_t end)
-{
-	uint8_t *t = to;
-	const uint8_t *f = from;
-
-	if ((i ^ end) & 8) {
-		*(uint64_t *)(t + i) = *(const uint64_t *)(f + i);
-		i += 8;
-	}
-	for (; i < end; i += 16) {
-		uint64_t a = *(const uint64_t *)(f + i), b = *(const uint64_t *)(f + i + 8);
-
-		*(uint64_t *)(t + i) = a;
-		*(uint64_t *)(t + i + 8) = b;
-	}
 }
 
 // Returns the number of bytes that `*` or a precision asks for.
@@ -309,8 +216,8 @@ static __attribute__((noinline)) void lose_all(const struct hooks *h, const uint
 			__atomic_fetch_add(&h->wanted[i].ring->shared->lost_slot, 1, __ATOMIC_RELAXED);
 }
 
-// A place in the table for this thread. NULL: there is none, or this is a child in which no agent runs.
-static __attribute__((noinline)) struct thread *claim(void)
+// NULL also in a child in which no agent runs.
+struct thread *event_claim(void)
 {
 	uint32_t tid, first;
 
@@ -347,15 +254,6 @@ static void call_back(const void *hooks, const void *args)
 	for (uint32_t i = 0; i < h->ncalls; i++)
 		h->calls[i].call(h->calls[i].data, args);
 	errno = saved;
-}
-
-// From outside seq tells that a thread that seems to be always in here was out in between; not when a signal handler in
-// the middle of it leaves.
-static inline void leave(struct thread *me)
-{
-	barrier();
-	if (--me->depth == 0)
-		me->seq++;
 }
 
 static __attribute__((noinline)) void event_calls(struct thread *me, const struct hooks *h, const uint64_t *words)
@@ -542,6 +440,19 @@ static __attribute__((noinline)) void event_text(struct thread *me, const struct
 		leave(me);
 }
 
+static inline __attribute__((always_inline)) void record(struct thread *me, const struct hooks *h,
+							 const uint64_t *words)
+{
+	if (likely(h->layout == LAYOUT_WORDS))
+		event_words(me, h, words);
+	else if (h->layout == LAYOUT_WORDS_SEVERAL)
+		event_words_several(me, h, words);
+	else if (h->layout == LAYOUT_TEXT)
+		event_text(me, h, words);
+	else
+		event_any(me, h, words, h->wanted, 0);
+}
+
 // In a thread that is known.
 static inline __attribute__((always_inline)) void event_of(struct thread *me, const uint64_t *words,
 							   struct espy_mark *mark)
@@ -553,19 +464,45 @@ static inline __attribute__((always_inline)) void event_of(struct thread *me, co
 	h = (const void *)__atomic_load_n(&mark->state, __ATOMIC_ACQUIRE);
 	if (unlikely(!h))
 		leave(me);
-	else if (likely(h->layout == LAYOUT_WORDS))
+	else
+		record(me, h, words);
+}
+
+// A probe's numbers. The thread leaves what it has entered for this record.
+void event_numbers(struct thread *me, const struct hooks *h, const uint64_t *words)
+{
+	if (likely(h->layout == LAYOUT_WORDS))
 		event_words(me, h, words);
-	else if (h->layout == LAYOUT_WORDS_SEVERAL)
-		event_words_several(me, h, words);
-	else if (h->layout == LAYOUT_TEXT)
-		event_text(me, h, words);
 	else
 		event_any(me, h, words, h->wanted, 0);
 }
 
+// The same of words that are laid out already: `size` bytes of arguments, for the only session.
+void event_block(struct thread *me, const struct hooks *h, const uint64_t *words, uint32_t size)
+{
+	const struct ring *ring = h->wanted->ring;
+	const uint32_t whole = (uint32_t)sizeof(struct espy_mark_record) + size;
+	const struct piece all = { words, size };
+	struct espy_mark_record *r;
+	uint64_t time = 0;
+
+	if (unlikely(whole > ring->chunk_sz / 2)) {
+		lose(me, ring, &ring->shared->lost_big);
+	} else if (unlikely(share_wanted(me, ring))) {
+		share_write(me, ring, h->def, whole, &all, 1, &time);
+	} else if (unlikely(!(r = reserve(me, h->wanted, whole, ring->limit - whole, &time)))) {
+		lose(me, ring, &ring->shared->lost_full);
+	} else {
+		begin(r, (uint64_t)h->def << 32 | whole, time);
+		copy_words(r + 1, words, 0, size);
+		commit(r, whole);
+	}
+	leave(me);
+}
+
 static __attribute__((noinline)) void event_first(const uint64_t *words, struct espy_mark *mark)
 {
-	struct thread *me = claim();
+	struct thread *me = event_claim();
 	const struct hooks *h;
 
 	if (me) {

@@ -19,6 +19,9 @@
  *   newest.c          the ring of a flight recorder
  *   call.c            tells espy that this process is there
  *   probe.c           callbacks of the program's own (include/espy/agent.h)
+ *   probe_places.c    places of probes: what espy asks for, and the loaded objects that have them
+ *   probe_jumps.c     their jumps and trampolines
+ *   probe_hit.c       a hit: the values that it fetches
  *   memory.c          memory, and grace periods before it is freed
  *   start.c           start, the thread, fork
  */
@@ -229,6 +232,7 @@ struct rule {
 	char pattern[ESPY_AGENT_PATTERN_MAX];
 	struct espy_agent_pred preds[ESPY_AGENT_PREDS];
 };
+struct probe_set; // probe_places.c
 struct session {
 	uint8_t open, inherited;
 	uint32_t flags, nrules;
@@ -238,6 +242,7 @@ struct session {
 	struct ring *ring;
 	struct seen *leaving;   /* of a closed session without a holder: from mem_grace_begin(), until the ring is freed */
 	struct rule rules[ESPY_AGENT_RULES];
+	struct probe_set *probes; /* NULL: none */
 };
 
 struct agent {
@@ -299,6 +304,11 @@ extern uint32_t espy_agent_xsave_mask[2] HIDDEN;
 /* event.c */
 HIDDEN void espy_agent_event(const uint64_t *args, struct espy_mark *mark);
 HIDDEN uint64_t event_monotonic(void);
+/* Gives this thread a place in the table. NULL: there is none, or no agent runs in this process. */
+HIDDEN struct thread *event_claim(void);
+/* Records the arguments of a probe for the only session of `h`, and leaves what the thread has entered for that. */
+HIDDEN void event_numbers(struct thread *me, const struct hooks *h, const uint64_t *words);
+HIDDEN void event_block(struct thread *me, const struct hooks *h, const uint64_t *words, uint32_t size);
 
 static inline uint64_t read_time(void)
 {
@@ -445,6 +455,17 @@ HIDDEN const struct espy_mark_note *sites_note(const struct dl_phdr_info *info);
 /* Returns the segment that holds [addr, addr + size); NULL: none does. */
 HIDDEN const ElfW(Phdr) *sites_segment(const struct dl_phdr_info *info, uint64_t addr, uint64_t size);
 HIDDEN uint64_t sites_relative(const __s32 *field);
+
+/* probe_places.c */
+struct espy_agent_slot;
+/* Requests: the number of the plan, or of all places; -errno. */
+HIDDEN int probe_plan(uint32_t session, const struct espy_agent_slot *slot);
+HIDDEN int probe_places(uint32_t session, struct espy_agent_slot *slot);
+/* Forgets the places of a session that is closed, and switches them off. */
+HIDDEN void probe_forget(uint32_t session);
+/* Switches all places as they are wanted; without force only if an object has come or gone. */
+HIDDEN void probe_apply(int force);
+HIDDEN uint32_t probe_count(uint32_t session);
 
 /* agent_sessions.c */
 HIDDEN void session_requests(void);

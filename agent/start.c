@@ -5,6 +5,7 @@
 // blocks all signals. It leaves the program's table of descriptors, so that the program neither sees nor closes its
 // own.
 #include "inside.h"
+#include "probe_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,7 +119,7 @@ static int make_area(void)
 	area->parent_pid = agent.parent_pid;
 	area->forks = agent.early_forks;
 	area->clock = agent.clock;
-	area->features = ESPY_AGENT_CAN_SHARE | ESPY_AGENT_CAN_CALL | ESPY_AGENT_CAN_KEEP;
+	area->features = ESPY_AGENT_CAN_SHARE | ESPY_AGENT_CAN_CALL | ESPY_AGENT_CAN_KEEP | ESPY_AGENT_CAN_PROBE;
 	area->text_sz = 1;
 	for (unsigned int i = 0; i < sizeof(area->version) - 1 && ESPY_VERSION[i]; i++)
 		area->version[i] = ESPY_VERSION[i];
@@ -136,6 +137,8 @@ static const struct timespec *work(struct timespec *pause)
 	open = session_check() || probe_any();
 	if (open && sites_scan(0))
 		defs_apply();
+	if (open)
+		probe_apply(0);
 	watched = !agent.blind && usdt_look();
 	if (open || watched)
 		mem_sweep_threads();
@@ -191,6 +194,7 @@ static void *helper(void *arg)
 	// after the new table: espy finds us by the name and looks at our descriptors; the program may have those of
 	// another agent
 	prctl(PR_SET_NAME, ESPY_AGENT_COMM, 0, 0, 0);
+	self = &probe_quiet;
 	sites_register();
 	pthread_mutex_lock(&agent.lock);
 	agent.helper_tid = (uint32_t)sys(SYS_gettid, 0, 0, 0, 0, 0, 0);

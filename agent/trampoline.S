@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From a mark's cold block (include/espy/mark.h) into the agent. x86-64.
+ * From the program into the agent, and back. x86-64.
+ *
+ * First: from a mark's cold block (include/espy/mark.h).
  *
  * The cold block has lowered %rsp by 128 for the red zone and called us: %rax = arguments, %r11 = the mark. It knows of
  * no other register that changes, so we keep them all. C code behind it is compiled for general registers only, and does
@@ -88,6 +90,85 @@ espy_agent_keep_fpu:
 	ret
 	.cfi_endproc
 	.size	espy_agent_keep_fpu, . - espy_agent_keep_fpu
+
+/*
+ * From the trampoline of a probe: %rax = the jump. The trampoline has lowered %rsp by 128 for the red zone and pushed %rax
+ * before it called us. Behind us it pops %rax, and does what the jump has displaced. So every register and the flags are
+ * the program's own again. The registers stand on the stack as in enum espy_reg; whoever unwinds goes on from there as if
+ * the program had been interrupted at the place of the probe.
+ */
+#define REGS (21 * 8)
+	.globl	espy_agent_probe_enter
+	.hidden	espy_agent_probe_enter
+	.type	espy_agent_probe_enter, @function
+	.p2align 6
+espy_agent_probe_enter:
+	.cfi_startproc
+	.cfi_signal_frame
+	.cfi_def_cfa %rsp, 16 + 128
+	.cfi_undefined %rip
+	endbr64
+	leaq	-REGS(%rsp), %rsp
+	.cfi_adjust_cfa_offset REGS
+	movq	%r15, 0(%rsp)
+	movq	%r14, 8(%rsp)
+	movq	%r13, 16(%rsp)
+	movq	%r12, 24(%rsp)
+	movq	%rbp, 32(%rsp)
+	movq	%rbx, 40(%rsp)
+	movq	%r11, 48(%rsp)
+	movq	%r10, 56(%rsp)
+	movq	%r9, 64(%rsp)
+	movq	%r8, 72(%rsp)
+	movq	%rcx, 88(%rsp)
+	movq	REGS+8(%rsp), %rcx
+	movq	%rcx, 80(%rsp)			/* ax */
+	movq	%rdx, 96(%rsp)
+	movq	%rsi, 104(%rsp)
+	movq	%rdi, 112(%rsp)
+	movq	8(%rax), %rcx
+	movq	%rcx, 128(%rsp)			/* ip: the place of the jump */
+	.cfi_offset %rip, 128 - REGS - 144
+	leaq	REGS+144(%rsp), %rcx
+	movq	%rcx, 152(%rsp)			/* sp */
+	pushfq
+	.cfi_adjust_cfa_offset 8
+	popq	144(%rsp)
+	.cfi_adjust_cfa_offset -8
+	movq	%rax, %rdi
+	movq	%rsp, %rsi
+	testb	$4, 145(%rsp)			/* the direction of string instructions */
+	jnz	3f
+1:	call	espy_agent_probe
+	testb	$4, 145(%rsp)
+	jnz	4f
+2:	movq	48(%rsp), %r11
+	movq	56(%rsp), %r10
+	movq	64(%rsp), %r9
+	movq	72(%rsp), %r8
+	movq	88(%rsp), %rcx
+	movq	96(%rsp), %rdx
+	movq	104(%rsp), %rsi
+	movq	112(%rsp), %rdi
+	/* popfq would take as long as all the rest: an addition makes the overflow, sahf the others */
+	movl	144(%rsp), %eax
+	btl	$11, %eax
+	setc	%al
+	movb	144(%rsp), %ah
+	addb	$0x7f, %al
+	sahf
+	leaq	REGS(%rsp), %rsp
+	.cfi_adjust_cfa_offset -REGS
+	.cfi_undefined %rip
+	ret
+	.cfi_adjust_cfa_offset REGS
+	.cfi_offset %rip, 128 - REGS - 144
+3:	cld
+	jmp	1b
+4:	std
+	jmp	2b
+	.cfi_endproc
+	.size	espy_agent_probe_enter, . - espy_agent_probe_enter
 
 /* Every way in begins with endbr64, and every call returns: the object says so, or the library could not. */
 #ifdef __CET__

@@ -51,4 +51,29 @@ static inline int espy_code_may_be_call(const uint8_t *end)
 	return 0;
 }
 
+/*
+ * A trampoline: where the jump of a probe leads. It keeps the red zone and %rax, and calls what `enter` points to with
+ * the address of the jump's data in %rax. The displaced instruction's copy belongs behind it, and behind that a jump
+ * back.
+ */
+#define ESPY_CODE_TRAMPOLINE_SZ 31u
+#define ESPY_CODE_SHORT_JUMP 0xeb /* jmp rel8 */
+#define ESPY_CODE_SHORT_JUMP_SZ 2u
+static inline void espy_code_trampoline(uint8_t *to, uint64_t data, const uint64_t *enter)
+{
+	static const uint8_t code[ESPY_CODE_TRAMPOLINE_SZ] = {
+		0x48, 0x8d, 0x64, 0x24, 0x80,			      /* lea -128(%rsp), %rsp */
+		0x50,						      /* push %rax */
+		0x48, 0xb8, 0,	  0,	0,    0,    0,	  0,	0, 0, /* movabs $data, %rax */
+		0xff, 0x15, 0,	  0,	0,    0,		      /* call *enter(%rip) */
+		0x58,						      /* pop %rax */
+		0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00,	      /* lea 128(%rsp), %rsp */
+	};
+	const uint32_t distance = (uint32_t)((uint64_t)enter - ((uint64_t)to + 22));
+
+	__builtin_memcpy(to, code, sizeof(code));
+	__builtin_memcpy(to + 8, &data, sizeof(data));
+	__builtin_memcpy(to + 18, &distance, sizeof(distance));
+}
+
 #endif
