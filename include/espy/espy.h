@@ -163,6 +163,12 @@ enum espy_overrun {
 /* How the session reaches marks. PRELOAD: the agent is in the program before the program begins. */
 enum espy_mark_way { ESPY_MARKS_BY_AGENT, ESPY_MARKS_BY_KERNEL, ESPY_MARKS_BY_PRELOAD };
 
+/*
+ * How the session reaches probes in files. AUTO: by the agent where it is in the program anyway, because of marks, else
+ * by the kernel. AGENT: the agent is loaded; places that it cannot take are the kernel's, and the log says which.
+ */
+enum espy_probe_way { ESPY_PROBES_BY_AUTO, ESPY_PROBES_BY_KERNEL, ESPY_PROBES_BY_AGENT };
+
 /* ---- traces */
 
 struct espy_trace;
@@ -295,6 +301,7 @@ struct espy_session_options {
 	/* For sources that stop tasks only. */
 	bool seccomp, kill_on_exit, detach_on_execve;
 	unsigned interruptible; /* as -I of strace; 0: 2 */
+	enum espy_probe_way probes_by;
 };
 
 /*

@@ -62,16 +62,25 @@ int espy_do_via(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 
+	static const struct {
+		const char *word;
+		enum espy_mark_way marks;
+		enum espy_probe_way probes;
+	} ways[] = {
+		{ "auto", ESPY_MARKS_BY_AGENT, ESPY_PROBES_BY_AUTO },
+		{ "agent", ESPY_MARKS_BY_AGENT, ESPY_PROBES_BY_AGENT },
+		{ "preload", ESPY_MARKS_BY_PRELOAD, ESPY_PROBES_BY_AGENT },
+		{ "kernel", ESPY_MARKS_BY_KERNEL, ESPY_PROBES_BY_KERNEL },
+	};
+
 	a->via_given = true;
-	if (!strcmp(use->arg, "agent"))
-		a->session.marks_by = ESPY_MARKS_BY_AGENT;
-	else if (!strcmp(use->arg, "kernel"))
-		a->session.marks_by = ESPY_MARKS_BY_KERNEL;
-	else if (!strcmp(use->arg, "preload"))
-		a->session.marks_by = ESPY_MARKS_BY_PRELOAD;
-	else
-		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (agent, preload or kernel)", use->as, use->arg);
-	return 0;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (!strcmp(use->arg, ways[i].word)) {
+			a->session.marks_by = ways[i].marks;
+			a->session.probes_by = ways[i].probes;
+			return 0;
+		}
+	return espy_cli__usage(a->cli, "invalid %s argument: '%s' (auto, agent, preload or kernel)", use->as, use->arg);
 }
 
 bool espy_looks_like_probe(const char *arg)

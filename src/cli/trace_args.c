@@ -336,9 +336,9 @@ static int check_marks(struct espy_trace_args *a)
 
 	if (a->role == ESPY_ROLE_SHOW && (probes || espy_filter_has(a->filter, ESPY_FILTER_MARKS)))
 		a->session.no_calls = alone;
-	if (!espy_filter_has(a->filter, ESPY_FILTER_MARKS))
-		return a->via_given ? espy_cli__usage(a->cli, "--via goes with -m") : 0;
-	if (a->role == ESPY_ROLE_SHOW)
+	if (!espy_filter_has(a->filter, ESPY_FILTER_MARKS) && !probes)
+		return a->via_given ? espy_cli__usage(a->cli, "--via goes with -m and -u") : 0;
+	if (a->role == ESPY_ROLE_SHOW || !espy_filter_has(a->filter, ESPY_FILTER_MARKS))
 		return 0;
 	if (wide && by != ESPY_MARKS_BY_AGENT)
 		return espy_cli__usage(a->cli, "--via is for a command or processes (-p), not for %s: there marks are seen of programs "

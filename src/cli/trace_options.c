@@ -116,9 +116,10 @@ static const struct espy_opt marks[] = {
 	    "show these static marks: names with * and ?, commas between, and perhaps a condition: "
 	    "'app:*', 'app:req_* if size > 4096 && path ^= \"/tmp\"', 'db:query(str arg0)' for an address of a string; may be repeated. Without -e trace= marks alone are shown"),
 	ARG(0, "via", "HOW", espy_do_via,
-	    "how marks are seen: agent (a library in the program, loaded if it is not there; default), preload (the same, given by "
-	    "LD_PRELOAD to the command and all that it starts), kernel (USDT notes, by probes of the kernel)",
-	    .complete = "agent preload kernel"),
+	    "how marks and probes (-u) are seen: agent (a library in the program, loaded if it is not there), preload (the same, given "
+	    "by LD_PRELOAD to the command and all that it starts), kernel (by probes of the kernel; of marks USDT notes), auto "
+	    "(default: marks by the agent, probes by the kernel where there are no marks)",
+	    .complete = "auto agent preload kernel"),
 };
 
 #define FUNCTION_LIMITS                                                                                                                    \

@@ -71,8 +71,9 @@ void espy_session__choose_counting(struct espy_session *s)
 
 	if (!e || !(e->needs.counts || e->tally) || !s->o.engines_fixed || !s->src_ops || !s->src_ops->counts)
 		return;
-	if (s->marks.cnt || (e->filter->status != ESPY_STATUS_ALL && !e->every_status) || e->filter->path_cnt ||
-	    e->filter->fds.given || e->filter->task_cnt || e->call_limit || s->trigger_cnt || s->condition.where)
+	if (s->marks.cnt || espy_session__has_agent_probes(s) || (e->filter->status != ESPY_STATUS_ALL && !e->every_status) ||
+	    e->filter->path_cnt || e->filter->fds.given || e->filter->task_cnt || e->call_limit || s->trigger_cnt ||
+	    s->condition.where)
 		return;
 	/* Hits are counted only where there is nothing else to count. */
 	const bool hits = !s->probes || (s->src_ops->hits && !wants_calls(e) && read_places(s, espy_session__probes(s)));

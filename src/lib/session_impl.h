@@ -158,6 +158,7 @@ struct espy_session {
 	struct espy_needs needs;     /* of all engines, when the session was started */
 	struct espy_mark_rules marks; /* of all engines; cnt 0: none. The engines' filters own the rules */
 	struct espy_probe_places *probes; /* of all engines; NULL: no engine wants probes */
+	bool agent_alone; /* the agent has all probes, no calls are wanted, and no source of them runs here */
 	struct espy_filter *first_filter; /* of the engine that was added first */
 	struct espy_tamper *tampers; /* of all filters, which own the bytes */
 	size_t tamper_cnt;
@@ -213,6 +214,9 @@ void espy_session__free_counting(struct espy_session *s);
 /* Resolves the probe rules of all engines to places. Returns 0, or -errno, which the log was told. */
 int espy_session__open_probes(struct espy_session *s);
 const struct espy_probes *espy_session__probes(const struct espy_session *s); /* NULL: no engine wants probes */
+/* Tells whether the agent has a place, or all of them, but for those of the kernel. */
+bool espy_session__has_agent_probes(const struct espy_session *s);
+bool espy_session__has_kernel_probes(const struct espy_session *s);
 /* Tells whether espy_session__open_probes has resolved these rules. */
 bool espy_session__has_probes_of(const struct espy_session *s, const struct espy_probe_rules *rules);
 

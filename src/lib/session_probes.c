@@ -52,6 +52,36 @@ static int gather(struct espy_session *s, struct espy_probe_rule **rules, size_t
 	return 0;
 }
 
+/*
+ * Tells whether the agent gets places. It is in targets that are named one by one; the stack of a hit is the kernel's
+ * to copy. Unless the user has asked for it, it gets them only where it is loaded for marks anyway, and each hit is
+ * wanted.
+ */
+static bool agent_gets_places(const struct espy_session *s)
+{
+	const struct espy_session_options *o = &s->o;
+	bool counts = false;
+
+	if (o->probes_by == ESPY_PROBES_BY_KERNEL || o->all || o->cgroup || o->stack_frames)
+		return false;
+	for (unsigned i = 0; i < s->engines.cnt; i++)
+		counts |= s->engines.v[i]->needs.counts || s->engines.v[i]->tally;
+	return o->probes_by == ESPY_PROBES_BY_AGENT || (s->marks.cnt && s->marks.via != ESPY_VIA_KERNEL && !counts);
+}
+
+static int check_way(struct espy_session *s)
+{
+	if (s->o.probes_by != ESPY_PROBES_BY_AGENT || agent_gets_places(s))
+		return 0;
+	if (s->o.stack_frames) {
+		espy_session__say(s, ESPY_TOPIC_GENERAL,
+				  "probes go through the kernel, since it copies the stacks of -k");
+		return 0;
+	}
+	espy_session__error(s, "--via agent is for a command or processes (-p): other processes have no agent");
+	return -EINVAL;
+}
+
 int espy_session__open_probes(struct espy_session *s)
 {
 	struct espy_probe_targets targets = {
@@ -59,6 +89,8 @@ int espy_session__open_probes(struct espy_session *s)
 		.pid_cnt = s->o.pid_count,
 		.command = s->targets.command.path,
 		.string_max = STRINGS_LEAST,
+		.by_agent = agent_gets_places(s),
+		.say_kernel = s->o.probes_by == ESPY_PROBES_BY_AGENT,
 		.say = say,
 		.lower = lower,
 		.ctx = s,
@@ -74,6 +106,9 @@ int espy_session__open_probes(struct espy_session *s)
 	}
 	if (!cnt)
 		return 0;
+	err = check_way(s);
+	if (err)
+		return err;
 	rules = calloc(cnt, sizeof(*rules));
 	if (!rules)
 		return -ENOMEM;
@@ -97,4 +132,14 @@ bool espy_session__has_probes_of(const struct espy_session *s, const struct espy
 		if (p->places[i].rule >= rules->v && p->places[i].rule < rules->v + rules->cnt)
 			return true;
 	return false;
+}
+
+bool espy_session__has_agent_probes(const struct espy_session *s)
+{
+	return s->probes && espy_probes__any_by_agent(espy_probe_places__get(s->probes));
+}
+
+bool espy_session__has_kernel_probes(const struct espy_session *s)
+{
+	return s->probes && !espy_probes__all_by_agent(espy_probe_places__get(s->probes));
 }

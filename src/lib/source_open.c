@@ -185,8 +185,9 @@ static unsigned needed_caps(const struct espy_session *s)
 {
 	const struct espy_session_options *o = &s->o;
 
-	return (s->probes ? ESPY_SRC_PROBES : 0) | (o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0) |
-	       (o->flight_bytes ? ESPY_SRC_FLIGHT : 0) | (o->stack_frames ? ESPY_SRC_STACKS : 0);
+	return (espy_session__has_kernel_probes(s) ? ESPY_SRC_PROBES : 0) |
+	       (o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0) | (o->flight_bytes ? ESPY_SRC_FLIGHT : 0) |
+	       (o->stack_frames ? ESPY_SRC_STACKS : 0);
 }
 
 /* Finds a call that both rules change, by ABI and number. */
@@ -251,10 +252,33 @@ static void warn_of_values(struct espy_session *s)
 	}
 }
 
-/* Returns whether a source of marks alone is enough. Probes come with system calls. */
+/* Returns whether a source of marks and the agent's probes alone is enough. Probes of the kernel come with system
+ * calls. */
 static bool marks_alone(const struct espy_session *s)
 {
-	return s->o.no_calls && !s->probes;
+	return s->agent_alone || (s->o.no_calls && !s->probes);
+}
+
+/* Returns whether the user wants nothing that a source of system calls has to tell. */
+static bool wants_no_calls(const struct espy_session *s)
+{
+	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+		for (unsigned w = 0; w < ESPY_MAX_SYSCALLS / 64; w++)
+			if (s->sets[abi].wanted[w])
+				return false;
+	return !s->trigger_cnt && !s->o.source && !s->o.can_pause && !needs_stopping_source(s);
+}
+
+/*
+ * The agent needs no right that an ordinary user lacks. So where the passive source does not run, probes of the agent
+ * alone come without it: then no signals are seen.
+ */
+static bool can_be_alone(const struct espy_session *s)
+{
+	char why[512];
+
+	return espy_session__has_agent_probes(s) && !espy_session__has_kernel_probes(s) && wants_no_calls(s) &&
+	       espy_source_bpf.probe(why, sizeof(why));
 }
 
 static int choose_source(struct espy_session *s)
@@ -271,6 +295,7 @@ static int choose_source(struct espy_session *s)
 		espy_session__error(s, "%s needs a source that stops the task: use --source=ptrace", stopping);
 		return -EINVAL;
 	}
+	s->agent_alone = can_be_alone(s);
 	int err = marks_alone(s) ? 0 : espy_source__choose(&s->src_ops, asked, needed_caps(s), why, sizeof(why));
 	if (err) {
 		/* The user has not named that source, so the message first says why espy took it. */
@@ -405,6 +430,7 @@ int espy_session__open_source(struct espy_session *s)
 		return err;
 	espy_session__choose_counting(s);
 	const bool times = s->needs.times || s->condition.times;
+	const bool with_marks = s->marks.cnt || espy_session__has_agent_probes(s);
 	const struct espy_source_opts so = {
 		.report = espy_session__report,
 		.report_ctx = s,
@@ -439,10 +465,10 @@ int espy_session__open_source(struct espy_session *s)
 			   .stack_frames = o->stack_frames,
 			   .tampers = s->tampers,
 			   .tamper_cnt = s->tamper_cnt },
-		.marks = { .rules = s->marks.cnt ? &s->marks : NULL, .fn = espy_session__marks },
+		.marks = { .rules = with_marks ? &s->marks : NULL, .fn = espy_session__marks },
 	};
 	warn_of_values(s);
-	err = s->marks.cnt ? open_with_marks(s, &so) : s->src_ops ? s->src_ops->open(&s->src, &so) : -EINVAL;
+	err = with_marks ? open_with_marks(s, &so) : s->src_ops ? s->src_ops->open(&s->src, &so) : -EINVAL;
 	if (err) {
 		espy_session__error(s, "Can't open the source %s: %s", s->src_ops ? s->src_ops->name : "of marks",
 				    strerror(-err));

@@ -36,7 +36,7 @@ struct espy_agent_link {
 	int slot;	   /* of our session; -1: none */
 	struct espy_agent_turn turn;
 	struct espy_agent_opened opened;
-	uint32_t rules;	   /* that the session had when it was opened, taken over or adopted */
+	uint32_t rules, places; /* that the session had when it was opened, taken over or adopted */
 };
 
 /*
@@ -106,6 +106,14 @@ int espy_agent__open(struct espy_agent_link *l, const struct espy_agent_open *o)
 /* Takes over a session that the process inherited, by its tag. -ENOENT: there is none, or no longer. */
 int espy_agent__hold(struct espy_agent_link *l, uint64_t tag);
 int espy_agent__rule_on(struct espy_agent_link *l, const struct espy_agent_rule *rule, struct espy_agent_ruled *reply);
+/* Where a request of this link's session is written. */
+static inline struct espy_agent_slot *espy_agent__slot(const struct espy_agent_link *l)
+{
+	return (struct espy_agent_slot *)(void *)(l->area + ESPY_AGENT_SLOT_OFF +
+						  (unsigned)l->slot * ESPY_AGENT_SLOT_SZ);
+}
+/* Makes a request whose payload is written. Returns the agent's answer, or -errno. */
+int espy_agent__ask(struct espy_agent_link *l, uint32_t op);
 /* Closes the session: the agent records no more events for it. */
 int espy_agent__close(struct espy_agent_link *l);
 /* Opens the session's ring, and checks it as below. Returns the descriptor or -errno. */

@@ -15,6 +15,7 @@
 
 struct espy_condition; /* filter/condition.h */
 struct espy_kernel_function; /* source/kernel_functions.h */
+struct espy_jump_place;	     /* symbols/jump_place.h */
 
 /* ---- rules */
 
@@ -95,6 +96,8 @@ struct espy_probe_place {
 	uint32_t plan;	   /* index in espy_probes.plans */
 	const struct espy_probe_rule *rule;
 	const struct espy_rec_probe_def *def; /* the record that a stream holds before the first hit of the place */
+	/* The agent puts a jump there, and the kernel has no probe there; NULL: the kernel has one. */
+	const struct espy_jump_place *jump;
 };
 
 /* Places of one file are neighbours. The definition of place i has the number ESPY_PROBE_FIRST_DEF + i. */
@@ -105,6 +108,24 @@ struct espy_probes {
 	size_t plan_cnt;
 };
 
+/* Do the agents have all places, or any? */
+static inline bool espy_probes__all_by_agent(const struct espy_probes *p)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < p->place_cnt; i++)
+		cnt += p->places[i].jump != NULL;
+	return cnt == p->place_cnt;
+}
+static inline bool espy_probes__any_by_agent(const struct espy_probes *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->place_cnt && !any; i++)
+		any = p->places[i].jump != NULL;
+	return any;
+}
+
 /* ---- from rules to places: source/probe/ */
 
 struct espy_probe_places;
@@ -114,6 +135,8 @@ struct espy_probe_targets {
 	const pid_t *pids; /* files that these processes map go before files on the disk */
 	size_t pid_cnt;
 	const char *command; /* the file of the program that espy is about to start; NULL: none */
+	bool by_agent;	     /* the agent gets the places of files that it can take */
+	bool say_kernel;     /* with by_agent: say which places it cannot take, and why */
 	unsigned string_max; /* a probe fetches at most so many bytes of a text */
 	void (*say)(void *ctx, bool error, const char *text); /* reports an error with its reason, or a remark */
 	/*

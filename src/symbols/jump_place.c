@@ -11,7 +11,7 @@
 #define WALK_MAX (64u << 10) /* bytes of code before a place to look at */
 #define AROUND 320u	     /* bytes before and behind a place in which targets of short jumps matter */
 #define GAPS_MAX 64u
-#define PUSHES_MAX 8u /* pushes that a jump may stand behind */
+#define BEHIND_MAX 64u /* bytes behind which a jump may stand */
 
 /* The neighbourhood of a place. */
 struct around {
@@ -80,8 +80,9 @@ static const char *look_around(struct around *a, const struct espy_functions *fu
 	*a = (struct around){ .addr = addr, .from = function };
 	if (!s || !(s->flags & PF_X))
 		return "there is no code";
-	if (addr - s->vaddr > reach)
-		espy_functions__start(functions, addr - reach, &a->from);
+	if (addr - s->vaddr <= reach || !espy_functions__start(functions, addr - reach, &a->from))
+		for (a->from = s->vaddr; a->from < function && !is_start(functions, a->from); a->from++)
+			;
 	if (a->from > function || a->from < s->vaddr || addr - a->from > WALK_MAX)
 		a->from = function;
 	if (addr - a->from > WALK_MAX)
@@ -158,7 +159,7 @@ const char *espy_jump_place(const struct espy_functions *functions, const struct
 	why = look_around(&a, functions, e, addr, start);
 	first = why = why ? why : take(out, &a, b);
 	/* Behind what the function begins with: that neither goes elsewhere nor changes what is fetched. */
-	while (why && a.bytes && f && addr == f->addr && out->addr - addr < f->size && out->pushed < 8 * PUSHES_MAX) {
+	while (why && a.bytes && f && addr == f->addr && out->addr - addr < f->size && out->addr - addr < BEHIND_MAX) {
 		const uint8_t *code = a.bytes + (out->addr - a.from);
 		const size_t room = a.to - out->addr;
 		const bool push = espy_insn_is_push(code, room);
@@ -175,5 +176,8 @@ const char *espy_jump_place(const struct espy_functions *functions, const struct
 			why = "the program comes by other ways to what stands behind its first instruction";
 	}
 	free(a.bytes);
+	out->behind = (uint8_t)(out->addr - addr);
+	if (!why && !espy_elf__offset_of(e, out->addr, &out->offset))
+		return "there is no code";
 	return why ? first : NULL;
 }

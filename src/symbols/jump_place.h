@@ -20,7 +20,7 @@
 #include "symbols/branches.h"
 #include "symbols/functions.h"
 
-#define ESPY_HOPS 4u
+#define ESPY_HOPS 8u
 struct espy_hop {
 	int8_t by;		    /* from the end of the short jump */
 	uint8_t code[ESPY_JUMP_SZ]; /* what stands there */
@@ -28,7 +28,9 @@ struct espy_hop {
 
 struct espy_jump_place {
 	uint64_t addr;	 /* of the jump, as the file numbers its memory */
+	uint64_t offset; /* and in the file */
 	uint8_t pushed;	 /* bytes that the function has pushed by then */
+	uint8_t behind;	 /* bytes from where the probe was asked for to the jump */
 	uint8_t hop_cnt; /* hops that would do; 0: the jump is a long one */
 	struct espy_hop hops[ESPY_HOPS];
 	uint8_t code[ESPY_DISPLACED_MAX]; /* the displaced instruction */

@@ -8,6 +8,7 @@
 #include "source/agent_inject.h"
 #include "source/agent/mark_ring.h"
 #include "source/agent/taker.h"
+#include "source/probes.h"
 #include "source/wanted_marks.h"
 #include "source/source_report.h"
 #include "source/source.h"
@@ -115,6 +116,9 @@ struct espy_agent_source {
 	struct espy_source base;
 	struct espy_source_opts opts;
 	struct espy_mark_defs *defs;
+	uint8_t *probes_told; /* by place of opts.probes: its definition has been delivered; NULL: no place is the
+				 agent's */
+	uint32_t probe_cnt;   /* places that are the agent's */
 	struct espy_agent_process *processes;
 	struct espy_tsc clock;
 	uint64_t tag;
@@ -196,6 +200,16 @@ void espy_agent_delivery__lost(struct espy_agent_delivery *d, const struct espy_
  * report.
  */
 int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_agent_how how);
+/* jumps.c: */
+int espy_agent_probes__open(struct espy_agent_source *s);
+/* Has the agent of the process put its jumps. Those that it cannot are told. Returns 0, or -errno after a report. */
+int espy_agent_process__probes_on(struct espy_agent_source *s, struct espy_agent_process *p);
+/*
+ * Makes a record of the stream of a hit whose `len` bytes of arguments lie at rec + 1 of struct espy_rec_mark. Returns
+ * the definition of its place; NULL: it is none of ours.
+ */
+const struct espy_rec_probe_def *espy_agent_probe__take(const struct espy_agent_source *s, uint32_t def,
+							struct espy_rec_mark *rec, uint32_t len);
 /* get_agent.c: gets the agent into the process, and attaches p->link to it. */
 int espy_agent_process__get_agent(struct espy_agent_source *s, struct espy_agent_process *p, enum espy_agent_how how);
 /* Hides the calls of this task, the agent's thread in a process. */

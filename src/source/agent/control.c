@@ -419,7 +419,7 @@ static int await(struct espy_agent_link *l, const struct espy_agent_slot *s, uin
 }
 
 /* One request; the answer's result, or -ETIMEDOUT, -ESRCH. */
-static int ask(struct espy_agent_link *l, uint32_t op)
+int espy_agent__ask(struct espy_agent_link *l, uint32_t op)
 {
 	struct espy_agent_slot *s = slot_at(l, (unsigned)l->slot);
 	uint32_t *bell = &head(l)->bell, number = load32(&s->done) + 1;
@@ -452,6 +452,7 @@ static int take_opened(struct espy_agent_link *l)
 
 	memcpy(&l->opened, &s->opened, sizeof(l->opened));
 	l->rules = load32(&s->nrules);
+	l->places = load32(&s->nplaces);
 	const struct espy_agent_opened *o = &l->opened;
 	if (!power_of_two(o->chunk_sz) || o->chunk_sz < 4096 || o->chunk_sz > 1u << 20 || o->nchunks < 1 ||
 	    o->nchunks > 65536 || (uint64_t)o->chunk_sz * o->nchunks > 1ull << 30 || o->ring_fd > INT_MAX)
@@ -474,7 +475,7 @@ int espy_agent__open(struct espy_agent_link *l, const struct espy_agent_open *o)
 			continue;
 		l->slot = (int)i;
 		memcpy(&slot_at(l, i)->payload.open, o, sizeof(*o));
-		int err = ask(l, ESPY_AGENT_OPEN);
+		int err = espy_agent__ask(l, ESPY_AGENT_OPEN);
 
 		err = err < 0 ? err : take_opened(l);
 		if (err)
@@ -494,7 +495,7 @@ int espy_agent__hold(struct espy_agent_link *l, uint64_t tag)
 		    lock_byte(l->fd, i, F_WRLCK))
 			continue;
 		l->slot = (int)i;
-		int err = ask(l, ESPY_AGENT_HOLD);
+		int err = espy_agent__ask(l, ESPY_AGENT_HOLD);
 
 		err = err < 0 ? err : take_opened(l);
 		if (err)
@@ -509,7 +510,7 @@ int espy_agent__rule_on(struct espy_agent_link *l, const struct espy_agent_rule 
 	struct espy_agent_slot *s = slot_at(l, (unsigned)l->slot);
 
 	memcpy(&s->payload.rule, rule, sizeof(*rule));
-	int err = ask(l, ESPY_AGENT_ON);
+	int err = espy_agent__ask(l, ESPY_AGENT_ON);
 
 	memcpy(reply, &s->ruled, sizeof(*reply));
 	return err < 0 ? err : 0;
@@ -521,7 +522,7 @@ int espy_agent__close(struct espy_agent_link *l)
 
 	if (l->fd < 0 || l->slot < 0)
 		return 0;
-	err = ask(l, ESPY_AGENT_CLOSE);
+	err = espy_agent__ask(l, ESPY_AGENT_CLOSE);
 	return err < 0 ? err : 0;
 }
 

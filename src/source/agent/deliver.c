@@ -154,6 +154,31 @@ static struct espy_mark_known *known(struct espy_agent_delivery *d, struct espy_
 	return k;
 }
 
+/* Delivers a hit, which begins as a mark does, with the definition of its place in front of the first one. */
+static void deliver_hit(struct espy_agent_delivery *d, struct espy_agent_process *p, struct espy_ring_cursor *c,
+			const struct espy_rec *head)
+{
+	struct espy_agent_source *s = d->s;
+
+	flush(d);
+	struct espy_rec_mark *rec = (void *)s->run;
+	const uint32_t def = c->def, len = espy_agent_ring__take(&p->ring, c, rec + 1);
+
+	rec->rec = *head;
+	const struct espy_rec_probe_def *place = espy_agent_probe__take(s, def, rec, len);
+
+	if (!place) {
+		p->damaged++;
+		s->stats.lost[ESPY_LOST_DAMAGED]++;
+		return;
+	}
+	if (!s->probes_told[def - ESPY_PROBE_FIRST_DEF]) {
+		s->probes_told[def - ESPY_PROBE_FIRST_DEF] = 1;
+		give(d, &place->rec);
+	}
+	give(d, &rec->rec);
+}
+
 /*
  * Of one chunk, whose next event is ready and of that time: all up to `until`. Returns the time of what is next then, 0
  * if there is nothing.
@@ -172,6 +197,14 @@ static uint64_t deliver(struct espy_agent_delivery *d, struct espy_agent_process
 	do {
 		if (c->tid != head.rec.tid || !head.rec.tid)
 			c->tid = head.rec.tid = (uint32_t)espy_agent_process__task(p, c->tid);
+		if (c->def >= ESPY_PROBE_FIRST_DEF && s->probes_told) {
+			head.rec.time_ns = time_ns < d->begun_ns ? time_ns : d->begun_ns;
+			deliver_hit(d, p, c, &head.rec);
+			if (!c->ready)
+				return 0;
+			time_ns = to_ns(s, p, c->time);
+			continue;
+		}
 		if (!k || def != c->def) {
 			def = c->def;
 			k = known(d, p, def);

@@ -101,7 +101,7 @@ static void after_open(struct espy_agent_source *s, struct espy_agent_process *p
 /* A child that its parent forks between the opening of a session and the last of its rules inherits the rules so far. */
 static bool has_all_rules(const struct espy_agent_source *s, const struct espy_agent_process *p)
 {
-	return p->link.rules >= s->opts.marks.rules->cnt;
+	return p->link.rules >= s->opts.marks.rules->cnt && p->link.places >= s->probe_cnt;
 }
 
 static void link_process(struct espy_agent_source *s, struct espy_agent_process *p)
@@ -130,7 +130,7 @@ static int rules_on(struct espy_agent_source *s, struct espy_agent_process *p)
 	struct espy_agent_ruled reply;
 	unsigned found = 0;
 
-	if (has_all_rules(s, p))
+	if (p->link.rules >= rules->cnt)
 		return 0;
 	for (size_t i = 0; i < rules->cnt; i++) {
 		int err = espy_agent__rule_on(&p->link, &rules->v[i].agent, &reply);
@@ -269,6 +269,7 @@ int espy_agent_process__begin(struct espy_agent_source *s, pid_t pid, enum espy_
 		goto fail;
 	after_open(s, p);
 	err = rules_on(s, p);
+	err = err ? err : espy_agent_process__probes_on(s, p);
 	/*
 	 * The process may have ended as soon as its marks were on, before it could say so. The ring of an inherited
 	 * session holds marks already: it is read although the agent refuses a rule.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The agent source behind source.h. It serves marks only: no system calls, no start of commands (the merged source,
- * which is always in front of it, does that).
+ * The agent source behind source.h. It serves marks and probes only: no system calls, no start of commands (the merged
+ * source, which is always in front of it, does that).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -54,6 +54,12 @@ static int agent_open(struct espy_source **out, const struct espy_source_opts *o
 		free(s->run);
 		free(s);
 		return err;
+	}
+	if (espy_agent_probes__open(s)) {
+		espy_mark_defs__free(s->defs);
+		free(s->run);
+		free(s);
+		return -ENOMEM;
 	}
 	espy_tsc__begin(&s->clock);
 	/* So that children's sessions are known for ours. */
@@ -369,6 +375,8 @@ static int agent_snapshot(struct espy_source *src, espy_record_fn fn, void *ctx)
 		return -EOPNOTSUPP;
 	espy_agent_calls__answer(s);
 	/* Each trace stands alone. */
+	if (s->probes_told)
+		memset(s->probes_told, 0, s->opts.probes->place_cnt);
 	int err = espy_mark_defs__each(s->defs, fn, ctx);
 
 	return err ? err : espy_agent_flight__snapshot(s, deliver_copies, &d);
@@ -408,6 +416,7 @@ static void agent_close(struct espy_source *src)
 	espy_agent_calls__close(&s->calls);
 	free(s->cgroup);
 	espy_mark_defs__free(s->defs);
+	free(s->probes_told);
 	free(s->heap);
 	free(s->run);
 	free(s);

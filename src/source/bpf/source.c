@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "bpf_source.h"
+#include "source/probes.h"
 #include "source/bpf/hold/pause.h"
 #include "source/bpf/ring/spare.h"
 #include "source/bpf/stacks.h"
@@ -137,6 +138,8 @@ static int bpf_open(struct espy_source **out, const struct espy_source_opts *opt
 	if (!s)
 		return -ENOMEM;
 	s->opts = *opts;
+	if (opts->probes && espy_probes__all_by_agent(opts->probes))
+		s->opts.probes = NULL;
 	s->base.ops = &espy_source_bpf;
 	if (!triggers_fit(&s->opts)) {
 		free(s);

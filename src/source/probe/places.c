@@ -95,10 +95,12 @@ int espy_probe_places__add(struct espy_probe_places *p, const struct espy_probe_
 	}
 	if (!err && !espy_array__grow(all->places, all->place_cnt, p->place_cap))
 		err = -ENOMEM;
-	if (err)
+	if (err) {
 		free((void *)place->def);
-	else
+		free((void *)place->jump);
+	} else {
 		all->places[all->place_cnt++] = *place;
+	}
 	return err;
 }
 
@@ -128,6 +130,7 @@ static int add_bound(struct espy_probe_places *p, const struct espy_probe_rule *
 {
 	char name[NAME_MAX_SHOWN];
 	uint64_t offset;
+	uint32_t keep = 0;
 
 	if (!espy_elf__offset_of(&file->elf, place_of(own, file, f, addr), &offset))
 		return -EINVAL;
@@ -144,6 +147,15 @@ static int add_bound(struct espy_probe_places *p, const struct espy_probe_rule *
 
 	snprintf(group, sizeof(group), "%.*s", (int)strcspn(provider, "/"), provider);
 	place.def = espy_probe_def__new(own, file, place.kind, group, name, offset);
+	if (place.def) {
+		const bool fixed = rule->where != ESPY_PROBE_AT_SYMBOL || !registers_of(&own->plan, &keep);
+		const int err = espy_probe_place__plan_jump(p, &place, file, f, !fixed, addr, keep);
+
+		if (err) {
+			free((void *)place.def);
+			return err;
+		}
+	}
 	return espy_probe_places__add(p, &place);
 }
 
@@ -412,8 +424,16 @@ int espy_probe_places__open(struct espy_probe_places **out, struct espy_probe_ru
 	if (!p)
 		return -ENOMEM;
 	p->targets = t;
-	for (size_t i = 0; i < rule_cnt && !err; i++)
+	for (size_t i = 0; i < rule_cnt && !err; i++) {
+		espy_probe_places__begin_jumps(p);
 		err = add_rule(p, rules[i]);
+		if (!err)
+			espy_probe_places__end_jumps(p, rules[i]);
+	}
+	if (!err) {
+		number(&p->probes);
+		err = espy_probe_places__share_hops(p);
+	}
 	p->targets = NULL;
 	espy_kernel_types__close(p->kernel_types);
 	p->kernel_types = NULL;
@@ -427,7 +447,6 @@ int espy_probe_places__open(struct espy_probe_places **out, struct espy_probe_ru
 		espy_probe_places__free(p);
 		return err;
 	}
-	number(&p->probes);
 	*out = p;
 	return 0;
 }
@@ -441,8 +460,10 @@ void espy_probe_places__free(struct espy_probe_places *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->probes.place_cnt; i++)
+	for (size_t i = 0; i < p->probes.place_cnt; i++) {
 		free((void *)p->probes.places[i].def);
+		free((void *)p->probes.places[i].jump);
+	}
 	free(p->probes.places);
 	free(p->plans);
 	espy_kernel_functions__free(&p->kernel);

@@ -40,6 +40,9 @@ struct espy_probe_places {
 	struct espy_kernel_functions kernel;	/* its functions; cnt 0: no rule has named one yet */
 	struct espy_kernel_types *kernel_types; /* NULL: not opened, or kernel_types_err says why there are none */
 	int kernel_types_err;
+	/* Of a rule: how many places it has, how many of them the agent cannot take, and why not the first one. */
+	size_t taken, refused;
+	char refused_why[320];
 	bool several;  /* the rule names several places: not all of them need to have its variables */
 	unsigned line; /* of the place that is added, if its rule names a line */
 	const struct espy_probe_targets *targets; /* while they are resolved */
@@ -91,6 +94,20 @@ int espy_probe_places__add_line(struct espy_probe_places *p, const struct espy_p
 size_t espy_probe_source_len(const struct espy_probe_rule *rule);
 /* Opens the debug information of a file, if it is not open. NULL: it cannot be opened. */
 struct espy_lines_of *espy_probe_file__lines(struct espy_probe_file *file);
+
+/* ---- by_agent.c */
+/*
+ * Plans the jump of a place at addr, if the agent may have it and can take it. f: the function around it; moves: it may
+ * lie behind the function's first instructions. Returns 0 or -ENOMEM.
+ */
+int espy_probe_place__plan_jump(struct espy_probe_places *p, struct espy_probe_place *place,
+				struct espy_probe_file *file, const struct espy_function *f, bool moves, uint64_t addr,
+				uint32_t keep);
+/* Stand around the places of a rule. The second one says which of them the agent cannot take. */
+void espy_probe_places__begin_jumps(struct espy_probe_places *p);
+void espy_probe_places__end_jumps(struct espy_probe_places *p, const struct espy_probe_rule *rule);
+/* Shares the hops among all places that want some of them, and says which places get none. Returns 0 or -ENOMEM. */
+int espy_probe_places__share_hops(struct espy_probe_places *p);
 
 /* ---- places.c */
 /*

@@ -281,7 +281,7 @@ static int attach_one(struct bpf_source *s, size_t i, pid_t pid)
 	const enum bpf_probe_way way = bpf_probe_way_of(&s->opts.probes->places[i]);
 	int err;
 
-	if (way == AT_TRACEPOINT || way == AT_KERNEL)
+	if (way == AT_TRACEPOINT || way == AT_KERNEL || way == BY_AGENT)
 		return 0;
 	if (way == AT_PLACE)
 		return attach_single(s, i, "espy_probe", false, pid);

@@ -19,12 +19,13 @@ struct bpf_probes {
 	uint8_t *told; /* by place: its definition has been delivered */
 };
 
-/* What is attached to a place. The last two only differ in how. */
-enum bpf_probe_way { AT_PLACE, AT_RETURN, AT_TRACEPOINT, AT_KERNEL };
+/* What is attached to a place. The last two of the kernel only differ in how. BY_AGENT: nothing is. */
+enum bpf_probe_way { AT_PLACE, AT_RETURN, AT_TRACEPOINT, AT_KERNEL, BY_AGENT };
 
 static inline enum bpf_probe_way bpf_probe_way_of(const struct espy_probe_place *place)
 {
-	return place->function			      ? AT_KERNEL
+	return place->jump			      ? BY_AGENT
+	       : place->function		      ? AT_KERNEL
 	       : place->kind == ESPY_PROBE_RETURN     ? AT_RETURN
 	       : place->kind == ESPY_PROBE_TRACEPOINT ? AT_TRACEPOINT
 						      : AT_PLACE;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Places that the agent can take: a jump is planned there. The others stay the kernel's, and are said. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/abi.h"
+#include "arch/insn.h"
+#include "source/probe/probe_impl.h"
+#include "symbols/jump_place.h"
+
+/* As agent/probe_places.c counts it. */
+static bool fits_record(const struct espy_probe_plan *plan)
+{
+	size_t room = 8;
+
+	for (uint32_t i = 0; i < plan->arg_cnt; i++) {
+		const struct espy_probe_fetch *f = &plan->fetches[i];
+
+		room += 8 + (f->what == ESPY_PROBE_NUMBER ? 0 : f->max < 16 ? 24 : (f->max + 8) & ~7u);
+	}
+	return room <= ESPY_AGENT_PROBE_ROOM;
+}
+
+static bool is_of_agent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strstr(slash ? slash : path, "libespy-agent.so") != NULL;
+}
+
+/* Returns why the agent cannot take the place; NULL: it can. */
+static const char *plan_jump(const struct espy_probe_places *p, const struct espy_probe_place *place,
+			     struct espy_probe_file *file, const struct espy_function *f, uint64_t addr, uint32_t keep,
+			     struct espy_jump_place *jump)
+{
+	const struct espy_probe_plan *plan = &p->plans[place->plan];
+
+	if (place->kind == ESPY_PROBE_RETURN)
+		return "it probes no returns";
+	if (is_of_agent(file->path))
+		return "the file is the agent itself";
+	if (!fits_record(plan))
+		return "the probe fetches more than 3000 bytes";
+	return espy_jump_place(&file->functions, &file->elf, &file->branches, f, addr, keep, jump);
+}
+
+int espy_probe_place__plan_jump(struct espy_probe_places *p, struct espy_probe_place *place,
+				struct espy_probe_file *file, const struct espy_function *f, bool moves, uint64_t addr,
+				uint32_t keep)
+{
+	struct espy_jump_place *jump;
+	const char *why;
+
+	if (!p->targets->by_agent)
+		return 0;
+	jump = malloc(sizeof(*jump));
+	if (!jump)
+		return -ENOMEM;
+	why = plan_jump(p, place, file, moves ? f : NULL, addr, keep, jump);
+	p->taken++;
+	if (!why) {
+		place->jump = jump;
+		return 0;
+	}
+	free(jump);
+	if (!p->refused++)
+		snprintf(p->refused_why, sizeof(p->refused_why), "%s", why);
+	return 0;
+}
+
+void espy_probe_places__begin_jumps(struct espy_probe_places *p)
+{
+	p->taken = p->refused = 0;
+}
+
+void espy_probe_places__end_jumps(struct espy_probe_places *p, const struct espy_probe_rule *rule)
+{
+	const struct espy_rec_probe_def *def =
+		p->probes.place_cnt ? p->probes.places[p->probes.place_cnt - 1].def : NULL;
+	const char *file = rule->file ? rule->file : "the process";
+
+	if (!p->refused || !p->targets->say_kernel || !def)
+		return;
+	if (p->taken == 1 && rule->symbol)
+		espy_probe_say(p, false, "%s:%s goes through the kernel, since the agent cannot take it: %s", file,
+			       rule->symbol, p->refused_why);
+	else
+		espy_probe_say(p, false,
+			       "%zu of %zu places of %s go through the kernel, since the agent cannot take them: %s%s",
+			       p->refused, p->taken, file, p->refused_why, p->refused > 1 ? ", for example" : "");
+}

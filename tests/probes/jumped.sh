@@ -1,0 +1,150 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# jumped.sh ESPY PROGRAMS-DIR: probes by the agent: the same text as the kernel's way, and programs that live and compute the same.
+. "${0%/*}/../lib.sh"
+. "${0%/*}/../trouble/descendants.sh"
+trap 'end_descendants; rm -rf "$dir"' EXIT
+progs=$(realpath "$2")
+jumped=$progs/jumped
+probed=$progs/probed
+need_source bpf
+rounds=${ROUNDS:-6}
+lines() { # probes alone, without times
+	grep -v -e '^+++' -e '^espy: ' | sed 's/ <[0-9.]*>$//; s/  *= / = /'
+}
+
+# ---- one meaning
+same() { # NAME ARGUMENTS...: the text is the same both ways, and there is some
+	name=$1
+	shift
+	"$espy" trace --via kernel -o "$dir/kernel" "$@" >/dev/null 2>"$dir/err"
+	"$espy" trace --via agent -o "$dir/agent" "$@" >/dev/null 2>"$dir/err"
+	hasnt "$name: all by the agent" "$dir/err" 'through the kernel'
+	# Addresses and pids differ from run to run; the agent's thread of a child ends with it.
+	sed -i 's/0x[0-9a-f]\{6,\}/ADDRESS/g; s/^[0-9]* *//; s/\(getppid() *=\) [0-9]*/\1 PID/; /^+++ exited/d' "$dir/kernel" "$dir/agent"
+	sort "$dir/kernel" >"$dir/kernel.sorted"
+	sort "$dir/agent" >"$dir/agent.sorted"
+	if [ -s "$dir/agent" ] && cmp "$dir/kernel${sorted:-}" "$dir/agent${sorted:-}"; then ok "$name"; else
+		not_ok "$name"
+		diff "$dir/kernel${sorted:-}" "$dir/agent${sorted:-}" | head -n 10
+	fi
+}
+same "numbers, texts, bytes" -e trace=getppid \
+	-u 'probed:handle(id=+0(%di):s32, path=+0(+8(%di)):string, b=%si:bytes[%dx], len=$arg3:u, delta=%ecx:d, who=$comm)' "$probed"
+same "the way through pointers that lead nowhere" -s 3 \
+	-u 'probed:handle(next=+0(+16(%di)):s32, far=+0(\16):u64, zero=+0(\0):string, path=+0(+8(%di)):string, x=+0(%dx):string)' "$probed"
+same "registers, the stack" -u 'probed:factorial(%di, %r8, ret=$stack0:x, $stack1:x8, sp=%sp, s=%dil:d)' "$probed"
+same "conditions" -u 'probed:handle(path=+0(+8(%di)):string, d=%cx:s32) if path ^= "/the" && d < 0' \
+	-u 'probed:handle(path=+0(+8(%di)):string) if path != "/the/path"' -u 'probed:factorial(n=%di:s32) if n > 1 && !(n & 1) && pid != 0' \
+	-u 'probed:factorial(n=%di:s32) if n in {2, 9}' "$probed"
+same "several probes of one place" -u 'probed:factorial($arg1)' -u 'probed:factorial(n=$arg1:d)' "$probed"
+same "an instruction in the middle" -u 'jumped:many+0x8($arg2:d)' "$jumped" once
+sorted=.sorted
+same "children, faults, fibres, longjmp" -f -u 'jumped:step($arg1:d)' -u jumped:deep -u jumped:leaves -u jumped:segfaults -u jumped:frames \
+	-u 'jumped:many($arg6, +8(%sp):d)' -u jumped:relative -u jumped:jumps_first -u jumped:flags -u jumped:push_first -e signal=SIGSEGV "$jumped" once
+sorted=
+for via in kernel agent; do
+	"$espy" trace --via $via -u 'probed:factorial(n=$arg1:d)' --count-by 'probed:factorial: n' -o "$dir/$via" "$probed" >/dev/null 2>&1
+	"$espy" trace --via $via -u 'probed:factorial(n=$arg1:d)' -c -o "$dir/$via.c" "$probed" >/dev/null 2>&1
+done
+expect "--count-by" "$(cat "$dir/kernel")" "$(cat "$dir/agent")"
+expect "-c" "$(cat "$dir/kernel.c")" "$(cat "$dir/agent.c")"
+"$jumped" once >"$dir/alone"
+"$espy" trace --via agent -f -u 'jumped:*' -o "$dir/out" "$jumped" once >"$dir/got" 2>/dev/null
+expect "backtraces and all else are the same" "$(cat "$dir/alone")" "$(cat "$dir/got")"
+"$espy" record --via agent -o "$dir/t.espy" -u 'probed:factorial(n=$arg1:d)' "$probed" >/dev/null 2>&1
+expect "recorded and shown" 'probed:factorial(n=3)' "$("$espy" show "$dir/t.espy" | lines | head -n 1)"
+
+# ---- what goes through the kernel
+"$espy" trace --via agent -u 'jumped:deep%return' -u 'jumped:deep' -u 'jumped:step' -o "$dir/out" "$jumped" once >/dev/null 2>"$dir/err"
+has "returns go through the kernel" "$dir/err" 'jumped:deep goes through the kernel, since the agent cannot take it: it probes no returns'
+has "and so does the entry of the same function" "$dir/err" '1 place goes through the kernel, since it has another probe there'
+expect "both are seen" "1 1" "$(grep -c '^jumped:deep().*returned' "$dir/out") $(grep -c -m 1 '^jumped:step()' "$dir/out")"
+"$espy" trace --via agent -k -u 'jumped:step' -o "$dir/out" "$jumped" once >/dev/null 2>"$dir/err"
+has "stacks are the kernel's" "$dir/err" 'probes go through the kernel, since it copies the stacks'
+"$espy" trace --via agent --all -u jumped:step 2>"$dir/err"
+has "all processes are not for the agent" "$dir/err" 'is for a command or processes'
+
+# ---- an ordinary user
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$dir"
+	got=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$espy" trace --via agent -u 'probed:factorial(n=$arg1:d)' "$probed" 2>&1 | lines)
+	expect "an ordinary user needs no rights" "$(printf 'probed:factorial(n=%s)\n' 3 2 1)" "$(echo "$got" | grep factorial)"
+fi
+
+# ---- threads, signals, and an espy that is killed
+probes="-u jumped:step(\$arg1)?if?arg1==-3 -u jumped:push_first?if?pid==1 -u jumped:relative?if?pid==1 -u jumped:jumps_first?if?pid==1
+	-u jumped:deep?if?pid==1 -u jumped:many?if?pid==1 -u jumped:floating?if?pid==1 -u jumped:flags?if?pid==1 -u jumped:leaves?if?pid==1"
+attach() { # espy at the program, in the background
+	set -- "$1" $probes
+	pid=$1
+	shift
+	for word; do
+		shift
+		set -- "$@" "$(echo "$word" | tr '?' ' ')"
+	done
+	"$espy" trace --via agent -o "$dir/out" -p "$pid" "$@" 2>"$dir/attached" &
+	tracer=$!
+}
+text() { # how the text looks
+	echo >&3
+	wait_for 60 has_more
+	tail -n 1 "$dir/said"
+}
+has_more() {
+	[ "$(wc -l <"$dir/said")" -gt "$said" ] && said=$((said + 1))
+}
+looks() {
+	[ "$(text)" = "$1" ]
+}
+storm() { # NAME THREADS [signals]
+	name=$1
+	shift
+	rm -f "$dir/ask"
+	mkfifo "$dir/ask"
+	said=0
+	"$jumped" run "$@" <"$dir/ask" >"$dir/said" 2>"$dir/wrong" &
+	running=$!
+	exec 3>"$dir/ask"
+	wait_for 60 has_more || not_ok "$name: it does not begin"
+	for i in $(seq "$rounds"); do
+		attach "$running"
+		# At first when all is there, then at moments of chance.
+		if [ "$i" -le 2 ]; then
+			wait_for 60 looks changed || not_ok "$name: no jump is there"
+		else
+			sleep "0.$(od -An -N2 -tu2 /dev/urandom | awk '{ printf "%03d", $1 % 300 }')" # sleeps: a moment of chance
+		fi
+		if [ $((i % 2)) = 0 ]; then kill -9 $tracer; else kill -INT $tracer; fi
+		wait $tracer 2>/dev/null
+		kill -0 "$running" 2>/dev/null || break
+	done
+	if wait_for 60 looks 'as it was'; then ok "$name: the text is put back"; else not_ok "$name: jumps are left"; fi
+	exec 3>&-
+	wait "$running"
+	expect "$name: it ends well" 0 $?
+	if tail -n 1 "$dir/said" | grep -q '^[1-9][0-9]* calls, 0 wrong$'; then ok "$name: no wrong result"; else
+		not_ok "$name: $(tail -n 1 "$dir/said"), $(cat "$dir/wrong")"
+	fi
+}
+storm "two threads" 2
+storm "a hundred threads and signals" 100 signals
+
+# ---- libraries that come and go
+"$espy" trace --via agent -u "$progs/libjumped.so:loaded(\$arg1:d)" -o "$dir/out" "$jumped" load "$progs/libjumped.so" loaded 5 >"$dir/got" 2>"$dir/err"
+expect "a library that comes and goes" "$(printf 'probed, 100\n100\nprobed, 100\n100\nprobed, 100\n')" "$(cat "$dir/got")"
+[ "$(grep -c 'loaded(arg1=9)' "$dir/out")" -ge 3 ] && ok "its probes are hit" || not_ok "hits in a library that comes late"
+
+# ---- all functions of real programs
+# shellcheck disable=SC2016
+work='for i in 1 2 3; do echo $i | cat; done; printf "%s\n" b a c | sort; x=$(echo a b c | tr a d); echo $x; (exit 3); echo $?; [[ abc =~ b ]] && echo yes'
+bash -c "$work" >"$dir/alone"
+"$espy" trace --via agent -f -u 'libc:* if pid == 1' -u 'bash:* if pid == 1' -o /dev/null bash -c "$work" >"$dir/got" 2>"$dir/err"
+expect "bash does the same with all its functions and libc's probed" "$(cat "$dir/alone")" "$(cat "$dir/got")"
+if command -v sqlite3 >/dev/null; then
+	sql='create table t(a,b); with recursive n(i) as (select 1 union all select i+1 from n where i<500) insert into t select i, i*i from n; select sum(a), max(b), count(*) from t where b like "%1%"; select group_concat(a) from (select a from t order by b desc limit 5);'
+	sqlite3 :memory: "$sql" >"$dir/alone"
+	"$espy" trace --via agent -u 'libsqlite3:* if pid == 1' -u 'libc:* if pid == 1' -o /dev/null sqlite3 :memory: "$sql" >"$dir/got" 2>"$dir/err"
+	expect "sqlite3, too" "$(cat "$dir/alone")" "$(cat "$dir/got")"
+fi
+finish
