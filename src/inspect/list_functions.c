@@ -21,6 +21,7 @@
 #include "symbols/demangle.h"
 #include "symbols/find_file.h"
 #include "symbols/entry_place.h"
+#include "symbols/jump_place.h"
 #include "symbols/source_lines.h"
 #include "symbols/variables.h"
 
@@ -29,7 +30,7 @@ struct listed {
 	struct espy_functions functions;
 	struct espy_branches branches;
 	struct espy_lines_of *lines; /* NULL: none can be told */
-	bool variables;		     /* show what -u can name where a function begins */
+	bool variables;		     /* show what -u can name where a function begins, and what the agent makes of it */
 };
 
 /* Tells whether the name fits: the pattern may be a part of a C++ name, or the name without types, as -u has it. */
@@ -101,6 +102,22 @@ static void put_variables(struct listed *l, const struct espy_function *f, struc
 	espy_variables__close(v);
 }
 
+/* Says whether the agent (--via agent) can take a probe that fetches arguments, and how far behind the beginning; or
+ * why not. */
+static void put_agent(struct listed *l, const struct espy_function *f)
+{
+	struct espy_jump_place place;
+	const char *why;
+
+	if (f->type == STT_GNU_IFUNC)
+		return;
+	why = espy_jump_place(&l->functions, &l->elf, &l->branches, f, f->addr, ESPY_INSN_ARGS, &place);
+	if (why)
+		printf("    --via agent: not here, %s\n", why);
+	else
+		printf("    --via agent: +%#x\n", (unsigned)place.behind);
+}
+
 /* Puts a wanted function. Returns whether it was wanted. */
 static bool put_function(struct listed *l, const struct espy_function *f, const char *pattern, struct espy_buf *b)
 {
@@ -119,8 +136,10 @@ static bool put_function(struct listed *l, const struct espy_function *f, const 
 		}
 		put_line(l, f, b);
 		printf("0x%-10" PRIx64 " %6" PRIu64 "  %-7s  %.*s\n", offset, f->size, place, (int)b->len, b->data ? b->data : "");
-		if (l->variables)
+		if (l->variables) {
+			put_agent(l, f);
 			put_variables(l, f, b);
+		}
 	}
 	free(plain);
 	return wanted;

@@ -128,6 +128,8 @@ done
 
 # ---- what can be named
 "$espy" list -v functions "$program" handle >list 2>err
+has "list -v functions says what the agent can do" list '^    --via agent: +0x*[0-9a-f]*$'
+sed -i '/^    --via agent: /d' list
 expect "list -v functions" "long int \$retval;struct request *req;const char *text;unsigned int len;enum state state;_Bool last;signed char small;" \
 	"$(sed -n 's/^    //p' list | grep -v sum | tr '\n' ';')"
 "$espy" list -v functions "$progs/debugged-O0" handle >list 2>err
