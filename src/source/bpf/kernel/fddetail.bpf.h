@@ -93,14 +93,13 @@ static __always_inline u64 unbound(const struct espy_fact_socket *socket)
 #define NOT_TOLD 8 /* no flag of a known word */
 
 /*
- * Sends the fact of an open descriptor beyond its name. flags: of the record. Returns the flags for its known word, or
- * NOT_TOLD.
+ * Sends the fact of the file behind a descriptor beyond its name. flags: of the record. Returns the flags for its known
+ * word, or NOT_TOLD.
  */
-__noinline int send_detail(u32 cpu, u32 fd, u32 flags)
+__noinline int send_detail(u32 cpu, u32 fd, u64 file, u32 flags)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
-	struct task_struct *task = bpf_get_current_task_btf();
-	u64 file = file_of(fd);
+	struct task_struct *task;
 	struct {
 		struct espy_rec_fact f;
 		union {
@@ -135,6 +134,7 @@ __noinline int send_detail(u32 cpu, u32 fd, u32 flags)
 		rec->pid = BPF_CORE_READ(pid, numbers[0].nr);
 		size = sizeof(rec->f) + 8;
 	}
+	task = bpf_get_current_task_btf();
 	head_timed(&rec->f.rec, size, ESPY_REC_FACT, task->pid, task->tgid, time_before_copy());
 	rec->f.rec.flags = flags;
 	rec->f.arg = fd;
@@ -149,11 +149,10 @@ __noinline int send_detail(u32 cpu, u32 fd, u32 flags)
  * Sends whether the descriptor is a netlink socket, and its protocol. was: the known word before. That it is none must
  * be told only if it may have been one.
  */
-__noinline int send_netlink(u32 cpu, u32 fd, u64 was, u64 whose)
+__noinline int send_netlink(u32 cpu, u32 fd, u64 file, u64 was, u64 whose)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	struct task_struct *task = bpf_get_current_task_btf();
-	u64 file = file_of(fd);
 	struct {
 		struct espy_rec_fact f;
 		u64 protocol;

@@ -10,30 +10,38 @@
 #define EBADF 9
 #define EINPROGRESS 115 /* connect goes on by itself */
 
-/* Remembers a descriptor as told. flags: of its known word, or NOT_TOLD. */
-static __always_inline void remember(struct task_struct *task, u32 fd, u32 flags)
-{
-	u64 ino, file = known_file(task, fd, &ino);
-
-	if (file && !(flags & NOT_TOLD))
-		*known_word(task->tgid, fd) = known_as(task->tgid, fd, file, ino) | flags;
-}
-
 /* Sends a descriptor that the call at work has made. */
 __noinline int send_new(u32 cpu, u32 fd)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 ino, file = known_file(task, fd, &ino);
 	u32 flags = 0;
 	bool wanted;
 
-	if (!s)
+	if (!s || !file)
 		return 0;
 	wanted = s->cap.flags & ESPY_CALL_WANTED;
-	if (!send_name(cpu, fd, wanted ? 0 : ESPY_FDNAME_ALONE))
+	if (!send_name(cpu, fd, file, wanted ? 0 : ESPY_FDNAME_ALONE))
 		flags = NOT_TOLD;
 	if (conf.needs.details)
-		flags |= send_detail(cpu, fd, wanted ? ESPY_FACT_AFTER_NAMES : 0);
-	remember(bpf_get_current_task_btf(), fd, flags);
+		flags |= send_detail(cpu, fd, file, wanted ? ESPY_FACT_AFTER_NAMES : 0);
+	if (!(flags & NOT_TOLD))
+		*known_word(task->tgid, fd) = known_as(task->tgid, fd, file, ino) | flags;
+	return 0;
+}
+
+/* Sends what a socket is since the call at work, and remembers it as told. */
+__noinline int send_socket(u32 cpu, u32 fd, u32 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 ino, file = known_file(task, fd, &ino);
+
+	if (!file)
+		return 0;
+	flags = send_detail(cpu, fd, file, flags);
+	if (!(flags & NOT_TOLD))
+		*known_word(task->tgid, fd) = known_as(task->tgid, fd, file, ino) | flags;
 	return 0;
 }
 
@@ -54,14 +62,14 @@ __noinline int send_used(u32 cpu, u32 fd)
 	if ((was & ~KNOWN_NETLINK) == whole)
 		return 0;
 	if (!conf.needs.fds) {
-		flags = send_netlink(cpu, fd, was, whole);
+		flags = send_netlink(cpu, fd, file, was, whole);
 	} else if ((was & ~KNOWN_FLAGS) == whole) {
-		flags = send_detail(cpu, fd, ESPY_FACT_AFTER_ARGS);
+		flags = send_detail(cpu, fd, file, ESPY_FACT_AFTER_ARGS);
 	} else {
-		if (!send_name(cpu, fd, ESPY_FDNAME_ALONE))
+		if (!send_name(cpu, fd, file, ESPY_FDNAME_ALONE))
 			flags = NOT_TOLD;
 		if (conf.needs.details)
-			flags |= send_detail(cpu, fd, 0);
+			flags |= send_detail(cpu, fd, file, 0);
 	}
 	if (!(flags & NOT_TOLD))
 		*known_word(task->tgid, fd) = whole | flags;
@@ -183,15 +191,14 @@ __noinline int send_from_memory(u32 cpu)
 }
 
 /* Sends the descriptors, the working directory or the fact that the call has made. */
-static __always_inline void send_made(struct espy_bpf_scratch *s, struct task_struct *task, u32 cpu)
+static __always_inline void send_made(struct espy_bpf_scratch *s, u32 cpu)
 {
 	const u32 flags = s->cap.flags;
 
 	if (flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_SOCKET)
-		remember(task, load_arg(s, s->fds_arg),
-			 send_detail(cpu, load_arg(s, s->fds_arg), flags & ESPY_CALL_WANTED ? ESPY_FACT_AFTER_NAMES : 0));
+		send_socket(cpu, load_arg(s, s->fds_arg), flags & ESPY_CALL_WANTED ? ESPY_FACT_AFTER_NAMES : 0);
 	else if (flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
-		send_name(cpu, CWD, flags & ESPY_CALL_WANTED ? 0 : ESPY_FDNAME_ALONE);
+		send_name(cpu, CWD, 0, flags & ESPY_CALL_WANTED ? 0 : ESPY_FDNAME_ALONE);
 	else if (s->ret >= 0 && flags & ESPY_CALL_RET_FD)
 		send_new(cpu, s->ret);
 	else if (s->ret >= 0 && flags & ESPY_CALL_FDS)
@@ -224,14 +231,14 @@ static __always_inline bool send_fdnames(struct task_struct *task, const struct 
 			__sync_fetch_and_add(&shared.off_paths, 1);
 		/* Relative paths of later calls begin there. */
 		if (made && s->cap.flags & ESPY_CALL_FDS && s->fds == ESPY_FDS_CWD)
-			send_name(cpu, CWD, ESPY_FDNAME_ALONE);
+			send_name(cpu, CWD, 0, ESPY_FDNAME_ALONE);
 		scratch_give(s);
 		return false;
 	}
 	if (s->fd_args && s->cap.flags & ESPY_CALL_WANTED && ret != -EBADF)
 		send_args(cpu);
 	if (made)
-		send_made(s, task, cpu);
+		send_made(s, cpu);
 	scratch_give(s);
 	return true;
 }

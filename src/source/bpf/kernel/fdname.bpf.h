@@ -116,14 +116,6 @@ __noinline int name_step(u32 cpu)
 	return 0;
 }
 
-/* Returns the address of the open file; 0: there is none. */
-static __always_inline u64 file_of(u32 fd)
-{
-	u64 ino;
-
-	return known_file(bpf_get_current_task_btf(), fd, &ino);
-}
-
 static __always_inline u64 dentry_of(u64 file)
 {
 	return KERNEL_WORD(file, struct file, f_path.dentry);
@@ -175,11 +167,11 @@ __noinline int name_cwd(u32 cpu)
 	return name_path(cpu, (u64)BPF_CORE_READ(task, fs, pwd.dentry), (u64)BPF_CORE_READ(task, fs, pwd.mnt));
 }
 
-/* Writes the name of an open descriptor of the current task, NUL and all, to the items. Returns 0 if it has none. */
-__noinline int name_fd(u32 cpu, u32 fd)
+/* Writes the name of an open file, NUL and all, to the items. Returns 0 if it has none. */
+__noinline int name_file(u32 cpu, u64 file)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
-	u64 file = file_of(fd), dentry, mnt, magic;
+	u64 dentry, mnt, magic;
 
 	if (!s || !file)
 		return 0;
@@ -219,10 +211,10 @@ __noinline int name_fd(u32 cpu, u32 fd)
 }
 
 /*
- * Sends the name of an open descriptor, or with CWD of the working directory. flags: of the record. Returns 0 if it
- * could not send it. A descriptor without a name needs no record.
+ * Sends the name of the file behind a descriptor, or with CWD of the working directory. flags: of the record. Returns 0
+ * if it could not send it. A file without a name needs no record.
  */
-__noinline int send_name(u32 cpu, u32 fd, u32 flags)
+__noinline int send_name(u32 cpu, u32 fd, u64 file, u32 flags)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	struct espy_rec_fdname *rec;
@@ -231,7 +223,7 @@ __noinline int send_name(u32 cpu, u32 fd, u32 flags)
 
 	if (!s)
 		return 0;
-	if (fd == CWD ? !name_cwd(cpu) : !name_fd(cpu, fd))
+	if (fd == CWD ? !name_cwd(cpu) : !name_file(cpu, file))
 		return 1;
 	start = s->name_pos - sizeof(*rec);
 	CLAMP(start, NAME_BASE + NAME_ROOM);
