@@ -72,7 +72,7 @@ call_names() {
 	(cd "$1" && names=$(awk '$1 ~ /^[0-9]+$/ { print $2 }' descriptions/*.syscalls | sort -u |
 		grep -vxE 'bpf|exit|fork|ptrace|read|select|signal|stat|sync|time|times|uprobe|write' | paste -sd'|') &&
 		grep -srnE "\"($names)\"" src agent --include='*.c' --include='*.h') |
-		grep -vE '^src/(cli|inspect|describe)/|^src/source/(bpf/load/btf|agent/safe_point)\.c:'
+		grep -vE '^src/(cli|inspect|describe)/|^src/source/(bpf/load/btf|agent/safe_point)\.c:|^src/symbols/no_return\.c:'
 }
 
 # machine DIR: numbers of calls, and instructions as bytes, outside src/arch.

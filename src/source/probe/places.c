@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "symbols/demangle.h"
 #include "symbols/entry_place.h"
+#include "symbols/no_return.h"
 
 #define PLACES_MAX 262144u
 #define NAME_MAX_SHOWN 1024
@@ -272,11 +273,33 @@ static bool can_be_probed(const struct espy_probe_file *file, uint64_t addr)
 	return espy_elf__read_vaddr(&file->elf, addr, code, sizeof(code)) || !espy_insn_unprobed(code, sizeof(code));
 }
 
+/* Tells why the function has no return that can be probed; NULL: it has one, or the rule is about something else. */
+static const char *no_return(const struct espy_probe_rule *rule, const struct espy_probe_file *file, const struct espy_function *f)
+{
+	return rule->returns && f ? espy_functions__no_return(&file->functions, f) : NULL;
+}
+
+/* What becomes of exceptions, once for a file. */
+static void tell_of_exceptions(const struct espy_probe_places *p, const struct espy_probe_rule *rule, struct espy_probe_file *file)
+{
+	if (!rule->returns || file->exceptions_told || !espy_elf__has_exceptions(&file->elf))
+		return;
+	file->exceptions_told = true;
+	espy_probe_say(p, false, "%s: an exception or panic that leaves a function whose return is probed ends the program: it does not find the "
+				 "way back (espy-probes(7))", file->path);
+}
+
 /* ---- rules */
 
 static int add_checked(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan, struct espy_probe_file *file,
 		       const struct espy_function *f, uint64_t addr)
 {
+	const char *why = no_return(rule, file, f);
+
+	if (why) {
+		espy_probe_say(p, true, "%s: no probe can be at the return of %s: %s", file->path, f->name, why);
+		return -EINVAL;
+	}
 	if (can_be_probed(file, addr))
 		return add_place(p, rule, plan, file, f, addr);
 	espy_probe_say(p, true, "%s: %s+%#llx: the kernel cannot probe this instruction (LOCK, VEX, EVEX or privileged): take the next one",
@@ -302,7 +325,7 @@ static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule
 {
 	const bool glob = strpbrk(rule->symbol, "*?");
 	const struct espy_function *f;
-	size_t at = 0, cnt = 0, unprobed = 0;
+	size_t at = 0, cnt = 0, unprobed = 0, no_returns = 0;
 	uint64_t last = 0, begin;
 	int err = 0;
 
@@ -318,7 +341,9 @@ static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule
 			continue;
 		last = f->addr;
 		cnt++;
-		if (can_be_probed(file, f->addr + rule->offset))
+		if (no_return(rule, file, f))
+			no_returns++;
+		else if (can_be_probed(file, f->addr + rule->offset))
 			err = add_place(p, rule, plan, file, f, f->addr + rule->offset);
 		else
 			unprobed++;
@@ -328,6 +353,9 @@ static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule
 	if (unprobed)
 		espy_probe_say(p, false, "%zu of %zu functions of %s are left out: they begin with an instruction that the kernel cannot probe",
 			       unprobed, cnt, file->path);
+	if (no_returns)
+		espy_probe_say(p, false, "%zu of %zu functions of %s are left out: a probe at their return would break the program",
+			       no_returns, cnt, file->path);
 	if (err || cnt)
 		return err;
 	say_unknown(p, rule, file);
@@ -392,6 +420,8 @@ static int add_rule(struct espy_probe_places *p, const struct espy_probe_rule *r
 			espy_probe_places__begin_names(p, false);
 			err = espy_probe_places__add_address(p, rule, plan, file, addr);
 		}
+		if (!err)
+			tell_of_exceptions(p, rule, file);
 	}
 	return err == -ENOENT ? -EINVAL : err;
 }

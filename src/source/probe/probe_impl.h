@@ -22,6 +22,7 @@ struct espy_probe_file {
 	size_t build_id_sz;
 	struct espy_functions functions;
 	bool functions_read;
+	bool exceptions_told; /* that they end the program where a return is probed */
 	struct espy_branches branches;
 	struct espy_lines_of *lines; /* NULL: nobody has asked for its debug information yet */
 };
