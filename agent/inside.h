@@ -282,6 +282,7 @@ struct live {
 	uint32_t on;            /* the agent of this very process runs */
 	uint32_t next_thread;
 	uint32_t clock;
+	uint32_t confined;	/* hits of probes make no unusual call: they read no memory */
 	uint64_t rseq_off;      /* of struct rseq from the thread pointer */
 	uint32_t owners[ESPY_AGENT_SESSIONS] __attribute__((aligned(64))); /* threads with a chunk of their own */
 	uint32_t shared_lost[ESPY_AGENT_SESSIONS]; /* lost by threads that share, since the last shared chunk */

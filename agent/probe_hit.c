@@ -26,7 +26,7 @@ static uint64_t read_some(void *to, uint64_t at, uint64_t len)
 	uint64_t cnt = 1;
 	long n;
 
-	if (end < at)
+	if (end < at || unlikely(__atomic_load_n(&live->confined, __ATOMIC_RELAXED)))
 		return 0;
 	if (first < len) {
 		from[0].len = first;

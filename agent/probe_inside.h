@@ -83,6 +83,9 @@ HIDDEN int probe_is_file(const struct probe_file *f, const struct probe_object *
 // The jump of a place, made if it is new. NULL: no memory.
 HIDDEN struct jump *probe_jump(struct probe_object *o, const struct espy_agent_place *p);
 
+// Returns whether the program's first thread has a seccomp filter.
+HIDDEN int probe_is_confined(void);
+
 // probe_places.c
 // Frees them when no hit can use them any more.
 HIDDEN void consumers_retire(const struct consumers *c);

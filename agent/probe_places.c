@@ -432,6 +432,8 @@ void probe_apply(int force)
 {
 	struct switching sw = { .moved = 1 };
 
+	if (any && !live->confined)
+		__atomic_store_n(&live->confined, (uint32_t)probe_is_confined(), __ATOMIC_RELAXED);
 	for (int tries = 0; any && sw.moved && tries < 100; tries++, force = 1) {
 		struct want *wants;
 		uint32_t most;
