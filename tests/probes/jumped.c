@@ -164,8 +164,11 @@ static void round_of(long i)
 
 static void *thread(void *arg)
 {
-	for (long i = (long)(intptr_t)arg; !atomic_load(&over); i++)
+	for (long i = (long)(intptr_t)arg; !atomic_load(&over); i++) {
 		round_of(i);
+		if (i % 256 == 0)
+			usleep(3000); /* sleeps: a hundred threads leave some time to others */
+	}
 	return NULL;
 }
 
@@ -200,7 +203,7 @@ static int text_is_as_before(void)
 static int run(int threads, int signals)
 {
 	const struct sigaction act = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
-	const struct itimerval often = { { 0, 100 }, { 0, 100 } }, never = { { 0, 0 }, { 0, 0 } };
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
 	pthread_t *t = calloc((size_t)threads, sizeof(*t));
 	char c;
 
