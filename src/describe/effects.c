@@ -23,6 +23,8 @@ static const struct {
 	{ "receives_fds", 1, ESPY_EFFECT_RECEIVES_FDS },
 	{ "makes_pidfd", 2, ESPY_EFFECT_MAKES_PIDFD },
 	{ "makes_pidfd", 1, ESPY_EFFECT_MAKES_PIDFD_BY },
+	{ "moves", 1, ESPY_EFFECT_MOVES },
+	{ "moves", 2, ESPY_EFFECT_MOVES },
 	{ "restores", 0, ESPY_EFFECT_RESTORES },
 };
 

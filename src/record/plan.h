@@ -134,7 +134,9 @@ enum espy_effect {
 	ESPY_EFFECT_RECEIVES_FDS,   /* struct msghdr A may have brought descriptors */
 	ESPY_EFFECT_MAKES_PIDFD,    /* with CLONE_PIDFD in A, B points to a descriptor of the new process */
 	ESPY_EFFECT_MAKES_PIDFD_BY, /* the same by struct clone_args A */
-	ESPY_EFFECT_RESTORES,	    /* the registers are those of before a signal: the kernel tells no call number at its end */
+	ESPY_EFFECT_RESTORES, /* the registers are those of before a signal: the kernel tells no call number at its end
+			       */
+	ESPY_EFFECT_MOVES,    /* the file of path A has path B now; without B: it has lost its name */
 };
 
 /* espy_plan.effect_args: A in the low half, B in the high one; ESPY_NO_ARG: the effect has none. */

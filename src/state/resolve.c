@@ -58,6 +58,7 @@ bool espy_state__needs_call(const struct espy_image *img, uint32_t nr)
 	case ESPY_EFFECT_CLOSES_RANGE:
 	case ESPY_EFFECT_REPLACES:
 	case ESPY_EFFECT_CHANGES_CWD:
+	case ESPY_EFFECT_MOVES:
 		return true;
 	default:
 		return img->plans[img->call_plans[nr].plan].flags & ESPY_PLAN_NEW_IMAGE;
@@ -276,6 +277,10 @@ void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v)
 		if (!v->ret)
 			espy_resolve__comm_changed(r, v->tid);
 		break;
+	case ESPY_EFFECT_MOVES:
+		espy_resolve__moved(r, v, ESPY_EFFECT_A(plan_of(v)->effect_args),
+				    ESPY_EFFECT_B(plan_of(v)->effect_args));
+		break;
 	case ESPY_EFFECT_SENDS:
 		n = espy_fd_table__find(&r->fds, v->tgid, (int)arg_a(v));
 		if (n && n->unbound)
@@ -304,8 +309,7 @@ void espy_resolve__forget(struct espy_resolve *r, uint32_t tid, uint32_t tgid, b
 		espy_fd_table__forget(&r->fds, tgid);
 }
 
-/* Keeps an answer of /proc, for later readers too. */
-static void learn(struct espy_resolve *r, uint32_t tgid, int fd, const char *link, size_t len)
+void espy_resolve__learn(struct espy_resolve *r, uint32_t tgid, int fd, const char *link, size_t len)
 {
 	espy_resolve__set(r, tgid, fd, link, len);
 	espy_resolve__note(r, ESPY_FACT_FD_LINK, tgid, tgid, fd, link, (uint32_t)len);
@@ -327,7 +331,7 @@ static void seed_fd(void *ctx, int fd, const char *link, size_t len)
 {
 	const struct seed *s = ctx;
 
-	learn(s->r, s->tgid, fd, link, len);
+	espy_resolve__learn(s->r, s->tgid, fd, link, len);
 }
 
 void espy_resolve__seed(struct espy_resolve *r, uint32_t tgid, bool ours)
@@ -390,7 +394,7 @@ static struct espy_fd_name *name_of(struct espy_resolve *r, uint32_t tid, uint32
 	const size_t len = r->lookups->fd_link(tid, fd, link, sizeof(link));
 	if (!len)
 		return NULL;
-	learn(r, tgid, fd, link, len);
+	espy_resolve__learn(r, tgid, fd, link, len);
 	n = espy_fd_table__find(&r->fds, tgid, fd);
 	return n && n->name ? n : NULL;
 }

@@ -81,6 +81,11 @@ void espy_resolve__before_result(struct espy_resolve *r);
 void espy_resolve__call_shown(struct espy_resolve *r);
 /* Applies the effects of a call that has ended to the descriptors of its process (close, close_range, socket). */
 void espy_resolve__call(struct espy_resolve *r, const struct espy_call_view *v);
+/*
+ * Gives descriptors the names that their files have after a call: the path of argument `from` has become that of `to`,
+ * or is gone (ESPY_NO_ARG).
+ */
+void espy_resolve__moved(struct espy_resolve *r, const struct espy_call_view *v, unsigned from, unsigned to);
 /* Gives a new task the name of its parent, and a new process the descriptors of its parent, too. */
 void espy_resolve__fork(struct espy_resolve *r, const struct espy_rec_fork *f);
 /* Asks the lookups for the open descriptors of a process; ours: as if the process were this process. */
@@ -123,6 +128,8 @@ void espy_resolve__copy_comm(struct espy_resolve *r, uint32_t from, uint32_t to)
 void espy_resolve__clear_names(struct espy_resolve *r);
 
 void espy_resolve__set(struct espy_resolve *r, uint32_t tgid, int fd, const char *name, size_t len);
+/* Sets a name that the lookups have told, and notes it for later readers. */
+void espy_resolve__learn(struct espy_resolve *r, uint32_t tgid, int fd, const char *link, size_t len);
 /* Gives `note` an answer as a FACT record; len ESPY_FACT_NO_ANSWER: there is no answer. */
 void espy_resolve__note(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid, uint32_t tgid, int32_t arg,
 			const void *bytes, uint32_t len);
