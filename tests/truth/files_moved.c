@@ -21,7 +21,7 @@ static void shown(int fd, const char *name, const char *after)
 
 int main(int argc, char **argv)
 {
-	truth_begin(argc, argv, "-y -e trace=fchdir,lseek");
+	truth_begin(argc, argv, "-y -e trace=fchdir,lseek,faccessat");
 	if (!getcwd(top, sizeof(top)) || mkdir("d", 0700) || mkdir("d/e", 0700) || symlink("d", "l"))
 		return 2;
 
@@ -63,5 +63,7 @@ int main(int argc, char **argv)
 	shown(w, "w", "");
 	rmdir("../w");
 	line(call(SYS_lseek, w, 0, JUNK(SEEK_CUR)), "lseek(%d<%s/w>" GONE ", 0, SEEK_CUR)", w, top);
+	line(call(SYS_faccessat, JUNK(AT_FDCWD), "x", JUNK(F_OK)), "faccessat(AT_FDCWD<%s/w (deleted)>, \"x\", F_OK)",
+	     top);
 	return 0;
 }

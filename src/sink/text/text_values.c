@@ -88,7 +88,8 @@ void espy_text_fd(struct espy_text *t, const struct espy_token *v)
 
 	if (!t->o->paths && !details)
 		return;
-	const size_t gone = espy_fd_gone_suffix(v->name);
+	/* that of the working directory stays as the kernel tells it */
+	const size_t gone = (int)v->num == AT_FDCWD ? 0 : espy_fd_gone_suffix(v->name);
 	espy_buf__putc(b, '<');
 	if (details)
 		espy_buf__put(b, v->bytes, v->len);
