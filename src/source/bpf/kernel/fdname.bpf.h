@@ -18,8 +18,11 @@
 
 /* s_magic of file systems without paths. */
 enum {
-	MAGIC_PIPE = 0x50495045, MAGIC_SOCK = 0x534f434b, MAGIC_ANON = 0x09041934, MAGIC_PIDFD = 0x50494446,
-	MAGIC_TMPFS = 0x01021994,
+	MAGIC_PIPE = 0x50495045,
+	MAGIC_SOCK = 0x534f434b,
+	MAGIC_ANON = 0x09041934,
+	MAGIC_PIDFD = 0x50494446,
+	MAGIC_NSFS = 0x6e736673,
 };
 
 static __always_inline void put_text(struct espy_bpf_scratch *s, const char *text, u32 len)
@@ -33,11 +36,10 @@ static __always_inline void put_text(struct espy_bpf_scratch *s, const char *tex
 	s->name_pos = pos;
 }
 
-/* Puts a name in front of the text. */
-static __always_inline void put_component(struct espy_bpf_scratch *s, u64 dentry)
+/* Puts len bytes of the kernel's memory in front of the text. */
+static __always_inline void put_bytes(struct espy_bpf_scratch *s, const void *name, u64 len)
 {
-	u64 len = (u32)KERNEL_WORD(dentry, struct dentry, d_name.len), pos;
-	const void *name = (void *)KERNEL_WORD(dentry, struct dentry, d_name.name);
+	u64 pos;
 
 	CLAMP(len, COMPONENT_MAX);
 	if (s->name_pos < NAME_BASE + len + 1) {
@@ -48,6 +50,12 @@ static __always_inline void put_component(struct espy_bpf_scratch *s, u64 dentry
 	CLAMP(pos, NAME_BASE + NAME_ROOM);
 	bpf_probe_read_kernel(ITEMS(s) + pos, len, name);
 	s->name_pos = pos;
+}
+
+static __always_inline void put_component(struct espy_bpf_scratch *s, u64 dentry)
+{
+	put_bytes(s, (void *)KERNEL_WORD(dentry, struct dentry, d_name.name),
+		  (u32)KERNEL_WORD(dentry, struct dentry, d_name.len));
 }
 
 /* Moves the last digit of s->number to the front of the text. Returns non-zero if no digit is left. */
@@ -145,6 +153,21 @@ __noinline int name_path(u32 cpu, u64 dentry, u64 mnt)
 	return 0;
 }
 
+/* Writes the name of a namespace: net:[4026531840]. */
+static __always_inline void put_namespace(u32 cpu, struct espy_bpf_scratch *s, u64 file)
+{
+	u64 ns = KERNEL_WORD(KERNEL_WORD(file, struct file, f_inode), struct inode, i_private), kind;
+	char name[32];
+	long n;
+
+	kind = KERNEL_WORD(KERNEL_WORD(ns, struct ns_common, ops), struct proc_ns_operations, name);
+	n = bpf_probe_read_kernel_str(name, sizeof(name), (void *)kind);
+	put_inode(cpu, ino_of(file));
+	put_text(s, ":[", 2);
+	if (n > 1)
+		put_bytes(s, (void *)kind, (u64)n - 1);
+}
+
 /* An empty name at the end of its room. */
 static __always_inline void name_begin(struct espy_bpf_scratch *s)
 {
@@ -198,7 +221,11 @@ __noinline int name_file(u32 cpu, u64 file)
 	}
 	if (KERNEL_WORD(dentry, struct dentry, d_parent) == dentry) {
 		/* The root of a file system, or a file that never had a directory. */
-		if (magic == MAGIC_TMPFS && KERNEL_WORD(mnt, struct vfsmount, mnt_root) != dentry) {
+		if (KERNEL_WORD(mnt, struct vfsmount, mnt_root) != dentry) {
+			if (magic == MAGIC_NSFS) {
+				put_namespace(cpu, s, file);
+				return 1;
+			}
 			put_text(s, " (deleted)", 10);
 			put_component(s, dentry);
 			put_text(s, "/", 1);

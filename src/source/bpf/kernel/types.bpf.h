@@ -88,6 +88,10 @@ struct inode {
 	void *i_private;
 };
 
+struct proc_ns_operations {
+	const char *name;
+};
+
 struct hlist_bl_node {
 	struct hlist_bl_node **pprev;
 };
@@ -163,6 +167,7 @@ struct unix_sock {
 };
 
 struct ns_common {
+	const struct proc_ns_operations *ops;
 	u32 inum;
 };
 

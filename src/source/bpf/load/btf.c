@@ -32,6 +32,7 @@ static const char *const names[] = {
 	"qstr",
 	"super_block",
 	"inode",
+	"proc_ns_operations",
 	"hlist_bl_node",
 	"dentry",
 	"vfsmount",

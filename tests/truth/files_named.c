@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* -yy: names of files that no directory holds. */
+#include "truth.h"
+#include <fcntl.h>
+
+/* A file that the kernel makes up: its link tells the name. */
+static void made_up(int fd)
+{
+	char path[64], link[256];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, link, sizeof(link) - 1);
+	if (n < 0)
+		return;
+	link[n] = 0;
+	char *gone = strstr(link, " (deleted)");
+
+	if (gone)
+		memcpy(gone, ">(deleted)", sizeof(">(deleted)"));
+	else
+		strcat(link, ">");
+	line(call(SYS_fsync, JUNK(fd)), "fsync(%d<%s)", fd, link);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const spaces[] = { "net", "pid", "mnt", "user", "uts", "ipc", "cgroup", "pid_for_children" };
+
+	truth_begin(argc, argv, "-yy -e trace=fsync");
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/self/ns/%s", spaces[i]);
+		made_up(open(path, O_RDONLY));
+	}
+	made_up((int)syscall(SYS_memfd_create, "a b/c", 0));
+	made_up((int)syscall(SYS_memfd_create, "huge", 4)); /* MFD_HUGETLB */
+	made_up((int)syscall(447, 0));			    /* memfd_secret */
+	return 0;
+}
