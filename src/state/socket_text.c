@@ -63,31 +63,55 @@ static void put_netlink(struct espy_buf *b, const struct espy_fact_socket *s)
 	espy_buf__puts(b, tmp);
 }
 
-/* Tells whether the text shows its ports. In other families, and for ICMP, "port" is something else. */
-static bool has_ports(const struct espy_fact_socket *s)
+/*
+ * The protocols that the text names, by the kernel's names. Of others it has what /proc tells, as strace does. Of RAW
+ * and PING "port" is something else.
+ */
+static const struct protocol {
+	const char *name;
+	bool ports;
+	const char *bound; /* the name of a socket that has an address; NULL: the same */
+} protocols[] = {
+	{ "UNIX" },	   { "UNIX-STREAM" },	  { "NETLINK" },
+	{ "TCP", true },   { "TCPv6", true },	  { "UDP", true },
+	{ "UDPv6", true }, { "UDPLITEv6", true }, { "UDP-Lite", true, "UDPLITE" },
+	{ "DCCP" },	   { "DCCPv6" },	  { "SCTP" },
+	{ "SCTPv6" },	   { "L2TP/IP" },	  { "L2TP/IPv6" },
+	{ "PING" },	   { "PINGv6" },	  { "RAW" },
+	{ "RAWv6" },
+};
+
+static const struct protocol *protocol_of(const struct espy_fact_socket *s)
 {
-	return (s->family == AF_INET || s->family == AF_INET6) &&
-	       (s->protocol == IPPROTO_TCP || s->protocol == IPPROTO_UDP || s->protocol == IPPROTO_UDPLITE);
+	char name[sizeof(s->proto) + 1] = "";
+
+	memcpy(name, s->proto, sizeof(s->proto));
+	for (size_t i = 0; i < sizeof(protocols) / sizeof(protocols[0]); i++)
+		if (!strcmp(name, protocols[i].name))
+			return &protocols[i];
+	return NULL;
+}
+
+static bool has_ports(const struct espy_fact_socket *s, const struct protocol *p)
+{
+	return p && p->ports && (s->family == AF_INET || s->family == AF_INET6);
 }
 
 bool espy_socket_text(struct espy_buf *b, const struct espy_fact_socket *s)
 {
-	const size_t len = strnlen(s->proto, sizeof(s->proto));
-	char proto[sizeof(s->proto) + 1] = "", tmp[32];
+	const struct protocol *p = protocol_of(s);
+	const bool bound = has_ports(s, p) && s->local_port;
+	char tmp[32];
 
-	for (size_t i = 0; i < len; i++)
-		if ((uint8_t)s->proto[i] <= ' ' || (uint8_t)s->proto[i] >= 0x7f)
-			return false; /* no kernel calls it so */
-	memcpy(proto, s->proto, len);
-	if (!len || !strcmp(proto, "PACKET") || !strncmp(proto, "AF_VSOCK", 8))
+	if (!p || (p->bound && !bound))
 		return false;
-	espy_buf__puts(b, proto);
+	espy_buf__puts(b, p->bound ? p->bound : p->name);
 	espy_buf__puts(b, ":[");
 	if (s->family == AF_UNIX) {
 		put_unix(b, s);
 	} else if (s->family == AF_NETLINK && s->peer) {
 		put_netlink(b, s);
-	} else if (has_ports(s) && s->local_port) {
+	} else if (bound) {
 		put_inet(b, s);
 	} else {
 		snprintf(tmp, sizeof(tmp), "%llu", (unsigned long long)s->ino);
@@ -99,5 +123,5 @@ bool espy_socket_text(struct espy_buf *b, const struct espy_fact_socket *s)
 
 bool espy_socket_is_unbound(const struct espy_fact_socket *s)
 {
-	return has_ports(s) ? !s->local_port : s->family == AF_NETLINK && !s->peer;
+	return has_ports(s, protocol_of(s)) ? !s->local_port : s->family == AF_NETLINK && !s->peer;
 }

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* -yy: names of files that no directory holds. */
+/* -yy: names of files that no directory holds, and of sockets of which strace knows no more than the inode. */
 #include "truth.h"
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <fcntl.h>
+
+static void shown(int fd, const char *name)
+{
+	if (fd >= 0)
+		line(call(SYS_fsync, JUNK(fd)), "fsync(%d<%s>)", fd, name);
+}
 
 /* A file that the kernel makes up: its link tells the name. */
 static void made_up(int fd)
@@ -23,6 +32,17 @@ static void made_up(int fd)
 	line(call(SYS_fsync, JUNK(fd)), "fsync(%d<%s)", fd, link);
 }
 
+static void of_socket(int fd, const char *kind)
+{
+	struct stat st;
+	char name[64];
+
+	if (fstat(fd, &st))
+		return;
+	snprintf(name, sizeof(name), "%s:[%llu]", kind, (unsigned long long)st.st_ino);
+	shown(fd, name);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const spaces[] = { "net", "pid", "mnt", "user", "uts", "ipc", "cgroup", "pid_for_children" };
@@ -37,5 +57,13 @@ int main(int argc, char **argv)
 	made_up((int)syscall(SYS_memfd_create, "a b/c", 0));
 	made_up((int)syscall(SYS_memfd_create, "huge", 4)); /* MFD_HUGETLB */
 	made_up((int)syscall(447, 0));			    /* memfd_secret */
+
+	of_socket(socket(AF_INET, SOCK_RAW, IPPROTO_UDP), "RAW");
+	of_socket(socket(AF_INET, SOCK_RAW, IPPROTO_TCP), "RAW");
+	of_socket(socket(AF_INET6, SOCK_RAW, IPPROTO_UDP), "RAWv6");
+	of_socket(socket(AF_INET, SOCK_STREAM, 262), "socket"); /* MPTCP */
+	of_socket(socket(44, SOCK_RAW, 0), "socket");		/* XDP */
+	of_socket(socket(AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE), "socket");
+	of_socket(socket(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), "UDPv6");
 	return 0;
 }
