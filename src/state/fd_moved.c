@@ -108,14 +108,17 @@ static bool by_path(const struct move *m, const char *name, char *out, size_t si
 	return gone->rooted && !strcmp(name, gone->text) && snprintf(out, size, "%s" GONE, name) < (int)size;
 }
 
-/* Tells whether a descriptor can have got this name by the move. It may be another file by now. */
-static bool is_possible(const struct move *m, const char *name, const char *now)
+/*
+ * Tells whether a descriptor can have got this name by the move. It may be another file by now, or removed since: told, if
+ * the paths of the call tell a name.
+ */
+static bool is_possible(const struct move *m, const char *name, const char *now, bool told)
 {
 	const size_t len = strlen(name);
 
 	if (now[0] != '/')
 		return false;
-	return (!strncmp(now, name, len) && !strcmp(now + len, GONE)) || ends_alike(now, &m->to) ||
+	return (!told && !strncmp(now, name, len) && !strcmp(now + len, GONE)) || ends_alike(now, &m->to) ||
 	       (m->exchange && ends_alike(now, &m->from));
 }
 
@@ -133,7 +136,7 @@ static void move_one(void *ctx, uint32_t tgid, const struct espy_fd_name *n)
 		const size_t len = m->r->lookups->fd_link(tgid, n->fd, now, sizeof(now) - 1);
 
 		now[len] = 0;
-		if (is_possible(m, n->name, now)) {
+		if (is_possible(m, n->name, now, told)) {
 			espy_resolve__learn(m->r, tgid, n->fd, now, len);
 			return;
 		}
