@@ -90,6 +90,11 @@ ESPY_API int espy_filter_select(struct espy_filter *f, const char *expression, c
 /* Selects only calls that touch one of these files (-P). The filter compares paths as they stand; the caller resolves links. */
 ESPY_API int espy_filter_path(struct espy_filter *f, const char *path);
 /*
+ * Has path arguments compared as the program writes them, and results left out, as strace does. Without it a relative path counts
+ * from its directory.
+ */
+ESPY_API int espy_filter_paths_as_written(struct espy_filter *f);
+/*
  * Adds a condition on system calls (--where), espy-where(7). A call is selected if all conditions hold. The session reads the
  * condition when it starts, or when the engine is added to a session that runs. The session reports errors in the condition to
  * the log.

@@ -323,7 +323,7 @@ static int add_paths(struct espy_trace_args *a)
 		if (err)
 			return err;
 	}
-	return 0;
+	return a->cli->strace_mode ? espy_filter_paths_as_written(a->filter) : 0;
 }
 
 /* Marks come alone, unless an option asks for system calls. */

@@ -35,6 +35,7 @@ struct espy_filter {
 	struct espy_fd_set fds;		/* --trace-fds */
 	char **paths;
 	size_t path_cnt; /* -P, resolved */
+	bool paths_as_written;	     /* a relative path is none of them, nor is the file of a result */
 	struct espy_tamper *tampers; /* -e inject=, fault= (source/tamper.h), in the order given */
 	size_t tamper_cnt;
 	struct espy_mark_rules marks; /* -m */

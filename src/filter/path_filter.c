@@ -70,8 +70,9 @@ static bool touches_wanted(const struct espy_filter *f, const char *dir, const c
 
 	if (is_wanted_path(f, path, len))
 		return true;
-	return len && path[0] != '/' && dir && dir[0] == '/' && join(whole, &whole_len, dir, name_len(dir)) &&
-	       join(whole, &whole_len, path, len) && is_wanted_path(f, whole, whole_len);
+	return !f->paths_as_written && len && path[0] != '/' && dir && dir[0] == '/' &&
+	       join(whole, &whole_len, dir, name_len(dir)) && join(whole, &whole_len, path, len) &&
+	       is_wanted_path(f, whole, whole_len);
 }
 
 /* Tells whether any token is wanted. numbers: descriptors count by their numbers, too. */
@@ -104,5 +105,5 @@ static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, co
 
 bool espy_path_filter__match(const struct espy_filter *f, const struct espy_event *e)
 {
-	return is_wanted(f, e->args, e->cwd, true) || is_wanted(f, e->result, e->cwd, false);
+	return is_wanted(f, e->args, e->cwd, true) || (!f->paths_as_written && is_wanted(f, e->result, e->cwd, false));
 }

@@ -128,6 +128,15 @@ int espy_filter_path(struct espy_filter *f, const char *path)
 	return err ? err : path ? espy_filter__add_path(f, path) : -EINVAL;
 }
 
+int espy_filter_paths_as_written(struct espy_filter *f)
+{
+	int err = may_change(f);
+
+	if (!err)
+		f->paths_as_written = true;
+	return err;
+}
+
 int espy_filter_where(struct espy_filter *f, const char *condition)
 {
 	int err = may_change(f);

@@ -84,6 +84,12 @@ for source in bpf ptrace; do
 	shows '^\[0000[0-9a-f]*\] rt_sigreturn' out
 	same "$source: rt_sigreturn is not where kill is" 2 "$(sed -n 's/^\[\(0000[0-9a-f]*\)\] [kr].*/\1/p' out | sort -u | grep -c .)"
 done
+# -P takes names as they are written, and the files of descriptors, but not those of results.
+: >named
+for source in bpf ptrace; do
+	run 0 strace --source=$source -P "$dir/named" -e trace=openat,read -o out cat named "$dir/named"
+	same "$source: -P" "read( openat(\"$dir/named\" read(" "$(sed -n 's/AT_FDCWD, //; s/^\(openat("[^"]*"\).*/\1/p; s/^\(read(\).*/\1/p' out | xargs -0 echo | tr '\n' ' ' | sed 's/ *$//')"
+done
 for status in -z -Z; do
 	run 1 strace -c $status -U name,errors,calls -e trace=execve,openat -o table cat /nonexistent
 	shows 'execve  *1$' table

@@ -53,6 +53,7 @@ static void null_pointers(void **state)
 	espy_filter_free(NULL);
 	assert_int_equal(espy_filter_select(NULL, "open", NULL, 0), -EINVAL);
 	assert_int_equal(espy_filter_path(NULL, "/"), -EINVAL);
+	assert_int_equal(espy_filter_paths_as_written(NULL), -EINVAL);
 	assert_int_equal(espy_filter_where(NULL, "ret < 0"), -EINVAL);
 	assert_int_equal(espy_filter_mark(NULL, "*", NULL, NULL, 0), -EINVAL);
 	assert_int_equal(espy_filter_task(NULL, 1), -EINVAL);
