@@ -108,7 +108,7 @@ void dc_find_fds(struct dc *dc, struct espy_op *ops, uint32_t n)
 		const struct espy_type *t = &img.types[ops[k].type];
 		const struct espy_type *elem = t->kind == ESPY_T_ARRAY ? &img.types[t->elem] : t;
 
-		if (ops[k].kind == ESPY_OP_CSTR && t->flags & ESPY_TF_PATH)
+		if (ops[k].kind == ESPY_OP_CSTR && t->flags & ESPY_TF_PATH && !(t->flags & ESPY_TF_UNTOUCHED))
 			ops[k].holds |= ESPY_HOLDS_PATH;
 		if (ops[k].kind == ESPY_OP_BYTES && is_fd(elem) && elem->size == 4)
 			ops[k].holds |= ESPY_HOLDS_FDS;

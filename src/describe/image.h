@@ -56,13 +56,14 @@ enum espy_type_flags {
 	ESPY_TF_MORE = 1u << 18,     /* STRUCT: `...` if its size is larger than the known fields */
 	ESPY_TF_BARE =
 		1u << 19, /* INT behind a pointer: without brackets. STRUCT: its field that is shown stands for it */
-	ESPY_TF_INDEXED = 1u << 21, /* ARRAY: `table` names its indices: [[SK_MEMINFO_RCVBUF]=1, ...] */
-	ESPY_TF_EXTRA = 1u << 26,   /* with TAIL: as extra_data="..." under -v, else as `...` */
-	ESPY_TF_PARTIAL = 1u << 25, /* STRUCT: a field that the size cuts is shown by its bytes */
-	ESPY_TF_FILLED = 1u << 27,  /* STRUCT: the rest of a field that the size cuts is 0 */
-	ESPY_TF_WHOLE = 1u << 24,   /* STRUCT: shown only if all of it was readable */
-	ESPY_TF_KIND = 1u << 23,    /* a string that names the kind of the values behind it */
-	ESPY_TF_UPTO = 1u << 22,    /* INT: 1 to 8 bytes, as many as there are */
+	ESPY_TF_INDEXED = 1u << 21,   /* ARRAY: `table` names its indices: [[SK_MEMINFO_RCVBUF]=1, ...] */
+	ESPY_TF_EXTRA = 1u << 26,     /* with TAIL: as extra_data="..." under -v, else as `...` */
+	ESPY_TF_PARTIAL = 1u << 25,   /* STRUCT: a field that the size cuts is shown by its bytes */
+	ESPY_TF_FILLED = 1u << 27,    /* STRUCT: the rest of a field that the size cuts is 0 */
+	ESPY_TF_UNTOUCHED = 1u << 28, /* STR, a path: the call does not touch its file */
+	ESPY_TF_WHOLE = 1u << 24,     /* STRUCT: shown only if all of it was readable */
+	ESPY_TF_KIND = 1u << 23,      /* a string that names the kind of the values behind it */
+	ESPY_TF_UPTO = 1u << 22,      /* INT: 1 to 8 bytes, as many as there are */
 	ESPY_TF_LEAD =
 		1u
 		<< 20, /* STRUCT: its first field is read on its own; an address stands for the others if unreadable */

@@ -316,11 +316,12 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 	switch (w) {
 	case W_STR:
 	case W_PATH:
+	case W_LINK:
 		if (place != PLACE_POINTEE)
 			dc_error(dc, t->base_pos, "`%s` can stand behind a pointer only, expected `in %s` or `char[n]`",
 				 t->name->s, t->name->s);
 		ty.kind = ESPY_T_STR;
-		ty.flags = w == W_PATH ? ESPY_TF_PATH : 0;
+		ty.flags = w == W_PATH ? ESPY_TF_PATH : w == W_LINK ? ESPY_TF_PATH | ESPY_TF_UNTOUCHED : 0;
 		if (lower_length(dc, t, ctx, ph, &ty) && !ty.max)
 			ty.max = ty.count;
 		ty.count = 0;

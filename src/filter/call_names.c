@@ -116,7 +116,7 @@ int espy_call_names__param(const struct espy_call_names *c, const char *name, si
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct espy_type *to = pointee(c->image, &c->image->types[param(c, i)->type]);
 
-		if (to && to->flags & ESPY_TF_PATH && in_register(param(c, i)))
+		if (to && to->flags & ESPY_TF_PATH && !(to->flags & ESPY_TF_UNTOUCHED) && in_register(param(c, i)))
 			return (int)i;
 	}
 	for (uint32_t i = 0; i < cnt; i++)

@@ -97,6 +97,7 @@ static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, co
 		if (k->kind == ESPY_TOKEN_FD && k->name && is_wanted_path(f, k->name, name_len(k->name)))
 			return true;
 		if (k->kind == ESPY_TOKEN_STR && f->path_cnt && k->type->flags & ESPY_TF_PATH &&
+		    !(k->type->flags & ESPY_TF_UNTOUCHED) &&
 		    touches_wanted(f, dir, (const char *)k->bytes, strnlen((const char *)k->bytes, k->len)))
 			return true;
 	}

@@ -51,7 +51,7 @@ static void put_type(FILE *out, const struct espy_image *img, uint32_t type, uns
 			put_type(out, img, t->elem, depth + 1);
 		break;
 	case ESPY_T_STR:
-		fputs(t->flags & ESPY_TF_PATH ? "path" : "string", out);
+		fputs(t->flags & ESPY_TF_UNTOUCHED ? "link" : t->flags & ESPY_TF_PATH ? "path" : "string", out);
 		break;
 	case ESPY_T_ARRAY:
 	case ESPY_T_TLV:

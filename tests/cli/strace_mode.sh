@@ -87,6 +87,8 @@ done
 # -P takes names as they are written, and the files of descriptors, but not those of results.
 : >named
 for source in bpf ptrace; do
+	run 0 strace --source=$source -P "$dir/named" -e trace=symlink,symlinkat -o links ln -sf "$dir/named" other
+	lacks symlink links
 	run 0 strace --source=$source -P "$dir/named" -e trace=openat,read -o out cat named "$dir/named"
 	same "$source: -P" "read( openat(\"$dir/named\" read(" "$(sed -n 's/AT_FDCWD, //; s/^\(openat("[^"]*"\).*/\1/p; s/^\(read(\).*/\1/p' out | xargs -0 echo | tr '\n' ' ' | sed 's/ *$//')"
 done
