@@ -196,7 +196,9 @@ static void ask_task(struct espy_walk *w, enum espy_fmt fmt, uint32_t number)
 
 	if (!pid)
 		return;
-	ask_comm(w, pid);
+	/* A group or a session is no task: it has the number of one that may do something else by now. */
+	if (fmt == ESPY_FMT_PID || fmt == ESPY_FMT_TID)
+		ask_comm(w, pid);
 	if (w->d->want.pids && pid != number)
 		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_PID, .num = pid, .name = "" });
 }

@@ -75,7 +75,7 @@ static void ask(const struct espy_resolver *r, const struct espy_call_view *v, c
 	case ESPY_FMT_PGID:
 	case ESPY_FMT_SID:
 		pid = (int32_t)num > 0 ? r->pid(r->ctx, v->tid, (uint32_t)num, of_group || !result) : 0;
-		if (pid)
+		if (pid && !of_group)
 			r->comm(r->ctx, pid);
 		break;
 	case ESPY_FMT_IFINDEX:
