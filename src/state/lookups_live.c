@@ -16,6 +16,7 @@
 #include "state/socket_ask.h"
 
 #define LINK_MAX_SZ 4096u
+#define COMM_MAX 15 /* bytes of the name of a task */
 
 /* Writes the path of the link that names a descriptor. */
 static void link_path(char *path, size_t size, uint32_t tid, int fd)
@@ -66,6 +67,8 @@ static size_t ask_comm(uint32_t tid, char *to, size_t size)
 
 	if (len > 0 && comm[len - 1] == '\n') /* the name may hold other line ends */
 		len--;
+	if (len > COMM_MAX) /* a kernel thread tells its work, too */
+		len = COMM_MAX;
 	if (len <= 0 || (size_t)len > size)
 		return 0;
 	memcpy(to, comm, (size_t)len);
