@@ -130,13 +130,14 @@ void espy_walk_remark(struct espy_walk *w, const struct espy_type *t)
 
 /* ---- questions to the resolver */
 
-/* Returns the task whose descriptor a number is: the caller, or the process that the description names; 0: none. */
+/* Returns the task whose descriptor a number is: the task itself, or the process that the description names; 0: none.
+ */
 static uint32_t owner_of_fd(const struct espy_walk *w, const struct espy_type *t)
 {
 	const struct espy_resolver *r = w->d->resolver;
 
 	if (!w->v || !t || t->len_a == ESPY_NONE)
-		return w->v ? w->v->tid : 0;
+		return w->tid;
 	const uint32_t number = (uint32_t)espy_walk__eval(w, w->scope, t->len_a, w->ok);
 
 	return (int32_t)number > 0 && r->pid ? r->pid(r->ctx, w->tid, number, true) : 0;
