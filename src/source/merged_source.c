@@ -404,15 +404,18 @@ static int merged_command_status(struct espy_source *src, int *status)
 	return m->reaped ? 0 : -EAGAIN;
 }
 
+/* The leading one is closed last: the others may wait for agents, whose threads it lets go on meanwhile. */
 static void merged_close(struct espy_source *src)
 {
 	struct merged *m = to_merged(src);
 
-	for (size_t i = 0; i < m->cnt; i++) {
-		if (m->in[i].src)
+	for (size_t i = 0; i < m->cnt; i++)
+		if (m->in[i].src && &m->in[i] != m->lead)
 			m->in[i].ops->close(m->in[i].src);
+	if (m->lead && m->lead->src)
+		m->lead->ops->close(m->lead->src);
+	for (size_t i = 0; i < m->cnt; i++)
 		free(m->in[i].buf);
-	}
 	if (m->merge_ready)
 		espy_merge__free(&m->merge);
 	free(m);

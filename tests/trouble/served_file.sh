@@ -45,6 +45,7 @@ with() {
 	kill -CONT "$server"
 	kill -9 $job 2>/dev/null
 	wait $job
+	[ $? != 139 ] || not_ok "$name: espy crashes when it ends"
 }
 # stopped NAME: a server that answers no more
 stopped() {

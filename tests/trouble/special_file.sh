@@ -23,6 +23,7 @@ without() {
 	kill -INT $job 2>/dev/null
 	wait_for 60 ended $job && ok "$name: espy ends" || { not_ok "$name: espy does not end"; kill -9 $job; }
 	wait $job
+	[ $? != 139 ] || not_ok "$name: espy crashes when it ends"
 }
 all() { # NAME
 	without "$1, -k" 'clock_nanosleep(' trace -k -e trace=clock_nanosleep -o "$dir/out"
