@@ -130,7 +130,7 @@ enum {
 	ESPY_AGENT_CAN_SHARE = 1, /* features: open.flags may have ESPY_AGENT_SHARE */
 	ESPY_AGENT_CAN_CALL = 2,  /* and ESPY_AGENT_LAZY and ESPY_AGENT_CALL */
 	ESPY_AGENT_CAN_KEEP = 4,  /* and ESPY_AGENT_NEWEST */
-	ESPY_AGENT_CAN_PROBE = 8, /* the agent knows ESPY_AGENT_PLAN and ESPY_AGENT_PROBE */
+	ESPY_AGENT_CAN_PROBE = 8, /* the agent knows ESPY_AGENT_PLAN and ESPY_AGENT_PROBE, returns too */
 };
 
 /* One moment by two clocks. seq is odd while the agent writes; the reader loads it before and after. */
@@ -293,8 +293,8 @@ struct espy_agent_ruled {
  * the path that it was loaded by, and by the build-id, if the file has one. Before it writes it compares what stands
  * there with what espy has found in the file.
  *
- * The arguments of a place's record: a word with a bit for each number that could not be read, then those of struct
- * espy_rec_probe (record.h). Its `def` is the place's id.
+ * The arguments of a place's record: a word with a bit for each number that could not be read, of a return the time at
+ * which the function was entered, then those of struct espy_rec_probe (record.h). Its `def` is the place's id.
  */
 #define ESPY_AGENT_PLANS 4096u	    /* for each session */
 #define ESPY_AGENT_PLACES 65536u    /* for each session */
@@ -304,6 +304,7 @@ struct espy_agent_ruled {
 enum {
 	ESPY_PLACE_ENDS = 1,  /* flags: the copy never goes on behind its end */
 	ESPY_PLACE_CALLS = 2, /* it pushes a return address itself */
+	ESPY_PLACE_RETURNS = 4, /* the hit is where the function that begins there returns */
 };
 struct espy_agent_place {
 	__u64 addr; /* of the jump, as the file numbers its memory */

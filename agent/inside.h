@@ -22,6 +22,8 @@
  *   probe_places.c    places of probes: what espy asks for, and the loaded objects that have them
  *   probe_jumps.c     their jumps and trampolines
  *   probe_hit.c       a hit: the values that it fetches
+ *   probe_return.c    functions whose return is probed
+ *   return_stubs.S    where they return to
  *   memory.c          memory, and grace periods before it is freed
  *   start.c           start, the thread, fork
  */
@@ -467,6 +469,8 @@ HIDDEN void probe_forget(uint32_t session);
 /* Switches all places as they are wanted; without force only if an object has come or gone. */
 HIDDEN void probe_apply(int force);
 HIDDEN uint32_t probe_count(uint32_t session);
+/* probe_return.c: forgets the calls of a thread that has ended. */
+HIDDEN void probe_sweep_frames(uint32_t tid);
 
 /* agent_sessions.c */
 HIDDEN void session_requests(void);

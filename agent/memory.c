@@ -291,6 +291,7 @@ void mem_sweep_threads(void)
 		}
 		t->depth = t->calls = 0; // it may have been ended in there
 		share_unclaim(tid);
+		probe_sweep_frames(tid);
 		__atomic_store_n(&t->tid, 0, __ATOMIC_RELEASE);
 	}
 	if (agent.area)

@@ -63,6 +63,11 @@ static int read_all(void *to, uint64_t at, uint32_t len, const uint64_t *regs)
 	return read_some(to, at, len) == len;
 }
 
+int probe_read(void *to, uint64_t at, uint32_t len)
+{
+	return read_some(to, at, len) == len;
+}
+
 static uint64_t sized(const struct espy_probe_fetch *f, uint64_t v)
 {
 	const uint32_t shift = (64 - 8u * f->size) & 63;
@@ -95,7 +100,7 @@ struct hit {
 	uint32_t bad; // bit per value that could not be read
 };
 
-static void fetch(const struct consumer *c, const uint64_t *regs, struct hit *h)
+static void fetch(const struct consumer *c, const uint64_t *regs, const struct entered *e, struct hit *h)
 {
 	const struct espy_probe_plan *plan = c->plan;
 
@@ -106,6 +111,8 @@ static void fetch(const struct consumer *c, const uint64_t *regs, struct hit *h)
 
 		if (f->src == ESPY_PROBE_REG && f->reg == ESPY_REG_SP)
 			v += c->pushed;
+		else if (f->src == ESPY_PROBE_ENTRY_ARG)
+			v = e->saved[f->reg];
 		if (!follow(f, &v, regs)) {
 			h->bad |= 1u << i;
 			v = 0;
@@ -161,8 +168,8 @@ static uint32_t run_test(const struct espy_probe_test *t, const struct hit *h)
 	uint64_t v = h->values[arg];
 	int holds;
 
-	if (t->what == ESPY_PROBE_TEST_DURATION)
-		return t->no;
+	if (t->what == ESPY_PROBE_TEST_DURATION) // by another clock: espy makes this test
+		return ESPY_PROBE_HOLDS;
 	if (t->what == ESPY_PROBE_TEST_PID)
 		v = (uint64_t)sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	else if (t->what == ESPY_PROBE_TEST_TID)
@@ -261,11 +268,11 @@ static uint32_t put_memory(uint64_t *to, const struct espy_probe_fetch *f, const
 	return 1 + words;
 }
 
-static __attribute__((noinline)) void record_all(struct thread *me, const struct consumer *c, struct hit *h)
+static __attribute__((noinline)) void record_all(struct thread *me, const struct consumer *c, const struct entered *e, struct hit *h)
 {
 	// A text is read with a byte more than may be kept, and padded.
 	uint64_t words[(ESPY_AGENT_PROBE_ROOM + 16) / 8];
-	uint32_t n = PROBE_HEAD, numbers = 0;
+	uint32_t n = PROBE_HEAD(e), numbers = 0;
 
 	for (uint32_t i = 0; i < c->plan->arg_cnt; i++) {
 		const struct espy_probe_fetch *f = &c->plan->fetches[i];
@@ -278,44 +285,51 @@ static __attribute__((noinline)) void record_all(struct thread *me, const struct
 		words[n++] = h->values[i];
 	}
 	words[0] = h->bad & numbers;
+	if (e)
+		words[1] = e->time;
 	event_block(me, c->hooks, words, 8 * n);
 }
 
-static __attribute__((noinline)) void hit_any(struct thread *me, const struct consumer *c, const uint64_t *regs)
+// e: of a return; NULL: the hit is none
+static __attribute__((noinline)) void hit_any(struct thread *me, const struct consumer *c, const uint64_t *regs, const struct entered *e)
 {
-	uint64_t words[PROBE_HEAD + ESPY_MARK_MAX_ARGS];
+	uint64_t words[PROBE_HEAD_MAX + ESPY_MARK_MAX_ARGS];
 	struct hit h;
 
-	fetch(c, regs, &h);
+	fetch(c, regs, e, &h);
 	if (c->plan->test_cnt && !meets(c->plan, &h)) {
 		leave(me);
 		return;
 	}
 	if (c->plan->memory) {
-		record_all(me, c, &h);
+		record_all(me, c, e, &h);
 		return;
 	}
 	words[0] = h.bad & ((1u << c->plan->arg_cnt) - 1);
+	if (e)
+		words[1] = e->time;
 	for (uint32_t i = 0; i < c->plan->arg_cnt; i++)
-		words[PROBE_HEAD + i] = h.values[i];
+		words[PROBE_HEAD(e) + i] = h.values[i];
 	event_numbers(me, c->hooks, words);
 }
 
-static inline __attribute__((always_inline)) void hit_one(struct thread *me, const struct consumer *c,
-							  const uint64_t *regs)
+static inline __attribute__((always_inline)) void hit_one(struct thread *me, const struct consumer *c, const uint64_t *regs,
+							  const struct entered *e)
 {
 	const struct espy_probe_plan *plan = c->plan;
-	uint64_t words[PROBE_HEAD + PROBE_FAST_ARGS];
+	uint64_t words[PROBE_HEAD_MAX + PROBE_FAST_ARGS];
 
 	me->depth++;
 	barrier();
 	if (unlikely(!c->fast)) {
-		hit_any(me, c, regs);
+		hit_any(me, c, regs, e);
 		return;
 	}
 	words[0] = 0;
+	if (e)
+		words[1] = e->time;
 	for (uint32_t i = 0; i < plan->arg_cnt; i++)
-		words[PROBE_HEAD + i] = regs[plan->fetches[i].reg];
+		words[PROBE_HEAD(e) + i] = regs[plan->fetches[i].reg];
 	event_numbers(me, c->hooks, words);
 }
 
@@ -331,24 +345,52 @@ static __attribute__((noinline)) void lose_hit(const struct jump *j)
 		__atomic_fetch_add(&all->v[i].hooks->wanted->ring->shared->lost_slot, 1, __ATOMIC_RELAXED);
 }
 
-void espy_agent_probe(const struct jump *j, uint64_t *regs)
+// The thread that hits; NULL: its hits do not count, or are lost.
+static inline __attribute__((always_inline)) struct thread *hitting(const struct jump *j)
 {
 	struct thread *me = self;
-	const struct consumers *all;
 
 	if (unlikely(me == &probe_quiet))
-		return;
+		return NULL;
 	if (unlikely(!me || !me->tid)) {
 		me = event_claim();
-		if (!me) {
+		if (!me)
 			lose_hit(j);
-			return;
-		}
 	}
+	return me;
+}
+
+void espy_agent_probe(const struct jump *j, uint64_t *regs)
+{
+	struct thread *me = hitting(j);
+	const struct consumers *all;
+
+	if (unlikely(!me))
+		return;
 	me->depth++;
 	barrier(); // as in event_of()
 	all = __atomic_load_n(&j->now, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; all && i < all->n; i++)
-		hit_one(me, &all->v[i], regs);
+		if (likely(!all->v[i].returns))
+			hit_one(me, &all->v[i], regs, NULL);
+	if (all && all->returns)
+		probe_enter(me, j, regs);
+	leave(me);
+}
+
+// The function returns: the registers are those of its caller.
+void probe_returned(const struct jump *j, uint64_t *regs, const struct entered *e)
+{
+	struct thread *me = hitting(j);
+	const struct consumers *all;
+
+	if (unlikely(!me))
+		return;
+	me->depth++;
+	barrier();
+	all = __atomic_load_n(&j->now, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; all && i < all->n; i++)
+		if (all->v[i].returns)
+			hit_one(me, &all->v[i], regs, e);
 	leave(me);
 }

@@ -6,20 +6,28 @@
 #include "inside.h"
 #include "record/probe_plan.h"
 
-#define PROBE_HEAD 1u // words before the arguments of a record: see struct espy_agent_place
+// Words before the arguments of a record (struct espy_agent_place).
+#define PROBE_HEAD(returns) ((returns) ? 2u : 1u)
+#define PROBE_HEAD_MAX 2u
+
+// As return_stubs.S has them.
+#define RETURNS 8192u
+#define STUB_SZ 16u
 
 // What one session wants of a jump.
 struct consumer {
 	const struct espy_probe_plan *plan;
 	const struct hooks *hooks; // with one session
 	uint32_t pushed;
-	uint32_t fast; // it fetches a few whole registers, and has no condition
+	uint8_t fast; // it fetches a few whole registers, and has no condition
+	uint8_t returns; // the hit is where the function returns
+	uint16_t reserved0;
 };
 #define PROBE_FAST_ARGS 4u
 // Constant once published in jump.now: a change publishes another one.
 struct consumers {
 	uint32_t n;
-	uint32_t reserved0;
+	uint32_t returns; // so many of them are of returns
 	struct consumer v[];
 };
 
@@ -93,6 +101,22 @@ HIDDEN void consumers_retire(const struct consumers *c);
 // probe_hit.c, from trampolines by way of trampoline.S. regs: by enum espy_reg
 HIDDEN void espy_agent_probe_enter(void);
 HIDDEN void espy_agent_probe(const struct jump *j, uint64_t *regs);
+// Copies memory that may not be there. Returns whether all of it was.
+HIDDEN int probe_read(void *to, uint64_t at, uint32_t len);
+// What is kept of a function's entry until it returns.
+struct entered {
+	uint64_t time; // by the agent's clock
+	uint64_t saved[ESPY_PROBE_SAVED];
+};
+HIDDEN void probe_returned(const struct jump *j, uint64_t *regs, const struct entered *e);
+
+// probe_return.c
+extern const char espy_agent_stubs[] HIDDEN;
+// At the entry of a function whose return is probed.
+HIDDEN void probe_enter(struct thread *me, const struct jump *j, const uint64_t *regs);
+// From return_stubs.S, by way of stub i. Returns the address to return to.
+HIDDEN uint64_t espy_agent_return(uint32_t i, uint64_t *regs);
+
 // The agent's own thread, whose hits do not count.
 extern struct thread probe_quiet HIDDEN;
 

@@ -20,19 +20,25 @@ static uint8_t any; // a session has or had places: there is something to look a
 
 // ---- requests
 
+static int check_source(const struct espy_probe_fetch *f)
+{
+	switch (f->src) {
+	case ESPY_PROBE_REG:
+		return f->reg >= ESPY_REG_CNT || f->reg == ESPY_REG_ORIG_AX || f->reg == ESPY_REG_CS || f->reg == ESPY_REG_SS;
+	case ESPY_PROBE_ENTRY_ARG:
+		return f->reg >= ESPY_PROBE_SAVED;
+	case ESPY_PROBE_COMM:
+		return f->what == ESPY_PROBE_NUMBER || f->way_cnt;
+	default:
+		return f->src != ESPY_PROBE_CONST;
+	}
+}
+
 static int check_fetch(const struct espy_probe_fetch *f)
 {
-	const int number = f->what == ESPY_PROBE_NUMBER;
-
-	if (f->src == ESPY_PROBE_REG ? f->reg >= ESPY_REG_CNT || f->reg == ESPY_REG_ORIG_AX || f->reg == ESPY_REG_CS ||
-					       f->reg == ESPY_REG_SS
-				     : f->src != ESPY_PROBE_CONST && f->src != ESPY_PROBE_COMM)
+	if (check_source(f) || f->way_cnt > ESPY_PROBE_WAY_MAX || f->what > ESPY_PROBE_BYTES || f->max > ESPY_PROBE_STRING_MAX)
 		return -EINVAL;
-	if (f->way_cnt > ESPY_PROBE_WAY_MAX || f->what > ESPY_PROBE_BYTES || f->max > ESPY_PROBE_STRING_MAX)
-		return -EINVAL;
-	if (f->src == ESPY_PROBE_COMM && (number || f->way_cnt))
-		return -EINVAL;
-	if (number && f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
+	if (f->what == ESPY_PROBE_NUMBER && f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
 		return -EINVAL;
 	return 0;
 }
@@ -40,7 +46,7 @@ static int check_fetch(const struct espy_probe_fetch *f)
 // 0, or -EINVAL. Nothing of a plan is checked again where it is hit.
 static int check_plan(const struct espy_probe_plan *plan)
 {
-	uint32_t room = 8 * PROBE_HEAD;
+	uint32_t room = 8 * PROBE_HEAD_MAX;
 
 	if (plan->fetch_cnt > ESPY_MARK_MAX_ARGS || plan->arg_cnt > plan->fetch_cnt ||
 	    plan->test_cnt > ESPY_PROBE_TESTS)
@@ -100,6 +106,15 @@ int probe_plan(uint32_t session, const struct espy_agent_slot *slot)
 	return (int)set->nplans++;
 }
 
+// Does the plan fetch what only a return has?
+static int is_of_return(const struct espy_probe_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->fetch_cnt; i++)
+		if (plan->fetches[i].src == ESPY_PROBE_ENTRY_ARG)
+			return 1;
+	return 0;
+}
+
 static int check_place(const struct probe_set *set, const struct espy_agent_place *p)
 {
 	const uint32_t least = p->hop_cnt ? ESPY_SHORT_JUMP_SZ : ESPY_JUMP_SZ;
@@ -107,6 +122,8 @@ static int check_place(const struct probe_set *set, const struct espy_agent_plac
 	if (p->id < ESPY_PROBE_FIRST_DEF || p->plan >= set->nplans || p->taken < least ||
 	    p->taken > ESPY_DISPLACED_MAX || (p->addr & 7) + least > 8 || p->copy_len > ESPY_COPY_MAX ||
 	    p->gap_cnt > ESPY_AGENT_GAPS || p->hop_cnt > ESPY_AGENT_HOPS)
+		return -EINVAL;
+	if (!(p->flags & ESPY_PLACE_RETURNS) && is_of_return(set->plans[p->plan]))
 		return -EINVAL;
 	for (uint32_t i = 0; i < p->gap_cnt; i++)
 		if (p->gaps[i].at + 4u > p->copy_len || p->gaps[i].end > p->copy_len || p->gaps[i].what > ESPY_GAP_HIGH)
@@ -215,12 +232,13 @@ void probe_forget(uint32_t session)
 
 // ---- what is wanted
 
+// nargs: words of a record of numbers, its head among them
 static const struct hooks *hooks_of(uint32_t session, uint32_t id, uint32_t nargs)
 {
-	static const struct arg words[PROBE_HEAD + ESPY_MARK_MAX_ARGS] = {
+	static const struct arg words[PROBE_HEAD_MAX + ESPY_MARK_MAX_ARGS] = {
 		{ .word = 0 },	{ .word = 1 },	{ .word = 2 },	{ .word = 3 },	{ .word = 4 },	{ .word = 5 },
 		{ .word = 6 },	{ .word = 7 },	{ .word = 8 },	{ .word = 9 },	{ .word = 10 }, { .word = 11 },
-		{ .word = 12 }, { .word = 13 }, { .word = 14 }, { .word = 15 }, { .word = 16 },
+		{ .word = 12 }, { .word = 13 }, { .word = 14 }, { .word = 15 }, { .word = 16 },	{ .word = 17 },
 	};
 	const struct ring *ring = agent.sessions[session].ring;
 	struct hooks *h = mem_alloc(sizeof(*h) + 2 * sizeof(h->wanted[0]));
@@ -228,7 +246,7 @@ static const struct hooks *hooks_of(uint32_t session, uint32_t id, uint32_t narg
 	if (!h)
 		return NULL;
 	h->def = id;
-	h->nargs = (uint8_t)(PROBE_HEAD + nargs);
+	h->nargs = (uint8_t)nargs;
 	h->flat_sz = (uint32_t)sizeof(struct espy_mark_record) + 8u * h->nargs;
 	h->args_layout = LAYOUT_WORDS;
 	h->layout = agent.clock == ESPY_AGENT_CLOCK_TSC ? LAYOUT_WORDS : LAYOUT_ANY;
@@ -286,23 +304,28 @@ static const struct consumers *consumers_of(const struct jump *j, const struct w
 		struct consumer *to = &c->v[c->n];
 
 		to->plan = plan;
-		to->pushed = p->pushed;
-		to->fast = (uint32_t)is_fast(plan, p->pushed);
-		to->hooks = hooks_of(wants[w].session, p->id, plan->arg_cnt);
+		to->pushed = p->flags & ESPY_PLACE_RETURNS ? 0 : p->pushed;
+		to->returns = p->flags & ESPY_PLACE_RETURNS ? 1 : 0;
+		to->fast = (uint8_t)is_fast(plan, p->pushed);
+		to->hooks = hooks_of(wants[w].session, p->id, PROBE_HEAD(to->returns) + plan->arg_cnt);
 		c->n += to->hooks != NULL;
+		c->returns += to->hooks && to->returns;
 	}
 	return c;
 }
 
 // Why the agent will not put a jump there, whatever stands there; 0: it may.
-static int refused(const struct probe_object *o, const struct jump *j)
+static int refused(const struct probe_object *o, const struct jump *j, const struct want *wants)
 {
+	int needs_addresses = j->plan.flags & ESPY_PLACE_CALLS; // puts return addresses on the stack
 	uint64_t features = 0;
 
+	for (uint32_t w = j->first; w != ~0u; w = wants[w].next)
+		needs_addresses |= agent.sessions[wants[w].session].probes->places[wants[w].place].p.flags & ESPY_PLACE_RETURNS;
 	if (o->is_own || (agent.clock != ESPY_AGENT_CLOCK_TSC &&
 			  j->addr - (uint64_t)&clock_gettime < 256)) // event_monotonic() calls it
 		return ESPY_PROBE_USED;
-	if (j->plan.flags & ESPY_PLACE_CALLS && !sys(SYS_arch_prctl, ARCH_SHSTK_STATUS, (long)&features, 0, 0, 0, 0) &&
+	if (needs_addresses && !sys(SYS_arch_prctl, ARCH_SHSTK_STATUS, (long)&features, 0, 0, 0, 0) &&
 	    features & 1)
 		return ESPY_PROBE_SHADOWED;
 	return 0;
@@ -341,7 +364,7 @@ static void publish(struct probe_object *o, const struct want *wants)
 		int no = 0;
 
 		if (j->first != ~0u) {
-			no = refused(o, j);
+			no = refused(o, j, wants);
 			no = no ? no : jump_prepare(o, j);
 			c = no ? NULL : consumers_of(j, wants);
 			if (no && j->state != JUMP_ON)

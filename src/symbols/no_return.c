@@ -29,6 +29,7 @@ static const struct {
 	{ "dl_runtime_resolve*", jumped },
 	{ "dl_runtime_profile*", jumped },
 	{ "dl_tlsdesc_*", jumped },
+	{ "morestack*", jumped },
 	/* dlsym(3): RTLD_NEXT; and the name space of the caller */
 	{ "dlopen", caller },
 	{ "dlmopen", caller },

@@ -205,11 +205,12 @@ int espy_agent_probes__open(struct espy_agent_source *s);
 /* Has the agent of the process put its jumps. Those that it cannot are told. Returns 0, or -errno after a report. */
 int espy_agent_process__probes_on(struct espy_agent_source *s, struct espy_agent_process *p);
 /*
- * Makes a record of the stream of a hit whose `len` bytes of arguments lie at rec + 1 of struct espy_rec_mark. Returns
- * the definition of its place; NULL: it is none of ours.
+ * Makes a record of the stream of a hit whose `len` bytes of arguments lie at rec + 1 of struct espy_rec_mark, but for
+ * its begin_ns: *begin is the time at which a function was entered that returns, by the clock of the process; 0: none.
+ * Returns the definition of its place; NULL: it is none of ours.
  */
 const struct espy_rec_probe_def *espy_agent_probe__take(const struct espy_agent_source *s, uint32_t def,
-							struct espy_rec_mark *rec, uint32_t len);
+							struct espy_rec_mark *rec, uint32_t len, uint64_t *begin);
 /* get_agent.c: gets the agent into the process, and attaches p->link to it. */
 int espy_agent_process__get_agent(struct espy_agent_source *s, struct espy_agent_process *p, enum espy_agent_how how);
 /* Hides the calls of this task, the agent's thread in a process. */

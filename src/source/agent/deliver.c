@@ -165,13 +165,16 @@ static void deliver_hit(struct espy_agent_delivery *d, struct espy_agent_process
 	const uint32_t def = c->def, len = espy_agent_ring__take(&p->ring, c, rec + 1);
 
 	rec->rec = *head;
-	const struct espy_rec_probe_def *place = espy_agent_probe__take(s, def, rec, len);
+	uint64_t begin;
+	const struct espy_rec_probe_def *place = espy_agent_probe__take(s, def, rec, len, &begin);
 
 	if (!place) {
 		p->damaged++;
 		s->stats.lost[ESPY_LOST_DAMAGED]++;
 		return;
 	}
+	begin = begin ? to_ns(s, p, begin) : 0;
+	((struct espy_rec_probe *)(void *)rec)->begin_ns = begin < head->time_ns ? begin : head->time_ns;
 	if (!s->probes_told[def - ESPY_PROBE_FIRST_DEF]) {
 		s->probes_told[def - ESPY_PROBE_FIRST_DEF] = 1;
 		give(d, &place->rec);

@@ -31,8 +31,9 @@ int espy_agent_probes__open(struct espy_agent_source *s)
 
 /* ---- to the agent */
 
-static struct espy_agent_place to_agent(const struct espy_jump_place *j, uint32_t id, uint32_t plan)
+static struct espy_agent_place to_agent(const struct espy_probe_place *place, uint32_t id, uint32_t plan)
 {
+	const struct espy_jump_place *j = place->jump;
 	struct espy_agent_place p = {
 		.addr = j->addr,
 		.id = id,
@@ -42,7 +43,8 @@ static struct espy_agent_place to_agent(const struct espy_jump_place *j, uint32_
 		.gap_cnt = j->copy.gap_cnt,
 		.hop_cnt = j->hop_cnt,
 		.pushed = j->pushed,
-		.flags = (uint8_t)((j->copy.ends ? ESPY_PLACE_ENDS : 0) | (j->copy.calls ? ESPY_PLACE_CALLS : 0)),
+		.flags = (uint8_t)((j->copy.ends ? ESPY_PLACE_ENDS : 0) | (j->copy.calls ? ESPY_PLACE_CALLS : 0) |
+				   (place->kind == ESPY_PROBE_RETURN ? ESPY_PLACE_RETURNS : 0)),
 	};
 
 	memcpy(p.code, j->code, sizeof(j->code));
@@ -96,7 +98,7 @@ static size_t write_places(const struct espy_probes *probes, size_t i, const uin
 		if (place->fd != fd)
 			break;
 		const struct espy_agent_place p =
-			to_agent(place->jump, (uint32_t)(ESPY_PROBE_FIRST_DEF + i), numbers[place->plan]);
+			to_agent(place, (uint32_t)(ESPY_PROBE_FIRST_DEF + i), numbers[place->plan]);
 
 		memcpy(slot->payload.bytes + sizeof(head) + head.cnt++ * sizeof(p), &p, sizeof(p));
 		head.dev = makedev(place->def->dev_major, place->def->dev_minor);
@@ -221,27 +223,30 @@ int espy_agent_process__probes_on(struct espy_agent_source *s, struct espy_agent
 /* ---- from the agent */
 
 const struct espy_rec_probe_def *espy_agent_probe__take(const struct espy_agent_source *s, uint32_t def,
-							struct espy_rec_mark *rec, uint32_t len)
+							struct espy_rec_mark *rec, uint32_t len, uint64_t *begin)
 {
 	const uint32_t i = def - ESPY_PROBE_FIRST_DEF;
 	const struct espy_probe_place *place = i < s->opts.probes->place_cnt ? &s->opts.probes->places[i] : NULL;
 	struct espy_rec_probe *hit = (void *)rec;
-	uint64_t bad;
+	uint64_t head[2] = { 0 };
 
-	_Static_assert(sizeof(*hit) == sizeof(*rec) + sizeof(bad), "the arguments stay where they are");
-	if (!place || !place->jump || len < sizeof(bad))
+	if (!place || !place->jump)
 		return NULL;
-	memcpy(&bad, rec + 1, sizeof(bad));
-	len -= (uint32_t)sizeof(bad);
+	const uint32_t head_sz = place->kind == ESPY_PROBE_RETURN ? sizeof(head) : sizeof(head[0]);
 	const uint8_t *kinds = (const uint8_t *)(place->def + 1);
 
+	if (len < head_sz)
+		return NULL;
+	memcpy(head, rec + 1, head_sz);
+	len -= head_sz;
+	memmove(hit + 1, (const uint8_t *)(rec + 1) + head_sz, len);
 	if (!espy_mark_values__check(hit + 1, len, kinds, place->def->nargs))
 		return NULL;
 	hit->rec.type = ESPY_REC_PROBE;
 	hit->rec.size = (uint32_t)sizeof(*hit) + len;
-	hit->rec.nr = (uint16_t)bad;
+	hit->rec.nr = (uint16_t)head[0];
 	hit->def = def;
 	hit->len = len;
-	hit->begin_ns = 0;
+	*begin = head[1];
 	return place->def;
 }

@@ -12,7 +12,7 @@
 /* As agent/probe_places.c counts it. */
 static bool fits_record(const struct espy_probe_plan *plan)
 {
-	size_t room = 8;
+	size_t room = 16;
 
 	for (uint32_t i = 0; i < plan->arg_cnt; i++) {
 		const struct espy_probe_fetch *f = &plan->fetches[i];
@@ -31,18 +31,20 @@ static bool is_of_agent(const char *path)
 
 /* Returns why the agent cannot take the place; NULL: it can. */
 static const char *plan_jump(const struct espy_probe_places *p, const struct espy_probe_place *place,
-			     struct espy_probe_file *file, const struct espy_function *f, uint64_t addr, uint32_t keep,
-			     struct espy_jump_place *jump)
+			     struct espy_probe_file *file, const struct espy_function *f, bool moves, uint64_t addr,
+			     uint32_t keep, struct espy_jump_place *jump)
 {
-	const struct espy_probe_plan *plan = &p->plans[place->plan];
+	const bool returns = place->kind == ESPY_PROBE_RETURN;
 
-	if (place->kind == ESPY_PROBE_RETURN)
-		return "it probes no returns";
+	if (returns && (!f || f->addr != addr))
+		return "no function is known to begin there";
 	if (is_of_agent(file->path))
 		return "the file is the agent itself";
-	if (!fits_record(plan))
+	if (!fits_record(&p->plans[place->plan]))
 		return "the probe fetches more than 3000 bytes";
-	return espy_jump_place(&file->functions, &file->elf, &file->branches, f, addr, keep, jump);
+	/* What is fetched at a return does not depend on where in its beginning a function is met. */
+	return espy_jump_place(&file->functions, &file->elf, &file->branches, moves || returns ? f : NULL, addr,
+			       returns ? ESPY_INSN_ARGS : keep, jump);
 }
 
 int espy_probe_place__plan_jump(struct espy_probe_places *p, struct espy_probe_place *place,
@@ -57,7 +59,7 @@ int espy_probe_place__plan_jump(struct espy_probe_places *p, struct espy_probe_p
 	jump = malloc(sizeof(*jump));
 	if (!jump)
 		return -ENOMEM;
-	why = plan_jump(p, place, file, moves ? f : NULL, addr, keep, jump);
+	why = plan_jump(p, place, file, f, moves, addr, keep, jump);
 	p->taken++;
 	if (!why) {
 		place->jump = jump;

@@ -282,7 +282,9 @@ static const char *no_return(const struct espy_probe_rule *rule, const struct es
 /* What becomes of exceptions, once for a file. */
 static void tell_of_exceptions(const struct espy_probe_places *p, const struct espy_probe_rule *rule, struct espy_probe_file *file)
 {
-	if (!rule->returns || file->exceptions_told || !espy_elf__has_exceptions(&file->elf))
+	const bool by_kernel = !p->targets->by_agent || p->refused;
+
+	if (!rule->returns || !by_kernel || file->exceptions_told || !espy_elf__has_exceptions(&file->elf))
 		return;
 	file->exceptions_told = true;
 	espy_probe_say(p, false, "%s: an exception or panic that leaves a function whose return is probed ends the program: it does not find the "

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where probed functions return to. x86-64.
+ *
+ * A function whose return is probed finds the address of a stub in place of its return address: each call that is not
+ * over has a stub of its own, and espy_agent_returns has the true address at the same index. So a return needs no
+ * order: calls that longjmp or an exception has left, and fibres, disturb no other.
+ *
+ * Whoever unwinds the stack (exceptions, backtrace(3), a debugger) comes to a stub as to a caller. The table for that says:
+ * its caller is at the true address. Each stub ends with the distance to where that stands, so that the table needs no
+ * address.
+ *
+ * A processor remembers the calls that it has made, and looks for the caller there. So nothing is called here that does not return, and
+ * the way to the caller is a jump.
+ */
+#define STUBS 8192 /* RETURNS in probe_inside.h */
+#define STUB_SZ 16
+
+	.section .text.espy_stubs, "ax", @progbits
+	.globl	espy_agent_stubs
+	.hidden	espy_agent_stubs
+	.type	espy_agent_stubs, @function
+	.p2align 6
+	.skip	63, 0xcc
+	.cfi_startproc
+	/*
+	 * A frame of no bytes. libgcc knows frames by their CFA and takes two of one CFA for each other, so this one has
+	 * a CFA of its own. val_expression of rsp: breg7 0
+	 */
+	.cfi_def_cfa %rsp, 1
+	.cfi_escape 0x16, 7, 2, 0x77, 0
+	/* val_expression of rip: breg16 0, const1s -16, and, plus_uconst 12, dup, deref_size 4, plus, deref */
+	.cfi_escape 0x16, 16, 12, 0x80, 0, 0x09, 0xf0, 0x1a, 0x23, 12, 0x12, 0x94, 4, 0x22, 0x06
+	.byte	0xcc /* unwinders look up the byte before a return address */
+espy_agent_stubs:
+	.set	stub, 0
+	.rept	STUBS
+	.byte	0x68			/* push $stub */
+	.long	stub
+	.byte	0xe9			/* jmp returned */
+	.long	returned - . - 4
+	.skip	2, 0xcc
+	.long	espy_agent_returns + 8 * stub - .
+	.set	stub, stub + 1
+	.endr
+	.cfi_endproc
+	.size	espy_agent_stubs, . - espy_agent_stubs
+
+#define REGS (21 * 8)
+	.type	returned, @function
+	.p2align 6
+returned:
+	.cfi_startproc
+	.cfi_undefined %rip		/* the number of the stub stands there, which is no address */
+	leaq	-REGS(%rsp), %rsp
+	.cfi_adjust_cfa_offset REGS
+	movq	%r15, 0(%rsp)
+	movq	%r14, 8(%rsp)
+	movq	%r13, 16(%rsp)
+	movq	%r12, 24(%rsp)
+	movq	%rbp, 32(%rsp)
+	movq	%rbx, 40(%rsp)
+	movq	%r11, 48(%rsp)
+	movq	%r10, 56(%rsp)
+	movq	%r9, 64(%rsp)
+	movq	%r8, 72(%rsp)
+	movq	%rax, 80(%rsp)
+	movq	%rcx, 88(%rsp)
+	movq	%rdx, 96(%rsp)
+	movq	%rsi, 104(%rsp)
+	movq	%rdi, 112(%rsp)
+	pushfq
+	.cfi_adjust_cfa_offset 8
+	popq	144(%rsp)
+	.cfi_adjust_cfa_offset -8
+	leaq	REGS+8(%rsp), %rcx
+	movq	%rcx, 152(%rsp)			/* sp: as the caller has it */
+	movl	REGS(%rsp), %edi		/* which stub */
+	movq	%rsp, %rsi
+	call	espy_agent_return
+	movq	%rax, REGS(%rsp)
+	movq	48(%rsp), %r11
+	movq	56(%rsp), %r10
+	movq	64(%rsp), %r9
+	movq	72(%rsp), %r8
+	movq	88(%rsp), %rcx
+	movq	96(%rsp), %rdx
+	movq	104(%rsp), %rsi
+	movq	112(%rsp), %rdi
+	movq	80(%rsp), %rax
+	leaq	REGS+8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -REGS-8
+	notrack jmp *-8(%rsp)			/* no signal handler writes so near below */
+	.cfi_endproc
+	.size	returned, . - returned
+
+/* A return to a stub is no indirect jump; programs with a shadow stack get no probes of returns. */
+#ifdef __CET__
+#include <cet.h>
+#endif
+	.section .note.GNU-stack,"",@progbits
