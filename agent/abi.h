@@ -14,6 +14,7 @@
 #define ESPY_AGENT_ABI_H
 
 #include <linux/types.h>
+#include "arch/displace.h"
 #include "record/probe_plan.h"
 
 /* ---- 1. In the ELF object -------------------------------------------------------------------------------------- */
@@ -299,8 +300,6 @@ struct espy_agent_ruled {
 #define ESPY_AGENT_PLANS 4096u	    /* for each session */
 #define ESPY_AGENT_PLACES 65536u    /* for each session */
 #define ESPY_AGENT_PROBE_ROOM 3072u /* bytes of the arguments of a record, at most */
-#define ESPY_AGENT_HOPS 8u
-#define ESPY_AGENT_GAPS 4u
 enum {
 	ESPY_PLACE_ENDS = 1,  /* flags: the copy never goes on behind its end */
 	ESPY_PLACE_CALLS = 2, /* it pushes a return address itself */
@@ -317,14 +316,8 @@ struct espy_agent_place {
 	__u8 reserved[2];
 	__u8 code[20];
 	__u8 copy[40]; /* the displaced instruction, as it is elsewhere */
-	struct espy_agent_gap {
-		__u8 at, end, what, reserved; /* arch/displace.h */
-		__s32 target;
-	} gaps[ESPY_AGENT_GAPS];
-	struct espy_agent_hop {
-		__s8 by;      /* from the end of a short jump */
-		__u8 code[5]; /* what stands there; the agent takes the first hop that no other place has */
-	} hops[ESPY_AGENT_HOPS];
+	struct espy_copy_gap gaps[ESPY_COPY_GAPS];
+	struct espy_hop hops[ESPY_HOPS]; /* the agent takes the first one that no other place has */
 	__u32 reserved2;
 };
 struct espy_agent_places {
@@ -531,6 +524,8 @@ ESPY_ABI_ASSERT(sizeof(struct espy_agent_call) == 32);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_opened) == 32);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_pred) == 112);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_rule) == 136 + 8 * 112);
+ESPY_ABI_ASSERT(sizeof(struct espy_copy_gap) == 8);
+ESPY_ABI_ASSERT(sizeof(struct espy_hop) == 6);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_place) == 168);
 ESPY_ABI_ASSERT(sizeof(struct espy_agent_places) == 40);
 ESPY_ABI_ASSERT(sizeof(struct espy_probe_plan) <= 4096);

@@ -94,29 +94,11 @@ static int encode(uint8_t bytes[ESPY_JUMP_SZ], uint64_t at, uint64_t to)
 	return d == distance;
 }
 
-// As espy_copy__fill().
-static int fill_gaps(const struct espy_agent_place *p, uint8_t *to, uint64_t from)
-{
-	for (uint32_t i = 0; i < p->gap_cnt; i++) {
-		const struct espy_agent_gap *g = &p->gaps[i];
-		const uint64_t target = from + (uint64_t)(int64_t)g->target;
-		const int64_t distance = (int64_t)(target - ((uint64_t)to + g->end));
-		uint32_t v = (uint32_t)distance;
-
-		if (g->what == ESPY_GAP_DISTANCE && distance != (int32_t)distance)
-			return 0;
-		if (g->what != ESPY_GAP_DISTANCE)
-			v = (uint32_t)(g->what == ESPY_GAP_HIGH ? target >> 32 : target);
-		__builtin_memcpy(to + g->at, &v, sizeof(v));
-	}
-	return 1;
-}
-
 int jump_prepare(struct probe_object *o, struct jump *j)
 {
 	const struct espy_agent_place *p = &j->plan;
 	struct arena *a;
-	uint8_t *to;
+	uint8_t *to, *copy;
 	int fits;
 
 	if (j->trampoline)
@@ -129,11 +111,11 @@ int jump_prepare(struct probe_object *o, struct jump *j)
 	a->writable = 1;
 	to = a->mem + a->used;
 	espy_code_trampoline(to, (uint64_t)j, (const uint64_t *)a->mem);
-	__builtin_memcpy(to + ESPY_CODE_TRAMPOLINE_SZ, p->copy, p->copy_len);
-	fits = fill_gaps(p, to + ESPY_CODE_TRAMPOLINE_SZ, j->addr);
+	copy = to + ESPY_CODE_TRAMPOLINE_SZ;
+	__builtin_memcpy(copy, p->copy, p->copy_len);
+	fits = espy_copy__fill(p->gaps, p->gap_cnt, copy, (uint64_t)copy, j->addr);
 	if (!(p->flags & ESPY_PLACE_ENDS))
-		fits = fits && encode(to + ESPY_CODE_TRAMPOLINE_SZ + p->copy_len,
-				      (uint64_t)to + ESPY_CODE_TRAMPOLINE_SZ + p->copy_len, j->addr + p->taken);
+		fits = fits && encode(copy + p->copy_len, (uint64_t)copy + p->copy_len, j->addr + p->taken);
 	if (!fits)
 		return ESPY_PROBE_NO_MEMORY;
 	a->used += SLOT_SZ;
@@ -175,7 +157,7 @@ static int text_of(const struct probe_object *o, uint64_t addr, uint64_t size)
 }
 
 // Makes a hop of padding, which another place may have by now. Returns whether it is one; its page is writable.
-static int make_hop(const struct probe_object *o, struct jump *j, uint64_t at, const struct espy_agent_hop *hop)
+static int make_hop(const struct probe_object *o, struct jump *j, uint64_t at, const struct espy_hop *hop)
 {
 	uint8_t jump[ESPY_JUMP_SZ];
 

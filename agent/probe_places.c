@@ -121,7 +121,7 @@ static int check_place(const struct probe_set *set, const struct espy_agent_plac
 
 	if (p->id < ESPY_PROBE_FIRST_DEF || p->plan >= set->nplans || p->taken < least ||
 	    p->taken > ESPY_DISPLACED_MAX || (p->addr & 7) + least > 8 || p->copy_len > ESPY_COPY_MAX ||
-	    p->gap_cnt > ESPY_AGENT_GAPS || p->hop_cnt > ESPY_AGENT_HOPS)
+	    p->gap_cnt > ESPY_COPY_GAPS || p->hop_cnt > ESPY_HOPS)
 		return -EINVAL;
 	if (!(p->flags & ESPY_PLACE_RETURNS) && is_of_return(set->plans[p->plan]))
 		return -EINVAL;

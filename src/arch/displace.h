@@ -9,6 +9,8 @@
  * The copy is bytes with gaps: a distance or an address depends on where the copy lies. Whoever puts it somewhere fills
  * the gaps in. The copy ends with its last instruction; unless `ends`, a jump to the byte behind the displaced ones
  * belongs behind it.
+ *
+ * Gaps and hops are part of the agent's protocol as they stand here (agent/abi.h).
  */
 #ifndef ESPY_ARCH_DISPLACE_H
 #define ESPY_ARCH_DISPLACE_H
@@ -33,7 +35,15 @@ enum espy_gap_what {
 struct espy_copy_gap {
 	uint8_t at, end; /* places in the copy */
 	uint8_t what;	 /* enum espy_gap_what */
-	int32_t target;	 /* from the first displaced byte */
+	uint8_t reserved;
+	int32_t target; /* from the first displaced byte */
+};
+
+/* Where a short jump may lead to: 5 bytes that nothing executes, with a long jump in them. */
+#define ESPY_HOPS 8u
+struct espy_hop {
+	int8_t by;		    /* from the end of the short jump */
+	uint8_t code[ESPY_JUMP_SZ]; /* what stands there */
 };
 
 struct espy_copy {
@@ -63,8 +73,26 @@ const char *espy_displace_words(enum espy_displace_no no);
 /* Makes the copy of whole instructions that fill at least `jump_sz` bytes. */
 enum espy_displace_no espy_displace(struct espy_copy *c, const uint8_t *code, size_t room, size_t jump_sz);
 
-/* Fills the gaps of the copy's `bytes`, which are to lie at address `to`. from: address of the first displaced byte.
- * Returns false if a target is too far away. */
-bool espy_copy__fill(const struct espy_copy *c, uint8_t *bytes, uint64_t to, uint64_t from);
+/*
+ * Fills the gaps of a copy's `bytes`, which are to lie at address `to`. from: address of the first displaced byte.
+ * Returns false if a target is too far away. The agent, which has no library, fills them so too.
+ */
+static inline bool espy_copy__fill(const struct espy_copy_gap *gaps, size_t cnt, uint8_t *bytes, uint64_t to,
+				   uint64_t from)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const struct espy_copy_gap *g = &gaps[i];
+		const uint64_t target = from + (uint64_t)(int64_t)g->target;
+		const int64_t distance = (int64_t)(target - (to + g->end));
+		uint32_t v = (uint32_t)distance;
+
+		if (g->what == ESPY_GAP_DISTANCE && distance != (int32_t)distance)
+			return false;
+		if (g->what != ESPY_GAP_DISTANCE)
+			v = (uint32_t)(g->what == ESPY_GAP_HIGH ? target >> 32 : target);
+		__builtin_memcpy(bytes + g->at, &v, sizeof(v));
+	}
+	return true;
+}
 
 #endif

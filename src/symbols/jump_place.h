@@ -20,12 +20,6 @@
 #include "symbols/branches.h"
 #include "symbols/functions.h"
 
-#define ESPY_HOPS 8u
-struct espy_hop {
-	int8_t by;		    /* from the end of the short jump */
-	uint8_t code[ESPY_JUMP_SZ]; /* what stands there */
-};
-
 struct espy_jump_place {
 	uint64_t addr;	 /* of the jump, as the file numbers its memory */
 	uint64_t offset; /* and in the file */

@@ -59,7 +59,7 @@ static bool is_same(const struct espy_copy *c, const uint8_t *code, uint64_t fro
 	size_t i = 0, k = 0, n, m;
 
 	memcpy(bytes, c->bytes, c->len);
-	if (!espy_copy__fill(c, bytes, from + FAR, from))
+	if (!espy_copy__fill(c->gaps, c->gap_cnt, bytes, from + FAR, from))
 		return false;
 	while (i < c->taken) {
 		if (!text_of(code + i, 16, from + i, &n, a))

@@ -154,20 +154,3 @@ enum espy_displace_no espy_displace(struct espy_copy *c, const uint8_t *code, si
 	}
 	return no;
 }
-
-bool espy_copy__fill(const struct espy_copy *c, uint8_t *bytes, uint64_t to, uint64_t from)
-{
-	for (unsigned k = 0; k < c->gap_cnt; k++) {
-		const struct espy_copy_gap *g = &c->gaps[k];
-		const uint64_t target = from + (uint64_t)(int64_t)g->target;
-		const int64_t distance = (int64_t)(target - (to + g->end));
-		uint32_t v = (uint32_t)distance;
-
-		if (g->what == ESPY_GAP_DISTANCE && distance != (int32_t)distance)
-			return false;
-		if (g->what != ESPY_GAP_DISTANCE)
-			v = (uint32_t)(g->what == ESPY_GAP_HIGH ? target >> 32 : target);
-		memcpy(bytes + g->at, &v, sizeof(v));
-	}
-	return true;
-}

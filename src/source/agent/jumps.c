@@ -14,9 +14,6 @@
 	 sizeof(struct espy_agent_place))
 #define SECCOMP_FILTER 2 /* "Seccomp:" in /proc/PID/status */
 
-_Static_assert(ESPY_AGENT_HOPS == ESPY_HOPS && ESPY_AGENT_GAPS == ESPY_COPY_GAPS,
-	       "the plan of a jump fits into the protocol");
-
 int espy_agent_probes__open(struct espy_agent_source *s)
 {
 	const struct espy_probes *probes = s->opts.probes;
@@ -49,15 +46,8 @@ static struct espy_agent_place to_agent(const struct espy_probe_place *place, ui
 
 	memcpy(p.code, j->code, sizeof(j->code));
 	memcpy(p.copy, j->copy.bytes, sizeof(j->copy.bytes));
-	for (unsigned i = 0; i < j->copy.gap_cnt; i++) {
-		const struct espy_copy_gap *g = &j->copy.gaps[i];
-
-		p.gaps[i] = (struct espy_agent_gap){ .at = g->at, .end = g->end, .what = g->what, .target = g->target };
-	}
-	for (unsigned i = 0; i < j->hop_cnt; i++) {
-		p.hops[i].by = j->hops[i].by;
-		memcpy(p.hops[i].code, j->hops[i].code, sizeof(p.hops[i].code));
-	}
+	memcpy(p.gaps, j->copy.gaps, j->copy.gap_cnt * sizeof(p.gaps[0]));
+	memcpy(p.hops, j->hops, j->hop_cnt * sizeof(p.hops[0]));
 	return p;
 }
 
