@@ -300,6 +300,23 @@ struct espy_agent_ruled {
 #define ESPY_AGENT_PLANS 4096u	    /* for each session */
 #define ESPY_AGENT_PLACES 65536u    /* for each session */
 #define ESPY_AGENT_PROBE_ROOM 3072u /* bytes of the arguments of a record, at most */
+/*
+ * Bytes of the arguments of a record by this plan, at most. The agent refuses a plan with more than
+ * ESPY_AGENT_PROBE_ROOM, so espy gives its places to the kernel.
+ */
+static inline __u32 espy_agent_plan__room(const struct espy_probe_plan *plan)
+{
+	__u32 room = 8 * 2; /* the words before those of the plan */
+
+	for (__u32 i = 0; i < plan->arg_cnt; i++) {
+		const struct espy_probe_fetch *f = &plan->fetches[i];
+
+		/* text and bytes: at least the name of a task, or the address of what cannot be read */
+		room += 8 + (f->what == ESPY_PROBE_NUMBER ? 0 : f->max < 16 ? 24 : (f->max + 8) & ~7u);
+	}
+	return room;
+}
+
 enum {
 	ESPY_PLACE_ENDS = 1,  /* flags: the copy never goes on behind its end */
 	ESPY_PLACE_CALLS = 2, /* it pushes a return address itself */

@@ -46,8 +46,6 @@ static int check_fetch(const struct espy_probe_fetch *f)
 // 0, or -EINVAL. Nothing of a plan is checked again where it is hit.
 static int check_plan(const struct espy_probe_plan *plan)
 {
-	uint32_t room = 8 * PROBE_HEAD_MAX;
-
 	if (plan->fetch_cnt > ESPY_MARK_MAX_ARGS || plan->arg_cnt > plan->fetch_cnt ||
 	    plan->test_cnt > ESPY_PROBE_TESTS)
 		return -EINVAL;
@@ -56,17 +54,13 @@ static int check_plan(const struct espy_probe_plan *plan)
 
 		if (check_fetch(f))
 			return -EINVAL;
-		if (i >= plan->arg_cnt)
-			continue;
-		if (f->what != ESPY_PROBE_NUMBER && !plan->memory)
+		if (i < plan->arg_cnt && f->what != ESPY_PROBE_NUMBER && !plan->memory)
 			return -EINVAL;
-		// at least the name of a task, or the address of what cannot be read
-		room += 8 + (f->what == ESPY_PROBE_NUMBER ? 0 : f->max < 16 ? 24 : (f->max + 8) & ~7u);
 	}
 	for (uint32_t i = 0; i < plan->test_cnt; i++)
 		if (plan->tests[i].text_len > ESPY_PROBE_TEXT_MAX)
 			return -EINVAL;
-	return room > ESPY_AGENT_PROBE_ROOM ? -EINVAL : 0;
+	return espy_agent_plan__room(plan) > ESPY_AGENT_PROBE_ROOM ? -EINVAL : 0;
 }
 
 static struct probe_set *set_of(uint32_t session)

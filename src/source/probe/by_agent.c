@@ -9,19 +9,6 @@
 #include "source/probe/probe_impl.h"
 #include "symbols/jump_place.h"
 
-/* As agent/probe_places.c counts it. */
-static bool fits_record(const struct espy_probe_plan *plan)
-{
-	size_t room = 16;
-
-	for (uint32_t i = 0; i < plan->arg_cnt; i++) {
-		const struct espy_probe_fetch *f = &plan->fetches[i];
-
-		room += 8 + (f->what == ESPY_PROBE_NUMBER ? 0 : f->max < 16 ? 24 : (f->max + 8) & ~7u);
-	}
-	return room <= ESPY_AGENT_PROBE_ROOM;
-}
-
 static bool is_of_agent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -40,7 +27,7 @@ static const char *plan_jump(const struct espy_probe_places *p, const struct esp
 		return "no function is known to begin there";
 	if (is_of_agent(file->path))
 		return "the file is the agent itself";
-	if (!fits_record(&p->plans[place->plan]))
+	if (espy_agent_plan__room(&p->plans[place->plan]) > ESPY_AGENT_PROBE_ROOM)
 		return "the probe fetches more than 3000 bytes";
 	/* What is fetched at a return does not depend on where in its beginning a function is met. */
 	return espy_jump_place(&file->functions, &file->elf, &file->branches, moves || returns ? f : NULL, addr,
