@@ -4,7 +4,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -53,30 +52,19 @@ struct jump *probe_jump(struct probe_object *o, const struct espy_agent_place *p
 
 static void take_build_id(struct probe_object *o, const struct dl_phdr_info *info)
 {
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + p->p_vaddr);
-		uint64_t left = p->p_memsz, step = p->p_align == 8 ? 8 : 4;
+	const struct note_wanted wanted = {
+		.type = NT_GNU_BUILD_ID,
+		.name = ELF_NOTE_GNU,
+		.name_sz = sizeof(ELF_NOTE_GNU),
+		.most = sizeof(o->build_id),
+	};
+	uint32_t size;
+	const void *id = sites_find_note(info, &wanted, &size);
 
-		if (p->p_type != PT_NOTE || !sites_segment(info, (uint64_t)at, left))
-			continue;
-		while (left >= sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *n = (const void *)at;
-			uint64_t desc = (sizeof(*n) + n->n_namesz + step - 1) & ~(step - 1);
-			uint64_t size = (desc + n->n_descsz + step - 1) & ~(step - 1);
-
-			if (size > left)
-				break;
-			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && n->n_descsz <= sizeof(o->build_id) &&
-			    !__builtin_memcmp(at + sizeof(*n), "GNU", 4)) {
-				o->build_id_sz = (uint8_t)n->n_descsz;
-				__builtin_memcpy(o->build_id, at + desc, n->n_descsz);
-				return;
-			}
-			at += size;
-			left -= size;
-		}
-	}
+	if (!id)
+		return;
+	o->build_id_sz = (uint8_t)size;
+	__builtin_memcpy(o->build_id, id, size);
 }
 
 static void take_texts(struct probe_object *o, const struct dl_phdr_info *info)

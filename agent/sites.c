@@ -59,7 +59,7 @@ uint64_t sites_relative(const __s32 *field)
 	return (uint64_t)field + (uint64_t)(int64_t)*field;
 }
 
-const struct espy_mark_note *sites_note(const struct dl_phdr_info *info)
+const void *sites_find_note(const struct dl_phdr_info *info, const struct note_wanted *w, uint32_t *desc_sz)
 {
 	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -70,21 +70,35 @@ const struct espy_mark_note *sites_note(const struct dl_phdr_info *info)
 			continue;
 		while (left >= sizeof(ElfW(Nhdr))) {
 			const ElfW(Nhdr) *n = (const void *)at;
-			uint64_t name = sizeof(*n), desc, size;
+			uint64_t begin = (sizeof(*n) + n->n_namesz + step - 1) & ~(step - 1);
+			uint64_t size = (begin + n->n_descsz + step - 1) & ~(step - 1);
 
-			desc = (name + n->n_namesz + step - 1) & ~(step - 1);
-			size = (desc + n->n_descsz + step - 1) & ~(step - 1);
 			if (size > left)
 				break;
-			if (n->n_type == ESPY_NOTE_TYPE && n->n_namesz == 5 &&
-			    n->n_descsz >= sizeof(struct espy_mark_note) &&
-			    !__builtin_memcmp(at + name, ESPY_NOTE_NAME, 5))
-				return (const void *)(at + desc);
+			if (n->n_type == w->type && n->n_namesz == w->name_sz && n->n_descsz >= w->least &&
+			    n->n_descsz <= w->most && !__builtin_memcmp(at + sizeof(*n), w->name, w->name_sz)) {
+				*desc_sz = n->n_descsz;
+				return at + begin;
+			}
 			at += size;
 			left -= size;
 		}
 	}
 	return NULL;
+}
+
+const struct espy_mark_note *sites_note(const struct dl_phdr_info *info)
+{
+	const struct note_wanted wanted = {
+		.type = ESPY_NOTE_TYPE,
+		.name = ESPY_NOTE_NAME,
+		.name_sz = sizeof(ESPY_NOTE_NAME),
+		.least = sizeof(struct espy_mark_note),
+		.most = UINT32_MAX,
+	};
+	uint32_t size;
+
+	return sites_find_note(info, &wanted, &size);
 }
 
 // A string inside the object; NULL: it is not inside, or does not end there.
