@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Time of one system call, measured from inside: percall KIND COUNT [FILE]. Writes nanoseconds per call (the least of
- * twenty batches, so that a busy machine does not count) to FILE, or standard output. Run natively and under a tracer;
- * the difference is what the tracer adds, its start-up left out.
+ * Time of one system call, measured from inside: percall KIND COUNT [FILE [DEPTH]]. Writes nanoseconds per call (the
+ * least of twenty batches, so that a busy machine does not count) to FILE, or standard output. Run natively and under a
+ * tracer; the difference is what the tracer adds, its start-up left out. Each call is made behind DEPTH functions more.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,6 +60,17 @@ static void do_socket(void)
 	recv(ends[1], bytes, sizeof(bytes), 0);
 }
 
+static volatile unsigned long returned; /* calls after which a function goes on are no jumps */
+
+static __attribute__((noinline)) void behind(void (*call)(void), unsigned depth)
+{
+	if (depth)
+		behind(call, depth - 1);
+	else
+		call();
+	returned++;
+}
+
 static double now_ns(void)
 {
 	struct timespec ts;
@@ -95,10 +106,11 @@ int main(int argc, char **argv)
 		{ "getppid", do_getppid, 1 }, { "read", do_read, 1 },	  { "openat", do_openat, 1 },
 		{ "fstat", do_fstat, 1 },     { "writev", do_writev, 1 }, { "socket", do_socket, 2 },
 	};
+	const unsigned depth = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0;
 	double best = 0;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: percall getppid|read|openat|fstat|writev|socket|paced COUNT [FILE]\n");
+		fprintf(stderr, "usage: percall getppid|read|openat|fstat|writev|socket|paced COUNT [FILE [DEPTH]]\n");
 		return 2;
 	}
 	unsigned long n = strtoul(argv[2], NULL, 10) / BATCHES + 1;
@@ -115,7 +127,10 @@ int main(int argc, char **argv)
 			double t = now_ns();
 
 			for (unsigned long i = 0; i < n; i += kinds[k].calls)
-				kinds[k].call();
+				if (depth)
+					behind(kinds[k].call, depth);
+				else
+					kinds[k].call();
 			t = (now_ns() - t) / (double)n;
 			if (!batch || t < best)
 				best = t;

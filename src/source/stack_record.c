@@ -23,7 +23,7 @@ static uint32_t file_index(struct files *files, const struct espy_unwound_frame 
 	if (!f->path)
 		return ESPY_STACK_NO_FILE;
 	for (uint32_t i = 0; i < files->cnt; i++)
-		if (!strcmp(files->of[i]->path, f->path))
+		if (files->of[i]->path == f->path || !strcmp(files->of[i]->path, f->path))
 			return i;
 	files->of[files->cnt] = f;
 	return files->cnt++;

@@ -12,6 +12,7 @@
 #include "arch/machine_stopped.h"
 #include "base/late_pages.h"
 #include "base/served_file.h"
+#include "symbols/frame_rules.h"
 
 /* The most processes that are remembered at a time; an older one is looked at anew. */
 #define PROCESSES_MAX 256
@@ -21,6 +22,7 @@
 struct process {
 	pid_t tgid;
 	uint32_t version; /* of the mappings in dwfl; 0: of /proc */
+	uint64_t maps;	  /* their number in the rules */
 	Dwfl *dwfl;
 	struct espy_late_pages *late;
 	/* Of the task that is looked at: whether it executes 64-bit code, and a page of its memory, mostly of its
@@ -34,9 +36,12 @@ struct process {
 };
 
 struct espy_unwinder {
-	struct espy_unwinder_maps maps;
+	struct espy_unwinder_maps known;
 	struct process *by_tgid;
 	struct espy_late_pages late;
+	struct espy_frame_rules *rules;
+	uint64_t maps;	   /* as many mappings have been read */
+	uint64_t by_rules; /* as many stacks needed nothing but rules */
 };
 
 struct walk {
@@ -50,9 +55,15 @@ struct espy_unwinder *espy_unwinder__new(const struct espy_unwinder_maps *maps)
 {
 	struct espy_unwinder *u = calloc(1, sizeof(*u));
 
-	if (u && maps)
-		u->maps = *maps;
-	return u;
+	if (!u)
+		return NULL;
+	if (maps)
+		u->known = *maps;
+	u->rules = espy_frame_rules__new();
+	if (u->rules)
+		return u;
+	free(u);
+	return NULL;
 }
 
 static void drop(struct espy_unwinder *u, struct process *p)
@@ -71,7 +82,13 @@ void espy_unwinder__free(struct espy_unwinder *u)
 	HASH_ITER(hh, u->by_tgid, p, next)
 	drop(u, p);
 	espy_late_pages__end(&u->late);
+	espy_frame_rules__free(u->rules);
 	free(u);
+}
+
+uint64_t espy_unwinder__by_rules(const struct espy_unwinder *u)
+{
+	return u->by_rules;
 }
 
 void espy_unwinder__forget(struct espy_unwinder *u, pid_t tgid)
@@ -85,12 +102,12 @@ void espy_unwinder__forget(struct espy_unwinder *u, pid_t tgid)
 
 static uint32_t version_of(const struct espy_unwinder *u, pid_t tgid)
 {
-	return u->maps.version ? u->maps.version(u->maps.ctx, tgid) : 0;
+	return u->known.version ? u->known.version(u->known.ctx, tgid) : 0;
 }
 
 static bool report_known(const struct espy_unwinder *u, struct process *p)
 {
-	char *text = u->maps.text(u->maps.ctx, p->tgid);
+	char *text = u->known.text(u->known.ctx, p->tgid);
 	FILE *f = text && *text ? fmemopen(text, strlen(text), "r") : NULL;
 	const bool ok = f && !dwfl_linux_proc_maps_report(p->dwfl, f);
 
@@ -118,10 +135,11 @@ static bool report_process(struct process *p)
 }
 
 /* Learns the mappings of the process. Returns false if it cannot. */
-static bool read_maps(const struct espy_unwinder *u, struct process *p)
+static bool read_maps(struct espy_unwinder *u, struct process *p)
 {
 	bool ok;
 
+	p->maps = ++u->maps;
 	p->version = version_of(u, p->tgid);
 	dwfl_report_begin(p->dwfl);
 	ok = p->version ? report_known(u, p) : report_process(p);
@@ -189,9 +207,8 @@ static bool read_copy(struct process *p, uint64_t addr, Dwarf_Word *word, size_t
 	return false;
 }
 
-static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *process)
+static bool read_word(struct process *p, uint64_t addr, Dwarf_Word *word)
 {
-	struct process *p = process;
 	const size_t size = p->native ? 8 : 4;
 	const uint64_t page = addr & ~(uint64_t)(PAGE - 1);
 
@@ -199,10 +216,10 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *pro
 	if (p->copy)
 		return read_copy(p, addr, word, size);
 	if (addr - page + size > PAGE)
-		return copy_memory(p->late, dwfl_pid(dwfl), addr, word, size);
+		return copy_memory(p->late, p->tgid, addr, word, size);
 	if (p->page_addr != page || !page) {
 		p->page_addr = 0;
-		if (!copy_memory(p->late, dwfl_pid(dwfl), page, p->page, PAGE))
+		if (!copy_memory(p->late, p->tgid, page, p->page, PAGE))
 			return false;
 		p->page_addr = page;
 	}
@@ -210,19 +227,32 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *pro
 	return true;
 }
 
-static bool set_registers(Dwfl_Thread *thread, void *process)
+static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *process)
 {
-	struct process *p = process;
+	(void)dwfl;
+	return read_word(process, addr, word);
+}
+
+/* Reads the registers that the way of frames begins with. Returns how many; 0: they cannot be read. */
+static unsigned first_registers(struct process *p, pid_t tid, uint64_t regs[ESPY_DWARF_REGS])
+{
 	struct user_regs_struct r;
-	uint64_t regs[ESPY_DWARF_REGS];
 
 	if (p->copy)
 		espy_stopped__of(&r, p->copy->regs);
-	else if (espy_stopped__get(dwfl_thread_tid(thread), &r))
-		return false;
+	else if (espy_stopped__get(tid, &r))
+		return 0;
 	p->native = espy_stopped__is_native(&r);
 	p->page_addr = 0;
-	return dwfl_thread_state_registers(thread, 0, espy_stopped__by_dwarf(&r, regs), regs);
+	return espy_stopped__by_dwarf(&r, regs);
+}
+
+static bool set_registers(Dwfl_Thread *thread, void *process)
+{
+	uint64_t regs[ESPY_DWARF_REGS];
+	const unsigned cnt = first_registers(process, dwfl_thread_tid(thread), regs);
+
+	return cnt && dwfl_thread_state_registers(thread, 0, cnt, regs);
 }
 
 static struct process *find_process(struct espy_unwinder *u, pid_t tgid)
@@ -262,30 +292,6 @@ static struct process *find_process(struct espy_unwinder *u, pid_t tgid)
 	return p;
 }
 
-/* Fills in the file of the frame. */
-static void locate(struct walk *w, struct espy_unwound_frame *f, Dwarf_Addr pc)
-{
-	Dwfl_Module *m = dwfl_addrmodule(w->process->dwfl, pc);
-	const unsigned char *id = NULL;
-	GElf_Addr id_addr;
-	GElf_Addr bias = 0;
-
-	*f = (struct espy_unwound_frame){ .addr = pc };
-	/* The bias is known once the file is open. */
-	if (!m || !dwfl_module_getelf(m, &bias)) {
-		w->unknown = true;
-		return;
-	}
-	f->addr = pc - bias;
-	f->path = dwfl_module_info(m, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-	const int n = dwfl_module_build_id(m, &id, &id_addr);
-
-	if (n > 0 && (size_t)n <= sizeof(f->build_id)) {
-		memcpy(f->build_id, id, (size_t)n);
-		f->build_id_sz = (uint8_t)n;
-	}
-}
-
 static int on_frame(Dwfl_Frame *frame, void *ctx)
 {
 	struct walk *w = ctx;
@@ -299,8 +305,64 @@ static int on_frame(Dwfl_Frame *frame, void *ctx)
 		return DWARF_CB_ABORT;
 	}
 	/* A return address may lie behind the function that called: it belongs to the call before it. */
-	locate(w, &w->frames[w->cnt++], is_activation ? pc : pc - 1);
+	w->unknown |= !espy_frame__locate(w->process->dwfl, is_activation ? pc : pc - 1, &w->frames[w->cnt++]);
 	return DWARF_CB_OK;
+}
+
+/* The registers of a frame, by their DWARF numbers. */
+struct frame_regs {
+	uint64_t v[ESPY_DWARF_REGS];
+	uint32_t known; /* as bits */
+};
+
+/* Goes from a frame to its caller's. Returns false if there is none, or the stack does not say where it is. */
+static bool go_to_caller(struct process *p, const struct espy_frame_rule *r, struct frame_regs *f)
+{
+	if (!(f->known >> r->cfa_reg & 1))
+		return false;
+
+	const uint64_t cfa = f->v[r->cfa_reg] + (uint64_t)(int64_t)r->cfa_off;
+
+	f->known &= r->same;
+	for (uint32_t left = r->saved; left; left &= left - 1) {
+		const unsigned reg = (unsigned)__builtin_ctz(left);
+
+		if (read_word(p, cfa + (uint64_t)(int64_t)r->at[reg], &f->v[reg]))
+			f->known |= 1u << reg;
+	}
+	f->v[ESPY_DWARF_SP] = cfa;
+	f->known |= 1u << ESPY_DWARF_SP;
+	return f->known >> ESPY_DWARF_RA & 1 && f->v[ESPY_DWARF_RA];
+}
+
+/*
+ * Follows the frames by their rules, as libdwfl does by the tables. Returns false if one has no simple rule: libdwfl
+ * has to follow them then, from the first on.
+ */
+static bool follow_rules(struct espy_unwinder *u, struct walk *w, pid_t tid)
+{
+	struct process *p = w->process;
+	struct frame_regs f = { .known = (1u << ESPY_DWARF_REGS) - 1 };
+	const struct espy_frame_rule *r;
+	bool called = false; /* the address is one that a function returns to */
+
+	if (!first_registers(p, tid, f.v) || !p->native)
+		return false;
+	do {
+		/* A return address may lie behind the function that called: it belongs to the call before it. */
+		const uint64_t pc = f.v[ESPY_DWARF_RA] - called;
+
+		r = espy_frame_rules__at(u->rules, p->dwfl, p->maps, pc);
+		if (!r->simple)
+			return false;
+		w->more = w->cnt == w->max;
+		if (w->more)
+			break;
+		w->frames[w->cnt++] = r->frame;
+		called = true;
+	} while (go_to_caller(p, r, &f));
+	u->by_rules++;
+	return true;
 }
 
 static size_t find_frames(struct espy_unwinder *u, struct process *p, pid_t tid, struct espy_unwound_frame *frames,
@@ -310,6 +372,12 @@ static size_t find_frames(struct espy_unwinder *u, struct process *p, pid_t tid,
 
 	if (p->version && p->version != version_of(u, p->tgid))
 		read_maps(u, p);
+	if (follow_rules(u, &w, tid)) {
+		*more = w.more;
+		return w.cnt;
+	}
+	w = (struct walk){ .process = p, .frames = frames, .max = max };
+	p->beyond = false;
 	dwfl_getthread_frames(w.process->dwfl, tid, on_frame, &w);
 	/* A file may have been mapped since the last look. An address in no file costs a second look each time. */
 	if (w.unknown && !p->version && read_maps(u, p)) {
@@ -376,6 +444,12 @@ size_t espy_unwinder__frames_of_copy(struct espy_unwinder *u, pid_t tgid, pid_t 
 {
 	(void)copy;
 	return espy_unwinder__frames(u, tgid, tid, frames, max, more);
+}
+
+uint64_t espy_unwinder__by_rules(const struct espy_unwinder *u)
+{
+	(void)u;
+	return 0;
 }
 
 void espy_unwinder__forget(struct espy_unwinder *u, pid_t tgid)

@@ -52,6 +52,8 @@ struct espy_stack_copy {
  */
 size_t espy_unwinder__frames_of_copy(struct espy_unwinder *u, pid_t tgid, pid_t tid, const struct espy_stack_copy *copy,
 				     struct espy_unwound_frame *frames, size_t max, bool *more);
+/* Returns how many stacks were followed by rules that were kept, without libdwfl's own walk. */
+uint64_t espy_unwinder__by_rules(const struct espy_unwinder *u);
 /* Forgets all knowledge of a process: it has another image, or has ended. */
 void espy_unwinder__forget(struct espy_unwinder *u, pid_t tgid);
 

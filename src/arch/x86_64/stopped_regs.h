@@ -53,6 +53,8 @@ static inline bool espy_stopped__is_native(const struct user_regs_struct *r)
 }
 
 #define ESPY_DWARF_REGS 17
+#define ESPY_DWARF_SP 7	 /* the stack pointer, in 64-bit code */
+#define ESPY_DWARF_RA 16 /* the return address */
 /* Gives the registers by their DWARF numbers, from 0 on (System V ABI of x86-64, of i386 for 32-bit code). Returns how
  * many. */
 static inline unsigned espy_stopped__by_dwarf(const struct user_regs_struct *r, uint64_t regs[ESPY_DWARF_REGS])
