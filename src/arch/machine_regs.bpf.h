@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What BPF programs know of registers: struct pt_regs and struct thread_info with the members that are used, and what stands
- * in them of calls and functions. Each architecture has it in its folder. Included behind the types of types.bpf.h.
+ * What BPF programs know of registers: struct pt_regs, struct thread_info and struct thread_struct with the members
+ * that are used, and what stands in them of calls and functions. Each architecture has it in its folder. Included
+ * behind the types of types.bpf.h.
  */
 #ifndef ESPY_ARCH_MACHINE_REGS_BPF_H
 #define ESPY_ARCH_MACHINE_REGS_BPF_H

@@ -336,6 +336,11 @@ static int open_session(struct run *r)
 		a->session.stack_frames = 0;
 	else if (!a->session.stack_frames)
 		a->session.stack_frames = STACK_FRAMES;
+	/* strace knows the frames of any stack, however deep. A whole system, and probes, only the passive source sees.
+	 */
+	if (a->session.stack_frames && a->cli->strace_mode && !a->session.source && !a->session.all &&
+	    !a->session.cgroup && !espy_filter_has(a->filter, ESPY_FILTER_PROBES))
+		a->session.source = "ptrace";
 	a->text.quiet = a->quiet;
 	a->sink.hang_ms = a->cli->strace_mode ? 0 : a->session.hang_ms;
 	leave_readers_out(a);

@@ -288,8 +288,7 @@ static int choose_source(struct espy_session *s)
 	const char *asked = o->source && strcmp(o->source, "auto") ? o->source : NULL;
 	char why[512] = "";
 
-	/* Passively, frames of a program that ends at once may be missing. Probes are there only passively. */
-	if (!asked && (stopping || (o->stack_frames && !s->probes)) && !o->all && !o->cgroup)
+	if (!asked && stopping && !o->all && !o->cgroup)
 		asked = "ptrace";
 	if (asked && !strcmp(asked, "bpf") && stopping) {
 		espy_session__error(s, "%s needs a source that stops the task: use --source=ptrace", stopping);

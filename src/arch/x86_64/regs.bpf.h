@@ -21,10 +21,17 @@ struct thread_info {
 	u32 status;
 };
 
+struct thread_struct {
+	unsigned long fsbase;
+};
+
 #pragma clang attribute pop
 
 /* Is the task in a 32-bit call? */
 #define IS_COMPAT(task) ((task)->thread_info.status & 0x0002) /* TS_COMPAT */
+
+/* Where the task keeps its thread-local memory: C libraries put it at the end of a thread's stack. */
+#define THREAD_POINTER(task) ((task)->thread.fsbase)
 
 /* The number of a call, with the bit of a tagged one. */
 ARCH_INLINE u64 call_nr(const struct pt_regs *regs)

@@ -233,11 +233,14 @@ struct delivery {
 	uint32_t now_ms;
 };
 
-/* Gives a call or a hit, and behind it its stack. */
+/* Gives a call, a hit, or the end of a task in a call, and behind it its stack. */
 static int deliver_with_stack(struct delivery *d, const struct espy_rec *rec)
 {
-	const int stop = d->fn(d->ctx, rec);
 	const struct espy_rec *stack = d->s->stacks ? bpf_stacks__of(d->s, rec) : NULL;
+
+	if (rec->type == ESPY_REC_TASK_EXIT)
+		bpf_stacks__forget(d->s, rec);
+	const int stop = d->fn(d->ctx, rec);
 	const int after = stack ? d->fn(d->ctx, stack) : 0;
 
 	return stop ? stop : after;
@@ -284,8 +287,7 @@ static int deliver(void *ctx, const void *data, size_t size)
 		break;
 	case ESPY_REC_TASK_EXIT:
 		bpf_tasks__remove(&s->tasks, rec->tid);
-		bpf_stacks__forget(s, rec);
-		break;
+		return deliver_with_stack(d, rec);
 	case ESPY_REC_LOST:
 		if (rec->nr < ESPY_LOST_REASONS)
 			s->stats.lost[rec->nr] += ((const struct espy_rec_lost *)rec)->count;

@@ -16,6 +16,7 @@
 /* There are only those whose records have not come yet: a system may have thousands of tasks. */
 struct kept {
 	uint32_t tid;
+	bool last; /* of a call that does not return */
 	struct espy_stack_copy copy;
 	UT_hash_handle hh;
 	uint8_t bytes[]; /* copy.size */
@@ -74,12 +75,13 @@ void bpf_stacks__keep(struct bpf_source *s, const struct espy_bpf_stack *rec, si
 		return;
 	bpf_mappings__until(st->mappings, rec->rec.time_ns);
 	k->tid = rec->rec.tid;
+	k->last = rec->rec.flags & ESPY_BPF_STACK_LAST;
 	HASH_ADD_INT(st->by_tid, tid, k);
 	memcpy(k->bytes, rec + 1, rec->size);
 	memcpy(k->copy.regs, rec->regs, sizeof(k->copy.regs));
 	k->copy.bytes = k->bytes;
 	k->copy.size = rec->size;
-	k->copy.cut = rec->size == ESPY_BPF_STACK_BYTES;
+	k->copy.cut = rec->rec.flags & ESPY_BPF_STACK_CUT;
 }
 
 const struct espy_rec *bpf_stacks__of(struct bpf_source *s, const struct espy_rec *rec)
@@ -90,7 +92,7 @@ const struct espy_rec *bpf_stacks__of(struct bpf_source *s, const struct espy_re
 	if (!st)
 		return NULL;
 	HASH_FIND_INT(st->by_tid, &rec->tid, k);
-	if (!k)
+	if (!k || k->last != (rec->type == ESPY_REC_TASK_EXIT))
 		return NULL;
 	const struct espy_rec *stack =
 		espy_stacks__make(st->stacks, (pid_t)rec->tgid, (pid_t)rec->tid, &k->copy, rec->time_ns);

@@ -12,6 +12,7 @@
 #include "general.bpf.h"
 #include "fast.bpf.h"
 #include "fdmade.bpf.h"
+#define STACK_BYTES ESPY_BPF_STACK_BYTES
 #include "stack.bpf.h"
 #include "tally.bpf.h"
 
@@ -124,12 +125,37 @@ int espy_raw_stack(u64 *ctx)
 	const struct pt_regs *regs = (struct pt_regs *)ctx[0];
 
 	if (s) {
-		send_stack(bpf_get_current_task_btf(), (struct stack_copy *)ITEMS(s), regs);
+		send_stack(bpf_get_current_task_btf(), (struct stack_copy *)ITEMS(s), regs, 0);
 		scratch_give(s);
 	}
 	if (conf.tell_fds)
 		bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_FDNAME);
 	bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_GENERAL);
+	return 0;
+}
+
+/* Loaded if call stacks are wanted. exit and exit_group come to no exit: their stack is copied when they begin. */
+SEC("espy/at/sys_enter")
+int espy_last_stack(u64 *ctx)
+{
+	const u16 last = ESPY_CALL_WANTED | ESPY_CALL_NO_RETURN;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct espy_bpf_scratch *s;
+	struct espy_bpf_call *call;
+	u32 id;
+
+	if (!watched_current(task))
+		return 0;
+	id = IS_COMPAT(task) ? compat_call(task) : ctx[1] < ESPY_BPF_NRS ? ctx[1] : ~0u;
+	call = bpf_map_lookup_elem(&espy_calls, &id);
+	if (!call || (call->flags & last) != last)
+		return 0;
+	s = scratch_take(bpf_get_smp_processor_id());
+	if (s) {
+		send_stack(task, (struct stack_copy *)ITEMS(s), (struct pt_regs *)bpf_task_pt_regs(task),
+			   ESPY_BPF_STACK_LAST);
+		scratch_give(s);
+	}
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "compare.bpf.h"
 #include "fetch.bpf.h"
 #include "returns.bpf.h"
+#define STACK_BYTES ESPY_BPF_HIT_STACK_BYTES
 #include "stack.bpf.h"
 #include "tallied.bpf.h"
 
@@ -312,7 +313,7 @@ static __always_inline void send_stack_of_hit(struct task_struct *task, bool in_
 	struct stack_copy *c = room_for_stack(task, in_kernel);
 
 	if (c)
-		send_stack(task, c, regs);
+		send_stack(task, c, regs, 0);
 }
 
 /* ---- counts in place of records */

@@ -264,8 +264,16 @@ enum { ESPY_NEXT_GENERAL, ESPY_NEXT_FDNAME, ESPY_NEXT_PAUSE, ESPY_NEXT_STACK, ES
  * source makes a STACK record of it, and gives none of these to anybody.
  */
 #define ESPY_BPF_REC_STACK 250
-/* Of each stack. Most are shorter, and end at the environment of the program. */
-#define ESPY_BPF_STACK_BYTES 16384u
+enum {				/* rec.flags */
+       ESPY_BPF_STACK_LAST = 1, /* of a call that does not return; its STACK record stands behind TASK_EXIT */
+       ESPY_BPF_STACK_CUT = 2,	/* the stack is longer than the copy */
+};
+/*
+ * Bytes of a stack at most. Most are shorter, and end at the environment of the program. The copy of a hit lies in
+ * memory of the task, which the kernel has to find in one piece; that of a call in memory of the CPU.
+ */
+#define ESPY_BPF_STACK_BYTES 57344u
+#define ESPY_BPF_HIT_STACK_BYTES 24576u
 struct espy_bpf_stack {
 	struct espy_rec rec;
 	__u64 size;		  /* bytes of the stack that follow, from the stack pointer on */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Call stacks (-k): registers and bytes of the stack, from which the reader finds the frames. */
+/*
+ * Call stacks (-k): registers and bytes of the stack, from which the reader finds the frames. STACK_BYTES, which the
+ * object defines before, is how many at most: of calls or of hits.
+ */
 #ifndef ESPY_STACK_BPF_H
 #define ESPY_STACK_BPF_H
 
@@ -9,28 +12,29 @@
 /* The verifier takes any part of a page to be a whole one. */
 struct stack_copy {
 	struct espy_bpf_stack head;
-	u8 bytes[ESPY_BPF_STACK_BYTES + PAGE];
+	u8 bytes[STACK_BYTES + PAGE];
 };
 
-/* Copies so many bytes of the stack, page by page. Returns how many there are before the first page that cannot be
- * read. */
+/*
+ * Copies so many bytes of the stack, page by page. Returns how many. A page that is not there becomes zeros: mostly it
+ * is one of a large array that the program has not touched, and frames lie behind it.
+ */
 __noinline int copy_stack(struct stack_copy *c, u64 sp, u32 wanted)
 {
 	u32 n = 0;
 
 	if (!c)
 		return 0;
-	for (u32 i = 0; i < ESPY_BPF_STACK_BYTES / PAGE + 1; i++) {
+	for (u32 i = 0; i < STACK_BYTES / PAGE + 1; i++) {
 		u32 chunk = PAGE - ((sp + n) & (PAGE - 1));
 
-		if (n >= wanted || n >= ESPY_BPF_STACK_BYTES)
+		if (n >= wanted || n >= STACK_BYTES)
 			break;
 		if (chunk > wanted - n)
 			chunk = wanted - n;
 		CLAMP(chunk, PAGE);
-		CLAMP(n, ESPY_BPF_STACK_BYTES - 1);
-		if (bpf_probe_read_user(c->bytes + n, chunk, (void *)(sp + n)))
-			break;
+		CLAMP(n, STACK_BYTES - 1);
+		bpf_probe_read_user(c->bytes + n, chunk, (void *)(sp + n));
 		n += chunk;
 	}
 	return n;
@@ -39,9 +43,9 @@ __noinline int copy_stack(struct stack_copy *c, u64 sp, u32 wanted)
 /* Writes the return address of one function over the trampoline that the kernel has put in its place in the task. */
 __noinline int restore_return(struct stack_copy *c, u64 off, u64 trampoline, u64 ret)
 {
-	if (!c || off & 7 || off > ESPY_BPF_STACK_BYTES - 8)
+	if (!c || off & 7 || off > STACK_BYTES - 8)
 		return 0;
-	CLAMP(off, ESPY_BPF_STACK_BYTES - 8);
+	CLAMP(off, STACK_BYTES - 8);
 	/* A function that longjmp has left may have had another value there. */
 	if (*(u64 *)(c->bytes + off) == trampoline)
 		*(u64 *)(c->bytes + off) = ret;
@@ -72,20 +76,34 @@ __noinline int restore_returns(struct stack_copy *c, u64 sp)
 	return 0;
 }
 
-/* Sends the stack that belongs to the record that comes next. That stays without one if there is no room. */
-static __always_inline void send_stack(struct task_struct *task, struct stack_copy *c, const struct pt_regs *regs)
-{
-	const u64 end = BPF_CORE_READ(task, mm, start_stack), sp = regs->sp;
-	u64 n = ESPY_BPF_STACK_BYTES;
+#define STACK_LONGEST (64u << 20) /* an end that is farther away is not this stack's */
+#define STACK_UNKNOWN 16384u	  /* bytes of a stack whose end is not known: a coroutine's */
 
-	if (end - sp < n) /* the environment is no part of it */
-		n = end - sp;
+/* Returns how many bytes of the stack there are, from sp on: up to the environment, or the thread's own memory. */
+static __always_inline u64 stack_size(struct task_struct *task, u64 sp)
+{
+	const u64 main = BPF_CORE_READ(task, mm, start_stack) - sp, thread = THREAD_POINTER(task) - sp;
+	const u64 n = main < thread ? main : thread;
+
+	if (n > STACK_LONGEST)
+		return STACK_UNKNOWN;
+	return n < STACK_BYTES ? n : STACK_BYTES;
+}
+
+/* Sends the stack that belongs to the record that comes next. That stays without one if there is no room. */
+static __always_inline void send_stack(struct task_struct *task, struct stack_copy *c, const struct pt_regs *regs,
+				       u8 flags)
+{
+	const u64 sp = regs->sp, size = stack_size(task, sp);
+	u64 n;
+
 	bpf_probe_read_kernel(c->head.regs, sizeof(c->head.regs), regs);
-	n = (u32)copy_stack(c, sp, n);
-	CLAMP(n, ESPY_BPF_STACK_BYTES);
+	n = (u32)copy_stack(c, sp, size);
+	CLAMP(n, STACK_BYTES);
 	restore_returns(c, sp);
 	head_timed(&c->head.rec, sizeof(c->head) + ROUND8(n), ESPY_BPF_REC_STACK, task->pid, task->tgid,
 		   time_before_copy());
+	c->head.rec.flags = flags | (n == STACK_BYTES || n == STACK_UNKNOWN ? ESPY_BPF_STACK_CUT : 0);
 	c->head.size = n;
 	if (!out_copy(&c->head.rec, sizeof(c->head) + ROUND8(n)))
 		not_an_event();

@@ -293,6 +293,7 @@ struct task_struct {
 	unsigned int ptrace;
 	unsigned int policy;
 	unsigned long jobctl;
+	struct thread_struct thread;
 };
 
 struct kernel_siginfo {

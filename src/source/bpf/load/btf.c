@@ -26,6 +26,7 @@
 static const char *const names[] = {
 	"pt_regs",
 	"thread_info",
+	"thread_struct",
 	"sigpending",
 	"signal_struct",
 	"sched_entity",

@@ -63,6 +63,7 @@ static void choose_programs(const struct bpf_source *s, const struct choice *c)
 		{ "espy_raw_tally", !s->tables.none && s->opts.tally_cnt },
 		{ "espy_raw_fdname", s->tables.tell_fds },
 		{ "espy_raw_stack", takes_call_stacks(s) },
+		{ "espy_last_stack", takes_call_stacks(s) },
 		{ "espy_raw_enter_time", c->enter_time },
 		{ "espy_raw_enter", c->enter },
 		{ "espy_exec_refill", c->refill },
@@ -312,6 +313,8 @@ static int attach_all(struct bpf_source *s, const struct choice *c)
 		err = attach(s, "espy_raw_enter_time");
 	if (!err && c->enter)
 		err = attach_enter(s, c->refill);
+	if (!err && takes_call_stacks(s))
+		err = attach(s, "espy_last_stack");
 	if (err || s->tables.none)
 		return err;
 	err = bpf_source_attach(s, "espy_raw_exit", NULL, &s->raw_exit);
