@@ -542,7 +542,7 @@ uint32_t espy_text_bits(struct espy_text *t, uint32_t i)
 		}
 	}
 	if (t->tokens.at[at].flags & ESPY_TOKF_MORE)
-		espy_buf__puts(t->b, " ...");
+		espy_buf__puts(t->b, first ? "..." : " ...");
 	espy_buf__putc(t->b, ']');
 	return i;
 }
