@@ -86,6 +86,13 @@ shows "^ > $dir/mine() \[0x[0-9a-f]*\]\$" out
 
 # Of a process that runs, and that nobody stops.
 [ "$by" = bpf ] || finish
+
+# A ring that has no room for a stack.
+run 1 "$espy" trace --source=bpf -k --buffer=32K -e trace=getpgid -o log "$calls" wide
+shows 'a buffer of 32 KB cannot hold the longest record' err
+run 3 "$espy" trace --source=bpf -k --lossless=never --buffer=32K -e trace=getpgid -o log "$calls" wide
+same "a stack that was lost" "+++ 1 event lost here: no room in the ring buffer +++
+getpgid(0)" "$(head -n 2 log | sed 's/ *=.*//')"
 stacks_come() { [ "$(grep -c '^getpgid(' log)" -ge 3 ]; }
 # passive DEPTH ARGUMENTS...: the first whole stack is in the file `one`
 passive() {

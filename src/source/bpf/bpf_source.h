@@ -51,6 +51,7 @@ struct bpf_tables {
 	size_t plan_cnt, op_cnt, variant_cnt;
 	uint32_t longest;      /* bytes of the longest record, vectors with much data left out */
 	uint32_t longest_ever; /* bytes of the longest record */
+	uint32_t stack;	       /* bytes of the longest stack in front of a record; 0: none are copied */
 	uint32_t sigreturn_nr[ESPY_BPF_ABIS];
 	bool any_enter; /* the programs read some wanted call at entry */
 	bool any_exec;  /* some wanted call replaces the image */

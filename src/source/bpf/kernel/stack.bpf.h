@@ -90,7 +90,8 @@ static __always_inline u64 stack_size(struct task_struct *task, u64 sp)
 	return n < STACK_BYTES ? n : STACK_BYTES;
 }
 
-/* Sends the stack that belongs to the record that comes next. That stays without one if there is no room. */
+/* Sends the stack that belongs to the record that comes next. If there is no room, that stays without one, and it is
+ * said. */
 static __always_inline void send_stack(struct task_struct *task, struct stack_copy *c, const struct pt_regs *regs,
 				       u8 flags)
 {
@@ -107,6 +108,8 @@ static __always_inline void send_stack(struct task_struct *task, struct stack_co
 	c->head.size = n;
 	if (!out_copy(&c->head.rec, sizeof(c->head) + ROUND8(n)))
 		not_an_event();
+	else
+		lose(ESPY_LOST_RING_FULL);
 }
 
 #endif

@@ -144,7 +144,7 @@ static int map_shared(struct bpf_source *s, uint64_t room)
 	if (at == MAP_FAILED)
 		return -errno;
 	s->shared = at;
-	s->shared->high = espy_bpf_high(room, s->tables.longest, 0);
+	s->shared->high = espy_bpf_high(room, s->tables.longest + s->tables.stack, 0);
 	bpf_paths__share(s);
 	return 0;
 }

@@ -239,7 +239,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.gate_cnt = (uint32_t)s->opts.gate_cnt,
 		.stacks = s->opts.stops.stack_frames != 0,
 		.hold.room = bpf_pause__wants_lossless(s) ? room_of(s) : 0,
-		.hold.longest = t->longest,
+		.hold.longest = t->longest + t->stack,
 		.guard_compat = t->compat && (t->narrow || t->any_enter || t->any_exec),
 	};
 	for (size_t i = 0; i < s->opts.without_cnt && i < ESPY_BPF_WITHOUT; i++)

@@ -465,6 +465,7 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 	t->narrow = is_narrow(t, s, mode);
 	t->none = is_none(t, s);
 	measure(t);
+	t->stack = s->opts.stops.stack_frames ? sizeof(struct espy_bpf_stack) + ESPY_BPF_STACK_BYTES : 0;
 	if (!t->op_cnt)
 		t->op_cnt = 1;
 	if (!t->variant_cnt)

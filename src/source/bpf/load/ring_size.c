@@ -52,7 +52,8 @@ size_t bpf_ring_size(const struct bpf_source *s)
 int bpf_ring_size__check(struct bpf_source *s, size_t size)
 {
 	/* The kernel's ring has a head for each record; 1/16 of ours is for births and deaths. */
-	size_t need = s->tables.longest_ever + (s->tables.longest_ever >> 3) + 64, least = power_of_two(need);
+	size_t longest = s->tables.longest_ever + s->tables.stack, need = longest + (longest >> 3) + 64,
+	       least = power_of_two(need);
 
 	if (!bpf_pause__wants_lossless(s) || size >= need)
 		return 0;

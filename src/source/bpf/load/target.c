@@ -23,7 +23,7 @@ static void set_task(struct bpf_source *s, uint32_t tid)
 		return;
 	if (!(__atomic_fetch_or(&s->shared->bits[tid >> 6], bit, __ATOMIC_SEQ_CST) & bit)) {
 		__atomic_store_n(&s->shared->high,
-				 espy_bpf_high(bpf_source_room(s), s->tables.longest,
+				 espy_bpf_high(bpf_source_room(s), s->tables.longest + s->tables.stack,
 					       __atomic_add_fetch(&s->shared->live, 1, __ATOMIC_SEQ_CST)),
 				 __ATOMIC_RELAXED);
 		bpf_tasks__add(&s->tasks, tid, 0);
