@@ -51,6 +51,8 @@ static inline uint64_t get_varint(struct unpack *u, unsigned col)
 {
 	uint64_t v = 0;
 
+	if (u->col[col].at < u->col[col].end && *u->col[col].at < 0x80) /* most numbers are small */
+		return *u->col[col].at++;
 	for (unsigned shift = 0; shift < 64; shift += 7) {
 		const uint8_t *byte = get(u, col, 1);
 
@@ -105,7 +107,8 @@ static inline void get_words(struct unpack *u, size_t words, const uint8_t *befo
 		return;
 	}
 	for (size_t i = 0; i < words; i++, at += 8) {
-		const uint64_t v = get_word(u, codes[i], i < words_before ? word_at(before + 8 * i) : 0);
+		const uint64_t old = i < words_before ? word_at(before + 8 * i) : 0;
+		const uint64_t v = codes[i] == ESPY_CODE_MORE ? old : get_word(u, codes[i], old); /* most are what they were */
 
 		memcpy(at, &v, 8);
 	}
