@@ -81,8 +81,8 @@ static void sizes(void)
 	const long ret = call(SYS_sched_setattr, JUNK(0), refused, 0L);
 	line(ret, "sched_setattr(0, {size=8} => {size=%u}, 0)", *refused);
 	uint32_t event[16] = { 1, 8 };
-	line(call(SYS_perf_event_open, tail_copy(event, 64), JUNK(-1), JUNK(-1), JUNK(-1), 0L),
-	     "perf_event_open({type=PERF_TYPE_SOFTWARE, size=0x8 /* PERF_ATTR_SIZE_??? */, ...}, -1, -1, -1, 0)");
+	const void *small = tail_copy(event, 64);
+	line(call(SYS_perf_event_open, small, JUNK(-1), JUNK(-1), JUNK(-1), 0L), "perf_event_open(%s, -1, -1, -1, 0)", ptr(small));
 	/* how far an event may be from its instruction is told even where it is 0; so many bytes count as the first version had */
 	static const char *const skids[] = { "arbitrary skid", "constant skid", "requested to have 0 skid", "must have 0 skid" };
 	for (uint64_t i = 0; i < 4; i++) {
