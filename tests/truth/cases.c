@@ -7,13 +7,16 @@
  *      f 16 -1 0x5401 0x10000ff8 10000ff8:0102*4
  *      ioctl(-1, ...)
  *
- * f: the call fails with EBADF, z: it gives 0, r: the kernel carries it out. Then the number, up to six arguments, and
+ * f: the call fails with EBADF, z: it gives 0, r: the kernel carries it out; F, Z and R: the same for a call of the
+ * 32-bit table. Then the number, up to six arguments, and
  * bytes (`*N`: N times) for the memory, 64 KiB from 0x10000000 on, with nothing behind it. All other bytes are 0.
- * The next line is the text without the result, or with it if a note is behind it; `-` where a case has no line to show.
+ * The next line is the text without the result, or with it if a note is behind it; `-` where a case has no line to
+ * show.
  */
 #include "truth.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 
@@ -25,7 +28,7 @@
 typedef long stub_fn(long nr, const long *args);
 
 /* A call from a page of its own: the filter knows it by the address. */
-extern const char stub_begin[], stub_end[];
+extern const char stub_begin[], stub_end[], stub32_begin[], stub32_end[];
 __asm__(".pushsection .rodata\n"
 	"stub_begin:\n"
 	"	mov %rdi, %rax\n"
@@ -39,19 +42,42 @@ __asm__(".pushsection .rodata\n"
 	"	syscall\n"
 	"	ret\n"
 	"stub_end:\n"
+	"stub32_begin:\n"
+	"	push %rbx\n"
+	"	push %rbp\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %r11\n"
+	"	mov (%r11), %rbx\n"
+	"	mov 8(%r11), %rcx\n"
+	"	mov 16(%r11), %rdx\n"
+	"	mov 24(%r11), %rsi\n"
+	"	mov 32(%r11), %rdi\n"
+	"	mov 40(%r11), %rbp\n"
+	"	int $0x80\n"
+	"	movslq %eax, %rax\n"
+	"	pop %rbp\n"
+	"	pop %rbx\n"
+	"	ret\n"
+	"stub32_end:\n"
 	".popsection\n");
 
+static void refused(int sig)
+{
+	truth_skip("no 32-bit calls here");
+}
+
+/* Two pages for each answer: one for the calls of 64-bit programs, one for those of 32-bit programs. */
 static void make_stubs(void)
 {
-	const size_t size = (size_t)(stub_end - stub_begin);
-
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 6; i++) {
+		const char *code = i & 1 ? stub32_begin : stub_begin;
+		const size_t size = (size_t)(i & 1 ? stub32_end - stub32_begin : stub_end - stub_begin);
 		void *p = mmap((void *)(STUBS + i * 4096), 4096, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 		if (p == MAP_FAILED)
 			truth_skip("the place of the calls is taken");
-		memcpy(p, stub_begin, size);
+		memcpy(p, code, size);
 		mprotect(p, 4096, PROT_READ | PROT_EXEC);
 	}
 	if (mmap((void *)MEMORY, MEMORY_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
@@ -66,10 +92,10 @@ static void answer_calls(void)
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer) + 4),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 6),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer)),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (uint32_t)-4096),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (uint32_t)-8192),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUBS, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EBADF),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUBS + 4096, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUBS + 8192, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -119,9 +145,8 @@ static long make_call(char *text)
 		else
 			truth_skip("a case that is no case");
 	}
-	stub_fn *stub = (stub_fn *)(STUBS + (kind == 'f'   ? 0
-					     : kind == 'z' ? 4096
-							   : 8192)); /* NOLINT(performance-no-int-to-ptr) */
+	const unsigned long answer = kind == 'f' || kind == 'F' ? 0 : kind == 'z' || kind == 'Z' ? 8192 : 16384;
+	stub_fn *stub = (stub_fn *)(STUBS + answer + (kind < 'a' ? 4096 : 0)); /* NOLINT(performance-no-int-to-ptr) */
 	const long ret = stub(args[0], args + 1);
 	while (pokes--)
 		memset((void *)ats[pokes], 0, sizes[pokes]); /* NOLINT(performance-no-int-to-ptr) */
@@ -141,9 +166,10 @@ int main(int argc, char **argv)
 		truth_skip("the file names no options");
 	truth_begin(argc, argv, options);
 	make_stubs();
+	signal(SIGSEGV, refused);
 	answer_calls();
 	while (fgets(given, sizeof(given), cases)) {
-		if (!strchr("fzr", *given))
+		if (!strchr("fzrFZR", *given))
 			continue;
 		if (!fgets(want, sizeof(want), cases))
 			break;
