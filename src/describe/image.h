@@ -110,6 +110,7 @@ enum espy_fmt {
 	ESPY_FMT_AX25,     /* seven bytes of an AX.25 address: ABC-1 */
 	ESPY_FMT_GENL,     /* a family of generic netlink: a name of its table, or the one that the system gave it */
 	ESPY_FMT_SIGSET,   /* a number whose bits are signals: [HUP INT] */
+	ESPY_FMT_PAGES,    /* a number of pages of 4096 bytes: the bytes, in hexadecimal */
 	ESPY_FMT_CNT,
 };
 

@@ -256,7 +256,7 @@ void espy_walk_date(struct espy_walk *w, int64_t sec, int64_t frac, unsigned fla
 						       .addr = (uint64_t)offset });
 }
 
-/* Puts the date of seconds. A field NAME has its nanoseconds in NAME_nsec beside it. */
+/* Puts the date of seconds. A field NAME has its nanoseconds in NAME_nsec beside it; a second of more has no date. */
 static void date_of(struct espy_walk *w, int64_t sec, const char *name)
 {
 	char sibling[64];
@@ -267,9 +267,9 @@ static void date_of(struct espy_walk *w, int64_t sec, const char *name)
 	if (n && n + sizeof("_nsec") <= sizeof(sibling)) {
 		memcpy(sibling, name, n);
 		memcpy(sibling + n, "_nsec", sizeof("_nsec"));
-		fraction = espy_walk_sibling(w, sibling, &nsec) && nsec < 1000000000u;
+		fraction = espy_walk_sibling(w, sibling, &nsec);
 	}
-	if (sec || nsec)
+	if ((sec || nsec) && nsec < 1000000000u)
 		espy_walk_date(w, sec, fraction ? (int64_t)nsec : 0, 0);
 }
 
@@ -309,6 +309,13 @@ static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char
 		if (at)
 			make_sigset(w, &w->out->at[at - 1]);
 		break;
+	case ESPY_FMT_PAGES:
+		if (at) {
+			w->out->at[at - 1].fmt = ESPY_FMT_HEX;
+			w->out->at[at - 1].type = &espy_number_hex;
+			w->out->at[at - 1].num = num << 12;
+		}
+		break;
 	case ESPY_FMT_TIME:
 		date_of(w, (int64_t)num, name);
 		break;
@@ -325,7 +332,7 @@ static void ask(struct espy_walk *w, enum espy_fmt fmt, uint64_t num, const char
 uint64_t espy_walk_asks(const struct espy_decoder *d)
 {
 	const struct espy_resolver *r = d->resolver;
-	uint64_t fmts = BIT(ESPY_FMT_SIGSET);
+	uint64_t fmts = BIT(ESPY_FMT_SIGSET) | BIT(ESPY_FMT_PAGES);
 
 	if (d->want.paths && r && r->fd)
 		fmts |= BIT(ESPY_FMT_FD) | BIT(ESPY_FMT_DIRFD);
