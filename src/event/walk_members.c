@@ -461,6 +461,10 @@ static void show_bare(struct espy_walk *w, const struct espy_type *t, const stru
 
 		if (f->flags & ESPY_FF_HIDDEN || (f->when != ESPY_NONE && !espy_walk__eval(w, w->scope, f->when, true)))
 			continue;
+		if (ft->kind == ESPY_T_REMARK) {
+			espy_walk_remark(w, ft);
+			return;
+		}
 		const struct espy_span s = f->off || ft->size ? espy_span_sub(m, f->off, ft->size) : *m;
 		espy_walk_value(w, f->type, &s, "");
 		return;
