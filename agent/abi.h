@@ -132,6 +132,7 @@ enum {
 	ESPY_AGENT_CAN_CALL = 2,  /* and ESPY_AGENT_LAZY and ESPY_AGENT_CALL */
 	ESPY_AGENT_CAN_KEEP = 4,  /* and ESPY_AGENT_NEWEST */
 	ESPY_AGENT_CAN_PROBE = 8, /* the agent knows ESPY_AGENT_PLAN and ESPY_AGENT_PROBE, returns too */
+	ESPY_AGENT_CAN_BORROW = 16, /* and jumps that borrow bytes */
 };
 
 /* One moment by two clocks. seq is odd while the agent writes; the reader loads it before and after. */
@@ -326,11 +327,12 @@ struct espy_agent_place {
 	__u64 addr; /* of the jump, as the file numbers its memory */
 	__u32 id;   /* espy's own, ESPY_PROBE_FIRST_DEF or more */
 	__u32 plan;
-	__u8 taken; /* bytes of the displaced instruction, `code`; 5 or more without a hop, else 2 or more */
+	__u8 taken; /* bytes of the displaced instruction; 5 or more if the jump is a long one, with hops 2 or more */
 	__u8 copy_len, gap_cnt, hop_cnt;
 	__u8 pushed; /* bytes that the function has pushed before the jump */
 	__u8 flags;
-	__u8 reserved[2];
+	__u8 written; /* known is not 0: the jump borrows (arch/borrow.h). Bytes that may be written, at most 8, */
+	__u8 known;   /* and bytes of `code` that stand there, at most 8; else all bytes of `code` are `taken` */
 	__u8 code[20];
 	__u8 copy[40]; /* the displaced instruction, as it is elsewhere */
 	struct espy_copy_gap gaps[ESPY_COPY_GAPS];
@@ -350,7 +352,7 @@ enum espy_agent_probe_no {
 	ESPY_PROBE_FOREIGN = 2,	  /* other bytes stand there than in the file: a breakpoint, or another tool's jump */
 	ESPY_PROBE_DENIED = 3,	  /* its page may not be written */
 	ESPY_PROBE_NO_HOP = 4,	  /* all hops are taken by others */
-	ESPY_PROBE_NO_MEMORY = 5, /* none for a trampoline within 2 GB of it */
+	ESPY_PROBE_NO_MEMORY = 5, /* none for a trampoline within 2 GB of it, or where what it borrows leads to */
 	ESPY_PROBE_SHADOWED = 6,  /* the processor keeps a stack of return addresses (CET), and the copy pushes one */
 	ESPY_PROBE_USED = 7,	  /* the agent uses this function itself */
 	ESPY_PROBE_NO_CNT = 8,

@@ -41,7 +41,8 @@ struct jump {
 	uint32_t first;		   // probe_apply(): what the sessions want of it, ~0: nothing
 	uint8_t state;		   // enum espy_agent_probe_no, JUMP_OFF or JUMP_ON
 	uint8_t dirty;		   // its state is not what the sessions want
-	uint8_t reserved0[2];
+	uint8_t prefixes;	   // of a jump that borrows
+	uint8_t reserved0;
 	struct espy_agent_place plan;
 };
 enum { JUMP_OFF = 0, JUMP_ON = 0xff };
@@ -62,6 +63,7 @@ struct probe_object {
 	uint32_t seen;
 	struct jump *jumps;
 	struct arena *arenas;
+	struct far_page *far;
 };
 
 struct probe_file {
@@ -90,6 +92,8 @@ HIDDEN int probe_is_object(const struct probe_object *o, const struct dl_phdr_in
 HIDDEN int probe_is_file(const struct probe_file *f, const struct probe_object *o);
 // The jump of a place, made if it is new. NULL: no memory.
 HIDDEN struct jump *probe_jump(struct probe_object *o, const struct espy_agent_place *p);
+// Does a jump that is on borrow one of the n bytes at addr?
+HIDDEN int probe_is_borrowed(uint64_t addr, uint32_t n);
 
 // Returns whether the program's first thread has a seccomp filter.
 HIDDEN int probe_is_confined(void);
@@ -128,5 +132,16 @@ HIDDEN void jumps_prepared(struct probe_object *o);
 // Switches the n jumps of the object, sorted by address. Inside dl_iterate_phdr. Returns how many have changed.
 HIDDEN uint32_t jumps_switch(struct probe_object *o, struct jump **v, uint32_t n);
 HIDDEN void jumps_free(struct probe_object *o);
+// Makes the bytes of a long jump at `at`. Returns 0 if it does not reach so far.
+HIDDEN int jump_encode(uint8_t *bytes, uint64_t at, uint64_t to);
+
+// probe_far.c
+// Gives a jump that borrows its hop. Returns 0, or enum espy_agent_probe_no.
+HIDDEN int far_prepare(struct probe_object *o, struct jump *j);
+// Makes the ESPY_BORROW_KNOWN bytes of the jump; returns how many of them are written.
+HIDDEN uint32_t far_bytes(const struct jump *j, uint8_t *bytes);
+// Makes the hops executable.
+HIDDEN void far_prepared(struct probe_object *o);
+HIDDEN void far_free(struct probe_object *o);
 
 #endif

@@ -4,12 +4,14 @@
 // A jump takes the place of one whole instruction, and one store of 8 aligned bytes writes it, as at a mark's site: a
 // thread runs the instruction or the jump, and no thread can be in the middle of either. A short jump leads to a hop in
 // padding that nobody executes. A hop is written before any jump leads to it, and stays as it is until its object is
-// gone, since a thread may be on it when the jump is switched off. So does the trampoline.
+// gone, since a thread may be on it when the jump is switched off. So does the trampoline. A jump that borrows bytes
+// (arch/borrow.h) leads to a hop in memory of the agent's own.
 #include "probe_inside.h"
 
 #include <linux/membarrier.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include "arch/borrow.h"
 #include "arch/displace.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -83,8 +85,7 @@ static struct arena *arena_of(struct probe_object *o)
 	return a;
 }
 
-// The bytes of a long jump at `at`. 0: it does not reach so far.
-static int encode(uint8_t bytes[ESPY_JUMP_SZ], uint64_t at, uint64_t to)
+int jump_encode(uint8_t *bytes, uint64_t at, uint64_t to)
 {
 	const int64_t distance = (int64_t)(to - (at + ESPY_JUMP_SZ));
 	const int32_t d = (int32_t)distance;
@@ -102,7 +103,7 @@ int jump_prepare(struct probe_object *o, struct jump *j)
 	int fits;
 
 	if (j->trampoline)
-		return 0;
+		return p->known ? far_prepare(o, j) : 0;
 	a = arena_of(o);
 	if (!a)
 		return ESPY_PROBE_NO_MEMORY;
@@ -115,12 +116,12 @@ int jump_prepare(struct probe_object *o, struct jump *j)
 	__builtin_memcpy(copy, p->copy, p->copy_len);
 	fits = espy_copy__fill(p->gaps, p->gap_cnt, copy, (uint64_t)copy, j->addr);
 	if (!(p->flags & ESPY_PLACE_ENDS))
-		fits = fits && encode(copy + p->copy_len, (uint64_t)copy + p->copy_len, j->addr + p->taken);
+		fits = fits && jump_encode(copy + p->copy_len, (uint64_t)copy + p->copy_len, j->addr + p->taken);
 	if (!fits)
 		return ESPY_PROBE_NO_MEMORY;
 	a->used += SLOT_SZ;
 	j->trampoline = to;
-	return 0;
+	return p->known ? far_prepare(o, j) : 0;
 }
 
 void jumps_prepared(struct probe_object *o)
@@ -128,6 +129,7 @@ void jumps_prepared(struct probe_object *o)
 	for (struct arena *a = o->arenas; a; a = a->next)
 		if (a->writable && !mprotect(a->mem, ARENA_SZ, PROT_READ | PROT_EXEC))
 			a->writable = 0;
+	far_prepared(o);
 }
 
 // Its object is gone, so no thread can be on a trampoline: it would come back to nothing.
@@ -139,6 +141,7 @@ void jumps_free(struct probe_object *o)
 		mem_free(a, sizeof(*a));
 	}
 	o->arenas = NULL;
+	far_free(o);
 }
 
 // ---- switching
@@ -161,7 +164,7 @@ static int make_hop(const struct probe_object *o, struct jump *j, uint64_t at, c
 {
 	uint8_t jump[ESPY_JUMP_SZ];
 
-	if (text_of(o, at, ESPY_JUMP_SZ) < 0 || !encode(jump, at, (uint64_t)j->trampoline))
+	if (text_of(o, at, ESPY_JUMP_SZ) < 0 || !jump_encode(jump, at, (uint64_t)j->trampoline))
 		return 0;
 	if (!same((const void *)at, jump, ESPY_JUMP_SZ)) { // it is ours already
 		if (!same((const void *)at, hop->code, ESPY_JUMP_SZ))
@@ -201,32 +204,40 @@ static void make_hops(const struct probe_object *o, struct jump **v, uint32_t n)
 		sys(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0, 0);
 }
 
-// The bytes of the jump, as they stand in the text; returns how many.
-static uint32_t jump_bytes(const struct jump *j, uint8_t bytes[ESPY_JUMP_SZ])
+// The bytes of the jump, as they stand in the text; returns how many are written.
+static uint32_t jump_bytes(const struct jump *j, uint8_t *bytes)
 {
+	if (j->plan.known)
+		return far_bytes(j, bytes);
 	if (j->plan.hop_cnt) {
 		bytes[0] = ESPY_CODE_SHORT_JUMP;
 		bytes[1] = (uint8_t)(j->hop - (j->addr + ESPY_CODE_SHORT_JUMP_SZ));
 		return ESPY_CODE_SHORT_JUMP_SZ;
 	}
-	encode(bytes, j->addr, (uint64_t)j->trampoline);
+	jump_encode(bytes, j->addr, (uint64_t)j->trampoline);
 	return ESPY_JUMP_SZ;
+}
+
+// Bytes from the place on that the jump depends on.
+static uint32_t jump_len(const struct jump *j)
+{
+	return j->plan.known > j->plan.taken ? j->plan.known : j->plan.taken;
 }
 
 // Switches one jump; its pages are writable. Returns whether it has written.
 static int switch_jump(const struct probe_object *o, struct jump *j, int on)
 {
 	uint64_t *word = (uint64_t *)(j->addr & ~7ull), old = __atomic_load_n(word, __ATOMIC_RELAXED), new = old;
-	uint8_t jump[ESPY_JUMP_SZ], *there = (uint8_t *)&new + (j->addr & 7);
+	uint8_t jump[ESPY_BORROW_KNOWN], *there = (uint8_t *)&new + (j->addr & 7);
 	const uint8_t *text = (const uint8_t *)j->addr;
-	const uint32_t taken = j->plan.taken;
+	const uint32_t len = jump_len(j);
 	uint32_t n;
 
 	if (on && j->state == ESPY_PROBE_NO_HOP)
 		return 0;
 	n = jump_bytes(j, jump);
-	// the rest of the instruction is never changed
-	if (!same(text + n, j->plan.code + n, taken - n) || (!same(text, jump, n) && !same(text, j->plan.code, n))) {
+	// the rest of the instruction, and what is borrowed, is never changed
+	if ((on && probe_is_borrowed(j->addr, n)) || !same(text + n, j->plan.code + n, len - n) || (!same(text, jump, n) && !same(text, j->plan.code, n))) {
 		j->state = ESPY_PROBE_FOREIGN;
 		return 0;
 	}
@@ -258,11 +269,11 @@ uint32_t jumps_switch(struct probe_object *o, struct jump **v, uint32_t n)
 	uint32_t changed = 0;
 
 	for (uint32_t i = 0, j; i < n; i = j) {
-		const int t = text_of(o, v[i]->addr, v[i]->plan.taken);
+		const int t = text_of(o, v[i]->addr, jump_len(v[i]));
 		uint64_t low, high, next_low, next_high;
 
 		bounds(v[i], &low, &high);
-		for (j = i + 1; j < n && text_of(o, v[j]->addr, v[j]->plan.taken) == t; j++) {
+		for (j = i + 1; j < n && text_of(o, v[j]->addr, jump_len(v[j])) == t; j++) {
 			bounds(v[j], &next_low, &next_high);
 			if (next_low > high + RUN_GAP)
 				break;

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include "arch/borrow.h"
 
 #define HASH_SZ 16384u
 
@@ -27,6 +28,16 @@ int probe_is_file(const struct probe_file *f, const struct probe_object *o)
 int probe_moved(const struct dl_phdr_info *info)
 {
 	return info->dlpi_adds != probes.adds || info->dlpi_subs != probes.subs;
+}
+
+int probe_is_borrowed(uint64_t addr, uint32_t n)
+{
+	for (uint64_t at = addr - ESPY_BORROW_KNOWN; at < addr + n; at++)
+		for (const struct jump *j = probes.hash[(at >> 1) % HASH_SZ]; j; j = j->chain)
+			if (j->addr == at && at != addr && j->state == JUMP_ON && at + j->plan.known > addr &&
+			    at + j->plan.written < addr + n)
+				return 1;
+	return 0;
 }
 
 struct jump *probe_jump(struct probe_object *o, const struct espy_agent_place *p)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "arch/insn.h"
+#include "symbols/borrowed.h"
 #include "symbols/entry_place.h"
 
 #define SHORT_REACH 128u     /* no short jump goes farther */
@@ -128,9 +129,11 @@ static const char *take(struct espy_jump_place *p, const struct around *a, const
 	const enum espy_displace_no no = espy_displace(&p->copy, code, a->to - p->addr + ESPY_INSN_MAX, 1);
 	const bool fits = p->copy.taken >= ESPY_JUMP_SZ && in_word + ESPY_JUMP_SZ <= 8;
 
-	p->hop_cnt = 0;
-	if (no)
+	p->hop_cnt = p->known = 0;
+	if (no) {
+		p->copy.taken = 0;
 		return espy_displace_words(no);
+	}
 	memcpy(p->code, code, p->copy.taken);
 	if (p->copy.taken < ESPY_SHORT_JUMP_SZ)
 		return p->copy.ends ? "the function is shorter than a jump"
@@ -145,37 +148,74 @@ static const char *take(struct espy_jump_place *p, const struct around *a, const
 	return p->hop_cnt ? NULL : "there is no padding near it for a second jump";
 }
 
+struct search {
+	const struct espy_functions *functions;
+	const struct espy_elf *e;
+	struct espy_branches *b;
+	const struct espy_function *f;
+	struct around a;
+	struct espy_jump_place *out, borrows; /* borrows: the best that borrows */
+	unsigned best;			      /* 0: none */
+};
+
+/* Finds out whether a jump can stand at s->out->addr. Notes if one can that borrows. */
+static const char *look(struct search *s, uint64_t from)
+{
+	struct espy_jump_place *p = s->out;
+	const char *why = take(p, &s->a, s->b);
+	unsigned borrows = 0;
+
+	if (why || p->hop_cnt) {
+		if (p->copy.taken &&
+		    is_clear(&s->a, s->b, p->addr + 1, p->addr + (p->copy.taken < 8 ? p->copy.taken : 8)))
+			borrows = espy_borrowed__plan(p, s->functions, s->e, s->a.bytes + (p->addr - s->a.from),
+						      s->a.to - p->addr);
+	}
+	if (why && borrows <= s->best)
+		return why;
+	if (p->addr != from &&
+	    !espy_entry__leads_to(s->functions, s->e, s->b, s->f, p->addr, espy_insn_is_push(p->code, p->copy.taken)))
+		return "the program comes by other ways to what stands behind its first instruction";
+	if (why) {
+		s->best = borrows;
+		s->borrows = *p;
+	}
+	return why;
+}
+
 const char *espy_jump_place(const struct espy_functions *functions, const struct espy_elf *e, struct espy_branches *b,
 			    const struct espy_function *f, uint64_t addr, uint32_t keep, struct espy_jump_place *out)
 {
+	struct search s = { .functions = functions, .e = e, .b = b, .f = f, .out = out };
 	uint64_t start = addr;
 	const char *why, *first;
-	struct around a;
 
 	*out = (struct espy_jump_place){ .addr = addr };
 	if (espy_branches__read(b, e))
 		return "its code cannot be read";
 	espy_functions__start(functions, addr, &start);
-	why = look_around(&a, functions, e, addr, start);
-	first = why = why ? why : take(out, &a, b);
+	why = look_around(&s.a, functions, e, addr, start);
+	first = why = why ? why : look(&s, addr);
 	/* Behind what the function begins with: that neither goes elsewhere nor changes what is fetched. */
-	while (why && a.bytes && f && addr == f->addr && out->addr - addr < f->size && out->addr - addr < BEHIND_MAX) {
-		const uint8_t *code = a.bytes + (out->addr - a.from);
-		const size_t room = a.to - out->addr;
+	while (why && s.a.bytes && f && addr == f->addr && out->addr - addr < f->size &&
+	       out->addr - addr < BEHIND_MAX) {
+		const uint8_t *code = s.a.bytes + (out->addr - s.a.from);
+		const size_t room = s.a.to - out->addr;
 		const bool push = espy_insn_is_push(code, room);
 		uint32_t writes = 0;
 		const size_t n = push ? espy_insn_length(code, room) : espy_insn_passed(code, room, &writes);
 
-		if (!n || writes & (keep | ESPY_INSN_SP) || out->addr + n >= a.to)
+		if (!n || writes & (keep | ESPY_INSN_SP) || out->addr + n >= s.a.to)
 			break;
 		out->addr += n;
 		out->pushed += push ? 8 : 0;
-		why = take(out, &a, b);
-		if (!why &&
-		    !espy_entry__leads_to(functions, e, b, f, out->addr, espy_insn_is_push(out->code, out->copy.taken)))
-			why = "the program comes by other ways to what stands behind its first instruction";
+		why = look(&s, addr);
 	}
-	free(a.bytes);
+	free(s.a.bytes);
+	if (why && s.best) {
+		*out = s.borrows;
+		why = NULL;
+	}
 	out->behind = (uint8_t)(out->addr - addr);
 	if (!why && !espy_elf__offset_of(e, out->addr, &out->offset))
 		return "there is no code";

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <Zydis/Zydis.h>
+#include "arch/borrow.h"
 #include "arch/insn.h"
 #include "symbols/jump_place.h"
 
@@ -125,8 +126,46 @@ static bool has_any(const struct all *all, const uint8_t *marks, uint64_t from, 
 	return false;
 }
 
-static bool is_right(const struct all *all, const struct espy_jump_place *p)
+/* A jump that borrows, with any target of its window: decoded, it goes there, and changes nothing behind `written`. */
+static bool is_right_borrower(const struct all *all, const struct espy_elf *e, const struct espy_jump_place *p)
 {
+	uint8_t there[ESPY_BORROW_KNOWN], bytes[ESPY_BORROW_KNOWN + 8] = { 0 };
+	uint64_t first = 0, last = 0, windows = 0;
+
+	if (p->addr % 8 + p->written > 8 || p->written > p->copy.taken || p->known > ESPY_BORROW_KNOWN ||
+	    has_any(all, all->target, p->addr + 1, p->written - 1u) ||
+	    has_any(all, all->begins, p->addr + 1, p->written - 1u) || !is_same(&p->copy, p->code, p->addr) ||
+	    espy_elf__read_vaddr(e, p->addr, there, p->known) || memcmp(there, p->code, p->known))
+		return false;
+	for (unsigned n = 0; n <= ESPY_BORROW_PREFIXES; n++) {
+		const unsigned len = espy_borrow__window(p->code, p->written, p->known, n, p->addr, &first, &last);
+
+		for (unsigned end = 0; len && end < 2; end++) {
+			const uint64_t to = end ? last : first;
+			const uint32_t by = (uint32_t)(to - (p->addr + len));
+			char text[256], wanted[256];
+			size_t decoded;
+
+			memset(bytes, ESPY_BORROW_PREFIX, n);
+			bytes[n] = 0xe9;
+			memcpy(bytes + n + 1, &by, sizeof(by));
+			snprintf(wanted, sizeof(wanted), "jmp 0x%016llX", (unsigned long long)to);
+			if (memcmp(bytes + p->written, there + p->written, len - p->written) ||
+			    !text_of(bytes, sizeof(bytes), p->addr, &decoded, text) || decoded != len ||
+			    strcmp(text, wanted)) {
+				printf("%#llx: '%s', not '%s'\n", (unsigned long long)p->addr, text, wanted);
+				return false;
+			}
+			windows++;
+		}
+	}
+	return windows > 0;
+}
+
+static bool is_right(const struct all *all, const struct espy_elf *e, const struct espy_jump_place *p)
+{
+	if (!p->hop_cnt && p->known)
+		return is_right_borrower(all, e, p);
 	const size_t size = p->hop_cnt ? ESPY_SHORT_JUMP_SZ : ESPY_JUMP_SZ;
 
 	if (p->addr % 8 + size > 8 || p->copy.taken < size || has_any(all, all->target, p->addr + 1, size - 1) ||
@@ -172,7 +211,7 @@ static void look(const struct espy_elf *e, const struct espy_functions *f, const
 		if (espy_jump_place(f, e, &b, x, x->addr, ESPY_INSN_ARGS, &p))
 			continue;
 		planned++;
-		if (!is_right(&all, &p)) {
+		if (!is_right(&all, e, &p)) {
 			printf("%s: %s: the plan is wrong\n", path, x->name);
 			wrong++;
 		}

@@ -40,6 +40,9 @@ long leaves(jmp_buf *to, long n);
 long many(long a, long b, long c, long d, long e, long f, long g, long h);
 double floating(double a, long n);
 long flags(long a);
+long borrows(long a);
+long borrows_exactly(long a);
+long no_room(long a);
 long segfaults(const long *at);
 int frames(int n);
 void fibre(void);
@@ -75,6 +78,22 @@ __attribute__((naked, used)) long flags(long a)
 {
 	__asm__("mov $0x0, %eax\n\tadc $0x0, %eax\n\tret\n\t.p2align 4");
 }
+
+/*
+ * Functions without padding near them, whose first instruction is shorter than a jump: of four bytes, and of one. The
+ * instructions around have no filling between them. What the second one borrows leads far below the program, where its
+ * heap is not.
+ */
+#define FAR_FROM_PADDING "\t.rept 41\n\tlea 0x11111111(%rdi), %rax\n\tret\n\t.endr\n"
+__asm__("\t.text\n\t.p2align 4\n" FAR_FROM_PADDING
+	"\t.globl borrows\n\t.type borrows, @function\n"
+	"borrows:\tsub $8, %rsp\n\tlea 9(%rdi), %rax\n\tadd $8, %rsp\n\tret\n\t.size borrows, . - borrows\n" FAR_FROM_PADDING
+	"\t.globl borrows_exactly\n\t.type borrows_exactly, @function\n"
+	"borrows_exactly:\tcld\n\tlea 0x401122b3(%rdi), %rax\n\tlea -0x401122a8(%rax), %rax\n\tret\n\t.size borrows_exactly, . - borrows_exactly\n"
+	FAR_FROM_PADDING
+	/* a jump without a longer form */
+	"\t.globl no_room\n\t.type no_room, @function\n"
+	"no_room:\tjrcxz 1f\n1:\tlea 3(%rdi), %rax\n\tret\n\t.size no_room, . - no_room\n\t.p2align 4\n");
 
 PROBED long deep(long n)
 {
@@ -150,6 +169,9 @@ static void round_of(long i)
 	check(push_first(i, 7) == 4 * (i + 7), "push_first");
 	check(relative(i) == i + 5, "relative");
 	check(jumps_first(i) == i + 7, "jumps_first");
+	check(borrows(i) == i + 9, "borrows");
+	check(borrows_exactly(i) == i + 11, "borrows_exactly");
+	check(no_room(i) == i + 3, "no_room");
 	check(many(i, 1, 1, 1, 1, 1, 1, 1) == i + 35, "many");
 	check(floating(1.25, i) == 1.25 * (double)i + 0.5, "floating");
 	check(carries(), "flags");
@@ -188,6 +210,7 @@ static void (*const functions[])(void) = {
 	(void (*)(void))step,	     (void (*)(void))push_first, (void (*)(void))relative,
 	(void (*)(void))jumps_first, (void (*)(void))deep,	 (void (*)(void))leaves,
 	(void (*)(void))many,	     (void (*)(void))floating,	 (void (*)(void))flags,
+	(void (*)(void))borrows,     (void (*)(void))borrows_exactly,
 };
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 static uint8_t before[FUNCTIONS][LOOKED_AT];

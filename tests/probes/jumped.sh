@@ -41,7 +41,7 @@ same "several probes of one place" -u 'probed:factorial($arg1)' -u 'probed:facto
 same "an instruction in the middle" -u 'jumped:many+0x8($arg2:d)' "$jumped" once
 sorted=.sorted
 same "children, faults, fibres, longjmp" -f -u 'jumped:step($arg1:d)' -u jumped:deep -u jumped:leaves -u jumped:segfaults -u jumped:frames \
-	-u 'jumped:many($arg6, +8(%sp):d)' -u jumped:relative -u jumped:jumps_first -u jumped:flags -u jumped:push_first -e signal=SIGSEGV "$jumped" once
+	-u 'jumped:many($arg6, +8(%sp):d)' -u jumped:relative -u jumped:jumps_first -u jumped:flags -u jumped:push_first -u 'jumped:borrows($arg1:d)' -u 'jumped:borrows_exactly($arg1:d)' -e signal=SIGSEGV "$jumped" once
 sorted=
 for via in kernel agent; do
 	"$espy" trace --via $via -u 'probed:factorial(n=$arg1:d)' --count-by 'probed:factorial: n' -o "$dir/$via" "$probed" >/dev/null 2>&1
@@ -78,7 +78,7 @@ fi
 has "a function that returns more than once" "$dir/err" 'no probe can be at the return of _setjmp'
 
 # ---- what goes through the kernel
-far=$("$espy" list -v functions "$jumped" | awk '/--via agent: not here/ { print f; exit } { f = $4 }')
+far=no_room
 "$espy" trace --via agent -u "jumped:$far%return" -u "jumped:$far" -u 'jumped:step' -o "$dir/out" "$jumped" once >/dev/null 2>"$dir/err"
 has "a function without room goes through the kernel" "$dir/err" "jumped:$far goes through the kernel, since the agent cannot take it: "
 has "and the agent has others" "$dir/out" '^jumped:step()'
@@ -99,7 +99,8 @@ fi
 
 # ---- threads, signals, and an espy that is killed
 probes="-u jumped:step(\$arg1)?if?arg1==-3 -u jumped:push_first?if?pid==1 -u jumped:relative?if?pid==1 -u jumped:jumps_first?if?pid==1
-	-u jumped:deep?if?pid==1 -u jumped:deep%return?if?pid==1 -u jumped:step%return(=\$retval:d)?if?retval==-3 -u jumped:leaves%return -u jumped:many?if?pid==1 -u jumped:floating?if?pid==1 -u jumped:flags?if?pid==1 -u jumped:leaves?if?pid==1"
+	-u jumped:deep?if?pid==1 -u jumped:deep%return?if?pid==1 -u jumped:step%return(=\$retval:d)?if?retval==-3 -u jumped:leaves%return -u jumped:many?if?pid==1 -u jumped:floating?if?pid==1 -u jumped:flags?if?pid==1 -u jumped:leaves?if?pid==1
+	-u jumped:borrows?if?pid==1 -u jumped:borrows_exactly%return?if?pid==1"
 attach() { # espy at the program, in the background
 	set -- "$1" $probes
 	pid=$1
@@ -171,5 +172,13 @@ if command -v sqlite3 >/dev/null; then
 	sqlite3 :memory: "$sql" >"$dir/alone"
 	"$espy" trace --via agent -u 'libsqlite3:* if pid == 1' -u 'libsqlite3:*%return if pid == 1' -u 'libc:* if pid == 1' -o /dev/null sqlite3 :memory: "$sql" >"$dir/got" 2>"$dir/err"
 	expect "sqlite3, too" "$(cat "$dir/alone")" "$(cat "$dir/got")"
+fi
+python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null)
+[ ! -x /usr/bin/python3.11 ] || python=/usr/bin/python3.11
+if [ "$python" ]; then
+	name=${python##*/}
+	"$python" "${0%/*}/jumped.py" >"$dir/alone"
+	"$espy" trace --via agent -u "$name:* if pid == 1" -u "$name:*%return if pid == 1" -u 'libc:* if pid == 1' -o /dev/null "$python" "${0%/*}/jumped.py" >"$dir/got" 2>"$dir/err"
+	expect "python, too" "$(cat "$dir/alone")" "$(cat "$dir/got")"
 fi
 finish

@@ -44,6 +44,10 @@ static struct espy_agent_place to_agent(const struct espy_probe_place *place, ui
 				   (place->kind == ESPY_PROBE_RETURN ? ESPY_PLACE_RETURNS : 0)),
 	};
 
+	if (!j->hop_cnt && j->known) {
+		p.written = j->written;
+		p.known = j->known;
+	}
 	memcpy(p.code, j->code, sizeof(j->code));
 	memcpy(p.copy, j->copy.bytes, sizeof(j->copy.bytes));
 	memcpy(p.gaps, j->copy.gaps, j->copy.gap_cnt * sizeof(p.gaps[0]));
@@ -125,7 +129,7 @@ static const char *const reasons[ESPY_PROBE_NO_CNT] = {
 		"something else than the file's code stands there (a breakpoint, or a probe of another tool)",
 	[ESPY_PROBE_DENIED] = "the program's code may not be written",
 	[ESPY_PROBE_NO_HOP] = "other probes have taken the padding near it",
-	[ESPY_PROBE_NO_MEMORY] = "there is no free memory near it",
+	[ESPY_PROBE_NO_MEMORY] = "there is no free memory near it, or where a jump can go",
 	[ESPY_PROBE_SHADOWED] = "the program has a shadow stack (CET)",
 	[ESPY_PROBE_USED] = "the agent uses this function itself",
 };
@@ -181,10 +185,11 @@ int espy_agent_process__probes_on(struct espy_agent_source *s, struct espy_agent
 	if (!s->probe_cnt || p->link.places >= s->probe_cnt)
 		return 0;
 	espy_agent__info(&p->link, &info);
-	if (!(info.features & ESPY_AGENT_CAN_PROBE)) {
+	if (!(info.features & ESPY_AGENT_CAN_PROBE) || !(info.features & ESPY_AGENT_CAN_BORROW)) {
 		espy_agent_source__report(
 			s, ESPY_REPORT_ERROR,
-			"process %d: its agent is of an older version, which has no probes: --via kernel", (int)p->pid);
+			"process %d: its agent is of an older version, which has no such probes: --via kernel",
+			(int)p->pid);
 		return -ENOTSUP;
 	}
 	if (has_filter(p->pid)) {

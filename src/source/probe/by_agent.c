@@ -29,9 +29,10 @@ static const char *plan_jump(const struct espy_probe_places *p, const struct esp
 		return "the file is the agent itself";
 	if (espy_agent_plan__room(&p->plans[place->plan]) > ESPY_AGENT_PROBE_ROOM)
 		return "the probe fetches more than 3000 bytes";
-	/* What is fetched at a return does not depend on where in its beginning a function is met. */
+	/* What is fetched at a return does not depend on where in its beginning a function is met. Entry and return
+	 * share one jump: so one keeps what the other needs. */
 	return espy_jump_place(&file->functions, &file->elf, &file->branches, moves || returns ? f : NULL, addr,
-			       returns ? ESPY_INSN_ARGS : keep, jump);
+			       returns ? ESPY_INSN_ARGS : keep | ESPY_INSN_ARGS, jump);
 }
 
 int espy_probe_place__plan_jump(struct espy_probe_places *p, struct espy_probe_place *place,

@@ -131,7 +131,7 @@ static void yield(struct espy_probe_place *place)
  */
 static bool is_in(const struct espy_jump_place *j, uint64_t offset)
 {
-	return offset - (j->offset - j->behind) < j->behind + (uint64_t)j->copy.taken;
+	return offset - (j->offset - j->behind) < j->behind + (uint64_t)espy_jump_place__len(j);
 }
 
 static bool meets_kernel(const struct espy_probes *all, size_t place)
@@ -150,6 +150,22 @@ static bool meets_kernel(const struct espy_probes *all, size_t place)
 	return false;
 }
 
+/* Would another jump write into the bytes that this one borrows? */
+static bool meets_jump(const struct espy_probes *all, size_t place)
+{
+	const struct espy_probe_place *p = &all->places[place];
+	const uint64_t first = p->jump->addr + 1, len = espy_jump_place__len(p->jump);
+
+	for (size_t i = place; i-- > 0 && all->places[i].fd == p->fd && all->places[i].offset + 2 * NEAR >= p->offset;)
+		if (all->places[i].jump && all->places[i].jump->addr - first < len - 1)
+			return true;
+	for (size_t i = place + 1;
+	     i < all->place_cnt && all->places[i].fd == p->fd && all->places[i].offset <= p->offset + 2 * NEAR; i++)
+		if (all->places[i].jump && all->places[i].jump->addr - first < len - 1)
+			return true;
+	return false;
+}
+
 /* Returns whether one has yielded: then others may have to. */
 static bool yield_to_kernel(struct espy_probes *all, size_t *cnt)
 {
@@ -163,22 +179,47 @@ static bool yield_to_kernel(struct espy_probes *all, size_t *cnt)
 	return *cnt != before;
 }
 
+/* A place has found no hop. Borrows its jump, or gives it and the others of the same jump to the kernel. */
+static size_t give_up(struct sharing *s, size_t place, const struct espy_rec_probe_def **first, bool is_first)
+{
+	struct espy_jump_place *j = (struct espy_jump_place *)s->all->places[place].jump;
+
+	if (j->known) {
+		j->hop_cnt = 0;
+		return 0;
+	}
+	yield(&s->all->places[place]);
+	if (is_first)
+		*first = s->all->places[place].def;
+	return 1;
+}
+
 /* Returns how many places have found no hop. *first: the first of them. */
 static size_t share(struct sharing *s, const struct espy_rec_probe_def **first)
 {
-	size_t refused = 0;
+	size_t refused = 0, other;
 
 	for (size_t i = 0; i < s->all->place_cnt; i++) {
 		struct espy_probe_place *place = &s->all->places[i];
 
-		if (!place->jump || !place->jump->hop_cnt || same_jump(s->all, i) != i)
+		if (!place->jump || !place->jump->hop_cnt)
 			continue;
+		other = same_jump(s->all, i);
+		if (other != i) {
+			if (!s->all->places[other].jump->hop_cnt)
+				give_up(s, i, first, false);
+			continue;
+		}
 		s->now = i;
 		if (take(s, i, 0))
 			continue;
-		yield(place);
-		*first = refused++ ? *first : place->def;
+		refused += give_up(s, i, first, refused == 0);
 	}
+	for (size_t i = 0; i < s->all->place_cnt; i++)
+		if (s->all->places[i].jump && meets_jump(s->all, i)) {
+			*first = refused++ ? *first : s->all->places[i].def;
+			yield(&s->all->places[i]);
+		}
 	return refused;
 }
 
