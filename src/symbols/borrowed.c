@@ -6,7 +6,10 @@
 #include "arch/borrow.h"
 #include "arch/insn.h"
 
-#define HEAP (64ull << 20) /* the agent leaves so much above the end of a program to its heap */
+#define REACH (1900ll << 20)	 /* upwards: the trampoline lies near the program or library, mostly below it */
+#define NEAR (32ll << 20)	 /* other libraries lie so near to one */
+#define NEIGHBOURS (512ll << 20) /* and what a program maps */
+#define HEAP (64ll << 20)	 /* the agent leaves that above the end of a program to its heap */
 
 static bool is_start(const struct espy_functions *functions, uint64_t addr)
 {
@@ -34,23 +37,27 @@ static unsigned count_known(const struct espy_jump_place *p, const struct espy_f
 	return known < ESPY_BORROW_KNOWN ? (unsigned)known : ESPY_BORROW_KNOWN;
 }
 
-/* Tells whether a process may have free memory in the window. */
-static bool may_be_free(const struct espy_elf *e, uint64_t first, uint64_t last)
+/* Tells how likely a process has free memory in the window, for a hop that reaches the trampoline. 0: it has none. */
+static unsigned how_free(const struct espy_elf *e, uint64_t addr, uint64_t first, uint64_t last)
 {
-	uint64_t low = UINT64_MAX, high = 0;
+	int64_t low = INT64_MAX, high = 0;
 
 	for (size_t i = 0; i < e->segment_cnt; i++) {
 		const struct espy_elf_segment *s = &e->segments[i];
 
 		if (s->type != PT_LOAD)
 			continue;
-		low = s->vaddr < low ? s->vaddr : low;
-		high = s->vaddr + s->mem_sz > high ? s->vaddr + s->mem_sz : high;
+		low = (int64_t)s->vaddr < low ? (int64_t)s->vaddr : low;
+		high = (int64_t)(s->vaddr + s->mem_sz) > high ? (int64_t)(s->vaddr + s->mem_sz) : high;
 	}
+	if ((int64_t)(first - addr) > REACH)
+		return 0;
 	/* A program that lies where it says has nothing below. */
 	if (e->type == ET_EXEC)
-		return first <= last && last > high + HEAP && last < 1ull << 47;
-	return (int64_t)last < (int64_t)low || (int64_t)last > (int64_t)high;
+		return (int64_t)first < 0 || (int64_t)last <= high + HEAP ? 0 : 2;
+	if ((int64_t)last >= low - NEAR && (int64_t)first <= high + NEAR)
+		return 0;
+	return (int64_t)last >= low - NEIGHBOURS && (int64_t)first <= high + NEIGHBOURS ? 1 : 2;
 }
 
 unsigned espy_borrowed__plan(struct espy_jump_place *p, const struct espy_functions *functions,
@@ -63,12 +70,14 @@ unsigned espy_borrowed__plan(struct espy_jump_place *p, const struct espy_functi
 	p->known = (uint8_t)count_known(p, functions, code, room);
 	for (unsigned prefixes = 0; prefixes <= ESPY_BORROW_PREFIXES; prefixes++) {
 		uint64_t first, last;
+		unsigned free, chosen;
 
-		if (!espy_borrow__window(code, p->written, p->known, prefixes, p->addr, &first, &last) ||
-		    !may_be_free(e, first, last))
+		if (!espy_borrow__window(code, p->written, p->known, prefixes, p->addr, &first, &last))
 			continue;
-		if (p->written - prefixes > best)
-			best = p->written - prefixes;
+		free = how_free(e, p->addr, first, last);
+		chosen = p->written - prefixes - 1u;
+		if (free && 2 * chosen + free > best)
+			best = 2 * chosen + free;
 	}
 	if (!best)
 		p->known = 0;
