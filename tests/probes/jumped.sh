@@ -181,4 +181,48 @@ if [ "$python" ]; then
 	"$espy" trace --via agent -u "$name:* if pid == 1" -u "$name:*%return if pid == 1" -u 'libc:* if pid == 1' -o /dev/null "$python" "${0%/*}/jumped.py" >"$dir/got" 2>"$dir/err"
 	expect "python, too" "$(cat "$dir/alone")" "$(cat "$dir/got")"
 fi
+# ---- and in the long form
+all_of() { # NAME "PROBES OF" COMMAND...: the command says the same with all functions of these files probed
+	name=$1
+	files=$2
+	shift 2
+	"$@" >"$dir/alone" 2>/dev/null
+	for file in $files; do
+		set -- -u "$file:* if pid == 1" -u "$file:*%return if pid == 1" "$@"
+	done
+	"$espy" trace --via agent -o /dev/null "$@" >"$dir/got" 2>"$dir/err"
+	expect "$name: the same with all functions probed" "$(od -An -tx1 "$dir/alone" | md5sum)" "$(od -An -tx1 "$dir/got" | md5sum)"
+}
+serve() { # COMMAND...: a server answers; what it said is in $dir/got
+	rm -f "$dir/socket"
+	"$@" --port 0 --unixsocket "$dir/socket" --dir "$dir" --save '' >"$dir/log" 2>&1 &
+	serving=$!
+	wait_for 60 test -S "$dir/socket"
+	redis-benchmark -s "$dir/socket" -n 2000 -q -t set,get,incr,lpush,lpop,sadd,hset,spop,zadd,zpopmin,mset >/dev/null 2>&1
+	{
+		redis-cli -s "$dir/socket" flushall
+		redis-cli -s "$dir/socket" eval 'local s = 0 for i = 1, 1000 do s = s + i redis.call("zadd", "z", i, "k" .. i) end return s' 0
+		redis-cli -s "$dir/socket" zrange z 3 9
+		redis-cli -s "$dir/socket" dbsize
+	} >"$dir/got" 2>&1
+	redis-cli -s "$dir/socket" shutdown nosave >/dev/null 2>&1
+	wait "$serving"
+	echo "$?" >>"$dir/got"
+}
+if [ "$rounds" -ge 100 ]; then
+	if [ -x "$dir/jumped_cxx" ]; then
+		all_of "libstdc++" "$(ldd "$dir/jumped_cxx" | awk '/libstdc/ { print $3 }') libc" "$dir/jumped_cxx" 300
+	fi
+	if command -v openssl >/dev/null; then
+		all_of "libcrypto, digests" libcrypto openssl dgst -sha512 "$espy"
+		all_of "libcrypto, ciphers" libcrypto openssl enc -aes-256-cbc -pbkdf2 -pass pass:espy -S 0011223344556677 -in "$espy"
+		all_of "libcrypto, numbers" libcrypto openssl prime 2305843009213693951
+	fi
+	if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
+		serve redis-server
+		mv "$dir/got" "$dir/alone"
+		serve "$espy" trace --via agent -u 'redis-server:* if pid == 1' -u 'redis-server:*%return if pid == 1' -u 'libc:* if pid == 1' -o /dev/null redis-server
+		expect "redis-server: the same with all functions probed" "$(cat "$dir/alone")" "$(cat "$dir/got")"
+	fi
+fi
 finish
