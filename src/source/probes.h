@@ -98,6 +98,7 @@ struct espy_probe_place {
 	const struct espy_rec_probe_def *def; /* the record that a stream holds before the first hit of the place */
 	/* The agent puts a jump there, and the kernel has no probe there; NULL: the kernel has one. */
 	const struct espy_jump_place *jump;
+	bool agent_only; /* the kernel cannot probe the instruction there */
 };
 
 /* Places of one file are neighbours. The definition of place i has the number ESPY_PROBE_FIRST_DEF + i. */

@@ -43,6 +43,7 @@ long flags(long a);
 long borrows(long a);
 long borrows_exactly(long a);
 long no_room(long a);
+long locked(long a);
 long segfaults(const long *at);
 int frames(int n);
 void fibre(void);
@@ -94,6 +95,12 @@ __asm__("\t.text\n\t.p2align 4\n" FAR_FROM_PADDING
 	/* a jump without a longer form */
 	"\t.globl no_room\n\t.type no_room, @function\n"
 	"no_room:\tjrcxz 1f\n1:\tlea 3(%rdi), %rax\n\tret\n\t.size no_room, . - no_room\n\t.p2align 4\n");
+
+/* The kernel probes no instruction with this prefix. */
+__attribute__((naked, used)) long locked(long a)
+{
+	__asm__("lock addq $0x0, counter(%rip)\n\tlea 15(%rdi), %rax\n\tret\n\t.p2align 4");
+}
 
 PROBED long deep(long n)
 {
@@ -171,6 +178,7 @@ static void round_of(long i)
 	check(jumps_first(i) == i + 7, "jumps_first");
 	check(borrows(i) == i + 9, "borrows");
 	check(borrows_exactly(i) == i + 11, "borrows_exactly");
+	check(locked(i) == i + 15, "locked");
 	check(no_room(i) == i + 3, "no_room");
 	check(many(i, 1, 1, 1, 1, 1, 1, 1) == i + 35, "many");
 	check(floating(1.25, i) == 1.25 * (double)i + 0.5, "floating");

@@ -87,6 +87,13 @@ has "stacks are the kernel's" "$dir/err" 'probes go through the kernel, since it
 "$espy" trace --via agent --all -u jumped:step 2>"$dir/err"
 has "all processes are not for the agent" "$dir/err" 'is for a command or processes'
 
+"$espy" trace --via agent -u 'jumped:locked(n=$arg1:d)' -o "$dir/out" "$jumped" once >/dev/null 2>"$dir/err"
+has "an instruction that the kernel cannot probe" "$dir/out" '^jumped:locked(n=16)'
+"$espy" trace --via kernel -u jumped:locked "$jumped" once >/dev/null 2>"$dir/err"
+has "which it says" "$dir/err" 'the kernel cannot probe this instruction'
+"$espy" trace --via kernel -u 'jumped:*ed' -o "$dir/out" "$jumped" once >/dev/null 2>"$dir/err"
+has "of a pattern, too" "$dir/err" 'functions of .* are left out: they begin with an instruction that the kernel cannot probe'
+
 # ---- an ordinary user
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	# What is built may lie where that user may not look.

@@ -48,12 +48,14 @@ int espy_probe_place__plan_jump(struct espy_probe_places *p, struct espy_probe_p
 	if (!jump)
 		return -ENOMEM;
 	why = plan_jump(p, place, file, f, moves, addr, keep, jump);
-	p->taken++;
+	p->taken += !why || !place->agent_only;
 	if (!why) {
 		place->jump = jump;
 		return 0;
 	}
 	free(jump);
+	if (place->agent_only)
+		return 0;
 	if (!p->refused++)
 		snprintf(p->refused_why, sizeof(p->refused_why), "%s", why);
 	return 0;

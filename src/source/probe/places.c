@@ -139,9 +139,12 @@ static int add_bound(struct espy_probe_places *p, const struct espy_probe_rule *
 	struct espy_probe_place place = {
 		.fd = file->elf.fd,
 		.offset = offset,
-		.kind = rule->returns ? ESPY_PROBE_RETURN : f && f->addr == addr ? ESPY_PROBE_ENTRY : ESPY_PROBE_INSIDE,
+		.kind = rule->returns	       ? ESPY_PROBE_RETURN
+			: f && f->addr == addr ? ESPY_PROBE_ENTRY
+					       : ESPY_PROBE_INSIDE,
 		.plan = plan,
 		.rule = rule,
+		.agent_only = p->agent_only,
 	};
 	const char *provider = rule->event && strchr(rule->event, '/') ? rule->event : provider_of(rule, file);
 	char group[256];
@@ -156,6 +159,11 @@ static int add_bound(struct espy_probe_places *p, const struct espy_probe_rule *
 			free((void *)place.def);
 			return err;
 		}
+	}
+	if (p->agent_only && !place.jump && place.def) {
+		free((void *)place.def);
+		p->unprobed++;
+		return 0;
 	}
 	return espy_probe_places__add(p, &place);
 }
@@ -178,8 +186,8 @@ int espy_probe_places__end_names(struct espy_probe_places *p, size_t cnt, const 
 }
 
 /* Adds a place. Variables are found there, if the rule names some; of several places not all need to have them. */
-static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan,
-		     struct espy_probe_file *file, const struct espy_function *f, uint64_t addr)
+static int add_any_place(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan,
+			 struct espy_probe_file *file, const struct espy_function *f, uint64_t addr)
 {
 	struct espy_probe_rule *own;
 	char why[ESPY_VAR_WHY];
@@ -273,6 +281,21 @@ static bool can_be_probed(const struct espy_probe_file *file, uint64_t addr)
 	return espy_elf__read_vaddr(&file->elf, addr, code, sizeof(code)) || !espy_insn_unprobed(code, sizeof(code));
 }
 
+/* Adds a place, if the kernel or the agent can probe it; counts it in p->unprobed if not. */
+static int add_place(struct espy_probe_places *p, const struct espy_probe_rule *rule, uint32_t plan,
+		     struct espy_probe_file *file, const struct espy_function *f, uint64_t addr)
+{
+	int err = 0;
+
+	p->agent_only = !can_be_probed(file, addr);
+	if (p->agent_only && !p->targets->by_agent)
+		p->unprobed++;
+	else
+		err = add_any_place(p, rule, plan, file, f, addr);
+	p->agent_only = false;
+	return err;
+}
+
 /* Tells why the function has no return that can be probed; NULL: it has one, or the rule is about something else. */
 static const char *no_return(const struct espy_probe_rule *rule, const struct espy_probe_file *file, const struct espy_function *f)
 {
@@ -302,8 +325,11 @@ static int add_checked(struct espy_probe_places *p, const struct espy_probe_rule
 		espy_probe_say(p, true, "%s: no probe can be at the return of %s: %s", file->path, f->name, why);
 		return -EINVAL;
 	}
-	if (can_be_probed(file, addr))
-		return add_place(p, rule, plan, file, f, addr);
+	p->unprobed = 0;
+	const int err = add_place(p, rule, plan, file, f, addr);
+
+	if (err || !p->unprobed)
+		return err;
 	espy_probe_say(p, true, "%s: %s+%#llx: the kernel cannot probe this instruction (LOCK, VEX, EVEX or privileged): take the next one",
 		       file->path, f ? f->name : "", (unsigned long long)(f ? addr - f->addr : addr));
 	return -EINVAL;
@@ -327,11 +353,12 @@ static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule
 {
 	const bool glob = strpbrk(rule->symbol, "*?");
 	const struct espy_function *f;
-	size_t at = 0, cnt = 0, unprobed = 0, no_returns = 0;
+	size_t at = 0, cnt = 0, no_returns = 0;
 	uint64_t last = 0, begin;
 	int err = 0;
 
 	espy_probe_places__begin_names(p, glob);
+	p->unprobed = 0;
 	while (!err && (f = espy_functions__match(&file->functions, rule->symbol, &at))) {
 		if (!glob) {
 			err = add_symbol(p, rule, plan, file, f);
@@ -345,16 +372,16 @@ static int add_symbols(struct espy_probe_places *p, const struct espy_probe_rule
 		cnt++;
 		if (no_return(rule, file, f))
 			no_returns++;
-		else if (can_be_probed(file, f->addr + rule->offset))
-			err = add_place(p, rule, plan, file, f, f->addr + rule->offset);
 		else
-			unprobed++;
+			err = add_place(p, rule, plan, file, f, f->addr + rule->offset);
 	}
 	if (!err)
 		err = espy_probe_places__end_names(p, cnt, "functions", file->path);
-	if (unprobed)
-		espy_probe_say(p, false, "%zu of %zu functions of %s are left out: they begin with an instruction that the kernel cannot probe",
-			       unprobed, cnt, file->path);
+	if (glob && p->unprobed)
+		espy_probe_say(p, false,
+			       "%zu of %zu functions of %s are left out: they begin with an instruction that the "
+			       "kernel cannot probe",
+			       p->unprobed, cnt, file->path);
 	if (no_returns)
 		espy_probe_say(p, false, "%zu of %zu functions of %s are left out: a probe at their return would break the program",
 			       no_returns, cnt, file->path);
@@ -446,6 +473,26 @@ static void number(struct espy_probes *all)
 		((struct espy_rec_probe_def *)all->places[i].def)->def = ESPY_PROBE_FIRST_DEF + (uint32_t)i;
 }
 
+/* Takes out what the kernel cannot have, and the agent could not keep after all. */
+static void drop_unprobed(struct espy_probe_places *p)
+{
+	struct espy_probes *all = &p->probes;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all->place_cnt; i++)
+		if (all->places[i].agent_only && !all->places[i].jump)
+			free((void *)all->places[i].def);
+		else
+			all->places[kept++] = all->places[i];
+	if (kept != all->place_cnt)
+		espy_probe_say(p, false,
+			       "%zu place%s left out: another probe is in the way, and the kernel cannot probe the "
+			       "instruction",
+			       all->place_cnt - kept, all->place_cnt - kept > 1 ? "s are" : " is");
+	all->place_cnt = kept;
+	number(all);
+}
+
 int espy_probe_places__open(struct espy_probe_places **out, struct espy_probe_rule *const *rules, size_t rule_cnt,
 			    const struct espy_probe_targets *t)
 {
@@ -465,6 +512,7 @@ int espy_probe_places__open(struct espy_probe_places **out, struct espy_probe_ru
 	if (!err) {
 		number(&p->probes);
 		err = espy_probe_places__share_hops(p);
+		drop_unprobed(p);
 	}
 	p->targets = NULL;
 	espy_kernel_types__close(p->kernel_types);

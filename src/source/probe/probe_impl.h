@@ -36,6 +36,8 @@ struct espy_probe_places {
 	size_t plan_cap;
 	/* Of a pattern: how many places lack variables, why the first one does, and whether any place has some. */
 	size_t unnamed;
+	bool agent_only; /* the place that is added now is none of the kernel's */
+	size_t unprobed; /* places that neither the kernel can probe nor the agent */
 	bool named;
 	char unnamed_why[ESPY_VAR_WHY];
 	struct espy_kernel_functions kernel;	/* its functions; cnt 0: no rule has named one yet */

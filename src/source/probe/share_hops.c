@@ -141,11 +141,11 @@ static bool meets_kernel(const struct espy_probes *all, size_t place)
 
 	/* By offset: no place farther away than that can be in it. */
 	for (size_t i = place; i-- > 0 && all->places[i].fd == p->fd && all->places[i].offset + NEAR >= p->offset;)
-		if (!all->places[i].jump && is_in(j, all->places[i].offset))
+		if (!all->places[i].jump && !all->places[i].agent_only && is_in(j, all->places[i].offset))
 			return true;
 	for (size_t i = place + 1;
 	     i < all->place_cnt && all->places[i].fd == p->fd && all->places[i].offset <= p->offset + NEAR; i++)
-		if (!all->places[i].jump && is_in(j, all->places[i].offset))
+		if (!all->places[i].jump && !all->places[i].agent_only && is_in(j, all->places[i].offset))
 			return true;
 	return false;
 }
