@@ -52,6 +52,8 @@ __noinline u64 length(u32 cpu, u32 kind, u32 ref, u64 base, u32 at_exit)
 	switch (kind) {
 	case ESPY_LEN_ARG:
 		v = cut(load_arg(s, ESPY_REF_VAL(ref)), ref);
+		if (v == ~0ull) /* so much is a limit, too */
+			v--;
 		break;
 	case ESPY_LEN_RET:
 		if (!s->phase)
