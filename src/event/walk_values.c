@@ -248,7 +248,7 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 		return !m->fault && (have || (!m->want && t->fmt != ESPY_FMT_FD));
 	case ESPY_T_STRUCT:
 		/* the kernel takes no struct that may grow if it is larger than a page */
-		if (t->flags & ESPY_TF_WHOLE && !(t->aux & 0xff) && (m->fault || (t->flags & ESPY_TF_EXTRA && m->want > 4096 && m->want != UINT64_MAX)))
+		if (t->flags & ESPY_TF_WHOLE && (m->fault || (t->flags & ESPY_TF_EXTRA && m->want > 4096 && m->want != UINT64_MAX)))
 			return false;
 		if (t->flags & ESPY_TF_SIZED) {
 			size_t least = t->aux >> 8 & 0xffff;
@@ -274,7 +274,7 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 			const uint64_t said = espy_walk_said(w, t, m, espy_span_best(m));
 			/* only one that may grow is shown as far as it can be read; 0 stands for the least that the kernel takes */
 			const bool grows = t->flags & (ESPY_TF_TAIL | ESPY_TF_MORE);
-			if (t->flags & ESPY_TF_WHOLE && said && said < least)
+			if (least && !grows && said && said < least)
 				return false;
 			if (least && have < least && (!said || (!grows && extent >= least)))
 				return false;
@@ -314,7 +314,9 @@ uint64_t espy_walk_want(const struct espy_walk *w, const struct espy_type *t)
 	case ESPY_T_UNION:
 		return t->size;
 	case ESPY_T_STRUCT: {
-		const uint64_t size = t->flags & ESPY_TF_SIZED ? espy_walk__length(w, w->scope, t, t->size) : t->size;
+		uint64_t size = t->flags & ESPY_TF_SIZED ? espy_walk__length(w, w->scope, t, t->size) : t->size;
+		if (size == UINT64_MAX && t->len_b != ESPY_NONE)
+			size--; /* it is known */
 		/* of one that is read as a whole no more counts than is ever read */
 		return t->flags & ESPY_TF_WHOLE && t->max && size > t->max ? t->max : size;
 	}
