@@ -337,7 +337,8 @@ struct espy_agent_place {
 	__u8 copy[40]; /* the displaced instruction, as it is elsewhere */
 	struct espy_copy_gap gaps[ESPY_COPY_GAPS];
 	struct espy_hop hops[ESPY_HOPS]; /* the agent takes the first one that no other place has */
-	__u32 reserved2;
+	__u8 starts; /* bit i: an instruction begins at byte i of the known ones, behind the displaced one */
+	__u8 reserved[3];
 };
 struct espy_agent_places {
 	__u64 dev, ino;

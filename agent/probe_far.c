@@ -109,25 +109,55 @@ static uint64_t take(struct probe_object *o, uint64_t first, uint64_t last, stru
 	return at ? at : take_new(o, first, last, page);
 }
 
-int far_prepare(struct probe_object *o, struct jump *j)
+// Makes a hop that begins in [first, last]. Returns where; 0: nowhere.
+static uint64_t make_hop(struct probe_object *o, const struct jump *j, uint64_t first, uint64_t last)
 {
 	struct far_page *page = NULL;
+	const uint64_t at = take(o, first, last, &page);
+	uint8_t jump[ESPY_JUMP_SZ];
+
+	if (!at || !jump_encode(jump, at, (uint64_t)j->trampoline))
+		return 0;
+	if (!page->writable && mprotect(page->mem, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return 0;
+	page->writable = 1;
+	__builtin_memcpy((void *)at, jump, sizeof(jump));
+	return at;
+}
+
+// Others may put a breakpoint at an instruction of which bytes are borrowed. Then the jump goes elsewhere, and is to find a
+// hop there, too, as far as there is free memory: the breakpoint waits behind the displaced instruction.
+static void expect_breakpoints(struct probe_object *o, const struct jump *j, uint32_t len)
+{
+	const uint32_t from = j->plan.written, begin = j->plan.starts & ((1u << len) - 1) & ~((1u << from) - 1);
+	uint8_t bytes[ESPY_BORROW_KNOWN];
+	int32_t distance;
+
+	for (uint32_t set = begin; set; set = (set - 1) & begin) {
+		far_bytes(j, bytes);
+		for (uint32_t i = from; i < len; i++)
+			if (set >> i & 1)
+				bytes[i] = ESPY_CODE_BREAKPOINT;
+		__builtin_memcpy(&distance, bytes + len - sizeof(distance), sizeof(distance));
+		const uint64_t to = j->addr + len + (uint64_t)(int64_t)distance;
+
+		make_hop(o, j, to, to);
+	}
+}
+
+int far_prepare(struct probe_object *o, struct jump *j)
+{
 	uint64_t first, last;
 
 	for (uint32_t n = 0; n <= ESPY_BORROW_PREFIXES && !j->hop; n++) {
-		if (!espy_borrow__window(j->plan.code, j->plan.written, j->plan.known, n, j->addr, &first, &last))
-			continue;
-		const uint64_t at = take(o, first, last, &page);
-		uint8_t jump[ESPY_JUMP_SZ];
+		const uint32_t len = espy_borrow__window(j->plan.code, j->plan.written, j->plan.known, n, j->addr, &first, &last);
 
-		if (!at || !jump_encode(jump, at, (uint64_t)j->trampoline))
+		if (!len)
 			continue;
-		if (!page->writable && mprotect(page->mem, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
-			return ESPY_PROBE_DENIED;
-		page->writable = 1;
-		__builtin_memcpy((void *)at, jump, sizeof(jump));
-		j->hop = at;
+		j->hop = make_hop(o, j, first, last);
 		j->prefixes = (uint8_t)n;
+		if (j->hop)
+			expect_breakpoints(o, j, len);
 	}
 	return j->hop ? 0 : ESPY_PROBE_NO_MEMORY;
 }

@@ -20,18 +20,20 @@ static bool is_start(const struct espy_functions *functions, uint64_t addr)
 
 /*
  * Counts the bytes from the place on that nobody changes. Filling is what others change: marks, probes of other tools,
- * hops. Where a function begins another probe may be.
+ * hops. Where a function begins another probe may be. Notes where instructions begin.
  */
-static unsigned count_known(const struct espy_jump_place *p, const struct espy_functions *functions,
-			    const uint8_t *code, size_t room)
+static unsigned count_known(struct espy_jump_place *p, const struct espy_functions *functions, const uint8_t *code,
+			    size_t room)
 {
 	size_t known = p->copy.taken, n;
 	int64_t jump;
 
+	p->starts = 0;
 	while (known < ESPY_BORROW_KNOWN && known < room && !is_start(functions, p->addr + known)) {
 		if (espy_insn_flow(code + known, room - known, &n, &jump) == ESPY_INSN_FLOW_FILL || !n)
 			break;
 		/* An instruction that begins here may be the last one before a function. */
+		p->starts |= (uint8_t)(1u << known);
 		known += n;
 	}
 	return known < ESPY_BORROW_KNOWN ? (unsigned)known : ESPY_BORROW_KNOWN;

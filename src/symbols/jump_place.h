@@ -31,6 +31,7 @@ struct espy_jump_place {
 	struct espy_hop hops[ESPY_HOPS];
 	uint8_t written;		  /* if the jump borrows: bytes that one store may change, */
 	uint8_t known;			  /* and bytes of `code`, the borrowed ones among them; 0: it cannot borrow */
+	uint8_t starts;			  /* bit i: an instruction begins at byte i, behind the displaced one */
 	uint8_t code[ESPY_DISPLACED_MAX]; /* the displaced instruction */
 	struct espy_copy copy;
 };

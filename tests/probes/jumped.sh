@@ -163,6 +163,27 @@ storm() { # NAME THREADS [signals]
 storm "two threads" 2
 storm "a hundred threads and signals" 100 signals
 
+# ---- a breakpoint in what a jump has borrowed: that of a probe of another espy, by the kernel
+rm -f "$dir/ask"
+mkfifo "$dir/ask"
+said=0
+"$jumped" run 2 <"$dir/ask" >"$dir/said" 2>"$dir/wrong" &
+running=$!
+exec 3>"$dir/ask"
+wait_for 60 has_more
+"$espy" trace --via agent -u 'jumped:borrows if pid == 1' -o "$dir/out" -p "$running" 2>/dev/null &
+tracer=$!
+wait_for 60 looks changed || not_ok "no jump that borrows is there"
+"$espy" trace --via kernel -u 'jumped:borrows+4(%di)' -o "$dir/second" -p "$running" 2>/dev/null &
+other=$!
+if wait_for 30 test -s "$dir/second"; then ok "a breakpoint in borrowed bytes is hit"; else not_ok "a breakpoint in borrowed bytes"; fi
+kill -INT $other $tracer
+wait $other $tracer 2>/dev/null
+exec 3>&-
+wait "$running"
+expect "and the program ends well" 0 $?
+has "with no wrong result" "$dir/said" '^[1-9][0-9]* calls, 0 wrong$'
+
 # ---- libraries that come and go
 "$espy" trace --via agent -u "$progs/libjumped.so:loaded(\$arg1:d)" -o "$dir/out" "$jumped" load "$progs/libjumped.so" loaded 5 >"$dir/got" 2>"$dir/err"
 expect "a library that comes and goes" "$(printf 'probed, 100\n100\nprobed, 100\n100\nprobed, 100\n')" "$(cat "$dir/got")"

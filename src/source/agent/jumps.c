@@ -47,6 +47,7 @@ static struct espy_agent_place to_agent(const struct espy_probe_place *place, ui
 	if (!j->hop_cnt && j->known) {
 		p.written = j->written;
 		p.known = j->known;
+		p.starts = j->starts;
 	}
 	memcpy(p.code, j->code, sizeof(j->code));
 	memcpy(p.copy, j->copy.bytes, sizeof(j->copy.bytes));
