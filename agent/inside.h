@@ -454,12 +454,12 @@ HIDDEN void sites_publish_all(void);
 HIDDEN uint32_t sites_objects(void);
 /* For dl_iterate_phdr: returns the first (after NULL) or next of our objects that lies there now. */
 HIDDEN struct object *sites_object(const struct dl_phdr_info *info, const struct object *after);
-/* Returns the contents of the first such note that lies in memory; NULL: the object has none. */
 struct note_wanted {
 	uint32_t type, name_sz; /* name_sz: with the NUL */
 	const char *name;
 	uint32_t least, most; /* bytes of the contents */
 };
+/* Returns the contents of the first such note that lies in memory, and their bytes; NULL: the object has none. */
 HIDDEN const void *sites_find_note(const struct dl_phdr_info *info, const struct note_wanted *w, uint32_t *size);
 HIDDEN const struct espy_mark_note *sites_note(const struct dl_phdr_info *info); /* NULL: it has none */
 /* Returns the segment that holds [addr, addr + size); NULL: none does. */

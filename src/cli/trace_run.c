@@ -336,8 +336,7 @@ static int open_session(struct run *r)
 		a->session.stack_frames = 0;
 	else if (!a->session.stack_frames)
 		a->session.stack_frames = STACK_FRAMES;
-	/* strace knows the frames of any stack, however deep. A whole system, and probes, only the passive source sees.
-	 */
+	/* strace knows any stack, however deep. Only the passive source sees a whole system, and probes. */
 	if (a->session.stack_frames && a->cli->strace_mode && !a->session.source && !a->session.all &&
 	    !a->session.cgroup && !espy_filter_has(a->filter, ESPY_FILTER_PROBES))
 		a->session.source = "ptrace";

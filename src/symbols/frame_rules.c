@@ -80,8 +80,9 @@ static bool take_register(struct espy_frame_rule *r, Dwarf_Frame *frame, unsigne
 		r->same |= (uint32_t)!ops << reg; /* else the value is lost */
 		return true;
 	}
-	const Dwarf_Word off = cnt > 1 && ops[1].atom == DW_OP_plus_uconst ? ops[1].number : 0;
-	const size_t used = cnt > 1 && ops[1].atom == DW_OP_plus_uconst ? 2 : 1;
+	const bool moved = cnt > 1 && ops[1].atom == DW_OP_plus_uconst; /* away from the CFA */
+	const Dwarf_Word off = moved ? ops[1].number : 0;
+	const size_t used = moved ? 2 : 1;
 
 	if (ops->atom != DW_OP_call_frame_cfa)
 		return false;
@@ -103,8 +104,7 @@ static bool take_frame(struct espy_frame_rule *r, Dwarf_Frame *frame)
 	for (unsigned reg = 0; reg < ESPY_DWARF_REGS; reg++)
 		if (!take_register(r, frame, reg))
 			return false;
-	/* A return address in a register is that of a function which calls none: its own rule would be asked for again.
-	 */
+	/* A return address that is still in its register: the same rule would be asked for again. */
 	return !(r->same >> ESPY_DWARF_RA & 1);
 }
 
@@ -113,19 +113,19 @@ static bool read_tables(struct espy_frame_rule *r, Dwfl *dwfl, uint64_t pc)
 {
 	Dwfl_Module *m = dwfl_addrmodule(dwfl, pc);
 	Dwarf_Addr bias = 0;
-	bool simple = false;
 
-	for (unsigned debug = 0; debug < 2 && m && !simple; debug++) {
+	for (unsigned debug = 0; debug < 2 && m; debug++) {
 		Dwarf_CFI *cfi = debug ? dwfl_module_dwarf_cfi(m, &bias) : dwfl_module_eh_cfi(m, &bias);
 		Dwarf_Frame *frame = NULL;
 
 		if (!cfi || dwarf_cfi_addrframe(cfi, pc - bias, &frame))
 			continue;
-		simple = take_frame(r, frame);
+		const bool simple = take_frame(r, frame);
+
 		free(frame);
-		break;
+		return simple;
 	}
-	return simple;
+	return false;
 }
 
 /* Addresses are near each other: a product by the golden ratio spreads them. */
