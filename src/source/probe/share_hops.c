@@ -134,34 +134,29 @@ static bool is_in(const struct espy_jump_place *j, uint64_t offset)
 	return offset - (j->offset - j->behind) < j->behind + (uint64_t)espy_jump_place__len(j);
 }
 
-static bool meets_kernel(const struct espy_probes *all, size_t place)
+/* Would a probe of the kernel at this place write into the other's jump? */
+static bool is_in_way(const struct espy_probe_place *p, const struct espy_probe_place *kernel)
 {
-	const struct espy_probe_place *p = &all->places[place];
-	const struct espy_jump_place *j = p->jump;
-
-	/* By offset: no place farther away than that can be in it. */
-	for (size_t i = place; i-- > 0 && all->places[i].fd == p->fd && all->places[i].offset + NEAR >= p->offset;)
-		if (!all->places[i].jump && !all->places[i].agent_only && is_in(j, all->places[i].offset))
-			return true;
-	for (size_t i = place + 1;
-	     i < all->place_cnt && all->places[i].fd == p->fd && all->places[i].offset <= p->offset + NEAR; i++)
-		if (!all->places[i].jump && !all->places[i].agent_only && is_in(j, all->places[i].offset))
-			return true;
-	return false;
+	return !kernel->jump && !kernel->agent_only && is_in(p->jump, kernel->offset);
 }
 
 /* Would another jump write into the bytes that this one borrows? */
-static bool meets_jump(const struct espy_probes *all, size_t place)
+static bool is_borrowed(const struct espy_probe_place *p, const struct espy_probe_place *other)
 {
-	const struct espy_probe_place *p = &all->places[place];
-	const uint64_t first = p->jump->addr + 1, len = espy_jump_place__len(p->jump);
+	return other->jump && other->jump->addr - (p->jump->addr + 1) < espy_jump_place__len(p->jump) - 1;
+}
 
-	for (size_t i = place; i-- > 0 && all->places[i].fd == p->fd && all->places[i].offset + 2 * NEAR >= p->offset;)
-		if (all->places[i].jump && all->places[i].jump->addr - first < len - 1)
+/* Tells whether a place with a jump meets any other of its file. By offset: none that is farther away than `near` can. */
+static bool meets(const struct espy_probes *all, size_t place, uint64_t near,
+		  bool (*met)(const struct espy_probe_place *p, const struct espy_probe_place *other))
+{
+	const struct espy_probe_place *v = all->places, *p = &v[place];
+
+	for (size_t i = place; i-- > 0 && v[i].fd == p->fd && v[i].offset + near >= p->offset;)
+		if (met(p, &v[i]))
 			return true;
-	for (size_t i = place + 1;
-	     i < all->place_cnt && all->places[i].fd == p->fd && all->places[i].offset <= p->offset + 2 * NEAR; i++)
-		if (all->places[i].jump && all->places[i].jump->addr - first < len - 1)
+	for (size_t i = place + 1; i < all->place_cnt && v[i].fd == p->fd && v[i].offset <= p->offset + near; i++)
+		if (met(p, &v[i]))
 			return true;
 	return false;
 }
@@ -172,7 +167,7 @@ static bool yield_to_kernel(struct espy_probes *all, size_t *cnt)
 	const size_t before = *cnt;
 
 	for (size_t i = 0; i < all->place_cnt; i++)
-		if (all->places[i].jump && meets_kernel(all, i)) {
+		if (all->places[i].jump && meets(all, i, NEAR, is_in_way)) {
 			yield(&all->places[i]);
 			++*cnt;
 		}
@@ -216,7 +211,7 @@ static size_t share(struct sharing *s, const struct espy_rec_probe_def **first)
 		refused += give_up(s, i, first, refused == 0);
 	}
 	for (size_t i = 0; i < s->all->place_cnt; i++)
-		if (s->all->places[i].jump && meets_jump(s->all, i)) {
+		if (s->all->places[i].jump && meets(s->all, i, 2 * NEAR, is_borrowed)) {
 			*first = refused++ ? *first : s->all->places[i].def;
 			yield(&s->all->places[i]);
 		}
