@@ -113,7 +113,7 @@ static void fetch(const struct consumer *c, const uint64_t *regs, const struct e
 			v += c->pushed;
 		else if (f->src == ESPY_PROBE_ENTRY_ARG)
 			v = e->saved[f->reg];
-		if (!follow(f, &v, regs)) {
+		if ((f->src == ESPY_PROBE_ENTRY_ARG && !e->kept) || !follow(f, &v, regs)) {
 			h->bad |= 1u << i;
 			v = 0;
 		}
@@ -334,7 +334,7 @@ static inline __attribute__((always_inline)) void hit_one(struct thread *me, con
 }
 
 // A thread without a place in the table.
-static __attribute__((noinline)) void lose_hit(const struct jump *j)
+void probe_lose_hit(const struct jump *j)
 {
 	const struct consumers *all;
 
@@ -345,28 +345,14 @@ static __attribute__((noinline)) void lose_hit(const struct jump *j)
 		__atomic_fetch_add(&all->v[i].hooks->wanted->ring->shared->lost_slot, 1, __ATOMIC_RELAXED);
 }
 
-// The thread that hits; NULL: its hits do not count, or are lost.
-static inline __attribute__((always_inline)) struct thread *hitting(const struct jump *j)
+int espy_agent_probe(const struct jump *j, uint64_t *regs)
 {
-	struct thread *me = self;
-
-	if (unlikely(me == &probe_quiet))
-		return NULL;
-	if (unlikely(!me || !me->tid)) {
-		me = event_claim();
-		if (!me)
-			lose_hit(j);
-	}
-	return me;
-}
-
-void espy_agent_probe(const struct jump *j, uint64_t *regs)
-{
-	struct thread *me = hitting(j);
+	struct thread *me = probe_hitting(j);
 	const struct consumers *all;
+	int call = 0;
 
 	if (unlikely(!me))
-		return;
+		return 0;
 	me->depth++;
 	barrier(); // as in event_of()
 	all = __atomic_load_n(&j->now, __ATOMIC_ACQUIRE);
@@ -374,23 +360,17 @@ void espy_agent_probe(const struct jump *j, uint64_t *regs)
 		if (likely(!all->v[i].returns))
 			hit_one(me, &all->v[i], regs, NULL);
 	if (all && all->returns)
-		probe_enter(me, j, regs);
+		call = probe_enter(me, j, all, regs);
 	leave(me);
+	return call;
 }
 
 // The function returns: the registers are those of its caller.
-void probe_returned(const struct jump *j, uint64_t *regs, const struct entered *e)
+void probe_returned(struct thread *me, const struct jump *j, uint64_t *regs, const struct entered *e)
 {
-	struct thread *me = hitting(j);
-	const struct consumers *all;
+	const struct consumers *all = __atomic_load_n(&j->now, __ATOMIC_ACQUIRE);
 
-	if (unlikely(!me))
-		return;
-	me->depth++;
-	barrier();
-	all = __atomic_load_n(&j->now, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; all && i < all->n; i++)
 		if (all->v[i].returns)
 			hit_one(me, &all->v[i], regs, e);
-	leave(me);
 }

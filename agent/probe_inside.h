@@ -10,10 +10,6 @@
 #define PROBE_HEAD(returns) ((returns) ? 2u : 1u)
 #define PROBE_HEAD_MAX 2u
 
-// As return_stubs.S has them.
-#define RETURNS 8192u
-#define STUB_SZ 16u
-
 // What one session wants of a jump.
 struct consumer {
 	const struct espy_probe_plan *plan;
@@ -28,6 +24,8 @@ struct consumer {
 struct consumers {
 	uint32_t n;
 	uint32_t returns; // so many of them are of returns
+	uint32_t keeps;	  // so many want the function's arguments then
+	uint32_t reserved0;
 	struct consumer v[];
 };
 
@@ -35,6 +33,7 @@ struct consumers {
 struct jump {
 	const struct consumers *now; // NULL: a hit does nothing
 	uint64_t addr;
+	uint64_t resume;	   // where the trampoline goes on. espy_agent_probe_enter() knows these three fields
 	uint64_t hop;		   // 0: none yet, or none needed
 	uint8_t *trampoline;	   // NULL: none yet
 	struct jump *chain, *next; // of equal hash; of its object
@@ -104,25 +103,48 @@ HIDDEN void consumers_retire(const struct consumers *c);
 
 // probe_hit.c, from trampolines by way of trampoline.S. regs: by enum espy_reg
 HIDDEN void espy_agent_probe_enter(void);
-HIDDEN void espy_agent_probe(const struct jump *j, uint64_t *regs);
+// Returns 1 if the function is to be called by way of the stub whose address stands on the stack, else 0.
+HIDDEN int espy_agent_probe(const struct jump *j, uint64_t *regs);
 // Copies memory that may not be there. Returns whether all of it was.
 HIDDEN int probe_read(void *to, uint64_t at, uint32_t len);
 // What is kept of a function's entry until it returns.
 struct entered {
 	uint64_t time; // by the agent's clock
+	uint64_t kept; // 0: no session wanted the arguments then
 	uint64_t saved[ESPY_PROBE_SAVED];
 };
-HIDDEN void probe_returned(const struct jump *j, uint64_t *regs, const struct entered *e);
+HIDDEN void probe_returned(struct thread *me, const struct jump *j, uint64_t *regs, const struct entered *e);
 
 // probe_return.c
 extern const char espy_agent_stubs[] HIDDEN;
-// At the entry of a function whose return is probed.
-HIDDEN void probe_enter(struct thread *me, const struct jump *j, const uint64_t *regs);
-// From return_stubs.S, by way of stub i. Returns the address to return to.
-HIDDEN uint64_t espy_agent_return(uint32_t i, uint64_t *regs);
+// At the entry of a function whose return is probed. Returns as espy_agent_probe().
+HIDDEN int probe_enter(struct thread *me, const struct jump *j, const struct consumers *all, const uint64_t *regs);
+// From return_stubs.S, by way of stub i.
+struct back {
+	uint64_t addr;	  // to return to
+	uint64_t by_jump; // not 0: the processor does not expect a return there
+};
+HIDDEN struct back espy_agent_return(uint32_t i, uint64_t *regs);
 
 // The agent's own thread, whose hits do not count.
 extern struct thread probe_quiet HIDDEN;
+// Counts the hit of a thread that has no place in the table as lost.
+HIDDEN void probe_lose_hit(const struct jump *j);
+
+// The thread that hits; NULL: its hits do not count, or are lost.
+static inline __attribute__((always_inline)) struct thread *probe_hitting(const struct jump *j)
+{
+	struct thread *me = self;
+
+	if (unlikely(me == &probe_quiet))
+		return NULL;
+	if (unlikely(!me || !me->tid)) {
+		me = event_claim();
+		if (!me)
+			probe_lose_hit(j);
+	}
+	return me;
+}
 
 // probe_jumps.c
 // Gives the jump a trampoline. Returns 0, or enum espy_agent_probe_no.

@@ -27,7 +27,7 @@
 
 _Static_assert(ESPY_CODE_TRAMPOLINE_SZ + ESPY_COPY_MAX + ESPY_JUMP_SZ <= SLOT_SZ, "");
 
-// Trampolines near an object. The first slot holds the address that all of them call.
+// Trampolines near an object. The first slot holds the address that all of them jump to.
 struct arena {
 	struct arena *next;
 	uint8_t *mem;
@@ -121,6 +121,7 @@ int jump_prepare(struct probe_object *o, struct jump *j)
 		return ESPY_PROBE_NO_MEMORY;
 	a->used += SLOT_SZ;
 	j->trampoline = to;
+	j->resume = (uint64_t)to + ESPY_CODE_TRAMPOLINE_RESUME;
 	return p->known ? far_prepare(o, j) : 0;
 }
 

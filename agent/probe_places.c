@@ -306,6 +306,7 @@ static const struct consumers *consumers_of(const struct jump *j, const struct w
 		to->hooks = hooks_of(wants[w].session, p->id, PROBE_HEAD(to->returns) + plan->arg_cnt);
 		c->n += to->hooks != NULL;
 		c->returns += to->hooks && to->returns;
+		c->keeps += to->hooks && is_of_return(plan);
 	}
 	return c;
 }

@@ -93,11 +93,34 @@ espy_agent_keep_fpu:
 
 /*
  * From the trampoline of a probe: %rax = the jump. The trampoline has lowered %rsp by 128 for the red zone and pushed %rax
- * before it called us. Behind us it pops %rax, and does what the jump has displaced. So every register and the flags are
+ * before it jumped here. Behind us it pops %rax, and does what the jump has displaced. So every register and the flags are
  * the program's own again. The registers stand on the stack as in enum espy_reg; whoever unwinds goes on from there as if
  * the program had been interrupted at the place of the probe.
+ *
+ * We are jumped to, and jump back: a call without a return would mislead the processor about the calls that are not over.
+ * If espy_agent_probe() has exchanged the return address for that of a stub (return_stubs.S), we jump to the stub with the
+ * stack as it was before the call of the function. The stub calls what the jump has displaced.
  */
 #define REGS (21 * 8)
+	/* all but %rax, which is used */
+	.macro	restore
+	movq	48(%rsp), %r11
+	movq	56(%rsp), %r10
+	movq	64(%rsp), %r9
+	movq	72(%rsp), %r8
+	movq	88(%rsp), %rcx
+	movq	96(%rsp), %rdx
+	movq	104(%rsp), %rsi
+	movq	112(%rsp), %rdi
+	/* popfq would take as long as all the rest: an addition makes the overflow, sahf the others */
+	movl	144(%rsp), %eax
+	btl	$11, %eax
+	setc	%al
+	movb	144(%rsp), %ah
+	addb	$0x7f, %al
+	sahf
+	.endm
+
 	.globl	espy_agent_probe_enter
 	.hidden	espy_agent_probe_enter
 	.type	espy_agent_probe_enter, @function
@@ -105,11 +128,11 @@ espy_agent_keep_fpu:
 espy_agent_probe_enter:
 	.cfi_startproc
 	.cfi_signal_frame
-	.cfi_def_cfa %rsp, 16 + 128
+	.cfi_def_cfa %rsp, 8 + 128
 	.cfi_undefined %rip
 	endbr64
-	leaq	-REGS(%rsp), %rsp
-	.cfi_adjust_cfa_offset REGS
+	leaq	-REGS-8(%rsp), %rsp
+	.cfi_adjust_cfa_offset REGS+8
 	movq	%r15, 0(%rsp)
 	movq	%r14, 8(%rsp)
 	movq	%r13, 16(%rsp)
@@ -128,6 +151,8 @@ espy_agent_probe_enter:
 	movq	%rdi, 112(%rsp)
 	movq	8(%rax), %rcx
 	movq	%rcx, 128(%rsp)			/* ip: the place of the jump */
+	movq	16(%rax), %rcx
+	movq	%rcx, REGS(%rsp)		/* where we go from here */
 	.cfi_offset %rip, 128 - REGS - 144
 	leaq	REGS+144(%rsp), %rcx
 	movq	%rcx, 152(%rsp)			/* sp */
@@ -142,31 +167,25 @@ espy_agent_probe_enter:
 1:	call	espy_agent_probe
 	testb	$4, 145(%rsp)
 	jnz	4f
-2:	movq	48(%rsp), %r11
-	movq	56(%rsp), %r10
-	movq	64(%rsp), %r9
-	movq	72(%rsp), %r8
-	movq	88(%rsp), %rcx
-	movq	96(%rsp), %rdx
-	movq	104(%rsp), %rsi
-	movq	112(%rsp), %rdi
-	/* popfq would take as long as all the rest: an addition makes the overflow, sahf the others */
-	movl	144(%rsp), %eax
-	btl	$11, %eax
-	setc	%al
-	movb	144(%rsp), %ah
-	addb	$0x7f, %al
-	sahf
-	leaq	REGS(%rsp), %rsp
-	.cfi_adjust_cfa_offset -REGS
+2:	testl	%eax, %eax
+	jnz	5f
+	restore
+	leaq	REGS+8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -REGS-8
 	.cfi_undefined %rip
-	ret
-	.cfi_adjust_cfa_offset REGS
+	notrack jmp *-8(%rsp)			/* no signal handler writes so near below */
+	.cfi_adjust_cfa_offset REGS+8
 	.cfi_offset %rip, 128 - REGS - 144
 3:	cld
 	jmp	1b
 4:	std
 	jmp	2b
+5:	restore
+	movq	80(%rsp), %rax
+	leaq	REGS+144+8(%rsp), %rsp
+	.cfi_def_cfa_offset 0
+	.cfi_offset %rip, -8
+	notrack jmp *-8(%rsp)
 	.cfi_endproc
 	.size	espy_agent_probe_enter, . - espy_agent_probe_enter
 

@@ -47,17 +47,19 @@ for i in $(seq "$rounds"); do
 	hit agent agent 1000000 ''
 	hit numbers agent 1000000 '($arg1:d, $arg2:d)'
 	hit test agent 1000000 '(a=$arg1:d) if a == -1'
+	hit return agent 1000000 '%return(=$retval:d)'
 	hit stack agent 1000000 '($arg1:d, $stack0:x)'
 	hit pointer agent 100000 '($arg1:d, +0(%sp):x, +64(%sp):string)'
 	hit kernel kernel 20000 '($arg1:d, $arg2:d)'
 	switch
 done
-for row in none agent numbers test stack pointer kernel switched; do
+for row in none agent numbers test return stack pointer kernel switched; do
 	eval "$row=$(median "$tmp/$row")"
 done
 printf '%-52s %8s\n' 'nanoseconds of a call' median
 printf '%-52s %8.1f\n' 'no probe' "$none" 'by the agent' "$agent" 'by the agent, two numbers' "$numbers" \
-	'by the agent, a condition that fails' "$test" 'by the agent, a number of the stack' "$stack" \
+	'by the agent, a condition that fails' "$test" 'by the agent, a return with its duration' "$return" \
+	'by the agent, a number of the stack' "$stack" \
 	'by the agent, a text through a pointer' "$pointer" 'by the kernel, two numbers' "$kernel"
 printf '%-52s %8.0f\n' 'the kernel takes so many times as long' "$(calc "($kernel - $none) / ($numbers - $none)")"
 printf '%-52s %8.1f\n' 'milliseconds of the agent for 1 000 places' "$switched"

@@ -77,6 +77,28 @@ fi
 "$espy" trace --via kernel -u libc:_setjmp%return true 2>"$dir/err"
 has "a function that returns more than once" "$dir/err" 'no probe can be at the return of _setjmp'
 
+# A call is under way when a second session comes, which wants what the first has not kept.
+rm -f "$dir/ask"
+mkfifo "$dir/ask"
+cat <"$dir/ask" >/dev/null &
+running=$!
+exec 3>"$dir/ask"
+returned() { # FILE LINES: so many calls of read() have returned into the file
+	echo >&3
+	[ "$(grep -c '^libc:read' "$1" 2>/dev/null)" -ge "$2" ]
+}
+"$espy" trace --via agent -u 'libc:read%return(=$retval:d)' -o "$dir/kept_none" -p "$running" 2>/dev/null 3>&- &
+tracer=$!
+wait_for 60 returned "$dir/kept_none" 1
+"$espy" trace --via agent -u 'libc:read%return(fd=$arg1:d, =$retval:d)' -o "$dir/kept" -p "$running" 2>/dev/null 3>&- &
+other=$!
+wait_for 60 returned "$dir/kept" 2
+kill -INT $tracer $other
+wait $tracer $other
+exec 3>&-
+wait "$running"
+expect "arguments that nobody has kept are unknown, and later ones known" 'libc:read(fd=?) libc:read(fd=0)' "$(lines <"$dir/kept" | head -n 2 | sed 's/ =.*//' | xargs)"
+
 # ---- what goes through the kernel
 far=no_room
 "$espy" trace --via agent -u "jumped:$far%return" -u "jumped:$far" -u 'jumped:step' -o "$dir/out" "$jumped" once >/dev/null 2>"$dir/err"

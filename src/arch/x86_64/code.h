@@ -52,11 +52,12 @@ static inline int espy_code_may_be_call(const uint8_t *end)
 }
 
 /*
- * A trampoline: where the jump of a probe leads. It keeps the red zone and %rax, and calls what `enter` points to with
- * the address of the jump's data in %rax. The displaced instruction's copy belongs behind it, and behind that a jump
- * back.
+ * A trampoline: where the jump of a probe leads. It keeps the red zone and %rax, and jumps to what `enter` points to
+ * with the address of the jump's data in %rax. That jumps back to byte ESPY_CODE_TRAMPOLINE_RESUME. The displaced
+ * instruction's copy belongs behind it, and behind that a jump back.
  */
 #define ESPY_CODE_TRAMPOLINE_SZ 31u
+#define ESPY_CODE_TRAMPOLINE_RESUME 22u
 #define ESPY_CODE_SHORT_JUMP 0xeb /* jmp rel8 */
 #define ESPY_CODE_SHORT_JUMP_SZ 2u
 static inline void espy_code_trampoline(uint8_t *to, uint64_t data, const uint64_t *enter)
@@ -65,7 +66,7 @@ static inline void espy_code_trampoline(uint8_t *to, uint64_t data, const uint64
 		0x48, 0x8d, 0x64, 0x24, 0x80,			      /* lea -128(%rsp), %rsp */
 		0x50,						      /* push %rax */
 		0x48, 0xb8, 0,	  0,	0,    0,    0,	  0,	0, 0, /* movabs $data, %rax */
-		0xff, 0x15, 0,	  0,	0,    0,		      /* call *enter(%rip) */
+		0xff, 0x25, 0,	  0,	0,    0,		      /* jmp *enter(%rip) */
 		0x58,						      /* pop %rax */
 		0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00,	      /* lea 128(%rsp), %rsp */
 	};
