@@ -128,11 +128,12 @@ enum espy_agent_clock {
 };
 
 enum {
-	ESPY_AGENT_CAN_SHARE = 1, /* features: open.flags may have ESPY_AGENT_SHARE */
-	ESPY_AGENT_CAN_CALL = 2,  /* and ESPY_AGENT_LAZY and ESPY_AGENT_CALL */
-	ESPY_AGENT_CAN_KEEP = 4,  /* and ESPY_AGENT_NEWEST */
-	ESPY_AGENT_CAN_PROBE = 8, /* the agent knows ESPY_AGENT_PLAN and ESPY_AGENT_PROBE, returns too */
+	ESPY_AGENT_CAN_SHARE = 1,   /* features: open.flags may have ESPY_AGENT_SHARE */
+	ESPY_AGENT_CAN_CALL = 2,    /* and ESPY_AGENT_LAZY and ESPY_AGENT_CALL */
+	ESPY_AGENT_CAN_KEEP = 4,    /* and ESPY_AGENT_NEWEST */
+	ESPY_AGENT_CAN_PROBE = 8,   /* the agent knows ESPY_AGENT_PLAN and ESPY_AGENT_PROBE, returns too */
 	ESPY_AGENT_CAN_BORROW = 16, /* and jumps that borrow bytes */
+	ESPY_AGENT_CAN_MIX = 32,    /* in all forms of arch/borrow.h, also behind bytes that are kept */
 };
 
 /* One moment by two clocks. seq is odd while the agent writes; the reader loads it before and after. */
@@ -331,14 +332,15 @@ struct espy_agent_place {
 	__u8 copy_len, gap_cnt, hop_cnt;
 	__u8 pushed; /* bytes that the function has pushed before the jump */
 	__u8 flags;
-	__u8 written; /* known is not 0: the jump borrows (arch/borrow.h). Bytes that may be written, at most 8, */
-	__u8 known;   /* and bytes of `code` that stand there, at most 8; else all bytes of `code` are `taken` */
+	__u8 written; /* known is not 0: the jump borrows (arch/borrow.h). The bytes [kept, written) may be written, */
+	__u8 known;   /* and so many of `code` stand there, at most 8; else all bytes of `code` are `taken` */
 	__u8 code[20];
 	__u8 copy[40]; /* the displaced instruction, as it is elsewhere */
 	struct espy_copy_gap gaps[ESPY_COPY_GAPS];
 	struct espy_hop hops[ESPY_HOPS]; /* the agent takes the first one that no other place has */
 	__u8 starts; /* bit i: an instruction begins at byte i of the known ones, behind the displaced one */
-	__u8 reserved[3];
+	__u8 kept;
+	__u8 reserved[2];
 };
 struct espy_agent_places {
 	__u64 dev, ino;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Hops of jumps that borrow bytes: in memory of the agent's own, in the windows into which such jumps lead (arch/borrow.h).
-// Nothing of the program is there, and nothing may come there that it needs: its heap and its stack have room to grow.
+// Hops of jumps that borrow bytes, or the addresses that such jumps find: in memory of the agent's own, in the windows
+// into which they lead (arch/borrow.h). Nothing of the program is there, and nothing may come there that it needs: its
+// heap and its stack have room to grow.
 #include "probe_inside.h"
 
 #include <sys/auxv.h>
@@ -28,25 +29,27 @@ struct far_page {
 };
 static uint32_t npages;
 
-static int is_used(const struct far_page *p, uint64_t at)
+static int is_used(const struct far_page *p, uint64_t at, uint32_t size)
 {
-	for (uint64_t i = at; i < at + ESPY_JUMP_SZ; i++)
+	for (uint64_t i = at; i < at + size; i++)
 		if (p->used[i / 64] >> i % 64 & 1)
 			return 1;
 	return 0;
 }
 
-// Takes bytes for a hop that begins in [first, last]. 0: there are none in this page.
-static uint64_t take_in(struct far_page *p, uint64_t first, uint64_t last)
+// Takes `size` bytes that begin in the window. 0: there are none in this page.
+static uint64_t take_in(struct far_page *p, const struct espy_borrow_window *w, uint32_t size)
 {
-	const uint64_t begin = (uint64_t)p->mem, end = begin + PAGE - ESPY_JUMP_SZ;
+	const uint64_t begin = (uint64_t)p->mem, over = (begin - w->first) % w->step;
+	// counted round 2^64: the page begins in the window, or the window in the page
+	uint64_t at = begin - w->first <= w->last - w->first ? (over ? w->step - over : 0) : w->first - begin;
 
-	for (uint64_t at = first > begin ? first : begin; at <= last && at <= end; at++) {
-		if (is_used(p, at - begin))
+	for (; at <= PAGE - size && begin + at - w->first <= w->last - w->first; at += w->step) {
+		if (is_used(p, at, size))
 			continue;
-		for (uint64_t i = at - begin; i < at - begin + ESPY_JUMP_SZ; i++)
+		for (uint64_t i = at; i < at + size; i++)
 			p->used[i / 64] |= 1ull << i % 64;
-		return at;
+		return begin + at;
 	}
 	return 0;
 }
@@ -80,49 +83,65 @@ static struct far_page *map_page(struct probe_object *o, uint64_t page)
 }
 
 // Maps a page of the window: in its middle, so that others' windows have it, too.
-static uint64_t take_new(struct probe_object *o, uint64_t first, uint64_t last, struct far_page **page)
+static uint64_t take_new(struct probe_object *o, const struct espy_borrow_window *w, uint32_t size,
+			 struct far_page **page)
 {
-	const uint64_t begin = first & ~(PAGE - 1), pages = ((last & ~(PAGE - 1)) - begin) / PAGE + 1;
-	const uint64_t step = pages > TRIES ? pages / TRIES : 1, heap = (uint64_t)sys(SYS_brk, 0, 0, 0, 0, 0, 0);
+	const uint64_t unit = w->step > PAGE ? w->step : PAGE,
+		       first = w->step > PAGE ? w->first : w->first & ~(PAGE - 1);
+	const uint64_t cnt = (w->last - first) / unit + 1, step = cnt > TRIES ? cnt / TRIES : 1;
+	const uint64_t heap = (uint64_t)sys(SYS_brk, 0, 0, 0, 0, 0, 0);
 
-	for (uint64_t i = 0, at; i < pages; i += step) {
-		const uint64_t addr = begin + (pages / 2 + i) % pages * PAGE;
+	for (uint64_t i = 0, at; i < cnt; i += step) {
+		const uint64_t addr = (first + (cnt / 2 + i) % cnt * unit) & ~(PAGE - 1);
 
-		if (npages >= PAGES_MAX || is_left_alone(addr, heap) || last - first > HIGHEST)
+		if (npages >= PAGES_MAX || is_left_alone(addr, heap))
 			continue;
 		*page = map_page(o, addr);
-		at = *page ? take_in(*page, first, last) : 0;
+		at = *page ? take_in(*page, w, size) : 0;
 		if (at)
 			return at;
 	}
 	return 0;
 }
 
-static uint64_t take(struct probe_object *o, uint64_t first, uint64_t last, struct far_page **page)
+static uint64_t take(struct probe_object *o, const struct espy_borrow_window *w, uint32_t size, struct far_page **page)
 {
 	uint64_t at = 0;
 
 	for (struct far_page *p = o->far; p && !at; p = p->next) {
 		*page = p;
-		at = take_in(p, first, last);
+		at = take_in(p, w, size);
 	}
-	return at ? at : take_new(o, first, last, page);
+	return at ? at : take_new(o, w, size, page);
 }
 
-// Makes a hop that begins in [first, last]. Returns where; 0: nowhere.
-static uint64_t make_hop(struct probe_object *o, const struct jump *j, uint64_t first, uint64_t last)
+// Makes a hop in the window, or the address of the trampoline. Returns where; 0: nowhere.
+static uint64_t make_hop(struct probe_object *o, const struct jump *j, uint32_t form,
+			 const struct espy_borrow_window *w)
 {
+	const uint64_t trampoline = (uint64_t)j->trampoline;
+	const uint32_t size = form == ESPY_BORROW_BY_MEMORY ? sizeof(trampoline) : ESPY_JUMP_SZ;
 	struct far_page *page = NULL;
-	const uint64_t at = take(o, first, last, &page);
-	uint8_t jump[ESPY_JUMP_SZ];
+	uint8_t bytes[sizeof(trampoline)];
+	uint64_t at;
 
-	if (!at || !jump_encode(jump, at, (uint64_t)j->trampoline))
+	if (form != ESPY_BORROW_BY_MEMORY && trampoline - w->first <= w->last - w->first &&
+	    !((trampoline - w->first) % w->step))
+		return trampoline;
+	at = take(o, w, size, &page);
+	__builtin_memcpy(bytes, &trampoline, sizeof(trampoline));
+	if (!at || (form != ESPY_BORROW_BY_MEMORY && !jump_encode(bytes, at, trampoline)))
 		return 0;
 	if (!page->writable && mprotect(page->mem, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return 0;
 	page->writable = 1;
-	__builtin_memcpy((void *)at, jump, sizeof(jump));
+	__builtin_memcpy((void *)at, bytes, size);
 	return at;
+}
+
+static struct espy_borrow borrow_of(const struct jump *j)
+{
+	return (struct espy_borrow){ j->plan.code, j->plan.kept, j->plan.written, j->plan.known };
 }
 
 // Others may put a breakpoint at an instruction of which bytes are borrowed. Then the jump goes elsewhere, and is to find a
@@ -140,35 +159,37 @@ static void expect_breakpoints(struct probe_object *o, const struct jump *j, uin
 				bytes[i] = ESPY_CODE_BREAKPOINT;
 		__builtin_memcpy(&distance, bytes + len - sizeof(distance), sizeof(distance));
 		const uint64_t to = j->addr + len + (uint64_t)(int64_t)distance;
+		const uint64_t at = j->form == ESPY_BORROW_BY_MEMORY ? (uint32_t)to : to;
 
-		make_hop(o, j, to, to);
+		make_hop(o, j, j->form, &(struct espy_borrow_window){ at, at, 1, len });
 	}
 }
 
 int far_prepare(struct probe_object *o, struct jump *j)
 {
-	uint64_t first, last;
+	const struct espy_borrow b = borrow_of(j);
+	struct espy_borrow_window w;
 
-	for (uint32_t n = 0; n <= ESPY_BORROW_PREFIXES && !j->hop; n++) {
-		const uint32_t len = espy_borrow__window(j->plan.code, j->plan.written, j->plan.known, n, j->addr, &first, &last);
-
-		if (!len)
+	for (uint32_t form = 0; form < ESPY_BORROW_FORMS && !j->hop; form++) {
+		if (!espy_borrow__window(&b, form, j->addr, &w))
 			continue;
-		j->hop = make_hop(o, j, first, last);
-		j->prefixes = (uint8_t)n;
+		j->hop = make_hop(o, j, form, &w);
+		j->form = (uint8_t)form;
 		if (j->hop)
-			expect_breakpoints(o, j, len);
+			expect_breakpoints(o, j, w.len);
 	}
 	return j->hop ? 0 : ESPY_PROBE_NO_MEMORY;
 }
 
 uint32_t far_bytes(const struct jump *j, uint8_t *bytes)
 {
+	const struct espy_borrow b = borrow_of(j);
+	const uint32_t head = espy_borrow__head(&b, j->form), distance = (uint32_t)(j->hop - (j->addr + head + 4));
+
 	__builtin_memcpy(bytes, j->plan.code, ESPY_BORROW_KNOWN);
-	for (uint32_t i = 0; i < j->prefixes; i++)
-		bytes[i] = ESPY_BORROW_PREFIX;
-	// the bytes behind `written` are what the window was counted from
-	jump_encode(bytes + j->prefixes, j->addr + j->prefixes, j->hop);
+	espy_borrow__put_head(&b, j->form, bytes);
+	// the bytes that are not written are what the window was counted from
+	__builtin_memcpy(bytes + head, &distance, sizeof(distance));
 	return j->plan.written;
 }
 

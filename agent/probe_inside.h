@@ -40,7 +40,7 @@ struct jump {
 	uint32_t first;		   // probe_apply(): what the sessions want of it, ~0: nothing
 	uint8_t state;		   // enum espy_agent_probe_no, JUMP_OFF or JUMP_ON
 	uint8_t dirty;		   // its state is not what the sessions want
-	uint8_t prefixes;	   // of a jump that borrows
+	uint8_t form;		   // of a jump that borrows
 	uint8_t reserved0;
 	struct espy_agent_place plan;
 };

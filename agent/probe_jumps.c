@@ -205,7 +205,7 @@ static void make_hops(const struct probe_object *o, struct jump **v, uint32_t n)
 		sys(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0, 0);
 }
 
-// The bytes of the jump, as they stand in the text; returns how many are written.
+// The bytes of the jump, as they stand in the text; returns where those end that are written.
 static uint32_t jump_bytes(const struct jump *j, uint8_t *bytes)
 {
 	if (j->plan.known)
@@ -228,21 +228,24 @@ static uint32_t jump_len(const struct jump *j)
 // Switches one jump; its pages are writable. Returns whether it has written.
 static int switch_jump(const struct probe_object *o, struct jump *j, int on)
 {
-	uint64_t *word = (uint64_t *)(j->addr & ~7ull), old = __atomic_load_n(word, __ATOMIC_RELAXED), new = old;
-	uint8_t jump[ESPY_BORROW_KNOWN], *there = (uint8_t *)&new + (j->addr & 7);
-	const uint8_t *text = (const uint8_t *)j->addr;
-	const uint32_t len = jump_len(j);
-	uint32_t n;
+	const uint32_t kept = j->plan.known ? j->plan.kept : 0, len = jump_len(j);
+	uint64_t *word = (uint64_t *)((j->addr + kept) & ~7ull), old = __atomic_load_n(word, __ATOMIC_RELAXED),
+		 new = old;
+	uint8_t jump[ESPY_BORROW_KNOWN], *there = (uint8_t *)&new + ((j->addr + kept) & 7);
+	const uint8_t *text = (const uint8_t *)j->addr, *code = j->plan.code;
+	uint32_t end;
 
 	if (on && j->state == ESPY_PROBE_NO_HOP)
 		return 0;
-	n = jump_bytes(j, jump);
+	end = jump_bytes(j, jump);
 	// the rest of the instruction, and what is borrowed, is never changed
-	if ((on && probe_is_borrowed(j->addr, n)) || !same(text + n, j->plan.code + n, len - n) || (!same(text, jump, n) && !same(text, j->plan.code, n))) {
+	if ((on && probe_is_borrowed(j->addr, end)) || !same(text, code, kept) ||
+	    !same(text + end, code + end, len - end) ||
+	    (!same(text + kept, jump + kept, end - kept) && !same(text + kept, code + kept, end - kept))) {
 		j->state = ESPY_PROBE_FOREIGN;
 		return 0;
 	}
-	__builtin_memcpy(there, on ? jump : j->plan.code, n);
+	__builtin_memcpy(there, (on ? jump : code) + kept, end - kept);
 	if (new != old && !__atomic_compare_exchange_n(word, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
 		j->state = ESPY_PROBE_FOREIGN;
 		return 0;

@@ -113,11 +113,13 @@ static int is_of_return(const struct espy_probe_plan *plan)
 static int check_place(const struct probe_set *set, const struct espy_agent_place *p)
 {
 	const uint32_t least = p->known ? p->written : p->hop_cnt ? ESPY_SHORT_JUMP_SZ : ESPY_JUMP_SZ;
+	const uint32_t kept = p->known ? p->kept : 0;
 
 	if (p->id < ESPY_PROBE_FIRST_DEF || p->plan >= set->nplans || p->taken < least ||
-	    p->taken > ESPY_DISPLACED_MAX || (p->addr & 7) + least > 8 || p->copy_len > ESPY_COPY_MAX ||
-	    p->gap_cnt > ESPY_COPY_GAPS || p->hop_cnt > ESPY_HOPS ||
-	    (p->known && (!p->written || p->written > p->taken || p->hop_cnt || p->known > ESPY_BORROW_KNOWN)))
+	    p->taken > ESPY_DISPLACED_MAX || ((p->addr + kept) & 7) + (least - kept) > 8 ||
+	    p->copy_len > ESPY_COPY_MAX || p->gap_cnt > ESPY_COPY_GAPS || p->hop_cnt > ESPY_HOPS ||
+	    (p->known && (kept >= p->written || p->written > p->taken || p->written > p->known || p->hop_cnt ||
+			  p->known > ESPY_BORROW_KNOWN)))
 		return -EINVAL;
 	if (!(p->flags & ESPY_PLACE_RETURNS) && is_of_return(set->plans[p->plan]))
 		return -EINVAL;

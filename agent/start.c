@@ -120,7 +120,7 @@ static int make_area(void)
 	area->forks = agent.early_forks;
 	area->clock = agent.clock;
 	area->features = ESPY_AGENT_CAN_SHARE | ESPY_AGENT_CAN_CALL | ESPY_AGENT_CAN_KEEP | ESPY_AGENT_CAN_PROBE |
-			 ESPY_AGENT_CAN_BORROW;
+			 ESPY_AGENT_CAN_BORROW | ESPY_AGENT_CAN_MIX;
 	area->text_sz = 1;
 	for (unsigned int i = 0; i < sizeof(area->version) - 1 && ESPY_VERSION[i]; i++)
 		area->version[i] = ESPY_VERSION[i];

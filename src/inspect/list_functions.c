@@ -102,20 +102,23 @@ static void put_variables(struct listed *l, const struct espy_function *f, struc
 	espy_variables__close(v);
 }
 
-/* Says whether the agent (--via agent) can take a probe that fetches arguments, and how far behind the beginning; or
- * why not. */
+/* Says whether the agent (--via agent) can take a probe, and how far behind the beginning; or why not. */
 static void put_agent(struct listed *l, const struct espy_function *f)
 {
 	struct espy_jump_place place;
-	const char *why;
+	const char *why, *unless = "";
 
 	if (f->type == STT_GNU_IFUNC)
 		return;
 	why = espy_jump_place(&l->functions, &l->elf, &l->branches, f, f->addr, ESPY_INSN_ARGS, &place);
+	if (why && !espy_jump_place(&l->functions, &l->elf, &l->branches, f, f->addr, 0, &place)) {
+		why = NULL;
+		unless = ", without arguments";
+	}
 	if (why)
 		printf("    --via agent: not here, %s\n", why);
 	else
-		printf("    --via agent: +%#x\n", (unsigned)place.behind);
+		printf("    --via agent: +%#x%s\n", (unsigned)place.behind, unless);
 }
 
 /* Puts a wanted function. Returns whether it was wanted. */

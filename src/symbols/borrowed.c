@@ -40,9 +40,14 @@ static unsigned count_known(struct espy_jump_place *p, const struct espy_functio
 }
 
 /* Tells how likely a process has free memory in the window, for a hop that reaches the trampoline. 0: it has none. */
-static unsigned how_free(const struct espy_elf *e, uint64_t addr, uint64_t first, uint64_t last)
+static unsigned how_free(const struct espy_elf *e, uint64_t addr, unsigned form, const struct espy_borrow_window *w)
 {
+	const uint64_t first = w->first, last = w->last;
 	int64_t low = INT64_MAX, high = 0;
+
+	/* It reaches as far up and down as jumps do, in steps. */
+	if (last - first >= UINT32_MAX - w->step)
+		return 2;
 
 	for (size_t i = 0; i < e->segment_cnt; i++) {
 		const struct espy_elf_segment *s = &e->segments[i];
@@ -52,7 +57,10 @@ static unsigned how_free(const struct espy_elf *e, uint64_t addr, uint64_t first
 		low = (int64_t)s->vaddr < low ? (int64_t)s->vaddr : low;
 		high = (int64_t)(s->vaddr + s->mem_sz) > high ? (int64_t)(s->vaddr + s->mem_sz) : high;
 	}
-	if ((int64_t)(first - addr) > REACH)
+	/* Where that is in a library is known when it is loaded. */
+	if (form == ESPY_BORROW_BY_MEMORY && e->type != ET_EXEC)
+		return 1;
+	if (form != ESPY_BORROW_BY_MEMORY && (int64_t)(first - addr) > REACH)
 		return 0;
 	/* A program that lies where it says has nothing below. */
 	if (e->type == ET_EXEC)
@@ -62,24 +70,53 @@ static unsigned how_free(const struct espy_elf *e, uint64_t addr, uint64_t first
 	return (int64_t)last >= low - NEIGHBOURS && (int64_t)first <= high + NEIGHBOURS ? 1 : 2;
 }
 
+/* Returns how good the best window of the place is. */
+static unsigned best_window(const struct espy_jump_place *p, const struct espy_elf *e, const uint8_t *code)
+{
+	const struct espy_borrow b = { code, p->kept, p->written, p->known };
+	unsigned best = 0;
+
+	for (unsigned form = 0; form < ESPY_BORROW_FORMS; form++) {
+		struct espy_borrow_window w;
+		unsigned free, chosen;
+
+		if (!espy_borrow__window(&b, form, p->addr, &w))
+			continue;
+		free = how_free(e, p->addr, form, &w);
+		chosen = p->written + 4u - w.len;
+		if (free && 2 * chosen + free > best)
+			best = 2 * chosen + free;
+	}
+	return best;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
 unsigned espy_borrowed__plan(struct espy_jump_place *p, const struct espy_functions *functions,
 			     const struct espy_elf *e, const uint8_t *code, size_t room)
 {
-	const unsigned in_word = p->addr % 8;
-	unsigned best = 0;
+	const unsigned in_word = 8 - p->addr % 8, taken = least(p->copy.taken, ESPY_BORROW_KNOWN);
+	unsigned best;
 
-	p->written = (uint8_t)(p->copy.taken < 8 - in_word ? p->copy.taken : 8 - in_word);
 	p->known = (uint8_t)count_known(p, functions, code, room);
-	for (unsigned prefixes = 0; prefixes <= ESPY_BORROW_PREFIXES; prefixes++) {
-		uint64_t first, last;
-		unsigned free, chosen;
+	p->kept = 0;
+	p->written = (uint8_t)least(taken, in_word);
+	best = best_window(p, e, code);
+	if (taken > in_word) {
+		struct espy_jump_place other = *p;
+		unsigned found;
 
-		if (!espy_borrow__window(code, p->written, p->known, prefixes, p->addr, &first, &last))
-			continue;
-		free = how_free(e, p->addr, first, last);
-		chosen = p->written - prefixes - 1u;
-		if (free && 2 * chosen + free > best)
-			best = 2 * chosen + free;
+		other.kept = (uint8_t)in_word;
+		other.written = (uint8_t)least(taken, in_word + 8);
+		found = best_window(&other, e, code);
+		if (found > best) {
+			best = found;
+			p->kept = other.kept;
+			p->written = other.written;
+		}
 	}
 	if (!best)
 		p->known = 0;

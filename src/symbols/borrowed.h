@@ -7,7 +7,7 @@
 
 /*
  * Finds out whether the jump at p->addr, which displaces p->copy.taken bytes, can borrow what stands behind them. code:
- * the `room` bytes there. Sets p->written and p->known, or p->known to 0. Returns how good its best window
+ * the `room` bytes there. Sets p->kept, p->written and p->known, or p->known to 0. Returns how good its best window
  * is: the more the better; 0: there is none where free memory may be.
  */
 unsigned espy_borrowed__plan(struct espy_jump_place *p, const struct espy_functions *functions,

@@ -9,8 +9,9 @@
  *
  *     f:  sub $24, %rsp     -->   f:  jmp hop     ...   hop:  jmp trampoline
  *
- * Where there is no padding, a long jump borrows its last bytes of the instructions behind it, which stay as they are
- * (arch/borrow.h). They choose where it goes to. The agent maps memory there, for a hop.
+ * Where there is no padding, a long jump borrows its last bytes of the instructions behind it, or its first ones of the
+ * displaced instruction. They stay as they are (arch/borrow.h), and choose where it goes to. The agent maps memory
+ * there.
  *
  * A function that begins with a push of one byte is taken behind it, if the program comes there from the function's
  * beginning alone.
@@ -29,8 +30,8 @@ struct espy_jump_place {
 	uint8_t behind;	 /* bytes from where the probe was asked for to the jump */
 	uint8_t hop_cnt; /* hops that would do; 0: the jump is a long one, or borrows */
 	struct espy_hop hops[ESPY_HOPS];
-	uint8_t written;		  /* if the jump borrows: bytes that one store may change, */
-	uint8_t known;			  /* and bytes of `code`, the borrowed ones among them; 0: it cannot borrow */
+	uint8_t kept, written;		  /* if the jump borrows: one store may change the bytes [kept, written), */
+	uint8_t known;			  /* and so many of `code` are known, borrowed ones among them; 0: it cannot */
 	uint8_t starts;			  /* bit i: an instruction begins at byte i, behind the displaced one */
 	uint8_t code[ESPY_DISPLACED_MAX]; /* the displaced instruction */
 	struct espy_copy copy;

@@ -43,6 +43,9 @@ long flags(long a);
 long borrows(long a);
 long borrows_exactly(long a);
 long no_room(long a);
+long keeps_jump(long a);
+long keeps_prefix(long a);
+long by_memory(long a, char *scratch);
 long locked(long a);
 long segfaults(const long *at);
 int frames(int n);
@@ -86,15 +89,26 @@ __attribute__((naked, used)) long flags(long a)
  * heap is not.
  */
 #define FAR_FROM_PADDING "\t.rept 41\n\tlea 0x11111111(%rdi), %rax\n\tret\n\t.endr\n"
-__asm__("\t.text\n\t.p2align 4\n" FAR_FROM_PADDING
-	"\t.globl borrows\n\t.type borrows, @function\n"
-	"borrows:\tsub $8, %rsp\n\tlea 9(%rdi), %rax\n\tadd $8, %rsp\n\tret\n\t.size borrows, . - borrows\n" FAR_FROM_PADDING
-	"\t.globl borrows_exactly\n\t.type borrows_exactly, @function\n"
-	"borrows_exactly:\tcld\n\tlea 0x401122b3(%rdi), %rax\n\tlea -0x401122a8(%rax), %rax\n\tret\n\t.size borrows_exactly, . - borrows_exactly\n"
-	FAR_FROM_PADDING
+__asm__("\t.text\n\t.p2align 4\n" FAR_FROM_PADDING "\t.globl borrows\n\t.type borrows, @function\n"
+	"borrows:\tsub $8, %rsp\n\tlea 9(%rdi), %rax\n\tadd $8, %rsp\n\tret\n\t.size borrows, . - "
+	"borrows\n" FAR_FROM_PADDING "\t.globl borrows_exactly\n\t.type borrows_exactly, @function\n"
+	"borrows_exactly:\tcld\n\tlea 0x401122b3(%rdi), %rax\n\tlea -0x401122a8(%rax), %rax\n\tret\n\t.size "
+	"borrows_exactly, . - borrows_exactly\n" FAR_FROM_PADDING
 	/* a jump without a longer form */
 	"\t.globl no_room\n\t.type no_room, @function\n"
-	"no_room:\tjrcxz 1f\n1:\tlea 3(%rdi), %rax\n\tret\n\t.size no_room, . - no_room\n\t.p2align 4\n");
+	"no_room:\tjrcxz 1f\n1:\tlea 3(%rdi), %rax\n\tret\n\t.size no_room, . - no_room\n\t.p2align 4\n"
+	/* A jump that begins 2 bytes before 8 aligned ones; an instruction of which they take all but a prefix; */
+	FAR_FROM_PADDING "\t.rept 6\n\tret\n\t.endr\n"
+	"\t.globl keeps_jump\n\t.type keeps_jump, @function\n"
+	"keeps_jump:\t.byte 0xe9\n\t.long 1f - . - 4\n\t.size keeps_jump, . - keeps_jump\n" FAR_FROM_PADDING
+	"1:\tlea 17(%rdi), %rax\n\t.rept 8\n\tret\n\t.endr\n"
+	"\t.globl keeps_prefix\n\t.type keeps_prefix, @function\n"
+	"keeps_prefix:\tmov counter(%rip), %rax\n\tlea 19(%rdi), %rax\n\tret\n\t.size keeps_prefix, . - "
+	"keeps_prefix\n" FAR_FROM_PADDING "\t.rept 5\n\tret\n\t.endr\n"
+	/* and one before so many zeros that all jumps by a distance would lead into the program. */
+	"\t.globl by_memory\n\t.type by_memory, @function\n"
+	"by_memory:\tmov %rsi, %rax\n\t.rept 5\n\tadd %al, (%rax)\n\t.endr\n\tlea 23(%rdi), %rax\n\tret\n"
+	"\t.size by_memory, . - by_memory\n" FAR_FROM_PADDING "\t.p2align 4\n");
 
 /* The kernel probes no instruction with this prefix. */
 __attribute__((naked, used)) long locked(long a)
@@ -169,6 +183,7 @@ static int carries(void)
 
 static void round_of(long i)
 {
+	char scratch = 0;
 	jmp_buf back;
 	volatile long j = i;
 
@@ -178,6 +193,9 @@ static void round_of(long i)
 	check(jumps_first(i) == i + 7, "jumps_first");
 	check(borrows(i) == i + 9, "borrows");
 	check(borrows_exactly(i) == i + 11, "borrows_exactly");
+	check(keeps_jump(i) == i + 17, "keeps_jump");
+	check(keeps_prefix(i) == i + 19, "keeps_prefix");
+	check(by_memory(i, &scratch) == i + 23, "by_memory");
 	check(locked(i) == i + 15, "locked");
 	check(no_room(i) == i + 3, "no_room");
 	check(many(i, 1, 1, 1, 1, 1, 1, 1) == i + 35, "many");
@@ -215,10 +233,20 @@ static void on_alarm(int sig)
 #define LOOKED_AT 5u
 /* The first bytes of the functions. Padding is not looked at: a jump that is off leaves its hop there. */
 static void (*const functions[])(void) = {
-	(void (*)(void))step,	     (void (*)(void))push_first, (void (*)(void))relative,
-	(void (*)(void))jumps_first, (void (*)(void))deep,	 (void (*)(void))leaves,
-	(void (*)(void))many,	     (void (*)(void))floating,	 (void (*)(void))flags,
-	(void (*)(void))borrows,     (void (*)(void))borrows_exactly,
+	(void (*)(void))step,
+	(void (*)(void))push_first,
+	(void (*)(void))relative,
+	(void (*)(void))jumps_first,
+	(void (*)(void))deep,
+	(void (*)(void))leaves,
+	(void (*)(void))many,
+	(void (*)(void))floating,
+	(void (*)(void))flags,
+	(void (*)(void))borrows,
+	(void (*)(void))borrows_exactly,
+	(void (*)(void))keeps_jump,
+	(void (*)(void))keeps_prefix,
+	(void (*)(void))by_memory,
 };
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 static uint8_t before[FUNCTIONS][LOOKED_AT];

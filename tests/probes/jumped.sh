@@ -41,7 +41,8 @@ same "several probes of one place" -u 'probed:factorial($arg1)' -u 'probed:facto
 same "an instruction in the middle" -u 'jumped:many+0x8($arg2:d)' "$jumped" once
 sorted=.sorted
 same "children, faults, fibres, longjmp" -f -u 'jumped:step($arg1:d)' -u jumped:deep -u jumped:leaves -u jumped:segfaults -u jumped:frames \
-	-u 'jumped:many($arg6, +8(%sp):d)' -u jumped:relative -u jumped:jumps_first -u jumped:flags -u jumped:push_first -u 'jumped:borrows($arg1:d)' -u 'jumped:borrows_exactly($arg1:d)' -e signal=SIGSEGV "$jumped" once
+	-u 'jumped:many($arg6, +8(%sp):d)' -u jumped:relative -u jumped:jumps_first -u jumped:flags -u jumped:push_first -u 'jumped:borrows($arg1:d)' -u 'jumped:borrows_exactly($arg1:d)' \
+	-u 'jumped:keeps_jump($arg1:d)' -u 'jumped:keeps_prefix($arg1:d)' -u 'jumped:by_memory($arg1:d)' -u 'jumped:keeps_jump%return(=$retval:d)' -e signal=SIGSEGV "$jumped" once
 sorted=
 for via in kernel agent; do
 	"$espy" trace --via $via -u 'probed:factorial(n=$arg1:d)' --count-by 'probed:factorial: n' -o "$dir/$via" "$probed" >/dev/null 2>&1
@@ -129,7 +130,8 @@ fi
 # ---- threads, signals, and an espy that is killed
 probes="-u jumped:step(\$arg1)?if?arg1==-3 -u jumped:push_first?if?pid==1 -u jumped:relative?if?pid==1 -u jumped:jumps_first?if?pid==1
 	-u jumped:deep?if?pid==1 -u jumped:deep%return?if?pid==1 -u jumped:step%return(=\$retval:d)?if?retval==-3 -u jumped:leaves%return -u jumped:many?if?pid==1 -u jumped:floating?if?pid==1 -u jumped:flags?if?pid==1 -u jumped:leaves?if?pid==1
-	-u jumped:borrows?if?pid==1 -u jumped:borrows_exactly%return?if?pid==1"
+	-u jumped:borrows?if?pid==1 -u jumped:borrows_exactly%return?if?pid==1
+	-u jumped:keeps_jump?if?pid==1 -u jumped:keeps_prefix%return?if?pid==1 -u jumped:by_memory?if?pid==1"
 attach() { # espy at the program, in the background
 	set -- "$1" $probes
 	pid=$1

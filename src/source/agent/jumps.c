@@ -45,6 +45,7 @@ static struct espy_agent_place to_agent(const struct espy_probe_place *place, ui
 	};
 
 	if (!j->hop_cnt && j->known) {
+		p.kept = j->kept;
 		p.written = j->written;
 		p.known = j->known;
 		p.starts = j->starts;
@@ -186,7 +187,7 @@ int espy_agent_process__probes_on(struct espy_agent_source *s, struct espy_agent
 	if (!s->probe_cnt || p->link.places >= s->probe_cnt)
 		return 0;
 	espy_agent__info(&p->link, &info);
-	if (!(info.features & ESPY_AGENT_CAN_PROBE) || !(info.features & ESPY_AGENT_CAN_BORROW)) {
+	if (~info.features & (ESPY_AGENT_CAN_PROBE | ESPY_AGENT_CAN_BORROW | ESPY_AGENT_CAN_MIX)) {
 		espy_agent_source__report(
 			s, ESPY_REPORT_ERROR,
 			"process %d: its agent is of an older version, which has no such probes: --via kernel",

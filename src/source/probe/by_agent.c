@@ -16,6 +16,16 @@ static bool is_of_agent(const char *path)
 	return strstr(slash ? slash : path, "libespy-agent.so") != NULL;
 }
 
+/* Tells whether a value is fetched that a function gets as an argument. keep: what is fetched at the place itself */
+static bool wants_args(const struct espy_probe_plan *plan, uint32_t keep)
+{
+	bool wants = keep & ESPY_INSN_ARGS;
+
+	for (uint32_t i = 0; i < plan->fetch_cnt; i++)
+		wants = wants || plan->fetches[i].src == ESPY_PROBE_ENTRY_ARG;
+	return wants;
+}
+
 /* Returns why the agent cannot take the place; NULL: it can. */
 static const char *plan_jump(const struct espy_probe_places *p, const struct espy_probe_place *place,
 			     struct espy_probe_file *file, const struct espy_function *f, bool moves, uint64_t addr,
@@ -29,10 +39,16 @@ static const char *plan_jump(const struct espy_probe_places *p, const struct esp
 		return "the file is the agent itself";
 	if (espy_agent_plan__room(&p->plans[place->plan]) > ESPY_AGENT_PROBE_ROOM)
 		return "the probe fetches more than 3000 bytes";
-	/* What is fetched at a return does not depend on where in its beginning a function is met. Entry and return
-	 * share one jump: so one keeps what the other needs. */
-	return espy_jump_place(&file->functions, &file->elf, &file->branches, moves || returns ? f : NULL, addr,
-			       returns ? ESPY_INSN_ARGS : keep | ESPY_INSN_ARGS, jump);
+	const struct espy_function *around = moves || returns ? f : NULL;
+	/* What is fetched at a return does not depend on where in its beginning a function is met, but for its
+	 * arguments. Entries and returns share one jump: so at first one keeps what the other may need. */
+	const char *why = espy_jump_place(&file->functions, &file->elf, &file->branches, around, addr,
+					  returns ? ESPY_INSN_ARGS : keep | ESPY_INSN_ARGS, jump);
+
+	if (why && !wants_args(&p->plans[place->plan], returns ? 0 : keep))
+		why = espy_jump_place(&file->functions, &file->elf, &file->branches, around, addr, returns ? 0 : keep,
+				      jump);
+	return why;
 }
 
 int espy_probe_place__plan_jump(struct espy_probe_places *p, struct espy_probe_place *place,
