@@ -160,6 +160,7 @@ struct ast_item {
 	uint32_t ngroup;
 	const char *unknown;    /* of a group; NULL: none */
 	bool merged;		/* an unknown member of the group stays among the other bits */
+	bool always;		/* the group is shown even if it is 0, and no name is for that */
 	uint8_t hi, lo;
 	uint8_t low;		/* ITEM_LOW: ESPY_LOW_*; ITEM_SHIFT: ESPY_SHIFT_* */
 	struct dc_sym *table;   /* ITEM_PACK: format of the field */

@@ -232,6 +232,8 @@ struct espy_expr {
  * follow it (not among the flags themselves).
  */
 enum espy_table_kind { ESPY_TABLE_ENUM = 1, ESPY_TABLE_FLAGS, ESPY_TABLE_PACK };
+/* Of a group of flags: an unknown member stays among the other bits; 0 is shown even if no name is for it. */
+enum { ESPY_GROUP_MERGED = 1, ESPY_GROUP_ALWAYS = 2 };
 struct espy_table {
 	uint32_t kind;
 	uint32_t name;    /* strings: as in the description */
@@ -246,7 +248,7 @@ struct espy_entry {
 	uint64_t value;   /* ENUM: value; FLAGS: bits, or mask of a group; PACK: mask of the field, not shifted */
 	uint32_t name;    /* strings; PACK and shifts: the name behind << ("MAP_HUGE_SHIFT"), or "" for a number */
 	uint16_t group_cnt; /* FLAGS: size of the group that follows */
-	uint8_t shift;	    /* PACK, and FLAGS entries with is_shift: position of the field; group: 1 if it is merged */
+	uint8_t shift;	    /* PACK, and FLAGS entries with is_shift: position of the field; group: ESPY_GROUP_* */
 	uint8_t is_shift;   /* FLAGS: ESPY_SHIFT_*: shown as value<<NAME; ESPY_LOW_*: a number behind the flags */
 	uint32_t table;   /* PACK: table of the field, or ESPY_NONE; group: table for the text of an unknown member */
 	uint32_t reserved; /* PACK: strings: the field's own name */

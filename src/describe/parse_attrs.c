@@ -109,6 +109,18 @@ static struct ast_item flag_group(struct dc *dc, struct dc_pos pos, struct dc_sy
 				  .ngroup = 1 };
 }
 
+/* Stands for the names of attributes that are only counted: no index is equal to it. */
+static void name_no_index(struct dc *dc, struct attrs *a, struct ast_table *t)
+{
+	struct ast_expr *never = expr(dc, ESPY_X_CONST, t->pos);
+
+	never->value = TYPE_BITS + 1;
+	a->names[a->nnames++] = (struct ast_item){
+		.kind = ITEM_NAME, .pos = t->pos, .name = word(dc, "_NLA_INDEX"), .value = never, .text = ""
+	};
+	t->unknown = "hex";
+}
+
 /* Makes the table of the names: two flags, and a table of the types in the bits below them. */
 static struct dc_sym *make_table(struct dc *dc, const struct attrs *a, struct ast_table *t)
 {
@@ -123,8 +135,13 @@ static struct dc_sym *make_table(struct dc *dc, const struct attrs *a, struct as
 		t->items[i] = flag_group(dc, t->pos, word(dc, flags[i]));
 	struct ast_expr *mask = expr(dc, ESPY_X_CONST, t->pos);
 	mask->value = TYPE_BITS;
-	t->items[2] = (struct ast_item){ .kind = ITEM_GROUP, .pos = t->pos, .value = mask, .unknown = t->unknown,
-					 .group = dc_keep(dc, a->names, a->nnames, sizeof(*a->names)), .ngroup = a->nnames };
+	t->items[2] = (struct ast_item){ .kind = ITEM_GROUP,
+					 .pos = t->pos,
+					 .value = mask,
+					 .unknown = t->unknown,
+					 .always = true,
+					 .group = dc_keep(dc, a->names, a->nnames, sizeof(*a->names)),
+					 .ngroup = a->nnames };
 	t->unknown = NULL;
 	t->name->table = t;
 	*dc->tables_tail = t;
@@ -176,7 +193,9 @@ void dc_parse_attrs(struct dc *dc)
 	t->pos = s->pos;
 	dc_parse_origin(dc, t);
 	parse_body(dc, a);
-	struct dc_sym *format = a->nnames ? make_table(dc, a, t) : word(dc, "hex");
+	if (!a->nnames)
+		name_no_index(dc, a, t);
+	struct dc_sym *format = make_table(dc, a, t);
 	struct dc_sym *value = make_union(dc, a, s->pos, derived(dc, s->name, "value"));
 	const struct ast_field fields[] = {
 		{ .name = word(dc, "nla_len"), .pos = s->pos, .type = named_type(dc, s->pos, word(dc, "u16"), NULL, true) },

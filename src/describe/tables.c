@@ -159,7 +159,7 @@ static void lower_group(struct dc *dc, struct build *b, const struct ast_table *
 
 	e->group_cnt = (uint16_t)cnt;
 	e->table = unknown;
-	e->shift = it->merged;
+	e->shift = it->merged ? ESPY_GROUP_MERGED : it->always ? ESPY_GROUP_ALWAYS : 0;
 	if (!cnt)
 		dc->entries.n = at; /* no member is defined for this ABI */
 }

@@ -8,7 +8,7 @@
 static void put_unknown(struct espy_text *t, uint64_t num, const char *unknown)
 {
 	espy_buf__hex(t->b, num);
-	if (*unknown && t->xlat != ESPY_XLAT_RAW) {
+	if (*unknown && strcmp(unknown, "hex") != 0 && t->xlat != ESPY_XLAT_RAW) {
 		espy_text_put_comment(t, unknown);
 	}
 }
@@ -24,6 +24,12 @@ static void separate(struct espy_text *t, bool *any)
 static const char *group_unknown(const struct espy_image *img, const struct espy_entry *g)
 {
 	return g->table < img->table_cnt ? espy_image__str(img, img->tables[g->table].unknown) : "";
+}
+
+/* Tells whether a member of a group that no name is for is shown by its number. */
+static bool shown_unnamed(const struct espy_entry *g, uint64_t masked)
+{
+	return g->shift == ESPY_GROUP_ALWAYS || (masked && g->shift != ESPY_GROUP_MERGED);
 }
 
 /*
@@ -50,7 +56,7 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 						espy_buf__puts(t->b, name);
 					}
 					left &= ~e->value;
-				} else if (masked && *unknown && !e->shift) {
+				} else if (*unknown && shown_unnamed(e, masked)) {
 					*grouped = true;
 					separate(t, any);
 					put_unknown(t, masked, unknown);
@@ -201,7 +207,7 @@ static uint64_t own_groups(const struct espy_image *img, const struct espy_table
 	for (uint32_t i = 0; i < tab->count; i++) {
 		const struct espy_entry *e = &img->entries[tab->first + i];
 		if (e->group_cnt && *group_unknown(img, e) &&
-		    (!e->shift || espy_table__member(img, tab, i, num & e->value)))
+		    (e->shift != ESPY_GROUP_MERGED || espy_table__member(img, tab, i, num & e->value)))
 			bits |= e->value;
 		i += e->group_cnt;
 	}
@@ -228,12 +234,13 @@ static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, u
 		if (*unknown) {
 			uint64_t masked = num & e->value;
 			const struct espy_entry *m = espy_table__member(img, tab, i, masked);
-			if (m || (masked && !e->shift)) {
+			if (m && t->xlat == ESPY_XLAT_VERBOSE) {
 				separate(t, &any);
 				espy_buf__hex(t->b, masked);
-				if (t->xlat == ESPY_XLAT_VERBOSE) {
-					espy_text_put_comment(t, m ? espy_image__str(img, m->name) : unknown);
-				}
+				espy_text_put_comment(t, espy_image__str(img, m->name));
+			} else if (m || shown_unnamed(e, masked)) {
+				separate(t, &any);
+				put_unknown(t, masked, m ? "" : unknown);
 			}
 		}
 		i += e->group_cnt;
