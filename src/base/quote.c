@@ -26,6 +26,11 @@ static bool has_other(const uint8_t *s, size_t n)
 	return false;
 }
 
+bool espy_quote__in_hex(const uint8_t *s, size_t n, enum espy_hex hex)
+{
+	return hex == ESPY_HEX_ALL || (hex == ESPY_HEX_NON_ASCII && has_other(s, n));
+}
+
 /* Puts a byte in hexadecimal. The caller makes room, four characters a byte, once a string. */
 static inline char *put_hex_byte(char *at, uint8_t c)
 {
@@ -123,7 +128,7 @@ void espy_buf__quote(struct espy_buf *b, const uint8_t *s, size_t n, enum espy_h
 	if (hex == ESPY_HEX_NONE && !extra) {
 		at = put_ordinary(at, s, n);
 		i = n;
-	} else if (hex == ESPY_HEX_ALL || (hex == ESPY_HEX_NON_ASCII && has_other(s, n))) {
+	} else if (espy_quote__in_hex(s, n, hex)) {
 		while (i < n)
 			at = put_hex_byte(at, s[i++]);
 	}

@@ -13,6 +13,9 @@ enum espy_hex { ESPY_HEX_NONE, ESPY_HEX_NON_ASCII, ESPY_HEX_NON_ASCII_CHARS, ESP
  */
 void espy_buf__quote(struct espy_buf *b, const uint8_t *s, size_t n, enum espy_hex hex, const char *extra, bool quotes);
 
+/* Tells whether -x has the whole string in hexadecimal. */
+bool espy_quote__in_hex(const uint8_t *s, size_t n, enum espy_hex hex);
+
 /* The same of foreign text that ends with NUL, without quotes: so that it can do nothing to a terminal. */
 static inline void espy_buf__escaped(struct espy_buf *b, const char *s)
 {

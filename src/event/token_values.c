@@ -105,8 +105,7 @@ struct espy_string_part espy_token__string(const struct espy_token *v, unsigned 
 		p.len--;
 		p.more = false;
 	} else if (v->fmt == ESPY_FMT_CSTR && type->kind == ESPY_T_REST && p.len) {
-		/* the NUL may stand right behind the shown bytes */
-		p.more = p.len != limit || v->want != limit + 1 || v->len <= limit || v->bytes[limit];
+		p.more = true; /* no NUL ends what is shown */
 	}
 	return p;
 }

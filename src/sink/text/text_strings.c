@@ -125,7 +125,14 @@ void espy_text_string(struct espy_text *t, const struct espy_token *v)
 		espy_buf__dec(t->b, v->num + v->want - 1);
 		espy_buf__puts(t->b, " */ ");
 	}
-	const struct espy_string_part part = espy_token__string(v, t->o->str_limit);
+	struct espy_string_part part = espy_token__string(v, t->o->str_limit);
+	if (v->fmt == ESPY_FMT_CSTR && type->kind == ESPY_T_REST) {
+		const size_t n = v->len < t->o->str_limit ? v->len : t->o->str_limit;
+
+		/* in hexadecimal the NUL that ends it is a byte like the others */
+		if (n && espy_quote__in_hex(v->bytes, n, t->o->hex))
+			part = (struct espy_string_part){ .len = n, .more = true };
+	}
 	espy_buf__quote(t->b, v->bytes, part.len, type->flags & ESPY_TF_HEX ? ESPY_HEX_ALL : t->o->hex, NULL, true);
 	if (part.more)
 		espy_buf__put(t->b, "...", 3);
