@@ -28,8 +28,10 @@ static void show_array_once(struct espy_walk *w, const struct espy_type *t, cons
 	size_t stride = e->size ? e->size : 1;
 	size_t have = m->n[espy_span_best(m)] / stride;
 	uint64_t count = m->want / stride;
+	const bool inside = w->inside;
 	bool terminated = false;
 
+	w->inside = false;
 	if (t->flags & ESPY_TF_NULLTERM) {
 		have = espy_walk_count_ptrs(m, stride, &terminated);
 		count = terminated ? have : UINT64_MAX;
@@ -45,6 +47,7 @@ static void show_array_once(struct espy_walk *w, const struct espy_type *t, cons
 			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
 			espy_walk_close(w, brief);
 		}
+		w->inside = inside;
 		if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BRIEF))
 			show_array_once(w, t, m);
 		espy_walk_join(w, &ways);
@@ -58,10 +61,10 @@ static void show_array_once(struct espy_walk *w, const struct espy_type *t, cons
 	}
 	size_t show = have < count ? have : (size_t)count;
 	const uint64_t index = w->index;
-	bool limited = !(w->shown & ESPY_MANNERS_FULL) && show > w->elem_limit;
+	bool limited = !inside && !(w->shown & ESPY_MANNERS_FULL) && show > w->elem_limit;
 	if (limited)
 		show = w->elem_limit;
-	uint32_t open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, ESPY_TOKF_LIMITED);
+	uint32_t open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, inside ? 0 : ESPY_TOKF_LIMITED);
 	for (size_t i = 0; i < show; i++) {
 		struct espy_span s = espy_span_sub(m, i * stride, stride);
 		if (t->flags & ESPY_TF_INDEXED) {
@@ -86,12 +89,14 @@ void espy_walk_array(struct espy_walk *w, const struct espy_type *t, const struc
 		show_array_once(w, t, m);
 		return;
 	}
+	const bool inside = w->inside;
 	for (unsigned i = 0; i < 2; i++) {
 		struct espy_span one = *m;
 		one.p[!i] = NULL;
 		one.n[!i] = 0;
 		if (i)
 			espy_walk_changed(w);
+		w->inside = inside;
 		show_array_once(w, t, &one);
 	}
 }

@@ -59,6 +59,7 @@ struct espy_walk {
 	uint64_t asks;	     /* formats of numbers, as bits, that the resolver can say more about */
 	bool ok, failed;     /* the call has returned, without or with an error */
 	bool folded;	     /* the next array is `[...]` in manners that are brief */
+	bool inside;	     /* -s does not limit the next array */
 	bool wrote;	     /* the walk has shown some argument */
 	uint64_t index;	     /* of the element of the innermost array */
 	uint64_t kind;       /* first bytes of the last string with ESPY_TF_KIND */

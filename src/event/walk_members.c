@@ -324,8 +324,9 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 	if (lead_cut(w, t, &s))
 		st->end |= w->shown; /* nothing behind it is looked at */
 	w->folded = f->flags & ESPY_FF_FOLDED;
+	w->inside = f->flags & ESPY_FF_SHORT;
 	espy_walk_value(w, type, &s, f->flags & ESPY_FF_NONAME ? "" : espy_image__str(w->img, f->name));
-	w->folded = false;
+	w->folded = w->inside = false;
 }
 
 static void show_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st)
