@@ -74,6 +74,8 @@ static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *o
 	case ESPY_LIMIT_DATA:
 		if (lim->limit_data)
 			return least(op->cap, lim->data_bytes);
+		if (img->types[op->type].hook == ESPY_HOOK_SOCKOPT && lim->str_limit < 4 && !lim->whole_data)
+			return least(op->cap, 4); /* an integer is shown as a whole */
 		return lim->whole_data ? op->cap : least(op->cap, (uint64_t)lim->str_limit + needs_one_more(op, lim));
 	case ESPY_LIMIT_ELEMS:
 		/* One element more than is shown tells whether "..." follows. */
