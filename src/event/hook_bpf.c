@@ -35,6 +35,29 @@ static const struct espy_hook_name seccomp_actions[] = {
 	{ SECCOMP_RET_LOG, "SECCOMP_RET_LOG" },
 	{ SECCOMP_RET_ALLOW, "SECCOMP_RET_ALLOW" },
 };
+static const struct espy_hook_name ancillary[] = {
+	{ SKF_AD_PROTOCOL, "SKF_AD_PROTOCOL" },
+	{ SKF_AD_PKTTYPE, "SKF_AD_PKTTYPE" },
+	{ SKF_AD_IFINDEX, "SKF_AD_IFINDEX" },
+	{ SKF_AD_NLATTR, "SKF_AD_NLATTR" },
+	{ SKF_AD_NLATTR_NEST, "SKF_AD_NLATTR_NEST" },
+	{ SKF_AD_MARK, "SKF_AD_MARK" },
+	{ SKF_AD_QUEUE, "SKF_AD_QUEUE" },
+	{ SKF_AD_HATYPE, "SKF_AD_HATYPE" },
+	{ SKF_AD_RXHASH, "SKF_AD_RXHASH" },
+	{ SKF_AD_CPU, "SKF_AD_CPU" },
+	{ SKF_AD_ALU_XOR_X, "SKF_AD_ALU_XOR_X" },
+	{ SKF_AD_VLAN_TAG, "SKF_AD_VLAN_TAG" },
+	{ SKF_AD_VLAN_TAG_PRESENT, "SKF_AD_VLAN_TAG_PRESENT" },
+	{ SKF_AD_PAY_OFFSET, "SKF_AD_PAY_OFFSET" },
+	{ SKF_AD_RANDOM, "SKF_AD_RANDOM" },
+	{ SKF_AD_VLAN_TPID, "SKF_AD_VLAN_TPID" },
+};
+static const struct espy_hook_name bases[] = {
+	{ (uint32_t)SKF_AD_OFF, "SKF_AD_OFF" },
+	{ (uint32_t)SKF_NET_OFF, "SKF_NET_OFF" },
+	{ (uint32_t)SKF_LL_OFF, "SKF_LL_OFF" },
+};
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static void show_part(struct espy_walk *w, const struct espy_hook_name *names, size_t n, uint32_t value)
@@ -83,14 +106,6 @@ static void show_code(struct espy_walk *w, uint16_t code)
 	espy_walk_close(w, open);
 }
 
-static bool is_action(uint32_t k)
-{
-	for (size_t i = 0; i < LEN(seccomp_actions); i++)
-		if (seccomp_actions[i].value == (k & SECCOMP_RET_ACTION_FULL))
-			return true;
-	return false;
-}
-
 static void show_seccomp_ret(struct espy_walk *w, uint32_t k)
 {
 	const uint32_t open = espy_hook_open_join(w, k);
@@ -104,6 +119,36 @@ static void show_seccomp_ret(struct espy_walk *w, uint32_t k)
 	espy_walk_close(w, open);
 }
 
+/* Shows where a socket filter loads from, if that lies before the packet. */
+static bool show_place(struct espy_walk *w, uint32_t k)
+{
+	size_t i = 0;
+
+	while (i < LEN(bases) && k < bases[i].value)
+		i++;
+	if (i == LEN(bases))
+		return false;
+	const uint32_t open = espy_hook_open_sum(w, k);
+
+	show_part(w, &bases[i], 1, bases[i].value);
+	espy_hook_part(w);
+	if (i)
+		espy_hook_number(w, &espy_number_dec, k - bases[i].value);
+	else
+		espy_hook_named(w, ancillary, LEN(ancillary), k - bases[i].value, "SKF_AD_???");
+	espy_walk_close(w, open);
+	return true;
+}
+
+/* Shows the operand of a statement by what the kind of the program makes of it. */
+static void show_operand(struct espy_walk *w, const struct sock_filter *f, bool seccomp)
+{
+	if (seccomp && BPF_CLASS(f->code) == BPF_RET)
+		show_seccomp_ret(w, f->k);
+	else if (seccomp || BPF_CLASS(f->code) != BPF_LD || BPF_MODE(f->code) != BPF_ABS || !show_place(w, f->k))
+		espy_hook_number(w, &espy_number_hex, f->k);
+}
+
 static void show_insn(struct espy_walk *w, const struct sock_filter *f, bool seccomp)
 {
 	const bool jump = f->jt || f->jf;
@@ -112,11 +157,10 @@ static void show_insn(struct espy_walk *w, const struct sock_filter *f, bool sec
 	espy_hook_part(w);
 	show_code(w, f->code);
 	espy_hook_part(w);
-	if (seccomp && BPF_CLASS(f->code) == BPF_RET && is_action(f->k))
-		show_seccomp_ret(w, f->k);
-	else
+	if (!jump) {
+		show_operand(w, f, seccomp);
+	} else {
 		espy_hook_number(w, &espy_number_hex, f->k);
-	if (jump) {
 		espy_hook_part(w);
 		espy_hook_number(w, &espy_number_hex, f->jt);
 		espy_hook_part(w);

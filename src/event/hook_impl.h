@@ -39,6 +39,9 @@ uint32_t espy_hook_open_call(struct espy_walk *w, const char *name, uint64_t num
 /* One number out of parts. */
 uint32_t espy_hook_open_join(struct espy_walk *w, uint64_t num);
 
+/* The same for parts that are added: SKF_NET_OFF+16. */
+uint32_t espy_hook_open_sum(struct espy_walk *w, uint64_t num);
+
 /* Behind a result: (text, parts). */
 uint32_t espy_hook_open_note(struct espy_walk *w, const char *text, unsigned flags);
 

@@ -52,6 +52,15 @@ uint32_t espy_hook_open_join(struct espy_walk *w, uint64_t num)
 	return open;
 }
 
+uint32_t espy_hook_open_sum(struct espy_walk *w, uint64_t num)
+{
+	const uint32_t open = espy_hook_open_join(w, num);
+
+	if (open != ESPY_NO_TOKEN)
+		w->out->at[open].flags |= ESPY_TOKF_SUM;
+	return open;
+}
+
 void espy_hook_close_note(struct espy_walk *w, uint32_t note, bool empty)
 {
 	if (empty && note != ESPY_NO_TOKEN)
@@ -124,11 +133,10 @@ static bool qcmd(struct espy_walk *w, const struct espy_hooked *v)
 	return true;
 }
 
-/* Returns the text NAME_START+n of a number between NAME_START and NAME_END of the table; NULL: no range has it. */
-static const char *in_range(struct espy_walk *w, const struct espy_table *tab, uint64_t num)
+/* Returns NAME_START for a number between NAME_START and NAME_END of the table; NULL: no range has it. */
+static const struct espy_entry *in_range(struct espy_walk *w, const struct espy_table *tab, uint64_t num)
 {
 	static const char start[] = "_START", end[] = "_END";
-	char text[96];
 
 	for (uint32_t i = 0; i < tab->count; i++) {
 		const struct espy_entry *e = &w->img->entries[tab->first + i];
@@ -141,13 +149,25 @@ static const char *in_range(struct espy_walk *w, const struct espy_table *tab, u
 			const struct espy_entry *last = &w->img->entries[tab->first + k];
 			const char *its = espy_image__str(w->img, last->name);
 
-			if (last->value > num && strncmp(its, name, stem) == 0 && strcmp(its + stem, end) == 0) {
-				const int n = snprintf(text, sizeof(text), "%s+%" PRIu64, name, num - e->value);
-				return (size_t)n < sizeof(text) ? espy_walk_keep(w, text, (size_t)n) : NULL;
-			}
+			if (last->value > num && strncmp(its, name, stem) == 0 && strcmp(its + stem, end) == 0)
+				return e;
 		}
 	}
 	return NULL;
+}
+
+/* Shows a number by the begin of its range: L2CAP_CID_DYN_START+7. */
+static void show_in_range(struct espy_walk *w, const struct espy_entry *from, uint64_t num)
+{
+	const uint32_t open = espy_hook_open_sum(w, num);
+
+	if (open != ESPY_NO_TOKEN)
+		w->out->at[open].flags |= ESPY_TOKF_STYLED;
+	espy_hook_part(w);
+	espy_hook_word(w, espy_image__str(w->img, from->name), from->value, ESPY_TOKF_STYLED);
+	espy_hook_part(w);
+	espy_hook_number(w, &espy_number_dec, num - from->value);
+	espy_walk_close(w, open);
 }
 
 static bool htobs(struct espy_walk *w, const struct espy_hooked *v)
@@ -155,13 +175,13 @@ static bool htobs(struct espy_walk *w, const struct espy_hooked *v)
 	const bool be = v->type->flags & ESPY_TF_BE, named = v->type->table < w->img->table_cnt;
 	const char *call = !be ? "htobs" : v->type->size == 2 ? "htons" : v->type->size == 4 ? "htonl" : "htobe64";
 	const uint32_t open = espy_hook_open_call(w, call, v->num, 0);
-	const char *range = NULL;
+	const struct espy_entry *range = NULL;
 
 	espy_hook_part(w);
 	if (named && !espy_table__name(w->img, v->type->table, v->num, 2))
 		range = in_range(w, &w->img->tables[v->type->table], v->num);
 	if (range)
-		espy_hook_word(w, range, v->num, ESPY_TOKF_STYLED);
+		show_in_range(w, range, v->num);
 	else if (be)
 		espy_hook_number(w, v->type->size == 4 ? &espy_number_hex : &espy_number_dec, v->num);
 	else if (named)

@@ -103,6 +103,7 @@ enum espy_token_flags {
 	ESPY_TOKF_MORE = 1u << 2,	/* INT: more about it follows */
 	ESPY_TOKF_REPLACED = 1u << 3,	/* OPEN: the WORD behind its CLOSE says the same in one name */
 	ESPY_TOKF_LIMITED = 1u << 4,	/* OPEN of an array: -s limits its elements */
+	ESPY_TOKF_SUM = 1u << 4,	/* OPEN of a JOIN: its parts are added. With STYLED -X applies within, too */
 	ESPY_TOKF_STYLED = 1u << 5,	/* OPEN: -X applies to the group as a whole, and not within it. WORD: -X applies. REMARK: not under -X raw */
 	ESPY_TOKF_FAULT = 1u << 6,	/* STR: its missing bytes are unreadable */
 	/* WORD: a spelling of the number, shown unless -X asks for raw numbers. OPEN with STYLED: -X applies within, too */

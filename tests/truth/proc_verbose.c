@@ -23,9 +23,12 @@ static void filters(void)
 
 	line(call(SYS_seccomp, JUNK(1), JUNK(0x100), tail_copy(&prog, sizeof(prog))),
 	     "seccomp(SECCOMP_SET_MODE_FILTER, 0x100 /* SECCOMP_FILTER_FLAG_??? */, {len=8, filter=["
-	     "BPF_STMT(BPF_RET|BPF_A, SECCOMP_RET_ERRNO|0x5), BPF_STMT(BPF_RET|BPF_X, 0x12345678), "
-	     "BPF_STMT(BPF_LD|BPF_DW|BPF_XADD, 0x1), BPF_STMT(BPF_ALU|BPF_K|BPF_ARSH, 0x2), BPF_STMT(BPF_JMP|BPF_K|BPF_JA, 0x3), "
-	     "BPF_JUMP(BPF_JMP|BPF_K|BPF_JSLE, 0x4, 0x1, 0), BPF_STMT(BPF_MISC|0x18 /* BPF_??? */|0x100 /* BPF_??? */, 0x5), "
+	     "BPF_STMT(BPF_RET|BPF_A, SECCOMP_RET_ERRNO|0x5), BPF_STMT(BPF_RET|BPF_X, 0x12340000 /* SECCOMP_RET_??? "
+	     "*/|0x5678), "
+	     "BPF_STMT(BPF_LD|BPF_DW|BPF_XADD, 0x1), BPF_STMT(BPF_ALU|BPF_K|BPF_ARSH, 0x2), "
+	     "BPF_STMT(BPF_JMP|BPF_K|BPF_JA, 0x3), "
+	     "BPF_JUMP(BPF_JMP|BPF_K|BPF_JSLE, 0x4, 0x1, 0), BPF_STMT(BPF_MISC|0x18 /* BPF_??? */|0x100 /* BPF_??? */, "
+	     "0x5), "
 	     "... /* %s */]})",
 	     ptr(f + 7));
 }

@@ -173,7 +173,7 @@ static void put_role(struct espy_text *t, const struct espy_token *v, unsigned i
 	}
 }
 
-enum separator { COMMA, BAR };
+enum separator { COMMA, BAR, PLUS };
 static uint32_t put_group(struct espy_text *t, uint32_t i);
 
 /* Puts a number, and the name of an interface or a family with it. Returns the index behind both. */
@@ -237,7 +237,7 @@ static uint32_t put_token(struct espy_text *t, uint32_t i)
 	return i + 1;
 }
 
-/* Puts the values of a group, or of all, with a comma or a bar between them. limit: the most elements. */
+/* Puts the values of a group, or of all, with a comma, a bar or a plus between them. limit: the most elements. */
 static void put_list(struct espy_text *t, uint32_t from, uint32_t to, enum separator separator, bool first, unsigned limit)
 {
 	unsigned n = 0;
@@ -255,7 +255,7 @@ static void put_list(struct espy_text *t, uint32_t from, uint32_t to, enum separ
 			else if (separator == COMMA)
 				espy_buf__put(t->b, ", ", 2);
 			else
-				espy_buf__putc(t->b, '|');
+				espy_buf__putc(t->b, separator == BAR ? '|' : '+');
 			if (n == limit && v->role == ESPY_ROLE_ELEM) {
 				espy_buf__put(t->b, "...", 3);
 				return;
@@ -292,6 +292,23 @@ static void put_call(struct espy_text *t, const struct espy_token *open, uint32_
 	put_list(t, i + 1, open->link, COMMA, true, UINT32_MAX);
 	espy_buf__putc(t->b, ')');
 	t->xlat = saved;
+	if (comment)
+		espy_text_comment_end(t);
+}
+
+/* Puts a number of parts with a bar or a plus between them; a styled one is a number under -X, and its parts are a
+ * comment. */
+static void put_join(struct espy_text *t, const struct espy_token *open, uint32_t i)
+{
+	const bool comment = open->flags & ESPY_TOKF_STYLED && t->xlat == ESPY_XLAT_VERBOSE;
+
+	if (comment || (open->flags & ESPY_TOKF_STYLED && t->xlat == ESPY_XLAT_RAW))
+		espy_buf__hex(t->b, open->num);
+	if (open->flags & ESPY_TOKF_STYLED && t->xlat == ESPY_XLAT_RAW)
+		return;
+	if (comment)
+		espy_text_comment(t);
+	put_list(t, i + 1, open->link, open->flags & ESPY_TOKF_SUM ? PLUS : BAR, true, UINT32_MAX);
 	if (comment)
 		espy_text_comment_end(t);
 }
@@ -341,7 +358,7 @@ static uint32_t put_group(struct espy_text *t, uint32_t i)
 		put_call(t, open, i);
 		break;
 	case ESPY_GROUP_JOIN:
-		put_list(t, i + 1, open->link, BAR, true, limit);
+		put_join(t, open, i);
 		break;
 	case ESPY_GROUP_NOTE:
 		put_note(t, open, i);
