@@ -219,7 +219,7 @@ int main(int argc, char **argv)
 		"transport={family=AF_UNSPEC}");
 	address((const uint8_t[36]){ 33, 0, 1, 0, 2, 0, 3, 0, 0, 0, 'x', 'y' }, 36,
 		"sa_family=AF_RXRPC, srx_service=0x1 /* CM_SERVICE */, transport_type=SOCK_DGRAM, transport_len=3, "
-		"transport={family=AF_UNSPEC, \"xy\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\"}");
+		"transport={family=AF_UNSPEC, \"x\"}");
 	address(BYTES(3, 0, 'A' << 1, 'B' << 1, '1' << 1, ' ' << 1, ' ' << 1, ' ' << 1, 13 << 1, 0xff, 0xff, 0xff, 0, 0, 0, 0),
 		"sa_family=AF_AX25, sax25_call=AB1-13, sax25_ndigis=0");
 	address(BYTES(3, 0, 'A' << 1, ' ' << 1, '1' << 1, ' ' << 1, ' ' << 1, ' ' << 1, 0, 0, 0, 0, 0, 0, 0, 0),
