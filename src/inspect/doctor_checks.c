@@ -305,10 +305,11 @@ static void check_kernel_functions(struct espy_check_result *r)
 	}
 	err = espy_kernel_probes__find(&k, why, sizeof(why));
 	if (!err) {
-		say(r, ESPY_FINDING_YES,
+		say(r, ESPY_FINDING_YES, "%s%s",
 		    k.multi && k.pmu ? "kprobes, of many functions at once"
 		    : k.multi ? "kprobes of whole functions (-u kernel:FUNCTION+OFFSET needs CONFIG_KPROBE_EVENTS)"
-			      : "kprobes, one by one");
+			      : "kprobes, one by one",
+		    espy_kernel_probes__try_fentry() ? "" : "; fentry for parameters by name");
 		return;
 	}
 	say(r, ESPY_FINDING_NO, "%s", why);

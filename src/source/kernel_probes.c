@@ -56,20 +56,32 @@ static void find_pmu(struct espy_kernel_probes *k)
 		k->at_return = 1u << (strtoul(text + 7, NULL, 10) & 31);
 }
 
-/* Asks for a program at the beginning of a function by the types of the kernel. Returns 0, or -errno: it is refused. */
 static int try_fentry(void)
 {
 	const int id = libbpf_find_vmlinux_btf_id(ANY_FUNCTION, BPF_TRACE_FENTRY);
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY, .attach_btf_id = (uint32_t)id);
-	int fd;
+	int prog, link;
 
 	if (id < 0)
 		return id;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", nothing, NOTHING_CNT, &opts);
-	if (fd < 0)
-		return fd;
-	close(fd);
+	prog = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", nothing, NOTHING_CNT, &opts);
+	if (prog < 0)
+		return prog;
+	link = bpf_link_create(prog, 0, BPF_TRACE_FENTRY, NULL);
+	close(prog);
+	if (link < 0)
+		return link;
+	close(link);
 	return 0;
+}
+
+int espy_kernel_probes__try_fentry(void)
+{
+	espy_quiet_libbpf__begin();
+	const int err = try_fentry();
+
+	espy_quiet_libbpf__end();
+	return err;
 }
 
 int espy_kernel_probes__find(struct espy_kernel_probes *out, char *why, size_t why_sz)

@@ -25,6 +25,8 @@ struct espy_kernel_probes {
 /* Looks at this kernel. -EOPNOTSUPP with a reason in why: none can be probed. The caller may load BPF programs, or gets
  * -EPERM. */
 int espy_kernel_probes__find(struct espy_kernel_probes *out, char *why, size_t why_sz);
+/* Asks whether this kernel lets a program stand at a function by the kernel's types (fentry). Returns 0, or -errno. */
+int espy_kernel_probes__try_fentry(void);
 /* Opens a place as a perf event, disabled. function: its name, unless addr is known. Returns a descriptor or -errno. */
 int espy_kernel_probes__open(const struct espy_kernel_probes *k, const char *function, uint64_t addr, uint64_t offset,
 			     bool at_return);

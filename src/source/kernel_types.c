@@ -472,10 +472,23 @@ static const struct types_of *types_of(const struct espy_kernel_types *k, const 
 	return NULL;
 }
 
+static const struct function *find_function(const struct types_of *t, const char *name)
+{
+	const struct function wanted = { .name = name };
+
+	return t && t->cnt ? bsearch(&wanted, t->functions, t->cnt, sizeof(wanted), by_name) : NULL;
+}
+
+uint32_t espy_kernel_types__id(struct espy_kernel_types *k, const char *name)
+{
+	const struct function *f = find_function(types_of(k, ""), name);
+
+	return f ? f->id : 0;
+}
+
 int espy_kernel_types__function(struct espy_kernel_types *k, const char *name, const char *module, bool returns,
 				struct espy_variables **out)
 {
-	const struct function wanted = { .name = name };
 	const struct types_of *t = types_of(k, module);
 	const struct function *f;
 	struct kernel_variables *v;
@@ -484,7 +497,7 @@ int espy_kernel_types__function(struct espy_kernel_types *k, const char *name, c
 	if (!t && add_types(k, module))
 		return -ENOMEM;
 	t = t ? t : types_of(k, module);
-	f = t && t->cnt ? bsearch(&wanted, t->functions, t->cnt, sizeof(wanted), by_name) : NULL;
+	f = find_function(t, name);
 	if (!f)
 		return -ENODATA;
 	const struct btf_type *proto = btf__type_by_id(t->btf, btf__type_by_id(t->btf, f->id)->type);

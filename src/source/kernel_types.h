@@ -4,6 +4,7 @@
 #ifndef ESPY_SOURCE_KERNEL_TYPES_H
 #define ESPY_SOURCE_KERNEL_TYPES_H
 
+#include <stdint.h>
 #include "symbols/variables.h"
 
 struct espy_kernel_types;
@@ -17,5 +18,7 @@ void espy_kernel_types__close(struct espy_kernel_types *t);
  */
 int espy_kernel_types__function(struct espy_kernel_types *t, const char *name, const char *module, bool returns,
 				struct espy_variables **out);
+/* Returns the number that the kernel's own types give this function of its own (not of a module); 0: none. */
+uint32_t espy_kernel_types__id(struct espy_kernel_types *t, const char *name);
 
 #endif

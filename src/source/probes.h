@@ -92,6 +92,7 @@ struct espy_probe_place {
 	int fd;		 /* of the file; many places may share one descriptor. -1: the place is the kernel's */
 	uint64_t offset; /* in the file, or behind the beginning of `function`; of a tracepoint its number */
 	const struct espy_kernel_function *function; /* of the kernel; NULL: the place is none in it */
+	uint32_t function_id; /* in the kernel's types, if a parameter or a result is named; 0: not known */
 	uint8_t kind;	   /* enum espy_probe_kind */
 	uint32_t plan;	   /* index in espy_probes.plans */
 	const struct espy_probe_rule *rule;

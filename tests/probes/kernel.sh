@@ -71,6 +71,40 @@ expect "text behind pointers of the kernel" 50 "$(grep -c '^kernel:vfs_read(.*na
 trace -u 'kernel:vfs_read(file->f_flags, *pos, file->f_path) if count == 77' -o "$dir/out" $reads 2>/dev/null
 expect "numbers behind pointers, a struct" 50 "$(grep -c '^kernel:vfs_read(file.f_flags=[0-9]*, pos=[0-9]*, file.f_path={mnt=0x[0-9a-f]*, dentry=0x[0-9a-f]*}, count=77)$' "$dir/out")"
 
+# ---- by the kernel's types (fentry, fexit), where they are: the kinds of links 24 and 25
+links() { # so many of that kind are attached
+	cat "/proc/$tracer/fdinfo/"* 2>/dev/null | grep -c "^attach_type:[[:space:]]*$1\$"
+}
+attached() {
+	[ "$(links 24) $(links 25)" = "$1" ]
+}
+is_attached() {
+	grep -q "Process $traced attached" "$dir/err"
+}
+ways() { # NAME COUNTS OPTION...
+	name=$1
+	counts=$2
+	shift 2
+	sleep 1000 &
+	traced=$!
+	"$espy" trace --source=bpf "$@" -o "$dir/out" -p $traced 2>"$dir/err" &
+	tracer=$!
+	if wait_for 60 is_attached && attached "$counts"; then ok "$name"; else not_ok "$name: $(links 24) $(links 25), not $counts; $(cat "$dir/err")"; fi
+	kill $traced
+	wait $traced $tracer 2>/dev/null
+}
+if "$espy" doctor | grep -q '^functions of the kernel  *yes.*fentry'; then
+	ways "numbers by fentry" "1 0" -u 'kernel:vfs_read(count)'
+	ways "returns by fexit" "2 1" -u 'kernel:vfs_read(count)' -u 'kernel:vfs_read%return(count, =$retval)'
+	ways "texts, stacks, registers, patterns by kprobes" "0 0" -u 'kernel:vfs_read(file->f_path.dentry->d_name.name:string)' -u 'kernel:vfs_rea?(count)' \
+		-u 'kernel:vfs_read(count, %bx)' -u 'kernel:vfs_read%return'
+	ways "with -k by kprobes" "0 0" -k -u 'kernel:vfs_read(count)'
+	trace -u 'kernel:vfs_read(count) if count == 77' -u 'kernel:vfs_read(count, file->f_path.dentry->d_name.name:string) if count == 77' -o "$dir/out" $reads 2>/dev/null
+	expect "both ways at one function" "50 50" "$(grep -c '^kernel:vfs_read(count=77)$' "$dir/out") $(grep -c '^kernel:vfs_read(count=77, .*="zero")$' "$dir/out")"
+	trace -u 'kernel:vfs_read%return(count, *pos, =$retval) if retval == 77 && duration < 60s' -o "$dir/out" $reads 2>/dev/null
+	expect "a return by fexit" 50 "$(grep -c '^kernel:vfs_read(count=77, pos=[0-9]*) *= 77 <0\.[0-9]*>$' "$dir/out")"
+fi
+
 # ---- inside
 at=none
 for at in 5 9; do # behind the room for probes, with and without ENDBR

@@ -89,6 +89,7 @@ options() {
 }
 check "each option loads" options
 if espy doctor | grep -q '^functions of the kernel  *yes'; then
+	echo "# $(espy doctor | grep '^functions of the kernel')"
 	check "functions of the kernel" sh /tests/probes/kernel.sh /bin/espy
 else
 	echo "skip functions of the kernel: $(espy doctor | grep '^functions of the kernel')"

@@ -40,6 +40,9 @@ static int add_bound(struct search *s, const struct espy_probe_rule *own, uint32
 		.fd = -1,
 		.offset = rule->offset,
 		.function = f,
+		.function_id = own != rule && s->p->kernel_types && !*f->module
+				       ? espy_kernel_types__id(s->p->kernel_types, f->name)
+				       : 0,
 		.kind = rule->returns  ? ESPY_PROBE_RETURN
 			: rule->offset ? ESPY_PROBE_INSIDE
 				       : ESPY_PROBE_ENTRY,

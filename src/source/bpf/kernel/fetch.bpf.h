@@ -49,16 +49,9 @@ struct hit {
 		v;                                                                                                     \
 	})
 
-/*
- * Fetches the values that begin in registers. Returns how many values there are in all. All registers are copied first:
- * the verifier would follow a way for each of them for each value.
- */
-static __noinline u32 fetch_registers(struct pt_regs *regs, const struct espy_probe_plan *plan, struct hit *h)
+/* Takes the values that begin in registers. Returns how many values there are in all. */
+static __always_inline u32 values_of(const u64 *all, const struct espy_probe_plan *plan, struct hit *h)
 {
-#define REG(name, member) [ESPY_REG_##name] = LOAD(member),
-	const u64 all[ESPY_REG_CNT] = { ESPY_REGISTERS(REG) };
-#undef REG
-
 	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS && i < plan->fetch_cnt; i++) {
 		u64 reg = plan->fetches[i].reg;
 
@@ -67,6 +60,16 @@ static __noinline u32 fetch_registers(struct pt_regs *regs, const struct espy_pr
 			h->values[i] = all[reg];
 	}
 	return plan->fetch_cnt;
+}
+
+/* All registers are copied first: the verifier would follow a way for each of them for each value. */
+static __noinline u32 fetch_registers(struct pt_regs *regs, const struct espy_probe_plan *plan, struct hit *h)
+{
+#define REG(name, member) [ESPY_REG_##name] = LOAD(member),
+	const u64 all[ESPY_REG_CNT] = { ESPY_REGISTERS(REG) };
+#undef REG
+
+	return values_of(all, plan, h);
 }
 
 /* Loads `size` bytes of memory as a number. Returns false if it cannot read them. */
@@ -139,12 +142,16 @@ __noinline int fetch_value(const struct espy_probe_fetch *f, struct hit *h, u32 
 	return 0;
 }
 
-static __always_inline void fetch_all(struct pt_regs *regs, const struct espy_probe_plan *plan, struct hit *h)
+/* Goes on from the values that begin in registers. cnt: how many values there are in all. */
+static __always_inline void fetch_rest(const struct espy_probe_plan *plan, struct hit *h, u32 cnt)
 {
-	const u32 cnt = fetch_registers(regs, plan, h);
-
 	for (u32 i = 0; i < ESPY_MARK_MAX_ARGS && i < cnt; i++)
 		fetch_value(&plan->fetches[i], h, i);
+}
+
+static __always_inline void fetch_all(struct pt_regs *regs, const struct espy_probe_plan *plan, struct hit *h)
+{
+	fetch_rest(plan, h, fetch_registers(regs, plan, h));
 }
 
 /*

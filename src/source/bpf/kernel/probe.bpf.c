@@ -404,9 +404,16 @@ __noinline int tally_hit(const struct hit *h, u32 tally)
 	return 0;
 }
 
+/* Where a hit is. */
+enum at {
+	AT_FILE,
+	AT_FUNCTION, /* of the kernel */
+	AT_NUMBERS,  /* there, too, without texts and stacks: others may run such a program on this CPU meanwhile */
+};
+
 /* Makes a record of the fetched values, or counts them, if they meet the condition. regs: of the task in its program. */
 static __always_inline void record(const struct espy_probe_plan *plan, struct task_struct *task, struct hit *h,
-				   bool timed, const struct pt_regs *regs, bool in_kernel)
+				   bool timed, const struct pt_regs *regs, enum at at)
 {
 	if (timed || conf.needs.times)
 		h->now_ns = bpf_ktime_get_ns();
@@ -423,10 +430,10 @@ static __always_inline void record(const struct espy_probe_plan *plan, struct ta
 	}
 	if (shared.attention)
 		say_lost(task->pid, task->tgid);
-	if (conf.stacks)
-		send_stack_of_hit(task, in_kernel, regs);
-	if (plan->memory) {
-		struct probe_scratch *s = room_for_texts(task, in_kernel);
+	if (conf.stacks && at != AT_NUMBERS)
+		send_stack_of_hit(task, at == AT_FUNCTION, regs);
+	if (plan->memory && at != AT_NUMBERS) {
+		struct probe_scratch *s = room_for_texts(task, at == AT_FUNCTION);
 
 		if (!s) {
 			lose(ESPY_LOST_NO_SLOT);
@@ -451,7 +458,7 @@ int espy_probe(struct pt_regs *regs)
 	if (!plan)
 		return 0;
 	fetch_all(regs, plan, &h);
-	record(plan, task, &h, false, regs, false);
+	record(plan, task, &h, false, regs, AT_FILE);
 	return 0;
 }
 
@@ -567,7 +574,7 @@ int espy_probe_end(struct pt_regs *regs)
 		return 0;
 	h.begun = take_frame(task, entry_sp(regs), &h);
 	fetch_all(regs, plan, &h);
-	record(plan, task, &h, true, regs, false);
+	record(plan, task, &h, true, regs, AT_FILE);
 	return 0;
 }
 
@@ -584,7 +591,7 @@ int espy_tracepoint(void *ctx)
 	if (!plan || bpf_probe_read_kernel(&begin, sizeof(begin), &at))
 		return 0;
 	fetch_fields(begin, plan, &h);
-	record(plan, task, &h, false, (const struct pt_regs *)bpf_task_pt_regs(task), false);
+	record(plan, task, &h, false, (const struct pt_regs *)bpf_task_pt_regs(task), AT_FILE);
 	return 0;
 }
 

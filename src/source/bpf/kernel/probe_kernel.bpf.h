@@ -27,7 +27,7 @@ static __always_inline void record_in_kernel(const struct espy_probe_plan *plan,
 					     struct hit *h, struct pt_regs *regs, bool timed)
 {
 	fetch_all(regs, plan, h);
-	record(plan, task, h, timed, (const struct pt_regs *)bpf_task_pt_regs(task), true);
+	record(plan, task, h, timed, (const struct pt_regs *)bpf_task_pt_regs(task), AT_FUNCTION);
 }
 
 static __always_inline int kernel_place(struct pt_regs *regs)
@@ -90,6 +90,69 @@ static __always_inline int kernel_end(struct pt_regs *regs)
 		return 0;
 	h.begun = take_call(task, entry_sp(regs), &h);
 	record_in_kernel(plan, task, &h, regs, true);
+	return 0;
+}
+
+/*
+ * The same by the types of the kernel (fentry, fexit): user space loads such a program for each function. Another one
+ * may run on this CPU meanwhile, for another task or inside of this one.
+ */
+static __noinline u32 fetch_passed(u64 *passed, const struct espy_probe_plan *plan, struct hit *h, bool at_return)
+{
+	const u8 args[ESPY_PROBE_SAVED] = ESPY_REG_ARGS;
+	u64 all[ESPY_REG_CNT] = {};
+
+#pragma unroll
+	for (u32 i = 0; i < ESPY_PROBE_SAVED; i++)
+		bpf_get_func_arg(passed, i, &all[args[i]]);
+	if (at_return)
+		bpf_get_func_ret(passed, &all[ESPY_REG_RESULT]);
+	return values_of(all, plan, h);
+}
+
+static __always_inline int direct_place(u64 *passed, bool at_return)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct hit h = { .memory = MEMORY_BY_ADDRESS };
+	const struct espy_probe_plan *plan = begin_hit(task, passed, &h);
+
+	if (!plan)
+		return 0;
+	/* What the function was given lies at one place from its beginning to its end. */
+	if (at_return)
+		h.begun = take_call(task, (u64)passed, &h);
+	fetch_rest(plan, &h, fetch_passed(passed, plan, &h, at_return));
+	record(plan, task, &h, at_return, (const struct pt_regs *)bpf_task_pt_regs(task), AT_NUMBERS);
+	return 0;
+}
+
+SEC("passed/fentry")
+int espy_direct(u64 *passed)
+{
+	return direct_place(passed, false);
+}
+
+SEC("passed/fexit")
+int espy_direct_end(u64 *passed)
+{
+	return direct_place(passed, true);
+}
+
+SEC("passed/fentry")
+int espy_direct_begin(u64 *passed)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct kernel_call_key key = { .sp = (u64)passed };
+	struct kernel_call call = {};
+
+	if (!watched_current(task))
+		return 0;
+	key.tid = task->pid;
+	key.def = (u32)bpf_get_attach_cookie(passed);
+	for (u32 i = 0; i < ESPY_PROBE_SAVED; i++)
+		bpf_get_func_arg(passed, i, &call.args[i]);
+	call.begin_ns = bpf_ktime_get_ns();
+	bpf_map_update_elem(&espy_kernel_calls, &key, &call, 0);
 	return 0;
 }
 

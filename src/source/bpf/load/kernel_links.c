@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Probes at functions of the kernel. Where the kernel can, all of them are attached at once (kprobe_multi, Linux 5.18
- * with CONFIG_FPROBE); an instruction inside of a function, a register that such links do not have, and all places on
- * other kernels get a perf event each.
+ * Probes at functions of the kernel, unless they have programs of their own (direct_links.c). Where the kernel can, all
+ * of them are attached at once (kprobe_multi, Linux 5.18 with CONFIG_FPROBE); an instruction inside of a function, a
+ * register that such links do not have, and all places on other kernels get a perf event each.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +11,7 @@
 #include "source/bpf/load/probe_links_impl.h"
 #include "source/kernel_functions.h"
 
-/* Registers that a link of many functions has: those of arguments, the stack pointer, the place, and the result. */
-static bool has_register(unsigned reg, bool at_return)
+bool bpf_kernel_links__has_register(unsigned reg, bool at_return)
 {
 	static const uint8_t args[ESPY_PROBE_SAVED] = ESPY_REG_ARGS;
 
@@ -30,7 +29,7 @@ static bool is_for_multi(const struct bpf_source *s, const struct espy_probe_pla
 		return false;
 	for (unsigned i = 0; i < plan->fetch_cnt; i++)
 		if (plan->fetches[i].src == ESPY_PROBE_REG &&
-		    !has_register(plan->fetches[i].reg, place->kind == ESPY_PROBE_RETURN))
+		    !bpf_kernel_links__has_register(plan->fetches[i].reg, place->kind == ESPY_PROBE_RETURN))
 			return false;
 	return true;
 }
@@ -89,6 +88,7 @@ int bpf_kernel_links__prepare(struct bpf_source *s)
 		bpf_source_report(s, ESPY_REPORT_ERROR, "functions of the kernel cannot be probed: %s", why);
 	for (unsigned i = 0; i < 4 && !err; i++)
 		choose(s, (struct kind){ .multi = i & 1, .at_return = i & 2 });
+	bpf_direct_links__prepare(s);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		bpf_map__set_autocreate(bpf_object__find_map_by_name(s->probes->obj, maps[i]), any);
 	return err;
@@ -153,7 +153,8 @@ static int gather(struct many *m, struct bpf_source *s, bool at_return)
 	if (!m->v || !m->addrs || !m->cookies)
 		return -ENOMEM;
 	for (size_t i = 0; i < wanted->place_cnt; i++)
-		if (is_of_kind(s, &wanted->places[i], (struct kind){ .multi = true, .at_return = at_return }))
+		if (is_of_kind(s, &wanted->places[i], (struct kind){ .multi = true, .at_return = at_return }) &&
+		    !bpf_direct_links__has(s, i))
 			m->v[m->cnt++] =
 				(struct place_at){ wanted->places[i].function->addr, bpf_probe_cookie(wanted, i) };
 	qsort(m->v, m->cnt, sizeof(*m->v), by_addr);
@@ -230,12 +231,15 @@ static int attach_one(struct bpf_source *s, size_t i)
 int bpf_kernel_links__attach(struct bpf_source *s)
 {
 	const struct espy_probes *wanted = s->opts.probes;
-	int err = s->probes->kernel.multi ? attach_kind(s, false) : 0;
+	int err;
 
+	bpf_direct_links__attach(s);
+	err = s->probes->kernel.multi ? attach_kind(s, false) : 0;
 	if (!err && s->probes->kernel.multi)
 		err = attach_kind(s, true);
 	for (size_t i = 0; i < wanted->place_cnt && !err; i++)
-		if (bpf_probe_way_of(&wanted->places[i]) == AT_KERNEL && !is_for_multi(s, &wanted->places[i]))
+		if (bpf_probe_way_of(&wanted->places[i]) == AT_KERNEL && !is_for_multi(s, &wanted->places[i]) &&
+		    !bpf_direct_links__has(s, i))
 			err = attach_one(s, i);
 	return err;
 }

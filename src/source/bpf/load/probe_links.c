@@ -71,7 +71,8 @@ static enum bpf_probe_way way_of_program(const struct bpf_program *prog)
 {
 	const char *name = bpf_program__name(prog);
 
-	if (!strncmp(name, "espy_kernel", strlen("espy_kernel")))
+	if (!strncmp(name, "espy_kernel", strlen("espy_kernel")) ||
+	    !strncmp(name, "espy_direct", strlen("espy_direct")))
 		return AT_KERNEL;
 	return !strcmp(name, "espy_probe") ? AT_PLACE : !strcmp(name, "espy_tracepoint") ? AT_TRACEPOINT : AT_RETURN;
 }
@@ -108,7 +109,7 @@ int bpf_probes__load(struct bpf_source *s)
 		const enum bpf_probe_way way = way_of_program(prog);
 
 		if (way == AT_KERNEL)
-			continue; /* kernel_links.c */
+			continue; /* kernel_links.c, direct_links.c */
 		bpf_program__set_autoload(prog, any_of(wanted, way));
 		if (p->multi && way != AT_TRACEPOINT)
 			bpf_program__set_expected_attach_type(prog, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
@@ -123,7 +124,9 @@ int bpf_probes__load(struct bpf_source *s)
 	err = bpf_kernel_links__prepare(s);
 	if (err)
 		return err;
+	bpf_direct_links__begin(s);
 	err = bpf_object__load(p->obj);
+	bpf_direct_links__end();
 	if (err)
 		bpf_source_report(s, ESPY_REPORT_ERROR, "the kernel refuses the programs of probes: %s", strerror(-err));
 	if (!err)
@@ -442,6 +445,7 @@ void bpf_probes__free(struct bpf_source *s)
 	if (!p)
 		return;
 	bpf_probes__detach(s);
+	bpf_direct_links__free(p);
 	bpf_object__close(p->obj);
 	free(p->links);
 	free(p->fds);

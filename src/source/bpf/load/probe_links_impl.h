@@ -8,6 +8,17 @@
 #include "source/kernel_probes.h"
 #include "source/probes.h"
 
+/* Functions of the kernel with programs of their own (fentry, fexit). */
+#define BPF_DIRECT_MAX 8u
+struct bpf_direct {
+	size_t cnt;
+	struct bpf_direct_place {
+		size_t place;
+		int entry, end; /* programs; end: of a return, else -1. entry < 0: the kernel refuses them */
+		bool attached;
+	} v[BPF_DIRECT_MAX];
+};
+
 struct bpf_probes {
 	struct bpf_object *obj;
 	bool multi; /* uprobe_multi */
@@ -17,6 +28,7 @@ struct bpf_probes {
 	struct bpf_link **links; /* of single places */
 	size_t link_cnt, link_cap;
 	uint8_t *told; /* by place: its definition has been delivered */
+	struct bpf_direct direct;
 };
 
 /* What is attached to a place. The last two of the kernel only differ in how. BY_AGENT: nothing is. */
@@ -63,7 +75,20 @@ int bpf_probes__create_links(struct bpf_source *s, struct bpf_many many);
 /* Attaches a program to the perf event of a place. The link takes the event; after an error this function closes it. */
 int bpf_probes__attach_event(struct bpf_source *s, size_t i, const struct bpf_program *prog, int event);
 
+/* ---- direct_links.c: functions of the kernel by its types */
+/* Chooses the places for which that is possible, and has the programs for them loaded with the object. */
+void bpf_direct_links__prepare(struct bpf_source *s);
+/* Between the two calls this thread loads the object. */
+void bpf_direct_links__begin(struct bpf_source *s);
+void bpf_direct_links__end(void);
+/* Attaches the programs. A place that the kernel refuses is left for kernel_links.c. */
+void bpf_direct_links__attach(struct bpf_source *s);
+bool bpf_direct_links__has(const struct bpf_source *s, size_t place);
+void bpf_direct_links__free(struct bpf_probes *p);
+
 /* ---- kernel_links.c */
+/* Registers that such a place has: those of arguments, the stack pointer, the place, and the result. */
+bool bpf_kernel_links__has_register(unsigned reg, bool at_return);
 /*
  * Looks at how this kernel lets its functions be probed, and chooses the programs for them. Nothing is done where no
  * place is in the kernel. -EOPNOTSUPP: it does not, which was said.

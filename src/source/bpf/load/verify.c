@@ -234,8 +234,10 @@ static int handler;
 static void register_handler(void)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = before_load);
+	LIBBPF_OPTS(libbpf_prog_handler_opts, direct, .prog_prepare_load_fn = bpf_direct_links__before_load);
 
 	handler = libbpf_register_prog_handler(SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
+	libbpf_register_prog_handler(BPF_DIRECT_SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &direct);
 }
 
 int bpf_verify__begin(struct bpf_verify *all)
