@@ -124,9 +124,9 @@ static bool length_of(const struct runner *r, const struct place *pl, unsigned k
 	switch (kind) {
 	case ESPY_LEN_NONE:
 		return true;
-	case ESPY_LEN_CONST:
-		*v = n;
-		break;
+	case ESPY_LEN_CONST: /* all of its bits are the number */
+		*v = ref;
+		return true;
 	case ESPY_LEN_ARG:
 		if (n >= ESPY_MAX_ARGS)
 			return false;

@@ -147,6 +147,23 @@ static void lengths_from_registers(void **state)
 	expect_item(b, 0, 0, ESPY_ITEM_OK, 0, "0123456789ab", 12);
 }
 
+/* All bits of the reference are the number, those that mean something elsewhere, too. */
+static void large_constants(void **state)
+{
+	struct bench *b = *state;
+	struct espy_op op[] = { { .kind = ESPY_OP_BYTES, IN, .src = 1, .b_kind = ESPY_LEN_CONST, .elem = 1, .cap = 1u << 20 } };
+	static const uint16_t sizes[] = { 4095, 4096, 5001, 0x4000, 0x8000, 0xc003 };
+
+	b->run.args[1] = MEM;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		const bool fits = sizes[i] <= MEM_SZ;
+
+		op[0].b_ref = sizes[i];
+		run_ops(b, op, 1);
+		expect_item(b, 0, 0, fits ? ESPY_ITEM_OK : ESPY_ITEM_FAULT, 0, NULL, fits ? sizes[i] : MEM_SZ);
+	}
+}
+
 static void faults_leave_a_prefix(void **state)
 {
 	struct bench *b = *state;
@@ -376,6 +393,7 @@ int main(void)
 		T(null_and_cap_zero_make_no_item),
 		T(only_its_phase_and_outcome),
 		T(lengths_from_registers),
+		T(large_constants),
 		T(faults_leave_a_prefix),
 		T(strings),
 		T(vector_of_strings),
