@@ -38,6 +38,7 @@ static unsigned asks_of(const struct espy_image *img, uint32_t type, uint8_t *se
 	case ESPY_T_PTR:
 	case ESPY_T_ARRAY:
 	case ESPY_T_TLV:
+	case ESPY_T_PLACED:
 		return asks | asks_of(img, t->elem, seen, depth + 1);
 	case ESPY_T_STRUCT:
 		for (uint32_t i = 0; i < t->count; i++)

@@ -61,6 +61,15 @@ struct ast_len {
 enum ast_base { BASE_WORD, BASE_NAME, BASE_BITS, BASE_PAREN };
 enum ast_on { ON_DEFAULT, ON_OK, ON_ERR, ON_ANY, ON_POS };
 
+/* `placed "TEXT" (START, LIMIT, TIMES) chained NEXT from first` */
+struct ast_placed {
+	struct dc_pos pos;
+	const char *text;
+	struct ast_expr *start, *limit, *times; /* times NULL: until a distance is 0 */
+	struct dc_sym *next;			/* NULL: there is one only */
+	bool from_first;
+};
+
 struct ast_type {
 	struct dc_pos pos;
 	uint8_t in, out, ptr64;
@@ -74,6 +83,7 @@ struct ast_type {
 	struct dc_pos fmt_pos;
 	struct ast_len len;
 	/* clauses */
+	struct ast_placed *placed; /* NULL: it lies where the fields before it end */
 	struct ast_expr *when;
 	struct ast_expr *spread;
 	struct ast_expr *max;

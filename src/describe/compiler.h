@@ -56,7 +56,7 @@ struct dc_vec {
 					W(NAMED, "named") W(THEN, "then") W(OK_OR_MORE, "ok_or_more") W(BARE, "bare")  \
 						W(FOLDED, "folded") W(INDEXED, "indexed") W(UPTO, "upto")              \
 							W(NAMING, "naming") W(OVER, "over") W(SHORT, "short") W(       \
-								HIGH_FIRST, "high_first")                              \
+								HIGH_FIRST, "high_first") W(PLACED, "placed") W(BEHIND, "behind")                              \
 								W(HOOK, "hook") /* parts of clauses, declarations */   \
 		W(SIZED, "sized") W(OF, "of") W(MIN, "min") W(NULL, "null") W(RET, "ret") W(OUTER, "outer") W(         \
 			SIZE, "size") W(FIRST, "first") W(KIND, "kind") W(INDEX, "index") W(ELSE, "else") W(SLOT, "_") \
@@ -73,7 +73,7 @@ struct dc_vec {
 							W(OK, "ok") W(ERR, "err") W(ANY, "any")                        \
 								W(POS, "pos") W(HEADED, "headed") W(EXTENT, "extent")  \
 									W(SP, "sp") W(DATA, "data") W(ENV, "env")      \
-										W(SECRET, "secret")                    \
+										W(SECRET, "secret") W(CHAINED, "chained")                    \
 											W(WALLTIME, "walltime")        \
 												W(UTIME, "utime")
 
@@ -226,6 +226,10 @@ void dc_parse_attrs(struct dc *dc);
 void dc_parse_call(struct dc *dc);
 /* Takes `min N`, if it comes next. Returns N; 0: it does not come. */
 uint16_t dc_parse_min(struct dc *dc);
+/* placed.c: parses what stands behind the word `placed`. */
+struct ast_placed *dc_parse_placed(struct dc *dc);
+/* Makes the type of a field that is `placed`, of the type of what lies there. */
+uint32_t dc_lower_placed(struct dc *dc, const struct ast_type *t, const struct dc_ctx *ctx, uint32_t elem);
 void dc_parse_names(struct dc *dc, struct ast_names *names, char open, char close);
 struct ast_key *dc_parse_keys(struct dc *dc, uint32_t *n, char end);
 

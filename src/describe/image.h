@@ -33,6 +33,9 @@ enum espy_type_kind {
 	ESPY_T_VOID,    /* a slot without a value */
 	ESPY_T_REMARK,  /* nothing in memory: a comment behind the value before it; name: its text, with %u, %d or %x for
 			   the expressions len_a and len_b */
+	ESPY_T_PLACED,  /* a field that lies len_a bytes behind the beginning of its struct, and ends before len_b: elem (a
+			   struct). It may repeat: see aux; show: expr of how often, ESPY_NONE: until a distance is 0.
+			   name: what is said of one that lies elsewhere */
 };
 
 enum espy_type_flags {
@@ -147,6 +150,8 @@ struct espy_type {
 	uint32_t note;  /* STRUCT: ESPY_NOTE_*: comment behind it */
 	uint32_t aux;   /* TLV: bytes of the length field | alignment << 8 | (1 << 16 if the length counts the header).
 	                 * Bits 24-31: offset of the length field.
+	                 * PLACED: bytes of the field of elem that holds the distance to the next one, or 0 | (1 << 16 if it counts
+	                 * from the first one, not from its own beginning). Bits 24-31: offset of that field.
 	                 * ARRAY with SPREAD (the vector): expr of the bytes that its elements share (the BYTES inside have SPREAD
 	                 * as well, and their own capacity in len_b).
 	                 * STRUCT with SIZED: bits 8-23: the least size that the kernel takes, a smaller one shows the address; 0: any.
@@ -173,6 +178,7 @@ enum espy_field_flags {
 	ESPY_FF_SHORT = 1u << 14,  /* array: `...` stands for elements behind the end of the struct */
 	ESPY_FF_HIGH_FIRST = 1u << 15, /* parameter of two registers: the first one has the high half */
 	ESPY_FF_OVER = 1u << 13,   /* begins where the struct does; the layout knows */
+	ESPY_FF_BEHIND = 1u << 16, /* begins at the next multiple of 8 behind the string before it, if it ends in front of the next record */
 	ESPY_FF_MORE = 1u << 10,   /* with ON_OK: `...` in its place after failure */
 };
 

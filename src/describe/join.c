@@ -78,10 +78,13 @@ static void add_types(struct espy_image *out, const struct espy_image *img, cons
 		t->table = shifted(t->table, b->tables);
 		t->len_a = shifted(t->len_a, b->exprs);
 		t->len_b = shifted(t->len_b, b->exprs);
-		if (t->kind == ESPY_T_PTR || t->kind == ESPY_T_ARRAY || t->kind == ESPY_T_TLV)
+		if (t->kind == ESPY_T_PTR || t->kind == ESPY_T_ARRAY || t->kind == ESPY_T_TLV ||
+		    t->kind == ESPY_T_PLACED)
 			t->elem += b->types;
 		if (t->kind == ESPY_T_ARRAY && t->flags & ESPY_TF_SPREAD)
 			t->aux = shifted(t->aux, b->exprs);
+		if (t->kind == ESPY_T_PLACED)
+			t->show = shifted(t->show, b->exprs);
 		if (t->kind == ESPY_T_STRUCT) {
 			t->first += b->fields;
 			t->show += b->index_list;

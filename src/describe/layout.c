@@ -54,7 +54,7 @@ bool dc_scalar(struct dc *dc, enum dc_word w, struct espy_type *t)
 void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, struct espy_field *fields)
 {
 	uint64_t off = 0;
-	bool varies = false;
+	bool varies = false, far = false;
 
 	t->align = 1;
 	for (uint32_t i = 0; i < s->nfields; i++) {
@@ -63,6 +63,11 @@ void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, s
 
 		if (!ft)
 			continue;
+		if (ft->kind == ESPY_T_PLACED || fields[i].flags & ESPY_FF_BEHIND) {
+			fields[i].off = 0; /* the record says where it is */
+			far |= ft->kind == ESPY_T_PLACED;
+			continue;
+		}
 		if (varies) {
 			dc_error(dc, s->fields[i - 1].pos,
 				 "field `%s` varies in size, expected a fixed size: only the last field may vary",
@@ -86,7 +91,7 @@ void dc_layout_struct(struct dc *dc, struct ast_named *s, struct espy_type *t, s
 			off = 0;
 		}
 	}
-	t->size = varies ? 0 : (uint32_t)((off + t->align - 1) / t->align * t->align);
+	t->size = varies || far ? 0 : (uint32_t)((off + t->align - 1) / t->align * t->align);
 	s->fixed_sz = (uint32_t)((off + t->align - 1) / t->align * t->align);
 }
 

@@ -15,13 +15,18 @@ static bool expr_uses_outer(const struct ast_expr *e)
 	return e && (e->op == AX_OUTER || expr_uses_outer(e->a) || expr_uses_outer(e->b));
 }
 
+static bool placed_uses_outer(const struct ast_placed *p)
+{
+	return p && (expr_uses_outer(p->start) || expr_uses_outer(p->limit) || expr_uses_outer(p->times));
+}
+
 /* Tells whether a type in a struct looks at the surroundings of that struct. */
 static bool type_uses_outer(const struct ast_type *t, unsigned depth)
 {
 	if (!t || depth > 16)
 		return false;
 	if (expr_uses_outer(t->len.a) || expr_uses_outer(t->len.b) || expr_uses_outer(t->when) ||
-	    expr_uses_outer(t->spread) || type_uses_outer(t->inner, depth + 1))
+	    expr_uses_outer(t->spread) || placed_uses_outer(t->placed) || type_uses_outer(t->inner, depth + 1))
 		return true;
 	if (t->base != BASE_NAME || !t->name->type)
 		return false;

@@ -140,7 +140,9 @@ static bool type_fits(struct checker *c, uint32_t i, const struct scope *s)
 		return false;
 	if (t->kind == ESPY_T_ARRAY && (t->flags & ESPY_TF_SPREAD) && !expr_fits(c, t->aux, s))
 		return false;
-	if (t->kind == ESPY_T_PTR || t->kind == ESPY_T_ARRAY || t->kind == ESPY_T_TLV)
+	if (t->kind == ESPY_T_PLACED && !expr_fits(c, t->show, s))
+		return false;
+	if (t->kind == ESPY_T_PTR || t->kind == ESPY_T_ARRAY || t->kind == ESPY_T_TLV || t->kind == ESPY_T_PLACED)
 		return type_fits(c, t->elem, s);
 	if (t->kind == ESPY_T_UNION)
 		for (uint32_t k = 0; k < t->count; k++)
@@ -197,13 +199,24 @@ static bool check_cases(struct checker *c, const struct espy_type *t, uint32_t i
 	return true;
 }
 
+static bool check_placed(struct checker *c, const struct espy_type *t, uint32_t i)
+{
+	const uint32_t len = t->aux & 0xff;
+
+	if (t->elem >= i || c->img->types[t->elem].kind != ESPY_T_STRUCT || t->len_a == ESPY_NONE ||
+	    t->len_b == ESPY_NONE || !optional(t->show, c->img->expr_cnt) ||
+	    (len && len != 1 && len != 2 && len != 4 && len != 8))
+		return fault(c, t);
+	return true;
+}
+
 static bool check_type(struct checker *c, uint32_t i)
 {
 	const struct espy_image *img = c->img;
 	const struct espy_type *t = &img->types[i];
 	unsigned depth = 0;
 
-	if (t->kind < ESPY_T_INT || t->kind > ESPY_T_REMARK || t->fmt >= ESPY_FMT_CNT || t->hook >= ESPY_HOOK_CNT ||
+	if (t->kind < ESPY_T_INT || t->kind > ESPY_T_PLACED || t->fmt >= ESPY_FMT_CNT || t->hook >= ESPY_HOOK_CNT ||
 	    !string_ok(c, t->name) || !optional(t->table, img->table_cnt) || !optional(t->len_a, img->expr_cnt) ||
 	    !optional(t->len_b, img->expr_cnt) || t->size > MAX_ITEM || t->max > MAX_ITEM || t->note > ESPY_NOTE_UTIME)
 		return fault(c, t);
@@ -233,6 +246,11 @@ static bool check_type(struct checker *c, uint32_t i)
 			    off > 248 || img->types[t->elem].kind != ESPY_T_STRUCT)
 				return fault(c, t);
 		}
+		break;
+	case ESPY_T_PLACED:
+		if (!check_placed(c, t, i))
+			return false;
+		depth = c->depth[t->elem];
 		break;
 	case ESPY_T_STRUCT:
 		if (!check_fields(c, t, i, &depth))

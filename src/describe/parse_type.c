@@ -84,6 +84,8 @@ static bool is_field_name(struct dc *dc)
 	case W_WHEN: /* an expression may begin with any name */
 	case W_SPREAD:
 		return false;
+	case W_PLACED:
+		return dc_peek(dc, 1)->kind != T_STR;
 	case W_ON: /* `on ok`; anything else cannot be the clause */
 		return !(dc_is_word(dc, 1, W_OK) || dc_is_word(dc, 1, W_ERR) || dc_is_word(dc, 1, W_ANY) ||
 			 dc_is_word(dc, 1, W_POS));
@@ -114,6 +116,7 @@ static const uint32_t field_flags[W_CNT] = {
 	[W_OVER] = ESPY_FF_OVER,
 	[W_SHORT] = ESPY_FF_SHORT,
 	[W_HIGH_FIRST] = ESPY_FF_HIGH_FIRST,
+	[W_BEHIND] = ESPY_FF_BEHIND,
 };
 
 static bool parse_clause(struct dc *dc, struct ast_type *t)
@@ -155,6 +158,9 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 		break;
 	case W_MAX:
 		t->max = dc_parse_primary(dc);
+		break;
+	case W_PLACED:
+		t->placed = dc_parse_placed(dc);
 		break;
 	case W_INDEXED:
 		t->index = dc_expect_name(dc, "the name of an enum table after `indexed`", &t->index_pos);

@@ -154,6 +154,7 @@ static bool holds_pointers(struct dc *dc, uint32_t type)
 		return true;
 	case ESPY_T_ARRAY:
 	case ESPY_T_TLV:
+	case ESPY_T_PLACED:
 		return holds_pointers(dc, t->elem);
 	case ESPY_T_STRUCT:
 		for (uint32_t i = 0; i < t->count; i++)

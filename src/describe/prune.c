@@ -121,10 +121,13 @@ static void write_types(struct espy_pruning *p, struct espy_type *to, char *pool
 		to->len_a = moved(p, ESPY_SEC_EXPRS, from->len_a);
 		to->len_b = moved(p, ESPY_SEC_EXPRS, from->len_b);
 		to->elem = ESPY_NONE;
-		if (from->kind == ESPY_T_PTR || from->kind == ESPY_T_ARRAY || from->kind == ESPY_T_TLV)
+		if (from->kind == ESPY_T_PTR || from->kind == ESPY_T_ARRAY || from->kind == ESPY_T_TLV ||
+		    from->kind == ESPY_T_PLACED)
 			to->elem = moved(p, ESPY_SEC_TYPES, from->elem);
 		if (from->kind == ESPY_T_ARRAY && from->flags & ESPY_TF_SPREAD)
 			to->aux = moved(p, ESPY_SEC_EXPRS, from->aux);
+		if (from->kind == ESPY_T_PLACED)
+			to->show = moved(p, ESPY_SEC_EXPRS, from->show);
 		if (from->kind == ESPY_T_STRUCT) {
 			to->first = range_moved(p, ESPY_SEC_FIELDS, from->first);
 			to->show = range_moved(p, ESPY_SEC_INDICES, from->show);

@@ -272,6 +272,9 @@ static void mark_types(struct espy_pruning *p)
 				mark(p, ESPY_SEC_EXPRS, t->aux, USED);
 			mark(p, ESPY_SEC_TYPES, t->elem, USED | WHOLE);
 			break;
+		case ESPY_T_PLACED:
+			mark(p, ESPY_SEC_EXPRS, t->show, USED);
+			/* fall through */
 		case ESPY_T_PTR:
 		case ESPY_T_TLV:
 			mark(p, ESPY_SEC_TYPES, t->elem, t->kind == ESPY_T_PTR ? how : USED | WHOLE);

@@ -317,7 +317,7 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 	case W_STR:
 	case W_PATH:
 	case W_LINK:
-		if (place != PLACE_POINTEE)
+		if (place != PLACE_POINTEE && !(place == PLACE_FIELD && w == W_STR))
 			dc_error(dc, t->base_pos, "`%s` can stand behind a pointer only, expected `in %s` or `char[n]`",
 				 t->name->s, t->name->s);
 		ty.kind = ESPY_T_STR;
@@ -518,6 +518,8 @@ static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struc
 {
 	const uint32_t i = lower_base(dc, t, ctx, place, ph);
 
+	if (i != ESPY_NONE && t->placed)
+		return dc_lower_placed(dc, t, ctx, i);
 	if (i == ESPY_NONE || (!t->index && !t->upto && !t->naming))
 		return i;
 	struct espy_type ty = *dc_type(dc, i);

@@ -124,6 +124,14 @@ static void show_then(struct espy_walk *w, const struct espy_field *p, const str
 	const struct espy_op *ops = &w->img->ops[plan->first_op];
 	unsigned k = 0;
 
+	if (t->kind == ESPY_T_INT) { /* where no pointer counts, a number */
+		if (p[-1].when == ESPY_NONE || espy_walk__eval(w, NULL, p[-1].when, false))
+			return;
+		w->wrote = true;
+		espy_walk_role(w, arg_role(p), espy_image__str(w->img, p->name));
+		espy_walk_integer(w, t, espy_walk__param(w, p), NULL, 0, "");
+		return;
+	}
 	if (t->kind != ESPY_T_PTR || !espy_walk__param(w, p))
 		return;
 	while (k < plan->op_cnt && !(ops[k].src == p->off && ops[k].type == t->elem && (ops[k].when & ESPY_OP_EXIT)))
@@ -151,6 +159,11 @@ static void show_then(struct espy_walk *w, const struct espy_field *p, const str
 	}
 	const struct espy_item *it = k < plan->op_cnt ? espy_call_view__item(w->v, k, 0, true) : NULL;
 	if (!it || it->len < w->img->types[t->elem].size)
+		return;
+	/* a call that fails seldom writes */
+	const uint32_t size = w->img->types[t->elem].size;
+	if (w->failed && !(t->flags & ESPY_TF_ERR_ONLY) && in && in->len >= size &&
+	    !memcmp(espy_item__bytes(in), espy_item__bytes(it), size))
 		return;
 	if (p->flags & ESPY_FF_ON_OK) {
 		if (!w->ok)

@@ -62,6 +62,9 @@ struct espy_walk {
 	bool inside;	     /* -s does not limit the next array */
 	bool wrote;	     /* the walk has shown some argument */
 	uint64_t index;	     /* of the element of the innermost array */
+	uint64_t text_end; /* bytes from the beginning of the record to the end of its last string, NUL included; 0: no
+			      end */
+	uint64_t record_end; /* bytes of the placed record, by the distance to the next one */
 	uint64_t kind;       /* first bytes of the last string with ESPY_TF_KIND */
 	uint64_t spread_left; /* bytes of the result not yet given to an element */
 };
@@ -300,12 +303,22 @@ uint32_t espy_walk_union_case(const struct espy_walk *w, const struct espy_type 
 /* Tells whether the type is a list of what is left, or of elements of any number. */
 static inline bool espy_walk_is_array_like(const struct espy_type *t)
 {
-	return t->kind == ESPY_T_REST || t->kind == ESPY_T_TLV || (t->kind == ESPY_T_ARRAY && !t->size) ||
-	       (t->kind == ESPY_T_BYTES && !t->size);
+	return t->kind == ESPY_T_REST || t->kind == ESPY_T_STR || t->kind == ESPY_T_TLV ||
+	       (t->kind == ESPY_T_ARRAY && !t->size) || (t->kind == ESPY_T_BYTES && !t->size);
 }
 /* Returns the bytes that a value needs to be shown: of a struct with `lead` those of its first field, of a number with
  * `upto` one. */
 size_t espy_walk_needed(const struct espy_walk *w, const struct espy_type *t);
+
+/* ---- walk_placed.c */
+/* Shows the records of a field that is `placed` in the struct m, as values. folded: in brief manners `...` stands for
+ * them. */
+void espy_walk_placed(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, bool folded);
+/* Finds the end of a string in a record at `off`. Returns false if it is unreadable: no end, and too few bytes. */
+bool espy_walk_find_end(struct espy_walk *w, struct espy_span *s, uint64_t off);
+/* Finds the place of a field with `behind` in the record m, by the string before it. Returns false if there is none. */
+bool espy_walk_find_behind(const struct espy_walk *w, const struct espy_field *f, const struct espy_span *m,
+			   uint32_t *off);
 
 /* ---- walk_notes.c */
 struct espy_time_note {

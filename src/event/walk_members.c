@@ -316,6 +316,10 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 		t->flags & ESPY_TF_PATH ? espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0) : espy_walk_address(w, s.addr);
 		return;
 	}
+	if (t->kind == ESPY_T_STR && !espy_walk_find_end(w, &s, f->off)) {
+		espy_walk_address(w, s.addr);
+		return;
+	}
 	if (only_address) {
 		unsigned ph = espy_span_best(&s);
 		espy_walk_address(w, espy_load(s.p[ph], t->size, false, false));
@@ -338,6 +342,14 @@ static void show_field(struct espy_walk *w, const struct espy_field *f, const st
 	/* What the call has not written is not left out either. */
 	if (f->flags & ESPY_FF_ON_OK && !w->ok && !(f->flags & ESPY_FF_MORE))
 		return;
+	if (f->flags & ESPY_FF_BEHIND) {
+		struct espy_field there = *f;
+
+		there.flags &= ~(uint32_t)ESPY_FF_BEHIND;
+		if (espy_walk_find_behind(w, f, m, &there.off))
+			show_field(w, &there, m, st);
+		return;
+	}
 	if (t->kind == ESPY_T_REMARK) {
 		if (st->end || st->second || (f->when != ESPY_NONE && !espy_walk__eval(w, w->scope, f->when, w->ok)))
 			return;
@@ -350,6 +362,10 @@ static void show_field(struct espy_walk *w, const struct espy_field *f, const st
 		return;
 	if (f->when != ESPY_NONE && !espy_walk__eval(w, w->scope, f->when, w->ok))
 		return;
+	if (t->kind == ESPY_T_PLACED) {
+		espy_walk_placed(w, t, m, f->flags & ESPY_FF_FOLDED);
+		return;
+	}
 	if (!(f->flags & ESPY_FF_VERBOSE) || !(w->shown & ESPY_MANNERS_BRIEF)) {
 		show_chosen_field(w, f, m, st);
 		return;
@@ -464,6 +480,10 @@ static void show_bare(struct espy_walk *w, const struct espy_type *t, const stru
 			continue;
 		if (ft->kind == ESPY_T_REMARK) {
 			espy_walk_remark(w, ft);
+			return;
+		}
+		if (ft->kind == ESPY_T_PLACED) {
+			espy_walk_placed(w, ft, m, f->flags & ESPY_FF_FOLDED);
 			return;
 		}
 		const struct espy_span s = f->off || ft->size ? espy_span_sub(m, f->off, ft->size) : *m;
