@@ -15,6 +15,8 @@
  * so: the stub's address is put in the place of the true one, the function returns to where the processor does not expect
  * it, and a jump leads to the caller.
  */
+#include "probe_regs.h"
+
 #define STUBS 8192 /* RETURNS, STUB_SZ, STUB_CALL_SZ and struct frame in probe_return.c */
 #define STUB_SZ 32
 #define FRAME_SZ 128
@@ -51,7 +53,6 @@ espy_agent_stubs:
 	.cfi_endproc
 	.size	espy_agent_stubs, . - espy_agent_stubs
 
-#define REGS (21 * 8)
 	.type	returned, @function
 	.p2align 6
 returned:
@@ -59,21 +60,8 @@ returned:
 	.cfi_undefined %rip		/* the number of the stub stands there, which is no address */
 	leaq	-REGS(%rsp), %rsp
 	.cfi_adjust_cfa_offset REGS
-	movq	%r15, 0(%rsp)
-	movq	%r14, 8(%rsp)
-	movq	%r13, 16(%rsp)
-	movq	%r12, 24(%rsp)
-	movq	%rbp, 32(%rsp)
-	movq	%rbx, 40(%rsp)
-	movq	%r11, 48(%rsp)
-	movq	%r10, 56(%rsp)
-	movq	%r9, 64(%rsp)
-	movq	%r8, 72(%rsp)
+	keep_registers
 	movq	%rax, 80(%rsp)
-	movq	%rcx, 88(%rsp)
-	movq	%rdx, 96(%rsp)
-	movq	%rsi, 104(%rsp)
-	movq	%rdi, 112(%rsp)
 	/* the flags that arithmetic leaves: pushfq takes several times as long */
 	seto	%cl
 	lahf
@@ -88,13 +76,7 @@ returned:
 	movq	%rsp, %rsi
 	call	espy_agent_return
 	movq	%rax, REGS(%rsp)
-	movq	48(%rsp), %r11
-	movq	56(%rsp), %r10
-	movq	64(%rsp), %r9
-	movq	72(%rsp), %r8
-	movq	88(%rsp), %rcx
-	movq	104(%rsp), %rsi
-	movq	112(%rsp), %rdi
+	give_back_registers
 	testq	%rdx, %rdx			/* is it to be a jump? */
 	jnz	1f
 	movq	96(%rsp), %rdx

@@ -8,6 +8,8 @@
  * no other register that changes, so we keep them all. C code behind it is compiled for general registers only, and does
  * without the alignment of the stack that others expect (event_monotonic makes it).
  */
+#include "probe_regs.h"
+
 	.text
 
 	.globl	espy_agent_hook
@@ -101,17 +103,10 @@ espy_agent_keep_fpu:
  * If espy_agent_probe() has exchanged the return address for that of a stub (return_stubs.S), we jump to the stub with the
  * stack as it was before the call of the function. The stub calls what the jump has displaced.
  */
-#define REGS (21 * 8)
 	/* all but %rax, which is used */
 	.macro	restore
-	movq	48(%rsp), %r11
-	movq	56(%rsp), %r10
-	movq	64(%rsp), %r9
-	movq	72(%rsp), %r8
-	movq	88(%rsp), %rcx
+	give_back_registers
 	movq	96(%rsp), %rdx
-	movq	104(%rsp), %rsi
-	movq	112(%rsp), %rdi
 	/* popfq would take as long as all the rest: an addition makes the overflow, sahf the others */
 	movl	144(%rsp), %eax
 	btl	$11, %eax
@@ -133,22 +128,9 @@ espy_agent_probe_enter:
 	endbr64
 	leaq	-REGS-8(%rsp), %rsp
 	.cfi_adjust_cfa_offset REGS+8
-	movq	%r15, 0(%rsp)
-	movq	%r14, 8(%rsp)
-	movq	%r13, 16(%rsp)
-	movq	%r12, 24(%rsp)
-	movq	%rbp, 32(%rsp)
-	movq	%rbx, 40(%rsp)
-	movq	%r11, 48(%rsp)
-	movq	%r10, 56(%rsp)
-	movq	%r9, 64(%rsp)
-	movq	%r8, 72(%rsp)
-	movq	%rcx, 88(%rsp)
+	keep_registers
 	movq	REGS+8(%rsp), %rcx
 	movq	%rcx, 80(%rsp)			/* ax */
-	movq	%rdx, 96(%rsp)
-	movq	%rsi, 104(%rsp)
-	movq	%rdi, 112(%rsp)
 	movq	8(%rax), %rcx
 	movq	%rcx, 128(%rsp)			/* ip: the place of the jump */
 	movq	16(%rax), %rcx
