@@ -226,10 +226,12 @@ struct bpf_verify {
  */
 int bpf_verify__begin(struct bpf_verify *all);
 int bpf_verify__end(struct bpf_verify *all, struct bpf_source *s, int err);
-/* direct_links.c: what libbpf calls before it loads a program of such a section. */
-#define BPF_DIRECT_SECTION "passed/"
 struct bpf_program;
 struct bpf_prog_load_opts;
+/* For a hook that has loaded a program itself: leaves libbpf one of two instructions. Returns 0 or -ENOMEM. */
+int bpf_verify__leave_nothing(struct bpf_program *prog, struct bpf_prog_load_opts *opts);
+/* direct_links.c: what libbpf calls before it loads a program of such a section. */
+#define BPF_DIRECT_SECTION "passed/"
 int bpf_direct_links__before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie);
 /* hang.c: returns whether the task runs a 32-bit program. */
 bool bpf_task_is_32bit(uint32_t tid);

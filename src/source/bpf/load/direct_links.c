@@ -74,10 +74,6 @@ void bpf_direct_links__end(void)
 
 int bpf_direct_links__before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
-	static const struct bpf_insn nothing[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
 	const char *name = bpf_program__name(prog);
 	const bool is_end = !strcmp(name, "espy_direct_end"), of_return = strcmp(name, "espy_direct") != 0;
 	struct bpf_prog_load_opts own = *opts;
@@ -96,10 +92,7 @@ int bpf_direct_links__before_load(struct bpf_program *prog, struct bpf_prog_load
 		*(is_end ? &at->end : &at->entry) = bpf_prog_load(BPF_PROG_TYPE_TRACING, name, "GPL", bpf_program__insns(prog),
 								  bpf_program__insn_cnt(prog), &own);
 	}
-	opts->func_info_cnt = 0;
-	opts->line_info_cnt = 0;
-	opts->prog_btf_fd = 0;
-	return bpf_program__set_insns(prog, (struct bpf_insn *)nothing, sizeof(nothing) / sizeof(*nothing)) ? -ENOMEM : 0;
+	return bpf_verify__leave_nothing(prog, opts);
 }
 
 /* ---- attaching */

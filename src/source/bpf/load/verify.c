@@ -181,13 +181,23 @@ static void find_conf(const struct bpf_verify *all, struct bpf_constants *conf)
 /* The work that this thread loads. */
 static _Thread_local struct bpf_verify *working_at;
 
-/* libbpf calls it before it loads a program. */
-static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
+int bpf_verify__leave_nothing(struct bpf_program *prog, struct bpf_prog_load_opts *opts)
 {
 	static const struct bpf_insn nothing[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
+
+	opts->func_info_cnt = 0;
+	opts->line_info_cnt = 0;
+	opts->prog_btf_fd = 0;
+	return bpf_program__set_insns(prog, (struct bpf_insn *)nothing, sizeof(nothing) / sizeof(*nothing)) ? -ENOMEM
+													    : 0;
+}
+
+/* libbpf calls it before it loads a program. */
+static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
+{
 	struct bpf_verify *all = working_at;
 	struct verify_job *v;
 	int err = 0;
@@ -216,11 +226,9 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	err = choose_type(v, bpf_program__section_name(prog) + strlen(SECTION), &all->source->types);
 	if (err)
 		return err;
-	opts->func_info_cnt = 0;
-	opts->line_info_cnt = 0;
-	opts->prog_btf_fd = 0;
-	if (bpf_program__set_insns(prog, (struct bpf_insn *)nothing, sizeof(nothing) / sizeof(*nothing)))
-		return -ENOMEM;
+	err = bpf_verify__leave_nothing(prog, opts);
+	if (err)
+		return err;
 	bpf_job__start(&v->job, load_program);
 	return 0;
 }
