@@ -399,6 +399,8 @@ static bool cap_data(struct espy_walk *w, const struct espy_hooked *v)
 
 	/* the first parameter points to the header; nothing is told of data without it */
 	const struct espy_item *header = w->v ? espy_call_view__arg_item(w->v, 0, false) : NULL;
+	if (w->v && !header) /* it was read after the call only */
+		header = espy_call_view__arg_item(w->v, 0, true);
 	const bool no_header = w->v && (!header || header->len < 4);
 
 	if (no_header || !v->bytes || v->len < CAP_DATA_SIZE) {
