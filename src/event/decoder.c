@@ -84,7 +84,11 @@ static void struct_note(struct espy_walk *w, unsigned reg, uint32_t type)
 	const struct espy_item *it = espy_call_view__arg_item(w->v, reg, true);
 	const struct espy_type *t = &w->img->types[type];
 
-	if (!it || it->len < t->size)
+	const struct espy_item *in = espy_call_view__arg_item(w->v, reg, false);
+	const struct espy_op *op = it ? &w->img->ops[w->img->plans[w->v->plan].first_op + it->op] : NULL;
+	/* of a struct that could not be read whole nothing is told */
+	if (!it || it->len < t->size || (in && in->len < w->img->types[op->type].size) ||
+	    it->len < w->img->types[op->type].size)
 		return;
 	const struct espy_span m = {
 		.p = { NULL, espy_item__bytes(it) }, .n = { 0, t->size }, .want = t->size, .op = ESPY_NO_OP

@@ -132,7 +132,7 @@ static void show_then(struct espy_walk *w, const struct espy_field *p, const str
 		espy_walk_integer(w, t, espy_walk__param(w, p), NULL, 0, "");
 		return;
 	}
-	if (t->kind != ESPY_T_PTR || !espy_walk__param(w, p))
+	if (t->kind != ESPY_T_PTR)
 		return;
 	while (k < plan->op_cnt && !(ops[k].src == p->off && ops[k].type == t->elem && (ops[k].when & ESPY_OP_EXIT)))
 		k++;
@@ -143,6 +143,8 @@ static void show_then(struct espy_walk *w, const struct espy_field *p, const str
 		espy_walk_ptr(w, t, espy_walk__param(w, p), k < plan->op_cnt ? (int)k : -1, 0, "");
 		return;
 	}
+	if (!espy_walk__param(w, p))
+		return;
 	/* it goes on from what was shown of the bytes before the call */
 	int before = -1;
 	for (unsigned i = 0; i < plan->op_cnt && before < 0; i++)

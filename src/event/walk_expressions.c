@@ -329,7 +329,9 @@ static uint32_t choose(const struct eval *e, const struct espy_scope *sc, const 
 		if (c->is_else)
 			return c->type;
 		/* keys may have been written as 32-bit constants for a sign-extended field */
-		if ((c->key == key || (uint32_t)c->key == key || c->key == (uint32_t)key) && c->key2 == key2)
+		const bool extended = key >> 31 == UINT64_MAX >> 31;
+		if ((c->key == key || (uint32_t)c->key == key || (extended && c->key == (uint32_t)key)) &&
+		    c->key2 == key2)
 			return c->type;
 	}
 	return ESPY_NONE;
