@@ -63,7 +63,8 @@ static void messages(void)
 	line(id, "msgget(IPC_PRIVATE, IPC_CREAT|IPC_EXCL|0600)");
 	line(call(SYS_msgsnd, JUNK(id), tail_copy(&m, 8 + 20), 20L, JUNK(IPC_NOWAIT)),
 	     "msgsnd(%ld, {mtype=7, mtext=\"hello, message queue\"}, 20, IPC_NOWAIT)", id);
-	line(call(SYS_msgsnd, JUNK(id), tail_copy(&m, 8), 0L, JUNK(0x1000)), "msgsnd(%ld, {mtype=7, mtext=\"\"}, 0, MSG_NOERROR)", id);
+	/* no less is read than the size of the struct, whatever the size of the message */
+	line(call(SYS_msgsnd, JUNK(id), tail_copy(&m, 16), 0L, JUNK(0x1000)), "msgsnd(%ld, {mtype=7, mtext=\"\"}, 0, MSG_NOERROR)", id);
 	void *gap = tail_copy(&m, 7);
 	line(call(SYS_msgsnd, JUNK(-1), gap, 8L, 0L), "msgsnd(-1, %s, 8, 0)", ptr(gap));
 	void *in = tail_alloc(8 + 24);
