@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "cli/inherited_children.h"
 #include "cli/output_readers.h"
 
 #define POLL_MS 100
@@ -236,6 +237,16 @@ static void look_at_held(struct run *r)
 		look_at_terminal(r);
 }
 
+/* strace tells of children that it does not know of. */
+static void reap_inherited(const struct run *r)
+{
+	pid_t pid;
+
+	while ((pid = espy_inherited_children__reap(espy_session_program(r->s))) > 0)
+		if (r->a->cli->strace_mode && !(r->a->quiet & ESPY_QUIET_EXIT))
+			espy_cli__say(r->a->cli, "Exit of unknown pid %d ignored", pid);
+}
+
 static int loop(struct run *r)
 {
 	int n;
@@ -243,6 +254,7 @@ static int loop(struct run *r)
 	r->begun_ms = now_ms();
 	do {
 		n = espy_session_dispatch(r->s, POLL_MS);
+		reap_inherited(r);
 		look_at_held(r);
 		show_progress(r);
 	} while (n >= 0 || n == -EINTR);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <espy/espy.h>
 #include "base/json.h"
+#include "base/own_process.h"
 #include "sink/sink.h"
 
 /* Text is written at the latest when so much has gathered. */
@@ -82,13 +83,13 @@ static int open_command(struct espy_output *o, const char *cmd)
 
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return -errno;
-	pid_t pid = fork();
-	if (pid < 0) {
-		int err = -errno;
+	/* no SIGCHLD: the tool takes the status of each child that would raise one and is not its command */
+	const pid_t pid = espy_own_process__begin();
 
+	if (pid < 0) {
 		close(p[0]);
 		close(p[1]);
-		return err;
+		return pid;
 	}
 	if (pid == 0) {
 		sigset_t none;
@@ -220,7 +221,7 @@ int espy_line_output__close(struct espy_output *o)
 	if (o->fd >= 0 && !o->keep_fd && close(o->fd) < 0 && !err)
 		err = -errno;
 	espy_buf__free(&o->buf);
-	while (o->command && waitpid(o->command, NULL, 0) < 0 && errno == EINTR)
+	while (o->command && waitpid(o->command, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	free(o->per_task);
 	free(o->name);

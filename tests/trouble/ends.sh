@@ -57,6 +57,13 @@ trace -o "$dir/out" sh -c 'kill -9 $$'
 expect "target killed: its signal is passed on" 137 $?
 has "target killed: said" "$dir/out" '+++ killed by SIGKILL +++'
 
+# a program's child that is espy's by birth: the program waits until it has gone
+for follow in '' -f; do
+	trace $follow -e none -o "$dir/out" "$progs/leave_child"
+	expect "a child left to espy ${follow:-alone}: status" 0 $?
+	has "a child left to espy ${follow:-alone}: the program's end" "$dir/out" 'exited with 0'
+done
+
 sh -c 'exit 0' &
 gone=$!
 wait $gone
