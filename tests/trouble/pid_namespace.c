@@ -3,6 +3,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +18,9 @@ static int inner(void)
 		syscall(SYS_gettid);
 		kill(getpid(), 0);
 		getpgid(0);
+		getpriority(PRIO_PROCESS, (id_t)getpid());
+		syscall(SYS_ioprio_get, 1, getpid()); /* IOPRIO_WHO_PROCESS */
+		prctl(PR_SET_PTRACER, getpid());
 		_exit(0);
 	}
 	if (child != 2 || waitpid(child, NULL, 0) != child)
