@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/proc_pid.h"
 
 #define PAGE 4096ull
 #define PATIENCE_MS 1000
@@ -151,7 +152,7 @@ static int open_of(pid_t tid, const char *name)
 {
 	char path[48];
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)tid, name);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)espy_proc_pid(tid), name);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 

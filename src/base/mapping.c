@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "base/proc_pid.h"
 
 /* Of <linux/fs.h>, which may be older. */
 struct query {
@@ -91,7 +92,7 @@ static bool find(struct espy_mapping *m, pid_t pid, uint64_t addr, const char *p
 	char path[48];
 	int fd, err;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)espy_proc_pid(pid));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/proc_pid.h"
 
 ssize_t espy_read_small_at(int dir, const char *path, char *text, size_t size)
 {
@@ -31,7 +32,7 @@ ssize_t espy_read_small(const char *path, char *text, size_t size)
 static const char *proc_path(char *path, size_t size, pid_t tid, const char *file)
 {
 	if (tid)
-		snprintf(path, size, "/proc/%d/%s", (int)tid, file);
+		snprintf(path, size, "/proc/%d/%s", (int)espy_proc_pid(tid), file);
 	else
 		snprintf(path, size, "/proc/self/%s", file);
 	return path;
@@ -138,6 +139,13 @@ long espy_status_field(pid_t tid, const char *name)
 	if (espy_read_status(tid, name, value, sizeof(value)) < 0)
 		return -1;
 	return strtol(value, NULL, 10);
+}
+
+long espy_status_pid(pid_t tid, const char *name)
+{
+	const long pid = espy_status_field(tid, name);
+
+	return pid > 0 ? espy_proc_pid__ours((pid_t)pid) : pid;
 }
 
 bool espy_read_proc_stat(pid_t tid, struct espy_proc_stat *stat)

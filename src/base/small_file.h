@@ -31,6 +31,8 @@ ssize_t espy_read_field(const char *path, const char *name, char *value, size_t 
 ssize_t espy_read_status(pid_t tid, const char *name, char *value, size_t size);
 /* A number of /proc/TID/status; tid 0: of the caller. -1: it is not there. */
 long espy_status_field(pid_t tid, const char *name);
+/* The same of the number of a task, as it is in our pid namespace. */
+long espy_status_pid(pid_t tid, const char *name);
 
 /* Some of /proc/TID/stat. */
 struct espy_proc_stat {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "base/proc_pid.h"
 
 /* The smallest page there is on x86: a read that is split at these ends just before a fault, not somewhere. */
 #define PAGE 4096u
@@ -40,7 +41,7 @@ static size_t read_file(struct espy_task_mem *m, uint64_t addr, unsigned char *b
 	if (m->mem_fd < 0) {
 		char path[40];
 
-		snprintf(path, sizeof(path), "/proc/%d/mem", (int)m->tid);
+		snprintf(path, sizeof(path), "/proc/%d/mem", (int)espy_proc_pid((pid_t)m->tid));
 		m->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (m->mem_fd < 0)
 			return 0;

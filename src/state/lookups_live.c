@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/proc_pid.h"
 #include "base/small_file.h"
 #include "state/fd_detail.h"
 #include "state/genl_ask.h"
@@ -21,10 +22,12 @@
 /* Writes the path of the link that names a descriptor. */
 static void link_path(char *path, size_t size, uint32_t tid, int fd)
 {
+	const pid_t pid = espy_proc_pid((pid_t)tid);
+
 	if (fd == AT_FDCWD)
-		snprintf(path, size, "/proc/%u/cwd", tid);
+		snprintf(path, size, "/proc/%d/cwd", (int)pid);
 	else
-		snprintf(path, size, "/proc/%u/fd/%d", tid, fd);
+		snprintf(path, size, "/proc/%d/fd/%d", (int)pid, fd);
 }
 
 static size_t ask_fd_link(uint32_t tid, int fd, char *to, size_t size)
@@ -126,7 +129,7 @@ static size_t ask_open_fds(uint32_t tgid, uint32_t *fds, size_t max)
 	char path[64];
 	size_t cnt = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/fd", tgid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)espy_proc_pid((pid_t)tgid));
 	DIR *d = opendir(path);
 	if (!d)
 		return 0;
@@ -143,7 +146,7 @@ static void ask_each_fd(uint32_t tgid, bool ours, void (*begin)(void *ctx),
 	char path[96], from[16] = "self", link[LINK_MAX_SZ];
 
 	if (!ours)
-		snprintf(from, sizeof(from), "%u", tgid);
+		snprintf(from, sizeof(from), "%d", (int)espy_proc_pid((pid_t)tgid));
 	snprintf(path, sizeof(path), "/proc/%s/fd", from);
 	DIR *d = opendir(path);
 	if (!d)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "state/maps.h"
+#include "base/proc_pid.h"
 #include "base/regular_file.h"
 
 #include <elf.h>
@@ -173,7 +174,7 @@ static void send_file(struct espy_maps *m, struct espy_rec_map *map, const char 
 {
 	char path[4200];
 
-	snprintf(path, sizeof(path), "/proc/%u/root%s", map->rec.tgid, name);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)espy_proc_pid((pid_t)map->rec.tgid), name);
 	const struct known_file *f = file_at(m, path);
 	/* If the process has ended, its path may still lead to the file. */
 	if (!f && errno != ETIMEDOUT)
@@ -189,7 +190,7 @@ void espy_maps__process(struct espy_maps *m, uint32_t tgid, uint64_t time_ns)
 {
 	char path[64], line[4400];
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", tgid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)espy_proc_pid((pid_t)tgid));
 	FILE *f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		struct espy_rec_map map = { .rec = { .tid = tgid, .tgid = tgid, .time_ns = time_ns } };

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/proc_pid.h"
 #include "base/small_file.h"
 #include "base/task_list.h"
 
@@ -38,7 +39,7 @@ static size_t read_namespaces(uint32_t tid, uint32_t *to, size_t cnt)
 	struct stat st;
 	size_t n = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/ns/pid", tid);
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)espy_proc_pid((pid_t)tid));
 	for (int fd = open(path, O_RDONLY | O_CLOEXEC), next; fd >= 0; fd = next) {
 		const bool known = !fstat(fd, &st);
 

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
+#include "base/proc_pid.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD 0x80 /* O_EXCL: linux/pidfd.h since Linux 6.9 */
@@ -152,7 +152,7 @@ static bool find_netlink(uint32_t tid, unsigned long ino, unsigned *proto, uint3
 	char path[64], line[256];
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%u/net/netlink", tid);
+	snprintf(path, sizeof(path), "/proc/%d/net/netlink", (int)espy_proc_pid((pid_t)tid));
 	FILE *f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		unsigned long n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbols/objects.h"
 #include "base/mapping.h"
+#include "base/proc_pid.h"
 #include "base/regular_file.h"
 
 #include <elf.h>
@@ -25,11 +26,12 @@ static int open_mapped(pid_t pid, const struct espy_maps_line *m)
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start, m->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)espy_proc_pid(pid), m->start,
+		 m->end);
 	fd = espy_open_contents(path, SIZE_MAX, &st);
 	if (fd >= 0 || fd == -ETIMEDOUT)
 		return fd;
-	int n = snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, m->path);
+	int n = snprintf(path, sizeof(path), "/proc/%d/root%s", (int)espy_proc_pid(pid), m->path);
 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
@@ -117,7 +119,7 @@ int espy_objects__of_pid(struct espy_objects *out, pid_t pid)
 	int err = 0;
 
 	*out = (struct espy_objects){ 0 };
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)espy_proc_pid(pid));
 	FILE *f = fopen(path, "re");
 
 	if (!f)

@@ -11,6 +11,7 @@
 #include <uthash.h>
 #include "arch/machine_stopped.h"
 #include "base/late_pages.h"
+#include "base/proc_pid.h"
 #include "base/served_file.h"
 #include "symbols/frame_rules.h"
 
@@ -122,10 +123,10 @@ static bool report_process(struct process *p)
 {
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)p->tgid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)espy_proc_pid((pid_t)p->tgid));
 	if (!espy_is_served(path))
 		return !dwfl_linux_proc_report(p->dwfl, p->tgid);
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)p->tgid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)espy_proc_pid((pid_t)p->tgid));
 	FILE *f = fopen(path, "re");
 	const bool ok = f && !dwfl_linux_proc_maps_report(p->dwfl, f);
 

@@ -16,6 +16,9 @@ outside() { # PATTERN of the call, its number inside, outside
 outside 'getppid.*)  *= ' 1 "$first"
 outside 'gettid.*)  *= ' 2 "$child"
 outside 'kill(' 2 "$child"
+outside 'getpriority(PRIO_PROCESS, ' 2 "$child"
+outside 'ioprio_get(IOPRIO_WHO_PROCESS, ' 2 "$child"
+outside 'prctl(PR_SET_PTRACER, ' 2 "$child"
 outside 'wait4(' 2 "$child"
 hasnt "the result of wait4: its task is gone" "$dir/out" "wait4(.*) *= [23] /"
 # The parent learns of this one's birth when it has ended already.
@@ -48,6 +51,15 @@ wait $! $outer
 has "not watched: the result of wait4: its task is gone" "$dir/out" "wait4(-1, .*) *= 2\$"
 "$espy" show --decode-pids=pidns -o "$dir/shown" "$dir/alone"
 expect "not watched: a trace shows the same" '' "$(diff "$dir/out" "$dir/shown")"
+# In a new pid namespace /proc is still that of the outer one, and knows other numbers. espy is its first process.
+if [ "$source" = ptrace ] && unshare -Urpf true 2>/dev/null; then
+	unshare -Urpf "$espy" trace --source=ptrace -f -y --decode-pids=pidns -o "$dir/out" "$progs/pid_namespace" >"$dir/first"
+	expect "below another /proc: status" 0 $?
+	first=$(cat "$dir/first")
+	outside 'getppid.*)  *= ' 1 "$first"
+	outside 'wait4(' 2 '[0-9]*'
+	has "below another /proc: paths" "$dir/out" "openat(AT_FDCWD<$(pwd)>,"
+fi
 "$espy" record -q -f --source="$source" -o "$dir/t" "$progs/pid_namespace" >"$dir/first"
 "$espy" show --decode-pids=pidns "$dir/t" >"$dir/shown"
 has "from a trace" "$dir/shown" "getppid.*)  *= 1 /\* $(cat "$dir/first") in strace's PID NS \*/"

@@ -61,7 +61,7 @@ int espy_agent__library(char *path, size_t size)
 
 static bool traced_by_us(pid_t pid)
 {
-	return espy_status_field(pid, "TracerPid") == getpid();
+	return espy_status_pid(pid, "TracerPid") == getpid();
 }
 
 void espy_agent_source__hide(struct espy_agent_source *s, pid_t tid)

@@ -21,7 +21,7 @@
 
 bool espy_agent_process__stands_alone(pid_t pid)
 {
-	const int parent = (int)espy_status_field(pid, "PPid");
+	const int parent = (int)espy_status_pid(pid, "PPid");
 	struct stat st, parent_st;
 	char path[48], parent_path[48];
 

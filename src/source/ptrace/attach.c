@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/proc_pid.h"
 #include "base/small_file.h"
 #include "base/task_list.h"
 
@@ -39,16 +40,16 @@ static void user_name(long uid, char *buf, size_t sz)
 
 static void explain_eperm(pid_t pid, char *text, size_t text_sz)
 {
-	long tracer = espy_status_field(pid, "TracerPid"), uid = espy_status_field(pid, "Uid");
+	long tracer = espy_status_pid(pid, "TracerPid"), uid = espy_status_field(pid, "Uid");
 	char path[40], comm[32], user[64];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d", (int)espy_proc_pid(pid));
 	if (tracer > 0) {
 		espy_read_comm((pid_t)tracer, comm, sizeof(comm));
 		snprintf(text, text_sz, "it is traced by process %ld (%s) already; end that first, or use --source bpf",
 			 tracer, comm);
-	} else if (pid == getpid() || espy_status_field(pid, "Tgid") == getpid()) {
+	} else if (pid == getpid() || espy_status_pid(pid, "Tgid") == getpid()) {
 		snprintf(text, text_sz, "a process cannot trace itself");
 	} else if (state_of(pid) == 'Z') {
 		snprintf(text, text_sz, "it has ended and waits for its parent to take note (a zombie)");
@@ -109,7 +110,7 @@ static int seize(struct espy_ptrace *p, pid_t tid, pid_t tgid)
 		int err = -errno;
 
 		/* A thread that one of ours has made since is ours already and will show itself. */
-		if (err == -EPERM && espy_status_field(tid, "TracerPid") == getpid())
+		if (err == -EPERM && espy_status_pid(tid, "TracerPid") == getpid())
 			return 0;
 		return err;
 	}
@@ -159,7 +160,7 @@ int espy_ptrace__add_target(struct espy_source *s, const struct espy_target *tar
 			"the ptrace source watches processes, not the system or a cgroup; use --source bpf as root");
 		return -EOPNOTSUPP;
 	}
-	tgid = espy_status_field(target->pid, "Tgid");
+	tgid = espy_status_pid(target->pid, "Tgid");
 	if (tgid <= 0) {
 		r = -ESRCH;
 	} else if (target->single_task) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "base/proc_pid.h"
 #include "record/call_record.h"
 
 const struct espy_call_set *espy_ptrace__set(const struct espy_ptrace *p, enum espy_abi abi)
@@ -117,7 +118,7 @@ static void emit_fdname(struct espy_ptrace *p, const struct espy_ptask *t, int f
 	char path[64];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)t->tid, fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)espy_proc_pid(t->tid), fd);
 	n = readlink(path, rec.name, PATH_MAX);
 	if (n < 0)
 		return;
@@ -200,7 +201,7 @@ void espy_ptrace__emit_exec(struct espy_ptrace *p, const struct espy_ptask *t, p
 	char path[40];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)t->tid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)espy_proc_pid(t->tid));
 	n = readlink(path, rec.name, PATH_MAX);
 	if (n < 0)
 		n = 0;

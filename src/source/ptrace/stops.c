@@ -219,7 +219,7 @@ static void child_born(struct espy_ptrace *p, struct espy_ptask *parent, pid_t t
 		t = NULL;
 	}
 	/* Adopted and dead by now, or let go of: it is not ours any more, and would never show itself. */
-	if (!t && p->early && espy_status_field(tid, "TracerPid") != getpid())
+	if (!t && p->early && espy_status_pid(tid, "TracerPid") != getpid())
 		return;
 	if (!t)
 		t = espy_ptask__add(p, tid, tgid);
@@ -265,7 +265,7 @@ static void forked(struct espy_ptrace *p, struct espy_ptask *t, int event)
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &child))
 		return;
 	flags = clone_flags(t);
-	if (!flags && event == PTRACE_EVENT_CLONE && espy_status_field((pid_t)child, "Tgid") == t->tgid)
+	if (!flags && event == PTRACE_EVENT_CLONE && espy_status_pid((pid_t)child, "Tgid") == t->tgid)
 		flags = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND; /* no thread is without them */
 	child_born(p, t, (pid_t)child, flags);
 }
@@ -276,8 +276,8 @@ static void adopt_orphan(struct espy_ptrace *p, struct espy_ptask *t)
 	long tgid, ppid;
 	uint64_t flags = 0;
 
-	tgid = espy_status_field(t->tid, "Tgid");
-	ppid = espy_status_field(t->tid, "PPid");
+	tgid = espy_status_pid(t->tid, "Tgid");
+	ppid = espy_status_pid(t->tid, "PPid");
 	t->tgid = tgid > 0 ? (pid_t)tgid : t->tid;
 	if (t->tgid != t->tid) {
 		ppid = tgid;
