@@ -95,7 +95,7 @@ static bool set_call(struct rule *r, const char *value)
 {
 	bool any = false;
 
-	if (r->t.has_call || r->fault)
+	if (r->t.has_call)
 		return false;
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		const struct espy_image *img = r->images[abi];
@@ -121,7 +121,9 @@ static bool read_delay(const char *s, uint64_t *ns)
 	} units[] = { { "", 1e3 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
 	char *end;
 
-	if (!isdigit((unsigned char)s[0]) && s[0] != '.')
+	s += *s == '+';
+	/* strtod() knows words and hexadecimal numbers, too */
+	if ((!isdigit((unsigned char)s[0]) && s[0] != '.') || !strncasecmp(s, "0x", 2))
 		return false;
 	const double n = strtod(s, &end);
 
@@ -205,7 +207,7 @@ static bool set_when(struct rule *r, const char *s)
 	t->step = 1;
 	if (!strncmp(s, "..", 2)) {
 		s += 2;
-		if (!read_count(&s, &t->last) || t->last < t->first)
+		if (!read_count(&s, &t->last) || t->last < t->first || t->last == WHEN_MAX)
 			return false;
 	} else if (*s == '+') {
 		t->last = UINT32_MAX;
@@ -238,7 +240,7 @@ static const struct word {
 	{ "error", set_error, true, "an error (ENOENT, 2)" },
 	{ "retval", set_retval, false, "a number (42, 0x2a, -1), and not beside error=" },
 	{ "signal", set_signal, false, "a signal (USR1, 10)" },
-	{ "syscall", set_call, false, "a call that changes nothing (getpid)" },
+	{ "syscall", set_call, true, "a call that changes nothing (getpid)" },
 	{ "delay_enter", set_delay_enter, false, "a time (5ms; without a unit, microseconds)" },
 	{ "delay_exit", set_delay_exit, false, "a time (5ms; without a unit, microseconds)" },
 	{ "poke_enter", NULL, false, "bytes for arguments (@arg2=414243)" },
@@ -329,8 +331,7 @@ static int read_words(struct rule *r, char *text)
 	const bool does = t->has_result || t->signal || r->delay_enter_given || r->delay_exit_given || r->poke_enter_given ||
 			  r->poke_exit_given;
 
-	/* The program never sees the result of the other call, so the rule must give one. */
-	if (!err && t->has_call && !t->has_result)
+	if (!err && t->has_call && !does)
 		err = refuse(r, "syscall= needs retval= or error=, which the program sees");
 	else if (!err && !does)
 		err = refuse(r, "it does not say what is changed (error=ENOENT, retval=0, signal=USR1, delay_enter=5ms, ...)");

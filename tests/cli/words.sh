@@ -48,7 +48,8 @@ for rule in read read:foo read:error=0 read:error=4096 read:error=EFOO read:erro
 	read:retval=0x10000000000000000 read:signal=0 read:signal=65 read:signal=FOO read:syscall=getuid read:error=1:syscall=open \
 	read:delay_enter=x read:delay_exit= read:poke_enter=@arg1=0 read:poke_enter=@arg1=zz read:poke_exit=@arg7=00 \
 	read:poke_enter=@arg1=00,@arg1=01 read:poke_enter= read:when=1 read:error=1:when=0 read:error=1:when=5..3 read:error=1:when=2.. \
-	read:error=1:when=2+0 read:error=1:when=+ read:error=1:when=65536 read:error=1:when=1:when=2; do
+	read:error=1:when=2+0 read:error=1:when=+ read:error=1:when=65536 read:error=1:when=27..65535 read:error=1:when=1:when=2 read:delay_enter=0x10 \
+	read:delay_exit=inf; do
 	run 1 "$espy" trace -e inject=$rule true
 	says_why "espy: invalid inject argument '$rule'"
 done

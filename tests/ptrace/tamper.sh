@@ -35,6 +35,11 @@ shows '^--- SIGUSR2 {si_signo=SIGUSR2, si_code=SI_KERNEL} ---' log
 saw "delays" "1: $ok late|2: $ok|3: $ok late|4: $ok|5: $ok|6: $ok|$read" -e inject=getpgid:delay_enter=400ms:delay_exit=600000:when=1..3+2
 logged "getpgid(0) = OWN (DELAYED)|getpgid(0) = OWN|getpgid(0) = OWN (DELAYED)|getpgid(0) = OWN|getpgid(0) = OWN|getpgid(0) = OWN|"
 saw "bytes" "1: $ok|2: $ok|3: $ok|4: $ok|5: $ok|6: $ok|read 3 ABCw|" -e 'inject=statfs:poke_exit=@arg2=414243:retval=3'
+"$espy" trace -o log -e trace=getpgid -e inject=getpgid:poke_enter=@arg1=41:when=1 "$calls" >out 2>err
+shows "^espy: Failed to tamper with process [0-9]*: couldn't poke\$" err
+"$espy" trace -o log -e trace=getpgid -e inject=getpgid:delay_enter=+.4e9ns:delay_exit=+6e5:syscall=gettid:when=1 "$calls" >out 2>err
+shows '^1: .* late$' out
+saw "a fault by another call" "1: other errno 38 signals 0|2: $ok|3: $ok|4: $ok|5: $ok|6: $ok|$read" -e fault=getpgid:syscall=gettid:when=1
 saw "the last rule counts" "1: $ok|2: 42 errno 0 signals 0|3: $ok|4: $ok|5: $ok|6: $ok|$read" -e inject=getpgid:error=1 -e inject=%process,getpgid:retval=42:when=2
 # What is not traced is not changed.
 "$espy" trace -o log -e trace=read -e inject=getpgid:error=1 "$calls" >out 2>err

@@ -2,9 +2,15 @@
 /* Changing calls (source/tamper.h) in the two stops of each. */
 #include "ptrace_source.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
+#include <unistd.h>
 #include "base/clock.h"
+#include "base/proc_pid.h"
 #include "source/tamper.h"
 
 /* The rule for the call that the task has begun: of several the last; NULL: none. */
@@ -32,17 +38,45 @@ static bool is_due(struct espy_ptrace *p, struct espy_ptask *t, const struct esp
 	return n >= r->first && n <= r->last && (n - r->first) % r->step == 0;
 }
 
+/* Writes to the memory of a task. Returns how many bytes it took. */
+static size_t write_memory(const struct espy_ptask *t, uint64_t addr, const uint8_t *bytes, size_t len)
+{
+	struct iovec from = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = len };
+	struct iovec to = { .iov_base = (void *)(uintptr_t)addr, .iov_len = len };
+	const ssize_t got = process_vm_writev(t->tid, &from, 1, &to, 1, 0);
+	char path[40];
+
+	if (got >= 0 || errno == EFAULT)
+		return got > 0 ? (size_t)got : 0;
+	/* a filter of calls, as containers have it, may forbid it to espy */
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)espy_proc_pid(t->tid));
+	const int fd = open(path, O_WRONLY | O_CLOEXEC);
+	const ssize_t put = fd < 0 ? -1 : pwrite(fd, bytes, len, (off_t)addr);
+
+	if (fd >= 0)
+		close(fd);
+	return put > 0 ? (size_t)put : 0;
+}
+
 /* Writes the bytes of a rule to where the arguments point. Returns whether any were written. */
-static bool poke(const struct espy_ptask *t, const struct espy_poke *pokes)
+static bool poke(const struct espy_ptrace *p, const struct espy_ptask *t, const struct espy_poke *pokes)
 {
 	bool any = false;
 
 	for (unsigned i = 0; i < ESPY_TAMPER_ARGS; i++) {
-		struct iovec from = { .iov_base = pokes[i].bytes, .iov_len = pokes[i].len };
-		struct iovec to = { .iov_base = (void *)(uintptr_t)t->regs.args[i], .iov_len = pokes[i].len };
+		const uint64_t addr = t->regs.args[i];
 
-		if (pokes[i].bytes && process_vm_writev(t->tid, &from, 1, &to, 1, 0) > 0)
-			any = true;
+		if (!pokes[i].bytes)
+			continue;
+		const size_t n = write_memory(t, addr, pokes[i].bytes, pokes[i].len);
+
+		if (!n)
+			espy_ptrace__report(p, ESPY_REPORT_WARN, "Failed to tamper with process %d: couldn't poke",
+					    (int)t->tid);
+		else if (n < pokes[i].len)
+			espy_ptrace__report(p, ESPY_REPORT_WARN, "pid:%d short write (%zu < %u) @0x%" PRIx64,
+					    (int)t->tid, n, pokes[i].len, addr);
+		any = any || n;
 	}
 	return any;
 }
@@ -66,7 +100,7 @@ int espy_ptrace__tamper_enter(struct espy_ptrace *p, struct espy_ptask *t)
 		return 0;
 	if (r->has_result && espy_arch__set_call(t->tid, t->regs.abi, r->has_call ? r->call[t->regs.abi] : UINT32_MAX))
 		t->tamper = NULL; /* the task was killed in its stop */
-	if (poke(t, r->poke_enter))
+	if (poke(p, t, r->poke_enter))
 		t->tamper_flags |= ESPY_RF_POKED;
 	if (r->delay_enter_ns)
 		delay(p, t, r->delay_enter_ns);
@@ -84,7 +118,7 @@ void espy_ptrace__tamper_exit(struct espy_ptrace *p, struct espy_ptask *t)
 		t->regs.ret = r->result;
 		t->tamper_flags |= ESPY_RF_INJECTED | (r->is_error ? 0 : ESPY_RF_VALUE);
 	}
-	if (poke(t, r->poke_exit))
+	if (poke(p, t, r->poke_exit))
 		t->tamper_flags |= ESPY_RF_POKED;
 	if (r->delay_exit_ns)
 		delay(p, t, r->delay_exit_ns);
