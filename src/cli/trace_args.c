@@ -82,8 +82,15 @@ static int check_letters(struct espy_trace_args *a)
 		return both(a, "-q", "-e quiet/--quiet");
 	if (a->letters.D && a->longs.daemon)
 		return both(a, "-D", "--daemonize");
-	if (a->letters.D > 3)
-		return espy_cli__usage(a->cli, "Too many -D's (%u), maximum supported -D count is 3", a->letters.D);
+	if (a->letters.f && a->longs.fork)
+		return both(a, "-f", "--follow-forks");
+	if (a->letters.f > 1 && a->out.separately)
+		return both(a, "-ff", "--output-separately");
+	if (a->letters.F && a->follow)
+		espy_cli__say(a->cli, "deprecated option -F ignored");
+	else if (a->letters.F)
+		espy_cli__say(a->cli, "option -F is deprecated, please use -f/--follow-forks instead");
+	a->follow = a->follow ? a->follow : a->letters.F;
 	if (a->letters.t) {
 		a->text.time = a->letters.t > 2 ? ESPY_TIME_UNIX : ESPY_TIME_OF_DAY;
 		a->text.time_precision = a->letters.t > 1 ? 6 : 0;
@@ -113,6 +120,8 @@ static int check_targets(struct espy_trace_args *a)
 								   : "must have PROG [ARGS], -p PID, --cgroup PATH or --all");
 	if (!a->run.command[0] && a->run.daemonize)
 		return espy_cli__usage(a->cli, "PROG [ARGS] must be specified with -D/--daemonize");
+	if (a->letters.D > 3)
+		return espy_cli__usage(a->cli, "Too many -D's (%u), maximum supported -D count is 3", a->letters.D);
 	if (wide && (a->run.command[0] || a->pid_cnt))
 		return espy_cli__usage(a->cli, "%s and %s are mutually exclusive", wide,
 				       a->run.command[0] ? "PROG [ARGS]" : "-p/--attach");
@@ -169,6 +178,7 @@ static void warn_no_lines(const struct espy_trace_args *a)
 		{ a->text.time != ESPY_TIME_NONE, "-t/--absolute-timestamps" },
 		{ a->text.call_time, "-T/--syscall-times" },
 		{ a->text.fds != ESPY_FD_NONE, "-y/--decode-fds" },
+		{ a->text.stacks, a->cli->strace_mode ? "-k/--stack-traces" : "-k/--stack-trace" },
 		{ a->text.task_names, "-Y/--decode-pids" },
 		{ a->text.argument_names, "-N/--arg-names" },
 		{ a->text.task_always, "--always-show-pid" },
@@ -244,15 +254,15 @@ static int check_output(struct espy_trace_args *a)
 {
 	bool piped = a->out.name && (a->out.name[0] == '|' || a->out.name[0] == '!');
 
+	if (piped && a->out.separately)
+		return espy_cli__usage(a->cli, "piping the output and -ff/--output-separately are mutually exclusive");
 	if (a->out.name && !a->out.name[piped])
 		return espy_cli__usage(a->cli, piped ? "-o '%s': a command is missing" : "-o: '%s' names no file",
 				       a->out.name);
-	if (piped && a->out.separately)
-		return espy_cli__usage(a->cli, "piping the output and -ff/--output-separately are mutually exclusive");
+	if (!a->out.name && a->out.separately && !a->follow)
+		espy_cli__say(a->cli, "--output-separately has no effect without -o/--output");
 	if (!a->out.name && a->out.append)
 		espy_cli__say(a->cli, "-A/--output-append-mode has no effect without -o/--output");
-	if (!a->out.name && a->out.separately && a->letters.f < 2)
-		espy_cli__say(a->cli, "--output-separately has no effect without -o/--output");
 	if (a->out.separately && a->follow)
 		a->follow = 2;
 	return 0;
@@ -297,7 +307,7 @@ static void check_seccomp(struct espy_trace_args *a)
 		espy_cli__say(a->cli, "--seccomp-bpf cannot be used without -f/--follow-forks, disabling");
 	else if (a->call_limit)
 		espy_cli__say(a->cli, "--seccomp-bpf is not compatible with --syscall-limit, disabling");
-	else if (!espy_filter_has(a->filter, ESPY_FILTER_CALLS))
+	else if (!a->pid_cnt && !espy_filter_has(a->filter, ESPY_FILTER_CALLS))
 		espy_cli__say(a->cli, "Seccomp filter is requested but there are no syscalls to filter.  See -e trace to filter syscalls.");
 	if (a->pid_cnt || !a->follow || a->call_limit)
 		a->session.seccomp = false;
@@ -405,6 +415,8 @@ int espy_trace_args__check(struct espy_trace_args *a)
 	if (!err && a->role != ESPY_ROLE_SHOW)
 		err = check_targets(a);
 	if (!err)
+		check_seccomp(a);
+	if (!err)
 		err = gather_tallies(a);
 	if (!err)
 		err = check_summary(a);
@@ -420,7 +432,6 @@ int espy_trace_args__check(struct espy_trace_args *a)
 		err = check_marks(a);
 	if (err)
 		return err;
-	check_seccomp(a);
 	if (a->status_twice)
 		espy_cli__say(a->cli,
 			      "Only the last of -z/--successful-only/-Z/--failed-only options will take effect. "

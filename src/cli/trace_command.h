@@ -71,9 +71,10 @@ struct espy_trace_args {
 	/* How often the user has given a letter, and whether its long form: the two exclude each other. */
 	struct {
 		unsigned t, x, y, q, D, f, T;
+		bool F;
 	} letters;
 	struct {
-		bool time, hex, fds, quiet, daemon;
+		bool time, hex, fds, quiet, daemon, fork;
 	} longs;
 	struct {
 		int how; /* ESPY_TIPS_* */

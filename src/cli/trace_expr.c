@@ -39,7 +39,11 @@ int espy_trace_set(struct espy_trace_args *a, const char *name, const struct esp
 
 int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char *hint)
 {
-	espy_cli__say(a->cli, "%s: this version of espy %s", what, hint);
+	if (a->cli->strace_mode && strstr(what, "secontext")) /* as strace that was built without the library says */
+		espy_cli__say(a->cli,
+			      "SELinux context printing (--secontext option) is not supported by this build of strace");
+	else
+		espy_cli__say(a->cli, "%s: this version of espy %s", what, hint);
 	return -EINVAL;
 }
 
@@ -148,6 +152,8 @@ int espy_trace_expr(struct espy_trace_args *a, const char *expr)
 			snprintf(calls, sizeof(calls), "trace=%s", expr);
 			espy_filter_select(a->filter, calls, err, sizeof(err));
 		}
+		if (a->cli->strace_mode && !strncmp(err, "incorrect personality", 21))
+			return espy_cli__usage(a->cli, "%s", err);
 		say_mistake(a, err);
 		return -EINVAL;
 	}

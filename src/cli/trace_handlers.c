@@ -111,11 +111,11 @@ int espy_do_flag(void *ctx, const struct espy_opt_use *use)
 
 	switch ((enum espy_trace_flag)use->opt->value) {
 	case F_OLD_FORK:
-		espy_cli__say(a->cli, "option -F is deprecated, please use -f/--follow-forks instead");
-		a->follow = 1;
+		a->letters.F = true;
 		break;
 	case F_FORK:
 		a->letters.f += use->by_letter;
+		a->longs.fork |= !use->by_letter;
 		a->follow = 1;
 		break;
 	case F_VERBOSE:
@@ -156,10 +156,13 @@ int espy_do_time(void *ctx, const struct espy_opt_use *use)
 
 	if (use->by_letter)
 		return do_letter(ctx, use);
+	if (!a->longs.time) /* a second one changes what it names */
+		a->text.time = ESPY_TIME_OF_DAY;
 	a->longs.time = true;
-	a->text.time = ESPY_TIME_OF_DAY;
-	while (*s) {
-		size_t len = strcspn(s, ",");
+	for (size_t len; *s; s += len + (s[len] == ',')) {
+		len = strcspn(s, ",");
+		if (!len)
+			continue;
 		const char *w = s, *colon = memchr(s, ':', len);
 		size_t key = colon ? (size_t)(colon - s) + 1 : 0;
 		bool format = !key || !strncmp(s, "format:", key), precision = !key || !strncmp(s, "precision:", key);
@@ -172,7 +175,6 @@ int espy_do_time(void *ctx, const struct espy_opt_use *use)
 			a->text.time_precision = (unsigned)value;
 		else
 			return espy_opts__bad_arg(a->cli, use);
-		s += len + (s[len] == ',');
 	}
 	return 0;
 }
@@ -242,11 +244,15 @@ int espy_do_daemonize(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
 	int how = 1;
+	char small[16]; /* these words may be in capitals, too */
+	size_t n = 0;
 
 	if (use->by_letter)
 		return do_letter(ctx, use);
-	if (use->arg && word(a, use, espy_words_daemonize, &how))
-		return -EINVAL;
+	for (const char *s = use->arg; s && *s && n < sizeof(small); s++)
+		small[n++] = (char)tolower((unsigned char)*s);
+	if (use->arg && !espy_word__find(espy_words_daemonize, small, n, &how))
+		return espy_opts__bad_arg(a->cli, use);
 	a->longs.daemon = true;
 	a->run.daemonize = (unsigned)how;
 	return 0;

@@ -35,7 +35,8 @@
 		.name = n, .arg = ESPY_OPT_REQUIRED, .arg_name = "SET", .handle = f, .value = v                        \
 	}
 
-static const struct espy_range any = { 0, INT_MAX }, some = { 1, UINT_MAX }, frames = { 1, 1024 };
+static const struct espy_range any = { 0, INT_MAX }, strings = { 0, 0x3fffffff }, some = { 1, UINT_MAX },
+			       frames = { 1, 1024 };
 
 static const struct espy_opt general[] = {
 	/* -e stands first: espy_select_groups takes it alone */
@@ -202,7 +203,7 @@ static const struct espy_opt format[] = {
 	    .complete = "text json"),
 	ARG('a', "columns", "COLUMN", espy_do_number, "the column of `=` (40)", .value = AT(text.column), .with = &any),
 	ARG('s', "string-limit", "SIZE", espy_do_number, "at most SIZE bytes of a string, elements of an array (32)",
-	    .value = AT(text.string_limit), .with = &any),
+	    .value = AT(text.string_limit), .with = &strings),
 	FLAG('v', "no-abbrev", F_VERBOSE, "structures, environments and lists in full"),
 	ARG(0, "abbrev", "SET", espy_do_qualifier, "calls that are shown abbreviated (all)", .complete = "syscall"),
 	ARG(0, "verbose", "SET", espy_do_qualifier, "calls whose structures are decoded (all)", .complete = "syscall"),
@@ -293,7 +294,7 @@ static const struct espy_opt recording[] = {
 	    "keep at most SIZE bytes a call, or none, of data that is read, written, sent and received",
 	    .complete = "none"),
 	ARG('s', "string-limit", "SIZE", espy_do_number, "keep at most SIZE bytes of a string (32)",
-	    .value = AT(text.string_limit), .with = &any),
+	    .value = AT(text.string_limit), .with = &strings),
 	SET('i', "instruction-pointer", text.instruction_pointer,
 	    "keep the place in the program of each call, for `espy show -i`"),
 	SET('k', "stack-trace", text.stacks,

@@ -51,8 +51,8 @@ const struct espy_word espy_words_rings[] = {
 	{ "auto", 0 }, { "one", 1 }, { "cpu", 2 }, { NULL, 0 },
 };
 const struct espy_word espy_words_interruptible[] = {
-	{ "1", 1 }, { "2", 2 }, { "3", 3 }, { "4", 4 }, { "anywhere", 1 }, { "waiting", 2 }, { "never", 3 },
-	{ "never_tstp", 4 }, { NULL, 0 },
+	{ "1", 1 },	 { "2", 2 },	   { "3", 3 },	   { "4", 4 },		{ "anywhere", 1 },
+	{ "always", 1 }, { "waiting", 2 }, { "never", 3 }, { "never_tstp", 4 }, { NULL, 0 },
 };
 const struct espy_word espy_words_daemonize[] = {
 	{ "grandchild", 1 }, { "pgroup", 2 }, { "pgrp", 2 }, { "session", 3 }, { NULL, 0 },

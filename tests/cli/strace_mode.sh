@@ -16,6 +16,37 @@ run 1 strace -e nosuch true
 says "strace: invalid system call 'nosuch'"
 run 1 strace -e inject=read:error=x true
 says "strace: invalid inject argument 'read:error=x'"
+while read -r words; do
+	run 1 strace $words
+	says "strace: must have PROG [ARGS] or -p PID"
+done <<-END
+	-I always
+	--absolute-timestamps=,
+	--absolute-timestamps=s,,none
+	--timestamps --absolute-timestamps=ns --timestamps=format:unix
+END
+while IFS='|' read -r words said; do
+	run 1 strace $words
+	says "strace: $said"
+	says "Try 'strace -h' for more information."
+done <<-END
+	-e trace=getcwd@ohmy|incorrect personality designator 'ohmy' in qualification 'getcwd@ohmy'
+	-s 1073741824|invalid -s argument: '1073741824'
+	-DDDD -p 1|PROG [ARGS] must be specified with -D/--daemonize
+	--daemonize=SESSION -p 1|PROG [ARGS] must be specified with -D/--daemonize
+	-o ! -ff true|piping the output and -ff/--output-separately are mutually exclusive
+	-FF -w true|option -F is deprecated, please use -f/--follow-forks instead
+	-fF -w true|deprecated option -F ignored
+	--seccomp-bpf -w true|--seccomp-bpf cannot be used without -f/--follow-forks, disabling
+END
+run 1 strace -f --follow-forks true
+says "strace: -f and --follow-forks cannot be provided simultaneously"
+run 1 strace --output-separately -ff true
+says "strace: -ff and --output-separately cannot be provided simultaneously"
+run 1 strace --secontext true
+says "strace: SELinux context printing (--secontext option) is not supported by this build of strace"
+strace --absolute-timestamps=format:unix --absolute-timestamps=precision:ms -o log -e trace=none true
+shows '^[0-9]\{10\}\.[0-9]\{3\} +++ exited with 0 +++$' log
 run 1 strace -D
 says "strace: must have PROG [ARGS] or -p PID"
 run 1 strace -e kvm=foo true
