@@ -197,15 +197,19 @@ __noinline int take_slot(u32 cpu)
 
 /*
  * After exec the kernel has put the number of execve and the ABI of the new image into the registers, whatever the
- * call was (execveat, a program for another ABI). The entry part knows. Returns 1 if it says something else.
+ * call was (execveat, a program for another ABI). The entry part knows. Returns 1 if it says something else, and 2 if
+ * it has seen no such call: then this is another call than the wanted one.
  */
 __noinline int exec_call(u32 cpu)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	struct espy_bpf_slot_small *small = bpf_task_storage_get(&espy_slots, bpf_get_current_task_btf(), NULL, 0);
 
-	if (!s || !small || !small->cap.valid || !(small->cap.flags & ESPY_CALL_NEW_IMAGE) ||
-	    (small->cap.nr == s->cap.nr && small->cap.abi == s->cap.abi))
+	if (!s)
+		return 0;
+	if (!small || !small->cap.valid || !(small->cap.flags & ESPY_CALL_NEW_IMAGE))
+		return 2;
+	if (small->cap.nr == s->cap.nr && small->cap.abi == s->cap.abi)
 		return 0;
 	s->cap.nr = small->cap.nr;
 	s->cap.abi = small->cap.abi;
@@ -358,8 +362,14 @@ static __always_inline int general_exit(struct task_struct *task, const struct p
 	if (!take_exit(s, task, regs, ret, dying))
 		goto out;
 	wanted = select_plan(cpu);
-	if (!s->ret && !dying && (!wanted || s->cap.flags & ESPY_CALL_NEW_IMAGE) && exec_call(cpu))
-		wanted = select_plan(cpu);
+	if (!s->ret && !dying && (!wanted || s->cap.flags & ESPY_CALL_NEW_IMAGE)) {
+		const int other = exec_call(cpu);
+
+		if (other == 1)
+			wanted = select_plan(cpu);
+		else if (other && !conf.count_only && wanted && s->cap.flags & ESPY_CALL_NEW_IMAGE)
+			goto out;
+	}
 	if (!wanted || (s->cap.nr >= ESPY_BPF_NRS && !conf.all_wanted[s->cap.abi < 3 ? s->cap.abi : 0]) ||
 	    (dying && !(s->cap.flags & ESPY_CALL_NO_RETURN)))
 		goto out;

@@ -325,6 +325,25 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, ui
 	return cnt > 0;
 }
 
+/*
+ * Lets the general path see the return of each call that can replace the image, if one is wanted: a successful one of
+ * another name returns with the number of execve. Returns whether any of those calls is not wanted itself.
+ */
+static bool open_exec_exits(struct bpf_tables *t, const struct bpf_source *s)
+{
+	const struct espy_image *img = s->set[ESPY_ABI_NATIVE] ? s->sets[ESPY_ABI_NATIVE].image : NULL;
+	bool other = false;
+
+	for (uint32_t nr = 0; t->any_exec && img && nr < img->syscall_cnt && nr < ESPY_BPF_NRS; nr++) {
+		if (!(img->plans[img->call_plans[nr].plan].flags & ESPY_PLAN_NEW_IMAGE) ||
+		    t->fast[nr].shape != ESPY_SHAPE_SKIP)
+			continue;
+		t->fast[nr].shape = ESPY_SHAPE_GENERAL;
+		other = true;
+	}
+	return other;
+}
+
 static bool is_none(const struct bpf_tables *t, const struct bpf_source *s)
 {
 	if ((s->opts.count_only && !s->opts.probes) || s->opts.needs.fds || s->opts.trigger_cnt || s->opts.calls_change || t->any_enter ||
@@ -462,7 +481,9 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 		t->compat = t->compat || t->calls[ESPY_ABI_COMPAT * ESPY_BPF_NRS + nr].flags & ESPY_CALL_WANTED;
 	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++)
 		finish(&t->fast[nr], &t->calls[nr], t->plans[t->calls[nr].plan].nargs, &s->opts);
-	t->narrow = is_narrow(t, s, mode);
+	const bool other_exit = open_exec_exits(t, s);
+
+	t->narrow = !other_exit && is_narrow(t, s, mode);
 	t->none = is_none(t, s);
 	measure(t);
 	t->stack = s->opts.stops.stack_frames ? sizeof(struct espy_bpf_stack) + ESPY_BPF_STACK_BYTES : 0;
