@@ -157,11 +157,13 @@ static void show_superseding(struct text_sink *t, const struct espy_line_task *l
 	half.several = true;
 	set_call(&half, tt);
 	espy_lines__enter(&t->lines, &half, e);
-	/* If lines wait for the status of their calls, this line has waited under its old number. */
-	if (t->filter->status == ESPY_STATUS_ALL)
+	/* The leader's last line would have come after this half. If lines wait for the status of their calls, it came
+	 * before. */
+	if (tt->cut && t->filter->status == ESPY_STATUS_ALL)
 		espy_lines__interrupt(lt->out);
 	else
 		espy_lines__renumber(lt->out, e->task->tid);
+	tt->cut = false;
 	show_superseded(t, lt, tt);
 }
 
@@ -202,6 +204,10 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 		begun = true;
 	}
 	if (!(e->withheld & ESPY_WITHHELD_FILTER) || begun) {
+		struct espy_text_task *ending = e->call->no_return ? espy_text_tasks__get(&t->tasks, e->task->tid) : tt;
+
+		if (ending)
+			ending->cut = e->call->no_return;
 		set_call(&lt, tt);
 		if ((lt.hidden || t->stream->outside) && !lt.out->open && !begun)
 			t->lines.last_time_ns = espy_lines__call_time(e->call); /* nothing would be left of the line */
@@ -248,8 +254,11 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 			tt->superseded_by = x->old_tid;
 			tt->superseded_ns = x->rec.time_ns;
 			/* If this call has no line yet, its first part comes before. */
-			if (caller && caller->begun)
+			if (caller && caller->begun) {
+				if (espy_lines__is_open(lt.out, x->old_tid))
+					espy_lines__renumber(lt.out, x->rec.tid);
 				show_superseded(t, &lt, tt);
+			}
 		}
 		if (e->other && espy_lines__is_open(lt.out, x->rec.tid))
 			espy_lines__interrupt(lt.out);
@@ -261,6 +270,7 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 	espy_task_outputs__close(&t->own, x->old_tid);
 	if (caller) {
 		if (leader) {
+			caller->cut = leader->cut;
 			caller->superseded_by = leader->superseded_by;
 			caller->superseded_ns = leader->superseded_ns;
 		}

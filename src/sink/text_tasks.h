@@ -22,6 +22,7 @@ struct espy_text_task {
 	uint64_t left_ns;
 	uint32_t superseded_by; /* the thread that has executed a program in its place, which has not been said yet; 0: none */
 	uint64_t superseded_ns;
+	bool cut;	     /* its last line is of a call in which it was killed */
 	unsigned args_shown; /* arguments that the first half wrote */
 	struct espy_rec_signal *later; /* ignored signals, shown after the task's next call */
 	size_t later_cnt;

@@ -10,6 +10,13 @@ caller=$(sed -n 's/.* superseded by execve in pid \([0-9]*\) +++/\1/p' "$dir/exe
 has "exec from a thread: its execve begins in that thread" "$dir/exec" "^$caller *execve(\"/bin/echo\", .* <unfinished \.\.\.>\$"
 expect "exec from a thread: and ends behind that, in the place of the first one" "<... execve resumed>) = 0" \
 	"$(sed -n '/superseded/{n;s/^[0-9]* *//;p;}' "$dir/exec" | tr -s ' ')"
+# Where no line of the leader comes between, the half line tells the new number. Its return has the number of execve.
+trace -f -e trace=execveat -o "$dir/at" "$progs/thread_exec" at >"$dir/prog.out"
+leader=$(sed -n 's/^\([0-9]*\) *+++ superseded by .*/\1/p' "$dir/at")
+has "execveat from a thread: its first half" "$dir/at" "^[0-9]* *execveat(-1, \"/bin/echo\", .*, 0 <pid changed to $leader \.\.\.>\$"
+has "execveat from a thread: its second half" "$dir/at" "^$leader *<\.\.\. execveat resumed>) *= 0\$"
+trace -f -e trace=execve -o "$dir/not" "$progs/thread_exec" at >"$dir/prog.out"
+expect "execveat from a thread: it is no execve" 1 "$(grep -c 'execve(' "$dir/not")"
 has "exec from a thread: its execve is shown with arguments" "$dir/exec" 'execve("/bin/echo", \["echo", "after exec"\], '
 has "exec from a thread: the calls of the new image" "$dir/exec" 'write(1, "after exec\\n", 11) *= 11'
 expect "exec from a thread: one exit" 1 "$(grep -c '+++ exited' "$dir/exec")"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A thread that is not the leader executes a program; the leader sleeps in pause by then. */
+/*
+ * A thread that is not the leader executes a program; the leader sleeps in pause by then. With an argument it does so by
+ * execveat.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -28,15 +31,17 @@ static void *body(void *arg)
 
 	if (!WAIT_UNTIL(leader_sleeps()))
 		return NULL;
+	if (arg)
+		syscall(SYS_execveat, -1, "/bin/echo", argv, envp, 0);
 	execve("/bin/echo", argv, envp);
 	return arg;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t id;
 
-	if (pthread_create(&id, NULL, body, NULL))
+	if (pthread_create(&id, NULL, body, argc > 1 ? argv : NULL))
 		return 1;
 	for (;;)
 		pause();
