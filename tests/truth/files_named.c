@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 {
 	static const char *const spaces[] = { "net", "pid", "mnt", "user", "uts", "ipc", "cgroup", "pid_for_children" };
 
-	truth_begin(argc, argv, "-yy -e trace=fsync");
+	truth_begin(argc, argv, "-yy -e trace=fsync,dup2");
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
 		char path[64];
 
@@ -65,5 +65,11 @@ int main(int argc, char **argv)
 	of_socket(socket(44, SOCK_RAW, 0), "socket");		/* XDP */
 	of_socket(socket(AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE), "socket");
 	of_socket(socket(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), "UDPv6");
+
+	/* the second argument is the file before the call, whatever the upper half of the register is */
+	const int null = open("/dev/null", O_RDONLY), full = fcntl(open("/dev/full", O_WRONLY), F_DUPFD, 300);
+
+	call(SYS_dup2, JUNK(null), JUNK(full));
+	text("dup2(%d</dev/null<char 1:3>>, %d</dev/full<char 1:7>>) = %d</dev/null<char 1:3>>", null, full, full);
 	return 0;
 }

@@ -84,7 +84,7 @@ __noinline int send_args(u32 cpu)
 		return 0;
 	for (u32 i = 0; i < ESPY_MAX_ARGS; i++)
 		/* The second argument of dup2 is the descriptor that the call has made. */
-		if (s->fd_args >> i & 1 && !(s->cap.flags & ESPY_CALL_RET_FD && load_arg(s, i) == (u64)s->ret))
+		if (s->fd_args >> i & 1 && !(s->cap.flags & ESPY_CALL_RET_FD && (u32)load_arg(s, i) == (u32)s->ret))
 			send_used(cpu, load_arg(s, i));
 	return 0;
 }
