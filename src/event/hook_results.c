@@ -138,7 +138,7 @@ static void note_select(struct espy_walk *w)
 		note_timeout(w);
 	if (w->v->ret <= 0)
 		return;
-	const uint32_t note = espy_hook_open_note(w, "", 0), empty = w->out->cnt;
+	const uint32_t note = espy_hook_open_note(w, "", 0);
 	for (unsigned i = 0; i < 3; i++) {
 		const struct espy_item *it = w->v->args[i + 1] ? espy_call_view__arg_item(w->v, i + 1, true) : NULL;
 		if (nfds <= 0 || !any_bit(it, (uint64_t)nfds))
@@ -151,7 +151,7 @@ static void note_select(struct espy_walk *w)
 						      .bytes = espy_item__bytes(it) });
 	}
 	show_left(w, 4);
-	espy_hook_close_note(w, note, w->out->cnt == empty);
+	espy_walk_close(w, note); /* strace shows an empty one, too */
 }
 
 static void note_left_of(struct espy_walk *w, unsigned reg)

@@ -59,6 +59,10 @@ int main(int argc, char **argv)
 	call(SYS_select, JUNK(20), tail_copy(&rd, 8), tail_copy(&wr, 8), tail_copy(&none, 8), tail_copy(tv, 16));
 	text("select(20, [%d], [%d], [], {tv_sec=0, tv_usec=0}) = 1 (out [%d], left {tv_sec=0, tv_usec=0})", p[0], p[1],
 	     p[1]);
+	/* the last set that the kernel writes is the empty one */
+	uint64_t *both = tail_copy(&wr, 8);
+	call(SYS_select, JUNK(20), both, both, both, NULL);
+	text("select(20, [%d], [%d], [%d], NULL) = 1 ()", p[1], p[1], p[1]);
 	call(SYS_select, JUNK(0), NULL, NULL, NULL, tail_copy(tv, 16));
 	text("select(0, NULL, NULL, NULL, {tv_sec=0, tv_usec=0}) = 0 (Timeout)");
 	line(call(SYS_select, JUNK(-1), NULL, NULL, NULL, NULL), "select(-1, NULL, NULL, NULL, NULL)");
