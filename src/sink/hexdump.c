@@ -11,9 +11,15 @@ struct hexdump {
 	struct espy_buf *b;
 	const struct espy_filter *f;
 	int64_t fd;	 /* the call's first descriptor; -1: none yet */
+	int64_t ret;
 	unsigned buffer; /* number of the buffer within a vector */
+	unsigned vector; /* vectors of messages so far */
+	bool in_vector;	 /* its message has had it */
 	unsigned depth;
 };
+
+/* Groups around a vector of a call that takes several messages: the list, a message, its head. */
+#define VECTOR_DEPTH 3u
 
 static bool in_set(const struct espy_fd_set *s, int64_t fd)
 {
@@ -47,10 +53,44 @@ static void put_lines(struct espy_buf *b, const uint8_t *p, size_t n)
 	}
 }
 
+/* Puts " = 2 buffers in vector 0" if the group that opens at i is the vector of one of several messages. */
+static void begin_vector(struct hexdump *d, struct espy_tokens args, uint32_t i)
+{
+	uint64_t cnt = 0;
+
+	if (d->depth < VECTOR_DEPTH)
+		d->in_vector = false;
+	if (d->depth != VECTOR_DEPTH || d->in_vector || args.at[i].group != ESPY_GROUP_ARRAY ||
+	    (int64_t)d->vector >= d->ret)
+		return;
+	for (unsigned depth = 0; i < args.cnt; i++) {
+		if (!(args.at[i].shown & ESPY_MANNER_BYTES))
+			continue;
+		cnt += args.at[i].kind == ESPY_TOKEN_OPEN && depth == 1;
+		depth += args.at[i].kind == ESPY_TOKEN_OPEN;
+		if (args.at[i].kind == ESPY_TOKEN_CLOSE && !--depth)
+			break;
+	}
+	d->in_vector = true;
+	d->buffer = 0;
+	if (!in_set(&d->f->read, d->fd) && !in_set(&d->f->write, d->fd))
+		return;
+	espy_buf__puts(d->b, " = ");
+	espy_buf__dec(d->b, cnt);
+	espy_buf__puts(d->b, " buffers in vector ");
+	espy_buf__dec(d->b, d->vector++);
+	espy_buf__putc(d->b, '\n');
+}
+
 static void put_buffer(struct hexdump *d, const struct espy_token *k)
 {
 	if (k->type->kind != ESPY_T_BYTES || !k->len || d->fd < 0 ||
 	    !in_set(k->flags & ESPY_TOKF_AFTER ? &d->f->read : &d->f->write, d->fd))
+		return;
+	/* A call that fails has read nothing, and of several messages has sent none. */
+	if (d->ret < 0 && (k->flags & ESPY_TOKF_AFTER || d->depth > VECTOR_DEPTH))
+		return;
+	if (d->depth > VECTOR_DEPTH && (int64_t)d->vector > d->ret)
 		return;
 	if (d->depth) {
 		espy_buf__puts(d->b, " * ");
@@ -64,15 +104,17 @@ static void put_buffer(struct hexdump *d, const struct espy_token *k)
 
 void espy_hexdump__call(struct espy_buf *b, const struct espy_filter *f, const struct espy_call_view *v, struct espy_tokens args)
 {
-	struct hexdump d = { .b = b, .f = f, .fd = -1 };
+	struct hexdump d = { .b = b, .f = f, .fd = -1, .ret = v->ret };
 
-	if (v->call == ESPY_NONE || !v->has_exit || v->ret <= 0)
+	if (v->call == ESPY_NONE || !v->has_exit || !v->ret)
 		return;
 	for (uint32_t i = 0; i < args.cnt; i++) {
 		const struct espy_token *k = &args.at[i];
 
 		if (!(k->shown & ESPY_MANNER_BYTES))
 			continue;
+		if (k->kind == ESPY_TOKEN_OPEN)
+			begin_vector(&d, args, i);
 		d.depth += k->kind == ESPY_TOKEN_OPEN;
 		d.depth -= k->kind == ESPY_TOKEN_CLOSE;
 		if (k->kind == ESPY_TOKEN_INT && k->fmt == ESPY_FMT_FD && d.fd < 0)
