@@ -239,6 +239,12 @@ static unsigned statuses(const struct espy_engine *e)
 	return e->every_status ? ESPY_STATUS_ALL : e->filter->status;
 }
 
+/* Tells whether the sink takes a call that has only begun. */
+static bool wants_begun(const struct espy_engine *e)
+{
+	return statuses(e) == ESPY_STATUS_ALL || (e->sink->keeps_begun && statuses(e) & ESPY_STATUS_DETACHED);
+}
+
 static bool wants_status(const struct espy_engine *e, const struct espy_call_view *v)
 {
 	const unsigned status = statuses(e);
@@ -284,7 +290,7 @@ static bool passes(struct espy_engine *e, const struct espy_event *event)
 {
 	switch (event->type) {
 	case ESPY_EVENT_CALL_BEGIN:
-		return statuses(e) == ESPY_STATUS_ALL && e->met && wants_object(e, event);
+		return wants_begun(e) && e->met && wants_object(e, event);
 	case ESPY_EVENT_CALL_END:
 		return wants_status(e, event->call) && e->met && wants_object(e, event);
 	case ESPY_EVENT_SIGNAL:
@@ -311,7 +317,7 @@ unsigned espy_engine__manners(struct espy_engine *e, struct espy_event *event, c
 	event->withheld = wants_task(e, event) ? 0 : ESPY_WITHHELD_TASK;
 	if (!e->sink->takes_withheld && (event->withheld || stream->outside))
 		return 0;
-	const bool passes_status = ended ? wants_status(e, event->call) : statuses(e) == ESPY_STATUS_ALL;
+	const bool passes_status = ended ? wants_status(e, event->call) : wants_begun(e);
 	e->met = passes_status && meets_condition(e, event->call);
 	if (!e->met)
 		event->withheld |= ESPY_WITHHELD_FILTER;

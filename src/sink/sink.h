@@ -85,6 +85,7 @@ struct espy_sink {
 	struct espy_want want; /* what the values are to tell besides what was captured */
 	unsigned events;     /* that it makes use of: enum espy_event_type and the above */
 	bool takes_withheld; /* it must know of events that it does not show */
+	bool keeps_begun;    /* it keeps the beginning of a call until the status tells whether it is shown */
 	struct espy_output *output; /* that it writes lines to; NULL: none */
 	int error;	     /* of writing, the first one, positive: nothing more is given to it */
 	uint64_t calls;	     /* that it has shown, counted, written */

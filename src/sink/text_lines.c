@@ -209,6 +209,21 @@ void espy_lines__enter(struct espy_lines *l, const struct espy_line_task *t, con
 	o->open_tid = t->task->tid;
 }
 
+char *espy_lines__keep(struct espy_lines *l, const struct espy_line_task *t, const struct espy_event *e)
+{
+	struct espy_output *o = t->out;
+	const size_t start = o->buf.len;
+
+	espy_lines__enter(l, t, e);
+	o->open = NULL;
+	*t->begun = false;
+	*t->args_shown = 0;
+	char *line = strndup(o->buf.data + start, o->buf.len - start);
+
+	o->buf.len = start;
+	return line;
+}
+
 static void pad_to_column(struct espy_lines *l, struct espy_output *o)
 {
 	static const char blanks[] = "                                                                ";
@@ -403,6 +418,13 @@ void espy_lines__detached(struct espy_output *o, uint32_t tid)
 {
 	if (espy_lines__is_open(o, tid))
 		end_open(o, " <detached ...>");
+}
+
+void espy_lines__kept_detached(struct espy_output *o, const char *line)
+{
+	espy_buf__puts(&o->buf, line);
+	espy_buf__puts(&o->buf, " <detached ...>");
+	espy_line_output__end_line(o);
 }
 
 void espy_lines__mode(const struct espy_line_task *t)

@@ -38,6 +38,10 @@ struct espy_line_task {
 	unsigned *args_shown; /* arguments that the first half wrote */
 };
 
+/* Returns the first half of a call's line as text of the caller's, and writes nothing; NULL: there is no memory. */
+char *espy_lines__keep(struct espy_lines *l, const struct espy_line_task *t, const struct espy_event *e);
+/* Writes such a half, of a task that was let go in the call. */
+void espy_lines__kept_detached(struct espy_output *o, const char *line);
 /* ` <unfinished ...>` ends the open line, if there is one. */
 void espy_lines__interrupt(struct espy_output *o);
 /* The same by ` <pid changed to TID ...>`. */

@@ -128,6 +128,11 @@ static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 	note_shown(t, e->task->tid);
 	tt->nr = e->rec->nr;
 	set_call(&lt, tt);
+	if (t->filter->status != ESPY_STATUS_ALL) {
+		espy_text_task__forget_kept(tt);
+		tt->kept = espy_lines__keep(&t->lines, &lt, e);
+		return;
+	}
 	espy_lines__enter(&t->lines, &lt, e);
 	note_line(t, e->task->tid);
 }
@@ -189,6 +194,7 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 		tt->begun = false; /* the call that began never ended */
 	if (tt)
 		tt->line_shown = false;
+	espy_text_task__forget_kept(tt);
 	if (!line_task(t, e, &lt))
 		return;
 	/* Ignored during a call that is not shown. It takes the time of the beginning (-T, -t) to know it. */
@@ -340,10 +346,13 @@ static void on_detach(struct text_sink *t, const struct espy_event *e)
 {
 	const uint32_t tid = e->task->tid;
 	struct espy_output *out = t->out->per_task ? espy_task_outputs__find(&t->own, tid) : t->out;
+	struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, tid);
 
-	if (out)
+	if (out && tt && tt->kept)
+		espy_lines__kept_detached(out, tt->kept);
+	else if (out)
 		espy_lines__detached(out, tid);
-	espy_text_tasks__drop(&t->tasks, espy_text_tasks__find(&t->tasks, tid));
+	espy_text_tasks__drop(&t->tasks, tt);
 	espy_task_outputs__close(&t->own, tid);
 }
 
@@ -572,9 +581,10 @@ int espy_text_sink__new(struct espy_sink **out, const struct espy_text_options *
 	t->base = (struct espy_sink){
 		.ops = &text_ops,
 		.events = ESPY_EVENT_CALL_BEGIN | ESPY_EVENT_CALL_END | ESPY_EVENT_SIGNAL | ESPY_EVENT_EXEC |
-			  ESPY_EVENT_EXIT | ESPY_EVENT_DETACH | ESPY_EVENT_MARK | ESPY_EVENT_PROBE | ESPY_EVENT_LOSS | ESPY_EVENT_MODE |
-			  ESPY_EVENT_STOPPED | ESPY_EVENT_STACK,
+			  ESPY_EVENT_EXIT | ESPY_EVENT_DETACH | ESPY_EVENT_MARK | ESPY_EVENT_PROBE | ESPY_EVENT_LOSS |
+			  ESPY_EVENT_MODE | ESPY_EVENT_STOPPED | ESPY_EVENT_STACK,
 		.takes_withheld = true,
+		.keeps_begun = true,
 	};
 	t->o = *o;
 	t->filter = f;

@@ -33,6 +33,14 @@ struct espy_text_task *espy_text_tasks__get(struct espy_text_tasks *t, uint32_t 
 	return task;
 }
 
+void espy_text_task__forget_kept(struct espy_text_task *task)
+{
+	if (!task)
+		return;
+	free(task->kept);
+	task->kept = NULL;
+}
+
 void espy_text_tasks__drop(struct espy_text_tasks *t, struct espy_text_task *task)
 {
 	if (!task)
@@ -42,6 +50,7 @@ void espy_text_tasks__drop(struct espy_text_tasks *t, struct espy_text_task *tas
 	HASH_DEL(t->by_tid, task);
 	espy_budget__give(t->budget, sizeof(*task) + (task->later ? LATER_MAX * sizeof(*task->later) : 0));
 	free(task->later);
+	free(task->kept);
 	espy_text_functions__free(task->functions, t->budget);
 	free(task);
 }

@@ -22,6 +22,7 @@ struct espy_text_task {
 	uint64_t left_ns;
 	uint32_t superseded_by; /* the thread that has executed a program in its place, which has not been said yet; 0: none */
 	uint64_t superseded_ns;
+	char *kept;	     /* the first half of its call's line, which has no status yet; NULL: none */
 	bool cut;	     /* its last line is of a call in which it was killed */
 	unsigned args_shown; /* arguments that the first half wrote */
 	struct espy_rec_signal *later; /* ignored signals, shown after the task's next call */
@@ -35,6 +36,8 @@ struct espy_text_tasks {
 	struct espy_budget *budget;	      /* NULL: no bound */
 };
 
+/* Forgets the first half of a line; NULL is let be. */
+void espy_text_task__forget_kept(struct espy_text_task *task);
 /* NULL: nothing is kept of it. */
 struct espy_text_task *espy_text_tasks__find(struct espy_text_tasks *t, uint32_t tid);
 /* Made if need be; NULL without memory. */

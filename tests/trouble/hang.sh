@@ -68,4 +68,17 @@ wait_for 60 grep -q 'nanosleep(' "$dir/dies" || not_ok "the call of a task that 
 kill -9 "$(pgrep -x sleep -P $espy_pid)"
 wait $espy_pid
 has "a task that dies in its call" "$dir/dies" '^clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=600, tv_nsec=0} <unfinished \.\.\.>) *= ?$'
+# -e status=detached: the half line waits until the task is let go of. A stopping source has it once the task sleeps in the call.
+if [ "$source" = ptrace ]; then
+	trace_bg -I1 -e status=detached -e trace=clock_nanosleep -o "$dir/let" sleep 600 &
+	espy_pid=$!
+	sleeps() {
+		target=$(pgrep -x sleep -P $espy_pid) && grep -q '^230 ' "/proc/$target/syscall" && [ "$(state "$target")" = S ]
+	}
+	wait_for 60 sleeps || not_ok "status=detached: it does not sleep"
+	kill -INT $espy_pid
+	wait $espy_pid
+	kill "$target" 2>/dev/null
+	expect "status=detached: the line" 'clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=600, tv_nsec=0} <detached ...>' "$(cat "$dir/let")"
+fi
 finish
