@@ -237,24 +237,51 @@ static void look_at_held(struct run *r)
 		look_at_terminal(r);
 }
 
-/* strace tells of children that it does not know of. */
-static void reap_inherited(const struct run *r)
+/*
+ * Takes the status of children that have ended: of the command, for which a watched process may wait, and of those that
+ * espy does not know of. strace tells of these.
+ */
+static void reap_children(const struct run *r)
 {
 	pid_t pid;
+	int status;
 
+	espy_session_program_status(r->s, &status);
 	while ((pid = espy_inherited_children__reap(espy_session_program(r->s))) > 0)
 		if (r->a->cli->strace_mode && !(r->a->quiet & ESPY_QUIET_EXIT))
 			espy_cli__say(r->a->cli, "Exit of unknown pid %d ignored", pid);
 }
 
+/*
+ * Gives up standard input and output, which the command has by now: as strace does, so that a pipe ends when the
+ * command closes its end. Lines go to standard error or to a file of their own.
+ */
+static void leave_standard_files(const struct run *r)
+{
+	const int null =
+		r->a->cli->strace_mode && espy_session_program(r->s) > 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+
+	if (null < 0)
+		return;
+	fflush(stdout);
+	for (int fd = STDIN_FILENO; fd <= STDOUT_FILENO; fd++)
+		dup2(null, fd);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
 static int loop(struct run *r)
 {
+	bool left = false;
 	int n;
 
 	r->begun_ms = now_ms();
 	do {
 		n = espy_session_dispatch(r->s, POLL_MS);
-		reap_inherited(r);
+		if (!left)
+			leave_standard_files(r);
+		left = true;
+		reap_children(r);
 		look_at_held(r);
 		show_progress(r);
 	} while (n >= 0 || n == -EINTR);

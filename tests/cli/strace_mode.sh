@@ -47,6 +47,14 @@ run 1 strace --secontext true
 says "strace: SELinux context printing (--secontext option) is not supported by this build of strace"
 strace --absolute-timestamps=format:unix --absolute-timestamps=precision:ms -o log -e trace=none true
 shows '^[0-9]\{10\}\.[0-9]\{3\} +++ exited with 0 +++$' log
+# The command alone holds standard output: the pipe ends when it closes that.
+mkfifo go
+strace -qq -e trace=none -e signal=none sh -c 'exec >&-; read -r word <go' 2>err | {
+	cat
+	echo on >go
+}
+same "standard output is given up" '' "$(cat err)"
+[ -p go ] && rm go
 run 1 strace -D
 says "strace: must have PROG [ARGS] or -p PID"
 run 1 strace -e kvm=foo true

@@ -57,6 +57,13 @@ trace -o "$dir/out" sh -c 'kill -9 $$'
 expect "target killed: its signal is passed on" 137 $?
 has "target killed: said" "$dir/out" '+++ killed by SIGKILL +++'
 
+# a watched process that waits for the command to go: a zombie is still there
+sh -c 'until read p <"$1"; do :; done; while kill -0 "$p"; do :; done' sh "$dir/number" 2>/dev/null &
+target=$!
+timeout 60 "$espy" trace --source="$source" -e none -o "$dir/out" -p $target sh -c 'echo $$ >"$1.new" && mv "$1.new" "$1"' sh "$dir/number" 2>"$dir/err"
+expect "a process that waits for the command: status" 0 $?
+kill $target 2>/dev/null
+
 # a program's child that is espy's by birth: the program waits until it has gone
 for follow in '' -f; do
 	trace $follow -e none -o "$dir/out" "$progs/leave_child"
