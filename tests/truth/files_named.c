@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 
 static void shown(int fd, const char *name)
 {
@@ -47,7 +49,7 @@ int main(int argc, char **argv)
 {
 	static const char *const spaces[] = { "net", "pid", "mnt", "user", "uts", "ipc", "cgroup", "pid_for_children" };
 
-	truth_begin(argc, argv, "-yy -e trace=fsync,dup2");
+	truth_begin(argc, argv, "-yy -e trace=fsync,dup2,clone");
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
 		char path[64];
 
@@ -70,6 +72,14 @@ int main(int argc, char **argv)
 	const int null = open("/dev/null", O_RDONLY), full = fcntl(open("/dev/full", O_WRONLY), F_DUPFD, 300);
 
 	call(SYS_dup2, JUNK(null), JUNK(full));
+	int pidfd = -1;
+	const long child = call(SYS_clone, (unsigned long)CLONE_PIDFD | SIGCHLD, NULL, &pidfd, NULL, 0ul);
+
+	if (!child)
+		for (;;)
+			pause();
+	kill((pid_t)child, SIGKILL);
 	text("dup2(%d</dev/null<char 1:3>>, %d</dev/full<char 1:7>>) = %d</dev/null<char 1:3>>", null, full, full);
+	text("clone(child_stack=NULL, flags=CLONE_PIDFD|SIGCHLD, parent_tid=[%d<pid:%ld>]) = %ld", pidfd, child, child);
 	return 0;
 }
