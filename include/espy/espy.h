@@ -356,7 +356,7 @@ ESPY_API int espy_session_add_pid(struct espy_session *s, pid_t pid, bool single
 ESPY_API int espy_session_remove_pid(struct espy_session *s, pid_t pid);
 /*
  * Of the started program: returns its process number, or -ESRCH. Writes its status as wait(2) gives it, or returns -EAGAIN
- * while it runs.
+ * while it runs; -ESRCH, too, once it has been let go of (detach_on_execve).
  */
 ESPY_API pid_t espy_session_program(struct espy_session *s);
 ESPY_API int espy_session_program_status(struct espy_session *s, int *status);

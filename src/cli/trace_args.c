@@ -303,13 +303,15 @@ static void check_seccomp(struct espy_trace_args *a)
 		return;
 	if (a->pid_cnt)
 		espy_cli__say(a->cli, "--seccomp-bpf is not enabled for processes attached with -p");
-	if (!a->follow)
+	if (a->session.detach_on_execve)
+		espy_cli__say(a->cli, "--seccomp-bpf is not enabled because it is not compatible with -b");
+	else if (!a->follow)
 		espy_cli__say(a->cli, "--seccomp-bpf cannot be used without -f/--follow-forks, disabling");
 	else if (a->call_limit)
 		espy_cli__say(a->cli, "--seccomp-bpf is not compatible with --syscall-limit, disabling");
 	else if (!a->pid_cnt && !espy_filter_has(a->filter, ESPY_FILTER_CALLS))
 		espy_cli__say(a->cli, "Seccomp filter is requested but there are no syscalls to filter.  See -e trace to filter syscalls.");
-	if (a->pid_cnt || !a->follow || a->call_limit)
+	if (a->pid_cnt || !a->follow || a->call_limit || a->session.detach_on_execve)
 		a->session.seccomp = false;
 	/* The kernel fails the calls that a filter sends to a missing tracer: the task must not outlive espy. */
 	a->session.kill_on_exit |= a->session.seccomp;

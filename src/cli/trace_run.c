@@ -67,12 +67,18 @@ static bool is_spared(const struct espy_trace_args *a, enum espy_log_topic topic
 	}
 }
 
+/* How a message of the library begins, behind which strace has nothing but the file and the reason. */
+static const char writing[] = "writing to ";
+
 /* Scripts know strace's words: its call for attaching, whatever the source is, and no name of the command's file. */
 static void say_as_strace(const struct espy_trace_args *a, const char *text)
 {
 	const char *pid = strchr(text, '('), *why = strrchr(text, ':');
 
-	if (!strncmp(text, "attach: ", 8) && pid)
+	if (!strncmp(text, writing, sizeof(writing) - 1))
+		espy_cli__say(a->cli, "%.*s", (int)strcspn(text + sizeof(writing) - 1, ";"),
+			      text + sizeof(writing) - 1);
+	else if (!strncmp(text, "attach: ", 8) && pid)
 		espy_cli__say(a->cli, "attach: ptrace(PTRACE_SEIZE, %s", pid + 1);
 	else
 		espy_cli__say(a->cli, "exec%s", why ? why : text);
@@ -87,7 +93,7 @@ void espy_trace_log(void *ctx, enum espy_log_level level, enum espy_log_topic to
 		return;
 	if (topic == ESPY_TOPIC_DESCRIBE) /* FILE:LINE:COLUMN: ... */
 		fprintf(stderr, "%s\n", text);
-	else if (topic == ESPY_TOPIC_TARGET && a->cli->strace_mode)
+	else if (a->cli->strace_mode && (topic == ESPY_TOPIC_TARGET || !strncmp(text, writing, sizeof(writing) - 1)))
 		say_as_strace(a, text);
 	else
 		espy_cli__say(a->cli, "%s", text);

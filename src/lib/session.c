@@ -203,7 +203,9 @@ int espy_session_program_status(struct espy_session *s, int *status)
 {
 	if (!s || !status)
 		return -EINVAL;
-	return s->targets.command_pid ? s->src_ops->command_status(s->src, status) : -ESRCH;
+	if (!s->targets.command_pid || s->targets.command_let_go)
+		return -ESRCH;
+	return s->src_ops->command_status(s->src, status);
 }
 
 const char *espy_session_source(struct espy_session *s)

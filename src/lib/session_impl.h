@@ -72,6 +72,7 @@ struct session_targets {
 	struct espy_command command; /* path NULL: no command */
 	pid_t command_pid;
 	bool command_execed; /* the command's own first execve is done */
+	bool command_let_go; /* the program runs on unwatched, as the user wished: nothing waits for it */
 	uint32_t detach_tid; /* the task that the session drops after this poll; 0: none */
 	struct rlimit user_files; /* RLIMIT_NOFILE before the session raised it */
 	bool files_raised;

@@ -61,6 +61,7 @@ static void detach_one(struct espy_session *s)
 	struct espy_task *task = espy_state__task(s->pipe.state, s->targets.detach_tid);
 
 	s->src_ops->remove_target(s->src, (pid_t)s->targets.detach_tid);
+	s->targets.command_let_go |= (pid_t)s->targets.detach_tid == s->targets.command_pid;
 	s->targets.detach_tid = 0;
 	if (!task)
 		return;
@@ -201,7 +202,7 @@ static int wait_for_program(struct espy_session *s)
 {
 	int status = 0;
 
-	if (!s->targets.command_pid || s->run.stop_asked)
+	if (!s->targets.command_pid || s->targets.command_let_go || s->run.stop_asked)
 		return 0;
 	while (s->src_ops->command_status(s->src, &status) == -EAGAIN && !s->run.stop_asked)
 		s->src_ops->poll(s->src, espy_session__record, s, POLL_MS);

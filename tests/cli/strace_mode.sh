@@ -47,6 +47,12 @@ run 1 strace --secontext true
 says "strace: SELinux context printing (--secontext option) is not supported by this build of strace"
 strace --absolute-timestamps=format:unix --absolute-timestamps=precision:ms -o log -e trace=none true
 shows '^[0-9]\{10\}\.[0-9]\{3\} +++ exited with 0 +++$' log
+strace -e trace=none -bexecve sh -c 'exec sh -c "exit 3"' 2>err
+same "a command that was let go of: status" 0 $?
+shows '^strace: Process [0-9]* detached$' err
+strace -o /dev/full true 2>err
+same "a full disk: status" 0 $?
+same "a full disk: words" 'strace: /dev/full: No space left on device' "$(cat err)"
 # The command alone holds standard output: the pipe ends when it closes that.
 mkfifo go
 strace -qq -e trace=none -e signal=none sh -c 'exec >&-; read -r word <go' 2>err | {
