@@ -221,21 +221,24 @@ struct espy_rec_attached {
  * next fact of the same kind, tid and arg.
  */
 enum espy_fact_kind {
-	ESPY_FACT_FD_LINK = 0,   /* arg: descriptor (AT_FDCWD: the working directory); as /proc/TID/fd shows it */
-	ESPY_FACT_FD_DETAIL = 1, /* arg: descriptor; the text that -yy puts between the outer angle brackets */
-	ESPY_FACT_COMM = 2,      /* name of the task */
-	ESPY_FACT_IFNAME = 3,    /* rec.tid 0; arg: index of a network interface */
-	ESPY_FACT_NETLINK = 4,   /* arg: descriptor; protocol of a netlink socket, a 4-byte number */
-	ESPY_FACT_OPEN_FDS = 5,  /* after an exec: 4-byte numbers of the descriptors that are still open */
-	ESPY_FACT_SOCKET = 6,    /* arg: descriptor; the socket behind it: struct espy_fact_socket */
-	ESPY_FACT_PIDFD = 7,     /* arg: descriptor; the process behind it, a 4-byte number */
+	ESPY_FACT_FD_LINK = 0,	    /* arg: descriptor (AT_FDCWD: the working directory); as /proc/TID/fd shows it */
+	ESPY_FACT_FD_DETAIL = 1,    /* arg: descriptor; the text that -yy puts between the outer angle brackets */
+	ESPY_FACT_COMM = 2,	    /* name of the task */
+	ESPY_FACT_IFNAME = 3,	    /* rec.tid 0; arg: index of a network interface */
+	ESPY_FACT_NETLINK = 4,	    /* arg: descriptor; protocol of a netlink socket, a 4-byte number */
+	ESPY_FACT_OPEN_FDS = 5,	    /* after an exec: 4-byte numbers of the descriptors that are still open */
+	ESPY_FACT_SOCKET = 6,	    /* arg: descriptor; the socket behind it: struct espy_fact_socket */
+	ESPY_FACT_PIDFD = 7,	    /* arg: descriptor; the process behind it, a 4-byte number */
 	ESPY_FACT_OPEN_FD_BITS = 8, /* as OPEN_FDS, but told by a source: ESPY_OPEN_FD_WORDS words of bits by number */
-	ESPY_FACT_UID = 9,       /* effective user of the task, in decimal digits; only if a condition needs it */
-	ESPY_FACT_CGROUP = 10,   /* path of the task's cgroup in the tree of version 2; only if a condition needs it */
-	/* numbers of the task in pid namespaces below the observer's: struct espy_pid_number[]; no answer: it has ended */
+	ESPY_FACT_UID = 9,	    /* effective user of the task, in decimal digits; only if a condition needs it */
+	ESPY_FACT_CGROUP = 10, /* path of the task's cgroup in the tree of version 2; only if a condition needs it */
+	/* numbers of the task in pid namespaces below the observer's: struct espy_pid_number[]; no answer: it has ended
+	 */
 	ESPY_FACT_PID_NUMBERS = 11,
-	ESPY_FACT_GENL = 12,     /* rec.tid 0; arg: number of a family of generic netlink; its name */
-	ESPY_FACT_KINDS = 13,    /* append only */
+	ESPY_FACT_GENL = 12,	 /* rec.tid 0; arg: number of a family of generic netlink; its name */
+	ESPY_FACT_EVENTFD = 13,	 /* arg: descriptor; its state just after a call: struct espy_fact_eventfd */
+	ESPY_FACT_SIGNALFD = 14, /* arg: descriptor; its set of signals, 8 bytes, signal 1 is bit 0 */
+	ESPY_FACT_KINDS = 15,	 /* append only */
 };
 enum {
 	/* rec.flags: holds after the FDNAME records in front of it; else before them */
@@ -258,6 +261,11 @@ struct espy_fact_socket {
 	__u8 local[16], remote[16];
 	char proto[16];    /* as the kernel calls its protocol, with NUL: "TCPv6" */
 	char name[112];    /* sun_path; abstract names begin with NUL */
+};
+struct espy_fact_eventfd {
+	__u64 count;
+	__u32 id;
+	__u32 semaphore; /* 1: EFD_SEMAPHORE, else 0 */
 };
 /* The number of a task in a pid namespace, which its inode names (/proc/PID/ns/pid). From the outermost to the task's own. */
 struct espy_pid_number {

@@ -62,6 +62,40 @@ static bool fdinfo(const char *path, const char *key, char *out, size_t out_sz)
 	return espy_read_field(info, key, out, out_sz) >= 0;
 }
 
+void espy_signalfd_text(struct espy_buf *b, uint64_t signals)
+{
+	bool first = true;
+
+	espy_buf__puts(b, "signalfd:[");
+	for (unsigned sig = 1; sig <= 64; sig++) {
+		struct espy_buf t = { 0 };
+
+		if (!(signals >> (sig - 1) & 1))
+			continue;
+		if (!first)
+			espy_buf__putc(b, ' ');
+		first = false;
+		espy_buf__signal(&t, sig);
+		/* Sets are shown without SIG, as in [USR1]. */
+		const size_t skip = t.len > 3 && !memcmp(t.data, "SIG", 3) ? 3 : 0;
+
+		espy_buf__put(b, t.data + skip, t.len - skip);
+		espy_buf__free(&t);
+	}
+	espy_buf__putc(b, ']');
+}
+
+void espy_eventfd_text(struct espy_buf *b, const struct espy_fact_eventfd *e)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text),
+		 e->count ? "{eventfd-count=%#" PRIx64 ", eventfd-id=%" PRIu32 ", eventfd-semaphore=%" PRIu32 "}"
+			  : "{eventfd-count=%" PRIx64 ", eventfd-id=%" PRIu32 ", eventfd-semaphore=%" PRIu32 "}",
+		 (uint64_t)e->count, e->id, e->semaphore);
+	espy_buf__puts(b, text);
+}
+
 static bool put_anon(struct espy_buf *b, const char *name, const char *path)
 {
 	char v[64];
@@ -74,42 +108,22 @@ static bool put_anon(struct espy_buf *b, const char *name, const char *path)
 		return true;
 	}
 	if (!strcmp(name, "anon_inode:[signalfd]")) {
-		bool first = true;
-
 		if (!fdinfo(path, "sigmask", v, sizeof(v)))
 			return false;
-		uint64_t mask = strtoull(v, NULL, 16);
-		espy_buf__puts(b, "signalfd:[");
-		for (unsigned sig = 1; sig <= 64; sig++) {
-			struct espy_buf t = { 0 };
-
-			if (!(mask >> (sig - 1) & 1))
-				continue;
-			if (!first)
-				espy_buf__putc(b, ' ');
-			first = false;
-			espy_buf__signal(&t, sig);
-			/* Sets are shown without SIG, as in [USR1]. */
-			size_t skip = t.len > 3 && !memcmp(t.data, "SIG", 3) ? 3 : 0;
-			espy_buf__put(b, t.data + skip, t.len - skip);
-			espy_buf__free(&t);
-		}
-		espy_buf__putc(b, ']');
+		espy_signalfd_text(b, strtoull(v, NULL, 16));
 		return true;
 	}
 	if (!strcmp(name, "anon_inode:[eventfd]")) {
-		char tmp[160], id[32] = "0", sem[32] = "0";
+		struct espy_fact_eventfd e = { 0 };
 
 		if (!fdinfo(path, "eventfd-count", v, sizeof(v)))
 			return false;
-		fdinfo(path, "eventfd-id", id, sizeof(id));
-		fdinfo(path, "eventfd-semaphore", sem, sizeof(sem));
-		uint64_t count = strtoull(v, NULL, 16);
-		snprintf(tmp, sizeof(tmp),
-			 count ? "{eventfd-count=%#" PRIx64 ", eventfd-id=%s, eventfd-semaphore=%s}"
-			       : "{eventfd-count=%" PRIx64 ", eventfd-id=%s, eventfd-semaphore=%s}",
-			 count, id, sem);
-		espy_buf__puts(b, tmp);
+		e.count = strtoull(v, NULL, 16);
+		if (fdinfo(path, "eventfd-id", v, sizeof(v)))
+			e.id = (uint32_t)strtoul(v, NULL, 10);
+		if (fdinfo(path, "eventfd-semaphore", v, sizeof(v)))
+			e.semaphore = (uint32_t)strtoul(v, NULL, 10);
+		espy_eventfd_text(b, &e);
 		return true;
 	}
 	return false;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/buf.h"
+#include "record/record.h"
 
 /*
  * Writes the details that -yy shows, without the outer brackets: "TCP:[127.0.0.1:80->...]", "/dev/null<char 1:3>".
@@ -13,5 +14,8 @@
  * path: the link itself.
  */
 bool espy_fd_detail(struct espy_buf *b, const char *name, const char *path, uint32_t tid);
+/* The details of an eventfd and of a signalfd (signal 1 is bit 0), as a source tells them. */
+void espy_eventfd_text(struct espy_buf *b, const struct espy_fact_eventfd *e);
+void espy_signalfd_text(struct espy_buf *b, uint64_t signals);
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include "base/align.h"
 #include "base/clock.h"
+#include "state/fd_detail.h"
 #include "state/socket_text.h"
 
 void espy_resolve__note(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid, uint32_t tgid, int32_t arg,
@@ -320,6 +321,25 @@ static void take_pidfd(struct espy_resolve *r, struct espy_fd_name *n, const cha
 	n->told = n->detail_asked = true;
 }
 
+/* Takes the state of an eventfd or a signalfd: it has been asked for, and the next call may change it. */
+static void take_anon(struct espy_resolve *r, struct espy_fd_name *n, uint32_t kind, const char *bytes)
+{
+	struct espy_fact_eventfd e;
+	struct espy_buf text = { 0 };
+	uint64_t signals;
+
+	if (kind == ESPY_FACT_EVENTFD) {
+		memcpy(&e, bytes, sizeof(e));
+		espy_eventfd_text(&text, &e);
+	} else {
+		memcpy(&signals, bytes, sizeof(signals));
+		espy_signalfd_text(&text, signals);
+	}
+	take_detail(r, n, text.data, text.len);
+	n->told = n->detail_asked = true;
+	espy_buf__free(&text);
+}
+
 /* Takes the name of a task, of an interface or of a family from a fact; NULL: there is none. */
 static void take_name(struct espy_resolve *r, const struct espy_rec_fact *f, const char *name, size_t len)
 {
@@ -367,6 +387,12 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
 		if (n && len >= 4)
 			take_pidfd(r, n, bytes);
+		break;
+	case ESPY_FACT_EVENTFD:
+	case ESPY_FACT_SIGNALFD:
+		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);
+		if (n && len >= (f->kind == ESPY_FACT_EVENTFD ? sizeof(struct espy_fact_eventfd) : sizeof(uint64_t)))
+			take_anon(r, n, f->kind, bytes);
 		break;
 	case ESPY_FACT_NETLINK:
 		n = espy_fd_table__entry(&r->fds, f->rec.tgid, f->arg);

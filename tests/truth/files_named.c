@@ -45,11 +45,37 @@ static void of_socket(int fd, const char *kind)
 	shown(fd, name);
 }
 
+/* Descriptors whose calls change what is shown of them: an argument is as it was before the call. */
+static void changing(void)
+{
+	const uint64_t usr2 = 1ull << (SIGUSR2 - 1), both = usr2 | 1ull << (SIGCHLD - 1);
+	int fd = (int)call(SYS_eventfd2, JUNK(5), JUNK(0)), id = -1;
+	uint64_t *got = tail_alloc(8);
+	char path[64], line_of[128];
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	FILE *f = fopen(path, "r");
+
+	while (f && fgets(line_of, sizeof(line_of), f))
+		sscanf(line_of, "eventfd-id: %d", &id);
+	if (f)
+		fclose(f);
+	text("eventfd2(5, 0) = %d<{eventfd-count=0x5, eventfd-id=%d, eventfd-semaphore=0}>", fd, id);
+	line(call(SYS_read, JUNK(fd), got, 8L), "read(%d<{eventfd-count=0x5, eventfd-id=%d, eventfd-semaphore=0}>, \"\\5\\0\\0\\0\\0\\0\\0\\0\", 8)",
+	     fd, id);
+	line(call(SYS_fsync, JUNK(fd)), "fsync(%d<{eventfd-count=0, eventfd-id=%d, eventfd-semaphore=0}>)", fd, id);
+	fd = (int)call(SYS_signalfd4, JUNK(-1), tail_copy(&usr2, 8), 8L, JUNK(0));
+	text("signalfd4(-1, [USR2], 8, 0) = %d<signalfd:[USR2]>", fd);
+	call(SYS_signalfd4, JUNK(fd), tail_copy(&both, 8), 8L, JUNK(0));
+	text("signalfd4(%d<signalfd:[USR2]>, [USR2 CHLD], 8, 0) = %d<signalfd:[USR2 CHLD]>", fd, fd);
+	line(call(SYS_fsync, JUNK(fd)), "fsync(%d<signalfd:[USR2 CHLD]>)", fd);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const spaces[] = { "net", "pid", "mnt", "user", "uts", "ipc", "cgroup", "pid_for_children" };
 
-	truth_begin(argc, argv, "-yy -e trace=fsync,dup2,clone");
+	truth_begin(argc, argv, "-yy -e trace=fsync,dup2,clone,eventfd2,read,signalfd4");
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
 		char path[64];
 
@@ -67,6 +93,8 @@ int main(int argc, char **argv)
 	of_socket(socket(44, SOCK_RAW, 0), "socket");		/* XDP */
 	of_socket(socket(AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE), "socket");
 	of_socket(socket(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), "UDPv6");
+
+	changing();
 
 	/* the second argument is the file before the call, whatever the upper half of the register is */
 	const int null = open("/dev/null", O_RDONLY), full = fcntl(open("/dev/full", O_WRONLY), F_DUPFD, 300);

@@ -70,12 +70,18 @@ static __always_inline void take_socket(struct espy_fact_socket *to, u64 file)
 		take_inet(to, sk);
 }
 
+/* The first eight bytes of the name of an anonymous file: "[pidfd]", "[eventfd]". */
+static __always_inline u64 anon_name(u64 file)
+{
+	return kernel_word(KERNEL_WORD(dentry_of(file), struct dentry, d_name.name));
+}
+
 /* The struct pid behind a pidfd: of pidfs (Linux 6.9) in the inode, before in the file. NULL: it is something else. */
 static __always_inline struct pid *pid_behind(u64 file, u64 magic)
 {
 	if (magic == MAGIC_PIDFD)
 		return (struct pid *)KERNEL_WORD(KERNEL_WORD(file, struct file, f_inode), struct inode, i_private);
-	if (kernel_word(KERNEL_WORD(dentry_of(file), struct dentry, d_name.name)) != *(const u64 *)"[pidfd]")
+	if (anon_name(file) != *(const u64 *)"[pidfd]")
 		return NULL;
 	return (struct pid *)KERNEL_WORD(file, struct file, private_data);
 }
@@ -90,6 +96,7 @@ static __always_inline u64 unbound(const struct espy_fact_socket *socket)
 		socket->protocol == PROTOCOL_UDPLITE);
 }
 
+#define EFD_SEMAPHORE 1u /* <linux/eventfd.h> */
 #define NOT_TOLD 8 /* no flag of a known word */
 
 /*
@@ -104,6 +111,8 @@ __noinline int send_detail(u32 cpu, u32 fd, u64 file, u32 flags)
 		struct espy_rec_fact f;
 		union {
 			struct espy_fact_socket socket;
+			struct espy_fact_eventfd eventfd;
+			u64 signals;
 			u32 pid;
 		};
 	} * rec;
@@ -124,6 +133,26 @@ __noinline int send_detail(u32 cpu, u32 fd, u64 file, u32 flags)
 		known = unbound(&rec->socket) ? KNOWN_UNBOUND : 0;
 		if (rec->socket.family == FAMILY_NETLINK)
 			known |= KNOWN_NETLINK;
+	} else if (magic == MAGIC_ANON && anon_name(file) == *(const u64 *)"[eventfd" &&
+		   bpf_core_type_exists(struct eventfd_ctx)) {
+		const struct eventfd_ctx *e = (void *)KERNEL_WORD(file, struct file, private_data);
+
+		rec->f.kind = ESPY_FACT_EVENTFD;
+		rec->f.len = sizeof(rec->eventfd);
+		rec->eventfd.count = BPF_CORE_READ(e, count);
+		rec->eventfd.id = BPF_CORE_READ(e, id);
+		rec->eventfd.semaphore = BPF_CORE_READ(e, flags) & EFD_SEMAPHORE;
+		size = sizeof(rec->f) + sizeof(rec->eventfd);
+		known = KNOWN_UNBOUND; /* calls change it */
+	} else if (magic == MAGIC_ANON && anon_name(file) == *(const u64 *)"[signalf" &&
+		   bpf_core_type_exists(struct signalfd_ctx)) {
+		const struct signalfd_ctx *s = (void *)KERNEL_WORD(file, struct file, private_data);
+
+		rec->f.kind = ESPY_FACT_SIGNALFD;
+		rec->f.len = sizeof(rec->signals);
+		rec->signals = ~BPF_CORE_READ(s, sigmask.sig[0]);
+		size = sizeof(rec->f) + sizeof(rec->signals);
+		known = KNOWN_UNBOUND;
 	} else {
 		struct pid *pid = pid_behind(file, magic);
 

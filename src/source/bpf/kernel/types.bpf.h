@@ -166,6 +166,16 @@ struct unix_sock {
 	struct sock *peer;
 };
 
+struct eventfd_ctx {
+	u64 count;
+	unsigned int flags;
+	int id;
+};
+
+struct signalfd_ctx {
+	sigset_t sigmask; /* the signals that it leaves to others */
+};
+
 struct ns_common {
 	const struct proc_ns_operations *ops;
 	u32 inum;

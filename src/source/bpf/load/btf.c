@@ -62,6 +62,8 @@ static const char *const names[] = {
 	"unix_sock",
 	"netlink_sock",
 	"upid",
+	"eventfd_ctx",
+	"signalfd_ctx",
 	"pid",
 	"pid_namespace",
 	"ns_common",
