@@ -544,6 +544,7 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 	}
 	if (t->flags & ESPY_TF_FILLED)
 		m = espy_walk_fill(w, t, m, &filled);
+			cut.fault = whole->fault && whole->n[espy_span_best(whole)] < extent;
 	if (w->depth >= ESPY_WALK_MAX_DEPTH) {
 		espy_walk_address(w, m->addr);
 		return;

@@ -446,6 +446,7 @@ static bool shifts(const char *name)
 static void put_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
 {
 	static const struct espy_type part = { .kind = ESPY_T_INT, .size = 8 };
+	const bool commented = tab->flags & ESPY_TABLE_COMMENT; /* an unknown number, before it is shifted */
 	bool any = false;
 
 	for (uint32_t i = 0; i < tab->count; i++) {
@@ -462,10 +463,14 @@ static void put_parts(struct espy_text *t, const struct espy_table *tab, uint64_
 			espy_buf__dec(t->b, x);
 		else
 			espy_buf__hex(t->b, x);
+		const char *unknown =
+			sub && !m && t->xlat != ESPY_XLAT_RAW ? espy_image__str(t->img, sub->unknown) : "";
+		if (*unknown && commented)
+			espy_text_put_comment(t, unknown);
 		if (!m || t->xlat != ESPY_XLAT_ABBREV || shifts(espy_image__str(t->img, m->name)))
 			put_shift(t, e);
-		if (sub && !m && t->xlat != ESPY_XLAT_RAW && *espy_image__str(t->img, sub->unknown))
-			espy_text_put_comment(t, espy_image__str(t->img, sub->unknown));
+		if (*unknown && !commented)
+			espy_text_put_comment(t, unknown);
 	}
 }
 
