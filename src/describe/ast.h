@@ -203,6 +203,7 @@ struct ast_call {
 	bool has_note;
 	const char *note_text;
 	struct ast_type *note_type;
+	bool note_names; /* there is a note only if a flag has a name, and it is in names whatever the style */
 	struct dc_sym *note_hook;
 	struct ast_expr *sw[2];        /* switch */
 	struct dc_pos sw_pos;

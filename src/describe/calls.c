@@ -249,7 +249,8 @@ static void lower_note(struct dc *dc, const struct ast_call *c, struct espy_ret 
 		t->base = BASE_WORD;
 		t->name = ret->base == BASE_WORD ? ret->name : dc->words[W_LONG];
 	}
-	r->note = ESPY_NOTE_RET_TYPE | (t->at ? (register_at(dc, c, t) + 1) << 16 : 0);
+	r->note = (c->note_names ? ESPY_NOTE_RET_NAMES : ESPY_NOTE_RET_TYPE) |
+		  (t->at ? (register_at(dc, c, t) + 1) << 16 : 0);
 	r->note_text = dc_str(dc, c->note_text);
 	r->note_type = dc_lower_type(dc, t, NULL, PLACE_RESULT);
 	const uint32_t kind = r->note_type == ESPY_NONE ? ESPY_T_INT : dc_type(dc, r->note_type)->kind;
@@ -257,6 +258,8 @@ static void lower_note(struct dc *dc, const struct ast_call *c, struct espy_ret 
 		dc_error(dc, c->note_pos,
 			 "the note of a result must be an integer, the name of a table or format, or a struct `at` a "
 			 "parameter");
+	if (c->note_names && (t->at || kind != ESPY_T_INT || dc_type(dc, r->note_type)->fmt != ESPY_FMT_FLAGS))
+		dc_error(dc, c->note_pos, "a note by `names` must be a flags table");
 }
 
 static struct espy_ret lower_result(struct dc *dc, const struct ast_call *c)

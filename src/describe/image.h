@@ -122,10 +122,11 @@ enum espy_note { ESPY_NOTE_NONE = 0, ESPY_NOTE_WALLTIME, ESPY_NOTE_UTIME };
 /* espy_ret.note: low 16 bits; of HOOK the high 16 bits are the hook (hooks.h). */
 enum espy_note_ret {
 	ESPY_NOTE_RET_NONE = 0,
-	ESPY_NOTE_RET_TYPE, /* (note_text and the value shown as note_type); high 16 bits: the value is the result, or
-			       what argument number + 1 points to */
-	ESPY_NOTE_RET_HOOK, /* C code writes it */
-	ESPY_NOTE_RET_AT,   /* no note: the value is what an argument points to; high 16 bits: its number */
+	ESPY_NOTE_RET_TYPE,  /* (note_text and the value shown as note_type); high 16 bits: the value is the result, or
+				what argument number + 1 points to */
+	ESPY_NOTE_RET_HOOK,  /* C code writes it */
+	ESPY_NOTE_RET_AT,    /* no note: the value is what an argument points to; high 16 bits: its number */
+	ESPY_NOTE_RET_NAMES, /* as TYPE, of a flags table: only if one has a name, and in names in every style */
 };
 
 struct espy_type {

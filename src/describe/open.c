@@ -366,8 +366,9 @@ static bool check_call(struct checker *c, const struct espy_call *call)
 	if (!string_ok(c, call->name) || !string_ok(c, call->event) || call->nparam > 6 ||
 	    !in_range(call->first_param, call->nparam, img->field_cnt) || call->plan >= img->plan_cnt ||
 	    !optional(call->ret.type, img->type_cnt) || !optional(call->ret.note_type, img->type_cnt) ||
-	    !string_ok(c, call->ret.note_text) || note > ESPY_NOTE_RET_AT || call->ret.note >> 16 >= ESPY_HOOK_CNT ||
-	    (note == ESPY_NOTE_RET_TYPE && call->ret.note_type == ESPY_NONE) || !scalar_or_none(img, call->ret.type) ||
+	    !string_ok(c, call->ret.note_text) || note > ESPY_NOTE_RET_NAMES || call->ret.note >> 16 >= ESPY_HOOK_CNT ||
+	    ((note == ESPY_NOTE_RET_TYPE || note == ESPY_NOTE_RET_NAMES) && call->ret.note_type == ESPY_NONE) ||
+	    !scalar_or_none(img, call->ret.type) ||
 	    (!scalar_or_none(img, call->ret.note_type) &&
 	     !(call->ret.note >> 16 && img->types[call->ret.note_type].kind == ESPY_T_STRUCT)))
 		return fault(c, call);

@@ -41,6 +41,11 @@ static void parse_result(struct dc *dc, struct ast_call *c)
 	c->has_note = true;
 	if (dc_peek(dc, 0)->kind == T_STR)
 		c->note_text = dc_next(dc)->str;
+	if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "names") &&
+	    dc_peek(dc, 1)->kind == T_NAME) {
+		dc->tok++;
+		c->note_names = true;
+	}
 	if (dc_accept_word(dc, W_HOOK))
 		c->note_hook = dc_expect_name(dc, "the name of a hook", &c->note_pos);
 	else

@@ -40,6 +40,34 @@ void espy_decoder__args(struct espy_decoder *d, const struct espy_call_view *v, 
 	espy_walk_args(d, v, manners, shown);
 }
 
+/* Tells whether flags are there to be named: one with a name or, beside a number in the same word, any. */
+static bool has_flags(const struct espy_image *img, const struct espy_type *t, uint64_t x)
+{
+	bool number = false;
+
+	for (uint32_t i = 0; t->table < img->table_cnt && i < img->tables[t->table].count; i++) {
+		const struct espy_entry *e = &img->entries[img->tables[t->table].first + i];
+		if (e->is_shift)
+			x &= ~e->value;
+		number |= e->is_shift >= ESPY_LOW_DEC && e->is_shift <= ESPY_LOW_OCT;
+	}
+	return number ? x : espy_table__has_name(img, t->table, x, t->size);
+}
+
+/* Puts a note in names, which the numbers' style keeps away; nothing, if no flag has one. */
+static void named_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t x)
+{
+	const struct espy_type *t = &w->img->types[ret->note_type];
+
+	if (t->kind != ESPY_T_INT || !has_flags(w->img, t, x))
+		return;
+	const char *text = espy_image__str(w->img, ret->note_text);
+	const uint32_t note = espy_hook_open_note(w, text, ESPY_TOKF_ASIDE | ESPY_TOKF_NAMES);
+	espy_hook_part(w);
+	espy_walk_integer(w, t, x, NULL, 0, "");
+	espy_walk_close(w, note);
+}
+
 /* Puts a note by type, unless a table could only repeat the number. */
 static void typed_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t x)
 {
@@ -107,6 +135,8 @@ static void show_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t 
 
 	if ((ret->note & 0xffff) == ESPY_NOTE_RET_HOOK)
 		espy_walk_result_hook(w, ret->note >> 16);
+	else if (known && (ret->note & 0xffff) == ESPY_NOTE_RET_NAMES)
+		named_note(w, ret, x);
 	else if ((ret->note & 0xffff) != ESPY_NOTE_RET_TYPE || !known)
 		return;
 	else if (at && w->img->types[ret->note_type].kind == ESPY_T_STRUCT)

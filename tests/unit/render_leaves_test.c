@@ -27,6 +27,8 @@ static const char text[] =
 	"sigs(set in bits signal[8], fds in bits fd[n], n s32)\n"
 	"fcntl(fd fd) -> s32:hex note \"flags \" open_flags\n"
 	"getfd(fd fd) -> s32:hex note \"flags \" fdflags\n"
+	"flags vl_flags s32 { VL_INHERIT = 0x20000 low 15..0:hex }\n"
+	"vl(fd fd) -> s32:hex note names vl_flags\n"
 	"umask(mask u32:perm) -> u32:perm\n"
 	"sock(type u32:sock)\n"
 	"pause() noreturn\n";
@@ -36,7 +38,7 @@ static const char constants[] =
 	"MAP_ANONYMOUS 32\nMAP_HUGE_SHIFT 26\nFD_CLOEXEC 1\nMADV_NORMAL 0\nMADV_RANDOM 1\n";
 static const char calls[] =
 	"0 read 3 -\n1 write 3 -\n2 open 3 -\n3 mmap 6 -\n4 madvise 3 -\n5 formats 6 -\n6 ids 6 -\n"
-	"7 strs 2 -\n8 sigs 3 -\n9 fcntl 1 -\n10 getfd 1 -\n11 umask 1 -\n12 pause 0 -\n13 nodesc 2 -\n14 sock 1 -\n";
+	"7 strs 2 -\n8 sigs 3 -\n9 fcntl 1 -\n10 getfd 1 -\n11 umask 1 -\n12 pause 0 -\n13 nodesc 2 -\n14 sock 1 -\n15 vl 1 -\n";
 
 static int setup(void **state)
 {
@@ -216,6 +218,12 @@ static void test_results(void **state)
 	assert_string_equal(harness_line(k), "fcntl(3) = 0x80000 (flags O_RDONLY|O_CLOEXEC)");
 	harness_exit(k, "fcntl", 0, 3);
 	assert_string_equal(harness_line(k), "fcntl(3) = 0 (flags O_RDONLY)");
+	harness_exit(k, "vl", 0xdead, 3);
+	assert_string_equal(harness_line(k), "vl(3) = 0xdead");
+	harness_exit(k, "vl", 0x2dead, 3);
+	assert_string_equal(harness_line(k), "vl(3) = 0x2dead (VL_INHERIT|0xdead)");
+	harness_exit(k, "vl", 0x10000, 3);
+	assert_string_equal(harness_line(k), "vl(3) = 0x10000 (0x10000|0)");
 	harness_exit(k, "getfd", 0, 3);
 	assert_string_equal(harness_line(k), "getfd(3) = 0");
 	harness_exit(k, "getfd", 1, 3);
