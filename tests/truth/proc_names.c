@@ -21,9 +21,9 @@ int main(int argc, char **argv)
 	line(call(SYS_ioctl, JUNK(-1), JUNK(TIOCSPGRP), tail_copy(&self, 4)), "ioctl(-1, TIOCSPGRP, [%d])", self);
 	line(call(SYS_ioctl, JUNK(-1), JUNK(0x8902), tail_copy(&self, 4)), "ioctl(-1, SIOCSPGRP, [%d])", self);
 	line(call(SYS_prctl, JUNK(62), JUNK(9), JUNK(self), JUNK(1), 0L),
-	     "prctl(PR_SCHED_CORE, 0x9 /* PR_SCHED_CORE_??? */, %d<" NAME ">, 0x1 /* PIDTYPE_TGID */, 0)", self);
+	     "prctl(PR_SCHED_CORE, 0x9 /* PR_SCHED_CORE_??? */, %d<" NAME ">, 0x1 /* PIDTYPE_TGID */, NULL)", self);
 	line(call(SYS_prctl, JUNK(62), JUNK(9), JUNK(self), JUNK(2), 0L),
-	     "prctl(PR_SCHED_CORE, 0x9 /* PR_SCHED_CORE_??? */, %d, 0x2 /* PIDTYPE_PGID */, 0)", self);
+	     "prctl(PR_SCHED_CORE, 0x9 /* PR_SCHED_CORE_??? */, %d, 0x2 /* PIDTYPE_PGID */, NULL)", self);
 	line(call(SYS_perf_event_open, NULL, JUNK(self), JUNK(-1), JUNK(-1), 0L),
 	     "perf_event_open(NULL, %d, -1, -1, 0)", self);
 	return 0;
