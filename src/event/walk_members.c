@@ -79,6 +79,16 @@ static bool show_unread(struct espy_walk *w, const struct espy_field *f, const s
 	return true;
 }
 
+/* Of a field that is room for more than there is, the bytes that count; of any other one UINT64_MAX. */
+static uint64_t room_used(struct espy_walk *w, const struct espy_type *t)
+{
+	if (!t->size || t->len_a == ESPY_NONE || t->kind == ESPY_T_UNION)
+		return UINT64_MAX;
+	const uint64_t count = espy_walk__length(w, w->scope, t, t->size);
+	const size_t elem = t->kind == ESPY_T_ARRAY ? w->img->types[t->elem].size : 1;
+	return count < t->size / elem ? count * elem : UINT64_MAX;
+}
+
 /* The bytes of the field among those of its struct; false: there are none to show. */
 static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t, const struct espy_span *fm,
 			uint64_t struct_want, struct members *st, struct espy_span *s)
@@ -86,12 +96,15 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 	size_t have = fm->n[0] > fm->n[1] ? fm->n[0] : fm->n[1];
 	bool open_end = espy_walk_is_array_like(t) || t->kind == ESPY_T_UNION ||
 			(t->kind == ESPY_T_STRUCT && (!t->size || t->flags & ESPY_TF_FILLED));
+	const uint64_t used = room_used(w, t);
 	size_t need = open_end ? 0 : espy_walk_needed(w, t);
 
 	if (t->kind == ESPY_T_CHARS || espy_walk_is_unit(w, t)) {
 		need = 0;
 		open_end = false;
 	}
+	if (used < need)
+		need = (size_t)used;
 	bool used_up = f->off > have || need > have - f->off ||
 		       (need == 0 && f->off >= have && t->kind != ESPY_T_TLV && have >= struct_want);
 	if (f->flags & ESPY_FF_ALWAYS && f->off >= struct_want && t->size <= sizeof(uint64_t) && !(st->end & w->shown)) {
@@ -133,16 +146,11 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 					s->n[i] = (size_t)want;
 		}
 	}
-	if (t->size && t->len_a != ESPY_NONE && t->kind != ESPY_T_UNION) {
-		/* room for more than there is */
-		uint64_t count = espy_walk__length(w, w->scope, t, t->size);
-		size_t elem = t->kind == ESPY_T_ARRAY ? w->img->types[t->elem].size : 1;
-		if (count < t->size / elem) {
-			s->want = count * elem;
-			need = (size_t)s->want;
-			for (unsigned i = 0; i < 2; i++)
-				s->n[i] = s->n[i] < need ? s->n[i] : need;
-		}
+	if (used != UINT64_MAX) {
+		s->want = used;
+		need = (size_t)used;
+		for (unsigned i = 0; i < 2; i++)
+			s->n[i] = s->n[i] < need ? s->n[i] : need;
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		if (s->n[i] < need) { /* a phase that was captured in part */
@@ -536,6 +544,7 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 		}
 		if (extent) {
 			cut.want = extent;
+			cut.fault = whole->fault && whole->n[espy_span_best(whole)] < extent;
 			for (unsigned i = 0; i < 2; i++)
 				if (cut.n[i] > extent)
 					cut.n[i] = (size_t)extent;
@@ -544,7 +553,6 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 	}
 	if (t->flags & ESPY_TF_FILLED)
 		m = espy_walk_fill(w, t, m, &filled);
-			cut.fault = whole->fault && whole->n[espy_span_best(whole)] < extent;
 	if (w->depth >= ESPY_WALK_MAX_DEPTH) {
 		espy_walk_address(w, m->addr);
 		return;
