@@ -134,7 +134,7 @@ static void begin(struct espy_lines *l, const struct espy_line_task *t, uint64_t
 
 	espy_lines__interrupt(t->out);
 	t->out->hidden = t->hidden;
-	if (l->column || (!l->to_file && (*l->live > 1 || t->several)) || o->task_always) {
+	if (l->column || (!l->to_file && (*l->live - t->gone > 1 || t->several)) || o->task_always) {
 		const bool plain = l->column || (l->to_file && o->task_always);
 
 		if (plain) {

@@ -33,6 +33,7 @@ struct espy_line_task {
 	struct espy_task *task;
 	bool hidden;	     /* its lines were not asked for */
 	bool several; /* the line is of a time when there was more than one task */
+	unsigned gone;	     /* tasks that are still counted, and are not there any more */
 	unsigned depth;	     /* functions that it is in: the line is indented */
 	bool *begun;	     /* the first half of its call has been written */
 	unsigned *args_shown; /* arguments that the first half wrote */

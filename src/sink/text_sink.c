@@ -259,6 +259,7 @@ static void on_exec(struct text_sink *t, const struct espy_event *e)
 		if (tt) {
 			tt->superseded_by = x->old_tid;
 			tt->superseded_ns = x->rec.time_ns;
+			lt.gone = e->other != NULL;
 			/* If this call has no line yet, its first part comes before. */
 			if (caller && caller->begun) {
 				if (espy_lines__is_open(lt.out, x->old_tid))

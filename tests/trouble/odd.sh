@@ -15,6 +15,8 @@ trace -f -e trace=execveat -o "$dir/at" "$progs/thread_exec" at >"$dir/prog.out"
 leader=$(sed -n 's/^\([0-9]*\) *+++ superseded by .*/\1/p' "$dir/at")
 has "execveat from a thread: its first half" "$dir/at" "^[0-9]* *execveat(-1, \"/bin/echo\", .*, 0 <pid changed to $leader \.\.\.>\$"
 has "execveat from a thread: its second half" "$dir/at" "^$leader *<\.\.\. execveat resumed>) *= 0\$"
+trace -f -e trace=execveat "$progs/thread_exec" at 2>"$dir/live" >"$dir/prog.out"
+has "execveat from a thread: one task is left" "$dir/live" '^+++ superseded by execve in pid [0-9]* +++$'
 trace -f -e trace=execve -o "$dir/not" "$progs/thread_exec" at >"$dir/prog.out"
 expect "execveat from a thread: it is no execve" 1 "$(grep -c 'execve(' "$dir/not")"
 has "exec from a thread: its execve is shown with arguments" "$dir/exec" 'execve("/bin/echo", \["echo", "after exec"\], '
