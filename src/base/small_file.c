@@ -150,14 +150,14 @@ long espy_status_pid(pid_t tid, const char *name)
 
 bool espy_read_proc_stat(pid_t tid, struct espy_proc_stat *stat)
 {
-	enum { STATE = 3, FLAGS = 9, START_STACK = 28 };
+	enum { STATE = 3, FLAGS = 9, START_STACK = 28, EXIT_CODE = 52 };
 	char text[1024], *at;
 
 	*stat = (struct espy_proc_stat){ 0 };
 	if (espy_read_proc(tid, "stat", text, sizeof(text)) <= 0)
 		return false;
 	at = strrchr(text, ')'); /* the name in front of it may hold anything */
-	for (int field = STATE; at && field <= START_STACK; field++) {
+	for (int field = STATE; at && field <= EXIT_CODE; field++) {
 		at = strchr(at + 1, ' ');
 		if (at && field == STATE)
 			stat->state = at[1];
@@ -165,6 +165,8 @@ bool espy_read_proc_stat(pid_t tid, struct espy_proc_stat *stat)
 			stat->flags = (unsigned)strtoul(at, NULL, 10);
 		else if (at && field == START_STACK)
 			stat->start_stack = strtoull(at, NULL, 10);
+		else if (at && field == EXIT_CODE && stat->state == 'T')
+			stat->stop_signal = (unsigned)strtoul(at, NULL, 10);
 	}
 	return at && stat->state;
 }

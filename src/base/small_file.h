@@ -39,6 +39,7 @@ struct espy_proc_stat {
 	char state;	      /* 'Z': it has ended */
 	unsigned flags;	      /* the kernel's PF_* */
 	uint64_t start_stack; /* 0 or 1: it may not be seen */
+	unsigned stop_signal; /* of a stopped task (state 'T'), since Linux 5.17; 0: not told */
 };
 /* false: the task is gone, or the kernel told less. */
 bool espy_read_proc_stat(pid_t tid, struct espy_proc_stat *stat);

@@ -3,10 +3,12 @@
 #include "lib/session_impl.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "base/task_list.h"
 #include "source/agent_control.h"
 
@@ -80,6 +82,29 @@ static unsigned seed(struct espy_session *s, pid_t pid, bool all_threads)
 	return n;
 }
 
+/* Tells of the process's tasks that a signal had stopped before: a passive source sees no event of that. */
+static void tell_stopped(struct espy_session *s, pid_t pid)
+{
+	DIR *d = s->src_ops->caps & ESPY_SRC_PASSIVE ? espy_task_list__open(pid) : NULL;
+	struct espy_proc_stat stat;
+
+	for (pid_t tid; (tid = espy_task_list__next(d));) {
+		if (!espy_state__task(s->pipe.state, (uint32_t)tid) || !espy_read_proc_stat(tid, &stat) ||
+		    stat.state != 'T')
+			continue;
+		const struct espy_rec rec = { .size = sizeof(rec),
+					      .type = ESPY_REC_STOPPED,
+					      .nr = stat.stop_signal && stat.stop_signal <= 64 ? stat.stop_signal
+											       : SIGSTOP,
+					      .tid = (uint32_t)tid,
+					      .tgid = (uint32_t)pid,
+					      .time_ns = espy_now_ns() };
+
+		espy_session__record(s, &rec);
+	}
+	espy_task_list__close(d);
+}
+
 int espy_session__add_pid(struct espy_session *s, pid_t pid, bool single_task)
 {
 	/* A user means the process by its number. */
@@ -102,6 +127,7 @@ int espy_session__add_pid(struct espy_session *s, pid_t pid, bool single_task)
 		espy_session__say(s, ESPY_TOPIC_TASKS, "Process %d attached with %u threads", pid, n);
 	else
 		espy_session__say(s, ESPY_TOPIC_TASKS, "Process %d attached", pid);
+	tell_stopped(s, pid);
 	return 0;
 }
 

@@ -57,6 +57,23 @@ trace -o "$dir/out" sh -c 'kill -9 $$'
 expect "target killed: its signal is passed on" 137 $?
 has "target killed: said" "$dir/out" '+++ killed by SIGKILL +++'
 
+# a process that was stopped before: the signal is told, and it stays stopped
+sleep 600 &
+target=$!
+kill -STOP $target
+stopped() {
+	[ "$(state $target)" = T ]
+}
+wait_for 60 stopped || not_ok "it does not stop"
+trace_bg -I1 -o "$dir/stopped" -p $target 2>"$dir/err" &
+espy_pid=$!
+wait_for 60 grep -q '^--- stopped by SIG[A-Z]* ---$' "$dir/stopped" || not_ok "stopped before: $(cat "$dir/err" "$dir/stopped")"
+kill -INT $espy_pid
+wait $espy_pid
+wait_for 60 stopped || not_ok "stopped before: it runs"
+kill -9 $target
+wait $target 2>/dev/null
+
 # a watched process that waits for the command to go: a zombie is still there
 sh -c 'until read p <"$1"; do :; done; while kill -0 "$p"; do :; done' sh "$dir/number" 2>/dev/null &
 target=$!
