@@ -242,6 +242,9 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 	case ESPY_T_BYTES:
 	case ESPY_T_CHARS:
 	case ESPY_T_REST:
+		/* more may have been read than is shown, for a dump */
+		if (t->kind == ESPY_T_BYTES && m->fault && have && have >= espy_walk_limited(w, t, m->want))
+			return true;
 		/* a string whose end lies in memory that cannot be read is no string; a hook may do with less */
 		return t->hook ? have || !m->want : !m->fault && (have || !m->want || m->cut);
 	case ESPY_T_BITS:
@@ -370,7 +373,9 @@ static bool read_target(struct espy_walk *w, const struct espy_type *t, int op, 
 	bool out = (t->flags & ESPY_TF_OUT) && !((t->flags & ESPY_TF_ON_POS) && w->v->ret <= 0) &&
 		   ((w->ok && !(t->flags & ESPY_TF_ERR_ONLY)) ||
 		    (w->failed && (t->flags & ESPY_TF_ON_ERR)));
-	bool in = t->flags & ESPY_TF_IN;
+	/* of a vector that counts what the call did, a call that failed left nothing to count */
+	const bool counted = to->kind == ESPY_T_ARRAY && to->len_a != ESPY_NONE && t->flags & ESPY_TF_OUT;
+	const bool in = t->flags & ESPY_TF_IN && !(counted && w->failed && !out);
 
 	for (unsigned i = 0; i < 2; i++) {
 		if (!(i ? out : in))

@@ -15,6 +15,7 @@ struct hexdump {
 	unsigned buffer; /* number of the buffer within a vector */
 	unsigned vector; /* vectors of messages so far */
 	bool in_vector;	 /* its message has had it */
+	bool skipped;	 /* that message was not sent or received */
 	unsigned depth;
 };
 
@@ -60,8 +61,10 @@ static void begin_vector(struct hexdump *d, struct espy_tokens args, uint32_t i)
 
 	if (d->depth < VECTOR_DEPTH)
 		d->in_vector = false;
-	if (d->depth != VECTOR_DEPTH || d->in_vector || args.at[i].group != ESPY_GROUP_ARRAY ||
-	    (int64_t)d->vector >= d->ret)
+	if (d->depth != VECTOR_DEPTH || d->in_vector || args.at[i].group != ESPY_GROUP_ARRAY)
+		return;
+	d->skipped = (int64_t)d->vector >= d->ret;
+	if (d->skipped)
 		return;
 	for (unsigned depth = 0; i < args.cnt; i++) {
 		if (!(args.at[i].shown & ESPY_MANNER_BYTES))
@@ -87,10 +90,8 @@ static void put_buffer(struct hexdump *d, const struct espy_token *k)
 	if (k->type->kind != ESPY_T_BYTES || !k->len || d->fd < 0 ||
 	    !in_set(k->flags & ESPY_TOKF_AFTER ? &d->f->read : &d->f->write, d->fd))
 		return;
-	/* A call that fails has read nothing, and of several messages has sent none. */
-	if (d->ret < 0 && (k->flags & ESPY_TOKF_AFTER || d->depth > VECTOR_DEPTH))
-		return;
-	if (d->depth > VECTOR_DEPTH && (int64_t)d->vector > d->ret)
+	/* A call that fails has read nothing. */
+	if (d->skipped || (d->ret < 0 && k->flags & ESPY_TOKF_AFTER))
 		return;
 	if (d->depth) {
 		espy_buf__puts(d->b, " * ");
@@ -106,7 +107,7 @@ void espy_hexdump__call(struct espy_buf *b, const struct espy_filter *f, const s
 {
 	struct hexdump d = { .b = b, .f = f, .fd = -1, .ret = v->ret };
 
-	if (v->call == ESPY_NONE || !v->has_exit || !v->ret)
+	if (v->call == ESPY_NONE || !v->has_exit)
 		return;
 	for (uint32_t i = 0; i < args.cnt; i++) {
 		const struct espy_token *k = &args.at[i];
