@@ -69,7 +69,7 @@ static bool show_unread(struct espy_walk *w, const struct espy_field *f, const s
 {
 	const bool parts = t->kind == ESPY_T_STRUCT || t->kind == ESPY_T_UNION;
 	const bool open = espy_walk_is_array_like(t) || t->kind == ESPY_T_CHARS || (parts && !t->size);
-	const uint64_t least = open || t->flags & ESPY_TF_UPTO ? 1 : t->size;
+	const uint64_t least = open || t->kind == ESPY_T_UNION || t->flags & ESPY_TF_UPTO ? 1 : t->size;
 
 	if (!st->values || !m->fault || !least || m->want == UINT64_MAX || f->off + least > m->want || st->end & w->shown)
 		return false;
@@ -89,6 +89,17 @@ static uint64_t room_used(struct espy_walk *w, const struct espy_type *t)
 	return count < t->size / elem ? count * elem : UINT64_MAX;
 }
 
+/* Tells whether a record's struct that varies in size could not be read as far as what is always there. */
+static bool struct_unread(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, size_t have,
+			  size_t off, const struct members *st)
+{
+	if (!st->values || !m->fault || t->kind != ESPY_T_STRUCT || t->size || !t->count || off > have)
+		return false;
+	const struct espy_field *last = &w->img->fields[t->first + t->count - 1];
+	const size_t head = w->img->types[w->img->fields[t->first].type].size;
+	return have - off < (t->flags & ESPY_TF_LEAD || !last->off ? head : last->off);
+}
+
 /* The bytes of the field among those of its struct; false: there are none to show. */
 static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t, const struct espy_span *fm,
 			uint64_t struct_want, struct members *st, struct espy_span *s)
@@ -105,7 +116,7 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 	}
 	if (used < need)
 		need = (size_t)used;
-	bool used_up = f->off > have || need > have - f->off ||
+	bool used_up = f->off > have || need > have - f->off || struct_unread(w, t, fm, have, f->off, st) ||
 		       (need == 0 && f->off >= have && t->kind != ESPY_T_TLV && have >= struct_want);
 	if (f->flags & ESPY_FF_ALWAYS && f->off >= struct_want && t->size <= sizeof(uint64_t) && !(st->end & w->shown)) {
 		/* what the kernel takes for the bytes that are not there */

@@ -203,6 +203,13 @@ static void faults(void)
 	unreadable(16, "RTM_NEWLINK", BYTES(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 3, 0), LINK_UNIX, 16, "");
 	unreadable(2, "NLMSG_ERROR", BYTES(1, 0, 0, 0, 16, 0, 0, 0, 18, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0), "", 0, "");
 	unreadable(52, "RTM_NEWPREFIX", BYTES(10, 1, 2, 3, 4), "{family=AF_INET6, data=", 1, "}");
+	/* of what varies in size, not even what is always there */
+	unreadable(52, "RTM_NEWPREFIX", BYTES(10), "", 0, "");
+	unreadable(24, "RTM_NEWROUTE", BYTES(2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 18, 0, 2, 0),
+		   "{rtm_family=AF_INET, rtm_dst_len=0, rtm_src_len=0, rtm_tos=0, rtm_table=RT_TABLE_UNSPEC, "
+		   "rtm_protocol=RTPROT_UNSPEC, rtm_scope=RT_SCOPE_UNIVERSE, rtm_type=RTN_UNSPEC, rtm_flags=0}, "
+		   "[{nla_len=6, nla_type=RTA_VIA}, ",
+		   16, "]");
 }
 
 int main(int argc, char **argv)
