@@ -46,7 +46,7 @@ static bool is_sign(const char *call, size_t i, uint8_t byte)
 {
 	const char c = call[i];
 
-	return !(byte & 1) && ((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c == ' ' && i)) &&
+	return !(byte & 1) && ((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ' ') &&
 	       !(i && c != ' ' && call[i - 1] == ' ');
 }
 
@@ -67,6 +67,12 @@ size_t espy_ax25_call(const uint8_t *bytes, size_t len, char call[ESPY_AX25_CALL
 	while (n && call[n - 1] == ' ')
 		n--;
 	const unsigned station = bytes[6] >> 1 & 15;
+	if (!n && bytes[6])
+		*valid = false;
+	if (!n && !station) { /* any station */
+		call[n++] = '*';
+		return n;
+	}
 	call[n++] = '-';
 	if (station >= 10)
 		call[n++] = '1';
