@@ -225,7 +225,8 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 		}
 	}
 	if (!alone) {
-		if (pos >= end && pos < total)
+		/* of control messages more was said to be there, however long the last one says that it is */
+		if (pos >= end && (pos < total || (!espy_walk_is_headed(e) && end < total)))
 			espy_walk_elided(w, m->fault ? ESPY_ELIDED_FAULT : ESPY_ELIDED_MORE,
 					 m->addr ? m->addr + end : 0);
 		espy_walk_close(w, open);

@@ -51,12 +51,29 @@ static void partly(int fd)
 	     fd);
 }
 
+/* Of control messages beyond what is read, more is said to follow, however long the last one says that it is. */
+static void control(void)
+{
+	const size_t size = 1 << 18;
+	struct cmsghdr *c = tail_alloc(size);
+	static char shown[1 << 14];
+	char *end = shown;
+
+	*c = (struct cmsghdr){ .cmsg_len = size, .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	for (unsigned i = 0; i < 2000; i++)
+		end += sprintf(end, "0, ");
+	line(call(SYS_sendmsg, -1L, tail_copy(&(struct msghdr){ .msg_control = c, .msg_controllen = size }, sizeof(struct msghdr)), 0L),
+	     "sendmsg(-1, {msg_name=NULL, msg_namelen=0, msg_iov=NULL, msg_iovlen=0, msg_control=[{cmsg_len=%zu, cmsg_level=SOL_SOCKET, "
+	     "cmsg_type=SCM_RIGHTS, cmsg_data=[%s...]}, ...], msg_controllen=%zu, msg_flags=0}, 0)",
+	     size, shown, size);
+}
+
 int main(int argc, char **argv)
 {
 	char *bytes = tail_alloc(LONG);
 	int fds[2];
 
-	truth_begin(argc, argv, "-s 2000 -e trace=socket,sendto,recvfrom,sendmmsg");
+	truth_begin(argc, argv, "-s 2000 -e trace=socket,sendto,recvfrom,sendmmsg,sendmsg");
 	memset(bytes, 'x', LONG);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
 		truth_skip("no pair of sockets");
@@ -65,6 +82,7 @@ int main(int argc, char **argv)
 	line(call(SYS_recvfrom, JUNK(fds[1]), bytes, (long)LONG, 0L, NULL, NULL), "recvfrom(%d, \"%.*s\", %u, 0, NULL, NULL)", fds[1],
 	     (int)LONG, bytes, LONG);
 	partly(fds[0]);
+	control();
 	netlink();
 	return 0;
 }
