@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
@@ -31,6 +32,37 @@ static void filters(void)
 	     "0x5), "
 	     "... /* %s */]})",
 	     ptr(f + 7));
+}
+
+/* A filter is shown up to the most instructions that the kernel takes. */
+static void long_filter(void)
+{
+	const unsigned short len = BPF_MAXINSNS + 1;
+	static char want[BPF_MAXINSNS * 40];
+	char *end = want;
+	struct sock_filter *insns = tail_alloc(len * sizeof(*insns));
+
+	for (unsigned i = 0; i < len; i++) {
+		insns[i] = (struct sock_filter){ BPF_MISC | BPF_TAX, 0, 0, i };
+		if (i < BPF_MAXINSNS)
+			end += sprintf(end, i ? "BPF_STMT(BPF_MISC|BPF_TAX, %#x), " : "BPF_STMT(BPF_MISC|BPF_TAX, 0), ", i);
+	}
+	line(call(SYS_seccomp, JUNK(SECCOMP_SET_MODE_FILTER), 0L, tail_copy(&(struct sock_fprog){ len, insns }, sizeof(struct sock_fprog))),
+	     "seccomp(SECCOMP_SET_MODE_FILTER, 0, {len=%u, filter=[%s...]})", len, want);
+}
+
+/* The kernel tells how many instructions there are, also where it was given no room for them. */
+static void asked_filter(void)
+{
+	struct sock_filter insn = { BPF_RET | BPF_K, 0, 0, 7 };
+	const struct sock_fprog prog = { 1, &insn };
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0), *len = tail_alloc(sizeof(*len));
+	struct sock_filter *room = tail_copy(&insn, sizeof(insn));
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)))
+		return;
+	line(call(SYS_getsockopt, JUNK(fd), JUNK(SOL_SOCKET), JUNK(SO_GET_FILTER), room, len),
+	     "getsockopt(%d, SOL_SOCKET, SO_GET_FILTER, [BPF_STMT(BPF_RET|BPF_K, 0x7)], [0 => 1])", fd);
 }
 
 int main(int argc, char **argv)
@@ -69,5 +101,7 @@ int main(int argc, char **argv)
 	     r->ru_isrss, r->ru_minflt, r->ru_majflt, r->ru_nswap, r->ru_inblock, r->ru_oublock, r->ru_msgsnd, r->ru_msgrcv, r->ru_nsignals,
 	     r->ru_nvcsw, r->ru_nivcsw);
 	filters();
+	long_filter();
+	asked_filter();
 	return 0;
 }
