@@ -3,32 +3,16 @@
  * Makes the lines of each event. The sink keeps nothing of most tasks: only of tasks with a begun call on the screen,
  * or with ignored signals to be shown.
  */
-#include "sink/text_sink.h"
+#include "sink/text_sink_impl.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include "sink/hexdump.h"
-#include "sink/task_outputs.h"
 #include "sink/text_functions.h"
-#include "sink/text_lines.h"
 #include "sink/text_stack.h"
-#include "sink/text_tasks.h"
 #include "state/resolver.h"
 #include "state/state.h"
-
-struct text_sink {
-	struct espy_sink base;
-	struct espy_text_options o;
-	const struct espy_filter *filter;
-	const struct espy_stream *stream;
-	struct espy_output *out;
-	struct espy_task_outputs own; /* if out is a file for each task */
-	struct espy_lines lines;
-	struct espy_symbolizer *symbols; /* made with the first stack that is shown */
-	struct espy_text_tasks tasks;
-	bool ended_shown; /* a call stack of the task that has just ended has a place */
-};
 
 static struct text_sink *to_text(struct espy_sink *s)
 {
@@ -47,8 +31,7 @@ static struct espy_output *own_output(struct text_sink *t, struct espy_task *tas
 	return out;
 }
 
-/* Finds the output and the way of lines for the event's task. Returns false if there is none. */
-static bool line_task(struct text_sink *t, const struct espy_event *e, struct espy_line_task *lt)
+bool espy_text_sink__line_task(struct text_sink *t, const struct espy_event *e, struct espy_line_task *lt)
 {
 	const bool hidden = e->withheld & ESPY_WITHHELD_TASK;
 
@@ -89,27 +72,7 @@ static void note_shown(struct text_sink *t, uint32_t tid)
 		tt->shown = true;
 }
 
-static bool is_met(struct text_sink *t, uint32_t tid)
-{
-	const struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, tid);
-
-	return !t->stream->origin.wide || (tt && tt->shown);
-}
-
 /* ---- events */
-
-/* Shows the ignored signals of a task. ip: where it was; 0: not known. */
-static void show_later(struct text_sink *t, const struct espy_line_task *lt, uint64_t ip)
-{
-	struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, lt->task->tid);
-
-	for (size_t i = 0; tt && i < tt->later_cnt; i++) {
-		tt->later[i].ip = ip;
-		espy_lines__signal(&t->lines, lt, &tt->later[i]);
-	}
-	if (tt)
-		tt->later_cnt = 0;
-}
 
 static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 {
@@ -117,10 +80,10 @@ static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 	struct espy_line_task lt;
 
 	if (tt) {
-		tt->begun = false;
+		tt->begun = tt->stopped = false;
 		tt->args_shown = 0;
 	}
-	if (e->withheld & ESPY_WITHHELD_FILTER || !line_task(t, e, &lt))
+	if (e->withheld & ESPY_WITHHELD_FILTER || !espy_text_sink__line_task(t, e, &lt))
 		return;
 	tt = espy_text_tasks__get(&t->tasks, e->task->tid);
 	if (!tt)
@@ -135,14 +98,6 @@ static void on_call_begin(struct text_sink *t, const struct espy_event *e)
 	}
 	espy_lines__enter(&t->lines, &lt, e);
 	note_line(t, e->task->tid);
-}
-
-/* Shows that another thread has taken the task's place. */
-static void show_superseded(struct text_sink *t, const struct espy_line_task *lt, struct espy_text_task *tt)
-{
-	if (!(t->o.quiet & ESPY_QUIET_SUPERSEDED))
-		espy_lines__superseded(&t->lines, lt, tt->superseded_by, tt->superseded_ns);
-	tt->superseded_by = 0;
 }
 
 static bool makes_image(const struct espy_call_view *v)
@@ -169,7 +124,7 @@ static void show_superseding(struct text_sink *t, const struct espy_line_task *l
 	else
 		espy_lines__renumber(lt->out, e->task->tid);
 	tt->cut = false;
-	show_superseded(t, lt, tt);
+	espy_text_lives__superseded(t, lt, tt);
 }
 
 static void show_call(struct text_sink *t, const struct espy_line_task *lt, const struct espy_event *e)
@@ -193,18 +148,18 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 	if (tt && tt->nr != e->rec->nr)
 		tt->begun = false; /* the call that began never ended */
 	if (tt)
-		tt->line_shown = false;
+		tt->line_shown = tt->stopped = false;
 	espy_text_task__forget_kept(tt);
-	if (!line_task(t, e, &lt))
+	if (!espy_text_sink__line_task(t, e, &lt))
 		return;
 	/* Ignored during a call that is not shown. It takes the time of the beginning (-T, -t) to know it. */
 	if (tt && tt->later_cnt && e->call->enter_ns > tt->later[tt->later_cnt - 1].rec.time_ns)
-		show_later(t, &lt, 0);
+		espy_text_lives__later(t, &lt, 0);
 	bool begun = tt && tt->begun;
 	const bool superseding = tt && tt->superseded_by && makes_image(e->call);
 
 	if (tt && tt->superseded_by && (e->withheld & ESPY_WITHHELD_FILTER || !superseding || t->out->per_task)) {
-		show_superseded(t, &lt, tt);
+		espy_text_lives__superseded(t, &lt, tt);
 	} else if (superseding) {
 		show_superseding(t, &lt, e, tt);
 		begun = true;
@@ -221,147 +176,14 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 			show_call(t, &lt, e);
 	}
 	if (tt && tt->later_cnt)
-		show_later(t, &lt, e->call->ip);
-}
-
-static void on_signal(struct text_sink *t, const struct espy_event *e)
-{
-	const struct espy_rec_signal *sig = (const struct espy_rec_signal *)e->rec;
-	struct espy_line_task lt;
-
-	if (sig->rec.flags & ESPY_SIG_IGNORED && espy_text_tasks__keep_signal(&t->tasks, e->task->tid, sig))
-		return;
-	if (!is_met(t, e->task->tid) || !line_task(t, e, &lt))
-		return;
-	show_later(t, &lt, 0);
-	espy_lines__signal(&t->lines, &lt, sig);
-}
-
-/* Moves a thread that has executed a program to the number and the file of its leader. */
-static void on_exec(struct text_sink *t, const struct espy_event *e)
-{
-	const struct espy_rec_exec *x = (const struct espy_rec_exec *)e->rec;
-	struct espy_line_task lt;
-	struct espy_text_task *leader, *caller;
-
-	leader = t->o.functions ? espy_text_tasks__find(&t->tasks, x->rec.tid) : NULL;
-	if (leader && leader->functions)
-		espy_text_functions__forget(leader->functions);
-	if (!x->old_tid || x->old_tid == x->rec.tid)
-		return;
-	leader = espy_text_tasks__find(&t->tasks, x->rec.tid);
-	if (leader)
-		leader->left = false;
-	if (line_task(t, e, &lt)) {
-		struct espy_text_task *tt = espy_text_tasks__get(&t->tasks, x->rec.tid);
-
-		caller = espy_text_tasks__find(&t->tasks, x->old_tid);
-		if (tt) {
-			tt->superseded_by = x->old_tid;
-			tt->superseded_ns = x->rec.time_ns;
-			lt.gone = e->other != NULL;
-			/* If this call has no line yet, its first part comes before. */
-			if (caller && caller->begun) {
-				if (espy_lines__is_open(lt.out, x->old_tid))
-					espy_lines__renumber(lt.out, x->rec.tid);
-				show_superseded(t, &lt, tt);
-			}
-		}
-		if (e->other && espy_lines__is_open(lt.out, x->rec.tid))
-			espy_lines__interrupt(lt.out);
-	}
-	if (!e->other)
-		return;
-	leader = espy_text_tasks__find(&t->tasks, x->rec.tid);
-	caller = espy_text_tasks__find(&t->tasks, x->old_tid);
-	espy_task_outputs__close(&t->own, x->old_tid);
-	if (caller) {
-		if (leader) {
-			caller->cut = leader->cut;
-			caller->superseded_by = leader->superseded_by;
-			caller->superseded_ns = leader->superseded_ns;
-		}
-		espy_text_tasks__drop(&t->tasks, leader);
-		espy_text_tasks__rename(&t->tasks, caller, x->rec.tid);
-	} else if (leader) {
-		leader->begun = false;
-		leader->later_cnt = 0;
-	}
-	/* The half line of the caller's execve goes on under its new number. */
-	if (espy_lines__is_open(t->out, x->old_tid))
-		t->out->open_tid = x->rec.tid;
-}
-
-/* Shows the end of the first thread, now that its process has ended. */
-static void show_left(struct text_sink *t, struct espy_text_task *tt, uint64_t time_ns)
-{
-	struct espy_task task = { .tid = tt->tid, .tgid = tt->tid, .last_nr = ESPY_NR_UNKNOWN };
-	const struct espy_rec_task_exit x = { .rec = { .tid = tt->tid, .time_ns = time_ns }, .status = tt->left_status };
-	struct espy_output *own = espy_task_outputs__find(&t->own, tt->tid);
-	const struct espy_line_task lt = { .out = own ? own : t->out, .task = &task, .hidden = tt->left_hidden };
-
-	lt.out->muted = t->stream->outside;
-	if (!lt.out->per_task && !(t->o.quiet & ESPY_QUIET_EXIT))
-		espy_lines__task_exit(&t->lines, &lt, &x);
-	espy_text_tasks__drop(&t->tasks, tt);
-	espy_task_outputs__close(&t->own, task.tid);
-}
-
-/*
- * Shows the end of a task. A process ends with its first thread, as its parent and a debugger see it: the line of a
- * first thread waits for the last of the others. If one of them executes a program, it has no line.
- */
-static void on_task_exit(struct text_sink *t, const struct espy_event *e)
-{
-	const struct espy_rec_task_exit *x = (const struct espy_rec_task_exit *)e->rec;
-	const bool first = e->task->tid == e->task->tgid;
-	const bool shown = !(t->o.quiet & ESPY_QUIET_EXIT) && is_met(t, e->task->tid);
-	struct espy_line_task lt;
-	struct espy_text_task *tt;
-
-	if (line_task(t, e, &lt)) {
-		show_later(t, &lt, 0);
-		if (espy_lines__is_open(lt.out, e->task->tid))
-			espy_lines__interrupt(lt.out);
-		if (first && !x->group_dead && shown && (tt = espy_text_tasks__get(&t->tasks, e->task->tid))) {
-			tt->left = true;
-			tt->left_hidden = lt.hidden;
-			tt->left_status = x->status;
-			tt->left_ns = x->rec.time_ns;
-			return;
-		}
-		lt.depth = 0;
-		if (shown)
-			espy_lines__task_exit(&t->lines, &lt, x);
-	}
-	tt = espy_text_tasks__find(&t->tasks, e->task->tid);
-	t->ended_shown = tt && tt->line_shown;
-	espy_text_tasks__drop(&t->tasks, tt);
-	espy_task_outputs__close(&t->own, e->task->tid);
-	tt = x->group_dead && !first ? espy_text_tasks__find(&t->tasks, e->task->tgid) : NULL;
-	if (tt && tt->left)
-		show_left(t, tt, x->rec.time_ns);
-}
-
-static void on_detach(struct text_sink *t, const struct espy_event *e)
-{
-	const uint32_t tid = e->task->tid;
-	struct espy_output *out = t->out->per_task ? espy_task_outputs__find(&t->own, tid) : t->out;
-	struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, tid);
-
-	if (out && tt && tt->kept)
-		espy_lines__kept_detached(out, tt->kept);
-	else if (out)
-		espy_lines__detached(out, tid);
-	espy_text_tasks__drop(&t->tasks, tt);
-	espy_task_outputs__close(&t->own, tid);
+		espy_text_lives__later(t, &lt, e->call->ip);
 }
 
 static void on_mark(struct text_sink *t, const struct espy_event *e)
 {
 	struct espy_line_task lt;
 
-	if (!line_task(t, e, &lt))
+	if (!espy_text_sink__line_task(t, e, &lt))
 		return;
 	note_shown(t, e->task->tid);
 	espy_lines__mark(&t->lines, &lt, e->mark, (const struct espy_rec_mark *)e->rec);
@@ -381,7 +203,7 @@ static void on_probe(struct text_sink *t, const struct espy_event *e)
 {
 	struct espy_line_task lt;
 
-	if (!line_task(t, e, &lt))
+	if (!espy_text_sink__line_task(t, e, &lt))
 		return;
 	if (t->o.functions && espy_text_functions__is(e))
 		show_function(t, &lt, e);
@@ -400,7 +222,8 @@ static void on_stack(struct text_sink *t, const struct espy_event *e)
 	if (tt)
 		tt->line_shown = false;
 	t->ended_shown = false;
-	if (!t->o.stacks || !shown || (e->task ? !line_task(t, e, &lt) : t->out->per_task != NULL) || lt.out->open)
+	if (!t->o.stacks || !shown || (e->task ? !espy_text_sink__line_task(t, e, &lt) : t->out->per_task != NULL) ||
+	    lt.out->open)
 		return;
 	if (!t->symbols)
 		t->symbols = espy_symbolizer__new();
@@ -430,8 +253,8 @@ static void text_event(struct espy_sink *s, const struct espy_event *e)
 	struct espy_text_task *tt = e->task && e->type != ESPY_EVENT_CALL_END ? espy_text_tasks__find(&t->tasks, e->task->tid) : NULL;
 	struct espy_line_task lt;
 
-	if (tt && tt->superseded_by && line_task(t, e, &lt))
-		show_superseded(t, &lt, tt);
+	if (tt && tt->superseded_by && espy_text_sink__line_task(t, e, &lt))
+		espy_text_lives__superseded(t, &lt, tt);
 	switch (e->type) {
 	case ESPY_EVENT_CALL_BEGIN:
 		on_call_begin(t, e);
@@ -440,25 +263,24 @@ static void text_event(struct espy_sink *s, const struct espy_event *e)
 		on_call_end(t, e);
 		break;
 	case ESPY_EVENT_MODE:
-		if (!(t->o.quiet & ESPY_QUIET_PERSONALITY) && line_task(t, e, &lt))
+		if (!(t->o.quiet & ESPY_QUIET_PERSONALITY) && espy_text_sink__line_task(t, e, &lt))
 			espy_lines__mode(&lt);
 		break;
 	case ESPY_EVENT_SIGNAL:
 		if (!(e->withheld & ESPY_WITHHELD_FILTER))
-			on_signal(t, e);
+			espy_text_lives__signal(t, e);
 		break;
 	case ESPY_EVENT_STOPPED:
-		if (!(e->withheld & ESPY_WITHHELD_FILTER) && line_task(t, e, &lt))
-			espy_lines__stopped(&t->lines, &lt, e->rec);
+		espy_text_lives__stopped(t, e);
 		break;
 	case ESPY_EVENT_EXEC:
-		on_exec(t, e);
+		espy_text_lives__exec(t, e);
 		break;
 	case ESPY_EVENT_EXIT:
-		on_task_exit(t, e);
+		espy_text_lives__exit(t, e);
 		break;
 	case ESPY_EVENT_DETACH:
-		on_detach(t, e);
+		espy_text_lives__detach(t, e);
 		break;
 	case ESPY_EVENT_MARK:
 		on_mark(t, e);
@@ -541,7 +363,7 @@ static void text_finish(struct espy_sink *s)
 
 	HASH_ITER(hh, t->tasks.by_tid, tt, next)
 		if (tt->left)
-			show_left(t, tt, tt->left_ns);
+			espy_text_lives__left(t, tt, tt->left_ns);
 	end_line(t, t->out);
 	for (struct espy_task_output *f = t->own.files; f; f = f->hh.next)
 		if (f->out)

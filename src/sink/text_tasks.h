@@ -23,6 +23,7 @@ struct espy_text_task {
 	uint32_t superseded_by; /* the thread that has executed a program in its place, which has not been said yet; 0: none */
 	uint64_t superseded_ns;
 	char *kept;	     /* the first half of its call's line, which has no status yet; NULL: none */
+	bool stopped;	     /* by a signal, and it has made no call since */
 	bool cut;	     /* its last line is of a call in which it was killed */
 	unsigned args_shown; /* arguments that the first half wrote */
 	struct espy_rec_signal *later; /* ignored signals, shown after the task's next call */

@@ -74,6 +74,21 @@ wait_for 60 stopped || not_ok "stopped before: it runs"
 kill -9 $target
 wait $target 2>/dev/null
 
+# a stopped task dies of the lowest of its signals, and takes no other
+trace_bg -e trace=pause -o "$dir/stop" sleep 600 &
+espy_pid=$!
+begun() {
+	target=$(pgrep -x sleep -P $espy_pid)
+}
+wait_for 60 begun || not_ok "to be stopped: it does not begin"
+kill -STOP $target
+wait_for 60 grep -q '^--- stopped by SIGSTOP ---$' "$dir/stop" || not_ok "stopped: not told: $(cat "$dir/stop")"
+kill -HUP $target
+kill -CONT $target
+wait $espy_pid
+has "stopped: its end" "$dir/stop" '^+++ killed by SIGHUP +++$'
+hasnt "stopped: the signal that it never took" "$dir/stop" 'SIGCONT'
+
 # a watched process that waits for the command to go: a zombie is still there
 sh -c 'until read p <"$1"; do :; done; while kill -0 "$p"; do :; done' sh "$dir/number" 2>/dev/null &
 target=$!
