@@ -15,3 +15,10 @@ pid_t espy_inherited_children__reap(pid_t command)
 		return 0;
 	return waitpid(ended.si_pid, NULL, WNOHANG) == ended.si_pid ? ended.si_pid : 0;
 }
+
+bool espy_inherited_children__is_zombie(pid_t child)
+{
+	siginfo_t ended = { 0 };
+
+	return child > 0 && !waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) && ended.si_pid;
+}

@@ -7,6 +7,7 @@
 #ifndef ESPY_CLI_INHERITED_CHILDREN_H
 #define ESPY_CLI_INHERITED_CHILDREN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
@@ -15,5 +16,7 @@
  * has taken it.
  */
 pid_t espy_inherited_children__reap(pid_t command);
+/* Tells whether a child has ended, and its status has not been taken. */
+bool espy_inherited_children__is_zombie(pid_t child);
 
 #endif

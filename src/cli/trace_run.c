@@ -249,11 +249,14 @@ static void look_at_held(struct run *r)
  */
 static void reap_children(const struct run *r)
 {
+	const pid_t command = espy_session_program(r->s);
 	pid_t pid;
 	int status;
 
-	espy_session_program_status(r->s, &status);
-	while ((pid = espy_inherited_children__reap(espy_session_program(r->s))) > 0)
+	/* the question may wait for a command that is about to end */
+	if (espy_inherited_children__is_zombie(command))
+		espy_session_program_status(r->s, &status);
+	while ((pid = espy_inherited_children__reap(command)) > 0)
 		if (r->a->cli->strace_mode && !(r->a->quiet & ESPY_QUIET_EXIT))
 			espy_cli__say(r->a->cli, "Exit of unknown pid %d ignored", pid);
 }
