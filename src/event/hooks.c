@@ -176,12 +176,25 @@ static bool htobs(struct espy_walk *w, const struct espy_hooked *v)
 	const char *call = !be ? "htobs" : v->type->size == 2 ? "htons" : v->type->size == 4 ? "htonl" : "htobe64";
 	const uint32_t open = espy_hook_open_call(w, call, v->num, 0);
 	const struct espy_entry *range = NULL;
+	static const struct espy_type host = { .kind = ESPY_T_INT,
+					       .size = 2,
+					       .table = ESPY_NONE,
+					       .elem = ESPY_NONE,
+					       .len_a = ESPY_NONE,
+					       .len_b = ESPY_NONE };
 
 	espy_hook_part(w);
 	if (named && !espy_table__name(w->img, v->type->table, v->num, 2))
 		range = in_range(w, &w->img->tables[v->type->table], v->num);
 	if (range)
 		show_in_range(w, range, v->num);
+	else if (be && named) /* the name, or the number, as the host has it */
+		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_INT,
+						      .fmt = v->type->fmt,
+						      .link = v->type->table,
+						      .type = &host,
+						      .name = "",
+						      .num = v->num });
 	else if (be)
 		espy_hook_number(w, v->type->size == 4 ? &espy_number_hex : &espy_number_dec, v->num);
 	else if (named)

@@ -66,6 +66,25 @@ static void netlink(void)
 		BATCH "htons(1)");
 }
 
+/* A number in the order of the network that is written the way it is made keeps its name inside. */
+static void made(void)
+{
+	static const uint8_t link[64] = { 64, 0, 0, 0, 16, [32] = 32, 0, 22, 0, 28, 0, 1, 0, 24, 0, 12, 0, 20, 0, 1, 0,
+					  1,  0, 0, 0, 2,  0, 0, 0, 3, 0, 0, 0, 8 };
+	const long fd = call(SYS_socket, (long)AF_NETLINK, (long)SOCK_RAW, 0L);
+
+	if (fd < 0)
+		return;
+	line(fd, "socket(0x10 /* AF_NETLINK */, 0x3 /* SOCK_RAW */, 0 /* NETLINK_ROUTE */)");
+	line(call(SYS_sendto, JUNK(fd), tail_copy(link, sizeof(link)), sizeof(link), 0L, NULL, 0L),
+	     "sendto(%ld, [{nlmsg_len=64, nlmsg_type=0x10 /* RTM_NEWLINK */, nlmsg_flags=0, nlmsg_seq=0, nlmsg_pid=0}, "
+	     "{ifi_family=0 /* AF_UNSPEC */, ifi_type=0 /* ARPHRD_NETROM */, ifi_index=0, ifi_flags=0, ifi_change=0}, "
+	     "[{nla_len=32, nla_type=0x16 /* IFLA_VFINFO_LIST */}, [{nla_len=28, nla_type=0x1 /* IFLA_VF_INFO */}, "
+	     "[{nla_len=24, nla_type=0xc /* IFLA_VF_VLAN_LIST */}, [{nla_len=20, nla_type=0x1 /* IFLA_VF_VLAN_INFO */}, "
+	     "{vf=1, vlan=2, qos=3, vlan_proto=htons(0x800 /* ETH_P_IP */)}]]]]], 64, 0, NULL, 0)",
+	     fd);
+}
+
 int main(int argc, char **argv)
 {
 	truth_begin(argc, argv, "-X verbose -e trace=connect,mknod,socket,sendto");
@@ -84,6 +103,7 @@ int main(int argc, char **argv)
 	attribute(BYTES(32, 0, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 6, 0xc0, 0, 80),
 		  "0x8000 /* NLA_F_NESTED */|0x4000 /* NLA_F_NET_BYTEORDER */|0x6 /* NDA_PORT */}, htons(80)");
 	netlink();
+	made();
 	line(call(SYS_mknod, tail_str("/nope/x"), JUNK(0644), 0L), "mknod(\"/nope/x\", 0644 /* 0644 */)");
 	line(call(SYS_mknod, tail_str("/nope/x"), JUNK(030644), 0L), "mknod(\"/nope/x\", 030644)");
 	return 0;
