@@ -283,6 +283,9 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 				return false;
 			if (least && !grows)
 				return have >= t->size || have >= extent;
+			/* of one that is told only to be larger, nothing is looked at behind what is known */
+			if (least && !(t->flags & ESPY_TF_TAIL))
+				return have >= t->size || (extent && (have >= extent || extent < least));
 			return have >= t->size || (extent && (have >= extent || least));
 		}
 		/* of a struct that varies in size all must be there that does not */
