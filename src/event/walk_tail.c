@@ -98,6 +98,8 @@ uint64_t espy_walk_said(const struct espy_walk *w, const struct espy_type *t, co
 		return 0;
 	const struct espy_field *f = &w->img->fields[t->first + idx];
 	const struct espy_type *ft = &w->img->types[f->type];
+	if (f->flags & ESPY_FF_BOTH && m->p[0]) /* the kernel may have put another size there */
+		phase = 0;
 	const bool there = f->off <= m->n[phase] && ft->size <= m->n[phase] - f->off;
 	return there ? espy_load(m->p[phase] + f->off, ft->size, ft->flags & ESPY_TF_BE, false) : 0;
 }

@@ -83,6 +83,26 @@ static void machine(void)
 	line(call(SYS_modify_ldt, JUNK(99), 8L, 16L), "modify_ldt(99, 0x8, 16)");
 }
 
+/* The size that the kernel writes over one that it does not know. */
+static void counter(void)
+{
+	static const uint32_t known[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136, 144 };
+	uint32_t *attr = tail_alloc(160);
+
+	attr[1] = 160;
+	attr[39] = 1;
+	const long ret = call(SYS_perf_event_open, attr, 0L, JUNK(-1), JUNK(-1), 0L);
+	if (ret != -E2BIG)
+		return;
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i] == attr[1])
+			line(ret,
+			     "perf_event_open({type=PERF_TYPE_HARDWARE, size=0xa0 /* PERF_ATTR_SIZE_??? */ => PERF_ATTR_SIZE_VER%u, "
+			     "config=PERF_COUNT_HW_CPU_CYCLES, sample_period=0, sample_type=0, read_format=0, precise_ip=0 /* arbitrary "
+			     "skid */, ...}, 0, -1, -1, 0)",
+			     i);
+}
+
 int main(int argc, char **argv)
 {
 	truth_begin(argc, argv, "");
@@ -90,5 +110,6 @@ int main(int argc, char **argv)
 	tasks();
 	files();
 	machine();
+	counter();
 	return 0;
 }
