@@ -16,6 +16,7 @@ struct espy_fd_name {
 	int32_t fd;
 	uint32_t asked_at; /* espy_resolve.record when its detail was asked for last */
 	uint32_t named_at; /* the same, when its name was set */
+	uint32_t pairs;	   /* espy_resolve.pair_cnt when its peer was looked for last */
 	bool detail_asked; /* since the name was set, or the call that changed the socket */
 	bool told;	   /* the detail came with the stream */
 	bool unbound;	   /* told, and the next that it sends gives it an address */

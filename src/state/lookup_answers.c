@@ -305,6 +305,13 @@ static void take_socket(struct espy_resolve *r, struct espy_fd_name *n, const ch
 		take_detail(r, n, text.data, text.len);
 		n->told = n->detail_asked = true;
 		n->unbound = espy_socket_is_unbound(&s);
+		n->pairs = r->pair_cnt;
+	}
+	if (s.family == AF_UNIX && s.peer) {
+		const uint32_t at = r->pair_cnt++ % ESPY_PAIRS;
+
+		r->pairs[at].ino = s.peer;
+		r->pairs[at].peer = s.ino;
 	}
 	n->netlink = s.family == AF_NETLINK ? s.protocol : ESPY_NETLINK_NONE;
 	r->netlink |= s.family == AF_NETLINK;

@@ -443,6 +443,29 @@ static void ask_detail(struct espy_resolve *r, uint32_t tid, uint32_t tgid, stru
 	espy_buf__free(&now);
 }
 
+/* Adds the peer to the detail of a socket that the stream told of before its connection was accepted. */
+static void complete_pair(struct espy_resolve *r, struct espy_fd_name *n)
+{
+	char text[ESPY_ANSWER_MAX];
+	unsigned long ino;
+	int at;
+
+	if (!n->told || !n->detail || n->pairs == r->pair_cnt)
+		return;
+	n->pairs = r->pair_cnt;
+	if (sscanf(n->detail, "UNIX-STREAM:[%lu%n", &ino, &at) != 1 || n->detail[at] == '-')
+		return;
+	for (uint32_t i = 0; i < ESPY_PAIRS && i < r->pair_cnt; i++) {
+		if (r->pairs[i].ino != ino)
+			continue;
+		const int len = snprintf(text, sizeof(text), "%.*s->%llu%s", at, n->detail,
+					 (unsigned long long)r->pairs[i].peer, n->detail + at);
+		if (len > 0 && (size_t)len < sizeof(text))
+			espy_fd_table__set_detail(&r->fds, n, text, (size_t)len);
+		return;
+	}
+}
+
 static uint32_t process_of(const struct espy_resolve *r, uint32_t tid)
 {
 	const struct espy_task *task = espy_tasks__find(r->tasks, tid);
@@ -455,6 +478,8 @@ struct espy_fd_name *espy_resolve__fd(struct espy_resolve *r, uint32_t tid, int 
 	const uint32_t tgid = process_of(r, tid);
 	struct espy_fd_name *n = fd < 0 && fd != AT_FDCWD ? NULL : name_of(r, tid, tgid, fd);
 
+	if (n && details)
+		complete_pair(r, n);
 	if (n && details && r->lookups->fd_detail && !(r->ask_once && n->detail_asked))
 		ask_detail(r, tid, tgid, n);
 	return n;

@@ -34,6 +34,8 @@ struct espy_numbered_name {
 /* A link target, the longest answer, has at most PATH_MAX bytes. */
 #define ESPY_ANSWER_MAX 8192u
 
+enum { ESPY_PAIRS = 64 };
+
 struct espy_resolve {
 	const struct espy_lookups *lookups;
 	struct espy_tasks *tasks;
@@ -45,6 +47,13 @@ struct espy_resolve {
 	bool call_shown;  /* at this record: the session has shown the call */
 	bool stream_only; /* do not ask the lookups: they show already what the call has changed */
 	bool ask_once;	  /* do not ask again about a descriptor */
+	/* Ends of connections of AF_UNIX that were accepted last: the one that waited got a peer with a number by that.
+	 */
+	struct {
+		uint64_t ino;
+		uint64_t peer;
+	} pairs[ESPY_PAIRS];
+	uint32_t pair_cnt; /* so far */
 	/* Gets each answer that differs from the answer before, as a FACT record; NULL: no receiver. */
 	espy_record_fn note;
 	void *note_ctx;
