@@ -222,6 +222,10 @@ struct ast_type *dc_parse_type(struct dc *dc)
 		t->name = w->sym;
 		if (w->word == W_FD && dc_accept_word(dc, W_OF))
 			t->number[0] = dc_parse_expr(dc);
+		else if (w->word == W_FD && dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "as")) {
+			dc->tok++;
+			t->number[1] = dc_parse_expr(dc);
+		}
 	}
 	for (;;) {
 		if (dc_is_punct(dc, 0, ':'))

@@ -367,6 +367,8 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 		dc_scalar(dc, w, &ty);
 		if (t->number[0])
 			ty.len_a = dc_lower_expr(dc, t->number[0], ctx);
+		if (t->number[1]) /* another number of our own, so that this one is none of ours */
+			ty.len_a = ty.len_b = dc_lower_expr(dc, t->number[1], ctx);
 		ty.flags |= t->bare ? ESPY_TF_BARE : 0;
 		dc_apply_format(dc, t, &ty);
 		if (!len) {

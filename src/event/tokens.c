@@ -138,6 +138,8 @@ static uint32_t owner_of_fd(const struct espy_walk *w, const struct espy_type *t
 
 	if (!w->v || !t || t->len_a == ESPY_NONE)
 		return w->tid;
+	if (t->len_b != ESPY_NONE) /* it is shown as another descriptor of the task is, which the call made */
+		return w->ok ? w->tid : 0;
 	const uint32_t number = (uint32_t)espy_walk__eval(w, w->scope, t->len_a, w->ok);
 
 	return (int32_t)number > 0 && r->pid ? r->pid(r->ctx, w->tid, number, true) : 0;
@@ -148,9 +150,11 @@ static void ask_fd(struct espy_walk *w, const struct espy_type *t, int fd)
 {
 	const struct espy_resolver *r = w->d->resolver;
 	const uint32_t owner = owner_of_fd(w, t);
+	const bool as = w->v && t && t->len_b != ESPY_NONE;
 	struct espy_fd_answer a = { 0 };
 
-	if (!owner || !r->fd(r->ctx, owner, fd, w->d->want.details, &a))
+	if (!owner ||
+	    !r->fd(r->ctx, owner, as ? (int)espy_walk__eval(w, w->scope, t->len_b, true) : fd, w->d->want.details, &a))
 		return;
 	const size_t len = a.detail ? strlen(a.detail) : 0;
 

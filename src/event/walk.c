@@ -58,6 +58,8 @@ static bool needs_exit(const struct espy_walk *w, const struct espy_field *p)
 
 	if (p->when != ESPY_NONE && uses_ret(w->img, p->when, 0))
 		return true;
+	if (t->kind == ESPY_T_INT && t->len_b != ESPY_NONE && uses_ret(w->img, t->len_b, 0))
+		return true;
 	if (t->kind != ESPY_T_PTR || (p->flags & ESPY_FF_ENTER))
 		return false;
 	if (t->flags & ESPY_TF_OUT)

@@ -38,7 +38,7 @@ for follow in '' -f; do
 		trace $follow -y -e trace=$calls -o "$dir/out" "$progs/take_fd" "$file"
 		has "pidfd_getfd ${follow:-alone}, $calls: the name of what was taken" "$dir/out" "read([0-9]*<$file>, \(\"m\", 1) *= 1\| <unfinished \.\.\.>\)\$"
 	done
-	has "pidfd_getfd ${follow:-alone}: its result" "$dir/out" "pidfd_getfd([0-9]*<anon_inode:\[pidfd\]>, 77, 0) = [0-9]*<$file>\$"
+	has "pidfd_getfd ${follow:-alone}: its result" "$dir/out" "pidfd_getfd([0-9]*<anon_inode:\[pidfd\]>, 77<$file>, 0) = [0-9]*<$file>\$"
 done
 # A descriptor of another process has the name that it has there.
 trace -f -y -e trace=kcmp -o "$dir/out" "$progs/other_fds"

@@ -71,11 +71,23 @@ static void changing(void)
 	line(call(SYS_fsync, JUNK(fd)), "fsync(%d<signalfd:[USR2 CHLD]>)", fd);
 }
 
+/* A descriptor of a process, which is no descriptor of the caller: the call has made it one. */
+static void taken(void)
+{
+	const long of = call(SYS_pidfd_open, JUNK(getpid()), 0L), fd = open("/dev/null", O_RDONLY);
+	const long copy = call(SYS_pidfd_getfd, JUNK(of), JUNK(fd), 0L);
+
+	if (copy < 0)
+		return;
+	text("pidfd_getfd(%ld<pid:%d>, %ld</dev/null<char 1:3>>, 0) = %ld</dev/null<char 1:3>>", of, getpid(), fd, copy);
+	line(call(SYS_pidfd_getfd, JUNK(of), JUNK(999), 0L), "pidfd_getfd(%ld<pid:%d>, 999, 0)", of, getpid());
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const spaces[] = { "net", "pid", "mnt", "user", "uts", "ipc", "cgroup", "pid_for_children" };
 
-	truth_begin(argc, argv, "-yy -e trace=fsync,dup2,clone,eventfd2,read,signalfd4");
+	truth_begin(argc, argv, "-yy -e trace=fsync,dup2,clone,eventfd2,read,signalfd4,pidfd_getfd");
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
 		char path[64];
 
@@ -93,6 +105,7 @@ int main(int argc, char **argv)
 	of_socket(socket(44, SOCK_RAW, 0), "socket");		/* XDP */
 	of_socket(socket(AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE), "socket");
 	of_socket(socket(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), "UDPv6");
+	taken();
 
 	changing();
 
