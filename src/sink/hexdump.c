@@ -85,6 +85,31 @@ static void begin_vector(struct hexdump *d, struct espy_tokens args, uint32_t i)
 	espy_buf__putc(d->b, '\n');
 }
 
+/*
+ * Returns the end of the vector that opens at i if not all of its entries could be read: nothing of it is
+ * dumped, for a call with such a vector has moved nothing. Returns i for every other group.
+ */
+static uint32_t past_torn(struct espy_tokens args, uint32_t i)
+{
+	bool torn = false, buffers = false;
+	uint32_t at = i;
+
+	if (args.at[i].group != ESPY_GROUP_ARRAY)
+		return i;
+	for (unsigned depth = 0; at < args.cnt; at++) {
+		const struct espy_token *k = &args.at[at];
+
+		if (!(k->shown & ESPY_MANNER_BYTES))
+			continue;
+		depth += k->kind == ESPY_TOKEN_OPEN;
+		torn |= depth == 1 && k->kind == ESPY_TOKEN_ELIDED && k->group == ESPY_ELIDED_FAULT;
+		buffers |= depth == 2 && k->kind == ESPY_TOKEN_STR;
+		if (k->kind == ESPY_TOKEN_CLOSE && !--depth)
+			break;
+	}
+	return torn && buffers && at < args.cnt ? at : i;
+}
+
 static void put_buffer(struct hexdump *d, const struct espy_token *k)
 {
 	if (k->type->kind != ESPY_T_BYTES || !k->len || d->fd < 0 ||
@@ -114,8 +139,15 @@ void espy_hexdump__call(struct espy_buf *b, const struct espy_filter *f, const s
 
 		if (!(k->shown & ESPY_MANNER_BYTES))
 			continue;
-		if (k->kind == ESPY_TOKEN_OPEN)
+		if (k->kind == ESPY_TOKEN_OPEN) {
+			const uint32_t end = past_torn(args, i);
+
+			if (end > i) {
+				i = end;
+				continue;
+			}
 			begin_vector(&d, args, i);
+		}
 		d.depth += k->kind == ESPY_TOKEN_OPEN;
 		d.depth -= k->kind == ESPY_TOKEN_CLOSE;
 		if (k->kind == ESPY_TOKEN_INT && k->fmt == ESPY_FMT_FD && d.fd < 0)

@@ -30,6 +30,11 @@ int main(int argc, char **argv)
 	dump("61 62", "ab");
 	text(" * 1 bytes in buffer 1");
 	dump("63", "c");
+	/* nothing of a vector that cannot be read as a whole */
+	struct iovec *torn = tail_copy(v, sizeof(v[0]));
+
+	line(call(SYS_pwritev, JUNK(CLOSED), torn, 2L, 0L, 0L),
+	     "pwritev(142, [{iov_base=\"ab\", iov_len=2}, ... /* %p */], 2, 0)", (void *)(torn + 1));
 	struct mmsghdr out[2] = { { .msg_hdr = { .msg_iov = v, .msg_iovlen = 2 } }, { .msg_hdr = { .msg_iov = v + 2, .msg_iovlen = 1 } } };
 	line(call(SYS_sendmmsg, JUNK(OUT), out, 2L, 0L),
 	     "sendmmsg(141, [{msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base=\"ab\", iov_len=2}, {iov_base=\"c\", iov_len=1}], "

@@ -68,7 +68,7 @@ static void sizes(void)
 		uint32_t min, max;
 	} attr = { .size = 56, .policy = 77, .flags = 0x10 };
 	line(call(SYS_sched_setattr, JUNK(-1), tail_copy(&attr, 56), JUNK(0x80)),
-	     "sched_setattr(-1, {size=56, sched_flags=SCHED_FLAG_KEEP_PARAMS, sched_util_min=0, sched_util_max=0}, 0x80)");
+	     "sched_setattr(-1, {size=56, sched_flags=SCHED_FLAG_KEEP_PARAMS, sched_util_min=0, sched_util_max=0}, 128)");
 	attr.size = 0;
 	attr.flags = 0x8;
 	line(call(SYS_sched_setattr, JUNK(-1), tail_copy(&attr, 56), 0L),
