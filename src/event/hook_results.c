@@ -180,8 +180,13 @@ static void note_recvmmsg(struct espy_walk *w)
 {
 	if (w->v->ret == 0)
 		note_timeout(w);
-	else if (w->v->ret > 0)
+	if (w->v->ret <= 0)
+		return;
+	/* where the time stays an address, nothing is said of it */
+	const struct espy_ways ways = espy_walk_part(w);
+	if (espy_walk_take(w, &ways, ~ESPY_MANNERS_PLAIN))
 		note_left_of(w, 4);
+	espy_walk_join(w, &ways);
 }
 
 static void note_date(struct espy_walk *w)
