@@ -26,6 +26,16 @@ int main(void)
 	for (int i = 0; i < 8; i++)
 		v[i] = (struct iovec){ page, SIZE_MAX };
 	syscall(SYS_writev, 1, v, 8);
+	/* more bytes than the largest record holds, which end wherever its last item does */
+	static char most[4096];
+	static struct iovec all[1024];
+	const int zeroes = open("/dev/zero", O_RDONLY);
+
+	for (size_t len = 1; len <= sizeof(most); len += 65) {
+		for (int i = 0; i < 1024; i++)
+			all[i] = (struct iovec){ most, len };
+		syscall(SYS_readv, zeroes, all, 1024);
+	}
 	for (long nr = 0; nr < 480; nr++) {
 		/* not those that end, stop or harm us when given junk */
 		static const long spare[] = { SYS_exit, SYS_exit_group, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3, SYS_pause,

@@ -37,6 +37,8 @@ expect "arguments changed by another thread: every call is shown" 20000 "$(grep 
 trace -o "$dir/hostile" "$progs/hostile_calls" >"$dir/hostile.out"
 expect "bad pointers, huge vectors: the program is unharmed" "survived" "$(tail -n 1 "$dir/hostile.out")"
 has "a bad pointer is shown as an address" "$dir/hostile" 'openat(AT_FDCWD, 0x1, O_RDONLY) *= -1 EFAULT (Bad address)'
+trace -v -s 4096 -e trace=readv -o "$dir/full" "$progs/hostile_calls" >"$dir/hostile.out"
+expect "calls that fill a record: each is shown" 64 "$(grep -c '^readv([0-9]*, \[.*\], 1024) *= [1-9][0-9]*$' "$dir/full")"
 has "a vector longer than the kernel takes" "$dir/hostile" 'writev(1, .*, 2000000000) *= -1 EINVAL'
 # Where bpf(2) is refused in spite of all capabilities espy goes on by ptrace, and says so once.
 for error in 1 38; do

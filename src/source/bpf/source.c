@@ -240,8 +240,7 @@ static int deliver_with_stack(struct delivery *d, const struct espy_rec *rec)
 
 	if (rec->type == ESPY_REC_TASK_EXIT)
 		bpf_stacks__forget(d->s, rec);
-	const int stop = d->fn(d->ctx, rec);
-	const int after = stack ? d->fn(d->ctx, stack) : 0;
+	const int stop = d->fn(d->ctx, rec), after = stack ? d->fn(d->ctx, stack) : 0;
 
 	return stop ? stop : after;
 }
@@ -250,8 +249,7 @@ static int deliver_with_stack(struct delivery *d, const struct espy_rec *rec)
 static int deliver_probe(struct delivery *d, const struct espy_rec_probe *rec)
 {
 	const struct espy_rec *def = bpf_probes__definition(d->s, rec);
-	int stop = def ? d->fn(d->ctx, def) : 0;
-	const int after = deliver_with_stack(d, &rec->rec);
+	const int stop = def ? d->fn(d->ctx, def) : 0, after = deliver_with_stack(d, &rec->rec);
 
 	return stop ? stop : after;
 }
@@ -262,8 +260,11 @@ static int deliver(void *ctx, const void *data, size_t size)
 	struct bpf_source *s = d->s;
 	const struct espy_rec *rec = data;
 
-	if (size < sizeof(*rec) || rec->size > size)
+	if (size < sizeof(*rec) || rec->size > size) {
+		__atomic_fetch_add(&s->shared->lost[ESPY_LOST_TOO_BIG], 1,
+				   __ATOMIC_RELAXED); /* told when the ring is empty */
 		return 0;
+	}
 	s->stats.records++;
 	s->stats.bytes += rec->size;
 	if (!(s->stats.records & 255))

@@ -252,9 +252,10 @@ __noinline int read_item(u32 cpu, u64 ptr, u64 want)
 	if (!op)
 		return 1;
 	off = s->cap.used;
-	if (off + 64 > ESPY_BPF_ITEMS_MAX)
+	/* The head stands before the items: the whole record is sent as at most so many bytes. */
+	if (off + 64 > ESPY_BPF_ITEMS_MAX - ESPY_BPF_HEAD_MAX)
 		return 1;
-	room = ESPY_BPF_ITEMS_MAX - 32 - off;
+	room = ESPY_BPF_ITEMS_MAX - ESPY_BPF_HEAD_MAX - 32 - off;
 	if (s->phase == 0 && s->cap.flags & ESPY_CALL_ENTER) {
 		if (off + 64 > ESPY_BPF_SLOT_BIG)
 			return 1;

@@ -433,7 +433,7 @@ struct espy_bpf_hit_count {
 	__u64 min_ns; /* the complement of the least one */
 };
 
-/* The most bytes of items that the general path puts into one record; a power of two. */
+/* The most bytes of a record, head and items, that the general path sends; a power of two. */
 #define ESPY_BPF_ITEMS_MAX 0x20000u
 #define ESPY_BPF_HEAD_MAX 96u /* header, result, entry time, ip, six arguments */
 _Static_assert(ESPY_BPF_ITEMS_MAX + ESPY_BPF_HEAD_MAX <= ESPY_REC_MAX, "");
