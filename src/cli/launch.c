@@ -213,6 +213,8 @@ int espy_launch__init(struct espy_launch *l, const struct espy_trace_args *a)
 	if (err) {
 		if (err == -ENOENT && !strchr(name, '/'))
 			espy_cli__say(a->cli, "Cannot find executable '%s'", name);
+		else if (err == -ENAMETOOLONG)
+			espy_cli__say(a->cli, "exec: %s", strerror(-err));
 		else
 			espy_cli__say(a->cli, "Cannot stat '%s': %s", name, strerror(-err));
 		return err;

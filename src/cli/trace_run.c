@@ -111,7 +111,9 @@ static int open_output(const struct espy_trace_args *a, struct espy_output **out
 		return espy_output_fd(out, a->role == ESPY_ROLE_SHOW ? STDOUT_FILENO : STDERR_FILENO);
 	err = a->follow > 1 ? espy_output_per_task(out, a->out.name, a->out.append)
 			    : espy_output_open(out, a->out.name, a->out.append);
-	if (err)
+	if (err == -ENAMETOOLONG && a->follow > 1) /* which of its names is too long, only a task would tell */
+		espy_cli__say(a->cli, "%s: %s", a->out.name, strerror(-err));
+	else if (err)
 		espy_cli__say(a->cli, "Can't fopen '%s': %s", a->out.name, strerror(-err));
 	return err;
 }

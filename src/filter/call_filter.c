@@ -133,13 +133,13 @@ static int parse_signals(uint64_t *set, const char *s, char *err, size_t err_sz)
 
 	for (; *s == '!'; s++)
 		negate = !negate;
-	if (strcmp(s, "none")) {
+	if (!strcmp(s, "all")) {
+		got = ~0ull;
+	} else if (strcmp(s, "none")) {
 		for (; next_word(&s, &len); s += len, any = true) {
 			unsigned long sig;
 
-			if (len == 3 && !strncmp(s, "all", 3))
-				got = ~0ull;
-			else if (!espy_filter_signal(s, len, &sig))
+			if (!espy_filter_signal(s, len, &sig))
 				return bad_signal(err, err_sz, s, len);
 			else if (sig >= 1 && sig <= 64)
 				got |= 1ull << (sig - 1);
@@ -160,16 +160,12 @@ static int parse_fds(struct espy_fd_set *set, const char *s, char *err, size_t e
 
 	for (; *s == '!'; s++)
 		got.negated = !got.negated;
-	if (strcmp(s, "none")) {
-		bool all = false;
-
+	if (!strcmp(s, "all")) {
+		got.negated = !got.negated;
+	} else if (strcmp(s, "none")) {
 		for (; next_word(&s, &len); s += len, any = true) {
 			unsigned long fd;
 
-			if (len == 3 && !strncmp(s, "all", 3)) {
-				all = true;
-				continue;
-			}
 			if (!espy_filter_number(s, len, 0x7fffffff, &fd)) {
 				free(got.fds);
 				return bad_word(err, err_sz, "descriptor", s, len);
@@ -184,10 +180,6 @@ static int parse_fds(struct espy_fd_set *set, const char *s, char *err, size_t e
 		}
 		if (!any)
 			return bad_word(err, err_sz, "descriptor", whole, strlen(whole));
-		if (all) {
-			got.fd_cnt = 0;
-			got.negated = !got.negated;
-		}
 	}
 	free(set->fds);
 	*set = got;

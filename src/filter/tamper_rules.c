@@ -14,6 +14,7 @@
 
 #define ERRNO_MAX 4095
 #define WHEN_MAX 65535u
+#define POKE_MOST 1024u /* bytes for one argument, as strace takes */
 
 /* A rule in the making, and the kinds of words that it has had. */
 struct rule {
@@ -161,7 +162,7 @@ static int set_poke(struct rule *r, const char *value, struct espy_poke *poke, b
 		const char *hex = value + 6;
 		const size_t digits = strcspn(hex, ",");
 
-		if (p->bytes || !digits || digits % 2)
+		if (p->bytes || !digits || digits % 2 || digits / 2 > POKE_MOST)
 			return -EINVAL;
 		p->bytes = malloc(digits / 2);
 		if (!p->bytes)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static int look_at_folder(const char *name)
 
 int espy_line_output__per_task(struct espy_output **out, const char *name, bool append)
 {
-	const int err = look_at_folder(name);
+	const int err = strlen(name) + sizeof(".4294967295") >= PATH_MAX ? -ENAMETOOLONG : look_at_folder(name);
 	struct espy_output *o = err ? NULL : make();
 
 	if (err)

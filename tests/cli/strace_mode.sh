@@ -84,7 +84,19 @@ done <<-END
 	quiet=attach,!exit quiet '!exit'
 	decode-fds=, decode-fds ','
 	decode-pids=all,comm decode-pids 'all'
+	read=1,all descriptor 'all'
+	write=!none,1 descriptor 'none'
+	signal=all,TERM signal 'all'
 END
+# a name that no file can have, and more bytes to poke than may be asked for
+long=$(printf '%4084s' '' | tr ' ' x)
+run 1 strace -ff -o "$long" true
+same "only the name as it was given" "$(cat err)" "strace: $long: File name too long"
+run 1 strace "$long$long"
+says "strace: exec: File name too long"
+bytes=$(printf '%2050s' '' | tr ' ' 0)
+run 1 strace -e "inject=chdir:poke_enter=@arg1=$bytes" true
+shows "^strace: invalid inject argument 'chdir:poke_enter=@arg1=0000" err
 run 1 strace -e trase=open,close true
 says "strace: invalid system call 'trase=open'"
 run 1 strace --tips=foo true

@@ -72,6 +72,10 @@ pid=
 shows '^getpgid(0)  *= -1 (INJECTED)$' log
 shows 'Inadvertent injection of error 1 is possible for retval=18446744073709551615' err
 
+# A number of a user is no error, however large.
+"$espy" trace -o log -e trace=geteuid -e inject=geteuid:retval=0xffffffffffffffff id >out 2>err
+shows '^geteuid()  *= 18446744073709551615 (INJECTED)$' log
+
 # Recorded, it is shown the same.
 "$espy" record --source=ptrace -o t -e trace=getpgid -e inject=getpgid:error=EIO:delay_exit=1:when=2 "$calls" >out 2>err
 "$espy" show t >shown 2>err
