@@ -145,6 +145,14 @@ static void show_note(struct espy_walk *w, const struct espy_ret *ret, uint64_t 
 		typed_note(w, ret, x);
 }
 
+/* Tells whether a result that should be an int is none: a rule of -e inject= gave it. */
+static bool is_longer(const struct espy_type *t, int64_t x)
+{
+	if (t->size != 4 || !(t->flags & ESPY_TF_SIGNED) || x == (int32_t)x)
+		return false;
+	return t->fmt == ESPY_FMT_DEC || (t->fmt >= ESPY_FMT_FD && t->fmt <= ESPY_FMT_SID);
+}
+
 /* Puts the result of a call, in the manners that decode. */
 static void show_success(struct espy_walk *w, const struct espy_call *c)
 {
@@ -153,7 +161,7 @@ static void show_success(struct espy_walk *w, const struct espy_call *c)
 
 	if (t && (c->ret.note & 0xffff) == ESPY_NOTE_RET_AT && !read_at(w, c->ret.note >> 16, t, &x))
 		espy_hook_word(w, "?", x, 0);
-	else if (!t || t->kind != ESPY_T_INT)
+	else if (!t || t->kind != ESPY_T_INT || is_longer(t, (int64_t)x))
 		espy_hook_number(w, &espy_number_signed, x);
 	else if (t->fmt == ESPY_FMT_ADDR) /* an address that is 0 is a number here */
 		espy_walk_integer_as(w, t, ESPY_FMT_HEX, x, "");

@@ -75,6 +75,11 @@ shows 'Inadvertent injection of error 1 is possible for retval=18446744073709551
 # A number of a user is no error, however large.
 "$espy" trace -o log -e trace=geteuid -e inject=geteuid:retval=0xffffffffffffffff id >out 2>err
 shows '^geteuid()  *= 18446744073709551615 (INJECTED)$' log
+# One that is longer than what the call returns is shown whole; what it stands for is named.
+"$espy" trace -o log -e trace=getpgid -e inject=getpgid:retval=841540765612359407:when=1 "$calls" >out 2>err
+shows '^getpgid(0)  *= 841540765612359407 (INJECTED)$' log
+"$espy" trace -o log -e trace=arch_prctl -e inject=arch_prctl:retval=3:when=2+ "$calls" >out 2>err
+shows '^arch_prctl(ARCH_REQ_XCOMP_PERM, 0x2 /. XFEATURE_YMM .*= 0x3 (XFEATURE_MASK_FPSSE) (INJECTED)$' log
 
 # Recorded, it is shown the same.
 "$espy" record --source=ptrace -o t -e trace=getpgid -e inject=getpgid:error=EIO:delay_exit=1:when=2 "$calls" >out 2>err

@@ -110,7 +110,7 @@ static void processes(void)
 	 * list */
 	static const uint64_t CUT[11] = { 0x10000, 0, 0, 0, SIGCHLD, 0, 0, 0, 0x88, 33, 3 };
 	line(call(SYS_clone3, tail_copy(CUT, 65), 65L),
-	     "clone3({flags=CLONE_THREAD, exit_signal=SIGCHLD, stack=NULL, stack_size=0, set_tid=0x88}, 65)");
+	     "clone3({flags=CLONE_THREAD, exit_signal=SIGCHLD, stack=NULL, stack_size=0, set_tid=0x88, set_tid_size=0}, 65)");
 	line(call(SYS_clone3, tail_copy(CUT, 81), 81L), "clone3({flags=CLONE_THREAD, exit_signal=SIGCHLD, stack=NULL, "
 							"stack_size=0, set_tid=0x88, set_tid_size=33, "
 							"cgroup=3}, 81)");
