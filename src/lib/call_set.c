@@ -51,11 +51,11 @@ static uint32_t socket_bytes(const struct espy_op *op, const struct espy_needs *
 /*
  * Tells whether one byte more than is shown is read of data: if it cannot be read, the address is shown, as strace
  * does. Programs of the source bpf are fastest with 32 bytes, which most users have, and data there ends at unreadable
- * memory only by chance.
+ * memory only by chance. Data of one length always are those of rare calls.
  */
-static bool needs_one_more(const struct espy_op *op, const struct espy_needs *lim)
+static bool needs_one_more(const struct espy_image *img, const struct espy_op *op, const struct espy_needs *lim)
 {
-	return op->when & ESPY_OP_ENTER && lim->str_limit != 32;
+	return img->types[op->type].count || (op->when & ESPY_OP_ENTER && lim->str_limit != 32);
 }
 
 /* Returns how many bytes of one operation the call needs. abbrev: the call is shown without -v. */
@@ -76,7 +76,8 @@ static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *o
 			return least(op->cap, lim->data_bytes);
 		if (img->types[op->type].hook == ESPY_HOOK_SOCKOPT && lim->str_limit < 4 && !lim->whole_data)
 			return least(op->cap, 4); /* an integer is shown as a whole */
-		return lim->whole_data ? op->cap : least(op->cap, (uint64_t)lim->str_limit + needs_one_more(op, lim));
+		return lim->whole_data ? op->cap
+				       : least(op->cap, (uint64_t)lim->str_limit + needs_one_more(img, op, lim));
 	case ESPY_LIMIT_ELEMS:
 		/* One element more than is shown tells whether "..." follows. */
 		return abbrev ? least(op->cap, ((uint64_t)lim->str_limit + 1) * op->elem) : op->cap;
