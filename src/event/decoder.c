@@ -198,8 +198,16 @@ void espy_decoder__result(struct espy_decoder *d, const struct espy_call_view *v
 void espy_decoder__siginfo(struct espy_decoder *d, const struct espy_image *img, const uint8_t *info, size_t size,
 			    unsigned manners)
 {
-	struct espy_walk w = { .d = d, .out = &d->args, .tid = d->signal_tid, .img = img, .ok = true, .shown = (uint16_t)manners,
-			       .name = "", .elem_limit = d->want.elem_limit, .asks = espy_walk_asks(d) };
+	struct espy_walk w = { .d = d,
+			       .out = &d->args,
+			       .tid = d->signal_tid,
+			       .img = img,
+			       .ok = true,
+			       .shown = (uint16_t)manners,
+			       .name = "",
+			       .again = "",
+			       .elem_limit = d->want.elem_limit,
+			       .asks = espy_walk_asks(d) };
 	const uint32_t type = espy_image__find_type(img, "siginfo");
 
 	begin(d);

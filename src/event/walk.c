@@ -402,6 +402,7 @@ static inline void begin_walk(struct espy_walk *w, struct espy_decoder *d, struc
 	w->shown = (uint16_t)manners;
 	w->role = ESPY_ROLE_NONE;
 	w->asks = d->asks;
+	w->again = "";
 	w->ok = w->failed = w->folded = w->inside = w->wrote = false;
 	w->kind = w->spread_left = 0;
 }

@@ -58,6 +58,7 @@ struct espy_walk {
 	uint8_t role;	     /* of the next token */
 	uint64_t asks;	     /* formats of numbers, as bits, that the resolver can say more about */
 	bool ok, failed;     /* the call has returned, without or with an error */
+	const char *again;   /* what stands before the value that the next one became: its name, or "" */
 	bool folded;	     /* the next array is `[...]` in manners that are brief */
 	bool inside;	     /* -s does not limit the next array */
 	bool wrote;	     /* the walk has shown some argument */
@@ -181,7 +182,8 @@ static inline void espy_walk_address(struct espy_walk *w, uint64_t addr)
 
 static inline void espy_walk_changed(struct espy_walk *w)
 {
-	espy_walk_push(w, ESPY_TOKEN_CHANGED);
+	espy_walk_push(w, ESPY_TOKEN_CHANGED)->name = w->again;
+	w->again = "";
 }
 
 /*

@@ -348,8 +348,10 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 		st->end |= w->shown; /* nothing behind it is looked at */
 	w->folded = f->flags & ESPY_FF_FOLDED;
 	w->inside = f->flags & ESPY_FF_SHORT;
+	w->again = f->flags & ESPY_FF_NAMED ? espy_image__str(w->img, f->name) : "";
 	espy_walk_value(w, type, &s, f->flags & ESPY_FF_NONAME ? "" : espy_image__str(w->img, f->name));
 	w->folded = w->inside = false;
+	w->again = "";
 }
 
 static void show_field(struct espy_walk *w, const struct espy_field *f, const struct espy_span *m, struct members *st)

@@ -81,6 +81,10 @@ shows '^getpgid(0)  *= 841540765612359407 (INJECTED)$' log
 "$espy" trace -o log -e trace=arch_prctl -e inject=arch_prctl:retval=3:when=2+ "$calls" >out 2>err
 shows '^arch_prctl(ARCH_REQ_XCOMP_PERM, 0x2 /. XFEATURE_YMM .*= 0x3 (XFEATURE_MASK_FPSSE) (INJECTED)$' log
 
+# What a field became has its name where the description says so.
+"$espy" trace -o log -e trace=ioctl -e inject=ioctl:poke_exit=@arg3=aa000000000000000100000000000000:retval=0 "$calls" >out 2>err
+shows '^ioctl(-1, UFFDIO_API, {api=0xaa, features=0 => features=UFFD_FEATURE_PAGEFAULT_FLAG_WP, ioctls=0}) *= 0 (INJECTED: args, retval)$' log
+
 # Recorded, it is shown the same.
 "$espy" record --source=ptrace -o t -e trace=getpgid -e inject=getpgid:error=EIO:delay_exit=1:when=2 "$calls" >out 2>err
 "$espy" show t >shown 2>err

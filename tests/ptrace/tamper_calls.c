@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,6 +60,8 @@ int main(int argc, char **argv)
 #ifdef __x86_64__
 	syscall(SYS_arch_prctl, 0x1023, 2); /* ARCH_REQ_XCOMP_PERM */
 #endif
+	uint64_t api[3] = { 0xaa };
+	ioctl(-1, 0xc018aa3f, api); /* UFFDIO_API */
 	/* It fails: the kernel writes nothing. */
 	const long n = syscall(SYS_statfs, NULL, bytes);
 

@@ -209,6 +209,10 @@ static uint32_t put_token(struct espy_text *t, uint32_t i)
 		break;
 	case ESPY_TOKEN_CHANGED:
 		espy_buf__put(t->b, " => ", 4);
+		if (*v->name) {
+			espy_buf__puts(t->b, v->name);
+			espy_buf__putc(t->b, '=');
+		}
 		break;
 	case ESPY_TOKEN_REMARK:
 		if (v->flags & ESPY_TOKF_STYLED && t->xlat == ESPY_XLAT_RAW)
