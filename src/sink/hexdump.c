@@ -54,26 +54,45 @@ static void put_lines(struct espy_buf *b, const uint8_t *p, size_t n)
 	}
 }
 
-/* Puts " = 2 buffers in vector 0" if the group that opens at i is the vector of one of several messages. */
-static void begin_vector(struct hexdump *d, struct espy_tokens args, uint32_t i)
-{
-	uint64_t cnt = 0;
+/* A group among the arguments: where it ends, its groups, and whether it is a vector of which entries are missing. */
+struct group {
+	uint32_t end; /* its CLOSE; args.cnt: it has none */
+	uint64_t cnt;
+	bool torn;
+};
 
+/* Looks through the group that opens at i. */
+static struct group look_through(struct espy_tokens args, uint32_t i)
+{
+	struct group g = { .end = i };
+	bool fault = false, buffers = false;
+
+	for (unsigned depth = 0; g.end < args.cnt; g.end++) {
+		const struct espy_token *k = &args.at[g.end];
+
+		if (!(k->shown & ESPY_MANNER_BYTES))
+			continue;
+		g.cnt += k->kind == ESPY_TOKEN_OPEN && depth == 1;
+		depth += k->kind == ESPY_TOKEN_OPEN;
+		fault |= depth == 1 && k->kind == ESPY_TOKEN_ELIDED && k->group == ESPY_ELIDED_FAULT;
+		buffers |= depth == 2 && k->kind == ESPY_TOKEN_STR;
+		if (k->kind == ESPY_TOKEN_CLOSE && !--depth)
+			break;
+	}
+	g.torn = fault && buffers && args.at[i].group == ESPY_GROUP_ARRAY && g.end < args.cnt;
+	return g;
+}
+
+/* Puts " = 2 buffers in vector 0" if the group, of cnt groups, is the vector of one of several messages. */
+static void begin_vector(struct hexdump *d, const struct espy_token *open, uint64_t cnt)
+{
 	if (d->depth < VECTOR_DEPTH)
 		d->in_vector = false;
-	if (d->depth != VECTOR_DEPTH || d->in_vector || args.at[i].group != ESPY_GROUP_ARRAY)
+	if (d->depth != VECTOR_DEPTH || d->in_vector || open->group != ESPY_GROUP_ARRAY)
 		return;
 	d->skipped = (int64_t)d->vector >= d->ret;
 	if (d->skipped)
 		return;
-	for (unsigned depth = 0; i < args.cnt; i++) {
-		if (!(args.at[i].shown & ESPY_MANNER_BYTES))
-			continue;
-		cnt += args.at[i].kind == ESPY_TOKEN_OPEN && depth == 1;
-		depth += args.at[i].kind == ESPY_TOKEN_OPEN;
-		if (args.at[i].kind == ESPY_TOKEN_CLOSE && !--depth)
-			break;
-	}
 	d->in_vector = true;
 	d->buffer = 0;
 	if (!in_set(&d->f->read, d->fd) && !in_set(&d->f->write, d->fd))
@@ -83,31 +102,6 @@ static void begin_vector(struct hexdump *d, struct espy_tokens args, uint32_t i)
 	espy_buf__puts(d->b, " buffers in vector ");
 	espy_buf__dec(d->b, d->vector++);
 	espy_buf__putc(d->b, '\n');
-}
-
-/*
- * Returns the end of the vector that opens at i if not all of its entries could be read: nothing of it is
- * dumped, for a call with such a vector has moved nothing. Returns i for every other group.
- */
-static uint32_t past_torn(struct espy_tokens args, uint32_t i)
-{
-	bool torn = false, buffers = false;
-	uint32_t at = i;
-
-	if (args.at[i].group != ESPY_GROUP_ARRAY)
-		return i;
-	for (unsigned depth = 0; at < args.cnt; at++) {
-		const struct espy_token *k = &args.at[at];
-
-		if (!(k->shown & ESPY_MANNER_BYTES))
-			continue;
-		depth += k->kind == ESPY_TOKEN_OPEN;
-		torn |= depth == 1 && k->kind == ESPY_TOKEN_ELIDED && k->group == ESPY_ELIDED_FAULT;
-		buffers |= depth == 2 && k->kind == ESPY_TOKEN_STR;
-		if (k->kind == ESPY_TOKEN_CLOSE && !--depth)
-			break;
-	}
-	return torn && buffers && at < args.cnt ? at : i;
 }
 
 static void put_buffer(struct hexdump *d, const struct espy_token *k)
@@ -140,13 +134,14 @@ void espy_hexdump__call(struct espy_buf *b, const struct espy_filter *f, const s
 		if (!(k->shown & ESPY_MANNER_BYTES))
 			continue;
 		if (k->kind == ESPY_TOKEN_OPEN) {
-			const uint32_t end = past_torn(args, i);
+			const struct group g = look_through(args, i);
 
-			if (end > i) {
-				i = end;
+			/* a call whose vector cannot be read as a whole has moved nothing */
+			if (g.torn) {
+				i = g.end;
 				continue;
 			}
-			begin_vector(&d, args, i);
+			begin_vector(&d, k, g.cnt);
 		}
 		d.depth += k->kind == ESPY_TOKEN_OPEN;
 		d.depth -= k->kind == ESPY_TOKEN_CLOSE;
