@@ -307,6 +307,11 @@ struct espy_session_options {
 	bool seccomp, kill_on_exit, detach_on_execve;
 	unsigned interruptible; /* as -I of strace; 0: 2 */
 	enum espy_probe_way probes_by;
+	/*
+	 * Capture the operations that programs submit through the rings of io_uring, too. They are calls of the ABI "io_uring".
+	 * Only the source bpf can.
+	 */
+	bool io_uring;
 };
 
 /*

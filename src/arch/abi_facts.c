@@ -11,6 +11,7 @@ const struct espy_abi_facts espy_abis[ESPY_ABI_CNT] = {
 	[ESPY_ABI_X86_64] = { "x86_64", "64 bit", "64", ESPY_ABI_X86_64, 8, 8, 8, 8 },
 	[ESPY_ABI_I386] = { "i386", "32 bit", "32", ESPY_ABI_X86_64, 4, 4, 4, 4 },
 	[ESPY_ABI_X32] = { "x32", "x32", "x32", ESPY_ABI_X86_64, 8, 8, 4, 8 },
+	[ESPY_ABI_IO_URING] = { "io_uring", "io_uring", "io_uring", ESPY_ABI_X86_64, 8, 8, 8, 8 },
 };
 
 int espy_abi_find(const char *word, size_t len)

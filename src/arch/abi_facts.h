@@ -18,7 +18,7 @@ struct espy_abi_facts {
 };
 extern const struct espy_abi_facts espy_abis[ESPY_ABI_CNT];
 
-#define ESPY_ABI_WORDS "64, 32 or x32" /* in messages */
+#define ESPY_ABI_WORDS "64, 32 or x32" /* of those that have system calls, in messages */
 /* Finds an ABI by its word. Returns its number, or -1. */
 int espy_abi_find(const char *word, size_t len);
 

@@ -7,7 +7,14 @@
 #ifndef ESPY_ARCH_CALL_ABI_H
 #define ESPY_ARCH_CALL_ABI_H
 
-enum espy_abi { ESPY_ABI_X86_64 = 0, ESPY_ABI_I386 = 1, ESPY_ABI_X32 = 2, ESPY_ABI_CNT };
+enum espy_abi {
+	ESPY_ABI_X86_64 = 0,
+	ESPY_ABI_I386 = 1,
+	ESPY_ABI_X32 = 2,
+	/* Operations that a program submits through the rings of io_uring: their numbers are IORING_OP_*. */
+	ESPY_ABI_IO_URING = 3,
+	ESPY_ABI_CNT
+};
 
 /* Which of them this machine has: ESPY_ABI_NATIVE, COMPAT and TAGGED, and what else the whole of espy is told of it. */
 #if defined(__x86_64__)

@@ -309,6 +309,15 @@ static uint32_t lower_form(struct dc *dc, struct ast_call *c, uint32_t nargs)
 	return i;
 }
 
+/* Tells whether the call, an operation of io_uring, wants the field addr3 in its last register. */
+static bool wants_addr3(const struct ast_call *c)
+{
+	for (uint32_t i = 0; i < c->nparams; i++)
+		if (!c->params[i].slot && !strcmp(c->params[i].name->s, "addr3"))
+			return true;
+	return false;
+}
+
 /* Lowers a selector: a parameter, or a parameter & mask. Returns its register; *t: the parameter's type. */
 static uint32_t lower_selector(struct dc *dc, const struct ast_call *c, const struct ast_expr *e, uint32_t *mask,
 			       const struct ast_type **t)
@@ -534,6 +543,7 @@ void dc_lower_calls(struct dc *dc)
 
 		if (of_nr[i] && done[of_nr[i]->index].call != ESPY_NONE) {
 			s->call = done[of_nr[i]->index].call;
+			s->flags |= wants_addr3(of_nr[i]) ? ESPY_SYSCALL_ADDR3 : 0;
 			*cp = done[of_nr[i]->index].cp;
 		} else {
 			s->call = ESPY_NONE;

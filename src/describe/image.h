@@ -288,6 +288,7 @@ struct espy_call {
 enum {
 	ESPY_SYSCALL_PART = 1,	   /* the image describes some calls only (prune.h), this one among them */
 	ESPY_SYSCALL_STAND_IN = 2, /* in a joined image: only its last part knew the number */
+	ESPY_SYSCALL_ADDR3 = 4,	   /* an operation of io_uring whose last register is the field addr3 of its entry */
 };
 
 /* One per call number of the ABI. */

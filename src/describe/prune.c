@@ -63,6 +63,7 @@ static void write_numbers(struct espy_pruning *p, struct espy_syscall *syscalls,
 		syscalls[nr].call = moved(p, ESPY_SEC_CALLS, p->img->syscalls[nr].call);
 		syscalls[nr].classes = p->img->syscalls[nr].classes;
 		syscalls[nr].nargs = p->img->syscalls[nr].nargs;
+		syscalls[nr].flags |= p->img->syscalls[nr].flags & ESPY_SYSCALL_ADDR3;
 		const struct espy_call_plan *from = &p->img->call_plans[nr];
 
 		plans[nr] = *from;

@@ -11,6 +11,7 @@
 #include "arch/abi_facts.h"
 #include "describe/builtin.h"
 #include "describe/describe.h"
+#include "describe/prune.h"
 #include "describe/tool.h"
 
 static void print_diag(void *ctx, const char *text)
@@ -83,6 +84,30 @@ struct espy_describe_input tool_input_for(const struct tool_input *t, enum espy_
 	};
 }
 
+/*
+ * Takes out of an image all that its calls do not name. Only sources of system calls read messages of netlink and
+ * signals, so the image of another ABI needs none of their descriptions, which are most of an image.
+ */
+static int keep_calls_alone(const struct espy_image *img, void **blob, size_t *size)
+{
+	uint64_t *all = malloc((size_t)(img->call_cnt + img->syscall_cnt) / 8 + 16);
+	void *whole = *blob;
+	int err = -ENOMEM;
+
+	if (all) {
+		memset(all, 0xff, (size_t)(img->call_cnt + img->syscall_cnt) / 8 + 16);
+		err = espy_image__prune(
+			img,
+			&(struct espy_prune){
+				.numbers = all, .number_cnt = img->syscall_cnt, .calls = all, .all_values = true },
+			blob, size);
+	}
+	free(all);
+	if (!err)
+		free(whole);
+	return err;
+}
+
 static int compile_all(const struct tool_input *t, struct tool_images *im)
 {
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
@@ -110,6 +135,8 @@ static int compile_all(const struct tool_input *t, struct tool_images *im)
 				espy_abis[abi].name, bad);
 			return err;
 		}
+		if (abi == ESPY_ABI_IO_URING && keep_calls_alone(&img, &im->blob[abi], &im->size[abi]))
+			return -ENOMEM;
 	}
 	return 0;
 }

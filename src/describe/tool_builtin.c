@@ -62,8 +62,9 @@ int tool_write_builtin(const struct tool_input *t, const struct tool_images *im,
 	put_sources(f, "espy_builtin_constants[ESPY_ABI_CNT]", "constants", t->constants, ESPY_ABI_CNT);
 	put_sources(f, "espy_builtin_syscalls[ESPY_ABI_CNT]", "syscalls", t->syscalls, ESPY_ABI_CNT);
 	fputs("const void *espy_builtin_image(enum espy_abi abi, size_t *size)\n{\n"
-	      "\tstatic const void *const images[ESPY_ABI_CNT] = { image_0, image_1, image_2 };\n"
-	      "\tstatic const size_t sizes[ESPY_ABI_CNT] = { sizeof(image_0), sizeof(image_1), sizeof(image_2) };\n\n"
+	      "\tstatic const void *const images[ESPY_ABI_CNT] = { image_0, image_1, image_2, image_3 };\n"
+	      "\tstatic const size_t sizes[ESPY_ABI_CNT] = { sizeof(image_0), sizeof(image_1), sizeof(image_2), "
+	      "sizeof(image_3) };\n\n"
 	      "\t*size = sizes[abi];\n\treturn images[abi];\n}\n",
 	      f);
 	int err = ferror(f) ? -EIO : 0;

@@ -236,6 +236,7 @@ int espy_filter__parse(struct espy_filter *f, const struct espy_image *const ima
 		ret = espy_filter_calls__parse(&f->trace, &f->trace_unknown, images, s, err, err_sz);
 		if (!ret)
 			f->trace_given = true;
+		f->io_uring |= strstr(s, "@io_uring") != NULL;
 		break;
 	case WHAT_ABBREV:
 		ret = espy_filter_calls__parse(&f->abbrev, NULL, images, s, err, err_sz);

@@ -29,6 +29,7 @@ struct espy_fd_set { /* numbers, possibly negated: !9 */
 struct espy_filter {
 	struct espy_syscall_set trace, abbrev, verbose, raw; /* -e trace=, ... ; defaults: all, all, all, none */
 	bool trace_given;				     /* -e trace= was given */
+	bool io_uring;					     /* -e trace= names operations of io_uring: NAME@io_uring */
 	bool trace_unknown;		/* numbers beyond the tables are traced too (default, and with `all`) */
 	uint64_t signals;		/* bit n - 1: signal n is shown; default all */
 	struct espy_fd_set read, write; /* -e read=, write=: dumps */

@@ -61,7 +61,10 @@ static unsigned add(struct espy_syscall_set *set, const struct selector *sel,
 	unsigned found = 0;
 
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
-		if (!(abis & 1u << abi) || !images[abi])
+		/* Operations of io_uring are no system calls: what names those may name these, too, and need not. */
+		const bool aside = abi == ESPY_ABI_IO_URING && abis != 1u << abi;
+
+		if (!(abis & 1u << abi) || !images[abi] || (aside && sel->kind == BY_NUMBER))
 			continue;
 		/* Numbers without a name count, too: a new kernel may have calls there. */
 		if (sel->kind == ALL)
@@ -70,7 +73,7 @@ static unsigned add(struct espy_syscall_set *set, const struct selector *sel,
 			if (!selects(sel, images[abi], nr))
 				continue;
 			set->bits[abi][nr / 64] |= 1ull << (nr % 64);
-			found++;
+			found += !aside;
 		}
 	}
 	return found;
@@ -93,7 +96,7 @@ static int parse_regex(struct selector *sel, const char *s, size_t len, char *er
 	return bad ? -EINVAL : 0;
 }
 
-/* Takes @64, @32, @x32 off the end of a word. Returns bits of ABIs; 0: the designator is unknown. */
+/* Takes @64, @32, @x32, @io_uring off the end of a word. Returns bits of ABIs; 0: the designator is unknown. */
 static unsigned take_abi(const char *s, size_t *len)
 {
 	const char *at = memrchr(s, '@', *len);
@@ -117,7 +120,7 @@ static void say_invalid(const struct espy_image *const images[ESPY_ABI_CNT], con
 	for (unsigned i = 0; i < ESPY_CLASS_CNT; i++)
 		if (len && s[0] == '%')
 			espy_nearest__offer(&near, espy_class_names[i]);
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+	for (unsigned abi = 0; abi < ESPY_ABI_IO_URING; abi++)
 		for (uint32_t nr = 0; images[abi] && nr < images[abi]->syscall_cnt; nr++)
 			espy_nearest__offer(&near, espy_image__str(images[abi], images[abi]->syscalls[nr].name));
 	snprintf(err, err_sz, "invalid system call '%.*s'%s", (int)len, s, espy_nearest__hint(&near, hint));

@@ -70,7 +70,7 @@ static int parse_call(const struct parser *p, const char **at, struct espy_trigg
 
 		word(at, abi);
 		const int given = espy_abi_find(abi, strlen(abi));
-		if (given < 0)
+		if (given < 0 || given == ESPY_ABI_IO_URING)
 			return wrong(p, abi_at, ESPY_ABI_WORDS " is expected behind @");
 		t->abi = (uint32_t)given;
 	}

@@ -39,7 +39,8 @@ static int do_abi(void *ctx, const struct espy_opt_use *use)
 	struct list_args *a = ctx;
 
 	if (abi < 0)
-		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (" ESPY_ABI_WORDS ")", use->as, use->arg);
+		return espy_cli__usage(a->cli, "invalid %s argument: '%s' (" ESPY_ABI_WORDS "; or io_uring)", use->as,
+				       use->arg);
 	a->abi = (enum espy_abi)abi;
 	return 0;
 }

@@ -180,7 +180,7 @@ static const struct espy_call_view *on_exit_call(struct espy_session *s, struct 
 	const struct espy_rec *enter = NULL;
 
 	show_abi(s, task, rec);
-	if (task->in_call && task->enter->nr == rec->nr)
+	if (task->in_call && task->enter->nr == rec->nr && task->enter->abi == rec->abi)
 		enter = task->enter;
 	if (espy_call_view__init(v, &p->images[abi], enter, rec)) {
 		if (!s->run.damaged++) /* a trace may hold millions of damaged records */

@@ -78,7 +78,7 @@ void espy_session__choose_counting(struct espy_session *s)
 	/* Hits are counted only where there is nothing else to count. */
 	const bool hits = !s->probes || (s->src_ops->hits && !wants_calls(e) && read_places(s, espy_session__probes(s)));
 
-	if (hits && (!e->tally || lower_tallies(s, e)))
+	if (hits && (!e->tally || (!s->o.io_uring && lower_tallies(s, e))))
 		s->counted.engine = e;
 	else
 		espy_session__free_counting(s);

@@ -173,6 +173,8 @@ static int start(struct espy_session *s)
 	int err = espy_session__open_images(s);
 
 	s->first_filter = s->engines.cnt ? s->engines.v[0]->filter : NULL;
+	for (unsigned i = 0; i < s->engines.cnt; i++)
+		s->o.io_uring |= s->engines.v[i]->filter->io_uring && !s->trace;
 	if (!err)
 		err = espy_session__open_where(s);
 	if (!err)

@@ -33,6 +33,8 @@ static void add_needed_calls(const struct espy_session *s, struct espy_syscall_s
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		const struct espy_image *img = &s->pipe.images[abi];
 
+		if (abi == ESPY_ABI_IO_URING && !s->o.io_uring)
+			continue;
 		if (!s->follow_fds && (s->src_ops->caps & ESPY_SRC_FDS || !asks_netlink(s, img)))
 			continue;
 		for (uint32_t nr = 0; nr < img->syscall_cnt; nr++)
@@ -132,7 +134,7 @@ void espy_session__want_calls(struct espy_session *s)
 	add_needed_calls(s, &all.trace);
 	for (size_t i = 0; i < s->trigger_cnt; i++)
 		all.trace.bits[s->triggers[i].abi][s->triggers[i].nr / 64] |= 1ull << (s->triggers[i].nr % 64);
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++)
+	for (unsigned abi = 0; abi < (s->o.io_uring ? ESPY_ABI_CNT : ESPY_ABI_IO_URING); abi++)
 		s->src_ops->want_calls(s->src, (enum espy_abi)abi, all.trace.bits[abi]);
 }
 
@@ -158,8 +160,12 @@ int espy_session__open_call_sets(struct espy_session *s)
 	merge_filters(s, &all);
 	if (!s->o.engines_fixed && !s->trace)
 		widen_filter(&all);
+	if (!s->o.io_uring && !s->trace)
+		memset(all.trace.bits[ESPY_ABI_IO_URING], 0, sizeof(all.trace.bits[ESPY_ABI_IO_URING]));
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err; abi++)
 		err = espy_call_set__init(&s->sets[abi], &s->pipe.images[abi], &all, &s->needs);
+	if (!s->o.io_uring)
+		s->sets[ESPY_ABI_IO_URING].all_wanted = false;
 	return err;
 }
 
@@ -187,7 +193,7 @@ static unsigned needed_caps(const struct espy_session *s)
 
 	return (espy_session__has_kernel_probes(s) ? ESPY_SRC_PROBES : 0) |
 	       (o->all || o->cgroup ? ESPY_SRC_SYSTEM_WIDE : 0) | (o->flight_bytes ? ESPY_SRC_FLIGHT : 0) |
-	       (o->stack_frames ? ESPY_SRC_STACKS : 0);
+	       (o->stack_frames ? ESPY_SRC_STACKS : 0) | (o->io_uring ? ESPY_SRC_IO_URING : 0);
 }
 
 /* Finds a call that both rules change, by ABI and number. */
@@ -455,6 +461,7 @@ int espy_session__open_source(struct espy_session *s)
 		.probes = espy_session__probes(s),
 		.wake = &s->engines.wake,
 		.calls_change = calls_change(s),
+		.io_uring = o->io_uring,
 		.rings = { .bytes = o->ring_bytes, .cnt = o->rings, .flight_bytes = o->flight_bytes },
 		.hold = { .lossless = espy_hold__lossless(s),
 			  .max_ns = espy_hold__longest_ns(s),

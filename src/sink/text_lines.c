@@ -170,21 +170,25 @@ uint64_t espy_lines__call_time(const struct espy_call_view *v)
 	return v->enter_ns ? v->enter_ns : v->exit_ns;
 }
 
-static const char *call_name(const struct espy_call_view *v, char tmp[24])
+/* Puts the name of the call. Of an operation of io_uring it is the one that a filter names it by. */
+static void put_call_name(struct espy_buf *b, const struct espy_call_view *v)
 {
+	const bool operation = v->image->abi == ESPY_ABI_IO_URING;
 	const char *name = espy_image__call_name(v->image, v->nr);
 
 	if (*name)
-		return name;
-	snprintf(tmp, 24, "syscall_0x%x", v->nr);
-	return tmp;
+		espy_buf__puts(b, name);
+	else
+		put_fmt(b, operation ? "0x%x" : "syscall_0x%x", v->nr);
+	if (operation) {
+		espy_buf__putc(b, '@');
+		espy_buf__puts(b, espy_abis[v->image->abi].word);
+	}
 }
 
 static void begin_args(struct espy_buf *b, const struct espy_call_view *v)
 {
-	char tmp[24];
-
-	espy_buf__puts(b, call_name(v, tmp));
+	put_call_name(b, v);
 	espy_buf__putc(b, '(');
 }
 
@@ -269,11 +273,9 @@ void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, cons
 		begin_args(&o->buf, v);
 	} else {
 		if (!espy_lines__is_open(o, t->task->tid)) {
-			char tmp[24];
-
 			begin(l, t, v->exit_ns ? v->exit_ns : espy_lines__call_time(v), v->ip);
 			espy_buf__puts(&o->buf, "<... ");
-			espy_buf__puts(&o->buf, call_name(v, tmp));
+			put_call_name(&o->buf, v);
 			espy_buf__puts(&o->buf, " resumed>");
 		}
 		*t->begun = false;

@@ -179,6 +179,15 @@ static void on_call_end(struct text_sink *t, const struct espy_event *e)
 		espy_text_lives__later(t, &lt, e->call->ip);
 }
 
+/* An operation of io_uring ends in the middle of whatever its task does, and has no halves. */
+static void on_operation_end(struct text_sink *t, const struct espy_event *e)
+{
+	struct espy_line_task lt;
+
+	if (!(e->withheld & ESPY_WITHHELD_FILTER) && espy_text_sink__line_task(t, e, &lt) && !lt.hidden)
+		show_call(t, &lt, e);
+}
+
 static void on_mark(struct text_sink *t, const struct espy_event *e)
 {
 	struct espy_line_task lt;
@@ -238,7 +247,7 @@ static unsigned text_manners(struct espy_sink *s, const struct espy_event *e)
 	struct text_sink *t = to_text(s);
 	const struct espy_text_task *tt = espy_text_tasks__find(&t->tasks, e->task->tid);
 	const bool ended = e->type == ESPY_EVENT_CALL_END;
-	const bool begun = ended && tt && tt->begun && tt->nr == e->rec->nr;
+	const bool begun = ended && tt && tt->begun && tt->nr == e->rec->nr && e->rec->abi != ESPY_ABI_IO_URING;
 	const bool unseen = ended && (e->withheld & ESPY_WITHHELD_TASK || t->stream->outside);
 
 	if (!begun && (e->withheld & ESPY_WITHHELD_FILTER || (unseen && !t->out->per_task && !t->out->open)))
@@ -260,7 +269,10 @@ static void text_event(struct espy_sink *s, const struct espy_event *e)
 		on_call_begin(t, e);
 		break;
 	case ESPY_EVENT_CALL_END:
-		on_call_end(t, e);
+		if (e->rec->abi == ESPY_ABI_IO_URING)
+			on_operation_end(t, e);
+		else
+			on_call_end(t, e);
 		break;
 	case ESPY_EVENT_MODE:
 		if (!(t->o.quiet & ESPY_QUIET_PERSONALITY) && espy_text_sink__line_task(t, e, &lt))

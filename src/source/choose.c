@@ -19,6 +19,7 @@ static const struct {
 	{ ESPY_SRC_TAMPER, "change results" },
 	{ ESPY_SRC_STACKS, "unwind call stacks" },
 	{ ESPY_SRC_PROBES, "put probes into programs (-u) or see tracepoints (-K)" },
+	{ ESPY_SRC_IO_URING, "see operations of io_uring (--io-uring)" },
 	{ ESPY_SRC_FLIGHT, "keep the newest records in memory (a flight recorder)" },
 };
 

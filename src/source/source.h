@@ -28,17 +28,18 @@ struct espy_source; /* each source embeds its own state behind this */
 
 /* What a source can do; shown by `espy doctor`. */
 enum espy_source_caps {
-	ESPY_SRC_PASSIVE = 1u << 0,     /* never stops a task */
-	ESPY_SRC_SYSTEM_WIDE = 1u << 1, /* --all, --cgroup */
-	ESPY_SRC_COUNT = 1u << 2,       /* counts without events (-c) */
-	ESPY_SRC_ENTER = 1u << 3,       /* sends ENTER records as they happen */
-	ESPY_SRC_TAMPER = 1u << 4,      /* can change results */
-	ESPY_SRC_FLIGHT = 1u << 5,      /* rings.flight_bytes and snapshot() */
-	ESPY_SRC_FDS = 1u << 6,         /* names the descriptors of a call whose text shows them */
-	ESPY_SRC_STACKS = 1u << 7,      /* stops.stack_frames */
-	ESPY_SRC_GATES = 1u << 8,       /* tests the gates of call sets */
-	ESPY_SRC_PROBES = 1u << 11,     /* probes */
-	ESPY_SRC_ONE_THREAD = 1u << 9,  /* only the thread that starts or adds the first target may use it */
+	ESPY_SRC_PASSIVE = 1u << 0,	 /* never stops a task */
+	ESPY_SRC_SYSTEM_WIDE = 1u << 1,	 /* --all, --cgroup */
+	ESPY_SRC_COUNT = 1u << 2,	 /* counts without events (-c) */
+	ESPY_SRC_ENTER = 1u << 3,	 /* sends ENTER records as they happen */
+	ESPY_SRC_TAMPER = 1u << 4,	 /* can change results */
+	ESPY_SRC_FLIGHT = 1u << 5,	 /* rings.flight_bytes and snapshot() */
+	ESPY_SRC_FDS = 1u << 6,		 /* names the descriptors of a call whose text shows them */
+	ESPY_SRC_STACKS = 1u << 7,	 /* stops.stack_frames */
+	ESPY_SRC_GATES = 1u << 8,	 /* tests the gates of call sets */
+	ESPY_SRC_PROBES = 1u << 11,	 /* probes */
+	ESPY_SRC_ONE_THREAD = 1u << 9,	 /* only the thread that starts or adds the first target may use it */
+	ESPY_SRC_IO_URING = 1u << 12,	 /* io_uring */
 	ESPY_SRC_PID_NUMBERS = 1u << 10, /* tells the numbers of a new task in pid namespaces, if needs.comms */
 };
 
@@ -92,6 +93,7 @@ struct espy_source_opts {
 	const struct espy_source_tally *tallies; /* with count_only: in place of the table of -c; valid until close */
 	size_t tally_cnt;   /* at most ESPY_SOURCE_TALLIES */
 	bool calls_change;  /* want_calls will be called */
+	bool io_uring;	    /* send the wanted operations of ESPY_ABI_IO_URING; only with ESPY_SRC_IO_URING */
 	unsigned hang_ms;   /* the source tells of a call that lasts longer by an ENTER record; 0: never */
 	/* -P, absolute: the source may leave out calls that surely touch none. The caller tests each call again. */
 	const char *const *paths;

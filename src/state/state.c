@@ -170,7 +170,8 @@ static void apply_to_task(struct espy_state *s, struct espy_task *task, const st
 		espy_tasks__begin_call(&s->tasks, task, rec);
 		break;
 	case ESPY_REC_EXIT:
-		on_call(task, rec);
+		if (rec->abi != ESPY_ABI_IO_URING)
+			on_call(task, rec);
 		break;
 	case ESPY_REC_FORK:
 		on_fork(s, task, (const struct espy_rec_fork *)rec);
@@ -257,7 +258,8 @@ void espy_state__applied(struct espy_state *s, const struct espy_rec *rec, const
 	switch (rec->type) {
 	case ESPY_REC_EXIT:
 		task = espy_tasks__find(&s->tasks, rec->tid);
-		if (task) {
+		/* An operation of io_uring ends while its task is in any call, or in none. */
+		if (task && rec->abi != ESPY_ABI_IO_URING) {
 			task->in_call = false;
 			task->born = 0;
 			note_interruption(task, rec);

@@ -265,7 +265,8 @@ static void test_each_number(void **state)
 			largest = size > largest ? size : largest;
 			free(bytes);
 		}
-		assert_true(largest < whole / 2);
+		/* Of io_uring one number, sendmsg, has most of what there is. */
+		assert_true(largest < (abi == ESPY_ABI_IO_URING ? whole : whole / 2));
 	}
 }
 

@@ -94,6 +94,7 @@ if espy doctor | grep -q '^functions of the kernel  *yes'; then
 else
 	echo "skip functions of the kernel: $(espy doctor | grep '^functions of the kernel')"
 fi
+check "operations of io_uring" sh /tests/uring/ops.sh /bin/espy /tests/uring
 [ "$part" != options ] || exit
 # the source alone: rings of all kinds
 for t in /tests/bpf_source_test_1 /tests/bpf_source_test_2 /tests/flight_test; do

@@ -155,6 +155,7 @@ struct bpf_source {
 	struct bpf_tasks tasks;
 	struct bpf_pause *pause; /* NULL: no task is ever held */
 	struct bpf_probes *probes; /* NULL: no probe is wanted */
+	struct bpf_uring *uring;   /* NULL: no operation of io_uring is wanted */
 	struct espy_source_stats stats;
 };
 
@@ -243,9 +244,12 @@ void bpf_source_detach(struct bpf_source *s); /* from the kernel's events; the r
 void bpf_source_unload(struct bpf_source *s);
 /* Opens the main object once more, on the maps of the first one. The caller closes *obj, also after an error. */
 int bpf_source_open_again(struct bpf_object **obj, const struct bpf_source *s);
-/* Opens an object that shares the main object's maps, by their names. The caller closes *obj, also after an error. */
-int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const unsigned char *at,
-			   const unsigned char *end);
+/*
+ * Opens an object that shares the main object's maps, by their names. types: a file with the types of the kernel that
+ * the object names, such as s->types.path; NULL: the kernel's own. The caller closes *obj, also after an error.
+ */
+int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const char *types,
+			   const unsigned char *at, const unsigned char *end);
 int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out);
 /* Puts a program of the object `with` into an array of programs of obj. */
 int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const struct bpf_object *with,
@@ -272,6 +276,13 @@ void bpf_source_tell_single(const struct bpf_source *s, char *text, size_t size)
 /* Notes that a task which becomes a target runs a 32-bit program. */
 void bpf_source_check_compat(struct bpf_source *s, uint32_t tid);
 void bpf_source_drop_events(struct bpf_source *s);
+
+/* load/uring.c: opts.io_uring. `configure` looks at the tracepoints of this kernel. */
+void bpf_uring__configure(struct bpf_source *s, struct espy_bpf_conf *conf);
+int bpf_uring__load(struct bpf_source *s);
+int bpf_uring__attach(struct bpf_source *s);
+void bpf_uring__detach(struct bpf_source *s);
+void bpf_uring__free(struct bpf_source *s);
 
 /* load/probe_links.c: the places of opts.probes. */
 int bpf_probes__load(struct bpf_source *s);

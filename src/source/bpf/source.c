@@ -577,7 +577,7 @@ static void bpf_close(struct espy_source *src)
 const struct espy_source_ops espy_source_bpf = {
 	.name = "bpf",
 	.caps = ESPY_SRC_PASSIVE | ESPY_SRC_SYSTEM_WIDE | ESPY_SRC_COUNT | ESPY_SRC_FLIGHT | ESPY_SRC_FDS |
-		ESPY_SRC_GATES | ESPY_SRC_PID_NUMBERS | ESPY_SRC_PROBES | ESPY_SRC_STACKS,
+		ESPY_SRC_GATES | ESPY_SRC_IO_URING | ESPY_SRC_PID_NUMBERS | ESPY_SRC_PROBES | ESPY_SRC_STACKS,
 	.probe = bpf_probe,
 	.open = bpf_open,
 	.set_calls = bpf_set_calls,

@@ -42,7 +42,7 @@ static int open_object(struct bpf_source *s)
 	struct bpf_pause *p = s->pause;
 	const unsigned char *from = s->rings.cnt ? espy_bpf_pause_rings_object : espy_bpf_pause_object;
 	const unsigned char *end = s->rings.cnt ? espy_bpf_pause_rings_object_end : espy_bpf_pause_object_end;
-	const int err = bpf_source_open_beside(&p->obj, s, from, end);
+	const int err = bpf_source_open_beside(&p->obj, s, s->types.path, from, end);
 
 	if (err)
 		return err;

@@ -21,3 +21,5 @@ BYTES("espy_bpf_pause_object", ESPY_BPF_PAUSE_OBJECT);
 BYTES("espy_bpf_pause_rings_object", ESPY_BPF_PAUSE_RINGS_OBJECT);
 BYTES("espy_bpf_probe_object", ESPY_BPF_PROBE_OBJECT);
 BYTES("espy_bpf_probe_rings_object", ESPY_BPF_PROBE_RINGS_OBJECT);
+BYTES("espy_bpf_uring_object", ESPY_BPF_URING_OBJECT);
+BYTES("espy_bpf_uring_rings_object", ESPY_BPF_URING_RINGS_OBJECT);

@@ -18,5 +18,10 @@ extern const unsigned char espy_bpf_probe_object[] __attribute__((visibility("hi
 extern const unsigned char espy_bpf_probe_object_end[] __attribute__((visibility("hidden")));
 extern const unsigned char espy_bpf_probe_rings_object[] __attribute__((visibility("hidden")));
 extern const unsigned char espy_bpf_probe_rings_object_end[] __attribute__((visibility("hidden")));
+/* Operations of io_uring. */
+extern const unsigned char espy_bpf_uring_object[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_uring_object_end[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_uring_rings_object[] __attribute__((visibility("hidden")));
+extern const unsigned char espy_bpf_uring_rings_object_end[] __attribute__((visibility("hidden")));
 
 #endif

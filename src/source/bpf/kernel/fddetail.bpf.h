@@ -164,7 +164,7 @@ __noinline int send_detail(u32 cpu, u32 fd, u64 file, u32 flags)
 		size = sizeof(rec->f) + 8;
 	}
 	task = bpf_get_current_task_btf();
-	head_timed(&rec->f.rec, size, ESPY_REC_FACT, task->pid, task->tgid, time_before_copy());
+	head_timed(&rec->f.rec, size, ESPY_REC_FACT, told_tid(task), task->tgid, time_before_copy());
 	rec->f.rec.flags = flags;
 	rec->f.arg = fd;
 	if (out_copy(&rec->f.rec, size)) {
@@ -207,7 +207,7 @@ __noinline int send_netlink(u32 cpu, u32 fd, u64 file, u64 was, u64 whose)
 	}
 	if (!known && KNOWN_WHOSE(was) == KNOWN_WHOSE(whose) && !(was & KNOWN_NETLINK))
 		return 0;
-	head_timed(&rec->f.rec, size, ESPY_REC_FACT, task->pid, task->tgid, time_before_copy());
+	head_timed(&rec->f.rec, size, ESPY_REC_FACT, told_tid(task), task->tgid, time_before_copy());
 	rec->f.kind = ESPY_FACT_NETLINK;
 	rec->f.arg = fd;
 	if (out_copy(&rec->f.rec, size)) {

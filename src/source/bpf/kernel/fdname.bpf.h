@@ -257,7 +257,8 @@ __noinline int send_name(u32 cpu, u32 fd, u64 file, u32 flags)
 	rec = (struct espy_rec_fdname *)(ITEMS(s) + start);
 	size = NAME_BASE + NAME_ROOM + 1 - s->name_pos;
 	task = bpf_get_current_task_btf();
-	head_timed(&rec->rec, sizeof(*rec) + ROUND8(size), ESPY_REC_FDNAME, task->pid, task->tgid, time_before_copy());
+	head_timed(&rec->rec, sizeof(*rec) + ROUND8(size), ESPY_REC_FDNAME, told_tid(task), task->tgid,
+		   time_before_copy());
 	rec->rec.flags = flags;
 	rec->fd = fd;
 	rec->name_sz = size;

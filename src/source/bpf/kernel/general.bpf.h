@@ -217,15 +217,12 @@ __noinline int exec_call(u32 cpu)
 }
 
 /* Puts the head before the items and sends the record. */
-__noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns)
+static __always_inline void send_record(struct espy_bpf_scratch *s, u32 tid, u32 tgid, u32 nargs, u32 flags,
+					u64 enter_ns)
 {
-	struct espy_bpf_scratch *s = scratch_of(cpu);
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct espy_rec_call *call;
 	u64 start, size, at;
 
-	if (!s)
-		return 0;
 	nargs &= 7;
 	start = ESPY_BPF_HEAD_MAX - 32 - nargs * 8;
 	if (conf.needs.ip) {
@@ -239,7 +236,7 @@ __noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns)
 	CLAMP(start, 64);
 	size = ESPY_BPF_HEAD_MAX - start + s->cap.used;
 	call = (struct espy_rec_call *)(s->rec + start);
-	head_timed(&call->rec, size, ESPY_REC_EXIT, task->pid, task->tgid, time_before_copy());
+	head_timed(&call->rec, size, ESPY_REC_EXIT, tid, tgid, time_before_copy());
 	call->rec.abi = s->cap.abi;
 	call->rec.flags = flags | nargs;
 	call->rec.nr = s->cap.nr;
@@ -263,6 +260,15 @@ __noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns)
 	if (out_copy(&call->rec, size))
 		ring_full();
 	wake_reader();
+}
+
+__noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns)
+{
+	struct espy_bpf_scratch *s = scratch_of(cpu);
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (s)
+		send_record(s, task->pid, task->tgid, nargs, flags, enter_ns);
 	return 0;
 }
 

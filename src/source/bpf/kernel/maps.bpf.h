@@ -203,6 +203,15 @@ static __always_inline bool watched_current(struct task_struct *task)
 	return watched_task(task);
 }
 
+#define PF_IO_WORKER 0x10 /* a thread that the kernel has made for io_uring in a process */
+
+/* The task that a record of this one names. Threads of io_uring are born and end unseen, so their process stands for
+ * them. */
+static __always_inline u32 told_tid(struct task_struct *task)
+{
+	return task->flags & PF_IO_WORKER ? task->tgid : task->pid;
+}
+
 /* The present call of a task as a place in espy_calls, taken for a 32-bit one; beyond them: it has none. */
 static __always_inline u32 compat_call(struct task_struct *task)
 {

@@ -14,7 +14,7 @@
 
 #define ESPY_BPF_PID_LIMIT 4194304u /* the kernel's PID_MAX_LIMIT on 64-bit machines */
 #define ESPY_BPF_NRS 1024u          /* call numbers per ABI; a power of two */
-#define ESPY_BPF_ABIS 3u            /* enum espy_abi */
+#define ESPY_BPF_ABIS 4u	    /* enum espy_abi */
 #define ESPY_BPF_KNOWN 65536u      /* words of espy_bpf_shared.known; a power of two */
 #define ESPY_BPF_PATHS 8u          /* wanted paths (-P) that the programs can test; of more they test none */
 #define ESPY_BPF_COMPONENT 255u
@@ -84,6 +84,11 @@ struct espy_bpf_conf {
 		__u64 room;    /* of a ring, in bytes; 0: no task is ever held (pause.bpf.c) */
 		__u64 longest; /* bytes of a record with as much data as the user's limit allows */
 	} hold;
+	struct {		      /* io_uring (uring.bpf.c): how this kernel's tracepoints tell of requests */
+		__u32 request_second; /* at submission: the request is the second argument, not the first */
+		__u32 refused_third;  /* of an entry that the kernel refuses: it is the third, not the second */
+		__u32 form;	      /* at completion: ESPY_URING_* */
+	} uring;
 	struct {
 		__u32 borrowed; /* espy's capabilities are of its file: only programs that its user may trace are watched */
 		__u32 uid, gid; /* that user, as the kernel's kuid_t and kgid_t hold it */
@@ -347,20 +352,21 @@ struct espy_bpf_marks {
 /* espy_bpf_call.flags, for the general path. */
 enum {
 	ESPY_CALL_WANTED = 0x01,
-	ESPY_CALL_RAW = 0x02,      /* the program reads no memory */
-	ESPY_CALL_ENTER = 0x04,    /* the task's slot holds its entry part */
+	ESPY_CALL_RAW = 0x02,	/* the program reads no memory */
+	ESPY_CALL_ENTER = 0x04, /* the task's slot holds its entry part */
 	ESPY_CALL_NEW_IMAGE = 0x08,
 	ESPY_CALL_NO_RETURN = 0x10,
-	ESPY_CALL_RET_FD = 0x20,   /* a result >= 0 is a new descriptor */
-	ESPY_CALL_FDS = 0x80,      /* leaves new descriptors in memory: espy_bpf_call.fds */
+	ESPY_CALL_RET_FD = 0x20,    /* a result >= 0 is a new descriptor */
+	ESPY_CALL_FDS = 0x80,	    /* leaves new descriptors in memory: espy_bpf_call.fds */
 	ESPY_CALL_SIGRETURN = 0x40, /* orig_ax is -1 at its exit; its operation 0 is the task's signal mask */
-	ESPY_CALL_TOUCHES = 0x200, /* its memory may hold descriptors: the test for paths (-P) lets it through */
+	ESPY_CALL_TOUCHES = 0x200,  /* its memory may hold descriptors: the test for paths (-P) lets it through */
 	ESPY_CALL_TWICE = 0x100,    /* returns 0 in the new task, too; that return is not counted */
 	/*
 	 * It leads to other calls, some of which are of interest: espy_bpf_call.first_variant is the number of the
 	 * first, key_arg1 the argument that points to their arguments, or 0xff.
 	 */
 	ESPY_CALL_OUTER = 0x400,
+	ESPY_CALL_ADDR3 = 0x800, /* an operation of io_uring: its last register is addr3 */
 };
 /*
  * The place of a call's new descriptors, if it is not the result. espy_bpf_call.fds_arg is the argument that leads
@@ -477,6 +483,28 @@ struct espy_bpf_slot_big {
 	struct espy_bpf_capture cap;
 	__u8 items[ESPY_BPF_SLOT_BIG];
 };
+
+/* Arguments of the tracepoint io_uring_complete. */
+enum {
+	ESPY_URING_NAMELESS, /* ring, user_data, result, flags; before Linux 5.18 */
+	ESPY_URING_REQUEST,  /* ring, request, user_data, result, flags, ... */
+	ESPY_URING_CQE,	     /* ring, request, entry of the completion ring */
+};
+#define ESPY_BPF_OPERATIONS 65536u /* operations under way at a time */
+#define ESPY_BPF_OPERATION_ITEMS                                                                                       \
+	0xc00u /* with the rest of the struct below a page, which is as much as the kernel allocates at once */
+#define ESPY_BPF_SQE_WORDS 8u
+/* An operation between its submission and its result. */
+struct espy_bpf_operation {
+	__u64 began_ns;
+	__u64 ring, user_data;
+	__u32 tid, tgid; /* of the task that has submitted it */
+	__u32 nargs;
+	__u32 again; /* the items found no room: what the operation reads is read at its end */
+	struct espy_bpf_capture cap;
+	__u8 items[ESPY_BPF_OPERATION_ITEMS];
+};
+_Static_assert(sizeof(struct espy_bpf_operation) < 4000, "");
 
 #define ESPY_BPF_SIGINFO 48u /* bytes of a siginfo_t that the kernel keeps; the rest is zero */
 

@@ -202,7 +202,7 @@ static __always_inline u32 run_early_test(const struct espy_trigger_test *c, u32
 }
 
 /* Tells whether a call passes its early gate, before its capture. Not inline: the hot path has no stack to spare. */
-static __noinline int passes_early(u32 gate, const struct pt_regs *regs, s64 ret)
+static __noinline __attribute__((unused)) int passes_early(u32 gate, const struct pt_regs *regs, s64 ret)
 {
 	u32 key = gate, at = 0;
 	struct espy_trigger *t = bpf_map_lookup_elem(&espy_triggers, &key);

@@ -287,6 +287,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	struct sched_entity se;
 	struct mm_struct *mm;
+	unsigned int flags;
 	int exit_code, exit_signal;
 	int pid, tgid;
 	struct pid *thread_pid;
@@ -304,6 +305,24 @@ struct task_struct {
 	unsigned int policy;
 	unsigned long jobctl;
 	struct thread_struct thread;
+};
+
+struct io_ring_ctx {
+	unsigned int flags;
+	unsigned int cached_sq_head, sq_entries;
+	u32 *sq_array;
+	void *sq_sqes;
+};
+
+struct io_kiocb {
+	u8 opcode;
+	struct io_ring_ctx *ctx;
+};
+
+struct io_uring_cqe {
+	u64 user_data;
+	s32 res;
+	u32 flags;
 };
 
 struct kernel_siginfo {

@@ -163,7 +163,7 @@ static int attach_enter(struct bpf_source *s, bool refill)
 		if (err)
 			return err;
 	}
-	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+	for (uint32_t i = 0; i < ESPY_ABI_IO_URING * ESPY_BPF_NRS; i++) {
 		uint8_t flags = t->calls[i].flags;
 
 		if ((!(flags & ESPY_CALL_ENTER) && !t->calls[i].closes) || (flags & ESPY_CALL_NEW_IMAGE && prepare))
@@ -245,6 +245,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	for (size_t i = 0; i < s->opts.without_cnt && i < ESPY_BPF_WITHOUT; i++)
 		conf->without[conf->without_cnt++] = (uint32_t)s->opts.without[i];
 	bpf_paths__configure(s, conf);
+	bpf_uring__configure(s, conf);
 	fill_rights(conf);
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		conf->all_wanted[abi] = !s->set[abi] || s->sets[abi].all_wanted;
@@ -252,11 +253,10 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	return bpf_maps__set_sizes(s, pids, (size_t)cpus);
 }
 
-static int open_bytes(struct bpf_object **obj, const struct bpf_source *s, const unsigned char *at,
-		      const unsigned char *end)
+static int open_bytes(struct bpf_object **obj, const char *types, const unsigned char *at, const unsigned char *end)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", /* by it, too, shared memory is found */
-		    .btf_custom_path = *s->types.path ? s->types.path : NULL);
+		    .btf_custom_path = types && *types ? types : NULL);
 
 	*obj = bpf_object__open_mem(at, (size_t)(end - at), &opts);
 	return *obj ? 0 : -errno;
@@ -264,8 +264,8 @@ static int open_bytes(struct bpf_object **obj, const struct bpf_source *s, const
 
 static int open_object(struct bpf_object **obj, const struct bpf_source *s)
 {
-	return s->rings.cnt ? open_bytes(obj, s, espy_bpf_rings_object, espy_bpf_rings_object_end)
-			    : open_bytes(obj, s, espy_bpf_object, espy_bpf_object_end);
+	return s->rings.cnt ? open_bytes(obj, s->types.path, espy_bpf_rings_object, espy_bpf_rings_object_end)
+			    : open_bytes(obj, s->types.path, espy_bpf_object, espy_bpf_object_end);
 }
 
 /* Gives an object the maps of the session that it names. One that the session did without is made. */
@@ -290,10 +290,10 @@ int bpf_source_open_again(struct bpf_object **obj, const struct bpf_source *s)
 	return err ? err : share_maps(*obj, s);
 }
 
-int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const unsigned char *at,
-			   const unsigned char *end)
+int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const char *types,
+			   const unsigned char *at, const unsigned char *end)
 {
-	const int err = open_bytes(obj, s, at, end);
+	const int err = open_bytes(obj, types, at, end);
 
 	return err ? err : share_maps(*obj, s);
 }
@@ -436,6 +436,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 		bpf_job__start(&ring->job, map_ring);
 	/* This thread has nothing else to do meanwhile. */
 	err = err ? err : bpf_probes__load(s);
+	err = err ? err : bpf_uring__load(s);
 	err = bpf_verify__end(&verify, s, err);
 	bpf_job__wait(&ring->job);
 	return err ? err : ring->err;
@@ -481,6 +482,7 @@ static int try_load(struct bpf_source *s, struct choice *c, uint64_t cgroup_id, 
 	err = err ? err : bpf_probes__attach_to_kernel(s);
 	err = err ? err : bpf_stacks__begin(s);
 	err = err ? err : attach_all(s, c);
+	err = err ? err : bpf_uring__attach(s);
 	/* Without -f each target gets probes of its own: other processes that map the file do not pay for them. */
 	return err || (s->mode == ESPY_BPF_MODE_BITS && !s->opts.follow) ? err : bpf_probes__attach(s, 0);
 }
@@ -538,6 +540,7 @@ void bpf_source_detach(struct bpf_source *s)
 	bpf_link__destroy(s->guard);
 	s->guard = NULL;
 	bpf_probes__detach(s);
+	bpf_uring__detach(s);
 	bpf_source_say_missed(s, true);
 	s->switched = true;
 	if (s->grace > 0)
@@ -554,6 +557,7 @@ void bpf_source_unload(struct bpf_source *s)
 	s->link_cap = 0;
 	bpf_pause__free(s);
 	bpf_probes__free(s);
+	bpf_uring__free(s);
 	if (s->single)
 		bpf_object__close(s->single);
 	s->single = NULL;

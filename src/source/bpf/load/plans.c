@@ -222,7 +222,8 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 			continue;
 		}
 		call->plan = plan_base + cp->plan;
-		call->flags |= ESPY_CALL_WANTED | (raw ? ESPY_CALL_RAW : 0) | plan_flags(plan);
+		call->flags |= ESPY_CALL_WANTED | (raw ? ESPY_CALL_RAW : 0) | plan_flags(plan) |
+			       (img->syscalls[nr].flags & ESPY_SYSCALL_ADDR3 ? ESPY_CALL_ADDR3 : 0);
 		if (!raw || names)
 			call->fd_args = s->opts.count_only ? 0 : known_args(plan, names);
 		if (bpf_tests_paths(s))
@@ -315,6 +316,8 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, ui
 		if (i / ESPY_BPF_NRS == ESPY_ABI_COMPAT) {
 			if (mode != ESPY_BPF_MODE_BITS)
 				return false;
+		} else if (i / ESPY_BPF_NRS == ESPY_ABI_IO_URING) {
+			continue; /* other programs see them */
 		} else if (i / ESPY_BPF_NRS == ESPY_ABI_TAGGED) {
 			if (takes_x32())
 				return false;
@@ -449,6 +452,8 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 	t->plan_cnt = 1;
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++) {
 		t->sigreturn_nr[abi] = ESPY_NR_UNKNOWN;
+		if (abi == ESPY_ABI_IO_URING && !s->opts.io_uring)
+			continue;
 		if (s->set[abi]) {
 			add_set(t, s, abi);
 			continue;
@@ -471,7 +476,7 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 		if (s->set[abi] && s->sets[abi].gates)
 			add_gates(t, s, i, &s->sets[abi].gates[nr]);
 	}
-	for (uint32_t i = 0; i < ESPY_BPF_ABIS * ESPY_BPF_NRS; i++) {
+	for (uint32_t i = 0; i < ESPY_ABI_IO_URING * ESPY_BPF_NRS; i++) {
 		if (t->calls[i].flags & ESPY_CALL_NEW_IMAGE)
 			t->any_exec = true;
 		else if (t->calls[i].flags & ESPY_CALL_ENTER || t->calls[i].closes)

@@ -99,9 +99,11 @@ int bpf_probes__load(struct bpf_source *s)
 	if (!p->told)
 		return -ENOMEM;
 	if (s->rings.cnt)
-		err = bpf_source_open_beside(&p->obj, s, espy_bpf_probe_rings_object, espy_bpf_probe_rings_object_end);
+		err = bpf_source_open_beside(&p->obj, s, s->types.path, espy_bpf_probe_rings_object,
+					     espy_bpf_probe_rings_object_end);
 	else
-		err = bpf_source_open_beside(&p->obj, s, espy_bpf_probe_object, espy_bpf_probe_object_end);
+		err = bpf_source_open_beside(&p->obj, s, s->types.path, espy_bpf_probe_object,
+					     espy_bpf_probe_object_end);
 	if (err)
 		return err;
 	p->multi = has_multi();
