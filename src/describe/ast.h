@@ -169,6 +169,7 @@ struct ast_item {
 	struct ast_item *group;
 	uint32_t ngroup;
 	const char *unknown;    /* of a group; NULL: none */
+	bool offsets;		/* an unknown member is the name below it and the distance */
 	bool merged;		/* an unknown member of the group stays among the other bits */
 	bool always;		/* the group is shown even if it is 0, and no name is for that */
 	uint8_t hi, lo;
@@ -184,7 +185,7 @@ struct ast_table {
 	struct dc_sym *width;
 	struct dc_pos width_pos;
 	const char *unknown; /* NULL: none */
-	bool decimal, comment, apart, offsets;
+	bool decimal, comment, apart, offsets, whole;
 	const char *header;
 	struct ast_item *items;
 	uint32_t nitems;

@@ -14,8 +14,9 @@ enum {
 	ESPY_TABLE_DECIMAL = 16, /* numbers of the table are decimal */
 	ESPY_TABLE_COMMENT = 8,	 /* the number, with the name as a comment behind it in every style */
 	ESPY_TABLE_OFFSETS =
-		64,	       /* a value between two names is the lower one and a distance; the last name ends them */
-	ESPY_TABLE_APART = 32, /* a pack whose parts are numbers of their own in every style */
+		64,		/* a value between two names is the lower one and a distance; the last name ends them */
+	ESPY_TABLE_WHOLE = 128, /* flags: under -X raw one number, groups and all */
+	ESPY_TABLE_APART = 32,	/* a pack whose parts are numbers of their own in every style */
 };
 
 /* The bits of a number of `size` bytes; 0: of any. */

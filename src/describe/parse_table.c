@@ -121,6 +121,11 @@ static void parse_item(struct dc *dc, struct ast_item *it, int kind, bool in_gro
 			if (dc_peek(dc, 0)->kind == T_STR)
 				it->unknown = dc_next(dc)->str;
 			it->merged = it->unknown && dc_accept_word(dc, W_MERGED);
+			if (it->unknown && dc_peek(dc, 0)->kind == T_NAME &&
+			    !strcmp(dc_peek(dc, 0)->sym->s, "offsets")) {
+				dc->tok++;
+				it->offsets = true;
+			}
 			return;
 		}
 		if (!it->name)
@@ -182,6 +187,8 @@ void dc_parse_table(struct dc *dc, int kind)
 			t->comment = true;
 		else if (!strcmp(dc_peek(dc, 0)->sym->s, "apart") && kind == ESPY_TABLE_PACK)
 			t->apart = true;
+		else if (!strcmp(dc_peek(dc, 0)->sym->s, "whole") && kind == ESPY_TABLE_FLAGS)
+			t->whole = true;
 		else if (!strcmp(dc_peek(dc, 0)->sym->s, "offsets") && kind == ESPY_TABLE_ENUM)
 			t->offsets = true;
 		else

@@ -2,6 +2,7 @@
 /* Compiles flags, enum and pack tables: finds values, puts included tables in place, makes records. */
 #include <stdlib.h>
 #include "describe/compiler.h"
+#include "describe/constant_names.h"
 
 /* Returns the bytes of a table's width, and their sign; 0: the word is no integer. */
 static unsigned table_width(struct dc *dc, const struct ast_table *t, bool *sgn)
@@ -159,6 +160,13 @@ static void lower_group(struct dc *dc, struct build *b, const struct ast_table *
 
 	e->group_cnt = (uint16_t)cnt;
 	e->table = unknown;
+	if (it->offsets) { /* its members are not sorted */
+		struct espy_table *u = dc_vec_at(&dc->itables, unknown);
+
+		u->first = at + 1;
+		u->count = cnt;
+		u->flags = ESPY_TABLE_FIRST_MATCH | ESPY_TABLE_OFFSETS;
+	}
 	e->shift = it->merged ? ESPY_GROUP_MERGED : it->always ? ESPY_GROUP_ALWAYS : 0;
 	if (!cnt)
 		dc->entries.n = at; /* no member is defined for this ABI */
@@ -296,7 +304,7 @@ uint32_t dc_lower_table(struct dc *dc, struct ast_table *t)
 								: 2u)
 						: 0u) |
 		    (t->comment ? 8u : 0u) | (t->decimal ? 16u : 0u) | (t->apart ? 32u : 0u) | (t->offsets ? 64u : 0u) |
-		    b.size << 8 | (uint32_t)b.sgn << 16;
+		    (t->whole ? 128u : 0u) | b.size << 8 | (uint32_t)b.sgn << 16;
 	t->index = dc->itables.n;
 	return t->index - 1;
 }

@@ -112,73 +112,6 @@ static bool two_part_mem(struct espy_walk *w, const struct espy_field *p, const 
 	return espy_walk_enough(w, to, m);
 }
 
-static enum espy_token_role arg_role(const struct espy_field *p)
-{
-	if (p->flags & ESPY_FF_NONAME)
-		return ESPY_ROLE_ARG_UNNAMED;
-	return p->flags & ESPY_FF_NAMED ? ESPY_ROLE_ARG_NAMED : ESPY_ROLE_ARG;
-}
-
-/* What the call left behind the pointer of the parameter before this one; nothing if it failed, unless `on err` reads it. */
-static void show_then(struct espy_walk *w, const struct espy_field *p, const struct espy_type *t)
-{
-	const struct espy_plan *plan = &w->img->plans[w->v->plan];
-	const struct espy_op *ops = &w->img->ops[plan->first_op];
-	unsigned k = 0;
-
-	if (t->kind == ESPY_T_INT) { /* where no pointer counts, a number */
-		if (p[-1].when == ESPY_NONE || espy_walk__eval(w, NULL, p[-1].when, false))
-			return;
-		w->wrote = true;
-		espy_walk_role(w, arg_role(p), espy_image__str(w->img, p->name));
-		espy_walk_integer(w, t, espy_walk__param(w, p), NULL, 0, "");
-		return;
-	}
-	if (t->kind != ESPY_T_PTR)
-		return;
-	while (k < plan->op_cnt && !(ops[k].src == p->off && ops[k].type == t->elem && (ops[k].when & ESPY_OP_EXIT)))
-		k++;
-	/* Where the parameter before it does not count, it is the argument. */
-	if (p[-1].when != ESPY_NONE && !espy_walk__eval(w, NULL, p[-1].when, false)) {
-		w->wrote = true;
-		espy_walk_role(w, arg_role(&p[-1]), espy_image__str(w->img, p[-1].name));
-		espy_walk_ptr(w, t, espy_walk__param(w, p), k < plan->op_cnt ? (int)k : -1, 0, "");
-		return;
-	}
-	if (!espy_walk__param(w, p))
-		return;
-	/* it goes on from what was shown of the bytes before the call */
-	int before = -1;
-	for (unsigned i = 0; i < plan->op_cnt && before < 0; i++)
-		if (ops[i].src == p->off && (ops[i].when & ESPY_OP_ENTER))
-			before = (int)i;
-	const struct espy_item *in = before < 0 ? NULL : espy_call_view__item(w->v, (unsigned)before, 0, false);
-	const struct espy_type *was = before < 0 ? NULL : &w->img->types[ops[before].type];
-	if (was && (!in || !in->len || in->len < (was->flags & ESPY_TF_WHOLE ? espy_walk_want(w, was) : was->size)))
-		return;
-	if (p->flags & ESPY_FF_BOTH && w->failed) {
-		espy_walk_changed(w);
-		espy_walk_address(w, espy_walk__param(w, p));
-		return;
-	}
-	const struct espy_item *it = k < plan->op_cnt ? espy_call_view__item(w->v, k, 0, true) : NULL;
-	if (!it || it->len < w->img->types[t->elem].size)
-		return;
-	/* a call that fails seldom writes */
-	const uint32_t size = w->img->types[t->elem].size;
-	if (w->failed && !(t->flags & ESPY_TF_ERR_ONLY) && in && in->len >= size &&
-	    !memcmp(espy_item__bytes(in), espy_item__bytes(it), size))
-		return;
-	if (p->flags & ESPY_FF_ON_OK) {
-		if (!w->ok)
-			return;
-		espy_walk_role(w, arg_role(p), espy_image__str(w->img, p->name));
-	} else {
-		espy_walk_changed(w);
-	}
-	espy_walk_ptr(w, t, espy_walk__param(w, p), (int)k, 0, espy_image__str(w->img, p->name));
-}
-
 /* Words behind the argument before it. */
 static void show_remark(struct espy_walk *w, const struct espy_field *p, const struct espy_type *t)
 {
@@ -195,7 +128,7 @@ static void show_remark(struct espy_walk *w, const struct espy_field *p, const s
 	}
 	/* Where arguments are shown as numbers it has none. */
 	w->wrote = true;
-	espy_walk_role(w, arg_role(p), name);
+	espy_walk_role(w, espy_walk_arg_role(p), name);
 	if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BYTES))
 		espy_walk_hook(w, t->hook, &v);
 	espy_walk_join(w, &ways);
@@ -235,7 +168,7 @@ static void show_rare_arg(struct espy_walk *w, const struct espy_field *p, const
 	if (p->flags & ESPY_FF_THEN) {
 		const struct espy_ways ways = espy_walk_part(w);
 		if (espy_walk_take(w, &ways, ~ESPY_MANNERS_PLAIN))
-			show_then(w, p, t);
+			espy_walk_then(w, p, t);
 		espy_walk_join(w, &ways);
 		return;
 	}
@@ -244,7 +177,7 @@ static void show_rare_arg(struct espy_walk *w, const struct espy_field *p, const
 	if (op < 0 || (!espy_call_view__item(w->v, (unsigned)op, 0, false) && !espy_call_view__item(w->v, (unsigned)op, 0, true)))
 		return;
 	w->wrote = true;
-	espy_walk_role(w, arg_role(p), name);
+	espy_walk_role(w, espy_walk_arg_role(p), name);
 	if (p->flags & (ESPY_FF_ENTER | ESPY_FF_EXIT))
 		show_one_phase(w, p, t, UINT64_MAX, op);
 	else
@@ -264,7 +197,7 @@ static void show_arg(struct espy_walk *w, const struct espy_field *p)
 	const uint64_t x = espy_walk__param_of(w, p, t);
 
 	w->wrote = true;
-	espy_walk_role(w, arg_role(p), name);
+	espy_walk_role(w, espy_walk_arg_role(p), name);
 	if (t->kind == ESPY_T_PTR) {
 		const int op = x ? espy_walk_arg_op(w, (uint8_t)p->off, t->elem) : -1;
 
@@ -403,7 +336,7 @@ static inline void begin_walk(struct espy_walk *w, struct espy_decoder *d, struc
 	w->role = ESPY_ROLE_NONE;
 	w->asks = d->asks;
 	w->again = "";
-	w->ok = w->failed = w->folded = w->inside = w->wrote = false;
+	w->ok = w->failed = w->folded = w->inside = w->wrote = w->broken = false;
 	w->kind = w->spread_left = 0;
 }
 
@@ -469,7 +402,7 @@ unsigned espy_walk_begin(struct espy_decoder *d, const struct espy_call_view *v,
 			struct espy_span m;
 			if (to && (p->when == ESPY_NONE || espy_walk__eval(&w, NULL, p->when, false)) &&
 			    espy_walk_take(&w, &ways, ~ESPY_MANNERS_PLAIN) && two_part_mem(&w, p, to, &m)) {
-				espy_walk_role(&w, arg_role(p), espy_image__str(w.img, p->name));
+				espy_walk_role(&w, espy_walk_arg_role(p), espy_image__str(w.img, p->name));
 				espy_walk_struct(&w, to, &m, ESPY_FIRST_PART);
 				any |= ESPY_SHOWN_HALF | ESPY_SHOWN_ANY;
 			} else if (p->when == ESPY_NONE || espy_walk__eval(&w, NULL, p->when, false)) {

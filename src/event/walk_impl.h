@@ -62,6 +62,7 @@ struct espy_walk {
 	bool folded;	     /* the next array is `[...]` in manners that are brief */
 	bool inside;	     /* -s does not limit the next array */
 	bool wrote;	     /* the walk has shown some argument */
+	bool broken;	     /* it has met an array that is empty, or that could not be read to its end */
 	uint64_t index;	     /* of the element of the innermost array */
 	uint64_t text_end; /* bytes from the beginning of the record to the end of its last string, NUL included; 0: no
 			      end */
@@ -253,6 +254,16 @@ void espy_walk_show(struct espy_walk *w, uint32_t type, const uint8_t *bytes, si
 const uint8_t *espy_walk_sibling_bytes(const struct espy_walk *w, const char *name, size_t *len);
 /* The same as a number. Returns false if the field is no number. */
 bool espy_walk_sibling(const struct espy_walk *w, const char *name, uint64_t *num);
+
+/* ---- walk_then.c */
+/* Shows a parameter with `then`: what the call left behind the pointer of the one before it. */
+void espy_walk_then(struct espy_walk *w, const struct espy_field *p, const struct espy_type *t);
+static inline enum espy_token_role espy_walk_arg_role(const struct espy_field *p)
+{
+	if (p->flags & ESPY_FF_NONAME)
+		return ESPY_ROLE_ARG_UNNAMED;
+	return p->flags & ESPY_FF_NAMED ? ESPY_ROLE_ARG_NAMED : ESPY_ROLE_ARG;
+}
 
 /* ---- walk_values.c */
 /* Returns a piece of captured memory, without phases that do not reach it. */

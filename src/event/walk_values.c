@@ -449,9 +449,11 @@ static void follow_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t 
 	struct espy_span m = { .op = (uint8_t)op, .index = (uint16_t)index, .addr = addr };
 
 	if (!read_target(w, t, op, index, &m)) {
+		w->broken |= to->kind == ESPY_T_ARRAY;
 		espy_walk_address(w, addr);
 		return;
 	}
+	w->broken |= to->kind == ESPY_T_ARRAY && (m.fault || !m.want);
 	const struct espy_ways ways = espy_walk_part(w);
 	if ((t->flags | to->flags) & ESPY_TF_ENV && to->kind == ESPY_T_ARRAY) {
 		if (espy_walk_take(w, &ways, ESPY_MANNERS_BRIEF))
@@ -478,6 +480,7 @@ void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr
 {
 	unsigned unfollowed = 0;
 
+	w->broken |= !addr && w->img->types[t->elem].kind == ESPY_T_ARRAY;
 	if (!addr || op < 0 || !w->v || w->depth >= ESPY_WALK_MAX_DEPTH) {
 		espy_walk_address(w, addr);
 		return;

@@ -13,17 +13,72 @@ static void put_unknown(struct espy_text *t, uint64_t num, const char *unknown)
 	}
 }
 
-static void separate(struct espy_text *t, bool *any)
-{
-	if (*any)
-		espy_buf__putc(t->b, '|');
-	*any = true;
-}
-
 /* Returns the text for an unknown member of a group; "" if the group is no table of its own. */
 static const char *group_unknown(const struct espy_image *img, const struct espy_entry *g)
 {
 	return g->table < img->table_cnt ? espy_image__str(img, img->tables[g->table].unknown) : "";
+}
+
+static bool ends_in_plus(const char *name)
+{
+	return *name && name[strlen(name) - 1] == '+';
+}
+
+/* Returns the name below a value that has none of its own: the nearest, or the nearest that ends in `+` if there are
+ * such. */
+static const struct espy_entry *name_below(const struct espy_image *img, const struct espy_table *tab, uint64_t num)
+{
+	const struct espy_entry *e = &img->entries[tab->first], *near = NULL, *near_plus = NULL;
+	bool beyond = true, plus = false;
+
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const bool is_plus = ends_in_plus(espy_image__str(img, e[i].name));
+
+		beyond &= e[i].value <= num;
+		plus |= is_plus;
+		if (e[i].value > num)
+			continue;
+		if (!near || e[i].value > near->value)
+			near = &e[i];
+		if (is_plus && (!near_plus || e[i].value > near_plus->value))
+			near_plus = &e[i];
+	}
+	return beyond ? NULL : plus ? near_plus : near;
+}
+
+/* Puts a value as the name below it and the distance: 8*R15+1, BASE+0x1f. Returns false if it is beyond the names. */
+static bool put_offset(struct espy_text *t, const struct espy_table *tab, uint64_t num)
+{
+	const struct espy_entry *e = name_below(t->img, tab, num);
+	const char *name = e ? espy_image__str(t->img, e->name) : "";
+
+	if (!e)
+		return false;
+	if (t->xlat != ESPY_XLAT_ABBREV) {
+		espy_buf__hex(t->b, num);
+		if (t->xlat == ESPY_XLAT_RAW)
+			return true;
+		espy_text_comment(t);
+	}
+	espy_buf__puts(t->b, name);
+	if (ends_in_plus(name)) {
+		espy_buf__hex(t->b, num - e->value);
+	} else {
+		espy_buf__putc(t->b, '+');
+		espy_buf__dec(t->b, num - e->value);
+	}
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment_end(t);
+	return true;
+}
+
+/* Puts a member of a group that has no name: by the name below it if the group says so. */
+static void put_unnamed(struct espy_text *t, const struct espy_entry *g, uint64_t masked)
+{
+	const struct espy_table *tab = &t->img->tables[g->table];
+
+	if (!(tab->flags & ESPY_TABLE_OFFSETS) || !put_offset(t, tab, masked))
+		put_unknown(t, masked, espy_image__str(t->img, tab->unknown));
 }
 
 /* Tells whether a member of a group that no name is for is shown by its number. */
@@ -52,14 +107,14 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 					const char *name = espy_image__str(img, m->name);
 					if (*name) {
 						*grouped = *unknown;
-						separate(t, any);
+						espy_text_separate(t, any);
 						espy_buf__puts(t->b, name);
 					}
 					left &= ~e->value;
 				} else if (*unknown && shown_unnamed(e, masked)) {
 					*grouped = true;
-					separate(t, any);
-					put_unknown(t, masked, unknown);
+					espy_text_separate(t, any);
+					put_unnamed(t, e, masked);
 					left &= ~e->value;
 				}
 			}
@@ -71,7 +126,7 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 				*zero = espy_image__str(img, e->name);
 		} else if ((left & e->value) == e->value) {
 			*grouped = false;
-			separate(t, any);
+			espy_text_separate(t, any);
 			espy_buf__puts(t->b, espy_image__str(img, e->name));
 			left &= ~e->value;
 		}
@@ -110,7 +165,7 @@ static void put_shifted(struct espy_text *t, const struct espy_table *tab, uint6
 		const struct espy_entry *e = &t->img->entries[tab->first + i];
 		if (e->is_shift != base || !(num & e->value))
 			continue;
-		separate(t, any);
+		espy_text_separate(t, any);
 		if (base == ESPY_SHIFT_HEX)
 			espy_buf__hex(t->b, (num & e->value) >> (e->shift & 63));
 		else
@@ -127,8 +182,71 @@ static uint64_t named_bits(const struct espy_image *img, const struct espy_table
 	return has_shifts(img, tab) ? num & espy_width_mask(tab->flags >> 8 & 0xff) : num;
 }
 
-static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t whole)
+/* Returns the bits of the groups that are tables of their own; of a merged one only if its member has a name. */
+static uint64_t own_groups(const struct espy_image *img, const struct espy_table *tab, uint64_t num)
 {
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &img->entries[tab->first + i];
+		if (e->group_cnt && *group_unknown(img, e) &&
+		    (e->shift != ESPY_GROUP_MERGED || espy_table__member(img, tab, i, num & e->value)))
+			bits |= e->value;
+		i += e->group_cnt;
+	}
+	return bits;
+}
+
+/* Returns how many flags stand in front of groups that are tables of their own and end the table; 0: they do not. */
+static uint32_t flags_before_groups(const struct espy_image *img, const struct espy_table *tab)
+{
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i < tab->count; i++) {
+		const struct espy_entry *e = &img->entries[tab->first + i];
+		const bool own = e->group_cnt && *group_unknown(img, e) && e->shift != ESPY_GROUP_MERGED;
+
+		if (e->is_shift || (e->group_cnt && !own) || (!e->group_cnt && (before || !e->value)) || (own && !i))
+			return 0;
+		if (own && !before)
+			before = i;
+		i += e->group_cnt;
+	}
+	return before;
+}
+
+/* Puts flags, then members of the `groups` behind them, each a number of its own. */
+static void put_flags_then_groups(struct espy_text *t, const struct espy_table *tab, uint32_t before, uint64_t num)
+{
+	struct espy_table flags = *tab, groups = *tab;
+	const uint64_t own = own_groups(t->img, tab, num);
+	bool any = false, grouped = false;
+	const char *zero = NULL;
+
+	flags.count = before;
+	groups.first += before;
+	groups.count -= before;
+	uint64_t left = put_names(t, &flags, num & ~own, false, &any, &zero, &grouped);
+	if (left && any) {
+		espy_buf__putc(t->b, '|');
+		espy_buf__hex(t->b, left);
+	} else if (left) {
+		put_unknown(t, left, espy_image__str(t->img, tab->unknown));
+		any = true;
+	}
+	put_names(t, &groups, num & own, false, &any, &zero, &grouped);
+	if (!any)
+		espy_buf__putc(t->b, '0');
+}
+
+void espy_text_put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t whole)
+{
+	const uint32_t before = flags_before_groups(t->img, tab);
+	if (before) {
+		put_flags_then_groups(t, tab, before, whole);
+		return;
+	}
+
 	const uint64_t num = named_bits(t->img, tab, whole);
 	bool any = false, grouped = false;
 	const char *zero = NULL;
@@ -141,7 +259,7 @@ static void put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, 
 		espy_buf__hex(t->b, left);
 	} else if (left) {
 		/* behind members of tables of their own the flags stand alone */
-		separate(t, &any);
+		espy_text_separate(t, &any);
 		put_unknown(t, left, espy_image__str(t->img, tab->unknown));
 	}
 	put_shifted(t, tab, shifted, ESPY_SHIFT_DEC, &any);
@@ -199,21 +317,6 @@ static void put_flags_part(struct espy_text *t, const struct espy_table *tab, ui
 		t->b->len = before;
 }
 
-/* Returns the bits of the groups that are tables of their own; of a merged one only if its member has a name. */
-static uint64_t own_groups(const struct espy_image *img, const struct espy_table *tab, uint64_t num)
-{
-	uint64_t bits = 0;
-
-	for (uint32_t i = 0; i < tab->count; i++) {
-		const struct espy_entry *e = &img->entries[tab->first + i];
-		if (e->group_cnt && *group_unknown(img, e) &&
-		    (e->shift != ESPY_GROUP_MERGED || espy_table__member(img, tab, i, num & e->value)))
-			bits |= e->value;
-		i += e->group_cnt;
-	}
-	return bits;
-}
-
 /* Puts flags, raw and verbose: each group that is a table of its own, and the rest, which stands where the table has it. */
 static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
 {
@@ -224,7 +327,7 @@ static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, u
 	bool any = false;
 
 	if (rest_first && rest) {
-		separate(t, &any);
+		espy_text_separate(t, &any);
 		put_flags_part(t, tab, rest);
 		rest = 0;
 	}
@@ -235,12 +338,15 @@ static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, u
 			uint64_t masked = num & e->value;
 			const struct espy_entry *m = espy_table__member(img, tab, i, masked);
 			if (m && t->xlat == ESPY_XLAT_VERBOSE) {
-				separate(t, &any);
+				espy_text_separate(t, &any);
 				espy_buf__hex(t->b, masked);
 				espy_text_put_comment(t, espy_image__str(img, m->name));
 			} else if (m || shown_unnamed(e, masked)) {
-				separate(t, &any);
-				put_unknown(t, masked, m ? "" : unknown);
+				espy_text_separate(t, &any);
+				if (m)
+					put_unknown(t, masked, "");
+				else
+					put_unnamed(t, e, masked);
 			}
 		}
 		i += e->group_cnt;
@@ -249,7 +355,7 @@ static void put_flags_parts(struct espy_text *t, const struct espy_table *tab, u
 	if (any && !rest && !silent)
 		return;
 	if (any || !silent || rest)
-		separate(t, &any);
+		espy_text_separate(t, &any);
 	if (rest || !silent)
 		put_flags_part(t, tab, rest);
 }
@@ -336,6 +442,10 @@ static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_
 		put_flags_and_number(t, tab, low, num);
 		return;
 	}
+	if (tab->flags & ESPY_TABLE_WHOLE && t->xlat == ESPY_XLAT_RAW) {
+		espy_buf__hex(t->b, num);
+		return;
+	}
 	if (tab->flags & ESPY_TABLE_COMMENT) {
 		enum espy_xlat saved = t->xlat;
 		if (t->xlat == ESPY_XLAT_ABBREV)
@@ -343,14 +453,14 @@ static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_
 		put_flags_parts(t, tab, num);
 		t->xlat = saved;
 	} else if (t->xlat == ESPY_XLAT_ABBREV) {
-		put_flags_abbrev(t, tab, num);
+		espy_text_put_flags_abbrev(t, tab, num);
 	} else if (has_shifts(t->img, tab)) {
 		espy_buf__hex(t->b, num);
 		if (t->xlat == ESPY_XLAT_RAW)
 			return;
 		t->xlat = ESPY_XLAT_ABBREV;
 		espy_text_comment(t);
-		put_flags_abbrev(t, tab, num);
+		espy_text_put_flags_abbrev(t, tab, num);
 		espy_text_comment_end(t);
 		t->xlat = ESPY_XLAT_VERBOSE;
 	} else {
@@ -358,53 +468,18 @@ static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_
 	}
 }
 
-/* Tells whether the names of a table of offsets end in `+`: the distance in hexadecimal stands behind each, also behind
- * the name itself. */
-static bool has_plus(const struct espy_image *img, const struct espy_table *tab)
+void espy_text_put_enum(struct espy_text *t, const struct espy_table *tab, const struct espy_type *type, uint64_t num)
 {
-	const char *name = tab->count ? espy_image__str(img, img->entries[tab->first].name) : "";
-
-	return *name && name[strlen(name) - 1] == '+';
-}
-
-/* Puts a value as the name below it and the distance: 8*R15+1. Returns false if it is beyond the names. */
-static bool put_offset(struct espy_text *t, const struct espy_table *tab, uint64_t num)
-{
-	const struct espy_entry *e = &t->img->entries[tab->first];
-	uint32_t n = tab->count;
-
-	while (n && e[n - 1].value > num)
-		n--;
-	if (!n || n == tab->count)
-		return false;
-	if (t->xlat != ESPY_XLAT_ABBREV) {
-		espy_buf__hex(t->b, num);
-		if (t->xlat == ESPY_XLAT_RAW)
-			return true;
-		espy_text_comment(t);
-	}
-	espy_buf__puts(t->b, espy_image__str(t->img, e[n - 1].name));
-	if (has_plus(t->img, tab)) {
-		espy_buf__hex(t->b, num - e[n - 1].value);
-	} else {
-		espy_buf__putc(t->b, '+');
-		espy_buf__dec(t->b, num - e[n - 1].value);
-	}
-	if (t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment_end(t);
-	return true;
-}
-
-static void put_enum(struct espy_text *t, const struct espy_table *tab, const struct espy_type *type, uint64_t num)
-{
-	const bool plus = tab->flags & ESPY_TABLE_OFFSETS && has_plus(t->img, tab);
-	const struct espy_entry *e = plus ? NULL : espy_table__find(t->img, tab, num, type->size);
+	const struct espy_entry *e = espy_table__find(t->img, tab, num, type->size);
 	uint64_t cut = num & espy_width_mask(type->size);
 	const char *unknown = espy_image__str(t->img, tab->unknown);
 	bool comment = tab->flags & ESPY_TABLE_COMMENT;
 
+	const char *name = e ? espy_image__str(t->img, e->name) : "";
+	if (tab->flags & ESPY_TABLE_OFFSETS && (!*name || ends_in_plus(name)))
+		e = NULL;
 	if (e && t->xlat == ESPY_XLAT_ABBREV && !comment) {
-		espy_buf__puts(t->b, espy_image__str(t->img, e->name));
+		espy_buf__puts(t->b, name);
 		return;
 	}
 	if (!e && (tab->flags & ESPY_TABLE_OFFSETS) && put_offset(t, tab, cut))
@@ -423,110 +498,6 @@ static void put_enum(struct espy_text *t, const struct espy_table *tab, const st
 	espy_text_put_comment(t, e ? espy_image__str(t->img, e->name) : unknown);
 }
 
-static void put_shift(struct espy_text *t, const struct espy_entry *e)
-{
-	const char *shift = espy_image__str(t->img, e->name);
-
-	if (!e->shift)
-		return;
-	espy_buf__put(t->b, "<<", 2);
-	if (*shift)
-		espy_buf__puts(t->b, shift);
-	else
-		espy_buf__dec(t->b, e->shift);
-}
-
-/* Tells whether the shift stands behind a name: a text that ends in a comment has its own in front of that. */
-static bool shifts(const char *name)
-{
-	return !*name || name[strlen(name) - 1] != '/';
-}
-
-/* Puts parts that are numbers of their own, each in the style that the user chose. */
-static void put_parts(struct espy_text *t, const struct espy_table *tab, uint64_t num)
-{
-	static const struct espy_type part = { .kind = ESPY_T_INT, .size = 8 };
-	const bool commented = tab->flags & ESPY_TABLE_COMMENT; /* an unknown number, before it is shifted */
-	bool any = false;
-
-	for (uint32_t i = 0; i < tab->count; i++) {
-		const struct espy_entry *e = &t->img->entries[tab->first + i];
-		const uint64_t x = (num & e->value) >> (e->shift & 63);
-
-		separate(t, &any);
-		const struct espy_table *sub = e->table < t->img->table_cnt ? &t->img->tables[e->table] : NULL;
-		const struct espy_entry *m =
-			sub && sub->kind == ESPY_TABLE_ENUM ? espy_table__find(t->img, sub, x, part.size) : NULL;
-		if (m)
-			put_enum(t, sub, &part, x);
-		else if (sub && sub->flags & (ESPY_TABLE_DECIMAL | ESPY_TABLE_UNKNOWN_DEC))
-			espy_buf__dec(t->b, x);
-		else
-			espy_buf__hex(t->b, x);
-		const char *unknown =
-			sub && !m && t->xlat != ESPY_XLAT_RAW ? espy_image__str(t->img, sub->unknown) : "";
-		if (*unknown && commented)
-			espy_text_put_comment(t, unknown);
-		if (!m || t->xlat != ESPY_XLAT_ABBREV || shifts(espy_image__str(t->img, m->name)))
-			put_shift(t, e);
-		if (*unknown && !commented)
-			espy_text_put_comment(t, unknown);
-	}
-}
-
-static void put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t num)
-{
-	bool any = false;
-
-	if (tab->flags & ESPY_TABLE_APART) {
-		put_parts(t, tab, num);
-		return;
-	}
-	if (t->xlat == ESPY_XLAT_RAW) {
-		espy_buf__hex(t->b, num);
-		return;
-	}
-	if (t->xlat == ESPY_XLAT_VERBOSE) {
-		espy_buf__hex(t->b, num);
-		espy_text_comment(t);
-	}
-	enum espy_xlat saved = t->xlat;
-	t->xlat = ESPY_XLAT_ABBREV;
-	for (uint32_t i = 0; i < tab->count; i++) {
-		const struct espy_entry *e = &t->img->entries[tab->first + i];
-		uint64_t x = (num & e->value) >> (e->shift & 63);
-		const struct espy_table *sub = e->table < t->img->table_cnt ? &t->img->tables[e->table] : NULL;
-		const char *unknown = "", *name = "";
-
-		if (sub && sub->kind == ESPY_TABLE_FLAGS && !x)
-			continue;
-		separate(t, &any);
-		if (sub && sub->kind == ESPY_TABLE_ENUM) {
-			const struct espy_entry *m = espy_table__find(t->img, sub, x, 8);
-			if (m)
-				espy_buf__puts(t->b, name = espy_image__str(t->img, m->name));
-			else
-				espy_buf__hex(t->b, x);
-			if (!m)
-				unknown = espy_image__str(t->img, sub->unknown);
-		} else if (sub && sub->kind == ESPY_TABLE_FLAGS) {
-			put_flags_abbrev(t, sub, x);
-		} else {
-			espy_buf__hex(t->b, x);
-		}
-		if (shifts(name))
-			put_shift(t, e);
-		if (*unknown) {
-			espy_text_put_comment(t, unknown);
-		}
-	}
-	if (!any)
-		espy_buf__putc(t->b, '0');
-	t->xlat = saved;
-	if (t->xlat == ESPY_XLAT_VERBOSE)
-		espy_text_comment_end(t);
-}
-
 void espy_text_table(struct espy_text *t, const struct espy_token *v, uint64_t num)
 {
 	const struct espy_type *type = v->type;
@@ -541,9 +512,9 @@ void espy_text_table(struct espy_text *t, const struct espy_token *v, uint64_t n
 		put_flags(t, tab, num & espy_width_mask(type->size));
 		break;
 	case ESPY_TABLE_PACK:
-		put_pack(t, tab, num & espy_width_mask(type->size));
+		espy_text_put_pack(t, tab, num & espy_width_mask(type->size));
 		break;
 	default:
-		put_enum(t, tab, type, num);
+		espy_text_put_enum(t, tab, type, num);
 	}
 }

@@ -26,6 +26,18 @@ void espy_text_fd(struct espy_text *t, const struct espy_token *v);
 
 /* text_constants.c: tables. */
 void espy_text_table(struct espy_text *t, const struct espy_token *v, uint64_t num);
+void espy_text_put_enum(struct espy_text *t, const struct espy_table *tab, const struct espy_type *type, uint64_t num);
+void espy_text_put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t whole);
+/* text_packs.c */
+void espy_text_put_pack(struct espy_text *t, const struct espy_table *tab, uint64_t num);
+
+/* Puts a bar between names. *any: there is one already. */
+static inline void espy_text_separate(struct espy_text *t, bool *any)
+{
+	if (*any)
+		espy_buf__putc(t->b, '|');
+	*any = true;
+}
 
 /* text_date.c: "2026-11-20T10:15:01+0000", with a fraction if it is not 0. */
 void espy_text_date(struct espy_text *t, const struct espy_token *v);
