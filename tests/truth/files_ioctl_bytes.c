@@ -50,7 +50,7 @@ static const struct ask {
 	{ VIDIOC_ENUM_FRAMESIZES, "VIDIOC_ENUM_FRAMESIZES", 1, 43, ", @0" },
 	{ VIDIOC_QUERYCTRL, "VIDIOC_QUERYCTRL", 0, 68, ", {id=0 /* V4L2_CID_??? */}" },
 	{ VIDIOC_S_EXT_CTRLS, "VIDIOC_S_EXT_CTRLS", 0xff, 32,
-	  ", {ctrl_class=0xffffffff /* V4L2_CTRL_CLASS_??? */, count=4294967295, controls=0xffffffffffffffff, error_idx=4294967295}" },
+	  ", {ctrl_class=0xffffffff /* V4L2_CTRL_CLASS_??? */, count=4294967295, controls=0xffffffffffffffff}" },
 	{ FS_IOC_SETFSLABEL, "FS_IOC_SETFSLABEL", 'a', 255, ", @0" },
 	{ UFFDIO_API, "UFFDIO_API", 1, 24,
 	  ", {api=0x101010101010101, features=UFFD_FEATURE_PAGEFAULT_FLAG_WP|UFFD_FEATURE_THREAD_ID|UFFD_FEATURE_MOVE|0x101010101000000}" },
