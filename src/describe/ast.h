@@ -136,7 +136,7 @@ struct ast_named {
 	const char *as_name, *as_header;
 	struct ast_names show, brief;
 	uint32_t note;
-	bool packed, tail, more, lead, whole, partial, extra, filled, bare;
+	bool packed, tail, more, lead, torn, whole, partial, extra, filled, bare;
 	struct dc_sym *tlv_len; /* NULL: not a record of its own length */
 	struct dc_pos tlv_pos;
 	struct ast_expr *tlv_align;

@@ -63,6 +63,7 @@ enum espy_type_flags {
 	ESPY_TF_EXTRA = 1u << 26,     /* with TAIL: as extra_data="..." under -v, else as `...` */
 	ESPY_TF_PARTIAL = 1u << 25,   /* STRUCT: a field that the size cuts is shown by its bytes */
 	ESPY_TF_FILLED = 1u << 27,    /* STRUCT: the rest of a field that the size cuts is 0 */
+	ESPY_TF_TORN = 1u << 29,      /* STRUCT: shown if only its last field could not be read, which is ??? */
 	ESPY_TF_UNTOUCHED = 1u << 28, /* STR, a path: the call does not touch its file */
 	ESPY_TF_WHOLE = 1u << 24,     /* STRUCT: shown only if all of it was readable */
 	ESPY_TF_KIND = 1u << 23,      /* a string that names the kind of the values behind it */

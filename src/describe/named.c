@@ -116,7 +116,7 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 	ty.brief = lower_list(dc, s, &s->brief, "brief", &ty.brief_cnt);
 	ty.note = s->note;
 	ty.flags = (s->tail ? ESPY_TF_TAIL : 0) | (s->more ? ESPY_TF_MORE : 0) | (s->lead ? ESPY_TF_LEAD : 0) |
-		   (s->whole ? ESPY_TF_WHOLE : 0) | (s->partial ? ESPY_TF_PARTIAL : 0) |
+		   (s->torn ? ESPY_TF_TORN : 0) | (s->whole ? ESPY_TF_WHOLE : 0) | (s->partial ? ESPY_TF_PARTIAL : 0) |
 		   (s->extra ? ESPY_TF_TAIL | ESPY_TF_EXTRA : 0) | (s->filled ? ESPY_TF_FILLED : 0) |
 		   (s->bare ? ESPY_TF_BARE : 0);
 	if (s->headed > s->nfields && s->headed != ESPY_NO_HEADS)

@@ -161,8 +161,8 @@ static bool accept_manner(struct dc *dc, struct ast_named *s)
 		const char *word;
 		bool *set;
 	} words[] = {
-		{ "more", &s->more }, { "lead", &s->lead },   { "whole", &s->whole },	{ "partial", &s->partial },
-		{ "bare", &s->bare }, { "extra", &s->extra }, { "filled", &s->filled },
+		{ "more", &s->more }, { "lead", &s->lead }, { "whole", &s->whole }, { "partial", &s->partial },
+		{ "torn", &s->torn }, { "bare", &s->bare }, { "extra", &s->extra }, { "filled", &s->filled },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {

@@ -291,6 +291,9 @@ void espy_walk_value(struct espy_walk *w, uint32_t type, const struct espy_span 
 void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr, int op, unsigned index,
 		   const char *name);
 
+/* Tells whether an array is said to hold more than its type ever has, and there is room for that many. */
+bool espy_walk_beyond_max(const struct espy_walk *w, const struct espy_type *t, uint64_t room, uint64_t want);
+
 /* ---- walk_arrays.c */
 void espy_walk_array(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
 void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);

@@ -12,7 +12,7 @@ struct members {
 	bool more;       /* something is left out in the brief manners */
 	uint16_t end;    /* manners in which the bytes are used up */
 	uint16_t more_left; /* manners in which a field is left out though -v is given */
-	bool partial;    /* a field that the size cuts is shown by its bytes */
+	bool partial, torn; /* a field that the size cuts is shown by its bytes; is ??? behind its name */
 	bool values;     /* behind the header of a headed struct: values without names */
 };
 
@@ -139,8 +139,11 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 			espy_walk_raw(w, fm, f->off, fm->n[espy_span_best(fm)]);
 		}
 		if (f->off + (uint64_t)t->size <= struct_want && struct_want != UINT64_MAX && t->size &&
-		    espy_walk_take(w, &ways, ~(unsigned)st->end))
+		    espy_walk_take(w, &ways, ~(unsigned)st->end)) {
+			if (st->torn)
+				begin_field(w, st, f);
 			espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0);
+		}
 		espy_walk_join(w, &ways);
 		st->end |= w->shown;
 		return false;
@@ -150,7 +153,7 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 	*s = espy_span_sub(fm, f->off, open_end ? room : t->size < room || !room ? t->size : room);
 	if (espy_walk_is_array_like(t) && (t->len_a != ESPY_NONE || t->len_b != ESPY_NONE)) {
 		uint64_t want = espy_walk_want(w, t);
-		if (want < s->want || f->flags & ESPY_FF_SHORT) {
+		if (want < s->want || f->flags & ESPY_FF_SHORT || espy_walk_beyond_max(w, t, s->want, want)) {
 			s->want = want;
 			for (unsigned i = 0; i < 2; i++)
 				if (s->n[i] > want)
@@ -581,7 +584,7 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 	w->depth++;
 	st.two_parts = m->p[0] && espy_walk_has_flag(w, t, ESPY_FF_EXIT);
 	st.marked = m->p[0] && espy_walk_has_flag(w, t, ESPY_FF_BOTH);
-	st.partial = t->flags & ESPY_TF_PARTIAL;
+	st.partial = t->flags & ESPY_TF_PARTIAL, st.torn = t->flags & ESPY_TF_TORN;
 	if (parts & ESPY_FIRST_PART) {
 		if (espy_walk_is_headed(t))
 			show_headed(w, t, m, &st);
