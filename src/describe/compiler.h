@@ -35,48 +35,39 @@ struct dc_vec {
 	uint32_t n, cap, elem_sz;
 };
 
-/* Words that the grammar gives a meaning; reserved only where they can stand. In this order: integers and other base types, */
-#define DC_WORDS(W)                                                                                                    \
-	W(U8, "u8")                                                                                                    \
-	W(U16, "u16")                                                                                                  \
-	W(U32, "u32")                                                                                                  \
-	W(U64, "u64")                                                                                                  \
-	W(S8, "s8") W(S16, "s16") W(S32, "s32") W(S64, "s64") W(BE16, "be16") W(BE32, "be32") W(BE64, "be64")          \
-		W(INT, "int") W(UINT, "uint") W(LONG, "long") W(ULONG, "ulong") W(USIZE, "usize") W(CHAR, "char")      \
-			W(ADDR, "addr") W(ADDR64, "addr64") W(FD, "fd") W(FD64, "fd64") W(DIRFD, "dirfd")              \
-				W(GENL, "genl") W(PID, "pid") W(TID, "tid") W(PGID, "pgid") W(SID, "sid")              \
-					W(UID, "uid") W(GID, "gid") W(IPV4, "ipv4") W(STR, "str") W(PATH, "path")      \
-						W(LINK, "link") W(BYTES, "bytes") W(REST, "rest") W(VOID, "void")      \
-							W(BITS, "bits") W(REMARK, "remark") /* directions, clauses, */ \
-		W(IN, "in") W(OUT, "out") W(INOUT, "inout") W(IN64, "in64") W(OUT64, "out64") W(INOUT64, "inout64") W( \
-			WHEN, "when") W(ON, "on") W(AT, "at") W(SPREAD, "spread") W(CLASS, "class") W(MAX, "max")      \
-			W(VERBOSE, "verbose") W(NONZERO, "nonzero") W(ALWAYS, "always") W(HIDDEN, "hidden") W(         \
-				NONAME, "noname") W(ON_OK, "on_ok") W(BEFORE, "before") W(AFTER, "after")              \
-				W(HEX, "hex") W(BOTH, "both") W(NAMED, "named") W(THEN, "then") W(INTACT, "intact")    \
-					W(OK_OR_MORE, "ok_or_more") W(BARE, "bare") W(FOLDED, "folded") W(             \
-						INDEXED, "indexed") W(UPTO, "upto") W(NAMING, "naming") W(OVER,        \
-													  "over")      \
-						W(SHORT, "short") W(HIGH_FIRST, "high_first") W(PLACED, "placed")      \
-							W(BEHIND, "behind")                                            \
-								W(HOOK, "hook") /* parts of clauses, declarations */   \
-		W(SIZED, "sized") W(OF, "of") W(MIN, "min") W(NULL, "null") W(RET, "ret") W(OUTER, "outer") W(         \
-			SIZE, "size") W(FIRST, "first") W(KIND, "kind") W(INDEX, "index") W(ELSE, "else") W(SLOT, "_") \
-			W(FLAGS, "flags") W(ENUM, "enum") W(PACK, "pack") W(STRUCT, "struct") W(                       \
-				UNION, "union") W(TYPE, "type") W(ATTRS, "attrs") W(FROM, "from") W(AS, "as")          \
-				W(MERGED, "merged") W(INCLUDE, "include") W(SHOW, "show") W(                           \
-					BRIEF,                                                                         \
-					"brief") W(NOTE, "note") W(TAIL, "tail") W(PACKED, "packed") W(TLV, "tlv")     \
-					W(ALIGN, "align") W(BY, "by") W(BRACES, "braces") W(SWITCH, "switch") W(       \
-						NEWIMAGE,                                                              \
-						"newimage") W(NORETURN,                                                \
-							      "noreturn") W(TWICE, "twice") W(BLOCKS, "blocks")        \
-						W(ORDER, "order") W(TRACEPOINT, "tracepoint")                          \
-							W(INNER, "inner") W(OK, "ok") W(ERR, "err") W(ANY, "any") W(   \
-								POS, "pos") W(HEADED, "headed") W(EXTENT, "extent")    \
-								W(SP, "sp") W(DATA, "data") W(ENV, "env")              \
-									W(SECRET, "secret") W(CHAINED, "chained")      \
-										W(WALLTIME, "walltime")                \
-											W(UTIME, "utime")
+/*
+ * Words that the grammar gives a meaning; reserved only where they can stand. In this order: integers and other base types;
+ * directions and clauses; parts of clauses, and declarations.
+ */
+/* clang-format off: it breaks the lines of this macro anew with each word */
+#define DC_WORDS(W) \
+	W(U8, "u8") W(U16, "u16") W(U32, "u32") W(U64, "u64") W(S8, "s8") W(S16, "s16") W(S32, "s32") \
+	W(S64, "s64") W(BE16, "be16") W(BE32, "be32") W(BE64, "be64") W(INT, "int") W(UINT, "uint") \
+	W(LONG, "long") W(ULONG, "ulong") W(USIZE, "usize") W(CHAR, "char") W(ADDR, "addr") \
+	W(ADDR64, "addr64") W(FD, "fd") W(FD64, "fd64") W(DIRFD, "dirfd") W(GENL, "genl") W(PID, "pid") \
+	W(TID, "tid") W(PGID, "pgid") W(SID, "sid") W(UID, "uid") W(GID, "gid") W(IPV4, "ipv4") \
+	W(STR, "str") W(PATH, "path") W(LINK, "link") W(BYTES, "bytes") W(REST, "rest") W(VOID, "void") \
+	W(BITS, "bits") W(REMARK, "remark") \
+	W(IN, "in") W(OUT, "out") W(INOUT, "inout") W(IN64, "in64") W(OUT64, "out64") W(INOUT64, "inout64") \
+	W(WHEN, "when") W(ON, "on") W(AT, "at") W(SPREAD, "spread") W(CLASS, "class") W(MAX, "max") \
+	W(VERBOSE, "verbose") W(NONZERO, "nonzero") W(ALWAYS, "always") W(HIDDEN, "hidden") \
+	W(NONAME, "noname") W(ON_OK, "on_ok") W(BEFORE, "before") W(AFTER, "after") W(HEX, "hex") \
+	W(BOTH, "both") W(NAMED, "named") W(THEN, "then") W(INTACT, "intact") W(OK_OR_MORE, "ok_or_more") \
+	W(BARE, "bare") W(FOLDED, "folded") W(INDEXED, "indexed") W(UPTO, "upto") W(NAMING, "naming") \
+	W(OVER, "over") W(SHORT, "short") W(HIGH_FIRST, "high_first") W(PLACED, "placed") \
+	W(BEHIND, "behind") W(HOOK, "hook") \
+	W(SIZED, "sized") W(OF, "of") W(MIN, "min") W(NULL, "null") W(RET, "ret") W(OUTER, "outer") \
+	W(SIZE, "size") W(FIRST, "first") W(KIND, "kind") W(INDEX, "index") W(ELSE, "else") W(SLOT, "_") \
+	W(FLAGS, "flags") W(ENUM, "enum") W(PACK, "pack") W(STRUCT, "struct") W(UNION, "union") \
+	W(TYPE, "type") W(ATTRS, "attrs") W(FROM, "from") W(AS, "as") W(MERGED, "merged") \
+	W(INCLUDE, "include") W(SHOW, "show") W(BRIEF, "brief") W(NOTE, "note") W(TAIL, "tail") \
+	W(PACKED, "packed") W(TLV, "tlv") W(ALIGN, "align") W(BY, "by") W(BRACES, "braces") \
+	W(SWITCH, "switch") W(NEWIMAGE, "newimage") W(NORETURN, "noreturn") W(TWICE, "twice") \
+	W(BLOCKS, "blocks") W(ORDER, "order") W(TRACEPOINT, "tracepoint") W(INNER, "inner") W(OK, "ok") \
+	W(ERR, "err") W(ANY, "any") W(POS, "pos") W(HEADED, "headed") W(EXTENT, "extent") W(SP, "sp") \
+	W(DATA, "data") W(ENV, "env") W(SECRET, "secret") W(CHAINED, "chained") W(WALLTIME, "walltime") \
+	W(UTIME, "utime")
+/* clang-format on */
 
 enum dc_word {
 	W_NONE,

@@ -170,25 +170,19 @@ enum espy_field_flags {
 	ESPY_FF_VERBOSE = 1u << 3, /* shown under -v only; without it `...` stands at the end */
 	ESPY_FF_ON_OK = 1u << 4,   /* shown after success only (an out field of an inout struct) */
 	ESPY_FF_ENTER = 1u << 5,   /* of an inout struct: shown from what was read before the call only */
-	ESPY_FF_EXIT = 1u << 6,	   /* of an inout struct: shown from what was read after the call only */
-	ESPY_FF_BOTH =
-		1u << 7, /* of an inout struct: `before => after` if it changed, else once. In a struct that has such a
-			  * field the unmarked ones are those after the call, and after a failure are left out */
-	ESPY_FF_NAMED = 1u << 8, /* parameter: with name= even without -N */
-	ESPY_FF_THEN =
-		1u
-		<< 9, /* parameter: the register of the one before it, seen after the call: ` => value` behind that */
-	ESPY_FF_FOLDED = 1u << 11,     /* array: `[...]` without -v */
-	ESPY_FF_ALWAYS = 1u << 12,     /* shown as 0 if the size of the struct ends before it */
-	ESPY_FF_SHORT = 1u << 14,      /* array: `...` stands for elements behind the end of the struct */
+	ESPY_FF_EXIT = 1u << 6,    /* of an inout struct: shown from what was read after the call only */
+	ESPY_FF_BOTH = 1u << 7,    /* of an inout struct: `before => after` if it changed, else once. In a struct that has such a field
+	                            * the unmarked ones are those after the call, and after a failure are left out */
+	ESPY_FF_NAMED = 1u << 8,   /* parameter: with name= even without -N */
+	ESPY_FF_THEN = 1u << 9,    /* parameter: the register of the one before it, seen after the call: ` => value` behind that */
+	ESPY_FF_FOLDED = 1u << 11, /* array: `[...]` without -v */
+	ESPY_FF_ALWAYS = 1u << 12, /* shown as 0 if the size of the struct ends before it */
+	ESPY_FF_SHORT = 1u << 14,  /* array: `...` stands for elements behind the end of the struct */
 	ESPY_FF_HIGH_FIRST = 1u << 15, /* parameter of two registers: the first one has the high half */
-	ESPY_FF_OVER = 1u << 13,       /* begins where the struct does; the layout knows */
-	ESPY_FF_BEHIND = 1u << 16, /* begins at the next multiple of 8 behind the string before it, if it ends in front
-				      of the next record */
-	ESPY_FF_INTACT =
-		1u
-		<< 17, /* with THEN: only if the arrays of the one before it could be read whole; after failure, too */
-	ESPY_FF_MORE = 1u << 10, /* with ON_OK: `...` in its place after failure */
+	ESPY_FF_OVER = 1u << 13,   /* begins where the struct does; the layout knows */
+	ESPY_FF_BEHIND = 1u << 16, /* begins at the next multiple of 8 behind the string before it, if it ends in front of the next record */
+	ESPY_FF_INTACT = 1u << 17, /* with THEN: only if the arrays of the one before it could be read whole; after failure, too */
+	ESPY_FF_MORE = 1u << 10,   /* with ON_OK: `...` in its place after failure */
 };
 
 /* espy_field.off of a parameter in no register: its pointer is the caller's stack pointer (rt_sigreturn). */

@@ -60,6 +60,48 @@ size_t espy_walk_needed(const struct espy_walk *w, const struct espy_type *t)
 	return t->kind == ESPY_T_UNION || t->kind == ESPY_T_INT || t->kind == ESPY_T_ARRAY ? least_size(w, t) : t->size;
 }
 
+/* Tells whether so many bytes of a struct with `sized` are there that it is shown; fewer: its address stays. */
+static bool enough_of_sized(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
+			    size_t have)
+{
+	size_t least = t->aux >> 8 & 0xffff;
+	if (m->want < least || have < least)
+		return false;
+	const struct espy_type *first = t->count ? &w->img->types[w->img->fields[t->first].type] : t;
+	/* of bytes that end it some must be there */
+	const struct espy_type *last = t->count ? &w->img->types[w->img->fields[t->first + t->count - 1].type] : t;
+	bool open = last->kind == ESPY_T_REST && have <= t->size;
+	if (t->flags & (ESPY_TF_PARTIAL | ESPY_TF_FILLED) && have && !m->fault)
+		return true;
+	/* what stands in front of items, as many as a field says, is read as a whole */
+	const bool counted = last->kind == ESPY_T_ARRAY || last->kind == ESPY_T_BYTES;
+	const bool headed = !t->size && counted && t->count > 1;
+	const size_t head = headed ? w->img->fields[t->first + t->count - 1].off : first->size;
+	return have && have >= head && (!m->fault || (have >= t->size && !open));
+}
+
+/* The same of a struct one of whose fields says how long it is. */
+static bool enough_of_extent(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,
+			     size_t have)
+{
+	const uint64_t extent = espy_walk_extent(w, t, m, espy_span_best(m));
+	const size_t least = t->aux >> 8 & 0xffff;
+	const uint64_t said = espy_walk_said(w, t, m, espy_span_best(m));
+	/* only one that may grow is shown as far as it can be read; 0 stands for the least that the
+	 * kernel takes */
+	const bool grows = t->flags & (ESPY_TF_TAIL | ESPY_TF_MORE);
+	if (least && !grows && said && said < least)
+		return false;
+	if (least && have < least && (!said || (!grows && extent >= least)))
+		return false;
+	if (least && !grows)
+		return have >= t->size || have >= extent;
+	/* of one that is told only to be larger, nothing is looked at behind what is known */
+	if (least && !(t->flags & ESPY_TF_TAIL))
+		return have >= t->size || (extent && (have >= extent || extent < least));
+	return have >= t->size || (extent && (have >= extent || least));
+}
+
 /* Bytes that must be there before anything of the pointee is shown; fewer: the address stays. */
 bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {
@@ -87,41 +129,10 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 			return false;
 		if (t->flags & ESPY_TF_TORN && m->fault && t->count > 1)
 			return have >= w->img->fields[t->first + t->count - 1].off;
-		if (t->flags & ESPY_TF_SIZED) {
-			size_t least = t->aux >> 8 & 0xffff;
-			if (m->want < least || have < least)
-				return false;
-			const struct espy_type *first = t->count ? &w->img->types[w->img->fields[t->first].type] : t;
-			/* of bytes that end it some must be there */
-			const struct espy_type *last =
-				t->count ? &w->img->types[w->img->fields[t->first + t->count - 1].type] : t;
-			bool open = last->kind == ESPY_T_REST && have <= t->size;
-			if (t->flags & (ESPY_TF_PARTIAL | ESPY_TF_FILLED) && have && !m->fault)
-				return true;
-			/* what stands in front of items, as many as a field says, is read as a whole */
-			const bool counted = last->kind == ESPY_T_ARRAY || last->kind == ESPY_T_BYTES;
-			const bool headed = !t->size && counted && t->count > 1;
-			const size_t head = headed ? w->img->fields[t->first + t->count - 1].off : first->size;
-			return have && have >= head && (!m->fault || (have >= t->size && !open));
-		}
-		if (t->aux & 0xff) {
-			const uint64_t extent = espy_walk_extent(w, t, m, espy_span_best(m));
-			const size_t least = t->aux >> 8 & 0xffff;
-			const uint64_t said = espy_walk_said(w, t, m, espy_span_best(m));
-			/* only one that may grow is shown as far as it can be read; 0 stands for the least that the
-			 * kernel takes */
-			const bool grows = t->flags & (ESPY_TF_TAIL | ESPY_TF_MORE);
-			if (least && !grows && said && said < least)
-				return false;
-			if (least && have < least && (!said || (!grows && extent >= least)))
-				return false;
-			if (least && !grows)
-				return have >= t->size || have >= extent;
-			/* of one that is told only to be larger, nothing is looked at behind what is known */
-			if (least && !(t->flags & ESPY_TF_TAIL))
-				return have >= t->size || (extent && (have >= extent || extent < least));
-			return have >= t->size || (extent && (have >= extent || least));
-		}
+		if (t->flags & ESPY_TF_SIZED)
+			return enough_of_sized(w, t, m, have);
+		if (t->aux & 0xff)
+			return enough_of_extent(w, t, m, have);
 		/* of a struct that varies in size all must be there that does not */
 		if (!t->size && t->count)
 			return have && have >= w->img->fields[t->first + t->count - 1].off;
