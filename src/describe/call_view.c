@@ -26,7 +26,10 @@ static int read_head(struct espy_call_view *v, const struct espy_rec *rec, size_
 	if (rec->flags & ESPY_RF_ENTER_NS)
 		memcpy(&v->enter_ns, p + sizeof(struct espy_rec_call), 8);
 	if (rec->flags & ESPY_RF_IP)
-		memcpy(&v->ip, p + args - 8, 8);
+		memcpy(&v->ip, p + espy_call__ip_off(rec->flags), 8);
+	v->has_cpu |= (rec->flags & ESPY_RF_CPU_NS) != 0;
+	if (rec->flags & ESPY_RF_CPU_NS)
+		memcpy(&v->cpu_ns, p + args - 8, 8);
 	/* The arguments at entry are the true ones. The arguments of an exit record count if there are no others. */
 	if (nargs > v->nargs) {
 		memcpy(v->args, p + args, 8u * nargs);
@@ -83,7 +86,8 @@ int espy_call_view__init(struct espy_call_view *v, const struct espy_image *imag
 	v->has_exit = exit;
 	v->no_return = exit && (exit->flags & ESPY_RF_NO_RETURN);
 	v->changed = exit ? exit->flags & (ESPY_RF_INJECTED | ESPY_RF_POKED | ESPY_RF_DELAYED | ESPY_RF_VALUE) : 0;
-	v->enter_ns = v->exit_ns = v->ip = 0;
+	v->enter_ns = v->exit_ns = v->ip = v->cpu_ns = 0;
+	v->has_cpu = false;
 	v->item_cnt = v->item_dropped = 0;
 	memset(v->op_first, 0xff, sizeof(v->op_first));
 	memset(v->op_again, 0xff, sizeof(v->op_again));

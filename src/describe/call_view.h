@@ -30,6 +30,8 @@ struct espy_call_view {
 	uint16_t changed; /* what the observer has changed of the call: ESPY_RF_INJECTED and the flags behind it */
 	uint64_t enter_ns, exit_ns; /* 0: not known */
 	uint64_t ip;
+	bool has_cpu;
+	uint64_t cpu_ns; /* has_cpu: the time that it took on the CPU */
 	unsigned item_cnt;
 	unsigned item_dropped; /* items over ESPY_VIEW_MAX_ITEMS */
 	const struct espy_item *items[ESPY_VIEW_MAX_ITEMS]; /* bytes follow each header */

@@ -82,6 +82,7 @@ static int make_summary(struct espy_engine *e, const struct espy_summary_options
 		.counts = true,
 		.times = true,
 		.wall_clock = espy_summary__needs_wall_clock(&o),
+		.cpu_ns = !espy_summary__needs_wall_clock(&o),
 	};
 	e->name = output_name(e, o.output);
 	e->every_status = o.every_status;

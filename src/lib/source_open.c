@@ -59,6 +59,7 @@ static void add_needs(struct espy_needs *all, const struct espy_needs *n, bool f
 {
 	all->times |= n->times;
 	all->wall_clock |= n->wall_clock;
+	all->cpu_ns |= n->cpu_ns;
 	all->fds |= n->fds;
 	all->details |= n->details;
 	all->comms |= n->comms;
@@ -441,6 +442,7 @@ int espy_session__open_source(struct espy_session *s)
 		.report_ctx = s,
 		.follow = o->follow,
 		.needs = { .times = times && !s->counted.engine,
+			   .cpu_ns = s->needs.cpu_ns && !s->counted.engine,
 			   .enter_ns = times && (!s->counted.engine || s->needs.wall_clock),
 			   .ip = o->instruction_pointer,
 			   .fds = s->follow_fds,

@@ -8,11 +8,16 @@
 #include "base/align.h"
 #include "record/record.h"
 
-/* Offset of the arguments in a record with these flags. The instruction pointer, if it is there, lies in front. */
+/* Offset of the instruction pointer in a record with these flags, if it is there. */
+static inline unsigned espy_call__ip_off(uint16_t flags)
+{
+	return (unsigned)sizeof(struct espy_rec_call) + (flags & ESPY_RF_ENTER_NS ? 8 : 0);
+}
+
+/* Offset of the arguments. The time on the CPU, if it is there, lies in front. */
 static inline unsigned espy_call__args_off(uint16_t flags)
 {
-	return (unsigned)sizeof(struct espy_rec_call) + (flags & ESPY_RF_ENTER_NS ? 8 : 0) +
-	       (flags & ESPY_RF_IP ? 8 : 0);
+	return espy_call__ip_off(flags) + (flags & ESPY_RF_IP ? 8 : 0) + (flags & ESPY_RF_CPU_NS ? 8 : 0);
 }
 
 /* Offset of the items, which is the size of a record that has none. */

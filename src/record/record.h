@@ -18,11 +18,11 @@
  * A call (ESPY_REC_ENTER, ESPY_REC_EXIT) goes on with
  *
  *      24      32                                             head_sz(call)
- *      +-------+-----------+-------+--------------------------+--------
- *      | ret   | enter_ns? | ip?   | args[nargs]              | items...
- *      +-------+-----------+-------+--------------------------+--------
+ *      +-------+-----------+-------+---------+----------------+--------
+ *      | ret   | enter_ns? | ip?   | cpu_ns? | args[nargs]    | items...
+ *      +-------+-----------+-------+---------+----------------+--------
  *
- * where enter_ns is there if flags has ESPY_RF_ENTER_NS, ip if ESPY_RF_IP, and
+ * where enter_ns is there if flags has ESPY_RF_ENTER_NS, ip if ESPY_RF_IP, cpu_ns if ESPY_RF_CPU_NS, and
  * nargs is in ESPY_REC_NARGS(flags). Then items up to `size`:
  *
  *      0    1        2       4        8                8+len
@@ -83,7 +83,8 @@ enum espy_detached {
 	ESPY_DETACHED_RIGHTS = 1, /* it runs a program that the user may not trace */
 };
 
-/* espy_rec.flags of ENTER and EXIT. Low three bits: number of arguments stored. Append only: 0x400 is the next free bit.
+/* espy_rec.flags of ENTER and EXIT. Low three bits: number of arguments stored. Append only: 0x800 is the next free
+ * bit.
  */
 #define ESPY_REC_NARGS(flags) ((flags) & 7u)
 enum {
@@ -91,10 +92,11 @@ enum {
 	ESPY_RF_IP = 0x10,	  /* u64 instruction pointer follows */
 	ESPY_RF_NO_RETURN = 0x20, /* EXIT of a call that does not return (exit, or the task died in it): `= ?` */
 	/* EXIT of a call of which the observer has changed (source/tamper.h) */
-	ESPY_RF_INJECTED = 0x40,  /* the result */
-	ESPY_RF_POKED = 0x80,	  /* memory that its arguments point to */
-	ESPY_RF_DELAYED = 0x100,  /* the end: later */
-	ESPY_RF_VALUE = 0x200,	  /* `ret` is no error, though it may look like one */
+	ESPY_RF_INJECTED = 0x40, /* the result */
+	ESPY_RF_POKED = 0x80,	 /* memory that its arguments point to */
+	ESPY_RF_DELAYED = 0x100, /* the end: later */
+	ESPY_RF_VALUE = 0x200,	 /* `ret` is no error, though it may look like one */
+	ESPY_RF_CPU_NS = 0x400,	 /* u64 follows: the time that the call took on the CPU */
 };
 
 /* No number of a system call: the source could not get the registers at entry. */
@@ -117,7 +119,7 @@ struct espy_rec {
 struct espy_rec_call {
 	struct espy_rec rec;
 	__s64 ret; /* EXIT: as the kernel left it in rax, negative errno on error; ENTER: 0 */
-	/* enter_ns?, ip?, args[], items[] */
+		   /* enter_ns?, ip?, cpu_ns?, args[], items[] */
 };
 
 enum espy_item_status {

@@ -162,7 +162,8 @@ static void merge(struct espy_count *to, const struct espy_count *c)
 static void count_call(struct espy_summary_table *t, const struct espy_call_view *v)
 {
 	struct row *r = v->no_return || !v->has_exit ? NULL : find_row(t, v->image, v->nr);
-	const uint64_t ns = v->enter_ns && v->exit_ns > v->enter_ns ? v->exit_ns - v->enter_ns : 0;
+	const uint64_t wall_ns = v->enter_ns && v->exit_ns > v->enter_ns ? v->exit_ns - v->enter_ns : 0;
+	const uint64_t ns = v->has_cpu && !t->o.wall_clock ? v->cpu_ns : wall_ns; /* a trace has the former alone */
 	const struct espy_count c = {
 		.calls = 1,
 		.errors = v->ret < 0 && v->ret >= -4095,

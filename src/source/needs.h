@@ -22,6 +22,7 @@ struct espy_needs {
 	bool comms;	 /* names of tasks, by COMM facts of new names (sources that can) */
 	bool counts;	 /* the source may count calls in place of the engine */
 	bool wall_clock; /* with counts: time between begin and end, not on the CPU */
+	bool cpu_ns;	 /* EXIT records have the time on the CPU (-C, and -c where the source does not count) */
 	/* ---- how much data; the call sets tell a source */
 	bool verbose;	 /* parts that only -v shows, of all calls */
 	bool whole_data; /* all bytes that calls read and write */

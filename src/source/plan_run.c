@@ -465,8 +465,10 @@ static const struct espy_plan *plan_of(const struct espy_call_set *set, const st
 static int put_head(struct espy_rec_out *out, uint8_t type, const struct espy_call_regs *regs, unsigned nargs)
 {
 	bool has_enter_ns = regs->enter_ns && (type == ESPY_REC_EXIT || regs->enter_ns != regs->time_ns);
-	uint32_t size =
-		(uint32_t)sizeof(struct espy_rec_call) + (has_enter_ns ? 8 : 0) + (regs->ip ? 8 : 0) + 8 * nargs;
+	const bool has_cpu = regs->has_cpu && type == ESPY_REC_EXIT;
+	const uint16_t parts = (uint16_t)(nargs | (has_enter_ns ? ESPY_RF_ENTER_NS : 0) | (regs->ip ? ESPY_RF_IP : 0) |
+					  (has_cpu ? ESPY_RF_CPU_NS : 0));
+	const uint32_t size = espy_call__items_off(parts);
 	struct espy_rec_call *call = (void *)out->data;
 	unsigned char *p = (unsigned char *)(call + 1);
 
@@ -477,8 +479,7 @@ static int put_head(struct espy_rec_out *out, uint8_t type, const struct espy_ca
 		.rec = { .size = size,
 			 .abi = regs->abi,
 			 .type = type,
-			 .flags = (uint16_t)(nargs | (has_enter_ns ? ESPY_RF_ENTER_NS : 0) |
-					     (regs->ip ? ESPY_RF_IP : 0) | (regs->no_return ? ESPY_RF_NO_RETURN : 0) | regs->changed),
+			 .flags = (uint16_t)(parts | (regs->no_return ? ESPY_RF_NO_RETURN : 0) | regs->changed),
 			 .nr = (uint16_t)(regs->nr < ESPY_NR_UNKNOWN ? regs->nr : ESPY_NR_UNKNOWN),
 			 .tid = regs->tid,
 			 .tgid = regs->tgid,
@@ -491,6 +492,10 @@ static int put_head(struct espy_rec_out *out, uint8_t type, const struct espy_ca
 	}
 	if (regs->ip) {
 		memcpy(p, &regs->ip, 8);
+		p += 8;
+	}
+	if (has_cpu) {
+		memcpy(p, &regs->cpu_ns, 8);
 		p += 8;
 	}
 	memcpy(p, regs->args, 8 * nargs);

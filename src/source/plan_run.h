@@ -69,6 +69,8 @@ struct espy_call_regs {
 	uint64_t time_ns;  /* of this record; 0: not taken */
 	uint64_t enter_ns; /* time of entry; 0: the record has no field for it */
 	uint64_t ip;       /* 0: the record has no field for it */
+	bool has_cpu;	   /* EXIT: the record has cpu_ns */
+	uint64_t cpu_ns;   /* EXIT: time of the call on the CPU */
 	bool no_return;    /* EXIT: the call does not return */
 	uint16_t changed;  /* EXIT: ESPY_RF_INJECTED and the flags behind it */
 };

@@ -50,6 +50,13 @@ expect "200 threads x 50 calls" 10000 "$(grep -c ' getppid(' "$dir/threads")"
 
 trace -c -o "$dir/c" "$progs/make_calls" $n
 expect "-c counts getppid exactly" $n "$(awk '$NF == "getppid" { print $4 }' "$dir/c")"
+# Without -w the time on the CPU counts, of which a call that sleeps takes little; also in the table behind the text.
+for how in -c -C '-c -w' '-C -w'; do
+	# shellcheck disable=SC2086 # words
+	trace $how -U total_time,name -e trace=clock_nanosleep -o "$dir/c" sleep 0.5
+	awk -v wall="${how#-[cC]}" '$NF == "clock_nanosleep" && NF == 2 { ok = (wall == "") == ($1 < 0.4) } END { exit !ok }' "$dir/c" &&
+		ok "$how: the time of a call that sleeps" || not_ok "$how: the time of a call that sleeps: $(cat "$dir/c")"
+done
 trace -f -c -U calls,errors,name -o "$dir/c" "$progs/make_forks" $f
 # one that SIGCHLD interrupts is begun again, and is an error (ERESTARTNOINTR)
 expect "-f -c counts a fork once, not in the child as well" "$f" \

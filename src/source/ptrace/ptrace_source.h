@@ -107,6 +107,9 @@ void espy_ptrace__emit(struct espy_ptrace *p, const struct espy_rec *rec);
 void espy_ptrace__emit_enter(struct espy_ptrace *p, struct espy_ptask *t);
 /* Sends the ENTER record that was held back while the command started. */
 void espy_ptrace__emit_held_enter(struct espy_ptrace *p, struct espy_ptask *t);
+/* Returns the time that the task's process has spent on the CPU; 0: not known. Of one thread the kernel does not tell
+ * it. */
+uint64_t espy_ptrace__cpu_ns(const struct espy_ptask *t);
 void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool alive);
 void espy_ptrace__emit_fork(struct espy_ptrace *p, const struct espy_ptask *parent, pid_t tid, pid_t tgid,
 			    uint64_t flags);

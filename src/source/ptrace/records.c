@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/array.h"
 #include "base/proc_pid.h"
@@ -165,6 +166,16 @@ static void emit_fdnames(struct espy_ptrace *p, const struct espy_ptask *t, cons
 }
 
 /* Sends an EXIT record. alive: the task stands at the end of its call; else it will not return from it. */
+uint64_t espy_ptrace__cpu_ns(const struct espy_ptask *t)
+{
+	struct timespec now = { 0 };
+	clockid_t clock;
+
+	return clock_getcpuclockid(t->tgid, &clock) || clock_gettime(clock, &now)
+		       ? 0
+		       : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool alive)
 {
 	struct espy_rec_out out = scratch(p);
@@ -174,6 +185,8 @@ void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool al
 	t->regs.no_return = !alive;
 	t->regs.changed = t->tamper_flags;
 	t->regs.time_ns = p->now_ns;
+	if (t->regs.has_cpu)
+		t->regs.cpu_ns = espy_ptrace__cpu_ns(t) - t->regs.cpu_ns;
 	if (espy_plan_run__exit(&out, espy_ptrace__set(p, t->regs.abi), &t->regs, enter, alive ? &mem : NULL))
 		return;
 	if (p->opts.needs.fds && alive)

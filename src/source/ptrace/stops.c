@@ -107,6 +107,8 @@ static int call_entered(struct espy_ptrace *p, struct espy_ptask *t, const struc
 					   .tgid = (uint32_t)t->tgid,
 					   .time_ns = p->now_ns,
 					   .enter_ns = p->opts.needs.enter_ns ? p->now_ns : 0,
+					   .has_cpu = p->opts.needs.cpu_ns,
+					   .cpu_ns = p->opts.needs.cpu_ns ? espy_ptrace__cpu_ns(t) : 0, /* so far */
 					   .ip = p->opts.needs.ip ? info->instruction_pointer : 0 };
 	t->regs.nr = (uint32_t)nr;
 	memcpy(t->regs.args, info->entry.args, sizeof(t->regs.args));

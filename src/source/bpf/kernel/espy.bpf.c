@@ -35,7 +35,7 @@ static __always_inline void note_enter(struct task_struct *task)
 	if (!enter)
 		return;
 	enter->ns = bpf_ktime_get_ns();
-	if (conf.count_only)
+	if (conf.count_only || conf.needs.cpu_ns)
 		enter->cpu = task->se.sum_exec_runtime - task->se.exec_start;
 }
 
@@ -104,7 +104,7 @@ int espy_raw_exit(u64 *ctx)
 	if (conf.narrow && left_to_single(task, call_nr((struct pt_regs *)ctx[0]), ctx[1]))
 		return 0;
 	c.task = task;
-	if (conf.count_only || fast_exit(&c)) {
+	if (conf.count_only || conf.needs.cpu_ns || fast_exit(&c)) {
 		if (conf.stacks)
 			bpf_tail_call_static(ctx, &espy_raw_next, ESPY_NEXT_STACK);
 		if (conf.tell_fds)

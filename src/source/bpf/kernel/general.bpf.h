@@ -218,7 +218,7 @@ __noinline int exec_call(u32 cpu)
 
 /* Puts the head before the items and sends the record. */
 static __always_inline void send_record(struct espy_bpf_scratch *s, u32 tid, u32 tgid, u32 nargs, u32 flags,
-					u64 enter_ns)
+					u64 enter_ns, u64 cpu_ns)
 {
 	struct espy_rec_call *call;
 	u64 start, size, at;
@@ -229,11 +229,15 @@ static __always_inline void send_record(struct espy_bpf_scratch *s, u32 tid, u32
 		start -= 8;
 		flags |= ESPY_RF_IP;
 	}
+	if (conf.needs.cpu_ns) {
+		start -= 8;
+		flags |= ESPY_RF_CPU_NS;
+	}
 	if (conf.needs.enter_ns && enter_ns) {
 		start -= 8;
 		flags |= ESPY_RF_ENTER_NS;
 	}
-	CLAMP(start, 64);
+	CLAMP(start, ESPY_BPF_HEAD_MAX - 32);
 	size = ESPY_BPF_HEAD_MAX - start + s->cap.used;
 	call = (struct espy_rec_call *)(s->rec + start);
 	head_timed(&call->rec, size, ESPY_REC_EXIT, tid, tgid, time_before_copy());
@@ -250,6 +254,11 @@ static __always_inline void send_record(struct espy_bpf_scratch *s, u32 tid, u32
 	if (conf.needs.ip) {
 		CLAMP(at, 104);
 		*(u64 *)(s->rec + at) = s->cap.ip;
+		at += 8;
+	}
+	if (conf.needs.cpu_ns) {
+		CLAMP(at, 112);
+		*(u64 *)(s->rec + at) = cpu_ns;
 	}
 	at = nargs * 8;
 	CLAMP(at, sizeof(s->cap.args));
@@ -262,14 +271,35 @@ static __always_inline void send_record(struct espy_bpf_scratch *s, u32 tid, u32
 	wake_reader();
 }
 
-__noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns)
+__noinline int send_call(u32 cpu, u32 nargs, u32 flags, u64 enter_ns, u64 cpu_ns)
 {
 	struct espy_bpf_scratch *s = scratch_of(cpu);
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (s)
-		send_record(s, task->pid, task->tgid, nargs, flags, enter_ns);
+		send_record(s, task->pid, task->tgid, nargs, flags, enter_ns, cpu_ns);
 	return 0;
+}
+
+/*
+ * Returns the time on the CPU since the task entered its call: the run time charged so far, plus the time since the
+ * last charge. The scheduler's clock and ours differ by an offset that cancels in the difference.
+ */
+static __always_inline u64 cpu_since(struct task_struct *task, const struct espy_bpf_enter *enter, u64 wall)
+{
+	u64 spent = task->se.sum_exec_runtime - task->se.exec_start - enter->cpu + wall;
+
+	if (spent > wall)
+		return (s64)spent < 0 ? 0 : wall;
+	return spent;
+}
+
+static __always_inline u64 cpu_time(struct task_struct *task)
+{
+	u32 pid = task->pid;
+	struct espy_bpf_enter *enter = conf.needs.cpu_ns ? bpf_map_lookup_elem(&espy_enters, &pid) : NULL;
+
+	return enter && enter->ns ? cpu_since(task, enter, bpf_ktime_get_ns() - enter->ns) : 0;
 }
 
 static __always_inline void count_call(struct task_struct *task, u32 abi, u32 nr, s64 ret)
@@ -290,16 +320,7 @@ static __always_inline void count_call(struct task_struct *task, u32 abi, u32 nr
 	if (!enter || !enter->ns)
 		return;
 	wall = bpf_ktime_get_ns() - enter->ns;
-	spent = wall;
-	if (!conf.needs.enter_ns) {
-		/*
-		 * CPU time: the run time charged so far, plus the time since the last charge. The scheduler's
-		 * clock and ours differ by an offset that cancels in the difference.
-		 */
-		spent = task->se.sum_exec_runtime - task->se.exec_start - enter->cpu + wall;
-		if (spent > wall)
-			spent = (s64)spent < 0 ? 0 : wall;
-	}
+	spent = conf.needs.enter_ns ? wall : cpu_since(task, enter, wall);
 	count->time_ns += spent;
 	if (spent < count->min_ns || count->calls == 1)
 		count->min_ns = spent;
@@ -419,7 +440,7 @@ send:
 	if (conf.gate_cnt && !kept)
 		kept = (!s->early_gate || trigger_met(cpu, s->early_gate)) && (!s->late_gate || trigger_met(cpu, s->late_gate));
 	if (!lost && kept)
-		send_call(cpu, wanted, flags, enter_time(task->pid));
+		send_call(cpu, wanted, flags, enter_time(task->pid), cpu_time(task));
 	if (conf.trigger_cnt && s->triggers && !dying)
 		hold = run_triggers(s, cpu);
 out:

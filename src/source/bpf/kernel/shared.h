@@ -40,7 +40,7 @@ struct espy_bpf_conf {
 	__u32 mode;
 	__u32 follow;
 	struct { /* as struct espy_needs */
-		__u32 times, enter_ns, ip, fds, details, comms;
+		__u32 times, enter_ns, cpu_ns, ip, fds, details, comms;
 	} needs;
 	__u32 count_only;
 	__u32 tally_cnt;   /* with count_only: tallies of calls in place of the table */
@@ -441,7 +441,7 @@ struct espy_bpf_hit_count {
 
 /* The most bytes of a record, head and items, that the general path sends; a power of two. */
 #define ESPY_BPF_ITEMS_MAX 0x20000u
-#define ESPY_BPF_HEAD_MAX 96u /* header, result, entry time, ip, six arguments */
+#define ESPY_BPF_HEAD_MAX 104u /* header, result, entry time, ip, time on the CPU, six arguments */
 _Static_assert(ESPY_BPF_ITEMS_MAX + ESPY_BPF_HEAD_MAX <= ESPY_REC_MAX, "");
 _Static_assert(ESPY_BPF_ITEMS_MAX + ESPY_BPF_HEAD_MAX + 64 <= ESPY_BPF_CHUNK_SLACK, "");
 

@@ -247,7 +247,7 @@ static __always_inline void tell_operation(struct task_struct *task, struct espy
 	/* Another process that completes it, by a message say, has other memory. */
 	if ((u32)task->tgid == op->tgid)
 		run_phase(cpu, 1);
-	send_record(s, op->tid, op->tgid, op->nargs, 0, op->began_ns);
+	send_record(s, op->tid, op->tgid, op->nargs, 0, op->began_ns, 0);
 out:
 	scratch_give(s);
 }

@@ -182,7 +182,8 @@ static uint64_t room_of(const struct bpf_source *s)
 
 static bool takes_enter_times(const struct bpf_source *s)
 {
-	return !s->tables.none && (s->opts.needs.enter_ns || (s->opts.count_only && !s->opts.tally_cnt));
+	return !s->tables.none &&
+	       (s->opts.needs.enter_ns || s->opts.needs.cpu_ns || (s->opts.count_only && !s->opts.tally_cnt));
 }
 
 static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_level)
@@ -210,6 +211,7 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 		.needs = { /* Records of several rings are merged by it, stacks belong to the mappings of their time. */
 			   .times = s->opts.needs.times || s->rings.cnt || s->opts.stops.stack_frames,
 			   .enter_ns = s->opts.needs.enter_ns,
+			   .cpu_ns = s->opts.needs.cpu_ns,
 			   .ip = s->opts.needs.ip,
 			   .fds = s->opts.needs.fds && !s->opts.count_only,
 			   .details = s->opts.needs.details && !s->opts.count_only,

@@ -304,8 +304,8 @@ static bool is_narrow(const struct bpf_tables *t, const struct bpf_source *s, ui
 {
 	size_t cnt = 0;
 
-	if (s->opts.count_only || s->opts.needs.enter_ns || s->opts.needs.fds || s->opts.trigger_cnt ||
-	    s->opts.stops.stack_frames)
+	if (s->opts.count_only || s->opts.needs.enter_ns || s->opts.needs.cpu_ns || s->opts.needs.fds ||
+	    s->opts.trigger_cnt || s->opts.stops.stack_frames)
 		return false;
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		if (!s->set[abi] || s->sets[abi].all_wanted)
