@@ -63,6 +63,7 @@ enum espy_type_flags {
 	ESPY_TF_EXTRA = 1u << 26,     /* with TAIL: as extra_data="..." under -v, else as `...` */
 	ESPY_TF_PARTIAL = 1u << 25,   /* STRUCT: a field that the size cuts is shown by its bytes */
 	ESPY_TF_FILLED = 1u << 27,    /* STRUCT: the rest of a field that the size cuts is 0 */
+	ESPY_TF_REQUIRES = 1u << 30,  /* STRUCT: a field has ESPY_FF_REQUIRED */
 	ESPY_TF_TORN = 1u << 29,      /* STRUCT: shown if only its last field could not be read, which is ??? */
 	ESPY_TF_UNTOUCHED = 1u << 28, /* STR, a path: the call does not touch its file */
 	ESPY_TF_WHOLE = 1u << 24,     /* STRUCT: shown only if all of it was readable */
@@ -181,7 +182,8 @@ enum espy_field_flags {
 	ESPY_FF_HIGH_FIRST = 1u << 15, /* parameter of two registers: the first one has the high half */
 	ESPY_FF_OVER = 1u << 13,   /* begins where the struct does; the layout knows */
 	ESPY_FF_BEHIND = 1u << 16, /* begins at the next multiple of 8 behind the string before it, if it ends in front of the next record */
-	ESPY_FF_INTACT = 1u << 17, /* with THEN: only if the arrays of the one before it could be read whole; after failure, too */
+	ESPY_FF_REQUIRED = 1u << 18, /* where its `when` does not hold, an address stands for its struct */
+	ESPY_FF_INTACT = 1u << 17, /* with THEN: only behind arrays that were read whole; after failure, too */
 	ESPY_FF_MORE = 1u << 10,   /* with ON_OK: `...` in its place after failure */
 };
 

@@ -69,7 +69,16 @@ static uint32_t lower_list(struct dc *dc, const struct ast_named *s, const struc
 	uint32_t *v = dc_alloc(dc, (names->n + 1) * sizeof(*v)), n = 0;
 
 	for (uint32_t i = 0; i < names->n; i++) {
-		uint32_t f = find_field(s, names->v[i]);
+		uint32_t f = find_field(s, names->v[i]), before = 0;
+
+		for (uint32_t k = 0; k < i; k++)
+			before += names->v[k] == names->v[i];
+		/* a name that stands there once more is the next field of that name */
+		for (uint32_t k = f; before && k < s->nfields; k++)
+			if (k > f && s->fields[k].name == names->v[i]) {
+				f = k;
+				before--;
+			}
 
 		if (f == ESPY_NONE)
 			dc_error(dc, names->pos[i], "`%s` names `%s`, which is no field of struct `%s`", what,
@@ -92,7 +101,9 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 	for (uint32_t i = 0; i < s->nfields; i++) {
 		const struct ast_type *t = dc_resolve_alias(dc, s->fields[i].type);
 
-		if (s->fields[i].name->word != W_SLOT && find_field(s, s->fields[i].name) != i)
+		/* a remark may take the place of a field */
+		if (s->fields[i].name->word != W_SLOT && find_field(s, s->fields[i].name) != i &&
+		    !s->fields[find_field(s, s->fields[i].name)].type->text)
 			dc_error(dc, s->fields[i].pos, "field `%s` is defined twice", s->fields[i].name->s);
 		f[i].name = dc_sym_str(dc, s->fields[i].name);
 		f[i].type = dc_lower_type(dc, t, &ctx, PLACE_FIELD);
@@ -119,6 +130,8 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 		   (s->torn ? ESPY_TF_TORN : 0) | (s->whole ? ESPY_TF_WHOLE : 0) | (s->partial ? ESPY_TF_PARTIAL : 0) |
 		   (s->extra ? ESPY_TF_TAIL | ESPY_TF_EXTRA : 0) | (s->filled ? ESPY_TF_FILLED : 0) |
 		   (s->bare ? ESPY_TF_BARE : 0);
+	for (uint32_t i = 0; i < s->nfields; i++)
+		ty.flags |= f[i].flags & ESPY_FF_REQUIRED ? ESPY_TF_REQUIRES : 0;
 	if (s->headed > s->nfields && s->headed != ESPY_NO_HEADS)
 		dc_error(dc, s->pos, "`headed %u`: the struct has fewer fields", s->headed);
 	ty.aux = (uint32_t)s->headed << 24;

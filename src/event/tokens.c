@@ -106,6 +106,10 @@ void espy_walk_remark(struct espy_walk *w, const struct espy_type *t)
 		espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0);
 		return;
 	}
+	if (!strcmp(text, "NULL")) {
+		espy_walk_address(w, 0);
+		return;
+	}
 	for (; *text; text++) {
 		if (*text != '%' || !text[1]) {
 			espy_buf__putc(&b, *text);

@@ -291,6 +291,8 @@ void espy_walk_value(struct espy_walk *w, uint32_t type, const struct espy_span 
 void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr, int op, unsigned index,
 		   const char *name);
 
+/* Tells whether the conditions hold without which the struct is not shown. */
+bool espy_walk_fulfils(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
 /* Tells whether an array is said to hold more than its type ever has, and there is room for that many. */
 bool espy_walk_beyond_max(const struct espy_walk *w, const struct espy_type *t, uint64_t room, uint64_t want);
 
@@ -301,6 +303,12 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 size_t espy_walk_tlv_header(const struct espy_walk *w, const struct espy_type *t);
 /* Returns whether the first fields of a struct are a header, and the others values behind it. */
 bool espy_walk_is_headed(const struct espy_type *t);
+
+/* Tells whether a remark is the value of the field that has its name. */
+static inline bool espy_remark_is_value(const char *text)
+{
+	return !strcmp(text, "???") || !strcmp(text, "NULL");
+}
 
 /* Appends a remark. Its numbers come from the struct in scope, or from the call. */
 void espy_walk_remark(struct espy_walk *w, const struct espy_type *t);

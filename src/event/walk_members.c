@@ -377,7 +377,7 @@ static void show_field(struct espy_walk *w, const struct espy_field *f, const st
 	if (t->kind == ESPY_T_REMARK) {
 		if (st->end || st->second || (f->when != ESPY_NONE && !espy_walk__eval(w, w->scope, f->when, w->ok)))
 			return;
-		if (!strcmp(espy_image__str(w->img, t->name), "???"))
+		if (espy_remark_is_value(espy_image__str(w->img, t->name)))
 			begin_field(w, st, f); /* it is the value of the field */
 		espy_walk_remark(w, t);
 		return;

@@ -198,3 +198,19 @@ bool espy_walk_beyond_max(const struct espy_walk *w, const struct espy_type *t, 
 
 	return elem && t->max && !(t->flags & ESPY_TF_NULLTERM) && room / elem == t->max && want / elem > t->max;
 }
+
+bool espy_walk_fulfils(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	const struct espy_scope sc = { .outer = w->scope,
+				       .type = t,
+				       .mem = m,
+				       .size = m->want == UINT64_MAX ? m->n[espy_span_best(m)] : m->want };
+
+	for (uint32_t i = 0; t->kind == ESPY_T_STRUCT && i < t->count; i++) {
+		const struct espy_field *f = &w->img->fields[t->first + i];
+
+		if (f->flags & ESPY_FF_REQUIRED && f->when != ESPY_NONE && !espy_walk__eval(w, &sc, f->when, w->ok))
+			return false;
+	}
+	return true;
+}

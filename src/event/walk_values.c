@@ -346,7 +346,8 @@ static void follow_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t 
 		}
 	}
 	const struct espy_ways rest = espy_walk_part(w);
-	if (!espy_walk_enough(w, to, &m) || (to->kind == ESPY_T_BYTES && !espy_walk__length_known(w, to))) {
+	if (!espy_walk_enough(w, to, &m) || (to->flags & ESPY_TF_REQUIRES && !espy_walk_fulfils(w, to, &m)) ||
+	    (to->kind == ESPY_T_BYTES && !espy_walk__length_known(w, to))) {
 		espy_walk_address(w, addr);
 	} else if (!t->hook || show_hooked(w, &rest, t, &m, name)) {
 		w->depth++;
