@@ -441,7 +441,7 @@ static void print_form(const struct form *f, bool split, struct espy_buf *out)
 static void print_calls(struct espy_where *w, struct espy_syscall_set *left, const struct espy_buf *texts, uint16_t form,
 			struct espy_buf *out)
 {
-	static const char *const suffix[] = { "", "@32", "@x32" };
+	static const char *const suffix[ESPY_ABI_CNT] = { "", "@32", "@x32", "@io_uring" };
 	unsigned cnt = 0;
 	char more[32];
 
@@ -480,7 +480,8 @@ void espy_where__explain(struct espy_where *w, const struct espy_syscall_set *se
 			/* espy_where__restrict has bound every call of the set. */
 			if (espy_syscall_set__has(&left, (enum espy_abi)abi, nr) && form != UNBOUND && !texts[form].len)
 				print_form(w->forms[form],
-					   kernel && espy_where__kernel_part(w, (enum espy_abi)abi, nr, &early, &late),
+					   kernel && abi != ESPY_ABI_IO_URING &&
+						   espy_where__kernel_part(w, (enum espy_abi)abi, nr, &early, &late),
 					   &texts[form]);
 		}
 	for (unsigned abi = 0; texts && abi < ESPY_ABI_CNT; abi++)

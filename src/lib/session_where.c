@@ -257,9 +257,12 @@ static void set_gate(struct espy_session *s, enum espy_abi abi, uint32_t nr, str
 
 static void explain(struct espy_session *s, bool kernel)
 {
+	struct espy_syscall_set calls = s->first_filter->trace;
 	struct espy_buf b = { 0 };
 
-	espy_where__explain(s->condition.where, &s->first_filter->trace, kernel, &b);
+	if (!s->o.io_uring)
+		memset(calls.bits[ESPY_ABI_IO_URING], 0, sizeof(calls.bits[ESPY_ABI_IO_URING]));
+	espy_where__explain(s->condition.where, &calls, kernel, &b);
 	for (size_t at = 0; at < b.len;) {
 		const char *end = memchr(b.data + at, '\n', b.len - at);
 		const size_t len = end ? (size_t)(end - b.data) - at : b.len - at;

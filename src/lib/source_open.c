@@ -379,7 +379,7 @@ static unsigned chosen_calls(const struct espy_session *s)
 {
 	unsigned cnt = 0;
 
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+	for (unsigned abi = 0; abi < (s->o.io_uring ? ESPY_ABI_CNT : ESPY_ABI_IO_URING); abi++) {
 		const struct espy_image *img = &s->pipe.images[abi];
 
 		for (uint32_t nr = 0; nr < img->syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {
