@@ -42,6 +42,11 @@ ESPY_API int espy_output_fd(struct espy_output **out, int fd);
  */
 ESPY_API int espy_output_per_task(struct espy_output **out, const char *name, bool append);
 /*
+ * Colours the lines of text that are written to the output from now on, for a terminal. spec: `key=SGR:key=SGR...` in place of the
+ * defaults (espy-trace(1) names the keys), NULL: the defaults. Returns 0 or -ENOMEM; -EINVAL: o is NULL.
+ */
+ESPY_API int espy_output_colors(struct espy_output *o, const char *spec);
+/*
  * Writes the bytes that wait in the output. Returns 0, or -errno of the first write that failed; each further call returns that
  * error again. -EINVAL: o is NULL, or has a file for each task.
  */

@@ -25,6 +25,8 @@ enum { ESPY_QUIET_ATTACH = 1, ESPY_QUIET_PATH = 4, ESPY_QUIET_ALL = 31 };
 /* --tips: not given, given for no tip, or for one. */
 enum { ESPY_TIPS_UNASKED, ESPY_TIPS_NONE, ESPY_TIPS_SHOWN };
 
+enum espy_color_when { ESPY_COLOR_AUTO, ESPY_COLOR_NEVER, ESPY_COLOR_ALWAYS };
+
 struct espy_trace_args {
 	const struct espy_cli *cli;
 	enum espy_role role;
@@ -51,6 +53,7 @@ struct espy_trace_args {
 	struct {
 		const char *name; /* -o: file, "|command", "!command"; NULL: standard error, of a trace standard output */
 		bool append, separately;
+		enum espy_color_when color;
 		bool progress;	  /* a line on standard error, written again and again */
 		pid_t readers[ESPY_OUTPUT_READERS]; /* with --all: the processes that carry the output */
 	} out;

@@ -272,11 +272,12 @@ int espy_do_source(void *ctx, const struct espy_opt_use *use)
 int espy_do_color(void *ctx, const struct espy_opt_use *use)
 {
 	struct espy_trace_args *a = ctx;
-	int always = 1;
+	int when = ESPY_COLOR_AUTO;
 
-	if (use->arg && word(a, use, espy_words_color, &always))
+	if (use->arg && word(a, use, espy_words_color, &when))
 		return -EINVAL;
-	return always && use->arg ? espy_trace_not_here(a, "--color=always", "writes no colours") : 0;
+	a->out.color = (enum espy_color_when)when;
+	return 0;
 }
 
 int espy_do_max_hold(void *ctx, const struct espy_opt_use *use)

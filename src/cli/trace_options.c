@@ -259,8 +259,10 @@ static const struct espy_opt format[] = {
 	    .value = AT(session.stack_frames), .with = &frames),
 	SET(0, "always-show-pid", text.task_always,
 	    "the process number in front of every line, also if there is only one"),
-	OPTIONAL(0, "color", "WHEN", espy_do_color, "auto and never are accepted; espy writes no colours",
-		 .complete = "auto never"),
+	OPTIONAL(0, "color", "WHEN", espy_do_color,
+		 "colour lines of text: auto (default: on a terminal, unless NO_COLOR is set), always, never; "
+		 "STRACE_COLORS says how",
+		 .complete = "auto always never"),
 	OPTIONAL('q', "quiet", "SET", espy_do_quiet,
 		 "fewer messages: -q no attach and personality, -qq nor exit, -qqq none (SET: attach, "
 		 "exit, path-resolution, personality, thread-execve)",

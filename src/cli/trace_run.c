@@ -101,21 +101,41 @@ void espy_trace_log(void *ctx, enum espy_log_level level, enum espy_log_topic to
 
 /* ---- engines */
 
+/* Tells whether lines are coloured. Without the user's word they are on a terminal that knows colours. */
+static bool wants_colors(const struct espy_trace_args *a, int fd)
+{
+	const char *term = getenv("TERM");
+
+	if (a->sink.name || a->out.color != ESPY_COLOR_AUTO)
+		return !a->sink.name && a->out.color == ESPY_COLOR_ALWAYS;
+	return fd >= 0 && isatty(fd) && !getenv("NO_COLOR") && term && *term && strcmp(term, "dumb") &&
+	       strcmp(term, "unknown");
+}
+
+static int color_output(const struct espy_trace_args *a, int fd, struct espy_output *out)
+{
+	return wants_colors(a, fd) ? espy_output_colors(out, getenv("STRACE_COLORS")) : 0;
+}
+
 static int open_output(const struct espy_trace_args *a, struct espy_output **out)
 {
 	int err;
 
 	*out = NULL;
 	/* The text of a trace is data, so it goes to standard output. */
-	if (!a->out.name)
-		return espy_output_fd(out, a->role == ESPY_ROLE_SHOW ? STDOUT_FILENO : STDERR_FILENO);
+	if (!a->out.name) {
+		const int fd = a->role == ESPY_ROLE_SHOW ? STDOUT_FILENO : STDERR_FILENO;
+
+		err = espy_output_fd(out, fd);
+		return err ? err : color_output(a, fd, *out);
+	}
 	err = a->follow > 1 ? espy_output_per_task(out, a->out.name, a->out.append)
 			    : espy_output_open(out, a->out.name, a->out.append);
 	if (err == -ENAMETOOLONG && a->follow > 1) /* which of its names is too long, only a task would tell */
 		espy_cli__say(a->cli, "%s: %s", a->out.name, strerror(-err));
 	else if (err)
 		espy_cli__say(a->cli, "Can't fopen '%s': %s", a->out.name, strerror(-err));
-	return err;
+	return err ? err : color_output(a, -1, *out);
 }
 
 /* Adds the engines. The table comes before the text, so that a limit of calls holds for both. */

@@ -57,7 +57,9 @@ const struct espy_word espy_words_interruptible[] = {
 const struct espy_word espy_words_daemonize[] = {
 	{ "grandchild", 1 }, { "pgroup", 2 }, { "pgrp", 2 }, { "session", 3 }, { NULL, 0 },
 };
-const struct espy_word espy_words_color[] = { { "auto", 0 }, { "never", 0 }, { "always", 1 }, { NULL, 0 } };
+const struct espy_word espy_words_color[] = {
+	{ "auto", ESPY_COLOR_AUTO }, { "never", ESPY_COLOR_NEVER }, { "always", ESPY_COLOR_ALWAYS }, { NULL, 0 }
+};
 /* The reader takes - and _ alike. */
 const struct espy_word espy_words_column[] = {
 	{ "time-percent", ESPY_COL_TIME_PERCENT }, { "time", ESPY_COL_TIME_PERCENT },

@@ -19,6 +19,11 @@ int espy_output_per_task(struct espy_output **out, const char *name, bool append
 	return out && name ? espy_line_output__per_task(out, name, append) : -EINVAL;
 }
 
+int espy_output_colors(struct espy_output *o, const char *spec)
+{
+	return o ? espy_line_output__colors(o, spec) : -EINVAL;
+}
+
 int espy_output_flush(struct espy_output *o)
 {
 	return o && !o->per_task ? espy_line_output__flush(o) : -EINVAL;

@@ -13,6 +13,7 @@
 #include <espy/espy.h>
 #include "base/json.h"
 #include "base/own_process.h"
+#include "sink/colors.h"
 #include "sink/sink.h"
 
 /* Text is written at the latest when so much has gathered. */
@@ -136,13 +137,19 @@ int espy_line_output__open(struct espy_output **out, const char *name, bool appe
 	return 0;
 }
 
-/* Writes the first `end` bytes of buf. */
-static int write_out(struct espy_output *o, size_t end)
+int espy_line_output__colors(struct espy_output *o, const char *spec)
+{
+	espy_colors__free(o->colors);
+	o->colors = espy_colors__new(spec);
+	return o->colors ? 0 : -ENOMEM;
+}
+
+static void write_bytes(struct espy_output *o, const char *data, size_t size)
 {
 	size_t done = 0;
 
-	while (done < end && !o->error) {
-		ssize_t n = write(o->fd, o->buf.data + done, end - done);
+	while (done < size && !o->error) {
+		ssize_t n = write(o->fd, data + done, size - done);
 
 		if (n > 0) {
 			done += (size_t)n;
@@ -154,6 +161,18 @@ static int write_out(struct espy_output *o, size_t end)
 		} else if (n == 0 || errno != EINTR) {
 			o->error = n == 0 ? EIO : errno;
 		}
+	}
+}
+
+/* Writes the first `end` bytes of buf. */
+static int write_out(struct espy_output *o, size_t end)
+{
+	if (o->colors) {
+		o->painted.len = 0;
+		espy_colors__paint(o->colors, &o->painted, o->buf.data, end);
+		write_bytes(o, o->painted.data, o->painted.len);
+	} else {
+		write_bytes(o, o->buf.data, end);
 	}
 	if (end > o->line_start)
 		o->flushed_cols += end - o->line_start;
@@ -222,6 +241,8 @@ int espy_line_output__close(struct espy_output *o)
 	if (o->fd >= 0 && !o->keep_fd && close(o->fd) < 0 && !err)
 		err = -errno;
 	espy_buf__free(&o->buf);
+	espy_buf__free(&o->painted);
+	espy_colors__free(o->colors);
 	while (o->command && waitpid(o->command, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	free(o->per_task);

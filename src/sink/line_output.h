@@ -29,6 +29,8 @@ struct espy_output {
 	bool whole_lines;    /* a line that is open is not written yet: it may have to be taken back */
 	bool muted;	     /* a line that ends now is taken back */
 	bool hidden;	     /* so is the line that was begun last, whenever it ends */
+	struct espy_colors *colors; /* NULL: none */
+	struct espy_buf painted;    /* with colours: what is being written */
 	bool json_begun;     /* the object that begins an output of JSON is written */
 };
 
@@ -38,6 +40,8 @@ int espy_line_output__fd(struct espy_output **out, int fd);
 int espy_line_output__open(struct espy_output **out, const char *name, bool append);
 /* Files NAME.TASK, each opened by the first line of its task. 0 or -errno, also if none can be made in that folder. */
 int espy_line_output__per_task(struct espy_output **out, const char *name, bool append);
+/* Colours what is written from now on, as espy_colors__new() says. 0 or -ENOMEM. */
+int espy_line_output__colors(struct espy_output *o, const char *spec);
 /* Write what is there. 0 or -errno of the first failed write (said once, then again at each call). */
 int espy_line_output__flush(struct espy_output *o);
 /* The same when much has gathered. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "sink/colors.h"
 #include "sink/line_output.h"
 #include "state/state.h"
 
@@ -53,6 +54,7 @@ struct espy_output *espy_task_outputs__get(struct espy_task_outputs *t, uint32_t
 	if (!f || asprintf(&name, "%s.%u", t->base->per_task, tid) < 0)
 		return NULL;
 	const int err = espy_line_output__open(&f->out, name, t->base->append);
+
 	if (err) {
 		/* The lines of this task have no output: as with a full disk, the session ends. */
 		if (!t->sink->error)
@@ -62,6 +64,7 @@ struct espy_output *espy_task_outputs__get(struct espy_task_outputs *t, uint32_t
 		f->out = NULL;
 	} else {
 		f->out->whole_lines = t->base->whole_lines;
+		f->out->colors = espy_colors__copy(t->base->colors);
 	}
 	free(name);
 	return f->out;
