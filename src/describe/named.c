@@ -101,9 +101,9 @@ static uint32_t lower_struct(struct dc *dc, struct ast_named *s, const struct dc
 	for (uint32_t i = 0; i < s->nfields; i++) {
 		const struct ast_type *t = dc_resolve_alias(dc, s->fields[i].type);
 
-		/* a remark may take the place of a field */
+		/* a remark may take the place of a field, and a field may lie over one of its name */
 		if (s->fields[i].name->word != W_SLOT && find_field(s, s->fields[i].name) != i &&
-		    !s->fields[find_field(s, s->fields[i].name)].type->text)
+		    !s->fields[find_field(s, s->fields[i].name)].type->text && !(t->field_flags & ESPY_FF_OVER))
 			dc_error(dc, s->fields[i].pos, "field `%s` is defined twice", s->fields[i].name->s);
 		f[i].name = dc_sym_str(dc, s->fields[i].name);
 		f[i].type = dc_lower_type(dc, t, &ctx, PLACE_FIELD);

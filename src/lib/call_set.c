@@ -58,6 +58,15 @@ static bool needs_one_more(const struct espy_image *img, const struct espy_op *o
 	return img->types[op->type].count || (op->when & ESPY_OP_ENTER && lim->str_limit != 32);
 }
 
+/* Returns the bytes of one element: of an array that is counted in bytes, too. */
+static uint32_t element_size(const struct espy_image *img, const struct espy_op *op)
+{
+	const struct espy_type *t = &img->types[op->type];
+	const uint32_t size = t->kind == ESPY_T_ARRAY && t->elem < img->type_cnt ? img->types[t->elem].size : 0;
+
+	return size > op->elem ? size : op->elem;
+}
+
 /* Returns how many bytes of one operation the call needs. abbrev: the call is shown without -v. */
 static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *op, const struct espy_needs *lim,
 			   bool abbrev)
@@ -80,7 +89,7 @@ static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *o
 				       : least(op->cap, (uint64_t)lim->str_limit + needs_one_more(img, op, lim));
 	case ESPY_LIMIT_ELEMS:
 		/* One element more than is shown tells whether "..." follows. */
-		return abbrev ? least(op->cap, ((uint64_t)lim->str_limit + 1) * op->elem) : op->cap;
+		return abbrev ? least(op->cap, ((uint64_t)lim->str_limit + 1) * element_size(img, op)) : op->cap;
 	case ESPY_LIMIT_ENV:
 		return abbrev || lim->no_env ? 0 : least(op->cap, (uint64_t)lim->str_limit + 1);
 	case ESPY_LIMIT_SECRET:
