@@ -87,6 +87,7 @@ struct ast_type {
 	struct ast_expr *when;
 	struct ast_expr *spread;
 	struct ast_expr *max;
+	uint32_t abbrev; /* elements that are shown without -v; 0: as many as of any array */
 	struct dc_sym *at;
 	struct dc_pos at_pos, on_pos;
 	struct dc_sym *hook;

@@ -52,7 +52,7 @@ struct dc_vec {
 	W(WHEN, "when") W(ON, "on") W(AT, "at") W(SPREAD, "spread") W(CLASS, "class") W(MAX, "max") \
 	W(VERBOSE, "verbose") W(NONZERO, "nonzero") W(ALWAYS, "always") W(HIDDEN, "hidden") \
 	W(NONAME, "noname") W(ON_OK, "on_ok") W(BEFORE, "before") W(AFTER, "after") W(HEX, "hex") \
-	W(BOTH, "both") W(NAMED, "named") W(THEN, "then") W(INTACT, "intact") W(REQUIRED, "required") W(OK_OR_MORE, "ok_or_more") \
+	W(BOTH, "both") W(NAMED, "named") W(THEN, "then") W(INTACT, "intact") W(REQUIRED, "required") W(ABBREV, "abbrev") W(OK_OR_MORE, "ok_or_more") \
 	W(BARE, "bare") W(FOLDED, "folded") W(INDEXED, "indexed") W(UPTO, "upto") W(NAMING, "naming") \
 	W(OVER, "over") W(SHORT, "short") W(HIGH_FIRST, "high_first") W(PLACED, "placed") \
 	W(BEHIND, "behind") W(HOOK, "hook") \

@@ -120,7 +120,7 @@ enum espy_fmt {
 };
 
 /* espy_type.note of a STRUCT: the comment behind it. */
-enum espy_note { ESPY_NOTE_NONE = 0, ESPY_NOTE_WALLTIME, ESPY_NOTE_UTIME };
+enum espy_note { ESPY_NOTE_NONE = 0, ESPY_NOTE_WALLTIME, ESPY_NOTE_UTIME, ESPY_NOTE_WALLTIME_STYLED };
 /* espy_ret.note: low 16 bits; of HOOK the high 16 bits are the hook (hooks.h). */
 enum espy_note_ret {
 	ESPY_NOTE_RET_NONE = 0,
@@ -149,7 +149,8 @@ struct espy_type {
 	uint32_t max;   /* hard cap on the count; 0: none */
 	uint32_t first, count; /* STRUCT: fields; UNION: cases; ARRAY/CHARS/BYTES: count is the fixed number of elements */
 	uint32_t show, show_cnt;   /* STRUCT: display order, in index_list (field numbers from 0); show_cnt 0: as laid out */
-	uint32_t brief, brief_cnt; /* STRUCT: fields shown without -v, in index_list; brief_cnt 0: all */
+	uint32_t brief, brief_cnt; /* STRUCT: fields shown without -v, in index_list; brief_cnt 0: all. ARRAY: brief_cnt
+				      elements, 0: as of any */
 	uint32_t note;  /* STRUCT: ESPY_NOTE_*: comment behind it */
 	uint32_t aux;   /* TLV: bytes of the length field | alignment << 8 | (1 << 16 if the length counts the header).
 	                 * Bits 24-31: offset of the length field.

@@ -218,7 +218,8 @@ static bool check_type(struct checker *c, uint32_t i)
 
 	if (t->kind < ESPY_T_INT || t->kind > ESPY_T_PLACED || t->fmt >= ESPY_FMT_CNT || t->hook >= ESPY_HOOK_CNT ||
 	    !string_ok(c, t->name) || !optional(t->table, img->table_cnt) || !optional(t->len_a, img->expr_cnt) ||
-	    !optional(t->len_b, img->expr_cnt) || t->size > MAX_ITEM || t->max > MAX_ITEM || t->note > ESPY_NOTE_UTIME)
+	    !optional(t->len_b, img->expr_cnt) || t->size > MAX_ITEM || t->max > MAX_ITEM ||
+	    t->note > ESPY_NOTE_WALLTIME_STYLED)
 		return fault(c, t);
 	if ((t->fmt == ESPY_FMT_FLAGS || t->fmt == ESPY_FMT_ENUM || t->fmt == ESPY_FMT_PACK) && t->table == ESPY_NONE)
 		return fault(c, t);

@@ -154,6 +154,15 @@ static void parse_tlv(struct dc *dc, struct ast_named *s)
 	}
 }
 
+/* Accepts `styled` behind a note: under -X raw there is none. */
+static bool accept_styled(struct dc *dc)
+{
+	const bool styled = dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "styled");
+
+	dc->tok += styled;
+	return styled;
+}
+
 /* Accepts the manner of a struct with less or more bytes than its fields. Its words are ordinary names elsewhere. */
 static bool accept_manner(struct dc *dc, struct ast_named *s)
 {
@@ -217,7 +226,7 @@ static void parse_struct(struct dc *dc, struct ast_named *s)
 			dc_parse_names(dc, &s->brief, '{', '}');
 		} else if (dc_accept_word(dc, W_NOTE)) {
 			if (dc_accept_word(dc, W_WALLTIME))
-				s->note = ESPY_NOTE_WALLTIME;
+				s->note = accept_styled(dc) ? ESPY_NOTE_WALLTIME_STYLED : ESPY_NOTE_WALLTIME;
 			else if (dc_accept_word(dc, W_UTIME))
 				s->note = ESPY_NOTE_UTIME;
 			else
@@ -332,6 +341,7 @@ void dc_parse(struct dc *dc, uint32_t src)
 		struct dc_tok *t = dc_peek(dc, 0);
 
 		dc->depth = 0;
+		dc->in_when = false;
 		if (t->kind != T_NAME)
 			dc_syntax(dc, "a declaration: flags, enum, pack, struct, union, type, attrs, or a call");
 		if (dc_is_punct(dc, 1, '(') || dc_is_punct(dc, 1, '/'))

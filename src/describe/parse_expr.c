@@ -47,8 +47,10 @@ struct ast_expr *dc_parse_primary(struct dc *dc)
 		dc->tok++;
 		e = node(dc, AX_NAME, pos, NULL, NULL);
 		e->sym = t->sym;
-		/* behind `switch NAME` stands the type of the result, which is never the word `type` */
-		if (dc_peek(dc, 0)->kind == T_ARROW && (!dc_peek(dc, 1)->word || dc_peek(dc, 1)->word == W_TYPE)) {
+		/* behind `switch NAME` stands the type of the result, which is never the word `type`; behind `when`
+		 * none does */
+		if (dc_peek(dc, 0)->kind == T_ARROW &&
+		    (dc->in_when || !dc_peek(dc, 1)->word || dc_peek(dc, 1)->word == W_TYPE)) {
 			dc->tok++;
 			e->op = AX_MEMBER;
 			e->member = dc_expect_name(dc, "the name of a field of what the parameter points to", NULL);

@@ -137,7 +137,9 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 	t->hex |= w->word == W_HEX;
 	switch ((enum dc_word)w->word) {
 	case W_WHEN:
+		dc->in_when = true;
 		t->when = dc_parse_expr(dc);
+		dc->in_when = false;
 		break;
 	case W_ON:
 		t->on = dc_is_word(dc, 0, W_OK)	   ? ON_OK
@@ -160,6 +162,12 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 		break;
 	case W_MAX:
 		t->max = dc_parse_primary(dc);
+		break;
+	case W_ABBREV:
+		t->abbrev =
+			dc_peek(dc, 0)->kind == T_NUM && dc_peek(dc, 0)->num < 1000 ? (uint32_t)dc_next(dc)->num : 0;
+		if (!t->abbrev)
+			dc_syntax(dc, "a number of elements after `abbrev`");
 		break;
 	case W_PLACED:
 		t->placed = dc_parse_placed(dc);

@@ -227,6 +227,7 @@ static uint32_t array_of(struct dc *dc, const struct ast_type *t, const struct d
 	ty.elem = elem;
 	ty.align = e->align;
 	ty.max = max_of(dc, t);
+	ty.brief_cnt = t->abbrev;
 	ty.flags = t->class_flags;
 	if (!e->size) {
 		dc_error(dc, t->base_pos, "elements of an array must have a fixed size");

@@ -61,9 +61,10 @@ static void show_array_once(struct espy_walk *w, const struct espy_type *t, cons
 	}
 	size_t show = have < count ? have : (size_t)count;
 	const uint64_t index = w->index;
-	bool limited = !inside && !(w->shown & ESPY_MANNERS_FULL) && show > w->elem_limit;
+	const size_t most = t->brief_cnt && t->brief_cnt < w->elem_limit ? t->brief_cnt : w->elem_limit;
+	bool limited = !inside && !(w->shown & ESPY_MANNERS_FULL) && show > most;
 	if (limited)
-		show = w->elem_limit;
+		show = most;
 	uint32_t open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, inside ? 0 : ESPY_TOKF_LIMITED);
 	for (size_t i = 0; i < show; i++) {
 		struct espy_span s = espy_span_sub(m, i * stride, stride);

@@ -347,7 +347,7 @@ bool espy_walk_find_behind(const struct espy_walk *w, const struct espy_field *f
 /* ---- walk_notes.c */
 struct espy_time_note {
 	int64_t num[2]; /* seconds, fraction */
-	unsigned usec;	/* ESPY_TOKF_USEC: the fraction counts microseconds */
+	unsigned usec;	/* ESPY_TOKF_USEC: the fraction counts microseconds; ESPY_TOKF_STYLED: no date under -X raw */
 	const char *instead; /* a name that stands for such a time; NULL: it is a time */
 };
 /* Reads the note of a struct. Returns false if its fields were not captured. */

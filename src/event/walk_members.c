@@ -174,7 +174,7 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 	}
 	if ((f->flags & ESPY_FF_NONZERO)) {
 		unsigned ph = espy_span_best(s);
-		if (!s->p[ph] || espy_all_zero(s->p[ph], s->n[ph]))
+		if (!s->p[ph] || espy_all_zero(s->p[ph], t->kind == ESPY_T_CHARS ? s->n[ph] > 0 : s->n[ph]))
 			return false;
 	}
 	return true;

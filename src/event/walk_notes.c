@@ -31,6 +31,8 @@ bool espy_walk_read_note(const struct espy_walk *w, const struct espy_type *t, c
 						  ft->flags & ESPY_TF_SIGNED);
 		note->usec = strstr(espy_image__str(w->img, f->name), "usec") ? ESPY_TOKF_USEC : 0;
 	}
+	if (t->note == ESPY_NOTE_WALLTIME_STYLED)
+		note->usec |= ESPY_TOKF_STYLED;
 	note->instead = time_name(t, note->num[1]);
 	return true;
 }
@@ -44,6 +46,6 @@ void espy_walk_put_note(struct espy_walk *w, const struct espy_time_note *note)
 						       .flags = ESPY_TOKF_ASIDE,
 						       .len = (uint32_t)strlen(note->instead),
 						       .bytes = (const uint8_t *)note->instead });
-	else if ((sec || frac) && frac >= 0 && frac <= (note->usec ? 999999 : 999999999))
+	else if ((sec || frac) && frac >= 0 && frac <= (note->usec & ESPY_TOKF_USEC ? 999999 : 999999999))
 		espy_walk_date(w, sec, frac, note->usec);
 }

@@ -123,7 +123,7 @@ static void put_date(struct espy_text *t, const struct espy_token *v)
 {
 	if (v->flags & ESPY_TOKF_BARE) {
 		espy_text_date(t, v);
-	} else {
+	} else if (!(v->flags & ESPY_TOKF_STYLED) || t->xlat != ESPY_XLAT_RAW) {
 		espy_text_comment(t);
 		espy_text_date(t, v);
 		espy_text_comment_end(t);
