@@ -185,6 +185,7 @@ enum espy_field_flags {
 	ESPY_FF_BEHIND = 1u << 16, /* begins at the next multiple of 8 behind the string before it, if it ends in front of the next record */
 	ESPY_FF_REQUIRED = 1u << 18, /* where its `when` does not hold, an address stands for its struct */
 	ESPY_FF_INTACT = 1u << 17, /* with THEN: only behind arrays that were read whole; after failure, too */
+	ESPY_FF_LAST = 1u << 19,   /* of an inout struct: shown in its place as the call left it */
 	ESPY_FF_MORE = 1u << 10,   /* with ON_OK: `...` in its place after failure */
 };
 

@@ -119,6 +119,7 @@ static const uint32_t field_flags[W_CNT] = {
 	[W_SHORT] = ESPY_FF_SHORT,
 	[W_HIGH_FIRST] = ESPY_FF_HIGH_FIRST,
 	[W_BEHIND] = ESPY_FF_BEHIND,
+	[W_LAST] = ESPY_FF_LAST,
 };
 
 static bool parse_clause(struct dc *dc, struct ast_type *t)

@@ -29,7 +29,8 @@ uint64_t espy_token__from_network(const struct espy_token *v)
 	return espy_load(mem, n, true, false);
 }
 
-/* The most bytes of an identifier or digest, which is shown whole. */
+/* The most bytes of an identifier or digest, which is shown whole. So are bytes that have a name behind a known struct.
+ */
 #define WHOLE_BYTES 32u
 #define PATH_BYTES 4095u
 
@@ -37,6 +38,8 @@ static bool is_short_digest(const struct espy_token *v)
 {
 	const struct espy_type *t = v->type;
 
+	if (v->flags & ESPY_TOKF_TAIL && v->role == ESPY_ROLE_FIELD)
+		return true;
 	return t->flags & ESPY_TF_HEX && t->kind == ESPY_T_BYTES && t->len_a == ESPY_NONE && t->len_b == ESPY_NONE &&
 	       !(v->flags & ESPY_TOKF_TAIL) && t->size <= WHOLE_BYTES;
 }
@@ -89,7 +92,7 @@ struct espy_string_part espy_token__string(const struct espy_token *v, unsigned 
 	switch (type->kind) {
 	case ESPY_T_STR:
 		p.len = strnlen((const char *)v->bytes, v->len);
-		p.more = v->flags & ESPY_TOKF_CUT && p.len == v->len;
+		p.more = p.len == v->len && (v->flags & ESPY_TOKF_CUT || (p.len && type->len_b != ESPY_NONE));
 		break;
 	case ESPY_T_CHARS:
 		limit = v->fmt == ESPY_FMT_CSTR ? str_limit : SIZE_MAX;

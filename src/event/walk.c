@@ -336,7 +336,7 @@ static inline void begin_walk(struct espy_walk *w, struct espy_decoder *d, struc
 	w->role = ESPY_ROLE_NONE;
 	w->asks = d->asks;
 	w->again = "";
-	w->ok = w->failed = w->folded = w->inside = w->wrote = w->broken = false;
+	w->ok = w->failed = w->folded = w->inside = w->early = w->wrote = w->broken = false;
 	w->kind = w->spread_left = 0;
 }
 

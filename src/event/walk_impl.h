@@ -61,6 +61,7 @@ struct espy_walk {
 	const char *again;   /* what stands before the value that the next one became: its name, or "" */
 	bool folded;	     /* the next array is `[...]` in manners that are brief */
 	bool inside;	     /* -s does not limit the next array */
+	bool early;	     /* of what the pointer in the next field leads to, only what was there before the call */
 	bool wrote;	     /* the walk has shown some argument */
 	bool broken;	     /* it has met an array that is empty, or that could not be read to its end */
 	uint64_t index;	     /* of the element of the innermost array */

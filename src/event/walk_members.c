@@ -56,6 +56,8 @@ static int dropped_phase(const struct espy_walk *w, const struct espy_field *f, 
 			return -1;
 		return m->p[1] ? 0 : 2;
 	}
+	if (f->flags & ESPY_FF_LAST)
+		return m->p[1] ? 0 : 2;
 	if (f->flags & ESPY_FF_ON_OK)
 		return 0;
 	if (st->marked && !(f->flags & ESPY_FF_BOTH))
@@ -295,12 +297,11 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 {
 	uint32_t type = f->type;
 	const struct espy_type *t = &w->img->types[type];
-	struct espy_span fm, s;
+	struct espy_span fm = *m, s;
 	bool only_address = false;
 
 	if (show_plain_number(w, f, t, m, st))
 		return;
-	fm = *m;
 	if ((f->flags & ESPY_FF_ON_OK) && !w->ok) {
 		if (f->flags & ESPY_FF_MORE)
 			st->more_left |= w->shown;
@@ -351,9 +352,10 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 		st->end |= w->shown; /* nothing behind it is looked at */
 	w->folded = f->flags & ESPY_FF_FOLDED;
 	w->inside = f->flags & ESPY_FF_SHORT;
+	w->early = t->kind == ESPY_T_PTR && f->flags & ESPY_FF_ENTER;
 	w->again = f->flags & ESPY_FF_NAMED ? espy_image__str(w->img, f->name) : "";
 	espy_walk_value(w, type, &s, f->flags & ESPY_FF_NONAME ? "" : espy_image__str(w->img, f->name));
-	w->folded = w->inside = false;
+	w->folded = w->inside = w->early = false;
 	w->again = "";
 }
 
@@ -476,11 +478,12 @@ static void show_second(struct espy_walk *w, const struct espy_type *t, const st
 {
 	bool any = false;
 
-	if (!w->ok)
-		return;
 	for (uint32_t i = 0; i < t->count && !any; i++) {
 		const struct espy_field *f = &w->img->fields[t->first + i];
+		const struct espy_span s = espy_span_sub(m, f->off, w->img->types[f->type].size);
+		/* one that is marked `both`, too, is there if it changed, whether the call failed or not */
 		any = (f->flags & ESPY_FF_EXIT) && !(f->flags & ESPY_FF_HIDDEN) &&
+		      (f->flags & ESPY_FF_BOTH ? espy_span_differs(&s) : w->ok) &&
 		      (f->when == ESPY_NONE || espy_walk__eval(w, w->scope, f->when, true)) &&
 		      f->off + (uint64_t)w->img->types[f->type].size <= m->n[espy_span_best(m)];
 	}
@@ -583,7 +586,7 @@ void espy_walk_struct(struct espy_walk *w, const struct espy_type *t, const stru
 	w->scope = &sc;
 	w->depth++;
 	st.two_parts = m->p[0] && espy_walk_has_flag(w, t, ESPY_FF_EXIT);
-	st.marked = m->p[0] && espy_walk_has_flag(w, t, ESPY_FF_BOTH);
+	st.marked = m->p[0] && !st.two_parts && espy_walk_has_flag(w, t, ESPY_FF_BOTH);
 	st.partial = t->flags & ESPY_TF_PARTIAL, st.torn = t->flags & ESPY_TF_TORN;
 	if (parts & ESPY_FIRST_PART) {
 		if (espy_walk_is_headed(t))

@@ -16,16 +16,44 @@ void espy_walk_raw(struct espy_walk *w, const struct espy_span *m, size_t from, 
 					      .addr = m->addr ? m->addr + from : 0 });
 }
 
-static void put_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *s, unsigned ph)
+/* Returns where the known fields of a struct end, without padding; one that ends in a union ends with the case of that.
+ */
+static size_t known_end(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	const struct espy_scope sc = { .outer = w->scope, .type = t, .mem = m, .size = m->want };
+	const struct espy_scope *saved = w->scope;
+	size_t end = t->size;
+
+	if (t->kind == ESPY_T_UNION) {
+		const uint32_t c = espy_walk__case(w, w->scope, t);
+		return c == ESPY_NONE ? end : known_end(w, &w->img->types[c], m);
+	}
+	if (t->kind != ESPY_T_STRUCT || !t->count || w->depth >= ESPY_WALK_MAX_DEPTH)
+		return end;
+	const struct espy_field *last = &w->img->fields[t->first + t->count - 1];
+	const struct espy_type *lt = &w->img->types[last->type];
+	if (last->flags & ESPY_FF_OVER)
+		return end;
+	const struct espy_span s = espy_span_sub(m, last->off, lt->size);
+	w->scope = &sc;
+	w->depth++;
+	end = last->off + known_end(w, lt, &s);
+	w->depth--;
+	w->scope = saved;
+	return end;
+}
+
+static void put_tail(struct espy_walk *w, const struct espy_type *t, size_t from, const struct espy_span *s,
+		     unsigned ph)
 {
 	const bool named = t->flags & ESPY_TF_EXTRA;
 
 	espy_walk_role(w, named ? ESPY_ROLE_FIELD : ESPY_ROLE_FIELD_UNNAMED, named ? "extra_data" : "");
 	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
-					      .flags = named ? 0 : ESPY_TOKF_TAIL,
+					      .flags = ESPY_TOKF_TAIL,
 					      .len = (uint32_t)s->n[ph],
 					      .type = &espy_type_raw,
-					      .num = t->size,
+					      .num = from,
 					      .bytes = s->p[ph],
 					      .want = s->want,
 					      .addr = s->addr });
@@ -33,12 +61,14 @@ static void put_tail(struct espy_walk *w, const struct espy_type *t, const struc
 
 void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {
-	if (m->want <= t->size || m->want == UINT64_MAX)
+	const size_t from = t->flags & ESPY_TF_EXTRA ? known_end(w, t, m) : t->size;
+
+	if (m->want <= from || m->want == UINT64_MAX)
 		return;
 	uint64_t end = m->want < STRUCT_MOST ? m->want : STRUCT_MOST;
-	if (end <= t->size)
+	if (end <= from)
 		return;
-	struct espy_span s = espy_span_sub(m, t->size, end - t->size);
+	struct espy_span s = espy_span_sub(m, from, end - from);
 	unsigned ph = espy_span_best(&s);
 	if (s.n[ph] < s.want && m->fault) {
 		espy_walk_elided(w, ESPY_ELIDED_UNKNOWN, 0);
@@ -52,11 +82,11 @@ void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct
 		if (espy_walk_take(w, &ways, ESPY_MANNERS_BRIEF))
 			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
 		if (espy_walk_take(w, &ways, ~ESPY_MANNERS_BRIEF))
-			put_tail(w, t, &s, ph);
+			put_tail(w, t, from, &s, ph);
 		espy_walk_join(w, &ways);
 		return;
 	}
-	put_tail(w, t, &s, ph);
+	put_tail(w, t, from, &s, ph);
 }
 
 const struct espy_span *espy_walk_fill(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m,

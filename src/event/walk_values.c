@@ -255,9 +255,8 @@ static uint64_t target_size(struct espy_walk *w, const struct espy_type *to, con
 static bool read_target(struct espy_walk *w, const struct espy_type *t, int op, unsigned index, struct espy_span *m)
 {
 	const struct espy_type *to = &w->img->types[t->elem];
-	bool out = (t->flags & ESPY_TF_OUT) && !((t->flags & ESPY_TF_ON_POS) && w->v->ret <= 0) &&
-		   ((w->ok && !(t->flags & ESPY_TF_ERR_ONLY)) ||
-		    (w->failed && (t->flags & ESPY_TF_ON_ERR)));
+	bool out = (t->flags & ESPY_TF_OUT) && !w->early && !((t->flags & ESPY_TF_ON_POS) && w->v->ret <= 0) &&
+		   ((w->ok && !(t->flags & ESPY_TF_ERR_ONLY)) || (w->failed && (t->flags & ESPY_TF_ON_ERR)));
 	/* of a vector that counts what the call did, a call that failed left nothing to count */
 	const bool counted = to->kind == ESPY_T_ARRAY && to->len_a != ESPY_NONE && t->flags & ESPY_TF_OUT;
 	const bool in = t->flags & ESPY_TF_IN && !(counted && w->failed && !out);
@@ -330,7 +329,10 @@ static void follow_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t 
 	const struct espy_type *to = &w->img->types[t->elem];
 	struct espy_span m = { .op = (uint8_t)op, .index = (uint16_t)index, .addr = addr };
 
-	if (!read_target(w, t, op, index, &m)) {
+	const bool there = read_target(w, t, op, index, &m);
+
+	w->early = false;
+	if (!there) {
 		w->broken |= to->kind == ESPY_T_ARRAY;
 		espy_walk_address(w, addr);
 		return;

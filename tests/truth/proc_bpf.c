@@ -16,10 +16,10 @@ static void bpf(void)
 	BPF(2, w, 8, "bpf(BPF_MAP_UPDATE_ELEM, {map_fd=-1, key=NULL, value=NULL, flags=BPF_ANY}, 8)");
 	BPF(3, w, 4, "bpf(BPF_MAP_DELETE_ELEM, {map_fd=-1, key=NULL}, 4)");
 	BPF(4, w, 16, "bpf(BPF_MAP_GET_NEXT_KEY, {map_fd=-1, key=NULL, next_key=NULL}, 16)");
-	BPF(9, w, 4, "bpf(BPF_PROG_DETACH, {target_fd=-1, attach_type=BPF_CGROUP_INET_INGRESS}, 4)");
+	BPF(9, w, 4, "bpf(BPF_PROG_DETACH, {target_fd=-1, attach_bpf_fd=0, attach_type=BPF_CGROUP_INET_INGRESS, attach_flags=0}, 4)");
 	BPF(6, w, 8, "bpf(BPF_OBJ_PIN, {pathname=0xffffffff, bpf_fd=0}, 8)");
 	BPF(8, w, 4, "bpf(BPF_PROG_ATTACH, {target_fd=-1, attach_bpf_fd=0, attach_type=BPF_CGROUP_INET_INGRESS, attach_flags=0}, 4)");
-	BPF(13, w, 4, "bpf(BPF_PROG_GET_FD_BY_ID, {prog_id=4294967295, next_id=0}, 4)");
+	BPF(13, w, 4, "bpf(BPF_PROG_GET_FD_BY_ID, {prog_id=4294967295}, 4)");
 	BPF(18, w, 8, "bpf(BPF_BTF_LOAD, {btf=\"\", btf_log_buf=NULL, btf_size=0, btf_log_size=0, btf_log_level=0}, 8)");
 	w[2] = 0xdeadbeef;
 	w[4] = 0xbadc0ded;

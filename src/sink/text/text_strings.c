@@ -89,6 +89,16 @@ static void put_sun_path(struct espy_text *t, const struct espy_token *v)
 	espy_buf__quote(t->b, v->bytes + abstract, abstract ? v->len - 1 : strnlen((const char *)v->bytes, v->len), t->o->hex, NULL, true);
 }
 
+/* Puts which bytes of a struct are those behind what is known of it. */
+static void put_range(struct espy_text *t, const struct espy_token *v)
+{
+	espy_buf__puts(t->b, "/* bytes ");
+	espy_buf__dec(t->b, v->num);
+	espy_buf__puts(t->b, "..");
+	espy_buf__dec(t->b, v->num + v->want - 1);
+	espy_buf__puts(t->b, " */");
+}
+
 void espy_text_string(struct espy_text *t, const struct espy_token *v)
 {
 	const struct espy_type *type = v->type;
@@ -118,12 +128,11 @@ void espy_text_string(struct espy_text *t, const struct espy_token *v)
 	default:
 		break;
 	}
-	if (v->flags & ESPY_TOKF_TAIL) {
-		espy_buf__puts(t->b, "/* bytes ");
-		espy_buf__dec(t->b, v->num);
-		espy_buf__puts(t->b, "..");
-		espy_buf__dec(t->b, v->num + v->want - 1);
-		espy_buf__puts(t->b, " */ ");
+	const bool tail = v->flags & ESPY_TOKF_TAIL, named = v->role == ESPY_ROLE_FIELD;
+
+	if (tail && !named) {
+		put_range(t, v);
+		espy_buf__put(t->b, " ", 1);
 	}
 	struct espy_string_part part = espy_token__string(v, t->o->str_limit);
 	if (v->fmt == ESPY_FMT_CSTR && type->kind == ESPY_T_REST) {
@@ -136,4 +145,8 @@ void espy_text_string(struct espy_text *t, const struct espy_token *v)
 	espy_buf__quote(t->b, v->bytes, part.len, type->flags & ESPY_TF_HEX ? ESPY_HEX_ALL : t->o->hex, NULL, true);
 	if (part.more)
 		espy_buf__put(t->b, "...", 3);
+	if (tail && named) {
+		espy_buf__put(t->b, " ", 1);
+		put_range(t, v);
+	}
 }
