@@ -140,6 +140,7 @@ struct dc {
 	uint32_t tok;
 	uint32_t cur_src;
 	uint32_t depth; /* of nested expressions, groups, types: bounds the stack */
+	bool in_when;	/* an expression in which any word behind `->` is the name of a field */
 
 	struct ast_table *tables, **tables_tail;
 	struct ast_named *named, **named_tail;

@@ -91,17 +91,6 @@ static uint64_t room_used(struct espy_walk *w, const struct espy_type *t)
 	return count < t->size / elem ? count * elem : UINT64_MAX;
 }
 
-/* Tells whether a record's struct that varies in size could not be read as far as what is always there. */
-static bool struct_unread(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, size_t have,
-			  size_t off, const struct members *st)
-{
-	if (!st->values || !m->fault || t->kind != ESPY_T_STRUCT || t->size || !t->count || off > have)
-		return false;
-	const struct espy_field *last = &w->img->fields[t->first + t->count - 1];
-	const size_t head = w->img->types[w->img->fields[t->first].type].size;
-	return have - off < (t->flags & ESPY_TF_LEAD || !last->off ? head : last->off);
-}
-
 /* The bytes of the field among those of its struct; false: there are none to show. */
 static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t, const struct espy_span *fm,
 			uint64_t struct_want, struct members *st, struct espy_span *s)
@@ -118,7 +107,8 @@ static bool field_bytes(struct espy_walk *w, const struct espy_field *f, const s
 	}
 	if (used < need)
 		need = (size_t)used;
-	bool used_up = f->off > have || need > have - f->off || struct_unread(w, t, fm, have, f->off, st) ||
+	bool used_up = f->off > have || need > have - f->off ||
+		       (st->values && espy_walk_torn(w, t, fm, have, f->off)) ||
 		       (need == 0 && f->off >= have && t->kind != ESPY_T_TLV && have >= struct_want);
 	if (f->flags & ESPY_FF_ALWAYS && f->off >= struct_want && t->size <= sizeof(uint64_t) && !(st->end & w->shown)) {
 		/* what the kernel takes for the bytes that are not there */

@@ -157,6 +157,17 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 	return have;
 }
 
+/* Tells whether a record's struct that varies in size could not be read as far as what is always there. */
+bool espy_walk_torn(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, size_t have,
+		    size_t off)
+{
+	if (!m->fault || t->kind != ESPY_T_STRUCT || t->size || !t->count || off > have)
+		return false;
+	const struct espy_field *last = &w->img->fields[t->first + t->count - 1];
+	const size_t head = w->img->types[w->img->fields[t->first].type].size;
+	return have - off < (t->flags & ESPY_TF_LEAD || !last->off ? head : last->off);
+}
+
 uint64_t espy_walk_want(const struct espy_walk *w, const struct espy_type *t)
 {
 	switch (t->kind) {
