@@ -112,6 +112,7 @@ struct espy_text_options {
 	bool functions;	  /* probes where functions begin and return make a tree of calls, and what happens in a function is indented */
 	unsigned function_depth;  /* so many functions in each other have lines; 0: all */
 	uint64_t function_min_ns; /* a function that took less has no line, unless something that is shown happens in it; ns */
+	bool namespaces; /* (uts:[4026532178]) behind the results of calls that have changed namespaces of a task */
 };
 
 /*

@@ -70,7 +70,7 @@ int espy_trace_decode_pids(struct espy_trace_args *a, const char *arg)
 	return 0;
 }
 
-enum what { STATUS, QUIET, DECODE_FDS, DECODE_PIDS, REFUSED };
+enum what { STATUS, QUIET, DECODE_FDS, DECODE_PIDS, NAMESPACE, REFUSED };
 
 static const struct {
 	const char *name;
@@ -87,7 +87,7 @@ static const struct {
 	{ "decode-pids", DECODE_PIDS },
 	{ "decode-pid", DECODE_PIDS },
 	{ "kvm", REFUSED, "does not decode struct kvm_run" },
-	{ "namespace", REFUSED, "does not show namespaces that were entered" },
+	{ "namespace", NAMESPACE },
 	{ "secontext", REFUSED, "does not show security contexts" },
 };
 
@@ -116,6 +116,13 @@ static int qualifier(struct espy_trace_args *a, const char *expr)
 		break;
 	case DECODE_PIDS:
 		err = espy_trace_decode_pids(a, arg);
+		break;
+	case NAMESPACE:
+		if (strcmp(arg, "new")) {
+			espy_cli__say(a->cli, "invalid -e namespace= argument: '%s'", arg);
+			return -EINVAL;
+		}
+		a->text.namespaces = true;
 		break;
 	case REFUSED:
 		if (!strcmp(qualifiers[i].name, "kvm") && strcmp(arg, "vcpu") && strcmp(arg, "vcpu+")) {

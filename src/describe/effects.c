@@ -26,6 +26,8 @@ static const struct {
 	{ "moves", 1, ESPY_EFFECT_MOVES },
 	{ "moves", 2, ESPY_EFFECT_MOVES },
 	{ "restores", 0, ESPY_EFFECT_RESTORES },
+	{ "enters", 1, ESPY_EFFECT_ENTERS },
+	{ "enters", 2, ESPY_EFFECT_ENTERS },
 };
 
 #define EFFECT_CNT (sizeof(effects) / sizeof(effects[0]))

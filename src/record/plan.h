@@ -137,6 +137,8 @@ enum espy_effect {
 	ESPY_EFFECT_RESTORES, /* the registers are those of before a signal: the kernel tells no call number at its end
 			       */
 	ESPY_EFFECT_MOVES,    /* the file of path A has path B now; without B: it has lost its name */
+	ESPY_EFFECT_ENTERS,   /* the task has other namespaces: of the kinds in A (CLONE_NEW*) or, without any, that of
+				 descriptor B */
 };
 
 /* espy_plan.effect_args: A in the low half, B in the high one; ESPY_NO_ARG: the effect has none. */

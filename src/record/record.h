@@ -237,10 +237,12 @@ enum espy_fact_kind {
 	/* numbers of the task in pid namespaces below the observer's: struct espy_pid_number[]; no answer: it has ended
 	 */
 	ESPY_FACT_PID_NUMBERS = 11,
-	ESPY_FACT_GENL = 12,	 /* rec.tid 0; arg: number of a family of generic netlink; its name */
-	ESPY_FACT_EVENTFD = 13,	 /* arg: descriptor; its state just after a call: struct espy_fact_eventfd */
-	ESPY_FACT_SIGNALFD = 14, /* arg: descriptor; its set of signals, 8 bytes, signal 1 is bit 0 */
-	ESPY_FACT_KINDS = 15,	 /* append only */
+	ESPY_FACT_GENL = 12,	   /* rec.tid 0; arg: number of a family of generic netlink; its name */
+	ESPY_FACT_EVENTFD = 13,	   /* arg: descriptor; its state just after a call: struct espy_fact_eventfd */
+	ESPY_FACT_SIGNALFD = 14,   /* arg: descriptor; its set of signals, 8 bytes, signal 1 is bit 0 */
+	ESPY_FACT_NAMESPACES = 15, /* the namespaces of the task just after a call that may have changed them:
+				      "cgroup:[1] ipc:[2] ..." */
+	ESPY_FACT_KINDS = 16,	   /* append only */
 };
 enum {
 	/* rec.flags: holds after the FDNAME records in front of it; else before them */

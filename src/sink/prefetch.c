@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "describe/asks.h"
+#include "sink/namespaces.h"
 
 /* The questions that a call's text can ask, from the types of its parameters. */
 enum interest {
@@ -98,6 +99,7 @@ void espy_prefetch__args(struct espy_prefetch *g, const struct espy_call_view *v
 {
 	enum interest most = of_call(g, v);
 
+	espy_namespaces__ask(v, &g->resolver); /* in front of the call's record, though they are those behind it */
 	if (most == ASKS_OF_MEMORY) {
 		/* Only the questions count, not the tokens. */
 		if (v->has_exit)

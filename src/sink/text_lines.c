@@ -11,6 +11,7 @@
 #include "base/quote.h"
 #include "base/signal_names.h"
 #include "record/loss_text.h"
+#include "sink/namespaces.h"
 #include "sink/text/text_mark.h"
 #include "state/state.h"
 
@@ -288,6 +289,8 @@ void espy_lines__exit(struct espy_lines *l, const struct espy_line_task *t, cons
 	o->open = NULL;
 	pad_to_column(l, o);
 	espy_text__result(&o->buf, text, v->image, e->result, whole);
+	if (l->o->namespaces)
+		espy_namespaces__put(&o->buf, v, &l->resolver);
 	if (v->changed)
 		espy_text__changed(&o->buf, v->changed);
 	if (l->o->call_time && !v->no_return)

@@ -169,6 +169,18 @@ const char *espy_resolve__ifname(void *resolve, uint32_t index)
 	return of_system(r, &r->ifnames, ESPY_FACT_IFNAME, r->lookups->ifname, index);
 }
 
+const char *espy_resolve__namespaces(void *resolve, uint32_t tid)
+{
+	struct espy_resolve *r = resolve;
+	char answer[512];
+
+	/* A call has just changed them, so no earlier answer holds. */
+	if (!r->lookups->namespaces)
+		return text_of(find(r->namespaces, tid));
+	return learn(r, &r->namespaces, ESPY_FACT_NAMESPACES, tid, answer,
+		     r->lookups->namespaces(tid, answer, sizeof(answer)));
+}
+
 const char *espy_resolve__genl(void *resolve, uint32_t family)
 {
 	struct espy_resolve *r = resolve;
@@ -266,6 +278,7 @@ void espy_resolve__forget_comm(struct espy_resolve *r, uint32_t tid)
 	espy_pid_numbers__end(&r->pids, tid);
 	forget(r, &r->uids, tid);
 	forget(r, &r->cgroups, tid);
+	forget(r, &r->namespaces, tid);
 }
 
 void espy_resolve__copy_comm(struct espy_resolve *r, uint32_t from, uint32_t to)
@@ -351,11 +364,12 @@ static void take_anon(struct espy_resolve *r, struct espy_fd_name *n, uint32_t k
 static void take_name(struct espy_resolve *r, const struct espy_rec_fact *f, const char *name, size_t len)
 {
 	const bool is_task = is_of_task(f->kind);
-	struct espy_numbered_name **table = f->kind == ESPY_FACT_COMM	  ? &r->comms
-					    : f->kind == ESPY_FACT_UID	  ? &r->uids
-					    : f->kind == ESPY_FACT_CGROUP ? &r->cgroups
-					    : f->kind == ESPY_FACT_GENL	  ? &r->genls
-									  : &r->ifnames;
+	struct espy_numbered_name **table = f->kind == ESPY_FACT_COMM	      ? &r->comms
+					    : f->kind == ESPY_FACT_UID	      ? &r->uids
+					    : f->kind == ESPY_FACT_CGROUP     ? &r->cgroups
+					    : f->kind == ESPY_FACT_GENL	      ? &r->genls
+					    : f->kind == ESPY_FACT_NAMESPACES ? &r->namespaces
+									      : &r->ifnames;
 	const uint32_t number = is_task ? f->rec.tid : (uint32_t)f->arg;
 	struct espy_numbered_name *n;
 
@@ -414,6 +428,7 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 	case ESPY_FACT_CGROUP:
 	case ESPY_FACT_IFNAME:
 	case ESPY_FACT_GENL:
+	case ESPY_FACT_NAMESPACES:
 		take_name(r, f, none ? NULL : bytes, len);
 		break;
 	case ESPY_FACT_PID_NUMBERS: {
@@ -491,6 +506,7 @@ int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
 	dump_names(r, r->comms, ESPY_FACT_COMM, false);
 	dump_names(r, r->uids, ESPY_FACT_UID, false);
 	dump_names(r, r->cgroups, ESPY_FACT_CGROUP, false);
+	dump_names(r, r->namespaces, ESPY_FACT_NAMESPACES, false);
 	dump_names(r, r->ifnames, ESPY_FACT_IFNAME, true);
 	dump_names(r, r->genls, ESPY_FACT_GENL, true);
 	const int stop = r->note_stop;
@@ -511,6 +527,8 @@ void espy_resolve__clear_names(struct espy_resolve *r)
 		forget(r, &r->uids, r->uids->number);
 	while (r->cgroups)
 		forget(r, &r->cgroups, r->cgroups->number);
+	while (r->namespaces)
+		forget(r, &r->namespaces, r->namespaces->number);
 	while (r->ifnames)
 		forget(r, &r->ifnames, r->ifnames->number);
 	while (r->genls)

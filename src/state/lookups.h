@@ -32,6 +32,8 @@ struct espy_lookups {
 	size_t (*pid_numbers)(uint32_t tid, struct espy_pid_number *to, size_t max);
 	/* The process that has this number in a pid namespace, as we call it; 0: there is none. */
 	uint32_t (*find_pid)(struct espy_pid_number number);
+	/* Its namespaces as the links of /proc/TID/ns name them, in alphabetical order, with a space between two. */
+	size_t (*namespaces)(uint32_t tid, char *to, size_t size);
 	size_t (*cgroup)(uint32_t tid, char *to, size_t size); /* its path in the tree of version 2 */
 	size_t (*ifname)(uint32_t index, char *to, size_t size);
 	size_t (*genl)(uint32_t family, char *to, size_t size); /* a family of generic netlink */

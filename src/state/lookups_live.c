@@ -108,6 +108,37 @@ static size_t ask_cgroup(uint32_t tid, char *to, size_t size)
 	return len;
 }
 
+/* Entries of /proc/TID/ns, without those for tasks to come. */
+static int is_namespace(const struct dirent *e)
+{
+	return e->d_name[0] != '.' && !strchr(e->d_name, '_');
+}
+
+static size_t ask_namespaces(uint32_t tid, char *to, size_t size)
+{
+	char path[64 + sizeof(((struct dirent *)0)->d_name)];
+	struct dirent **all;
+	size_t len = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns", (int)espy_proc_pid((pid_t)tid));
+	const size_t folder = strlen(path);
+	const int cnt = scandir(path, &all, is_namespace, alphasort);
+
+	for (int i = 0; i < cnt; i++) {
+		snprintf(path + folder, sizeof(path) - folder, "/%s", all[i]->d_name);
+		const ssize_t n = len + 1 < size ? readlink(path, to + len, size - len - 1) : 0;
+
+		free(all[i]);
+		if (n <= 0)
+			continue;
+		len += (size_t)n;
+		to[len++] = ' ';
+	}
+	if (cnt >= 0)
+		free(all);
+	return len ? len - 1 : 0;
+}
+
 static size_t ask_ifname(uint32_t index, char *to, size_t size)
 {
 	char name[IF_NAMESIZE];
@@ -176,6 +207,7 @@ const struct espy_lookups espy_lookups_live = {
 	.uid = ask_uid,
 	.pid_numbers = espy_pid_numbers_ask,
 	.find_pid = espy_pid_find,
+	.namespaces = ask_namespaces,
 	.cgroup = ask_cgroup,
 	.ifname = ask_ifname,
 	.genl = espy_genl_ask,

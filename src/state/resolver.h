@@ -22,6 +22,7 @@ struct espy_resolver {
 	uint32_t (*pid)(void *ctx, uint32_t tid, uint32_t number, bool gone);
 	const char *(*ifname)(void *ctx, uint32_t index); /* lo */
 	const char *(*genl)(void *ctx, uint32_t family);  /* of generic netlink: ethtool */
+	const char *(*namespaces)(void *ctx, uint32_t tid); /* of a task, as they are now: "cgroup:[1] ipc:[2] ..." */
 	/* protocol (NETLINK_ROUTE, ...) of a netlink socket; false: fd is none */
 	bool (*netlink_proto)(void *ctx, uint32_t tid, int fd, unsigned *proto);
 	/* the number of the call in which a stop has interrupted the task, and with which it goes on; of its ABI */
