@@ -116,6 +116,7 @@ enum espy_fmt {
 	ESPY_FMT_GENL,     /* a family of generic netlink: a name of its table, or the one that the system gave it */
 	ESPY_FMT_SIGSET,   /* a number whose bits are signals: [HUP INT] */
 	ESPY_FMT_PAGES,    /* a number of pages of 4096 bytes: the bytes, in hexadecimal */
+	ESPY_FMT_NAMES,    /* bits by their names in the table: [EV_SYN EV_KEY ...] */
 	ESPY_FMT_CNT,
 };
 

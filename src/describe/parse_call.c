@@ -82,6 +82,10 @@ void dc_parse_call(struct dc *dc)
 			c->sw[0] = dc_parse_expr(dc);
 			if (dc_accept(dc, ','))
 				c->sw[1] = dc_parse_expr(dc);
+			if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "sizeless")) {
+				dc->tok++;
+				c->family = dc_parse_primary(dc);
+			}
 			if (c->is_variant)
 				dc_error(dc, c->sw_pos, "`switch` belongs to the call, not to a variant");
 		} else if (t->word == W_ORDER) {

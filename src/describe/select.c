@@ -36,6 +36,16 @@ int espy_image__find_syscall(const struct espy_image *img, const char *name)
 	return -ENOENT;
 }
 
+static const struct espy_variant *find_variant(const struct espy_image *img, const struct espy_call_plan *p,
+					       uint64_t key)
+{
+	const struct espy_variant *v = img->variants + p->first_variant;
+	size_t at;
+
+	ESPY_SEARCH(at, p->variant_cnt, v[at].key >= key);
+	return at < p->variant_cnt && v[at].key == key ? &v[at] : NULL;
+}
+
 uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *plan_idx)
 {
 	if (nr >= img->syscall_cnt) {
@@ -51,19 +61,18 @@ uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uin
 
 	if (p->key_arg1 != 0xff)
 		key = key << 32 | (uint32_t)args[p->key_arg1];
-	const struct espy_variant *v = img->variants + p->first_variant;
-	size_t at;
-
-	ESPY_SEARCH(at, p->variant_cnt, v[at].key >= key);
-	if (at == p->variant_cnt || v[at].key != key)
+	const struct espy_variant *v = find_variant(img, p, key);
+	if (!v && ESPY_FAMILY_HAS(p->inner, key))
+		v = find_variant(img, p, ESPY_FAMILY_KEY(key));
+	if (!v)
 		return img->syscalls[nr].call;
-	*plan_idx = v[at].plan;
-	return v[at].call;
+	*plan_idx = v->plan;
+	return v->call;
 }
 
 uint32_t espy_image__inner(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *args_arg)
 {
-	if (nr >= img->syscall_cnt || !img->call_plans[nr].inner)
+	if (nr >= img->syscall_cnt || !img->call_plans[nr].inner || img->call_plans[nr].variant_cnt)
 		return ESPY_NONE;
 	const struct espy_call_plan *p = &img->call_plans[nr];
 	const uint32_t key = (uint32_t)args[p->key_arg0] & p->key_mask0, inner = ESPY_INNER_FIRST(p->inner) + key;

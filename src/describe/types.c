@@ -403,6 +403,9 @@ static uint32_t lower_bits(struct dc *dc, const struct ast_type *t, const struct
 			 t->name->s);
 	if (ty.fmt == ESPY_FMT_ENUM)
 		ty.table = dc_lower_table(dc, t->name->table);
+	const bool names = ty.fmt == ESPY_FMT_ENUM && t->fmt && !strcmp(t->fmt->s, "names");
+	if (names)
+		ty.fmt = ESPY_FMT_NAMES;
 	ty.align = dc->long_sz > dc->ptr_sz ? dc->ptr_sz : dc->long_sz;
 	ty.max = max_of(dc, t);
 	ty.flags = ESPY_TF_LEN_BYTES;
@@ -410,7 +413,7 @@ static uint32_t lower_bits(struct dc *dc, const struct ast_type *t, const struct
 		dc_error(dc, t->base_pos, "`bits` without a length, expected `bits %s[n]`", t->name->s);
 	if (lower_length(dc, t, ctx, ph, &ty)) {
 		ty.size = ty.count = fds && !t->len.bytes ? (ty.count + 63) / 64 * 8 : ty.count;
-	} else if (fds && !t->len.bytes) {
+	} else if ((fds || names) && !t->len.bytes) {
 		if (ty.len_a != ESPY_NONE)
 			ty.len_a = dc_add_expr(dc, ESPY_X_ROUND_BITS, ty.len_a, 0, 0);
 		if (ty.len_b != ESPY_NONE)

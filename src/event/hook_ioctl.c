@@ -59,7 +59,7 @@ static const struct family *family_of(uint32_t cmd)
 static void show_family(struct espy_walk *w, const struct family *f, uint32_t cmd)
 {
 	const uint8_t nr = (uint8_t)cmd;
-	const uint32_t open = espy_hook_open_call(w, f->name, cmd, ESPY_TOKF_STYLED);
+	const uint32_t open = espy_hook_open_call(w, f->name, cmd, ESPY_TOKF_STYLED | ESPY_TOKF_NAMES);
 
 	if (f->table) {
 		espy_hook_part(w);

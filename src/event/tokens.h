@@ -98,25 +98,28 @@ enum espy_manner {
 #define ESPY_MANNERS_BYTES ESPY_MANNER_WITH_REST(ESPY_MANNER_BYTES)
 
 enum espy_token_flags {
-	ESPY_TOKF_CUT = 1u << 0,	/* STR: no NUL within the captured bytes */
-	ESPY_TOKF_AFTER = 1u << 1,	/* STR: contents of the memory after the call, not before it */
-	ESPY_TOKF_MORE = 1u << 2,	/* INT: more about it follows */
-	ESPY_TOKF_REPLACED = 1u << 3,	/* OPEN: the WORD behind its CLOSE says the same in one name */
-	ESPY_TOKF_LIMITED = 1u << 4,	/* OPEN of an array: -s limits its elements */
-	ESPY_TOKF_SUM = 1u << 4,	/* OPEN of a JOIN: its parts are added. With STYLED -X applies within, too */
-	ESPY_TOKF_STYLED = 1u << 5,	/* OPEN: -X applies to the group as a whole, and not within it. WORD: -X applies. REMARK: not under -X raw */
-	ESPY_TOKF_FAULT = 1u << 6,	/* STR: its missing bytes are unreadable */
-	/* WORD: a spelling of the number, shown unless -X asks for raw numbers. OPEN with STYLED: -X applies within, too */
+	ESPY_TOKF_CUT = 1u << 0,      /* STR: no NUL within the captured bytes */
+	ESPY_TOKF_AFTER = 1u << 1,    /* STR: contents of the memory after the call, not before it */
+	ESPY_TOKF_MORE = 1u << 2,     /* INT: more about it follows */
+	ESPY_TOKF_REPLACED = 1u << 3, /* OPEN: the WORD behind its CLOSE says the same in one name */
+	ESPY_TOKF_LIMITED = 1u << 4,  /* OPEN of an array: -s limits its elements */
+	ESPY_TOKF_SUM = 1u << 4,      /* OPEN of a JOIN: its parts are added. With STYLED -X applies within, too */
+	ESPY_TOKF_STYLED = 1u << 5,   /* OPEN: -X applies to the group as a whole, and not within it. WORD: -X applies.
+					 REMARK: not under -X raw */
+	ESPY_TOKF_FAULT = 1u << 6,    /* STR: its missing bytes are unreadable */
+	/* WORD: a spelling of the number, shown unless -X asks for raw numbers. OPEN with STYLED: -X applies within,
+	   too */
 	ESPY_TOKF_SPELT = 1u << 7,
-	ESPY_TOKF_USEC = 1u << 8,	/* DATE: the fraction counts microseconds */
-	ESPY_TOKF_BARE = 1u << 9,	/* DATE: a value, not a comment */
-	ESPY_TOKF_ASIDE = 1u << 10,	/* WORD: a comment, where -X asks for comments. OPEN of a NOTE: not where -X asks for raw numbers.
-					   OPEN of a CALL: a comment behind the number in every style */
-	ESPY_TOKF_FAILED = 1u << 11,	/* INT, of a result: an error number, negative */
-	ESPY_TOKF_UNKNOWN = 1u << 13,	/* WORD: the number, and the word as a comment: it has no name */
-	ESPY_TOKF_WHOLE = 1u << 14,	/* STR: -s does not limit it */
-	ESPY_TOKF_NAMES = 1u << 15,	/* OPEN of a NOTE: -X does not apply, its numbers are shown by their names */
-	ESPY_TOKF_TAIL = 1u << 12,	/* STR: bytes behind the known struct, whose size is num */
+	ESPY_TOKF_USEC = 1u << 8,     /* DATE: the fraction counts microseconds */
+	ESPY_TOKF_BARE = 1u << 9,     /* DATE: a value, not a comment */
+	ESPY_TOKF_ASIDE = 1u << 10,   /* WORD: a comment, where -X asks for comments. OPEN of a NOTE: not where -X asks
+					 for raw numbers.   OPEN of a CALL: a comment behind the number in every style */
+	ESPY_TOKF_FAILED = 1u << 11,  /* INT, of a result: an error number, negative */
+	ESPY_TOKF_UNKNOWN = 1u << 13, /* WORD: the number, and the word as a comment: it has no name */
+	ESPY_TOKF_WHOLE = 1u << 14,   /* STR: -s does not limit it */
+	ESPY_TOKF_NAMES =
+		1u << 15, /* OPEN of a NOTE: -X does not apply, its numbers are names; of a CALL: no comment in one */
+	ESPY_TOKF_TAIL = 1u << 12, /* STR: bytes behind the known struct, whose size is num */
 };
 
 struct espy_token {

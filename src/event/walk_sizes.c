@@ -121,7 +121,7 @@ bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, cons
 		/* a string whose end lies in memory that cannot be read is no string; a hook may do with less */
 		return t->hook ? have || !m->want : !m->fault && (have || !m->want || m->cut);
 	case ESPY_T_BITS:
-		return !m->fault && (have || (!m->want && t->fmt != ESPY_FMT_FD));
+		return !m->fault && (have || (!m->want && t->fmt != ESPY_FMT_FD && t->fmt != ESPY_FMT_NAMES));
 	case ESPY_T_STRUCT:
 		/* the kernel takes no struct that may grow if it is larger than a page */
 		if (t->flags & ESPY_TF_WHOLE &&

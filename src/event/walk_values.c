@@ -38,9 +38,11 @@ bool espy_span_differs(const struct espy_span *m)
 /* Bits of a set that count: memory is read in whole words. */
 static uint64_t bit_count(const struct espy_walk *w, const struct espy_type *t, uint64_t captured)
 {
-	if (t->len_b >= w->img->expr_cnt || w->img->exprs[t->len_b].op != ESPY_X_ROUND_BITS)
+	const uint32_t len = t->len_b < w->img->expr_cnt ? t->len_b : t->len_a;
+
+	if (len >= w->img->expr_cnt || w->img->exprs[len].op != ESPY_X_ROUND_BITS)
 		return captured;
-	uint64_t n = espy_walk__eval(w, w->scope, w->img->exprs[t->len_b].a, false);
+	uint64_t n = espy_walk__eval(w, w->scope, w->img->exprs[len].a, len == t->len_a);
 	return n < captured ? n : captured;
 }
 

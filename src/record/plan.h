@@ -169,9 +169,18 @@ struct espy_call_plan {
 	__u16 variant_cnt;
 	__u8 key_arg0, key_arg1;
 	__u32 key_mask0;
-	__u32 inner; /* of a call that leads to others: ESPY_INNER_*; else 0. It has no variants */
+	__u32 inner; /* of a call that leads to others: ESPY_INNER_*. It has no variants; of one with variants:
+			ESPY_FAMILY_* */
 };
 _Static_assert(sizeof(struct espy_call_plan) == 16, "");
+
+/*
+ * Commands of ioctl that hold a size of the caller's: one of this type (bits 8-15) that is no key is looked up once
+ * more without its size (bits 16-29). So the variants of size 0 stand for all sizes.
+ */
+#define ESPY_FAMILY(type) (0x100u | (type))
+#define ESPY_FAMILY_HAS(inner, key) ((inner)&0x100u && ((key) >> 8 & 0xffu) == ((inner)&0xffu))
+#define ESPY_FAMILY_KEY(key) ((key)&0xc000ffffu)
 
 /*
  * A call that is the gate to others (socketcall): inner call number FIRST + key, if the ABI has that number, takes its

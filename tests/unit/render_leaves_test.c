@@ -25,6 +25,8 @@ static const char text[] =
 	"ids(a uid, b s32:signal, c u32:oct, d u64:rlim, e dirfd, f ulong:hex0)\n"
 	"strs(a in str, b in path)\n"
 	"sigs(set in bits signal[8], fds in bits fd[n], n s32)\n"
+	"enum keys u32 \"KEY_???\" { KEY_A = 0 KEY_B = 1 KEY_C = 3 KEY_D = 4 KEY_E = 64 }\n"
+	"keys(set out bits keys:names[ret * 8 max 16])\n"
 	"fcntl(fd fd) -> s32:hex note \"flags \" open_flags\n"
 	"getfd(fd fd) -> s32:hex note \"flags \" fdflags\n"
 	"flags vl_flags s32 { VL_INHERIT = 0x20000 low 15..0:hex }\n"
@@ -38,7 +40,7 @@ static const char constants[] =
 	"MAP_ANONYMOUS 32\nMAP_HUGE_SHIFT 26\nFD_CLOEXEC 1\nMADV_NORMAL 0\nMADV_RANDOM 1\n";
 static const char calls[] =
 	"0 read 3 -\n1 write 3 -\n2 open 3 -\n3 mmap 6 -\n4 madvise 3 -\n5 formats 6 -\n6 ids 6 -\n"
-	"7 strs 2 -\n8 sigs 3 -\n9 fcntl 1 -\n10 getfd 1 -\n11 umask 1 -\n12 pause 0 -\n13 nodesc 2 -\n14 sock 1 -\n15 vl 1 -\n";
+	"7 strs 2 -\n8 sigs 3 -\n9 fcntl 1 -\n10 getfd 1 -\n11 umask 1 -\n12 pause 0 -\n13 nodesc 2 -\n14 sock 1 -\n15 vl 1 -\n16 keys 1 -\n";
 
 static int setup(void **state)
 {
@@ -210,6 +212,34 @@ static void test_sets(void **state)
 	assert_string_equal(harness_line(k), "sigs(~[RTMIN RT_1], [], 8) = 0");
 }
 
+static const char *keys_line(struct harness *k, long ret, uint64_t low, uint64_t high)
+{
+	const uint64_t set[2] = { low, high };
+
+	harness_exit(k, "keys", ret, 0x1000);
+	if (ret > 0)
+		harness_item(k, 0, AT_EXIT, 0, set, ret > 8 ? 16 : 8);
+	return harness_line(k);
+}
+
+/* Bits by their names: the result says how many count, of words that are read whole. */
+static void test_bit_names(void **state)
+{
+	struct harness *k = *state;
+
+	assert_string_equal(keys_line(k, 1, 0x109, 0), "keys([KEY_A KEY_C]) = 1");
+	assert_string_equal(keys_line(k, 9, 0x1b, 1), "keys([KEY_A KEY_B KEY_C KEY_D ...]) = 9");
+	assert_string_equal(keys_line(k, 2, 4, 0), "keys([0x2 /* KEY_??? */]) = 2");
+	assert_string_equal(keys_line(k, 8, 0, 0), "keys([]) = 8");
+	assert_string_equal(keys_line(k, 0, 1, 0), "keys(0x1000) = 0");
+	assert_string_equal(keys_line(k, -9, 1, 0), "keys(0x1000) = -1 EBADF (Bad file descriptor)");
+	k->o.xlat = ESPY_XLAT_RAW;
+	assert_string_equal(keys_line(k, 9, 0x1b, 1), "keys([0x1b, 0x1]) = 9");
+	k->o.xlat = ESPY_XLAT_VERBOSE;
+	assert_string_equal(keys_line(k, 1, 3, 0), "keys([0 /* KEY_A */ 0x1 /* KEY_B */] /* [0x3] */) = 1");
+	k->o.xlat = ESPY_XLAT_ABBREV;
+}
+
 static void test_results(void **state)
 {
 	struct harness *k = *state;
@@ -281,7 +311,7 @@ int main(void)
 		cmocka_unit_test(test_quote),	cmocka_unit_test(test_string_limits), cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_flags),	cmocka_unit_test(test_flag_styles),   cmocka_unit_test(test_enums),
 		cmocka_unit_test(test_numbers), cmocka_unit_test(test_sets),	      cmocka_unit_test(test_results),
-		cmocka_unit_test(test_raw),	cmocka_unit_test(test_errno_table),
+		cmocka_unit_test(test_raw),	cmocka_unit_test(test_bit_names),	cmocka_unit_test(test_errno_table),
 	};
 	return cmocka_run_group_tests(tests, setup, harness_free);
 }

@@ -293,7 +293,9 @@ static void put_call(struct espy_text *t, const struct espy_token *open, uint32_
 			t->xlat = ESPY_XLAT_ABBREV;
 	espy_buf__put(t->b, open->bytes, open->len);
 	espy_buf__putc(t->b, '(');
+	t->bare_unknown = comment && open->flags & ESPY_TOKF_NAMES;
 	put_list(t, i + 1, open->link, COMMA, true, UINT32_MAX);
+	t->bare_unknown = false;
 	espy_buf__putc(t->b, ')');
 	t->xlat = saved;
 	if (comment)

@@ -493,7 +493,7 @@ void espy_text_put_enum(struct espy_text *t, const struct espy_table *tab, const
 		espy_buf__hex(t->b, cut);
 	}
 	if ((t->xlat == ESPY_XLAT_RAW && !(comment && (tab->flags & ESPY_TABLE_DECIMAL))) ||
-	    (!e && (!*unknown || (tab->flags & ESPY_TABLE_UNKNOWN_HEX))))
+	    (!e && (!*unknown || t->bare_unknown || (tab->flags & ESPY_TABLE_UNKNOWN_HEX))))
 		return;
 	espy_text_put_comment(t, e ? espy_image__str(t->img, e->name) : unknown);
 }

@@ -15,6 +15,7 @@ struct espy_text {
 	struct espy_tokens tokens;
 	enum espy_xlat xlat;
 	unsigned manner;
+	bool bare_unknown; /* a number without a name has no comment: it stands in one */
 };
 
 /* text_values.c: a leaf. Returns the index behind it and behind what stands in its text already. */

@@ -513,6 +513,46 @@ static void put_named_bits(struct espy_text *t, const struct espy_token *v)
 	espy_buf__putc(t->b, ']');
 }
 
+/* Bits by their names, at most four without -v; under -X the words of the caller that hold them. */
+static void put_bit_names(struct espy_text *t, const struct espy_token *v)
+{
+	static const struct espy_type bit_type = { .kind = ESPY_T_INT, .size = 4 };
+	const unsigned word = t->img->abi == ESPY_ABI_NATIVE ? 8 : 4;
+	const unsigned most = t->manner & ESPY_MANNERS_FULL ? UINT_MAX : 4;
+	unsigned shown = 0;
+
+	if (t->xlat != ESPY_XLAT_RAW) {
+		espy_buf__putc(t->b, '[');
+		for (uint64_t bit = 0; bit < v->num && shown <= most && v->link < t->img->table_cnt; bit++) {
+			if (bit / 8 >= v->len || !(v->bytes[bit / 8] >> (bit % 8) & 1))
+				continue;
+			if (shown)
+				espy_buf__putc(t->b, ' ');
+			if (shown++ < most)
+				espy_text_put_enum(t, &t->img->tables[v->link], &bit_type, bit);
+			else
+				espy_buf__put(t->b, "...", 3);
+		}
+		espy_buf__putc(t->b, ']');
+	}
+	if (t->xlat == ESPY_XLAT_ABBREV)
+		return;
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment(t);
+	espy_buf__putc(t->b, '[');
+	for (uint32_t at = 0; at < v->len; at += word) {
+		uint64_t x = 0;
+
+		memcpy(&x, v->bytes + at, v->len - at < word ? v->len - at : word);
+		if (at)
+			espy_buf__put(t->b, ", ", 2);
+		espy_buf__hex(t->b, x);
+	}
+	espy_buf__putc(t->b, ']');
+	if (t->xlat == ESPY_XLAT_VERBOSE)
+		espy_text_comment_end(t);
+}
+
 uint32_t espy_text_bits(struct espy_text *t, uint32_t i)
 {
 	const uint32_t at = i;
@@ -523,8 +563,8 @@ uint32_t espy_text_bits(struct espy_text *t, uint32_t i)
 		espy_text_sigset(t, v->bytes, v->len);
 		return i;
 	}
-	if (v->fmt == ESPY_FMT_ENUM) {
-		put_named_bits(t, v);
+	if (v->fmt == ESPY_FMT_ENUM || v->fmt == ESPY_FMT_NAMES) {
+		v->fmt == ESPY_FMT_ENUM ? put_named_bits(t, v) : put_bit_names(t, v);
 		return i;
 	}
 	espy_buf__putc(t->b, '[');

@@ -408,6 +408,13 @@ __noinline int select_plan(u32 cpu)
 		for (u32 i = 0; i < 14; i++)
 			if (search_variant(cpu, key))
 				break;
+		if (call->flags & ESPY_CALL_FAMILY && s->lo >= s->hi && (key >> 8 & 0xff) == call->words) {
+			s->lo = call->first_variant;
+			s->hi = s->lo + call->variant_cnt;
+			for (u32 i = 0; i < 14; i++)
+				if (search_variant(cpu, ESPY_FAMILY_KEY(key)))
+					break;
+		}
 	}
 	if (!(call->flags & ESPY_CALL_WANTED))
 		return 0; /* it may make descriptors that are to be named */

@@ -89,6 +89,8 @@ static void add_variants(struct espy_bpf_call *call, const struct espy_call_plan
 	call->key_arg0 = cp->key_arg0;
 	call->key_arg1 = cp->key_arg1;
 	call->key_mask0 = cp->key_mask0;
+	if (cp->inner && cp->variant_cnt)
+		call->words = (uint8_t)cp->inner; /* ESPY_CALL_FAMILY, where the call is wanted */
 }
 
 static uint32_t flags_of_variants(const struct bpf_tables *t, const struct espy_bpf_call *call)
@@ -237,6 +239,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		if (!raw || plan->flags & ESPY_PLAN_NEW_IMAGE) {
 			add_variants(call, cp, var_base);
 			call->flags |= flags_of_variants(t, call) & ESPY_CALL_ENTER;
+			call->flags |= cp->inner && cp->variant_cnt ? ESPY_CALL_FAMILY : 0;
 		}
 		if (abi != ESPY_ABI_NATIVE)
 			continue;
@@ -466,7 +469,7 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 	}
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		for (uint32_t nr = 0; s->set[abi] && nr < s->sets[abi].image->syscall_cnt && nr < ESPY_BPF_NRS; nr++)
-			if (s->sets[abi].image->call_plans[nr].inner)
+			if (s->sets[abi].image->call_plans[nr].inner && !s->sets[abi].image->call_plans[nr].variant_cnt)
 				add_inner(t, s->sets[abi].image, nr);
 	for (uint32_t i = 0; i < s->opts.trigger_cnt; i++)
 		add_trigger(t, s->opts.triggers[i].abi * ESPY_BPF_NRS + s->opts.triggers[i].nr, i);
