@@ -149,6 +149,8 @@ static uint32_t owner_of_fd(const struct espy_walk *w, const struct espy_type *t
 	return (int32_t)number > 0 && r->pid ? r->pid(r->ctx, w->tid, number, true) : 0;
 }
 
+#define PATH_MOST 4096u
+
 /* t: the type of the number; NULL: it is one of a set. */
 static void ask_fd(struct espy_walk *w, const struct espy_type *t, int fd)
 {
@@ -159,6 +161,8 @@ static void ask_fd(struct espy_walk *w, const struct espy_type *t, int fd)
 
 	if (!owner ||
 	    !r->fd(r->ctx, owner, as ? (int)espy_walk__eval(w, w->scope, t->len_b, true) : fd, w->d->want.details, &a))
+		return;
+	if (strlen(a.name) >= PATH_MOST) /* no path is so long: it could not be used */
 		return;
 	const size_t len = a.detail ? strlen(a.detail) : 0;
 
