@@ -251,10 +251,7 @@ static uint32_t joined_union(struct espy_walk *w, const struct espy_field *f, co
 	return c;
 }
 
-/*
- * A number as most fields are: nothing is said about when it counts, and all of it was captured, once. false, and nothing shown: it
- * is none of these. Goes the same way as any other field would, without what is asked of those.
- */
+/* Shows a number as most fields are: it always counts, and all of it was captured, once. false: it is none of these. */
 static inline bool show_plain_number(struct espy_walk *w, const struct espy_field *f, const struct espy_type *t,
 				     const struct espy_span *m, const struct members *st)
 {
@@ -341,7 +338,7 @@ static void show_chosen_field(struct espy_walk *w, const struct espy_field *f, c
 	if (lead_cut(w, t, &s))
 		st->end |= w->shown; /* nothing behind it is looked at */
 	w->folded = f->flags & ESPY_FF_FOLDED;
-	w->inside = f->flags & ESPY_FF_SHORT;
+	w->inside = f->flags & ESPY_FF_SHORT && t->kind == ESPY_T_ARRAY && w->img->types[t->elem].kind != ESPY_T_STRUCT;
 	w->early = t->kind == ESPY_T_PTR && f->flags & ESPY_FF_ENTER;
 	w->again = f->flags & ESPY_FF_NAMED ? espy_image__str(w->img, f->name) : "";
 	espy_walk_value(w, type, &s, f->flags & ESPY_FF_NONAME ? "" : espy_image__str(w->img, f->name));
@@ -466,7 +463,7 @@ static void show_headed(struct espy_walk *w, const struct espy_type *t, const st
 /* The second of two parts: ` => {...}`, if it has anything to say. */
 static void show_second(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {
-	bool any = false;
+	bool any = w->ok && espy_walk_has_tail(w, t, m);
 
 	for (uint32_t i = 0; i < t->count && !any; i++) {
 		const struct espy_field *f = &w->img->fields[t->first + i];
@@ -483,6 +480,8 @@ static void show_second(struct espy_walk *w, const struct espy_type *t, const st
 	espy_walk_changed(w);
 	uint32_t open = espy_walk_open(w, ESPY_GROUP_STRUCT, t, 0);
 	show_members(w, t, m, &st, 0);
+	if (w->ok && espy_walk_has_tail(w, t, m))
+		espy_walk_tail(w, t, m);
 	espy_walk_close(w, open);
 }
 

@@ -59,6 +59,15 @@ static void put_tail(struct espy_walk *w, const struct espy_type *t, size_t from
 					      .addr = s->addr });
 }
 
+bool espy_walk_has_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	const unsigned ph = espy_span_best(m);
+
+	if (!(t->flags & ESPY_TF_TAIL) || t->flags & ESPY_TF_EXTRA || m->want <= t->size || m->want == UINT64_MAX)
+		return false;
+	return m->fault || (m->n[ph] > t->size && !espy_all_zero(m->p[ph] + t->size, m->n[ph] - t->size));
+}
+
 void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {
 	const size_t from = t->flags & ESPY_TF_EXTRA ? known_end(w, t, m) : t->size;

@@ -54,7 +54,8 @@ void espy_walk_then(struct espy_walk *w, const struct espy_field *p, const struc
 			before = (int)i;
 	const struct espy_item *in = before < 0 ? NULL : espy_call_view__item(w->v, (unsigned)before, 0, false);
 	const struct espy_type *was = before < 0 ? NULL : &w->img->types[ops[before].type];
-	if (was && (!in || !in->len || in->len < (was->flags & ESPY_TF_WHOLE ? espy_walk_want(w, was) : was->size)))
+	const bool all = !was || was->kind == ESPY_T_ARRAY || was->flags & ESPY_TF_WHOLE; /* must have been read */
+	if (was && (!in || !in->len || in->len < (all ? espy_walk_want(w, was) : was->size)))
 		return;
 	if (p->flags & ESPY_FF_BOTH && w->failed) {
 		espy_walk_changed(w);

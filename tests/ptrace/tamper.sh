@@ -80,6 +80,16 @@ shows '^geteuid()  *= 18446744073709551615 (INJECTED)$' log
 shows '^getpgid(0)  *= 841540765612359407 (INJECTED)$' log
 "$espy" trace -o log -e trace=arch_prctl -e inject=arch_prctl:retval=3:when=2+ "$calls" >out 2>err
 shows '^arch_prctl(ARCH_REQ_XCOMP_PERM, 0x2 /. XFEATURE_YMM .*= 0x3 (XFEATURE_MASK_FPSSE) (INJECTED)$' log
+# Names stand behind a result where there are any, in every style but that of numbers.
+"$espy" trace -o log -e trace=arch_prctl -e inject=arch_prctl:retval=0x97800:when=2+ "$calls" >out 2>err
+shows '^arch_prctl(ARCH_REQ_XCOMP_PERM, 0x2 /. XFEATURE_YMM .*= 0x97800 (INJECTED)$' log
+"$espy" trace -X verbose -o log -e trace=arch_prctl -e inject=arch_prctl:retval=1:when=2+ "$calls" >out 2>err
+shows '^arch_prctl(0x1023 .*= 0x1 (XFEATURE_MASK_FP) (INJECTED)$' log
+"$espy" trace -X raw -o log -e trace=arch_prctl -e inject=arch_prctl:retval=1:when=2+ "$calls" >out 2>err
+shows '^arch_prctl(0x1023, 0x2) *= 0x1 (INJECTED)$' log
+# Bytes behind what is known of a struct are shown again after success.
+"$espy" trace -o log -e trace=clone3 -e inject=clone3:retval=42 "$calls" >out 2>err
+shows '^clone3({flags=0, exit_signal=SIGCHLD, stack=NULL, stack_size=0, /. bytes 88..95 ./ "\\x41\\x41.*"} => {/. bytes 88..95 ./ "\\x41.*"}, 96) *= 42 (INJECTED)$' log
 
 # What a field became has its name where the description says so.
 "$espy" trace -o log -e trace=ioctl -e inject=ioctl:poke_exit=@arg3=aa000000000000000100000000000000:retval=0 "$calls" >out 2>err

@@ -59,6 +59,8 @@ int main(int argc, char **argv)
 	}
 #ifdef __x86_64__
 	syscall(SYS_arch_prctl, 0x1023, 2); /* ARCH_REQ_XCOMP_PERM */
+	const uint64_t larger[12] = { [4] = SIGCHLD, [11] = 0x4141 };
+	syscall(SYS_clone3, larger, sizeof(larger)); /* the kernel refuses it: it knows no bytes there */
 #endif
 	uint64_t api[3] = { 0xaa };
 	ioctl(-1, 0xc018aa3f, api); /* UFFDIO_API */
