@@ -167,13 +167,12 @@ static bool set_fds(struct espy_fast *f, unsigned args)
 	return true;
 }
 
-/* Adds the plans of one ABI behind those already in the tables. */
-static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t abi)
+/* Adds the plans of one ABI, with their operations and variants, behind those already in the tables. */
+static void add_plans(struct bpf_tables *t, const struct espy_call_set *set, bool names)
 {
-	const struct espy_call_set *set = &s->sets[abi];
 	const struct espy_image *img = set->image;
-	uint32_t op_base = (uint32_t)t->op_cnt, plan_base = (uint32_t)t->plan_cnt, var_base = (uint32_t)t->variant_cnt;
-	const bool names = s->opts.needs.fds && !s->opts.count_only;
+	const uint32_t op_base = (uint32_t)t->op_cnt, plan_base = (uint32_t)t->plan_cnt,
+		       var_base = (uint32_t)t->variant_cnt;
 
 	for (uint32_t i = 0; i < img->op_cnt; i++)
 		t->ops[op_base + i].op = set->ops[i];
@@ -194,7 +193,17 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 	t->op_cnt += img->op_cnt;
 	t->plan_cnt += img->plan_cnt;
 	t->variant_cnt += img->variant_cnt;
+}
 
+/* Adds the calls of one ABI, and its plans. */
+static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t abi)
+{
+	const struct espy_call_set *set = &s->sets[abi];
+	const struct espy_image *img = set->image;
+	const uint32_t plan_base = (uint32_t)t->plan_cnt, var_base = (uint32_t)t->variant_cnt;
+	const bool names = s->opts.needs.fds && !s->opts.count_only;
+
+	add_plans(t, set, names);
 	for (uint32_t nr = 0; nr < ESPY_BPF_NRS; nr++) {
 		struct espy_bpf_call *call = &t->calls[abi * ESPY_BPF_NRS + nr];
 		bool raw = test_bit(set->raw, nr), wanted = test_bit(set->wanted, nr);
