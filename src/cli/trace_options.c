@@ -237,6 +237,8 @@ static const struct espy_opt format[] = {
 	ARG(0, "decode-pids", "SET", espy_do_pids,
 	    "more about process numbers: comm (names), pidns (espy's number of a process in another pid namespace)",
 	    .complete = "none comm pidns all"),
+	ARG(0, "namespace", "WHICH", espy_do_qualifier,
+	    "the namespaces behind results of calls that have made or entered some (new)", .complete = "new"),
 	FLAG('Y', NULL, F_COMM, "as --decode-pids=comm: names of processes behind their numbers"),
 	SET('N', "arg-names", text.argument_names, "names of arguments"),
 	SET('n', "syscall-number", text.call_number, "the number of the call"),
@@ -361,7 +363,6 @@ static const struct espy_opt statistics[] = {
 /* Options of strace that have no help here. espy refuses some of them in clear words. */
 static const struct espy_opt refused[] = {
 	ALIAS("kvm", espy_do_qualifier, 0),
-	ALIAS("namespace", espy_do_qualifier, 0),
 	{ .name = "secontext",
 	  .arg = ESPY_OPT_OPTIONAL,
 	  .handle = espy_do_refused,

@@ -63,6 +63,7 @@ static void add_needs(struct espy_needs *all, const struct espy_needs *n, bool f
 	all->fds |= n->fds;
 	all->details |= n->details;
 	all->comms |= n->comms;
+	all->in_time |= n->in_time;
 	all->verbose |= n->verbose;
 	all->whole_data |= n->whole_data;
 	if (n->str_limit > all->str_limit)
@@ -295,7 +296,8 @@ static int choose_source(struct espy_session *s)
 	const char *asked = o->source && strcmp(o->source, "auto") ? o->source : NULL;
 	char why[512] = "";
 
-	if (!asked && stopping && !o->all && !o->cgroup)
+	if (!asked && (stopping || (s->needs.in_time && !(needed_caps(s) & ~espy_source_ptrace.caps))) && !o->all &&
+	    !o->cgroup)
 		asked = "ptrace";
 	if (asked && !strcmp(asked, "bpf") && stopping) {
 		espy_session__error(s, "%s needs a source that stops the task: use --source=ptrace", stopping);

@@ -20,6 +20,8 @@ struct espy_needs {
 	 */
 	bool fds, details;
 	bool comms;	 /* names of tasks, by COMM facts of new names (sources that can) */
+	bool in_time;	 /* questions of which the system knows the answer only while the task is in its call: it had
+			    better be stopped */
 	bool counts;	 /* the source may count calls in place of the engine */
 	bool wall_clock; /* with counts: time between begin and end, not on the CPU */
 	bool cpu_ns;	 /* EXIT records have the time on the CPU (-C, and -c where the source does not count) */

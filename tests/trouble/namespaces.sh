@@ -31,6 +31,8 @@ while_there "$dir/clone" 'clone(.*= ' "$espy" trace --source="$source" -q -f -e 
 told "clone: that of the child" "clone(child_stack=NULL, flags=CLONE_NEWUTS|SIGCHLD) = $(sed -n 's/.*) *= \([0-9]*\).*/\1/p' "$dir/clone") ($(names))" "$dir/clone"
 trace -e trace=unshare -o "$dir/plain" unshare -u true
 told "not asked for: not shown" "unshare(CLONE_NEWUTS) = 0" "$dir/plain"
+"$espy" trace -o "$dir/chosen" -e namespace=new -e trace=unshare unshare -u true
+has "a task that ends at once, by the source that is chosen" "$dir/chosen" '^unshare(CLONE_NEWUTS) *= 0 (uts:\[[0-9]*\])$'
 "$espy" trace -e namespace=old true 2>"$dir/err"
 has "another word" "$dir/err" "invalid -e namespace= argument: 'old'"
 
