@@ -75,6 +75,8 @@ int espy_cmd_version(const struct espy_cli *cli, int argc, char **argv)
 	printf("%s\nSystem calls of Linux 7.2, text as of strace 7.2.\n"
 	       "Free software, LGPL-2.1-or-later (BPF programs GPL-2.0-only); there is no warranty.\n",
 	       cli->strace_mode ? "strace -- version 7.2 (espy " ESPY_VERSION ")" : "espy " ESPY_VERSION);
+	if (cli->strace_mode) /* so that scripts know, too, what they may ask for */
+		puts("\nOptional features enabled: stack-trace=libdw stack-demangle m32-mpers mx32-mpers");
 	return 0;
 }
 

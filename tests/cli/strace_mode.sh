@@ -112,6 +112,7 @@ says "./strace: unrecognized option '--foo'"
 run 0 strace -h
 shows '^Usage: strace '
 run 0 strace -V
+shows "^Optional features enabled: .*m32-mpers"
 shows '^strace -- version [0-9]'
 need_tracing
 run 3 strace -f -o out -s 100 -e trace=execve,exit_group sh -c 'exit 3'

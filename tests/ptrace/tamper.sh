@@ -95,6 +95,10 @@ shows '^clone3({flags=0, exit_signal=SIGCHLD, stack=NULL, stack_size=0, /. bytes
 "$espy" trace -o log -e trace=ioctl -e inject=ioctl:poke_exit=@arg3=aa000000000000000100000000000000:retval=0 "$calls" >out 2>err
 shows '^ioctl(-1, UFFDIO_API, {api=0xaa, features=0 => features=UFFD_FEATURE_PAGEFAULT_FLAG_WP, ioctls=0}) *= 0 (INJECTED: args, retval)$' log
 
+# An argument that the call does not have.
+"$espy" trace -o log -e trace=getpgid -e inject=getpgid:poke_enter=@arg2=00 "$calls" >out 2>err
+shows "^espy: Failed to tamper with process [0-9]*: requested to tamper with argument #2, but system call 'getpgid' has only 1 arguments\$" err
+
 # Recorded, it is shown the same.
 "$espy" record --source=ptrace -o t -e trace=getpgid -e inject=getpgid:error=EIO:delay_exit=1:when=2 "$calls" >out 2>err
 "$espy" show t >shown 2>err

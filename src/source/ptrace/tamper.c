@@ -58,6 +58,23 @@ static size_t write_memory(const struct espy_ptask *t, uint64_t addr, const uint
 	return put > 0 ? (size_t)put : 0;
 }
 
+/* Tells that the call has fewer arguments than the rule wants. Returns false if it has enough, or nobody knows. */
+static bool say_argument(const struct espy_ptrace *p, const struct espy_ptask *t, unsigned arg)
+{
+	const struct espy_call_set *set = espy_ptrace__set(p, t->regs.abi);
+	const struct espy_syscall *call =
+		set && t->regs.nr < set->image->syscall_cnt ? &set->image->syscalls[t->regs.nr] : NULL;
+
+	if (!call || !call->name || arg < call->nargs)
+		return false;
+	espy_ptrace__report(p, ESPY_REPORT_WARN,
+			    "Failed to tamper with process %d: requested to tamper with argument #%u, but system call "
+			    "'%s' has only %u "
+			    "arguments",
+			    (int)t->tid, arg + 1, espy_image__str(set->image, call->name), call->nargs);
+	return true;
+}
+
 /* Writes the bytes of a rule to where the arguments point. Returns whether any were written. */
 static bool poke(const struct espy_ptrace *p, const struct espy_ptask *t, const struct espy_poke *pokes)
 {
@@ -66,7 +83,7 @@ static bool poke(const struct espy_ptrace *p, const struct espy_ptask *t, const 
 	for (unsigned i = 0; i < ESPY_TAMPER_ARGS; i++) {
 		const uint64_t addr = t->regs.args[i];
 
-		if (!pokes[i].bytes)
+		if (!pokes[i].bytes || say_argument(p, t, i))
 			continue;
 		const size_t n = write_memory(t, addr, pokes[i].bytes, pokes[i].len);
 
