@@ -208,7 +208,8 @@ struct ast_call {
 	bool note_names; /* there is a note only if a flag has a name, and it is in names whatever the style */
 	struct dc_sym *note_hook;
 	struct ast_expr *sw[2];        /* switch */
-	struct ast_expr *family;       /* type of ioctl commands whose size does not count; NULL: none */
+	struct ast_expr *family[8];    /* types of ioctl commands whose size does not count */
+	uint32_t nfamily;
 	struct dc_pos sw_pos;
 	uint8_t plan_flags;            /* ESPY_PLAN_* from the words behind it */
 	struct dc_sym *effect;         /* NULL: none, or as in the base form */

@@ -446,12 +446,14 @@ static void lower_variants(struct dc *dc, struct ast_call *c, struct espy_call_p
 	cp->key_arg0 = (uint8_t)reg0;
 	cp->key_arg1 = (uint8_t)reg1;
 	cp->key_mask0 = s.mask;
-	uint64_t type = 0;
+	for (uint32_t i = 0; i < c->nfamily; i++) {
+		uint64_t type = 0;
 
-	if (c->family && (s.two || dc_const_expr(dc, c->family, NULL, NULL, &type) || type > 255))
-		dc_error(dc, c->sw_pos,
-			 "`sizeless` wants the type of the commands, a number up to 255, and one selector");
-	cp->inner = c->family ? ESPY_FAMILY((uint32_t)type & 0xff) : 0;
+		if (s.two || s.mask != 0xffffffff || dc_const_expr(dc, c->family[i], NULL, NULL, &type) || type > 255)
+			dc_error(dc, c->sw_pos,
+				 "`sizeless` wants types of commands, up to 255, and one selector without a mask");
+		cp->inner |= ESPY_FAMILY_BIT((uint32_t)type);
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		if (i && r[i].v.key == r[i - 1].v.key)
 			dc_error(dc,

@@ -84,7 +84,9 @@ void dc_parse_call(struct dc *dc)
 				c->sw[1] = dc_parse_expr(dc);
 			if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "sizeless")) {
 				dc->tok++;
-				c->family = dc_parse_primary(dc);
+				do
+					c->family[c->nfamily++] = dc_parse_primary(dc);
+				while (c->nfamily < 8 && dc_accept(dc, ','));
 			}
 			if (c->is_variant)
 				dc_error(dc, c->sw_pos, "`switch` belongs to the call, not to a variant");

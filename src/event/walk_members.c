@@ -19,11 +19,10 @@ struct members {
 /* Does any field of the struct, or of what is joined to it, carry the flag? */
 bool espy_walk_has_flag(const struct espy_walk *w, const struct espy_type *t, uint32_t flag)
 {
-	bool has = false;
-
 	for (uint32_t i = 0; i < t->count; i++)
-		has |= w->img->fields[t->first + i].flags & flag;
-	return has;
+		if (w->img->fields[t->first + i].flags & flag)
+			return true;
+	return false;
 }
 
 static void show_members(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, struct members *st,
@@ -179,7 +178,8 @@ static bool lead_cut(const struct espy_walk *w, const struct espy_type *t, const
 {
 	bool others = false;
 
-	if (t->kind != ESPY_T_STRUCT || !(t->flags & ESPY_TF_LEAD) || !s->fault || s->n[espy_span_best(s)] >= t->size)
+	if (t->kind != ESPY_T_STRUCT || !(t->flags & ESPY_TF_LEAD) || !s->fault || s->n[espy_span_best(s)] >= t->size ||
+	    (w->failed && espy_walk_has_flag(w, t, ESPY_FF_BOTH))) /* then the others are left out */
 		return false;
 	for (uint32_t i = 1; i < t->count; i++)
 		others |= !(w->img->fields[t->first + i].flags & ESPY_FF_HIDDEN);

@@ -73,6 +73,8 @@ static bool enough_of_sized(const struct espy_walk *w, const struct espy_type *t
 	bool open = last->kind == ESPY_T_REST && have <= t->size;
 	if (t->flags & (ESPY_TF_PARTIAL | ESPY_TF_FILLED) && have && !m->fault)
 		return true;
+	if (t->flags & ESPY_TF_LEAD && w->failed && m->fault)
+		return have >= first->size;
 	/* what stands in front of items, as many as a field says, is read as a whole */
 	const bool counted = last->kind == ESPY_T_ARRAY || last->kind == ESPY_T_BYTES;
 	const bool headed = !t->size && counted && t->count > 1;

@@ -175,11 +175,12 @@ struct espy_call_plan {
 _Static_assert(sizeof(struct espy_call_plan) == 16, "");
 
 /*
- * Commands of ioctl that hold a size of the caller's: one of this type (bits 8-15) that is no key is looked up once
- * more without its size (bits 16-29). So the variants of size 0 stand for all sizes.
+ * Commands of ioctl that hold a size of the caller's: `inner` of a call with variants has a bit for each type (bits
+ * 8-15 of the command) of such; types that are equal modulo 32 share it. A command of such a type that is no key is
+ * looked up once more without its size (bits 16-29), so the variants of size 0 stand for all sizes.
  */
-#define ESPY_FAMILY(type) (0x100u | (type))
-#define ESPY_FAMILY_HAS(inner, key) ((inner)&0x100u && ((key) >> 8 & 0xffu) == ((inner)&0xffu))
+#define ESPY_FAMILY_BIT(type) (1u << ((type)&31u))
+#define ESPY_FAMILY_HAS(inner, key) ((inner)&ESPY_FAMILY_BIT((key) >> 8))
 #define ESPY_FAMILY_KEY(key) ((key)&0xc000ffffu)
 
 /*

@@ -399,7 +399,8 @@ __noinline int select_plan(u32 cpu)
 	s->late_gate = call->late;
 	s->cap.plan = call->plan;
 	if (call->variant_cnt) {
-		u64 key = load_arg(s, call->key_arg0) & call->key_mask0;
+		const bool family = call->flags & ESPY_CALL_FAMILY;
+		u64 key = load_arg(s, call->key_arg0) & (family ? ~0u : call->key_mask0);
 
 		s->lo = call->first_variant;
 		s->hi = s->lo + call->variant_cnt;
@@ -408,7 +409,7 @@ __noinline int select_plan(u32 cpu)
 		for (u32 i = 0; i < 14; i++)
 			if (search_variant(cpu, key))
 				break;
-		if (call->flags & ESPY_CALL_FAMILY && s->lo >= s->hi && (key >> 8 & 0xff) == call->words) {
+		if (family && s->lo >= s->hi && ESPY_FAMILY_HAS(call->key_mask0, key)) {
 			s->lo = call->first_variant;
 			s->hi = s->lo + call->variant_cnt;
 			for (u32 i = 0; i < 14; i++)

@@ -367,7 +367,8 @@ enum {
 	 */
 	ESPY_CALL_OUTER = 0x400,
 	ESPY_CALL_ADDR3 = 0x800, /* an operation of io_uring: its last register is addr3 */
-	ESPY_CALL_FAMILY = 0x1000, /* of its variants those of size 0 stand for all sizes: espy_bpf_call.words */
+	/* Of its variants those of size 0 stand for all sizes: key_mask0 is the mask of ESPY_FAMILY_HAS; all bits of the selector count. */
+	ESPY_CALL_FAMILY = 0x1000,
 };
 /*
  * The place of a call's new descriptors, if it is not the result. espy_bpf_call.fds_arg is the argument that leads
@@ -397,8 +398,7 @@ struct espy_bpf_call {
 	__u16 early;   /* gate, in espy_triggers, that the program tests before it captures the call; 0: none */
 	__u16 late;    /* gate that it tests afterwards; 0: none */
 	__u8 closes;   /* bit per argument that is a descriptor which the call closes; only with -P */
-	__u8 words;    /* of a call that an outer one may lead to: its arguments. ESPY_CALL_FAMILY: the type of the
-			  commands */
+	__u8 words;    /* of a call that an outer one may lead to: its arguments; else 0 */
 };
 _Static_assert(sizeof(struct espy_bpf_call) == 32, "");
 

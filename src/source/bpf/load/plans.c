@@ -89,8 +89,15 @@ static void add_variants(struct espy_bpf_call *call, const struct espy_call_plan
 	call->key_arg0 = cp->key_arg0;
 	call->key_arg1 = cp->key_arg1;
 	call->key_mask0 = cp->key_mask0;
-	if (cp->inner && cp->variant_cnt)
-		call->words = (uint8_t)cp->inner; /* ESPY_CALL_FAMILY, where the call is wanted */
+}
+
+/* Lets variants of size 0 stand for all sizes of some ioctl commands. */
+static void add_family(struct espy_bpf_call *call, const struct espy_call_plan *cp)
+{
+	if (!cp->inner || !cp->variant_cnt)
+		return;
+	call->flags |= ESPY_CALL_FAMILY;
+	call->key_mask0 = cp->inner;
 }
 
 static uint32_t flags_of_variants(const struct bpf_tables *t, const struct espy_bpf_call *call)
@@ -248,7 +255,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 		if (!raw || plan->flags & ESPY_PLAN_NEW_IMAGE) {
 			add_variants(call, cp, var_base);
 			call->flags |= flags_of_variants(t, call) & ESPY_CALL_ENTER;
-			call->flags |= cp->inner && cp->variant_cnt ? ESPY_CALL_FAMILY : 0;
+			add_family(call, cp);
 		}
 		if (abi != ESPY_ABI_NATIVE)
 			continue;
