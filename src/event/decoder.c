@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "event/decoder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include "base/errno_names.h"
 #include "describe/constant_names.h"
 #include "event/hook_impl.h"
 
@@ -153,6 +155,19 @@ static bool is_longer(const struct espy_type *t, int64_t x)
 	return t->fmt == ESPY_FMT_DEC || (t->fmt >= ESPY_FMT_FD && t->fmt <= ESPY_FMT_SID);
 }
 
+/* Puts the result of a call that returns an error as an unsigned int, and what error that is. */
+static void show_clipped(struct espy_walk *w, const struct espy_type *t, uint32_t x)
+{
+	const char *name = x > -4096u ? espy_errno_name(-x) : NULL;
+	char text[256];
+
+	espy_walk_integer_as(w, t, ESPY_FMT_DEC, x, "");
+	if (!name)
+		return;
+	const int len = snprintf(text, sizeof(text), "%s (%s)", name, espy_errno_text(-x));
+	espy_walk_close(w, espy_hook_open_note(w, espy_walk_keep(w, text, (size_t)len), ESPY_TOKF_FAILED));
+}
+
 /* Puts the result of a call, in the manners that decode. */
 static void show_success(struct espy_walk *w, const struct espy_call *c)
 {
@@ -163,6 +178,8 @@ static void show_success(struct espy_walk *w, const struct espy_call *c)
 		espy_hook_word(w, "?", x, 0);
 	else if (!t || t->kind != ESPY_T_INT || is_longer(t, (int64_t)x))
 		espy_hook_number(w, &espy_number_signed, x);
+	else if (t->fmt == ESPY_FMT_ERRNO && !(t->flags & ESPY_TF_SIGNED))
+		show_clipped(w, t, (uint32_t)x);
 	else if (t->fmt == ESPY_FMT_ADDR) /* an address that is 0 is a number here */
 		espy_walk_integer_as(w, t, ESPY_FMT_HEX, x, "");
 	else

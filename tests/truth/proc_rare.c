@@ -80,7 +80,12 @@ static void machine(void)
 	     "set_thread_area({entry_number=-1, base_addr=0x001000, limit=0x000005, seg_32bit=1, contents=0, read_exec_only=0, "
 	     "limit_in_pages=0, seg_not_present=0, useable=0, lm=0})");
 	line(call(SYS_get_thread_area, tail_copy(entry, sizeof(entry))), "get_thread_area({entry_number=-1, ...})");
-	line(call(SYS_modify_ldt, JUNK(99), 8L, 16L), "modify_ldt(99, 0x8, 16)");
+	/* the kernel returns its error as an unsigned int */
+	const long ldt = call(SYS_modify_ldt, JUNK(99), 8L, 16L);
+	if (ldt > 0)
+		text("modify_ldt(99, 0x8, 16) = %ld ENOSYS (Function not implemented)", ldt);
+	else
+		line(ldt, "modify_ldt(99, 0x8, 16)");
 }
 
 /* The size that the kernel writes over one that it does not know. */

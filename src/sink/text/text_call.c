@@ -326,6 +326,11 @@ static void put_note(struct espy_text *t, const struct espy_token *open, uint32_
 
 	if (t->xlat == ESPY_XLAT_RAW && open->flags & ESPY_TOKF_ASIDE)
 		return;
+	if (open->flags & ESPY_TOKF_FAILED) { /* which error the number is */
+		espy_buf__putc(t->b, ' ');
+		espy_buf__put(t->b, open->bytes, open->len);
+		return;
+	}
 	if (open->flags & ESPY_TOKF_NAMES)
 		t->xlat = ESPY_XLAT_ABBREV;
 	espy_buf__put(t->b, " (", 2);
