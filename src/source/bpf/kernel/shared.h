@@ -492,11 +492,14 @@ enum {
 	ESPY_URING_REQUEST,  /* ring, request, user_data, result, flags, ... */
 	ESPY_URING_CQE,	     /* ring, request, entry of the completion ring */
 };
-#define ESPY_BPF_OPERATIONS 65536u /* operations under way at a time */
-#define ESPY_BPF_OPERATION_ITEMS                                                                                       \
-	0xc00u /* with the rest of the struct below a page, which is as much as the kernel allocates at once */
+#define ESPY_BPF_OPERATIONS 32768u /* operations under way at a time */
 #define ESPY_BPF_SQE_WORDS 8u
-/* An operation between its submission and its result. */
+#define ESPY_BPF_OPERATION_SMALL 0x100u
+#define ESPY_BPF_OPERATION_BIG 0xf00u /* below a page, which is as much as the kernel allocates at once */
+/*
+ * An operation between its submission and its result. There is room for all of them from the start: memory that is
+ * allocated for each costs many times as much as the rest. Most have few items; many have a place of their own.
+ */
 struct espy_bpf_operation {
 	__u64 began_ns;
 	__u64 ring, user_data;
@@ -504,9 +507,11 @@ struct espy_bpf_operation {
 	__u32 nargs;
 	__u32 again; /* the items found no room: what the operation reads is read at its end */
 	struct espy_bpf_capture cap;
-	__u8 items[ESPY_BPF_OPERATION_ITEMS];
+	__u8 items[ESPY_BPF_OPERATION_SMALL];
 };
-_Static_assert(sizeof(struct espy_bpf_operation) < 4000, "");
+struct espy_bpf_big_items {
+	__u8 items[ESPY_BPF_OPERATION_BIG];
+};
 
 #define ESPY_BPF_SIGINFO 48u /* bytes of a siginfo_t that the kernel keeps; the rest is zero */
 

@@ -20,10 +20,17 @@ char LICENSE[] SEC("license") = "GPL";
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ESPY_BPF_OPERATIONS);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, u64);
 	__type(value, struct espy_bpf_operation);
 } espy_operations SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ESPY_BPF_OPERATIONS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u64);
+	__type(value, struct espy_bpf_big_items);
+} espy_big_operations SEC(".maps");
 
 struct espy_bpf_ticket {
 	u64 ring, user_data;
@@ -31,7 +38,6 @@ struct espy_bpf_ticket {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ESPY_BPF_OPERATIONS);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct espy_bpf_ticket);
 	__type(value, u64);
 } espy_tickets SEC(".maps");
@@ -95,22 +101,43 @@ static __always_inline void take_entry(struct espy_bpf_scratch *s, const u64 *w,
 		      : (w[0] >> 8 & 0xff) | (w[5] >> 32 & 0xffffff) << 8 | (w[0] >> 16 & 0xffff) << 32 | w[5] << 48;
 }
 
-/* Puts the capture of what the operation reads into the table. */
+/* Puts the capture of what the operation reads into the tables. */
 static __always_inline void keep(struct espy_bpf_scratch *s, struct espy_bpf_operation *op, u64 req)
 {
+	struct espy_bpf_ticket ticket = { op->ring, op->user_data };
 	u64 n = s->cap.used;
 
-	op->again = n > ESPY_BPF_OPERATION_ITEMS;
-	CLAMP(n, ESPY_BPF_OPERATION_ITEMS);
+	op->again = n > ESPY_BPF_OPERATION_SMALL &&
+		    (n > ESPY_BPF_OPERATION_BIG || bpf_map_update_elem(&espy_big_operations, &req, ITEMS(s), 0));
+	CLAMP(n, ESPY_BPF_OPERATION_SMALL);
 	bpf_probe_read_kernel(op->items, n, ITEMS(s));
 	copy_capture(&op->cap, &s->cap);
-	if (bpf_map_update_elem(&espy_operations, &req, op, 0)) {
+	if (bpf_map_update_elem(&espy_operations, &req, op, 0))
 		lose(ESPY_LOST_NO_SLOT);
-		return;
-	}
-	struct espy_bpf_ticket ticket = { op->ring, op->user_data };
+	else
+		bpf_map_update_elem(&espy_tickets, &ticket, &req, 0);
+}
 
-	bpf_map_update_elem(&espy_tickets, &ticket, &req, 0);
+/* Brings the items that were copied at the submission to a place in the scratch. Returns false if they are not there.
+ */
+static __always_inline bool bring_items(struct espy_bpf_operation *op, u64 req, void *to)
+{
+	u64 n = op->cap.used;
+	struct espy_bpf_big_items *big;
+
+	if (op->again)
+		return false;
+	if (n <= ESPY_BPF_OPERATION_SMALL) {
+		CLAMP(n, ESPY_BPF_OPERATION_SMALL);
+		bpf_probe_read_kernel(to, n, op->items);
+		return true;
+	}
+	big = bpf_map_lookup_elem(&espy_big_operations, &req);
+	if (!big)
+		return false;
+	CLAMP(n, ESPY_BPF_OPERATION_BIG);
+	bpf_probe_read_kernel(to, n, big->items);
+	return true;
 }
 
 /* Begins an operation, whose entry of the ring is in `words`. */
@@ -133,7 +160,7 @@ static __always_inline void begin_operation(struct task_struct *task, struct io_
 	s->late = 0;
 	take_entry(s, words, call->flags & ESPY_CALL_ADDR3);
 	op->nargs = select_plan(cpu) & 7;
-	if (!conf.count_only)
+	if (!conf.count_only && s->op_cnt)
 		run_phase(cpu, 0);
 	op->began_ns = bpf_ktime_get_ns();
 	op->ring = (u64)ring;
@@ -202,18 +229,21 @@ static __always_inline void count_operation(const struct espy_bpf_operation *op,
 static __always_inline void take_operation(struct espy_bpf_scratch *s, const struct espy_bpf_operation *op, s64 ret,
 					   u32 cpu)
 {
-	copy_capture(&s->cap, &op->cap);
+	for (u32 i = 0; i < ESPY_MAX_ARGS; i++)
+		s->cap.args[i] = op->cap.args[i];
+	s->cap.nr = op->cap.nr;
+	s->cap.abi = op->cap.abi;
+	s->cap.ip = s->cap.sp = 0;
 	s->ret = ret;
 	s->late = 1;
 	select_plan(cpu);
 }
 
 /* Sends the record of an operation that has a result. */
-static __always_inline void tell_operation(struct task_struct *task, struct espy_bpf_operation *op, s64 ret)
+static __always_inline void tell_operation(struct task_struct *task, struct espy_bpf_operation *op, u64 req, s64 ret)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct espy_bpf_scratch *s = scratch_take(cpu);
-	u64 n = op->cap.used;
 
 	if (!s)
 		return;
@@ -229,23 +259,20 @@ static __always_inline void tell_operation(struct task_struct *task, struct espy
 			send_made(s, cpu);
 		take_operation(s, op, ret, cpu);
 	}
-	CLAMP(n, ESPY_BPF_OPERATION_ITEMS);
-	if (op->again) {
-		run_phase(cpu, 0);
-	} else if (op->cap.faults) {
+	if (op->cap.faults && bring_items(op, req, ITEMS(s) + ESPY_BPF_ITEMS_MAX)) {
 		/* What was not there when the operation was submitted is there now: the kernel has brought it. */
-		bpf_probe_read_kernel(ITEMS(s) + ESPY_BPF_ITEMS_MAX, n, op->items);
 		copy_capture(&s->saved, &op->cap);
 		s->redo = 0;
 		for (u32 k = 0; k < ESPY_PLAN_MAX_OPS; k++)
 			mark_redo(cpu, k);
 		run_phase(cpu, 0);
-	} else {
-		bpf_probe_read_kernel(ITEMS(s), n, op->items);
+	} else if (!op->cap.faults && bring_items(op, req, ITEMS(s))) {
 		copy_capture(&s->cap, &op->cap);
+	} else {
+		run_phase(cpu, 0);
 	}
 	/* Another process that completes it, by a message say, has other memory. */
-	if ((u32)task->tgid == op->tgid)
+	if ((u32)task->tgid == op->tgid && s->op_cnt)
 		run_phase(cpu, 1);
 	send_record(s, op->tid, op->tgid, op->nargs, 0, op->began_ns, 0);
 out:
@@ -293,9 +320,11 @@ int espy_uring_complete(u64 *ctx)
 		if (conf.count_only)
 			count_operation(op, (s64)ret);
 		else
-			tell_operation(task, op, ret);
+			tell_operation(task, op, req, ret);
 	}
 	if (!(flags & CQE_F_MORE)) {
+		if (op->cap.used > ESPY_BPF_OPERATION_SMALL)
+			bpf_map_delete_elem(&espy_big_operations, &req);
 		bpf_map_delete_elem(&espy_operations, &req);
 		bpf_map_delete_elem(&espy_tickets, &ticket);
 	}

@@ -7,7 +7,7 @@
 #include "source/bpf/bpf_source.h"
 #include "source/bpf/kernel/bpf_objects.h"
 
-#define OPERATIONS_BEFORE 2048u /* under way at a time, where there must be room for all of them before */
+#define BIG_BEFORE 1024u /* operations with many items, where there must be room for all of them before */
 
 struct bpf_uring {
 	struct bpf_object *obj;
@@ -79,15 +79,9 @@ void bpf_uring__configure(struct bpf_source *s, struct espy_bpf_conf *conf)
 /* Before Linux 6.1, programs at tracepoints get no memory while they run. */
 static int allocate_before(struct bpf_object *obj)
 {
-	static const char *const names[] = { "espy_operations", "espy_tickets" };
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, "espy_big_operations");
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		struct bpf_map *map = bpf_object__find_map_by_name(obj, names[i]);
-
-		if (!map || bpf_map__set_map_flags(map, 0) || bpf_map__set_max_entries(map, OPERATIONS_BEFORE))
-			return -EINVAL;
-	}
-	return 0;
+	return map && !bpf_map__set_map_flags(map, 0) && !bpf_map__set_max_entries(map, BIG_BEFORE) ? 0 : -EINVAL;
 }
 
 int bpf_uring__load(struct bpf_source *s)
