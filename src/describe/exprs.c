@@ -40,6 +40,13 @@ static const struct ast_type *integer_type(struct dc *dc, const struct ast_type 
 	return NULL;
 }
 
+static bool is_union(struct dc *dc, const struct ast_type *t)
+{
+	t = t ? dc_resolve_alias(dc, t) : NULL;
+	return t && t->base == BASE_NAME && t->len.kind == LEN_NONE && t->name->type &&
+	       t->name->type->kind == NAMED_UNION;
+}
+
 const struct ast_type *dc_ctx_type(struct dc *dc, const struct dc_ctx *ctx, struct dc_sym *name)
 {
 	if (!ctx)
@@ -88,8 +95,8 @@ static bool lower_name(struct dc *dc, const struct ast_expr *e, const struct dc_
 			continue;
 		const struct ast_type *t = integer_type(dc, dc_param_type(ctx->call, i), &deref);
 
-		/* A pointer to an integer stands for the integer, any other pointer for itself. */
-		if (!t && !deref)
+		/* A pointer to an integer stands for the integer, any other pointer and any union for itself. */
+		if (!t && !deref && !is_union(dc, dc_param_type(ctx->call, i)))
 			dc_error(dc, e->pos, "parameter `%s` is not an integer or a pointer, expected one", e->sym->s);
 		else
 			*x = dc_add_expr(dc, outer ? ESPY_X_OUTER : t && deref ? ESPY_X_DEREF : ESPY_X_ARG,

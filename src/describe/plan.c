@@ -422,6 +422,20 @@ static uint32_t sp_offset(struct planner *p, uint32_t name)
 	return 0;
 }
 
+/* If a key chooses the register's meaning, each alternative that is a pointer has an operation. */
+static void ops_of_union(struct planner *p, const struct espy_type *t, uint32_t i, const struct where *w)
+{
+	for (uint32_t k = 0; k < t->count; k++) {
+		const uint32_t type = ((const struct espy_case *)dc_vec_at(&p->dc->cases, t->first + k))->type;
+		const struct espy_type *c = dc_type(p->dc, type);
+
+		if (c->kind == ESPY_T_PTR)
+			p->arg_op[i] = add_op(p, type, (uint8_t)param(p, i)->off, 0, w, 1);
+		else if (c->kind == ESPY_T_UNION)
+			ops_of_union(p, c, i, w);
+	}
+}
+
 /* Returns the first operation of parameter i, and makes it if there is none. */
 static int op_of_param(struct planner *p, uint32_t i)
 {
@@ -432,13 +446,7 @@ static int op_of_param(struct planner *p, uint32_t i)
 	if (p->arg_op[i] != -1)
 		return p->arg_op[i];
 	if (t->kind == ESPY_T_UNION) {
-		/* If a key chooses the register's meaning, each alternative that is a pointer has one. */
-		for (uint32_t k = 0; k < t->count; k++) {
-			const struct espy_case *c = dc_vec_at(&p->dc->cases, t->first + k);
-
-			if (dc_type(p->dc, c->type)->kind == ESPY_T_PTR)
-				p->arg_op[i] = add_op(p, c->type, (uint8_t)f->off, 0, &w, 1);
-		}
+		ops_of_union(p, t, i, &w);
 	} else if (t->kind == ESPY_T_PTR) {
 		p->arg_op[i] = -2; /* meeting it again now is a circle of lengths */
 		p->arg_op[i] =

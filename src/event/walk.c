@@ -30,8 +30,7 @@ static bool uses_ret(const struct espy_image *img, uint32_t expr, unsigned depth
 	return uses_ret(img, x->a, depth + 1) || (!unary && uses_ret(img, x->b, depth + 1));
 }
 
-/* A parameter that is a union is the case that the arguments choose. */
-static struct espy_field chosen_param(const struct espy_walk *w, const struct espy_field *p)
+struct espy_field espy_walk_chosen(const struct espy_walk *w, const struct espy_field *p)
 {
 	struct espy_field f = *p;
 
@@ -95,7 +94,7 @@ static bool two_part_mem(struct espy_walk *w, const struct espy_field *p, const 
 			 struct espy_span *m)
 {
 	uint64_t addr = espy_walk__param(w, p);
-	int op = addr ? espy_walk_arg_op(w, (uint8_t)p->off, w->img->types[p->type].elem) : -1;
+	int op = addr ? espy_walk_arg_op(w, (uint8_t)p->off, &w->img->types[p->type]) : -1;
 	const struct espy_item *it = op < 0 ? NULL : espy_call_view__item(w->v, (unsigned)op, 0, false);
 
 	if (!it || ESPY_ITEM_STATUS(it->status) == ESPY_ITEM_FAULT)
@@ -173,7 +172,7 @@ static void show_rare_arg(struct espy_walk *w, const struct espy_field *p, const
 		return;
 	}
 	/* what lies at the stack pointer has no register to show in its place */
-	const int op = t->kind == ESPY_T_PTR ? espy_walk_arg_op(w, ESPY_PARAM_SP, t->elem) : -1;
+	const int op = t->kind == ESPY_T_PTR ? espy_walk_arg_op(w, ESPY_PARAM_SP, t) : -1;
 	if (op < 0 || (!espy_call_view__item(w->v, (unsigned)op, 0, false) && !espy_call_view__item(w->v, (unsigned)op, 0, true)))
 		return;
 	w->wrote = true;
@@ -199,7 +198,7 @@ static void show_arg(struct espy_walk *w, const struct espy_field *p)
 	w->wrote = true;
 	espy_walk_role(w, espy_walk_arg_role(p), name);
 	if (t->kind == ESPY_T_PTR) {
-		const int op = x ? espy_walk_arg_op(w, (uint8_t)p->off, t->elem) : -1;
+		const int op = x ? espy_walk_arg_op(w, (uint8_t)p->off, t) : -1;
 
 		if (p->flags & (ESPY_FF_ENTER | ESPY_FF_EXIT))
 			show_one_phase(w, p, t, x, op);
@@ -308,7 +307,7 @@ static inline const struct espy_field *param_to_show(const struct espy_walk *w, 
 	unsigned kind = w->img->types[p->type].kind;
 
 	if (kind == ESPY_T_UNION) {
-		*chosen = chosen_param(w, p);
+		*chosen = espy_walk_chosen(w, p);
 		p = chosen;
 		kind = w->img->types[p->type].kind;
 	}

@@ -280,8 +280,10 @@ bool espy_walk_is_unit(const struct espy_walk *w, const struct espy_type *t);
 bool espy_span_differs(const struct espy_span *m);
 /* Counts whole pointers up to NULL (argv, the environment). *terminated: NULL was captured. */
 size_t espy_walk_count_ptrs(const struct espy_span *m, size_t width, bool *terminated);
-/* Returns the operation that followed the pointer in a register; -1: none. */
-int espy_walk_arg_op(const struct espy_walk *w, unsigned reg, uint32_t pointee);
+/* Returns the parameter, of one that is a union with the type that the arguments choose. */
+struct espy_field espy_walk_chosen(const struct espy_walk *w, const struct espy_field *p);
+/* Returns the operation that followed a pointer of this type in a register; -1: none. */
+int espy_walk_arg_op(const struct espy_walk *w, unsigned reg, const struct espy_type *ptr);
 /* Returns the bytes of a pointee in the program; UINT64_MAX: not known before it is read. */
 uint64_t espy_walk_want(const struct espy_walk *w, const struct espy_type *t);
 /* Returns whether enough was captured to show a part of the pointee. Else its address stands for it. */

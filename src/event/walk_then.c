@@ -5,16 +5,17 @@
 #include "event/walk_impl.h"
 
 /* Tells whether the arrays of an argument could be read whole: walks it once more, for nothing. */
-static bool is_intact(struct espy_walk *w, const struct espy_field *p)
+static bool is_intact(struct espy_walk *w, const struct espy_field *declared)
 {
+	const struct espy_field chosen = espy_walk_chosen(w, declared), *p = &chosen;
 	const struct espy_type *t = &w->img->types[p->type];
 	const uint64_t x = espy_walk__param_of(w, p, t);
 	const uint32_t at = w->out->cnt;
 
 	if (t->kind != ESPY_T_PTR)
-		return true;
+		return false;
 	w->broken = false;
-	espy_walk_ptr(w, t, x, x ? espy_walk_arg_op(w, (uint8_t)p->off, t->elem) : -1, 0, "");
+	espy_walk_ptr(w, t, x, x ? espy_walk_arg_op(w, (uint8_t)p->off, t) : -1, 0, "");
 	w->out->cnt = at;
 	return !w->broken;
 }

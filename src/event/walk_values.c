@@ -180,15 +180,21 @@ static int find_op(const struct espy_walk *w, const struct espy_span *m, uint32_
 	return -1;
 }
 
-int espy_walk_arg_op(const struct espy_walk *w, unsigned reg, uint32_t pointee)
+int espy_walk_arg_op(const struct espy_walk *w, unsigned reg, const struct espy_type *ptr)
 {
 	const struct espy_plan *plan = &w->img->plans[w->v->plan];
 	const struct espy_op *ops = &w->img->ops[plan->first_op];
+	int found = -1;
 
-	for (unsigned k = 0; k < plan->op_cnt; k++)
-		if (ops[k].src == reg && ops[k].type == pointee)
+	for (unsigned k = 0; k < plan->op_cnt; k++) {
+		if (ops[k].src != reg || ops[k].type != ptr->elem)
+			continue;
+		if (!(ops[k].when & ESPY_OP_ENTER) == !(ptr->flags & ESPY_TF_IN) &&
+		    !(ops[k].when & ESPY_OP_EXIT) == !(ptr->flags & ESPY_TF_OUT))
 			return (int)k;
-	return -1;
+		found = found < 0 ? (int)k : found;
+	}
+	return found;
 }
 
 size_t espy_walk_count_ptrs(const struct espy_span *m, size_t width, bool *terminated)

@@ -77,7 +77,9 @@ static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *o
 		return least(op->cap, (uint64_t)head + lim->data_bytes);
 	if (img->types[op->type].hook == ESPY_HOOK_NETLINK)
 		return socket_bytes(op, lim, abbrev);
-	switch (op->limit) {
+	/* bytes that only -v shows are cut by -s, too */
+	const bool cut = op->limit == ESPY_LIMIT_VERBOSE && !abbrev && img->types[op->type].kind == ESPY_T_BYTES;
+	switch (cut ? ESPY_LIMIT_DATA : op->limit) {
 	case ESPY_LIMIT_STRING:
 		return least(op->cap, (uint64_t)lim->str_limit + 1);
 	case ESPY_LIMIT_DATA:

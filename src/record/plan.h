@@ -78,7 +78,7 @@ enum espy_limit {
 	ESPY_LIMIT_ELEMS = 4,  /* array: cap = (s + 1) elements unless -v */
 	ESPY_LIMIT_ENV = 5,    /* strings of the environment: 0 unless -v, then as STRING */
 	ESPY_LIMIT_SECRET = 6, /* never copied */
-	ESPY_LIMIT_VERBOSE = 7, /* shown under -v only: cap 0 without */
+	ESPY_LIMIT_VERBOSE = 7, /* shown under -v only: cap 0 without; bytes then as DATA */
 };
 
 /* espy_op.holds; images of older traces have 0 */

@@ -109,12 +109,29 @@ static uint32_t flags_of_variants(const struct bpf_tables *t, const struct espy_
 	return flags;
 }
 
-static uint16_t plan_flags(const struct espy_plan *plan)
+/* Returns how many operations the plan has here: none if all of them are for -v, which nobody has asked for. */
+static uint8_t live_ops(const struct espy_call_set *set, const struct espy_plan *plan)
 {
-	return (plan->flags & ESPY_PLAN_NEEDS_ENTER ? ESPY_CALL_ENTER : 0) |
+	for (uint32_t i = plan->first_op; i < (uint32_t)plan->first_op + plan->op_cnt; i++)
+		if (set->ops[i].cap || set->ops[i].limit != ESPY_LIMIT_VERBOSE)
+			return plan->op_cnt;
+	return 0;
+}
+
+static uint16_t plan_flags(const struct espy_call_set *set, const struct espy_plan *plan)
+{
+	const bool enter = plan->flags & ESPY_PLAN_NEEDS_ENTER && (live_ops(set, plan) || !plan->op_cnt);
+
+	return (enter ? ESPY_CALL_ENTER : 0) |
 	       (plan->flags & ESPY_PLAN_NEW_IMAGE ? ESPY_CALL_NEW_IMAGE | ESPY_CALL_ENTER : 0) |
 	       (plan->flags & ESPY_PLAN_NO_RETURN ? ESPY_CALL_NO_RETURN : 0) |
 	       (plan->flags & ESPY_PLAN_TWICE ? ESPY_CALL_TWICE : 0);
+}
+
+static uint32_t variant_flags(const struct espy_call_set *set, const struct espy_plan *plan, bool names)
+{
+	return (plan_flags(set, plan) & ESPY_CALL_ENTER) |
+	       (names && plan->flags & ESPY_PLAN_RET_FD ? ESPY_CALL_RET_FD : 0);
 }
 
 /*
@@ -186,7 +203,7 @@ static void add_plans(struct bpf_tables *t, const struct espy_call_set *set, boo
 	for (uint32_t i = 0; i < img->plan_cnt; i++)
 		t->plans[plan_base + i] = (struct espy_bpf_plan){
 			.first_op = op_base + img->plans[i].first_op,
-			.op_cnt = img->plans[i].op_cnt,
+			.op_cnt = live_ops(set, &img->plans[i]),
 			.nargs = img->plans[i].nargs,
 			.flags = img->plans[i].flags,
 		};
@@ -194,8 +211,7 @@ static void add_plans(struct bpf_tables *t, const struct espy_call_set *set, boo
 		t->variants[var_base + i] = (struct espy_bpf_variant){
 			.key = img->variants[i].key,
 			.plan = plan_base + img->variants[i].plan,
-			.flags = (plan_flags(&img->plans[img->variants[i].plan]) & ESPY_CALL_ENTER) |
-				 (names && img->plans[img->variants[i].plan].flags & ESPY_PLAN_RET_FD ? ESPY_CALL_RET_FD : 0),
+			.flags = variant_flags(set, &img->plans[img->variants[i].plan], names),
 		};
 	t->op_cnt += img->op_cnt;
 	t->plan_cnt += img->plan_cnt;
@@ -240,7 +256,7 @@ static void add_set(struct bpf_tables *t, const struct bpf_source *s, uint32_t a
 			continue;
 		}
 		call->plan = plan_base + cp->plan;
-		call->flags |= ESPY_CALL_WANTED | (raw ? ESPY_CALL_RAW : 0) | plan_flags(plan) |
+		call->flags |= ESPY_CALL_WANTED | (raw ? ESPY_CALL_RAW : 0) | plan_flags(set, plan) |
 			       (img->syscalls[nr].flags & ESPY_SYSCALL_ADDR3 ? ESPY_CALL_ADDR3 : 0);
 		if (!raw || names)
 			call->fd_args = s->opts.count_only ? 0 : known_args(plan, names);
