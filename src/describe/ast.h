@@ -36,9 +36,10 @@ struct dc_sym {
 
 /* Expression operators: enum espy_expr_op, and these. */
 enum {
-	AX_NAME = 100,  /* sym */
-	AX_OUTER,       /* outer.sym */
-	AX_MEMBER,      /* sym->member: a field of what a pointer parameter points to */
+	AX_NAME = 100, /* sym */
+	AX_OUTER,      /* outer.sym */
+	AX_FILE,       /* file(sym) */
+	AX_MEMBER,     /* sym->member: a field of what a pointer parameter points to */
 };
 struct ast_expr {
 	uint32_t op;
@@ -95,7 +96,7 @@ struct ast_type {
 	uint32_t sp_off;      /* `from sp + N` */
 	uint8_t on;           /* enum ast_on */
 	uint32_t class_flags; /* ESPY_TF_ENV, ESPY_TF_SECRET */
-	bool verbose, hex, bare, from_sp, upto, naming;
+	bool verbose, hex, bare, from_sp, upto, naming, aside;
 	struct dc_sym *index; /* `indexed TABLE` */
 	struct dc_pos index_pos;
 	uint32_t field_flags; /* ESPY_FF_* */

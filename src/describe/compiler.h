@@ -54,7 +54,7 @@ struct dc_vec {
 	W(NONAME, "noname") W(ON_OK, "on_ok") W(BEFORE, "before") W(AFTER, "after") W(HEX, "hex") \
 	W(BOTH, "both") W(NAMED, "named") W(THEN, "then") W(INTACT, "intact") W(REQUIRED, "required") W(ABBREV, "abbrev") W(OK_OR_MORE, "ok_or_more") \
 	W(BARE, "bare") W(FOLDED, "folded") W(INDEXED, "indexed") W(UPTO, "upto") W(NAMING, "naming") \
-	W(LAST, "last") W(OVER, "over") W(SHORT, "short") W(HIGH_FIRST, "high_first") W(PLACED, "placed") \
+	W(LAST, "last") W(ASIDE, "aside") W(OVER, "over") W(SHORT, "short") W(HIGH_FIRST, "high_first") W(PLACED, "placed") \
 	W(BEHIND, "behind") W(HOOK, "hook") \
 	W(SIZED, "sized") W(OF, "of") W(MIN, "min") W(NULL, "null") W(RET, "ret") W(OUTER, "outer") \
 	W(SIZE, "size") W(FIRST, "first") W(KIND, "kind") W(INDEX, "index") W(ELSE, "else") W(SLOT, "_") \

@@ -65,7 +65,8 @@ enum espy_type_flags {
 	ESPY_TF_FILLED = 1u << 27,    /* STRUCT: the rest of a field that the size cuts is 0 */
 	ESPY_TF_REQUIRES = 1u << 30,  /* STRUCT: a field has ESPY_FF_REQUIRED */
 	ESPY_TF_TORN = 1u << 29,      /* STRUCT: shown if only its last field could not be read, which is ??? */
-	ESPY_TF_UNTOUCHED = 1u << 28, /* STR, a path: the call does not touch its file */
+	/* STR, a path: the call does not touch its file. INT, a descriptor: -P and --trace-fds pass over it */
+	ESPY_TF_UNTOUCHED = 1u << 28,
 	ESPY_TF_WHOLE = 1u << 24,     /* STRUCT: shown only if all of it was readable */
 	ESPY_TF_KIND = 1u << 23,      /* a string that names the kind of the values behind it */
 	ESPY_TF_UPTO = 1u << 22,      /* INT: 1 to 8 bytes, as many as there are */
@@ -232,6 +233,8 @@ enum espy_expr_op {
 	ESPY_X_FIRST,   /* the first 32 bits of the struct that the expression stands in; a = 1: of the one around it */
 	ESPY_X_KIND,    /* the first 64 bits of the last string of ESPY_TF_KIND */
 	ESPY_X_INDEX,   /* the number of the array's element that the expression stands in */
+	/* a = field index: a descriptor. The first eight bytes of its file's name behind the last colon; 0: not known */
+	ESPY_X_FILE,
 };
 struct espy_expr {
 	uint32_t op;

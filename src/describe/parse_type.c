@@ -134,6 +134,7 @@ static bool parse_clause(struct dc *dc, struct ast_type *t)
 	t->verbose |= w->word == W_VERBOSE;
 	t->naming |= w->word == W_NAMING;
 	t->upto |= w->word == W_UPTO;
+	t->aside |= w->word == W_ASIDE;
 	t->bare |= w->word == W_BARE;
 	t->hex |= w->word == W_HEX;
 	switch ((enum dc_word)w->word) {

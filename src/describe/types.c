@@ -526,12 +526,16 @@ static uint32_t lower_value(struct dc *dc, const struct ast_type *t, const struc
 
 	if (i != ESPY_NONE && t->placed)
 		return dc_lower_placed(dc, t, ctx, i);
-	if (i == ESPY_NONE || (!t->index && !t->upto && !t->naming))
+	if (i == ESPY_NONE || (!t->index && !t->upto && !t->naming && !t->aside))
 		return i;
 	struct espy_type ty = *dc_type(dc, i);
 
 	if (t->naming) {
 		ty.flags |= ESPY_TF_KIND;
+	} else if (t->aside) {
+		if (ty.kind != ESPY_T_INT || ty.fmt != ESPY_FMT_FD)
+			dc_error(dc, t->pos, "`aside` belongs to a descriptor");
+		ty.flags |= ESPY_TF_UNTOUCHED;
 	} else if (t->upto) {
 		if (ty.kind != ESPY_T_INT)
 			dc_error(dc, t->pos, "`upto` belongs to an integer");

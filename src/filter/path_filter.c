@@ -84,7 +84,12 @@ static bool is_wanted(const struct espy_filter *f, struct espy_tokens tokens, co
 		const struct espy_token *k = &tokens.at[i];
 		const struct espy_token *more = k->flags & ESPY_TOKF_MORE ? k + 1 : NULL;
 
+		/* a descriptor that does not count, and its file */
+		const struct espy_token *fd = k->kind == ESPY_TOKEN_FD && i ? k - 1 : k;
+
 		if (!(k->shown & ESPY_MANNER_BYTES))
+			continue;
+		if (fd->kind == ESPY_TOKEN_INT && fd->type && fd->type->flags & ESPY_TF_UNTOUCHED)
 			continue;
 		if (k->kind == ESPY_TOKEN_INT && k->fmt == ESPY_FMT_DIRFD)
 			dir = (int)k->num == AT_FDCWD ? cwd : more ? more->name : NULL;

@@ -161,6 +161,7 @@ static void add_path_test(struct espy_bpf_call *call, const struct espy_image *i
 	for (uint32_t v = 0; v <= cp->variant_cnt; v++) {
 		const struct espy_plan *plan = v ? &img->plans[img->variants[cp->first_variant + v - 1].plan] : base;
 
+		call->fd_args |= plan->fd_args;
 		for (uint32_t i = plan->first_op; i < (uint32_t)plan->first_op + plan->op_cnt; i++) {
 			const struct espy_op *op = &img->ops[i];
 
@@ -170,7 +171,6 @@ static void add_path_test(struct espy_bpf_call *call, const struct espy_image *i
 				call->flags |= ESPY_CALL_TOUCHES;
 		}
 	}
-	call->fd_args |= base->fd_args;
 	call->closes = closed_args(base);
 	if (base->effect == ESPY_EFFECT_CLOSES_RANGE)
 		call->flags |= ESPY_CALL_TOUCHES;
