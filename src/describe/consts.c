@@ -283,8 +283,9 @@ int dc_const_expr(struct dc *dc, const struct ast_expr *e, const char *header, c
 		}
 		return r;
 	}
-	if (e->op == AX_OUTER) {
-		dc_error(dc, e->pos, "`outer.%s` is not constant, expected a constant expression", e->sym->s);
+	if (e->op == AX_OUTER || e->op == AX_FILE) {
+		dc_error(dc, e->pos, "`%s%s` is not constant, expected a constant expression",
+			 e->op == AX_OUTER ? "outer." : "", e->sym->s);
 		return -1;
 	}
 	if (e->a)

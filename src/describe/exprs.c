@@ -147,6 +147,16 @@ static uint32_t lower_leaf(struct dc *dc, const struct ast_expr *e, const struct
 			dc_error(dc, e->pos, "`outer.%s`: what is around has no field of that name", e->sym->s);
 		return ESPY_NONE;
 	}
+	if (e->op == AX_FILE) {
+		const bool field = ctx && ctx->record && lower_name(dc, e, ctx, false, &x);
+
+		if (!field)
+			dc_error(dc, e->pos, "`%s` is no field of this struct", e->sym->s);
+		return field && x != ESPY_NONE
+			       ? dc_add_expr(dc, ESPY_X_FILE, ((const struct espy_expr *)dc_vec_at(&dc->exprs, x))->a,
+					     0, 0)
+			       : ESPY_NONE;
+	}
 	if (ctx && lower_name(dc, e, ctx, false, &x))
 		return x;
 	if (e->sym->word == W_RET)
@@ -176,7 +186,7 @@ uint32_t dc_lower_expr(struct dc *dc, const struct ast_expr *e, const struct dc_
 		return dc_add_expr(dc, ESPY_X_CONST, 0, 0, e->value);
 	if (e->op == ESPY_X_VERBOSE)
 		return dc_add_expr(dc, ESPY_X_VERBOSE, 0, 0, 0);
-	if (e->op == AX_NAME || e->op == AX_OUTER)
+	if (e->op == AX_NAME || e->op == AX_OUTER || e->op == AX_FILE)
 		return lower_leaf(dc, e, ctx);
 	if (e->op == AX_MEMBER)
 		return lower_member(dc, e, ctx);

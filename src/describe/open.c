@@ -76,7 +76,7 @@ static bool check_expr(struct checker *c, uint32_t i)
 		if (++d > MAX_EXPR_DEPTH || nodes > MAX_EXPR_NODES)
 			return fault(c, x);
 		c->nodes[i] = (uint16_t)nodes;
-	} else if (x->op < ESPY_X_CONST || x->op > ESPY_X_INDEX) {
+	} else if (x->op < ESPY_X_CONST || x->op > ESPY_X_FILE) {
 		return fault(c, x);
 	} else {
 		c->nodes[i] = 1;
@@ -117,6 +117,7 @@ static bool expr_fits(struct checker *c, uint32_t i, const struct scope *s)
 	case ESPY_X_DEREF:
 		return s->call && x->a < s->nfields;
 	case ESPY_X_FIELD:
+	case ESPY_X_FILE:
 		return !s->call && x->a < s->nfields;
 	case ESPY_X_OUTER:
 		return x->a < 4096;

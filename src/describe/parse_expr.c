@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Parses expressions, with C's operators and precedence. */
+#include <string.h>
 #include "describe/compiler.h"
 
 /* Binary operators from the loosest to the tightest. */
@@ -40,6 +41,11 @@ struct ast_expr *dc_parse_primary(struct dc *dc)
 		dc->tok += 2;
 		e = node(dc, AX_OUTER, pos, NULL, NULL);
 		e->sym = dc_expect_name(dc, "the name of a field of the struct around", &e->pos);
+	} else if (t->kind == T_NAME && !strcmp(t->sym->s, "file") && dc_is_punct(dc, 1, '(')) {
+		dc->tok += 2;
+		e = node(dc, AX_FILE, pos, NULL, NULL);
+		e->sym = dc_expect_name(dc, "the name of a field that is a descriptor", &e->pos);
+		dc_expect(dc, ')', "after the descriptor");
 	} else if (t->kind == T_NAME && t->word == W_VERBOSE) {
 		dc->tok++;
 		e = node(dc, ESPY_X_VERBOSE, pos, NULL, NULL);

@@ -3,6 +3,7 @@
  * Expressions of descriptions: conditions, lengths and union keys. The tree comes from an image
  * whose indices were checked; how deep it is was not, hence the bound.
  */
+#include <string.h>
 #include "event/walk_impl.h"
 
 #define MAX_DEPTH 32u
@@ -182,6 +183,21 @@ static uint64_t logic(const struct eval *e, const struct espy_expr *x, uint64_t 
 	return 0;
 }
 
+/* The beginning of what stands behind the last colon in the name of a descriptor's file. */
+static uint64_t file_of(const struct espy_walk *w, int fd)
+{
+	const struct espy_resolver *r = w->d->resolver;
+	struct espy_fd_answer a = { 0 };
+	uint64_t name = 0;
+
+	if (fd < 0 || !r || !r->fd || !r->fd(r->ctx, w->tid, fd, false, &a))
+		return 0;
+	const char *colon = strrchr(a.name, ':'), *from = colon ? colon + 1 : a.name;
+
+	memcpy(&name, from, strnlen(from, sizeof(name)));
+	return name;
+}
+
 /* An expression without operands. */
 static uint64_t single(const struct eval *e, const struct espy_expr *x, unsigned depth)
 {
@@ -196,6 +212,8 @@ static uint64_t single(const struct eval *e, const struct espy_expr *x, unsigned
 	}
 	case ESPY_X_FIELD:
 		return field_value(e, sc, x->a, depth);
+	case ESPY_X_FILE:
+		return file_of(e->w, (int)field_value(e, sc, x->a, depth));
 	case ESPY_X_OUTER: {
 		if (sc && sc->outer)
 			return field_value(e, sc->outer, x->a, depth);
