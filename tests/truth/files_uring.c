@@ -52,8 +52,9 @@ static void structures(void)
 	     "opcode=IORING_OP_NOP, "
 	     "pad=[0x1, 0, 0, 0, 0, 0, 0]}");
 	with(FILE_ALLOC_RANGE, "REGISTER_FILE_ALLOC_RANGE", range, 16, 1, "{off=1, len=2, resv=0x3}");
-	with(PBUF_STATUS, "REGISTER_PBUF_STATUS", status, 40, 1,
-	     "{buf_group=0xa, head=0xb, resv=[0xc, 0, 0, 0, 0, 0, 0, 0]}");
+	const void *p = tail_copy(status, 40);
+	line(call(SYS_io_uring_register, JUNK(-1), JUNK(PBUF_STATUS), p, JUNK(1)),
+	     "io_uring_register(-1, IORING_REGISTER_PBUF_STATUS, %s, 1)", ptr(p));
 	with(NAPI, "REGISTER_NAPI", napi, 16, 1,
 	     "{busy_poll_to=0x5, prefer_busy_poll=0x1, opcode=IO_URING_NAPI_REGISTER_OP, "
 	     "op_param=IO_URING_NAPI_TRACKING_STATIC}");
