@@ -458,10 +458,15 @@ static void put_flags(struct espy_text *t, const struct espy_table *tab, uint64_
 		espy_buf__hex(t->b, num);
 		if (t->xlat == ESPY_XLAT_RAW)
 			return;
+		const size_t before = t->b->len;
 		t->xlat = ESPY_XLAT_ABBREV;
 		espy_text_comment(t);
+		const size_t start = t->b->len;
 		espy_text_put_flags_abbrev(t, tab, num);
-		espy_text_comment_end(t);
+		if (!num && t->b->len == start + 1)
+			t->b->len = before; /* 0 has no name: the comment would repeat it */
+		else
+			espy_text_comment_end(t);
 		t->xlat = ESPY_XLAT_VERBOSE;
 	} else {
 		put_flags_parts(t, tab, num);
