@@ -37,9 +37,9 @@ struct dc_vec {
 
 /*
  * Words that the grammar gives a meaning; reserved only where they can stand. In this order: integers and other base types;
- * directions and clauses; parts of clauses, and declarations.
+ * directions and clauses; parts of clauses, and declarations. The formatter would break the lines anew with each word.
  */
-/* clang-format off: it breaks the lines of this macro anew with each word */
+/* clang-format off */
 #define DC_WORDS(W) \
 	W(U8, "u8") W(U16, "u16") W(U32, "u32") W(U64, "u64") W(S8, "s8") W(S16, "s16") W(S32, "s32") \
 	W(S64, "s64") W(BE16, "be16") W(BE32, "be32") W(BE64, "be64") W(INT, "int") W(UINT, "uint") \
@@ -52,10 +52,11 @@ struct dc_vec {
 	W(WHEN, "when") W(ON, "on") W(AT, "at") W(SPREAD, "spread") W(CLASS, "class") W(MAX, "max") \
 	W(VERBOSE, "verbose") W(NONZERO, "nonzero") W(ALWAYS, "always") W(HIDDEN, "hidden") \
 	W(NONAME, "noname") W(ON_OK, "on_ok") W(BEFORE, "before") W(AFTER, "after") W(HEX, "hex") \
-	W(BOTH, "both") W(NAMED, "named") W(THEN, "then") W(INTACT, "intact") W(REQUIRED, "required") W(ABBREV, "abbrev") W(OK_OR_MORE, "ok_or_more") \
+	W(BOTH, "both") W(NAMED, "named") W(THEN, "then") W(INTACT, "intact") \
+	W(REQUIRED, "required") W(ABBREV, "abbrev") W(OK_OR_MORE, "ok_or_more") \
 	W(BARE, "bare") W(FOLDED, "folded") W(INDEXED, "indexed") W(UPTO, "upto") W(NAMING, "naming") \
-	W(LAST, "last") W(ASIDE, "aside") W(OVER, "over") W(SHORT, "short") W(HIGH_FIRST, "high_first") W(PLACED, "placed") \
-	W(BEHIND, "behind") W(HOOK, "hook") \
+	W(LAST, "last") W(ASIDE, "aside") W(OVER, "over") W(SHORT, "short") W(HIGH_FIRST, "high_first") \
+	W(PLACED, "placed") W(BEHIND, "behind") W(HOOK, "hook") \
 	W(SIZED, "sized") W(OF, "of") W(MIN, "min") W(NULL, "null") W(RET, "ret") W(OUTER, "outer") \
 	W(SIZE, "size") W(FIRST, "first") W(KIND, "kind") W(INDEX, "index") W(ELSE, "else") W(SLOT, "_") \
 	W(FLAGS, "flags") W(ENUM, "enum") W(PACK, "pack") W(STRUCT, "struct") W(UNION, "union") \

@@ -25,16 +25,16 @@ struct get_info {
 static const char *told(const struct map_info *i, uint32_t len)
 {
 	static char to[512];
-	int n = sprintf(to,
-			"{type=BPF_MAP_TYPE_ARRAY, id=%u, key_size=%u, value_size=%u, max_entries=%u, map_flags=0",
+	int n = sprintf(to, "{type=BPF_MAP_TYPE_ARRAY, id=%u, key_size=%u, value_size=%u, max_entries=%u, map_flags=0",
 			i->id, i->key_size, i->value_size, i->max_entries);
 
 	if (len > 24)
 		n += sprintf(to + n, ", name=\"%s\"", i->name);
 	if (len > 40)
-		n += sprintf(to + n,
-			     ", ifindex=0, btf_vmlinux_value_type_id=0, netns_dev=makedev(0, 0), netns_ino=0, btf_id=0, "
-			     "btf_key_type_id=0, btf_value_type_id=0, map_extra=0");
+		n += sprintf(
+			to + n,
+			", ifindex=0, btf_vmlinux_value_type_id=0, netns_dev=makedev(0, 0), netns_ino=0, btf_id=0, "
+			"btf_key_type_id=0, btf_value_type_id=0, map_extra=0");
 	sprintf(to + n, "}");
 	return to;
 }
@@ -67,16 +67,19 @@ int main(int argc, char **argv)
 	memset(large, 0, 200);
 	*attr = (struct get_info){ (uint32_t)fd, 200, (uint64_t)(uintptr_t)large };
 	ret = call(SYS_bpf, JUNK(15), attr, JUNK(sizeof(*attr)));
-	line(ret, "bpf(BPF_OBJ_GET_INFO_BY_FD, {info={bpf_fd=%d<anon_inode:bpf-map>, info_len=200 => %u, info=%s}}, 16)", fd,
+	line(ret,
+	     "bpf(BPF_OBJ_GET_INFO_BY_FD, {info={bpf_fd=%d<anon_inode:bpf-map>, info_len=200 => %u, info=%s}}, 16)", fd,
 	     attr->info_len, told((struct map_info *)large, 88));
 
 	/* another file, and no room */
 	const int other = open("/dev/null", O_RDONLY);
 	*attr = (struct get_info){ (uint32_t)other, 88, (uint64_t)(uintptr_t)info };
 	ret = call(SYS_bpf, JUNK(15), attr, JUNK(sizeof(*attr)));
-	line(ret, "bpf(BPF_OBJ_GET_INFO_BY_FD, {info={bpf_fd=%d</dev/null>, info_len=88, info=%s}}, 16)", other, ptr(info));
+	line(ret, "bpf(BPF_OBJ_GET_INFO_BY_FD, {info={bpf_fd=%d</dev/null>, info_len=88, info=%s}}, 16)", other,
+	     ptr(info));
 	*attr = (struct get_info){ (uint32_t)fd, 88, 0 };
 	ret = call(SYS_bpf, JUNK(15), attr, JUNK(sizeof(*attr)));
-	line(ret, "bpf(BPF_OBJ_GET_INFO_BY_FD, {info={bpf_fd=%d<anon_inode:bpf-map>, info_len=88, info=NULL}}, 16)", fd);
+	line(ret, "bpf(BPF_OBJ_GET_INFO_BY_FD, {info={bpf_fd=%d<anon_inode:bpf-map>, info_len=88, info=NULL}}, 16)",
+	     fd);
 	return 0;
 }

@@ -367,7 +367,10 @@ enum {
 	 */
 	ESPY_CALL_OUTER = 0x400,
 	ESPY_CALL_ADDR3 = 0x800, /* an operation of io_uring: its last register is addr3 */
-	/* Of its variants those of size 0 stand for all sizes: key_mask0 is the mask of ESPY_FAMILY_HAS; all bits of the selector count. */
+	/*
+	 * Of its variants those of size 0 stand for all sizes: key_mask0 is the mask of ESPY_FAMILY_HAS; all bits of
+	 * the selector count.
+	 */
 	ESPY_CALL_FAMILY = 0x1000,
 };
 /*
