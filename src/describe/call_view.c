@@ -27,9 +27,10 @@ static int read_head(struct espy_call_view *v, const struct espy_rec *rec, size_
 		memcpy(&v->enter_ns, p + sizeof(struct espy_rec_call), 8);
 	if (rec->flags & ESPY_RF_IP)
 		memcpy(&v->ip, p + espy_call__ip_off(rec->flags), 8);
-	v->has_cpu |= (rec->flags & ESPY_RF_CPU_NS) != 0;
-	if (rec->flags & ESPY_RF_CPU_NS)
+	if (rec->flags & ESPY_RF_CPU_NS) {
+		v->has_cpu = true;
 		memcpy(&v->cpu_ns, p + args - 8, 8);
+	}
 	/* The arguments at entry are the true ones. The arguments of an exit record count if there are no others. */
 	if (nargs > v->nargs) {
 		memcpy(v->args, p + args, 8u * nargs);

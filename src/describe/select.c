@@ -46,17 +46,10 @@ static const struct espy_variant *find_variant(const struct espy_image *img, con
 	return at < p->variant_cnt && v[at].key == key ? &v[at] : NULL;
 }
 
-uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *plan_idx)
+/* Apart, since most calls have no variants, and registers need not be saved for them. */
+static __attribute__((noinline)) uint32_t select_variant(const struct espy_image *img, const struct espy_call_plan *p,
+							 uint32_t nr, const uint64_t args[6], uint32_t *plan_idx)
 {
-	if (nr >= img->syscall_cnt) {
-		*plan_idx = ESPY_NONE;
-		return ESPY_NONE;
-	}
-	const struct espy_call_plan *p = &img->call_plans[nr];
-
-	*plan_idx = p->plan;
-	if (!p->variant_cnt)
-		return img->syscalls[nr].call;
 	uint64_t key = (uint32_t)args[p->key_arg0] & p->key_mask0;
 
 	if (p->key_arg1 != 0xff)
@@ -68,6 +61,20 @@ uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uin
 		return img->syscalls[nr].call;
 	*plan_idx = v->plan;
 	return v->call;
+}
+
+uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *plan_idx)
+{
+	if (nr >= img->syscall_cnt) {
+		*plan_idx = ESPY_NONE;
+		return ESPY_NONE;
+	}
+	const struct espy_call_plan *p = &img->call_plans[nr];
+
+	*plan_idx = p->plan;
+	if (!p->variant_cnt)
+		return img->syscalls[nr].call;
+	return select_variant(img, p, nr, args, plan_idx);
 }
 
 uint32_t espy_image__inner(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *args_arg)

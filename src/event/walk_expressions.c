@@ -184,7 +184,7 @@ static uint64_t logic(const struct eval *e, const struct espy_expr *x, uint64_t 
 }
 
 /* The beginning of what stands behind the last colon in the name of a descriptor's file. */
-static uint64_t file_of(const struct espy_walk *w, int fd)
+static __attribute__((cold)) uint64_t file_of(const struct espy_walk *w, int fd)
 {
 	const struct espy_resolver *r = w->d->resolver;
 	struct espy_fd_answer a = { 0 };

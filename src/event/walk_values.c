@@ -184,13 +184,15 @@ int espy_walk_arg_op(const struct espy_walk *w, unsigned reg, const struct espy_
 {
 	const struct espy_plan *plan = &w->img->plans[w->v->plan];
 	const struct espy_op *ops = &w->img->ops[plan->first_op];
+	const unsigned when =
+		(ptr->flags & ESPY_TF_IN ? ESPY_OP_ENTER : 0) | (ptr->flags & ESPY_TF_OUT ? ESPY_OP_EXIT : 0);
 	int found = -1;
 
 	for (unsigned k = 0; k < plan->op_cnt; k++) {
 		if (ops[k].src != reg || ops[k].type != ptr->elem)
 			continue;
-		if (!(ops[k].when & ESPY_OP_ENTER) == !(ptr->flags & ESPY_TF_IN) &&
-		    !(ops[k].when & ESPY_OP_EXIT) == !(ptr->flags & ESPY_TF_OUT))
+		/* else the first of that type: the plan may have moved it to the other side of the call */
+		if ((ops[k].when & (ESPY_OP_ENTER | ESPY_OP_EXIT)) == when)
 			return (int)k;
 		found = found < 0 ? (int)k : found;
 	}

@@ -90,7 +90,7 @@ static void put_sun_path(struct espy_text *t, const struct espy_token *v)
 }
 
 /* Puts which bytes of a struct are those behind what is known of it. */
-static void put_range(struct espy_text *t, const struct espy_token *v)
+static __attribute__((cold)) void put_range(struct espy_text *t, const struct espy_token *v)
 {
 	espy_buf__puts(t->b, "/* bytes ");
 	espy_buf__dec(t->b, v->num);
