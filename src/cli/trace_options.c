@@ -89,8 +89,8 @@ static const struct espy_opt sources[] = {
 	    .complete = "auto bpf ptrace"),
 	ARG(0, "inject", "RULE", espy_do_qualifier,
 	    "change calls, by the source ptrace: CALLS and any of :error=E :retval=N :syscall=CALL :signal=SIG "
-	    ":delay_enter=TIME "
-	    ":delay_exit=TIME :poke_enter=@argN=HEX :poke_exit=@argN=HEX :when=FIRST[..LAST][+[STEP]]"),
+	    ":delay_enter=TIME :delay_exit=TIME :poke_enter=@argN=HEX :poke_exit=@argN=HEX "
+	    ":when=FIRST[..LAST][+[STEP]]"),
 	ARG(0, "fault", "RULE", espy_do_qualifier, "let calls fail: CALLS[:error=E][:when=...]; without error: ENOSYS"),
 	SET(0, "io-uring", session.io_uring,
 	    "show the operations that programs submit through the rings of io_uring, too, as NAME@io_uring(...); bpf "
@@ -99,13 +99,13 @@ static const struct espy_opt sources[] = {
 	ARG(0, "buffer", "SIZE", espy_do_bytes, "room for events on their way, in bytes, or with k, M, G",
 	    .value = AT(session.ring_bytes)),
 	ARG(0, "rings", "HOW", espy_do_word,
-	    "bpf source: one buffer for all processors, one for each of them (cpu), or auto (cpu from five processors "
-	    "on)",
+	    "bpf source: one buffer for all processors, one for each of them (cpu), or auto (cpu from five "
+	    "processors on)",
 	    .complete = "auto one cpu", .value = AT(session.rings), .with = espy_words_rings),
 	ARG(0, "lossless", "WHEN", espy_do_word,
 	    "espy holds a task that outruns it until there is room, so that nothing is lost: auto (default: a command "
-	    "that espy "
-	    "starts, never what runs already), always (-p and --cgroup, too; an error where the kernel cannot), never",
+	    "that espy starts, never what runs already), always (-p and --cgroup, too; an error where the kernel "
+	    "cannot), never",
 	    .complete = "auto always never", .value = AT(session.overrun), .with = espy_words_lossless),
 	ARG(0, "max-hold", "TIME", espy_do_max_hold,
 	    "the longest time for which espy holds a task for lack of room: seconds, or with ms (10ms; with "

@@ -199,6 +199,8 @@ bool dc_is_punct(struct dc *dc, uint32_t ahead, char c);
 bool dc_is_word(struct dc *dc, uint32_t ahead, enum dc_word w);
 bool dc_accept(struct dc *dc, char c);
 bool dc_accept_word(struct dc *dc, enum dc_word w);
+/* Accepts a word that has a meaning in this place only. */
+bool dc_accept_text(struct dc *dc, const char *text);
 void dc_expect(struct dc *dc, char c, const char *after);
 struct dc_sym *dc_expect_name(struct dc *dc, const char *what, struct dc_pos *pos);
 _Noreturn void dc_syntax(struct dc *dc, const char *expected); /* "found X, expected Y"; to the next declaration */

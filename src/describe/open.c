@@ -397,7 +397,7 @@ static bool check_numbers(struct checker *c)
 		if (p->plan >= img->plan_cnt || !in_range(p->first_variant, p->variant_cnt, img->variant_cnt) ||
 		    (p->variant_cnt && (p->key_arg0 >= 6 || (p->key_arg1 >= 6 && p->key_arg1 != 0xff))))
 			return fault(c, p);
-		if (p->inner && !p->variant_cnt && (p->key_arg0 >= 6 || ESPY_INNER_ARGS(p->inner) > 6))
+		if (ESPY_LEADS_ON(p) && (p->key_arg0 >= 6 || ESPY_INNER_ARGS(p->inner) > 6))
 			return fault(c, p);
 		for (uint32_t k = 1; k < p->variant_cnt; k++)
 			if (img->variants[p->first_variant + k - 1].key >= img->variants[p->first_variant + k].key)

@@ -51,6 +51,14 @@ bool dc_accept(struct dc *dc, char c)
 	return true;
 }
 
+bool dc_accept_text(struct dc *dc, const char *text)
+{
+	const bool found = dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, text);
+
+	dc->tok += found;
+	return found;
+}
+
 bool dc_accept_word(struct dc *dc, enum dc_word w)
 {
 	if (!dc_is_word(dc, 0, w))
@@ -154,15 +162,6 @@ static void parse_tlv(struct dc *dc, struct ast_named *s)
 	}
 }
 
-/* Accepts `styled` behind a note: under -X raw there is none. */
-static bool accept_styled(struct dc *dc)
-{
-	const bool styled = dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "styled");
-
-	dc->tok += styled;
-	return styled;
-}
-
 /* Accepts the manner of a struct with less or more bytes than its fields. Its words are ordinary names elsewhere. */
 static bool accept_manner(struct dc *dc, struct ast_named *s)
 {
@@ -175,8 +174,7 @@ static bool accept_manner(struct dc *dc, struct ast_named *s)
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, words[i].word)) {
-			dc->tok++;
+		if (dc_accept_text(dc, words[i].word)) {
 			*words[i].set = true;
 			return true;
 		}
@@ -226,7 +224,7 @@ static void parse_struct(struct dc *dc, struct ast_named *s)
 			dc_parse_names(dc, &s->brief, '{', '}');
 		} else if (dc_accept_word(dc, W_NOTE)) {
 			if (dc_accept_word(dc, W_WALLTIME))
-				s->note = accept_styled(dc) ? ESPY_NOTE_WALLTIME_STYLED : ESPY_NOTE_WALLTIME;
+				s->note = dc_accept_text(dc, "styled") ? ESPY_NOTE_WALLTIME_STYLED : ESPY_NOTE_WALLTIME;
 			else if (dc_accept_word(dc, W_UTIME))
 				s->note = ESPY_NOTE_UTIME;
 			else

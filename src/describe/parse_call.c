@@ -82,12 +82,10 @@ void dc_parse_call(struct dc *dc)
 			c->sw[0] = dc_parse_expr(dc);
 			if (dc_accept(dc, ','))
 				c->sw[1] = dc_parse_expr(dc);
-			if (dc_peek(dc, 0)->kind == T_NAME && !strcmp(dc_peek(dc, 0)->sym->s, "sizeless")) {
-				dc->tok++;
+			if (dc_accept_text(dc, "sizeless"))
 				do
 					c->family[c->nfamily++] = dc_parse_primary(dc);
 				while (c->nfamily < 8 && dc_accept(dc, ','));
-			}
 			if (c->is_variant)
 				dc_error(dc, c->sw_pos, "`switch` belongs to the call, not to a variant");
 		} else if (t->word == W_ORDER) {

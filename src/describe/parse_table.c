@@ -121,11 +121,7 @@ static void parse_item(struct dc *dc, struct ast_item *it, int kind, bool in_gro
 			if (dc_peek(dc, 0)->kind == T_STR)
 				it->unknown = dc_next(dc)->str;
 			it->merged = it->unknown && dc_accept_word(dc, W_MERGED);
-			if (it->unknown && dc_peek(dc, 0)->kind == T_NAME &&
-			    !strcmp(dc_peek(dc, 0)->sym->s, "offsets")) {
-				dc->tok++;
-				it->offsets = true;
-			}
+			it->offsets = it->unknown && dc_accept_text(dc, "offsets");
 			return;
 		}
 		if (!it->name)

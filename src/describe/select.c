@@ -79,7 +79,7 @@ uint32_t espy_image__select(const struct espy_image *img, uint32_t nr, const uin
 
 uint32_t espy_image__inner(const struct espy_image *img, uint32_t nr, const uint64_t args[6], uint32_t *args_arg)
 {
-	if (nr >= img->syscall_cnt || !img->call_plans[nr].inner || img->call_plans[nr].variant_cnt)
+	if (nr >= img->syscall_cnt || !ESPY_LEADS_ON(&img->call_plans[nr]))
 		return ESPY_NONE;
 	const struct espy_call_plan *p = &img->call_plans[nr];
 	const uint32_t key = (uint32_t)args[p->key_arg0] & p->key_mask0, inner = ESPY_INNER_FIRST(p->inner) + key;

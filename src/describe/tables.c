@@ -304,7 +304,7 @@ uint32_t dc_lower_table(struct dc *dc, struct ast_table *t)
 								: 2u)
 						: 0u) |
 		    (t->comment ? 8u : 0u) | (t->decimal ? 16u : 0u) | (t->apart ? 32u : 0u) | (t->offsets ? 64u : 0u) |
-		    (t->whole ? 128u : 0u) | b.size << 8 | (uint32_t)b.sgn << 16;
+		    (t->whole ? (uint32_t)ESPY_TABLE_WHOLE : 0u) | b.size << 8 | (uint32_t)b.sgn << 16;
 	t->index = dc->itables.n;
 	return t->index - 1;
 }

@@ -365,9 +365,9 @@ void espy_walk_put_note(struct espy_walk *w, const struct espy_time_note *note);
 /* ---- walk_tail.c */
 /* Shows some of the bytes in hexadecimal. */
 void espy_walk_raw(struct espy_walk *w, const struct espy_span *m, size_t from, size_t end);
-/* Shows the bytes behind the known fields of a struct, if any is not zero. */
 /* Tells whether bytes behind the known fields of a struct are shown as such. */
 bool espy_walk_has_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
+/* Shows the bytes behind the known fields of a struct, if any is not zero. */
 void espy_walk_tail(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
 uint64_t espy_walk_limited(const struct espy_walk *w, const struct espy_type *t, uint64_t want);
 bool espy_walk_bytes_unread(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *s);

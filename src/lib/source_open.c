@@ -23,6 +23,12 @@ static bool asks_netlink(const struct espy_session *s, const struct espy_image *
 	return asks;
 }
 
+/* Returns how many ABIs the session watches, which are the first ones. */
+static unsigned abi_cnt(const struct espy_session *s)
+{
+	return s->o.io_uring ? ESPY_ABI_CNT : ESPY_ABI_IO_URING;
+}
+
 /*
  * Adds calls that change what the state knows of descriptors: they must come even if no engine wants them. If no engine
  * shows the files behind descriptors, only the decoding of netlink messages needs them, and only if the source names no
@@ -30,11 +36,9 @@ static bool asks_netlink(const struct espy_session *s, const struct espy_image *
  */
 static void add_needed_calls(const struct espy_session *s, struct espy_syscall_set *calls)
 {
-	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
+	for (unsigned abi = 0; abi < abi_cnt(s); abi++) {
 		const struct espy_image *img = &s->pipe.images[abi];
 
-		if (abi == ESPY_ABI_IO_URING && !s->o.io_uring)
-			continue;
 		if (!s->follow_fds && (s->src_ops->caps & ESPY_SRC_FDS || !asks_netlink(s, img)))
 			continue;
 		for (uint32_t nr = 0; nr < img->syscall_cnt; nr++)
@@ -136,7 +140,7 @@ void espy_session__want_calls(struct espy_session *s)
 	add_needed_calls(s, &all.trace);
 	for (size_t i = 0; i < s->trigger_cnt; i++)
 		all.trace.bits[s->triggers[i].abi][s->triggers[i].nr / 64] |= 1ull << (s->triggers[i].nr % 64);
-	for (unsigned abi = 0; abi < (s->o.io_uring ? ESPY_ABI_CNT : ESPY_ABI_IO_URING); abi++)
+	for (unsigned abi = 0; abi < abi_cnt(s); abi++)
 		s->src_ops->want_calls(s->src, (enum espy_abi)abi, all.trace.bits[abi]);
 }
 
@@ -381,7 +385,7 @@ static unsigned chosen_calls(const struct espy_session *s)
 {
 	unsigned cnt = 0;
 
-	for (unsigned abi = 0; abi < (s->o.io_uring ? ESPY_ABI_CNT : ESPY_ABI_IO_URING); abi++) {
+	for (unsigned abi = 0; abi < abi_cnt(s); abi++) {
 		const struct espy_image *img = &s->pipe.images[abi];
 
 		for (uint32_t nr = 0; nr < img->syscall_cnt && nr < ESPY_MAX_SYSCALLS; nr++) {

@@ -169,8 +169,7 @@ struct espy_call_plan {
 	__u16 variant_cnt;
 	__u8 key_arg0, key_arg1;
 	__u32 key_mask0;
-	__u32 inner; /* of a call that leads to others: ESPY_INNER_*. It has no variants; of one with variants:
-			ESPY_FAMILY_* */
+	__u32 inner; /* ESPY_INNER_*, if ESPY_LEADS_ON(); of a call with variants ESPY_FAMILY_* */
 };
 _Static_assert(sizeof(struct espy_call_plan) == 16, "");
 
@@ -189,6 +188,7 @@ _Static_assert(sizeof(struct espy_call_plan) == 16, "");
  * argument that points to them, 32-bit words. A source finds the inner call and records it; a decoder never sees the
  * outer one then.
  */
+#define ESPY_LEADS_ON(call_plan) ((call_plan)->inner && !(call_plan)->variant_cnt)
 #define ESPY_INNER_FIRST(inner) ((inner)&0x3ffu)
 #define ESPY_INNER_ARGS(inner) ((inner) >> 16 & 7u)
 #define ESPY_INNER_KEYS 32u /* keys from 0 on */

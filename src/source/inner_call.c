@@ -33,8 +33,7 @@ bool espy_call_set__wants_any(const struct espy_call_set *set, uint32_t nr)
 {
 	bool any = espy_call_set__wants(set, nr);
 
-	if (!set || nr >= set->image->syscall_cnt || !set->image->call_plans[nr].inner ||
-	    set->image->call_plans[nr].variant_cnt)
+	if (!set || nr >= set->image->syscall_cnt || !ESPY_LEADS_ON(&set->image->call_plans[nr]))
 		return any;
 	for (uint32_t i = 0; i < ESPY_INNER_KEYS && !any; i++)
 		any = espy_call_set__wants(set, ESPY_INNER_FIRST(set->image->call_plans[nr].inner) + i);

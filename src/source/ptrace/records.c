@@ -165,7 +165,6 @@ static void emit_fdnames(struct espy_ptrace *p, const struct espy_ptask *t, cons
 		emit_fdname(p, t, fds[i]);
 }
 
-/* Sends an EXIT record. alive: the task stands at the end of its call; else it will not return from it. */
 uint64_t espy_ptrace__cpu_ns(const struct espy_ptask *t)
 {
 	struct timespec now = { 0 };
@@ -176,6 +175,7 @@ uint64_t espy_ptrace__cpu_ns(const struct espy_ptask *t)
 		       : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Sends an EXIT record. alive: the task stands at the end of its call; else it will not return from it. */
 void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool alive)
 {
 	struct espy_rec_out out = scratch(p);

@@ -69,8 +69,7 @@ static bool say_argument(const struct espy_ptrace *p, const struct espy_ptask *t
 		return false;
 	espy_ptrace__report(p, ESPY_REPORT_WARN,
 			    "Failed to tamper with process %d: requested to tamper with argument #%u, but system call "
-			    "'%s' has only %u "
-			    "arguments",
+			    "'%s' has only %u arguments",
 			    (int)t->tid, arg + 1, espy_image__str(set->image, call->name), call->nargs);
 	return true;
 }

@@ -302,30 +302,41 @@ static __always_inline u64 cpu_time(struct task_struct *task)
 	return enter && enter->ns ? cpu_since(task, enter, bpf_ktime_get_ns() - enter->ns) : 0;
 }
 
+/* Counts one more result of a call. */
+static __always_inline void count_result(struct espy_bpf_count *count, s64 ret)
+{
+	count->calls++;
+	if (IS_ERR_RET(ret))
+		count->errors++;
+}
+
+/* Adds the time of the call that was counted last. */
+static __always_inline void count_time(struct espy_bpf_count *count, u64 spent)
+{
+	count->time_ns += spent;
+	if (spent < count->min_ns || count->calls == 1)
+		count->min_ns = spent;
+	if (spent > count->max_ns)
+		count->max_ns = spent;
+}
+
 static __always_inline void count_call(struct task_struct *task, u32 abi, u32 nr, s64 ret)
 {
 	u32 id = abi * ESPY_BPF_NRS + nr, pid = task->pid;
 	struct espy_bpf_enter *enter = bpf_map_lookup_elem(&espy_enters, &pid);
 	struct espy_bpf_count *count;
-	u64 wall, spent;
+	u64 wall;
 
 	if (nr >= ESPY_BPF_NRS)
 		return;
 	count = bpf_map_lookup_elem(&espy_counts, &id);
 	if (!count)
 		return;
-	count->calls++;
-	if (IS_ERR_RET(ret))
-		count->errors++;
+	count_result(count, ret);
 	if (!enter || !enter->ns)
 		return;
 	wall = bpf_ktime_get_ns() - enter->ns;
-	spent = conf.needs.enter_ns ? wall : cpu_since(task, enter, wall);
-	count->time_ns += spent;
-	if (spent < count->min_ns || count->calls == 1)
-		count->min_ns = spent;
-	if (spent > count->max_ns)
-		count->max_ns = spent;
+	count_time(count, conf.needs.enter_ns ? wall : cpu_since(task, enter, wall));
 	enter->ns = 0;
 }
 

@@ -3,10 +3,11 @@
  * Operations of io_uring: what programs submit through the rings, told as calls of an ABI of its own. An object of its
  * own on the maps of the main one, loaded only if a session wants such operations.
  *
- *	io_uring_submit_req (io_uring_submit_sqe before Linux 6.4): the kernel has taken an entry of the ring. The task
- *is the one that submits, or the ring's own thread, which has the same memory. What the operation reads is copied: the
- *program may use that memory again as soon as the entry is taken. io_uring_complete: the result is there, and what the
- *operation has written.
+ * io_uring_submit_req (io_uring_submit_sqe before Linux 6.4): the kernel has taken an entry of the ring. The task is
+ * the one that submits, or the ring's own thread, which has the same memory. What the operation reads is copied: the
+ * program may use that memory again as soon as the entry is taken.
+ *
+ * io_uring_complete: the result is there, and what the operation has written.
  *
  * Between the two a part of the capture waits in espy_operations, found by the address of the kernel's request. An
  * operation that completes several times has requests only for its own end, so its other results come by ring and
@@ -205,24 +206,16 @@ int espy_uring_refused(u64 *ctx)
 }
 
 /* Counts an operation for -c. */
-static __always_inline void count_operation(const struct espy_bpf_operation *op, u64 ret)
+static __always_inline void count_operation(const struct espy_bpf_operation *op, s64 ret)
 {
 	u32 id = ESPY_ABI_IO_URING * ESPY_BPF_NRS + (op->cap.nr & 0xff);
 	struct espy_bpf_count *count = bpf_map_lookup_elem(&espy_counts, &id);
-	u64 spent = bpf_ktime_get_ns() - op->began_ns;
 
 	if (!count)
 		return;
-	if (!conf.needs.enter_ns)
-		spent = 0; /* it takes no CPU time of its own that anybody counts */
-	count->calls++;
-	if (IS_ERR_RET(ret))
-		count->errors++;
-	count->time_ns += spent;
-	if (spent < count->min_ns || count->calls == 1)
-		count->min_ns = spent;
-	if (spent > count->max_ns)
-		count->max_ns = spent;
+	count_result(count, ret);
+	/* It takes no time on the CPU of its own that anybody counts. */
+	count_time(count, conf.needs.enter_ns ? bpf_ktime_get_ns() - op->began_ns : 0);
 }
 
 /* Makes the scratch that of the operation, without items. */
@@ -318,7 +311,7 @@ int espy_uring_complete(u64 *ctx)
 	/* A thread of the kernel's ends the operations of processes that are gone. */
 	if (!(task->flags & PF_KTHREAD)) {
 		if (conf.count_only)
-			count_operation(op, (s64)ret);
+			count_operation(op, ret);
 		else
 			tell_operation(task, op, req, ret);
 	}

@@ -501,7 +501,7 @@ int bpf_tables__make(struct bpf_tables *t, const struct bpf_source *s, uint32_t 
 	}
 	for (uint32_t abi = 0; abi < ESPY_BPF_ABIS; abi++)
 		for (uint32_t nr = 0; s->set[abi] && nr < s->sets[abi].image->syscall_cnt && nr < ESPY_BPF_NRS; nr++)
-			if (s->sets[abi].image->call_plans[nr].inner && !s->sets[abi].image->call_plans[nr].variant_cnt)
+			if (ESPY_LEADS_ON(&s->sets[abi].image->call_plans[nr]))
 				add_inner(t, s->sets[abi].image, nr);
 	for (uint32_t i = 0; i < s->opts.trigger_cnt; i++)
 		add_trigger(t, s->opts.triggers[i].abi * ESPY_BPF_NRS + s->opts.triggers[i].nr, i);
