@@ -4,6 +4,7 @@
 #define ESPY_DESCRIBE_BUILTIN_H
 
 #include <stddef.h>
+#include "base/packed.h"
 #include "describe/describe.h"
 #include "describe/image.h"
 
@@ -19,11 +20,13 @@ static inline int espy_builtin_image__open(struct espy_image *img, enum espy_abi
 	return espy_image__open_checked(img, data, size);
 }
 
-/* The texts that it was made from. */
-extern const struct espy_text_source espy_builtin_sources[];
-extern const size_t espy_builtin_source_cnt;
-extern const struct espy_text_source espy_builtin_constants[ESPY_ABI_CNT]; /* beyond the base: what differs */
-extern const struct espy_text_source espy_builtin_syscalls[ESPY_ABI_CNT];
+/*
+ * The texts that the images were made from, packed: one behind the other. First the descriptions, then what each ABI
+ * has of constants beyond its base, then the table of calls of each ABI. `text` of each is NULL.
+ */
+extern const struct espy_packed espy_builtin_texts;
+extern const struct espy_text_source espy_builtin_text_heads[];
+extern const size_t espy_builtin_source_cnt; /* descriptions */
 
 /*
  * Compile the built-in descriptions together with n files. 0 and a malloc'ed *blob of *size bytes; -EINVAL:
