@@ -8,6 +8,7 @@
 #include "source/source_report.h"
 #include "source/source.h"
 #include "source/bpf/kernel/shared.h"
+#include "source/bpf/load/bpf_objects.h"
 #include "source/bpf/ring/rings.h"
 
 /* The reader's side of the kernel's ring. */
@@ -249,7 +250,7 @@ int bpf_source_open_again(struct bpf_object **obj, const struct bpf_source *s);
  * the object names, such as s->types.path; NULL: the kernel's own. The caller closes *obj, also after an error.
  */
 int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const char *types,
-			   const unsigned char *at, const unsigned char *end);
+			   enum bpf_object_kind kind);
 int bpf_source_attach(struct bpf_source *s, const char *name, const char *tracepoint, struct bpf_link **out);
 /* Puts a program of the object `with` into an array of programs of obj. */
 int bpf_source_link_next(const struct bpf_object *obj, const char *map, uint32_t key, const struct bpf_object *with,

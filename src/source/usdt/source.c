@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "record/mark_values.h"
+#include "source/packed_object.h"
 #include "source/quiet_libbpf.h"
 #include "source/rights.h"
 #include "source/tracefs.h"
@@ -39,14 +40,14 @@ static int usdt_probe(char *why, size_t why_sz)
 
 static int load(struct usdt_source *s)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, o, .object_name = "espy_usdt");
 	size_t ring = 4096, size;
 	struct bpf_map *map;
 	uint32_t *by_process;
 
-	s->obj = bpf_object__open_mem(espy_usdt_object, (size_t)(espy_usdt_object_end - espy_usdt_object), &o);
-	if (!s->obj)
-		return -errno;
+	int err = espy_packed_object__open(&s->obj, espy_usdt_object, "espy_usdt", NULL);
+
+	if (err)
+		return err;
 	while (ring < (s->opts.rings.bytes ? s->opts.rings.bytes : RING_DEFAULT) && ring < 1u << 30)
 		ring *= 2;
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(s->obj, "espy_usdt_ring"), (uint32_t)ring);

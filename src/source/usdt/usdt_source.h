@@ -5,6 +5,7 @@
 
 #include <bpf/libbpf.h>
 #include "base/late_pages.h"
+#include "base/packed.h"
 #include "source/wanted_marks.h"
 #include "source/source_report.h"
 #include "source/source.h"
@@ -13,7 +14,8 @@
 #include "symbols/objects.h"
 #include "symbols/usdt.h"
 
-extern const char espy_usdt_object[], espy_usdt_object_end[];
+/* The BPF object, packed by the build. */
+extern const struct espy_packed espy_usdt_object[];
 
 /* One probe of one file. */
 struct usdt_probe {

@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
-#include "source/bpf/kernel/bpf_objects.h"
 #include "source/quiet_libbpf.h"
 #include "pause_impl.h"
 
@@ -40,9 +39,7 @@ bool bpf_pause__wants_lossless(const struct bpf_source *s)
 static int open_object(struct bpf_source *s)
 {
 	struct bpf_pause *p = s->pause;
-	const unsigned char *from = s->rings.cnt ? espy_bpf_pause_rings_object : espy_bpf_pause_object;
-	const unsigned char *end = s->rings.cnt ? espy_bpf_pause_rings_object_end : espy_bpf_pause_object_end;
-	const int err = bpf_source_open_beside(&p->obj, s, s->types.path, from, end);
+	const int err = bpf_source_open_beside(&p->obj, s, s->types.path, BPF_OBJECT_PAUSE);
 
 	if (err)
 		return err;

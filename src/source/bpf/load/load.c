@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "source/bpf/bpf_source.h"
+#include "source/packed_object.h"
 #include "source/quiet_libbpf.h"
 #include "source/rights.h"
-#include "source/bpf/kernel/bpf_objects.h"
 #include "source/bpf/hold/pause.h"
 #include "source/bpf/ring/spare.h"
 #include "source/bpf/stacks.h"
@@ -255,19 +255,11 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 	return bpf_maps__set_sizes(s, pids, (size_t)cpus);
 }
 
-static int open_bytes(struct bpf_object **obj, const char *types, const unsigned char *at, const unsigned char *end)
+/* Opens an object. types: see bpf_source_open_beside(). By its name, too, shared memory is found. */
+static int open_object(struct bpf_object **obj, const struct bpf_source *s, const char *types,
+		       enum bpf_object_kind kind)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "espy", /* by it, too, shared memory is found */
-		    .btf_custom_path = types && *types ? types : NULL);
-
-	*obj = bpf_object__open_mem(at, (size_t)(end - at), &opts);
-	return *obj ? 0 : -errno;
-}
-
-static int open_object(struct bpf_object **obj, const struct bpf_source *s)
-{
-	return s->rings.cnt ? open_bytes(obj, s->types.path, espy_bpf_rings_object, espy_bpf_rings_object_end)
-			    : open_bytes(obj, s->types.path, espy_bpf_object, espy_bpf_object_end);
+	return espy_packed_object__open(obj, &bpf_objects[2 * kind + (s->rings.cnt != 0)], "espy", types);
 }
 
 /* Gives an object the maps of the session that it names. One that the session did without is made. */
@@ -287,15 +279,15 @@ static int share_maps(struct bpf_object *obj, const struct bpf_source *s)
 
 int bpf_source_open_again(struct bpf_object **obj, const struct bpf_source *s)
 {
-	const int err = open_object(obj, s);
+	const int err = open_object(obj, s, s->types.path, BPF_OBJECT_TRACING);
 
 	return err ? err : share_maps(*obj, s);
 }
 
 int bpf_source_open_beside(struct bpf_object **obj, const struct bpf_source *s, const char *types,
-			   const unsigned char *at, const unsigned char *end)
+			   enum bpf_object_kind kind)
 {
-	const int err = open_bytes(obj, types, at, end);
+	const int err = open_object(obj, s, types, kind);
 
 	return err ? err : share_maps(*obj, s);
 }
@@ -419,7 +411,7 @@ static int load_object(struct bpf_source *s, struct choice *c, uint64_t cgroup_i
 		bpf_job__wait(&ring->job);
 		return err;
 	}
-	err = open_object(&s->obj, s);
+	err = open_object(&s->obj, s, s->types.path, BPF_OBJECT_TRACING);
 	err = err ? err : configure(s, cgroup_id, cgroup_level);
 	if (!err) {
 		choose_programs(s, c);

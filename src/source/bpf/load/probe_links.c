@@ -12,7 +12,6 @@
 #include <bpf/bpf.h>
 #include "base/array.h"
 #include "source/bpf/bpf_source.h"
-#include "source/bpf/kernel/bpf_objects.h"
 #include "source/bpf/load/probe_links_impl.h"
 #include "source/rights.h"
 #include "source/tracefs.h"
@@ -98,12 +97,7 @@ int bpf_probes__load(struct bpf_source *s)
 	p->told = calloc(1, wanted->place_cnt);
 	if (!p->told)
 		return -ENOMEM;
-	if (s->rings.cnt)
-		err = bpf_source_open_beside(&p->obj, s, s->types.path, espy_bpf_probe_rings_object,
-					     espy_bpf_probe_rings_object_end);
-	else
-		err = bpf_source_open_beside(&p->obj, s, s->types.path, espy_bpf_probe_object,
-					     espy_bpf_probe_object_end);
+	err = bpf_source_open_beside(&p->obj, s, s->types.path, BPF_OBJECT_PROBE);
 	if (err)
 		return err;
 	p->multi = has_multi();

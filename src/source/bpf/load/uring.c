@@ -5,7 +5,6 @@
 #include <string.h>
 #include <bpf/btf.h>
 #include "source/bpf/bpf_source.h"
-#include "source/bpf/kernel/bpf_objects.h"
 
 #define BIG_BEFORE 1024u /* operations with many items, where there must be room for all of them before */
 
@@ -99,9 +98,7 @@ int bpf_uring__load(struct bpf_source *s)
 	}
 	/* The structs of io_uring are among the kernel's largest, so btf.c leaves them to the few sessions that want
 	 * them. */
-	err = s->rings.cnt ? bpf_source_open_beside(&u->obj, s, NULL, espy_bpf_uring_rings_object,
-						    espy_bpf_uring_rings_object_end)
-			   : bpf_source_open_beside(&u->obj, s, NULL, espy_bpf_uring_object, espy_bpf_uring_object_end);
+	err = bpf_source_open_beside(&u->obj, s, NULL, BPF_OBJECT_URING);
 	err = err || bpf_kernel_is(6, 1) ? err : allocate_before(u->obj);
 	return err ? err : bpf_object__load(u->obj);
 }
