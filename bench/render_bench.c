@@ -88,8 +88,8 @@ int main(int argc, char **argv)
 			espy_decoder__args(&d, &v, ESPY_MANNER_BRIEF, 0);
 			espy_text__args(&b, &o, &img, espy_token_list__view(&d.args), ESPY_MANNER_BRIEF, true);
 			espy_buf__puts(&b, ") ");
-			while (b.len - from < 40)
-				espy_buf__putc(&b, ' ');
+			if (b.len - from < 40)
+				espy_buf__blanks(&b, 40 - (b.len - from));
 			espy_decoder__result(&d, &v, ESPY_MANNER_BRIEF);
 			espy_text__result(&b, &o, &img, espy_token_list__view(&d.result), ESPY_MANNER_BRIEF);
 			espy_buf__putc(&b, '\n');

@@ -37,6 +37,15 @@ static inline void espy_buf__puts(struct espy_buf *b, const char *s)
 	espy_buf__put(b, s, strlen(s));
 }
 
+/* Puts n blanks. */
+static inline void espy_buf__blanks(struct espy_buf *b, size_t n)
+{
+	if (espy_buf__room(b, n)) {
+		memset(b->data + b->len, ' ', n);
+		b->len += n;
+	}
+}
+
 static inline void espy_buf__putc(struct espy_buf *b, char c)
 {
 	if (espy_buf__room(b, 1))

@@ -90,8 +90,7 @@ int espy_call_view__init(struct espy_call_view *v, const struct espy_image *imag
 	v->enter_ns = v->exit_ns = v->ip = v->cpu_ns = 0;
 	v->has_cpu = false;
 	v->item_cnt = v->item_dropped = 0;
-	memset(v->op_first, 0xff, sizeof(v->op_first));
-	memset(v->op_again, 0xff, sizeof(v->op_again));
+	v->op_cnt = 0;
 
 	size_t enter_off = 0, exit_off = 0;
 	int r = enter ? read_head(v, enter, &enter_off) : 0;
@@ -113,6 +112,9 @@ int espy_call_view__init(struct espy_call_view *v, const struct espy_image *imag
 	unsigned op_cnt = v->call != ESPY_NONE && v->plan < image->plan_cnt ? image->plans[v->plan].op_cnt : 0;
 	if (op_cnt > ESPY_PLAN_MAX_OPS)
 		return -EBADMSG;
+	v->op_cnt = op_cnt;
+	for (unsigned op = 0; op < op_cnt; op++)
+		v->op_first[0][op] = v->op_first[1][op] = v->op_again[op] = NO_ITEM;
 	if (enter)
 		r = read_items(v, enter, enter_off, op_cnt);
 	if (!r && exit)
@@ -142,7 +144,7 @@ static const struct espy_item *find_in_run(const struct espy_call_view *v, unsig
 
 const struct espy_item *espy_call_view__item(const struct espy_call_view *v, unsigned op, unsigned index, bool at_exit)
 {
-	if (op >= ESPY_PLAN_MAX_OPS || v->op_first[at_exit][op] == NO_ITEM)
+	if (op >= v->op_cnt || v->op_first[at_exit][op] == NO_ITEM)
 		return NULL;
 	const struct espy_item *it = find_in_run(v, v->op_first[at_exit][op], op, index, at_exit);
 	/* A source may have read at exit what it could not read at entry. */

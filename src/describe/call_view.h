@@ -35,6 +35,7 @@ struct espy_call_view {
 	unsigned item_cnt;
 	unsigned item_dropped; /* items over ESPY_VIEW_MAX_ITEMS */
 	const struct espy_item *items[ESPY_VIEW_MAX_ITEMS]; /* bytes follow each header */
+	unsigned op_cnt;			 /* operations of the plan; of others the two lists below say nothing */
 	uint16_t op_first[2][ESPY_PLAN_MAX_OPS]; /* [at exit][op]: first item, or 0xffff */
 	uint16_t op_again[ESPY_PLAN_MAX_OPS]; /* entry items of the exit record where the enter record has some too */
 };

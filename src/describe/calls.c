@@ -135,6 +135,15 @@ static uint32_t lower_guard(struct dc *dc, const struct ast_call *c, const struc
 	return x;
 }
 
+/* Tells whether a parameter is no more than a number in a register, so that the walk need not ask for anything else. */
+static bool is_number(struct dc *dc, const struct espy_field *p)
+{
+	const struct espy_type *t = dc_type(dc, p->type);
+
+	return t->kind == ESPY_T_INT && !t->hook && !(t->flags & ESPY_TF_BE) &&
+	       t->size <= espy_abis[dc->in->abi].reg_sz && p->when == ESPY_NONE && !p->flags;
+}
+
 static void check_param(struct dc *dc, const struct ast_call *c, uint32_t i, const struct ast_type *t, uint32_t type)
 {
 	const struct espy_type *ty = dc_type(dc, type);
@@ -211,6 +220,8 @@ static uint32_t lower_params(struct dc *dc, const struct ast_call *c, struct esp
 			bad = true;
 		else
 			check_param(dc, c, i, t, pf->type);
+		if (!bad && is_number(dc, pf))
+			pf->flags = ESPY_FF_NUMBER;
 	}
 	if (nregs > ESPY_MAX_PARAMS) {
 		dc_error(dc, c->pos, "the parameters of `%s` need %u registers, at most %u are there", c->name->s,

@@ -17,6 +17,9 @@ enum {
 		64,		/* a value between two names is the lower one and a distance; the last name ends them */
 	ESPY_TABLE_WHOLE = 128, /* flags: under -X raw one number, groups and all */
 	ESPY_TABLE_APART = 32,	/* a pack whose parts are numbers of their own in every style */
+	/* flags: no number among them, and no group is a table of its own or stands behind a flag; not set by older
+	   compilers */
+	ESPY_TABLE_PLAIN = 1 << 17,
 };
 
 /* The bits of a number of `size` bytes; 0: of any. */

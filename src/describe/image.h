@@ -189,6 +189,8 @@ enum espy_field_flags {
 	ESPY_FF_INTACT = 1u << 17, /* with THEN: only behind arrays that were read whole; after failure, too */
 	ESPY_FF_LAST = 1u << 19,   /* of an inout struct: shown in its place as the call left it */
 	ESPY_FF_MORE = 1u << 10,   /* with ON_OK: `...` in its place after failure */
+	ESPY_FF_NUMBER = 1u << 20, /* parameter, alone: an INT in one register, in the machine's byte order, without hook or
+				      condition. Most parameters; older compilers do not set it */
 };
 
 /* espy_field.off of a parameter in no register: its pointer is the caller's stack pointer (rt_sigreturn). */
@@ -259,7 +261,8 @@ struct espy_table {
 	uint32_t flags;   /* 2: an unknown enum value is shown in decimal, without comment; 4: same, in hex;
 			     8: the number stands there in every style, its name behind it as a comment;
 			     16: where a number is shown it is decimal;
-			     bits 8-15: bytes of the table's width; bit 16: it is signed (values are sign-extended from it) */
+			     bits 8-15: bytes of the table's width; bit 16: it is signed (values are sign-extended from it);
+			     others: constant_names.h */
 };
 struct espy_entry {
 	uint64_t value;   /* ENUM: value; FLAGS: bits, or mask of a group; PACK: mask of the field, not shifted */

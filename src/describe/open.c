@@ -380,6 +380,8 @@ static bool check_call(struct checker *c, const struct espy_call *call)
 		if (!string_ok(c, f->name) || f->type >= img->type_cnt || (f->off >= 6 && f->off != ESPY_PARAM_SP) ||
 		    !expr_fits(c, f->when, &s) || !type_fits(c, f->type, &s))
 			return fault(c, f);
+		if (f->flags == ESPY_FF_NUMBER && (img->types[f->type].kind != ESPY_T_INT || f->off >= 6))
+			return fault(c, f);
 	}
 	return true;
 }

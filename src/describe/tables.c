@@ -262,6 +262,22 @@ static void sort_enum(struct dc *dc, uint32_t first)
 	dc->entries.n = first + out;
 }
 
+/* Tells whether flags need none of the rare ways to show them: most tables do not. */
+static bool is_plain(const struct dc *dc, const struct espy_entry *e, uint32_t n)
+{
+	bool flag = false;
+
+	for (uint32_t i = 0; i < n; i += e[i].group_cnt + 1) {
+		const struct espy_table *of_group =
+			e[i].table != ESPY_NONE ? dc_vec_at(&dc->itables, e[i].table) : NULL;
+
+		if (e[i].is_shift || (e[i].group_cnt && (flag || (of_group && of_group->unknown))))
+			return false;
+		flag |= !e[i].group_cnt;
+	}
+	return true;
+}
+
 uint32_t dc_lower_table(struct dc *dc, struct ast_table *t)
 {
 	struct build b = { .t = t };
@@ -305,6 +321,8 @@ uint32_t dc_lower_table(struct dc *dc, struct ast_table *t)
 						: 0u) |
 		    (t->comment ? 8u : 0u) | (t->decimal ? 16u : 0u) | (t->apart ? 32u : 0u) | (t->offsets ? 64u : 0u) |
 		    (t->whole ? (uint32_t)ESPY_TABLE_WHOLE : 0u) | b.size << 8 | (uint32_t)b.sgn << 16;
+	if (t->kind == ESPY_TABLE_FLAGS && is_plain(dc, dc_vec_at(&dc->entries, first), it->count))
+		it->flags |= ESPY_TABLE_PLAIN;
 	t->index = dc->itables.n;
 	return t->index - 1;
 }

@@ -359,38 +359,12 @@ uint64_t espy_walk_asks(const struct espy_decoder *d)
 	return fmts;
 }
 
-static inline void fill_integer(struct espy_token *k, const struct espy_type *t, uint64_t num, const uint8_t *bytes, size_t len,
-				const char *name)
+void espy_walk_asked_integer(struct espy_walk *w, const struct espy_type *t, uint64_t num, const uint8_t *bytes,
+			     size_t len, const char *name)
 {
-	k->fmt = t->fmt;
-	k->len = (uint32_t)len;
-	k->link = t->table;
-	k->type = t;
-	k->num = num;
-	k->bytes = bytes;
-	if (!k->role)
-		k->name = name;
-}
-
-/* Puts an integer where the list needs room, or the resolver is asked. */
-static __attribute__((noinline)) void put_asked_integer(struct espy_walk *w, const struct espy_type *t, uint64_t num,
-							 const uint8_t *bytes, size_t len, const char *name)
-{
-	fill_integer(espy_walk_push(w, ESPY_TOKEN_INT), t, num, bytes, len, name);
+	espy_walk_fill_integer(espy_walk_push(w, ESPY_TOKEN_INT), t, num, bytes, len, name);
 	if (w->asks >> (t->fmt & 63) & 1)
 		ask(w, (enum espy_fmt)t->fmt, num, name);
-}
-
-/* Puts an integer. Most go a way without calls, on which no register has to be saved. */
-void espy_walk_integer(struct espy_walk *w, const struct espy_type *t, uint64_t num, const uint8_t *bytes, size_t len,
-		       const char *name)
-{
-	struct espy_token_list *l = w->out;
-
-	if (l->cnt >= l->cap || w->asks >> (t->fmt & 63) & 1)
-		put_asked_integer(w, t, num, bytes, len, name);
-	else
-		fill_integer(espy_walk_begin_token(w, &l->at[l->cnt++], ESPY_TOKEN_INT), t, num, bytes, len, name);
 }
 
 void espy_walk_integer_as(struct espy_walk *w, const struct espy_type *t, enum espy_fmt fmt, uint64_t num, const char *name)

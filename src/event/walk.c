@@ -211,6 +211,16 @@ static void show_arg(struct espy_walk *w, const struct espy_field *p)
 	}
 }
 
+static inline void show_number(struct espy_walk *w, const struct espy_field *p)
+{
+	const struct espy_type *t = &w->img->types[p->type];
+	const char *name = espy_image__str(w->img, p->name);
+
+	w->wrote = true;
+	espy_walk_role(w, ESPY_ROLE_ARG, name);
+	espy_walk_integer(w, t, espy_walk__cut(w->v->args[p->off], t->size, t->flags & ESPY_TF_SIGNED), NULL, 0, name);
+}
+
 /* Registers in hexadecimal. */
 static unsigned show_raw(struct espy_walk *w)
 {
@@ -453,8 +463,13 @@ void espy_walk_args(struct espy_decoder *d, const struct espy_call_view *v, unsi
 	const struct espy_field *p = &v->image->fields[c->first_param], *const end = p + c->nparam;
 	for (; p < end; p++) {
 		struct espy_field chosen;
-		const struct espy_field *f = param_to_show(&w, p, &chosen);
+		const struct espy_field *f = p;
 
+		if (f->flags == ESPY_FF_NUMBER) {
+			show_number(&w, f);
+			continue;
+		}
+		f = param_to_show(&w, p, &chosen);
 		if (f && (f->when == ESPY_NONE || espy_walk__eval(&w, NULL, f->when, w.ok)))
 			show_arg(&w, f);
 	}

@@ -233,9 +233,33 @@ static inline void espy_walk_elided(struct espy_walk *w, enum espy_elided why, u
 
 /* Appends an FD for each descriptor in a set. */
 void espy_walk_fd_set(struct espy_walk *w, const uint8_t *bits, uint64_t cnt);
-/* Appends an integer, and the resolver's tokens about it. */
-void espy_walk_integer(struct espy_walk *w, const struct espy_type *t, uint64_t num, const uint8_t *bytes, size_t len,
-		       const char *name);
+static inline void espy_walk_fill_integer(struct espy_token *k, const struct espy_type *t, uint64_t num,
+					  const uint8_t *bytes, size_t len, const char *name)
+{
+	k->fmt = t->fmt;
+	k->len = (uint32_t)len;
+	k->link = t->table;
+	k->type = t;
+	k->num = num;
+	k->bytes = bytes;
+	if (!k->role)
+		k->name = name;
+}
+/* As espy_walk_integer(), where the list needs room, or the resolver is asked. */
+void espy_walk_asked_integer(struct espy_walk *w, const struct espy_type *t, uint64_t num, const uint8_t *bytes,
+			     size_t len, const char *name);
+/* Appends an integer, and the resolver's tokens about it. Most integers go a way without calls. */
+static inline void espy_walk_integer(struct espy_walk *w, const struct espy_type *t, uint64_t num, const uint8_t *bytes,
+				     size_t len, const char *name)
+{
+	struct espy_token_list *l = w->out;
+
+	if (l->cnt >= l->cap || w->asks >> (t->fmt & 63) & 1)
+		espy_walk_asked_integer(w, t, num, bytes, len, name);
+	else
+		espy_walk_fill_integer(espy_walk_begin_token(w, &l->at[l->cnt++], ESPY_TOKEN_INT), t, num, bytes, len,
+				       name);
+}
 /* The same, in another format than its type's. */
 void espy_walk_integer_as(struct espy_walk *w, const struct espy_type *t, enum espy_fmt fmt, uint64_t num, const char *name);
 /* Appends the date of a value; flags: the fraction is in microseconds (USEC), the date is a value itself (BARE). */

@@ -231,19 +231,9 @@ char *espy_lines__keep(struct espy_lines *l, const struct espy_line_task *t, con
 
 static void pad_to_column(struct espy_lines *l, struct espy_output *o)
 {
-	static const char blanks[] = "                                                                ";
-	size_t col = espy_line_output__column(o);
+	const size_t col = espy_line_output__column(o), column = l->text[0].column;
 
-	if (col >= l->text[0].column) {
-		espy_buf__putc(&o->buf, ' ');
-		return;
-	}
-	for (size_t n = l->text[0].column - col; n;) {
-		size_t k = n < sizeof(blanks) - 1 ? n : sizeof(blanks) - 1;
-
-		espy_buf__put(&o->buf, blanks, k);
-		n -= k;
-	}
+	espy_buf__blanks(&o->buf, col < column ? column - col : 1);
 }
 
 /* Puts the time between two moments; a moment 0: not known. */

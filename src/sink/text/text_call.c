@@ -180,7 +180,7 @@ static uint32_t put_group(struct espy_text *t, uint32_t i);
 static inline uint32_t put_integer(struct espy_text *t, const struct espy_token *v, uint32_t i)
 {
 	espy_text_integer(t, v);
-	return i + 1 + ((v->fmt == ESPY_FMT_IFINDEX || v->fmt == ESPY_FMT_GENL) && v->flags & ESPY_TOKF_MORE);
+	return i + 1 + (v->flags & ESPY_TOKF_MORE && (v->fmt == ESPY_FMT_IFINDEX || v->fmt == ESPY_FMT_GENL));
 }
 
 /* Puts a token, and the tokens that its text contains. Returns the index behind them. */

@@ -95,6 +95,7 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 			  const char **zero, bool *grouped)
 {
 	const struct espy_image *img = t->img;
+	const bool plain = tab->flags & ESPY_TABLE_PLAIN;
 
 	for (uint32_t i = 0; i < tab->count; i++) {
 		const struct espy_entry *e = &img->entries[tab->first + i];
@@ -119,6 +120,8 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 				}
 			}
 			i += e->group_cnt;
+		} else if (plain && !left && *any) {
+			break; /* flags follow only, and none of them is set */
 		} else if (e->is_shift) {
 			continue;
 		} else if (!e->value) {
@@ -142,6 +145,8 @@ static bool is_shift(const struct espy_entry *e)
 /* Tells whether the table has bits of a number. It is one number throughout: its groups are no tables of their own. */
 static bool has_shifts(const struct espy_image *img, const struct espy_table *tab)
 {
+	if (tab->flags & ESPY_TABLE_PLAIN)
+		return false;
 	for (uint32_t i = 0; i < tab->count; i++)
 		if (is_shift(&img->entries[tab->first + i]))
 			return true;
@@ -152,6 +157,9 @@ static bool has_shifts(const struct espy_image *img, const struct espy_table *ta
 static uint64_t shifted_bits(const struct espy_image *img, const struct espy_table *tab, uint64_t num)
 {
 	uint64_t bits = 0;
+
+	if (tab->flags & ESPY_TABLE_PLAIN)
+		return 0;
 	for (uint32_t i = 0; i < tab->count; i++)
 		if (img->entries[tab->first + i].is_shift)
 			bits |= num & img->entries[tab->first + i].value;
@@ -241,7 +249,7 @@ static void put_flags_then_groups(struct espy_text *t, const struct espy_table *
 
 void espy_text_put_flags_abbrev(struct espy_text *t, const struct espy_table *tab, uint64_t whole)
 {
-	const uint32_t before = flags_before_groups(t->img, tab);
+	const uint32_t before = tab->flags & ESPY_TABLE_PLAIN ? 0 : flags_before_groups(t->img, tab);
 	if (before) {
 		put_flags_then_groups(t, tab, before, whole);
 		return;
