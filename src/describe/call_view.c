@@ -122,6 +122,50 @@ int espy_call_view__init(struct espy_call_view *v, const struct espy_image *imag
 	return r;
 }
 
+static bool is_of_phase(const struct espy_item *a, const struct espy_item *b)
+{
+	return a->op == b->op && !((a->status ^ b->status) & ESPY_ITEM_AT_EXIT);
+}
+
+/* Puts an item at place `at` of the list, and moves what stands there and behind it. */
+static void insert(struct espy_call_view *v, const struct espy_item *it, unsigned at)
+{
+	uint16_t *first = &v->op_first[!!(it->status & ESPY_ITEM_AT_EXIT)][it->op];
+
+	memmove(&v->items[at + 1], &v->items[at], (v->item_cnt - at) * sizeof(*v->items));
+	v->items[at] = it;
+	v->item_cnt++;
+	for (unsigned op = 0; op < v->op_cnt; op++) {
+		uint16_t *const places[] = { &v->op_first[0][op], &v->op_first[1][op], &v->op_again[op] };
+
+		for (unsigned i = 0; i < 3; i++)
+			*places[i] += *places[i] != NO_ITEM && *places[i] >= at;
+	}
+	if (*first == NO_ITEM)
+		*first = (uint16_t)at;
+}
+
+void espy_call_view__put(struct espy_call_view *v, struct espy_item *it, uint64_t from)
+{
+	unsigned behind = v->item_cnt;
+	bool placed = false;
+
+	if (it->op >= v->op_cnt)
+		return;
+	for (unsigned i = 0; i < v->item_cnt; i++) {
+		if (!is_of_phase(v->items[i], it))
+			continue;
+		behind = i + 1;
+		if (v->items[i]->index != it->index || v->items[i]->len != from)
+			continue;
+		memcpy(it + 1, v->items[i] + 1, from);
+		v->items[i] = it;
+		placed = true;
+	}
+	if (!from && !placed && v->item_cnt < ESPY_VIEW_MAX_ITEMS)
+		insert(v, it, behind);
+}
+
 static const struct espy_item *find_in_run(const struct espy_call_view *v, unsigned first, unsigned op, unsigned index,
 					   bool at_exit)
 {

@@ -47,6 +47,12 @@ struct espy_call_view {
 int espy_call_view__init(struct espy_call_view *v, const struct espy_image *image, const struct espy_rec *enter,
 			 const struct espy_rec *exit);
 
+/*
+ * Puts an item that lies elsewhere, and lives as long as the view, in the place of the one of the same operation, phase
+ * and element that has `from` bytes. They become its first ones. from 0: it is put behind the items of its operation.
+ */
+void espy_call_view__put(struct espy_call_view *v, struct espy_item *it, uint64_t from);
+
 /* The bytes of operation op, element index, at exit or at entry; NULL if there is no such item. */
 const struct espy_item *espy_call_view__item(const struct espy_call_view *v, unsigned op, unsigned index, bool at_exit);
 

@@ -7,7 +7,7 @@
 
 #define MAX_NESTING 4u
 #define CAP_PATH 4096u
-#define CAP_BYTES 65536u  /* hard maximum of strings, bytes and arrays; the session's limits are far lower */
+#define CAP_BYTES ESPY_PLAN_CAP /* of strings, bytes and arrays; the session's limits are far lower */
 #define CAP_VARYING 4096u /* structs of a size that only the caller knows; the kernel takes at most a page */
 #define CAP_BITS 8192u
 #define CAP_FDS ESPY_FD_SET_SIZE

@@ -42,7 +42,7 @@ static bool is_message(const struct espy_image *img, const struct espy_op *op, u
 static uint32_t socket_bytes(const struct espy_op *op, const struct espy_needs *lim, bool abbrev)
 {
 	const uint32_t whole = abbrev || lim->verbose ? 0 : MESSAGE_MOST;
-	const uint32_t shown = lim->str_limit < DATA_MOST ? lim->str_limit : DATA_MOST;
+	const uint32_t shown = lim->str_limit < DATA_MOST && !lim->whole_data ? lim->str_limit : DATA_MOST;
 	const uint32_t most = whole > shown ? whole : shown;
 
 	return op->cap > most ? op->cap : most;
@@ -91,7 +91,9 @@ static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *o
 				       : least(op->cap, (uint64_t)lim->str_limit + needs_one_more(img, op, lim));
 	case ESPY_LIMIT_ELEMS:
 		/* One element more than is shown tells whether "..." follows. */
-		return abbrev ? least(op->cap, ((uint64_t)lim->str_limit + 1) * element_size(img, op)) : op->cap;
+		return abbrev && !lim->whole_data
+			       ? least(op->cap, ((uint64_t)lim->str_limit + 1) * element_size(img, op))
+			       : op->cap;
 	case ESPY_LIMIT_ENV:
 		return abbrev || lim->no_env ? 0 : least(op->cap, (uint64_t)lim->str_limit + 1);
 	case ESPY_LIMIT_SECRET:
@@ -101,6 +103,20 @@ static uint32_t wanted_cap(const struct espy_image *img, const struct espy_op *o
 	default:
 		return op->cap;
 	}
+}
+
+uint32_t espy_call_set__most_data(const struct espy_needs *lim)
+{
+	const uint32_t most = lim->whole_data || lim->str_limit >= ESPY_MORE_MOST ? ESPY_MORE_MOST : lim->str_limit + 1;
+
+	return lim->limit_data || most <= ESPY_PLAN_CAP ? 0 : most;
+}
+
+/* Tells whether an operation reads a buffer that may be longer than its cap. */
+static bool may_be_long(const struct espy_image *img, const struct espy_op *op)
+{
+	return op->kind == ESPY_OP_BYTES && op->cap >= ESPY_PLAN_CAP &&
+	       (op->limit == ESPY_LIMIT_DATA || img->types[op->type].hook == ESPY_HOOK_NETLINK);
 }
 
 /* Raises the caps of a plan's operations to the needs of a call. Plans share operations, so the largest cap counts. */
@@ -115,6 +131,8 @@ static void raise_caps(struct espy_op *ops, const struct espy_image *img, uint32
 
 		if (cap > ops[n].cap)
 			ops[n].cap = cap;
+		if (espy_call_set__most_data(lim) && may_be_long(img, &ops[n]))
+			ops[n].holds |= ESPY_HOLDS_MORE;
 	}
 }
 

@@ -9,6 +9,8 @@
 /* Fills set (its ops are allocated; espy_call_set__free). 0 or -ENOMEM. */
 int espy_call_set__init(struct espy_call_set *set, const struct espy_image *img, const struct espy_filter *f,
 			const struct espy_needs *lim);
+/* Returns how many bytes of a buffer are wanted that a record cannot hold; 0: none. */
+uint32_t espy_call_set__most_data(const struct espy_needs *lim);
 /* Lets messages be read whole that may be netlink's: for a source that stops tasks, to which bytes cost little. */
 void espy_call_set__read_messages(struct espy_call_set *set, const struct espy_needs *lim);
 void espy_call_set__free(struct espy_call_set *set);

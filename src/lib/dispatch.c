@@ -155,6 +155,7 @@ static void on_enter(struct espy_session *s, struct espy_task *task, const struc
 		return;
 	if (espy_call_view__init(&s->pipe.view, &s->pipe.images[rec->abi], rec, NULL))
 		return;
+	espy_long_items__join(&s->pipe.long_items, &s->pipe.view);
 	/* A reader of the trace may show the call before the trace has the end of the call. */
 	if (s->pipe.gathers)
 		espy_prefetch__args(&s->pipe.prefetch, &s->pipe.view);
@@ -187,6 +188,7 @@ static const struct espy_call_view *on_exit_call(struct espy_session *s, struct 
 			espy_session__say(s, ESPY_TOPIC_GENERAL, "a record of task %u is damaged and was left out", task->tid);
 		return NULL;
 	}
+	espy_long_items__join(&p->long_items, v);
 	v->tgid = task->tgid;
 	if (v->call != ESPY_NONE && !v->ret && (v->image->plans[v->plan].flags & ESPY_PLAN_TWICE))
 		/* fork and clone return in the child, too: strace shows no such line, and the parent's line tells of the child */
@@ -332,6 +334,9 @@ static const struct espy_call_view *on_task_record(struct espy_session *s, struc
 		break;
 	case ESPY_REC_PROBE:
 		on_mark(s, ESPY_EVENT_PROBE, task, rec, ((const struct espy_rec_probe *)rec)->def);
+		break;
+	case ESPY_REC_MORE:
+		espy_long_items__add(&s->pipe.long_items, (const struct espy_rec_more *)rec);
 		break;
 	default: /* the others have no event */
 		if (rec->type < sizeof(plain) / sizeof(plain[0]) && plain[rec->type])
@@ -505,6 +510,8 @@ int espy_session__record(void *session, const struct espy_rec *rec)
 			return 0;
 		if (s->engines.record_sinks)
 			record(s, rec, call);
+		if (s->pipe.long_items.cnt && (rec->type == ESPY_REC_EXIT || rec->type == ESPY_REC_TASK_EXIT))
+			espy_long_items__forget(&s->pipe.long_items, rec->tid);
 	}
 	return stop_asked(s);
 }

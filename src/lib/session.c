@@ -113,6 +113,7 @@ static void free_session(struct espy_session *s)
 		s->src_ops->close(s->src);
 	espy_state__free(s->pipe.state);
 	espy_decoder__free(&s->pipe.decoder);
+	espy_long_items__free(&s->pipe.long_items);
 	espy_session__close_where(s);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT; abi++) {
 		espy_call_set__free(&s->sets[abi]);

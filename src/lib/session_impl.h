@@ -15,6 +15,7 @@
 #include "lib/option_structs.h"
 #include "sink/prefetch.h"
 #include "source/source.h"
+#include "state/long_items.h"
 #include "state/resolver.h"
 #include "state/state.h"
 
@@ -44,6 +45,7 @@ struct pipeline {
 	struct espy_decoder decoder;
 	struct espy_stream stream;
 	struct espy_call_view view; /* large */
+	struct espy_long_items long_items; /* of the calls of all tasks */
 	char cwd[4096];		    /* working directory of the current event: struct espy_event */
 	struct espy_prefetch prefetch;
 	/*

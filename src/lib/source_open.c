@@ -454,6 +454,7 @@ int espy_session__open_source(struct espy_session *s)
 			   .fds = s->follow_fds,
 			   .details = s->follow_fds,
 			   .comms = s->needs.comms },
+		.most_data = espy_call_set__most_data(&s->needs),
 		.count_only = s->counted.engine,
 		.tallies = s->counted.tallies,
 		.tally_cnt = s->counted.tally_cnt,

@@ -86,6 +86,7 @@ enum {
 	ESPY_HOLDS_PATH = 0x01,	    /* a file name */
 	ESPY_HOLDS_FDS = 0x02,	    /* descriptors of 4 bytes, one behind the other, and nothing else */
 	ESPY_HOLDS_SOME_FDS = 0x04, /* it may hold descriptors at any place */
+	ESPY_HOLDS_MORE = 0x8000, /* set by the session: of bytes that find no room, MORE records are to tell */
 };
 
 struct espy_op {
@@ -103,6 +104,9 @@ struct espy_op {
 	__u32 type;   /* pointee in the image (image.h), for the decoder */
 };
 _Static_assert(sizeof(struct espy_op) == 28, "an operation is 28 bytes");
+
+/* The hard maximum of an operation. */
+#define ESPY_PLAN_CAP 0x10000u
 
 /* espy_plan.flags */
 enum {

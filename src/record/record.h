@@ -75,6 +75,7 @@ enum espy_rec_type {
 	/* 21 and 22 stand for types of later versions in a file that the tests keep */
 	ESPY_REC_PROBE = 23, /* the task passed a probed place: struct espy_rec_probe */
 	ESPY_REC_PROBE_DEF = 24, /* the name of a probe and the layout of its arguments: struct espy_rec_probe_def */
+	ESPY_REC_MORE = 25, /* bytes that find no room in the next call record of the task: struct espy_rec_more */
 };
 
 /* The reason why the source no longer watches a task. Never renumber. */
@@ -139,6 +140,23 @@ struct espy_item {
 	__u32 len;   /* bytes that follow, before padding to 8 */
 };
 /* Items of one operation and phase are contiguous and in order of index; a child follows its source. */
+
+/*
+ * Bytes of an item from `from` on, where the item in the call record ends, or the MORE record before. From 0 on: that
+ * record has no such item. They stand in front of the record, whose status then is that of the bytes in it.
+ */
+struct espy_rec_more {
+	struct espy_rec rec;
+	__u64 from;	       /* bytes of the item in front of these */
+	struct espy_item item; /* status: of the item up to the end of these; len: bytes that follow, padded to 8 */
+};
+/*
+ * Where MORE records are wanted, the call record keeps so many bytes of each buffer, and has room for everything else.
+ * Most bytes of one MORE record, and of an item with all that its MORE records add.
+ */
+#define ESPY_MORE_FROM 1024u
+#define ESPY_MORE_PIECE 0x10000u
+#define ESPY_MORE_MOST (16u << 20)
 
 /* A task was born. tid/tgid: the parent, which made the call. Stands before each record of the child. */
 struct espy_rec_fork {

@@ -33,12 +33,27 @@ static bool in_set(const struct espy_fd_set *s, int64_t fd)
 	return in != s->negated;
 }
 
-/* Puts " | 00000  68 65 6c 6c 6f ...   hello            |": sixteen bytes a line, a wider gap after the eighth. */
-static void put_lines(struct espy_buf *b, const uint8_t *p, size_t n)
+/* Returns the digits of every offset: those of the last one, and five at least. */
+static unsigned offset_digits(uint64_t size)
 {
+	unsigned digits = 5;
+
+	while (digits < 16 && (size - 1) >> 4 * digits)
+		digits++;
+	return digits;
+}
+
+/*
+ * Puts " | 00000  68 65 6c 6c 6f ...   hello            |": sixteen bytes a line, a wider gap after the eighth. size:
+ * of the buffer, of which p has n bytes.
+ */
+static void put_lines(struct espy_buf *b, const uint8_t *p, size_t n, uint64_t size)
+{
+	const unsigned digits = offset_digits(size);
+
 	for (size_t off = 0; off < n; off += 16) {
 		espy_buf__puts(b, " | ");
-		espy_buf__hexdigits(b, off, off > 0xfffff ? 8 : 5);
+		espy_buf__hexdigits(b, off, digits);
 		espy_buf__putc(b, ' ');
 		for (size_t i = off; i < off + 16; i++) {
 			espy_buf__puts(b, i == off + 8 ? "  " : " ");
@@ -52,6 +67,13 @@ static void put_lines(struct espy_buf *b, const uint8_t *p, size_t n)
 			espy_buf__putc(b, i >= n ? ' ' : p[i] >= 0x20 && p[i] < 0x7f ? (char)p[i] : '.');
 		espy_buf__puts(b, " |\n");
 	}
+	if (n == size)
+		return;
+	espy_buf__puts(b, " | ");
+	espy_buf__hexdigits(b, n, digits);
+	espy_buf__puts(b, "  (");
+	espy_buf__dec(b, size - n);
+	espy_buf__puts(b, " more bytes, which espy had no room for)\n");
 }
 
 /* A group among the arguments: where it ends, its groups, and whether it is a vector of which entries are missing. */
@@ -112,14 +134,17 @@ static void put_buffer(struct hexdump *d, const struct espy_token *k)
 	/* A call that fails has read nothing. */
 	if (d->skipped || (d->ret < 0 && k->flags & ESPY_TOKF_AFTER))
 		return;
+	const bool cut = k->want > k->len && k->want != UINT64_MAX && !(k->flags & ESPY_TOKF_FAULT);
+	const uint64_t size = cut ? k->want : k->len;
+
 	if (d->depth) {
 		espy_buf__puts(d->b, " * ");
-		espy_buf__dec(d->b, k->len);
+		espy_buf__dec(d->b, size);
 		espy_buf__puts(d->b, " bytes in buffer ");
 		espy_buf__dec(d->b, d->buffer++);
 		espy_buf__putc(d->b, '\n');
 	}
-	put_lines(d->b, k->bytes, k->len);
+	put_lines(d->b, k->bytes, k->len, size);
 }
 
 void espy_hexdump__call(struct espy_buf *b, const struct espy_filter *f, const struct espy_call_view *v, struct espy_tokens args)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include "record/call_record.h"
+#include "source/more_out.h"
 
 #define ITEM_ALIGN 8u
 /* A string mostly is short: read this much first, aligned, so that a fault behind its end is not met. */
@@ -234,6 +235,16 @@ static size_t read_to_zero(const struct runner *r, uint64_t addr, unsigned char 
 	return have;
 }
 
+/* Leaves the bytes of a buffer from `from` on to `more`, if the session wants them. */
+static void put_more(const struct runner *r, unsigned k, uint64_t addr, uint64_t from, uint64_t want, unsigned phase,
+		     unsigned index)
+{
+	const struct espy_item head = { .op = (uint8_t)k, .status = (uint8_t)phase, .index = (uint16_t)index };
+
+	if (r->out->more && r->run->ops[k].holds & ESPY_HOLDS_MORE)
+		espy_more_out__put(r->out->more, r->run->mem, &head, addr, from, want);
+}
+
 /* Read one item. want: bytes that the call gives it, UINT64_MAX for no limit but the terminator. */
 static void read_item(struct runner *r, unsigned k, uint64_t addr, uint64_t want, unsigned phase, unsigned index)
 {
@@ -246,8 +257,12 @@ static void read_item(struct runner *r, unsigned k, uint64_t addr, uint64_t want
 	bool fault, ended = false;
 	size_t got;
 
-	if (room < 0)
+	if (room < 0) {
+		put_more(r, k, addr, 0, want, phase, index);
 		return;
+	}
+	if (r->out->more && op->holds & ESPY_HOLDS_MORE && room > ESPY_MORE_FROM)
+		room = ESPY_MORE_FROM;
 	if (n > op->cap) {
 		n = op->cap;
 		status = ESPY_ITEM_TRUNCATED;
@@ -257,6 +272,7 @@ static void read_item(struct runner *r, unsigned k, uint64_t addr, uint64_t want
 		status = ESPY_ITEM_TRUNCATED;
 		if (!n) {
 			put_not_run(r, k, phase, index);
+			put_more(r, k, addr, 0, want, phase, index);
 			return;
 		}
 	}
@@ -275,6 +291,8 @@ static void read_item(struct runner *r, unsigned k, uint64_t addr, uint64_t want
 	else if (ended)
 		status = ESPY_ITEM_OK;
 	put_item(r->out, k, status | phase, index, (uint32_t)got);
+	if (status == ESPY_ITEM_TRUNCATED)
+		put_more(r, k, addr, got, want, phase, index);
 }
 
 /* One pointer of one operation. */

@@ -10,8 +10,8 @@
  *   - `index` counts the elements that were captured whole, over all items of the source.
  *   - If the source operation met a fault in front of the pointer, the operation makes one item NOT_RUN. If the
  *     source operation has no item, neither has the operation.
- *   - A full record cuts the item (TRUNCATED). An item without room for one byte is NOT_RUN. Without room for its
- *     header an item is left out.
+ *   - A full record cuts the item (TRUNCATED). The rest of a buffer then goes to `more`, if that is there. An item
+ * without room for one byte is NOT_RUN. Without room for its header an item is left out.
  *   - At entry a length that only the exit knows (RET, SPREAD) counts as infinite.
  *   - At exit a pointer comes from the entry item of its source, if there is one: the kernel used that pointer.
  *     Lengths follow plan.h: a from the exit item, else the entry item; b from the entry item, else the exit item.
@@ -38,11 +38,14 @@ struct espy_mem {
 	void *ctx;
 };
 
+struct espy_more_out; /* more_out.h */
+
 /* A record that is being written. data is aligned to 8; max is a multiple of 8, at most ESPY_REC_MAX. */
 struct espy_rec_out {
 	unsigned char *data;
 	uint32_t size; /* bytes written */
 	uint32_t max;
+	const struct espy_more_out *more; /* NULL: such bytes are left out */
 };
 
 /* Memory of a live task by process_vm_readv, and /proc/PID/mem where that is refused. */

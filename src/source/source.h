@@ -89,6 +89,8 @@ struct espy_source_opts {
 	const pid_t *without; /* with a cgroup or the whole system: unwatched processes; valid until close */
 	size_t without_cnt;
 	struct espy_needs needs;
+	uint32_t most_data; /* bytes of a buffer that are wanted, if more than its record can hold: MORE records have
+			       the rest; 0: none */
 	bool count_only;    /* -c alone: count in the source, send no calls */
 	const struct espy_source_tally *tallies; /* with count_only: in place of the table of -c; valid until close */
 	size_t tally_cnt;   /* at most ESPY_SOURCE_TALLIES */

@@ -191,7 +191,8 @@ static void apply_to_task(struct espy_state *s, struct espy_task *task, const st
 /* Tells whether a record makes its task known. The other types may tell of a task that is not watched. */
 static bool makes_known(const struct espy_rec *rec)
 {
-	return rec->type <= ESPY_REC_ATTACHED || rec->type == ESPY_REC_MARK || rec->type == ESPY_REC_PROBE;
+	return rec->type <= ESPY_REC_ATTACHED || rec->type == ESPY_REC_MARK || rec->type == ESPY_REC_PROBE ||
+	       rec->type == ESPY_REC_MORE;
 }
 
 bool espy_state__apply(struct espy_state *s, const struct espy_rec *rec, struct espy_task **task)

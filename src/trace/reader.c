@@ -35,6 +35,7 @@ static const uint8_t least_size[] = {
 	[ESPY_REC_STACK] = sizeof(struct espy_rec_stack),
 	[ESPY_REC_PROBE] = sizeof(struct espy_rec_probe),
 	[ESPY_REC_PROBE_DEF] = sizeof(struct espy_rec_probe_def),
+	[ESPY_REC_MORE] = sizeof(struct espy_rec_more),
 };
 
 static bool is_known(const struct espy_rec *rec)

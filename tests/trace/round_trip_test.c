@@ -28,7 +28,7 @@ static uint64_t of_later_versions(const struct stream *s)
 	for (size_t at = 0; at < s->size; at += ((const struct espy_rec *)(s->bytes + at))->size) {
 		const unsigned type = ((const struct espy_rec *)(s->bytes + at))->type;
 
-		n += (type > ESPY_REC_STACK && type < ESPY_REC_PROBE) || type > ESPY_REC_PROBE_DEF;
+		n += (type > ESPY_REC_STACK && type < ESPY_REC_PROBE) || type > ESPY_REC_MORE;
 	}
 	return n;
 }

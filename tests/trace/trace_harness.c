@@ -130,7 +130,7 @@ void stream_of_types(struct stream *s)
 {
 	/* 21 and 22 are of no version, the last two of later ones */
 	static const uint16_t sizes[] = { 24, 32, 32, 40, 32, 32, 160, 24, 32, 24, 24,
-					  32, 24, 40, 32, 32, 40, 48,  80, 72, 32, 24, 56, 40, 88, 24, 56 };
+					  32, 24, 40, 32, 32, 40, 48,  80, 72, 32, 24, 56, 40, 88, 40, 24, 56 };
 	unsigned seed = 7;
 
 	for (unsigned type = 0; type < sizeof(sizes) / sizeof(sizes[0]); type++)

@@ -92,6 +92,7 @@ struct espy_ptrace {
 	uint64_t nap_ns;      /* not told: length of the next sleep */
 	bool warned_filter;
 	unsigned char *scratch; /* ESPY_REC_MAX, for the record in the making */
+	struct espy_rec_more *piece; /* with room for ESPY_MORE_PIECE bytes; NULL: none was needed yet */
 };
 
 /* traced_tasks.c */

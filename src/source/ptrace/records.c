@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/proc_pid.h"
 #include "record/call_record.h"
+#include "source/more_out.h"
 
 const struct espy_call_set *espy_ptrace__set(const struct espy_ptrace *p, enum espy_abi abi)
 {
@@ -73,6 +74,29 @@ static struct espy_rec_out scratch(struct espy_ptrace *p)
 	return (struct espy_rec_out){ .data = p->scratch, .max = ESPY_REC_MAX };
 }
 
+static void emit_more(void *ctx, const struct espy_rec *rec)
+{
+	espy_ptrace__emit(ctx, rec);
+}
+
+/* Lets `out` send what finds no room in it, if the session wants so much of buffers. *more must live as long. */
+static void allow_more(struct espy_ptrace *p, const struct espy_ptask *t, struct espy_rec_out *out,
+		       struct espy_more_out *more)
+{
+	*more = (struct espy_more_out){ .emit = emit_more,
+					.ctx = p,
+					.most = p->opts.most_data,
+					.tid = t->regs.tid,
+					.tgid = t->regs.tgid,
+					.time_ns = p->now_ns };
+	if (!more->most)
+		return;
+	if (!p->piece)
+		p->piece = malloc(sizeof(*p->piece) + ESPY_MORE_PIECE);
+	more->piece = p->piece;
+	out->more = more->piece ? more : NULL;
+}
+
 static bool keep_enter(struct espy_ptask *t, const struct espy_rec *rec)
 {
 	/* Buffers grow to the size that the task's calls need; a huge one is not kept for ever. */
@@ -96,7 +120,11 @@ void espy_ptrace__emit_enter(struct espy_ptrace *p, struct espy_ptask *t)
 	struct espy_mem mem = { .read = espy_task_mem__read, .ctx = &t->mem };
 	const struct espy_rec *rec = (const void *)p->scratch;
 
+	struct espy_more_out more;
+
 	t->has_enter = false;
+	if (!t->starting)
+		allow_more(p, t, &out, &more);
 	if (espy_plan_run__enter(&out, espy_ptrace__set(p, t->regs.abi), &t->regs, &mem))
 		return;
 	t->has_enter = keep_enter(t, rec);
@@ -181,7 +209,9 @@ void espy_ptrace__emit_exit(struct espy_ptrace *p, struct espy_ptask *t, bool al
 	struct espy_rec_out out = scratch(p);
 	struct espy_mem mem = { .read = espy_task_mem__read, .ctx = &t->mem };
 	const struct espy_rec *enter = t->has_enter ? (const void *)t->enter : NULL;
+	struct espy_more_out more;
 
+	allow_more(p, t, &out, &more);
 	t->regs.no_return = !alive;
 	t->regs.changed = t->tamper_flags;
 	t->regs.time_ns = p->now_ns;

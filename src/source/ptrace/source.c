@@ -264,6 +264,7 @@ static void ptrace_close(struct espy_source *s)
 	espy_late_pages__end(&p->late);
 	free(p->queue);
 	free(p->scratch);
+	free(p->piece);
 	free(p);
 }
 

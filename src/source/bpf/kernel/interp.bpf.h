@@ -8,6 +8,7 @@
 #define ESPY_INTERP_BPF_H
 
 #include "items.bpf.h"
+#include "more.bpf.h"
 
 /*
  * Loops are cut in two, an inner one in a function of its own: the verifier walks through every turn, so 32 + 64 turns
@@ -250,10 +251,13 @@ __noinline int machine_step(u32 cpu)
 		s->spread -= a < s->spread ? a : s->spread;
 
 	if (s->ptr) {
+		s->rest = ESPY_BPF_NO_REST;
 		if (read_item(cpu, s->ptr, a)) {
 			s->k = ESPY_PLAN_MAX_OPS; /* full: no further operation of this phase */
 			return 1;
 		}
+		if (conf.most_data && s->rest != ESPY_BPF_NO_REST)
+			send_rest(cpu, s->ptr, a);
 		slot = s->k + (s->phase ? ESPY_PLAN_MAX_OPS : 0);
 		BELOW(slot, 2 * ESPY_PLAN_MAX_OPS);
 		s->cap.span[slot].end = s->cap.used;

@@ -235,6 +235,15 @@ __noinline int end_item(u32 cpu, u64 off, u64 n, u32 status)
 	return 0;
 }
 
+/* Leaves the bytes of the item at work behind the first `got` to MORE records. Returns false if they are not wanted. */
+static __always_inline bool leave_rest(struct espy_bpf_scratch *s, const struct espy_bpf_op *op, u64 got)
+{
+	if (!conf.most_data || !(op->op.holds & ESPY_HOLDS_MORE))
+		return false;
+	s->rest = got;
+	return true;
+}
+
 /* Appends the item of the operation at work: `want` bytes at ptr. Returns non-zero when the record is full. */
 __noinline int read_item(u32 cpu, u64 ptr, u64 want)
 {
@@ -254,15 +263,17 @@ __noinline int read_item(u32 cpu, u64 ptr, u64 want)
 	off = s->cap.used;
 	/* The head stands before the items: the whole record is sent as at most so many bytes. */
 	if (off + 64 > ESPY_BPF_ITEMS_MAX - ESPY_BPF_HEAD_MAX)
-		return 1;
+		return !leave_rest(s, op, 0);
 	room = ESPY_BPF_ITEMS_MAX - ESPY_BPF_HEAD_MAX - 32 - off;
 	if (s->phase == 0 && s->cap.flags & ESPY_CALL_ENTER) {
 		if (off + 64 > ESPY_BPF_SLOT_BIG)
-			return 1;
+			return !leave_rest(s, op, 0);
 		room = ESPY_BPF_SLOT_BIG - 32 - off;
 	}
 	if (room > op->op.cap)
 		room = op->op.cap;
+	if (conf.most_data && room > ESPY_MORE_FROM && op->op.holds & ESPY_HOLDS_MORE)
+		room = ESPY_MORE_FROM;
 	at = off + 8;
 	switch (op->op.kind) {
 	case ESPY_OP_BYTES:
@@ -276,6 +287,8 @@ __noinline int read_item(u32 cpu, u64 ptr, u64 want)
 		if (n && bpf_probe_read_user(ITEMS(s) + at, n, (void *)ptr)) {
 			n = read_prefix(cpu, ptr, at, n);
 			status = ESPY_ITEM_FAULT;
+		} else if (status == ESPY_ITEM_TRUNCATED) {
+			leave_rest(s, op, n);
 		}
 		break;
 	case ESPY_OP_CSTR:

@@ -42,6 +42,8 @@ struct espy_bpf_conf {
 	struct { /* as struct espy_needs */
 		__u32 times, enter_ns, cpu_ns, ip, fds, details, comms;
 	} needs;
+	__u32 most_data; /* as struct espy_source_opts */
+	__u64 more_room; /* MORE records leave the rest of the ring to others */
 	__u32 count_only;
 	__u32 tally_cnt;   /* with count_only: tallies of calls in place of the table */
 	__u32 hit_tallies; /* the same of hits of probes; one of the two is 0 */
@@ -525,6 +527,7 @@ struct espy_bpf_fatal {
 	__u8 info[ESPY_BPF_SIGINFO];
 };
 
+#define ESPY_BPF_NO_REST (~0ull)
 /* One per CPU: the record in the making and the state of the interpreter. */
 struct espy_bpf_scratch {
 	__u32 busy;
@@ -548,6 +551,7 @@ struct espy_bpf_scratch {
 	__u32 early_gate, late_gate; /* of the call */
 	__u32 name_pos;      /* fdname: begin of the name, 0: none */
 	__u64 spread;  /* bytes of the result not yet given to an element */
+	__u64 rest;    /* where MORE records go on with the last item (more.bpf.h); ESPY_BPF_NO_REST: nowhere */
 	struct espy_bpf_capture cap;
 	struct espy_bpf_capture saved; /* the entry part, while it is merged */
 	__u8 rec[ESPY_BPF_HEAD_MAX + 2 * ESPY_BPF_ITEMS_MAX + 32];

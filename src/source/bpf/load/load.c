@@ -236,6 +236,8 @@ static int configure(struct bpf_source *s, uint64_t cgroup_id, uint32_t cgroup_l
 			   .secret = s->rings.secret,
 			   .room_calls = s->rings.room_calls,
 			   .room_tasks = s->rings.room_tasks },
+		.most_data = s->opts.most_data,
+		.more_room = room_of(s) / 4 * 3,
 		.calls_change = s->opts.calls_change,
 		.trigger_cnt = (uint32_t)s->opts.trigger_cnt,
 		.gate_cnt = (uint32_t)s->opts.gate_cnt,
