@@ -80,7 +80,7 @@ check doctor doctor
 options() {
 	bad=0
 	libc=$(find /lib /usr/lib -name libc.so.6 2>/dev/null | head -n 1)
-	for o in -y -yy -Y -T -k -c '-e trace=openat' '-P /etc/passwd' '--rings=cpu -yy' '-f -k -yy -T -Y' "-u $libc:malloc" "-u $libc:malloc%return" \
+	for o in -y -yy -Y -T -k -c '-e trace=openat' '-P /etc/passwd' '--rings=cpu -yy' '-e read=all' '--rings=cpu -e write=all' '-f -k -yy -T -Y' "-u $libc:malloc" "-u $libc:malloc%return" \
 		"-k -u $libc:malloc -u $libc:malloc%return" "--rings=cpu -k -u $libc:malloc%return -e trace=openat"; do
 		# shellcheck disable=SC2086 # words
 		espy trace --source=bpf $o -o /tmp/o.txt cat /etc/passwd >/dev/null && [ -s /tmp/o.txt ] || { echo "with $o"; bad=1; }
