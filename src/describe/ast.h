@@ -79,6 +79,7 @@ struct ast_type {
 	struct dc_sym *name; /* BASE_WORD, BASE_NAME; BASE_BITS: the kind */
 	struct ast_type *inner; /* BASE_PAREN */
 	const char *text;       /* `remark` */
+	bool styled;		/* `remark`: not under -X raw */
 	struct ast_expr *number[2]; /* `remark`: up to two numbers for it; `fd of PROCESS`: the process */
 	struct dc_sym *fmt;
 	struct dc_pos fmt_pos;

@@ -58,7 +58,8 @@ enum espy_type_flags {
 	ESPY_TF_ON_POS = 1u << 17,   /* OUT is valid only if the result is above 0 */
 	ESPY_TF_MORE = 1u << 18,     /* STRUCT: `...` if its size is larger than the known fields */
 	ESPY_TF_BARE =
-		1u << 19, /* INT behind a pointer: without brackets. STRUCT: its field that is shown stands for it */
+		1u << 19, /* INT behind a pointer: without brackets. STRUCT: its field that is shown stands for it.
+			     REMARK: not under -X raw */
 	ESPY_TF_INDEXED = 1u << 21,   /* ARRAY: `table` names its indices: [[SK_MEMINFO_RCVBUF]=1, ...] */
 	ESPY_TF_EXTRA = 1u << 26,     /* with TAIL: as extra_data="..." under -v, else as `...` */
 	ESPY_TF_PARTIAL = 1u << 25,   /* STRUCT: a field that the size cuts is shown by its bytes */

@@ -228,6 +228,7 @@ struct ast_type *dc_parse_type(struct dc *dc)
 				t->number[1] = dc_parse_expr(dc);
 			dc_expect(dc, ')', "after the numbers of a remark");
 		}
+		t->styled = dc_accept_text(dc, "styled");
 	} else {
 		dc->tok++;
 		t->base = w->word >= W_BASE_FIRST && w->word <= W_BASE_LAST ? BASE_WORD : BASE_NAME;

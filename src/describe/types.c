@@ -339,6 +339,7 @@ static uint32_t lower_word(struct dc *dc, const struct ast_type *t, const struct
 		if (place != PLACE_PARAM && place != PLACE_FIELD)
 			dc_error(dc, t->base_pos, "a remark stands behind a field or a parameter");
 		ty.name = dc_str(dc, t->text);
+		ty.flags = t->styled ? ESPY_TF_BARE : 0;
 		ty.len_a = t->number[0] ? dc_lower_expr(dc, t->number[0], ctx) : ESPY_NONE;
 		ty.len_b = t->number[1] ? dc_lower_expr(dc, t->number[1], ctx) : ESPY_NONE;
 		dc_apply_hook(dc, t, &ty);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Makes tokens: their list, the texts that they lead to, and the questions to the resolver. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -92,6 +93,15 @@ void espy_walk_free_texts(struct espy_decoder *d)
 	}
 }
 
+static void put_millionths(struct espy_buf *b, uint64_t x)
+{
+	char fraction[8];
+
+	espy_buf__dec(b, x / 1000000);
+	snprintf(fraction, sizeof(fraction), ".%06u", (unsigned)(x % 1000000));
+	espy_buf__puts(b, fraction);
+}
+
 void espy_walk_remark(struct espy_walk *w, const struct espy_type *t)
 {
 	const char *text = espy_image__str(w->img, t->name);
@@ -122,11 +132,14 @@ void espy_walk_remark(struct espy_walk *w, const struct espy_type *t)
 			espy_buf__sdec(&b, (int64_t)number);
 		else if (*text == 'x')
 			espy_buf__hex(&b, number);
+		else if (*text == 'f')
+			put_millionths(&b, number);
 		else
 			espy_buf__putc(&b, *text);
 		number = espy_walk__eval(w, w->scope, t->len_b, w->ok);
 	}
 	struct espy_token *k = espy_walk_push(w, ESPY_TOKEN_REMARK);
+	k->flags = t->flags & ESPY_TF_BARE ? ESPY_TOKF_STYLED : 0;
 	k->len = (uint32_t)b.len;
 	k->bytes = (const uint8_t *)(b.len ? espy_walk_keep(w, b.data, b.len) : "");
 	espy_buf__free(&b);
