@@ -31,7 +31,7 @@ enum espy_type_kind {
 	ESPY_T_TLV,     /* elem (a struct with a length field first) repeated by its own length: cmsg, nlattr */
 	ESPY_T_REST,    /* the bytes that are left */
 	ESPY_T_VOID,    /* a slot without a value */
-	ESPY_T_REMARK,  /* nothing in memory: a comment behind the value before it; name: its text, with %u, %d or %x for
+	ESPY_T_REMARK,  /* nothing in memory: a comment behind the value before it; name: its text, with %u, %d, %x or %f for
 			   the expressions len_a and len_b */
 	ESPY_T_PLACED,  /* a field that lies len_a bytes behind the beginning of its struct, and ends before len_b: elem (a
 			   struct). It may repeat: see aux; show: expr of how often, ESPY_NONE: until a distance is 0.
