@@ -69,8 +69,8 @@ enum espy_type_flags {
 	/* STR, a path: the call does not touch its file. INT, a descriptor: -P and --trace-fds pass over it */
 	ESPY_TF_UNTOUCHED = 1u << 28,
 	ESPY_TF_WHOLE = 1u << 24,     /* STRUCT: shown only if all of it was readable */
-	ESPY_TF_KIND = 1u << 23,      /* a string that names the kind of the values behind it */
-	ESPY_TF_UPTO = 1u << 22,      /* INT: 1 to 8 bytes, as many as there are */
+	ESPY_TF_KIND = 1u << 23,      /* a string or INT that names the kind of the values behind it */
+	ESPY_TF_UPTO = 1u << 22,      /* INT: at most 8 bytes, as many as there are */
 	ESPY_TF_LEAD =
 		1u
 		<< 20, /* STRUCT: its first field is read on its own; an address stands for the others if unreadable */

@@ -360,8 +360,12 @@ static inline bool espy_walk_is_array_like(const struct espy_type *t)
 	return t->kind == ESPY_T_REST || t->kind == ESPY_T_STR || t->kind == ESPY_T_TLV ||
 	       (t->kind == ESPY_T_ARRAY && !t->size) || (t->kind == ESPY_T_BYTES && !t->size);
 }
-/* Returns the bytes that a value needs to be shown: of a struct with `lead` those of its first field, of a number with
- * `upto` one. */
+/* Returns the bytes without which a number is none: all, of one with `upto` one. A table of two or four bytes wants all. */
+static inline size_t espy_walk_number_needs(const struct espy_type *t)
+{
+	return t->flags & ESPY_TF_UPTO && (t->table == ESPY_NONE || t->size > 4) ? 1 : t->size;
+}
+/* Returns the bytes that a value needs to be shown: of a struct with `lead` those of its first field. */
 size_t espy_walk_needed(const struct espy_walk *w, const struct espy_type *t);
 
 /* ---- walk_placed.c */

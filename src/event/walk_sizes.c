@@ -21,14 +21,14 @@ static size_t least_size(const struct espy_walk *w, const struct espy_type *t)
 	if (t->kind == ESPY_T_ARRAY && !t->size && t->elem != ESPY_NONE)
 		return w->img->types[t->elem].size; /* less is no array */
 	if (t->kind != ESPY_T_STRUCT)
-		return t->flags & ESPY_TF_UPTO ? 1 : t->size;
+		return espy_walk_number_needs(t);
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct espy_field *f = &w->img->fields[t->first + i];
 		const struct espy_type *ft = &w->img->types[f->type];
 		if (ft->kind == ESPY_T_CHARS || ft->kind == ESPY_T_REST || espy_walk_is_unit(w, ft))
 			continue;
 		const size_t whole = ft->kind == ESPY_T_STRUCT && !ft->size ? least_size(w, ft) : ft->size;
-		const size_t size = ft->flags & ESPY_TF_UPTO ? 1 : whole;
+		const size_t size = ft->flags & ESPY_TF_UPTO ? espy_walk_number_needs(ft) : whole;
 		if (f->off + size > least)
 			least = f->off + size;
 	}
@@ -52,7 +52,7 @@ uint32_t espy_walk_union_case(const struct espy_walk *w, const struct espy_type 
 	return c;
 }
 
-/* The bytes that a value needs to be shown: of a struct with `lead` those of its first field, of a number with `upto` one. */
+/* The bytes that a value needs to be shown: of a struct with `lead` those of its first field. */
 size_t espy_walk_needed(const struct espy_walk *w, const struct espy_type *t)
 {
 	if (t->kind == ESPY_T_STRUCT && t->flags & ESPY_TF_LEAD && t->count)

@@ -46,11 +46,6 @@ static uint64_t bit_count(const struct espy_walk *w, const struct espy_type *t, 
 	return n < captured ? n : captured;
 }
 
-/* Bytes without which an integer is none. */
-static size_t int_needs(const struct espy_type *t)
-{
-	return t->flags & ESPY_TF_UPTO ? 1 : t->size;
-}
 
 /* The number that a phase holds; of one with `upto` the bytes that are not there are 0. */
 static uint64_t number_of(const struct espy_type *t, const uint8_t *p, size_t n)
@@ -93,7 +88,7 @@ static void put_leaf(struct espy_walk *w, enum espy_token_kind kind, const struc
 		     const struct espy_span *m, const char *name)
 {
 	/* a phase that was captured in part has no number */
-	const size_t least = t->kind == ESPY_T_INT ? int_needs(t) : 0;
+	const size_t least = t->kind == ESPY_T_INT ? espy_walk_number_needs(t) : 0;
 	const bool before = m->p[0] && m->n[0] >= least, after = m->p[1] && m->n[1] >= least;
 	const bool changed = before && after && espy_span_differs(m);
 
@@ -409,7 +404,7 @@ static void show_mem_ptr(struct espy_walk *w, const struct espy_type *t, const s
 
 /* ---- any value in memory ---- */
 
-/* What the values behind it are is told by this string. */
+/* What the values behind it are is told by this string, or number. */
 static void remember_kind(struct espy_walk *w, const struct espy_span *m)
 {
 	const unsigned ph = espy_span_best(m);
@@ -437,7 +432,9 @@ static void show_value(struct espy_walk *w, const struct espy_type *t, const str
 	w->depth++;
 	switch (t->kind) {
 	case ESPY_T_INT:
-		if (m->n[0] >= int_needs(t) || m->n[1] >= int_needs(t))
+		if (t->flags & ESPY_TF_KIND)
+			remember_kind(w, m);
+		if (m->n[0] >= espy_walk_number_needs(t) || m->n[1] >= espy_walk_number_needs(t))
 			put_leaf(w, ESPY_TOKEN_INT, t, m, name);
 		else
 			espy_walk_address(w, m->addr);
