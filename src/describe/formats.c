@@ -20,7 +20,7 @@ static const struct {
 	{ "sid", ESPY_FMT_SID },	 { "uid", ESPY_FMT_UID },	  { "gid", ESPY_FMT_GID },
 	{ "syscall", ESPY_FMT_SYSCALL }, { "cstr", ESPY_FMT_CSTR },
 	{ "char", ESPY_FMT_CHAR },	 { "uuid", ESPY_FMT_UUID },	  { "htonlx", ESPY_FMT_HTONLX },
-	{ "ax25", ESPY_FMT_AX25 },	 { "pages", ESPY_FMT_PAGES },
+	{ "ax25", ESPY_FMT_AX25 },	 { "pages", ESPY_FMT_PAGES },	  { "msecs", ESPY_FMT_MSECS },
 };
 
 static const struct {

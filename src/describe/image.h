@@ -119,6 +119,7 @@ enum espy_fmt {
 	ESPY_FMT_SIGSET,   /* a number whose bits are signals: [HUP INT] */
 	ESPY_FMT_PAGES,    /* a number of pages of 4096 bytes: the bytes, in hexadecimal */
 	ESPY_FMT_NAMES,    /* bits by their names in the table: [EV_SYN EV_KEY ...] */
+	ESPY_FMT_MSECS,    /* decimal milliseconds */
 	ESPY_FMT_CNT,
 };
 

@@ -270,16 +270,16 @@ static void put_sigval(struct espy_text *t, const struct espy_token *v)
 		espy_buf__putc(t->b, '}');
 }
 
-/* Puts clock ticks: a hundred a second on every Linux that runs on these machines. */
-static void put_clock_ticks(struct espy_text *t, uint64_t x)
+/* Puts a time in units, of which there are `second` in a second, a power of ten with so many digits. */
+static void put_units_of_time(struct espy_text *t, uint64_t x, unsigned second, unsigned digits)
 {
 	espy_buf__dec(t->b, x);
 	if (!x || t->xlat == ESPY_XLAT_RAW)
 		return;
 	espy_text_comment(t);
-	espy_buf__dec(t->b, x / 100);
+	espy_buf__dec(t->b, x / second);
 	espy_buf__putc(t->b, '.');
-	espy_buf__pad(t->b, x % 100, 2);
+	espy_buf__pad(t->b, x % second, digits);
 	espy_buf__puts(t->b, " s");
 	espy_text_comment_end(t);
 }
@@ -396,7 +396,10 @@ static __attribute__((noinline)) void put_rare_integer(struct espy_text *t, cons
 		put_rlim(t, type, espy_token__unsigned(v));
 		return;
 	case ESPY_FMT_CLOCKT:
-		put_clock_ticks(t, espy_token__unsigned(v));
+		put_units_of_time(t, espy_token__unsigned(v), 100, 2); /* on every Linux that runs on these machines */
+		return;
+	case ESPY_FMT_MSECS:
+		put_units_of_time(t, espy_token__unsigned(v), 1000, 3);
 		return;
 	case ESPY_FMT_HEX0: {
 		uint64_t x = espy_token__unsigned(v);
