@@ -387,8 +387,8 @@ static bool bitfields(struct espy_walk *w, const struct espy_hooked *v)
 
 		const char *name = espy_image__str(w->img, e->reserved);
 		const bool named = e->table < w->img->table_cnt; /* words name its values: it is shown even if it is 0 */
-		const bool spare = !strncmp(name, "__", 2) || !strcmp(name, "unused");
-		if (!espy_walk_take(w, &ways, x || named ? UINT16_MAX : spare ? 0 : empty))
+		const bool hidden = !strncmp(name, "__", 2), spare = hidden || !strcmp(name, "unused");
+		if (!espy_walk_take(w, &ways, x || named ? UINT16_MAX : hidden ? 0 : empty))
 			continue;
 		espy_hook_field(w, name);
 		if (named)

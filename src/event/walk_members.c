@@ -223,6 +223,8 @@ static uint32_t joined_union(struct espy_walk *w, const struct espy_field *f, co
 			show_lead(w, ct, s, st);
 		else
 			show_members(w, ct, s, st, 0);
+		if (ct->flags & ESPY_TF_TAIL)
+			espy_walk_tail(w, ct, s);
 		w->depth--;
 		w->scope = saved;
 		return ESPY_NONE;
