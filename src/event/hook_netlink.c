@@ -83,11 +83,12 @@ bool espy_hook_nlmsgerr(struct espy_walk *w, const struct espy_hooked *v)
 	if (!v->bytes || v->len < ERROR_SZ + HEADER_SZ || !protocol_of(w, &proto))
 		return false;
 	const uint32_t error = find(w->img, proto, "error_list"), attrs = find(w->img, UINT32_MAX, "error_attr_list");
-	const uint64_t about = espy_load(v->bytes + ERROR_SZ, 4, false, false), end = ERROR_SZ + ((about + 3) & ~3ull);
+	const uint64_t about = espy_load(v->bytes + ERROR_SZ, 4, false, false);
+	const uint64_t end = ERROR_SZ + (about < HEADER_SZ ? HEADER_SZ : (about + 3) & ~3ull);
 
 	if (error == ESPY_NONE || attrs == ESPY_NONE)
 		return false;
-	if (about < HEADER_SZ || end >= v->len) {
+	if (end >= v->len) {
 		espy_walk_show(w, field_of(w->img, error), v->bytes, v->len, v->name);
 		return true;
 	}

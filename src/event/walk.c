@@ -16,6 +16,7 @@ const struct espy_type espy_type_chars = TYPE(ESPY_T_CHARS, );
 const struct espy_type espy_type_bits = TYPE(ESPY_T_BITS, );
 const struct espy_type espy_type_bytes = TYPE(ESPY_T_BYTES, );
 const struct espy_type espy_type_raw = TYPE(ESPY_T_BYTES, .flags = ESPY_TF_HEX);
+const struct espy_type espy_type_rest_raw = TYPE(ESPY_T_REST, .flags = ESPY_TF_HEX);
 
 static bool uses_ret(const struct espy_image *img, uint32_t expr, unsigned depth)
 {

@@ -168,8 +168,7 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 	uint32_t open = ESPY_NO_TOKEN;
 	const bool whole_one = tlv_next(t, e, m->p[ph], end, end, &len, &step) && len >= header;
 	const bool stray = espy_walk_is_headed(e) && total == end && !m->fault;
-	if (espy_walk_is_headed(e) && m->fault && end < header &&
-	    total >= header) { /* not even the first header could be read */
+	if (espy_walk_is_headed(e) && m->fault && end < header) { /* not even the first header could be read */
 		espy_walk_address(w, m->addr);
 		return;
 	}
@@ -181,15 +180,15 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 	if (!alone)
 		open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, ESPY_TOKF_LIMITED);
 	while (pos < end) {
-		if (!(w->shown & ESPY_MANNERS_FULL) && shown == w->elem_limit) {
-			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
-			break;
-		}
 		if (end - pos < header && stray) { /* bytes behind the last attribute, too few for another one */
 			if (pos)
 				espy_walk_role(w, ESPY_ROLE_ELEM, "");
 			espy_walk_raw(w, m, pos, end);
 			pos = end;
+			break;
+		}
+		if (!(w->shown & ESPY_MANNERS_FULL) && shown == w->elem_limit) {
+			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
 			break;
 		}
 		if (end - pos < header) {

@@ -138,7 +138,7 @@ static inline struct espy_token *espy_walk_push(struct espy_walk *w, enum espy_t
 /* Appends a copy of a token, with the walk's role, name and manners. Without a role it keeps its own name. */
 /* Types that no description has: numbers of 8 bytes, texts, bits, bytes as a string, and bytes in hexadecimal. */
 extern const struct espy_type espy_number_dec, espy_number_signed, espy_number_hex;
-extern const struct espy_type espy_type_chars, espy_type_bits, espy_type_bytes, espy_type_raw;
+extern const struct espy_type espy_type_chars, espy_type_bits, espy_type_bytes, espy_type_raw, espy_type_rest_raw;
 
 static inline void espy_walk_put(struct espy_walk *w, struct espy_token token)
 {

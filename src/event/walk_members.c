@@ -238,8 +238,10 @@ static uint32_t joined_union(struct espy_walk *w, const struct espy_field *f, co
 		show_unread(w, f, ct, m, st);
 		return ESPY_NONE;
 	}
-	if (espy_walk_is_array_like(ct) && !s->n[ph] && st->values)
+	if (espy_walk_is_array_like(ct) && !s->n[ph] && st->values) {
+		show_unread(w, f, ct, m, st);
 		return ESPY_NONE;
+	}
 	if (ct->kind == ESPY_T_UNION && w->depth < ESPY_WALK_MAX_DEPTH) {
 		/* a union directly in a union: as if it stood here itself */
 		const struct espy_field inner = {

@@ -10,7 +10,7 @@ void espy_walk_raw(struct espy_walk *w, const struct espy_span *m, size_t from, 
 {
 	espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_STR,
 					      .len = (uint32_t)(end - from),
-					      .type = &espy_type_raw,
+					      .type = &espy_type_rest_raw,
 					      .bytes = m->p[espy_span_best(m)] + from,
 					      .want = end - from,
 					      .addr = m->addr ? m->addr + from : 0 });
