@@ -194,6 +194,8 @@ static void faults(void)
 		   20, "]");
 	unreadable(16, "RTM_NEWLINK", BYTES(LINK_BYTES, 8, 0, 26, 0, 1, 2, 3, 4), LINK "[{nla_len=8, nla_type=IFLA_AF_SPEC}, ", 20,
 		   "]");
+	/* of a string nothing at all */
+	unreadable(16, "RTM_NEWLINK", BYTES(LINK_BYTES, 5, 0, 3, 0, 0), LINK "[{nla_len=5, nla_type=IFLA_IFNAME}, ", 20, "]");
 	/* a number of as many bytes as there are */
 	unreadable(104, "RTM_NEWNEXTHOP", BYTES(2, 0, 0, 0, 0, 0, 0, 0, 12, 0, 12, 0, 8, 0, 2, 0, 1, 2, 3, 4),
 		   "{nh_family=AF_INET, nh_scope=RT_SCOPE_UNIVERSE, nh_protocol=RTPROT_UNSPEC, nh_flags=0}, [{nla_len=12, "
