@@ -196,7 +196,7 @@ static bool htobs(struct espy_walk *w, const struct espy_hooked *v)
 						      .name = "",
 						      .num = v->num });
 	else if (be)
-		espy_hook_number(w, v->type->size == 4 ? &espy_number_hex : &espy_number_dec, v->num);
+		espy_hook_number(w, v->type->fmt == ESPY_FMT_HEX ? &espy_number_hex : &espy_number_dec, v->num);
 	else if (named)
 		espy_walk_integer(w, v->type, v->num, v->bytes, v->len, "");
 	else
