@@ -360,7 +360,7 @@ static inline bool espy_walk_is_array_like(const struct espy_type *t)
 	return t->kind == ESPY_T_REST || t->kind == ESPY_T_STR || t->kind == ESPY_T_TLV ||
 	       (t->kind == ESPY_T_ARRAY && !t->size) || (t->kind == ESPY_T_BYTES && !t->size);
 }
-/* Returns the bytes without which a number is none: all, of one with `upto` one. A table of two or four bytes wants all. */
+/* Returns the bytes without which a number is none: all, of one with `upto` one. A table of 2 or 4 bytes wants all. */
 static inline size_t espy_walk_number_needs(const struct espy_type *t)
 {
 	return t->flags & ESPY_TF_UPTO && (t->table == ESPY_NONE || t->size > 4) ? 1 : t->size;

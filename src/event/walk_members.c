@@ -262,7 +262,8 @@ static inline bool show_plain_number(struct espy_walk *w, const struct espy_fiel
 	const unsigned phase = espy_span_best(m);
 	const uint64_t end = f->off + (uint64_t)t->size;
 
-	if (t->kind != ESPY_T_INT || t->hook || t->flags & ESPY_TF_KIND || t->len_a != ESPY_NONE || m->p[!phase] || end > m->n[phase] || end > m->want ||
+	if (t->kind != ESPY_T_INT || t->hook || t->flags & ESPY_TF_KIND || t->len_a != ESPY_NONE || m->p[!phase] ||
+	    end > m->n[phase] || end > m->want ||
 	    f->flags & ~(uint32_t)(ESPY_FF_NONAME | ESPY_FF_VERBOSE) || st->marked || st->two_parts ||
 	    w->depth >= ESPY_WALK_MAX_DEPTH)
 		return false;
