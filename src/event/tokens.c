@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Makes tokens: their list, the texts that they lead to, and the questions to the resolver. */
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -95,11 +94,9 @@ void espy_walk_free_texts(struct espy_decoder *d)
 
 static void put_millionths(struct espy_buf *b, uint64_t x)
 {
-	char fraction[8];
-
 	espy_buf__dec(b, x / 1000000);
-	snprintf(fraction, sizeof(fraction), ".%06u", (unsigned)(x % 1000000));
-	espy_buf__puts(b, fraction);
+	espy_buf__putc(b, '.');
+	espy_buf__pad(b, x % 1000000, 6);
 }
 
 void espy_walk_remark(struct espy_walk *w, const struct espy_type *t)

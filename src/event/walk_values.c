@@ -46,7 +46,6 @@ static uint64_t bit_count(const struct espy_walk *w, const struct espy_type *t, 
 	return n < captured ? n : captured;
 }
 
-
 /* The number that a phase holds; of one with `upto` the bytes that are not there are 0. */
 static uint64_t number_of(const struct espy_type *t, const uint8_t *p, size_t n)
 {
