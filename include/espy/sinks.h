@@ -113,6 +113,7 @@ struct espy_text_options {
 	unsigned function_depth;  /* so many functions in each other have lines; 0: all */
 	uint64_t function_min_ns; /* a function that took less has no line, unless something that is shown happens in it; ns */
 	bool namespaces; /* (uts:[4026532178]) behind the results of calls that have changed namespaces of a task */
+	bool vcpus; /* (KVM_EXIT_IO) behind the result of KVM_RUN; surely the right one if the source stops the task */
 };
 
 /*

@@ -139,7 +139,7 @@ int espy_trace_set(struct espy_trace_args *a, const char *name, const struct esp
 int espy_trace_decode_fds(struct espy_trace_args *a, const char *arg);
 int espy_trace_decode_pids(struct espy_trace_args *a, const char *arg);
 /* Refuses an option of strace that espy knows and does not have. Returns -EINVAL. */
-int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char *hint);
+int espy_trace_secontext(struct espy_trace_args *a, const char *arg);
 
 /* Appends a word to a list. The text is the caller's and must outlive the list. Returns 0 or -ENOMEM. */
 int espy_words__add(struct espy_words *w, const char *s);

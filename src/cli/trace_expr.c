@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/edits.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -37,14 +38,26 @@ int espy_trace_set(struct espy_trace_args *a, const char *name, const struct esp
 	return -EINVAL;
 }
 
-int espy_trace_not_here(struct espy_trace_args *a, const char *what, const char *hint)
+int espy_trace_secontext(struct espy_trace_args *a, const char *arg)
 {
-	if (a->cli->strace_mode && strstr(what, "secontext")) /* as strace that was built without the library says */
-		espy_cli__say(a->cli,
-			      "SELinux context printing (--secontext option) is not supported by this build of strace");
-	else
-		espy_cli__say(a->cli, "%s: this version of espy %s", what, hint);
+	unsigned bits;
+
+	if (arg && espy_trace_set(a, "secontext", espy_words_secontext, arg, &bits))
+		return -EINVAL;
+	if (access("/sys/fs/selinux/enforce", F_OK))
+		return 0; /* without SELinux there is nothing to show */
+	espy_cli__say(a->cli, "--secontext: this version of espy does not show the contexts of SELinux");
 	return -EINVAL;
+}
+
+static int show_vcpu(struct espy_trace_args *a, const char *arg)
+{
+	if (strcmp(arg, "vcpu") && strcmp(arg, "vcpu+")) {
+		espy_cli__say(a->cli, "invalid -e kvm= argument: '%s'", arg);
+		return -EINVAL;
+	}
+	a->text.vcpus = true;
+	return 0;
 }
 
 int espy_trace_decode_fds(struct espy_trace_args *a, const char *arg)
@@ -70,12 +83,11 @@ int espy_trace_decode_pids(struct espy_trace_args *a, const char *arg)
 	return 0;
 }
 
-enum what { STATUS, QUIET, DECODE_FDS, DECODE_PIDS, NAMESPACE, REFUSED };
+enum what { STATUS, QUIET, DECODE_FDS, DECODE_PIDS, NAMESPACE, KVM, SECONTEXT };
 
 static const struct {
 	const char *name;
 	enum what what;
-	const char *hint;
 } qualifiers[] = {
 	{ "status", STATUS },
 	{ "quiet", QUIET },
@@ -86,9 +98,9 @@ static const struct {
 	{ "decode-fd", DECODE_FDS },
 	{ "decode-pids", DECODE_PIDS },
 	{ "decode-pid", DECODE_PIDS },
-	{ "kvm", REFUSED, "does not decode struct kvm_run" },
+	{ "kvm", KVM },
 	{ "namespace", NAMESPACE },
-	{ "secontext", REFUSED, "does not show security contexts" },
+	{ "secontext", SECONTEXT },
 };
 
 /* Takes expressions that select no calls, signals or descriptors. 1: taken; 0: not one of these; -EINVAL: said. */
@@ -124,12 +136,11 @@ static int qualifier(struct espy_trace_args *a, const char *expr)
 		}
 		a->text.namespaces = true;
 		break;
-	case REFUSED:
-		if (!strcmp(qualifiers[i].name, "kvm") && strcmp(arg, "vcpu") && strcmp(arg, "vcpu+")) {
-			espy_cli__say(a->cli, "invalid -e kvm= argument: '%s'", arg);
-			return -EINVAL;
-		}
-		err = espy_trace_not_here(a, expr, qualifiers[i].hint);
+	case KVM:
+		err = show_vcpu(a, arg);
+		break;
+	case SECONTEXT:
+		err = espy_trace_secontext(a, arg);
 		break;
 	}
 	return err ? err : 1;

@@ -414,7 +414,7 @@ int espy_do_stack(void *ctx, const struct espy_opt_use *use)
 	return 0;
 }
 
-int espy_do_refused(void *ctx, const struct espy_opt_use *use)
+int espy_do_secontext(void *ctx, const struct espy_opt_use *use)
 {
-	return espy_trace_not_here(ctx, use->as, use->opt->with);
+	return espy_trace_secontext(ctx, use->arg);
 }

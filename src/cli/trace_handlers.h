@@ -29,7 +29,7 @@ int espy_do_bytes(void *ctx, const struct espy_opt_use *use);
 int espy_do_word(void *ctx, const struct espy_opt_use *use);
 int espy_do_moment(void *ctx, const struct espy_opt_use *use);
 /* Says that this version does not have the option; `with` says why. */
-int espy_do_refused(void *ctx, const struct espy_opt_use *use);
+int espy_do_secontext(void *ctx, const struct espy_opt_use *use);
 int espy_do_expr(void *ctx, const struct espy_opt_use *use);
 int espy_do_qualifier(void *ctx, const struct espy_opt_use *use);
 int espy_do_successful(void *ctx, const struct espy_opt_use *use);

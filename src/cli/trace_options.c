@@ -2,7 +2,7 @@
 /*
  * The options of `espy trace`, `espy record` and `espy show`, one row each.
  *
- * 1. A row without help is an alias or refused: known, not listed.
+ * 1. A row without help is an alias or of strace alone: known, not listed.
  * 2. docs/espy-trace.1.scd names every row that has help; tests/cli/help.sh compares.
  * 3. trace_args.c has the rules over several options.
  */
@@ -239,6 +239,8 @@ static const struct espy_opt format[] = {
 	    .complete = "none comm pidns all"),
 	ARG(0, "namespace", "WHICH", espy_do_qualifier,
 	    "the namespaces behind results of calls that have made or entered some (new)", .complete = "new"),
+	ARG(0, "kvm", "WHICH", espy_do_qualifier, "why KVM_RUN of a virtual CPU has returned, behind its result (vcpu)",
+	    .complete = "vcpu"),
 	FLAG('Y', NULL, F_COMM, "as --decode-pids=comm: names of processes behind their numbers"),
 	SET('N', "arg-names", text.argument_names, "names of arguments"),
 	SET('n', "syscall-number", text.call_number, "the number of the call"),
@@ -360,25 +362,25 @@ static const struct espy_opt statistics[] = {
 	     "the time from entry to return of a call, instead of that spent on a processor"),
 };
 
-/* Options of strace that have no help here. espy refuses some of them in clear words. */
-static const struct espy_opt refused[] = {
-	ALIAS("kvm", espy_do_qualifier, 0),
-	{ .name = "secontext",
-	  .arg = ESPY_OPT_OPTIONAL,
-	  .handle = espy_do_refused,
-	  .with = "does not show security contexts" },
+/* Options of strace that have no help here. */
+static const struct espy_opt without_help[] = {
+	{ .name = "secontext", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_secontext },
 	{ .name = "pidns-translation", .handle = espy_opts__set, .value = AT(text.task_numbers) },
 	{ .name = "tips", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_tips },
 };
 
 const struct espy_opt_group espy_trace_groups[] = {
-	{ "General", general, COUNT(general) },		  { "What is watched", targets, COUNT(targets) },
-	{ "How it is watched", sources, COUNT(sources) }, { "Static marks", marks, COUNT(marks) },
+	{ "General", general, COUNT(general) },
+	{ "What is watched", targets, COUNT(targets) },
+	{ "How it is watched", sources, COUNT(sources) },
+	{ "Static marks", marks, COUNT(marks) },
 	{ "Probes", probes, COUNT(probes) },
 	{ "Filters", filters, COUNT(filters) },
-	{ "Form of the lines", format, COUNT(format) },	  { "Where they go", output, COUNT(output) },
-	{ "A trace besides", tee, COUNT(tee) },		  { "Statistics", statistics, COUNT(statistics) },
-	{ "Not in this version", refused, COUNT(refused) },
+	{ "Form of the lines", format, COUNT(format) },
+	{ "Where they go", output, COUNT(output) },
+	{ "A trace besides", tee, COUNT(tee) },
+	{ "Statistics", statistics, COUNT(statistics) },
+	{ "Of strace alone", without_help, COUNT(without_help) },
 };
 const size_t espy_trace_group_cnt = COUNT(espy_trace_groups);
 
@@ -392,12 +394,15 @@ const struct espy_opt_group espy_record_groups[] = {
 const size_t espy_record_group_cnt = COUNT(espy_record_groups);
 
 const struct espy_opt_group espy_show_groups[] = {
-	{ "General", general, COUNT(general) },	   { "Which part of the trace", replay, COUNT(replay) },
+	{ "General", general, COUNT(general) },
+	{ "Which part of the trace", replay, COUNT(replay) },
 	{ "Probes", shown_probes, COUNT(shown_probes) },
 	{ "Static marks", marks, 1 }, /* only the first: the other options do not select marks */
-	{ "Filters", filters, COUNT(filters) },	   { "Form of the lines", format, COUNT(format) },
-	{ "Where they go", output, COUNT(output) }, { "Statistics", statistics, COUNT(statistics) },
-	{ "Not in this version", refused, COUNT(refused) },
+	{ "Filters", filters, COUNT(filters) },
+	{ "Form of the lines", format, COUNT(format) },
+	{ "Where they go", output, COUNT(output) },
+	{ "Statistics", statistics, COUNT(statistics) },
+	{ "Of strace alone", without_help, COUNT(without_help) },
 };
 const size_t espy_show_group_cnt = COUNT(espy_show_groups);
 

@@ -16,8 +16,8 @@ struct espy_word {
 enum { ESPY_PIDS_COMM = 1, ESPY_PIDS_NS = 2 };
 
 extern const struct espy_word espy_words_status[], espy_words_quiet[], espy_words_fds[], espy_words_pids[],
-	espy_words_hex[], espy_words_xlat[], espy_words_precision[], espy_words_time[], espy_words_source[],
-	espy_words_interruptible[], espy_words_rings[], espy_words_lossless[],
+	espy_words_secontext[], espy_words_hex[], espy_words_xlat[], espy_words_precision[], espy_words_time[],
+	espy_words_source[], espy_words_interruptible[], espy_words_rings[], espy_words_lossless[],
 	espy_words_daemonize[], espy_words_color[], espy_words_column[];
 
 /* One word, s[0..len); - and _ are the same. */

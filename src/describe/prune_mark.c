@@ -20,11 +20,11 @@ static const struct {
 	bool if_unknown; /* only for values that the table of the type lacks */
 	const char *table;
 } BY_NAME[] = {
-	{ ESPY_HOOK_CLONE_FLAGS, false, "clone_flags" }, { ESPY_HOOK_IOPRIO, false, "ioprio_classes" },
-	{ ESPY_HOOK_KB_VALUE, false, "kb_value_types" },
-	{ ESPY_HOOK_QCMD, false, "quota_ops" },		 { ESPY_HOOK_QCMD, false, "quotatypes" },
-	{ ESPY_HOOK_IOCTL_CMD, true, "evdev_ev" },	 { ESPY_HOOK_IOCTL_CMD, true, "evdev_abs" },
-	{ ESPY_HOOK_CAP_DATA, false, "capabilities" },
+	{ ESPY_HOOK_CLONE_FLAGS, false, "clone_flags" },   { ESPY_HOOK_IOPRIO, false, "ioprio_classes" },
+	{ ESPY_HOOK_KB_VALUE, false, "kb_value_types" },   { ESPY_HOOK_QCMD, false, "quota_ops" },
+	{ ESPY_HOOK_QCMD, false, "quotatypes" },	   { ESPY_HOOK_IOCTL_CMD, true, "evdev_ev" },
+	{ ESPY_HOOK_IOCTL_CMD, true, "evdev_abs" },	   { ESPY_HOOK_CAP_DATA, false, "capabilities" },
+	{ ESPY_HOOK_KVM_EXIT, false, "kvm_exit_reasons" },
 };
 /* Structs that a hook finds by a number. */
 #define NETLINK_PREFIX "nlmsg_"
@@ -124,6 +124,31 @@ static void mark_plan(struct espy_pruning *p, uint32_t i)
 	}
 }
 
+/* Tells whether a seen value of the table has no name in it. */
+static bool has_unknown(const struct espy_pruning *p, uint32_t table)
+{
+	const struct espy_table *t = &p->img->tables[table];
+	bool unknown = p->want->all_values;
+
+	for (uint32_t v = 0; v < p->want->value_cnt && !unknown; v++) {
+		if (p->want->values[v].of != table)
+			continue;
+		unknown = true;
+		for (uint32_t k = 0; k < t->count && unknown; k++)
+			unknown = !same_member(&p->img->entries[t->first + k], &p->want->values[v]);
+	}
+	return unknown;
+}
+
+/* Marks the tables that a hook finds by name. table: of the type that has the hook. */
+static void mark_tables_of(struct espy_pruning *p, unsigned hook, uint32_t table)
+{
+	for (size_t i = 0; hook && i < sizeof(BY_NAME) / sizeof(BY_NAME[0]); i++)
+		if (BY_NAME[i].hook == hook &&
+		    (!BY_NAME[i].if_unknown || table >= p->img->table_cnt || has_unknown(p, table)))
+			mark(p, ESPY_SEC_TABLES, espy_image__find_table(p->img, BY_NAME[i].table), USED | WHOLE);
+}
+
 static void mark_call(struct espy_pruning *p, uint32_t i)
 {
 	if (i >= p->img->call_cnt)
@@ -134,6 +159,8 @@ static void mark_call(struct espy_pruning *p, uint32_t i)
 	mark_plan(p, c->plan);
 	mark(p, ESPY_SEC_TYPES, c->ret.type, USED | WHOLE);
 	mark(p, ESPY_SEC_TYPES, c->ret.note_type, USED | WHOLE);
+	if ((c->ret.note & 0xffff) == ESPY_NOTE_RET_HOOK)
+		mark_tables_of(p, c->ret.note >> 16, ESPY_NONE);
 	mark_range(p, ESPY_SEC_FIELDS, c->first_param, c->nparam);
 	for (uint32_t k = 0; k < c->nparam; k++) {
 		const struct espy_field *f = &p->img->fields[c->first_param + k];
@@ -179,30 +206,6 @@ static void mark_named(struct espy_pruning *p, const char *prefix)
 		if (named->kind == ESPY_T_STRUCT && !strncmp(espy_image__str(img, named->name), prefix, n))
 			mark(p, ESPY_SEC_TYPES, i, USED | WHOLE);
 	}
-}
-
-/* Tells whether a seen value of the table has no name in it. */
-static bool has_unknown(const struct espy_pruning *p, uint32_t table)
-{
-	const struct espy_table *t = &p->img->tables[table];
-	bool unknown = p->want->all_values;
-
-	for (uint32_t v = 0; v < p->want->value_cnt && !unknown; v++) {
-		if (p->want->values[v].of != table)
-			continue;
-		unknown = true;
-		for (uint32_t k = 0; k < t->count && unknown; k++)
-			unknown = !same_member(&p->img->entries[t->first + k], &p->want->values[v]);
-	}
-	return unknown;
-}
-
-static void mark_hook(struct espy_pruning *p, const struct espy_type *t)
-{
-	for (size_t i = 0; t->hook && i < sizeof(BY_NAME) / sizeof(BY_NAME[0]); i++)
-		if (BY_NAME[i].hook == t->hook &&
-		    (!BY_NAME[i].if_unknown || t->table >= p->img->table_cnt || has_unknown(p, t->table)))
-			mark(p, ESPY_SEC_TABLES, espy_image__find_table(p->img, BY_NAME[i].table), USED | WHOLE);
 }
 
 /*
@@ -261,7 +264,7 @@ static void mark_types(struct espy_pruning *p)
 
 		if (!how)
 			continue;
-		mark_hook(p, t);
+		mark_tables_of(p, t->hook, t->table);
 		mark(p, ESPY_SEC_TABLES, t->table, how);
 		mark(p, ESPY_SEC_EXPRS, t->len_a, USED);
 		mark(p, ESPY_SEC_EXPRS, t->len_b, USED);

@@ -17,6 +17,7 @@ struct espy_want {
 	bool details;	     /* more about them: the peers of sockets */
 	bool comms;	     /* names of tasks */
 	bool pids;	     /* numbers of tasks in the observer's pid namespace, if they differ */
+	bool vcpus;	     /* why guests of virtual CPUs have ended */
 	bool dates;	     /* times as dates, in the zone of the resolver */
 	unsigned elem_limit; /* most elements of an array that a brief sink shows */
 };

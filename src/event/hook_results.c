@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Hooks on results: facts about the end of a call that it tells through memory. */
+#include <stdlib.h>
+#include "describe/constant_names.h"
 #include "event/hook_impl.h"
 
 /* Returns the type of a parameter by its register; NULL: the call has none there. */
@@ -199,6 +201,26 @@ static void note_date(struct espy_walk *w)
 	w->role = ESPY_ROLE_NONE;
 }
 
+/* Notes why the guest ended that KVM_RUN has run. Only the memory that the task shares with it tells that. */
+static void note_kvm_exit(struct espy_walk *w)
+{
+	const struct espy_resolver *r = w->d->resolver;
+	const char *reason = w->d->want.vcpus && r && r->vcpu_exit && w->v->ret >= 0
+				     ? r->vcpu_exit(r->ctx, w->v->tid, (int)w->v->args[0])
+				     : NULL;
+
+	if (!reason || !*reason)
+		return;
+	const uint32_t number = (uint32_t)strtoul(reason, NULL, 10),
+		       table = espy_image__find_table(w->img, "kvm_exit_reasons");
+	const char *name = espy_table__name(w->img, table, number, sizeof(number));
+	const uint32_t note = espy_hook_open_note(w, "", 0);
+
+	espy_hook_part(w);
+	espy_hook_word(w, name ? name : "KVM_EXIT_???", number, 0);
+	espy_walk_close(w, note);
+}
+
 /* Runs a hook on values for a note: the result in parentheses. */
 static void note_value(struct espy_walk *w, unsigned hook)
 {
@@ -229,6 +251,9 @@ void espy_walk_result_hook(struct espy_walk *w, unsigned hook)
 		break;
 	case ESPY_HOOK_RECVMMSG:
 		note_recvmmsg(w);
+		break;
+	case ESPY_HOOK_KVM_EXIT:
+		note_kvm_exit(w);
 		break;
 	case ESPY_HOOK_DATE:
 		if (w->v->ret > 0) /* 0 is no time, as in a struct */

@@ -176,6 +176,7 @@ static void collect_wants(struct espy_session *s)
 		all.details |= w->details;
 		all.comms |= w->comms;
 		all.pids |= w->pids;
+		all.vcpus |= w->vcpus;
 		all.dates |= w->dates;
 		if (w->elem_limit > all.elem_limit)
 			all.elem_limit = w->elem_limit;

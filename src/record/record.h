@@ -260,7 +260,8 @@ enum espy_fact_kind {
 	ESPY_FACT_SIGNALFD = 14,   /* arg: descriptor; its set of signals, 8 bytes, signal 1 is bit 0 */
 	ESPY_FACT_NAMESPACES = 15, /* the namespaces of the task just after a call that may have changed them:
 				      "cgroup:[1] ipc:[2] ..." */
-	ESPY_FACT_KINDS = 16,	   /* append only */
+	ESPY_FACT_VCPU_EXIT = 16,  /* why the guest that the task has run just ended (KVM_RUN), in decimal digits */
+	ESPY_FACT_KINDS = 17,	   /* append only */
 };
 enum {
 	/* rec.flags: holds after the FDNAME records in front of it; else before them */

@@ -346,6 +346,7 @@ static int text_start(struct espy_sink *s, const struct espy_stream *stream)
 			.pids = t->o.task_numbers,
 		};
 	espy_text__want(&t->lines.text[0], &s->want);
+	s->want.vcpus = t->o.vcpus;
 	t->lines.signals.want = s->want;
 	return 0;
 }

@@ -181,6 +181,17 @@ const char *espy_resolve__namespaces(void *resolve, uint32_t tid)
 		     r->lookups->namespaces(tid, answer, sizeof(answer)));
 }
 
+const char *espy_resolve__vcpu_exit(void *resolve, uint32_t tid, int fd)
+{
+	struct espy_resolve *r = resolve;
+	char answer[16];
+
+	if (!r->lookups->vcpu_exit)
+		return text_of(find(r->vcpu_exits, tid));
+	return learn(r, &r->vcpu_exits, ESPY_FACT_VCPU_EXIT, tid, answer,
+		     r->lookups->vcpu_exit(tid, fd, answer, sizeof(answer)));
+}
+
 const char *espy_resolve__genl(void *resolve, uint32_t family)
 {
 	struct espy_resolve *r = resolve;
@@ -279,6 +290,7 @@ void espy_resolve__forget_comm(struct espy_resolve *r, uint32_t tid)
 	forget(r, &r->uids, tid);
 	forget(r, &r->cgroups, tid);
 	forget(r, &r->namespaces, tid);
+	forget(r, &r->vcpu_exits, tid);
 }
 
 void espy_resolve__copy_comm(struct espy_resolve *r, uint32_t from, uint32_t to)
@@ -369,6 +381,7 @@ static void take_name(struct espy_resolve *r, const struct espy_rec_fact *f, con
 					    : f->kind == ESPY_FACT_CGROUP     ? &r->cgroups
 					    : f->kind == ESPY_FACT_GENL	      ? &r->genls
 					    : f->kind == ESPY_FACT_NAMESPACES ? &r->namespaces
+					    : f->kind == ESPY_FACT_VCPU_EXIT  ? &r->vcpu_exits
 									      : &r->ifnames;
 	const uint32_t number = is_task ? f->rec.tid : (uint32_t)f->arg;
 	struct espy_numbered_name *n;
@@ -429,6 +442,7 @@ void espy_resolve__apply_fact(struct espy_resolve *r, const struct espy_rec_fact
 	case ESPY_FACT_IFNAME:
 	case ESPY_FACT_GENL:
 	case ESPY_FACT_NAMESPACES:
+	case ESPY_FACT_VCPU_EXIT:
 		take_name(r, f, none ? NULL : bytes, len);
 		break;
 	case ESPY_FACT_PID_NUMBERS: {
@@ -507,6 +521,7 @@ int espy_resolve__dump(struct espy_resolve *r, espy_record_fn fn, void *ctx)
 	dump_names(r, r->uids, ESPY_FACT_UID, false);
 	dump_names(r, r->cgroups, ESPY_FACT_CGROUP, false);
 	dump_names(r, r->namespaces, ESPY_FACT_NAMESPACES, false);
+	dump_names(r, r->vcpu_exits, ESPY_FACT_VCPU_EXIT, false);
 	dump_names(r, r->ifnames, ESPY_FACT_IFNAME, true);
 	dump_names(r, r->genls, ESPY_FACT_GENL, true);
 	const int stop = r->note_stop;
@@ -529,6 +544,8 @@ void espy_resolve__clear_names(struct espy_resolve *r)
 		forget(r, &r->cgroups, r->cgroups->number);
 	while (r->namespaces)
 		forget(r, &r->namespaces, r->namespaces->number);
+	while (r->vcpu_exits)
+		forget(r, &r->vcpu_exits, r->vcpu_exits->number);
 	while (r->ifnames)
 		forget(r, &r->ifnames, r->ifnames->number);
 	while (r->genls)

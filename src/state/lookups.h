@@ -34,6 +34,11 @@ struct espy_lookups {
 	uint32_t (*find_pid)(struct espy_pid_number number);
 	/* Its namespaces as the links of /proc/TID/ns name them, in alphabetical order, with a space between two. */
 	size_t (*namespaces)(uint32_t tid, char *to, size_t size);
+	/*
+	 * Why the guest ended that its last KVM_RUN has run on the virtual CPU behind a descriptor: KVM_EXIT_* in
+	 * decimal digits. It is known until the task runs the guest again.
+	 */
+	size_t (*vcpu_exit)(uint32_t tid, int fd, char *to, size_t size);
 	size_t (*cgroup)(uint32_t tid, char *to, size_t size); /* its path in the tree of version 2 */
 	size_t (*ifname)(uint32_t index, char *to, size_t size);
 	size_t (*genl)(uint32_t family, char *to, size_t size); /* a family of generic netlink */

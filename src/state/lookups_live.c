@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
+#include "base/mapping.h"
 #include "base/proc_pid.h"
 #include "base/small_file.h"
 #include "state/fd_detail.h"
@@ -114,6 +116,48 @@ static int is_namespace(const struct dirent *e)
 	return e->d_name[0] != '.' && !strchr(e->d_name, '_');
 }
 
+/* The memory that a virtual CPU shares with its task (struct kvm_run of <linux/kvm.h>): the reason is at byte 8. */
+#define VCPU_LINK "anon_inode:kvm-vcpu:"
+#define VCPU_REASON 8u
+
+/* Finds where a task has mapped the file of a name. Returns 0 if it has not. */
+static uint64_t find_mapping(uint32_t tid, const char *name)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	uint64_t at = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)espy_proc_pid((pid_t)tid));
+	FILE *f = fopen(path, "re");
+
+	while (!at && f && getline(&line, &size, f) > 0) {
+		struct espy_maps_line m;
+
+		if (espy_maps_line__parse(&m, line) && !m.offset && !strcmp(m.path, name))
+			at = m.start;
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	return at;
+}
+
+static size_t ask_vcpu_exit(uint32_t tid, int fd, char *to, size_t size)
+{
+	char name[256];
+	const size_t len = ask_fd_link(tid, fd, name, sizeof(name) - 1);
+	uint32_t reason;
+
+	name[len] = '\0';
+	const uint64_t at = strncmp(name, VCPU_LINK, strlen(VCPU_LINK)) ? 0 : find_mapping(tid, name);
+	const struct iovec here = { &reason, sizeof(reason) };
+	const struct iovec there = { (void *)(uintptr_t)(at + VCPU_REASON), sizeof(reason) };
+
+	if (!at || process_vm_readv((pid_t)tid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(reason))
+		return 0;
+	return (size_t)snprintf(to, size, "%u", reason);
+}
+
 static size_t ask_namespaces(uint32_t tid, char *to, size_t size)
 {
 	char path[64 + sizeof(((struct dirent *)0)->d_name)];
@@ -208,6 +252,7 @@ const struct espy_lookups espy_lookups_live = {
 	.pid_numbers = espy_pid_numbers_ask,
 	.find_pid = espy_pid_find,
 	.namespaces = ask_namespaces,
+	.vcpu_exit = ask_vcpu_exit,
 	.cgroup = ask_cgroup,
 	.ifname = ask_ifname,
 	.genl = espy_genl_ask,

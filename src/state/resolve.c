@@ -543,6 +543,7 @@ struct espy_resolver espy_resolve__resolver(struct espy_resolve *r)
 		.ifname = espy_resolve__ifname,
 		.genl = espy_resolve__genl,
 		.namespaces = espy_resolve__namespaces,
+		.vcpu_exit = espy_resolve__vcpu_exit,
 		.netlink_proto = netlink_proto,
 		.interrupted = ask_interrupted,
 		.utc_offset = r->zone->cnt ? utc_offset : NULL,

@@ -70,6 +70,7 @@ struct espy_resolve {
 	uint64_t missed_ns;
 	struct espy_numbered_name *uids, *cgroups;  /* answers about tasks, where a condition asks for them */
 	struct espy_numbered_name *namespaces;	    /* of tasks, after calls that may have changed them */
+	struct espy_numbered_name *vcpu_exits;	    /* the same, after KVM_RUN */
 	bool netlink;			/* one of the descriptors was a netlink socket */
 	uint32_t open_fds_of;		/* the process whose open descriptors (open_fds) a fact has told, after an exec; 0: none */
 	uint64_t open_fds[16];
@@ -123,6 +124,8 @@ const char *espy_resolve__ifname(void *resolve, uint32_t index);
 const char *espy_resolve__genl(void *resolve, uint32_t family);
 /* Returns the namespaces of a task (ESPY_FACT_NAMESPACES), asked at each question; NULL: no answer. */
 const char *espy_resolve__namespaces(void *resolve, uint32_t tid);
+/* The same of the reason of its last KVM_RUN (ESPY_FACT_VCPU_EXIT). */
+const char *espy_resolve__vcpu_exit(void *resolve, uint32_t tid, int fd);
 /* Returns the user (ESPY_FACT_UID) or the cgroup (ESPY_FACT_CGROUP) of a task; NULL: no answer. A task that has ended keeps its last one. */
 const char *espy_resolve__of_task(struct espy_resolve *r, enum espy_fact_kind kind, uint32_t tid);
 /* Asks for the numbers in pid namespaces of a new task. For a task whose numbers the stream does not tell. */

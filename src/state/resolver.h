@@ -23,6 +23,8 @@ struct espy_resolver {
 	const char *(*ifname)(void *ctx, uint32_t index); /* lo */
 	const char *(*genl)(void *ctx, uint32_t family);  /* of generic netlink: ethtool */
 	const char *(*namespaces)(void *ctx, uint32_t tid); /* of a task, as they are now: "cgroup:[1] ipc:[2] ..." */
+	/* KVM_EXIT_* of the guest that the task's last KVM_RUN has run on this virtual CPU, in decimal digits */
+	const char *(*vcpu_exit)(void *ctx, uint32_t tid, int fd);
 	/* protocol (NETLINK_ROUTE, ...) of a netlink socket; false: fd is none */
 	bool (*netlink_proto)(void *ctx, uint32_t tid, int fd, unsigned *proto);
 	/* the number of the call in which a stop has interrupted the task, and with which it goes on; of its ABI */
