@@ -188,6 +188,27 @@ static void show_success(struct espy_walk *w, const struct espy_call *c)
 		show_note(w, &c->ret, x);
 }
 
+/* Puts a result that is a number and has no note, as most are: without a walk. Returns false if it is another one. */
+static inline bool plain_result(struct espy_decoder *d, const struct espy_call_view *v, const struct espy_call *c,
+				unsigned manners)
+{
+	const struct espy_image *img = v->image;
+	const struct espy_type *t = c && c->ret.type < img->type_cnt ? &img->types[c->ret.type] : &espy_number_signed;
+
+	if ((c && c->ret.note) || t->kind != ESPY_T_INT || is_longer(t, v->ret) || t->fmt == ESPY_FMT_ERRNO ||
+	    t->fmt == ESPY_FMT_ADDR || d->asks >> (t->fmt & 63) & 1 || manners & ESPY_MANNER_RAW || !d->result.cap)
+		return false;
+	d->result.at[0] = (struct espy_token){ .kind = ESPY_TOKEN_INT,
+					       .fmt = t->fmt,
+					       .shown = (uint16_t)manners,
+					       .link = t->table,
+					       .type = t,
+					       .name = "",
+					       .num = (uint64_t)v->ret };
+	d->result.cnt = 1;
+	return true;
+}
+
 void espy_decoder__result(struct espy_decoder *d, const struct espy_call_view *v, unsigned manners)
 {
 	const struct espy_call *c = v->call == ESPY_NONE ? NULL : &v->image->calls[v->call];
@@ -196,8 +217,13 @@ void espy_decoder__result(struct espy_decoder *d, const struct espy_call_view *v
 	d->result.cnt = 0;
 	if (!v->has_exit || v->no_return)
 		return;
-	espy_walk_begin_result(&w, d, v, (manners | manners >> ESPY_MANNER_REST) & ESPY_MANNERS);
-	if (espy_call_view__failed(v)) {
+	const bool failed = espy_call_view__failed(v);
+
+	manners = (manners | manners >> ESPY_MANNER_REST) & ESPY_MANNERS;
+	if (!failed && plain_result(d, v, c, manners))
+		return;
+	espy_walk_begin_result(&w, d, v, manners);
+	if (failed) {
 		espy_walk_integer_as(&w, &espy_number_signed, ESPY_FMT_ERRNO, (uint64_t)v->ret, "");
 		if (d->result.cnt)
 			d->result.at[0].flags |= ESPY_TOKF_FAILED;

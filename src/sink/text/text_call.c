@@ -409,6 +409,11 @@ void espy_text__result(struct espy_buf *b, const struct espy_text_opts *o, const
 	uint32_t from = 0;
 
 	espy_buf__put(b, "= ", 2);
+	if (result.cnt == 1 && result.at->kind == ESPY_TOKEN_INT && !(result.at->flags & ESPY_TOKF_FAILED) &&
+	    result.at->shown & manner) { /* most are a number alone */
+		espy_text_integer(&t, result.at);
+		return;
+	}
 	if (!result.cnt)
 		espy_buf__putc(b, '?');
 	else if (result.at[0].flags & ESPY_TOKF_FAILED)
