@@ -10,8 +10,9 @@
 struct hexdump {
 	struct espy_buf *b;
 	const struct espy_filter *f;
-	int64_t fd;	 /* the call's first descriptor; -1: none yet */
+	int64_t fd; /* the call's first descriptor; -1: none yet */
 	int64_t ret;
+	uint32_t tid;
 	unsigned buffer; /* number of the buffer within a vector */
 	unsigned vector; /* vectors of messages so far */
 	bool in_vector;	 /* its message has had it */
@@ -67,13 +68,28 @@ static void put_lines(struct espy_buf *b, const uint8_t *p, size_t n, uint64_t s
 			espy_buf__putc(b, i >= n ? ' ' : p[i] >= 0x20 && p[i] < 0x7f ? (char)p[i] : '.');
 		espy_buf__puts(b, " |\n");
 	}
-	if (n == size)
-		return;
+}
+
+/* Puts how much of a buffer is missing behind its first n bytes. */
+static void put_no_room(struct espy_buf *b, uint64_t n, uint64_t size)
+{
 	espy_buf__puts(b, " | ");
-	espy_buf__hexdigits(b, n, digits);
+	espy_buf__hexdigits(b, n, offset_digits(size));
 	espy_buf__puts(b, "  (");
 	espy_buf__dec(b, size - n);
 	espy_buf__puts(b, " more bytes, which espy had no room for)\n");
+}
+
+/* The same of bytes that could not be read, in strace's words: parsers of its output know them. */
+static void put_unreadable(struct espy_buf *b, uint64_t n, uint32_t tid, uint64_t addr)
+{
+	espy_buf__puts(b, " | <Cannot fetch ");
+	espy_buf__dec(b, n);
+	espy_buf__puts(b, n == 1 ? " byte from pid " : " bytes from pid ");
+	espy_buf__dec(b, tid);
+	espy_buf__puts(b, " @");
+	espy_buf__hex(b, addr);
+	espy_buf__puts(b, ">\n");
 }
 
 /* A group among the arguments: where it ends, its groups, and whether it is a vector of which entries are missing. */
@@ -134,8 +150,9 @@ static void put_buffer(struct hexdump *d, const struct espy_token *k)
 	/* A call that fails has read nothing. */
 	if (d->skipped || (d->ret < 0 && k->flags & ESPY_TOKF_AFTER))
 		return;
-	const bool cut = k->want > k->len && k->want != UINT64_MAX && !(k->flags & ESPY_TOKF_FAULT);
-	const uint64_t size = cut ? k->want : k->len;
+	/* What is unreadable is told of a call that has moved bytes, and of its only buffer. */
+	const bool fault = k->flags & ESPY_TOKF_FAULT, told = !fault || (!d->depth && d->ret >= 0);
+	const uint64_t size = k->want > k->len && k->want != UINT64_MAX && told ? k->want : k->len;
 
 	if (d->depth) {
 		espy_buf__puts(d->b, " * ");
@@ -145,11 +162,16 @@ static void put_buffer(struct hexdump *d, const struct espy_token *k)
 		espy_buf__putc(d->b, '\n');
 	}
 	put_lines(d->b, k->bytes, k->len, size);
+	if (size > k->len && fault)
+		put_unreadable(d->b, size - k->len, d->tid, k->addr + k->len);
+	else if (size > k->len)
+		put_no_room(d->b, k->len, size);
 }
 
-void espy_hexdump__call(struct espy_buf *b, const struct espy_filter *f, const struct espy_call_view *v, struct espy_tokens args)
+void espy_hexdump__call(struct espy_buf *b, const struct espy_filter *f, const struct espy_call_view *v,
+			struct espy_tokens args)
 {
-	struct hexdump d = { .b = b, .f = f, .fd = -1, .ret = v->ret };
+	struct hexdump d = { .b = b, .f = f, .fd = -1, .ret = v->ret, .tid = v->tid };
 
 	if (v->call == ESPY_NONE || !v->has_exit)
 		return;

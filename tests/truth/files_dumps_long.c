@@ -8,7 +8,8 @@
 #define OUT 141
 #define LONG 70001u
 #define LONGER ((1u << 20) + 40u) /* of six */
-#define MANY 40			  /* more than -s lets a line show */
+#define FILE_OUT 142
+#define MANY 40 /* more than -s lets a line show */
 
 static unsigned char at(size_t i)
 {
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
 	char list[8192] = "";
 	size_t n = 0;
 
-	truth_begin(argc, argv, "-s 4 -e read=140 -e write=141 -e trace=write,writev,readv");
+	truth_begin(argc, argv, "-s 4 -e read=140 -e write=141,142 -e trace=write,writev,readv");
 	setvbuf(stdout, lines, _IOFBF, sizeof(lines)); /* no write of ours stands between the calls */
 	if (dup2(open("/dev/zero", O_RDONLY), IN) != IN || dup2(open("/dev/null", O_WRONLY), OUT) != OUT)
 		return 1;
@@ -71,5 +72,13 @@ int main(int argc, char **argv)
 		text(" * %u bytes in buffer %u", LONG, i);
 		dump(LONG, 1);
 	}
+	/* A file, which takes what can be read. What is unreadable is told as strace tells it. */
+	if (dup2((int)syscall(SYS_memfd_create, "out", 0), FILE_OUT) != FILE_OUT)
+		return 1;
+	char *tail = tail_copy(bytes, LONG);
+
+	line(call(SYS_write, JUNK(FILE_OUT), tail, (long)LONG + 10), "write(142, \"!(/6\"..., %u)", LONG + 10);
+	dump(LONG, 0);
+	text(" | <Cannot fetch 10 bytes from pid %d @%p>", (int)getpid(), (void *)(tail + LONG));
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * MORE records: the rest of buffers that are longer than a call record may be. They go to the ring while the record is in
- * the making, and so come before it. A piece without room, or with unreadable memory, ends its buffer.
+ * the making, and so come before it. A piece without room ends its buffer, and so does an unreadable page.
  */
 #ifndef ESPY_MORE_BPF_H
 #define ESPY_MORE_BPF_H
@@ -22,12 +22,15 @@ struct more {
 	u64 item; /* the head of struct espy_item, without status and length */
 };
 
-/* Sends one more piece from `from` on. Returns its bytes; 0: it is the last one. */
+/*
+ * Sends one more piece from `from` on: where not all of it can be read, what lies in one page, and where that cannot be
+ * read, a fault. Returns its bytes; 0: it is the last one.
+ */
 __noinline int more_piece(const struct more *m, u64 from)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct espy_rec_more *rec;
-	u64 n, status;
+	u64 n, page, last, status;
 
 	/* The call itself must find room behind. */
 	if (!m || from >= m->want || out_unread() > conf.more_room)
@@ -40,16 +43,27 @@ __noinline int more_piece(const struct more *m, u64 from)
 	if (!rec)
 		return ring_full();
 	CLAMP(n, ESPY_MORE_PIECE);
-	*(u64 *)((u8 *)(rec + 1) + (n & ~7ull)) = 0;
 	if (bpf_probe_read_user(rec + 1, n, (void *)(m->ptr + from))) {
-		out_discard(rec);
-		return 0;
+		page = PAGE - ((m->ptr + from) & (PAGE - 1));
+		if (n > page) {
+			n = page;
+			status = ESPY_ITEM_TRUNCATED;
+		}
+		CLAMP(n, PAGE);
+		if (bpf_probe_read_user(rec + 1, n, (void *)(m->ptr + from))) {
+			n = 0;
+			status = ESPY_ITEM_FAULT;
+		}
 	}
+	/* Bytes of an earlier record behind the last byte must not reach user space. */
+	last = n & ~7ull;
+	CLAMP(last, ESPY_MORE_PIECE);
+	*(u64 *)((u8 *)(rec + 1) + last) &= (1ull << (n & 7) * 8) - 1;
 	head_timed(&rec->rec, sizeof(*rec) + ROUND8(n), ESPY_REC_MORE, task->pid, task->tgid, now_if(conf.needs.times));
 	rec->from = from;
 	*(u64 *)&rec->item = m->item | status << 8 | n << 32;
 	out_submit_short(rec, sizeof(*rec) + ROUND8(n));
-	return status == ESPY_ITEM_OK ? 0 : n;
+	return status == ESPY_ITEM_TRUNCATED ? n : 0;
 }
 
 __noinline u64 some_more(const struct more *m, u64 from)
