@@ -13,7 +13,7 @@
 #define MORE_INNER 16u
 #define MORE_OUTER 16u
 _Static_assert(MORE_INNER * MORE_OUTER * ESPY_MORE_PIECE >= ESPY_MORE_MOST, "");
-/* The memory behind the last byte is set to 0 eight bytes at a time. */
+/* The eight bytes that hold the last one are masked, and those behind it if it is the last of eight. */
 #define MORE_ROOM (sizeof(struct espy_rec_more) + ESPY_MORE_PIECE + 8)
 
 /* A buffer: its first `want` bytes of `all` go to MORE records. */
@@ -39,7 +39,7 @@ __noinline int more_piece(const struct more *m, u64 from)
 	if (n > ESPY_MORE_PIECE)
 		n = ESPY_MORE_PIECE;
 	status = from + n < m->all ? ESPY_ITEM_TRUNCATED : ESPY_ITEM_OK;
-	rec = OUT_RESERVE(MORE_ROOM, sizeof(*rec) + ROUND8(n));
+	rec = OUT_RESERVE(MORE_ROOM, sizeof(*rec) + ROUND8(n) + 8);
 	if (!rec)
 		return ring_full();
 	CLAMP(n, ESPY_MORE_PIECE);
