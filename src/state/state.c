@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include "base/restart.h"
 #include "state/clocks.h"
 #include "state/marks_seen.h"
 #include "state/resolve.h"
@@ -240,13 +241,10 @@ static void after_exec(struct espy_state *s, const struct espy_rec_exec *x)
 		espy_tasks__rename(&s->tasks, caller, x->rec.tid);
 }
 
-/* Only tracers see it: no header for programs has it. */
-#define ERESTART_RESTARTBLOCK 516
-
 /* Notes that the kernel will go on with the call as a call of its own. Only the first one's name tells its meaning. */
 static void note_interruption(struct espy_task *task, const struct espy_rec *rec)
 {
-	if (((const struct espy_rec_call *)rec)->ret != -ERESTART_RESTARTBLOCK)
+	if (((const struct espy_rec_call *)rec)->ret != -ESPY_ERESTART_RESTARTBLOCK)
 		task->interrupted_nr = ESPY_NR_UNKNOWN;
 	else if (task->interrupted_nr == ESPY_NR_UNKNOWN)
 		task->interrupted_nr = rec->nr;

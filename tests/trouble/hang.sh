@@ -68,6 +68,27 @@ wait_for 60 grep -q 'nanosleep(' "$dir/dies" || not_ok "the call of a task that 
 kill -9 "$(pgrep -x sleep -P $espy_pid)"
 wait $espy_pid
 has "a task that dies in its call" "$dir/dies" '^clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=600, tv_nsec=0} <unfinished \.\.\.>) *= ?$'
+# The stop that lets go of a task has interrupted its call, which the kernel makes again: it has no end to show. The
+# first of so many tasks have stopped before the last one is asked to.
+cat >"$dir/many.sh" <<'END'
+for _ in $(seq 50); do
+	sleep 600 & # sleeps: a program that is watched
+done
+wait
+END
+trace_bg -f -I1 -e trace=clock_nanosleep -o "$dir/left" sh "$dir/many.sh" &
+espy_pid=$!
+all_sleep() {
+	[ "$(grep -c 'nanosleep(CLOCK_REALTIME, 0, {tv_sec=600' "$dir/left")" = 50 ]
+}
+wait_for 60 all_sleep || not_ok "not all sleep: $(tail -n 3 "$dir/left")"
+targets=$(sed -n 's/^\([0-9]*\) *clock_nanosleep(.*/\1/p' "$dir/left")
+kill -INT $espy_pid
+wait $espy_pid
+# shellcheck disable=SC2086 # a list
+kill $targets
+hasnt "let go of in a call: it does not end" "$dir/left" 'ERESTART'
+
 # -e status=detached: the half line waits until the task is let go of. A stopping source has it once the task sleeps in the call.
 if [ "$source" = ptrace ]; then
 	trace_bg -I1 -e status=detached -e trace=clock_nanosleep -o "$dir/let" sleep 600 &

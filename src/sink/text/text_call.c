@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/errno_names.h"
+#include "base/restart.h"
 #include "sink/text/text_impl.h"
 
 static inline bool in_set(const uint64_t *set, uint32_t nr, bool without)
@@ -36,9 +37,8 @@ void espy_text__want(const struct espy_text_opts *o, struct espy_want *want)
 static void put_error(struct espy_buf *b, unsigned err)
 {
 	const char *name = espy_errno_name(err), *text = espy_errno_text(err);
-	bool restart = err == 512 || err == 513 || err == 514 || err == 516;
 
-	espy_buf__puts(b, restart ? "? " : "-1 ");
+	espy_buf__puts(b, espy_is_restart(err) ? "? " : "-1 ");
 	if (name) {
 		espy_buf__puts(b, name);
 		espy_buf__put(b, " (", 2);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/restart.h"
 #include "source/agent/inject_parts.h"
 #include "source/agent/remote_parts.h"
 

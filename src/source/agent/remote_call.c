@@ -34,6 +34,7 @@
 #include <unistd.h>
 #include "arch/machine_calls.h"
 #include "base/mapping.h"
+#include "base/restart.h"
 #include "source/agent/remote_parts.h"
 
 #define STACK_SZ (256u * 1024u)
@@ -127,17 +128,10 @@ static void fill_frame(const struct espy_remote *r, struct frame *f, uint64_t fp
 		.sigmask = r->sigmask,
 	};
 	/* rt_sigreturn does not begin a call again: that is done here, by going back to its instruction. */
-	if ((int64_t)g->orig_rax >= 0) {
-		switch (-(int64_t)g->rax) {
-		case 512: /* ERESTARTSYS */
-		case 513: /* ERESTARTNOINTR */
-		case ESPY_ERESTARTNOHAND:
-		case ESPY_ERESTART_RESTARTBLOCK: /* a sleep begins with its whole time again, what is left of it is not
-					       known here */
-			f->ax = g->orig_rax;
-			f->ip -= 2;
-			break;
-		}
+	if ((int64_t)g->orig_rax >= 0 && espy_is_restart(-(int64_t)g->rax)) {
+		/* A sleep begins with its whole time again: what is left of it is not known here. */
+		f->ax = g->orig_rax;
+		f->ip -= 2;
 	}
 }
 

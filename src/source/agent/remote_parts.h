@@ -7,10 +7,6 @@
 #include <sys/types.h>
 #include "source/agent/remote.h"
 
-/* Of calls that are to be begun again, in the kernel's own numbers. */
-#define ESPY_ERESTARTNOHAND 514
-#define ESPY_ERESTART_RESTARTBLOCK 516
-
 long espy_remote__trace(int request, pid_t tid, uintptr_t addr, const void *data);
 /* The next stop of the thread. 0 and *status; -ETIMEDOUT; -ESRCH: it is gone. */
 int espy_remote__wait_stop(struct espy_remote *r, int *status, uint64_t timeout_ns);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mapping.h"
+#include "base/restart.h"
 #include "base/small_file.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
@@ -136,12 +137,23 @@ static void go_plain(struct espy_ptrace *p, struct espy_ptask *t, void *tgid)
 		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 }
 
+/*
+ * Tells whether our own interruption has ended the call: the kernel makes it again once the task is let go of. The reader
+ * is told of no end then, since the program sees none.
+ */
+static bool is_interrupted_by_us(const struct espy_ptask *t, int64_t result)
+{
+	return t->detaching && espy_is_restart(-result);
+}
+
 static void call_left(struct espy_ptrace *p, struct espy_ptask *t, const struct __ptrace_syscall_info *info)
 {
 	bool all_threads;
 
 	if (!t->in_call)
 		return; /* began before we came */
+	if (is_interrupted_by_us(t, info->exit.rval))
+		return;
 	t->in_call = false;
 	t->regs.ret = info->exit.rval;
 	espy_ptrace__tamper_exit(p, t);
