@@ -46,6 +46,11 @@ state() { # of a process: R, S, T, t, Z
 tracer() {
 	field "$1" TracerPid
 }
+takes_interrupts() { # PID: it has a handler for SIGINT, which a shell leaves ignored in what it starts in the background
+	look "$1" SigCgt
+	case $value in *[2367abef]) return 0 ;; esac
+	return 1
+}
 not() { # COMMAND...: for wait_for
 	! "$@"
 }

@@ -24,10 +24,25 @@ _Static_assert(sizeof(struct query) == 104, "the kernel's struct procmap_query")
 #define OR_NEXT 0x10u
 #define OF_FILE 0x20u
 
-/* Asks for the mapping of the address; with `part`, that one or one behind it. 0, -ENOENT; -ENOTTY: an older kernel. */
-static int ask(struct espy_mapping *m, int fd, uint64_t addr, const char *part)
+/* The mapping that is looked for: by address, as code of a file, or as the beginning of a file. */
+struct wanted {
+	uint64_t addr;
+	const char *part; /* of the file whose code it is; NULL: not by this */
+	const char *name; /* of the file whose beginning it is; NULL: not by this */
+};
+
+static bool has_name(const struct wanted *w, const char *name, uint64_t offset)
 {
-	struct query q = { .size = sizeof(q), .flags = part ? EXECUTABLE | OR_NEXT | OF_FILE : 0 };
+	return w->part ? strstr(name, w->part) != NULL : !offset && !strcmp(name, w->name);
+}
+
+/* Asks the kernel for the mapping. Returns 0 or -ENOENT; -ENOTTY: the kernel is older. */
+static int ask(struct espy_mapping *m, int fd, const struct wanted *w)
+{
+	const bool by_name = w->part || w->name;
+	uint64_t addr = w->addr;
+	struct query q = { .size = sizeof(q),
+			   .flags = (by_name ? OR_NEXT | OF_FILE : 0) | (w->part ? EXECUTABLE : 0) };
 
 	do {
 		q.addr = addr;
@@ -42,7 +57,7 @@ static int ask(struct espy_mapping *m, int fd, uint64_t addr, const char *part)
 				return -errno;
 		}
 		addr = q.end;
-	} while (part && !strstr(m->name, part));
+	} while (by_name && !has_name(w, m->name, q.offset));
 	m->start = q.start;
 	m->end = q.end;
 	return 0;
@@ -60,7 +75,14 @@ bool espy_maps_line__parse(struct espy_maps_line *m, char *line)
 	return path_at;
 }
 
-static bool find_in_list(struct espy_mapping *m, int fd, uint64_t addr, const char *part)
+static bool fits(const struct espy_maps_line *l, const struct wanted *w)
+{
+	if (!w->part && !w->name)
+		return w->addr - l->start < l->end - l->start;
+	return l->path[0] != '[' && (!w->part || l->perms[2] == 'x') && has_name(w, l->path, l->offset);
+}
+
+static bool find_in_list(struct espy_mapping *m, int fd, const struct wanted *w)
 {
 	FILE *f = fdopen(fd, "re");
 	char *line = NULL;
@@ -74,8 +96,7 @@ static bool find_in_list(struct espy_mapping *m, int fd, uint64_t addr, const ch
 
 		if (!espy_maps_line__parse(&l, line))
 			continue;
-		found = part ? l.perms[2] == 'x' && l.path[0] == '/' && strstr(l.path, part)
-			     : addr - l.start < l.end - l.start;
+		found = fits(&l, w);
 		m->start = l.start;
 		m->end = l.end;
 		if (found)
@@ -87,7 +108,7 @@ static bool find_in_list(struct espy_mapping *m, int fd, uint64_t addr, const ch
 	return found;
 }
 
-static bool find(struct espy_mapping *m, pid_t pid, uint64_t addr, const char *part)
+static bool find(struct espy_mapping *m, pid_t pid, const struct wanted *w)
 {
 	char path[48];
 	int fd, err;
@@ -96,19 +117,24 @@ static bool find(struct espy_mapping *m, pid_t pid, uint64_t addr, const char *p
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	err = ask(m, fd, addr, part);
+	err = ask(m, fd, w);
 	if (err == -ENOTTY)
-		return find_in_list(m, fd, addr, part);
+		return find_in_list(m, fd, w);
 	close(fd);
 	return !err;
 }
 
 bool espy_mapping__at(struct espy_mapping *m, pid_t pid, uint64_t addr)
 {
-	return find(m, pid, addr, NULL);
+	return find(m, pid, &(struct wanted){ .addr = addr });
 }
 
 bool espy_mapping__of_file(struct espy_mapping *m, pid_t pid, const char *part)
 {
-	return find(m, pid, 0, part);
+	return find(m, pid, &(struct wanted){ .part = part });
+}
+
+bool espy_mapping__begin_of(struct espy_mapping *m, pid_t pid, const char *name)
+{
+	return find(m, pid, &(struct wanted){ .name = name });
 }

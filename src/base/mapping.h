@@ -21,6 +21,8 @@ struct espy_mapping {
 bool espy_mapping__at(struct espy_mapping *m, pid_t pid, uint64_t addr);
 /* The first code of a file whose name has this part. */
 bool espy_mapping__of_file(struct espy_mapping *m, pid_t pid, const char *part);
+/* The first mapping of the beginning of the file that /proc/PID/maps names so. */
+bool espy_mapping__begin_of(struct espy_mapping *m, pid_t pid, const char *name);
 
 /* A line of /proc/PID/maps. */
 struct espy_maps_line {

@@ -120,40 +120,20 @@ static int is_namespace(const struct dirent *e)
 #define VCPU_LINK "anon_inode:kvm-vcpu:"
 #define VCPU_REASON 8u
 
-/* Finds where a task has mapped the file of a name. Returns 0 if it has not. */
-static uint64_t find_mapping(uint32_t tid, const char *name)
-{
-	char path[64], *line = NULL;
-	size_t size = 0;
-	uint64_t at = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)espy_proc_pid((pid_t)tid));
-	FILE *f = fopen(path, "re");
-
-	while (!at && f && getline(&line, &size, f) > 0) {
-		struct espy_maps_line m;
-
-		if (espy_maps_line__parse(&m, line) && !m.offset && !strcmp(m.path, name))
-			at = m.start;
-	}
-	if (f)
-		fclose(f);
-	free(line);
-	return at;
-}
-
 static size_t ask_vcpu_exit(uint32_t tid, int fd, char *to, size_t size)
 {
 	char name[256];
 	const size_t len = ask_fd_link(tid, fd, name, sizeof(name) - 1);
+	struct espy_mapping m;
 	uint32_t reason;
 
 	name[len] = '\0';
-	const uint64_t at = strncmp(name, VCPU_LINK, strlen(VCPU_LINK)) ? 0 : find_mapping(tid, name);
+	if (strncmp(name, VCPU_LINK, strlen(VCPU_LINK)) || !espy_mapping__begin_of(&m, (pid_t)tid, name))
+		return 0;
 	const struct iovec here = { &reason, sizeof(reason) };
-	const struct iovec there = { (void *)(uintptr_t)(at + VCPU_REASON), sizeof(reason) };
+	const struct iovec there = { (void *)(uintptr_t)(m.start + VCPU_REASON), sizeof(reason) };
 
-	if (!at || process_vm_readv((pid_t)tid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(reason))
+	if (process_vm_readv((pid_t)tid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(reason))
 		return 0;
 	return (size_t)snprintf(to, size, "%u", reason);
 }

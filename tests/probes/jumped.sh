@@ -172,7 +172,12 @@ storm() { # NAME THREADS [signals]
 		else
 			sleep "0.$(od -An -N2 -tu2 /dev/urandom | awk '{ printf "%03d", $1 % 300 }')" # sleeps: a moment of chance
 		fi
-		if [ $((i % 2)) = 0 ]; then kill -9 $tracer; else kill -INT $tracer; fi
+		if [ $((i % 2)) = 0 ]; then
+			kill -9 $tracer
+		else
+			wait_for 60 takes_interrupts $tracer || not_ok "$name: espy does not take SIGINT"
+			kill -INT $tracer
+		fi
 		wait $tracer 2>/dev/null
 		kill -0 "$running" 2>/dev/null || break
 	done

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 #include "base/mapping.c"
 
-static bool in_list(struct espy_mapping *m, uint64_t addr, const char *part)
+static bool in_list(struct espy_mapping *m, struct wanted w)
 {
-	return find_in_list(m, open("/proc/self/maps", O_RDONLY | O_CLOEXEC), addr, part);
+	return find_in_list(m, open("/proc/self/maps", O_RDONLY | O_CLOEXEC), &w);
 }
 
 static void expect(uint64_t addr, const char *name)
@@ -19,7 +19,7 @@ static void expect(uint64_t addr, const char *name)
 	struct espy_mapping a, b;
 
 	assert_true(espy_mapping__at(&a, getpid(), addr));
-	assert_true(in_list(&b, addr, NULL));
+	assert_true(in_list(&b, (struct wanted){ .addr = addr }));
 	assert_true(a.start <= addr && addr < a.end);
 	assert_int_equal(a.start, b.start);
 	assert_int_equal(a.end, b.end);
@@ -41,7 +41,7 @@ static void test_at(void **state)
 	expect((uintptr_t)three, "");
 	expect((uintptr_t)three + 2 * page, "");
 	assert_false(espy_mapping__at(&m, getpid(), (uintptr_t)three + page));
-	assert_false(in_list(&m, (uintptr_t)three + page, NULL));
+	assert_false(in_list(&m, (struct wanted){ .addr = (uintptr_t)three + page }));
 	assert_false(espy_mapping__at(&m, getpid(), 0));
 	assert_false(espy_mapping__at(&m, -1, (uintptr_t)three));
 	munmap(three, page);
@@ -54,19 +54,46 @@ static void test_of_file(void **state)
 
 	(void)state;
 	assert_true(espy_mapping__of_file(&a, getpid(), "/libc"));
-	assert_true(in_list(&b, 0, "/libc"));
+	assert_true(in_list(&b, (struct wanted){ .part = "/libc" }));
 	assert_int_equal(a.start, b.start);
 	assert_int_equal(a.end, b.end);
 	assert_string_equal(a.name, b.name);
 	assert_false(espy_mapping__of_file(&a, getpid(), "/libno-such"));
-	assert_false(in_list(&b, 0, "/libno-such"));
+	assert_false(in_list(&b, (struct wanted){ .part = "/libno-such" }));
 	assert_false(espy_mapping__of_file(&a, getpid(), "stack]")); /* no file */
-	assert_false(in_list(&b, 0, "stack]"));
+	assert_false(in_list(&b, (struct wanted){ .part = "stack]" }));
+}
+
+static void test_begin_of(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const int fd = memfd_create("mapped", MFD_CLOEXEC);
+	const char *name = "/memfd:mapped (deleted)";
+	struct espy_mapping a, b;
+
+	(void)state;
+	assert_false(ftruncate(fd, 2 * (off_t)page));
+	char *second = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, (off_t)page);
+	assert_ptr_not_equal(second, MAP_FAILED);
+	assert_false(espy_mapping__begin_of(&a, getpid(), name));
+	assert_false(in_list(&b, (struct wanted){ .name = name }));
+	char *first = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(first, MAP_FAILED);
+	assert_true(espy_mapping__begin_of(&a, getpid(), name));
+	assert_true(in_list(&b, (struct wanted){ .name = name }));
+	assert_int_equal(a.start, (uintptr_t)first);
+	assert_int_equal(b.start, (uintptr_t)first);
+	assert_false(espy_mapping__begin_of(&a, getpid(), "/memfd:mapped"));
+	assert_false(in_list(&b, (struct wanted){ .name = "/memfd:mapped" }));
+	munmap(first, page);
+	munmap(second, page);
+	close(fd);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_at), cmocka_unit_test(test_of_file) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_at), cmocka_unit_test(test_of_file),
+					    cmocka_unit_test(test_begin_of) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
