@@ -76,6 +76,14 @@ enum espy_string_text {
 	ESPY_STRINGS_HEX,
 };
 
+/* Security contexts of SELinux, as bits. */
+enum espy_context_text {
+	ESPY_CONTEXTS_NONE = 0,
+	ESPY_CONTEXTS = 1 << 0,	      /* [bin_t]: the type alone */
+	ESPY_CONTEXTS_FULL = 1 << 1,  /* [system_u:object_r:bin_t:s0] */
+	ESPY_CONTEXTS_EXPECTED = 1 << 2, /* [tmp_t!!bin_t]: behind it what the policy has for the file, if that is another one */
+};
+
 /* Lines that the text sink leaves out, as bits. */
 enum espy_quiet {
 	ESPY_QUIET_EXIT = 2,	     /* "+++ exited with 0 +++" */
@@ -114,6 +122,11 @@ struct espy_text_options {
 	uint64_t function_min_ns; /* a function that took less has no line, unless something that is shown happens in it; ns */
 	bool namespaces; /* (uts:[4026532178]) behind the results of calls that have changed namespaces of a task */
 	bool vcpus; /* (KVM_EXIT_IO) behind the result of KVM_RUN; surely the right one if the source stops the task */
+	/*
+	 * Contexts in front of lines (of the task), and behind descriptors and paths. They are asked for when the call is shown, so
+	 * the source should stop the task. A trace holds none.
+	 */
+	enum espy_context_text contexts;
 };
 
 /*

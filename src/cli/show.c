@@ -106,6 +106,8 @@ static int show_trace(const struct espy_cli *cli, struct espy_trace_args *a, int
 		    !espy_opts__parse(cli, espy_show_groups, espy_show_group_cnt, a, argc, argv, &first)) {
 			a->run.command = argv + first;
 			a->session.trace = t;
+			if (a->text.contexts != ESPY_CONTEXTS_NONE)
+				espy_cli__say(cli, "--secontext has no effect: a trace holds no contexts of SELinux");
 			/* As strace: with a file for the text there are no messages beside it. */
 			if (a->out.name && info.program && !info.pids)
 				a->quiet |= ESPY_QUIET_PERSONALITY;

@@ -208,6 +208,7 @@ static int check_sink(struct espy_trace_args *a)
 		{ a->text.strings != ESPY_STRINGS_PLAIN, "-x/--strings-in-hex", never },
 		{ a->text.names != ESPY_NAMES, "-X/--const-print-style", "objects have numbers and names" },
 		{ a->text.stacks, "-k/--stack-trace", "stacks are shown as text only" },
+		{ a->text.contexts != ESPY_CONTEXTS_NONE, "--secontext", "contexts are shown as text only" },
 		{ espy_filter_has(a->filter, ESPY_FILTER_DUMPS), "-e read= or -e write=", "dumps are text (see -s)" },
 	};
 

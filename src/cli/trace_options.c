@@ -241,6 +241,10 @@ static const struct espy_opt format[] = {
 	    "the namespaces behind results of calls that have made or entered some (new)", .complete = "new"),
 	ARG(0, "kvm", "WHICH", espy_do_qualifier, "why KVM_RUN of a virtual CPU has returned, behind its result (vcpu)",
 	    .complete = "vcpu"),
+	OPTIONAL(0, "secontext", "SET", espy_do_secontext,
+		 "types of SELinux, of tasks, descriptors and paths (SET: full, the whole contexts; mismatch, also what the "
+		 "policy has for the file if that is another one)",
+		 .complete = "full mismatch"),
 	FLAG('Y', NULL, F_COMM, "as --decode-pids=comm: names of processes behind their numbers"),
 	SET('N', "arg-names", text.argument_names, "names of arguments"),
 	SET('n', "syscall-number", text.call_number, "the number of the call"),
@@ -364,7 +368,6 @@ static const struct espy_opt statistics[] = {
 
 /* Options of strace that have no help here. */
 static const struct espy_opt without_help[] = {
-	{ .name = "secontext", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_secontext },
 	{ .name = "pidns-translation", .handle = espy_opts__set, .value = AT(text.task_numbers) },
 	{ .name = "tips", .arg = ESPY_OPT_OPTIONAL, .handle = espy_do_tips },
 };

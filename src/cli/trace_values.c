@@ -27,7 +27,9 @@ const struct espy_word espy_words_fds[] = {
 const struct espy_word espy_words_pids[] = {
 	{ "comm", ESPY_PIDS_COMM }, { "pidns", ESPY_PIDS_NS }, { NULL, 0 },
 };
-const struct espy_word espy_words_secontext[] = { { "full", 1 }, { "mismatch", 2 }, { NULL, 0 } };
+const struct espy_word espy_words_secontext[] = {
+	{ "full", ESPY_CONTEXTS_FULL }, { "mismatch", ESPY_CONTEXTS_EXPECTED }, { NULL, 0 },
+};
 const struct espy_word espy_words_hex[] = {
 	{ "none", ESPY_STRINGS_PLAIN }, { "non-ascii-chars", ESPY_STRINGS_HEX_NON_ASCII_CHARS },
 	{ "non-ascii", ESPY_STRINGS_HEX_NON_ASCII }, { "all", ESPY_STRINGS_HEX }, { NULL, 0 },

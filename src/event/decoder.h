@@ -18,6 +18,8 @@ struct espy_want {
 	bool comms;	     /* names of tasks */
 	bool pids;	     /* numbers of tasks in the observer's pid namespace, if they differ */
 	bool vcpus;	     /* why guests of virtual CPUs have ended */
+	bool contexts;	     /* security contexts of files, behind descriptors and paths */
+	bool expected;	     /* the contexts that the policy has for them, too */
 	bool dates;	     /* times as dates, in the zone of the resolver */
 	unsigned elem_limit; /* most elements of an array that a brief sink shows */
 };

@@ -161,16 +161,52 @@ static uint32_t owner_of_fd(const struct espy_walk *w, const struct espy_type *t
 
 #define PATH_MOST 4096u
 
-/* t: the type of the number; NULL: it is one of a set. */
-static void ask_fd(struct espy_walk *w, const struct espy_type *t, int fd)
+/* Puts the security context of a file: at a path that begins at fd, or (path NULL) the descriptor's own. */
+static void ask_context(struct espy_walk *w, uint32_t owner, int fd, const char *path)
 {
 	const struct espy_resolver *r = w->d->resolver;
-	const uint32_t owner = owner_of_fd(w, t);
-	const bool as = w->v && t && t->len_b != ESPY_NONE;
+	struct espy_context_answer a;
+
+	if (!r || !r->file_context || !r->file_context(r->ctx, owner, fd, path, w->d->want.expected, &a))
+		return;
+	const size_t len = a.expected ? strlen(a.expected) : 0;
+
+	espy_walk_put(w, (struct espy_token){
+				  .kind = ESPY_TOKEN_CONTEXT,
+				  .len = (uint32_t)len,
+				  .name = espy_walk_keep(w, a.actual, strlen(a.actual)),
+				  .num = (uint64_t)(int64_t)fd,
+				  .bytes = len ? (const uint8_t *)espy_walk_keep(w, a.expected, len) : NULL,
+			  });
+}
+
+/* Returns the descriptor of a directory that was shown last before a path: the path begins there unless it is absolute. */
+static int directory_before(const struct espy_walk *w)
+{
+	for (uint32_t i = w->out->cnt; i; i--) {
+		const struct espy_token *k = &w->out->at[i - 1];
+
+		if (k->kind == ESPY_TOKEN_INT && k->fmt == ESPY_FMT_DIRFD)
+			return (int)k->num;
+	}
+	return AT_FDCWD;
+}
+
+void espy_walk_path_context(struct espy_walk *w, const uint8_t *bytes, size_t len)
+{
+	const size_t n = strnlen((const char *)bytes, len);
+
+	if (n < len) /* the path is whole */
+		ask_context(w, w->tid, directory_before(w), espy_walk_keep(w, bytes, n));
+}
+
+/* Puts the name of the file behind a descriptor, with its details if they are wanted. */
+static void put_file(struct espy_walk *w, uint32_t owner, int asked, int fd)
+{
+	const struct espy_resolver *r = w->d->resolver;
 	struct espy_fd_answer a = { 0 };
 
-	if (!owner ||
-	    !r->fd(r->ctx, owner, as ? (int)espy_walk__eval(w, w->scope, t->len_b, true) : fd, w->d->want.details, &a))
+	if (!r->fd(r->ctx, owner, asked, w->d->want.details, &a))
 		return;
 	if (strlen(a.name) >= PATH_MOST) /* no path is so long: it could not be used */
 		return;
@@ -183,6 +219,22 @@ static void ask_fd(struct espy_walk *w, const struct espy_type *t, int fd)
 				  .num = (uint64_t)(int64_t)fd,
 				  .bytes = a.detail ? (const uint8_t *)espy_walk_keep(w, a.detail, len) : NULL,
 			  });
+}
+
+/* t: the type of the number; NULL: it is one of a set. */
+static void ask_fd(struct espy_walk *w, const struct espy_type *t, int fd)
+{
+	const uint32_t owner = owner_of_fd(w, t);
+	const bool as = w->v && t && t->len_b != ESPY_NONE;
+
+	if (!owner)
+		return;
+	const int asked = as ? (int)espy_walk__eval(w, w->scope, t->len_b, true) : fd;
+
+	if (w->d->want.paths)
+		put_file(w, owner, asked, fd);
+	if (w->d->want.contexts && asked >= 0)
+		ask_context(w, owner, asked, NULL);
 }
 
 void espy_walk_fd_set(struct espy_walk *w, const uint8_t *bits, uint64_t cnt)
@@ -356,7 +408,7 @@ uint64_t espy_walk_asks(const struct espy_decoder *d)
 	const struct espy_resolver *r = d->resolver;
 	uint64_t fmts = BIT(ESPY_FMT_SIGSET) | BIT(ESPY_FMT_PAGES);
 
-	if (d->want.paths && r && r->fd)
+	if (r && ((d->want.paths && r->fd) || (d->want.contexts && r->file_context)))
 		fmts |= BIT(ESPY_FMT_FD) | BIT(ESPY_FMT_DIRFD);
 	if (r && ((d->want.comms && r->comm) || (d->want.pids && r->pid)))
 		fmts |= BIT(ESPY_FMT_PID) | BIT(ESPY_FMT_TID) | BIT(ESPY_FMT_PGID) | BIT(ESPY_FMT_SID);

@@ -8,7 +8,7 @@
  *	ELIDED                                           in a group, in place of a value: there is more
  *	REMARK                                           words about the value before it
  *	CHANGED                                          between two values: before the call, after it
- *	FD, COMM, PID, NUMBERED, DATE                    more about the value before it, from the resolver
+ *	FD, COMM, PID, NUMBERED, DATE, CONTEXT           more about the value before it, from the resolver
  *
  * The first token of a value has its role: argument, field or element. A token without a role belongs to the token
  * before it.
@@ -45,6 +45,8 @@ enum espy_token_kind {
 	ESPY_TOKEN_NUMBERED, /* name is that of number num: of a network interface, or a family of generic netlink */
 	ESPY_TOKEN_DATE, /* num seconds since 1970 and want nano- or microseconds (USEC), addr seconds east of Greenwich
 			  */
+	/* name is the security context of a file, of that behind descriptor num, or of a path; bytes[0..len) that which the policy has for it; NULL: not known */
+	ESPY_TOKEN_CONTEXT,
 };
 
 /* The place of a value in the call or the group around it. */

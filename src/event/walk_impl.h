@@ -231,6 +231,8 @@ static inline void espy_walk_elided(struct espy_walk *w, enum espy_elided why, u
 	t->addr = addr;
 }
 
+/* Appends the security context of the file at a path that the last token is, if the bytes are a whole one. */
+void espy_walk_path_context(struct espy_walk *w, const uint8_t *bytes, size_t len);
 /* Appends an FD for each descriptor in a set. */
 void espy_walk_fd_set(struct espy_walk *w, const uint8_t *bits, uint64_t cnt);
 static inline void espy_walk_fill_integer(struct espy_token *k, const struct espy_type *t, uint64_t num,

@@ -58,6 +58,12 @@ static uint64_t number_of(const struct espy_type *t, const uint8_t *p, size_t n)
 	return espy_load(p, t->size, t->flags & ESPY_TF_BE, t->flags & ESPY_TF_SIGNED);
 }
 
+/* Tells whether the bytes are the name of a socket's file. One that begins with NUL is no file. */
+static bool is_socket_file(const struct espy_type *t, const struct espy_token *k)
+{
+	return t->fmt == ESPY_FMT_SUNPATH && k->len && k->bytes[0];
+}
+
 static void put_bytes(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t, const struct espy_span *m,
 		      unsigned phase, const char *name)
 {
@@ -72,6 +78,8 @@ static void put_bytes(struct espy_walk *w, enum espy_token_kind kind, const stru
 	k->bytes = m->p[phase];
 	k->want = m->want;
 	k->addr = m->addr;
+	if (kind == ESPY_TOKEN_STR && w->d->want.contexts && (t->flags & ESPY_TF_PATH || is_socket_file(t, k)))
+		espy_walk_path_context(w, k->bytes, k->len);
 	if (kind != ESPY_TOKEN_BITS)
 		return;
 	k->num = bit_count(w, t, m->n[phase] * 8ull);

@@ -41,7 +41,7 @@ static int make_text(struct espy_engine *e, const struct espy_text_options *give
 		.fds = o.fds != ESPY_FD_NONE,
 		.details = (o.fds & ~ESPY_FD_PATH) != 0,
 		.comms = o.task_names || o.task_numbers,
-		.in_time = o.namespaces || o.vcpus,
+		.in_time = o.namespaces || o.vcpus || o.contexts != ESPY_CONTEXTS_NONE,
 		.whole_data = e->filter->read.given || e->filter->write.given,
 		.numbers = o.call_number,
 		.str_limit = string_limit(o.string_limit, o.string_limit_given),

@@ -177,6 +177,8 @@ static void collect_wants(struct espy_session *s)
 		all.comms |= w->comms;
 		all.pids |= w->pids;
 		all.vcpus |= w->vcpus;
+		all.contexts |= w->contexts;
+		all.expected |= w->expected;
 		all.dates |= w->dates;
 		if (w->elem_limit > all.elem_limit)
 			all.elem_limit = w->elem_limit;

@@ -126,6 +126,16 @@ static void put_comm(struct espy_lines *l, struct espy_buf *b, uint32_t tid)
 	espy_buf__putc(b, '>');
 }
 
+static void put_context(struct espy_lines *l, struct espy_buf *b, uint32_t tid)
+{
+	const char *context = l->resolver.task_context(l->resolver.ctx, tid);
+
+	if (!context)
+		return;
+	espy_text__context(b, l->o->contexts, context, NULL, 0);
+	espy_buf__putc(b, ' ');
+}
+
 /* Puts the prefix of a new line of a task: ends another task's open line first. */
 static void begin(struct espy_lines *l, const struct espy_line_task *t, uint64_t time_ns, uint64_t ip)
 {
@@ -148,6 +158,8 @@ static void begin(struct espy_lines *l, const struct espy_line_task *t, uint64_t
 			put_comm(l, b, task->tid);
 		espy_buf__puts(b, plain ? " " : "] ");
 	}
+	if (o->contexts != ESPY_CONTEXTS_NONE)
+		put_context(l, b, task->tid);
 	if (o->time != ESPY_TIME_NONE || o->relative_time)
 		put_time(l, b, time_ns);
 	if (o->call_number) {

@@ -344,6 +344,7 @@ static int text_start(struct espy_sink *s, const struct espy_stream *stream)
 			.details = t->o.fds & ESPY_FD_ALL ? UINT_MAX : (unsigned)t->o.fds & ~(unsigned)ESPY_FD_PATH,
 			.comms = t->o.task_names,
 			.pids = t->o.task_numbers,
+			.contexts = t->o.contexts,
 		};
 	espy_text__want(&t->lines.text[0], &s->want);
 	s->want.vcpus = t->o.vcpus;

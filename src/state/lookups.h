@@ -39,6 +39,13 @@ struct espy_lookups {
 	 * decimal digits. It is known until the task runs the guest again.
 	 */
 	size_t (*vcpu_exit)(uint32_t tid, int fd, char *to, size_t size);
+	size_t (*task_context)(uint32_t tid, char *to, size_t size); /* its security context, by SELinux */
+	/*
+	 * The security context of the file at a path that begins at a descriptor (AT_FDCWD: at the working directory), or
+	 * of the descriptor's own file (path NULL). expected: behind a NUL follows the context that the policy has for the
+	 * file, if it has one.
+	 */
+	size_t (*file_context)(uint32_t tid, int fd, const char *path, bool expected, char *to, size_t size);
 	size_t (*cgroup)(uint32_t tid, char *to, size_t size); /* its path in the tree of version 2 */
 	size_t (*ifname)(uint32_t index, char *to, size_t size);
 	size_t (*genl)(uint32_t family, char *to, size_t size); /* a family of generic netlink */

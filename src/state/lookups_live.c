@@ -16,6 +16,7 @@
 #include "state/fd_detail.h"
 #include "state/genl_ask.h"
 #include "state/pid_ask.h"
+#include "state/security_context.h"
 #include "state/socket_ask.h"
 
 #define LINK_MAX_SZ 4096u
@@ -233,6 +234,8 @@ const struct espy_lookups espy_lookups_live = {
 	.find_pid = espy_pid_find,
 	.namespaces = ask_namespaces,
 	.vcpu_exit = ask_vcpu_exit,
+	.task_context = espy_task_context_ask,
+	.file_context = espy_file_context_ask,
 	.cgroup = ask_cgroup,
 	.ifname = ask_ifname,
 	.genl = espy_genl_ask,

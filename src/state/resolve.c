@@ -517,6 +517,33 @@ static bool ask_fd(void *resolve, uint32_t tid, int fd, bool details, struct esp
 	return n;
 }
 
+/* Contexts are no part of a trace: most recordings would pay for a question for each path, and show none. */
+static const char *ask_task_context(void *resolve, uint32_t tid)
+{
+	struct espy_resolve *r = resolve;
+	const size_t len =
+		r->lookups->task_context ? r->lookups->task_context(tid, r->context, sizeof(r->context) - 1) : 0;
+
+	r->context[len] = '\0';
+	return len ? r->context : NULL;
+}
+
+static bool ask_file_context(void *resolve, uint32_t tid, int fd, const char *path, bool expected,
+			     struct espy_context_answer *answer)
+{
+	struct espy_resolve *r = resolve;
+	const size_t len = r->lookups->file_context ? r->lookups->file_context(tid, fd, path, expected, r->context,
+									       sizeof(r->context) - 1)
+						    : 0;
+
+	r->context[len] = '\0';
+	const size_t first = strlen(r->context);
+
+	*answer = (struct espy_context_answer){ .actual = r->context,
+						.expected = first < len ? r->context + first + 1 : NULL };
+	return len;
+}
+
 static bool ask_interrupted(void *resolve, uint32_t tid, unsigned *nr)
 {
 	const struct espy_resolve *r = resolve;
@@ -544,6 +571,8 @@ struct espy_resolver espy_resolve__resolver(struct espy_resolve *r)
 		.genl = espy_resolve__genl,
 		.namespaces = espy_resolve__namespaces,
 		.vcpu_exit = espy_resolve__vcpu_exit,
+		.task_context = ask_task_context,
+		.file_context = ask_file_context,
 		.netlink_proto = netlink_proto,
 		.interrupted = ask_interrupted,
 		.utc_offset = r->zone->cnt ? utc_offset : NULL,

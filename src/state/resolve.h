@@ -71,6 +71,7 @@ struct espy_resolve {
 	struct espy_numbered_name *uids, *cgroups;  /* answers about tasks, where a condition asks for them */
 	struct espy_numbered_name *namespaces;	    /* of tasks, after calls that may have changed them */
 	struct espy_numbered_name *vcpu_exits;	    /* the same, after KVM_RUN */
+	char context[ESPY_ANSWER_MAX];	/* the last answer about a security context */
 	bool netlink;			/* one of the descriptors was a netlink socket */
 	uint32_t open_fds_of;		/* the process whose open descriptors (open_fds) a fact has told, after an exec; 0: none */
 	uint64_t open_fds[16];

@@ -12,6 +12,12 @@ struct espy_fd_answer {
 	const char *detail; /* the text of -yy in place of the name; NULL: not known, or not asked */
 };
 
+/* The security context of a file, as SELinux has it. Texts hold until the next question. */
+struct espy_context_answer {
+	const char *actual;
+	const char *expected; /* what the policy has for the file; NULL: not known, or not asked */
+};
+
 /* A function returns false or NULL if it has no answer. A function that is NULL itself never has one. */
 struct espy_resolver {
 	void *ctx;
@@ -25,6 +31,10 @@ struct espy_resolver {
 	const char *(*namespaces)(void *ctx, uint32_t tid); /* of a task, as they are now: "cgroup:[1] ipc:[2] ..." */
 	/* KVM_EXIT_* of the guest that the task's last KVM_RUN has run on this virtual CPU, in decimal digits */
 	const char *(*vcpu_exit)(void *ctx, uint32_t tid, int fd);
+	/* the security context of a task, and of a file: at a path that begins at fd, or (path NULL) the descriptor's own */
+	const char *(*task_context)(void *ctx, uint32_t tid);
+	bool (*file_context)(void *ctx, uint32_t tid, int fd, const char *path, bool expected,
+			     struct espy_context_answer *answer);
 	/* protocol (NETLINK_ROUTE, ...) of a netlink socket; false: fd is none */
 	bool (*netlink_proto)(void *ctx, uint32_t tid, int fd, unsigned *proto);
 	/* the number of the call in which a stop has interrupted the task, and with which it goes on; of its ABI */

@@ -75,6 +75,19 @@ if [ "$part" = cpus ]; then
 	cpus
 	exit
 fi
+# Without a policy all tasks have the context of the kernel.
+contexts() {
+	mount -t selinuxfs selinuxfs /sys/fs/selinux || return 1
+	for source in ptrace bpf; do
+		espy trace --source=$source --secontext -f -o /tmp/s.txt sh -c 'ls /; ls /tmp' >/dev/null || return 1
+		has /tmp/s.txt '^[0-9]* *\[kernel\] execve(' && has /tmp/s.txt '^[0-9]* *\[kernel\] exit_group(0)' || return 1
+	done
+	espy trace -o /tmp/s.txt true && ! grep kernel /tmp/s.txt
+}
+if [ "$part" = selinux ]; then
+	check "contexts of SELinux" contexts
+	exit
+fi
 check doctor doctor
 # What each option adds to the programs is let in by this kernel's verifier, too.
 options() {

@@ -579,6 +579,9 @@ static void put_member(const struct espy_json_values *x, const struct espy_token
 	} else {
 		espy_json__u64(x->j, bit);
 	}
+	/* Text of the same session may want it. */
+	if (*next < x->tokens.cnt && x->tokens.at[*next].kind == ESPY_TOKEN_CONTEXT)
+		++*next;
 }
 
 void espy_json_set(const struct espy_json_values *x, uint32_t i)

@@ -23,6 +23,7 @@ struct espy_text_opts {
 	unsigned details;    /* -yy: of which kinds of files (enum espy_fd_text) */
 	bool comms;	     /* -Y */
 	bool pids;	     /* --decode-pids=pidns */
+	unsigned contexts;   /* --secontext (enum espy_context_text) */
 	unsigned column;     /* -a; default 40 */
 	/* per call number, NULL = none/all as noted: */
 	const uint64_t *abbrev;  /* abbreviated (NULL: all are) */
@@ -41,6 +42,9 @@ enum espy_manner espy_text__manner(const struct espy_text_opts *o, uint32_t nr);
  */
 void espy_text__args(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_image *img, struct espy_tokens args,
 		     unsigned manner, bool first);
+
+/* "[bin_t]": a security context, as much as `how` (enum espy_context_text) asks for. expected: `len` bytes, NULL: not known. */
+void espy_text__context(struct espy_buf *b, unsigned how, const char *actual, const uint8_t *expected, size_t len);
 
 /* The value that token i begins, without its name, and what is said of it. */
 void espy_text__value(struct espy_buf *b, const struct espy_text_opts *o, const struct espy_image *img, struct espy_tokens tokens,

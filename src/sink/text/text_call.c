@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tokens to text: punctuation and names around the leaves, and the result behind the arguments. */
+#include <espy/espy.h>
 #include <string.h>
 
 #include "base/errno_names.h"
@@ -29,6 +30,8 @@ void espy_text__want(const struct espy_text_opts *o, struct espy_want *want)
 	want->details |= o->details != 0;
 	want->comms |= o->comms;
 	want->pids |= o->pids;
+	want->contexts |= o->contexts != ESPY_CONTEXTS_NONE;
+	want->expected |= (o->contexts & ESPY_CONTEXTS_EXPECTED) != 0;
 	want->dates = true;
 	if (o->str_limit > want->elem_limit)
 		want->elem_limit = o->str_limit;
@@ -233,6 +236,9 @@ static uint32_t put_token(struct espy_text *t, uint32_t i)
 		break;
 	case ESPY_TOKEN_DATE:
 		put_date(t, v);
+		break;
+	case ESPY_TOKEN_CONTEXT:
+		espy_text_context(t, v);
 		break;
 	case ESPY_TOKEN_NUMBERED:
 	case ESPY_TOKEN_CLOSE:

@@ -25,6 +25,9 @@ uint32_t espy_text_bits(struct espy_text *t, uint32_t i);
 /* What a descriptor is: </etc/passwd>. Nothing if the options do not ask for it. */
 void espy_text_fd(struct espy_text *t, const struct espy_token *v);
 
+/* text_context.c: the security context of a file, behind what leads to it. Nothing if the options do not ask for it. */
+void espy_text_context(struct espy_text *t, const struct espy_token *v);
+
 /* text_constants.c: tables. */
 void espy_text_table(struct espy_text *t, const struct espy_token *v, uint64_t num);
 void espy_text_put_enum(struct espy_text *t, const struct espy_table *tab, const struct espy_type *type, uint64_t num);

@@ -582,6 +582,8 @@ uint32_t espy_text_bits(struct espy_text *t, uint32_t i)
 			espy_buf__dec(t->b, bit);
 			if (i < t->tokens.cnt && t->tokens.at[i].kind == ESPY_TOKEN_FD && t->tokens.at[i].num == bit)
 				espy_text_fd(t, &t->tokens.at[i++]);
+			if (i < t->tokens.cnt && t->tokens.at[i].kind == ESPY_TOKEN_CONTEXT && t->tokens.at[i].num == bit)
+				espy_text_context(t, &t->tokens.at[i++]);
 		}
 	}
 	if (t->tokens.at[at].flags & ESPY_TOKF_MORE)
