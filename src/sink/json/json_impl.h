@@ -41,11 +41,14 @@ void espy_json_pointer(struct espy_json *j, uint64_t addr);
 /* A number by itself. One that not every reader keeps exactly is an object. */
 void espy_json_unsigned(struct espy_json *j, uint64_t num);
 void espy_json_signed(struct espy_json *j, int64_t num);
+/* The INT, BITS at an index of the tokens, with what is known about it. */
+void espy_json_integer(const struct espy_json_values *x, uint32_t i);
+void espy_json_set(const struct espy_json_values *x, uint32_t i);
+
+/* ---- json_strings.c */
 /* n bytes as an object with text or base64. more: there are more in the program, `size` in all; UINT64_MAX: not known. */
 void espy_json_part(struct espy_json *j, const uint8_t *s, size_t n, bool more, uint64_t size);
-/* The INT, STR, BITS at an index of the tokens, with what is known about it. */
-void espy_json_integer(const struct espy_json_values *x, uint32_t i);
+/* A STR. */
 void espy_json_string(const struct espy_json_values *x, const struct espy_token *v);
-void espy_json_set(const struct espy_json_values *x, uint32_t i);
 
 #endif
