@@ -511,10 +511,10 @@ struct espy_shared_record { /* in shared chunks; the arguments follow it */
  *            descriptors of its control area and of the session's ring come with it (SCM_RIGHTS): espy can read both
  *            even when the child is gone.
  *   STARTED  The library's constructor sends it if ESPY_AGENT_CALL_ENV=NAME,TAG[,traced] (TAG hexadecimal) is in the
- *            environment. It waits until espy closes the connection, at most ESPY_AGENT_CALL_MS. It does not wait if
- *            its parent traces it by ptrace: the parent has the process in its hands already. It waits a third of a
- *            second if that very espy traces it, which may wait for the constructor. With the word `traced` it waits in
- *            any case.
+ *            environment. It waits until espy closes the connection, with the time that it takes to connect at most
+ *            ESPY_AGENT_CALL_MS. It does not wait if its parent traces it by ptrace: the parent has the process in its
+ *            hands already. It waits a third of a second if that very espy traces it, which may wait for the
+ *            constructor. With the word `traced` it waits in any case.
  *
  * espy takes the sender's number from SO_PEERCRED, and believes a call only if its tag is the session's. The process looks
  * at SO_PEERCRED as well, and gives its descriptors to root and to its own user alone: another user may have the name

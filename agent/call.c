@@ -14,10 +14,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// A full queue is tried again so often, a millisecond apart: other processes fill it, and espy empties it. A fork waits
-// for the first. A program that starts waits for espy anyway, and would run without its marks.
-#define DIAL_TRIES_BORN 20
-#define DIAL_TRIES_STARTED 1000
+// A full queue is tried again for so long, a millisecond apart: other processes fill it, and espy empties it. A fork must
+// not wait longer. A program that starts waits for espy anyway, and would run without its marks.
+#define DIAL_BORN_MS 20u
+#define DIAL_STARTED_MS ESPY_AGENT_CALL_MS
 // While a program waits for espy's answer, it looks at intervals whether espy traces it. After so many such looks in
 // turn it waits no longer.
 #define LOOK_MS 50u
@@ -45,7 +45,7 @@ static int is_trusted(int fd)
 
 // Returns a connection, or -errno. Without a listener it fails at once. It does not try in a program under a seccomp
 // filter, which could kill the program for it.
-static int dial(const char *name, size_t len, int tries)
+static int dial(const char *name, size_t len, uint64_t until_ns)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int fd, e;
@@ -58,11 +58,11 @@ static int dial(const char *name, size_t len, int tries)
 	fd = (int)sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0, 0);
 	if (fd < 0)
 		return fd;
-	for (int i = 0; i < tries; i++) {
+	for (;;) {
 		const struct timespec nap = { .tv_nsec = 1000000 };
 
 		e = (int)sys(SYS_connect, fd, (long)&to, (long)(offsetof(struct sockaddr_un, sun_path) + 1 + len), 0, 0, 0);
-		if (e != -EAGAIN)
+		if (e != -EAGAIN || now_ns() >= until_ns)
 			break;
 		sys(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&nap, 0, 0, 0);
 	}
@@ -99,7 +99,7 @@ void call_born(uint32_t i)
 
 	while (len < sizeof(s->asked.call) && s->asked.call[len])
 		len++;
-	fd = dial(s->asked.call, len, DIAL_TRIES_BORN);
+	fd = dial(s->asked.call, len, now_ns() + DIAL_BORN_MS * 1000000ull);
 	if (fd < 0)
 		return;
 	__builtin_memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
@@ -142,13 +142,13 @@ static int is_traced_by(long pid)
 // Waits until espy closes the connection. espy may trace this thread itself. Either it came to load the agent before
 // this one was there, and answers when it has let go. Or it waits for the dlopen() that runs here, and answers only
 // afterwards.
-static void wait_for_espy(int fd, int traces_all)
+static void wait_for_espy(int fd, int traces_all, uint64_t until_ns)
 {
 	const long espy = traces_all ? 0 : peer_of(fd).pid;
 	struct pollfd hangup = { .fd = fd, .events = POLLIN };
 	unsigned traced = 0;
 
-	for (unsigned ms = 0; ms < ESPY_AGENT_CALL_MS && traced < TRACED_LOOKS; ms += LOOK_MS) {
+	while (now_ns() < until_ns && traced < TRACED_LOOKS) {
 		struct timespec limit = { .tv_nsec = LOOK_MS * 1000000l };
 
 		if (sys(SYS_ppoll, (long)&hangup, 1, (long)&limit, 0, 0, 0))
@@ -167,13 +167,14 @@ void call_started(const char *where)
 		len++;
 	for (c = where + len + (where[len] == ','); *c && *c != ','; c++)
 		call.tag = call.tag << 4 | (uint64_t)(*c <= '9' ? *c - '0' : (*c | 32) - 'a' + 10);
-	const int fd = dial(where, len, DIAL_TRIES_STARTED);
+	const uint64_t until_ns = now_ns() + DIAL_STARTED_MS * 1000000ull;
+	const int fd = dial(where, len, until_ns);
 
 	if (fd < 0)
 		return;
 	// A parent that traces this program has held it from its first instruction on: a debugger, or espy, which looks
 	// at it anyway. With a third word espy traces all its programs.
 	if ((*c || !is_traced_by(0)) && sys(SYS_sendto, fd, (long)&call, sizeof(call), MSG_NOSIGNAL, 0, 0) == (long)sizeof(call))
-		wait_for_espy(fd, !!*c);
+		wait_for_espy(fd, !!*c, until_ns);
 	sys(SYS_close, fd, 0, 0, 0, 0, 0);
 }
