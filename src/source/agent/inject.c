@@ -101,6 +101,15 @@ static void wait_a_moment(struct espy_inject_target *t, unsigned tries)
 	espy_agent_turn__pass(turn ? &t->how->turn : &none, (100000 + (long)(now % 400000)) * longer);
 }
 
+/*
+ * Tells whether the library is there, and its constructor is about to call: it waits for an answer, unless it finds itself
+ * traced by its parent, as a command is that espy holds at its entry point.
+ */
+static bool starts_itself(const struct espy_inject_target *t)
+{
+	return t->how->may_start_itself && espy_inject_is_mapped(t->pid);
+}
+
 /* One look at the thread: 0: it was made to call; -EAGAIN: it stands at no safe point, and goes on. */
 static int try_stop(struct espy_inject_target *t, struct espy_remote *r, struct espy_remote *born,
 		    struct espy_inject_result *res)
@@ -114,7 +123,7 @@ static int try_stop(struct espy_inject_target *t, struct espy_remote *r, struct 
 
 	if (safe && (!espy_inject__still_the_same(t) || !espy_inject__same_filters(t, r->tid)))
 		err = -ESTALE;
-	else if (safe && t->how->may_start_itself && espy_inject_is_mapped(t->pid))
+	else if (safe && starts_itself(t))
 		err = -EALREADY;
 	else if (safe)
 		err = begin_call(r, t, born);
@@ -132,7 +141,7 @@ static int try_thread(struct espy_inject_target *t, pid_t tid, uint64_t until, s
 {
 	const struct espy_inject_thread *f = espy_inject__thread(t, tid);
 	struct espy_remote r, born = { .attached = false, .mem_fd = -1 };
-	int err = espy_remote__attach(&r, t->pid, tid);
+	int err = starts_itself(t) ? -EALREADY : espy_remote__attach(&r, t->pid, tid);
 
 	if (err)
 		return err;
@@ -144,7 +153,7 @@ static int try_thread(struct espy_inject_target *t, pid_t tid, uint64_t until, s
 		if (i)
 			wait_a_moment(t, res->tries);
 		res->tries++;
-		err = try_stop(t, &r, &born, res);
+		err = starts_itself(t) ? -EALREADY : try_stop(t, &r, &born, res);
 		if (espy_now_ns() >= until || espy_agent_turn__is_over(&t->how->turn)) /* each try waits until the thread gets a processor */
 			break;
 	}
