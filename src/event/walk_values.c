@@ -78,7 +78,8 @@ static void put_bytes(struct espy_walk *w, enum espy_token_kind kind, const stru
 	k->bytes = m->p[phase];
 	k->want = m->want;
 	k->addr = m->addr;
-	if (kind == ESPY_TOKEN_STR && w->d->want.contexts && (t->flags & ESPY_TF_PATH || is_socket_file(t, k)))
+	/* What the call has written is no way to a file that it takes. */
+	if (kind == ESPY_TOKEN_STR && !phase && w->d->want.contexts && (t->flags & ESPY_TF_PATH || is_socket_file(t, k)))
 		espy_walk_path_context(w, k->bytes, k->len);
 	if (kind != ESPY_TOKEN_BITS)
 		return;

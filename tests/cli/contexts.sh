@@ -27,6 +27,8 @@ same "whole contexts, and what descriptors are" 'connect(7<UNIX-STREAM:[N]>, {sa
 calls=openat
 same "a word of strace for none" 'openat(AT_FDCWD, "file", O_RDONLY|O_CLOEXEC) = 3' "$(traced --secontext=none | head -n 1)"
 same "all but whole contexts" 'openat(AT_FDCWD, "file" [user_tmp_t], O_RDONLY|O_CLOEXEC) = 3 [user_tmp_t]' "$(traced --secontext='!full,mismatch' | head -n 1)"
+calls=getcwd
+same "a name that the call has written" 'getcwd("DIR/files/dir", 4096) = N' "$(traced --secontext | sed "s,$(realpath .),DIR,; s/= [0-9]*\$/= N/")"
 "$espy" trace -e trace=openat -o lines "$labelled" files
 lacks '\[user_tmp_t' lines
 run 1 "$espy" trace --secontext=ful true

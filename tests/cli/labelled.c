@@ -47,6 +47,7 @@ int main(int argc, char **argv)
 	const int odd = openat(dir, "odd", O_RDONLY | O_CLOEXEC), bare = openat(AT_FDCWD, "bare", O_RDONLY | O_CLOEXEC);
 	struct pollfd fds[] = { { .fd = file, .events = POLLIN }, { .fd = bare, .events = POLLIN } };
 	const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char cwd[4096];
 
 	poll(fds, 2, 0);
 	/* Both names are looked at before the call: the second is not there yet. */
@@ -55,5 +56,5 @@ int main(int argc, char **argv)
 	connect(s, (struct sockaddr *)&un, sizeof(un));
 	un.sun_path[0] = '\0';
 	connect(s, (struct sockaddr *)&un, sizeof(un));
-	return file < 0 || odd < 0;
+	return file < 0 || odd < 0 || fchdir(dir) || !getcwd(cwd, sizeof(cwd));
 }
