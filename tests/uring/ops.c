@@ -60,15 +60,25 @@ static void open_ring(unsigned flags)
 	ring.results = (void *)(cq + p.cq_off.cqes);
 }
 
+/* Puts entries where the kernel sees all of them at once: its thread takes what it sees, and ends a chain there. */
+static void put_all(const struct io_uring_sqe *e, unsigned cnt)
+{
+	const unsigned tail = *ring.tail;
+
+	for (unsigned i = 0; i < cnt; i++) {
+		const unsigned at = (tail + i) & *ring.mask;
+
+		memset(ring.entries + (size_t)at * 64 * ring.wide, 0, 64 * ring.wide);
+		memcpy(ring.entries + (size_t)at * 64 * ring.wide, &e[i], 64);
+		if (ring.array)
+			ring.array[at] = at;
+	}
+	__atomic_store_n(ring.tail, tail + cnt, __ATOMIC_RELEASE);
+}
+
 static void put(const struct io_uring_sqe *e)
 {
-	const unsigned tail = *ring.tail, at = tail & *ring.mask;
-
-	memset(ring.entries + (size_t)at * 64 * ring.wide, 0, 64 * ring.wide);
-	memcpy(ring.entries + (size_t)at * 64 * ring.wide, e, 64);
-	if (ring.array)
-		ring.array[at] = at;
-	__atomic_store_n(ring.tail, tail + 1, __ATOMIC_RELEASE);
+	put_all(e, 1);
 }
 
 /* Lets the kernel take what was put, and waits until `results` are there. */
@@ -250,8 +260,12 @@ static void others(void)
 /* Of a chain the second operation waits for the first one. */
 static void chain(void)
 {
-	put(&OP(IORING_OP_READ, .fd = 98, .addr = 0x1000, .len = 1, .flags = IOSQE_IO_LINK));
-	put(&OP(IORING_OP_NOP));
+	const struct io_uring_sqe both[] = {
+		OP(IORING_OP_READ, .fd = 98, .addr = 0x1000, .len = 1, .flags = IOSQE_IO_LINK),
+		OP(IORING_OP_NOP),
+	};
+
+	put_all(both, 2);
 	enter(2, 2);
 	told(take().res, "read", "98, 0x1000, 1, 0, 0, IOSQE_IO_LINK");
 	told(take().res, "nop", "%s", "");
