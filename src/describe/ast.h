@@ -143,6 +143,7 @@ struct ast_named {
 	struct dc_sym *tlv_len; /* NULL: not a record of its own length */
 	struct dc_pos tlv_pos;
 	struct ast_expr *tlv_align;
+	bool tlv_overlap; /* the next record begins where this one says, also inside its header */
 	struct dc_sym *tlv_align_word;
 	/* union */
 	struct ast_expr *by[2];

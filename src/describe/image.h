@@ -156,7 +156,8 @@ struct espy_type {
 	uint32_t brief, brief_cnt; /* STRUCT: fields shown without -v, in index_list; brief_cnt 0: all. ARRAY: brief_cnt
 				      elements, 0: as of any */
 	uint32_t note;  /* STRUCT: ESPY_NOTE_*: comment behind it */
-	uint32_t aux;   /* TLV: bytes of the length field | alignment << 8 | (1 << 16 if the length counts the header).
+	uint32_t aux;   /* TLV: bytes of the length field | alignment << 8 | (1 << 16 if the length counts the header)
+	                 * | (1 << 17 if the next one begins where this one says, also inside its header).
 	                 * Bits 24-31: offset of the length field.
 	                 * PLACED: bytes of the field of elem that holds the distance to the next one, or 0 | (1 << 16 if it counts
 	                 * from the first one, not from its own beginning). Bits 24-31: offset of that field.

@@ -160,6 +160,7 @@ static void parse_tlv(struct dc *dc, struct ast_named *s)
 	} else {
 		s->tlv_align = dc_parse_primary(dc);
 	}
+	s->tlv_overlap = dc_accept_text(dc, "overlap");
 }
 
 /* Accepts the manner of a struct with less or more bytes than its fields. Its words are ordinary names elsewhere. */

@@ -292,7 +292,8 @@ static uint32_t tlv_of(struct dc *dc, const struct ast_type *t, const struct dc_
 	while (k + 1 < e->count && f[k].name != s->tlv_len->str)
 		k++;
 	if (e->count)
-		ty.aux = dc_type(dc, f[k].type)->size | (uint32_t)align << 8 | 1u << 16 | f[k].off << 24;
+		ty.aux = dc_type(dc, f[k].type)->size | (uint32_t)align << 8 | 1u << 16 |
+			 (uint32_t)s->tlv_overlap << 17 | f[k].off << 24;
 	if (t->len.kind == LEN_COUNT && !t->len.bytes)
 		dc_error(dc, t->len.pos,
 			 "records that carry their own length are counted in bytes, expected `[n bytes]` or `[rest]`");

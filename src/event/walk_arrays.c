@@ -111,6 +111,15 @@ static uint64_t tlv_says(const struct espy_type *t, const struct espy_type *e, c
 	return t->aux & 1u << 16 ? n : n + (e->size ? e->size : width);
 }
 
+/* A record that says that it ends inside its own header, and that the next one begins there: by how much it goes on. */
+static size_t overlap_step(const struct espy_type *t, uint64_t said, size_t room)
+{
+	const uint64_t align = t->aux >> 8 & 0xff, n = (said + align - 1) / align * align;
+
+	/* one that goes on by nothing is the last one */
+	return n && n < room ? (size_t)n : room;
+}
+
 /*
  * One record of a TLV at p, of which `have` bytes were captured and which has `room` bytes: how long it
  * is, and where the next one begins. false: no whole record.
@@ -176,7 +185,10 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 		espy_walk_raw(w, m, 0, end); /* no array is opened if they are all there is */
 		return;
 	}
-	const bool alone = espy_walk_is_headed(e) && end >= header && (!whole_one || step >= total);
+	const bool overlap = t->aux & 1u << 17;
+	bool alone = espy_walk_is_headed(e) && end >= header && (!whole_one || step >= total);
+	if (overlap && alone)
+		alone = tlv_says(t, e, m->p[ph]) >= total;
 	if (!alone)
 		open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, ESPY_TOKF_LIMITED);
 	while (pos < end) {
@@ -204,6 +216,8 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 			/* a length that lies: no more than there is, no less than the header that was read */
 			len = said > header ? (size_t)(total - pos) : header;
 			step = said > header || espy_walk_is_headed(e) ? (size_t)(total - pos) : header;
+			if (overlap && said < header)
+				step = overlap_step(t, said, end - pos);
 		}
 		/* it is shorter than its own header */
 		const bool lies = !espy_walk_is_headed(e) && said < header;
