@@ -314,6 +314,7 @@ int espy_walk_arg_op(const struct espy_walk *w, unsigned reg, const struct espy_
 uint64_t espy_walk_want(const struct espy_walk *w, const struct espy_type *t);
 /* Returns whether enough was captured to show a part of the pointee. Else its address stands for it. */
 bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
+bool espy_walk_enough_in_brief(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m);
 /* Returns whether a struct of no fixed size, at `off` of `have` bytes, was not read as far as what is always there. */
 bool espy_walk_torn(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m, size_t have,
 		    size_t off);

@@ -104,6 +104,24 @@ static bool enough_of_extent(const struct espy_walk *w, const struct espy_type *
 	return have >= t->size || (extent && (have >= extent || least));
 }
 
+/* Of a struct that says how long it is, no more is read without -v than what is shown then. */
+bool espy_walk_enough_in_brief(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
+{
+	const size_t have = m->n[espy_span_best(m)], least = t->aux >> 8 & 0xffff;
+	size_t end = 0;
+
+	if (t->kind != ESPY_T_STRUCT || t->flags & ESPY_TF_SIZED || !(t->aux & 0xff) || !t->brief_cnt)
+		return false;
+	for (uint32_t i = 0; i < t->brief_cnt; i++) {
+		const struct espy_field *f = &w->img->fields[t->first + w->img->index_list[t->brief + i]];
+		const size_t field_end = f->off + w->img->types[f->type].size;
+
+		end = field_end > end ? field_end : end;
+	}
+	const uint64_t said = espy_walk_said(w, t, m, espy_span_best(m));
+	return have >= end && (!said || said >= least);
+}
+
 /* Bytes that must be there before anything of the pointee is shown; fewer: the address stays. */
 bool espy_walk_enough(const struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {

@@ -361,10 +361,17 @@ static void follow_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t 
 		}
 	}
 	const struct espy_ways rest = espy_walk_part(w);
-	if (!espy_walk_enough(w, to, &m) || (to->flags & ESPY_TF_REQUIRES && !espy_walk_fulfils(w, to, &m)) ||
-	    (to->kind == ESPY_T_BYTES && !espy_walk__length_known(w, to))) {
+	unsigned unread = 0;
+	if (!espy_walk_enough(w, to, &m))
+		unread = espy_walk_enough_in_brief(w, to, &m) ? ~(unsigned)ESPY_MANNERS_BRIEF : ~0u;
+	if ((to->flags & ESPY_TF_REQUIRES && !espy_walk_fulfils(w, to, &m)) ||
+	    (to->kind == ESPY_T_BYTES && !espy_walk__length_known(w, to)))
+		unread = ~0u;
+	if (unread && espy_walk_take(w, &rest, unread))
 		espy_walk_address(w, addr);
-	} else if (!t->hook || show_hooked(w, &rest, t, &m, name)) {
+	const bool read = espy_walk_take(w, &rest, ~unread);
+	const struct espy_ways followed = espy_walk_part(w);
+	if (read && (!t->hook || show_hooked(w, &followed, t, &m, name))) {
 		w->depth++;
 		show_pointee(w, t->elem, &m, name);
 		w->depth--;
