@@ -51,7 +51,8 @@ static uint32_t socket_bytes(const struct espy_op *op, const struct espy_needs *
 /*
  * Tells whether one byte more than is shown is read of data: if it cannot be read, the address is shown, as strace
  * does. Programs of the source bpf are fastest with 32 bytes, which most users have, and data there ends at unreadable
- * memory only by chance. Data of one length always are those of rare calls.
+ * memory only by chance. With 32, espy_call_set__read_freely() adds the byte for other sources. Data of one length
+ * always are those of rare calls.
  */
 static bool needs_one_more(const struct espy_image *img, const struct espy_op *op, const struct espy_needs *lim)
 {
@@ -136,13 +137,19 @@ static void raise_caps(struct espy_op *ops, const struct espy_image *img, uint32
 	}
 }
 
-void espy_call_set__read_messages(struct espy_call_set *set, const struct espy_needs *lim)
+void espy_call_set__read_freely(struct espy_call_set *set, const struct espy_needs *lim)
 {
 	struct espy_op *ops = (struct espy_op *)set->ops; /* ours; to others they are const */
 
-	for (uint32_t i = 0; ops && i < set->image->op_cnt && !lim->limit_data && !lim->verbose; i++)
-		if (set->image->types[ops[i].type].hook == ESPY_HOOK_NETLINK && ops[i].cap && ops[i].cap < MESSAGE_MOST)
+	for (uint32_t i = 0; ops && i < set->image->op_cnt && !lim->limit_data; i++) {
+		const bool message = set->image->types[ops[i].type].hook == ESPY_HOOK_NETLINK;
+
+		if (message && !lim->verbose && ops[i].cap && ops[i].cap < MESSAGE_MOST)
 			ops[i].cap = MESSAGE_MOST;
+		/* see needs_one_more() */
+		if (ops[i].limit == ESPY_LIMIT_DATA && ops[i].when & ESPY_OP_ENTER && ops[i].cap == lim->str_limit)
+			ops[i].cap = least(set->image->ops[i].cap, (uint64_t)lim->str_limit + 1);
+	}
 }
 
 int espy_call_set__init(struct espy_call_set *set, const struct espy_image *img, const struct espy_filter *f,

@@ -11,8 +11,11 @@ int espy_call_set__init(struct espy_call_set *set, const struct espy_image *img,
 			const struct espy_needs *lim);
 /* Returns how many bytes of a buffer are wanted that a record cannot hold; 0: none. */
 uint32_t espy_call_set__most_data(const struct espy_needs *lim);
-/* Lets messages be read whole that may be netlink's: for a source that stops tasks, to which bytes cost little. */
-void espy_call_set__read_messages(struct espy_call_set *set, const struct espy_needs *lim);
+/*
+ * For a source that stops tasks, to which bytes cost little: messages that may be netlink's are read whole, and of data
+ * one byte more than is shown.
+ */
+void espy_call_set__read_freely(struct espy_call_set *set, const struct espy_needs *lim);
 void espy_call_set__free(struct espy_call_set *set);
 
 #endif

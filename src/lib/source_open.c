@@ -429,7 +429,7 @@ int espy_session__open_source(struct espy_session *s)
 	err = err ? err : choose_source(s);
 	for (unsigned abi = 0; abi < ESPY_ABI_CNT && !err && s->src_ops && !(s->src_ops->caps & ESPY_SRC_PASSIVE);
 	     abi++)
-		espy_call_set__read_messages(&s->sets[abi], &s->needs);
+		espy_call_set__read_freely(&s->sets[abi], &s->needs);
 
 	if (err)
 		return err;
