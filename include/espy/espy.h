@@ -50,7 +50,7 @@ enum espy_log_level { ESPY_LOG_NOTE, ESPY_LOG_WARNING, ESPY_LOG_ERROR };
 /* The subject of a message. A program may leave out messages by their topic. */
 enum espy_log_topic {
 	ESPY_TOPIC_GENERAL, /* errors, and every message about something that happens at that moment */
-	ESPY_TOPIC_TASKS,   /* "Process 1 attached" */
+	ESPY_TOPIC_TASKS,   /* "Process 1 attached", "Detached unknown pid 1" */
 	ESPY_TOPIC_SOURCE,  /* why the session did not take the best source */
 	ESPY_TOPIC_HELD,    /* a session holds a task, and how the user ends the hold */
 	ESPY_TOPIC_END,	    /* figures at the end: marks */

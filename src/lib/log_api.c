@@ -60,10 +60,11 @@ void espy_session__report(void *session, enum espy_report_level level, const cha
 		[ESPY_REPORT_NOTE] = ESPY_LOG_NOTE,
 		[ESPY_REPORT_WARN] = ESPY_LOG_WARNING,
 		[ESPY_REPORT_ERROR] = ESPY_LOG_ERROR,
+		[ESPY_REPORT_TASK] = ESPY_LOG_NOTE,
 	};
 	struct espy_session *s = session;
 
 	if (level == ESPY_REPORT_ERROR)
 		s->run.reported = true;
-	on_log(s, (int)levels[level], ESPY_TOPIC_GENERAL, text);
+	on_log(s, (int)levels[level], level == ESPY_REPORT_TASK ? ESPY_TOPIC_TASKS : ESPY_TOPIC_GENERAL, text);
 }

@@ -43,7 +43,8 @@ enum espy_source_caps {
 	ESPY_SRC_PID_NUMBERS = 1u << 10, /* tells the numbers of a new task in pid namespaces, if needs.comms */
 };
 
-enum espy_report_level { ESPY_REPORT_NOTE, ESPY_REPORT_WARN, ESPY_REPORT_ERROR };
+/* TASK: a note of a task that is watched or not, which is news to the user only while tasks come and go. */
+enum espy_report_level { ESPY_REPORT_NOTE, ESPY_REPORT_WARN, ESPY_REPORT_ERROR, ESPY_REPORT_TASK };
 typedef void (*espy_report_fn)(void *ctx, enum espy_report_level level, const char *text);
 
 enum espy_target_kind { ESPY_TARGET_PID, ESPY_TARGET_CGROUP, ESPY_TARGET_ALL };

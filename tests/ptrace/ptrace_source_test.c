@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -64,6 +65,24 @@ static void test_command_that_cannot_run(void **state)
 	assert_int_equal(t->ops->poll(t->s, harness_on_record, t, 0), -ESRCH);
 	assert_int_equal(t->cnt, 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing left behind */
+}
+
+/* Without follow a child that the program itself puts under our hands is let go of, and does what it wants. */
+static void test_child_that_nobody_wants(void **state)
+{
+	struct trace *t = *state;
+	struct espy_source_opts o = harness_usual(t);
+	char told[64];
+
+	o.follow = false;
+	harness_start(t, &o, NULL, "gives_child", 7);
+	harness_poll_to_end(t);
+	harness_check_stream(t);
+	assert_int_equal(harness_status_of_command(t), 7 << 8);
+	assert_int_equal(harness_count(t, ESPY_REC_FORK, -1, 0), 0);
+	assert_int_equal(harness_count(t, ESPY_REC_EXIT, SYS_getppid, 0), 0);
+	snprintf(told, sizeof(told), "Detached unknown pid %d", (int)t->truth->pids[0]);
+	assert_string_equal(t->report, told);
 }
 
 static void test_threads(void **state)
@@ -460,6 +479,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		T(test_command),
 		T(test_command_that_cannot_run),
+		T(test_child_that_nobody_wants),
 		T(test_threads),
 		T(test_fork_storm),
 		T(test_vfork),

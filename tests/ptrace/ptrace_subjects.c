@@ -78,6 +78,20 @@ static int forks(int n)
 	return 0;
 }
 
+/* Puts a child under the hands of the tracer, whether it wants it or not. */
+static int gives_child(int n)
+{
+	const long pid = syscall(SYS_clone, CLONE_PTRACE | SIGCHLD, 0, 0, 0, 0);
+	int status = 0;
+
+	if (!pid) {
+		syscall(SYS_getppid);
+		_exit(n);
+	}
+	truth->pids[truth->pid_cnt++] = (pid_t)pid;
+	return waitpid((pid_t)pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 static int vforks(int n)
 {
 	volatile int bad = 0, left = n; /* vfork returns twice on this stack */
@@ -299,6 +313,8 @@ int subject_run(const char *name, struct truth *t, int n, char **argv)
 	self_argv = argv;
 	if (!strcmp(name, "threads"))
 		return threads(n);
+	if (!strcmp(name, "gives_child"))
+		return gives_child(n);
 	if (!strcmp(name, "forks"))
 		return forks(n);
 	if (!strcmp(name, "vforks"))

@@ -410,6 +410,13 @@ static int syscall_stop(struct espy_ptrace *p, struct espy_ptask *t, bool by_fil
 	return 0;
 }
 
+/* Lets go of a task that nobody wants: without follow only clone() with CLONE_PTRACE gives us one. */
+static void refuse(const struct espy_ptrace *p, pid_t tid)
+{
+	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	espy_ptrace__report(p, ESPY_REPORT_TASK, "Detached unknown pid %d", (int)tid);
+}
+
 void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
 {
 	struct espy_ptask *t = espy_ptask__find(p, tid);
@@ -418,6 +425,10 @@ void espy_ptrace__handle(struct espy_ptrace *p, pid_t tid, int status)
 	if (!t) {
 		if (!WIFSTOPPED(status))
 			return;
+		if (!p->opts.follow && event != PTRACE_EVENT_EXEC) {
+			refuse(p, tid);
+			return;
+		}
 		t = espy_ptask__add(p, tid, 0);
 		if (!t)
 			return;
