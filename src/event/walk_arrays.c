@@ -102,6 +102,9 @@ void espy_walk_array(struct espy_walk *w, const struct espy_type *t, const struc
 	}
 }
 
+/* espy_type.aux: a record may begin inside the header of the one before. */
+#define TLV_OVERLAP (1u << 17)
+
 /* How long a record says that it is. */
 static uint64_t tlv_says(const struct espy_type *t, const struct espy_type *e, const uint8_t *p)
 {
@@ -167,6 +170,29 @@ size_t espy_walk_tlv_header(const struct espy_walk *w, const struct espy_type *t
 	return end;
 }
 
+/*
+ * How many bytes of a record at p are shown, and where the next one begins; `have` bytes were captured, and there is
+ * room for `room`. Returns false if it says that it is shorter than its own header: then nothing behind it counts.
+ */
+static bool tlv_extent(const struct espy_type *t, const struct espy_type *e, const uint8_t *p, size_t have, size_t room,
+		       size_t header, size_t *len, size_t *step)
+{
+	const bool headed = espy_walk_is_headed(e), whole = tlv_next(t, e, p, have, room, len, step);
+	const uint64_t said = tlv_says(t, e, p);
+
+	if (!whole || (*len < header && headed)) {
+		/* a length that lies: no more than there is, no less than the header that was read */
+		*len = said > header ? room : header;
+		*step = said > header || headed ? room : header;
+	}
+	if (t->aux & TLV_OVERLAP && said < header)
+		*step = overlap_step(t, said, have);
+	if (headed || said >= header)
+		return true;
+	*len = *step = header;
+	return false;
+}
+
 void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct espy_span *m)
 {
 	const struct espy_type *e = &w->img->types[t->elem];
@@ -174,10 +200,16 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 	size_t pos = 0, len, step, end = m->n[ph], header = espy_walk_tlv_header(w, t);
 	uint64_t total = m->want == UINT64_MAX || m->want < end ? end : m->want; /* more than end: cut */
 
+	const bool headed = espy_walk_is_headed(e);
+	/* of more control messages than are ever read, those that are there are told as if they were all */
+	bool cut = !headed && !m->fault && total > end;
+	if (cut)
+		total = end;
+
 	uint32_t open = ESPY_NO_TOKEN;
 	const bool whole_one = tlv_next(t, e, m->p[ph], end, end, &len, &step) && len >= header;
-	const bool stray = espy_walk_is_headed(e) && total == end && !m->fault;
-	if (espy_walk_is_headed(e) && m->fault && end < header) { /* not even the first header could be read */
+	const bool stray = headed && total == end && !m->fault;
+	if (headed && m->fault && end < header) { /* not even the first header could be read */
 		espy_walk_address(w, m->addr);
 		return;
 	}
@@ -185,12 +217,11 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 		espy_walk_raw(w, m, 0, end); /* no array is opened if they are all there is */
 		return;
 	}
-	const bool overlap = t->aux & 1u << 17;
-	bool alone = espy_walk_is_headed(e) && end >= header && (!whole_one || step >= total);
-	if (overlap && alone)
+	bool alone = headed && end >= header && (!whole_one || step >= total);
+	if (t->aux & TLV_OVERLAP && alone)
 		alone = tlv_says(t, e, m->p[ph]) >= total;
-	if (!alone)
-		open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, ESPY_TOKF_LIMITED);
+	if (!alone) /* attributes are as many as -s says, of control messages all are shown */
+		open = espy_walk_open(w, ESPY_GROUP_ARRAY, t, headed ? ESPY_TOKF_LIMITED : 0);
 	while (pos < end) {
 		if (end - pos < header && stray) { /* bytes behind the last attribute, too few for another one */
 			if (pos)
@@ -199,30 +230,19 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 			pos = end;
 			break;
 		}
-		if (!(w->shown & ESPY_MANNERS_FULL) && shown == w->elem_limit) {
+		if (headed && !(w->shown & ESPY_MANNERS_FULL) && shown == w->elem_limit) {
 			espy_walk_elided(w, ESPY_ELIDED_MORE, 0);
 			break;
 		}
 		if (end - pos < header) {
 			espy_walk_elided(w, total > end && !m->fault ? ESPY_ELIDED_MORE : ESPY_ELIDED_FAULT,
 					 m->addr ? m->addr + pos : 0);
-			pos = end;
-			total = end;
+			pos = total = end;
+			cut = false;
 			break;
 		}
-		const uint64_t said = tlv_says(t, e, m->p[ph] + pos);
-		bool whole = tlv_next(t, e, m->p[ph] + pos, end - pos, (size_t)(total - pos), &len, &step);
-		if (!whole || (len < header && espy_walk_is_headed(e))) {
-			/* a length that lies: no more than there is, no less than the header that was read */
-			len = said > header ? (size_t)(total - pos) : header;
-			step = said > header || espy_walk_is_headed(e) ? (size_t)(total - pos) : header;
-			if (overlap && said < header)
-				step = overlap_step(t, said, end - pos);
-		}
-		/* it is shorter than its own header */
-		const bool lies = !espy_walk_is_headed(e) && said < header;
-		if (lies)
-			len = step = header;
+		const bool fits =
+			tlv_extent(t, e, m->p[ph] + pos, end - pos, (size_t)(total - pos), header, &len, &step);
 		struct espy_span s = espy_span_sub(m, pos, len);
 		s.p[!ph] = NULL;
 		s.n[!ph] = 0;
@@ -231,16 +251,17 @@ void espy_walk_tlv(struct espy_walk *w, const struct espy_type *t, const struct 
 		espy_walk_value(w, t->elem, &s, "");
 		pos += step;
 		shown++;
-		if (lies) {
+		if (!fits) {
 			if (pos < end)
 				espy_walk_elided(w, ESPY_ELIDED_FAULT, m->addr ? m->addr + pos : 0);
+			cut &= pos == end;
 			pos = total = end;
 			break;
 		}
 	}
 	if (!alone) {
 		/* of control messages more was said to be there, however long the last one says that it is */
-		if (pos >= end && (pos < total || (!espy_walk_is_headed(e) && end < total)))
+		if (pos >= end && (pos < total || cut || (!headed && end < total)))
 			espy_walk_elided(w, m->fault ? ESPY_ELIDED_FAULT : ESPY_ELIDED_MORE,
 					 m->addr ? m->addr + end : 0);
 		espy_walk_close(w, open);

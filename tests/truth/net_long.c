@@ -68,6 +68,24 @@ static void control(void)
 	     size, shown, size);
 }
 
+/* All of them are shown, more than -s says, and more than the 64 KiB that are read of other buffers. */
+static void many_controls(void)
+{
+	enum { MANY = 4375 };
+	const size_t size = MANY * sizeof(struct cmsghdr);
+	struct cmsghdr *c = tail_alloc(size);
+	static char shown[1 << 19];
+	char *end = shown;
+
+	for (unsigned i = 0; i < MANY; i++) {
+		c[i] = (struct cmsghdr){ .cmsg_len = sizeof(*c), .cmsg_level = SOL_SOCKET, .cmsg_type = 0x63 };
+		end += sprintf(end, "%s{cmsg_len=%zu, cmsg_level=SOL_SOCKET, cmsg_type=0x63 /* SCM_??? */}", i ? ", " : "", sizeof(*c));
+	}
+	line(call(SYS_sendmsg, -1L, tail_copy(&(struct msghdr){ .msg_control = c, .msg_controllen = size }, sizeof(struct msghdr)), 0L),
+	     "sendmsg(-1, {msg_name=NULL, msg_namelen=0, msg_iov=NULL, msg_iovlen=0, msg_control=[%s], msg_controllen=%zu, msg_flags=0}, 0)",
+	     shown, size);
+}
+
 int main(int argc, char **argv)
 {
 	char *bytes = tail_alloc(LONG);
@@ -83,6 +101,7 @@ int main(int argc, char **argv)
 	     (int)LONG, bytes, LONG);
 	partly(fds[0]);
 	control();
+	many_controls();
 	netlink();
 	return 0;
 }
