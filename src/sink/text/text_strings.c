@@ -135,12 +135,13 @@ void espy_text_string(struct espy_text *t, const struct espy_token *v)
 		espy_buf__put(t->b, " ", 1);
 	}
 	struct espy_string_part part = espy_token__string(v, t->o->str_limit);
-	if (v->fmt == ESPY_FMT_CSTR && type->kind == ESPY_T_REST) {
+	if (v->fmt == ESPY_FMT_CSTR && (type->kind == ESPY_T_REST || type->kind == ESPY_T_BYTES)) {
 		const size_t n = v->len < t->o->str_limit ? v->len : t->o->str_limit;
+		const bool more = type->kind == ESPY_T_REST || (v->want > n && v->want != UINT64_MAX);
 
 		/* in hexadecimal the NUL that ends it is a byte like the others */
 		if (n && espy_quote__in_hex(v->bytes, n, t->o->hex))
-			part = (struct espy_string_part){ .len = n, .more = true };
+			part = (struct espy_string_part){ .len = n, .more = more };
 	}
 	espy_buf__quote(t->b, v->bytes, part.len, type->flags & ESPY_TF_HEX ? ESPY_HEX_ALL : t->o->hex, NULL, true);
 	if (part.more)
