@@ -33,7 +33,8 @@ static int read_head(struct espy_call_view *v, const struct espy_rec *rec, size_
 	}
 	/* The arguments at entry are the true ones. The arguments of an exit record count if there are no others. */
 	if (nargs > v->nargs) {
-		memcpy(v->args, p + args, 8u * nargs);
+		for (unsigned i = 0; i < nargs; i++) /* too few for a call of memcpy */
+			memcpy(&v->args[i], p + args + 8 * i, 8);
 		v->nargs = nargs;
 	}
 	return 0;
@@ -55,11 +56,11 @@ static int read_items(struct espy_call_view *v, const struct espy_rec *rec, size
 			continue;
 		}
 		bool at_exit = it->status & ESPY_ITEM_AT_EXIT;
-		uint16_t *first = &v->op_first[at_exit][it->op];
-		if (*first == NO_ITEM)
-			*first = v->item_cnt;
-		else if (!at_exit && *first < before && v->op_again[it->op] == NO_ITEM)
-			v->op_again[it->op] = v->item_cnt;
+		struct espy_view_op *op = &v->ops[it->op];
+		if (op->first[at_exit] == NO_ITEM)
+			op->first[at_exit] = (uint16_t)v->item_cnt;
+		else if (!at_exit && op->first[0] < before && op->again == NO_ITEM)
+			op->again = (uint16_t)v->item_cnt;
 		v->items[v->item_cnt++] = it;
 	}
 	return 0;
@@ -114,7 +115,7 @@ int espy_call_view__init(struct espy_call_view *v, const struct espy_image *imag
 		return -EBADMSG;
 	v->op_cnt = op_cnt;
 	for (unsigned op = 0; op < op_cnt; op++)
-		v->op_first[0][op] = v->op_first[1][op] = v->op_again[op] = NO_ITEM;
+		v->ops[op] = (struct espy_view_op){ { NO_ITEM, NO_ITEM }, NO_ITEM };
 	if (enter)
 		r = read_items(v, enter, enter_off, op_cnt);
 	if (!r && exit)
@@ -130,13 +131,13 @@ static bool is_of_phase(const struct espy_item *a, const struct espy_item *b)
 /* Puts an item at place `at` of the list, and moves what stands there and behind it. */
 static void insert(struct espy_call_view *v, const struct espy_item *it, unsigned at)
 {
-	uint16_t *first = &v->op_first[!!(it->status & ESPY_ITEM_AT_EXIT)][it->op];
+	uint16_t *first = &v->ops[it->op].first[!!(it->status & ESPY_ITEM_AT_EXIT)];
 
 	memmove(&v->items[at + 1], &v->items[at], (v->item_cnt - at) * sizeof(*v->items));
 	v->items[at] = it;
 	v->item_cnt++;
 	for (unsigned op = 0; op < v->op_cnt; op++) {
-		uint16_t *const places[] = { &v->op_first[0][op], &v->op_first[1][op], &v->op_again[op] };
+		uint16_t *const places[] = { &v->ops[op].first[0], &v->ops[op].first[1], &v->ops[op].again };
 
 		for (unsigned i = 0; i < 3; i++)
 			*places[i] += *places[i] != NO_ITEM && *places[i] >= at;
@@ -188,12 +189,12 @@ static const struct espy_item *find_in_run(const struct espy_call_view *v, unsig
 
 const struct espy_item *espy_call_view__item(const struct espy_call_view *v, unsigned op, unsigned index, bool at_exit)
 {
-	if (op >= v->op_cnt || v->op_first[at_exit][op] == NO_ITEM)
+	if (op >= v->op_cnt || v->ops[op].first[at_exit] == NO_ITEM)
 		return NULL;
-	const struct espy_item *it = find_in_run(v, v->op_first[at_exit][op], op, index, at_exit);
+	const struct espy_item *it = find_in_run(v, v->ops[op].first[at_exit], op, index, at_exit);
 	/* A source may have read at exit what it could not read at entry. */
-	if (!at_exit && v->op_again[op] != NO_ITEM && (!it || ESPY_ITEM_STATUS(it->status) & 1)) {
-		const struct espy_item *again = find_in_run(v, v->op_again[op], op, index, false);
+	if (!at_exit && v->ops[op].again != NO_ITEM && (!it || ESPY_ITEM_STATUS(it->status) & 1)) {
+		const struct espy_item *again = find_in_run(v, v->ops[op].again, op, index, false);
 		if (again)
 			it = again;
 	}

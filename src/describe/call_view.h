@@ -15,6 +15,12 @@
 
 #define ESPY_VIEW_MAX_ITEMS 2048u
 
+/* The items of one operation of the plan. 0xffff: none. */
+struct espy_view_op {
+	uint16_t first[2]; /* [at exit]: the first one */
+	uint16_t again;	   /* the first entry item of the exit record, where the enter record has some too */
+};
+
 /* One call, put together from an EXIT record, an ENTER record, or both. Points into the records. */
 struct espy_call_view {
 	const struct espy_image *image;
@@ -35,9 +41,8 @@ struct espy_call_view {
 	unsigned item_cnt;
 	unsigned item_dropped; /* items over ESPY_VIEW_MAX_ITEMS */
 	const struct espy_item *items[ESPY_VIEW_MAX_ITEMS]; /* bytes follow each header */
-	unsigned op_cnt;			 /* operations of the plan; of others the two lists below say nothing */
-	uint16_t op_first[2][ESPY_PLAN_MAX_OPS]; /* [at exit][op]: first item, or 0xffff */
-	uint16_t op_again[ESPY_PLAN_MAX_OPS]; /* entry items of the exit record where the enter record has some too */
+	unsigned op_cnt; /* operations of the plan; of others the list says nothing */
+	struct espy_view_op ops[ESPY_PLAN_MAX_OPS];
 };
 
 /*

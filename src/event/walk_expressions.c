@@ -298,40 +298,44 @@ static bool is_signed(const struct espy_walk *w, const struct espy_scope *sc, ui
 	return t && (t->flags & ESPY_TF_SIGNED);
 }
 
-/* A length; most are an argument, or the result. */
-static inline uint64_t length_of(struct eval *e, uint32_t idx, bool at_exit)
+static __attribute__((noinline)) uint64_t eval_length(const struct espy_walk *w, const struct espy_scope *sc, uint32_t idx,
+						      bool at_exit)
 {
-	const struct espy_expr *x = idx < e->expr_cnt ? &e->exprs[idx] : NULL;
+	const struct eval e = {
+		.w = w, .sc = sc, .exprs = w->img->exprs, .expr_cnt = w->img->expr_cnt, .at_exit = at_exit, .length = true
+	};
+
+	return eval(&e, idx, 0);
+}
+
+/* A length; most are an argument, or the result. */
+static inline uint64_t length_of(const struct espy_walk *w, const struct espy_scope *sc, uint32_t idx, bool at_exit)
+{
+	const struct espy_expr *x = idx < w->img->expr_cnt ? &w->img->exprs[idx] : NULL;
+	uint64_t len;
 
 	if (x && x->op == ESPY_X_ARG) {
-		const struct espy_field *p = param_at(e->w, x->a);
+		const struct espy_field *p = param_at(w, x->a);
 
-		return p ? espy_walk__param(e->w, p) : 0;
+		len = p ? espy_walk__param(w, p) : 0;
+	} else if (x && x->op == ESPY_X_RET) {
+		len = w->v && w->v->has_exit && w->ok ? (uint64_t)w->v->ret : 0;
+	} else {
+		len = eval_length(w, sc, idx, at_exit);
 	}
-	if (x && x->op == ESPY_X_RET)
-		return e->w->v && e->w->v->has_exit && e->w->ok ? (uint64_t)e->w->v->ret : 0;
-	e->at_exit = at_exit;
-	return eval(e, idx, 0);
+	return (int64_t)len < 0 && is_signed(w, sc, idx) ? 0 : len;
 }
 
 uint64_t espy_walk__length(const struct espy_walk *w, const struct espy_scope *sc, const struct espy_type *t,
 			   uint64_t fallback)
 {
-	struct eval e = { .w = w, .sc = sc, .exprs = w->img->exprs, .expr_cnt = w->img->expr_cnt, .length = true };
-	uint64_t best = fallback;
-	const uint32_t exprs[2] = { t->len_b, t->len_a };
+	const uint64_t before = t->len_b == ESPY_NONE ? UINT64_MAX : length_of(w, sc, t->len_b, false);
 
-	for (unsigned i = 0; i < 2; i++) {
-		if (exprs[i] == ESPY_NONE)
-			continue;
-		uint64_t x = length_of(&e, exprs[i], i);
-		if ((int64_t)x < 0 && is_signed(w, sc, exprs[i]))
-			x = 0;
-		if ((i && best < x && t->len_b != ESPY_NONE))
-			continue;
-		best = x;
-	}
-	return best;
+	if (t->len_a == ESPY_NONE)
+		return t->len_b == ESPY_NONE ? fallback : before;
+	const uint64_t after = length_of(w, sc, t->len_a, true);
+
+	return before < after ? before : after;
 }
 
 static uint32_t choose(const struct eval *e, const struct espy_scope *sc, const struct espy_type *u, unsigned depth)

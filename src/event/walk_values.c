@@ -64,25 +64,42 @@ static bool is_socket_file(const struct espy_type *t, const struct espy_token *k
 	return t->fmt == ESPY_FMT_SUNPATH && k->len && k->bytes[0];
 }
 
-static void put_bytes(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t, const struct espy_span *m,
-		      unsigned phase, const char *name)
+/* Puts bytes of a string, or of bits. flags: ESPY_TOKF_CUT, ESPY_TOKF_FAULT; after: they were read after the call. */
+static inline struct espy_token *put_text(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t,
+					  const uint8_t *bytes, size_t len, unsigned flags, bool after, const char *name)
 {
 	struct espy_token *k = espy_walk_push(w, kind);
 
 	k->fmt = t->fmt;
-	k->flags = (m->cut ? ESPY_TOKF_CUT : 0) | (m->fault ? ESPY_TOKF_FAULT : 0) | (phase ? ESPY_TOKF_AFTER : 0);
-	k->len = (uint32_t)m->n[phase];
+	k->flags = (uint16_t)(flags | (after ? ESPY_TOKF_AFTER : 0));
+	k->len = (uint32_t)len;
 	k->type = t;
 	if (!k->role)
 		k->name = name;
-	k->bytes = m->p[phase];
+	k->bytes = bytes;
+	return k;
+}
+
+/* Puts what else is known of a string. */
+static inline void more_of_text(struct espy_walk *w, const struct espy_type *t, const struct espy_token *k)
+{
+	/* What the call has written is no way to a file that it takes. */
+	if (w->d->want.contexts && !(k->flags & ESPY_TOKF_AFTER) && (t->flags & ESPY_TF_PATH || is_socket_file(t, k)))
+		espy_walk_path_context(w, k->bytes, k->len);
+}
+
+static void put_bytes(struct espy_walk *w, enum espy_token_kind kind, const struct espy_type *t, const struct espy_span *m,
+		      unsigned phase, const char *name)
+{
+	const unsigned flags = (m->cut ? ESPY_TOKF_CUT : 0) | (m->fault ? ESPY_TOKF_FAULT : 0);
+	struct espy_token *k = put_text(w, kind, t, m->p[phase], m->n[phase], flags, phase, name);
+
 	k->want = m->want;
 	k->addr = m->addr;
-	/* What the call has written is no way to a file that it takes. */
-	if (kind == ESPY_TOKEN_STR && !phase && w->d->want.contexts && (t->flags & ESPY_TF_PATH || is_socket_file(t, k)))
-		espy_walk_path_context(w, k->bytes, k->len);
-	if (kind != ESPY_TOKEN_BITS)
+	if (kind != ESPY_TOKEN_BITS) {
+		more_of_text(w, t, k);
 		return;
+	}
 	k->num = bit_count(w, t, m->n[phase] * 8ull);
 	k->link = t->table;
 	if (t->max && espy_walk__length(w, w->scope, t, t->max) > t->max)
@@ -336,6 +353,39 @@ static void show_vars(struct espy_walk *w, const struct espy_type *to, const str
 						       .addr = m->addr });
 }
 
+/*
+ * Shows a string or a buffer as most are: it was read once, and nothing about its type is special. Returns false if it is
+ * another one. follow_ptr() would show the same; a call has one of these more often than not.
+ */
+static bool show_plain_string(struct espy_walk *w, const struct espy_type *t, uint64_t addr, int op, unsigned index,
+			      const char *name)
+{
+	const struct espy_type *to = &w->img->types[t->elem];
+	const bool out = t->flags & ESPY_TF_OUT && w->ok, in = t->flags & ESPY_TF_IN;
+
+	if (!is_string(to) || t->hook || to->hook || in == out || w->early || w->depth + 1 >= ESPY_WALK_MAX_DEPTH ||
+	    t->flags & (ESPY_TF_ON_POS | ESPY_TF_ERR_ONLY | ESPY_TF_ON_ERR) || to->flags & (ESPY_TF_SPREAD | ESPY_TF_KIND))
+		return false;
+	const struct espy_item *it = espy_call_view__item(w->v, (unsigned)op, index, out);
+	const unsigned status = it ? ESPY_ITEM_STATUS(it->status) : ESPY_ITEM_NOT_RUN;
+
+	if ((status != ESPY_ITEM_OK && status != ESPY_ITEM_TRUNCATED) ||
+	    (to->kind == ESPY_T_BYTES && !espy_walk__length_known(w, to)))
+		return false;
+	const bool cut = status == ESPY_ITEM_TRUNCATED;
+	const uint64_t want = espy_walk_want(w, to);
+	const size_t have = it->len < want ? it->len : (size_t)want;
+
+	if (!have && want && !cut)
+		return false;
+	struct espy_token *k = put_text(w, ESPY_TOKEN_STR, to, espy_item__bytes(it), have, cut ? ESPY_TOKF_CUT : 0, out, name);
+
+	k->want = want;
+	k->addr = addr;
+	more_of_text(w, to, k);
+	return true;
+}
+
 static void follow_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr, int op, unsigned index,
 		       const char *name)
 {
@@ -395,7 +445,8 @@ void espy_walk_ptr(struct espy_walk *w, const struct espy_type *t, uint64_t addr
 	if (w->shown & ESPY_MANNERS_PLAIN && !is_string(&w->img->types[t->elem]))
 		unfollowed |= ESPY_MANNERS_PLAIN;
 	if (!(w->shown & unfollowed)) {
-		follow_ptr(w, t, addr, op, index, name);
+		if (!show_plain_string(w, t, addr, op, index, name))
+			follow_ptr(w, t, addr, op, index, name);
 		return;
 	}
 	const struct espy_ways ways = espy_walk_part(w);

@@ -29,8 +29,8 @@ static void have(unsigned op, unsigned index, unsigned len, char c)
 		.op = (uint8_t)op, .status = EXIT | ESPY_ITEM_TRUNCATED, .index = (uint16_t)index, .len = len
 	};
 	memset(items[i].bytes, c, sizeof(items[i].bytes));
-	if (v.op_first[1][op] == NO_ITEM)
-		v.op_first[1][op] = (uint16_t)i;
+	if (v.ops[op].first[1] == NO_ITEM)
+		v.ops[op].first[1] = (uint16_t)i;
 	v.items[v.item_cnt++] = &items[i].head;
 }
 
@@ -41,8 +41,7 @@ static int setup(void **state)
 	v.item_cnt = 0;
 	v.op_cnt = 2;
 	v.tid = TID;
-	memset(v.op_first, 0xff, sizeof(v.op_first));
-	memset(v.op_again, 0xff, sizeof(v.op_again));
+	memset(v.ops, 0xff, sizeof(v.ops));
 	have(0, 0, 8, 'a');
 	have(0, 1, 8, 'b');
 	have(1, 0, 16, 'c');

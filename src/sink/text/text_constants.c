@@ -99,6 +99,13 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 
 	for (uint32_t i = 0; i < tab->count; i++) {
 		const struct espy_entry *e = &img->entries[tab->first + i];
+		if (plain && *any && !e->group_cnt) { /* flags follow only, and most are not set */
+			while (i < tab->count && !(left & img->entries[tab->first + i].value))
+				i++;
+			if (i == tab->count)
+				break;
+			e = &img->entries[tab->first + i];
+		}
 		if (e->group_cnt) {
 			const char *unknown = group_unknown(img, e);
 			if (!(skip_sub && *unknown)) {
@@ -120,8 +127,6 @@ static uint64_t put_names(struct espy_text *t, const struct espy_table *tab, uin
 				}
 			}
 			i += e->group_cnt;
-		} else if (plain && !left && *any) {
-			break; /* flags follow only, and none of them is set */
 		} else if (e->is_shift) {
 			continue;
 		} else if (!e->value) {
