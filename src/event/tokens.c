@@ -161,23 +161,28 @@ static uint32_t owner_of_fd(const struct espy_walk *w, const struct espy_type *t
 
 #define PATH_MOST 4096u
 
+/* Puts an answer of the resolver about number num: a name, and a text about it (NULL: none). */
+static void put_answer(struct espy_walk *w, enum espy_token_kind kind, uint64_t num, const char *name, const char *text)
+{
+	const size_t len = text ? strlen(text) : 0;
+
+	espy_walk_put(w, (struct espy_token){
+				  .kind = (uint8_t)kind,
+				  .len = (uint32_t)len,
+				  .name = espy_walk_keep(w, name, strlen(name)),
+				  .num = num,
+				  .bytes = text ? (const uint8_t *)espy_walk_keep(w, text, len) : NULL,
+			  });
+}
+
 /* Puts the security context of a file: at a path that begins at fd, or (path NULL) the descriptor's own. */
 static void ask_context(struct espy_walk *w, uint32_t owner, int fd, const char *path)
 {
 	const struct espy_resolver *r = w->d->resolver;
 	struct espy_context_answer a;
 
-	if (!r || !r->file_context || !r->file_context(r->ctx, owner, fd, path, w->d->want.expected, &a))
-		return;
-	const size_t len = a.expected ? strlen(a.expected) : 0;
-
-	espy_walk_put(w, (struct espy_token){
-				  .kind = ESPY_TOKEN_CONTEXT,
-				  .len = (uint32_t)len,
-				  .name = espy_walk_keep(w, a.actual, strlen(a.actual)),
-				  .num = (uint64_t)(int64_t)fd,
-				  .bytes = len ? (const uint8_t *)espy_walk_keep(w, a.expected, len) : NULL,
-			  });
+	if (r && r->file_context && r->file_context(r->ctx, owner, fd, path, w->d->want.expected, &a))
+		put_answer(w, ESPY_TOKEN_CONTEXT, (uint64_t)(int64_t)fd, a.actual, a.expected);
 }
 
 /* Returns the descriptor of a directory that was shown last before a path: the path begins there unless it is absolute. */
@@ -210,15 +215,7 @@ static void put_file(struct espy_walk *w, uint32_t owner, int asked, int fd)
 		return;
 	if (strlen(a.name) >= PATH_MOST) /* no path is so long: it could not be used */
 		return;
-	const size_t len = a.detail ? strlen(a.detail) : 0;
-
-	espy_walk_put(w, (struct espy_token){
-				  .kind = ESPY_TOKEN_FD,
-				  .len = (uint32_t)len,
-				  .name = espy_walk_keep(w, a.name, strlen(a.name)),
-				  .num = (uint64_t)(int64_t)fd,
-				  .bytes = a.detail ? (const uint8_t *)espy_walk_keep(w, a.detail, len) : NULL,
-			  });
+	put_answer(w, ESPY_TOKEN_FD, (uint64_t)(int64_t)fd, a.name, a.detail);
 }
 
 /* t: the type of the number; NULL: it is one of a set. */
@@ -255,8 +252,7 @@ static void ask_comm(struct espy_walk *w, uint32_t pid)
 	const char *comm = r->comm(r->ctx, pid);
 
 	if (comm)
-		espy_walk_put(w, (struct espy_token){
-					  .kind = ESPY_TOKEN_COMM, .name = espy_walk_keep(w, comm, strlen(comm)), .num = pid });
+		put_answer(w, ESPY_TOKEN_COMM, pid, comm, NULL);
 }
 
 /*
@@ -281,9 +277,7 @@ static void ask_task(struct espy_walk *w, enum espy_fmt fmt, uint32_t number)
 static void put_numbered(struct espy_walk *w, const char *name, uint32_t number)
 {
 	if (name)
-		espy_walk_put(w, (struct espy_token){ .kind = ESPY_TOKEN_NUMBERED,
-						      .name = espy_walk_keep(w, name, strlen(name)),
-						      .num = number });
+		put_answer(w, ESPY_TOKEN_NUMBERED, number, name, NULL);
 }
 
 static void ask_ifname(struct espy_walk *w, uint32_t index)
