@@ -14,10 +14,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// A full queue is tried again for so long, a millisecond apart: other processes fill it, and espy empties it. A fork must
-// not wait longer. A program that starts waits for espy anyway, and would run without its marks.
+// A full queue is tried again, a millisecond apart: other processes fill it, and espy empties it. A fork must not wait
+// longer than this. A program that starts waits for espy anyway, and would run without its marks.
 #define DIAL_BORN_MS 20u
-#define DIAL_STARTED_MS ESPY_AGENT_CALL_MS
 // While a program waits for espy's answer, it looks at intervals whether espy traces it. After so many such looks in
 // turn it waits no longer.
 #define LOOK_MS 50u
@@ -167,7 +166,7 @@ void call_started(const char *where)
 		len++;
 	for (c = where + len + (where[len] == ','); *c && *c != ','; c++)
 		call.tag = call.tag << 4 | (uint64_t)(*c <= '9' ? *c - '0' : (*c | 32) - 'a' + 10);
-	const uint64_t until_ns = now_ns() + DIAL_STARTED_MS * 1000000ull;
+	const uint64_t until_ns = now_ns() + ESPY_AGENT_CALL_MS * 1000000ull;
 	const int fd = dial(where, len, until_ns);
 
 	if (fd < 0)

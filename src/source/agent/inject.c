@@ -153,7 +153,7 @@ static int try_thread(struct espy_inject_target *t, pid_t tid, uint64_t until, s
 		if (i)
 			wait_a_moment(t, res->tries);
 		res->tries++;
-		err = starts_itself(t) ? -EALREADY : try_stop(t, &r, &born, res);
+		err = i && starts_itself(t) ? -EALREADY : try_stop(t, &r, &born, res);
 		if (espy_now_ns() >= until || espy_agent_turn__is_over(&t->how->turn)) /* each try waits until the thread gets a processor */
 			break;
 	}
